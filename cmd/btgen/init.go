@@ -1,0 +1,60 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/btgen-dev/btgen/gen/project"
+	"github.com/btgen-dev/btgen/templates"
+)
+
+// newInit returns the command that writes a first schema.
+func newInit() *cobra.Command {
+	pattern := templates.DefaultStarter
+	cmd := &cobra.Command{
+		Use:   "init [file]",
+		Short: "Write a first schema",
+		Long: `Write a schema with comments to start from, to schemas/balloon.yaml or the file
+that is named. A file that exists is left alone.`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			file := filepath.Join(project.DefaultSchemas, "balloon.yaml")
+			if len(args) == 1 {
+				file = args[0]
+			}
+			if err := writeStarter(file, pattern); err != nil {
+				return err
+			}
+			fmt.Fprintf(cmd.OutOrStdout(), "wrote %s; next: btgen generate\n", filepath.ToSlash(file))
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&pattern, "pattern", pattern, "storage pattern: "+strings.Join(templates.Starters(), ", "))
+	return cmd
+}
+
+// writeStarter writes the starter schema of a pattern to a file that does not exist.
+func writeStarter(file, pattern string) error {
+	text, err := templates.Starter(pattern)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	if errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("%s exists already and is left alone; name another file: btgen init FILE", filepath.ToSlash(file))
+	}
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	return errors.Join(err, f.Close())
+}

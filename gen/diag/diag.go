@@ -1,0 +1,178 @@
+// Package diag holds what btgen finds wrong with a schema: a place, a message
+// and what to write instead, and how a person is shown it. It knows nothing of
+// YAML, of Bigtable or of Go source.
+package diag
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// Pos is a place in a schema file. The zero Pos is no place.
+type Pos struct {
+	File   string // as the file was named to btgen, slash-separated
+	Line   int    // from 1; 0 where only the file is known
+	Column int    // in runes, from 1; 0 where only the line is known
+}
+
+// IsValid reports whether p names a line.
+func (p Pos) IsValid() bool { return p.Line > 0 }
+
+// String returns p as file:line:col, without the parts that are not known.
+func (p Pos) String() string {
+	switch {
+	case p.Line == 0:
+		return p.File
+	case p.Column == 0:
+		return fmt.Sprintf("%s:%d", p.File, p.Line)
+	default:
+		return fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Column)
+	}
+}
+
+// Severity says how bad a finding is.
+type Severity int
+
+// The severities, worst first. Only an Error stops the generator.
+const (
+	Error Severity = iota
+	Warning
+	Advice
+)
+
+// String returns the severity in lower case.
+func (s Severity) String() string {
+	return [...]string{"error", "warning", "advice"}[s]
+}
+
+// Diagnostic is one finding about one place of a schema.
+type Diagnostic struct {
+	Pos      Pos
+	Severity Severity
+	Rule     string // id of the rule that was broken, such as "K01"; empty for the language itself
+	Message  string // what is wrong, without a full stop
+	Hint     string // what to write instead; may be empty
+}
+
+// Error returns the finding in one line, in the form file:line:col: message [rule].
+func (d Diagnostic) Error() string {
+	var b strings.Builder
+	if s := d.Pos.String(); s != "" {
+		b.WriteString(s + ": ")
+	}
+	if d.Severity != Error {
+		b.WriteString(d.Severity.String() + ": ")
+	}
+	b.WriteString(d.Message)
+	if d.Rule != "" {
+		b.WriteString(" [" + d.Rule + "]")
+	}
+	return b.String()
+}
+
+// List is the findings of a run. A List that holds an error is itself an error.
+type List []Diagnostic
+
+// Errorf adds an error without a rule id, and returns it so that a hint can be set.
+func (l *List) Errorf(pos Pos, format string, args ...any) *Diagnostic {
+	*l = append(*l, Diagnostic{Pos: pos, Message: fmt.Sprintf(format, args...)})
+	return &(*l)[len(*l)-1]
+}
+
+// HasErrors reports whether any finding is an Error.
+func (l List) HasErrors() bool {
+	return slices.ContainsFunc(l, func(d Diagnostic) bool { return d.Severity == Error })
+}
+
+// Err returns l as an error if it holds an Error, and nil otherwise.
+func (l List) Err() error {
+	if !l.HasErrors() {
+		return nil
+	}
+	return l
+}
+
+// Error returns the findings, one a line.
+func (l List) Error() string {
+	lines := make([]string, len(l))
+	for i, d := range l {
+		lines[i] = d.Error()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Sort orders the findings by file, line and column, and drops exact repetitions.
+func (l *List) Sort() {
+	slices.SortStableFunc(*l, func(a, b Diagnostic) int {
+		return cmp.Or(
+			cmp.Compare(a.Pos.File, b.Pos.File),
+			cmp.Compare(a.Pos.Line, b.Pos.Line),
+			cmp.Compare(a.Pos.Column, b.Pos.Column),
+			cmp.Compare(a.Severity, b.Severity),
+		)
+	})
+	*l = slices.Compact(*l)
+}
+
+// Format returns the findings for a person: each in one line, then the line of
+// the schema with a caret below the place, then the hint. The text of a file
+// comes from source, which may return nil.
+func (l List) Format(source func(file string) []byte) string {
+	var b strings.Builder
+	for _, d := range l {
+		b.WriteString(d.Error() + "\n")
+		b.WriteString(snippet(source(d.Pos.File), d.Pos))
+		if d.Hint != "" {
+			b.WriteString("  help: " + strings.ReplaceAll(d.Hint, "\n", "\n        ") + "\n")
+		}
+	}
+	return b.String()
+}
+
+// maxSnippet is the longest line of a schema, in runes, that is shown with a caret.
+const maxSnippet = 200
+
+// snippet returns the line at pos and a caret below its column, or nothing
+// where the line is not known.
+func snippet(text []byte, pos Pos) string {
+	line, ok := lineOf(text, pos.Line)
+	if !ok || len([]rune(line)) > maxSnippet {
+		return ""
+	}
+	gutter := fmt.Sprintf("%5d | ", pos.Line)
+	out := gutter + line + "\n"
+	if pos.Column < 1 {
+		return out
+	}
+	pad := strings.Repeat(" ", len(gutter)-2) + "| "
+	runes := []rune(line)
+	for i := range min(pos.Column-1, len(runes)) {
+		if runes[i] == '\t' {
+			pad += "\t"
+		} else {
+			pad += " "
+		}
+	}
+	return out + pad + "^\n"
+}
+
+// lineOf returns line n of text, counted from 1, made safe for a terminal.
+func lineOf(text []byte, n int) (string, bool) {
+	lines := strings.Split(string(text), "\n")
+	if text == nil || n < 1 || n > len(lines) {
+		return "", false
+	}
+	line := strings.TrimRight(lines[n-1], "\r")
+	if n == 1 {
+		line = strings.TrimPrefix(line, "\uFEFF") // no column counts it
+	}
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) && r != '\t' || unicode.Is(unicode.Bidi_Control, r) {
+			return '�'
+		}
+		return r
+	}, line), true
+}

@@ -1,0 +1,122 @@
+package diag_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/btgen-dev/btgen/gen/diag"
+)
+
+func TestPosString(t *testing.T) {
+	for want, pos := range map[string]diag.Pos{
+		"":           {},
+		"a.yaml":     {File: "a.yaml"},
+		"a.yaml:3":   {File: "a.yaml", Line: 3},
+		"a.yaml:3:7": {File: "a.yaml", Line: 3, Column: 7},
+	} {
+		if got := pos.String(); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+		if pos.IsValid() != (pos.Line > 0) {
+			t.Errorf("%q is valid: %v", want, pos.IsValid())
+		}
+	}
+}
+
+func TestDiagnosticError(t *testing.T) {
+	pos := diag.Pos{File: "a.yaml", Line: 3, Column: 7}
+	for want, d := range map[string]diag.Diagnostic{
+		"a.yaml:3:7: bad":                     {Pos: pos, Message: "bad", Hint: "write good"},
+		"a.yaml:3:7: bad [K01]":               {Pos: pos, Message: "bad", Rule: "K01"},
+		"a.yaml:3:7: warning: doubtful [K02]": {Pos: pos, Message: "doubtful", Rule: "K02", Severity: diag.Warning},
+		"advice: look":                        {Message: "look", Severity: diag.Advice},
+	} {
+		if got := d.Error(); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
+func TestListErr(t *testing.T) {
+	var list diag.List
+	if list.Err() != nil {
+		t.Error("an empty list is an error")
+	}
+	list = append(list, diag.Diagnostic{Message: "look", Severity: diag.Warning})
+	if list.Err() != nil || list.HasErrors() {
+		t.Error("a warning is an error")
+	}
+	list.Errorf(diag.Pos{File: "a.yaml"}, "bad %d", 5).Hint = "write 6"
+	var got diag.List
+	if !errors.As(list.Err(), &got) || got.Error() != "warning: look\na.yaml: bad 5" || got[1].Hint != "write 6" {
+		t.Errorf("got %v", got)
+	}
+}
+
+func TestListSort(t *testing.T) {
+	at := func(file string, line, column int, severity diag.Severity, message string) diag.Diagnostic {
+		return diag.Diagnostic{Pos: diag.Pos{File: file, Line: line, Column: column}, Severity: severity, Message: message}
+	}
+	list := diag.List{
+		at("b", 1, 1, diag.Error, "x"), at("a", 2, 1, diag.Error, "x"), at("a", 1, 2, diag.Error, "x"),
+		at("a", 1, 1, diag.Warning, "x"), at("a", 1, 1, diag.Error, "y"), at("a", 1, 1, diag.Error, "x"), at("a", 1, 2, diag.Error, "x"),
+	}
+	list.Sort()
+	want := diag.List{
+		at("a", 1, 1, diag.Error, "y"), at("a", 1, 1, diag.Error, "x"), at("a", 1, 1, diag.Warning, "x"),
+		at("a", 1, 2, diag.Error, "x"), at("a", 2, 1, diag.Error, "x"), at("b", 1, 1, diag.Error, "x"),
+	}
+	if diff := cmp.Diff(want, list); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+func TestListFormat(t *testing.T) {
+	text := "\uFEFFa: 1\n\tunit: °C # x\r\nbell: \a\u202e\n" + strings.Repeat("long", 100) + "\n"
+	d := func(line, column int) diag.List {
+		return diag.List{{Pos: diag.Pos{File: "a.yaml", Line: line, Column: column}, Message: "bad"}}
+	}
+	hinted := d(1, 1)
+	hinted[0].Hint = "write\ngood"
+	tests := []struct {
+		name string
+		list diag.List
+		want string
+	}{
+		{"first line", d(1, 4), "a.yaml:1:4: bad\n    1 | a: 1\n      |    ^\n"},
+		{"tab and rune", d(2, 10), "a.yaml:2:10: bad\n    2 | \tunit: °C # x\n      | \t        ^\n"},
+		{"control characters", d(3, 8), "a.yaml:3:8: bad\n    3 | bell: ��\n      |        ^\n"},
+		{"past the end", d(1, 99), "a.yaml:1:99: bad\n    1 | a: 1\n      |     ^\n"},
+		{"line alone", d(1, 0), "a.yaml:1: bad\n    1 | a: 1\n"},
+		{"long line", d(4, 1), "a.yaml:4:1: bad\n"},
+		{"no such line", d(99, 1), "a.yaml:99:1: bad\n"},
+		{"no line", d(0, 0), "a.yaml: bad\n"},
+		{"hint", hinted, "a.yaml:1:1: bad\n    1 | a: 1\n      | ^\n  help: write\n        good\n"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			got := test.list.Format(func(string) []byte { return []byte(text) })
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+		})
+	}
+	if got := d(1, 1).Format(func(string) []byte { return nil }); got != "a.yaml:1:1: bad\n" {
+		t.Errorf("without a source: %q", got)
+	}
+}
+
+func TestNearest(t *testing.T) {
+	names := []string{"pattern", "key", "bucket", "family", "families", "ttl"}
+	for name, want := range map[string]string{
+		"patern": "pattern", "Pattern": "pattern", "pattren": "pattern", "kye": "key", "buckets": "bucket", "familys": "family",
+		"tll": "ttl", "TTL": "ttl", "x": "", "": "", "retention": "", "k": "", strings.Repeat("ttl", 100): "",
+	} {
+		if got, ok := diag.Nearest(name, names); got != want || ok != (want != "") {
+			t.Errorf("%q: got %q, %v; want %q", name, got, ok, want)
+		}
+	}
+}

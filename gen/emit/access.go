@@ -1,0 +1,172 @@
+package emit
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/dave/jennifer/jen"
+
+	"github.com/btgen-dev/btgen/gen/layout"
+)
+
+// ctxParam is the first parameter of every call that may wait.
+func ctxParam() *jen.Statement { return jen.Id("ctx").Qual("context", "Context") }
+
+// optsParam is the last parameter of every constructor.
+func optsParam() *jen.Statement { return jen.Id("opts").Op("...").Id("Options") }
+
+// eventSeq is iter.Seq2[Event, error].
+func (s *schemaFile) eventSeq() *jen.Statement {
+	return jen.Qual("iter", "Seq2").Types(jen.Id(s.names.event()), jen.Error())
+}
+
+// writerType declares the writer:
+//
+//	type BalloonWriter struct { writer *store.Writer[BalloonEvent] }
+func (s *schemaFile) writerType() jen.Code {
+	return doc(fmt.Sprintf("%s writes %s events to %s. It is safe for use by several goroutines.", s.names.writer(), s.layout.Name, s.tableList())).Line().
+		Type().Id(s.names.writer()).Struct(
+		jen.Id("writer").Op("*").Add(s.store("Writer")).Types(jen.Id(s.names.event())),
+	)
+}
+
+// newWriter declares the writer's constructor.
+func (s *schemaFile) newWriter() jen.Code {
+	return doc(fmt.Sprintf("%s returns a writer; client is a *bigtable.Client, or stands in for one.", s.names.newWriter())).Line().
+		Func().Id(s.names.newWriter()).Params(jen.Id("client").Id("Client"), optsParam()).Op("*").Id(s.names.writer()).Block(
+		jen.Return(jen.Op("&").Id(s.names.writer()).Values(
+			s.store("NewWriter").Call(jen.Id("client"), jen.Id(s.names.layouts()), jen.Id("opts").Op("...")),
+		)),
+	)
+}
+
+// replaces says what writing an event again does.
+func (s *schemaFile) replaces() string {
+	var appendOnly []string
+	for _, t := range s.layout.Tables {
+		if t.Metrics() {
+			appendOnly = append(appendOnly, t.ID)
+		}
+	}
+	switch len(appendOnly) {
+	case 0:
+		return "Writing an event again replaces it whole, so that a failed call is safe to repeat."
+	default:
+		return "Writing the same event again changes nothing, so that a failed call is safe to repeat. " +
+			"Table " + strings.Join(appendOnly, ", ") + " is append-only: an event of the same time with other values does not replace the first one; both are read back."
+	}
+}
+
+// write declares the Write method.
+func (s *schemaFile) write() jen.Code {
+	return doc(
+		"Write stores one event. Each row that it goes to is written atomically.",
+		s.replaces(),
+		"It returns nil or a *WriteError.",
+	).Line().
+		Func().Params(jen.Id("w").Op("*").Id(s.names.writer())).Id("Write").
+		Params(ctxParam(), jen.Id("event").Id(s.names.event())).Error().Block(
+		jen.Return(jen.Id("w").Dot("writer").Dot("Write").Call(jen.Id("ctx"), jen.Id("event"))),
+	)
+}
+
+// writeAll declares the WriteAll method.
+func (s *schemaFile) writeAll() jen.Code {
+	return doc(
+		"WriteAll stores events, in any order, those of one row in one mutation. It",
+		"returns nil when all are stored, and a *WriteError that names each event that",
+		"is not; all others are then durable.",
+	).Line().
+		Func().Params(jen.Id("w").Op("*").Id(s.names.writer())).Id("WriteAll").
+		Params(ctxParam(), jen.Id("events").Index().Id(s.names.event())).Error().Block(
+		jen.Return(jen.Id("w").Dot("writer").Dot("WriteAll").Call(jen.Id("ctx"), jen.Id("events"))),
+	)
+}
+
+// readerType declares the reader.
+func (s *schemaFile) readerType() jen.Code {
+	return doc(fmt.Sprintf("%s reads %s events from table %s. It never returns one that is past its time to live. It is safe for use by several goroutines.", s.names.reader(), s.layout.Name, s.layout.Read.ID)).Line().
+		Type().Id(s.names.reader()).Struct(
+		jen.Id("reader").Op("*").Add(s.store("Reader")).Types(jen.Id(s.names.event())),
+	)
+}
+
+// newReader declares the reader's constructor.
+func (s *schemaFile) newReader() jen.Code {
+	return doc(fmt.Sprintf("%s returns a reader; client is a *bigtable.Client, or stands in for one.", s.names.newReader())).Line().
+		Func().Id(s.names.newReader()).Params(jen.Id("client").Id("Client"), optsParam()).Op("*").Id(s.names.reader()).Block(
+		jen.Return(jen.Op("&").Id(s.names.reader()).Values(
+			s.store("NewReader").Call(jen.Id("client"), jen.Id(s.names.layout(s.layout.Read)), jen.Id("opts").Op("...")),
+		)),
+	)
+}
+
+// seriesEvent is an event with its series alone.
+func (s *schemaFile) seriesEvent() *jen.Statement {
+	return jen.Id(s.names.event()).Values(jen.Id(s.names.series()).Op(":").Id("series"))
+}
+
+// read declares the Read method.
+func (s *schemaFile) read() jen.Code {
+	text := []string{
+		"Read yields the events of a series with from <= time < to, in the order of",
+		"time, and holds " + holds(s.layout.Read) + " in memory at a time. An event that does not decode",
+		"is yielded as far as it was understood, with a *DecodeError, and the loop may",
+		"go on; any other error is the last thing yielded.",
+	}
+	if s.layout.Read.Metrics() {
+		text = append(text, "", "The table is append-only: where a field has several values at one time, there",
+			"are as many events of that time, in the order of their stored values.")
+	}
+	return doc(text...).Line().
+		Func().Params(jen.Id("r").Op("*").Id(s.names.reader())).Id("Read").
+		Params(ctxParam(), jen.Id("series").Id(s.names.series()), jen.List(jen.Id("from"), jen.Id("to")).Qual("time", "Time")).
+		Add(s.eventSeq()).Block(
+		jen.Return(jen.Id("r").Dot("reader").Dot("Read").Call(jen.Id("ctx"), s.seriesEvent(), jen.Id("from"), jen.Id("to"))),
+	)
+}
+
+// holds says how much of a table a reader has in memory.
+func holds(t *layout.Table) string {
+	if t.Pattern.Bucketed() {
+		return "one bucket"
+	}
+	return "one event"
+}
+
+// latest declares the Latest method.
+func (s *schemaFile) latest() jen.Code {
+	return doc("Latest returns the newest event of a series, or ErrNotFound.").Line().
+		Func().Params(jen.Id("r").Op("*").Id(s.names.reader())).Id("Latest").
+		Params(ctxParam(), jen.Id("series").Id(s.names.series())).
+		Params(jen.Id(s.names.event()), jen.Error()).Block(
+		jen.Return(jen.Id("r").Dot("reader").Dot("Latest").Call(jen.Id("ctx"), s.seriesEvent())),
+	)
+}
+
+// setup declares the set-up function.
+func (s *schemaFile) setup() jen.Code {
+	return doc(
+		fmt.Sprintf("%s makes what is missing of %s and returns what it made;", s.names.setup(), s.tableList()),
+		"a second call changes nothing. A family that exists with another garbage",
+		"collection rule is left as it is and reported as a *GCRuleError.",
+	).Line().
+		Func().Id(s.names.setup()).
+		Params(ctxParam(), jen.Id("admin").Id("Admin"), optsParam()).
+		Params(jen.Index().Id("Change"), jen.Error()).Block(
+		jen.Return(s.store("Setup").Call(
+			jen.Id("ctx"), jen.Id("admin"), s.store("Tables").Call(jen.Id(s.names.layouts())), jen.Id("opts").Op("..."),
+		)),
+	)
+}
+
+// layouts declares the list of all tables' layouts.
+func (s *schemaFile) layouts() jen.Code {
+	return doc(fmt.Sprintf("%s says how events lie in each table that they are written to.", s.names.layouts())).Line().
+		Var().Id(s.names.layouts()).Op("=").Index().Op("*").Add(s.store("Layout")).Types(jen.Id(s.names.event())).
+		ValuesFunc(func(g *jen.Group) {
+			for _, t := range s.layout.Tables {
+				g.Id(s.names.layout(t))
+			}
+		})
+}

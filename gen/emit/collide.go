@@ -1,0 +1,115 @@
+package emit
+
+import (
+	"fmt"
+
+	"github.com/btgen-dev/btgen/gen/diag"
+	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/schema"
+)
+
+// Check refuses schemas whose generated names would collide, within one
+// package or within one struct. Emit must not be called where it finds errors.
+func Check(layouts []*layout.Layout) diag.List {
+	var found diag.List
+	packages := map[string]*scope{}
+	files := map[string]diag.Pos{}
+	for _, l := range layouts {
+		file := l.Package + "/" + names{l.Name}.file()
+		if first, taken := files[file]; taken {
+			found.Errorf(l.NamePos, "package %q has a schema of this name already, at %s", l.Package, first).Hint = "give it another name"
+			continue
+		}
+		files[file] = l.NamePos
+		s := packages[l.Package]
+		if s == nil {
+			s = newScope(l.Package)
+			packages[l.Package] = s
+		}
+		s.declareSchema(l, &found)
+		checkFields(l, &found)
+	}
+	return found
+}
+
+// scope is the names of one generated package, with what each is for.
+type scope struct {
+	pkg   string
+	taken map[string]string
+}
+
+// newScope returns a scope with what every generated package declares.
+func newScope(pkg string) *scope {
+	s := &scope{pkg: pkg, taken: map[string]string{}}
+	for _, d := range supportDecls {
+		s.taken[d.name] = "what every generated package declares"
+	}
+	return s
+}
+
+// declare takes a name, or reports that it is taken.
+func (s *scope) declare(name, what string, pos diag.Pos, found *diag.List) {
+	if other, taken := s.taken[name]; taken {
+		found.Errorf(pos, "%s would be called %s in Go, which is the name of %s", what, name, other).Hint = "rename one of them"
+		return
+	}
+	s.taken[name] = what
+}
+
+// declareSchema takes all the names of a schema.
+func (s *scope) declareSchema(l *layout.Layout, found *diag.List) {
+	n := names{l.Name}
+	what := fmt.Sprintf("a part of schema %s", l.Name)
+	for _, name := range []string{
+		n.series(), n.event(), n.writer(), n.reader(), n.newWriter(), n.newReader(), n.setup(), n.check(),
+		n.missing(), n.layouts(), n.appendProto(), n.parseProto(), n.jsonType(), n.marshalJSON(), n.parseJSON(),
+	} {
+		s.declare(name, what, l.NamePos, found)
+	}
+	for _, fields := range [][]layout.Field{l.Series, l.Fields} {
+		for i := range fields {
+			s.declareEnum(n, &fields[i], found)
+		}
+	}
+	for _, t := range l.Tables {
+		what := fmt.Sprintf("the key of table %q", t.ID)
+		for _, name := range []string{n.key(t), n.parseKey(t), n.layout(t), n.bucket(t), n.timeKey(t), n.put(t), n.set(t), n.prefixes(t)} {
+			s.declare(name, what, t.Pos, found)
+		}
+	}
+}
+
+// declareEnum takes the names of an enum field.
+func (s *scope) declareEnum(n names, f *layout.Field, found *diag.List) {
+	if f.Type != schema.Enum {
+		return
+	}
+	s.declare(n.enum(f), fmt.Sprintf("the enum %q", f.Name), f.Pos, found)
+	s.declare(n.enumNames(f), fmt.Sprintf("the enum %q", f.Name), f.Pos, found)
+	for _, v := range f.Enum {
+		s.declare(n.enumValue(f, v.Name), fmt.Sprintf("the value %q of enum %q", v.Name, f.Name), f.Pos, found)
+	}
+}
+
+// checkFields refuses fields whose names collide in the event.
+func checkFields(l *layout.Layout, found *diag.List) {
+	n := names{l.Name}
+	taken := map[string]string{"Time": "the event's time", n.series(): "the event's series"}
+	for _, fields := range [][]layout.Field{l.Series, l.Fields} {
+		for i := range fields {
+			f := &fields[i]
+			name := n.field(f)
+			if other, ok := taken[name]; ok {
+				found.Errorf(f.Pos, "%q would be called %s in Go, which is the name of %s", f.Name, name, other).Hint = "rename it"
+				continue
+			}
+			taken[name] = fmt.Sprintf("%q", f.Name)
+		}
+	}
+	// The key of a table has its bucket or its metric beside the series values.
+	for i := range l.Series {
+		if name := n.field(&l.Series[i]); name == "Bucket" || name == "Metric" || name == "Append" || name == "Prefix" {
+			found.Errorf(l.Series[i].Pos, "%q would be called %s in Go, which the type of a row key has for itself", l.Series[i].Name, name).Hint = "rename it"
+		}
+	}
+}

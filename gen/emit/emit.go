@@ -1,0 +1,136 @@
+// Package emit renders a layout as Go source, with jennifer. It decides
+// nothing: what the generated code does stands in the layout, and what is the
+// same for every schema stands in templates. One function makes one declaration
+// of the output, in the order of the output.
+package emit
+
+import (
+	"fmt"
+	"path"
+	"runtime"
+	"sync"
+
+	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/templates"
+)
+
+// File is one generated file.
+type File struct {
+	Path    string // below the output folder, slash-separated
+	Content []byte
+}
+
+// Emit renders all files of the layouts. importPath is the import path of the
+// output folder. The files depend on nothing else, and come in an order that
+// depends on the layouts alone: by package and schema as they are given, then
+// what all of them share.
+func Emit(layouts []*layout.Layout, importPath string) ([]File, error) {
+	paths := paths{root: importPath}
+	var jobs []func() ([]File, error)
+	for _, l := range layouts {
+		jobs = append(jobs, func() ([]File, error) { return schemaFiles(l, paths) })
+	}
+	for _, p := range packagesOf(layouts) {
+		jobs = append(jobs, func() ([]File, error) { return packageFiles(p, paths) })
+	}
+	results := make([][]File, len(jobs))
+	errs := make([]error, len(jobs))
+	parallel(len(jobs), func(i int) { results[i], errs[i] = jobs[i]() })
+	var files []File
+	for i := range jobs {
+		if errs[i] != nil {
+			return nil, errs[i]
+		}
+		files = append(files, results[i]...)
+	}
+	support, err := supportFiles(paths)
+	return append(files, support...), err
+}
+
+// parallel calls f for 0 to n-1, on as many goroutines as there are processors.
+func parallel(n int, f func(i int)) {
+	var wg sync.WaitGroup
+	next := make(chan int)
+	for range min(n, runtime.GOMAXPROCS(0)) {
+		wg.Go(func() {
+			for i := range next {
+				f(i)
+			}
+		})
+	}
+	for i := range n {
+		next <- i
+	}
+	close(next)
+	wg.Wait()
+}
+
+// paths knows the import paths of the generated packages.
+type paths struct{ root string }
+
+func (p paths) codec() string           { return path.Join(p.root, "internal/codec") }
+func (p paths) store() string           { return path.Join(p.root, "internal/store") }
+func (p paths) storetest() string       { return path.Join(p.root, "internal/storetest") }
+func (p paths) pkg(name string) string  { return path.Join(p.root, name) }
+func (p paths) test(name string) string { return path.Join(p.root, name, name+"test") }
+
+// bigtablePath is the official client.
+const bigtablePath = "cloud.google.com/go/bigtable"
+
+// schemaFiles renders what one schema has for itself.
+func schemaFiles(l *layout.Layout, paths paths) ([]File, error) {
+	s := newSchemaFile(l, paths)
+	s.declare()
+	source, err := s.render()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", l.File, err)
+	}
+	base := path.Join(l.Package, s.names.file())
+	files := []File{{Path: base + "_btgen.go", Content: source}}
+	if s.uses(layout.Protobuf) {
+		proto, err := protoFile(l)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", l.File, err)
+		}
+		files = append(files, File{Path: base + ".proto", Content: proto})
+	}
+	return files, nil
+}
+
+// goPackage is the schemas that share a Go package.
+type goPackage struct {
+	name    string
+	schemas []string // names, in the order of the layouts
+	origin  []string // base names of their files
+}
+
+// packagesOf groups layouts by package, in the order of their first schema.
+func packagesOf(layouts []*layout.Layout) []*goPackage {
+	var out []*goPackage
+	known := map[string]*goPackage{}
+	for _, l := range layouts {
+		p := known[l.Package]
+		if p == nil {
+			p = &goPackage{name: l.Package}
+			known[l.Package] = p
+			out = append(out, p)
+		}
+		p.schemas = append(p.schemas, l.Name)
+		p.origin = append(p.origin, baseName(l.File))
+	}
+	return out
+}
+
+// supportFiles returns the packages that are the same for every schema.
+func supportFiles(paths paths) ([]File, error) {
+	sources, err := templates.Sources(path.Join(paths.root, "internal"))
+	if err != nil {
+		return nil, err
+	}
+	var files []File
+	for _, s := range sources {
+		content := append([]byte(Header+"\n\n"), s.Content...)
+		files = append(files, File{Path: path.Join("internal", s.Path), Content: content})
+	}
+	return files, nil
+}

@@ -1,0 +1,229 @@
+package emit
+
+import (
+	"fmt"
+
+	"github.com/dave/jennifer/jen"
+
+	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/schema"
+)
+
+// check declares the function that refuses events that no table can hold.
+func (s *schemaFile) check() jen.Code {
+	return doc(fmt.Sprintf("%s refuses an event that no table can hold.", s.names.check())).Line().
+		Func().Id(s.names.check()).Params(jen.Id("e").Op("*").Id(s.names.event())).Error().BlockFunc(func(g *jen.Group) {
+		g.Var().Id("c").Add(s.codec("Checker"))
+		g.Id("c").Dot("Time").Call(jen.Lit("time"), jen.Id("e").Dot("Time"))
+		for _, fields := range [][]layout.Field{s.layout.Series, s.layout.Fields} {
+			for i := range fields {
+				if check := s.checkField(&fields[i]); check != nil {
+					g.Add(s.ifSet("e", &fields[i], check))
+				}
+			}
+		}
+		g.Return(jen.Id("c").Dot("Err").Call())
+	})
+}
+
+// checkField checks one value, or is nil where all values of the type will do.
+func (s *schemaFile) checkField(f *layout.Field) jen.Code {
+	call := func(method string, args ...jen.Code) jen.Code {
+		return jen.Id("c").Dot(method).Call(append([]jen.Code{jen.Lit(f.Name)}, args...)...)
+	}
+	switch f.Type {
+	case schema.String, schema.JSON, schema.Timestamp:
+		return call(suffix(f.Type), s.value("e", f))
+	case schema.Enum:
+		return call("Enum", jen.Id(s.names.enumNames(f)), s.encodable("e", f))
+	case schema.Float32, schema.Float64:
+		value := s.value("e", f)
+		if f.Type == schema.Float32 {
+			value = jen.Float64().Parens(value)
+		}
+		switch {
+		case s.uses(layout.JSONText):
+			return call("Finite", value)
+		case s.hasMetrics():
+			return call("NotNaN", value)
+		}
+	}
+	return nil
+}
+
+// hasMetrics reports whether any table has data as column qualifiers.
+func (s *schemaFile) hasMetrics() bool {
+	for _, t := range s.layout.Tables {
+		if t.Metrics() {
+			return true
+		}
+	}
+	return false
+}
+
+// appendProto declares the function that serializes an event.
+func (s *schemaFile) appendProto() jen.Code {
+	return doc(fmt.Sprintf("%s appends the fields of an event in protobuf wire format; %s.proto describes it.", s.names.appendProto(), s.names.file())).Line().
+		Func().Id(s.names.appendProto()).Params(jen.Id("dst").Index().Byte(), jen.Id("e").Op("*").Id(s.names.event())).Index().Byte().
+		BlockFunc(func(g *jen.Group) {
+			for i := range s.layout.Fields {
+				f := &s.layout.Fields[i]
+				presence := "Implicit"
+				if explicit(f) {
+					presence = "Explicit"
+				}
+				g.Add(s.ifSet("e", f, jen.Id("dst").Op("=").Add(s.codec("AppendProto"+suffix(f.Type))).Call(
+					jen.Id("dst"), jen.Lit(f.Number), s.codec(presence), s.encodable("e", f))))
+			}
+			g.Return(jen.Id("dst"))
+		})
+}
+
+// explicit reports whether a field is written even if it is zero: what lacks
+// it is then known to be absent.
+func explicit(f *layout.Field) bool {
+	return f.Optional || f.Default != nil || f.Type == schema.Timestamp || f.Type == schema.Enum
+}
+
+// parseProto declares the function that takes a serialized event apart.
+func (s *schemaFile) parseProto() jen.Code {
+	return doc(fmt.Sprintf("%s sets the fields of an event from what %s wrote. It skips fields that it does not know.", s.names.parseProto(), s.names.appendProto())).Line().
+		Func().Id(s.names.parseProto()).Params(jen.Id("e").Op("*").Id(s.names.event()), jen.Id("blob").Index().Byte()).Error().
+		BlockFunc(func(g *jen.Group) {
+			for i := range s.layout.Fields {
+				if f := &s.layout.Fields[i]; f.Default != nil {
+					g.Add(s.setDefault(f))
+				}
+			}
+			g.Id("r").Op(":=").Add(s.codec("NewProtoReader")).Call(jen.Id("blob"))
+			g.For(jen.Id("r").Dot("Next").Call()).Block(
+				jen.Switch(jen.Id("r").Dot("Number").Call()).BlockFunc(func(g *jen.Group) {
+					for i := range s.layout.Fields {
+						f := &s.layout.Fields[i]
+						g.Case(jen.Lit(f.Number)).Line().Add(s.takeProto(f))
+					}
+				}),
+			)
+			g.Return(jen.Id("r").Dot("Err").Call())
+		})
+}
+
+// takeProto sets one field from the reader.
+func (s *schemaFile) takeProto(f *layout.Field) jen.Code {
+	method := suffix(f.Type)
+	var args []jen.Code
+	switch f.Type {
+	case schema.String:
+		method = "Text"
+	case schema.Enum:
+		args = append(args, jen.Id(s.names.enumNames(f)))
+	}
+	value := jen.Id("r").Dot(method).Call(args...)
+	if f.Type == schema.Enum {
+		value = jen.Id(s.names.enum(f)).Call(value)
+	}
+	field := jen.Id("e").Dot(s.names.field(f))
+	switch {
+	case f.Optional && isSlice(f):
+		// An empty value is not an absent one.
+		return field.Op("=").Add(jen.Append(s.goType(f).Values(), jen.Add(value).Op("...")))
+	case f.Optional:
+		return jen.Id("v").Op(":=").Add(value).Line().Add(field.Op("=").Op("&").Id("v"))
+	}
+	return field.Op("=").Add(value)
+}
+
+// jsonStruct declares the form of an event as JSON. All fields are pointers,
+// so that an absent one differs from zero.
+func (s *schemaFile) jsonStruct() jen.Code {
+	return doc(fmt.Sprintf("%s is the fields of an event as JSON.", s.names.jsonType())).Line().
+		Type().Id(s.names.jsonType()).StructFunc(func(g *jen.Group) {
+		for i := range s.layout.Fields {
+			f := &s.layout.Fields[i]
+			t := jen.Op("*").Add(s.jsonGoType(f))
+			if f.Type == schema.JSON {
+				t = s.goType(f) // null is a value of it
+			}
+			g.Id(s.names.field(f)).Add(t).Tag(map[string]string{"json": f.Name + ",omitempty"})
+		}
+	})
+}
+
+// jsonGoType is the Go type that marshals as the value should look.
+func (s *schemaFile) jsonGoType(f *layout.Field) *jen.Statement {
+	if f.Type == schema.Duration {
+		return s.codec("JSONDuration")
+	}
+	return s.goType(f)
+}
+
+// marshalJSON declares the function that serializes an event as JSON.
+func (s *schemaFile) marshalJSON() jen.Code {
+	return doc(fmt.Sprintf("%s returns the fields of an event as JSON.", s.names.marshalJSON())).Line().
+		Func().Id(s.names.marshalJSON()).Params(jen.Id("e").Op("*").Id(s.names.event())).Params(jen.Index().Byte(), jen.Error()).
+		BlockFunc(func(g *jen.Group) {
+			var fields []field
+			for i := range s.layout.Fields {
+				fields = append(fields, field{s.names.field(&s.layout.Fields[i]), s.toJSON(&s.layout.Fields[i])})
+			}
+			g.Return(jen.Qual("encoding/json", "Marshal").Call(jen.Id(s.names.jsonType()).Add(lines(fields...))))
+		})
+}
+
+// toJSON is the field of e as a field of the JSON form.
+func (s *schemaFile) toJSON(f *layout.Field) jen.Code {
+	v := jen.Id("e").Dot(s.names.field(f))
+	switch {
+	case f.Type == schema.JSON:
+		return v
+	case f.Type == schema.Bytes && f.Optional:
+		return s.codec("JSONBytes").Call(v)
+	case f.Type == schema.Duration && f.Optional:
+		return jen.Parens(jen.Op("*").Add(s.codec("JSONDuration"))).Call(v)
+	case f.Type == schema.Duration:
+		return jen.Parens(jen.Op("*").Add(s.codec("JSONDuration"))).Call(jen.Op("&").Add(v))
+	case f.Optional:
+		return v
+	}
+	return jen.Op("&").Add(v)
+}
+
+// parseJSON declares the function that takes a JSON event apart.
+func (s *schemaFile) parseJSON() jen.Code {
+	return doc(fmt.Sprintf("%s sets the fields of an event from what %s wrote. It skips fields that it does not know.", s.names.parseJSON(), s.names.marshalJSON())).Line().
+		Func().Id(s.names.parseJSON()).Params(jen.Id("e").Op("*").Id(s.names.event()), jen.Id("blob").Index().Byte()).Error().
+		BlockFunc(func(g *jen.Group) {
+			g.Var().Id("v").Id(s.names.jsonType())
+			g.If(jen.Err().Op(":=").Add(s.codec("ParseJSON")).Call(jen.Id("blob"), jen.Op("&").Id("v")), jen.Err().Op("!=").Nil()).Block(
+				jen.Return(jen.Err()))
+			for i := range s.layout.Fields {
+				g.Add(s.fromJSON(&s.layout.Fields[i]))
+			}
+			g.Return(jen.Nil())
+		})
+}
+
+// fromJSON sets one field from its JSON form.
+func (s *schemaFile) fromJSON(f *layout.Field) jen.Code {
+	v := jen.Id("v").Dot(s.names.field(f))
+	to := jen.Id("e").Dot(s.names.field(f))
+	pointed := jen.Op("*").Add(v)
+	if f.Type == schema.JSON {
+		pointed = v
+	}
+	if f.Type == schema.Duration {
+		pointed = jen.Qual("time", "Duration").Call(pointed)
+	}
+	set := jen.Add(to).Op("=").Add(pointed)
+	switch {
+	case f.Type == schema.Duration && f.Optional:
+		return jen.Add(to).Op("=").Parens(jen.Op("*").Qual("time", "Duration")).Call(v)
+	case f.Optional && (!isSlice(f) || f.Type == schema.JSON):
+		return jen.Add(to).Op("=").Add(v)
+	case f.Optional:
+		return jen.If(jen.Add(v).Op("!=").Nil()).Block(set)
+	case f.Default != nil:
+		return jen.If(jen.Add(v).Op("!=").Nil()).Block(set).Else().Block(s.setDefault(f))
+	}
+	return jen.If(jen.Add(v).Op("==").Nil()).Block(jen.Return(s.codec("MissingField").Call(jen.Lit(f.Name)))).Line().Add(set)
+}

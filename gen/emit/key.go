@@ -1,0 +1,206 @@
+package emit
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/dave/jennifer/jen"
+
+	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/schema"
+)
+
+// keyType declares the row key of a table, with a picture of it:
+//
+//	type BalloonCellsKey struct { Location string; BalloonID int64; Bucket time.Time }
+func (s *schemaFile) keyType(t *layout.Table) jen.Code {
+	text := []string{fmt.Sprintf("%s is a row key of table %s, of the form", s.names.key(t), t.ID), "", "\t" + t.Picture(s.layout), ""}
+	if example := t.ExampleKey(s.layout); example != "" {
+		text = append(text, "for instance", "", "\t"+example, "")
+	}
+	text = append(text, keyNotes(s.layout, t)...)
+	return doc(text...).Line().Type().Id(s.names.key(t)).StructFunc(func(g *jen.Group) {
+		for _, segment := range t.Segments {
+			switch segment.Kind {
+			case layout.SeriesSegment:
+				f := &s.layout.Series[segment.Series]
+				g.Id(s.names.field(f)).Add(s.goType(f))
+			case layout.MetricSegment:
+				g.Id("Metric").String().Comment("// the column name of a field")
+			case layout.BucketSegment:
+				g.Id("Bucket").Qual("time", "Time").Comment("// any time in the bucket; its start when parsed")
+			case layout.TimeSegment:
+				g.Id("Time").Qual("time", "Time")
+			}
+		}
+	})
+}
+
+// keyNotes says what each segment is, and what a row and its cells hold.
+func keyNotes(l *layout.Layout, t *layout.Table) []string {
+	var out []string
+	for _, segment := range t.Segments {
+		if segment.Kind == layout.BucketSegment || segment.Kind == layout.TimeSegment {
+			out = append(out, sentence(upperFirst(strings.TrimPrefix(t.Describe(l, segment), "the "))))
+		}
+	}
+	holds := map[layout.Pattern]string{
+		layout.BucketNewColumns:   "A row holds one field of the events of a bucket: each value is a column without a value of its own, and the cell's timestamp is the event's time.",
+		layout.BucketNewCells:     "A row holds the events of a bucket: each column has a cell for each event, and the cell's timestamp is the event's time.",
+		layout.BucketSerialized:   "A row holds the events of a bucket: each is a cell with all fields, and the cell's timestamp is the event's time.",
+		layout.SingleSerialized:   "A row holds one event, as a cell with all fields.",
+		layout.SingleUnserialized: "A row holds one event, with a column for each field.",
+	}[t.Pattern]
+	out = append(out, holds, "Garbage is collected when: "+t.Family.GC.String()+".")
+	return []string{strings.Join(out, " ")}
+}
+
+// upperFirst begins a sentence.
+func upperFirst(s string) string {
+	if s == "" {
+		return s
+	}
+	return strings.ToUpper(s[:1]) + s[1:]
+}
+
+// keyAppend declares the Append method of a key.
+func (s *schemaFile) keyAppend(t *layout.Table) jen.Code {
+	last := jen.Id("w").Dot("Bucket").Call(jen.Id(s.names.bucket(t)), jen.Id("k").Dot("Bucket"))
+	if !t.Pattern.Bucketed() {
+		last = jen.Id("w").Dot("Time").Call(jen.Id(s.names.timeKey(t)), jen.Id("k").Dot("Time"))
+	}
+	return doc(
+		"Append appends the key to dst. A segment that is empty or contains the",
+		"delimiter, a time that the table cannot hold and a key over 4 KiB are refused",
+		"with a *FieldError.",
+	).Line().
+		Func().Params(jen.Id("k").Id(s.names.key(t))).Id("Append").Params(jen.Id("dst").Index().Byte()).
+		Params(jen.Index().Byte(), jen.Error()).Block(
+		jen.Id("w").Op(":=").Add(s.codec("NewKeyWriter")).Call(jen.Id("dst"), jen.Lit(t.Delimiter)),
+		jen.Id("k").Dot("write").Call(jen.Op("&").Id("w")),
+		last,
+		jen.Return(jen.Id("w").Dot("Key").Call()),
+	)
+}
+
+// keyPrefix declares the Prefix method of a key.
+func (s *schemaFile) keyPrefix(t *layout.Table) jen.Code {
+	return doc("Prefix returns what the keys of the series begin with, up to and with the", "delimiter before the time.").Line().
+		Func().Params(jen.Id("k").Id(s.names.key(t))).Id("Prefix").Params().
+		Params(jen.Index().Byte(), jen.Error()).Block(
+		jen.Id("w").Op(":=").Add(s.codec("NewKeyWriter")).Call(jen.Nil(), jen.Lit(t.Delimiter)),
+		jen.Id("k").Dot("write").Call(jen.Op("&").Id("w")),
+		jen.Return(jen.Id("w").Dot("Prefix").Call()),
+	)
+}
+
+// keyWrite declares the method that writes the segments before the time.
+func (s *schemaFile) keyWrite(t *layout.Table) jen.Code {
+	return doc("write writes the segments before the time.").Line().
+		Func().Params(jen.Id("k").Id(s.names.key(t))).Id("write").Params(jen.Id("w").Op("*").Add(s.codec("KeyWriter"))).
+		BlockFunc(func(g *jen.Group) {
+			for _, segment := range t.Segments {
+				switch segment.Kind {
+				case layout.SeriesSegment:
+					g.Add(s.writeSegment(&s.layout.Series[segment.Series]))
+				case layout.MetricSegment:
+					g.Id("w").Dot("String").Call(jen.Lit("metric"), jen.Id("k").Dot("Metric"))
+				case layout.ConstSegment:
+					g.Id("w").Dot("Const").Call(jen.Lit(segment.Const))
+				}
+			}
+		})
+}
+
+// segmentMethod is the method of the key codec for a type, and the type and
+// the size in bits of what it takes, where that is not the Go type itself.
+func segmentMethod(t schema.Type) (method, wide string, bits int) {
+	switch t {
+	case schema.Int32:
+		return "Int", "int64", 32
+	case schema.Int64:
+		return "Int", "", 64
+	case schema.Uint32:
+		return "Uint", "uint64", 32
+	case schema.Uint64:
+		return "Uint", "", 64
+	}
+	return suffix(t), "", 0
+}
+
+// writeSegment writes one series value.
+func (s *schemaFile) writeSegment(f *layout.Field) jen.Code {
+	method, wide, _ := segmentMethod(f.Type)
+	value := jen.Id("k").Dot(s.names.field(f))
+	if f.Type == schema.Enum {
+		return jen.Id("w").Dot("Enum").Call(jen.Lit(f.Name), jen.Id(s.names.enumNames(f)), jen.Int64().Call(value))
+	}
+	if wide != "" {
+		value = jen.Id(wide).Call(value)
+	}
+	return jen.Id("w").Dot(method).Call(jen.Lit(f.Name), value)
+}
+
+// keyParse declares the function that takes a key apart.
+func (s *schemaFile) keyParse(t *layout.Table) jen.Code {
+	return doc(fmt.Sprintf("%s takes a row key apart.", s.names.parseKey(t))).Line().
+		Func().Id(s.names.parseKey(t)).Params(jen.Id("row").String()).
+		Params(jen.Id(s.names.key(t)), jen.Error()).BlockFunc(func(g *jen.Group) {
+		g.Var().Id("k").Id(s.names.key(t))
+		g.Id("r").Op(":=").Add(s.codec("NewKeyReader")).Call(jen.Id("row"), jen.Lit(t.Delimiter))
+		for _, segment := range t.Segments {
+			g.Add(s.parseSegment(t, segment))
+		}
+		g.Return(jen.Id("k"), jen.Id("r").Dot("Close").Call())
+	})
+}
+
+// parseSegment takes one segment.
+func (s *schemaFile) parseSegment(t *layout.Table, segment layout.Segment) jen.Code {
+	r := func(method string, args ...jen.Code) *jen.Statement { return jen.Id("r").Dot(method).Call(args...) }
+	switch segment.Kind {
+	case layout.ConstSegment:
+		return r("Const", jen.Lit(segment.Const))
+	case layout.MetricSegment:
+		return jen.Id("k").Dot("Metric").Op("=").Add(r("String", jen.Lit("metric")))
+	case layout.BucketSegment:
+		return jen.Id("k").Dot("Bucket").Op("=").Add(r("Bucket", jen.Id(s.names.bucket(t))))
+	case layout.TimeSegment:
+		return jen.Id("k").Dot("Time").Op("=").Add(r("Time", jen.Id(s.names.timeKey(t))))
+	}
+	f := &s.layout.Series[segment.Series]
+	method, wide, bits := segmentMethod(f.Type)
+	args := []jen.Code{jen.Lit(f.Name)}
+	if bits > 0 {
+		args = append(args, jen.Lit(bits))
+	}
+	if f.Type == schema.Enum {
+		args = append(args, jen.Id(s.names.enumNames(f)))
+	}
+	value := r(method, args...)
+	if wide != "" || f.Type == schema.Enum {
+		value = s.goType(f).Call(value)
+	}
+	return jen.Id("k").Dot(s.names.field(f)).Op("=").Add(value)
+}
+
+// keyOf is the key of an event e: BalloonCellsKey{Location: e.Location, …}.
+func (s *schemaFile) keyOf(t *layout.Table, withTime bool, more ...field) *jen.Statement {
+	var fields []field
+	for _, segment := range t.Segments {
+		switch segment.Kind {
+		case layout.SeriesSegment:
+			name := s.names.field(&s.layout.Series[segment.Series])
+			fields = append(fields, field{name, jen.Id("e").Dot(name)})
+		case layout.BucketSegment:
+			if withTime {
+				fields = append(fields, field{"Bucket", jen.Id("e").Dot("Time")})
+			}
+		case layout.TimeSegment:
+			if withTime {
+				fields = append(fields, field{"Time", jen.Id("e").Dot("Time")})
+			}
+		}
+	}
+	return jen.Id(s.names.key(t)).Add(inline(append(fields, more...)...))
+}

@@ -1,0 +1,129 @@
+package emit
+
+import (
+	"strings"
+	"unicode"
+
+	"github.com/btgen-dev/btgen/gen/layout"
+)
+
+// names makes every identifier of one schema's generated code, each in one
+// place. All are derived from the schema's name and one entry alone, so that a
+// new entry changes no other name.
+type names struct{ schema string }
+
+func (n names) series() string    { return n.schema + "Series" }
+func (n names) event() string     { return n.schema + "Event" }
+func (n names) writer() string    { return n.schema + "Writer" }
+func (n names) reader() string    { return n.schema + "Reader" }
+func (n names) newWriter() string { return "New" + n.schema + "Writer" }
+func (n names) newReader() string { return "New" + n.schema + "Reader" }
+func (n names) setup() string     { return "Setup" + n.schema }
+func (n names) check() string     { return "check" + n.schema }
+func (n names) missing() string   { return "missing" + n.schema }
+func (n names) layouts() string   { return lowerFirst(n.schema) + "Layouts" }
+
+func (n names) appendProto() string { return "append" + n.schema + "Proto" }
+func (n names) parseProto() string  { return "parse" + n.schema + "Proto" }
+func (n names) jsonType() string    { return lowerFirst(n.schema) + "JSON" }
+func (n names) marshalJSON() string { return "marshal" + n.schema + "JSON" }
+func (n names) parseJSON() string   { return "parse" + n.schema + "JSON" }
+
+// file is the base name of the schema's files.
+func (n names) file() string { return snake(n.schema) }
+
+// field is the name of a series value or a field in its struct.
+func (n names) field(f *layout.Field) string { return goName(f.Name) }
+
+// enum is the type of an enum field, enumNames the variable with its values.
+func (n names) enum(f *layout.Field) string      { return n.schema + goName(f.Name) }
+func (n names) enumNames(f *layout.Field) string { return lowerFirst(n.enum(f)) + "Names" }
+func (n names) enumValue(f *layout.Field, value string) string {
+	return n.enum(f) + goName(value)
+}
+
+// table is what the names of one table begin with: the schema's name once.
+func (n names) table(t *layout.Table) string {
+	id := goName(t.ID)
+	if strings.HasPrefix(id, n.schema) {
+		return id
+	}
+	return n.schema + id
+}
+
+func (n names) key(t *layout.Table) string      { return n.table(t) + "Key" }
+func (n names) parseKey(t *layout.Table) string { return "Parse" + n.table(t) + "Key" }
+func (n names) layout(t *layout.Table) string   { return lowerFirst(n.table(t)) + "Layout" }
+func (n names) bucket(t *layout.Table) string   { return lowerFirst(n.table(t)) + "Bucket" }
+func (n names) timeKey(t *layout.Table) string  { return lowerFirst(n.table(t)) + "Time" }
+func (n names) put(t *layout.Table) string      { return "put" + n.table(t) }
+func (n names) set(t *layout.Table) string      { return "set" + n.table(t) }
+func (n names) prefixes(t *layout.Table) string { return "prefixes" + n.table(t) }
+
+// initialisms are written in capitals, as Go does.
+var initialisms = map[string]bool{
+	"api": true, "ascii": true, "cpu": true, "css": true, "db": true, "dns": true, "eof": true, "gc": true,
+	"gpu": true, "guid": true, "html": true, "http": true, "https": true, "id": true, "io": true, "ip": true,
+	"json": true, "lhs": true, "os": true, "qps": true, "ram": true, "rhs": true, "rpc": true, "sla": true,
+	"smtp": true, "sql": true, "ssh": true, "tcp": true, "tls": true, "ttl": true, "udp": true, "ui": true,
+	"uid": true, "uri": true, "url": true, "utc": true, "utf8": true, "uuid": true, "vm": true, "xml": true,
+}
+
+// words splits a name at underscores, at anything else that is no letter or
+// digit, and where a capital follows a small letter.
+func words(name string) []string {
+	var out []string
+	var word []rune
+	flush := func() {
+		if len(word) > 0 {
+			out = append(out, string(word))
+		}
+		word = nil
+	}
+	small := false
+	for _, r := range name {
+		if !unicode.IsLetter(r) && !unicode.IsDigit(r) {
+			flush()
+			small = false
+			continue
+		}
+		if small && unicode.IsUpper(r) {
+			flush()
+		}
+		word = append(word, r)
+		small = unicode.IsLower(r) || unicode.IsDigit(r)
+	}
+	flush()
+	return out
+}
+
+// goName returns the exported Go name: balloon_id is BalloonID.
+func goName(name string) string {
+	var b strings.Builder
+	for _, w := range words(name) {
+		if initialisms[strings.ToLower(w)] {
+			b.WriteString(strings.ToUpper(w))
+			continue
+		}
+		r := []rune(w)
+		b.WriteString(string(unicode.ToUpper(r[0])) + string(r[1:]))
+	}
+	return b.String()
+}
+
+// lowerFirst makes a name private: BalloonCells is balloonCells, IDTable is idTable.
+func lowerFirst(name string) string {
+	r := []rune(name)
+	for i := range r {
+		if i > 0 && i+1 < len(r) && unicode.IsLower(r[i+1]) || !unicode.IsUpper(r[i]) {
+			break
+		}
+		r[i] = unicode.ToLower(r[i])
+	}
+	return string(r)
+}
+
+// snake returns a name for a file: HourlyNormal is hourly_normal.
+func snake(name string) string {
+	return strings.ToLower(strings.Join(words(name), "_"))
+}

@@ -1,0 +1,143 @@
+package emit
+
+import (
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/dave/jennifer/jen"
+)
+
+// supportDecl is a name that every generated package takes over from its
+// support packages, so that users can name it.
+type supportDecl struct {
+	kind string // "type", "const" or "var"
+	name string
+	from string // "store" or "codec"
+	doc  string
+}
+
+// supportDecls is what a user of generated code must be able to name.
+var supportDecls = []supportDecl{
+	{"type", "Client", "store", "Client opens tables; a *bigtable.Client is one."},
+	{"type", "Admin", "store", "Admin makes tables; a *bigtable.AdminClient is one."},
+	{"type", "Options", "store", "Options say how writers, readers and the set-up work."},
+	{"type", "Hooks", "store", "Hooks trace every operation."},
+	{"type", "Operation", "store", "Operation is what hooks are told of."},
+	{"type", "Change", "store", "Change is one thing that the set-up made."},
+	{"type", "WriteError", "store", "WriteError names each event that was not written, and why."},
+	{"type", "Failure", "store", "Failure is one event of a WriteError."},
+	{"type", "Outcome", "store", "Outcome is what is known of a Failure."},
+	{"type", "DecodeError", "store", "DecodeError says which stored cell does not decode."},
+	{"type", "GCRuleError", "store", "GCRuleError says that a family exists with another garbage collection rule."},
+	{"type", "FieldError", "codec", "FieldError says which part of an event was refused, and why."},
+	{"type", "UUID", "codec", "UUID is a universally unique identifier."},
+	{"const", "Refused", "store", "Refused events were not sent."},
+	{"const", "Failed", "store", "Failed events were refused by the server."},
+	{"const", "Unknown", "store", "Unknown events may be stored or not; writing them again is safe."},
+	{"var", "ErrNotFound", "store", "ErrNotFound: the series has no event that is alive."},
+	{"var", "ErrEmpty", "codec", "ErrEmpty: a segment of the row key is empty."},
+	{"var", "ErrDelimiter", "codec", "ErrDelimiter: a segment of the row key contains the delimiter."},
+	{"var", "ErrKeyTooLong", "codec", "ErrKeyTooLong: the row key is over 4 KiB."},
+	{"var", "ErrKey", "codec", "ErrKey: a row key is not of the table's form."},
+	{"var", "ErrValue", "codec", "ErrValue: a stored value does not decode."},
+	{"var", "ErrMissing", "codec", "ErrMissing: a stored event lacks a field."},
+	{"var", "ErrNaN", "codec", "ErrNaN: a number that the table has no form for."},
+	{"var", "ErrTime", "codec", "ErrTime: a time that the table cannot hold."},
+	{"var", "ErrUTF8", "codec", "ErrUTF8: a string that is not UTF-8."},
+	{"var", "ErrEnum", "codec", "ErrEnum: not a value of the enum."},
+	{"var", "ErrJSON", "codec", "ErrJSON: not valid JSON."},
+	{"var", "ErrTooLarge", "codec", "ErrTooLarge: a cell over Bigtable's limits."},
+	{"var", "ErrExpired", "codec", "ErrExpired: the event is past its time to live."},
+	{"var", "ErrNoValue", "codec", "ErrNoValue: the event carries nothing."},
+}
+
+// packageFiles renders what the schemas of one package share.
+func packageFiles(p *goPackage, paths paths) ([]File, error) {
+	names, err := aliasFile(p, paths)
+	if err != nil {
+		return nil, err
+	}
+	test, err := testFile(p, paths)
+	if err != nil {
+		return nil, err
+	}
+	return []File{
+		{Path: path.Join(p.name, "btgen.go"), Content: names},
+		{Path: path.Join(p.name, p.name+"test", p.name+"test.go"), Content: test},
+	}, nil
+}
+
+// aliasFile renders the names that the package takes over.
+func aliasFile(p *goPackage, paths paths) ([]byte, error) {
+	s := newSource(paths.pkg(p.name), p.name, p.origin, paths)
+	s.PackageComment(fmt.Sprintf("// Package %s writes and reads the time series %s in Bigtable.", p.name, list(p.schemas)))
+	for _, block := range []struct{ kind, doc string }{
+		{"type", "Types that writers, readers and the set-up take or return."},
+		{"const", "What is known of an event that was not written."},
+		{"var", "Reasons, for errors.Is."},
+	} {
+		s.Add(doc(block.doc)).Line().Id(block.kind).CustomFunc(jen.Options{Open: "(", Close: ")", Separator: "\n", Multi: true}, func(g *jen.Group) {
+			for _, d := range supportDecls {
+				if d.kind == block.kind {
+					from := map[string]func(string) *jen.Statement{"store": s.store, "codec": s.codec}[d.from]
+					g.Add(doc(d.doc)).Line().Id(d.name).Op("=").Add(from(d.name))
+				}
+			}
+		})
+		s.Line()
+	}
+	return s.render()
+}
+
+// testFile renders the package that gives tests an in-memory Bigtable.
+func testFile(p *goPackage, paths paths) ([]byte, error) {
+	name := p.name + "test"
+	s := newSource(paths.test(p.name), name, p.origin, paths)
+	s.ImportName(paths.pkg(p.name), p.name)
+	s.PackageComment(fmt.Sprintf("// Package %s gives tests an in-memory Bigtable with the tables of package %s.", name, p.name))
+	in := func(pkg, name string) *jen.Statement { return jen.Qual(pkg, name) }
+	options := jen.Id("opts").Op("...").Add(in(paths.pkg(p.name), "Options"))
+	bigtableType := jen.Op("*").Id("Bigtable")
+
+	s.Add(doc("Bigtable is a running in-memory Bigtable with its clients.")).Line().
+		Type().Id("Bigtable").Op("=").Add(in(paths.storetest(), "Bigtable")).Line()
+
+	s.Add(doc("New starts an in-memory Bigtable with the tables made. It ends with the test.")).Line().
+		Func().Id("New").Params(jen.Id("t").Qual("testing", "TB"), options).Add(bigtableType).Block(
+		jen.Id("t").Dot("Helper").Call(),
+		jen.Return(in(paths.storetest(), "New").Call(jen.Id("t"), jen.Func().Params(ctxParam(), jen.Id("admin").Op("*").Qual(bigtablePath, "AdminClient")).Error().Block(
+			jen.Return(jen.Id("setup").Call(jen.Id("ctx"), jen.Id("admin"), jen.Id("opts").Op("..."))),
+		))),
+	).Line()
+
+	s.Add(doc("Start starts an in-memory Bigtable with the tables made, for examples and", "programs. The caller closes it.")).Line().
+		Func().Id("Start").Params(ctxParam(), options).Params(bigtableType, jen.Error()).Block(
+		jen.List(jen.Id("b"), jen.Err()).Op(":=").Add(in(paths.storetest(), "Start")).Call(jen.Id("ctx")),
+		jen.If(jen.Err().Op("!=").Nil()).Block(jen.Return(jen.Nil(), jen.Err())),
+		jen.If(jen.Err().Op(":=").Id("setup").Call(jen.Id("ctx"), jen.Id("b").Dot("Admin"), jen.Id("opts").Op("...")), jen.Err().Op("!=").Nil()).Block(
+			jen.Return(jen.Nil(), jen.Qual("errors", "Join").Call(jen.Err(), jen.Id("b").Dot("Close").Call())),
+		),
+		jen.Return(jen.Id("b"), jen.Nil()),
+	).Line()
+
+	s.Add(doc("setup makes the tables of all schemas.")).Line().
+		Func().Id("setup").Params(ctxParam(), jen.Id("admin").Op("*").Qual(bigtablePath, "AdminClient"), options).Error().BlockFunc(func(g *jen.Group) {
+		for _, schema := range p.schemas {
+			g.If(
+				jen.List(jen.Id("_"), jen.Err()).Op(":=").Add(in(paths.pkg(p.name), names{schema}.setup())).Call(jen.Id("ctx"), jen.Id("admin"), jen.Id("opts").Op("...")),
+				jen.Err().Op("!=").Nil(),
+			).Block(jen.Return(jen.Err()))
+		}
+		g.Return(jen.Nil())
+	})
+	return s.render()
+}
+
+// list joins names as a sentence does.
+func list(names []string) string {
+	if len(names) == 1 {
+		return names[0]
+	}
+	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
+}

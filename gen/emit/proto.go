@@ -1,0 +1,149 @@
+package emit
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+	"text/template"
+
+	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/schema"
+)
+
+// protoTemplate is the .proto file that describes serialized events to other
+// languages.
+var protoTemplate = template.Must(template.New("proto").Parse(`{{.Header}}
+{{.Source}}
+
+syntax = "proto3";
+
+package {{.Package}};
+{{- if .Imports}}
+{{range .Imports}}
+import "{{.}}";
+{{- end}}
+{{- end}}
+{{range .Doc}}
+//{{if .}} {{.}}{{end}}
+{{- end}}
+message {{.Message}} {
+{{- range .Enums}}
+  enum {{.Name}} {
+    {{.Prefix}}_UNSPECIFIED = 0;
+{{- range .Values}}
+    {{.Name}} = {{.Number}};
+{{- end}}
+  }
+{{end}}
+{{- range .Fields}}
+  {{.Label}}{{.Type}} {{.Name}} = {{.Number}};{{if .Doc}} // {{.Doc}}{{end}}
+{{- end}}
+}
+`))
+
+// protoMessage is what the template shows.
+type protoMessage struct {
+	Header, Source, Package, Message string
+	Imports, Doc                     []string
+	Enums                            []protoEnum
+	Fields                           []protoField
+}
+
+type protoEnum struct {
+	Name, Prefix string
+	Values       []protoValue
+}
+
+type protoValue struct {
+	Name   string
+	Number int64
+}
+
+type protoField struct {
+	Doc, Label, Type, Name string
+	Number                 int
+}
+
+// protoFile renders the .proto file of a schema whose events are serialized.
+func protoFile(l *layout.Layout) ([]byte, error) {
+	m := protoMessage{
+		Header: Header, Source: SourceLine + commentLine(baseName(l.File)), Package: l.Package, Message: l.Name,
+	}
+	about := fmt.Sprintf("%s is what one event carries. Its series stands in the row key, and its time in the row key or in the timestamp of its cell.", l.Name)
+	m.Doc = wrap([]string{about, sentence(l.Doc)})
+	for i := range l.Fields {
+		f := &l.Fields[i]
+		m.Fields = append(m.Fields, protoFieldOf(f))
+		if f.Type == schema.Enum {
+			m.Enums = append(m.Enums, protoEnumOf(f))
+		}
+		if known := wellKnown(f.Type); known != "" && !slices.Contains(m.Imports, known) {
+			m.Imports = append(m.Imports, known)
+		}
+	}
+	slices.Sort(m.Imports)
+	var b bytes.Buffer
+	err := protoTemplate.Execute(&b, m)
+	return b.Bytes(), err
+}
+
+// protoFieldOf describes one field.
+func protoFieldOf(f *layout.Field) protoField {
+	label := ""
+	if explicit(f) && wellKnown(f.Type) == "" {
+		label = "optional "
+	}
+	var docs []string
+	for _, part := range []string{f.Unit, strings.Join(strings.Fields(f.Doc), " ")} {
+		if part != "" {
+			docs = append(docs, part)
+		}
+	}
+	if f.Default != nil {
+		docs = append(docs, fmt.Sprintf("%s if absent", showDefault(f)))
+	}
+	return protoField{Doc: commentLine(strings.Join(docs, "; ")), Label: label, Type: protoType(f), Name: f.Name, Number: f.Number}
+}
+
+// protoType is the protobuf type of a field.
+func protoType(f *layout.Field) string {
+	switch f.Type {
+	case schema.Float32:
+		return "float"
+	case schema.Float64:
+		return "double"
+	case schema.Timestamp:
+		return "google.protobuf.Timestamp"
+	case schema.Duration:
+		return "google.protobuf.Duration"
+	case schema.UUID:
+		return "bytes"
+	case schema.Enum:
+		return goName(f.Name)
+	case schema.JSON:
+		return "string"
+	}
+	return f.Type.String()
+}
+
+// wellKnown is the file that has to be imported for a type.
+func wellKnown(t schema.Type) string {
+	switch t {
+	case schema.Timestamp:
+		return "google/protobuf/timestamp.proto"
+	case schema.Duration:
+		return "google/protobuf/duration.proto"
+	}
+	return ""
+}
+
+// protoEnumOf describes an enum. Its names begin with the enum's, since those of
+// one message share a scope.
+func protoEnumOf(f *layout.Field) protoEnum {
+	e := protoEnum{Name: goName(f.Name), Prefix: strings.ToUpper(snake(f.Name))}
+	for _, v := range f.Enum {
+		e.Values = append(e.Values, protoValue{e.Prefix + "_" + strings.ToUpper(snake(v.Name)), v.Number})
+	}
+	return e
+}

@@ -1,0 +1,222 @@
+package emit
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/dave/jennifer/jen"
+
+	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/schema"
+)
+
+// schemaFile renders the Go file of one schema.
+type schemaFile struct {
+	*source
+	names  names
+	layout *layout.Layout
+}
+
+// newSchemaFile returns the empty file of a schema.
+func newSchemaFile(l *layout.Layout, paths paths) *schemaFile {
+	return &schemaFile{
+		source: newSource(paths.pkg(l.Package), l.Package, []string{baseName(l.File)}, paths),
+		names:  names{l.Name},
+		layout: l,
+	}
+}
+
+// baseName returns the last part of a path: the output must not depend on where
+// a schema stands.
+func baseName(file string) string {
+	return file[strings.LastIndexByte(file, '/')+1:]
+}
+
+// uses reports whether any table has events serialized in the format.
+func (s *schemaFile) uses(format layout.Format) bool {
+	for _, t := range s.layout.Tables {
+		if t.Blob == format {
+			return true
+		}
+	}
+	return false
+}
+
+// declare adds all declarations, in the order of the output.
+func (s *schemaFile) declare() {
+	s.add(s.seriesType(), s.eventType())
+	for _, f := range s.enums() {
+		s.add(s.enumType(f), s.enumNames(f), s.enumString(f), s.enumMarshal(f), s.enumUnmarshal(f))
+	}
+	s.add(s.writerType(), s.newWriter(), s.write(), s.writeAll())
+	s.add(s.readerType(), s.newReader(), s.read(), s.latest())
+	s.add(s.setup())
+	for _, t := range s.layout.Tables {
+		s.add(s.keyType(t), s.keyAppend(t), s.keyPrefix(t), s.keyWrite(t), s.keyParse(t))
+	}
+	s.add(s.layouts())
+	for _, t := range s.layout.Tables {
+		s.add(s.timeVar(t), s.layoutVar(t), s.put(t), s.prefixes(t), s.set(t))
+	}
+	s.add(s.check())
+	s.add(s.missing())
+	if s.uses(layout.Protobuf) {
+		s.add(s.appendProto(), s.parseProto())
+	}
+	if s.uses(layout.JSONText) {
+		s.add(s.jsonStruct(), s.marshalJSON(), s.parseJSON())
+	}
+}
+
+// add adds declarations with a blank line between them.
+func (s *schemaFile) add(decls ...jen.Code) {
+	for _, d := range decls {
+		if d != nil {
+			s.Add(d)
+			s.Line()
+		}
+	}
+}
+
+// enums lists the series values and fields that are enums.
+func (s *schemaFile) enums() []*layout.Field {
+	var out []*layout.Field
+	for _, fields := range [][]layout.Field{s.layout.Series, s.layout.Fields} {
+		for i := range fields {
+			if fields[i].Type == schema.Enum {
+				out = append(out, &fields[i])
+			}
+		}
+	}
+	return out
+}
+
+// tableList names the tables for a comment.
+func (s *schemaFile) tableList() string {
+	var ids []string
+	for _, t := range s.layout.Tables {
+		ids = append(ids, t.ID)
+	}
+	if len(ids) == 1 {
+		return "table " + ids[0]
+	}
+	return "tables " + strings.Join(ids[:len(ids)-1], ", ") + " and " + ids[len(ids)-1]
+}
+
+// seriesType declares what tells series apart:
+//
+//	type BalloonSeries struct { Location string; … }
+func (s *schemaFile) seriesType() jen.Code {
+	return doc(fmt.Sprintf("%s tells one series of %s events from another.", s.names.series(), s.layout.Name)).Line().
+		Type().Id(s.names.series()).StructFunc(func(g *jen.Group) {
+		for i := range s.layout.Series {
+			f := &s.layout.Series[i]
+			g.Id(s.names.field(f)).Add(s.goType(f)).Add(fieldComment(f))
+		}
+	})
+}
+
+// fieldComment puts what the schema says of a field behind it.
+func fieldComment(f *layout.Field) jen.Code {
+	var parts []string
+	if f.Unit != "" {
+		parts = append(parts, f.Unit)
+	}
+	if f.Doc != "" {
+		parts = append(parts, strings.Join(strings.Fields(f.Doc), " "))
+	}
+	if f.Optional {
+		parts = append(parts, "nil if absent")
+	}
+	if f.Default != nil {
+		parts = append(parts, fmt.Sprintf("%v where a stored event lacks it", showDefault(f)))
+	}
+	if len(parts) == 0 {
+		return jen.Null()
+	}
+	return jen.Comment("// " + commentLine(strings.Join(parts, "; ")))
+}
+
+// showDefault writes a default for a comment.
+func showDefault(f *layout.Field) string {
+	switch v := f.Default.(type) {
+	case string:
+		return fmt.Sprintf("%q", v)
+	case []byte:
+		return fmt.Sprintf("%x", v)
+	default:
+		return fmt.Sprint(v)
+	}
+}
+
+// eventType declares the event:
+//
+//	type BalloonEvent struct { BalloonSeries; Time time.Time; Pressure int64; … }
+func (s *schemaFile) eventType() jen.Code {
+	text := s.names.event() + " is one event."
+	if s.layout.Doc != "" {
+		text = s.names.event() + " is one event: " + sentence(s.layout.Doc)
+	}
+	return doc(text).Line().Type().Id(s.names.event()).StructFunc(func(g *jen.Group) {
+		g.Id(s.names.series())
+		g.Id("Time").Qual("time", "Time").Comment(fmt.Sprintf("// truncated to %s by the writer; UTC when read", layout.FormatDuration(s.layout.Precision)))
+		for i := range s.layout.Fields {
+			f := &s.layout.Fields[i]
+			g.Id(s.names.field(f)).Add(s.fieldType(f)).Add(fieldComment(f))
+		}
+	})
+}
+
+// enumType declares an enum and its values:
+//
+//	type DailyWeather int64
+//	const ( DailyWeatherDrizzle DailyWeather = 1; … )
+func (s *schemaFile) enumType(f *layout.Field) jen.Code {
+	name := s.names.enum(f)
+	return doc(fmt.Sprintf("%s is a value of %s. The zero %[1]s is none, and refused by the writer.", name, f.Name)).Line().
+		Type().Id(name).Int64().Line().Line().
+		Add(doc(fmt.Sprintf("The values of %s. Their numbers are stored.", name))).Line().
+		Const().DefsFunc(func(g *jen.Group) {
+		for _, v := range f.Enum {
+			g.Id(s.names.enumValue(f, v.Name)).Id(name).Op("=").Lit(int(v.Number))
+		}
+	})
+}
+
+// enumNames declares the names of an enum's values:
+//
+//	var dailyWeatherNames = codec.Enum{{Number: 1, Name: "drizzle"}, …}
+func (s *schemaFile) enumNames(f *layout.Field) jen.Code {
+	return doc(fmt.Sprintf("%s is how the values of %s are called in the table.", s.names.enumNames(f), s.names.enum(f))).Line().
+		Var().Id(s.names.enumNames(f)).Op("=").Add(s.codec("Enum")).CustomFunc(jen.Options{Open: "{", Close: "}", Separator: ",", Multi: true}, func(g *jen.Group) {
+		for _, v := range f.Enum {
+			g.Add(inline(field{"Number", jen.Lit(int(v.Number))}, field{"Name", jen.Lit(v.Name)}))
+		}
+	})
+}
+
+// enumString declares the String method of an enum.
+func (s *schemaFile) enumString(f *layout.Field) jen.Code {
+	return doc("String returns the name of the value, or its number if it has none.").Line().
+		Func().Params(jen.Id("v").Id(s.names.enum(f))).Id("String").Params().String().Block(
+		jen.Return(s.codec("EnumString").Call(jen.Id(s.names.enumNames(f)), jen.Int64().Call(jen.Id("v")))),
+	)
+}
+
+// enumMarshal declares the MarshalText method of an enum.
+func (s *schemaFile) enumMarshal(f *layout.Field) jen.Code {
+	return doc("MarshalText returns the name of the value, for JSON and flags; an error if it has none.").Line().
+		Func().Params(jen.Id("v").Id(s.names.enum(f))).Id("MarshalText").Params().Params(jen.Index().Byte(), jen.Error()).Block(
+		jen.Return(s.codec("MarshalEnum").Call(jen.Id(s.names.enumNames(f)), jen.Int64().Call(jen.Id("v")))),
+	)
+}
+
+// enumUnmarshal declares the UnmarshalText method of an enum.
+func (s *schemaFile) enumUnmarshal(f *layout.Field) jen.Code {
+	return doc("UnmarshalText sets the value to the one with the name.").Line().
+		Func().Params(jen.Id("v").Op("*").Id(s.names.enum(f))).Id("UnmarshalText").Params(jen.Id("text").Index().Byte()).Error().Block(
+		jen.List(jen.Id("n"), jen.Err()).Op(":=").Add(s.codec("TextEnum")).Call(jen.Id("text"), jen.Id(s.names.enumNames(f))),
+		jen.If(jen.Err().Op("==").Nil()).Block(jen.Op("*").Id("v").Op("=").Id(s.names.enum(f)).Call(jen.Id("n"))),
+		jen.Return(jen.Err()),
+	)
+}

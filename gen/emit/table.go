@@ -1,0 +1,340 @@
+package emit
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/dave/jennifer/jen"
+
+	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/schema"
+	"github.com/btgen-dev/btgen/templates/codec"
+)
+
+// timeVar declares how the time stands in the keys of a table:
+//
+//	var balloonCellsBucket = codec.Bucket{Every: 7 * 24 * time.Hour, …}
+func (s *schemaFile) timeVar(t *layout.Table) jen.Code {
+	if !t.Pattern.Bucketed() {
+		return doc(fmt.Sprintf("%s is how an event's time stands in the row keys of %s.", s.names.timeKey(t), t.ID)).Line().
+			Var().Id(s.names.timeKey(t)).Op("=").Add(s.codec("TimeFormat")).Add(s.timeFormat(t.TimeKey))
+	}
+	b := t.Bucket
+	fields := []field{{"Every", duration(b.Every)}}
+	if b.Months > 0 {
+		fields = []field{{"Months", jen.Lit(b.Months)}}
+	}
+	if !b.Origin.IsZero() {
+		fields = append(fields, field{"Origin", date(b.Origin)})
+	}
+	fields = append(fields, field{"Label", s.codec("Label").Add(s.label(b.Label))})
+	return doc(fmt.Sprintf("%s is the buckets of %s.", s.names.bucket(t), t.ID)).Line().
+		Var().Id(s.names.bucket(t)).Op("=").Add(s.codec("Bucket")).Add(lines(fields...))
+}
+
+// timeFormat renders the fields of a codec.TimeFormat.
+func (s *schemaFile) timeFormat(f codec.TimeFormat) *jen.Statement {
+	if f.Kind == codec.LayoutTime {
+		return inline(field{"Layout", jen.Lit(f.Layout)})
+	}
+	kind := map[codec.TimeKind]string{
+		codec.UnixSeconds: "UnixSeconds", codec.UnixMillis: "UnixMillis", codec.UnixMicros: "UnixMicros", codec.UnixNanos: "UnixNanos",
+	}[f.Kind]
+	return inline(field{"Kind", s.codec(kind)})
+}
+
+// label renders the fields of a codec.Label.
+func (s *schemaFile) label(l codec.Label) *jen.Statement {
+	switch l.Kind {
+	case codec.NumberLabel:
+		fields := []field{{"Kind", s.codec("NumberLabel")}}
+		if l.Prefix != "" {
+			fields = append(fields, field{"Prefix", jen.Lit(l.Prefix)})
+		}
+		if l.Suffix != "" {
+			fields = append(fields, field{"Suffix", jen.Lit(l.Suffix)})
+		}
+		if l.Pad > 0 {
+			fields = append(fields, field{"Pad", jen.Lit(l.Pad)})
+		}
+		return inline(fields...)
+	case codec.ISOWeekLabel:
+		return inline(field{"Kind", s.codec("ISOWeekLabel")})
+	}
+	return inline(field{"Format", s.codec("TimeFormat").Add(s.timeFormat(l.Format))})
+}
+
+// gcRule renders the fields of a codec.GCRule.
+func (s *schemaFile) gcRule(r codec.GCRule) *jen.Statement {
+	switch r.Kind {
+	case codec.GCMaxAge:
+		return inline(field{"Kind", s.codec("GCMaxAge")}, field{"MaxAge", duration(r.MaxAge)})
+	case codec.GCMaxVersions:
+		return inline(field{"Kind", s.codec("GCMaxVersions")}, field{"MaxVersions", jen.Lit(r.MaxVersions)})
+	case codec.GCNone:
+		return inline()
+	}
+	kind := "GCUnion"
+	if r.Kind == codec.GCIntersection {
+		kind = "GCIntersection"
+	}
+	return inline(field{"Kind", s.codec(kind)}, field{"Rules", jen.Index().Add(s.codec("GCRule")).ValuesFunc(func(g *jen.Group) {
+		for _, sub := range r.Rules {
+			g.Add(s.gcRule(sub))
+		}
+	})})
+}
+
+// retention renders what garbage collection leaves alive.
+func (s *schemaFile) retention(r codec.Retention) *jen.Statement {
+	return s.codec("Retention").ValuesFunc(func(g *jen.Group) {
+		for _, term := range r {
+			var fields []field
+			if term.MaxAge > 0 {
+				fields = append(fields, field{"MaxAge", duration(term.MaxAge)})
+			}
+			if term.Versions > 0 {
+				fields = append(fields, field{"Versions", jen.Lit(term.Versions)})
+			}
+			g.Add(inline(fields...))
+		}
+	})
+}
+
+// layoutVar declares all that the store knows of a table.
+func (s *schemaFile) layoutVar(t *layout.Table) jen.Code {
+	family := jen.Index().Add(s.store("Family")).Values(
+		inline(field{"Name", jen.Lit(t.Family.Name)}, field{"GC", s.codec("GCRule").Add(s.gcRule(t.Family.GC))}),
+	)
+	fields := []field{
+		{"Table", s.store("Table").Add(lines(field{"ID", jen.Lit(t.ID)}, field{"Families", family}))},
+		{"Kind", s.store(kindName(t))},
+		{"Family", jen.Lit(t.Family.Name)},
+	}
+	if len(t.Retention) > 0 {
+		fields = append(fields, field{"Retention", s.retention(t.Retention)})
+	}
+	if t.Pattern.Bucketed() {
+		fields = append(fields, field{"Bucket", jen.Id(s.names.bucket(t))})
+	} else {
+		fields = append(fields, field{"TimeKey", jen.Id(s.names.timeKey(t))})
+	}
+	fields = append(fields,
+		field{"Precision", duration(s.layout.Precision)},
+		field{"Columns", jen.Index().String().ValuesFunc(func(g *jen.Group) {
+			for _, c := range t.Columns {
+				g.Lit(c.Qualifier)
+			}
+		})},
+		field{"Time", jen.Func().Params(jen.Id("e").Op("*").Id(s.names.event())).Op("*").Qual("time", "Time").Block(
+			jen.Return(jen.Op("&").Id("e").Dot("Time")))},
+		field{"Check", jen.Id(s.names.check())},
+		field{"Put", jen.Id(s.names.put(t))},
+		field{"Prefixes", jen.Id(s.names.prefixes(t))},
+		field{"Set", s.setFunc(t)},
+		field{"Missing", s.missingFunc(t)},
+	)
+	return doc(fmt.Sprintf("%s is how events lie in %s.", s.names.layout(t), t.ID)).Line().
+		Var().Id(s.names.layout(t)).Op("=").Op("&").Add(s.store("Layout")).Types(jen.Id(s.names.event())).Add(lines(fields...))
+}
+
+// kindName is the store's name for what a pattern makes of rows and cells.
+func kindName(t *layout.Table) string {
+	switch {
+	case t.Metrics():
+		return "BucketColumns"
+	case t.Pattern.Bucketed():
+		return "BucketCells"
+	}
+	return "SingleRows"
+}
+
+// put declares the function that lays out an event as cells.
+func (s *schemaFile) put(t *layout.Table) jen.Code {
+	body := s.putColumns
+	switch {
+	case t.Metrics():
+		body = s.putMetrics
+	case t.Pattern.Serialized():
+		body = s.putBlob
+	}
+	return doc(fmt.Sprintf("%s lays out an event as cells of %s.", s.names.put(t), t.ID)).Line().
+		Func().Id(s.names.put(t)).Params(jen.Id("e").Op("*").Id(s.names.event()), jen.Id("c").Op("*").Add(s.store("Cells"))).
+		BlockFunc(func(g *jen.Group) { body(g, t) })
+}
+
+// row is c.Row(key.Append(nil)).
+func row(key jen.Code) *jen.Statement {
+	return jen.Id("c").Dot("Row").Call(jen.Add(key).Dot("Append").Call(jen.Nil()))
+}
+
+// cellTime is at := codec.Micros(e.Time).
+func (s *schemaFile) cellTime() *jen.Statement {
+	return jen.Id("at").Op(":=").Add(s.codec("Micros")).Call(jen.Id("e").Dot("Time"))
+}
+
+// putColumns sets a cell for each field.
+func (s *schemaFile) putColumns(g *jen.Group, t *layout.Table) {
+	g.Add(row(s.keyOf(t, true)))
+	g.Add(s.cellTime())
+	for _, c := range t.Columns {
+		f := &s.layout.Fields[c.Field]
+		column := []jen.Code{jen.Lit(t.Family.Name), jen.Lit(c.Qualifier), jen.Id("at")}
+		set := jen.Id("c").Dot("Set").Call(append(column, s.encode("e", f, c.Text))...)
+		if f.Optional {
+			g.If(s.isSet("e", f)).Block(set).Else().Block(jen.Id("c").Dot("Delete").Call(column...))
+			continue
+		}
+		g.Add(set)
+	}
+}
+
+// putMetrics sets a cell in a row of its own for each field, whose column is
+// the datum.
+func (s *schemaFile) putMetrics(g *jen.Group, t *layout.Table) {
+	g.Id("key").Op(":=").Add(s.keyOf(t, true))
+	g.Add(s.cellTime())
+	for _, c := range t.Columns {
+		f := &s.layout.Fields[c.Field]
+		g.Add(s.ifSet("e", f,
+			jen.Id("key").Dot("Metric").Op("=").Lit(c.Qualifier),
+			row(jen.Id("key")),
+			jen.Id("c").Dot("Set").Call(jen.Lit(t.Family.Name), jen.String().Call(s.encode("e", f, c.Text)), jen.Id("at"), jen.Nil()),
+		))
+	}
+}
+
+// putBlob sets one cell with the whole event.
+func (s *schemaFile) putBlob(g *jen.Group, t *layout.Table) {
+	g.Add(row(s.keyOf(t, true)))
+	blob := jen.Id(s.names.appendProto()).Call(jen.Nil(), jen.Id("e"))
+	if t.Blob == layout.JSONText {
+		g.List(jen.Id("blob"), jen.Err()).Op(":=").Id(s.names.marshalJSON()).Call(jen.Id("e"))
+		g.If(jen.Err().Op("!=").Nil()).Block(jen.Id("c").Dot("Fail").Call(jen.Err()))
+		blob = jen.Id("blob")
+	}
+	g.Id("c").Dot("Set").Call(jen.Lit(t.Family.Name), jen.Lit(t.Columns[0].Qualifier), s.codec("Micros").Call(jen.Id("e").Dot("Time")), blob)
+}
+
+// prefixes declares the function that returns the prefixes of a series' keys.
+func (s *schemaFile) prefixes(t *layout.Table) jen.Code {
+	f := doc(fmt.Sprintf("%s returns what the row keys of an event's series begin with in %s.", s.names.prefixes(t), t.ID)).Line().
+		Func().Id(s.names.prefixes(t)).Params(jen.Id("e").Op("*").Id(s.names.event())).
+		Params(jen.Index().String(), jen.Error())
+	if !t.Metrics() {
+		return f.Block(
+			jen.Return(s.store("OnePrefix").Call(s.keyOf(t, false).Dot("Prefix").Call())),
+		)
+	}
+	return f.Block(
+		jen.Var().Id("prefixes").Index().String(),
+		jen.For(jen.List(jen.Id("_"), jen.Id("metric")).Op(":=").Range().Index().String().ValuesFunc(func(g *jen.Group) {
+			for _, c := range t.Columns {
+				g.Lit(c.Qualifier)
+			}
+		})).Block(
+			jen.List(jen.Id("prefix"), jen.Err()).Op(":=").Add(s.keyOf(t, false, field{"Metric", jen.Id("metric")})).Dot("Prefix").Call(),
+			jen.If(jen.Err().Op("!=").Nil()).Block(jen.Return(jen.Nil(), jen.Err())),
+			jen.Id("prefixes").Op("=").Append(jen.Id("prefixes"), jen.String().Call(jen.Id("prefix"))),
+		),
+		jen.Return(jen.Id("prefixes"), jen.Nil()),
+	)
+}
+
+// setFunc is the function that takes a stored datum into an event.
+func (s *schemaFile) setFunc(t *layout.Table) jen.Code {
+	parse := map[layout.Format]string{layout.Protobuf: s.names.parseProto(), layout.JSONText: s.names.parseJSON()}[t.Blob]
+	if parse == "" {
+		return jen.Id(s.names.set(t))
+	}
+	return jen.Func().Params(jen.Id("e").Op("*").Id(s.names.event()), jen.Id("_").Int(), jen.Id("blob").Index().Byte()).Error().Block(
+		jen.Return(jen.Id(parse).Call(jen.Id("e"), jen.Id("blob"))))
+}
+
+// set declares the function that takes a stored datum into an event.
+func (s *schemaFile) set(t *layout.Table) jen.Code {
+	if t.Pattern.Serialized() {
+		return nil
+	}
+	return doc(fmt.Sprintf("%s takes the datum of a column of %s into an event.", s.names.set(t), t.ID)).Line().
+		Func().Id(s.names.set(t)).Params(jen.Id("e").Op("*").Id(s.names.event()), jen.Id("column").Int(), jen.Id("datum").Index().Byte()).
+		Params(jen.Err().Error()).Block(
+		jen.Switch(jen.Id("column")).BlockFunc(func(g *jen.Group) {
+			for i, c := range t.Columns {
+				f := &s.layout.Fields[c.Field]
+				args := []jen.Code{jen.Id("datum")}
+				if f.Type == schema.Enum {
+					args = append(args, jen.Id(s.names.enumNames(f)))
+				}
+				g.Case(jen.Lit(i)).Comment("// " + commentLine(c.Qualifier)).Line().Add(
+					statements(s.assign("e", f, s.codec(encoding(c.Text)+suffix(f.Type)).Call(args...))))
+			}
+		}),
+		jen.Return(jen.Err()),
+	)
+}
+
+// statements puts statements on lines of their own.
+func statements(code []jen.Code) *jen.Statement {
+	out := jen.Null()
+	for i, c := range code {
+		if i > 0 {
+			out.Line()
+		}
+		out.Add(c)
+	}
+	return out
+}
+
+// hasAbsent reports whether a stored event may lack a field.
+func (s *schemaFile) hasAbsent() bool {
+	for _, f := range s.layout.Fields {
+		if f.Optional || f.Default != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// missingFunc is the function that fills in what a stored event lacks. A
+// serialized event is there or not.
+func (s *schemaFile) missingFunc(t *layout.Table) jen.Code {
+	if t.Pattern.Serialized() || !s.hasAbsent() {
+		return s.store("Required").Types(jen.Id(s.names.event()))
+	}
+	return jen.Id(s.names.missing())
+}
+
+// missing declares the function that fills in the defaults of fields.
+func (s *schemaFile) missing() jen.Code {
+	fieldwise := slices.ContainsFunc(s.layout.Tables, func(t *layout.Table) bool { return !t.Pattern.Serialized() })
+	if !fieldwise || !s.hasAbsent() {
+		return nil
+	}
+	var optional []jen.Code
+	for i, f := range s.layout.Fields {
+		if f.Optional {
+			optional = append(optional, jen.Lit(i))
+		}
+	}
+	return doc(fmt.Sprintf("%s puts the default of a field that a stored event lacks; an error if it has none.", s.names.missing())).Line().
+		Func().Id(s.names.missing()).Params(jen.Id("e").Op("*").Id(s.names.event()), jen.Id("field").Int()).Error().Block(
+		jen.Switch(jen.Id("field")).BlockFunc(func(g *jen.Group) {
+			if len(optional) > 0 {
+				g.Case(optional...).Comment("// optional")
+			}
+			for i := range s.layout.Fields {
+				if f := &s.layout.Fields[i]; f.Default != nil {
+					g.Case(jen.Lit(i)).Comment("// " + f.Name).Line().Add(s.setDefault(f))
+				}
+			}
+			g.Default().Block(jen.Return(s.codec("ErrMissing")))
+		}),
+		jen.Return(jen.Nil()),
+	)
+}
+
+// setDefault puts the default of a field into e.
+func (s *schemaFile) setDefault(f *layout.Field) *jen.Statement {
+	return jen.Id("e").Dot(s.names.field(f)).Op("=").Add(s.defaultValue(f))
+}

@@ -1,0 +1,182 @@
+package emit
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/dave/jennifer/jen"
+
+	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/schema"
+	"github.com/btgen-dev/btgen/templates/codec"
+)
+
+// suffix is what the names of the codec's functions for a type end in.
+func suffix(t schema.Type) string {
+	return [...]string{
+		schema.String: "String", schema.Bytes: "Bytes", schema.Bool: "Bool",
+		schema.Int32: "Int32", schema.Int64: "Int64", schema.Uint32: "Uint32", schema.Uint64: "Uint64",
+		schema.Float32: "Float32", schema.Float64: "Float64",
+		schema.Timestamp: "Timestamp", schema.Duration: "Duration",
+		schema.UUID: "UUID", schema.Enum: "Enum", schema.JSON: "JSON",
+	}[t]
+}
+
+// goType is the Go type of a value, without regard to whether it is optional.
+func (s *schemaFile) goType(f *layout.Field) *jen.Statement {
+	switch f.Type {
+	case schema.Bytes:
+		return jen.Index().Byte()
+	case schema.Timestamp:
+		return jen.Qual("time", "Time")
+	case schema.Duration:
+		return jen.Qual("time", "Duration")
+	case schema.UUID:
+		return jen.Id("UUID")
+	case schema.Enum:
+		return jen.Id(s.names.enum(f))
+	case schema.JSON:
+		return jen.Qual("encoding/json", "RawMessage")
+	}
+	return jen.Id(map[schema.Type]string{
+		schema.String: "string", schema.Bool: "bool",
+		schema.Int32: "int32", schema.Int64: "int64", schema.Uint32: "uint32", schema.Uint64: "uint64",
+		schema.Float32: "float32", schema.Float64: "float64",
+	}[f.Type])
+}
+
+// isSlice reports whether nil stands for an absent value of the type, so that
+// an optional one needs no pointer.
+func isSlice(f *layout.Field) bool { return f.Type == schema.Bytes || f.Type == schema.JSON }
+
+// fieldType is the type of the field in the event.
+func (s *schemaFile) fieldType(f *layout.Field) *jen.Statement {
+	if f.Optional && !isSlice(f) {
+		return jen.Op("*").Add(s.goType(f))
+	}
+	return s.goType(f)
+}
+
+// value is the field of e, as a value of its goType.
+func (s *schemaFile) value(e string, f *layout.Field) *jen.Statement {
+	v := jen.Id(e).Dot(s.names.field(f))
+	if f.Optional && !isSlice(f) {
+		return jen.Op("*").Add(v)
+	}
+	return v
+}
+
+// encodable is the field of e as the codec takes it: enums are numbers there.
+func (s *schemaFile) encodable(e string, f *layout.Field) *jen.Statement {
+	if f.Type == schema.Enum {
+		return jen.Int64().Parens(s.value(e, f))
+	}
+	return s.value(e, f)
+}
+
+// isSet is the condition that an optional field of e is there.
+func (s *schemaFile) isSet(e string, f *layout.Field) *jen.Statement {
+	return jen.Id(e).Dot(s.names.field(f)).Op("!=").Nil()
+}
+
+// ifSet guards code by isSet if the field is optional.
+func (s *schemaFile) ifSet(e string, f *layout.Field, code ...jen.Code) *jen.Statement {
+	if !f.Optional {
+		out := jen.Null()
+		for i, c := range code {
+			if i > 0 {
+				out.Line()
+			}
+			out.Add(c)
+		}
+		return out
+	}
+	return jen.If(s.isSet(e, f)).Block(code...)
+}
+
+// encode is the call that appends the cell of a field to nil.
+func (s *schemaFile) encode(e string, f *layout.Field, text bool) *jen.Statement {
+	args := []jen.Code{jen.Nil()}
+	if f.Type == schema.Enum {
+		args = append(args, jen.Id(s.names.enumNames(f)))
+	}
+	args = append(args, s.encodable(e, f))
+	return s.codec("Append" + encoding(text) + suffix(f.Type)).Call(args...)
+}
+
+// encoding is how the codec calls the encoding of a column.
+func encoding(text bool) string {
+	if text {
+		return "Text"
+	}
+	return "Binary"
+}
+
+// assign takes the result of call, a value and an error, into the field of e
+// and err.
+func (s *schemaFile) assign(e string, f *layout.Field, call *jen.Statement) []jen.Code {
+	field := jen.Id(e).Dot(s.names.field(f))
+	switch {
+	case f.Type == schema.Enum && f.Optional:
+		return []jen.Code{
+			jen.List(jen.Id("n"), jen.Id("failed")).Op(":=").Add(call),
+			jen.Id("v").Op(":=").Id(s.names.enum(f)).Call(jen.Id("n")),
+			jen.List(field, jen.Id("err")).Op("=").List(jen.Op("&").Id("v"), jen.Id("failed")),
+		}
+	case f.Type == schema.Enum:
+		return []jen.Code{
+			jen.List(jen.Id("n"), jen.Id("failed")).Op(":=").Add(call),
+			jen.List(field, jen.Id("err")).Op("=").List(jen.Id(s.names.enum(f)).Call(jen.Id("n")), jen.Id("failed")),
+		}
+	case f.Optional && isSlice(f):
+		call = s.codec("Present").Call(call)
+	case f.Optional:
+		call = s.codec("Optional").Call(call)
+	}
+	return []jen.Code{jen.List(field, jen.Id("err")).Op("=").Add(call)}
+}
+
+// defaultValue is the default of a field as Go source.
+func (s *schemaFile) defaultValue(f *layout.Field) *jen.Statement {
+	switch v := f.Default.(type) {
+	case string:
+		switch f.Type {
+		case schema.UUID:
+			return s.uuidLiteral(v)
+		case schema.Enum:
+			return jen.Id(s.names.enumValue(f, v))
+		case schema.JSON:
+			return jen.Qual("encoding/json", "RawMessage").Call(jen.Lit(v))
+		}
+		return jen.Lit(v)
+	case []byte:
+		return jen.Index().Byte().Call(jen.Lit(string(v)))
+	case bool:
+		return jen.Lit(v)
+	case int64:
+		return jen.Lit(int(v))
+	case uint64:
+		return jen.Id(strconv.FormatUint(v, 10))
+	case float64:
+		return jen.Id(strconv.FormatFloat(v, 'g', -1, 64))
+	case time.Duration:
+		return duration(v)
+	case time.Time:
+		return date(v)
+	}
+	return jen.Nil()
+}
+
+// uuidLiteral renders a canonical UUID as an array of bytes.
+func (s *schemaFile) uuidLiteral(text string) *jen.Statement {
+	u, err := codec.ParseUUID(text)
+	if err != nil {
+		return jen.Id("UUID").Values() // the schema has refused it
+	}
+	return jen.Id("UUID").CustomFunc(jen.Options{Open: "{", Close: "}", Separator: ","}, func(g *jen.Group) {
+		for _, b := range u {
+			g.Id(fmt.Sprintf("%#02x", b))
+		}
+	})
+}

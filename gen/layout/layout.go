@@ -1,0 +1,162 @@
+// Package layout decides what a schema means on Bigtable: key segments and
+// their encodings, bucket arithmetic, families, columns, what a cell's
+// timestamp stands for, the garbage collection rule and what it leaves alive.
+// A Layout is plain data, fully resolved. Rules, emitted code, explanations and
+// set-up read it, and work nothing out for themselves. It knows nothing of YAML
+// or of Go source; positions are carried along for messages alone.
+package layout
+
+import (
+	"time"
+
+	"github.com/btgen-dev/btgen/gen/diag"
+	"github.com/btgen-dev/btgen/gen/schema"
+	"github.com/btgen-dev/btgen/templates/codec"
+)
+
+// Layout is one schema on Bigtable.
+type Layout struct {
+	File      string
+	Package   string // Go package of the generated code
+	Name      string // prefix of the generated names
+	NamePos   diag.Pos
+	Doc       string
+	Series    []Field       // what tells one series from another
+	Fields    []Field       // what an event carries
+	Precision time.Duration // what event times are truncated to
+	Rate      float64       // most events a second and series that are expected; 0 if nothing is known
+	Tables    []*Table      // every event goes to each of them
+	Read      *Table        // the table that answers a read of one series with the fewest ranges
+}
+
+// Field is a series value or a field of the event.
+type Field struct {
+	Pos      diag.Pos
+	Name     string
+	Type     schema.Type
+	Doc      string
+	Unit     string
+	Optional bool
+	Default  any        // as in schema.Field; nil if there is none
+	Enum     codec.Enum // the values of an enum
+	Number   int        // protobuf field number; 0 if there is none
+	Example  any        // a value for pictures, as Default; nil if there is none
+}
+
+// Pattern is one of Bigtable's documented ways to store a time series.
+type Pattern string
+
+// The patterns.
+const (
+	BucketNewColumns   Pattern = "bucket_new_columns"
+	BucketNewCells     Pattern = "bucket_new_cells"
+	BucketSerialized   Pattern = "bucket_serialized"
+	SingleSerialized   Pattern = "single_serialized"
+	SingleUnserialized Pattern = "single_unserialized"
+	BucketOffsets      Pattern = "bucket_offsets"
+)
+
+// Bucketed reports whether a row holds the events of a bucket, not just one.
+func (p Pattern) Bucketed() bool { return p != SingleSerialized && p != SingleUnserialized }
+
+// Serialized reports whether an event is one value.
+func (p Pattern) Serialized() bool { return p == SingleSerialized || p == BucketSerialized }
+
+// Table is one table of a layout. In all patterns the timestamp of a cell is
+// the time of its event, floored to a millisecond.
+type Table struct {
+	Pos        diag.Pos
+	ID         string
+	Doc        string
+	Pattern    Pattern
+	PatternPos diag.Pos
+	Delimiter  string // between the segments of the row key
+	Segments   []Segment
+	KeyPos     diag.Pos
+	Bucket     codec.Bucket     // patterns with buckets
+	BucketPos  diag.Pos         // of the bucket, or of its label
+	TimeKey    codec.TimeFormat // patterns with a row per event
+	Family     Family
+	Columns    []Column // in the order of the fields; one alone for a serialized event
+	Blob       Format   // of a serialized event
+	// MaxCells is the most cells that a column of a row can hold: one for every
+	// instant of the bucket at the schema's precision.
+	MaxCells  int64
+	Retention codec.Retention // which cells garbage collection leaves
+	Allow     []Allowance
+}
+
+// Metrics reports whether each field has a row of its own.
+func (t *Table) Metrics() bool { return t.Pattern == BucketNewColumns }
+
+// RowsPerEvent returns how many rows an event with all fields is written to.
+func (t *Table) RowsPerEvent() int {
+	if t.Metrics() {
+		return len(t.Columns)
+	}
+	return 1
+}
+
+// SegmentKind says what stands in a segment of the row key.
+type SegmentKind int
+
+// The kinds of key segments.
+const (
+	SeriesSegment SegmentKind = iota // a series value
+	MetricSegment                    // the column name of a field
+	ConstSegment                     // fixed text
+	BucketSegment                    // the label of the bucket
+	TimeSegment                      // the time of the event
+)
+
+// Segment is one part of the row key.
+type Segment struct {
+	Pos    diag.Pos
+	Kind   SegmentKind
+	Series int    // index into Layout.Series
+	Const  string // ConstSegment
+}
+
+// Family is a column family.
+type Family struct {
+	Pos   diag.Pos
+	Name  string
+	GC    codec.GCRule
+	GCPos diag.Pos
+	// HasGC is false where the schema says nothing of a time to live.
+	HasGC bool
+}
+
+// Column is one column of a table, or one metric where data are qualifiers.
+type Column struct {
+	Pos       diag.Pos
+	Qualifier string
+	Field     int  // index into Layout.Fields; -1 for a serialized event
+	Text      bool // the datum is text, not binary
+}
+
+// Format is how a serialized event is written.
+type Format string
+
+// The formats.
+const (
+	Protobuf Format = "protobuf"
+	JSONText Format = "json"
+)
+
+// Allowance excuses a rule, with a reason.
+type Allowance struct {
+	Pos    diag.Pos
+	Rule   string
+	Reason string
+}
+
+// Allows reports whether the schema excuses the rule for t.
+func (t *Table) Allows(rule string) bool {
+	for _, a := range t.Allow {
+		if a.Rule == rule {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,523 @@
+package layout
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/btgen-dev/btgen/gen/diag"
+	"github.com/btgen-dev/btgen/gen/schema"
+	"github.com/btgen-dev/btgen/templates/codec"
+)
+
+// Resolve returns what a schema means on Bigtable, and what stands in the way.
+// The layout is complete if the list has no error. Whether it is wise is for
+// the rules of package lint to say.
+func Resolve(s *schema.Schema) (*Layout, diag.List) {
+	r := resolver{schema: s, layout: &Layout{
+		File:      s.File,
+		Package:   s.Package.V,
+		Name:      s.Name.V,
+		NamePos:   s.Name.Pos,
+		Doc:       s.Doc,
+		Precision: s.Time.Precision.V,
+		Rate:      s.Expect.Rate.V,
+	}}
+	if r.layout.Precision == 0 {
+		r.layout.Precision = time.Millisecond
+	}
+	r.layout.Series = fields(s.Series)
+	r.layout.Fields = fields(s.Fields)
+	r.checkSeries()
+	for i := range s.Queries {
+		r.later(s.Queries[i].Name.Pos, "queries", "leave queries out: every reader has Read(series, from, to) and Latest(series)")
+	}
+	for i := range s.Tables {
+		r.layout.Tables = append(r.layout.Tables, r.table(&s.Tables[i]))
+	}
+	r.layout.Read = cheapest(r.layout.Tables)
+	return r.layout, r.found
+}
+
+// resolver carries what is found on the way.
+type resolver struct {
+	schema *schema.Schema
+	layout *Layout
+	found  diag.List
+}
+
+// errorf adds an error with a hint.
+func (r *resolver) errorf(pos diag.Pos, hint, format string, args ...any) {
+	r.found.Errorf(pos, format, args...).Hint = hint
+}
+
+// later refuses something that the language has and this version does not do.
+func (r *resolver) later(pos diag.Pos, what, hint string) {
+	r.errorf(pos, hint, "%s: not supported yet", what)
+}
+
+// fields resolves series values or fields.
+func fields(in []schema.Field) []Field {
+	out := make([]Field, len(in))
+	for i, f := range in {
+		out[i] = Field{
+			Pos: f.Name.Pos, Name: f.Name.V, Type: f.Type.V, Doc: f.Doc, Unit: f.Unit,
+			Optional: f.Optional.V, Number: f.Number.V,
+		}
+		if f.Default.IsSet() {
+			out[i].Default = f.Default.V
+		}
+		if f.Example.IsSet() {
+			out[i].Example = f.Example.V
+		}
+		for _, v := range f.Of {
+			out[i].Enum = append(out[i].Enum, codec.EnumName{Number: int64(v.Number.V), Name: v.Name.V})
+		}
+	}
+	return out
+}
+
+// checkSeries refuses series values of types that a key cannot hold.
+func (r *resolver) checkSeries() {
+	for _, f := range r.schema.Series {
+		switch f.Type.V {
+		case schema.Float32, schema.Float64, schema.JSON:
+			r.errorf(f.Type.Pos, "use a string, an integer, a bool, a uuid, bytes, an enum or a timestamp",
+				"series value %q: a %s cannot be part of a row key", f.Name.V, f.Type.V)
+		}
+	}
+}
+
+// table resolves one table.
+func (r *resolver) table(s *schema.Table) *Table {
+	t := &Table{
+		Pos: s.Name.Pos, ID: s.Name.V, Doc: s.Doc,
+		Pattern: Pattern(s.Pattern.V), PatternPos: s.Pattern.Pos,
+		Delimiter: s.Delimiter.V, KeyPos: s.Key,
+	}
+	if t.Pattern == BucketOffsets {
+		r.later(s.Pattern.Pos, "pattern bucket_offsets", "use bucket_new_cells or bucket_serialized")
+		return t
+	}
+	for _, a := range s.Allow {
+		t.Allow = append(t.Allow, Allowance{Pos: a.Rule.Pos, Rule: a.Rule.V, Reason: a.Reason.V})
+	}
+	r.bucket(t, s)
+	r.key(t, s)
+	r.family(t, s)
+	r.columns(t, s)
+	r.timing(t, s)
+	t.Retention = t.Family.GC.Retention(t.MaxCells)
+	r.checkVersions(t)
+	return t
+}
+
+// bucket resolves how wide a row is and what it is called.
+func (r *resolver) bucket(t *Table, s *schema.Table) {
+	t.BucketPos = s.Bucket.Pos
+	if !t.Pattern.Bucketed() {
+		if s.Bucket.Pos.IsValid() {
+			r.errorf(s.Bucket.Pos, "leave bucket out, or use bucket_serialized or bucket_new_cells",
+				"pattern %s has a row per event and no bucket", t.Pattern)
+		}
+		return
+	}
+	if !s.Bucket.Every.IsSet() {
+		r.errorf(s.Pattern.Pos, "add for instance bucket: 1d", "pattern %s needs a bucket", t.Pattern)
+		return
+	}
+	t.Bucket = codec.Bucket{Every: s.Bucket.Every.V.Fixed, Months: s.Bucket.Every.V.Months, Origin: s.Bucket.Origin.V}
+	if t.Bucket.Months == 0 && t.Bucket.Every < time.Minute {
+		r.errorf(s.Bucket.Every.Pos, "use 1m or more", "a bucket is at least a minute wide")
+	}
+	text, pos := s.Bucket.Label.V, s.Bucket.Label.Pos
+	if i := slices.IndexFunc(s.Segments, func(g schema.Segment) bool { return g.Kind == schema.SegmentBucket && g.Format.IsSet() }); i >= 0 {
+		if s.Bucket.Label.IsSet() {
+			r.errorf(s.Segments[i].Format.Pos, "leave one of them out", "the bucket has a format here and a label of its own")
+		}
+		text, pos = s.Segments[i].Format.V, s.Segments[i].Format.Pos
+	}
+	if !pos.IsValid() {
+		text, pos = defaultLabel(t.Bucket, t.Delimiter), s.Bucket.Pos
+	}
+	t.BucketPos = pos
+	label, err := codec.ParseLabel(text)
+	if err != nil {
+		r.errorf(pos, "", "bucket label %q: %v", text, err)
+		return
+	}
+	t.Bucket.Label = label
+	if label.Kind == codec.NumberLabel && !s.Bucket.Origin.IsSet() {
+		r.errorf(pos, "add an origin, the day on which bucket 1 begins: bucket: {every: 1w, origin: 2021-03-01, label: \"week%04d\"}",
+			"the label %q counts buckets, but there is no origin to count from", text)
+		return
+	}
+	if err := t.Bucket.Validate(); err != nil {
+		r.errorf(pos, "", "%v", err)
+	}
+}
+
+// defaultLabel is the start of the bucket in ISO form, as short as the width allows.
+func defaultLabel(b codec.Bucket, delimiter string) string {
+	const day = 24 * time.Hour
+	label := "2006-01-02T1504"
+	switch {
+	case b.Months > 0 && b.Months%12 == 0:
+		label = "2006"
+	case b.Months > 0:
+		label = "2006-01"
+	case b.Every%day == 0:
+		label = "2006-01-02"
+	case b.Every%time.Hour == 0:
+		label = "2006-01-02T15"
+	}
+	if strings.Contains(delimiter, "-") {
+		return strings.ReplaceAll(label, "-", "")
+	}
+	return label
+}
+
+// key resolves the segments of the row key.
+func (r *resolver) key(t *Table, s *schema.Table) {
+	if t.Delimiter == "" {
+		r.later(s.Key, "binary row keys", `add a delimiter: key: {delimiter: "#", segments: […]}`)
+	}
+	seen := map[string]diag.Pos{}
+	for i := range s.Segments {
+		segment, name, ok := r.segment(t, &s.Segments[i])
+		if !ok {
+			continue
+		}
+		if first, twice := seen[name]; twice {
+			r.errorf(segment.Pos, "", "%s is in the key twice, first at line %d", name, first.Line)
+		}
+		seen[name] = segment.Pos
+		t.Segments = append(t.Segments, segment)
+	}
+	r.checkSegments(t, s, seen)
+}
+
+// segment resolves one segment, and returns what it is called in messages.
+func (r *resolver) segment(t *Table, g *schema.Segment) (Segment, string, bool) {
+	out := Segment{Pos: g.Pos}
+	if g.Reverse.V {
+		r.later(g.Reverse.Pos, "reversed segments", "leave reverse out; a reader's Latest finds the newest event either way")
+	}
+	switch g.Kind {
+	case schema.SegmentHash:
+		r.later(g.Pos, "a hash segment", "leave it out and put a series value of many values first")
+		return out, "", false
+	case schema.SegmentSequence:
+		r.later(g.Pos, "a sequence segment", "leave it out and use a finer time precision")
+		return out, "", false
+	case schema.SegmentConst:
+		out.Kind, out.Const = ConstSegment, g.Const.V
+		return out, fmt.Sprintf("the text %q", out.Const), true
+	case schema.SegmentBucket:
+		out.Kind = BucketSegment
+		return out, "the bucket", true
+	case schema.SegmentTime:
+		out.Kind = TimeSegment
+		r.timeKey(t, g)
+		return out, "the time", true
+	}
+	return r.named(t, g)
+}
+
+// named resolves a segment with a name: a series value, or the metric.
+func (r *resolver) named(t *Table, g *schema.Segment) (Segment, string, bool) {
+	out := Segment{Pos: g.Pos}
+	name := g.Name.V
+	for _, set := range []struct {
+		pos  diag.Pos
+		what string
+	}{{g.Encoding.Pos, "the encoding of a segment"}, {g.Pad.Pos, "the padding of a segment"}, {g.Escape.Pos, "escaping in a segment"}} {
+		if set.pos.IsValid() {
+			r.later(set.pos, set.what, "leave it out: a value is written in the text form of its type, and one that contains the delimiter is refused by the writer")
+		}
+	}
+	out.Series = slices.IndexFunc(r.layout.Series, func(f Field) bool { return f.Name == name })
+	if out.Series >= 0 {
+		return out, fmt.Sprintf("series value %q", name), true
+	}
+	if name == "metric" {
+		out.Kind = MetricSegment
+		return out, "the metric", true
+	}
+	hint := "a segment is a series value, bucket, time, metric or {const: text}"
+	if near, ok := diag.Nearest(name, r.segmentNames()); ok {
+		hint = fmt.Sprintf("did you mean %q?", near)
+	}
+	if slices.ContainsFunc(r.layout.Fields, func(f Field) bool { return f.Name == name }) {
+		hint = fmt.Sprintf("%q is a field of the event; move it to series if it tells one series from another", name)
+	}
+	r.errorf(g.Pos, hint, "key segment %q is not a series value", name)
+	return out, "", false
+}
+
+// segmentNames lists what a segment can be called.
+func (r *resolver) segmentNames() []string {
+	names := []string{"bucket", "time", "metric"}
+	for _, f := range r.layout.Series {
+		names = append(names, f.Name)
+	}
+	return names
+}
+
+// timeKey resolves the format of the time in the key.
+func (r *resolver) timeKey(t *Table, g *schema.Segment) {
+	text := g.Format.V
+	if !g.Format.IsSet() {
+		text = "unix_ms"
+		switch {
+		case r.layout.Precision%time.Microsecond != 0:
+			text = "unix_ns"
+		case r.layout.Precision%time.Millisecond != 0:
+			text = "unix_us"
+		}
+	}
+	if text == "binary" {
+		r.later(g.Format.Pos, "a binary time", "use unix_ms")
+		return
+	}
+	format, err := codec.ParseTimeFormat(text)
+	if err != nil {
+		r.errorf(g.Format.Pos, "", "time format %q: %v", text, err)
+		return
+	}
+	t.TimeKey = format
+	if resolution := format.Resolution(); resolution == 0 || r.layout.Precision%resolution != 0 {
+		pos := g.Format.Pos
+		if !pos.IsValid() {
+			pos = g.Pos
+		}
+		r.found.Errorf(pos, "a time of the form %q cannot tell events apart that are %s from each other: the later one would overwrite the other",
+			text, FormatDuration(r.layout.Precision)).Rule = "K13"
+		r.found[len(r.found)-1].Hint = coarserTime(resolution)
+	}
+}
+
+// coarserTime says how to make precision and key agree.
+func coarserTime(resolution time.Duration) string {
+	if resolution == 0 || resolution > 24*time.Hour {
+		return "use a finer format, such as unix_ms"
+	}
+	return fmt.Sprintf("use a finer format, such as unix_ms, or let the writer truncate: time: {precision: %s}", FormatDuration(resolution))
+}
+
+// checkSegments checks the key as a whole.
+func (r *resolver) checkSegments(t *Table, s *schema.Table, seen map[string]diag.Pos) {
+	last, want := "the time", TimeSegment
+	if t.Pattern.Bucketed() {
+		last, want = "the bucket", BucketSegment
+	}
+	for i, g := range t.Segments {
+		isTime := g.Kind == TimeSegment || g.Kind == BucketSegment
+		switch {
+		case isTime && g.Kind != want:
+			r.errorf(g.Pos, "", "pattern %s has %s in its key, not %s", t.Pattern, last, map[bool]string{true: "the bucket", false: "the time"}[g.Kind == BucketSegment])
+		case isTime && i > 0 && i < len(t.Segments)-1:
+			r.later(g.Pos, last+" in the middle of a key", "put it last")
+		case g.Kind == MetricSegment && !t.Metrics():
+			r.errorf(g.Pos, "leave metric out, or use pattern bucket_new_columns", "pattern %s keeps all fields of an event in one row: there is no metric in its key", t.Pattern)
+		}
+	}
+	if _, ok := seen[last]; !ok {
+		word := strings.TrimPrefix(last, "the ")
+		r.errorf(s.Key, "end the segments with "+word, "the key of a %s table needs %s", t.Pattern, last)
+	}
+	if _, ok := seen["the metric"]; !ok && t.Metrics() {
+		r.errorf(s.Key, "add metric before bucket", "the key of a bucket_new_columns table needs the metric: each field has a row of its own")
+	}
+	for _, f := range r.layout.Series {
+		if _, ok := seen[fmt.Sprintf("series value %q", f.Name)]; !ok {
+			r.errorf(s.Key, fmt.Sprintf("add %s to the segments", f.Name),
+				"series value %q is not in the key: events of different series would overwrite each other", f.Name)
+		}
+	}
+}
+
+// family resolves the column family and its garbage collection rule.
+func (r *resolver) family(t *Table, s *schema.Table) {
+	if len(s.Families) > 0 {
+		r.later(s.Families[0].Name.Pos, "several families", "use family and ttl")
+		return
+	}
+	t.Family = Family{Pos: s.Family.Pos, Name: s.Family.V, GCPos: s.Name.Pos}
+	if !s.Family.IsSet() {
+		r.errorf(s.Name.Pos, "add for instance family: m", "table %q has no column family", t.ID)
+	}
+	if s.TTL == nil {
+		return
+	}
+	t.Family.HasGC, t.Family.GCPos = true, s.TTL.Pos
+	t.Family.GC = r.gcRule(s.TTL)
+}
+
+// gcRule resolves a time to live.
+func (r *resolver) gcRule(ttl *schema.TTL) codec.GCRule {
+	switch ttl.Kind {
+	case schema.MaxAge:
+		if ttl.From.V == "write" {
+			r.later(ttl.From.Pos, "an age that runs from the time of writing", "leave from out: the age runs from the event")
+		}
+		return codec.GCRule{Kind: codec.GCMaxAge, MaxAge: ttl.Age.V}
+	case schema.MaxVersions:
+		return codec.GCRule{Kind: codec.GCMaxVersions, MaxVersions: ttl.Versions.V}
+	case schema.AnyOf, schema.AllOf:
+		rule := codec.GCRule{Kind: codec.GCUnion}
+		if ttl.Kind == schema.AllOf {
+			rule.Kind = codec.GCIntersection
+		}
+		for i := range ttl.Rules {
+			rule.Rules = append(rule.Rules, r.gcRule(&ttl.Rules[i]))
+		}
+		return rule
+	case schema.OneSecond:
+		r.later(ttl.Pos, "ttl one_second", "use max_age")
+	case schema.DefaultExpiration:
+		r.later(ttl.Pos, "ttl default_expiration", "use max_age")
+	case schema.Classes:
+		r.later(ttl.Pos, "ttl classes", "use max_age")
+	}
+	return codec.GCRule{}
+}
+
+// columns resolves where each field is stored.
+func (r *resolver) columns(t *Table, s *schema.Table) {
+	for i := range r.schema.Fields {
+		if f := r.schema.Fields[i].Family; f.IsSet() && f.V != t.Family.Name {
+			r.errorf(f.Pos, "leave family out", "table %q has no family %q", t.ID, f.V)
+		}
+	}
+	if t.Pattern.Serialized() {
+		r.blob(t, s)
+		return
+	}
+	if s.Blob.Pos.IsValid() {
+		r.errorf(s.Blob.Pos, "leave blob out, or use bucket_serialized or single_serialized", "pattern %s stores fields one by one: there is no blob", t.Pattern)
+	}
+	seen := map[string]string{}
+	for i, f := range r.schema.Fields {
+		c := Column{Pos: f.Name.Pos, Qualifier: f.Name.V, Field: i, Text: s.Values.V == "text"}
+		if f.Column.IsSet() {
+			c.Pos, c.Qualifier = f.Column.Pos, f.Column.V
+		}
+		if f.Values.IsSet() {
+			c.Text = f.Values.V == "text"
+		}
+		if other, twice := seen[c.Qualifier]; twice {
+			r.errorf(c.Pos, "give each field a column of its own", "fields %q and %q have the same column %q", other, f.Name.V, c.Qualifier)
+		}
+		seen[c.Qualifier] = f.Name.V
+		t.Columns = append(t.Columns, c)
+	}
+}
+
+// blob resolves the column of a serialized event.
+func (r *resolver) blob(t *Table, s *schema.Table) {
+	if s.Values.IsSet() {
+		r.errorf(s.Values.Pos, "leave values out, or use format: json for a blob that people can read", "values has no effect on a serialized event")
+	}
+	t.Blob = Protobuf
+	if s.Blob.Format.IsSet() {
+		t.Blob = Format(s.Blob.Format.V)
+	}
+	column := Column{Pos: s.Name.Pos, Qualifier: "event", Field: -1}
+	if s.Blob.Column.IsSet() {
+		column.Pos, column.Qualifier = s.Blob.Column.Pos, s.Blob.Column.V
+	}
+	t.Columns = []Column{column}
+	if t.Blob != Protobuf {
+		return
+	}
+	next := 1
+	for _, f := range r.schema.Fields {
+		next = max(next, f.Number.V+1)
+	}
+	for _, f := range r.schema.Fields {
+		if !f.Number.IsSet() {
+			r.errorf(f.Name.Pos, fmt.Sprintf("add number: %d, and never change or reuse it", next),
+				"field %q needs a protobuf field number, since table %q stores events as protobuf", f.Name.V, t.ID)
+			next++
+		}
+	}
+}
+
+// timing checks that no two events of a series share a cell.
+func (r *resolver) timing(t *Table, s *schema.Table) {
+	t.MaxCells = 1
+	if !t.Pattern.Bucketed() || !s.Bucket.Every.IsSet() {
+		return
+	}
+	precision := r.layout.Precision
+	if precision%time.Millisecond != 0 {
+		r.errorf(r.schema.Time.Precision.Pos, "use time: {precision: 1ms}, or a single_… pattern with a time in unix_us",
+			"pattern %s times its cells in milliseconds: events closer than that would overwrite each other", t.Pattern)
+		return
+	}
+	if t.Bucket.Months == 0 && t.Bucket.Every%precision != 0 {
+		r.errorf(s.Bucket.Every.Pos, "make the bucket a multiple of time.precision",
+			"a bucket of %s does not hold whole steps of %s", FormatDuration(t.Bucket.Every), FormatDuration(precision))
+	}
+	t.MaxCells = int64(t.Bucket.Widest() / precision)
+}
+
+// checkVersions refuses a rule that would leave parts of events.
+func (r *resolver) checkVersions(t *Table) {
+	limited := slices.ContainsFunc(t.Retention, func(term codec.Term) bool { return term.Versions > 0 })
+	if !limited || t.Pattern != BucketNewCells {
+		return
+	}
+	for _, f := range r.layout.Fields {
+		if f.Optional {
+			r.errorf(t.Family.GCPos, "use max_age, or make the fields required",
+				"max_versions counts the cells of each column by itself, and the column of the optional field %q has fewer than the others: old events would come back in part", f.Name)
+			return
+		}
+	}
+}
+
+// cheapest returns the table that answers a read of one series with the fewest
+// ranges: one a metric, and many where bucket labels do not sort.
+func cheapest(tables []*Table) *Table {
+	var best *Table
+	for _, t := range tables {
+		if best == nil || readCost(t) < readCost(best) {
+			best = t
+		}
+	}
+	return best
+}
+
+// readCost ranks tables for cheapest.
+func readCost(t *Table) int {
+	cost := t.RowsPerEvent()
+	if t.Pattern.Bucketed() && !t.Bucket.Sorted() {
+		cost += 1000
+	}
+	return cost
+}
+
+// FormatDuration writes a duration as the schema language does: 1d12h.
+func FormatDuration(d time.Duration) string {
+	if d == 0 {
+		return "0s"
+	}
+	units := []struct {
+		size time.Duration
+		name string
+	}{
+		{7 * 24 * time.Hour, "w"}, {24 * time.Hour, "d"}, {time.Hour, "h"}, {time.Minute, "m"}, {time.Second, "s"},
+		{time.Millisecond, "ms"}, {time.Microsecond, "us"}, {time.Nanosecond, "ns"},
+	}
+	var b strings.Builder
+	for _, u := range units {
+		if n := d / u.size; n > 0 {
+			fmt.Fprintf(&b, "%d%s", n, u.name)
+			d -= n * u.size
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,125 @@
+// Package lint holds the rules: what Bigtable refuses, what loses data and what
+// hurts in production. A rule reads the layout and nothing else; it computes no
+// fact about a table that the layout does not have.
+package lint
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/btgen-dev/btgen/gen/diag"
+	"github.com/btgen-dev/btgen/gen/layout"
+)
+
+// Rule is one thing that a table must not do.
+type Rule struct {
+	ID       string // stable: a schema names it to excuse it
+	Severity diag.Severity
+	Title    string // in a few words
+	// Limit marks what Bigtable itself refuses, or what the generated code
+	// could not do: a schema cannot excuse it.
+	Limit bool
+	check func(l *layout.Layout, t *layout.Table, report reporter)
+}
+
+// reporter takes a finding of a rule.
+type reporter func(pos diag.Pos, hint, format string, args ...any)
+
+// Rules returns all rules in the order of their ids.
+func Rules() []Rule {
+	return []Rule{
+		{ID: "K01", Title: "the row key begins with time", check: keyBeginsWithTime},
+		{ID: "K04", Title: "an unpadded number where order matters", check: unpaddedLabel},
+		{ID: "K05", Title: "a key segment contains the delimiter", Limit: true, check: delimiterInSegment},
+		{ID: "K13", Title: "the key's time is coarser than the events", Limit: true},
+		{ID: "L01", Title: "row key over 4 KiB", Limit: true, check: keySize},
+		{ID: "L02", Title: "cell over 100 MiB", Limit: true, check: cellSize},
+		{ID: "L03", Title: "row over 256 MB", check: rowSize},
+		{ID: "L04", Title: "column qualifier over 16 KiB", Limit: true, check: qualifierSize},
+		{ID: "L05", Title: "name of a column family", Limit: true, check: familyName},
+		{ID: "L06", Severity: diag.Warning, Title: "over 100 column families"}, // see CheckAll
+		{ID: "L07", Title: "table id", Limit: true, check: tableID},
+		{ID: "L09", Title: "garbage collection rule over 500 bytes", Limit: true, check: gcRuleSize},
+		{ID: "L10", Title: "age below one second", Limit: true, check: gcRuleAge},
+		{ID: "T01", Title: "no garbage collection rule", Limit: true, check: noGCRule},
+		{ID: "T02", Title: "max versions below the cells of a bucket", check: fewVersions},
+		{ID: "T03", Title: "max versions on new columns", check: versionsOnNewColumns},
+	}
+}
+
+// CheckAll returns what the rules find in the schemas of a project, without
+// what they excuse: each for itself, and where several share a table.
+func CheckAll(layouts []*layout.Layout) diag.List {
+	var found diag.List
+	for _, l := range layouts {
+		found = append(found, check(l)...)
+	}
+	return append(found, checkShared(layouts)...)
+}
+
+// check returns what the rules find in one schema.
+func check(l *layout.Layout) diag.List {
+	var found diag.List
+	rules := Rules()
+	for _, t := range l.Tables {
+		for _, rule := range rules {
+			if rule.check == nil || !rule.Limit && t.Allows(rule.ID) {
+				continue
+			}
+			rule.check(l, t, func(pos diag.Pos, hint, format string, args ...any) {
+				found = append(found, diag.Diagnostic{
+					Pos: pos, Severity: rule.Severity, Rule: rule.ID,
+					Message: fmt.Sprintf(format, args...), Hint: hint,
+				})
+			})
+		}
+		found = append(found, checkAllowances(t, rules)...)
+	}
+	return found
+}
+
+// checkAllowances refuses excuses that cannot have an effect.
+func checkAllowances(t *layout.Table, rules []Rule) diag.List {
+	var found diag.List
+	for _, a := range t.Allow {
+		i := slices.IndexFunc(rules, func(r Rule) bool { return r.ID == a.Rule })
+		switch {
+		case i < 0:
+			found.Errorf(a.Pos, "there is no rule %s", a.Rule).Hint = "leave it out"
+		case rules[i].Limit:
+			found.Errorf(a.Pos, "rule %s (%s) cannot be allowed: neither Bigtable nor the generated code could live with it", a.Rule, rules[i].Title).Hint = "leave it out"
+		}
+	}
+	return found
+}
+
+// maxFamilies is Bigtable's guidance for the column families of a table.
+const maxFamilies = 100
+
+// checkShared checks the tables that several schemas write to: each must have
+// families of its own, or the events of one would be read as the other's.
+func checkShared(layouts []*layout.Layout) diag.List {
+	var found diag.List
+	families := map[string]map[string]diag.Pos{}
+	for _, l := range layouts {
+		for _, t := range l.Tables {
+			of := families[t.ID]
+			if of == nil {
+				of = map[string]diag.Pos{}
+				families[t.ID] = of
+			}
+			if first, taken := of[t.Family.Name]; taken {
+				found.Errorf(t.Family.Pos, "family %q of table %q is used at %s already", t.Family.Name, t.ID, first).Hint = "give the family another name: schemas that share a table have families of their own"
+				continue
+			}
+			of[t.Family.Name] = t.Family.Pos
+			if len(of) == maxFamilies+1 {
+				found = append(found, diag.Diagnostic{
+					Pos: t.Pos, Severity: diag.Warning, Rule: "L06", Hint: "use another table",
+					Message: fmt.Sprintf("table %q has over %d column families, which is Bigtable's guidance", t.ID, maxFamilies),
+				})
+			}
+		}
+	}
+	return found
+}

@@ -1,0 +1,333 @@
+package lint
+
+import (
+	"iter"
+	"regexp"
+	"strings"
+
+	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/schema"
+	"github.com/btgen-dev/btgen/templates/codec"
+)
+
+// Bigtable's limits, from its pages on quotas and schema design.
+const (
+	maxCellBytes      = 100 << 20
+	maxRowBytes       = 256_000_000
+	maxQualifierBytes = 16 << 10
+	maxFamilyName     = 64
+	maxTableID        = 50
+	maxGCRuleBytes    = 500
+)
+
+// keyBeginsWithTime is K01: all writers would be on the last tablet.
+func keyBeginsWithTime(l *layout.Layout, t *layout.Table, report reporter) {
+	if len(t.Segments) == 0 {
+		return
+	}
+	first := t.Segments[0]
+	isTime := first.Kind == layout.BucketSegment || first.Kind == layout.TimeSegment ||
+		first.Kind == layout.SeriesSegment && l.Series[first.Series].Type == schema.Timestamp
+	if isTime {
+		report(first.Pos, "begin with a series value of many values, and put the time last",
+			"the row key begins with time: every event of every series is written to the same end of the table, to one node")
+	}
+}
+
+// unpaddedLabel is K04: week10 sorts before week2.
+func unpaddedLabel(_ *layout.Layout, t *layout.Table, report reporter) {
+	if t.Pattern.Bucketed() && !t.Bucket.Sorted() {
+		l := t.Bucket.Label
+		report(t.BucketPos, "write "+l.Prefix+"%04d"+l.Suffix+`, or allow it with a reason: allow: {K04: "…"}; buckets are then read key by key, never as a range`,
+			"the bucket label %s%%d%s is not padded: as bytes %s10%[2]s sorts before %[1]s2%[2]s, so that buckets are not in order of time", l.Prefix, l.Suffix, l.Prefix)
+	}
+}
+
+// delimiterInSegment is K05 for what is known before there is a value. The
+// writer refuses a string that contains the delimiter.
+func delimiterInSegment(l *layout.Layout, t *layout.Table, report reporter) {
+	if t.Delimiter == "" {
+		return
+	}
+	for _, g := range t.Segments {
+		if text, what := delimited(l, t, g); text != "" {
+			report(g.Pos, "use a delimiter that no segment can contain, such as \"#\"",
+				"%s can contain the delimiter %q, as in %q: a key could not be told from another", what, t.Delimiter, text)
+		}
+	}
+}
+
+// delimited returns a text of the segment that contains the delimiter, and
+// what the segment is; nothing where there is none.
+func delimited(l *layout.Layout, t *layout.Table, g layout.Segment) (text, what string) {
+	var samples []string
+	switch g.Kind {
+	case layout.ConstSegment:
+		what, samples = "the text", []string{g.Const}
+	case layout.MetricSegment:
+		what = "the metric"
+		for _, c := range t.Columns {
+			samples = append(samples, c.Qualifier)
+		}
+	case layout.BucketSegment:
+		what, samples = "the bucket", labelSamples(t)
+	case layout.TimeSegment:
+		what, samples = "the time", timeSamples(t.TimeKey)
+	default:
+		f := l.Series[g.Series]
+		what, samples = "series value \""+f.Name+"\"", typeSamples(f)
+	}
+	for _, s := range samples {
+		if strings.Index(s+t.Delimiter, t.Delimiter) != len(s) {
+			return s, what
+		}
+	}
+	return "", ""
+}
+
+// typeSamples returns texts that between them have every character that a
+// value of the field's type can have in a key.
+func typeSamples(f layout.Field) []string {
+	switch f.Type {
+	case schema.Int32, schema.Int64, schema.Duration:
+		return append(digits(), "-1")
+	case schema.Uint32, schema.Uint64, schema.Timestamp:
+		return digits()
+	case schema.Bool:
+		return []string{"true", "false"}
+	case schema.Bytes:
+		return append(digits(), "a", "b", "c", "d", "e", "f")
+	case schema.UUID:
+		return []string{"01234567-89ab-4cde-8f01-23456789abcd"}
+	case schema.Enum:
+		var names []string
+		for _, v := range f.Enum {
+			names = append(names, v.Name)
+		}
+		return names
+	}
+	return nil // the writer checks each value
+}
+
+// digits returns the ten digits.
+func digits() []string { return strings.Split("0123456789", "") }
+
+// labelSamples returns the fixed characters and the digits of a bucket label.
+func labelSamples(t *layout.Table) []string {
+	label := t.Bucket.Label
+	switch label.Kind {
+	case codec.NumberLabel:
+		return append(digits(), label.Prefix, label.Suffix)
+	case codec.ISOWeekLabel:
+		return append(digits(), "-W")
+	default:
+		return timeSamples(label.Format)
+	}
+}
+
+// timeSamples returns the fixed characters and the digits of a time.
+func timeSamples(f codec.TimeFormat) []string {
+	return append(digits(), strings.FieldsFunc(f.Layout, func(r rune) bool { return r >= '0' && r <= '9' })...)
+}
+
+// keySize is L01 for the fixed parts of a key; the writer checks each key.
+func keySize(_ *layout.Layout, t *layout.Table, report reporter) {
+	size := 0
+	for _, g := range t.Segments {
+		size += len(g.Const)
+	}
+	size += max(0, len(t.Segments)-1) * len(t.Delimiter)
+	if size > codec.MaxKey {
+		report(t.KeyPos, "shorten it", "the fixed parts of the row key alone have %d bytes; Bigtable takes at most %d", size, codec.MaxKey)
+	}
+}
+
+// cellSize is L02 for defaults, the only values that a schema has; the writer
+// checks each value.
+func cellSize(l *layout.Layout, _ *layout.Table, report reporter) {
+	for _, f := range l.Fields {
+		if s, ok := f.Default.(string); ok && len(s) > maxCellBytes {
+			report(f.Pos, "shorten it", "the default of field %q has %d bytes; a cell takes at most %d", f.Name, len(s), maxCellBytes)
+		}
+	}
+}
+
+// rowSize is L03: a row that is too large cannot be read. The bound is a lower
+// one, for events that carry nothing but their cells' timestamps and values.
+func rowSize(l *layout.Layout, t *layout.Table, report reporter) {
+	events, basis := eventsPerRow(l, t)
+	if events == 0 {
+		return
+	}
+	if size := events * eventBytes(l, t); size > maxRowBytes {
+		report(t.BucketPos, "make the bucket narrower",
+			"a row would have at least %.0f MB (%.0f events, %s); Bigtable cannot read one over %d MB", size/1e6, events, basis, maxRowBytes/1_000_000)
+	}
+}
+
+// eventsPerRow returns how many events a bucket is expected to hold, and why.
+// A precision below a second says how events are told apart, not how many
+// there are; then nothing is known without a declared rate.
+func eventsPerRow(l *layout.Layout, t *layout.Table) (float64, string) {
+	seconds := t.Bucket.Widest().Seconds()
+	switch {
+	case !t.Pattern.Bucketed():
+		return 0, ""
+	case l.Rate > 0:
+		return min(l.Rate*seconds, float64(t.MaxCells)), "by the declared rate"
+	case l.Precision.Seconds() >= 1:
+		return float64(t.MaxCells), "one every " + layout.FormatDuration(l.Precision)
+	}
+	return 0, ""
+}
+
+// eventBytes returns the least that an event adds to one row: 8 bytes of
+// timestamp for each cell, and its values.
+func eventBytes(l *layout.Layout, t *layout.Table) float64 {
+	if t.Pattern.Serialized() {
+		return 8
+	}
+	size := 0
+	for _, c := range t.Columns {
+		f := l.Fields[c.Field]
+		if f.Optional {
+			continue
+		}
+		size += 8
+		if !c.Text {
+			size += binarySize(f.Type)
+		}
+	}
+	if t.Metrics() {
+		size /= len(t.Columns) // a row for each
+	}
+	return float64(size)
+}
+
+// binarySize returns the least bytes of a binary value.
+func binarySize(t schema.Type) int {
+	switch t {
+	case schema.Bool:
+		return 1
+	case schema.Float32:
+		return 4
+	case schema.UUID:
+		return 16
+	case schema.String, schema.Bytes, schema.JSON:
+		return 0
+	}
+	return 8
+}
+
+// qualifierSize is L04 for column names; the writer checks data that become qualifiers.
+func qualifierSize(_ *layout.Layout, t *layout.Table, report reporter) {
+	for _, c := range t.Columns {
+		if len(c.Qualifier) > maxQualifierBytes {
+			report(c.Pos, "shorten it", "a column name of %d bytes; Bigtable takes at most %d", len(c.Qualifier), maxQualifierBytes)
+		}
+	}
+}
+
+var (
+	familyPattern = regexp.MustCompile(`^[-_.a-zA-Z0-9]+$`)
+	tablePattern  = regexp.MustCompile(`^[_a-zA-Z0-9][-_.a-zA-Z0-9]*$`)
+)
+
+// familyName is L05.
+func familyName(_ *layout.Layout, t *layout.Table, report reporter) {
+	name := t.Family.Name
+	switch {
+	case name == "": // reported with the table
+	case !familyPattern.MatchString(name):
+		report(t.Family.Pos, "use letters, digits, '-', '_' and '.'", "%q cannot name a column family", name)
+	case len(name) > maxFamilyName:
+		report(t.Family.Pos, "shorten it: the name is stored with every cell", "the name of the column family has %d characters; Bigtable takes at most %d", len(name), maxFamilyName)
+	}
+}
+
+// tableID is L07.
+func tableID(_ *layout.Layout, t *layout.Table, report reporter) {
+	switch {
+	case !tablePattern.MatchString(t.ID):
+		report(t.Pos, "use letters, digits, '-', '_' and '.', and begin with a letter, a digit or '_'", "%q cannot name a table", t.ID)
+	case len(t.ID) > maxTableID:
+		report(t.Pos, "shorten it", "the table id has %d characters; Bigtable takes at most %d", len(t.ID), maxTableID)
+	}
+}
+
+// gcRuleSize is L09.
+func gcRuleSize(_ *layout.Layout, t *layout.Table, report reporter) {
+	if n := t.Family.GC.WireSize(); n > maxGCRuleBytes {
+		report(t.Family.GCPos, "use fewer rules", "the garbage collection rule has %d bytes; Bigtable takes at most %d", n, maxGCRuleBytes)
+	}
+}
+
+// gcRuleAge is L10.
+func gcRuleAge(_ *layout.Layout, t *layout.Table, report reporter) {
+	for rule := range allRules(t.Family.GC) {
+		switch {
+		case rule.Kind != codec.GCMaxAge:
+		case rule.MaxAge < 1e9:
+			report(t.Family.GCPos, "use 1s or more", "an age of %s: Bigtable takes at least one second", layout.FormatDuration(rule.MaxAge))
+		case rule.MaxAge%1e9 != 0:
+			report(t.Family.GCPos, "use whole seconds", "an age of %s: the fraction of a second is lost when the rule is read back", layout.FormatDuration(rule.MaxAge))
+		}
+	}
+}
+
+// noGCRule is T01.
+func noGCRule(_ *layout.Layout, t *layout.Table, report reporter) {
+	if !t.Family.HasGC {
+		report(t.Pos, "add for instance ttl: {max_age: 30d}, or say that it is meant: ttl: {keep: forever}",
+			"table %q has no ttl: Bigtable keeps every cell for ever", t.ID)
+	}
+}
+
+// fewVersions is T02: events that are alive by every age would be collected.
+func fewVersions(_ *layout.Layout, t *layout.Table, report reporter) {
+	if !t.Pattern.Bucketed() || t.Metrics() || len(t.Retention) == 0 {
+		return
+	}
+	most := 0
+	for _, term := range t.Retention {
+		if term.Versions == 0 {
+			return
+		}
+		most = max(most, term.Versions)
+	}
+	report(t.Family.GCPos, "use max_age, or all_of with a max_age, or a narrower bucket",
+		"max_versions %d: a bucket can hold %d events, each a version of the same column, and all but the newest %[1]d would be deleted", most, t.MaxCells)
+}
+
+// versionsOnNewColumns is T03: the same value again is one more version of the
+// same column, and an older event is deleted for it.
+func versionsOnNewColumns(_ *layout.Layout, t *layout.Table, report reporter) {
+	if !t.Metrics() {
+		return
+	}
+	for rule := range allRules(t.Family.GC) {
+		if rule.Kind == codec.GCMaxVersions {
+			report(t.Family.GCPos, "use max_age",
+				"max_versions on new columns: the value is the column, so that a value that comes again is a version of the older one and would delete it")
+			return
+		}
+	}
+}
+
+// allRules yields a garbage collection rule and all the rules within it.
+func allRules(r codec.GCRule) iter.Seq[codec.GCRule] {
+	return func(yield func(codec.GCRule) bool) { visit(r, yield) }
+}
+
+// visit yields r and what is within it until yield has enough.
+func visit(r codec.GCRule, yield func(codec.GCRule) bool) bool {
+	if !yield(r) {
+		return false
+	}
+	for _, sub := range r.Rules {
+		if !visit(sub, yield) {
+			return false
+		}
+	}
+	return true
+}

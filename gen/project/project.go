@@ -1,0 +1,218 @@
+// Package project finds what btgen works on: the schema files, the output
+// folder, and the import path that generated code has there.
+package project
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/mod/modfile"
+
+	"github.com/btgen-dev/btgen/gen"
+	"github.com/btgen-dev/btgen/gen/diag"
+	"github.com/btgen-dev/btgen/gen/schema"
+)
+
+// The folders of a project that has no btgen.yaml.
+const (
+	DefaultSchemas = "schemas"
+	DefaultOut     = "generated"
+)
+
+// Project is the schemas of a project and where their code goes.
+type Project struct {
+	Inputs []gen.Input
+	Out    string // folder of the generated code, as it was named
+	// partial is set where single files were named, and other schemas may have
+	// code in Out.
+	partial bool
+}
+
+// Load finds a project from the current folder. paths are schema files and
+// folders with schema files; without any, btgen.yaml names them, and without
+// that they are those of DefaultSchemas. A file stands for all schemas beside
+// it that have the same package, since those are generated together. out is the
+// output folder; empty means what btgen.yaml says, or DefaultOut. What is wrong
+// with btgen.yaml is a diag.List.
+func Load(paths []string, out string) (*Project, error) {
+	config, err := loadConfig()
+	if err != nil {
+		return nil, err
+	}
+	if len(paths) == 0 {
+		paths = config.Schemas
+	}
+	p := &Project{Out: out}
+	if p.Out == "" {
+		p.Out = config.Out
+	}
+	seen := map[string]bool{}
+	for _, root := range paths {
+		if err := p.load(root, seen); err != nil {
+			return nil, err
+		}
+	}
+	if len(p.Inputs) == 0 {
+		return nil, fmt.Errorf("no schema (*.yaml) in %s: btgen init writes a first one", strings.Join(paths, ", "))
+	}
+	return p, nil
+}
+
+// loadConfig reads btgen.yaml, if there is one.
+func loadConfig() (*schema.Config, error) {
+	config := &schema.Config{}
+	text, err := os.ReadFile(schema.ConfigName)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return nil, err
+	default:
+		var found diag.List
+		if config, found = schema.ParseConfig(schema.ConfigName, text); found.HasErrors() {
+			return nil, found
+		}
+	}
+	if len(config.Schemas) == 0 {
+		config.Schemas = []string{DefaultSchemas}
+	}
+	if config.Out == "" {
+		config.Out = DefaultOut
+	}
+	return config, nil
+}
+
+// load adds the schemas of a file or a folder.
+func (p *Project) load(root string, seen map[string]bool) error {
+	info, err := os.Stat(root)
+	if err != nil {
+		return err
+	}
+	if !info.IsDir() {
+		p.partial = true
+		return p.loadFile(root, seen)
+	}
+	return filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !isSchema(name) {
+			return err
+		}
+		return p.add(name, seen)
+	})
+}
+
+// loadFile adds a schema file and those beside it that share its package.
+func (p *Project) loadFile(name string, seen map[string]bool) error {
+	if err := p.add(name, seen); err != nil {
+		return err
+	}
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return err
+	}
+	own, _ := schema.Parse(name, text)
+	if own.Package.V == "" {
+		return nil
+	}
+	beside, err := filepath.Glob(filepath.Join(filepath.Dir(name), "*"))
+	if err != nil {
+		return err
+	}
+	for _, other := range beside {
+		if !isSchema(other) {
+			continue
+		}
+		text, err := os.ReadFile(other)
+		if err != nil {
+			return err
+		}
+		if s, _ := schema.Parse(other, text); s.Package.V == own.Package.V {
+			if err := p.add(other, seen); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// isSchema reports whether a file is a schema, by its name.
+func isSchema(name string) bool {
+	ext := filepath.Ext(name)
+	return (ext == ".yaml" || ext == ".yml") && filepath.Base(name) != schema.ConfigName
+}
+
+// add adds one file, once.
+func (p *Project) add(name string, seen map[string]bool) error {
+	name = filepath.Clean(name)
+	if seen[name] {
+		return nil
+	}
+	seen[name] = true
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return err
+	}
+	p.Inputs = append(p.Inputs, gen.Input{Name: filepath.ToSlash(name), Text: text})
+	return nil
+}
+
+// Text returns the text of a schema of the project, for diagnostics.
+func (p *Project) Text(name string) []byte {
+	i := slices.IndexFunc(p.Inputs, func(in gen.Input) bool { return in.Name == name })
+	if i < 0 {
+		text, _ := os.ReadFile(name) // no snippet if it cannot be read
+		return text
+	}
+	return p.Inputs[i].Text
+}
+
+// Stale reports whether a generated file that was not made this time is a
+// leftover: none of the schemas that it names makes anything there any more. A
+// file that names none belongs to what is made every time.
+func (p *Project) Stale(sources []string) bool {
+	return !slices.ContainsFunc(sources, p.alive)
+}
+
+// alive reports whether there is a schema of the name that this run did not
+// look at.
+func (p *Project) alive(source string) bool {
+	for _, in := range p.Inputs {
+		if !p.partial && path.Base(in.Name) == source {
+			return false // it was looked at
+		}
+	}
+	return slices.ContainsFunc(p.Inputs, func(in gen.Input) bool {
+		_, err := os.Stat(filepath.Join(filepath.Dir(filepath.FromSlash(in.Name)), source))
+		return err == nil
+	})
+}
+
+// ImportPath returns the import path of the output folder, from the go.mod in
+// it or in the nearest folder above.
+func (p *Project) ImportPath() (string, error) {
+	out, err := filepath.Abs(p.Out)
+	if err != nil {
+		return "", err
+	}
+	for dir := out; ; dir = filepath.Dir(dir) {
+		mod, err := os.ReadFile(filepath.Join(dir, "go.mod"))
+		if err == nil {
+			module := modfile.ModulePath(mod)
+			if module == "" {
+				return "", fmt.Errorf("%s has no module line", filepath.Join(dir, "go.mod"))
+			}
+			rel, err := filepath.Rel(dir, out)
+			return path.Join(module, filepath.ToSlash(rel)), err
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			return "", err
+		}
+		if dir == filepath.Dir(dir) {
+			return "", fmt.Errorf("no go.mod in %s or above it: run go mod init first", p.Out)
+		}
+	}
+}

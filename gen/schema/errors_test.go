@@ -1,0 +1,98 @@
+package schema
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/tools/txtar"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// frame is a schema without errors, by top-level key. A case of an error gives
+// the keys that it is about, and the rest comes from here.
+var frame = []struct{ key, text string }{
+	{"btgen", "btgen: v1\n"},
+	{"package", "package: weather\n"},
+	{"name", "name: Balloon\n"},
+	{"series", "series: {location: string, balloon_id: int64}\n"},
+	{"fields", "fields: {pressure: int64}\n"},
+	{"tables", "tables:\n  readings:\n    pattern: single_unserialized\n    key: {delimiter: \"#\", segments: [location, balloon_id, time]}\n"},
+}
+
+// framed returns text with the keys that it lacks after it, so that the lines
+// of text keep their numbers.
+func framed(text string) string {
+	var rest strings.Builder
+	for _, f := range frame {
+		if !regexp.MustCompile(`(?m)^` + f.key + `:`).MatchString(text) {
+			rest.WriteString(f.text)
+		}
+	}
+	return text + rest.String()
+}
+
+func TestFrame(t *testing.T) {
+	if _, list := Parse("frame.yaml", []byte(framed(""))); len(list) > 0 {
+		t.Fatal(list)
+	}
+}
+
+// TestErrors runs the cases of testdata/errors: files in pairs, a schema and
+// what is wrong with it. The schemas in raw.txtar stand for themselves, all
+// others are framed.
+func TestErrors(t *testing.T) {
+	paths, err := filepath.Glob("testdata/errors/*.txtar")
+	if err != nil || len(paths) == 0 {
+		t.Fatal("no cases", err)
+	}
+	for _, path := range paths {
+		archive, err := txtar.ParseFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := 0; i < len(archive.Files); i += 2 {
+			in, want := archive.Files[i], &archive.Files[i+1]
+			name := strings.TrimSuffix(in.Name, ".yaml")
+			t.Run(strings.TrimSuffix(filepath.Base(path), ".txtar")+"/"+name, func(t *testing.T) {
+				text := string(in.Data)
+				if filepath.Base(path) != "raw.txtar" {
+					text = framed(text)
+				}
+				got := explain(text)
+				if got == "" {
+					t.Errorf("no error in\n%s", text)
+				}
+				if *update {
+					want.Data = []byte(got)
+				}
+				if diff := cmp.Diff(string(want.Data), got); diff != "" {
+					t.Errorf("(-want +got)\n%s", diff)
+				}
+			})
+		}
+		if *update {
+			if err := os.WriteFile(path, txtar.Format(archive), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// explain returns what is wrong with a schema, each error with its hint.
+func explain(text string) string {
+	_, list := Parse("x.yaml", []byte(text))
+	var b strings.Builder
+	for _, d := range list {
+		b.WriteString(d.Error() + "\n")
+		if d.Hint != "" {
+			b.WriteString("  " + strings.ReplaceAll(d.Hint, "\n", "\n  ") + "\n")
+		}
+	}
+	return b.String()
+}

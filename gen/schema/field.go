@@ -1,0 +1,273 @@
+package schema
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// types are the types of the language: the word for each, and the form of a
+// default value. The default of an enum depends on its values.
+var types = []struct {
+	typ  Type
+	name string
+	def  form[any]
+}{
+	{String, "string", boxed(text("a text"))},
+	{Bytes, "bytes", boxed(parsed("base64", "write base64", parseBase64))},
+	{Bool, "bool", boxed(boolean)},
+	{Int32, "int32", boxed(integer[int64](math.MinInt32, math.MaxInt32))},
+	{Int64, "int64", boxed(integer[int64](math.MinInt64, math.MaxInt64))},
+	{Uint32, "uint32", boxed(unsigned(32))},
+	{Uint64, "uint64", boxed(unsigned(64))},
+	{Float32, "float32", boxed(float(32))},
+	{Float64, "float64", boxed(float(64))},
+	{Timestamp, "timestamp", boxed(parsed("a time", "write it as in 2021-03-05T12:00:00Z", parseTime))},
+	{Duration, "duration", boxed(parsed("a duration", "write it as in 1h30m", ParseDuration))},
+	{UUID, "uuid", boxed(parsed("a UUID", "write it as in 123e4567-e89b-12d3-a456-426614174000", parseUUID))},
+	{Enum, "enum", boxed(text("the name of an enum value"))},
+	{JSON, "json", boxed(parsed("JSON in quotes", `write it in single quotes, as in '{"a": 1}'`, parseJSON))},
+}
+
+// String returns the type as the language writes it.
+func (t Type) String() string {
+	for _, known := range types {
+		if known.typ == t {
+			return known.name
+		}
+	}
+	return "invalid"
+}
+
+// typeForm is the name of a type.
+var typeForm = func() form[Type] {
+	var names []string
+	for _, t := range types {
+		names = append(names, t.name)
+	}
+	f := word("type", names, map[string]string{
+		"int": "int64", "integer": "int64", "long": "int64", "uint": "uint64", "float": "float64", "double": "float64",
+		"boolean": "bool", "text": "string", "str": "string", "blob": "bytes", "binary": "bytes", "byte": "bytes",
+		"time": "timestamp", "datetime": "timestamp", "date": "timestamp", "interval": "duration", "object": "json",
+	})
+	return form[Type]{f.shape, func(w *walker, n *node) (Type, bool) {
+		name, ok := f.read(w, n)
+		return Type(1 + slices.Index(names, name)), ok
+	}}
+}()
+
+// draft is a field that is being read: a default can be read only when the
+// type is known, and keys may stand in any order.
+type draft struct {
+	Field
+	of, def, example *node
+}
+
+func nameOfField(f *Field) *Value[string] { return &f.Name }
+
+// docKey is the key doc of a series value or a field.
+var docKey = set("doc", "what the value is, for people", prose("a doc"), func(d *draft) *string { return &d.Doc })
+
+// typeKey is the key type of a series value or a field.
+var typeKey = must(put("type", "the type of the value", typeForm, func(d *draft) *Value[Type] { return &d.Type }))
+
+// ofKey is the key of the values of an enum.
+var ofKey = key[draft]{
+	name: "of", doc: "the values of an enum, as in [drizzle, rain] or {drizzle: 1, rain: 2}", shape: enumForm.shape,
+	read: func(w *walker, n *node, d *draft) {
+		d.of = n
+		d.Of, _ = enumForm.read(w, n)
+	},
+}
+
+// exampleKey is the key of a value for pictures of row keys.
+var exampleKey = key[draft]{
+	name: "example", doc: "a value for pictures of the row key", shape: shape{kind: shapeScalar, what: "a value of the type"},
+	read: func(_ *walker, n *node, d *draft) { d.example = n },
+}
+
+var seriesBlock = block[draft]{
+	what:    "a series value",
+	example: "write a type, as in balloon_id: int64",
+	keys:    []key[draft]{typeKey, docKey, exampleKey, ofKey},
+	check:   checkField,
+	elsewhere: map[string]string{
+		"optional": "every row key holds every series value: leave it out",
+		"default":  "every row key holds every series value: leave it out",
+		"number":   "series values are not serialized: leave it out",
+		"column":   "series values are in the row key: leave it out",
+		"family":   "series values are in the row key: leave it out",
+		"values":   "series values are in the row key: write key: {segments: [{name: …, encoding: text}]}",
+		"encoding": "write key: {segments: [{name: …, encoding: hex}]}",
+	},
+}
+
+var fieldBlock = block[draft]{
+	what:    "a field",
+	example: "write a type, as in pressure: int64",
+	keys: []key[draft]{
+		typeKey,
+		docKey,
+		set("unit", "the unit of the value, for people", prose("a unit"), func(d *draft) *string { return &d.Unit }),
+		put("optional", "whether an event may lack the value; it is a pointer in Go", boolean, func(d *draft) *Value[bool] { return &d.Optional }),
+		{
+			name: "default", doc: "the value where a stored event lacks it", shape: shape{kind: shapeScalar, what: "a value of the type"},
+			read: func(_ *walker, n *node, d *draft) { d.def = n },
+		},
+		put("column", "the column, where it is not the name", filled("a column"), func(d *draft) *Value[string] { return &d.Column }),
+		put("family", "the family, in a table with several", filled("a family"), func(d *draft) *Value[string] { return &d.Family }),
+		put("values", "how the value is written: text is readable in cbt", word("form of values", valueForms, nil), func(d *draft) *Value[string] { return &d.Values }),
+		put("number", "the field number in protobuf", numberForm, func(d *draft) *Value[int] { return &d.Number }),
+		ofKey,
+	},
+	check: checkField,
+}
+
+// seriesForm and fieldForm are a block, or its type alone.
+var (
+	seriesForm = fieldFormOf(seriesBlock)
+	fieldForm  = fieldFormOf(fieldBlock)
+)
+
+func fieldFormOf(b block[draft]) form[Field] {
+	long := record(b)
+	whole := short(typeForm.shape, func(w *walker, n *node) (d draft, ok bool) {
+		d.Type, ok = located(typeForm).read(w, n)
+		if ok {
+			checkField(w, n, &d)
+		}
+		return d, ok
+	}, long)
+	return form[Field]{whole.shape, func(w *walker, n *node) (Field, bool) {
+		d, ok := whole.read(w, n)
+		return d.Field, ok
+	}}
+}
+
+// checkField reports what is wrong between the keys of a field, and reads its
+// default.
+func checkField(w *walker, n *node, d *draft) {
+	if d.def != nil && d.Optional.V {
+		w.errorf(d.def.pos, "an optional field cannot have a default: where the value is missing, either it is nil or the default").Hint = "remove one of the two"
+	}
+	switch {
+	case !d.Type.IsSet():
+		return
+	case d.Type.V == Enum && d.of == nil && n.entry("of") == nil:
+		w.errorf(n.pos, "an enum needs its values").Hint = "write {type: enum, of: [drizzle, rain]}"
+	case d.Type.V != Enum && d.of != nil:
+		w.errorf(d.of.pos, "only an enum has values, and this is of type %s", d.Type.V).Hint = "write type: enum, or remove the key of"
+	}
+	d.Default = readTyped(w, d, d.def)
+	d.Example = readTyped(w, d, d.example)
+}
+
+// readTyped reads a value of the field's type, if there is one.
+func readTyped(w *walker, d *draft, n *node) (out Value[any]) {
+	if n == nil {
+		return out
+	}
+	v, ok := types[d.Type.V-1].def.read(w, n)
+	if ok && d.Type.V == Enum {
+		ok = checkEnumValue(w, d, n)
+	}
+	if ok {
+		out = Value[any]{V: v, Pos: n.pos}
+	}
+	return out
+}
+
+// checkEnumValue reports a value that is none of the enum's.
+func checkEnumValue(w *walker, d *draft, n *node) bool {
+	var names []string
+	for _, v := range d.Of {
+		names = append(names, v.Name.V)
+	}
+	if slices.Contains(names, n.text) {
+		return true
+	}
+	if len(names) > 0 {
+		w.errorf(n.pos, "%s is no value of the enum", quote(n.text)).Hint = w.suggest(n.text, names, "the values are ")
+	}
+	return false
+}
+
+// enumForm is the values of an enum: numbered from 1, or as the file says.
+var enumForm = func() form[[]EnumValue] {
+	const what, example = "a list of names", "write [drizzle, rain] or {drizzle: 1, rain: 2}"
+	names := distinct(listOf(what, example, located(enumNameForm)))
+	number := integer(1, math.MaxInt32)
+	numbered := named(what, example, enumNameForm, form[EnumValue]{number.shape, func(w *walker, n *node) (EnumValue, bool) {
+		v, ok := located(number).read(w, n)
+		return EnumValue{Number: v}, ok
+	}}, func(v *EnumValue) *Value[string] { return &v.Name })
+	s := shape{kind: shapeEither, what: what, either: []shape{names.shape, numbered.shape}}
+	return form[[]EnumValue]{s, func(w *walker, n *node) ([]EnumValue, bool) {
+		if n.kind == mapping {
+			values, ok := numbered.read(w, n)
+			checkEnumNumbers(w, values)
+			return values, ok
+		}
+		all, ok := names.read(w, n)
+		var values []EnumValue
+		for i, name := range all {
+			values = append(values, EnumValue{Name: name, Number: Value[int]{V: i + 1}})
+		}
+		return values, ok
+	}}
+}()
+
+// checkEnumNumbers reports numbers that two values have.
+func checkEnumNumbers(w *walker, values []EnumValue) {
+	taken := map[int]string{}
+	for _, v := range values {
+		other, ok := taken[v.Number.V]
+		if ok && v.Number.IsSet() {
+			w.errorf(v.Number.Pos, "the number %d is that of %s already", v.Number.V, quote(other)).Hint = "number every value differently"
+		}
+		taken[v.Number.V] = v.Name.V
+	}
+}
+
+// numberForm is a field number of protobuf.
+var numberForm = func() form[int] {
+	const first, last = 19000, 19999
+	f := integer(1, 536870911)
+	return form[int]{f.shape, func(w *walker, n *node) (int, bool) {
+		v, ok := f.read(w, n)
+		if ok && v >= first && v <= last {
+			w.errorf(n.pos, "the numbers from %d to %d belong to protobuf itself", first, last).Hint = "write another number"
+			return 0, false
+		}
+		return v, ok
+	}}
+}()
+
+func parseBase64(s string) ([]byte, error) {
+	b, err := base64.StdEncoding.Strict().DecodeString(s)
+	if err != nil {
+		return nil, &problem{quote(s) + " is not base64", "write the bytes in standard base64 with padding, as in " + base64.StdEncoding.EncodeToString([]byte(s[:min(len(s), 8)]))}
+	}
+	return b, nil
+}
+
+var uuidText = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
+
+func parseUUID(s string) (string, error) {
+	lower := strings.ToLower(s)
+	if !uuidText.MatchString(lower) {
+		return "", &problem{quote(s) + " is not a UUID", "write it as in 123e4567-e89b-12d3-a456-426614174000"}
+	}
+	return lower, nil
+}
+
+func parseJSON(s string) (string, error) {
+	if !json.Valid([]byte(s)) {
+		return "", &problem{quote(s) + " is not valid JSON", fmt.Sprintf("write JSON in single quotes, as in '%s'", `{"a": 1}`)}
+	}
+	return s, nil
+}

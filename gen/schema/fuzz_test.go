@@ -1,0 +1,155 @@
+package schema
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/tools/txtar"
+)
+
+// hostile returns files of about so many bytes that make YAML libraries panic,
+// or take much time or memory.
+func hostile(size int) map[string]string {
+	repeat := func(s string) string { return strings.Repeat(s, max(1, size/len(s))) }
+	upTo := func(size int, format string) string {
+		var b strings.Builder
+		for i := 0; b.Len() < size-len(format)-8; i++ {
+			fmt.Fprintf(&b, format, i)
+		}
+		return b.String()
+	}
+	count := func(format string) string { return upTo(size, format) }
+	var bomb strings.Builder
+	bomb.WriteString("a0: &a0 {x: y}\n")
+	for i := 1; i < 30; i++ {
+		fmt.Fprintf(&bomb, "a%d: &a%d {<<: [*a%d, *a%d, *a%d], k%d: 1}\n", i, i, i-1, i-1, i-1, i)
+	}
+	return map[string]string{
+		"panic":            "{<<: {a: 1}, ? [x] : 1}",
+		"merge bomb":       bomb.String(),
+		"keys":             count("k%d: 1\n"),
+		"duplicate keys":   repeat("a: 1\n"),
+		"anchors":          count("- &a%d x\n"),
+		"aliases":          "- &a x\n" + repeat("- *a\n"),
+		"directives":       count("%%TAG !a%d! x\n"),
+		"late directives":  "a: 1\n...\n" + count("%%TAG !a%d! x\n"),
+		"flow lists":       repeat("["),
+		"closed lists":     strings.Repeat("[", size/2) + strings.Repeat("]", size/2),
+		"flow mappings":    repeat("{a: "),
+		"block lists":      repeat("- "),
+		"complex keys":     repeat("? "),
+		"question marks":   repeat("? a\n"),
+		"comments":         repeat("#\n"),
+		"values, comments": repeat("a: #\n"),
+		"items, comments":  repeat("- #a\n"),
+		"flow comments":    "[" + repeat("a, #\n"),
+		"mixed comments":   repeat("a:\n  b: c\n  #d\n#e\n"),
+		"newlines":         repeat("\n"),
+		"quoted newlines":  "\"" + repeat("\n"),
+		"block scalar":     "a: |\n" + repeat(" b\n"),
+		"folded scalar":    "a: >\n" + repeat(" b\n\n"),
+		"long text":        "doc: " + repeat("a"),
+		"long key":         repeat("a") + ": 1",
+		"long lines":       "{" + repeat("a: b, "),
+		"nulls in a line":  "{" + repeat("a:,") + "}",
+		"list in a line":   "series: [" + repeat("a,") + "]",
+		"tags":             "[" + repeat("! a,") + "]",
+		"documents":        repeat("---\n"),
+		"tabs":             repeat("\t"),
+		"escapes":          "\"" + repeat("\\x41"),
+		"carriage returns": repeat("\r"),
+		"fields":           framed("fields:\n" + count("  f%d: int64\n")),
+		"long fields":      framed("fields:\n" + count("  f%d: {type: int64, number: %[1]d}\n")),
+		"bad fields":       framed("fields:\n" + count("  f%d: int46\n")),
+		"enum values":      framed("fields:\n  f: {type: enum, of: [" + count("v%d,") + "]}\n"),
+		"same enum values": framed("fields:\n  f: {type: enum, of: [" + repeat("v,") + "]}\n"),
+		"segments":         framed("tables:\n  t:\n    pattern: single_serialized\n    key: {segments: [" + repeat("{const: a},") + "]}\n"),
+		"ttls":             framed(oneTable + "    ttl: {any_of: [" + repeat("{max_versions: 1},") + "]}\n"),
+		"nested ttls":      framed(oneTable + "    ttl: " + repeat("{any_of: [")),
+		"bad ttls":         framed(oneTable + "    ttl: {any_of: [" + repeat("{a: 1},") + "]}\n"),
+		"bad queries":      framed("series:\n" + upTo(size/2, "  f%d: int64\n") + "queries: {A: {by: [" + upTo(size/2, "g%d,") + "]}}\n"),
+		"durations":        framed(oneTable + "    ttl: {max_age: " + repeat("1w") + "}\n"),
+		"numbers":          framed("expect: {series: " + repeat("9") + "}\n"),
+		"defaults":         framed("fields: {f: {type: json, default: '" + repeat("[") + "'}}\n"),
+	}
+}
+
+// TestHostile reads every hostile file at the full size. That it ends is the
+// test; each takes well below a second.
+func TestHostile(t *testing.T) {
+	for name, text := range hostile(maxFile - 1000) {
+		t.Run(name, func(t *testing.T) {
+			s, list := Parse("x.yaml", []byte(text))
+			if s == nil || len(list) > maxErrors+1 {
+				t.Errorf("%d errors", len(list))
+			}
+		})
+	}
+}
+
+// patternSchemas returns a schema without errors for each pattern.
+func patternSchemas() []string {
+	bucket := "    bucket: {every: 1w, origin: 2021-03-01, label: week%04d}\n    family: m\n    ttl: {max_age: 52w}\n"
+	var schemas []string
+	for _, pattern := range patterns {
+		text := "tables:\n  t:\n    pattern: " + pattern + "\n    key: {delimiter: '#', segments: [location, {name: balloon_id, encoding: hex, pad: 16}, bucket]}\n" + bucket
+		if strings.Contains(pattern, "serialized") {
+			text += "    blob: {column: b, format: protobuf}\n"
+		}
+		schemas = append(schemas, framed(text))
+	}
+	return schemas
+}
+
+// FuzzParse checks that no file makes Parse panic, that positions are within
+// the file, and that a schema without errors reads the same again.
+func FuzzParse(f *testing.F) {
+	for _, text := range hostile(2000) {
+		f.Add([]byte(text))
+	}
+	for _, text := range patternSchemas() {
+		f.Add([]byte(text))
+	}
+	example, err := os.ReadFile("testdata/balloon.yaml")
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(example)
+	paths, _ := filepath.Glob("testdata/errors/*.txtar")
+	for _, path := range paths {
+		archive, err := txtar.ParseFile(path)
+		if err != nil {
+			f.Fatal(err)
+		}
+		for i := 0; i < len(archive.Files); i += 2 {
+			f.Add([]byte(framed(string(archive.Files[i].Data))))
+		}
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		s, list := Parse("x.yaml", text)
+		if s == nil {
+			t.Fatal("no schema")
+		}
+		lines := strings.Split(strings.TrimPrefix(string(text), "\uFEFF"), "\n")
+		for _, d := range list {
+			if d.Message == "" || d.Pos.File != "x.yaml" || d.Pos.Line < 0 || d.Pos.Line > len(lines) {
+				t.Fatalf("%+v in %d lines", d, len(lines))
+			}
+			if d.Pos.Line > 0 && d.Pos.Column > len([]rune(lines[d.Pos.Line-1]))+1 {
+				t.Fatalf("%+v in %q", d, lines[d.Pos.Line-1])
+			}
+		}
+		list.Format(func(string) []byte { return text })
+		again, list2 := Parse("x.yaml", text)
+		if diff := cmp.Diff(list, list2); diff != "" {
+			t.Fatalf("different errors: %s", diff)
+		}
+		if diff := cmp.Diff(s, again); len(list) == 0 && diff != "" {
+			t.Fatalf("different schemas: %s", diff)
+		}
+	})
+}

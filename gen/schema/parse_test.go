@@ -1,0 +1,400 @@
+package schema
+
+import (
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/btgen-dev/btgen/gen/diag"
+)
+
+// at returns a value of the balloon example.
+func at[V any](line, column int, v V) Value[V] {
+	return Value[V]{V: v, Pos: pos(line, column)}
+}
+
+func pos(line, column int) diag.Pos {
+	return diag.Pos{File: "balloon.yaml", Line: line, Column: column}
+}
+
+// TestExample reads the example of the documentation of the language, every
+// value with its place.
+func TestExample(t *testing.T) {
+	text, err := os.ReadFile("testdata/balloon.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, list := Parse("balloon.yaml", text)
+	if len(list) > 0 {
+		t.Fatal(list)
+	}
+	want := &Schema{
+		File:    "balloon.yaml",
+		Package: at(2, 10, "weather"),
+		Name:    at(3, 7, "Balloon"),
+		Doc:     "One reading a minute from a weather balloon.",
+		Series: []Field{
+			{Name: at(7, 3, "location"), Type: at(7, 22, String), Doc: "Google Cloud region"},
+			{Name: at(8, 3, "balloon_id"), Type: at(8, 15, Int64)},
+		},
+		Time: Time{Precision: at(10, 19, time.Minute)},
+		Fields: []Field{
+			{Name: at(13, 3, "pressure"), Type: at(13, 23, Int64), Unit: "Pa"},
+			{Name: at(14, 3, "temperature"), Type: at(14, 23, Float64), Unit: "°C"},
+			{Name: at(15, 3, "humidity"), Type: at(15, 23, Int64), Unit: "%"},
+			{Name: at(16, 3, "altitude"), Type: at(16, 23, Int64), Unit: "m"},
+		},
+		Tables: []Table{{
+			Name:      at(19, 3, "balloon_cells"),
+			Pattern:   at(20, 14, "bucket_new_cells"),
+			Delimiter: at(22, 18, "#"),
+			Key:       pos(22, 7),
+			Segments: []Segment{
+				{Pos: pos(23, 18), Kind: SegmentName, Name: at(23, 18, "location")},
+				{Pos: pos(23, 28), Kind: SegmentName, Name: at(23, 28, "balloon_id")},
+				{Pos: pos(23, 40), Kind: SegmentBucket},
+			},
+			Bucket: Bucket{
+				Pos:    pos(24, 13),
+				Every:  at(24, 21, Span{Fixed: 7 * 24 * time.Hour}),
+				Origin: at(24, 33, time.Date(2021, 3, 1, 0, 0, 0, 0, time.UTC)),
+				Label:  at(24, 52, "week%d"),
+			},
+			Family: at(25, 13, "measurements"),
+			Values: at(26, 13, "text"),
+			TTL:    &TTL{Pos: pos(27, 10), Kind: MaxAge, Age: at(27, 20, 364*24*time.Hour)},
+			Allow:  []Allow{{Rule: at(28, 13, "K04"), Reason: at(28, 18, "labels as in Google's documentation")}},
+		}},
+		Queries: []Query{
+			{Name: at(31, 3, "ByBalloon"), By: []Value[string]{at(31, 21, "location"), at(31, 31, "balloon_id")}},
+			{Name: at(32, 3, "ByLocation"), By: []Value[string]{at(32, 21, "location")}},
+		},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+// noPositions compares what a schema says, and not where.
+var noPositions = cmpopts.IgnoreTypes(diag.Pos{})
+
+// val returns a value without a place.
+func val[V any](v V) Value[V] { return Value[V]{V: v} }
+
+// parse returns a framed schema that has no errors.
+func parse(t *testing.T, text string) *Schema {
+	t.Helper()
+	s, list := Parse("x.yaml", []byte(framed(text)))
+	if len(list) > 0 {
+		t.Fatalf("%v\n%s", list, text)
+	}
+	return s
+}
+
+func TestDefaultPrecision(t *testing.T) {
+	for _, text := range []string{"", "time: {}\n"} {
+		if got := parse(t, text).Time.Precision; got.V != time.Millisecond || got.IsSet() {
+			t.Errorf("%q: got %v", text, got)
+		}
+	}
+}
+
+func TestFields(t *testing.T) {
+	type F = Field
+	tests := []struct {
+		text string
+		want Field
+	}{
+		{"string", F{Type: val(String)}},
+		{"{type: int64, doc: ' a b ', unit: 5}", F{Type: val(Int64), Doc: "a b", Unit: "5"}},
+		{"{type: int64, doc: yes, unit: true}", F{Type: val(Int64), Doc: "yes", Unit: "true"}},
+		{"{type: int64, optional: true}", F{Type: val(Int64), Optional: val(true)}},
+		{"{type: int64, optional: false, default: 1}", F{Type: val(Int64), Default: val[any](int64(1))}},
+		{"{type: int64, column: p, family: stats, values: text, number: 536870911}", F{Type: val(Int64), Column: val("p"), Family: val("stats"), Values: val("text"), Number: val(536870911)}},
+		{"{default: x y, type: string}", F{Type: val(String), Default: val[any]("x y")}},
+		{"{type: string, default: 1.50}", F{Type: val(String), Default: val[any]("1.50")}},
+		{"{type: string, default: true}", F{Type: val(String), Default: val[any]("true")}},
+		{`{type: string, default: ""}`, F{Type: val(String), Default: val[any]("")}},
+		{`{type: string, default: "null"}`, F{Type: val(String), Default: val[any]("null")}},
+		{"{type: bytes, default: AAEC/w==}", F{Type: val(Bytes), Default: val[any]([]byte{0, 1, 2, 255})}},
+		{"{type: bool, default: false}", F{Type: val(Bool), Default: val[any](false)}},
+		{"{type: int32, default: -2147483648}", F{Type: val(Int32), Default: val[any](int64(-2147483648))}},
+		{"{type: int64, default: -9223372036854775808}", F{Type: val(Int64), Default: val[any](int64(-9223372036854775808))}},
+		{"{type: int64, default: 1_000_000}", F{Type: val(Int64), Default: val[any](int64(1000000))}},
+		{"{type: uint32, default: 4294967295}", F{Type: val(Uint32), Default: val[any](uint64(4294967295))}},
+		{"{type: uint64, default: 18446744073709551615}", F{Type: val(Uint64), Default: val[any](uint64(18446744073709551615))}},
+		{"{type: float32, default: .5}", F{Type: val(Float32), Default: val[any](0.5)}},
+		{"{type: float64, default: 1e3}", F{Type: val(Float64), Default: val[any](1000.0)}},
+		{"{type: float64, default: -7}", F{Type: val(Float64), Default: val[any](-7.0)}},
+		{"{type: timestamp, default: 2021-03-05T13:00:00+01:00}", F{Type: val(Timestamp), Default: val[any](time.Date(2021, 3, 5, 12, 0, 0, 0, time.UTC))}},
+		{"{type: duration, default: 1h30m}", F{Type: val(Duration), Default: val[any](90 * time.Minute)}},
+		{"{type: duration, default: 0s}", F{Type: val(Duration), Default: val[any](time.Duration(0))}},
+		{"{type: uuid, default: 123E4567-e89b-12d3-a456-426614174000}", F{Type: val(UUID), Default: val[any]("123e4567-e89b-12d3-a456-426614174000")}},
+		{`{type: json, default: '{"a": [1, null]}'}`, F{Type: val(JSON), Default: val[any](`{"a": [1, null]}`)}},
+		{"{type: json, default: 5}", F{Type: val(JSON), Default: val[any]("5")}},
+		{"{type: enum, of: [drizzle, heavy-rain], default: drizzle}", F{Type: val(Enum), Default: val[any]("drizzle"), Of: []EnumValue{{val("drizzle"), val(1)}, {val("heavy-rain"), val(2)}}}},
+		{"{type: enum, of: {rain: 2147483647, drizzle: 3}}", F{Type: val(Enum), Of: []EnumValue{{val("rain"), val(2147483647)}, {val("drizzle"), val(3)}}}},
+	}
+	for _, test := range tests {
+		t.Run(test.text, func(t *testing.T) {
+			test.want.Name = val("f")
+			got := parse(t, "fields:\n  f: "+test.text+"\n").Fields
+			if diff := cmp.Diff([]Field{test.want}, got, noPositions); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestSegments(t *testing.T) {
+	tests := []struct {
+		text string
+		want Segment
+	}{
+		{"location", Segment{Kind: SegmentName, Name: val("location")}},
+		{"metric", Segment{Kind: SegmentName, Name: val("metric")}},
+		{"bucket", Segment{Kind: SegmentBucket}},
+		{"time", Segment{Kind: SegmentTime}},
+		{"{name: slot, encoding: hex, pad: 16, reverse: true, escape: true}", Segment{Kind: SegmentName, Name: val("slot"), Encoding: val("hex"), Pad: val(16), Reverse: val(true), Escape: val(true)}},
+		{"{reverse: false, name: slot}", Segment{Kind: SegmentName, Name: val("slot")}},
+		{"{bucket: unix_ms, reverse: true}", Segment{Kind: SegmentBucket, Format: val("unix_ms"), Reverse: val(true)}},
+		{`{time: "2006-01-02-1504"}`, Segment{Kind: SegmentTime, Format: val("2006-01-02-1504")}},
+		{"{time: 2006-01-02}", Segment{Kind: SegmentTime, Format: val("2006-01-02")}},
+		{"{const: phone}", Segment{Kind: SegmentConst, Const: val("phone")}},
+		{"{hash: [metric, host], buckets: 16}", Segment{Kind: SegmentHash, Hash: []Value[string]{val("metric"), val("host")}, Buckets: val(16)}},
+		{"{sequence: true}", Segment{Kind: SegmentSequence}},
+	}
+	for _, test := range tests {
+		t.Run(test.text, func(t *testing.T) {
+			got := parse(t, "tables:\n  t:\n    pattern: single_serialized\n    key: {segments: ["+test.text+"]}\n").Tables[0].Segments
+			if diff := cmp.Diff([]Segment{test.want}, got, noPositions); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestTTLs(t *testing.T) {
+	const h = time.Hour
+	tests := []struct {
+		text string
+		want TTL
+	}{
+		{"{max_age: 30d}", TTL{Kind: MaxAge, Age: val(720 * h)}},
+		{"{max_age: 500ms}", TTL{Kind: MaxAge, Age: val(500 * time.Millisecond)}}, // rule L10 refuses it
+		{"{from: write, max_age: 30d}", TTL{Kind: MaxAge, Age: val(720 * h), From: val("write")}},
+		{"{max_versions: 3}", TTL{Kind: MaxVersions, Versions: val(3)}},
+		{"{any_of: [{max_age: 1h}, {all_of: [{max_age: 2h}, {max_versions: 1}]}]}", TTL{Kind: AnyOf, Rules: []TTL{
+			{Kind: MaxAge, Age: val(h)},
+			{Kind: AllOf, Rules: []TTL{{Kind: MaxAge, Age: val(2 * h)}, {Kind: MaxVersions, Versions: val(1)}}},
+		}}},
+		{"{one_second: {}}", TTL{Kind: OneSecond}},
+		{"{one_second: {written_at: w}}", TTL{Kind: OneSecond, WrittenAt: val("w")}},
+		{"{one_second: {}, written_at: w}", TTL{Kind: OneSecond, WrittenAt: val("w")}},
+		{"{default_expiration: 2d}", TTL{Kind: DefaultExpiration, Age: val(48 * h)}},
+		{"{default_expiration: 2d, written_at: w}", TTL{Kind: DefaultExpiration, Age: val(48 * h), WrittenAt: val("w")}},
+		{"{default_expiration: {age: 2d, written_at: w}}", TTL{Kind: DefaultExpiration, Age: val(48 * h), WrittenAt: val("w")}},
+		{"{classes: {short: 1h, long: 3d}}", TTL{Kind: Classes, Classes: []Class{{val("short"), val(h)}, {val("long"), val(72 * h)}}}},
+		{"{keep: forever}", TTL{Kind: KeepForever}},
+	}
+	for _, test := range tests {
+		t.Run(test.text, func(t *testing.T) {
+			got := parse(t, oneTable+"    ttl: "+test.text+"\n").Tables[0].TTL
+			if diff := cmp.Diff(&test.want, got, noPositions); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+		})
+	}
+}
+
+// oneTable is a table to which keys can be added.
+const oneTable = "tables:\n  t:\n    pattern: single_serialized\n    key: {segments: [location]}\n"
+
+func TestTables(t *testing.T) {
+	base := Table{Name: val("t"), Pattern: val("single_serialized"), Segments: []Segment{{Name: val("location")}}}
+	ttl := &TTL{Kind: MaxAge, Age: val(time.Hour)}
+	tests := []struct {
+		text string
+		want func(*Table)
+	}{
+		{"", func(*Table) {}},
+		{"doc: a table", func(t *Table) { t.Doc = "a table" }},
+		{"bucket: 1w", func(t *Table) { t.Bucket.Every = val(Span{Fixed: 168 * time.Hour}) }},
+		{"bucket: 3mo", func(t *Table) { t.Bucket.Every = val(Span{Months: 3}) }},
+		{"bucket: {every: 1y, label: 2006}", func(t *Table) { t.Bucket = Bucket{Every: val(Span{Months: 12}), Label: val("2006")} }},
+		{"bucket: {every: 1h, origin: 2021-03-01T12:00:00+02:00}", func(t *Table) {
+			t.Bucket = Bucket{Every: val(Span{Fixed: time.Hour}), Origin: val(time.Date(2021, 3, 1, 10, 0, 0, 0, time.UTC))}
+		}},
+		{"families: {raw: {ttl: {max_age: 1h}}, 7: {}}", func(t *Table) {
+			t.Families = []Family{{Name: val("raw"), TTL: ttl}, {Name: val("7")}}
+		}},
+		{"blob: {column: b, format: json}", func(t *Table) { t.Blob = Blob{Column: val("b"), Format: val("json")} }},
+		{"blob: {}", func(*Table) {}},
+		{"allow: {K02: hashed upstream, C01: 'tiny, and so what'}", func(t *Table) {
+			t.Allow = []Allow{{val("K02"), val("hashed upstream")}, {val("C01"), val("tiny, and so what")}}
+		}},
+	}
+	for _, test := range tests {
+		t.Run(test.text, func(t *testing.T) {
+			want := base
+			test.want(&want)
+			got := parse(t, oneTable+"    "+test.text+"\n").Tables
+			if diff := cmp.Diff([]Table{want}, got, noPositions); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestDelimiters(t *testing.T) {
+	for text, want := range map[string]string{`"#"`: "#", "'#'": "#", "1": "1", "0x1F": "0x1F", "/": "/", "true": "true", `"\x00"`: "\x00", "'~'": "~"} {
+		got := parse(t, "tables:\n  t:\n    pattern: single_serialized\n    key:\n      delimiter: "+text+"\n      segments: [location]\n").Tables[0].Delimiter.V
+		if got != want {
+			t.Errorf("%s: got %q, want %q", text, got, want)
+		}
+	}
+}
+
+func TestQueriesAndExpect(t *testing.T) {
+	s := parse(t, "queries:\n  ByLocation: {by: [location], scan: allowed, doc: all of a region}\nexpect: {series: 5_800, rate: 90/1m30s}\n")
+	queries := []Query{{Name: val("ByLocation"), By: []Value[string]{val("location")}, Scan: val("allowed"), Doc: "all of a region"}}
+	if diff := cmp.Diff(queries, s.Queries, noPositions); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	if diff := cmp.Diff(Expect{val(int64(5800)), val(1.0)}, s.Expect, noPositions); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+// TestFileForms reads the same schema as files are saved in different places.
+func TestFileForms(t *testing.T) {
+	want := parse(t, "")
+	text := framed("")
+	for name, form := range map[string]string{
+		"byte order mark":  "\uFEFF" + text,
+		"CRLF":             strings.ReplaceAll(text, "\n", "\r\n"),
+		"no final newline": strings.TrimSuffix(text, "\n"),
+		"document end":     text + "...\n# the end\n",
+	} {
+		got, list := Parse("x.yaml", []byte(form))
+		if len(list) > 0 {
+			t.Errorf("%s: %v", name, list)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: (-want +got)\n%s", name, diff)
+		}
+	}
+	if _, list := Parse("x.yaml", []byte("---\n"+text)); len(list) > 0 {
+		t.Error(list)
+	}
+}
+
+func TestTooManyErrors(t *testing.T) {
+	var b strings.Builder
+	for i := range 1000 {
+		b.WriteString("key" + strconv.Itoa(i) + ": 1\n")
+	}
+	_, list := Parse("x.yaml", []byte(b.String()))
+	if len(list) != maxErrors+1 || list[maxErrors].Message != "too many errors" {
+		t.Errorf("%d errors, the last is %v", len(list), list[len(list)-1])
+	}
+	if got, want := list[maxErrors].Pos.Line, 100; got != want {
+		t.Errorf("the last is in line %d, want %d", got, want)
+	}
+	list.Sort()
+	if list[maxErrors].Message != "too many errors" {
+		t.Errorf("sorting moves the last to %v", list)
+	}
+}
+
+func TestFileErrors(t *testing.T) {
+	for text, want := range map[string]string{
+		strings.Repeat("# 8 bytes\n", 1<<17): "x.yaml: the file is larger than 1 MiB",
+		"btgen: v1\ndoc: a\xff\n":            "x.yaml:2:7: the file is not UTF-8",
+		"btgen: v1\rname: X\n":               "x.yaml:1:10: the character U+000D ends a line in YAML and nowhere else",
+		"\xff\xfeb\x00":                      "x.yaml:1:1: the file is not UTF-8",
+	} {
+		_, list := Parse("x.yaml", []byte(text))
+		if len(list) != 1 || list[0].Error() != want {
+			t.Errorf("got %v, want %s", list, want)
+		}
+	}
+}
+
+// TestPartial checks that a schema with errors still holds what is right.
+func TestPartial(t *testing.T) {
+	s, list := Parse("x.yaml", []byte(framed("fields: {a: int46, b: int64}\n")))
+	if len(list) != 1 {
+		t.Fatal(list)
+	}
+	if len(s.Fields) != 2 || s.Fields[0].Type.V != Invalid || s.Fields[1].Type.V != Int64 || len(s.Tables) != 1 {
+		t.Errorf("got %+v", s)
+	}
+}
+
+// TestLanguage walks the tables that describe the language, as whoever makes a
+// JSON Schema of them will.
+func TestLanguage(t *testing.T) {
+	paths := map[string]bool{}
+	var walk func(path string, s shape, depth int)
+	walk = func(path string, s shape, depth int) {
+		if s.what == "" {
+			t.Errorf("%s: the shape does not say what it is", path)
+		}
+		if depth > 14 {
+			return
+		}
+		switch s.kind {
+		case shapeWord:
+			if len(s.words) == 0 {
+				t.Errorf("%s: no words", path)
+			}
+		case shapeInteger:
+			if s.min >= s.max {
+				t.Errorf("%s: from %d to %d", path, s.min, s.max)
+			}
+		case shapeList, shapeOpen:
+			walk(path+"[]", s.item(), depth+1)
+		case shapeLazy:
+			walk(path, s.item(), depth+1)
+		case shapeEither:
+			for _, e := range s.either {
+				walk(path, e, depth+1)
+			}
+		case shapeClosed:
+			seen := map[string]bool{}
+			for _, k := range s.keys() {
+				if k.doc == "" || seen[k.name] {
+					t.Errorf("%s.%s: no doc, or twice", path, k.name)
+				}
+				seen[k.name] = true
+				paths[path+"."+k.name] = true
+				walk(path+"."+k.name, k.shape, depth+1)
+			}
+		}
+	}
+	walk("", rootBlock.shape(), 0)
+	for _, path := range []string{".btgen", ".series[].of", ".tables[].key.segments[].hash", ".tables[].ttl.any_of[].max_age", ".tables[].families[].ttl.classes", ".expect.rate"} {
+		if !paths[path] {
+			t.Errorf("%s cannot be reached", path)
+		}
+	}
+}
+
+func TestTypeString(t *testing.T) {
+	for typ, want := range map[Type]string{Invalid: "invalid", String: "string", JSON: "json", Float32: "float32", -1: "invalid"} {
+		if got := typ.String(); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+	for i, known := range types {
+		if int(known.typ) != i+1 {
+			t.Errorf("%s is out of order", known.name)
+		}
+	}
+}

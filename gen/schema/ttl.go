@@ -1,0 +1,144 @@
+package schema
+
+import (
+	"math"
+	"time"
+
+	"github.com/btgen-dev/btgen/gen/diag"
+)
+
+// ttlForm returns the form of a ttl. One that is nested in another is a rule of
+// garbage collection, and cannot be a strategy that needs the whole family.
+func ttlForm(nested bool) form[TTL] {
+	u := union[TTL]{
+		what:     "a ttl",
+		example:  "write {max_age: 30d}, or {keep: forever}",
+		both:     "to combine two, write {any_of: [{max_age: 30d}, {max_versions: 3}]} or all_of",
+		variants: []block[TTL]{maxAgeTTL, maxVersionsTTL, combinedTTL(AnyOf, "any_of", "data expires when one of the rules says so"), combinedTTL(AllOf, "all_of", "data expires when all of the rules say so")},
+	}
+	whole := []block[TTL]{oneSecondTTL, defaultExpirationTTL, classesTTL, keepTTL}
+	if !nested {
+		u.variants = append(u.variants, whole...)
+		return u.form()
+	}
+	u.what = "a ttl within another"
+	u.elsewhere = map[string]string{}
+	for _, b := range whole {
+		u.elsewhere[b.keys[0].name] = "only max_age, max_versions, any_of and all_of can be combined"
+	}
+	return u.form()
+}
+
+// beginTTL returns what a block of a strategy begins with.
+func beginTTL(kind TTLKind) func(diag.Pos, *TTL) {
+	return func(pos diag.Pos, t *TTL) { t.Pos, t.Kind = pos, kind }
+}
+
+func ageOf(t *TTL) *Value[time.Duration] { return &t.Age }
+
+// writtenAtKey is the column for the true write time, which may stand inside
+// the strategy or beside it.
+var writtenAtKey = func() key[TTL] {
+	k := put("written_at", "the column that keeps the true write time", filled("a column"), func(t *TTL) *Value[string] { return &t.WrittenAt })
+	read := k.read
+	k.read = func(w *walker, n *node, t *TTL) {
+		if t.WrittenAt.IsSet() {
+			w.errorf(n.pos, "written_at is here twice").Hint = "remove one"
+			return
+		}
+		read(w, n, t)
+	}
+	return k
+}()
+
+// The strategies, each with its own key first.
+var (
+	maxAgeTTL = block[TTL]{
+		what:  "a ttl with max_age",
+		begin: beginTTL(MaxAge),
+		keys: []key[TTL]{
+			must(put("max_age", "how old data becomes, as in 30d", ageForm, ageOf)),
+			put("from", "what the age runs from: the event, or the write", word("start of an age", []string{"event", "write"}, map[string]string{"written_at": "write", "time": "event"}), func(t *TTL) *Value[string] { return &t.From }),
+		},
+	}
+	maxVersionsTTL = block[TTL]{
+		what:  "a ttl with max_versions",
+		begin: beginTTL(MaxVersions),
+		keys: []key[TTL]{
+			must(put("max_versions", "how many cells a column keeps", integer(1, math.MaxInt32), func(t *TTL) *Value[int] { return &t.Versions })),
+		},
+	}
+	oneSecondTTL = block[TTL]{
+		what:  "a ttl with one_second",
+		begin: beginTTL(OneSecond),
+		keys: []key[TTL]{
+			must(inline("one_second", "cells are stamped with the moment when they expire: {}", block[TTL]{
+				what: "the block one_second", example: "write {one_second: {}}", keys: []key[TTL]{writtenAtKey},
+			})),
+			writtenAtKey,
+		},
+	}
+	defaultExpirationTTL = block[TTL]{
+		what:  "a ttl with default_expiration",
+		begin: beginTTL(DefaultExpiration),
+		keys:  []key[TTL]{must(defaultExpirationKey), writtenAtKey},
+	}
+	classesTTL = block[TTL]{
+		what:  "a ttl with classes",
+		begin: beginTTL(Classes),
+		keys: []key[TTL]{
+			must(set("classes", "the ttl classes, each with a family and an age", named("a mapping from classes to ages", "write classes: {short: 1h, long: 3d}", classNameForm, classForm, func(c *Class) *Value[string] { return &c.Name }), func(t *TTL) *[]Class { return &t.Classes })),
+		},
+	}
+	keepTTL = block[TTL]{
+		what:  "a ttl with keep",
+		begin: beginTTL(KeepForever),
+		keys: []key[TTL]{must(key[TTL]{
+			name: "keep", doc: "forever: data never expires", shape: foreverForm.shape,
+			read: func(w *walker, n *node, _ *TTL) { foreverForm.read(w, n) },
+		})},
+	}
+)
+
+var foreverForm = word("way to keep data", []string{"forever"}, map[string]string{"for_ever": "forever", "always": "forever", "true": "forever"})
+
+// classForm is the age of a class.
+var classForm = form[Class]{ageForm.shape, func(w *walker, n *node) (Class, bool) {
+	age, ok := located(ageForm).read(w, n)
+	return Class{Age: age}, ok
+}}
+
+// defaultExpirationKey takes an age, or a block with it.
+var defaultExpirationKey = func() key[TTL] {
+	age := put("default_expiration", "how old data becomes where an event does not say, as in 2d", ageForm, ageOf)
+	long := inline("", "", block[TTL]{
+		what: "the block default_expiration", example: "write {default_expiration: 2d}",
+		keys: []key[TTL]{must(put("age", "how old data becomes where an event does not say", ageForm, ageOf)), writtenAtKey},
+	})
+	k := age
+	k.shape = shape{kind: shapeEither, what: "an age", either: []shape{age.shape, long.shape}}
+	k.read = func(w *walker, n *node, t *TTL) {
+		if n.kind == scalar {
+			age.read(w, n, t)
+		} else {
+			long.read(w, n, t)
+		}
+	}
+	return k
+}()
+
+// combinedTTL returns the block of a strategy that combines others.
+func combinedTTL(kind TTLKind, name, doc string) block[TTL] {
+	nested := lazy("a ttl", func() form[TTL] { return ttlForm(true) })
+	rules := listOf("a list of ttl", "write "+name+": [{max_age: 30d}, {max_versions: 3}]", nested)
+	return block[TTL]{
+		what:  "a ttl with " + name,
+		begin: beginTTL(kind),
+		keys:  []key[TTL]{must(set(name, doc, rules, func(t *TTL) *[]TTL { return &t.Rules }))},
+		check: func(w *walker, n *node, _ *TTL) {
+			if v := n.entry(name); v.kind == list && len(v.items) == 1 {
+				w.errorf(v.pos, "%s needs two rules or more", name).Hint = "write the one rule without " + name
+			}
+		},
+	}
+}

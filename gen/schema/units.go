@@ -1,0 +1,352 @@
+package schema
+
+import (
+	"fmt"
+	"math"
+	"math/big"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+)
+
+// Units of durations that the standard library has no name for.
+const (
+	day  = 24 * time.Hour
+	week = 7 * day
+)
+
+// durationUnits are the units of a duration, from large to small.
+var durationUnits = []struct {
+	name string
+	size time.Duration
+	also []string // what people write instead
+}{
+	{"w", week, []string{"wk", "wks", "week", "weeks"}},
+	{"d", day, []string{"day", "days"}},
+	{"h", time.Hour, []string{"hr", "hrs", "hour", "hours"}},
+	{"m", time.Minute, []string{"min", "mins", "minute", "minutes"}},
+	{"s", time.Second, []string{"sec", "secs", "second", "seconds"}},
+	{"ms", time.Millisecond, []string{"msec", "millis", "millisecond", "milliseconds"}},
+	{"us", time.Microsecond, []string{"µs", "μs", "usec", "micros", "microsecond", "microseconds"}},
+	{"ns", time.Nanosecond, []string{"nsec", "nanos", "nanosecond", "nanoseconds"}},
+}
+
+// quantity is a number and its unit, as written.
+type quantity struct{ number, unit string }
+
+// Syntax of durations and sizes: what is right, and what is near enough that a
+// correction can be offered.
+var (
+	quantitySyntax = regexp.MustCompile(`^([0-9]+)(\pL*)`)
+	looseQuantity  = regexp.MustCompile(`^([0-9]+(?:\.[0-9]+)?)(\pL*)`)
+)
+
+// maxQuantity is the longest text that is read as a duration or a size.
+const maxQuantity = 64
+
+// quantities splits "1d12h" into its numbers and units.
+func quantities(s string, syntax *regexp.Regexp) ([]quantity, bool) {
+	if s == "" || len(s) > maxQuantity {
+		return nil, false
+	}
+	var all []quantity
+	for s != "" {
+		m := syntax.FindStringSubmatch(s)
+		if m == nil {
+			return nil, false
+		}
+		all = append(all, quantity{m[1], m[2]})
+		s = s[len(m[0]):]
+	}
+	return all, true
+}
+
+// ParseDuration reads a duration of the language: whole numbers with the units
+// w, d, h, m, s, ms, us and ns, from large to small and each at most once, such
+// as "30s", "52w" or "1d12h". The error says what to write instead. Zero must
+// have a unit too; nothing over 292 years fits.
+func ParseDuration(s string) (time.Duration, error) {
+	all, ok := quantities(s, quantitySyntax)
+	if !ok {
+		return 0, notDuration(s)
+	}
+	var sum time.Duration
+	last := -1
+	for _, q := range all {
+		i, err := durationUnit(s, q)
+		if err != nil {
+			return 0, err
+		}
+		if i <= last {
+			return 0, &problem{quote(s) + " does not have its units from large to small, each once", repairDuration(s)}
+		}
+		last = i
+		n, err := strconv.ParseInt(q.number, 10, 64)
+		size := durationUnits[i].size
+		if err != nil || n > int64((math.MaxInt64-sum)/size) {
+			return 0, &problem{quote(s) + " is longer than 292 years", "write a shorter one"}
+		}
+		sum += time.Duration(n) * size
+	}
+	return sum, nil
+}
+
+// durationUnit returns the index of a unit in durationUnits.
+func durationUnit(s string, q quantity) (int, error) {
+	for i, u := range durationUnits {
+		if u.name == q.unit {
+			return i, nil
+		}
+	}
+	switch q.unit {
+	case "":
+		return 0, &problem{quote(s) + " has no unit", fmt.Sprintf("write %[1]ss, %[1]sm, %[1]sh or %[1]sd", q.number)}
+	case "M":
+		return 0, &problem{quote(s) + ` has the unknown unit "M"`, "m is minutes, mo is months"}
+	case "mo":
+		return 0, &problem{"a month is not always equally long", "write days, as in 30d"}
+	case "y":
+		return 0, &problem{"a year is not always equally long", "write days, as in 365d"}
+	default:
+		return 0, &problem{quote(s) + " has the unknown unit " + quote(q.unit), repairDuration(s)}
+	}
+}
+
+// notDuration says what is wrong with a text that is no duration at all.
+func notDuration(s string) error {
+	message := quote(s) + " is not a duration"
+	switch _, loose := quantities(s, looseQuantity); {
+	case strings.HasPrefix(s, "-") || strings.HasPrefix(s, "+"):
+		message = quote(s) + " has a sign, and a duration has none"
+	case loose:
+		message = quote(s) + " has a decimal point, and a duration has none"
+	}
+	return &problem{message, repairDuration(s)}
+}
+
+// repairDuration returns the hint for a text that was probably meant as a
+// duration: the same with spaces, signs, decimals and other names of the units
+// put right, or the syntax where that is not possible.
+func repairDuration(s string) string {
+	const syntax = "write a whole number and a unit, as in 30s, 5m, 12h, 7d, 1w or 1d12h"
+	all, ok := quantities(withoutSpaces(strings.TrimLeft(s, "+-")), looseQuantity)
+	if !ok {
+		return syntax
+	}
+	sum, text := new(big.Rat), ""
+	for _, q := range all {
+		name, size, ok := looseUnit(q.unit)
+		n, isNumber := new(big.Rat).SetString(q.number)
+		if !ok || !isNumber {
+			return syntax
+		}
+		sum.Add(sum, n.Mul(n, new(big.Rat).SetInt64(int64(size))))
+		text += q.number + name
+	}
+	if _, err := quantitiesInOrder(text); err == nil {
+		return "write " + text
+	}
+	if !sum.IsInt() || !sum.Num().IsInt64() {
+		return syntax
+	}
+	return "write " + FormatDuration(time.Duration(sum.Num().Int64()))
+}
+
+// quantitiesInOrder is ParseDuration for a text with known units, which does
+// not try to repair it.
+func quantitiesInOrder(s string) (time.Duration, error) {
+	all, ok := quantities(s, quantitySyntax)
+	last := -1
+	for _, q := range all {
+		i, err := durationUnit("", q)
+		if err != nil || i <= last {
+			ok = false
+		}
+		last = i
+	}
+	if !ok {
+		return 0, &problem{"not in order", ""}
+	}
+	return ParseDuration(s)
+}
+
+// looseUnit returns the unit that somebody calls name.
+func looseUnit(name string) (string, time.Duration, bool) {
+	name = strings.ToLower(name)
+	for _, u := range durationUnits {
+		for _, n := range append([]string{u.name}, u.also...) {
+			if n == name {
+				return u.name, u.size, true
+			}
+		}
+	}
+	return "", 0, false
+}
+
+func withoutSpaces(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsSpace(r) || r == '_' || r == ',' {
+			return -1
+		}
+		return r
+	}, s[:min(len(s), 4*maxQuantity)])
+}
+
+// FormatDuration returns d, which is not negative, as the language writes it,
+// with the largest units that fit: "1d12h", "52w". ParseDuration reads it back.
+func FormatDuration(d time.Duration) string {
+	if d == 0 {
+		return "0s"
+	}
+	var b strings.Builder
+	for _, u := range durationUnits {
+		if n := d / u.size; n > 0 {
+			b.WriteString(strconv.FormatInt(int64(n), 10) + u.name)
+			d -= n * u.size
+		}
+	}
+	return b.String()
+}
+
+// String returns the width as the language writes it.
+func (s Span) String() string {
+	switch {
+	case s.Months == 0:
+		return FormatDuration(s.Fixed)
+	case s.Months%12 == 0:
+		return strconv.Itoa(s.Months/12) + "y"
+	default:
+		return strconv.Itoa(s.Months) + "mo"
+	}
+}
+
+// maxYears is the widest calendar bucket.
+const maxYears = 290
+
+// parseSpan reads the width of a bucket: a duration of a minute or more, or
+// months or years that divide the calendar evenly.
+func parseSpan(s string) (Span, error) {
+	all, _ := quantities(s, quantitySyntax)
+	for _, q := range all {
+		if months := map[string]int{"mo": 1, "y": 12}[q.unit]; months > 0 {
+			return parseCalendar(s, all, months)
+		}
+		if _, _, known := looseUnit(q.unit); !known && len(all) == 1 {
+			if err := otherCalendar(q); err != nil {
+				return Span{}, err
+			}
+		}
+	}
+	d, err := ParseDuration(s)
+	if err == nil && d < time.Minute {
+		err = &problem{"a bucket of " + s + " is narrower than a minute", "write 1m or more"}
+	}
+	return Span{Fixed: d}, err
+}
+
+// parseCalendar reads a width in months or years; unit is its size in months.
+func parseCalendar(s string, all []quantity, unit int) (Span, error) {
+	if len(all) > 1 {
+		return Span{}, &problem{quote(s) + " mixes months or years with another unit", "write one number and one unit, as in 3mo or 1y"}
+	}
+	n, err := strconv.ParseInt(all[0].number, 10, 32)
+	months := n * int64(unit)
+	switch {
+	case err != nil || months > maxYears*12:
+		return Span{}, &problem{fmt.Sprintf("%s is longer than %d years", quote(s), maxYears), "write a shorter one"}
+	case months == 0:
+		return Span{}, &problem{"a bucket cannot be zero wide", "write 1mo or more"}
+	case 12%months != 0 && months%12 != 0:
+		return Span{}, &problem{quote(s) + " does not divide years evenly", "write 1mo, 2mo, 3mo, 4mo, 6mo or whole years"}
+	}
+	return Span{Months: int(months)}, nil
+}
+
+// otherCalendar says what to write for another name of months or years.
+func otherCalendar(q quantity) error {
+	for unit, names := range map[string][]string{
+		"mo": {"mon", "month", "months", "mth"},
+		"y":  {"yr", "yrs", "year", "years"},
+	} {
+		for _, name := range names {
+			if strings.EqualFold(name, q.unit) || strings.EqualFold(unit, q.unit) {
+				return &problem{quote(q.number+q.unit) + " has the unknown unit " + quote(q.unit), "write " + q.number + unit}
+			}
+		}
+	}
+	return nil
+}
+
+// sizeUnits are the units of a size in bytes.
+var sizeUnits = []struct {
+	name string
+	size int64
+}{
+	{"B", 1},
+	{"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12},
+	{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"TiB", 1 << 40},
+}
+
+// ParseSize reads a number of bytes: a whole number alone or with a unit, such
+// as "4096", "16KiB", "1MB" or "10MiB". The error says what to write instead.
+func ParseSize(s string) (int64, error) {
+	const syntax = "write a whole number and a unit, as in 16KiB, 1MB or 10MiB"
+	all, ok := quantities(s, quantitySyntax)
+	if !ok || len(all) != 1 {
+		return 0, &problem{quote(s) + " is not a size", syntax}
+	}
+	q := all[0]
+	size := int64(0)
+	for _, u := range sizeUnits {
+		if q.unit == u.name || q.unit == "" {
+			size = u.size
+			break
+		}
+		if strings.EqualFold(q.unit, u.name) {
+			return 0, &problem{quote(s) + " has the unknown unit " + quote(q.unit), "write " + q.number + u.name}
+		}
+	}
+	if size == 0 {
+		hint := syntax
+		if strings.ContainsAny(q.unit[:1], "kKmMgGtT") && len(q.unit) == 1 {
+			unit := q.number + strings.ToUpper(q.unit)
+			hint = "write " + unit + "B or " + unit + "iB"
+		}
+		return 0, &problem{quote(s) + " has the unknown unit " + quote(q.unit), hint}
+	}
+	n, err := strconv.ParseInt(q.number, 10, 64)
+	if err != nil || n > math.MaxInt64/size {
+		return 0, &problem{quote(s) + " is too large", "write fewer bytes"}
+	}
+	return n * size, nil
+}
+
+var rateSyntax = regexp.MustCompile(`^([1-9][0-9]{0,11})/(.+)$`)
+
+// parseRate reads a rate, such as "1/m", "10/s" or "100/1h", as events a second.
+func parseRate(s string) (float64, error) {
+	bad := &problem{quote(s) + " is not a rate", "write a number of events and a time, as in 1/m, 10/s or 100/1h"}
+	m := rateSyntax.FindStringSubmatch(s)
+	if m == nil {
+		return 0, bad
+	}
+	number, period := m[1], m[2]
+	if period[0] < '0' || period[0] > '9' {
+		name, _, ok := looseUnit(period)
+		if ok && name != period {
+			return 0, &problem{quote(s) + " has the unknown unit " + quote(period), "write " + number + "/" + name}
+		}
+		period = "1" + period
+	}
+	d, err := ParseDuration(period)
+	if err != nil {
+		return 0, err
+	}
+	n, err := strconv.ParseInt(number, 10, 64)
+	if err != nil || d == 0 {
+		return 0, bad
+	}
+	return float64(n) / d.Seconds(), nil
+}

@@ -1,0 +1,127 @@
+package schema
+
+import (
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+func TestParseDuration(t *testing.T) {
+	for text, want := range map[string]time.Duration{
+		"30s": 30 * time.Second, "5m": 5 * time.Minute, "12h": 12 * time.Hour, "7d": 168 * time.Hour, "1w": 168 * time.Hour,
+		"1d12h": 36 * time.Hour, "1w1d1h1m1s1ms1us1ns": 192*time.Hour + time.Hour + time.Minute + time.Second + 1001001,
+		"0s": 0, "007d": 168 * time.Hour, "100ns": 100, "90m": 90 * time.Minute,
+		"9223372036854775807ns": math.MaxInt64,
+	} {
+		if got, err := ParseDuration(text); got != want || err != nil {
+			t.Errorf("%s: got %v, %v; want %v", text, got, err, want)
+		}
+	}
+	for text, want := range map[string]string{
+		"":                      `"" is not a duration: write a whole number and a unit, as in 30s, 5m, 12h, 7d, 1w or 1d12h`,
+		"d":                     `"d" is not a duration: write a whole number and a unit, as in 30s, 5m, 12h, 7d, 1w or 1d12h`,
+		"1d12":                  `"1d12" has no unit: write 12s, 12m, 12h or 12d`,
+		"7days":                 `"7days" has the unknown unit "days": write 7d`,
+		"7 days":                `"7 days" is not a duration: write 7d`,
+		"1.5h":                  `"1.5h" has a decimal point, and a duration has none: write 1h30m`,
+		"1M":                    `"1M" has the unknown unit "M": m is minutes, mo is months`,
+		"1day12hours":           `"1day12hours" has the unknown unit "day": write 1d12h`,
+		"+1d":                   `"+1d" has a sign, and a duration has none: write 1d`,
+		"1h2h":                  `"1h2h" does not have its units from large to small, each once: write 3h`,
+		"9223372036854775808ns": `"9223372036854775808ns" is longer than 292 years: write a shorter one`,
+		"15250w2d":              `"15250w2d" is longer than 292 years: write a shorter one`,
+		"1⁵s":                   `"1⁵s" is not a duration: write a whole number and a unit, as in 30s, 5m, 12h, 7d, 1w or 1d12h`,
+	} {
+		if _, err := ParseDuration(text); err == nil || err.Error() != want {
+			t.Errorf("%s: got %v, want %s", text, err, want)
+		}
+	}
+}
+
+// TestDurationRoundTrip formats any duration and reads it back.
+func TestDurationRoundTrip(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		d := time.Duration(rapid.Int64Min(0).Draw(t, "d"))
+		text := FormatDuration(d)
+		if got, err := ParseDuration(text); got != d || err != nil {
+			t.Fatalf("%s: got %v, %v; want %v", text, got, err, d)
+		}
+	})
+}
+
+// TestDurationRepair checks that what an error says to write is a duration.
+func TestDurationRepair(t *testing.T) {
+	number := rapid.StringMatching(`[0-9]{1,12}(\.[0-9]{1,3})?`)
+	unit := rapid.SampledFrom([]string{"w", "d", "h", "m", "s", "ms", "us", "ns", "days", "Hours", "min", "µs", "M", "x", "", "mo"})
+	rapid.Check(t, func(t *rapid.T) {
+		var text strings.Builder
+		for range rapid.IntRange(1, 4).Draw(t, "parts") {
+			text.WriteString(rapid.SampledFrom([]string{"", "", "-", " "}).Draw(t, "before") + number.Draw(t, "number") + unit.Draw(t, "unit"))
+		}
+		hint, ok := strings.CutPrefix(repairDuration(text.String()), "write ")
+		if !ok || strings.HasPrefix(hint, "a whole number") {
+			return
+		}
+		if _, err := ParseDuration(hint); err != nil {
+			t.Fatalf("%q: %s", text.String(), err)
+		}
+	})
+}
+
+func TestParseSpan(t *testing.T) {
+	for text, want := range map[string]Span{
+		"1m": {Fixed: time.Minute}, "1w": {Fixed: 7 * 24 * time.Hour}, "1mo": {Months: 1}, "3mo": {Months: 3}, "24mo": {Months: 24},
+		"1y": {Months: 12}, "290y": {Months: 3480},
+	} {
+		got, err := parseSpan(text)
+		if got != want || err != nil {
+			t.Errorf("%s: got %v, %v; want %v", text, got, err, want)
+		}
+		if again, err := parseSpan(got.String()); again != want || err != nil {
+			t.Errorf("%s: %s reads as %v, %v", text, got, again, err)
+		}
+	}
+}
+
+func TestParseSize(t *testing.T) {
+	for text, want := range map[string]int64{
+		"0": 0, "4096": 4096, "4096B": 4096, "1KB": 1000, "16KiB": 16384, "1MB": 1000000, "10MiB": 10 << 20, "2GB": 2e9, "1GiB": 1 << 30,
+		"1TB": 1e12, "8388607TiB": 8388607 << 40,
+	} {
+		if got, err := ParseSize(text); got != want || err != nil {
+			t.Errorf("%s: got %v, %v; want %v", text, got, err, want)
+		}
+	}
+	for text, want := range map[string]string{
+		"":                     `"" is not a size: write a whole number and a unit, as in 16KiB, 1MB or 10MiB`,
+		"-1MB":                 `"-1MB" is not a size: write a whole number and a unit, as in 16KiB, 1MB or 10MiB`,
+		"1.5MB":                `"1.5MB" is not a size: write a whole number and a unit, as in 16KiB, 1MB or 10MiB`,
+		"1MB2KB":               `"1MB2KB" is not a size: write a whole number and a unit, as in 16KiB, 1MB or 10MiB`,
+		"1mb":                  `"1mb" has the unknown unit "mb": write 1MB`,
+		"1kib":                 `"1kib" has the unknown unit "kib": write 1KiB`,
+		"10m":                  `"10m" has the unknown unit "m": write 10MB or 10MiB`,
+		"10PB":                 `"10PB" has the unknown unit "PB": write a whole number and a unit, as in 16KiB, 1MB or 10MiB`,
+		"8388608TiB":           `"8388608TiB" is too large: write fewer bytes`,
+		"99999999999999999999": `"99999999999999999999" is too large: write fewer bytes`,
+	} {
+		if _, err := ParseSize(text); err == nil || err.Error() != want {
+			t.Errorf("%s: got %v, want %s", text, err, want)
+		}
+	}
+}
+
+func TestParseRate(t *testing.T) {
+	for text, want := range map[string]float64{"1/s": 1, "10/s": 10, "1/m": 1. / 60, "100/1h": 100. / 3600, "6/1m": .1, "1/1ms": 1000, "1/w": 1. / 604800} {
+		if got, err := parseRate(text); math.Abs(got-want) > 1e-12 || err != nil {
+			t.Errorf("%s: got %v, %v; want %v", text, got, err, want)
+		}
+	}
+	for _, text := range []string{"", "1", "/s", "1/", "0/s", "01/s", "-1/s", "1.5/s", "1/0s", "1/y", "1/s/s", "1 / s", "9999999999999/s"} {
+		if got, err := parseRate(text); err == nil {
+			t.Errorf("%s: got %v", text, got)
+		}
+	}
+}

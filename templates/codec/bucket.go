@@ -1,0 +1,275 @@
+package codec
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// week is the width whose buckets start on Mondays.
+const week = 7 * 24 * time.Hour
+
+// monday is the first Monday after 1970-01-01, which is a Thursday.
+const monday = 4 * 24 * 60 * 60
+
+// Bucket divides time into pieces, each of which is a row of a series: of a fixed
+// width or of whole months, in UTC. Exactly one of Every and Months is set; the
+// methods other than [Bucket.Validate] need a Bucket that passes it.
+type Bucket struct {
+	Every  time.Duration // fixed width, at least a minute, in whole seconds
+	Months int           // calendar width
+	// Origin is the start of bucket 1, and of one bucket in any case. The zero
+	// Origin is 1970-01-01; for whole weeks it is 1970-01-05, a Monday.
+	Origin time.Time
+	Label  Label
+}
+
+// Start returns the start of the bucket that holds t.
+func (b Bucket) Start(t time.Time) time.Time { return b.start(b.index(t)) }
+
+// End returns the start of the bucket after the one that holds t.
+func (b Bucket) End(t time.Time) time.Time { return b.start(b.index(t) + 1) }
+
+// Widest returns the width of the widest bucket, or a little more: months are
+// counted as 31 days and years as 366.
+func (b Bucket) Widest() time.Duration {
+	const days = 24 * time.Hour
+	switch {
+	case b.Months == 0:
+		return b.Every
+	case b.Months%12 == 0:
+		return time.Duration(b.Months/12) * 366 * days
+	}
+	return time.Duration(b.Months) * 31 * days
+}
+
+// index counts buckets from the origin; those before it have negative indexes.
+// It computes in seconds, which fit where nanoseconds do not.
+func (b Bucket) index(t time.Time) int64 {
+	if b.Months > 0 {
+		return floorDiv(months(t)-months(b.origin()), int64(b.Months))
+	}
+	return floorDiv(t.Unix()-b.origin().Unix(), int64(b.Every/time.Second))
+}
+
+// start returns the start of the bucket with the given index.
+func (b Bucket) start(index int64) time.Time {
+	if b.Months > 0 {
+		m := months(b.origin()) + index*int64(b.Months)
+		y := floorDiv(m, 12)
+		return time.Date(int(y), time.Month(m-12*y+1), 1, 0, 0, 0, 0, time.UTC)
+	}
+	return time.Unix(b.origin().Unix()+index*int64(b.Every/time.Second), 0).UTC()
+}
+
+func (b Bucket) origin() time.Time {
+	switch {
+	case !b.Origin.IsZero():
+		return b.Origin.UTC()
+	case b.Every > 0 && b.Every%week == 0:
+		return time.Unix(monday, 0).UTC()
+	}
+	return epoch
+}
+
+// months counts months since the year 0.
+func months(t time.Time) int64 {
+	y, m, _ := t.UTC().Date()
+	return int64(y)*12 + int64(m) - 1
+}
+
+// Sorted reports whether the labels sort as bytes in the order of time, so that
+// a run of buckets is one range of rows. Numbers without padding do not.
+func (b Bucket) Sorted() bool { return b.Label.Kind != NumberLabel || b.Label.Pad > 0 }
+
+// Min returns the first instant that has a label: the first start of a bucket
+// from 1970 on, or the origin if buckets are numbered.
+func (b Bucket) Min() time.Time {
+	if b.Label.Kind == NumberLabel {
+		return b.origin()
+	}
+	start := b.Start(epoch)
+	if start.Before(epoch) {
+		return b.End(epoch)
+	}
+	return start
+}
+
+// Max returns the first instant that has no label any more: after the last
+// number that the padding allows, the last time that the label's format can
+// hold, or the year 9999.
+func (b Bucket) Max() time.Time {
+	switch {
+	case b.Label.Kind == TimeLabel:
+		return earlier(year10k, b.End(b.Label.Format.Max().Add(-1)))
+	case b.Label.Kind == NumberLabel && b.lastNumber() <= b.index(year10k):
+		return b.start(b.lastNumber())
+	}
+	return year10k
+}
+
+// lastNumber returns the largest number that a label can hold.
+func (b Bucket) lastNumber() int64 {
+	if b.Label.Pad == 0 {
+		return math.MaxInt64
+	}
+	return pow10(b.Label.Pad) - 1
+}
+
+// AppendLabel appends the label of the bucket that holds t. A time outside
+// [b.Min(), b.Max()) gives [ErrTime].
+func (b Bucket) AppendLabel(dst []byte, t time.Time) ([]byte, error) {
+	if !t.Before(year10k) {
+		return dst, ErrTime
+	}
+	index := b.index(t)
+	switch b.Label.Kind {
+	case NumberLabel:
+		if index < 0 || index >= b.lastNumber() {
+			return dst, ErrTime
+		}
+		return b.Label.appendNumber(dst, index+1), nil
+	case ISOWeekLabel:
+		start := b.start(index)
+		if start.Before(epoch) {
+			return dst, ErrTime
+		}
+		return appendISOWeek(dst, start), nil
+	}
+	return b.Label.Format.Append(dst, b.start(index))
+}
+
+// ParseLabel parses what [Bucket.AppendLabel] wrote, and nothing else, and
+// returns the start of the bucket. The error wraps [ErrTime].
+func (b Bucket) ParseLabel(s string) (time.Time, error) {
+	start, ok := b.parseLabel(s)
+	if ok {
+		var buf [32]byte
+		again, err := b.AppendLabel(buf[:0], start)
+		ok = err == nil && string(again) == s && b.Start(start).Equal(start)
+	}
+	if !ok {
+		return time.Time{}, fmt.Errorf("%w: %s is not a bucket's label of the form %s",
+			ErrTime, quote(s), b.Label)
+	}
+	return start, nil
+}
+
+func (b Bucket) parseLabel(s string) (time.Time, bool) {
+	switch b.Label.Kind {
+	case NumberLabel:
+		n, ok := b.Label.parseNumber(s)
+		if !ok || n < 1 || n > b.index(year10k)+1 {
+			return time.Time{}, false
+		}
+		return b.start(n - 1), true
+	case ISOWeekLabel:
+		return parseISOWeek(s)
+	}
+	return b.Label.Format.parse(s)
+}
+
+// Validate reports whether the labels can tell all buckets apart, and whether
+// the buckets can be told from one another by looking at a calendar. The error
+// says what to write instead.
+func (b Bucket) Validate() error {
+	if err := b.validateWidth(); err != nil {
+		return err
+	}
+	if err := b.validateOrigin(); err != nil {
+		return err
+	}
+	switch b.Label.Kind {
+	case NumberLabel:
+		if b.Label.Pad < 0 || b.Label.Pad > maxPad {
+			return fmt.Errorf("bucket label %s: want %%d or %%01d to %%0%dd", b.Label, maxPad)
+		}
+		return nil
+	case ISOWeekLabel:
+		if b.Every != week || (b.origin().Unix()-monday)%int64(week/time.Second) != 0 {
+			return errors.New("bucket label iso_week: the bucket must be one week (1w) " +
+				"and its origin a Monday")
+		}
+		return nil
+	}
+	if _, err := ParseTimeFormat(b.Label.Format.String()); err != nil {
+		return fmt.Errorf("bucket label: %w", err)
+	}
+	return b.validateTimeLabel()
+}
+
+func (b Bucket) validateWidth() error {
+	switch {
+	case (b.Every != 0) == (b.Months != 0):
+		return errors.New("bucket: want either a fixed width, such as 1w, or months, such as 1mo")
+	case b.Months != 0 && (b.Months < 0 || b.Months > 1200):
+		return fmt.Errorf("bucket of %d months: want 1mo to 100y", b.Months)
+	case b.Months != 0 && 12%b.Months != 0 && b.Months%12 != 0:
+		return fmt.Errorf("bucket of %d months does not line up with the years: "+
+			"want 1mo, 2mo, 3mo, 4mo, 6mo or whole years", b.Months)
+	case b.Months == 0 && b.Every < time.Minute:
+		return fmt.Errorf("bucket of %s is too narrow: want at least 1m", b.Every)
+	case b.Every%time.Second != 0:
+		return fmt.Errorf("bucket of %s: want whole seconds", b.Every)
+	}
+	return nil
+}
+
+func (b Bucket) validateOrigin() error {
+	o := b.origin()
+	switch {
+	case o.Before(epoch) || !o.Before(year10k):
+		return fmt.Errorf("bucket origin %s: want a time from 1970 to 9999", showTime(o))
+	case o.Nanosecond() != 0:
+		return fmt.Errorf("bucket origin %s: want whole seconds", showTime(o))
+	case b.Months > 0 && !(TimeFormat{Layout: "2006-01"}).floor(o).Equal(o):
+		return fmt.Errorf("bucket origin %s: buckets of months start with a month; want %s",
+			showTime(o), o.Format("2006-01")+"-01")
+	}
+	return nil
+}
+
+func (b Bucket) validateTimeLabel() error {
+	f := b.Label.Format
+	if b.Months > 0 {
+		if f.Months() == 12 && (b.Months%12 != 0 || b.origin().Month() != time.January) {
+			return fmt.Errorf("bucket label %s cannot tell the buckets of a year apart: want 2006-01", f)
+		}
+		return nil
+	}
+	if b.fits(f) {
+		return nil
+	}
+	for _, layout := range []string{"2006-01-02", "2006-01-02-15", "2006-01-02-1504"} {
+		if b.fits(TimeFormat{Layout: layout}) {
+			return fmt.Errorf("bucket label %s cannot tell buckets of %s apart: want %s",
+				f, showWidth(b.Every), layout)
+		}
+	}
+	return fmt.Errorf("bucket label %s cannot tell buckets of %s apart: want 2006-01-02-150405",
+		f, showWidth(b.Every))
+}
+
+// fits reports whether every bucket of fixed width starts where a text of f does.
+func (b Bucket) fits(f TimeFormat) bool {
+	r := f.Resolution()
+	return r > 0 && b.Every%r == 0 && Truncate(b.origin(), r).Equal(b.origin())
+}
+
+// showWidth returns d as it stands in a schema, such as 7d or 1h30m.
+func showWidth(d time.Duration) string {
+	var s strings.Builder
+	for _, u := range []struct {
+		width time.Duration
+		name  string
+	}{{24 * time.Hour, "d"}, {time.Hour, "h"}, {time.Minute, "m"}, {time.Second, "s"}} {
+		if n := d / u.width; n > 0 {
+			s.WriteString(strconv.FormatInt(int64(n), 10) + u.name)
+			d -= n * u.width
+		}
+	}
+	return s.String()
+}

@@ -1,0 +1,65 @@
+// Package codec turns events into the bytes that a Bigtable table stores and
+// back: row keys, cell values in three encodings, buckets of time, and the
+// arithmetic of garbage collection (GC) rules and the reads that mirror them.
+//
+// It knows the layout of a table and nothing of how to reach one: it imports no
+// Bigtable client. Every time is UTC; every function is pure.
+package codec
+
+import (
+	"errors"
+	"strconv"
+	"unicode/utf8"
+)
+
+// What a writer refuses and what a reader cannot make sense of. Errors of this
+// package wrap these; test for them with [errors.Is].
+var (
+	ErrEmpty      = errors.New("empty key segment")
+	ErrDelimiter  = errors.New("key segment contains the delimiter")
+	ErrKeyTooLong = errors.New("row key is longer than 4096 bytes")
+	ErrKey        = errors.New("row key is not of the table's form")
+	ErrValue      = errors.New("stored value does not decode")
+	ErrMissing    = errors.New("stored event lacks a field")
+	ErrNaN        = errors.New("NaN or infinite value")
+	ErrTime       = errors.New("time is outside what the table can hold")
+	ErrUTF8       = errors.New("not valid UTF-8")
+	ErrEnum       = errors.New("not a value of the enum")
+	ErrJSON       = errors.New("not valid JSON")
+	ErrTooLarge   = errors.New("larger than Bigtable allows")
+	ErrExpired    = errors.New("event is older than its TTL")
+	ErrNoValue    = errors.New("event has no value")
+)
+
+// FieldError says which field or key segment was refused, and why.
+type FieldError struct {
+	Field string // the field or key segment; "key" for the row key as a whole
+	Value string // the value, shortened and quoted for display; may be empty
+	Err   error  // wraps one of this package's errors
+}
+
+// Error returns the field, the value if there is one, and the reason.
+func (e *FieldError) Error() string {
+	if e.Value == "" {
+		return e.Field + ": " + e.Err.Error()
+	}
+	return e.Field + " " + e.Value + ": " + e.Err.Error()
+}
+
+// Unwrap returns e.Err.
+func (e *FieldError) Unwrap() error { return e.Err }
+
+// maxShown is the number of bytes of a value that an error shows.
+const maxShown = 40
+
+// quote shortens v and quotes it for display.
+func quote(v string) string {
+	if len(v) <= maxShown {
+		return strconv.Quote(v)
+	}
+	end := maxShown
+	for end > maxShown-utf8.UTFMax && !utf8.RuneStart(v[end]) {
+		end--
+	}
+	return strconv.Quote(v[:end]) + "…"
+}

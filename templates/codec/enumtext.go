@@ -1,0 +1,23 @@
+package codec
+
+import (
+	"fmt"
+	"strconv"
+)
+
+// EnumString returns the name of a number, or the number itself if e has none for it.
+func EnumString(e Enum, n int64) string {
+	if name, ok := e.Name(n); ok {
+		return name
+	}
+	return strconv.FormatInt(n, 10)
+}
+
+// MarshalEnum returns the name of a number, or an error that wraps [ErrEnum].
+func MarshalEnum(e Enum, n int64) ([]byte, error) {
+	name, ok := e.Name(n)
+	if !ok {
+		return nil, fmt.Errorf("%w: %d", ErrEnum, n)
+	}
+	return []byte(name), nil
+}

@@ -1,0 +1,116 @@
+package codec
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// LabelKind is one of the ways to name a bucket.
+type LabelKind int
+
+const (
+	TimeLabel    LabelKind = iota // the bucket's start in a time format
+	NumberLabel                   // a number counted from the origin, from 1
+	ISOWeekLabel                  // ISO 8601 week: 2021-W09
+)
+
+// Label says how the buckets of a table are named in row keys.
+type Label struct {
+	Kind           LabelKind
+	Prefix, Suffix string     // NumberLabel: the text around the number
+	Pad            int        // NumberLabel: digits, padded with zeros; 0 for no padding
+	Format         TimeFormat // TimeLabel
+}
+
+const (
+	maxPad  = 18 // digits that always fit an int64
+	isoWeek = "iso_week"
+)
+
+// ParseLabel parses the text of a label in a schema: a number with %d or padded
+// with %01d to %018d (week%d, week%04d), iso_week, or what [ParseTimeFormat]
+// takes.
+func ParseLabel(s string) (Label, error) {
+	if s == isoWeek {
+		return Label{Kind: ISOWeekLabel}, nil
+	}
+	prefix, rest, found := strings.Cut(s, "%")
+	if !found {
+		f, err := ParseTimeFormat(s)
+		if err != nil {
+			return Label{}, fmt.Errorf("bucket label: %w, or iso_week, or a number such as week%%04d", err)
+		}
+		return Label{Kind: TimeLabel, Format: f}, nil
+	}
+	verb, suffix, found := strings.Cut(rest, "d")
+	pad, ok := parsePad(verb)
+	if !found || !ok || strings.Contains(suffix, "%") {
+		return Label{}, fmt.Errorf("bucket label %q: want one number, %%d or %%01d to %%0%dd", s, maxPad)
+	}
+	return Label{Kind: NumberLabel, Prefix: prefix, Suffix: suffix, Pad: pad}, nil
+}
+
+// parsePad parses what stands between % and d: nothing, or 0 and a width.
+func parsePad(verb string) (int, bool) {
+	if verb == "" {
+		return 0, true
+	}
+	width, ok := strings.CutPrefix(verb, "0")
+	n, valid := digits(width)
+	return int(n), ok && valid && len(width) <= 2 && 1 <= n && n <= maxPad && width[0] != '0'
+}
+
+// String returns the label as it stands in a schema.
+func (l Label) String() string {
+	switch {
+	case l.Kind == ISOWeekLabel:
+		return isoWeek
+	case l.Kind == NumberLabel && l.Pad > 0:
+		return fmt.Sprintf("%s%%0%dd%s", l.Prefix, l.Pad, l.Suffix)
+	case l.Kind == NumberLabel:
+		return l.Prefix + "%d" + l.Suffix
+	}
+	return l.Format.String()
+}
+
+// appendNumber appends the label of bucket n, which has no more than l.Pad
+// digits.
+func (l Label) appendNumber(dst []byte, n int64) []byte {
+	dst = append(dst, l.Prefix...)
+	if l.Pad > 0 {
+		dst = appendDigits(dst, n, l.Pad)
+	} else {
+		dst = strconv.AppendInt(dst, n, 10)
+	}
+	return append(dst, l.Suffix...)
+}
+
+func (l Label) parseNumber(s string) (int64, bool) {
+	s, ok1 := strings.CutPrefix(s, l.Prefix)
+	s, ok2 := strings.CutSuffix(s, l.Suffix)
+	n, ok3 := digits(s)
+	return n, ok1 && ok2 && ok3
+}
+
+// appendISOWeek appends the week that starts on the given Monday.
+func appendISOWeek(dst []byte, start time.Time) []byte {
+	y, w := start.ISOWeek()
+	dst = appendDigits(dst, int64(y), 4)
+	dst = append(dst, "-W"...)
+	return appendDigits(dst, int64(w), 2)
+}
+
+// parseISOWeek returns the Monday on which the week starts.
+func parseISOWeek(s string) (time.Time, bool) {
+	if len(s) != len("2021-W09") || s[4:6] != "-W" {
+		return time.Time{}, false
+	}
+	y, ok1 := digits(s[:4])
+	w, ok2 := digits(s[6:])
+	// 4 January is always in week 1.
+	t := time.Date(int(y), 1, 4, 0, 0, 0, 0, time.UTC)
+	sinceMonday := (int(t.Weekday()) + 6) % 7
+	return t.AddDate(0, 0, 7*int(w-1)-sinceMonday), ok1 && ok2
+}

@@ -1,0 +1,195 @@
+package codec
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"math"
+	"strconv"
+	"time"
+)
+
+// The text encoding of cells is what cbt and people can read. Encoders give one
+// text per value. Decoders also take what strconv takes, for other tools write
+// such tables too ("+5", "9.50"); they refuse anything else, return copies, and
+// their errors wrap [ErrValue].
+
+// AppendTextString appends v as it is.
+func AppendTextString(dst []byte, v string) []byte { return append(dst, v...) }
+
+// TextString decodes what [AppendTextString] wrote, which must be UTF-8.
+func TextString(b []byte) (string, error) { return BinaryString(b) }
+
+// base64url refuses non-zero bits after the last byte.
+var base64url = base64.RawURLEncoding.Strict()
+
+// AppendTextBytes appends v in base64url (RFC 4648, section 5) without padding.
+func AppendTextBytes(dst []byte, v []byte) []byte { return base64url.AppendEncode(dst, v) }
+
+// TextBytes decodes what [AppendTextBytes] wrote; nil if b is empty.
+func TextBytes(b []byte) ([]byte, error) {
+	v, err := base64url.AppendDecode(nil, b)
+	// The decoder skips line breaks; a cell has none.
+	if err != nil || base64url.EncodedLen(len(v)) != len(b) {
+		return nil, notA("base64url", string(b))
+	}
+	return v, nil
+}
+
+// AppendTextBool appends true or false.
+func AppendTextBool(dst []byte, v bool) []byte { return strconv.AppendBool(dst, v) }
+
+// TextBool decodes what [strconv.ParseBool] takes.
+func TextBool(b []byte) (bool, error) {
+	v, err := strconv.ParseBool(string(b))
+	if err != nil {
+		return false, notA("bool", string(b))
+	}
+	return v, nil
+}
+
+// AppendTextInt32 appends v in decimal.
+func AppendTextInt32(dst []byte, v int32) []byte { return AppendTextInt64(dst, int64(v)) }
+
+// TextInt32 decodes a decimal number.
+func TextInt32(b []byte) (int32, error) {
+	v, err := strconv.ParseInt(string(b), 10, 32)
+	if err != nil {
+		return 0, notA("int32", string(b))
+	}
+	return int32(v), nil
+}
+
+// AppendTextInt64 appends v in decimal.
+func AppendTextInt64(dst []byte, v int64) []byte { return strconv.AppendInt(dst, v, 10) }
+
+// TextInt64 decodes a decimal number.
+func TextInt64(b []byte) (int64, error) {
+	v, err := strconv.ParseInt(string(b), 10, 64)
+	if err != nil {
+		return 0, notA("int64", string(b))
+	}
+	return v, nil
+}
+
+// AppendTextUint32 appends v in decimal.
+func AppendTextUint32(dst []byte, v uint32) []byte { return AppendTextUint64(dst, uint64(v)) }
+
+// TextUint32 decodes a decimal number.
+func TextUint32(b []byte) (uint32, error) {
+	v, err := strconv.ParseUint(string(b), 10, 32)
+	if err != nil {
+		return 0, notA("uint32", string(b))
+	}
+	return uint32(v), nil
+}
+
+// AppendTextUint64 appends v in decimal.
+func AppendTextUint64(dst []byte, v uint64) []byte { return strconv.AppendUint(dst, v, 10) }
+
+// TextUint64 decodes a decimal number.
+func TextUint64(b []byte) (uint64, error) {
+	v, err := strconv.ParseUint(string(b), 10, 64)
+	if err != nil {
+		return 0, notA("uint64", string(b))
+	}
+	return v, nil
+}
+
+// AppendTextFloat32 appends the shortest decimal that reads back as v; see
+// [AppendTextFloat64].
+func AppendTextFloat32(dst []byte, v float32) []byte { return appendFloat(dst, float64(v), 32) }
+
+// TextFloat32 decodes a number as [strconv.ParseFloat] does; one that float32
+// cannot hold is refused.
+func TextFloat32(b []byte) (float32, error) {
+	v, err := strconv.ParseFloat(string(b), 32)
+	if err != nil {
+		return 0, notA("float32", string(b))
+	}
+	return float32(v), nil
+}
+
+// AppendTextFloat64 appends the shortest decimal that reads back as v: the one
+// text by which a float can be a column's name. It has an exponent only below
+// 1e-6 and from 1e+21 on, as in JSON: 9.5, 94587, 1e+30. Zero keeps its sign.
+func AppendTextFloat64(dst []byte, v float64) []byte { return appendFloat(dst, v, 64) }
+
+// TextFloat64 decodes a number as [strconv.ParseFloat] does; one that float64
+// cannot hold is refused.
+func TextFloat64(b []byte) (float64, error) {
+	v, err := strconv.ParseFloat(string(b), 64)
+	if err != nil {
+		return 0, notA("float64", string(b))
+	}
+	return v, nil
+}
+
+func appendFloat(dst []byte, v float64, bits int) []byte {
+	format := byte('f')
+	if abs := math.Abs(v); abs != 0 && (abs < 1e-6 || abs >= 1e21) {
+		format = 'e'
+	}
+	return strconv.AppendFloat(dst, v, format, -1, bits)
+}
+
+// AppendTextTimestamp appends v in RFC 3339, UTC, with as many digits of the
+// second as it needs. v must pass [Checker.Timestamp].
+func AppendTextTimestamp(dst []byte, v time.Time) []byte {
+	return v.UTC().AppendFormat(dst, time.RFC3339Nano)
+}
+
+// TextTimestamp decodes RFC 3339 with any offset, and returns it in UTC. Digits
+// past the nanosecond are dropped.
+func TextTimestamp(b []byte) (time.Time, error) {
+	t, err := time.Parse(time.RFC3339Nano, string(b))
+	t = t.UTC()
+	if err != nil || t.Year() < 0 || t.Year() > 9999 {
+		return time.Time{}, notA("RFC 3339 time", string(b))
+	}
+	return t, nil
+}
+
+// AppendTextDuration appends v in Go's form: 1h2m3s.
+func AppendTextDuration(dst []byte, v time.Duration) []byte { return append(dst, v.String()...) }
+
+// TextDuration decodes what [time.ParseDuration] takes.
+func TextDuration(b []byte) (time.Duration, error) {
+	v, err := time.ParseDuration(string(b))
+	if err != nil {
+		return 0, notA("duration", string(b))
+	}
+	return v, nil
+}
+
+// AppendTextUUID appends the canonical text of v.
+func AppendTextUUID(dst []byte, v UUID) []byte { return v.appendText(dst) }
+
+// TextUUID decodes what [ParseUUID] takes.
+func TextUUID(b []byte) (UUID, error) { return ParseUUID(string(b)) }
+
+// AppendTextJSON appends v as it is. v must pass [Checker.JSON].
+func AppendTextJSON(dst []byte, v json.RawMessage) []byte { return append(dst, v...) }
+
+// TextJSON returns a copy of b, which must be valid JSON.
+func TextJSON(b []byte) (json.RawMessage, error) { return BinaryJSON(b) }
+
+// AppendTextEnum appends the name of v. v must be a value of e, see
+// [Checker.Enum]; of any other it appends the number, which does not read back.
+func AppendTextEnum(dst []byte, e Enum, v int64) []byte {
+	if name, ok := e.Name(v); ok {
+		return append(dst, name...)
+	}
+	return strconv.AppendInt(dst, v, 10)
+}
+
+// TextEnum decodes the name of a value. A name that is not in e gives [ErrEnum]
+// as well as [ErrValue].
+func TextEnum(b []byte, e Enum) (int64, error) {
+	for i := range e {
+		if e[i].Name == string(b) {
+			return e[i].Number, nil
+		}
+	}
+	return 0, fmt.Errorf("%w: %w: %s", ErrValue, ErrEnum, quote(string(b)))
+}

@@ -1,0 +1,97 @@
+package codec
+
+import (
+	"math"
+	"math/bits"
+	"time"
+)
+
+// The instants that bound what is stored.
+var (
+	epoch    = time.Unix(0, 0).UTC()
+	year10k  = time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)
+	minNanos = time.Unix(0, math.MinInt64).UTC() // 1677-09-21
+	maxNanos = time.Unix(0, math.MaxInt64).UTC() // 2262-04-11
+)
+
+// Truncate rounds t down to a multiple of precision since the Unix epoch, in
+// UTC and without a monotonic clock reading. It holds for every year from 1 to
+// 9999, before 1970 too. A precision of zero or less changes nothing.
+//
+// [time.Time.Truncate] counts from the year 1 instead, where 168h falls on
+// Mondays and most other widths on nothing that people would expect.
+func Truncate(t time.Time, precision time.Duration) time.Time {
+	t = time.Unix(t.Unix(), int64(t.Nanosecond())).UTC()
+	if precision <= 0 {
+		return t
+	}
+	return t.Add(-time.Duration(sinceMultiple(t, uint64(precision))))
+}
+
+// Ceil rounds t up to a multiple of precision since the Unix epoch, in UTC. A
+// precision of zero or less changes nothing.
+func Ceil(t time.Time, precision time.Duration) time.Time {
+	floor := Truncate(t, precision)
+	if floor.Equal(t) {
+		return floor
+	}
+	return floor.Add(precision)
+}
+
+// sinceMultiple returns the nanoseconds from the last multiple of p to t. The
+// nanoseconds since 1970 do not fit 64 bits outside the years 1677 to 2262, so
+// it computes with 128.
+func sinceMultiple(t time.Time, p uint64) uint64 {
+	s, ns := t.Unix(), uint64(t.Nanosecond())
+	if s >= 0 {
+		hi, lo := bits.Mul64(uint64(s), uint64(time.Second))
+		lo, carry := bits.Add64(lo, ns, 0)
+		return bits.Rem64(hi+carry, lo, p)
+	}
+	hi, lo := bits.Mul64(uint64(-s), uint64(time.Second))
+	lo, borrow := bits.Sub64(lo, ns, 0)
+	if r := bits.Rem64(hi-borrow, lo, p); r != 0 {
+		return p - r
+	}
+	return 0
+}
+
+// Micros returns t as a Bigtable timestamp: microseconds since 1970, rounded
+// down to the millisecond, for the service refuses anything finer.
+func Micros(t time.Time) int64 { return t.UnixMilli() * 1000 }
+
+// CeilMicros is [Micros] rounded up to the millisecond: as the end of a range it
+// loses no cell, where Go's client would round it down.
+func CeilMicros(t time.Time) int64 {
+	us := Micros(t)
+	if t.Nanosecond()%int(time.Millisecond) != 0 {
+		us += 1000
+	}
+	return us
+}
+
+// FromMicros returns the time of a Bigtable timestamp, in UTC.
+func FromMicros(us int64) time.Time { return time.UnixMicro(us).UTC() }
+
+// floorDiv divides rounding towards minus infinity; b is positive.
+func floorDiv(a, b int64) int64 {
+	q := a / b
+	if a%b < 0 {
+		q--
+	}
+	return q
+}
+
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}

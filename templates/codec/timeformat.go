@@ -1,0 +1,190 @@
+package codec
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// TimeKind is one of the ways to write a time as text.
+type TimeKind int
+
+const (
+	LayoutTime  TimeKind = iota // by a layout of package time
+	UnixSeconds                 // seconds since 1970, 10 digits
+	UnixMillis                  // milliseconds since 1970, 13 digits
+	UnixMicros                  // microseconds since 1970, 16 digits
+	UnixNanos                   // nanoseconds since 1970, 19 digits
+)
+
+// unixFormats describes the kinds that count from 1970; LayoutTime has none.
+var unixFormats = [...]struct {
+	name   string
+	unit   int64 // in nanoseconds
+	digits int
+	end    time.Time // the first instant with more digits
+}{
+	UnixSeconds: {"unix_s", 1e9, 10, time.Unix(1e10, 0).UTC()},
+	UnixMillis:  {"unix_ms", 1e6, 13, time.Unix(1e10, 0).UTC()},
+	UnixMicros:  {"unix_us", 1e3, 16, time.Unix(1e10, 0).UTC()},
+	UnixNanos:   {"unix_ns", 1, 19, maxNanos.Add(1)},
+}
+
+// TimeFormat writes times as text of a fixed length, in UTC, whose byte order is
+// the order of time. [ParseTimeFormat] makes one; the zero TimeFormat is not of
+// use.
+type TimeFormat struct {
+	Kind   TimeKind
+	Layout string // for LayoutTime
+}
+
+var errTimeFormat = errors.New("want unix_s, unix_ms, unix_us, unix_ns, or a layout that sorts: " +
+	"2006, then 01 and 02 (or 002), 15, 04, 05, .000 in this order and none left out, " +
+	`with any of "-_/:.T,~@+" in between`)
+
+// ParseTimeFormat parses the text of a format in a schema: unix_s, unix_ms,
+// unix_us, unix_ns, or a layout of package time that sorts. Such a layout starts
+// with 2006 and goes on in falling order with 01 and 02 (or 002, the day of the
+// year), 15, 04, 05 and a fraction such as .000. It may stop anywhere but leave
+// nothing out, and may have any of "-_/:.T,~@+" in between.
+func ParseTimeFormat(s string) (TimeFormat, error) {
+	for kind := UnixSeconds; kind <= UnixNanos; kind++ {
+		if s == unixFormats[kind].name {
+			return TimeFormat{Kind: kind}, nil
+		}
+	}
+	last := noElement
+	for rest := s; rest != ""; {
+		e, n := nextElement(rest, last)
+		switch {
+		case e != literal && !e.follows(last),
+			e == literal && (last == noElement || !strings.Contains("-_/:.T,~@+", rest[:1])):
+			return TimeFormat{}, fmt.Errorf("time format %q: at %q: %w", s, rest, errTimeFormat)
+		case e != literal:
+			last = e
+		}
+		rest = rest[n:]
+	}
+	if last == noElement {
+		return TimeFormat{}, fmt.Errorf("time format %q: %w", s, errTimeFormat)
+	}
+	return TimeFormat{Layout: s}, nil
+}
+
+// String returns the format as it stands in a schema.
+func (f TimeFormat) String() string {
+	if f.Kind == LayoutTime {
+		return f.Layout
+	}
+	return unixFormats[f.Kind].name
+}
+
+// Resolution returns the width of what one text stands for; 0 if that is months
+// or years, see [TimeFormat.Months].
+func (f TimeFormat) Resolution() time.Duration {
+	if f.Kind != LayoutTime {
+		return time.Duration(unixFormats[f.Kind].unit)
+	}
+	switch e, digits := f.finest(); e {
+	case day, yearDay:
+		return 24 * time.Hour
+	case hour:
+		return time.Hour
+	case minute:
+		return time.Minute
+	case second:
+		return time.Second
+	case fraction:
+		return time.Second / time.Duration(pow10(digits))
+	}
+	return 0
+}
+
+// Months returns 12 for a layout that ends with the year, 1 for one that ends
+// with the month, and 0 for every other format.
+func (f TimeFormat) Months() int {
+	if f.Kind != LayoutTime {
+		return 0
+	}
+	switch e, _ := f.finest(); e {
+	case year:
+		return 12
+	case month:
+		return 1
+	}
+	return 0
+}
+
+// Min returns the first instant that the format can hold, 1970-01-01.
+func (f TimeFormat) Min() time.Time { return epoch }
+
+// Max returns the first instant that the format cannot hold any more: the one
+// that needs another digit, or the year 10000.
+func (f TimeFormat) Max() time.Time {
+	if f.Kind == LayoutTime {
+		return year10k
+	}
+	return unixFormats[f.Kind].end
+}
+
+// Append appends t, in UTC and rounded down to the resolution. A time outside
+// [f.Min(), f.Max()) gives [ErrTime].
+func (f TimeFormat) Append(dst []byte, t time.Time) ([]byte, error) {
+	if t.Before(epoch) || !t.Before(f.Max()) {
+		return dst, ErrTime
+	}
+	if f.Kind == LayoutTime {
+		return appendLayout(dst, f.Layout, t.UTC()), nil
+	}
+	u := unixFormats[f.Kind]
+	n := t.Unix()*(1e9/u.unit) + int64(t.Nanosecond())/u.unit
+	return appendDigits(dst, n, u.digits), nil
+}
+
+// Parse parses what [TimeFormat.Append] wrote, and nothing else, and returns it
+// in UTC. The error wraps [ErrTime].
+func (f TimeFormat) Parse(s string) (time.Time, error) {
+	t, ok := f.parse(s)
+	if !ok || t.Before(epoch) || !t.Before(f.Max()) {
+		return time.Time{}, fmt.Errorf("%w: %s is not of the form %s", ErrTime, quote(s), f)
+	}
+	return t, nil
+}
+
+func (f TimeFormat) parse(s string) (time.Time, bool) {
+	if f.Kind == LayoutTime {
+		return parseLayout(f.Layout, s)
+	}
+	u := unixFormats[f.Kind]
+	if len(s) != u.digits {
+		return time.Time{}, false
+	}
+	n, ok := digits(s)
+	perSecond := 1e9 / u.unit
+	return time.Unix(n/perSecond, n%perSecond*u.unit).UTC(), ok
+}
+
+// floor returns the start of the text that t has.
+func (f TimeFormat) floor(t time.Time) time.Time {
+	t = t.UTC()
+	switch f.Months() {
+	case 12:
+		return time.Date(t.Year(), 1, 1, 0, 0, 0, 0, time.UTC)
+	case 1:
+		return time.Date(t.Year(), t.Month(), 1, 0, 0, 0, 0, time.UTC)
+	}
+	return Truncate(t, f.Resolution())
+}
+
+// ceil returns the first start of a text at or after t.
+func (f TimeFormat) ceil(t time.Time) time.Time {
+	floor := f.floor(t)
+	switch {
+	case floor.Equal(t):
+		return floor
+	case f.Months() > 0:
+		return floor.AddDate(0, f.Months(), 0)
+	}
+	return floor.Add(f.Resolution())
+}

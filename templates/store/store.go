@@ -1,0 +1,217 @@
+// Package store writes events to Bigtable and reads them back. Generated code
+// says in a [Layout] how its events lie in a table; everything that is the same
+// for every schema is here: one mutation a row, requests under Bigtable's
+// limits, deadlines, errors that name each event, row ranges, the filter that
+// mirrors garbage collection, and the assembly of events from cells.
+//
+// It rests on the official client alone, through [bigtable.TableAPI].
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"cloud.google.com/go/bigtable"
+
+	"github.com/btgen-dev/btgen/templates/codec"
+)
+
+// Client opens tables. A *bigtable.Client is one; a test may wrap or fake it.
+type Client interface {
+	OpenTable(table string) bigtable.TableAPI
+}
+
+// Options say how a writer, a reader or the set-up works. The zero Options
+// work; where several are given, the fields that are not zero in a later one win.
+type Options struct {
+	// TablePrefix stands before every table id, for instance "staging_".
+	TablePrefix string
+	// Now is the clock that time to live is measured with; time.Now if nil.
+	Now func() time.Time
+	// Timeout bounds each request of a writer or of the set-up, and how long a
+	// reader waits for its next row. 0 means DefaultTimeout; a negative one
+	// means none, and then a call whose context has no deadline may retry for ever.
+	Timeout time.Duration
+	// Parallelism is how many requests of one WriteAll may be under way at
+	// once; 0 means DefaultParallelism.
+	Parallelism int
+	// Hooks trace every operation.
+	Hooks Hooks
+}
+
+// What Options mean where they say nothing.
+const (
+	DefaultTimeout     = time.Minute
+	DefaultParallelism = 4
+)
+
+// Hooks are called around every operation, from the goroutine that runs it.
+// Either may be nil.
+type Hooks struct {
+	// Start is called before the first request; what it returns is the context
+	// of all that follows.
+	Start func(ctx context.Context, op Operation) context.Context
+	// End is called when the operation is over, with what it did and how it failed.
+	End func(ctx context.Context, op Operation, err error)
+}
+
+// Operation is one call of a writer or a reader on one table.
+type Operation struct {
+	Name     string // "Write", "WriteAll", "Read" or "Latest"
+	Table    string // with its prefix
+	Events   int    // events handed to a writer or yielded by a reader
+	Rows     int    // rows written or received
+	Requests int    // requests sent, without the client's own retries
+}
+
+// start calls the Start hook, if there is one.
+func (h Hooks) start(ctx context.Context, op *Operation) context.Context {
+	if h.Start == nil {
+		return ctx
+	}
+	return h.Start(ctx, *op)
+}
+
+// end calls the End hook, if there is one.
+func (h Hooks) end(ctx context.Context, op *Operation, err error) {
+	if h.End != nil {
+		h.End(ctx, *op, err)
+	}
+}
+
+// merge returns the options with their defaults filled in.
+func merge(opts []Options) Options {
+	out := Options{Now: time.Now, Timeout: DefaultTimeout, Parallelism: DefaultParallelism}
+	for _, o := range opts {
+		if o.TablePrefix != "" {
+			out.TablePrefix = o.TablePrefix
+		}
+		if o.Now != nil {
+			out.Now = o.Now
+		}
+		if o.Timeout != 0 {
+			out.Timeout = o.Timeout
+		}
+		if o.Parallelism > 0 {
+			out.Parallelism = o.Parallelism
+		}
+		if o.Hooks.Start != nil {
+			out.Hooks.Start = o.Hooks.Start
+		}
+		if o.Hooks.End != nil {
+			out.Hooks.End = o.Hooks.End
+		}
+	}
+	return out
+}
+
+// Kind says where a table keeps an event's time and its data.
+type Kind int
+
+const (
+	// BucketCells is a row per bucket: each event is a cell in each column,
+	// and the cell's timestamp is the event's time.
+	BucketCells Kind = iota
+	// BucketColumns is a row per bucket and column of Layout.Columns: each
+	// datum is a column qualifier, with the event's time as its cell's timestamp.
+	BucketColumns
+	// SingleRows is a row per event, with the event's time last in the row key.
+	SingleRows
+)
+
+// Layout says how events of type E lie in one table. It is what generated code
+// knows and this package does not.
+type Layout[E any] struct {
+	Table     Table
+	Kind      Kind
+	Family    string           // the column family of the columns
+	Retention codec.Retention  // which cells garbage collection leaves
+	Bucket    codec.Bucket     // BucketCells and BucketColumns
+	TimeKey   codec.TimeFormat // SingleRows: how the key ends
+
+	// Columns are the column qualifiers (BucketCells, SingleRows) or the
+	// metrics (BucketColumns). The functions below know them by their index.
+	Columns []string
+	// Time returns the place of the event's time.
+	Time func(e *E) *time.Time
+	// Check refuses an event that no table can hold, with a *codec.FieldError.
+	Check func(e *E) error
+	// Put sets the cells of an event, whose time is already truncated.
+	Put func(e *E, cells *Cells)
+	// Prefixes returns what the row keys of the event's series begin with: one
+	// prefix for each of Columns for BucketColumns, and just one otherwise.
+	Prefixes func(e *E) ([]string, error)
+	// Set takes the stored datum of a column into the event. It keeps no
+	// reference to the datum.
+	Set func(e *E, column int, datum []byte) error
+	// Missing puts the default of a column that a stored event lacks; an error
+	// if it must have one.
+	Missing func(e *E, column int) error
+	// Precision is what event times are truncated to.
+	Precision time.Duration
+}
+
+// ErrNotFound says that a series has no event that is still alive.
+var ErrNotFound = errors.New("no event found")
+
+// DecodeError says which stored cell could not be made part of an event. The
+// reader that yields it goes on with the next event if it is asked to.
+type DecodeError struct {
+	Table  string
+	Row    string
+	Column string    // column qualifier; empty where the row key itself is at fault
+	Time   time.Time // of the event; zero where the row key itself is at fault
+	Err    error
+}
+
+// Error says where the cell is and what is wrong with it.
+func (e *DecodeError) Error() string {
+	s := fmt.Sprintf("table %s, row %q", e.Table, e.Row)
+	if e.Column != "" {
+		s += fmt.Sprintf(", column %q", e.Column)
+	}
+	if !e.Time.IsZero() {
+		s += ", time " + e.Time.Format(time.RFC3339Nano)
+	}
+	return s + ": " + e.Err.Error()
+}
+
+// Unwrap returns what is wrong with the cell.
+func (e *DecodeError) Unwrap() error { return e.Err }
+
+// errIdle is why a read is given up whose next row does not come.
+var errIdle = fmt.Errorf("no row came within the time-out: %w", context.DeadlineExceeded)
+
+// explain adds to an error of the client why its context ended, which the
+// client flattens away: errors.Is(err, context.DeadlineExceeded) then holds.
+func explain(ctx context.Context, err error) error {
+	if err == nil {
+		return nil
+	}
+	cause := context.Cause(ctx)
+	if cause == nil || errors.Is(err, cause) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", cause, err)
+}
+
+// within returns ctx with the time-out of the options, if there is one.
+func within(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc) {
+	if timeout <= 0 {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeout(ctx, timeout)
+}
+
+// Required is the Missing of a layout all of whose columns every event has.
+func Required[E any](*E, int) error { return codec.ErrMissing }
+
+// OnePrefix is the Prefixes of a series whose keys all begin alike.
+func OnePrefix(prefix []byte, err error) ([]string, error) {
+	if err != nil {
+		return nil, err
+	}
+	return []string{string(prefix)}, nil
+}

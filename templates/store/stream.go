@@ -1,0 +1,130 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"time"
+
+	"cloud.google.com/go/bigtable"
+)
+
+// stream reads rows ahead in a goroutine of its own, one row at a time.
+type stream struct {
+	rows chan streamed
+	op   Operation // what the goroutine did; to be read after it has ended
+	head *streamed // the next row, once peek was called
+}
+
+// streamed is a row, or the error that ended the stream.
+type streamed struct {
+	row bigtable.Row
+	err error
+}
+
+// startStream starts to read the rows that read yields. The context ends it.
+func startStream(ctx context.Context, read func(op *Operation) iter.Seq2[bigtable.Row, error]) *stream {
+	s := &stream{rows: make(chan streamed)}
+	go func() {
+		defer close(s.rows)
+		for row, err := range read(&s.op) {
+			select {
+			case s.rows <- streamed{row, err}:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return s
+}
+
+// peek returns the next row without taking it; nil at the end.
+func (s *stream) peek() *streamed {
+	if s.head == nil {
+		if next, open := <-s.rows; open {
+			s.head = &next
+		}
+	}
+	return s.head
+}
+
+// take takes the row that peek returned.
+func (s *stream) take() { s.head = nil }
+
+// wait waits for the goroutine to end and adds what it did to op. Its context
+// must have been ended.
+func (s *stream) wait(op *Operation) {
+	for range s.rows {
+	}
+	op.Rows += s.op.Rows
+	op.Requests += s.op.Requests
+}
+
+// nextBucket takes the rows of the earliest bucket that any stream is at: one
+// for each stream, nil for those that have no row in it. It returns nil at the
+// end of all streams.
+func nextBucket(streams []*stream, bucketOf func(i int, row bigtable.Row) (time.Time, error)) ([]bigtable.Row, error) {
+	var earliest time.Time
+	starts := make([]time.Time, len(streams))
+	found := false
+	for i, s := range streams {
+		head := s.peek()
+		if head == nil {
+			continue
+		}
+		start, err := time.Time{}, head.err
+		if err == nil {
+			start, err = bucketOf(i, head.row)
+		}
+		if err != nil {
+			s.take()
+			return nil, err
+		}
+		starts[i] = start
+		if !found || start.Before(earliest) {
+			earliest, found = start, true
+		}
+	}
+	if !found {
+		return nil, nil
+	}
+	rows := make([]bigtable.Row, len(streams))
+	for i, s := range streams {
+		if s.head != nil && starts[i].Equal(earliest) {
+			rows[i] = s.head.row
+			s.take()
+		}
+	}
+	return rows, nil
+}
+
+// keepNewest drops the rows that are of an earlier bucket than another one.
+func keepNewest(rows []bigtable.Row, bucketOf func(i int) (time.Time, error)) error {
+	starts := make([]time.Time, len(rows))
+	var newest time.Time
+	for i, row := range rows {
+		if row == nil {
+			continue
+		}
+		start, err := bucketOf(i)
+		if err != nil {
+			return err
+		}
+		starts[i] = start
+		if start.After(newest) {
+			newest = start
+		}
+	}
+	for i, start := range starts {
+		if start.Before(newest) {
+			rows[i] = nil
+		}
+	}
+	return nil
+}
+
+// isDecodeError reports whether a read can go on after err.
+func isDecodeError(err error) bool {
+	var decode *DecodeError
+	return errors.As(err, &decode)
+}
