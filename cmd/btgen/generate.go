@@ -7,14 +7,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/btgen-dev/btgen/gen"
+	"github.com/btgen-dev/btgen/gen/cli"
 	"github.com/btgen-dev/btgen/gen/output"
 	"github.com/btgen-dev/btgen/gen/project"
 )
-
-// pathsHelp says what the arguments of generate and check are.
-const pathsHelp = `A path is a schema file or a folder with schema files. Without any, btgen.yaml
-names them, and without a btgen.yaml they are those of the folder schemas. A
-file stands for all schemas beside it that have the same package.`
 
 // newGenerate returns the command that writes code.
 func newGenerate() *cobra.Command {
@@ -25,7 +21,7 @@ func newGenerate() *cobra.Command {
 		Long: `Write the code of the schemas: all files or none. Files that were not generated
 are never touched; those whose schema is gone are removed.
 
-` + pathsHelp,
+` + cli.PathsHelp,
 		RunE: func(cmd *cobra.Command, paths []string) error {
 			plan, schemas, err := plan(cmd.OutOrStdout(), paths, out)
 			if err != nil {
@@ -57,7 +53,7 @@ func newCheck() *cobra.Command {
 		Long: `Write nothing, and exit with 1 and a unified diff if the code is not what the
 schemas give: a file is missing, was edited, or should be gone.
 
-` + pathsHelp,
+` + cli.PathsHelp,
 		RunE: func(cmd *cobra.Command, paths []string) error {
 			plan, _, err := plan(cmd.OutOrStdout(), paths, out)
 			if err != nil {
@@ -70,7 +66,7 @@ schemas give: a file is missing, was edited, or should be gone.
 			if _, err := cmd.OutOrStdout().Write(diff); err != nil {
 				return err
 			}
-			return errFindings
+			return cli.ErrFindings
 		},
 	}
 	outFlag(cmd, &out)
@@ -97,9 +93,8 @@ func plan(stdout io.Writer, paths []string, out string) (*output.Plan, int, erro
 	if err != nil {
 		return nil, 0, err
 	}
-	fmt.Fprint(stdout, result.Diagnostics.Format(p.Text))
-	if result.Diagnostics.HasErrors() {
-		return nil, 0, errFindings
+	if err := cli.Report(stdout, p, result.Diagnostics); err != nil {
+		return nil, 0, err
 	}
 	plan, err := output.Compare(p.Out, result.Files, p.Stale)
 	return plan, len(p.Inputs), err

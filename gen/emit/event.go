@@ -178,6 +178,12 @@ func (s *schemaFile) toJSON(f *layout.Field) jen.Code {
 		return v
 	case f.Type == schema.Bytes && f.Optional:
 		return s.codec("JSONBytes").Call(v)
+	case f.Type == schema.Bytes:
+		return s.codec("JSONBytes").Call(s.codec("NotNil").Call(v))
+	case f.Type == schema.Timestamp && f.Optional:
+		return s.codec("JSONTime").Call(v)
+	case f.Type == schema.Timestamp:
+		return s.codec("JSONTime").Call(jen.Op("&").Add(v))
 	case f.Type == schema.Duration && f.Optional:
 		return jen.Parens(jen.Op("*").Add(s.codec("JSONDuration"))).Call(v)
 	case f.Type == schema.Duration:
@@ -214,10 +220,15 @@ func (s *schemaFile) fromJSON(f *layout.Field) jen.Code {
 	if f.Type == schema.Duration {
 		pointed = jen.Qual("time", "Duration").Call(pointed)
 	}
+	if f.Type == schema.Timestamp {
+		pointed = jen.Add(v).Dot("UTC").Call()
+	}
 	set := jen.Add(to).Op("=").Add(pointed)
 	switch {
 	case f.Type == schema.Duration && f.Optional:
 		return jen.Add(to).Op("=").Parens(jen.Op("*").Qual("time", "Duration")).Call(v)
+	case f.Type == schema.Timestamp && f.Optional:
+		return jen.Add(to).Op("=").Add(s.codec("JSONTime").Call(v))
 	case f.Optional && (!isSlice(f) || f.Type == schema.JSON):
 		return jen.Add(to).Op("=").Add(v)
 	case f.Optional:

@@ -121,8 +121,7 @@ func (s *schemaFile) assign(e string, f *layout.Field, call *jen.Statement) []je
 	case f.Type == schema.Enum && f.Optional:
 		return []jen.Code{
 			jen.List(jen.Id("n"), jen.Id("failed")).Op(":=").Add(call),
-			jen.Id("v").Op(":=").Id(s.names.enum(f)).Call(jen.Id("n")),
-			jen.List(field, jen.Id("err")).Op("=").List(jen.Op("&").Id("v"), jen.Id("failed")),
+			jen.List(field, jen.Id("err")).Op("=").Add(s.codec("Optional").Call(jen.Id(s.names.enum(f)).Call(jen.Id("n")), jen.Id("failed"))),
 		}
 	case f.Type == schema.Enum:
 		return []jen.Code{

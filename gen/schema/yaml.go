@@ -310,7 +310,7 @@ func (c *converter) list(n *yaml.Node, out *node, depth int) {
 	out.kind = list
 	for _, item := range n.Content {
 		if isNull(item) {
-			out.items = append(out.items, c.null(item, "an entry of the list", ""))
+			out.items = append(out.items, c.null(item, out.pos, "an entry of the list", ""))
 		} else {
 			out.items = append(out.items, c.convert(item, depth+1))
 		}
@@ -355,15 +355,18 @@ func (c *converter) key(n *yaml.Node, depth int) (*node, bool) {
 // value returns the value of a key.
 func (c *converter) value(key *node, n *yaml.Node, depth int) *node {
 	if isNull(n) {
-		return c.null(n, quote(key.text), key.text)
+		return c.null(n, key.pos, quote(key.text), key.text)
 	}
 	return c.convert(n, depth+1)
 }
 
-// null reports that what has no value, at the place of the value or, where it
-// is not written, of its key.
-func (c *converter) null(n *yaml.Node, what, key string) *node {
+// null reports that what has no value, at the place where it would be. YAML puts
+// that after the end of a file that ends too early: then it is at owner.
+func (c *converter) null(n *yaml.Node, owner diag.Pos, what, key string) *node {
 	pos := diag.Pos{File: c.w.file, Line: n.Line, Column: n.Column}
+	if n.Line > len(c.lines) {
+		pos = owner
+	}
 	d := c.w.errorf(pos, "%s has no value", what)
 	switch {
 	case n.Value != "":

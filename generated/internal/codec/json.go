@@ -31,6 +31,25 @@ func JSONBytes(v []byte) *[]byte {
 	return &v
 }
 
+// NotNil makes the bytes that every event has differ from those of an optional
+// field that is absent: JSON has null for nil.
+func NotNil(v []byte) []byte {
+	if v == nil {
+		return []byte{}
+	}
+	return v
+}
+
+// JSONTime returns the time in UTC, or nil: RFC 3339, which is how JSON writes a
+// time, has no room for the seconds of a zone's offset.
+func JSONTime(t *time.Time) *time.Time {
+	if t == nil {
+		return nil
+	}
+	utc := t.UTC()
+	return &utc
+}
+
 // ParseJSON unmarshals a stored event; its errors wrap [ErrValue].
 func ParseJSON(b []byte, v any) error {
 	if err := json.Unmarshal(b, v); err != nil {

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"fmt"
@@ -8,14 +8,15 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// newVersion returns the command that prints what this program is.
-func newVersion() *cobra.Command {
+// NewVersion returns the command that prints what a program is.
+func NewVersion() *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "Print the version",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, err := fmt.Fprintf(cmd.OutOrStdout(), "btgen %s %s %s/%s\n", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s %s %s %s/%s\n",
+				cmd.Root().Name(), version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 			return err
 		},
 	}

@@ -1,0 +1,148 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/mod/modfile"
+)
+
+// block is one fenced block of the README.
+type block struct {
+	language string
+	mark     string // of the HTML comment in the line above, such as "file: main.go"
+	text     string
+	line     int
+}
+
+// blocks returns the fenced blocks of a Markdown text.
+func blocks(text string) []block {
+	var out []block
+	var open *block
+	previous := ""
+	for i, line := range strings.Split(text, "\n") {
+		fence, isFence := strings.CutPrefix(line, "```")
+		switch {
+		case isFence && open == nil:
+			open = &block{language: fence, line: i + 1}
+			if mark, ok := strings.CutPrefix(previous, "<!-- "); ok {
+				open.mark = strings.TrimSuffix(mark, " -->")
+			}
+		case isFence:
+			out = append(out, *open)
+			open = nil
+		case open != nil:
+			open.text += line + "\n"
+		}
+		previous = line
+	}
+	return out
+}
+
+// TestReadme does what the README's tour does, in its order: files are written,
+// commands run and their output compared, and what is shown of files must stand
+// in them. Only the two lines that install btgen are replaced: by this checkout.
+func TestReadme(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds a module of its own")
+	}
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	readme, err := os.ReadFile(filepath.Join(root, "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	newModule(t, root, dir, "example.com/balloons")
+	for _, b := range blocks(string(readme)) {
+		action, arg, _ := strings.Cut(b.mark, ": ")
+		switch {
+		case action == "file":
+			if err := os.WriteFile(filepath.Join(dir, arg), []byte(b.text), 0o666); err != nil {
+				t.Fatal(err)
+			}
+		case action == "shows":
+			content, err := os.ReadFile(filepath.Join(dir, arg))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !bytes.Contains(content, []byte(b.text)) {
+				t.Errorf("README.md:%d: not in %s:\n%s", b.line, arg, content)
+			}
+		case b.language == "console":
+			session(t, dir, b)
+		}
+	}
+}
+
+// session runs the commands of a block and compares their output.
+func session(t *testing.T, dir string, b block) {
+	t.Helper()
+	for _, step := range strings.Split("\n"+b.text, "\n$ ")[1:] {
+		command, want, _ := strings.Cut(step, "\n")
+		if strings.HasPrefix(command, "go mod init") || strings.HasPrefix(command, "go get -tool") {
+			continue
+		}
+		cmd := exec.Command("sh", "-c", command)
+		cmd.Dir = dir
+		cmd.Env = moduleEnv()
+		got, _ := cmd.CombinedOutput() // what matters of an exit code is on the screen
+		if diff := cmp.Diff(strings.TrimSpace(want), strings.TrimSpace(string(got))); diff != "" {
+			t.Errorf("README.md:%d: %s: (-README +output)\n%s", b.line, command, diff)
+		}
+	}
+}
+
+// moduleEnv is the environment for Go commands in a module made by newModule:
+// all that it needs is in the module cache.
+func moduleEnv() []string {
+	return append(os.Environ(), "GOFLAGS=-mod=mod", "GOPROXY=off", "GONOSUMDB=*", "GOWORK=off")
+}
+
+// newModule makes a module in dir that has this checkout of btgen as a tool, and
+// the same versions of everything else.
+func newModule(t *testing.T, root, dir, path string) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(root, "go.mod"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	mod, err := modfile.Parse("go.mod", text, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const self = "github.com/btgen-dev/btgen"
+	for _, tool := range mod.Tool {
+		if err := mod.DropTool(tool.Path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, err := range []error{
+		mod.AddModuleStmt(path), mod.AddRequire(self, "v0.0.0"), mod.AddReplace(self, "", root, ""), mod.AddTool(self + "/cmd/btgen"),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	mod.Cleanup()
+	formatted, err := mod.Format()
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum, err := os.ReadFile(filepath.Join(root, "go.sum"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, content := range map[string][]byte{"go.mod": formatted, "go.sum": sum} {
+		if err := os.WriteFile(filepath.Join(dir, name), content, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,72 @@
+// Package cli is what the commands of this module have in common: exit codes,
+// how findings and failures are printed, and what the arguments mean. It knows
+// neither how code is made nor the Bigtable client.
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/btgen-dev/btgen/gen/diag"
+	"github.com/btgen-dev/btgen/gen/project"
+)
+
+// The exit codes.
+const (
+	ExitClean    = 0
+	ExitFindings = 1 // findings, or something out of date
+	ExitFailure  = 2 // could not run
+)
+
+// PathsHelp says what the arguments of a command are that reads schemas.
+const PathsHelp = `A path is a schema file or a folder with schema files. Without any, btgen.yaml
+names them, and without a btgen.yaml they are those of the folder schemas. A
+file stands for all schemas beside it that have the same package.`
+
+// ErrFindings ends a command whose findings were printed already.
+var ErrFindings = errors.New("findings")
+
+// Run runs a command line and returns its exit code. Findings go to stdout and
+// failures to stderr, after the name of the root command.
+func Run(root *cobra.Command, args []string, stdout, stderr io.Writer) int {
+	root.SilenceUsage, root.SilenceErrors = true, true
+	root.SetArgs(args)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	err := root.Execute()
+	var found diag.List
+	switch {
+	case err == nil:
+		return ExitClean
+	case errors.Is(err, ErrFindings):
+		return ExitFindings
+	case errors.As(err, &found):
+		fmt.Fprint(stdout, found.Format(readSource))
+		return ExitFindings
+	}
+	fmt.Fprintf(stderr, "%s: %v\n", root.Name(), err)
+	return ExitFailure
+}
+
+// Report prints what was found in the schemas of a project, and returns
+// ErrFindings if that forbids to go on.
+func Report(stdout io.Writer, p *project.Project, found diag.List) error {
+	if _, err := io.WriteString(stdout, found.Format(p.Text)); err != nil {
+		return err
+	}
+	if found.HasErrors() {
+		return ErrFindings
+	}
+	return nil
+}
+
+// readSource reads a file for the snippets of its diagnostics, which go without
+// them if it cannot be read.
+func readSource(file string) []byte {
+	text, _ := os.ReadFile(file)
+	return text
+}

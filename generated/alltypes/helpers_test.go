@@ -1,0 +1,233 @@
+package alltypes
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"math"
+	"reflect"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"cloud.google.com/go/bigtable"
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"pgregory.net/rapid"
+
+	"github.com/btgen-dev/btgen/generated/internal/store"
+	"github.com/btgen-dev/btgen/generated/internal/storetest"
+)
+
+// start is the first instant of the tests' events, end the one after their
+// last. A year, a month and ISO week 2020-W53 end in between.
+var (
+	start = time.Date(2020, 12, 28, 0, 0, 0, 0, time.UTC)
+	end   = time.Date(2021, 1, 12, 0, 0, 0, 0, time.UTC)
+)
+
+// options have a clock by which nothing has expired.
+var options = Options{Now: func() time.Time { return start }}
+
+// newServer starts an in-memory Bigtable with the tables of this package.
+func newServer(t testing.TB) *storetest.Bigtable {
+	t.Helper()
+	return storetest.New(t, func(ctx context.Context, admin *bigtable.AdminClient) error {
+		_, err := SetupSample(ctx, admin)
+		return err
+	})
+}
+
+// layoutWriter returns a writer to one table alone.
+func layoutWriter(client Client, l *store.Layout[SampleEvent]) *store.Writer[SampleEvent] {
+	return store.NewWriter(client, []*store.Layout[SampleEvent]{l}, options)
+}
+
+// check fails the test if err is not nil.
+func check(t rapid.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// all returns everything that seq yields, which must be no error.
+func all(t rapid.TB, seq iter.Seq2[SampleEvent, error]) []SampleEvent {
+	t.Helper()
+	var out []SampleEvent
+	for e, err := range seq {
+		check(t, err)
+		out = append(out, e)
+	}
+	return out
+}
+
+// compare fails the test if got is not want.
+func compare(t rapid.TB, l *store.Layout[SampleEvent], want, got any) {
+	t.Helper()
+	if diff := cmp.Diff(want, got, equality(l)); diff != "" {
+		t.Fatalf("%s (-want +got)\n%s", l.Table.ID, diff)
+	}
+}
+
+// equality says when events are equal: floats to the bit, bytes that every
+// event has whether they are nil or empty, and all else as it stands. Only a
+// JSON blob keeps the meaning of a document but not its spelling.
+func equality(l *store.Layout[SampleEvent]) cmp.Options {
+	required := func(p cmp.Path) bool { return p.Last().String() == ".Raw" || p.Last().String() == ".DefaultRaw" }
+	opts := cmp.Options{
+		cmp.Comparer(func(a, b float64) bool { return math.Float64bits(a) == math.Float64bits(b) }),
+		cmp.Comparer(func(a, b float32) bool { return math.Float32bits(a) == math.Float32bits(b) }),
+		cmp.FilterPath(required, cmpopts.EquateEmpty()),
+	}
+	if strings.HasSuffix(l.Table.ID, "_json") {
+		document := func(p cmp.Path) bool { return p.Last().Type() == reflect.TypeFor[json.RawMessage]() }
+		opts = append(opts, cmp.FilterPath(document, cmp.Comparer(sameJSON)))
+	}
+	return opts
+}
+
+// sameJSON reports whether two documents mean the same.
+func sameJSON(a, b json.RawMessage) bool {
+	if a == nil || b == nil {
+		return a == nil && b == nil
+	}
+	decode := func(doc json.RawMessage) (v any) {
+		d := json.NewDecoder(bytes.NewReader(doc))
+		d.UseNumber()
+		if err := d.Decode(&v); err != nil {
+			return err.Error()
+		}
+		return v
+	}
+	return cmp.Equal(decode(a), decode(b))
+}
+
+// sites counts series, so that no two checks share one.
+var sites atomic.Int64
+
+// newSeries draws a series that no other check has.
+func newSeries(t *rapid.T) SampleSeries {
+	s := SampleSeries{Tag: []byte{}}
+	fill(t, reflect.ValueOf(&s).Elem())
+	s.Site = fmt.Sprintf("%d%s", sites.Add(1), strings.ReplaceAll(s.Site, "#", ""))
+	s.Tag = append([]byte{7}, s.Tag...)
+	s.Since = time.Unix(0, rapid.Int64Min(0).Draw(t, "since"))
+	return s
+}
+
+// newEvent draws an event of the series.
+func newEvent(t *rapid.T, series SampleSeries) SampleEvent {
+	var e SampleEvent
+	fill(t, reflect.ValueOf(&e).Elem())
+	e.SampleSeries = series
+	e.Time = newTime(t)
+	return e
+}
+
+// newTime draws an instant from start to end: often one of a few, so that
+// events meet, and often at the edge of a bucket.
+func newTime(t *rapid.T) time.Time {
+	at := start.Add(time.Duration(rapid.Int64Range(0, int64(end.Sub(start))/1e6-1).Draw(t, "ms")) * time.Millisecond)
+	switch rapid.IntRange(0, 3).Draw(t, "edge") {
+	case 0:
+		return start.AddDate(0, 0, at.Day()%4)
+	case 1:
+		return at.Truncate(time.Hour)
+	case 2:
+		return at.Truncate(24 * time.Hour).Add(24*time.Hour - time.Millisecond)
+	}
+	return at
+}
+
+// sample draws one of a few values that are apt to break something, or any.
+func sample[V any](any *rapid.Generator[V], edges ...V) *rapid.Generator[V] {
+	return rapid.OneOf(rapid.SampledFrom(edges), any)
+}
+
+// times are what a field can hold, in several zones. The last one has an
+// offset that RFC 3339 cannot express: that of Amsterdam until 1937.
+var times = rapid.Custom(func(t *rapid.T) time.Time {
+	ns := sample(rapid.Int64(), 0, 1, -1, math.MinInt64, math.MaxInt64).Draw(t, "ns")
+	zone := rapid.SampledFrom([]*time.Location{time.UTC, time.FixedZone("", -3600), time.FixedZone("LMT", 1172)}).Draw(t, "zone")
+	return time.Unix(0, ns).In(zone)
+})
+
+// floats are all numbers; other tests have those that are none.
+var floats = sample(rapid.Float64(), 0, math.Copysign(0, -1), 9.5, 1e21, math.MaxFloat64, math.SmallestNonzeroFloat64)
+
+// values draws a value of each type.
+var values = map[reflect.Type]*rapid.Generator[any]{
+	reflect.TypeFor[string]():             sample(rapid.String(), "", "#", "a\x00b\n", "<&>\u2028", "null").AsAny(),
+	reflect.TypeFor[[]byte]():             rapid.SliceOfN(rapid.Byte(), 0, 20).AsAny(),
+	reflect.TypeFor[bool]():               rapid.Bool().AsAny(),
+	reflect.TypeFor[int32]():              sample(rapid.Int32(), 0, math.MinInt32, math.MaxInt32).AsAny(),
+	reflect.TypeFor[int64]():              sample(rapid.Int64(), 0, math.MinInt64, math.MaxInt64, 1<<53+1).AsAny(),
+	reflect.TypeFor[uint32]():             sample(rapid.Uint32(), 0, math.MaxUint32).AsAny(),
+	reflect.TypeFor[uint64]():             sample(rapid.Uint64(), 0, math.MaxUint64).AsAny(),
+	reflect.TypeFor[float32]():            sample(rapid.Float32(), 0, float32(math.Copysign(0, -1)), 0.1, math.MaxFloat32, math.SmallestNonzeroFloat32).AsAny(),
+	reflect.TypeFor[float64]():            floats.AsAny(),
+	reflect.TypeFor[time.Time]():          times.AsAny(),
+	reflect.TypeFor[time.Duration]():      sample(rapid.Map(rapid.Int64(), func(n int64) time.Duration { return time.Duration(n) }), 0, -1, math.MinInt64, math.MaxInt64).AsAny(),
+	reflect.TypeFor[UUID]():               rapid.Custom(func(t *rapid.T) UUID { return UUID(rapid.SliceOfN(rapid.Byte(), 16, 16).Draw(t, "uuid")) }).AsAny(),
+	reflect.TypeFor[json.RawMessage]():    rapid.Map(rapid.SampledFrom([]string{"null", `""`, ` {"a": [1, 2.50, "<é>"] } `, "-0", "[]", "1e400"}), func(s string) json.RawMessage { return json.RawMessage(s) }).AsAny(),
+	reflect.TypeFor[SampleKind]():         rapid.SampledFrom([]SampleKind{SampleKindIndoor, SampleKindOutdoor}).AsAny(),
+	reflect.TypeFor[SampleState]():        rapid.SampledFrom([]SampleState{SampleStateIdle, SampleStateBusy, SampleStateDown}).AsAny(),
+	reflect.TypeFor[SampleMaybeState]():   rapid.SampledFrom([]SampleMaybeState{SampleMaybeStateRed, SampleMaybeStateGreen}).AsAny(),
+	reflect.TypeFor[SampleDefaultState](): rapid.SampledFrom([]SampleDefaultState{SampleDefaultStateUnknown, SampleDefaultStateKnown}).AsAny(),
+}
+
+// fill draws the fields of a struct. Optional ones, whose names begin with
+// Maybe, are nil half of the time.
+func fill(t *rapid.T, v reflect.Value) {
+	for i := range v.NumField() {
+		field, name := v.Field(i), v.Type().Field(i).Name
+		if v.Type().Field(i).Anonymous {
+			continue
+		}
+		if strings.HasPrefix(name, "Maybe") && rapid.Bool().Draw(t, name+" absent") {
+			continue
+		}
+		if field.Kind() == reflect.Pointer {
+			field.Set(reflect.New(field.Type().Elem()))
+			field = field.Elem()
+		}
+		field.Set(reflect.ValueOf(values[field.Type()].Draw(t, name)))
+	}
+}
+
+// plain is an event with a value in every field that must have one.
+func plain() SampleEvent {
+	return SampleEvent{
+		SampleSeries: SampleSeries{Site: "north", Kind: SampleKindIndoor, Tag: []byte{1}, Since: start},
+		Time:         start.Add(12 * time.Hour),
+		At:           start, State: SampleStateBusy, Document: json.RawMessage("{}"),
+		DefaultAt: start, DefaultState: SampleDefaultStateKnown, DefaultDocument: json.RawMessage("[]"),
+	}
+}
+
+// errorsOf returns the errors that seq yields, and how many events without.
+func errorsOf(seq iter.Seq2[SampleEvent, error]) (errs []error, events int) {
+	for _, err := range seq {
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		events++
+	}
+	return errs, events
+}
+
+// decodeError returns the DecodeError that err wraps.
+func decodeError(t testing.TB, err error) *DecodeError {
+	t.Helper()
+	var decode *DecodeError
+	if !errors.As(err, &decode) {
+		t.Fatalf("got %v, want a DecodeError", err)
+	}
+	return decode
+}

@@ -1,0 +1,124 @@
+package alltypes
+
+import (
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/btgen-dev/btgen/generated/internal/store"
+)
+
+// forEachTable runs a test for every table, all on one server.
+func forEachTable(t *testing.T, f func(t *testing.T, client Client, l *store.Layout[SampleEvent])) {
+	bt := newServer(t)
+	for _, l := range sampleLayouts {
+		t.Run(l.Table.ID, func(t *testing.T) { f(t, bt.Client, l) })
+	}
+}
+
+// model is what a table must hold of one series: the last event of each time.
+type model map[int64]SampleEvent
+
+// write takes an event; where writing is adding, none of a time it has.
+func (m model) write(e SampleEvent) { m[e.Time.UnixNano()] = e }
+
+// between returns the events with from <= time < to, in the order of time.
+func (m model) between(from, to time.Time) []SampleEvent {
+	var out []SampleEvent
+	for _, e := range m {
+		if !e.Time.Before(from) && e.Time.Before(to) {
+			out = append(out, e)
+		}
+	}
+	slices.SortFunc(out, func(a, b SampleEvent) int { return a.Time.Compare(b.Time) })
+	return out
+}
+
+// newEvents draws events of a series, some of the same time unless the table
+// is append-only.
+func newEvents(t *rapid.T, l *store.Layout[SampleEvent], series SampleSeries) []SampleEvent {
+	event := rapid.Custom(func(t *rapid.T) SampleEvent { return newEvent(t, series) })
+	if l.Kind == store.BucketColumns {
+		return rapid.SliceOfNDistinct(event, 0, 6, func(e SampleEvent) int64 { return e.Time.UnixNano() }).Draw(t, "events")
+	}
+	return rapid.SliceOfN(event, 0, 6).Draw(t, "events")
+}
+
+// newBound draws the end of a range: on an event, beside it, or anywhere.
+func newBound(t *rapid.T, events []SampleEvent, label string) time.Time {
+	at := newTime(t)
+	if len(events) > 0 && rapid.Bool().Draw(t, label+" at an event") {
+		at = rapid.SampledFrom(events).Draw(t, label).Time
+	}
+	return at.Add(rapid.SampledFrom([]time.Duration{0, -1, 1, -time.Millisecond, time.Millisecond}).Draw(t, label+" shift"))
+}
+
+func TestRandomEventsAreReadBack(t *testing.T) {
+	forEachTable(t, func(t *testing.T, client Client, l *store.Layout[SampleEvent]) {
+		w, r := layoutWriter(client, l), store.NewReader(client, l, options)
+		rapid.Check(t, func(t *rapid.T) {
+			series := newSeries(t)
+			events := newEvents(t, l, series)
+			m := model{}
+			for _, e := range events {
+				m.write(e)
+			}
+			cut := rapid.IntRange(0, len(events)).Draw(t, "cut")
+			check(t, w.WriteAll(t.Context(), events[:cut]))
+			check(t, w.WriteAll(t.Context(), events[cut:]))
+
+			base := SampleEvent{SampleSeries: series}
+			compare(t, l, m.between(start, end), all(t, r.Read(t.Context(), base, start, end)))
+			from, to := newBound(t, events, "from"), newBound(t, events, "to")
+			compare(t, l, m.between(from, to), all(t, r.Read(t.Context(), base, from, to)))
+
+			latest, err := r.Latest(t.Context(), base)
+			whole := m.between(start, end)
+			if len(whole) == 0 {
+				if !errors.Is(err, ErrNotFound) {
+					t.Fatalf("Latest of nothing: %v", err)
+				}
+				return
+			}
+			check(t, err)
+			compare(t, l, whole[len(whole)-1], latest)
+		})
+	})
+}
+
+// What is read back is in UTC, whatever zone was written.
+func TestTimesAreReadInUTC(t *testing.T) {
+	forEachTable(t, func(t *testing.T, client Client, l *store.Layout[SampleEvent]) {
+		zone := time.FixedZone("LMT", 1172)
+		e := plain()
+		e.Time, e.At, e.DefaultAt = e.Time.In(zone), e.At.In(zone), e.DefaultAt.In(zone)
+		e.MaybeAt = &e.At
+		check(t, layoutWriter(client, l).Write(t.Context(), e))
+		got, err := store.NewReader(client, l, options).Latest(t.Context(), e)
+		check(t, err)
+		for name, at := range map[string]time.Time{"Time": got.Time, "At": got.At, "MaybeAt": *got.MaybeAt, "DefaultAt": got.DefaultAt} {
+			if at.Location() != time.UTC {
+				t.Errorf("%s is in zone %s", name, at.Location())
+			}
+		}
+		compare(t, l, e, got)
+	})
+}
+
+// A key is taken apart into what it was made of.
+func TestKeysRoundTrip(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s, at := newSeries(t), newTime(t)
+		bucket := SampleCellsKey{s.Site, s.Sensor, s.Channel, s.Slot, s.Serial, s.Unit, s.Kind, s.Active, s.Tag, s.Since, s.Interval, at}
+		row, err := bucket.Append(nil)
+		check(t, err)
+		parsed, err := ParseSampleCellsKey(string(row))
+		check(t, err)
+		bucket.Bucket = at.Truncate(24 * time.Hour)
+		compare(t, sampleCellsLayout, bucket, parsed)
+
+	})
+}
