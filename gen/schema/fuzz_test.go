@@ -78,16 +78,19 @@ func hostile(size int) map[string]string {
 	}
 }
 
-// TestHostile reads every hostile file at the full size. That it ends is the
-// test; each takes well below a second.
+// TestHostile reads every hostile file at the largest size that is read, and at
+// the largest in which the place of a syntax error is searched. That it ends is
+// the test; each takes well below a second.
 func TestHostile(t *testing.T) {
-	for name, text := range hostile(maxFile - 1000) {
-		t.Run(name, func(t *testing.T) {
-			s, list := Parse("x.yaml", []byte(text))
-			if s == nil || len(list) > maxErrors+1 {
-				t.Errorf("%d errors", len(list))
-			}
-		})
+	for _, size := range []int{maxFile, maxTrace} {
+		for name, text := range hostile(size - 1000) {
+			t.Run(fmt.Sprintf("%s/%d", name, size), func(t *testing.T) {
+				s, list := Parse("x.yaml", []byte(text))
+				if s == nil || len(list) > maxErrors+1 {
+					t.Errorf("%d errors", len(list))
+				}
+			})
+		}
 	}
 }
 
@@ -144,6 +147,7 @@ func FuzzParse(f *testing.F) {
 			}
 		}
 		list.Format(func(string) []byte { return text })
+		ParseConfig("x.yaml", text)
 		again, list2 := Parse("x.yaml", text)
 		if diff := cmp.Diff(list, list2); diff != "" {
 			t.Fatalf("different errors: %s", diff)
