@@ -104,8 +104,44 @@ func (s *schemaFile) parseProto() jen.Code {
 					}
 				}),
 			)
-			g.Return(jen.Id("r").Dot("Err").Call())
+			s.requireProto(g)
 		})
+}
+
+// requireProto ends parseProto. Protobuf leaves out the zero value of a field,
+// which for some types is none: then nothing was stored.
+func (s *schemaFile) requireProto(g *jen.Group) {
+	var required []jen.Code
+	for i := range s.layout.Fields {
+		f := &s.layout.Fields[i]
+		if absent := s.isNone(f); absent != nil && !f.Optional && f.Default == nil {
+			required = append(required, jen.If(absent).Block(jen.Return(s.codec("MissingField").Call(jen.Lit(f.Name)))))
+		}
+	}
+	if required == nil {
+		g.Return(jen.Id("r").Dot("Err").Call())
+		return
+	}
+	g.If(jen.Err().Op(":=").Id("r").Dot("Err").Call(), jen.Err().Op("!=").Nil()).Block(jen.Return(jen.Err()))
+	for _, check := range required {
+		g.Add(check)
+	}
+	g.Return(jen.Nil())
+}
+
+// isNone is the condition that the field of e has a zero value that its type
+// does not have; nil where zero is a value.
+func (s *schemaFile) isNone(f *layout.Field) *jen.Statement {
+	v := jen.Id("e").Dot(s.names.field(f))
+	switch f.Type {
+	case schema.Timestamp:
+		return v.Dot("IsZero").Call()
+	case schema.Enum:
+		return v.Op("==").Lit(0)
+	case schema.JSON:
+		return v.Op("==").Nil()
+	}
+	return nil
 }
 
 // takeProto sets one field from the reader.

@@ -398,3 +398,14 @@ func TestTypeString(t *testing.T) {
 		}
 	}
 }
+
+func TestExamples(t *testing.T) {
+	got := parse(t, "series:\n  location: {type: string, example: us-west2}\n  balloon_id: {type: int64, example: 3698}\n").Series
+	want := []Field{
+		{Name: val("location"), Type: val(String), Example: val[any]("us-west2")},
+		{Name: val("balloon_id"), Type: val(Int64), Example: val[any](int64(3698))},
+	}
+	if diff := cmp.Diff(want, got, noPositions); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}

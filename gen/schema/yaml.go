@@ -86,7 +86,7 @@ func readYAML(w *walker, text []byte) *node {
 	var document yaml.Node
 	err := yaml.NewDecoder(bytes.NewReader(first)).Decode(&document)
 	if errors.Is(err, io.EOF) || err == nil && (len(document.Content) == 0 || isNull(document.Content[0])) {
-		w.errorf(diag.Pos{File: w.file}, "the file is empty").Hint = `a schema begins with "btgen: v1"`
+		w.errorf(diag.Pos{File: w.file}, "the file is empty").Hint = `the first line is "btgen: v1"`
 		return nil
 	}
 	if err != nil {
@@ -97,7 +97,7 @@ func readYAML(w *walker, text []byte) *node {
 	root := c.convert(document.Content[0], 0)
 	if root.kind != mapping {
 		if root.kind != broken {
-			w.want(root, "a mapping of keys to values", `a schema begins with "btgen: v1"`)
+			w.want(root, "a mapping of keys to values", `the first line is "btgen: v1"`)
 		}
 		return nil
 	}

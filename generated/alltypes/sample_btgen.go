@@ -3036,7 +3036,19 @@ func parseSampleProto(e *SampleEvent, blob []byte) error {
 			e.DefaultDocument = r.JSON()
 		}
 	}
-	return r.Err()
+	if err := r.Err(); err != nil {
+		return err
+	}
+	if e.At.IsZero() {
+		return codec.MissingField("at")
+	}
+	if e.State == 0 {
+		return codec.MissingField("state")
+	}
+	if e.Document == nil {
+		return codec.MissingField("document")
+	}
+	return nil
 }
 
 // sampleJSON is the fields of an event as JSON.

@@ -706,7 +706,13 @@ func parseDailyProto(e *DailyEvent, blob []byte) error {
 			e.Weather = DailyWeather(r.Enum(dailyWeatherNames))
 		}
 	}
-	return r.Err()
+	if err := r.Err(); err != nil {
+		return err
+	}
+	if e.Weather == 0 {
+		return codec.MissingField("weather")
+	}
+	return nil
 }
 
 // dailyJSON is the fields of an event as JSON.

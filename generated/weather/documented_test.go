@@ -1,8 +1,8 @@
 package weather_test
 
 import (
-	"context"
 	"fmt"
+	"iter"
 	"testing"
 	"time"
 
@@ -107,16 +107,115 @@ func TestDocumentedNewCells(t *testing.T) {
 		`asia-south2#3698#week1 measurements:temperature 2021-03-05T12:01:00 "9.4"`,
 		`asia-south2#3698#week1 measurements:temperature 2021-03-05T12:00:00 "9.5"`,
 	}, cells(t, bt.Client, "balloon_new_cells"))
+}
+
+// documented is the five events of the documented unserialized table.
+var documented = []struct {
+	pressure    int64
+	temperature float64
+	humidity    int64
+	altitude    int64
+}{{94558, 9.6, 61, 612}, {94122, 9.7, 62, 611}, {95992, 9.5, 58, 602}, {96025, 9.5, 66, 598}, {96021, 9.6, 63, 624}}
+
+func TestDocumentedUnserialized(t *testing.T) {
+	bt := weathertest.New(t)
+	series := weather.BalloonUnserializedSeries{Location: "us-west2", BalloonID: 3698}
+	var events []weather.BalloonUnserializedEvent
+	for i, d := range documented {
+		events = append(events, weather.BalloonUnserializedEvent{
+			BalloonUnserializedSeries: series, Time: minute(i),
+			Pressure: d.pressure, Temperature: d.temperature, Humidity: d.humidity, Altitude: d.altitude,
+		})
+	}
+	check(t, weather.NewBalloonUnserializedWriter(bt.Client, options).WriteAll(t.Context(), events))
+	var want []string
+	for i, d := range documented {
+		row := fmt.Sprintf("us-west2#3698#2021-03-05-120%d measurements:", i)
+		at := fmt.Sprintf(" 2021-03-05T12:0%d:00 ", i)
+		want = append(want,
+			row+"altitude"+at+fmt.Sprintf(`"%d"`, d.altitude),
+			row+"humidity"+at+fmt.Sprintf(`"%d"`, d.humidity),
+			row+"pressure"+at+fmt.Sprintf(`"%d"`, d.pressure),
+			row+"temperature"+at+fmt.Sprintf(`"%v"`, d.temperature))
+	}
+	compare(t, want, cells(t, bt.Client, "balloon_unserialized"))
+	r := weather.NewBalloonUnserializedReader(bt.Client, options)
+	compare(t, events[1:4], all(t, r.Read(t.Context(), series, minute(1), minute(4))))
+	latest, err := r.Latest(t.Context(), series)
+	check(t, err)
+	compare(t, events[4], latest)
+}
+
+func TestDocumentedSerialized(t *testing.T) {
+	bt := weathertest.New(t)
+	series := weather.BalloonSerializedSeries{Location: "us-west2", BalloonID: 3698}
+	var events []weather.BalloonSerializedEvent
+	for i, d := range documented[:4] {
+		events = append(events, weather.BalloonSerializedEvent{
+			BalloonSerializedSeries: series, Time: minute(i),
+			Pressure: d.pressure, Temperature: d.temperature, Humidity: d.humidity, Altitude: d.altitude,
+		})
+	}
+	check(t, weather.NewBalloonSerializedWriter(bt.Client, options).WriteAll(t.Context(), events))
+	// Field 1 varint, 2 double, 3 varint, 4 varint, as balloon_serialized.proto says.
+	compare(t, []string{
+		`us-west2#3698#2021-03-05-1200 measurements:measurements_blob 2021-03-05T12:00:00 "\b\xde\xe2\x05\x11333333#@\x18= \xe4\x04"`,
+		`us-west2#3698#2021-03-05-1201 measurements:measurements_blob 2021-03-05T12:01:00 "\b\xaa\xdf\x05\x11ffffff#@\x18> \xe3\x04"`,
+		`us-west2#3698#2021-03-05-1202 measurements:measurements_blob 2021-03-05T12:02:00 "\b\xf8\xed\x05\x11\x00\x00\x00\x00\x00\x00#@\x18: \xda\x04"`,
+		`us-west2#3698#2021-03-05-1203 measurements:measurements_blob 2021-03-05T12:03:00 "\b\x99\xee\x05\x11\x00\x00\x00\x00\x00\x00#@\x18B \xd6\x04"`,
+	}, cells(t, bt.Client, "balloon_serialized"))
+	r := weather.NewBalloonSerializedReader(bt.Client, options)
+	compare(t, events, all(t, r.Read(t.Context(), series, minute(0), minute(9))))
+}
+
+func TestDocumentedCombination(t *testing.T) {
+	bt := weathertest.New(t)
+	series := weather.BalloonCombinedSeries{Location: "us-west2", BalloonID: 3698}
+	events := []weather.BalloonCombinedEvent{
+		{BalloonCombinedSeries: series, Time: minute(0), Pressure: 94558, Temperature: 9.6, Humidity: 61, Altitude: 612},
+		{BalloonCombinedSeries: series, Time: noon.AddDate(0, 0, 7), Pressure: 94122, Temperature: 9.7, Humidity: 62, Altitude: 611},
+	}
+	check(t, weather.NewBalloonCombinedWriter(bt.Client, options).WriteAll(t.Context(), events))
+	compare(t, []string{
+		`us-west2#3698#week0001 measurements:measurements_blob 2021-03-05T12:00:00 "\b\xde\xe2\x05\x11333333#@\x18= \xe4\x04"`,
+		`us-west2#3698#week0002 measurements:measurements_blob 2021-03-12T12:00:00 "\b\xaa\xdf\x05\x11ffffff#@\x18> \xe3\x04"`,
+	}, cells(t, bt.Client, "balloon_combined"))
+	r := weather.NewBalloonCombinedReader(bt.Client, options)
+	compare(t, events, all(t, r.Read(t.Context(), series, minute(0), noon.AddDate(1, 0, 0))))
+}
+
+// TestBalloonWeek writes and reads the documented full week: 10,080 events in
+// one row.
+func TestBalloonWeek(t *testing.T) {
+	bt := weathertest.New(t)
+	series := weather.BalloonNewCellsSeries{Location: "asia-southeast1", BalloonID: 3698}
+	monday := time.Date(2021, 3, 1, 0, 0, 0, 0, time.UTC)
+	var events []weather.BalloonNewCellsEvent
+	for i := range 10080 {
+		events = append(events, weather.BalloonNewCellsEvent{
+			BalloonNewCellsSeries: series, Time: monday.Add(time.Duration(i) * time.Minute),
+			Pressure: 94587 + int64(i), Temperature: 9.5 + float64(i)/8, Humidity: 65, Altitude: 601,
+		})
+	}
+	check(t, weather.NewBalloonNewCellsWriter(bt.Client, options).WriteAll(t.Context(), events))
+	rows := 0
+	check(t, bt.Client.Open("balloon_new_cells").ReadRows(t.Context(), bigtable.InfiniteRange(""), func(bigtable.Row) bool { rows++; return true },
+		bigtable.RowFilter(bigtable.CellsPerRowLimitFilter(1))))
+	if rows != 1 {
+		t.Errorf("%d rows", rows)
+	}
 	r := weather.NewBalloonNewCellsReader(bt.Client, options)
-	n := 0
-	for e, err := range r.Read(context.Background(), series, minute(0), minute(2)) {
+	compare(t, events, all(t, r.Read(t.Context(), series, monday, monday.AddDate(0, 0, 7))))
+	compare(t, events[1440:2880], all(t, r.Read(t.Context(), series, monday.AddDate(0, 0, 1), monday.AddDate(0, 0, 2))))
+}
+
+// all returns the events of a read without errors.
+func all[E any](t *testing.T, events iter.Seq2[E, error]) []E {
+	t.Helper()
+	var out []E
+	for e, err := range events {
 		check(t, err)
-		n++
-		t.Log(e)
+		out = append(out, e)
 	}
-	if n != 2 {
-		t.Error(n)
-	}
-	e, err := r.Latest(t.Context(), series)
-	t.Log(e, err)
+	return out
 }

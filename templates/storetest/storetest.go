@@ -6,6 +6,7 @@ package storetest
 import (
 	"context"
 	"errors"
+	"sync"
 	"testing"
 
 	"cloud.google.com/go/bigtable"
@@ -30,7 +31,7 @@ type Bigtable struct {
 	Addr   string // host:port on the loopback interface
 	Client *bigtable.Client
 	Admin  *bigtable.AdminClient
-	server *bttest.Server
+	close  func() error
 }
 
 // Start starts a server on a free port of the loopback interface and connects to it.
@@ -42,7 +43,8 @@ func StartAt(ctx context.Context, addr string) (*Bigtable, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &Bigtable{Addr: server.Addr, server: server}
+	b := &Bigtable{Addr: server.Addr}
+	b.close = sync.OnceValue(func() error { return b.disconnect(server) })
 	if b.Client, err = Connect(ctx, b.Addr); err == nil {
 		b.Admin, err = ConnectAdmin(ctx, b.Addr)
 	}
@@ -67,8 +69,11 @@ func New(t testing.TB, setup func(ctx context.Context, admin *bigtable.AdminClie
 	return b
 }
 
-// Close disconnects and ends the server with all its data.
-func (b *Bigtable) Close() error {
+// Close disconnects and ends the server with all its data. It may be called
+// more than once.
+func (b *Bigtable) Close() error { return b.close() }
+
+func (b *Bigtable) disconnect(server *bttest.Server) error {
 	var errs []error
 	if b.Client != nil {
 		errs = append(errs, b.Client.Close())
@@ -76,7 +81,7 @@ func (b *Bigtable) Close() error {
 	if b.Admin != nil {
 		errs = append(errs, b.Admin.Close())
 	}
-	b.server.Close()
+	server.Close()
 	return errors.Join(errs...)
 }
 

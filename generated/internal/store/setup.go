@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"cloud.google.com/go/bigtable"
@@ -63,13 +64,14 @@ func (e *GCRuleError) Error() string {
 }
 
 // Setup makes the tables and families that are missing and returns what it
-// made. It changes nothing that exists: a family with another garbage
-// collection rule is a *GCRuleError, given after everything else is done. It
-// may run at the same time in several processes.
+// made, also where it fails. It changes nothing that exists: a family with
+// another garbage collection rule is a *GCRuleError, given after everything else
+// is done. It gives up at the first request that runs out of time; a second
+// call makes what is still missing. It may run at the same time in several
+// processes.
 func Setup(ctx context.Context, admin Admin, tables []Table, opts ...Options) ([]Change, error) {
 	o := merge(opts)
-	ctx, cancel := within(ctx, o.Timeout)
-	defer cancel()
+	admin = patient{admin, o.Timeout}
 	var changes []Change
 	var errs []error
 	for _, t := range tables {
@@ -78,6 +80,9 @@ func Setup(ctx context.Context, admin Admin, tables []Table, opts ...Options) ([
 		changes = append(changes, made...)
 		if err != nil {
 			errs = append(errs, err)
+		}
+		if outOfTime(err) {
+			break // the next request would wait as long
 		}
 	}
 	return changes, errors.Join(errs...)
@@ -92,12 +97,12 @@ func setUp(ctx context.Context, admin Admin, t Table) ([]Change, error) {
 			return created(t), nil
 		}
 		if status.Code(err) != codes.AlreadyExists {
-			return nil, fmt.Errorf("creating table %s: %w", t.ID, explain(ctx, err))
+			return nil, fmt.Errorf("creating table %s: %w", t.ID, err)
 		}
 		live, err = liveFamilies(ctx, admin, t.ID) // somebody else was faster
 	}
 	if err != nil {
-		return nil, fmt.Errorf("reading table %s: %w", t.ID, explain(ctx, err))
+		return nil, fmt.Errorf("reading table %s: %w", t.ID, err)
 	}
 	return completed(ctx, admin, t, live)
 }
@@ -108,7 +113,7 @@ func create(ctx context.Context, admin Admin, t Table) error {
 	for _, f := range t.Families {
 		conf.ColumnFamilies[f.Name] = bigtable.Family{GCPolicy: policy(f.GC)}
 	}
-	return retry(ctx, func() error { return admin.CreateTableFromConf(ctx, conf) })
+	return admin.CreateTableFromConf(ctx, conf)
 }
 
 // created lists the changes of a table that was made.
@@ -127,15 +132,16 @@ func completed(ctx context.Context, admin Admin, t Table, live map[string]codec.
 	for _, f := range t.Families {
 		have, found := live[f.Name]
 		if !found {
-			err := retry(ctx, func() error {
-				return admin.CreateColumnFamilyWithConfig(ctx, t.ID, f.Name, bigtable.Family{GCPolicy: policy(f.GC)})
-			})
+			err := admin.CreateColumnFamilyWithConfig(ctx, t.ID, f.Name, bigtable.Family{GCPolicy: policy(f.GC)})
 			if err == nil {
 				changes = append(changes, Change{Table: t.ID, Family: f.Name, GC: f.GC})
 				continue
 			}
 			if have, err = liveFamily(ctx, admin, t.ID, f.Name, err); err != nil {
-				errs = append(errs, fmt.Errorf("creating family %s of table %s: %w", f.Name, t.ID, explain(ctx, err)))
+				errs = append(errs, fmt.Errorf("creating family %s of table %s: %w", f.Name, t.ID, err))
+				if outOfTime(err) {
+					break
+				}
 				continue
 			}
 		}
@@ -165,11 +171,7 @@ func liveFamily(ctx context.Context, admin Admin, table, family string, failed e
 
 // liveFamilies returns the families that the table has.
 func liveFamilies(ctx context.Context, admin Admin, table string) (map[string]codec.GCRule, error) {
-	var info *bigtable.TableInfo
-	err := retry(ctx, func() (err error) {
-		info, err = admin.TableInfo(ctx, table)
-		return err
-	})
+	info, err := admin.TableInfo(ctx, table)
 	if err != nil {
 		return nil, err
 	}
@@ -180,22 +182,66 @@ func liveFamilies(ctx context.Context, admin Admin, table string) (map[string]co
 	return live, nil
 }
 
-// retry calls f again while the service is not available, until the context
-// ends: the client does not, for calls that make something.
-func retry(ctx context.Context, f func() error) error {
+// patient is an Admin whose calls are retried, each until its time is up.
+type patient struct {
+	admin   Admin
+	timeout time.Duration
+}
+
+func (p patient) TableInfo(ctx context.Context, table string) (info *bigtable.TableInfo, err error) {
+	err = p.do(ctx, func(ctx context.Context) (err error) {
+		info, err = p.admin.TableInfo(ctx, table)
+		return err
+	})
+	return info, err
+}
+
+func (p patient) CreateTableFromConf(ctx context.Context, conf *bigtable.TableConf) error {
+	return p.do(ctx, func(ctx context.Context) error { return p.admin.CreateTableFromConf(ctx, conf) })
+}
+
+func (p patient) CreateColumnFamilyWithConfig(ctx context.Context, table, family string, config bigtable.Family) error {
+	return p.do(ctx, func(ctx context.Context) error {
+		return p.admin.CreateColumnFamilyWithConfig(ctx, table, family, config)
+	})
+}
+
+// do calls f again while that may help, until its time is up: the client does
+// not, for calls that make something.
+func (p patient) do(ctx context.Context, f func(ctx context.Context) error) error {
+	ctx, cancel := within(ctx, p.timeout)
+	defer cancel()
 	wait := 100 * time.Millisecond
 	for {
-		err := f()
-		if status.Code(err) != codes.Unavailable {
-			return err
+		err := f(ctx)
+		if !passing(err) {
+			return explain(ctx, err)
 		}
 		select {
 		case <-ctx.Done():
-			return err
+			return explain(ctx, err)
 		case <-time.After(wait):
 		}
 		wait = min(2*wait, 5*time.Second)
 	}
+}
+
+// passing reports whether a call that failed may succeed later: the service
+// cannot be reached, or somebody else changes the table, for which the service
+// has no code of its own.
+func passing(err error) bool {
+	switch status.Code(err) {
+	case codes.Unavailable:
+		return true
+	case codes.FailedPrecondition:
+		return strings.Contains(err.Error(), "concurrent modification")
+	}
+	return false
+}
+
+// outOfTime reports whether a request ended with its context.
+func outOfTime(err error) bool {
+	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
 }
 
 // policy turns a rule into what the client takes.
@@ -218,7 +264,8 @@ func policy(r codec.GCRule) bigtable.GCPolicy {
 	}
 }
 
-// ruleOf turns what the client read back into a rule.
+// ruleOf turns what the client read back into a rule. The client drops
+// fractions of a second.
 func ruleOf(p bigtable.GCPolicy) codec.GCRule {
 	all := func(policies []bigtable.GCPolicy) []codec.GCRule {
 		rules := make([]codec.GCRule, len(policies))

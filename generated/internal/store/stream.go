@@ -13,9 +13,10 @@ import (
 
 // stream reads rows ahead in a goroutine of its own, one row at a time.
 type stream struct {
-	rows chan streamed
-	op   Operation // what the goroutine did; to be read after it has ended
-	head *streamed // the next row, once peek was called
+	rows   chan streamed
+	op     Operation // what the goroutine did; to be read after it has ended
+	failed error     // why it ended before the last row; likewise
+	head   *streamed // the next row, once peek was called
 }
 
 // streamed is a row, or the error that ended the stream.
@@ -33,6 +34,7 @@ func startStream(ctx context.Context, read func(op *Operation) iter.Seq2[bigtabl
 			select {
 			case s.rows <- streamed{row, err}:
 			case <-ctx.Done():
+				s.failed = context.Cause(ctx)
 				return
 			}
 		}
@@ -40,11 +42,16 @@ func startStream(ctx context.Context, read func(op *Operation) iter.Seq2[bigtabl
 	return s
 }
 
-// peek returns the next row without taking it; nil at the end.
+// peek returns the next row without taking it; nil at the end. A stream that
+// the context has ended is not at its end.
 func (s *stream) peek() *streamed {
 	if s.head == nil {
-		if next, open := <-s.rows; open {
+		next, open := <-s.rows
+		switch {
+		case open:
 			s.head = &next
+		case s.failed != nil:
+			s.head = &streamed{err: s.failed}
 		}
 	}
 	return s.head

@@ -1,0 +1,95 @@
+package weather_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"time"
+
+	"github.com/btgen-dev/btgen/generated/weather"
+	"github.com/btgen-dev/btgen/generated/weather/weathertest"
+)
+
+// Set-up, writing and reading, on an in-memory Bigtable. The clock stands still
+// in 2021, so that the events are not past their time to live.
+func Example() {
+	ctx := context.Background()
+	bt, err := weathertest.Start(ctx)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer bt.Close()
+	opts := weather.Options{Now: func() time.Time { return time.Date(2021, 3, 6, 0, 0, 0, 0, time.UTC) }}
+
+	series := weather.BalloonCombinedSeries{Location: "us-west2", BalloonID: 3698}
+	noon := time.Date(2021, 3, 5, 12, 0, 0, 0, time.UTC)
+	err = weather.NewBalloonCombinedWriter(bt.Client, opts).WriteAll(ctx, []weather.BalloonCombinedEvent{
+		{BalloonCombinedSeries: series, Time: noon, Pressure: 94558, Temperature: 9.6, Humidity: 61, Altitude: 612},
+		{BalloonCombinedSeries: series, Time: noon.Add(time.Minute), Pressure: 94122, Temperature: 9.7, Humidity: 62, Altitude: 611},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for event, err := range weather.NewBalloonCombinedReader(bt.Client, opts).Read(ctx, series, noon, noon.Add(time.Hour)) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(event.Time.Format(time.TimeOnly), event.Pressure, event.Temperature)
+	}
+	// Output:
+	// 12:00:00 94558 9.6
+	// 12:01:00 94122 9.7
+}
+
+func ExampleSetupBalloonNewCells() {
+	ctx := context.Background()
+	bt, err := weathertest.Start(ctx)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer bt.Close()
+	for range 2 { // a second call finds nothing to do
+		changes, err := weather.SetupBalloonNewCells(ctx, bt.Admin, weather.Options{TablePrefix: "staging_"})
+		fmt.Println(changes, err)
+	}
+	// Output:
+	// [+ table staging_balloon_new_cells + family measurements of table staging_balloon_new_cells: age() > 364d] <nil>
+	// [] <nil>
+}
+
+func ExampleBalloonNewCellsWriter_WriteAll() {
+	ctx := context.Background()
+	bt, err := weathertest.Start(ctx)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer bt.Close()
+	now := time.Now()
+	err = weather.NewBalloonNewCellsWriter(bt.Client).WriteAll(ctx, []weather.BalloonNewCellsEvent{
+		{BalloonNewCellsSeries: weather.BalloonNewCellsSeries{Location: "us-west2", BalloonID: 3698}, Time: now},
+		{BalloonNewCellsSeries: weather.BalloonNewCellsSeries{Location: "us#west2", BalloonID: 3698}, Time: now},
+	})
+	var failed *weather.WriteError
+	if errors.As(err, &failed) {
+		for _, f := range failed.Failures {
+			fmt.Println(f.Event, f.Outcome, f.Err)
+		}
+	}
+	fmt.Println(errors.Is(err, weather.ErrDelimiter))
+	// Output:
+	// 1 refused location "us#west2": key segment contains the delimiter
+	// true
+}
+
+func ExampleBalloonNewCellsReader_Latest() {
+	ctx := context.Background()
+	bt, err := weathertest.Start(ctx)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer bt.Close()
+	_, err = weather.NewBalloonNewCellsReader(bt.Client).Latest(ctx, weather.BalloonNewCellsSeries{Location: "us-west2", BalloonID: 3698})
+	fmt.Println(errors.Is(err, weather.ErrNotFound))
+	// Output: true
+}
