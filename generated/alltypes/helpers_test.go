@@ -47,6 +47,12 @@ func layoutWriter(client Client, l *store.Layout[SampleEvent]) *store.Writer[Sam
 	return store.NewWriter(client, []*store.Layout[SampleEvent]{l}, options)
 }
 
+// tb is a test, or one of the checks of a property.
+type tb interface {
+	rapid.TB
+	Context() context.Context
+}
+
 // check fails the test if err is not nil.
 func check(t rapid.TB, err error) {
 	t.Helper()

@@ -3,6 +3,7 @@ package alltypes
 import (
 	"encoding/json"
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -35,8 +36,9 @@ func toProto(desc protoreflect.MessageDescriptor, e SampleEvent) *dynamicpb.Mess
 	const before = 2 // the series and the time
 	for i := range desc.Fields().Len() {
 		field := v.Field(before + i)
-		if absent := field.Kind() == reflect.Pointer || field.Kind() == reflect.Slice; absent && field.IsNil() {
-			continue
+		hasDefault := strings.HasPrefix(v.Type().Field(before+i).Name, "Default")
+		if field.IsZero() && !field.CanFloat() && !hasDefault {
+			continue // what is absent, and what is zero where zero needs no mention
 		}
 		if field.Kind() == reflect.Pointer {
 			field = field.Elem()
@@ -77,7 +79,7 @@ func setProto(m *dynamicpb.Message, field protoreflect.FieldDescriptor, value an
 var protoLayouts = []*store.Layout[SampleEvent]{sampleCombinedLayout, sampleSerializedLayout}
 
 // storedCells returns all cells of a table.
-func storedCells(t rapid.TB, client *bigtable.Client, table string) []bigtable.ReadItem {
+func storedCells(t tb, client *bigtable.Client, table string) []bigtable.ReadItem {
 	t.Helper()
 	var out []bigtable.ReadItem
 	check(t, client.Open(table).ReadRows(t.Context(), bigtable.InfiniteRange(""), func(row bigtable.Row) bool {
@@ -131,7 +133,7 @@ func TestProtobufOfOthersIsRead(t *testing.T) {
 }
 
 // putBlob stores a serialized event with the plain client.
-func putBlob(t rapid.TB, client *bigtable.Client, l *store.Layout[SampleEvent], e SampleEvent, blob []byte) {
+func putBlob(t tb, client *bigtable.Client, l *store.Layout[SampleEvent], e SampleEvent, blob []byte) {
 	t.Helper()
 	var key []byte
 	var err error

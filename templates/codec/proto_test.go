@@ -350,3 +350,21 @@ func BenchmarkProtoReader(b *testing.B) {
 		}
 	}
 }
+
+// After an error every accessor returns the zero value.
+func TestProtoReaderIsSticky(t *testing.T) {
+	r := codec.NewProtoReader(wire{}.varint(1, 1).varint(2, 2))
+	r.Next()
+	first := r.Text() // a varint
+	if first != "" || !errors.Is(r.Err(), codec.ErrValue) {
+		t.Fatalf("a varint was read as %q, %v", first, r.Err())
+	}
+	before := r.Err()
+	if r.Next() || r.Text() != "" || r.Bytes() != nil || r.Bool() || r.Int64() != 0 || r.Float32() != 0 || r.Float64() != 0 ||
+		!r.Timestamp().IsZero() || r.Duration() != 0 || r.UUID() != (codec.UUID{}) || r.Enum(phases) != 0 || r.JSON() != nil {
+		t.Error("a value was read after an error")
+	}
+	if r.Err() != before {
+		t.Errorf("the first error was replaced by %v", r.Err())
+	}
+}

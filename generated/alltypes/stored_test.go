@@ -1,0 +1,307 @@
+package alltypes
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"cloud.google.com/go/bigtable"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/dynamicpb"
+
+	"github.com/btgen-dev/btgen/generated/internal/store"
+)
+
+// strip takes fields out of what a table stores, as if it had been written
+// before there were such fields.
+func strip(t *testing.T, client *bigtable.Client, l *store.Layout[SampleEvent], dropped func(field string) bool) {
+	t.Helper()
+	for _, cell := range storedCells(t, client, l.Table.ID) {
+		_, column, _ := strings.Cut(cell.Column, ":")
+		m := bigtable.NewMutation()
+		switch {
+		case l.Columns[0] == "event":
+			m.Set(l.Family, column, cell.Timestamp, stripBlob(t, l, cell.Value, dropped))
+		case l.Kind == store.BucketColumns:
+			segments := strings.Split(cell.Row, "#")
+			if !dropped(segments[len(segments)-2]) {
+				continue
+			}
+			m.DeleteRow()
+		case dropped(column):
+			m.DeleteCellsInColumn(l.Family, column)
+		default:
+			continue
+		}
+		check(t, client.Open(l.Table.ID).Apply(t.Context(), cell.Row, m))
+	}
+}
+
+// stripBlob is strip for a serialized event.
+func stripBlob(t *testing.T, l *store.Layout[SampleEvent], blob []byte, dropped func(field string) bool) []byte {
+	t.Helper()
+	if strings.HasSuffix(l.Table.ID, "_json") {
+		var fields map[string]json.RawMessage
+		check(t, json.Unmarshal(blob, &fields))
+		for name := range fields {
+			if dropped(name) {
+				delete(fields, name)
+			}
+		}
+		blob, err := json.Marshal(fields)
+		check(t, err)
+		return blob
+	}
+	m := dynamicpb.NewMessage(protoDescriptor(t))
+	check(t, proto.Unmarshal(blob, m))
+	m.Range(func(field protoreflect.FieldDescriptor, _ protoreflect.Value) bool {
+		if dropped(string(field.Name())) {
+			m.Clear(field)
+		}
+		return true
+	})
+	blob, err := proto.Marshal(m)
+	check(t, err)
+	return blob
+}
+
+// full is an event with a value in every field.
+func full() SampleEvent {
+	e := plain()
+	state, id, at := SampleMaybeStateGreen, UUID{1}, start
+	e.MaybeText, e.MaybeRaw, e.MaybeFlag = new(string), []byte{}, new(bool)
+	e.MaybeSmall, e.MaybeCount, e.MaybeMask, e.MaybeTotal = new(int32), new(int64), new(uint32), new(uint64)
+	e.MaybeLoad, e.MaybeRatio, e.MaybeAt, e.MaybeTook = new(float32), new(float64), &at, new(time.Duration)
+	e.MaybeID, e.MaybeState, e.MaybeDocument = &id, &state, json.RawMessage("null")
+	return e
+}
+
+func TestFieldsThatAnOlderEventLacks(t *testing.T) {
+	bt := newServer(t)
+	want := plain()
+	want.DefaultText, want.DefaultRaw, want.DefaultFlag = "none", []byte("\xca\xfe"), true
+	want.DefaultSmall, want.DefaultCount, want.DefaultMask, want.DefaultTotal = -7, -1<<63, 7, 1<<64-1
+	want.DefaultLoad, want.DefaultRatio = 0.1, 1e-300
+	want.DefaultAt, want.DefaultTook = time.Date(2021, 3, 5, 12, 0, 0, 1, time.UTC), 90*time.Minute
+	want.DefaultID, _ = parseUUID("f81d4fae-7dec-41d0-a765-00a0c91e6bf6")
+	want.DefaultState, want.DefaultDocument = SampleDefaultStateUnknown, json.RawMessage(`{"a": [1, null]}`)
+	for _, l := range sampleLayouts {
+		t.Run(l.Table.ID, func(t *testing.T) {
+			r := store.NewReader(bt.Client, l, options)
+			check(t, layoutWriter(bt.Client, l).Write(t.Context(), full()))
+			got, err := r.Latest(t.Context(), full())
+			check(t, err)
+			compare(t, l, full(), got)
+
+			strip(t, bt.Client, l, func(field string) bool {
+				return strings.HasPrefix(field, "maybe_") || strings.HasPrefix(field, "default_")
+			})
+			got, err = r.Latest(t.Context(), full())
+			check(t, err)
+			compare(t, l, want, got)
+		})
+	}
+}
+
+// parseUUID parses a UUID as it stands in a schema.
+func parseUUID(text string) (u UUID, err error) {
+	err = u.UnmarshalText([]byte(text))
+	return u, err
+}
+
+// An event without a field that it must have is an error, which the loop may
+// pass over. In protobuf that goes for types which zero is no value of: of the
+// others, what is absent is zero.
+func TestRequiredFieldsThatAreNotStored(t *testing.T) {
+	for _, field := range []string{"at", "state", "document"} {
+		t.Run(field, func(t *testing.T) {
+			bt := newServer(t)
+			for _, l := range sampleLayouts {
+				e := plain()
+				check(t, layoutWriter(bt.Client, l).Write(t.Context(), e))
+				strip(t, bt.Client, l, func(name string) bool { return name == field })
+				e.Time = e.Time.Add(time.Millisecond)
+				check(t, layoutWriter(bt.Client, l).Write(t.Context(), e))
+
+				errs, events := errorsOf(store.NewReader(bt.Client, l, options).Read(t.Context(), e, start, end))
+				if events != 1 || len(errs) != 1 || !errors.Is(errs[0], ErrMissing) {
+					t.Errorf("%s: %d events and errors %v, want the later event and ErrMissing", l.Table.ID, events, errs)
+				}
+			}
+		})
+	}
+}
+
+// A cell that does not decode is an error that says where it is, and the
+// events before and after it are read.
+func TestStoredGarbage(t *testing.T) {
+	forEachTable(t, func(t *testing.T, client Client, l *store.Layout[SampleEvent]) {
+		events := []SampleEvent{plain(), plain(), plain()}
+		for i := range events {
+			events[i].Time = events[i].Time.Add(time.Duration(i) * time.Minute)
+		}
+		check(t, layoutWriter(client, l).WriteAll(t.Context(), events))
+		row, column := spoil(t, client.(*bigtable.Client), l, events[1].Time)
+
+		errs, n := errorsOf(store.NewReader(client, l, options).Read(t.Context(), events[0], start, end))
+		if len(errs) != 1 || n != 2 {
+			t.Fatalf("%d events and errors %v, want 2 and 1", n, errs)
+		}
+		d := decodeError(t, errs[0])
+		if d.Table != l.Table.ID || d.Row != row || d.Column != column || !d.Time.Equal(events[1].Time) {
+			t.Errorf("got %+v\nwant row %q, column %q, time %s", d, row, column, events[1].Time)
+		}
+		if !errors.Is(d, ErrValue) && !errors.Is(d, ErrEnum) {
+			t.Errorf("got %v, want what is wrong with the value", d)
+		}
+		for _, part := range []string{d.Table, d.Column, "12:01:00"} {
+			if !strings.Contains(d.Error(), part) {
+				t.Errorf("%q does not name %q", d, part)
+			}
+		}
+	})
+}
+
+// spoil puts garbage where the state of the event at the time is stored, and
+// returns the row and the column that an error must name.
+func spoil(t *testing.T, client *bigtable.Client, l *store.Layout[SampleEvent], at time.Time) (row, column string) {
+	t.Helper()
+	column = "state"
+	if len(l.Columns) == 1 {
+		column = l.Columns[0]
+	}
+	for _, cell := range storedCells(t, client, l.Table.ID) {
+		family, qualifier, _ := strings.Cut(cell.Column, ":")
+		inColumn := qualifier == column
+		if l.Kind == store.BucketColumns {
+			inColumn = strings.Contains(cell.Row, "#state#")
+		}
+		if !inColumn || !cell.Timestamp.Time().Equal(at) {
+			continue
+		}
+		m := bigtable.NewMutation()
+		if l.Kind == store.BucketColumns {
+			m.DeleteTimestampRange(family, qualifier, cell.Timestamp, cell.Timestamp+1000)
+			qualifier = "garbage"
+		}
+		m.Set(family, qualifier, cell.Timestamp, []byte("garbage"))
+		check(t, client.Open(l.Table.ID).Apply(t.Context(), cell.Row, m))
+		return cell.Row, column
+	}
+	t.Fatal("the event is not stored")
+	return "", ""
+}
+
+// A row that begins like those of the series but ends otherwise was not
+// written by this code. Where a range of rows has it, it is an error with the
+// row; the events are read all the same.
+func TestForeignRowsBelowThePrefix(t *testing.T) {
+	forEachTable(t, func(t *testing.T, client Client, l *store.Layout[SampleEvent]) {
+		e := plain()
+		check(t, layoutWriter(client, l).Write(t.Context(), e))
+		e.Time = e.Time.AddDate(0, 0, 10)
+		check(t, layoutWriter(client, l).Write(t.Context(), e))
+		first := storedCells(t, client.(*bigtable.Client), l.Table.ID)[0]
+		m := bigtable.NewMutation()
+		m.Set(l.Family, "state", first.Timestamp, nil)
+		foreign := first.Row + "#x"
+		check(t, client.OpenTable(l.Table.ID).Apply(t.Context(), foreign, m))
+
+		errs, n := errorsOf(store.NewReader(client, l, options).Read(t.Context(), e, start, end))
+		if n != 2 {
+			t.Errorf("%d events, want 2; errors %v", n, errs)
+		}
+		if l.Kind != store.SingleRows && !l.Bucket.Sorted() {
+			if len(errs) != 0 {
+				t.Errorf("rows are read one by one, and still: %v", errs)
+			}
+			return
+		}
+		if l == sampleColumnsTextLayout || l == sampleCombinedJSONLayout {
+			return // one bucket: the foreign row is past its only key
+		}
+		if len(errs) != 1 || decodeError(t, errs[0]).Row != foreign || !errors.Is(errs[0], ErrTime) {
+			t.Errorf("got %v, want one error with row %q", errs, foreign)
+		}
+	})
+}
+
+func TestRewritingReplacesAnEventWhole(t *testing.T) {
+	forEachTable(t, func(t *testing.T, client Client, l *store.Layout[SampleEvent]) {
+		if l.Kind == store.BucketColumns {
+			t.Skip("append-only")
+		}
+		w := layoutWriter(client, l)
+		check(t, w.Write(t.Context(), full()))
+		check(t, w.Write(t.Context(), plain())) // without what is optional
+		got := all(t, store.NewReader(client, l, options).Read(t.Context(), plain(), start, end))
+		compare(t, l, []SampleEvent{plain()}, got)
+
+		// The last of a call wins too, although all are one mutation.
+		check(t, w.WriteAll(t.Context(), []SampleEvent{plain(), full(), plain(), full()}))
+		got = all(t, store.NewReader(client, l, options).Read(t.Context(), plain(), start, end))
+		compare(t, l, []SampleEvent{full()}, got)
+	})
+}
+
+// The rule of sample_combined keeps a day, and the newest three of each week:
+// of the row, not of the range that is read.
+func TestTrap21LimitOfVersionsAndTimeRange(t *testing.T) {
+	bt := newServer(t)
+	day := func(n int) time.Time { return start.AddDate(0, 0, n) }
+	var events []SampleEvent
+	for n := range 7 { // Monday to Sunday of ISO week 2020-W53
+		e := plain()
+		e.Time = day(n)
+		events = append(events, e)
+	}
+	check(t, layoutWriter(bt.Client, sampleCombinedLayout).WriteAll(t.Context(), events))
+	tests := map[string]struct {
+		now      time.Time
+		from, to time.Time
+		want     []SampleEvent
+	}{
+		"all within a day":              {day(0), day(0), day(7), events},
+		"the newest three":              {day(20), day(0), day(7), events[4:]},
+		"the newest three, in part":     {day(20), day(0), day(6), events[4:6]},
+		"a range before them":           {day(20), day(0), day(4), nil},
+		"by age where that gives more":  {day(4), day(0), day(7), events[3:]},
+		"by age, in a range":            {day(4), day(2), day(5), events[3:5]},
+		"by age and by number together": {day(6), day(0), day(7), events[4:]},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			r := store.NewReader(bt.Client, sampleCombinedLayout, Options{Now: func() time.Time { return tt.now }})
+			compare(t, sampleCombinedLayout, tt.want, all(t, r.Read(t.Context(), plain(), tt.from, tt.to)))
+			latest, err := r.Latest(t.Context(), plain())
+			check(t, err)
+			compare(t, sampleCombinedLayout, events[6], latest)
+		})
+	}
+}
+
+// Family and columns have names that mean something in a regular expression.
+func TestTrap22NamesAreNoPatterns(t *testing.T) {
+	bt := newServer(t)
+	l := sampleCellsLayout
+	check(t, bt.Admin.CreateColumnFamily(t.Context(), l.Table.ID, "oddXfamily-1_x"))
+	check(t, layoutWriter(bt.Client, l).Write(t.Context(), full()))
+	cell := storedCells(t, bt.Client, l.Table.ID)[0]
+	m := bigtable.NewMutation()
+	for _, column := range slices.Concat(l.Columns, []string{"cpuXload", "ratio x|%"}) {
+		m.Set("oddXfamily-1_x", column, cell.Timestamp+1000, []byte("garbage"))
+	}
+	m.Set(l.Family, "cpuXload", cell.Timestamp, []byte("garbage"))
+	m.Set(l.Family, "ratio (\n)", cell.Timestamp, []byte("garbage"))
+	check(t, bt.Client.Open(l.Table.ID).Apply(t.Context(), cell.Row, m))
+
+	r := store.NewReader(bt.Client, l, options)
+	compare(t, l, []SampleEvent{full()}, all(t, r.Read(t.Context(), plain(), start, end)))
+	latest, err := r.Latest(t.Context(), plain())
+	check(t, err)
+	compare(t, l, full(), latest)
+}

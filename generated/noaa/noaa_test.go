@@ -1,0 +1,210 @@
+package noaa
+
+import (
+	"context"
+	"encoding/csv"
+	"iter"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"cloud.google.com/go/bigtable"
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/btgen-dev/btgen/generated/internal/store"
+	"github.com/btgen-dev/btgen/generated/internal/storetest"
+)
+
+// newServer starts an in-memory Bigtable with the tables of this package.
+func newServer(t testing.TB) *storetest.Bigtable {
+	t.Helper()
+	return storetest.New(t, func(ctx context.Context, admin *bigtable.AdminClient) error {
+		if _, err := SetupDaily(ctx, admin); err != nil {
+			return err
+		}
+		_, err := SetupNormal(ctx, admin)
+		return err
+	})
+}
+
+// check fails the test if err is not nil.
+func check(t rapid.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// compare fails the test if got is not want. Most times it is, and that is
+// found out faster than a difference.
+func compare[E comparable](t rapid.TB, want, got []E) {
+	t.Helper()
+	if slices.Equal(want, got) {
+		return
+	}
+	t.Fatalf("%d events, want %d (-want +got)\n%s", len(got), len(want), cmp.Diff(want, got))
+}
+
+// all returns everything that seq yields, which must be no error.
+func all[E any](t rapid.TB, seq iter.Seq2[E, error]) []E {
+	t.Helper()
+	var out []E
+	for e, err := range seq {
+		check(t, err)
+		out = append(out, e)
+	}
+	return out
+}
+
+// records returns the lines of a file in testdata, without the first one.
+func records(t testing.TB, name string) [][]string {
+	t.Helper()
+	f, err := os.Open(filepath.Join("testdata", name))
+	check(t, err)
+	defer f.Close()
+	lines, err := csv.NewReader(f).ReadAll()
+	check(t, err)
+	return lines[1:]
+}
+
+// number parses a number of a file.
+func number(t testing.TB, s string) float64 {
+	t.Helper()
+	v, err := strconv.ParseFloat(s, 64)
+	check(t, err)
+	return v
+}
+
+// date parses a time of a file, in UTC.
+func date(t testing.TB, layout, s string) time.Time {
+	t.Helper()
+	at, err := time.Parse(layout, s)
+	check(t, err)
+	return at
+}
+
+// loadNormals returns the normals of Seattle, in the order of time.
+func loadNormals(t testing.TB) []NormalEvent {
+	t.Helper()
+	var events []NormalEvent
+	for _, r := range records(t, "seattle-weather-hourly-normals.csv") {
+		events = append(events, NormalEvent{
+			NormalSeries: NormalSeries{Station: "seattle"},
+			Time:         date(t, "2006-01-02T15:04:05", r[0]),
+			Pressure:     number(t, r[1]),
+			Temperature:  number(t, r[2]),
+			Wind:         number(t, r[3]),
+		})
+	}
+	return events
+}
+
+// loadDaily returns the observations of both cities, each in the order of time.
+func loadDaily(t testing.TB) []DailyEvent {
+	t.Helper()
+	var events []DailyEvent
+	for _, r := range records(t, "weather.csv") {
+		e := DailyEvent{
+			DailySeries:   DailySeries{Location: r[0]},
+			Time:          date(t, time.DateOnly, r[1]),
+			Precipitation: number(t, r[2]),
+			TempMax:       number(t, r[3]),
+			TempMin:       number(t, r[4]),
+			Wind:          float32(number(t, r[5])),
+		}
+		check(t, e.Weather.UnmarshalText([]byte(r[6])))
+		events = append(events, e)
+	}
+	return events
+}
+
+// series is what was written of one series, in the order of time.
+type series[E comparable] struct {
+	base   E // an event with the series alone
+	events []E
+	time   func(E) time.Time
+}
+
+// between returns the events with from <= time < to.
+func (s series[E]) between(from, to time.Time) []E {
+	before := func(e E, at time.Time) int { return s.time(e).Compare(at) }
+	begin, _ := slices.BinarySearchFunc(s.events, from, before)
+	end, _ := slices.BinarySearchFunc(s.events, to, before)
+	return s.events[begin:max(begin, end)]
+}
+
+// bound draws the end of a range: anywhere from two days before the first
+// event to two days after the last, and often on an event or just beside it.
+func (s series[E]) bound(t *rapid.T, label string) time.Time {
+	const margin = 48 * time.Hour
+	first, last := s.time(s.events[0]), s.time(s.events[len(s.events)-1])
+	if rapid.Bool().Draw(t, label+" at an event") {
+		at := s.time(rapid.SampledFrom(s.events).Draw(t, label))
+		return at.Add(rapid.SampledFrom([]time.Duration{0, -1, 1, -time.Millisecond, time.Millisecond}).Draw(t, label+" shift"))
+	}
+	width := int64(last.Sub(first) + 2*margin)
+	return first.Add(-margin + time.Duration(rapid.Int64Range(0, width).Draw(t, label)))
+}
+
+// readBack checks that every table gives back what was written, whole and over
+// random ranges, and the newest event.
+func readBack[E comparable](t *testing.T, client Client, layouts []*store.Layout[E], s series[E]) {
+	for _, l := range layouts {
+		t.Run(l.Table.ID, func(t *testing.T) {
+			r := store.NewReader(client, l)
+			compare(t, s.events, all(t, r.Read(t.Context(), s.base, time.Time{}, time.Now())))
+			rapid.Check(t, func(t *rapid.T) {
+				from, to := s.bound(t, "from"), s.bound(t, "to")
+				compare(t, s.between(from, to), all(t, r.Read(t.Context(), s.base, from, to)))
+			})
+			latest, err := r.Latest(t.Context(), s.base)
+			check(t, err)
+			compare(t, s.events[len(s.events)-1:], []E{latest})
+		})
+	}
+}
+
+func TestHourlyNormalsAreReadBack(t *testing.T) {
+	bt := newServer(t)
+	events := loadNormals(t)
+	if len(events) != 8759 {
+		t.Fatalf("%d events", len(events))
+	}
+	check(t, NewNormalWriter(bt.Client).WriteAll(t.Context(), events))
+	readBack(t, bt.Client, normalLayouts, normals(events))
+}
+
+func TestDailyObservationsAreReadBack(t *testing.T) {
+	bt := newServer(t)
+	events := loadDaily(t)
+	check(t, NewDailyWriter(bt.Client).WriteAll(t.Context(), events))
+	for _, city := range []string{"Seattle", "New York"} {
+		t.Run(city, func(t *testing.T) {
+			of := slices.DeleteFunc(slices.Clone(events), func(e DailyEvent) bool { return e.Location != city })
+			if len(of) != 1461 {
+				t.Fatalf("%d events", len(of))
+			}
+			readBack(t, bt.Client, dailyLayouts, daily(of))
+		})
+	}
+}
+
+// normals is a series of normals.
+func normals(events []NormalEvent) series[NormalEvent] {
+	return series[NormalEvent]{
+		base: NormalEvent{NormalSeries: events[0].NormalSeries}, events: events,
+		time: func(e NormalEvent) time.Time { return e.Time },
+	}
+}
+
+// daily is a series of observations.
+func daily(events []DailyEvent) series[DailyEvent] {
+	return series[DailyEvent]{
+		base: DailyEvent{DailySeries: events[0].DailySeries}, events: events,
+		time: func(e DailyEvent) time.Time { return e.Time },
+	}
+}

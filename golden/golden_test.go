@@ -1,0 +1,201 @@
+// Package golden compares what btgen makes of schemas with what was reviewed:
+// the files, or the diagnostics. Each case is a txtar archive with the schemas
+// in "schemas/" and the results in "want/".
+//
+//	go test ./golden -update
+//
+// rewrites the results, and refuses to save code that does not compile.
+package golden
+
+import (
+	"flag"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/tools/txtar"
+
+	"github.com/btgen-dev/btgen/gen"
+	"github.com/btgen-dev/btgen/gen/lint"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// importPath is that of the output folder in all cases.
+const importPath = "example.com/app/generated"
+
+// diagnostics is the name of the file with what was found; it is there only
+// where something was.
+const diagnostics = "want/diagnostics"
+
+// goldenCase is one archive.
+type goldenCase struct {
+	path    string
+	archive *txtar.Archive
+}
+
+// cases reads all archives.
+func cases(t *testing.T) []goldenCase {
+	t.Helper()
+	var out []goldenCase
+	for _, pattern := range []string{"code/*.txtar", "diagnostics/*.txtar", "rules/*.txtar"} {
+		paths, err := filepath.Glob(pattern)
+		if err != nil || len(paths) == 0 {
+			t.Fatal("no cases in ", pattern, err)
+		}
+		for _, path := range paths {
+			archive, err := txtar.ParseFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			out = append(out, goldenCase{path, archive})
+		}
+	}
+	return out
+}
+
+// generate runs btgen on the schemas of a case, for code below root. It returns
+// the results as files of an archive, without the support packages, which are
+// the same for all.
+func (c goldenCase) generate(t *testing.T, root string) ([]txtar.File, gen.Result) {
+	t.Helper()
+	var inputs []gen.Input
+	for _, f := range c.archive.Files {
+		if strings.HasPrefix(f.Name, "schemas/") {
+			inputs = append(inputs, gen.Input{Name: f.Name, Text: f.Data})
+		}
+	}
+	if len(inputs) == 0 {
+		t.Fatalf("%s: no schemas", c.path)
+	}
+	result, err := gen.Generate(inputs, root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []txtar.File
+	text := result.Diagnostics.Format(func(file string) []byte {
+		i := slices.IndexFunc(inputs, func(in gen.Input) bool { return in.Name == file })
+		return inputs[i].Text
+	})
+	if text != "" {
+		out = append(out, txtar.File{Name: diagnostics, Data: []byte(text)})
+	}
+	if strings.HasPrefix(c.path, "code") {
+		for _, f := range result.Files {
+			if !strings.HasPrefix(f.Path, "internal/") {
+				out = append(out, txtar.File{Name: "want/" + f.Path, Data: f.Content})
+			}
+		}
+	}
+	return out, result
+}
+
+// wanted returns the results that the archive has.
+func (c goldenCase) wanted() []txtar.File {
+	return slices.DeleteFunc(slices.Clone(c.archive.Files), func(f txtar.File) bool { return !strings.HasPrefix(f.Name, "want/") })
+}
+
+func TestGolden(t *testing.T) {
+	all := cases(t)
+	if *update {
+		compile(t, all)
+	}
+	for _, c := range all {
+		t.Run(c.path, func(t *testing.T) {
+			got, _ := c.generate(t, importPath)
+			if *update {
+				c.save(t, got)
+				return
+			}
+			if diff := cmp.Diff(texts(c.wanted()), texts(got)); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+		})
+	}
+}
+
+// texts makes files comparable, and their differences readable.
+func texts(files []txtar.File) map[string]string {
+	out := map[string]string{}
+	for _, f := range files {
+		out[f.Name] = string(f.Data)
+	}
+	return out
+}
+
+// save writes the archive with new results.
+func (c goldenCase) save(t *testing.T, results []txtar.File) {
+	t.Helper()
+	files := slices.DeleteFunc(slices.Clone(c.archive.Files), func(f txtar.File) bool { return strings.HasPrefix(f.Name, "want/") })
+	archive := &txtar.Archive{Comment: c.archive.Comment, Files: append(files, results...)}
+	if err := os.WriteFile(c.path, txtar.Format(archive), 0o666); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// compile vets the code of all cases in a folder of this module, and fails the
+// test before anything is saved if it does not compile.
+func compile(t *testing.T, all []goldenCase) {
+	t.Helper()
+	dir, err := os.MkdirTemp(".", "compile-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	for _, c := range all {
+		if !strings.HasPrefix(c.path, "code") {
+			continue
+		}
+		name := strings.TrimSuffix(filepath.Base(c.path), ".txtar")
+		_, result := c.generate(t, "github.com/btgen-dev/btgen/golden/"+filepath.Base(dir)+"/"+name)
+		for _, f := range result.Files {
+			path := filepath.Join(dir, name, filepath.FromSlash(f.Path))
+			if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(path, f.Content, 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if out, err := exec.Command("go", "vet", "./"+filepath.Base(dir)+"/...").CombinedOutput(); err != nil {
+		t.Fatalf("not saved, since the code does not compile: %v\n%s", err, out)
+	}
+}
+
+// TestRules checks that every rule has a case that it fires in, and a near miss
+// in which nothing is found.
+func TestRules(t *testing.T) {
+	for _, rule := range lint.Rules() {
+		fires, err := os.ReadFile("rules/" + rule.ID + ".txtar")
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		if _, found, _ := strings.Cut(string(fires), "-- "+diagnostics+" --"); !strings.Contains(found, "["+rule.ID+"]") {
+			t.Errorf("rule %s does not fire in its case", rule.ID)
+		}
+		near, err := os.ReadFile("rules/" + rule.ID + "_near.txtar")
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		if strings.Contains(string(near), "-- "+diagnostics+" --") {
+			t.Errorf("something is found in the near miss of rule %s", rule.ID)
+		}
+	}
+}
+
+// TestCodeHasNoFindings checks that the cases with code are whole.
+func TestCodeHasNoFindings(t *testing.T) {
+	for _, c := range cases(t) {
+		_, result := c.generate(t, importPath)
+		if isCode := strings.HasPrefix(c.path, "code"); isCode == result.Diagnostics.HasErrors() && !strings.HasPrefix(c.path, "rules") {
+			t.Errorf("%s: errors: %v", c.path, result.Diagnostics.HasErrors())
+		}
+	}
+}
