@@ -171,6 +171,9 @@ func compile(t *testing.T, all []goldenCase) {
 // in which nothing is found.
 func TestRules(t *testing.T) {
 	for _, rule := range lint.Rules() {
+		if rule.Writer {
+			continue // no schema breaks it
+		}
 		fires, err := os.ReadFile("rules/" + rule.ID + ".txtar")
 		if err != nil {
 			t.Error(err)

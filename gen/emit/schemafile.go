@@ -159,7 +159,7 @@ func (s *schemaFile) eventType() jen.Code {
 	}
 	return doc(text).Line().Type().Id(s.names.event()).StructFunc(func(g *jen.Group) {
 		g.Id(s.names.series())
-		g.Id("Time").Qual("time", "Time").Comment(fmt.Sprintf("// truncated to %s by the writer; UTC when read", layout.FormatDuration(s.layout.Precision)))
+		g.Id("Time").Qual("time", "Time").Comment(fmt.Sprintf("// truncated to %s by the writer; UTC when read", schema.FormatDuration(s.layout.Precision)))
 		for i := range s.layout.Fields {
 			f := &s.layout.Fields[i]
 			g.Id(s.names.field(f)).Add(s.fieldType(f)).Add(fieldComment(f))

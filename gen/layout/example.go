@@ -120,7 +120,7 @@ func (t *Table) Describe(l *Layout, g Segment) string {
 
 // describeBucket says how wide a bucket is and how it is labelled.
 func describeBucket(b codec.Bucket) string {
-	width := FormatDuration(b.Every)
+	width := schema.FormatDuration(b.Every)
 	if b.Months > 0 {
 		width = fmt.Sprintf("%dmo", b.Months)
 	}

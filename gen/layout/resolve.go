@@ -36,6 +36,7 @@ func Resolve(s *schema.Schema) (*Layout, diag.List) {
 	for i := range s.Tables {
 		r.layout.Tables = append(r.layout.Tables, r.table(&s.Tables[i]))
 	}
+	r.checkFamilies()
 	r.layout.Read = cheapest(r.layout.Tables)
 	return r.layout, r.found
 }
@@ -50,6 +51,15 @@ type resolver struct {
 // errorf adds an error with a hint.
 func (r *resolver) errorf(pos diag.Pos, hint, format string, args ...any) {
 	r.found.Errorf(pos, format, args...).Hint = hint
+}
+
+// unwanted adds an error of the codec, which says after "want" what to write.
+func (r *resolver) unwanted(pos diag.Pos, err error) {
+	message, hint, found := strings.Cut(err.Error(), ": want ")
+	if found {
+		hint = "write " + hint
+	}
+	r.errorf(pos, hint, "%s", message)
 }
 
 // later refuses something that the language has and this version does not do.
@@ -98,6 +108,7 @@ func (r *resolver) table(s *schema.Table) *Table {
 	}
 	if t.Pattern == BucketOffsets {
 		r.later(s.Pattern.Pos, "pattern bucket_offsets", "use bucket_new_cells or bucket_serialized")
+		t.Family.HasGC = s.TTL != nil
 		return t
 	}
 	for _, a := range s.Allow {
@@ -144,7 +155,7 @@ func (r *resolver) bucket(t *Table, s *schema.Table) {
 	t.BucketPos = pos
 	label, err := codec.ParseLabel(text)
 	if err != nil {
-		r.errorf(pos, "", "bucket label %q: %v", text, err)
+		r.unwanted(pos, err)
 		return
 	}
 	t.Bucket.Label = label
@@ -154,7 +165,7 @@ func (r *resolver) bucket(t *Table, s *schema.Table) {
 		return
 	}
 	if err := t.Bucket.Validate(); err != nil {
-		r.errorf(pos, "", "%v", err)
+		r.unwanted(pos, err)
 	}
 }
 
@@ -190,7 +201,7 @@ func (r *resolver) key(t *Table, s *schema.Table) {
 			continue
 		}
 		if first, twice := seen[name]; twice {
-			r.errorf(segment.Pos, "", "%s is in the key twice, first at line %d", name, first.Line)
+			r.errorf(segment.Pos, "leave one of them out", "%s is in the key twice, first at line %d", name, first.Line)
 		}
 		seen[name] = segment.Pos
 		t.Segments = append(t.Segments, segment)
@@ -283,7 +294,7 @@ func (r *resolver) timeKey(t *Table, g *schema.Segment) {
 	}
 	format, err := codec.ParseTimeFormat(text)
 	if err != nil {
-		r.errorf(g.Format.Pos, "", "time format %q: %v", text, err)
+		r.unwanted(g.Format.Pos, err)
 		return
 	}
 	t.TimeKey = format
@@ -293,7 +304,7 @@ func (r *resolver) timeKey(t *Table, g *schema.Segment) {
 			pos = g.Pos
 		}
 		r.found.Errorf(pos, "a time of the form %q cannot tell events apart that are %s from each other: the later one would overwrite the other",
-			text, FormatDuration(r.layout.Precision)).Rule = "K13"
+			text, schema.FormatDuration(r.layout.Precision)).Rule = "K13"
 		r.found[len(r.found)-1].Hint = coarserTime(resolution)
 	}
 }
@@ -303,7 +314,7 @@ func coarserTime(resolution time.Duration) string {
 	if resolution == 0 || resolution > 24*time.Hour {
 		return "use a finer format, such as unix_ms"
 	}
-	return fmt.Sprintf("use a finer format, such as unix_ms, or let the writer truncate: time: {precision: %s}", FormatDuration(resolution))
+	return fmt.Sprintf("use a finer format, such as unix_ms, or let the writer truncate: time: {precision: %s}", schema.FormatDuration(resolution))
 }
 
 // checkSegments checks the key as a whole.
@@ -316,7 +327,8 @@ func (r *resolver) checkSegments(t *Table, s *schema.Table, seen map[string]diag
 		isTime := g.Kind == TimeSegment || g.Kind == BucketSegment
 		switch {
 		case isTime && g.Kind != want:
-			r.errorf(g.Pos, "", "pattern %s has %s in its key, not %s", t.Pattern, last, map[bool]string{true: "the bucket", false: "the time"}[g.Kind == BucketSegment])
+			other := map[SegmentKind]string{BucketSegment: "the bucket", TimeSegment: "the time"}[g.Kind]
+			r.errorf(g.Pos, "write "+strings.TrimPrefix(last, "the "), "pattern %s has %s in its key, not %s", t.Pattern, last, other)
 		case isTime && i > 0 && i < len(t.Segments)-1:
 			r.later(g.Pos, last+" in the middle of a key", "put it last")
 		case g.Kind == MetricSegment && !t.Metrics():
@@ -342,6 +354,7 @@ func (r *resolver) checkSegments(t *Table, s *schema.Table, seen map[string]diag
 func (r *resolver) family(t *Table, s *schema.Table) {
 	if len(s.Families) > 0 {
 		r.later(s.Families[0].Name.Pos, "several families", "use family and ttl")
+		t.Family.HasGC = true
 		return
 	}
 	t.Family = Family{Pos: s.Family.Pos, Name: s.Family.V, GCPos: s.Name.Pos}
@@ -386,11 +399,6 @@ func (r *resolver) gcRule(ttl *schema.TTL) codec.GCRule {
 
 // columns resolves where each field is stored.
 func (r *resolver) columns(t *Table, s *schema.Table) {
-	for i := range r.schema.Fields {
-		if f := r.schema.Fields[i].Family; f.IsSet() && f.V != t.Family.Name {
-			r.errorf(f.Pos, "leave family out", "table %q has no family %q", t.ID, f.V)
-		}
-	}
 	if t.Pattern.Serialized() {
 		r.blob(t, s)
 		return
@@ -412,6 +420,17 @@ func (r *resolver) columns(t *Table, s *schema.Table) {
 		}
 		seen[c.Qualifier] = f.Name.V
 		t.Columns = append(t.Columns, c)
+	}
+}
+
+// checkFamilies checks the families that fields name: while a table has one,
+// they can name no other.
+func (r *resolver) checkFamilies() {
+	for _, f := range r.schema.Fields {
+		has := func(t *Table) bool { return t.Family.Name == f.Family.V }
+		if f.Family.IsSet() && !slices.ContainsFunc(r.layout.Tables, has) {
+			r.errorf(f.Family.Pos, "leave family out", "no table has the family %q", f.Family.V)
+		}
 	}
 }
 
@@ -459,7 +478,7 @@ func (r *resolver) timing(t *Table, s *schema.Table) {
 	}
 	if t.Bucket.Months == 0 && t.Bucket.Every%precision != 0 {
 		r.errorf(s.Bucket.Every.Pos, "make the bucket a multiple of time.precision",
-			"a bucket of %s does not hold whole steps of %s", FormatDuration(t.Bucket.Every), FormatDuration(precision))
+			"a bucket of %s does not hold whole steps of %s", schema.FormatDuration(t.Bucket.Every), schema.FormatDuration(precision))
 	}
 	t.MaxCells = int64(t.Bucket.Widest() / precision)
 }
@@ -498,26 +517,4 @@ func readCost(t *Table) int {
 		cost += 1000
 	}
 	return cost
-}
-
-// FormatDuration writes a duration as the schema language does: 1d12h.
-func FormatDuration(d time.Duration) string {
-	if d == 0 {
-		return "0s"
-	}
-	units := []struct {
-		size time.Duration
-		name string
-	}{
-		{7 * 24 * time.Hour, "w"}, {24 * time.Hour, "d"}, {time.Hour, "h"}, {time.Minute, "m"}, {time.Second, "s"},
-		{time.Millisecond, "ms"}, {time.Microsecond, "us"}, {time.Nanosecond, "ns"},
-	}
-	var b strings.Builder
-	for _, u := range units {
-		if n := d / u.size; n > 0 {
-			fmt.Fprintf(&b, "%d%s", n, u.name)
-			d -= n * u.size
-		}
-	}
-	return b.String()
 }

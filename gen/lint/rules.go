@@ -12,7 +12,6 @@ import (
 
 // Bigtable's limits, from its pages on quotas and schema design.
 const (
-	maxCellBytes      = 100 << 20
 	maxRowBytes       = 256_000_000
 	maxQualifierBytes = 16 << 10
 	maxFamilyName     = 64
@@ -142,16 +141,6 @@ func keySize(_ *layout.Layout, t *layout.Table, report reporter) {
 	}
 }
 
-// cellSize is L02 for defaults, the only values that a schema has; the writer
-// checks each value.
-func cellSize(l *layout.Layout, _ *layout.Table, report reporter) {
-	for _, f := range l.Fields {
-		if s, ok := f.Default.(string); ok && len(s) > maxCellBytes {
-			report(f.Pos, "shorten it", "the default of field %q has %d bytes; a cell takes at most %d", f.Name, len(s), maxCellBytes)
-		}
-	}
-}
-
 // rowSize is L03: a row that is too large cannot be read. The bound is a lower
 // one, for events that carry nothing but their cells' timestamps and values.
 func rowSize(l *layout.Layout, t *layout.Table, report reporter) {
@@ -176,7 +165,7 @@ func eventsPerRow(l *layout.Layout, t *layout.Table) (float64, string) {
 	case l.Rate > 0:
 		return min(l.Rate*seconds, float64(t.MaxCells)), "by the declared rate"
 	case l.Precision.Seconds() >= 1:
-		return float64(t.MaxCells), "one every " + layout.FormatDuration(l.Precision)
+		return float64(t.MaxCells), "one every " + schema.FormatDuration(l.Precision)
 	}
 	return 0, ""
 }
@@ -268,9 +257,9 @@ func gcRuleAge(_ *layout.Layout, t *layout.Table, report reporter) {
 		switch {
 		case rule.Kind != codec.GCMaxAge:
 		case rule.MaxAge < 1e9:
-			report(t.Family.GCPos, "use 1s or more", "an age of %s: Bigtable takes at least one second", layout.FormatDuration(rule.MaxAge))
+			report(t.Family.GCPos, "use 1s or more", "an age of %s: Bigtable takes at least one second", schema.FormatDuration(rule.MaxAge))
 		case rule.MaxAge%1e9 != 0:
-			report(t.Family.GCPos, "use whole seconds", "an age of %s: the fraction of a second is lost when the rule is read back", layout.FormatDuration(rule.MaxAge))
+			report(t.Family.GCPos, "use whole seconds", "an age of %s: the fraction of a second is lost when the rule is read back", schema.FormatDuration(rule.MaxAge))
 		}
 	}
 }

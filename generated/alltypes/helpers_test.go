@@ -216,6 +216,9 @@ func plain() SampleEvent {
 	}
 }
 
+// seriesOf returns an event with the series alone, as a reader wants it.
+func seriesOf(e SampleEvent) SampleEvent { return SampleEvent{SampleSeries: e.SampleSeries} }
+
 // errorsOf returns the errors that seq yields, and how many events without.
 func errorsOf(seq iter.Seq2[SampleEvent, error]) (errs []error, events int) {
 	for _, err := range seq {

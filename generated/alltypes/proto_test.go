@@ -125,7 +125,7 @@ func TestProtobufOfOthersIsRead(t *testing.T) {
 		check(t, err)
 		for _, l := range protoLayouts {
 			putBlob(t, bt.Client, l, e, blob)
-			got, err := store.NewReader(bt.Client, l, options).Latest(t.Context(), e)
+			got, err := store.NewReader(bt.Client, l, options).Latest(t.Context(), seriesOf(e))
 			check(t, err)
 			compare(t, l, e, got)
 		}

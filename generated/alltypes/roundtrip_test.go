@@ -97,7 +97,7 @@ func TestTimesAreReadInUTC(t *testing.T) {
 		e.Time, e.At, e.DefaultAt = e.Time.In(zone), e.At.In(zone), e.DefaultAt.In(zone)
 		e.MaybeAt = &e.At
 		check(t, layoutWriter(client, l).Write(t.Context(), e))
-		got, err := store.NewReader(client, l, options).Latest(t.Context(), e)
+		got, err := store.NewReader(client, l, options).Latest(t.Context(), seriesOf(e))
 		check(t, err)
 		for name, at := range map[string]time.Time{"Time": got.Time, "At": got.At, "MaybeAt": *got.MaybeAt, "DefaultAt": got.DefaultAt} {
 			if at.Location() != time.UTC {

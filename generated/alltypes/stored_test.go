@@ -93,14 +93,14 @@ func TestFieldsThatAnOlderEventLacks(t *testing.T) {
 		t.Run(l.Table.ID, func(t *testing.T) {
 			r := store.NewReader(bt.Client, l, options)
 			check(t, layoutWriter(bt.Client, l).Write(t.Context(), full()))
-			got, err := r.Latest(t.Context(), full())
+			got, err := r.Latest(t.Context(), seriesOf(full()))
 			check(t, err)
 			compare(t, l, full(), got)
 
 			strip(t, bt.Client, l, func(field string) bool {
 				return strings.HasPrefix(field, "maybe_") || strings.HasPrefix(field, "default_")
 			})
-			got, err = r.Latest(t.Context(), full())
+			got, err = r.Latest(t.Context(), seriesOf(full()))
 			check(t, err)
 			compare(t, l, want, got)
 		})
@@ -127,7 +127,7 @@ func TestRequiredFieldsThatAreNotStored(t *testing.T) {
 				e.Time = e.Time.Add(time.Millisecond)
 				check(t, layoutWriter(bt.Client, l).Write(t.Context(), e))
 
-				errs, events := errorsOf(store.NewReader(bt.Client, l, options).Read(t.Context(), e, start, end))
+				errs, events := errorsOf(store.NewReader(bt.Client, l, options).Read(t.Context(), seriesOf(e), start, end))
 				if events != 1 || len(errs) != 1 || !errors.Is(errs[0], ErrMissing) {
 					t.Errorf("%s: %d events and errors %v, want the later event and ErrMissing", l.Table.ID, events, errs)
 				}
@@ -147,7 +147,7 @@ func TestStoredGarbage(t *testing.T) {
 		check(t, layoutWriter(client, l).WriteAll(t.Context(), events))
 		row, column := spoil(t, client.(*bigtable.Client), l, events[1].Time)
 
-		errs, n := errorsOf(store.NewReader(client, l, options).Read(t.Context(), events[0], start, end))
+		errs, n := errorsOf(store.NewReader(client, l, options).Read(t.Context(), seriesOf(events[0]), start, end))
 		if len(errs) != 1 || n != 2 {
 			t.Fatalf("%d events and errors %v, want 2 and 1", n, errs)
 		}
@@ -211,7 +211,7 @@ func TestForeignRowsBelowThePrefix(t *testing.T) {
 		foreign := first.Row + "#x"
 		check(t, client.OpenTable(l.Table.ID).Apply(t.Context(), foreign, m))
 
-		errs, n := errorsOf(store.NewReader(client, l, options).Read(t.Context(), e, start, end))
+		errs, n := errorsOf(store.NewReader(client, l, options).Read(t.Context(), seriesOf(e), start, end))
 		if n != 2 {
 			t.Errorf("%d events, want 2; errors %v", n, errs)
 		}
@@ -238,12 +238,12 @@ func TestRewritingReplacesAnEventWhole(t *testing.T) {
 		w := layoutWriter(client, l)
 		check(t, w.Write(t.Context(), full()))
 		check(t, w.Write(t.Context(), plain())) // without what is optional
-		got := all(t, store.NewReader(client, l, options).Read(t.Context(), plain(), start, end))
+		got := all(t, store.NewReader(client, l, options).Read(t.Context(), seriesOf(plain()), start, end))
 		compare(t, l, []SampleEvent{plain()}, got)
 
 		// The last of a call wins too, although all are one mutation.
 		check(t, w.WriteAll(t.Context(), []SampleEvent{plain(), full(), plain(), full()}))
-		got = all(t, store.NewReader(client, l, options).Read(t.Context(), plain(), start, end))
+		got = all(t, store.NewReader(client, l, options).Read(t.Context(), seriesOf(plain()), start, end))
 		compare(t, l, []SampleEvent{full()}, got)
 	})
 }
@@ -276,8 +276,8 @@ func TestTrap21LimitOfVersionsAndTimeRange(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			r := store.NewReader(bt.Client, sampleCombinedLayout, Options{Now: func() time.Time { return tt.now }})
-			compare(t, sampleCombinedLayout, tt.want, all(t, r.Read(t.Context(), plain(), tt.from, tt.to)))
-			latest, err := r.Latest(t.Context(), plain())
+			compare(t, sampleCombinedLayout, tt.want, all(t, r.Read(t.Context(), seriesOf(plain()), tt.from, tt.to)))
+			latest, err := r.Latest(t.Context(), seriesOf(plain()))
 			check(t, err)
 			compare(t, sampleCombinedLayout, events[6], latest)
 		})
@@ -300,8 +300,8 @@ func TestTrap22NamesAreNoPatterns(t *testing.T) {
 	check(t, bt.Client.Open(l.Table.ID).Apply(t.Context(), cell.Row, m))
 
 	r := store.NewReader(bt.Client, l, options)
-	compare(t, l, []SampleEvent{full()}, all(t, r.Read(t.Context(), plain(), start, end)))
-	latest, err := r.Latest(t.Context(), plain())
+	compare(t, l, []SampleEvent{full()}, all(t, r.Read(t.Context(), seriesOf(plain()), start, end)))
+	latest, err := r.Latest(t.Context(), seriesOf(plain()))
 	check(t, err)
 	compare(t, l, full(), latest)
 }

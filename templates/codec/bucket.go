@@ -149,7 +149,7 @@ func (b Bucket) ParseLabel(s string) (time.Time, error) {
 	if ok {
 		var buf [32]byte
 		again, err := b.AppendLabel(buf[:0], start)
-		ok = err == nil && string(again) == s && b.Start(start).Equal(start)
+		ok = err == nil && string(again) == s
 	}
 	if !ok {
 		return time.Time{}, fmt.Errorf("%w: %s is not a bucket's label of the form %s",

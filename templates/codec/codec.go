@@ -15,20 +15,20 @@ import (
 // What a writer refuses and what a reader cannot make sense of. Errors of this
 // package wrap these; test for them with [errors.Is].
 var (
-	ErrEmpty      = errors.New("empty key segment")
-	ErrDelimiter  = errors.New("key segment contains the delimiter")
-	ErrKeyTooLong = errors.New("row key is longer than 4096 bytes")
-	ErrKey        = errors.New("row key is not of the table's form")
-	ErrValue      = errors.New("stored value does not decode")
-	ErrMissing    = errors.New("stored event lacks a field")
-	ErrNaN        = errors.New("NaN or infinite value")
-	ErrTime       = errors.New("time is outside what the table can hold")
-	ErrUTF8       = errors.New("not valid UTF-8")
-	ErrEnum       = errors.New("not a value of the enum")
-	ErrJSON       = errors.New("not valid JSON")
-	ErrTooLarge   = errors.New("larger than Bigtable allows")
-	ErrExpired    = errors.New("event is older than its TTL")
-	ErrNoValue    = errors.New("event has no value")
+	ErrEmpty      = errors.New("empty key segment")                       // an empty key segment
+	ErrDelimiter  = errors.New("key segment contains the delimiter")      // a key segment contains the delimiter, or would together with the one after it
+	ErrKeyTooLong = errors.New("row key is longer than 4096 bytes")       // a row key over MaxKey bytes
+	ErrKey        = errors.New("row key is not of the table's form")      // a row key that is not of the table's form
+	ErrValue      = errors.New("stored value does not decode")            // a stored value that does not decode
+	ErrMissing    = errors.New("stored event lacks a field")              // a stored event lacks a field that has no default and is not optional
+	ErrNaN        = errors.New("NaN or infinite value")                   // NaN where order or identity matters, NaN or an infinity where the format has none
+	ErrTime       = errors.New("time is outside what the table can hold") // the zero time, one outside 1970 to 9999, or one that a format or bucket label cannot hold
+	ErrUTF8       = errors.New("not valid UTF-8")                         // a string that is not UTF-8
+	ErrEnum       = errors.New("not a value of the enum")                 // a number or name that the enum does not list
+	ErrJSON       = errors.New("not valid JSON")                          // a JSON value that is not JSON
+	ErrTooLarge   = errors.New("larger than Bigtable allows")             // a qualifier over 16 KiB or a value over 100 MiB
+	ErrExpired    = errors.New("event is older than its TTL")             // an event that garbage collection would remove at once
+	ErrNoValue    = errors.New("event has no value")                      // an event without any value
 )
 
 // FieldError says which field or key segment was refused, and why.

@@ -3,6 +3,7 @@
 package store
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -58,7 +59,8 @@ func (a *assembler[E]) single(row bigtable.Row, prefix string, yield func(E, err
 		return true
 	}
 	columns := a.split(row)
-	return yield(a.event(at, row.Key(), func(column int) ([]byte, bool) {
+	rowOf := func(int) string { return row.Key() }
+	return yield(a.event(at, rowOf, func(column int) ([]byte, bool) {
 		if n := len(columns[column]); n > 0 {
 			return columns[column][n-1].value, true
 		}
@@ -164,8 +166,9 @@ func (a *assembler[E]) merge(keys []string, columns [][]datum, yield func(E, err
 			most = max(most, end[i]-at[i])
 		}
 		if t := codec.FromMicros(micros); a.wanted(t) {
+			rowOf := func(column int) string { return cmp.Or(keys[column], anyRow(keys, at, end)) }
 			for n := range most {
-				if !yield(a.event(t, rowOf(keys, at, end), func(column int) ([]byte, bool) {
+				if !yield(a.event(t, rowOf, func(column int) ([]byte, bool) {
 					if at[column] == end[column] {
 						return nil, false
 					}
@@ -191,8 +194,8 @@ func earliest(columns [][]datum, at []int) (int64, bool) {
 	return micros, found
 }
 
-// rowOf returns the key of the first row that has a datum of the current time.
-func rowOf(keys []string, at, end []int) string {
+// anyRow returns the key of the first row that has a datum of the current time.
+func anyRow(keys []string, at, end []int) string {
 	for i, key := range keys {
 		if at[i] < end[i] {
 			return key
@@ -201,8 +204,9 @@ func rowOf(keys []string, at, end []int) string {
 	return ""
 }
 
-// event makes an event of what get returns for each column.
-func (a *assembler[E]) event(at time.Time, row string, get func(column int) ([]byte, bool)) (E, error) {
+// event makes an event of what get returns for each column. rowOf returns the
+// row that has the column, or should have it.
+func (a *assembler[E]) event(at time.Time, rowOf func(column int) string, get func(column int) ([]byte, bool)) (E, error) {
 	event := a.base
 	*a.layout.Time(&event) = at
 	var failed error
@@ -215,7 +219,7 @@ func (a *assembler[E]) event(at time.Time, row string, get func(column int) ([]b
 			err = a.layout.Missing(&event, i)
 		}
 		if err != nil && failed == nil {
-			failed = a.fail(row, name, at, err)
+			failed = a.fail(rowOf(i), name, at, err)
 		}
 	}
 	return event, failed

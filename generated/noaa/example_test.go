@@ -1,0 +1,104 @@
+package noaa_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"time"
+
+	"github.com/btgen-dev/btgen/generated/noaa"
+	"github.com/btgen-dev/btgen/generated/noaa/noaatest"
+)
+
+// Events are written to every table of the schema, and read from the one that
+// answers with the fewest requests.
+func Example() {
+	ctx := context.Background()
+	bt, err := noaatest.Start(ctx) // in memory, with the tables made
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer bt.Close()
+
+	seattle := noaa.DailySeries{Location: "Seattle"}
+	day := time.Date(2015, 12, 30, 0, 0, 0, 0, time.UTC)
+	w := noaa.NewDailyWriter(bt.Client)
+	err = w.WriteAll(ctx, []noaa.DailyEvent{
+		{DailySeries: seattle, Time: day, TempMax: 5.6, TempMin: -1, Wind: 3.4, Weather: noaa.DailyWeatherSun},
+		{DailySeries: seattle, Time: day.AddDate(0, 0, 1), TempMax: 5.6, TempMin: -2.1, Wind: 3.5, Weather: noaa.DailyWeatherSun},
+		{DailySeries: seattle, Time: day.AddDate(0, 0, 2), Precipitation: 0.5, TempMax: 4.2, TempMin: -1.2, Wind: 1.9, Weather: noaa.DailyWeatherRain},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+
+	r := noaa.NewDailyReader(bt.Client)
+	for e, err := range r.Read(ctx, seattle, day, day.AddDate(0, 0, 2)) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(e.Time.Format(time.DateOnly), e.Weather, e.TempMin, e.TempMax)
+	}
+	latest, err := r.Latest(ctx, seattle)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("latest:", latest.Time.Format(time.DateOnly), latest.Weather)
+
+	// Output:
+	// 2015-12-30 sun -1 5.6
+	// 2015-12-31 sun -2.1 5.6
+	// latest: 2016-01-01 rain
+}
+
+// A WriteError names each event that was not written, and why. All others are.
+func ExampleWriteError() {
+	ctx := context.Background()
+	bt, err := noaatest.Start(ctx)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer bt.Close()
+
+	hour := time.Date(2010, 1, 1, 1, 0, 0, 0, time.UTC)
+	err = noaa.NewNormalWriter(bt.Client).WriteAll(ctx, []noaa.NormalEvent{
+		{NormalSeries: noaa.NormalSeries{Station: "seattle"}, Time: hour, Pressure: 1016.6},
+		{NormalSeries: noaa.NormalSeries{Station: "sea#tac"}, Time: hour, Pressure: 1016.6},
+	})
+	if failed, ok := errors.AsType[*noaa.WriteError](err); ok {
+		fmt.Println(failed.Failures[0])
+	}
+	fmt.Println("the delimiter:", errors.Is(err, noaa.ErrDelimiter))
+
+	// Output:
+	// event 1, table normal_columns: station "sea#tac": key segment contains the delimiter
+	// the delimiter: true
+}
+
+// Setup makes what is missing, and says what it made.
+func ExampleSetupNormal() {
+	ctx := context.Background()
+	bt, err := noaatest.Start(ctx)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer bt.Close()
+
+	changes, err := noaa.SetupNormal(ctx, bt.Admin, noaa.Options{TablePrefix: "staging_"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, change := range changes[:4] {
+		fmt.Println(change)
+	}
+	changes, err = noaa.SetupNormal(ctx, bt.Admin, noaa.Options{TablePrefix: "staging_"})
+	fmt.Println("again:", len(changes), err)
+
+	// Output:
+	// + table staging_normal_columns
+	// + family m of table staging_normal_columns: never
+	// + table staging_normal_cells
+	// + family m of table staging_normal_cells: never
+	// again: 0 <nil>
+}
