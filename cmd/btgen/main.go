@@ -26,7 +26,6 @@ func newRoot() *cobra.Command {
 table set-up for Cloud Bigtable. It refuses schemas that would hurt.
 
 Exit codes: 0 clean, 1 findings or code out of date, 2 could not run.`,
-		Args: cobra.NoArgs,
 	}
 	root.AddCommand(newInit(), newGenerate(), newCheck(), cli.NewVersion())
 	return root

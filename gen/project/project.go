@@ -90,6 +90,9 @@ func loadConfig() (*schema.Config, error) {
 // load adds the schemas of a file or a folder.
 func (p *Project) load(root string, seen map[string]bool) error {
 	info, err := os.Stat(root)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("there is no %s: btgen init writes a first schema, and btgen.yaml or an argument names another folder", root)
+	}
 	if err != nil {
 		return err
 	}

@@ -150,6 +150,17 @@ func (s series[E]) bound(t *rapid.T, label string) time.Time {
 	return first.Add(-margin + time.Duration(rapid.Int64Range(0, width).Draw(t, label)))
 }
 
+// bounds draws a range. One of many is wide; most are narrow, to be fast.
+func (s series[E]) bounds(t *rapid.T) (from, to time.Time) {
+	if rapid.IntRange(0, 9).Draw(t, "wide") == 9 {
+		return s.bound(t, "from"), s.bound(t, "to")
+	}
+	begin := rapid.IntRange(0, len(s.events)-1).Draw(t, "begin")
+	part := s
+	part.events = s.events[begin:min(len(s.events), begin+1+len(s.events)/20)]
+	return part.bound(t, "from"), part.bound(t, "to")
+}
+
 // readBack checks that every table gives back what was written, whole and over
 // random ranges, and the newest event.
 func readBack[E comparable](t *testing.T, client Client, layouts []*store.Layout[E], s series[E]) {
@@ -158,7 +169,7 @@ func readBack[E comparable](t *testing.T, client Client, layouts []*store.Layout
 			r := store.NewReader(client, l)
 			compare(t, s.events, all(t, r.Read(t.Context(), s.base, time.Time{}, time.Now())))
 			rapid.Check(t, func(t *rapid.T) {
-				from, to := s.bound(t, "from"), s.bound(t, "to")
+				from, to := s.bounds(t)
 				compare(t, s.between(from, to), all(t, r.Read(t.Context(), s.base, from, to)))
 			})
 			latest, err := r.Latest(t.Context(), s.base)

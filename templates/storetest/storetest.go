@@ -93,7 +93,11 @@ func Connect(ctx context.Context, addr string, opts ...grpc.DialOption) (*bigtab
 		return nil, err
 	}
 	config := bigtable.ClientConfig{MetricsProvider: bigtable.NoopMetricsProvider{}}
-	return bigtable.NewClientWithConfig(ctx, Project, Instance, config, option.WithGRPCConn(conn))
+	client, err := bigtable.NewClientWithConfig(ctx, Project, Instance, config, option.WithGRPCConn(conn))
+	if err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	return client, nil
 }
 
 // ConnectAdmin returns an admin client of the server at addr.
@@ -102,7 +106,11 @@ func ConnectAdmin(ctx context.Context, addr string) (*bigtable.AdminClient, erro
 	if err != nil {
 		return nil, err
 	}
-	return bigtable.NewAdminClient(ctx, Project, Instance, option.WithGRPCConn(conn))
+	admin, err := bigtable.NewAdminClient(ctx, Project, Instance, option.WithGRPCConn(conn))
+	if err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	return admin, nil
 }
 
 // dial opens a connection without encryption, as the in-memory server has it.

@@ -1,0 +1,121 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"cloud.google.com/go/bigtable"
+	"github.com/spf13/cobra"
+	"google.golang.org/api/option"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+
+	"github.com/btgen-dev/btgen/gen/cli"
+	"github.com/btgen-dev/btgen/templates/store"
+	"github.com/btgen-dev/btgen/templates/storetest"
+)
+
+// newEmulator returns the command that runs a server.
+func newEmulator() *cobra.Command {
+	e := emulator{addr: "localhost:8086", project: storetest.Project, instance: storetest.Instance}
+	cmd := &cobra.Command{
+		Use:   "emulator [path...]",
+		Short: "Run an in-memory Bigtable with the tables of the schemas",
+		Long: `Run Google's in-memory Bigtable with the tables of the schemas, until it is
+interrupted. It prints what to set so that Bigtable clients connect to it. They
+must name the project and the instance that the tables were made in.
+
+It collects no garbage before a column family is added to a table, and it does
+not know Bigtable's limits. A client that BIGTABLE_EMULATOR_HOST connects takes
+rows of up to 4 MiB.
+
+` + cli.PathsHelp,
+		RunE: func(cmd *cobra.Command, paths []string) error {
+			tables, err := loadTables(cmd.OutOrStdout(), paths)
+			if err != nil {
+				return err
+			}
+			ctx, stop := interruptible(cmd.Context())
+			defer stop()
+			return e.run(ctx, cmd.OutOrStdout(), tables)
+		},
+	}
+	cmd.Flags().StringVar(&e.addr, "addr", e.addr, "host:port to listen on; port 0 is any that is free")
+	cmd.Flags().StringVar(&e.project, "project", e.project, "project that gets the tables")
+	cmd.Flags().StringVar(&e.instance, "instance", e.instance, "instance that gets the tables")
+	cmd.Flags().StringVar(&e.prefix, "prefix", "", `what stands before every table id, for instance "staging_"`)
+	return cmd
+}
+
+// interruptible returns ctx until the process is asked to end.
+func interruptible(ctx context.Context) (context.Context, context.CancelFunc) {
+	return signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+}
+
+// emulator is the flags of the command.
+type emulator struct{ addr, project, instance, prefix string }
+
+// run serves the tables until ctx ends.
+func (e emulator) run(ctx context.Context, stdout io.Writer, tables []store.Table) error {
+	if _, _, err := net.SplitHostPort(e.addr); err != nil {
+		return fmt.Errorf("--addr %s: %w", e.addr, err)
+	}
+	server, err := storetest.StartAt(ctx, e.addr)
+	if err != nil {
+		return err
+	}
+	err = e.serve(ctx, stdout, server.Addr, tables)
+	if ctx.Err() != nil {
+		err = nil // it was asked to end
+	}
+	return errors.Join(err, server.Close())
+}
+
+// serve makes the tables, says where they are and waits for ctx to end.
+func (e emulator) serve(ctx context.Context, stdout io.Writer, addr string, tables []store.Table) error {
+	host := reachable(addr)
+	if err := e.makeTables(ctx, stdout, host, tables); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(stdout, "the tables are in project %s, instance %s; interrupt to stop\nexport BIGTABLE_EMULATOR_HOST=%s\n",
+		e.project, e.instance, host)
+	if err != nil {
+		return err
+	}
+	<-ctx.Done()
+	return nil
+}
+
+// makeTables makes the tables in the server at addr and prints them. It names
+// the server itself, so that BIGTABLE_EMULATOR_HOST can stand for another.
+func (e emulator) makeTables(ctx context.Context, stdout io.Writer, addr string, tables []store.Table) error {
+	conn, err := grpc.NewClient(addr, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		return err
+	}
+	admin, err := bigtable.NewAdminClient(ctx, e.project, e.instance, option.WithGRPCConn(conn))
+	if err != nil {
+		return errors.Join(err, conn.Close())
+	}
+	err = setUp(ctx, stdout, admin, tables, store.Options{TablePrefix: e.prefix})
+	return errors.Join(err, admin.Close())
+}
+
+// reachable returns the address at which clients on this machine find a server
+// that listens at addr: one that listens on all interfaces has no address itself.
+func reachable(addr string) string {
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		return addr
+	}
+	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	return net.JoinHostPort(host, port)
+}

@@ -1,0 +1,68 @@
+package main
+
+import (
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"btgen": main})
+}
+
+// TestScripts runs the command line as a user does: one archive for each thing
+// that it does, in testdata/script.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{Dir: "testdata/script"})
+}
+
+// TestGoTool uses btgen from a module of its own: one tool line in go.mod, one
+// go:generate line, and a program that runs on the generated code.
+func TestGoTool(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds a module of its own")
+	}
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/gotool",
+		Setup: func(env *testscript.Env) error {
+			newModule(t, root, env.WorkDir, "example.com/app")
+			for _, v := range moduleEnv() {
+				name, value, _ := strings.Cut(v, "=")
+				switch name {
+				case "PATH", "HOME", "WORK", "TMPDIR": // as testscript has them
+				default:
+					env.Setenv(name, value)
+				}
+			}
+			for _, name := range []string{"GOCACHE", "GOMODCACHE", "GOROOT"} {
+				value, err := exec.Command("go", "env", name).Output()
+				if err != nil {
+					return err
+				}
+				env.Setenv(name, strings.TrimSpace(string(value)))
+			}
+			return nil
+		},
+	})
+}
+
+// TestDoesNotLinkTheClient keeps the command small: it starts in milliseconds
+// and builds in seconds.
+func TestDoesNotLinkTheClient(t *testing.T) {
+	out, err := exec.Command("go", "list", "-deps", ".").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for dep := range strings.Lines(string(out)) {
+		if strings.HasPrefix(dep, "cloud.google.com/") || strings.HasPrefix(dep, "google.golang.org/grpc") {
+			t.Errorf("links %s", dep)
+		}
+	}
+}

@@ -1,0 +1,182 @@
+package gen
+
+import (
+	"bytes"
+	"fmt"
+	"go/format"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/btgen-dev/btgen/gen/emit"
+)
+
+// examples returns the schemas of this repository.
+func examples(tb testing.TB) []Input {
+	tb.Helper()
+	paths, err := filepath.Glob("../schemas/*.yaml")
+	if err != nil || len(paths) == 0 {
+		tb.Fatal("no schemas", err)
+	}
+	var out []Input
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		out = append(out, Input{Name: filepath.Base(path), Text: text})
+	}
+	return out
+}
+
+// many returns n schemas of six fields, in the patterns by turns.
+func many(n int) []Input {
+	tables := []string{
+		"pattern: bucket_new_cells\n    key: {delimiter: \"#\", segments: [region, host, bucket]}\n    bucket: 1d",
+		"pattern: bucket_new_columns\n    key: {delimiter: \"#\", segments: [region, host, metric, bucket]}\n    bucket: 1d",
+		"pattern: bucket_serialized\n    key: {delimiter: \"#\", segments: [region, host, bucket]}\n    bucket: 1d",
+		"pattern: single_unserialized\n    key: {delimiter: \"#\", segments: [region, host, time]}",
+	}
+	out := make([]Input, n)
+	for i := range out {
+		out[i] = Input{Name: fmt.Sprintf("s%04d.yaml", i), Text: fmt.Appendf(nil, `btgen: v1
+package: bench
+name: Event%[1]d
+series: {region: string, host: int64}
+time: {precision: 1s}
+fields:
+  cpu: {type: float64, number: 1, doc: used}
+  memory: {type: int64, number: 2, unit: B}
+  disk: {type: int64, number: 3, optional: true}
+  state: {type: enum, of: [up, down], number: 4}
+  note: {type: string, number: 5, default: none}
+  since: {type: timestamp, number: 6}
+tables:
+  events%[1]d:
+    %[2]s
+    family: m
+    ttl: {max_age: 30d}
+`, i, tables[i%len(tables)])}
+	}
+	return out
+}
+
+// generate fails the test if the schemas have errors.
+func generate(tb testing.TB, inputs []Input) Result {
+	tb.Helper()
+	r, err := Generate(inputs, "example.com/app/generated")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if err := r.Diagnostics.Err(); err != nil {
+		tb.Fatal(err)
+	}
+	return r
+}
+
+// TestSameSchemasSameBytes generates in every order of files that chance gives,
+// and under other names of their folders.
+func TestSameSchemasSameBytes(t *testing.T) {
+	inputs := append(examples(t), many(20)...)
+	want := generate(t, inputs).Files
+	for range 5 {
+		rand.Shuffle(len(inputs), func(i, j int) { inputs[i], inputs[j] = inputs[j], inputs[i] })
+		compare(t, want, generate(t, inputs).Files)
+	}
+	for i := range inputs {
+		inputs[i].Name = "/somewhere/else/" + inputs[i].Name
+	}
+	compare(t, want, generate(t, inputs).Files)
+}
+
+// compare fails the test if two lists of files differ.
+func compare(t *testing.T, want, got []emit.File) {
+	t.Helper()
+	if len(want) != len(got) {
+		t.Fatalf("%d files, then %d", len(want), len(got))
+	}
+	for i := range want {
+		if want[i].Path != got[i].Path || !bytes.Equal(want[i].Content, got[i].Content) {
+			t.Fatalf("%s: %s", got[i].Path, cmp.Diff(string(want[i].Content), string(got[i].Content)))
+		}
+	}
+}
+
+// TestOneMoreFieldAddsLines checks that a field at the end changes nothing of
+// the others: a review shows what was added.
+func TestOneMoreFieldAddsLines(t *testing.T) {
+	before := many(1)
+	after := []Input{{Name: before[0].Name, Text: bytes.Replace(before[0].Text, []byte("tables:"), []byte("  extra: {type: int64, number: 7}\ntables:"), 1)}}
+	old, changed := map[string]int{}, 0
+	lines := func(r Result) []string {
+		for _, f := range r.Files {
+			if f.Path == "bench/event0_btgen.go" {
+				return strings.Split(string(f.Content), "\n")
+			}
+		}
+		t.Fatal("no code")
+		return nil
+	}
+	for _, line := range lines(generate(t, before)) {
+		old[line]++
+	}
+	for _, line := range lines(generate(t, after)) {
+		old[line]--
+	}
+	for line, n := range old {
+		if n > 0 && !strings.Contains(line, "Columns:") {
+			t.Logf("gone: %s", line)
+			changed++
+		}
+	}
+	if changed > 0 {
+		t.Errorf("%d lines changed", changed)
+	}
+}
+
+func FuzzGenerate(f *testing.F) {
+	for _, in := range append(examples(f), many(4)...) {
+		f.Add(in.Text)
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		r, err := Generate([]Input{{Name: "x.yaml", Text: text}}, "example.com/app")
+		if err != nil {
+			t.Errorf("a schema without findings gave code that cannot be formatted: %v", err)
+		}
+		if r.Diagnostics.HasErrors() != (len(r.Files) == 0) {
+			t.Errorf("%d files, %v", len(r.Files), r.Diagnostics)
+		}
+	})
+}
+
+// BenchmarkGenerate compares generating with formatting alone, which no
+// generator can do without: the metric x-format is the ratio of the two.
+func BenchmarkGenerate(b *testing.B) {
+	for _, n := range []int{1, 100, 1000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			inputs := many(n)
+			files := generate(b, inputs).Files
+			var generating, formatting time.Duration
+			for b.Loop() {
+				start := time.Now()
+				generate(b, inputs)
+				generating += time.Since(start)
+				start = time.Now()
+				for _, f := range files {
+					if strings.HasSuffix(f.Path, ".go") && !strings.HasPrefix(f.Path, "internal/") { // those are copied
+						if _, err := format.Source(f.Content); err != nil {
+							b.Fatal(err)
+						}
+					}
+				}
+				formatting += time.Since(start)
+			}
+			b.ReportMetric(float64(generating)/float64(formatting), "x-format")
+		})
+	}
+}

@@ -1,0 +1,446 @@
+package weather_test
+
+import (
+	"context"
+	"errors"
+	"math"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"cloud.google.com/go/bigtable"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/btgen-dev/btgen/generated/weather"
+	"github.com/btgen-dev/btgen/generated/weather/weathertest"
+)
+
+// maxAge is the time to live of all the example tables.
+const maxAge = 52 * 7 * 24 * time.Hour
+
+// The server collects no garbage here: what has expired is there, and is not
+// returned.
+func TestExpiredEventsAreNotRead(t *testing.T) {
+	forEachPattern(t, func(t *testing.T, p pattern) {
+		bt := weathertest.New(t)
+		times := weeks(4)
+		check(t, p.write(t.Context(), bt.Client, options, times...))
+		for alive := range len(times) + 1 { // how many of them
+			now := times[0].Add(maxAge - time.Millisecond)
+			if alive < len(times) {
+				now = times[len(times)-1-alive].Add(maxAge + time.Millisecond)
+			}
+			want := times[len(times)-alive:]
+			compare(t, append([]time.Time(nil), want...), all(t, p.read(t.Context(), bt.Client, at(now), times[0], times[3].Add(1))))
+			latest, err := p.latest(t.Context(), bt.Client, at(now))
+			if alive == 0 {
+				if !errors.Is(err, weather.ErrNotFound) {
+					t.Errorf("Latest of what has expired: %v, %v", latest, err)
+				}
+				continue
+			}
+			check(t, err)
+			compare(t, times[3], latest)
+		}
+	})
+}
+
+// The clock goes on while a read is under way, and is asked for every event.
+func TestEventsThatExpireDuringARead(t *testing.T) {
+	forEachPattern(t, func(t *testing.T, p pattern) {
+		bt := weathertest.New(t)
+		times := weeks(4)
+		check(t, p.write(t.Context(), bt.Client, options, times...))
+		var late atomic.Bool
+		o := weather.Options{Now: func() time.Time {
+			if late.Load() {
+				return times[2].Add(maxAge)
+			}
+			return times[0].Add(maxAge)
+		}}
+		var got []time.Time
+		for read, err := range p.read(t.Context(), bt.Client, o, times[0], times[3].Add(1)) {
+			check(t, err)
+			got = append(got, read)
+			late.Store(true)
+		}
+		compare(t, []time.Time{times[0], times[2], times[3]}, got)
+	})
+}
+
+func TestLateEventsAreRefused(t *testing.T) {
+	forEachPattern(t, func(t *testing.T, p pattern) {
+		bt := weathertest.New(t)
+		times := weeks(3)
+		err := p.write(t.Context(), bt.Client, at(times[1].Add(maxAge)), times...)
+		failed := writeError(t, err)
+		if !errors.Is(err, weather.ErrExpired) || len(failed.Failures) != 1 || failed.Failures[0].Event != 0 || failed.Failures[0].Outcome != weather.Refused {
+			t.Errorf("got %v, want event 0 refused with ErrExpired", err)
+		}
+		compare(t, times[1:], all(t, p.read(t.Context(), bt.Client, options, times[0], times[2].Add(1))))
+	})
+}
+
+// writeError returns the WriteError that err wraps.
+func writeError(t *testing.T, err error) *weather.WriteError {
+	t.Helper()
+	var failed *weather.WriteError
+	if !errors.As(err, &failed) {
+		t.Fatalf("got %v, want a WriteError", err)
+	}
+	return failed
+}
+
+func TestRangesOfEveryPattern(t *testing.T) {
+	forEachPattern(t, func(t *testing.T, p pattern) {
+		bt := weathertest.New(t)
+		read := func(from, to time.Time) []time.Time {
+			return all(t, p.read(t.Context(), bt.Client, options, from, to))
+		}
+		compare(t, []time.Time(nil), read(noon, minute(10)))
+		if _, err := p.latest(t.Context(), bt.Client, options); !errors.Is(err, weather.ErrNotFound) {
+			t.Errorf("Latest of an empty table: %v", err)
+		}
+		times := weeks(12) // to week 12: not in the order of the labels
+		check(t, p.write(t.Context(), bt.Client, options, times...))
+		for name, tt := range map[string]struct {
+			from, to time.Time
+			want     []time.Time
+		}{
+			"whole":          {times[0], times[11].Add(1), times},
+			"without an end": {times[0], time.Date(2022, 1, 1, 0, 0, 0, 0, time.UTC), times},
+			"half-open":      {times[8], times[10], times[8:10]},
+			"just after":     {times[8].Add(1), times[10].Add(1), times[9:11]},
+			"one event":      {times[9], times[9].Add(1), times[9:10]},
+			"none between":   {times[3].Add(1), times[4], nil},
+			"empty":          {times[3], times[3], nil},
+			"inverted":       {times[5], times[3], nil},
+			"before all":     {time.Unix(0, 0), times[0], nil},
+			"after all":      {times[11].Add(1), times[11].AddDate(1, 0, 0), nil},
+		} {
+			if got := read(tt.from, tt.to); !slices.Equal(got, tt.want) {
+				t.Errorf("%s: got %v, want %v", name, got, tt.want)
+			}
+		}
+		latest, err := p.latest(t.Context(), bt.Client, options)
+		check(t, err)
+		compare(t, times[11], latest)
+	})
+}
+
+// A read that is cancelled says so: it does not look as if there was no more.
+func TestCancellationInTheMiddleOfARead(t *testing.T) {
+	forEachPattern(t, func(t *testing.T, p pattern) {
+		bt := weathertest.New(t)
+		times := weeks(40)
+		check(t, p.write(t.Context(), bt.Client, options, times...))
+		ctx, cancel := context.WithCancel(t.Context())
+		var got int
+		var last error
+		for _, err := range p.read(ctx, bt.Client, options, times[0], times[39].Add(1)) {
+			if last = err; err != nil {
+				continue
+			}
+			got++
+			cancel()
+			time.Sleep(time.Millisecond) // for what reads ahead to notice
+		}
+		cancel()
+		if got < len(times) && !errors.Is(last, context.Canceled) {
+			t.Errorf("the read ended with %v after %d of %d events", last, got, len(times))
+		}
+	})
+}
+
+// A loop that is left ends what reads ahead of it.
+func TestLeavingTheLoop(t *testing.T) {
+	forEachPattern(t, func(t *testing.T, p pattern) {
+		bt := weathertest.New(t)
+		times := weeks(20)
+		check(t, p.write(t.Context(), bt.Client, options, times...))
+		check(t, firstError(p, t.Context(), bt.Client, options)) // connections are open
+		before := runtime.NumGoroutine()
+		for range 10 {
+			for read, err := range p.read(t.Context(), bt.Client, options, times[0], times[19].Add(1)) {
+				check(t, err)
+				compare(t, times[0], read)
+				break
+			}
+		}
+		for wait := time.Millisecond; runtime.NumGoroutine() > before+2; wait *= 2 {
+			if wait > time.Second {
+				t.Fatalf("%d goroutines, %d before", runtime.NumGoroutine(), before)
+			}
+			time.Sleep(wait)
+		}
+	})
+}
+
+// firstError returns the first error of a read.
+func firstError(p pattern, ctx context.Context, client weather.Client, o weather.Options) error {
+	for _, err := range p.read(ctx, client, o, noon, noon.AddDate(0, 1, 0)) {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// blocked is a table whose calls return when their context ends.
+type blocked struct {
+	bigtable.TableAPI
+	called func(ctx context.Context)
+}
+
+func (b blocked) wait(ctx context.Context) error {
+	b.called(ctx)
+	<-ctx.Done()
+	return status.FromContextError(ctx.Err()).Err() // flattened, as the client does
+}
+
+func (b blocked) Apply(ctx context.Context, _ string, _ *bigtable.Mutation, _ ...bigtable.ApplyOption) error {
+	return b.wait(ctx)
+}
+
+func (b blocked) ApplyBulk(ctx context.Context, _ []string, _ []*bigtable.Mutation, _ ...bigtable.ApplyOption) ([]error, error) {
+	return nil, b.wait(ctx)
+}
+
+func (b blocked) ReadRows(ctx context.Context, _ bigtable.RowSet, _ func(bigtable.Row) bool, _ ...bigtable.ReadOption) error {
+	return b.wait(ctx)
+}
+
+// blockedClient opens blocked tables.
+func blockedClient(t *testing.T, called func(ctx context.Context)) weather.Client {
+	return wrapped{weathertest.New(t).Client, func(api bigtable.TableAPI) bigtable.TableAPI { return blocked{api, called} }}
+}
+
+func TestCallsThatHang(t *testing.T) {
+	forEachPattern(t, func(t *testing.T, p pattern) {
+		client := blockedClient(t, func(context.Context) {})
+		o := weather.Options{Now: clock, Timeout: 20 * time.Millisecond}
+		err := p.write(t.Context(), client, o, noon)
+		failed := writeError(t, err)
+		if !errors.Is(err, context.DeadlineExceeded) || len(failed.Failures) != p.rows || failed.Failures[0].Outcome != weather.Unknown {
+			t.Errorf("write: got %v, want %d rows of an unknown fate", err, p.rows)
+		}
+		if err := firstError(p, t.Context(), client, o); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("read: %v", err)
+		}
+		if _, err := p.latest(t.Context(), client, o); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("latest: %v", err)
+		}
+	})
+}
+
+// A call has a deadline even if nobody has thought of one.
+func TestDefaultDeadline(t *testing.T) {
+	forEachPattern(t, func(t *testing.T, p pattern) {
+		ctx, cancel := context.WithCancel(t.Context())
+		client := blockedClient(t, func(ctx context.Context) {
+			defer cancel()
+			deadline, ok := ctx.Deadline()
+			if left := time.Until(deadline); !ok || left < 50*time.Second || left > time.Minute {
+				t.Errorf("%s left to write, deadline %v", left, ok)
+			}
+		})
+		if err := p.write(ctx, client, options, noon); !errors.Is(err, context.Canceled) {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
+func TestHooksTellWhatWasDone(t *testing.T) {
+	forEachPattern(t, func(t *testing.T, p pattern) {
+		bt := weathertest.New(t)
+		type key struct{}
+		var ops []weather.Operation
+		var errs []error
+		o := weather.Options{Now: clock, Hooks: weather.Hooks{
+			Start: func(ctx context.Context, op weather.Operation) context.Context {
+				return context.WithValue(ctx, key{}, op.Name)
+			},
+			End: func(ctx context.Context, op weather.Operation, err error) {
+				if ctx.Value(key{}) != op.Name {
+					t.Errorf("End of %s has the context of %v", op.Name, ctx.Value(key{}))
+				}
+				op.Requests = min(op.Requests, 1) // how many is for other tests
+				ops, errs = append(ops, op), append(errs, err)
+			},
+		}}
+		times := weeks(3)
+		check(t, p.write(t.Context(), bt.Client, o, times...))
+		all(t, p.read(t.Context(), bt.Client, o, times[0], times[1].Add(1)))
+		_, err := p.latest(t.Context(), bt.Client, o)
+		check(t, err)
+		refused := p.write(t.Context(), bt.Client, o, time.Time{})
+
+		latestRows := p.rows
+		if p.table == "balloon_new_columns" || p.table == "balloon_new_cells" {
+			latestRows += 3 * p.rows // it has to look which weeks there are
+		}
+		compare(t, []weather.Operation{
+			{Name: "WriteAll", Table: p.table, Events: 3, Rows: 3 * p.rows, Requests: 1},
+			{Name: "Read", Table: p.table, Events: 2, Rows: 2 * p.rows, Requests: 1},
+			{Name: "Latest", Table: p.table, Events: 1, Rows: latestRows, Requests: 1},
+			{Name: "WriteAll", Table: p.table, Events: 1},
+		}, ops)
+		if errs[0] != nil || errs[1] != nil || errs[2] != nil || refused == nil || errs[3].Error() != refused.Error() {
+			t.Errorf("End was given %v", errs)
+		}
+	})
+}
+
+// Good events are durable whatever becomes of the others, and the error says
+// of each what is known.
+func TestWriteErrorNamesEachEvent(t *testing.T) {
+	bt := weathertest.New(t)
+	client := wrapped{bt.Client, func(api bigtable.TableAPI) bigtable.TableAPI {
+		return bulk{api, func(ctx context.Context, rows []string, muts []*bigtable.Mutation) ([]error, error) {
+			errs, err := api.ApplyBulk(ctx, rows, muts)
+			errs = make([]error, len(rows))
+			errs[1] = status.Error(codes.PermissionDenied, "not yours")
+			errs[2] = status.Error(codes.Unavailable, "who knows")
+			return errs, err
+		}}
+	}}
+	var events []weather.BalloonUnserializedEvent
+	for i := range 6 {
+		events = append(events, weather.BalloonUnserializedEvent{
+			BalloonUnserializedSeries: weather.BalloonUnserializedSeries{Location: "us-west2", BalloonID: 3698}, Time: minute(i),
+		})
+	}
+	events[1].Location = "us#west2"
+	events[4].Time = time.Time{}
+	err := weather.NewBalloonUnserializedWriter(client, options).WriteAll(t.Context(), events)
+	failed := writeError(t, err)
+
+	type failure struct {
+		event   int
+		row     string
+		outcome weather.Outcome
+	}
+	var got []failure
+	for _, f := range failed.Failures {
+		compare(t, "balloon_unserialized", f.Table)
+		got = append(got, failure{f.Event, f.Row, f.Outcome})
+	}
+	want := []failure{
+		{1, "", weather.Refused},
+		{2, "us-west2#3698#2021-03-05-1202", weather.Failed},
+		{3, "us-west2#3698#2021-03-05-1203", weather.Unknown},
+		{4, "", weather.Refused},
+	}
+	if !slices.Equal(want, got) || failed.Events != 6 {
+		t.Errorf("got %v of %d, want %v", got, failed.Events, want)
+	}
+	for _, reason := range []error{weather.ErrDelimiter, weather.ErrTime} {
+		if !errors.Is(err, reason) {
+			t.Errorf("%v is not %v", err, reason)
+		}
+	}
+	var field *weather.FieldError
+	if !errors.As(err, &field) || field.Field != "location" {
+		t.Errorf("field %+v", field)
+	}
+	if status.Code(failed.Failures[1].Err) != codes.PermissionDenied {
+		t.Errorf("the reason of the server is lost: %v", failed.Failures[1].Err)
+	}
+	compare(t, `4 of 6 events not written; `+
+		`event 1, table balloon_unserialized: location "us#west2": key segment contains the delimiter; `+
+		`event 2, table balloon_unserialized, row "us-west2#3698#2021-03-05-1202" (failed): rpc error: code = PermissionDenied desc = not yours; `+
+		`event 3, table balloon_unserialized, row "us-west2#3698#2021-03-05-1203" (unknown): rpc error: code = Unavailable desc = who knows; `+
+		`and 1 more`, err.Error())
+	r := weather.NewBalloonUnserializedReader(bt.Client, options)
+	durable := all(t, r.Read(t.Context(), events[0].BalloonUnserializedSeries, noon, minute(9)))
+	if len(durable) != 4 { // all that were sent: only the answers were bad
+		t.Errorf("%d events are stored", len(durable))
+	}
+}
+
+// A float that is no number is refused where it would be the name of a column,
+// and is a value like any other where it is one.
+func TestNumbersThatAreNone(t *testing.T) {
+	bt := weathertest.New(t)
+	nan, inf := math.NaN(), math.Inf(-1)
+	columns := weather.NewBalloonNewColumnsWriter(bt.Client, options)
+	if err := columns.Write(t.Context(), columnEvent(noon, 1, nan)); !errors.Is(err, weather.ErrNaN) {
+		t.Errorf("NaN: got %v, want ErrNaN", err)
+	}
+	check(t, columns.Write(t.Context(), columnEvent(noon, 1, inf)))
+	latest, err := weather.NewBalloonNewColumnsReader(bt.Client, options).Latest(t.Context(), columnSeries)
+	check(t, err)
+	compare(t, columnEvent(noon, 1, inf), latest)
+
+	for _, number := range []float64{nan, inf} {
+		event := cellEvent(cellSeries, noon, 1)
+		event.Temperature = number
+		check(t, weather.NewBalloonNewCellsWriter(bt.Client, options).Write(t.Context(), event))
+		latest, err := weather.NewBalloonNewCellsReader(bt.Client, options).Latest(t.Context(), cellSeries)
+		check(t, err)
+		if math.Float64bits(latest.Temperature) != math.Float64bits(number) {
+			t.Errorf("got %v, want %v", latest.Temperature, number)
+		}
+	}
+}
+
+// A writer and a reader are shared by goroutines; what is read meanwhile is in
+// order, and whole events.
+func TestConcurrentWritersAndReaders(t *testing.T) {
+	forEachPattern(t, func(t *testing.T, p pattern) {
+		const writers, each = 4, 10
+		shared := p.open(weathertest.New(t).Client, options)
+		from, to := noon, noon.AddDate(0, 0, 7*each)
+		var wg sync.WaitGroup
+		for n := range writers {
+			wg.Go(func() {
+				for _, at := range weeks(each) {
+					if err := shared.write(t.Context(), at.Add(time.Duration(n)*time.Minute)); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+			if p.rows > 1 {
+				continue // an event of several rows may be read in part
+			}
+			wg.Go(func() {
+				var last time.Time
+				for read, err := range shared.read(t.Context(), from, to) {
+					if err != nil || !read.After(last) {
+						t.Errorf("%v after %v, error %v", read, last, err)
+					}
+					last = read
+				}
+			})
+		}
+		wg.Wait()
+		compare(t, writers*each, len(all(t, shared.read(t.Context(), from, to))))
+	})
+}
+
+// The set-up makes what is missing, and leaves alone what is not as it should
+// be: another rule may delete data.
+func TestSetupOfWhatIsThereInPart(t *testing.T) {
+	bt := weathertest.New(t)
+	const table = "balloon_new_cells"
+	check(t, bt.Admin.DeleteColumnFamily(t.Context(), table, "measurements"))
+	changes, err := weather.SetupBalloonNewCells(t.Context(), bt.Admin)
+	check(t, err)
+	compare(t, 1, len(changes))
+	compare(t, "+ family measurements of table balloon_new_cells: age() > 364d", changes[0].String())
+
+	check(t, bt.Admin.SetGCPolicy(t.Context(), table, "measurements", bigtable.MaxVersionsPolicy(1)))
+	changes, err = weather.SetupBalloonNewCells(t.Context(), bt.Admin)
+	var rule *weather.GCRuleError
+	if !errors.As(err, &rule) || rule.Table != table || rule.Family != "measurements" || len(changes) != 0 {
+		t.Fatalf("got %v and %v, want a GCRuleError", changes, err)
+	}
+	compare(t, "versions() > 1", rule.Have.String())
+	info, err := bt.Admin.TableInfo(t.Context(), table)
+	check(t, err)
+	compare(t, "versions() > 1", info.FamilyInfos[0].GCPolicy)
+}
