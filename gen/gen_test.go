@@ -3,7 +3,10 @@ package gen
 import (
 	"bytes"
 	"fmt"
+	"go/ast"
 	"go/format"
+	"go/parser"
+	"go/token"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -178,5 +181,72 @@ func BenchmarkGenerate(b *testing.B) {
 			}
 			b.ReportMetric(float64(generating)/float64(formatting), "x-format")
 		})
+	}
+}
+
+// TestExportsAreDocumented checks that every exported declaration of generated
+// code has a comment that begins with its name.
+func TestExportsAreDocumented(t *testing.T) {
+	for _, f := range generate(t, append(examples(t), many(4)...)).Files {
+		if !strings.HasSuffix(f.Path, ".go") {
+			continue
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), f.Path, f.Content, parser.ParseComments)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, decl := range file.Decls {
+			for name, doc := range exported(decl) {
+				if !strings.HasPrefix(doc.Text(), name) {
+					t.Errorf("%s: %s is documented as %q", f.Path, name, doc.Text())
+				}
+			}
+		}
+	}
+}
+
+// exported returns the exported names of a declaration with their comments.
+// Constants and variables of one block may share the block's.
+func exported(decl ast.Decl) map[string]*ast.CommentGroup {
+	out := map[string]*ast.CommentGroup{}
+	add := func(name *ast.Ident, doc *ast.CommentGroup) {
+		if name.IsExported() {
+			out[name.Name] = doc
+		}
+	}
+	switch d := decl.(type) {
+	case *ast.FuncDecl:
+		if !ofPrivateType(d) {
+			add(d.Name, d.Doc)
+		}
+	case *ast.GenDecl:
+		for _, spec := range d.Specs {
+			if s, ok := spec.(*ast.TypeSpec); ok && d.Lparen.IsValid() {
+				add(s.Name, s.Doc)
+			} else if ok {
+				add(s.Name, d.Doc)
+			}
+		}
+	}
+	return out
+}
+
+// ofPrivateType reports whether a function is a method that nobody sees.
+func ofPrivateType(d *ast.FuncDecl) bool {
+	if d.Recv == nil {
+		return false
+	}
+	t := d.Recv.List[0].Type
+	for {
+		switch x := t.(type) {
+		case *ast.StarExpr:
+			t = x.X
+		case *ast.IndexExpr:
+			t = x.X
+		case *ast.Ident:
+			return !x.IsExported()
+		default:
+			return false
+		}
 	}
 }

@@ -27,7 +27,6 @@ func newRoot() *cobra.Command {
 or in an emulator that it runs. It refuses the schemas that btgen refuses.
 
 Exit codes: 0 clean, 1 findings, 2 could not run.`,
-		Args: cobra.NoArgs,
 	}
 	root.AddCommand(newSetup(), newEmulator(), cli.NewVersion())
 	return root

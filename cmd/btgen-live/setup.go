@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"time"
 
 	"cloud.google.com/go/bigtable"
@@ -43,6 +44,9 @@ rule than the schema's is a finding.
 			}
 			options := store.Options{TablePrefix: prefix, Timeout: timeout}
 			err = setUp(ctx, cmd.OutOrStdout(), admin, tables, options)
+			if host := os.Getenv("BIGTABLE_EMULATOR_HOST"); host != "" && errors.Is(err, context.DeadlineExceeded) {
+				err = fmt.Errorf("%w (is an emulator running at %s, as BIGTABLE_EMULATOR_HOST says?)", err, host)
+			}
 			return errors.Join(err, admin.Close())
 		},
 	}

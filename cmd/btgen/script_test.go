@@ -19,8 +19,8 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{Dir: "testdata/script"})
 }
 
-// TestGoTool uses btgen from a module of its own: one tool line in go.mod, one
-// go:generate line, and a program that runs on the generated code.
+// TestGoTool uses btgen from a module of its own: a tool line in go.mod, a line
+// for go generate, and a program that runs on the generated code.
 func TestGoTool(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds a module of its own")

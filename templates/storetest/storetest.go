@@ -100,9 +100,10 @@ func Connect(ctx context.Context, addr string, opts ...grpc.DialOption) (*bigtab
 	return client, nil
 }
 
-// ConnectAdmin returns an admin client of the server at addr.
-func ConnectAdmin(ctx context.Context, addr string) (*bigtable.AdminClient, error) {
-	conn, err := dial(addr)
+// ConnectAdmin returns an admin client of the server at addr. Further options
+// come after those that a test needs.
+func ConnectAdmin(ctx context.Context, addr string, opts ...grpc.DialOption) (*bigtable.AdminClient, error) {
+	conn, err := dial(addr, opts...)
 	if err != nil {
 		return nil, err
 	}

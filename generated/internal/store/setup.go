@@ -67,8 +67,8 @@ func (e *GCRuleError) Error() string {
 // made, also where it fails. It changes nothing that exists: a family with
 // another garbage collection rule is a *GCRuleError, given after everything else
 // is done. It gives up at the first request that runs out of time; a second
-// call makes what is still missing. It may run at the same time in several
-// processes.
+// call makes what is still missing. Several errors are joined as [errors.Join]
+// does. It may run at the same time in several processes.
 func Setup(ctx context.Context, admin Admin, tables []Table, opts ...Options) ([]Change, error) {
 	o := merge(opts)
 	admin = patient{admin, o.Timeout}

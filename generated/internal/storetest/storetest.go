@@ -95,16 +95,25 @@ func Connect(ctx context.Context, addr string, opts ...grpc.DialOption) (*bigtab
 		return nil, err
 	}
 	config := bigtable.ClientConfig{MetricsProvider: bigtable.NoopMetricsProvider{}}
-	return bigtable.NewClientWithConfig(ctx, Project, Instance, config, option.WithGRPCConn(conn))
+	client, err := bigtable.NewClientWithConfig(ctx, Project, Instance, config, option.WithGRPCConn(conn))
+	if err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	return client, nil
 }
 
-// ConnectAdmin returns an admin client of the server at addr.
-func ConnectAdmin(ctx context.Context, addr string) (*bigtable.AdminClient, error) {
-	conn, err := dial(addr)
+// ConnectAdmin returns an admin client of the server at addr. Further options
+// come after those that a test needs.
+func ConnectAdmin(ctx context.Context, addr string, opts ...grpc.DialOption) (*bigtable.AdminClient, error) {
+	conn, err := dial(addr, opts...)
 	if err != nil {
 		return nil, err
 	}
-	return bigtable.NewAdminClient(ctx, Project, Instance, option.WithGRPCConn(conn))
+	admin, err := bigtable.NewAdminClient(ctx, Project, Instance, option.WithGRPCConn(conn))
+	if err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	return admin, nil
 }
 
 // dial opens a connection without encryption, as the in-memory server has it.

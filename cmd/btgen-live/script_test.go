@@ -1,0 +1,185 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"net"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"cloud.google.com/go/bigtable"
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/btgen-dev/btgen/templates/storetest"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"btgen-live": main})
+}
+
+// TestScripts runs the command line as a user does. ADDR is an address that is
+// free when the script begins.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/script",
+		Setup: func(env *testscript.Env) error {
+			l, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				return err
+			}
+			env.Setenv("ADDR", l.Addr().String())
+			return l.Close()
+		},
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
+			"listens": listens,
+			"exits":   exits,
+		},
+	})
+}
+
+// listens waits until a server listens: listens ADDRESS.
+func listens(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: listens ADDRESS")
+	}
+	var err error
+	for range 100 {
+		var conn net.Conn
+		if conn, err = net.DialTimeout("tcp", args[0], time.Second); err == nil {
+			ts.Check(conn.Close())
+			return
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	ts.Fatalf("nothing listens: %v", err)
+}
+
+// exits runs a program that must end with an exit code: exits CODE PROGRAM ARG...
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits CODE PROGRAM ARG...")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	got := 0
+	err = ts.Exec(args[1], args[2:]...)
+	if failed, ok := errors.AsType[*exec.ExitError](err); ok {
+		got = failed.ExitCode()
+	} else if err != nil {
+		ts.Fatalf("%v", err)
+	}
+	if got != want {
+		ts.Fatalf("exit code %d, want %d", got, want)
+	}
+}
+
+// emulate runs the emulator and returns what it printed, the last line being
+// the one that names its address, and a function that ends it by a signal.
+func emulate(t *testing.T, args ...string) (lines []string, end func(syscall.Signal) error) {
+	t.Helper()
+	cmd := exec.Command("btgen-live", append([]string{"emulator", "--addr", "127.0.0.1:0"}, args...)...)
+	cmd.Stderr = os.Stderr
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill() })
+	for scanner := bufio.NewScanner(stdout); scanner.Scan(); {
+		lines = append(lines, scanner.Text())
+		if strings.HasPrefix(scanner.Text(), "export ") {
+			return lines, func(s syscall.Signal) error {
+				if err := cmd.Process.Signal(s); err != nil {
+					return err
+				}
+				return cmd.Wait()
+			}
+		}
+	}
+	t.Fatalf("the emulator ended after it had printed %q: %v", lines, cmd.Wait())
+	return nil, nil
+}
+
+// An application that knows nothing of btgen talks to the emulator with the
+// official client and the environment variable that it prints.
+func TestApplication(t *testing.T) {
+	// The emulator must make the tables in itself, whatever the variable says.
+	t.Setenv("BIGTABLE_EMULATOR_HOST", "127.0.0.1:1")
+	lines, end := emulate(t, "--project", "acme", "--instance", "main", "testdata/event.yaml")
+	address, ok := strings.CutPrefix(lines[len(lines)-1], "export BIGTABLE_EMULATOR_HOST=127.0.0.1:")
+	if !ok {
+		t.Fatalf("the last line is %q", lines[len(lines)-1])
+	}
+	t.Setenv("BIGTABLE_EMULATOR_HOST", "127.0.0.1:"+address)
+
+	ctx := t.Context()
+	client, err := bigtable.NewClient(ctx, "acme", "main")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	table := client.Open("events")
+	m := bigtable.NewMutation()
+	m.Set("m", "value", bigtable.Timestamp(1_000_000), []byte("1"))
+	if err := table.Apply(ctx, "host#2021", m); err != nil {
+		t.Fatal(err)
+	}
+	row, err := table.ReadRow(ctx, "host#2021")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if items := row["m"]; len(items) != 1 || string(items[0].Value) != "1" {
+		t.Errorf("read %v", row)
+	}
+
+	admin, err := bigtable.NewAdminClient(ctx, "acme", "main")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer admin.Close()
+	tables, err := admin.Tables(ctx)
+	if err != nil || !slices.Equal(tables, []string{"events"}) {
+		t.Errorf("tables %v, error %v", tables, err)
+	}
+	if err := end(syscall.SIGTERM); err != nil {
+		t.Errorf("after SIGTERM: %v", err)
+	}
+}
+
+// Signals end the emulator also while clients are connected, and what it
+// printed was complete.
+func TestEmulatorEnds(t *testing.T) {
+	for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
+		t.Run(s.String(), func(t *testing.T) {
+			lines, end := emulate(t, "testdata/event.yaml")
+			address := strings.TrimPrefix(lines[len(lines)-1], "export BIGTABLE_EMULATOR_HOST=")
+			client, err := storetest.Connect(t.Context(), address)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer client.Close()
+			if _, err := client.Open("events").ReadRow(t.Context(), "x"); err != nil {
+				t.Error(err)
+			}
+			want := []string{
+				"+ table events",
+				"+ family m of table events: age() > 30d",
+				"the tables are in project project, instance instance; interrupt to stop",
+			}
+			if !slices.Equal(lines[:len(lines)-1], want) {
+				t.Errorf("printed %q, want %q", lines, want)
+			}
+			if err := end(s); err != nil {
+				t.Errorf("exit: %v", err)
+			}
+		})
+	}
+}

@@ -1,0 +1,49 @@
+package main
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/templates/codec"
+	"github.com/btgen-dev/btgen/templates/store"
+)
+
+func TestTablesOf(t *testing.T) {
+	day := codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 24 * time.Hour}
+	one := codec.GCRule{Kind: codec.GCMaxVersions, MaxVersions: 1}
+	table := func(id, family string, rule codec.GCRule) *layout.Table {
+		return &layout.Table{ID: id, Family: layout.Family{Name: family, GC: rule, HasGC: true}}
+	}
+	layouts := []*layout.Layout{
+		{Name: "A", Tables: []*layout.Table{table("z", "a", day), table("shared", "a", day)}},
+		{Name: "B", Tables: []*layout.Table{table("shared", "b", one), table("b", "b", codec.GCRule{})}},
+	}
+	want := []store.Table{
+		{ID: "z", Families: []store.Family{{Name: "a", GC: day}}},
+		{ID: "shared", Families: []store.Family{{Name: "a", GC: day}, {Name: "b", GC: one}}},
+		{ID: "b", Families: []store.Family{{Name: "b"}}},
+	}
+	if diff := cmp.Diff(want, tablesOf(layouts)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if tables := tablesOf(nil); len(tables) > 0 {
+		t.Errorf("tables of nothing: %v", tables)
+	}
+}
+
+func TestReachable(t *testing.T) {
+	for addr, want := range map[string]string{
+		"127.0.0.1:8086": "127.0.0.1:8086",
+		"0.0.0.0:8086":   "127.0.0.1:8086",
+		"[::]:8086":      "127.0.0.1:8086",
+		"[::1]:8086":     "[::1]:8086",
+		"10.0.0.7:1":     "10.0.0.7:1",
+	} {
+		if got := reachable(addr); got != want {
+			t.Errorf("%s is reachable at %s, want %s", addr, got, want)
+		}
+	}
+}

@@ -1,0 +1,94 @@
+package lint_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/btgen-dev/btgen/gen"
+	"github.com/btgen-dev/btgen/gen/diag"
+	"github.com/btgen-dev/btgen/gen/lint"
+)
+
+// text is a schema without findings.
+const text = `btgen: v1
+package: app
+name: Event
+series: {host: string}
+time: {precision: 1m}
+fields: {value: int64}
+tables:
+  cells:
+    pattern: bucket_new_cells
+    key: {delimiter: "#", segments: [host, bucket]}
+    bucket: 1w
+    family: m
+    ttl: {max_age: 30d}
+  rows:
+    pattern: single_unserialized
+    key: {delimiter: "#", segments: [host, {time: "2006-01-02-1504"}]}
+    family: m
+    ttl: {max_age: 30d}
+`
+
+// find returns what is found in the text with old replaced by new.
+func find(t *testing.T, old, new string) diag.List {
+	t.Helper()
+	changed := strings.Replace(text, old, new, 1)
+	if changed == text && old != new {
+		t.Fatalf("%q is not in the schema", old)
+	}
+	return gen.Resolve([]gen.Input{{Name: "event.yaml", Text: []byte(changed)}}).Diagnostics
+}
+
+// only fails the test unless there is one finding, of the rule.
+func only(t *testing.T, found diag.List, rule string) {
+	t.Helper()
+	if len(found) != 1 || found[0].Rule != rule {
+		t.Errorf("want one finding of %s, not: %v", rule, found)
+	}
+}
+
+func TestClean(t *testing.T) {
+	if found := find(t, "", ""); len(found) != 0 {
+		t.Error(found)
+	}
+}
+
+// TestTrap08VersionsBelowCells: every event of a bucket is a version of the
+// same column.
+func TestTrap08VersionsBelowCells(t *testing.T) {
+	only(t, find(t, "{max_age: 30d}", "{max_versions: 10079}"), "T02")
+	if found := find(t, "{max_age: 30d}", "{max_versions: 10080}"); len(found) != 0 {
+		t.Error(found)
+	}
+	// Younger than an age is kept whatever its rank.
+	if found := find(t, "{max_age: 30d}", "{all_of: [{max_age: 30d}, {max_versions: 1}]}"); len(found) != 0 {
+		t.Error(found)
+	}
+}
+
+// TestTrap18KeyCoarserThanEvents: events within the key's resolution would
+// overwrite each other.
+func TestTrap18KeyCoarserThanEvents(t *testing.T) {
+	only(t, find(t, "precision: 1m", "precision: 1s"), "K13")
+	only(t, find(t, "2006-01-02-1504", "2006-01-02"), "K13")
+	if found := find(t, "precision: 1m", "precision: 1h"); len(found) != 0 {
+		t.Error(found)
+	}
+}
+
+// TestTrap19DelimiterInARegion: "-" stands in regions and in dates.
+func TestTrap19DelimiterInADate(t *testing.T) {
+	only(t, find(t, `{delimiter: "#", segments: [host, {time`, `{delimiter: "-", segments: [host, {time`), "K05")
+}
+
+// TestRulesAreComplete checks what every rule has to have.
+func TestRulesAreComplete(t *testing.T) {
+	last := ""
+	for _, rule := range lint.Rules() {
+		if rule.ID <= last || rule.Title == "" {
+			t.Errorf("rule %q after %q", rule.ID, last)
+		}
+		last = rule.ID
+	}
+}
