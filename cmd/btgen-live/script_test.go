@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"net"
 	"os"
@@ -15,6 +16,9 @@ import (
 
 	"cloud.google.com/go/bigtable"
 	"github.com/rogpeppe/go-internal/testscript"
+	"google.golang.org/api/option"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
 
 	"github.com/btgen-dev/btgen/templates/storetest"
 )
@@ -37,27 +41,47 @@ func TestScripts(t *testing.T) {
 			return l.Close()
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"listens": listens,
-			"exits":   exits,
+			"serves": serves,
+			"exits":  exits,
 		},
 	})
 }
 
-// listens waits until a server listens: listens ADDRESS.
-func listens(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 1 {
-		ts.Fatalf("usage: listens ADDRESS")
+// serves waits until a server has a table: serves ADDRESS PROJECT INSTANCE TABLE.
+func serves(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 4 {
+		ts.Fatalf("usage: serves ADDRESS PROJECT INSTANCE TABLE")
 	}
-	var err error
-	for range 100 {
-		var conn net.Conn
-		if conn, err = net.DialTimeout("tcp", args[0], time.Second); err == nil {
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	for { // so that the client need not wait between its attempts
+		conn, err := net.Dial("tcp", args[0])
+		if err == nil {
 			ts.Check(conn.Close())
+			break
+		}
+		pause(ctx, ts, err)
+	}
+	conn, err := grpc.NewClient(args[0], grpc.WithTransportCredentials(insecure.NewCredentials()))
+	ts.Check(err)
+	admin, err := bigtable.NewAdminClient(ctx, args[1], args[2], option.WithGRPCConn(conn))
+	ts.Check(err)
+	defer admin.Close()
+	for {
+		if _, err = admin.TableInfo(ctx, args[3]); err == nil {
 			return
 		}
-		time.Sleep(100 * time.Millisecond)
+		pause(ctx, ts, err)
 	}
-	ts.Fatalf("nothing listens: %v", err)
+}
+
+// pause waits a moment, and fails the script once ctx has ended.
+func pause(ctx context.Context, ts *testscript.TestScript, err error) {
+	select {
+	case <-ctx.Done():
+		ts.Fatalf("waited too long: %v", err)
+	case <-time.After(20 * time.Millisecond):
+	}
 }
 
 // exits runs a program that must end with an exit code: exits CODE PROGRAM ARG...
