@@ -301,8 +301,8 @@ func TestWriteErrorNamesEachEvent(t *testing.T) {
 	bt := weathertest.New(t)
 	client := wrapped{bt.Client, func(api bigtable.TableAPI) bigtable.TableAPI {
 		return bulk{api, func(ctx context.Context, rows []string, muts []*bigtable.Mutation) ([]error, error) {
-			errs, err := api.ApplyBulk(ctx, rows, muts)
-			errs = make([]error, len(rows))
+			_, err := api.ApplyBulk(ctx, rows, muts)
+			errs := make([]error, len(rows))
 			errs[1] = status.Error(codes.PermissionDenied, "not yours")
 			errs[2] = status.Error(codes.Unavailable, "who knows")
 			return errs, err

@@ -38,7 +38,9 @@ func (p pattern) latest(ctx context.Context, client weather.Client, o weather.Op
 
 // writer and reader are what all generated ones have in common.
 type (
-	writer[E any]    interface{ WriteAll(context.Context, []E) error }
+	writer[E any] interface {
+		WriteAll(context.Context, []E) error
+	}
 	reader[S, E any] interface {
 		Read(ctx context.Context, series S, from, to time.Time) iter.Seq2[E, error]
 		Latest(ctx context.Context, series S) (E, error)
