@@ -298,6 +298,11 @@ func TestTrap22NamesAreNoPatterns(t *testing.T) {
 	m.Set(l.Family, "cpuXload", cell.Timestamp, []byte("garbage"))
 	m.Set(l.Family, "ratio (\n)", cell.Timestamp, []byte("garbage"))
 	check(t, bt.Client.Open(l.Table.ID).Apply(t.Context(), cell.Row, m))
+	// The newest row with a cell of the family is not the newest row.
+	m = bigtable.NewMutation()
+	m.Set("oddXfamily-1_x", "text", cell.Timestamp, nil)
+	later := strings.TrimSuffix(cell.Row, "2020-363") + "2020-364"
+	check(t, bt.Client.Open(l.Table.ID).Apply(t.Context(), later, m))
 
 	r := store.NewReader(bt.Client, l, options)
 	compare(t, l, []SampleEvent{full()}, all(t, r.Read(t.Context(), seriesOf(plain()), start, end)))

@@ -724,12 +724,14 @@ func TestSetupSurfacesErrors(t *testing.T) {
 
 // A FailedPrecondition of another kind is not retried.
 func TestSetupFailedPrecondition(t *testing.T) {
-	f := &fake{before: func(context.Context, string) error {
-		return status.Error(codes.FailedPrecondition, "cannot relax pure age-based GC for a replicated family")
-	}}
-	if _, err := store.Setup(t.Context(), f, []store.Table{small}); status.Code(err) != codes.FailedPrecondition || len(f.calls) != 1 {
-		t.Errorf("error %v after %d calls, want FailedPrecondition after one", err, len(f.calls))
-	}
+	synctest.Test(t, func(t *testing.T) {
+		f := &fake{before: func(context.Context, string) error {
+			return status.Error(codes.FailedPrecondition, "cannot relax pure age-based GC for a replicated family")
+		}}
+		if _, err := store.Setup(t.Context(), f, []store.Table{small}); status.Code(err) != codes.FailedPrecondition || len(f.calls) != 1 {
+			t.Errorf("error %v after %d calls, want FailedPrecondition after one", err, len(f.calls))
+		}
+	})
 }
 
 // A second run completes what the first one could not.

@@ -1,0 +1,106 @@
+package alltypes
+
+import (
+	"encoding/json"
+	"errors"
+	"math"
+	"strings"
+	"testing"
+	"time"
+)
+
+// What no table can hold is refused before anything is sent, with the name of
+// the field.
+func TestRefusedEvents(t *testing.T) {
+	bt := newServer(t)
+	w := NewSampleWriter(bt.Client, options)
+	state := SampleMaybeState(3)
+	nan, before1677 := math.NaN(), time.Date(1600, 1, 1, 0, 0, 0, 0, time.UTC)
+	tests := []struct {
+		name, field string
+		spoil       func(e *SampleEvent)
+		want        error
+	}{
+		{"no time", "time", func(e *SampleEvent) { e.Time = time.Time{} }, ErrTime},
+		{"before 1970", "time", func(e *SampleEvent) { e.Time = time.UnixMilli(-1) }, ErrTime},
+		{"empty string in the key", "site", func(e *SampleEvent) { e.Site = "" }, ErrEmpty},
+		{"no bytes in the key", "tag", func(e *SampleEvent) { e.Tag = nil }, ErrEmpty},
+		{"delimiter in the key", "site", func(e *SampleEvent) { e.Site = "a#b" }, ErrDelimiter},
+		{"key over 4 KiB", "key", func(e *SampleEvent) { e.Site = strings.Repeat("x", 4096) }, ErrKeyTooLong},
+		{"bytes in the key, as hex over 4 KiB", "key", func(e *SampleEvent) { e.Tag = make([]byte, 2048) }, ErrKeyTooLong},
+		{"string in the key that is not UTF-8", "site", func(e *SampleEvent) { e.Site = "\xff" }, ErrUTF8},
+		{"no enum in the key", "kind", func(e *SampleEvent) { e.Kind = 0 }, ErrEnum},
+		{"time in the key before 1970", "since", func(e *SampleEvent) { e.Since = time.Unix(-1, 0) }, ErrTime},
+		{"string that is not UTF-8", "text", func(e *SampleEvent) { e.Text = "a\xc3" }, ErrUTF8},
+		{"NaN", "ratio", func(e *SampleEvent) { e.Ratio = nan }, ErrNaN},
+		{"infinity, which JSON does not have", "load", func(e *SampleEvent) { e.Load = float32(math.Inf(1)) }, ErrNaN},
+		{"optional NaN", "maybe_ratio", func(e *SampleEvent) { e.MaybeRatio = &nan }, ErrNaN},
+		{"no timestamp", "at", func(e *SampleEvent) { e.At = time.Time{} }, ErrTime},
+		{"optional timestamp", "maybe_at", func(e *SampleEvent) { e.MaybeAt = &before1677 }, ErrTime},
+		{"no enum", "state", func(e *SampleEvent) { e.State = 0 }, ErrEnum},
+		{"enum without a name", "state", func(e *SampleEvent) { e.State = 3 }, ErrEnum},
+		{"optional enum", "maybe_state", func(e *SampleEvent) { e.MaybeState = &state }, ErrEnum},
+		{"no JSON", "document", func(e *SampleEvent) { e.Document = nil }, ErrJSON},
+		{"half of JSON", "document", func(e *SampleEvent) { e.Document = json.RawMessage(`{"a":`) }, ErrJSON},
+		{"optional JSON, empty", "maybe_document", func(e *SampleEvent) { e.MaybeDocument = json.RawMessage{} }, ErrJSON},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			e := plain()
+			tt.spoil(&e)
+			err := w.Write(t.Context(), e)
+			var field *FieldError
+			if !errors.Is(err, tt.want) || !errors.As(err, &field) || field.Field != tt.field {
+				t.Errorf("got %v, want field %q with: %v", err, tt.field, tt.want)
+			}
+		})
+	}
+	for _, l := range sampleLayouts {
+		if cells := storedCells(t, bt.Client, l.Table.ID); len(cells) > 0 {
+			t.Errorf("%s: %d cells were stored", l.Table.ID, len(cells))
+		}
+	}
+}
+
+// A reader refuses a series that no writer can have written.
+func TestReadersRefuseASeries(t *testing.T) {
+	r := NewSampleReader(newServer(t).Client, options)
+	series := plain().SampleSeries
+	series.Site = "a#b"
+	if _, err := r.Latest(t.Context(), series); !errors.Is(err, ErrDelimiter) {
+		t.Errorf("Latest: %v", err)
+	}
+	for _, err := range r.Read(t.Context(), series, start, end) {
+		if !errors.Is(err, ErrDelimiter) {
+			t.Errorf("Read: %v", err)
+		}
+		return
+	}
+	t.Error("Read yielded nothing")
+}
+
+// One value can be too long for one table, where it is the name of a column,
+// and right for another: the error says which.
+func TestTooLargeForOneTable(t *testing.T) {
+	bt := newServer(t)
+	e := plain()
+	e.Text = strings.Repeat("x", 16<<10+1)
+	err := NewSampleWriter(bt.Client, options).Write(t.Context(), e)
+	var failed *WriteError
+	if !errors.As(err, &failed) {
+		t.Fatalf("got %v", err)
+	}
+	var tables []string
+	for _, f := range failed.Failures {
+		if f.Outcome != Refused || !errors.Is(f.Err, ErrTooLarge) {
+			t.Errorf("%s", f)
+		}
+		tables = append(tables, f.Table)
+	}
+	if got := strings.Join(tables, " "); got != "sample_columns sample_columns_text" {
+		t.Errorf("refused by %s", got)
+	}
+	latest, err := NewSampleReader(bt.Client, options).Latest(t.Context(), e.SampleSeries)
+	check(t, err)
+	compare(t, sampleLayouts[2], e, latest)
+}
