@@ -80,9 +80,9 @@ func (s *schemaFile) appendProto() jen.Code {
 }
 
 // explicit reports whether a field is written even if it is zero: what lacks
-// it is then known to be absent.
+// it is then known to be absent, and a UUID always has its 16 bytes.
 func explicit(f *layout.Field) bool {
-	return f.Optional || f.Default != nil || f.Type == schema.Timestamp || f.Type == schema.Enum
+	return f.Optional || f.Default != nil || f.Type == schema.Timestamp || f.Type == schema.Enum || f.Type == schema.UUID
 }
 
 // parseProto declares the function that takes a serialized event apart.

@@ -2856,7 +2856,7 @@ func appendSampleProto(dst []byte, e *SampleEvent) []byte {
 	dst = codec.AppendProtoFloat64(dst, 9, codec.Implicit, e.Ratio)
 	dst = codec.AppendProtoTimestamp(dst, 10, codec.Explicit, e.At)
 	dst = codec.AppendProtoDuration(dst, 11, codec.Implicit, e.Took)
-	dst = codec.AppendProtoUUID(dst, 12, codec.Implicit, e.ID)
+	dst = codec.AppendProtoUUID(dst, 12, codec.Explicit, e.ID)
 	dst = codec.AppendProtoEnum(dst, 13, codec.Explicit, int64(e.State))
 	dst = codec.AppendProtoJSON(dst, 14, codec.Implicit, e.Document)
 	if e.MaybeText != nil {

@@ -255,6 +255,28 @@ func TestTrap15LabelsThatDoNotSort(t *testing.T) {
 	compare(t, events[109], latest)
 }
 
+// TestUnsortedLabelsWithoutEnd reads to the year 9999, and asks for the buckets
+// that there are, not for all that there could be.
+func TestUnsortedLabelsWithoutEnd(t *testing.T) {
+	bt := weathertest.New(t)
+	events := []weather.BalloonNewCellsEvent{cellEvent(cellSeries, noon, 1), cellEvent(cellSeries, noon.AddDate(0, 0, 70), 2)}
+	check(t, weather.NewBalloonNewCellsWriter(bt.Client, options).WriteAll(t.Context(), events))
+	keys := 0
+	client := wrapped{bt.Client, func(api bigtable.TableAPI) bigtable.TableAPI {
+		return reading{api, func(set bigtable.RowSet) {
+			if list, ok := set.(bigtable.RowList); ok {
+				keys += len(list)
+			}
+		}}
+	}}
+	r := weather.NewBalloonNewCellsReader(client, options)
+	compare(t, events, all(t, r.Read(t.Context(), cellSeries, time.Time{}, time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC))))
+	compare(t, 11, keys)
+	compare(t, events[1:], all(t, r.Read(t.Context(), cellSeries, minute(1), time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC))))
+	other := weather.BalloonNewCellsSeries{Location: "nowhere", BalloonID: 1}
+	compare(t, 0, len(all(t, r.Read(t.Context(), other, time.Time{}, time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)))))
+}
+
 // reading is a table that tells what row sets are read.
 type reading struct {
 	bigtable.TableAPI

@@ -478,3 +478,18 @@ func ExampleBucket_Rows() {
 	// [us-west2#3698#week8 us-west2#3698#week9]
 	// [us-west2#3698#week10 us-west2#3698#week11]
 }
+
+func TestCount(t *testing.T) {
+	b := codec.Bucket{Every: time.Hour, Origin: time.Date(2021, 3, 1, 0, 0, 0, 0, time.UTC), Label: codec.Label{Kind: codec.NumberLabel, Prefix: "h"}}
+	rapid.Check(t, func(t *rapid.T) {
+		from := b.Origin.Add(time.Duration(rapid.Int64Range(-1e14, 1e15).Draw(t, "from")))
+		to := from.Add(time.Duration(rapid.Int64Range(-1e13, 1e15).Draw(t, "width")))
+		n := 0
+		for rows := range b.Rows("s#", from, to, 0) {
+			n += len(rows.Keys)
+		}
+		if got := b.Count(from, to); got != int64(n) {
+			t.Fatalf("%d buckets, and %d keys", got, n)
+		}
+	})
+}

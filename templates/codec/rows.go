@@ -60,6 +60,15 @@ func (b Bucket) Rows(prefix string, from, to time.Time, maxBytes int) iter.Seq[R
 	}
 }
 
+// Count returns how many buckets with a label overlap [from, to).
+func (b Bucket) Count(from, to time.Time) int64 {
+	from, to = later(from, b.Min()), earlier(to, b.Max())
+	if !from.Before(to) {
+		return 0
+	}
+	return b.index(to.Add(-1)) - b.index(from) + 1
+}
+
 // key returns the key of the bucket with the given index, which has a label.
 func (b Bucket) key(prefix string, index int64) string {
 	var buf [64]byte

@@ -15,6 +15,10 @@ import (
 // kept under; Bigtable takes 512 KiB.
 const maxRowSet = 384 << 10
 
+// maxListed is how many buckets are read key by key without looking first which
+// of them there are.
+const maxListed = 1000
+
 // Reader reads the events of one table. It is safe for use by several goroutines.
 type Reader[E any] struct {
 	options Options
@@ -79,8 +83,8 @@ func (r *Reader[E]) scan(ctx context.Context, op *Operation, base E, from, to ti
 			return
 		}
 		now := r.options.Now()
-		if since, bounded := r.layout.Retention.Since(now); bounded && since.After(from) {
-			from = since
+		if since, bounded := r.layout.Retention.Since(now); bounded {
+			from = later(from, since)
 		}
 		if !from.Before(to) {
 			return
@@ -140,7 +144,19 @@ func (r *Reader[E]) buckets(ctx context.Context, op *Operation, a *assembler[E],
 // order of time.
 func (r *Reader[E]) bucketRows(ctx context.Context, op *Operation, prefix string, from, to time.Time, filter bigtable.Filter) iter.Seq2[bigtable.Row, error] {
 	return func(yield func(bigtable.Row, error) bool) {
-		for rows := range r.layout.Bucket.Rows(prefix, from, to, maxRowSet) {
+		b := r.layout.Bucket
+		if !b.Sorted() && b.Count(from, to) > maxListed {
+			stored, err := r.stored(ctx, op, prefix, filter)
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if stored.newestKey == "" {
+				return
+			}
+			from, to = later(from, stored.oldest), earlier(to, b.End(stored.newest))
+		}
+		for rows := range b.Rows(prefix, from, to, maxRowSet) {
 			for row, err := range r.rows(ctx, op, rows, bigtable.RowFilter(filter)) {
 				if !yield(row, err) || err != nil {
 					return
@@ -290,24 +306,56 @@ func (r *Reader[E]) newestRow(ctx context.Context, op *Operation, prefix string,
 	if r.layout.Kind == SingleRows || r.layout.Bucket.Sorted() {
 		return r.one(ctx, op, codec.PrefixRows(prefix), bigtable.RowFilter(filter), bigtable.ReverseScan(), bigtable.LimitRows(1))
 	}
-	// The labels do not sort as time does, so that no range is read: look which
-	// buckets there are, one cell of each, then read the newest.
+	// The labels do not sort as time does, so that the newest is not the last.
+	stored, err := r.stored(ctx, op, prefix, filter)
+	if err != nil || stored.newestKey == "" {
+		return nil, err
+	}
+	return r.one(ctx, op, codec.Rows{Keys: []string{stored.newestKey}}, bigtable.RowFilter(filter))
+}
+
+// extent is the oldest and the newest bucket that there are of a series.
+type extent struct {
+	oldest, newest time.Time // starts
+	newestKey      string    // empty if there is none
+}
+
+// stored looks which buckets there are with the prefix, one cell of each
+// without its value, for tables whose labels do not sort.
+func (r *Reader[E]) stored(ctx context.Context, op *Operation, prefix string, filter bigtable.Filter) (extent, error) {
 	probe := bigtable.ChainFilters(filter, bigtable.CellsPerRowLimitFilter(1), bigtable.StripValueFilter())
-	var newest time.Time
-	key := ""
+	var out extent
 	for row, err := range r.rows(ctx, op, codec.PrefixRows(prefix), bigtable.RowFilter(probe)) {
 		if err != nil {
-			return nil, err
+			return extent{}, err
 		}
 		start, err := r.layout.Bucket.ParseLabel(row.Key()[len(prefix):])
-		if err == nil && (key == "" || start.After(newest)) {
-			newest, key = start, row.Key()
+		if err != nil {
+			continue // of somebody else
+		}
+		if out.newestKey == "" || start.After(out.newest) {
+			out.newest, out.newestKey = start, row.Key()
+		}
+		if out.oldest.IsZero() || start.Before(out.oldest) {
+			out.oldest = start
 		}
 	}
-	if key == "" {
-		return nil, nil
+	return out, nil
+}
+
+// later and earlier return one of two times.
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
 	}
-	return r.one(ctx, op, codec.Rows{Keys: []string{key}}, bigtable.RowFilter(filter))
+	return b
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
 }
 
 // one returns the first row, or nil if there is none.
