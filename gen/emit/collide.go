@@ -23,24 +23,25 @@ func Check(layouts []*layout.Layout) diag.List {
 		files[file] = l.NamePos
 		s := packages[l.Package]
 		if s == nil {
-			s = newScope(l.Package)
+			s = newScope()
 			packages[l.Package] = s
 		}
 		s.declareSchema(l, &found)
 		checkFields(l, &found)
+		checkProto(l, &found)
 	}
 	return found
 }
 
-// scope is the names of one generated package, with what each is for.
+// scope is the names of one generated package or message, with what each is for.
 type scope struct {
-	pkg   string
+	where string // for messages
 	taken map[string]string
 }
 
 // newScope returns a scope with what every generated package declares.
-func newScope(pkg string) *scope {
-	s := &scope{pkg: pkg, taken: map[string]string{}}
+func newScope() *scope {
+	s := &scope{where: "Go", taken: map[string]string{}}
 	for _, d := range supportDecls {
 		s.taken[d.name] = "what every generated package declares"
 	}
@@ -50,7 +51,7 @@ func newScope(pkg string) *scope {
 // declare takes a name, or reports that it is taken.
 func (s *scope) declare(name, what string, pos diag.Pos, found *diag.List) {
 	if other, taken := s.taken[name]; taken {
-		found.Errorf(pos, "%s would be called %s in Go, which is the name of %s", what, name, other).Hint = "rename one of them"
+		found.Errorf(pos, "%s would be called %s in %s, which is the name of %s", what, name, s.where, other).Hint = "rename one of them"
 		return
 	}
 	s.taken[name] = what
@@ -86,8 +87,34 @@ func (s *scope) declareEnum(n names, f *layout.Field, found *diag.List) {
 	}
 	s.declare(n.enum(f), fmt.Sprintf("the enum %q", f.Name), f.Pos, found)
 	s.declare(n.enumNames(f), fmt.Sprintf("the enum %q", f.Name), f.Pos, found)
-	for _, v := range f.Enum {
-		s.declare(n.enumValue(f, v.Name), fmt.Sprintf("the value %q of enum %q", v.Name, f.Name), f.Pos, found)
+	for i, v := range f.Enum {
+		s.declare(n.enumValue(f, v.Name), fmt.Sprintf("the value %q of enum %q", v.Name, f.Name), f.EnumPos[i], found)
+	}
+}
+
+// checkProto refuses fields and enums whose names collide in the message that
+// describes serialized events: there, the values of all enums share a scope
+// with its fields.
+func checkProto(l *layout.Layout, found *diag.List) {
+	if !usesFormat(l, layout.Protobuf) {
+		return
+	}
+	s := &scope{where: "the .proto file", taken: map[string]string{}}
+	for i := range l.Fields {
+		f := &l.Fields[i]
+		s.declare(f.Name, fmt.Sprintf("the field %q", f.Name), f.Pos, found)
+	}
+	for i := range l.Fields {
+		f := &l.Fields[i]
+		if f.Type != schema.Enum {
+			continue
+		}
+		e := protoEnumOf(f)
+		s.declare(e.Name, fmt.Sprintf("the enum %q", f.Name), f.Pos, found)
+		s.declare(e.Unspecified(), fmt.Sprintf("the zero value of enum %q", f.Name), f.Pos, found)
+		for i, v := range e.Values {
+			s.declare(v.Name, fmt.Sprintf("the value %q of enum %q", f.Enum[i].Name, f.Name), f.EnumPos[i], found)
+		}
 	}
 }
 

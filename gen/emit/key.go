@@ -39,6 +39,9 @@ func (s *schemaFile) keyType(t *layout.Table) jen.Code {
 // keyNotes says what each segment is, and what a row and its cells hold.
 func keyNotes(l *layout.Layout, t *layout.Table) []string {
 	var out []string
+	if t.Doc != "" {
+		out = append(out, sentence(t.Doc))
+	}
 	for _, segment := range t.Segments {
 		if segment.Kind == layout.BucketSegment || segment.Kind == layout.TimeSegment {
 			out = append(out, sentence(upperFirst(strings.TrimPrefix(t.Describe(l, segment), "the "))))

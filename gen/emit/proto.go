@@ -30,7 +30,7 @@ import "{{.}}";
 message {{.Message}} {
 {{- range .Enums}}
   enum {{.Name}} {
-    {{.Prefix}}_UNSPECIFIED = 0;
+    {{.Unspecified}} = 0;
 {{- range .Values}}
     {{.Name}} = {{.Number}};
 {{- end}}
@@ -55,6 +55,9 @@ type protoEnum struct {
 	Values       []protoValue
 }
 
+// Unspecified is the name of the value zero, which protobuf asks for.
+func (e protoEnum) Unspecified() string { return e.Prefix + "_UNSPECIFIED" }
+
 type protoValue struct {
 	Name   string
 	Number int64
@@ -71,7 +74,7 @@ func protoFile(l *layout.Layout) ([]byte, error) {
 		Header: Header, Source: SourceLine + commentLine(baseName(l.File)), Package: l.Package, Message: l.Name,
 	}
 	about := fmt.Sprintf("%s is what one event carries. Its series stands in the row key, and its time in the row key or in the timestamp of its cell.", l.Name)
-	m.Doc = wrap([]string{about, sentence(l.Doc)})
+	m.Doc = wrap(append([]string{about}, strings.Fields(sentence(l.Doc))...))
 	for i := range l.Fields {
 		f := &l.Fields[i]
 		m.Fields = append(m.Fields, protoFieldOf(f))

@@ -2,6 +2,7 @@ package emit
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/dave/jennifer/jen"
@@ -33,13 +34,10 @@ func baseName(file string) string {
 }
 
 // uses reports whether any table has events serialized in the format.
-func (s *schemaFile) uses(format layout.Format) bool {
-	for _, t := range s.layout.Tables {
-		if t.Blob == format {
-			return true
-		}
-	}
-	return false
+func (s *schemaFile) uses(format layout.Format) bool { return usesFormat(s.layout, format) }
+
+func usesFormat(l *layout.Layout, format layout.Format) bool {
+	return slices.ContainsFunc(l.Tables, func(t *layout.Table) bool { return t.Blob == format })
 }
 
 // declare adds all declarations, in the order of the output.

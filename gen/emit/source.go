@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/dave/jennifer/jen"
@@ -144,8 +145,13 @@ func wrap(lines []string) []string {
 // commentLine makes text safe as one line of a comment.
 func commentLine(s string) string {
 	return strings.TrimRight(strings.Map(func(r rune) rune {
-		if r < ' ' && r != '\t' || r == 0x7f || r == '\u2028' || r == '\u2029' || r == '\ufeff' {
+		switch {
+		case r == '\t':
+			return r
+		case unicode.IsControl(r), r == '\u2028', r == '\u2029', r == '\ufeff':
 			return ' '
+		case unicode.Is(unicode.Bidi_Control, r):
+			return utf8.RuneError // it would show a reviewer another order than the compiler's
 		}
 		return r
 	}, s), " \t")
@@ -175,7 +181,7 @@ func duration(d time.Duration) *jen.Statement {
 		{time.Nanosecond, func() *jen.Statement { return jen.Qual("time", "Nanosecond") }},
 	}
 	for _, u := range units {
-		if d%u.size != 0 {
+		if d == 0 || d%u.size != 0 {
 			continue
 		}
 		if n := int(d / u.size); n != 1 {

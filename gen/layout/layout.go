@@ -39,6 +39,7 @@ type Field struct {
 	Optional bool
 	Default  any        // as in schema.Field; nil if there is none
 	Enum     codec.Enum // the values of an enum
+	EnumPos  []diag.Pos // of each value of an enum
 	Number   int        // protobuf field number; 0 if there is none
 	Example  any        // a value for pictures, as Default; nil if there is none
 }
@@ -74,7 +75,8 @@ type Table struct {
 	Segments   []Segment
 	KeyPos     diag.Pos
 	Bucket     codec.Bucket     // patterns with buckets
-	BucketPos  diag.Pos         // of the bucket, or of its label
+	BucketPos  diag.Pos         // of the bucket's label, or of the bucket
+	WidthPos   diag.Pos         // of the bucket's width
 	TimeKey    codec.TimeFormat // patterns with a row per event
 	Family     Family
 	Columns    []Column // in the order of the fields; one alone for a serialized event

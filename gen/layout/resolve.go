@@ -1,6 +1,7 @@
 package layout
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -30,6 +31,9 @@ func Resolve(s *schema.Schema) (*Layout, diag.List) {
 	r.layout.Series = fields(s.Series)
 	r.layout.Fields = fields(s.Fields)
 	r.checkSeries()
+	if s.Expect.Series.IsSet() {
+		r.later(s.Expect.Series.Pos, "the expected number of series", "leave it out; the rate is used to check the size of rows")
+	}
 	for i := range s.Queries {
 		r.later(s.Queries[i].Name.Pos, "queries", "leave queries out: every reader has Read(series, from, to) and Latest(series)")
 	}
@@ -53,13 +57,14 @@ func (r *resolver) errorf(pos diag.Pos, hint, format string, args ...any) {
 	r.found.Errorf(pos, format, args...).Hint = hint
 }
 
-// unwanted adds an error of the codec, which says after "want" what to write.
-func (r *resolver) unwanted(pos diag.Pos, err error) {
-	message, hint, found := strings.Cut(err.Error(), ": want ")
-	if found {
-		hint = "write " + hint
+// wanted parts an error of the codec into what is wrong and, where it says what
+// it wants, what to write instead.
+func wanted(err error) (message, hint string) {
+	message = err.Error()
+	if i := strings.LastIndex(message, "want "); i > len("; ") { // or ": "
+		return message[:i-len("; ")], "write " + message[i+len("want "):]
 	}
-	r.errorf(pos, hint, "%s", message)
+	return message, ""
 }
 
 // later refuses something that the language has and this version does not do.
@@ -83,6 +88,7 @@ func fields(in []schema.Field) []Field {
 		}
 		for _, v := range f.Of {
 			out[i].Enum = append(out[i].Enum, codec.EnumName{Number: int64(v.Number.V), Name: v.Name.V})
+			out[i].EnumPos = append(out[i].EnumPos, v.Name.Pos)
 		}
 	}
 	return out
@@ -126,7 +132,7 @@ func (r *resolver) table(s *schema.Table) *Table {
 
 // bucket resolves how wide a row is and what it is called.
 func (r *resolver) bucket(t *Table, s *schema.Table) {
-	t.BucketPos = s.Bucket.Pos
+	t.BucketPos, t.WidthPos = s.Bucket.Pos, s.Bucket.Every.Pos
 	if !t.Pattern.Bucketed() {
 		if s.Bucket.Pos.IsValid() {
 			r.errorf(s.Bucket.Pos, "leave bucket out, or use bucket_serialized or bucket_new_cells",
@@ -155,7 +161,8 @@ func (r *resolver) bucket(t *Table, s *schema.Table) {
 	t.BucketPos = pos
 	label, err := codec.ParseLabel(text)
 	if err != nil {
-		r.unwanted(pos, err)
+		_, hint := wanted(err)
+		r.errorf(pos, hint, "%q cannot label a bucket", text)
 		return
 	}
 	t.Bucket.Label = label
@@ -164,24 +171,37 @@ func (r *resolver) bucket(t *Table, s *schema.Table) {
 			"the label %q counts buckets, but there is no origin to count from", text)
 		return
 	}
-	if err := t.Bucket.Validate(); err != nil {
-		r.unwanted(pos, err)
-	}
+	r.validateBucket(t, s, pos)
 }
 
-// defaultLabel is the start of the bucket in ISO form, as short as the width allows.
+// validateBucket refuses buckets that their labels cannot tell apart; pos is
+// that of the label.
+func (r *resolver) validateBucket(t *Table, s *schema.Table, pos diag.Pos) {
+	err := t.Bucket.Validate()
+	if err == nil {
+		return
+	}
+	uncounted := t.Bucket
+	uncounted.Origin = time.Time{}
+	if s.Bucket.Origin.IsSet() && uncounted.Validate() == nil {
+		pos = s.Bucket.Origin.Pos // all is well without it
+	}
+	message, hint := wanted(err)
+	if t.Bucket.Label.Kind == codec.ISOWeekLabel {
+		hint = cmp.Or(hint, "write bucket: {every: 1w, label: iso_week}, or leave the label out")
+	}
+	r.errorf(pos, hint, "%s", message)
+}
+
+// defaultLabel is the start of the bucket in ISO form, as short as the width and
+// the origin allow.
 func defaultLabel(b codec.Bucket, delimiter string) string {
-	const day = 24 * time.Hour
-	label := "2006-01-02T1504"
-	switch {
-	case b.Months > 0 && b.Months%12 == 0:
-		label = "2006"
-	case b.Months > 0:
-		label = "2006-01"
-	case b.Every%day == 0:
-		label = "2006-01-02"
-	case b.Every%time.Hour == 0:
-		label = "2006-01-02T15"
+	label := ""
+	for _, label = range []string{"2006", "2006-01", "2006-01-02", "2006-01-02T15", "2006-01-02T1504", "2006-01-02T150405"} {
+		b.Label = codec.Label{Format: codec.TimeFormat{Layout: label}}
+		if b.Validate() == nil {
+			break
+		}
 	}
 	if strings.Contains(delimiter, "-") {
 		return strings.ReplaceAll(label, "-", "")
@@ -294,7 +314,8 @@ func (r *resolver) timeKey(t *Table, g *schema.Segment) {
 	}
 	format, err := codec.ParseTimeFormat(text)
 	if err != nil {
-		r.unwanted(g.Format.Pos, err)
+		_, hint := wanted(err)
+		r.errorf(g.Format.Pos, hint, "%q is no time format for a key", text)
 		return
 	}
 	t.TimeKey = format
@@ -329,8 +350,8 @@ func (r *resolver) checkSegments(t *Table, s *schema.Table, seen map[string]diag
 		case isTime && g.Kind != want:
 			other := map[SegmentKind]string{BucketSegment: "the bucket", TimeSegment: "the time"}[g.Kind]
 			r.errorf(g.Pos, "write "+strings.TrimPrefix(last, "the "), "pattern %s has %s in its key, not %s", t.Pattern, last, other)
-		case isTime && i > 0 && i < len(t.Segments)-1:
-			r.later(g.Pos, last+" in the middle of a key", "put it last")
+		case isTime && i < len(t.Segments)-1 && (i > 0 || t.Allows("K01")):
+			r.later(g.Pos, last+" before the end of a key", "put it last")
 		case g.Kind == MetricSegment && !t.Metrics():
 			r.errorf(g.Pos, "leave metric out, or use pattern bucket_new_columns", "pattern %s keeps all fields of an event in one row: there is no metric in its key", t.Pattern)
 		}

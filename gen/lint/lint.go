@@ -6,6 +6,7 @@ package lint
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/btgen-dev/btgen/gen/diag"
 	"github.com/btgen-dev/btgen/gen/layout"
@@ -65,19 +66,40 @@ func check(l *layout.Layout) diag.List {
 	rules := Rules()
 	for _, t := range l.Tables {
 		for _, rule := range rules {
-			if rule.check == nil || !rule.Limit && t.Allows(rule.ID) {
-				continue
+			findings := rule.find(l, t)
+			if rule.Limit || !t.Allows(rule.ID) {
+				found = append(found, findings...)
+			} else if len(findings) == 0 && rule.check != nil { // the others look at several schemas
+				found = append(found, unused(t, rule))
 			}
-			rule.check(l, t, func(pos diag.Pos, hint, format string, args ...any) {
-				found = append(found, diag.Diagnostic{
-					Pos: pos, Severity: rule.Severity, Rule: rule.ID,
-					Message: fmt.Sprintf(format, args...), Hint: hint,
-				})
-			})
 		}
 		found = append(found, checkAllowances(t, rules)...)
 	}
 	return found
+}
+
+// find returns what a rule finds in a table.
+func (r Rule) find(l *layout.Layout, t *layout.Table) diag.List {
+	var found diag.List
+	if r.check == nil {
+		return nil
+	}
+	r.check(l, t, func(pos diag.Pos, hint, format string, args ...any) {
+		found = append(found, diag.Diagnostic{
+			Pos: pos, Severity: r.Severity, Rule: r.ID,
+			Message: fmt.Sprintf(format, args...), Hint: hint,
+		})
+	})
+	return found
+}
+
+// unused says that a schema excuses what it does not do.
+func unused(t *layout.Table, rule Rule) diag.Diagnostic {
+	i := slices.IndexFunc(t.Allow, func(a layout.Allowance) bool { return a.Rule == rule.ID })
+	return diag.Diagnostic{
+		Pos: t.Allow[i].Pos, Severity: diag.Warning, Hint: "leave it out",
+		Message: fmt.Sprintf("rule %s (%s) finds nothing in table %q: there is nothing to allow", rule.ID, rule.Title, t.ID),
+	}
 }
 
 // checkAllowances refuses excuses that cannot have an effect.
@@ -87,12 +109,23 @@ func checkAllowances(t *layout.Table, rules []Rule) diag.List {
 		i := slices.IndexFunc(rules, func(r Rule) bool { return r.ID == a.Rule })
 		switch {
 		case i < 0:
-			found.Errorf(a.Pos, "there is no rule %s", a.Rule).Hint = "leave it out"
+			found.Errorf(a.Pos, "there is no rule %s", a.Rule).Hint = "leave it out; those that can be allowed are " + excusable(rules)
 		case rules[i].Limit:
 			found.Errorf(a.Pos, "rule %s (%s) cannot be allowed: neither Bigtable nor the generated code could live with it", a.Rule, rules[i].Title).Hint = "leave it out"
 		}
 	}
 	return found
+}
+
+// excusable lists the rules that a schema can excuse.
+func excusable(rules []Rule) string {
+	var ids []string
+	for _, r := range rules {
+		if !r.Limit {
+			ids = append(ids, r.ID)
+		}
+	}
+	return strings.Join(ids, ", ")
 }
 
 // maxFamilies is Bigtable's guidance for the column families of a table.
@@ -115,7 +148,7 @@ func checkShared(layouts []*layout.Layout) diag.List {
 				continue
 			}
 			of[t.Family.Name] = t.Family.Pos
-			if len(of) == maxFamilies+1 {
+			if len(of) == maxFamilies+1 && !t.Allows("L06") {
 				found = append(found, diag.Diagnostic{
 					Pos: t.Pos, Severity: diag.Warning, Rule: "L06", Hint: "use another table",
 					Message: fmt.Sprintf("table %q has over %d column families, which is Bigtable's guidance", t.ID, maxFamilies),

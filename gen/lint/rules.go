@@ -3,6 +3,7 @@ package lint
 import (
 	"iter"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/btgen-dev/btgen/gen/layout"
@@ -21,10 +22,12 @@ const (
 
 // keyBeginsWithTime is K01: all writers would be on the last tablet.
 func keyBeginsWithTime(l *layout.Layout, t *layout.Table, report reporter) {
-	if len(t.Segments) == 0 {
+	// Fixed text before it changes nothing.
+	i := slices.IndexFunc(t.Segments, func(g layout.Segment) bool { return g.Kind != layout.ConstSegment })
+	if i < 0 {
 		return
 	}
-	first := t.Segments[0]
+	first := t.Segments[i]
 	isTime := first.Kind == layout.BucketSegment || first.Kind == layout.TimeSegment ||
 		first.Kind == layout.SeriesSegment && l.Series[first.Series].Type == schema.Timestamp
 	if isTime {
@@ -149,7 +152,7 @@ func rowSize(l *layout.Layout, t *layout.Table, report reporter) {
 		return
 	}
 	if size := events * eventBytes(l, t); size > maxRowBytes {
-		report(t.BucketPos, "make the bucket narrower",
+		report(t.WidthPos, "make the bucket narrower",
 			"a row would have at least %.0f MB (%.0f events, %s); Bigtable cannot read one over %d MB", size/1e6, events, basis, maxRowBytes/1_000_000)
 	}
 }

@@ -183,6 +183,7 @@ func (p *Plan) Diff() []byte {
 func (p *Plan) Commit() (err error) {
 	staged := make([]string, len(p.Steps))
 	done := 0
+	var folders []string // that were made, outer ones first
 	defer func() {
 		for _, name := range staged {
 			if name != "" {
@@ -191,10 +192,14 @@ func (p *Plan) Commit() (err error) {
 		}
 		if err != nil {
 			err = errors.Join(err, p.undo(done))
+			for _, dir := range slices.Backward(folders) {
+				_ = os.Remove(dir) // others may have put something there
+			}
 		}
 	}()
 	for i, s := range p.Steps {
 		if s.Action == Create || s.Action == Update {
+			folders = append(folders, missing(filepath.Dir(s.Path))...)
 			if staged[i], err = stage(s); err != nil {
 				return err
 			}
@@ -214,6 +219,19 @@ func (p *Plan) Commit() (err error) {
 	}
 	p.prune()
 	return nil
+}
+
+// missing returns the folders that have to be made for dir, outer ones first.
+func missing(dir string) []string {
+	var out []string
+	for {
+		if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) || dir == filepath.Dir(dir) {
+			slices.Reverse(out)
+			return out
+		}
+		out = append(out, dir)
+		dir = filepath.Dir(dir)
+	}
 }
 
 // stage writes the new content of a file beside it.

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -90,6 +91,7 @@ func TestCommitAllOrNothing(t *testing.T) {
 	plan, err := Compare(dir, []emit.File{
 		{Path: "a.go", Content: []byte(ours("new"))},
 		{Path: "c.go", Content: []byte(ours("created"))},
+		{Path: "new/folder/d.go", Content: []byte(ours("created"))},
 		{Path: "z.go", Content: []byte(ours("new"))},
 	}, always)
 	if err != nil {
@@ -104,6 +106,9 @@ func TestCommitAllOrNothing(t *testing.T) {
 	}
 	delete(before, "z.go")
 	compare(t, before, contents(t, dir)) // and no file that was staged is left
+	if _, err := os.Stat(filepath.Join(dir, "new")); !errors.Is(err, fs.ErrNotExist) {
+		t.Error("a folder that was made is left")
+	}
 }
 
 // TestStagingFails makes a plan fail before anything is put in place.
@@ -148,4 +153,61 @@ func TestStaleIsAskedOfEachSource(t *testing.T) {
 	compare(t, [][]string{{"c.yaml"}, nil, {"a.yaml", "b.yaml"}}, asked)
 	_, _, removed := plan.Changed()
 	compare(t, 1, removed)
+}
+
+// TestKeptFilesAreNotTouched: build caches go by the time of a file.
+func TestKeptFilesAreNotTouched(t *testing.T) {
+	dir := tree(t, map[string]string{"keep.go": ours("k"), "update.go": ours("old")})
+	long := time.Now().Add(-time.Hour).Truncate(time.Second)
+	for _, name := range []string{"keep.go", "update.go"} {
+		if err := os.Chtimes(filepath.Join(dir, name), long, long); err != nil {
+			t.Fatal(err)
+		}
+	}
+	plan, err := Compare(dir, []emit.File{
+		{Path: "keep.go", Content: []byte(ours("k"))},
+		{Path: "update.go", Content: []byte(ours("new"))},
+	}, always)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := plan.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	for name, touched := range map[string]bool{"keep.go": false, "update.go": true} {
+		info, err := os.Stat(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if info.ModTime().Equal(long) == touched {
+			t.Errorf("%s is of %s", name, info.ModTime())
+		}
+	}
+}
+
+func TestDiff(t *testing.T) {
+	plan := &Plan{Steps: []Step{
+		{Action: Create, Path: "a.go", New: []byte("a\n")},
+		{Action: Keep, Path: "b.go", Old: []byte("b\n"), New: []byte("b\n")},
+		{Action: Update, Path: "c.go", Old: []byte("c\n"), New: []byte("C\n")},
+		{Action: Remove, Path: "d.go", Old: []byte("d\n")},
+	}}
+	compare(t, `diff /dev/null a.go
+--- /dev/null
++++ a.go
+@@ -0,0 +1,1 @@
++a
+diff c.go c.go
+--- c.go
++++ c.go
+@@ -1,1 +1,1 @@
+-c
++C
+diff d.go /dev/null
+--- d.go
++++ /dev/null
+@@ -1,1 +0,0 @@
+-d
+`, string(plan.Diff()))
+	compare(t, "", string((&Plan{Steps: plan.Steps[1:2]}).Diff()))
 }

@@ -29,8 +29,12 @@ const (
 type Project struct {
 	Inputs []gen.Input
 	Out    string // folder of the generated code, as it was named
-	// partial is set where single files were named, and other schemas may have
-	// code in Out.
+	// whole is set where the schemas are all that the project has. Otherwise
+	// others, by the base names of their files, may have code in Out.
+	whole  bool
+	others map[string]bool
+	// partial is set where single files were named, and those beside them that
+	// were left out may have code in Out.
 	partial bool
 }
 
@@ -45,10 +49,12 @@ func Load(paths []string, out string) (*Project, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(paths) == 0 {
+	p := &Project{Out: out, whole: len(paths) == 0}
+	if p.whole {
 		paths = config.Schemas
+	} else {
+		p.others = baseNames(config.Schemas)
 	}
-	p := &Project{Out: out}
 	if p.Out == "" {
 		p.Out = config.Out
 	}
@@ -100,12 +106,44 @@ func (p *Project) load(root string, seen map[string]bool) error {
 		p.partial = true
 		return p.loadFile(root, seen)
 	}
+	return walk(root, func(name string) error { return p.add(name, seen) })
+}
+
+// walk calls f for the schema files in a folder, which may be a symbolic link.
+// Hidden files and folders are those of editors and version control.
+func walk(root string, f func(name string) error) error {
+	root += string(filepath.Separator)
 	return filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || !isSchema(name) {
+		switch {
+		case err != nil:
 			return err
+		case name != root && strings.HasPrefix(d.Name(), "."):
+			if d.IsDir() {
+				return filepath.SkipDir
+			}
+			return nil
+		case d.IsDir() || !isSchema(name):
+			return nil
 		}
-		return p.add(name, seen)
+		return f(name)
 	})
+}
+
+// baseNames returns the names of the schema files below files and folders, as
+// far as there are any.
+func baseNames(roots []string) map[string]bool {
+	out := map[string]bool{}
+	for _, root := range roots {
+		if isSchema(root) {
+			out[filepath.Base(root)] = true
+			continue
+		}
+		_ = walk(root, func(name string) error { // what is not there has no schemas
+			out[filepath.Base(name)] = true
+			return nil
+		})
+	}
+	return out
 }
 
 // loadFile adds a schema file and those beside it that share its package.
@@ -183,10 +221,12 @@ func (p *Project) Stale(sources []string) bool {
 // alive reports whether there is a schema of the name that this run did not
 // look at.
 func (p *Project) alive(source string) bool {
-	for _, in := range p.Inputs {
-		if !p.partial && path.Base(in.Name) == source {
-			return false // it was looked at
-		}
+	isSource := func(in gen.Input) bool { return path.Base(in.Name) == source }
+	switch {
+	case p.whole, !p.partial && slices.ContainsFunc(p.Inputs, isSource):
+		return false // it was looked at
+	case p.others[source]:
+		return true
 	}
 	return slices.ContainsFunc(p.Inputs, func(in gen.Input) bool {
 		_, err := os.Stat(filepath.Join(filepath.Dir(filepath.FromSlash(in.Name)), source))

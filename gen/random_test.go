@@ -1,0 +1,294 @@
+package gen
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"go/format"
+	"go/parser"
+	"go/token"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/bufbuild/protocompile"
+	"pgregory.net/rapid"
+
+	"github.com/btgen-dev/btgen/gen/emit"
+)
+
+// root is the import path of the output of the random schemas.
+const root = "example.com/app/generated"
+
+// TestRandomSchemas checks what holds for the code of all schemas that have no
+// findings: it is Go as gofmt writes it, imports nothing that a schema could
+// have put there, and depends neither on the order nor on the folder of the
+// files; and what describes it to protobuf compiles.
+func TestRandomSchemas(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		inputs := randomInputs.Draw(t, "schemas")
+		files := generateRandom(t, inputs, root)
+		for _, f := range files {
+			switch {
+			case strings.HasPrefix(f.Path, "internal/"):
+			case strings.HasSuffix(f.Path, ".proto"):
+				checkProto(t, f)
+			default:
+				checkGo(t, f)
+			}
+		}
+		moved := rapid.Permutation(inputs).Draw(t, "order")
+		for i := range moved {
+			moved[i].Name = "/somewhere/else/" + moved[i].Name
+		}
+		again := generateRandom(t, moved, root)
+		if !slices.EqualFunc(files, again, func(a, b emit.File) bool { return a.Path == b.Path && bytes.Equal(a.Content, b.Content) }) {
+			t.Error("another order, other code")
+		}
+	})
+}
+
+// TestRandomSchemasCompile vets the code of some random schemas, all at once.
+func TestRandomSchemasCompile(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds code")
+	}
+	if err := os.MkdirAll("testdata", 0o777); err != nil {
+		t.Fatal(err)
+	}
+	dir, err := os.MkdirTemp("testdata", "compile-") // within this module, and none of its packages
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Error(err)
+		}
+		_ = os.Remove("testdata") // unless the fuzzer has left something there
+	})
+	for seed := range 15 {
+		name := fmt.Sprintf("seed%d", seed)
+		inputs := randomInputs.Example(seed)
+		for _, f := range generateRandom(t, inputs, "github.com/btgen-dev/btgen/gen/"+filepath.ToSlash(dir)+"/"+name) {
+			path := filepath.Join(dir, name, filepath.FromSlash(f.Path))
+			if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(path, f.Content, 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if out, err := exec.Command("go", "vet", "./"+filepath.ToSlash(dir)+"/...").CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// fataler is a *testing.T or a *rapid.T.
+type fataler interface {
+	Fatalf(format string, args ...any)
+}
+
+// generateRandom fails the test if the schemas, which are valid, have errors.
+func generateRandom(t fataler, inputs []Input, root string) []emit.File {
+	r, err := Generate(inputs, root)
+	if err == nil {
+		err = r.Diagnostics.Err()
+	}
+	if err != nil {
+		t.Fatalf("%v in\n%s", err, inputs)
+	}
+	return r.Files
+}
+
+// imports is what generated code may import besides its own packages.
+var imports = []string{"cloud.google.com/go/bigtable", "context", "encoding/json", "errors", "iter", "testing", "time"}
+
+// checkGo checks one Go file.
+func checkGo(t *rapid.T, f emit.File) {
+	formatted, err := format.Source(f.Content)
+	if err != nil || !bytes.Equal(formatted, f.Content) {
+		t.Errorf("%s is not as gofmt writes it (%v):\n%s", f.Path, err, f.Content)
+	}
+	if !bytes.HasPrefix(f.Content, []byte(emit.Header+"\n"+emit.SourceLine)) {
+		t.Errorf("%s has no header", f.Path)
+	}
+	file, err := parser.ParseFile(token.NewFileSet(), f.Path, f.Content, parser.ImportsOnly|parser.ParseComments)
+	if err != nil {
+		t.Fatalf("%v", err)
+	}
+	for _, i := range file.Imports {
+		path, err := strconv.Unquote(i.Path.Value)
+		if err != nil || !slices.Contains(imports, path) && !strings.HasPrefix(path, root+"/") {
+			t.Errorf("%s imports %s", f.Path, i.Path.Value)
+		}
+	}
+}
+
+// checkProto compiles one .proto file.
+func checkProto(t *rapid.T, f emit.File) {
+	compiler := protocompile.Compiler{Resolver: protocompile.WithStandardImports(&protocompile.SourceResolver{
+		Accessor: protocompile.SourceAccessorFromMap(map[string]string{f.Path: string(f.Content)}),
+	})}
+	if _, err := compiler.Compile(t.Context(), f.Path); err != nil {
+		t.Errorf("%v in\n%s", err, f.Content)
+	}
+}
+
+// randomInputs makes schemas without findings: one to three, in two packages.
+var randomInputs = rapid.Custom(func(t *rapid.T) []Input {
+	var out []Input
+	for i := range rapid.IntRange(1, 3).Draw(t, "schemas") {
+		s := randomSchema{T: t, n: i}
+		out = append(out, Input{Name: fmt.Sprintf("s%d.yaml", i), Text: s.text()})
+	}
+	return out
+})
+
+// randomSchema writes one schema.
+type randomSchema struct {
+	*rapid.T
+	n         int
+	b         strings.Builder
+	precision string
+	series    []string
+	enums     int
+	sparse    bool // some field is optional
+}
+
+// line adds a line of YAML.
+func (s *randomSchema) line(format string, args ...any) { fmt.Fprintf(&s.b, format+"\n", args...) }
+
+// pick returns one of several words.
+func (s *randomSchema) pick(label string, words ...string) string {
+	return rapid.SampledFrom(words).Draw(s.T, label)
+}
+
+// chance is true one time in n.
+func (s *randomSchema) chance(label string, n int) bool {
+	return rapid.IntRange(1, n).Draw(s.T, label) == n
+}
+
+// prose is a text that somebody who means ill could write. JSON is YAML.
+func (s *randomSchema) prose(label string) string {
+	parts := rapid.SliceOfN(rapid.OneOf(
+		rapid.SampledFrom([]string{"*/", "/*", "//", "`", `"`, `\`, "\n", "\n\n", "\u2028", "\u202e", "%d", "# Heading", "- item", "[link]", "//go:build ignore", "+build x", "import \"C\"", "func init() {}", "}"}),
+		rapid.StringN(0, 12, -1),
+	), 0, 8).Draw(s.T, label)
+	text, err := json.Marshal(strings.Map(func(r rune) rune {
+		if r != '\n' && (unicode.IsControl(r) || r == '\ufeff' || r == utf8.RuneError) {
+			return -1 // the language has none
+		}
+		return r
+	}, strings.Join(parts, " ")))
+	if err != nil {
+		s.Fatal(err)
+	}
+	return string(text)
+}
+
+// text writes the schema.
+func (s *randomSchema) text() []byte {
+	s.line("btgen: v1\npackage: %s\nname: %s%d", s.pick("package", "app", "time"), s.pick("name", "Event", "HTTPLog", "A_b"), s.n)
+	if s.chance("doc", 2) {
+		s.line("doc: %s", s.prose("doc"))
+	}
+	s.precision = s.pick("precision", "1ms", "20ms", "1s", "1m", "1h")
+	s.line("time: {precision: %s}\nseries:", s.precision)
+	for i := range rapid.IntRange(1, 4).Draw(s.T, "series") {
+		name := s.name("series", i)
+		s.series = append(s.series, name)
+		s.line("  %s: {%s, doc: %s}", name, s.typed("series", false), s.prose("series doc"))
+	}
+	s.line("fields:")
+	for i := range rapid.IntRange(1, 6).Draw(s.T, "fields") {
+		s.line("  %s: {%s, number: %d, unit: %s, doc: %s}", s.name("value", i), s.typed("field", true), i+1, s.prose("unit"), s.prose("field doc"))
+	}
+	s.line("tables:")
+	for i := range rapid.IntRange(1, 3).Draw(s.T, "tables") {
+		s.table(i)
+	}
+	return []byte(s.b.String())
+}
+
+// name returns one of the ways to write a name.
+func (s *randomSchema) name(word string, i int) string {
+	return fmt.Sprintf(s.pick("spelling", "%s_%d", "%s%d_id", "x_%s%d", "%sURL%d", "http_%s_%d"), word, i)
+}
+
+// typed writes a type; that of a field may be optional or have a default.
+func (s *randomSchema) typed(what string, field bool) string {
+	defaults := map[string]string{
+		"string": s.prose("default"), "bytes": `"AP8="`, "bool": "true", "int32": "-2147483648", "int64": "-9223372036854775808",
+		"uint32": "4294967295", "uint64": "18446744073709551615", "timestamp": `"2021-03-05T12:00:00.000000001Z"`,
+		"duration": s.pick("age", "0s", "1h30m", "1ns", "2w"), "uuid": "f81d4fae-7dec-41d0-a765-00a0c91e6bf6",
+	}
+	if field {
+		defaults["float32"], defaults["float64"], defaults["json"] = "0.1", "1e300", `'{"a": "*/ `+"`"+`"}'`
+	}
+	types := []string{"enum"}
+	for name := range defaults {
+		types = append(types, name)
+	}
+	slices.Sort(types)
+	typ := s.pick(what, types...)
+	text := "type: " + typ
+	if typ == "enum" {
+		s.enums++
+		defaults["enum"] = "a" + strconv.Itoa(s.enums)
+		text += fmt.Sprintf(", of: [a%[1]d, b-%[1]d, HTTP_%[1]d]", s.enums)
+	}
+	if !field {
+		return text
+	}
+	switch s.pick("presence", "required", "required", "optional", "default") {
+	case "optional":
+		s.sparse = true
+		text += ", optional: true"
+	case "default":
+		text += ", default: " + defaults[typ]
+	}
+	if s.chance("text", 3) {
+		text += ", values: text"
+	}
+	return text
+}
+
+// table writes a table of any pattern.
+func (s *randomSchema) table(i int) {
+	pattern := s.pick("pattern", "bucket_new_columns", "bucket_new_cells", "bucket_serialized", "single_serialized", "single_unserialized")
+	segments := rapid.Permutation(slices.Clone(s.series)).Draw(s.T, "segments")
+	if s.chance("const", 3) {
+		segments = append([]string{"{const: c}"}, segments...)
+	}
+	ages := []string{"{max_age: 30d}", "{keep: forever}", "{any_of: [{max_age: 90s}, {max_age: 1w}]}"}
+	if pattern == "bucket_new_columns" {
+		segments = append(segments, "metric")
+	} else if !s.sparse {
+		ages = append(ages, "{all_of: [{max_age: 1d12h}, {max_versions: 3}]}")
+	}
+	bucket := ""
+	if strings.HasPrefix(pattern, "bucket") {
+		segments = append(segments, "bucket")
+		bucket = s.pick("bucket", "1h", "1d", "{every: 1d, origin: 2021-03-01T12:00:00Z}", `{every: 1h, origin: 2021-03-01, label: "h%06d"}`)
+		if s.precision != "1s" { // rows would be too large
+			bucket = s.pick("wide bucket", bucket, "1mo", "1y", "{every: 1w, label: iso_week}", "{every: 3mo, label: unix_ms}")
+		}
+	} else {
+		segments = append(segments, s.pick("time", "time", "{time: unix_us}", `{time: "2006-01-02T15:04:05.000"}`))
+	}
+	s.line("  table%d_%d:\n    pattern: %s\n    key: {delimiter: %q, segments: [%s]}", s.n, i, pattern, s.pick("delimiter", "#", "|", "##"), strings.Join(segments, ", "))
+	if bucket != "" {
+		s.line("    bucket: %s", bucket)
+	}
+	if strings.HasSuffix(pattern, "_serialized") {
+		s.line("    blob: {column: e, format: %s}", s.pick("format", "protobuf", "json"))
+	}
+	s.line("    family: m\n    ttl: %s", s.pick("ttl", ages...))
+}
