@@ -178,11 +178,11 @@ func (s *randomSchema) chance(label string, n int) bool {
 // prose is a text that somebody who means ill could write. JSON is YAML.
 func (s *randomSchema) prose(label string) string {
 	parts := rapid.SliceOfN(rapid.OneOf(
-		rapid.SampledFrom([]string{"*/", "/*", "//", "`", `"`, `\`, "\n", "\n\n", "\u2028", "\u202e", "%d", "# Heading", "- item", "[link]", "//go:build ignore", "+build x", "import \"C\"", "func init() {}", "}"}),
+		rapid.SampledFrom([]string{"*/", "/*", "//", "`", `"`, `\`, "\n", "\n\n", "\u202e", "%d", "\n# Heading", "\n - item", "\n1. item", "\n\tcode", "\n[link]: http://x", "//go:build ignore", "+build x", "import \"C\"", "func init() {}", "}"}),
 		rapid.StringN(0, 12, -1),
 	), 0, 8).Draw(s.T, label)
 	text, err := json.Marshal(strings.Map(func(r rune) rune {
-		if r != '\n' && (unicode.IsControl(r) || r == '\ufeff' || r == utf8.RuneError) {
+		if r != '\n' && (unicode.IsControl(r) && r != '\t' || r == '\u2028' || r == '\u2029' || r == '\ufeff' || r == utf8.RuneError) {
 			return -1 // the language has none
 		}
 		return r
@@ -200,8 +200,8 @@ func (s *randomSchema) text() []byte {
 		s.line("doc: %s", s.prose("doc"))
 	}
 	s.precision = s.pick("precision", "1ms", "20ms", "1s", "1m", "1h")
-	s.line("time: {precision: %s}\nseries:", s.precision)
-	for i := range rapid.IntRange(1, 4).Draw(s.T, "series") {
+	s.line("time: {precision: %s}\nseries:\n  site: string", s.precision)
+	for i := range rapid.IntRange(0, 4).Draw(s.T, "series") {
 		name := s.name("series", i)
 		s.series = append(s.series, name)
 		s.line("  %s: {%s, doc: %s}", name, s.typed("series", false), s.prose("series doc"))
@@ -263,7 +263,7 @@ func (s *randomSchema) typed(what string, field bool) string {
 // table writes a table of any pattern.
 func (s *randomSchema) table(i int) {
 	pattern := s.pick("pattern", "bucket_new_columns", "bucket_new_cells", "bucket_serialized", "single_serialized", "single_unserialized")
-	segments := rapid.Permutation(slices.Clone(s.series)).Draw(s.T, "segments")
+	segments := append([]string{"site"}, rapid.Permutation(slices.Clone(s.series)).Draw(s.T, "segments")...) // K01: no timestamp first
 	if s.chance("const", 3) {
 		segments = append([]string{"{const: c}"}, segments...)
 	}

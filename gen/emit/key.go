@@ -2,7 +2,9 @@ package emit
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/dave/jennifer/jen"
 
@@ -14,9 +16,9 @@ import (
 //
 //	type BalloonCellsKey struct { Location string; BalloonID int64; Bucket time.Time }
 func (s *schemaFile) keyType(t *layout.Table) jen.Code {
-	text := []string{fmt.Sprintf("%s is a row key of table %s, of the form", s.names.key(t), t.ID), "", "\t" + t.Picture(s.layout), ""}
+	text := []string{fmt.Sprintf("%s is a row key of table %s, of the form", s.names.key(t), t.ID), "", "\t" + oneLine(t.Picture(s.layout)), ""}
 	if example := t.ExampleKey(s.layout); example != "" {
-		text = append(text, "for instance", "", "\t"+example, "")
+		text = append(text, "for instance", "", "\t"+oneLine(example), "")
 	}
 	text = append(text, keyNotes(s.layout, t)...)
 	return doc(text...).Line().Type().Id(s.names.key(t)).StructFunc(func(g *jen.Group) {
@@ -34,6 +36,15 @@ func (s *schemaFile) keyType(t *layout.Table) jen.Code {
 			}
 		}
 	})
+}
+
+// oneLine shows a key on one line: where it has characters that cannot be shown,
+// as Go would quote it.
+func oneLine(key string) string {
+	if strings.ContainsFunc(key, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		return strconv.Quote(key)
+	}
+	return key
 }
 
 // keyNotes says what each segment is, and what a row and its cells hold.

@@ -132,7 +132,7 @@ func fieldComment(f *layout.Field) jen.Code {
 	if len(parts) == 0 {
 		return jen.Null()
 	}
-	return jen.Comment("// " + commentLine(strings.Join(parts, "; ")))
+	return jen.Comment(comment(strings.Join(parts, "; ")))
 }
 
 // showDefault writes a default for a comment.

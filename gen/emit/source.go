@@ -100,17 +100,29 @@ func doc(lines ...string) *jen.Statement {
 		if i > 0 {
 			c.Line()
 		}
-		if line == "" || line[0] == '\t' {
-			c.Comment("//" + line)
-			continue
-		}
-		c.Comment("// " + line)
+		c.Comment(comment(line))
 	}
 	return c
 }
 
+// comment makes a line of text a comment. Nothing of it may be an instruction:
+// gofmt takes a comment that begins with +build, wherever it stands, to the top
+// of the file, where it would keep the file from being compiled.
+func comment(line string) string {
+	line = commentLine(line)
+	blank := line[:len(line)-len(strings.TrimLeftFunc(line, unicode.IsSpace))]
+	if rest := line[len(blank):]; strings.HasPrefix(rest, "+build") {
+		line = blank + "+ " + rest[1:]
+	}
+	if line == "" || line[0] == '\t' {
+		return "//" + line
+	}
+	return "// " + line
+}
+
 // wrap breaks lines that are longer than a comment should be, and joins what is
-// left over with the line below.
+// left over with the line below. A line that begins with a tab is code, and has
+// an empty line between itself and text; of several empty lines one is left.
 func wrap(lines []string) []string {
 	const width = 77
 	var out []string
@@ -121,10 +133,20 @@ func wrap(lines []string) []string {
 		}
 		rest = ""
 	}
+	isCode := func(line string) bool { return strings.HasPrefix(line, "\t") }
 	for _, line := range lines {
 		line = commentLine(line)
-		if line == "" || line[0] == '\t' {
+		if line == "" || isCode(line) {
 			flush()
+		}
+		last := ""
+		if len(out) > 0 {
+			last = out[len(out)-1]
+		}
+		if last != "" && (line == "" || isCode(line) != isCode(last)) {
+			out = append(out, "")
+		}
+		if isCode(line) {
 			out = append(out, line)
 			continue
 		}

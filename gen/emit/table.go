@@ -266,7 +266,7 @@ func (s *schemaFile) set(t *layout.Table) jen.Code {
 				if f.Type == schema.Enum {
 					args = append(args, jen.Id(s.names.enumNames(f)))
 				}
-				g.Case(jen.Lit(i)).Comment("// " + commentLine(c.Qualifier)).Line().Add(
+				g.Case(jen.Lit(i)).Comment(comment(c.Qualifier)).Line().Add(
 					statements(s.assign("e", f, s.codec(encoding(c.Text)+suffix(f.Type)).Call(args...))))
 			}
 		}),

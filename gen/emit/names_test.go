@@ -1,0 +1,67 @@
+package emit
+
+import (
+	"go/token"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/btgen-dev/btgen/gen/layout"
+)
+
+func TestNames(t *testing.T) {
+	tests := []struct{ name, goName, lower, snake string }{
+		{"balloon_id", "BalloonID", "balloonID", "balloon_id"},
+		{"balloonId", "BalloonID", "balloonID", "balloon_id"},
+		{"BalloonID", "BalloonID", "balloonID", "balloon_id"},
+		{"http_url", "HTTPURL", "httpurl", "http_url"},
+		{"HTTPUrl", "HTTPUrl", "httpUrl", "httpurl"},
+		{"IDTable", "IDTable", "idTable", "idtable"},
+		{"id", "ID", "id", "id"},
+		{"x", "X", "x", "x"},
+		{"temp_2m", "Temp2m", "temp2m", "temp_2m"},
+		{"temp2M", "Temp2M", "temp2M", "temp2_m"},
+		{"HourlyNormal", "HourlyNormal", "hourlyNormal", "hourly_normal"},
+		{"a__b_", "AB", "ab", "a_b"},
+		{"b-c", "BC", "bc", "b_c"},
+		{"9lives", "9lives", "9lives", "9lives"}, // of a table: never begins a name
+		{"___", "", "", ""},
+	}
+	for _, test := range tests {
+		got := []string{goName(test.name), lowerFirst(goName(test.name)), snake(test.name)}
+		if want := []string{test.goName, test.lower, test.snake}; strings.Join(got, " ") != strings.Join(want, " ") {
+			t.Errorf("%q: got %q, want %q", test.name, got, want)
+		}
+	}
+}
+
+// TestNamesAreIdentifiers: what the language takes for a name is one in Go, and
+// making it a name twice changes nothing.
+func TestNamesAreIdentifiers(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		name := rapid.StringMatching(`[A-Za-z][A-Za-z0-9_]{0,20}`).Draw(t, "name")
+		got := goName(name)
+		if !token.IsIdentifier(got) || !token.IsExported(got) {
+			t.Errorf("%q is %q, which is no exported name", name, got)
+		}
+		if again := goName(got); again != got {
+			t.Errorf("%q is %q, and that is %q", name, got, again)
+		}
+		if lower := lowerFirst(got); token.IsExported(lower) {
+			t.Errorf("%q is %q in private", name, lower)
+		}
+	})
+}
+
+func TestTableNames(t *testing.T) {
+	n := names{schema: "Balloon"}
+	for id, want := range map[string]string{
+		"balloon_cells": "BalloonCellsKey", "balloon": "BalloonKey", "cells": "BalloonCellsKey",
+		"my-table.v2": "BalloonMyTableV2Key", "9": "Balloon9Key", "___": "BalloonKey",
+	} {
+		if got := n.key(&layout.Table{ID: id}); got != want {
+			t.Errorf("%q: got %s, want %s", id, got, want)
+		}
+	}
+}
