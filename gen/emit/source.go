@@ -105,11 +105,15 @@ func doc(lines ...string) *jen.Statement {
 	return c
 }
 
+// quotes replaces what gofmt would replace or move, but only when it sees the
+// comment a second time: paired quotes and the definitions of links.
+var quotes = strings.NewReplacer("``", `"`, "''", `"`, "]:", "] :")
+
 // comment makes a line of text a comment. Nothing of it may be an instruction:
 // gofmt takes a comment that begins with +build, wherever it stands, to the top
 // of the file, where it would keep the file from being compiled.
 func comment(line string) string {
-	line = commentLine(line)
+	line = quotes.Replace(commentLine(line))
 	blank := line[:len(line)-len(strings.TrimLeftFunc(line, unicode.IsSpace))]
 	if rest := line[len(blank):]; strings.HasPrefix(rest, "+build") {
 		line = blank + "+ " + rest[1:]

@@ -1,0 +1,163 @@
+package layout
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/btgen-dev/btgen/gen/schema"
+	"github.com/btgen-dev/btgen/templates/codec"
+)
+
+const day = 24 * time.Hour
+
+func compare(t *testing.T, want, got any) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+// resolve resolves the tables, below a schema with the precision.
+func resolve(t *testing.T, precision, tables string) *Layout {
+	t.Helper()
+	s, found := schema.Parse("event.yaml", fmt.Appendf(nil, `btgen: v1
+package: app
+name: Event
+series: {host: string, id: {type: int64, example: 7}}
+time: {precision: %s}
+fields: {a: {type: int64, number: 1}, b: {type: string, number: 2, column: bb, values: text}}
+tables:
+%s`, precision, tables))
+	if len(found) == 0 {
+		var l *Layout
+		if l, found = Resolve(s); len(found) == 0 {
+			return l
+		}
+	}
+	t.Fatal(found)
+	return nil
+}
+
+// cells is a table of new cells with a bucket and a ttl.
+func cells(bucket, ttl string) string {
+	return fmt.Sprintf(`  cells: {pattern: bucket_new_cells, key: {delimiter: "#", segments: [host, id, bucket]}, bucket: %s, family: m, ttl: %s}
+`, bucket, ttl)
+}
+
+func TestDefaultLabel(t *testing.T) {
+	noon := time.Date(2021, 3, 1, 12, 0, 0, 0, time.UTC)
+	tests := []struct {
+		bucket    codec.Bucket
+		delimiter string
+		want      string
+	}{
+		{codec.Bucket{Months: 12}, "#", "2006"},
+		{codec.Bucket{Months: 60}, "#", "2006"},
+		{codec.Bucket{Months: 12, Origin: time.Date(2021, 4, 1, 0, 0, 0, 0, time.UTC)}, "#", "2006-01"},
+		{codec.Bucket{Months: 1}, "#", "2006-01"},
+		{codec.Bucket{Months: 3}, "#", "2006-01"},
+		{codec.Bucket{Every: 7 * day}, "#", "2006-01-02"},
+		{codec.Bucket{Every: day}, "#", "2006-01-02"},
+		{codec.Bucket{Every: day}, "-", "20060102"},
+		{codec.Bucket{Every: day, Origin: noon}, "#", "2006-01-02T15"},
+		{codec.Bucket{Every: 6 * time.Hour}, "#", "2006-01-02T15"},
+		{codec.Bucket{Every: 90 * time.Minute}, "#", "2006-01-02T1504"},
+		{codec.Bucket{Every: time.Minute}, "--", "20060102T1504"},
+		{codec.Bucket{Every: 90 * time.Second}, "#", "2006-01-02T150405"},
+	}
+	for _, test := range tests {
+		got := defaultLabel(test.bucket, test.delimiter)
+		if got != test.want {
+			t.Errorf("%+v: got %s, want %s", test.bucket, got, test.want)
+		}
+		test.bucket.Label = codec.Label{Format: codec.TimeFormat{Layout: got}}
+		if err := test.bucket.Validate(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestMaxCells(t *testing.T) {
+	for _, test := range []struct {
+		precision, bucket string
+		want              int64
+	}{
+		{"1m", "1h", 60}, {"1m", "1w", 10080}, {"1ms", "1m", 60_000}, {"1h", "1mo", 31 * 24}, {"1d", "1y", 366}, {"1h", "1h", 1},
+	} {
+		l := resolve(t, test.precision, cells(test.bucket, "{keep: forever}"))
+		if got := l.Tables[0].MaxCells; got != test.want {
+			t.Errorf("%s every %s: got %d, want %d", test.bucket, test.precision, got, test.want)
+		}
+	}
+}
+
+func TestRetention(t *testing.T) {
+	for ttl, want := range map[string]codec.Retention{
+		"{keep: forever}": nil,
+		"{max_age: 30d}":  {{MaxAge: 30 * day}},
+		"{any_of: [{max_age: 30d}, {max_age: 1d}]}":                               {{MaxAge: day}},
+		"{all_of: [{max_age: 30d}, {max_age: 1d}]}":                               {{MaxAge: 30 * day}},
+		"{all_of: [{max_age: 1d}, {max_versions: 3}]}":                            {{MaxAge: day}, {Versions: 3}},
+		"{all_of: [{max_age: 1d}, {max_versions: 60}]}":                           nil, // a bucket holds no more
+		"{max_versions: 60}":                                                      nil,
+		"{any_of: [{max_age: 30d}, {max_versions: 60}]}":                          {{MaxAge: 30 * day}},
+		"{all_of: [{max_age: 1d}, {all_of: [{max_age: 2d}, {max_versions: 1}]}]}": {{MaxAge: 2 * day}, {Versions: 1}},
+	} {
+		l := resolve(t, "1m", cells("1h", ttl))
+		if diff := cmp.Diff(want, l.Tables[0].Retention); diff != "" {
+			t.Errorf("%s: (-want +got)\n%s", ttl, diff)
+		}
+	}
+}
+
+func TestCheapest(t *testing.T) {
+	const (
+		columns  = "  columns: {pattern: bucket_new_columns, key: {delimiter: \"#\", segments: [host, id, metric, bucket]}, bucket: 1h, family: m, ttl: {keep: forever}}\n"
+		numbered = "  numbered: {pattern: bucket_new_cells, key: {delimiter: \"#\", segments: [host, id, bucket]}, bucket: {every: 1h, origin: 2021-03-01, label: h%d}, family: m, ttl: {keep: forever}, allow: {K04: because}}\n"
+		rows     = "  rows: {pattern: single_serialized, key: {delimiter: \"#\", segments: [host, id, time]}, family: m, ttl: {keep: forever}}\n"
+	)
+	for tables, want := range map[string]string{
+		columns + rows: "rows", rows + columns: "rows",
+		numbered + columns: "columns", columns + numbered: "columns",
+		cells("1h", "{keep: forever}") + rows: "cells", rows + cells("1h", "{keep: forever}"): "rows", // the first of equals
+		numbered: "numbered",
+	} {
+		if got := resolve(t, "1m", tables).Read.ID; got != want {
+			t.Errorf("got %s, want %s, of\n%s", got, want, tables)
+		}
+	}
+}
+
+// TestTimeKey: a time without a format is as fine as events are.
+func TestTimeKey(t *testing.T) {
+	for precision, want := range map[string]codec.TimeKind{
+		"1d": codec.UnixMillis, "1ms": codec.UnixMillis, "500us": codec.UnixMicros, "1us": codec.UnixMicros, "100ns": codec.UnixNanos,
+	} {
+		l := resolve(t, precision, "  rows: {pattern: single_unserialized, key: {delimiter: \"#\", segments: [host, id, time]}, family: m, ttl: {keep: forever}}\n")
+		compare(t, want, l.Tables[0].TimeKey.Kind)
+	}
+}
+
+func TestColumns(t *testing.T) {
+	l := resolve(t, "1m", cells("1h", "{keep: forever}")+
+		"  rows: {pattern: single_serialized, key: {delimiter: \"#\", segments: [host, id, time]}, family: m, ttl: {keep: forever}}\n")
+	var got []string
+	for _, table := range l.Tables {
+		for _, c := range table.Columns {
+			got = append(got, fmt.Sprintf("%s %s %d %v", table.ID, c.Qualifier, c.Field, c.Text))
+		}
+	}
+	compare(t, []string{"cells a 0 false", "cells bb 1 true", "rows event -1 false"}, got)
+}
+
+// TestPicture: the example is a key as the generated code makes it.
+func TestPicture(t *testing.T) {
+	l := resolve(t, "1m", `  numbered: {pattern: bucket_new_columns, key: {delimiter: "#", segments: [{const: v1}, id, host, metric, bucket]}, bucket: {every: 1w, origin: 2022-01-03, label: "w%04d"}, family: m, ttl: {keep: forever}}
+`)
+	compare(t, "v1#id#host#metric#bucket", l.Tables[0].Picture(l))
+	compare(t, "v1#7#host#a#w0001", l.Tables[0].ExampleKey(l))
+	compare(t, "the bucket: 1w wide, labelled w%04d from 2022-01-03", l.Tables[0].Describe(l, l.Tables[0].Segments[4]))
+}
