@@ -113,7 +113,10 @@ var quotes = strings.NewReplacer("``", `"`, "''", `"`, "]:", "] :")
 // gofmt takes a comment that begins with +build, wherever it stands, to the top
 // of the file, where it would keep the file from being compiled.
 func comment(line string) string {
-	line = quotes.Replace(commentLine(line))
+	line = commentLine(line)
+	if !strings.HasPrefix(line, "\t") { // gofmt leaves code alone, and a key is shown as it is
+		line = quotes.Replace(line)
+	}
 	blank := line[:len(line)-len(strings.TrimLeftFunc(line, unicode.IsSpace))]
 	if rest := line[len(blank):]; strings.HasPrefix(rest, "+build") {
 		line = blank + "+ " + rest[1:]

@@ -57,6 +57,8 @@ func TestComment(t *testing.T) {
 		"\t+build ignore":    "//\t+ build ignore",
 		"\u3000+build x":     "// \u3000+ build x",
 		"go:build ignore":    "// go:build ignore",
+		"[a]: ``b''":         "// [a] : \"b\"",
+		"\t[a]:``b''":        "//\t[a]:``b''",
 		"*/ `\"":             "// */ `\"",
 	} {
 		compare(t, want, comment(text))

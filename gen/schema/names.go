@@ -99,7 +99,7 @@ var versionForm = parsed("a version", "write btgen: "+Version, func(s string) (s
 
 // Package names that are taken: by Go, or by the packages beside the generated
 // ones.
-var reservedPackages = []string{"main", "internal", "vendor", "testdata", "codec", "store", "storetest"}
+var reservedPackages = []string{"main", "init", "internal", "vendor", "testdata", "codec", "store", "storetest"}
 
 var packageForm = func() form[string] {
 	f := nameForm("a package name", packageName, "write lower-case letters, digits and underscores, beginning with a letter",
