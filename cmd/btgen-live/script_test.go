@@ -207,3 +207,55 @@ func TestEmulatorEnds(t *testing.T) {
 		})
 	}
 }
+
+// An interrupt ends a set-up that waits for a server that says nothing.
+func TestSetupInterrupted(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	cmd := exec.Command("btgen-live", "setup", "--project", "p", "--instance", "i", "testdata/event.yaml")
+	cmd.Env = append(os.Environ(), "BIGTABLE_EMULATOR_HOST="+l.Addr().String())
+	var stdout, stderr strings.Builder
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill() })
+	conn, err := l.Accept() // it has begun
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait() // the exit code is looked at below
+	if code := cmd.ProcessState.ExitCode(); code != 2 {
+		t.Errorf("exit code %d, want 2", code)
+	}
+	if stdout.String() != "" || !strings.HasPrefix(stderr.String(), "btgen-live: reading table events: interrupt signal received: ") {
+		t.Errorf("printed %q and, as a failure, %q", stdout.String(), stderr.String())
+	}
+}
+
+// brokenWriter is a standard output that takes nothing.
+type brokenWriter struct{}
+
+func (brokenWriter) Write([]byte) (int, error) { return 0, errors.New("no space left") }
+
+// What cannot be printed is a failure.
+func TestBrokenOutput(t *testing.T) {
+	b := storetest.New(t, func(context.Context, *bigtable.AdminClient) error { return nil })
+	t.Setenv("BIGTABLE_EMULATOR_HOST", b.Addr)
+	for _, args := range [][]string{
+		{"setup", "--project", "p", "--instance", "i", "testdata/event.yaml"},
+		{"emulator", "--addr", "127.0.0.1:0", "testdata/event.yaml"},
+	} {
+		var stderr strings.Builder
+		if code := run(args, brokenWriter{}, &stderr); code != 2 || stderr.String() != "btgen-live: no space left\n" {
+			t.Errorf("%s: exit code %d, %q", args[0], code, stderr.String())
+		}
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
 
 	"cloud.google.com/go/bigtable"
@@ -65,17 +66,19 @@ rule than the schema's is a finding.
 // setUp makes tables and prints what it made. Rules that differ are findings.
 func setUp(ctx context.Context, stdout io.Writer, admin store.Admin, tables []store.Table, options store.Options) error {
 	changes, err := store.Setup(ctx, admin, tables, options)
+	findings, failures := split(err)
+	var lines strings.Builder
 	for _, c := range changes {
-		fmt.Fprintln(stdout, c)
+		fmt.Fprintln(&lines, c)
+	}
+	for _, f := range findings {
+		fmt.Fprintln(&lines, f)
 	}
 	if err == nil && len(changes) == 0 {
-		fmt.Fprintln(stdout, "nothing to do")
+		lines.WriteString("nothing to do\n")
 	}
-	findings, failures := split(err)
-	for _, f := range findings {
-		fmt.Fprintln(stdout, f)
-	}
-	switch {
+	_, err = io.WriteString(stdout, lines.String())
+	switch failures = errors.Join(failures, err); {
 	case failures != nil:
 		return failures
 	case len(findings) > 0:

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
+	"slices"
 	"strings"
 	"time"
 
@@ -26,7 +28,8 @@ type Family struct {
 	GC   codec.GCRule
 }
 
-// Admin is what set-up needs of a *bigtable.AdminClient.
+// Admin is what set-up needs of a *bigtable.AdminClient. Its methods are those
+// of the client, and give the status codes of the service.
 type Admin interface {
 	TableInfo(ctx context.Context, table string) (*bigtable.TableInfo, error)
 	CreateTableFromConf(ctx context.Context, conf *bigtable.TableConf) error
@@ -48,25 +51,28 @@ func (c Change) String() string {
 	return fmt.Sprintf("+ family %s of table %s: %s", c.Family, c.Table, c.GC)
 }
 
-// GCRuleError says that a family exists with another garbage collection rule
-// than the schema has. Nothing of that family was changed: a rule may delete data.
+// GCRuleError says that a family has another garbage collection rule than the
+// schema. Set-up never changes a rule: that may delete data.
 type GCRuleError struct {
 	Table, Family string
 	Have, Want    codec.GCRule
 }
 
-// Error names the family and both rules.
+// Error names the family and both rules, and says what to do.
 func (e *GCRuleError) Error() string {
-	return fmt.Sprintf("family %s of table %s has the garbage collection rule %q where the schema says %q: not changed",
+	return fmt.Sprintf("family %s of table %s has the garbage collection rule %q where the schema says %q: "+
+		"not changed, since that may delete data; change the schema, or the family's rule with cbt setgcpolicy",
 		e.Family, e.Table, e.Have, e.Want)
 }
 
-// Setup makes the tables and families that are missing and returns what it
-// made, also where it fails. It changes nothing that exists: a family with
-// another garbage collection rule is a *GCRuleError, given after everything else
-// is done. It gives up at the first request that runs out of time; a second
-// call makes what is still missing. Several errors are joined as [errors.Join]
-// does. It may run at the same time in several processes.
+// Setup makes the tables and families that are missing, reads them back, and
+// returns what it made, also where it fails. It changes nothing that exists: a
+// family with another garbage collection rule is a *GCRuleError, given after
+// everything else is done, and one that the schema does not know is left alone.
+// A request that the service cannot serve now is sent again until
+// Options.Timeout or ctx ends it. It gives up at the first request that runs
+// out of time; a second call makes what is still missing. Several errors are
+// joined as [errors.Join] does. It may run at the same time in several processes.
 func Setup(ctx context.Context, admin Admin, tables []Table, opts ...Options) ([]Change, error) {
 	o := merge(opts)
 	admin = patient{admin, o.Timeout}
@@ -76,102 +82,105 @@ func Setup(ctx context.Context, admin Admin, tables []Table, opts ...Options) ([
 		t.ID = o.TablePrefix + t.ID
 		made, err := setUp(ctx, admin, t)
 		changes = append(changes, made...)
-		if err != nil {
-			errs = append(errs, err)
-		}
-		if outOfTime(err) {
+		errs = append(errs, err)
+		if outOfTime(ctx, err) {
 			break // the next request would wait as long
 		}
 	}
 	return changes, errors.Join(errs...)
 }
 
-// setUp makes one table, or what is missing of it.
+// setUp makes one table, or what is missing of it, and compares what there is then.
 func setUp(ctx context.Context, admin Admin, t Table) ([]Change, error) {
-	live, err := liveFamilies(ctx, admin, t.ID)
-	if status.Code(err) == codes.NotFound {
-		err = create(ctx, admin, t)
-		if err == nil {
-			return created(t), nil
-		}
-		if status.Code(err) != codes.AlreadyExists {
-			return nil, fmt.Errorf("creating table %s: %w", t.ID, err)
-		}
-		live, err = liveFamilies(ctx, admin, t.ID) // somebody else was faster
-	}
+	live, changes, err := openTable(ctx, admin, t)
 	if err != nil {
-		return nil, fmt.Errorf("reading table %s: %w", t.ID, err)
+		return changes, err
 	}
-	return completed(ctx, admin, t, live)
+	expected, added, failed := addFamilies(ctx, admin, t, live)
+	changes = append(changes, added...)
+	if outOfTime(ctx, failed) {
+		return changes, failed
+	}
+	if slices.ContainsFunc(expected, func(f Family) bool { return !has(live, f) }) {
+		if live, err = liveFamilies(ctx, admin, t.ID); err != nil {
+			return changes, errors.Join(failed, err)
+		}
+	}
+	return changes, errors.Join(failed, compare(t.ID, expected, live))
 }
 
-// create makes the table with all its families.
-func create(ctx context.Context, admin Admin, t Table) error {
+// openTable returns the families of the table, which it makes if there is none.
+func openTable(ctx context.Context, admin Admin, t Table) (map[string]codec.GCRule, []Change, error) {
+	live, err := liveFamilies(ctx, admin, t.ID)
+	if status.Code(err) != codes.NotFound {
+		return live, nil, err
+	}
 	conf := &bigtable.TableConf{TableID: t.ID, ColumnFamilies: map[string]bigtable.Family{}}
-	for _, f := range t.Families {
-		conf.ColumnFamilies[f.Name] = bigtable.Family{GCPolicy: policy(f.GC)}
-	}
-	return admin.CreateTableFromConf(ctx, conf)
-}
-
-// created lists the changes of a table that was made.
-func created(t Table) []Change {
 	changes := []Change{{Table: t.ID}}
 	for _, f := range t.Families {
+		conf.ColumnFamilies[f.Name] = bigtable.Family{GCPolicy: policy(f.GC)}
 		changes = append(changes, Change{Table: t.ID, Family: f.Name, GC: f.GC})
 	}
-	return changes
+	err = admin.CreateTableFromConf(ctx, conf)
+	switch {
+	case status.Code(err) == codes.AlreadyExists:
+		changes = nil // somebody else was faster
+	case err != nil:
+		return nil, nil, fmt.Errorf("creating table %s: %w", t.ID, err)
+	}
+	live, err = liveFamilies(ctx, admin, t.ID)
+	return live, changes, err
 }
 
-// completed makes the families that the table lacks and compares the others.
-func completed(ctx context.Context, admin Admin, t Table, live map[string]codec.GCRule) ([]Change, error) {
-	var changes []Change
+// addFamilies makes the families that are not live. It returns those that the
+// table should have then, also if somebody else made them, and what it made.
+func addFamilies(ctx context.Context, admin Admin, t Table, live map[string]codec.GCRule) (expected []Family, changes []Change, err error) {
 	var errs []error
 	for _, f := range t.Families {
-		have, found := live[f.Name]
-		if !found {
+		if !has(live, f) {
 			err := admin.CreateColumnFamilyWithConfig(ctx, t.ID, f.Name, bigtable.Family{GCPolicy: policy(f.GC)})
-			if err == nil {
+			switch {
+			case err == nil:
 				changes = append(changes, Change{Table: t.ID, Family: f.Name, GC: f.GC})
-				continue
-			}
-			if have, err = liveFamily(ctx, admin, t.ID, f.Name, err); err != nil {
+			case status.Code(err) != codes.AlreadyExists:
 				errs = append(errs, fmt.Errorf("creating family %s of table %s: %w", f.Name, t.ID, err))
-				if outOfTime(err) {
-					break
+				if outOfTime(ctx, err) {
+					return expected, changes, errors.Join(errs...)
 				}
 				continue
 			}
 		}
-		if !have.Equal(f.GC) {
-			errs = append(errs, &GCRuleError{Table: t.ID, Family: f.Name, Have: have, Want: f.GC})
-		}
+		expected = append(expected, f)
 	}
-	return changes, errors.Join(errs...)
+	return expected, changes, errors.Join(errs...)
 }
 
-// liveFamily returns the rule of a family that somebody else made in the
-// meantime, or the error that making it gave.
-func liveFamily(ctx context.Context, admin Admin, table, family string, failed error) (codec.GCRule, error) {
-	if status.Code(failed) != codes.AlreadyExists {
-		return codec.GCRule{}, failed
+// compare returns an error for each family that is not live as it is expected.
+func compare(table string, expected []Family, live map[string]codec.GCRule) error {
+	var errs []error
+	for _, f := range expected {
+		switch have := live[f.Name]; {
+		case !has(live, f):
+			errs = append(errs, fmt.Errorf("family %s of table %s was there a moment ago and is gone: "+
+				"see who deletes it, and run the set-up again", f.Name, table))
+		case !have.Equal(f.GC):
+			errs = append(errs, &GCRuleError{Table: table, Family: f.Name, Have: have, Want: f.GC})
+		}
 	}
-	live, err := liveFamilies(ctx, admin, table)
-	if err != nil {
-		return codec.GCRule{}, err
-	}
-	rule, found := live[family]
-	if !found {
-		return codec.GCRule{}, failed
-	}
-	return rule, nil
+	return errors.Join(errs...)
+}
+
+// has reports whether a family is live.
+func has(live map[string]codec.GCRule, f Family) bool {
+	_, found := live[f.Name]
+	return found
 }
 
 // liveFamilies returns the families that the table has.
 func liveFamilies(ctx context.Context, admin Admin, table string) (map[string]codec.GCRule, error) {
 	info, err := admin.TableInfo(ctx, table)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("reading table %s: %w", table, err)
 	}
 	live := map[string]codec.GCRule{}
 	for _, f := range info.FamilyInfos {
@@ -186,6 +195,7 @@ type patient struct {
 	timeout time.Duration
 }
 
+// TableInfo reads a table, as [Admin] says.
 func (p patient) TableInfo(ctx context.Context, table string) (info *bigtable.TableInfo, err error) {
 	err = p.do(ctx, func(ctx context.Context) (err error) {
 		info, err = p.admin.TableInfo(ctx, table)
@@ -194,10 +204,12 @@ func (p patient) TableInfo(ctx context.Context, table string) (info *bigtable.Ta
 	return info, err
 }
 
+// CreateTableFromConf makes a table, as [Admin] says.
 func (p patient) CreateTableFromConf(ctx context.Context, conf *bigtable.TableConf) error {
 	return p.do(ctx, func(ctx context.Context) error { return p.admin.CreateTableFromConf(ctx, conf) })
 }
 
+// CreateColumnFamilyWithConfig makes a family, as [Admin] says.
 func (p patient) CreateColumnFamilyWithConfig(ctx context.Context, table, family string, config bigtable.Family) error {
 	return p.do(ctx, func(ctx context.Context) error {
 		return p.admin.CreateColumnFamilyWithConfig(ctx, table, family, config)
@@ -205,7 +217,8 @@ func (p patient) CreateColumnFamilyWithConfig(ctx context.Context, table, family
 }
 
 // do calls f again while that may help, until its time is up: the client does
-// not, for calls that make something.
+// not, for calls that make something. To repeat one whose reply was lost is
+// safe: what is there already is no failure.
 func (p patient) do(ctx context.Context, f func(ctx context.Context) error) error {
 	ctx, cancel := within(ctx, p.timeout)
 	defer cancel()
@@ -218,18 +231,18 @@ func (p patient) do(ctx context.Context, f func(ctx context.Context) error) erro
 		select {
 		case <-ctx.Done():
 			return explain(ctx, err)
-		case <-time.After(wait):
+		case <-time.After(wait/2 + rand.N(wait/2)): // not in step with other processes
 		}
 		wait = min(2*wait, 5*time.Second)
 	}
 }
 
-// passing reports whether a call that failed may succeed later: the service
-// cannot be reached, or somebody else changes the table, for which the service
-// has no code of its own.
+// passing reports whether a call that failed may succeed later: for one of the
+// reasons for which the client repeats what it reads, or because somebody else
+// changes the table, for which the service has no code of its own.
 func passing(err error) bool {
 	switch status.Code(err) {
-	case codes.Unavailable:
+	case codes.Unavailable, codes.Aborted, codes.DeadlineExceeded:
 		return true
 	case codes.FailedPrecondition:
 		return strings.Contains(err.Error(), "concurrent modification")
@@ -237,9 +250,10 @@ func passing(err error) bool {
 	return false
 }
 
-// outOfTime reports whether a request ended with its context.
-func outOfTime(err error) bool {
-	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
+// outOfTime reports whether a request failed because its time was up, or that
+// of all of them.
+func outOfTime(ctx context.Context, err error) bool {
+	return err != nil && (ctx.Err() != nil || errors.Is(err, context.DeadlineExceeded))
 }
 
 // policy turns a rule into what the client takes.
