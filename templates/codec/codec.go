@@ -27,6 +27,8 @@ var (
 	ErrEnum       = errors.New("not a value of the enum")                 // a number or name that the enum does not list
 	ErrJSON       = errors.New("not valid JSON")                          // a JSON value that is not JSON
 	ErrTooLarge   = errors.New("larger than Bigtable allows")             // a qualifier over 16 KiB or a value over 100 MiB
+	ErrClass      = errors.New("not a TTL class of the schema")           // no class, or one that the schema does not list
+	ErrNoExpiry   = errors.New("event does not say when it expires")      // where the table has no default
 	ErrExpired    = errors.New("event is older than its TTL")             // an event that garbage collection would remove at once
 	ErrNoValue    = errors.New("event has no value")                      // an event without any value
 )

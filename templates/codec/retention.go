@@ -163,11 +163,33 @@ func boundMicros(t time.Time) (int64, bool) {
 	return CeilMicros(t), true
 }
 
-// Alive reports whether a cell with the timestamp t, which is rounded down to the
-// millisecond, can be alive. Limits of versions count as kept.
-func (r Retention) Alive(now, t time.Time) bool {
-	since, ok := r.Since(now)
-	return !ok || Micros(t) >= Micros(since)
+// Alive reports whether the cell with the timestamp us, in microseconds, is alive
+// if it is the rank-th newest of its column.
+func (r Retention) Alive(now time.Time, us int64, rank int) bool {
+	for _, t := range r {
+		if (t.MaxAge == 0 || us >= t.oldest(now)) && (t.Versions == 0 || rank <= t.Versions) {
+			return true
+		}
+	}
+	return r == nil
+}
+
+// Covers reports whether every cell that o keeps alive is kept by r too.
+func (r Retention) Covers(o Retention) bool {
+	if r == nil {
+		return true
+	}
+	for _, t := range o {
+		if !slices.ContainsFunc(r, func(b Term) bool { return b.covers(t) }) {
+			return false
+		}
+	}
+	return o != nil
+}
+
+// covers reports whether t keeps every cell that o keeps.
+func (t Term) covers(o Term) bool {
+	return compareLimits(int64(t.MaxAge), int64(o.MaxAge)) >= 0 && compareLimits(int64(t.Versions), int64(o.Versions)) >= 0
 }
 
 // Since returns the oldest cell timestamp that can be alive; false if there is

@@ -113,10 +113,10 @@ func TestRetentionMirrorsGC(t *testing.T) {
 				t.Fatalf("cell %d at %v is in %d windows, alive %v\nrule %s\nretention %v\nwindows %v",
 					i+1, at, n, living, rule, retention, windows)
 			}
-			if living && !retention.Alive(now, at) {
-				t.Fatalf("cell %d at %v is not Alive\nrule %s\nretention %v", i+1, at, rule, retention)
+			if retention.Alive(now, us, i+1) != living {
+				t.Fatalf("cell %d at %v is alive: %v\nrule %s\nretention %v", i+1, at, !living, rule, retention)
 			}
-			if since, ok := retention.Since(now); ok && retention.Alive(now, at) != !at.Before(since) {
+			if since, ok := retention.Since(now); ok && living && at.Before(since) {
 				t.Fatalf("cell at %v, alive since %v", at, since)
 			}
 		}
@@ -233,7 +233,7 @@ func TestTrap12LateEvents(t *testing.T) {
 		-time.Hour: true, 0: true, time.Hour - time.Millisecond: true, time.Hour: false, // its cell is older by 0.5 ms
 		time.Hour + time.Millisecond: false,
 	} {
-		if got := r.Alive(now, now.Add(-d)); got != alive {
+		if got := r.Alive(now, codec.Micros(now.Add(-d)), 1); got != alive {
 			t.Errorf("an event %v old is alive: %v", d, got)
 		}
 	}

@@ -34,7 +34,7 @@ func (a *assembler[E]) fail(row, column string, at time.Time, err error) error {
 // wanted reports whether an event at t is in the range and still alive, by the
 // clock as it is now: a long scan outlives what it reads.
 func (a *assembler[E]) wanted(t time.Time) bool {
-	return !t.Before(a.from) && t.Before(a.to) && a.layout.Retention.Alive(a.now(), t)
+	return !t.Before(a.from) && t.Before(a.to) && a.layout.Retention.Alive(a.now(), codec.Micros(t), 1)
 }
 
 // bucketOf returns the start of the bucket that a row is of.

@@ -20,12 +20,19 @@ import (
 type Table struct {
 	ID       string // without a prefix
 	Families []Family
+	// Splits are the row keys at which a new table is split into tablets;
+	// Bigtable takes at most 100.
+	Splits []string
 }
 
-// Family is a column family and its garbage collection rule.
+// Family is a column family.
 type Family struct {
 	Name string
-	GC   codec.GCRule
+	GC   codec.GCRule   // by which Bigtable collects its cells
+	Life codec.Lifetime // what their timestamps are, and which of them are alive
+	// Class is the TTL class of the events that it holds, counted from 1; 0 if
+	// events have no class.
+	Class int
 }
 
 // Admin is what set-up needs of a *bigtable.AdminClient. Its methods are those

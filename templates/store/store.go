@@ -37,6 +37,14 @@ type Options struct {
 	// Parallelism is how many requests of one WriteAll may be under way at
 	// once; 0 means DefaultParallelism.
 	Parallelism int
+	// SkipExpired makes a writer skip events that are past their time to live,
+	// and count them in Operation.Expired, instead of refusing them.
+	SkipExpired bool
+	// DryRun makes the set-up return its plan and change nothing.
+	DryRun bool
+	// Allow names the changes that the set-up refuses unless they are allowed;
+	// see Change.Name.
+	Allow []string
 	// Hooks trace every operation.
 	Hooks Hooks
 }
@@ -62,6 +70,7 @@ type Operation struct {
 	Name     string // "Write", "WriteAll", "Read" or "Latest"
 	Table    string // with its prefix
 	Events   int    // events handed to a writer or yielded by a reader
+	Expired  int    // events that a writer skipped, see Options.SkipExpired
 	Rows     int    // rows written or received
 	Requests int    // requests sent, without the client's own retries
 }
@@ -97,6 +106,9 @@ func merge(opts []Options) Options {
 		if o.Parallelism > 0 {
 			out.Parallelism = o.Parallelism
 		}
+		out.SkipExpired = out.SkipExpired || o.SkipExpired
+		out.DryRun = out.DryRun || o.DryRun
+		out.Allow = append(out.Allow, o.Allow...)
 		if o.Hooks.Start != nil {
 			out.Hooks.Start = o.Hooks.Start
 		}

@@ -103,7 +103,7 @@ func (w *Writer[E]) put(l *Layout[E], event E, cells *Cells) error {
 	}
 	at := l.Time(&event)
 	*at = codec.Truncate(*at, l.Precision)
-	if !l.Retention.Alive(w.options.Now(), *at) {
+	if !l.Retention.Alive(w.options.Now(), codec.Micros(*at), 1) {
 		return &codec.FieldError{Field: "time", Value: at.String(), Err: codec.ErrExpired}
 	}
 	l.Put(&event, cells)
