@@ -36,7 +36,9 @@ func tablesOf(layouts []*layout.Layout) []store.Table {
 				i = len(tables)
 				tables = append(tables, store.Table{ID: t.ID})
 			}
-			tables[i].Families = append(tables[i].Families, store.Family{Name: t.Family.Name, GC: t.Family.GC})
+			for _, f := range t.Families {
+				tables[i].Families = append(tables[i].Families, store.Family{Name: f.Name, GC: f.GC, Life: f.Life, Class: f.Class})
+			}
 		}
 	}
 	return tables

@@ -15,7 +15,7 @@ func TestTablesOf(t *testing.T) {
 	day := codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 24 * time.Hour}
 	one := codec.GCRule{Kind: codec.GCMaxVersions, MaxVersions: 1}
 	table := func(id, family string, rule codec.GCRule) *layout.Table {
-		return &layout.Table{ID: id, Family: layout.Family{Name: family, GC: rule, HasGC: true}}
+		return &layout.Table{ID: id, Families: []layout.Family{{Name: family, GC: rule, HasGC: true}}}
 	}
 	layouts := []*layout.Layout{
 		{Name: "A", Tables: []*layout.Table{table("z", "a", day), table("shared", "a", day)}},

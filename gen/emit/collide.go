@@ -63,9 +63,16 @@ func (s *scope) declareSchema(l *layout.Layout, found *diag.List) {
 	what := fmt.Sprintf("a part of schema %s", l.Name)
 	for _, name := range []string{
 		n.series(), n.event(), n.writer(), n.reader(), n.newWriter(), n.newReader(), n.setup(), n.check(),
-		n.missing(), n.layouts(), n.appendProto(), n.parseProto(), n.jsonType(), n.marshalJSON(), n.parseJSON(),
+		n.missing(), n.layouts(), n.appendProto(), n.parseProto(), n.jsonType(), n.marshalJSON(), n.parseJSON(), n.choice(),
 	} {
 		s.declare(name, what, l.NamePos, found)
+	}
+	if len(l.Classes) > 0 {
+		s.declare(n.class(), "the TTL classes", l.NamePos, found)
+		s.declare(n.classNames(), "the TTL classes", l.NamePos, found)
+		for _, class := range l.Classes {
+			s.declare(n.classValue(class), fmt.Sprintf("the TTL class %q", class), l.NamePos, found)
+		}
 	}
 	for _, fields := range [][]layout.Field{l.Series, l.Fields} {
 		for i := range fields {
@@ -122,6 +129,9 @@ func checkProto(l *layout.Layout, found *diag.List) {
 func checkFields(l *layout.Layout, found *diag.List) {
 	n := names{l.Name}
 	taken := map[string]string{"Time": "the event's time", n.series(): "the event's series"}
+	for _, f := range (&schemaFile{source: nil, names: n, layout: l}).choiceFieldsOf() {
+		taken[f.name] = "what the event says of its time to live"
+	}
 	for _, fields := range [][]layout.Field{l.Series, l.Fields} {
 		for i := range fields {
 			f := &fields[i]

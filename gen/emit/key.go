@@ -10,6 +10,7 @@ import (
 
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/schema"
+	"github.com/btgen-dev/btgen/templates/codec"
 )
 
 // keyType declares the row key of a table, with a picture of it:
@@ -65,8 +66,28 @@ func keyNotes(l *layout.Layout, t *layout.Table) []string {
 		layout.SingleSerialized:   "A row holds one event, as a cell with all fields.",
 		layout.SingleUnserialized: "A row holds one event, with a column for each field.",
 	}[t.Pattern]
-	out = append(out, holds, "Garbage is collected when: "+t.Family.GC.String()+".")
+	out = append(out, holds)
+	for i := range t.Families {
+		f := &t.Families[i]
+		switch {
+		case f.Class > 0:
+			out = append(out, fmt.Sprintf("Events of class %s are in family %s.", l.Classes[f.Class-1], f.Name))
+		case len(t.Families) > 1:
+			out = append(out, fmt.Sprintf("Family %s:", f.Name))
+		}
+		out = append(out, garbage(f))
+	}
 	return []string{strings.Join(out, " ")}
+}
+
+// garbage says which cells of a family are collected, and what their timestamps are.
+func garbage(f *layout.Family) string {
+	stamp := map[codec.Stamp]string{
+		codec.StampWrite:   "A cell's timestamp is when it was written. ",
+		codec.StampExpiry:  "A cell's timestamp is when the event expires. ",
+		codec.StampShifted: fmt.Sprintf("A cell's timestamp is when the event expires, less %s. ", schema.FormatDuration(f.Life.Default)),
+	}[f.Life.Stamp]
+	return stamp + "Garbage is collected when: " + f.GC.String() + "."
 }
 
 // upperFirst begins a sentence.

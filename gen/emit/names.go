@@ -22,6 +22,12 @@ func (n names) setup() string     { return "Setup" + n.schema }
 func (n names) check() string     { return "check" + n.schema }
 func (n names) missing() string   { return "missing" + n.schema }
 func (n names) layouts() string   { return lowerFirst(n.schema) + "Layouts" }
+func (n names) choice() string    { return "choice" + n.schema }
+
+// class is the type of TTL classes, classNames the variable with their names.
+func (n names) class() string                  { return n.schema + "Class" }
+func (n names) classNames() string             { return lowerFirst(n.class()) + "Names" }
+func (n names) classValue(class string) string { return n.class() + goName(class) }
 
 func (n names) appendProto() string { return "append" + n.schema + "Proto" }
 func (n names) parseProto() string  { return "parse" + n.schema + "Proto" }

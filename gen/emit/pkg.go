@@ -49,6 +49,8 @@ var supportDecls = []supportDecl{
 	{"var", "ErrJSON", "codec", "ErrJSON: not valid JSON."},
 	{"var", "ErrTooLarge", "codec", "ErrTooLarge: a cell over Bigtable's limits."},
 	{"var", "ErrExpired", "codec", "ErrExpired: the event is past its time to live."},
+	{"var", "ErrNoExpiry", "codec", "ErrNoExpiry: the event does not say when it expires."},
+	{"var", "ErrClass", "codec", "ErrClass: the event has no TTL class, or one that there is not."},
 	{"var", "ErrNoValue", "codec", "ErrNoValue: the event carries nothing."},
 }
 

@@ -46,6 +46,7 @@ func (s *schemaFile) declare() {
 	for _, f := range s.enums() {
 		s.add(s.enumType(f), s.enumNames(f), s.enumString(f), s.enumMarshal(f), s.enumUnmarshal(f))
 	}
+	s.add(s.classType(), s.classNames(), s.classString())
 	s.add(s.writerType(), s.newWriter(), s.write(), s.writeAll())
 	s.add(s.readerType(), s.newReader(), s.read(), s.latest())
 	s.add(s.setup())
@@ -56,7 +57,7 @@ func (s *schemaFile) declare() {
 	for _, t := range s.layout.Tables {
 		s.add(s.timeVar(t), s.layoutVar(t), s.put(t), s.prefixes(t), s.set(t))
 	}
-	s.add(s.check())
+	s.add(s.choice(), s.check())
 	s.add(s.missing())
 	if s.uses(layout.Protobuf) {
 		s.add(s.appendProto(), s.parseProto())
@@ -158,6 +159,7 @@ func (s *schemaFile) eventType() jen.Code {
 	return doc(text).Line().Type().Id(s.names.event()).StructFunc(func(g *jen.Group) {
 		g.Id(s.names.series())
 		g.Id("Time").Qual("time", "Time").Comment(fmt.Sprintf("// truncated to %s by the writer; UTC when read", schema.FormatDuration(s.layout.Precision)))
+		s.choiceFields(g)
 		for i := range s.layout.Fields {
 			f := &s.layout.Fields[i]
 			g.Id(s.names.field(f)).Add(s.fieldType(f)).Add(fieldComment(f))

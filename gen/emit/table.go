@@ -101,18 +101,74 @@ func (s *schemaFile) retention(r codec.Retention) *jen.Statement {
 	})
 }
 
+// lifetime renders what the timestamps of a family's cells are.
+func (s *schemaFile) lifetime(l codec.Lifetime) *jen.Statement {
+	stamps := map[codec.Stamp]string{
+		codec.StampWrite: "StampWrite", codec.StampExpiry: "StampExpiry", codec.StampShifted: "StampShifted",
+	}
+	var fields []field
+	if stamp, ok := stamps[l.Stamp]; ok {
+		fields = append(fields, field{"Stamp", s.codec(stamp)})
+	}
+	if len(l.Retention) > 0 {
+		fields = append(fields, field{"Retention", s.retention(l.Retention)})
+	}
+	if l.Default > 0 {
+		fields = append(fields, field{"Default", duration(l.Default)})
+	}
+	if fields == nil {
+		return nil
+	}
+	return s.codec("Lifetime").Add(inline(fields...))
+}
+
+// family renders a column family.
+func (s *schemaFile) family(f *layout.Family) *jen.Statement {
+	fields := []field{{"Name", jen.Lit(f.Name)}, {"GC", s.codec("GCRule").Add(s.gcRule(f.GC))}}
+	if life := s.lifetime(f.Life); life != nil {
+		fields = append(fields, field{"Life", life})
+	}
+	if f.Class > 0 {
+		fields = append(fields, field{"Class", jen.Lit(f.Class)})
+	}
+	return lines(fields...)
+}
+
+// tableLit renders what set-up knows of a table, and the lifetimes.
+func (s *schemaFile) tableLit(t *layout.Table) *jen.Statement {
+	families := jen.Index().Add(s.store("Family")).CustomFunc(jen.Options{Open: "{", Close: "}", Separator: ",", Multi: true}, func(g *jen.Group) {
+		for i := range t.Families {
+			g.Add(s.family(&t.Families[i]))
+		}
+	})
+	fields := []field{{"ID", jen.Lit(t.ID)}, {"Families", families}}
+	if len(t.Splits) > 0 {
+		fields = append(fields, field{"Splits", jen.Index().String().ValuesFunc(func(g *jen.Group) {
+			for _, split := range t.Splits {
+				g.Lit(split)
+			}
+		})})
+	}
+	return s.store("Table").Add(lines(fields...))
+}
+
+// column renders a column.
+func (s *schemaFile) column(c layout.Column) *jen.Statement {
+	fields := []field{{"Name", jen.Lit(c.Qualifier)}}
+	if c.Family > 0 {
+		fields = append(fields, field{"Family", jen.Lit(c.Family)})
+	}
+	if c.Field == layout.WrittenAt {
+		fields = append(fields, field{"WrittenAt", jen.True()})
+	}
+	return inline(fields...)
+}
+
 // layoutVar declares all that the store knows of a table.
 func (s *schemaFile) layoutVar(t *layout.Table) jen.Code {
-	family := jen.Index().Add(s.store("Family")).Values(
-		inline(field{"Name", jen.Lit(t.Family.Name)}, field{"GC", s.codec("GCRule").Add(s.gcRule(t.Family.GC))}),
-	)
 	fields := []field{
-		{"Table", s.store("Table").Add(lines(field{"ID", jen.Lit(t.ID)}, field{"Families", family}))},
+		{"Table", s.tableLit(t)},
 		{"Kind", s.store(kindName(t))},
-		{"Family", jen.Lit(t.Family.Name)},
-	}
-	if len(t.Retention) > 0 {
-		fields = append(fields, field{"Retention", s.retention(t.Retention)})
 	}
 	if t.Pattern.Bucketed() {
 		fields = append(fields, field{"Bucket", jen.Id(s.names.bucket(t))})
@@ -121,13 +177,18 @@ func (s *schemaFile) layoutVar(t *layout.Table) jen.Code {
 	}
 	fields = append(fields,
 		field{"Precision", duration(s.layout.Precision)},
-		field{"Columns", jen.Index().String().ValuesFunc(func(g *jen.Group) {
+		field{"Columns", jen.Index().Add(s.store("Column")).ValuesFunc(func(g *jen.Group) {
 			for _, c := range t.Columns {
-				g.Lit(c.Qualifier)
+				g.Add(s.column(c))
 			}
 		})},
 		field{"Time", jen.Func().Params(jen.Id("e").Op("*").Id(s.names.event())).Op("*").Qual("time", "Time").Block(
 			jen.Return(jen.Op("&").Id("e").Dot("Time")))},
+	)
+	if s.hasChoice() {
+		fields = append(fields, field{"Choice", jen.Id(s.names.choice())})
+	}
+	fields = append(fields,
 		field{"Check", jen.Id(s.names.check())},
 		field{"Put", jen.Id(s.names.put(t))},
 		field{"Prefixes", jen.Id(s.names.prefixes(t))},
@@ -168,24 +229,33 @@ func row(key jen.Code) *jen.Statement {
 	return jen.Id("c").Dot("Row").Call(jen.Add(key).Dot("Append").Call(jen.Nil()))
 }
 
-// cellTime is at := codec.Micros(e.Time).
-func (s *schemaFile) cellTime() *jen.Statement {
-	return jen.Id("at").Op(":=").Add(s.codec("Micros")).Call(jen.Id("e").Dot("Time"))
+// setCell sets the cell of a column, with a comment that names it.
+func setCell(t *layout.Table, column int, datum jen.Code) *jen.Statement {
+	set := jen.Id("c").Dot("Set").Call(jen.Lit(column), datum)
+	if t.Pattern.Serialized() && t.Columns[column].Field != layout.WrittenAt {
+		return set
+	}
+	return set.Comment(comment(t.Columns[column].Qualifier))
 }
 
 // putColumns sets a cell for each field.
 func (s *schemaFile) putColumns(g *jen.Group, t *layout.Table) {
 	g.Add(row(s.keyOf(t, true)))
-	g.Add(s.cellTime())
-	for _, c := range t.Columns {
-		f := &s.layout.Fields[c.Field]
-		column := []jen.Code{jen.Lit(t.Family.Name), jen.Lit(c.Qualifier), jen.Id("at")}
-		set := jen.Id("c").Dot("Set").Call(append(column, s.encode("e", f, c.Text))...)
-		if f.Optional {
-			g.If(s.isSet("e", f)).Block(set).Else().Block(jen.Id("c").Dot("Delete").Call(column...))
-			continue
+	for i, c := range t.Columns {
+		if c.Field >= 0 {
+			f := &s.layout.Fields[c.Field]
+			g.Add(s.ifSet("e", f, setCell(t, i, s.encode("e", f, c.Text))))
 		}
-		g.Add(set)
+	}
+	s.putWrittenAt(g, t)
+}
+
+// putWrittenAt sets the cells with the write time.
+func (s *schemaFile) putWrittenAt(g *jen.Group, t *layout.Table) {
+	for i, c := range t.Columns {
+		if c.Field == layout.WrittenAt {
+			g.Add(setCell(t, i, s.codec("Append"+encoding(c.Text)+"Timestamp").Call(jen.Nil(), jen.Id("e").Dot("WrittenAt"))))
+		}
 	}
 }
 
@@ -193,13 +263,15 @@ func (s *schemaFile) putColumns(g *jen.Group, t *layout.Table) {
 // the datum.
 func (s *schemaFile) putMetrics(g *jen.Group, t *layout.Table) {
 	g.Id("key").Op(":=").Add(s.keyOf(t, true))
-	g.Add(s.cellTime())
-	for _, c := range t.Columns {
+	for i, c := range t.Columns {
+		if c.Field < 0 {
+			continue
+		}
 		f := &s.layout.Fields[c.Field]
 		g.Add(s.ifSet("e", f,
 			jen.Id("key").Dot("Metric").Op("=").Lit(c.Qualifier),
 			row(jen.Id("key")),
-			jen.Id("c").Dot("Set").Call(jen.Lit(t.Family.Name), jen.String().Call(s.encode("e", f, c.Text)), jen.Id("at"), jen.Nil()),
+			jen.Id("c").Dot("Set").Call(jen.Lit(i), s.encode("e", f, c.Text)),
 		))
 	}
 }
@@ -213,7 +285,8 @@ func (s *schemaFile) putBlob(g *jen.Group, t *layout.Table) {
 		g.If(jen.Err().Op("!=").Nil()).Block(jen.Id("c").Dot("Fail").Call(jen.Err()))
 		blob = jen.Id("blob")
 	}
-	g.Id("c").Dot("Set").Call(jen.Lit(t.Family.Name), jen.Lit(t.Columns[0].Qualifier), s.codec("Micros").Call(jen.Id("e").Dot("Time")), blob)
+	g.Add(setCell(t, 0, blob))
+	s.putWrittenAt(g, t)
 }
 
 // prefixes declares the function that returns the prefixes of a series' keys.
@@ -241,19 +314,24 @@ func (s *schemaFile) prefixes(t *layout.Table) jen.Code {
 	)
 }
 
+// parser is the function that takes a serialized event apart; empty if the
+// table has none.
+func (s *schemaFile) parser(t *layout.Table) string {
+	return map[layout.Format]string{layout.Protobuf: s.names.parseProto(), layout.JSONText: s.names.parseJSON()}[t.Blob]
+}
+
 // setFunc is the function that takes a stored datum into an event.
 func (s *schemaFile) setFunc(t *layout.Table) jen.Code {
-	parse := map[layout.Format]string{layout.Protobuf: s.names.parseProto(), layout.JSONText: s.names.parseJSON()}[t.Blob]
-	if parse == "" {
+	if !t.Pattern.Serialized() || len(t.Columns) > 1 {
 		return jen.Id(s.names.set(t))
 	}
 	return jen.Func().Params(jen.Id("e").Op("*").Id(s.names.event()), jen.Id("_").Int(), jen.Id("blob").Index().Byte()).Error().Block(
-		jen.Return(jen.Id(parse).Call(jen.Id("e"), jen.Id("blob"))))
+		jen.Return(jen.Id(s.parser(t)).Call(jen.Id("e"), jen.Id("blob"))))
 }
 
 // set declares the function that takes a stored datum into an event.
 func (s *schemaFile) set(t *layout.Table) jen.Code {
-	if t.Pattern.Serialized() {
+	if t.Pattern.Serialized() && len(t.Columns) == 1 {
 		return nil
 	}
 	return doc(fmt.Sprintf("%s takes the datum of a column of %s into an event.", s.names.set(t), t.ID)).Line().
@@ -261,17 +339,27 @@ func (s *schemaFile) set(t *layout.Table) jen.Code {
 		Params(jen.Err().Error()).Block(
 		jen.Switch(jen.Id("column")).BlockFunc(func(g *jen.Group) {
 			for i, c := range t.Columns {
-				f := &s.layout.Fields[c.Field]
-				args := []jen.Code{jen.Id("datum")}
-				if f.Type == schema.Enum {
-					args = append(args, jen.Id(s.names.enumNames(f)))
-				}
-				g.Case(jen.Lit(i)).Comment(comment(c.Qualifier)).Line().Add(
-					statements(s.assign("e", f, s.codec(encoding(c.Text)+suffix(f.Type)).Call(args...))))
+				g.Case(jen.Lit(i)).Comment(comment(c.Qualifier)).Line().Add(s.setColumn(t, c))
 			}
 		}),
 		jen.Return(jen.Err()),
 	)
+}
+
+// setColumn takes a datum into the field that a column is of.
+func (s *schemaFile) setColumn(t *layout.Table, c layout.Column) *jen.Statement {
+	switch c.Field {
+	case layout.WholeEvent:
+		return jen.Err().Op("=").Id(s.parser(t)).Call(jen.Id("e"), jen.Id("datum"))
+	case layout.WrittenAt:
+		return jen.List(jen.Id("e").Dot("WrittenAt"), jen.Err()).Op("=").Add(s.codec(encoding(c.Text) + "Timestamp")).Call(jen.Id("datum"))
+	}
+	f := &s.layout.Fields[c.Field]
+	args := []jen.Code{jen.Id("datum")}
+	if f.Type == schema.Enum {
+		args = append(args, jen.Id(s.names.enumNames(f)))
+	}
+	return statements(s.assign("e", f, s.codec(encoding(c.Text)+suffix(f.Type)).Call(args...)))
 }
 
 // statements puts statements on lines of their own.

@@ -25,6 +25,8 @@ type Layout struct {
 	Fields    []Field       // what an event carries
 	Precision time.Duration // what event times are truncated to
 	Rate      float64       // most events a second and series that are expected; 0 if nothing is known
+	Lateness  time.Duration // how late events are expected to come; 0 if nothing is known
+	Classes   []string      // TTL classes that an event chooses from; nil if there are none
 	Tables    []*Table      // every event goes to each of them
 	Read      *Table        // the table that answers a read of one series with the fewest ranges
 }
@@ -63,8 +65,7 @@ func (p Pattern) Bucketed() bool { return p != SingleSerialized && p != SingleUn
 // Serialized reports whether an event is one value.
 func (p Pattern) Serialized() bool { return p == SingleSerialized || p == BucketSerialized }
 
-// Table is one table of a layout. In all patterns the timestamp of a cell is
-// the time of its event, floored to a millisecond.
+// Table is one table of a layout.
 type Table struct {
 	Pos        diag.Pos
 	ID         string
@@ -78,14 +79,14 @@ type Table struct {
 	BucketPos  diag.Pos         // of the bucket's label, or of the bucket
 	WidthPos   diag.Pos         // of the bucket's width
 	TimeKey    codec.TimeFormat // patterns with a row per event
-	Family     Family
-	Columns    []Column // in the order of the fields; one alone for a serialized event
-	Blob       Format   // of a serialized event
+	Families   []Family         // one for each of Layout.Classes, in their order, if events have classes
+	Columns    []Column         // in the order of the fields, or of a serialized event; then those for the write time
+	Blob       Format           // of a serialized event
 	// MaxCells is the most cells that a column of a row can hold: one for every
 	// instant of the bucket at the schema's precision.
-	MaxCells  int64
-	Retention codec.Retention // which cells garbage collection leaves
-	Allow     []Allowance
+	MaxCells int64
+	Splits   []string // row keys at which a new table is split, sorted
+	Allow    []Allowance
 }
 
 // Metrics reports whether each field has a row of its own.
@@ -126,14 +127,25 @@ type Family struct {
 	GC    codec.GCRule
 	GCPos diag.Pos
 	// HasGC is false where the schema says nothing of a time to live.
-	HasGC bool
+	HasGC     bool
+	Strategy  Strategy
+	Life      codec.Lifetime       // what the timestamps of cells are, and which are alive
+	Class     int                  // the TTL class of its events, counted from 1; 0 if they have none
+	WrittenAt schema.Value[string] // the column for the true write time, if there is one
 }
+
+// What is in a column that has no field.
+const (
+	WholeEvent = -1 // a serialized event
+	WrittenAt  = -2 // the true write time
+)
 
 // Column is one column of a table, or one metric where data are qualifiers.
 type Column struct {
 	Pos       diag.Pos
 	Qualifier string
-	Field     int  // index into Layout.Fields; -1 for a serialized event
+	Field     int  // index into Layout.Fields, or WholeEvent or WrittenAt
+	Family    int  // index into Table.Families; where events have classes, each family has every column
 	Text      bool // the datum is text, not binary
 }
 

@@ -107,7 +107,7 @@ func TestRetention(t *testing.T) {
 		"{all_of: [{max_age: 1d}, {all_of: [{max_age: 2d}, {max_versions: 1}]}]}": {{MaxAge: 2 * day}, {Versions: 1}},
 	} {
 		l := resolve(t, "1m", cells("1h", ttl))
-		if diff := cmp.Diff(want, l.Tables[0].Retention); diff != "" {
+		if diff := cmp.Diff(want, l.Tables[0].Families[0].Life.Retention); diff != "" {
 			t.Errorf("%s: (-want +got)\n%s", ttl, diff)
 		}
 	}

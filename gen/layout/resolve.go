@@ -24,6 +24,7 @@ func Resolve(s *schema.Schema) (*Layout, diag.List) {
 		Doc:       s.Doc,
 		Precision: s.Time.Precision.V,
 		Rate:      s.Expect.Rate.V,
+		Lateness:  s.Expect.Lateness.V,
 	}}
 	if r.layout.Precision == 0 {
 		r.layout.Precision = time.Millisecond
@@ -114,7 +115,7 @@ func (r *resolver) table(s *schema.Table) *Table {
 	}
 	if t.Pattern == BucketOffsets {
 		r.later(s.Pattern.Pos, "pattern bucket_offsets", "use bucket_new_cells or bucket_serialized")
-		t.Family.HasGC = s.TTL != nil
+		t.Families = []Family{{HasGC: true}}
 		return t
 	}
 	for _, a := range s.Allow {
@@ -122,10 +123,11 @@ func (r *resolver) table(s *schema.Table) *Table {
 	}
 	r.bucket(t, s)
 	r.key(t, s)
-	r.family(t, s)
-	r.columns(t, s)
 	r.timing(t, s)
-	t.Retention = t.Family.GC.Retention(t.MaxCells)
+	r.families(t, s)
+	r.columns(t, s)
+	r.writtenAt(t, s)
+	r.splits(t, s)
 	r.checkVersions(t)
 	return t
 }
@@ -371,53 +373,6 @@ func (r *resolver) checkSegments(t *Table, s *schema.Table, seen map[string]diag
 	}
 }
 
-// family resolves the column family and its garbage collection rule.
-func (r *resolver) family(t *Table, s *schema.Table) {
-	if len(s.Families) > 0 {
-		r.later(s.Families[0].Name.Pos, "several families", "use family and ttl")
-		t.Family.HasGC = true
-		return
-	}
-	t.Family = Family{Pos: s.Family.Pos, Name: s.Family.V, GCPos: s.Name.Pos}
-	if !s.Family.IsSet() {
-		r.errorf(s.Name.Pos, "add for instance family: m", "table %q has no column family", t.ID)
-	}
-	if s.TTL == nil {
-		return
-	}
-	t.Family.HasGC, t.Family.GCPos = true, s.TTL.Pos
-	t.Family.GC = r.gcRule(s.TTL)
-}
-
-// gcRule resolves a time to live.
-func (r *resolver) gcRule(ttl *schema.TTL) codec.GCRule {
-	switch ttl.Kind {
-	case schema.MaxAge:
-		if ttl.From.V == "write" {
-			r.later(ttl.From.Pos, "an age that runs from the time of writing", "leave from out: the age runs from the event")
-		}
-		return codec.GCRule{Kind: codec.GCMaxAge, MaxAge: ttl.Age.V}
-	case schema.MaxVersions:
-		return codec.GCRule{Kind: codec.GCMaxVersions, MaxVersions: ttl.Versions.V}
-	case schema.AnyOf, schema.AllOf:
-		rule := codec.GCRule{Kind: codec.GCUnion}
-		if ttl.Kind == schema.AllOf {
-			rule.Kind = codec.GCIntersection
-		}
-		for i := range ttl.Rules {
-			rule.Rules = append(rule.Rules, r.gcRule(&ttl.Rules[i]))
-		}
-		return rule
-	case schema.OneSecond:
-		r.later(ttl.Pos, "ttl one_second", "use max_age")
-	case schema.DefaultExpiration:
-		r.later(ttl.Pos, "ttl default_expiration", "use max_age")
-	case schema.Classes:
-		r.later(ttl.Pos, "ttl classes", "use max_age")
-	}
-	return codec.GCRule{}
-}
-
 // columns resolves where each field is stored.
 func (r *resolver) columns(t *Table, s *schema.Table) {
 	if t.Pattern.Serialized() {
@@ -429,7 +384,7 @@ func (r *resolver) columns(t *Table, s *schema.Table) {
 	}
 	seen := map[string]string{}
 	for i, f := range r.schema.Fields {
-		c := Column{Pos: f.Name.Pos, Qualifier: f.Name.V, Field: i, Text: s.Values.V == "text"}
+		c := Column{Pos: f.Name.Pos, Qualifier: f.Name.V, Field: i, Family: r.familyOf(t, s, &f), Text: s.Values.V == "text"}
 		if f.Column.IsSet() {
 			c.Pos, c.Qualifier = f.Column.Pos, f.Column.V
 		}
@@ -444,17 +399,6 @@ func (r *resolver) columns(t *Table, s *schema.Table) {
 	}
 }
 
-// checkFamilies checks the families that fields name: while a table has one,
-// they can name no other.
-func (r *resolver) checkFamilies() {
-	for _, f := range r.schema.Fields {
-		has := func(t *Table) bool { return t.Family.Name == f.Family.V }
-		if f.Family.IsSet() && !slices.ContainsFunc(r.layout.Tables, has) {
-			r.errorf(f.Family.Pos, "leave family out", "no table has the family %q", f.Family.V)
-		}
-	}
-}
-
 // blob resolves the column of a serialized event.
 func (r *resolver) blob(t *Table, s *schema.Table) {
 	if s.Values.IsSet() {
@@ -464,7 +408,7 @@ func (r *resolver) blob(t *Table, s *schema.Table) {
 	if s.Blob.Format.IsSet() {
 		t.Blob = Format(s.Blob.Format.V)
 	}
-	column := Column{Pos: s.Name.Pos, Qualifier: "event", Field: -1}
+	column := Column{Pos: s.Name.Pos, Qualifier: "event", Field: WholeEvent}
 	if s.Blob.Column.IsSet() {
 		column.Pos, column.Qualifier = s.Blob.Column.Pos, s.Blob.Column.V
 	}
@@ -506,17 +450,31 @@ func (r *resolver) timing(t *Table, s *schema.Table) {
 
 // checkVersions refuses a rule that would leave parts of events.
 func (r *resolver) checkVersions(t *Table) {
-	limited := slices.ContainsFunc(t.Retention, func(term codec.Term) bool { return term.Versions > 0 })
-	if !limited || t.Pattern != BucketNewCells {
+	if t.Pattern != BucketNewCells {
 		return
 	}
-	for _, f := range r.layout.Fields {
-		if f.Optional {
-			r.errorf(t.Family.GCPos, "use max_age, or make the fields required",
-				"max_versions counts the cells of each column by itself, and the column of the optional field %q has fewer than the others: old events would come back in part", f.Name)
+	for _, c := range t.Columns {
+		if c.Field < 0 || !r.layout.Fields[c.Field].Optional {
+			continue
+		}
+		f := &t.Families[c.Family]
+		if slices.ContainsFunc(f.Life.Retention, func(term codec.Term) bool { return term.Versions > 0 }) {
+			r.errorf(f.GCPos, "use max_age, or make the fields required",
+				"max_versions counts the cells of each column by itself, and the column of the optional field %q has fewer than the others: old events would come back in part", r.layout.Fields[c.Field].Name)
 			return
 		}
 	}
+}
+
+// splits resolves where a new table is split.
+func (r *resolver) splits(t *Table, s *schema.Table) {
+	for _, split := range s.Splits {
+		if slices.Contains(t.Splits, split.V) {
+			r.errorf(split.Pos, "leave one of them out", "table %q is split at %q twice", t.ID, split.V)
+		}
+		t.Splits = append(t.Splits, split.V)
+	}
+	slices.Sort(t.Splits)
 }
 
 // cheapest returns the table that answers a read of one series with the fewest

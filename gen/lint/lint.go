@@ -44,9 +44,15 @@ func Rules() []Rule {
 		{ID: "L07", Title: "table id", Limit: true, check: tableID},
 		{ID: "L09", Title: "garbage collection rule over 500 bytes", Limit: true, check: gcRuleSize},
 		{ID: "L10", Title: "age below one second", Limit: true, check: gcRuleAge},
+		{ID: "L12", Title: "over 100 initial splits", Limit: true, check: splitCount},
 		{ID: "T01", Title: "no garbage collection rule", Limit: true, check: noGCRule},
 		{ID: "T02", Title: "max versions below the cells of a bucket", check: fewVersions},
 		{ID: "T03", Title: "max versions on new columns", check: versionsOnNewColumns},
+		{ID: "T04", Title: "one-second expiration where cells are timed by their events", Limit: true, check: stamped("T04")},
+		{ID: "T05", Title: "default expiration where cells are timed by their events", Limit: true, check: stamped("T05")},
+		{ID: "T07", Title: "an age from the writing where cells are timed by their events", Limit: true, check: stamped("T07")},
+		{ID: "T12", Title: "an event past its time to live", Limit: true, Writer: true},
+		{ID: "T14", Severity: diag.Warning, Title: "events come later than their age allows", check: lateEvents},
 	}
 }
 
@@ -143,16 +149,18 @@ func checkShared(layouts []*layout.Layout) diag.List {
 				of = map[string]diag.Pos{}
 				families[t.ID] = of
 			}
-			if first, taken := of[t.Family.Name]; taken {
-				found.Errorf(t.Family.Pos, "family %q of table %q is used at %s already", t.Family.Name, t.ID, first).Hint = "give the family another name: schemas that share a table have families of their own"
-				continue
-			}
-			of[t.Family.Name] = t.Family.Pos
-			if len(of) == maxFamilies+1 && !t.Allows("L06") {
-				found = append(found, diag.Diagnostic{
-					Pos: t.Pos, Severity: diag.Warning, Rule: "L06", Hint: "use another table",
-					Message: fmt.Sprintf("table %q has over %d column families, which is Bigtable's guidance", t.ID, maxFamilies),
-				})
+			for _, f := range t.Families {
+				if first, taken := of[f.Name]; taken {
+					found.Errorf(f.Pos, "family %q of table %q is used at %s already", f.Name, t.ID, first).Hint = "give the family another name: schemas that share a table have families of their own"
+					continue
+				}
+				of[f.Name] = f.Pos
+				if len(of) == maxFamilies+1 && !t.Allows("L06") {
+					found = append(found, diag.Diagnostic{
+						Pos: t.Pos, Severity: diag.Warning, Rule: "L06", Hint: "use another table",
+						Message: fmt.Sprintf("table %q has over %d column families, which is Bigtable's guidance", t.ID, maxFamilies),
+					})
+				}
 			}
 		}
 	}

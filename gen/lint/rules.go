@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/schema"
@@ -18,6 +19,7 @@ const (
 	maxFamilyName     = 64
 	maxTableID        = 50
 	maxGCRuleBytes    = 500
+	maxSplits         = 100
 )
 
 // keyBeginsWithTime is K01: all writers would be on the last tablet.
@@ -181,10 +183,10 @@ func eventBytes(l *layout.Layout, t *layout.Table) float64 {
 	}
 	size := 0
 	for _, c := range t.Columns {
-		f := l.Fields[c.Field]
-		if f.Optional {
+		if c.Field < 0 || l.Fields[c.Field].Optional {
 			continue
 		}
+		f := l.Fields[c.Field]
 		size += 8
 		if !c.Text {
 			size += binarySize(f.Type)
@@ -227,13 +229,14 @@ var (
 
 // familyName is L05.
 func familyName(_ *layout.Layout, t *layout.Table, report reporter) {
-	name := t.Family.Name
-	switch {
-	case name == "": // reported with the table
-	case !familyPattern.MatchString(name):
-		report(t.Family.Pos, "use letters, digits, '-', '_' and '.'", "%q cannot name a column family", name)
-	case len(name) > maxFamilyName:
-		report(t.Family.Pos, "shorten it: the name is stored with every cell", "the name of the column family has %d characters; Bigtable takes at most %d", len(name), maxFamilyName)
+	for _, f := range t.Families {
+		switch {
+		case f.Name == "": // reported with the table
+		case !familyPattern.MatchString(f.Name):
+			report(f.Pos, "use letters, digits, '-', '_' and '.'", "%q cannot name a column family", f.Name)
+		case len(f.Name) > maxFamilyName:
+			report(f.Pos, "shorten it: the name is stored with every cell", "the name of the column family has %d characters; Bigtable takes at most %d", len(f.Name), maxFamilyName)
+		}
 	}
 }
 
@@ -249,59 +252,118 @@ func tableID(_ *layout.Layout, t *layout.Table, report reporter) {
 
 // gcRuleSize is L09.
 func gcRuleSize(_ *layout.Layout, t *layout.Table, report reporter) {
-	if n := t.Family.GC.WireSize(); n > maxGCRuleBytes {
-		report(t.Family.GCPos, "use fewer rules", "the garbage collection rule has %d bytes; Bigtable takes at most %d", n, maxGCRuleBytes)
+	for _, f := range t.Families {
+		if n := f.GC.WireSize(); n > maxGCRuleBytes {
+			report(f.GCPos, "use fewer rules", "the garbage collection rule has %d bytes; Bigtable takes at most %d", n, maxGCRuleBytes)
+		}
 	}
 }
 
 // gcRuleAge is L10.
 func gcRuleAge(_ *layout.Layout, t *layout.Table, report reporter) {
-	for rule := range allRules(t.Family.GC) {
-		switch {
-		case rule.Kind != codec.GCMaxAge:
-		case rule.MaxAge < 1e9:
-			report(t.Family.GCPos, "use 1s or more", "an age of %s: Bigtable takes at least one second", schema.FormatDuration(rule.MaxAge))
-		case rule.MaxAge%1e9 != 0:
-			report(t.Family.GCPos, "use whole seconds", "an age of %s: the fraction of a second is lost when the rule is read back", schema.FormatDuration(rule.MaxAge))
+	for _, f := range t.Families {
+		for rule := range allRules(f.GC) {
+			switch {
+			case rule.Kind != codec.GCMaxAge:
+			case rule.MaxAge < time.Second:
+				report(f.GCPos, "use 1s or more", "an age of %s: Bigtable takes at least one second", schema.FormatDuration(rule.MaxAge))
+			case rule.MaxAge%time.Second != 0:
+				report(f.GCPos, "use whole seconds", "an age of %s: the fraction of a second is lost when the rule is read back", schema.FormatDuration(rule.MaxAge))
+			}
 		}
+	}
+}
+
+// splitCount is L12.
+func splitCount(_ *layout.Layout, t *layout.Table, report reporter) {
+	if n := len(t.Splits); n > maxSplits {
+		report(t.Pos, "leave some out: Bigtable splits a table by itself as it grows", "table %q has %d initial splits; Bigtable takes at most %d", t.ID, n, maxSplits)
 	}
 }
 
 // noGCRule is T01.
 func noGCRule(_ *layout.Layout, t *layout.Table, report reporter) {
-	if !t.Family.HasGC {
-		report(t.Pos, "add for instance ttl: {max_age: 30d}, or say that it is meant: ttl: {keep: forever}",
-			"table %q has no ttl: Bigtable keeps every cell for ever", t.ID)
+	for _, f := range t.Families {
+		switch {
+		case f.HasGC:
+		case len(t.Families) > 1:
+			report(f.Pos, "add for instance ttl: {max_age: 30d}, or say that it is meant: ttl: {keep: forever}",
+				"family %q of table %q has no ttl: Bigtable keeps every cell for ever", f.Name, t.ID)
+		default:
+			report(t.Pos, "add for instance ttl: {max_age: 30d}, or say that it is meant: ttl: {keep: forever}",
+				"table %q has no ttl: Bigtable keeps every cell for ever", t.ID)
+		}
 	}
 }
 
 // fewVersions is T02: events that are alive by every age would be collected.
 func fewVersions(_ *layout.Layout, t *layout.Table, report reporter) {
-	if !t.Pattern.Bucketed() || t.Metrics() || len(t.Retention) == 0 {
-		return
+	for _, f := range t.Families {
+		verdict := layout.Fits(t.Pattern, f.Strategy)
+		if most := fewestVersions(f.Life.Retention); most > 0 && verdict.Rule == "T02" {
+			report(f.GCPos, verdict.Instead,
+				"max_versions %d: a bucket can hold %d events; %s: only the newest %[1]d would be left", most, t.MaxCells, verdict.Reason)
+		}
 	}
+}
+
+// fewestVersions returns how many versions of a column are kept of those that
+// are not kept for their age; 0 if that is no limit.
+func fewestVersions(r codec.Retention) int {
 	most := 0
-	for _, term := range t.Retention {
+	for _, term := range r {
 		if term.Versions == 0 {
-			return
+			return 0
 		}
 		most = max(most, term.Versions)
 	}
-	report(t.Family.GCPos, "use max_age, or all_of with a max_age, or a narrower bucket",
-		"max_versions %d: a bucket can hold %d events, each a version of the same column, and all but the newest %[1]d would be deleted", most, t.MaxCells)
+	return most
 }
 
 // versionsOnNewColumns is T03: the same value again is one more version of the
 // same column, and an older event is deleted for it.
 func versionsOnNewColumns(_ *layout.Layout, t *layout.Table, report reporter) {
-	if !t.Metrics() {
-		return
+	for _, f := range t.Families {
+		verdict := layout.Fits(t.Pattern, f.Strategy)
+		if verdict.Rule != "T03" {
+			continue
+		}
+		for rule := range allRules(f.GC) {
+			if rule.Kind == codec.GCMaxVersions {
+				report(f.GCPos, verdict.Instead, "max_versions on new columns: %s", verdict.Reason)
+				break
+			}
+		}
 	}
-	for rule := range allRules(t.Family.GC) {
-		if rule.Kind == codec.GCMaxVersions {
-			report(t.Family.GCPos, "use max_age",
-				"max_versions on new columns: the value is the column, so that a value that comes again is a version of the older one and would delete it")
-			return
+}
+
+// stamped is T04, T05 and T07: a strategy that would take the cells' timestamps
+// from the events.
+func stamped(rule string) func(l *layout.Layout, t *layout.Table, report reporter) {
+	return func(_ *layout.Layout, t *layout.Table, report reporter) {
+		for _, f := range t.Families {
+			strategy := f.Strategy
+			if f.Life.Stamp == codec.StampWrite {
+				strategy = layout.MaxAgeFromWrite // also where it stands within another rule
+			}
+			if verdict := layout.Fits(t.Pattern, strategy); verdict.Rule == rule {
+				report(f.GCPos, verdict.Instead, "ttl %s does not fit pattern %s: %s", strategy, t.Pattern, verdict.Reason)
+			}
+		}
+	}
+}
+
+// lateEvents is T14: what comes late is refused, for garbage collection would
+// take it at once.
+func lateEvents(l *layout.Layout, t *layout.Table, report reporter) {
+	for _, f := range t.Families {
+		terms := f.Life.Retention
+		if !f.Life.EventTimed() || l.Lateness == 0 || len(terms) == 0 {
+			continue
+		}
+		if age := terms[len(terms)-1].MaxAge; age > 0 && l.Lateness >= age {
+			report(f.GCPos, "use a longer age, or let it run from the writing where the pattern allows: {max_age: …, from: write}",
+				"events may come %s late, and live no longer than %s from their own time: the writer refuses those that are past it", schema.FormatDuration(l.Lateness), schema.FormatDuration(age))
 		}
 	}
 }

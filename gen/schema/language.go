@@ -76,6 +76,7 @@ var tableBlock = block[Table]{
 		put("values", "how values are written: text is readable in cbt", word("form of values", valueForms, nil), func(t *Table) *Value[string] { return &t.Values }),
 		set("blob", "the column of a serialized event", record(blobBlock), func(t *Table) *Blob { return &t.Blob }),
 		set("ttl", "when data expires", pointer(ttlForm(false)), func(t *Table) **TTL { return &t.TTL }),
+		set("splits", "row keys at which a new table is split into tablets", distinct(listOf("a list of row keys", "write splits: [g, n, t]", located(filled("a row key")))), func(t *Table) *[]Value[string] { return &t.Splits }),
 		set("allow", "rules that do not hold here, each with the reason",
 			named("a mapping from rules to reasons", `write allow: {K02: "slots are hashed upstream"}`, ruleForm, allowForm, func(a *Allow) *Value[string] { return &a.Rule }),
 			func(t *Table) *[]Allow { return &t.Allow }),
@@ -165,6 +166,7 @@ var expectBlock = block[Expect]{
 	keys: []key[Expect]{
 		put("series", "how many series there are", integer[int64](1, 1<<53), func(e *Expect) *Value[int64] { return &e.Series }),
 		put("rate", "how many events a series has in a time, as in 1/m", parsed("a rate", "write rate: 1/m", parseRate), func(e *Expect) *Value[float64] { return &e.Rate }),
+		put("lateness", "how long after its time an event may come, as in 2h", ageForm, func(e *Expect) *Value[time.Duration] { return &e.Lateness }),
 	},
 }
 

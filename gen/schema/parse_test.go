@@ -266,7 +266,7 @@ func TestQueriesAndExpect(t *testing.T) {
 	if diff := cmp.Diff(queries, s.Queries, noPositions); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
-	if diff := cmp.Diff(Expect{val(int64(5800)), val(1.0)}, s.Expect, noPositions); diff != "" {
+	if diff := cmp.Diff(Expect{Series: val(int64(5800)), Rate: val(1.0)}, s.Expect, noPositions); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 }

@@ -96,6 +96,7 @@ type Table struct {
 	Values    Value[string] // "binary" or "text"
 	Blob      Blob
 	TTL       *TTL // nil where the file has none
+	Splits    []Value[string]
 	Allow     []Allow
 }
 
@@ -206,4 +207,6 @@ type Query struct {
 type Expect struct {
 	Series Value[int64]   // number of series
 	Rate   Value[float64] // events a second and series
+	// Lateness is how long after its time an event may come.
+	Lateness Value[time.Duration]
 }

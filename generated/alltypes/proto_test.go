@@ -147,6 +147,6 @@ func putBlob(t tb, client *bigtable.Client, l *store.Layout[SampleEvent], e Samp
 	}
 	check(t, err)
 	m := bigtable.NewMutation()
-	m.Set(l.Family, l.Columns[0], bigtable.Time(e.Time), blob)
+	m.Set(l.Table.Families[0].Name, l.Columns[0].Name, bigtable.Time(e.Time), blob)
 	check(t, client.Open(l.Table.ID).Apply(t.Context(), string(key), m))
 }

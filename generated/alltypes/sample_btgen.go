@@ -1086,14 +1086,18 @@ var sampleColumnsBucket = codec.Bucket{
 // sampleColumnsLayout is how events lie in sample_columns.
 var sampleColumnsLayout = &store.Layout[SampleEvent]{
 	Table: store.Table{
-		ID:       "sample_columns",
-		Families: []store.Family{{Name: "m", GC: codec.GCRule{}}},
+		ID: "sample_columns",
+		Families: []store.Family{
+			{
+				Name: "m",
+				GC:   codec.GCRule{},
+			},
+		},
 	},
 	Kind:      store.BucketColumns,
-	Family:    "m",
 	Bucket:    sampleColumnsBucket,
 	Precision: time.Millisecond,
-	Columns:   []string{"text", "raw", "flag", "small", "count", "mask", "total", "cpu.load", "ratio (.*)|%", "at", "took", "id", "state", "document", "maybe_text", "maybe_raw", "maybe_flag", "maybe_small", "maybe_count", "maybe_mask", "maybe_total", "maybe_load", "maybe_ratio", "maybe_at", "maybe_took", "maybe_id", "maybe_state", "maybe_document", "default_text", "default_raw", "default_flag", "default_small", "default_count", "default_mask", "default_total", "default_load", "default_ratio", "default_at", "default_took", "default_id", "default_state", "default_document"},
+	Columns:   []store.Column{{Name: "text"}, {Name: "raw"}, {Name: "flag"}, {Name: "small"}, {Name: "count"}, {Name: "mask"}, {Name: "total"}, {Name: "cpu.load"}, {Name: "ratio (.*)|%"}, {Name: "at"}, {Name: "took"}, {Name: "id"}, {Name: "state"}, {Name: "document"}, {Name: "maybe_text"}, {Name: "maybe_raw"}, {Name: "maybe_flag"}, {Name: "maybe_small"}, {Name: "maybe_count"}, {Name: "maybe_mask"}, {Name: "maybe_total"}, {Name: "maybe_load"}, {Name: "maybe_ratio"}, {Name: "maybe_at"}, {Name: "maybe_took"}, {Name: "maybe_id"}, {Name: "maybe_state"}, {Name: "maybe_document"}, {Name: "default_text"}, {Name: "default_raw"}, {Name: "default_flag"}, {Name: "default_small"}, {Name: "default_count"}, {Name: "default_mask"}, {Name: "default_total"}, {Name: "default_load"}, {Name: "default_ratio"}, {Name: "default_at"}, {Name: "default_took"}, {Name: "default_id"}, {Name: "default_state"}, {Name: "default_document"}},
 	Time: func(e *SampleEvent) *time.Time {
 		return &e.Time
 	},
@@ -1107,161 +1111,160 @@ var sampleColumnsLayout = &store.Layout[SampleEvent]{
 // putSampleColumns lays out an event as cells of sample_columns.
 func putSampleColumns(e *SampleEvent, c *store.Cells) {
 	key := SampleColumnsKey{Site: e.Site, Sensor: e.Sensor, Channel: e.Channel, Slot: e.Slot, Serial: e.Serial, Unit: e.Unit, Kind: e.Kind, Active: e.Active, Tag: e.Tag, Since: e.Since, Interval: e.Interval, Bucket: e.Time}
-	at := codec.Micros(e.Time)
 	key.Metric = "text"
 	c.Row(key.Append(nil))
-	c.Set("m", string(codec.AppendBinaryString(nil, e.Text)), at, nil)
+	c.Set(0, codec.AppendBinaryString(nil, e.Text))
 	key.Metric = "raw"
 	c.Row(key.Append(nil))
-	c.Set("m", string(codec.AppendBinaryBytes(nil, e.Raw)), at, nil)
+	c.Set(1, codec.AppendBinaryBytes(nil, e.Raw))
 	key.Metric = "flag"
 	c.Row(key.Append(nil))
-	c.Set("m", string(codec.AppendBinaryBool(nil, e.Flag)), at, nil)
+	c.Set(2, codec.AppendBinaryBool(nil, e.Flag))
 	key.Metric = "small"
 	c.Row(key.Append(nil))
-	c.Set("m", string(codec.AppendBinaryInt32(nil, e.Small)), at, nil)
+	c.Set(3, codec.AppendBinaryInt32(nil, e.Small))
 	key.Metric = "count"
 	c.Row(key.Append(nil))
-	c.Set("m", string(codec.AppendBinaryInt64(nil, e.Count)), at, nil)
+	c.Set(4, codec.AppendBinaryInt64(nil, e.Count))
 	key.Metric = "mask"
 	c.Row(key.Append(nil))
-	c.Set("m", string(codec.AppendBinaryUint32(nil, e.Mask)), at, nil)
+	c.Set(5, codec.AppendBinaryUint32(nil, e.Mask))
 	key.Metric = "total"
 	c.Row(key.Append(nil))
-	c.Set("m", string(codec.AppendBinaryUint64(nil, e.Total)), at, nil)
+	c.Set(6, codec.AppendBinaryUint64(nil, e.Total))
 	key.Metric = "cpu.load"
 	c.Row(key.Append(nil))
-	c.Set("m", string(codec.AppendBinaryFloat32(nil, e.Load)), at, nil)
+	c.Set(7, codec.AppendBinaryFloat32(nil, e.Load))
 	key.Metric = "ratio (.*)|%"
 	c.Row(key.Append(nil))
-	c.Set("m", string(codec.AppendBinaryFloat64(nil, e.Ratio)), at, nil)
+	c.Set(8, codec.AppendBinaryFloat64(nil, e.Ratio))
 	key.Metric = "at"
 	c.Row(key.Append(nil))
-	c.Set("m", string(codec.AppendBinaryTimestamp(nil, e.At)), at, nil)
+	c.Set(9, codec.AppendBinaryTimestamp(nil, e.At))
 	key.Metric = "took"
 	c.Row(key.Append(nil))
-	c.Set("m", string(codec.AppendBinaryDuration(nil, e.Took)), at, nil)
+	c.Set(10, codec.AppendBinaryDuration(nil, e.Took))
 	key.Metric = "id"
 	c.Row(key.Append(nil))
-	c.Set("m", string(codec.AppendBinaryUUID(nil, e.ID)), at, nil)
+	c.Set(11, codec.AppendBinaryUUID(nil, e.ID))
 	key.Metric = "state"
 	c.Row(key.Append(nil))
-	c.Set("m", string(codec.AppendBinaryEnum(nil, sampleStateNames, int64(e.State))), at, nil)
+	c.Set(12, codec.AppendBinaryEnum(nil, sampleStateNames, int64(e.State)))
 	key.Metric = "document"
 	c.Row(key.Append(nil))
-	c.Set("m", string(codec.AppendBinaryJSON(nil, e.Document)), at, nil)
+	c.Set(13, codec.AppendBinaryJSON(nil, e.Document))
 	if e.MaybeText != nil {
 		key.Metric = "maybe_text"
 		c.Row(key.Append(nil))
-		c.Set("m", string(codec.AppendBinaryString(nil, *e.MaybeText)), at, nil)
+		c.Set(14, codec.AppendBinaryString(nil, *e.MaybeText))
 	}
 	if e.MaybeRaw != nil {
 		key.Metric = "maybe_raw"
 		c.Row(key.Append(nil))
-		c.Set("m", string(codec.AppendBinaryBytes(nil, e.MaybeRaw)), at, nil)
+		c.Set(15, codec.AppendBinaryBytes(nil, e.MaybeRaw))
 	}
 	if e.MaybeFlag != nil {
 		key.Metric = "maybe_flag"
 		c.Row(key.Append(nil))
-		c.Set("m", string(codec.AppendBinaryBool(nil, *e.MaybeFlag)), at, nil)
+		c.Set(16, codec.AppendBinaryBool(nil, *e.MaybeFlag))
 	}
 	if e.MaybeSmall != nil {
 		key.Metric = "maybe_small"
 		c.Row(key.Append(nil))
-		c.Set("m", string(codec.AppendTextInt32(nil, *e.MaybeSmall)), at, nil)
+		c.Set(17, codec.AppendTextInt32(nil, *e.MaybeSmall))
 	}
 	if e.MaybeCount != nil {
 		key.Metric = "maybe_count"
 		c.Row(key.Append(nil))
-		c.Set("m", string(codec.AppendBinaryInt64(nil, *e.MaybeCount)), at, nil)
+		c.Set(18, codec.AppendBinaryInt64(nil, *e.MaybeCount))
 	}
 	if e.MaybeMask != nil {
 		key.Metric = "maybe_mask"
 		c.Row(key.Append(nil))
-		c.Set("m", string(codec.AppendBinaryUint32(nil, *e.MaybeMask)), at, nil)
+		c.Set(19, codec.AppendBinaryUint32(nil, *e.MaybeMask))
 	}
 	if e.MaybeTotal != nil {
 		key.Metric = "maybe_total"
 		c.Row(key.Append(nil))
-		c.Set("m", string(codec.AppendBinaryUint64(nil, *e.MaybeTotal)), at, nil)
+		c.Set(20, codec.AppendBinaryUint64(nil, *e.MaybeTotal))
 	}
 	if e.MaybeLoad != nil {
 		key.Metric = "maybe_load"
 		c.Row(key.Append(nil))
-		c.Set("m", string(codec.AppendBinaryFloat32(nil, *e.MaybeLoad)), at, nil)
+		c.Set(21, codec.AppendBinaryFloat32(nil, *e.MaybeLoad))
 	}
 	if e.MaybeRatio != nil {
 		key.Metric = "maybe_ratio"
 		c.Row(key.Append(nil))
-		c.Set("m", string(codec.AppendBinaryFloat64(nil, *e.MaybeRatio)), at, nil)
+		c.Set(22, codec.AppendBinaryFloat64(nil, *e.MaybeRatio))
 	}
 	if e.MaybeAt != nil {
 		key.Metric = "maybe_at"
 		c.Row(key.Append(nil))
-		c.Set("m", string(codec.AppendBinaryTimestamp(nil, *e.MaybeAt)), at, nil)
+		c.Set(23, codec.AppendBinaryTimestamp(nil, *e.MaybeAt))
 	}
 	if e.MaybeTook != nil {
 		key.Metric = "maybe_took"
 		c.Row(key.Append(nil))
-		c.Set("m", string(codec.AppendBinaryDuration(nil, *e.MaybeTook)), at, nil)
+		c.Set(24, codec.AppendBinaryDuration(nil, *e.MaybeTook))
 	}
 	if e.MaybeID != nil {
 		key.Metric = "maybe_id"
 		c.Row(key.Append(nil))
-		c.Set("m", string(codec.AppendBinaryUUID(nil, *e.MaybeID)), at, nil)
+		c.Set(25, codec.AppendBinaryUUID(nil, *e.MaybeID))
 	}
 	if e.MaybeState != nil {
 		key.Metric = "maybe_state"
 		c.Row(key.Append(nil))
-		c.Set("m", string(codec.AppendBinaryEnum(nil, sampleMaybeStateNames, int64(*e.MaybeState))), at, nil)
+		c.Set(26, codec.AppendBinaryEnum(nil, sampleMaybeStateNames, int64(*e.MaybeState)))
 	}
 	if e.MaybeDocument != nil {
 		key.Metric = "maybe_document"
 		c.Row(key.Append(nil))
-		c.Set("m", string(codec.AppendBinaryJSON(nil, e.MaybeDocument)), at, nil)
+		c.Set(27, codec.AppendBinaryJSON(nil, e.MaybeDocument))
 	}
 	key.Metric = "default_text"
 	c.Row(key.Append(nil))
-	c.Set("m", string(codec.AppendBinaryString(nil, e.DefaultText)), at, nil)
+	c.Set(28, codec.AppendBinaryString(nil, e.DefaultText))
 	key.Metric = "default_raw"
 	c.Row(key.Append(nil))
-	c.Set("m", string(codec.AppendBinaryBytes(nil, e.DefaultRaw)), at, nil)
+	c.Set(29, codec.AppendBinaryBytes(nil, e.DefaultRaw))
 	key.Metric = "default_flag"
 	c.Row(key.Append(nil))
-	c.Set("m", string(codec.AppendBinaryBool(nil, e.DefaultFlag)), at, nil)
+	c.Set(30, codec.AppendBinaryBool(nil, e.DefaultFlag))
 	key.Metric = "default_small"
 	c.Row(key.Append(nil))
-	c.Set("m", string(codec.AppendBinaryInt32(nil, e.DefaultSmall)), at, nil)
+	c.Set(31, codec.AppendBinaryInt32(nil, e.DefaultSmall))
 	key.Metric = "default_count"
 	c.Row(key.Append(nil))
-	c.Set("m", string(codec.AppendBinaryInt64(nil, e.DefaultCount)), at, nil)
+	c.Set(32, codec.AppendBinaryInt64(nil, e.DefaultCount))
 	key.Metric = "default_mask"
 	c.Row(key.Append(nil))
-	c.Set("m", string(codec.AppendBinaryUint32(nil, e.DefaultMask)), at, nil)
+	c.Set(33, codec.AppendBinaryUint32(nil, e.DefaultMask))
 	key.Metric = "default_total"
 	c.Row(key.Append(nil))
-	c.Set("m", string(codec.AppendBinaryUint64(nil, e.DefaultTotal)), at, nil)
+	c.Set(34, codec.AppendBinaryUint64(nil, e.DefaultTotal))
 	key.Metric = "default_load"
 	c.Row(key.Append(nil))
-	c.Set("m", string(codec.AppendBinaryFloat32(nil, e.DefaultLoad)), at, nil)
+	c.Set(35, codec.AppendBinaryFloat32(nil, e.DefaultLoad))
 	key.Metric = "default_ratio"
 	c.Row(key.Append(nil))
-	c.Set("m", string(codec.AppendBinaryFloat64(nil, e.DefaultRatio)), at, nil)
+	c.Set(36, codec.AppendBinaryFloat64(nil, e.DefaultRatio))
 	key.Metric = "default_at"
 	c.Row(key.Append(nil))
-	c.Set("m", string(codec.AppendBinaryTimestamp(nil, e.DefaultAt)), at, nil)
+	c.Set(37, codec.AppendBinaryTimestamp(nil, e.DefaultAt))
 	key.Metric = "default_took"
 	c.Row(key.Append(nil))
-	c.Set("m", string(codec.AppendBinaryDuration(nil, e.DefaultTook)), at, nil)
+	c.Set(38, codec.AppendBinaryDuration(nil, e.DefaultTook))
 	key.Metric = "default_id"
 	c.Row(key.Append(nil))
-	c.Set("m", string(codec.AppendBinaryUUID(nil, e.DefaultID)), at, nil)
+	c.Set(39, codec.AppendBinaryUUID(nil, e.DefaultID))
 	key.Metric = "default_state"
 	c.Row(key.Append(nil))
-	c.Set("m", string(codec.AppendBinaryEnum(nil, sampleDefaultStateNames, int64(e.DefaultState))), at, nil)
+	c.Set(40, codec.AppendBinaryEnum(nil, sampleDefaultStateNames, int64(e.DefaultState)))
 	key.Metric = "default_document"
 	c.Row(key.Append(nil))
-	c.Set("m", string(codec.AppendBinaryJSON(nil, e.DefaultDocument)), at, nil)
+	c.Set(41, codec.AppendBinaryJSON(nil, e.DefaultDocument))
 }
 
 // prefixesSampleColumns returns what the row keys of an event's series begin
@@ -1381,14 +1384,18 @@ var sampleColumnsTextBucket = codec.Bucket{
 // sampleColumnsTextLayout is how events lie in sample_columns_text.
 var sampleColumnsTextLayout = &store.Layout[SampleEvent]{
 	Table: store.Table{
-		ID:       "sample_columns_text",
-		Families: []store.Family{{Name: "m", GC: codec.GCRule{}}},
+		ID: "sample_columns_text",
+		Families: []store.Family{
+			{
+				Name: "m",
+				GC:   codec.GCRule{},
+			},
+		},
 	},
 	Kind:      store.BucketColumns,
-	Family:    "m",
 	Bucket:    sampleColumnsTextBucket,
 	Precision: time.Millisecond,
-	Columns:   []string{"text", "raw", "flag", "small", "count", "mask", "total", "cpu.load", "ratio (.*)|%", "at", "took", "id", "state", "document", "maybe_text", "maybe_raw", "maybe_flag", "maybe_small", "maybe_count", "maybe_mask", "maybe_total", "maybe_load", "maybe_ratio", "maybe_at", "maybe_took", "maybe_id", "maybe_state", "maybe_document", "default_text", "default_raw", "default_flag", "default_small", "default_count", "default_mask", "default_total", "default_load", "default_ratio", "default_at", "default_took", "default_id", "default_state", "default_document"},
+	Columns:   []store.Column{{Name: "text"}, {Name: "raw"}, {Name: "flag"}, {Name: "small"}, {Name: "count"}, {Name: "mask"}, {Name: "total"}, {Name: "cpu.load"}, {Name: "ratio (.*)|%"}, {Name: "at"}, {Name: "took"}, {Name: "id"}, {Name: "state"}, {Name: "document"}, {Name: "maybe_text"}, {Name: "maybe_raw"}, {Name: "maybe_flag"}, {Name: "maybe_small"}, {Name: "maybe_count"}, {Name: "maybe_mask"}, {Name: "maybe_total"}, {Name: "maybe_load"}, {Name: "maybe_ratio"}, {Name: "maybe_at"}, {Name: "maybe_took"}, {Name: "maybe_id"}, {Name: "maybe_state"}, {Name: "maybe_document"}, {Name: "default_text"}, {Name: "default_raw"}, {Name: "default_flag"}, {Name: "default_small"}, {Name: "default_count"}, {Name: "default_mask"}, {Name: "default_total"}, {Name: "default_load"}, {Name: "default_ratio"}, {Name: "default_at"}, {Name: "default_took"}, {Name: "default_id"}, {Name: "default_state"}, {Name: "default_document"}},
 	Time: func(e *SampleEvent) *time.Time {
 		return &e.Time
 	},
@@ -1402,161 +1409,160 @@ var sampleColumnsTextLayout = &store.Layout[SampleEvent]{
 // putSampleColumnsText lays out an event as cells of sample_columns_text.
 func putSampleColumnsText(e *SampleEvent, c *store.Cells) {
 	key := SampleColumnsTextKey{Site: e.Site, Sensor: e.Sensor, Channel: e.Channel, Slot: e.Slot, Serial: e.Serial, Unit: e.Unit, Kind: e.Kind, Active: e.Active, Tag: e.Tag, Since: e.Since, Interval: e.Interval, Bucket: e.Time}
-	at := codec.Micros(e.Time)
 	key.Metric = "text"
 	c.Row(key.Append(nil))
-	c.Set("m", string(codec.AppendTextString(nil, e.Text)), at, nil)
+	c.Set(0, codec.AppendTextString(nil, e.Text))
 	key.Metric = "raw"
 	c.Row(key.Append(nil))
-	c.Set("m", string(codec.AppendTextBytes(nil, e.Raw)), at, nil)
+	c.Set(1, codec.AppendTextBytes(nil, e.Raw))
 	key.Metric = "flag"
 	c.Row(key.Append(nil))
-	c.Set("m", string(codec.AppendTextBool(nil, e.Flag)), at, nil)
+	c.Set(2, codec.AppendTextBool(nil, e.Flag))
 	key.Metric = "small"
 	c.Row(key.Append(nil))
-	c.Set("m", string(codec.AppendTextInt32(nil, e.Small)), at, nil)
+	c.Set(3, codec.AppendTextInt32(nil, e.Small))
 	key.Metric = "count"
 	c.Row(key.Append(nil))
-	c.Set("m", string(codec.AppendTextInt64(nil, e.Count)), at, nil)
+	c.Set(4, codec.AppendTextInt64(nil, e.Count))
 	key.Metric = "mask"
 	c.Row(key.Append(nil))
-	c.Set("m", string(codec.AppendTextUint32(nil, e.Mask)), at, nil)
+	c.Set(5, codec.AppendTextUint32(nil, e.Mask))
 	key.Metric = "total"
 	c.Row(key.Append(nil))
-	c.Set("m", string(codec.AppendTextUint64(nil, e.Total)), at, nil)
+	c.Set(6, codec.AppendTextUint64(nil, e.Total))
 	key.Metric = "cpu.load"
 	c.Row(key.Append(nil))
-	c.Set("m", string(codec.AppendTextFloat32(nil, e.Load)), at, nil)
+	c.Set(7, codec.AppendTextFloat32(nil, e.Load))
 	key.Metric = "ratio (.*)|%"
 	c.Row(key.Append(nil))
-	c.Set("m", string(codec.AppendTextFloat64(nil, e.Ratio)), at, nil)
+	c.Set(8, codec.AppendTextFloat64(nil, e.Ratio))
 	key.Metric = "at"
 	c.Row(key.Append(nil))
-	c.Set("m", string(codec.AppendTextTimestamp(nil, e.At)), at, nil)
+	c.Set(9, codec.AppendTextTimestamp(nil, e.At))
 	key.Metric = "took"
 	c.Row(key.Append(nil))
-	c.Set("m", string(codec.AppendTextDuration(nil, e.Took)), at, nil)
+	c.Set(10, codec.AppendTextDuration(nil, e.Took))
 	key.Metric = "id"
 	c.Row(key.Append(nil))
-	c.Set("m", string(codec.AppendTextUUID(nil, e.ID)), at, nil)
+	c.Set(11, codec.AppendTextUUID(nil, e.ID))
 	key.Metric = "state"
 	c.Row(key.Append(nil))
-	c.Set("m", string(codec.AppendTextEnum(nil, sampleStateNames, int64(e.State))), at, nil)
+	c.Set(12, codec.AppendTextEnum(nil, sampleStateNames, int64(e.State)))
 	key.Metric = "document"
 	c.Row(key.Append(nil))
-	c.Set("m", string(codec.AppendTextJSON(nil, e.Document)), at, nil)
+	c.Set(13, codec.AppendTextJSON(nil, e.Document))
 	if e.MaybeText != nil {
 		key.Metric = "maybe_text"
 		c.Row(key.Append(nil))
-		c.Set("m", string(codec.AppendTextString(nil, *e.MaybeText)), at, nil)
+		c.Set(14, codec.AppendTextString(nil, *e.MaybeText))
 	}
 	if e.MaybeRaw != nil {
 		key.Metric = "maybe_raw"
 		c.Row(key.Append(nil))
-		c.Set("m", string(codec.AppendTextBytes(nil, e.MaybeRaw)), at, nil)
+		c.Set(15, codec.AppendTextBytes(nil, e.MaybeRaw))
 	}
 	if e.MaybeFlag != nil {
 		key.Metric = "maybe_flag"
 		c.Row(key.Append(nil))
-		c.Set("m", string(codec.AppendTextBool(nil, *e.MaybeFlag)), at, nil)
+		c.Set(16, codec.AppendTextBool(nil, *e.MaybeFlag))
 	}
 	if e.MaybeSmall != nil {
 		key.Metric = "maybe_small"
 		c.Row(key.Append(nil))
-		c.Set("m", string(codec.AppendTextInt32(nil, *e.MaybeSmall)), at, nil)
+		c.Set(17, codec.AppendTextInt32(nil, *e.MaybeSmall))
 	}
 	if e.MaybeCount != nil {
 		key.Metric = "maybe_count"
 		c.Row(key.Append(nil))
-		c.Set("m", string(codec.AppendBinaryInt64(nil, *e.MaybeCount)), at, nil)
+		c.Set(18, codec.AppendBinaryInt64(nil, *e.MaybeCount))
 	}
 	if e.MaybeMask != nil {
 		key.Metric = "maybe_mask"
 		c.Row(key.Append(nil))
-		c.Set("m", string(codec.AppendTextUint32(nil, *e.MaybeMask)), at, nil)
+		c.Set(19, codec.AppendTextUint32(nil, *e.MaybeMask))
 	}
 	if e.MaybeTotal != nil {
 		key.Metric = "maybe_total"
 		c.Row(key.Append(nil))
-		c.Set("m", string(codec.AppendTextUint64(nil, *e.MaybeTotal)), at, nil)
+		c.Set(20, codec.AppendTextUint64(nil, *e.MaybeTotal))
 	}
 	if e.MaybeLoad != nil {
 		key.Metric = "maybe_load"
 		c.Row(key.Append(nil))
-		c.Set("m", string(codec.AppendTextFloat32(nil, *e.MaybeLoad)), at, nil)
+		c.Set(21, codec.AppendTextFloat32(nil, *e.MaybeLoad))
 	}
 	if e.MaybeRatio != nil {
 		key.Metric = "maybe_ratio"
 		c.Row(key.Append(nil))
-		c.Set("m", string(codec.AppendTextFloat64(nil, *e.MaybeRatio)), at, nil)
+		c.Set(22, codec.AppendTextFloat64(nil, *e.MaybeRatio))
 	}
 	if e.MaybeAt != nil {
 		key.Metric = "maybe_at"
 		c.Row(key.Append(nil))
-		c.Set("m", string(codec.AppendTextTimestamp(nil, *e.MaybeAt)), at, nil)
+		c.Set(23, codec.AppendTextTimestamp(nil, *e.MaybeAt))
 	}
 	if e.MaybeTook != nil {
 		key.Metric = "maybe_took"
 		c.Row(key.Append(nil))
-		c.Set("m", string(codec.AppendTextDuration(nil, *e.MaybeTook)), at, nil)
+		c.Set(24, codec.AppendTextDuration(nil, *e.MaybeTook))
 	}
 	if e.MaybeID != nil {
 		key.Metric = "maybe_id"
 		c.Row(key.Append(nil))
-		c.Set("m", string(codec.AppendTextUUID(nil, *e.MaybeID)), at, nil)
+		c.Set(25, codec.AppendTextUUID(nil, *e.MaybeID))
 	}
 	if e.MaybeState != nil {
 		key.Metric = "maybe_state"
 		c.Row(key.Append(nil))
-		c.Set("m", string(codec.AppendTextEnum(nil, sampleMaybeStateNames, int64(*e.MaybeState))), at, nil)
+		c.Set(26, codec.AppendTextEnum(nil, sampleMaybeStateNames, int64(*e.MaybeState)))
 	}
 	if e.MaybeDocument != nil {
 		key.Metric = "maybe_document"
 		c.Row(key.Append(nil))
-		c.Set("m", string(codec.AppendTextJSON(nil, e.MaybeDocument)), at, nil)
+		c.Set(27, codec.AppendTextJSON(nil, e.MaybeDocument))
 	}
 	key.Metric = "default_text"
 	c.Row(key.Append(nil))
-	c.Set("m", string(codec.AppendTextString(nil, e.DefaultText)), at, nil)
+	c.Set(28, codec.AppendTextString(nil, e.DefaultText))
 	key.Metric = "default_raw"
 	c.Row(key.Append(nil))
-	c.Set("m", string(codec.AppendTextBytes(nil, e.DefaultRaw)), at, nil)
+	c.Set(29, codec.AppendTextBytes(nil, e.DefaultRaw))
 	key.Metric = "default_flag"
 	c.Row(key.Append(nil))
-	c.Set("m", string(codec.AppendTextBool(nil, e.DefaultFlag)), at, nil)
+	c.Set(30, codec.AppendTextBool(nil, e.DefaultFlag))
 	key.Metric = "default_small"
 	c.Row(key.Append(nil))
-	c.Set("m", string(codec.AppendTextInt32(nil, e.DefaultSmall)), at, nil)
+	c.Set(31, codec.AppendTextInt32(nil, e.DefaultSmall))
 	key.Metric = "default_count"
 	c.Row(key.Append(nil))
-	c.Set("m", string(codec.AppendTextInt64(nil, e.DefaultCount)), at, nil)
+	c.Set(32, codec.AppendTextInt64(nil, e.DefaultCount))
 	key.Metric = "default_mask"
 	c.Row(key.Append(nil))
-	c.Set("m", string(codec.AppendTextUint32(nil, e.DefaultMask)), at, nil)
+	c.Set(33, codec.AppendTextUint32(nil, e.DefaultMask))
 	key.Metric = "default_total"
 	c.Row(key.Append(nil))
-	c.Set("m", string(codec.AppendTextUint64(nil, e.DefaultTotal)), at, nil)
+	c.Set(34, codec.AppendTextUint64(nil, e.DefaultTotal))
 	key.Metric = "default_load"
 	c.Row(key.Append(nil))
-	c.Set("m", string(codec.AppendTextFloat32(nil, e.DefaultLoad)), at, nil)
+	c.Set(35, codec.AppendTextFloat32(nil, e.DefaultLoad))
 	key.Metric = "default_ratio"
 	c.Row(key.Append(nil))
-	c.Set("m", string(codec.AppendTextFloat64(nil, e.DefaultRatio)), at, nil)
+	c.Set(36, codec.AppendTextFloat64(nil, e.DefaultRatio))
 	key.Metric = "default_at"
 	c.Row(key.Append(nil))
-	c.Set("m", string(codec.AppendTextTimestamp(nil, e.DefaultAt)), at, nil)
+	c.Set(37, codec.AppendTextTimestamp(nil, e.DefaultAt))
 	key.Metric = "default_took"
 	c.Row(key.Append(nil))
-	c.Set("m", string(codec.AppendTextDuration(nil, e.DefaultTook)), at, nil)
+	c.Set(38, codec.AppendTextDuration(nil, e.DefaultTook))
 	key.Metric = "default_id"
 	c.Row(key.Append(nil))
-	c.Set("m", string(codec.AppendTextUUID(nil, e.DefaultID)), at, nil)
+	c.Set(39, codec.AppendTextUUID(nil, e.DefaultID))
 	key.Metric = "default_state"
 	c.Row(key.Append(nil))
-	c.Set("m", string(codec.AppendTextEnum(nil, sampleDefaultStateNames, int64(e.DefaultState))), at, nil)
+	c.Set(40, codec.AppendTextEnum(nil, sampleDefaultStateNames, int64(e.DefaultState)))
 	key.Metric = "default_document"
 	c.Row(key.Append(nil))
-	c.Set("m", string(codec.AppendTextJSON(nil, e.DefaultDocument)), at, nil)
+	c.Set(41, codec.AppendTextJSON(nil, e.DefaultDocument))
 }
 
 // prefixesSampleColumnsText returns what the row keys of an event's series
@@ -1677,14 +1683,18 @@ var sampleCellsBucket = codec.Bucket{
 // sampleCellsLayout is how events lie in sample_cells.
 var sampleCellsLayout = &store.Layout[SampleEvent]{
 	Table: store.Table{
-		ID:       "sample_cells",
-		Families: []store.Family{{Name: "odd.family-1_x", GC: codec.GCRule{}}},
+		ID: "sample_cells",
+		Families: []store.Family{
+			{
+				Name: "odd.family-1_x",
+				GC:   codec.GCRule{},
+			},
+		},
 	},
 	Kind:      store.BucketCells,
-	Family:    "odd.family-1_x",
 	Bucket:    sampleCellsBucket,
 	Precision: time.Millisecond,
-	Columns:   []string{"text", "raw", "flag", "small", "count", "mask", "total", "cpu.load", "ratio (.*)|%", "at", "took", "id", "state", "document", "maybe_text", "maybe_raw", "maybe_flag", "maybe_small", "maybe_count", "maybe_mask", "maybe_total", "maybe_load", "maybe_ratio", "maybe_at", "maybe_took", "maybe_id", "maybe_state", "maybe_document", "default_text", "default_raw", "default_flag", "default_small", "default_count", "default_mask", "default_total", "default_load", "default_ratio", "default_at", "default_took", "default_id", "default_state", "default_document"},
+	Columns:   []store.Column{{Name: "text"}, {Name: "raw"}, {Name: "flag"}, {Name: "small"}, {Name: "count"}, {Name: "mask"}, {Name: "total"}, {Name: "cpu.load"}, {Name: "ratio (.*)|%"}, {Name: "at"}, {Name: "took"}, {Name: "id"}, {Name: "state"}, {Name: "document"}, {Name: "maybe_text"}, {Name: "maybe_raw"}, {Name: "maybe_flag"}, {Name: "maybe_small"}, {Name: "maybe_count"}, {Name: "maybe_mask"}, {Name: "maybe_total"}, {Name: "maybe_load"}, {Name: "maybe_ratio"}, {Name: "maybe_at"}, {Name: "maybe_took"}, {Name: "maybe_id"}, {Name: "maybe_state"}, {Name: "maybe_document"}, {Name: "default_text"}, {Name: "default_raw"}, {Name: "default_flag"}, {Name: "default_small"}, {Name: "default_count"}, {Name: "default_mask"}, {Name: "default_total"}, {Name: "default_load"}, {Name: "default_ratio"}, {Name: "default_at"}, {Name: "default_took"}, {Name: "default_id"}, {Name: "default_state"}, {Name: "default_document"}},
 	Time: func(e *SampleEvent) *time.Time {
 		return &e.Time
 	},
@@ -1698,105 +1708,76 @@ var sampleCellsLayout = &store.Layout[SampleEvent]{
 // putSampleCells lays out an event as cells of sample_cells.
 func putSampleCells(e *SampleEvent, c *store.Cells) {
 	c.Row(SampleCellsKey{Site: e.Site, Sensor: e.Sensor, Channel: e.Channel, Slot: e.Slot, Serial: e.Serial, Unit: e.Unit, Kind: e.Kind, Active: e.Active, Tag: e.Tag, Since: e.Since, Interval: e.Interval, Bucket: e.Time}.Append(nil))
-	at := codec.Micros(e.Time)
-	c.Set("odd.family-1_x", "text", at, codec.AppendBinaryString(nil, e.Text))
-	c.Set("odd.family-1_x", "raw", at, codec.AppendBinaryBytes(nil, e.Raw))
-	c.Set("odd.family-1_x", "flag", at, codec.AppendBinaryBool(nil, e.Flag))
-	c.Set("odd.family-1_x", "small", at, codec.AppendBinaryInt32(nil, e.Small))
-	c.Set("odd.family-1_x", "count", at, codec.AppendBinaryInt64(nil, e.Count))
-	c.Set("odd.family-1_x", "mask", at, codec.AppendBinaryUint32(nil, e.Mask))
-	c.Set("odd.family-1_x", "total", at, codec.AppendBinaryUint64(nil, e.Total))
-	c.Set("odd.family-1_x", "cpu.load", at, codec.AppendBinaryFloat32(nil, e.Load))
-	c.Set("odd.family-1_x", "ratio (.*)|%", at, codec.AppendBinaryFloat64(nil, e.Ratio))
-	c.Set("odd.family-1_x", "at", at, codec.AppendBinaryTimestamp(nil, e.At))
-	c.Set("odd.family-1_x", "took", at, codec.AppendBinaryDuration(nil, e.Took))
-	c.Set("odd.family-1_x", "id", at, codec.AppendBinaryUUID(nil, e.ID))
-	c.Set("odd.family-1_x", "state", at, codec.AppendBinaryEnum(nil, sampleStateNames, int64(e.State)))
-	c.Set("odd.family-1_x", "document", at, codec.AppendBinaryJSON(nil, e.Document))
+	c.Set(0, codec.AppendBinaryString(nil, e.Text))                          // text
+	c.Set(1, codec.AppendBinaryBytes(nil, e.Raw))                            // raw
+	c.Set(2, codec.AppendBinaryBool(nil, e.Flag))                            // flag
+	c.Set(3, codec.AppendBinaryInt32(nil, e.Small))                          // small
+	c.Set(4, codec.AppendBinaryInt64(nil, e.Count))                          // count
+	c.Set(5, codec.AppendBinaryUint32(nil, e.Mask))                          // mask
+	c.Set(6, codec.AppendBinaryUint64(nil, e.Total))                         // total
+	c.Set(7, codec.AppendBinaryFloat32(nil, e.Load))                         // cpu.load
+	c.Set(8, codec.AppendBinaryFloat64(nil, e.Ratio))                        // ratio (.*)|%
+	c.Set(9, codec.AppendBinaryTimestamp(nil, e.At))                         // at
+	c.Set(10, codec.AppendBinaryDuration(nil, e.Took))                       // took
+	c.Set(11, codec.AppendBinaryUUID(nil, e.ID))                             // id
+	c.Set(12, codec.AppendBinaryEnum(nil, sampleStateNames, int64(e.State))) // state
+	c.Set(13, codec.AppendBinaryJSON(nil, e.Document))                       // document
 	if e.MaybeText != nil {
-		c.Set("odd.family-1_x", "maybe_text", at, codec.AppendBinaryString(nil, *e.MaybeText))
-	} else {
-		c.Delete("odd.family-1_x", "maybe_text", at)
+		c.Set(14, codec.AppendBinaryString(nil, *e.MaybeText)) // maybe_text
 	}
 	if e.MaybeRaw != nil {
-		c.Set("odd.family-1_x", "maybe_raw", at, codec.AppendBinaryBytes(nil, e.MaybeRaw))
-	} else {
-		c.Delete("odd.family-1_x", "maybe_raw", at)
+		c.Set(15, codec.AppendBinaryBytes(nil, e.MaybeRaw)) // maybe_raw
 	}
 	if e.MaybeFlag != nil {
-		c.Set("odd.family-1_x", "maybe_flag", at, codec.AppendBinaryBool(nil, *e.MaybeFlag))
-	} else {
-		c.Delete("odd.family-1_x", "maybe_flag", at)
+		c.Set(16, codec.AppendBinaryBool(nil, *e.MaybeFlag)) // maybe_flag
 	}
 	if e.MaybeSmall != nil {
-		c.Set("odd.family-1_x", "maybe_small", at, codec.AppendTextInt32(nil, *e.MaybeSmall))
-	} else {
-		c.Delete("odd.family-1_x", "maybe_small", at)
+		c.Set(17, codec.AppendTextInt32(nil, *e.MaybeSmall)) // maybe_small
 	}
 	if e.MaybeCount != nil {
-		c.Set("odd.family-1_x", "maybe_count", at, codec.AppendBinaryInt64(nil, *e.MaybeCount))
-	} else {
-		c.Delete("odd.family-1_x", "maybe_count", at)
+		c.Set(18, codec.AppendBinaryInt64(nil, *e.MaybeCount)) // maybe_count
 	}
 	if e.MaybeMask != nil {
-		c.Set("odd.family-1_x", "maybe_mask", at, codec.AppendBinaryUint32(nil, *e.MaybeMask))
-	} else {
-		c.Delete("odd.family-1_x", "maybe_mask", at)
+		c.Set(19, codec.AppendBinaryUint32(nil, *e.MaybeMask)) // maybe_mask
 	}
 	if e.MaybeTotal != nil {
-		c.Set("odd.family-1_x", "maybe_total", at, codec.AppendBinaryUint64(nil, *e.MaybeTotal))
-	} else {
-		c.Delete("odd.family-1_x", "maybe_total", at)
+		c.Set(20, codec.AppendBinaryUint64(nil, *e.MaybeTotal)) // maybe_total
 	}
 	if e.MaybeLoad != nil {
-		c.Set("odd.family-1_x", "maybe_load", at, codec.AppendBinaryFloat32(nil, *e.MaybeLoad))
-	} else {
-		c.Delete("odd.family-1_x", "maybe_load", at)
+		c.Set(21, codec.AppendBinaryFloat32(nil, *e.MaybeLoad)) // maybe_load
 	}
 	if e.MaybeRatio != nil {
-		c.Set("odd.family-1_x", "maybe_ratio", at, codec.AppendBinaryFloat64(nil, *e.MaybeRatio))
-	} else {
-		c.Delete("odd.family-1_x", "maybe_ratio", at)
+		c.Set(22, codec.AppendBinaryFloat64(nil, *e.MaybeRatio)) // maybe_ratio
 	}
 	if e.MaybeAt != nil {
-		c.Set("odd.family-1_x", "maybe_at", at, codec.AppendBinaryTimestamp(nil, *e.MaybeAt))
-	} else {
-		c.Delete("odd.family-1_x", "maybe_at", at)
+		c.Set(23, codec.AppendBinaryTimestamp(nil, *e.MaybeAt)) // maybe_at
 	}
 	if e.MaybeTook != nil {
-		c.Set("odd.family-1_x", "maybe_took", at, codec.AppendBinaryDuration(nil, *e.MaybeTook))
-	} else {
-		c.Delete("odd.family-1_x", "maybe_took", at)
+		c.Set(24, codec.AppendBinaryDuration(nil, *e.MaybeTook)) // maybe_took
 	}
 	if e.MaybeID != nil {
-		c.Set("odd.family-1_x", "maybe_id", at, codec.AppendBinaryUUID(nil, *e.MaybeID))
-	} else {
-		c.Delete("odd.family-1_x", "maybe_id", at)
+		c.Set(25, codec.AppendBinaryUUID(nil, *e.MaybeID)) // maybe_id
 	}
 	if e.MaybeState != nil {
-		c.Set("odd.family-1_x", "maybe_state", at, codec.AppendBinaryEnum(nil, sampleMaybeStateNames, int64(*e.MaybeState)))
-	} else {
-		c.Delete("odd.family-1_x", "maybe_state", at)
+		c.Set(26, codec.AppendBinaryEnum(nil, sampleMaybeStateNames, int64(*e.MaybeState))) // maybe_state
 	}
 	if e.MaybeDocument != nil {
-		c.Set("odd.family-1_x", "maybe_document", at, codec.AppendBinaryJSON(nil, e.MaybeDocument))
-	} else {
-		c.Delete("odd.family-1_x", "maybe_document", at)
+		c.Set(27, codec.AppendBinaryJSON(nil, e.MaybeDocument)) // maybe_document
 	}
-	c.Set("odd.family-1_x", "default_text", at, codec.AppendBinaryString(nil, e.DefaultText))
-	c.Set("odd.family-1_x", "default_raw", at, codec.AppendBinaryBytes(nil, e.DefaultRaw))
-	c.Set("odd.family-1_x", "default_flag", at, codec.AppendBinaryBool(nil, e.DefaultFlag))
-	c.Set("odd.family-1_x", "default_small", at, codec.AppendBinaryInt32(nil, e.DefaultSmall))
-	c.Set("odd.family-1_x", "default_count", at, codec.AppendBinaryInt64(nil, e.DefaultCount))
-	c.Set("odd.family-1_x", "default_mask", at, codec.AppendBinaryUint32(nil, e.DefaultMask))
-	c.Set("odd.family-1_x", "default_total", at, codec.AppendBinaryUint64(nil, e.DefaultTotal))
-	c.Set("odd.family-1_x", "default_load", at, codec.AppendBinaryFloat32(nil, e.DefaultLoad))
-	c.Set("odd.family-1_x", "default_ratio", at, codec.AppendBinaryFloat64(nil, e.DefaultRatio))
-	c.Set("odd.family-1_x", "default_at", at, codec.AppendBinaryTimestamp(nil, e.DefaultAt))
-	c.Set("odd.family-1_x", "default_took", at, codec.AppendBinaryDuration(nil, e.DefaultTook))
-	c.Set("odd.family-1_x", "default_id", at, codec.AppendBinaryUUID(nil, e.DefaultID))
-	c.Set("odd.family-1_x", "default_state", at, codec.AppendBinaryEnum(nil, sampleDefaultStateNames, int64(e.DefaultState)))
-	c.Set("odd.family-1_x", "default_document", at, codec.AppendBinaryJSON(nil, e.DefaultDocument))
+	c.Set(28, codec.AppendBinaryString(nil, e.DefaultText))                                // default_text
+	c.Set(29, codec.AppendBinaryBytes(nil, e.DefaultRaw))                                  // default_raw
+	c.Set(30, codec.AppendBinaryBool(nil, e.DefaultFlag))                                  // default_flag
+	c.Set(31, codec.AppendBinaryInt32(nil, e.DefaultSmall))                                // default_small
+	c.Set(32, codec.AppendBinaryInt64(nil, e.DefaultCount))                                // default_count
+	c.Set(33, codec.AppendBinaryUint32(nil, e.DefaultMask))                                // default_mask
+	c.Set(34, codec.AppendBinaryUint64(nil, e.DefaultTotal))                               // default_total
+	c.Set(35, codec.AppendBinaryFloat32(nil, e.DefaultLoad))                               // default_load
+	c.Set(36, codec.AppendBinaryFloat64(nil, e.DefaultRatio))                              // default_ratio
+	c.Set(37, codec.AppendBinaryTimestamp(nil, e.DefaultAt))                               // default_at
+	c.Set(38, codec.AppendBinaryDuration(nil, e.DefaultTook))                              // default_took
+	c.Set(39, codec.AppendBinaryUUID(nil, e.DefaultID))                                    // default_id
+	c.Set(40, codec.AppendBinaryEnum(nil, sampleDefaultStateNames, int64(e.DefaultState))) // default_state
+	c.Set(41, codec.AppendBinaryJSON(nil, e.DefaultDocument))                              // default_document
 }
 
 // prefixesSampleCells returns what the row keys of an event's series begin with
@@ -1909,14 +1890,18 @@ var sampleCellsTextBucket = codec.Bucket{
 // sampleCellsTextLayout is how events lie in sample_cells_text.
 var sampleCellsTextLayout = &store.Layout[SampleEvent]{
 	Table: store.Table{
-		ID:       "sample_cells_text",
-		Families: []store.Family{{Name: "m", GC: codec.GCRule{}}},
+		ID: "sample_cells_text",
+		Families: []store.Family{
+			{
+				Name: "m",
+				GC:   codec.GCRule{},
+			},
+		},
 	},
 	Kind:      store.BucketCells,
-	Family:    "m",
 	Bucket:    sampleCellsTextBucket,
 	Precision: time.Millisecond,
-	Columns:   []string{"text", "raw", "flag", "small", "count", "mask", "total", "cpu.load", "ratio (.*)|%", "at", "took", "id", "state", "document", "maybe_text", "maybe_raw", "maybe_flag", "maybe_small", "maybe_count", "maybe_mask", "maybe_total", "maybe_load", "maybe_ratio", "maybe_at", "maybe_took", "maybe_id", "maybe_state", "maybe_document", "default_text", "default_raw", "default_flag", "default_small", "default_count", "default_mask", "default_total", "default_load", "default_ratio", "default_at", "default_took", "default_id", "default_state", "default_document"},
+	Columns:   []store.Column{{Name: "text"}, {Name: "raw"}, {Name: "flag"}, {Name: "small"}, {Name: "count"}, {Name: "mask"}, {Name: "total"}, {Name: "cpu.load"}, {Name: "ratio (.*)|%"}, {Name: "at"}, {Name: "took"}, {Name: "id"}, {Name: "state"}, {Name: "document"}, {Name: "maybe_text"}, {Name: "maybe_raw"}, {Name: "maybe_flag"}, {Name: "maybe_small"}, {Name: "maybe_count"}, {Name: "maybe_mask"}, {Name: "maybe_total"}, {Name: "maybe_load"}, {Name: "maybe_ratio"}, {Name: "maybe_at"}, {Name: "maybe_took"}, {Name: "maybe_id"}, {Name: "maybe_state"}, {Name: "maybe_document"}, {Name: "default_text"}, {Name: "default_raw"}, {Name: "default_flag"}, {Name: "default_small"}, {Name: "default_count"}, {Name: "default_mask"}, {Name: "default_total"}, {Name: "default_load"}, {Name: "default_ratio"}, {Name: "default_at"}, {Name: "default_took"}, {Name: "default_id"}, {Name: "default_state"}, {Name: "default_document"}},
 	Time: func(e *SampleEvent) *time.Time {
 		return &e.Time
 	},
@@ -1930,105 +1915,76 @@ var sampleCellsTextLayout = &store.Layout[SampleEvent]{
 // putSampleCellsText lays out an event as cells of sample_cells_text.
 func putSampleCellsText(e *SampleEvent, c *store.Cells) {
 	c.Row(SampleCellsTextKey{Site: e.Site, Sensor: e.Sensor, Channel: e.Channel, Slot: e.Slot, Serial: e.Serial, Unit: e.Unit, Kind: e.Kind, Active: e.Active, Tag: e.Tag, Since: e.Since, Interval: e.Interval, Bucket: e.Time}.Append(nil))
-	at := codec.Micros(e.Time)
-	c.Set("m", "text", at, codec.AppendTextString(nil, e.Text))
-	c.Set("m", "raw", at, codec.AppendTextBytes(nil, e.Raw))
-	c.Set("m", "flag", at, codec.AppendTextBool(nil, e.Flag))
-	c.Set("m", "small", at, codec.AppendTextInt32(nil, e.Small))
-	c.Set("m", "count", at, codec.AppendTextInt64(nil, e.Count))
-	c.Set("m", "mask", at, codec.AppendTextUint32(nil, e.Mask))
-	c.Set("m", "total", at, codec.AppendTextUint64(nil, e.Total))
-	c.Set("m", "cpu.load", at, codec.AppendTextFloat32(nil, e.Load))
-	c.Set("m", "ratio (.*)|%", at, codec.AppendTextFloat64(nil, e.Ratio))
-	c.Set("m", "at", at, codec.AppendTextTimestamp(nil, e.At))
-	c.Set("m", "took", at, codec.AppendTextDuration(nil, e.Took))
-	c.Set("m", "id", at, codec.AppendTextUUID(nil, e.ID))
-	c.Set("m", "state", at, codec.AppendTextEnum(nil, sampleStateNames, int64(e.State)))
-	c.Set("m", "document", at, codec.AppendTextJSON(nil, e.Document))
+	c.Set(0, codec.AppendTextString(nil, e.Text))                          // text
+	c.Set(1, codec.AppendTextBytes(nil, e.Raw))                            // raw
+	c.Set(2, codec.AppendTextBool(nil, e.Flag))                            // flag
+	c.Set(3, codec.AppendTextInt32(nil, e.Small))                          // small
+	c.Set(4, codec.AppendTextInt64(nil, e.Count))                          // count
+	c.Set(5, codec.AppendTextUint32(nil, e.Mask))                          // mask
+	c.Set(6, codec.AppendTextUint64(nil, e.Total))                         // total
+	c.Set(7, codec.AppendTextFloat32(nil, e.Load))                         // cpu.load
+	c.Set(8, codec.AppendTextFloat64(nil, e.Ratio))                        // ratio (.*)|%
+	c.Set(9, codec.AppendTextTimestamp(nil, e.At))                         // at
+	c.Set(10, codec.AppendTextDuration(nil, e.Took))                       // took
+	c.Set(11, codec.AppendTextUUID(nil, e.ID))                             // id
+	c.Set(12, codec.AppendTextEnum(nil, sampleStateNames, int64(e.State))) // state
+	c.Set(13, codec.AppendTextJSON(nil, e.Document))                       // document
 	if e.MaybeText != nil {
-		c.Set("m", "maybe_text", at, codec.AppendTextString(nil, *e.MaybeText))
-	} else {
-		c.Delete("m", "maybe_text", at)
+		c.Set(14, codec.AppendTextString(nil, *e.MaybeText)) // maybe_text
 	}
 	if e.MaybeRaw != nil {
-		c.Set("m", "maybe_raw", at, codec.AppendTextBytes(nil, e.MaybeRaw))
-	} else {
-		c.Delete("m", "maybe_raw", at)
+		c.Set(15, codec.AppendTextBytes(nil, e.MaybeRaw)) // maybe_raw
 	}
 	if e.MaybeFlag != nil {
-		c.Set("m", "maybe_flag", at, codec.AppendTextBool(nil, *e.MaybeFlag))
-	} else {
-		c.Delete("m", "maybe_flag", at)
+		c.Set(16, codec.AppendTextBool(nil, *e.MaybeFlag)) // maybe_flag
 	}
 	if e.MaybeSmall != nil {
-		c.Set("m", "maybe_small", at, codec.AppendTextInt32(nil, *e.MaybeSmall))
-	} else {
-		c.Delete("m", "maybe_small", at)
+		c.Set(17, codec.AppendTextInt32(nil, *e.MaybeSmall)) // maybe_small
 	}
 	if e.MaybeCount != nil {
-		c.Set("m", "maybe_count", at, codec.AppendBinaryInt64(nil, *e.MaybeCount))
-	} else {
-		c.Delete("m", "maybe_count", at)
+		c.Set(18, codec.AppendBinaryInt64(nil, *e.MaybeCount)) // maybe_count
 	}
 	if e.MaybeMask != nil {
-		c.Set("m", "maybe_mask", at, codec.AppendTextUint32(nil, *e.MaybeMask))
-	} else {
-		c.Delete("m", "maybe_mask", at)
+		c.Set(19, codec.AppendTextUint32(nil, *e.MaybeMask)) // maybe_mask
 	}
 	if e.MaybeTotal != nil {
-		c.Set("m", "maybe_total", at, codec.AppendTextUint64(nil, *e.MaybeTotal))
-	} else {
-		c.Delete("m", "maybe_total", at)
+		c.Set(20, codec.AppendTextUint64(nil, *e.MaybeTotal)) // maybe_total
 	}
 	if e.MaybeLoad != nil {
-		c.Set("m", "maybe_load", at, codec.AppendTextFloat32(nil, *e.MaybeLoad))
-	} else {
-		c.Delete("m", "maybe_load", at)
+		c.Set(21, codec.AppendTextFloat32(nil, *e.MaybeLoad)) // maybe_load
 	}
 	if e.MaybeRatio != nil {
-		c.Set("m", "maybe_ratio", at, codec.AppendTextFloat64(nil, *e.MaybeRatio))
-	} else {
-		c.Delete("m", "maybe_ratio", at)
+		c.Set(22, codec.AppendTextFloat64(nil, *e.MaybeRatio)) // maybe_ratio
 	}
 	if e.MaybeAt != nil {
-		c.Set("m", "maybe_at", at, codec.AppendTextTimestamp(nil, *e.MaybeAt))
-	} else {
-		c.Delete("m", "maybe_at", at)
+		c.Set(23, codec.AppendTextTimestamp(nil, *e.MaybeAt)) // maybe_at
 	}
 	if e.MaybeTook != nil {
-		c.Set("m", "maybe_took", at, codec.AppendTextDuration(nil, *e.MaybeTook))
-	} else {
-		c.Delete("m", "maybe_took", at)
+		c.Set(24, codec.AppendTextDuration(nil, *e.MaybeTook)) // maybe_took
 	}
 	if e.MaybeID != nil {
-		c.Set("m", "maybe_id", at, codec.AppendTextUUID(nil, *e.MaybeID))
-	} else {
-		c.Delete("m", "maybe_id", at)
+		c.Set(25, codec.AppendTextUUID(nil, *e.MaybeID)) // maybe_id
 	}
 	if e.MaybeState != nil {
-		c.Set("m", "maybe_state", at, codec.AppendTextEnum(nil, sampleMaybeStateNames, int64(*e.MaybeState)))
-	} else {
-		c.Delete("m", "maybe_state", at)
+		c.Set(26, codec.AppendTextEnum(nil, sampleMaybeStateNames, int64(*e.MaybeState))) // maybe_state
 	}
 	if e.MaybeDocument != nil {
-		c.Set("m", "maybe_document", at, codec.AppendTextJSON(nil, e.MaybeDocument))
-	} else {
-		c.Delete("m", "maybe_document", at)
+		c.Set(27, codec.AppendTextJSON(nil, e.MaybeDocument)) // maybe_document
 	}
-	c.Set("m", "default_text", at, codec.AppendTextString(nil, e.DefaultText))
-	c.Set("m", "default_raw", at, codec.AppendTextBytes(nil, e.DefaultRaw))
-	c.Set("m", "default_flag", at, codec.AppendTextBool(nil, e.DefaultFlag))
-	c.Set("m", "default_small", at, codec.AppendTextInt32(nil, e.DefaultSmall))
-	c.Set("m", "default_count", at, codec.AppendTextInt64(nil, e.DefaultCount))
-	c.Set("m", "default_mask", at, codec.AppendTextUint32(nil, e.DefaultMask))
-	c.Set("m", "default_total", at, codec.AppendTextUint64(nil, e.DefaultTotal))
-	c.Set("m", "default_load", at, codec.AppendTextFloat32(nil, e.DefaultLoad))
-	c.Set("m", "default_ratio", at, codec.AppendTextFloat64(nil, e.DefaultRatio))
-	c.Set("m", "default_at", at, codec.AppendTextTimestamp(nil, e.DefaultAt))
-	c.Set("m", "default_took", at, codec.AppendTextDuration(nil, e.DefaultTook))
-	c.Set("m", "default_id", at, codec.AppendTextUUID(nil, e.DefaultID))
-	c.Set("m", "default_state", at, codec.AppendTextEnum(nil, sampleDefaultStateNames, int64(e.DefaultState)))
-	c.Set("m", "default_document", at, codec.AppendTextJSON(nil, e.DefaultDocument))
+	c.Set(28, codec.AppendTextString(nil, e.DefaultText))                                // default_text
+	c.Set(29, codec.AppendTextBytes(nil, e.DefaultRaw))                                  // default_raw
+	c.Set(30, codec.AppendTextBool(nil, e.DefaultFlag))                                  // default_flag
+	c.Set(31, codec.AppendTextInt32(nil, e.DefaultSmall))                                // default_small
+	c.Set(32, codec.AppendTextInt64(nil, e.DefaultCount))                                // default_count
+	c.Set(33, codec.AppendTextUint32(nil, e.DefaultMask))                                // default_mask
+	c.Set(34, codec.AppendTextUint64(nil, e.DefaultTotal))                               // default_total
+	c.Set(35, codec.AppendTextFloat32(nil, e.DefaultLoad))                               // default_load
+	c.Set(36, codec.AppendTextFloat64(nil, e.DefaultRatio))                              // default_ratio
+	c.Set(37, codec.AppendTextTimestamp(nil, e.DefaultAt))                               // default_at
+	c.Set(38, codec.AppendTextDuration(nil, e.DefaultTook))                              // default_took
+	c.Set(39, codec.AppendTextUUID(nil, e.DefaultID))                                    // default_id
+	c.Set(40, codec.AppendTextEnum(nil, sampleDefaultStateNames, int64(e.DefaultState))) // default_state
+	c.Set(41, codec.AppendTextJSON(nil, e.DefaultDocument))                              // default_document
 }
 
 // prefixesSampleCellsText returns what the row keys of an event's series begin
@@ -2141,15 +2097,19 @@ var sampleCombinedBucket = codec.Bucket{
 // sampleCombinedLayout is how events lie in sample_combined.
 var sampleCombinedLayout = &store.Layout[SampleEvent]{
 	Table: store.Table{
-		ID:       "sample_combined",
-		Families: []store.Family{{Name: "m", GC: codec.GCRule{Kind: codec.GCIntersection, Rules: []codec.GCRule{{Kind: codec.GCMaxAge, MaxAge: 24 * time.Hour}, {Kind: codec.GCMaxVersions, MaxVersions: 3}}}}},
+		ID: "sample_combined",
+		Families: []store.Family{
+			{
+				Name: "m",
+				GC:   codec.GCRule{Kind: codec.GCIntersection, Rules: []codec.GCRule{{Kind: codec.GCMaxAge, MaxAge: 24 * time.Hour}, {Kind: codec.GCMaxVersions, MaxVersions: 3}}},
+				Life: codec.Lifetime{Retention: codec.Retention{{MaxAge: 24 * time.Hour}, {Versions: 3}}},
+			},
+		},
 	},
 	Kind:      store.BucketCells,
-	Family:    "m",
-	Retention: codec.Retention{{MaxAge: 24 * time.Hour}, {Versions: 3}},
 	Bucket:    sampleCombinedBucket,
 	Precision: time.Millisecond,
-	Columns:   []string{"event"},
+	Columns:   []store.Column{{Name: "event"}},
 	Time: func(e *SampleEvent) *time.Time {
 		return &e.Time
 	},
@@ -2165,7 +2125,7 @@ var sampleCombinedLayout = &store.Layout[SampleEvent]{
 // putSampleCombined lays out an event as cells of sample_combined.
 func putSampleCombined(e *SampleEvent, c *store.Cells) {
 	c.Row(SampleCombinedKey{Site: e.Site, Sensor: e.Sensor, Channel: e.Channel, Slot: e.Slot, Serial: e.Serial, Unit: e.Unit, Kind: e.Kind, Active: e.Active, Tag: e.Tag, Since: e.Since, Interval: e.Interval, Bucket: e.Time}.Append(nil))
-	c.Set("m", "event", codec.Micros(e.Time), appendSampleProto(nil, e))
+	c.Set(0, appendSampleProto(nil, e))
 }
 
 // prefixesSampleCombined returns what the row keys of an event's series begin
@@ -2183,14 +2143,18 @@ var sampleCombinedJSONBucket = codec.Bucket{
 // sampleCombinedJSONLayout is how events lie in sample_combined_json.
 var sampleCombinedJSONLayout = &store.Layout[SampleEvent]{
 	Table: store.Table{
-		ID:       "sample_combined_json",
-		Families: []store.Family{{Name: "m", GC: codec.GCRule{}}},
+		ID: "sample_combined_json",
+		Families: []store.Family{
+			{
+				Name: "m",
+				GC:   codec.GCRule{},
+			},
+		},
 	},
 	Kind:      store.BucketCells,
-	Family:    "m",
 	Bucket:    sampleCombinedJSONBucket,
 	Precision: time.Millisecond,
-	Columns:   []string{"event"},
+	Columns:   []store.Column{{Name: "event"}},
 	Time: func(e *SampleEvent) *time.Time {
 		return &e.Time
 	},
@@ -2210,7 +2174,7 @@ func putSampleCombinedJSON(e *SampleEvent, c *store.Cells) {
 	if err != nil {
 		c.Fail(err)
 	}
-	c.Set("m", "event", codec.Micros(e.Time), blob)
+	c.Set(0, blob)
 }
 
 // prefixesSampleCombinedJSON returns what the row keys of an event's series
@@ -2226,14 +2190,18 @@ var sampleSerializedTime = codec.TimeFormat{Layout: "2006-01-02T15:04:05.000"}
 // sampleSerializedLayout is how events lie in sample_serialized.
 var sampleSerializedLayout = &store.Layout[SampleEvent]{
 	Table: store.Table{
-		ID:       "sample_serialized",
-		Families: []store.Family{{Name: "m", GC: codec.GCRule{}}},
+		ID: "sample_serialized",
+		Families: []store.Family{
+			{
+				Name: "m",
+				GC:   codec.GCRule{},
+			},
+		},
 	},
 	Kind:      store.SingleRows,
-	Family:    "m",
 	TimeKey:   sampleSerializedTime,
 	Precision: time.Millisecond,
-	Columns:   []string{"event"},
+	Columns:   []store.Column{{Name: "event"}},
 	Time: func(e *SampleEvent) *time.Time {
 		return &e.Time
 	},
@@ -2249,7 +2217,7 @@ var sampleSerializedLayout = &store.Layout[SampleEvent]{
 // putSampleSerialized lays out an event as cells of sample_serialized.
 func putSampleSerialized(e *SampleEvent, c *store.Cells) {
 	c.Row(SampleSerializedKey{Site: e.Site, Sensor: e.Sensor, Channel: e.Channel, Slot: e.Slot, Serial: e.Serial, Unit: e.Unit, Kind: e.Kind, Active: e.Active, Tag: e.Tag, Since: e.Since, Interval: e.Interval, Time: e.Time}.Append(nil))
-	c.Set("m", "event", codec.Micros(e.Time), appendSampleProto(nil, e))
+	c.Set(0, appendSampleProto(nil, e))
 }
 
 // prefixesSampleSerialized returns what the row keys of an event's series begin
@@ -2265,15 +2233,19 @@ var sampleSerializedJSONTime = codec.TimeFormat{Kind: codec.UnixNanos}
 // sampleSerializedJSONLayout is how events lie in sample_serialized_json.
 var sampleSerializedJSONLayout = &store.Layout[SampleEvent]{
 	Table: store.Table{
-		ID:       "sample_serialized_json",
-		Families: []store.Family{{Name: "m", GC: codec.GCRule{Kind: codec.GCUnion, Rules: []codec.GCRule{{Kind: codec.GCMaxAge, MaxAge: 1820 * 24 * time.Hour}, {Kind: codec.GCMaxVersions, MaxVersions: 1}}}}},
+		ID: "sample_serialized_json",
+		Families: []store.Family{
+			{
+				Name: "m",
+				GC:   codec.GCRule{Kind: codec.GCUnion, Rules: []codec.GCRule{{Kind: codec.GCMaxAge, MaxAge: 1820 * 24 * time.Hour}, {Kind: codec.GCMaxVersions, MaxVersions: 1}}},
+				Life: codec.Lifetime{Retention: codec.Retention{{MaxAge: 1820 * 24 * time.Hour}}},
+			},
+		},
 	},
 	Kind:      store.SingleRows,
-	Family:    "m",
-	Retention: codec.Retention{{MaxAge: 1820 * 24 * time.Hour}},
 	TimeKey:   sampleSerializedJSONTime,
 	Precision: time.Millisecond,
-	Columns:   []string{"event"},
+	Columns:   []store.Column{{Name: "event"}},
 	Time: func(e *SampleEvent) *time.Time {
 		return &e.Time
 	},
@@ -2293,7 +2265,7 @@ func putSampleSerializedJSON(e *SampleEvent, c *store.Cells) {
 	if err != nil {
 		c.Fail(err)
 	}
-	c.Set("m", "event", codec.Micros(e.Time), blob)
+	c.Set(0, blob)
 }
 
 // prefixesSampleSerializedJSON returns what the row keys of an event's series
@@ -2309,14 +2281,18 @@ var sampleUnserializedTime = codec.TimeFormat{Kind: codec.UnixMillis}
 // sampleUnserializedLayout is how events lie in sample_unserialized.
 var sampleUnserializedLayout = &store.Layout[SampleEvent]{
 	Table: store.Table{
-		ID:       "sample_unserialized",
-		Families: []store.Family{{Name: "m", GC: codec.GCRule{}}},
+		ID: "sample_unserialized",
+		Families: []store.Family{
+			{
+				Name: "m",
+				GC:   codec.GCRule{},
+			},
+		},
 	},
 	Kind:      store.SingleRows,
-	Family:    "m",
 	TimeKey:   sampleUnserializedTime,
 	Precision: time.Millisecond,
-	Columns:   []string{"text", "raw", "flag", "small", "count", "mask", "total", "cpu.load", "ratio (.*)|%", "at", "took", "id", "state", "document", "maybe_text", "maybe_raw", "maybe_flag", "maybe_small", "maybe_count", "maybe_mask", "maybe_total", "maybe_load", "maybe_ratio", "maybe_at", "maybe_took", "maybe_id", "maybe_state", "maybe_document", "default_text", "default_raw", "default_flag", "default_small", "default_count", "default_mask", "default_total", "default_load", "default_ratio", "default_at", "default_took", "default_id", "default_state", "default_document"},
+	Columns:   []store.Column{{Name: "text"}, {Name: "raw"}, {Name: "flag"}, {Name: "small"}, {Name: "count"}, {Name: "mask"}, {Name: "total"}, {Name: "cpu.load"}, {Name: "ratio (.*)|%"}, {Name: "at"}, {Name: "took"}, {Name: "id"}, {Name: "state"}, {Name: "document"}, {Name: "maybe_text"}, {Name: "maybe_raw"}, {Name: "maybe_flag"}, {Name: "maybe_small"}, {Name: "maybe_count"}, {Name: "maybe_mask"}, {Name: "maybe_total"}, {Name: "maybe_load"}, {Name: "maybe_ratio"}, {Name: "maybe_at"}, {Name: "maybe_took"}, {Name: "maybe_id"}, {Name: "maybe_state"}, {Name: "maybe_document"}, {Name: "default_text"}, {Name: "default_raw"}, {Name: "default_flag"}, {Name: "default_small"}, {Name: "default_count"}, {Name: "default_mask"}, {Name: "default_total"}, {Name: "default_load"}, {Name: "default_ratio"}, {Name: "default_at"}, {Name: "default_took"}, {Name: "default_id"}, {Name: "default_state"}, {Name: "default_document"}},
 	Time: func(e *SampleEvent) *time.Time {
 		return &e.Time
 	},
@@ -2330,105 +2306,76 @@ var sampleUnserializedLayout = &store.Layout[SampleEvent]{
 // putSampleUnserialized lays out an event as cells of sample_unserialized.
 func putSampleUnserialized(e *SampleEvent, c *store.Cells) {
 	c.Row(SampleUnserializedKey{Site: e.Site, Sensor: e.Sensor, Channel: e.Channel, Slot: e.Slot, Serial: e.Serial, Unit: e.Unit, Kind: e.Kind, Active: e.Active, Tag: e.Tag, Since: e.Since, Interval: e.Interval, Time: e.Time}.Append(nil))
-	at := codec.Micros(e.Time)
-	c.Set("m", "text", at, codec.AppendBinaryString(nil, e.Text))
-	c.Set("m", "raw", at, codec.AppendBinaryBytes(nil, e.Raw))
-	c.Set("m", "flag", at, codec.AppendBinaryBool(nil, e.Flag))
-	c.Set("m", "small", at, codec.AppendBinaryInt32(nil, e.Small))
-	c.Set("m", "count", at, codec.AppendBinaryInt64(nil, e.Count))
-	c.Set("m", "mask", at, codec.AppendBinaryUint32(nil, e.Mask))
-	c.Set("m", "total", at, codec.AppendBinaryUint64(nil, e.Total))
-	c.Set("m", "cpu.load", at, codec.AppendBinaryFloat32(nil, e.Load))
-	c.Set("m", "ratio (.*)|%", at, codec.AppendBinaryFloat64(nil, e.Ratio))
-	c.Set("m", "at", at, codec.AppendBinaryTimestamp(nil, e.At))
-	c.Set("m", "took", at, codec.AppendBinaryDuration(nil, e.Took))
-	c.Set("m", "id", at, codec.AppendBinaryUUID(nil, e.ID))
-	c.Set("m", "state", at, codec.AppendBinaryEnum(nil, sampleStateNames, int64(e.State)))
-	c.Set("m", "document", at, codec.AppendBinaryJSON(nil, e.Document))
+	c.Set(0, codec.AppendBinaryString(nil, e.Text))                          // text
+	c.Set(1, codec.AppendBinaryBytes(nil, e.Raw))                            // raw
+	c.Set(2, codec.AppendBinaryBool(nil, e.Flag))                            // flag
+	c.Set(3, codec.AppendBinaryInt32(nil, e.Small))                          // small
+	c.Set(4, codec.AppendBinaryInt64(nil, e.Count))                          // count
+	c.Set(5, codec.AppendBinaryUint32(nil, e.Mask))                          // mask
+	c.Set(6, codec.AppendBinaryUint64(nil, e.Total))                         // total
+	c.Set(7, codec.AppendBinaryFloat32(nil, e.Load))                         // cpu.load
+	c.Set(8, codec.AppendBinaryFloat64(nil, e.Ratio))                        // ratio (.*)|%
+	c.Set(9, codec.AppendBinaryTimestamp(nil, e.At))                         // at
+	c.Set(10, codec.AppendBinaryDuration(nil, e.Took))                       // took
+	c.Set(11, codec.AppendBinaryUUID(nil, e.ID))                             // id
+	c.Set(12, codec.AppendBinaryEnum(nil, sampleStateNames, int64(e.State))) // state
+	c.Set(13, codec.AppendBinaryJSON(nil, e.Document))                       // document
 	if e.MaybeText != nil {
-		c.Set("m", "maybe_text", at, codec.AppendBinaryString(nil, *e.MaybeText))
-	} else {
-		c.Delete("m", "maybe_text", at)
+		c.Set(14, codec.AppendBinaryString(nil, *e.MaybeText)) // maybe_text
 	}
 	if e.MaybeRaw != nil {
-		c.Set("m", "maybe_raw", at, codec.AppendBinaryBytes(nil, e.MaybeRaw))
-	} else {
-		c.Delete("m", "maybe_raw", at)
+		c.Set(15, codec.AppendBinaryBytes(nil, e.MaybeRaw)) // maybe_raw
 	}
 	if e.MaybeFlag != nil {
-		c.Set("m", "maybe_flag", at, codec.AppendBinaryBool(nil, *e.MaybeFlag))
-	} else {
-		c.Delete("m", "maybe_flag", at)
+		c.Set(16, codec.AppendBinaryBool(nil, *e.MaybeFlag)) // maybe_flag
 	}
 	if e.MaybeSmall != nil {
-		c.Set("m", "maybe_small", at, codec.AppendTextInt32(nil, *e.MaybeSmall))
-	} else {
-		c.Delete("m", "maybe_small", at)
+		c.Set(17, codec.AppendTextInt32(nil, *e.MaybeSmall)) // maybe_small
 	}
 	if e.MaybeCount != nil {
-		c.Set("m", "maybe_count", at, codec.AppendBinaryInt64(nil, *e.MaybeCount))
-	} else {
-		c.Delete("m", "maybe_count", at)
+		c.Set(18, codec.AppendBinaryInt64(nil, *e.MaybeCount)) // maybe_count
 	}
 	if e.MaybeMask != nil {
-		c.Set("m", "maybe_mask", at, codec.AppendBinaryUint32(nil, *e.MaybeMask))
-	} else {
-		c.Delete("m", "maybe_mask", at)
+		c.Set(19, codec.AppendBinaryUint32(nil, *e.MaybeMask)) // maybe_mask
 	}
 	if e.MaybeTotal != nil {
-		c.Set("m", "maybe_total", at, codec.AppendBinaryUint64(nil, *e.MaybeTotal))
-	} else {
-		c.Delete("m", "maybe_total", at)
+		c.Set(20, codec.AppendBinaryUint64(nil, *e.MaybeTotal)) // maybe_total
 	}
 	if e.MaybeLoad != nil {
-		c.Set("m", "maybe_load", at, codec.AppendBinaryFloat32(nil, *e.MaybeLoad))
-	} else {
-		c.Delete("m", "maybe_load", at)
+		c.Set(21, codec.AppendBinaryFloat32(nil, *e.MaybeLoad)) // maybe_load
 	}
 	if e.MaybeRatio != nil {
-		c.Set("m", "maybe_ratio", at, codec.AppendBinaryFloat64(nil, *e.MaybeRatio))
-	} else {
-		c.Delete("m", "maybe_ratio", at)
+		c.Set(22, codec.AppendBinaryFloat64(nil, *e.MaybeRatio)) // maybe_ratio
 	}
 	if e.MaybeAt != nil {
-		c.Set("m", "maybe_at", at, codec.AppendBinaryTimestamp(nil, *e.MaybeAt))
-	} else {
-		c.Delete("m", "maybe_at", at)
+		c.Set(23, codec.AppendBinaryTimestamp(nil, *e.MaybeAt)) // maybe_at
 	}
 	if e.MaybeTook != nil {
-		c.Set("m", "maybe_took", at, codec.AppendBinaryDuration(nil, *e.MaybeTook))
-	} else {
-		c.Delete("m", "maybe_took", at)
+		c.Set(24, codec.AppendBinaryDuration(nil, *e.MaybeTook)) // maybe_took
 	}
 	if e.MaybeID != nil {
-		c.Set("m", "maybe_id", at, codec.AppendBinaryUUID(nil, *e.MaybeID))
-	} else {
-		c.Delete("m", "maybe_id", at)
+		c.Set(25, codec.AppendBinaryUUID(nil, *e.MaybeID)) // maybe_id
 	}
 	if e.MaybeState != nil {
-		c.Set("m", "maybe_state", at, codec.AppendBinaryEnum(nil, sampleMaybeStateNames, int64(*e.MaybeState)))
-	} else {
-		c.Delete("m", "maybe_state", at)
+		c.Set(26, codec.AppendBinaryEnum(nil, sampleMaybeStateNames, int64(*e.MaybeState))) // maybe_state
 	}
 	if e.MaybeDocument != nil {
-		c.Set("m", "maybe_document", at, codec.AppendBinaryJSON(nil, e.MaybeDocument))
-	} else {
-		c.Delete("m", "maybe_document", at)
+		c.Set(27, codec.AppendBinaryJSON(nil, e.MaybeDocument)) // maybe_document
 	}
-	c.Set("m", "default_text", at, codec.AppendBinaryString(nil, e.DefaultText))
-	c.Set("m", "default_raw", at, codec.AppendBinaryBytes(nil, e.DefaultRaw))
-	c.Set("m", "default_flag", at, codec.AppendBinaryBool(nil, e.DefaultFlag))
-	c.Set("m", "default_small", at, codec.AppendBinaryInt32(nil, e.DefaultSmall))
-	c.Set("m", "default_count", at, codec.AppendBinaryInt64(nil, e.DefaultCount))
-	c.Set("m", "default_mask", at, codec.AppendBinaryUint32(nil, e.DefaultMask))
-	c.Set("m", "default_total", at, codec.AppendBinaryUint64(nil, e.DefaultTotal))
-	c.Set("m", "default_load", at, codec.AppendBinaryFloat32(nil, e.DefaultLoad))
-	c.Set("m", "default_ratio", at, codec.AppendBinaryFloat64(nil, e.DefaultRatio))
-	c.Set("m", "default_at", at, codec.AppendBinaryTimestamp(nil, e.DefaultAt))
-	c.Set("m", "default_took", at, codec.AppendBinaryDuration(nil, e.DefaultTook))
-	c.Set("m", "default_id", at, codec.AppendBinaryUUID(nil, e.DefaultID))
-	c.Set("m", "default_state", at, codec.AppendBinaryEnum(nil, sampleDefaultStateNames, int64(e.DefaultState)))
-	c.Set("m", "default_document", at, codec.AppendBinaryJSON(nil, e.DefaultDocument))
+	c.Set(28, codec.AppendBinaryString(nil, e.DefaultText))                                // default_text
+	c.Set(29, codec.AppendBinaryBytes(nil, e.DefaultRaw))                                  // default_raw
+	c.Set(30, codec.AppendBinaryBool(nil, e.DefaultFlag))                                  // default_flag
+	c.Set(31, codec.AppendBinaryInt32(nil, e.DefaultSmall))                                // default_small
+	c.Set(32, codec.AppendBinaryInt64(nil, e.DefaultCount))                                // default_count
+	c.Set(33, codec.AppendBinaryUint32(nil, e.DefaultMask))                                // default_mask
+	c.Set(34, codec.AppendBinaryUint64(nil, e.DefaultTotal))                               // default_total
+	c.Set(35, codec.AppendBinaryFloat32(nil, e.DefaultLoad))                               // default_load
+	c.Set(36, codec.AppendBinaryFloat64(nil, e.DefaultRatio))                              // default_ratio
+	c.Set(37, codec.AppendBinaryTimestamp(nil, e.DefaultAt))                               // default_at
+	c.Set(38, codec.AppendBinaryDuration(nil, e.DefaultTook))                              // default_took
+	c.Set(39, codec.AppendBinaryUUID(nil, e.DefaultID))                                    // default_id
+	c.Set(40, codec.AppendBinaryEnum(nil, sampleDefaultStateNames, int64(e.DefaultState))) // default_state
+	c.Set(41, codec.AppendBinaryJSON(nil, e.DefaultDocument))                              // default_document
 }
 
 // prefixesSampleUnserialized returns what the row keys of an event's series
@@ -2539,14 +2486,18 @@ var sampleUnserializedTextTime = codec.TimeFormat{Kind: codec.UnixMicros}
 // sampleUnserializedTextLayout is how events lie in sample_unserialized_text.
 var sampleUnserializedTextLayout = &store.Layout[SampleEvent]{
 	Table: store.Table{
-		ID:       "sample_unserialized_text",
-		Families: []store.Family{{Name: "m", GC: codec.GCRule{}}},
+		ID: "sample_unserialized_text",
+		Families: []store.Family{
+			{
+				Name: "m",
+				GC:   codec.GCRule{},
+			},
+		},
 	},
 	Kind:      store.SingleRows,
-	Family:    "m",
 	TimeKey:   sampleUnserializedTextTime,
 	Precision: time.Millisecond,
-	Columns:   []string{"text", "raw", "flag", "small", "count", "mask", "total", "cpu.load", "ratio (.*)|%", "at", "took", "id", "state", "document", "maybe_text", "maybe_raw", "maybe_flag", "maybe_small", "maybe_count", "maybe_mask", "maybe_total", "maybe_load", "maybe_ratio", "maybe_at", "maybe_took", "maybe_id", "maybe_state", "maybe_document", "default_text", "default_raw", "default_flag", "default_small", "default_count", "default_mask", "default_total", "default_load", "default_ratio", "default_at", "default_took", "default_id", "default_state", "default_document"},
+	Columns:   []store.Column{{Name: "text"}, {Name: "raw"}, {Name: "flag"}, {Name: "small"}, {Name: "count"}, {Name: "mask"}, {Name: "total"}, {Name: "cpu.load"}, {Name: "ratio (.*)|%"}, {Name: "at"}, {Name: "took"}, {Name: "id"}, {Name: "state"}, {Name: "document"}, {Name: "maybe_text"}, {Name: "maybe_raw"}, {Name: "maybe_flag"}, {Name: "maybe_small"}, {Name: "maybe_count"}, {Name: "maybe_mask"}, {Name: "maybe_total"}, {Name: "maybe_load"}, {Name: "maybe_ratio"}, {Name: "maybe_at"}, {Name: "maybe_took"}, {Name: "maybe_id"}, {Name: "maybe_state"}, {Name: "maybe_document"}, {Name: "default_text"}, {Name: "default_raw"}, {Name: "default_flag"}, {Name: "default_small"}, {Name: "default_count"}, {Name: "default_mask"}, {Name: "default_total"}, {Name: "default_load"}, {Name: "default_ratio"}, {Name: "default_at"}, {Name: "default_took"}, {Name: "default_id"}, {Name: "default_state"}, {Name: "default_document"}},
 	Time: func(e *SampleEvent) *time.Time {
 		return &e.Time
 	},
@@ -2561,105 +2512,76 @@ var sampleUnserializedTextLayout = &store.Layout[SampleEvent]{
 // sample_unserialized_text.
 func putSampleUnserializedText(e *SampleEvent, c *store.Cells) {
 	c.Row(SampleUnserializedTextKey{Site: e.Site, Sensor: e.Sensor, Channel: e.Channel, Slot: e.Slot, Serial: e.Serial, Unit: e.Unit, Kind: e.Kind, Active: e.Active, Tag: e.Tag, Since: e.Since, Interval: e.Interval, Time: e.Time}.Append(nil))
-	at := codec.Micros(e.Time)
-	c.Set("m", "text", at, codec.AppendTextString(nil, e.Text))
-	c.Set("m", "raw", at, codec.AppendTextBytes(nil, e.Raw))
-	c.Set("m", "flag", at, codec.AppendTextBool(nil, e.Flag))
-	c.Set("m", "small", at, codec.AppendTextInt32(nil, e.Small))
-	c.Set("m", "count", at, codec.AppendTextInt64(nil, e.Count))
-	c.Set("m", "mask", at, codec.AppendTextUint32(nil, e.Mask))
-	c.Set("m", "total", at, codec.AppendTextUint64(nil, e.Total))
-	c.Set("m", "cpu.load", at, codec.AppendTextFloat32(nil, e.Load))
-	c.Set("m", "ratio (.*)|%", at, codec.AppendTextFloat64(nil, e.Ratio))
-	c.Set("m", "at", at, codec.AppendTextTimestamp(nil, e.At))
-	c.Set("m", "took", at, codec.AppendTextDuration(nil, e.Took))
-	c.Set("m", "id", at, codec.AppendTextUUID(nil, e.ID))
-	c.Set("m", "state", at, codec.AppendTextEnum(nil, sampleStateNames, int64(e.State)))
-	c.Set("m", "document", at, codec.AppendTextJSON(nil, e.Document))
+	c.Set(0, codec.AppendTextString(nil, e.Text))                          // text
+	c.Set(1, codec.AppendTextBytes(nil, e.Raw))                            // raw
+	c.Set(2, codec.AppendTextBool(nil, e.Flag))                            // flag
+	c.Set(3, codec.AppendTextInt32(nil, e.Small))                          // small
+	c.Set(4, codec.AppendTextInt64(nil, e.Count))                          // count
+	c.Set(5, codec.AppendTextUint32(nil, e.Mask))                          // mask
+	c.Set(6, codec.AppendTextUint64(nil, e.Total))                         // total
+	c.Set(7, codec.AppendTextFloat32(nil, e.Load))                         // cpu.load
+	c.Set(8, codec.AppendTextFloat64(nil, e.Ratio))                        // ratio (.*)|%
+	c.Set(9, codec.AppendTextTimestamp(nil, e.At))                         // at
+	c.Set(10, codec.AppendTextDuration(nil, e.Took))                       // took
+	c.Set(11, codec.AppendTextUUID(nil, e.ID))                             // id
+	c.Set(12, codec.AppendTextEnum(nil, sampleStateNames, int64(e.State))) // state
+	c.Set(13, codec.AppendTextJSON(nil, e.Document))                       // document
 	if e.MaybeText != nil {
-		c.Set("m", "maybe_text", at, codec.AppendTextString(nil, *e.MaybeText))
-	} else {
-		c.Delete("m", "maybe_text", at)
+		c.Set(14, codec.AppendTextString(nil, *e.MaybeText)) // maybe_text
 	}
 	if e.MaybeRaw != nil {
-		c.Set("m", "maybe_raw", at, codec.AppendTextBytes(nil, e.MaybeRaw))
-	} else {
-		c.Delete("m", "maybe_raw", at)
+		c.Set(15, codec.AppendTextBytes(nil, e.MaybeRaw)) // maybe_raw
 	}
 	if e.MaybeFlag != nil {
-		c.Set("m", "maybe_flag", at, codec.AppendTextBool(nil, *e.MaybeFlag))
-	} else {
-		c.Delete("m", "maybe_flag", at)
+		c.Set(16, codec.AppendTextBool(nil, *e.MaybeFlag)) // maybe_flag
 	}
 	if e.MaybeSmall != nil {
-		c.Set("m", "maybe_small", at, codec.AppendTextInt32(nil, *e.MaybeSmall))
-	} else {
-		c.Delete("m", "maybe_small", at)
+		c.Set(17, codec.AppendTextInt32(nil, *e.MaybeSmall)) // maybe_small
 	}
 	if e.MaybeCount != nil {
-		c.Set("m", "maybe_count", at, codec.AppendBinaryInt64(nil, *e.MaybeCount))
-	} else {
-		c.Delete("m", "maybe_count", at)
+		c.Set(18, codec.AppendBinaryInt64(nil, *e.MaybeCount)) // maybe_count
 	}
 	if e.MaybeMask != nil {
-		c.Set("m", "maybe_mask", at, codec.AppendTextUint32(nil, *e.MaybeMask))
-	} else {
-		c.Delete("m", "maybe_mask", at)
+		c.Set(19, codec.AppendTextUint32(nil, *e.MaybeMask)) // maybe_mask
 	}
 	if e.MaybeTotal != nil {
-		c.Set("m", "maybe_total", at, codec.AppendTextUint64(nil, *e.MaybeTotal))
-	} else {
-		c.Delete("m", "maybe_total", at)
+		c.Set(20, codec.AppendTextUint64(nil, *e.MaybeTotal)) // maybe_total
 	}
 	if e.MaybeLoad != nil {
-		c.Set("m", "maybe_load", at, codec.AppendTextFloat32(nil, *e.MaybeLoad))
-	} else {
-		c.Delete("m", "maybe_load", at)
+		c.Set(21, codec.AppendTextFloat32(nil, *e.MaybeLoad)) // maybe_load
 	}
 	if e.MaybeRatio != nil {
-		c.Set("m", "maybe_ratio", at, codec.AppendTextFloat64(nil, *e.MaybeRatio))
-	} else {
-		c.Delete("m", "maybe_ratio", at)
+		c.Set(22, codec.AppendTextFloat64(nil, *e.MaybeRatio)) // maybe_ratio
 	}
 	if e.MaybeAt != nil {
-		c.Set("m", "maybe_at", at, codec.AppendTextTimestamp(nil, *e.MaybeAt))
-	} else {
-		c.Delete("m", "maybe_at", at)
+		c.Set(23, codec.AppendTextTimestamp(nil, *e.MaybeAt)) // maybe_at
 	}
 	if e.MaybeTook != nil {
-		c.Set("m", "maybe_took", at, codec.AppendTextDuration(nil, *e.MaybeTook))
-	} else {
-		c.Delete("m", "maybe_took", at)
+		c.Set(24, codec.AppendTextDuration(nil, *e.MaybeTook)) // maybe_took
 	}
 	if e.MaybeID != nil {
-		c.Set("m", "maybe_id", at, codec.AppendTextUUID(nil, *e.MaybeID))
-	} else {
-		c.Delete("m", "maybe_id", at)
+		c.Set(25, codec.AppendTextUUID(nil, *e.MaybeID)) // maybe_id
 	}
 	if e.MaybeState != nil {
-		c.Set("m", "maybe_state", at, codec.AppendTextEnum(nil, sampleMaybeStateNames, int64(*e.MaybeState)))
-	} else {
-		c.Delete("m", "maybe_state", at)
+		c.Set(26, codec.AppendTextEnum(nil, sampleMaybeStateNames, int64(*e.MaybeState))) // maybe_state
 	}
 	if e.MaybeDocument != nil {
-		c.Set("m", "maybe_document", at, codec.AppendTextJSON(nil, e.MaybeDocument))
-	} else {
-		c.Delete("m", "maybe_document", at)
+		c.Set(27, codec.AppendTextJSON(nil, e.MaybeDocument)) // maybe_document
 	}
-	c.Set("m", "default_text", at, codec.AppendTextString(nil, e.DefaultText))
-	c.Set("m", "default_raw", at, codec.AppendTextBytes(nil, e.DefaultRaw))
-	c.Set("m", "default_flag", at, codec.AppendTextBool(nil, e.DefaultFlag))
-	c.Set("m", "default_small", at, codec.AppendTextInt32(nil, e.DefaultSmall))
-	c.Set("m", "default_count", at, codec.AppendTextInt64(nil, e.DefaultCount))
-	c.Set("m", "default_mask", at, codec.AppendTextUint32(nil, e.DefaultMask))
-	c.Set("m", "default_total", at, codec.AppendTextUint64(nil, e.DefaultTotal))
-	c.Set("m", "default_load", at, codec.AppendTextFloat32(nil, e.DefaultLoad))
-	c.Set("m", "default_ratio", at, codec.AppendTextFloat64(nil, e.DefaultRatio))
-	c.Set("m", "default_at", at, codec.AppendTextTimestamp(nil, e.DefaultAt))
-	c.Set("m", "default_took", at, codec.AppendTextDuration(nil, e.DefaultTook))
-	c.Set("m", "default_id", at, codec.AppendTextUUID(nil, e.DefaultID))
-	c.Set("m", "default_state", at, codec.AppendTextEnum(nil, sampleDefaultStateNames, int64(e.DefaultState)))
-	c.Set("m", "default_document", at, codec.AppendTextJSON(nil, e.DefaultDocument))
+	c.Set(28, codec.AppendTextString(nil, e.DefaultText))                                // default_text
+	c.Set(29, codec.AppendTextBytes(nil, e.DefaultRaw))                                  // default_raw
+	c.Set(30, codec.AppendTextBool(nil, e.DefaultFlag))                                  // default_flag
+	c.Set(31, codec.AppendTextInt32(nil, e.DefaultSmall))                                // default_small
+	c.Set(32, codec.AppendTextInt64(nil, e.DefaultCount))                                // default_count
+	c.Set(33, codec.AppendTextUint32(nil, e.DefaultMask))                                // default_mask
+	c.Set(34, codec.AppendTextUint64(nil, e.DefaultTotal))                               // default_total
+	c.Set(35, codec.AppendTextFloat32(nil, e.DefaultLoad))                               // default_load
+	c.Set(36, codec.AppendTextFloat64(nil, e.DefaultRatio))                              // default_ratio
+	c.Set(37, codec.AppendTextTimestamp(nil, e.DefaultAt))                               // default_at
+	c.Set(38, codec.AppendTextDuration(nil, e.DefaultTook))                              // default_took
+	c.Set(39, codec.AppendTextUUID(nil, e.DefaultID))                                    // default_id
+	c.Set(40, codec.AppendTextEnum(nil, sampleDefaultStateNames, int64(e.DefaultState))) // default_state
+	c.Set(41, codec.AppendTextJSON(nil, e.DefaultDocument))                              // default_document
 }
 
 // prefixesSampleUnserializedText returns what the row keys of an event's series

@@ -245,14 +245,18 @@ var sparseColumnsBucket = codec.Bucket{
 // sparseColumnsLayout is how events lie in sparse_columns.
 var sparseColumnsLayout = &store.Layout[SparseEvent]{
 	Table: store.Table{
-		ID:       "sparse_columns",
-		Families: []store.Family{{Name: "m", GC: codec.GCRule{}}},
+		ID: "sparse_columns",
+		Families: []store.Family{
+			{
+				Name: "m",
+				GC:   codec.GCRule{},
+			},
+		},
 	},
 	Kind:      store.BucketColumns,
-	Family:    "m",
 	Bucket:    sparseColumnsBucket,
 	Precision: time.Second,
-	Columns:   []string{"level", "note", "opened"},
+	Columns:   []store.Column{{Name: "level"}, {Name: "note"}, {Name: "opened"}},
 	Time: func(e *SparseEvent) *time.Time {
 		return &e.Time
 	},
@@ -266,21 +270,20 @@ var sparseColumnsLayout = &store.Layout[SparseEvent]{
 // putSparseColumns lays out an event as cells of sparse_columns.
 func putSparseColumns(e *SparseEvent, c *store.Cells) {
 	key := SparseColumnsKey{Sensor: e.Sensor, Bucket: e.Time}
-	at := codec.Micros(e.Time)
 	if e.Level != nil {
 		key.Metric = "level"
 		c.Row(key.Append(nil))
-		c.Set("m", string(codec.AppendTextInt64(nil, *e.Level)), at, nil)
+		c.Set(0, codec.AppendTextInt64(nil, *e.Level))
 	}
 	if e.Note != nil {
 		key.Metric = "note"
 		c.Row(key.Append(nil))
-		c.Set("m", string(codec.AppendTextString(nil, *e.Note)), at, nil)
+		c.Set(1, codec.AppendTextString(nil, *e.Note))
 	}
 	if e.Opened != nil {
 		key.Metric = "opened"
 		c.Row(key.Append(nil))
-		c.Set("m", string(codec.AppendTextBool(nil, *e.Opened)), at, nil)
+		c.Set(2, codec.AppendTextBool(nil, *e.Opened))
 	}
 }
 
@@ -320,14 +323,18 @@ var sparseCellsBucket = codec.Bucket{
 // sparseCellsLayout is how events lie in sparse_cells.
 var sparseCellsLayout = &store.Layout[SparseEvent]{
 	Table: store.Table{
-		ID:       "sparse_cells",
-		Families: []store.Family{{Name: "m", GC: codec.GCRule{}}},
+		ID: "sparse_cells",
+		Families: []store.Family{
+			{
+				Name: "m",
+				GC:   codec.GCRule{},
+			},
+		},
 	},
 	Kind:      store.BucketCells,
-	Family:    "m",
 	Bucket:    sparseCellsBucket,
 	Precision: time.Second,
-	Columns:   []string{"level", "note", "opened"},
+	Columns:   []store.Column{{Name: "level"}, {Name: "note"}, {Name: "opened"}},
 	Time: func(e *SparseEvent) *time.Time {
 		return &e.Time
 	},
@@ -341,21 +348,14 @@ var sparseCellsLayout = &store.Layout[SparseEvent]{
 // putSparseCells lays out an event as cells of sparse_cells.
 func putSparseCells(e *SparseEvent, c *store.Cells) {
 	c.Row(SparseCellsKey{Sensor: e.Sensor, Bucket: e.Time}.Append(nil))
-	at := codec.Micros(e.Time)
 	if e.Level != nil {
-		c.Set("m", "level", at, codec.AppendBinaryInt64(nil, *e.Level))
-	} else {
-		c.Delete("m", "level", at)
+		c.Set(0, codec.AppendBinaryInt64(nil, *e.Level)) // level
 	}
 	if e.Note != nil {
-		c.Set("m", "note", at, codec.AppendBinaryString(nil, *e.Note))
-	} else {
-		c.Delete("m", "note", at)
+		c.Set(1, codec.AppendBinaryString(nil, *e.Note)) // note
 	}
 	if e.Opened != nil {
-		c.Set("m", "opened", at, codec.AppendBinaryBool(nil, *e.Opened))
-	} else {
-		c.Delete("m", "opened", at)
+		c.Set(2, codec.AppendBinaryBool(nil, *e.Opened)) // opened
 	}
 }
 
@@ -385,14 +385,18 @@ var sparseUnserializedTime = codec.TimeFormat{Kind: codec.UnixSeconds}
 // sparseUnserializedLayout is how events lie in sparse_unserialized.
 var sparseUnserializedLayout = &store.Layout[SparseEvent]{
 	Table: store.Table{
-		ID:       "sparse_unserialized",
-		Families: []store.Family{{Name: "m", GC: codec.GCRule{}}},
+		ID: "sparse_unserialized",
+		Families: []store.Family{
+			{
+				Name: "m",
+				GC:   codec.GCRule{},
+			},
+		},
 	},
 	Kind:      store.SingleRows,
-	Family:    "m",
 	TimeKey:   sparseUnserializedTime,
 	Precision: time.Second,
-	Columns:   []string{"level", "note", "opened"},
+	Columns:   []store.Column{{Name: "level"}, {Name: "note"}, {Name: "opened"}},
 	Time: func(e *SparseEvent) *time.Time {
 		return &e.Time
 	},
@@ -406,21 +410,14 @@ var sparseUnserializedLayout = &store.Layout[SparseEvent]{
 // putSparseUnserialized lays out an event as cells of sparse_unserialized.
 func putSparseUnserialized(e *SparseEvent, c *store.Cells) {
 	c.Row(SparseUnserializedKey{Sensor: e.Sensor, Time: e.Time}.Append(nil))
-	at := codec.Micros(e.Time)
 	if e.Level != nil {
-		c.Set("m", "level", at, codec.AppendBinaryInt64(nil, *e.Level))
-	} else {
-		c.Delete("m", "level", at)
+		c.Set(0, codec.AppendBinaryInt64(nil, *e.Level)) // level
 	}
 	if e.Note != nil {
-		c.Set("m", "note", at, codec.AppendBinaryString(nil, *e.Note))
-	} else {
-		c.Delete("m", "note", at)
+		c.Set(1, codec.AppendBinaryString(nil, *e.Note)) // note
 	}
 	if e.Opened != nil {
-		c.Set("m", "opened", at, codec.AppendBinaryBool(nil, *e.Opened))
-	} else {
-		c.Delete("m", "opened", at)
+		c.Set(2, codec.AppendBinaryBool(nil, *e.Opened)) // opened
 	}
 }
 

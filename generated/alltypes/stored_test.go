@@ -24,8 +24,8 @@ func strip(t *testing.T, client *bigtable.Client, l *store.Layout[SampleEvent], 
 		_, column, _ := strings.Cut(cell.Column, ":")
 		m := bigtable.NewMutation()
 		switch {
-		case l.Columns[0] == "event":
-			m.Set(l.Family, column, cell.Timestamp, stripBlob(t, l, cell.Value, dropped))
+		case l.Columns[0].Name == "event":
+			m.Set(l.Table.Families[0].Name, column, cell.Timestamp, stripBlob(t, l, cell.Value, dropped))
 		case l.Kind == store.BucketColumns:
 			segments := strings.Split(cell.Row, "#")
 			if !dropped(segments[len(segments)-2]) {
@@ -33,7 +33,7 @@ func strip(t *testing.T, client *bigtable.Client, l *store.Layout[SampleEvent], 
 			}
 			m.DeleteRow()
 		case dropped(column):
-			m.DeleteCellsInColumn(l.Family, column)
+			m.DeleteCellsInColumn(l.Table.Families[0].Name, column)
 		default:
 			continue
 		}
@@ -172,7 +172,7 @@ func spoil(t *testing.T, client *bigtable.Client, l *store.Layout[SampleEvent], 
 	t.Helper()
 	column = "state"
 	if len(l.Columns) == 1 {
-		column = l.Columns[0]
+		column = l.Columns[0].Name
 	}
 	for _, cell := range storedCells(t, client, l.Table.ID) {
 		family, qualifier, _ := strings.Cut(cell.Column, ":")
@@ -207,7 +207,7 @@ func TestForeignRowsBelowThePrefix(t *testing.T) {
 		check(t, layoutWriter(client, l).Write(t.Context(), e))
 		first := storedCells(t, client.(*bigtable.Client), l.Table.ID)[0]
 		m := bigtable.NewMutation()
-		m.Set(l.Family, "state", first.Timestamp, nil)
+		m.Set(l.Table.Families[0].Name, "state", first.Timestamp, nil)
 		foreign := first.Row + "#x"
 		check(t, client.OpenTable(l.Table.ID).Apply(t.Context(), foreign, m))
 
@@ -292,11 +292,11 @@ func TestTrap22NamesAreNoPatterns(t *testing.T) {
 	check(t, layoutWriter(bt.Client, l).Write(t.Context(), full()))
 	cell := storedCells(t, bt.Client, l.Table.ID)[0]
 	m := bigtable.NewMutation()
-	for _, column := range slices.Concat(l.Columns, []string{"cpuXload", "ratio x|%"}) {
-		m.Set("oddXfamily-1_x", column, cell.Timestamp+1000, []byte("garbage"))
+	for _, column := range slices.Concat(l.Columns, []store.Column{{Name: "cpuXload"}, {Name: "ratio x|%"}}) {
+		m.Set("oddXfamily-1_x", column.Name, cell.Timestamp+1000, []byte("garbage"))
 	}
-	m.Set(l.Family, "cpuXload", cell.Timestamp, []byte("garbage"))
-	m.Set(l.Family, "ratio (\n)", cell.Timestamp, []byte("garbage"))
+	m.Set(l.Table.Families[0].Name, "cpuXload", cell.Timestamp, []byte("garbage"))
+	m.Set(l.Table.Families[0].Name, "ratio (\n)", cell.Timestamp, []byte("garbage"))
 	check(t, bt.Client.Open(l.Table.ID).Apply(t.Context(), cell.Row, m))
 	// The newest row with a cell of the family is not the newest row.
 	m = bigtable.NewMutation()

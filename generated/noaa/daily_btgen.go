@@ -386,14 +386,18 @@ var dailyColumnsBucket = codec.Bucket{
 // dailyColumnsLayout is how events lie in daily_columns.
 var dailyColumnsLayout = &store.Layout[DailyEvent]{
 	Table: store.Table{
-		ID:       "daily_columns",
-		Families: []store.Family{{Name: "m", GC: codec.GCRule{}}},
+		ID: "daily_columns",
+		Families: []store.Family{
+			{
+				Name: "m",
+				GC:   codec.GCRule{},
+			},
+		},
 	},
 	Kind:      store.BucketColumns,
-	Family:    "m",
 	Bucket:    dailyColumnsBucket,
 	Precision: 24 * time.Hour,
-	Columns:   []string{"precipitation", "temp_max", "temp_min", "wind", "weather"},
+	Columns:   []store.Column{{Name: "precipitation"}, {Name: "temp_max"}, {Name: "temp_min"}, {Name: "wind"}, {Name: "weather"}},
 	Time: func(e *DailyEvent) *time.Time {
 		return &e.Time
 	},
@@ -407,22 +411,21 @@ var dailyColumnsLayout = &store.Layout[DailyEvent]{
 // putDailyColumns lays out an event as cells of daily_columns.
 func putDailyColumns(e *DailyEvent, c *store.Cells) {
 	key := DailyColumnsKey{Location: e.Location, Bucket: e.Time}
-	at := codec.Micros(e.Time)
 	key.Metric = "precipitation"
 	c.Row(key.Append(nil))
-	c.Set("m", string(codec.AppendTextFloat64(nil, e.Precipitation)), at, nil)
+	c.Set(0, codec.AppendTextFloat64(nil, e.Precipitation))
 	key.Metric = "temp_max"
 	c.Row(key.Append(nil))
-	c.Set("m", string(codec.AppendTextFloat64(nil, e.TempMax)), at, nil)
+	c.Set(1, codec.AppendTextFloat64(nil, e.TempMax))
 	key.Metric = "temp_min"
 	c.Row(key.Append(nil))
-	c.Set("m", string(codec.AppendTextFloat64(nil, e.TempMin)), at, nil)
+	c.Set(2, codec.AppendTextFloat64(nil, e.TempMin))
 	key.Metric = "wind"
 	c.Row(key.Append(nil))
-	c.Set("m", string(codec.AppendTextFloat32(nil, e.Wind)), at, nil)
+	c.Set(3, codec.AppendTextFloat32(nil, e.Wind))
 	key.Metric = "weather"
 	c.Row(key.Append(nil))
-	c.Set("m", string(codec.AppendTextEnum(nil, dailyWeatherNames, int64(e.Weather))), at, nil)
+	c.Set(4, codec.AppendTextEnum(nil, dailyWeatherNames, int64(e.Weather)))
 }
 
 // prefixesDailyColumns returns what the row keys of an event's series begin
@@ -466,14 +469,18 @@ var dailyCellsBucket = codec.Bucket{
 // dailyCellsLayout is how events lie in daily_cells.
 var dailyCellsLayout = &store.Layout[DailyEvent]{
 	Table: store.Table{
-		ID:       "daily_cells",
-		Families: []store.Family{{Name: "m", GC: codec.GCRule{}}},
+		ID: "daily_cells",
+		Families: []store.Family{
+			{
+				Name: "m",
+				GC:   codec.GCRule{},
+			},
+		},
 	},
 	Kind:      store.BucketCells,
-	Family:    "m",
 	Bucket:    dailyCellsBucket,
 	Precision: 24 * time.Hour,
-	Columns:   []string{"precipitation", "temp_max", "temp_min", "wind", "weather"},
+	Columns:   []store.Column{{Name: "precipitation"}, {Name: "temp_max"}, {Name: "temp_min"}, {Name: "wind"}, {Name: "weather"}},
 	Time: func(e *DailyEvent) *time.Time {
 		return &e.Time
 	},
@@ -487,12 +494,11 @@ var dailyCellsLayout = &store.Layout[DailyEvent]{
 // putDailyCells lays out an event as cells of daily_cells.
 func putDailyCells(e *DailyEvent, c *store.Cells) {
 	c.Row(DailyCellsKey{Location: e.Location, Bucket: e.Time}.Append(nil))
-	at := codec.Micros(e.Time)
-	c.Set("m", "precipitation", at, codec.AppendBinaryFloat64(nil, e.Precipitation))
-	c.Set("m", "temp_max", at, codec.AppendBinaryFloat64(nil, e.TempMax))
-	c.Set("m", "temp_min", at, codec.AppendBinaryFloat64(nil, e.TempMin))
-	c.Set("m", "wind", at, codec.AppendBinaryFloat32(nil, e.Wind))
-	c.Set("m", "weather", at, codec.AppendBinaryEnum(nil, dailyWeatherNames, int64(e.Weather)))
+	c.Set(0, codec.AppendBinaryFloat64(nil, e.Precipitation))                  // precipitation
+	c.Set(1, codec.AppendBinaryFloat64(nil, e.TempMax))                        // temp_max
+	c.Set(2, codec.AppendBinaryFloat64(nil, e.TempMin))                        // temp_min
+	c.Set(3, codec.AppendBinaryFloat32(nil, e.Wind))                           // wind
+	c.Set(4, codec.AppendBinaryEnum(nil, dailyWeatherNames, int64(e.Weather))) // weather
 }
 
 // prefixesDailyCells returns what the row keys of an event's series begin with
@@ -526,14 +532,18 @@ var dailySerializedTime = codec.TimeFormat{Layout: "2006-01-02"}
 // dailySerializedLayout is how events lie in daily_serialized.
 var dailySerializedLayout = &store.Layout[DailyEvent]{
 	Table: store.Table{
-		ID:       "daily_serialized",
-		Families: []store.Family{{Name: "m", GC: codec.GCRule{}}},
+		ID: "daily_serialized",
+		Families: []store.Family{
+			{
+				Name: "m",
+				GC:   codec.GCRule{},
+			},
+		},
 	},
 	Kind:      store.SingleRows,
-	Family:    "m",
 	TimeKey:   dailySerializedTime,
 	Precision: 24 * time.Hour,
-	Columns:   []string{"e"},
+	Columns:   []store.Column{{Name: "e"}},
 	Time: func(e *DailyEvent) *time.Time {
 		return &e.Time
 	},
@@ -549,7 +559,7 @@ var dailySerializedLayout = &store.Layout[DailyEvent]{
 // putDailySerialized lays out an event as cells of daily_serialized.
 func putDailySerialized(e *DailyEvent, c *store.Cells) {
 	c.Row(DailySerializedKey{Location: e.Location, Time: e.Time}.Append(nil))
-	c.Set("m", "e", codec.Micros(e.Time), appendDailyProto(nil, e))
+	c.Set(0, appendDailyProto(nil, e))
 }
 
 // prefixesDailySerialized returns what the row keys of an event's series begin
@@ -565,14 +575,18 @@ var dailyUnserializedTime = codec.TimeFormat{Kind: codec.UnixMillis}
 // dailyUnserializedLayout is how events lie in daily_unserialized.
 var dailyUnserializedLayout = &store.Layout[DailyEvent]{
 	Table: store.Table{
-		ID:       "daily_unserialized",
-		Families: []store.Family{{Name: "m", GC: codec.GCRule{}}},
+		ID: "daily_unserialized",
+		Families: []store.Family{
+			{
+				Name: "m",
+				GC:   codec.GCRule{},
+			},
+		},
 	},
 	Kind:      store.SingleRows,
-	Family:    "m",
 	TimeKey:   dailyUnserializedTime,
 	Precision: 24 * time.Hour,
-	Columns:   []string{"precipitation", "temp_max", "temp_min", "wind", "weather"},
+	Columns:   []store.Column{{Name: "precipitation"}, {Name: "temp_max"}, {Name: "temp_min"}, {Name: "wind"}, {Name: "weather"}},
 	Time: func(e *DailyEvent) *time.Time {
 		return &e.Time
 	},
@@ -586,12 +600,11 @@ var dailyUnserializedLayout = &store.Layout[DailyEvent]{
 // putDailyUnserialized lays out an event as cells of daily_unserialized.
 func putDailyUnserialized(e *DailyEvent, c *store.Cells) {
 	c.Row(DailyUnserializedKey{Location: e.Location, Time: e.Time}.Append(nil))
-	at := codec.Micros(e.Time)
-	c.Set("m", "precipitation", at, codec.AppendTextFloat64(nil, e.Precipitation))
-	c.Set("m", "temp_max", at, codec.AppendTextFloat64(nil, e.TempMax))
-	c.Set("m", "temp_min", at, codec.AppendTextFloat64(nil, e.TempMin))
-	c.Set("m", "wind", at, codec.AppendTextFloat32(nil, e.Wind))
-	c.Set("m", "weather", at, codec.AppendTextEnum(nil, dailyWeatherNames, int64(e.Weather)))
+	c.Set(0, codec.AppendTextFloat64(nil, e.Precipitation))                  // precipitation
+	c.Set(1, codec.AppendTextFloat64(nil, e.TempMax))                        // temp_max
+	c.Set(2, codec.AppendTextFloat64(nil, e.TempMin))                        // temp_min
+	c.Set(3, codec.AppendTextFloat32(nil, e.Wind))                           // wind
+	c.Set(4, codec.AppendTextEnum(nil, dailyWeatherNames, int64(e.Weather))) // weather
 }
 
 // prefixesDailyUnserialized returns what the row keys of an event's series
@@ -628,14 +641,18 @@ var dailyCombinedBucket = codec.Bucket{
 // dailyCombinedLayout is how events lie in daily_combined.
 var dailyCombinedLayout = &store.Layout[DailyEvent]{
 	Table: store.Table{
-		ID:       "daily_combined",
-		Families: []store.Family{{Name: "m", GC: codec.GCRule{}}},
+		ID: "daily_combined",
+		Families: []store.Family{
+			{
+				Name: "m",
+				GC:   codec.GCRule{},
+			},
+		},
 	},
 	Kind:      store.BucketCells,
-	Family:    "m",
 	Bucket:    dailyCombinedBucket,
 	Precision: 24 * time.Hour,
-	Columns:   []string{"json"},
+	Columns:   []store.Column{{Name: "json"}},
 	Time: func(e *DailyEvent) *time.Time {
 		return &e.Time
 	},
@@ -655,7 +672,7 @@ func putDailyCombined(e *DailyEvent, c *store.Cells) {
 	if err != nil {
 		c.Fail(err)
 	}
-	c.Set("m", "json", codec.Micros(e.Time), blob)
+	c.Set(0, blob)
 }
 
 // prefixesDailyCombined returns what the row keys of an event's series begin

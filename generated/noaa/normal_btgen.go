@@ -343,14 +343,18 @@ var normalColumnsBucket = codec.Bucket{
 // normalColumnsLayout is how events lie in normal_columns.
 var normalColumnsLayout = &store.Layout[NormalEvent]{
 	Table: store.Table{
-		ID:       "normal_columns",
-		Families: []store.Family{{Name: "m", GC: codec.GCRule{}}},
+		ID: "normal_columns",
+		Families: []store.Family{
+			{
+				Name: "m",
+				GC:   codec.GCRule{},
+			},
+		},
 	},
 	Kind:      store.BucketColumns,
-	Family:    "m",
 	Bucket:    normalColumnsBucket,
 	Precision: time.Hour,
-	Columns:   []string{"pressure", "temperature", "wind"},
+	Columns:   []store.Column{{Name: "pressure"}, {Name: "temperature"}, {Name: "wind"}},
 	Time: func(e *NormalEvent) *time.Time {
 		return &e.Time
 	},
@@ -364,16 +368,15 @@ var normalColumnsLayout = &store.Layout[NormalEvent]{
 // putNormalColumns lays out an event as cells of normal_columns.
 func putNormalColumns(e *NormalEvent, c *store.Cells) {
 	key := NormalColumnsKey{Station: e.Station, Bucket: e.Time}
-	at := codec.Micros(e.Time)
 	key.Metric = "pressure"
 	c.Row(key.Append(nil))
-	c.Set("m", string(codec.AppendTextFloat64(nil, e.Pressure)), at, nil)
+	c.Set(0, codec.AppendTextFloat64(nil, e.Pressure))
 	key.Metric = "temperature"
 	c.Row(key.Append(nil))
-	c.Set("m", string(codec.AppendTextFloat64(nil, e.Temperature)), at, nil)
+	c.Set(1, codec.AppendTextFloat64(nil, e.Temperature))
 	key.Metric = "wind"
 	c.Row(key.Append(nil))
-	c.Set("m", string(codec.AppendTextFloat64(nil, e.Wind)), at, nil)
+	c.Set(2, codec.AppendTextFloat64(nil, e.Wind))
 }
 
 // prefixesNormalColumns returns what the row keys of an event's series begin
@@ -412,14 +415,18 @@ var normalCellsBucket = codec.Bucket{
 // normalCellsLayout is how events lie in normal_cells.
 var normalCellsLayout = &store.Layout[NormalEvent]{
 	Table: store.Table{
-		ID:       "normal_cells",
-		Families: []store.Family{{Name: "m", GC: codec.GCRule{}}},
+		ID: "normal_cells",
+		Families: []store.Family{
+			{
+				Name: "m",
+				GC:   codec.GCRule{},
+			},
+		},
 	},
 	Kind:      store.BucketCells,
-	Family:    "m",
 	Bucket:    normalCellsBucket,
 	Precision: time.Hour,
-	Columns:   []string{"pressure", "temperature", "wind"},
+	Columns:   []store.Column{{Name: "pressure"}, {Name: "temperature"}, {Name: "wind"}},
 	Time: func(e *NormalEvent) *time.Time {
 		return &e.Time
 	},
@@ -433,10 +440,9 @@ var normalCellsLayout = &store.Layout[NormalEvent]{
 // putNormalCells lays out an event as cells of normal_cells.
 func putNormalCells(e *NormalEvent, c *store.Cells) {
 	c.Row(NormalCellsKey{Station: e.Station, Bucket: e.Time}.Append(nil))
-	at := codec.Micros(e.Time)
-	c.Set("m", "pressure", at, codec.AppendBinaryFloat64(nil, e.Pressure))
-	c.Set("m", "temperature", at, codec.AppendBinaryFloat64(nil, e.Temperature))
-	c.Set("m", "wind", at, codec.AppendBinaryFloat64(nil, e.Wind))
+	c.Set(0, codec.AppendBinaryFloat64(nil, e.Pressure))    // pressure
+	c.Set(1, codec.AppendBinaryFloat64(nil, e.Temperature)) // temperature
+	c.Set(2, codec.AppendBinaryFloat64(nil, e.Wind))        // wind
 }
 
 // prefixesNormalCells returns what the row keys of an event's series begin with
@@ -465,14 +471,18 @@ var normalSerializedTime = codec.TimeFormat{Kind: codec.UnixSeconds}
 // normalSerializedLayout is how events lie in normal_serialized.
 var normalSerializedLayout = &store.Layout[NormalEvent]{
 	Table: store.Table{
-		ID:       "normal_serialized",
-		Families: []store.Family{{Name: "m", GC: codec.GCRule{}}},
+		ID: "normal_serialized",
+		Families: []store.Family{
+			{
+				Name: "m",
+				GC:   codec.GCRule{},
+			},
+		},
 	},
 	Kind:      store.SingleRows,
-	Family:    "m",
 	TimeKey:   normalSerializedTime,
 	Precision: time.Hour,
-	Columns:   []string{"json"},
+	Columns:   []store.Column{{Name: "json"}},
 	Time: func(e *NormalEvent) *time.Time {
 		return &e.Time
 	},
@@ -492,7 +502,7 @@ func putNormalSerialized(e *NormalEvent, c *store.Cells) {
 	if err != nil {
 		c.Fail(err)
 	}
-	c.Set("m", "json", codec.Micros(e.Time), blob)
+	c.Set(0, blob)
 }
 
 // prefixesNormalSerialized returns what the row keys of an event's series begin
@@ -508,14 +518,18 @@ var normalUnserializedTime = codec.TimeFormat{Layout: "2006-01-02T15"}
 // normalUnserializedLayout is how events lie in normal_unserialized.
 var normalUnserializedLayout = &store.Layout[NormalEvent]{
 	Table: store.Table{
-		ID:       "normal_unserialized",
-		Families: []store.Family{{Name: "m", GC: codec.GCRule{}}},
+		ID: "normal_unserialized",
+		Families: []store.Family{
+			{
+				Name: "m",
+				GC:   codec.GCRule{},
+			},
+		},
 	},
 	Kind:      store.SingleRows,
-	Family:    "m",
 	TimeKey:   normalUnserializedTime,
 	Precision: time.Hour,
-	Columns:   []string{"pressure", "temperature", "wind"},
+	Columns:   []store.Column{{Name: "pressure"}, {Name: "temperature"}, {Name: "wind"}},
 	Time: func(e *NormalEvent) *time.Time {
 		return &e.Time
 	},
@@ -529,10 +543,9 @@ var normalUnserializedLayout = &store.Layout[NormalEvent]{
 // putNormalUnserialized lays out an event as cells of normal_unserialized.
 func putNormalUnserialized(e *NormalEvent, c *store.Cells) {
 	c.Row(NormalUnserializedKey{Station: e.Station, Time: e.Time}.Append(nil))
-	at := codec.Micros(e.Time)
-	c.Set("m", "pressure", at, codec.AppendBinaryFloat64(nil, e.Pressure))
-	c.Set("m", "temperature", at, codec.AppendBinaryFloat64(nil, e.Temperature))
-	c.Set("m", "wind", at, codec.AppendBinaryFloat64(nil, e.Wind))
+	c.Set(0, codec.AppendBinaryFloat64(nil, e.Pressure))    // pressure
+	c.Set(1, codec.AppendBinaryFloat64(nil, e.Temperature)) // temperature
+	c.Set(2, codec.AppendBinaryFloat64(nil, e.Wind))        // wind
 }
 
 // prefixesNormalUnserialized returns what the row keys of an event's series
@@ -564,14 +577,18 @@ var normalCombinedBucket = codec.Bucket{
 // normalCombinedLayout is how events lie in normal_combined.
 var normalCombinedLayout = &store.Layout[NormalEvent]{
 	Table: store.Table{
-		ID:       "normal_combined",
-		Families: []store.Family{{Name: "m", GC: codec.GCRule{}}},
+		ID: "normal_combined",
+		Families: []store.Family{
+			{
+				Name: "m",
+				GC:   codec.GCRule{},
+			},
+		},
 	},
 	Kind:      store.BucketCells,
-	Family:    "m",
 	Bucket:    normalCombinedBucket,
 	Precision: time.Hour,
-	Columns:   []string{"e"},
+	Columns:   []store.Column{{Name: "e"}},
 	Time: func(e *NormalEvent) *time.Time {
 		return &e.Time
 	},
@@ -587,7 +604,7 @@ var normalCombinedLayout = &store.Layout[NormalEvent]{
 // putNormalCombined lays out an event as cells of normal_combined.
 func putNormalCombined(e *NormalEvent, c *store.Cells) {
 	c.Row(NormalCombinedKey{Station: e.Station, Bucket: e.Time}.Append(nil))
-	c.Set("m", "e", codec.Micros(e.Time), appendNormalProto(nil, e))
+	c.Set(0, appendNormalProto(nil, e))
 }
 
 // prefixesNormalCombined returns what the row keys of an event's series begin

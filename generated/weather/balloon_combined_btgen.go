@@ -155,15 +155,19 @@ var balloonCombinedBucket = codec.Bucket{
 // balloonCombinedLayout is how events lie in balloon_combined.
 var balloonCombinedLayout = &store.Layout[BalloonCombinedEvent]{
 	Table: store.Table{
-		ID:       "balloon_combined",
-		Families: []store.Family{{Name: "measurements", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 364 * 24 * time.Hour}}},
+		ID: "balloon_combined",
+		Families: []store.Family{
+			{
+				Name: "measurements",
+				GC:   codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 364 * 24 * time.Hour},
+				Life: codec.Lifetime{Retention: codec.Retention{{MaxAge: 364 * 24 * time.Hour}}},
+			},
+		},
 	},
 	Kind:      store.BucketCells,
-	Family:    "measurements",
-	Retention: codec.Retention{{MaxAge: 364 * 24 * time.Hour}},
 	Bucket:    balloonCombinedBucket,
 	Precision: time.Minute,
-	Columns:   []string{"measurements_blob"},
+	Columns:   []store.Column{{Name: "measurements_blob"}},
 	Time: func(e *BalloonCombinedEvent) *time.Time {
 		return &e.Time
 	},
@@ -179,7 +183,7 @@ var balloonCombinedLayout = &store.Layout[BalloonCombinedEvent]{
 // putBalloonCombined lays out an event as cells of balloon_combined.
 func putBalloonCombined(e *BalloonCombinedEvent, c *store.Cells) {
 	c.Row(BalloonCombinedKey{Location: e.Location, BalloonID: e.BalloonID, Bucket: e.Time}.Append(nil))
-	c.Set("measurements", "measurements_blob", codec.Micros(e.Time), appendBalloonCombinedProto(nil, e))
+	c.Set(0, appendBalloonCombinedProto(nil, e))
 }
 
 // prefixesBalloonCombined returns what the row keys of an event's series begin

@@ -155,15 +155,19 @@ var balloonNewCellsBucket = codec.Bucket{
 // balloonNewCellsLayout is how events lie in balloon_new_cells.
 var balloonNewCellsLayout = &store.Layout[BalloonNewCellsEvent]{
 	Table: store.Table{
-		ID:       "balloon_new_cells",
-		Families: []store.Family{{Name: "measurements", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 364 * 24 * time.Hour}}},
+		ID: "balloon_new_cells",
+		Families: []store.Family{
+			{
+				Name: "measurements",
+				GC:   codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 364 * 24 * time.Hour},
+				Life: codec.Lifetime{Retention: codec.Retention{{MaxAge: 364 * 24 * time.Hour}}},
+			},
+		},
 	},
 	Kind:      store.BucketCells,
-	Family:    "measurements",
-	Retention: codec.Retention{{MaxAge: 364 * 24 * time.Hour}},
 	Bucket:    balloonNewCellsBucket,
 	Precision: time.Minute,
-	Columns:   []string{"pressure", "temperature", "humidity", "altitude"},
+	Columns:   []store.Column{{Name: "pressure"}, {Name: "temperature"}, {Name: "humidity"}, {Name: "altitude"}},
 	Time: func(e *BalloonNewCellsEvent) *time.Time {
 		return &e.Time
 	},
@@ -177,11 +181,10 @@ var balloonNewCellsLayout = &store.Layout[BalloonNewCellsEvent]{
 // putBalloonNewCells lays out an event as cells of balloon_new_cells.
 func putBalloonNewCells(e *BalloonNewCellsEvent, c *store.Cells) {
 	c.Row(BalloonNewCellsKey{Location: e.Location, BalloonID: e.BalloonID, Bucket: e.Time}.Append(nil))
-	at := codec.Micros(e.Time)
-	c.Set("measurements", "pressure", at, codec.AppendTextInt64(nil, e.Pressure))
-	c.Set("measurements", "temperature", at, codec.AppendTextFloat64(nil, e.Temperature))
-	c.Set("measurements", "humidity", at, codec.AppendTextInt64(nil, e.Humidity))
-	c.Set("measurements", "altitude", at, codec.AppendTextInt64(nil, e.Altitude))
+	c.Set(0, codec.AppendTextInt64(nil, e.Pressure))      // pressure
+	c.Set(1, codec.AppendTextFloat64(nil, e.Temperature)) // temperature
+	c.Set(2, codec.AppendTextInt64(nil, e.Humidity))      // humidity
+	c.Set(3, codec.AppendTextInt64(nil, e.Altitude))      // altitude
 }
 
 // prefixesBalloonNewCells returns what the row keys of an event's series begin

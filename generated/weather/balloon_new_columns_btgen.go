@@ -164,15 +164,19 @@ var balloonNewColumnsBucket = codec.Bucket{
 // balloonNewColumnsLayout is how events lie in balloon_new_columns.
 var balloonNewColumnsLayout = &store.Layout[BalloonNewColumnsEvent]{
 	Table: store.Table{
-		ID:       "balloon_new_columns",
-		Families: []store.Family{{Name: "measurements", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 364 * 24 * time.Hour}}},
+		ID: "balloon_new_columns",
+		Families: []store.Family{
+			{
+				Name: "measurements",
+				GC:   codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 364 * 24 * time.Hour},
+				Life: codec.Lifetime{Retention: codec.Retention{{MaxAge: 364 * 24 * time.Hour}}},
+			},
+		},
 	},
 	Kind:      store.BucketColumns,
-	Family:    "measurements",
-	Retention: codec.Retention{{MaxAge: 364 * 24 * time.Hour}},
 	Bucket:    balloonNewColumnsBucket,
 	Precision: time.Minute,
-	Columns:   []string{"pressure", "temperature", "humidity", "altitude"},
+	Columns:   []store.Column{{Name: "pressure"}, {Name: "temperature"}, {Name: "humidity"}, {Name: "altitude"}},
 	Time: func(e *BalloonNewColumnsEvent) *time.Time {
 		return &e.Time
 	},
@@ -186,19 +190,18 @@ var balloonNewColumnsLayout = &store.Layout[BalloonNewColumnsEvent]{
 // putBalloonNewColumns lays out an event as cells of balloon_new_columns.
 func putBalloonNewColumns(e *BalloonNewColumnsEvent, c *store.Cells) {
 	key := BalloonNewColumnsKey{Location: e.Location, BalloonID: e.BalloonID, Bucket: e.Time}
-	at := codec.Micros(e.Time)
 	key.Metric = "pressure"
 	c.Row(key.Append(nil))
-	c.Set("measurements", string(codec.AppendTextInt64(nil, e.Pressure)), at, nil)
+	c.Set(0, codec.AppendTextInt64(nil, e.Pressure))
 	key.Metric = "temperature"
 	c.Row(key.Append(nil))
-	c.Set("measurements", string(codec.AppendTextFloat64(nil, e.Temperature)), at, nil)
+	c.Set(1, codec.AppendTextFloat64(nil, e.Temperature))
 	key.Metric = "humidity"
 	c.Row(key.Append(nil))
-	c.Set("measurements", string(codec.AppendTextInt64(nil, e.Humidity)), at, nil)
+	c.Set(2, codec.AppendTextInt64(nil, e.Humidity))
 	key.Metric = "altitude"
 	c.Row(key.Append(nil))
-	c.Set("measurements", string(codec.AppendTextInt64(nil, e.Altitude)), at, nil)
+	c.Set(3, codec.AppendTextInt64(nil, e.Altitude))
 }
 
 // prefixesBalloonNewColumns returns what the row keys of an event's series

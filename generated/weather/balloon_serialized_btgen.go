@@ -151,15 +151,19 @@ var balloonSerializedTime = codec.TimeFormat{Layout: "2006-01-02-1504"}
 // balloonSerializedLayout is how events lie in balloon_serialized.
 var balloonSerializedLayout = &store.Layout[BalloonSerializedEvent]{
 	Table: store.Table{
-		ID:       "balloon_serialized",
-		Families: []store.Family{{Name: "measurements", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 364 * 24 * time.Hour}}},
+		ID: "balloon_serialized",
+		Families: []store.Family{
+			{
+				Name: "measurements",
+				GC:   codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 364 * 24 * time.Hour},
+				Life: codec.Lifetime{Retention: codec.Retention{{MaxAge: 364 * 24 * time.Hour}}},
+			},
+		},
 	},
 	Kind:      store.SingleRows,
-	Family:    "measurements",
-	Retention: codec.Retention{{MaxAge: 364 * 24 * time.Hour}},
 	TimeKey:   balloonSerializedTime,
 	Precision: time.Minute,
-	Columns:   []string{"measurements_blob"},
+	Columns:   []store.Column{{Name: "measurements_blob"}},
 	Time: func(e *BalloonSerializedEvent) *time.Time {
 		return &e.Time
 	},
@@ -175,7 +179,7 @@ var balloonSerializedLayout = &store.Layout[BalloonSerializedEvent]{
 // putBalloonSerialized lays out an event as cells of balloon_serialized.
 func putBalloonSerialized(e *BalloonSerializedEvent, c *store.Cells) {
 	c.Row(BalloonSerializedKey{Location: e.Location, BalloonID: e.BalloonID, Time: e.Time}.Append(nil))
-	c.Set("measurements", "measurements_blob", codec.Micros(e.Time), appendBalloonSerializedProto(nil, e))
+	c.Set(0, appendBalloonSerializedProto(nil, e))
 }
 
 // prefixesBalloonSerialized returns what the row keys of an event's series

@@ -152,15 +152,19 @@ var balloonUnserializedTime = codec.TimeFormat{Layout: "2006-01-02-1504"}
 // balloonUnserializedLayout is how events lie in balloon_unserialized.
 var balloonUnserializedLayout = &store.Layout[BalloonUnserializedEvent]{
 	Table: store.Table{
-		ID:       "balloon_unserialized",
-		Families: []store.Family{{Name: "measurements", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 364 * 24 * time.Hour}}},
+		ID: "balloon_unserialized",
+		Families: []store.Family{
+			{
+				Name: "measurements",
+				GC:   codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 364 * 24 * time.Hour},
+				Life: codec.Lifetime{Retention: codec.Retention{{MaxAge: 364 * 24 * time.Hour}}},
+			},
+		},
 	},
 	Kind:      store.SingleRows,
-	Family:    "measurements",
-	Retention: codec.Retention{{MaxAge: 364 * 24 * time.Hour}},
 	TimeKey:   balloonUnserializedTime,
 	Precision: time.Minute,
-	Columns:   []string{"pressure", "temperature", "humidity", "altitude"},
+	Columns:   []store.Column{{Name: "pressure"}, {Name: "temperature"}, {Name: "humidity"}, {Name: "altitude"}},
 	Time: func(e *BalloonUnserializedEvent) *time.Time {
 		return &e.Time
 	},
@@ -174,11 +178,10 @@ var balloonUnserializedLayout = &store.Layout[BalloonUnserializedEvent]{
 // putBalloonUnserialized lays out an event as cells of balloon_unserialized.
 func putBalloonUnserialized(e *BalloonUnserializedEvent, c *store.Cells) {
 	c.Row(BalloonUnserializedKey{Location: e.Location, BalloonID: e.BalloonID, Time: e.Time}.Append(nil))
-	at := codec.Micros(e.Time)
-	c.Set("measurements", "pressure", at, codec.AppendTextInt64(nil, e.Pressure))
-	c.Set("measurements", "temperature", at, codec.AppendTextFloat64(nil, e.Temperature))
-	c.Set("measurements", "humidity", at, codec.AppendTextInt64(nil, e.Humidity))
-	c.Set("measurements", "altitude", at, codec.AppendTextInt64(nil, e.Altitude))
+	c.Set(0, codec.AppendTextInt64(nil, e.Pressure))      // pressure
+	c.Set(1, codec.AppendTextFloat64(nil, e.Temperature)) // temperature
+	c.Set(2, codec.AppendTextInt64(nil, e.Humidity))      // humidity
+	c.Set(3, codec.AppendTextInt64(nil, e.Altitude))      // altitude
 }
 
 // prefixesBalloonUnserialized returns what the row keys of an event's series

@@ -107,6 +107,12 @@ var (
 	// ErrExpired: the event is past its time to live.
 	ErrExpired = codec.ErrExpired
 
+	// ErrNoExpiry: the event does not say when it expires.
+	ErrNoExpiry = codec.ErrNoExpiry
+
+	// ErrClass: the event has no TTL class, or one that there is not.
+	ErrClass = codec.ErrClass
+
 	// ErrNoValue: the event carries nothing.
 	ErrNoValue = codec.ErrNoValue
 )

@@ -1,6 +1,10 @@
 package store
 
 import (
+	"errors"
+	"strconv"
+	"time"
+
 	"cloud.google.com/go/bigtable"
 
 	"github.com/btgen-dev/btgen/templates/codec"
@@ -24,9 +28,18 @@ const (
 // Cells takes the cells of one event from generated code. The first error is
 // kept; after it, nothing more is taken.
 type Cells struct {
-	rows []stagedRow
-	ops  []op
-	err  error
+	table   *Table
+	kind    Kind
+	columns []Column
+
+	class   int     // of the event; 0 if events have none
+	micros  []int64 // the timestamp of the event's cells in each family; -1 where they would be past their time
+	rows    []stagedRow
+	ops     []op
+	isSet   []bool // which columns of the last row are set
+	values  int    // cells that are part of the event
+	expired bool   // a cell was left out, since it would be past its time
+	err     error
 }
 
 // stagedRow is one row that the event goes to.
@@ -35,34 +48,169 @@ type stagedRow struct {
 	end int // of its ops
 }
 
+// opKind is what an op does.
+type opKind int
+
+const (
+	setCell      opKind = iota
+	deleteCell          // the one with the timestamp
+	deleteFamily        // all cells of the row in the family
+)
+
 // op is one mutation of a row.
 type op struct {
+	kind              opKind
 	family, qualifier string
 	micros            int64
 	value             []byte
-	remove            bool
+}
+
+// newCells returns cells for the events of a layout.
+func newCells[E any](l *Layout[E]) *Cells {
+	return &Cells{
+		table: &l.Table, kind: l.Kind, columns: l.Columns,
+		micros: make([]int64, len(l.Table.Families)), isSet: make([]bool, len(l.Columns)),
+	}
+}
+
+// begin makes c ready for an event that is written now. The error says why the
+// event cannot be written at all.
+func (c *Cells) begin(now, event time.Time, choice Choice) error {
+	clear(c.ops)
+	c.rows, c.ops, c.values, c.expired, c.err = c.rows[:0], c.ops[:0], 0, false, nil
+	var expiresAt time.Time
+	var ttl time.Duration
+	if choice.ExpiresAt != nil {
+		expiresAt = *choice.ExpiresAt
+	}
+	if choice.TTL != nil {
+		ttl = *choice.TTL
+	}
+	c.class = 0
+	if c.table.hasClasses() {
+		return c.beginClass(now, event, choice)
+	}
+	var expired error
+	alive := false
+	for i := range c.table.Families {
+		life := &c.table.Families[i].Life
+		us, err := life.Micros(now, event, expiresAt, ttl)
+		switch {
+		case err == nil:
+			alive = true
+		case life.EventTimed() && errors.Is(err, codec.ErrExpired):
+			// Late, but another family may keep its part of the event longer.
+			us, expired = -1, err
+		default:
+			return err
+		}
+		c.micros[i] = us
+	}
+	if !alive {
+		return expired
+	}
+	return nil
+}
+
+// beginClass is begin for an event with a class.
+func (c *Cells) beginClass(now, event time.Time, choice Choice) error {
+	c.class = *choice.Class
+	for i := range c.table.Families {
+		f := &c.table.Families[i]
+		c.micros[i] = codec.Micros(event)
+		if f.Class == c.class {
+			if _, err := f.Life.Micros(now, event, time.Time{}, 0); err != nil {
+				return err
+			}
+		}
+	}
+	if c.class < 1 || c.class > len(c.table.Families) {
+		return &codec.FieldError{Field: "class", Value: strconv.Itoa(c.class), Err: codec.ErrClass}
+	}
+	return nil
+}
+
+// familyOf returns the index of the family that the event's cell of a column is in.
+func (c *Cells) familyOf(column int) int {
+	if c.class > 0 {
+		return c.class - 1
+	}
+	return c.columns[column].Family
 }
 
 // Row begins the row with the key; err is the error that making it gave.
 func (c *Cells) Row(key []byte, err error) {
+	c.finishRow()
 	if err != nil && c.err == nil {
 		c.err = err
 	}
 	c.rows = append(c.rows, stagedRow{key: key, end: len(c.ops)})
-}
-
-// Set puts a cell into the row. micros is its timestamp in microseconds, a
-// multiple of 1000. The value must not be changed afterwards.
-func (c *Cells) Set(family, qualifier string, micros int64, value []byte) {
-	if c.err == nil && (len(qualifier) > maxQualifier || len(value) > maxValue) {
-		c.err = &codec.FieldError{Field: limited(qualifier), Err: codec.ErrTooLarge}
+	clear(c.isSet)
+	for i := range c.table.Families {
+		if c.replaces(i) {
+			c.add(op{kind: deleteFamily, family: c.table.Families[i].Name})
+		}
 	}
-	c.add(op{family: family, qualifier: qualifier, micros: micros, value: value})
 }
 
-// Delete takes the cell with the timestamp out of the row.
-func (c *Cells) Delete(family, qualifier string, micros int64) {
-	c.add(op{family: family, qualifier: qualifier, micros: micros, remove: true})
+// replaces reports whether the row's cells in a family are deleted before they
+// are set: they may have any timestamp, or be in the family of another class.
+// What expires later would otherwise come before what expires sooner.
+func (c *Cells) replaces(family int) bool {
+	return c.kind == SingleRows && (c.class > 0 || c.table.Families[family].Life.Rewritable())
+}
+
+// Set puts the datum of a column into the row: as its value or, for
+// BucketColumns, as its qualifier. The datum must not be changed afterwards.
+func (c *Cells) Set(column int, datum []byte) {
+	family := c.familyOf(column)
+	c.isSet[column] = true
+	if c.micros[family] < 0 {
+		c.expired = true
+		return
+	}
+	o := op{family: c.table.Families[family].Name, qualifier: c.columns[column].Name, micros: c.micros[family], value: datum}
+	if c.kind == BucketColumns {
+		o.qualifier, o.value = string(datum), nil
+	}
+	if c.err == nil && (len(o.qualifier) > maxQualifier || len(o.value) > maxValue) {
+		c.err = &codec.FieldError{Field: limited(o.qualifier), Err: codec.ErrTooLarge}
+	}
+	if !c.columns[column].WrittenAt {
+		c.values++
+	}
+	c.add(o)
+	if c.kind == BucketColumns {
+		c.deleteOthers(o.qualifier)
+	}
+}
+
+// finishRow deletes what the event does not have and an older one of its time
+// may have: the columns that are not set, and all of them in the families of
+// other classes.
+func (c *Cells) finishRow() {
+	if len(c.rows) == 0 || c.kind == BucketColumns {
+		return
+	}
+	for i, column := range c.columns {
+		family := c.familyOf(i)
+		if c.replaces(family) {
+			continue
+		}
+		if !c.isSet[i] && c.micros[family] >= 0 {
+			c.add(op{kind: deleteCell, family: c.table.Families[family].Name, qualifier: column.Name, micros: c.micros[family]})
+		}
+		c.deleteOthers(column.Name)
+	}
+}
+
+// deleteOthers deletes the cell of a column in the families of other classes.
+func (c *Cells) deleteOthers(qualifier string) {
+	for i := range c.table.Families {
+		if f := &c.table.Families[i]; f.Class != c.class {
+			c.add(op{kind: deleteCell, family: f.Name, qualifier: qualifier, micros: c.micros[i]})
+		}
+	}
 }
 
 // Fail refuses the event.
@@ -86,21 +234,16 @@ func limited(s string) string {
 	return s
 }
 
-// reset makes c ready for the next event.
-func (c *Cells) reset() {
-	clear(c.ops)
-	c.rows, c.ops, c.err = c.rows[:0], c.ops[:0], nil
-}
-
-// check returns why the event cannot be written, if it cannot.
-func (c *Cells) check() error {
-	if c.err != nil {
+// check ends the event and returns why it cannot be written, if it cannot.
+func (c *Cells) check(event time.Time) error {
+	c.finishRow()
+	switch {
+	case c.err != nil:
 		return c.err
-	}
-	for _, o := range c.ops {
-		if !o.remove {
-			return nil
-		}
+	case c.values > 0:
+		return nil
+	case c.expired:
+		return &codec.FieldError{Field: "time", Value: event.String(), Err: codec.ErrExpired}
 	}
 	return codec.ErrNoValue
 }
@@ -113,11 +256,14 @@ func (o *op) size() int {
 // apply appends o to a mutation.
 func (o *op) apply(m *bigtable.Mutation) {
 	ts := bigtable.Timestamp(o.micros)
-	if o.remove {
+	switch o.kind {
+	case deleteFamily:
+		m.DeleteCellsInFamily(o.family)
+	case deleteCell:
 		m.DeleteTimestampRange(o.family, o.qualifier, ts, ts+1000)
-		return
+	default:
+		m.Set(o.family, o.qualifier, ts, o.value)
 	}
-	m.Set(o.family, o.qualifier, ts, o.value)
 }
 
 // entry is the mutation of one row.

@@ -2,8 +2,10 @@ package store
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"math"
+	"slices"
 	"time"
 
 	"cloud.google.com/go/bigtable"
@@ -83,7 +85,7 @@ func (r *Reader[E]) scan(ctx context.Context, op *Operation, base E, from, to ti
 			return
 		}
 		now := r.options.Now()
-		if since, bounded := r.layout.Retention.Since(now); bounded {
+		if since, bounded := r.layout.Table.since(now); bounded {
 			from = later(from, since)
 		}
 		if !from.Before(to) {
@@ -205,37 +207,68 @@ func (r *Reader[E]) metrics(ctx context.Context, op *Operation, a *assembler[E],
 	}
 }
 
-// filter returns the filter of a read of [from, to): the family, and the cells
+// filter returns the filter of a read of [from, to): of each family the cells
 // that garbage collection would have left. The time range comes first and a
 // limit to the newest cells last, since the other way round loses cells. It
 // reports false if no cell can be alive.
 func (r *Reader[E]) filter(now, from, to time.Time, newest int) (bigtable.Filter, bool) {
-	windows := r.layout.Retention.Windows(now, from, to)
-	if len(windows) == 0 {
+	var names []string
+	var windows [][]codec.Window
+	for _, f := range r.layout.Table.Families {
+		w := f.Life.Windows(now, from, to)
+		same := slices.IndexFunc(windows, func(other []codec.Window) bool { return slices.Equal(w, other) })
+		switch {
+		case len(w) == 0:
+		case same >= 0:
+			names[same] += "|" + quote(f.Name)
+		default:
+			names, windows = append(names, quote(f.Name)), append(windows, w)
+		}
+	}
+	if len(names) == 0 {
 		return nil, false
 	}
-	branches := make([]bigtable.Filter, 0, len(windows))
-	unbounded := false
-	for _, w := range windows {
-		branch, limits := windowFilter(w)
-		unbounded = unbounded || !limits
-		branches = append(branches, branch)
+	branches := make([]bigtable.Filter, len(names))
+	for i := range names {
+		branches[i] = chain(bigtable.FamilyFilter(names[i]), windowsFilter(windows[i]))
 	}
-	filters := []bigtable.Filter{bigtable.FamilyFilter(quote(r.layout.Family))}
-	switch {
-	case unbounded:
-	case len(branches) == 1:
-		filters = append(filters, branches[0])
-	default:
-		filters = append(filters, bigtable.InterleaveFilters(branches...))
-	}
+	out := interleave(branches...)
 	if newest > 0 {
-		filters = append(filters, bigtable.LatestNFilter(newest))
+		out = chain(out, bigtable.LatestNFilter(newest))
 	}
+	return out, true
+}
+
+// windowsFilter returns the filter for the windows of a family; nil if they do
+// not limit anything.
+func windowsFilter(windows []codec.Window) bigtable.Filter {
+	branches := make([]bigtable.Filter, len(windows))
+	for i, w := range windows {
+		branch, limits := windowFilter(w)
+		if !limits {
+			return nil
+		}
+		branches[i] = branch
+	}
+	return interleave(branches...)
+}
+
+// chain applies filters one after the other; a nil filter passes all. The server
+// refuses a chain of one.
+func chain(a, b bigtable.Filter) bigtable.Filter {
+	if b == nil {
+		return a
+	}
+	return bigtable.ChainFilters(a, b)
+}
+
+// interleave passes what any of the filters passes. The server refuses to
+// interleave one.
+func interleave(filters ...bigtable.Filter) bigtable.Filter {
 	if len(filters) == 1 {
-		return filters[0], true
+		return filters[0]
 	}
-	return bigtable.ChainFilters(filters...), true
+	return bigtable.InterleaveFilters(filters...)
 }
 
 // windowFilter returns the filter for one window, and whether it limits
@@ -270,34 +303,43 @@ func quote(family string) string {
 // farFuture is later than any event: the end of the year 9999.
 var farFuture = time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// latest finds the newest event.
+// latest finds the newest event. What expires between the request and the look
+// at the clock may hide an older one that lives on: then it asks again.
 func (r *Reader[E]) latest(ctx context.Context, op *Operation, base E, prefixes []string) (E, error) {
-	var none E
-	now := r.options.Now()
-	newest := 0
-	if r.layout.Kind == BucketCells {
-		newest = 1
+	for {
+		event, expired, err := r.newest(ctx, op, base, prefixes)
+		if !expired || !errors.Is(err, ErrNotFound) {
+			return event, err
+		}
 	}
-	filter, alive := r.filter(now, time.Time{}, farFuture, newest)
+}
+
+// newest makes one attempt to find the newest event, and reports whether it left
+// out what had expired meanwhile.
+func (r *Reader[E]) newest(ctx context.Context, op *Operation, base E, prefixes []string) (event E, expired bool, err error) {
+	perColumn := 0
+	if r.layout.Kind == BucketCells {
+		perColumn = 1
+	}
+	filter, alive := r.filter(r.options.Now(), time.Time{}, farFuture, perColumn)
 	if !alive {
-		return none, ErrNotFound
+		return event, false, ErrNotFound
 	}
 	a := &assembler[E]{layout: r.layout, table: r.id, base: base, to: farFuture, now: r.options.Now}
 	rows := make([]bigtable.Row, len(prefixes))
 	for i, prefix := range prefixes {
-		row, err := r.newestRow(ctx, op, prefix, filter)
-		if err != nil {
-			return none, err
+		if rows[i], err = r.newestRow(ctx, op, prefix, filter); err != nil {
+			return event, false, err
 		}
-		rows[i] = row
 	}
 	if r.layout.Kind == BucketColumns {
 		err := keepNewest(rows, func(i int) (time.Time, error) { return a.bucketOf(rows[i], prefixes[i]) })
 		if err != nil {
-			return none, err
+			return event, false, err
 		}
 	}
-	return a.last(rows, prefixes)
+	event, err = a.last(rows, prefixes)
+	return event, a.expired, err
 }
 
 // newestRow returns the row of the newest bucket or event with the prefix that

@@ -136,21 +136,23 @@ const (
 // Layout says how events of type E lie in one table. It is what generated code
 // knows and this package does not.
 type Layout[E any] struct {
-	Table     Table
-	Kind      Kind
-	Family    string           // the column family of the columns
-	Retention codec.Retention  // which cells garbage collection leaves
-	Bucket    codec.Bucket     // BucketCells and BucketColumns
-	TimeKey   codec.TimeFormat // SingleRows: how the key ends
+	Table   Table
+	Kind    Kind
+	Bucket  codec.Bucket     // BucketCells and BucketColumns
+	TimeKey codec.TimeFormat // SingleRows: how the key ends
 
-	// Columns are the column qualifiers (BucketCells, SingleRows) or the
-	// metrics (BucketColumns). The functions below know them by their index.
-	Columns []string
+	// Columns is where the data of an event are. The functions below know them
+	// by their index.
+	Columns []Column
 	// Time returns the place of the event's time.
 	Time func(e *E) *time.Time
+	// Choice returns the places of what an event says of its time to live; nil
+	// where events say nothing of it.
+	Choice func(e *E) Choice
 	// Check refuses an event that no table can hold, with a *codec.FieldError.
 	Check func(e *E) error
-	// Put sets the cells of an event, whose time is already truncated.
+	// Put sets the cells of an event, whose time is already truncated. It sets
+	// none for what the event lacks.
 	Put func(e *E, cells *Cells)
 	// Prefixes returns what the row keys of the event's series begin with: one
 	// prefix for each of Columns for BucketColumns, and just one otherwise.
@@ -163,6 +165,52 @@ type Layout[E any] struct {
 	Missing func(e *E, column int) error
 	// Precision is what event times are truncated to.
 	Precision time.Duration
+}
+
+// Column is one column of a table.
+type Column struct {
+	// Name is the column qualifier, or the metric for BucketColumns.
+	Name string
+	// Family is the index of its family. Where events have classes, each class
+	// has a family with all columns, and this is 0.
+	Family int
+	// WrittenAt marks the column of the write time, which is no part of the event.
+	WrittenAt bool
+}
+
+// Choice is where an event says how long it lives: places in the event, nil for
+// what events of the schema do not say.
+type Choice struct {
+	ExpiresAt *time.Time
+	TTL       *time.Duration
+	Class     *int // counted from 1
+	WrittenAt *time.Time
+}
+
+// choice returns the places of e, none if events say nothing.
+func (l *Layout[E]) choice(e *E) Choice {
+	if l.Choice == nil {
+		return Choice{}
+	}
+	return l.Choice(e)
+}
+
+// hasClasses reports whether each family is that of a TTL class.
+func (t *Table) hasClasses() bool { return len(t.Families) > 0 && t.Families[0].Class > 0 }
+
+// since returns the time of the oldest event that can be alive; false if there
+// is no bound.
+func (t *Table) since(now time.Time) (oldest time.Time, bounded bool) {
+	for i, f := range t.Families {
+		since, ok := f.Life.Since(now)
+		if !ok {
+			return time.Time{}, false
+		}
+		if i == 0 || since.Before(oldest) {
+			oldest = since
+		}
+	}
+	return oldest, len(t.Families) > 0
 }
 
 // ErrNotFound says that a series has no event that is still alive.

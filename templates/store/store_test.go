@@ -45,9 +45,8 @@ func days() *Layout[sample] {
 	return &Layout[sample]{
 		Table:     Table{ID: "days", Families: []Family{{Name: "f.1"}}},
 		Kind:      BucketCells,
-		Family:    "f.1",
 		Bucket:    bucket,
-		Columns:   []string{"v.1", "note"},
+		Columns:   []Column{{Name: "v.1"}, {Name: "note"}},
 		Time:      func(e *sample) *time.Time { return &e.Time },
 		Precision: time.Millisecond,
 		Check: func(e *sample) error {
@@ -59,11 +58,9 @@ func days() *Layout[sample] {
 			w := prefix(e)
 			w.Bucket(bucket, e.Time)
 			c.Row(w.Key())
-			c.Set("f.1", "v.1", codec.Micros(e.Time), codec.AppendBinaryUint64(nil, e.Value))
+			c.Set(0, codec.AppendBinaryUint64(nil, e.Value))
 			if e.Note != nil {
-				c.Set("f.1", "note", codec.Micros(e.Time), e.Note)
-			} else {
-				c.Delete("f.1", "note", codec.Micros(e.Time))
+				c.Set(1, e.Note)
 			}
 		},
 		Prefixes: func(e *sample) ([]string, error) {
@@ -216,12 +213,12 @@ func TestRequestsKeepToLimits(t *testing.T) {
 func TestBatchCutsRowsAndRequests(t *testing.T) {
 	b := newBatch()
 	for i := range 3 {
-		var c Cells
+		c := newCells(days())
 		c.Row([]byte("row"), nil)
 		for range 60_000 {
-			c.Set("f", "c", int64(i)*1000, nil)
+			c.Set(0, nil)
 		}
-		b.add(i, &c)
+		b.add(i, c)
 	}
 	if len(b.waves) != 3 {
 		t.Fatalf("%d waves for three times 60,000 mutations of one row", len(b.waves))
@@ -400,7 +397,7 @@ func TestTrap21RankBeforeTime(t *testing.T) {
 	rule := codec.GCRule{Kind: codec.GCIntersection, Rules: []codec.GCRule{
 		{Kind: codec.GCMaxAge, MaxAge: time.Hour}, {Kind: codec.GCMaxVersions, MaxVersions: 2},
 	}}
-	l.Retention = rule.Retention(0)
+	l.Table.Families[0].Life.Retention = rule.Retention(0)
 	bt := newBigtable(t, l)
 	all := []sample{}
 	for i := range 6 {

@@ -2,9 +2,11 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	"cloud.google.com/go/bigtable"
 	"google.golang.org/grpc/codes"
@@ -76,14 +78,17 @@ func (w *Writer[E]) write(ctx context.Context, name string, events []E) error {
 func (w *Writer[E]) writeTable(ctx context.Context, t *writerTable[E], events []E, op *Operation) []Failure {
 	b := newBatch()
 	var failures []Failure
-	var cells Cells
+	cells := newCells(t.layout)
+	now := w.options.Now()
 	for i := range events {
-		cells.reset()
-		if err := w.put(t.layout, events[i], &cells); err != nil {
+		switch err := put(t.layout, now, events[i], cells); {
+		case err == nil:
+			b.add(i, cells)
+		case w.options.SkipExpired && errors.Is(err, codec.ErrExpired):
+			op.Expired++
+		default:
 			failures = append(failures, Failure{Event: i, Table: t.id, Outcome: Refused, Err: err})
-			continue
 		}
-		b.add(i, &cells)
 	}
 	for _, wave := range b.waves {
 		op.Rows += len(wave)
@@ -95,19 +100,23 @@ func (w *Writer[E]) writeTable(ctx context.Context, t *writerTable[E], events []
 	return failures
 }
 
-// put checks an event and takes its cells. The event is a copy: truncating its
-// time does not show outside.
-func (w *Writer[E]) put(l *Layout[E], event E, cells *Cells) error {
+// put checks an event that is written now and takes its cells. The event is a
+// copy: truncating its time does not show outside.
+func put[E any](l *Layout[E], now time.Time, event E, cells *Cells) error {
 	if err := l.Check(&event); err != nil {
 		return err
 	}
 	at := l.Time(&event)
 	*at = codec.Truncate(*at, l.Precision)
-	if !l.Retention.Alive(w.options.Now(), codec.Micros(*at), 1) {
-		return &codec.FieldError{Field: "time", Value: at.String(), Err: codec.ErrExpired}
+	choice := l.choice(&event)
+	if err := cells.begin(now, *at, choice); err != nil {
+		return err
+	}
+	if choice.WrittenAt != nil {
+		*choice.WrittenAt = now
 	}
 	l.Put(&event, cells)
-	return cells.check()
+	return cells.check(*at)
 }
 
 // send sends requests, several at once, and returns what failed.

@@ -138,6 +138,18 @@ func (l Lifetime) Since(now time.Time) (time.Time, bool) {
 	return l.Retention.Since(now)
 }
 
+// Outlives reports whether an event's cells under l live at least as long as its
+// cells under o, whatever the event.
+func (l Lifetime) Outlives(o Lifetime) bool {
+	switch {
+	case !l.expires() && l.Retention == nil:
+		return true
+	case l.expires() && o.expires(): // an event that says its end says it to both
+		return l.Stamp == StampExpiry || o.Stamp == StampExpiry || l.Default >= o.Default
+	}
+	return l.Stamp == o.Stamp && l.Retention.Covers(o.Retention)
+}
+
 // expires reports whether the timestamps say when cells expire.
 func (l Lifetime) expires() bool { return l.Stamp == StampExpiry || l.Stamp == StampShifted }
 

@@ -20,12 +20,21 @@ type assembler[E any] struct {
 	base     E // an event with its series alone
 	from, to time.Time
 	now      func() time.Time
+	expired  bool // something was left out that had expired since it was asked for
 }
 
-// datum is one stored value of a column, and when it is from.
+// datum is one stored value of a column, and its cell's timestamp.
 type datum struct {
 	micros int64
 	value  []byte
+}
+
+// group is the data of a bucket or a row whose events are of one class, or of
+// all of it where events have no class.
+type group struct {
+	class   int
+	columns [][]datum // in the order of their timestamps
+	at, end []int     // of each column: the data of the current time
 }
 
 // fail says where something was read that cannot be decoded.
@@ -33,10 +42,20 @@ func (a *assembler[E]) fail(row, column string, at time.Time, err error) error {
 	return &DecodeError{Table: a.table, Row: row, Column: column, Time: at, Err: err}
 }
 
-// wanted reports whether an event at t is in the range and still alive, by the
-// clock as it is now: a long scan outlives what it reads.
-func (a *assembler[E]) wanted(t time.Time) bool {
-	return !t.Before(a.from) && t.Before(a.to) && a.layout.Retention.Alive(a.now(), codec.Micros(t), 1)
+// wanted reports whether an event at t is in the range.
+func (a *assembler[E]) wanted(t time.Time) bool { return !t.Before(a.from) && t.Before(a.to) }
+
+// alive reports whether a datum is alive. newer is how many newer ones of its
+// column were read.
+func (a *assembler[E]) alive(now time.Time, g *group, column int, d datum, newer int) bool {
+	family := a.layout.Columns[column].Family
+	if g.class > 0 {
+		family = g.class - 1
+	}
+	if a.layout.Kind == BucketColumns {
+		newer = 0 // they are of other columns
+	}
+	return a.layout.Table.Families[family].Life.Alive(now, d.micros, newer+1)
 }
 
 // bucketOf returns the start of the bucket that a row is of.
@@ -58,14 +77,26 @@ func (a *assembler[E]) single(row bigtable.Row, prefix string, yield func(E, err
 	if !a.wanted(at) {
 		return true
 	}
-	columns := a.split(row)
-	rowOf := func(int) string { return row.Key() }
-	return yield(a.event(at, rowOf, func(column int) ([]byte, bool) {
-		if n := len(columns[column]); n > 0 {
-			return columns[column][n-1].value, true
+	groups := a.newGroups()
+	a.split(groups, row)
+	for _, g := range groups {
+		for i, column := range g.columns {
+			g.at[i], g.end[i] = max(0, len(column)-1), len(column) // the newest cell counts
 		}
-		return nil, false
-	}))
+		if !a.yield(at, a.keys(row.Key()), g, 0, yield) {
+			return false
+		}
+	}
+	return true
+}
+
+// keys returns the row key for each column.
+func (a *assembler[E]) keys(key string) []string {
+	keys := make([]string, len(a.layout.Columns))
+	for i := range keys {
+		keys[i] = key
+	}
+	return keys
 }
 
 // cells yields the events of a bucket whose columns hold one cell per event.
@@ -73,64 +104,87 @@ func (a *assembler[E]) cells(row bigtable.Row, prefix string, yield func(E, erro
 	if _, err := a.bucketOf(row, prefix); err != nil {
 		return yield(a.base, err)
 	}
-	keys := make([]string, len(a.layout.Columns))
-	for i := range keys {
-		keys[i] = row.Key()
-	}
-	return a.merge(keys, a.split(row), yield)
+	groups := a.newGroups()
+	a.split(groups, row)
+	return a.merge(a.keys(row.Key()), groups, yield)
 }
 
 // columns yields the events of a bucket that has a row for each metric, whose
 // column qualifiers are the data.
 func (a *assembler[E]) columns(rows []bigtable.Row, yield func(E, error) bool) bool {
 	keys := make([]string, len(rows))
-	columns := make([][]datum, len(rows))
+	groups := a.newGroups()
 	for i, row := range rows {
 		keys[i] = row.Key()
-		items := row[a.layout.Family]
-		columns[i] = make([]datum, len(items))
-		for j, item := range items {
-			columns[i][j] = datum{int64(item.Timestamp), []byte(a.qualifier(item))}
+		for j := range a.layout.Table.Families {
+			g := a.groupOf(groups, j)
+			for _, item := range row[a.layout.Table.Families[j].Name] {
+				g.columns[i] = append(g.columns[i], datum{int64(item.Timestamp), []byte(a.qualifier(j, item))})
+			}
 		}
-		// Cells come in the order of their columns: of the data, not of time.
-		slices.SortStableFunc(columns[i], byTime)
+		for _, g := range groups {
+			// Cells come in the order of their columns: of the data, not of time.
+			slices.SortStableFunc(g.columns[i], byTime)
+		}
 	}
-	return a.merge(keys, columns, yield)
+	return a.merge(keys, groups, yield)
 }
 
-// byTime orders data by their time.
-func byTime(a, b datum) int {
-	switch {
-	case a.micros < b.micros:
-		return -1
-	case a.micros > b.micros:
-		return 1
+// byTime orders data by their timestamps.
+func byTime(a, b datum) int { return cmp.Compare(a.micros, b.micros) }
+
+// newGroups returns an empty group for each class, or just one.
+func (a *assembler[E]) newGroups() []*group {
+	n := 1
+	if a.layout.Table.hasClasses() {
+		n = len(a.layout.Table.Families)
 	}
-	return 0
+	groups := make([]*group, n)
+	for i := range groups {
+		columns := len(a.layout.Columns)
+		groups[i] = &group{class: a.layout.Table.Families[i].Class, columns: make([][]datum, columns), at: make([]int, columns), end: make([]int, columns)}
+	}
+	return groups
+}
+
+// groupOf returns the group that the cells of a family are in.
+func (a *assembler[E]) groupOf(groups []*group, family int) *group {
+	if len(groups) == 1 {
+		return groups[0]
+	}
+	return groups[family]
 }
 
 // qualifier returns the column qualifier of a cell, which the client gives
 // with the family in front.
-func (a *assembler[E]) qualifier(item bigtable.ReadItem) string {
-	return item.Column[len(a.layout.Family)+1:]
+func (a *assembler[E]) qualifier(family int, item bigtable.ReadItem) string {
+	return item.Column[len(a.layout.Table.Families[family].Name)+1:]
 }
 
-// split sorts the cells of a row into the columns of the layout, each in the
-// order of time. Columns that the layout does not know are left out.
-func (a *assembler[E]) split(row bigtable.Row) [][]datum {
-	columns := make([][]datum, len(a.layout.Columns))
-	items := row[a.layout.Family]
-	for begin := 0; begin < len(items); {
-		end := begin + 1
-		for end < len(items) && items[end].Column == items[begin].Column {
-			end++
+// split sorts the cells of a row into the columns of the groups. Columns that the
+// layout does not know are left out.
+func (a *assembler[E]) split(groups []*group, row bigtable.Row) {
+	for j := range a.layout.Table.Families {
+		g := a.groupOf(groups, j)
+		items := row[a.layout.Table.Families[j].Name]
+		for begin := 0; begin < len(items); {
+			end := begin + 1
+			for end < len(items) && items[end].Column == items[begin].Column {
+				end++
+			}
+			if i := a.column(j, g.class, a.qualifier(j, items[begin])); i >= 0 {
+				g.columns[i] = ascending(items[begin:end])
+			}
+			begin = end
 		}
-		if i := slices.Index(a.layout.Columns, a.qualifier(items[begin])); i >= 0 {
-			columns[i] = ascending(items[begin:end])
-		}
-		begin = end
 	}
-	return columns
+}
+
+// column returns the index of a column; -1 if the layout does not know it.
+func (a *assembler[E]) column(family, class int, qualifier string) int {
+	return slices.IndexFunc(a.layout.Columns, func(c Column) bool {
+		return c.Name == qualifier && (class > 0 || c.Family == family)
+	})
 }
 
 // ascending returns the cells of one column in the order of time, one for each
@@ -146,83 +200,131 @@ func ascending(items []bigtable.ReadItem) []datum {
 	return slices.CompactFunc(out, func(a, b datum) bool { return a.micros == b.micros })
 }
 
-// merge brings the columns of a bucket, each in the order of time, together to
-// events. Where columns have several data at one time there are as many events
-// as the column with the most has, and the others repeat their last one.
-func (a *assembler[E]) merge(keys []string, columns [][]datum, yield func(E, error) bool) bool {
-	at := make([]int, len(columns))  // the next datum of each column
-	end := make([]int, len(columns)) // past its data of the current time
+// merge brings the columns of a bucket together to events, in the order of time.
+func (a *assembler[E]) merge(keys []string, groups []*group, yield func(E, error) bool) bool {
 	for {
-		micros, ok := earliest(columns, at)
-		if !ok {
+		var next *group
+		var micros int64
+		for _, g := range groups {
+			if us, ok := g.earliest(); ok && (next == nil || us < micros) {
+				next, micros = g, us
+			}
+		}
+		if next == nil {
 			return true
 		}
-		most := 0
-		for i, column := range columns {
-			end[i] = at[i]
-			for end[i] < len(column) && column[end[i]].micros == micros {
-				end[i]++
-			}
-			most = max(most, end[i]-at[i])
+		if !a.mergeTime(keys, next, micros, yield) {
+			return false
 		}
-		if t := codec.FromMicros(micros); a.wanted(t) {
-			rowOf := func(column int) string { return cmp.Or(keys[column], anyRow(keys, at, end)) }
-			for n := range most {
-				if !yield(a.event(t, rowOf, func(column int) ([]byte, bool) {
-					if at[column] == end[column] {
-						return nil, false
-					}
-					return columns[column][min(at[column]+n, end[column]-1)].value, true
-				})) {
-					return false
-				}
-			}
-		}
-		copy(at, end)
 	}
 }
 
-// earliest returns the earliest time that any column is at.
-func earliest(columns [][]datum, at []int) (int64, bool) {
-	var micros int64
-	found := false
-	for i, column := range columns {
-		if at[i] < len(column) && (!found || column[at[i]].micros < micros) {
-			micros, found = column[at[i]].micros, true
+// mergeTime yields the events of a group at one time. Where columns have several
+// data at that time there are as many events as the column with the most has,
+// and the others repeat their last one.
+func (a *assembler[E]) mergeTime(keys []string, g *group, micros int64, yield func(E, error) bool) bool {
+	most := g.take(micros)
+	if t := codec.FromMicros(micros); a.wanted(t) {
+		for n := range most {
+			if !a.yield(t, keys, g, n, yield) {
+				return false
+			}
+		}
+	}
+	copy(g.at, g.end)
+	return true
+}
+
+// earliest returns the earliest timestamp that any column is at.
+func (g *group) earliest() (micros int64, found bool) {
+	for i, column := range g.columns {
+		if g.at[i] < len(column) && (!found || column[g.at[i]].micros < micros) {
+			micros, found = column[g.at[i]].micros, true
 		}
 	}
 	return micros, found
 }
 
-// anyRow returns the key of the first row that has a datum of the current time.
-func anyRow(keys []string, at, end []int) string {
+// take sets the ends of the data of a time, and returns the most that a column has.
+func (g *group) take(micros int64) int {
+	most := 0
+	for i, column := range g.columns {
+		g.end[i] = g.at[i]
+		for g.end[i] < len(column) && column[g.end[i]].micros == micros {
+			g.end[i]++
+		}
+		most = max(most, g.end[i]-g.at[i])
+	}
+	return most
+}
+
+// rowOf returns the key of the row that has the column, or should have it.
+func (g *group) rowOf(keys []string, column int) string {
+	if keys[column] != "" {
+		return keys[column]
+	}
 	for i, key := range keys {
-		if at[i] < end[i] {
+		if g.at[i] < g.end[i] {
 			return key
 		}
 	}
 	return ""
 }
 
-// event makes an event of what get returns for each column. rowOf returns the
-// row that has the column, or should have it.
-func (a *assembler[E]) event(at time.Time, rowOf func(column int) string, get func(column int) ([]byte, bool)) (E, error) {
+// yield makes an event of the n-th data that the columns have at the current
+// time, or their last ones, and yields it unless nothing of it is alive by the
+// clock as it is now: a long scan outlives what it reads.
+func (a *assembler[E]) yield(at time.Time, keys []string, g *group, n int, yield func(E, error) bool) bool {
 	event := a.base
 	*a.layout.Time(&event) = at
+	choice := a.layout.choice(&event)
+	if choice.Class != nil {
+		*choice.Class = g.class
+	}
 	var failed error
-	for i, name := range a.layout.Columns {
-		value, ok := get(i)
+	found := false
+	now := a.now()
+	for i, column := range a.layout.Columns {
+		d, ok := a.datum(now, g, i, n)
 		var err error
-		if ok {
-			err = a.layout.Set(&event, i, value)
-		} else {
+		switch {
+		case ok:
+			found = found || !column.WrittenAt
+			a.expires(choice, column, d)
+			err = a.layout.Set(&event, i, d.value)
+		case !column.WrittenAt:
 			err = a.layout.Missing(&event, i)
 		}
 		if err != nil && failed == nil {
-			failed = a.fail(rowOf(i), name, at, err)
+			failed = a.fail(g.rowOf(keys, i), column.Name, at, err)
 		}
 	}
-	return event, failed
+	return !found || yield(event, failed)
+}
+
+// datum returns the n-th datum of a column at the current time, or its last one;
+// false if it has none that is alive.
+func (a *assembler[E]) datum(now time.Time, g *group, column, n int) (datum, bool) {
+	if g.at[column] == g.end[column] {
+		return datum{}, false
+	}
+	i := min(g.at[column]+n, g.end[column]-1)
+	d := g.columns[column][i]
+	if !a.alive(now, g, column, d, len(g.columns[column])-1-i) {
+		a.expired = true
+		return datum{}, false
+	}
+	return d, true
+}
+
+// expires tells the event when it expires, where its cells say so.
+func (a *assembler[E]) expires(choice Choice, column Column, d datum) {
+	if choice.ExpiresAt == nil {
+		return
+	}
+	if expiry, ok := a.layout.Table.Families[column.Family].Life.Expiry(d.micros); ok {
+		*choice.ExpiresAt = expiry
+	}
 }
 
 // last returns the newest event of the rows of one bucket, or of one row.

@@ -1,0 +1,83 @@
+package layout
+
+import (
+	"github.com/btgen-dev/btgen/gen/schema"
+)
+
+// Strategy is a way to give data a time to live.
+type Strategy string
+
+// The strategies, as the language has them.
+const (
+	MaxAge            Strategy = "max_age"
+	MaxAgeFromWrite   Strategy = "max_age, from: write"
+	MaxVersions       Strategy = "max_versions"
+	AnyOf             Strategy = "any_of"
+	AllOf             Strategy = "all_of"
+	OneSecond         Strategy = "one_second"
+	DefaultExpiration Strategy = "default_expiration"
+	Classes           Strategy = "classes"
+	KeepForever       Strategy = "keep"
+)
+
+// Strategies lists the strategies in the order of the documentation.
+func Strategies() []Strategy {
+	return []Strategy{MaxAge, MaxAgeFromWrite, MaxVersions, AnyOf, AllOf, OneSecond, DefaultExpiration, Classes, KeepForever}
+}
+
+// Patterns lists the patterns that can be used, in the order of the documentation.
+func Patterns() []Pattern {
+	return []Pattern{BucketNewColumns, BucketNewCells, BucketSerialized, SingleSerialized, SingleUnserialized}
+}
+
+// strategies is what the language's kinds of ttl are called here.
+var strategies = map[schema.TTLKind]Strategy{
+	schema.MaxAge: MaxAge, schema.MaxVersions: MaxVersions, schema.AnyOf: AnyOf, schema.AllOf: AllOf,
+	schema.OneSecond: OneSecond, schema.DefaultExpiration: DefaultExpiration,
+	schema.Classes: Classes, schema.KeepForever: KeepForever,
+}
+
+// Verdict says whether a strategy fits a pattern.
+type Verdict struct {
+	Rule    string // the id of the rule that refuses it; empty where it fits
+	Always  bool   // whether the rule refuses every such table, and not just where it would lose data
+	Reason  string // why
+	Instead string // what to use
+}
+
+// eventTimed is why a strategy that needs the timestamps for itself does not fit
+// a pattern whose timestamps are the times of events.
+const eventTimed = "the timestamp of a cell is the time of its event"
+
+// Fits says whether a strategy fits a pattern.
+func Fits(p Pattern, s Strategy) Verdict {
+	switch s {
+	case MaxAgeFromWrite:
+		if p.EventTimed() {
+			return Verdict{"T07", true, eventTimed + ": an age runs from it, and not from the writing",
+				"let the age run from the event, or use a pattern with a row per event"}
+		}
+	case OneSecond, DefaultExpiration:
+		rule := map[Strategy]string{OneSecond: "T04", DefaultExpiration: "T05"}[s]
+		if p.EventTimed() {
+			return Verdict{rule, true, eventTimed + ", and cannot be its expiry too: events would lose their time and their order, and those that expire together would overwrite each other",
+				"use pattern bucket_offsets, which has the time in the qualifier, or ttl classes, a family for each time to live, or a pattern with a row per event"}
+		}
+	case MaxVersions, AnyOf, AllOf:
+		switch p {
+		case BucketNewColumns:
+			return Verdict{"T03", s == MaxVersions, "the value is the column, so that a value that comes again is a version of the older event and would delete it",
+				"use max_age"}
+		case BucketNewCells, BucketSerialized:
+			return Verdict{"T02", false, "the events of a bucket are versions of one column, and all but the newest would be deleted",
+				"use max_age, or all_of with a max_age, or a narrower bucket"}
+		}
+	}
+	return Verdict{}
+}
+
+// EventTimed reports whether the timestamps of a pattern's cells are the times
+// of their events, and nothing else says them.
+func (p Pattern) EventTimed() bool {
+	return p == BucketNewColumns || p == BucketNewCells || p == BucketSerialized
+}

@@ -1,0 +1,307 @@
+package layout
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/btgen-dev/btgen/gen/schema"
+	"github.com/btgen-dev/btgen/templates/codec"
+)
+
+// families resolves the column families of a table and how long they keep events.
+func (r *resolver) families(t *Table, s *schema.Table) {
+	switch {
+	case len(s.Families) > 0:
+		r.several(t, s)
+	case s.TTL != nil && s.TTL.Kind == schema.Classes:
+		r.classes(t, s)
+	default:
+		f := Family{Pos: s.Family.Pos, Name: s.Family.V, GCPos: s.Name.Pos}
+		if !s.Family.IsSet() {
+			r.errorf(s.Name.Pos, "add for instance family: m", "table %q has no column family", t.ID)
+		}
+		r.lifetime(t, &f, s.TTL)
+		t.Families = []Family{f}
+	}
+}
+
+// several resolves the families of a table that lists them.
+func (r *resolver) several(t *Table, s *schema.Table) {
+	if s.Family.IsSet() {
+		r.errorf(s.Family.Pos, "leave one of them out", "table %q has both family and families", t.ID)
+	}
+	if s.TTL != nil {
+		r.errorf(s.TTL.Pos, "write it with a family: families: {raw: {ttl: {max_age: 30d}}}", "in a table with families, each has a ttl of its own")
+	}
+	if t.Pattern.Serialized() && len(s.Families) > 1 {
+		r.errorf(s.Families[1].Name.Pos, "use family and ttl, or a pattern that stores fields one by one",
+			"pattern %s stores an event as one value, which is in one family", t.Pattern)
+	}
+	for i := range s.Families {
+		f := Family{Pos: s.Families[i].Name.Pos, Name: s.Families[i].Name.V, GCPos: s.Families[i].Name.Pos}
+		ttl := s.Families[i].TTL
+		if ttl != nil && ttl.Kind == schema.Classes {
+			r.errorf(ttl.Pos, "write ttl: {classes: …} in place of families", "classes make families of their own, one each")
+			ttl = &schema.TTL{Pos: ttl.Pos, Kind: schema.KeepForever}
+		}
+		r.lifetime(t, &f, ttl)
+		t.Families = append(t.Families, f)
+	}
+}
+
+// classes makes a family for each TTL class. Its name is that of the class,
+// after the table's family if there is one.
+func (r *resolver) classes(t *Table, s *schema.Table) {
+	known := make([]string, len(s.TTL.Classes))
+	for i, c := range s.TTL.Classes {
+		known[i] = c.Name.V
+	}
+	if r.layout.Classes == nil {
+		r.layout.Classes = known
+	}
+	for _, c := range s.TTL.Classes {
+		f := Family{Pos: c.Name.Pos, Name: c.Name.V, GCPos: c.Age.Pos}
+		if s.Family.IsSet() {
+			f.Name = s.Family.V + "_" + c.Name.V
+		}
+		f.Class = 1 + slices.Index(r.layout.Classes, c.Name.V)
+		r.lifetime(t, &f, &schema.TTL{Pos: c.Age.Pos, Kind: schema.MaxAge, Age: c.Age})
+		f.Strategy = Classes
+		t.Families = append(t.Families, f)
+	}
+	slices.SortStableFunc(t.Families, func(a, b Family) int { return a.Class - b.Class })
+	if len(known) != len(r.layout.Classes) || slices.ContainsFunc(t.Families, func(f Family) bool { return f.Class == 0 }) {
+		r.errorf(s.TTL.Pos, "give all tables the same classes; their ages may differ",
+			"an event has one class for all tables, and table %q has other classes than the first table that has some: %s", t.ID, strings.Join(r.layout.Classes, ", "))
+	}
+}
+
+// lifetime resolves a time to live: the rule by which cells are collected, what
+// their timestamps are, and which of them are alive.
+func (r *resolver) lifetime(t *Table, f *Family, ttl *schema.TTL) {
+	if ttl == nil {
+		return
+	}
+	f.HasGC, f.GCPos = true, ttl.Pos
+	f.Strategy = strategies[ttl.Kind]
+	switch ttl.Kind {
+	case schema.OneSecond:
+		f.GC = codec.GCRule{Kind: codec.GCMaxAge, MaxAge: time.Second}
+		f.Life.Stamp = codec.StampExpiry
+	case schema.DefaultExpiration:
+		f.GC = codec.GCRule{Kind: codec.GCMaxAge, MaxAge: ttl.Age.V}
+		f.Life = codec.Lifetime{Stamp: codec.StampShifted, Default: ttl.Age.V}
+	default:
+		f.GC = gcRule(ttl)
+		f.Life.Retention = f.GC.Retention(t.MaxCells)
+		if r.fromWrite(ttl) {
+			f.Life.Stamp = codec.StampWrite
+		}
+		if f.Life.Stamp == codec.StampWrite && ttl.Kind == schema.MaxAge {
+			f.Strategy = MaxAgeFromWrite
+		}
+	}
+	f.WrittenAt = ttl.WrittenAt
+}
+
+// gcRule returns the rule of a time to live that is one of Bigtable's own.
+func gcRule(ttl *schema.TTL) codec.GCRule {
+	switch ttl.Kind {
+	case schema.MaxAge:
+		return codec.GCRule{Kind: codec.GCMaxAge, MaxAge: ttl.Age.V}
+	case schema.MaxVersions:
+		return codec.GCRule{Kind: codec.GCMaxVersions, MaxVersions: ttl.Versions.V}
+	case schema.AnyOf, schema.AllOf:
+		rule := codec.GCRule{Kind: codec.GCUnion}
+		if ttl.Kind == schema.AllOf {
+			rule.Kind = codec.GCIntersection
+		}
+		for i := range ttl.Rules {
+			rule.Rules = append(rule.Rules, gcRule(&ttl.Rules[i]))
+		}
+		return rule
+	}
+	return codec.GCRule{}
+}
+
+// fromWrite reports whether the ages of a time to live run from the writing. A
+// cell has one timestamp, so they all run from the same.
+func (r *resolver) fromWrite(ttl *schema.TTL) bool {
+	var write, event []*schema.TTL
+	var visit func(t *schema.TTL)
+	visit = func(t *schema.TTL) {
+		switch {
+		case t.Kind == schema.MaxAge && t.From.V == "write":
+			write = append(write, t)
+		case t.Kind == schema.MaxAge:
+			event = append(event, t)
+		}
+		for i := range t.Rules {
+			visit(&t.Rules[i])
+		}
+	}
+	visit(ttl)
+	if len(write) > 0 && len(event) > 0 {
+		r.errorf(event[0].Pos, "write from: write with each max_age, or with none",
+			"this age runs from the event and another from the writing, but a cell has one timestamp")
+	}
+	return len(write) > 0
+}
+
+// writtenAt adds the columns for the true write time.
+func (r *resolver) writtenAt(t *Table, s *schema.Table) {
+	for i, f := range t.Families {
+		if !f.WrittenAt.IsSet() {
+			continue
+		}
+		c := Column{Pos: f.WrittenAt.Pos, Qualifier: f.WrittenAt.V, Field: WrittenAt, Family: i, Text: s.Values.V == "text"}
+		for _, other := range t.Columns {
+			if other.Qualifier == c.Qualifier && other.Family == i {
+				r.errorf(c.Pos, "give it a column of its own", "the column %q of written_at is that of the event's data", c.Qualifier)
+			}
+		}
+		t.Columns = append(t.Columns, c)
+	}
+}
+
+// familyOf returns the family of a field's column.
+func (r *resolver) familyOf(t *Table, s *schema.Table, f *schema.Field) int {
+	if len(s.Families) == 0 {
+		return 0
+	}
+	var names []string
+	for i := range t.Families {
+		names = append(names, t.Families[i].Name)
+	}
+	i := slices.Index(names, f.Family.V)
+	switch {
+	case len(names) == 1 && !f.Family.IsSet():
+		return 0
+	case !f.Family.IsSet():
+		r.errorf(f.Name.Pos, "add family: "+names[0]+", for instance; there are "+strings.Join(names, ", "), "table %q has several families, and field %q does not say which is its own", t.ID, f.Name.V)
+	case i < 0:
+		r.errorf(f.Family.Pos, "write one of "+strings.Join(names, ", "), "table %q has no family %q", t.ID, f.Family.V)
+	}
+	return max(i, 0)
+}
+
+// checkFamilies checks that each family has a field, that no table lacks the
+// families that fields name, and that an event does not lose a part that it
+// must have.
+func (r *resolver) checkFamilies() {
+	for _, f := range r.schema.Fields {
+		has := func(t *Table) bool {
+			return slices.ContainsFunc(t.Families, func(g Family) bool { return g.Name == f.Family.V })
+		}
+		if f.Family.IsSet() && !slices.ContainsFunc(r.layout.Tables, has) && !r.found.HasErrors() {
+			r.errorf(f.Family.Pos, "leave family out", "no table has the family %q", f.Family.V)
+		}
+	}
+	for _, t := range r.layout.Tables {
+		if r.layout.HasClasses(t) || t.Pattern == BucketOffsets {
+			continue
+		}
+		for i, f := range t.Families {
+			if !slices.ContainsFunc(t.Columns, func(c Column) bool { return c.Family == i && c.Field != WrittenAt }) {
+				r.errorf(f.Pos, "remove it, or write family: "+f.Name+" with a field", "no field is in the family %q of table %q", f.Name, t.ID)
+			}
+		}
+		r.checkOutlives(t)
+	}
+}
+
+// checkOutlives refuses a field that an event must have and that can expire
+// before another one of the event.
+func (r *resolver) checkOutlives(t *Table) {
+	for _, c := range t.Columns {
+		if c.Field < 0 {
+			continue
+		}
+		f := &r.layout.Fields[c.Field]
+		if f.Optional || f.Default != nil {
+			continue
+		}
+		for i, other := range t.Families {
+			if own := t.Families[c.Family]; i != c.Family && !own.Life.Outlives(other.Life) {
+				r.errorf(f.Pos, "make it optional or give it a default, or let no other family keep data longer",
+					"field %q can expire before the rest of its event: in table %q family %q does not keep data as long as family %q", f.Name, t.ID, own.Name, other.Name)
+				break
+			}
+		}
+	}
+}
+
+// HasClasses reports whether the events of a table have TTL classes.
+func (l *Layout) HasClasses(t *Table) bool {
+	return slices.ContainsFunc(t.Families, func(f Family) bool { return f.Class > 0 })
+}
+
+// anyFamily reports whether some family of some table is as f says.
+func (l *Layout) anyFamily(is func(f *Family) bool) bool {
+	for _, t := range l.Tables {
+		for i := range t.Families {
+			if is(&t.Families[i]) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// MustExpire reports whether an event must say when it expires.
+func (l *Layout) MustExpire() bool {
+	return l.anyFamily(func(f *Family) bool { return f.Life.Stamp == codec.StampExpiry })
+}
+
+// MayExpire reports whether an event may say how long it lives.
+func (l *Layout) MayExpire() bool {
+	return l.anyFamily(func(f *Family) bool { return f.Life.Stamp == codec.StampShifted })
+}
+
+// KeepsWrittenAt reports whether the true write time of events is stored.
+func (l *Layout) KeepsWrittenAt() bool {
+	return l.anyFamily(func(f *Family) bool { return f.WrittenAt.IsSet() })
+}
+
+// ClassAges says how long a class keeps events, for comments.
+func (l *Layout) ClassAges(class int) string {
+	var ages []string
+	for _, t := range l.Tables {
+		for _, f := range t.Families {
+			if age := schema.FormatDuration(f.GC.MaxAge); f.Class == class && !slices.Contains(ages, age) {
+				ages = append(ages, age)
+			}
+		}
+	}
+	return strings.Join(ages, " or ")
+}
+
+// Defaults says how long events live that do not say so, for comments.
+func (l *Layout) Defaults() string {
+	var ages []string
+	l.anyFamily(func(f *Family) bool {
+		if age := schema.FormatDuration(f.Life.Default); f.Life.Default > 0 && !slices.Contains(ages, age) {
+			ages = append(ages, age)
+		}
+		return false
+	})
+	return strings.Join(ages, " or ")
+}
+
+// Describe says when the cells of the family expire, in words.
+func (f *Family) Describe() string {
+	switch f.Life.Stamp {
+	case codec.StampExpiry:
+		return "when they are due, which is their cells' timestamp"
+	case codec.StampShifted:
+		return fmt.Sprintf("when they are due, which is their cells' timestamp and %s", schema.FormatDuration(f.Life.Default))
+	case codec.StampWrite:
+		return fmt.Sprintf("by the rule %s, counted from their writing", f.GC)
+	}
+	if f.GC.Normalize().Kind == codec.GCNone {
+		return "never"
+	}
+	return fmt.Sprintf("by the rule %s", f.GC)
+}
