@@ -42,7 +42,7 @@ type goldenCase struct {
 func cases(t *testing.T) []goldenCase {
 	t.Helper()
 	var out []goldenCase
-	for _, pattern := range []string{"code/*.txtar", "diagnostics/*.txtar", "rules/*.txtar"} {
+	for _, pattern := range []string{"code/*.txtar", "diagnostics/*.txtar", "matrix/*.txtar", "rules/*.txtar"} {
 		paths, err := filepath.Glob(pattern)
 		if err != nil || len(paths) == 0 {
 			t.Fatal("no cases in ", pattern, err)

@@ -69,7 +69,7 @@ func Fits(p Pattern, s Strategy) Verdict {
 			return Verdict{"T03", s == MaxVersions, "the value is the column, so that a value that comes again is a version of the older event and would delete it",
 				"use max_age"}
 		case BucketNewCells, BucketSerialized:
-			return Verdict{"T02", false, "the events of a bucket are versions of one column, and all but the newest would be deleted",
+			return Verdict{"T02", false, "the events of a bucket are versions of one column: with fewer versions than events the older ones would be deleted",
 				"use max_age, or all_of with a max_age, or a narrower bucket"}
 		}
 	}

@@ -51,6 +51,8 @@ type resolver struct {
 	schema *schema.Schema
 	layout *Layout
 	found  diag.List
+	// homeless is set where a field has no family of its own.
+	homeless bool
 }
 
 // errorf adds an error with a hint.
@@ -112,6 +114,7 @@ func (r *resolver) table(s *schema.Table) *Table {
 		Pos: s.Name.Pos, ID: s.Name.V, Doc: s.Doc,
 		Pattern: Pattern(s.Pattern.V), PatternPos: s.Pattern.Pos,
 		Delimiter: s.Delimiter.V, KeyPos: s.Key,
+		Splits: splits(s),
 	}
 	if t.Pattern == BucketOffsets {
 		r.later(s.Pattern.Pos, "pattern bucket_offsets", "use bucket_new_cells or bucket_serialized")
@@ -127,7 +130,6 @@ func (r *resolver) table(s *schema.Table) *Table {
 	r.families(t, s)
 	r.columns(t, s)
 	r.writtenAt(t, s)
-	r.splits(t, s)
 	r.checkVersions(t)
 	return t
 }
@@ -466,15 +468,14 @@ func (r *resolver) checkVersions(t *Table) {
 	}
 }
 
-// splits resolves where a new table is split.
-func (r *resolver) splits(t *Table, s *schema.Table) {
+// splits returns where a new table is split.
+func splits(s *schema.Table) []string {
+	var out []string
 	for _, split := range s.Splits {
-		if slices.Contains(t.Splits, split.V) {
-			r.errorf(split.Pos, "leave one of them out", "table %q is split at %q twice", t.ID, split.V)
-		}
-		t.Splits = append(t.Splits, split.V)
+		out = append(out, split.V)
 	}
-	slices.Sort(t.Splits)
+	slices.Sort(out)
+	return out
 }
 
 // cheapest returns the table that answers a read of one series with the fewest

@@ -176,9 +176,11 @@ func (r *resolver) familyOf(t *Table, s *schema.Table, f *schema.Field) int {
 		names = append(names, t.Families[i].Name)
 	}
 	i := slices.Index(names, f.Family.V)
-	switch {
-	case len(names) == 1 && !f.Family.IsSet():
+	if len(names) == 1 && !f.Family.IsSet() {
 		return 0
+	}
+	r.homeless = r.homeless || i < 0
+	switch {
 	case !f.Family.IsSet():
 		r.errorf(f.Name.Pos, "add family: "+names[0]+", for instance; there are "+strings.Join(names, ", "), "table %q has several families, and field %q does not say which is its own", t.ID, f.Name.V)
 	case i < 0:
@@ -195,12 +197,12 @@ func (r *resolver) checkFamilies() {
 		has := func(t *Table) bool {
 			return slices.ContainsFunc(t.Families, func(g Family) bool { return g.Name == f.Family.V })
 		}
-		if f.Family.IsSet() && !slices.ContainsFunc(r.layout.Tables, has) && !r.found.HasErrors() {
+		if f.Family.IsSet() && !r.homeless && !slices.ContainsFunc(r.layout.Tables, has) {
 			r.errorf(f.Family.Pos, "leave family out", "no table has the family %q", f.Family.V)
 		}
 	}
 	for _, t := range r.layout.Tables {
-		if r.layout.HasClasses(t) || t.Pattern == BucketOffsets {
+		if r.homeless || r.layout.HasClasses(t) || t.Pattern == BucketOffsets {
 			continue
 		}
 		for i, f := range t.Families {

@@ -302,7 +302,7 @@ func fewVersions(_ *layout.Layout, t *layout.Table, report reporter) {
 		verdict := layout.Fits(t.Pattern, f.Strategy)
 		if most := fewestVersions(f.Life.Retention); most > 0 && verdict.Rule == "T02" {
 			report(f.GCPos, verdict.Instead,
-				"max_versions %d: a bucket can hold %d events; %s: only the newest %[1]d would be left", most, t.MaxCells, verdict.Reason)
+				"max_versions %d, and a bucket can hold %d events: %s", most, t.MaxCells, verdict.Reason)
 		}
 	}
 }

@@ -1,0 +1,96 @@
+package golden
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/btgen-dev/btgen/gen/layout"
+)
+
+// TestMatrix checks that what a strategy does not fit is refused in its case of
+// matrix/, by the rule that the layout names. What fits is run, by the test of
+// the model in package gen.
+func TestMatrix(t *testing.T) {
+	for _, s := range layout.Strategies() {
+		for _, p := range layout.Patterns() {
+			verdict := layout.Fits(p, s)
+			if verdict.Rule == "" {
+				continue
+			}
+			name := strings.NewReplacer(", ", "_", ": ", "_").Replace(string(s))
+			text, err := os.ReadFile("matrix/" + name + ".txtar")
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, found, _ := strings.Cut(string(text), "-- "+diagnostics+" --")
+			refused := false
+			for line := range strings.Lines(found) {
+				refused = refused || strings.HasPrefix(line, "schemas/"+string(p)+".yaml:") &&
+					strings.Contains(line, verdict.Reason) && strings.Contains(line, "["+verdict.Rule+"]")
+			}
+			if !refused {
+				t.Errorf("%s with %s: no finding of rule %s in %s.txtar", p, s, verdict.Rule, name)
+			}
+		}
+	}
+}
+
+// matrix writes which strategy fits which pattern, for the README.
+func matrix() string {
+	var b strings.Builder
+	b.WriteString("| `ttl` |")
+	for _, p := range layout.Patterns() {
+		fmt.Fprintf(&b, " `%s` |", p)
+	}
+	b.WriteString("\n|---|" + strings.Repeat("---|", len(layout.Patterns())) + "\n")
+	var notes []string
+	noted := map[string]bool{}
+	for _, s := range layout.Strategies() {
+		fmt.Fprintf(&b, "| `%s` |", s)
+		for _, p := range layout.Patterns() {
+			v := layout.Fits(p, s)
+			switch {
+			case v.Rule == "":
+				b.WriteString(" yes |")
+			case v.Always:
+				fmt.Fprintf(&b, " no, %s |", v.Rule)
+			default:
+				fmt.Fprintf(&b, " yes, unless %s |", v.Rule)
+			}
+			if v.Rule != "" && !noted[v.Rule] {
+				noted[v.Rule] = true
+				notes = append(notes, fmt.Sprintf("- **%s**: %s. Instead, %s.\n", v.Rule, v.Reason, v.Instead))
+			}
+		}
+		b.WriteString("\n")
+	}
+	return b.String() + "\n" + strings.Join(notes, "")
+}
+
+// TestReadmeMatrix checks the table in the README.
+func TestReadmeMatrix(t *testing.T) {
+	const begin, end = "<!-- matrix -->\n", "<!-- end of matrix -->"
+	const path = "../README.md"
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, ok := strings.Cut(string(text), begin)
+	got, after, found := strings.Cut(rest, end)
+	if !ok || !found {
+		t.Fatalf("%s has no %q and %q", path, begin, end)
+	}
+	if *update {
+		if err := os.WriteFile(path, []byte(before+begin+matrix()+end+after), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if diff := cmp.Diff(matrix(), got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
