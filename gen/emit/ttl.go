@@ -28,7 +28,7 @@ func (s *schemaFile) choiceFieldsOf() []choiceField {
 		out = append(out, choiceField{"Class", jen.Id(s.names.class()), "how long the event lives; the zero class is refused"})
 	}
 	if l.MayExpire() {
-		out = append(out, choiceField{"TTL", jen.Qual("time", "Duration"), "how long the event lives from its writing; 0 is what ExpiresAt says, zero when read"})
+		out = append(out, choiceField{"TTL", jen.Qual("time", "Duration"), "how long the event lives from its writing; 0 leaves it to ExpiresAt; always 0 when read"})
 	}
 	switch {
 	case l.MayExpire() && l.MustExpire():

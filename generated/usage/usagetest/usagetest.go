@@ -41,13 +41,13 @@ func Start(ctx context.Context, opts ...usage.Options) (*Bigtable, error) {
 
 // setup makes the tables of all schemas.
 func setup(ctx context.Context, admin *bigtable.AdminClient, opts ...usage.Options) error {
-	if _, err := usage.SetupClassUsage(ctx, admin, opts...); err != nil {
+	if _, err := usage.SetupUsageClasses(ctx, admin, opts...); err != nil {
 		return err
 	}
-	if _, err := usage.SetupDefaultUsage(ctx, admin, opts...); err != nil {
+	if _, err := usage.SetupUsageDefault(ctx, admin, opts...); err != nil {
 		return err
 	}
-	if _, err := usage.SetupOneSecondUsage(ctx, admin, opts...); err != nil {
+	if _, err := usage.SetupUsageOneSecond(ctx, admin, opts...); err != nil {
 		return err
 	}
 	return nil
