@@ -59,10 +59,27 @@ func TestRandomSchemasCompile(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds code")
 	}
+	dir := scratch(t)
+	for seed := range 15 {
+		name := fmt.Sprintf("seed%d", seed)
+		inputs := randomInputs.Example(seed)
+		for _, f := range generateRandom(t, inputs, "github.com/btgen-dev/btgen/gen/"+filepath.ToSlash(dir)+"/"+name) {
+			write(t, filepath.Join(dir, name, filepath.FromSlash(f.Path)), f.Content)
+		}
+	}
+	if out, err := exec.Command("go", "vet", "./"+filepath.ToSlash(dir)+"/...").CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// scratch makes a folder within this module, and none of its packages, which
+// ends with the test.
+func scratch(t *testing.T) string {
+	t.Helper()
 	if err := os.MkdirAll("testdata", 0o777); err != nil {
 		t.Fatal(err)
 	}
-	dir, err := os.MkdirTemp("testdata", "compile-") // within this module, and none of its packages
+	dir, err := os.MkdirTemp("testdata", "compile-")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,23 +87,19 @@ func TestRandomSchemasCompile(t *testing.T) {
 		if err := os.RemoveAll(dir); err != nil {
 			t.Error(err)
 		}
-		_ = os.Remove("testdata") // unless the fuzzer has left something there
+		_ = os.Remove("testdata") // unless there is something else
 	})
-	for seed := range 15 {
-		name := fmt.Sprintf("seed%d", seed)
-		inputs := randomInputs.Example(seed)
-		for _, f := range generateRandom(t, inputs, "github.com/btgen-dev/btgen/gen/"+filepath.ToSlash(dir)+"/"+name) {
-			path := filepath.Join(dir, name, filepath.FromSlash(f.Path))
-			if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(path, f.Content, 0o666); err != nil {
-				t.Fatal(err)
-			}
-		}
+	return dir
+}
+
+// write writes a file and the folders that it is in.
+func write(t *testing.T, path string, content []byte) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+		t.Fatal(err)
 	}
-	if out, err := exec.Command("go", "vet", "./"+filepath.ToSlash(dir)+"/...").CombinedOutput(); err != nil {
-		t.Errorf("%v\n%s", err, out)
+	if err := os.WriteFile(path, content, 0o666); err != nil {
+		t.Fatal(err)
 	}
 }
 

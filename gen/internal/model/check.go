@@ -1,0 +1,327 @@
+package model
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"reflect"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"cloud.google.com/go/bigtable"
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+// Driver is how the generated code of a schema is run.
+type Driver[E any] struct {
+	Client *bigtable.Client
+	// Setup makes the table with a prefix.
+	Setup func(prefix string) error
+	// Open opens the table with a prefix, with a clock.
+	Open func(prefix string, now func() time.Time) Access[E]
+	// Refusals are the errors of the generated package.
+	Refusals map[Refusal]error
+}
+
+// Access is a writer and a reader of generated code.
+type Access[E any] struct {
+	WriteAll func(ctx context.Context, events []E) error
+	// Failures returns the errors of single events within that of WriteAll.
+	Failures func(err error) map[int]error
+	Read     func(ctx context.Context, base E, from, to time.Time) iter.Seq2[E, error]
+	Latest   func(ctx context.Context, base E) (E, error)
+	NotFound error
+}
+
+// cases counts the tables that were made, so that each has a prefix of its own.
+var cases atomic.Int64
+
+// run is one case: a table, its model and a clock.
+type run[E any] struct {
+	*rapid.T
+	ctx    context.Context
+	schema *Schema
+	driver *Driver[E]
+	access Access[E]
+	table  *Table
+	prefix string
+	now    time.Time
+	tick   time.Duration // how far the clock goes on with each look at it
+	times  []time.Time   // of the events so far
+}
+
+// Check runs one case: random events, clocks, collections and reads.
+func Check[E any](t *rapid.T, ctx context.Context, s *Schema, d *Driver[E]) {
+	r := &run[E]{T: t, ctx: ctx, schema: s, driver: d, table: NewTable(s), prefix: fmt.Sprintf("c%d_", cases.Add(1))}
+	r.now = time.Date(2026, 3, 5, 11, 59, 58, 0, time.UTC).Add(time.Duration(rapid.Int64Range(0, int64(4*time.Second)).Draw(t, "now")))
+	if err := d.Setup(r.prefix); err != nil {
+		t.Fatal(err)
+	}
+	r.access = d.Open(r.prefix, r.clock)
+	for range rapid.IntRange(3, 12).Draw(t, "steps") {
+		switch rapid.SampledFrom([]string{"write", "write", "wait", "collect", "read", "read while time passes"}).Draw(t, "step") {
+		case "write":
+			r.write()
+		case "wait":
+			r.now = r.now.Add(r.duration("wait"))
+		case "collect":
+			r.collect(rapid.SampledFrom([]int{1, 2}).Draw(t, "of"))
+		case "read":
+			r.read()
+		default:
+			r.readTicking()
+		}
+	}
+	r.read()
+}
+
+// clock is the clock of writers and readers.
+func (r *run[E]) clock() time.Time {
+	now := r.now
+	r.now = r.now.Add(r.tick)
+	return now
+}
+
+// duration draws a time that is near one that means something.
+func (r *run[E]) duration(label string) time.Duration {
+	d := rapid.SampledFrom(append([]time.Duration{0, 5 * time.Minute, 72 * time.Hour}, ages...)).Draw(r.T, label)
+	near := rapid.SampledFrom([]time.Duration{0, 0, 1, -1, time.Microsecond, time.Millisecond, -time.Millisecond, 400 * time.Millisecond}).Draw(r.T, label+" off")
+	return max(0, d+near)
+}
+
+// host draws a series; the name of one begins with that of the other.
+func (r *run[E]) host() string { return rapid.SampledFrom([]string{"a", "ab"}).Draw(r.T, "host") }
+
+// write writes some events, and compares what is refused.
+func (r *run[E]) write() {
+	var events []E
+	want := map[int]Refusal{}
+	for i := range rapid.IntRange(1, 6).Draw(r.T, "events") {
+		e := r.event()
+		events = append(events, toGo[E](e))
+		if refusal := r.table.Write(r.now, e); refusal != Stored {
+			want[i] = refusal
+		} else {
+			r.times = append(r.times, e.Time)
+		}
+	}
+	err := r.access.WriteAll(r.ctx, events)
+	failures := r.access.Failures(err)
+	for i := range events {
+		if got := failures[i]; !errors.Is(got, r.driver.Refusals[want[i]]) || (got == nil) != (want[i] == Stored) {
+			r.Fatalf("event %d at %v: got %v, want %q\n%+v", i, r.now, got, want[i], events[i])
+		}
+	}
+	if err != nil && len(failures) == 0 {
+		r.Fatal(err)
+	}
+}
+
+// event draws an event.
+func (r *run[E]) event() Event {
+	e := Event{Host: r.host(), Time: r.now.Add(-r.duration("age"))}
+	if len(r.times) > 0 && rapid.Bool().Draw(r.T, "again") {
+		e.Time = rapid.SampledFrom(r.times).Draw(r.T, "time")
+	}
+	for _, f := range r.schema.Fields {
+		has := f.Presence != Optional || rapid.Bool().Draw(r.T, "has")
+		value := 0
+		if has {
+			value = rapid.IntRange(0, 2).Draw(r.T, "value")
+		}
+		e.Has, e.Values = append(e.Has, has), append(e.Values, int64(value))
+	}
+	if n := len(r.schema.Classes); n > 0 {
+		e.Class = rapid.SampledFrom([]int{0, 1, 1, 2, 2, n, n, n + 1}).Draw(r.T, "class")
+	}
+	if r.schema.has("default_expiration") && rapid.Bool().Draw(r.T, "has ttl") {
+		e.TTL = r.duration("ttl") - rapid.SampledFrom([]time.Duration{0, time.Millisecond}).Draw(r.T, "less")
+	}
+	if (r.schema.has("one_second") || r.schema.has("default_expiration")) && rapid.IntRange(0, 4).Draw(r.T, "has expiry") > 0 {
+		e.ExpiresAt = r.now.Add(r.duration("expiry") - rapid.SampledFrom([]time.Duration{0, 2 * time.Millisecond}).Draw(r.T, "earlier"))
+	}
+	return e
+}
+
+// span draws the range of a read.
+func (r *run[E]) span() (from, to time.Time) {
+	if rapid.Bool().Draw(r.T, "all") {
+		return time.Time{}, time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
+	}
+	edge := func(label string) time.Time {
+		if len(r.times) > 0 && rapid.Bool().Draw(r.T, label+" at an event") {
+			return rapid.SampledFrom(r.times).Draw(r.T, label).Add(rapid.SampledFrom([]time.Duration{0, 1, -1, time.Millisecond}).Draw(r.T, label+" off"))
+		}
+		return r.now.Add(-r.duration(label))
+	}
+	return edge("from"), edge("to")
+}
+
+// read compares a read of a range and the newest event with the model.
+func (r *run[E]) read() {
+	host := r.host()
+	from, to := r.span()
+	r.same("events", r.table.Read(r.now, host, from, to), r.events(host, from, to))
+	all := r.table.Read(r.now, host, time.Time{}, time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC))
+	latest, err := r.access.Latest(r.ctx, toGo[E](Event{Host: host}))
+	switch {
+	case len(all) == 0:
+		if !errors.Is(err, r.access.NotFound) {
+			r.Fatalf("latest of nothing: %+v, %v", latest, err)
+		}
+	case err != nil:
+		r.Fatalf("latest: %v, want %+v", err, all[len(all)-1])
+	default:
+		r.same("latest", all[len(all)-1:], []Event{fromGo(r.schema, latest)})
+	}
+}
+
+// readTicking reads while the clock goes on: what is alive at the end is there,
+// and nothing that was not alive at the beginning.
+func (r *run[E]) readTicking() {
+	if len(r.schema.Families) > 1 {
+		return // parts of events may go
+	}
+	host := r.host()
+	from, to := r.span()
+	before := r.table.Read(r.now, host, from, to)
+	r.tick = rapid.SampledFrom([]time.Duration{time.Microsecond, 300 * time.Microsecond, time.Second}).Draw(r.T, "tick")
+	got := r.events(host, from, to)
+	r.tick = 0
+	after := r.table.Read(r.now, host, from, to)
+	for _, e := range got {
+		if !contains(before, e) {
+			r.Fatalf("%+v was read, and was not alive", e)
+		}
+	}
+	for _, e := range after {
+		if !contains(got, e) {
+			r.Fatalf("%+v was not read, and is alive", e)
+		}
+	}
+}
+
+// contains reports whether an event is one of several.
+func contains(events []Event, e Event) bool {
+	return slices.ContainsFunc(events, func(other Event) bool { return cmp.Equal(e, other) })
+}
+
+// same compares events.
+func (r *run[E]) same(what string, want, got []Event) {
+	if diff := cmp.Diff(want, got); diff != "" {
+		r.Fatalf("%s at %v (-want +got)\n%s\nschema\n%s", what, r.now, diff, r.schema.YAML())
+	}
+}
+
+// events reads a range.
+func (r *run[E]) events(host string, from, to time.Time) []Event {
+	var out []Event
+	for e, err := range r.access.Read(r.ctx, toGo[E](Event{Host: host}), from, to) {
+		if err != nil {
+			r.Fatalf("reading: %v", err)
+		}
+		out = append(out, fromGo(r.schema, e))
+	}
+	return out
+}
+
+// collect deletes the garbage of the table on the server: all of it, or each
+// cell one time in several.
+func (r *run[E]) collect(oneIn int) {
+	table := r.driver.Client.Open(r.prefix + r.schema.Name)
+	garbage := map[string]*bigtable.Mutation{}
+	err := table.ReadRows(r.ctx, bigtable.InfiniteRange(""), func(row bigtable.Row) bool {
+		for family, items := range row {
+			rank := 0
+			for i, item := range items {
+				rank++
+				if i == 0 || items[i-1].Column != item.Column {
+					rank = 1
+				}
+				age := r.now.Sub(item.Timestamp.Time())
+				if !r.rule(family).collects(age, rank) || rapid.IntRange(1, oneIn).Draw(r.T, "collects") != 1 {
+					continue
+				}
+				if garbage[row.Key()] == nil {
+					garbage[row.Key()] = bigtable.NewMutation()
+				}
+				qualifier := strings.TrimPrefix(item.Column, family+":")
+				garbage[row.Key()].DeleteTimestampRange(family, qualifier, item.Timestamp, item.Timestamp+1000)
+			}
+		}
+		return true
+	})
+	for key, m := range garbage {
+		err = errors.Join(err, table.Apply(r.ctx, key, m))
+	}
+	if err != nil {
+		r.Fatal(err)
+	}
+}
+
+// rule returns the time to live of a family of the server.
+func (r *run[E]) rule(family string) TTL {
+	for i, age := range r.schema.Classes {
+		if family == fmt.Sprintf("m_c%d", i+1) {
+			return TTL{Kind: "max_age", Age: age}
+		}
+	}
+	for _, f := range r.schema.Families {
+		if f.Name == family {
+			return f.TTL
+		}
+	}
+	r.Fatalf("a family %q", family)
+	return TTL{}
+}
+
+// toGo turns an event into the Go type of the generated code.
+func toGo[E any](e Event) E {
+	var out E
+	v := reflect.ValueOf(&out).Elem()
+	v.FieldByName("Host").SetString(e.Host)
+	set := func(name string, value any) {
+		if f := v.FieldByName(name); f.IsValid() {
+			f.Set(reflect.ValueOf(value).Convert(f.Type()))
+		}
+	}
+	set("Time", e.Time)
+	set("Class", e.Class)
+	set("TTL", e.TTL)
+	set("ExpiresAt", e.ExpiresAt)
+	for i, has := range e.Has {
+		value := e.Values[i]
+		switch f := v.FieldByName(fmt.Sprint("V", i)); {
+		case f.Kind() != reflect.Pointer:
+			f.SetInt(value)
+		case has:
+			f.Set(reflect.ValueOf(&value))
+		}
+	}
+	return out
+}
+
+// fromGo is the inverse of toGo.
+func fromGo[E any](s *Schema, event E) Event {
+	v := reflect.ValueOf(event)
+	out := Event{Host: v.FieldByName("Host").String(), Values: make([]int64, len(s.Fields)), Has: make([]bool, len(s.Fields))}
+	for name, to := range map[string]any{"Time": &out.Time, "TTL": &out.TTL, "ExpiresAt": &out.ExpiresAt, "WrittenAt": &out.WrittenAt} {
+		if f := v.FieldByName(name); f.IsValid() {
+			reflect.ValueOf(to).Elem().Set(f)
+		}
+	}
+	if f := v.FieldByName("Class"); f.IsValid() {
+		out.Class = int(f.Int())
+	}
+	for i := range s.Fields {
+		f := v.FieldByName(fmt.Sprint("V", i))
+		if out.Has[i] = f.Kind() != reflect.Pointer || !f.IsNil(); out.Has[i] {
+			out.Values[i] = reflect.Indirect(f).Int()
+		}
+	}
+	return out
+}

@@ -1,0 +1,321 @@
+package model
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Event is an event, whatever its Go type.
+type Event struct {
+	Host      string
+	Time      time.Time
+	Values    []int64
+	Has       []bool // which values there are
+	Class     int
+	TTL       time.Duration
+	ExpiresAt time.Time
+	WrittenAt time.Time
+}
+
+// Refusal is why an event is not stored.
+type Refusal string
+
+// The refusals.
+const (
+	Stored   Refusal = ""
+	Expired  Refusal = "expired"
+	NoExpiry Refusal = "no expiry"
+	NoClass  Refusal = "no class"
+	NoValue  Refusal = "no value"
+)
+
+// column is where a cell is: in a row of an event or a bucket.
+type column struct {
+	host  string
+	start time.Time // of the bucket, or the time of the event
+	field int       // -1 for a whole event, writtenAt for the write time
+	value int64     // new columns: the value that is the qualifier
+	class int
+}
+
+const (
+	whole     = -1
+	writtenAt = -2 // and below: one for each family
+)
+
+// cell is one cell.
+type cell struct {
+	micros int64
+	event  Event // for the value: the whole event
+}
+
+// Table is the model of a table: nothing is ever collected from it.
+type Table struct {
+	schema *Schema
+	cells  map[column][]cell // the newest first
+}
+
+// NewTable returns an empty table.
+func NewTable(s *Schema) *Table { return &Table{schema: s, cells: map[column][]cell{}} }
+
+// floor and ceil return a time in microseconds, in whole milliseconds.
+func floor(t time.Time) int64 { return t.UnixMilli() * 1000 }
+
+func ceil(t time.Time) int64 { return floor(t.Add(time.Millisecond - 1)) }
+
+// start returns what names the row of an event.
+func (m *Table) start(t time.Time) time.Time {
+	if m.schema.bucketed() {
+		return t.Truncate(m.schema.Bucket)
+	}
+	return t
+}
+
+// familyOf returns the family of a field.
+func (m *Table) familyOf(field int) *Family {
+	switch {
+	case field <= writtenAt:
+		return &m.schema.Families[writtenAt-field]
+	case field == whole:
+		return &m.schema.Families[0]
+	}
+	return &m.schema.Families[m.schema.Fields[field].Family]
+}
+
+// ttl returns the time to live of a column.
+func (m *Table) ttl(c column) TTL {
+	if c.class > 0 {
+		return TTL{Kind: "max_age", Age: m.schema.Classes[c.class-1]}
+	}
+	return m.familyOf(c.field).TTL
+}
+
+// collects says whether a rule of garbage collection takes a cell of an age that
+// is the rank-th newest of its column.
+func (t TTL) collects(age time.Duration, rank int) bool {
+	switch t.Kind {
+	case "max_age", "default_expiration":
+		return age > t.Age
+	case "one_second":
+		return age > time.Second
+	case "max_versions":
+		return rank > t.Versions
+	case "any_of":
+		return slices.ContainsFunc(t.Rules, func(r TTL) bool { return r.collects(age, rank) })
+	case "all_of":
+		return !slices.ContainsFunc(t.Rules, func(r TTL) bool { return !r.collects(age, rank) })
+	}
+	return false
+}
+
+// alive says whether a reader may see a cell: it is not garbage, and not due.
+func (t TTL) alive(now time.Time, micros int64, rank int) bool {
+	at := time.UnixMicro(micros)
+	switch t.Kind {
+	case "one_second":
+		return at.After(now)
+	case "default_expiration":
+		return at.Add(t.Age).After(now)
+	}
+	return !t.collects(now.Sub(at), rank)
+}
+
+// fromWrite says whether ages run from the writing.
+func (t TTL) fromWrite() bool {
+	return t.FromWrite || slices.ContainsFunc(t.Rules, TTL.fromWrite)
+}
+
+// stamp returns the timestamp of an event's cells.
+func (t TTL) stamp(now time.Time, e *Event) (int64, Refusal) {
+	switch {
+	case t.Kind == "one_second" || t.Kind == "default_expiration":
+		end := e.ExpiresAt
+		switch {
+		case e.TTL < 0:
+			return 0, Expired
+		case e.TTL > 0:
+			end = now.Add(e.TTL)
+		case !end.IsZero():
+		case t.Kind == "one_second":
+			return 0, NoExpiry
+		default:
+			end = now.Add(t.Age)
+		}
+		micros := ceil(end) - t.Age.Microseconds()
+		if !t.alive(now, micros, 1) {
+			return 0, Expired
+		}
+		return micros, Stored
+	case t.fromWrite():
+		return floor(now), Stored
+	}
+	micros := floor(e.Time)
+	if !t.alive(now, micros, 1) {
+		return 0, Expired
+	}
+	return micros, Stored
+}
+
+// Write stores an event at a time of the clock, or says why not.
+func (m *Table) Write(now time.Time, e Event) Refusal {
+	e.Time = e.Time.Truncate(m.schema.Precision)
+	e.WrittenAt = now
+	if m.schema.Classes != nil && (e.Class < 1 || e.Class > len(m.schema.Classes)) {
+		return NoClass
+	}
+	stamps := map[*Family]int64{}
+	late := Stored
+	for i := range m.schema.Families {
+		f := &m.schema.Families[i]
+		ttl := m.ttl(column{field: writtenAt - i, class: e.Class})
+		micros, refusal := ttl.stamp(now, &e)
+		switch {
+		case refusal == Stored:
+			stamps[f] = micros
+		case refusal == Expired && ttl.Kind != "one_second" && ttl.Kind != "default_expiration":
+			late = Expired // another family may have time for its part
+		default:
+			return refusal
+		}
+	}
+	if len(stamps) == 0 {
+		return late
+	}
+	fields := m.present(&e)
+	if len(fields) == 0 {
+		return NoValue
+	}
+	fields = slices.DeleteFunc(fields, func(field int) bool { _, ok := stamps[m.familyOf(field)]; return !ok })
+	if len(fields) == 0 {
+		return Expired
+	}
+	m.replace(&e)
+	for i := range m.schema.Families {
+		if _, ok := stamps[&m.schema.Families[i]]; ok && m.schema.Families[i].WrittenAt {
+			fields = append(fields, writtenAt-i)
+		}
+	}
+	for _, field := range fields {
+		m.put(field, stamps[m.familyOf(field)], e)
+	}
+	return Stored
+}
+
+// present lists the fields that an event has.
+func (m *Table) present(e *Event) []int {
+	if m.schema.serialized() {
+		return []int{whole}
+	}
+	var out []int
+	for i, has := range e.Has {
+		if has {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// replace takes out what is stored of an event, in all classes. New columns are
+// never replaced, but for the same value in another class.
+func (m *Table) replace(e *Event) {
+	for c, cells := range m.cells {
+		same := c.host == e.Host && c.start.Equal(m.start(e.Time))
+		if m.schema.newColumns() {
+			same = same && e.Has[c.field] && c.value == e.Values[c.field]
+		}
+		if same {
+			m.cells[c] = slices.DeleteFunc(cells, func(old cell) bool { return old.event.Time.Equal(e.Time) })
+		}
+	}
+}
+
+// put adds a cell.
+func (m *Table) put(field int, micros int64, e Event) {
+	c := column{host: e.Host, start: m.start(e.Time), field: field, class: e.Class}
+	if m.schema.newColumns() {
+		c.value = e.Values[field]
+	}
+	m.cells[c] = append(m.cells[c], cell{micros, e})
+	slices.SortFunc(m.cells[c], func(a, b cell) int { return cmp.Compare(b.micros, a.micros) })
+}
+
+// instant is the events of one time and class, in the making.
+type instant struct {
+	time  time.Time
+	class int
+	cells map[int][]cell // by field, in the order of the stored values
+}
+
+// Read returns the events of a host in [from, to), in order.
+func (m *Table) Read(now time.Time, host string, from, to time.Time) []Event {
+	byTime := map[string]*instant{}
+	for c, cells := range m.cells {
+		for i, stored := range cells {
+			e := stored.event
+			if c.host != host || e.Time.Before(from) || !e.Time.Before(to) || !m.ttl(c).alive(now, stored.micros, i+1) {
+				continue
+			}
+			id := fmt.Sprint(e.Time.UnixNano(), c.class)
+			if byTime[id] == nil {
+				byTime[id] = &instant{e.Time, c.class, map[int][]cell{}}
+			}
+			byTime[id].cells[c.field] = append(byTime[id].cells[c.field], stored)
+		}
+	}
+	var instants []*instant
+	for _, in := range byTime {
+		instants = append(instants, in)
+	}
+	slices.SortFunc(instants, func(a, b *instant) int { return cmp.Or(a.time.Compare(b.time), a.class-b.class) })
+	var out []Event
+	for _, in := range instants {
+		out = append(out, m.events(host, in)...)
+	}
+	return out
+}
+
+// events makes the events of an instant: one, or several in new columns.
+func (m *Table) events(host string, in *instant) []Event {
+	most := 0
+	for field, cells := range in.cells {
+		if field > writtenAt {
+			most = max(most, len(cells))
+		}
+		if field >= 0 {
+			slices.SortFunc(cells, func(a, b cell) int { return cmp.Compare(a.event.Values[field], b.event.Values[field]) })
+		}
+	}
+	var out []Event
+	for n := range most {
+		e := Event{Host: host, Time: in.time, Class: in.class, Values: make([]int64, len(m.schema.Fields)), Has: make([]bool, len(m.schema.Fields))}
+		for i, f := range m.schema.Fields {
+			if f.Presence == Default {
+				e.Values[i], e.Has[i] = defaultValue, true
+			}
+		}
+		for field, cells := range in.cells {
+			m.take(&e, field, cells[min(n, len(cells)-1)])
+		}
+		out = append(out, e)
+	}
+	return out
+}
+
+// take takes a cell into an event.
+func (m *Table) take(e *Event, field int, c cell) {
+	switch ttl := m.familyOf(field).TTL; ttl.Kind {
+	case "one_second", "default_expiration":
+		e.ExpiresAt = time.UnixMicro(c.micros).UTC().Add(ttl.Age)
+	}
+	switch {
+	case field <= writtenAt:
+		e.WrittenAt = c.event.WrittenAt
+	case field == whole:
+		copy(e.Values, c.event.Values)
+		copy(e.Has, c.event.Has)
+	default:
+		e.Values[field], e.Has[field] = c.event.Values[field], true
+	}
+}

@@ -1,0 +1,141 @@
+package model
+
+import (
+	"slices"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/btgen-dev/btgen/gen/layout"
+)
+
+// ages are the ages of random schemas: short, so that events pass them.
+var ages = []time.Duration{time.Second, 10 * time.Second, time.Minute, time.Hour, 48 * time.Hour}
+
+// Matrix draws a schema for each strategy that fits each pattern.
+func Matrix(seed int) []Schema {
+	var out []Schema
+	for _, p := range layout.Patterns() {
+		for _, s := range layout.Strategies() {
+			if verdict := layout.Fits(p, s); !verdict.Always {
+				out = append(out, drawn(p, s).Example(seed))
+			}
+		}
+	}
+	return out
+}
+
+// Random draws a schema of any pattern with one to three families.
+func Random(seed int) Schema {
+	return rapid.Custom(func(t *rapid.T) Schema {
+		p := rapid.SampledFrom([]layout.Pattern{layout.BucketNewColumns, layout.BucketNewCells, layout.SingleUnserialized}).Draw(t, "pattern")
+		s := draw(t, p)
+		age := rapid.SampledFrom(ages).Draw(t, "default")
+		var strategies []layout.Strategy
+		for _, strategy := range layout.Strategies() {
+			if layout.Fits(p, strategy) == (layout.Verdict{}) && strategy != layout.Classes {
+				strategies = append(strategies, strategy)
+			}
+		}
+		n := rapid.IntRange(2, 3).Draw(t, "families")
+		for i := range n {
+			ttl := drawTTL(t, &s, rapid.SampledFrom(strategies).Draw(t, "strategy"))
+			if ttl.Kind == "default_expiration" {
+				ttl.Age = age // so that an event that says nothing has one expiry
+			}
+			s.Families = append(s.Families, drawFamily(t, string(rune('a'+i)), ttl))
+		}
+		for i := range max(n, rapid.IntRange(1, 4).Draw(t, "fields")) {
+			f := Field{Presence: rapid.SampledFrom([]Presence{Optional, Default}).Draw(t, "presence"), Family: i % n}
+			if s.Families[f.Family].TTL.Kind == "keep" {
+				f.Presence = rapid.SampledFrom([]Presence{Required, Optional, Default}).Draw(t, "presence")
+			}
+			s.Fields = append(s.Fields, f)
+		}
+		return s
+	}).Example(seed)
+}
+
+// drawn draws a schema of a pattern with one strategy.
+func drawn(p layout.Pattern, strategy layout.Strategy) *rapid.Generator[Schema] {
+	return rapid.Custom(func(t *rapid.T) Schema {
+		s := draw(t, p)
+		if strategy == layout.Classes {
+			s.Classes = rapid.SliceOfNDistinct(rapid.SampledFrom(ages), 2, 3, rapid.ID[time.Duration]).Draw(t, "classes")
+			s.Families = []Family{{Name: "m"}}
+		} else {
+			s.Families = []Family{drawFamily(t, "m", drawTTL(t, &s, strategy))}
+		}
+		for range rapid.IntRange(1, 3).Draw(t, "fields") {
+			presences := []Presence{Required, Optional, Default}
+			if s.Pattern == "bucket_new_cells" && s.Families[0].TTL.countsVersions() {
+				presences = []Presence{Required, Default}
+			}
+			s.Fields = append(s.Fields, Field{Presence: rapid.SampledFrom(presences).Draw(t, "presence")})
+		}
+		return s
+	})
+}
+
+// draw draws what schemas of a pattern have in common.
+func draw(t *rapid.T, p layout.Pattern) Schema {
+	s := Schema{
+		Pattern:   string(p),
+		Precision: rapid.SampledFrom([]time.Duration{time.Millisecond, time.Second, time.Minute}).Draw(t, "precision"),
+		Text:      rapid.Bool().Draw(t, "text"),
+	}
+	if p.Bucketed() {
+		s.Bucket = rapid.SampledFrom([]time.Duration{time.Minute, time.Hour, 24 * time.Hour}).Draw(t, "bucket")
+	}
+	return s
+}
+
+// drawFamily draws the rest of a family.
+func drawFamily(t *rapid.T, name string, ttl TTL) Family {
+	expires := ttl.Kind == "one_second" || ttl.Kind == "default_expiration"
+	return Family{Name: name, TTL: ttl, WrittenAt: expires && rapid.Bool().Draw(t, "written_at")}
+}
+
+// drawTTL draws a time to live of a strategy that loses nothing.
+func drawTTL(t *rapid.T, s *Schema, strategy layout.Strategy) TTL {
+	age := TTL{Kind: "max_age", Age: rapid.SampledFrom(ages).Draw(t, "age")}
+	other := TTL{Kind: "max_age", Age: rapid.SampledFrom(ages).Draw(t, "other age")}
+	versions := TTL{Kind: "max_versions", Versions: rapid.IntRange(1, 3).Draw(t, "versions")}
+	if !s.bucketed() && rapid.Bool().Draw(t, "write") {
+		age.FromWrite, other.FromWrite = true, true
+	}
+	enough := versions
+	if s.bucketed() {
+		enough.Versions = int(s.Bucket / s.Precision)
+	}
+	switch strategy {
+	case layout.MaxAge:
+		age.FromWrite = false
+		return age
+	case layout.MaxAgeFromWrite:
+		age.FromWrite = true
+		return age
+	case layout.MaxVersions:
+		return enough
+	case layout.AnyOf:
+		if s.newColumns() {
+			return TTL{Kind: "any_of", Rules: []TTL{age, {Kind: "all_of", Rules: []TTL{other, age}}}}
+		}
+		return TTL{Kind: "any_of", Rules: []TTL{{Kind: "all_of", Rules: []TTL{age, versions}}, other, enough}}
+	case layout.AllOf:
+		if s.newColumns() {
+			return TTL{Kind: "all_of", Rules: []TTL{age, other}}
+		}
+		return TTL{Kind: "all_of", Rules: []TTL{age, versions}}
+	case layout.OneSecond:
+		return TTL{Kind: "one_second"}
+	case layout.DefaultExpiration:
+		return TTL{Kind: "default_expiration", Age: age.Age}
+	}
+	return TTL{Kind: "keep"}
+}
+
+// countsVersions reports whether the rank of a cell matters.
+func (t TTL) countsVersions() bool {
+	return t.Kind == "max_versions" || slices.ContainsFunc(t.Rules, TTL.countsVersions)
+}
