@@ -172,7 +172,8 @@ type randomSchema struct {
 	precision string
 	series    []string
 	enums     int
-	sparse    bool // some field is optional
+	sparse    bool   // some field is optional
+	families  string // what fields say of their families, if tables have several
 }
 
 // line adds a line of YAML.
@@ -220,12 +221,19 @@ func (s *randomSchema) text() []byte {
 		s.line("  %s: {%s, doc: %s}", name, s.typed("series", false), s.prose("series doc"))
 	}
 	s.line("fields:")
+	if s.chance("families", 4) { // one table that has both; a field that may expire is optional
+		s.line("  early: {type: bool, number: 91, optional: true, family: fa}")
+		s.families, s.sparse = ", family: fb", true
+	}
 	for i := range rapid.IntRange(1, 6).Draw(s.T, "fields") {
-		s.line("  %s: {%s, number: %d, unit: %s, doc: %s}", s.name("value", i), s.typed("field", true), i+1, s.prose("unit"), s.prose("field doc"))
+		s.line("  %s: {%s, number: %d, unit: %s, doc: %s%s}", s.name("value", i), s.typed("field", true), i+1, s.prose("unit"), s.prose("field doc"), s.families)
 	}
 	s.line("tables:")
 	for i := range rapid.IntRange(1, 3).Draw(s.T, "tables") {
 		s.table(i)
+	}
+	if s.families != "" {
+		s.line("  families%d: {pattern: single_unserialized, key: {delimiter: \"#\", segments: [%s, time]}, families: {fa: {ttl: {max_age: 1d}}, fb: {ttl: {max_age: 2d}}}}", s.n, strings.Join(append([]string{"site"}, s.series...), ", "))
 	}
 	return []byte(s.b.String())
 }
@@ -280,7 +288,7 @@ func (s *randomSchema) table(i int) {
 	if s.chance("const", 3) {
 		segments = append([]string{"{const: c}"}, segments...)
 	}
-	ages := []string{"{max_age: 30d}", "{keep: forever}", "{any_of: [{max_age: 90s}, {max_age: 1w}]}"}
+	ages := []string{"{max_age: 30d}", "{keep: forever}", "{any_of: [{max_age: 90s}, {max_age: 1w}]}", "{classes: {short: 1h, long-lived: 3d}}"}
 	if pattern == "bucket_new_columns" {
 		segments = append(segments, "metric")
 	} else if !s.sparse {
@@ -294,6 +302,7 @@ func (s *randomSchema) table(i int) {
 			bucket = s.pick("wide bucket", bucket, "1mo", "1y", "{every: 1w, label: iso_week}", "{every: 3mo, label: unix_ms}")
 		}
 	} else {
+		ages = append(ages, "{max_age: 1d, from: write}", "{one_second: {}}", "{one_second: {written_at: w}}", "{default_expiration: 2d, written_at: at w}")
 		segments = append(segments, s.pick("time", "time", "{time: unix_us}", `{time: "2006-01-02T15:04:05.000"}`))
 	}
 	s.line("  table%d_%d:\n    pattern: %s\n    key: {delimiter: %q, segments: [%s]}", s.n, i, pattern, s.pick("delimiter", "#", "|", "##"), strings.Join(segments, ", "))
@@ -302,6 +311,10 @@ func (s *randomSchema) table(i int) {
 	}
 	if strings.HasSuffix(pattern, "_serialized") {
 		s.line("    blob: {column: e, format: %s}", s.pick("format", "protobuf", "json"))
+	}
+	if s.families != "" && !strings.HasSuffix(pattern, "_serialized") {
+		s.line("    families: {fa: {ttl: %s}, fb: {ttl: {keep: forever}}}", s.pick("ttl", slices.DeleteFunc(ages, func(a string) bool { return strings.Contains(a, "classes") })...))
+		return
 	}
 	s.line("    family: m\n    ttl: %s", s.pick("ttl", ages...))
 }
