@@ -49,7 +49,7 @@ rows of up to 4 MiB.
 	cmd.Flags().StringVar(&e.addr, "addr", e.addr, "host:port to listen on; port 0 is any that is free")
 	cmd.Flags().StringVar(&e.project, "project", e.project, "project that gets the tables")
 	cmd.Flags().StringVar(&e.instance, "instance", e.instance, "instance that gets the tables")
-	cmd.Flags().StringVar(&e.prefix, "prefix", "", `what stands before every table id, for instance "staging_"`)
+	cmd.Flags().StringVar(&e.prefix, "prefix", "", prefixHelp)
 	return cmd
 }
 
@@ -103,8 +103,8 @@ func (e emulator) makeTables(ctx context.Context, stdout io.Writer, addr string,
 	if err != nil {
 		return errors.Join(err, conn.Close())
 	}
-	err = setUp(ctx, stdout, admin, tables, store.Options{TablePrefix: e.prefix})
-	return errors.Join(err, admin.Close())
+	plan, err := store.Setup(ctx, admin, tables, store.Options{TablePrefix: e.prefix})
+	return errors.Join(printPlan(stdout, plan, err), admin.Close())
 }
 
 // reachable returns the address at which clients on this machine find a server

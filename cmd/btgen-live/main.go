@@ -24,10 +24,11 @@ func newRoot() *cobra.Command {
 		Use:   "btgen-live",
 		Short: "Set up Bigtable for the schemas of btgen",
 		Long: `btgen-live makes the tables of btgen's schemas: on an instance of Cloud Bigtable,
-or in an emulator that it runs. It refuses the schemas that btgen refuses.
+or in an emulator that it runs; and it says in which way those of an instance
+are not as the schemas say. It refuses the schemas that btgen refuses.
 
 Exit codes: 0 clean, 1 findings, 2 could not run.`,
 	}
-	root.AddCommand(newSetup(), newEmulator(), cli.NewVersion())
+	root.AddCommand(newSetup(), newPlan(), newEmulator(), cli.NewVersion())
 	return root
 }

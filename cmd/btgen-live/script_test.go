@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -41,8 +42,9 @@ func TestScripts(t *testing.T) {
 			return l.Close()
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"serves": serves,
-			"exits":  exits,
+			"serves":  serves,
+			"exits":   exits,
+			"meddles": meddles,
 		},
 	})
 }
@@ -62,17 +64,40 @@ func serves(ts *testscript.TestScript, neg bool, args []string) {
 		}
 		pause(ctx, ts, err)
 	}
-	conn, err := grpc.NewClient(args[0], grpc.WithTransportCredentials(insecure.NewCredentials()))
-	ts.Check(err)
-	admin, err := bigtable.NewAdminClient(ctx, args[1], args[2], option.WithGRPCConn(conn))
-	ts.Check(err)
+	admin := connect(ctx, ts, args)
 	defer admin.Close()
 	for {
-		if _, err = admin.TableInfo(ctx, args[3]); err == nil {
+		_, err := admin.TableInfo(ctx, args[3])
+		if err == nil {
 			return
 		}
 		pause(ctx, ts, err)
 	}
+}
+
+// meddles makes a table with the families f, which keeps all, and sum, of sums,
+// as somebody else may do: meddles ADDRESS PROJECT INSTANCE TABLE.
+func meddles(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 4 {
+		ts.Fatalf("usage: meddles ADDRESS PROJECT INSTANCE TABLE")
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	admin := connect(ctx, ts, args)
+	defer admin.Close()
+	ts.Check(admin.CreateTableFromConf(ctx, &bigtable.TableConf{TableID: args[3], ColumnFamilies: map[string]bigtable.Family{
+		"f":   {},
+		"sum": {ValueType: bigtable.AggregateType{Input: bigtable.Int64Type{}, Aggregator: bigtable.SumAggregator{}}},
+	}}))
+}
+
+// connect returns a client of the server ADDRESS PROJECT INSTANCE.
+func connect(ctx context.Context, ts *testscript.TestScript, args []string) *bigtable.AdminClient {
+	conn, err := grpc.NewClient(args[0], grpc.WithTransportCredentials(insecure.NewCredentials()))
+	ts.Check(err)
+	admin, err := bigtable.NewAdminClient(ctx, args[1], args[2], option.WithGRPCConn(conn))
+	ts.Check(err)
+	return admin
 }
 
 // pause waits a moment, and fails the script once ctx has ended.
@@ -195,7 +220,7 @@ func TestEmulatorEnds(t *testing.T) {
 			}
 			want := []string{
 				"+ table events",
-				"+ family m of table events: age() > 30d",
+				"+ family m of table events: max_age 30d",
 				"the tables are in project project, instance instance; interrupt to stop",
 			}
 			if !slices.Equal(lines[:len(lines)-1], want) {
@@ -235,8 +260,39 @@ func TestSetupInterrupted(t *testing.T) {
 	if code := cmd.ProcessState.ExitCode(); code != 2 {
 		t.Errorf("exit code %d, want 2", code)
 	}
-	if stdout.String() != "" || !strings.HasPrefix(stderr.String(), "btgen-live: reading table events: interrupt signal received: ") {
+	if stdout.String() != "" || !strings.HasPrefix(stderr.String(), "btgen-live: listing the tables: interrupt signal received: ") {
 		t.Errorf("printed %q and, as a failure, %q", stdout.String(), stderr.String())
+	}
+}
+
+// Processes that run at once all end well, and each table and family is made by
+// one of them.
+func TestSetupAtOnce(t *testing.T) {
+	b := storetest.New(t, func(context.Context, *bigtable.AdminClient) error { return nil })
+	outputs := make([]strings.Builder, 4)
+	var group sync.WaitGroup
+	for i := range outputs {
+		group.Go(func() {
+			cmd := exec.Command("btgen-live", "setup", "--project", "p", "--instance", "i", "testdata/event.yaml")
+			cmd.Env = append(os.Environ(), "BIGTABLE_EMULATOR_HOST="+b.Addr)
+			cmd.Stdout, cmd.Stderr = &outputs[i], os.Stderr
+			if err := cmd.Run(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	group.Wait()
+	var made []string
+	for i := range outputs {
+		for line := range strings.Lines(outputs[i].String()) {
+			if line != "nothing to do\n" {
+				made = append(made, line)
+			}
+		}
+	}
+	slices.Sort(made)
+	if want := []string{"+ family m of table events: max_age 30d\n", "+ table events\n"}; !slices.Equal(made, want) {
+		t.Errorf("made %q, want %q", made, want)
 	}
 }
 
@@ -251,6 +307,7 @@ func TestBrokenOutput(t *testing.T) {
 	t.Setenv("BIGTABLE_EMULATOR_HOST", b.Addr)
 	for _, args := range [][]string{
 		{"setup", "--project", "p", "--instance", "i", "testdata/event.yaml"},
+		{"plan", "--project", "p", "--instance", "other", "testdata/event.yaml"},
 		{"emulator", "--addr", "127.0.0.1:0", "testdata/event.yaml"},
 	} {
 		var stderr strings.Builder

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
-	"time"
 
 	"cloud.google.com/go/bigtable"
 	"github.com/spf13/cobra"
@@ -16,92 +14,140 @@ import (
 	"github.com/btgen-dev/btgen/templates/store"
 )
 
-// newSetup returns the command that makes tables.
+// planHelp explains a plan.
+const planHelp = `In the plan + is what is made, ~ what is changed, and ? a table under the prefix,
+or a family of a table, that the schemas do not know and that is left alone. A
+change that may delete data, or that cannot be taken back, is refused until
+--allow has the name that stands below it in the plan; while any is refused,
+nothing is changed.
+
+`
+
+// newSetup returns the command that makes tables what the schemas say.
 func newSetup() *cobra.Command {
-	var project, instance, prefix string
-	var timeout time.Duration
+	var l live
 	cmd := &cobra.Command{
 		Use:   "setup [path...] --project P --instance I",
 		Short: "Make the tables of the schemas on an instance",
-		Long: `Make the tables and column families that are missing on an instance of Cloud
-Bigtable, or on the emulator that BIGTABLE_EMULATOR_HOST names, and print each.
-What exists is never changed: a column family with another garbage collection
-rule than the schema's is a finding.
+		Long: `Compare the tables of the schemas with those of an instance of Cloud Bigtable, or
+of the emulator that BIGTABLE_EMULATOR_HOST names; make the tables and column
+families that are missing, change the garbage collection rules that differ, and
+print what was done. With --dry-run it prints what would be done, and changes
+nothing.
+
+` + planHelp + `Exit codes: 0 done, or nothing to do; 1 refused; 2 could not run.
 
 ` + cli.PathsHelp,
 		RunE: func(cmd *cobra.Command, paths []string) error {
-			if timeout <= 0 {
-				return fmt.Errorf("--timeout %s: must be more than 0", timeout)
+			plan, err := l.setUp(cmd, paths)
+			if err == nil && len(plan.Refused()) > 0 { // a dry run
+				return cli.ErrFindings
 			}
-			tables, err := loadTables(cmd.OutOrStdout(), paths)
-			if err != nil {
-				return err
-			}
-			ctx, stop := interruptible(cmd.Context())
-			defer stop()
-			admin, err := bigtable.NewAdminClient(ctx, project, instance)
-			if err != nil {
-				return fmt.Errorf("connecting to instance %s of project %s: %w", instance, project, err)
-			}
-			options := store.Options{TablePrefix: prefix, Timeout: timeout}
-			err = setUp(ctx, cmd.OutOrStdout(), admin, tables, options)
-			if host := os.Getenv("BIGTABLE_EMULATOR_HOST"); host != "" && errors.Is(err, context.DeadlineExceeded) {
-				err = fmt.Errorf("%w (is an emulator running at %s, as BIGTABLE_EMULATOR_HOST says?)", err, host)
-			}
-			return errors.Join(err, admin.Close())
+			return err
 		},
 	}
-	cmd.Flags().StringVar(&project, "project", "", "project of the instance")
-	cmd.Flags().StringVar(&instance, "instance", "", "instance that gets the tables")
-	cmd.Flags().StringVar(&prefix, "prefix", "", `what stands before every table id, for instance "staging_"`)
-	cmd.Flags().DurationVar(&timeout, "timeout", store.DefaultTimeout, "how long each request may take, retries included")
+	l.flags(cmd)
+	cmd.Flags().BoolVar(&l.options.DryRun, "dry-run", false, "print the plan and change nothing")
+	return cmd
+}
+
+// newPlan returns the command that says what there is to do.
+func newPlan() *cobra.Command {
+	l := live{options: store.Options{DryRun: true}}
+	cmd := &cobra.Command{
+		Use:   "plan [path...] --project P --instance I",
+		Short: "Print what setup would change on an instance",
+		Long: `Print what setup would do on an instance of Cloud Bigtable, or on the emulator
+that BIGTABLE_EMULATOR_HOST names, and change nothing.
+
+` + planHelp + `Exit codes: 0 nothing to do, 1 changes, 2 could not run.
+
+` + cli.PathsHelp,
+		RunE: func(cmd *cobra.Command, paths []string) error {
+			plan, err := l.setUp(cmd, paths)
+			if err == nil && !plan.Empty() {
+				return cli.ErrFindings
+			}
+			return err
+		},
+	}
+	l.flags(cmd)
+	return cmd
+}
+
+// live is the flags of the commands that look at an instance.
+type live struct {
+	project, instance string
+	options           store.Options
+}
+
+// flags adds the flags to a command.
+func (l *live) flags(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&l.project, "project", "", "project of the instance")
+	cmd.Flags().StringVar(&l.instance, "instance", "", "instance of the tables")
+	cmd.Flags().StringVar(&l.options.TablePrefix, "prefix", "", prefixHelp)
+	cmd.Flags().DurationVar(&l.options.Timeout, "timeout", store.DefaultTimeout, "how long each request may take, retries included")
+	cmd.Flags().StringArrayVar(&l.options.Allow, "allow", nil, "`name` of a change that is refused otherwise, from the plan; may be repeated")
 	for _, name := range []string{"project", "instance"} {
 		if err := cmd.MarkFlagRequired(name); err != nil {
 			panic(err) // there is no such flag
 		}
 	}
-	return cmd
 }
 
-// setUp makes tables and prints what it made. Rules that differ are findings.
-func setUp(ctx context.Context, stdout io.Writer, admin store.Admin, tables []store.Table, options store.Options) error {
-	changes, err := store.Setup(ctx, admin, tables, options)
-	findings, failures := split(err)
-	var lines strings.Builder
-	for _, c := range changes {
-		fmt.Fprintln(&lines, c)
+// prefixHelp explains --prefix.
+const prefixHelp = `what stands before every table id, for instance "staging_"`
+
+// setUp sets the instance up for the schemas, and prints the plan.
+func (l *live) setUp(cmd *cobra.Command, paths []string) (store.Plan, error) {
+	if l.options.Timeout <= 0 {
+		return store.Plan{}, fmt.Errorf("--timeout %s: must be more than 0", l.options.Timeout)
 	}
-	for _, f := range findings {
-		fmt.Fprintln(&lines, f)
+	tables, err := loadTables(cmd.OutOrStdout(), paths)
+	if err != nil {
+		return store.Plan{}, err
 	}
-	if err == nil && len(changes) == 0 {
-		lines.WriteString("nothing to do\n")
+	ctx, stop := interruptible(cmd.Context())
+	defer stop()
+	admin, err := bigtable.NewAdminClient(ctx, l.project, l.instance)
+	if err != nil {
+		return store.Plan{}, fmt.Errorf("connecting to instance %s of project %s: %w", l.instance, l.project, err)
 	}
-	_, err = io.WriteString(stdout, lines.String())
-	switch failures = errors.Join(failures, err); {
-	case failures != nil:
-		return failures
-	case len(findings) > 0:
+	plan, err := setUpAll(ctx, admin, tables, l.options)
+	err = printPlan(cmd.OutOrStdout(), plan, err)
+	if host := os.Getenv("BIGTABLE_EMULATOR_HOST"); host != "" && errors.Is(err, context.DeadlineExceeded) {
+		err = fmt.Errorf("%w (is an emulator running at %s, as BIGTABLE_EMULATOR_HOST says?)", err, host)
+	}
+	return plan, errors.Join(err, admin.Close())
+}
+
+// setUpAll sets tables up and looks for others. It looks first: where that
+// fails, nothing is changed yet.
+func setUpAll(ctx context.Context, admin *bigtable.AdminClient, tables []store.Table, options store.Options) (store.Plan, error) {
+	unknown, err := store.UnknownTables(ctx, admin, tables, options)
+	if err != nil {
+		return store.Plan{}, err
+	}
+	plan, err := store.Setup(ctx, admin, tables, options)
+	plan.Strays = append(plan.Strays, unknown...)
+	return plan, err
+}
+
+// printPlan prints a plan and what was refused, which is a finding. Any other
+// error is returned as it is.
+func printPlan(stdout io.Writer, plan store.Plan, err error) error {
+	text := plan.String()
+	var refused *store.RefusedError
+	switch {
+	case errors.As(err, &refused):
+		text = refused.Error() + "\n" + text
+		err = nil
+	case err == nil && plan.Empty():
+		text += "nothing to do\n"
+	}
+	_, failed := io.WriteString(stdout, text)
+	if err = errors.Join(err, failed); err == nil && refused != nil {
 		return cli.ErrFindings
 	}
-	return nil
-}
-
-// split takes the error of the set-up apart into rules that differ and what
-// went wrong.
-func split(err error) (findings []*store.GCRuleError, failures error) {
-	if many, ok := err.(interface{ Unwrap() []error }); ok { // of errors.Join
-		var errs []error
-		for _, err := range many.Unwrap() {
-			f, failure := split(err)
-			findings = append(findings, f...)
-			errs = append(errs, failure)
-		}
-		return findings, errors.Join(errs...)
-	}
-	var rule *store.GCRuleError
-	if errors.As(err, &rule) {
-		return []*store.GCRuleError{rule}, nil
-	}
-	return nil, err
+	return err
 }

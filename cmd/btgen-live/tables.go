@@ -2,7 +2,6 @@ package main
 
 import (
 	"io"
-	"slices"
 
 	"github.com/btgen-dev/btgen/gen"
 	"github.com/btgen-dev/btgen/gen/cli"
@@ -25,20 +24,17 @@ func loadTables(stdout io.Writer, paths []string) ([]store.Table, error) {
 	return tablesOf(result.Layouts), nil
 }
 
-// tablesOf returns what set-up makes of layouts without errors: each table once,
-// with the families of all schemas that share it, in the order of the layouts.
+// tablesOf returns the tables of layouts without errors, in their order. One
+// that several schemas share is there several times: set-up makes one of them.
 func tablesOf(layouts []*layout.Layout) []store.Table {
 	var tables []store.Table
 	for _, l := range layouts {
 		for _, t := range l.Tables {
-			i := slices.IndexFunc(tables, func(have store.Table) bool { return have.ID == t.ID })
-			if i < 0 {
-				i = len(tables)
-				tables = append(tables, store.Table{ID: t.ID})
-			}
+			table := store.Table{ID: t.ID, Splits: t.Splits}
 			for _, f := range t.Families {
-				tables[i].Families = append(tables[i].Families, store.Family{Name: f.Name, GC: f.GC, Life: f.Life, Class: f.Class})
+				table.Families = append(table.Families, store.Family{Name: f.Name, GC: f.GC, Life: f.Life, Class: f.Class})
 			}
+			tables = append(tables, table)
 		}
 	}
 	return tables

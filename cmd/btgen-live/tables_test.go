@@ -14,17 +14,21 @@ import (
 func TestTablesOf(t *testing.T) {
 	day := codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 24 * time.Hour}
 	one := codec.GCRule{Kind: codec.GCMaxVersions, MaxVersions: 1}
+	due := codec.Lifetime{Stamp: codec.StampExpiry}
 	table := func(id, family string, rule codec.GCRule) *layout.Table {
 		return &layout.Table{ID: id, Families: []layout.Family{{Name: family, GC: rule, HasGC: true}}}
 	}
 	layouts := []*layout.Layout{
 		{Name: "A", Tables: []*layout.Table{table("z", "a", day), table("shared", "a", day)}},
 		{Name: "B", Tables: []*layout.Table{table("shared", "b", one), table("b", "b", codec.GCRule{})}},
+		{Name: "C", Tables: []*layout.Table{{ID: "c", Splits: []string{"x"}, Families: []layout.Family{{Name: "a", GC: day, Life: due}, {Name: "b", Class: 2}}}}},
 	}
 	want := []store.Table{
 		{ID: "z", Families: []store.Family{{Name: "a", GC: day}}},
-		{ID: "shared", Families: []store.Family{{Name: "a", GC: day}, {Name: "b", GC: one}}},
+		{ID: "shared", Families: []store.Family{{Name: "a", GC: day}}},
+		{ID: "shared", Families: []store.Family{{Name: "b", GC: one}}},
 		{ID: "b", Families: []store.Family{{Name: "b"}}},
+		{ID: "c", Splits: []string{"x"}, Families: []store.Family{{Name: "a", GC: day, Life: due}, {Name: "b", Class: 2}}},
 	}
 	if diff := cmp.Diff(want, tablesOf(layouts)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -147,13 +147,14 @@ func (s *schemaFile) latest() jen.Code {
 // setup declares the set-up function.
 func (s *schemaFile) setup() jen.Code {
 	return doc(
-		fmt.Sprintf("%s makes what is missing of %s and returns what it made;", s.names.setup(), s.tableList()),
-		"a second call changes nothing. A family that exists with another garbage",
-		"collection rule is left as it is and reported as a *GCRuleError.",
+		fmt.Sprintf("%s makes %s what the schema says and returns what it did;", s.names.setup(), s.tableList()),
+		"a second call changes nothing. A change that may delete data is refused with",
+		"a *RefusedError, and nothing is changed, unless Options.Allow names it. With",
+		"Options.DryRun it returns what it would do.",
 	).Line().
 		Func().Id(s.names.setup()).
 		Params(ctxParam(), jen.Id("admin").Id("Admin"), optsParam()).
-		Params(jen.Index().Id("Change"), jen.Error()).Block(
+		Params(jen.Id("Plan"), jen.Error()).Block(
 		jen.Return(s.store("Setup").Call(
 			jen.Id("ctx"), jen.Id("admin"), s.store("Tables").Call(jen.Id(s.names.layouts())), jen.Id("opts").Op("..."),
 		)),

@@ -280,13 +280,14 @@ func (r *SampleReader) Latest(ctx context.Context, series SampleSeries) (SampleE
 	return r.reader.Latest(ctx, SampleEvent{SampleSeries: series})
 }
 
-// SetupSample makes what is missing of tables sample_columns,
-// sample_columns_text, sample_cells, sample_cells_text, sample_combined,
-// sample_combined_json, sample_serialized, sample_serialized_json,
-// sample_unserialized and sample_unserialized_text and returns what it made; a
-// second call changes nothing. A family that exists with another garbage
-// collection rule is left as it is and reported as a *GCRuleError.
-func SetupSample(ctx context.Context, admin Admin, opts ...Options) ([]Change, error) {
+// SetupSample makes tables sample_columns, sample_columns_text, sample_cells,
+// sample_cells_text, sample_combined, sample_combined_json, sample_serialized,
+// sample_serialized_json, sample_unserialized and sample_unserialized_text what
+// the schema says and returns what it did; a second call changes nothing. A
+// change that may delete data is refused with a *RefusedError, and nothing is
+// changed, unless Options.Allow names it. With Options.DryRun it returns what
+// it would do.
+func SetupSample(ctx context.Context, admin Admin, opts ...Options) (Plan, error) {
 	return store.Setup(ctx, admin, store.Tables(sampleLayouts), opts...)
 }
 

@@ -79,11 +79,12 @@ func (r *SparseReader) Latest(ctx context.Context, series SparseSeries) (SparseE
 	return r.reader.Latest(ctx, SparseEvent{SparseSeries: series})
 }
 
-// SetupSparse makes what is missing of tables sparse_columns, sparse_cells and
-// sparse_unserialized and returns what it made; a second call changes nothing.
-// A family that exists with another garbage collection rule is left as it is
-// and reported as a *GCRuleError.
-func SetupSparse(ctx context.Context, admin Admin, opts ...Options) ([]Change, error) {
+// SetupSparse makes tables sparse_columns, sparse_cells and sparse_unserialized
+// what the schema says and returns what it did; a second call changes nothing.
+// A change that may delete data is refused with a *RefusedError, and nothing is
+// changed, unless Options.Allow names it. With Options.DryRun it returns what
+// it would do.
+func SetupSparse(ctx context.Context, admin Admin, opts ...Options) (Plan, error) {
 	return store.Setup(ctx, admin, store.Tables(sparseLayouts), opts...)
 }
 

@@ -112,11 +112,11 @@ func (r *AlarmReader) Latest(ctx context.Context, series AlarmSeries) (AlarmEven
 	return r.reader.Latest(ctx, AlarmEvent{AlarmSeries: series})
 }
 
-// SetupAlarm makes what is missing of tables devices and alarms_by_kind and
-// returns what it made; a second call changes nothing. A family that exists
-// with another garbage collection rule is left as it is and reported as a
-// *GCRuleError.
-func SetupAlarm(ctx context.Context, admin Admin, opts ...Options) ([]Change, error) {
+// SetupAlarm makes tables devices and alarms_by_kind what the schema says and
+// returns what it did; a second call changes nothing. A change that may delete
+// data is refused with a *RefusedError, and nothing is changed, unless
+// Options.Allow names it. With Options.DryRun it returns what it would do.
+func SetupAlarm(ctx context.Context, admin Admin, opts ...Options) (Plan, error) {
 	return store.Setup(ctx, admin, store.Tables(alarmLayouts), opts...)
 }
 

@@ -26,7 +26,10 @@ type (
 	// Operation is what hooks are told of.
 	Operation = store.Operation
 
-	// Change is one thing that the set-up made.
+	// Plan is what the set-up did or would do.
+	Plan = store.Plan
+
+	// Change is one thing that the set-up did or would do.
 	Change = store.Change
 
 	// WriteError names each event that was not written, and why.
@@ -41,8 +44,15 @@ type (
 	// DecodeError says which stored cell does not decode.
 	DecodeError = store.DecodeError
 
-	// GCRuleError says that a family exists with another garbage collection rule.
-	GCRuleError = store.GCRuleError
+	// RefusedError lists the changes that the set-up refuses unless they are
+	// allowed.
+	RefusedError = store.RefusedError
+
+	// VerifyError says that tables are not as the set-up left them.
+	VerifyError = store.VerifyError
+
+	// TableError says why a table cannot be made.
+	TableError = store.TableError
 
 	// FieldError says which part of an event was refused, and why.
 	FieldError = codec.FieldError

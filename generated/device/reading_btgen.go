@@ -77,10 +77,11 @@ func (r *ReadingReader) Latest(ctx context.Context, series ReadingSeries) (Readi
 	return r.reader.Latest(ctx, ReadingEvent{ReadingSeries: series})
 }
 
-// SetupReading makes what is missing of table devices and returns what it made;
-// a second call changes nothing. A family that exists with another garbage
-// collection rule is left as it is and reported as a *GCRuleError.
-func SetupReading(ctx context.Context, admin Admin, opts ...Options) ([]Change, error) {
+// SetupReading makes table devices what the schema says and returns what it
+// did; a second call changes nothing. A change that may delete data is refused
+// with a *RefusedError, and nothing is changed, unless Options.Allow names it.
+// With Options.DryRun it returns what it would do.
+func SetupReading(ctx context.Context, admin Admin, opts ...Options) (Plan, error) {
 	return store.Setup(ctx, admin, store.Tables(readingLayouts), opts...)
 }
 

@@ -125,11 +125,12 @@ func (r *DailyReader) Latest(ctx context.Context, series DailySeries) (DailyEven
 	return r.reader.Latest(ctx, DailyEvent{DailySeries: series})
 }
 
-// SetupDaily makes what is missing of tables daily_columns, daily_cells,
-// daily_serialized, daily_unserialized and daily_combined and returns what it
-// made; a second call changes nothing. A family that exists with another
-// garbage collection rule is left as it is and reported as a *GCRuleError.
-func SetupDaily(ctx context.Context, admin Admin, opts ...Options) ([]Change, error) {
+// SetupDaily makes tables daily_columns, daily_cells, daily_serialized,
+// daily_unserialized and daily_combined what the schema says and returns what
+// it did; a second call changes nothing. A change that may delete data is
+// refused with a *RefusedError, and nothing is changed, unless Options.Allow
+// names it. With Options.DryRun it returns what it would do.
+func SetupDaily(ctx context.Context, admin Admin, opts ...Options) (Plan, error) {
 	return store.Setup(ctx, admin, store.Tables(dailyLayouts), opts...)
 }
 

@@ -85,20 +85,21 @@ func ExampleSetupNormal() {
 	}
 	defer bt.Close()
 
-	changes, err := noaa.SetupNormal(ctx, bt.Admin, noaa.Options{TablePrefix: "staging_"})
+	staging := noaa.Options{TablePrefix: "staging_"}
+	plan, err := noaa.SetupNormal(ctx, bt.Admin, staging)
 	if err != nil {
 		log.Fatal(err)
 	}
-	for _, change := range changes[:4] {
+	for _, change := range plan.Changes[:4] {
 		fmt.Println(change)
 	}
-	changes, err = noaa.SetupNormal(ctx, bt.Admin, noaa.Options{TablePrefix: "staging_"})
-	fmt.Println("again:", len(changes), err)
+	plan, err = noaa.SetupNormal(ctx, bt.Admin, staging)
+	fmt.Println("nothing left:", plan.Empty(), err)
 
 	// Output:
 	// + table staging_normal_columns
-	// + family m of table staging_normal_columns: never
+	// + family m of table staging_normal_columns: keep forever
 	// + table staging_normal_cells
-	// + family m of table staging_normal_cells: never
-	// again: 0 <nil>
+	// + family m of table staging_normal_cells: keep forever
+	// nothing left: true <nil>
 }

@@ -82,11 +82,12 @@ func (r *NormalReader) Latest(ctx context.Context, series NormalSeries) (NormalE
 	return r.reader.Latest(ctx, NormalEvent{NormalSeries: series})
 }
 
-// SetupNormal makes what is missing of tables normal_columns, normal_cells,
-// normal_serialized, normal_unserialized and normal_combined and returns what
-// it made; a second call changes nothing. A family that exists with another
-// garbage collection rule is left as it is and reported as a *GCRuleError.
-func SetupNormal(ctx context.Context, admin Admin, opts ...Options) ([]Change, error) {
+// SetupNormal makes tables normal_columns, normal_cells, normal_serialized,
+// normal_unserialized and normal_combined what the schema says and returns what
+// it did; a second call changes nothing. A change that may delete data is
+// refused with a *RefusedError, and nothing is changed, unless Options.Allow
+// names it. With Options.DryRun it returns what it would do.
+func SetupNormal(ctx context.Context, admin Admin, opts ...Options) (Plan, error) {
 	return store.Setup(ctx, admin, store.Tables(normalLayouts), opts...)
 }
 

@@ -102,11 +102,11 @@ func (r *UsageClassesReader) Latest(ctx context.Context, series UsageClassesSeri
 	return r.reader.Latest(ctx, UsageClassesEvent{UsageClassesSeries: series})
 }
 
-// SetupUsageClasses makes what is missing of table usage_classes and returns
-// what it made; a second call changes nothing. A family that exists with
-// another garbage collection rule is left as it is and reported as a
-// *GCRuleError.
-func SetupUsageClasses(ctx context.Context, admin Admin, opts ...Options) ([]Change, error) {
+// SetupUsageClasses makes table usage_classes what the schema says and returns
+// what it did; a second call changes nothing. A change that may delete data is
+// refused with a *RefusedError, and nothing is changed, unless Options.Allow
+// names it. With Options.DryRun it returns what it would do.
+func SetupUsageClasses(ctx context.Context, admin Admin, opts ...Options) (Plan, error) {
 	return store.Setup(ctx, admin, store.Tables(usageClassesLayouts), opts...)
 }
 

@@ -80,11 +80,11 @@ func (r *UsageDefaultReader) Latest(ctx context.Context, series UsageDefaultSeri
 	return r.reader.Latest(ctx, UsageDefaultEvent{UsageDefaultSeries: series})
 }
 
-// SetupUsageDefault makes what is missing of table usage_default and returns
-// what it made; a second call changes nothing. A family that exists with
-// another garbage collection rule is left as it is and reported as a
-// *GCRuleError.
-func SetupUsageDefault(ctx context.Context, admin Admin, opts ...Options) ([]Change, error) {
+// SetupUsageDefault makes table usage_default what the schema says and returns
+// what it did; a second call changes nothing. A change that may delete data is
+// refused with a *RefusedError, and nothing is changed, unless Options.Allow
+// names it. With Options.DryRun it returns what it would do.
+func SetupUsageDefault(ctx context.Context, admin Admin, opts ...Options) (Plan, error) {
 	return store.Setup(ctx, admin, store.Tables(usageDefaultLayouts), opts...)
 }
 

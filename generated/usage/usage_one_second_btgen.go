@@ -79,11 +79,11 @@ func (r *UsageOneSecondReader) Latest(ctx context.Context, series UsageOneSecond
 	return r.reader.Latest(ctx, UsageOneSecondEvent{UsageOneSecondSeries: series})
 }
 
-// SetupUsageOneSecond makes what is missing of table usage_one_second and
-// returns what it made; a second call changes nothing. A family that exists
-// with another garbage collection rule is left as it is and reported as a
-// *GCRuleError.
-func SetupUsageOneSecond(ctx context.Context, admin Admin, opts ...Options) ([]Change, error) {
+// SetupUsageOneSecond makes table usage_one_second what the schema says and
+// returns what it did; a second call changes nothing. A change that may delete
+// data is refused with a *RefusedError, and nothing is changed, unless
+// Options.Allow names it. With Options.DryRun it returns what it would do.
+func SetupUsageOneSecond(ctx context.Context, admin Admin, opts ...Options) (Plan, error) {
 	return store.Setup(ctx, admin, store.Tables(usageOneSecondLayouts), opts...)
 }
 

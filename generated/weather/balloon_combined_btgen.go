@@ -82,11 +82,11 @@ func (r *BalloonCombinedReader) Latest(ctx context.Context, series BalloonCombin
 	return r.reader.Latest(ctx, BalloonCombinedEvent{BalloonCombinedSeries: series})
 }
 
-// SetupBalloonCombined makes what is missing of table balloon_combined and
-// returns what it made; a second call changes nothing. A family that exists
-// with another garbage collection rule is left as it is and reported as a
-// *GCRuleError.
-func SetupBalloonCombined(ctx context.Context, admin Admin, opts ...Options) ([]Change, error) {
+// SetupBalloonCombined makes table balloon_combined what the schema says and
+// returns what it did; a second call changes nothing. A change that may delete
+// data is refused with a *RefusedError, and nothing is changed, unless
+// Options.Allow names it. With Options.DryRun it returns what it would do.
+func SetupBalloonCombined(ctx context.Context, admin Admin, opts ...Options) (Plan, error) {
 	return store.Setup(ctx, admin, store.Tables(balloonCombinedLayouts), opts...)
 }
 

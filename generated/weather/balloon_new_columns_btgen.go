@@ -87,11 +87,11 @@ func (r *BalloonNewColumnsReader) Latest(ctx context.Context, series BalloonNewC
 	return r.reader.Latest(ctx, BalloonNewColumnsEvent{BalloonNewColumnsSeries: series})
 }
 
-// SetupBalloonNewColumns makes what is missing of table balloon_new_columns and
-// returns what it made; a second call changes nothing. A family that exists
-// with another garbage collection rule is left as it is and reported as a
-// *GCRuleError.
-func SetupBalloonNewColumns(ctx context.Context, admin Admin, opts ...Options) ([]Change, error) {
+// SetupBalloonNewColumns makes table balloon_new_columns what the schema says
+// and returns what it did; a second call changes nothing. A change that may
+// delete data is refused with a *RefusedError, and nothing is changed, unless
+// Options.Allow names it. With Options.DryRun it returns what it would do.
+func SetupBalloonNewColumns(ctx context.Context, admin Admin, opts ...Options) (Plan, error) {
 	return store.Setup(ctx, admin, store.Tables(balloonNewColumnsLayouts), opts...)
 }
 

@@ -82,11 +82,12 @@ func (r *BalloonUnserializedReader) Latest(ctx context.Context, series BalloonUn
 	return r.reader.Latest(ctx, BalloonUnserializedEvent{BalloonUnserializedSeries: series})
 }
 
-// SetupBalloonUnserialized makes what is missing of table balloon_unserialized
-// and returns what it made; a second call changes nothing. A family that exists
-// with another garbage collection rule is left as it is and reported as a
-// *GCRuleError.
-func SetupBalloonUnserialized(ctx context.Context, admin Admin, opts ...Options) ([]Change, error) {
+// SetupBalloonUnserialized makes table balloon_unserialized what the schema
+// says and returns what it did; a second call changes nothing. A change that
+// may delete data is refused with a *RefusedError, and nothing is changed,
+// unless Options.Allow names it. With Options.DryRun it returns what it would
+// do.
+func SetupBalloonUnserialized(ctx context.Context, admin Admin, opts ...Options) (Plan, error) {
 	return store.Setup(ctx, admin, store.Tables(balloonUnserializedLayouts), opts...)
 }
 

@@ -428,18 +428,17 @@ func TestSetupOfWhatIsThereInPart(t *testing.T) {
 	bt := weathertest.New(t)
 	const table = "balloon_new_cells"
 	check(t, bt.Admin.DeleteColumnFamily(t.Context(), table, "measurements"))
-	changes, err := weather.SetupBalloonNewCells(t.Context(), bt.Admin)
+	plan, err := weather.SetupBalloonNewCells(t.Context(), bt.Admin)
 	check(t, err)
-	compare(t, 1, len(changes))
-	compare(t, "+ family measurements of table balloon_new_cells: age() > 364d", changes[0].String())
+	compare(t, "+ family measurements of table balloon_new_cells: max_age 364d\n", plan.String())
 
 	check(t, bt.Admin.SetGCPolicy(t.Context(), table, "measurements", bigtable.MaxVersionsPolicy(1)))
-	changes, err = weather.SetupBalloonNewCells(t.Context(), bt.Admin)
-	var rule *weather.GCRuleError
-	if !errors.As(err, &rule) || rule.Table != table || rule.Family != "measurements" || len(changes) != 0 {
-		t.Fatalf("got %v and %v, want a GCRuleError", changes, err)
+	plan, err = weather.SetupBalloonNewCells(t.Context(), bt.Admin)
+	var refused *weather.RefusedError
+	if !errors.As(err, &refused) || len(refused.Changes) != 1 || !plan.Empty() {
+		t.Fatalf("got %v and %v, want a RefusedError", plan, err)
 	}
-	compare(t, "versions() > 1", rule.Have.String())
+	compare(t, "shorter_age:balloon_new_cells/measurements", refused.Changes[0].Name())
 	info, err := bt.Admin.TableInfo(t.Context(), table)
 	check(t, err)
 	compare(t, "versions() > 1", info.FamilyInfos[0].GCPolicy)

@@ -50,12 +50,14 @@ func ExampleSetupBalloonNewCells() {
 	}
 	defer bt.Close()
 	for range 2 { // a second call finds nothing to do
-		changes, err := weather.SetupBalloonNewCells(ctx, bt.Admin, weather.Options{TablePrefix: "staging_"})
-		fmt.Println(changes, err)
+		plan, err := weather.SetupBalloonNewCells(ctx, bt.Admin, weather.Options{TablePrefix: "staging_"})
+		fmt.Printf("%s%v\n", plan, err)
 	}
 	// Output:
-	// [+ table staging_balloon_new_cells + family measurements of table staging_balloon_new_cells: age() > 364d] <nil>
-	// [] <nil>
+	// + table staging_balloon_new_cells
+	// + family measurements of table staging_balloon_new_cells: max_age 364d
+	// <nil>
+	// <nil>
 }
 
 func ExampleBalloonNewCellsWriter_WriteAll() {

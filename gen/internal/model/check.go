@@ -94,7 +94,9 @@ func (r *run[E]) duration(label string) time.Duration {
 }
 
 // host draws a series; the name of one begins with that of the other.
-func (r *run[E]) host() string { return rapid.SampledFrom([]string{"a", "ab"}).Draw(r.T, "host") }
+func (r *run[E]) host() string {
+	return rapid.SampledFrom([]string{"a", "a", "a", "ab"}).Draw(r.T, "host")
+}
 
 // write writes some events, and compares what is refused.
 func (r *run[E]) write() {
@@ -123,9 +125,12 @@ func (r *run[E]) write() {
 
 // event draws an event.
 func (r *run[E]) event() Event {
-	e := Event{Host: r.host(), Time: r.now.Add(-r.duration("age"))}
-	if len(r.times) > 0 && rapid.Bool().Draw(r.T, "again") {
-		e.Time = rapid.SampledFrom(r.times).Draw(r.T, "time")
+	e := Event{Host: r.host(), Time: r.now}
+	switch how := rapid.IntRange(0, 3).Draw(r.T, "time"); {
+	case how < 2 && len(r.times) > 0: // again
+		e.Time = r.times[max(0, len(r.times)-1-rapid.IntRange(0, 3).Draw(r.T, "back"))]
+	case how == 3:
+		e.Time = r.now.Add(-r.duration("age"))
 	}
 	for _, f := range r.schema.Fields {
 		has := f.Presence != Optional || rapid.Bool().Draw(r.T, "has")

@@ -6,10 +6,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
+	"regexp"
 	"slices"
-	"strings"
-	"time"
 
 	"cloud.google.com/go/bigtable"
 	"google.golang.org/grpc/codes"
@@ -23,7 +21,7 @@ type Table struct {
 	ID       string // without a prefix
 	Families []Family
 	// Splits are the row keys at which a new table is split into tablets;
-	// Bigtable takes at most 100.
+	// Bigtable takes at most 100. They mean nothing to a table that exists.
 	Splits []string
 }
 
@@ -43,269 +41,242 @@ type Admin interface {
 	TableInfo(ctx context.Context, table string) (*bigtable.TableInfo, error)
 	CreateTableFromConf(ctx context.Context, conf *bigtable.TableConf) error
 	CreateColumnFamilyWithConfig(ctx context.Context, table, family string, config bigtable.Family) error
+	UpdateFamily(ctx context.Context, table, familyName string, family bigtable.Family, opts ...bigtable.UpdateFamilyOption) error
 }
 
-// Change is one thing that set-up made.
-type Change struct {
-	Table  string // with its prefix
-	Family string // empty if the table itself was made
-	GC     codec.GCRule
-}
-
-// String describes the change, for instance "+ family m of table t: age() > 7d".
-func (c Change) String() string {
-	if c.Family == "" {
-		return "+ table " + c.Table
-	}
-	return fmt.Sprintf("+ family %s of table %s: %s", c.Family, c.Table, c.GC)
-}
-
-// GCRuleError says that a family has another garbage collection rule than the
-// schema. Set-up never changes a rule: that may delete data.
-type GCRuleError struct {
-	Table, Family string
-	Have, Want    codec.GCRule
-}
-
-// Error names the family and both rules, and says what to do.
-func (e *GCRuleError) Error() string {
-	return fmt.Sprintf("family %s of table %s has the garbage collection rule %q where the schema says %q: "+
-		"not changed, since that may delete data; change the schema, or the family's rule with cbt setgcpolicy",
-		e.Family, e.Table, e.Have, e.Want)
-}
-
-// Setup makes the tables and families that are missing, reads them back, and
-// returns what it made, also where it fails. It changes nothing that exists: a
-// family with another garbage collection rule is a *GCRuleError, given after
-// everything else is done, and one that the schema does not know is left alone.
-// A request that the service cannot serve now is sent again until
-// Options.Timeout or ctx ends it. It gives up at the first request that runs
-// out of time; a second call makes what is still missing. Several errors are
-// joined as [errors.Join] does. It may run at the same time in several processes.
-func Setup(ctx context.Context, admin Admin, tables []Table, opts ...Options) ([]Change, error) {
+// Setup makes live tables what tables say: it reads them, makes the tables and
+// families that are missing, changes the rules that differ, and reads back what
+// it changed.
+//
+// A change that may delete data, or that cannot be taken back, is refused unless
+// Options.Allow has its [Change.Name]. While any is refused, nothing at all is
+// changed, and the error is a *[RefusedError]. Names that fit no change mean
+// nothing, so that a program may keep them; but a name that is kept allows the
+// next change of that name too.
+//
+// The Plan holds what was done, also where that is not all since a request
+// failed; with Options.DryRun it holds what would be done, nothing is changed,
+// and what would be refused is marked and is no error. What the tables do not
+// know is reported in the plan and left alone.
+//
+// Setup may run at the same time in several processes: what another one has made
+// meanwhile is not in the plan, and is no error unless it differs, which is a
+// *[VerifyError]. A request that the service cannot serve now is sent again
+// until Options.Timeout or ctx ends it, and then no more are sent. One that
+// fails otherwise does not keep Setup from the rest. Several errors are joined as
+// [errors.Join] does. A second call does what is left to do.
+//
+// A table that no server would take is a *[TableError]. One that is given
+// several times is one table, with all families and all splits.
+func Setup(ctx context.Context, admin Admin, tables []Table, opts ...Options) (Plan, error) {
 	o := merge(opts)
-	admin = patient{admin, o.Timeout}
-	var changes []Change
-	var errs []error
-	for _, t := range tables {
-		t.ID = o.TablePrefix + t.ID
-		made, err := setUp(ctx, admin, t)
-		changes = append(changes, made...)
-		errs = append(errs, err)
-		if outOfTime(ctx, err) {
-			break // the next request would wait as long
-		}
-	}
-	return changes, errors.Join(errs...)
-}
-
-// setUp makes one table, or what is missing of it, and compares what there is then.
-func setUp(ctx context.Context, admin Admin, t Table) ([]Change, error) {
-	live, changes, err := openTable(ctx, admin, t)
+	tables, err := prepare(tables, o.TablePrefix)
 	if err != nil {
-		return changes, err
+		return Plan{}, err
 	}
-	expected, added, failed := addFamilies(ctx, admin, t, live)
-	changes = append(changes, added...)
-	if outOfTime(ctx, failed) {
-		return changes, failed
+	r := setupRun{admin: patient{admin, o.Timeout}, failed: map[string]bool{}}
+	live, err := readTables(ctx, r.admin, tables)
+	if err != nil {
+		return Plan{}, err
 	}
-	if slices.ContainsFunc(expected, func(f Family) bool { return !has(live, f) }) {
-		if live, err = liveFamilies(ctx, admin, t.ID); err != nil {
-			return changes, errors.Join(failed, err)
+	plan := planFor(tables, live, o.Allow)
+	if refused := plan.Refused(); len(refused) > 0 && !o.DryRun {
+		return Plan{Strays: plan.Strays}, &RefusedError{refused}
+	}
+	if plan.Empty() || o.DryRun {
+		return plan, nil
+	}
+	tables = plan.changed(tables)
+	r.apply(ctx, tables, plan)
+	r.verify(ctx, tables)
+	return Plan{Changes: r.done, Strays: plan.Strays}, errors.Join(r.errs...)
+}
+
+// The limits of Bigtable that only set-up can hold a table to: it alone knows
+// the prefix, and all schemas of a table.
+const (
+	maxTableID = 50
+	maxSplits  = 100
+)
+
+// tableIDPattern is how the id of a table is written.
+var tableIDPattern = regexp.MustCompile(`^[_a-zA-Z0-9][-_.a-zA-Z0-9]*$`)
+
+// prepare returns the tables under their full ids, each once, or why the first
+// of them cannot be made.
+func prepare(tables []Table, prefix string) ([]Table, error) {
+	var out []Table
+	for _, t := range tables {
+		t.ID = prefix + t.ID
+		i := slices.IndexFunc(out, func(have Table) bool { return have.ID == t.ID })
+		if i < 0 {
+			i = len(out)
+			out = append(out, Table{ID: t.ID})
+		}
+		if err := out[i].add(t); err != nil {
+			return nil, err
 		}
 	}
-	return changes, errors.Join(failed, compare(t.ID, expected, live))
+	for _, t := range out {
+		if err := t.check(prefix); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
 }
 
-// openTable returns the families of the table, which it makes if there is none.
-func openTable(ctx context.Context, admin Admin, t Table) (map[string]codec.GCRule, []Change, error) {
-	live, err := liveFamilies(ctx, admin, t.ID)
-	if status.Code(err) != codes.NotFound {
-		return live, nil, err
+// add makes t have what other has too.
+func (t *Table) add(other Table) error {
+	for _, f := range other.Families {
+		i := slices.IndexFunc(t.Families, func(have Family) bool { return have.Name == f.Name })
+		switch {
+		case i < 0:
+			t.Families = append(t.Families, f)
+		case !t.Families[i].like(f):
+			return &TableError{Table: t.ID, Reason: fmt.Sprintf(
+				"two schemas have a family %s, and differ in its time to live: give one of them another name", f.Name)}
+		}
 	}
-	conf := &bigtable.TableConf{TableID: t.ID, ColumnFamilies: map[string]bigtable.Family{}}
-	changes := []Change{{Table: t.ID}}
-	for _, f := range t.Families {
-		conf.ColumnFamilies[f.Name] = bigtable.Family{GCPolicy: policy(f.GC)}
-		changes = append(changes, Change{Table: t.ID, Family: f.Name, GC: f.GC})
+	t.Splits = slices.Compact(slices.Sorted(slices.Values(append(t.Splits, other.Splits...))))
+	return nil
+}
+
+// like reports whether two families of one name can be one.
+func (f Family) like(other Family) bool {
+	return f.GC.Equal(other.GC) && f.Life.Stamp == other.Life.Stamp && f.Life.Default == other.Life.Default
+}
+
+// check refuses a table that Bigtable would refuse.
+func (t *Table) check(prefix string) error {
+	with := ""
+	if prefix != "" {
+		with = fmt.Sprintf("with the prefix %q ", prefix)
 	}
-	err = admin.CreateTableFromConf(ctx, conf)
 	switch {
-	case status.Code(err) == codes.AlreadyExists:
-		changes = nil // somebody else was faster
-	case err != nil:
-		return nil, nil, fmt.Errorf("creating table %s: %w", t.ID, err)
+	case len(t.ID) > maxTableID:
+		return &TableError{t.ID, "L07", fmt.Sprintf("the id is %s%d characters long, and Bigtable takes %d", with, len(t.ID), maxTableID)}
+	case !tableIDPattern.MatchString(t.ID):
+		return &TableError{t.ID, "L07", fmt.Sprintf("the id is %snot of letters, digits and _ - . alone, or begins with - or .", with)}
+	case len(t.Splits) > maxSplits:
+		return &TableError{t.ID, "L12", fmt.Sprintf("it has %d initial splits, and Bigtable takes %d", len(t.Splits), maxSplits)}
 	}
-	live, err = liveFamilies(ctx, admin, t.ID)
-	return live, changes, err
+	return nil
 }
 
-// addFamilies makes the families that are not live. It returns those that the
-// table should have then, also if somebody else made them, and what it made.
-func addFamilies(ctx context.Context, admin Admin, t Table, live map[string]codec.GCRule) (expected []Family, changes []Change, err error) {
-	var errs []error
-	for _, f := range t.Families {
-		if !has(live, f) {
-			err := admin.CreateColumnFamilyWithConfig(ctx, t.ID, f.Name, bigtable.Family{GCPolicy: policy(f.GC)})
-			switch {
-			case err == nil:
-				changes = append(changes, Change{Table: t.ID, Family: f.Name, GC: f.GC})
-			case status.Code(err) != codes.AlreadyExists:
-				errs = append(errs, fmt.Errorf("creating family %s of table %s: %w", f.Name, t.ID, err))
-				if outOfTime(ctx, err) {
-					return expected, changes, errors.Join(errs...)
-				}
-				continue
+// setupRun carries out a plan.
+type setupRun struct {
+	admin  patient
+	done   []Change
+	failed map[string]bool // the names of the changes that failed
+	errs   []error
+	ended  bool // time is up: no more requests
+}
+
+// apply makes the changes of a plan.
+func (r *setupRun) apply(ctx context.Context, tables []Table, plan Plan) {
+	for _, t := range tables {
+		changes := plan.of(t.ID)
+		if changes[0].Kind == AddTable && !r.ended {
+			changes = r.makeTable(ctx, t, changes)
+		}
+		for _, c := range changes {
+			if !r.ended {
+				r.change(ctx, c)
 			}
 		}
-		expected = append(expected, f)
 	}
-	return expected, changes, errors.Join(errs...)
 }
 
-// compare returns an error for each family that is not live as it is expected.
-func compare(table string, expected []Family, live map[string]codec.GCRule) error {
-	var errs []error
-	for _, f := range expected {
-		switch have := live[f.Name]; {
-		case !has(live, f):
-			errs = append(errs, fmt.Errorf("family %s of table %s was there a moment ago and is gone: "+
-				"see who deletes it, and run the set-up again", f.Name, table))
-		case !have.Equal(f.GC):
-			errs = append(errs, &GCRuleError{Table: table, Family: f.Name, Have: have, Want: f.GC})
-		}
+// makeTable makes a table with its families, and returns what is left to do. If
+// there is one already, that is what it lacks: somebody else may know of fewer
+// families. Whose it is if a reply was lost nobody knows; it counts as made.
+func (r *setupRun) makeTable(ctx context.Context, t Table, changes []Change) []Change {
+	conf := &bigtable.TableConf{TableID: t.ID, SplitKeys: t.Splits, ColumnFamilies: map[string]bigtable.Family{}}
+	for _, f := range t.Families {
+		conf.ColumnFamilies[f.Name] = bigtable.Family{GCPolicy: policy(f.GC)}
 	}
-	return errors.Join(errs...)
-}
-
-// has reports whether a family is live.
-func has(live map[string]codec.GCRule, f Family) bool {
-	_, found := live[f.Name]
-	return found
-}
-
-// liveFamilies returns the families that the table has.
-func liveFamilies(ctx context.Context, admin Admin, table string) (map[string]codec.GCRule, error) {
-	info, err := admin.TableInfo(ctx, table)
+	lost, err := r.admin.createTable(ctx, conf)
+	if err == nil {
+		r.done = append(r.done, changes...)
+		return nil
+	}
+	if status.Code(err) != codes.AlreadyExists {
+		r.fail(ctx, fmt.Errorf("creating table %s: %w", t.ID, err), changes...)
+		return nil
+	}
+	live, _, err := readTable(ctx, r.admin, t.ID)
 	if err != nil {
-		return nil, fmt.Errorf("reading table %s: %w", table, err)
+		r.fail(ctx, err, changes...)
+		return nil
 	}
-	live := map[string]codec.GCRule{}
-	for _, f := range info.FamilyInfos {
-		live[f.Name] = ruleOf(f.FullGCPolicy)
-	}
-	return live, nil
-}
-
-// patient is an Admin whose calls are retried, each until its time is up.
-type patient struct {
-	admin   Admin
-	timeout time.Duration
-}
-
-// TableInfo reads a table, as [Admin] says.
-func (p patient) TableInfo(ctx context.Context, table string) (info *bigtable.TableInfo, err error) {
-	err = p.do(ctx, func(ctx context.Context) (err error) {
-		info, err = p.admin.TableInfo(ctx, table)
-		return err
-	})
-	return info, err
-}
-
-// CreateTableFromConf makes a table, as [Admin] says.
-func (p patient) CreateTableFromConf(ctx context.Context, conf *bigtable.TableConf) error {
-	return p.do(ctx, func(ctx context.Context) error { return p.admin.CreateTableFromConf(ctx, conf) })
-}
-
-// CreateColumnFamilyWithConfig makes a family, as [Admin] says.
-func (p patient) CreateColumnFamilyWithConfig(ctx context.Context, table, family string, config bigtable.Family) error {
-	return p.do(ctx, func(ctx context.Context) error {
-		return p.admin.CreateColumnFamilyWithConfig(ctx, table, family, config)
-	})
-}
-
-// do calls f again while that may help, until its time is up: the client does
-// not, for calls that make something. To repeat one whose reply was lost is
-// safe: what is there already is no failure.
-func (p patient) do(ctx context.Context, f func(ctx context.Context) error) error {
-	ctx, cancel := within(ctx, p.timeout)
-	defer cancel()
-	wait := 100 * time.Millisecond
-	for {
-		err := f(ctx)
-		if !passing(err) {
-			return explain(ctx, err)
+	var left []Change
+	for _, c := range changes {
+		_, found := live[c.Family]
+		switch {
+		case c.Kind == AddFamily && !found:
+			left = append(left, c)
+		case lost:
+			r.done = append(r.done, c)
 		}
-		select {
-		case <-ctx.Done():
-			return explain(ctx, err)
-		case <-time.After(wait/2 + rand.N(wait/2)): // not in step with other processes
+	}
+	return left
+}
+
+// change makes one change of a table that exists.
+func (r *setupRun) change(ctx context.Context, c Change) {
+	config := bigtable.Family{GCPolicy: policy(c.Want)}
+	switch c.Kind {
+	case AddFamily:
+		lost, err := r.admin.createFamily(ctx, c.Table, c.Family, config)
+		switch exists := status.Code(err) == codes.AlreadyExists; {
+		case err == nil, exists && lost:
+			r.done = append(r.done, c)
+		case !exists:
+			r.fail(ctx, fmt.Errorf("creating family %s of table %s: %w", c.Family, c.Table, err), c)
 		}
-		wait = min(2*wait, 5*time.Second)
+	case ChangeRule:
+		if err := r.admin.updateFamily(ctx, c.Table, c.Family, config); err != nil {
+			r.fail(ctx, fmt.Errorf("changing the rule of family %s of table %s: %w", c.Family, c.Table, becauseReplicated(err)), c)
+			return
+		}
+		r.done = append(r.done, c)
 	}
 }
 
-// passing reports whether a call that failed may succeed later: for one of the
-// reasons for which the client repeats what it reads, or because somebody else
-// changes the table, for which the service has no code of its own.
-func passing(err error) bool {
+// becauseReplicated adds to an error what the service may have meant: it does
+// not say in its code that a rule cannot be changed on a replicated table.
+func becauseReplicated(err error) error {
 	switch status.Code(err) {
-	case codes.Unavailable, codes.Aborted, codes.DeadlineExceeded:
-		return true
-	case codes.FailedPrecondition:
-		return strings.Contains(err.Error(), "concurrent modification")
+	case codes.FailedPrecondition, codes.InvalidArgument:
+		return fmt.Errorf("%w (if the table is replicated: %s) [T10]", err, replicated)
 	}
-	return false
+	return err
 }
 
-// outOfTime reports whether a request failed because its time was up, or that
-// of all of them.
-func outOfTime(ctx context.Context, err error) bool {
-	return err != nil && (ctx.Err() != nil || errors.Is(err, context.DeadlineExceeded))
+// fail notes that changes were not made.
+func (r *setupRun) fail(ctx context.Context, err error, changes ...Change) {
+	r.errs = append(r.errs, err)
+	for _, c := range changes {
+		r.failed[c.Name()] = true
+	}
+	r.ended = outOfTime(ctx, err)
 }
 
-// policy turns a rule into what the client takes.
-func policy(r codec.GCRule) bigtable.GCPolicy {
-	sub := make([]bigtable.GCPolicy, len(r.Rules))
-	for i, s := range r.Rules {
-		sub[i] = policy(s)
+// verify reads the tables that were changed back. What was not kept as it was
+// sent, or was changed by somebody else, shows in the run that sent it, and not
+// first in what readers lack.
+func (r *setupRun) verify(ctx context.Context, tables []Table) {
+	if r.ended {
+		return // the next request would wait as long
 	}
-	switch r.Kind {
-	case codec.GCMaxAge:
-		return bigtable.MaxAgePolicy(r.MaxAge)
-	case codec.GCMaxVersions:
-		return bigtable.MaxVersionsPolicy(r.MaxVersions)
-	case codec.GCUnion:
-		return bigtable.UnionPolicy(sub...)
-	case codec.GCIntersection:
-		return bigtable.IntersectionPolicy(sub...)
-	default:
-		return bigtable.NoGcPolicy()
+	live, err := readTables(ctx, r.admin, tables)
+	if err != nil {
+		r.errs = append(r.errs, err)
+		return
 	}
-}
-
-// ruleOf turns what the client read back into a rule. The client drops
-// fractions of a second.
-func ruleOf(p bigtable.GCPolicy) codec.GCRule {
-	all := func(policies []bigtable.GCPolicy) []codec.GCRule {
-		rules := make([]codec.GCRule, len(policies))
-		for i, p := range policies {
-			rules[i] = ruleOf(p)
-		}
-		return rules
-	}
-	switch p := p.(type) {
-	case bigtable.MaxAgeGCPolicy:
-		return codec.GCRule{Kind: codec.GCMaxAge, MaxAge: time.Duration(p)}
-	case bigtable.MaxVersionsGCPolicy:
-		return codec.GCRule{Kind: codec.GCMaxVersions, MaxVersions: int(p)}
-	case bigtable.UnionGCPolicy:
-		return codec.GCRule{Kind: codec.GCUnion, Rules: all(p.Children)}
-	case bigtable.IntersectionGCPolicy:
-		return codec.GCRule{Kind: codec.GCIntersection, Rules: all(p.Children)}
-	default:
-		return codec.GCRule{}
+	left := slices.DeleteFunc(planFor(tables, live, nil).Changes, func(c Change) bool { return r.failed[c.Name()] })
+	if len(left) > 0 {
+		r.errs = append(r.errs, &VerifyError{left})
 	}
 }
 

@@ -1,0 +1,91 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	"cloud.google.com/go/bigtable"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// patient is an Admin whose calls are retried, each until its time is up: the
+// client does not, for calls that change something. To repeat one whose reply
+// was lost is safe: what is there already is no failure.
+type patient struct {
+	admin   Admin
+	timeout time.Duration
+}
+
+// tableInfo reads a table.
+func (p patient) tableInfo(ctx context.Context, table string) (info *bigtable.TableInfo, err error) {
+	_, err = p.do(ctx, func(ctx context.Context) (err error) {
+		info, err = p.admin.TableInfo(ctx, table)
+		return err
+	})
+	return info, err
+}
+
+// createTable makes a table; lost is as [patient.do] says.
+func (p patient) createTable(ctx context.Context, conf *bigtable.TableConf) (lost bool, err error) {
+	return p.do(ctx, func(ctx context.Context) error { return p.admin.CreateTableFromConf(ctx, conf) })
+}
+
+// createFamily makes a family; lost is as [patient.do] says.
+func (p patient) createFamily(ctx context.Context, table, family string, config bigtable.Family) (lost bool, err error) {
+	return p.do(ctx, func(ctx context.Context) error {
+		return p.admin.CreateColumnFamilyWithConfig(ctx, table, family, config)
+	})
+}
+
+// updateFamily changes the rule of a family.
+func (p patient) updateFamily(ctx context.Context, table, family string, config bigtable.Family) error {
+	_, err := p.do(ctx, func(ctx context.Context) error {
+		return p.admin.UpdateFamily(ctx, table, family, config)
+	})
+	return err
+}
+
+// do calls f again while that may help, until its time is up. lost reports
+// whether an attempt may have been carried out though its reply was none.
+func (p patient) do(ctx context.Context, f func(ctx context.Context) error) (lost bool, err error) {
+	ctx, cancel := within(ctx, p.timeout)
+	defer cancel()
+	wait := 100 * time.Millisecond
+	for {
+		err := f(ctx)
+		if !passing(err) {
+			return lost, explain(ctx, err)
+		}
+		code := status.Code(err)
+		lost = lost || code == codes.Unavailable || code == codes.DeadlineExceeded
+		select {
+		case <-ctx.Done():
+			return lost, explain(ctx, err)
+		case <-time.After(wait/2 + rand.N(wait/2)): // not in step with other processes
+		}
+		wait = min(2*wait, 5*time.Second)
+	}
+}
+
+// passing reports whether a call that failed may succeed later: for one of the
+// reasons for which the client repeats what it reads, or because somebody else
+// changes the table, for which the service has no code of its own.
+func passing(err error) bool {
+	switch status.Code(err) {
+	case codes.Unavailable, codes.Aborted, codes.DeadlineExceeded:
+		return true
+	case codes.FailedPrecondition:
+		return strings.Contains(err.Error(), "concurrent modification")
+	}
+	return false
+}
+
+// outOfTime reports whether a request failed because its time was up, or that
+// of all of them.
+func outOfTime(ctx context.Context, err error) bool {
+	return err != nil && (ctx.Err() != nil || errors.Is(err, context.DeadlineExceeded))
+}
