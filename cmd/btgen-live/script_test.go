@@ -21,6 +21,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 
+	"github.com/btgen-dev/btgen/templates"
 	"github.com/btgen-dev/btgen/templates/storetest"
 )
 
@@ -293,6 +294,40 @@ func TestSetupAtOnce(t *testing.T) {
 	slices.Sort(made)
 	if want := []string{"+ family m of table events: max_age 30d\n", "+ table events\n"}; !slices.Equal(made, want) {
 		t.Errorf("made %q, want %q", made, want)
+	}
+}
+
+// TestReadme checks the plan that the README shows.
+func TestReadme(t *testing.T) {
+	readme, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(readme), "<!-- plan -->\n```\n")
+	want, _, _ := strings.Cut(rest, "```\n")
+	b := storetest.New(t, func(context.Context, *bigtable.AdminClient) error { return nil })
+	t.Setenv("BIGTABLE_EMULATOR_HOST", b.Addr)
+	schema, err := templates.Starter(templates.DefaultStarter)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := t.TempDir() + "/balloon.yaml"
+	command := func(name, age string) (int, string) {
+		text := strings.Replace(string(schema), "max_age: 30d", "max_age: "+age, 1)
+		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		var stdout strings.Builder
+		return run([]string{name, "--project", storetest.Project, "--instance", storetest.Instance, path}, &stdout, os.Stderr), stdout.String()
+	}
+	if code, out := command("setup", "30d"); code != 0 {
+		t.Fatal(out)
+	}
+	if err := b.Admin.CreateColumnFamily(t.Context(), "balloon_buckets", "scratch"); err != nil {
+		t.Fatal(err)
+	}
+	if code, out := command("plan", "7d"); code != 1 || out != want {
+		t.Errorf("exit code %d\n%s\nwant\n%s", code, out, want)
 	}
 }
 
