@@ -215,7 +215,13 @@ func (r *Reader[E]) filter(now, from, to time.Time, newest int) (bigtable.Filter
 	var names []string
 	var windows [][]codec.Window
 	for _, f := range r.layout.Table.Families {
-		w := f.Life.Windows(now, from, to)
+		end := to
+		if len(f.Life.Retention) > 1 {
+			// What grows too old during the read is alive by its rank, if at
+			// all: the cells after the range must be there to be counted.
+			end = farFuture
+		}
+		w := f.Life.Windows(now, from, end)
 		same := slices.IndexFunc(windows, func(other []codec.Window) bool { return slices.Equal(w, other) })
 		switch {
 		case len(w) == 0:

@@ -118,6 +118,9 @@ func (a *assembler[E]) columns(rows []bigtable.Row, yield func(E, error) bool) b
 		keys[i] = row.Key()
 		for j := range a.layout.Table.Families {
 			g := a.groupOf(groups, j)
+			if g.class == 0 && a.layout.Columns[i].Family != j {
+				continue
+			}
 			for _, item := range row[a.layout.Table.Families[j].Name] {
 				g.columns[i] = append(g.columns[i], datum{int64(item.Timestamp), []byte(a.qualifier(j, item))})
 			}

@@ -1,0 +1,415 @@
+package device_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"testing"
+	"time"
+
+	"cloud.google.com/go/bigtable"
+	"cloud.google.com/go/bigtable/admin/apiv2/adminpb"
+	btpb "cloud.google.com/go/bigtable/apiv2/bigtablepb"
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/protobuf/encoding/prototext"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/testing/protocmp"
+
+	"github.com/btgen-dev/btgen/generated/device"
+	"github.com/btgen-dev/btgen/generated/device/devicetest"
+	"github.com/btgen-dev/btgen/generated/internal/storetest"
+)
+
+const (
+	day   = 24 * time.Hour
+	milli = time.Millisecond
+)
+
+// noon is far in the future: the set-up adds families to a table that there is,
+// from when on the in-memory server collects by the clock on the wall. What has
+// expired by the tests' clock is still there.
+var noon = time.Date(2100, 3, 5, 12, 0, 0, 0, time.UTC)
+
+var (
+	pump = device.ReadingSeries{Device: "pump-7"}
+	leak = device.AlarmSeries{Device: "pump-7", Kind: device.AlarmKindLeak}
+)
+
+// at returns options with a clock that stands.
+func at(now time.Time) device.Options {
+	return device.Options{Now: func() time.Time { return now }}
+}
+
+// reading is an event with a signal, told apart by its level.
+func reading(at time.Time, level float64) device.ReadingEvent {
+	return device.ReadingEvent{ReadingSeries: pump, Time: at, Level: level, Errors: 2, Signal: []byte("signal")}
+}
+
+// bare returns readings without their signals.
+func bare(events ...device.ReadingEvent) []device.ReadingEvent {
+	var out []device.ReadingEvent
+	for _, e := range events {
+		e.Signal = nil
+		out = append(out, e)
+	}
+	return out
+}
+
+func alarm(at time.Time, text string) device.AlarmEvent {
+	return device.AlarmEvent{AlarmSeries: leak, Time: at, Text: text}
+}
+
+// cells returns every cell of a family, one a line: row, qualifier, how long
+// before or after noon.
+func cells(t *testing.T, client *bigtable.Client, table, family string) []string {
+	t.Helper()
+	var out []string
+	check(t, client.Open(table).ReadRows(t.Context(), bigtable.InfiniteRange(""), func(row bigtable.Row) bool {
+		for _, item := range row[family] {
+			out = append(out, fmt.Sprint(item.Row, " ", item.Column, " ", item.Timestamp.Time().Sub(noon)))
+		}
+		return true
+	}))
+	return out
+}
+
+// check fails the test if err is not nil.
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// compare fails the test if got is not want.
+func compare(t *testing.T, want, got any) {
+	t.Helper()
+	if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+// all returns the events of a read without errors.
+func all[E any](t *testing.T, events iter.Seq2[E, error]) []E {
+	t.Helper()
+	var out []E
+	for e, err := range events {
+		check(t, err)
+		out = append(out, e)
+	}
+	return out
+}
+
+func TestRulesOnTheServer(t *testing.T) {
+	bt := devicetest.New(t)
+	conn, err := grpc.NewClient(bt.Addr, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	check(t, err)
+	defer func() { _ = conn.Close() }()
+	for table, want := range map[string]map[string]string{
+		"devices": {
+			"raw":    `max_age { seconds: 604800 }`,
+			"stats":  `max_age { seconds: 7776000 }`,
+			"alarms": `max_age { seconds: 2592000 }`,
+		},
+		"alarms_by_kind": {
+			"m": `intersection { rules { max_age { seconds: 259200 } } rules { max_num_versions: 1 } }`,
+		},
+	} {
+		live, err := adminpb.NewBigtableTableAdminClient(conn).GetTable(t.Context(), &adminpb.GetTableRequest{
+			Name: fmt.Sprintf("projects/%s/instances/%s/tables/%s", storetest.Project, storetest.Instance, table), View: adminpb.Table_FULL,
+		})
+		check(t, err)
+		compare(t, len(want), len(live.ColumnFamilies))
+		for name, text := range want {
+			rule := &adminpb.GcRule{}
+			check(t, prototext.Unmarshal([]byte(text), rule))
+			compare(t, rule, live.ColumnFamilies[name].GetGcRule())
+		}
+	}
+}
+
+// An event grows old in two steps: after a week its signal is gone, after 90
+// days the rest.
+func TestSignalGoesBeforeTheRest(t *testing.T) {
+	bt := devicetest.New(t)
+	event := reading(noon, 0.5)
+	check(t, device.NewReadingWriter(bt.Client, at(noon)).Write(t.Context(), event))
+	for _, tt := range []struct {
+		age  time.Duration
+		want []device.ReadingEvent
+	}{
+		{0, []device.ReadingEvent{event}},
+		{7*day - milli, []device.ReadingEvent{event}},
+		{7 * day, []device.ReadingEvent{event}},
+		{7*day + milli, bare(event)},
+		{90 * day, bare(event)},
+		{90*day + milli, nil},
+	} {
+		r := device.NewReadingReader(bt.Client, at(noon.Add(tt.age)))
+		t.Logf("age %v", tt.age)
+		compare(t, tt.want, all(t, r.Read(t.Context(), pump, noon, noon.Add(1))))
+		compare(t, tt.want, all(t, r.Read(t.Context(), pump, time.Time{}, noon.AddDate(1, 0, 0))))
+		latest, err := r.Latest(t.Context(), pump)
+		if len(tt.want) == 0 {
+			if !errors.Is(err, device.ErrNotFound) {
+				t.Errorf("%v, %v", latest, err)
+			}
+			continue
+		}
+		check(t, err)
+		compare(t, tt.want[0], latest)
+	}
+	compare(t, 1, len(cells(t, bt.Client, "devices", "raw"))) // nothing was collected
+}
+
+// In one bucket, and over many, each event has what its own age leaves.
+func TestEachEventHasItsOwnAge(t *testing.T) {
+	bt := devicetest.New(t)
+	var events []device.ReadingEvent
+	for i := range 20 {
+		events = append(events, reading(noon.Add(time.Duration(i)*7*time.Minute), float64(i)))
+	}
+	check(t, device.NewReadingWriter(bt.Client, at(noon.Add(3*time.Hour))).WriteAll(t.Context(), events))
+	from, to := events[0].Time, events[19].Time.Add(1)
+
+	r := device.NewReadingReader(bt.Client, at(events[5].Time.Add(7*day)))
+	compare(t, append(bare(events[:5]...), events[5:]...), all(t, r.Read(t.Context(), pump, from, to)))
+	compare(t, append(bare(events[4:5]...), events[5:7]...), all(t, r.Read(t.Context(), pump, events[4].Time, events[7].Time)))
+
+	r = device.NewReadingReader(bt.Client, at(events[5].Time.Add(90*day)))
+	compare(t, bare(events[5:]...), all(t, r.Read(t.Context(), pump, from, to)))
+	compare(t, bare(events[5:7]...), all(t, r.Read(t.Context(), pump, events[3].Time, events[7].Time)))
+	compare(t, []device.ReadingEvent(nil), all(t, r.Read(t.Context(), pump, from, events[5].Time)))
+
+	// Both ends go by while the loop runs: first the signals, then the rest.
+	now := events[0].Time.Add(7 * day)
+	r = device.NewReadingReader(bt.Client, device.Options{Now: func() time.Time { return now }})
+	want := append([]device.ReadingEvent{events[0], events[1]}, bare(events[2], events[3])...)
+	want = append(want, bare(events[10:]...)...)
+	var got []device.ReadingEvent
+	for e, err := range r.Read(t.Context(), pump, from, to) {
+		check(t, err)
+		got = append(got, e)
+		switch e.Level {
+		case 1:
+			now = events[19].Time.Add(7*day + milli)
+		case 3:
+			now = events[10].Time.Add(90 * day)
+		}
+	}
+	compare(t, want, got)
+}
+
+// What comes so late that its signal is past its week is stored without it.
+func TestLateEventIsStoredInPart(t *testing.T) {
+	bt := devicetest.New(t)
+	w, r := device.NewReadingWriter(bt.Client, at(noon)), device.NewReadingReader(bt.Client, at(noon))
+	late := reading(noon.Add(-10*day), 1)
+	edge := reading(noon.Add(-7*day), 2)
+	over := reading(noon.Add(-7*day-time.Second), 3)
+	check(t, w.WriteAll(t.Context(), []device.ReadingEvent{late, over, edge}))
+	compare(t, []string{"pump-7#2100-02-26T12 raw:signal -168h0m0s"}, cells(t, bt.Client, "devices", "raw"))
+	compare(t, 6, len(cells(t, bt.Client, "devices", "stats")))
+	compare(t, append(bare(late, over), edge), all(t, r.Read(t.Context(), pump, noon.Add(-90*day), noon)))
+
+	// Nothing is left of what is too old for both, be it with a signal or not.
+	for _, dead := range append(bare(reading(noon.Add(-90*day-time.Second), 4)), reading(noon.Add(-91*day), 5)) {
+		err := w.Write(t.Context(), dead)
+		var failed *device.WriteError
+		var field *device.FieldError
+		if !errors.Is(err, device.ErrExpired) || !errors.As(err, &failed) || failed.Failures[0].Outcome != device.Refused || !errors.As(err, &field) || field.Field != "time" {
+			t.Errorf("%v", err)
+		}
+		expired := 0
+		skip := at(noon)
+		skip.SkipExpired = true
+		skip.Hooks.End = func(_ context.Context, op device.Operation, _ error) { expired += op.Expired }
+		check(t, device.NewReadingWriter(bt.Client, skip).Write(t.Context(), dead))
+		compare(t, 1, expired)
+	}
+	compare(t, 6, len(cells(t, bt.Client, "devices", "stats")))
+
+	// What is stored in part counts as stored.
+	expired := 0
+	skip := at(noon)
+	skip.SkipExpired = true
+	skip.Hooks.End = func(_ context.Context, op device.Operation, _ error) { expired += op.Expired }
+	check(t, device.NewReadingWriter(bt.Client, skip).Write(t.Context(), late))
+	compare(t, 0, expired)
+}
+
+// A part that the event does not have any more is gone, and the other family
+// keeps what it has.
+func TestRewritingRemovesAbsentFields(t *testing.T) {
+	bt := devicetest.New(t)
+	w, r := device.NewReadingWriter(bt.Client, at(noon)), device.NewReadingReader(bt.Client, at(noon))
+	events := []device.ReadingEvent{reading(noon.Add(-2*time.Second), 1), reading(noon.Add(-time.Second), 2), reading(noon, 3)}
+	check(t, w.WriteAll(t.Context(), events))
+	events[1].Signal, events[1].Level = nil, 20
+	check(t, w.Write(t.Context(), events[1]))
+	compare(t, events, all(t, r.Read(t.Context(), pump, noon.Add(-time.Minute), noon.Add(1))))
+	compare(t, 2, len(cells(t, bt.Client, "devices", "raw")))
+	compare(t, 6, len(cells(t, bt.Client, "devices", "stats")))
+
+	// Also within one call, and it may come back.
+	again := events[1]
+	again.Signal = []byte{}
+	check(t, w.WriteAll(t.Context(), []device.ReadingEvent{events[1], again}))
+	events[1].Signal = []byte{}
+	compare(t, events, all(t, r.Read(t.Context(), pump, noon.Add(-time.Minute), noon.Add(1))))
+	check(t, w.WriteAll(t.Context(), []device.ReadingEvent{again, bare(again)[0]}))
+	events[1].Signal = nil
+	compare(t, events, all(t, r.Read(t.Context(), pump, noon.Add(-time.Minute), noon.Add(1))))
+}
+
+// A read of the old asks for one family alone, one of the young for both at
+// once, and one over the boundary for each from its own time on.
+func TestRequestsOfTwoFamilies(t *testing.T) {
+	bt := devicetest.New(t)
+	var requests []*btpb.ReadRowsRequest
+	client, err := storetest.Connect(t.Context(), bt.Addr, grpc.WithChainStreamInterceptor(
+		func(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, streamer grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+			stream, err := streamer(ctx, desc, cc, method, opts...)
+			return seeing{stream, func(m any) {
+				if req, ok := m.(*btpb.ReadRowsRequest); ok {
+					requests = append(requests, proto.Clone(req).(*btpb.ReadRowsRequest))
+				}
+			}}, err
+		}))
+	check(t, err)
+	defer func() { _ = client.Close() }()
+	ts := func(days int) string { return fmt.Sprint(noon.Add(time.Duration(days) * day).UnixMicro()) }
+	window := func(family, from, to string) string {
+		return `chain { filters { family_name_regex_filter: "` + family + `" } filters { timestamp_range_filter { start_timestamp_micros: ` + from + ` end_timestamp_micros: ` + to + ` } } }`
+	}
+	r := device.NewReadingReader(client, at(noon))
+	for _, tt := range []struct {
+		from, to   int // days from noon
+		want       string
+		start, end string
+	}{
+		{-5, -1, window("raw|stats", ts(-5), ts(-1)), "pump-7#2100-02-28T12", "pump-7#2100-03-04T11\x00"},
+		{-20, -7, window("stats", ts(-20), ts(-7)), "pump-7#2100-02-13T12", "pump-7#2100-02-26T11\x00"},
+		{-20, -1, "interleave { filters { " + window("raw", ts(-7), ts(-1)) + " } filters { " + window("stats", ts(-20), ts(-1)) + " } }", "pump-7#2100-02-13T12", "pump-7#2100-03-04T11\x00"},
+		{-300, -89, window("stats", ts(-90), ts(-89)), "pump-7#2099-12-05T12", "pump-7#2099-12-06T11\x00"},
+		{-300, -90, "", "", ""},
+	} {
+		requests = nil
+		all(t, r.Read(t.Context(), pump, noon.Add(time.Duration(tt.from)*day), noon.Add(time.Duration(tt.to)*day)))
+		if tt.want == "" {
+			compare(t, 0, len(requests))
+			continue
+		}
+		if len(requests) != 1 {
+			t.Fatalf("%d requests", len(requests))
+		}
+		filter := &btpb.RowFilter{}
+		check(t, prototext.Unmarshal([]byte(tt.want), filter))
+		compare(t, filter, requests[0].Filter)
+		compare(t, []*btpb.RowRange{{
+			StartKey: &btpb.RowRange_StartKeyClosed{StartKeyClosed: []byte(tt.start)},
+			EndKey:   &btpb.RowRange_EndKeyOpen{EndKeyOpen: []byte(tt.end)},
+		}}, requests[0].Rows.RowRanges)
+	}
+}
+
+// seeing is a stream whose requests are shown to a test.
+type seeing struct {
+	grpc.ClientStream
+	see func(m any)
+}
+
+func (s seeing) SendMsg(m any) error {
+	s.see(m)
+	return s.ClientStream.SendMsg(m)
+}
+
+// Two schemas share a table, with row keys of their own and families of their
+// own. Neither reader sees what the other writes, be it before, after or at the
+// same time.
+func TestSharedTableDoesNotMix(t *testing.T) {
+	bt := devicetest.New(t)
+	now := noon.Add(time.Hour)
+	readings, alarms := device.NewReadingReader(bt.Client, at(now)), device.NewAlarmReader(bt.Client, at(now))
+	rw, aw := device.NewReadingWriter(bt.Client, at(now)), device.NewAlarmWriter(bt.Client, at(now))
+	var wantReadings []device.ReadingEvent
+	var wantAlarms []device.AlarmEvent
+	look := func() {
+		t.Helper()
+		for _, to := range []time.Time{now, now.AddDate(7000, 0, 0)} {
+			compare(t, wantReadings, all(t, readings.Read(t.Context(), pump, time.Time{}, to)))
+			compare(t, wantAlarms, all(t, alarms.Read(t.Context(), leak, time.Time{}, to)))
+		}
+		r, err := readings.Latest(t.Context(), pump)
+		if n := len(wantReadings); n > 0 {
+			check(t, err)
+			compare(t, wantReadings[n-1], r)
+		} else if !errors.Is(err, device.ErrNotFound) {
+			t.Errorf("%v, %v", r, err)
+		}
+		a, err := alarms.Latest(t.Context(), leak)
+		if n := len(wantAlarms); n > 0 {
+			check(t, err)
+			compare(t, wantAlarms[n-1], a)
+		} else if !errors.Is(err, device.ErrNotFound) {
+			t.Errorf("%v, %v", a, err)
+		}
+	}
+	look()
+	for i, after := range []time.Duration{0, 0, 10 * time.Minute, 20 * time.Minute, 20 * time.Minute, 59 * time.Minute} {
+		if i%2 == 0 {
+			wantAlarms = append(wantAlarms, alarm(noon.Add(after), fmt.Sprint(i)))
+			check(t, aw.Write(t.Context(), wantAlarms[len(wantAlarms)-1]))
+		} else {
+			wantReadings = append(wantReadings, reading(noon.Add(after), float64(i)))
+			check(t, rw.Write(t.Context(), wantReadings[len(wantReadings)-1]))
+		}
+		look()
+	}
+	// Neither does one of the same device that is of another kind.
+	heat := alarm(noon.Add(time.Minute), "other")
+	heat.Kind = device.AlarmKindHeat
+	check(t, aw.Write(t.Context(), heat))
+	look()
+}
+
+// An alarm lives 30 days in its bucket, by its own age.
+func TestAlarmsLiveThirtyDays(t *testing.T) {
+	bt := devicetest.New(t)
+	event := alarm(noon.Add(-5*day), "five days late")
+	check(t, device.NewAlarmWriter(bt.Client, at(noon)).Write(t.Context(), event))
+	for left, want := range map[time.Duration][]device.AlarmEvent{0: {event}, 25 * day: {event}, 25*day + milli: nil} {
+		r := device.NewAlarmReader(bt.Client, at(noon.Add(left)))
+		compare(t, want, all(t, r.Read(t.Context(), leak, time.Time{}, noon)))
+	}
+}
+
+// The table by kind has the time of the writing on its cells: an alarm that is
+// late, or too late for the other table, begins its days there when it comes.
+func TestAlarmsByKindCountFromTheWriting(t *testing.T) {
+	bt := devicetest.New(t)
+	w := device.NewAlarmWriter(bt.Client, at(noon.Add(1500*time.Microsecond)))
+	late, tooLate := alarm(noon.Add(-5*day), "late"), alarm(noon.Add(-40*day), "too late")
+	err := w.WriteAll(t.Context(), []device.AlarmEvent{late, tooLate})
+	var failed *device.WriteError
+	if !errors.Is(err, device.ErrExpired) || !errors.As(err, &failed) || len(failed.Failures) != 1 ||
+		failed.Failures[0].Event != 1 || failed.Failures[0].Table != "devices" || failed.Failures[0].Outcome != device.Refused {
+		t.Errorf("%v, want a refused event in one of two tables", err)
+	}
+	row := func(e device.AlarmEvent) string { return fmt.Sprintf("leak#pump-7#%013d", e.Time.UnixMilli()) }
+	compare(t, []string{row(tooLate) + " m:event 1ms", row(late) + " m:event 1ms"}, cells(t, bt.Client, "alarms_by_kind", "m"))
+	compare(t, []string{"pump-7#alarm#leak#2100-02-28 alarms:event -120h0m0s"}, cells(t, bt.Client, "devices", "alarms"))
+
+	// Written again, also by a clock that is behind, it has one cell: by another
+	// one the older would come first.
+	for _, clock := range []time.Duration{time.Hour, -time.Hour} {
+		late.Text = clock.String()
+		check(t, device.NewAlarmWriter(bt.Client, at(noon.Add(clock))).Write(t.Context(), late))
+		compare(t, []string{row(tooLate) + " m:event 1ms", row(late) + " m:event " + clock.String()}, cells(t, bt.Client, "alarms_by_kind", "m"))
+		read := all(t, device.NewAlarmReader(bt.Client, at(noon)).Read(t.Context(), leak, time.Time{}, noon))
+		compare(t, []device.AlarmEvent{late}, read)
+	}
+}

@@ -1,0 +1,65 @@
+package usage_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"time"
+
+	"github.com/btgen-dev/btgen/generated/usage"
+	"github.com/btgen-dev/btgen/generated/usage/usagetest"
+)
+
+// An event says how long it lives in one of three ways, by the TTL strategy of
+// its table. No reader returns it later, collected or not.
+func Example() {
+	ctx := context.Background()
+	bt, err := usagetest.Start(ctx)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer bt.Close()
+	noon := time.Date(2021, 3, 5, 12, 0, 0, 0, time.UTC)
+	now := noon
+	opts := usage.Options{Now: func() time.Time { return now }}
+
+	// Default expiration: two days, unless the event has a TTL of its own.
+	byDefault := usage.UsageDefaultSeries{Customer: "customer-07"}
+	err1 := usage.NewUsageDefaultWriter(bt.Client, opts).Write(ctx,
+		usage.UsageDefaultEvent{UsageDefaultSeries: byDefault, Time: noon, TTL: time.Hour})
+	// One-second expiration: each event says when it expires.
+	oneSecond := usage.UsageOneSecondSeries{Customer: "customer-07"}
+	err2 := usage.NewUsageOneSecondWriter(bt.Client, opts).Write(ctx,
+		usage.UsageOneSecondEvent{UsageOneSecondSeries: oneSecond, Time: noon, ExpiresAt: noon.Add(90 * time.Minute)})
+	// Classes: each event is of one, and keeps its own time on its cells.
+	classes := usage.UsageClassesSeries{Customer: "customer-07"}
+	err3 := usage.NewUsageClassesWriter(bt.Client, opts).Write(ctx,
+		usage.UsageClassesEvent{UsageClassesSeries: classes, Time: noon, Class: usage.UsageClassesClassLong})
+	if err := errors.Join(err1, err2, err3); err != nil {
+		log.Fatal(err)
+	}
+
+	for _, now = range []time.Time{noon, noon.Add(time.Hour), noon.Add(2 * time.Hour)} {
+		fmt.Println(now.Format(time.TimeOnly))
+		if e, err := usage.NewUsageDefaultReader(bt.Client, opts).Latest(ctx, byDefault); err == nil {
+			fmt.Println("  default: until", e.ExpiresAt.Format(time.TimeOnly))
+		}
+		if e, err := usage.NewUsageOneSecondReader(bt.Client, opts).Latest(ctx, oneSecond); err == nil {
+			fmt.Println("  one second: until", e.ExpiresAt.Format(time.TimeOnly))
+		}
+		if e, err := usage.NewUsageClassesReader(bt.Client, opts).Latest(ctx, classes); err == nil {
+			fmt.Println("  class:", e.Class)
+		}
+	}
+	// Output:
+	// 12:00:00
+	//   default: until 13:00:00
+	//   one second: until 13:30:00
+	//   class: long
+	// 13:00:00
+	//   one second: until 13:30:00
+	//   class: long
+	// 14:00:00
+	//   class: long
+}
