@@ -129,3 +129,30 @@ func TestRetentionCovers(t *testing.T) {
 		t.Error("30d covers 7d, for ever covers both")
 	}
 }
+
+// Only cells that grow too old for one reason to live within an hour, and may
+// have another, make a read look at what is newer.
+func TestRetentionTurns(t *testing.T) {
+	now := date("2021-03-05T12:00:00Z")
+	both := allOf(maxAge(day), maxVersions(3)).Retention(0)
+	tests := []struct {
+		r        codec.Retention
+		from, to time.Duration // before now
+		want     bool
+	}{
+		{both, 2 * day, 0, true},
+		{both, day, 0, true},
+		{both, day - time.Hour + 1, 0, true},
+		{both, day - time.Hour, 0, false},
+		{both, 3 * day, day, false},
+		{both, 3 * day, day - 1, true},
+		{maxAge(day).Retention(0), 3 * day, 0, false},
+		{maxVersions(3).Retention(0), 3 * day, 0, false},
+		{nil, 3 * day, 0, false},
+	}
+	for _, tt := range tests {
+		if got := tt.r.Turns(now, now.Add(-tt.from), now.Add(-tt.to), time.Hour); got != tt.want {
+			t.Errorf("%v from %v to %v ago: %v, want %v", tt.r, tt.from, tt.to, got, tt.want)
+		}
+	}
+}

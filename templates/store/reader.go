@@ -17,6 +17,9 @@ import (
 // kept under; Bigtable takes 512 KiB.
 const maxRowSet = 384 << 10
 
+// longRead is longer than a read takes.
+const longRead = time.Hour
+
 // maxListed is how many buckets are read key by key without looking first which
 // of them there are.
 const maxListed = 1000
@@ -216,7 +219,7 @@ func (r *Reader[E]) filter(now, from, to time.Time, newest int) (bigtable.Filter
 	var windows [][]codec.Window
 	for _, f := range r.layout.Table.Families {
 		end := to
-		if len(f.Life.Retention) > 1 {
+		if f.Life.Retention.Turns(now, from, to, longRead) {
 			// What grows too old during the read is alive by its rank, if at
 			// all: the cells after the range must be there to be counted.
 			end = farFuture

@@ -176,6 +176,17 @@ func (r Retention) Alive(now time.Time, us int64, rank int) bool {
 	return r == nil
 }
 
+// Turns reports whether a cell in [from, to) that is alive for its age may within
+// d be so for its rank alone, so that the number of newer cells decides.
+func (r Retention) Turns(now, from, to time.Time, d time.Duration) bool {
+	for _, t := range r[:max(0, len(r)-1)] {
+		if oldest := now.Add(-t.MaxAge); oldest.Before(to) && from.Before(oldest.Add(d)) {
+			return true
+		}
+	}
+	return false
+}
+
 // Covers reports whether every cell that o keeps alive is kept by r too.
 func (r Retention) Covers(o Retention) bool {
 	if r == nil {
