@@ -9,6 +9,8 @@ import (
 
 	"cloud.google.com/go/bigtable"
 	"github.com/spf13/cobra"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/btgen-dev/btgen/gen/cli"
 	"github.com/btgen-dev/btgen/templates/store"
@@ -125,7 +127,7 @@ func (l *live) setUp(cmd *cobra.Command, paths []string) (store.Plan, error) {
 // fails, nothing is changed yet.
 func setUpAll(ctx context.Context, admin *bigtable.AdminClient, tables []store.Table, options store.Options) (store.Plan, error) {
 	unknown, err := store.UnknownTables(ctx, admin, tables, options)
-	if err != nil {
+	if err != nil && status.Code(err) != codes.PermissionDenied { // who may not list tables may still make some
 		return store.Plan{}, err
 	}
 	plan, err := store.Setup(ctx, admin, tables, options)

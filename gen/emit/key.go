@@ -63,6 +63,7 @@ func keyNotes(l *layout.Layout, t *layout.Table) []string {
 		layout.BucketNewColumns:   "A row holds one field of the events of a bucket: each value is a column without a value of its own, and the cell's timestamp is the event's time.",
 		layout.BucketNewCells:     "A row holds the events of a bucket: each column has a cell for each event, and the cell's timestamp is the event's time.",
 		layout.BucketSerialized:   "A row holds the events of a bucket: each is a cell with all fields, and the cell's timestamp is the event's time.",
+		layout.BucketOffsets:      offsetNote(l, t),
 		layout.SingleSerialized:   "A row holds one event, as a cell with all fields.",
 		layout.SingleUnserialized: "A row holds one event, with a column for each field.",
 	}[t.Pattern]
@@ -78,6 +79,24 @@ func keyNotes(l *layout.Layout, t *layout.Table) []string {
 		out = append(out, garbage(f))
 	}
 	return []string{strings.Join(out, " ")}
+}
+
+// offsetNote says what a row of bucket_offsets holds.
+func offsetNote(l *layout.Layout, t *layout.Table) string {
+	if t.Pattern != layout.BucketOffsets {
+		return ""
+	}
+	holds := "the value"
+	if t.Serialized() {
+		holds = "all fields"
+	}
+	width := t.Offset(l).Width()
+	bytes := fmt.Sprintf("%d bytes", width)
+	if width == 1 {
+		bytes = "1 byte"
+	}
+	return fmt.Sprintf("A row holds the events of a bucket: each is a column with %s, named by its time since the start of the bucket, in steps of %s, big-endian in %s.",
+		holds, schema.FormatDuration(l.Precision), bytes)
 }
 
 // garbage says which cells of a family are collected, and what their timestamps are.

@@ -204,6 +204,8 @@ func kindName(t *layout.Table) string {
 	switch {
 	case t.Metrics():
 		return "BucketColumns"
+	case t.Pattern == layout.BucketOffsets:
+		return "BucketOffsets"
 	case t.Pattern.Bucketed():
 		return "BucketCells"
 	}
@@ -216,7 +218,7 @@ func (s *schemaFile) put(t *layout.Table) jen.Code {
 	switch {
 	case t.Metrics():
 		body = s.putMetrics
-	case t.Pattern.Serialized():
+	case t.Serialized():
 		body = s.putBlob
 	}
 	return doc(fmt.Sprintf("%s lays out an event as cells of %s.", s.names.put(t), t.ID)).Line().
@@ -232,7 +234,7 @@ func row(key jen.Code) *jen.Statement {
 // setCell sets the cell of a column, with a comment that names it.
 func setCell(t *layout.Table, column int, datum jen.Code) *jen.Statement {
 	set := jen.Id("c").Dot("Set").Call(jen.Lit(column), datum)
-	if t.Pattern.Serialized() && t.Columns[column].Field != layout.WrittenAt {
+	if t.Serialized() && t.Columns[column].Field != layout.WrittenAt {
 		return set
 	}
 	return set.Comment(comment(t.Columns[column].Qualifier))
@@ -322,7 +324,7 @@ func (s *schemaFile) parser(t *layout.Table) string {
 
 // setFunc is the function that takes a stored datum into an event.
 func (s *schemaFile) setFunc(t *layout.Table) jen.Code {
-	if !t.Pattern.Serialized() || len(t.Columns) > 1 {
+	if !t.Serialized() || len(t.Columns) > 1 {
 		return jen.Id(s.names.set(t))
 	}
 	return jen.Func().Params(jen.Id("e").Op("*").Id(s.names.event()), jen.Id("_").Int(), jen.Id("blob").Index().Byte()).Error().Block(
@@ -331,7 +333,7 @@ func (s *schemaFile) setFunc(t *layout.Table) jen.Code {
 
 // set declares the function that takes a stored datum into an event.
 func (s *schemaFile) set(t *layout.Table) jen.Code {
-	if t.Pattern.Serialized() && len(t.Columns) == 1 {
+	if t.Serialized() && len(t.Columns) == 1 {
 		return nil
 	}
 	return doc(fmt.Sprintf("%s takes the datum of a column of %s into an event.", s.names.set(t), t.ID)).Line().
@@ -387,7 +389,7 @@ func (s *schemaFile) hasAbsent() bool {
 // missingFunc is the function that fills in what a stored event lacks. A
 // serialized event is there or not.
 func (s *schemaFile) missingFunc(t *layout.Table) jen.Code {
-	if t.Pattern.Serialized() || !s.hasAbsent() {
+	if t.Serialized() || !s.hasAbsent() {
 		return s.store("Required").Types(jen.Id(s.names.event()))
 	}
 	return jen.Id(s.names.missing())
@@ -395,7 +397,7 @@ func (s *schemaFile) missingFunc(t *layout.Table) jen.Code {
 
 // missing declares the function that fills in the defaults of fields.
 func (s *schemaFile) missing() jen.Code {
-	fieldwise := slices.ContainsFunc(s.layout.Tables, func(t *layout.Table) bool { return !t.Pattern.Serialized() })
+	fieldwise := slices.ContainsFunc(s.layout.Tables, func(t *layout.Table) bool { return !t.Serialized() })
 	if !fieldwise || !s.hasAbsent() {
 		return nil
 	}

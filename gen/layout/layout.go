@@ -62,8 +62,12 @@ const (
 // Bucketed reports whether a row holds the events of a bucket, not just one.
 func (p Pattern) Bucketed() bool { return p != SingleSerialized && p != SingleUnserialized }
 
-// Serialized reports whether an event is one value.
+// Serialized reports whether an event is one value with all its fields. With
+// bucket_offsets that depends on how many there are: see Table.Serialized.
 func (p Pattern) Serialized() bool { return p == SingleSerialized || p == BucketSerialized }
+
+// OneValue reports whether an event is one cell.
+func (p Pattern) OneValue() bool { return p.Serialized() || p == BucketOffsets }
 
 // Table is one table of a layout.
 type Table struct {
@@ -82,11 +86,21 @@ type Table struct {
 	Families   []Family         // one for each of Layout.Classes, in their order, if events have classes
 	Columns    []Column         // in the order of the fields, or of a serialized event; then those for the write time
 	Blob       Format           // of a serialized event
-	// MaxCells is the most cells that a column of a row can hold: one for every
-	// instant of the bucket at the schema's precision.
+	// Slots is how many events of a series a bucket can hold: one for every
+	// instant at the schema's precision.
+	Slots int64
+	// MaxCells is the most cells that a column of a row can hold.
 	MaxCells int64
 	Splits   []string // row keys at which a new table is split, sorted
 	Allow    []Allowance
+}
+
+// Serialized reports whether an event is one value with all its fields.
+func (t *Table) Serialized() bool { return t.Blob != "" }
+
+// Offset is how the times of events stand in the qualifiers of bucket_offsets.
+func (t *Table) Offset(l *Layout) codec.Offset {
+	return codec.Offset{Bucket: t.Bucket, Precision: l.Precision}
 }
 
 // Metrics reports whether each field has a row of its own.

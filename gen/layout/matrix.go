@@ -25,9 +25,9 @@ func Strategies() []Strategy {
 	return []Strategy{MaxAge, MaxAgeFromWrite, MaxVersions, AnyOf, AllOf, OneSecond, DefaultExpiration, Classes, KeepForever}
 }
 
-// Patterns lists the patterns that can be used, in the order of the documentation.
+// Patterns lists the patterns, in the order of the documentation.
 func Patterns() []Pattern {
-	return []Pattern{BucketNewColumns, BucketNewCells, BucketSerialized, SingleSerialized, SingleUnserialized}
+	return []Pattern{BucketNewColumns, BucketNewCells, BucketSerialized, BucketOffsets, SingleSerialized, SingleUnserialized}
 }
 
 // strategies is what the language's kinds of ttl are called here.

@@ -42,7 +42,7 @@ func Resolve(s *schema.Schema) (*Layout, diag.List) {
 		r.layout.Tables = append(r.layout.Tables, r.table(&s.Tables[i]))
 	}
 	r.checkFamilies()
-	r.layout.Read = cheapest(r.layout.Tables)
+	r.layout.Read = r.readable()
 	return r.layout, r.found
 }
 
@@ -115,11 +115,6 @@ func (r *resolver) table(s *schema.Table) *Table {
 		Pattern: Pattern(s.Pattern.V), PatternPos: s.Pattern.Pos,
 		Delimiter: s.Delimiter.V, KeyPos: s.Key,
 		Splits: splits(s),
-	}
-	if t.Pattern == BucketOffsets {
-		r.later(s.Pattern.Pos, "pattern bucket_offsets", "use bucket_new_cells or bucket_serialized")
-		t.Families = []Family{{HasGC: true}}
-		return t
 	}
 	for _, a := range s.Allow {
 		t.Allow = append(t.Allow, Allowance{Pos: a.Rule.Pos, Rule: a.Rule.V, Reason: a.Reason.V})
@@ -377,7 +372,7 @@ func (r *resolver) checkSegments(t *Table, s *schema.Table, seen map[string]diag
 
 // columns resolves where each field is stored.
 func (r *resolver) columns(t *Table, s *schema.Table) {
-	if t.Pattern.Serialized() {
+	if t.Pattern.Serialized() || t.Pattern == BucketOffsets && (len(r.schema.Fields) > 1 || s.Blob.Pos.IsValid()) {
 		r.blob(t, s)
 		return
 	}
@@ -413,6 +408,9 @@ func (r *resolver) blob(t *Table, s *schema.Table) {
 	column := Column{Pos: s.Name.Pos, Qualifier: "event", Field: WholeEvent}
 	if s.Blob.Column.IsSet() {
 		column.Pos, column.Qualifier = s.Blob.Column.Pos, s.Blob.Column.V
+		if t.Pattern == BucketOffsets {
+			r.errorf(s.Blob.Column.Pos, "leave column out", "pattern %s names its columns by the times of events", t.Pattern)
+		}
 	}
 	t.Columns = []Column{column}
 	if t.Blob != Protobuf {
@@ -433,21 +431,29 @@ func (r *resolver) blob(t *Table, s *schema.Table) {
 
 // timing checks that no two events of a series share a cell.
 func (r *resolver) timing(t *Table, s *schema.Table) {
-	t.MaxCells = 1
+	t.MaxCells, t.Slots = 1, 1
 	if !t.Pattern.Bucketed() || !s.Bucket.Every.IsSet() {
 		return
 	}
-	precision := r.layout.Precision
-	if precision%time.Millisecond != 0 {
-		r.errorf(r.schema.Time.Precision.Pos, "use time: {precision: 1ms}, or a single_… pattern with a time in unix_us",
-			"pattern %s times its cells in milliseconds: events closer than that would overwrite each other", t.Pattern)
+	precision, finest := r.layout.Precision, time.Millisecond
+	hint := "use time: {precision: 1ms}, or pattern bucket_offsets, or a single_… pattern with a time in unix_us"
+	unit := "milliseconds"
+	if t.Pattern == BucketOffsets {
+		finest, unit = time.Microsecond, "microseconds"
+		hint = "use time: {precision: 1us}, or a single_… pattern with a time in unix_ns"
+	}
+	if precision%finest != 0 {
+		r.errorf(r.schema.Time.Precision.Pos, hint, "pattern %s times its cells in %s: events closer than that would overwrite each other", t.Pattern, unit)
 		return
 	}
 	if t.Bucket.Months == 0 && t.Bucket.Every%precision != 0 {
 		r.errorf(s.Bucket.Every.Pos, "make the bucket a multiple of time.precision",
 			"a bucket of %s does not hold whole steps of %s", schema.FormatDuration(t.Bucket.Every), schema.FormatDuration(precision))
 	}
-	t.MaxCells = int64(t.Bucket.Widest() / precision)
+	t.Slots = int64(t.Bucket.Widest() / precision)
+	if t.Pattern.EventTimed() {
+		t.MaxCells = t.Slots
+	}
 }
 
 // checkVersions refuses a rule that would leave parts of events.

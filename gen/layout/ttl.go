@@ -35,7 +35,7 @@ func (r *resolver) several(t *Table, s *schema.Table) {
 	if s.TTL != nil {
 		r.errorf(s.TTL.Pos, "write it with a family: families: {raw: {ttl: {max_age: 30d}}}", "in a table with families, each has a ttl of its own")
 	}
-	if t.Pattern.Serialized() && len(s.Families) > 1 {
+	if t.Pattern.OneValue() && len(s.Families) > 1 {
 		r.errorf(s.Families[1].Name.Pos, "use family and ttl, or a pattern that stores fields one by one",
 			"pattern %s stores an event as one value, which is in one family", t.Pattern)
 	}
@@ -91,6 +91,9 @@ func (r *resolver) lifetime(t *Table, f *Family, ttl *schema.TTL) {
 		f.GC = codec.GCRule{Kind: codec.GCMaxAge, MaxAge: time.Second}
 		f.Life.Stamp = codec.StampExpiry
 	case schema.DefaultExpiration:
+		if ttl.Age.V > maxDefault {
+			r.errorf(ttl.Age.Pos, "use a shorter one, or {keep: forever}", "a default of %s is longer than time has been counted: timestamps would lie before 1970", schema.FormatDuration(ttl.Age.V))
+		}
 		f.GC = codec.GCRule{Kind: codec.GCMaxAge, MaxAge: ttl.Age.V}
 		f.Life = codec.Lifetime{Stamp: codec.StampShifted, Default: ttl.Age.V}
 	default:
@@ -105,6 +108,10 @@ func (r *resolver) lifetime(t *Table, f *Family, ttl *schema.TTL) {
 	}
 	f.WrittenAt = ttl.WrittenAt
 }
+
+// maxDefault is the longest default expiration: an event that expires soon has a
+// timestamp that long ago.
+const maxDefault = 50 * 365 * 24 * time.Hour
 
 // gcRule returns the rule of a time to live that is one of Bigtable's own.
 func gcRule(ttl *schema.TTL) codec.GCRule {
@@ -156,6 +163,11 @@ func (r *resolver) writtenAt(t *Table, s *schema.Table) {
 		if !f.WrittenAt.IsSet() {
 			continue
 		}
+		if t.Pattern == BucketOffsets {
+			r.errorf(f.WrittenAt.Pos, "make the write time a field of the event",
+				"pattern %s names its columns by the times of events: there is none for written_at", t.Pattern)
+			continue
+		}
 		c := Column{Pos: f.WrittenAt.Pos, Qualifier: f.WrittenAt.V, Field: WrittenAt, Family: i, Text: s.Values.V == "text"}
 		for _, other := range t.Columns {
 			if other.Qualifier == c.Qualifier && other.Family == i {
@@ -195,14 +207,14 @@ func (r *resolver) familyOf(t *Table, s *schema.Table, f *schema.Field) int {
 func (r *resolver) checkFamilies() {
 	for _, f := range r.schema.Fields {
 		has := func(t *Table) bool {
-			return slices.ContainsFunc(t.Families, func(g Family) bool { return g.Name == f.Family.V })
+			return slices.ContainsFunc(t.Families, func(g Family) bool { return g.Name == f.Family.V && g.Class == 0 })
 		}
 		if f.Family.IsSet() && !r.homeless && !slices.ContainsFunc(r.layout.Tables, has) {
 			r.errorf(f.Family.Pos, "leave family out", "no table has the family %q", f.Family.V)
 		}
 	}
 	for _, t := range r.layout.Tables {
-		if r.homeless || r.layout.HasClasses(t) || t.Pattern == BucketOffsets {
+		if r.homeless || r.layout.HasClasses(t) {
 			continue
 		}
 		for i, f := range t.Families {
@@ -210,8 +222,71 @@ func (r *resolver) checkFamilies() {
 				r.errorf(f.Pos, "remove it, or write family: "+f.Name+" with a field", "no field is in the family %q of table %q", f.Name, t.ID)
 			}
 		}
-		r.checkOutlives(t)
+		if !slices.ContainsFunc(t.Families, func(f Family) bool { return !f.HasGC }) {
+			r.checkOutlives(t)
+		}
 	}
+	r.checkDefaults()
+}
+
+// checkDefaults refuses defaults that differ: an event is read from one family,
+// and would keep its default where it is written again to all of them.
+func (r *resolver) checkDefaults() {
+	var first *Family
+	r.layout.anyFamily(func(f *Family) bool {
+		switch {
+		case f.Life.Stamp != codec.StampShifted:
+		case first == nil:
+			first = f
+		case f.Life.Default != first.Life.Default:
+			r.errorf(f.GCPos, "use the same default everywhere in a schema, or max_age",
+				"a default of %s, and %s in line %d: an event has one expiry, which would not be the same everywhere once it was read and written again",
+				schema.FormatDuration(f.Life.Default), schema.FormatDuration(first.Life.Default), first.GCPos.Line)
+		}
+		return false
+	})
+}
+
+// tellsAll reports whether an event that is read from a table says all of its
+// time to live that its writer said.
+func (l *Layout) tellsAll(t *Table) bool {
+	class, expiry := len(l.Classes) == 0, !l.MustExpire() && !l.MayExpire()
+	for _, f := range t.Families {
+		class = class || f.Class > 0
+		expiry = expiry || f.Life.Stamp == codec.StampExpiry || f.Life.Stamp == codec.StampShifted
+	}
+	return class && expiry
+}
+
+// outlives reports whether events live at least as long in t as in other.
+func (t *Table) outlives(other *Table) bool {
+	for _, o := range other.Families {
+		longer := func(f Family) bool { return f.Class == o.Class && f.Life.Outlives(o.Life) }
+		if !slices.ContainsFunc(t.Families, longer) {
+			return false
+		}
+	}
+	return true
+}
+
+// readable resolves the table that a series is read from: one that tells all of
+// an event, keeps events longest, and answers with the fewest ranges.
+func (r *resolver) readable() *Table {
+	var tables []*Table
+	for _, t := range r.layout.Tables {
+		if r.layout.tellsAll(t) {
+			tables = append(tables, t)
+		}
+	}
+	if len(tables) == 0 {
+		r.errorf(r.layout.NamePos, "let the tables share a strategy, or make it two schemas",
+			"an event says its class and when it expires, and no table stores both: what is read could not be written again")
+		return cheapest(r.layout.Tables)
+	}
+	longest := slices.DeleteFunc(slices.Clone(tables), func(t *Table) bool {
+		return slices.ContainsFunc(tables, func(o *Table) bool { return o.outlives(t) && !t.outlives(o) })
+	})
+	return cheapest(longest)
 }
 
 // checkOutlives refuses a field that an event must have and that can expire

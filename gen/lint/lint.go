@@ -51,6 +51,7 @@ func Rules() []Rule {
 		{ID: "T04", Title: "one-second expiration where cells are timed by their events", Limit: true, check: stamped("T04")},
 		{ID: "T05", Title: "default expiration where cells are timed by their events", Limit: true, check: stamped("T05")},
 		{ID: "T07", Title: "an age from the writing where cells are timed by their events", Limit: true, check: stamped("T07")},
+		{ID: "T08", Severity: diag.Warning, Title: "a rule that never collects", check: neverCollects},
 		{ID: "T12", Title: "an event past its time to live", Limit: true, Writer: true},
 		{ID: "T14", Severity: diag.Warning, Title: "events come later than their age allows", check: lateEvents},
 	}

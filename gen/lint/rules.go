@@ -168,9 +168,9 @@ func eventsPerRow(l *layout.Layout, t *layout.Table) (float64, string) {
 	case !t.Pattern.Bucketed():
 		return 0, ""
 	case l.Rate > 0:
-		return min(l.Rate*seconds, float64(t.MaxCells)), "by the declared rate"
+		return min(l.Rate*seconds, float64(t.Slots)), "by the declared rate"
 	case l.Precision.Seconds() >= 1:
-		return float64(t.MaxCells), "one every " + schema.FormatDuration(l.Precision)
+		return float64(t.Slots), "one every " + schema.FormatDuration(l.Precision)
 	}
 	return 0, ""
 }
@@ -178,7 +178,7 @@ func eventsPerRow(l *layout.Layout, t *layout.Table) (float64, string) {
 // eventBytes returns the least that an event adds to one row: 8 bytes of
 // timestamp for each cell, and its values.
 func eventBytes(l *layout.Layout, t *layout.Table) float64 {
-	if t.Pattern.Serialized() {
+	if t.Serialized() {
 		return 8
 	}
 	size := 0
@@ -351,6 +351,23 @@ func stamped(rule string) func(l *layout.Layout, t *layout.Table, report reporte
 			}
 		}
 	}
+}
+
+// neverCollects is T08: a limit of versions that no column ever reaches.
+func neverCollects(_ *layout.Layout, t *layout.Table, report reporter) {
+	for _, f := range t.Families {
+		collects := f.GC.Normalize().Kind != codec.GCNone
+		if collects && (f.Life.EventTimed() || f.Life.Stamp == codec.StampWrite) && keepsAll(f.Life.Retention, t.MaxCells) {
+			report(f.GCPos, "add an age with any_of, or say that it is meant: ttl: {keep: forever}",
+				"the rule %s collects no event: a column of a row holds at most %d, and so many are kept whatever their age", f.GC, t.MaxCells)
+		}
+	}
+}
+
+// keepsAll reports whether a retention keeps every cell of a column that holds
+// no more than so many.
+func keepsAll(r codec.Retention, cells int64) bool {
+	return len(r) == 0 || slices.ContainsFunc(r, func(t codec.Term) bool { return t.MaxAge == 0 && int64(t.Versions) >= cells })
 }
 
 // lateEvents is T14: what comes late is refused, for garbage collection would

@@ -182,8 +182,7 @@ func ParseAlarmDevicesKey(row string) (AlarmDevicesKey, error) {
 //	leak#pump-7#1614945600000
 //
 // Time: unix_ms. A row holds one event, as a cell with all fields. A cell's
-// timestamp is when it was written. Garbage is collected when: (age() > 3d &&
-// versions() > 1).
+// timestamp is when it was written. Garbage is collected when: age() > 3d.
 type AlarmsByKindKey struct {
 	Kind   AlarmKind
 	Device string
@@ -284,8 +283,8 @@ var alarmsByKindLayout = &store.Layout[AlarmEvent]{
 		Families: []store.Family{
 			{
 				Name: "m",
-				GC:   codec.GCRule{Kind: codec.GCIntersection, Rules: []codec.GCRule{{Kind: codec.GCMaxAge, MaxAge: 3 * 24 * time.Hour}, {Kind: codec.GCMaxVersions, MaxVersions: 1}}},
-				Life: codec.Lifetime{Stamp: codec.StampWrite},
+				GC:   codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 3 * 24 * time.Hour},
+				Life: codec.Lifetime{Stamp: codec.StampWrite, Retention: codec.Retention{{MaxAge: 3 * 24 * time.Hour}}},
 			},
 		},
 	},

@@ -115,7 +115,7 @@ func TestRulesOnTheServer(t *testing.T) {
 			"alarms": `max_age { seconds: 2592000 }`,
 		},
 		"alarms_by_kind": {
-			"m": `intersection { rules { max_age { seconds: 259200 } } rules { max_num_versions: 1 } }`,
+			"m": `max_age { seconds: 259200 }`,
 		},
 	} {
 		live, err := adminpb.NewBigtableTableAdminClient(conn).GetTable(t.Context(), &adminpb.GetTableRequest{
@@ -270,17 +270,11 @@ func TestRewritingRemovesAbsentFields(t *testing.T) {
 func TestRequestsOfTwoFamilies(t *testing.T) {
 	bt := devicetest.New(t)
 	var requests []*btpb.ReadRowsRequest
-	client, err := storetest.Connect(t.Context(), bt.Addr, grpc.WithChainStreamInterceptor(
-		func(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, streamer grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
-			stream, err := streamer(ctx, desc, cc, method, opts...)
-			return seeing{stream, func(m any) {
-				if req, ok := m.(*btpb.ReadRowsRequest); ok {
-					requests = append(requests, proto.Clone(req).(*btpb.ReadRowsRequest))
-				}
-			}}, err
-		}))
-	check(t, err)
-	defer func() { _ = client.Close() }()
+	client := seen(t, bt, func(m any) {
+		if req, ok := m.(*btpb.ReadRowsRequest); ok {
+			requests = append(requests, proto.Clone(req).(*btpb.ReadRowsRequest))
+		}
+	})
 	ts := func(days int) string { return fmt.Sprint(noon.Add(time.Duration(days) * day).UnixMicro()) }
 	window := func(family, from, to string) string {
 		return `chain { filters { family_name_regex_filter: "` + family + `" } filters { timestamp_range_filter { start_timestamp_micros: ` + from + ` end_timestamp_micros: ` + to + ` } } }`
@@ -314,6 +308,44 @@ func TestRequestsOfTwoFamilies(t *testing.T) {
 			EndKey:   &btpb.RowRange_EndKeyOpen{EndKeyOpen: []byte(tt.end)},
 		}}, requests[0].Rows.RowRanges)
 	}
+}
+
+// Of a late event that has no signal nothing is said to the family of signals:
+// it has no timestamp there.
+func TestLateEventWithoutSignal(t *testing.T) {
+	bt := devicetest.New(t)
+	entries := 0
+	client := seen(t, bt, func(m any) {
+		req, ok := m.(*btpb.MutateRowsRequest)
+		if !ok {
+			return
+		}
+		for _, e := range req.Entries {
+			entries++
+			compare(t, 2, len(e.Mutations))
+			for _, m := range e.Mutations {
+				if set := m.GetSetCell(); set.GetFamilyName() != "stats" || set.TimestampMicros <= 0 {
+					t.Errorf("mutation %v", m)
+				}
+			}
+		}
+	})
+	late := bare(reading(noon.Add(-10*day), 1), reading(noon.Add(-11*day), 2))
+	check(t, device.NewReadingWriter(client, at(noon)).WriteAll(t.Context(), late))
+	compare(t, 2, entries)
+}
+
+// seen returns a client of the server whose streams are shown to a test.
+func seen(t *testing.T, bt *devicetest.Bigtable, see func(m any)) *bigtable.Client {
+	t.Helper()
+	client, err := storetest.Connect(t.Context(), bt.Addr, grpc.WithChainStreamInterceptor(
+		func(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, streamer grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+			stream, err := streamer(ctx, desc, cc, method, opts...)
+			return seeing{stream, see}, err
+		}))
+	check(t, err)
+	t.Cleanup(func() { _ = client.Close() })
+	return client
 }
 
 // seeing is a stream whose requests are shown to a test.

@@ -2,6 +2,7 @@ package store
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -18,12 +19,14 @@ type assembler[E any] struct {
 	base     E // an event with its series alone
 	from, to time.Time
 	now      func() time.Time
-	expired  bool // something was left out that had expired since it was asked for
+	ranksEnd time.Time // until then the rank of what was read is known where it matters
+	expired  bool      // something was left out that had expired since it was asked for
 }
 
-// datum is one stored value of a column, and its cell's timestamp.
+// datum is one stored value of a column.
 type datum struct {
-	micros int64
+	at     int64 // the time of its event in microseconds since 1970
+	micros int64 // its cell's timestamp
 	value  []byte
 }
 
@@ -31,7 +34,7 @@ type datum struct {
 // all of it where events have no class.
 type group struct {
 	class   int
-	columns [][]datum // in the order of their timestamps
+	columns [][]datum // in the order of time
 	at, end []int     // of each column: the data of the current time
 }
 
@@ -50,8 +53,11 @@ func (a *assembler[E]) alive(now time.Time, g *group, column int, d datum, newer
 	if g.class > 0 {
 		family = g.class - 1
 	}
-	if a.layout.Kind == BucketColumns {
-		newer = 0 // they are of other columns
+	switch {
+	case a.layout.Kind != BucketCells:
+		newer = 0 // they are of other columns, or there are none
+	case now.After(a.ranksEnd) && a.layout.Bucket.End(codec.FromMicros(d.at)).After(a.to):
+		newer = math.MaxInt32 // what the range left out of the bucket may be newer
 	}
 	return a.layout.Table.Families[family].Life.Alive(now, d.micros, newer+1)
 }
@@ -120,7 +126,8 @@ func (a *assembler[E]) columns(rows []bigtable.Row, yield func(E, error) bool) b
 				continue
 			}
 			for _, item := range row[a.layout.Table.Families[j].Name] {
-				g.columns[i] = append(g.columns[i], datum{int64(item.Timestamp), []byte(a.qualifier(j, item))})
+				us := int64(item.Timestamp)
+				g.columns[i] = append(g.columns[i], datum{us, us, []byte(a.qualifier(j, item))})
 			}
 		}
 		for _, g := range groups {
@@ -131,8 +138,36 @@ func (a *assembler[E]) columns(rows []bigtable.Row, yield func(E, error) bool) b
 	return a.merge(keys, groups, yield)
 }
 
-// byTime orders data by their timestamps.
-func byTime(a, b datum) int { return cmp.Compare(a.micros, b.micros) }
+// offsets yields the events of a bucket that has a column for each of them.
+func (a *assembler[E]) offsets(row bigtable.Row, prefix string, yield func(E, error) bool) bool {
+	start, err := a.bucketOf(row, prefix)
+	if err != nil {
+		return yield(a.base, err)
+	}
+	offset := a.layout.offset()
+	groups := a.newGroups()
+	for j := range a.layout.Table.Families {
+		g := a.groupOf(groups, j)
+		items := row[a.layout.Table.Families[j].Name]
+		for i, item := range items {
+			if i > 0 && item.Column == items[i-1].Column {
+				continue // an older cell of the same event
+			}
+			at, _, err := offset.Parse(start, a.qualifier(j, item))
+			if err != nil {
+				if !yield(a.base, a.fail(row.Key(), a.qualifier(j, item), time.Time{}, err)) {
+					return false
+				}
+				continue
+			}
+			g.columns[0] = append(g.columns[0], datum{at.UnixMicro(), int64(item.Timestamp), item.Value})
+		}
+	}
+	return a.merge(a.keys(row.Key()), groups, yield)
+}
+
+// byTime orders data by the times of their events.
+func byTime(a, b datum) int { return cmp.Compare(a.at, b.at) }
 
 // newGroups returns an empty group for each class, or just one.
 func (a *assembler[E]) newGroups() []*group {
@@ -193,28 +228,29 @@ func (a *assembler[E]) column(family, class int, qualifier string) int {
 func ascending(items []bigtable.ReadItem) []datum {
 	out := make([]datum, 0, len(items))
 	for i := len(items) - 1; i >= 0; i-- {
-		out = append(out, datum{int64(items[i].Timestamp), items[i].Value})
+		us := int64(items[i].Timestamp)
+		out = append(out, datum{us, us, items[i].Value})
 	}
 	if !slices.IsSortedFunc(out, byTime) {
 		slices.SortStableFunc(out, byTime)
 	}
-	return slices.CompactFunc(out, func(a, b datum) bool { return a.micros == b.micros })
+	return slices.CompactFunc(out, func(a, b datum) bool { return a.at == b.at })
 }
 
 // merge brings the columns of a bucket together to events, in the order of time.
 func (a *assembler[E]) merge(keys []string, groups []*group, yield func(E, error) bool) bool {
 	for {
 		var next *group
-		var micros int64
+		var at int64
 		for _, g := range groups {
-			if us, ok := g.earliest(); ok && (next == nil || us < micros) {
-				next, micros = g, us
+			if us, ok := g.earliest(); ok && (next == nil || us < at) {
+				next, at = g, us
 			}
 		}
 		if next == nil {
 			return true
 		}
-		if !a.mergeTime(keys, next, micros, yield) {
+		if !a.mergeTime(keys, next, at, yield) {
 			return false
 		}
 	}
@@ -223,9 +259,9 @@ func (a *assembler[E]) merge(keys []string, groups []*group, yield func(E, error
 // mergeTime yields the events of a group at one time. Where columns have several
 // data at that time there are as many events as the column with the most has,
 // and the others repeat their last one.
-func (a *assembler[E]) mergeTime(keys []string, g *group, micros int64, yield func(E, error) bool) bool {
-	most := g.take(micros)
-	if t := codec.FromMicros(micros); a.wanted(t) {
+func (a *assembler[E]) mergeTime(keys []string, g *group, at int64, yield func(E, error) bool) bool {
+	most := g.take(at)
+	if t := codec.FromMicros(at); a.wanted(t) {
 		for n := range most {
 			if !a.yield(t, keys, g, n, yield) {
 				return false
@@ -236,22 +272,22 @@ func (a *assembler[E]) mergeTime(keys []string, g *group, micros int64, yield fu
 	return true
 }
 
-// earliest returns the earliest timestamp that any column is at.
-func (g *group) earliest() (micros int64, found bool) {
+// earliest returns the earliest time that any column is at, in microseconds.
+func (g *group) earliest() (at int64, found bool) {
 	for i, column := range g.columns {
-		if g.at[i] < len(column) && (!found || column[g.at[i]].micros < micros) {
-			micros, found = column[g.at[i]].micros, true
+		if g.at[i] < len(column) && (!found || column[g.at[i]].at < at) {
+			at, found = column[g.at[i]].at, true
 		}
 	}
-	return micros, found
+	return at, found
 }
 
 // take sets the ends of the data of a time, and returns the most that a column has.
-func (g *group) take(micros int64) int {
+func (g *group) take(at int64) int {
 	most := 0
 	for i, column := range g.columns {
 		g.end[i] = g.at[i]
-		for g.end[i] < len(column) && column[g.end[i]].micros == micros {
+		for g.end[i] < len(column) && column[g.end[i]].at == at {
 			g.end[i]++
 		}
 		most = max(most, g.end[i]-g.at[i])
@@ -336,11 +372,14 @@ func (a *assembler[E]) last(rows []bigtable.Row, prefixes []string) (E, error) {
 		return true
 	}
 	switch {
+	case rows == nil:
 	case a.layout.Kind == BucketColumns:
 		a.columns(rows, keep)
 	case rows[0] == nil:
 	case a.layout.Kind == BucketCells:
 		a.cells(rows[0], prefixes[0], keep)
+	case a.layout.Kind == BucketOffsets:
+		a.offsets(rows[0], prefixes[0], keep)
 	default:
 		a.single(rows[0], prefixes[0], keep)
 	}

@@ -73,6 +73,9 @@ func ruleChange(table string, f Family, have codec.GCRule) Change {
 		c.hazard("one_second", "T06", otherwise(f.GC)+": take a new family")
 	case f.Life.Stamp == codec.StampShifted:
 		c.hazard("default_expiration", "T06", otherwise(f.GC))
+		c.loss(have.Retention(0), f.GC.Retention(0))
+	case have.Equal(oneSecond) && !dropped:
+		c.hazard("one_second", "T06", "its cells may be timed by their expiry, and those that have expired would come back")
 	case dropped:
 		c.hazard("drop_rule", "", "keeps every cell for ever")
 	default:
@@ -83,6 +86,9 @@ func ruleChange(table string, f Family, have codec.GCRule) Change {
 	}
 	return c
 }
+
+// oneSecond is the rule of one-second expiration.
+var oneSecond = codec.GCRule{Kind: codec.GCMaxAge, MaxAge: time.Second}
 
 // replicated is T10.
 const replicated = "there Bigtable raises an age by at most 90 days at a time, and drops no rule"

@@ -119,7 +119,9 @@ func TestPlanRules(t *testing.T) {
 			second, Family{GC: maxAge(365), Life: shifted}, "default_expiration:t/m",
 			"max_age 1s → 365d (what is there is collected by max_age 365d, whatever its timestamps stand for; " + replicated + ") [T06, T10]",
 		},
-		{second, Family{GC: maxAge(30), Life: codec.Lifetime{Stamp: codec.StampWrite}}, "rule:t/m", "max_age 1s → 30d"},
+		{second, Family{GC: maxAge(30), Life: codec.Lifetime{Stamp: codec.StampWrite}},
+			"one_second:t/m", "max_age 1s → 30d (its cells may be timed by their expiry, and those that have expired would come back) [T06]",
+		},
 	} {
 		t.Run(c.text, func(t *testing.T) {
 			got := planRule(t, c.have, c.want)

@@ -17,7 +17,7 @@ import (
 // kept under; Bigtable takes 512 KiB.
 const maxRowSet = 384 << 10
 
-// longRead is longer than a read takes.
+// longRead is how long the ranks that a read has seen are good for.
 const longRead = time.Hour
 
 // maxListed is how many buckets are read key by key without looking first which
@@ -94,12 +94,14 @@ func (r *Reader[E]) scan(ctx context.Context, op *Operation, base E, from, to ti
 		if !from.Before(to) {
 			return
 		}
-		a := &assembler[E]{layout: r.layout, table: r.id, base: base, from: from, to: to, now: r.options.Now}
+		a := &assembler[E]{layout: r.layout, table: r.id, base: base, from: from, to: to, now: r.options.Now, ranksEnd: r.ranksEnd(now, from, to)}
 		switch r.layout.Kind {
 		case SingleRows:
 			r.singles(ctx, op, a, prefixes[0], now)(yield)
 		case BucketCells:
 			r.buckets(ctx, op, a, prefixes[0], now)(yield)
+		case BucketOffsets:
+			r.offsets(ctx, op, a, prefixes[0], now)(yield)
 		case BucketColumns:
 			r.metrics(ctx, op, a, prefixes, now)(yield)
 		}
@@ -143,6 +145,81 @@ func (r *Reader[E]) buckets(ctx context.Context, op *Operation, a *assembler[E],
 			}
 		}
 	}
+}
+
+// offsets reads a table of one row per bucket with a column per event. Where the
+// timestamps of cells are not the times of events, the first and the last bucket
+// are asked for by themselves, with the columns that are in the range.
+func (r *Reader[E]) offsets(ctx context.Context, op *Operation, a *assembler[E], prefix string, now time.Time) iter.Seq2[E, error] {
+	return func(yield func(E, error) bool) {
+		family := &r.layout.Table.Families[0]
+		for _, part := range r.parts(a.from, a.to) {
+			// A cell's timestamp is its event's time rounded down.
+			filter, alive := r.filter(now, codec.Truncate(part.from, time.Millisecond), part.to, 0)
+			if !alive {
+				return
+			}
+			if part.begin != "" || part.end != "" {
+				filter = bigtable.ChainFilters(filter, bigtable.ColumnRangeFilter(family.Name, part.begin, part.end))
+			}
+			for row, err := range r.bucketRows(ctx, op, prefix, part.from, part.to, filter) {
+				if err != nil {
+					yield(a.base, err)
+					return
+				}
+				if !a.offsets(row, prefix, yield) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// part is a range of time within which the same columns are asked for: from begin
+// up to but without end, empty for all of them.
+type part struct {
+	from, to   time.Time
+	begin, end string
+}
+
+// parts cuts a range at the buckets that are not whole in it. If timestamps are
+// the times of events, a filter for them is as good and the range is one part.
+func (r *Reader[E]) parts(from, to time.Time) []part {
+	b := r.layout.Bucket
+	from, to = later(from, b.Min()), earlier(to, b.Max())
+	if !from.Before(to) {
+		return nil
+	}
+	if r.layout.Table.Families[0].Life.EventTimed() {
+		return []part{{from: from, to: to}}
+	}
+	var parts []part
+	first, last := b.Start(from), b.Start(to.Add(-1))
+	for _, start := range []time.Time{first, last} {
+		end := b.End(start)
+		if begin, stop, all := r.layout.offset().Range(start, from, to); !all {
+			parts = append(parts, part{later(start, from), earlier(end, to), begin, stop})
+		}
+		if start.Equal(last) {
+			break
+		}
+	}
+	return joinParts(parts, from, to)
+}
+
+// joinParts puts what lies between the parts, whole buckets, among them.
+func joinParts(parts []part, from, to time.Time) []part {
+	var out []part
+	for _, p := range parts {
+		if from.Before(p.from) {
+			out = append(out, part{from: from, to: p.from})
+		}
+		out, from = append(out, p), p.to
+	}
+	if from.Before(to) {
+		out = append(out, part{from: from, to: to})
+	}
+	return out
 }
 
 // bucketRows yields the rows of the buckets that overlap [from, to), in the
@@ -220,8 +297,6 @@ func (r *Reader[E]) filter(now, from, to time.Time, newest int) (bigtable.Filter
 	for _, f := range r.layout.Table.Families {
 		end := to
 		if f.Life.Retention.Turns(now, from, to, longRead) {
-			// What grows too old during the read is alive by its rank, if at
-			// all: the cells after the range must be there to be counted.
 			end = farFuture
 		}
 		w := f.Life.Windows(now, from, end)
@@ -246,6 +321,18 @@ func (r *Reader[E]) filter(now, from, to time.Time, newest int) (bigtable.Filter
 		out = chain(out, bigtable.LatestNFilter(newest))
 	}
 	return out, true
+}
+
+// ranksEnd returns until when the ranks that a read of [from, to) sees are good.
+// What grows too old during the read is alive by its rank, if at all: where that
+// may be within an hour, the cells after the range are read too, to be counted.
+func (r *Reader[E]) ranksEnd(now, from, to time.Time) time.Time {
+	for _, f := range r.layout.Table.Families {
+		if len(f.Life.Retention) > 1 && !f.Life.Retention.Turns(now, from, to, longRead) {
+			return now.Add(longRead)
+		}
+	}
+	return farFuture
 }
 
 // windowsFilter returns the filter for the windows of a family; nil if they do
@@ -313,49 +400,74 @@ func quote(family string) string {
 var farFuture = time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // latest finds the newest event. What expires between the request and the look
-// at the clock may hide an older one that lives on: then it asks again.
+// at the clock may hide an older one that lives on: then it asks again. So may a
+// row without any column that the layout knows: then it asks for those before it.
 func (r *Reader[E]) latest(ctx context.Context, op *Operation, base E, prefixes []string) (E, error) {
+	ends := make([]string, len(prefixes))
+	for i, prefix := range prefixes {
+		ends[i] = codec.PrefixRows(prefix).End
+	}
+	var asked time.Time
 	for {
-		event, expired, err := r.newest(ctx, op, base, prefixes)
-		if !expired || !errors.Is(err, ErrNotFound) {
+		a := &assembler[E]{layout: r.layout, table: r.id, base: base, to: farFuture, now: r.options.Now, ranksEnd: farFuture}
+		now := r.options.Now()
+		stands := now.Equal(asked)
+		asked = now
+		rows, err := r.newestRows(ctx, op, a, now, prefixes, ends)
+		if err != nil {
+			return base, err
+		}
+		event, err := a.last(rows, prefixes)
+		switch {
+		case !errors.Is(err, ErrNotFound) || rows == nil:
+			return event, err
+		case a.expired && !stands: // a clock that stands still would have it go on for ever
+		case !r.before(ends, rows):
 			return event, err
 		}
 	}
 }
 
-// newest makes one attempt to find the newest event, and reports whether it left
-// out what had expired meanwhile.
-func (r *Reader[E]) newest(ctx context.Context, op *Operation, base E, prefixes []string) (event E, expired bool, err error) {
+// before moves the ends to the rows, so that the next look is at those before
+// them; false if there is nothing before them, or no telling what is.
+func (r *Reader[E]) before(ends []string, rows []bigtable.Row) bool {
+	if len(rows) > 1 || rows[0] == nil || r.layout.Kind != SingleRows && !r.layout.Bucket.Sorted() {
+		return false
+	}
+	ends[0] = rows[0].Key()
+	return true
+}
+
+// newestRows returns the rows of the newest bucket, or of the newest event, of
+// each prefix; nil if no cell can be alive.
+func (r *Reader[E]) newestRows(ctx context.Context, op *Operation, a *assembler[E], now time.Time, prefixes, ends []string) ([]bigtable.Row, error) {
 	perColumn := 0
 	if r.layout.Kind == BucketCells {
 		perColumn = 1
 	}
-	filter, alive := r.filter(r.options.Now(), time.Time{}, farFuture, perColumn)
+	filter, alive := r.filter(now, time.Time{}, farFuture, perColumn)
 	if !alive {
-		return event, false, ErrNotFound
+		return nil, nil
 	}
-	a := &assembler[E]{layout: r.layout, table: r.id, base: base, to: farFuture, now: r.options.Now}
 	rows := make([]bigtable.Row, len(prefixes))
 	for i, prefix := range prefixes {
-		if rows[i], err = r.newestRow(ctx, op, prefix, filter); err != nil {
-			return event, false, err
-		}
-	}
-	if r.layout.Kind == BucketColumns {
-		err := keepNewest(rows, func(i int) (time.Time, error) { return a.bucketOf(rows[i], prefixes[i]) })
+		row, err := r.newestRow(ctx, op, prefix, ends[i], filter)
 		if err != nil {
-			return event, false, err
+			return nil, err
 		}
+		rows[i] = row
 	}
-	event, err = a.last(rows, prefixes)
-	return event, a.expired, err
+	if r.layout.Kind != BucketColumns {
+		return rows, nil
+	}
+	return rows, keepNewest(rows, func(i int) (time.Time, error) { return a.bucketOf(rows[i], prefixes[i]) })
 }
 
-// newestRow returns the row of the newest bucket or event with the prefix that
-// has a cell which passes the filter; nil if there is none.
-func (r *Reader[E]) newestRow(ctx context.Context, op *Operation, prefix string, filter bigtable.Filter) (bigtable.Row, error) {
+// newestRow returns the row of the newest bucket or event with the prefix, before
+// end, that has a cell which passes the filter; nil if there is none.
+func (r *Reader[E]) newestRow(ctx context.Context, op *Operation, prefix, end string, filter bigtable.Filter) (bigtable.Row, error) {
 	if r.layout.Kind == SingleRows || r.layout.Bucket.Sorted() {
-		return r.one(ctx, op, codec.PrefixRows(prefix), bigtable.RowFilter(filter), bigtable.ReverseScan(), bigtable.LimitRows(1))
+		return r.one(ctx, op, codec.Rows{Start: prefix, End: end}, bigtable.RowFilter(filter), bigtable.ReverseScan(), bigtable.LimitRows(1))
 	}
 	// The labels do not sort as time does, so that the newest is not the last.
 	stored, err := r.stored(ctx, op, prefix, filter)

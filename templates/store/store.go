@@ -131,6 +131,9 @@ const (
 	BucketColumns
 	// SingleRows is a row per event, with the event's time last in the row key.
 	SingleRows
+	// BucketOffsets is a row per bucket: each event is a column of Layout.Columns[0],
+	// whose qualifier is the event's time within the bucket.
+	BucketOffsets
 )
 
 // Layout says how events of type E lie in one table. It is what generated code
@@ -138,7 +141,7 @@ const (
 type Layout[E any] struct {
 	Table   Table
 	Kind    Kind
-	Bucket  codec.Bucket     // BucketCells and BucketColumns
+	Bucket  codec.Bucket     // all but SingleRows
 	TimeKey codec.TimeFormat // SingleRows: how the key ends
 
 	// Columns is where the data of an event are. The functions below know them
@@ -185,6 +188,11 @@ type Choice struct {
 	TTL       *time.Duration
 	Class     *int // counted from 1
 	WrittenAt *time.Time
+}
+
+// offset is how the times of events stand in qualifiers, for BucketOffsets.
+func (l *Layout[E]) offset() codec.Offset {
+	return codec.Offset{Bucket: l.Bucket, Precision: l.Precision}
 }
 
 // choice returns the places of e, none if events say nothing.

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -45,21 +46,24 @@ func (w *Writer[E]) Write(ctx context.Context, event E) error {
 }
 
 // WriteAll stores the events in every table, all events of a row in one
-// atomic mutation. It returns nil when all are stored, and a *WriteError that
+// atomic mutation. An event that is refused for what it is goes into no table; one that
+// a single table cannot hold, into the others. It returns nil when all are stored, and a *WriteError that
 // names each event that is not; the others are durable. Writing an event again
 // replaces it, so it is safe to try again after any error.
 func (w *Writer[E]) WriteAll(ctx context.Context, events []E) error {
 	return w.write(ctx, "WriteAll", events)
 }
 
-// write writes the events table by table.
+// write stages the events for all tables, and then writes them table by table.
 func (w *Writer[E]) write(ctx context.Context, name string, events []E) error {
+	staged := w.stage(events)
 	failed := &WriteError{Events: len(events)}
 	for i := range w.tables {
-		t := &w.tables[i]
-		op := Operation{Name: name, Table: t.id, Events: len(events)}
+		t, s := &w.tables[i], &staged[i]
+		op := Operation{Name: name, Table: t.id, Events: len(events), Expired: s.expired}
 		opCtx := w.options.Hooks.start(ctx, &op)
-		failures := w.writeTable(opCtx, t, events, &op)
+		failures := append(s.refused, w.sendAll(opCtx, t, s.batch, &op)...)
+		slices.SortStableFunc(failures, func(a, b Failure) int { return a.Event - b.Event })
 		failed.Failures = append(failed.Failures, failures...)
 		var err error
 		if len(failures) > 0 {
@@ -73,50 +77,84 @@ func (w *Writer[E]) write(ctx context.Context, name string, events []E) error {
 	return failed
 }
 
-// writeTable writes the events to one table and returns those that failed, in
-// the order of the events.
-func (w *Writer[E]) writeTable(ctx context.Context, t *writerTable[E], events []E, op *Operation) []Failure {
-	b := newBatch()
-	var failures []Failure
-	cells := newCells(t.layout)
+// staged is what one table gets of the events of a call.
+type staged struct {
+	cells   *Cells // of the event that is being staged
+	err     error  // why it does not go into this table
+	batch   *batch
+	refused []Failure
+	expired int // events that were skipped
+}
+
+// stage lays out the events for all tables. An event that is at fault itself goes
+// into none of them; one that a single table cannot hold goes into the others.
+func (w *Writer[E]) stage(events []E) []staged {
+	out := make([]staged, len(w.tables))
+	for i := range out {
+		out[i].cells, out[i].batch = newCells(w.tables[i].layout), newBatch()
+	}
 	now := w.options.Now()
-	for i := range events {
-		switch err := put(t.layout, now, events[i], cells); {
-		case err == nil:
-			b.add(i, cells)
-		case w.options.SkipExpired && errors.Is(err, codec.ErrExpired):
-			op.Expired++
-		default:
-			failures = append(failures, Failure{Event: i, Table: t.id, Outcome: Refused, Err: err})
+	for n := range events {
+		var fault error
+		for i := range out {
+			if err := w.stageOne(&out[i], w.tables[i].layout, now, events[n]); fault == nil {
+				fault = err
+			}
+		}
+		for i := range out {
+			w.take(&out[i], n, w.tables[i].id, fault)
 		}
 	}
+	return out
+}
+
+// stageOne lays out an event for one table. It returns why the event can go into
+// no table at all; what is the matter with this table alone stays in s. The event
+// is a copy: truncating its time does not show outside.
+func (w *Writer[E]) stageOne(s *staged, l *Layout[E], now time.Time, event E) error {
+	if s.err = l.Check(&event); s.err != nil {
+		return s.err
+	}
+	at := l.Time(&event)
+	*at = codec.Truncate(*at, l.Precision)
+	choice := l.choice(&event)
+	late, err := s.cells.begin(now, *at, choice)
+	if s.err = cmp.Or(late, err); s.err != nil {
+		return err
+	}
+	if choice.WrittenAt != nil {
+		*choice.WrittenAt = now
+	}
+	l.Put(&event, s.cells)
+	s.err = s.cells.check()
+	return nil
+}
+
+// take takes the staged event into its table's batch, unless it is refused.
+func (w *Writer[E]) take(s *staged, event int, table string, fault error) {
+	if fault != nil {
+		s.err = fault
+	}
+	switch {
+	case s.err == nil:
+		s.batch.add(event, s.cells)
+	case w.options.SkipExpired && errors.Is(s.err, codec.ErrExpired):
+		s.expired++
+	default:
+		s.refused = append(s.refused, Failure{Event: event, Table: table, Outcome: Refused, Err: s.err})
+	}
+}
+
+// sendAll sends what a table gets and returns what failed.
+func (w *Writer[E]) sendAll(ctx context.Context, t *writerTable[E], b *batch, op *Operation) []Failure {
+	var failures []Failure
 	for _, wave := range b.waves {
 		op.Rows += len(wave)
 		reqs := requests(wave)
 		op.Requests += len(reqs)
 		failures = append(failures, w.send(ctx, t, reqs)...)
 	}
-	slices.SortStableFunc(failures, func(a, b Failure) int { return a.Event - b.Event })
 	return failures
-}
-
-// put checks an event that is written now and takes its cells. The event is a
-// copy: truncating its time does not show outside.
-func put[E any](l *Layout[E], now time.Time, event E, cells *Cells) error {
-	if err := l.Check(&event); err != nil {
-		return err
-	}
-	at := l.Time(&event)
-	*at = codec.Truncate(*at, l.Precision)
-	choice := l.choice(&event)
-	if err := cells.begin(now, *at, choice); err != nil {
-		return err
-	}
-	if choice.WrittenAt != nil {
-		*choice.WrittenAt = now
-	}
-	l.Put(&event, cells)
-	return cells.check(*at)
 }
 
 // send sends requests, several at once, and returns what failed.

@@ -63,9 +63,11 @@ func Check[E any](t *rapid.T, ctx context.Context, s *Schema, d *Driver[E]) {
 	}
 	r.access = d.Open(r.prefix, r.clock)
 	for range rapid.IntRange(3, 12).Draw(t, "steps") {
-		switch rapid.SampledFrom([]string{"write", "write", "wait", "collect", "read", "read while time passes"}).Draw(t, "step") {
+		switch rapid.SampledFrom([]string{"write", "write", "rewrite", "wait", "collect", "read", "read while time passes"}).Draw(t, "step") {
 		case "write":
 			r.write()
+		case "rewrite":
+			r.rewrite()
 		case "wait":
 			r.now = r.now.Add(r.duration("wait"))
 		case "collect":
@@ -121,6 +123,28 @@ func (r *run[E]) write() {
 	if err != nil && len(failures) == 0 {
 		r.Fatal(err)
 	}
+}
+
+// rewrite writes events again as they are read: they keep their end.
+func (r *run[E]) rewrite() {
+	host := r.host()
+	from, to := r.span()
+	var events []E
+	for e, err := range r.access.Read(r.ctx, toGo[E](Event{Host: host}), from, to) {
+		if err != nil {
+			r.Fatalf("reading: %v", err)
+		}
+		events = append(events, e)
+	}
+	if err := r.access.WriteAll(r.ctx, events); err != nil {
+		r.Fatalf("writing again what was read: %v", err)
+	}
+	for _, e := range events {
+		if refusal := r.table.Write(r.now, fromGo(r.schema, e)); refusal != Stored {
+			r.Fatalf("%+v, as it was read, is refused: %s", e, refusal)
+		}
+	}
+	r.same("events written again", r.table.Read(r.now, host, from, to), r.events(host, from, to))
 }
 
 // event draws an event.

@@ -67,10 +67,10 @@ func ceil(t time.Time) int64 { return floor(t.Add(time.Millisecond - 1)) }
 
 // start returns what names the row of an event.
 func (m *Table) start(t time.Time) time.Time {
-	if m.schema.bucketed() {
+	if m.schema.eventTimed() {
 		return t.Truncate(m.schema.Bucket)
 	}
-	return t
+	return t // a row or a column of its own
 }
 
 // familyOf returns the family of a field.
@@ -193,7 +193,9 @@ func (m *Table) Write(now time.Time, e Event) Refusal {
 	}
 	m.replace(&e)
 	for i := range m.schema.Families {
-		if _, ok := stamps[&m.schema.Families[i]]; ok && m.schema.Families[i].WrittenAt {
+		f := &m.schema.Families[i]
+		hasData := slices.ContainsFunc(fields, func(field int) bool { return field > writtenAt && m.familyOf(field) == f })
+		if f.WrittenAt && hasData {
 			fields = append(fields, writtenAt-i)
 		}
 	}
@@ -218,12 +220,12 @@ func (m *Table) present(e *Event) []int {
 }
 
 // replace takes out what is stored of an event, in all classes. New columns are
-// never replaced, but for the same value in another class.
+// never replaced; the same value of the same class is the same cell.
 func (m *Table) replace(e *Event) {
 	for c, cells := range m.cells {
 		same := c.host == e.Host && c.start.Equal(m.start(e.Time))
 		if m.schema.newColumns() {
-			same = same && e.Has[c.field] && c.value == e.Values[c.field]
+			same = same && e.Has[c.field] && c.value == e.Values[c.field] && c.class == e.Class
 		}
 		if same {
 			m.cells[c] = slices.DeleteFunc(cells, func(old cell) bool { return old.event.Time.Equal(e.Time) })

@@ -67,7 +67,7 @@ func drawn(p layout.Pattern, strategy layout.Strategy) *rapid.Generator[Schema] 
 			s.Families = []Family{drawFamily(t, "m", drawTTL(t, &s, strategy))}
 		}
 		for range rapid.IntRange(1, 3).Draw(t, "fields") {
-			presences := []Presence{Required, Optional, Default}
+			presences := []Presence{Required, Required, Optional, Default}
 			if s.Pattern == "bucket_new_cells" && s.Families[0].TTL.countsVersions() {
 				presences = []Presence{Required, Default}
 			}
@@ -83,6 +83,9 @@ func draw(t *rapid.T, p layout.Pattern) Schema {
 		Pattern:   string(p),
 		Precision: rapid.SampledFrom([]time.Duration{time.Millisecond, time.Second, time.Minute}).Draw(t, "precision"),
 		Text:      rapid.Bool().Draw(t, "text"),
+	}
+	if p == layout.BucketOffsets {
+		s.Precision = rapid.SampledFrom([]time.Duration{time.Microsecond, time.Millisecond, time.Second}).Draw(t, "finer precision")
 	}
 	if p.Bucketed() {
 		s.Bucket = rapid.SampledFrom([]time.Duration{time.Minute, time.Hour, 24 * time.Hour}).Draw(t, "bucket")
@@ -101,11 +104,11 @@ func drawTTL(t *rapid.T, s *Schema, strategy layout.Strategy) TTL {
 	age := TTL{Kind: "max_age", Age: rapid.SampledFrom(ages).Draw(t, "age")}
 	other := TTL{Kind: "max_age", Age: rapid.SampledFrom(ages).Draw(t, "other age")}
 	versions := TTL{Kind: "max_versions", Versions: rapid.IntRange(1, 3).Draw(t, "versions")}
-	if !s.bucketed() && rapid.Bool().Draw(t, "write") {
+	if !s.eventTimed() && rapid.Bool().Draw(t, "write") {
 		age.FromWrite, other.FromWrite = true, true
 	}
 	enough := versions
-	if s.bucketed() {
+	if s.eventTimed() {
 		enough.Versions = int(s.Bucket / s.Precision)
 	}
 	switch strategy {

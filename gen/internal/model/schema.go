@@ -61,8 +61,13 @@ type TTL struct {
 // bucketed reports whether a row is a bucket.
 func (s *Schema) bucketed() bool { return s.Bucket > 0 }
 
-// serialized reports whether an event is one value.
-func (s *Schema) serialized() bool { return strings.HasSuffix(s.Pattern, "_serialized") }
+// eventTimed reports whether the timestamps of cells are the times of events.
+func (s *Schema) eventTimed() bool { return s.bucketed() && s.Pattern != "bucket_offsets" }
+
+// serialized reports whether an event is one value with all fields.
+func (s *Schema) serialized() bool {
+	return strings.HasSuffix(s.Pattern, "_serialized") || s.Pattern == "bucket_offsets" && len(s.Fields) > 1
+}
 
 // newColumns reports whether values are column names.
 func (s *Schema) newColumns() bool { return s.Pattern == "bucket_new_columns" }
@@ -161,6 +166,8 @@ func short(d time.Duration) string {
 		return fmt.Sprintf("%dh", d/time.Hour)
 	case d%time.Second == 0:
 		return fmt.Sprintf("%ds", d/time.Second)
+	case d%time.Millisecond == 0:
+		return fmt.Sprintf("%dms", d/time.Millisecond)
 	}
-	return fmt.Sprintf("%dms", d/time.Millisecond)
+	return fmt.Sprintf("%dus", d/time.Microsecond)
 }

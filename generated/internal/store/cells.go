@@ -3,7 +3,6 @@
 package store
 
 import (
-	"errors"
 	"strconv"
 	"time"
 
@@ -33,7 +32,9 @@ type Cells struct {
 	table   *Table
 	kind    Kind
 	columns []Column
+	offset  codec.Offset // BucketOffsets
 
+	event   time.Time
 	class   int     // of the event; 0 if events have none
 	micros  []int64 // the timestamp of the event's cells in each family; -1 where they would be past their time
 	rows    []stagedRow
@@ -56,6 +57,7 @@ type opKind int
 const (
 	setCell      opKind = iota
 	deleteCell          // the one with the timestamp
+	deleteColumn        // all cells of the row in the column
 	deleteFamily        // all cells of the row in the family
 )
 
@@ -70,16 +72,20 @@ type op struct {
 // newCells returns cells for the events of a layout.
 func newCells[E any](l *Layout[E]) *Cells {
 	return &Cells{
-		table: &l.Table, kind: l.Kind, columns: l.Columns,
+		table: &l.Table, kind: l.Kind, columns: l.Columns, offset: l.offset(),
 		micros: make([]int64, len(l.Table.Families)), isSet: make([]bool, len(l.Columns)),
 	}
 }
 
-// begin makes c ready for an event that is written now. The error says why the
-// event cannot be written at all.
-func (c *Cells) begin(now, event time.Time, choice Choice) error {
+// begin makes c ready for an event that is written now. late says that the event
+// is older than the table keeps its events; err, that it cannot be written at all.
+func (c *Cells) begin(now, event time.Time, choice Choice) (late, err error) {
 	clear(c.ops)
 	c.rows, c.ops, c.values, c.expired, c.err = c.rows[:0], c.ops[:0], 0, false, nil
+	c.event, c.class = event, 0
+	if c.table.hasClasses() {
+		return c.beginClass(now, choice)
+	}
 	var expiresAt time.Time
 	var ttl time.Duration
 	if choice.ExpiresAt != nil {
@@ -88,11 +94,6 @@ func (c *Cells) begin(now, event time.Time, choice Choice) error {
 	if choice.TTL != nil {
 		ttl = *choice.TTL
 	}
-	c.class = 0
-	if c.table.hasClasses() {
-		return c.beginClass(now, event, choice)
-	}
-	var expired error
 	alive := false
 	for i := range c.table.Families {
 		life := &c.table.Families[i].Life
@@ -100,36 +101,31 @@ func (c *Cells) begin(now, event time.Time, choice Choice) error {
 		switch {
 		case err == nil:
 			alive = true
-		case life.EventTimed() && errors.Is(err, codec.ErrExpired):
-			// Late, but another family may keep its part of the event longer.
-			us, expired = -1, err
+		case life.EventTimed():
+			// Another family may keep its part of the event longer.
+			us, late = -1, err
 		default:
-			return err
+			return nil, err
 		}
 		c.micros[i] = us
 	}
-	if !alive {
-		return expired
+	if alive {
+		late = nil
 	}
-	return nil
+	return late, nil
 }
 
 // beginClass is begin for an event with a class.
-func (c *Cells) beginClass(now, event time.Time, choice Choice) error {
+func (c *Cells) beginClass(now time.Time, choice Choice) (late, err error) {
 	c.class = *choice.Class
-	for i := range c.table.Families {
-		f := &c.table.Families[i]
-		c.micros[i] = codec.Micros(event)
-		if f.Class == c.class {
-			if _, err := f.Life.Micros(now, event, time.Time{}, 0); err != nil {
-				return err
-			}
-		}
-	}
 	if c.class < 1 || c.class > len(c.table.Families) {
-		return &codec.FieldError{Field: "class", Value: strconv.Itoa(c.class), Err: codec.ErrClass}
+		return nil, &codec.FieldError{Field: "class", Value: strconv.Itoa(c.class), Err: codec.ErrClass}
 	}
-	return nil
+	for i := range c.micros {
+		c.micros[i] = codec.Micros(c.event)
+	}
+	_, late = c.table.Families[c.class-1].Life.Micros(now, c.event, time.Time{}, 0)
+	return late, nil
 }
 
 // familyOf returns the index of the family that the event's cell of a column is in.
@@ -163,17 +159,25 @@ func (c *Cells) replaces(family int) bool {
 }
 
 // Set puts the datum of a column into the row: as its value or, for
-// BucketColumns, as its qualifier. The datum must not be changed afterwards.
+// BucketColumns, as its qualifier. For BucketOffsets the qualifier is the time.
+// The datum must not be changed afterwards.
 func (c *Cells) Set(column int, datum []byte) {
 	family := c.familyOf(column)
+	if c.columns[column].WrittenAt && !c.hasData(family) {
+		return // nothing of the event is in the family
+	}
 	c.isSet[column] = true
 	if c.micros[family] < 0 {
 		c.expired = true
 		return
 	}
 	o := op{family: c.table.Families[family].Name, qualifier: c.columns[column].Name, micros: c.micros[family], value: datum}
-	if c.kind == BucketColumns {
+	switch c.kind {
+	case BucketColumns:
 		o.qualifier, o.value = string(datum), nil
+	case BucketOffsets:
+		o.qualifier = string(c.offset.Append(nil, c.event, 0))
+		c.replaceColumn(family, o.qualifier)
 	}
 	if c.err == nil && (len(o.qualifier) > maxQualifier || len(o.value) > maxValue) {
 		c.err = &codec.FieldError{Field: limited(o.qualifier), Err: codec.ErrTooLarge}
@@ -182,8 +186,26 @@ func (c *Cells) Set(column int, datum []byte) {
 		c.values++
 	}
 	c.add(o)
-	if c.kind == BucketColumns {
-		c.deleteOthers(o.qualifier)
+}
+
+// hasData reports whether the row has data of the event in a family.
+func (c *Cells) hasData(family int) bool {
+	for i, set := range c.isSet {
+		if set && c.familyOf(i) == family {
+			return true
+		}
+	}
+	return false
+}
+
+// replaceColumn deletes what is stored of an event that has a column of its own:
+// it may have any timestamp, or be in the family of another class.
+func (c *Cells) replaceColumn(family int, qualifier string) {
+	for i := range c.table.Families {
+		f := &c.table.Families[i]
+		if i != family || f.Life.Rewritable() {
+			c.add(op{kind: deleteColumn, family: f.Name, qualifier: qualifier})
+		}
 	}
 }
 
@@ -191,7 +213,7 @@ func (c *Cells) Set(column int, datum []byte) {
 // may have: the columns that are not set, and all of them in the families of
 // other classes.
 func (c *Cells) finishRow() {
-	if len(c.rows) == 0 || c.kind == BucketColumns {
+	if len(c.rows) == 0 || c.kind == BucketColumns || c.kind == BucketOffsets {
 		return
 	}
 	for i, column := range c.columns {
@@ -237,7 +259,7 @@ func limited(s string) string {
 }
 
 // check ends the event and returns why it cannot be written, if it cannot.
-func (c *Cells) check(event time.Time) error {
+func (c *Cells) check() error {
 	c.finishRow()
 	switch {
 	case c.err != nil:
@@ -245,7 +267,7 @@ func (c *Cells) check(event time.Time) error {
 	case c.values > 0:
 		return nil
 	case c.expired:
-		return &codec.FieldError{Field: "time", Value: event.String(), Err: codec.ErrExpired}
+		return &codec.FieldError{Field: "time", Value: c.event.String(), Err: codec.ErrExpired}
 	}
 	return codec.ErrNoValue
 }
@@ -261,6 +283,8 @@ func (o *op) apply(m *bigtable.Mutation) {
 	switch o.kind {
 	case deleteFamily:
 		m.DeleteCellsInFamily(o.family)
+	case deleteColumn:
+		m.DeleteCellsInColumn(o.family, o.qualifier)
 	case deleteCell:
 		m.DeleteTimestampRange(o.family, o.qualifier, ts, ts+1000)
 	default:

@@ -235,12 +235,29 @@ func (r *setupRun) change(ctx context.Context, c Change) {
 			r.fail(ctx, fmt.Errorf("creating family %s of table %s: %w", c.Family, c.Table, err), c)
 		}
 	case ChangeRule:
+		if err := r.unchanged(ctx, c); err != nil {
+			r.fail(ctx, err, c)
+			return
+		}
 		if err := r.admin.updateFamily(ctx, c.Table, c.Family, config); err != nil {
 			r.fail(ctx, fmt.Errorf("changing the rule of family %s of table %s: %w", c.Family, c.Table, becauseReplicated(err)), c)
 			return
 		}
 		r.done = append(r.done, c)
 	}
+}
+
+// unchanged looks once more before a rule is changed: what was safe to change, or
+// was allowed, was so for the rule that the plan has seen.
+func (r *setupRun) unchanged(ctx context.Context, c Change) error {
+	live, found, err := readTable(ctx, r.admin, c.Table)
+	if err != nil {
+		return err
+	}
+	if family, has := live[c.Family]; !found || !has || !family.rule.Equal(c.Have) && !family.rule.Equal(c.Want) {
+		return &VerifyError{[]Change{c}}
+	}
+	return nil
 }
 
 // becauseReplicated adds to an error what the service may have meant: it does
