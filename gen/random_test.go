@@ -173,6 +173,7 @@ type randomSchema struct {
 	series    []string
 	enums     int
 	sparse    bool   // some field is optional
+	expiring  bool   // events may say when they expire, and then have no classes
 	families  string // what fields say of their families, if tables have several
 }
 
@@ -228,6 +229,7 @@ func (s *randomSchema) text() []byte {
 	for i := range rapid.IntRange(1, 6).Draw(s.T, "fields") {
 		s.line("  %s: {%s, number: %d, unit: %s, doc: %s%s}", s.name("value", i), s.typed("field", true), i+1, s.prose("unit"), s.prose("field doc"), s.families)
 	}
+	s.expiring = s.chance("expiring", 2)
 	s.line("tables:")
 	for i := range rapid.IntRange(1, 3).Draw(s.T, "tables") {
 		s.table(i)
@@ -288,7 +290,10 @@ func (s *randomSchema) table(i int) {
 	if s.chance("const", 3) {
 		segments = append([]string{"{const: c}"}, segments...)
 	}
-	ages := []string{"{max_age: 30d}", "{keep: forever}", "{any_of: [{max_age: 90s}, {max_age: 1w}]}", "{classes: {short: 1h, long-lived: 3d}}"}
+	ages := []string{"{max_age: 30d}", "{keep: forever}", "{any_of: [{max_age: 90s}, {max_age: 1w}]}"}
+	if !s.expiring {
+		ages = append(ages, "{classes: {short: 1h, long-lived: 3d}}")
+	}
 	if pattern == "bucket_new_columns" {
 		segments = append(segments, "metric")
 	} else if !s.sparse {
@@ -302,7 +307,10 @@ func (s *randomSchema) table(i int) {
 			bucket = s.pick("wide bucket", bucket, "1mo", "1y", "{every: 1w, label: iso_week}", "{every: 3mo, label: unix_ms}")
 		}
 	} else {
-		ages = append(ages, "{max_age: 1d, from: write}", "{one_second: {}}", "{one_second: {written_at: w}}", "{default_expiration: 2d, written_at: at w}")
+		ages = append(ages, "{max_age: 1d, from: write}")
+		if s.expiring {
+			ages = append(ages, "{one_second: {}}", "{one_second: {written_at: w}}", "{default_expiration: 2d, written_at: at w}")
+		}
 		segments = append(segments, s.pick("time", "time", "{time: unix_us}", `{time: "2006-01-02T15:04:05.000"}`))
 	}
 	s.line("  table%d_%d:\n    pattern: %s\n    key: {delimiter: %q, segments: [%s]}", s.n, i, pattern, s.pick("delimiter", "#", "|", "##"), strings.Join(segments, ", "))
