@@ -81,9 +81,21 @@ func months(t time.Time) int64 {
 	return int64(y)*12 + int64(m) - 1
 }
 
-// Sorted reports whether the labels sort as bytes in the order of time, so that
-// a run of buckets is one range of rows. Numbers without padding do not.
+// Sorted reports whether the labels sort as bytes in the order of time, or
+// against it, so that a run of buckets is one range of rows. Numbers without
+// padding do not.
 func (b Bucket) Sorted() bool { return b.Label.Kind != NumberLabel || b.Label.Pad > 0 }
+
+// Descending reports whether the labels sort against the order of time, the
+// newest bucket first.
+func (b Bucket) Descending() bool { return b.Label.Kind == TimeLabel && b.Label.Format.Reverse }
+
+// Width returns the length of every label, in bytes; 0 if it varies, as that of
+// numbers without padding does.
+func (b Bucket) Width() int { return b.Label.width() }
+
+// inBytes reports whether the labels are no text, and may contain a delimiter.
+func (b Bucket) inBytes() bool { return b.Label.Kind == TimeLabel && b.Label.Format.inBytes() }
 
 // Min returns the first instant that has a label: the first start of a bucket
 // from 1970 on, or the origin if buckets are numbered.
@@ -195,7 +207,7 @@ func (b Bucket) Validate() error {
 		}
 		return nil
 	}
-	if _, err := ParseTimeFormat(b.Label.Format.String()); err != nil {
+	if err := b.Label.Format.Validate(); err != nil {
 		return fmt.Errorf("bucket label: %w", err)
 	}
 	return b.validateTimeLabel()

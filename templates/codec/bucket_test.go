@@ -232,6 +232,9 @@ func TestBucketValidate(t *testing.T) {
 		{codec.Bucket{Months: 12, Origin: date("2021-03-01"), Label: mustLabel("2006")}, "2006-01"},
 		{codec.Bucket{Months: 1, Origin: date("2021-03-05"), Label: mustLabel("2006-01")}, "2021-03-01"},
 		{codec.Bucket{Every: day}, "unix_ms"},
+		{codec.Bucket{Every: day, Label: codec.Label{Format: codec.TimeFormat{Layout: "2006-01-02", Reverse: true}}}, "reversed"},
+		{codec.Bucket{Every: day, Label: codec.Label{Format: codec.TimeFormat{Kind: codec.BinaryTime + 1}}}, "unix_ms"},
+		{codec.Bucket{Every: day, Label: codec.Label{Format: codec.TimeFormat{Layout: "unix_s"}}}, "unix_ms"},
 		{codec.Bucket{Every: day, Label: codec.Label{Kind: codec.NumberLabel, Pad: 19}}, "%018d"},
 	}
 	for _, tt := range bad {
@@ -266,7 +269,7 @@ func TestBucketWidest(t *testing.T) {
 func buckets() *rapid.Generator[codec.Bucket] {
 	return rapid.Custom(func(t *rapid.T) codec.Bucket {
 		var b codec.Bucket
-		labels := []string{"unix_s", "unix_ms", "unix_us", "unix_ns", "20060102T150405", "week%d", "%d.", "w%03d", "%012d"}
+		labels := []string{"unix_s", "unix_ms", "unix_us", "unix_ns", "binary", "20060102T150405", "week%d", "%d.", "w%03d.", "%012d"}
 		origin := rapid.Bool().Draw(t, "has origin")
 		if rapid.Bool().Draw(t, "calendar") {
 			b.Months = rapid.SampledFrom([]int{1, 2, 3, 4, 6, 12, 24, 120}).Draw(t, "months")
@@ -299,6 +302,9 @@ func buckets() *rapid.Generator[codec.Bucket] {
 			}
 		}
 		b.Label = mustLabel(rapid.SampledFrom(labels).Draw(t, "label"))
+		if b.Label.Format.Kind != codec.LayoutTime {
+			b.Label.Format.Reverse = rapid.Bool().Draw(t, "reverse")
+		}
 		return b
 	})
 }
@@ -336,6 +342,9 @@ func TestBucketProperties(t *testing.T) {
 			t.Fatal(err)
 		}
 		got, err := b.ParseLabel(string(label[1:]))
+		if b.Width() != 0 && b.Width() != len(label)-1 {
+			t.Fatalf("%s has not the width %d", label, b.Width())
+		}
 		if err != nil || !sameTime(b.Start(at), got) {
 			t.Fatalf("%s is read as %v, %v; want %v", label, got, err, b.Start(at))
 		}
@@ -351,7 +360,11 @@ func TestBucketProperties(t *testing.T) {
 		if (string(a) == string(c)) != b.Start(x).Equal(b.Start(y)) {
 			t.Fatalf("%v has %s, %v has %s", x, a, y, c)
 		}
-		if b.Sorted() && bytes.Compare(a, c) != b.Start(x).Compare(b.Start(y)) {
+		order := b.Start(x).Compare(b.Start(y))
+		if b.Descending() {
+			order = -order
+		}
+		if b.Sorted() && bytes.Compare(a, c) != order {
 			t.Fatalf("%v has %s, %v has %s", x, a, y, c)
 		}
 	})
@@ -454,7 +467,10 @@ func TestBucketRowsCoverage(t *testing.T) {
 		if b.Sorted() {
 			first, _ := b.AppendLabel(nil, b.Min())
 			last, _ := b.AppendLabel(nil, b.Max().Add(-1))
-			want := []codec.Rows{{Start: string(first), End: string(last) + "\x00"}}
+			if b.Descending() {
+				first, last = last, first
+			}
+			want := []codec.Rows{{Start: string(first), End: string(last) + "\x00", Reverse: b.Descending()}}
 			got := slices.Collect(b.Rows("", time.Time{}, date("9999-12-31").AddDate(9, 0, 0), 0))
 			if d := cmp.Diff(want, got); d != "" {
 				t.Fatal(d)

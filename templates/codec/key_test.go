@@ -93,7 +93,8 @@ func TestKeyWriterRefuses(t *testing.T) {
 		{"before the origin", "#", "bucket", codec.ErrTime, func(w *codec.KeyWriter) { w.Bucket(weeks, date("2021-02-28")) }},
 		{"year 10000", "#", "time", codec.ErrTime, func(w *codec.KeyWriter) { w.Time(minutes, time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)) }},
 		{"4097 bytes", "#", "key", codec.ErrKeyTooLong, func(w *codec.KeyWriter) { w.String("s", strings.Repeat("x", 4097)) }},
-		{"no delimiter", "", "s", codec.ErrDelimiter, func(w *codec.KeyWriter) { w.String("s", "x") }},
+		{"binary key, no fixed width", "", "s", codec.ErrForm, func(w *codec.KeyWriter) { w.Int("s", 1) }},
+		{"binary key, label of no fixed width", "", "bucket", codec.ErrForm, func(w *codec.KeyWriter) { w.Bucket(weeks, date("2021-03-05")) }},
 		{"first error wins", "#", "a", codec.ErrEmpty, func(w *codec.KeyWriter) {
 			w.String("a", "")
 			w.String("b", "#")

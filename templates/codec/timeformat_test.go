@@ -17,7 +17,7 @@ var layouts = []string{
 	"20060102150405.000000", "2006-01-02T15:04:05,000000000+", "2006.01.02.15.04.05.0", "2006,01~02+15",
 }
 
-var unixFormats = []string{"unix_s", "unix_ms", "unix_us", "unix_ns"}
+var unixFormats = []string{"unix_s", "unix_ms", "unix_us", "unix_ns", "binary"}
 
 func mustFormat(s string) codec.TimeFormat {
 	f, err := codec.ParseTimeFormat(s)
@@ -28,7 +28,11 @@ func mustFormat(s string) codec.TimeFormat {
 }
 
 func formats() *rapid.Generator[codec.TimeFormat] {
-	return rapid.Map(rapid.SampledFrom(append(unixFormats, layouts...)), mustFormat)
+	return rapid.Custom(func(t *rapid.T) codec.TimeFormat {
+		f := mustFormat(rapid.SampledFrom(append(unixFormats, layouts...)).Draw(t, "format"))
+		f.Reverse = f.Kind != codec.LayoutTime && rapid.Bool().Draw(t, "reverse")
+		return f
+	})
 }
 
 func TestParseTimeFormat(t *testing.T) {
@@ -63,6 +67,7 @@ func TestTimeFormatForm(t *testing.T) {
 		{"unix_ms", "1614945789050", time.Millisecond, 0},
 		{"unix_us", "1614945789050600", time.Microsecond, 0},
 		{"unix_ns", "1614945789050600000", time.Nanosecond, 0},
+		{"binary", "\x00\x05\xbc\xc8\xde\x16\x7e\xe8", time.Microsecond, 0},
 		{"2006", "2021", 0, 12},
 		{"2006-01", "2021-03", 0, 1},
 		{"2006-01-02", "2021-03-05", 24 * time.Hour, 0},
@@ -76,7 +81,10 @@ func TestTimeFormatForm(t *testing.T) {
 		f := mustFormat(tt.format)
 		got, err := f.Append([]byte("x"), at)
 		if err != nil || string(got) != "x"+tt.want {
-			t.Errorf("%s: got %s, %v; want x%s", f, got, err, tt.want)
+			t.Errorf("%s: got %q, %v; want %q", f, got, err, "x"+tt.want)
+		}
+		if f.Width() != len(tt.want) {
+			t.Errorf("%s: width %d", f, f.Width())
 		}
 		if f.Resolution() != tt.resolution || f.Months() != tt.months {
 			t.Errorf("%s: resolution %v, %d months", f, f.Resolution(), f.Months())
@@ -145,6 +153,9 @@ func TestTimeFormatRoundTrip(t *testing.T) {
 		}
 		x, _ := f.Append(nil, a)
 		y, _ := f.Append(nil, b)
+		if f.Reverse {
+			x, y = y, x
+		}
 		if string(x) > string(y) {
 			t.Fatalf("%s > %s", x, y)
 		}
@@ -276,7 +287,7 @@ func TestTrap20PrefixRows(t *testing.T) {
 	}
 	for _, tt := range tests {
 		if got := codec.PrefixRows(tt.prefix); got.Start != tt.prefix || got.End != tt.end {
-			t.Errorf("PrefixRows(%q) = %q", tt.prefix, got)
+			t.Errorf("PrefixRows(%q) = %+v", tt.prefix, got)
 		}
 	}
 	check(t, "exactly the keys with the prefix", func(t *rapid.T) {

@@ -3,7 +3,6 @@
 package codec
 
 import (
-	"encoding/hex"
 	"fmt"
 	"strconv"
 	"strings"
@@ -22,7 +21,7 @@ type KeyReader struct {
 	err   *FieldError
 }
 
-// NewKeyReader returns a reader of key.
+// NewKeyReader returns a reader of key. The empty delimiter is for binary keys.
 func NewKeyReader(key, delimiter string) KeyReader {
 	r := KeyReader{rest: key, delim: delimiter}
 	if len(key) > MaxKey {
@@ -32,8 +31,18 @@ func NewKeyReader(key, delimiter string) KeyReader {
 }
 
 // String reads what [KeyWriter.String] wrote.
-func (r *KeyReader) String(segment string) string {
-	v, ok := r.next(segment)
+func (r *KeyReader) String(segment string) string { return r.StringAs(segment, KeyForm{}) }
+
+// StringAs reads what [KeyWriter.StringAs] wrote.
+func (r *KeyReader) StringAs(segment string, f KeyForm) string {
+	v, ok := r.take(segment, f, StringSegment)
+	if ok && f.Encoding == KeyHex {
+		b, valid := decodeHex(v)
+		if !valid {
+			return fail[string](r, segment, v, "lower-case hex")
+		}
+		v = string(b)
+	}
 	if ok && !utf8.ValidString(v) {
 		return fail[string](r, segment, v, "valid UTF-8")
 	}
@@ -41,33 +50,72 @@ func (r *KeyReader) String(segment string) string {
 }
 
 // Bytes reads what [KeyWriter.Bytes] wrote.
-func (r *KeyReader) Bytes(segment string) []byte {
-	v, ok := r.next(segment)
+func (r *KeyReader) Bytes(segment string) []byte { return r.BytesAs(segment, KeyForm{}) }
+
+// BytesAs reads what [KeyWriter.BytesAs] wrote.
+func (r *KeyReader) BytesAs(segment string, f KeyForm) []byte {
+	v, ok := r.take(segment, f, BytesSegment)
 	if !ok {
 		return nil
 	}
-	b, err := hex.DecodeString(v)
-	if err != nil || strings.ContainsAny(v, "ABCDEF") {
+	switch f.Encoding {
+	case KeyRaw:
+		return []byte(v)
+	case KeyBase64URL:
+		b, err := TextBytes([]byte(v))
+		if err != nil {
+			return fail[[]byte](r, segment, v, "base64url")
+		}
+		return b
+	}
+	b, ok := decodeHex(v)
+	if !ok {
 		return fail[[]byte](r, segment, v, "lower-case hex")
 	}
 	return b
 }
 
 // Bool reads what [KeyWriter.Bool] wrote.
-func (r *KeyReader) Bool(segment string) bool {
-	v, ok := r.next(segment)
-	if ok && v != "true" && v != "false" {
-		return fail[bool](r, segment, v, "true or false")
+func (r *KeyReader) Bool(segment string) bool { return r.BoolAs(segment, KeyForm{}) }
+
+// BoolAs reads what [KeyWriter.BoolAs] wrote.
+func (r *KeyReader) BoolAs(segment string, f KeyForm) bool {
+	no, yes := "false", "true"
+	if f.Encoding == KeyBinary {
+		no, yes = "\x00", "\x01"
 	}
-	return v == "true"
+	v, ok := r.take(segment, f, BoolSegment)
+	if ok && v != yes && v != no {
+		return fail[bool](r, segment, v, strconv.Quote(yes)+" or "+strconv.Quote(no))
+	}
+	return v == yes
 }
 
 // Int reads what [KeyWriter.Int] wrote: a canonical decimal number that fits the
 // given number of bits.
-func (r *KeyReader) Int(segment string, bits int) int64 {
-	v, ok := r.next(segment)
+func (r *KeyReader) Int(segment string, bits int) int64 { return r.IntAs(segment, KeyForm{}, bits) }
+
+// IntAs reads what [KeyWriter.IntAs] wrote: a number of 32 or 64 bits.
+func (r *KeyReader) IntAs(segment string, f KeyForm, bits int) int64 {
+	v, ok := r.take(segment, f, intSegment(bits))
 	if !ok {
 		return 0
+	}
+	return r.int(segment, f, v, bits)
+}
+
+func (r *KeyReader) int(segment string, f KeyForm, v string, bits int) int64 {
+	switch {
+	case f.Encoding == KeyBinary && bits <= 32:
+		return int64(int32(f.parseBinary(v) ^ signBit(bits)))
+	case f.Encoding == KeyBinary:
+		return int64(f.parseBinary(v) ^ signBit(bits))
+	case f.Pad > 0:
+		n, ok := f.parsePadded(v)
+		if !ok || n>>(bits-1) != 0 {
+			return fail[int64](r, segment, v, "a padded number in range")
+		}
+		return int64(n)
 	}
 	var buf [20]byte
 	n, err := strconv.ParseInt(v, 10, bits)
@@ -80,9 +128,24 @@ func (r *KeyReader) Int(segment string, bits int) int64 {
 // Uint reads what [KeyWriter.Uint] wrote: a canonical decimal number that fits
 // the given number of bits.
 func (r *KeyReader) Uint(segment string, bits int) uint64 {
-	v, ok := r.next(segment)
+	return r.UintAs(segment, KeyForm{}, bits)
+}
+
+// UintAs reads what [KeyWriter.UintAs] wrote: a number of 32 or 64 bits.
+func (r *KeyReader) UintAs(segment string, f KeyForm, bits int) uint64 {
+	v, ok := r.take(segment, f, uintSegment(bits))
 	if !ok {
 		return 0
+	}
+	switch {
+	case f.Encoding == KeyBinary:
+		return f.parseBinary(v)
+	case f.Pad > 0:
+		n, ok := f.parsePadded(v)
+		if !ok || n>>(bits-1)>>1 != 0 {
+			return fail[uint64](r, segment, v, "a padded number in range")
+		}
+		return n
 	}
 	var buf [20]byte
 	n, err := strconv.ParseUint(v, 10, bits)
@@ -97,16 +160,40 @@ func (r *KeyReader) Duration(segment string) time.Duration {
 	return time.Duration(r.Int(segment, 64))
 }
 
+// DurationAs reads what [KeyWriter.DurationAs] wrote.
+func (r *KeyReader) DurationAs(segment string, f KeyForm) time.Duration {
+	return time.Duration(r.IntAs(segment, f, 64))
+}
+
 // Timestamp reads what [KeyWriter.Timestamp] wrote, in UTC.
-func (r *KeyReader) Timestamp(segment string) time.Time {
-	return r.time(segment, TimeFormat{Kind: UnixNanos})
+func (r *KeyReader) Timestamp(segment string) time.Time { return r.TimestampAs(segment, KeyForm{}) }
+
+// TimestampAs reads what [KeyWriter.TimestampAs] wrote, in UTC.
+func (r *KeyReader) TimestampAs(segment string, f KeyForm) time.Time {
+	if !r.accepts(segment, f, TimestampSegment) {
+		return time.Time{}
+	}
+	return r.time(segment, f.timestamp())
 }
 
 // UUID reads what [KeyWriter.UUID] wrote.
-func (r *KeyReader) UUID(segment string) UUID {
-	v, ok := r.next(segment)
+func (r *KeyReader) UUID(segment string) UUID { return r.UUIDAs(segment, KeyForm{}) }
+
+// UUIDAs reads what [KeyWriter.UUIDAs] wrote.
+func (r *KeyReader) UUIDAs(segment string, f KeyForm) UUID {
+	v, ok := r.take(segment, f, UUIDSegment)
 	if !ok {
 		return UUID{}
+	}
+	switch f.Encoding {
+	case KeyRaw, KeyBinary:
+		return UUID([]byte(v))
+	case KeyHex:
+		b, ok := decodeHex(v)
+		if !ok || len(b) != len(UUID{}) {
+			return fail[UUID](r, segment, v, "32 lower-case hex digits")
+		}
+		return UUID(b)
 	}
 	var buf [uuidLen]byte
 	u, err := ParseUUID(v)
@@ -117,16 +204,31 @@ func (r *KeyReader) UUID(segment string) UUID {
 }
 
 // Enum reads what [KeyWriter.Enum] wrote: the name of a value of e.
-func (r *KeyReader) Enum(segment string, e Enum) int64 {
-	v, ok := r.next(segment)
+func (r *KeyReader) Enum(segment string, e Enum) int64 { return r.EnumAs(segment, KeyForm{}, e) }
+
+// EnumAs reads what [KeyWriter.EnumAs] wrote: the name or number of a value of e.
+func (r *KeyReader) EnumAs(segment string, f KeyForm, e Enum) int64 {
+	v, ok := r.take(segment, f, EnumSegment)
 	if !ok {
 		return 0
 	}
-	n, ok := e.Number(v)
-	if !ok {
-		return fail[int64](r, segment, v, "a name of the enum")
+	if f.Encoding == KeyText {
+		n, ok := e.Number(v)
+		if !ok {
+			return fail[int64](r, segment, v, "a name of the enum")
+		}
+		return n
+	}
+	n := r.int(segment, f, v, f.enumBits())
+	if _, ok := e.Name(n); r.err == nil && !ok {
+		return fail[int64](r, segment, v, "a number of the enum")
 	}
 	return n
+}
+
+// Sequence reads what [KeyWriter.Sequence] wrote.
+func (r *KeyReader) Sequence() uint32 {
+	return uint32(r.UintAs(sequenceField, SequenceForm(r.delim), 32))
 }
 
 // Const reads what [KeyWriter.Const] wrote: exactly this text.
@@ -147,7 +249,10 @@ func (r *KeyReader) Const(text string) {
 
 // Bucket reads what [KeyWriter.Bucket] wrote and returns the bucket's start.
 func (r *KeyReader) Bucket(b Bucket) time.Time {
-	v, ok := r.next(bucketField)
+	if r.err == nil && r.delim == "" && b.Width() == 0 {
+		r.err = &FieldError{Field: bucketField, Value: b.Label.String(), Err: formError(ErrForm)}
+	}
+	v, ok := r.piece(bucketField, b.Width(), b.inBytes())
 	if !ok {
 		return time.Time{}
 	}
@@ -163,7 +268,7 @@ func (r *KeyReader) Bucket(b Bucket) time.Time {
 func (r *KeyReader) Time(f TimeFormat) time.Time { return r.time(timeField, f) }
 
 func (r *KeyReader) time(segment string, f TimeFormat) time.Time {
-	v, ok := r.next(segment)
+	v, ok := r.piece(segment, f.Width(), f.inBytes())
 	if !ok {
 		return time.Time{}
 	}
@@ -183,6 +288,91 @@ func (r *KeyReader) Close() error {
 		return r.err
 	}
 	return nil
+}
+
+// accepts reports whether there can be a value of type t in this form, and there
+// was no error so far.
+func (r *KeyReader) accepts(segment string, f KeyForm, t SegmentType) bool {
+	if r.err != nil {
+		return false
+	}
+	if f == (KeyForm{}) && r.delim != "" {
+		return true // every type has a default
+	}
+	if err := f.Validate(t, r.delim); err != nil {
+		r.err = &FieldError{Field: segment, Err: formError(err)}
+		return false
+	}
+	return true
+}
+
+// formError makes a reader's error out of one that wraps [ErrForm].
+func formError(err error) error { return fmt.Errorf("%w: %w", ErrKey, err) }
+
+// take takes the next segment, a value of type t, without its escapes; false
+// after an error.
+func (r *KeyReader) take(segment string, f KeyForm, t SegmentType) (string, bool) {
+	if !r.accepts(segment, f, t) {
+		return "", false
+	}
+	if r.delim == "" && f.terminated(t) {
+		return r.terminated(segment)
+	}
+	v, ok := r.piece(segment, f.Fixed(t), f.inBytes(t))
+	if !ok || !f.Escape {
+		return v, ok
+	}
+	plain, ok := unescape(v, r.delim[0]+1)
+	if !ok {
+		r.fail(segment, v, "escapes")
+	}
+	return plain, ok
+}
+
+// piece takes the next segment: width bytes if it is in bytes, which may be part
+// of the delimiter, or if the key is binary.
+func (r *KeyReader) piece(segment string, width int, inBytes bool) (string, bool) {
+	if inBytes || r.delim == "" {
+		return r.fixed(segment, width)
+	}
+	return r.next(segment)
+}
+
+// fixed takes a segment of n bytes and the delimiter after it; false after an
+// error.
+func (r *KeyReader) fixed(segment string, n int) (string, bool) {
+	if r.err != nil {
+		return "", false
+	}
+	if len(r.rest) < n {
+		r.fail(segment, r.rest, strconv.Itoa(n)+" bytes")
+		return "", false
+	}
+	v, rest := r.rest[:n], r.rest[n:]
+	return v, r.advance(segment, rest)
+}
+
+// terminated takes a string or raw bytes out of a binary key; false after an
+// error.
+func (r *KeyReader) terminated(segment string) (string, bool) {
+	v, rest, ok := cutTerminated(r.rest)
+	if !ok {
+		r.fail(segment, r.rest, "a value that ends with 0x00 0x01")
+		return "", false
+	}
+	return v, r.advance(segment, rest)
+}
+
+// advance goes on with the key after a segment, which must end or go on with the
+// delimiter.
+func (r *KeyReader) advance(segment, rest string) bool {
+	next, ok := strings.CutPrefix(rest, r.delim)
+	if rest != "" && !ok {
+		r.fail(segment, rest, "the delimiter "+strconv.Quote(r.delim))
+		return false
+	}
+	r.rest, r.done = next, rest == ""
+	return true
 }
 
 // next takes the next segment; false after an error.

@@ -23,7 +23,7 @@ type Label struct {
 	Kind           LabelKind
 	Prefix, Suffix string     // NumberLabel: the text around the number
 	Pad            int        // NumberLabel: digits, padded with zeros; 0 for no padding
-	Format         TimeFormat // TimeLabel
+	Format         TimeFormat // TimeLabel; newest first if it is reversed
 }
 
 const (
@@ -75,6 +75,19 @@ func (l Label) String() string {
 		return l.Prefix + "%d" + l.Suffix
 	}
 	return l.Format.String()
+}
+
+// width returns the length of every label, in bytes; 0 if it varies.
+func (l Label) width() int {
+	switch {
+	case l.Kind == ISOWeekLabel:
+		return len("2021-W09")
+	case l.Kind == TimeLabel:
+		return l.Format.Width()
+	case l.Pad > 0:
+		return len(l.Prefix) + l.Pad + len(l.Suffix)
+	}
+	return 0
 }
 
 // appendNumber appends the label of bucket n, which has no more than l.Pad

@@ -4,6 +4,7 @@ package codec
 
 import (
 	"iter"
+	"slices"
 	"time"
 )
 
@@ -13,6 +14,9 @@ import (
 type Rows struct {
 	Start, End string
 	Keys       []string
+	// Reverse says that the rows come in the order of time that was asked for if
+	// they are read from the last key to the first.
+	Reverse bool
 }
 
 // PrefixRows returns all keys that start with prefix.
@@ -29,37 +33,167 @@ func successor(prefix string) string {
 	return ""
 }
 
-// Rows yields what must be read to see every bucket that overlaps [from, to), in
-// order of time, where prefix followed by the bucket's label is the whole row
-// key. If the labels sort, that is one range. If they do not, it is lists of
-// keys: a new one whenever the next label sorts before the last (week9, week10),
-// and before the keys of a list pass maxBytes, unless that is zero. Buckets
-// without a label hold nothing and are left out.
-func (b Bucket) Rows(prefix string, from, to time.Time, maxBytes int) iter.Seq[Rows] {
+// Span says which rows of a series to read, apart from their time. A key is made
+// of Prefix, the time or bucket, Delimiter, Suffix, and any segments that follow:
+//
+//	us-west2#3698#week1                  Prefix "us-west2#3698#", Whole
+//	us-west2#week1#…                     Prefix "us-west2#", Delimiter "#"
+//	us-west2#week1#3698                  Prefix "us-west2#", Delimiter "#", Suffix "3698", Whole
+//	us-west2#week1#3698#…                Prefix "us-west2#", Delimiter "#", Suffix "3698#"
+type Span struct {
+	Prefix    string // the segments before the time, from [KeyWriter.Prefix]
+	Delimiter string // between the time and what follows it; empty in a binary key
+	// Suffix holds the segments right after the time that are known: from
+	// [KeyWriter.Key] if Whole is set, and else from [KeyWriter.Prefix]. Empty if
+	// there are none.
+	Suffix   string
+	Whole    bool // nothing follows the suffix or, if that is empty, the time
+	Newest   bool // the newest first
+	MaxBytes int  // of the keys of a list; 0 for no bound
+}
+
+// Buckets yields what must be read to see every bucket of b that overlaps [from,
+// to), in order of time or, if s.Newest is set, against it. Buckets without a
+// label hold nothing and are left out, and an empty or inverted range yields
+// nothing.
+//
+// Where nothing is known to follow the label, and the labels sort, it is one
+// range. Else it is a range for each bucket or, if the keys are known as a whole,
+// lists of keys: a new one whenever a key does not sort as its time does (week9,
+// week10), and before the keys of a list pass s.MaxBytes.
+//
+// Labels of no fixed width, which do not sort, need a delimiter, unless s.Whole
+// is set.
+func (s Span) Buckets(b Bucket, from, to time.Time) iter.Seq[Rows] {
 	from, to = later(from, b.Min()), earlier(to, b.Max())
 	return func(yield func(Rows) bool) {
 		if !from.Before(to) {
 			return
 		}
 		first, last := b.index(from), b.index(to.Add(-1))
-		if b.Sorted() {
-			yield(Rows{Start: b.key(prefix, first), End: b.key(prefix, last) + "\x00"})
+		switch {
+		case b.Sorted() && s.Suffix == "":
+			yield(s.run(b, first, last))
+		case s.Whole:
+			s.lists(b, first, last, yield)
+		default:
+			s.prefixes(b, first, last, yield)
+		}
+	}
+}
+
+// run returns the range of the buckets with the indexes from first to last.
+func (s Span) run(b Bucket, first, last int64) Rows {
+	low, high := first, last
+	if b.Descending() {
+		low, high = last, first
+	}
+	rows := Rows{Start: s.key(b, low), Reverse: s.reverse(b)}
+	if s.Whole {
+		rows.End = s.key(b, high) + "\x00"
+	} else {
+		rows.End = successor(s.key(b, high))
+	}
+	return rows
+}
+
+// prefixes yields the range of each bucket.
+func (s Span) prefixes(b Bucket, first, last int64, yield func(Rows) bool) {
+	for i := range s.indexes(first, last) {
+		rows := PrefixRows(s.key(b, i))
+		rows.Reverse = s.reverse(b)
+		if !yield(rows) {
 			return
 		}
-		var keys []string
-		size := 0
-		for i := first; i <= last; i++ {
-			key := b.key(prefix, i)
-			if n := len(keys); n > 0 && (key < keys[n-1] || maxBytes > 0 && size+len(key) > maxBytes) {
-				if !yield(Rows{Keys: keys}) {
-					return
-				}
-				keys, size = nil, 0
-			}
-			keys, size = append(keys, key), size+len(key)
-		}
-		yield(Rows{Keys: keys})
 	}
+}
+
+// lists yields the keys of the buckets.
+func (s Span) lists(b Bucket, first, last int64, yield func(Rows) bool) {
+	reverse := s.reverse(b)
+	var keys []string // in the order of reading
+	size := 0
+	flush := func() bool {
+		list := keys
+		keys, size = nil, 0
+		if reverse {
+			slices.Reverse(list)
+		}
+		return len(list) == 0 || yield(Rows{Keys: list, Reverse: reverse})
+	}
+	for i := range s.indexes(first, last) {
+		key := s.key(b, i)
+		n := len(keys)
+		turns := n > 0 && (key < keys[n-1]) != reverse
+		if turns || s.MaxBytes > 0 && size+len(key) > s.MaxBytes {
+			if !flush() {
+				return
+			}
+		}
+		keys, size = append(keys, key), size+len(key)
+	}
+	flush()
+}
+
+// indexes yields the indexes from first to last in the order of reading.
+func (s Span) indexes(first, last int64) iter.Seq[int64] {
+	return func(yield func(int64) bool) {
+		for i := range last - first + 1 {
+			index := first + i
+			if s.Newest {
+				index = last - i
+			}
+			if !yield(index) {
+				return
+			}
+		}
+	}
+}
+
+// reverse reports whether keys must be read from the last to the first.
+func (s Span) reverse(b Bucket) bool { return s.Newest != b.Descending() }
+
+// key returns the key, or what the keys begin with, of the bucket with the given
+// index, which has a label.
+func (s Span) key(b Bucket, index int64) string {
+	var buf [64]byte
+	key, _ := b.AppendLabel(append(buf[:0], s.Prefix...), b.start(index))
+	if s.Suffix != "" || !s.Whole {
+		key = append(append(key, s.Delimiter...), s.Suffix...)
+	}
+	return string(key)
+}
+
+// Times returns the keys made of s.Prefix and a time in [from, to) in the format
+// f, whatever follows the time; false if there can be none. A key's time is the
+// event's rounded down, so both ends are rounded up to the resolution: an event
+// counts by the time that its key says. It looks at s.Prefix and s.Newest alone:
+// what follows the time must be filtered.
+func (s Span) Times(f TimeFormat, from, to time.Time) (Rows, bool) {
+	from, end := f.ceil(later(from, f.Min())), f.Max()
+	if to.Before(end) {
+		end = f.ceil(to)
+	}
+	if !from.Before(end) {
+		return Rows{}, false
+	}
+	rows := Rows{Reverse: s.Newest != f.Reverse}
+	switch {
+	case f.Reverse:
+		rows.Start, rows.End = f.key(s.Prefix, end.Add(-1)), successor(f.key(s.Prefix, from))
+	case end.Before(f.Max()):
+		rows.Start, rows.End = f.key(s.Prefix, from), f.key(s.Prefix, end)
+	default:
+		rows.Start, rows.End = f.key(s.Prefix, from), successor(f.key(s.Prefix, end.Add(-1)))
+	}
+	return rows, true
+}
+
+// Rows yields what must be read to see every bucket that overlaps [from, to), in
+// order of time, where prefix followed by the bucket's label is the whole row
+// key: [Span.Buckets] of a whole key.
+func (b Bucket) Rows(prefix string, from, to time.Time, maxBytes int) iter.Seq[Rows] {
+	return Span{Prefix: prefix, Whole: true, MaxBytes: maxBytes}.Buckets(b, from, to)
 }
 
 // Count returns how many buckets with a label overlap [from, to).
@@ -71,32 +205,10 @@ func (b Bucket) Count(from, to time.Time) int64 {
 	return b.index(to.Add(-1)) - b.index(from) + 1
 }
 
-// key returns the key of the bucket with the given index, which has a label.
-func (b Bucket) key(prefix string, index int64) string {
-	var buf [64]byte
-	key, _ := b.AppendLabel(append(buf[:0], prefix...), b.start(index))
-	return string(key)
-}
-
 // Rows returns the keys made of prefix and a time in [from, to), whatever
-// follows the time; false if there can be none. A key's time is the event's
-// rounded down, so both ends are rounded up to the resolution: an event counts
-// by the time that its key says.
+// follows the time; false if there can be none: [Span.Times] of the prefix.
 func (f TimeFormat) Rows(prefix string, from, to time.Time) (Rows, bool) {
-	from, end := f.ceil(later(from, f.Min())), f.Max()
-	if to.Before(end) {
-		end = f.ceil(to)
-	}
-	if !from.Before(end) {
-		return Rows{}, false
-	}
-	rows := Rows{Start: f.key(prefix, from)}
-	if end.Before(f.Max()) {
-		rows.End = f.key(prefix, end)
-	} else {
-		rows.End = successor(f.key(prefix, f.Max().Add(-1)))
-	}
-	return rows, true
+	return Span{Prefix: prefix}.Times(f, from, to)
 }
 
 // key returns prefix and t, which the format can hold.

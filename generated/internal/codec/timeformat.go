@@ -3,13 +3,15 @@
 package codec
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"time"
 )
 
-// TimeKind is one of the ways to write a time as text.
+// TimeKind is one of the ways to write a time in a key.
 type TimeKind int
 
 const (
@@ -18,40 +20,50 @@ const (
 	UnixMillis                  // milliseconds since 1970, 13 digits
 	UnixMicros                  // microseconds since 1970, 16 digits
 	UnixNanos                   // nanoseconds since 1970, 19 digits
+	BinaryTime                  // microseconds since 1970, 8 bytes, big-endian
+
+	binaryNanos // nanoseconds since 1970, 8 bytes: a timestamp in a key, not for schemas
 )
 
 // unixFormats describes the kinds that count from 1970; LayoutTime has none.
 var unixFormats = [...]struct {
-	name   string
-	unit   int64 // in nanoseconds
-	digits int
-	end    time.Time // the first instant with more digits
+	name  string
+	unit  int64     // in nanoseconds
+	width int       // digits, or bytes
+	end   time.Time // the first instant with more digits
 }{
 	UnixSeconds: {"unix_s", 1e9, 10, time.Unix(1e10, 0).UTC()},
 	UnixMillis:  {"unix_ms", 1e6, 13, time.Unix(1e10, 0).UTC()},
 	UnixMicros:  {"unix_us", 1e3, 16, time.Unix(1e10, 0).UTC()},
 	UnixNanos:   {"unix_ns", 1, 19, maxNanos.Add(1)},
+	BinaryTime:  {"binary", 1e3, 8, year10k},
+	binaryNanos: {"binary nanoseconds", 1, 8, maxNanos.Add(1)},
 }
 
-// TimeFormat writes times as text of a fixed length, in UTC, whose byte order is
-// the order of time. [ParseTimeFormat] makes one; the zero TimeFormat is not of
-// use.
+// TimeFormat writes times in a fixed number of bytes, in UTC, whose order is the
+// order of time, or the reverse. [ParseTimeFormat] makes one; the zero TimeFormat
+// is not of use.
 type TimeFormat struct {
 	Kind   TimeKind
 	Layout string // for LayoutTime
+	// Reverse makes the newest first: the largest number of these digits minus the
+	// number, and MaxInt64 minus it for UnixNanos and BinaryTime. LayoutTime has
+	// no reverse.
+	Reverse bool
 }
 
-var errTimeFormat = errors.New("want unix_s, unix_ms, unix_us, unix_ns, or a layout that sorts: " +
+var errTimeFormat = errors.New("want unix_s, unix_ms, unix_us, unix_ns, binary, or a layout that sorts: " +
 	"2006, then 01 and 02 (or 002), 15, 04, 05, .000 in this order and none left out, " +
 	`with any of "-_/:.T,~@+" in between`)
 
 // ParseTimeFormat parses the text of a format in a schema: unix_s, unix_ms,
-// unix_us, unix_ns, or a layout of package time that sorts. Such a layout starts
-// with 2006 and goes on in falling order with 01 and 02 (or 002, the day of the
-// year), 15, 04, 05 and a fraction such as .000. It may stop anywhere but leave
-// nothing out, and may have any of "-_/:.T,~@+" in between.
+// unix_us, unix_ns, binary, or a layout of package time that sorts. Such a layout
+// starts with 2006 and goes on in falling order with 01 and 02 (or 002, the day
+// of the year), 15, 04, 05 and a fraction such as .000. It may stop anywhere but
+// leave nothing out, and may have any of "-_/:.T,~@+" in between. A schema says
+// apart from it whether it is reversed.
 func ParseTimeFormat(s string) (TimeFormat, error) {
-	for kind := UnixSeconds; kind <= UnixNanos; kind++ {
+	for kind := UnixSeconds; kind <= BinaryTime; kind++ {
 		if s == unixFormats[kind].name {
 			return TimeFormat{Kind: kind}, nil
 		}
@@ -74,12 +86,53 @@ func ParseTimeFormat(s string) (TimeFormat, error) {
 	return TimeFormat{Layout: s}, nil
 }
 
-// String returns the format as it stands in a schema.
+// Validate reports whether the format is one that [ParseTimeFormat] makes, and
+// reversed only if it is a number.
+func (f TimeFormat) Validate() error {
+	if f.Kind < LayoutTime || f.Kind > BinaryTime {
+		return fmt.Errorf("time format of kind %d: %w", int(f.Kind), errTimeFormat)
+	}
+	if f.Reverse && f.Kind == LayoutTime {
+		return fmt.Errorf("time format %q cannot be reversed: want unix_s, unix_ms, unix_us, unix_ns or binary", f.Layout)
+	}
+	plain := f
+	plain.Reverse = false
+	got, err := ParseTimeFormat(plain.String())
+	if err == nil && got != plain {
+		err = fmt.Errorf("time format %q: %w", f.Layout, errTimeFormat)
+	}
+	return err
+}
+
+// String returns the format as it stands in a schema, followed by "reversed" if
+// it is.
 func (f TimeFormat) String() string {
-	if f.Kind == LayoutTime {
+	switch {
+	case f.Kind == LayoutTime:
 		return f.Layout
+	case f.Reverse:
+		return unixFormats[f.Kind].name + " reversed"
 	}
 	return unixFormats[f.Kind].name
+}
+
+// Width returns the length of every time in this format, in bytes.
+func (f TimeFormat) Width() int {
+	if f.Kind == LayoutTime {
+		return len(f.Layout) // each element has the length of its text
+	}
+	return unixFormats[f.Kind].width
+}
+
+// inBytes reports whether the times are no text, and may contain a delimiter.
+func (f TimeFormat) inBytes() bool { return f.Kind >= BinaryTime }
+
+// largest returns the number that a reversed one is taken from.
+func (f TimeFormat) largest() int64 {
+	if f.Kind >= UnixNanos {
+		return math.MaxInt64
+	}
+	return pow10(unixFormats[f.Kind].width) - 1
 }
 
 // Resolution returns the width of what one text stands for; 0 if that is months
@@ -141,7 +194,13 @@ func (f TimeFormat) Append(dst []byte, t time.Time) ([]byte, error) {
 	}
 	u := unixFormats[f.Kind]
 	n := t.Unix()*(1e9/u.unit) + int64(t.Nanosecond())/u.unit
-	return appendDigits(dst, n, u.digits), nil
+	if f.Reverse {
+		n = f.largest() - n
+	}
+	if f.inBytes() {
+		return binary.BigEndian.AppendUint64(dst, uint64(n)), nil
+	}
+	return appendDigits(dst, n, u.width), nil
 }
 
 // Parse parses what [TimeFormat.Append] wrote, and nothing else, and returns it
@@ -159,12 +218,24 @@ func (f TimeFormat) parse(s string) (time.Time, bool) {
 		return parseLayout(f.Layout, s)
 	}
 	u := unixFormats[f.Kind]
-	if len(s) != u.digits {
+	if len(s) != u.width {
 		return time.Time{}, false
 	}
-	n, ok := digits(s)
+	n, ok := f.number(s)
+	if f.Reverse {
+		n = f.largest() - n
+	}
 	perSecond := 1e9 / u.unit
 	return time.Unix(n/perSecond, n%perSecond*u.unit).UTC(), ok
+}
+
+// number parses a number of the right width.
+func (f TimeFormat) number(s string) (int64, bool) {
+	if f.inBytes() {
+		n := int64(KeyForm{}.parseBinary(s))
+		return n, n >= 0
+	}
+	return digits(s)
 }
 
 // floor returns the start of the text that t has.

@@ -1,0 +1,135 @@
+package codec
+
+import (
+	"encoding/binary"
+	"math"
+	"strconv"
+)
+
+// largest returns the largest number that the digits of a padded form hold. A
+// reversed one is taken from it.
+func (f KeyForm) largest() uint64 {
+	switch {
+	case f.Encoding == KeyHex:
+		return math.MaxUint64 >> (64 - 4*f.Pad)
+	case f.Pad >= 20:
+		return math.MaxUint64
+	case f.Pad == 19 && f.Reverse:
+		return math.MaxInt64
+	}
+	n := uint64(1)
+	for range f.Pad {
+		n *= 10
+	}
+	return n - 1
+}
+
+func (f KeyForm) base() int {
+	if f.Encoding == KeyHex {
+		return 16
+	}
+	return 10
+}
+
+// appendPadded appends n, which is f.largest() at most, in f.Pad digits.
+func (f KeyForm) appendPadded(dst []byte, n uint64) []byte {
+	if f.Reverse {
+		n = f.largest() - n
+	}
+	start, base := len(dst), uint64(f.base())
+	dst = append(dst, "00000000000000000000"[:f.Pad]...)
+	for i := len(dst) - 1; i >= start; i-- {
+		dst[i] = "0123456789abcdef"[n%base]
+		n /= base
+	}
+	return dst
+}
+
+// parsePadded is the inverse of appendPadded; false if s is nothing that it
+// writes.
+func (f KeyForm) parsePadded(s string) (uint64, bool) {
+	n, err := strconv.ParseUint(s, f.base(), 64)
+	if err != nil || n > f.largest() {
+		return 0, false
+	}
+	if f.Reverse {
+		n = f.largest() - n
+	}
+	var buf [20]byte
+	return n, string(f.appendPadded(buf[:0], n)) == s
+}
+
+// appendBinary appends the low bits of n, 32 or 64 of them.
+func (f KeyForm) appendBinary(dst []byte, n uint64, bits int) []byte {
+	if f.Reverse {
+		n = ^n
+	}
+	if bits <= 32 {
+		return binary.BigEndian.AppendUint32(dst, uint32(n))
+	}
+	return binary.BigEndian.AppendUint64(dst, n)
+}
+
+// parseBinary is the inverse of appendBinary, for 4 or 8 bytes.
+func (f KeyForm) parseBinary(s string) uint64 {
+	var n uint64
+	for i := range len(s) {
+		c := s[i]
+		if f.Reverse {
+			c = ^c
+		}
+		n = n<<8 | uint64(c)
+	}
+	return n
+}
+
+// signBit returns the sign bit of a binary number, which is flipped so that
+// negative numbers sort first.
+func signBit(bits int) uint64 {
+	if bits <= 32 {
+		return 1 << 31
+	}
+	return 1 << 63
+}
+
+// fitsInt reports whether v has the given number of bits.
+func fitsInt(v int64, bits int) bool { return v<<(64-bits)>>(64-bits) == v }
+
+func intSegment(bits int) SegmentType {
+	if bits <= 32 {
+		return Int32Segment
+	}
+	return Int64Segment
+}
+
+func uintSegment(bits int) SegmentType {
+	if bits <= 32 {
+		return Uint32Segment
+	}
+	return Uint64Segment
+}
+
+// enumBits returns the bits of an enum's number.
+func (f KeyForm) enumBits() int {
+	if f.Encoding == KeyBinary {
+		return 32
+	}
+	return 64
+}
+
+// timestamp returns the format of a timestamp in this form.
+func (f KeyForm) timestamp() TimeFormat {
+	if f.Encoding == KeyBinary {
+		return TimeFormat{Kind: binaryNanos, Reverse: f.Reverse}
+	}
+	return TimeFormat{Kind: UnixNanos, Reverse: f.Reverse}
+}
+
+// SequenceForm returns the form of a tie-breaker, a uint32: 10 digits, or 4 bytes
+// in a binary key.
+func SequenceForm(delimiter string) KeyForm {
+	if delimiter == "" {
+		return KeyForm{Encoding: KeyBinary}
+	}
+	return KeyForm{Encoding: KeyDecimal, Pad: 10}
+}

@@ -1,0 +1,159 @@
+package codec
+
+import "strconv"
+
+// MaxSaltBuckets is the largest number of buckets of a salt.
+const MaxSaltBuckets = 1 << 16
+
+const saltField = "salt"
+
+// The parameters of FNV-1a of 64 bits.
+const (
+	fnvOffset = 14695981039346656037
+	fnvPrime  = 1099511628211
+)
+
+// Salt returns the salt of the given key segments, from 0 to buckets−1, where
+// buckets is from 1 to [MaxSaltBuckets]. The parts are the segments' bytes as
+// they stand in the key, without the delimiters between them.
+//
+// Other languages compute it so: take FNV-1a of 64 bits over each part's bytes,
+// each part followed by a byte 0x00; exclusive-or the hash with itself shifted
+// right by 32 bits; take the remainder of the division by buckets, unsigned. For
+// instance:
+//
+//	Salt(16)                        = 1
+//	Salt(16, "cpu")                 = 11
+//	Salt(16, "cpu", "host1")        = 15
+//	Salt(1000, "cpu", "host1")      = 471
+//	Salt(300, "us-west2", "3698")   = 187
+//	Salt(65536, "")                 = 2707
+func Salt[T ~string | ~[]byte](buckets int, parts ...T) int {
+	h := uint64(fnvOffset)
+	for _, p := range parts {
+		h = addSalt(h, p)
+	}
+	return foldSalt(h, buckets)
+}
+
+// addSalt adds a part and the byte after it to a hash.
+func addSalt[T ~string | ~[]byte](h uint64, part T) uint64 {
+	for i := range len(part) {
+		h = (h ^ uint64(part[i])) * fnvPrime
+	}
+	return h * fnvPrime
+}
+
+func foldSalt(h uint64, buckets int) int {
+	if !saltBuckets(buckets) {
+		return 0
+	}
+	return int((h ^ h>>32) % uint64(buckets))
+}
+
+func saltBuckets(buckets int) bool { return 1 <= buckets && buckets <= MaxSaltBuckets }
+
+// SaltWidth returns the number of bytes of a salt: in a key with a delimiter the
+// digits of buckets−1, in a binary key 1 byte up to 256 buckets and else 2.
+func SaltWidth(buckets int, delimiter string) int {
+	switch {
+	case delimiter != "":
+		return len(strconv.Itoa(buckets - 1))
+	case buckets <= 256:
+		return 1
+	}
+	return 2
+}
+
+// saltForm returns the form of a salt in a key with a delimiter.
+func saltForm(buckets int) KeyForm {
+	return KeyForm{Encoding: KeyDecimal, Pad: SaltWidth(buckets, "#")}
+}
+
+// BeginSalt starts a salt of the given number of buckets, from 1 to
+// [MaxSaltBuckets], else [ErrForm]. The segments that are written from here to
+// [KeyWriter.EndSalt] are what the salt is made from and do not become part of
+// the key:
+//
+//	w.BeginSalt(16)
+//	w.String("metric", k.Metric)
+//	w.EndSalt()
+//	w.String("metric", k.Metric)
+//
+// A key without its EndSalt is refused with [ErrForm].
+func (w *KeyWriter) BeginSalt(buckets int) {
+	if w.err != nil {
+		return
+	}
+	if !saltBuckets(buckets) {
+		w.fail(saltField, strconv.Itoa(buckets)+" buckets", ErrForm)
+		return
+	}
+	w.buckets, w.hash = buckets, fnvOffset
+}
+
+// EndSalt writes the salt of the segments since [KeyWriter.BeginSalt], see
+// [Salt], and returns it; 0 after an error.
+func (w *KeyWriter) EndSalt() int {
+	if w.err != nil {
+		return 0
+	}
+	buckets, salt := w.buckets, foldSalt(w.hash, w.buckets)
+	w.buckets = 0
+	w.SaltNumber(buckets, salt)
+	return salt
+}
+
+// SaltNumber writes a salt that is known: to read a series whose salt is not
+// known, read with every salt from 0 to buckets−1. Other salts give [ErrRange].
+func (w *KeyWriter) SaltNumber(buckets, salt int) {
+	switch {
+	case w.err != nil:
+	case !saltBuckets(buckets):
+		w.fail(saltField, strconv.Itoa(buckets)+" buckets", ErrForm)
+	case salt < 0 || salt >= buckets:
+		w.fail(saltField, strconv.Itoa(salt), ErrRange)
+	case w.delim != "":
+		w.end(saltField, saltForm(buckets).appendPadded(w.buf, uint64(salt)))
+	case SaltWidth(buckets, "") == 1:
+		w.endFixed(append(w.buf, byte(salt)))
+	default:
+		w.endFixed(append(w.buf, byte(salt>>8), byte(salt)))
+	}
+}
+
+// Salt reads a salt and checks that it is from 0 to buckets−1. To check that it
+// is the salt of the segments it was made from, read these and compare, see
+// [KeyReader.VerifySalt].
+func (r *KeyReader) Salt(buckets int) int {
+	if r.err != nil {
+		return 0
+	}
+	if !saltBuckets(buckets) {
+		r.err = &FieldError{Field: saltField, Err: formError(ErrForm)}
+		return 0
+	}
+	v, ok := r.piece(saltField, SaltWidth(buckets, r.delim), false)
+	if !ok {
+		return 0
+	}
+	var n uint64
+	if r.delim != "" {
+		n, ok = saltForm(buckets).parsePadded(v)
+	} else {
+		n = KeyForm{}.parseBinary(v)
+	}
+	if !ok || n >= uint64(buckets) {
+		return fail[int](r, saltField, v, "a salt of "+strconv.Itoa(buckets)+" buckets")
+	}
+	return int(n)
+}
+
+// VerifySalt refuses a key whose salt is not the one of its segments: salt is
+// what [KeyReader.Salt] returned, and want what [KeyWriter.EndSalt] returns for
+// the values that were read.
+func (r *KeyReader) VerifySalt(salt, want int) {
+	if r.err == nil && salt != want {
+		r.fail(saltField, strconv.Itoa(salt), strconv.Itoa(want)+", the salt of the key's values")
+	}
+}
