@@ -81,7 +81,7 @@ func (s *scope) declareSchema(l *layout.Layout, found *diag.List) {
 	}
 	for _, t := range l.Tables {
 		what := fmt.Sprintf("the key of table %q", t.ID)
-		for _, name := range []string{n.key(t), n.parseKey(t), n.layout(t), n.bucket(t), n.timeKey(t), n.put(t), n.set(t), n.prefixes(t)} {
+		for _, name := range []string{n.key(t), n.parseKey(t), n.layout(t), n.bucket(t), n.timeKey(t), n.put(t), n.set(t), n.spans(t), n.keyFunc(t)} {
 			s.declare(name, what, t.Pos, found)
 		}
 	}
@@ -129,6 +129,9 @@ func checkProto(l *layout.Layout, found *diag.List) {
 func checkFields(l *layout.Layout, found *diag.List) {
 	n := names{l.Name}
 	taken := map[string]string{"Time": "the event's time", n.series(): "the event's series"}
+	if l.Sequence {
+		taken["Sequence"] = "the event's tie-breaker"
+	}
 	for _, f := range (&schemaFile{source: nil, names: n, layout: l}).choiceFieldsOf() {
 		taken[f.name] = "what the event says of its time to live"
 	}

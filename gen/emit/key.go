@@ -2,6 +2,7 @@ package emit
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -34,6 +35,8 @@ func (s *schemaFile) keyType(t *layout.Table) jen.Code {
 				g.Id("Bucket").Qual("time", "Time").Comment("// any time in the bucket; its start when parsed")
 			case layout.TimeSegment:
 				g.Id("Time").Qual("time", "Time")
+			case layout.SequenceSegment:
+				g.Id("Sequence").Uint32()
 			}
 		}
 	})
@@ -55,7 +58,10 @@ func keyNotes(l *layout.Layout, t *layout.Table) []string {
 		out = append(out, sentence(t.Doc))
 	}
 	for _, segment := range t.Segments {
-		if segment.Kind == layout.BucketSegment || segment.Kind == layout.TimeSegment {
+		switch {
+		case segment.Kind == layout.SeriesSegment && segment.Form != (codec.KeyForm{}):
+			out = append(out, sentence(upperFirst(l.Series[segment.Series].Name+": "+t.Describe(l, segment))))
+		case segment.Kind == layout.BucketSegment, segment.Kind == layout.TimeSegment, segment.Kind == layout.SaltSegment, segment.Kind == layout.SequenceSegment:
 			out = append(out, sentence(upperFirst(strings.TrimPrefix(t.Describe(l, segment), "the "))))
 		}
 	}
@@ -119,55 +125,133 @@ func upperFirst(s string) string {
 
 // keyAppend declares the Append method of a key.
 func (s *schemaFile) keyAppend(t *layout.Table) jen.Code {
-	last := jen.Id("w").Dot("Bucket").Call(jen.Id(s.names.bucket(t)), jen.Id("k").Dot("Bucket"))
-	if !t.Pattern.Bucketed() {
-		last = jen.Id("w").Dot("Time").Call(jen.Id(s.names.timeKey(t)), jen.Id("k").Dot("Time"))
-	}
 	return doc(
 		"Append appends the key to dst. A segment that is empty or contains the",
 		"delimiter, a time that the table cannot hold and a key over 4 KiB are refused",
 		"with a *FieldError.",
 	).Line().
 		Func().Params(jen.Id("k").Id(s.names.key(t))).Id("Append").Params(jen.Id("dst").Index().Byte()).
-		Params(jen.Index().Byte(), jen.Error()).Block(
-		jen.Id("w").Op(":=").Add(s.codec("NewKeyWriter")).Call(jen.Id("dst"), jen.Lit(t.Delimiter)),
-		jen.Id("k").Dot("write").Call(jen.Op("&").Id("w")),
-		last,
-		jen.Return(jen.Id("w").Dot("Key").Call()),
-	)
+		Params(jen.Index().Byte(), jen.Error()).BlockFunc(func(g *jen.Group) {
+		g.Id("w").Op(":=").Add(s.codec("NewKeyWriter")).Call(jen.Id("dst"), jen.Lit(t.Delimiter))
+		if len(t.BeforeTime()) > 0 {
+			g.Id("k").Dot("write").Call(jen.Op("&").Id("w"))
+		}
+		if t.Pattern.Bucketed() {
+			g.Id("w").Dot("Bucket").Call(jen.Id(s.names.bucket(t)), jen.Id("k").Dot("Bucket"))
+		} else {
+			g.Id("w").Dot("Time").Call(jen.Id(s.names.timeKey(t)), jen.Id("k").Dot("Time"))
+		}
+		s.writeSegments(g, t, t.AfterTime())
+		g.Return(jen.Id("w").Dot("Key").Call())
+	})
 }
 
 // keyPrefix declares the Prefix method of a key.
 func (s *schemaFile) keyPrefix(t *layout.Table) jen.Code {
-	return doc("Prefix returns what the keys of the series begin with, up to and with the", "delimiter before the time.").Line().
+	text := []string{"Prefix returns what the keys of the series begin with, up to and with the", "delimiter before the time."}
+	if t.Delimiter == "" {
+		text = []string{"Prefix returns what the keys of the series begin with, up to the time."}
+	}
+	return doc(text...).Line().
 		Func().Params(jen.Id("k").Id(s.names.key(t))).Id("Prefix").Params().
-		Params(jen.Index().Byte(), jen.Error()).Block(
-		jen.Id("w").Op(":=").Add(s.codec("NewKeyWriter")).Call(jen.Nil(), jen.Lit(t.Delimiter)),
-		jen.Id("k").Dot("write").Call(jen.Op("&").Id("w")),
-		jen.Return(jen.Id("w").Dot("Prefix").Call()),
-	)
+		Params(jen.Index().Byte(), jen.Error()).BlockFunc(func(g *jen.Group) {
+		g.Id("w").Op(":=").Add(s.codec("NewKeyWriter")).Call(jen.Nil(), jen.Lit(t.Delimiter))
+		if len(t.BeforeTime()) > 0 {
+			g.Id("k").Dot("write").Call(jen.Op("&").Id("w"))
+		}
+		g.Return(jen.Id("w").Dot("Prefix").Call())
+	})
 }
 
 // keyWrite declares the method that writes the segments before the time.
 func (s *schemaFile) keyWrite(t *layout.Table) jen.Code {
+	if len(t.BeforeTime()) == 0 {
+		return nil
+	}
 	return doc("write writes the segments before the time.").Line().
 		Func().Params(jen.Id("k").Id(s.names.key(t))).Id("write").Params(jen.Id("w").Op("*").Add(s.codec("KeyWriter"))).
-		BlockFunc(func(g *jen.Group) {
-			for _, segment := range t.Segments {
-				switch segment.Kind {
-				case layout.SeriesSegment:
-					g.Add(s.writeSegment(&s.layout.Series[segment.Series]))
-				case layout.MetricSegment:
-					g.Id("w").Dot("String").Call(jen.Lit("metric"), jen.Id("k").Dot("Metric"))
-				case layout.ConstSegment:
-					g.Id("w").Dot("Const").Call(jen.Lit(segment.Const))
-				}
-			}
-		})
+		BlockFunc(func(g *jen.Group) { s.writeSegments(g, t, t.BeforeTime()) })
 }
 
-// segmentMethod is the method of the key codec for a type, and the type and
-// the size in bits of what it takes, where that is not the Go type itself.
+// keySuffix declares the method that returns what follows the time of a series.
+func (s *schemaFile) keySuffix(t *layout.Table) jen.Code {
+	if len(seriesAfter(t)) == 0 {
+		return nil
+	}
+	end := "Prefix"
+	if wholeSuffix(t) {
+		end = "Key"
+	}
+	return doc("suffix returns what follows the time in the keys of the series.").Line().
+		Func().Params(jen.Id("k").Id(s.names.key(t))).Id("suffix").Params().
+		Params(jen.Index().Byte(), jen.Error()).BlockFunc(func(g *jen.Group) {
+		g.Id("w").Op(":=").Add(s.codec("NewKeyWriter")).Call(jen.Nil(), jen.Lit(t.Delimiter))
+		s.writeSegments(g, t, seriesAfter(t))
+		g.Return(jen.Id("w").Dot(end).Call())
+	})
+}
+
+// seriesAfter returns the segments after the time that the series knows: all but
+// the tie-breaker.
+func seriesAfter(t *layout.Table) []layout.Segment {
+	after := t.AfterTime()
+	if i := slices.IndexFunc(after, func(g layout.Segment) bool { return g.Kind == layout.SequenceSegment }); i >= 0 {
+		return after[:i]
+	}
+	return after
+}
+
+// wholeSuffix reports whether they complete the key.
+func wholeSuffix(t *layout.Table) bool { return len(seriesAfter(t)) == len(t.AfterTime()) }
+
+// writeSegments writes segments other than the time.
+func (s *schemaFile) writeSegments(g *jen.Group, t *layout.Table, segments []layout.Segment) {
+	for _, segment := range segments {
+		switch segment.Kind {
+		case layout.SeriesSegment:
+			g.Add(s.writeSegment(&s.layout.Series[segment.Series], segment.Form))
+		case layout.MetricSegment:
+			g.Id("w").Dot("String").Call(jen.Lit("metric"), jen.Id("k").Dot("Metric"))
+		case layout.ConstSegment:
+			g.Id("w").Dot("Const").Call(jen.Lit(segment.Const))
+		case layout.SequenceSegment:
+			g.Id("w").Dot("Sequence").Call(jen.Id("k").Dot("Sequence"))
+		case layout.SaltSegment:
+			g.Id("w").Dot("BeginSalt").Call(jen.Lit(segment.Buckets))
+			for _, i := range segment.Salted {
+				g.Add(s.writeSegment(&s.layout.Series[i], t.FormOf(i)))
+			}
+			g.Id("w").Dot("EndSalt").Call()
+		}
+	}
+}
+
+// keyForm renders how a value is written in a key; nil for the default of its type.
+func (s *schemaFile) keyForm(f codec.KeyForm) *jen.Statement {
+	if f == (codec.KeyForm{}) {
+		return nil
+	}
+	var fields []field
+	if f.Encoding != codec.KeyText {
+		name := map[codec.KeyEncoding]string{
+			codec.KeyDecimal: "KeyDecimal", codec.KeyHex: "KeyHex", codec.KeyBase64URL: "KeyBase64URL", codec.KeyRaw: "KeyRaw", codec.KeyBinary: "KeyBinary",
+		}[f.Encoding]
+		fields = append(fields, field{"Encoding", s.codec(name)})
+	}
+	if f.Pad > 0 {
+		fields = append(fields, field{"Pad", jen.Lit(f.Pad)})
+	}
+	if f.Reverse {
+		fields = append(fields, field{"Reverse", jen.True()})
+	}
+	if f.Escape {
+		fields = append(fields, field{"Escape", jen.True()})
+	}
+	return s.codec("KeyForm").Add(inline(fields...))
+}
+
+// segmentMethod is the method of the key codec for a type, the type that it takes
+// where that is not the Go type itself, and the size of a number in bits.
 func segmentMethod(t schema.Type) (method, wide string, bits int) {
 	switch t {
 	case schema.Int32:
@@ -183,16 +267,27 @@ func segmentMethod(t schema.Type) (method, wide string, bits int) {
 }
 
 // writeSegment writes one series value.
-func (s *schemaFile) writeSegment(f *layout.Field) jen.Code {
-	method, wide, _ := segmentMethod(f.Type)
+func (s *schemaFile) writeSegment(f *layout.Field, form codec.KeyForm) jen.Code {
+	method, wide, bits := segmentMethod(f.Type)
 	value := jen.Id("k").Dot(s.names.field(f))
-	if f.Type == schema.Enum {
-		return jen.Id("w").Dot("Enum").Call(jen.Lit(f.Name), jen.Id(s.names.enumNames(f)), jen.Int64().Call(value))
+	args := []jen.Code{jen.Lit(f.Name)}
+	as := s.keyForm(form)
+	if as != nil {
+		method += "As"
+		args = append(args, as)
 	}
-	if wide != "" {
-		value = jen.Id(wide).Call(value)
+	switch {
+	case f.Type == schema.Enum:
+		args = append(args, jen.Id(s.names.enumNames(f)), jen.Int64().Call(value))
+	case wide != "":
+		args = append(args, jen.Id(wide).Call(value))
+	default:
+		args = append(args, value)
 	}
-	return jen.Id("w").Dot(method).Call(jen.Lit(f.Name), value)
+	if as != nil && bits > 0 {
+		args = append(args, jen.Lit(bits))
+	}
+	return jen.Id("w").Dot(method).Call(args...)
 }
 
 // keyParse declares the function that takes a key apart.
@@ -215,6 +310,10 @@ func (s *schemaFile) parseSegment(t *layout.Table, segment layout.Segment) jen.C
 	switch segment.Kind {
 	case layout.ConstSegment:
 		return r("Const", jen.Lit(segment.Const))
+	case layout.SaltSegment:
+		return r("Salt", jen.Lit(segment.Buckets))
+	case layout.SequenceSegment:
+		return jen.Id("k").Dot("Sequence").Op("=").Add(r("Sequence"))
 	case layout.MetricSegment:
 		return jen.Id("k").Dot("Metric").Op("=").Add(r("String", jen.Lit("metric")))
 	case layout.BucketSegment:
@@ -225,6 +324,10 @@ func (s *schemaFile) parseSegment(t *layout.Table, segment layout.Segment) jen.C
 	f := &s.layout.Series[segment.Series]
 	method, wide, bits := segmentMethod(f.Type)
 	args := []jen.Code{jen.Lit(f.Name)}
+	if as := s.keyForm(segment.Form); as != nil {
+		method += "As"
+		args = append(args, as)
+	}
 	if bits > 0 {
 		args = append(args, jen.Lit(bits))
 	}
@@ -253,6 +356,10 @@ func (s *schemaFile) keyOf(t *layout.Table, withTime bool, more ...field) *jen.S
 		case layout.TimeSegment:
 			if withTime {
 				fields = append(fields, field{"Time", jen.Id("e").Dot("Time")})
+			}
+		case layout.SequenceSegment:
+			if withTime {
+				fields = append(fields, field{"Sequence", jen.Id("e").Dot("Sequence")})
 			}
 		}
 	}

@@ -64,7 +64,8 @@ func (n names) bucket(t *layout.Table) string   { return lowerFirst(n.table(t)) 
 func (n names) timeKey(t *layout.Table) string  { return lowerFirst(n.table(t)) + "Time" }
 func (n names) put(t *layout.Table) string      { return "put" + n.table(t) }
 func (n names) set(t *layout.Table) string      { return "set" + n.table(t) }
-func (n names) prefixes(t *layout.Table) string { return "prefixes" + n.table(t) }
+func (n names) spans(t *layout.Table) string    { return "spans" + n.table(t) }
+func (n names) keyFunc(t *layout.Table) string  { return "key" + n.table(t) }
 
 // initialisms are written in capitals, as Go does.
 var initialisms = map[string]bool{

@@ -51,11 +51,11 @@ func (s *schemaFile) declare() {
 	s.add(s.readerType(), s.newReader(), s.read(), s.latest())
 	s.add(s.setup())
 	for _, t := range s.layout.Tables {
-		s.add(s.keyType(t), s.keyAppend(t), s.keyPrefix(t), s.keyWrite(t), s.keyParse(t))
+		s.add(s.keyType(t), s.keyAppend(t), s.keyPrefix(t), s.keyWrite(t), s.keySuffix(t), s.keyParse(t))
 	}
 	s.add(s.layouts())
 	for _, t := range s.layout.Tables {
-		s.add(s.timeVar(t), s.layoutVar(t), s.put(t), s.prefixes(t), s.set(t))
+		s.add(s.timeVar(t), s.layoutVar(t), s.put(t), s.spans(t), s.keyFunc(t), s.set(t))
 	}
 	s.add(s.choice(), s.check())
 	s.add(s.missing())
@@ -159,6 +159,9 @@ func (s *schemaFile) eventType() jen.Code {
 	return doc(text).Line().Type().Id(s.names.event()).StructFunc(func(g *jen.Group) {
 		g.Id(s.names.series())
 		g.Id("Time").Qual("time", "Time").Comment(fmt.Sprintf("// truncated to %s by the writer; UTC when read", schema.FormatDuration(s.layout.Precision)))
+		if s.layout.Sequence {
+			g.Id("Sequence").Uint32().Comment("// tells events of one time apart")
+		}
 		s.choiceFields(g)
 		for i := range s.layout.Fields {
 			f := &s.layout.Fields[i]

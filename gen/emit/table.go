@@ -3,6 +3,7 @@ package emit
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/dave/jennifer/jen"
 
@@ -38,9 +39,13 @@ func (s *schemaFile) timeFormat(f codec.TimeFormat) *jen.Statement {
 		return inline(field{"Layout", jen.Lit(f.Layout)})
 	}
 	kind := map[codec.TimeKind]string{
-		codec.UnixSeconds: "UnixSeconds", codec.UnixMillis: "UnixMillis", codec.UnixMicros: "UnixMicros", codec.UnixNanos: "UnixNanos",
+		codec.UnixSeconds: "UnixSeconds", codec.UnixMillis: "UnixMillis", codec.UnixMicros: "UnixMicros", codec.UnixNanos: "UnixNanos", codec.BinaryTime: "BinaryTime",
 	}[f.Kind]
-	return inline(field{"Kind", s.codec(kind)})
+	fields := []field{{"Kind", s.codec(kind)}}
+	if f.Reverse {
+		fields = append(fields, field{"Reverse", jen.True()})
+	}
+	return inline(fields...)
 }
 
 // label renders the fields of a codec.Label.
@@ -185,13 +190,18 @@ func (s *schemaFile) layoutVar(t *layout.Table) jen.Code {
 		field{"Time", jen.Func().Params(jen.Id("e").Op("*").Id(s.names.event())).Op("*").Qual("time", "Time").Block(
 			jen.Return(jen.Op("&").Id("e").Dot("Time")))},
 	)
+	if t.Sequence {
+		fields = append(fields, field{"Sequence", jen.Func().Params(jen.Id("e").Op("*").Id(s.names.event())).Op("*").Uint32().Block(
+			jen.Return(jen.Op("&").Id("e").Dot("Sequence")))})
+	}
 	if s.hasChoice() {
 		fields = append(fields, field{"Choice", jen.Id(s.names.choice())})
 	}
 	fields = append(fields,
 		field{"Check", jen.Id(s.names.check())},
 		field{"Put", jen.Id(s.names.put(t))},
-		field{"Prefixes", jen.Id(s.names.prefixes(t))},
+		field{"Spans", jen.Id(s.names.spans(t))},
+		field{"Key", jen.Id(s.names.keyFunc(t))},
 		field{"Set", s.setFunc(t)},
 		field{"Missing", s.missingFunc(t)},
 	)
@@ -291,29 +301,70 @@ func (s *schemaFile) putBlob(g *jen.Group, t *layout.Table) {
 	s.putWrittenAt(g, t)
 }
 
-// prefixes declares the function that returns the prefixes of a series' keys.
-func (s *schemaFile) prefixes(t *layout.Table) jen.Code {
-	f := doc(fmt.Sprintf("%s returns what the row keys of an event's series begin with in %s.", s.names.prefixes(t), t.ID)).Line().
-		Func().Id(s.names.prefixes(t)).Params(jen.Id("e").Op("*").Id(s.names.event())).
-		Params(jen.Index().String(), jen.Error())
+// spans declares the function that returns which rows hold an event's series.
+func (s *schemaFile) spans(t *layout.Table) jen.Code {
+	f := doc(fmt.Sprintf("%s returns where the rows of an event's series are in %s.", s.names.spans(t), t.ID)).Line().
+		Func().Id(s.names.spans(t)).Params(jen.Id("e").Op("*").Id(s.names.event())).
+		Params(jen.Index().Add(s.codec("Span")), jen.Error())
 	if !t.Metrics() {
-		return f.Block(
-			jen.Return(s.store("OnePrefix").Call(s.keyOf(t, false).Dot("Prefix").Call())),
-		)
+		return f.BlockFunc(func(g *jen.Group) { s.oneSpan(g, t) })
 	}
-	return f.Block(
-		jen.Var().Id("prefixes").Index().String(),
-		jen.For(jen.List(jen.Id("_"), jen.Id("metric")).Op(":=").Range().Index().String().ValuesFunc(func(g *jen.Group) {
+	return f.BlockFunc(func(g *jen.Group) {
+		g.Var().Id("spans").Index().Add(s.codec("Span"))
+		g.For(jen.List(jen.Id("_"), jen.Id("metric")).Op(":=").Range().Index().String().ValuesFunc(func(g *jen.Group) {
 			for _, c := range t.Columns {
 				g.Lit(c.Qualifier)
 			}
-		})).Block(
-			jen.List(jen.Id("prefix"), jen.Err()).Op(":=").Add(s.keyOf(t, false, field{"Metric", jen.Id("metric")})).Dot("Prefix").Call(),
-			jen.If(jen.Err().Op("!=").Nil()).Block(jen.Return(jen.Nil(), jen.Err())),
-			jen.Id("prefixes").Op("=").Append(jen.Id("prefixes"), jen.String().Call(jen.Id("prefix"))),
-		),
-		jen.Return(jen.Id("prefixes"), jen.Nil()),
-	)
+		})).BlockFunc(func(g *jen.Group) {
+			s.spanOf(g, t, field{"Metric", jen.Id("metric")})
+			g.If(jen.Err().Op("!=").Nil()).Block(jen.Return(jen.Nil(), jen.Err()))
+			g.Id("spans").Op("=").Append(jen.Id("spans"), jen.Id("span"))
+		})
+		g.Return(jen.Id("spans"), jen.Nil())
+	})
+}
+
+// oneSpan returns the span of a series whose keys all begin alike.
+func (s *schemaFile) oneSpan(g *jen.Group, t *layout.Table) {
+	s.spanOf(g, t)
+	g.Return(jen.Index().Add(s.codec("Span")).Values(jen.Id("span")), jen.Err())
+}
+
+// spanOf makes span, and err.
+func (s *schemaFile) spanOf(g *jen.Group, t *layout.Table, more ...field) {
+	whole := jen.False()
+	if wholeSuffix(t) {
+		whole = jen.True()
+	}
+	suffix := jen.Nil()
+	if len(seriesAfter(t)) > 0 {
+		suffix = jen.Id("key").Dot("suffix")
+	}
+	g.Id("key").Op(":=").Add(s.keyOf(t, false, more...))
+	g.List(jen.Id("span"), jen.Err()).Op(":=").Add(s.store("Span")).Call(jen.Id("key").Dot("Prefix"), suffix, jen.Lit(t.Delimiter), whole)
+}
+
+// keyFunc declares the function that takes the row key of a stored event apart.
+func (s *schemaFile) keyFunc(t *layout.Table) jen.Code {
+	at := "Time"
+	if t.Pattern.Bucketed() {
+		at = "Bucket"
+	}
+	return doc(fmt.Sprintf("%s sets the series of an event from a row key of %s, and returns its %s.", s.names.keyFunc(t), t.ID, strings.ToLower(at))).Line().
+		Func().Id(s.names.keyFunc(t)).Params(jen.Id("row").String(), jen.Id("e").Op("*").Id(s.names.event())).Params(jen.Qual("time", "Time"), jen.Error()).
+		BlockFunc(func(g *jen.Group) {
+			g.List(jen.Id("k"), jen.Err()).Op(":=").Id(s.names.parseKey(t)).Call(jen.Id("row"))
+			for _, segment := range t.Segments {
+				switch segment.Kind {
+				case layout.SeriesSegment:
+					name := s.names.field(&s.layout.Series[segment.Series])
+					g.Id("e").Dot(name).Op("=").Id("k").Dot(name)
+				case layout.SequenceSegment:
+					g.Id("e").Dot("Sequence").Op("=").Id("k").Dot("Sequence")
+				}
+			}
+			g.Return(jen.Id("k").Dot(at), jen.Err())
+		})
 }
 
 // parser is the function that takes a serialized event apart; empty if the

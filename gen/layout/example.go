@@ -15,6 +15,9 @@ func (t *Table) Picture(l *Layout) string {
 	for _, g := range t.Segments {
 		parts = append(parts, t.segmentName(l, g))
 	}
+	if t.Delimiter == "" {
+		return strings.Join(parts, " ")
+	}
 	return strings.Join(parts, t.Delimiter)
 }
 
@@ -27,6 +30,10 @@ func (t *Table) segmentName(l *Layout, g Segment) string {
 		return "metric"
 	case ConstSegment:
 		return g.Const
+	case SaltSegment:
+		return "salt"
+	case SequenceSegment:
+		return "sequence"
 	case BucketSegment:
 		return "bucket"
 	default:
@@ -51,7 +58,15 @@ func (t *Table) ExampleKey(l *Layout) string {
 	for _, g := range t.Segments {
 		switch g.Kind {
 		case SeriesSegment:
-			writeExample(&w, &l.Series[g.Series])
+			writeExample(&w, &l.Series[g.Series], g.Form)
+		case SaltSegment:
+			w.BeginSalt(g.Buckets)
+			for _, i := range g.Salted {
+				writeExample(&w, &l.Series[i], t.FormOf(i))
+			}
+			w.EndSalt()
+		case SequenceSegment:
+			w.Sequence(0)
 		case MetricSegment:
 			w.String("metric", t.Columns[0].Qualifier)
 		case ConstSegment:
@@ -69,28 +84,56 @@ func (t *Table) ExampleKey(l *Layout) string {
 	return string(key)
 }
 
+// FormOf returns how a series value is written in the key.
+func (t *Table) FormOf(series int) codec.KeyForm {
+	for _, g := range t.Segments {
+		if g.Kind == SeriesSegment && g.Series == series {
+			return g.Form
+		}
+	}
+	return codec.KeyForm{}
+}
+
 // writeExample writes the example of a series value, or a made-up one.
-func writeExample(w *codec.KeyWriter, f *Field) {
+func writeExample(w *codec.KeyWriter, f *Field, form codec.KeyForm) {
 	switch f.Type {
 	case schema.String:
-		w.String(f.Name, exampleOf(f, f.Name))
+		w.StringAs(f.Name, form, exampleOf(f, f.Name))
 	case schema.Bytes:
-		w.Bytes(f.Name, exampleOf(f, []byte{0xca, 0xfe}))
+		w.BytesAs(f.Name, form, exampleOf(f, exampleBytes(form)))
 	case schema.Bool:
-		w.Bool(f.Name, exampleOf(f, true))
-	case schema.Uint32, schema.Uint64:
-		w.Uint(f.Name, exampleOf(f, uint64(3698)))
+		w.BoolAs(f.Name, form, exampleOf(f, true))
+	case schema.Uint32:
+		w.UintAs(f.Name, form, exampleOf(f, uint64(3698)), 32)
+	case schema.Uint64:
+		w.UintAs(f.Name, form, exampleOf(f, uint64(3698)), 64)
 	case schema.Duration:
-		w.Duration(f.Name, exampleOf(f, time.Minute))
+		w.DurationAs(f.Name, form, exampleOf(f, time.Minute))
 	case schema.Timestamp:
-		w.Timestamp(f.Name, exampleOf(f, time.Date(2021, 3, 1, 0, 0, 0, 0, time.UTC)))
+		w.TimestampAs(f.Name, form, exampleOf(f, time.Date(2021, 3, 1, 0, 0, 0, 0, time.UTC)))
 	case schema.UUID:
-		w.String(f.Name, exampleOf(f, "f81d4fae-7dec-41d0-a765-00a0c91e6bf6"))
+		id, _ := codec.ParseUUID(exampleOf(f, "f81d4fae-7dec-41d0-a765-00a0c91e6bf6")) // the schema has checked it
+		w.UUIDAs(f.Name, form, id)
 	case schema.Enum:
-		w.String(f.Name, exampleOf(f, f.Enum[0].Name))
+		number, _ := f.Enum.Number(exampleOf(f, f.Enum[0].Name)) // likewise
+		w.EnumAs(f.Name, form, f.Enum, number)
+	case schema.Int32:
+		w.IntAs(f.Name, form, exampleOf(f, int64(3698)), 32)
 	default:
-		w.Int(f.Name, exampleOf(f, int64(3698)))
+		w.IntAs(f.Name, form, exampleOf(f, int64(3698)), 64)
 	}
+}
+
+// exampleBytes returns as many bytes as a form wants.
+func exampleBytes(form codec.KeyForm) []byte {
+	out := []byte{0xca, 0xfe}
+	for len(out) < form.Pad {
+		out = append(out, 0)
+	}
+	if form.Pad > 0 {
+		out = out[:form.Pad]
+	}
+	return out
 }
 
 // exampleOf returns the example of the schema, or otherwise.
@@ -106,7 +149,11 @@ func (t *Table) Describe(l *Layout, g Segment) string {
 	switch g.Kind {
 	case SeriesSegment:
 		f := l.Series[g.Series]
-		return fmt.Sprintf("%s, as text", f.Type)
+		return fmt.Sprintf("%s, %s", f.Type, DescribeForm(g.Form))
+	case SaltSegment:
+		return l.describeSalt(g)
+	case SequenceSegment:
+		return "the sequence: the tie-breaker of events of one time"
 	case MetricSegment:
 		return "the column name of a field"
 	case ConstSegment:
@@ -127,6 +174,30 @@ func describeBucket(b codec.Bucket) string {
 	text := fmt.Sprintf("%s wide, labelled %s", width, b.Label)
 	if b.Label.Kind == codec.NumberLabel {
 		text += " from " + b.Origin.Format("2006-01-02")
+	}
+	return text
+}
+
+// describeSalt says what a salt is made from.
+func (l *Layout) describeSalt(g Segment) string {
+	var names []string
+	for _, i := range g.Salted {
+		names = append(names, l.Series[i].Name)
+	}
+	return fmt.Sprintf("the salt: the hash of %s, one of %d", strings.Join(names, " and "), g.Buckets)
+}
+
+// DescribeForm says in words how a value is written in a key.
+func DescribeForm(f codec.KeyForm) string {
+	text := "as " + f.Encoding.String()
+	if f.Pad > 0 {
+		text += fmt.Sprintf(", padded to %d", f.Pad)
+	}
+	if f.Escape {
+		text += ", escaped"
+	}
+	if f.Reverse {
+		text += ", the largest first"
 	}
 	return text
 }

@@ -26,6 +26,7 @@ type Layout struct {
 	Precision time.Duration // what event times are truncated to
 	Rate      float64       // most events a second and series that are expected; 0 if nothing is known
 	Lateness  time.Duration // how late events are expected to come; 0 if nothing is known
+	Sequence  bool          // events carry a tie-breaker
 	Classes   []string      // TTL classes that an event chooses from; nil if there are none
 	Tables    []*Table      // every event goes to each of them
 	Read      *Table        // the table that answers a read of one series with the fewest ranges
@@ -83,6 +84,7 @@ type Table struct {
 	BucketPos  diag.Pos         // of the bucket's label, or of the bucket
 	WidthPos   diag.Pos         // of the bucket's width
 	TimeKey    codec.TimeFormat // patterns with a row per event
+	Sequence   bool             // bucket_offsets: the tie-breaker follows the time in the qualifier
 	Families   []Family         // one for each of Layout.Classes, in their order, if events have classes
 	Columns    []Column         // in the order of the fields, or of a serialized event; then those for the write time
 	Blob       Format           // of a serialized event
@@ -100,7 +102,7 @@ func (t *Table) Serialized() bool { return t.Blob != "" }
 
 // Offset is how the times of events stand in the qualifiers of bucket_offsets.
 func (t *Table) Offset(l *Layout) codec.Offset {
-	return codec.Offset{Bucket: t.Bucket, Precision: l.Precision}
+	return codec.Offset{Bucket: t.Bucket, Precision: l.Precision, Sequence: t.Sequence}
 }
 
 // Metrics reports whether each field has a row of its own.
@@ -119,19 +121,25 @@ type SegmentKind int
 
 // The kinds of key segments.
 const (
-	SeriesSegment SegmentKind = iota // a series value
-	MetricSegment                    // the column name of a field
-	ConstSegment                     // fixed text
-	BucketSegment                    // the label of the bucket
-	TimeSegment                      // the time of the event
+	SeriesSegment   SegmentKind = iota // a series value
+	MetricSegment                      // the column name of a field
+	ConstSegment                       // fixed text
+	BucketSegment                      // the label of the bucket
+	TimeSegment                        // the time of the event
+	SaltSegment                        // a hash of series values
+	SequenceSegment                    // the tie-breaker of the event
 )
 
 // Segment is one part of the row key.
 type Segment struct {
 	Pos    diag.Pos
 	Kind   SegmentKind
-	Series int    // index into Layout.Series
-	Const  string // ConstSegment
+	Series int           // SeriesSegment: index into Layout.Series
+	Form   codec.KeyForm // SeriesSegment: how the value is written
+	Const  string        // ConstSegment
+	Salted []int         // SaltSegment: the series values that it is made from
+	// Buckets is how many salts there are.
+	Buckets int
 }
 
 // Family is a column family.

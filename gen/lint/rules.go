@@ -77,9 +77,11 @@ func delimited(l *layout.Layout, t *layout.Table, g layout.Segment) (text, what 
 		what, samples = "the bucket", labelSamples(t)
 	case layout.TimeSegment:
 		what, samples = "the time", timeSamples(t.TimeKey)
+	case layout.SaltSegment, layout.SequenceSegment:
+		what, samples = "the "+map[layout.SegmentKind]string{layout.SaltSegment: "salt", layout.SequenceSegment: "sequence"}[g.Kind], digits()
 	default:
 		f := l.Series[g.Series]
-		what, samples = "series value \""+f.Name+"\"", typeSamples(f)
+		what, samples = "series value \""+f.Name+"\"", formSamples(f, g.Form)
 	}
 	for _, s := range samples {
 		if strings.Index(s+t.Delimiter, t.Delimiter) != len(s) {
@@ -87,6 +89,23 @@ func delimited(l *layout.Layout, t *layout.Table, g layout.Segment) (text, what 
 		}
 	}
 	return "", ""
+}
+
+// formSamples returns texts that between them have every character that a value
+// can have in a key, as far as that is known; none where a reader does not look
+// for the delimiter.
+func formSamples(f layout.Field, form codec.KeyForm) []string {
+	switch {
+	case form.Escape, form.Encoding == codec.KeyRaw, form.Encoding == codec.KeyBinary:
+		return nil
+	case form.Encoding == codec.KeyHex:
+		return strings.Split("0123456789abcdef", "")
+	case form.Encoding == codec.KeyBase64URL:
+		return strings.Split("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_", "")
+	case form.Encoding == codec.KeyDecimal, form.Pad > 0:
+		return digits()
+	}
+	return typeSamples(f)
 }
 
 // typeSamples returns texts that between them have every character that a
@@ -131,6 +150,9 @@ func labelSamples(t *layout.Table) []string {
 
 // timeSamples returns the fixed characters and the digits of a time.
 func timeSamples(f codec.TimeFormat) []string {
+	if f.Kind == codec.BinaryTime {
+		return nil // taken by its width
+	}
 	return append(digits(), strings.FieldsFunc(f.Layout, func(r rune) bool { return r >= '0' && r <= '9' })...)
 }
 

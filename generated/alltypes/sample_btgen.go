@@ -1102,11 +1102,12 @@ var sampleColumnsLayout = &store.Layout[SampleEvent]{
 	Time: func(e *SampleEvent) *time.Time {
 		return &e.Time
 	},
-	Check:    checkSample,
-	Put:      putSampleColumns,
-	Prefixes: prefixesSampleColumns,
-	Set:      setSampleColumns,
-	Missing:  missingSample,
+	Check:   checkSample,
+	Put:     putSampleColumns,
+	Spans:   spansSampleColumns,
+	Key:     keySampleColumns,
+	Set:     setSampleColumns,
+	Missing: missingSample,
 }
 
 // putSampleColumns lays out an event as cells of sample_columns.
@@ -1268,18 +1269,37 @@ func putSampleColumns(e *SampleEvent, c *store.Cells) {
 	c.Set(41, codec.AppendBinaryJSON(nil, e.DefaultDocument))
 }
 
-// prefixesSampleColumns returns what the row keys of an event's series begin
-// with in sample_columns.
-func prefixesSampleColumns(e *SampleEvent) ([]string, error) {
-	var prefixes []string
+// spansSampleColumns returns where the rows of an event's series are in
+// sample_columns.
+func spansSampleColumns(e *SampleEvent) ([]codec.Span, error) {
+	var spans []codec.Span
 	for _, metric := range []string{"text", "raw", "flag", "small", "count", "mask", "total", "cpu.load", "ratio (.*)|%", "at", "took", "id", "state", "document", "maybe_text", "maybe_raw", "maybe_flag", "maybe_small", "maybe_count", "maybe_mask", "maybe_total", "maybe_load", "maybe_ratio", "maybe_at", "maybe_took", "maybe_id", "maybe_state", "maybe_document", "default_text", "default_raw", "default_flag", "default_small", "default_count", "default_mask", "default_total", "default_load", "default_ratio", "default_at", "default_took", "default_id", "default_state", "default_document"} {
-		prefix, err := SampleColumnsKey{Site: e.Site, Sensor: e.Sensor, Channel: e.Channel, Slot: e.Slot, Serial: e.Serial, Unit: e.Unit, Kind: e.Kind, Active: e.Active, Tag: e.Tag, Since: e.Since, Interval: e.Interval, Metric: metric}.Prefix()
+		key := SampleColumnsKey{Site: e.Site, Sensor: e.Sensor, Channel: e.Channel, Slot: e.Slot, Serial: e.Serial, Unit: e.Unit, Kind: e.Kind, Active: e.Active, Tag: e.Tag, Since: e.Since, Interval: e.Interval, Metric: metric}
+		span, err := store.Span(key.Prefix, nil, "#", true)
 		if err != nil {
 			return nil, err
 		}
-		prefixes = append(prefixes, string(prefix))
+		spans = append(spans, span)
 	}
-	return prefixes, nil
+	return spans, nil
+}
+
+// keySampleColumns sets the series of an event from a row key of
+// sample_columns, and returns its bucket.
+func keySampleColumns(row string, e *SampleEvent) (time.Time, error) {
+	k, err := ParseSampleColumnsKey(row)
+	e.Site = k.Site
+	e.Sensor = k.Sensor
+	e.Channel = k.Channel
+	e.Slot = k.Slot
+	e.Serial = k.Serial
+	e.Unit = k.Unit
+	e.Kind = k.Kind
+	e.Active = k.Active
+	e.Tag = k.Tag
+	e.Since = k.Since
+	e.Interval = k.Interval
+	return k.Bucket, err
 }
 
 // setSampleColumns takes the datum of a column of sample_columns into an event.
@@ -1400,11 +1420,12 @@ var sampleColumnsTextLayout = &store.Layout[SampleEvent]{
 	Time: func(e *SampleEvent) *time.Time {
 		return &e.Time
 	},
-	Check:    checkSample,
-	Put:      putSampleColumnsText,
-	Prefixes: prefixesSampleColumnsText,
-	Set:      setSampleColumnsText,
-	Missing:  missingSample,
+	Check:   checkSample,
+	Put:     putSampleColumnsText,
+	Spans:   spansSampleColumnsText,
+	Key:     keySampleColumnsText,
+	Set:     setSampleColumnsText,
+	Missing: missingSample,
 }
 
 // putSampleColumnsText lays out an event as cells of sample_columns_text.
@@ -1566,18 +1587,37 @@ func putSampleColumnsText(e *SampleEvent, c *store.Cells) {
 	c.Set(41, codec.AppendTextJSON(nil, e.DefaultDocument))
 }
 
-// prefixesSampleColumnsText returns what the row keys of an event's series
-// begin with in sample_columns_text.
-func prefixesSampleColumnsText(e *SampleEvent) ([]string, error) {
-	var prefixes []string
+// spansSampleColumnsText returns where the rows of an event's series are in
+// sample_columns_text.
+func spansSampleColumnsText(e *SampleEvent) ([]codec.Span, error) {
+	var spans []codec.Span
 	for _, metric := range []string{"text", "raw", "flag", "small", "count", "mask", "total", "cpu.load", "ratio (.*)|%", "at", "took", "id", "state", "document", "maybe_text", "maybe_raw", "maybe_flag", "maybe_small", "maybe_count", "maybe_mask", "maybe_total", "maybe_load", "maybe_ratio", "maybe_at", "maybe_took", "maybe_id", "maybe_state", "maybe_document", "default_text", "default_raw", "default_flag", "default_small", "default_count", "default_mask", "default_total", "default_load", "default_ratio", "default_at", "default_took", "default_id", "default_state", "default_document"} {
-		prefix, err := SampleColumnsTextKey{Site: e.Site, Sensor: e.Sensor, Channel: e.Channel, Slot: e.Slot, Serial: e.Serial, Unit: e.Unit, Kind: e.Kind, Active: e.Active, Tag: e.Tag, Since: e.Since, Interval: e.Interval, Metric: metric}.Prefix()
+		key := SampleColumnsTextKey{Site: e.Site, Sensor: e.Sensor, Channel: e.Channel, Slot: e.Slot, Serial: e.Serial, Unit: e.Unit, Kind: e.Kind, Active: e.Active, Tag: e.Tag, Since: e.Since, Interval: e.Interval, Metric: metric}
+		span, err := store.Span(key.Prefix, nil, "#", true)
 		if err != nil {
 			return nil, err
 		}
-		prefixes = append(prefixes, string(prefix))
+		spans = append(spans, span)
 	}
-	return prefixes, nil
+	return spans, nil
+}
+
+// keySampleColumnsText sets the series of an event from a row key of
+// sample_columns_text, and returns its bucket.
+func keySampleColumnsText(row string, e *SampleEvent) (time.Time, error) {
+	k, err := ParseSampleColumnsTextKey(row)
+	e.Site = k.Site
+	e.Sensor = k.Sensor
+	e.Channel = k.Channel
+	e.Slot = k.Slot
+	e.Serial = k.Serial
+	e.Unit = k.Unit
+	e.Kind = k.Kind
+	e.Active = k.Active
+	e.Tag = k.Tag
+	e.Since = k.Since
+	e.Interval = k.Interval
+	return k.Bucket, err
 }
 
 // setSampleColumnsText takes the datum of a column of sample_columns_text into
@@ -1699,11 +1739,12 @@ var sampleCellsLayout = &store.Layout[SampleEvent]{
 	Time: func(e *SampleEvent) *time.Time {
 		return &e.Time
 	},
-	Check:    checkSample,
-	Put:      putSampleCells,
-	Prefixes: prefixesSampleCells,
-	Set:      setSampleCells,
-	Missing:  missingSample,
+	Check:   checkSample,
+	Put:     putSampleCells,
+	Spans:   spansSampleCells,
+	Key:     keySampleCells,
+	Set:     setSampleCells,
+	Missing: missingSample,
 }
 
 // putSampleCells lays out an event as cells of sample_cells.
@@ -1781,10 +1822,30 @@ func putSampleCells(e *SampleEvent, c *store.Cells) {
 	c.Set(41, codec.AppendBinaryJSON(nil, e.DefaultDocument))                              // default_document
 }
 
-// prefixesSampleCells returns what the row keys of an event's series begin with
-// in sample_cells.
-func prefixesSampleCells(e *SampleEvent) ([]string, error) {
-	return store.OnePrefix(SampleCellsKey{Site: e.Site, Sensor: e.Sensor, Channel: e.Channel, Slot: e.Slot, Serial: e.Serial, Unit: e.Unit, Kind: e.Kind, Active: e.Active, Tag: e.Tag, Since: e.Since, Interval: e.Interval}.Prefix())
+// spansSampleCells returns where the rows of an event's series are in
+// sample_cells.
+func spansSampleCells(e *SampleEvent) ([]codec.Span, error) {
+	key := SampleCellsKey{Site: e.Site, Sensor: e.Sensor, Channel: e.Channel, Slot: e.Slot, Serial: e.Serial, Unit: e.Unit, Kind: e.Kind, Active: e.Active, Tag: e.Tag, Since: e.Since, Interval: e.Interval}
+	span, err := store.Span(key.Prefix, nil, "#", true)
+	return []codec.Span{span}, err
+}
+
+// keySampleCells sets the series of an event from a row key of sample_cells,
+// and returns its bucket.
+func keySampleCells(row string, e *SampleEvent) (time.Time, error) {
+	k, err := ParseSampleCellsKey(row)
+	e.Site = k.Site
+	e.Sensor = k.Sensor
+	e.Channel = k.Channel
+	e.Slot = k.Slot
+	e.Serial = k.Serial
+	e.Unit = k.Unit
+	e.Kind = k.Kind
+	e.Active = k.Active
+	e.Tag = k.Tag
+	e.Since = k.Since
+	e.Interval = k.Interval
+	return k.Bucket, err
 }
 
 // setSampleCells takes the datum of a column of sample_cells into an event.
@@ -1906,11 +1967,12 @@ var sampleCellsTextLayout = &store.Layout[SampleEvent]{
 	Time: func(e *SampleEvent) *time.Time {
 		return &e.Time
 	},
-	Check:    checkSample,
-	Put:      putSampleCellsText,
-	Prefixes: prefixesSampleCellsText,
-	Set:      setSampleCellsText,
-	Missing:  missingSample,
+	Check:   checkSample,
+	Put:     putSampleCellsText,
+	Spans:   spansSampleCellsText,
+	Key:     keySampleCellsText,
+	Set:     setSampleCellsText,
+	Missing: missingSample,
 }
 
 // putSampleCellsText lays out an event as cells of sample_cells_text.
@@ -1988,10 +2050,30 @@ func putSampleCellsText(e *SampleEvent, c *store.Cells) {
 	c.Set(41, codec.AppendTextJSON(nil, e.DefaultDocument))                              // default_document
 }
 
-// prefixesSampleCellsText returns what the row keys of an event's series begin
-// with in sample_cells_text.
-func prefixesSampleCellsText(e *SampleEvent) ([]string, error) {
-	return store.OnePrefix(SampleCellsTextKey{Site: e.Site, Sensor: e.Sensor, Channel: e.Channel, Slot: e.Slot, Serial: e.Serial, Unit: e.Unit, Kind: e.Kind, Active: e.Active, Tag: e.Tag, Since: e.Since, Interval: e.Interval}.Prefix())
+// spansSampleCellsText returns where the rows of an event's series are in
+// sample_cells_text.
+func spansSampleCellsText(e *SampleEvent) ([]codec.Span, error) {
+	key := SampleCellsTextKey{Site: e.Site, Sensor: e.Sensor, Channel: e.Channel, Slot: e.Slot, Serial: e.Serial, Unit: e.Unit, Kind: e.Kind, Active: e.Active, Tag: e.Tag, Since: e.Since, Interval: e.Interval}
+	span, err := store.Span(key.Prefix, nil, "#", true)
+	return []codec.Span{span}, err
+}
+
+// keySampleCellsText sets the series of an event from a row key of
+// sample_cells_text, and returns its bucket.
+func keySampleCellsText(row string, e *SampleEvent) (time.Time, error) {
+	k, err := ParseSampleCellsTextKey(row)
+	e.Site = k.Site
+	e.Sensor = k.Sensor
+	e.Channel = k.Channel
+	e.Slot = k.Slot
+	e.Serial = k.Serial
+	e.Unit = k.Unit
+	e.Kind = k.Kind
+	e.Active = k.Active
+	e.Tag = k.Tag
+	e.Since = k.Since
+	e.Interval = k.Interval
+	return k.Bucket, err
 }
 
 // setSampleCellsText takes the datum of a column of sample_cells_text into an
@@ -2114,9 +2196,10 @@ var sampleCombinedLayout = &store.Layout[SampleEvent]{
 	Time: func(e *SampleEvent) *time.Time {
 		return &e.Time
 	},
-	Check:    checkSample,
-	Put:      putSampleCombined,
-	Prefixes: prefixesSampleCombined,
+	Check: checkSample,
+	Put:   putSampleCombined,
+	Spans: spansSampleCombined,
+	Key:   keySampleCombined,
 	Set: func(e *SampleEvent, _ int, blob []byte) error {
 		return parseSampleProto(e, blob)
 	},
@@ -2129,10 +2212,30 @@ func putSampleCombined(e *SampleEvent, c *store.Cells) {
 	c.Set(0, appendSampleProto(nil, e))
 }
 
-// prefixesSampleCombined returns what the row keys of an event's series begin
-// with in sample_combined.
-func prefixesSampleCombined(e *SampleEvent) ([]string, error) {
-	return store.OnePrefix(SampleCombinedKey{Site: e.Site, Sensor: e.Sensor, Channel: e.Channel, Slot: e.Slot, Serial: e.Serial, Unit: e.Unit, Kind: e.Kind, Active: e.Active, Tag: e.Tag, Since: e.Since, Interval: e.Interval}.Prefix())
+// spansSampleCombined returns where the rows of an event's series are in
+// sample_combined.
+func spansSampleCombined(e *SampleEvent) ([]codec.Span, error) {
+	key := SampleCombinedKey{Site: e.Site, Sensor: e.Sensor, Channel: e.Channel, Slot: e.Slot, Serial: e.Serial, Unit: e.Unit, Kind: e.Kind, Active: e.Active, Tag: e.Tag, Since: e.Since, Interval: e.Interval}
+	span, err := store.Span(key.Prefix, nil, "#", true)
+	return []codec.Span{span}, err
+}
+
+// keySampleCombined sets the series of an event from a row key of
+// sample_combined, and returns its bucket.
+func keySampleCombined(row string, e *SampleEvent) (time.Time, error) {
+	k, err := ParseSampleCombinedKey(row)
+	e.Site = k.Site
+	e.Sensor = k.Sensor
+	e.Channel = k.Channel
+	e.Slot = k.Slot
+	e.Serial = k.Serial
+	e.Unit = k.Unit
+	e.Kind = k.Kind
+	e.Active = k.Active
+	e.Tag = k.Tag
+	e.Since = k.Since
+	e.Interval = k.Interval
+	return k.Bucket, err
 }
 
 // sampleCombinedJSONBucket is the buckets of sample_combined_json.
@@ -2159,9 +2262,10 @@ var sampleCombinedJSONLayout = &store.Layout[SampleEvent]{
 	Time: func(e *SampleEvent) *time.Time {
 		return &e.Time
 	},
-	Check:    checkSample,
-	Put:      putSampleCombinedJSON,
-	Prefixes: prefixesSampleCombinedJSON,
+	Check: checkSample,
+	Put:   putSampleCombinedJSON,
+	Spans: spansSampleCombinedJSON,
+	Key:   keySampleCombinedJSON,
 	Set: func(e *SampleEvent, _ int, blob []byte) error {
 		return parseSampleJSON(e, blob)
 	},
@@ -2178,10 +2282,30 @@ func putSampleCombinedJSON(e *SampleEvent, c *store.Cells) {
 	c.Set(0, blob)
 }
 
-// prefixesSampleCombinedJSON returns what the row keys of an event's series
-// begin with in sample_combined_json.
-func prefixesSampleCombinedJSON(e *SampleEvent) ([]string, error) {
-	return store.OnePrefix(SampleCombinedJSONKey{Site: e.Site, Sensor: e.Sensor, Channel: e.Channel, Slot: e.Slot, Serial: e.Serial, Unit: e.Unit, Kind: e.Kind, Active: e.Active, Tag: e.Tag, Since: e.Since, Interval: e.Interval}.Prefix())
+// spansSampleCombinedJSON returns where the rows of an event's series are in
+// sample_combined_json.
+func spansSampleCombinedJSON(e *SampleEvent) ([]codec.Span, error) {
+	key := SampleCombinedJSONKey{Site: e.Site, Sensor: e.Sensor, Channel: e.Channel, Slot: e.Slot, Serial: e.Serial, Unit: e.Unit, Kind: e.Kind, Active: e.Active, Tag: e.Tag, Since: e.Since, Interval: e.Interval}
+	span, err := store.Span(key.Prefix, nil, "#", true)
+	return []codec.Span{span}, err
+}
+
+// keySampleCombinedJSON sets the series of an event from a row key of
+// sample_combined_json, and returns its bucket.
+func keySampleCombinedJSON(row string, e *SampleEvent) (time.Time, error) {
+	k, err := ParseSampleCombinedJSONKey(row)
+	e.Site = k.Site
+	e.Sensor = k.Sensor
+	e.Channel = k.Channel
+	e.Slot = k.Slot
+	e.Serial = k.Serial
+	e.Unit = k.Unit
+	e.Kind = k.Kind
+	e.Active = k.Active
+	e.Tag = k.Tag
+	e.Since = k.Since
+	e.Interval = k.Interval
+	return k.Bucket, err
 }
 
 // sampleSerializedTime is how an event's time stands in the row keys of
@@ -2206,9 +2330,10 @@ var sampleSerializedLayout = &store.Layout[SampleEvent]{
 	Time: func(e *SampleEvent) *time.Time {
 		return &e.Time
 	},
-	Check:    checkSample,
-	Put:      putSampleSerialized,
-	Prefixes: prefixesSampleSerialized,
+	Check: checkSample,
+	Put:   putSampleSerialized,
+	Spans: spansSampleSerialized,
+	Key:   keySampleSerialized,
 	Set: func(e *SampleEvent, _ int, blob []byte) error {
 		return parseSampleProto(e, blob)
 	},
@@ -2221,10 +2346,30 @@ func putSampleSerialized(e *SampleEvent, c *store.Cells) {
 	c.Set(0, appendSampleProto(nil, e))
 }
 
-// prefixesSampleSerialized returns what the row keys of an event's series begin
-// with in sample_serialized.
-func prefixesSampleSerialized(e *SampleEvent) ([]string, error) {
-	return store.OnePrefix(SampleSerializedKey{Site: e.Site, Sensor: e.Sensor, Channel: e.Channel, Slot: e.Slot, Serial: e.Serial, Unit: e.Unit, Kind: e.Kind, Active: e.Active, Tag: e.Tag, Since: e.Since, Interval: e.Interval}.Prefix())
+// spansSampleSerialized returns where the rows of an event's series are in
+// sample_serialized.
+func spansSampleSerialized(e *SampleEvent) ([]codec.Span, error) {
+	key := SampleSerializedKey{Site: e.Site, Sensor: e.Sensor, Channel: e.Channel, Slot: e.Slot, Serial: e.Serial, Unit: e.Unit, Kind: e.Kind, Active: e.Active, Tag: e.Tag, Since: e.Since, Interval: e.Interval}
+	span, err := store.Span(key.Prefix, nil, "#", true)
+	return []codec.Span{span}, err
+}
+
+// keySampleSerialized sets the series of an event from a row key of
+// sample_serialized, and returns its time.
+func keySampleSerialized(row string, e *SampleEvent) (time.Time, error) {
+	k, err := ParseSampleSerializedKey(row)
+	e.Site = k.Site
+	e.Sensor = k.Sensor
+	e.Channel = k.Channel
+	e.Slot = k.Slot
+	e.Serial = k.Serial
+	e.Unit = k.Unit
+	e.Kind = k.Kind
+	e.Active = k.Active
+	e.Tag = k.Tag
+	e.Since = k.Since
+	e.Interval = k.Interval
+	return k.Time, err
 }
 
 // sampleSerializedJSONTime is how an event's time stands in the row keys of
@@ -2250,9 +2395,10 @@ var sampleSerializedJSONLayout = &store.Layout[SampleEvent]{
 	Time: func(e *SampleEvent) *time.Time {
 		return &e.Time
 	},
-	Check:    checkSample,
-	Put:      putSampleSerializedJSON,
-	Prefixes: prefixesSampleSerializedJSON,
+	Check: checkSample,
+	Put:   putSampleSerializedJSON,
+	Spans: spansSampleSerializedJSON,
+	Key:   keySampleSerializedJSON,
 	Set: func(e *SampleEvent, _ int, blob []byte) error {
 		return parseSampleJSON(e, blob)
 	},
@@ -2269,10 +2415,30 @@ func putSampleSerializedJSON(e *SampleEvent, c *store.Cells) {
 	c.Set(0, blob)
 }
 
-// prefixesSampleSerializedJSON returns what the row keys of an event's series
-// begin with in sample_serialized_json.
-func prefixesSampleSerializedJSON(e *SampleEvent) ([]string, error) {
-	return store.OnePrefix(SampleSerializedJSONKey{Site: e.Site, Sensor: e.Sensor, Channel: e.Channel, Slot: e.Slot, Serial: e.Serial, Unit: e.Unit, Kind: e.Kind, Active: e.Active, Tag: e.Tag, Since: e.Since, Interval: e.Interval}.Prefix())
+// spansSampleSerializedJSON returns where the rows of an event's series are in
+// sample_serialized_json.
+func spansSampleSerializedJSON(e *SampleEvent) ([]codec.Span, error) {
+	key := SampleSerializedJSONKey{Site: e.Site, Sensor: e.Sensor, Channel: e.Channel, Slot: e.Slot, Serial: e.Serial, Unit: e.Unit, Kind: e.Kind, Active: e.Active, Tag: e.Tag, Since: e.Since, Interval: e.Interval}
+	span, err := store.Span(key.Prefix, nil, "#", true)
+	return []codec.Span{span}, err
+}
+
+// keySampleSerializedJSON sets the series of an event from a row key of
+// sample_serialized_json, and returns its time.
+func keySampleSerializedJSON(row string, e *SampleEvent) (time.Time, error) {
+	k, err := ParseSampleSerializedJSONKey(row)
+	e.Site = k.Site
+	e.Sensor = k.Sensor
+	e.Channel = k.Channel
+	e.Slot = k.Slot
+	e.Serial = k.Serial
+	e.Unit = k.Unit
+	e.Kind = k.Kind
+	e.Active = k.Active
+	e.Tag = k.Tag
+	e.Since = k.Since
+	e.Interval = k.Interval
+	return k.Time, err
 }
 
 // sampleUnserializedTime is how an event's time stands in the row keys of
@@ -2297,11 +2463,12 @@ var sampleUnserializedLayout = &store.Layout[SampleEvent]{
 	Time: func(e *SampleEvent) *time.Time {
 		return &e.Time
 	},
-	Check:    checkSample,
-	Put:      putSampleUnserialized,
-	Prefixes: prefixesSampleUnserialized,
-	Set:      setSampleUnserialized,
-	Missing:  missingSample,
+	Check:   checkSample,
+	Put:     putSampleUnserialized,
+	Spans:   spansSampleUnserialized,
+	Key:     keySampleUnserialized,
+	Set:     setSampleUnserialized,
+	Missing: missingSample,
 }
 
 // putSampleUnserialized lays out an event as cells of sample_unserialized.
@@ -2379,10 +2546,30 @@ func putSampleUnserialized(e *SampleEvent, c *store.Cells) {
 	c.Set(41, codec.AppendBinaryJSON(nil, e.DefaultDocument))                              // default_document
 }
 
-// prefixesSampleUnserialized returns what the row keys of an event's series
-// begin with in sample_unserialized.
-func prefixesSampleUnserialized(e *SampleEvent) ([]string, error) {
-	return store.OnePrefix(SampleUnserializedKey{Site: e.Site, Sensor: e.Sensor, Channel: e.Channel, Slot: e.Slot, Serial: e.Serial, Unit: e.Unit, Kind: e.Kind, Active: e.Active, Tag: e.Tag, Since: e.Since, Interval: e.Interval}.Prefix())
+// spansSampleUnserialized returns where the rows of an event's series are in
+// sample_unserialized.
+func spansSampleUnserialized(e *SampleEvent) ([]codec.Span, error) {
+	key := SampleUnserializedKey{Site: e.Site, Sensor: e.Sensor, Channel: e.Channel, Slot: e.Slot, Serial: e.Serial, Unit: e.Unit, Kind: e.Kind, Active: e.Active, Tag: e.Tag, Since: e.Since, Interval: e.Interval}
+	span, err := store.Span(key.Prefix, nil, "#", true)
+	return []codec.Span{span}, err
+}
+
+// keySampleUnserialized sets the series of an event from a row key of
+// sample_unserialized, and returns its time.
+func keySampleUnserialized(row string, e *SampleEvent) (time.Time, error) {
+	k, err := ParseSampleUnserializedKey(row)
+	e.Site = k.Site
+	e.Sensor = k.Sensor
+	e.Channel = k.Channel
+	e.Slot = k.Slot
+	e.Serial = k.Serial
+	e.Unit = k.Unit
+	e.Kind = k.Kind
+	e.Active = k.Active
+	e.Tag = k.Tag
+	e.Since = k.Since
+	e.Interval = k.Interval
+	return k.Time, err
 }
 
 // setSampleUnserialized takes the datum of a column of sample_unserialized into
@@ -2502,11 +2689,12 @@ var sampleUnserializedTextLayout = &store.Layout[SampleEvent]{
 	Time: func(e *SampleEvent) *time.Time {
 		return &e.Time
 	},
-	Check:    checkSample,
-	Put:      putSampleUnserializedText,
-	Prefixes: prefixesSampleUnserializedText,
-	Set:      setSampleUnserializedText,
-	Missing:  missingSample,
+	Check:   checkSample,
+	Put:     putSampleUnserializedText,
+	Spans:   spansSampleUnserializedText,
+	Key:     keySampleUnserializedText,
+	Set:     setSampleUnserializedText,
+	Missing: missingSample,
 }
 
 // putSampleUnserializedText lays out an event as cells of
@@ -2585,10 +2773,30 @@ func putSampleUnserializedText(e *SampleEvent, c *store.Cells) {
 	c.Set(41, codec.AppendTextJSON(nil, e.DefaultDocument))                              // default_document
 }
 
-// prefixesSampleUnserializedText returns what the row keys of an event's series
-// begin with in sample_unserialized_text.
-func prefixesSampleUnserializedText(e *SampleEvent) ([]string, error) {
-	return store.OnePrefix(SampleUnserializedTextKey{Site: e.Site, Sensor: e.Sensor, Channel: e.Channel, Slot: e.Slot, Serial: e.Serial, Unit: e.Unit, Kind: e.Kind, Active: e.Active, Tag: e.Tag, Since: e.Since, Interval: e.Interval}.Prefix())
+// spansSampleUnserializedText returns where the rows of an event's series are
+// in sample_unserialized_text.
+func spansSampleUnserializedText(e *SampleEvent) ([]codec.Span, error) {
+	key := SampleUnserializedTextKey{Site: e.Site, Sensor: e.Sensor, Channel: e.Channel, Slot: e.Slot, Serial: e.Serial, Unit: e.Unit, Kind: e.Kind, Active: e.Active, Tag: e.Tag, Since: e.Since, Interval: e.Interval}
+	span, err := store.Span(key.Prefix, nil, "#", true)
+	return []codec.Span{span}, err
+}
+
+// keySampleUnserializedText sets the series of an event from a row key of
+// sample_unserialized_text, and returns its time.
+func keySampleUnserializedText(row string, e *SampleEvent) (time.Time, error) {
+	k, err := ParseSampleUnserializedTextKey(row)
+	e.Site = k.Site
+	e.Sensor = k.Sensor
+	e.Channel = k.Channel
+	e.Slot = k.Slot
+	e.Serial = k.Serial
+	e.Unit = k.Unit
+	e.Kind = k.Kind
+	e.Active = k.Active
+	e.Tag = k.Tag
+	e.Since = k.Since
+	e.Interval = k.Interval
+	return k.Time, err
 }
 
 // setSampleUnserializedText takes the datum of a column of

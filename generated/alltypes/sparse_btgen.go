@@ -261,11 +261,12 @@ var sparseColumnsLayout = &store.Layout[SparseEvent]{
 	Time: func(e *SparseEvent) *time.Time {
 		return &e.Time
 	},
-	Check:    checkSparse,
-	Put:      putSparseColumns,
-	Prefixes: prefixesSparseColumns,
-	Set:      setSparseColumns,
-	Missing:  missingSparse,
+	Check:   checkSparse,
+	Put:     putSparseColumns,
+	Spans:   spansSparseColumns,
+	Key:     keySparseColumns,
+	Set:     setSparseColumns,
+	Missing: missingSparse,
 }
 
 // putSparseColumns lays out an event as cells of sparse_columns.
@@ -288,18 +289,27 @@ func putSparseColumns(e *SparseEvent, c *store.Cells) {
 	}
 }
 
-// prefixesSparseColumns returns what the row keys of an event's series begin
-// with in sparse_columns.
-func prefixesSparseColumns(e *SparseEvent) ([]string, error) {
-	var prefixes []string
+// spansSparseColumns returns where the rows of an event's series are in
+// sparse_columns.
+func spansSparseColumns(e *SparseEvent) ([]codec.Span, error) {
+	var spans []codec.Span
 	for _, metric := range []string{"level", "note", "opened"} {
-		prefix, err := SparseColumnsKey{Sensor: e.Sensor, Metric: metric}.Prefix()
+		key := SparseColumnsKey{Sensor: e.Sensor, Metric: metric}
+		span, err := store.Span(key.Prefix, nil, "#", true)
 		if err != nil {
 			return nil, err
 		}
-		prefixes = append(prefixes, string(prefix))
+		spans = append(spans, span)
 	}
-	return prefixes, nil
+	return spans, nil
+}
+
+// keySparseColumns sets the series of an event from a row key of
+// sparse_columns, and returns its bucket.
+func keySparseColumns(row string, e *SparseEvent) (time.Time, error) {
+	k, err := ParseSparseColumnsKey(row)
+	e.Sensor = k.Sensor
+	return k.Bucket, err
 }
 
 // setSparseColumns takes the datum of a column of sparse_columns into an event.
@@ -339,11 +349,12 @@ var sparseCellsLayout = &store.Layout[SparseEvent]{
 	Time: func(e *SparseEvent) *time.Time {
 		return &e.Time
 	},
-	Check:    checkSparse,
-	Put:      putSparseCells,
-	Prefixes: prefixesSparseCells,
-	Set:      setSparseCells,
-	Missing:  missingSparse,
+	Check:   checkSparse,
+	Put:     putSparseCells,
+	Spans:   spansSparseCells,
+	Key:     keySparseCells,
+	Set:     setSparseCells,
+	Missing: missingSparse,
 }
 
 // putSparseCells lays out an event as cells of sparse_cells.
@@ -360,10 +371,20 @@ func putSparseCells(e *SparseEvent, c *store.Cells) {
 	}
 }
 
-// prefixesSparseCells returns what the row keys of an event's series begin with
-// in sparse_cells.
-func prefixesSparseCells(e *SparseEvent) ([]string, error) {
-	return store.OnePrefix(SparseCellsKey{Sensor: e.Sensor}.Prefix())
+// spansSparseCells returns where the rows of an event's series are in
+// sparse_cells.
+func spansSparseCells(e *SparseEvent) ([]codec.Span, error) {
+	key := SparseCellsKey{Sensor: e.Sensor}
+	span, err := store.Span(key.Prefix, nil, "#", true)
+	return []codec.Span{span}, err
+}
+
+// keySparseCells sets the series of an event from a row key of sparse_cells,
+// and returns its bucket.
+func keySparseCells(row string, e *SparseEvent) (time.Time, error) {
+	k, err := ParseSparseCellsKey(row)
+	e.Sensor = k.Sensor
+	return k.Bucket, err
 }
 
 // setSparseCells takes the datum of a column of sparse_cells into an event.
@@ -401,11 +422,12 @@ var sparseUnserializedLayout = &store.Layout[SparseEvent]{
 	Time: func(e *SparseEvent) *time.Time {
 		return &e.Time
 	},
-	Check:    checkSparse,
-	Put:      putSparseUnserialized,
-	Prefixes: prefixesSparseUnserialized,
-	Set:      setSparseUnserialized,
-	Missing:  missingSparse,
+	Check:   checkSparse,
+	Put:     putSparseUnserialized,
+	Spans:   spansSparseUnserialized,
+	Key:     keySparseUnserialized,
+	Set:     setSparseUnserialized,
+	Missing: missingSparse,
 }
 
 // putSparseUnserialized lays out an event as cells of sparse_unserialized.
@@ -422,10 +444,20 @@ func putSparseUnserialized(e *SparseEvent, c *store.Cells) {
 	}
 }
 
-// prefixesSparseUnserialized returns what the row keys of an event's series
-// begin with in sparse_unserialized.
-func prefixesSparseUnserialized(e *SparseEvent) ([]string, error) {
-	return store.OnePrefix(SparseUnserializedKey{Sensor: e.Sensor}.Prefix())
+// spansSparseUnserialized returns where the rows of an event's series are in
+// sparse_unserialized.
+func spansSparseUnserialized(e *SparseEvent) ([]codec.Span, error) {
+	key := SparseUnserializedKey{Sensor: e.Sensor}
+	span, err := store.Span(key.Prefix, nil, "#", true)
+	return []codec.Span{span}, err
+}
+
+// keySparseUnserialized sets the series of an event from a row key of
+// sparse_unserialized, and returns its time.
+func keySparseUnserialized(row string, e *SparseEvent) (time.Time, error) {
+	k, err := ParseSparseUnserializedKey(row)
+	e.Sensor = k.Sensor
+	return k.Time, err
 }
 
 // setSparseUnserialized takes the datum of a column of sparse_unserialized into

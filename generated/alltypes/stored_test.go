@@ -224,7 +224,7 @@ func TestForeignRowsBelowThePrefix(t *testing.T) {
 		if l == sampleColumnsTextLayout || l == sampleCombinedJSONLayout {
 			return // one bucket: the foreign row is past its only key
 		}
-		if len(errs) != 1 || decodeError(t, errs[0]).Row != foreign || !errors.Is(errs[0], ErrTime) {
+		if len(errs) != 1 || decodeError(t, errs[0]).Row != foreign || !errors.Is(errs[0], ErrKey) {
 			t.Errorf("got %v, want one error with row %q", errs, foreign)
 		}
 	})

@@ -251,9 +251,10 @@ var alarmDevicesLayout = &store.Layout[AlarmEvent]{
 	Time: func(e *AlarmEvent) *time.Time {
 		return &e.Time
 	},
-	Check:    checkAlarm,
-	Put:      putAlarmDevices,
-	Prefixes: prefixesAlarmDevices,
+	Check: checkAlarm,
+	Put:   putAlarmDevices,
+	Spans: spansAlarmDevices,
+	Key:   keyAlarmDevices,
 	Set: func(e *AlarmEvent, _ int, blob []byte) error {
 		return parseAlarmProto(e, blob)
 	},
@@ -266,10 +267,20 @@ func putAlarmDevices(e *AlarmEvent, c *store.Cells) {
 	c.Set(0, appendAlarmProto(nil, e))
 }
 
-// prefixesAlarmDevices returns what the row keys of an event's series begin
-// with in devices.
-func prefixesAlarmDevices(e *AlarmEvent) ([]string, error) {
-	return store.OnePrefix(AlarmDevicesKey{Device: e.Device, Kind: e.Kind}.Prefix())
+// spansAlarmDevices returns where the rows of an event's series are in devices.
+func spansAlarmDevices(e *AlarmEvent) ([]codec.Span, error) {
+	key := AlarmDevicesKey{Device: e.Device, Kind: e.Kind}
+	span, err := store.Span(key.Prefix, nil, "#", true)
+	return []codec.Span{span}, err
+}
+
+// keyAlarmDevices sets the series of an event from a row key of devices, and
+// returns its bucket.
+func keyAlarmDevices(row string, e *AlarmEvent) (time.Time, error) {
+	k, err := ParseAlarmDevicesKey(row)
+	e.Device = k.Device
+	e.Kind = k.Kind
+	return k.Bucket, err
 }
 
 // alarmsByKindTime is how an event's time stands in the row keys of
@@ -295,9 +306,10 @@ var alarmsByKindLayout = &store.Layout[AlarmEvent]{
 	Time: func(e *AlarmEvent) *time.Time {
 		return &e.Time
 	},
-	Check:    checkAlarm,
-	Put:      putAlarmsByKind,
-	Prefixes: prefixesAlarmsByKind,
+	Check: checkAlarm,
+	Put:   putAlarmsByKind,
+	Spans: spansAlarmsByKind,
+	Key:   keyAlarmsByKind,
 	Set: func(e *AlarmEvent, _ int, blob []byte) error {
 		return parseAlarmProto(e, blob)
 	},
@@ -310,10 +322,21 @@ func putAlarmsByKind(e *AlarmEvent, c *store.Cells) {
 	c.Set(0, appendAlarmProto(nil, e))
 }
 
-// prefixesAlarmsByKind returns what the row keys of an event's series begin
-// with in alarms_by_kind.
-func prefixesAlarmsByKind(e *AlarmEvent) ([]string, error) {
-	return store.OnePrefix(AlarmsByKindKey{Kind: e.Kind, Device: e.Device}.Prefix())
+// spansAlarmsByKind returns where the rows of an event's series are in
+// alarms_by_kind.
+func spansAlarmsByKind(e *AlarmEvent) ([]codec.Span, error) {
+	key := AlarmsByKindKey{Kind: e.Kind, Device: e.Device}
+	span, err := store.Span(key.Prefix, nil, "#", true)
+	return []codec.Span{span}, err
+}
+
+// keyAlarmsByKind sets the series of an event from a row key of alarms_by_kind,
+// and returns its time.
+func keyAlarmsByKind(row string, e *AlarmEvent) (time.Time, error) {
+	k, err := ParseAlarmsByKindKey(row)
+	e.Kind = k.Kind
+	e.Device = k.Device
+	return k.Time, err
 }
 
 // checkAlarm refuses an event that no table can hold.

@@ -167,11 +167,12 @@ var readingDevicesLayout = &store.Layout[ReadingEvent]{
 	Time: func(e *ReadingEvent) *time.Time {
 		return &e.Time
 	},
-	Check:    checkReading,
-	Put:      putReadingDevices,
-	Prefixes: prefixesReadingDevices,
-	Set:      setReadingDevices,
-	Missing:  missingReading,
+	Check:   checkReading,
+	Put:     putReadingDevices,
+	Spans:   spansReadingDevices,
+	Key:     keyReadingDevices,
+	Set:     setReadingDevices,
+	Missing: missingReading,
 }
 
 // putReadingDevices lays out an event as cells of devices.
@@ -184,10 +185,20 @@ func putReadingDevices(e *ReadingEvent, c *store.Cells) {
 	}
 }
 
-// prefixesReadingDevices returns what the row keys of an event's series begin
-// with in devices.
-func prefixesReadingDevices(e *ReadingEvent) ([]string, error) {
-	return store.OnePrefix(ReadingDevicesKey{Device: e.Device}.Prefix())
+// spansReadingDevices returns where the rows of an event's series are in
+// devices.
+func spansReadingDevices(e *ReadingEvent) ([]codec.Span, error) {
+	key := ReadingDevicesKey{Device: e.Device}
+	span, err := store.Span(key.Prefix, nil, "#", true)
+	return []codec.Span{span}, err
+}
+
+// keyReadingDevices sets the series of an event from a row key of devices, and
+// returns its bucket.
+func keyReadingDevices(row string, e *ReadingEvent) (time.Time, error) {
+	k, err := ParseReadingDevicesKey(row)
+	e.Device = k.Device
+	return k.Bucket, err
 }
 
 // setReadingDevices takes the datum of a column of devices into an event.

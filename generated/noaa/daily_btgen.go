@@ -402,11 +402,12 @@ var dailyColumnsLayout = &store.Layout[DailyEvent]{
 	Time: func(e *DailyEvent) *time.Time {
 		return &e.Time
 	},
-	Check:    checkDaily,
-	Put:      putDailyColumns,
-	Prefixes: prefixesDailyColumns,
-	Set:      setDailyColumns,
-	Missing:  store.Required[DailyEvent],
+	Check:   checkDaily,
+	Put:     putDailyColumns,
+	Spans:   spansDailyColumns,
+	Key:     keyDailyColumns,
+	Set:     setDailyColumns,
+	Missing: store.Required[DailyEvent],
 }
 
 // putDailyColumns lays out an event as cells of daily_columns.
@@ -429,18 +430,27 @@ func putDailyColumns(e *DailyEvent, c *store.Cells) {
 	c.Set(4, codec.AppendTextEnum(nil, dailyWeatherNames, int64(e.Weather)))
 }
 
-// prefixesDailyColumns returns what the row keys of an event's series begin
-// with in daily_columns.
-func prefixesDailyColumns(e *DailyEvent) ([]string, error) {
-	var prefixes []string
+// spansDailyColumns returns where the rows of an event's series are in
+// daily_columns.
+func spansDailyColumns(e *DailyEvent) ([]codec.Span, error) {
+	var spans []codec.Span
 	for _, metric := range []string{"precipitation", "temp_max", "temp_min", "wind", "weather"} {
-		prefix, err := DailyColumnsKey{Location: e.Location, Metric: metric}.Prefix()
+		key := DailyColumnsKey{Location: e.Location, Metric: metric}
+		span, err := store.Span(key.Prefix, nil, "#", true)
 		if err != nil {
 			return nil, err
 		}
-		prefixes = append(prefixes, string(prefix))
+		spans = append(spans, span)
 	}
-	return prefixes, nil
+	return spans, nil
+}
+
+// keyDailyColumns sets the series of an event from a row key of daily_columns,
+// and returns its bucket.
+func keyDailyColumns(row string, e *DailyEvent) (time.Time, error) {
+	k, err := ParseDailyColumnsKey(row)
+	e.Location = k.Location
+	return k.Bucket, err
 }
 
 // setDailyColumns takes the datum of a column of daily_columns into an event.
@@ -485,11 +495,12 @@ var dailyCellsLayout = &store.Layout[DailyEvent]{
 	Time: func(e *DailyEvent) *time.Time {
 		return &e.Time
 	},
-	Check:    checkDaily,
-	Put:      putDailyCells,
-	Prefixes: prefixesDailyCells,
-	Set:      setDailyCells,
-	Missing:  store.Required[DailyEvent],
+	Check:   checkDaily,
+	Put:     putDailyCells,
+	Spans:   spansDailyCells,
+	Key:     keyDailyCells,
+	Set:     setDailyCells,
+	Missing: store.Required[DailyEvent],
 }
 
 // putDailyCells lays out an event as cells of daily_cells.
@@ -502,10 +513,20 @@ func putDailyCells(e *DailyEvent, c *store.Cells) {
 	c.Set(4, codec.AppendBinaryEnum(nil, dailyWeatherNames, int64(e.Weather))) // weather
 }
 
-// prefixesDailyCells returns what the row keys of an event's series begin with
-// in daily_cells.
-func prefixesDailyCells(e *DailyEvent) ([]string, error) {
-	return store.OnePrefix(DailyCellsKey{Location: e.Location}.Prefix())
+// spansDailyCells returns where the rows of an event's series are in
+// daily_cells.
+func spansDailyCells(e *DailyEvent) ([]codec.Span, error) {
+	key := DailyCellsKey{Location: e.Location}
+	span, err := store.Span(key.Prefix, nil, "#", true)
+	return []codec.Span{span}, err
+}
+
+// keyDailyCells sets the series of an event from a row key of daily_cells, and
+// returns its bucket.
+func keyDailyCells(row string, e *DailyEvent) (time.Time, error) {
+	k, err := ParseDailyCellsKey(row)
+	e.Location = k.Location
+	return k.Bucket, err
 }
 
 // setDailyCells takes the datum of a column of daily_cells into an event.
@@ -548,9 +569,10 @@ var dailySerializedLayout = &store.Layout[DailyEvent]{
 	Time: func(e *DailyEvent) *time.Time {
 		return &e.Time
 	},
-	Check:    checkDaily,
-	Put:      putDailySerialized,
-	Prefixes: prefixesDailySerialized,
+	Check: checkDaily,
+	Put:   putDailySerialized,
+	Spans: spansDailySerialized,
+	Key:   keyDailySerialized,
 	Set: func(e *DailyEvent, _ int, blob []byte) error {
 		return parseDailyProto(e, blob)
 	},
@@ -563,10 +585,20 @@ func putDailySerialized(e *DailyEvent, c *store.Cells) {
 	c.Set(0, appendDailyProto(nil, e))
 }
 
-// prefixesDailySerialized returns what the row keys of an event's series begin
-// with in daily_serialized.
-func prefixesDailySerialized(e *DailyEvent) ([]string, error) {
-	return store.OnePrefix(DailySerializedKey{Location: e.Location}.Prefix())
+// spansDailySerialized returns where the rows of an event's series are in
+// daily_serialized.
+func spansDailySerialized(e *DailyEvent) ([]codec.Span, error) {
+	key := DailySerializedKey{Location: e.Location}
+	span, err := store.Span(key.Prefix, nil, "#", true)
+	return []codec.Span{span}, err
+}
+
+// keyDailySerialized sets the series of an event from a row key of
+// daily_serialized, and returns its time.
+func keyDailySerialized(row string, e *DailyEvent) (time.Time, error) {
+	k, err := ParseDailySerializedKey(row)
+	e.Location = k.Location
+	return k.Time, err
 }
 
 // dailyUnserializedTime is how an event's time stands in the row keys of
@@ -591,11 +623,12 @@ var dailyUnserializedLayout = &store.Layout[DailyEvent]{
 	Time: func(e *DailyEvent) *time.Time {
 		return &e.Time
 	},
-	Check:    checkDaily,
-	Put:      putDailyUnserialized,
-	Prefixes: prefixesDailyUnserialized,
-	Set:      setDailyUnserialized,
-	Missing:  store.Required[DailyEvent],
+	Check:   checkDaily,
+	Put:     putDailyUnserialized,
+	Spans:   spansDailyUnserialized,
+	Key:     keyDailyUnserialized,
+	Set:     setDailyUnserialized,
+	Missing: store.Required[DailyEvent],
 }
 
 // putDailyUnserialized lays out an event as cells of daily_unserialized.
@@ -608,10 +641,20 @@ func putDailyUnserialized(e *DailyEvent, c *store.Cells) {
 	c.Set(4, codec.AppendTextEnum(nil, dailyWeatherNames, int64(e.Weather))) // weather
 }
 
-// prefixesDailyUnserialized returns what the row keys of an event's series
-// begin with in daily_unserialized.
-func prefixesDailyUnserialized(e *DailyEvent) ([]string, error) {
-	return store.OnePrefix(DailyUnserializedKey{Location: e.Location}.Prefix())
+// spansDailyUnserialized returns where the rows of an event's series are in
+// daily_unserialized.
+func spansDailyUnserialized(e *DailyEvent) ([]codec.Span, error) {
+	key := DailyUnserializedKey{Location: e.Location}
+	span, err := store.Span(key.Prefix, nil, "#", true)
+	return []codec.Span{span}, err
+}
+
+// keyDailyUnserialized sets the series of an event from a row key of
+// daily_unserialized, and returns its time.
+func keyDailyUnserialized(row string, e *DailyEvent) (time.Time, error) {
+	k, err := ParseDailyUnserializedKey(row)
+	e.Location = k.Location
+	return k.Time, err
 }
 
 // setDailyUnserialized takes the datum of a column of daily_unserialized into
@@ -657,9 +700,10 @@ var dailyCombinedLayout = &store.Layout[DailyEvent]{
 	Time: func(e *DailyEvent) *time.Time {
 		return &e.Time
 	},
-	Check:    checkDaily,
-	Put:      putDailyCombined,
-	Prefixes: prefixesDailyCombined,
+	Check: checkDaily,
+	Put:   putDailyCombined,
+	Spans: spansDailyCombined,
+	Key:   keyDailyCombined,
 	Set: func(e *DailyEvent, _ int, blob []byte) error {
 		return parseDailyJSON(e, blob)
 	},
@@ -676,10 +720,20 @@ func putDailyCombined(e *DailyEvent, c *store.Cells) {
 	c.Set(0, blob)
 }
 
-// prefixesDailyCombined returns what the row keys of an event's series begin
-// with in daily_combined.
-func prefixesDailyCombined(e *DailyEvent) ([]string, error) {
-	return store.OnePrefix(DailyCombinedKey{Location: e.Location}.Prefix())
+// spansDailyCombined returns where the rows of an event's series are in
+// daily_combined.
+func spansDailyCombined(e *DailyEvent) ([]codec.Span, error) {
+	key := DailyCombinedKey{Location: e.Location}
+	span, err := store.Span(key.Prefix, nil, "#", true)
+	return []codec.Span{span}, err
+}
+
+// keyDailyCombined sets the series of an event from a row key of
+// daily_combined, and returns its bucket.
+func keyDailyCombined(row string, e *DailyEvent) (time.Time, error) {
+	k, err := ParseDailyCombinedKey(row)
+	e.Location = k.Location
+	return k.Bucket, err
 }
 
 // checkDaily refuses an event that no table can hold.

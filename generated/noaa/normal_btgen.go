@@ -359,11 +359,12 @@ var normalColumnsLayout = &store.Layout[NormalEvent]{
 	Time: func(e *NormalEvent) *time.Time {
 		return &e.Time
 	},
-	Check:    checkNormal,
-	Put:      putNormalColumns,
-	Prefixes: prefixesNormalColumns,
-	Set:      setNormalColumns,
-	Missing:  store.Required[NormalEvent],
+	Check:   checkNormal,
+	Put:     putNormalColumns,
+	Spans:   spansNormalColumns,
+	Key:     keyNormalColumns,
+	Set:     setNormalColumns,
+	Missing: store.Required[NormalEvent],
 }
 
 // putNormalColumns lays out an event as cells of normal_columns.
@@ -380,18 +381,27 @@ func putNormalColumns(e *NormalEvent, c *store.Cells) {
 	c.Set(2, codec.AppendTextFloat64(nil, e.Wind))
 }
 
-// prefixesNormalColumns returns what the row keys of an event's series begin
-// with in normal_columns.
-func prefixesNormalColumns(e *NormalEvent) ([]string, error) {
-	var prefixes []string
+// spansNormalColumns returns where the rows of an event's series are in
+// normal_columns.
+func spansNormalColumns(e *NormalEvent) ([]codec.Span, error) {
+	var spans []codec.Span
 	for _, metric := range []string{"pressure", "temperature", "wind"} {
-		prefix, err := NormalColumnsKey{Station: e.Station, Metric: metric}.Prefix()
+		key := NormalColumnsKey{Station: e.Station, Metric: metric}
+		span, err := store.Span(key.Prefix, nil, "#", true)
 		if err != nil {
 			return nil, err
 		}
-		prefixes = append(prefixes, string(prefix))
+		spans = append(spans, span)
 	}
-	return prefixes, nil
+	return spans, nil
+}
+
+// keyNormalColumns sets the series of an event from a row key of
+// normal_columns, and returns its bucket.
+func keyNormalColumns(row string, e *NormalEvent) (time.Time, error) {
+	k, err := ParseNormalColumnsKey(row)
+	e.Station = k.Station
+	return k.Bucket, err
 }
 
 // setNormalColumns takes the datum of a column of normal_columns into an event.
@@ -431,11 +441,12 @@ var normalCellsLayout = &store.Layout[NormalEvent]{
 	Time: func(e *NormalEvent) *time.Time {
 		return &e.Time
 	},
-	Check:    checkNormal,
-	Put:      putNormalCells,
-	Prefixes: prefixesNormalCells,
-	Set:      setNormalCells,
-	Missing:  store.Required[NormalEvent],
+	Check:   checkNormal,
+	Put:     putNormalCells,
+	Spans:   spansNormalCells,
+	Key:     keyNormalCells,
+	Set:     setNormalCells,
+	Missing: store.Required[NormalEvent],
 }
 
 // putNormalCells lays out an event as cells of normal_cells.
@@ -446,10 +457,20 @@ func putNormalCells(e *NormalEvent, c *store.Cells) {
 	c.Set(2, codec.AppendBinaryFloat64(nil, e.Wind))        // wind
 }
 
-// prefixesNormalCells returns what the row keys of an event's series begin with
-// in normal_cells.
-func prefixesNormalCells(e *NormalEvent) ([]string, error) {
-	return store.OnePrefix(NormalCellsKey{Station: e.Station}.Prefix())
+// spansNormalCells returns where the rows of an event's series are in
+// normal_cells.
+func spansNormalCells(e *NormalEvent) ([]codec.Span, error) {
+	key := NormalCellsKey{Station: e.Station}
+	span, err := store.Span(key.Prefix, nil, "#", true)
+	return []codec.Span{span}, err
+}
+
+// keyNormalCells sets the series of an event from a row key of normal_cells,
+// and returns its bucket.
+func keyNormalCells(row string, e *NormalEvent) (time.Time, error) {
+	k, err := ParseNormalCellsKey(row)
+	e.Station = k.Station
+	return k.Bucket, err
 }
 
 // setNormalCells takes the datum of a column of normal_cells into an event.
@@ -487,9 +508,10 @@ var normalSerializedLayout = &store.Layout[NormalEvent]{
 	Time: func(e *NormalEvent) *time.Time {
 		return &e.Time
 	},
-	Check:    checkNormal,
-	Put:      putNormalSerialized,
-	Prefixes: prefixesNormalSerialized,
+	Check: checkNormal,
+	Put:   putNormalSerialized,
+	Spans: spansNormalSerialized,
+	Key:   keyNormalSerialized,
 	Set: func(e *NormalEvent, _ int, blob []byte) error {
 		return parseNormalJSON(e, blob)
 	},
@@ -506,10 +528,20 @@ func putNormalSerialized(e *NormalEvent, c *store.Cells) {
 	c.Set(0, blob)
 }
 
-// prefixesNormalSerialized returns what the row keys of an event's series begin
-// with in normal_serialized.
-func prefixesNormalSerialized(e *NormalEvent) ([]string, error) {
-	return store.OnePrefix(NormalSerializedKey{Station: e.Station}.Prefix())
+// spansNormalSerialized returns where the rows of an event's series are in
+// normal_serialized.
+func spansNormalSerialized(e *NormalEvent) ([]codec.Span, error) {
+	key := NormalSerializedKey{Station: e.Station}
+	span, err := store.Span(key.Prefix, nil, "#", true)
+	return []codec.Span{span}, err
+}
+
+// keyNormalSerialized sets the series of an event from a row key of
+// normal_serialized, and returns its time.
+func keyNormalSerialized(row string, e *NormalEvent) (time.Time, error) {
+	k, err := ParseNormalSerializedKey(row)
+	e.Station = k.Station
+	return k.Time, err
 }
 
 // normalUnserializedTime is how an event's time stands in the row keys of
@@ -534,11 +566,12 @@ var normalUnserializedLayout = &store.Layout[NormalEvent]{
 	Time: func(e *NormalEvent) *time.Time {
 		return &e.Time
 	},
-	Check:    checkNormal,
-	Put:      putNormalUnserialized,
-	Prefixes: prefixesNormalUnserialized,
-	Set:      setNormalUnserialized,
-	Missing:  store.Required[NormalEvent],
+	Check:   checkNormal,
+	Put:     putNormalUnserialized,
+	Spans:   spansNormalUnserialized,
+	Key:     keyNormalUnserialized,
+	Set:     setNormalUnserialized,
+	Missing: store.Required[NormalEvent],
 }
 
 // putNormalUnserialized lays out an event as cells of normal_unserialized.
@@ -549,10 +582,20 @@ func putNormalUnserialized(e *NormalEvent, c *store.Cells) {
 	c.Set(2, codec.AppendBinaryFloat64(nil, e.Wind))        // wind
 }
 
-// prefixesNormalUnserialized returns what the row keys of an event's series
-// begin with in normal_unserialized.
-func prefixesNormalUnserialized(e *NormalEvent) ([]string, error) {
-	return store.OnePrefix(NormalUnserializedKey{Station: e.Station}.Prefix())
+// spansNormalUnserialized returns where the rows of an event's series are in
+// normal_unserialized.
+func spansNormalUnserialized(e *NormalEvent) ([]codec.Span, error) {
+	key := NormalUnserializedKey{Station: e.Station}
+	span, err := store.Span(key.Prefix, nil, "#", true)
+	return []codec.Span{span}, err
+}
+
+// keyNormalUnserialized sets the series of an event from a row key of
+// normal_unserialized, and returns its time.
+func keyNormalUnserialized(row string, e *NormalEvent) (time.Time, error) {
+	k, err := ParseNormalUnserializedKey(row)
+	e.Station = k.Station
+	return k.Time, err
 }
 
 // setNormalUnserialized takes the datum of a column of normal_unserialized into
@@ -593,9 +636,10 @@ var normalCombinedLayout = &store.Layout[NormalEvent]{
 	Time: func(e *NormalEvent) *time.Time {
 		return &e.Time
 	},
-	Check:    checkNormal,
-	Put:      putNormalCombined,
-	Prefixes: prefixesNormalCombined,
+	Check: checkNormal,
+	Put:   putNormalCombined,
+	Spans: spansNormalCombined,
+	Key:   keyNormalCombined,
 	Set: func(e *NormalEvent, _ int, blob []byte) error {
 		return parseNormalProto(e, blob)
 	},
@@ -608,10 +652,20 @@ func putNormalCombined(e *NormalEvent, c *store.Cells) {
 	c.Set(0, appendNormalProto(nil, e))
 }
 
-// prefixesNormalCombined returns what the row keys of an event's series begin
-// with in normal_combined.
-func prefixesNormalCombined(e *NormalEvent) ([]string, error) {
-	return store.OnePrefix(NormalCombinedKey{Station: e.Station}.Prefix())
+// spansNormalCombined returns where the rows of an event's series are in
+// normal_combined.
+func spansNormalCombined(e *NormalEvent) ([]codec.Span, error) {
+	key := NormalCombinedKey{Station: e.Station}
+	span, err := store.Span(key.Prefix, nil, "#", true)
+	return []codec.Span{span}, err
+}
+
+// keyNormalCombined sets the series of an event from a row key of
+// normal_combined, and returns its bucket.
+func keyNormalCombined(row string, e *NormalEvent) (time.Time, error) {
+	k, err := ParseNormalCombinedKey(row)
+	e.Station = k.Station
+	return k.Bucket, err
 }
 
 // checkNormal refuses an event that no table can hold.

@@ -203,12 +203,13 @@ var usageClassesLayout = &store.Layout[UsageClassesEvent]{
 	Time: func(e *UsageClassesEvent) *time.Time {
 		return &e.Time
 	},
-	Choice:   choiceUsageClasses,
-	Check:    checkUsageClasses,
-	Put:      putUsageClasses,
-	Prefixes: prefixesUsageClasses,
-	Set:      setUsageClasses,
-	Missing:  store.Required[UsageClassesEvent],
+	Choice:  choiceUsageClasses,
+	Check:   checkUsageClasses,
+	Put:     putUsageClasses,
+	Spans:   spansUsageClasses,
+	Key:     keyUsageClasses,
+	Set:     setUsageClasses,
+	Missing: store.Required[UsageClassesEvent],
 }
 
 // putUsageClasses lays out an event as cells of usage_classes.
@@ -218,10 +219,20 @@ func putUsageClasses(e *UsageClassesEvent, c *store.Cells) {
 	c.Set(1, codec.AppendBinaryInt64(nil, e.Bytes))    // bytes
 }
 
-// prefixesUsageClasses returns what the row keys of an event's series begin
-// with in usage_classes.
-func prefixesUsageClasses(e *UsageClassesEvent) ([]string, error) {
-	return store.OnePrefix(UsageClassesKey{Customer: e.Customer}.Prefix())
+// spansUsageClasses returns where the rows of an event's series are in
+// usage_classes.
+func spansUsageClasses(e *UsageClassesEvent) ([]codec.Span, error) {
+	key := UsageClassesKey{Customer: e.Customer}
+	span, err := store.Span(key.Prefix, nil, "#", true)
+	return []codec.Span{span}, err
+}
+
+// keyUsageClasses sets the series of an event from a row key of usage_classes,
+// and returns its bucket.
+func keyUsageClasses(row string, e *UsageClassesEvent) (time.Time, error) {
+	k, err := ParseUsageClassesKey(row)
+	e.Customer = k.Customer
+	return k.Bucket, err
 }
 
 // setUsageClasses takes the datum of a column of usage_classes into an event.

@@ -163,12 +163,13 @@ var usageDefaultLayout = &store.Layout[UsageDefaultEvent]{
 	Time: func(e *UsageDefaultEvent) *time.Time {
 		return &e.Time
 	},
-	Choice:   choiceUsageDefault,
-	Check:    checkUsageDefault,
-	Put:      putUsageDefault,
-	Prefixes: prefixesUsageDefault,
-	Set:      setUsageDefault,
-	Missing:  store.Required[UsageDefaultEvent],
+	Choice:  choiceUsageDefault,
+	Check:   checkUsageDefault,
+	Put:     putUsageDefault,
+	Spans:   spansUsageDefault,
+	Key:     keyUsageDefault,
+	Set:     setUsageDefault,
+	Missing: store.Required[UsageDefaultEvent],
 }
 
 // putUsageDefault lays out an event as cells of usage_default.
@@ -179,10 +180,20 @@ func putUsageDefault(e *UsageDefaultEvent, c *store.Cells) {
 	c.Set(2, codec.AppendBinaryTimestamp(nil, e.WrittenAt)) // written_at
 }
 
-// prefixesUsageDefault returns what the row keys of an event's series begin
-// with in usage_default.
-func prefixesUsageDefault(e *UsageDefaultEvent) ([]string, error) {
-	return store.OnePrefix(UsageDefaultKey{Customer: e.Customer}.Prefix())
+// spansUsageDefault returns where the rows of an event's series are in
+// usage_default.
+func spansUsageDefault(e *UsageDefaultEvent) ([]codec.Span, error) {
+	key := UsageDefaultKey{Customer: e.Customer}
+	span, err := store.Span(key.Prefix, nil, "#", true)
+	return []codec.Span{span}, err
+}
+
+// keyUsageDefault sets the series of an event from a row key of usage_default,
+// and returns its time.
+func keyUsageDefault(row string, e *UsageDefaultEvent) (time.Time, error) {
+	k, err := ParseUsageDefaultKey(row)
+	e.Customer = k.Customer
+	return k.Time, err
 }
 
 // setUsageDefault takes the datum of a column of usage_default into an event.

@@ -163,12 +163,13 @@ var usageOneSecondLayout = &store.Layout[UsageOneSecondEvent]{
 	Time: func(e *UsageOneSecondEvent) *time.Time {
 		return &e.Time
 	},
-	Choice:   choiceUsageOneSecond,
-	Check:    checkUsageOneSecond,
-	Put:      putUsageOneSecond,
-	Prefixes: prefixesUsageOneSecond,
-	Set:      setUsageOneSecond,
-	Missing:  store.Required[UsageOneSecondEvent],
+	Choice:  choiceUsageOneSecond,
+	Check:   checkUsageOneSecond,
+	Put:     putUsageOneSecond,
+	Spans:   spansUsageOneSecond,
+	Key:     keyUsageOneSecond,
+	Set:     setUsageOneSecond,
+	Missing: store.Required[UsageOneSecondEvent],
 }
 
 // putUsageOneSecond lays out an event as cells of usage_one_second.
@@ -179,10 +180,20 @@ func putUsageOneSecond(e *UsageOneSecondEvent, c *store.Cells) {
 	c.Set(2, codec.AppendBinaryTimestamp(nil, e.WrittenAt)) // written_at
 }
 
-// prefixesUsageOneSecond returns what the row keys of an event's series begin
-// with in usage_one_second.
-func prefixesUsageOneSecond(e *UsageOneSecondEvent) ([]string, error) {
-	return store.OnePrefix(UsageOneSecondKey{Customer: e.Customer}.Prefix())
+// spansUsageOneSecond returns where the rows of an event's series are in
+// usage_one_second.
+func spansUsageOneSecond(e *UsageOneSecondEvent) ([]codec.Span, error) {
+	key := UsageOneSecondKey{Customer: e.Customer}
+	span, err := store.Span(key.Prefix, nil, "#", true)
+	return []codec.Span{span}, err
+}
+
+// keyUsageOneSecond sets the series of an event from a row key of
+// usage_one_second, and returns its time.
+func keyUsageOneSecond(row string, e *UsageOneSecondEvent) (time.Time, error) {
+	k, err := ParseUsageOneSecondKey(row)
+	e.Customer = k.Customer
+	return k.Time, err
 }
 
 // setUsageOneSecond takes the datum of a column of usage_one_second into an

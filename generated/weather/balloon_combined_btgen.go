@@ -171,9 +171,10 @@ var balloonCombinedLayout = &store.Layout[BalloonCombinedEvent]{
 	Time: func(e *BalloonCombinedEvent) *time.Time {
 		return &e.Time
 	},
-	Check:    checkBalloonCombined,
-	Put:      putBalloonCombined,
-	Prefixes: prefixesBalloonCombined,
+	Check: checkBalloonCombined,
+	Put:   putBalloonCombined,
+	Spans: spansBalloonCombined,
+	Key:   keyBalloonCombined,
 	Set: func(e *BalloonCombinedEvent, _ int, blob []byte) error {
 		return parseBalloonCombinedProto(e, blob)
 	},
@@ -186,10 +187,21 @@ func putBalloonCombined(e *BalloonCombinedEvent, c *store.Cells) {
 	c.Set(0, appendBalloonCombinedProto(nil, e))
 }
 
-// prefixesBalloonCombined returns what the row keys of an event's series begin
-// with in balloon_combined.
-func prefixesBalloonCombined(e *BalloonCombinedEvent) ([]string, error) {
-	return store.OnePrefix(BalloonCombinedKey{Location: e.Location, BalloonID: e.BalloonID}.Prefix())
+// spansBalloonCombined returns where the rows of an event's series are in
+// balloon_combined.
+func spansBalloonCombined(e *BalloonCombinedEvent) ([]codec.Span, error) {
+	key := BalloonCombinedKey{Location: e.Location, BalloonID: e.BalloonID}
+	span, err := store.Span(key.Prefix, nil, "#", true)
+	return []codec.Span{span}, err
+}
+
+// keyBalloonCombined sets the series of an event from a row key of
+// balloon_combined, and returns its bucket.
+func keyBalloonCombined(row string, e *BalloonCombinedEvent) (time.Time, error) {
+	k, err := ParseBalloonCombinedKey(row)
+	e.Location = k.Location
+	e.BalloonID = k.BalloonID
+	return k.Bucket, err
 }
 
 // checkBalloonCombined refuses an event that no table can hold.

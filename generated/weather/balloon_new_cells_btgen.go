@@ -171,11 +171,12 @@ var balloonNewCellsLayout = &store.Layout[BalloonNewCellsEvent]{
 	Time: func(e *BalloonNewCellsEvent) *time.Time {
 		return &e.Time
 	},
-	Check:    checkBalloonNewCells,
-	Put:      putBalloonNewCells,
-	Prefixes: prefixesBalloonNewCells,
-	Set:      setBalloonNewCells,
-	Missing:  store.Required[BalloonNewCellsEvent],
+	Check:   checkBalloonNewCells,
+	Put:     putBalloonNewCells,
+	Spans:   spansBalloonNewCells,
+	Key:     keyBalloonNewCells,
+	Set:     setBalloonNewCells,
+	Missing: store.Required[BalloonNewCellsEvent],
 }
 
 // putBalloonNewCells lays out an event as cells of balloon_new_cells.
@@ -187,10 +188,21 @@ func putBalloonNewCells(e *BalloonNewCellsEvent, c *store.Cells) {
 	c.Set(3, codec.AppendTextInt64(nil, e.Altitude))      // altitude
 }
 
-// prefixesBalloonNewCells returns what the row keys of an event's series begin
-// with in balloon_new_cells.
-func prefixesBalloonNewCells(e *BalloonNewCellsEvent) ([]string, error) {
-	return store.OnePrefix(BalloonNewCellsKey{Location: e.Location, BalloonID: e.BalloonID}.Prefix())
+// spansBalloonNewCells returns where the rows of an event's series are in
+// balloon_new_cells.
+func spansBalloonNewCells(e *BalloonNewCellsEvent) ([]codec.Span, error) {
+	key := BalloonNewCellsKey{Location: e.Location, BalloonID: e.BalloonID}
+	span, err := store.Span(key.Prefix, nil, "#", true)
+	return []codec.Span{span}, err
+}
+
+// keyBalloonNewCells sets the series of an event from a row key of
+// balloon_new_cells, and returns its bucket.
+func keyBalloonNewCells(row string, e *BalloonNewCellsEvent) (time.Time, error) {
+	k, err := ParseBalloonNewCellsKey(row)
+	e.Location = k.Location
+	e.BalloonID = k.BalloonID
+	return k.Bucket, err
 }
 
 // setBalloonNewCells takes the datum of a column of balloon_new_cells into an

@@ -180,11 +180,12 @@ var balloonNewColumnsLayout = &store.Layout[BalloonNewColumnsEvent]{
 	Time: func(e *BalloonNewColumnsEvent) *time.Time {
 		return &e.Time
 	},
-	Check:    checkBalloonNewColumns,
-	Put:      putBalloonNewColumns,
-	Prefixes: prefixesBalloonNewColumns,
-	Set:      setBalloonNewColumns,
-	Missing:  store.Required[BalloonNewColumnsEvent],
+	Check:   checkBalloonNewColumns,
+	Put:     putBalloonNewColumns,
+	Spans:   spansBalloonNewColumns,
+	Key:     keyBalloonNewColumns,
+	Set:     setBalloonNewColumns,
+	Missing: store.Required[BalloonNewColumnsEvent],
 }
 
 // putBalloonNewColumns lays out an event as cells of balloon_new_columns.
@@ -204,18 +205,28 @@ func putBalloonNewColumns(e *BalloonNewColumnsEvent, c *store.Cells) {
 	c.Set(3, codec.AppendTextInt64(nil, e.Altitude))
 }
 
-// prefixesBalloonNewColumns returns what the row keys of an event's series
-// begin with in balloon_new_columns.
-func prefixesBalloonNewColumns(e *BalloonNewColumnsEvent) ([]string, error) {
-	var prefixes []string
+// spansBalloonNewColumns returns where the rows of an event's series are in
+// balloon_new_columns.
+func spansBalloonNewColumns(e *BalloonNewColumnsEvent) ([]codec.Span, error) {
+	var spans []codec.Span
 	for _, metric := range []string{"pressure", "temperature", "humidity", "altitude"} {
-		prefix, err := BalloonNewColumnsKey{Location: e.Location, BalloonID: e.BalloonID, Metric: metric}.Prefix()
+		key := BalloonNewColumnsKey{Location: e.Location, BalloonID: e.BalloonID, Metric: metric}
+		span, err := store.Span(key.Prefix, nil, "#", true)
 		if err != nil {
 			return nil, err
 		}
-		prefixes = append(prefixes, string(prefix))
+		spans = append(spans, span)
 	}
-	return prefixes, nil
+	return spans, nil
+}
+
+// keyBalloonNewColumns sets the series of an event from a row key of
+// balloon_new_columns, and returns its bucket.
+func keyBalloonNewColumns(row string, e *BalloonNewColumnsEvent) (time.Time, error) {
+	k, err := ParseBalloonNewColumnsKey(row)
+	e.Location = k.Location
+	e.BalloonID = k.BalloonID
+	return k.Bucket, err
 }
 
 // setBalloonNewColumns takes the datum of a column of balloon_new_columns into

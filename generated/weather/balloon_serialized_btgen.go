@@ -167,9 +167,10 @@ var balloonSerializedLayout = &store.Layout[BalloonSerializedEvent]{
 	Time: func(e *BalloonSerializedEvent) *time.Time {
 		return &e.Time
 	},
-	Check:    checkBalloonSerialized,
-	Put:      putBalloonSerialized,
-	Prefixes: prefixesBalloonSerialized,
+	Check: checkBalloonSerialized,
+	Put:   putBalloonSerialized,
+	Spans: spansBalloonSerialized,
+	Key:   keyBalloonSerialized,
 	Set: func(e *BalloonSerializedEvent, _ int, blob []byte) error {
 		return parseBalloonSerializedProto(e, blob)
 	},
@@ -182,10 +183,21 @@ func putBalloonSerialized(e *BalloonSerializedEvent, c *store.Cells) {
 	c.Set(0, appendBalloonSerializedProto(nil, e))
 }
 
-// prefixesBalloonSerialized returns what the row keys of an event's series
-// begin with in balloon_serialized.
-func prefixesBalloonSerialized(e *BalloonSerializedEvent) ([]string, error) {
-	return store.OnePrefix(BalloonSerializedKey{Location: e.Location, BalloonID: e.BalloonID}.Prefix())
+// spansBalloonSerialized returns where the rows of an event's series are in
+// balloon_serialized.
+func spansBalloonSerialized(e *BalloonSerializedEvent) ([]codec.Span, error) {
+	key := BalloonSerializedKey{Location: e.Location, BalloonID: e.BalloonID}
+	span, err := store.Span(key.Prefix, nil, "#", true)
+	return []codec.Span{span}, err
+}
+
+// keyBalloonSerialized sets the series of an event from a row key of
+// balloon_serialized, and returns its time.
+func keyBalloonSerialized(row string, e *BalloonSerializedEvent) (time.Time, error) {
+	k, err := ParseBalloonSerializedKey(row)
+	e.Location = k.Location
+	e.BalloonID = k.BalloonID
+	return k.Time, err
 }
 
 // checkBalloonSerialized refuses an event that no table can hold.

@@ -169,11 +169,12 @@ var balloonUnserializedLayout = &store.Layout[BalloonUnserializedEvent]{
 	Time: func(e *BalloonUnserializedEvent) *time.Time {
 		return &e.Time
 	},
-	Check:    checkBalloonUnserialized,
-	Put:      putBalloonUnserialized,
-	Prefixes: prefixesBalloonUnserialized,
-	Set:      setBalloonUnserialized,
-	Missing:  store.Required[BalloonUnserializedEvent],
+	Check:   checkBalloonUnserialized,
+	Put:     putBalloonUnserialized,
+	Spans:   spansBalloonUnserialized,
+	Key:     keyBalloonUnserialized,
+	Set:     setBalloonUnserialized,
+	Missing: store.Required[BalloonUnserializedEvent],
 }
 
 // putBalloonUnserialized lays out an event as cells of balloon_unserialized.
@@ -185,10 +186,21 @@ func putBalloonUnserialized(e *BalloonUnserializedEvent, c *store.Cells) {
 	c.Set(3, codec.AppendTextInt64(nil, e.Altitude))      // altitude
 }
 
-// prefixesBalloonUnserialized returns what the row keys of an event's series
-// begin with in balloon_unserialized.
-func prefixesBalloonUnserialized(e *BalloonUnserializedEvent) ([]string, error) {
-	return store.OnePrefix(BalloonUnserializedKey{Location: e.Location, BalloonID: e.BalloonID}.Prefix())
+// spansBalloonUnserialized returns where the rows of an event's series are in
+// balloon_unserialized.
+func spansBalloonUnserialized(e *BalloonUnserializedEvent) ([]codec.Span, error) {
+	key := BalloonUnserializedKey{Location: e.Location, BalloonID: e.BalloonID}
+	span, err := store.Span(key.Prefix, nil, "#", true)
+	return []codec.Span{span}, err
+}
+
+// keyBalloonUnserialized sets the series of an event from a row key of
+// balloon_unserialized, and returns its time.
+func keyBalloonUnserialized(row string, e *BalloonUnserializedEvent) (time.Time, error) {
+	k, err := ParseBalloonUnserializedKey(row)
+	e.Location = k.Location
+	e.BalloonID = k.BalloonID
+	return k.Time, err
 }
 
 // setBalloonUnserialized takes the datum of a column of balloon_unserialized

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"cloud.google.com/go/bigtable"
@@ -16,7 +15,7 @@ import (
 type assembler[E any] struct {
 	layout   *Layout[E]
 	table    string
-	base     E // an event with its series alone
+	base     E // an event with the series of the row alone
 	from, to time.Time
 	now      func() time.Time
 	ranksEnd time.Time // until then the rank of what was read is known where it matters
@@ -25,9 +24,10 @@ type assembler[E any] struct {
 
 // datum is one stored value of a column.
 type datum struct {
-	at     int64 // the time of its event in microseconds since 1970
-	micros int64 // its cell's timestamp
-	value  []byte
+	at       int64 // the time of its event in microseconds since 1970
+	micros   int64 // its cell's timestamp
+	value    []byte
+	sequence uint32
 }
 
 // group is the data of a bucket or a row whose events are of one class, or of
@@ -62,21 +62,22 @@ func (a *assembler[E]) alive(now time.Time, g *group, column int, d datum, newer
 	return a.layout.Table.Families[family].Life.Alive(now, d.micros, newer+1)
 }
 
-// bucketOf returns the start of the bucket that a row is of.
-func (a *assembler[E]) bucketOf(row bigtable.Row, prefix string) (time.Time, error) {
-	start, err := a.layout.Bucket.ParseLabel(strings.TrimPrefix(row.Key(), prefix))
+// timeOf takes the key of a row apart: it sets the series, and returns the time or
+// the start of the bucket.
+func (a *assembler[E]) timeOf(row bigtable.Row) (time.Time, error) {
+	at, err := a.layout.Key(row.Key(), &a.base)
 	if err != nil {
-		return start, a.fail(row.Key(), "", time.Time{}, err)
+		return at, a.fail(row.Key(), "", time.Time{}, err)
 	}
-	return start, nil
+	return at, nil
 }
 
 // single yields the event of a row of its own. Like the functions below it
 // reports whether the caller wants more.
-func (a *assembler[E]) single(row bigtable.Row, prefix string, yield func(E, error) bool) bool {
-	at, err := a.layout.TimeKey.Parse(strings.TrimPrefix(row.Key(), prefix))
+func (a *assembler[E]) single(row bigtable.Row, yield func(E, error) bool) bool {
+	at, err := a.timeOf(row)
 	if err != nil {
-		return yield(a.base, a.fail(row.Key(), "", time.Time{}, err))
+		return yield(a.base, err)
 	}
 	if !a.wanted(at) {
 		return true
@@ -104,8 +105,8 @@ func (a *assembler[E]) keys(key string) []string {
 }
 
 // cells yields the events of a bucket whose columns hold one cell per event.
-func (a *assembler[E]) cells(row bigtable.Row, prefix string, yield func(E, error) bool) bool {
-	if _, err := a.bucketOf(row, prefix); err != nil {
+func (a *assembler[E]) cells(row bigtable.Row, yield func(E, error) bool) bool {
+	if _, err := a.timeOf(row); err != nil {
 		return yield(a.base, err)
 	}
 	groups := a.newGroups()
@@ -127,7 +128,7 @@ func (a *assembler[E]) columns(rows []bigtable.Row, yield func(E, error) bool) b
 			}
 			for _, item := range row[a.layout.Table.Families[j].Name] {
 				us := int64(item.Timestamp)
-				g.columns[i] = append(g.columns[i], datum{us, us, []byte(a.qualifier(j, item))})
+				g.columns[i] = append(g.columns[i], datum{at: us, micros: us, value: []byte(a.qualifier(j, item))})
 			}
 		}
 		for _, g := range groups {
@@ -139,8 +140,8 @@ func (a *assembler[E]) columns(rows []bigtable.Row, yield func(E, error) bool) b
 }
 
 // offsets yields the events of a bucket that has a column for each of them.
-func (a *assembler[E]) offsets(row bigtable.Row, prefix string, yield func(E, error) bool) bool {
-	start, err := a.bucketOf(row, prefix)
+func (a *assembler[E]) offsets(row bigtable.Row, yield func(E, error) bool) bool {
+	start, err := a.timeOf(row)
 	if err != nil {
 		return yield(a.base, err)
 	}
@@ -153,14 +154,14 @@ func (a *assembler[E]) offsets(row bigtable.Row, prefix string, yield func(E, er
 			if i > 0 && item.Column == items[i-1].Column {
 				continue // an older cell of the same event
 			}
-			at, _, err := offset.Parse(start, a.qualifier(j, item))
+			at, sequence, err := offset.Parse(start, a.qualifier(j, item))
 			if err != nil {
 				if !yield(a.base, a.fail(row.Key(), a.qualifier(j, item), time.Time{}, err)) {
 					return false
 				}
 				continue
 			}
-			g.columns[0] = append(g.columns[0], datum{at.UnixMicro(), int64(item.Timestamp), item.Value})
+			g.columns[0] = append(g.columns[0], datum{at.UnixMicro(), int64(item.Timestamp), item.Value, sequence})
 		}
 	}
 	return a.merge(a.keys(row.Key()), groups, yield)
@@ -229,7 +230,7 @@ func ascending(items []bigtable.ReadItem) []datum {
 	out := make([]datum, 0, len(items))
 	for i := len(items) - 1; i >= 0; i-- {
 		us := int64(items[i].Timestamp)
-		out = append(out, datum{us, us, items[i].Value})
+		out = append(out, datum{at: us, micros: us, value: items[i].Value})
 	}
 	if !slices.IsSortedFunc(out, byTime) {
 		slices.SortStableFunc(out, byTime)
@@ -327,6 +328,9 @@ func (a *assembler[E]) yield(at time.Time, keys []string, g *group, n int, yield
 		switch {
 		case ok:
 			found = found || !column.WrittenAt
+			if a.layout.Sequence != nil {
+				*a.layout.Sequence(&event) = d.sequence
+			}
 			a.expires(choice, column, d)
 			err = a.layout.Set(&event, i, d.value)
 		case !column.WrittenAt:
@@ -365,7 +369,7 @@ func (a *assembler[E]) expires(choice Choice, column Column, d datum) {
 }
 
 // last returns the newest event of the rows of one bucket, or of one row.
-func (a *assembler[E]) last(rows []bigtable.Row, prefixes []string) (E, error) {
+func (a *assembler[E]) last(rows []bigtable.Row) (E, error) {
 	event, failed := a.base, error(ErrNotFound)
 	keep := func(e E, err error) bool {
 		event, failed = e, err
@@ -377,11 +381,11 @@ func (a *assembler[E]) last(rows []bigtable.Row, prefixes []string) (E, error) {
 		a.columns(rows, keep)
 	case rows[0] == nil:
 	case a.layout.Kind == BucketCells:
-		a.cells(rows[0], prefixes[0], keep)
+		a.cells(rows[0], keep)
 	case a.layout.Kind == BucketOffsets:
-		a.offsets(rows[0], prefixes[0], keep)
+		a.offsets(rows[0], keep)
 	default:
-		a.single(rows[0], prefixes[0], keep)
+		a.single(rows[0], keep)
 	}
 	return event, failed
 }

@@ -3,9 +3,11 @@ package store
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"cloud.google.com/go/bigtable"
@@ -67,11 +69,11 @@ func (r *Reader[E]) Latest(ctx context.Context, base E) (event E, err error) {
 	op := Operation{Name: "Latest", Table: r.id}
 	ctx = r.options.Hooks.start(ctx, &op)
 	defer func() { r.options.Hooks.end(ctx, &op, err) }()
-	prefixes, err := r.layout.Prefixes(&base)
+	spans, err := r.layout.Spans(&base)
 	if err != nil {
 		return event, err
 	}
-	event, err = r.latest(ctx, &op, base, prefixes)
+	event, err = r.latest(ctx, &op, base, spans)
 	if err == nil {
 		op.Events = 1
 	}
@@ -81,7 +83,7 @@ func (r *Reader[E]) Latest(ctx context.Context, base E) (event E, err error) {
 // scan is Read without its hooks.
 func (r *Reader[E]) scan(ctx context.Context, op *Operation, base E, from, to time.Time) iter.Seq2[E, error] {
 	return func(yield func(E, error) bool) {
-		prefixes, err := r.layout.Prefixes(&base)
+		spans, err := r.layout.Spans(&base)
 		if err != nil {
 			var none E
 			yield(none, err)
@@ -97,31 +99,31 @@ func (r *Reader[E]) scan(ctx context.Context, op *Operation, base E, from, to ti
 		a := &assembler[E]{layout: r.layout, table: r.id, base: base, from: from, to: to, now: r.options.Now, ranksEnd: r.ranksEnd(now, from, to)}
 		switch r.layout.Kind {
 		case SingleRows:
-			r.singles(ctx, op, a, prefixes[0], now)(yield)
+			r.singles(ctx, op, a, spans[0], now)(yield)
 		case BucketCells:
-			r.buckets(ctx, op, a, prefixes[0], now)(yield)
+			r.buckets(ctx, op, a, spans[0], now)(yield)
 		case BucketOffsets:
-			r.offsets(ctx, op, a, prefixes[0], now)(yield)
+			r.offsets(ctx, op, a, spans[0], now)(yield)
 		case BucketColumns:
-			r.metrics(ctx, op, a, prefixes, now)(yield)
+			r.metrics(ctx, op, a, spans, now)(yield)
 		}
 	}
 }
 
 // singles reads a table of one row per event.
-func (r *Reader[E]) singles(ctx context.Context, op *Operation, a *assembler[E], prefix string, now time.Time) iter.Seq2[E, error] {
+func (r *Reader[E]) singles(ctx context.Context, op *Operation, a *assembler[E], span codec.Span, now time.Time) iter.Seq2[E, error] {
 	return func(yield func(E, error) bool) {
-		rows, ok := r.layout.TimeKey.Rows(prefix, a.from, a.to)
+		rows, ok := span.Times(r.layout.TimeKey, a.from, a.to)
 		filter, alive := r.filter(now, time.Time{}, farFuture, 0)
 		if !ok || !alive {
 			return
 		}
-		for row, err := range r.rows(ctx, op, rows, bigtable.RowFilter(filter)) {
+		for row, err := range r.rows(ctx, op, rows, matching(span, filter)) {
 			if err != nil {
 				yield(a.base, err)
 				return
 			}
-			if !a.single(row, prefix, yield) {
+			if !a.single(row, yield) {
 				return
 			}
 		}
@@ -129,18 +131,18 @@ func (r *Reader[E]) singles(ctx context.Context, op *Operation, a *assembler[E],
 }
 
 // buckets reads a table of one row per bucket.
-func (r *Reader[E]) buckets(ctx context.Context, op *Operation, a *assembler[E], prefix string, now time.Time) iter.Seq2[E, error] {
+func (r *Reader[E]) buckets(ctx context.Context, op *Operation, a *assembler[E], span codec.Span, now time.Time) iter.Seq2[E, error] {
 	return func(yield func(E, error) bool) {
 		filter, alive := r.filter(now, a.from, a.to, 0)
 		if !alive {
 			return
 		}
-		for row, err := range r.bucketRows(ctx, op, prefix, a.from, a.to, filter) {
+		for row, err := range r.bucketRows(ctx, op, span, a.from, a.to, filter) {
 			if err != nil {
 				yield(a.base, err)
 				return
 			}
-			if !a.cells(row, prefix, yield) {
+			if !a.cells(row, yield) {
 				return
 			}
 		}
@@ -150,7 +152,7 @@ func (r *Reader[E]) buckets(ctx context.Context, op *Operation, a *assembler[E],
 // offsets reads a table of one row per bucket with a column per event. Where the
 // timestamps of cells are not the times of events, the first and the last bucket
 // are asked for by themselves, with the columns that are in the range.
-func (r *Reader[E]) offsets(ctx context.Context, op *Operation, a *assembler[E], prefix string, now time.Time) iter.Seq2[E, error] {
+func (r *Reader[E]) offsets(ctx context.Context, op *Operation, a *assembler[E], span codec.Span, now time.Time) iter.Seq2[E, error] {
 	return func(yield func(E, error) bool) {
 		family := &r.layout.Table.Families[0]
 		for _, part := range r.parts(a.from, a.to) {
@@ -162,12 +164,12 @@ func (r *Reader[E]) offsets(ctx context.Context, op *Operation, a *assembler[E],
 			if part.begin != "" || part.end != "" {
 				filter = bigtable.ChainFilters(filter, bigtable.ColumnRangeFilter(family.Name, part.begin, part.end))
 			}
-			for row, err := range r.bucketRows(ctx, op, prefix, part.from, part.to, filter) {
+			for row, err := range r.bucketRows(ctx, op, span, part.from, part.to, filter) {
 				if err != nil {
 					yield(a.base, err)
 					return
 				}
-				if !a.offsets(row, prefix, yield) {
+				if !a.offsets(row, yield) {
 					return
 				}
 			}
@@ -224,11 +226,11 @@ func joinParts(parts []part, from, to time.Time) []part {
 
 // bucketRows yields the rows of the buckets that overlap [from, to), in the
 // order of time.
-func (r *Reader[E]) bucketRows(ctx context.Context, op *Operation, prefix string, from, to time.Time, filter bigtable.Filter) iter.Seq2[bigtable.Row, error] {
+func (r *Reader[E]) bucketRows(ctx context.Context, op *Operation, span codec.Span, from, to time.Time, filter bigtable.Filter) iter.Seq2[bigtable.Row, error] {
 	return func(yield func(bigtable.Row, error) bool) {
 		b := r.layout.Bucket
-		if !b.Sorted() && b.Count(from, to) > maxListed {
-			stored, err := r.stored(ctx, op, prefix, filter)
+		if !b.Sorted() && span.Suffix == "" && b.Count(from, to) > maxListed {
+			stored, err := r.stored(ctx, op, span, filter)
 			if err != nil {
 				yield(nil, err)
 				return
@@ -238,8 +240,8 @@ func (r *Reader[E]) bucketRows(ctx context.Context, op *Operation, prefix string
 			}
 			from, to = later(from, stored.oldest), earlier(to, b.End(stored.newest))
 		}
-		for rows := range b.Rows(prefix, from, to, maxRowSet) {
-			for row, err := range r.rows(ctx, op, rows, bigtable.RowFilter(filter)) {
+		for rows := range span.Buckets(b, from, to) {
+			for row, err := range r.rows(ctx, op, rows, filter) {
 				if !yield(row, err) || err != nil {
 					return
 				}
@@ -248,9 +250,37 @@ func (r *Reader[E]) bucketRows(ctx context.Context, op *Operation, prefix string
 	}
 }
 
+// matching adds to a filter that the key has the suffix of a span, for rows that
+// are asked for by a range of time: among them are those of other series.
+func matching(span codec.Span, filter bigtable.Filter) bigtable.Filter {
+	if span.Suffix == "" {
+		return filter
+	}
+	pattern := quoteKey(span.Prefix) + `\C*` + quoteKey(span.Delimiter+span.Suffix)
+	if !span.Whole {
+		pattern += `\C*`
+	}
+	return bigtable.ChainFilters(bigtable.RowKeyFilter(pattern), filter)
+}
+
+// quoteKey makes a regular expression of a part of a key, which may have any bytes.
+func quoteKey(s string) string {
+	var b strings.Builder
+	for i := range len(s) {
+		c := s[i]
+		switch {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9':
+			b.WriteByte(c)
+		default:
+			fmt.Fprintf(&b, `\x%02x`, c)
+		}
+	}
+	return b.String()
+}
+
 // metrics reads a table of one row per bucket and metric: a stream for each
 // metric, all at once, brought together bucket by bucket.
-func (r *Reader[E]) metrics(ctx context.Context, op *Operation, a *assembler[E], prefixes []string, now time.Time) iter.Seq2[E, error] {
+func (r *Reader[E]) metrics(ctx context.Context, op *Operation, a *assembler[E], spans []codec.Span, now time.Time) iter.Seq2[E, error] {
 	return func(yield func(E, error) bool) {
 		filter, alive := r.filter(now, a.from, a.to, 0)
 		if !alive {
@@ -258,10 +288,10 @@ func (r *Reader[E]) metrics(ctx context.Context, op *Operation, a *assembler[E],
 		}
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
-		streams := make([]*stream, len(prefixes))
-		for i, prefix := range prefixes {
+		streams := make([]*stream, len(spans))
+		for i, span := range spans {
 			streams[i] = startStream(ctx, func(op *Operation) iter.Seq2[bigtable.Row, error] {
-				return r.bucketRows(ctx, op, prefix, a.from, a.to, filter)
+				return r.bucketRows(ctx, op, span, a.from, a.to, filter)
 			})
 		}
 		defer func() {
@@ -271,9 +301,7 @@ func (r *Reader[E]) metrics(ctx context.Context, op *Operation, a *assembler[E],
 			}
 		}()
 		for {
-			rows, err := nextBucket(streams, func(i int, row bigtable.Row) (time.Time, error) {
-				return a.bucketOf(row, prefixes[i])
-			})
+			rows, err := nextBucket(streams, a.timeOf)
 			if err != nil {
 				if !yield(a.base, err) || !isDecodeError(err) {
 					return
@@ -402,10 +430,11 @@ var farFuture = time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)
 // latest finds the newest event. What expires between the request and the look
 // at the clock may hide an older one that lives on: then it asks again. So may a
 // row without any column that the layout knows: then it asks for those before it.
-func (r *Reader[E]) latest(ctx context.Context, op *Operation, base E, prefixes []string) (E, error) {
-	ends := make([]string, len(prefixes))
-	for i, prefix := range prefixes {
-		ends[i] = codec.PrefixRows(prefix).End
+func (r *Reader[E]) latest(ctx context.Context, op *Operation, base E, spans []codec.Span) (E, error) {
+	ranges := make([]codec.Rows, len(spans))
+	for i, span := range spans {
+		ranges[i] = codec.PrefixRows(span.Prefix)
+		ranges[i].Reverse = !r.descending()
 	}
 	var asked time.Time
 	for {
@@ -413,34 +442,47 @@ func (r *Reader[E]) latest(ctx context.Context, op *Operation, base E, prefixes 
 		now := r.options.Now()
 		stands := now.Equal(asked)
 		asked = now
-		rows, err := r.newestRows(ctx, op, a, now, prefixes, ends)
+		rows, err := r.newestRows(ctx, op, a, now, spans, ranges)
 		if err != nil {
 			return base, err
 		}
-		event, err := a.last(rows, prefixes)
+		event, err := a.last(rows)
 		switch {
 		case !errors.Is(err, ErrNotFound) || rows == nil:
 			return event, err
 		case a.expired && !stands: // a clock that stands still would have it go on for ever
-		case !r.before(ends, rows):
+		case !r.before(ranges, rows):
 			return event, err
 		}
 	}
 }
 
-// before moves the ends to the rows, so that the next look is at those before
-// them; false if there is nothing before them, or no telling what is.
-func (r *Reader[E]) before(ends []string, rows []bigtable.Row) bool {
-	if len(rows) > 1 || rows[0] == nil || r.layout.Kind != SingleRows && !r.layout.Bucket.Sorted() {
+// descending reports whether the newest row of a series comes first.
+func (r *Reader[E]) descending() bool {
+	return r.layout.Kind == SingleRows && r.layout.TimeKey.Reverse || r.layout.Kind != SingleRows && r.layout.Bucket.Descending()
+}
+
+// sorted reports whether the rows of a series are in the order of time, or
+// against it.
+func (r *Reader[E]) sorted() bool { return r.layout.Kind == SingleRows || r.layout.Bucket.Sorted() }
+
+// before cuts the ranges at the rows, so that the next look is at those before
+// them in time; false if there is nothing before them, or no telling what is.
+func (r *Reader[E]) before(ranges []codec.Rows, rows []bigtable.Row) bool {
+	if len(rows) > 1 || rows[0] == nil || !r.sorted() {
 		return false
 	}
-	ends[0] = rows[0].Key()
+	if ranges[0].Reverse {
+		ranges[0].End = rows[0].Key()
+	} else {
+		ranges[0].Start = rows[0].Key() + "\x00"
+	}
 	return true
 }
 
 // newestRows returns the rows of the newest bucket, or of the newest event, of
-// each prefix; nil if no cell can be alive.
-func (r *Reader[E]) newestRows(ctx context.Context, op *Operation, a *assembler[E], now time.Time, prefixes, ends []string) ([]bigtable.Row, error) {
+// each span; nil if no cell can be alive.
+func (r *Reader[E]) newestRows(ctx context.Context, op *Operation, a *assembler[E], now time.Time, spans []codec.Span, ranges []codec.Rows) ([]bigtable.Row, error) {
 	perColumn := 0
 	if r.layout.Kind == BucketCells {
 		perColumn = 1
@@ -449,9 +491,9 @@ func (r *Reader[E]) newestRows(ctx context.Context, op *Operation, a *assembler[
 	if !alive {
 		return nil, nil
 	}
-	rows := make([]bigtable.Row, len(prefixes))
-	for i, prefix := range prefixes {
-		row, err := r.newestRow(ctx, op, prefix, ends[i], filter)
+	rows := make([]bigtable.Row, len(spans))
+	for i := range spans {
+		row, err := r.newestRow(ctx, op, spans[i], ranges[i], filter)
 		if err != nil {
 			return nil, err
 		}
@@ -460,21 +502,21 @@ func (r *Reader[E]) newestRows(ctx context.Context, op *Operation, a *assembler[
 	if r.layout.Kind != BucketColumns {
 		return rows, nil
 	}
-	return rows, keepNewest(rows, func(i int) (time.Time, error) { return a.bucketOf(rows[i], prefixes[i]) })
+	return rows, keepNewest(rows, a.timeOf)
 }
 
-// newestRow returns the row of the newest bucket or event with the prefix, before
-// end, that has a cell which passes the filter; nil if there is none.
-func (r *Reader[E]) newestRow(ctx context.Context, op *Operation, prefix, end string, filter bigtable.Filter) (bigtable.Row, error) {
-	if r.layout.Kind == SingleRows || r.layout.Bucket.Sorted() {
-		return r.one(ctx, op, codec.Rows{Start: prefix, End: end}, bigtable.RowFilter(filter), bigtable.ReverseScan(), bigtable.LimitRows(1))
+// newestRow returns the row of the newest bucket or event of a span in a range
+// that has a cell which passes the filter; nil if there is none.
+func (r *Reader[E]) newestRow(ctx context.Context, op *Operation, span codec.Span, in codec.Rows, filter bigtable.Filter) (bigtable.Row, error) {
+	if r.sorted() {
+		return r.one(ctx, op, in, matching(span, filter), bigtable.LimitRows(1))
 	}
 	// The labels do not sort as time does, so that the newest is not the last.
-	stored, err := r.stored(ctx, op, prefix, filter)
+	stored, err := r.stored(ctx, op, span, filter)
 	if err != nil || stored.newestKey == "" {
 		return nil, err
 	}
-	return r.one(ctx, op, codec.Rows{Keys: []string{stored.newestKey}}, bigtable.RowFilter(filter))
+	return r.one(ctx, op, codec.Rows{Keys: []string{stored.newestKey}}, filter)
 }
 
 // extent is the oldest and the newest bucket that there are of a series.
@@ -483,16 +525,17 @@ type extent struct {
 	newestKey      string    // empty if there is none
 }
 
-// stored looks which buckets there are with the prefix, one cell of each
-// without its value, for tables whose labels do not sort.
-func (r *Reader[E]) stored(ctx context.Context, op *Operation, prefix string, filter bigtable.Filter) (extent, error) {
-	probe := bigtable.ChainFilters(filter, bigtable.CellsPerRowLimitFilter(1), bigtable.StripValueFilter())
+// stored looks which buckets there are of a span, one cell of each without its
+// value, for tables whose labels do not sort.
+func (r *Reader[E]) stored(ctx context.Context, op *Operation, span codec.Span, filter bigtable.Filter) (extent, error) {
+	probe := bigtable.ChainFilters(matching(span, filter), bigtable.CellsPerRowLimitFilter(1), bigtable.StripValueFilter())
 	var out extent
-	for row, err := range r.rows(ctx, op, codec.PrefixRows(prefix), bigtable.RowFilter(probe)) {
+	var event E
+	for row, err := range r.rows(ctx, op, codec.PrefixRows(span.Prefix), probe) {
 		if err != nil {
 			return extent{}, err
 		}
-		start, err := r.layout.Bucket.ParseLabel(row.Key()[len(prefix):])
+		start, err := r.layout.Key(row.Key(), &event)
 		if err != nil {
 			continue // of somebody else
 		}
@@ -522,8 +565,8 @@ func earlier(a, b time.Time) time.Time {
 }
 
 // one returns the first row, or nil if there is none.
-func (r *Reader[E]) one(ctx context.Context, op *Operation, rows codec.Rows, opts ...bigtable.ReadOption) (bigtable.Row, error) {
-	for row, err := range r.rows(ctx, op, rows, opts...) {
+func (r *Reader[E]) one(ctx context.Context, op *Operation, rows codec.Rows, filter bigtable.Filter, opts ...bigtable.ReadOption) (bigtable.Row, error) {
+	for row, err := range r.rows(ctx, op, rows, filter, opts...) {
 		return row, err
 	}
 	return nil, nil
@@ -531,7 +574,11 @@ func (r *Reader[E]) one(ctx context.Context, op *Operation, rows codec.Rows, opt
 
 // rows sends one request and yields its rows. It gives up when no row comes
 // within the time-out; the time that the caller takes does not count.
-func (r *Reader[E]) rows(ctx context.Context, op *Operation, rows codec.Rows, opts ...bigtable.ReadOption) iter.Seq2[bigtable.Row, error] {
+func (r *Reader[E]) rows(ctx context.Context, op *Operation, rows codec.Rows, filter bigtable.Filter, opts ...bigtable.ReadOption) iter.Seq2[bigtable.Row, error] {
+	opts = append(opts, bigtable.RowFilter(filter))
+	if rows.Reverse {
+		opts = append(opts, bigtable.ReverseScan())
+	}
 	return func(yield func(bigtable.Row, error) bool) {
 		ctx, cancel := context.WithCancelCause(ctx)
 		defer cancel(nil)

@@ -63,9 +63,16 @@ func days() *Layout[sample] {
 				c.Set(1, e.Note)
 			}
 		},
-		Prefixes: func(e *sample) ([]string, error) {
+		Spans: func(e *sample) ([]codec.Span, error) {
 			w := prefix(e)
-			return OnePrefix(w.Prefix())
+			span, err := Span(w.Prefix, nil, "#", true)
+			return []codec.Span{span}, err
+		},
+		Key: func(row string, e *sample) (time.Time, error) {
+			r := codec.NewKeyReader(row, "#")
+			e.Series = r.String("series")
+			start := r.Bucket(bucket)
+			return start, r.Close()
 		},
 		Set: func(e *sample, column int, datum []byte) (err error) {
 			if column == 0 {

@@ -70,7 +70,7 @@ func (s *stream) wait(op *Operation) {
 // nextBucket takes the rows of the earliest bucket that any stream is at: one
 // for each stream, nil for those that have no row in it. It returns nil at the
 // end of all streams.
-func nextBucket(streams []*stream, bucketOf func(i int, row bigtable.Row) (time.Time, error)) ([]bigtable.Row, error) {
+func nextBucket(streams []*stream, bucketOf func(row bigtable.Row) (time.Time, error)) ([]bigtable.Row, error) {
 	var earliest time.Time
 	starts := make([]time.Time, len(streams))
 	found := false
@@ -81,7 +81,7 @@ func nextBucket(streams []*stream, bucketOf func(i int, row bigtable.Row) (time.
 		}
 		start, err := time.Time{}, head.err
 		if err == nil {
-			start, err = bucketOf(i, head.row)
+			start, err = bucketOf(head.row)
 		}
 		if err != nil {
 			s.take()
@@ -106,14 +106,14 @@ func nextBucket(streams []*stream, bucketOf func(i int, row bigtable.Row) (time.
 }
 
 // keepNewest drops the rows that are of an earlier bucket than another one.
-func keepNewest(rows []bigtable.Row, bucketOf func(i int) (time.Time, error)) error {
+func keepNewest(rows []bigtable.Row, bucketOf func(row bigtable.Row) (time.Time, error)) error {
 	starts := make([]time.Time, len(rows))
 	var newest time.Time
 	for i, row := range rows {
 		if row == nil {
 			continue
 		}
-		start, err := bucketOf(i)
+		start, err := bucketOf(row)
 		if err != nil {
 			return err
 		}

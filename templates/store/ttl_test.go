@@ -38,6 +38,12 @@ func singles() *Layout[sample] {
 	l := days()
 	key := codec.TimeFormat{Kind: codec.UnixMillis}
 	l.Table.ID, l.Kind, l.TimeKey = "singles", SingleRows, key
+	l.Key = func(row string, e *sample) (time.Time, error) {
+		r := codec.NewKeyReader(row, "#")
+		e.Series = r.String("series")
+		at := r.Time(key)
+		return at, r.Close()
+	}
 	l.Put = func(e *sample, c *Cells) {
 		w := codec.NewKeyWriter(nil, "#")
 		w.String("series", e.Series)
@@ -73,17 +79,24 @@ func metrics() *Layout[sample] {
 			put(1, e.Note)
 		}
 	}
-	l.Prefixes = func(e *sample) ([]string, error) {
-		var out []string
+	l.Spans = func(e *sample) ([]codec.Span, error) {
+		var out []codec.Span
 		for i := range l.Columns {
 			w := prefix(e, i)
-			p, err := w.Prefix()
+			span, err := Span(w.Prefix, nil, "#", true)
 			if err != nil {
 				return nil, err
 			}
-			out = append(out, string(p))
+			out = append(out, span)
 		}
 		return out, nil
+	}
+	l.Key = func(row string, e *sample) (time.Time, error) {
+		r := codec.NewKeyReader(row, "#")
+		e.Series = r.String("series")
+		r.String("metric")
+		start := r.Bucket(l.Bucket)
+		return start, r.Close()
 	}
 	l.Set = func(e *sample, column int, datum []byte) (err error) {
 		if column == 0 {
@@ -109,12 +122,13 @@ func mortals(l *Layout[sample]) *Layout[mortal] {
 	classes := l.Table.hasClasses()
 	return &Layout[mortal]{
 		Table: l.Table, Kind: l.Kind, Bucket: l.Bucket, TimeKey: l.TimeKey, Columns: l.Columns, Precision: l.Precision,
-		Time:     func(e *mortal) *time.Time { return &e.Time },
-		Check:    func(e *mortal) error { return l.Check(&e.sample) },
-		Put:      func(e *mortal, c *Cells) { l.Put(&e.sample, c) },
-		Prefixes: func(e *mortal) ([]string, error) { return l.Prefixes(&e.sample) },
-		Set:      func(e *mortal, column int, datum []byte) error { return l.Set(&e.sample, column, datum) },
-		Missing:  func(e *mortal, column int) error { return l.Missing(&e.sample, column) },
+		Time:    func(e *mortal) *time.Time { return &e.Time },
+		Check:   func(e *mortal) error { return l.Check(&e.sample) },
+		Put:     func(e *mortal, c *Cells) { l.Put(&e.sample, c) },
+		Spans:   func(e *mortal) ([]codec.Span, error) { return l.Spans(&e.sample) },
+		Key:     func(row string, e *mortal) (time.Time, error) { return l.Key(row, &e.sample) },
+		Set:     func(e *mortal, column int, datum []byte) error { return l.Set(&e.sample, column, datum) },
+		Missing: func(e *mortal, column int) error { return l.Missing(&e.sample, column) },
 		Choice: func(e *mortal) Choice {
 			if classes {
 				return Choice{Class: &e.Class}

@@ -125,6 +125,9 @@ func (w *Writer[E]) stageOne(s *staged, l *Layout[E], now time.Time, event E) er
 	if choice.WrittenAt != nil {
 		*choice.WrittenAt = now
 	}
+	if l.Sequence != nil {
+		s.cells.sequence = *l.Sequence(&event)
+	}
 	l.Put(&event, s.cells)
 	s.err = s.cells.check()
 	return nil

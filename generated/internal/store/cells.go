@@ -34,15 +34,16 @@ type Cells struct {
 	columns []Column
 	offset  codec.Offset // BucketOffsets
 
-	event   time.Time
-	class   int     // of the event; 0 if events have none
-	micros  []int64 // the timestamp of the event's cells in each family; -1 where they would be past their time
-	rows    []stagedRow
-	ops     []op
-	isSet   []bool // which columns of the last row are set
-	values  int    // cells that are part of the event
-	expired bool   // a cell was left out, since it would be past its time
-	err     error
+	event    time.Time
+	sequence uint32
+	class    int     // of the event; 0 if events have none
+	micros   []int64 // the timestamp of the event's cells in each family; -1 where they would be past their time
+	rows     []stagedRow
+	ops      []op
+	isSet    []bool // which columns of the last row are set
+	values   int    // cells that are part of the event
+	expired  bool   // a cell was left out, since it would be past its time
+	err      error
 }
 
 // stagedRow is one row that the event goes to.
@@ -176,7 +177,7 @@ func (c *Cells) Set(column int, datum []byte) {
 	case BucketColumns:
 		o.qualifier, o.value = string(datum), nil
 	case BucketOffsets:
-		o.qualifier = string(c.offset.Append(nil, c.event, 0))
+		o.qualifier = string(c.offset.Append(nil, c.event, c.sequence))
 		c.replaceColumn(family, o.qualifier)
 	}
 	if c.err == nil && (len(o.qualifier) > maxQualifier || len(o.value) > maxValue) {

@@ -131,7 +131,7 @@ const (
 	// BucketColumns is a row per bucket and column of Layout.Columns: each
 	// datum is a column qualifier, with the event's time as its cell's timestamp.
 	BucketColumns
-	// SingleRows is a row per event, with the event's time last in the row key.
+	// SingleRows is a row per event, with the event's time in the row key.
 	SingleRows
 	// BucketOffsets is a row per bucket: each event is a column of Layout.Columns[0],
 	// whose qualifier is the event's time within the bucket.
@@ -144,7 +144,7 @@ type Layout[E any] struct {
 	Table   Table
 	Kind    Kind
 	Bucket  codec.Bucket     // all but SingleRows
-	TimeKey codec.TimeFormat // SingleRows: how the key ends
+	TimeKey codec.TimeFormat // SingleRows: how the time stands in the key
 
 	// Columns is where the data of an event are. The functions below know them
 	// by their index.
@@ -159,9 +159,15 @@ type Layout[E any] struct {
 	// Put sets the cells of an event, whose time is already truncated. It sets
 	// none for what the event lacks.
 	Put func(e *E, cells *Cells)
-	// Prefixes returns what the row keys of the event's series begin with: one
-	// prefix for each of Columns for BucketColumns, and just one otherwise.
-	Prefixes func(e *E) ([]string, error)
+	// Spans returns where the rows of the event's series are: one span for each
+	// of Columns for BucketColumns, and just one otherwise.
+	Spans func(e *E) ([]codec.Span, error)
+	// Key sets the series of an event from a row key, and its tie-breaker if it
+	// has one there, and returns its time or the start of its bucket.
+	Key func(row string, e *E) (time.Time, error)
+	// Sequence returns the place of the tie-breaker that follows the time of an
+	// event in its column, for BucketOffsets; nil if there is none.
+	Sequence func(e *E) *uint32
 	// Set takes the stored datum of a column into the event. It keeps no
 	// reference to the datum.
 	Set func(e *E, column int, datum []byte) error
@@ -194,7 +200,7 @@ type Choice struct {
 
 // offset is how the times of events stand in qualifiers, for BucketOffsets.
 func (l *Layout[E]) offset() codec.Offset {
-	return codec.Offset{Bucket: l.Bucket, Precision: l.Precision}
+	return codec.Offset{Bucket: l.Bucket, Precision: l.Precision, Sequence: l.Sequence != nil}
 }
 
 // choice returns the places of e, none if events say nothing.
@@ -278,10 +284,15 @@ func within(ctx context.Context, timeout time.Duration) (context.Context, contex
 // Required is the Missing of a layout all of whose columns every event has.
 func Required[E any](*E, int) error { return codec.ErrMissing }
 
-// OnePrefix is the Prefixes of a series whose keys all begin alike.
-func OnePrefix(prefix []byte, err error) ([]string, error) {
-	if err != nil {
-		return nil, err
+// Span returns the span of rows whose keys begin with prefix, followed by the time
+// and, unless it is nil, by suffix; whole says that nothing follows.
+func Span(prefix, suffix func() ([]byte, error), delimiter string, whole bool) (codec.Span, error) {
+	span := codec.Span{Delimiter: delimiter, Whole: whole, MaxBytes: maxRowSet}
+	text, err := prefix()
+	span.Prefix = string(text)
+	if err == nil && suffix != nil {
+		text, err = suffix()
+		span.Suffix = string(text)
 	}
-	return []string{string(prefix)}, nil
+	return span, err
 }

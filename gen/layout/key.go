@@ -1,0 +1,276 @@
+package layout
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/btgen-dev/btgen/gen/diag"
+	"github.com/btgen-dev/btgen/gen/schema"
+	"github.com/btgen-dev/btgen/templates/codec"
+)
+
+// key resolves the segments of the row key.
+func (r *resolver) key(t *Table, s *schema.Table) {
+	seen := map[string]diag.Pos{}
+	for i := range s.Segments {
+		segment, name, ok := r.segment(t, &s.Segments[i])
+		if !ok {
+			continue
+		}
+		if first, twice := seen[name]; twice {
+			r.errorf(segment.Pos, "leave one of them out", "%s is in the key twice, first at line %d", name, first.Line)
+		}
+		seen[name] = segment.Pos
+		if segment.Kind == SequenceSegment && t.Pattern == BucketOffsets {
+			t.Sequence = true // it follows the time, in the qualifier
+			continue
+		}
+		t.Segments = append(t.Segments, segment)
+	}
+	r.checkSegments(t, s, seen)
+}
+
+// segment resolves one segment, and returns what it is called in messages.
+func (r *resolver) segment(t *Table, g *schema.Segment) (Segment, string, bool) {
+	out := Segment{Pos: g.Pos}
+	switch g.Kind {
+	case schema.SegmentHash:
+		return r.salt(g)
+	case schema.SegmentSequence:
+		out.Kind = SequenceSegment
+		r.layout.Sequence = true
+		if t.Pattern.Bucketed() && t.Pattern != BucketOffsets {
+			r.errorf(g.Pos, "use pattern bucket_offsets, or one with a row per event, or a finer time precision",
+				"pattern %s has a row per bucket: a tie-breaker of single events has no place in its key", t.Pattern)
+		}
+		return out, "the sequence", true
+	case schema.SegmentConst:
+		out.Kind, out.Const = ConstSegment, g.Const.V
+		return out, fmt.Sprintf("the text %q", out.Const), true
+	case schema.SegmentBucket:
+		out.Kind = BucketSegment
+		return out, "the bucket", true
+	case schema.SegmentTime:
+		out.Kind = TimeSegment
+		r.timeKey(t, g)
+		return out, "the time", true
+	}
+	return r.named(t, g)
+}
+
+// salt resolves a segment that spreads series over the tablets.
+func (r *resolver) salt(g *schema.Segment) (Segment, string, bool) {
+	out := Segment{Pos: g.Pos, Kind: SaltSegment, Buckets: g.Buckets.V}
+	for _, name := range g.Hash {
+		i := slices.IndexFunc(r.layout.Series, func(f Field) bool { return f.Name == name.V })
+		if i < 0 {
+			r.errorf(name.Pos, "write series values, as in {hash: [host], buckets: 16}", "%q is not a series value: a reader could not know the salt", name.V)
+			continue
+		}
+		out.Salted = append(out.Salted, i)
+	}
+	return out, "the hash", true
+}
+
+// segmentTypes are the codec's types of key segments.
+var segmentTypes = map[schema.Type]codec.SegmentType{
+	schema.String: codec.StringSegment, schema.Bytes: codec.BytesSegment, schema.Bool: codec.BoolSegment,
+	schema.Int32: codec.Int32Segment, schema.Int64: codec.Int64Segment, schema.Uint32: codec.Uint32Segment, schema.Uint64: codec.Uint64Segment,
+	schema.Duration: codec.DurationSegment, schema.Timestamp: codec.TimestampSegment, schema.UUID: codec.UUIDSegment, schema.Enum: codec.EnumSegment,
+}
+
+// named resolves a segment with a name: a series value, or the metric.
+func (r *resolver) named(t *Table, g *schema.Segment) (Segment, string, bool) {
+	out := Segment{Pos: g.Pos}
+	name := g.Name.V
+	out.Series = slices.IndexFunc(r.layout.Series, func(f Field) bool { return f.Name == name })
+	if out.Series >= 0 {
+		r.form(t, &out, g)
+		return out, fmt.Sprintf("series value %q", name), true
+	}
+	if name == "metric" {
+		for _, pos := range []diag.Pos{g.Encoding.Pos, g.Pad.Pos, g.Escape.Pos, g.Reverse.Pos} {
+			if pos.IsValid() {
+				r.errorf(pos, "leave it out", "the metric is a column name, and stands in the key as it is")
+			}
+		}
+		out.Kind = MetricSegment
+		return out, "the metric", true
+	}
+	hint := "a segment is a series value, bucket, time, metric or {const: text}"
+	if near, ok := diag.Nearest(name, r.segmentNames()); ok {
+		hint = fmt.Sprintf("did you mean %q?", near)
+	}
+	if slices.ContainsFunc(r.layout.Fields, func(f Field) bool { return f.Name == name }) {
+		hint = fmt.Sprintf("%q is a field of the event; move it to series if it tells one series from another", name)
+	}
+	r.errorf(g.Pos, hint, "key segment %q is not a series value", name)
+	return out, "", false
+}
+
+// form resolves how a series value is written.
+func (r *resolver) form(t *Table, out *Segment, g *schema.Segment) {
+	typ, ok := segmentTypes[r.layout.Series[out.Series].Type]
+	if !ok {
+		return // reported with the series
+	}
+	pos := g.Pos
+	if g.Encoding.IsSet() {
+		encoding, err := codec.ParseKeyEncoding(g.Encoding.V)
+		if err != nil {
+			return // the language has no other
+		}
+		out.Form.Encoding, pos = encoding, g.Encoding.Pos
+	} else if t.Delimiter == "" {
+		out.Form.Encoding = binaryEncoding(typ)
+	}
+	out.Form.Pad, out.Form.Reverse, out.Form.Escape = g.Pad.V, g.Reverse.V, g.Escape.V
+	if err := out.Form.Validate(typ, t.Delimiter); err != nil {
+		message, hint := wanted(err)
+		r.errorf(pos, hint, "series value %q: %s", g.Name.V, strings.TrimPrefix(message, codec.ErrForm.Error()+": "))
+	}
+}
+
+// binaryEncoding is what a type is written in where the key has no delimiter and
+// the schema says nothing.
+func binaryEncoding(t codec.SegmentType) codec.KeyEncoding {
+	switch t {
+	case codec.StringSegment:
+		return codec.KeyText
+	case codec.BytesSegment:
+		return codec.KeyRaw
+	}
+	return codec.KeyBinary
+}
+
+// segmentNames lists what a segment can be called.
+func (r *resolver) segmentNames() []string {
+	names := []string{"bucket", "time", "metric"}
+	for _, f := range r.layout.Series {
+		names = append(names, f.Name)
+	}
+	return names
+}
+
+// timeKey resolves the format of the time in the key.
+func (r *resolver) timeKey(t *Table, g *schema.Segment) {
+	text := g.Format.V
+	if !g.Format.IsSet() {
+		text = r.defaultTime(t)
+	}
+	format, err := codec.ParseTimeFormat(text)
+	if err != nil {
+		_, hint := wanted(err)
+		r.errorf(g.Format.Pos, hint, "%q is no time format for a key", text)
+		return
+	}
+	t.TimeKey = format
+	if g.Reverse.V {
+		t.TimeKey = r.reversed(format, g.Reverse.Pos)
+	}
+	if resolution := format.Resolution(); resolution == 0 || r.layout.Precision%resolution != 0 {
+		pos := g.Format.Pos
+		if !pos.IsValid() {
+			pos = g.Pos
+		}
+		r.found.Errorf(pos, "a time of the form %q cannot tell events apart that are %s from each other: the later one would overwrite the other",
+			text, schema.FormatDuration(r.layout.Precision)).Rule = "K13"
+		r.found[len(r.found)-1].Hint = coarserTime(resolution)
+	}
+}
+
+// defaultTime is the format of a time where the schema does not say: as fine as
+// the events are.
+func (r *resolver) defaultTime(t *Table) string {
+	switch {
+	case r.layout.Precision%time.Microsecond != 0:
+		return "unix_ns"
+	case t.Delimiter == "":
+		return "binary"
+	case r.layout.Precision%time.Millisecond != 0:
+		return "unix_us"
+	}
+	return "unix_ms"
+}
+
+// reversed returns a format whose newest time comes first.
+func (r *resolver) reversed(f codec.TimeFormat, pos diag.Pos) codec.TimeFormat {
+	if f.Kind == codec.LayoutTime {
+		r.errorf(pos, "use unix_s, unix_ms, unix_us, unix_ns or binary", "a time of the form %q cannot be reversed", f)
+		return f
+	}
+	f.Reverse = true
+	return f
+}
+
+// coarserTime says how to make precision and key agree.
+func coarserTime(resolution time.Duration) string {
+	if resolution == 0 || resolution > 24*time.Hour {
+		return "use a finer format, such as unix_ms"
+	}
+	return fmt.Sprintf("use a finer format, such as unix_ms, or let the writer truncate: time: {precision: %s}", schema.FormatDuration(resolution))
+}
+
+// checkSegments checks the key as a whole.
+func (r *resolver) checkSegments(t *Table, s *schema.Table, seen map[string]diag.Pos) {
+	last, want := "the time", TimeSegment
+	if t.Pattern.Bucketed() {
+		last, want = "the bucket", BucketSegment
+	}
+	for _, g := range t.Segments {
+		isTime := g.Kind == TimeSegment || g.Kind == BucketSegment
+		switch {
+		case isTime && g.Kind != want:
+			other := map[SegmentKind]string{BucketSegment: "the bucket", TimeSegment: "the time"}[g.Kind]
+			r.errorf(g.Pos, "write "+strings.TrimPrefix(last, "the "), "pattern %s has %s in its key, not %s", t.Pattern, last, other)
+		case g.Kind == MetricSegment && !t.Metrics():
+			r.errorf(g.Pos, "leave metric out, or use pattern bucket_new_columns", "pattern %s keeps all fields of an event in one row: there is no metric in its key", t.Pattern)
+		case g.Kind == SequenceSegment && t.timeIndex() > slices.Index(t.kinds(), SequenceSegment):
+			r.errorf(g.Pos, "put it after the time", "a tie-breaker before the time would keep events of a series apart")
+		}
+	}
+	if _, ok := seen[last]; !ok {
+		word := strings.TrimPrefix(last, "the ")
+		r.errorf(s.Key, "end the segments with "+word, "the key of a %s table needs %s", t.Pattern, last)
+	}
+	if _, ok := seen["the metric"]; !ok && t.Metrics() {
+		r.errorf(s.Key, "add metric before bucket", "the key of a bucket_new_columns table needs the metric: each field has a row of its own")
+	}
+	for _, f := range r.layout.Series {
+		if _, ok := seen[fmt.Sprintf("series value %q", f.Name)]; !ok {
+			r.errorf(s.Key, fmt.Sprintf("add %s to the segments", f.Name),
+				"series value %q is not in the key: events of different series would overwrite each other", f.Name)
+		}
+	}
+	r.checkBinaryBucket(t)
+}
+
+// checkBinaryBucket refuses a label of no fixed width in a key without delimiter.
+func (r *resolver) checkBinaryBucket(t *Table) {
+	if t.Delimiter == "" && t.Pattern.Bucketed() && t.BucketPos.IsValid() && t.Bucket.Width() == 0 && t.Bucket.Validate() == nil {
+		r.errorf(t.BucketPos, "pad it, as in week%04d", "the label %q has no fixed width: a key without a delimiter could not be taken apart", t.Bucket.Label)
+	}
+}
+
+// kinds lists the kinds of the segments.
+func (t *Table) kinds() []SegmentKind {
+	out := make([]SegmentKind, len(t.Segments))
+	for i, g := range t.Segments {
+		out[i] = g.Kind
+	}
+	return out
+}
+
+// timeIndex returns where the time or the bucket stands in the key.
+func (t *Table) timeIndex() int {
+	return slices.IndexFunc(t.Segments, func(g Segment) bool { return g.Kind == TimeSegment || g.Kind == BucketSegment })
+}
+
+// BeforeTime and AfterTime return the segments on the two sides of the time or
+// the bucket.
+func (t *Table) BeforeTime() []Segment { return t.Segments[:max(0, t.timeIndex())] }
+
+// AfterTime returns the segments after the time or the bucket.
+func (t *Table) AfterTime() []Segment { return t.Segments[t.timeIndex()+1:] }
