@@ -95,9 +95,9 @@ func (r *run[E]) duration(label string) time.Duration {
 	return max(0, d+near)
 }
 
-// host draws a series; the name of one begins with that of the other.
-func (r *run[E]) host() string {
-	return rapid.SampledFrom([]string{"a", "a", "a", "ab"}).Draw(r.T, "host")
+// host draws a series; the name of one begins with that of another.
+func (r *run[E]) host() Series {
+	return rapid.SampledFrom([]Series{{"a", 1}, {"a", 1}, {"a", 1}, {"ab", 1}, {"a", 12}}).Draw(r.T, "series")
 }
 
 // write writes some events.
@@ -132,16 +132,16 @@ func (r *run[E]) writeAll(events []Event) {
 // rewrite writes events again as they are read: they keep their end. Only an event
 // that must say when it expires, and has lost the part that did, is refused.
 func (r *run[E]) rewrite() {
-	host := r.host()
+	series := r.host()
 	from, to := r.span()
-	events := r.events(host, from, to)
+	events := r.events(series, from, to)
 	r.writeAll(events)
-	r.same("events written again", r.table.Read(r.now, host, from, to), r.events(host, from, to))
+	r.same("events written again", r.table.Read(r.now, series, from, to), r.events(series, from, to))
 	if len(r.schema.Families) == 1 && !r.schema.newColumns() {
 		for i := range events {
 			events[i].WrittenAt = time.Time{}
 		}
-		again := r.events(host, from, to)
+		again := r.events(series, from, to)
 		for i := range again {
 			again[i].WrittenAt = time.Time{}
 		}
@@ -151,7 +151,11 @@ func (r *run[E]) rewrite() {
 
 // event draws an event.
 func (r *run[E]) event() Event {
-	e := Event{Host: r.host(), Time: r.now}
+	series := r.host()
+	e := Event{Host: series.Host, Shard: series.Shard, Time: r.now}
+	if r.schema.Sequence {
+		e.Sequence = uint32(rapid.IntRange(0, 2).Draw(r.T, "sequence"))
+	}
 	switch how := rapid.IntRange(0, 3).Draw(r.T, "time"); {
 	case how < 2 && len(r.times) > 0: // again
 		e.Time = r.times[max(0, len(r.times)-1-rapid.IntRange(0, 3).Draw(r.T, "back"))]
@@ -194,11 +198,11 @@ func (r *run[E]) span() (from, to time.Time) {
 
 // read compares a read of a range and the newest event with the model.
 func (r *run[E]) read() {
-	host := r.host()
+	series := r.host()
 	from, to := r.span()
-	r.same("events", r.table.Read(r.now, host, from, to), r.events(host, from, to))
-	all := r.table.Read(r.now, host, time.Time{}, time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC))
-	latest, err := r.access.Latest(r.ctx, toGo[E](Event{Host: host}))
+	r.same("events", r.table.Read(r.now, series, from, to), r.events(series, from, to))
+	all := r.table.Read(r.now, series, time.Time{}, time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC))
+	latest, err := r.access.Latest(r.ctx, toGo[E](Event{Host: series.Host, Shard: series.Shard}))
 	switch {
 	case len(all) == 0:
 		if !errors.Is(err, r.access.NotFound) {
@@ -217,24 +221,24 @@ func (r *run[E]) readTicking() {
 	if len(r.schema.Families) > 1 {
 		return // parts of events may go
 	}
-	host := r.host()
+	series := r.host()
 	from, to := r.span()
-	before := r.table.Read(r.now, host, from, to)
+	before := r.table.Read(r.now, series, from, to)
 	r.tick = rapid.SampledFrom([]time.Duration{time.Microsecond, 300 * time.Microsecond, time.Second}).Draw(r.T, "tick")
 	var got []Event
-	for event, err := range r.access.Read(r.ctx, toGo[E](Event{Host: host}), from, to) {
+	for event, err := range r.access.Read(r.ctx, toGo[E](Event{Host: series.Host, Shard: series.Shard}), from, to) {
 		if err != nil {
 			r.Fatalf("reading: %v", err)
 		}
 		e := fromGo(r.schema, event)
 		got = append(got, e)
 		looked := r.now.Add(-r.tick)
-		if !contains(before, e) || !contains(r.table.Read(looked, host, from, to), e) {
+		if !contains(before, e) || !contains(r.table.Read(looked, series, from, to), e) {
 			r.Fatalf("%+v was yielded at %v, and was not alive", e, looked)
 		}
 	}
 	r.tick = 0
-	after := r.table.Read(r.now, host, from, to)
+	after := r.table.Read(r.now, series, from, to)
 	for _, e := range after {
 		if !contains(got, e) {
 			r.Fatalf("%+v was not read, and is alive", e)
@@ -255,9 +259,9 @@ func (r *run[E]) same(what string, want, got []Event) {
 }
 
 // events reads a range.
-func (r *run[E]) events(host string, from, to time.Time) []Event {
+func (r *run[E]) events(series Series, from, to time.Time) []Event {
 	var out []Event
-	for e, err := range r.access.Read(r.ctx, toGo[E](Event{Host: host}), from, to) {
+	for e, err := range r.access.Read(r.ctx, toGo[E](Event{Host: series.Host, Shard: series.Shard}), from, to) {
 		if err != nil {
 			r.Fatalf("reading: %v", err)
 		}
@@ -321,12 +325,14 @@ func toGo[E any](e Event) E {
 	var out E
 	v := reflect.ValueOf(&out).Elem()
 	v.FieldByName("Host").SetString(e.Host)
+	v.FieldByName("Shard").SetInt(e.Shard)
 	set := func(name string, value any) {
 		if f := v.FieldByName(name); f.IsValid() {
 			f.Set(reflect.ValueOf(value).Convert(f.Type()))
 		}
 	}
 	set("Time", e.Time)
+	set("Sequence", e.Sequence)
 	set("Class", e.Class)
 	set("TTL", e.TTL)
 	set("ExpiresAt", e.ExpiresAt)
@@ -345,8 +351,8 @@ func toGo[E any](e Event) E {
 // fromGo is the inverse of toGo.
 func fromGo[E any](s *Schema, event E) Event {
 	v := reflect.ValueOf(event)
-	out := Event{Host: v.FieldByName("Host").String(), Values: make([]int64, len(s.Fields)), Has: make([]bool, len(s.Fields))}
-	for name, to := range map[string]any{"Time": &out.Time, "TTL": &out.TTL, "ExpiresAt": &out.ExpiresAt, "WrittenAt": &out.WrittenAt} {
+	out := Event{Host: v.FieldByName("Host").String(), Shard: v.FieldByName("Shard").Int(), Values: make([]int64, len(s.Fields)), Has: make([]bool, len(s.Fields))}
+	for name, to := range map[string]any{"Time": &out.Time, "Sequence": &out.Sequence, "TTL": &out.TTL, "ExpiresAt": &out.ExpiresAt, "WrittenAt": &out.WrittenAt} {
 		if f := v.FieldByName(name); f.IsValid() {
 			reflect.ValueOf(to).Elem().Set(f)
 		}

@@ -10,7 +10,9 @@ import (
 // Event is an event, whatever its Go type.
 type Event struct {
 	Host      string
+	Shard     int64
 	Time      time.Time
+	Sequence  uint32
 	Values    []int64
 	Has       []bool // which values there are
 	Class     int
@@ -33,11 +35,13 @@ const (
 
 // column is where a cell is: in a row of an event or a bucket.
 type column struct {
-	host  string
-	start time.Time // of the bucket, or the time of the event
-	field int       // -1 for a whole event, writtenAt for the write time
-	value int64     // new columns: the value that is the qualifier
-	class int
+	host     string
+	shard    int64
+	start    time.Time // of the bucket, or the time of the event
+	sequence uint32
+	field    int   // -1 for a whole event, writtenAt for the write time
+	value    int64 // new columns: the value that is the qualifier
+	class    int
 }
 
 const (
@@ -223,7 +227,7 @@ func (m *Table) present(e *Event) []int {
 // never replaced; the same value of the same class is the same cell.
 func (m *Table) replace(e *Event) {
 	for c, cells := range m.cells {
-		same := c.host == e.Host && c.start.Equal(m.start(e.Time))
+		same := c.host == e.Host && c.shard == e.Shard && c.start.Equal(m.start(e.Time)) && c.sequence == e.Sequence
 		if m.schema.newColumns() {
 			same = same && e.Has[c.field] && c.value == e.Values[c.field] && c.class == e.Class
 		}
@@ -235,7 +239,7 @@ func (m *Table) replace(e *Event) {
 
 // put adds a cell.
 func (m *Table) put(field int, micros int64, e Event) {
-	c := column{host: e.Host, start: m.start(e.Time), field: field, class: e.Class}
+	c := column{host: e.Host, shard: e.Shard, start: m.start(e.Time), sequence: e.Sequence, field: field, class: e.Class}
 	if m.schema.newColumns() {
 		c.value = e.Values[field]
 	}
@@ -245,23 +249,30 @@ func (m *Table) put(field int, micros int64, e Event) {
 
 // instant is the events of one time and class, in the making.
 type instant struct {
-	time  time.Time
-	class int
-	cells map[int][]cell // by field, in the order of the stored values
+	time     time.Time
+	sequence uint32
+	class    int
+	cells    map[int][]cell // by field, in the order of the stored values
 }
 
-// Read returns the events of a host in [from, to), in order.
-func (m *Table) Read(now time.Time, host string, from, to time.Time) []Event {
+// Series is what tells the events of a table apart but for their time.
+type Series struct {
+	Host  string
+	Shard int64
+}
+
+// Read returns the events of a series in [from, to), in order.
+func (m *Table) Read(now time.Time, series Series, from, to time.Time) []Event {
 	byTime := map[string]*instant{}
 	for c, cells := range m.cells {
 		for i, stored := range cells {
 			e := stored.event
-			if c.host != host || e.Time.Before(from) || !e.Time.Before(to) || !m.ttl(c).alive(now, stored.micros, i+1) {
+			if c.host != series.Host || c.shard != series.Shard || e.Time.Before(from) || !e.Time.Before(to) || !m.ttl(c).alive(now, stored.micros, i+1) {
 				continue
 			}
-			id := fmt.Sprint(e.Time.UnixNano(), c.class)
+			id := fmt.Sprint(e.Time.UnixNano(), c.sequence, c.class)
 			if byTime[id] == nil {
-				byTime[id] = &instant{e.Time, c.class, map[int][]cell{}}
+				byTime[id] = &instant{e.Time, c.sequence, c.class, map[int][]cell{}}
 			}
 			byTime[id].cells[c.field] = append(byTime[id].cells[c.field], stored)
 		}
@@ -270,16 +281,18 @@ func (m *Table) Read(now time.Time, host string, from, to time.Time) []Event {
 	for _, in := range byTime {
 		instants = append(instants, in)
 	}
-	slices.SortFunc(instants, func(a, b *instant) int { return cmp.Or(a.time.Compare(b.time), a.class-b.class) })
+	slices.SortFunc(instants, func(a, b *instant) int {
+		return cmp.Or(a.time.Compare(b.time), cmp.Compare(a.sequence, b.sequence), a.class-b.class)
+	})
 	var out []Event
 	for _, in := range instants {
-		out = append(out, m.events(host, in)...)
+		out = append(out, m.events(series, in)...)
 	}
 	return out
 }
 
 // events makes the events of an instant: one, or several in new columns.
-func (m *Table) events(host string, in *instant) []Event {
+func (m *Table) events(series Series, in *instant) []Event {
 	most := 0
 	for field, cells := range in.cells {
 		if field > writtenAt {
@@ -291,7 +304,7 @@ func (m *Table) events(host string, in *instant) []Event {
 	}
 	var out []Event
 	for n := range most {
-		e := Event{Host: host, Time: in.time, Class: in.class, Values: make([]int64, len(m.schema.Fields)), Has: make([]bool, len(m.schema.Fields))}
+		e := Event{Host: series.Host, Shard: series.Shard, Time: in.time, Sequence: in.sequence, Class: in.class, Values: make([]int64, len(m.schema.Fields)), Has: make([]bool, len(m.schema.Fields))}
 		for i, f := range m.schema.Fields {
 			if f.Presence == Default {
 				e.Values[i], e.Has[i] = defaultValue, true

@@ -78,8 +78,8 @@ func drawn(p layout.Pattern, strategy layout.Strategy) *rapid.Generator[Schema] 
 }
 
 // draw draws what schemas of a pattern have in common.
-func draw(t *rapid.T, p layout.Pattern) Schema {
-	s := Schema{
+func draw(t *rapid.T, p layout.Pattern) (s Schema) {
+	s = Schema{
 		Pattern:   string(p),
 		Precision: rapid.SampledFrom([]time.Duration{time.Millisecond, time.Second, time.Minute}).Draw(t, "precision"),
 		Text:      rapid.Bool().Draw(t, "text"),
@@ -87,10 +87,57 @@ func draw(t *rapid.T, p layout.Pattern) Schema {
 	if p == layout.BucketOffsets {
 		s.Precision = rapid.SampledFrom([]time.Duration{time.Microsecond, time.Millisecond, time.Second}).Draw(t, "finer precision")
 	}
+	defer func() { drawKey(t, &s) }()
 	if p.Bucketed() {
 		s.Bucket = rapid.SampledFrom([]time.Duration{time.Minute, time.Hour, 24 * time.Hour}).Draw(t, "bucket")
 	}
 	return s
+}
+
+// drawKey draws the row key.
+func drawKey(t *rapid.T, s *Schema) {
+	s.Delimiter = rapid.SampledFrom([]string{"#", "/", "::", ""}).Draw(t, "delimiter")
+	pick := func(label string, text, binary []string) string {
+		if s.Delimiter == "" {
+			return rapid.SampledFrom(binary).Draw(t, label)
+		}
+		return rapid.SampledFrom(text).Draw(t, label)
+	}
+	segments := []string{
+		pick("host", []string{"host", "host", "{name: host, encoding: hex}", "{name: host, escape: true}"}, []string{"host"}),
+		pick("shard", []string{"shard", "{name: shard, encoding: decimal, pad: 5, reverse: true}", "{name: shard, encoding: hex, pad: 2}", "{name: shard, encoding: binary}"},
+			[]string{"shard", "{name: shard, encoding: hex, pad: 16, reverse: true}"}),
+	}
+	segments = rapid.Permutation(segments).Draw(t, "order")
+	if s.newColumns() {
+		segments = append(segments, "metric")
+	}
+	n := rapid.IntRange(1, len(segments)).Draw(t, "before")
+	s.Before, s.After = segments[:n], segments[n:]
+	switch rapid.IntRange(0, 3).Draw(t, "more") {
+	case 0:
+		s.Before = append([]string{rapid.SampledFrom([]string{"{hash: [host], buckets: 4}", "{hash: [host, shard], buckets: 300}"}).Draw(t, "hash")}, s.Before...)
+	case 1:
+		s.After = append(slices.Clone(s.After), "{const: x}")
+	case 2:
+		if !s.eventTimed() {
+			s.Sequence = true
+			s.After = append(slices.Clone(s.After), "{sequence: true}")
+		}
+	}
+	s.TimeKey = drawTime(t, s)
+}
+
+// drawTime draws how the time stands in the key.
+func drawTime(t *rapid.T, s *Schema) string {
+	word, formats := "time", []string{"unix_ms", "unix_us", "unix_ns", "unix_ms, reverse: true", "unix_ns, reverse: true", "binary", "binary, reverse: true", `"2006-01-02T15:04:05.000"`}
+	if s.bucketed() {
+		word, formats = "bucket", []string{"unix_s", "unix_ms, reverse: true", "binary", `"2006-01-02T1504"`}
+	}
+	if rapid.Bool().Draw(t, "short") {
+		return word
+	}
+	return "{" + word + ": " + rapid.SampledFrom(formats).Draw(t, "format") + "}"
 }
 
 // drawFamily draws the rest of a family.

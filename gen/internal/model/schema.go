@@ -18,6 +18,11 @@ type Schema struct {
 	Precision time.Duration
 	Bucket    time.Duration // 0 for a row per event
 	Text      bool          // values are text
+	Delimiter string        // empty for a binary key
+	Before    []string      // the segments before the time, as the language has them
+	TimeKey   string        // the segment with the time or the bucket
+	After     []string      // the segments after it
+	Sequence  bool          // events carry a tie-breaker
 	Fields    []Field
 	Families  []Family // just one with the TTL classes if there are Classes
 	Classes   []time.Duration
@@ -86,7 +91,7 @@ func (s *Schema) has(kind string) bool {
 func (s *Schema) YAML() string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
-	line("btgen: v1\npackage: %s\nname: Event\nseries: {host: string}\ntime: {precision: %s}\nfields:", s.Name, short(s.Precision))
+	line("btgen: v1\npackage: %s\nname: Event\nseries: {host: string, shard: int64}\ntime: {precision: %s}\nfields:", s.Name, short(s.Precision))
 	for i, f := range s.Fields {
 		more := map[Presence]string{Optional: ", optional: true", Default: fmt.Sprintf(", default: %d", defaultValue)}[f.Presence]
 		if len(s.Families) > 1 {
@@ -94,14 +99,9 @@ func (s *Schema) YAML() string {
 		}
 		line("  v%d: {type: int64, number: %d%s}", i, i+1, more)
 	}
-	segments := "host, time"
-	switch {
-	case s.newColumns():
-		segments = "host, metric, bucket"
-	case s.bucketed():
-		segments = "host, bucket"
-	}
-	line("tables:\n  %s:\n    pattern: %s\n    key: {delimiter: \"#\", segments: [%s]}", s.Name, s.Pattern, segments)
+	var segments []string
+	segments = append(append(append(segments, s.Before...), s.TimeKey), s.After...)
+	line("tables:\n  %s:\n    pattern: %s\n    key: {%ssegments: [%s]}", s.Name, s.Pattern, s.delimiter(), strings.Join(segments, ", "))
 	if s.bucketed() {
 		line("    bucket: %s", short(s.Bucket))
 	}
@@ -124,6 +124,14 @@ func (s *Schema) YAML() string {
 		}
 	}
 	return b.String()
+}
+
+// delimiter writes the delimiter.
+func (s *Schema) delimiter() string {
+	if s.Delimiter == "" {
+		return ""
+	}
+	return fmt.Sprintf("delimiter: %q, ", s.Delimiter)
 }
 
 // ttl writes the time to live of a family.
