@@ -41,6 +41,7 @@ var supportDecls = []supportDecl{
 	{"var", "ErrNotFound", "store", "ErrNotFound: the series has no event that is alive."},
 	{"var", "ErrEmpty", "codec", "ErrEmpty: a segment of the row key is empty."},
 	{"var", "ErrDelimiter", "codec", "ErrDelimiter: a segment of the row key contains the delimiter."},
+	{"var", "ErrRange", "codec", "ErrRange: a value does not fit the form of its segment of the row key."},
 	{"var", "ErrKeyTooLong", "codec", "ErrKeyTooLong: the row key is over 4 KiB."},
 	{"var", "ErrKey", "codec", "ErrKey: a row key is not of the table's form."},
 	{"var", "ErrValue", "codec", "ErrValue: a stored value does not decode."},

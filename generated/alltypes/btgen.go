@@ -84,6 +84,9 @@ var (
 	// ErrDelimiter: a segment of the row key contains the delimiter.
 	ErrDelimiter = codec.ErrDelimiter
 
+	// ErrRange: a value does not fit the form of its segment of the row key.
+	ErrRange = codec.ErrRange
+
 	// ErrKeyTooLong: the row key is over 4 KiB.
 	ErrKeyTooLong = codec.ErrKeyTooLong
 

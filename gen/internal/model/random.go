@@ -43,7 +43,7 @@ func Random(seed int) Schema {
 			if ttl.Kind == "default_expiration" {
 				ttl.Age = age // so that an event that says nothing has one expiry
 			}
-			s.Families = append(s.Families, drawFamily(t, string(rune('a'+i)), ttl))
+			s.Families = append(s.Families, drawFamily(t, &s, string(rune('a'+i)), ttl))
 		}
 		for i := range max(n, rapid.IntRange(1, 4).Draw(t, "fields")) {
 			f := Field{Presence: rapid.SampledFrom([]Presence{Optional, Default}).Draw(t, "presence"), Family: i % n}
@@ -64,7 +64,7 @@ func drawn(p layout.Pattern, strategy layout.Strategy) *rapid.Generator[Schema] 
 			s.Classes = rapid.SliceOfNDistinct(rapid.SampledFrom(ages), 2, 3, rapid.ID[time.Duration]).Draw(t, "classes")
 			s.Families = []Family{{Name: "m"}}
 		} else {
-			s.Families = []Family{drawFamily(t, "m", drawTTL(t, &s, strategy))}
+			s.Families = []Family{drawFamily(t, &s, "m", drawTTL(t, &s, strategy))}
 		}
 		for range rapid.IntRange(1, 3).Draw(t, "fields") {
 			presences := []Presence{Required, Required, Optional, Default}
@@ -141,8 +141,8 @@ func drawTime(t *rapid.T, s *Schema) string {
 }
 
 // drawFamily draws the rest of a family.
-func drawFamily(t *rapid.T, name string, ttl TTL) Family {
-	expires := ttl.Kind == "one_second" || ttl.Kind == "default_expiration"
+func drawFamily(t *rapid.T, s *Schema, name string, ttl TTL) Family {
+	expires := !s.bucketed() && (ttl.Kind == "one_second" || ttl.Kind == "default_expiration")
 	return Family{Name: name, TTL: ttl, WrittenAt: expires && rapid.Bool().Draw(t, "written_at")}
 }
 

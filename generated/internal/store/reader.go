@@ -231,7 +231,13 @@ func joinParts(parts []part, from, to time.Time) []part {
 func (r *Reader[E]) bucketRows(ctx context.Context, op *Operation, span codec.Span, from, to time.Time, filter bigtable.Filter) iter.Seq2[bigtable.Row, error] {
 	return func(yield func(bigtable.Row, error) bool) {
 		b := r.layout.Bucket
-		if !b.Sorted() && span.Suffix == "" && b.Count(from, to) > maxListed {
+		many := b.Count(from, to) > maxListed
+		if many && b.Sorted() && span.Suffix != "" {
+			// One range, of which the server passes on what has the suffix.
+			filter = matching(span, filter)
+			span.Suffix, span.Whole = "", false
+		}
+		if many && !b.Sorted() {
 			stored, err := r.stored(ctx, op, span, filter)
 			if err != nil {
 				yield(nil, err)
