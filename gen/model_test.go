@@ -46,7 +46,7 @@ func TestModel(t *testing.T) {
 	}
 	write(t, filepath.Join(dir, "model_test.go"), main.Bytes())
 	checks := strconv.Itoa(1 + (total-1)/len(schemas))
-	cmd := exec.Command("go", "test", "./"+filepath.ToSlash(dir), "-rapid.checks="+checks, "-rapid.nofailfile")
+	cmd := exec.Command("go", "test", "./"+filepath.ToSlash(dir), "-rapid.checks="+checks, "-rapid.nofailfile", "-rapid.shrinktime=5s")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}
@@ -134,6 +134,10 @@ func Test_{{.Name}}_{{.Pattern}}(t *testing.T) {
 					return r.Latest(ctx, base.EventSeries)
 				},
 				NotFound: {{.Name}}.ErrNotFound,
+				{{- if .Queries}}
+				ByHost:   r.ByHost,
+				ByShard:  r.ByShard,
+				{{- end}}
 			}
 		},
 		Refusals: map[model.Refusal]error{

@@ -85,20 +85,38 @@ func (s *schemaFile) writeAll() jen.Code {
 
 // readerType declares the reader.
 func (s *schemaFile) readerType() jen.Code {
-	return doc(fmt.Sprintf("%s reads %s events from table %s. It never returns one that is past its time to live. It is safe for use by several goroutines.", s.names.reader(), s.layout.Name, s.layout.Read.ID)).Line().
-		Type().Id(s.names.reader()).Struct(
-		jen.Id("reader").Op("*").Add(s.store("Reader")).Types(jen.Id(s.names.event())),
-	)
+	return doc(fmt.Sprintf("%s reads %s events, those of a series from table %s. It never returns one that is past its time to live. It is safe for use by several goroutines.", s.names.reader(), s.layout.Name, s.layout.Read.ID)).Line().
+		Type().Id(s.names.reader()).StructFunc(func(g *jen.Group) {
+		reader := func() *jen.Statement { return jen.Op("*").Add(s.store("Reader")).Types(jen.Id(s.names.event())) }
+		g.Id("reader").Add(reader())
+		for _, t := range s.queryTables() {
+			g.Id(s.readerOf(t)).Add(reader())
+		}
+	})
 }
 
 // newReader declares the reader's constructor.
 func (s *schemaFile) newReader() jen.Code {
 	return doc(fmt.Sprintf("%s returns a reader; client is a *bigtable.Client, or stands in for one.", s.names.newReader())).Line().
 		Func().Id(s.names.newReader()).Params(jen.Id("client").Id("Client"), optsParam()).Op("*").Id(s.names.reader()).Block(
-		jen.Return(jen.Op("&").Id(s.names.reader()).Values(
-			s.store("NewReader").Call(jen.Id("client"), jen.Id(s.names.layout(s.layout.Read)), jen.Id("opts").Op("...")),
-		)),
+		jen.Return(jen.Op("&").Id(s.names.reader()).Add(s.readers())),
 	)
+}
+
+// readers are the fields of the reader.
+func (s *schemaFile) readers() *jen.Statement {
+	reader := func(t *layout.Table) *jen.Statement {
+		return s.store("NewReader").Call(jen.Id("client"), jen.Id(s.names.layout(t)), jen.Id("opts").Op("..."))
+	}
+	tables := s.queryTables()
+	if len(tables) == 0 {
+		return jen.Values(reader(s.layout.Read))
+	}
+	fields := []field{{"reader", reader(s.layout.Read)}}
+	for _, t := range tables {
+		fields = append(fields, field{s.readerOf(t), reader(t)})
+	}
+	return lines(fields...)
 }
 
 // seriesEvent is an event with its series alone.

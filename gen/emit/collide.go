@@ -74,6 +74,14 @@ func (s *scope) declareSchema(l *layout.Layout, found *diag.List) {
 			s.declare(n.classValue(class), fmt.Sprintf("the TTL class %q", class), l.NamePos, found)
 		}
 	}
+	for i := range l.Queries {
+		q := &l.Queries[i]
+		if q.Name == "Read" || q.Name == "Latest" {
+			found.Errorf(q.Pos, "query %s would be called as a method that every reader has", q.Name).Hint = "rename it"
+		}
+		s.declare(n.query(q), fmt.Sprintf("the query %q", q.Name), q.Pos, found)
+		s.declare(n.querySpans(q), fmt.Sprintf("the query %q", q.Name), q.Pos, found)
+	}
 	for _, fields := range [][]layout.Field{l.Series, l.Fields} {
 		for i := range fields {
 			s.declareEnum(n, &fields[i], found)
@@ -147,8 +155,13 @@ func checkFields(l *layout.Layout, found *diag.List) {
 		}
 	}
 	// The key of a table has its bucket or its metric beside the series values.
+	own := map[string]bool{"Append": true, "Prefix": true}
+	for _, t := range l.Tables {
+		own["Bucket"] = own["Bucket"] || t.Pattern.Bucketed()
+		own["Metric"] = own["Metric"] || t.Metrics()
+	}
 	for i := range l.Series {
-		if name := n.field(&l.Series[i]); name == "Bucket" || name == "Metric" || name == "Append" || name == "Prefix" {
+		if name := n.field(&l.Series[i]); own[name] {
 			found.Errorf(l.Series[i].Pos, "%q would be called %s in Go, which the type of a row key has for itself", l.Series[i].Name, name).Hint = "rename it"
 		}
 	}

@@ -209,7 +209,7 @@ func (s *schemaFile) writeSegments(g *jen.Group, t *layout.Table, segments []lay
 	for _, segment := range segments {
 		switch segment.Kind {
 		case layout.SeriesSegment:
-			g.Add(s.writeSegment(&s.layout.Series[segment.Series], segment.Form))
+			g.Add(s.writeSegment("w", "k", &s.layout.Series[segment.Series], segment.Form))
 		case layout.MetricSegment:
 			g.Id("w").Dot("String").Call(jen.Lit("metric"), jen.Id("k").Dot("Metric"))
 		case layout.ConstSegment:
@@ -219,7 +219,7 @@ func (s *schemaFile) writeSegments(g *jen.Group, t *layout.Table, segments []lay
 		case layout.SaltSegment:
 			g.Id("w").Dot("BeginSalt").Call(jen.Lit(segment.Buckets))
 			for _, i := range segment.Salted {
-				g.Add(s.writeSegment(&s.layout.Series[i], t.FormOf(i)))
+				g.Add(s.writeSegment("w", "k", &s.layout.Series[i], t.FormOf(i)))
 			}
 			g.Id("w").Dot("EndSalt").Call()
 		}
@@ -266,10 +266,10 @@ func segmentMethod(t schema.Type) (method, wide string, bits int) {
 	return suffix(t), "", 0
 }
 
-// writeSegment writes one series value.
-func (s *schemaFile) writeSegment(f *layout.Field, form codec.KeyForm) jen.Code {
+// writeSegment writes one series value of the struct from.
+func (s *schemaFile) writeSegment(to, from string, f *layout.Field, form codec.KeyForm) jen.Code {
 	method, wide, bits := segmentMethod(f.Type)
-	value := jen.Id("k").Dot(s.names.field(f))
+	value := jen.Id(from).Dot(s.names.field(f))
 	args := []jen.Code{jen.Lit(f.Name)}
 	as := s.keyForm(form)
 	if as != nil {
@@ -287,7 +287,7 @@ func (s *schemaFile) writeSegment(f *layout.Field, form codec.KeyForm) jen.Code 
 	if as != nil && bits > 0 {
 		args = append(args, jen.Lit(bits))
 	}
-	return jen.Id("w").Dot(method).Call(args...)
+	return jen.Id(to).Dot(method).Call(args...)
 }
 
 // keyParse declares the function that takes a key apart.

@@ -67,6 +67,12 @@ func (n names) set(t *layout.Table) string      { return "set" + n.table(t) }
 func (n names) spans(t *layout.Table) string    { return "spans" + n.table(t) }
 func (n names) keyFunc(t *layout.Table) string  { return "key" + n.table(t) }
 
+// tableReader is the field of the reader for a table that queries are read from.
+func (n names) tableReader(t *layout.Table) string { return "read" + goName(t.ID) }
+
+func (n names) query(q *layout.Query) string      { return lowerFirst(n.schema) + q.Name }
+func (n names) querySpans(q *layout.Query) string { return "rows" + n.schema + q.Name }
+
 // initialisms are written in capitals, as Go does.
 var initialisms = map[string]bool{
 	"api": true, "ascii": true, "cpu": true, "css": true, "db": true, "dns": true, "eof": true, "gc": true,

@@ -49,6 +49,9 @@ func (s *schemaFile) declare() {
 	s.add(s.classType(), s.classNames(), s.classString())
 	s.add(s.writerType(), s.newWriter(), s.write(), s.writeAll())
 	s.add(s.readerType(), s.newReader(), s.read(), s.latest())
+	for i := range s.layout.Queries {
+		s.add(s.queryMethod(&s.layout.Queries[i]))
+	}
 	s.add(s.setup())
 	for _, t := range s.layout.Tables {
 		s.add(s.keyType(t), s.keyAppend(t), s.keyPrefix(t), s.keyWrite(t), s.keySuffix(t), s.keyParse(t))
@@ -56,6 +59,10 @@ func (s *schemaFile) declare() {
 	s.add(s.layouts())
 	for _, t := range s.layout.Tables {
 		s.add(s.timeVar(t), s.layoutVar(t), s.put(t), s.spans(t), s.keyFunc(t), s.set(t))
+	}
+	for i := range s.layout.Queries {
+		q := &s.layout.Queries[i]
+		s.add(s.queryVar(q), s.querySpans(q))
 	}
 	s.add(s.choice(), s.check())
 	s.add(s.missing())

@@ -29,7 +29,8 @@ type Layout struct {
 	Sequence  bool          // events carry a tie-breaker
 	Classes   []string      // TTL classes that an event chooses from; nil if there are none
 	Tables    []*Table      // every event goes to each of them
-	Read      *Table        // the table that answers a read of one series with the fewest ranges
+	Read      *Table        // the table that a single series is read from
+	Queries   []Query       // what else is read, in the order of the schema
 }
 
 // Field is a series value or a field of the event.

@@ -35,14 +35,12 @@ func Resolve(s *schema.Schema) (*Layout, diag.List) {
 	if s.Expect.Series.IsSet() {
 		r.later(s.Expect.Series.Pos, "the expected number of series", "leave it out; the rate is used to check the size of rows")
 	}
-	for i := range s.Queries {
-		r.later(s.Queries[i].Name.Pos, "queries", "leave queries out: every reader has Read(series, from, to) and Latest(series)")
-	}
 	for i := range s.Tables {
 		r.layout.Tables = append(r.layout.Tables, r.table(&s.Tables[i]))
 	}
 	r.checkFamilies()
 	r.layout.Read = r.readable()
+	r.queries()
 	return r.layout, r.found
 }
 
@@ -323,25 +321,4 @@ func splits(s *schema.Table) []string {
 	}
 	slices.Sort(out)
 	return out
-}
-
-// cheapest returns the table that answers a read of one series with the fewest
-// ranges: one a metric, and many where bucket labels do not sort.
-func cheapest(tables []*Table) *Table {
-	var best *Table
-	for _, t := range tables {
-		if best == nil || readCost(t) < readCost(best) {
-			best = t
-		}
-	}
-	return best
-}
-
-// readCost ranks tables for cheapest.
-func readCost(t *Table) int {
-	cost := t.RowsPerEvent()
-	if t.Pattern.Bucketed() && !t.Bucket.Sorted() {
-		cost += 1000
-	}
-	return cost
 }

@@ -281,12 +281,20 @@ func (r *resolver) readable() *Table {
 	if len(tables) == 0 {
 		r.errorf(r.layout.NamePos, "let the tables share a strategy, or make it two schemas",
 			"an event says its class and when it expires, and no table stores both: what is read could not be written again")
-		return cheapest(r.layout.Tables)
+		tables = r.layout.Tables
 	}
 	longest := slices.DeleteFunc(slices.Clone(tables), func(t *Table) bool {
 		return slices.ContainsFunc(tables, func(o *Table) bool { return o.outlives(t) && !t.outlives(o) })
 	})
-	return cheapest(longest)
+	all := make([]int, len(r.layout.Series))
+	for i := range all {
+		all[i] = i
+	}
+	best, _ := bestFor(longest, all)
+	if best == nil { // the key has errors
+		best = longest[0]
+	}
+	return best
 }
 
 // checkOutlives refuses a field that an event must have and that can expire

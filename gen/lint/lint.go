@@ -34,7 +34,9 @@ func Rules() []Rule {
 		{ID: "K01", Title: "the row key begins with time", check: keyBeginsWithTime},
 		{ID: "K04", Title: "an unpadded number where order matters", check: unpaddedLabel},
 		{ID: "K05", Title: "a key segment contains the delimiter", Limit: true, check: delimiterInSegment},
+		{ID: "K06", Title: "a query that scans the whole table", Limit: true, check: fullScan},
 		{ID: "K13", Title: "the key's time is coarser than the events", Limit: true}, // by package layout, which could not go on
+		{ID: "K18", Severity: diag.Warning, Title: "a query that leaves a segment before the time open", check: walksTimes},
 		{ID: "L01", Title: "row key over 4 KiB", Limit: true, check: keySize},
 		{ID: "L02", Title: "cell over 100 MiB", Limit: true, Writer: true},
 		{ID: "L03", Title: "row over 256 MB", check: rowSize},

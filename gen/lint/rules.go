@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"fmt"
 	"iter"
 	"regexp"
 	"slices"
@@ -154,6 +155,26 @@ func timeSamples(f codec.TimeFormat) []string {
 		return nil // taken by its width
 	}
 	return append(digits(), strings.FieldsFunc(f.Layout, func(r rune) bool { return r >= '0' && r <= '9' })...)
+}
+
+// fullScan is K06: no part of the key is known. The query itself says why it may.
+func fullScan(l *layout.Layout, t *layout.Table, report reporter) {
+	for _, q := range l.Queries {
+		if q.Table == t && q.Plan.Scans() && q.Scan == "" {
+			report(q.Pos, fmt.Sprintf("add a table with the key %s, or say why it may read all: scan: \"a nightly export\"", q.WantedKey(l)),
+				"query %s reads the whole table %q: no row key begins with what it gives", q.Name, t.ID)
+		}
+	}
+}
+
+// walksTimes is K18: the range of time is a filter of cells, not of rows.
+func walksTimes(l *layout.Layout, t *layout.Table, report reporter) {
+	for _, q := range l.Queries {
+		if series, found := q.Plan.Unbound(t); q.Table == t && found && !q.Plan.Scans() {
+			report(q.Pos, fmt.Sprintf("add a table with the key %s, or allow it with a reason: allow: {K18: \"…\"}", q.WantedKey(l)),
+				"query %s does not give %s, which stands before the time in the keys of table %q: the server walks the rows of all times, and only then drops cells", q.Name, l.Series[series].Name, t.ID)
+		}
+	}
 }
 
 // keySize is L01 for the fixed parts of a key; the writer checks each key.

@@ -255,8 +255,9 @@ func (w *SampleWriter) WriteAll(ctx context.Context, events []SampleEvent) error
 	return w.writer.WriteAll(ctx, events)
 }
 
-// SampleReader reads Sample events from table sample_cells. It never returns
-// one that is past its time to live. It is safe for use by several goroutines.
+// SampleReader reads Sample events, those of a series from table sample_cells.
+// It never returns one that is past its time to live. It is safe for use by
+// several goroutines.
 type SampleReader struct {
 	reader *store.Reader[SampleEvent]
 }

@@ -54,8 +54,9 @@ func (w *SparseWriter) WriteAll(ctx context.Context, events []SparseEvent) error
 	return w.writer.WriteAll(ctx, events)
 }
 
-// SparseReader reads Sparse events from table sparse_cells. It never returns
-// one that is past its time to live. It is safe for use by several goroutines.
+// SparseReader reads Sparse events, those of a series from table sparse_cells.
+// It never returns one that is past its time to live. It is safe for use by
+// several goroutines.
 type SparseReader struct {
 	reader *store.Reader[SparseEvent]
 }

@@ -87,8 +87,9 @@ func (w *AlarmWriter) WriteAll(ctx context.Context, events []AlarmEvent) error {
 	return w.writer.WriteAll(ctx, events)
 }
 
-// AlarmReader reads Alarm events from table devices. It never returns one that
-// is past its time to live. It is safe for use by several goroutines.
+// AlarmReader reads Alarm events, those of a series from table devices. It
+// never returns one that is past its time to live. It is safe for use by
+// several goroutines.
 type AlarmReader struct {
 	reader *store.Reader[AlarmEvent]
 }

@@ -52,8 +52,9 @@ func (w *ReadingWriter) WriteAll(ctx context.Context, events []ReadingEvent) err
 	return w.writer.WriteAll(ctx, events)
 }
 
-// ReadingReader reads Reading events from table devices. It never returns one
-// that is past its time to live. It is safe for use by several goroutines.
+// ReadingReader reads Reading events, those of a series from table devices. It
+// never returns one that is past its time to live. It is safe for use by
+// several goroutines.
 type ReadingReader struct {
 	reader *store.Reader[ReadingEvent]
 }

@@ -100,8 +100,9 @@ func (w *DailyWriter) WriteAll(ctx context.Context, events []DailyEvent) error {
 	return w.writer.WriteAll(ctx, events)
 }
 
-// DailyReader reads Daily events from table daily_cells. It never returns one
-// that is past its time to live. It is safe for use by several goroutines.
+// DailyReader reads Daily events, those of a series from table daily_cells. It
+// never returns one that is past its time to live. It is safe for use by
+// several goroutines.
 type DailyReader struct {
 	reader *store.Reader[DailyEvent]
 }

@@ -57,8 +57,9 @@ func (w *NormalWriter) WriteAll(ctx context.Context, events []NormalEvent) error
 	return w.writer.WriteAll(ctx, events)
 }
 
-// NormalReader reads Normal events from table normal_cells. It never returns
-// one that is past its time to live. It is safe for use by several goroutines.
+// NormalReader reads Normal events, those of a series from table normal_cells.
+// It never returns one that is past its time to live. It is safe for use by
+// several goroutines.
 type NormalReader struct {
 	reader *store.Reader[NormalEvent]
 }

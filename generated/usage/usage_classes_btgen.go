@@ -76,9 +76,9 @@ func (w *UsageClassesWriter) WriteAll(ctx context.Context, events []UsageClasses
 	return w.writer.WriteAll(ctx, events)
 }
 
-// UsageClassesReader reads UsageClasses events from table usage_classes. It
-// never returns one that is past its time to live. It is safe for use by
-// several goroutines.
+// UsageClassesReader reads UsageClasses events, those of a series from table
+// usage_classes. It never returns one that is past its time to live. It is safe
+// for use by several goroutines.
 type UsageClassesReader struct {
 	reader *store.Reader[UsageClassesEvent]
 }

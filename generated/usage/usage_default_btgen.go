@@ -54,9 +54,9 @@ func (w *UsageDefaultWriter) WriteAll(ctx context.Context, events []UsageDefault
 	return w.writer.WriteAll(ctx, events)
 }
 
-// UsageDefaultReader reads UsageDefault events from table usage_default. It
-// never returns one that is past its time to live. It is safe for use by
-// several goroutines.
+// UsageDefaultReader reads UsageDefault events, those of a series from table
+// usage_default. It never returns one that is past its time to live. It is safe
+// for use by several goroutines.
 type UsageDefaultReader struct {
 	reader *store.Reader[UsageDefaultEvent]
 }

@@ -53,9 +53,9 @@ func (w *UsageOneSecondWriter) WriteAll(ctx context.Context, events []UsageOneSe
 	return w.writer.WriteAll(ctx, events)
 }
 
-// UsageOneSecondReader reads UsageOneSecond events from table usage_one_second.
-// It never returns one that is past its time to live. It is safe for use by
-// several goroutines.
+// UsageOneSecondReader reads UsageOneSecond events, those of a series from
+// table usage_one_second. It never returns one that is past its time to live.
+// It is safe for use by several goroutines.
 type UsageOneSecondReader struct {
 	reader *store.Reader[UsageOneSecondEvent]
 }

@@ -56,9 +56,9 @@ func (w *BalloonCombinedWriter) WriteAll(ctx context.Context, events []BalloonCo
 	return w.writer.WriteAll(ctx, events)
 }
 
-// BalloonCombinedReader reads BalloonCombined events from table
-// balloon_combined. It never returns one that is past its time to live. It is
-// safe for use by several goroutines.
+// BalloonCombinedReader reads BalloonCombined events, those of a series from
+// table balloon_combined. It never returns one that is past its time to live.
+// It is safe for use by several goroutines.
 type BalloonCombinedReader struct {
 	reader *store.Reader[BalloonCombinedEvent]
 }

@@ -56,9 +56,9 @@ func (w *BalloonNewCellsWriter) WriteAll(ctx context.Context, events []BalloonNe
 	return w.writer.WriteAll(ctx, events)
 }
 
-// BalloonNewCellsReader reads BalloonNewCells events from table
-// balloon_new_cells. It never returns one that is past its time to live. It is
-// safe for use by several goroutines.
+// BalloonNewCellsReader reads BalloonNewCells events, those of a series from
+// table balloon_new_cells. It never returns one that is past its time to live.
+// It is safe for use by several goroutines.
 type BalloonNewCellsReader struct {
 	reader *store.Reader[BalloonNewCellsEvent]
 }

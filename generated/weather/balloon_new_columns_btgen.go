@@ -58,9 +58,9 @@ func (w *BalloonNewColumnsWriter) WriteAll(ctx context.Context, events []Balloon
 	return w.writer.WriteAll(ctx, events)
 }
 
-// BalloonNewColumnsReader reads BalloonNewColumns events from table
-// balloon_new_columns. It never returns one that is past its time to live. It
-// is safe for use by several goroutines.
+// BalloonNewColumnsReader reads BalloonNewColumns events, those of a series
+// from table balloon_new_columns. It never returns one that is past its time to
+// live. It is safe for use by several goroutines.
 type BalloonNewColumnsReader struct {
 	reader *store.Reader[BalloonNewColumnsEvent]
 }

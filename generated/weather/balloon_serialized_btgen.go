@@ -56,9 +56,9 @@ func (w *BalloonSerializedWriter) WriteAll(ctx context.Context, events []Balloon
 	return w.writer.WriteAll(ctx, events)
 }
 
-// BalloonSerializedReader reads BalloonSerialized events from table
-// balloon_serialized. It never returns one that is past its time to live. It is
-// safe for use by several goroutines.
+// BalloonSerializedReader reads BalloonSerialized events, those of a series
+// from table balloon_serialized. It never returns one that is past its time to
+// live. It is safe for use by several goroutines.
 type BalloonSerializedReader struct {
 	reader *store.Reader[BalloonSerializedEvent]
 }

@@ -56,9 +56,9 @@ func (w *BalloonUnserializedWriter) WriteAll(ctx context.Context, events []Ballo
 	return w.writer.WriteAll(ctx, events)
 }
 
-// BalloonUnserializedReader reads BalloonUnserialized events from table
-// balloon_unserialized. It never returns one that is past its time to live. It
-// is safe for use by several goroutines.
+// BalloonUnserializedReader reads BalloonUnserialized events, those of a series
+// from table balloon_unserialized. It never returns one that is past its time
+// to live. It is safe for use by several goroutines.
 type BalloonUnserializedReader struct {
 	reader *store.Reader[BalloonUnserializedEvent]
 }

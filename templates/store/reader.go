@@ -41,17 +41,38 @@ func NewReader[E any](client Client, layout *Layout[E], opts ...Options) *Reader
 	return &Reader[E]{options: o, layout: layout, id: id, api: client.OpenTable(id)}
 }
 
+// Query says which rows a read asks for.
+type Query[E any] struct {
+	Name string // for hooks
+	// Spans returns where the rows are of the event's series, as far as they are
+	// given: for BucketColumns one span for each of Columns; else one, or one for
+	// each salt.
+	Spans func(e *E) ([]codec.Span, error)
+	// Untimed says that series values which are not given follow the prefix of a
+	// span, and not the time: the rows of all times are asked for.
+	Untimed bool
+	// Several says that the rows are those of several series.
+	Several bool
+}
+
 // Read yields the events of the series of base with from <= time < to, in the
 // order of time, and holds no more than one bucket in memory. An event that
 // cannot be decoded is yielded as far as it was understood, with a
 // *DecodeError; the caller may go on. Any other error is the last thing yielded.
 func (r *Reader[E]) Read(ctx context.Context, base E, from, to time.Time) iter.Seq2[E, error] {
+	return r.Query(ctx, &Query[E]{Name: "Read", Spans: r.layout.Spans}, base, from, to)
+}
+
+// Query yields the events that a query finds with from <= time < to, as Read does:
+// in the order of the row keys, and within a row in the order of time. What the
+// query gives is set in base.
+func (r *Reader[E]) Query(ctx context.Context, q *Query[E], base E, from, to time.Time) iter.Seq2[E, error] {
 	return func(yield func(E, error) bool) {
-		op := Operation{Name: "Read", Table: r.id}
+		op := Operation{Name: q.Name, Table: r.id}
 		ctx := r.options.Hooks.start(ctx, &op)
 		var failed error
 		defer func() { r.options.Hooks.end(ctx, &op, failed) }()
-		for event, err := range r.scan(ctx, &op, base, from, to) {
+		for event, err := range r.scan(ctx, &op, q, base, from, to) {
 			if err != nil {
 				failed = err
 			} else {
@@ -80,10 +101,10 @@ func (r *Reader[E]) Latest(ctx context.Context, base E) (event E, err error) {
 	return event, err
 }
 
-// scan is Read without its hooks.
-func (r *Reader[E]) scan(ctx context.Context, op *Operation, base E, from, to time.Time) iter.Seq2[E, error] {
+// scan is Query without its hooks.
+func (r *Reader[E]) scan(ctx context.Context, op *Operation, q *Query[E], base E, from, to time.Time) iter.Seq2[E, error] {
 	return func(yield func(E, error) bool) {
-		spans, err := r.layout.Spans(&base)
+		spans, err := q.Spans(&base)
 		if err != nil {
 			var none E
 			yield(none, err)
@@ -97,84 +118,65 @@ func (r *Reader[E]) scan(ctx context.Context, op *Operation, base E, from, to ti
 			return
 		}
 		a := &assembler[E]{layout: r.layout, table: r.id, base: base, from: from, to: to, now: r.options.Now, ranksEnd: r.ranksEnd(now, from, to)}
-		switch r.layout.Kind {
-		case SingleRows:
-			r.singles(ctx, op, a, spans[0], now)(yield)
-		case BucketCells:
-			r.buckets(ctx, op, a, spans[0], now)(yield)
-		case BucketOffsets:
-			r.offsets(ctx, op, a, spans[0], now)(yield)
-		case BucketColumns:
-			r.metrics(ctx, op, a, spans, now)(yield)
-		}
-	}
-}
-
-// singles reads a table of one row per event.
-func (r *Reader[E]) singles(ctx context.Context, op *Operation, a *assembler[E], span codec.Span, now time.Time) iter.Seq2[E, error] {
-	return func(yield func(E, error) bool) {
-		rows, ok := span.Times(r.layout.TimeKey, a.from, a.to)
-		filter, alive := r.filter(now, time.Time{}, farFuture, 0)
-		if !ok || !alive {
-			return
-		}
-		for row, err := range r.rows(ctx, op, rows, matching(span, filter)) {
-			if err != nil {
-				yield(a.base, err)
-				return
-			}
-			if !a.single(row, yield) {
-				return
-			}
-		}
-	}
-}
-
-// buckets reads a table of one row per bucket.
-func (r *Reader[E]) buckets(ctx context.Context, op *Operation, a *assembler[E], span codec.Span, now time.Time) iter.Seq2[E, error] {
-	return func(yield func(E, error) bool) {
-		filter, alive := r.filter(now, a.from, a.to, 0)
-		if !alive {
-			return
-		}
-		for row, err := range r.bucketRows(ctx, op, span, a.from, a.to, filter) {
-			if err != nil {
-				yield(a.base, err)
-				return
-			}
-			if !a.cells(row, yield) {
-				return
-			}
-		}
-	}
-}
-
-// offsets reads a table of one row per bucket with a column per event. Where the
-// timestamps of cells are not the times of events, the first and the last bucket
-// are asked for by themselves, with the columns that are in the range.
-func (r *Reader[E]) offsets(ctx context.Context, op *Operation, a *assembler[E], span codec.Span, now time.Time) iter.Seq2[E, error] {
-	return func(yield func(E, error) bool) {
-		family := &r.layout.Table.Families[0]
-		for _, part := range r.parts(a.from, a.to) {
-			// A cell's timestamp is its event's time rounded down.
-			filter, alive := r.filter(now, codec.Truncate(part.from, time.Millisecond), part.to, 0)
+		for _, part := range r.parts(q, from, to) {
+			filter, alive := r.partFilter(q, part, now)
 			if !alive {
 				return
 			}
-			if part.begin != "" || part.end != "" {
-				filter = bigtable.ChainFilters(filter, bigtable.ColumnRangeFilter(family.Name, part.begin, part.end))
-			}
-			for row, err := range r.bucketRows(ctx, op, span, part.from, part.to, filter) {
-				if err != nil {
-					yield(a.base, err)
-					return
-				}
-				if !a.offsets(row, yield) {
-					return
-				}
+			if !r.part(ctx, op, q, a, spans, part, filter, yield) {
+				return
 			}
 		}
 	}
+}
+
+// part reads a part of the range of time. It reports whether the caller wants more.
+func (r *Reader[E]) part(ctx context.Context, op *Operation, q *Query[E], a *assembler[E], spans []codec.Span, p part, filter bigtable.Filter, yield func(E, error) bool) bool {
+	if len(spans) > 1 || r.layout.Kind == BucketColumns {
+		return r.together(ctx, op, q, a, spans, p, filter, yield)
+	}
+	for row, err := range r.spanRows(ctx, op, q, spans[0], p, filter) {
+		if err != nil {
+			yield(a.base, err)
+			return false
+		}
+		if !a.row(row, yield) {
+			return false
+		}
+	}
+	return true
+}
+
+// spanRows yields the rows of a span.
+func (r *Reader[E]) spanRows(ctx context.Context, op *Operation, q *Query[E], span codec.Span, p part, filter bigtable.Filter) iter.Seq2[bigtable.Row, error] {
+	switch {
+	case q.Untimed:
+		return r.rows(ctx, op, codec.PrefixRows(span.Prefix), filter)
+	case r.layout.Kind != SingleRows:
+		return r.bucketRows(ctx, op, span, p.from, p.to, filter)
+	}
+	rows, ok := span.Times(r.layout.TimeKey, p.from, p.to)
+	if !ok {
+		return func(func(bigtable.Row, error) bool) {}
+	}
+	return r.rows(ctx, op, rows, matching(span, filter))
+}
+
+// partFilter returns the filter of a part; false if no cell can be alive.
+func (r *Reader[E]) partFilter(q *Query[E], p part, now time.Time) (bigtable.Filter, bool) {
+	from, to := p.from, p.to
+	switch {
+	case r.layout.Kind == SingleRows && !q.Untimed:
+		from, to = time.Time{}, farFuture // the range of rows is as good
+	case r.layout.Kind == SingleRows, r.layout.Kind == BucketOffsets:
+		// A cell's timestamp is its event's time rounded down.
+		from = codec.Truncate(from, time.Millisecond)
+	}
+	filter, alive := r.filter(now, from, to, 0)
+	if alive && (p.begin != "" || p.end != "") {
+		filter = bigtable.ChainFilters(filter, bigtable.ColumnRangeFilter(r.layout.Table.Families[0].Name, p.begin, p.end))
+	}
+	return filter, alive
 }
 
 // part is a range of time within which the same columns are asked for: from begin
@@ -184,16 +186,17 @@ type part struct {
 	begin, end string
 }
 
-// parts cuts a range at the buckets that are not whole in it. If timestamps are
-// the times of events, a filter for them is as good and the range is one part.
-func (r *Reader[E]) parts(from, to time.Time) []part {
+// parts cuts a range at the buckets that are not whole in it, where the times of
+// events stand in qualifiers alone: the first and the last bucket are asked for by
+// themselves, with the columns that are in the range.
+func (r *Reader[E]) parts(q *Query[E], from, to time.Time) []part {
+	if r.layout.Kind != BucketOffsets || q.Untimed || r.layout.Table.Families[0].Life.EventTimed() {
+		return []part{{from: from, to: to}}
+	}
 	b := r.layout.Bucket
 	from, to = later(from, b.Min()), earlier(to, b.Max())
 	if !from.Before(to) {
 		return nil
-	}
-	if r.layout.Table.Families[0].Life.EventTimed() {
-		return []part{{from: from, to: to}}
 	}
 	var parts []part
 	first, last := b.Start(from), b.Start(to.Add(-1))
@@ -284,39 +287,34 @@ func quoteKey(s string) string {
 	return b.String()
 }
 
-// metrics reads a table of one row per bucket and metric: a stream for each
-// metric, all at once, brought together bucket by bucket.
-func (r *Reader[E]) metrics(ctx context.Context, op *Operation, a *assembler[E], spans []codec.Span, now time.Time) iter.Seq2[E, error] {
-	return func(yield func(E, error) bool) {
-		filter, alive := r.filter(now, a.from, a.to, 0)
-		if !alive {
-			return
+// together reads several spans at once and brings their rows together: those of
+// the metrics of a bucket, or those of all salts in the order of their keys.
+func (r *Reader[E]) together(ctx context.Context, op *Operation, q *Query[E], a *assembler[E], spans []codec.Span, p part, filter bigtable.Filter, yield func(E, error) bool) bool {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	streams := make([]*stream, len(spans))
+	for i, span := range spans {
+		streams[i] = startStream(ctx, func(op *Operation) iter.Seq2[bigtable.Row, error] {
+			return r.spanRows(ctx, op, q, span, p, filter)
+		})
+	}
+	defer func() {
+		cancel()
+		for _, s := range streams {
+			s.wait(op)
 		}
-		ctx, cancel := context.WithCancel(ctx)
-		defer cancel()
-		streams := make([]*stream, len(spans))
-		for i, span := range spans {
-			streams[i] = startStream(ctx, func(op *Operation) iter.Seq2[bigtable.Row, error] {
-				return r.bucketRows(ctx, op, span, a.from, a.to, filter)
-			})
-		}
-		defer func() {
-			cancel()
-			for _, s := range streams {
-				s.wait(op)
+	}()
+	for {
+		rows, err := nextRows(streams, func(i int, row bigtable.Row) (position, error) { return a.position(q, spans[i], row) })
+		switch {
+		case err != nil:
+			if !yield(a.base, err) || !isDecodeError(err) {
+				return false
 			}
-		}()
-		for {
-			rows, err := nextBucket(streams, a.timeOf)
-			if err != nil {
-				if !yield(a.base, err) || !isDecodeError(err) {
-					return
-				}
-				continue
-			}
-			if rows == nil || !a.columns(rows, yield) {
-				return
-			}
+		case rows == nil:
+			return true
+		case !a.rows(rows, yield):
+			return false
 		}
 	}
 }
@@ -440,7 +438,7 @@ func (r *Reader[E]) latest(ctx context.Context, op *Operation, base E, spans []c
 	ranges := make([]codec.Rows, len(spans))
 	for i, span := range spans {
 		ranges[i] = codec.PrefixRows(span.Prefix)
-		ranges[i].Reverse = !r.descending()
+		ranges[i].Reverse = !r.layout.descending()
 	}
 	var asked time.Time
 	for {
@@ -463,19 +461,10 @@ func (r *Reader[E]) latest(ctx context.Context, op *Operation, base E, spans []c
 	}
 }
 
-// descending reports whether the newest row of a series comes first.
-func (r *Reader[E]) descending() bool {
-	return r.layout.Kind == SingleRows && r.layout.TimeKey.Reverse || r.layout.Kind != SingleRows && r.layout.Bucket.Descending()
-}
-
-// sorted reports whether the rows of a series are in the order of time, or
-// against it.
-func (r *Reader[E]) sorted() bool { return r.layout.Kind == SingleRows || r.layout.Bucket.Sorted() }
-
 // before cuts the ranges at the rows, so that the next look is at those before
 // them in time; false if there is nothing before them, or no telling what is.
 func (r *Reader[E]) before(ranges []codec.Rows, rows []bigtable.Row) bool {
-	if len(rows) > 1 || rows[0] == nil || !r.sorted() {
+	if len(rows) > 1 || rows[0] == nil || !r.layout.sorted() {
 		return false
 	}
 	if ranges[0].Reverse {
@@ -514,7 +503,7 @@ func (r *Reader[E]) newestRows(ctx context.Context, op *Operation, a *assembler[
 // newestRow returns the row of the newest bucket or event of a span in a range
 // that has a cell which passes the filter; nil if there is none.
 func (r *Reader[E]) newestRow(ctx context.Context, op *Operation, span codec.Span, in codec.Rows, filter bigtable.Filter) (bigtable.Row, error) {
-	if r.sorted() {
+	if r.layout.sorted() {
 		return r.one(ctx, op, in, matching(span, filter), bigtable.LimitRows(1))
 	}
 	// The labels do not sort as time does, so that the newest is not the last.

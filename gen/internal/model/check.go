@@ -1,6 +1,7 @@
 package model
 
 import (
+	gocmp "cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,6 +35,8 @@ type Access[E any] struct {
 	Failures func(err error) map[int]error
 	Read     func(ctx context.Context, base E, from, to time.Time) iter.Seq2[E, error]
 	Latest   func(ctx context.Context, base E) (E, error)
+	ByHost   func(ctx context.Context, host string, from, to time.Time) iter.Seq2[E, error] // nil if there is no such query
+	ByShard  func(ctx context.Context, shard int64, from, to time.Time) iter.Seq2[E, error]
 	NotFound error
 }
 
@@ -97,8 +100,11 @@ func (r *run[E]) duration(label string) time.Duration {
 
 // host draws a series; the name of one begins with that of another.
 func (r *run[E]) host() Series {
-	return rapid.SampledFrom([]Series{{"a", 1}, {"a", 1}, {"a", 1}, {"ab", 1}, {"a", 12}}).Draw(r.T, "series")
+	return rapid.SampledFrom(append([]Series{{"a", 1}, {"a", 1}}, allSeries...)).Draw(r.T, "series")
 }
+
+// allSeries are those that events are of.
+var allSeries = []Series{{"a", 1}, {"ab", 1}, {"a", 12}}
 
 // write writes some events.
 func (r *run[E]) write() {
@@ -201,6 +207,7 @@ func (r *run[E]) read() {
 	series := r.host()
 	from, to := r.span()
 	r.same("events", r.table.Read(r.now, series, from, to), r.events(series, from, to))
+	r.queries(series, from, to)
 	all := r.table.Read(r.now, series, time.Time{}, time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC))
 	latest, err := r.access.Latest(r.ctx, toGo[E](Event{Host: series.Host, Shard: series.Shard}))
 	switch {
@@ -212,6 +219,45 @@ func (r *run[E]) read() {
 		r.Fatalf("latest: %v, want %+v", err, all[len(all)-1])
 	default:
 		r.same("latest", all[len(all)-1:], []Event{fromGo(r.schema, latest)})
+	}
+}
+
+// queries compares reads of several series with the model. Those of one series are
+// in the order of time; which series come first is left open.
+func (r *run[E]) queries(series Series, from, to time.Time) {
+	if r.access.ByHost == nil {
+		return
+	}
+	r.query("by host", r.access.ByHost(r.ctx, series.Host, from, to), func(s Series) bool { return s.Host == series.Host }, from, to)
+	r.query("by shard", r.access.ByShard(r.ctx, series.Shard, from, to), func(s Series) bool { return s.Shard == series.Shard }, from, to)
+}
+
+// query compares one read of several series with the model.
+func (r *run[E]) query(what string, events iter.Seq2[E, error], wanted func(s Series) bool, from, to time.Time) {
+	got := map[Series][]Event{}
+	for event, err := range events {
+		if err != nil {
+			r.Fatalf("%s: %v", what, err)
+		}
+		e := fromGo(r.schema, event)
+		s := Series{e.Host, e.Shard}
+		got[s] = append(got[s], e)
+	}
+	want := map[Series][]Event{}
+	for _, s := range allSeries {
+		if events := r.table.Read(r.now, s, from, to); wanted(s) && len(events) > 0 {
+			want[s] = events
+		}
+	}
+	for _, m := range []map[Series][]Event{got, want} {
+		for _, events := range m {
+			slices.SortStableFunc(events, func(a, b Event) int { // where buckets or times fall, so do ties
+				return gocmp.Or(a.Time.Compare(b.Time), gocmp.Compare(a.Sequence, b.Sequence))
+			})
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		r.Fatalf("%s at %v (-want +got)\n%s\nschema\n%s", what, r.now, diff, r.schema.YAML())
 	}
 }
 

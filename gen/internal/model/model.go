@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -282,7 +283,11 @@ func (m *Table) Read(now time.Time, series Series, from, to time.Time) []Event {
 		instants = append(instants, in)
 	}
 	slices.SortFunc(instants, func(a, b *instant) int {
-		return cmp.Or(a.time.Compare(b.time), cmp.Compare(a.sequence, b.sequence), a.class-b.class)
+		bySequence := cmp.Compare(a.sequence, b.sequence)
+		if !m.schema.bucketed() && strings.Contains(m.schema.TimeKey, "reverse") {
+			bySequence = -bySequence // rows are read from the last to the first
+		}
+		return cmp.Or(a.time.Compare(b.time), bySequence, a.class-b.class)
 	})
 	var out []Event
 	for _, in := range instants {

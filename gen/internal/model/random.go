@@ -116,7 +116,7 @@ func drawKey(t *rapid.T, s *Schema) {
 	s.Before, s.After = segments[:n], segments[n:]
 	switch rapid.IntRange(0, 3).Draw(t, "more") {
 	case 0:
-		s.Before = append([]string{rapid.SampledFrom([]string{"{hash: [host], buckets: 4}", "{hash: [host, shard], buckets: 300}"}).Draw(t, "hash")}, s.Before...)
+		s.Before = append([]string{rapid.SampledFrom([]string{"{hash: [host], buckets: 4}", "{hash: [host, shard], buckets: 20}"}).Draw(t, "hash")}, s.Before...)
 	case 1:
 		s.After = append(slices.Clone(s.After), "{const: x}")
 	case 2:

@@ -90,7 +90,16 @@ func (s *Schema) has(kind string) bool {
 // YAML writes the schema.
 func (s *Schema) YAML() string {
 	var b strings.Builder
-	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	s.write(&b)
+	return b.String()
+}
+
+// Queries reports whether the schema has queries ByHost and ByShard.
+func (s *Schema) Queries() bool { return !s.newColumns() }
+
+// write writes the schema.
+func (s *Schema) write(b *strings.Builder) {
+	line := func(format string, args ...any) { fmt.Fprintf(b, format+"\n", args...) }
 	line("btgen: v1\npackage: %s\nname: Event\nseries: {host: string, shard: int64}\ntime: {precision: %s}\nfields:", s.Name, short(s.Precision))
 	for i, f := range s.Fields {
 		more := map[Presence]string{Optional: ", optional: true", Default: fmt.Sprintf(", default: %d", defaultValue)}[f.Presence]
@@ -123,7 +132,9 @@ func (s *Schema) YAML() string {
 			line("      %s: {ttl: %s}", s.Families[i].Name, s.Families[i].ttl())
 		}
 	}
-	return b.String()
+	if s.Queries() {
+		line("queries:\n  ByHost: {by: [host], scan: to be tried}\n  ByShard: {by: [shard], scan: to be tried}")
+	}
 }
 
 // delimiter writes the delimiter.

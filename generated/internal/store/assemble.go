@@ -74,6 +74,46 @@ func (a *assembler[E]) timeOf(row bigtable.Row) (time.Time, error) {
 	return at, nil
 }
 
+// position returns where a row of a span stands among those of others.
+func (a *assembler[E]) position(q *Query[E], span codec.Span, row bigtable.Row) (position, error) {
+	start, err := a.timeOf(row)
+	if err != nil || !q.Several {
+		return position{start: start}, err
+	}
+	return position{rest: row.Key()[len(span.Prefix):], falling: !q.Untimed && a.layout.descending()}, nil
+}
+
+// row yields the events of a row.
+func (a *assembler[E]) row(row bigtable.Row, yield func(E, error) bool) bool {
+	switch a.layout.Kind {
+	case SingleRows:
+		return a.single(row, yield)
+	case BucketOffsets:
+		return a.offsets(row, yield)
+	default:
+		return a.cells(row, yield)
+	}
+}
+
+// rows yields the events of rows that stand at one position.
+func (a *assembler[E]) rows(rows []bigtable.Row, yield func(E, error) bool) bool {
+	for _, row := range rows {
+		switch {
+		case row == nil:
+		case a.layout.Kind != BucketColumns:
+			if !a.row(row, yield) {
+				return false
+			}
+		default:
+			if _, err := a.timeOf(row); err != nil { // for the series
+				return yield(a.base, err)
+			}
+			return a.columns(rows, yield)
+		}
+	}
+	return true
+}
+
 // single yields the event of a row of its own. Like the functions below it
 // reports whether the caller wants more.
 func (a *assembler[E]) single(row bigtable.Row, yield func(E, error) bool) bool {

@@ -198,6 +198,18 @@ type Choice struct {
 	WrittenAt *time.Time
 }
 
+// descending reports whether the newest row of a series comes first.
+func (l *Layout[E]) descending() bool {
+	if l.Kind == SingleRows {
+		return l.TimeKey.Reverse
+	}
+	return l.Bucket.Descending()
+}
+
+// sorted reports whether the rows of a series are in the order of time, or
+// against it.
+func (l *Layout[E]) sorted() bool { return l.Kind == SingleRows || l.Bucket.Sorted() }
+
 // offset is how the times of events stand in qualifiers, for BucketOffsets.
 func (l *Layout[E]) offset() codec.Offset {
 	return codec.Offset{Bucket: l.Bucket, Precision: l.Precision, Sequence: l.Sequence != nil}

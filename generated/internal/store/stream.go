@@ -3,9 +3,11 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"iter"
+	"strings"
 	"time"
 
 	"cloud.google.com/go/bigtable"
@@ -69,29 +71,47 @@ func (s *stream) wait(op *Operation) {
 	op.Requests += s.op.Requests
 }
 
-// nextBucket takes the rows of the earliest bucket that any stream is at: one
-// for each stream, nil for those that have no row in it. It returns nil at the
-// end of all streams.
-func nextBucket(streams []*stream, bucketOf func(row bigtable.Row) (time.Time, error)) ([]bigtable.Row, error) {
-	var earliest time.Time
-	starts := make([]time.Time, len(streams))
+// position is where a row stands among those of several streams: by the bucket, if
+// all are of one series, and else by what follows the prefix in its key.
+type position struct {
+	start time.Time
+	rest  string
+	// falling says that keys fall as time goes on, and are read so.
+	falling bool
+}
+
+// compare orders positions.
+func (p position) compare(o position) int {
+	rest := strings.Compare(p.rest, o.rest)
+	if p.falling {
+		rest = -rest
+	}
+	return cmp.Or(p.start.Compare(o.start), rest)
+}
+
+// nextRows takes the rows of the first position that any stream is at: one for each
+// stream, nil for those that have no row there. It returns nil at the end of all
+// streams.
+func nextRows(streams []*stream, positionOf func(i int, row bigtable.Row) (position, error)) ([]bigtable.Row, error) {
+	var first position
+	positions := make([]position, len(streams))
 	found := false
 	for i, s := range streams {
 		head := s.peek()
 		if head == nil {
 			continue
 		}
-		start, err := time.Time{}, head.err
+		at, err := position{}, head.err
 		if err == nil {
-			start, err = bucketOf(head.row)
+			at, err = positionOf(i, head.row)
 		}
 		if err != nil {
 			s.take()
 			return nil, err
 		}
-		starts[i] = start
-		if !found || start.Before(earliest) {
-			earliest, found = start, true
+		positions[i] = at
+		if !found || at.compare(first) < 0 {
+			first, found = at, true
 		}
 	}
 	if !found {
@@ -99,7 +119,7 @@ func nextBucket(streams []*stream, bucketOf func(row bigtable.Row) (time.Time, e
 	}
 	rows := make([]bigtable.Row, len(streams))
 	for i, s := range streams {
-		if s.head != nil && starts[i].Equal(earliest) {
+		if s.head != nil && positions[i].compare(first) == 0 {
 			rows[i] = s.head.row
 			s.take()
 		}

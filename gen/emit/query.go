@@ -1,0 +1,178 @@
+package emit
+
+import (
+	"fmt"
+	"go/token"
+
+	"github.com/dave/jennifer/jen"
+
+	"github.com/btgen-dev/btgen/gen/layout"
+)
+
+// queryMethod declares the reader's method for a query:
+//
+//	func (r *BalloonReader) ByLocation(ctx context.Context, location string, from, to time.Time) iter.Seq2[BalloonEvent, error]
+func (s *schemaFile) queryMethod(q *layout.Query) jen.Code {
+	what := "all series"
+	var given []string
+	for _, i := range q.By {
+		given = append(given, s.layout.Series[i].Name)
+	}
+	if len(given) > 0 {
+		what = "the series with the " + list(given)
+	}
+	text := []string{fmt.Sprintf("%s yields the events of %s with from <= time < to, %s, as Read does. It asks table %s for %s.", q.Name, what, q.Order(s.layout), q.Table.ID, q.Ranges())}
+	if q.Doc != "" {
+		text = append(text, "", sentence(q.Doc))
+	}
+	if !q.Plan.Timed {
+		text = append(text, "", "The server walks the rows of all times, and drops what is not in the range.")
+	}
+	return doc(text...).Line().
+		Func().Params(jen.Id("r").Op("*").Id(s.names.reader())).Id(q.Name).ParamsFunc(func(g *jen.Group) {
+		g.Add(ctxParam())
+		for _, i := range q.By {
+			f := &s.layout.Series[i]
+			g.Id(s.param(f)).Add(s.goType(f))
+		}
+		g.List(jen.Id("from"), jen.Id("to")).Qual("time", "Time")
+	}).Add(s.eventSeq()).BlockFunc(func(g *jen.Group) {
+		var fields []field
+		for _, i := range q.By {
+			f := &s.layout.Series[i]
+			fields = append(fields, field{s.names.field(f), jen.Id(s.param(f))})
+		}
+		g.Id("event").Op(":=").Id(s.names.event()).Values(jen.Id(s.names.series()).Op(":").Id(s.names.series()).Add(inline(fields...)))
+		g.Return(jen.Id("r").Dot(s.readerOf(q.Table)).Dot("Query").Call(jen.Id("ctx"), jen.Op("&").Id(s.names.query(q)), jen.Id("event"), jen.Id("from"), jen.Id("to")))
+	})
+}
+
+// param is the name of the parameter for a series value.
+func (s *schemaFile) param(f *layout.Field) string {
+	name := lowerFirst(s.names.field(f))
+	switch name {
+	case "ctx", "r", "from", "to", "event", "context", "time", "iter", "store", "codec":
+		return name + "Value"
+	}
+	if token.IsKeyword(name) {
+		return name + "Value"
+	}
+	return name
+}
+
+// queryVar declares what the store knows of a query.
+func (s *schemaFile) queryVar(q *layout.Query) jen.Code {
+	fields := []field{{"Name", jen.Lit(q.Name)}, {"Spans", jen.Id(s.names.querySpans(q))}}
+	if !q.Plan.Timed {
+		fields = append(fields, field{"Untimed", jen.True()})
+	}
+	if len(q.By) < len(s.layout.Series) {
+		fields = append(fields, field{"Several", jen.True()})
+	}
+	return doc(fmt.Sprintf("%s is how %s finds its rows in %s.", s.names.query(q), q.Name, q.Table.ID)).Line().
+		Var().Id(s.names.query(q)).Op("=").Add(s.store("Query")).Types(jen.Id(s.names.event())).Add(lines(fields...))
+}
+
+// querySpans declares the function that returns where the rows of a query are.
+func (s *schemaFile) querySpans(q *layout.Query) jen.Code {
+	each, values := "", jen.Null()
+	switch {
+	case q.Plan.Salts > 1:
+		each, values = "salt", jen.Lit(q.Plan.Salts)
+	case q.Table.Metrics():
+		each, values = "metric", jen.Index().String().ValuesFunc(func(g *jen.Group) {
+			for _, c := range q.Table.Columns {
+				g.Lit(c.Qualifier)
+			}
+		})
+	}
+	f := doc(fmt.Sprintf("%s returns where the rows of %s are.", s.names.querySpans(q), q.Name)).Line().
+		Func().Id(s.names.querySpans(q)).Params(jen.Id("e").Op("*").Id(s.names.event())).
+		Params(jen.Index().Add(s.codec("Span")), jen.Error())
+	if each == "" {
+		return f.BlockFunc(func(g *jen.Group) {
+			s.querySpan(g, q)
+			g.Return(jen.Index().Add(s.codec("Span")).Values(jen.Id("span")), jen.Err())
+		})
+	}
+	loop := jen.Id(each).Op(":=").Range().Add(values)
+	if each == "metric" {
+		loop = jen.List(jen.Id("_"), jen.Id(each)).Op(":=").Range().Add(values)
+	}
+	return f.BlockFunc(func(g *jen.Group) {
+		g.Var().Id("spans").Index().Add(s.codec("Span"))
+		g.For(loop).BlockFunc(func(g *jen.Group) {
+			s.querySpan(g, q)
+			g.If(jen.Err().Op("!=").Nil()).Block(jen.Return(jen.Nil(), jen.Err()))
+			g.Id("spans").Op("=").Append(jen.Id("spans"), jen.Id("span"))
+		})
+		g.Return(jen.Id("spans"), jen.Nil())
+	})
+}
+
+// querySpan makes span, and err.
+func (s *schemaFile) querySpan(g *jen.Group, q *layout.Query) {
+	g.Id("before").Op(":=").Add(s.codec("NewKeyWriter")).Call(jen.Nil(), jen.Lit(q.Table.Delimiter))
+	s.writeKnown(g, "before", q, q.Plan.Before)
+	suffix := jen.Nil()
+	if len(q.Plan.After) > 0 {
+		g.Id("after").Op(":=").Add(s.codec("NewKeyWriter")).Call(jen.Nil(), jen.Lit(q.Table.Delimiter))
+		s.writeKnown(g, "after", q, q.Plan.After)
+		suffix = jen.Id("after").Dot("Prefix")
+		if q.Plan.Whole {
+			suffix = jen.Id("after").Dot("Key")
+		}
+	}
+	whole := jen.False()
+	if q.Plan.Whole {
+		whole = jen.True()
+	}
+	g.List(jen.Id("span"), jen.Err()).Op(":=").Add(s.store("Span")).Call(jen.Id("before").Dot("Prefix"), suffix, jen.Lit(q.Table.Delimiter), whole)
+}
+
+// writeKnown writes the segments that a query gives.
+func (s *schemaFile) writeKnown(g *jen.Group, to string, q *layout.Query, segments []layout.Segment) {
+	for _, segment := range segments {
+		switch segment.Kind {
+		case layout.SeriesSegment:
+			g.Add(s.writeSegment(to, "e", &s.layout.Series[segment.Series], segment.Form))
+		case layout.MetricSegment:
+			g.Id(to).Dot("String").Call(jen.Lit("metric"), jen.Id("metric"))
+		case layout.ConstSegment:
+			g.Id(to).Dot("Const").Call(jen.Lit(segment.Const))
+		case layout.SaltSegment:
+			if q.Plan.Salts > 1 {
+				g.Id(to).Dot("SaltNumber").Call(jen.Lit(segment.Buckets), jen.Id("salt"))
+				continue
+			}
+			g.Id(to).Dot("BeginSalt").Call(jen.Lit(segment.Buckets))
+			for _, i := range segment.Salted {
+				g.Add(s.writeSegment(to, "e", &s.layout.Series[i], q.Table.FormOf(i)))
+			}
+			g.Id(to).Dot("EndSalt").Call()
+		}
+	}
+}
+
+// queryTables lists the tables that queries are answered from, other than the one
+// of Read.
+func (s *schemaFile) queryTables() []*layout.Table {
+	var out []*layout.Table
+	for _, t := range s.layout.Tables {
+		for i := range s.layout.Queries {
+			if q := &s.layout.Queries[i]; q.Table == t && t != s.layout.Read {
+				out = append(out, t)
+				break
+			}
+		}
+	}
+	return out
+}
+
+// readerOf is the field of the reader that reads a table.
+func (s *schemaFile) readerOf(t *layout.Table) string {
+	if t == s.layout.Read {
+		return "reader"
+	}
+	return s.names.tableReader(t)
+}

@@ -1,0 +1,293 @@
+// Package generated_test runs the queries of the example schemas and counts what
+// they ask for and what they get.
+package generated_test
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"cloud.google.com/go/bigtable"
+	"cloud.google.com/go/bigtable/apiv2/bigtablepb"
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"google.golang.org/grpc"
+
+	"github.com/btgen-dev/btgen/generated/feed"
+	"github.com/btgen-dev/btgen/generated/feed/feedtest"
+	"github.com/btgen-dev/btgen/generated/internal/storetest"
+	"github.com/btgen-dev/btgen/generated/market"
+	"github.com/btgen-dev/btgen/generated/market/markettest"
+	"github.com/btgen-dev/btgen/generated/metrics"
+	"github.com/btgen-dev/btgen/generated/metrics/metricstest"
+	"github.com/btgen-dev/btgen/generated/transit"
+	"github.com/btgen-dev/btgen/generated/transit/transittest"
+)
+
+var noon = time.Date(2026, 3, 5, 12, 0, 0, 0, time.UTC)
+
+func clock() time.Time { return noon.Add(6 * time.Hour) }
+
+// traffic counts what reads ask for and get.
+type traffic struct {
+	mu              sync.Mutex
+	requests, cells int
+}
+
+// connect returns a client of the server whose reads are counted.
+func (c *traffic) connect(t *testing.T, addr string) *bigtable.Client {
+	t.Helper()
+	client, err := storetest.Connect(t.Context(), addr, grpc.WithStreamInterceptor(
+		func(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, streamer grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+			s, err := streamer(ctx, desc, cc, method, opts...)
+			return &counted{s, c}, err
+		}))
+	check(t, err)
+	t.Cleanup(func() { check(t, client.Close()) })
+	return client
+}
+
+// take returns the counts since the last call.
+func (c *traffic) take() (requests, cells int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	requests, cells = c.requests, c.cells
+	c.requests, c.cells = 0, 0
+	return requests, cells
+}
+
+// counted is a stream that counts.
+type counted struct {
+	grpc.ClientStream
+	traffic *traffic
+}
+
+func (s *counted) SendMsg(m any) error {
+	if _, ok := m.(*bigtablepb.ReadRowsRequest); ok {
+		s.traffic.mu.Lock()
+		s.traffic.requests++
+		s.traffic.mu.Unlock()
+	}
+	return s.ClientStream.SendMsg(m)
+}
+
+func (s *counted) RecvMsg(m any) error {
+	err := s.ClientStream.RecvMsg(m)
+	if r, ok := m.(*bigtablepb.ReadRowsResponse); ok && err == nil {
+		s.traffic.mu.Lock()
+		s.traffic.cells += len(r.Chunks)
+		s.traffic.mu.Unlock()
+	}
+	return err
+}
+
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// all collects what a read yields.
+func all[E any](t *testing.T, events iter.Seq2[E, error]) []E {
+	t.Helper()
+	var out []E
+	for e, err := range events {
+		check(t, err)
+		out = append(out, e)
+	}
+	return out
+}
+
+// same compares events, and what was asked for and got.
+func same[E any](t *testing.T, c *traffic, want, got []E, requests, cells int) {
+	t.Helper()
+	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	if r, n := c.take(); r != requests || n != cells {
+		t.Errorf("%d requests and %d cells, want %d and %d", r, n, requests, cells)
+	}
+}
+
+func vehicle(region, line string, number int64) transit.PositionSeries {
+	return transit.PositionSeries{Region: region, Line: line, Vehicle: number}
+}
+
+// The hour stands before the vehicle: a line is one range, and a vehicle a row of
+// each hour.
+func TestBucketInTheMiddle(t *testing.T) {
+	bt := transittest.New(t)
+	c := &traffic{}
+	o := transit.Options{Now: clock}
+	client := c.connect(t, bt.Addr)
+	var events []transit.PositionEvent
+	for hour := range 3 {
+		for _, s := range []transit.PositionSeries{vehicle("nyc", "m86", 5824), vehicle("nyc", "m86", 58240), vehicle("nyc", "m8", 1), vehicle("sfo", "m86", 2)} {
+			for minute := range 2 {
+				at := noon.Add(time.Duration(hour)*time.Hour + time.Duration(minute)*30*time.Minute)
+				events = append(events, transit.PositionEvent{PositionSeries: s, Time: at, Latitude: float64(hour), Longitude: float64(minute)})
+			}
+		}
+	}
+	check(t, transit.NewPositionWriter(client, o).WriteAll(t.Context(), events))
+	r := transit.NewPositionReader(client, o)
+	of := func(from, to time.Duration, keep func(transit.PositionSeries) bool) []transit.PositionEvent {
+		return slices.DeleteFunc(slices.Clone(events), func(e transit.PositionEvent) bool {
+			return !keep(e.PositionSeries) || e.Time.Before(noon.Add(from)) || !e.Time.Before(noon.Add(to))
+		})
+	}
+	line := func(s transit.PositionSeries) bool { return s.Region == "nyc" && s.Line == "m86" }
+	one := func(s transit.PositionSeries) bool { return line(s) && s.Vehicle == 5824 }
+	for _, span := range [][2]time.Duration{{0, 3 * time.Hour}, {30 * time.Minute, 2 * time.Hour}, {time.Hour, time.Hour + 1}, {-time.Hour, 0}} {
+		from, to := noon.Add(span[0]), noon.Add(span[1])
+		want := of(span[0], span[1], line)
+		same(t, c, want, all(t, r.ByLine(t.Context(), "nyc", "m86", from, to)), 1, 2*len(want))
+		want = of(span[0], span[1], one)
+		same(t, c, want, all(t, r.Read(t.Context(), vehicle("nyc", "m86", 5824), from, to)), 1, 2*len(want))
+	}
+	latest, err := r.Latest(t.Context(), vehicle("nyc", "m86", 5824))
+	check(t, err)
+	same(t, c, of(2*time.Hour+1, 3*time.Hour, one), []transit.PositionEvent{latest}, 1, 2)
+}
+
+// Two tables, each for one of the queries, with the newest first in their keys.
+func TestNewestFirstFeed(t *testing.T) {
+	bt := feedtest.New(t)
+	c := &traffic{}
+	o := feed.Options{Now: clock}
+	client := c.connect(t, bt.Addr)
+	var events []feed.ActivityEvent
+	for i := range 12 {
+		events = append(events, feed.ActivityEvent{
+			ActivitySeries: feed.ActivitySeries{Repository: []string{"btgen", "btgen2"}[i%2], Actor: []string{"ann", "bob", "eve"}[i%3], ID: feed.UUID{byte(i + 1)}},
+			Time:           noon.Add(time.Duration(i/4) * time.Minute), Kind: feed.ActivityKindPush, Text: fmt.Sprint(i),
+		})
+	}
+	check(t, feed.NewActivityWriter(client, o).WriteAll(t.Context(), events))
+	r := feed.NewActivityReader(client, o)
+	// Those of one instant come against the order of their ids, as time does in the keys.
+	of := func(keep func(e feed.ActivityEvent) bool) []feed.ActivityEvent {
+		out := slices.DeleteFunc(slices.Clone(events), func(e feed.ActivityEvent) bool { return !keep(e) })
+		slices.SortFunc(out, func(a, b feed.ActivityEvent) int {
+			if n := a.Time.Compare(b.Time); n != 0 {
+				return n
+			}
+			return -slices.Compare(a.ID[:], b.ID[:])
+		})
+		return out
+	}
+	want := of(func(e feed.ActivityEvent) bool {
+		return e.Repository == "btgen" && e.Time.Before(noon.Add(2*time.Minute))
+	})
+	same(t, c, want, all(t, r.ByRepository(t.Context(), "btgen", noon, noon.Add(2*time.Minute))), 1, len(want))
+	want = of(func(e feed.ActivityEvent) bool { return e.Actor == "bob" })
+	same(t, c, want, all(t, r.ByActor(t.Context(), "bob", noon, noon.Add(time.Hour))), 1, len(want))
+	latest, err := r.Latest(t.Context(), events[11].ActivitySeries)
+	check(t, err)
+	same(t, c, events[11:], []feed.ActivityEvent{latest}, 1, 1)
+}
+
+// Several ticks within a microsecond all survive.
+func TestTicksWithinAMicrosecond(t *testing.T) {
+	bt := markettest.New(t)
+	c := &traffic{}
+	o := market.Options{Now: clock}
+	client := c.connect(t, bt.Addr)
+	acme, other := market.TickSeries{Exchange: "XNYS", Symbol: "ACME"}, market.TickSeries{Exchange: "XNYS", Symbol: "ACMEX"}
+	var events []market.TickEvent
+	for _, s := range []market.TickSeries{acme, other} {
+		for i := range 20 {
+			at := noon.Add(59*time.Minute + 59*time.Second + 999_997*time.Microsecond + time.Duration(i/3)*time.Microsecond)
+			events = append(events, market.TickEvent{TickSeries: s, Time: at, Sequence: uint32(i % 3), Price: float64(i), Size: int64(i)})
+		}
+	}
+	check(t, market.NewTickWriter(client, o).WriteAll(t.Context(), events))
+	r := market.NewTickReader(client, o)
+	same(t, c, events[:20], all(t, r.Read(t.Context(), acme, noon, noon.Add(2*time.Hour))), 1, 20)
+	same(t, c, events, all(t, r.ByExchange(t.Context(), "XNYS", noon, noon.Add(2*time.Hour))), 1, 40)
+	// The timestamps of cells are as fine as a millisecond: what else is in it comes along.
+	from := noon.Add(59*time.Minute + 59*time.Second + 999_998*time.Microsecond)
+	same(t, c, events[3:9], all(t, r.Read(t.Context(), acme, from, from.Add(2*time.Microsecond))), 1, 9)
+	latest, err := r.Latest(t.Context(), acme)
+	check(t, err)
+	if diff := cmp.Diff(events[19], latest); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A metric of all hosts is read with every salt, a series with its own.
+func TestSaltedMetrics(t *testing.T) {
+	bt := metricstest.New(t)
+	c := &traffic{}
+	o := metrics.Options{Now: clock}
+	client := c.connect(t, bt.Addr)
+	var events []metrics.SampleEvent
+	for hour := range 3 {
+		for host := range 30 {
+			for n := range 2 {
+				at := noon.Add(time.Duration(hour)*time.Hour + time.Duration(n)*time.Second)
+				events = append(events, metrics.SampleEvent{
+					SampleSeries: metrics.SampleSeries{Metric: "cpu.load", Host: fmt.Sprintf("web-%02d", host)}, Time: at, ExpiresAt: noon.AddDate(0, 0, 7), Value: float64(host),
+				})
+			}
+		}
+	}
+	check(t, metrics.NewSampleWriter(client, o).WriteAll(t.Context(), events))
+	r := metrics.NewSampleReader(client, o)
+	same(t, c, events, all(t, r.ByMetric(t.Context(), "cpu.load", noon, noon.Add(3*time.Hour))), 16, len(events))
+	series := metrics.SampleSeries{Metric: "cpu.load", Host: "web-07"}
+	one := slices.DeleteFunc(slices.Clone(events), func(e metrics.SampleEvent) bool { return e.SampleSeries != series })
+	same(t, c, one, all(t, r.BySeries(t.Context(), "cpu.load", "web-07", noon, noon.Add(3*time.Hour))), 1, len(one))
+	same(t, c, one, all(t, r.Read(t.Context(), series, noon, noon.Add(3*time.Hour))), 1, len(one))
+	// The columns of the first and the last hour are a range; the hour between is whole.
+	same(t, c, one[1:5], all(t, r.Read(t.Context(), series, noon.Add(time.Second), noon.Add(2*time.Hour+time.Second))), 3, 4)
+	same(t, c, nil, all(t, r.ByMetric(t.Context(), "cpu", noon, noon.Add(3*time.Hour))), 16, 0)
+}
+
+// Binary keys: the number of the metric, the hour and the number of the host.
+func TestBinaryKeys(t *testing.T) {
+	bt := metricstest.New(t)
+	c := &traffic{}
+	o := metrics.Options{Now: clock}
+	client := c.connect(t, bt.Addr)
+	var events []metrics.PointEvent
+	for hour := range 2 {
+		for _, host := range []uint32{1, 255, 256, 1 << 31} {
+			events = append(events, metrics.PointEvent{
+				PointSeries: metrics.PointSeries{Metric: 1, Host: host}, Time: noon.Add(time.Duration(hour) * time.Hour).Add(time.Second), Value: float64(host),
+			})
+		}
+	}
+	w := metrics.NewPointWriter(client, o)
+	check(t, w.WriteAll(t.Context(), events))
+	check(t, w.Write(t.Context(), metrics.PointEvent{PointSeries: metrics.PointSeries{Metric: 256, Host: 1}, Time: noon}))
+	r := metrics.NewPointReader(client, o)
+	same(t, c, events, all(t, r.ByMetric(t.Context(), 1, noon, noon.Add(3*time.Hour))), 1, len(events))
+	same(t, c, []metrics.PointEvent{events[2], events[6]}, all(t, r.Read(t.Context(), events[2].PointSeries, noon, noon.Add(3*time.Hour))), 1, 2)
+	key, err := metrics.PointsKey{Metric: 1, Bucket: noon, Host: 258}.Append(nil)
+	check(t, err)
+	if want := "\x00\x00\x00\x011772712000\x00\x00\x01\x02"; string(key) != want {
+		t.Errorf("%q, want %q", key, want)
+	}
+}
+
+// The README shows a query of an example schema.
+func TestReadme(t *testing.T) {
+	readme, err := os.ReadFile("../README.md")
+	check(t, err)
+	schema, err := os.ReadFile("../schemas/transit_positions.yaml")
+	check(t, err)
+	_, shown, _ := strings.Cut(string(readme), "**Queries** are")
+	_, shown, _ = strings.Cut(shown, "```yaml\n")
+	shown, _, found := strings.Cut(shown, "```\n")
+	if !found || !strings.Contains(string(schema), shown) {
+		t.Errorf("the schema does not have %q", shown)
+	}
+}
