@@ -7,6 +7,7 @@ import (
 	"github.com/dave/jennifer/jen"
 
 	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/schema"
 )
 
 // queryMethod declares the reader's method for a query:
@@ -69,8 +70,34 @@ func (s *schemaFile) queryVar(q *layout.Query) jen.Code {
 	if len(q.By) < len(s.layout.Series) {
 		fields = append(fields, field{"Several", jen.True()})
 	}
+	if checked := q.Checked(); len(checked) > 0 {
+		e, given := jen.Id("e"), jen.Id("given")
+		fields = append(fields, field{"Match", jen.Func().Params(jen.List(e, given).Op("*").Id(s.names.event())).Bool().Block(
+			jen.Return(s.sameSeries(checked)))})
+	}
 	return doc(fmt.Sprintf("%s is how %s finds its rows in %s.", s.names.query(q), q.Name, q.Table.ID)).Line().
 		Var().Id(s.names.query(q)).Op("=").Add(s.store("Query")).Types(jen.Id(s.names.event())).Add(lines(fields...))
+}
+
+// sameSeries is the condition that e and given have the same series values.
+func (s *schemaFile) sameSeries(series []int) *jen.Statement {
+	out := jen.Null()
+	for n, i := range series {
+		f := &s.layout.Series[i]
+		e, given := jen.Id("e").Dot(s.names.field(f)), jen.Id("given").Dot(s.names.field(f))
+		if n > 0 {
+			out.Op("&&")
+		}
+		switch f.Type {
+		case schema.Bytes:
+			out.String().Call(e).Op("==").String().Call(given)
+		case schema.Timestamp:
+			out.Add(e).Dot("Equal").Call(given)
+		default:
+			out.Add(e).Op("==").Add(given)
+		}
+	}
+	return out
 }
 
 // querySpans declares the function that returns where the rows of a query are.

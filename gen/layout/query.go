@@ -69,6 +69,14 @@ func (t *Table) plan(by []int) Plan {
 	return p
 }
 
+// Checked returns the series values that a query gives and that are not among the
+// segments of its plan: of the rows that it finds, those with others are passed over.
+func (q *Query) Checked() []int {
+	return slices.DeleteFunc(slices.Clone(q.By), func(i int) bool {
+		return slices.ContainsFunc(slices.Concat(q.Plan.Before, q.Plan.After), func(g Segment) bool { return g.Kind == SeriesSegment && g.Series == i })
+	})
+}
+
 // unsalted leaves the salt of a plan out if nothing behind it is known: all salts
 // are then one range.
 func (p Plan) unsalted() Plan {

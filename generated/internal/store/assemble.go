@@ -17,7 +17,8 @@ import (
 type assembler[E any] struct {
 	layout   *Layout[E]
 	table    string
-	base     E // an event with the series of the row alone
+	base     E               // an event with the series of the row alone
+	match    func(e *E) bool // whether a row's series is asked for; nil if all are
 	from, to time.Time
 	now      func() time.Time
 	ranksEnd time.Time // until then the rank of what was read is known where it matters
@@ -356,6 +357,9 @@ func (g *group) rowOf(keys []string, column int) string {
 // clock as it is now: a long scan outlives what it reads.
 func (a *assembler[E]) yield(at time.Time, keys []string, g *group, n int, yield func(E, error) bool) bool {
 	event := a.base
+	if a.match != nil && !a.match(&event) {
+		return true
+	}
 	*a.layout.Time(&event) = at
 	choice := a.layout.choice(&event)
 	if choice.Class != nil {

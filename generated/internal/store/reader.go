@@ -55,6 +55,9 @@ type Query[E any] struct {
 	Untimed bool
 	// Several says that the rows are those of several series.
 	Several bool
+	// Match reports whether a row's series, in e, has the values that are given;
+	// nil if all rows of the spans have.
+	Match func(e, given *E) bool
 }
 
 // Read yields the events of the series of base with from <= time < to, in the
@@ -120,6 +123,9 @@ func (r *Reader[E]) scan(ctx context.Context, op *Operation, q *Query[E], base E
 			return
 		}
 		a := &assembler[E]{layout: r.layout, table: r.id, base: base, from: from, to: to, now: r.options.Now, ranksEnd: r.ranksEnd(now, from, to)}
+		if q.Match != nil {
+			a.match = func(e *E) bool { return q.Match(e, &base) }
+		}
 		for _, part := range r.parts(q, from, to) {
 			filter, alive := r.partFilter(q, part, now)
 			if !alive {
