@@ -130,13 +130,23 @@ func Test_{{.Name}}_{{.Pattern}}(t *testing.T) {
 				Read: func(ctx context.Context, base {{.Name}}.EventEvent, from, to time.Time) iter.Seq2[{{.Name}}.EventEvent, error] {
 					return r.Read(ctx, base.EventSeries, from, to)
 				},
+				Newest: func(ctx context.Context, base {{.Name}}.EventEvent, from, to time.Time, limit int) iter.Seq2[{{.Name}}.EventEvent, error] {
+					return r.Read(ctx, base.EventSeries, from, to, {{.Name}}.ReadOptions{NewestFirst: true, Limit: limit})
+				},
 				Latest: func(ctx context.Context, base {{.Name}}.EventEvent) ({{.Name}}.EventEvent, error) {
 					return r.Latest(ctx, base.EventSeries)
 				},
 				NotFound: {{.Name}}.ErrNotFound,
 				{{- if .Queries}}
-				ByHost:   r.ByHost,
-				ByShard:  r.ByShard,
+				ByHost: func(ctx context.Context, host string, from, to time.Time) iter.Seq2[{{.Name}}.EventEvent, error] {
+					return r.ByHost(ctx, host, from, to)
+				},
+				ByShard: func(ctx context.Context, shard int64, from, to time.Time) iter.Seq2[{{.Name}}.EventEvent, error] {
+					return r.ByShard(ctx, shard, from, to)
+				},
+				Turned: func(ctx context.Context, host string, from, to time.Time) iter.Seq2[{{.Name}}.EventEvent, error] {
+					return r.ByHost(ctx, host, from, to, {{.Name}}.ReadOptions{NewestFirst: true})
+				},
 				{{- end}}
 			}
 		},

@@ -15,6 +15,9 @@ func ctxParam() *jen.Statement { return jen.Id("ctx").Qual("context", "Context")
 // optsParam is the last parameter of every constructor.
 func optsParam() *jen.Statement { return jen.Id("opts").Op("...").Id("Options") }
 
+// readOptsParam is the last parameter of every read.
+func readOptsParam() *jen.Statement { return jen.Id("opts").Op("...").Id("ReadOptions") }
+
 // eventSeq is iter.Seq2[Event, error].
 func (s *schemaFile) eventSeq() *jen.Statement {
 	return jen.Qual("iter", "Seq2").Types(jen.Id(s.names.event()), jen.Error())
@@ -138,9 +141,9 @@ func (s *schemaFile) read() jen.Code {
 	}
 	return doc(text...).Line().
 		Func().Params(jen.Id("r").Op("*").Id(s.names.reader())).Id("Read").
-		Params(ctxParam(), jen.Id("series").Id(s.names.series()), jen.List(jen.Id("from"), jen.Id("to")).Qual("time", "Time")).
+		Params(ctxParam(), jen.Id("series").Id(s.names.series()), jen.List(jen.Id("from"), jen.Id("to")).Qual("time", "Time"), readOptsParam()).
 		Add(s.eventSeq()).Block(
-		jen.Return(jen.Id("r").Dot("reader").Dot("Read").Call(jen.Id("ctx"), s.seriesEvent(), jen.Id("from"), jen.Id("to"))),
+		jen.Return(jen.Id("r").Dot("reader").Dot("Read").Call(jen.Id("ctx"), s.seriesEvent(), jen.Id("from"), jen.Id("to"), jen.Id("opts").Op("..."))),
 	)
 }
 

@@ -37,6 +37,7 @@ func (s *schemaFile) queryMethod(q *layout.Query) jen.Code {
 			g.Id(s.param(f)).Add(s.goType(f))
 		}
 		g.List(jen.Id("from"), jen.Id("to")).Qual("time", "Time")
+		g.Add(readOptsParam())
 	}).Add(s.eventSeq()).BlockFunc(func(g *jen.Group) {
 		var fields []field
 		for _, i := range q.By {
@@ -44,7 +45,7 @@ func (s *schemaFile) queryMethod(q *layout.Query) jen.Code {
 			fields = append(fields, field{s.names.field(f), jen.Id(s.param(f))})
 		}
 		g.Id("event").Op(":=").Id(s.names.event()).Values(jen.Id(s.names.series()).Op(":").Id(s.names.series()).Add(inline(fields...)))
-		g.Return(jen.Id("r").Dot(s.readerOf(q.Table)).Dot("Query").Call(jen.Id("ctx"), jen.Op("&").Id(s.names.query(q)), jen.Id("event"), jen.Id("from"), jen.Id("to")))
+		g.Return(jen.Id("r").Dot(s.readerOf(q.Table)).Dot("Query").Call(jen.Id("ctx"), jen.Op("&").Id(s.names.query(q)), jen.Id("event"), jen.Id("from"), jen.Id("to"), jen.Id("opts").Op("...")))
 	})
 }
 
@@ -52,7 +53,7 @@ func (s *schemaFile) queryMethod(q *layout.Query) jen.Code {
 func (s *schemaFile) param(f *layout.Field) string {
 	name := lowerFirst(s.names.field(f))
 	switch name {
-	case "ctx", "r", "from", "to", "event", "context", "time", "iter", "store", "codec":
+	case "ctx", "r", "from", "to", "opts", "event", "context", "time", "iter", "store", "codec":
 		return name + "Value"
 	}
 	if token.IsKeyword(name) {

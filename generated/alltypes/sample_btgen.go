@@ -272,8 +272,8 @@ func NewSampleReader(client Client, opts ...Options) *SampleReader {
 // time, and holds one bucket in memory at a time. An event that does not decode
 // is yielded as far as it was understood, with a *DecodeError, and the loop may
 // go on; any other error is the last thing yielded.
-func (r *SampleReader) Read(ctx context.Context, series SampleSeries, from, to time.Time) iter.Seq2[SampleEvent, error] {
-	return r.reader.Read(ctx, SampleEvent{SampleSeries: series}, from, to)
+func (r *SampleReader) Read(ctx context.Context, series SampleSeries, from, to time.Time, opts ...ReadOptions) iter.Seq2[SampleEvent, error] {
+	return r.reader.Read(ctx, SampleEvent{SampleSeries: series}, from, to, opts...)
 }
 
 // Latest returns the newest event of a series, or ErrNotFound.

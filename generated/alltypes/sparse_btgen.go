@@ -71,8 +71,8 @@ func NewSparseReader(client Client, opts ...Options) *SparseReader {
 // time, and holds one bucket in memory at a time. An event that does not decode
 // is yielded as far as it was understood, with a *DecodeError, and the loop may
 // go on; any other error is the last thing yielded.
-func (r *SparseReader) Read(ctx context.Context, series SparseSeries, from, to time.Time) iter.Seq2[SparseEvent, error] {
-	return r.reader.Read(ctx, SparseEvent{SparseSeries: series}, from, to)
+func (r *SparseReader) Read(ctx context.Context, series SparseSeries, from, to time.Time, opts ...ReadOptions) iter.Seq2[SparseEvent, error] {
+	return r.reader.Read(ctx, SparseEvent{SparseSeries: series}, from, to, opts...)
 }
 
 // Latest returns the newest event of a series, or ErrNotFound.

@@ -104,8 +104,8 @@ func NewAlarmReader(client Client, opts ...Options) *AlarmReader {
 // time, and holds one bucket in memory at a time. An event that does not decode
 // is yielded as far as it was understood, with a *DecodeError, and the loop may
 // go on; any other error is the last thing yielded.
-func (r *AlarmReader) Read(ctx context.Context, series AlarmSeries, from, to time.Time) iter.Seq2[AlarmEvent, error] {
-	return r.reader.Read(ctx, AlarmEvent{AlarmSeries: series}, from, to)
+func (r *AlarmReader) Read(ctx context.Context, series AlarmSeries, from, to time.Time, opts ...ReadOptions) iter.Seq2[AlarmEvent, error] {
+	return r.reader.Read(ctx, AlarmEvent{AlarmSeries: series}, from, to, opts...)
 }
 
 // Latest returns the newest event of a series, or ErrNotFound.

@@ -69,8 +69,8 @@ func NewReadingReader(client Client, opts ...Options) *ReadingReader {
 // time, and holds one bucket in memory at a time. An event that does not decode
 // is yielded as far as it was understood, with a *DecodeError, and the loop may
 // go on; any other error is the last thing yielded.
-func (r *ReadingReader) Read(ctx context.Context, series ReadingSeries, from, to time.Time) iter.Seq2[ReadingEvent, error] {
-	return r.reader.Read(ctx, ReadingEvent{ReadingSeries: series}, from, to)
+func (r *ReadingReader) Read(ctx context.Context, series ReadingSeries, from, to time.Time, opts ...ReadOptions) iter.Seq2[ReadingEvent, error] {
+	return r.reader.Read(ctx, ReadingEvent{ReadingSeries: series}, from, to, opts...)
 }
 
 // Latest returns the newest event of a series, or ErrNotFound.

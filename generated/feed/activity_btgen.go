@@ -112,8 +112,8 @@ func NewActivityReader(client Client, opts ...Options) *ActivityReader {
 // time, and holds one event in memory at a time. An event that does not decode
 // is yielded as far as it was understood, with a *DecodeError, and the loop may
 // go on; any other error is the last thing yielded.
-func (r *ActivityReader) Read(ctx context.Context, series ActivitySeries, from, to time.Time) iter.Seq2[ActivityEvent, error] {
-	return r.reader.Read(ctx, ActivityEvent{ActivitySeries: series}, from, to)
+func (r *ActivityReader) Read(ctx context.Context, series ActivitySeries, from, to time.Time, opts ...ReadOptions) iter.Seq2[ActivityEvent, error] {
+	return r.reader.Read(ctx, ActivityEvent{ActivitySeries: series}, from, to, opts...)
 }
 
 // Latest returns the newest event of a series, or ErrNotFound.
@@ -124,17 +124,17 @@ func (r *ActivityReader) Latest(ctx context.Context, series ActivitySeries) (Act
 // ByRepository yields the events of the series with the repository with from <=
 // time < to, in the order of time, as Read does. It asks table
 // activities_by_repository for one range of rows.
-func (r *ActivityReader) ByRepository(ctx context.Context, repository string, from, to time.Time) iter.Seq2[ActivityEvent, error] {
+func (r *ActivityReader) ByRepository(ctx context.Context, repository string, from, to time.Time, opts ...ReadOptions) iter.Seq2[ActivityEvent, error] {
 	event := ActivityEvent{ActivitySeries: ActivitySeries{Repository: repository}}
-	return r.reader.Query(ctx, &activityByRepository, event, from, to)
+	return r.reader.Query(ctx, &activityByRepository, event, from, to, opts...)
 }
 
 // ByActor yields the events of the series with the actor with from <= time <
 // to, in the order of time, as Read does. It asks table activities_by_actor for
 // one range of rows.
-func (r *ActivityReader) ByActor(ctx context.Context, actor string, from, to time.Time) iter.Seq2[ActivityEvent, error] {
+func (r *ActivityReader) ByActor(ctx context.Context, actor string, from, to time.Time, opts ...ReadOptions) iter.Seq2[ActivityEvent, error] {
 	event := ActivityEvent{ActivitySeries: ActivitySeries{Actor: actor}}
-	return r.readActivitiesByActor.Query(ctx, &activityByActor, event, from, to)
+	return r.readActivitiesByActor.Query(ctx, &activityByActor, event, from, to, opts...)
 }
 
 // SetupActivity makes tables activities_by_repository and activities_by_actor

@@ -70,8 +70,8 @@ func NewTickReader(client Client, opts ...Options) *TickReader {
 // time, and holds one bucket in memory at a time. An event that does not decode
 // is yielded as far as it was understood, with a *DecodeError, and the loop may
 // go on; any other error is the last thing yielded.
-func (r *TickReader) Read(ctx context.Context, series TickSeries, from, to time.Time) iter.Seq2[TickEvent, error] {
-	return r.reader.Read(ctx, TickEvent{TickSeries: series}, from, to)
+func (r *TickReader) Read(ctx context.Context, series TickSeries, from, to time.Time, opts ...ReadOptions) iter.Seq2[TickEvent, error] {
+	return r.reader.Read(ctx, TickEvent{TickSeries: series}, from, to, opts...)
 }
 
 // Latest returns the newest event of a series, or ErrNotFound.
@@ -86,9 +86,9 @@ func (r *TickReader) Latest(ctx context.Context, series TickSeries) (TickEvent, 
 // Every symbol of an exchange.
 //
 // The server walks the rows of all times, and drops what is not in the range.
-func (r *TickReader) ByExchange(ctx context.Context, exchange string, from, to time.Time) iter.Seq2[TickEvent, error] {
+func (r *TickReader) ByExchange(ctx context.Context, exchange string, from, to time.Time, opts ...ReadOptions) iter.Seq2[TickEvent, error] {
 	event := TickEvent{TickSeries: TickSeries{Exchange: exchange}}
-	return r.reader.Query(ctx, &tickByExchange, event, from, to)
+	return r.reader.Query(ctx, &tickByExchange, event, from, to, opts...)
 }
 
 // SetupTick makes table ticks what the schema says and returns what it did; a

@@ -68,8 +68,8 @@ func NewPointReader(client Client, opts ...Options) *PointReader {
 // time, and holds one bucket in memory at a time. An event that does not decode
 // is yielded as far as it was understood, with a *DecodeError, and the loop may
 // go on; any other error is the last thing yielded.
-func (r *PointReader) Read(ctx context.Context, series PointSeries, from, to time.Time) iter.Seq2[PointEvent, error] {
-	return r.reader.Read(ctx, PointEvent{PointSeries: series}, from, to)
+func (r *PointReader) Read(ctx context.Context, series PointSeries, from, to time.Time, opts ...ReadOptions) iter.Seq2[PointEvent, error] {
+	return r.reader.Read(ctx, PointEvent{PointSeries: series}, from, to, opts...)
 }
 
 // Latest returns the newest event of a series, or ErrNotFound.
@@ -80,9 +80,9 @@ func (r *PointReader) Latest(ctx context.Context, series PointSeries) (PointEven
 // ByMetric yields the events of the series with the metric with from <= time <
 // to, by bucket, then by series in the order of their row keys, and then by
 // time, as Read does. It asks table points for one range of rows.
-func (r *PointReader) ByMetric(ctx context.Context, metric uint32, from, to time.Time) iter.Seq2[PointEvent, error] {
+func (r *PointReader) ByMetric(ctx context.Context, metric uint32, from, to time.Time, opts ...ReadOptions) iter.Seq2[PointEvent, error] {
 	event := PointEvent{PointSeries: PointSeries{Metric: metric}}
-	return r.reader.Query(ctx, &pointByMetric, event, from, to)
+	return r.reader.Query(ctx, &pointByMetric, event, from, to, opts...)
 }
 
 // SetupPoint makes table points what the schema says and returns what it did; a

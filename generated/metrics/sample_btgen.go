@@ -70,8 +70,8 @@ func NewSampleReader(client Client, opts ...Options) *SampleReader {
 // time, and holds one bucket in memory at a time. An event that does not decode
 // is yielded as far as it was understood, with a *DecodeError, and the loop may
 // go on; any other error is the last thing yielded.
-func (r *SampleReader) Read(ctx context.Context, series SampleSeries, from, to time.Time) iter.Seq2[SampleEvent, error] {
-	return r.reader.Read(ctx, SampleEvent{SampleSeries: series}, from, to)
+func (r *SampleReader) Read(ctx context.Context, series SampleSeries, from, to time.Time, opts ...ReadOptions) iter.Seq2[SampleEvent, error] {
+	return r.reader.Read(ctx, SampleEvent{SampleSeries: series}, from, to, opts...)
 }
 
 // Latest returns the newest event of a series, or ErrNotFound.
@@ -83,17 +83,17 @@ func (r *SampleReader) Latest(ctx context.Context, series SampleSeries) (SampleE
 // to, by bucket, then by series in the order of their row keys, and then by
 // time, as Read does. It asks table samples for one range of rows for each of
 // 16 salts, read at once and brought together.
-func (r *SampleReader) ByMetric(ctx context.Context, metric string, from, to time.Time) iter.Seq2[SampleEvent, error] {
+func (r *SampleReader) ByMetric(ctx context.Context, metric string, from, to time.Time, opts ...ReadOptions) iter.Seq2[SampleEvent, error] {
 	event := SampleEvent{SampleSeries: SampleSeries{Metric: metric}}
-	return r.reader.Query(ctx, &sampleByMetric, event, from, to)
+	return r.reader.Query(ctx, &sampleByMetric, event, from, to, opts...)
 }
 
 // BySeries yields the events of the series with the metric and host with from
 // <= time < to, in the order of time, as Read does. It asks table samples for
 // rows or a range of rows for each bucket.
-func (r *SampleReader) BySeries(ctx context.Context, metric string, host string, from, to time.Time) iter.Seq2[SampleEvent, error] {
+func (r *SampleReader) BySeries(ctx context.Context, metric string, host string, from, to time.Time, opts ...ReadOptions) iter.Seq2[SampleEvent, error] {
 	event := SampleEvent{SampleSeries: SampleSeries{Metric: metric, Host: host}}
-	return r.reader.Query(ctx, &sampleBySeries, event, from, to)
+	return r.reader.Query(ctx, &sampleBySeries, event, from, to, opts...)
 }
 
 // SetupSample makes table samples what the schema says and returns what it did;

@@ -117,8 +117,8 @@ func NewDailyReader(client Client, opts ...Options) *DailyReader {
 // time, and holds one bucket in memory at a time. An event that does not decode
 // is yielded as far as it was understood, with a *DecodeError, and the loop may
 // go on; any other error is the last thing yielded.
-func (r *DailyReader) Read(ctx context.Context, series DailySeries, from, to time.Time) iter.Seq2[DailyEvent, error] {
-	return r.reader.Read(ctx, DailyEvent{DailySeries: series}, from, to)
+func (r *DailyReader) Read(ctx context.Context, series DailySeries, from, to time.Time, opts ...ReadOptions) iter.Seq2[DailyEvent, error] {
+	return r.reader.Read(ctx, DailyEvent{DailySeries: series}, from, to, opts...)
 }
 
 // Latest returns the newest event of a series, or ErrNotFound.

@@ -74,8 +74,8 @@ func NewNormalReader(client Client, opts ...Options) *NormalReader {
 // time, and holds one bucket in memory at a time. An event that does not decode
 // is yielded as far as it was understood, with a *DecodeError, and the loop may
 // go on; any other error is the last thing yielded.
-func (r *NormalReader) Read(ctx context.Context, series NormalSeries, from, to time.Time) iter.Seq2[NormalEvent, error] {
-	return r.reader.Read(ctx, NormalEvent{NormalSeries: series}, from, to)
+func (r *NormalReader) Read(ctx context.Context, series NormalSeries, from, to time.Time, opts ...ReadOptions) iter.Seq2[NormalEvent, error] {
+	return r.reader.Read(ctx, NormalEvent{NormalSeries: series}, from, to, opts...)
 }
 
 // Latest returns the newest event of a series, or ErrNotFound.

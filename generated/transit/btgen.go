@@ -20,6 +20,9 @@ type (
 	// Options say how writers, readers and the set-up work.
 	Options = store.Options
 
+	// ReadOptions say how events are read.
+	ReadOptions = store.ReadOptions
+
 	// Hooks trace every operation.
 	Hooks = store.Hooks
 

@@ -70,8 +70,8 @@ func NewPositionReader(client Client, opts ...Options) *PositionReader {
 // time, and holds one bucket in memory at a time. An event that does not decode
 // is yielded as far as it was understood, with a *DecodeError, and the loop may
 // go on; any other error is the last thing yielded.
-func (r *PositionReader) Read(ctx context.Context, series PositionSeries, from, to time.Time) iter.Seq2[PositionEvent, error] {
-	return r.reader.Read(ctx, PositionEvent{PositionSeries: series}, from, to)
+func (r *PositionReader) Read(ctx context.Context, series PositionSeries, from, to time.Time, opts ...ReadOptions) iter.Seq2[PositionEvent, error] {
+	return r.reader.Read(ctx, PositionEvent{PositionSeries: series}, from, to, opts...)
 }
 
 // Latest returns the newest event of a series, or ErrNotFound.
@@ -84,9 +84,9 @@ func (r *PositionReader) Latest(ctx context.Context, series PositionSeries) (Pos
 // by time, as Read does. It asks table positions for one range of rows.
 //
 // All vehicles of a line.
-func (r *PositionReader) ByLine(ctx context.Context, region string, line string, from, to time.Time) iter.Seq2[PositionEvent, error] {
+func (r *PositionReader) ByLine(ctx context.Context, region string, line string, from, to time.Time, opts ...ReadOptions) iter.Seq2[PositionEvent, error] {
 	event := PositionEvent{PositionSeries: PositionSeries{Region: region, Line: line}}
-	return r.reader.Query(ctx, &positionByLine, event, from, to)
+	return r.reader.Query(ctx, &positionByLine, event, from, to, opts...)
 }
 
 // SetupPosition makes table positions what the schema says and returns what it

@@ -87,7 +87,7 @@ func openedOf[S, E any](
 		WriteAll(context.Context, []E) error
 	},
 	r interface {
-		Read(ctx context.Context, series S, from, to time.Time) iter.Seq2[E, error]
+		Read(ctx context.Context, series S, from, to time.Time, opts ...usage.ReadOptions) iter.Seq2[E, error]
 		Latest(ctx context.Context, series S) (E, error)
 	},
 	series func(string) S, event func(use) E, useOf func(E) use,

@@ -93,8 +93,8 @@ func NewUsageClassesReader(client Client, opts ...Options) *UsageClassesReader {
 // time, and holds one bucket in memory at a time. An event that does not decode
 // is yielded as far as it was understood, with a *DecodeError, and the loop may
 // go on; any other error is the last thing yielded.
-func (r *UsageClassesReader) Read(ctx context.Context, series UsageClassesSeries, from, to time.Time) iter.Seq2[UsageClassesEvent, error] {
-	return r.reader.Read(ctx, UsageClassesEvent{UsageClassesSeries: series}, from, to)
+func (r *UsageClassesReader) Read(ctx context.Context, series UsageClassesSeries, from, to time.Time, opts ...ReadOptions) iter.Seq2[UsageClassesEvent, error] {
+	return r.reader.Read(ctx, UsageClassesEvent{UsageClassesSeries: series}, from, to, opts...)
 }
 
 // Latest returns the newest event of a series, or ErrNotFound.

@@ -71,8 +71,8 @@ func NewUsageDefaultReader(client Client, opts ...Options) *UsageDefaultReader {
 // time, and holds one event in memory at a time. An event that does not decode
 // is yielded as far as it was understood, with a *DecodeError, and the loop may
 // go on; any other error is the last thing yielded.
-func (r *UsageDefaultReader) Read(ctx context.Context, series UsageDefaultSeries, from, to time.Time) iter.Seq2[UsageDefaultEvent, error] {
-	return r.reader.Read(ctx, UsageDefaultEvent{UsageDefaultSeries: series}, from, to)
+func (r *UsageDefaultReader) Read(ctx context.Context, series UsageDefaultSeries, from, to time.Time, opts ...ReadOptions) iter.Seq2[UsageDefaultEvent, error] {
+	return r.reader.Read(ctx, UsageDefaultEvent{UsageDefaultSeries: series}, from, to, opts...)
 }
 
 // Latest returns the newest event of a series, or ErrNotFound.

@@ -70,8 +70,8 @@ func NewUsageOneSecondReader(client Client, opts ...Options) *UsageOneSecondRead
 // time, and holds one event in memory at a time. An event that does not decode
 // is yielded as far as it was understood, with a *DecodeError, and the loop may
 // go on; any other error is the last thing yielded.
-func (r *UsageOneSecondReader) Read(ctx context.Context, series UsageOneSecondSeries, from, to time.Time) iter.Seq2[UsageOneSecondEvent, error] {
-	return r.reader.Read(ctx, UsageOneSecondEvent{UsageOneSecondSeries: series}, from, to)
+func (r *UsageOneSecondReader) Read(ctx context.Context, series UsageOneSecondSeries, from, to time.Time, opts ...ReadOptions) iter.Seq2[UsageOneSecondEvent, error] {
+	return r.reader.Read(ctx, UsageOneSecondEvent{UsageOneSecondSeries: series}, from, to, opts...)
 }
 
 // Latest returns the newest event of a series, or ErrNotFound.

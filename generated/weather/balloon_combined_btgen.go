@@ -73,8 +73,8 @@ func NewBalloonCombinedReader(client Client, opts ...Options) *BalloonCombinedRe
 // time, and holds one bucket in memory at a time. An event that does not decode
 // is yielded as far as it was understood, with a *DecodeError, and the loop may
 // go on; any other error is the last thing yielded.
-func (r *BalloonCombinedReader) Read(ctx context.Context, series BalloonCombinedSeries, from, to time.Time) iter.Seq2[BalloonCombinedEvent, error] {
-	return r.reader.Read(ctx, BalloonCombinedEvent{BalloonCombinedSeries: series}, from, to)
+func (r *BalloonCombinedReader) Read(ctx context.Context, series BalloonCombinedSeries, from, to time.Time, opts ...ReadOptions) iter.Seq2[BalloonCombinedEvent, error] {
+	return r.reader.Read(ctx, BalloonCombinedEvent{BalloonCombinedSeries: series}, from, to, opts...)
 }
 
 // Latest returns the newest event of a series, or ErrNotFound.

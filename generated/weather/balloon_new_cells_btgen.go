@@ -73,8 +73,8 @@ func NewBalloonNewCellsReader(client Client, opts ...Options) *BalloonNewCellsRe
 // time, and holds one bucket in memory at a time. An event that does not decode
 // is yielded as far as it was understood, with a *DecodeError, and the loop may
 // go on; any other error is the last thing yielded.
-func (r *BalloonNewCellsReader) Read(ctx context.Context, series BalloonNewCellsSeries, from, to time.Time) iter.Seq2[BalloonNewCellsEvent, error] {
-	return r.reader.Read(ctx, BalloonNewCellsEvent{BalloonNewCellsSeries: series}, from, to)
+func (r *BalloonNewCellsReader) Read(ctx context.Context, series BalloonNewCellsSeries, from, to time.Time, opts ...ReadOptions) iter.Seq2[BalloonNewCellsEvent, error] {
+	return r.reader.Read(ctx, BalloonNewCellsEvent{BalloonNewCellsSeries: series}, from, to, opts...)
 }
 
 // Latest returns the newest event of a series, or ErrNotFound.

@@ -78,8 +78,8 @@ func NewBalloonNewColumnsReader(client Client, opts ...Options) *BalloonNewColum
 //
 // The table is append-only: where a field has several values at one time, there
 // are as many events of that time, in the order of their stored values.
-func (r *BalloonNewColumnsReader) Read(ctx context.Context, series BalloonNewColumnsSeries, from, to time.Time) iter.Seq2[BalloonNewColumnsEvent, error] {
-	return r.reader.Read(ctx, BalloonNewColumnsEvent{BalloonNewColumnsSeries: series}, from, to)
+func (r *BalloonNewColumnsReader) Read(ctx context.Context, series BalloonNewColumnsSeries, from, to time.Time, opts ...ReadOptions) iter.Seq2[BalloonNewColumnsEvent, error] {
+	return r.reader.Read(ctx, BalloonNewColumnsEvent{BalloonNewColumnsSeries: series}, from, to, opts...)
 }
 
 // Latest returns the newest event of a series, or ErrNotFound.

@@ -73,8 +73,8 @@ func NewBalloonSerializedReader(client Client, opts ...Options) *BalloonSerializ
 // time, and holds one event in memory at a time. An event that does not decode
 // is yielded as far as it was understood, with a *DecodeError, and the loop may
 // go on; any other error is the last thing yielded.
-func (r *BalloonSerializedReader) Read(ctx context.Context, series BalloonSerializedSeries, from, to time.Time) iter.Seq2[BalloonSerializedEvent, error] {
-	return r.reader.Read(ctx, BalloonSerializedEvent{BalloonSerializedSeries: series}, from, to)
+func (r *BalloonSerializedReader) Read(ctx context.Context, series BalloonSerializedSeries, from, to time.Time, opts ...ReadOptions) iter.Seq2[BalloonSerializedEvent, error] {
+	return r.reader.Read(ctx, BalloonSerializedEvent{BalloonSerializedSeries: series}, from, to, opts...)
 }
 
 // Latest returns the newest event of a series, or ErrNotFound.

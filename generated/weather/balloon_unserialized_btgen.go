@@ -73,8 +73,8 @@ func NewBalloonUnserializedReader(client Client, opts ...Options) *BalloonUnseri
 // time, and holds one event in memory at a time. An event that does not decode
 // is yielded as far as it was understood, with a *DecodeError, and the loop may
 // go on; any other error is the last thing yielded.
-func (r *BalloonUnserializedReader) Read(ctx context.Context, series BalloonUnserializedSeries, from, to time.Time) iter.Seq2[BalloonUnserializedEvent, error] {
-	return r.reader.Read(ctx, BalloonUnserializedEvent{BalloonUnserializedSeries: series}, from, to)
+func (r *BalloonUnserializedReader) Read(ctx context.Context, series BalloonUnserializedSeries, from, to time.Time, opts ...ReadOptions) iter.Seq2[BalloonUnserializedEvent, error] {
+	return r.reader.Read(ctx, BalloonUnserializedEvent{BalloonUnserializedSeries: series}, from, to, opts...)
 }
 
 // Latest returns the newest event of a series, or ErrNotFound.

@@ -42,7 +42,7 @@ type (
 		WriteAll(context.Context, []E) error
 	}
 	reader[S, E any] interface {
-		Read(ctx context.Context, series S, from, to time.Time) iter.Seq2[E, error]
+		Read(ctx context.Context, series S, from, to time.Time, opts ...weather.ReadOptions) iter.Seq2[E, error]
 		Latest(ctx context.Context, series S) (E, error)
 	}
 )

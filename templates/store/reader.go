@@ -58,30 +58,52 @@ type Query[E any] struct {
 	Match func(e, given *E) bool
 }
 
+// ReadOptions say how events are read. Where several are given, the fields that are
+// not zero in a later one win.
+type ReadOptions struct {
+	// NewestFirst turns the order round: the last event comes first.
+	NewestFirst bool
+	// Limit is how many events are yielded at most; 0 for no limit.
+	Limit int
+}
+
+// mergeReads returns the options of one read.
+func mergeReads(opts []ReadOptions) ReadOptions {
+	var out ReadOptions
+	for _, o := range opts {
+		out.NewestFirst = out.NewestFirst || o.NewestFirst
+		if o.Limit > 0 {
+			out.Limit = o.Limit
+		}
+	}
+	return out
+}
+
 // Read yields the events of the series of base with from <= time < to, in the
 // order of time, and holds no more than one bucket in memory. An event that
 // cannot be decoded is yielded as far as it was understood, with a
 // *DecodeError; the caller may go on. Any other error is the last thing yielded.
-func (r *Reader[E]) Read(ctx context.Context, base E, from, to time.Time) iter.Seq2[E, error] {
-	return r.Query(ctx, &Query[E]{Name: "Read", Spans: r.layout.Spans}, base, from, to)
+func (r *Reader[E]) Read(ctx context.Context, base E, from, to time.Time, opts ...ReadOptions) iter.Seq2[E, error] {
+	return r.Query(ctx, &Query[E]{Name: "Read", Spans: r.layout.Spans}, base, from, to, opts...)
 }
 
 // Query yields the events that a query finds with from <= time < to, as Read does:
 // in the order of the row keys, and within a row in the order of time. What the
 // query gives is set in base.
-func (r *Reader[E]) Query(ctx context.Context, q *Query[E], base E, from, to time.Time) iter.Seq2[E, error] {
+func (r *Reader[E]) Query(ctx context.Context, q *Query[E], base E, from, to time.Time, opts ...ReadOptions) iter.Seq2[E, error] {
+	o := mergeReads(opts)
 	return func(yield func(E, error) bool) {
 		op := Operation{Name: q.Name, Table: r.id}
 		ctx := r.options.Hooks.start(ctx, &op)
 		var failed error
 		defer func() { r.options.Hooks.end(ctx, &op, failed) }()
-		for event, err := range r.scan(ctx, &op, q, base, from, to) {
+		for event, err := range r.scan(ctx, &op, q, base, from, to, o.NewestFirst) {
 			if err != nil {
 				failed = err
 			} else {
 				op.Events++
 			}
-			if !yield(event, err) {
+			if !yield(event, err) || o.Limit > 0 && op.Events == o.Limit {
 				return
 			}
 		}
@@ -105,7 +127,7 @@ func (r *Reader[E]) Latest(ctx context.Context, base E) (event E, err error) {
 }
 
 // scan is Query without its hooks.
-func (r *Reader[E]) scan(ctx context.Context, op *Operation, q *Query[E], base E, from, to time.Time) iter.Seq2[E, error] {
+func (r *Reader[E]) scan(ctx context.Context, op *Operation, q *Query[E], base E, from, to time.Time, newestFirst bool) iter.Seq2[E, error] {
 	return func(yield func(E, error) bool) {
 		spans, err := q.Spans(&base)
 		if err != nil {
@@ -120,11 +142,18 @@ func (r *Reader[E]) scan(ctx context.Context, op *Operation, q *Query[E], base E
 		if !from.Before(to) {
 			return
 		}
-		a := &assembler[E]{layout: r.layout, table: r.id, base: base, from: from, to: to, now: r.options.Now, ranksEnd: r.ranksEnd(now, from, to)}
+		a := &assembler[E]{
+			layout: r.layout, table: r.id, base: base, from: from, to: to, newestFirst: newestFirst,
+			now: r.options.Now, ranksEnd: r.ranksEnd(now, from, to),
+		}
 		if q.Match != nil {
 			a.match = func(e *E) bool { return q.Match(e, &base) }
 		}
-		for _, part := range r.parts(q, from, to) {
+		parts := r.parts(q, from, to)
+		if newestFirst {
+			slices.Reverse(parts)
+		}
+		for _, part := range parts {
 			filter, alive := r.partFilter(q, part, now)
 			if !alive {
 				return
@@ -138,6 +167,9 @@ func (r *Reader[E]) scan(ctx context.Context, op *Operation, q *Query[E], base E
 
 // part reads a part of the range of time. It reports whether the caller wants more.
 func (r *Reader[E]) part(ctx context.Context, op *Operation, q *Query[E], a *assembler[E], spans []codec.Span, p part, filter bigtable.Filter, yield func(E, error) bool) bool {
+	for i := range spans {
+		spans[i].Newest = a.newestFirst
+	}
 	if len(spans) > 1 || r.layout.Kind == BucketColumns {
 		return r.together(ctx, op, q, a, spans, p, filter, yield)
 	}
@@ -157,7 +189,9 @@ func (r *Reader[E]) part(ctx context.Context, op *Operation, q *Query[E], a *ass
 func (r *Reader[E]) spanRows(ctx context.Context, op *Operation, q *Query[E], span codec.Span, p part, filter bigtable.Filter) iter.Seq2[bigtable.Row, error] {
 	switch {
 	case q.Untimed:
-		return r.rows(ctx, op, codec.PrefixRows(span.Prefix), filter)
+		rows := codec.PrefixRows(span.Prefix)
+		rows.Reverse = span.Newest != r.layout.descending()
+		return r.rows(ctx, op, rows, filter)
 	case r.layout.Kind != SingleRows:
 		return r.bucketRows(ctx, op, span, p.from, p.to, filter)
 	}

@@ -34,9 +34,11 @@ type Access[E any] struct {
 	// Failures returns the errors of single events within that of WriteAll.
 	Failures func(err error) map[int]error
 	Read     func(ctx context.Context, base E, from, to time.Time) iter.Seq2[E, error]
+	Newest   func(ctx context.Context, base E, from, to time.Time, limit int) iter.Seq2[E, error] // the newest first
 	Latest   func(ctx context.Context, base E) (E, error)
 	ByHost   func(ctx context.Context, host string, from, to time.Time) iter.Seq2[E, error] // nil if there is no such query
 	ByShard  func(ctx context.Context, shard int64, from, to time.Time) iter.Seq2[E, error]
+	Turned   func(ctx context.Context, host string, from, to time.Time) iter.Seq2[E, error] // by host, the newest first
 	NotFound error
 }
 
@@ -207,6 +209,7 @@ func (r *run[E]) read() {
 	series := r.host()
 	from, to := r.span()
 	r.same("events", r.table.Read(r.now, series, from, to), r.events(series, from, to))
+	r.newest(series, from, to)
 	r.queries(series, from, to)
 	all := r.table.Read(r.now, series, time.Time{}, time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC))
 	latest, err := r.access.Latest(r.ctx, toGo[E](Event{Host: series.Host, Shard: series.Shard}))
@@ -220,6 +223,35 @@ func (r *run[E]) read() {
 	default:
 		r.same("latest", all[len(all)-1:], []Event{fromGo(r.schema, latest)})
 	}
+}
+
+// newest compares reads against the order of time with those in it.
+func (r *run[E]) newest(series Series, from, to time.Time) {
+	want := r.collected(r.access.Read(r.ctx, toGo[E](Event{Host: series.Host, Shard: series.Shard}), from, to))
+	slices.Reverse(want)
+	limit := rapid.IntRange(0, 3).Draw(r.T, "limit")
+	if limit > 0 {
+		want = want[:min(limit, len(want))]
+	}
+	r.same("the newest first", want, r.collected(r.access.Newest(r.ctx, toGo[E](Event{Host: series.Host, Shard: series.Shard}), from, to, limit)))
+	if r.access.ByHost == nil {
+		return
+	}
+	want = r.collected(r.access.ByHost(r.ctx, series.Host, from, to))
+	slices.Reverse(want)
+	r.same("a query, the newest first", want, r.collected(r.access.Turned(r.ctx, series.Host, from, to)))
+}
+
+// collected reads all events.
+func (r *run[E]) collected(events iter.Seq2[E, error]) []Event {
+	var out []Event
+	for e, err := range events {
+		if err != nil {
+			r.Fatalf("reading: %v", err)
+		}
+		out = append(out, fromGo(r.schema, e))
+	}
+	return out
 }
 
 // queries compares reads of several series with the model. Those of one series are

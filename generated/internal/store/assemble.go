@@ -15,14 +15,16 @@ import (
 
 // assembler makes events of the cells of rows.
 type assembler[E any] struct {
-	layout   *Layout[E]
-	table    string
-	base     E               // an event with the series of the row alone
-	match    func(e *E) bool // whether a row's series is asked for; nil if all are
-	from, to time.Time
-	now      func() time.Time
-	ranksEnd time.Time // until then the rank of what was read is known where it matters
-	expired  bool      // something was left out that had expired since it was asked for
+	layout *Layout[E]
+	table  string
+	base   E // an event with the series of the row alone
+	// newestFirst turns the order of events round.
+	newestFirst bool
+	match       func(e *E) bool // whether a row's series is asked for; nil if all are
+	from, to    time.Time
+	now         func() time.Time
+	ranksEnd    time.Time // until then the rank of what was read is known where it matters
+	expired     bool      // something was left out that had expired since it was asked for
 }
 
 // datum is one stored value of a column.
@@ -79,21 +81,23 @@ func (a *assembler[E]) timeOf(row bigtable.Row) (time.Time, error) {
 func (a *assembler[E]) position(q *Query[E], span codec.Span, row bigtable.Row) (position, error) {
 	start, err := a.timeOf(row)
 	if err != nil || !q.Several {
-		return position{start: start}, err
+		return position{start: start, falling: a.newestFirst}, err
 	}
-	return position{rest: row.Key()[len(span.Prefix):], falling: !q.Untimed && a.layout.descending()}, nil
+	return position{rest: row.Key()[len(span.Prefix):], falling: a.newestFirst != a.layout.descending()}, nil
 }
 
 // row yields the events of a row.
 func (a *assembler[E]) row(row bigtable.Row, yield func(E, error) bool) bool {
-	switch a.layout.Kind {
-	case SingleRows:
-		return a.single(row, yield)
-	case BucketOffsets:
-		return a.offsets(row, yield)
-	default:
-		return a.cells(row, yield)
-	}
+	return a.ordered(yield, func(yield func(E, error) bool) bool {
+		switch a.layout.Kind {
+		case SingleRows:
+			return a.single(row, yield)
+		case BucketOffsets:
+			return a.offsets(row, yield)
+		default:
+			return a.cells(row, yield)
+		}
+	})
 }
 
 // rows yields the events of rows that stand at one position.
@@ -109,7 +113,29 @@ func (a *assembler[E]) rows(rows []bigtable.Row, yield func(E, error) bool) bool
 			if _, err := a.timeOf(row); err != nil { // for the series
 				return yield(a.base, err)
 			}
-			return a.columns(rows, yield)
+			return a.ordered(yield, func(yield func(E, error) bool) bool { return a.columns(rows, yield) })
+		}
+	}
+	return true
+}
+
+// ordered yields what events yields, turned round if the newest come first.
+func (a *assembler[E]) ordered(yield func(E, error) bool, events func(yield func(E, error) bool) bool) bool {
+	if !a.newestFirst {
+		return events(yield)
+	}
+	type result struct {
+		event E
+		err   error
+	}
+	var results []result
+	events(func(e E, err error) bool {
+		results = append(results, result{e, err})
+		return true
+	})
+	for _, r := range slices.Backward(results) {
+		if !yield(r.event, r.err) {
+			return false
 		}
 	}
 	return true

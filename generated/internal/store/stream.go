@@ -76,17 +76,17 @@ func (s *stream) wait(op *Operation) {
 type position struct {
 	start time.Time
 	rest  string
-	// falling says that keys fall as time goes on, and are read so.
+	// falling says that positions are read from the last to the first.
 	falling bool
 }
 
-// compare orders positions.
+// compare orders positions as they are read.
 func (p position) compare(o position) int {
-	rest := strings.Compare(p.rest, o.rest)
+	order := cmp.Or(p.start.Compare(o.start), strings.Compare(p.rest, o.rest))
 	if p.falling {
-		rest = -rest
+		return -order
 	}
-	return cmp.Or(p.start.Compare(o.start), rest)
+	return order
 }
 
 // nextRows takes the rows of the first position that any stream is at: one for each
