@@ -130,6 +130,19 @@ func Test_{{.Name}}_{{.Pattern}}(t *testing.T) {
 				Read: func(ctx context.Context, base {{.Name}}.EventEvent, from, to time.Time) iter.Seq2[{{.Name}}.EventEvent, error] {
 					return r.Read(ctx, base.EventSeries, from, to)
 				},
+				Columns: func(ctx context.Context, base {{.Name}}.EventEvent, from, to time.Time) ([]{{.Name}}.EventEvent, error) {
+					var columns {{.Name}}.EventColumns
+					if err := r.ReadColumns(ctx, base.EventSeries, from, to, &columns); err != nil {
+						return nil, err
+					}
+					first := model.Rows[{{.Name}}.EventEvent](columns, "EventSeries")
+					columns.Reset()
+					err := r.ReadColumns(ctx, base.EventSeries, from, to, &columns)
+					if len(columns.Time) != len(first) {
+						t.Errorf("%d events, and %d with columns that are used again", len(first), len(columns.Time))
+					}
+					return first, err
+				},
 				Newest: func(ctx context.Context, base {{.Name}}.EventEvent, from, to time.Time, limit int) iter.Seq2[{{.Name}}.EventEvent, error] {
 					return r.Read(ctx, base.EventSeries, from, to, {{.Name}}.ReadOptions{NewestFirst: true, Limit: limit})
 				},

@@ -63,7 +63,7 @@ func (s *scope) declareSchema(l *layout.Layout, found *diag.List) {
 	what := fmt.Sprintf("a part of schema %s", l.Name)
 	for _, name := range []string{
 		n.series(), n.event(), n.writer(), n.reader(), n.newWriter(), n.newReader(), n.setup(), n.check(),
-		n.missing(), n.layouts(), n.appendProto(), n.parseProto(), n.jsonType(), n.marshalJSON(), n.parseJSON(), n.choice(),
+		n.missing(), n.layouts(), n.appendProto(), n.parseProto(), n.jsonType(), n.marshalJSON(), n.parseJSON(), n.choice(), n.columns(),
 	} {
 		s.declare(name, what, l.NamePos, found)
 	}
@@ -74,10 +74,14 @@ func (s *scope) declareSchema(l *layout.Layout, found *diag.List) {
 			s.declare(n.classValue(class), fmt.Sprintf("the TTL class %q", class), l.NamePos, found)
 		}
 	}
+	methods := map[string]string{"Read": "every reader", "ReadColumns": "every reader", "Latest": "every reader"}
 	for i := range l.Queries {
 		q := &l.Queries[i]
-		if q.Name == "Read" || q.Name == "Latest" {
-			found.Errorf(q.Pos, "query %s would be called as a method that every reader has", q.Name).Hint = "rename it"
+		for _, name := range []string{q.Name, q.Name + "Columns"} {
+			if other, taken := methods[name]; taken {
+				found.Errorf(q.Pos, "query %s would have a method %s, which is that of %s", q.Name, name, other).Hint = "rename it"
+			}
+			methods[name] = fmt.Sprintf("query %s", q.Name)
 		}
 		s.declare(n.query(q), fmt.Sprintf("the query %q", q.Name), q.Pos, found)
 		s.declare(n.querySpans(q), fmt.Sprintf("the query %q", q.Name), q.Pos, found)
@@ -137,6 +141,9 @@ func checkProto(l *layout.Layout, found *diag.List) {
 func checkFields(l *layout.Layout, found *diag.List) {
 	n := names{l.Name}
 	taken := map[string]string{"Time": "the event's time", n.series(): "the event's series"}
+	for _, name := range []string{"Series", "Append", "Reset"} {
+		taken[name] = "what the type for columns has for itself"
+	}
 	if l.Sequence {
 		taken["Sequence"] = "the event's tie-breaker"
 	}

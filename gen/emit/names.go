@@ -22,6 +22,7 @@ func (n names) setup() string     { return "Setup" + n.schema }
 func (n names) check() string     { return "check" + n.schema }
 func (n names) missing() string   { return "missing" + n.schema }
 func (n names) layouts() string   { return lowerFirst(n.schema) + "Layouts" }
+func (n names) columns() string   { return n.schema + "Columns" }
 func (n names) choice() string    { return "choice" + n.schema }
 
 // class is the type of TTL classes, classNames the variable with their names.

@@ -31,12 +31,7 @@ func (s *schemaFile) queryMethod(q *layout.Query) jen.Code {
 	}
 	return doc(text...).Line().
 		Func().Params(jen.Id("r").Op("*").Id(s.names.reader())).Id(q.Name).ParamsFunc(func(g *jen.Group) {
-		g.Add(ctxParam())
-		for _, i := range q.By {
-			f := &s.layout.Series[i]
-			g.Id(s.param(f)).Add(s.goType(f))
-		}
-		g.List(jen.Id("from"), jen.Id("to")).Qual("time", "Time")
+		s.queryParams(g, q)
 		g.Add(readOptsParam())
 	}).Add(s.eventSeq()).BlockFunc(func(g *jen.Group) {
 		var fields []field
@@ -49,11 +44,21 @@ func (s *schemaFile) queryMethod(q *layout.Query) jen.Code {
 	})
 }
 
+// queryParams are the parameters of a query: what it gives, and the range of time.
+func (s *schemaFile) queryParams(g *jen.Group, q *layout.Query) {
+	g.Add(ctxParam())
+	for _, i := range q.By {
+		f := &s.layout.Series[i]
+		g.Id(s.param(f)).Add(s.goType(f))
+	}
+	g.List(jen.Id("from"), jen.Id("to")).Qual("time", "Time")
+}
+
 // param is the name of the parameter for a series value.
 func (s *schemaFile) param(f *layout.Field) string {
 	name := lowerFirst(s.names.field(f))
 	switch name {
-	case "ctx", "r", "from", "to", "opts", "event", "context", "time", "iter", "store", "codec":
+	case "ctx", "r", "from", "to", "opts", "columns", "event", "context", "time", "iter", "store", "codec":
 		return name + "Value"
 	}
 	if token.IsKeyword(name) {

@@ -48,10 +48,11 @@ func (s *schemaFile) declare() {
 	}
 	s.add(s.classType(), s.classNames(), s.classString())
 	s.add(s.writerType(), s.newWriter(), s.write(), s.writeAll())
-	s.add(s.readerType(), s.newReader(), s.read(), s.latest())
+	s.add(s.readerType(), s.newReader(), s.read(), s.readColumns(), s.latest())
 	for i := range s.layout.Queries {
-		s.add(s.queryMethod(&s.layout.Queries[i]))
+		s.add(s.queryMethod(&s.layout.Queries[i]), s.queryColumns(&s.layout.Queries[i]))
 	}
+	s.add(s.columnsType(), s.columnsReset(), s.columnsAppend())
 	s.add(s.setup())
 	for _, t := range s.layout.Tables {
 		s.add(s.keyType(t), s.keyAppend(t), s.keyPrefix(t), s.keyWrite(t), s.keySuffix(t), s.keyParse(t))

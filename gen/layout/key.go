@@ -274,3 +274,25 @@ func (t *Table) BeforeTime() []Segment { return t.Segments[:max(0, t.timeIndex()
 
 // AfterTime returns the segments after the time or the bucket.
 func (t *Table) AfterTime() []Segment { return t.Segments[t.timeIndex()+1:] }
+
+// maxSplits is how many split points Bigtable takes for a new table.
+const maxSplits = 100
+
+// saltSplits returns where a new table is split whose keys begin with a salt: in
+// front of each salt but the first, or of as many as Bigtable takes, evenly.
+func saltSplits(t *Table) []string {
+	if len(t.Segments) == 0 || t.Segments[0].Kind != SaltSegment {
+		return nil
+	}
+	buckets := t.Segments[0].Buckets
+	parts := min(buckets, maxSplits+1)
+	var out []string
+	for i := 1; i < parts; i++ {
+		w := codec.NewKeyWriter(nil, t.Delimiter)
+		w.SaltNumber(buckets, i*buckets/parts)
+		if prefix, err := w.Prefix(); err == nil {
+			out = append(out, string(prefix))
+		}
+	}
+	return out
+}

@@ -161,3 +161,16 @@ func TestPicture(t *testing.T) {
 	compare(t, "v1#7#host#a#w0001", l.Tables[0].ExampleKey(l))
 	compare(t, "the bucket: 1w wide, labelled w%04d from 2022-01-03", l.Tables[0].Describe(l, l.Tables[0].Segments[4]))
 }
+
+// A table whose keys begin with a salt is split in front of the salts.
+func TestSaltSplits(t *testing.T) {
+	table := func(key string) []string {
+		return resolve(t, "1m", fmt.Sprintf("  t: {pattern: bucket_new_cells, key: {%s}, bucket: 1h, family: m, ttl: {max_age: 1d}}\n", key)).Tables[0].Splits
+	}
+	compare(t, []string{"1#", "2#", "3#"}, table(`delimiter: "#", segments: [{hash: [host], buckets: 4}, host, id, bucket]`))
+	compare(t, []string{"\x01", "\x02"}, table(`segments: [{hash: [host], buckets: 3}, host, id, bucket]`))
+	compare(t, []string(nil), table(`delimiter: "#", segments: [host, {hash: [host], buckets: 4}, id, bucket]`))
+	many := table(`delimiter: "#", segments: [{hash: [host], buckets: 1000}, host, id, bucket]`)
+	compare(t, 100, len(many))
+	compare(t, []string{"009#", "019#", "990#"}, []string{many[0], many[1], many[99]})
+}

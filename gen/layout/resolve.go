@@ -119,6 +119,9 @@ func (r *resolver) table(s *schema.Table) *Table {
 	}
 	r.bucket(t, s)
 	r.key(t, s)
+	if t.Splits == nil {
+		t.Splits = saltSplits(t)
+	}
 	r.timing(t, s)
 	r.families(t, s)
 	r.columns(t, s)

@@ -276,9 +276,161 @@ func (r *SampleReader) Read(ctx context.Context, series SampleSeries, from, to t
 	return r.reader.Read(ctx, SampleEvent{SampleSeries: series}, from, to, opts...)
 }
 
+// ReadColumns appends the events of a series with from <= time < to to columns,
+// which may be reused. An event that does not decode is left out, and the first
+// *DecodeError returned after all others; any other error ends the read.
+func (r *SampleReader) ReadColumns(ctx context.Context, series SampleSeries, from, to time.Time, columns *SampleColumns, opts ...ReadOptions) error {
+	return store.Collect(r.Read(ctx, series, from, to, opts...), columns.Append)
+}
+
 // Latest returns the newest event of a series, or ErrNotFound.
 func (r *SampleReader) Latest(ctx context.Context, series SampleSeries) (SampleEvent, error) {
 	return r.reader.Latest(ctx, SampleEvent{SampleSeries: series})
+}
+
+// SampleColumns is events as columns, all of one length: the i-th event is the
+// i-th of each.
+type SampleColumns struct {
+	Series          []SampleSeries
+	Time            []time.Time
+	Text            []string
+	Raw             [][]byte
+	Flag            []bool
+	Small           []int32
+	Count           []int64
+	Mask            []uint32
+	Total           []uint64
+	Load            []float32
+	Ratio           []float64
+	At              []time.Time
+	Took            []time.Duration
+	ID              []UUID
+	State           []SampleState
+	Document        []json.RawMessage
+	MaybeText       []*string
+	MaybeRaw        [][]byte
+	MaybeFlag       []*bool
+	MaybeSmall      []*int32
+	MaybeCount      []*int64
+	MaybeMask       []*uint32
+	MaybeTotal      []*uint64
+	MaybeLoad       []*float32
+	MaybeRatio      []*float64
+	MaybeAt         []*time.Time
+	MaybeTook       []*time.Duration
+	MaybeID         []*UUID
+	MaybeState      []*SampleMaybeState
+	MaybeDocument   []json.RawMessage
+	DefaultText     []string
+	DefaultRaw      [][]byte
+	DefaultFlag     []bool
+	DefaultSmall    []int32
+	DefaultCount    []int64
+	DefaultMask     []uint32
+	DefaultTotal    []uint64
+	DefaultLoad     []float32
+	DefaultRatio    []float64
+	DefaultAt       []time.Time
+	DefaultTook     []time.Duration
+	DefaultID       []UUID
+	DefaultState    []SampleDefaultState
+	DefaultDocument []json.RawMessage
+}
+
+// Reset empties the columns and keeps their memory.
+func (c *SampleColumns) Reset() {
+	c.Series = c.Series[:0]
+	c.Time = c.Time[:0]
+	c.Text = c.Text[:0]
+	c.Raw = c.Raw[:0]
+	c.Flag = c.Flag[:0]
+	c.Small = c.Small[:0]
+	c.Count = c.Count[:0]
+	c.Mask = c.Mask[:0]
+	c.Total = c.Total[:0]
+	c.Load = c.Load[:0]
+	c.Ratio = c.Ratio[:0]
+	c.At = c.At[:0]
+	c.Took = c.Took[:0]
+	c.ID = c.ID[:0]
+	c.State = c.State[:0]
+	c.Document = c.Document[:0]
+	c.MaybeText = c.MaybeText[:0]
+	c.MaybeRaw = c.MaybeRaw[:0]
+	c.MaybeFlag = c.MaybeFlag[:0]
+	c.MaybeSmall = c.MaybeSmall[:0]
+	c.MaybeCount = c.MaybeCount[:0]
+	c.MaybeMask = c.MaybeMask[:0]
+	c.MaybeTotal = c.MaybeTotal[:0]
+	c.MaybeLoad = c.MaybeLoad[:0]
+	c.MaybeRatio = c.MaybeRatio[:0]
+	c.MaybeAt = c.MaybeAt[:0]
+	c.MaybeTook = c.MaybeTook[:0]
+	c.MaybeID = c.MaybeID[:0]
+	c.MaybeState = c.MaybeState[:0]
+	c.MaybeDocument = c.MaybeDocument[:0]
+	c.DefaultText = c.DefaultText[:0]
+	c.DefaultRaw = c.DefaultRaw[:0]
+	c.DefaultFlag = c.DefaultFlag[:0]
+	c.DefaultSmall = c.DefaultSmall[:0]
+	c.DefaultCount = c.DefaultCount[:0]
+	c.DefaultMask = c.DefaultMask[:0]
+	c.DefaultTotal = c.DefaultTotal[:0]
+	c.DefaultLoad = c.DefaultLoad[:0]
+	c.DefaultRatio = c.DefaultRatio[:0]
+	c.DefaultAt = c.DefaultAt[:0]
+	c.DefaultTook = c.DefaultTook[:0]
+	c.DefaultID = c.DefaultID[:0]
+	c.DefaultState = c.DefaultState[:0]
+	c.DefaultDocument = c.DefaultDocument[:0]
+}
+
+// Append adds an event.
+func (c *SampleColumns) Append(e *SampleEvent) {
+	c.Series = append(c.Series, e.SampleSeries)
+	c.Time = append(c.Time, e.Time)
+	c.Text = append(c.Text, e.Text)
+	c.Raw = append(c.Raw, e.Raw)
+	c.Flag = append(c.Flag, e.Flag)
+	c.Small = append(c.Small, e.Small)
+	c.Count = append(c.Count, e.Count)
+	c.Mask = append(c.Mask, e.Mask)
+	c.Total = append(c.Total, e.Total)
+	c.Load = append(c.Load, e.Load)
+	c.Ratio = append(c.Ratio, e.Ratio)
+	c.At = append(c.At, e.At)
+	c.Took = append(c.Took, e.Took)
+	c.ID = append(c.ID, e.ID)
+	c.State = append(c.State, e.State)
+	c.Document = append(c.Document, e.Document)
+	c.MaybeText = append(c.MaybeText, e.MaybeText)
+	c.MaybeRaw = append(c.MaybeRaw, e.MaybeRaw)
+	c.MaybeFlag = append(c.MaybeFlag, e.MaybeFlag)
+	c.MaybeSmall = append(c.MaybeSmall, e.MaybeSmall)
+	c.MaybeCount = append(c.MaybeCount, e.MaybeCount)
+	c.MaybeMask = append(c.MaybeMask, e.MaybeMask)
+	c.MaybeTotal = append(c.MaybeTotal, e.MaybeTotal)
+	c.MaybeLoad = append(c.MaybeLoad, e.MaybeLoad)
+	c.MaybeRatio = append(c.MaybeRatio, e.MaybeRatio)
+	c.MaybeAt = append(c.MaybeAt, e.MaybeAt)
+	c.MaybeTook = append(c.MaybeTook, e.MaybeTook)
+	c.MaybeID = append(c.MaybeID, e.MaybeID)
+	c.MaybeState = append(c.MaybeState, e.MaybeState)
+	c.MaybeDocument = append(c.MaybeDocument, e.MaybeDocument)
+	c.DefaultText = append(c.DefaultText, e.DefaultText)
+	c.DefaultRaw = append(c.DefaultRaw, e.DefaultRaw)
+	c.DefaultFlag = append(c.DefaultFlag, e.DefaultFlag)
+	c.DefaultSmall = append(c.DefaultSmall, e.DefaultSmall)
+	c.DefaultCount = append(c.DefaultCount, e.DefaultCount)
+	c.DefaultMask = append(c.DefaultMask, e.DefaultMask)
+	c.DefaultTotal = append(c.DefaultTotal, e.DefaultTotal)
+	c.DefaultLoad = append(c.DefaultLoad, e.DefaultLoad)
+	c.DefaultRatio = append(c.DefaultRatio, e.DefaultRatio)
+	c.DefaultAt = append(c.DefaultAt, e.DefaultAt)
+	c.DefaultTook = append(c.DefaultTook, e.DefaultTook)
+	c.DefaultID = append(c.DefaultID, e.DefaultID)
+	c.DefaultState = append(c.DefaultState, e.DefaultState)
+	c.DefaultDocument = append(c.DefaultDocument, e.DefaultDocument)
 }
 
 // SetupSample makes tables sample_columns, sample_columns_text, sample_cells,

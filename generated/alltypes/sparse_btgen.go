@@ -75,9 +75,44 @@ func (r *SparseReader) Read(ctx context.Context, series SparseSeries, from, to t
 	return r.reader.Read(ctx, SparseEvent{SparseSeries: series}, from, to, opts...)
 }
 
+// ReadColumns appends the events of a series with from <= time < to to columns,
+// which may be reused. An event that does not decode is left out, and the first
+// *DecodeError returned after all others; any other error ends the read.
+func (r *SparseReader) ReadColumns(ctx context.Context, series SparseSeries, from, to time.Time, columns *SparseColumns, opts ...ReadOptions) error {
+	return store.Collect(r.Read(ctx, series, from, to, opts...), columns.Append)
+}
+
 // Latest returns the newest event of a series, or ErrNotFound.
 func (r *SparseReader) Latest(ctx context.Context, series SparseSeries) (SparseEvent, error) {
 	return r.reader.Latest(ctx, SparseEvent{SparseSeries: series})
+}
+
+// SparseColumns is events as columns, all of one length: the i-th event is the
+// i-th of each.
+type SparseColumns struct {
+	Series []SparseSeries
+	Time   []time.Time
+	Level  []*int64
+	Note   []*string
+	Opened []*bool
+}
+
+// Reset empties the columns and keeps their memory.
+func (c *SparseColumns) Reset() {
+	c.Series = c.Series[:0]
+	c.Time = c.Time[:0]
+	c.Level = c.Level[:0]
+	c.Note = c.Note[:0]
+	c.Opened = c.Opened[:0]
+}
+
+// Append adds an event.
+func (c *SparseColumns) Append(e *SparseEvent) {
+	c.Series = append(c.Series, e.SparseSeries)
+	c.Time = append(c.Time, e.Time)
+	c.Level = append(c.Level, e.Level)
+	c.Note = append(c.Note, e.Note)
+	c.Opened = append(c.Opened, e.Opened)
 }
 
 // SetupSparse makes tables sparse_columns, sparse_cells and sparse_unserialized

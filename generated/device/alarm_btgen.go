@@ -108,9 +108,38 @@ func (r *AlarmReader) Read(ctx context.Context, series AlarmSeries, from, to tim
 	return r.reader.Read(ctx, AlarmEvent{AlarmSeries: series}, from, to, opts...)
 }
 
+// ReadColumns appends the events of a series with from <= time < to to columns,
+// which may be reused. An event that does not decode is left out, and the first
+// *DecodeError returned after all others; any other error ends the read.
+func (r *AlarmReader) ReadColumns(ctx context.Context, series AlarmSeries, from, to time.Time, columns *AlarmColumns, opts ...ReadOptions) error {
+	return store.Collect(r.Read(ctx, series, from, to, opts...), columns.Append)
+}
+
 // Latest returns the newest event of a series, or ErrNotFound.
 func (r *AlarmReader) Latest(ctx context.Context, series AlarmSeries) (AlarmEvent, error) {
 	return r.reader.Latest(ctx, AlarmEvent{AlarmSeries: series})
+}
+
+// AlarmColumns is events as columns, all of one length: the i-th event is the
+// i-th of each.
+type AlarmColumns struct {
+	Series []AlarmSeries
+	Time   []time.Time
+	Text   []string
+}
+
+// Reset empties the columns and keeps their memory.
+func (c *AlarmColumns) Reset() {
+	c.Series = c.Series[:0]
+	c.Time = c.Time[:0]
+	c.Text = c.Text[:0]
+}
+
+// Append adds an event.
+func (c *AlarmColumns) Append(e *AlarmEvent) {
+	c.Series = append(c.Series, e.AlarmSeries)
+	c.Time = append(c.Time, e.Time)
+	c.Text = append(c.Text, e.Text)
 }
 
 // SetupAlarm makes tables devices and alarms_by_kind what the schema says and

@@ -73,9 +73,44 @@ func (r *ReadingReader) Read(ctx context.Context, series ReadingSeries, from, to
 	return r.reader.Read(ctx, ReadingEvent{ReadingSeries: series}, from, to, opts...)
 }
 
+// ReadColumns appends the events of a series with from <= time < to to columns,
+// which may be reused. An event that does not decode is left out, and the first
+// *DecodeError returned after all others; any other error ends the read.
+func (r *ReadingReader) ReadColumns(ctx context.Context, series ReadingSeries, from, to time.Time, columns *ReadingColumns, opts ...ReadOptions) error {
+	return store.Collect(r.Read(ctx, series, from, to, opts...), columns.Append)
+}
+
 // Latest returns the newest event of a series, or ErrNotFound.
 func (r *ReadingReader) Latest(ctx context.Context, series ReadingSeries) (ReadingEvent, error) {
 	return r.reader.Latest(ctx, ReadingEvent{ReadingSeries: series})
+}
+
+// ReadingColumns is events as columns, all of one length: the i-th event is the
+// i-th of each.
+type ReadingColumns struct {
+	Series []ReadingSeries
+	Time   []time.Time
+	Level  []float64
+	Errors []int64
+	Signal [][]byte
+}
+
+// Reset empties the columns and keeps their memory.
+func (c *ReadingColumns) Reset() {
+	c.Series = c.Series[:0]
+	c.Time = c.Time[:0]
+	c.Level = c.Level[:0]
+	c.Errors = c.Errors[:0]
+	c.Signal = c.Signal[:0]
+}
+
+// Append adds an event.
+func (c *ReadingColumns) Append(e *ReadingEvent) {
+	c.Series = append(c.Series, e.ReadingSeries)
+	c.Time = append(c.Time, e.Time)
+	c.Level = append(c.Level, e.Level)
+	c.Errors = append(c.Errors, e.Errors)
+	c.Signal = append(c.Signal, e.Signal)
 }
 
 // SetupReading makes table devices what the schema says and returns what it

@@ -116,6 +116,13 @@ func (r *ActivityReader) Read(ctx context.Context, series ActivitySeries, from, 
 	return r.reader.Read(ctx, ActivityEvent{ActivitySeries: series}, from, to, opts...)
 }
 
+// ReadColumns appends the events of a series with from <= time < to to columns,
+// which may be reused. An event that does not decode is left out, and the first
+// *DecodeError returned after all others; any other error ends the read.
+func (r *ActivityReader) ReadColumns(ctx context.Context, series ActivitySeries, from, to time.Time, columns *ActivityColumns, opts ...ReadOptions) error {
+	return store.Collect(r.Read(ctx, series, from, to, opts...), columns.Append)
+}
+
 // Latest returns the newest event of a series, or ErrNotFound.
 func (r *ActivityReader) Latest(ctx context.Context, series ActivitySeries) (ActivityEvent, error) {
 	return r.reader.Latest(ctx, ActivityEvent{ActivitySeries: series})
@@ -129,12 +136,51 @@ func (r *ActivityReader) ByRepository(ctx context.Context, repository string, fr
 	return r.reader.Query(ctx, &activityByRepository, event, from, to, opts...)
 }
 
+// ByRepositoryColumns appends what ByRepository yields to columns, which may be
+// reused. An event that does not decode is left out, and the first *DecodeError
+// returned after all others; any other error ends the read.
+func (r *ActivityReader) ByRepositoryColumns(ctx context.Context, repository string, from, to time.Time, columns *ActivityColumns, opts ...ReadOptions) error {
+	return store.Collect(r.ByRepository(ctx, repository, from, to, opts...), columns.Append)
+}
+
 // ByActor yields the events of the series with the actor with from <= time <
 // to, in the order of time, as Read does. It asks table activities_by_actor for
 // one range of rows.
 func (r *ActivityReader) ByActor(ctx context.Context, actor string, from, to time.Time, opts ...ReadOptions) iter.Seq2[ActivityEvent, error] {
 	event := ActivityEvent{ActivitySeries: ActivitySeries{Actor: actor}}
 	return r.readActivitiesByActor.Query(ctx, &activityByActor, event, from, to, opts...)
+}
+
+// ByActorColumns appends what ByActor yields to columns, which may be reused.
+// An event that does not decode is left out, and the first *DecodeError
+// returned after all others; any other error ends the read.
+func (r *ActivityReader) ByActorColumns(ctx context.Context, actor string, from, to time.Time, columns *ActivityColumns, opts ...ReadOptions) error {
+	return store.Collect(r.ByActor(ctx, actor, from, to, opts...), columns.Append)
+}
+
+// ActivityColumns is events as columns, all of one length: the i-th event is
+// the i-th of each.
+type ActivityColumns struct {
+	Series []ActivitySeries
+	Time   []time.Time
+	Kind   []ActivityKind
+	Text   []string
+}
+
+// Reset empties the columns and keeps their memory.
+func (c *ActivityColumns) Reset() {
+	c.Series = c.Series[:0]
+	c.Time = c.Time[:0]
+	c.Kind = c.Kind[:0]
+	c.Text = c.Text[:0]
+}
+
+// Append adds an event.
+func (c *ActivityColumns) Append(e *ActivityEvent) {
+	c.Series = append(c.Series, e.ActivitySeries)
+	c.Time = append(c.Time, e.Time)
+	c.Kind = append(c.Kind, e.Kind)
+	c.Text = append(c.Text, e.Text)
 }
 
 // SetupActivity makes tables activities_by_repository and activities_by_actor

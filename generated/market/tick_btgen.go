@@ -74,6 +74,13 @@ func (r *TickReader) Read(ctx context.Context, series TickSeries, from, to time.
 	return r.reader.Read(ctx, TickEvent{TickSeries: series}, from, to, opts...)
 }
 
+// ReadColumns appends the events of a series with from <= time < to to columns,
+// which may be reused. An event that does not decode is left out, and the first
+// *DecodeError returned after all others; any other error ends the read.
+func (r *TickReader) ReadColumns(ctx context.Context, series TickSeries, from, to time.Time, columns *TickColumns, opts ...ReadOptions) error {
+	return store.Collect(r.Read(ctx, series, from, to, opts...), columns.Append)
+}
+
 // Latest returns the newest event of a series, or ErrNotFound.
 func (r *TickReader) Latest(ctx context.Context, series TickSeries) (TickEvent, error) {
 	return r.reader.Latest(ctx, TickEvent{TickSeries: series})
@@ -89,6 +96,41 @@ func (r *TickReader) Latest(ctx context.Context, series TickSeries) (TickEvent, 
 func (r *TickReader) ByExchange(ctx context.Context, exchange string, from, to time.Time, opts ...ReadOptions) iter.Seq2[TickEvent, error] {
 	event := TickEvent{TickSeries: TickSeries{Exchange: exchange}}
 	return r.reader.Query(ctx, &tickByExchange, event, from, to, opts...)
+}
+
+// ByExchangeColumns appends what ByExchange yields to columns, which may be
+// reused. An event that does not decode is left out, and the first *DecodeError
+// returned after all others; any other error ends the read.
+func (r *TickReader) ByExchangeColumns(ctx context.Context, exchange string, from, to time.Time, columns *TickColumns, opts ...ReadOptions) error {
+	return store.Collect(r.ByExchange(ctx, exchange, from, to, opts...), columns.Append)
+}
+
+// TickColumns is events as columns, all of one length: the i-th event is the
+// i-th of each.
+type TickColumns struct {
+	Series   []TickSeries
+	Time     []time.Time
+	Sequence []uint32
+	Price    []float64
+	Size     []int64
+}
+
+// Reset empties the columns and keeps their memory.
+func (c *TickColumns) Reset() {
+	c.Series = c.Series[:0]
+	c.Time = c.Time[:0]
+	c.Sequence = c.Sequence[:0]
+	c.Price = c.Price[:0]
+	c.Size = c.Size[:0]
+}
+
+// Append adds an event.
+func (c *TickColumns) Append(e *TickEvent) {
+	c.Series = append(c.Series, e.TickSeries)
+	c.Time = append(c.Time, e.Time)
+	c.Sequence = append(c.Sequence, e.Sequence)
+	c.Price = append(c.Price, e.Price)
+	c.Size = append(c.Size, e.Size)
 }
 
 // SetupTick makes table ticks what the schema says and returns what it did; a

@@ -72,6 +72,13 @@ func (r *PointReader) Read(ctx context.Context, series PointSeries, from, to tim
 	return r.reader.Read(ctx, PointEvent{PointSeries: series}, from, to, opts...)
 }
 
+// ReadColumns appends the events of a series with from <= time < to to columns,
+// which may be reused. An event that does not decode is left out, and the first
+// *DecodeError returned after all others; any other error ends the read.
+func (r *PointReader) ReadColumns(ctx context.Context, series PointSeries, from, to time.Time, columns *PointColumns, opts ...ReadOptions) error {
+	return store.Collect(r.Read(ctx, series, from, to, opts...), columns.Append)
+}
+
 // Latest returns the newest event of a series, or ErrNotFound.
 func (r *PointReader) Latest(ctx context.Context, series PointSeries) (PointEvent, error) {
 	return r.reader.Latest(ctx, PointEvent{PointSeries: series})
@@ -83,6 +90,35 @@ func (r *PointReader) Latest(ctx context.Context, series PointSeries) (PointEven
 func (r *PointReader) ByMetric(ctx context.Context, metric uint32, from, to time.Time, opts ...ReadOptions) iter.Seq2[PointEvent, error] {
 	event := PointEvent{PointSeries: PointSeries{Metric: metric}}
 	return r.reader.Query(ctx, &pointByMetric, event, from, to, opts...)
+}
+
+// ByMetricColumns appends what ByMetric yields to columns, which may be reused.
+// An event that does not decode is left out, and the first *DecodeError
+// returned after all others; any other error ends the read.
+func (r *PointReader) ByMetricColumns(ctx context.Context, metric uint32, from, to time.Time, columns *PointColumns, opts ...ReadOptions) error {
+	return store.Collect(r.ByMetric(ctx, metric, from, to, opts...), columns.Append)
+}
+
+// PointColumns is events as columns, all of one length: the i-th event is the
+// i-th of each.
+type PointColumns struct {
+	Series []PointSeries
+	Time   []time.Time
+	Value  []float64
+}
+
+// Reset empties the columns and keeps their memory.
+func (c *PointColumns) Reset() {
+	c.Series = c.Series[:0]
+	c.Time = c.Time[:0]
+	c.Value = c.Value[:0]
+}
+
+// Append adds an event.
+func (c *PointColumns) Append(e *PointEvent) {
+	c.Series = append(c.Series, e.PointSeries)
+	c.Time = append(c.Time, e.Time)
+	c.Value = append(c.Value, e.Value)
 }
 
 // SetupPoint makes table points what the schema says and returns what it did; a

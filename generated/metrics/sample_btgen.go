@@ -74,6 +74,13 @@ func (r *SampleReader) Read(ctx context.Context, series SampleSeries, from, to t
 	return r.reader.Read(ctx, SampleEvent{SampleSeries: series}, from, to, opts...)
 }
 
+// ReadColumns appends the events of a series with from <= time < to to columns,
+// which may be reused. An event that does not decode is left out, and the first
+// *DecodeError returned after all others; any other error ends the read.
+func (r *SampleReader) ReadColumns(ctx context.Context, series SampleSeries, from, to time.Time, columns *SampleColumns, opts ...ReadOptions) error {
+	return store.Collect(r.Read(ctx, series, from, to, opts...), columns.Append)
+}
+
 // Latest returns the newest event of a series, or ErrNotFound.
 func (r *SampleReader) Latest(ctx context.Context, series SampleSeries) (SampleEvent, error) {
 	return r.reader.Latest(ctx, SampleEvent{SampleSeries: series})
@@ -88,12 +95,54 @@ func (r *SampleReader) ByMetric(ctx context.Context, metric string, from, to tim
 	return r.reader.Query(ctx, &sampleByMetric, event, from, to, opts...)
 }
 
+// ByMetricColumns appends what ByMetric yields to columns, which may be reused.
+// An event that does not decode is left out, and the first *DecodeError
+// returned after all others; any other error ends the read.
+func (r *SampleReader) ByMetricColumns(ctx context.Context, metric string, from, to time.Time, columns *SampleColumns, opts ...ReadOptions) error {
+	return store.Collect(r.ByMetric(ctx, metric, from, to, opts...), columns.Append)
+}
+
 // BySeries yields the events of the series with the metric and host with from
 // <= time < to, in the order of time, as Read does. It asks table samples for
 // rows or a range of rows for each bucket.
 func (r *SampleReader) BySeries(ctx context.Context, metric string, host string, from, to time.Time, opts ...ReadOptions) iter.Seq2[SampleEvent, error] {
 	event := SampleEvent{SampleSeries: SampleSeries{Metric: metric, Host: host}}
 	return r.reader.Query(ctx, &sampleBySeries, event, from, to, opts...)
+}
+
+// BySeriesColumns appends what BySeries yields to columns, which may be reused.
+// An event that does not decode is left out, and the first *DecodeError
+// returned after all others; any other error ends the read.
+func (r *SampleReader) BySeriesColumns(ctx context.Context, metric string, host string, from, to time.Time, columns *SampleColumns, opts ...ReadOptions) error {
+	return store.Collect(r.BySeries(ctx, metric, host, from, to, opts...), columns.Append)
+}
+
+// SampleColumns is events as columns, all of one length: the i-th event is the
+// i-th of each.
+type SampleColumns struct {
+	Series    []SampleSeries
+	Time      []time.Time
+	TTL       []time.Duration
+	ExpiresAt []time.Time
+	Value     []float64
+}
+
+// Reset empties the columns and keeps their memory.
+func (c *SampleColumns) Reset() {
+	c.Series = c.Series[:0]
+	c.Time = c.Time[:0]
+	c.TTL = c.TTL[:0]
+	c.ExpiresAt = c.ExpiresAt[:0]
+	c.Value = c.Value[:0]
+}
+
+// Append adds an event.
+func (c *SampleColumns) Append(e *SampleEvent) {
+	c.Series = append(c.Series, e.SampleSeries)
+	c.Time = append(c.Time, e.Time)
+	c.TTL = append(c.TTL, e.TTL)
+	c.ExpiresAt = append(c.ExpiresAt, e.ExpiresAt)
+	c.Value = append(c.Value, e.Value)
 }
 
 // SetupSample makes table samples what the schema says and returns what it did;
@@ -189,6 +238,7 @@ var samplesLayout = &store.Layout[SampleEvent]{
 				Life: codec.Lifetime{Stamp: codec.StampShifted, Default: 30 * 24 * time.Hour},
 			},
 		},
+		Splits: []string{"01#", "02#", "03#", "04#", "05#", "06#", "07#", "08#", "09#", "10#", "11#", "12#", "13#", "14#", "15#"},
 	},
 	Kind:      store.BucketOffsets,
 	Bucket:    samplesBucket,

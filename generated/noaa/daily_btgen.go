@@ -121,9 +121,50 @@ func (r *DailyReader) Read(ctx context.Context, series DailySeries, from, to tim
 	return r.reader.Read(ctx, DailyEvent{DailySeries: series}, from, to, opts...)
 }
 
+// ReadColumns appends the events of a series with from <= time < to to columns,
+// which may be reused. An event that does not decode is left out, and the first
+// *DecodeError returned after all others; any other error ends the read.
+func (r *DailyReader) ReadColumns(ctx context.Context, series DailySeries, from, to time.Time, columns *DailyColumns, opts ...ReadOptions) error {
+	return store.Collect(r.Read(ctx, series, from, to, opts...), columns.Append)
+}
+
 // Latest returns the newest event of a series, or ErrNotFound.
 func (r *DailyReader) Latest(ctx context.Context, series DailySeries) (DailyEvent, error) {
 	return r.reader.Latest(ctx, DailyEvent{DailySeries: series})
+}
+
+// DailyColumns is events as columns, all of one length: the i-th event is the
+// i-th of each.
+type DailyColumns struct {
+	Series        []DailySeries
+	Time          []time.Time
+	Precipitation []float64
+	TempMax       []float64
+	TempMin       []float64
+	Wind          []float32
+	Weather       []DailyWeather
+}
+
+// Reset empties the columns and keeps their memory.
+func (c *DailyColumns) Reset() {
+	c.Series = c.Series[:0]
+	c.Time = c.Time[:0]
+	c.Precipitation = c.Precipitation[:0]
+	c.TempMax = c.TempMax[:0]
+	c.TempMin = c.TempMin[:0]
+	c.Wind = c.Wind[:0]
+	c.Weather = c.Weather[:0]
+}
+
+// Append adds an event.
+func (c *DailyColumns) Append(e *DailyEvent) {
+	c.Series = append(c.Series, e.DailySeries)
+	c.Time = append(c.Time, e.Time)
+	c.Precipitation = append(c.Precipitation, e.Precipitation)
+	c.TempMax = append(c.TempMax, e.TempMax)
+	c.TempMin = append(c.TempMin, e.TempMin)
+	c.Wind = append(c.Wind, e.Wind)
+	c.Weather = append(c.Weather, e.Weather)
 }
 
 // SetupDaily makes tables daily_columns, daily_cells, daily_serialized,

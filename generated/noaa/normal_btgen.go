@@ -78,9 +78,44 @@ func (r *NormalReader) Read(ctx context.Context, series NormalSeries, from, to t
 	return r.reader.Read(ctx, NormalEvent{NormalSeries: series}, from, to, opts...)
 }
 
+// ReadColumns appends the events of a series with from <= time < to to columns,
+// which may be reused. An event that does not decode is left out, and the first
+// *DecodeError returned after all others; any other error ends the read.
+func (r *NormalReader) ReadColumns(ctx context.Context, series NormalSeries, from, to time.Time, columns *NormalColumns, opts ...ReadOptions) error {
+	return store.Collect(r.Read(ctx, series, from, to, opts...), columns.Append)
+}
+
 // Latest returns the newest event of a series, or ErrNotFound.
 func (r *NormalReader) Latest(ctx context.Context, series NormalSeries) (NormalEvent, error) {
 	return r.reader.Latest(ctx, NormalEvent{NormalSeries: series})
+}
+
+// NormalColumns is events as columns, all of one length: the i-th event is the
+// i-th of each.
+type NormalColumns struct {
+	Series      []NormalSeries
+	Time        []time.Time
+	Pressure    []float64
+	Temperature []float64
+	Wind        []float64
+}
+
+// Reset empties the columns and keeps their memory.
+func (c *NormalColumns) Reset() {
+	c.Series = c.Series[:0]
+	c.Time = c.Time[:0]
+	c.Pressure = c.Pressure[:0]
+	c.Temperature = c.Temperature[:0]
+	c.Wind = c.Wind[:0]
+}
+
+// Append adds an event.
+func (c *NormalColumns) Append(e *NormalEvent) {
+	c.Series = append(c.Series, e.NormalSeries)
+	c.Time = append(c.Time, e.Time)
+	c.Pressure = append(c.Pressure, e.Pressure)
+	c.Temperature = append(c.Temperature, e.Temperature)
+	c.Wind = append(c.Wind, e.Wind)
 }
 
 // SetupNormal makes tables normal_columns, normal_cells, normal_serialized,

@@ -74,6 +74,13 @@ func (r *PositionReader) Read(ctx context.Context, series PositionSeries, from, 
 	return r.reader.Read(ctx, PositionEvent{PositionSeries: series}, from, to, opts...)
 }
 
+// ReadColumns appends the events of a series with from <= time < to to columns,
+// which may be reused. An event that does not decode is left out, and the first
+// *DecodeError returned after all others; any other error ends the read.
+func (r *PositionReader) ReadColumns(ctx context.Context, series PositionSeries, from, to time.Time, columns *PositionColumns, opts ...ReadOptions) error {
+	return store.Collect(r.Read(ctx, series, from, to, opts...), columns.Append)
+}
+
 // Latest returns the newest event of a series, or ErrNotFound.
 func (r *PositionReader) Latest(ctx context.Context, series PositionSeries) (PositionEvent, error) {
 	return r.reader.Latest(ctx, PositionEvent{PositionSeries: series})
@@ -87,6 +94,38 @@ func (r *PositionReader) Latest(ctx context.Context, series PositionSeries) (Pos
 func (r *PositionReader) ByLine(ctx context.Context, region string, line string, from, to time.Time, opts ...ReadOptions) iter.Seq2[PositionEvent, error] {
 	event := PositionEvent{PositionSeries: PositionSeries{Region: region, Line: line}}
 	return r.reader.Query(ctx, &positionByLine, event, from, to, opts...)
+}
+
+// ByLineColumns appends what ByLine yields to columns, which may be reused. An
+// event that does not decode is left out, and the first *DecodeError returned
+// after all others; any other error ends the read.
+func (r *PositionReader) ByLineColumns(ctx context.Context, region string, line string, from, to time.Time, columns *PositionColumns, opts ...ReadOptions) error {
+	return store.Collect(r.ByLine(ctx, region, line, from, to, opts...), columns.Append)
+}
+
+// PositionColumns is events as columns, all of one length: the i-th event is
+// the i-th of each.
+type PositionColumns struct {
+	Series    []PositionSeries
+	Time      []time.Time
+	Latitude  []float64
+	Longitude []float64
+}
+
+// Reset empties the columns and keeps their memory.
+func (c *PositionColumns) Reset() {
+	c.Series = c.Series[:0]
+	c.Time = c.Time[:0]
+	c.Latitude = c.Latitude[:0]
+	c.Longitude = c.Longitude[:0]
+}
+
+// Append adds an event.
+func (c *PositionColumns) Append(e *PositionEvent) {
+	c.Series = append(c.Series, e.PositionSeries)
+	c.Time = append(c.Time, e.Time)
+	c.Latitude = append(c.Latitude, e.Latitude)
+	c.Longitude = append(c.Longitude, e.Longitude)
 }
 
 // SetupPosition makes table positions what the schema says and returns what it

@@ -97,9 +97,44 @@ func (r *UsageClassesReader) Read(ctx context.Context, series UsageClassesSeries
 	return r.reader.Read(ctx, UsageClassesEvent{UsageClassesSeries: series}, from, to, opts...)
 }
 
+// ReadColumns appends the events of a series with from <= time < to to columns,
+// which may be reused. An event that does not decode is left out, and the first
+// *DecodeError returned after all others; any other error ends the read.
+func (r *UsageClassesReader) ReadColumns(ctx context.Context, series UsageClassesSeries, from, to time.Time, columns *UsageClassesColumns, opts ...ReadOptions) error {
+	return store.Collect(r.Read(ctx, series, from, to, opts...), columns.Append)
+}
+
 // Latest returns the newest event of a series, or ErrNotFound.
 func (r *UsageClassesReader) Latest(ctx context.Context, series UsageClassesSeries) (UsageClassesEvent, error) {
 	return r.reader.Latest(ctx, UsageClassesEvent{UsageClassesSeries: series})
+}
+
+// UsageClassesColumns is events as columns, all of one length: the i-th event
+// is the i-th of each.
+type UsageClassesColumns struct {
+	Series   []UsageClassesSeries
+	Time     []time.Time
+	Class    []UsageClassesClass
+	Requests []int64
+	Bytes    []int64
+}
+
+// Reset empties the columns and keeps their memory.
+func (c *UsageClassesColumns) Reset() {
+	c.Series = c.Series[:0]
+	c.Time = c.Time[:0]
+	c.Class = c.Class[:0]
+	c.Requests = c.Requests[:0]
+	c.Bytes = c.Bytes[:0]
+}
+
+// Append adds an event.
+func (c *UsageClassesColumns) Append(e *UsageClassesEvent) {
+	c.Series = append(c.Series, e.UsageClassesSeries)
+	c.Time = append(c.Time, e.Time)
+	c.Class = append(c.Class, e.Class)
+	c.Requests = append(c.Requests, e.Requests)
+	c.Bytes = append(c.Bytes, e.Bytes)
 }
 
 // SetupUsageClasses makes table usage_classes what the schema says and returns

@@ -75,9 +75,50 @@ func (r *UsageDefaultReader) Read(ctx context.Context, series UsageDefaultSeries
 	return r.reader.Read(ctx, UsageDefaultEvent{UsageDefaultSeries: series}, from, to, opts...)
 }
 
+// ReadColumns appends the events of a series with from <= time < to to columns,
+// which may be reused. An event that does not decode is left out, and the first
+// *DecodeError returned after all others; any other error ends the read.
+func (r *UsageDefaultReader) ReadColumns(ctx context.Context, series UsageDefaultSeries, from, to time.Time, columns *UsageDefaultColumns, opts ...ReadOptions) error {
+	return store.Collect(r.Read(ctx, series, from, to, opts...), columns.Append)
+}
+
 // Latest returns the newest event of a series, or ErrNotFound.
 func (r *UsageDefaultReader) Latest(ctx context.Context, series UsageDefaultSeries) (UsageDefaultEvent, error) {
 	return r.reader.Latest(ctx, UsageDefaultEvent{UsageDefaultSeries: series})
+}
+
+// UsageDefaultColumns is events as columns, all of one length: the i-th event
+// is the i-th of each.
+type UsageDefaultColumns struct {
+	Series    []UsageDefaultSeries
+	Time      []time.Time
+	TTL       []time.Duration
+	ExpiresAt []time.Time
+	WrittenAt []time.Time
+	Requests  []int64
+	Bytes     []int64
+}
+
+// Reset empties the columns and keeps their memory.
+func (c *UsageDefaultColumns) Reset() {
+	c.Series = c.Series[:0]
+	c.Time = c.Time[:0]
+	c.TTL = c.TTL[:0]
+	c.ExpiresAt = c.ExpiresAt[:0]
+	c.WrittenAt = c.WrittenAt[:0]
+	c.Requests = c.Requests[:0]
+	c.Bytes = c.Bytes[:0]
+}
+
+// Append adds an event.
+func (c *UsageDefaultColumns) Append(e *UsageDefaultEvent) {
+	c.Series = append(c.Series, e.UsageDefaultSeries)
+	c.Time = append(c.Time, e.Time)
+	c.TTL = append(c.TTL, e.TTL)
+	c.ExpiresAt = append(c.ExpiresAt, e.ExpiresAt)
+	c.WrittenAt = append(c.WrittenAt, e.WrittenAt)
+	c.Requests = append(c.Requests, e.Requests)
+	c.Bytes = append(c.Bytes, e.Bytes)
 }
 
 // SetupUsageDefault makes table usage_default what the schema says and returns

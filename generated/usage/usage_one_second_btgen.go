@@ -74,9 +74,47 @@ func (r *UsageOneSecondReader) Read(ctx context.Context, series UsageOneSecondSe
 	return r.reader.Read(ctx, UsageOneSecondEvent{UsageOneSecondSeries: series}, from, to, opts...)
 }
 
+// ReadColumns appends the events of a series with from <= time < to to columns,
+// which may be reused. An event that does not decode is left out, and the first
+// *DecodeError returned after all others; any other error ends the read.
+func (r *UsageOneSecondReader) ReadColumns(ctx context.Context, series UsageOneSecondSeries, from, to time.Time, columns *UsageOneSecondColumns, opts ...ReadOptions) error {
+	return store.Collect(r.Read(ctx, series, from, to, opts...), columns.Append)
+}
+
 // Latest returns the newest event of a series, or ErrNotFound.
 func (r *UsageOneSecondReader) Latest(ctx context.Context, series UsageOneSecondSeries) (UsageOneSecondEvent, error) {
 	return r.reader.Latest(ctx, UsageOneSecondEvent{UsageOneSecondSeries: series})
+}
+
+// UsageOneSecondColumns is events as columns, all of one length: the i-th event
+// is the i-th of each.
+type UsageOneSecondColumns struct {
+	Series    []UsageOneSecondSeries
+	Time      []time.Time
+	ExpiresAt []time.Time
+	WrittenAt []time.Time
+	Requests  []int64
+	Bytes     []int64
+}
+
+// Reset empties the columns and keeps their memory.
+func (c *UsageOneSecondColumns) Reset() {
+	c.Series = c.Series[:0]
+	c.Time = c.Time[:0]
+	c.ExpiresAt = c.ExpiresAt[:0]
+	c.WrittenAt = c.WrittenAt[:0]
+	c.Requests = c.Requests[:0]
+	c.Bytes = c.Bytes[:0]
+}
+
+// Append adds an event.
+func (c *UsageOneSecondColumns) Append(e *UsageOneSecondEvent) {
+	c.Series = append(c.Series, e.UsageOneSecondSeries)
+	c.Time = append(c.Time, e.Time)
+	c.ExpiresAt = append(c.ExpiresAt, e.ExpiresAt)
+	c.WrittenAt = append(c.WrittenAt, e.WrittenAt)
+	c.Requests = append(c.Requests, e.Requests)
+	c.Bytes = append(c.Bytes, e.Bytes)
 }
 
 // SetupUsageOneSecond makes table usage_one_second what the schema says and

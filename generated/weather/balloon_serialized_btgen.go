@@ -77,9 +77,47 @@ func (r *BalloonSerializedReader) Read(ctx context.Context, series BalloonSerial
 	return r.reader.Read(ctx, BalloonSerializedEvent{BalloonSerializedSeries: series}, from, to, opts...)
 }
 
+// ReadColumns appends the events of a series with from <= time < to to columns,
+// which may be reused. An event that does not decode is left out, and the first
+// *DecodeError returned after all others; any other error ends the read.
+func (r *BalloonSerializedReader) ReadColumns(ctx context.Context, series BalloonSerializedSeries, from, to time.Time, columns *BalloonSerializedColumns, opts ...ReadOptions) error {
+	return store.Collect(r.Read(ctx, series, from, to, opts...), columns.Append)
+}
+
 // Latest returns the newest event of a series, or ErrNotFound.
 func (r *BalloonSerializedReader) Latest(ctx context.Context, series BalloonSerializedSeries) (BalloonSerializedEvent, error) {
 	return r.reader.Latest(ctx, BalloonSerializedEvent{BalloonSerializedSeries: series})
+}
+
+// BalloonSerializedColumns is events as columns, all of one length: the i-th
+// event is the i-th of each.
+type BalloonSerializedColumns struct {
+	Series      []BalloonSerializedSeries
+	Time        []time.Time
+	Pressure    []int64
+	Temperature []float64
+	Humidity    []int64
+	Altitude    []int64
+}
+
+// Reset empties the columns and keeps their memory.
+func (c *BalloonSerializedColumns) Reset() {
+	c.Series = c.Series[:0]
+	c.Time = c.Time[:0]
+	c.Pressure = c.Pressure[:0]
+	c.Temperature = c.Temperature[:0]
+	c.Humidity = c.Humidity[:0]
+	c.Altitude = c.Altitude[:0]
+}
+
+// Append adds an event.
+func (c *BalloonSerializedColumns) Append(e *BalloonSerializedEvent) {
+	c.Series = append(c.Series, e.BalloonSerializedSeries)
+	c.Time = append(c.Time, e.Time)
+	c.Pressure = append(c.Pressure, e.Pressure)
+	c.Temperature = append(c.Temperature, e.Temperature)
+	c.Humidity = append(c.Humidity, e.Humidity)
+	c.Altitude = append(c.Altitude, e.Altitude)
 }
 
 // SetupBalloonSerialized makes table balloon_serialized what the schema says

@@ -645,3 +645,21 @@ func rowSet(rows codec.Rows) bigtable.RowSet {
 	}
 	return bigtable.NewRange(rows.Start, rows.End)
 }
+
+// Collect calls take with each event. An event that does not decode is left out,
+// and the first *DecodeError returned when all others are taken; any other error
+// ends it.
+func Collect[E any](events iter.Seq2[E, error], take func(e *E)) error {
+	var first error
+	for event, err := range events {
+		switch {
+		case err == nil:
+			take(&event)
+		case !isDecodeError(err):
+			return err
+		case first == nil:
+			first = err
+		}
+	}
+	return first
+}

@@ -34,6 +34,7 @@ type Access[E any] struct {
 	// Failures returns the errors of single events within that of WriteAll.
 	Failures func(err error) map[int]error
 	Read     func(ctx context.Context, base E, from, to time.Time) iter.Seq2[E, error]
+	Columns  func(ctx context.Context, base E, from, to time.Time) ([]E, error)                   // as columns, put together again
 	Newest   func(ctx context.Context, base E, from, to time.Time, limit int) iter.Seq2[E, error] // the newest first
 	Latest   func(ctx context.Context, base E) (E, error)
 	ByHost   func(ctx context.Context, host string, from, to time.Time) iter.Seq2[E, error] // nil if there is no such query
@@ -209,6 +210,7 @@ func (r *run[E]) read() {
 	series := r.host()
 	from, to := r.span()
 	r.same("events", r.table.Read(r.now, series, from, to), r.events(series, from, to))
+	r.columns(series, r.table.Read(r.now, series, from, to), from, to)
 	r.newest(series, from, to)
 	r.queries(series, from, to)
 	all := r.table.Read(r.now, series, time.Time{}, time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC))
@@ -223,6 +225,19 @@ func (r *run[E]) read() {
 	default:
 		r.same("latest", all[len(all)-1:], []Event{fromGo(r.schema, latest)})
 	}
+}
+
+// columns compares a read of columns with the model.
+func (r *run[E]) columns(series Series, want []Event, from, to time.Time) {
+	events, err := r.access.Columns(r.ctx, toGo[E](Event{Host: series.Host, Shard: series.Shard}), from, to)
+	if err != nil {
+		r.Fatalf("columns: %v", err)
+	}
+	var got []Event
+	for _, e := range events {
+		got = append(got, fromGo(r.schema, e))
+	}
+	r.same("columns", want, got)
 }
 
 // newest compares reads against the order of time with those in it.
@@ -396,6 +411,23 @@ func (r *run[E]) rule(family string) TTL {
 	}
 	r.Fatalf("a family %q", family)
 	return TTL{}
+}
+
+// Rows puts the events of a struct of columns together, by the names of the fields.
+func Rows[E any](columns any, series string) []E {
+	v := reflect.ValueOf(columns)
+	out := make([]E, v.FieldByName("Time").Len())
+	for i := range out {
+		e := reflect.ValueOf(&out[i]).Elem()
+		for f := range v.NumField() {
+			name := v.Type().Field(f).Name
+			if name == "Series" {
+				name = series
+			}
+			e.FieldByName(name).Set(v.Field(f).Index(i))
+		}
+	}
+	return out
 }
 
 // toGo turns an event into the Go type of the generated code.
