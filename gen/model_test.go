@@ -143,6 +143,13 @@ func Test_{{.Name}}_{{.Pattern}}(t *testing.T) {
 					}
 					return first, err
 				},
+				Fields: func(ctx context.Context, base {{.Name}}.EventEvent, from, to time.Time, names []string) iter.Seq2[{{.Name}}.EventEvent, error] {
+					fields := []{{.Name}}.Field{}
+					for _, name := range names {
+						fields = append(fields, {{.Name}}.Field(name))
+					}
+					return r.Read(ctx, base.EventSeries, from, to, {{.Name}}.ReadOptions{Fields: fields})
+				},
 				Newest: func(ctx context.Context, base {{.Name}}.EventEvent, from, to time.Time, limit int) iter.Seq2[{{.Name}}.EventEvent, error] {
 					return r.Read(ctx, base.EventSeries, from, to, {{.Name}}.ReadOptions{NewestFirst: true, Limit: limit})
 				},

@@ -74,6 +74,9 @@ func (s *scope) declareSchema(l *layout.Layout, found *diag.List) {
 			s.declare(n.classValue(class), fmt.Sprintf("the TTL class %q", class), l.NamePos, found)
 		}
 	}
+	for i := range l.Fields {
+		s.declare(n.fieldConst(&l.Fields[i]), fmt.Sprintf("the field %q", l.Fields[i].Name), l.Fields[i].Pos, found)
+	}
 	methods := map[string]string{"Read": "every reader", "ReadColumns": "every reader", "Latest": "every reader"}
 	for i := range l.Queries {
 		q := &l.Queries[i]

@@ -66,6 +66,28 @@ func (s *schemaFile) columnsAppend() jen.Code {
 	})
 }
 
+// fieldConsts declares the fields, for ReadOptions. Only tables that store them one
+// by one can fetch some of them.
+func (s *schemaFile) fieldConsts() jen.Code {
+	var table *layout.Table
+	for _, t := range s.layout.Tables {
+		if !t.Serialized() && t.Pattern != layout.BucketOffsets {
+			table = t
+		}
+	}
+	if table == nil {
+		return nil
+	}
+	return doc(fmt.Sprintf("The fields of %s, for ReadOptions.", s.names.event())).Line().
+		Const().DefsFunc(func(g *jen.Group) {
+		for _, c := range table.Columns {
+			if c.Field >= 0 {
+				g.Id(s.names.fieldConst(&s.layout.Fields[c.Field])).Id("Field").Op("=").Lit(c.Qualifier)
+			}
+		}
+	})
+}
+
 // columnsComment says what a method that reads columns does with errors.
 const columnsComment = "An event that does not decode is left out, and the first *DecodeError returned after all others; any other error ends the read."
 

@@ -42,6 +42,9 @@ func (n names) file() string { return snake(n.schema) }
 // field is the name of a series value or a field in its struct.
 func (n names) field(f *layout.Field) string { return goName(f.Name) }
 
+// fieldConst names a field for ReadOptions.
+func (n names) fieldConst(f *layout.Field) string { return n.schema + "Field" + goName(f.Name) }
+
 // enum is the type of an enum field, enumNames the variable with its values.
 func (n names) enum(f *layout.Field) string      { return n.schema + goName(f.Name) }
 func (n names) enumNames(f *layout.Field) string { return lowerFirst(n.enum(f)) + "Names" }

@@ -22,6 +22,7 @@ var supportDecls = []supportDecl{
 	{"type", "Client", "store", "Client opens tables; a *bigtable.Client is one."},
 	{"type", "Admin", "store", "Admin makes tables; a *bigtable.AdminClient is one."},
 	{"type", "Options", "store", "Options say how writers, readers and the set-up work."},
+	{"type", "Field", "store", "Field is a field of an event, for ReadOptions."},
 	{"type", "ReadOptions", "store", "ReadOptions say how events are read."},
 	{"type", "Hooks", "store", "Hooks trace every operation."},
 	{"type", "Operation", "store", "Operation is what hooks are told of."},

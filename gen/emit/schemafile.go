@@ -52,7 +52,7 @@ func (s *schemaFile) declare() {
 	for i := range s.layout.Queries {
 		s.add(s.queryMethod(&s.layout.Queries[i]), s.queryColumns(&s.layout.Queries[i]))
 	}
-	s.add(s.columnsType(), s.columnsReset(), s.columnsAppend())
+	s.add(s.fieldConsts(), s.columnsType(), s.columnsReset(), s.columnsAppend())
 	s.add(s.setup())
 	for _, t := range s.layout.Tables {
 		s.add(s.keyType(t), s.keyAppend(t), s.keyPrefix(t), s.keyWrite(t), s.keySuffix(t), s.keyParse(t))

@@ -166,6 +166,9 @@ func (s *schemaFile) column(c layout.Column) *jen.Statement {
 	if c.Field == layout.WrittenAt {
 		fields = append(fields, field{"WrittenAt", jen.True()})
 	}
+	if c.Field == layout.WholeEvent {
+		fields = append(fields, field{"Whole", jen.True()})
+	}
 	return inline(fields...)
 }
 

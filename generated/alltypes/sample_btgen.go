@@ -288,6 +288,52 @@ func (r *SampleReader) Latest(ctx context.Context, series SampleSeries) (SampleE
 	return r.reader.Latest(ctx, SampleEvent{SampleSeries: series})
 }
 
+// The fields of SampleEvent, for ReadOptions.
+const (
+	SampleFieldText            Field = "text"
+	SampleFieldRaw             Field = "raw"
+	SampleFieldFlag            Field = "flag"
+	SampleFieldSmall           Field = "small"
+	SampleFieldCount           Field = "count"
+	SampleFieldMask            Field = "mask"
+	SampleFieldTotal           Field = "total"
+	SampleFieldLoad            Field = "cpu.load"
+	SampleFieldRatio           Field = "ratio (.*)|%"
+	SampleFieldAt              Field = "at"
+	SampleFieldTook            Field = "took"
+	SampleFieldID              Field = "id"
+	SampleFieldState           Field = "state"
+	SampleFieldDocument        Field = "document"
+	SampleFieldMaybeText       Field = "maybe_text"
+	SampleFieldMaybeRaw        Field = "maybe_raw"
+	SampleFieldMaybeFlag       Field = "maybe_flag"
+	SampleFieldMaybeSmall      Field = "maybe_small"
+	SampleFieldMaybeCount      Field = "maybe_count"
+	SampleFieldMaybeMask       Field = "maybe_mask"
+	SampleFieldMaybeTotal      Field = "maybe_total"
+	SampleFieldMaybeLoad       Field = "maybe_load"
+	SampleFieldMaybeRatio      Field = "maybe_ratio"
+	SampleFieldMaybeAt         Field = "maybe_at"
+	SampleFieldMaybeTook       Field = "maybe_took"
+	SampleFieldMaybeID         Field = "maybe_id"
+	SampleFieldMaybeState      Field = "maybe_state"
+	SampleFieldMaybeDocument   Field = "maybe_document"
+	SampleFieldDefaultText     Field = "default_text"
+	SampleFieldDefaultRaw      Field = "default_raw"
+	SampleFieldDefaultFlag     Field = "default_flag"
+	SampleFieldDefaultSmall    Field = "default_small"
+	SampleFieldDefaultCount    Field = "default_count"
+	SampleFieldDefaultMask     Field = "default_mask"
+	SampleFieldDefaultTotal    Field = "default_total"
+	SampleFieldDefaultLoad     Field = "default_load"
+	SampleFieldDefaultRatio    Field = "default_ratio"
+	SampleFieldDefaultAt       Field = "default_at"
+	SampleFieldDefaultTook     Field = "default_took"
+	SampleFieldDefaultID       Field = "default_id"
+	SampleFieldDefaultState    Field = "default_state"
+	SampleFieldDefaultDocument Field = "default_document"
+)
+
 // SampleColumns is events as columns, all of one length: the i-th event is the
 // i-th of each.
 type SampleColumns struct {
@@ -2345,7 +2391,7 @@ var sampleCombinedLayout = &store.Layout[SampleEvent]{
 	Kind:      store.BucketCells,
 	Bucket:    sampleCombinedBucket,
 	Precision: time.Millisecond,
-	Columns:   []store.Column{{Name: "event"}},
+	Columns:   []store.Column{{Name: "event", Whole: true}},
 	Time: func(e *SampleEvent) *time.Time {
 		return &e.Time
 	},
@@ -2411,7 +2457,7 @@ var sampleCombinedJSONLayout = &store.Layout[SampleEvent]{
 	Kind:      store.BucketCells,
 	Bucket:    sampleCombinedJSONBucket,
 	Precision: time.Millisecond,
-	Columns:   []store.Column{{Name: "event"}},
+	Columns:   []store.Column{{Name: "event", Whole: true}},
 	Time: func(e *SampleEvent) *time.Time {
 		return &e.Time
 	},
@@ -2479,7 +2525,7 @@ var sampleSerializedLayout = &store.Layout[SampleEvent]{
 	Kind:      store.SingleRows,
 	TimeKey:   sampleSerializedTime,
 	Precision: time.Millisecond,
-	Columns:   []store.Column{{Name: "event"}},
+	Columns:   []store.Column{{Name: "event", Whole: true}},
 	Time: func(e *SampleEvent) *time.Time {
 		return &e.Time
 	},
@@ -2544,7 +2590,7 @@ var sampleSerializedJSONLayout = &store.Layout[SampleEvent]{
 	Kind:      store.SingleRows,
 	TimeKey:   sampleSerializedJSONTime,
 	Precision: time.Millisecond,
-	Columns:   []store.Column{{Name: "event"}},
+	Columns:   []store.Column{{Name: "event", Whole: true}},
 	Time: func(e *SampleEvent) *time.Time {
 		return &e.Time
 	},

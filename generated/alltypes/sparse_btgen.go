@@ -87,6 +87,13 @@ func (r *SparseReader) Latest(ctx context.Context, series SparseSeries) (SparseE
 	return r.reader.Latest(ctx, SparseEvent{SparseSeries: series})
 }
 
+// The fields of SparseEvent, for ReadOptions.
+const (
+	SparseFieldLevel  Field = "level"
+	SparseFieldNote   Field = "note"
+	SparseFieldOpened Field = "opened"
+)
+
 // SparseColumns is events as columns, all of one length: the i-th event is the
 // i-th of each.
 type SparseColumns struct {

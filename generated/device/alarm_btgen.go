@@ -277,7 +277,7 @@ var alarmDevicesLayout = &store.Layout[AlarmEvent]{
 	Kind:      store.BucketCells,
 	Bucket:    alarmDevicesBucket,
 	Precision: time.Millisecond,
-	Columns:   []store.Column{{Name: "event"}},
+	Columns:   []store.Column{{Name: "event", Whole: true}},
 	Time: func(e *AlarmEvent) *time.Time {
 		return &e.Time
 	},
@@ -332,7 +332,7 @@ var alarmsByKindLayout = &store.Layout[AlarmEvent]{
 	Kind:      store.SingleRows,
 	TimeKey:   alarmsByKindTime,
 	Precision: time.Millisecond,
-	Columns:   []store.Column{{Name: "event"}},
+	Columns:   []store.Column{{Name: "event", Whole: true}},
 	Time: func(e *AlarmEvent) *time.Time {
 		return &e.Time
 	},

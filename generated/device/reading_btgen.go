@@ -85,6 +85,13 @@ func (r *ReadingReader) Latest(ctx context.Context, series ReadingSeries) (Readi
 	return r.reader.Latest(ctx, ReadingEvent{ReadingSeries: series})
 }
 
+// The fields of ReadingEvent, for ReadOptions.
+const (
+	ReadingFieldLevel  Field = "level"
+	ReadingFieldErrors Field = "errors"
+	ReadingFieldSignal Field = "signal"
+)
+
 // ReadingColumns is events as columns, all of one length: the i-th event is the
 // i-th of each.
 type ReadingColumns struct {

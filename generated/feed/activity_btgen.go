@@ -339,7 +339,7 @@ var activityActivitiesByRepositoryLayout = &store.Layout[ActivityEvent]{
 	Kind:      store.SingleRows,
 	TimeKey:   activityActivitiesByRepositoryTime,
 	Precision: time.Millisecond,
-	Columns:   []store.Column{{Name: "event"}},
+	Columns:   []store.Column{{Name: "event", Whole: true}},
 	Time: func(e *ActivityEvent) *time.Time {
 		return &e.Time
 	},
@@ -397,7 +397,7 @@ var activityActivitiesByActorLayout = &store.Layout[ActivityEvent]{
 	Kind:      store.SingleRows,
 	TimeKey:   activityActivitiesByActorTime,
 	Precision: time.Millisecond,
-	Columns:   []store.Column{{Name: "event"}},
+	Columns:   []store.Column{{Name: "event", Whole: true}},
 	Time: func(e *ActivityEvent) *time.Time {
 		return &e.Time
 	},

@@ -217,7 +217,7 @@ var ticksLayout = &store.Layout[TickEvent]{
 	Kind:      store.BucketOffsets,
 	Bucket:    ticksBucket,
 	Precision: time.Microsecond,
-	Columns:   []store.Column{{Name: "event"}},
+	Columns:   []store.Column{{Name: "event", Whole: true}},
 	Time: func(e *TickEvent) *time.Time {
 		return &e.Time
 	},

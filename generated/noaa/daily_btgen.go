@@ -133,6 +133,15 @@ func (r *DailyReader) Latest(ctx context.Context, series DailySeries) (DailyEven
 	return r.reader.Latest(ctx, DailyEvent{DailySeries: series})
 }
 
+// The fields of DailyEvent, for ReadOptions.
+const (
+	DailyFieldPrecipitation Field = "precipitation"
+	DailyFieldTempMax       Field = "temp_max"
+	DailyFieldTempMin       Field = "temp_min"
+	DailyFieldWind          Field = "wind"
+	DailyFieldWeather       Field = "weather"
+)
+
 // DailyColumns is events as columns, all of one length: the i-th event is the
 // i-th of each.
 type DailyColumns struct {
@@ -607,7 +616,7 @@ var dailySerializedLayout = &store.Layout[DailyEvent]{
 	Kind:      store.SingleRows,
 	TimeKey:   dailySerializedTime,
 	Precision: 24 * time.Hour,
-	Columns:   []store.Column{{Name: "e"}},
+	Columns:   []store.Column{{Name: "e", Whole: true}},
 	Time: func(e *DailyEvent) *time.Time {
 		return &e.Time
 	},
@@ -738,7 +747,7 @@ var dailyCombinedLayout = &store.Layout[DailyEvent]{
 	Kind:      store.BucketCells,
 	Bucket:    dailyCombinedBucket,
 	Precision: 24 * time.Hour,
-	Columns:   []store.Column{{Name: "json"}},
+	Columns:   []store.Column{{Name: "json", Whole: true}},
 	Time: func(e *DailyEvent) *time.Time {
 		return &e.Time
 	},

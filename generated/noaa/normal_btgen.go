@@ -90,6 +90,13 @@ func (r *NormalReader) Latest(ctx context.Context, series NormalSeries) (NormalE
 	return r.reader.Latest(ctx, NormalEvent{NormalSeries: series})
 }
 
+// The fields of NormalEvent, for ReadOptions.
+const (
+	NormalFieldPressure    Field = "pressure"
+	NormalFieldTemperature Field = "temperature"
+	NormalFieldWind        Field = "wind"
+)
+
 // NormalColumns is events as columns, all of one length: the i-th event is the
 // i-th of each.
 type NormalColumns struct {
@@ -540,7 +547,7 @@ var normalSerializedLayout = &store.Layout[NormalEvent]{
 	Kind:      store.SingleRows,
 	TimeKey:   normalSerializedTime,
 	Precision: time.Hour,
-	Columns:   []store.Column{{Name: "json"}},
+	Columns:   []store.Column{{Name: "json", Whole: true}},
 	Time: func(e *NormalEvent) *time.Time {
 		return &e.Time
 	},
@@ -668,7 +675,7 @@ var normalCombinedLayout = &store.Layout[NormalEvent]{
 	Kind:      store.BucketCells,
 	Bucket:    normalCombinedBucket,
 	Precision: time.Hour,
-	Columns:   []store.Column{{Name: "e"}},
+	Columns:   []store.Column{{Name: "e", Whole: true}},
 	Time: func(e *NormalEvent) *time.Time {
 		return &e.Time
 	},

@@ -103,6 +103,12 @@ func (r *PositionReader) ByLineColumns(ctx context.Context, region string, line 
 	return store.Collect(r.ByLine(ctx, region, line, from, to, opts...), columns.Append)
 }
 
+// The fields of PositionEvent, for ReadOptions.
+const (
+	PositionFieldLatitude  Field = "latitude"
+	PositionFieldLongitude Field = "longitude"
+)
+
 // PositionColumns is events as columns, all of one length: the i-th event is
 // the i-th of each.
 type PositionColumns struct {

@@ -109,6 +109,12 @@ func (r *UsageClassesReader) Latest(ctx context.Context, series UsageClassesSeri
 	return r.reader.Latest(ctx, UsageClassesEvent{UsageClassesSeries: series})
 }
 
+// The fields of UsageClassesEvent, for ReadOptions.
+const (
+	UsageClassesFieldRequests Field = "requests"
+	UsageClassesFieldBytes    Field = "bytes"
+)
+
 // UsageClassesColumns is events as columns, all of one length: the i-th event
 // is the i-th of each.
 type UsageClassesColumns struct {

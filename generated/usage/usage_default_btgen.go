@@ -87,6 +87,12 @@ func (r *UsageDefaultReader) Latest(ctx context.Context, series UsageDefaultSeri
 	return r.reader.Latest(ctx, UsageDefaultEvent{UsageDefaultSeries: series})
 }
 
+// The fields of UsageDefaultEvent, for ReadOptions.
+const (
+	UsageDefaultFieldRequests Field = "requests"
+	UsageDefaultFieldBytes    Field = "bytes"
+)
+
 // UsageDefaultColumns is events as columns, all of one length: the i-th event
 // is the i-th of each.
 type UsageDefaultColumns struct {

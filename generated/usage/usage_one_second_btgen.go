@@ -86,6 +86,12 @@ func (r *UsageOneSecondReader) Latest(ctx context.Context, series UsageOneSecond
 	return r.reader.Latest(ctx, UsageOneSecondEvent{UsageOneSecondSeries: series})
 }
 
+// The fields of UsageOneSecondEvent, for ReadOptions.
+const (
+	UsageOneSecondFieldRequests Field = "requests"
+	UsageOneSecondFieldBytes    Field = "bytes"
+)
+
 // UsageOneSecondColumns is events as columns, all of one length: the i-th event
 // is the i-th of each.
 type UsageOneSecondColumns struct {

@@ -205,7 +205,7 @@ var balloonCombinedLayout = &store.Layout[BalloonCombinedEvent]{
 	Kind:      store.BucketCells,
 	Bucket:    balloonCombinedBucket,
 	Precision: time.Minute,
-	Columns:   []store.Column{{Name: "measurements_blob"}},
+	Columns:   []store.Column{{Name: "measurements_blob", Whole: true}},
 	Time: func(e *BalloonCombinedEvent) *time.Time {
 		return &e.Time
 	},

@@ -89,6 +89,14 @@ func (r *BalloonNewCellsReader) Latest(ctx context.Context, series BalloonNewCel
 	return r.reader.Latest(ctx, BalloonNewCellsEvent{BalloonNewCellsSeries: series})
 }
 
+// The fields of BalloonNewCellsEvent, for ReadOptions.
+const (
+	BalloonNewCellsFieldPressure    Field = "pressure"
+	BalloonNewCellsFieldTemperature Field = "temperature"
+	BalloonNewCellsFieldHumidity    Field = "humidity"
+	BalloonNewCellsFieldAltitude    Field = "altitude"
+)
+
 // BalloonNewCellsColumns is events as columns, all of one length: the i-th
 // event is the i-th of each.
 type BalloonNewCellsColumns struct {

@@ -94,6 +94,14 @@ func (r *BalloonNewColumnsReader) Latest(ctx context.Context, series BalloonNewC
 	return r.reader.Latest(ctx, BalloonNewColumnsEvent{BalloonNewColumnsSeries: series})
 }
 
+// The fields of BalloonNewColumnsEvent, for ReadOptions.
+const (
+	BalloonNewColumnsFieldPressure    Field = "pressure"
+	BalloonNewColumnsFieldTemperature Field = "temperature"
+	BalloonNewColumnsFieldHumidity    Field = "humidity"
+	BalloonNewColumnsFieldAltitude    Field = "altitude"
+)
+
 // BalloonNewColumnsColumns is events as columns, all of one length: the i-th
 // event is the i-th of each.
 type BalloonNewColumnsColumns struct {

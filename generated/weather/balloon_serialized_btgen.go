@@ -201,7 +201,7 @@ var balloonSerializedLayout = &store.Layout[BalloonSerializedEvent]{
 	Kind:      store.SingleRows,
 	TimeKey:   balloonSerializedTime,
 	Precision: time.Minute,
-	Columns:   []store.Column{{Name: "measurements_blob"}},
+	Columns:   []store.Column{{Name: "measurements_blob", Whole: true}},
 	Time: func(e *BalloonSerializedEvent) *time.Time {
 		return &e.Time
 	},

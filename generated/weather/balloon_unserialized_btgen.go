@@ -89,6 +89,14 @@ func (r *BalloonUnserializedReader) Latest(ctx context.Context, series BalloonUn
 	return r.reader.Latest(ctx, BalloonUnserializedEvent{BalloonUnserializedSeries: series})
 }
 
+// The fields of BalloonUnserializedEvent, for ReadOptions.
+const (
+	BalloonUnserializedFieldPressure    Field = "pressure"
+	BalloonUnserializedFieldTemperature Field = "temperature"
+	BalloonUnserializedFieldHumidity    Field = "humidity"
+	BalloonUnserializedFieldAltitude    Field = "altitude"
+)
+
 // BalloonUnserializedColumns is events as columns, all of one length: the i-th
 // event is the i-th of each.
 type BalloonUnserializedColumns struct {

@@ -20,6 +20,9 @@ type (
 	// Options say how writers, readers and the set-up work.
 	Options = store.Options
 
+	// Field is a field of an event, for ReadOptions.
+	Field = store.Field
+
 	// ReadOptions say how events are read.
 	ReadOptions = store.ReadOptions
 

@@ -185,7 +185,12 @@ type Column struct {
 	Family int
 	// WrittenAt marks the column of the write time, which is no part of the event.
 	WrittenAt bool
+	// Whole marks the column of an event that is one value with all fields.
+	Whole bool
 }
+
+// Field is a field of an event, by the name of its column.
+type Field string
 
 // Choice is where an event says how long it lives: places in the event, nil for
 // what events of the schema do not say.

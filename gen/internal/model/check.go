@@ -34,7 +34,8 @@ type Access[E any] struct {
 	// Failures returns the errors of single events within that of WriteAll.
 	Failures func(err error) map[int]error
 	Read     func(ctx context.Context, base E, from, to time.Time) iter.Seq2[E, error]
-	Columns  func(ctx context.Context, base E, from, to time.Time) ([]E, error)                   // as columns, put together again
+	Columns  func(ctx context.Context, base E, from, to time.Time) ([]E, error) // as columns, put together again
+	Fields   func(ctx context.Context, base E, from, to time.Time, fields []string) iter.Seq2[E, error]
 	Newest   func(ctx context.Context, base E, from, to time.Time, limit int) iter.Seq2[E, error] // the newest first
 	Latest   func(ctx context.Context, base E) (E, error)
 	ByHost   func(ctx context.Context, host string, from, to time.Time) iter.Seq2[E, error] // nil if there is no such query
@@ -211,6 +212,7 @@ func (r *run[E]) read() {
 	from, to := r.span()
 	r.same("events", r.table.Read(r.now, series, from, to), r.events(series, from, to))
 	r.columns(series, r.table.Read(r.now, series, from, to), from, to)
+	r.fields(series, from, to)
 	r.newest(series, from, to)
 	r.queries(series, from, to)
 	all := r.table.Read(r.now, series, time.Time{}, time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC))
@@ -238,6 +240,18 @@ func (r *run[E]) columns(series Series, want []Event, from, to time.Time) {
 		got = append(got, fromGo(r.schema, e))
 	}
 	r.same("columns", want, got)
+}
+
+// fields compares a read of some fields with the model.
+func (r *run[E]) fields(series Series, from, to time.Time) {
+	fields, names := []int{}, []string{}
+	for i := range r.schema.Fields {
+		if rapid.Bool().Draw(r.T, "fetch") {
+			fields, names = append(fields, i), append(names, fmt.Sprint("v", i))
+		}
+	}
+	got := r.collected(r.access.Fields(r.ctx, toGo[E](Event{Host: series.Host, Shard: series.Shard}), from, to, names))
+	r.same(fmt.Sprint("fields ", names), r.table.ReadFields(r.now, series, from, to, fields), got)
 }
 
 // newest compares reads against the order of time with those in it.

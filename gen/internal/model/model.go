@@ -264,11 +264,19 @@ type Series struct {
 
 // Read returns the events of a series in [from, to), in order.
 func (m *Table) Read(now time.Time, series Series, from, to time.Time) []Event {
+	return m.ReadFields(now, series, from, to, nil)
+}
+
+// ReadFields is Read with some fields alone; nil is all of them.
+func (m *Table) ReadFields(now time.Time, series Series, from, to time.Time, fields []int) []Event {
+	if m.schema.serialized() || m.schema.Pattern == "bucket_offsets" {
+		fields = nil
+	}
 	byTime := map[string]*instant{}
 	for c, cells := range m.cells {
 		for i, stored := range cells {
 			e := stored.event
-			if c.host != series.Host || c.shard != series.Shard || e.Time.Before(from) || !e.Time.Before(to) || !m.ttl(c).alive(now, stored.micros, i+1) {
+			if c.host != series.Host || c.shard != series.Shard || e.Time.Before(from) || !e.Time.Before(to) || !fetched(fields, c.field) || !m.ttl(c).alive(now, stored.micros, i+1) {
 				continue
 			}
 			id := fmt.Sprint(e.Time.UnixNano(), c.sequence, c.class)
@@ -291,13 +299,16 @@ func (m *Table) Read(now time.Time, series Series, from, to time.Time) []Event {
 	})
 	var out []Event
 	for _, in := range instants {
-		out = append(out, m.events(series, in)...)
+		out = append(out, m.events(series, in, fields)...)
 	}
 	return out
 }
 
+// fetched reports whether a field is one of those to fetch; nil is all.
+func fetched(fields []int, field int) bool { return fields == nil || slices.Contains(fields, field) }
+
 // events makes the events of an instant: one, or several in new columns.
-func (m *Table) events(series Series, in *instant) []Event {
+func (m *Table) events(series Series, in *instant, fields []int) []Event {
 	most := 0
 	for field, cells := range in.cells {
 		if field > writtenAt {
@@ -311,7 +322,10 @@ func (m *Table) events(series Series, in *instant) []Event {
 	for n := range most {
 		e := Event{Host: series.Host, Shard: series.Shard, Time: in.time, Sequence: in.sequence, Class: in.class, Values: make([]int64, len(m.schema.Fields)), Has: make([]bool, len(m.schema.Fields))}
 		for i, f := range m.schema.Fields {
-			if f.Presence == Default {
+			switch {
+			case !fetched(fields, i):
+				e.Has[i] = f.Presence != Optional // zero
+			case f.Presence == Default:
 				e.Values[i], e.Has[i] = defaultValue, true
 			}
 		}

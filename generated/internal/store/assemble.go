@@ -20,6 +20,7 @@ type assembler[E any] struct {
 	base   E // an event with the series of the row alone
 	// newestFirst turns the order of events round.
 	newestFirst bool
+	fetch       []bool          // the columns to fetch; nil for all
 	match       func(e *E) bool // whether a row's series is asked for; nil if all are
 	from, to    time.Time
 	now         func() time.Time
@@ -395,6 +396,9 @@ func (a *assembler[E]) yield(at time.Time, keys []string, g *group, n int, yield
 	found := false
 	now := a.now()
 	for i, column := range a.layout.Columns {
+		if a.skips(i) {
+			continue
+		}
 		d, ok := a.datum(now, g, i, n)
 		var err error
 		switch {
@@ -414,6 +418,9 @@ func (a *assembler[E]) yield(at time.Time, keys []string, g *group, n int, yield
 	}
 	return !found || yield(event, failed)
 }
+
+// skips reports whether a column is not to be fetched.
+func (a *assembler[E]) skips(column int) bool { return a.fetch != nil && !a.fetch[column] }
 
 // datum returns the n-th datum of a column at the current time, or its last one;
 // false if it has none that is alive.

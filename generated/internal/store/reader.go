@@ -67,6 +67,10 @@ type ReadOptions struct {
 	NewestFirst bool
 	// Limit is how many events are yielded at most; 0 for no limit.
 	Limit int
+	// Fields are the fields to fetch; nil for all. The others stay zero, and an
+	// event that has none of them is left out. Where an event is stored as one
+	// value, all fields are fetched.
+	Fields []Field
 }
 
 // mergeReads returns the options of one read.
@@ -76,6 +80,9 @@ func mergeReads(opts []ReadOptions) ReadOptions {
 		out.NewestFirst = out.NewestFirst || o.NewestFirst
 		if o.Limit > 0 {
 			out.Limit = o.Limit
+		}
+		if o.Fields != nil {
+			out.Fields = o.Fields
 		}
 	}
 	return out
@@ -99,7 +106,7 @@ func (r *Reader[E]) Query(ctx context.Context, q *Query[E], base E, from, to tim
 		ctx := r.options.Hooks.start(ctx, &op)
 		var failed error
 		defer func() { r.options.Hooks.end(ctx, &op, failed) }()
-		for event, err := range r.scan(ctx, &op, q, base, from, to, o.NewestFirst) {
+		for event, err := range r.scan(ctx, &op, q, base, from, to, o) {
 			if err != nil {
 				failed = err
 			} else {
@@ -129,10 +136,11 @@ func (r *Reader[E]) Latest(ctx context.Context, base E) (event E, err error) {
 }
 
 // scan is Query without its hooks.
-func (r *Reader[E]) scan(ctx context.Context, op *Operation, q *Query[E], base E, from, to time.Time, newestFirst bool) iter.Seq2[E, error] {
+func (r *Reader[E]) scan(ctx context.Context, op *Operation, q *Query[E], base E, from, to time.Time, o ReadOptions) iter.Seq2[E, error] {
 	return func(yield func(E, error) bool) {
 		spans, err := q.Spans(&base)
-		if err != nil {
+		fetch, failed := r.layout.fetched(o.Fields)
+		if err = errors.Join(err, failed); err != nil {
 			var none E
 			yield(none, err)
 			return
@@ -145,20 +153,23 @@ func (r *Reader[E]) scan(ctx context.Context, op *Operation, q *Query[E], base E
 			return
 		}
 		a := &assembler[E]{
-			layout: r.layout, table: r.id, base: base, from: from, to: to, newestFirst: newestFirst,
+			layout: r.layout, table: r.id, base: base, from: from, to: to, newestFirst: o.NewestFirst, fetch: fetch,
 			now: r.options.Now, ranksEnd: r.ranksEnd(now, from, to),
 		}
 		if q.Match != nil {
 			a.match = func(e *E) bool { return q.Match(e, &base) }
 		}
 		parts := r.parts(q, from, to)
-		if newestFirst {
+		if o.NewestFirst {
 			slices.Reverse(parts)
 		}
 		for _, part := range parts {
 			filter, alive := r.partFilter(q, part, now)
 			if !alive {
 				return
+			}
+			if fields := r.layout.columnsFilter(fetch); fields != nil {
+				filter = bigtable.ChainFilters(fields, filter)
 			}
 			if !r.part(ctx, op, q, a, spans, part, filter, yield) {
 				return
@@ -202,6 +213,39 @@ func (r *Reader[E]) spanRows(ctx context.Context, op *Operation, q *Query[E], sp
 		return func(func(bigtable.Row, error) bool) {}
 	}
 	return r.rows(ctx, op, rows, matching(span, filter))
+}
+
+// fetched returns which columns have the fields; nil for all of them.
+func (l *Layout[E]) fetched(fields []Field) ([]bool, error) {
+	if fields == nil || l.Kind == BucketOffsets || slices.ContainsFunc(l.Columns, func(c Column) bool { return c.Whole }) {
+		return nil, nil
+	}
+	fetch := make([]bool, len(l.Columns))
+	for _, f := range fields {
+		i := slices.IndexFunc(l.Columns, func(c Column) bool { return c.Name == string(f) })
+		if i < 0 {
+			return nil, fmt.Errorf("table %s has no field %q", l.Table.ID, f)
+		}
+		fetch[i] = true
+	}
+	return fetch, nil
+}
+
+// columnsFilter returns the filter of the columns to fetch; nil for all of them.
+func (l *Layout[E]) columnsFilter(fetch []bool) bigtable.Filter {
+	if fetch == nil || l.Kind == BucketColumns {
+		return nil
+	}
+	var names []string
+	for i, c := range l.Columns {
+		if fetch[i] {
+			names = append(names, quoteKey(c.Name))
+		}
+	}
+	if names == nil {
+		return bigtable.BlockAllFilter()
+	}
+	return bigtable.ColumnFilter(strings.Join(names, "|"))
 }
 
 // partFilter returns the filter of a part; false if no cell can be alive.
@@ -337,6 +381,9 @@ func (r *Reader[E]) together(ctx context.Context, op *Operation, q *Query[E], a 
 	streams := make([]*stream, len(spans))
 	for i, span := range spans {
 		streams[i] = startStream(ctx, func(op *Operation) iter.Seq2[bigtable.Row, error] {
+			if r.layout.Kind == BucketColumns && a.skips(i) {
+				return func(func(bigtable.Row, error) bool) {}
+			}
 			return r.spanRows(ctx, op, q, span, p, filter)
 		})
 	}
