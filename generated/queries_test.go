@@ -4,6 +4,7 @@ package generated_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"os"
@@ -152,6 +153,17 @@ func TestBucketInTheMiddle(t *testing.T) {
 		want = of(span[0], span[1], one)
 		same(t, c, want, all(t, r.Read(t.Context(), vehicle("nyc", "m86", 5824), from, to)), 1, 2*len(want))
 	}
+	byTime := of(0, 3*time.Hour, line)
+	slices.SortStableFunc(byTime, func(a, b transit.PositionEvent) int { return a.Time.Compare(b.Time) })
+	same(t, c, byTime, all(t, r.ByLine(t.Context(), "nyc", "m86", noon, noon.Add(3*time.Hour), transit.ReadOptions{TimeOrder: true})), 1, 2*len(byTime))
+	newest := of(0, 3*time.Hour, one)
+	slices.Reverse(newest)
+	same(t, c, newest[:3], all(t, r.Read(t.Context(), vehicle("nyc", "m86", 5824), noon, noon.Add(3*time.Hour), transit.ReadOptions{NewestFirst: true, Limit: 3})), 1, 2*len(newest))
+	for i := range newest {
+		newest[i].Longitude = 0
+	}
+	same(t, c, newest, all(t, r.Read(t.Context(), vehicle("nyc", "m86", 5824), noon, noon.Add(3*time.Hour),
+		transit.ReadOptions{NewestFirst: true, Fields: []transit.Field{transit.PositionFieldLatitude}})), 1, len(newest))
 	latest, err := r.Latest(t.Context(), vehicle("nyc", "m86", 5824))
 	check(t, err)
 	same(t, c, of(2*time.Hour+1, 3*time.Hour, one), []transit.PositionEvent{latest}, 1, 2)
@@ -213,6 +225,11 @@ func TestTicksWithinAMicrosecond(t *testing.T) {
 	same(t, c, events[:20], all(t, r.Read(t.Context(), acme, noon, noon.Add(2*time.Hour))), 1, 20)
 	same(t, c, events, all(t, r.ByExchange(t.Context(), "XNYS", noon, noon.Add(2*time.Hour))), 1, 40)
 	// The timestamps of cells are as fine as a millisecond: what else is in it comes along.
+	for _, err := range r.ByExchange(t.Context(), "XNYS", noon, noon.Add(time.Hour), market.ReadOptions{TimeOrder: true}) {
+		if !errors.Is(err, market.ErrOrder) {
+			t.Errorf("order of time of a query by series: %v", err)
+		}
+	}
 	from := noon.Add(59*time.Minute + 59*time.Second + 999_998*time.Microsecond)
 	same(t, c, events[3:9], all(t, r.Read(t.Context(), acme, from, from.Add(2*time.Microsecond))), 1, 9)
 	latest, err := r.Latest(t.Context(), acme)

@@ -41,6 +41,7 @@ var supportDecls = []supportDecl{
 	{"const", "Failed", "store", "Failed events were refused by the server."},
 	{"const", "Unknown", "store", "Unknown events may be stored or not; writing them again is safe."},
 	{"var", "ErrNotFound", "store", "ErrNotFound: the series has no event that is alive."},
+	{"var", "ErrOrder", "store", "ErrOrder: a query cannot yield its events in the order of time."},
 	{"var", "ErrEmpty", "codec", "ErrEmpty: a segment of the row key is empty."},
 	{"var", "ErrDelimiter", "codec", "ErrDelimiter: a segment of the row key contains the delimiter."},
 	{"var", "ErrRange", "codec", "ErrRange: a value does not fit the form of its segment of the row key."},

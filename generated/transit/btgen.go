@@ -84,6 +84,9 @@ var (
 	// ErrNotFound: the series has no event that is alive.
 	ErrNotFound = store.ErrNotFound
 
+	// ErrOrder: a query cannot yield its events in the order of time.
+	ErrOrder = store.ErrOrder
+
 	// ErrEmpty: a segment of the row key is empty.
 	ErrEmpty = codec.ErrEmpty
 

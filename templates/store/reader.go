@@ -65,6 +65,11 @@ type ReadOptions struct {
 	NewestFirst bool
 	// Limit is how many events are yielded at most; 0 for no limit.
 	Limit int
+	// TimeOrder makes a query of several series yield events in the order of time
+	// alone, where it would come by bucket and series: it then holds a bucket of
+	// all of them in memory. Where the time does not follow what the query gives
+	// it is ErrOrder.
+	TimeOrder bool
 	// Fields are the fields to fetch; nil for all. The others stay zero, and an
 	// event that has none of them is left out. Where an event is stored as one
 	// value, all fields are fetched.
@@ -76,6 +81,7 @@ func mergeReads(opts []ReadOptions) ReadOptions {
 	var out ReadOptions
 	for _, o := range opts {
 		out.NewestFirst = out.NewestFirst || o.NewestFirst
+		out.TimeOrder = out.TimeOrder || o.TimeOrder
 		if o.Limit > 0 {
 			out.Limit = o.Limit
 		}
@@ -104,7 +110,11 @@ func (r *Reader[E]) Query(ctx context.Context, q *Query[E], base E, from, to tim
 		ctx := r.options.Hooks.start(ctx, &op)
 		var failed error
 		defer func() { r.options.Hooks.end(ctx, &op, failed) }()
-		for event, err := range r.scan(ctx, &op, q, base, from, to, o) {
+		events := r.scan(ctx, &op, q, base, from, to, o)
+		if o.TimeOrder && q.Several {
+			events = r.byTime(q, events, o.NewestFirst)
+		}
+		for event, err := range events {
 			if err != nil {
 				failed = err
 			} else {
@@ -131,6 +141,58 @@ func (r *Reader[E]) Latest(ctx context.Context, base E) (event E, err error) {
 		op.Events = 1
 	}
 	return event, err
+}
+
+// ErrOrder says that a query cannot yield its events in the order of time.
+var ErrOrder = errors.New("the rows of the query are not in the order of time")
+
+// byTime sorts events that come by bucket, a bucket at a time.
+func (r *Reader[E]) byTime(q *Query[E], events iter.Seq2[E, error], newestFirst bool) iter.Seq2[E, error] {
+	return func(yield func(E, error) bool) {
+		if q.Untimed || !r.layout.sorted() {
+			var none E
+			yield(none, ErrOrder)
+			return
+		}
+		if r.layout.Kind == SingleRows {
+			events(yield)
+			return
+		}
+		var bucket []E
+		var start time.Time
+		flush := func() bool {
+			slices.SortStableFunc(bucket, func(a, b E) int {
+				order := r.layout.Time(&a).Compare(*r.layout.Time(&b))
+				if newestFirst {
+					return -order
+				}
+				return order
+			})
+			for _, e := range bucket {
+				if !yield(e, nil) {
+					return false
+				}
+			}
+			bucket = bucket[:0]
+			return true
+		}
+		for event, err := range events {
+			if err != nil {
+				if !yield(event, err) {
+					return
+				}
+				continue
+			}
+			if s := r.layout.Bucket.Start(*r.layout.Time(&event)); !s.Equal(start) {
+				if !flush() {
+					return
+				}
+				start = s
+			}
+			bucket = append(bucket, event)
+		}
+		flush()
+	}
 }
 
 // scan is Query without its hooks.
