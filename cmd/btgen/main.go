@@ -27,6 +27,6 @@ table set-up for Cloud Bigtable. It refuses schemas that would hurt.
 
 Exit codes: 0 clean, 1 findings or code out of date, 2 could not run.`,
 	}
-	root.AddCommand(newInit(), newGenerate(), newCheck(), cli.NewVersion())
+	root.AddCommand(newInit(), newGenerate(), newCheck(), newExplain(), cli.NewVersion())
 	return root
 }

@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/btgen-dev/btgen/gen/diag"
+	"github.com/btgen-dev/btgen/templates/codec"
 )
 
 // Query is one way that events are read: of all series that have some values.
@@ -205,10 +207,10 @@ func (q *Query) Ranges() string {
 	switch {
 	case q.Plan.Scans():
 		text = "the whole table"
+	case q.Plan.Timed && q.Table.Pattern.Bucketed() && q.Plan.Whole && (len(q.Plan.After) > 0 || !q.Table.Bucket.Sorted()):
+		text = "the rows of the buckets, by their keys"
 	case q.Plan.Timed && q.Table.Pattern.Bucketed() && len(q.Plan.After) > 0:
-		text = "rows or a range of rows for each bucket"
-	case q.Plan.Timed && q.Table.Pattern.Bucketed() && !q.Table.Bucket.Sorted():
-		text = "the rows of the buckets one by one"
+		text = "a range of rows for each bucket"
 	}
 	switch n := q.Plan.Salts; {
 	case n > 1:
@@ -217,4 +219,76 @@ func (q *Query) Ranges() string {
 		text += " for each field"
 	}
 	return text
+}
+
+// ReadQuery is the read of a single series, which every reader has.
+func (l *Layout) ReadQuery() Query {
+	q := Query{Name: "Read", Table: l.Read}
+	for i := range l.Series {
+		q.By = append(q.By, i)
+	}
+	q.Plan = l.Read.plan(q.By)
+	return q
+}
+
+// ExampleRows returns what the query asks for in a range of time, for made-up
+// series values, by the code that real reads use: all ranges, in their order.
+func (q *Query) ExampleRows(l *Layout, from, to time.Time) []codec.Rows {
+	var out []codec.Rows
+	for salt := range q.Plan.Salts {
+		metrics := []string{""}
+		if q.Table.Metrics() {
+			metrics = nil
+			for _, c := range q.Table.Columns {
+				metrics = append(metrics, c.Qualifier)
+			}
+		}
+		for _, metric := range metrics {
+			out = append(out, q.exampleSpan(l, salt, metric, from, to)...)
+		}
+	}
+	return out
+}
+
+// exampleSpan returns what the query asks for with a salt and a metric.
+func (q *Query) exampleSpan(l *Layout, salt int, metric string, from, to time.Time) []codec.Rows {
+	before, after := codec.NewKeyWriter(nil, q.Table.Delimiter), codec.NewKeyWriter(nil, q.Table.Delimiter)
+	q.writeExample(l, &before, q.Plan.Before, salt, metric)
+	q.writeExample(l, &after, q.Plan.After, salt, metric)
+	prefix, _ := before.Prefix() // of made-up values that do
+	suffix, _ := after.Prefix()
+	if q.Plan.Whole {
+		suffix, _ = after.Key()
+	}
+	span := codec.Span{Prefix: string(prefix), Delimiter: q.Table.Delimiter, Suffix: string(suffix), Whole: q.Plan.Whole}
+	switch {
+	case !q.Plan.Timed:
+		return []codec.Rows{codec.PrefixRows(span.Prefix)}
+	case q.Table.Pattern.Bucketed():
+		return slices.Collect(span.Buckets(q.Table.Bucket, from, to))
+	}
+	rows, _ := span.Times(q.Table.TimeKey, from, to)
+	return []codec.Rows{rows}
+}
+
+// writeExample writes the segments that a query gives.
+func (q *Query) writeExample(l *Layout, w *codec.KeyWriter, segments []Segment, salt int, metric string) {
+	for _, g := range segments {
+		switch {
+		case g.Kind == SeriesSegment:
+			writeExample(w, &l.Series[g.Series], g.Form)
+		case g.Kind == MetricSegment:
+			w.String("metric", metric)
+		case g.Kind == ConstSegment:
+			w.Const(g.Const)
+		case g.Kind == SaltSegment && q.Plan.Salts > 1:
+			w.SaltNumber(g.Buckets, salt)
+		case g.Kind == SaltSegment:
+			w.BeginSalt(g.Buckets)
+			for _, i := range g.Salted {
+				writeExample(w, &l.Series[i], q.Table.FormOf(i))
+			}
+			w.EndSalt()
+		}
+	}
 }

@@ -104,7 +104,7 @@ func (r *SampleReader) ByMetricColumns(ctx context.Context, metric string, from,
 
 // BySeries yields the events of the series with the metric and host with from
 // <= time < to, in the order of time, as Read does. It asks table samples for
-// rows or a range of rows for each bucket.
+// the rows of the buckets, by their keys.
 func (r *SampleReader) BySeries(ctx context.Context, metric string, host string, from, to time.Time, opts ...ReadOptions) iter.Seq2[SampleEvent, error] {
 	event := SampleEvent{SampleSeries: SampleSeries{Metric: metric, Host: host}}
 	return r.reader.Query(ctx, &sampleBySeries, event, from, to, opts...)
