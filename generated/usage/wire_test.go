@@ -159,6 +159,7 @@ func TestTrap21RequestsOfLatest(t *testing.T) {
 	for _, tt := range []wireTest{
 		{
 			table: "usage_one_second",
+			start: "1970-01-01T000000", end: "9999-12-31T23595:",
 			filter: `chain {
 				filters { family_name_regex_filter: "m" }
 				filters { timestamp_range_filter { start_timestamp_micros: ` + ts(wireMs.Add(milli)) + ` } }
@@ -166,6 +167,7 @@ func TestTrap21RequestsOfLatest(t *testing.T) {
 		},
 		{
 			table: "usage_default",
+			start: "1970-01-01T000000", end: "9999-12-31T23595:",
 			filter: `chain {
 				filters { family_name_regex_filter: "m" }
 				filters { timestamp_range_filter { start_timestamp_micros: ` + ts(wireMs.Add(-2*day).Add(milli)) + ` } }
@@ -173,6 +175,7 @@ func TestTrap21RequestsOfLatest(t *testing.T) {
 		},
 		{
 			table: "usage_classes",
+			start: "2021-03-02T12", end: "9999-12-31T23\x00", // what can be alive
 			filter: `chain {
 				filters { interleave {
 					filters { chain {
@@ -205,8 +208,8 @@ func TestTrap21RequestsOfLatest(t *testing.T) {
 				t.Errorf("reversed %v, at most %d rows", req.Reversed, req.RowsLimit)
 			}
 			compare(t, []*btpb.RowRange{{
-				StartKey: &btpb.RowRange_StartKeyClosed{StartKeyClosed: []byte("customer-01#")},
-				EndKey:   &btpb.RowRange_EndKeyOpen{EndKeyOpen: []byte("customer-01$")},
+				StartKey: &btpb.RowRange_StartKeyClosed{StartKeyClosed: []byte("customer-01#" + tt.start)},
+				EndKey:   &btpb.RowRange_EndKeyOpen{EndKeyOpen: []byte("customer-01#" + tt.end)},
 			}}, req.Rows.RowRanges)
 		})
 	}

@@ -588,8 +588,7 @@ var farFuture = time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)
 func (r *Reader[E]) latest(ctx context.Context, op *Operation, base E, spans []codec.Span) (E, error) {
 	ranges := make([]codec.Rows, len(spans))
 	for i, span := range spans {
-		ranges[i] = codec.PrefixRows(span.Prefix)
-		ranges[i].Reverse = !r.layout.descending()
+		ranges[i] = r.living(span)
 	}
 	var asked time.Time
 	for {
@@ -610,6 +609,28 @@ func (r *Reader[E]) latest(ctx context.Context, op *Operation, base E, spans []c
 			return event, err
 		}
 	}
+}
+
+// living returns the range of the rows of a span that may have something alive, to
+// be read from the newest.
+func (r *Reader[E]) living(span codec.Span) codec.Rows {
+	rows := codec.PrefixRows(span.Prefix)
+	rows.Reverse = !r.layout.descending()
+	if !r.layout.sorted() {
+		return rows
+	}
+	since, _ := r.layout.Table.since(r.options.Now())
+	span.Newest, span.Whole, span.Suffix = true, span.Whole && span.Suffix == "", ""
+	if r.layout.Kind == SingleRows {
+		if within, ok := span.Times(r.layout.TimeKey, since, farFuture); ok {
+			return within
+		}
+		return rows
+	}
+	for within := range span.Buckets(r.layout.Bucket, since, farFuture) {
+		rows = within // there is one
+	}
+	return rows
 }
 
 // before cuts the ranges at the rows, so that the next look is at those before
