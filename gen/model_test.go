@@ -164,6 +164,9 @@ func Test_{{.Name}}_{{.Pattern}}(t *testing.T) {
 				ByShard: func(ctx context.Context, shard int64, from, to time.Time) iter.Seq2[{{.Name}}.EventEvent, error] {
 					return r.ByShard(ctx, shard, from, to)
 				},
+				Each: func(ctx context.Context, host string, from, to time.Time) iter.Seq2[{{.Name}}.EventEvent, error] {
+					return r.ByHost(ctx, host, from, to, {{.Name}}.ReadOptions{LatestOnly: true})
+				},
 				Turned: func(ctx context.Context, host string, from, to time.Time) iter.Seq2[{{.Name}}.EventEvent, error] {
 					return r.ByHost(ctx, host, from, to, {{.Name}}.ReadOptions{NewestFirst: true})
 				},

@@ -225,6 +225,8 @@ func TestTicksWithinAMicrosecond(t *testing.T) {
 	same(t, c, events[:20], all(t, r.Read(t.Context(), acme, noon, noon.Add(2*time.Hour))), 1, 20)
 	same(t, c, events, all(t, r.ByExchange(t.Context(), "XNYS", noon, noon.Add(2*time.Hour))), 1, 40)
 	// The timestamps of cells are as fine as a millisecond: what else is in it comes along.
+	// The newest of each symbol: a row of each, and the end.
+	same(t, c, []market.TickEvent{events[39], events[19]}, all(t, r.ByExchange(t.Context(), "XNYS", noon, noon.Add(2*time.Hour), market.ReadOptions{LatestOnly: true})), 3, 22) // of the newest bucket
 	for _, err := range r.ByExchange(t.Context(), "XNYS", noon, noon.Add(time.Hour), market.ReadOptions{TimeOrder: true}) {
 		if !errors.Is(err, market.ErrOrder) {
 			t.Errorf("order of time of a query by series: %v", err)

@@ -70,6 +70,11 @@ type ReadOptions struct {
 	// all of them in memory. Where the time does not follow what the query gives
 	// it is ErrOrder.
 	TimeOrder bool
+	// LatestOnly yields the newest event of each series alone, in no particular
+	// order. Where the time comes last in the keys, it asks for one row of each
+	// series; else it looks through the rows of the range, and holds the series
+	// that it has seen in memory.
+	LatestOnly bool
 	// Fields are the fields to fetch; nil for all. The others stay zero, and an
 	// event that has none of them is left out. Where an event is stored as one
 	// value, all fields are fetched.
@@ -82,6 +87,7 @@ func mergeReads(opts []ReadOptions) ReadOptions {
 	for _, o := range opts {
 		out.NewestFirst = out.NewestFirst || o.NewestFirst
 		out.TimeOrder = out.TimeOrder || o.TimeOrder
+		out.LatestOnly = out.LatestOnly || o.LatestOnly
 		if o.Limit > 0 {
 			out.Limit = o.Limit
 		}
@@ -110,8 +116,12 @@ func (r *Reader[E]) Query(ctx context.Context, q *Query[E], base E, from, to tim
 		ctx := r.options.Hooks.start(ctx, &op)
 		var failed error
 		defer func() { r.options.Hooks.end(ctx, &op, failed) }()
+		o.NewestFirst = o.NewestFirst || o.LatestOnly
 		events := r.scan(ctx, &op, q, base, from, to, o)
-		if o.TimeOrder && q.Several {
+		switch {
+		case o.LatestOnly:
+			events = r.firstOfEach(events)
+		case o.TimeOrder && q.Several:
 			events = r.byTime(q, events, o.NewestFirst)
 		}
 		for event, err := range events {
@@ -213,7 +223,7 @@ func (r *Reader[E]) scan(ctx context.Context, op *Operation, q *Query[E], base E
 			return
 		}
 		a := &assembler[E]{
-			layout: r.layout, table: r.id, base: base, from: from, to: to, newestFirst: o.NewestFirst, fetch: fetch,
+			layout: r.layout, table: r.id, base: base, from: from, to: to, newestFirst: o.NewestFirst, latestOnly: o.LatestOnly, fetch: fetch,
 			now: r.options.Now, ranksEnd: r.ranksEnd(now, from, to),
 		}
 		if q.Match != nil {
@@ -224,7 +234,7 @@ func (r *Reader[E]) scan(ctx context.Context, op *Operation, q *Query[E], base E
 			slices.Reverse(parts)
 		}
 		for _, part := range parts {
-			filter, alive := r.partFilter(q, part, now)
+			filter, alive := r.partFilter(q, part, now, o)
 			if !alive {
 				return
 			}
@@ -243,6 +253,9 @@ func (r *Reader[E]) part(ctx context.Context, op *Operation, q *Query[E], a *ass
 	for i := range spans {
 		spans[i].Newest = a.newestFirst
 	}
+	if a.latestOnly && q.Untimed && r.layout.sorted() && r.layout.Kind != BucketColumns {
+		return r.skip(ctx, op, a, spans, filter, yield)
+	}
 	if len(spans) > 1 || r.layout.Kind == BucketColumns {
 		return r.together(ctx, op, q, a, spans, p, filter, yield)
 	}
@@ -256,6 +269,76 @@ func (r *Reader[E]) part(ctx context.Context, op *Operation, q *Query[E], a *ass
 		}
 	}
 	return true
+}
+
+// skip yields the newest events of each series, a row at a time: once a series has
+// one, its other rows are skipped.
+func (r *Reader[E]) skip(ctx context.Context, op *Operation, a *assembler[E], spans []codec.Span, filter bigtable.Filter, yield func(E, error) bool) bool {
+	for _, span := range spans {
+		rest := codec.PrefixRows(span.Prefix)
+		rest.Reverse = !r.layout.descending()
+		for {
+			row, err := r.one(ctx, op, rest, filter, bigtable.LimitRows(1))
+			if row == nil || err != nil {
+				if err != nil {
+					yield(a.base, err)
+					return false
+				}
+				break
+			}
+			found := false
+			more := a.row(row, func(e E, err error) bool {
+				found = found || err == nil
+				return yield(e, err)
+			})
+			if !more {
+				return false
+			}
+			if rest, more = r.without(rest, row, a, found); !more {
+				break
+			}
+		}
+	}
+	return true
+}
+
+// without cuts a row off a range and, if it had an event, all of its series; false
+// if nothing is left.
+func (r *Reader[E]) without(rest codec.Rows, row bigtable.Row, a *assembler[E], found bool) (codec.Rows, bool) {
+	gone := codec.Rows{Start: row.Key(), End: row.Key() + "\x00"}
+	if spans, err := r.layout.Spans(&a.base); found && err == nil {
+		gone = codec.PrefixRows(spans[0].Prefix)
+	}
+	if rest.Reverse {
+		rest.End = gone.Start
+	} else {
+		rest.Start = gone.End
+	}
+	return rest, rest.Reverse || gone.End != ""
+}
+
+// firstOfEach yields the first event of each series.
+func (r *Reader[E]) firstOfEach(events iter.Seq2[E, error]) iter.Seq2[E, error] {
+	return func(yield func(E, error) bool) {
+		seen := map[string]bool{}
+		for event, err := range events {
+			if err == nil {
+				spans, failed := r.layout.Spans(&event)
+				if failed != nil {
+					yield(event, failed)
+					return
+				}
+				series := spans[0].Prefix + "\x00" + spans[0].Suffix
+				if seen[series] {
+					continue
+				}
+				seen[series] = true
+			}
+			if !yield(event, err) {
+				return
+			}
+		}
+	}
 }
 
 // spanRows yields the rows of a span.
@@ -309,7 +392,7 @@ func (l *Layout[E]) columnsFilter(fetch []bool) bigtable.Filter {
 }
 
 // partFilter returns the filter of a part; false if no cell can be alive.
-func (r *Reader[E]) partFilter(q *Query[E], p part, now time.Time) (bigtable.Filter, bool) {
+func (r *Reader[E]) partFilter(q *Query[E], p part, now time.Time, o ReadOptions) (bigtable.Filter, bool) {
 	from, to := p.from, p.to
 	switch {
 	case r.layout.Kind == SingleRows && !q.Untimed:
@@ -318,7 +401,11 @@ func (r *Reader[E]) partFilter(q *Query[E], p part, now time.Time) (bigtable.Fil
 		// A cell's timestamp is its event's time rounded down.
 		from = codec.Truncate(from, time.Millisecond)
 	}
-	filter, alive := r.filter(now, from, to, 0)
+	perColumn := 0
+	if o.LatestOnly && r.layout.Kind == BucketCells {
+		perColumn = 1
+	}
+	filter, alive := r.filter(now, from, to, perColumn)
 	if alive && (p.begin != "" || p.end != "") {
 		filter = bigtable.ChainFilters(filter, bigtable.ColumnRangeFilter(r.layout.Table.Families[0].Name, p.begin, p.end))
 	}

@@ -40,6 +40,7 @@ type Access[E any] struct {
 	Latest   func(ctx context.Context, base E) (E, error)
 	ByHost   func(ctx context.Context, host string, from, to time.Time) iter.Seq2[E, error] // nil if there is no such query
 	ByShard  func(ctx context.Context, shard int64, from, to time.Time) iter.Seq2[E, error]
+	Each     func(ctx context.Context, host string, from, to time.Time) iter.Seq2[E, error] // by host, the newest event of each series
 	Turned   func(ctx context.Context, host string, from, to time.Time) iter.Seq2[E, error] // by host, the newest first
 	NotFound error
 }
@@ -268,7 +269,33 @@ func (r *run[E]) newest(series Series, from, to time.Time) {
 	}
 	want = r.collected(r.access.ByHost(r.ctx, series.Host, from, to))
 	slices.Reverse(want)
+	r.each(series.Host, from, to)
 	r.same("a query, the newest first", want, r.collected(r.access.Turned(r.ctx, series.Host, from, to)))
+}
+
+// each compares the newest event of each series of a host with the model.
+func (r *run[E]) each(host string, from, to time.Time) {
+	got := map[Series]Event{}
+	for _, e := range r.collected(r.access.Each(r.ctx, host, from, to)) {
+		s := Series{e.Host, e.Shard}
+		if _, twice := got[s]; twice {
+			r.Fatalf("the newest event of %v came twice", s)
+		}
+		got[s] = e
+	}
+	for _, s := range allSeries {
+		events := r.table.Read(r.now, s, from, to)
+		e, found := got[s]
+		if s.Host != host || len(events) == 0 {
+			if found {
+				r.Fatalf("%v has no event, and %+v is its newest", s, e)
+			}
+			continue
+		}
+		if last := events[len(events)-1]; !found || !e.Time.Equal(last.Time) || !contains(events, e) {
+			r.Fatalf("the newest event of %v is %+v, want %+v\nschema\n%s", s, e, last, r.schema.YAML())
+		}
+	}
 }
 
 // collected reads all events.

@@ -20,6 +20,7 @@ type assembler[E any] struct {
 	base   E // an event with the series of the row alone
 	// newestFirst turns the order of events round.
 	newestFirst bool
+	latestOnly  bool            // one event of each series is enough
 	fetch       []bool          // the columns to fetch; nil for all
 	match       func(e *E) bool // whether a row's series is asked for; nil if all are
 	from, to    time.Time
@@ -137,6 +138,9 @@ func (a *assembler[E]) ordered(yield func(E, error) bool, events func(yield func
 	for _, r := range slices.Backward(results) {
 		if !yield(r.event, r.err) {
 			return false
+		}
+		if a.latestOnly {
+			break // what is older is asked for in part, and not wanted
 		}
 	}
 	return true
