@@ -153,6 +153,9 @@ func TestBucketInTheMiddle(t *testing.T) {
 		want = of(span[0], span[1], one)
 		same(t, c, want, all(t, r.Read(t.Context(), vehicle("nyc", "m86", 5824), from, to)), 1, 2*len(want))
 	}
+	// The line stands before the vehicle and is not given: rows of others stay with Bigtable.
+	want := of(time.Hour, 2*time.Hour, one)
+	same(t, c, want, all(t, r.ByVehicle(t.Context(), "nyc", 5824, noon.Add(time.Hour), noon.Add(2*time.Hour))), 1, 2*len(want))
 	byTime := of(0, 3*time.Hour, line)
 	slices.SortStableFunc(byTime, func(a, b transit.PositionEvent) int { return a.Time.Compare(b.Time) })
 	same(t, c, byTime, all(t, r.ByLine(t.Context(), "nyc", "m86", noon, noon.Add(3*time.Hour), transit.ReadOptions{TimeOrder: true})), 1, 2*len(byTime))

@@ -88,6 +88,7 @@ func (s *scope) declareSchema(l *layout.Layout, found *diag.List) {
 		}
 		s.declare(n.query(q), fmt.Sprintf("the query %q", q.Name), q.Pos, found)
 		s.declare(n.querySpans(q), fmt.Sprintf("the query %q", q.Name), q.Pos, found)
+		s.declare(n.queryKeys(q), fmt.Sprintf("the query %q", q.Name), q.Pos, found)
 	}
 	for _, fields := range [][]layout.Field{l.Series, l.Fields} {
 		for i := range fields {

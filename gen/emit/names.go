@@ -75,6 +75,7 @@ func (n names) keyFunc(t *layout.Table) string  { return "key" + n.table(t) }
 func (n names) tableReader(t *layout.Table) string { return "read" + goName(t.ID) }
 
 func (n names) query(q *layout.Query) string      { return lowerFirst(n.schema) + q.Name }
+func (n names) queryKeys(q *layout.Query) string  { return "keys" + n.schema + q.Name }
 func (n names) querySpans(q *layout.Query) string { return "rows" + n.schema + q.Name }
 
 // initialisms are written in capitals, as Go does.

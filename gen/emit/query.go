@@ -3,6 +3,7 @@ package emit
 import (
 	"fmt"
 	"go/token"
+	"slices"
 
 	"github.com/dave/jennifer/jen"
 
@@ -78,11 +79,34 @@ func (s *schemaFile) queryVar(q *layout.Query) jen.Code {
 	}
 	if checked := q.Checked(); len(checked) > 0 {
 		e, given := jen.Id("e"), jen.Id("given")
-		fields = append(fields, field{"Match", jen.Func().Params(jen.List(e, given).Op("*").Id(s.names.event())).Bool().Block(
+		fields = append(fields, field{"Keys", jen.Id(s.names.queryKeys(q))}, field{"Match", jen.Func().Params(jen.List(e, given).Op("*").Id(s.names.event())).Bool().Block(
 			jen.Return(s.sameSeries(checked)))})
 	}
 	return doc(fmt.Sprintf("%s is how %s finds its rows in %s.", s.names.query(q), q.Name, q.Table.ID)).Line().
 		Var().Id(s.names.query(q)).Op("=").Add(s.store("Query")).Types(jen.Id(s.names.event())).Add(lines(fields...))
+}
+
+// queryKeys declares the function that returns a pattern for the keys of a query
+// whose spans hold other rows too.
+func (s *schemaFile) queryKeys(q *layout.Query) jen.Code {
+	if len(q.Checked()) == 0 {
+		return nil
+	}
+	return doc(fmt.Sprintf("%s returns a pattern for the keys of the rows of %s.", s.names.queryKeys(q), q.Name)).Line().
+		Func().Id(s.names.queryKeys(q)).Params(jen.Id("e").Op("*").Id(s.names.event())).Params(jen.String(), jen.Error()).BlockFunc(func(g *jen.Group) {
+		g.Id("p").Op(":=").Add(s.store("NewKeyPattern")).Call(jen.Lit(q.Table.Delimiter))
+		for _, segment := range q.Table.Segments {
+			known := segment.Kind == layout.ConstSegment || segment.Kind == layout.SeriesSegment && slices.Contains(q.By, segment.Series)
+			if !known {
+				g.Id("p").Dot("Any").Call()
+				continue
+			}
+			g.Id("p").Dot("Known").Call(jen.Func().Params(jen.Id("w").Op("*").Add(s.codec("KeyWriter"))).BlockFunc(func(g *jen.Group) {
+				s.writeKnown(g, "w", q, []layout.Segment{segment})
+			}))
+		}
+		g.Return(jen.Id("p").Dot("Pattern").Call())
+	})
 }
 
 // sameSeries is the condition that e and given have the same series values.

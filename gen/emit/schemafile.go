@@ -63,7 +63,7 @@ func (s *schemaFile) declare() {
 	}
 	for i := range s.layout.Queries {
 		q := &s.layout.Queries[i]
-		s.add(s.queryVar(q), s.querySpans(q))
+		s.add(s.queryVar(q), s.querySpans(q), s.queryKeys(q))
 	}
 	s.add(s.choice(), s.check())
 	s.add(s.missing())

@@ -103,6 +103,25 @@ func (r *PositionReader) ByLineColumns(ctx context.Context, region string, line 
 	return store.Collect(r.ByLine(ctx, region, line, from, to, opts...), columns.Append)
 }
 
+// ByVehicle yields the events of the series with the region and vehicle with
+// from <= time < to, by series in the order of their row keys, and then by
+// time, as Read does. It asks table positions for one range of rows.
+//
+// A vehicle on whatever line.
+//
+// The server walks the rows of all times, and drops what is not in the range.
+func (r *PositionReader) ByVehicle(ctx context.Context, region string, vehicle int64, from, to time.Time, opts ...ReadOptions) iter.Seq2[PositionEvent, error] {
+	event := PositionEvent{PositionSeries: PositionSeries{Region: region, Vehicle: vehicle}}
+	return r.reader.Query(ctx, &positionByVehicle, event, from, to, opts...)
+}
+
+// ByVehicleColumns appends what ByVehicle yields to columns, which may be
+// reused. An event that does not decode is left out, and the first *DecodeError
+// returned after all others; any other error ends the read.
+func (r *PositionReader) ByVehicleColumns(ctx context.Context, region string, vehicle int64, from, to time.Time, columns *PositionColumns, opts ...ReadOptions) error {
+	return store.Collect(r.ByVehicle(ctx, region, vehicle, from, to, opts...), columns.Append)
+}
+
 // The fields of PositionEvent, for ReadOptions.
 const (
 	PositionFieldLatitude  Field = "latitude"
@@ -288,6 +307,41 @@ func rowsPositionByLine(e *PositionEvent) ([]codec.Span, error) {
 	before.String("line", e.Line)
 	span, err := store.Span(before.Prefix, nil, "/", false)
 	return []codec.Span{span}, err
+}
+
+// positionByVehicle is how ByVehicle finds its rows in positions.
+var positionByVehicle = store.Query[PositionEvent]{
+	Name:    "ByVehicle",
+	Spans:   rowsPositionByVehicle,
+	Untimed: true,
+	Several: true,
+	Keys:    keysPositionByVehicle,
+	Match: func(e, given *PositionEvent) bool {
+		return e.Vehicle == given.Vehicle
+	},
+}
+
+// rowsPositionByVehicle returns where the rows of ByVehicle are.
+func rowsPositionByVehicle(e *PositionEvent) ([]codec.Span, error) {
+	before := codec.NewKeyWriter(nil, "/")
+	before.String("region", e.Region)
+	span, err := store.Span(before.Prefix, nil, "/", false)
+	return []codec.Span{span}, err
+}
+
+// keysPositionByVehicle returns a pattern for the keys of the rows of
+// ByVehicle.
+func keysPositionByVehicle(e *PositionEvent) (string, error) {
+	p := store.NewKeyPattern("/")
+	p.Known(func(w *codec.KeyWriter) {
+		w.String("region", e.Region)
+	})
+	p.Any()
+	p.Any()
+	p.Known(func(w *codec.KeyWriter) {
+		w.Int("vehicle", e.Vehicle)
+	})
+	return p.Pattern()
 }
 
 // checkPosition refuses an event that no table can hold.

@@ -55,10 +55,50 @@ type Query[E any] struct {
 	Untimed bool
 	// Several says that the rows are those of several series.
 	Several bool
-	// Match reports whether a row's series, in e, has the values that are given;
-	// nil if all rows of the spans have.
+	// Keys returns a pattern for the keys of rows that have the values which are
+	// given, where those of the spans may have others; else nil.
+	Keys func(given *E) (string, error)
+	// Match reports whether a row's series, in e, has the values that are given, as
+	// Keys says it for most rows; nil if all rows of the spans have.
 	Match func(e, given *E) bool
 }
+
+// KeyPattern makes a regular expression for row keys, segment by segment.
+type KeyPattern struct {
+	delimiter string
+	text      strings.Builder
+	segments  int
+	err       error
+}
+
+// NewKeyPattern returns a pattern for keys with a delimiter.
+func NewKeyPattern(delimiter string) *KeyPattern { return &KeyPattern{delimiter: delimiter} }
+
+// Any takes a segment of any value.
+func (p *KeyPattern) Any() { p.add(`\C*`) }
+
+// Known takes a segment of the value that write writes.
+func (p *KeyPattern) Known(write func(w *codec.KeyWriter)) {
+	w := codec.NewKeyWriter(nil, p.delimiter)
+	write(&w)
+	segment, err := w.Key()
+	if p.err == nil {
+		p.err = err
+	}
+	p.add(quoteKey(string(segment)))
+}
+
+// add appends a segment and the delimiter before it.
+func (p *KeyPattern) add(pattern string) {
+	if p.segments > 0 {
+		p.text.WriteString(quoteKey(p.delimiter))
+	}
+	p.text.WriteString(pattern)
+	p.segments++
+}
+
+// Pattern returns the regular expression, or the first error of a value.
+func (p *KeyPattern) Pattern() (string, error) { return p.text.String(), p.err }
 
 // ReadOptions say how events are read. Where several are given, the fields that are
 // not zero in a later one win.
@@ -212,6 +252,10 @@ func (r *Reader[E]) scan(ctx context.Context, op *Operation, q *Query[E], base E
 	return func(yield func(E, error) bool) {
 		spans, err := q.Spans(&base)
 		fetch, failed := r.layout.fetched(o.Fields)
+		keys := ""
+		if q.Keys != nil && err == nil {
+			keys, err = q.Keys(&base)
+		}
 		if err = errors.Join(err, failed); err != nil {
 			var none E
 			yield(none, err)
@@ -239,6 +283,9 @@ func (r *Reader[E]) scan(ctx context.Context, op *Operation, q *Query[E], base E
 			filter, alive := r.partFilter(q, part, now, o)
 			if !alive {
 				return
+			}
+			if keys != "" {
+				filter = bigtable.ChainFilters(bigtable.RowKeyFilter(keys), filter)
 			}
 			if fields := r.layout.columnsFilter(fetch); fields != nil {
 				filter = bigtable.ChainFilters(fields, filter)
@@ -404,7 +451,7 @@ func (r *Reader[E]) partFilter(q *Query[E], p part, now time.Time, o ReadOptions
 		from = codec.Truncate(from, time.Millisecond)
 	}
 	perColumn := 0
-	if o.LatestOnly && r.layout.Kind == BucketCells {
+	if o.LatestOnly && r.layout.Kind == BucketCells && !r.layout.ranked() {
 		perColumn = 1
 	}
 	filter, alive := r.filter(now, from, to, perColumn)

@@ -13,6 +13,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"cloud.google.com/go/bigtable"
@@ -214,6 +215,12 @@ func (l *Layout[E]) descending() bool {
 // sorted reports whether the rows of a series are in the order of time, or
 // against it.
 func (l *Layout[E]) sorted() bool { return l.Kind == SingleRows || l.Bucket.Sorted() }
+
+// ranked reports whether some cells are alive for their age or for their rank, so
+// that cells after the end of a range may have to be read to be counted.
+func (l *Layout[E]) ranked() bool {
+	return slices.ContainsFunc(l.Table.Families, func(f Family) bool { return len(f.Life.Retention) > 1 })
+}
 
 // offset is how the times of events stand in qualifiers, for BucketOffsets.
 func (l *Layout[E]) offset() codec.Offset {
