@@ -172,6 +172,54 @@ func TestBucketInTheMiddle(t *testing.T) {
 	same(t, c, of(2*time.Hour+1, 3*time.Hour, one), []transit.PositionEvent{latest}, 1, 2)
 }
 
+// The bucket, the newest first, stands before the line: a line is a range of each
+// hour, and all of them are one request.
+func TestRangePerBucket(t *testing.T) {
+	bt := transittest.New(t)
+	c := &traffic{}
+	o := transit.Options{Now: clock}
+	client := c.connect(t, bt.Addr)
+	var events []transit.DelayEvent
+	for hour := range 3 {
+		for _, line := range []string{"m8", "m86", "m86x"} {
+			for number := range 2 {
+				events = append(events, transit.DelayEvent{
+					DelaySeries: transit.DelaySeries{Region: "nyc", Line: line, Vehicle: int64(number)},
+					Time:        noon.Add(time.Duration(hour) * time.Hour), Late: time.Duration(hour) * time.Minute, Stop: "5 Av",
+				})
+			}
+		}
+	}
+	check(t, transit.NewDelayWriter(client, o).WriteAll(t.Context(), events))
+	r := transit.NewDelayReader(client, o)
+	of := func(line string, hours int) []transit.DelayEvent {
+		out := slices.DeleteFunc(slices.Clone(events), func(e transit.DelayEvent) bool {
+			return line != "" && e.Line != line || !e.Time.Before(noon.Add(time.Duration(hours)*time.Hour))
+		})
+		// Rows are read from the last to the first, so series fall.
+		slices.SortStableFunc(out, func(a, b transit.DelayEvent) int {
+			if n := a.Time.Compare(b.Time); n != 0 {
+				return n
+			}
+			return -strings.Compare(fmt.Sprint(a.Line, "/", a.Vehicle), fmt.Sprint(b.Line, "/", b.Vehicle))
+		})
+		return out
+	}
+	for hours := range 4 {
+		to := noon.Add(time.Duration(hours) * time.Hour)
+		requests := min(1, hours)
+		same(t, c, of("m86", hours), all(t, r.ByRegionAndLine(t.Context(), "nyc", "m86", noon, to)), requests, 2*hours)
+		same(t, c, of("", hours), all(t, r.ByRegion(t.Context(), "nyc", noon, to)), requests, 6*hours)
+	}
+	// So many hours are one range, of which the server passes on the rows of the line.
+	same(t, c, of("m86", 3), all(t, r.ByRegionAndLine(t.Context(), "nyc", "m86", noon.AddDate(-1, 0, 0), noon.AddDate(1, 0, 0))), 1, 6)
+	newest := of("m86", 3)
+	slices.Reverse(newest)
+	same(t, c, newest, all(t, r.ByRegionAndLine(t.Context(), "nyc", "m86", noon, noon.Add(3*time.Hour), transit.ReadOptions{NewestFirst: true})), 1, 6)
+	latest := slices.Clone(newest[:2])
+	same(t, c, latest, all(t, r.ByRegionAndLine(t.Context(), "nyc", "m86", noon, noon.Add(3*time.Hour), transit.ReadOptions{LatestOnly: true})), 1, 6)
+}
+
 // Two tables, each for one of the queries, with the newest first in their keys.
 func TestNewestFirstFeed(t *testing.T) {
 	bt := feedtest.New(t)

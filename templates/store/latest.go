@@ -1,0 +1,232 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"time"
+
+	"cloud.google.com/go/bigtable"
+
+	"github.com/btgen-dev/btgen/templates/codec"
+)
+
+// Latest returns the newest event of the series of base, or ErrNotFound.
+func (r *Reader[E]) Latest(ctx context.Context, base E) (event E, err error) {
+	op := Operation{Name: "Latest", Table: r.id}
+	ctx = r.options.Hooks.start(ctx, &op)
+	defer func() { r.options.Hooks.end(ctx, &op, err) }()
+	spans, err := r.layout.Spans(&base)
+	if err != nil {
+		return event, err
+	}
+	event, err = r.latest(ctx, &op, base, spans)
+	if err == nil {
+		op.Events = 1
+	}
+	return event, err
+}
+
+// skip yields the newest events of each series, a row at a time: once a series has
+// one, its other rows are skipped.
+func (r *Reader[E]) skip(ctx context.Context, op *Operation, a *assembler[E], spans []codec.Span, filter bigtable.Filter, yield func(E, error) bool) bool {
+	for _, span := range spans {
+		rest := codec.PrefixRows(span.Prefix)
+		rest.Reverse = !r.layout.descending()
+		for {
+			row, err := r.one(ctx, op, rest, filter, bigtable.LimitRows(1))
+			if row == nil || err != nil {
+				if err != nil {
+					yield(a.base, err)
+					return false
+				}
+				break
+			}
+			found := false
+			more := a.row(row, func(e E, err error) bool {
+				found = found || err == nil
+				return yield(e, err)
+			})
+			if !more {
+				return false
+			}
+			if rest, more = r.without(rest, row, a, found); !more {
+				break
+			}
+		}
+	}
+	return true
+}
+
+// without cuts a row off a range and, if it had an event, all of its series; false
+// if nothing is left.
+func (r *Reader[E]) without(rest codec.Rows, row bigtable.Row, a *assembler[E], found bool) (codec.Rows, bool) {
+	gone := codec.Rows{Start: row.Key(), End: row.Key() + "\x00"}
+	if spans, err := r.layout.Spans(&a.base); found && err == nil {
+		gone = codec.PrefixRows(spans[0].Prefix)
+	}
+	if rest.Reverse {
+		rest.End = gone.Start
+	} else {
+		rest.Start = gone.End
+	}
+	return rest, rest.Reverse || gone.End != ""
+}
+
+// firstOfEach yields the first event of each series.
+func (r *Reader[E]) firstOfEach(events iter.Seq2[E, error]) iter.Seq2[E, error] {
+	return func(yield func(E, error) bool) {
+		seen := map[string]bool{}
+		for event, err := range events {
+			if err == nil {
+				spans, failed := r.layout.Spans(&event)
+				if failed != nil {
+					yield(event, failed)
+					return
+				}
+				series := spans[0].Prefix + "\x00" + spans[0].Suffix
+				if seen[series] {
+					continue
+				}
+				seen[series] = true
+			}
+			if !yield(event, err) {
+				return
+			}
+		}
+	}
+}
+
+// latest finds the newest event. What expires between the request and the look
+// at the clock may hide an older one that lives on: then it asks again. So may a
+// row without any column that the layout knows: then it asks for those before it.
+func (r *Reader[E]) latest(ctx context.Context, op *Operation, base E, spans []codec.Span) (E, error) {
+	ranges := make([]codec.Rows, len(spans))
+	for i, span := range spans {
+		ranges[i] = r.living(span)
+	}
+	var asked time.Time
+	for {
+		a := &assembler[E]{layout: r.layout, table: r.id, base: base, to: farFuture, now: r.options.Now, ranksEnd: farFuture}
+		now := r.options.Now()
+		stands := now.Equal(asked)
+		asked = now
+		rows, err := r.newestRows(ctx, op, a, now, spans, ranges)
+		if err != nil {
+			return base, err
+		}
+		event, err := a.last(rows)
+		switch {
+		case !errors.Is(err, ErrNotFound) || rows == nil:
+			return event, err
+		case a.expired && !stands: // a clock that stands still would have it go on for ever
+		case !r.before(ranges, rows):
+			return event, err
+		}
+	}
+}
+
+// living returns the range of the rows of a span that may have something alive, to
+// be read from the newest.
+func (r *Reader[E]) living(span codec.Span) codec.Rows {
+	rows := codec.PrefixRows(span.Prefix)
+	rows.Reverse = !r.layout.descending()
+	if !r.layout.sorted() {
+		return rows
+	}
+	since, _ := r.layout.Table.since(r.options.Now())
+	span.Newest, span.Whole, span.Suffix = true, span.Whole && span.Suffix == "", ""
+	if r.layout.Kind == SingleRows {
+		if within, ok := span.Times(r.layout.TimeKey, since, farFuture); ok {
+			return within
+		}
+		return rows
+	}
+	for within := range span.Buckets(r.layout.Bucket, since, farFuture) {
+		rows = within // there is one
+	}
+	return rows
+}
+
+// before cuts the ranges at the rows, so that the next look is at those before
+// them in time; false if there is nothing before them, or no telling what is.
+func (r *Reader[E]) before(ranges []codec.Rows, rows []bigtable.Row) bool {
+	if len(rows) > 1 || rows[0] == nil || !r.layout.sorted() {
+		return false
+	}
+	if ranges[0].Reverse {
+		ranges[0].End = rows[0].Key()
+	} else {
+		ranges[0].Start = rows[0].Key() + "\x00"
+	}
+	return true
+}
+
+// newestRows returns the rows of the newest bucket, or of the newest event, of
+// each span; nil if no cell can be alive.
+func (r *Reader[E]) newestRows(ctx context.Context, op *Operation, a *assembler[E], now time.Time, spans []codec.Span, ranges []codec.Rows) ([]bigtable.Row, error) {
+	perColumn := 0
+	if r.layout.Kind == BucketCells {
+		perColumn = 1
+	}
+	filter, alive := r.filter(now, time.Time{}, farFuture, perColumn)
+	if !alive {
+		return nil, nil
+	}
+	rows := make([]bigtable.Row, len(spans))
+	for i := range spans {
+		row, err := r.newestRow(ctx, op, spans[i], ranges[i], filter)
+		if err != nil {
+			return nil, err
+		}
+		rows[i] = row
+	}
+	if r.layout.Kind != BucketColumns {
+		return rows, nil
+	}
+	return rows, keepNewest(rows, a.timeOf)
+}
+
+// newestRow returns the row of the newest bucket or event of a span in a range
+// that has a cell which passes the filter; nil if there is none.
+func (r *Reader[E]) newestRow(ctx context.Context, op *Operation, span codec.Span, in codec.Rows, filter bigtable.Filter) (bigtable.Row, error) {
+	if r.layout.sorted() {
+		return r.one(ctx, op, in, matching(span, filter), bigtable.LimitRows(1))
+	}
+	// The labels do not sort as time does, so that the newest is not the last.
+	stored, err := r.stored(ctx, op, span, filter)
+	if err != nil || stored.newestKey == "" {
+		return nil, err
+	}
+	return r.one(ctx, op, codec.Rows{Keys: []string{stored.newestKey}}, filter)
+}
+
+// extent is the oldest and the newest bucket that there are of a series.
+type extent struct {
+	oldest, newest time.Time // starts
+	newestKey      string    // empty if there is none
+}
+
+// stored looks which buckets there are of a span, one cell of each without its
+// value, for tables whose labels do not sort.
+func (r *Reader[E]) stored(ctx context.Context, op *Operation, span codec.Span, filter bigtable.Filter) (extent, error) {
+	probe := bigtable.ChainFilters(matching(span, filter), bigtable.CellsPerRowLimitFilter(1), bigtable.StripValueFilter())
+	var out extent
+	var event E
+	for row, err := range r.rows(ctx, op, []codec.Rows{codec.PrefixRows(span.Prefix)}, probe) {
+		if err != nil {
+			return extent{}, err
+		}
+		start, err := r.layout.Key(row.Key(), &event)
+		if err != nil {
+			continue // of somebody else
+		}
+		if out.newestKey == "" || start.After(out.newest) {
+			out.newest, out.newestKey = start, row.Key()
+		}
+		if out.oldest.IsZero() || start.Before(out.oldest) {
+			out.oldest = start
+		}
+	}
+	return out, nil
+}
