@@ -172,9 +172,11 @@ type randomSchema struct {
 	precision string
 	series    []string
 	enums     int
-	sparse    bool   // some field is optional
-	expiring  bool   // events may say when they expire, and then have no classes
-	families  string // what fields say of their families, if tables have several
+	sparse    bool              // some field is optional
+	expiring  bool              // events may say when they expire, and then have no classes
+	types     map[string]string // of the series values
+	metrics   bool              // some table has a row for each field
+	families  string            // what fields say of their families, if tables have several
 }
 
 // line adds a line of YAML.
@@ -219,7 +221,12 @@ func (s *randomSchema) text() []byte {
 	for i := range rapid.IntRange(0, 4).Draw(s.T, "series") {
 		name := s.name("series", i)
 		s.series = append(s.series, name)
-		s.line("  %s: {%s, doc: %s}", name, s.typed("series", false), s.prose("series doc"))
+		typed := s.typed("series", false)
+		if s.types == nil {
+			s.types = map[string]string{}
+		}
+		s.types[name] = strings.TrimPrefix(strings.Split(typed, ",")[0], "type: ")
+		s.line("  %s: {%s, doc: %s}", name, typed, s.prose("series doc"))
 	}
 	s.line("fields:")
 	if s.chance("families", 4) { // one table that has both; a field that may expire is optional
@@ -236,6 +243,9 @@ func (s *randomSchema) text() []byte {
 	}
 	if s.families != "" {
 		s.line("  families%d: {pattern: single_unserialized, key: {delimiter: \"#\", segments: [%s, time]}, families: {fa: {ttl: {max_age: 1d}}, fb: {ttl: {max_age: 2d}}}}", s.n, strings.Join(append([]string{"site"}, s.series...), ", "))
+	}
+	if !s.metrics {
+		s.line("queries:\n  BySite: {by: [site], doc: %s}", s.prose("query doc"))
 	}
 	return []byte(s.b.String())
 }
@@ -283,10 +293,32 @@ func (s *randomSchema) typed(what string, field bool) string {
 	return text
 }
 
+// segment writes a series value in one of the forms that its type has.
+func (s *randomSchema) segment(name string) string {
+	number := []string{"decimal, pad: 20", "decimal, pad: 19, reverse: true", "hex, pad: 16", "hex, pad: 8, reverse: true", "binary", "binary, reverse: true"}
+	forms := map[string][]string{
+		"string": {"text, escape: true", "hex"}, "bytes": {"base64url", "raw, pad: 4", "raw, escape: true"}, "bool": {"binary"},
+		"int32": number, "int64": number, "uint32": number, "uint64": number, "duration": number,
+		"timestamp": {"binary", "decimal, reverse: true"}, "uuid": {"hex", "binary"}, "enum": {"decimal, pad: 3", "binary, reverse: true"},
+	}[s.types[name]]
+	form := s.pick("form", append(forms, "")...)
+	if form == "" {
+		return name
+	}
+	return fmt.Sprintf("{name: %s, encoding: %s}", name, form)
+}
+
 // table writes a table of any pattern.
 func (s *randomSchema) table(i int) {
 	pattern := s.pick("pattern", "bucket_new_columns", "bucket_new_cells", "bucket_serialized", "single_serialized", "single_unserialized")
 	segments := append([]string{"site"}, rapid.Permutation(slices.Clone(s.series)).Draw(s.T, "segments")...) // K01: no timestamp first
+	for i, name := range segments[1:] {
+		segments[i+1] = s.segment(name)
+	}
+	s.metrics = s.metrics || pattern == "bucket_new_columns"
+	if s.chance("salt", 4) {
+		segments = append([]string{"{hash: [site], buckets: 16}"}, segments...)
+	}
 	if s.chance("const", 3) {
 		segments = append([]string{"{const: c}"}, segments...)
 	}

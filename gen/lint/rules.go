@@ -170,7 +170,10 @@ func fullScan(l *layout.Layout, t *layout.Table, report reporter) {
 // walksTimes is K18: the range of time is a filter of cells, not of rows.
 func walksTimes(l *layout.Layout, t *layout.Table, report reporter) {
 	for _, q := range l.Queries {
-		if series, found := q.Plan.Unbound(t); q.Table == t && found && !q.Plan.Scans() {
+		if q.Table != t || q.Plan.Scans() {
+			continue
+		}
+		if series, found := q.Plan.Unbound(t); found {
 			report(q.Pos, fmt.Sprintf("add a table with the key %s, or allow it with a reason: allow: {K18: \"…\"}", q.WantedKey(l)),
 				"query %s does not give %s, which stands before the time in the keys of table %q: the server walks the rows of all times, and only then drops cells", q.Name, l.Series[series].Name, t.ID)
 		}
