@@ -2,10 +2,7 @@ package emit
 
 import (
 	"fmt"
-	"slices"
-	"strconv"
 	"strings"
-	"unicode"
 
 	"github.com/dave/jennifer/jen"
 
@@ -18,9 +15,9 @@ import (
 //
 //	type BalloonCellsKey struct { Location string; BalloonID int64; Bucket time.Time }
 func (s *schemaFile) keyType(t *layout.Table) jen.Code {
-	text := []string{fmt.Sprintf("%s is a row key of table %s, of the form", s.names.key(t), t.ID), "", "\t" + oneLine(t.Picture(s.layout)), ""}
+	text := []string{fmt.Sprintf("%s is a row key of table %s, of the form", s.names.key(t), t.ID), "", "\t" + layout.ShowKey(t.Picture(s.layout)), ""}
 	if example := t.ExampleKey(s.layout); example != "" {
-		text = append(text, "for instance", "", "\t"+oneLine(example), "")
+		text = append(text, "for instance", "", "\t"+layout.ShowKey(example), "")
 	}
 	text = append(text, keyNotes(s.layout, t)...)
 	return doc(text...).Line().Type().Id(s.names.key(t)).StructFunc(func(g *jen.Group) {
@@ -40,15 +37,6 @@ func (s *schemaFile) keyType(t *layout.Table) jen.Code {
 			}
 		}
 	})
-}
-
-// oneLine shows a key on one line: where it has characters that cannot be shown,
-// as Go would quote it.
-func oneLine(key string) string {
-	if strings.ContainsFunc(key, func(r rune) bool { return !unicode.IsPrint(r) }) {
-		return strconv.Quote(key)
-	}
-	return key
 }
 
 // keyNotes says what each segment is, and what a row and its cells hold.
@@ -141,7 +129,7 @@ func (s *schemaFile) keyAppend(t *layout.Table) jen.Code {
 		} else {
 			g.Id("w").Dot("Time").Call(jen.Id(s.names.timeKey(t)), jen.Id("k").Dot("Time"))
 		}
-		s.writeSegments(g, t, t.AfterTime())
+		s.writeSegments(g, t, t.AfterTime(), ofKey())
 		g.Return(jen.Id("w").Dot("Key").Call())
 	})
 }
@@ -170,58 +158,61 @@ func (s *schemaFile) keyWrite(t *layout.Table) jen.Code {
 	}
 	return doc("write writes the segments before the time.").Line().
 		Func().Params(jen.Id("k").Id(s.names.key(t))).Id("write").Params(jen.Id("w").Op("*").Add(s.codec("KeyWriter"))).
-		BlockFunc(func(g *jen.Group) { s.writeSegments(g, t, t.BeforeTime()) })
+		BlockFunc(func(g *jen.Group) { s.writeSegments(g, t, t.BeforeTime(), ofKey()) })
 }
 
 // keySuffix declares the method that returns what follows the time of a series.
 func (s *schemaFile) keySuffix(t *layout.Table) jen.Code {
-	if len(seriesAfter(t)) == 0 {
+	plan := s.layout.SeriesPlan(t)
+	if len(plan.After) == 0 {
 		return nil
 	}
 	end := "Prefix"
-	if wholeSuffix(t) {
+	if plan.Whole {
 		end = "Key"
 	}
 	return doc("suffix returns what follows the time in the keys of the series.").Line().
 		Func().Params(jen.Id("k").Id(s.names.key(t))).Id("suffix").Params().
 		Params(jen.Index().Byte(), jen.Error()).BlockFunc(func(g *jen.Group) {
 		g.Id("w").Op(":=").Add(s.codec("NewKeyWriter")).Call(jen.Nil(), jen.Lit(t.Delimiter))
-		s.writeSegments(g, t, seriesAfter(t))
+		s.writeSegments(g, t, plan.After, ofKey())
 		g.Return(jen.Id("w").Dot(end).Call())
 	})
 }
 
-// seriesAfter returns the segments after the time that the series knows: all but
-// the tie-breaker.
-func seriesAfter(t *layout.Table) []layout.Segment {
-	after := t.AfterTime()
-	if i := slices.IndexFunc(after, func(g layout.Segment) bool { return g.Kind == layout.SequenceSegment }); i >= 0 {
-		return after[:i]
-	}
-	return after
+// keyCode says where the parts of a key are in the code that writes it.
+type keyCode struct {
+	to     string // the codec.KeyWriter
+	from   string // the struct with the series values
+	metric *jen.Statement
+	salt   *jen.Statement // nil where it is made from the series values
 }
 
-// wholeSuffix reports whether they complete the key.
-func wholeSuffix(t *layout.Table) bool { return len(seriesAfter(t)) == len(t.AfterTime()) }
+// ofKey is the code in the methods of a key.
+func ofKey() keyCode { return keyCode{to: "w", from: "k", metric: jen.Id("k").Dot("Metric")} }
 
 // writeSegments writes segments other than the time.
-func (s *schemaFile) writeSegments(g *jen.Group, t *layout.Table, segments []layout.Segment) {
+func (s *schemaFile) writeSegments(g *jen.Group, t *layout.Table, segments []layout.Segment, c keyCode) {
 	for _, segment := range segments {
 		switch segment.Kind {
 		case layout.SeriesSegment:
-			g.Add(s.writeSegment("w", "k", &s.layout.Series[segment.Series], segment.Form))
+			g.Add(s.writeSegment(c, &s.layout.Series[segment.Series], segment.Form))
 		case layout.MetricSegment:
-			g.Id("w").Dot("String").Call(jen.Lit("metric"), jen.Id("k").Dot("Metric"))
+			g.Id(c.to).Dot("String").Call(jen.Lit("metric"), jen.Add(c.metric))
 		case layout.ConstSegment:
-			g.Id("w").Dot("Const").Call(jen.Lit(segment.Const))
+			g.Id(c.to).Dot("Const").Call(jen.Lit(segment.Const))
 		case layout.SequenceSegment:
-			g.Id("w").Dot("Sequence").Call(jen.Id("k").Dot("Sequence"))
+			g.Id(c.to).Dot("Sequence").Call(jen.Id(c.from).Dot("Sequence"))
 		case layout.SaltSegment:
-			g.Id("w").Dot("BeginSalt").Call(jen.Lit(segment.Buckets))
-			for _, i := range segment.Salted {
-				g.Add(s.writeSegment("w", "k", &s.layout.Series[i], t.FormOf(i)))
+			if c.salt != nil {
+				g.Id(c.to).Dot("SaltNumber").Call(jen.Lit(segment.Buckets), jen.Add(c.salt))
+				continue
 			}
-			g.Id("w").Dot("EndSalt").Call()
+			g.Id(c.to).Dot("BeginSalt").Call(jen.Lit(segment.Buckets))
+			for _, i := range segment.Salted {
+				g.Add(s.writeSegment(c, &s.layout.Series[i], t.FormOf(i)))
+			}
+			g.Id(c.to).Dot("EndSalt").Call()
 		}
 	}
 }
@@ -266,10 +257,10 @@ func segmentMethod(t schema.Type) (method, wide string, bits int) {
 	return suffix(t), "", 0
 }
 
-// writeSegment writes one series value of the struct from.
-func (s *schemaFile) writeSegment(to, from string, f *layout.Field, form codec.KeyForm) jen.Code {
+// writeSegment writes one series value.
+func (s *schemaFile) writeSegment(c keyCode, f *layout.Field, form codec.KeyForm) jen.Code {
 	method, wide, bits := segmentMethod(f.Type)
-	value := jen.Id(from).Dot(s.names.field(f))
+	value := jen.Id(c.from).Dot(s.names.field(f))
 	args := []jen.Code{jen.Lit(f.Name)}
 	as := s.keyForm(form)
 	if as != nil {
@@ -287,7 +278,7 @@ func (s *schemaFile) writeSegment(to, from string, f *layout.Field, form codec.K
 	if as != nil && bits > 0 {
 		args = append(args, jen.Lit(bits))
 	}
-	return jen.Id(to).Dot(method).Call(args...)
+	return jen.Id(c.to).Dot(method).Call(args...)
 }
 
 // keyParse declares the function that takes a key apart.

@@ -180,35 +180,16 @@ func (s *schemaFile) querySpan(g *jen.Group, q *layout.Query) {
 			suffix = jen.Id("after").Dot("Key")
 		}
 	}
-	whole := jen.False()
-	if q.Plan.Whole {
-		whole = jen.True()
-	}
-	g.List(jen.Id("span"), jen.Err()).Op(":=").Add(s.store("Span")).Call(jen.Id("before").Dot("Prefix"), suffix, jen.Lit(q.Table.Delimiter), whole)
+	g.List(jen.Id("span"), jen.Err()).Op(":=").Add(s.store("Span")).Call(jen.Id("before").Dot("Prefix"), suffix, jen.Lit(q.Table.Delimiter), jen.Lit(q.Plan.Whole))
 }
 
 // writeKnown writes the segments that a query gives.
 func (s *schemaFile) writeKnown(g *jen.Group, to string, q *layout.Query, segments []layout.Segment) {
-	for _, segment := range segments {
-		switch segment.Kind {
-		case layout.SeriesSegment:
-			g.Add(s.writeSegment(to, "e", &s.layout.Series[segment.Series], segment.Form))
-		case layout.MetricSegment:
-			g.Id(to).Dot("String").Call(jen.Lit("metric"), jen.Id("metric"))
-		case layout.ConstSegment:
-			g.Id(to).Dot("Const").Call(jen.Lit(segment.Const))
-		case layout.SaltSegment:
-			if q.Plan.Salts > 1 {
-				g.Id(to).Dot("SaltNumber").Call(jen.Lit(segment.Buckets), jen.Id("salt"))
-				continue
-			}
-			g.Id(to).Dot("BeginSalt").Call(jen.Lit(segment.Buckets))
-			for _, i := range segment.Salted {
-				g.Add(s.writeSegment(to, "e", &s.layout.Series[i], q.Table.FormOf(i)))
-			}
-			g.Id(to).Dot("EndSalt").Call()
-		}
+	c := keyCode{to: to, from: "e", metric: jen.Id("metric")}
+	if q.Plan.Salts > 1 {
+		c.salt = jen.Id("salt")
 	}
+	s.writeSegments(g, q.Table, segments, c)
 }
 
 // queryTables lists the tables that queries are answered from, other than the one

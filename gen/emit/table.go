@@ -335,16 +335,13 @@ func (s *schemaFile) oneSpan(g *jen.Group, t *layout.Table) {
 
 // spanOf makes span, and err.
 func (s *schemaFile) spanOf(g *jen.Group, t *layout.Table, more ...field) {
-	whole := jen.False()
-	if wholeSuffix(t) {
-		whole = jen.True()
-	}
+	plan := s.layout.SeriesPlan(t)
 	suffix := jen.Nil()
-	if len(seriesAfter(t)) > 0 {
+	if len(plan.After) > 0 {
 		suffix = jen.Id("key").Dot("suffix")
 	}
 	g.Id("key").Op(":=").Add(s.keyOf(t, false, more...))
-	g.List(jen.Id("span"), jen.Err()).Op(":=").Add(s.store("Span")).Call(jen.Id("key").Dot("Prefix"), suffix, jen.Lit(t.Delimiter), whole)
+	g.List(jen.Id("span"), jen.Err()).Op(":=").Add(s.store("Span")).Call(jen.Id("key").Dot("Prefix"), suffix, jen.Lit(t.Delimiter), jen.Lit(plan.Whole))
 }
 
 // keyFunc declares the function that takes the row key of a stored event apart.

@@ -6,10 +6,8 @@ package explain
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/templates/codec"
@@ -41,7 +39,7 @@ func table(b *strings.Builder, l *layout.Layout, t *layout.Table) {
 	fmt.Fprintf(b, "\n  table %s: %s\n", t.ID, t.Pattern)
 	line(b, "row key", "%s", t.Picture(l))
 	if key := t.ExampleKey(l); key != "" {
-		line(b, "", "%s", quoted(key))
+		line(b, "", "%s", layout.ShowKey(key))
 	}
 	for _, g := range t.Segments {
 		if g.Kind != layout.SeriesSegment || g.Form != (codec.KeyForm{}) {
@@ -49,7 +47,7 @@ func table(b *strings.Builder, l *layout.Layout, t *layout.Table) {
 		}
 	}
 	if len(t.Splits) > 0 {
-		line(b, "splits", "%d, from %s to %s", len(t.Splits), quoted(t.Splits[0]), quoted(t.Splits[len(t.Splits)-1]))
+		line(b, "splits", "%d, from %s to %s", len(t.Splits), layout.ShowKey(t.Splits[0]), layout.ShowKey(t.Splits[len(t.Splits)-1]))
 	}
 	line(b, "columns", "%s", strings.Join(columns(l, t), ", "))
 	for i := range t.Families {
@@ -111,21 +109,13 @@ func showRows(rows codec.Rows) string {
 	if rows.Keys != nil {
 		var keys []string
 		for _, key := range rows.Keys {
-			keys = append(keys, quoted(key))
+			keys = append(keys, layout.ShowKey(key))
 		}
 		return "rows " + strings.Join(keys, ", ")
 	}
 	end := "the end"
 	if rows.End != "" {
-		end = quoted(rows.End)
+		end = layout.ShowKey(rows.End)
 	}
-	return fmt.Sprintf("rows from %s to %s", quoted(rows.Start), end)
-}
-
-// quoted shows a key as it is or, if it cannot be shown, as Go quotes it.
-func quoted(key string) string {
-	if key == "" || strings.ContainsFunc(key, func(r rune) bool { return !unicode.IsPrint(r) || r == unicode.ReplacementChar }) {
-		return strconv.Quote(key)
-	}
-	return key
+	return fmt.Sprintf("rows from %s to %s", layout.ShowKey(rows.Start), end)
 }

@@ -29,8 +29,8 @@ func TestExamples(t *testing.T) {
 	if err := result.Diagnostics.Err(); err != nil {
 		t.Fatal(err)
 	}
+	text := explain.Text(result.Layouts)
 	for _, l := range result.Layouts {
-		text := explain.Text(result.Layouts)
 		for _, table := range l.Tables {
 			key := table.ExampleKey(l)
 			if key == "" || !strings.Contains(text, "table "+table.ID+":") {

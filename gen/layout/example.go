@@ -2,8 +2,11 @@ package layout
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/templates/codec"
@@ -55,20 +58,41 @@ func (t *Table) ExampleTime() time.Time {
 // that makes the keys of real events; empty if there is no such key.
 func (t *Table) ExampleKey(l *Layout) string {
 	w := codec.NewKeyWriter(nil, t.Delimiter)
-	for _, g := range t.Segments {
+	metric := ""
+	if t.Metrics() {
+		metric = t.Columns[0].Qualifier
+	}
+	t.writeExamples(l, &w, t.Segments, ownSalt, metric)
+	key, err := w.Key()
+	if err != nil {
+		return ""
+	}
+	return string(key)
+}
+
+// ownSalt stands for the salt that the values of a key have.
+const ownSalt = -1
+
+// writeExamples writes segments of the key of a made-up series.
+func (t *Table) writeExamples(l *Layout, w *codec.KeyWriter, segments []Segment, salt int, metric string) {
+	for _, g := range segments {
 		switch g.Kind {
 		case SeriesSegment:
-			writeExample(&w, &l.Series[g.Series], g.Form)
+			writeExample(w, &l.Series[g.Series], g.Form)
 		case SaltSegment:
+			if salt != ownSalt {
+				w.SaltNumber(g.Buckets, salt)
+				continue
+			}
 			w.BeginSalt(g.Buckets)
 			for _, i := range g.Salted {
-				writeExample(&w, &l.Series[i], t.FormOf(i))
+				writeExample(w, &l.Series[i], t.FormOf(i))
 			}
 			w.EndSalt()
 		case SequenceSegment:
 			w.Sequence(0)
 		case MetricSegment:
-			w.String("metric", t.Columns[0].Qualifier)
+			w.String("metric", metric)
 		case ConstSegment:
 			w.Const(g.Const)
 		case BucketSegment:
@@ -77,11 +101,15 @@ func (t *Table) ExampleKey(l *Layout) string {
 			w.Time(t.TimeKey, t.ExampleTime())
 		}
 	}
-	key, err := w.Key()
-	if err != nil {
-		return ""
+}
+
+// ShowKey shows a key or a picture of one on a line: as it is or, where it has
+// characters that cannot be shown or is no text at all, as Go quotes it.
+func ShowKey(key string) string {
+	if key == "" || strings.ContainsFunc(key, func(r rune) bool { return !unicode.IsPrint(r) || r == utf8.RuneError }) {
+		return strconv.Quote(key)
 	}
-	return string(key)
+	return key
 }
 
 // FormOf returns how a series value is written in the key.

@@ -275,9 +275,6 @@ func (t *Table) BeforeTime() []Segment { return t.Segments[:max(0, t.timeIndex()
 // AfterTime returns the segments after the time or the bucket.
 func (t *Table) AfterTime() []Segment { return t.Segments[t.timeIndex()+1:] }
 
-// maxSplits is how many split points Bigtable takes for a new table.
-const maxSplits = 100
-
 // saltSplits returns where a new table is split whose keys begin with a salt: in
 // front of each salt but the first, or of as many as Bigtable takes, evenly.
 func saltSplits(t *Table) []string {
@@ -285,7 +282,7 @@ func saltSplits(t *Table) []string {
 		return nil
 	}
 	buckets := t.Segments[0].Buckets
-	parts := min(buckets, maxSplits+1)
+	parts := min(buckets, codec.MaxSplits+1)
 	var out []string
 	for i := 1; i < parts; i++ {
 		w := codec.NewKeyWriter(nil, t.Delimiter)

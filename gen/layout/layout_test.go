@@ -174,3 +174,14 @@ func TestSaltSplits(t *testing.T) {
 	compare(t, 100, len(many))
 	compare(t, []string{"009#", "019#", "990#"}, []string{many[0], many[1], many[99]})
 }
+
+// A key is shown on a line of its own, in comments of generated code too: what is
+// no text there is quoted.
+func TestShowKey(t *testing.T) {
+	for key, want := range map[string]string{
+		"us-west2#3698": "us-west2#3698", "größe": "größe", "a b": "a b",
+		"": `""`, "a\nb": `"a\nb"`, "\xca\xfe": `"\xca\xfe"`, "\u202e": `"\u202e"`,
+	} {
+		compare(t, want, ShowKey(key))
+	}
+}

@@ -154,13 +154,7 @@ func (r *resolver) queries() {
 		if slices.Contains(out.By, -1) {
 			continue // the schema says so
 		}
-		var tables []*Table
-		for _, t := range r.layout.Tables {
-			if r.layout.tellsAll(t) {
-				tables = append(tables, t)
-			}
-		}
-		out.Table, out.Plan = bestFor(tables, out.By)
+		out.Table, out.Plan = bestFor(r.layout.telling(), out.By)
 		if out.Table == nil {
 			r.errorf(q.Name.Pos, "add a table for it, with "+wantedKey(r.layout, out.By),
 				"no table can answer %s: in bucket_new_columns the metric must stand before the series values that are not given, and unpadded labels are not in order", q.Name.V)
@@ -223,13 +217,20 @@ func (q *Query) Ranges() string {
 
 // ReadQuery is the read of a single series, which every reader has.
 func (l *Layout) ReadQuery() Query {
-	q := Query{Name: "Read", Table: l.Read}
-	for i := range l.Series {
-		q.By = append(q.By, i)
-	}
-	q.Plan = l.Read.plan(q.By)
-	return q
+	return Query{Name: "Read", By: l.allSeries(), Table: l.Read, Plan: l.SeriesPlan(l.Read)}
 }
+
+// allSeries lists the indices of all series values.
+func (l *Layout) allSeries() []int {
+	all := make([]int, len(l.Series))
+	for i := range all {
+		all[i] = i
+	}
+	return all
+}
+
+// SeriesPlan is how a table answers the read of a single series.
+func (l *Layout) SeriesPlan(t *Table) Plan { return t.plan(l.allSeries()) }
 
 // ExampleRows returns what the query asks for in a range of time, for made-up
 // series values, by the code that real reads use: all ranges, in their order.
@@ -253,8 +254,11 @@ func (q *Query) ExampleRows(l *Layout, from, to time.Time) []codec.Rows {
 // exampleSpan returns what the query asks for with a salt and a metric.
 func (q *Query) exampleSpan(l *Layout, salt int, metric string, from, to time.Time) []codec.Rows {
 	before, after := codec.NewKeyWriter(nil, q.Table.Delimiter), codec.NewKeyWriter(nil, q.Table.Delimiter)
-	q.writeExample(l, &before, q.Plan.Before, salt, metric)
-	q.writeExample(l, &after, q.Plan.After, salt, metric)
+	if q.Plan.Salts == 1 {
+		salt = ownSalt
+	}
+	q.Table.writeExamples(l, &before, q.Plan.Before, salt, metric)
+	q.Table.writeExamples(l, &after, q.Plan.After, salt, metric)
 	prefix, _ := before.Prefix() // of made-up values that do
 	suffix, _ := after.Prefix()
 	if q.Plan.Whole {
@@ -269,26 +273,4 @@ func (q *Query) exampleSpan(l *Layout, salt int, metric string, from, to time.Ti
 	}
 	rows, _ := span.Times(q.Table.TimeKey, from, to)
 	return []codec.Rows{rows}
-}
-
-// writeExample writes the segments that a query gives.
-func (q *Query) writeExample(l *Layout, w *codec.KeyWriter, segments []Segment, salt int, metric string) {
-	for _, g := range segments {
-		switch {
-		case g.Kind == SeriesSegment:
-			writeExample(w, &l.Series[g.Series], g.Form)
-		case g.Kind == MetricSegment:
-			w.String("metric", metric)
-		case g.Kind == ConstSegment:
-			w.Const(g.Const)
-		case g.Kind == SaltSegment && q.Plan.Salts > 1:
-			w.SaltNumber(g.Buckets, salt)
-		case g.Kind == SaltSegment:
-			w.BeginSalt(g.Buckets)
-			for _, i := range g.Salted {
-				writeExample(w, &l.Series[i], q.Table.FormOf(i))
-			}
-			w.EndSalt()
-		}
-	}
 }

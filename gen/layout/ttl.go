@@ -214,7 +214,7 @@ func (r *resolver) checkFamilies() {
 		}
 	}
 	for _, t := range r.layout.Tables {
-		if r.homeless || r.layout.HasClasses(t) {
+		if r.homeless || t.hasClasses() {
 			continue
 		}
 		for i, f := range t.Families {
@@ -258,6 +258,11 @@ func (l *Layout) tellsAll(t *Table) bool {
 	return class && expiry
 }
 
+// telling lists the tables from which an event is read with all of that.
+func (l *Layout) telling() []*Table {
+	return slices.DeleteFunc(slices.Clone(l.Tables), func(t *Table) bool { return !l.tellsAll(t) })
+}
+
 // outlives reports whether events live at least as long in t as in other.
 func (t *Table) outlives(other *Table) bool {
 	for _, o := range other.Families {
@@ -272,12 +277,7 @@ func (t *Table) outlives(other *Table) bool {
 // readable resolves the table that a series is read from: one that tells all of
 // an event, keeps events longest, and answers with the fewest ranges.
 func (r *resolver) readable() *Table {
-	var tables []*Table
-	for _, t := range r.layout.Tables {
-		if r.layout.tellsAll(t) {
-			tables = append(tables, t)
-		}
-	}
+	tables := r.layout.telling()
 	if len(tables) == 0 {
 		r.errorf(r.layout.NamePos, "let the tables share a strategy, or make it two schemas",
 			"an event says its class and when it expires, and no table stores both: what is read could not be written again")
@@ -286,11 +286,7 @@ func (r *resolver) readable() *Table {
 	longest := slices.DeleteFunc(slices.Clone(tables), func(t *Table) bool {
 		return slices.ContainsFunc(tables, func(o *Table) bool { return o.outlives(t) && !t.outlives(o) })
 	})
-	all := make([]int, len(r.layout.Series))
-	for i := range all {
-		all[i] = i
-	}
-	best, _ := bestFor(longest, all)
+	best, _ := bestFor(longest, r.layout.allSeries())
 	if best == nil { // the key has errors
 		best = longest[0]
 	}
@@ -318,8 +314,8 @@ func (r *resolver) checkOutlives(t *Table) {
 	}
 }
 
-// HasClasses reports whether the events of a table have TTL classes.
-func (l *Layout) HasClasses(t *Table) bool {
+// hasClasses reports whether the events of a table have TTL classes.
+func (t *Table) hasClasses() bool {
 	return slices.ContainsFunc(t.Families, func(f Family) bool { return f.Class > 0 })
 }
 

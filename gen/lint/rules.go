@@ -18,9 +18,7 @@ const (
 	maxRowBytes       = 256_000_000
 	maxQualifierBytes = 16 << 10
 	maxFamilyName     = 64
-	maxTableID        = 50
 	maxGCRuleBytes    = 500
-	maxSplits         = 100
 )
 
 // keyBeginsWithTime is K01: all writers would be on the last tablet.
@@ -268,10 +266,7 @@ func qualifierSize(_ *layout.Layout, t *layout.Table, report reporter) {
 	}
 }
 
-var (
-	familyPattern = regexp.MustCompile(`^[-_.a-zA-Z0-9]+$`)
-	tablePattern  = regexp.MustCompile(`^[_a-zA-Z0-9][-_.a-zA-Z0-9]*$`)
-)
+var familyPattern = regexp.MustCompile(`^[-_.a-zA-Z0-9]+$`)
 
 // familyName is L05.
 func familyName(_ *layout.Layout, t *layout.Table, report reporter) {
@@ -289,10 +284,10 @@ func familyName(_ *layout.Layout, t *layout.Table, report reporter) {
 // tableID is L07.
 func tableID(_ *layout.Layout, t *layout.Table, report reporter) {
 	switch {
-	case !tablePattern.MatchString(t.ID):
+	case !codec.ValidTableID(t.ID):
 		report(t.Pos, "use letters, digits, '-', '_' and '.', and begin with a letter, a digit or '_'", "%q cannot name a table", t.ID)
-	case len(t.ID) > maxTableID:
-		report(t.Pos, "shorten it", "the table id has %d characters; Bigtable takes at most %d", len(t.ID), maxTableID)
+	case len(t.ID) > codec.MaxTableID:
+		report(t.Pos, "shorten it", "the table id has %d characters; Bigtable takes at most %d", len(t.ID), codec.MaxTableID)
 	}
 }
 
@@ -322,8 +317,8 @@ func gcRuleAge(_ *layout.Layout, t *layout.Table, report reporter) {
 
 // splitCount is L12.
 func splitCount(_ *layout.Layout, t *layout.Table, report reporter) {
-	if n := len(t.Splits); n > maxSplits {
-		report(t.Pos, "leave some out: Bigtable splits a table by itself as it grows", "table %q has %d initial splits; Bigtable takes at most %d", t.ID, n, maxSplits)
+	if n := len(t.Splits); n > codec.MaxSplits {
+		report(t.Pos, "leave some out: Bigtable splits a table by itself as it grows", "table %q has %d initial splits; Bigtable takes at most %d", t.ID, n, codec.MaxSplits)
 	}
 }
 

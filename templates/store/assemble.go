@@ -456,17 +456,6 @@ func (a *assembler[E]) last(rows []bigtable.Row) (E, error) {
 		event, failed = e, err
 		return true
 	}
-	switch {
-	case rows == nil:
-	case a.layout.Kind == BucketColumns:
-		a.columns(rows, keep)
-	case rows[0] == nil:
-	case a.layout.Kind == BucketCells:
-		a.cells(rows[0], keep)
-	case a.layout.Kind == BucketOffsets:
-		a.offsets(rows[0], keep)
-	default:
-		a.single(rows[0], keep)
-	}
+	a.rows(rows, keep)
 	return event, failed
 }

@@ -154,7 +154,7 @@ func (c *Cells) Row(key []byte, err error) {
 // are set: they may have any timestamp, or be in the family of another class.
 // What expires later would otherwise come before what expires sooner.
 func (c *Cells) replaces(family int) bool {
-	return c.kind == SingleRows && (c.class > 0 || c.table.Families[family].Life.Rewritable())
+	return c.kind == SingleRows && (c.class > 0 || !c.table.Families[family].Life.EventTimed())
 }
 
 // Set puts the datum of a column into the row: as its value or, for
@@ -202,7 +202,7 @@ func (c *Cells) hasData(family int) bool {
 func (c *Cells) replaceColumn(family int, qualifier string) {
 	for i := range c.table.Families {
 		f := &c.table.Families[i]
-		if i != family || f.Life.Rewritable() {
+		if i != family || !f.Life.EventTimed() {
 			c.add(op{kind: deleteColumn, family: f.Name, qualifier: qualifier})
 		}
 	}

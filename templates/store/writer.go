@@ -45,11 +45,11 @@ func (w *Writer[E]) Write(ctx context.Context, event E) error {
 	return w.write(ctx, "Write", []E{event})
 }
 
-// WriteAll stores the events in every table, all events of a row in one
-// atomic mutation. An event that is refused for what it is goes into no table; one that
-// a single table cannot hold, into the others. It returns nil when all are stored, and a *WriteError that
-// names each event that is not; the others are durable. Writing an event again
-// replaces it, so it is safe to try again after any error.
+// WriteAll stores the events in every table, all events of a row in one atomic
+// mutation. An event that is refused for what it is goes into no table; one that
+// a single table cannot hold, into the others. It returns nil when all are stored,
+// and a *WriteError that names each event that is not; the others are durable.
+// Writing an event again replaces it, so it is safe to try again after any error.
 func (w *Writer[E]) WriteAll(ctx context.Context, events []E) error {
 	return w.write(ctx, "WriteAll", events)
 }

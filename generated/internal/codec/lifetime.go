@@ -37,12 +37,9 @@ type Lifetime struct {
 }
 
 // EventTimed reports whether the timestamps are the times of the events, so that
-// a range of time is a range of timestamps.
+// a range of time is a range of timestamps, and an event that is written again
+// has the same one.
 func (l Lifetime) EventTimed() bool { return l.Stamp == StampEvent }
-
-// Rewritable reports whether an event that is written again can get another
-// timestamp, so that its older cells must be deleted.
-func (l Lifetime) Rewritable() bool { return l.Stamp != StampEvent }
 
 // Micros returns the timestamp of the cells of an event that is written now, in
 // microseconds and a multiple of 1000. expiresAt and ttl are what the event says

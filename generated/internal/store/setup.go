@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 
 	"cloud.google.com/go/bigtable"
@@ -92,16 +91,6 @@ func Setup(ctx context.Context, admin Admin, tables []Table, opts ...Options) (P
 	return Plan{Changes: r.done, Strays: plan.Strays}, errors.Join(r.errs...)
 }
 
-// The limits of Bigtable that only set-up can hold a table to: it alone knows
-// the prefix, and all schemas of a table.
-const (
-	maxTableID = 50
-	maxSplits  = 100
-)
-
-// tableIDPattern is how the id of a table is written.
-var tableIDPattern = regexp.MustCompile(`^[_a-zA-Z0-9][-_.a-zA-Z0-9]*$`)
-
 // prepare returns the tables under their full ids, each once, or why the first
 // of them cannot be made.
 func prepare(tables []Table, prefix string) ([]Table, error) {
@@ -146,19 +135,20 @@ func (f Family) like(other Family) bool {
 	return f.GC.Equal(other.GC) && f.Life.Stamp == other.Life.Stamp && f.Life.Default == other.Life.Default
 }
 
-// check refuses a table that Bigtable would refuse.
+// check refuses a table that Bigtable would refuse: only set-up knows the prefix,
+// and all schemas of a table.
 func (t *Table) check(prefix string) error {
 	with := ""
 	if prefix != "" {
 		with = fmt.Sprintf("with the prefix %q ", prefix)
 	}
 	switch {
-	case len(t.ID) > maxTableID:
-		return &TableError{t.ID, "L07", fmt.Sprintf("the id is %s%d characters long, and Bigtable takes %d", with, len(t.ID), maxTableID)}
-	case !tableIDPattern.MatchString(t.ID):
+	case len(t.ID) > codec.MaxTableID:
+		return &TableError{t.ID, "L07", fmt.Sprintf("the id is %s%d characters long, and Bigtable takes %d", with, len(t.ID), codec.MaxTableID)}
+	case !codec.ValidTableID(t.ID):
 		return &TableError{t.ID, "L07", fmt.Sprintf("the id is %snot of letters, digits and _ - . alone, or begins with - or .", with)}
-	case len(t.Splits) > maxSplits:
-		return &TableError{t.ID, "L12", fmt.Sprintf("it has %d initial splits, and Bigtable takes %d", len(t.Splits), maxSplits)}
+	case len(t.Splits) > codec.MaxSplits:
+		return &TableError{t.ID, "L12", fmt.Sprintf("it has %d initial splits, and Bigtable takes %d", len(t.Splits), codec.MaxSplits)}
 	}
 	return nil
 }
