@@ -8,6 +8,7 @@ import (
 
 	"github.com/btgen-dev/btgen/gen/diag"
 	"github.com/btgen-dev/btgen/gen/emit"
+	"github.com/btgen-dev/btgen/gen/internal/parallel"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/lint"
 	"github.com/btgen-dev/btgen/gen/schema"
@@ -22,6 +23,7 @@ type Input struct {
 // Result is what became of the schemas.
 type Result struct {
 	Layouts []*layout.Layout // in the order of the names of their files
+	Schemas []*schema.Schema // that the layouts are of, one each; of Resolve
 	Files   []emit.File      // sorted by path; none where Diagnostics has an error
 	// Diagnostics is what was found, in the order of files and lines.
 	Diagnostics diag.List
@@ -30,21 +32,36 @@ type Result struct {
 // Resolve turns schemas into layouts and checks them against all rules.
 func Resolve(inputs []Input) Result {
 	inputs = slices.SortedFunc(slices.Values(inputs), func(a, b Input) int { return cmp.Compare(a.Name, b.Name) })
+	each := make([]resolved, len(inputs))
+	parallel.For(len(inputs), func(i int) { each[i] = resolve(inputs[i]) })
 	var r Result
-	for _, in := range inputs {
-		s, found := schema.Parse(in.Name, in.Text)
-		r.Diagnostics = append(r.Diagnostics, found...)
-		if found.HasErrors() {
-			continue // what it means would be a guess
+	for _, one := range each {
+		r.Diagnostics = append(r.Diagnostics, one.found...)
+		if one.layout != nil {
+			r.Layouts, r.Schemas = append(r.Layouts, one.layout), append(r.Schemas, one.schema)
 		}
-		l, found := layout.Resolve(s)
-		r.Diagnostics = append(r.Diagnostics, found...)
-		r.Layouts = append(r.Layouts, l)
 	}
-	r.Diagnostics = append(r.Diagnostics, lint.CheckAll(r.Layouts)...)
+	r.Diagnostics = append(r.Diagnostics, lint.CheckShared(r.Layouts)...)
 	r.Diagnostics = append(r.Diagnostics, emit.Check(r.Layouts)...)
 	r.Diagnostics.Sort()
 	return r
+}
+
+// resolved is what became of one schema by itself.
+type resolved struct {
+	schema *schema.Schema
+	layout *layout.Layout // nil if the schema cannot be read: what it means would be a guess
+	found  diag.List
+}
+
+// resolve turns a schema into a layout and checks it by itself.
+func resolve(in Input) resolved {
+	s, found := schema.Parse(in.Name, in.Text)
+	if found.HasErrors() {
+		return resolved{found: found}
+	}
+	l, more := layout.Resolve(s)
+	return resolved{s, l, slices.Concat(found, more, lint.Check(l))}
 }
 
 // Generate renders the code of the schemas for an output folder with the
@@ -56,6 +73,7 @@ func Generate(inputs []Input, importPath string) (Result, error) {
 	if r.Diagnostics.HasErrors() || len(r.Layouts) == 0 {
 		return r, nil
 	}
+	r.Schemas = nil // most of what would stay in memory, and code is made of layouts alone
 	files, err := emit.Emit(r.Layouts, importPath)
 	if err != nil {
 		return r, err

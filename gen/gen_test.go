@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"go/ast"
-	"go/format"
 	"go/parser"
 	"go/token"
 	"math/rand/v2"
@@ -12,7 +11,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -142,6 +140,26 @@ func TestOneMoreFieldAddsLines(t *testing.T) {
 	}
 }
 
+// TestUntested checks that the test of a schema says so where no event fits all of
+// its tables: there is none that a writer would take.
+func TestUntested(t *testing.T) {
+	const text = `btgen: v1
+package: app
+name: Event
+series: {id: bytes}
+fields: {v: int64}
+tables:
+  short: {pattern: single_unserialized, key: {delimiter: "#", segments: [{name: id, encoding: raw, pad: 2}, time]}, family: m, ttl: {keep: forever}}
+  long:  {pattern: single_unserialized, key: {delimiter: "#", segments: [{name: id, encoding: raw, pad: 4}, time]}, family: m, ttl: {keep: forever}}
+`
+	for _, f := range generate(t, []Input{{Name: "event.yaml", Text: []byte(text)}}).Files {
+		if f.Path == "app/event_btgen_test.go" && bytes.Contains(f.Content, []byte("t.Skip(")) {
+			return
+		}
+	}
+	t.Error("no test that is skipped")
+}
+
 func FuzzGenerate(f *testing.F) {
 	for _, in := range append(examples(f), many(4)...) {
 		f.Add(in.Text)
@@ -155,33 +173,6 @@ func FuzzGenerate(f *testing.F) {
 			t.Errorf("%d files, %v", len(r.Files), r.Diagnostics)
 		}
 	})
-}
-
-// BenchmarkGenerate compares generating with formatting alone, which no
-// generator can do without: the metric x-format is the ratio of the two.
-func BenchmarkGenerate(b *testing.B) {
-	for _, n := range []int{1, 100, 1000} {
-		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			inputs := many(n)
-			files := generate(b, inputs).Files
-			var generating, formatting time.Duration
-			for b.Loop() {
-				start := time.Now()
-				generate(b, inputs)
-				generating += time.Since(start)
-				start = time.Now()
-				for _, f := range files {
-					if strings.HasSuffix(f.Path, ".go") && !strings.HasPrefix(f.Path, "internal/") { // those are copied
-						if _, err := format.Source(f.Content); err != nil {
-							b.Fatal(err)
-						}
-					}
-				}
-				formatting += time.Since(start)
-			}
-			b.ReportMetric(float64(generating)/float64(formatting), "x-format")
-		})
-	}
 }
 
 // TestExportsAreDocumented checks that every exported declaration of generated

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,9 +19,11 @@ import (
 	"unicode/utf8"
 
 	"github.com/bufbuild/protocompile"
+	"golang.org/x/tools/txtar"
 	"pgregory.net/rapid"
 
 	"github.com/btgen-dev/btgen/gen/emit"
+	"github.com/btgen-dev/btgen/templates"
 )
 
 // root is the import path of the output of the random schemas.
@@ -33,7 +36,7 @@ const root = "example.com/app/generated"
 func TestRandomSchemas(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		inputs := randomInputs.Draw(t, "schemas")
-		files := generateRandom(t, inputs, root)
+		files := generateRandom(t, inputs, root).Files
 		for _, f := range files {
 			switch {
 			case strings.HasPrefix(f.Path, "internal/"):
@@ -47,40 +50,134 @@ func TestRandomSchemas(t *testing.T) {
 		for i := range moved {
 			moved[i].Name = "/somewhere/else/" + moved[i].Name
 		}
-		again := generateRandom(t, moved, root)
+		again := generateRandom(t, moved, root).Files
 		if !slices.EqualFunc(files, again, func(a, b emit.File) bool { return a.Path == b.Path && bytes.Equal(a.Content, b.Content) }) {
 			t.Error("another order, other code")
 		}
 	})
 }
 
-// TestRandomSchemasCompile vets the code of some random schemas, all at once.
-func TestRandomSchemasCompile(t *testing.T) {
+// TestGeneratedTests vets the code of some random schemas, of the edges, of the
+// starters and of the golden cases, all at once, and runs the tests that are
+// generated with it: they pass for every schema that has no errors. The tests are
+// brought into a few packages, which are built faster than one each, and faster than
+// a single one. BTGEN_TESTED_SEEDS is how many sets of random schemas there are.
+func TestGeneratedTests(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds code")
 	}
-	dir := scratch(t)
-	for seed := range 15 {
-		name := fmt.Sprintf("seed%d", seed)
-		inputs := randomInputs.Example(seed)
-		for _, f := range generateRandom(t, inputs, "github.com/btgen-dev/btgen/gen/"+filepath.ToSlash(dir)+"/"+name) {
-			write(t, filepath.Join(dir, name, filepath.FromSlash(f.Path)), f.Content)
+	sets := map[string][]Input{"edges": edgeSchemas()}
+	for seed := range numberOf(t, "BTGEN_TESTED_SEEDS", 15) {
+		sets[fmt.Sprintf("seed%d", seed)] = randomInputs.Example(seed)
+	}
+	for _, pattern := range templates.Starters() {
+		text, err := templates.Starter(pattern)
+		if err != nil {
+			t.Fatal(err)
 		}
+		sets[pattern] = []Input{{Name: "starter.yaml", Text: text}}
+	}
+	goldenSets(t, sets)
+	dir := scratch(t)
+	root := "github.com/btgen-dev/btgen/gen/" + filepath.ToSlash(dir)
+	want := 0
+	for name, inputs := range sets {
+		for i := range inputs {
+			if name == "golden_odd_names" {
+				break // they are to be odd; others would be one package
+			}
+			inputs[i].Text = packageLine.ReplaceAll(inputs[i].Text, []byte("${0}_"+name))
+		}
+		want += writeTested(t, dir, want, generateRandom(t, inputs, root).Files)
 	}
 	if out, err := exec.Command("go", "vet", "./"+filepath.ToSlash(dir)+"/...").CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}
+	out, err := exec.Command("go", append([]string{"test", "-v", "-vet=off"}, testFolders(dir)...)...).CombinedOutput()
+	if got := strings.Count(string(out), "--- PASS: "); err != nil || got != want {
+		t.Errorf("%d of %d tests pass, %v\n%s", got, want, err, out)
+	}
 }
 
+// packageLine is where a schema names its package.
+var packageLine = regexp.MustCompile(`(?m)^package: \w+`)
+
+// goldenSets adds the golden cases with code.
+func goldenSets(t *testing.T, sets map[string][]Input) {
+	t.Helper()
+	paths, err := filepath.Glob("../golden/code/*.txtar")
+	if err != nil || len(paths) == 0 {
+		t.Fatal("no golden cases", err)
+	}
+	for _, path := range paths {
+		archive, err := txtar.ParseFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		name := "golden_" + strings.TrimSuffix(filepath.Base(path), ".txtar")
+		for _, f := range archive.Files {
+			if strings.HasPrefix(f.Name, "schemas/") {
+				sets[name] = append(sets[name], Input{Name: f.Name, Text: f.Data})
+			}
+		}
+	}
+}
+
+// testPackages is how many packages tests are brought into.
+const testPackages = 4
+
+// testFolder is the folder of one of them.
+func testFolder(dir string, n int) string {
+	return filepath.Join(dir, fmt.Sprint("tests", n%testPackages))
+}
+
+// testFolders are all of them, for the go command.
+func testFolders(dir string) []string {
+	var out []string
+	for n := range testPackages {
+		out = append(out, "./"+filepath.ToSlash(testFolder(dir, n)))
+	}
+	return out
+}
+
+// writeTested writes generated files, and their tests into the test packages, the
+// first into that with a number. It returns how many tests there are.
+func writeTested(t *testing.T, dir string, first int, files []emit.File) (tests int) {
+	t.Helper()
+	for _, f := range files {
+		folder, isTest := strings.CutSuffix(f.Path, "_btgen_test.go")
+		if !isTest {
+			write(t, filepath.Join(dir, filepath.FromSlash(f.Path)), f.Content)
+			continue
+		}
+		name := strings.ReplaceAll(folder, "/", "_")
+		content := packageClause.ReplaceAll(f.Content, []byte("package tests_test"))
+		content = testNames.ReplaceAll(content, []byte("${0}_"+name))
+		write(t, filepath.Join(testFolder(dir, first+tests), name+"_btgen_test.go"), content)
+		tests++
+	}
+	return tests
+}
+
+// What has to be changed in generated tests that come into one package.
+var (
+	packageClause = regexp.MustCompile(`(?m)^package \w+_test$`)
+	testNames     = regexp.MustCompile(`\b(Test[A-Z]\w*RoundTrip|example[A-Z]\w*)\b`)
+)
+
 // scratch makes a folder within this module, and none of its packages, which
-// ends with the test.
+// ends with the test. Its name is that of the test: the same code at the same
+// path is in Go's build cache already, instead of another 100 MB each run.
 func scratch(t *testing.T) string {
 	t.Helper()
 	if err := os.MkdirAll("testdata", 0o777); err != nil {
 		t.Fatal(err)
 	}
-	dir, err := os.MkdirTemp("testdata", "compile-")
-	if err != nil {
+	dir := filepath.Join("testdata", "compile-"+strings.ToLower(t.Name()))
+	if err := os.RemoveAll(dir); err != nil { // what an interrupted run left
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(dir, 0o777); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
@@ -109,7 +206,7 @@ type fataler interface {
 }
 
 // generateRandom fails the test if the schemas, which are valid, have errors.
-func generateRandom(t fataler, inputs []Input, root string) []emit.File {
+func generateRandom(t fataler, inputs []Input, root string) Result {
 	r, err := Generate(inputs, root)
 	if err == nil {
 		err = r.Diagnostics.Err()
@@ -117,11 +214,12 @@ func generateRandom(t fataler, inputs []Input, root string) []emit.File {
 	if err != nil {
 		t.Fatalf("%v in\n%s", err, inputs)
 	}
-	return r.Files
+	return r
 }
 
-// imports is what generated code may import besides its own packages.
-var imports = []string{"cloud.google.com/go/bigtable", "context", "encoding/json", "errors", "iter", "testing", "time"}
+// imports is what generated code may import besides its own packages: the standard
+// library, the client, and what the client takes its options from.
+var imports = []string{"bytes", "cloud.google.com/go/bigtable", "context", "encoding/json", "errors", "google.golang.org/api/option", "iter", "slices", "testing", "time"}
 
 // checkGo checks one Go file.
 func checkGo(t *rapid.T, f emit.File) {
@@ -220,6 +318,9 @@ func (s *randomSchema) text() []byte {
 	s.line("time: {precision: %s}\nseries:\n  site: string", s.precision)
 	for i := range rapid.IntRange(0, 4).Draw(s.T, "series") {
 		name := s.name("series", i)
+		if s.chance("odd name", 4) {
+			name = []string{"from", "from_value", "ctx", "yield"}[i]
+		}
 		s.series = append(s.series, name)
 		typed := s.typed("series", false)
 		if s.types == nil {
@@ -244,8 +345,9 @@ func (s *randomSchema) text() []byte {
 	if s.families != "" {
 		s.line("  families%d: {pattern: single_unserialized, key: {delimiter: \"#\", segments: [%s, time]}, families: {fa: {ttl: {max_age: 1d}}, fb: {ttl: {max_age: 2d}}}}", s.n, strings.Join(append([]string{"site"}, s.series...), ", "))
 	}
+	s.line("queries:\n  One: {by: [%s], doc: %s}", strings.Join(append(slices.Clone(s.series), "site"), ", "), s.prose("query doc"))
 	if !s.metrics {
-		s.line("queries:\n  BySite: {by: [site], doc: %s}", s.prose("query doc"))
+		s.line("  BySite: {by: [site]}\n  Export: {by: [], scan: to be tried}")
 	}
 	return []byte(s.b.String())
 }

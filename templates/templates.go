@@ -5,6 +5,7 @@
 //   - codec knows keys, cells, buckets, time ranges and time to live. It knows
 //     nothing of the Bigtable client, so that the generator itself can use it.
 //   - store knows the Bigtable client: writing, reading and set-up.
+//   - wire decodes what Bigtable sends to a reader, inside the Bigtable client.
 //   - storetest starts an in-memory Bigtable for tests.
 //
 // The folder starter holds the schemas that btgen init writes.
@@ -19,7 +20,7 @@ import (
 	"strings"
 )
 
-//go:embed codec/*.go store/*.go storetest/*.go
+//go:embed codec/*.go store/*.go storetest/*.go wire/*.go
 var sources embed.FS
 
 // importPath is what the packages import each other by, here.
@@ -43,7 +44,7 @@ func Sources(root string) ([]Source, error) {
 		if err != nil {
 			return err
 		}
-		for _, pkg := range []string{"codec", "store", "storetest"} {
+		for _, pkg := range []string{"codec", "store", "storetest", "wire"} {
 			content = bytes.ReplaceAll(content,
 				[]byte(`"`+path.Join(importPath, pkg)+`"`), []byte(`"`+path.Join(root, pkg)+`"`))
 		}

@@ -11,15 +11,15 @@ import (
 )
 
 // loadTables returns the tables of the schemas that the arguments name, and
-// prints what was found in them.
+// prints what was found in them if that is in the way.
 func loadTables(stdout io.Writer, paths []string) ([]store.Table, error) {
 	p, err := project.Load(paths, "")
 	if err != nil {
 		return nil, err
 	}
 	result := gen.Resolve(p.Inputs)
-	if err := cli.Report(stdout, p, result.Diagnostics); err != nil {
-		return nil, err
+	if result.Diagnostics.HasErrors() { // warnings are for those who change the schemas
+		return nil, cli.Report(stdout, p, result.Diagnostics)
 	}
 	return tablesOf(result.Layouts), nil
 }
@@ -31,6 +31,9 @@ func tablesOf(layouts []*layout.Layout) []store.Table {
 	for _, l := range layouts {
 		for _, t := range l.Tables {
 			table := store.Table{ID: t.ID, Splits: t.Splits}
+			if t.KeyFields != nil {
+				table.KeySchema = &store.KeySchema{Delimiter: t.Delimiter, Fields: t.KeyFields}
+			}
 			for _, f := range t.Families {
 				table.Families = append(table.Families, store.Family{Name: f.Name, GC: f.GC, Life: f.Life, Class: f.Class})
 			}

@@ -1,9 +1,12 @@
 package main
 
 import (
+	"fmt"
 	"io"
+	"os"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
 
 	"github.com/btgen-dev/btgen/gen"
 	"github.com/btgen-dev/btgen/gen/cli"
@@ -11,26 +14,75 @@ import (
 	"github.com/btgen-dev/btgen/gen/project"
 )
 
+// explainFlags are the flags of explain.
+type explainFlags struct{ format, output string }
+
 // newExplain returns the command that says what the tables look like.
 func newExplain() *cobra.Command {
-	return &cobra.Command{
+	var f explainFlags
+	cmd := &cobra.Command{
 		Use:   "explain [path...]",
-		Short: "Say what the tables look like, and what reads ask for",
-		Long: `Print for each table its row key with an example, its columns, and when events
-expire; and for each read of the generated reader which rows it asks for.
+		Short: "Draw the tables, and what reads ask for",
+		Long: `Draw each table as Bigtable's documentation does: example rows with their real keys,
+columns and cells; what the timestamps are, what is collected and what is read; how
+large it becomes, and what other patterns and buckets would make of the same load. Of
+each read of the generated reader, say which rows and cells it asks for.
+
+In a terminal it is coloured, unless NO_COLOR is set. --format html is one file that
+needs nothing else, for design documents.
 
 ` + cli.PathsHelp,
 		RunE: func(cmd *cobra.Command, paths []string) error {
-			p, err := project.Load(paths, "")
-			if err != nil {
-				return err
-			}
-			result := gen.Resolve(p.Inputs)
-			if err := cli.Report(cmd.OutOrStdout(), p, result.Diagnostics); err != nil {
-				return err
-			}
-			_, err = io.WriteString(cmd.OutOrStdout(), explain.Text(result.Layouts))
-			return err
+			return runExplain(cmd.OutOrStdout(), cmd.ErrOrStderr(), f, paths)
 		},
 	}
+	cmd.Flags().StringVar(&f.format, "format", "text", "text, markdown, html or json")
+	cmd.Flags().StringVarP(&f.output, "output", "o", "", "write to a file, and not to the terminal")
+	return cmd
+}
+
+// runExplain explains schemas. Warnings come before a text on a terminal; they do
+// not belong into a document.
+func runExplain(stdout, stderr io.Writer, f explainFlags, paths []string) error {
+	render, known := renderers[f.format]
+	if !known {
+		return fmt.Errorf("--format %s: want text, markdown, html or json", f.format)
+	}
+	p, err := project.Load(paths, "")
+	if err != nil {
+		return err
+	}
+	result := gen.Resolve(p.Inputs)
+	findings := stdout
+	if !result.Diagnostics.HasErrors() && (f.format != "text" || f.output != "") {
+		findings = stderr
+	}
+	if err := cli.Report(findings, p, result.Diagnostics); err != nil {
+		return err
+	}
+	text, err := render(explain.New(result.Schemas, result.Layouts), f.output == "" && coloured(stdout))
+	if err != nil {
+		return err
+	}
+	if f.output != "" {
+		return os.WriteFile(f.output, text, 0o666)
+	}
+	_, err = stdout.Write(text)
+	return err
+}
+
+// renderers are the formats of an explanation.
+var renderers = map[string]func(doc explain.Document, coloured bool) ([]byte, error){
+	"text": func(doc explain.Document, coloured bool) ([]byte, error) {
+		return []byte(explain.Text(doc, coloured)), nil
+	},
+	"markdown": func(doc explain.Document, _ bool) ([]byte, error) { return []byte(explain.Markdown(doc)), nil },
+	"html":     func(doc explain.Document, _ bool) ([]byte, error) { return explain.HTML(doc) },
+	"json":     func(doc explain.Document, _ bool) ([]byte, error) { return explain.JSON(doc) },
+}
+
+// coloured reports whether a text is for a terminal that may be written in colour.
+func coloured(out io.Writer) bool {
+	file, ok := out.(*os.File)
+	return ok && os.Getenv("NO_COLOR") == "" && term.IsTerminal(int(file.Fd()))
 }

@@ -59,18 +59,23 @@ schemas give: a file is missing, was edited, or should be gone.
 			if err != nil {
 				return err
 			}
-			diff := plan.Diff()
-			if len(diff) == 0 {
-				return nil
-			}
-			if _, err := cmd.OutOrStdout().Write(diff); err != nil {
-				return err
-			}
-			return cli.ErrFindings
+			return printDiff(cmd.OutOrStdout(), plan)
 		},
 	}
 	outFlag(cmd, &out)
 	return cmd
+}
+
+// printDiff prints what a plan would change, which is a finding.
+func printDiff(stdout io.Writer, plan *output.Plan) error {
+	diff := plan.Diff()
+	if len(diff) == 0 {
+		return nil
+	}
+	if _, err := stdout.Write(diff); err != nil {
+		return err
+	}
+	return cli.ErrFindings
 }
 
 // outFlag adds the flag for the output folder.

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/btgen-dev/btgen/gen/project"
+	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/templates"
 )
 
@@ -21,17 +22,19 @@ func newInit() *cobra.Command {
 		Use:   "init [file]",
 		Short: "Write a first schema",
 		Long: `Write a schema with comments to start from, to schemas/balloon.yaml or the file
-that is named. A file that exists is left alone.`,
+that is named, and beside it ` + editorSchema + `, by which editors know the
+language. A file that exists is left alone.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			file := filepath.Join(project.DefaultSchemas, "balloon.yaml")
 			if len(args) == 1 {
 				file = args[0]
 			}
-			if err := writeStarter(file, pattern); err != nil {
+			wrote, err := writeStarter(file, pattern)
+			if err != nil {
 				return err
 			}
-			fmt.Fprintf(cmd.OutOrStdout(), "wrote %s; next: btgen generate\n", filepath.ToSlash(file))
+			fmt.Fprintf(cmd.OutOrStdout(), "wrote %s; next: btgen generate\n", filepath.ToSlash(strings.Join(wrote, " and ")))
 			return nil
 		},
 	}
@@ -39,19 +42,36 @@ that is named. A file that exists is left alone.`,
 	return cmd
 }
 
-// writeStarter writes the starter schema of a pattern to a file that does not exist.
-func writeStarter(file, pattern string) error {
+// editorSchema is the file that the starter schemas name to editors.
+const editorSchema = "btgen.schema.json"
+
+// writeStarter writes the starter schema of a pattern to a file that does not
+// exist, and what it names to editors if that does not exist. It returns the
+// files that it has written.
+func writeStarter(file, pattern string) ([]string, error) {
 	text, err := templates.Starter(pattern)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
-		return err
+		return nil, err
 	}
-	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	if err := writeNew(file, text); errors.Is(err, fs.ErrExist) {
+		return nil, fmt.Errorf("%s exists already and is left alone; name another file: btgen init FILE", filepath.ToSlash(file))
+	} else if err != nil {
+		return nil, err
+	}
+	beside := filepath.Join(filepath.Dir(file), editorSchema)
+	err = writeNew(beside, schema.JSONSchema())
 	if errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("%s exists already and is left alone; name another file: btgen init FILE", filepath.ToSlash(file))
+		return []string{file}, nil
 	}
+	return []string{file, beside}, err
+}
+
+// writeNew writes a file that does not exist.
+func writeNew(file string, text []byte) error {
+	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if err != nil {
 		return err
 	}

@@ -47,7 +47,7 @@ func blocks(text string) []block {
 
 // TestReadme does what the README's tour does, in its order: files are written,
 // commands run and their output compared, and what is shown of files must stand
-// in them. Only the two lines that install btgen are replaced: by this checkout.
+// in them, those of the tour or those of this repository. Only the two lines that install btgen are replaced: by this checkout.
 func TestReadme(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds a module of its own")
@@ -77,9 +77,29 @@ func TestReadme(t *testing.T) {
 			if !bytes.Contains(content, []byte(b.text)) {
 				t.Errorf("README.md:%d: not in %s:\n%s", b.line, arg, content)
 			}
+		case action == "excerpt":
+			excerpt(t, filepath.Join(root, arg), b)
 		case b.language == "console":
 			session(t, dir, b)
 		}
+	}
+}
+
+// excerpt checks that the parts of a block, between lines with an ellipsis, stand in a
+// file of this repository in their order.
+func excerpt(t *testing.T, path string, b block) {
+	t.Helper()
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rest := string(content)
+	for _, part := range strings.Split(b.text, "…\n") {
+		_, after, found := strings.Cut(rest, "\n"+part)
+		if !found {
+			t.Errorf("README.md:%d: not in %s:\n%s", b.line, path, part)
+		}
+		rest = "\n" + after
 	}
 }
 
@@ -96,7 +116,7 @@ func session(t *testing.T, dir string, b block) {
 		cmd.Env = moduleEnv()
 		out, _ := cmd.CombinedOutput() // what matters of an exit code is on the screen
 		got := downloads.ReplaceAllString(string(out), "")
-		if diff := cmp.Diff(strings.TrimSpace(want), strings.TrimSpace(got)); diff != "" {
+		if diff := cmp.Diff(strings.TrimSpace(untimed(want)), strings.TrimSpace(untimed(got))); diff != "" {
 			t.Errorf("README.md:%d: %s: (-README +output)\n%s", b.line, command, diff)
 		}
 	}
@@ -104,6 +124,12 @@ func session(t *testing.T, dir string, b block) {
 
 // downloads is what Go says of modules that are not in its cache yet.
 var downloads = regexp.MustCompile(`(?m)^go: downloading .*\n`)
+
+// untimed leaves out how long tests took.
+func untimed(text string) string { return times.ReplaceAllString(text, "\t0s") }
+
+// times is how long the tests of a package took, at the end of a line.
+var times = regexp.MustCompile(`(?m)\t[0-9.]+s$`)
 
 // moduleEnv is the environment for Go commands in a module made by newModule.
 func moduleEnv() []string { return append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off") }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -52,9 +53,11 @@ func Run(root *cobra.Command, args []string, stdout, stderr io.Writer) int {
 	return ExitFailure
 }
 
-// Report prints what was found in the schemas of a project, and returns
-// ErrFindings if that forbids to go on.
+// Report prints the errors and warnings that were found in the schemas of a
+// project, and returns ErrFindings if they forbid to go on. Advice is for those
+// who ask for it.
 func Report(stdout io.Writer, p *project.Project, found diag.List) error {
+	found = slices.DeleteFunc(slices.Clone(found), func(d diag.Diagnostic) bool { return d.Severity == diag.Advice })
 	if _, err := io.WriteString(stdout, found.Format(p.Text)); err != nil {
 		return err
 	}

@@ -16,14 +16,14 @@ func NewVersion() *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s %s %s %s/%s\n",
-				cmd.Root().Name(), version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+				cmd.Root().Name(), Version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 			return err
 		},
 	}
 }
 
-// version is the version of the module that the program was built from.
-func version() string {
+// Version returns the version of the module that the program was built from.
+func Version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok || info.Main.Version == "" {
 		return "(devel)"

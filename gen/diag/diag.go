@@ -82,6 +82,13 @@ func (l *List) Errorf(pos Pos, format string, args ...any) *Diagnostic {
 	return &(*l)[len(*l)-1]
 }
 
+// Warnf adds a warning; the caller may set its rule and hint.
+func (l *List) Warnf(pos Pos, format string, args ...any) *Diagnostic {
+	d := l.Errorf(pos, format, args...)
+	d.Severity = Warning
+	return d
+}
+
 // HasErrors reports whether any finding is an Error.
 func (l List) HasErrors() bool {
 	return slices.ContainsFunc(l, func(d Diagnostic) bool { return d.Severity == Error })

@@ -86,6 +86,57 @@ func (s *schemaFile) writeAll() jen.Code {
 	)
 }
 
+// batcherType declares the batcher:
+//
+//	type BalloonBatcher struct { batcher *store.Batcher[BalloonEvent] }
+func (s *schemaFile) batcherType() jen.Code {
+	return doc(fmt.Sprintf("%s gathers %s events from any number of goroutines, and writes them together when there are enough of them or they have waited long enough. Its memory is bounded, but for failures that are being reported. Every event that it takes is written, or reported as one that is not.", s.names.batcher(), s.layout.Name)).Line().
+		Type().Id(s.names.batcher()).Struct(
+		jen.Id("batcher").Op("*").Add(s.store("Batcher")).Types(jen.Id(s.names.event())),
+	)
+}
+
+// newBatcher declares the batcher's constructor.
+func (s *schemaFile) newBatcher() jen.Code {
+	return doc(
+		s.names.newBatcher()+" returns a batcher that writes through w. With each event that is not written failed is called, once, from a goroutine of the batcher, with the *WriteError that Write would return. It may add the event again, but not call Flush or Close, which wait for it, and should be quick: others are written meanwhile, and their failures wait in memory. It may be nil.",
+	).Line().
+		Func().Id(s.names.newBatcher()).Params(
+		jen.Id("w").Op("*").Id(s.names.writer()),
+		jen.Id("failed").Func().Params(jen.Id("event").Id(s.names.event()), jen.Err().Error()),
+		jen.Id("opts").Op("...").Id("BatcherOptions"),
+	).Op("*").Id(s.names.batcher()).Block(
+		jen.Return(jen.Op("&").Id(s.names.batcher()).Values(
+			s.store("NewBatcher").Call(jen.Id("w").Dot("writer"), jen.Id("failed"), jen.Id("opts").Op("...")),
+		)),
+	)
+}
+
+// batcherMethod begins a method of the batcher.
+func (s *schemaFile) batcherMethod(name string, text ...string) *jen.Statement {
+	return doc(text...).Line().Func().Params(jen.Id("b").Op("*").Id(s.names.batcher())).Id(name)
+}
+
+// batcherAdd declares the Add method of the batcher.
+func (s *schemaFile) batcherAdd() jen.Code {
+	return s.batcherMethod("Add",
+		"Add takes an event to be written soon, and waits while there is no room, until ctx ends. An event that is refused for what it is gives the *WriteError that Write would return, and after Close the error is ErrClosed.",
+	).Params(ctxParam(), jen.Id("event").Id(s.names.event())).Error().Block(
+		jen.Return(jen.Id("b").Dot("batcher").Dot("Add").Call(jen.Id("ctx"), jen.Id("event"))),
+	)
+}
+
+// batcherWait declares the Flush or the Close method of the batcher.
+func (s *schemaFile) batcherWait(name string) jen.Code {
+	text := "Flush sends what was added, and waits until all of it is written or reported. It returns a *BatchError if there were failures since it was last called, or why ctx ended; what was added is then still on its way."
+	if name == "Close" {
+		text = "Close is Flush, and lets no events in any more. It may be called again."
+	}
+	return s.batcherMethod(name, text).Params(ctxParam()).Error().Block(
+		jen.Return(jen.Id("b").Dot("batcher").Dot(name).Call(jen.Id("ctx"))),
+	)
+}
+
 // readerType declares the reader.
 func (s *schemaFile) readerType() jen.Code {
 	return doc(fmt.Sprintf("%s reads %s events, those of a series from table %s. It never returns one that is past its time to live. It is safe for use by several goroutines.", s.names.reader(), s.layout.Name, s.layout.Read.ID)).Line().

@@ -41,9 +41,10 @@ type scope struct {
 
 // newScope returns a scope with what every generated package declares.
 func newScope() *scope {
-	s := &scope{where: "Go", taken: map[string]string{}}
+	const common = "what every generated package declares"
+	s := &scope{where: "Go", taken: map[string]string{clientOptions: common}}
 	for _, d := range supportDecls {
-		s.taken[d.name] = "what every generated package declares"
+		s.taken[d.name] = common
 	}
 	return s
 }
@@ -62,8 +63,8 @@ func (s *scope) declareSchema(l *layout.Layout, found *diag.List) {
 	n := names{l.Name}
 	what := fmt.Sprintf("a part of schema %s", l.Name)
 	for _, name := range []string{
-		n.series(), n.event(), n.writer(), n.reader(), n.newWriter(), n.newReader(), n.setup(), n.check(),
-		n.missing(), n.layouts(), n.appendProto(), n.parseProto(), n.jsonType(), n.marshalJSON(), n.parseJSON(), n.choice(), n.columns(),
+		n.series(), n.event(), n.writer(), n.reader(), n.batcher(), n.newWriter(), n.newReader(), n.newBatcher(), n.setup(), n.check(),
+		n.missing(), n.layouts(), n.appendProto(), n.parseProto(), n.jsonType(), n.marshalJSON(), n.parseJSON(), n.choice(), n.same(), n.columns(),
 	} {
 		s.declare(name, what, l.NamePos, found)
 	}
@@ -97,7 +98,7 @@ func (s *scope) declareSchema(l *layout.Layout, found *diag.List) {
 	}
 	for _, t := range l.Tables {
 		what := fmt.Sprintf("the key of table %q", t.ID)
-		for _, name := range []string{n.key(t), n.parseKey(t), n.layout(t), n.bucket(t), n.timeKey(t), n.put(t), n.set(t), n.spans(t), n.keyFunc(t)} {
+		for _, name := range []string{n.key(t), n.parseKey(t), n.layout(t), n.bucket(t), n.timeKey(t), n.put(t), n.set(t), n.spans(t), n.keyFunc(t), n.columnsVar(t)} {
 			s.declare(name, what, t.Pos, found)
 		}
 	}

@@ -7,9 +7,8 @@ package emit
 import (
 	"fmt"
 	"path"
-	"runtime"
-	"sync"
 
+	"github.com/btgen-dev/btgen/gen/internal/parallel"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/templates"
 )
@@ -25,7 +24,7 @@ type File struct {
 // depends on the layouts alone: by package and schema as they are given, then
 // what all of them share.
 func Emit(layouts []*layout.Layout, importPath string) ([]File, error) {
-	paths := paths{root: importPath}
+	paths := newPaths(importPath)
 	var jobs []func() ([]File, error)
 	for _, l := range layouts {
 		jobs = append(jobs, func() ([]File, error) { return schemaFiles(l, paths) })
@@ -35,7 +34,7 @@ func Emit(layouts []*layout.Layout, importPath string) ([]File, error) {
 	}
 	results := make([][]File, len(jobs))
 	errs := make([]error, len(jobs))
-	parallel(len(jobs), func(i int) { results[i], errs[i] = jobs[i]() })
+	parallel.For(len(jobs), func(i int) { results[i], errs[i] = jobs[i]() })
 	var files []File
 	for i := range jobs {
 		if errs[i] != nil {
@@ -47,35 +46,22 @@ func Emit(layouts []*layout.Layout, importPath string) ([]File, error) {
 	return append(files, support...), err
 }
 
-// parallel calls f for 0 to n-1, on as many goroutines as there are processors.
-func parallel(n int, f func(i int)) {
-	var wg sync.WaitGroup
-	next := make(chan int)
-	for range min(n, runtime.GOMAXPROCS(0)) {
-		wg.Go(func() {
-			for i := range next {
-				f(i)
-			}
-		})
-	}
-	for i := range n {
-		next <- i
-	}
-	close(next)
-	wg.Wait()
+// paths knows the import paths of the generated packages.
+type paths struct{ root, codec, store, storetest string }
+
+// newPaths returns the import paths below that of the output folder.
+func newPaths(root string) paths {
+	return paths{root, path.Join(root, "internal/codec"), path.Join(root, "internal/store"), path.Join(root, "internal/storetest")}
 }
 
-// paths knows the import paths of the generated packages.
-type paths struct{ root string }
-
-func (p paths) codec() string           { return path.Join(p.root, "internal/codec") }
-func (p paths) store() string           { return path.Join(p.root, "internal/store") }
-func (p paths) storetest() string       { return path.Join(p.root, "internal/storetest") }
 func (p paths) pkg(name string) string  { return path.Join(p.root, name) }
 func (p paths) test(name string) string { return path.Join(p.root, name, name+"test") }
 
-// bigtablePath is the official client.
-const bigtablePath = "cloud.google.com/go/bigtable"
+// The official client, and the options of such clients.
+const (
+	bigtablePath = "cloud.google.com/go/bigtable"
+	optionPath   = "google.golang.org/api/option"
+)
 
 // schemaFiles renders what one schema has for itself.
 func schemaFiles(l *layout.Layout, paths paths) ([]File, error) {
@@ -86,7 +72,11 @@ func schemaFiles(l *layout.Layout, paths paths) ([]File, error) {
 		return nil, fmt.Errorf("%s: %w", l.File, err)
 	}
 	base := path.Join(l.Package, s.names.file())
-	files := []File{{Path: base + "_btgen.go", Content: source}}
+	test, err := roundTripFile(l, paths)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", l.File, err)
+	}
+	files := []File{{Path: base + "_btgen.go", Content: source}, {Path: base + "_btgen_test.go", Content: test}}
 	if s.uses(layout.Protobuf) {
 		proto, err := protoFile(l)
 		if err != nil {

@@ -69,7 +69,7 @@ func (s *schemaFile) appendProto() jen.Code {
 			for i := range s.layout.Fields {
 				f := &s.layout.Fields[i]
 				presence := "Implicit"
-				if explicit(f) {
+				if f.Explicit() {
 					presence = "Explicit"
 				}
 				g.Add(s.ifSet("e", f, jen.Id("dst").Op("=").Add(s.codec("AppendProto"+suffix(f.Type))).Call(
@@ -77,12 +77,6 @@ func (s *schemaFile) appendProto() jen.Code {
 			}
 			g.Return(jen.Id("dst"))
 		})
-}
-
-// explicit reports whether a field is written even if it is zero: what lacks
-// it is then known to be absent, and a UUID always has its 16 bytes.
-func explicit(f *layout.Field) bool {
-	return f.Optional || f.Default != nil || f.Type == schema.Timestamp || f.Type == schema.Enum || f.Type == schema.UUID
 }
 
 // parseProto declares the function that takes a serialized event apart.

@@ -48,20 +48,12 @@ func keyNotes(l *layout.Layout, t *layout.Table) []string {
 	for _, segment := range t.Segments {
 		switch {
 		case segment.Kind == layout.SeriesSegment && segment.Form != (codec.KeyForm{}):
-			out = append(out, sentence(upperFirst(l.Series[segment.Series].Name+": "+t.Describe(l, segment))))
+			out = append(out, sentence(upperFirst(t.Describe(l, segment))))
 		case segment.Kind == layout.BucketSegment, segment.Kind == layout.TimeSegment, segment.Kind == layout.SaltSegment, segment.Kind == layout.SequenceSegment:
 			out = append(out, sentence(upperFirst(strings.TrimPrefix(t.Describe(l, segment), "the "))))
 		}
 	}
-	holds := map[layout.Pattern]string{
-		layout.BucketNewColumns:   "A row holds one field of the events of a bucket: each value is a column without a value of its own, and the cell's timestamp is the event's time.",
-		layout.BucketNewCells:     "A row holds the events of a bucket: each column has a cell for each event, and the cell's timestamp is the event's time.",
-		layout.BucketSerialized:   "A row holds the events of a bucket: each is a cell with all fields, and the cell's timestamp is the event's time.",
-		layout.BucketOffsets:      offsetNote(l, t),
-		layout.SingleSerialized:   "A row holds one event, as a cell with all fields.",
-		layout.SingleUnserialized: "A row holds one event, with a column for each field.",
-	}[t.Pattern]
-	out = append(out, holds)
+	out = append(out, t.Holds(l))
 	for i := range t.Families {
 		f := &t.Families[i]
 		switch {
@@ -73,24 +65,6 @@ func keyNotes(l *layout.Layout, t *layout.Table) []string {
 		out = append(out, garbage(f))
 	}
 	return []string{strings.Join(out, " ")}
-}
-
-// offsetNote says what a row of bucket_offsets holds.
-func offsetNote(l *layout.Layout, t *layout.Table) string {
-	if t.Pattern != layout.BucketOffsets {
-		return ""
-	}
-	holds := "the value"
-	if t.Serialized() {
-		holds = "all fields"
-	}
-	width := t.Offset(l).Width()
-	bytes := fmt.Sprintf("%d bytes", width)
-	if width == 1 {
-		bytes = "1 byte"
-	}
-	return fmt.Sprintf("A row holds the events of a bucket: each is a column with %s, named by its time since the start of the bucket, in steps of %s, big-endian in %s.",
-		holds, schema.FormatDuration(l.Precision), bytes)
 }
 
 // garbage says which cells of a family are collected, and what their timestamps are.
@@ -111,6 +85,14 @@ func upperFirst(s string) string {
 	return strings.ToUpper(s[:1]) + s[1:]
 }
 
+// newKeyWriter makes a writer of the table's keys, or of their beginnings and ends.
+func (s *schemaFile) newKeyWriter(g *jen.Group, t *layout.Table, name string, dst jen.Code) {
+	g.Id(name).Op(":=").Add(s.codec("NewKeyWriter")).Call(dst, jen.Lit(t.Delimiter))
+	if t.KeyFields != nil {
+		g.Id(name).Dot("Structured").Call()
+	}
+}
+
 // keyAppend declares the Append method of a key.
 func (s *schemaFile) keyAppend(t *layout.Table) jen.Code {
 	return doc(
@@ -120,7 +102,7 @@ func (s *schemaFile) keyAppend(t *layout.Table) jen.Code {
 	).Line().
 		Func().Params(jen.Id("k").Id(s.names.key(t))).Id("Append").Params(jen.Id("dst").Index().Byte()).
 		Params(jen.Index().Byte(), jen.Error()).BlockFunc(func(g *jen.Group) {
-		g.Id("w").Op(":=").Add(s.codec("NewKeyWriter")).Call(jen.Id("dst"), jen.Lit(t.Delimiter))
+		s.newKeyWriter(g, t, "w", jen.Id("dst"))
 		if len(t.BeforeTime()) > 0 {
 			g.Id("k").Dot("write").Call(jen.Op("&").Id("w"))
 		}
@@ -143,7 +125,7 @@ func (s *schemaFile) keyPrefix(t *layout.Table) jen.Code {
 	return doc(text...).Line().
 		Func().Params(jen.Id("k").Id(s.names.key(t))).Id("Prefix").Params().
 		Params(jen.Index().Byte(), jen.Error()).BlockFunc(func(g *jen.Group) {
-		g.Id("w").Op(":=").Add(s.codec("NewKeyWriter")).Call(jen.Nil(), jen.Lit(t.Delimiter))
+		s.newKeyWriter(g, t, "w", jen.Nil())
 		if len(t.BeforeTime()) > 0 {
 			g.Id("k").Dot("write").Call(jen.Op("&").Id("w"))
 		}
@@ -174,7 +156,7 @@ func (s *schemaFile) keySuffix(t *layout.Table) jen.Code {
 	return doc("suffix returns what follows the time in the keys of the series.").Line().
 		Func().Params(jen.Id("k").Id(s.names.key(t))).Id("suffix").Params().
 		Params(jen.Index().Byte(), jen.Error()).BlockFunc(func(g *jen.Group) {
-		g.Id("w").Op(":=").Add(s.codec("NewKeyWriter")).Call(jen.Nil(), jen.Lit(t.Delimiter))
+		s.newKeyWriter(g, t, "w", jen.Nil())
 		s.writeSegments(g, t, plan.After, ofKey())
 		g.Return(jen.Id("w").Dot(end).Call())
 	})

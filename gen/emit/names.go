@@ -3,6 +3,7 @@ package emit
 import (
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/btgen-dev/btgen/gen/layout"
 )
@@ -12,18 +13,26 @@ import (
 // new entry changes no other name.
 type names struct{ schema string }
 
-func (n names) series() string    { return n.schema + "Series" }
-func (n names) event() string     { return n.schema + "Event" }
-func (n names) writer() string    { return n.schema + "Writer" }
-func (n names) reader() string    { return n.schema + "Reader" }
-func (n names) newWriter() string { return "New" + n.schema + "Writer" }
-func (n names) newReader() string { return "New" + n.schema + "Reader" }
-func (n names) setup() string     { return "Setup" + n.schema }
-func (n names) check() string     { return "check" + n.schema }
-func (n names) missing() string   { return "missing" + n.schema }
-func (n names) layouts() string   { return lowerFirst(n.schema) + "Layouts" }
-func (n names) columns() string   { return n.schema + "Columns" }
-func (n names) choice() string    { return "choice" + n.schema }
+func (n names) series() string     { return n.schema + "Series" }
+func (n names) event() string      { return n.schema + "Event" }
+func (n names) writer() string     { return n.schema + "Writer" }
+func (n names) reader() string     { return n.schema + "Reader" }
+func (n names) newWriter() string  { return "New" + n.schema + "Writer" }
+func (n names) batcher() string    { return n.schema + "Batcher" }
+func (n names) newReader() string  { return "New" + n.schema + "Reader" }
+func (n names) newBatcher() string { return "New" + n.schema + "Batcher" }
+func (n names) setup() string      { return "Setup" + n.schema }
+func (n names) check() string      { return "check" + n.schema }
+func (n names) missing() string    { return "missing" + n.schema }
+func (n names) layouts() string    { return lowerFirst(n.schema) + "Layouts" }
+func (n names) columns() string    { return n.schema + "Columns" }
+func (n names) choice() string     { return "choice" + n.schema }
+func (n names) same() string       { return "same" + n.schema }
+
+// test is the test of the schema's code, and example the function that makes the
+// events of it: both are in a package of their own.
+func (n names) test() string    { return "Test" + n.schema + "RoundTrip" }
+func (n names) example() string { return "example" + n.schema }
 
 // class is the type of TTL classes, classNames the variable with their names.
 func (n names) class() string                  { return n.schema + "Class" }
@@ -71,6 +80,11 @@ func (n names) set(t *layout.Table) string      { return "set" + n.table(t) }
 func (n names) spans(t *layout.Table) string    { return "spans" + n.table(t) }
 func (n names) keyFunc(t *layout.Table) string  { return "key" + n.table(t) }
 
+// columnsVar is how events of a table become columns, decodeColumn the method that
+// does it for a column.
+func (n names) columnsVar(t *layout.Table) string   { return lowerFirst(n.table(t)) + "Columns" }
+func (n names) decodeColumn(t *layout.Table) string { return "decode" + goName(t.ID) }
+
 // tableReader is the field of the reader for a table that queries are read from.
 func (n names) tableReader(t *layout.Table) string { return "read" + goName(t.ID) }
 
@@ -90,41 +104,44 @@ var initialisms = map[string]bool{
 // words splits a name at underscores, at anything else that is no letter or
 // digit, and where a capital follows a small letter.
 func words(name string) []string {
-	var out []string
-	var word []rune
-	flush := func() {
-		if len(word) > 0 {
-			out = append(out, string(word))
+	out := make([]string, 0, 4) // few have more
+	begin, small := -1, false   // no word has begun
+	end := func(i int) {
+		if begin >= 0 {
+			out = append(out, name[begin:i])
 		}
-		word = nil
+		begin = -1
 	}
-	small := false
-	for _, r := range name {
+	for i, r := range name {
 		if !unicode.IsLetter(r) && !unicode.IsDigit(r) {
-			flush()
+			end(i)
 			small = false
 			continue
 		}
 		if small && unicode.IsUpper(r) {
-			flush()
+			end(i)
 		}
-		word = append(word, r)
+		if begin < 0 {
+			begin = i
+		}
 		small = unicode.IsLower(r) || unicode.IsDigit(r)
 	}
-	flush()
+	end(len(name))
 	return out
 }
 
 // goName returns the exported Go name: balloon_id is BalloonID.
 func goName(name string) string {
 	var b strings.Builder
+	b.Grow(len(name))
 	for _, w := range words(name) {
 		if initialisms[strings.ToLower(w)] {
 			b.WriteString(strings.ToUpper(w))
 			continue
 		}
-		r := []rune(w)
-		b.WriteString(string(unicode.ToUpper(r[0])) + string(r[1:]))
+		first, size := utf8.DecodeRuneInString(w)
+		b.WriteRune(unicode.ToUpper(first))
+		b.WriteString(w[size:])
 	}
 	return b.String()
 }

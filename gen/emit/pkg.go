@@ -31,6 +31,8 @@ var supportDecls = []supportDecl{
 	{"type", "WriteError", "store", "WriteError names each event that was not written, and why."},
 	{"type", "Failure", "store", "Failure is one event of a WriteError."},
 	{"type", "Outcome", "store", "Outcome is what is known of a Failure."},
+	{"type", "BatcherOptions", "store", "BatcherOptions say when a batcher sends what it has gathered."},
+	{"type", "BatchError", "store", "BatchError says what a batcher has not written."},
 	{"type", "DecodeError", "store", "DecodeError says which stored cell does not decode."},
 	{"type", "RefusedError", "store", "RefusedError lists the changes that the set-up refuses unless they are allowed."},
 	{"type", "VerifyError", "store", "VerifyError says that tables are not as the set-up left them."},
@@ -42,9 +44,11 @@ var supportDecls = []supportDecl{
 	{"const", "Unknown", "store", "Unknown events may be stored or not; writing them again is safe."},
 	{"var", "ErrNotFound", "store", "ErrNotFound: the series has no event that is alive."},
 	{"var", "ErrOrder", "store", "ErrOrder: a query cannot yield its events in the order of time."},
+	{"var", "ErrClosed", "store", "ErrClosed: the batcher is closed."},
 	{"var", "ErrEmpty", "codec", "ErrEmpty: a segment of the row key is empty."},
 	{"var", "ErrDelimiter", "codec", "ErrDelimiter: a segment of the row key contains the delimiter."},
 	{"var", "ErrRange", "codec", "ErrRange: a value does not fit the form of its segment of the row key."},
+	{"var", "ErrKeySchema", "codec", "ErrKeySchema: a value does not fit the row key schema of the table."},
 	{"var", "ErrKeyTooLong", "codec", "ErrKeyTooLong: the row key is over 4 KiB."},
 	{"var", "ErrKey", "codec", "ErrKey: a row key is not of the table's form."},
 	{"var", "ErrValue", "codec", "ErrValue: a stored value does not decode."},
@@ -96,33 +100,42 @@ func aliasFile(p *goPackage, paths paths) ([]byte, error) {
 		})
 		s.Line()
 	}
+	// func ClientOptions() []option.ClientOption { return store.ClientOptions() }
+	s.Add(doc(
+		clientOptions+" returns options for bigtable.NewClient that make reads and writes cheaper: cells are decoded straight from the wire and encoded straight to it, inside the client.",
+		"What is read and written is the same. They have no effect on a client that is given a connection, as it is by BIGTABLE_EMULATOR_HOST, nor on readers and writers of another Client than a *bigtable.Client.",
+	)).Line().
+		Func().Id(clientOptions).Params().Index().Qual(optionPath, "ClientOption").Block(jen.Return(s.store(clientOptions).Call()))
 	return s.render()
 }
+
+// clientOptions is the function of every generated package that is none of a schema.
+const clientOptions = "ClientOptions"
 
 // testFile renders the package that gives tests an in-memory Bigtable.
 func testFile(p *goPackage, paths paths) ([]byte, error) {
 	name := p.name + "test"
 	s := newSource(paths.test(p.name), name, p.origin, paths)
-	s.ImportName(paths.pkg(p.name), p.name)
+	s.importPackage(p.name, "admin", "b", "ctx", "opts", "setup", "t")
 	s.PackageComment(fmt.Sprintf("// Package %s gives tests an in-memory Bigtable with the tables of package %s.", name, p.name))
 	in := func(pkg, name string) *jen.Statement { return jen.Qual(pkg, name) }
 	options := jen.Id("opts").Op("...").Add(in(paths.pkg(p.name), "Options"))
 	bigtableType := jen.Op("*").Id("Bigtable")
 
 	s.Add(doc("Bigtable is a running in-memory Bigtable with its clients.")).Line().
-		Type().Id("Bigtable").Op("=").Add(in(paths.storetest(), "Bigtable")).Line()
+		Type().Id("Bigtable").Op("=").Add(in(paths.storetest, "Bigtable")).Line()
 
 	s.Add(doc("New starts an in-memory Bigtable with the tables made. It ends with the test.")).Line().
 		Func().Id("New").Params(jen.Id("t").Qual("testing", "TB"), options).Add(bigtableType).Block(
 		jen.Id("t").Dot("Helper").Call(),
-		jen.Return(in(paths.storetest(), "New").Call(jen.Id("t"), jen.Func().Params(ctxParam(), jen.Id("admin").Op("*").Qual(bigtablePath, "AdminClient")).Error().Block(
+		jen.Return(in(paths.storetest, "New").Call(jen.Id("t"), jen.Func().Params(ctxParam(), jen.Id("admin").Op("*").Qual(bigtablePath, "AdminClient")).Error().Block(
 			jen.Return(jen.Id("setup").Call(jen.Id("ctx"), jen.Id("admin"), jen.Id("opts").Op("..."))),
 		))),
 	).Line()
 
 	s.Add(doc("Start starts an in-memory Bigtable with the tables made, for examples and", "programs. The caller closes it.")).Line().
 		Func().Id("Start").Params(ctxParam(), options).Params(bigtableType, jen.Error()).Block(
-		jen.List(jen.Id("b"), jen.Err()).Op(":=").Add(in(paths.storetest(), "Start")).Call(jen.Id("ctx")),
+		jen.List(jen.Id("b"), jen.Err()).Op(":=").Add(in(paths.storetest, "Start")).Call(jen.Id("ctx")),
 		jen.If(jen.Err().Op("!=").Nil()).Block(jen.Return(jen.Nil(), jen.Err())),
 		jen.If(jen.Err().Op(":=").Id("setup").Call(jen.Id("ctx"), jen.Id("b").Dot("Admin"), jen.Id("opts").Op("...")), jen.Err().Op("!=").Nil()).Block(
 			jen.Return(jen.Nil(), jen.Qual("errors", "Join").Call(jen.Err(), jen.Id("b").Dot("Close").Call())),

@@ -94,7 +94,7 @@ func protoFile(l *layout.Layout) ([]byte, error) {
 // protoFieldOf describes one field.
 func protoFieldOf(f *layout.Field) protoField {
 	label := ""
-	if explicit(f) && wellKnown(f.Type) == "" {
+	if f.Explicit() && wellKnown(f.Type) == "" {
 		label = "optional "
 	}
 	var docs []string

@@ -2,11 +2,13 @@ package emit
 
 import (
 	"fmt"
+	godoc "go/doc"
 	"go/token"
-	"slices"
+	"maps"
 
 	"github.com/dave/jennifer/jen"
 
+	"github.com/btgen-dev/btgen/gen/diag"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/schema"
 )
@@ -27,45 +29,87 @@ func (s *schemaFile) queryMethod(q *layout.Query) jen.Code {
 	if q.Doc != "" {
 		text = append(text, "", sentence(q.Doc))
 	}
-	if !q.Plan.Timed {
-		text = append(text, "", "The server walks the rows of all times, and drops what is not in the range.")
+	for _, note := range q.Notes(s.layout) {
+		text = append(text, "", note)
 	}
 	return doc(text...).Line().
 		Func().Params(jen.Id("r").Op("*").Id(s.names.reader())).Id(q.Name).ParamsFunc(func(g *jen.Group) {
 		s.queryParams(g, q)
 		g.Add(readOptsParam())
 	}).Add(s.eventSeq()).BlockFunc(func(g *jen.Group) {
-		var fields []field
-		for _, i := range q.By {
-			f := &s.layout.Series[i]
-			fields = append(fields, field{s.names.field(f), jen.Id(s.param(f))})
-		}
-		g.Id("event").Op(":=").Id(s.names.event()).Values(jen.Id(s.names.series()).Op(":").Id(s.names.series()).Add(inline(fields...)))
+		g.Id("event").Op(":=").Id(s.names.event()).Values(s.givenSeries(q))
 		g.Return(jen.Id("r").Dot(s.readerOf(q.Table)).Dot("Query").Call(jen.Id("ctx"), jen.Op("&").Id(s.names.query(q)), jen.Id("event"), jen.Id("from"), jen.Id("to"), jen.Id("opts").Op("...")))
 	})
+}
+
+// givenSeries is the series of an event as far as a query gives it.
+func (s *schemaFile) givenSeries(q *layout.Query) jen.Code {
+	if len(q.By) == 0 {
+		return jen.Null()
+	}
+	var fields []field
+	params := s.params(q)
+	for n, i := range q.By {
+		fields = append(fields, field{s.names.field(&s.layout.Series[i]), jen.Id(params[n])})
+	}
+	return jen.Id(s.names.series()).Op(":").Id(s.names.series()).Add(inline(fields...))
 }
 
 // queryParams are the parameters of a query: what it gives, and the range of time.
 func (s *schemaFile) queryParams(g *jen.Group, q *layout.Query) {
 	g.Add(ctxParam())
-	for _, i := range q.By {
-		f := &s.layout.Series[i]
-		g.Id(s.param(f)).Add(s.goType(f))
+	params := s.params(q)
+	for n, i := range q.By {
+		g.Id(params[n]).Add(s.goType(&s.layout.Series[i]))
 	}
 	g.List(jen.Id("from"), jen.Id("to")).Qual("time", "Time")
 }
 
-// param is the name of the parameter for a series value.
-func (s *schemaFile) param(f *layout.Field) string {
-	name := lowerFirst(s.names.field(f))
-	switch name {
-	case "ctx", "r", "from", "to", "opts", "columns", "event", "context", "time", "iter", "store", "codec":
-		return name + "Value"
+// params are the names of the parameters for the series values of a query, in the
+// order of its list.
+func (s *schemaFile) params(q *layout.Query) []string {
+	wanted := make([]string, len(q.By))
+	for n, i := range q.By {
+		wanted[n] = lowerFirst(s.names.field(&s.layout.Series[i]))
 	}
-	if token.IsKeyword(name) {
-		return name + "Value"
+	return distinctNames(wanted, s.reserved())
+}
+
+// reserved is the names that a parameter for a series value would hide, or that are taken:
+// what the file declares and imports, and the other names in a query.
+func (s *schemaFile) reserved() map[string]bool {
+	out := map[string]bool{}
+	file := newScope()
+	file.declareSchema(s.layout, &diag.List{})
+	for name := range file.taken {
+		out[name] = true
 	}
-	return name
+	for _, name := range []string{"context", "errors", "iter", "json", "time", "bigtable", "codec", "store", "r", "ctx", "from", "to", "opts", "columns", "event"} {
+		out[name] = true
+	}
+	return out
+}
+
+// distinctNames returns names for what would be called as wanted, in that order.
+// Those that are free stay, and the others get longer until they are.
+func distinctNames(wanted []string, reserved map[string]bool) []string {
+	taken := maps.Clone(reserved)
+	free := func(name string) bool { return !taken[name] && !token.IsKeyword(name) && !godoc.IsPredeclared(name) }
+	out := make([]string, len(wanted))
+	for i, name := range wanted {
+		if free(name) {
+			out[i], taken[name] = name, true
+		}
+	}
+	for i, name := range wanted {
+		if out[i] == "" {
+			for !free(name) {
+				name += "Value"
+			}
+			out[i], taken[name] = name, true
+		}
+	}
+	return out
 }
 
 // queryVar declares what the store knows of a query.
@@ -74,12 +118,18 @@ func (s *schemaFile) queryVar(q *layout.Query) jen.Code {
 	if !q.Plan.Timed {
 		fields = append(fields, field{"Untimed", jen.True()})
 	}
+	if q.Grouped() {
+		fields = append(fields, field{"Grouped", jen.True()})
+	}
 	if len(q.By) < len(s.layout.Series) {
 		fields = append(fields, field{"Several", jen.True()})
 	}
+	if q.ByKeys() {
+		fields = append(fields, field{"Keys", jen.Id(s.names.queryKeys(q))})
+	}
 	if checked := q.Checked(); len(checked) > 0 {
 		e, given := jen.Id("e"), jen.Id("given")
-		fields = append(fields, field{"Keys", jen.Id(s.names.queryKeys(q))}, field{"Match", jen.Func().Params(jen.List(e, given).Op("*").Id(s.names.event())).Bool().Block(
+		fields = append(fields, field{"Match", jen.Func().Params(jen.List(e, given).Op("*").Id(s.names.event())).Bool().Block(
 			jen.Return(s.sameSeries(checked)))})
 	}
 	return doc(fmt.Sprintf("%s is how %s finds its rows in %s.", s.names.query(q), q.Name, q.Table.ID)).Line().
@@ -89,24 +139,36 @@ func (s *schemaFile) queryVar(q *layout.Query) jen.Code {
 // queryKeys declares the function that returns a pattern for the keys of a query
 // whose spans hold other rows too.
 func (s *schemaFile) queryKeys(q *layout.Query) jen.Code {
-	if len(q.Checked()) == 0 {
+	if !q.ByKeys() {
 		return nil
 	}
 	return doc(fmt.Sprintf("%s returns a pattern for the keys of the rows of %s.", s.names.queryKeys(q), q.Name)).Line().
-		Func().Id(s.names.queryKeys(q)).Params(jen.Id("e").Op("*").Id(s.names.event())).Params(jen.String(), jen.Error()).BlockFunc(func(g *jen.Group) {
-		g.Id("p").Op(":=").Add(s.store("NewKeyPattern")).Call(jen.Lit(q.Table.Delimiter))
+		Func().Id(s.names.queryKeys(q)).Params(jen.Id("e").Op("*").Id(s.names.event())).Params(jen.Op("*").Add(s.codec("KeyPattern")), jen.Error()).BlockFunc(func(g *jen.Group) {
+		g.Id("p").Op(":=").Add(s.codec("NewKeyPattern")).Call(jen.Lit(q.Table.Delimiter))
 		for _, segment := range q.Table.Segments {
-			known := segment.Kind == layout.ConstSegment || segment.Kind == layout.SeriesSegment && slices.Contains(q.By, segment.Series)
-			if !known {
-				g.Id("p").Dot("Any").Call()
-				continue
-			}
-			g.Id("p").Dot("Known").Call(jen.Func().Params(jen.Id("w").Op("*").Add(s.codec("KeyWriter"))).BlockFunc(func(g *jen.Group) {
-				s.writeKnown(g, "w", q, []layout.Segment{segment})
-			}))
+			g.Add(s.keySegment(q, segment))
 		}
 		g.Return(jen.Id("p").Dot("Pattern").Call())
 	})
+}
+
+// keySegment takes a segment into the pattern p.
+func (s *schemaFile) keySegment(q *layout.Query, segment layout.Segment) jen.Code {
+	p := func(method string, args ...jen.Code) jen.Code { return jen.Id("p").Dot(method).Call(args...) }
+	switch q.PatternPart(s.layout, segment) {
+	case layout.TimePart:
+		return p("Time")
+	case layout.KnownPart:
+		return p("Known", jen.Func().Params(jen.Id("w").Op("*").Add(s.codec("KeyWriter"))).BlockFunc(func(g *jen.Group) {
+			s.writeKnown(g, "w", q, []layout.Segment{segment})
+		}))
+	case layout.BytesPart:
+		return p("Bytes", jen.Lit(q.Table.Width(s.layout, segment)))
+	case layout.TerminatedPart:
+		return p("Terminated")
+	default:
+		return p("Any")
+	}
 }
 
 // sameSeries is the condition that e and given have the same series values.
@@ -169,11 +231,11 @@ func (s *schemaFile) querySpans(q *layout.Query) jen.Code {
 
 // querySpan makes span, and err.
 func (s *schemaFile) querySpan(g *jen.Group, q *layout.Query) {
-	g.Id("before").Op(":=").Add(s.codec("NewKeyWriter")).Call(jen.Nil(), jen.Lit(q.Table.Delimiter))
+	s.newKeyWriter(g, q.Table, "before", jen.Nil())
 	s.writeKnown(g, "before", q, q.Plan.Before)
 	suffix := jen.Nil()
 	if len(q.Plan.After) > 0 {
-		g.Id("after").Op(":=").Add(s.codec("NewKeyWriter")).Call(jen.Nil(), jen.Lit(q.Table.Delimiter))
+		s.newKeyWriter(g, q.Table, "after", jen.Nil())
 		s.writeKnown(g, "after", q, q.Plan.After)
 		suffix = jen.Id("after").Dot("Prefix")
 		if q.Plan.Whole {

@@ -27,6 +27,11 @@ func newSchemaFile(l *layout.Layout, paths paths) *schemaFile {
 	}
 }
 
+// own refers to a name of the schema's package, from there and from its tests.
+func (s *schemaFile) own(name string) *jen.Statement {
+	return jen.Qual(s.paths.pkg(s.layout.Package), name)
+}
+
 // baseName returns the last part of a path: the output must not depend on where
 // a schema stands.
 func baseName(file string) string {
@@ -48,11 +53,12 @@ func (s *schemaFile) declare() {
 	}
 	s.add(s.classType(), s.classNames(), s.classString())
 	s.add(s.writerType(), s.newWriter(), s.write(), s.writeAll())
+	s.add(s.batcherType(), s.newBatcher(), s.batcherAdd(), s.batcherWait("Flush"), s.batcherWait("Close"))
 	s.add(s.readerType(), s.newReader(), s.read(), s.readColumns(), s.latest())
 	for i := range s.layout.Queries {
 		s.add(s.queryMethod(&s.layout.Queries[i]), s.queryColumns(&s.layout.Queries[i]))
 	}
-	s.add(s.fieldConsts(), s.columnsType(), s.columnsReset(), s.columnsAppend())
+	s.add(s.fieldConsts(), s.columnsType(), s.columnsReset(), s.columnsAppend(), s.columnsTruncate(), s.columnsExtend())
 	s.add(s.setup())
 	for _, t := range s.layout.Tables {
 		s.add(s.keyType(t), s.keyAppend(t), s.keyPrefix(t), s.keyWrite(t), s.keySuffix(t), s.keyParse(t))
@@ -61,11 +67,14 @@ func (s *schemaFile) declare() {
 	for _, t := range s.layout.Tables {
 		s.add(s.timeVar(t), s.layoutVar(t), s.put(t), s.spans(t), s.keyFunc(t), s.set(t))
 	}
+	for _, t := range s.readTables() {
+		s.add(s.columnsVar(t), s.columnsDecode(t))
+	}
 	for i := range s.layout.Queries {
 		q := &s.layout.Queries[i]
 		s.add(s.queryVar(q), s.querySpans(q), s.queryKeys(q))
 	}
-	s.add(s.choice(), s.check())
+	s.add(s.choice(), s.check(), s.same())
 	s.add(s.missing())
 	if s.uses(layout.Protobuf) {
 		s.add(s.appendProto(), s.parseProto())

@@ -34,15 +34,28 @@ func newSource(importPath, name string, origin []string, paths paths) *source {
 	f := jen.NewFilePathName(importPath, name)
 	f.NoFormat = true
 	f.ImportNames(map[string]string{
-		bigtablePath: "bigtable", paths.codec(): "codec", paths.store(): "store", paths.storetest(): "storetest",
+		bigtablePath: "bigtable", optionPath: "option", paths.codec: "codec", paths.store: "store", paths.storetest: "storetest",
 		"context": "context", "encoding/json": "json", "iter": "iter", "testing": "testing", "time": "time",
 	})
 	return &source{File: f, paths: paths, origin: origin}
 }
 
+// importPackage imports a generated package by its name, unless that is one of a
+// variable or a function of the file.
+func (s *source) importPackage(name string, taken ...string) {
+	if slices.Contains(taken, name) {
+		s.ImportAlias(s.paths.pkg(name), name+"pkg")
+		return
+	}
+	s.ImportName(s.paths.pkg(name), name)
+}
+
 // codec and store refer to the support packages.
-func (s *source) codec(name string) *jen.Statement { return jen.Qual(s.paths.codec(), name) }
-func (s *source) store(name string) *jen.Statement { return jen.Qual(s.paths.store(), name) }
+func (s *source) codec(name string) *jen.Statement { return jen.Qual(s.paths.codec, name) }
+func (s *source) store(name string) *jen.Statement { return jen.Qual(s.paths.store, name) }
+
+// storetest refers to what tests have for themselves.
+func (s *source) storetest(name string) *jen.Statement { return jen.Qual(s.paths.storetest, name) }
 
 // render returns the formatted file under its header.
 func (s *source) render() ([]byte, error) {
@@ -50,8 +63,8 @@ func (s *source) render() ([]byte, error) {
 	if err := s.Render(&b); err != nil {
 		return nil, err
 	}
-	head := Header + "\n" + SourceLine + commentLine(strings.Join(s.origin, ", ")) + "\n"
-	out, err := format.Source(slices.Concat([]byte(head+"\n"), groupImports(b.Bytes(), s.paths.root)))
+	head := Header + "\n" + SourceLine + commentLine(strings.Join(s.origin, ", ")) + "\n\n"
+	out, err := format.Source(groupImports(head, b.Bytes(), s.paths.root))
 	if err != nil {
 		return nil, fmt.Errorf("rendering Go source: %w", err)
 	}
@@ -59,11 +72,12 @@ func (s *source) render() ([]byte, error) {
 }
 
 // groupImports parts the import block in three, as a person would: the
-// standard library, other modules, and the generated packages.
-func groupImports(src []byte, root string) []byte {
+// standard library, other modules, and the generated packages. It puts head above
+// the file.
+func groupImports(head string, src []byte, root string) []byte {
 	begin := bytes.Index(src, []byte("import ("))
 	if begin < 0 {
-		return src
+		return slices.Concat([]byte(head), src)
 	}
 	end := begin + bytes.Index(src[begin:], []byte(")"))
 	var groups [3][]string
@@ -89,25 +103,38 @@ func groupImports(src []byte, root string) []byte {
 	for _, g := range groups {
 		b.WriteString(strings.Join(g, "\n") + "\n\n")
 	}
-	return slices.Concat(src[:begin], []byte(b.String()), src[end:])
+	return slices.Concat([]byte(head), src[:begin], []byte(b.String()), src[end:])
 }
 
 // doc adds a comment, wrapped as a person would: text of a schema never leaves
 // the comment that it stands in. A line that begins with a tab is kept as it is.
 func doc(lines ...string) *jen.Statement {
-	c := jen.Null()
-	for i, line := range wrap(strings.Split(strings.Join(lines, "\n"), "\n")) {
+	lines = wrap(strings.Split(strings.Join(lines, "\n"), "\n"))
+	c := make(jen.Statement, 0, 2*len(lines)+declSize)
+	for i, line := range lines {
 		if i > 0 {
 			c.Line()
+			alone := lines[i-1] == "" && (i == len(lines)-1 || lines[i+1] == "")
+			if first, _ := utf8.DecodeRuneInString(line); alone && unicode.IsUpper(first) {
+				line = sentence(line) // else gofmt would make it a heading
+			}
 		}
 		c.Comment(comment(line))
 	}
-	return c
+	return &c
 }
 
-// quotes replaces what gofmt would replace or move, but only when it sees the
+// declSize is how many parts most declarations have at most that follow their
+// comment.
+const declSize = 12
+
+// straight replaces what gofmt would replace or move, but only when it sees the
 // comment a second time: paired quotes and the definitions of links.
-var quotes = strings.NewReplacer("``", `"`, "''", `"`, "]:", "] :")
+func straight(line string) string {
+	line = strings.ReplaceAll(line, "``", `"`)
+	line = strings.ReplaceAll(line, "''", `"`)
+	return strings.ReplaceAll(line, "]:", "] :")
+}
 
 // comment makes a line of text a comment. Nothing of it may be an instruction:
 // gofmt takes a comment that begins with +build, wherever it stands, to the top
@@ -115,7 +142,7 @@ var quotes = strings.NewReplacer("``", `"`, "''", `"`, "]:", "] :")
 func comment(line string) string {
 	line = commentLine(line)
 	if !strings.HasPrefix(line, "\t") { // gofmt leaves code alone, and a key is shown as it is
-		line = quotes.Replace(line)
+		line = straight(line)
 	}
 	blank := line[:len(line)-len(strings.TrimLeftFunc(line, unicode.IsSpace))]
 	if rest := line[len(blank):]; strings.HasPrefix(rest, "+build") {
@@ -133,12 +160,13 @@ func comment(line string) string {
 func wrap(lines []string) []string {
 	const width = 77
 	var out []string
-	rest := ""
+	var rest []byte
+	used := 0 // of the width
 	flush := func() {
-		if rest != "" {
-			out = append(out, rest)
+		if len(rest) > 0 {
+			out = append(out, string(rest))
 		}
-		rest = ""
+		rest, used = rest[:0], 0
 	}
 	isCode := func(line string) bool { return strings.HasPrefix(line, "\t") }
 	for _, line := range lines {
@@ -158,13 +186,14 @@ func wrap(lines []string) []string {
 			continue
 		}
 		for _, word := range strings.Fields(line) {
-			if rest != "" && utf8.RuneCountInString(rest)+1+utf8.RuneCountInString(word) > width {
+			size := utf8.RuneCountInString(word)
+			if used > 0 && used+1+size > width {
 				flush()
 			}
-			if rest != "" {
-				rest += " "
+			if used > 0 {
+				rest, used = append(rest, ' '), used+1
 			}
-			rest += word
+			rest, used = append(rest, word...), used+size
 		}
 	}
 	flush()
@@ -173,6 +202,10 @@ func wrap(lines []string) []string {
 
 // commentLine makes text safe as one line of a comment.
 func commentLine(s string) string {
+	s = strings.TrimRight(s, " \t")
+	if isPlain(s) {
+		return s
+	}
 	return strings.TrimRight(strings.Map(func(r rune) rune {
 		switch {
 		case r == '\t':
@@ -184,6 +217,16 @@ func commentLine(s string) string {
 		}
 		return r
 	}, s), " \t")
+}
+
+// isPlain reports whether text is printable ASCII, as most is.
+func isPlain(s string) bool {
+	for i := range len(s) {
+		if s[i] < ' ' || s[i] > '~' {
+			return false
+		}
+	}
+	return true
 }
 
 // sentence joins a schema's own words to the generated ones.

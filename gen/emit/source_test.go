@@ -22,11 +22,13 @@ func compare(t *testing.T, want, got any) {
 func TestGroupImports(t *testing.T) {
 	const root = "example.com/app/generated"
 	src := "package app\n\nimport (\n\t\"context\"\n\tbigtable \"cloud.google.com/go/bigtable\"\n\t\"example.com/app/generated/internal/codec\"\n\t\"time\"\n\t\"example.com/app/generated2\"\n\t\"example.com/app/generated\"\n\t\"encoding/json\"\n)\n\nvar x = \"import (\"\n"
-	got, err := format.Source(groupImports([]byte(src), root))
+	got, err := format.Source(groupImports("// head\n\n", []byte(src), root))
 	if err != nil {
 		t.Fatal(err)
 	}
-	compare(t, `package app
+	compare(t, `// head
+
+package app
 
 import (
 	"context"
@@ -43,7 +45,7 @@ import (
 var x = "import ("
 `, string(got))
 	const none = "package app\n\nvar x = 1\n"
-	compare(t, none, string(groupImports([]byte(none), root)))
+	compare(t, none, string(groupImports("", []byte(none), root)))
 }
 
 func TestComment(t *testing.T) {

@@ -154,7 +154,28 @@ func (s *schemaFile) tableLit(t *layout.Table) *jen.Statement {
 			}
 		})})
 	}
+	if t.KeyFields != nil {
+		fields = append(fields, field{"KeySchema", s.keySchema(t)})
+	}
 	return s.store("Table").Add(lines(fields...))
+}
+
+// keySchema renders how GoogleSQL reads the row keys of a table.
+func (s *schemaFile) keySchema(t *layout.Table) *jen.Statement {
+	fields := []field{{"Delimiter", jen.Lit(t.Delimiter)}}
+	if t.Delimiter == "" {
+		fields = nil
+	}
+	fields = append(fields, field{"Fields", jen.Index().Add(s.codec("KeyField")).ValuesFunc(func(g *jen.Group) {
+		for _, f := range t.KeyFields {
+			parts := []field{{"Name", jen.Lit(f.Name)}}
+			if f.Bytes {
+				parts = append(parts, field{"Bytes", jen.True()})
+			}
+			g.Add(inline(parts...))
+		}
+	})})
+	return jen.Op("&").Add(s.store("KeySchema")).Add(inline(fields...))
 }
 
 // column renders a column.
@@ -203,6 +224,11 @@ func (s *schemaFile) layoutVar(t *layout.Table) jen.Code {
 	fields = append(fields,
 		field{"Check", jen.Id(s.names.check())},
 		field{"Put", jen.Id(s.names.put(t))},
+	)
+	if sharesRows(t) {
+		fields = append(fields, field{"Same", jen.Id(s.names.same())})
+	}
+	fields = append(fields,
 		field{"Spans", jen.Id(s.names.spans(t))},
 		field{"Key", jen.Id(s.names.keyFunc(t))},
 		field{"Set", s.setFunc(t)},
@@ -239,9 +265,59 @@ func (s *schemaFile) put(t *layout.Table) jen.Code {
 		BlockFunc(func(g *jen.Group) { body(g, t) })
 }
 
-// row is c.Row(key.Append(nil)).
-func row(key jen.Code) *jen.Statement {
-	return jen.Id("c").Dot("Row").Call(jen.Add(key).Dot("Append").Call(jen.Nil()))
+// buffer is c.Buffer(), which a key is appended to, and cell c.Cell(column), which
+// the datum of the column is.
+func buffer() *jen.Statement         { return jen.Id("c").Dot("Buffer").Call() }
+func cell(column int) *jen.Statement { return jen.Id("c").Dot("Cell").Call(jen.Lit(column)) }
+
+// row begins the n-th row of the event:
+//
+//	if !c.SameRow(0) {
+//		c.Row(key.Append(c.Buffer()))
+//	}
+func row(t *layout.Table, n int, key ...jen.Code) jen.Code {
+	last := len(key) - 1
+	begin := append(slices.Clone(key[:last]), jen.Id("c").Dot("Row").Call(jen.Add(key[last]).Dot("Append").Call(buffer())))
+	if !sharesRows(t) {
+		return jen.Add(begin...)
+	}
+	return jen.If(jen.Op("!").Id("c").Dot("SameRow").Call(jen.Lit(n))).Block(begin...)
+}
+
+// sharesRows reports whether the events of a series and a bucket are in the same rows.
+func sharesRows(t *layout.Table) bool {
+	return t.Pattern.Bucketed() && !slices.ContainsFunc(t.Segments, func(g layout.Segment) bool { return g.Kind == layout.SequenceSegment })
+}
+
+// same declares the function that reports whether two events are of one series; nil
+// if no table has rows of several events.
+func (s *schemaFile) same() jen.Code {
+	if !slices.ContainsFunc(s.layout.Tables, sharesRows) {
+		return nil
+	}
+	equal := jen.True()
+	for i := range s.layout.Series {
+		f := &s.layout.Series[i]
+		if i == 0 {
+			equal = s.equal(f)
+		} else {
+			equal.Op("&&").Add(s.equal(f))
+		}
+	}
+	return doc(s.names.same() + " reports whether two events are of one series.").Line().
+		Func().Id(s.names.same()).Params(jen.List(jen.Id("a"), jen.Id("b")).Op("*").Id(s.names.event())).Bool().Block(jen.Return(equal))
+}
+
+// equal is the condition that a series value is the same in a and b.
+func (s *schemaFile) equal(f *layout.Field) *jen.Statement {
+	a, b := s.value("a", f), s.value("b", f)
+	switch f.Type {
+	case schema.Bytes, schema.JSON:
+		return jen.Qual("bytes", "Equal").Call(a, b)
+	case schema.Timestamp:
+		return a.Dot("Equal").Call(b)
+	}
+	return a.Op("==").Add(b)
 }
 
 // setCell sets the cell of a column, with a comment that names it.
@@ -255,11 +331,11 @@ func setCell(t *layout.Table, column int, datum jen.Code) *jen.Statement {
 
 // putColumns sets a cell for each field.
 func (s *schemaFile) putColumns(g *jen.Group, t *layout.Table) {
-	g.Add(row(s.keyOf(t, true)))
+	g.Add(row(t, 0, s.keyOf(t, true)))
 	for i, c := range t.Columns {
 		if c.Field >= 0 {
 			f := &s.layout.Fields[c.Field]
-			g.Add(s.ifSet("e", f, setCell(t, i, s.encode("e", f, c.Text))))
+			g.Add(s.ifSet("e", f, setCell(t, i, s.encode(cell(i), "e", f, c.Text))))
 		}
 	}
 	s.putWrittenAt(g, t)
@@ -269,7 +345,7 @@ func (s *schemaFile) putColumns(g *jen.Group, t *layout.Table) {
 func (s *schemaFile) putWrittenAt(g *jen.Group, t *layout.Table) {
 	for i, c := range t.Columns {
 		if c.Field == layout.WrittenAt {
-			g.Add(setCell(t, i, s.codec("Append"+encoding(c.Text)+"Timestamp").Call(jen.Nil(), jen.Id("e").Dot("WrittenAt"))))
+			g.Add(setCell(t, i, s.codec("Append"+encoding(c.Text)+"Timestamp").Call(cell(i), jen.Id("e").Dot("WrittenAt"))))
 		}
 	}
 }
@@ -284,17 +360,16 @@ func (s *schemaFile) putMetrics(g *jen.Group, t *layout.Table) {
 		}
 		f := &s.layout.Fields[c.Field]
 		g.Add(s.ifSet("e", f,
-			jen.Id("key").Dot("Metric").Op("=").Lit(c.Qualifier),
-			row(jen.Id("key")),
-			jen.Id("c").Dot("Set").Call(jen.Lit(i), s.encode("e", f, c.Text)),
+			row(t, i, jen.Id("key").Dot("Metric").Op("=").Lit(c.Qualifier), jen.Id("key")),
+			jen.Id("c").Dot("Set").Call(jen.Lit(i), s.encode(cell(i), "e", f, c.Text)),
 		))
 	}
 }
 
 // putBlob sets one cell with the whole event.
 func (s *schemaFile) putBlob(g *jen.Group, t *layout.Table) {
-	g.Add(row(s.keyOf(t, true)))
-	blob := jen.Id(s.names.appendProto()).Call(jen.Nil(), jen.Id("e"))
+	g.Add(row(t, 0, s.keyOf(t, true)))
+	blob := jen.Id(s.names.appendProto()).Call(cell(0), jen.Id("e"))
 	if t.Blob == layout.JSONText {
 		g.List(jen.Id("blob"), jen.Err()).Op(":=").Id(s.names.marshalJSON()).Call(jen.Id("e"))
 		g.If(jen.Err().Op("!=").Nil()).Block(jen.Id("c").Dot("Fail").Call(jen.Err()))
@@ -357,8 +432,12 @@ func (s *schemaFile) keyFunc(t *layout.Table) jen.Code {
 			for _, segment := range t.Segments {
 				switch segment.Kind {
 				case layout.SeriesSegment:
-					name := s.names.field(&s.layout.Series[segment.Series])
-					g.Id("e").Dot(name).Op("=").Id("k").Dot(name)
+					f := &s.layout.Series[segment.Series]
+					e, k := jen.Id("e").Dot(s.names.field(f)), jen.Id("k").Dot(s.names.field(f))
+					if f.Type == schema.String { // the next row has the same one as a rule
+						k = s.codec("Keep").Call(jen.Id("e").Dot(s.names.field(f)), k)
+					}
+					g.Add(e).Op("=").Add(k)
 				case layout.SequenceSegment:
 					g.Id("e").Dot("Sequence").Op("=").Id("k").Dot("Sequence")
 				}

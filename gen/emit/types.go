@@ -95,9 +95,9 @@ func (s *schemaFile) ifSet(e string, f *layout.Field, code ...jen.Code) *jen.Sta
 	return jen.If(s.isSet(e, f)).Block(code...)
 }
 
-// encode is the call that appends the cell of a field to nil.
-func (s *schemaFile) encode(e string, f *layout.Field, text bool) *jen.Statement {
-	args := []jen.Code{jen.Nil()}
+// encode is the call that appends the cell of a field to dst.
+func (s *schemaFile) encode(dst jen.Code, e string, f *layout.Field, text bool) *jen.Statement {
+	args := []jen.Code{dst}
 	if f.Type == schema.Enum {
 		args = append(args, jen.Id(s.names.enumNames(f)))
 	}
@@ -116,7 +116,11 @@ func encoding(text bool) string {
 // assign takes the result of call, a value and an error, into the field of e
 // and err.
 func (s *schemaFile) assign(e string, f *layout.Field, call *jen.Statement) []jen.Code {
-	field := jen.Id(e).Dot(s.names.field(f))
+	return s.assignTo(jen.Id(e).Dot(s.names.field(f)), f, call)
+}
+
+// assignTo is assign for any place that holds a value of the field.
+func (s *schemaFile) assignTo(field *jen.Statement, f *layout.Field, call *jen.Statement) []jen.Code {
 	switch {
 	case f.Type == schema.Enum && f.Optional:
 		return []jen.Code{
@@ -137,14 +141,17 @@ func (s *schemaFile) assign(e string, f *layout.Field, call *jen.Statement) []je
 }
 
 // defaultValue is the default of a field as Go source.
-func (s *schemaFile) defaultValue(f *layout.Field) *jen.Statement {
-	switch v := f.Default.(type) {
+func (s *schemaFile) defaultValue(f *layout.Field) *jen.Statement { return s.literal(f, f.Default) }
+
+// literal is a value of a field's type as Go source.
+func (s *schemaFile) literal(f *layout.Field, value any) *jen.Statement {
+	switch v := value.(type) {
 	case string:
 		switch f.Type {
 		case schema.UUID:
 			return s.uuidLiteral(v)
 		case schema.Enum:
-			return jen.Id(s.names.enumValue(f, v))
+			return s.own(s.names.enumValue(f, v))
 		case schema.JSON:
 			return jen.Qual("encoding/json", "RawMessage").Call(jen.Lit(v))
 		}
@@ -171,9 +178,9 @@ func (s *schemaFile) defaultValue(f *layout.Field) *jen.Statement {
 func (s *schemaFile) uuidLiteral(text string) *jen.Statement {
 	u, err := codec.ParseUUID(text)
 	if err != nil {
-		return jen.Id("UUID").Values() // the schema has refused it
+		return s.own("UUID").Values() // the schema has refused it
 	}
-	return jen.Id("UUID").CustomFunc(jen.Options{Open: "{", Close: "}", Separator: ","}, func(g *jen.Group) {
+	return s.own("UUID").CustomFunc(jen.Options{Open: "{", Close: "}", Separator: ","}, func(g *jen.Group) {
 		for _, b := range u {
 			g.Id(fmt.Sprintf("%#02x", b))
 		}

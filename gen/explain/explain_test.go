@@ -1,54 +1,252 @@
 package explain_test
 
 import (
+	"bytes"
+	"encoding/json"
+	"flag"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/net/html"
+	"golang.org/x/tools/txtar"
+
 	"github.com/btgen-dev/btgen/gen"
 	"github.com/btgen-dev/btgen/gen/explain"
+	"github.com/btgen-dev/btgen/gen/internal/model"
 )
 
-// TestExamples checks that every table of the example schemas has an example of
-// its key, and every read of them a range that its example lies in.
-func TestExamples(t *testing.T) {
-	paths, err := filepath.Glob("../../schemas/*.yaml")
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// documentOf explains schemas, which have no errors.
+func documentOf(t testing.TB, inputs ...gen.Input) explain.Document {
+	t.Helper()
+	r := gen.Resolve(inputs)
+	if err := r.Diagnostics.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return explain.New(r.Schemas, r.Layouts)
+}
+
+// exampleSchemas are the schemas of this repository that a pattern names.
+func exampleSchemas(t testing.TB, pattern string) []gen.Input {
+	t.Helper()
+	paths, err := filepath.Glob("../../schemas/" + pattern)
 	if err != nil || len(paths) == 0 {
 		t.Fatal(paths, err)
 	}
-	var inputs []gen.Input
+	var out []gen.Input
 	for _, path := range paths {
 		text, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
 		}
-		inputs = append(inputs, gen.Input{Name: path, Text: text})
+		out = append(out, gen.Input{Name: "schemas/" + filepath.Base(path), Text: text})
 	}
-	result := gen.Resolve(inputs)
-	if err := result.Diagnostics.Err(); err != nil {
+	return out
+}
+
+// rendered is a document in all formats, by the ends of file names.
+func rendered(t testing.TB, doc explain.Document) map[string]string {
+	t.Helper()
+	page, err := explain.HTML(doc)
+	if err != nil {
 		t.Fatal(err)
 	}
-	text := explain.Text(result.Layouts)
-	for _, l := range result.Layouts {
-		for _, table := range l.Tables {
-			key := table.ExampleKey(l)
-			if key == "" || !strings.Contains(text, "table "+table.ID+":") {
-				t.Errorf("table %s: no example key, or no explanation", table.ID)
+	data, err := explain.JSON(doc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return map[string]string{"txt": explain.Text(doc, false), "md": explain.Markdown(doc), "html": string(page), "json": string(data)}
+}
+
+// TestGolden compares the explanations of the documented weather balloon with those
+// that somebody has looked at; -update rewrites them.
+func TestGolden(t *testing.T) {
+	for _, in := range exampleSchemas(t, "balloon_*.yaml") {
+		name := strings.TrimSuffix(filepath.Base(in.Name), ".yaml")
+		for end, got := range rendered(t, documentOf(t, in)) {
+			path := filepath.Join("testdata", name+"."+end)
+			if *update {
+				if err := os.WriteFile(path, []byte(got), 0o666); err != nil {
+					t.Fatal(err)
+				}
+				continue
+			}
+			want, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(string(want), got); diff != "" {
+				t.Errorf("%s: (-want +got)\n%s", path, diff)
 			}
 		}
-		for _, q := range append(l.Queries, l.ReadQuery()) {
-			key, in := q.Table.ExampleKey(l), false
-			from := q.Table.ExampleTime()
-			for _, rows := range q.ExampleRows(l, from, from.Add(1)) {
-				in = in || rows.Keys == nil && rows.Start <= key && (rows.End == "" || key < rows.End)
-				for _, k := range rows.Keys {
-					in = in || k == key
-				}
+	}
+}
+
+// TestExamples checks that every table of the example schemas has example rows, and
+// that its read asks for the first of them.
+func TestExamples(t *testing.T) {
+	doc := documentOf(t, exampleSchemas(t, "*.yaml")...)
+	check(t, doc)
+	for _, s := range doc.Schemas {
+		for _, table := range s.Tables {
+			if len(table.Rows) == 0 || table.Key.Example.Hex == "" {
+				t.Errorf("table %s has no examples", table.ID)
 			}
-			if !in {
-				t.Errorf("%s.%s does not ask for %q: %v", l.Name, q.Name, key, q.ExampleRows(l, from, from.Add(1)))
+		}
+		for _, r := range s.Reads {
+			i := slices.IndexFunc(s.Tables, func(table explain.Table) bool { return table.ID == r.Table })
+			if !asks(r, s.Tables[i].Key.Example) {
+				t.Errorf("%s.%s does not ask for %s: %v", s.Name, r.Method, s.Tables[i].Key.Example.Show, r.Requests)
 			}
+		}
+	}
+}
+
+// asks reports whether a read asks for a row.
+func asks(r explain.Read, key explain.Bytes) bool {
+	return slices.ContainsFunc(r.Requests, func(request explain.Request) bool {
+		return slices.Contains(request.Keys, key) || slices.ContainsFunc(request.Ranges, func(rows explain.RowRange) bool {
+			return rows.Start.Hex <= key.Hex && (rows.End.Hex == "" || key.Hex < rows.End.Hex)
+		})
+	})
+}
+
+// TestMatrix explains random schemas of all patterns with all strategies.
+func TestMatrix(t *testing.T) {
+	for seed := range 20 {
+		for _, s := range append(model.Matrix(seed), model.Random(seed)) {
+			s.Name = "app"
+			check(t, documentOf(t, gen.Input{Name: "s.yaml", Text: []byte(s.YAML())}))
+		}
+	}
+}
+
+// TestHostileTexts: nothing that a schema says gets out of the place that it has.
+func TestHostileTexts(t *testing.T) {
+	archive, err := txtar.ParseFile("../../golden/code/hostile_texts.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc := documentOf(t, gen.Input{Name: "<script>alert(1)</script>\x1b[31m.yaml", Text: archive.Files[0].Data}, gen.Input{Name: "b.yaml", Text: []byte(hostile)})
+	check(t, doc)
+	for end, text := range rendered(t, doc) {
+		if end == "html" && strings.Contains(text, "<script") || strings.Contains(text, "\x1b") || strings.Contains(text, "\u202e") {
+			t.Errorf("%s: a text of the schema got out:\n%s", end, text)
+		}
+	}
+	prose := codeOfMarkdown.ReplaceAllString(explain.Markdown(doc), "")
+	for line := range strings.Lines(prose) {
+		if meansSomething.MatchString(strings.ReplaceAll(line, "<br>", "")) {
+			t.Errorf("Markdown has %q", line)
+		}
+	}
+}
+
+// codeOfMarkdown is what Markdown shows as it is.
+var codeOfMarkdown = regexp.MustCompile("(?ms)^```$.*?^```$|``.*?``|`[^`\n]*`")
+
+// meansSomething finds what the texts of the hostile schema want to be in Markdown.
+var meansSomething = regexp.MustCompile(`^# Heading|^- item|(^|[^\\])<|[^\\]\]\(http://x|[^\\|] \| \\u202e`)
+
+// hostile is a schema whose texts want to be HTML, Markdown and commands of terminals.
+const hostile = `
+btgen: v1
+package: app
+name: Other
+doc: "# Heading <script>alert(1)</script> & [link](http://x) | \u202e"
+series:
+  host: {type: string, doc: "</title><img src=x onerror=alert(1)>", example: "<b>` + "`|" + `</b>"}
+fields:
+  value: {type: string, unit: "</td>|", column: "<i>\n|"}
+tables:
+  others:
+    doc: "- item\n\n    code"
+    pattern: bucket_new_cells
+    key: {delimiter: "\n", segments: [{const: "<svg onload=alert(1)>"}, host, bucket]}
+    bucket: 1h
+    family: m
+    ttl: {max_age: 30d}
+    allow: {C01: "<script>alert(1)</script>"}
+`
+
+// check checks what holds for all explanations: they are the same each time, JSON has
+// all of them, only a terminal gets colours, and HTML has just the elements of the page.
+func check(t testing.TB, doc explain.Document) {
+	t.Helper()
+	first := rendered(t, doc)
+	var again explain.Document
+	if err := json.Unmarshal([]byte(first["json"]), &again); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(first, rendered(t, again)); diff != "" {
+		t.Errorf("JSON does not say all: (-document +again)\n%s", diff)
+	}
+	coloured := explain.Text(doc, true)
+	if strings.Contains(first["txt"], "\x1b") || !strings.Contains(coloured, "\x1b[1m") || ansi.ReplaceAllString(coloured, "") != first["txt"] {
+		t.Error("colours are where they should not be, or change the text")
+	}
+	checkHTML(t, first["html"])
+}
+
+var ansi = regexp.MustCompile(`\x1b\[[0-9;]*m`)
+
+// elements are those of the page.
+var elements = strings.Fields("html head meta title style body section h1 h2 h3 p code span b a ul li div table thead tbody tr th td dl dt dd br figure figcaption svg text rect line polygon polyline")
+
+// checkHTML parses a page: it is well-formed, has the elements and attributes of the
+// template and no others, and asks for nothing from elsewhere.
+func checkHTML(t testing.TB, page string) {
+	t.Helper()
+	root, err := html.Parse(strings.NewReader(page))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := range root.Descendants() {
+		if n.Type != html.ElementNode {
+			continue
+		}
+		if !slices.Contains(elements, n.Data) {
+			t.Errorf("element %s", n.Data)
+		}
+		for _, a := range n.Attr {
+			if strings.HasPrefix(a.Key, "on") || a.Key == "src" || a.Key == "style" || a.Key == "href" && !strings.HasPrefix(a.Val, "https://cloud.google.com/") {
+				t.Errorf("attribute %s=%q", a.Key, a.Val)
+			}
+		}
+	}
+	checkNesting(t, page)
+}
+
+// checkNesting checks that the elements are closed in the order in which they were
+// opened, so that no browser has to guess.
+func checkNesting(t testing.TB, page string) {
+	t.Helper()
+	var open []string
+	z := html.NewTokenizer(strings.NewReader(page))
+	for {
+		switch z.Next() {
+		case html.ErrorToken:
+			if len(open) > 0 {
+				t.Errorf("not closed: %v", open)
+			}
+			return
+		case html.StartTagToken:
+			name, _ := z.TagName()
+			if !slices.ContainsFunc([][]byte{[]byte("meta"), []byte("br")}, func(void []byte) bool { return bytes.Equal(void, name) }) {
+				open = append(open, string(name))
+			}
+		case html.EndTagToken:
+			name, _ := z.TagName()
+			if len(open) == 0 || open[len(open)-1] != string(name) {
+				t.Fatalf("</%s> closes %v", name, open)
+			}
+			open = open[:len(open)-1]
 		}
 	}
 }

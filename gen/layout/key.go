@@ -3,6 +3,7 @@ package layout
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -17,9 +18,10 @@ func (r *resolver) key(t *Table, s *schema.Table) {
 	for i := range s.Segments {
 		segment, name, ok := r.segment(t, &s.Segments[i])
 		if !ok {
+			t.Unknown = true // it may be any of those that are missing
 			continue
 		}
-		if first, twice := seen[name]; twice {
+		if first, twice := seen[name]; twice && segment.Kind != ConstSegment {
 			r.errorf(segment.Pos, "leave one of them out", "%s is in the key twice, first at line %d", name, first.Line)
 		}
 		seen[name] = segment.Pos
@@ -34,7 +36,7 @@ func (r *resolver) key(t *Table, s *schema.Table) {
 
 // segment resolves one segment, and returns what it is called in messages.
 func (r *resolver) segment(t *Table, g *schema.Segment) (Segment, string, bool) {
-	out := Segment{Pos: g.Pos}
+	out := Segment{Pos: g.Pos, Text: g.String()}
 	switch g.Kind {
 	case schema.SegmentHash:
 		return r.salt(g)
@@ -62,7 +64,7 @@ func (r *resolver) segment(t *Table, g *schema.Segment) (Segment, string, bool) 
 
 // salt resolves a segment that spreads series over the tablets.
 func (r *resolver) salt(g *schema.Segment) (Segment, string, bool) {
-	out := Segment{Pos: g.Pos, Kind: SaltSegment, Buckets: g.Buckets.V}
+	out := Segment{Pos: g.Pos, Text: g.String(), Kind: SaltSegment, Buckets: g.Buckets.V}
 	for _, name := range g.Hash {
 		i := slices.IndexFunc(r.layout.Series, func(f Field) bool { return f.Name == name.V })
 		if i < 0 {
@@ -83,7 +85,7 @@ var segmentTypes = map[schema.Type]codec.SegmentType{
 
 // named resolves a segment with a name: a series value, or the metric.
 func (r *resolver) named(t *Table, g *schema.Segment) (Segment, string, bool) {
-	out := Segment{Pos: g.Pos}
+	out := Segment{Pos: g.Pos, Text: g.String()}
 	name := g.Name.V
 	out.Series = slices.IndexFunc(r.layout.Series, func(f Field) bool { return f.Name == name })
 	if out.Series >= 0 {
@@ -102,6 +104,12 @@ func (r *resolver) named(t *Table, g *schema.Segment) (Segment, string, bool) {
 	hint := "a segment is a series value, bucket, time, metric or {const: text}"
 	if near, ok := diag.Nearest(name, r.segmentNames()); ok {
 		hint = fmt.Sprintf("did you mean %q?", near)
+	}
+	switch strings.ToLower(name) {
+	case "timestamp", "ts", "datetime", "event_time":
+		hint = "the time of the event is called time, or {time: unix_ms}"
+	case "date", "hour", "day", "week", "month", "year":
+		hint = `the bucket is called bucket, or {bucket: "2006-01-02"}`
 	}
 	if slices.ContainsFunc(r.layout.Fields, func(f Field) bool { return f.Name == name }) {
 		hint = fmt.Sprintf("%q is a field of the event; move it to series if it tells one series from another", name)
@@ -130,7 +138,39 @@ func (r *resolver) form(t *Table, out *Segment, g *schema.Segment) {
 	if err := out.Form.Validate(typ, t.Delimiter); err != nil {
 		message, hint := wanted(err)
 		r.errorf(pos, hint, "series value %q: %s", g.Name.V, strings.TrimPrefix(message, codec.ErrForm.Error()+": "))
+		return
 	}
+	if typ == codec.EnumSegment && out.Form.Pad > 0 {
+		r.enumFits(&r.layout.Series[out.Series], out.Form, g.Pad.Pos)
+	}
+}
+
+// enumFits refuses a pad that the number of an enum value does not fit.
+func (r *resolver) enumFits(f *Field, form codec.KeyForm, pos diag.Pos) {
+	base := 10
+	if form.Encoding == codec.KeyHex {
+		base = 16
+	}
+	for _, v := range f.Enum {
+		if n := len(strconv.FormatInt(v.Number, base)); n > form.Pad {
+			r.errorf(pos, fmt.Sprintf("write pad: %d, or more if the enum will grow", n),
+				"series value %q: the number %d of %q has %d digits as %s: the writer would refuse it", f.Name, v.Number, v.Name, n, form.Encoding)
+			return
+		}
+	}
+}
+
+// FixedSize returns the number of bytes that a segment has in every key as far as
+// that is known: those of fixed text, and of a series value of a fixed width.
+func (l *Layout) FixedSize(g Segment) int {
+	if g.Kind != SeriesSegment {
+		return len(g.Const)
+	}
+	typ, ok := segmentTypes[l.Series[g.Series].Type]
+	if !ok {
+		return 0
+	}
+	return g.Form.Fixed(typ)
 }
 
 // binaryEncoding is what a type is written in where the key has no delimiter and
@@ -163,7 +203,7 @@ func (r *resolver) timeKey(t *Table, g *schema.Segment) {
 	format, err := codec.ParseTimeFormat(text)
 	if err != nil {
 		_, hint := wanted(err)
-		r.errorf(g.Format.Pos, hint, "%q is no time format for a key", text)
+		r.errorf(g.Format.Pos, goLayout(text, hint), "%q is no time format for a key", text)
 		return
 	}
 	t.TimeKey = format
@@ -179,6 +219,19 @@ func (r *resolver) timeKey(t *Table, g *schema.Segment) {
 			text, schema.FormatDuration(r.layout.Precision)).Rule = "K13"
 		r.found[len(r.found)-1].Hint = coarserTime(resolution)
 	}
+}
+
+// strftime are the parts of times as C and Python write them, and as Go does.
+var strftime = strings.NewReplacer("%Y", "2006", "%m", "01", "%d", "02", "%j", "002", "%H", "15", "%M", "04", "%S", "05", "%F", "2006-01-02", "%T", "15:04:05")
+
+// goLayout returns the hint for a time format that is written as for strftime: the
+// same as Go writes it. For another it returns the other hint.
+func goLayout(text, other string) string {
+	layout := strftime.Replace(text)
+	if _, err := codec.ParseTimeFormat(layout); err != nil || layout == text {
+		return other
+	}
+	return fmt.Sprintf("write %q: the time layout of Go, which has the parts of 2006-01-02 15:04:05", layout)
 }
 
 // defaultTime is the format of a time where the schema does not say: as fine as
@@ -219,7 +272,7 @@ func (r *resolver) checkSegments(t *Table, s *schema.Table, seen map[string]diag
 	if t.Pattern.Bucketed() {
 		last, want = "the bucket", BucketSegment
 	}
-	for _, g := range t.Segments {
+	for i, g := range t.Segments {
 		isTime := g.Kind == TimeSegment || g.Kind == BucketSegment
 		switch {
 		case isTime && g.Kind != want:
@@ -227,6 +280,8 @@ func (r *resolver) checkSegments(t *Table, s *schema.Table, seen map[string]diag
 			r.errorf(g.Pos, "write "+strings.TrimPrefix(last, "the "), "pattern %s has %s in its key, not %s", t.Pattern, last, other)
 		case g.Kind == MetricSegment && !t.Metrics():
 			r.errorf(g.Pos, "leave metric out, or use pattern bucket_new_columns", "pattern %s keeps all fields of an event in one row: there is no metric in its key", t.Pattern)
+		case g.Kind == SequenceSegment && slices.ContainsFunc(t.Segments[i+1:], func(g Segment) bool { return g.Kind == SeriesSegment }):
+			r.errorf(g.Pos, "put it last", "a tie-breaker before a series value: the rows of a series could not be told from those of another without a look at each")
 		case g.Kind == SequenceSegment && t.timeIndex() > slices.Index(t.kinds(), SequenceSegment):
 			r.errorf(g.Pos, "put it after the time", "a tie-breaker before the time would keep events of a series apart")
 		}
@@ -239,7 +294,7 @@ func (r *resolver) checkSegments(t *Table, s *schema.Table, seen map[string]diag
 		r.errorf(s.Key, "add metric before bucket", "the key of a bucket_new_columns table needs the metric: each field has a row of its own")
 	}
 	for _, f := range r.layout.Series {
-		if _, ok := seen[fmt.Sprintf("series value %q", f.Name)]; !ok {
+		if _, ok := seen[fmt.Sprintf("series value %q", f.Name)]; !ok && !t.Unknown {
 			r.errorf(s.Key, fmt.Sprintf("add %s to the segments", f.Name),
 				"series value %q is not in the key: events of different series would overwrite each other", f.Name)
 		}
@@ -285,11 +340,33 @@ func saltSplits(t *Table) []string {
 	parts := min(buckets, codec.MaxSplits+1)
 	var out []string
 	for i := 1; i < parts; i++ {
-		w := codec.NewKeyWriter(nil, t.Delimiter)
+		w := t.keyWriter()
 		w.SaltNumber(buckets, i*buckets/parts)
 		if prefix, err := w.Prefix(); err == nil {
 			out = append(out, string(prefix))
 		}
 	}
 	return out
+}
+
+// Sorted reports whether the keys of the table sort as the values of a segment
+// with a series value do.
+func (t *Table) Sorted(l *Layout, g Segment) bool {
+	return g.Form.Sorts(segmentTypes[l.Series[g.Series].Type], t.Delimiter)
+}
+
+// Width returns the bytes that a segment other than the time takes, whatever its
+// value; 0 if that varies.
+func (t *Table) Width(l *Layout, g Segment) int {
+	switch g.Kind {
+	case SeriesSegment:
+		return g.Form.Fixed(segmentTypes[l.Series[g.Series].Type])
+	case ConstSegment:
+		return len(g.Const)
+	case SaltSegment:
+		return codec.SaltWidth(g.Buckets, t.Delimiter)
+	case SequenceSegment:
+		return codec.SequenceForm(t.Delimiter).Fixed(codec.Uint32Segment)
+	}
+	return 0
 }

@@ -7,6 +7,7 @@
 package layout
 
 import (
+	"slices"
 	"time"
 
 	"github.com/btgen-dev/btgen/gen/diag"
@@ -24,8 +25,7 @@ type Layout struct {
 	Series    []Field       // what tells one series from another
 	Fields    []Field       // what an event carries
 	Precision time.Duration // what event times are truncated to
-	Rate      float64       // most events a second and series that are expected; 0 if nothing is known
-	Lateness  time.Duration // how late events are expected to come; 0 if nothing is known
+	Expect    Expect        // the load that is declared
 	Sequence  bool          // events carry a tie-breaker
 	Classes   []string      // TTL classes that an event chooses from; nil if there are none
 	Tables    []*Table      // every event goes to each of them
@@ -80,6 +80,7 @@ type Table struct {
 	PatternPos diag.Pos
 	Delimiter  string // between the segments of the row key
 	Segments   []Segment
+	Unknown    bool // whether the key has a segment besides that was not understood
 	KeyPos     diag.Pos
 	Bucket     codec.Bucket     // patterns with buckets
 	BucketPos  diag.Pos         // of the bucket's label, or of the bucket
@@ -95,7 +96,10 @@ type Table struct {
 	// MaxCells is the most cells that a column of a row can hold.
 	MaxCells int64
 	Splits   []string // row keys at which a new table is split, sorted
-	Allow    []Allowance
+	// KeyFields is how GoogleSQL reads the segments of the key, one for each; nil
+	// unless the schema wants it to.
+	KeyFields []codec.KeyField
+	Allow     []Allowance
 }
 
 // Serialized reports whether an event is one value with all its fields.
@@ -134,6 +138,7 @@ const (
 // Segment is one part of the row key.
 type Segment struct {
 	Pos    diag.Pos
+	Text   string // as the schema has it
 	Kind   SegmentKind
 	Series int           // SeriesSegment: index into Layout.Series
 	Form   codec.KeyForm // SeriesSegment: how the value is written
@@ -189,11 +194,9 @@ type Allowance struct {
 }
 
 // Allows reports whether the schema excuses the rule for t.
-func (t *Table) Allows(rule string) bool {
-	for _, a := range t.Allow {
-		if a.Rule == rule {
-			return true
-		}
-	}
-	return false
+func (t *Table) Allows(rule string) bool { return allows(t.Allow, rule) }
+
+// allows reports whether a rule is among those that are excused.
+func allows(allowed []Allowance, rule string) bool {
+	return slices.ContainsFunc(allowed, func(a Allowance) bool { return a.Rule == rule })
 }

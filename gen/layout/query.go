@@ -1,6 +1,7 @@
 package layout
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,14 +13,22 @@ import (
 
 // Query is one way that events are read: of all series that have some values.
 type Query struct {
-	Pos   diag.Pos
-	Name  string
-	Doc   string
-	By    []int  // the series values that are given, in the order of the schema's list
-	Scan  string // why a full scan is allowed; empty if it is not
-	Table *Table // the one that answers it best
-	Plan  Plan
+	Pos     diag.Pos
+	Name    string
+	Doc     string
+	By      []int  // the series values that are given, in the order of the schema's list
+	Scan    string // why a full scan is allowed; empty if it is not
+	ScanPos diag.Pos
+	Allow   []Allowance // of rules about queries
+	Table   *Table      // the one that answers it best
+	Plan    Plan
+	// Passed are the names of the series values by which rows are passed over: the
+	// ranges hold some with other values.
+	Passed []string
 }
+
+// Allows reports whether the schema excuses the rule for q.
+func (q *Query) Allows(rule string) bool { return allows(q.Allow, rule) }
 
 // Plan is how a table answers a query: which rows are asked for.
 type Plan struct {
@@ -34,36 +43,40 @@ type Plan struct {
 	// Whole says that nothing follows After: the rows are those of one series.
 	Whole bool
 	// Salts is how many salts there are, each a range of its own, where the values
-	// that the salt is made from are not all given; else 1.
+	// that a salt in front of the time is made from are not all given; else 1.
 	Salts int
+	// Checked are the series values that are given and stand in none of these
+	// segments: of the rows that are found, those with others are passed over.
+	Checked []int
 }
 
 // plan returns how a table answers a query by some series values.
 func (t *Table) plan(by []int) Plan {
-	p := Plan{Salts: 1}
-	known := func(g Segment) bool {
-		switch g.Kind {
-		case SeriesSegment:
-			return slices.Contains(by, g.Series)
-		case SequenceSegment:
-			return false
+	p := t.rowsOf(by)
+	for _, i := range by {
+		if !hasSeries(p.Before, i) && !hasSeries(p.After, i) {
+			p.Checked = append(p.Checked, i)
 		}
-		return true
 	}
+	return p
+}
+
+// rowsOf is plan without what is checked.
+func (t *Table) rowsOf(by []int) Plan {
+	p := Plan{Salts: 1}
 	for _, g := range t.BeforeTime() {
-		if g.Kind == SaltSegment && slices.ContainsFunc(g.Salted, func(i int) bool { return !slices.Contains(by, i) }) {
+		switch {
+		case g.Kind == SaltSegment && !g.known(by):
 			p.Salts = g.Buckets
-		}
-		if !known(g) {
+		case !g.known(by):
 			return p.unsalted()
 		}
 		p.Before = append(p.Before, g)
 	}
 	p.Timed = true
-	after := t.AfterTime()
-	for _, g := range after {
-		if !known(g) {
-			return p
+	for _, g := range t.AfterTime() {
+		if !g.known(by) {
+			return p.trimmed()
 		}
 		p.After = append(p.After, g)
 	}
@@ -71,27 +84,127 @@ func (t *Table) plan(by []int) Plan {
 	return p
 }
 
-// Checked returns the series values that a query gives and that are not among the
-// segments of its plan: of the rows that it finds, those with others are passed over.
-func (q *Query) Checked() []int {
-	return slices.DeleteFunc(slices.Clone(q.By), func(i int) bool {
-		return slices.ContainsFunc(slices.Concat(q.Plan.Before, q.Plan.After), func(g Segment) bool { return g.Kind == SeriesSegment && g.Series == i })
-	})
+// known reports whether a segment can be written where some series values are
+// given. The metric can: a reader goes through the fields.
+func (g Segment) known(by []int) bool {
+	switch g.Kind {
+	case SeriesSegment:
+		return slices.Contains(by, g.Series)
+	case SaltSegment:
+		return !slices.ContainsFunc(g.Salted, func(i int) bool { return !slices.Contains(by, i) })
+	case SequenceSegment:
+		return false
+	}
+	return true
 }
 
-// unsalted leaves the salt of a plan out if nothing behind it is known: all salts
-// are then one range.
+// hasSeries reports whether a series value is among segments.
+func hasSeries(segments []Segment, series int) bool {
+	return slices.ContainsFunc(segments, func(g Segment) bool { return g.Kind == SeriesSegment && g.Series == series })
+}
+
+// hasKind reports whether a segment of a kind is among segments.
+func hasKind(segments []Segment, kind SegmentKind) bool {
+	return slices.ContainsFunc(segments, func(g Segment) bool { return g.Kind == kind })
+}
+
+// Checked returns the series values that a query gives and that are not among the
+// segments of its plan: of the rows that it finds, those with others are passed over.
+func (q *Query) Checked() []int { return q.Plan.Checked }
+
+// Grouped reports whether the rows of all times are asked for, and those of a
+// series follow one another.
+func (q *Query) Grouped() bool {
+	return !q.Plan.Timed && !slices.ContainsFunc(q.Table.AfterTime(), func(g Segment) bool { return g.Kind == SeriesSegment })
+}
+
+// ByKeys reports whether the rows of a query are found by a filter of their keys:
+// where its ranges hold others, or where the time is looked for in the keys.
+func (q *Query) ByKeys() bool { return len(q.Checked()) > 0 || q.timeInKeys() }
+
+// timeInKeys reports whether rows of all times are asked for and the timestamps of
+// cells do not say when their events are: the keys do.
+func (q *Query) timeInKeys() bool {
+	t := q.Table
+	stamped := t.eventTimed() && (t.Pattern.Bucketed() || t.TimeKey.Resolution()%time.Millisecond == 0)
+	return !q.Plan.Timed && !stamped
+}
+
+// PatternPart is what a pattern for keys has for a segment.
+type PatternPart int
+
+const (
+	AnyPart        PatternPart = iota // any value
+	BytesPart                         // any value of the width of the segment
+	TerminatedPart                    // any value of no fixed width in a binary key
+	TimePart                          // the time or the bucket
+	KnownPart                         // the value that is given
+)
+
+// PatternPart returns what the pattern for the keys of the query has for a segment.
+func (q *Query) PatternPart(l *Layout, g Segment) PatternPart {
+	switch {
+	case g.Kind == BucketSegment, g.Kind == TimeSegment:
+		return TimePart
+	case g.Kind == ConstSegment, g.Kind == SeriesSegment && slices.Contains(q.By, g.Series):
+		return KnownPart
+	case q.Table.Width(l, g) > 0:
+		return BytesPart
+	case q.Table.Delimiter == "":
+		return TerminatedPart
+	}
+	return AnyPart
+}
+
+// unsalted leaves the salt of a plan out if nothing behind it narrows the rows
+// down: all salts are then one range.
 func (p Plan) unsalted() Plan {
 	i := slices.IndexFunc(p.Before, func(g Segment) bool { return g.Kind == SaltSegment })
-	if i >= 0 && i == len(p.Before)-1 && p.Salts > 1 {
+	if p.Salts > 1 && !hasKind(p.Before[i:], SeriesSegment) {
 		p.Before, p.Salts = p.Before[:i], 1
 	}
 	return p
 }
 
-// Scans reports whether nothing that a query gives narrows the rows down.
-func (p Plan) Scans() bool {
-	return !slices.ContainsFunc(p.Before, func(g Segment) bool { return g.Kind == SeriesSegment })
+// trimmed leaves out the end of what is known behind the time where it says
+// nothing: fixed text, and a salt of what stands before it.
+func (p Plan) trimmed() Plan {
+	for n := len(p.After); n > 0; n-- {
+		g := p.After[n-1]
+		known := slices.Concat(p.Before, p.After[:n-1])
+		says := slices.ContainsFunc(g.Salted, func(i int) bool { return !hasSeries(known, i) })
+		if g.Kind != ConstSegment && (g.Kind != SaltSegment || says) {
+			break
+		}
+		p.After = p.After[:n-1]
+	}
+	return p
+}
+
+// scans reports whether no series value that a query gives narrows the rows down.
+// Behind the time it does where the rows of buckets are named; where each event
+// has a row, the server walks those of all series.
+func (t *Table) scans(p Plan) bool {
+	return !hasKind(p.Before, SeriesSegment) && !(t.Pattern.Bucketed() && hasKind(p.After, SeriesSegment))
+}
+
+// Scans reports whether no series value that the query gives narrows the rows down.
+func (q *Query) Scans() bool { return q.Table.scans(q.Plan) }
+
+// passes reports whether there are rows of others among those that a plan asks for.
+func (t *Table) passes(p Plan) bool {
+	return len(p.Checked) > 0 || !t.Pattern.Bucketed() && hasKind(p.After, SeriesSegment)
+}
+
+// passed returns the names of the series values by which a plan passes over rows.
+func (t *Table) passed(l *Layout, p Plan) []string {
+	var names []string
+	for i, f := range l.Series {
+		if slices.Contains(p.Checked, i) || !t.Pattern.Bucketed() && hasSeries(p.After, i) {
+			names = append(names, f.Name)
+		}
+	}
+	return names
 }
 
 // Unbound returns the series value in front of the time that is not given; false
@@ -106,81 +219,178 @@ func (p Plan) Unbound(t *Table) (series int, found bool) {
 }
 
 // serves reports whether a table can answer a query by its plan.
-func (t *Table) serves(p Plan) bool {
-	metric := slices.ContainsFunc(p.Before, func(g Segment) bool { return g.Kind == MetricSegment })
-	sorted := !t.Pattern.Bucketed() || t.Bucket.Sorted() || p.Timed && p.Whole
-	return sorted && (!t.Metrics() || metric && p.Salts == 1)
+func (t *Table) serves(l *Layout, p Plan, by []int) bool {
+	why, _ := t.unserved(l, p, by)
+	return why == ""
 }
 
-// cost ranks plans: whole tables last, then what walks all times, then by ranges.
+// unserved says why a table cannot answer a query by its plan, and what to do
+// about it; nothing if it can.
+func (t *Table) unserved(l *Layout, p Plan, by []int) (why, hint string) {
+	single := len(by) == len(l.Series)
+	wanted := "add a table with the key " + t.wantedKey(l, by)
+	switch {
+	case t.Pattern.Bucketed() && !t.Bucket.Sorted() && !single:
+		return "the labels of its buckets are not padded and so not in the order of time, and rows of several series could not be put in order",
+			"add a table whose label is padded, as in " + t.Bucket.Label.Prefix + "%04d" + t.Bucket.Label.Suffix
+	case !t.Metrics(), !hasKind(t.Segments, MetricSegment): // an error of the key
+		return "", ""
+	case p.Salts > 1:
+		return "each field has rows of its own, and the salt is made of values that are not given, so that the rows of an event could not be brought together", wanted
+	case !hasKind(p.Before, MetricSegment) && !hasKind(p.After, MetricSegment):
+		return fmt.Sprintf("each field has rows of its own, and %s stands before the metric in its key", t.unknown(l, by)), wanted
+	case !single && !hasKind(p.Before, MetricSegment):
+		return "each field has rows of its own, and the metric stands behind the bucket, so that the rows of several series could not be brought together", wanted
+	}
+	return "", ""
+}
+
+// unknown says what the first segment of the key is that cannot be written.
+func (t *Table) unknown(l *Layout, by []int) string {
+	i := slices.IndexFunc(t.Segments, func(g Segment) bool { return !g.known(by) })
+	if g := t.Segments[i]; g.Kind == SeriesSegment {
+		return l.Series[g.Series].Name + ", which is not given,"
+	}
+	return "a salt of values that are not given"
+}
+
+// cost ranks plans: whole tables last, then what walks all times, then what passes
+// over the rows of others, then by ranges.
 func (t *Table) cost(p Plan) int {
 	cost := p.Salts * t.RowsPerEvent()
-	switch {
-	case p.Scans():
+	if t.scans(p) {
 		cost += 1_000_000
-	case !p.Timed:
+	}
+	if !p.Timed {
 		cost += 100_000
-	case len(p.After) > 0 && !t.Pattern.Bucketed():
-		cost += 10_000 // rows of others are passed over
-	case len(p.After) > 0:
-		cost += 100 // a row or a range for each bucket
+	}
+	if t.passes(p) {
+		cost += 10_000
 	}
 	if t.Pattern.Bucketed() && !t.Bucket.Sorted() {
 		cost += 1000
+	}
+	if t.Pattern.Bucketed() && len(p.After) > 0 {
+		cost += 100 // a row or a range for each bucket
 	}
 	return cost
 }
 
 // bestFor returns the table that answers a query by some series values best, and
-// how; nil if none can.
-func bestFor(tables []*Table, by []int) (best *Table, plan Plan) {
-	for _, t := range tables {
-		p := t.plan(by)
-		if t.serves(p) && (best == nil || t.cost(p) < best.cost(plan)) {
-			best, plan = t, p
-		}
+// how; nil if none can. Of those that do it with the least work, and of all if each
+// is read as a whole, it is one that keeps events longest.
+func bestFor(l *Layout, tables []*Table, by []int) (best *Table, plan Plan) {
+	serving := slices.DeleteFunc(slices.Clone(tables), func(t *Table) bool { return !t.serves(l, t.plan(by), by) })
+	if len(serving) == 0 {
+		return nil, Plan{}
 	}
-	return best, plan
+	cost := func(t *Table) int { return t.cost(t.plan(by)) }
+	least := slices.MinFunc(serving, func(a, b *Table) int { return cmp.Compare(cost(a), cost(b)) })
+	if !least.scans(least.plan(by)) {
+		serving = slices.DeleteFunc(serving, func(t *Table) bool { return cost(t) > cost(least) })
+	}
+	best = slices.MinFunc(longest(serving), func(a, b *Table) int { return cmp.Compare(cost(a), cost(b)) })
+	return best, best.plan(by)
 }
 
 // queries resolves the queries.
 func (r *resolver) queries() {
+	tables := r.layout.telling()
+	if len(tables) == 0 {
+		tables = r.layout.Tables // an error of its own
+	}
 	for i := range r.schema.Queries {
 		q := &r.schema.Queries[i]
-		out := Query{Pos: q.Name.Pos, Name: q.Name.V, Doc: q.Doc, Scan: q.Scan.V}
+		out := Query{Pos: q.Name.Pos, Name: q.Name.V, Doc: q.Doc, Scan: q.Scan.V, ScanPos: q.Scan.Pos, Allow: allowances(q.Allow)}
 		for _, name := range q.By {
 			out.By = append(out.By, slices.IndexFunc(r.layout.Series, func(f Field) bool { return f.Name == name.V }))
 		}
 		if slices.Contains(out.By, -1) {
 			continue // the schema says so
 		}
-		out.Table, out.Plan = bestFor(r.layout.telling(), out.By)
+		out.Table, out.Plan = bestFor(r.layout, tables, out.By)
 		if out.Table == nil {
-			r.errorf(q.Name.Pos, "add a table for it, with "+wantedKey(r.layout, out.By),
-				"no table can answer %s: in bucket_new_columns the metric must stand before the series values that are not given, and unpadded labels are not in order", q.Name.V)
+			r.unanswered(&out)
 			continue
 		}
+		out.Passed = out.Table.passed(r.layout, out.Plan)
 		r.layout.Queries = append(r.layout.Queries, out)
 	}
 }
 
-// wantedKey writes the key that would answer a query by some series values.
-func wantedKey(l *Layout, by []int) string {
-	var names []string
-	for _, i := range by {
-		names = append(names, l.Series[i].Name)
+// unanswered says of each table why it cannot answer a query.
+func (r *resolver) unanswered(q *Query) {
+	var reasons []string
+	var first string
+	for _, t := range r.layout.Tables {
+		why, hint := t.unserved(r.layout, t.plan(q.By), q.By)
+		if !r.layout.tellsAll(t) {
+			why, hint = "it does not store all that an event says of its time to live", "give the table the same ttl as the one that does, or make it two schemas"
+		}
+		reasons = append(reasons, fmt.Sprintf("in table %q %s", t.ID, why))
+		first = cmp.Or(first, hint)
 	}
-	names = append(names, "bucket")
-	for i, f := range l.Series {
-		if !slices.Contains(by, i) {
-			names = append(names, f.Name)
+	r.errorf(q.Pos, first, "no table can answer %s: %s", q.Name, strings.Join(reasons, "; "))
+}
+
+// wantedKey writes the key that the table would have to answer a query by some
+// series values: they come first, and what is not given follows the time. A salt
+// stays, as far as it is made of what is given.
+func (t *Table) wantedKey(l *Layout, by []int) string {
+	var first, metric, at, open, last, fixed []string
+	given := make([]string, len(by))
+	salt := ""
+	for i, g := range t.Segments {
+		switch n := slices.Index(by, g.Series); {
+		case g.Kind == ConstSegment && len(first) == i:
+			first = append(first, g.Text)
+		case g.Kind == ConstSegment:
+			fixed = append(fixed, g.Text)
+		case g.Kind == SaltSegment:
+			salt = l.saltText(g, by)
+		case g.Kind == MetricSegment:
+			metric = append(metric, g.Text)
+		case g.Kind == BucketSegment, g.Kind == TimeSegment:
+			at = append(at, g.Text)
+		case g.Kind == SequenceSegment:
+			last = append(last, g.Text)
+		case n >= 0:
+			given[n] = g.Text
+		default:
+			open = append(open, g.Text)
 		}
 	}
-	return "segments: [" + strings.Join(names, ", ") + "]"
+	if salt != "" {
+		first = append(first, salt)
+	}
+	if t.Sequence {
+		last = append(last, "{sequence: true}")
+	}
+	if len(by) == 0 {
+		at, open = open, at // a scan, which begins with no time
+	}
+	all := slices.Concat(first, given, metric, at, open, fixed, last)
+	return "segments: [" + strings.Join(all, ", ") + "]"
+}
+
+// saltText writes a salt that is made of what is given; empty if nothing is.
+func (l *Layout) saltText(g Segment, by []int) string {
+	salted := slices.DeleteFunc(slices.Clone(g.Salted), func(i int) bool { return !slices.Contains(by, i) })
+	if len(salted) == 0 {
+		salted = by
+	}
+	var names []string
+	for _, i := range salted {
+		names = append(names, l.Series[i].Name)
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("{hash: [%s], buckets: %d}", strings.Join(names, ", "), g.Buckets)
 }
 
 // WantedKey writes the key that would answer the query.
-func (q *Query) WantedKey(l *Layout) string { return wantedKey(l, q.By) }
+func (q *Query) WantedKey(l *Layout) string { return q.Table.wantedKey(l, q.By) }
 
 // Order says in words in which order the events of the query come.
 func (q *Query) Order(l *Layout) string {
@@ -199,25 +409,57 @@ func (q *Query) Order(l *Layout) string {
 func (q *Query) Ranges() string {
 	text := "one range of rows"
 	switch {
-	case q.Plan.Scans():
-		text = "the whole table"
+	case q.Scans():
+		text = q.Extent()
 	case q.Plan.Timed && q.Table.Pattern.Bucketed() && q.Plan.Whole && (len(q.Plan.After) > 0 || !q.Table.Bucket.Sorted()):
 		text = "the rows of the buckets, by their keys"
 	case q.Plan.Timed && q.Table.Pattern.Bucketed() && len(q.Plan.After) > 0:
 		text = "a range of rows for each bucket"
 	}
 	switch n := q.Plan.Salts; {
+	case n > codec.MaxStreams:
+		text += fmt.Sprintf(" for each of %d salts, read a few rows at a time, %d salts at once, and brought together", n, codec.MaxStreams)
 	case n > 1:
 		text += fmt.Sprintf(" for each of %d salts, read at once and brought together", n)
 	case q.Table.Metrics():
 		text += " for each field"
 	}
+	if len(q.Passed) > 0 {
+		text += ", passing over those with another " + strings.Join(q.Passed, " or ")
+	}
 	return text
+}
+
+// Extent says in words what a query reads that scans.
+func (q *Query) Extent() string {
+	i := slices.IndexFunc(q.Plan.Before, func(g Segment) bool { return g.Kind == SaltSegment })
+	switch salted := i >= 0 && q.Plan.Salts == 1; {
+	case salted && q.Plan.Timed:
+		return fmt.Sprintf("the rows of all series of one of %d salts in the range of time", q.Plan.Before[i].Buckets)
+	case salted:
+		return fmt.Sprintf("the rows of one of %d salts", q.Plan.Before[i].Buckets)
+	case q.Plan.Timed:
+		return "the rows of all series in the range of time"
+	}
+	return "the whole table"
+}
+
+// Notes says in sentences what else a reader should know of the query.
+func (q *Query) Notes(l *Layout) []string {
+	var out []string
+	if !q.Plan.Timed {
+		out = append(out, "The server walks the rows of all times, and drops what is not in the range.")
+	}
+	if q.Table != l.Read && !q.Table.outlives(l.Read) {
+		out = append(out, fmt.Sprintf("Events may expire earlier in table %s than in table %s, which Read reads.", q.Table.ID, l.Read.ID))
+	}
+	return out
 }
 
 // ReadQuery is the read of a single series, which every reader has.
 func (l *Layout) ReadQuery() Query {
-	return Query{Name: "Read", By: l.allSeries(), Table: l.Read, Plan: l.SeriesPlan(l.Read)}
+	plan := l.SeriesPlan(l.Read)
+	return Query{Name: "Read", By: l.allSeries(), Table: l.Read, Plan: plan, Passed: l.Read.passed(l, plan)}
 }
 
 // allSeries lists the indices of all series values.
@@ -232,45 +474,36 @@ func (l *Layout) allSeries() []int {
 // SeriesPlan is how a table answers the read of a single series.
 func (l *Layout) SeriesPlan(t *Table) Plan { return t.plan(l.allSeries()) }
 
-// ExampleRows returns what the query asks for in a range of time, for made-up
-// series values, by the code that real reads use: all ranges, in their order.
-func (q *Query) ExampleRows(l *Layout, from, to time.Time) []codec.Rows {
-	var out []codec.Rows
-	for salt := range q.Plan.Salts {
-		metrics := []string{""}
-		if q.Table.Metrics() {
-			metrics = nil
-			for _, c := range q.Table.Columns {
-				metrics = append(metrics, c.Qualifier)
-			}
+// exampleSpans returns where the rows of a query are for made-up series values:
+// a span for each salt that it reads, or for each field in a table that has a row
+// for each.
+func (q *Query) exampleSpans(l *Layout) []codec.Span {
+	if !q.Table.Metrics() {
+		if q.Plan.Salts == 1 {
+			return []codec.Span{q.exampleSpan(l, exampleKey{salt: ownSalt})}
 		}
-		for _, metric := range metrics {
-			out = append(out, q.exampleSpan(l, salt, metric, from, to)...)
+		var out []codec.Span
+		for salt := range q.Plan.Salts {
+			out = append(out, q.exampleSpan(l, exampleKey{salt: salt}))
 		}
+		return out
+	}
+	var out []codec.Span
+	for _, c := range q.Table.Columns {
+		out = append(out, q.exampleSpan(l, exampleKey{salt: ownSalt, metric: c.Qualifier}))
 	}
 	return out
 }
 
-// exampleSpan returns what the query asks for with a salt and a metric.
-func (q *Query) exampleSpan(l *Layout, salt int, metric string, from, to time.Time) []codec.Rows {
-	before, after := codec.NewKeyWriter(nil, q.Table.Delimiter), codec.NewKeyWriter(nil, q.Table.Delimiter)
-	if q.Plan.Salts == 1 {
-		salt = ownSalt
-	}
-	q.Table.writeExamples(l, &before, q.Plan.Before, salt, metric)
-	q.Table.writeExamples(l, &after, q.Plan.After, salt, metric)
+// exampleSpan returns where the rows of a query are with a salt and a metric.
+func (q *Query) exampleSpan(l *Layout, k exampleKey) codec.Span {
+	before, after := q.Table.keyWriter(), q.Table.keyWriter()
+	q.Table.writeExamples(l, &before, q.Plan.Before, k)
+	q.Table.writeExamples(l, &after, q.Plan.After, k)
 	prefix, _ := before.Prefix() // of made-up values that do
 	suffix, _ := after.Prefix()
 	if q.Plan.Whole {
 		suffix, _ = after.Key()
 	}
-	span := codec.Span{Prefix: string(prefix), Delimiter: q.Table.Delimiter, Suffix: string(suffix), Whole: q.Plan.Whole}
-	switch {
-	case !q.Plan.Timed:
-		return []codec.Rows{codec.PrefixRows(span.Prefix)}
-	case q.Table.Pattern.Bucketed():
-		return slices.Collect(span.Buckets(q.Table.Bucket, from, to))
-	}
-	rows, _ := span.Times(q.Table.TimeKey, from, to)
-	return []codec.Rows{rows}
+	return codec.Span{Prefix: string(prefix), Delimiter: q.Table.Delimiter, Suffix: string(suffix), Whole: q.Plan.Whole, MaxBytes: codec.MaxRowSet}
 }

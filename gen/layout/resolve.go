@@ -2,6 +2,7 @@ package layout
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -23,8 +24,10 @@ func Resolve(s *schema.Schema) (*Layout, diag.List) {
 		NamePos:   s.Name.Pos,
 		Doc:       s.Doc,
 		Precision: s.Time.Precision.V,
-		Rate:      s.Expect.Rate.V,
-		Lateness:  s.Expect.Lateness.V,
+		Expect: Expect{
+			Pos: s.Expect.Pos, Series: s.Expect.Series.V, Rate: s.Expect.Rate.V, ValueBytes: s.Expect.ValueBytes.V,
+			Lateness: s.Expect.Lateness.V, Clusters: s.Expect.Clusters.V,
+		},
 	}}
 	if r.layout.Precision == 0 {
 		r.layout.Precision = time.Millisecond
@@ -32,9 +35,6 @@ func Resolve(s *schema.Schema) (*Layout, diag.List) {
 	r.layout.Series = fields(s.Series)
 	r.layout.Fields = fields(s.Fields)
 	r.checkSeries()
-	if s.Expect.Series.IsSet() {
-		r.later(s.Expect.Series.Pos, "the expected number of series", "leave it out; the rate is used to check the size of rows")
-	}
 	for i := range s.Tables {
 		r.layout.Tables = append(r.layout.Tables, r.table(&s.Tables[i]))
 	}
@@ -66,11 +66,6 @@ func wanted(err error) (message, hint string) {
 		return message[:i-len("; ")], "write " + message[i+len("want "):]
 	}
 	return message, ""
-}
-
-// later refuses something that the language has and this version does not do.
-func (r *resolver) later(pos diag.Pos, what, hint string) {
-	r.errorf(pos, hint, "%s: not supported yet", what)
 }
 
 // fields resolves series values or fields.
@@ -113,9 +108,7 @@ func (r *resolver) table(s *schema.Table) *Table {
 		Pattern: Pattern(s.Pattern.V), PatternPos: s.Pattern.Pos,
 		Delimiter: s.Delimiter.V, KeyPos: s.Key,
 		Splits: splits(s),
-	}
-	for _, a := range s.Allow {
-		t.Allow = append(t.Allow, Allowance{Pos: a.Rule.Pos, Rule: a.Rule.V, Reason: a.Reason.V})
+		Allow:  allowances(s.Allow),
 	}
 	r.bucket(t, s)
 	r.key(t, s)
@@ -127,7 +120,20 @@ func (r *resolver) table(s *schema.Table) *Table {
 	r.columns(t, s)
 	r.writtenAt(t, s)
 	r.checkVersions(t)
+	if s.RowKeySchema.V {
+		r.keyFields(t, s.RowKeySchema.Pos)
+	}
+	r.checkExamples(t)
 	return t
+}
+
+// allowances resolves the rules that a table or a query excuses.
+func allowances(in []schema.Allow) []Allowance {
+	var out []Allowance
+	for _, a := range in {
+		out = append(out, Allowance{Pos: a.Rule.Pos, Rule: a.Rule.V, Reason: a.Reason.V})
+	}
+	return out
 }
 
 // bucket resolves how wide a row is and what it is called.
@@ -161,8 +167,13 @@ func (r *resolver) bucket(t *Table, s *schema.Table) {
 	t.BucketPos = pos
 	label, err := codec.ParseLabel(text)
 	if err != nil {
+		if _, dated := codec.ParseLabel("2006-" + text); dated == nil {
+			r.found.Errorf(pos, "the label %q has no year: the buckets of all years would have one row", text).Rule = "K14"
+			r.found[len(r.found)-1].Hint = fmt.Sprintf("write %q", "2006-"+text)
+			return
+		}
 		_, hint := wanted(err)
-		r.errorf(pos, hint, "%q cannot label a bucket", text)
+		r.errorf(pos, goLayout(text, hint), "%q cannot label a bucket", text)
 		return
 	}
 	t.Bucket.Label = label
@@ -295,6 +306,24 @@ func (r *resolver) timing(t *Table, s *schema.Table) {
 	t.Slots = int64(t.Bucket.Widest() / precision)
 	if t.Pattern.EventTimed() {
 		t.MaxCells = t.Slots
+	}
+}
+
+// checkExamples refuses examples of series values that no key can hold.
+func (r *resolver) checkExamples(t *Table) {
+	if !t.Complete() || r.found.HasErrors() {
+		return
+	}
+	_, err := t.writeKey(r.layout, t.exampleKey())
+	failed, ok := errors.AsType[*codec.FieldError](err)
+	if !ok {
+		return
+	}
+	for _, f := range r.layout.Series {
+		if f.Example != nil && (f.Name == failed.Field || errors.Is(err, codec.ErrKeyTooLong)) {
+			r.errorf(f.Pos, "write one that events could have", "the example of %q cannot be in the key of table %q: %s", f.Name, t.ID, failed.Err)
+			return
+		}
 	}
 }
 

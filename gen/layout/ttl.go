@@ -283,14 +283,19 @@ func (r *resolver) readable() *Table {
 			"an event says its class and when it expires, and no table stores both: what is read could not be written again")
 		tables = r.layout.Tables
 	}
-	longest := slices.DeleteFunc(slices.Clone(tables), func(t *Table) bool {
-		return slices.ContainsFunc(tables, func(o *Table) bool { return o.outlives(t) && !t.outlives(o) })
-	})
-	best, _ := bestFor(longest, r.layout.allSeries())
+	tables = longest(tables)
+	best, _ := bestFor(r.layout, tables, r.layout.allSeries())
 	if best == nil { // the key has errors
-		best = longest[0]
+		best = tables[0]
 	}
 	return best
+}
+
+// longest lists those of some tables that no other one of them outlives.
+func longest(tables []*Table) []*Table {
+	return slices.DeleteFunc(slices.Clone(tables), func(t *Table) bool {
+		return slices.ContainsFunc(tables, func(o *Table) bool { return o.outlives(t) && !t.outlives(o) })
+	})
 }
 
 // checkOutlives refuses a field that an event must have and that can expire
@@ -385,4 +390,73 @@ func (f *Family) Describe() string {
 		return "never"
 	}
 	return fmt.Sprintf("by the rule %s", f.GC)
+}
+
+// Timestamp says in words what the timestamps of the family's cells are.
+func (f *Family) Timestamp() string {
+	switch f.Life.Stamp {
+	case codec.StampExpiry:
+		return "when the event expires, rounded up to the millisecond"
+	case codec.StampShifted:
+		return fmt.Sprintf("when the event expires, less %s, rounded up to the millisecond", schema.FormatDuration(f.Life.Default))
+	case codec.StampWrite:
+		return "when the event was written, by the writer's clock, rounded down to the millisecond"
+	}
+	return "the time of the event, rounded down to the millisecond"
+}
+
+// Collected says in words which cells of the family garbage collection takes.
+func (f *Family) Collected() string { return collected(f.GC.Normalize()) }
+
+// collected is Collected for a rule.
+func collected(r codec.GCRule) string {
+	switch r.Kind {
+	case codec.GCMaxAge:
+		return "what is older than " + schema.FormatDuration(r.MaxAge)
+	case codec.GCMaxVersions:
+		return fmt.Sprintf("what is not among the newest %d cells of its column", r.MaxVersions)
+	case codec.GCNone:
+		return "nothing"
+	}
+	join := ", or "
+	if r.Kind == codec.GCIntersection {
+		join = ", and "
+	}
+	var parts []string
+	for _, rule := range r.Rules {
+		part := collected(rule)
+		if len(rule.Rules) > 0 {
+			part = "(" + part + ")"
+		}
+		parts = append(parts, part)
+	}
+	return strings.Join(parts, join)
+}
+
+// ReadFilter says in words which cells of the family every read asks for, because
+// of their time to live: those that garbage collection leaves, as of now.
+func (f *Family) ReadFilter() string {
+	switch f.Life.Stamp {
+	case codec.StampExpiry:
+		return "timestamp > now"
+	case codec.StampShifted:
+		return fmt.Sprintf("timestamp > now − %s", schema.FormatDuration(f.Life.Default))
+	}
+	var terms []string
+	for _, term := range f.Life.Retention {
+		age := fmt.Sprintf("timestamp ≥ now − %s", schema.FormatDuration(term.MaxAge))
+		newest := fmt.Sprintf("among the newest %d cells of its column", term.Versions)
+		switch {
+		case term.Versions == 0:
+			terms = append(terms, age)
+		case term.MaxAge == 0:
+			terms = append(terms, newest)
+		default:
+			terms = append(terms, age+" and "+newest)
+		}
+	}
+	if terms == nil {
+		return "every cell"
+	}
+	return strings.Join(terms, ", or ")
 }

@@ -12,141 +12,204 @@ import (
 	"github.com/btgen-dev/btgen/gen/layout"
 )
 
+// Finder says who finds what a rule is about.
+type Finder int
+
+// The finders.
+const (
+	BySchema   Finder = iota // this package, in a schema
+	ByLanguage               // the language or its layout, which cannot go on
+	ByWriter                 // the generated writer, in an event
+	BySetup                  // the set-up, in a live table
+	ByDesign                 // nobody: what is generated holds it
+)
+
 // Rule is one thing that a table must not do.
 type Rule struct {
-	ID       string // stable: a schema names it to excuse it
-	Severity diag.Severity
-	Title    string // in a few words
+	ID       string        // stable: a schema names it to excuse it
+	Severity diag.Severity // of its worst findings
+	Title    string        // in a few words
+	Reason   string        // why, in sentences
+	Source   string        // the page that it comes from
+	Fix      string        // what to do, in sentences
+	By       Finder
 	// Limit marks what Bigtable itself refuses, or what the generated code
 	// could not do: a schema cannot excuse it.
 	Limit bool
-	// Writer marks what only the generated writer can know, and refuses.
-	Writer bool
-	check  func(l *layout.Layout, t *layout.Table, report reporter)
+	// Instead is what to write where a schema would excuse the rule in vain.
+	Instead string
+	check   func(l *layout.Layout, t *layout.Table, report reporter) // of a rule about tables
+	query   func(l *layout.Layout, q *layout.Query, report reporter) // of a rule about queries
 }
 
-// reporter takes a finding of a rule.
-type reporter func(pos diag.Pos, hint, format string, args ...any)
+// Excusable reports whether a schema can allow what the rule finds.
+func (r Rule) Excusable() bool { return !r.Limit && r.By == BySchema }
 
-// Rules returns all rules in the order of their ids.
-func Rules() []Rule {
-	return []Rule{
-		{ID: "K01", Title: "the row key begins with time", check: keyBeginsWithTime},
-		{ID: "K04", Title: "an unpadded number where order matters", check: unpaddedLabel},
-		{ID: "K05", Title: "a key segment contains the delimiter", Limit: true, check: delimiterInSegment},
-		{ID: "K06", Title: "a query that scans the whole table", Limit: true, check: fullScan},
-		{ID: "K13", Title: "the key's time is coarser than the events", Limit: true}, // by package layout, which could not go on
-		{ID: "K18", Severity: diag.Warning, Title: "a query that leaves a segment before the time open", check: walksTimes},
-		{ID: "L01", Title: "row key over 4 KiB", Limit: true, check: keySize},
-		{ID: "L02", Title: "cell over 100 MiB", Limit: true, Writer: true},
-		{ID: "L03", Title: "row over 256 MB", check: rowSize},
-		{ID: "L04", Title: "column qualifier over 16 KiB", Limit: true, check: qualifierSize},
-		{ID: "L05", Title: "name of a column family", Limit: true, check: familyName},
-		{ID: "L06", Severity: diag.Warning, Title: "over 100 column families"}, // see CheckAll
-		{ID: "L07", Title: "table id", Limit: true, check: tableID},
-		{ID: "L09", Title: "garbage collection rule over 500 bytes", Limit: true, check: gcRuleSize},
-		{ID: "L10", Title: "age below one second", Limit: true, check: gcRuleAge},
-		{ID: "L12", Title: "over 100 initial splits", Limit: true, check: splitCount},
-		{ID: "T01", Title: "no garbage collection rule", Limit: true, check: noGCRule},
-		{ID: "T02", Title: "max versions below the cells of a bucket", check: fewVersions},
-		{ID: "T03", Title: "max versions on new columns", check: versionsOnNewColumns},
-		{ID: "T04", Title: "one-second expiration where cells are timed by their events", Limit: true, check: stamped("T04")},
-		{ID: "T05", Title: "default expiration where cells are timed by their events", Limit: true, check: stamped("T05")},
-		{ID: "T07", Title: "an age from the writing where cells are timed by their events", Limit: true, check: stamped("T07")},
-		{ID: "T08", Severity: diag.Warning, Title: "a rule that never collects", check: neverCollects},
-		{ID: "T12", Title: "an event past its time to live", Limit: true, Writer: true},
-		{ID: "T14", Severity: diag.Warning, Title: "events come later than their age allows", check: lateEvents},
-	}
+// reporter takes the findings of a rule.
+type reporter struct {
+	rule     string
+	severity diag.Severity
+	found    *diag.List
 }
 
-// CheckAll returns what the rules find in the schemas of a project, without
-// what they excuse: each for itself, and where several share a table.
-func CheckAll(layouts []*layout.Layout) diag.List {
+// at takes a finding.
+func (r reporter) at(pos diag.Pos, hint, format string, args ...any) {
+	*r.found = append(*r.found, diag.Diagnostic{
+		Pos: pos, Severity: r.severity, Rule: r.rule,
+		Message: fmt.Sprintf(format, args...), Hint: hint,
+	})
+}
+
+// as returns a reporter of findings of another severity.
+func (r reporter) as(severity diag.Severity) reporter {
+	r.severity = severity
+	return r
+}
+
+// Check returns what the rules find in one schema, without what it excuses.
+func Check(l *layout.Layout) diag.List {
 	var found diag.List
-	for _, l := range layouts {
-		found = append(found, check(l)...)
-	}
-	return append(found, checkShared(layouts)...)
-}
-
-// check returns what the rules find in one schema.
-func check(l *layout.Layout) diag.List {
-	var found diag.List
-	rules := Rules()
 	for _, t := range l.Tables {
-		for _, rule := range rules {
-			findings := rule.find(l, t)
-			if rule.Limit || !t.Allows(rule.ID) {
-				found = append(found, findings...)
-			} else if len(findings) == 0 && rule.check != nil { // the others look at several schemas
-				found = append(found, unused(t, rule))
-			}
-		}
-		found = append(found, checkAllowances(t, rules)...)
+		s := subject{"table", fmt.Sprintf("table %q", t.ID), t.Allow}
+		found = append(found, s.check(func(r Rule) (bool, diag.List) { return r.check != nil, r.find(l, t) })...)
+	}
+	for i := range l.Queries {
+		q := &l.Queries[i]
+		s := subject{"query", "query " + q.Name, q.Allow}
+		found = append(found, s.check(func(r Rule) (bool, diag.List) { return r.query != nil, r.findQuery(l, q) })...)
+		found = append(found, checkScan(q)...)
 	}
 	return found
+}
+
+// subject is a table or a query: what rules are about and can be excused for.
+type subject struct {
+	kind  string // "table" or "query"
+	name  string // for messages
+	allow []layout.Allowance
+}
+
+// check returns what the rules find in a subject and it does not excuse. find
+// reports whether a rule is about such subjects, and what it finds in this one.
+func (s subject) check(find func(r Rule) (bool, diag.List)) diag.List {
+	var found diag.List
+	rules := Rules()
+	for _, rule := range rules {
+		about, findings := find(rule)
+		i := slices.IndexFunc(s.allow, func(a layout.Allowance) bool { return a.Rule == rule.ID })
+		if !rule.Excusable() || i < 0 {
+			found = append(found, findings...)
+		} else if about && len(findings) == 0 {
+			found.Warnf(s.allow[i].Pos, "rule %s (%s) finds nothing in %s: there is nothing to allow", rule.ID, rule.Title, s.name).Hint = "leave it out"
+		}
+	}
+	return append(found, s.checkAllowances(rules)...)
 }
 
 // find returns what a rule finds in a table.
 func (r Rule) find(l *layout.Layout, t *layout.Table) diag.List {
 	var found diag.List
-	if r.check == nil {
-		return nil
+	if r.check == nil || r.Severity != diag.Error && !t.Complete() {
+		return nil // what is doubtful about a table that cannot be is of no use
 	}
-	r.check(l, t, func(pos diag.Pos, hint, format string, args ...any) {
-		found = append(found, diag.Diagnostic{
-			Pos: pos, Severity: r.Severity, Rule: r.ID,
-			Message: fmt.Sprintf(format, args...), Hint: hint,
-		})
-	})
+	r.check(l, t, reporter{r.ID, r.Severity, &found})
 	return found
 }
 
-// unused says that a schema excuses what it does not do.
-func unused(t *layout.Table, rule Rule) diag.Diagnostic {
-	i := slices.IndexFunc(t.Allow, func(a layout.Allowance) bool { return a.Rule == rule.ID })
-	return diag.Diagnostic{
-		Pos: t.Allow[i].Pos, Severity: diag.Warning, Hint: "leave it out",
-		Message: fmt.Sprintf("rule %s (%s) finds nothing in table %q: there is nothing to allow", rule.ID, rule.Title, t.ID),
+// findQuery returns what a rule finds in a query.
+func (r Rule) findQuery(l *layout.Layout, q *layout.Query) diag.List {
+	var found diag.List
+	if r.query != nil {
+		r.query(l, q, reporter{r.ID, r.Severity, &found})
 	}
+	return found
+}
+
+// kind is what a rule is about. Those that look at several schemas at once are
+// about a table too.
+func (r Rule) kind() string {
+	if r.query != nil {
+		return "query"
+	}
+	return "table"
 }
 
 // checkAllowances refuses excuses that cannot have an effect.
-func checkAllowances(t *layout.Table, rules []Rule) diag.List {
+func (s subject) checkAllowances(rules []Rule) diag.List {
 	var found diag.List
-	for _, a := range t.Allow {
+	for _, a := range s.allow {
 		i := slices.IndexFunc(rules, func(r Rule) bool { return r.ID == a.Rule })
 		switch {
 		case i < 0:
-			found.Errorf(a.Pos, "there is no rule %s", a.Rule).Hint = "leave it out; those that can be allowed are " + excusable(rules)
-		case rules[i].Limit:
-			found.Errorf(a.Pos, "rule %s (%s) cannot be allowed: neither Bigtable nor the generated code could live with it", a.Rule, rules[i].Title).Hint = "leave it out"
+			found.Errorf(a.Pos, "there is no rule %s", a.Rule).Hint = "leave it out; those that can be allowed are " + excusable(rules, s.kind)
+		case rules[i].Instead != "":
+			found.Errorf(a.Pos, "rule %s (%s) is not allowed in this way", a.Rule, rules[i].Title).Hint = rules[i].Instead
+		case !rules[i].Excusable():
+			found.Errorf(a.Pos, "rule %s (%s) cannot be allowed: %s", a.Rule, rules[i].Title, rules[i].whyNot()).Hint = "leave it out"
+		case rules[i].kind() == s.kind:
+		case s.kind == "table":
+			found.Errorf(a.Pos, "rule %s (%s) is about queries: here it would be allowed for all that come later, too", a.Rule, rules[i].Title).Hint =
+				fmt.Sprintf("write it with the query: queries: {ByHost: {by: [host], allow: {%s: \"…\"}}}", a.Rule)
+		default:
+			found.Errorf(a.Pos, "rule %s (%s) is about tables", a.Rule, rules[i].Title).Hint = "write it with the table"
 		}
 	}
 	return found
 }
 
-// excusable lists the rules that a schema can excuse.
-func excusable(rules []Rule) string {
+// checkScan says that a query is allowed a scan that it does not make.
+func checkScan(q *layout.Query) diag.List {
+	var found diag.List
+	if q.Scan != "" && !q.Scans() {
+		found.Warnf(q.ScanPos, "query %s asks table %q for %s: there is no scan to allow", q.Name, q.Table.ID, q.Ranges()).Hint = "leave scan out"
+	}
+	return found
+}
+
+// whyNot says why a schema cannot allow what a rule finds.
+func (r Rule) whyNot() string {
+	switch r.By {
+	case BySetup:
+		return "it is about live tables, and the set-up is told what is allowed there"
+	case ByDesign:
+		return "the generated code keeps to it"
+	}
+	return "neither Bigtable nor the generated code could live with it"
+}
+
+// excusable lists the rules that a schema can excuse with a table or a query.
+func excusable(rules []Rule, kind string) string {
 	var ids []string
 	for _, r := range rules {
-		if !r.Limit {
+		if r.Excusable() && r.kind() == kind {
 			ids = append(ids, r.ID)
 		}
 	}
 	return strings.Join(ids, ", ")
 }
 
+// sameKeyFields reports whether GoogleSQL reads the keys of two schemas of a table
+// in the same way.
+func sameKeyFields(a, b *layout.Table) bool {
+	return slices.Equal(a.KeyFields, b.KeyFields) && (a.KeyFields == nil || a.Delimiter == b.Delimiter)
+}
+
 // maxFamilies is Bigtable's guidance for the column families of a table.
 const maxFamilies = 100
 
-// checkShared checks the tables that several schemas write to: each must have
+// CheckShared checks the tables that several schemas write to: each must have
 // families of its own, or the events of one would be read as the other's.
-func checkShared(layouts []*layout.Layout) diag.List {
+func CheckShared(layouts []*layout.Layout) diag.List {
 	var found diag.List
 	families := map[string]map[string]diag.Pos{}
+	tables := map[string]*layout.Table{}
 	for _, l := range layouts {
 		for _, t := range l.Tables {
+			if first := tables[t.ID]; first == nil {
+				tables[t.ID] = t
+			} else if !sameKeyFields(first, t) {
+				found.Errorf(t.Pos, "table %q has another row key schema at %s, or just one of the two has one: GoogleSQL reads all keys of a table in one way", t.ID, first.Pos).Hint = "use another table, or leave row_key_schema out"
+			}
 			of := families[t.ID]
 			if of == nil {
 				of = map[string]diag.Pos{}

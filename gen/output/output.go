@@ -1,6 +1,6 @@
 // Package output brings generated files to disk: it compares what there is with
 // what there should be, and writes all of it or nothing. It touches no file
-// that does not bear the header of generated files.
+// that does not bear the header of generated files, unless the user names it.
 package output
 
 import (
@@ -75,6 +75,16 @@ func Compare(dir string, files []emit.File, stale func(sources []string) bool) (
 
 // compareFile returns what has to be done with one wanted file.
 func compareFile(path string, content []byte) (Step, error) {
+	step, err := Replace(path, content)
+	if err == nil && step.Action == Update && !isOurs(step.Old) {
+		return Step{}, &NotOursError{Path: path}
+	}
+	return step, err
+}
+
+// Replace returns what has to be done so that a file has the content, whoever
+// wrote what it has now. It is for files that the user names.
+func Replace(path string, content []byte) (Step, error) {
 	old, err := os.ReadFile(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -83,8 +93,6 @@ func compareFile(path string, content []byte) (Step, error) {
 		return Step{}, err
 	case bytes.Equal(old, content):
 		return Step{Action: Keep, Path: path, Old: old, New: content}, nil
-	case !isOurs(old):
-		return Step{}, &NotOursError{Path: path}
 	}
 	return Step{Action: Update, Path: path, Old: old, New: content}, nil
 }

@@ -36,6 +36,8 @@ type Project struct {
 	// partial is set where single files were named, and those beside them that
 	// were left out may have code in Out.
 	partial bool
+	// alone is set where a file that is named stands for itself.
+	alone bool
 }
 
 // Load finds a project from the current folder. paths are schema files and
@@ -58,16 +60,39 @@ func Load(paths []string, out string) (*Project, error) {
 	if p.Out == "" {
 		p.Out = config.Out
 	}
+	return p, p.loadAll(paths)
+}
+
+// Files finds schema files as Load does, for what is done with each by itself: a
+// file stands for no others. Without any paths, btgen.yaml is among them if there
+// is one.
+func Files(paths []string) (*Project, error) {
+	p := &Project{alone: true}
+	if len(paths) == 0 {
+		config, err := loadConfig()
+		if err != nil {
+			return nil, err
+		}
+		paths = config.Schemas
+		if _, err := os.Stat(schema.ConfigName); err == nil {
+			paths = append([]string{schema.ConfigName}, paths...)
+		}
+	}
+	return p, p.loadAll(paths)
+}
+
+// loadAll adds the schemas of files and folders, of which there must be some.
+func (p *Project) loadAll(paths []string) error {
 	seen := map[string]bool{}
 	for _, root := range paths {
 		if err := p.load(root, seen); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	if len(p.Inputs) == 0 {
-		return nil, fmt.Errorf("no schema (*.yaml) in %s: btgen init writes a first one", strings.Join(paths, ", "))
+		return fmt.Errorf("no schema (*.yaml) in %s: btgen init writes a first one", strings.Join(paths, ", "))
 	}
-	return p, nil
+	return nil
 }
 
 // loadConfig reads btgen.yaml, if there is one.
@@ -101,6 +126,9 @@ func (p *Project) load(root string, seen map[string]bool) error {
 	}
 	if err != nil {
 		return err
+	}
+	if !info.IsDir() && p.alone {
+		return p.add(root, seen)
 	}
 	if !info.IsDir() {
 		p.partial = true

@@ -18,7 +18,7 @@ var types = []struct {
 	def  form[any]
 }{
 	{String, "string", boxed(text("a text"))},
-	{Bytes, "bytes", boxed(parsed("base64", "write base64", parseBase64))},
+	{Bytes, "bytes", boxed(parsed("base64", "write base64", parseBase64).like(func(s *shape) { s.syntax = []string{base64Syntax} }))},
 	{Bool, "bool", boxed(boolean)},
 	{Int32, "int32", boxed(integer[int64](math.MinInt32, math.MaxInt32))},
 	{Int64, "int64", boxed(integer[int64](math.MinInt64, math.MaxInt64))},
@@ -26,9 +26,9 @@ var types = []struct {
 	{Uint64, "uint64", boxed(unsigned(64))},
 	{Float32, "float32", boxed(float(32))},
 	{Float64, "float64", boxed(float(64))},
-	{Timestamp, "timestamp", boxed(parsed("a time", "write it as in 2021-03-05T12:00:00Z", parseTime))},
-	{Duration, "duration", boxed(parsed("a duration", "write it as in 1h30m", ParseDuration))},
-	{UUID, "uuid", boxed(parsed("a UUID", "write it as in 123e4567-e89b-12d3-a456-426614174000", parseUUID))},
+	{Timestamp, "timestamp", boxed(parsed("a time", "write it as in 2021-03-05T12:00:00Z", parseTime).like(func(s *shape) { s.format = "date-time" }))},
+	{Duration, "duration", boxed(parsed("a duration", "write it as in 1h30m", ParseDuration).like(func(s *shape) { s.syntax, s.least, s.most = []string{durationSyntax}, 2, maxQuantity }))},
+	{UUID, "uuid", boxed(parsed("a UUID", "write it as in 123e4567-e89b-12d3-a456-426614174000", parseUUID).like(func(s *shape) { s.syntax = []string{uuidSyntax} }))},
 	{Enum, "enum", boxed(text("the name of an enum value"))},
 	{JSON, "json", boxed(parsed("JSON in quotes", `write it in single quotes, as in '{"a": 1}'`, parseJSON))},
 }
@@ -51,7 +51,8 @@ var typeForm = func() form[Type] {
 	}
 	f := word("type", names, map[string]string{
 		"int": "int64", "integer": "int64", "long": "int64", "uint": "uint64", "float": "float64", "double": "float64",
-		"boolean": "bool", "text": "string", "str": "string", "blob": "bytes", "binary": "bytes", "byte": "bytes",
+		"bigint": "int64", "number": "float64", "decimal": "float64",
+		"boolean": "bool", "text": "string", "varchar": "string", "str": "string", "blob": "bytes", "binary": "bytes", "byte": "bytes",
 		"time": "timestamp", "datetime": "timestamp", "date": "timestamp", "interval": "duration", "object": "json",
 	})
 	return form[Type]{f.shape, func(w *walker, n *node) (Type, bool) {
@@ -70,14 +71,38 @@ type draft struct {
 func nameOfField(f *Field) *Value[string] { return &f.Name }
 
 // docKey is the key doc of a series value or a field.
-var docKey = set("doc", "what the value is, for people", prose("a doc"), func(d *draft) *string { return &d.Doc })
+var docKey = set("doc", "what the value is, for people", prose("a doc"), func(d *draft) *string { return &d.Doc }).
+	also("It becomes a comment in the generated code.")
 
 // typeKey is the key type of a series value or a field.
-var typeKey = must(put("type", "the type of the value", typeForm, func(d *draft) *Value[Type] { return &d.Type }))
+var typeKey = must(put("type", "the type of the value", typeForm, func(d *draft) *Value[Type] { return &d.Type })).
+	also("In Go: string, []byte, bool, int32 to uint64, float32, float64, time.Time, time.Duration, [16]byte, a type with constants (enum), json.RawMessage.")
+
+// noKey are the types that a row key cannot hold. A reader of the language takes
+// them for series values, too, and leaves it to layouts to refuse them: so only
+// editors are told.
+var noKey = []Type{Float32, Float64, JSON}
+
+// keyTypes leaves the types out that a row key cannot hold.
+func keyTypes(s shape) shape {
+	s.words = slices.DeleteFunc(slices.Clone(s.words), func(word string) bool {
+		return slices.ContainsFunc(noKey, func(t Type) bool { return t.String() == word })
+	})
+	return s
+}
+
+// seriesTypeKey is typeKey for a series value.
+var seriesTypeKey = func() key[draft] {
+	k := typeKey.also("In Go: string, []byte, bool, int32 to uint64, time.Time, time.Duration, [16]byte, a type with constants (enum).")
+	k.shape = keyTypes(k.shape)
+	return k
+}()
 
 // ofKey is the key of the values of an enum.
 var ofKey = key[draft]{
-	name: "of", doc: "the values of an enum, as in [drizzle, rain] or {drizzle: 1, rain: 2}", shape: enumForm.shape,
+	name: "of", doc: "the values of an enum, as in [drizzle, rain] or {drizzle: 1, rain: 2}",
+	more:  "Those of a list are numbered from 1. Numbers are stored: never change or reuse one.",
+	shape: enumForm.shape,
 	read: func(w *walker, n *node, d *draft) {
 		d.of = n
 		d.Of, _ = enumForm.read(w, n)
@@ -86,15 +111,18 @@ var ofKey = key[draft]{
 
 // exampleKey is the key of a value for pictures of row keys.
 var exampleKey = key[draft]{
-	name: "example", doc: "a value for pictures of the row key", shape: shape{kind: shapeScalar, what: "a value of the type"},
-	read: func(_ *walker, n *node, d *draft) { d.example = n },
+	name: "example", doc: "a value for pictures of the row key",
+	more:  "For instance {type: string, example: us-west2}. Without one, a value of the type is made up.",
+	shape: shape{kind: shapeScalar, what: "a value of the type"},
+	read:  func(_ *walker, n *node, d *draft) { d.example = n },
 }
 
 var seriesBlock = block[draft]{
 	what:    "a series value",
 	example: "write a type, as in balloon_id: int64",
-	keys:    []key[draft]{typeKey, docKey, exampleKey, ofKey},
+	keys:    []key[draft]{seriesTypeKey, ofKey, docKey, exampleKey},
 	check:   checkField,
+	cases:   seriesCases,
 	elsewhere: map[string]string{
 		"optional": "every row key holds every series value: leave it out",
 		"default":  "every row key holds every series value: leave it out",
@@ -111,31 +139,68 @@ var fieldBlock = block[draft]{
 	example: "write a type, as in pressure: int64",
 	keys: []key[draft]{
 		typeKey,
-		docKey,
-		set("unit", "the unit of the value, for people", prose("a unit"), func(d *draft) *string { return &d.Unit }),
-		put("optional", "whether an event may lack the value; it is a pointer in Go", boolean, func(d *draft) *Value[bool] { return &d.Optional }),
-		{
-			name: "default", doc: "the value where a stored event lacks it", shape: shape{kind: shapeScalar, what: "a value of the type"},
-			read: func(_ *walker, n *node, d *draft) { d.def = n },
-		},
-		put("column", "the column, where it is not the name", filled("a column"), func(d *draft) *Value[string] { return &d.Column }),
-		put("family", "the family, in a table with several", filled("a family"), func(d *draft) *Value[string] { return &d.Family }),
-		put("values", "how the value is written: text is readable in cbt", word("form of values", valueForms, nil), func(d *draft) *Value[string] { return &d.Values }),
-		put("number", "the field number in protobuf", numberForm, func(d *draft) *Value[int] { return &d.Number }),
 		ofKey,
+		docKey,
+		set("unit", "the unit of the value, for people", prose("a unit"), func(d *draft) *string { return &d.Unit }).
+			also(`For instance Pa, °C or "%". It becomes a comment in the generated code.`),
+		put("optional", "whether an event may lack the value; it is a pointer in Go", boolean, func(d *draft) *Value[bool] { return &d.Optional }).
+			also("The default is false: a stored event that lacks the value, and has no default, cannot be read."),
+		{
+			name: "default", doc: "the value where a stored event lacks it",
+			more:  "For fields that are added when there are events already. An optional field has none.",
+			shape: shape{kind: shapeScalar, what: "a value of the type"},
+			read:  func(_ *walker, n *node, d *draft) { d.def = n },
+		},
+		put("column", "the column, where it is not the name", filled("a column"), func(d *draft) *Value[string] { return &d.Column }).
+			also("Short columns save space: in most patterns they are stored with every cell."),
+		put("family", "the family, in a table with several", filled("a family"), func(d *draft) *Value[string] { return &d.Family }).
+			also("One of the families of its tables."),
+		put("values", "how the value is written: text is readable in cbt", word("form of values", valueForms, nil), func(d *draft) *Value[string] { return &d.Values }).
+			also("The default is what the table says. Binary is big-endian int64 and IEEE 754."),
+		put("number", "the field number in protobuf", numberForm, func(d *draft) *Value[int] { return &d.Number }).
+			also("Without 19000 to 19999, which protobuf has for itself. Needed where a table stores protobuf; never change or reuse one."),
 	},
 	check: checkField,
+	cases: func() []caseShape {
+		optional := caseShape{"optional", true, []keyShape{{name: "default", shape: never}}}
+		return append(typeCases("default"), optional)
+	},
+}
+
+var never = shape{kind: shapeNever, what: "nothing"}
+
+// typeCases says of each type what its values may be, at the key that has one:
+// what checkField checks.
+func typeCases(value string) []caseShape {
+	var cases []caseShape
+	for _, t := range types {
+		of := keyShape{name: "of", shape: never}
+		if t.typ == Enum {
+			of = keyShape{name: "of", required: true, shape: enumForm.shape}
+		}
+		cases = append(cases, caseShape{"type", t.name, []keyShape{{name: value, shape: t.def.shape}, of}})
+	}
+	return cases
+}
+
+// seriesCases are the typeCases of the types that a row key can hold.
+func seriesCases() []caseShape {
+	return slices.DeleteFunc(typeCases("example"), func(c caseShape) bool {
+		return slices.ContainsFunc(noKey, func(t Type) bool { return t.String() == c.value })
+	})
 }
 
 // seriesForm and fieldForm are a block, or its type alone.
 var (
-	seriesForm = fieldFormOf(seriesBlock)
-	fieldForm  = fieldFormOf(fieldBlock)
+	seriesForm = fieldFormOf(seriesBlock, keyTypes(typeForm.shape))
+	fieldForm  = fieldFormOf(fieldBlock, typeForm.shape)
 )
 
-func fieldFormOf(b block[draft]) form[Field] {
+// fieldFormOf returns the form of a block, or of a type of a shape alone.
+func fieldFormOf(b block[draft], alone shape) form[Field] {
 	long := record(b)
-	whole := short(typeForm.shape, func(w *walker, n *node) (d draft, ok bool) {
+	alone.words = slices.DeleteFunc(slices.Clone(alone.words), func(word string) bool { return word == Enum.String() }) // it needs its values
+	whole := short(alone, func(w *walker, n *node) (d draft, ok bool) {
 		d.Type, ok = located(typeForm).read(w, n)
 		if ok {
 			checkField(w, n, &d)
@@ -237,6 +302,7 @@ func checkEnumNumbers(w *walker, values []EnumValue) {
 var numberForm = func() form[int] {
 	const first, last = 19000, 19999
 	f := integer(1, 536870911)
+	f.shape.not = []shape{{kind: shapeInteger, min: "19000", max: "19999"}}
 	return form[int]{f.shape, func(w *walker, n *node) (int, bool) {
 		v, ok := f.read(w, n)
 		if ok && v >= first && v <= last {
@@ -247,6 +313,9 @@ var numberForm = func() form[int] {
 	}}
 }()
 
+// base64Syntax is what parseBase64 reads, but for the number of characters.
+const base64Syntax = `^[A-Za-z0-9+/\r\n]*={0,2}[\r\n]*$`
+
 func parseBase64(s string) ([]byte, error) {
 	b, err := base64.StdEncoding.Strict().DecodeString(s)
 	if err != nil {
@@ -255,14 +324,15 @@ func parseBase64(s string) ([]byte, error) {
 	return b, nil
 }
 
-var uuidText = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
+const uuidSyntax = `^[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$`
+
+var uuidText = regexp.MustCompile(uuidSyntax)
 
 func parseUUID(s string) (string, error) {
-	lower := strings.ToLower(s)
-	if !uuidText.MatchString(lower) {
+	if !uuidText.MatchString(s) {
 		return "", &problem{quote(s) + " is not a UUID", "write it as in 123e4567-e89b-12d3-a456-426614174000"}
 	}
-	return lower, nil
+	return strings.ToLower(s), nil
 }
 
 func parseJSON(s string) (string, error) {

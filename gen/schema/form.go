@@ -1,8 +1,10 @@
 package schema
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"math/big"
 	"regexp"
 	"slices"
@@ -28,14 +30,22 @@ type form[V any] struct {
 
 // shape describes a form for those who do not read but document.
 type shape struct {
-	kind   shapeKind
-	what   string            // in words, such as "a duration"
-	words  []string          // of an enumeration
-	min    int64             // of an integer
-	max    int64             // of an integer
-	item   func() shape      // of a list, and of the values of an open mapping
-	keys   func() []keyShape // of a closed mapping
-	either []shape           // of a choice
+	kind     shapeKind
+	what     string             // in words, such as "a duration"
+	example  string             // what to write, where there is something else; may be empty
+	words    []string           // of an enumeration; of true or false, if only one of them can be
+	syntax   []string           // regular expressions that a text matches, each of them
+	format   string             // of a text, as JSON Schema calls it: date or date-time
+	not      []shape            // what it cannot be, though it looks so
+	least    int                // characters of a text, or entries of a list
+	most     int                // characters of a text; 0 for any number
+	min, max json.Number        // of a number; may be empty
+	distinct bool               // a list without repetitions
+	name     *shape             // of the names in an open mapping
+	item     func() shape       // of a list, and of the values of an open mapping
+	keys     func() []keyShape  // of a closed mapping
+	cases    func() []caseShape // of a closed mapping; may be nil
+	either   []shape            // of a choice
 }
 
 type shapeKind int
@@ -46,20 +56,30 @@ const (
 	shapeWord                     // one of words
 	shapeBool                     // true or false
 	shapeInteger                  // from min to max
+	shapeNumber                   // the same, and may have a fraction
 	shapeScalar                   // any scalar
 	shapeList                     // of item
 	shapeOpen                     // a mapping from names to item
 	shapeClosed                   // a mapping with keys
 	shapeEither                   // one of either
 	shapeLazy                     // item, which may contain this shape again
+	shapeNever                    // nothing: the key cannot be there
 )
 
 // keyShape describes a key of a closed mapping.
 type keyShape struct {
 	name     string
 	doc      string
+	more     string
 	required bool
 	shape    shape
+}
+
+// caseShape says what keys of a closed mapping are, where the key has the value.
+type caseShape struct {
+	key   string
+	value any
+	keys  []keyShape
 }
 
 // block is a mapping with a fixed set of keys.
@@ -69,6 +89,7 @@ type block[T any] struct {
 	keys      []key[T]
 	elsewhere map[string]string                // keys that people look for here, and the hint for each
 	foreign   func(name string) (string, bool) // the same for keys of other variants; may be nil
+	cases     func() []caseShape               // what check says of a key and another; may be nil
 	begin     func(pos diag.Pos, t *T)         // called first; may be nil
 	check     func(w *walker, n *node, t *T)   // called last; may be nil
 }
@@ -77,6 +98,7 @@ type block[T any] struct {
 type key[T any] struct {
 	name     string
 	doc      string // for people who write schemas
+	more     string // the rest of what an editor shows: the range, the default, an example
 	required bool
 	shape    shape
 	read     func(w *walker, n *node, into *T)
@@ -108,12 +130,18 @@ func must[T any](k key[T]) key[T] {
 	return k
 }
 
+// also returns k with more to show in an editor, in whole sentences.
+func (k key[T]) also(more string) key[T] {
+	k.more = more
+	return k
+}
+
 // shape describes the block.
 func (b block[T]) shape() shape {
-	return shape{kind: shapeClosed, what: b.what, keys: func() []keyShape {
+	return shape{kind: shapeClosed, what: b.what, example: b.example, cases: b.cases, keys: func() []keyShape {
 		var keys []keyShape
 		for _, k := range b.keys {
-			keys = append(keys, keyShape{k.name, k.doc, k.required, k.shape})
+			keys = append(keys, keyShape{k.name, k.doc, k.more, k.required, k.shape})
 		}
 		return keys
 	}}
@@ -293,6 +321,12 @@ func (u union[T]) none(w *walker, n *node) {
 	w.errorf(n.pos, "%s needs one of the keys %s", u.what, oneOf(u.kinds())).Hint = u.example
 }
 
+// like returns f with more said of its shape.
+func (f form[V]) like(more func(*shape)) form[V] {
+	more(&f.shape)
+	return f
+}
+
 // located returns f with the position of the value.
 func located[V any](f form[V]) form[Value[V]] {
 	return form[Value[V]]{f.shape, func(w *walker, n *node) (Value[V], bool) {
@@ -322,7 +356,7 @@ func boxed[V any](f form[V]) form[any] {
 
 // listOf returns the form of a list that is not empty.
 func listOf[V any](what, example string, item form[V]) form[[]V] {
-	s := shape{kind: shapeList, what: what, item: func() shape { return item.shape }}
+	s := shape{kind: shapeList, what: what, least: 1, item: func() shape { return item.shape }}
 	return form[[]V]{s, func(w *walker, n *node) ([]V, bool) {
 		if n.kind != list || len(n.items) == 0 {
 			w.wantSome(n, what, example)
@@ -352,6 +386,7 @@ func (w *walker) wantSome(n *node, what, hint string) {
 
 // distinct returns f without repetitions, which are errors.
 func distinct(f form[[]Value[string]]) form[[]Value[string]] {
+	f.shape.distinct = true
 	return form[[]Value[string]]{f.shape, func(w *walker, n *node) ([]Value[string], bool) {
 		all, ok := f.read(w, n)
 		seen := map[string]bool{}
@@ -372,7 +407,7 @@ func distinct(f form[[]Value[string]]) form[[]Value[string]] {
 // order of the file. An entry that cannot be read is kept by its name, so that
 // whoever refers to it is not wrong as well.
 func named[V any](what, example string, name form[string], item form[V], at func(*V) *Value[string]) form[[]V] {
-	s := shape{kind: shapeOpen, what: what, item: func() shape { return item.shape }}
+	s := shape{kind: shapeOpen, what: what, least: 1, name: &name.shape, item: func() shape { return item.shape }}
 	return form[[]V]{s, func(w *walker, n *node) ([]V, bool) {
 		if n.kind != mapping || len(n.entries) == 0 {
 			w.wantSome(n, what, example)
@@ -407,15 +442,29 @@ func word(what string, words []string, synonyms map[string]string) form[string] 
 		case len(words) == 1:
 			w.errorf(n.pos, "unknown %s %s", what, quote(n.text)).Hint = fmt.Sprintf("write %q", words[0])
 		default:
-			w.errorf(n.pos, "unknown %s %s", what, quote(n.text)).Hint = w.suggest(n.text, words, "one of ")
+			w.errorf(n.pos, "unknown %s %s", what, quote(n.text)).Hint = w.suggestWord(n.text, words)
 		}
 		return "", false
 	}}
 }
 
+// suggestWord is suggest for one of several words, of which people may know the end.
+func (w *walker) suggestWord(text string, words []string) string {
+	var ends []string
+	for _, word := range words {
+		if text != "" && strings.HasSuffix(word, "_"+strings.ToLower(text)) {
+			ends = append(ends, strconv.Quote(word))
+		}
+	}
+	if len(ends) == 0 {
+		return w.suggest(text, words, "one of ")
+	}
+	return "did you mean " + strings.Join(ends, " or ") + "?"
+}
+
 // parsed returns the form of a text that has a syntax of its own.
 func parsed[V any](what, example string, parse func(string) (V, error)) form[V] {
-	return form[V]{shape{kind: shapeText, what: what}, func(w *walker, n *node) (v V, ok bool) {
+	return form[V]{shape{kind: shapeText, what: what, example: example}, func(w *walker, n *node) (v V, ok bool) {
 		if n.kind != scalar {
 			w.want(n, what, example)
 			return v, false
@@ -442,8 +491,11 @@ func filled(what string) form[string] {
 			return "", &problem{what + " cannot be empty", "write one, or leave the key out"}
 		}
 		return s, nil
-	})
+	}).like(func(s *shape) { s.least = 1 })
 }
+
+// noControls is a text without control characters but for line breaks and tabs.
+const noControls = "^[^\\x00-\\x08\\x0b\\x0c\\x0e-\\x1f\\x7f-\\x9f\u2028\u2029]*$"
 
 // prose is a text for people: it ends up in comments.
 func prose(what string) form[string] {
@@ -455,12 +507,15 @@ func prose(what string) form[string] {
 			}
 		}
 		return s, nil
-	})
+	}).like(func(s *shape) { s.syntax = []string{noControls} })
 }
 
 // reason is why something is allowed that btgen advises against.
 func reason(what, example string) form[string] {
-	filled := prose(what)
+	filled := prose(what).like(func(s *shape) {
+		s.syntax = append(s.syntax, `\S`)
+		s.not = []shape{boolean.shape}
+	})
 	return form[string]{filled.shape, func(w *walker, n *node) (string, bool) {
 		s, ok := filled.read(w, n)
 		if ok && (s == "" || n.boolean) {
@@ -495,10 +550,10 @@ var integerText = regexp.MustCompile(`^-?(0|[1-9][0-9]*(_[0-9]+)*)$`)
 // whole returns the form of a whole number in a range.
 func whole(least, most *big.Int) form[*big.Int] {
 	what := fmt.Sprintf("a whole number from %v to %v", least, most)
-	s := shape{kind: shapeInteger, what: what}
+	s := shape{kind: shapeInteger, what: what, min: json.Number(least.String()), max: json.Number(most.String())}
 	return form[*big.Int]{s, func(w *walker, n *node) (*big.Int, bool) {
 		if n.kind != scalar || !integerText.MatchString(n.text) || len(n.text) > 40 {
-			w.want(n, what, "")
+			w.want(n, what, repairWhole(n.text, least, most))
 			return nil, false
 		}
 		if !n.plain {
@@ -514,10 +569,28 @@ func whole(least, most *big.Int) form[*big.Int] {
 	}}
 }
 
+// scaledNumber is a number with a unit of sizes, or of thousands.
+var scaledNumber = regexp.MustCompile(`^((?:0|[1-9][0-9]{0,17})(?:\.[0-9]{1,18})?)\s?([kKmMgG]?)[bB]?$`)
+
+// repairWhole returns the hint for what was probably meant as a whole number of the
+// range; empty if there is none.
+func repairWhole(text string, least, most *big.Int) string {
+	m := scaledNumber.FindStringSubmatch(text)
+	if m == nil {
+		return ""
+	}
+	sum, _ := new(big.Rat).SetString(m[1]) // it is one
+	thousands := map[string]int64{"": 0, "k": 1, "m": 2, "g": 3}[strings.ToLower(m[2])]
+	sum.Mul(sum, new(big.Rat).SetInt(new(big.Int).Exp(big.NewInt(1000), big.NewInt(thousands), nil)))
+	if !sum.IsInt() || sum.Num().Cmp(least) < 0 || sum.Num().Cmp(most) > 0 {
+		return "write a whole number"
+	}
+	return fmt.Sprintf("write a whole number, such as %v", sum.Num())
+}
+
 // integer returns the form of a whole number in a range.
 func integer[V int | int64](least, most V) form[V] {
 	f := whole(big.NewInt(int64(least)), big.NewInt(int64(most)))
-	f.shape.min, f.shape.max = int64(least), int64(most)
 	return form[V]{f.shape, func(w *walker, n *node) (V, bool) {
 		v, ok := f.read(w, n)
 		if !ok {
@@ -544,7 +617,12 @@ var floatText = regexp.MustCompile(`^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?
 // float returns the form of a finite number of so many bits.
 func float(bits int) form[float64] {
 	what := fmt.Sprintf("a finite number of %d bits", bits)
-	return form[float64]{shape{kind: shapeScalar, what: what}, func(w *walker, n *node) (float64, bool) {
+	s := shape{kind: shapeNumber, what: what}
+	if bits == 32 { // what rounds to the largest of 32 bits; that of 64 is the largest of most readers of JSON
+		s.max = json.Number(strconv.FormatFloat(math.Nextafter(1<<128-1<<103, 0), 'e', -1, 64))
+		s.min = "-" + s.max
+	}
+	return form[float64]{s, func(w *walker, n *node) (float64, bool) {
 		if n.kind != scalar || !n.plain || !floatText.MatchString(n.text) {
 			hint := "such as 1, 9.5 or 1e3"
 			if n.kind == scalar && !n.plain {

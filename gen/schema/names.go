@@ -3,6 +3,7 @@ package schema
 import (
 	"fmt"
 	"go/token"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -36,7 +37,7 @@ func nameForm(what string, syntax *regexp.Regexp, rule string, repair func(strin
 			return "", &problem{fmt.Sprintf("%s cannot be %s", quote(s), what), hint}
 		}
 		return s, nil
-	})
+	}).like(func(s *shape) { s.syntax, s.most = []string{syntax.String()}, maxName })
 }
 
 // isASCII reports whether a repair of s would lose no letters.
@@ -69,6 +70,7 @@ func exportedForm(what string) form[string] {
 // taken: reserved has the reason for each.
 func identifierForm(what string, reserved map[string]string) form[string] {
 	f := nameForm(what, plainName, "write letters, digits and underscores, beginning with a letter", snake)
+	f.shape.not = []shape{{kind: shapeWord, words: slices.Sorted(maps.Keys(reserved))}}
 	return form[string]{f.shape, func(w *walker, n *node) (string, bool) {
 		if why, ok := reserved[n.text]; ok {
 			w.errorf(n.pos, "%s cannot be %s: %s", quote(n.text), what, why).Hint = "name it differently"
@@ -95,15 +97,28 @@ var versionForm = parsed("a version", "write btgen: "+Version, func(s string) (s
 		return "", &problem{"unknown version " + quote(s) + " of the language", "write btgen: " + Version}
 	}
 	return s, nil
-})
+}).like(func(s *shape) { s.kind, s.words = shapeWord, []string{Version} })
 
 // Package names that are taken: by Go, or by the packages beside the generated
 // ones.
 var reservedPackages = []string{"main", "init", "internal", "vendor", "testdata", "codec", "store", "storetest"}
 
+// keywords returns the keywords of Go.
+func keywords() []string {
+	var words []string
+	for t := token.BREAK; t <= token.VAR; t++ {
+		words = append(words, t.String())
+	}
+	return words
+}
+
 var packageForm = func() form[string] {
 	f := nameForm("a package name", packageName, "write lower-case letters, digits and underscores, beginning with a letter",
 		func(s string) string { return snake(strings.ToLower(s)) })
+	f.shape.not = []shape{
+		{kind: shapeWord, words: slices.Concat(keywords(), reservedPackages)},
+		{kind: shapeText, syntax: []string{`_test$`}},
+	}
 	return form[string]{f.shape, func(w *walker, n *node) (string, bool) {
 		s, ok := f.read(w, n)
 		switch {
@@ -133,7 +148,7 @@ var precisionForm = parsed("a duration", "write precision: 1m", func(s string) (
 		return 0, &problem{quote(s) + " does not divide a day evenly", "write a duration such as 1ms, 1s, 30s, 1m, 15m, 1h or 1d"}
 	}
 	return d, nil
-})
+}).like(func(s *shape) { s.syntax, s.most = []string{durationSyntax, notZero}, maxQuantity })
 
 // ageForm is how old data may become. Whether Bigtable can keep to it is a rule
 // (L10), and no matter of the language.
@@ -143,7 +158,16 @@ var ageForm = parsed("a duration", "write an age, as in 30d", func(s string) (ti
 		return 0, &problem{"an age of zero keeps nothing", "write 1s or more"}
 	}
 	return d, err
-})
+}).like(func(s *shape) { s.syntax, s.most = []string{durationSyntax, notZero}, maxQuantity })
+
+// ttlAgeForm is ageForm for data of one age, which could also be kept for ever.
+var ttlAgeForm = form[time.Duration]{ageForm.shape, func(w *walker, n *node) (time.Duration, bool) {
+	if n.kind == scalar && slices.Contains([]string{"forever", "never", "infinite", "unlimited"}, strings.ToLower(n.text)) {
+		w.errorf(n.pos, "%s is not a duration", quote(n.text)).Hint = "write ttl: {keep: forever}"
+		return 0, false
+	}
+	return ageForm.read(w, n)
+}}
 
 // originForm is a date, or a time, that buckets are counted from.
 var originForm = parsed("a date", "write origin: 2021-03-01", func(s string) (time.Time, error) {
@@ -155,6 +179,8 @@ var originForm = parsed("a date", "write origin: 2021-03-01", func(s string) (ti
 		return t, &problem{quote(s) + " is not a date", "write a date or a time, as in 2021-03-01 or 2021-03-01T12:00:00Z"}
 	}
 	return t, nil
+}).like(func(s *shape) {
+	s.kind, s.either = shapeEither, []shape{{kind: shapeText, what: "a date", format: "date"}, {kind: shapeText, what: "a time", format: "date-time"}}
 })
 
 // parseTime reads RFC 3339 as it is written there: time.Parse takes more.

@@ -97,7 +97,9 @@ type Table struct {
 	Blob      Blob
 	TTL       *TTL // nil where the file has none
 	Splits    []Value[string]
-	Allow     []Allow
+	// RowKeySchema says whether GoogleSQL can read the segments of the key.
+	RowKeySchema Value[bool]
+	Allow        []Allow
 }
 
 // Bucket is how wide a row is in time, and how it is named in the key.
@@ -189,7 +191,7 @@ type Class struct {
 	Age  Value[time.Duration]
 }
 
-// Allow excuses one rule for one table, with a reason.
+// Allow excuses one rule for one table or query, with a reason.
 type Allow struct {
 	Rule   Value[string]
 	Reason Value[string]
@@ -197,16 +199,20 @@ type Allow struct {
 
 // Query is one way the events are read.
 type Query struct {
-	Name Value[string]
-	By   []Value[string]
-	Scan Value[string] // the reason, where a full scan is allowed
-	Doc  string
+	Name  Value[string]
+	By    []Value[string] // none for all series
+	Scan  Value[string]   // the reason, where a full scan is allowed
+	Doc   string
+	Allow []Allow
 }
 
 // Expect is the load that the tables are meant for.
 type Expect struct {
-	Series Value[int64]   // number of series
-	Rate   Value[float64] // events a second and series
+	Pos        diag.Pos       // of the block
+	Series     Value[int64]   // number of series
+	Rate       Value[float64] // events a second and series
+	ValueBytes Value[int64]   // average length of a string, of bytes or of JSON
+	Clusters   Value[int64]   // number of clusters of the instance
 	// Lateness is how long after its time an event may come.
 	Lateness Value[time.Duration]
 }

@@ -39,7 +39,8 @@ func ageOf(t *TTL) *Value[time.Duration] { return &t.Age }
 // writtenAtKey is the column for the true write time, which may stand inside
 // the strategy or beside it.
 var writtenAtKey = func() key[TTL] {
-	k := put("written_at", "the column that keeps the true write time", filled("a column"), func(t *TTL) *Value[string] { return &t.WrittenAt })
+	k := put("written_at", "the column that keeps the true write time", filled("a column"), func(t *TTL) *Value[string] { return &t.WrittenAt }).
+		also("It is WrittenAt in Go.")
 	read := k.read
 	k.read = func(w *walker, n *node, t *TTL) {
 		if t.WrittenAt.IsSet() {
@@ -57,15 +58,18 @@ var (
 		what:  "a ttl with max_age",
 		begin: beginTTL(MaxAge),
 		keys: []key[TTL]{
-			must(put("max_age", "how old data becomes, as in 30d", ageForm, ageOf)),
-			put("from", "what the age runs from: the event, or the write", word("start of an age", []string{"event", "write"}, map[string]string{"written_at": "write", "time": "event"}), func(t *TTL) *Value[string] { return &t.From }),
+			must(put("max_age", "how old data becomes, as in 30d", ttlAgeForm, ageOf).
+				also("A duration of weeks, days, hours, minutes and seconds: 30d, 52w, 1d12h. It runs from the time of the event, unless from says otherwise.")),
+			put("from", "what the age runs from: the event, or the write", word("start of an age", []string{"event", "write"}, map[string]string{"written_at": "write", "time": "event"}), func(t *TTL) *Value[string] { return &t.From }).
+				also("The default is event. Write is for patterns in which the timestamps of cells are free."),
 		},
 	}
 	maxVersionsTTL = block[TTL]{
 		what:  "a ttl with max_versions",
 		begin: beginTTL(MaxVersions),
 		keys: []key[TTL]{
-			must(put("max_versions", "how many cells a column keeps", integer(1, math.MaxInt32), func(t *TTL) *Value[int] { return &t.Versions })),
+			must(put("max_versions", "how many cells a column keeps", integer(1, math.MaxInt32), func(t *TTL) *Value[int] { return &t.Versions }).
+				also("An event expires when its cells are no longer among the newest of their column in their row.")),
 		},
 	}
 	oneSecondTTL = block[TTL]{
@@ -74,7 +78,8 @@ var (
 		keys: []key[TTL]{
 			must(inline("one_second", "cells are stamped with the moment when they expire: {}", block[TTL]{
 				what: "the block one_second", example: "write {one_second: {}}", keys: []key[TTL]{writtenAtKey},
-			})),
+			}).
+				also("Each event says when it expires, as ExpiresAt in Go.")),
 			writtenAtKey,
 		},
 	}
@@ -87,15 +92,18 @@ var (
 		what:  "a ttl with classes",
 		begin: beginTTL(Classes),
 		keys: []key[TTL]{
-			must(set("classes", "the ttl classes, each with a family and an age", named("a mapping from classes to ages", "write classes: {short: 1h, long: 3d}", classNameForm, classForm, func(c *Class) *Value[string] { return &c.Name }), func(t *TTL) *[]Class { return &t.Classes })),
+			must(set("classes", "the ttl classes, each with a family and an age", named("a mapping from classes to ages", "write classes: {short: 1h, long: 3d}", classNameForm, classForm, func(c *Class) *Value[string] { return &c.Name }), func(t *TTL) *[]Class { return &t.Classes }).
+				also("For instance {short: 1h, long: 3d}. Each event has a Class in Go.")),
 		},
 	}
 	keepTTL = block[TTL]{
 		what:  "a ttl with keep",
 		begin: beginTTL(KeepForever),
 		keys: []key[TTL]{must(key[TTL]{
-			name: "keep", doc: "forever: data never expires", shape: foreverForm.shape,
-			read: func(w *walker, n *node, _ *TTL) { foreverForm.read(w, n) },
+			name: "keep", doc: "forever: data never expires",
+			more:  "It must be said.",
+			shape: foreverForm.shape,
+			read:  func(w *walker, n *node, _ *TTL) { foreverForm.read(w, n) },
 		})},
 	}
 )
@@ -110,10 +118,12 @@ var classForm = form[Class]{ageForm.shape, func(w *walker, n *node) (Class, bool
 
 // defaultExpirationKey takes an age, or a block with it.
 var defaultExpirationKey = func() key[TTL] {
-	age := put("default_expiration", "how old data becomes where an event does not say, as in 2d", ageForm, ageOf)
+	age := put("default_expiration", "how old data becomes where an event does not say, as in 2d", ttlAgeForm, ageOf).
+		also("Counted from the writing. An event may say another: TTL or ExpiresAt in Go. Also {age: 2d, written_at: w}.")
 	long := inline("", "", block[TTL]{
 		what: "the block default_expiration", example: "write {default_expiration: 2d}",
-		keys: []key[TTL]{must(put("age", "how old data becomes where an event does not say", ageForm, ageOf)), writtenAtKey},
+		keys: []key[TTL]{must(put("age", "how old data becomes where an event does not say", ageForm, ageOf).
+			also("A duration such as 2d.")), writtenAtKey},
 	})
 	k := age
 	k.shape = shape{kind: shapeEither, what: "an age", either: []shape{age.shape, long.shape}}
@@ -130,11 +140,12 @@ var defaultExpirationKey = func() key[TTL] {
 // combinedTTL returns the block of a strategy that combines others.
 func combinedTTL(kind TTLKind, name, doc string) block[TTL] {
 	nested := lazy("a ttl", func() form[TTL] { return ttlForm(true) })
-	rules := listOf("a list of ttl", "write "+name+": [{max_age: 30d}, {max_versions: 3}]", nested)
+	rules := listOf("a list of ttl", "write "+name+": [{max_age: 30d}, {max_versions: 3}]", nested).like(func(s *shape) { s.least = 2 })
 	return block[TTL]{
 		what:  "a ttl with " + name,
 		begin: beginTTL(kind),
-		keys:  []key[TTL]{must(set(name, doc, rules, func(t *TTL) *[]TTL { return &t.Rules }))},
+		keys: []key[TTL]{must(set(name, doc, rules, func(t *TTL) *[]TTL { return &t.Rules }).
+			also("Two rules or more, each of max_age, max_versions, any_of and all_of. For instance [{max_age: 30d}, {max_versions: 3}]."))},
 		check: func(w *walker, n *node, _ *TTL) {
 			if v := n.entry(name); v.kind == list && len(v.items) == 1 {
 				w.errorf(v.pos, "%s needs two rules or more", name).Hint = "write the one rule without " + name

@@ -43,6 +43,29 @@ var (
 	looseQuantity  = regexp.MustCompile(`^([0-9]+(?:\.[0-9]+)?)(\pL*)`)
 )
 
+// The same as regular expressions, for those who do not parse: durations, but
+// for their limit, widths of buckets, rates, and what is not zero.
+var (
+	durationSyntax = "^" + eachUnit("([0-9]+%s)?") + "$"
+	spanSyntax     = "^(" + eachUnit("([0-9]+%s)?") + "|[0-9]+(mo|y))$"
+	rateUnits      = "(" + strings.TrimSuffix(eachUnit("%s|"), "|") + ")"
+	ratePattern    = "^[1-9][0-9]{0,11}/[0-9]*" + rateUnits + "([0-9]+" + rateUnits + ")*$"
+)
+
+const (
+	notZero     = "[1-9]"
+	rateNotZero = "/([a-z]|.*[1-9])"
+)
+
+// eachUnit returns the format with each of the units of a duration, in their order.
+func eachUnit(format string) string {
+	var b strings.Builder
+	for _, u := range durationUnits {
+		fmt.Fprintf(&b, format, u.name)
+	}
+	return b.String()
+}
+
 // maxQuantity is the longest text that is read as a duration or a size.
 const maxQuantity = 64
 
@@ -131,6 +154,9 @@ func notDuration(s string) error {
 // put right, or the syntax where that is not possible.
 func repairDuration(s string) string {
 	const syntax = "write a whole number and a unit, as in 30s, 5m, 12h, 7d, 1w or 1d12h"
+	if name, _, ok := looseUnit(strings.ToLower(s)); ok && len(s) > len(name) {
+		return "write 1" + name
+	}
 	all, ok := quantities(withoutSpaces(strings.TrimLeft(s, "+-")), looseQuantity)
 	if !ok {
 		return syntax
@@ -195,14 +221,15 @@ func withoutSpaces(s string) string {
 }
 
 // FormatDuration returns d, which is not negative, as the language writes it,
-// with the largest units that fit: "1d12h", "52w". ParseDuration reads it back.
+// with the largest units that fit: "1d12h", "30d", and weeks where it is whole
+// weeks: "52w". ParseDuration reads it back.
 func FormatDuration(d time.Duration) string {
 	if d == 0 {
 		return "0s"
 	}
 	var b strings.Builder
 	for _, u := range durationUnits {
-		if n := d / u.size; n > 0 {
+		if n := d / u.size; n > 0 && (u.size < week || d%week == 0) {
 			b.WriteString(strconv.FormatInt(int64(n), 10) + u.name)
 			d -= n * u.size
 		}

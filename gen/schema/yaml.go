@@ -3,8 +3,10 @@ package schema
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -84,7 +86,8 @@ func readYAML(w *walker, text []byte) *node {
 		return nil
 	}
 	var document yaml.Node
-	err := yaml.NewDecoder(bytes.NewReader(first)).Decode(&document)
+	decoder := yaml.NewDecoder(bytes.NewReader(first))
+	err := decoder.Decode(&document)
 	if errors.Is(err, io.EOF) || err == nil && (len(document.Content) == 0 || isNull(document.Content[0])) {
 		w.errorf(diag.Pos{File: w.file}, "the file is empty").Hint = `the first line is "btgen: v1"`
 		return nil
@@ -92,6 +95,9 @@ func readYAML(w *walker, text []byte) *node {
 	if err != nil {
 		syntaxError(w, first, err)
 		return nil
+	}
+	if line := textAfter(decoder); line > 0 {
+		w.errorf(diag.Pos{File: w.file, Line: line}, "text after the last bracket, which ends the file").Hint = "remove it, or write the keys without brackets around all of them"
 	}
 	c := converter{w: w, lines: strings.Split(string(first), "\n")}
 	root := c.convert(document.Content[0], 0)
@@ -102,6 +108,20 @@ func readYAML(w *walker, text []byte) *node {
 		return nil
 	}
 	return root
+}
+
+// textAfter returns the line of what follows a mapping in brackets, of which the
+// YAML library says something only if it is asked for more; 0 if nothing does.
+func textAfter(decoder *yaml.Decoder) int {
+	err := decoder.Decode(new(yaml.Node))
+	if err == nil || errors.Is(err, io.EOF) {
+		return 0
+	}
+	if match := yamlError.FindStringSubmatch(err.Error()); match != nil {
+		line, _ := strconv.Atoi(match[1]) // it counts from 0 here
+		return line + 1
+	}
+	return 1
 }
 
 // checkText refuses what is no text, and line breaks that editors and YAML
@@ -217,6 +237,13 @@ func syntaxError(w *walker, text []byte, err error) {
 	}
 	line = min(line, len(lines))
 	hint := syntaxHint(message)
+	if i := slices.IndexFunc(lines, isConflict); i >= 0 {
+		w.errorf(diag.Pos{File: w.file, Line: i + 1}, "a merge conflict that was not resolved").Hint = "keep one of the two sides, and remove the lines with <<<<<<<, ======= and >>>>>>>"
+		return
+	}
+	if indent := oddIndent(lines, line); indent != "" && strings.Contains(message, "mapping values are not allowed") {
+		hint = indent
+	}
 	if strings.Contains(message, "expected ',' or") || strings.Contains(message, "node content") {
 		for i := min(max(reported, 1), line); i <= line; i++ {
 			if commentValue.Match(lines[i-1]) {
@@ -225,6 +252,23 @@ func syntaxError(w *walker, text []byte, err error) {
 		}
 	}
 	w.errorf(diag.Pos{File: w.file, Line: line}, "not valid YAML: %s", message).Hint = hint
+}
+
+// isConflict reports whether a line marks a merge conflict.
+func isConflict(line []byte) bool { return bytes.HasPrefix(line, []byte("<<<<<<< ")) }
+
+// oddIndent says that a line, counted from 1, is indented more than the key of the
+// line before, which has its value already; empty if it is not.
+func oddIndent(lines [][]byte, line int) string {
+	if line < 2 || bytes.HasSuffix(bytes.TrimSpace(lines[line-2]), []byte(":")) {
+		return ""
+	}
+	indent := func(i int) int { return len(lines[i]) - len(bytes.TrimLeft(lines[i], " ")) }
+	before, here := indent(line-2), indent(line-1)
+	if here <= before {
+		return ""
+	}
+	return fmt.Sprintf("this line is indented by %d spaces, and the one before by %d: keys of one mapping begin in the same column", here, before)
 }
 
 // syntaxHint returns what usually lies behind an error of the YAML library.

@@ -122,3 +122,21 @@ func TestKeysRoundTrip(t *testing.T) {
 
 	})
 }
+
+// The series of an event is that of its key, not the value with the same key that it
+// was asked for by.
+func TestSeriesAreThoseOfKeys(t *testing.T) {
+	forEachTable(t, func(t *testing.T, client Client, l *store.Layout[SampleEvent]) {
+		e := rapid.Custom(func(t *rapid.T) SampleEvent { return newEvent(t, newSeries(t)) }).Example(1)
+		check(t, layoutWriter(client, l).Write(t.Context(), e))
+		base := SampleEvent{SampleSeries: e.SampleSeries}
+		base.Since = e.Since.In(time.FixedZone("CET", 3600))
+		base.Tag = slices.Clone(e.Tag)
+		got := all(t, store.NewReader(client, l, options).Read(t.Context(), base, start, end))
+		if len(got) != 1 || got[0].Since != e.Since.UTC() {
+			t.Fatal(got)
+		}
+		clear(base.Tag) // which is the caller's
+		compare(t, l, []SampleEvent{e}, got)
+	})
+}

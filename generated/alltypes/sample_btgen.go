@@ -4,6 +4,7 @@
 package alltypes
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"iter"
@@ -255,6 +256,42 @@ func (w *SampleWriter) WriteAll(ctx context.Context, events []SampleEvent) error
 	return w.writer.WriteAll(ctx, events)
 }
 
+// SampleBatcher gathers Sample events from any number of goroutines, and writes
+// them together when there are enough of them or they have waited long enough.
+// Its memory is bounded, but for failures that are being reported. Every event
+// that it takes is written, or reported as one that is not.
+type SampleBatcher struct {
+	batcher *store.Batcher[SampleEvent]
+}
+
+// NewSampleBatcher returns a batcher that writes through w. With each event
+// that is not written failed is called, once, from a goroutine of the batcher,
+// with the *WriteError that Write would return. It may add the event again, but
+// not call Flush or Close, which wait for it, and should be quick: others are
+// written meanwhile, and their failures wait in memory. It may be nil.
+func NewSampleBatcher(w *SampleWriter, failed func(event SampleEvent, err error), opts ...BatcherOptions) *SampleBatcher {
+	return &SampleBatcher{store.NewBatcher(w.writer, failed, opts...)}
+}
+
+// Add takes an event to be written soon, and waits while there is no room,
+// until ctx ends. An event that is refused for what it is gives the *WriteError
+// that Write would return, and after Close the error is ErrClosed.
+func (b *SampleBatcher) Add(ctx context.Context, event SampleEvent) error {
+	return b.batcher.Add(ctx, event)
+}
+
+// Flush sends what was added, and waits until all of it is written or reported.
+// It returns a *BatchError if there were failures since it was last called, or
+// why ctx ended; what was added is then still on its way.
+func (b *SampleBatcher) Flush(ctx context.Context) error {
+	return b.batcher.Flush(ctx)
+}
+
+// Close is Flush, and lets no events in any more. It may be called again.
+func (b *SampleBatcher) Close(ctx context.Context) error {
+	return b.batcher.Close(ctx)
+}
+
 // SampleReader reads Sample events, those of a series from table sample_cells.
 // It never returns one that is past its time to live. It is safe for use by
 // several goroutines.
@@ -280,7 +317,7 @@ func (r *SampleReader) Read(ctx context.Context, series SampleSeries, from, to t
 // which may be reused. An event that does not decode is left out, and the first
 // *DecodeError returned after all others; any other error ends the read.
 func (r *SampleReader) ReadColumns(ctx context.Context, series SampleSeries, from, to time.Time, columns *SampleColumns, opts ...ReadOptions) error {
-	return store.Collect(r.Read(ctx, series, from, to, opts...), columns.Append)
+	return store.ReadColumns(ctx, r.reader, sampleCellsColumns, columns, nil, SampleEvent{SampleSeries: series}, from, to, opts...)
 }
 
 // Latest returns the newest event of a series, or ErrNotFound.
@@ -477,6 +514,63 @@ func (c *SampleColumns) Append(e *SampleEvent) {
 	c.DefaultID = append(c.DefaultID, e.DefaultID)
 	c.DefaultState = append(c.DefaultState, e.DefaultState)
 	c.DefaultDocument = append(c.DefaultDocument, e.DefaultDocument)
+}
+
+// truncate makes all columns n events long.
+func (c *SampleColumns) truncate(n int) {
+	c.Series = c.Series[:n]
+	c.Time = c.Time[:n]
+	c.Text = c.Text[:n]
+	c.Raw = c.Raw[:n]
+	c.Flag = c.Flag[:n]
+	c.Small = c.Small[:n]
+	c.Count = c.Count[:n]
+	c.Mask = c.Mask[:n]
+	c.Total = c.Total[:n]
+	c.Load = c.Load[:n]
+	c.Ratio = c.Ratio[:n]
+	c.At = c.At[:n]
+	c.Took = c.Took[:n]
+	c.ID = c.ID[:n]
+	c.State = c.State[:n]
+	c.Document = c.Document[:n]
+	c.MaybeText = c.MaybeText[:n]
+	c.MaybeRaw = c.MaybeRaw[:n]
+	c.MaybeFlag = c.MaybeFlag[:n]
+	c.MaybeSmall = c.MaybeSmall[:n]
+	c.MaybeCount = c.MaybeCount[:n]
+	c.MaybeMask = c.MaybeMask[:n]
+	c.MaybeTotal = c.MaybeTotal[:n]
+	c.MaybeLoad = c.MaybeLoad[:n]
+	c.MaybeRatio = c.MaybeRatio[:n]
+	c.MaybeAt = c.MaybeAt[:n]
+	c.MaybeTook = c.MaybeTook[:n]
+	c.MaybeID = c.MaybeID[:n]
+	c.MaybeState = c.MaybeState[:n]
+	c.MaybeDocument = c.MaybeDocument[:n]
+	c.DefaultText = c.DefaultText[:n]
+	c.DefaultRaw = c.DefaultRaw[:n]
+	c.DefaultFlag = c.DefaultFlag[:n]
+	c.DefaultSmall = c.DefaultSmall[:n]
+	c.DefaultCount = c.DefaultCount[:n]
+	c.DefaultMask = c.DefaultMask[:n]
+	c.DefaultTotal = c.DefaultTotal[:n]
+	c.DefaultLoad = c.DefaultLoad[:n]
+	c.DefaultRatio = c.DefaultRatio[:n]
+	c.DefaultAt = c.DefaultAt[:n]
+	c.DefaultTook = c.DefaultTook[:n]
+	c.DefaultID = c.DefaultID[:n]
+	c.DefaultState = c.DefaultState[:n]
+	c.DefaultDocument = c.DefaultDocument[:n]
+}
+
+// extend adds the series and the times of events, whose fields are to follow,
+// and returns how many there were before.
+func (c *SampleColumns) extend(e *SampleEvent, times store.Data) int {
+	n := len(c.Time)
+	c.Series = store.ExtendSeries(c.Series, times, e.SampleSeries)
+	c.Time = store.ExtendTimes(c.Time, times)
+	return n
 }
 
 // SetupSample makes tables sample_columns, sample_columns_text, sample_cells,
@@ -894,8 +988,8 @@ func ParseSampleCombinedKey(row string) (SampleCombinedKey, error) {
 //
 //	north#3698#3698#3698#3698#f81d4fae-7dec-41d0-a765-00a0c91e6bf6#indoor#true#cafe#1614556800000000000#60000000000#2021
 //
-// Bucket: 12mo wide, labelled 2006. A row holds the events of a bucket: each is
-// a cell with all fields, and the cell's timestamp is the event's time. Garbage
+// Bucket: 1y wide, labelled 2006. A row holds the events of a bucket: each is a
+// cell with all fields, and the cell's timestamp is the event's time. Garbage
 // is collected when: never.
 type SampleCombinedJSONKey struct {
 	Site     string
@@ -1303,6 +1397,7 @@ var sampleColumnsLayout = &store.Layout[SampleEvent]{
 	},
 	Check:   checkSample,
 	Put:     putSampleColumns,
+	Same:    sameSample,
 	Spans:   spansSampleColumns,
 	Key:     keySampleColumns,
 	Set:     setSampleColumns,
@@ -1312,160 +1407,244 @@ var sampleColumnsLayout = &store.Layout[SampleEvent]{
 // putSampleColumns lays out an event as cells of sample_columns.
 func putSampleColumns(e *SampleEvent, c *store.Cells) {
 	key := SampleColumnsKey{Site: e.Site, Sensor: e.Sensor, Channel: e.Channel, Slot: e.Slot, Serial: e.Serial, Unit: e.Unit, Kind: e.Kind, Active: e.Active, Tag: e.Tag, Since: e.Since, Interval: e.Interval, Bucket: e.Time}
-	key.Metric = "text"
-	c.Row(key.Append(nil))
-	c.Set(0, codec.AppendBinaryString(nil, e.Text))
-	key.Metric = "raw"
-	c.Row(key.Append(nil))
-	c.Set(1, codec.AppendBinaryBytes(nil, e.Raw))
-	key.Metric = "flag"
-	c.Row(key.Append(nil))
-	c.Set(2, codec.AppendBinaryBool(nil, e.Flag))
-	key.Metric = "small"
-	c.Row(key.Append(nil))
-	c.Set(3, codec.AppendBinaryInt32(nil, e.Small))
-	key.Metric = "count"
-	c.Row(key.Append(nil))
-	c.Set(4, codec.AppendBinaryInt64(nil, e.Count))
-	key.Metric = "mask"
-	c.Row(key.Append(nil))
-	c.Set(5, codec.AppendBinaryUint32(nil, e.Mask))
-	key.Metric = "total"
-	c.Row(key.Append(nil))
-	c.Set(6, codec.AppendBinaryUint64(nil, e.Total))
-	key.Metric = "cpu.load"
-	c.Row(key.Append(nil))
-	c.Set(7, codec.AppendBinaryFloat32(nil, e.Load))
-	key.Metric = "ratio (.*)|%"
-	c.Row(key.Append(nil))
-	c.Set(8, codec.AppendBinaryFloat64(nil, e.Ratio))
-	key.Metric = "at"
-	c.Row(key.Append(nil))
-	c.Set(9, codec.AppendBinaryTimestamp(nil, e.At))
-	key.Metric = "took"
-	c.Row(key.Append(nil))
-	c.Set(10, codec.AppendBinaryDuration(nil, e.Took))
-	key.Metric = "id"
-	c.Row(key.Append(nil))
-	c.Set(11, codec.AppendBinaryUUID(nil, e.ID))
-	key.Metric = "state"
-	c.Row(key.Append(nil))
-	c.Set(12, codec.AppendBinaryEnum(nil, sampleStateNames, int64(e.State)))
-	key.Metric = "document"
-	c.Row(key.Append(nil))
-	c.Set(13, codec.AppendBinaryJSON(nil, e.Document))
+	if !c.SameRow(0) {
+		key.Metric = "text"
+		c.Row(key.Append(c.Buffer()))
+	}
+	c.Set(0, codec.AppendBinaryString(c.Cell(0), e.Text))
+	if !c.SameRow(1) {
+		key.Metric = "raw"
+		c.Row(key.Append(c.Buffer()))
+	}
+	c.Set(1, codec.AppendBinaryBytes(c.Cell(1), e.Raw))
+	if !c.SameRow(2) {
+		key.Metric = "flag"
+		c.Row(key.Append(c.Buffer()))
+	}
+	c.Set(2, codec.AppendBinaryBool(c.Cell(2), e.Flag))
+	if !c.SameRow(3) {
+		key.Metric = "small"
+		c.Row(key.Append(c.Buffer()))
+	}
+	c.Set(3, codec.AppendBinaryInt32(c.Cell(3), e.Small))
+	if !c.SameRow(4) {
+		key.Metric = "count"
+		c.Row(key.Append(c.Buffer()))
+	}
+	c.Set(4, codec.AppendBinaryInt64(c.Cell(4), e.Count))
+	if !c.SameRow(5) {
+		key.Metric = "mask"
+		c.Row(key.Append(c.Buffer()))
+	}
+	c.Set(5, codec.AppendBinaryUint32(c.Cell(5), e.Mask))
+	if !c.SameRow(6) {
+		key.Metric = "total"
+		c.Row(key.Append(c.Buffer()))
+	}
+	c.Set(6, codec.AppendBinaryUint64(c.Cell(6), e.Total))
+	if !c.SameRow(7) {
+		key.Metric = "cpu.load"
+		c.Row(key.Append(c.Buffer()))
+	}
+	c.Set(7, codec.AppendBinaryFloat32(c.Cell(7), e.Load))
+	if !c.SameRow(8) {
+		key.Metric = "ratio (.*)|%"
+		c.Row(key.Append(c.Buffer()))
+	}
+	c.Set(8, codec.AppendBinaryFloat64(c.Cell(8), e.Ratio))
+	if !c.SameRow(9) {
+		key.Metric = "at"
+		c.Row(key.Append(c.Buffer()))
+	}
+	c.Set(9, codec.AppendBinaryTimestamp(c.Cell(9), e.At))
+	if !c.SameRow(10) {
+		key.Metric = "took"
+		c.Row(key.Append(c.Buffer()))
+	}
+	c.Set(10, codec.AppendBinaryDuration(c.Cell(10), e.Took))
+	if !c.SameRow(11) {
+		key.Metric = "id"
+		c.Row(key.Append(c.Buffer()))
+	}
+	c.Set(11, codec.AppendBinaryUUID(c.Cell(11), e.ID))
+	if !c.SameRow(12) {
+		key.Metric = "state"
+		c.Row(key.Append(c.Buffer()))
+	}
+	c.Set(12, codec.AppendBinaryEnum(c.Cell(12), sampleStateNames, int64(e.State)))
+	if !c.SameRow(13) {
+		key.Metric = "document"
+		c.Row(key.Append(c.Buffer()))
+	}
+	c.Set(13, codec.AppendBinaryJSON(c.Cell(13), e.Document))
 	if e.MaybeText != nil {
-		key.Metric = "maybe_text"
-		c.Row(key.Append(nil))
-		c.Set(14, codec.AppendBinaryString(nil, *e.MaybeText))
+		if !c.SameRow(14) {
+			key.Metric = "maybe_text"
+			c.Row(key.Append(c.Buffer()))
+		}
+		c.Set(14, codec.AppendBinaryString(c.Cell(14), *e.MaybeText))
 	}
 	if e.MaybeRaw != nil {
-		key.Metric = "maybe_raw"
-		c.Row(key.Append(nil))
-		c.Set(15, codec.AppendBinaryBytes(nil, e.MaybeRaw))
+		if !c.SameRow(15) {
+			key.Metric = "maybe_raw"
+			c.Row(key.Append(c.Buffer()))
+		}
+		c.Set(15, codec.AppendBinaryBytes(c.Cell(15), e.MaybeRaw))
 	}
 	if e.MaybeFlag != nil {
-		key.Metric = "maybe_flag"
-		c.Row(key.Append(nil))
-		c.Set(16, codec.AppendBinaryBool(nil, *e.MaybeFlag))
+		if !c.SameRow(16) {
+			key.Metric = "maybe_flag"
+			c.Row(key.Append(c.Buffer()))
+		}
+		c.Set(16, codec.AppendBinaryBool(c.Cell(16), *e.MaybeFlag))
 	}
 	if e.MaybeSmall != nil {
-		key.Metric = "maybe_small"
-		c.Row(key.Append(nil))
-		c.Set(17, codec.AppendTextInt32(nil, *e.MaybeSmall))
+		if !c.SameRow(17) {
+			key.Metric = "maybe_small"
+			c.Row(key.Append(c.Buffer()))
+		}
+		c.Set(17, codec.AppendTextInt32(c.Cell(17), *e.MaybeSmall))
 	}
 	if e.MaybeCount != nil {
-		key.Metric = "maybe_count"
-		c.Row(key.Append(nil))
-		c.Set(18, codec.AppendBinaryInt64(nil, *e.MaybeCount))
+		if !c.SameRow(18) {
+			key.Metric = "maybe_count"
+			c.Row(key.Append(c.Buffer()))
+		}
+		c.Set(18, codec.AppendBinaryInt64(c.Cell(18), *e.MaybeCount))
 	}
 	if e.MaybeMask != nil {
-		key.Metric = "maybe_mask"
-		c.Row(key.Append(nil))
-		c.Set(19, codec.AppendBinaryUint32(nil, *e.MaybeMask))
+		if !c.SameRow(19) {
+			key.Metric = "maybe_mask"
+			c.Row(key.Append(c.Buffer()))
+		}
+		c.Set(19, codec.AppendBinaryUint32(c.Cell(19), *e.MaybeMask))
 	}
 	if e.MaybeTotal != nil {
-		key.Metric = "maybe_total"
-		c.Row(key.Append(nil))
-		c.Set(20, codec.AppendBinaryUint64(nil, *e.MaybeTotal))
+		if !c.SameRow(20) {
+			key.Metric = "maybe_total"
+			c.Row(key.Append(c.Buffer()))
+		}
+		c.Set(20, codec.AppendBinaryUint64(c.Cell(20), *e.MaybeTotal))
 	}
 	if e.MaybeLoad != nil {
-		key.Metric = "maybe_load"
-		c.Row(key.Append(nil))
-		c.Set(21, codec.AppendBinaryFloat32(nil, *e.MaybeLoad))
+		if !c.SameRow(21) {
+			key.Metric = "maybe_load"
+			c.Row(key.Append(c.Buffer()))
+		}
+		c.Set(21, codec.AppendBinaryFloat32(c.Cell(21), *e.MaybeLoad))
 	}
 	if e.MaybeRatio != nil {
-		key.Metric = "maybe_ratio"
-		c.Row(key.Append(nil))
-		c.Set(22, codec.AppendBinaryFloat64(nil, *e.MaybeRatio))
+		if !c.SameRow(22) {
+			key.Metric = "maybe_ratio"
+			c.Row(key.Append(c.Buffer()))
+		}
+		c.Set(22, codec.AppendBinaryFloat64(c.Cell(22), *e.MaybeRatio))
 	}
 	if e.MaybeAt != nil {
-		key.Metric = "maybe_at"
-		c.Row(key.Append(nil))
-		c.Set(23, codec.AppendBinaryTimestamp(nil, *e.MaybeAt))
+		if !c.SameRow(23) {
+			key.Metric = "maybe_at"
+			c.Row(key.Append(c.Buffer()))
+		}
+		c.Set(23, codec.AppendBinaryTimestamp(c.Cell(23), *e.MaybeAt))
 	}
 	if e.MaybeTook != nil {
-		key.Metric = "maybe_took"
-		c.Row(key.Append(nil))
-		c.Set(24, codec.AppendBinaryDuration(nil, *e.MaybeTook))
+		if !c.SameRow(24) {
+			key.Metric = "maybe_took"
+			c.Row(key.Append(c.Buffer()))
+		}
+		c.Set(24, codec.AppendBinaryDuration(c.Cell(24), *e.MaybeTook))
 	}
 	if e.MaybeID != nil {
-		key.Metric = "maybe_id"
-		c.Row(key.Append(nil))
-		c.Set(25, codec.AppendBinaryUUID(nil, *e.MaybeID))
+		if !c.SameRow(25) {
+			key.Metric = "maybe_id"
+			c.Row(key.Append(c.Buffer()))
+		}
+		c.Set(25, codec.AppendBinaryUUID(c.Cell(25), *e.MaybeID))
 	}
 	if e.MaybeState != nil {
-		key.Metric = "maybe_state"
-		c.Row(key.Append(nil))
-		c.Set(26, codec.AppendBinaryEnum(nil, sampleMaybeStateNames, int64(*e.MaybeState)))
+		if !c.SameRow(26) {
+			key.Metric = "maybe_state"
+			c.Row(key.Append(c.Buffer()))
+		}
+		c.Set(26, codec.AppendBinaryEnum(c.Cell(26), sampleMaybeStateNames, int64(*e.MaybeState)))
 	}
 	if e.MaybeDocument != nil {
-		key.Metric = "maybe_document"
-		c.Row(key.Append(nil))
-		c.Set(27, codec.AppendBinaryJSON(nil, e.MaybeDocument))
+		if !c.SameRow(27) {
+			key.Metric = "maybe_document"
+			c.Row(key.Append(c.Buffer()))
+		}
+		c.Set(27, codec.AppendBinaryJSON(c.Cell(27), e.MaybeDocument))
 	}
-	key.Metric = "default_text"
-	c.Row(key.Append(nil))
-	c.Set(28, codec.AppendBinaryString(nil, e.DefaultText))
-	key.Metric = "default_raw"
-	c.Row(key.Append(nil))
-	c.Set(29, codec.AppendBinaryBytes(nil, e.DefaultRaw))
-	key.Metric = "default_flag"
-	c.Row(key.Append(nil))
-	c.Set(30, codec.AppendBinaryBool(nil, e.DefaultFlag))
-	key.Metric = "default_small"
-	c.Row(key.Append(nil))
-	c.Set(31, codec.AppendBinaryInt32(nil, e.DefaultSmall))
-	key.Metric = "default_count"
-	c.Row(key.Append(nil))
-	c.Set(32, codec.AppendBinaryInt64(nil, e.DefaultCount))
-	key.Metric = "default_mask"
-	c.Row(key.Append(nil))
-	c.Set(33, codec.AppendBinaryUint32(nil, e.DefaultMask))
-	key.Metric = "default_total"
-	c.Row(key.Append(nil))
-	c.Set(34, codec.AppendBinaryUint64(nil, e.DefaultTotal))
-	key.Metric = "default_load"
-	c.Row(key.Append(nil))
-	c.Set(35, codec.AppendBinaryFloat32(nil, e.DefaultLoad))
-	key.Metric = "default_ratio"
-	c.Row(key.Append(nil))
-	c.Set(36, codec.AppendBinaryFloat64(nil, e.DefaultRatio))
-	key.Metric = "default_at"
-	c.Row(key.Append(nil))
-	c.Set(37, codec.AppendBinaryTimestamp(nil, e.DefaultAt))
-	key.Metric = "default_took"
-	c.Row(key.Append(nil))
-	c.Set(38, codec.AppendBinaryDuration(nil, e.DefaultTook))
-	key.Metric = "default_id"
-	c.Row(key.Append(nil))
-	c.Set(39, codec.AppendBinaryUUID(nil, e.DefaultID))
-	key.Metric = "default_state"
-	c.Row(key.Append(nil))
-	c.Set(40, codec.AppendBinaryEnum(nil, sampleDefaultStateNames, int64(e.DefaultState)))
-	key.Metric = "default_document"
-	c.Row(key.Append(nil))
-	c.Set(41, codec.AppendBinaryJSON(nil, e.DefaultDocument))
+	if !c.SameRow(28) {
+		key.Metric = "default_text"
+		c.Row(key.Append(c.Buffer()))
+	}
+	c.Set(28, codec.AppendBinaryString(c.Cell(28), e.DefaultText))
+	if !c.SameRow(29) {
+		key.Metric = "default_raw"
+		c.Row(key.Append(c.Buffer()))
+	}
+	c.Set(29, codec.AppendBinaryBytes(c.Cell(29), e.DefaultRaw))
+	if !c.SameRow(30) {
+		key.Metric = "default_flag"
+		c.Row(key.Append(c.Buffer()))
+	}
+	c.Set(30, codec.AppendBinaryBool(c.Cell(30), e.DefaultFlag))
+	if !c.SameRow(31) {
+		key.Metric = "default_small"
+		c.Row(key.Append(c.Buffer()))
+	}
+	c.Set(31, codec.AppendBinaryInt32(c.Cell(31), e.DefaultSmall))
+	if !c.SameRow(32) {
+		key.Metric = "default_count"
+		c.Row(key.Append(c.Buffer()))
+	}
+	c.Set(32, codec.AppendBinaryInt64(c.Cell(32), e.DefaultCount))
+	if !c.SameRow(33) {
+		key.Metric = "default_mask"
+		c.Row(key.Append(c.Buffer()))
+	}
+	c.Set(33, codec.AppendBinaryUint32(c.Cell(33), e.DefaultMask))
+	if !c.SameRow(34) {
+		key.Metric = "default_total"
+		c.Row(key.Append(c.Buffer()))
+	}
+	c.Set(34, codec.AppendBinaryUint64(c.Cell(34), e.DefaultTotal))
+	if !c.SameRow(35) {
+		key.Metric = "default_load"
+		c.Row(key.Append(c.Buffer()))
+	}
+	c.Set(35, codec.AppendBinaryFloat32(c.Cell(35), e.DefaultLoad))
+	if !c.SameRow(36) {
+		key.Metric = "default_ratio"
+		c.Row(key.Append(c.Buffer()))
+	}
+	c.Set(36, codec.AppendBinaryFloat64(c.Cell(36), e.DefaultRatio))
+	if !c.SameRow(37) {
+		key.Metric = "default_at"
+		c.Row(key.Append(c.Buffer()))
+	}
+	c.Set(37, codec.AppendBinaryTimestamp(c.Cell(37), e.DefaultAt))
+	if !c.SameRow(38) {
+		key.Metric = "default_took"
+		c.Row(key.Append(c.Buffer()))
+	}
+	c.Set(38, codec.AppendBinaryDuration(c.Cell(38), e.DefaultTook))
+	if !c.SameRow(39) {
+		key.Metric = "default_id"
+		c.Row(key.Append(c.Buffer()))
+	}
+	c.Set(39, codec.AppendBinaryUUID(c.Cell(39), e.DefaultID))
+	if !c.SameRow(40) {
+		key.Metric = "default_state"
+		c.Row(key.Append(c.Buffer()))
+	}
+	c.Set(40, codec.AppendBinaryEnum(c.Cell(40), sampleDefaultStateNames, int64(e.DefaultState)))
+	if !c.SameRow(41) {
+		key.Metric = "default_document"
+		c.Row(key.Append(c.Buffer()))
+	}
+	c.Set(41, codec.AppendBinaryJSON(c.Cell(41), e.DefaultDocument))
 }
 
 // spansSampleColumns returns where the rows of an event's series are in
@@ -1487,7 +1666,7 @@ func spansSampleColumns(e *SampleEvent) ([]codec.Span, error) {
 // sample_columns, and returns its bucket.
 func keySampleColumns(row string, e *SampleEvent) (time.Time, error) {
 	k, err := ParseSampleColumnsKey(row)
-	e.Site = k.Site
+	e.Site = codec.Keep(e.Site, k.Site)
 	e.Sensor = k.Sensor
 	e.Channel = k.Channel
 	e.Slot = k.Slot
@@ -1621,6 +1800,7 @@ var sampleColumnsTextLayout = &store.Layout[SampleEvent]{
 	},
 	Check:   checkSample,
 	Put:     putSampleColumnsText,
+	Same:    sameSample,
 	Spans:   spansSampleColumnsText,
 	Key:     keySampleColumnsText,
 	Set:     setSampleColumnsText,
@@ -1630,160 +1810,244 @@ var sampleColumnsTextLayout = &store.Layout[SampleEvent]{
 // putSampleColumnsText lays out an event as cells of sample_columns_text.
 func putSampleColumnsText(e *SampleEvent, c *store.Cells) {
 	key := SampleColumnsTextKey{Site: e.Site, Sensor: e.Sensor, Channel: e.Channel, Slot: e.Slot, Serial: e.Serial, Unit: e.Unit, Kind: e.Kind, Active: e.Active, Tag: e.Tag, Since: e.Since, Interval: e.Interval, Bucket: e.Time}
-	key.Metric = "text"
-	c.Row(key.Append(nil))
-	c.Set(0, codec.AppendTextString(nil, e.Text))
-	key.Metric = "raw"
-	c.Row(key.Append(nil))
-	c.Set(1, codec.AppendTextBytes(nil, e.Raw))
-	key.Metric = "flag"
-	c.Row(key.Append(nil))
-	c.Set(2, codec.AppendTextBool(nil, e.Flag))
-	key.Metric = "small"
-	c.Row(key.Append(nil))
-	c.Set(3, codec.AppendTextInt32(nil, e.Small))
-	key.Metric = "count"
-	c.Row(key.Append(nil))
-	c.Set(4, codec.AppendTextInt64(nil, e.Count))
-	key.Metric = "mask"
-	c.Row(key.Append(nil))
-	c.Set(5, codec.AppendTextUint32(nil, e.Mask))
-	key.Metric = "total"
-	c.Row(key.Append(nil))
-	c.Set(6, codec.AppendTextUint64(nil, e.Total))
-	key.Metric = "cpu.load"
-	c.Row(key.Append(nil))
-	c.Set(7, codec.AppendTextFloat32(nil, e.Load))
-	key.Metric = "ratio (.*)|%"
-	c.Row(key.Append(nil))
-	c.Set(8, codec.AppendTextFloat64(nil, e.Ratio))
-	key.Metric = "at"
-	c.Row(key.Append(nil))
-	c.Set(9, codec.AppendTextTimestamp(nil, e.At))
-	key.Metric = "took"
-	c.Row(key.Append(nil))
-	c.Set(10, codec.AppendTextDuration(nil, e.Took))
-	key.Metric = "id"
-	c.Row(key.Append(nil))
-	c.Set(11, codec.AppendTextUUID(nil, e.ID))
-	key.Metric = "state"
-	c.Row(key.Append(nil))
-	c.Set(12, codec.AppendTextEnum(nil, sampleStateNames, int64(e.State)))
-	key.Metric = "document"
-	c.Row(key.Append(nil))
-	c.Set(13, codec.AppendTextJSON(nil, e.Document))
+	if !c.SameRow(0) {
+		key.Metric = "text"
+		c.Row(key.Append(c.Buffer()))
+	}
+	c.Set(0, codec.AppendTextString(c.Cell(0), e.Text))
+	if !c.SameRow(1) {
+		key.Metric = "raw"
+		c.Row(key.Append(c.Buffer()))
+	}
+	c.Set(1, codec.AppendTextBytes(c.Cell(1), e.Raw))
+	if !c.SameRow(2) {
+		key.Metric = "flag"
+		c.Row(key.Append(c.Buffer()))
+	}
+	c.Set(2, codec.AppendTextBool(c.Cell(2), e.Flag))
+	if !c.SameRow(3) {
+		key.Metric = "small"
+		c.Row(key.Append(c.Buffer()))
+	}
+	c.Set(3, codec.AppendTextInt32(c.Cell(3), e.Small))
+	if !c.SameRow(4) {
+		key.Metric = "count"
+		c.Row(key.Append(c.Buffer()))
+	}
+	c.Set(4, codec.AppendTextInt64(c.Cell(4), e.Count))
+	if !c.SameRow(5) {
+		key.Metric = "mask"
+		c.Row(key.Append(c.Buffer()))
+	}
+	c.Set(5, codec.AppendTextUint32(c.Cell(5), e.Mask))
+	if !c.SameRow(6) {
+		key.Metric = "total"
+		c.Row(key.Append(c.Buffer()))
+	}
+	c.Set(6, codec.AppendTextUint64(c.Cell(6), e.Total))
+	if !c.SameRow(7) {
+		key.Metric = "cpu.load"
+		c.Row(key.Append(c.Buffer()))
+	}
+	c.Set(7, codec.AppendTextFloat32(c.Cell(7), e.Load))
+	if !c.SameRow(8) {
+		key.Metric = "ratio (.*)|%"
+		c.Row(key.Append(c.Buffer()))
+	}
+	c.Set(8, codec.AppendTextFloat64(c.Cell(8), e.Ratio))
+	if !c.SameRow(9) {
+		key.Metric = "at"
+		c.Row(key.Append(c.Buffer()))
+	}
+	c.Set(9, codec.AppendTextTimestamp(c.Cell(9), e.At))
+	if !c.SameRow(10) {
+		key.Metric = "took"
+		c.Row(key.Append(c.Buffer()))
+	}
+	c.Set(10, codec.AppendTextDuration(c.Cell(10), e.Took))
+	if !c.SameRow(11) {
+		key.Metric = "id"
+		c.Row(key.Append(c.Buffer()))
+	}
+	c.Set(11, codec.AppendTextUUID(c.Cell(11), e.ID))
+	if !c.SameRow(12) {
+		key.Metric = "state"
+		c.Row(key.Append(c.Buffer()))
+	}
+	c.Set(12, codec.AppendTextEnum(c.Cell(12), sampleStateNames, int64(e.State)))
+	if !c.SameRow(13) {
+		key.Metric = "document"
+		c.Row(key.Append(c.Buffer()))
+	}
+	c.Set(13, codec.AppendTextJSON(c.Cell(13), e.Document))
 	if e.MaybeText != nil {
-		key.Metric = "maybe_text"
-		c.Row(key.Append(nil))
-		c.Set(14, codec.AppendTextString(nil, *e.MaybeText))
+		if !c.SameRow(14) {
+			key.Metric = "maybe_text"
+			c.Row(key.Append(c.Buffer()))
+		}
+		c.Set(14, codec.AppendTextString(c.Cell(14), *e.MaybeText))
 	}
 	if e.MaybeRaw != nil {
-		key.Metric = "maybe_raw"
-		c.Row(key.Append(nil))
-		c.Set(15, codec.AppendTextBytes(nil, e.MaybeRaw))
+		if !c.SameRow(15) {
+			key.Metric = "maybe_raw"
+			c.Row(key.Append(c.Buffer()))
+		}
+		c.Set(15, codec.AppendTextBytes(c.Cell(15), e.MaybeRaw))
 	}
 	if e.MaybeFlag != nil {
-		key.Metric = "maybe_flag"
-		c.Row(key.Append(nil))
-		c.Set(16, codec.AppendTextBool(nil, *e.MaybeFlag))
+		if !c.SameRow(16) {
+			key.Metric = "maybe_flag"
+			c.Row(key.Append(c.Buffer()))
+		}
+		c.Set(16, codec.AppendTextBool(c.Cell(16), *e.MaybeFlag))
 	}
 	if e.MaybeSmall != nil {
-		key.Metric = "maybe_small"
-		c.Row(key.Append(nil))
-		c.Set(17, codec.AppendTextInt32(nil, *e.MaybeSmall))
+		if !c.SameRow(17) {
+			key.Metric = "maybe_small"
+			c.Row(key.Append(c.Buffer()))
+		}
+		c.Set(17, codec.AppendTextInt32(c.Cell(17), *e.MaybeSmall))
 	}
 	if e.MaybeCount != nil {
-		key.Metric = "maybe_count"
-		c.Row(key.Append(nil))
-		c.Set(18, codec.AppendBinaryInt64(nil, *e.MaybeCount))
+		if !c.SameRow(18) {
+			key.Metric = "maybe_count"
+			c.Row(key.Append(c.Buffer()))
+		}
+		c.Set(18, codec.AppendBinaryInt64(c.Cell(18), *e.MaybeCount))
 	}
 	if e.MaybeMask != nil {
-		key.Metric = "maybe_mask"
-		c.Row(key.Append(nil))
-		c.Set(19, codec.AppendTextUint32(nil, *e.MaybeMask))
+		if !c.SameRow(19) {
+			key.Metric = "maybe_mask"
+			c.Row(key.Append(c.Buffer()))
+		}
+		c.Set(19, codec.AppendTextUint32(c.Cell(19), *e.MaybeMask))
 	}
 	if e.MaybeTotal != nil {
-		key.Metric = "maybe_total"
-		c.Row(key.Append(nil))
-		c.Set(20, codec.AppendTextUint64(nil, *e.MaybeTotal))
+		if !c.SameRow(20) {
+			key.Metric = "maybe_total"
+			c.Row(key.Append(c.Buffer()))
+		}
+		c.Set(20, codec.AppendTextUint64(c.Cell(20), *e.MaybeTotal))
 	}
 	if e.MaybeLoad != nil {
-		key.Metric = "maybe_load"
-		c.Row(key.Append(nil))
-		c.Set(21, codec.AppendTextFloat32(nil, *e.MaybeLoad))
+		if !c.SameRow(21) {
+			key.Metric = "maybe_load"
+			c.Row(key.Append(c.Buffer()))
+		}
+		c.Set(21, codec.AppendTextFloat32(c.Cell(21), *e.MaybeLoad))
 	}
 	if e.MaybeRatio != nil {
-		key.Metric = "maybe_ratio"
-		c.Row(key.Append(nil))
-		c.Set(22, codec.AppendTextFloat64(nil, *e.MaybeRatio))
+		if !c.SameRow(22) {
+			key.Metric = "maybe_ratio"
+			c.Row(key.Append(c.Buffer()))
+		}
+		c.Set(22, codec.AppendTextFloat64(c.Cell(22), *e.MaybeRatio))
 	}
 	if e.MaybeAt != nil {
-		key.Metric = "maybe_at"
-		c.Row(key.Append(nil))
-		c.Set(23, codec.AppendTextTimestamp(nil, *e.MaybeAt))
+		if !c.SameRow(23) {
+			key.Metric = "maybe_at"
+			c.Row(key.Append(c.Buffer()))
+		}
+		c.Set(23, codec.AppendTextTimestamp(c.Cell(23), *e.MaybeAt))
 	}
 	if e.MaybeTook != nil {
-		key.Metric = "maybe_took"
-		c.Row(key.Append(nil))
-		c.Set(24, codec.AppendTextDuration(nil, *e.MaybeTook))
+		if !c.SameRow(24) {
+			key.Metric = "maybe_took"
+			c.Row(key.Append(c.Buffer()))
+		}
+		c.Set(24, codec.AppendTextDuration(c.Cell(24), *e.MaybeTook))
 	}
 	if e.MaybeID != nil {
-		key.Metric = "maybe_id"
-		c.Row(key.Append(nil))
-		c.Set(25, codec.AppendTextUUID(nil, *e.MaybeID))
+		if !c.SameRow(25) {
+			key.Metric = "maybe_id"
+			c.Row(key.Append(c.Buffer()))
+		}
+		c.Set(25, codec.AppendTextUUID(c.Cell(25), *e.MaybeID))
 	}
 	if e.MaybeState != nil {
-		key.Metric = "maybe_state"
-		c.Row(key.Append(nil))
-		c.Set(26, codec.AppendTextEnum(nil, sampleMaybeStateNames, int64(*e.MaybeState)))
+		if !c.SameRow(26) {
+			key.Metric = "maybe_state"
+			c.Row(key.Append(c.Buffer()))
+		}
+		c.Set(26, codec.AppendTextEnum(c.Cell(26), sampleMaybeStateNames, int64(*e.MaybeState)))
 	}
 	if e.MaybeDocument != nil {
-		key.Metric = "maybe_document"
-		c.Row(key.Append(nil))
-		c.Set(27, codec.AppendTextJSON(nil, e.MaybeDocument))
+		if !c.SameRow(27) {
+			key.Metric = "maybe_document"
+			c.Row(key.Append(c.Buffer()))
+		}
+		c.Set(27, codec.AppendTextJSON(c.Cell(27), e.MaybeDocument))
 	}
-	key.Metric = "default_text"
-	c.Row(key.Append(nil))
-	c.Set(28, codec.AppendTextString(nil, e.DefaultText))
-	key.Metric = "default_raw"
-	c.Row(key.Append(nil))
-	c.Set(29, codec.AppendTextBytes(nil, e.DefaultRaw))
-	key.Metric = "default_flag"
-	c.Row(key.Append(nil))
-	c.Set(30, codec.AppendTextBool(nil, e.DefaultFlag))
-	key.Metric = "default_small"
-	c.Row(key.Append(nil))
-	c.Set(31, codec.AppendTextInt32(nil, e.DefaultSmall))
-	key.Metric = "default_count"
-	c.Row(key.Append(nil))
-	c.Set(32, codec.AppendTextInt64(nil, e.DefaultCount))
-	key.Metric = "default_mask"
-	c.Row(key.Append(nil))
-	c.Set(33, codec.AppendTextUint32(nil, e.DefaultMask))
-	key.Metric = "default_total"
-	c.Row(key.Append(nil))
-	c.Set(34, codec.AppendTextUint64(nil, e.DefaultTotal))
-	key.Metric = "default_load"
-	c.Row(key.Append(nil))
-	c.Set(35, codec.AppendTextFloat32(nil, e.DefaultLoad))
-	key.Metric = "default_ratio"
-	c.Row(key.Append(nil))
-	c.Set(36, codec.AppendTextFloat64(nil, e.DefaultRatio))
-	key.Metric = "default_at"
-	c.Row(key.Append(nil))
-	c.Set(37, codec.AppendTextTimestamp(nil, e.DefaultAt))
-	key.Metric = "default_took"
-	c.Row(key.Append(nil))
-	c.Set(38, codec.AppendTextDuration(nil, e.DefaultTook))
-	key.Metric = "default_id"
-	c.Row(key.Append(nil))
-	c.Set(39, codec.AppendTextUUID(nil, e.DefaultID))
-	key.Metric = "default_state"
-	c.Row(key.Append(nil))
-	c.Set(40, codec.AppendTextEnum(nil, sampleDefaultStateNames, int64(e.DefaultState)))
-	key.Metric = "default_document"
-	c.Row(key.Append(nil))
-	c.Set(41, codec.AppendTextJSON(nil, e.DefaultDocument))
+	if !c.SameRow(28) {
+		key.Metric = "default_text"
+		c.Row(key.Append(c.Buffer()))
+	}
+	c.Set(28, codec.AppendTextString(c.Cell(28), e.DefaultText))
+	if !c.SameRow(29) {
+		key.Metric = "default_raw"
+		c.Row(key.Append(c.Buffer()))
+	}
+	c.Set(29, codec.AppendTextBytes(c.Cell(29), e.DefaultRaw))
+	if !c.SameRow(30) {
+		key.Metric = "default_flag"
+		c.Row(key.Append(c.Buffer()))
+	}
+	c.Set(30, codec.AppendTextBool(c.Cell(30), e.DefaultFlag))
+	if !c.SameRow(31) {
+		key.Metric = "default_small"
+		c.Row(key.Append(c.Buffer()))
+	}
+	c.Set(31, codec.AppendTextInt32(c.Cell(31), e.DefaultSmall))
+	if !c.SameRow(32) {
+		key.Metric = "default_count"
+		c.Row(key.Append(c.Buffer()))
+	}
+	c.Set(32, codec.AppendTextInt64(c.Cell(32), e.DefaultCount))
+	if !c.SameRow(33) {
+		key.Metric = "default_mask"
+		c.Row(key.Append(c.Buffer()))
+	}
+	c.Set(33, codec.AppendTextUint32(c.Cell(33), e.DefaultMask))
+	if !c.SameRow(34) {
+		key.Metric = "default_total"
+		c.Row(key.Append(c.Buffer()))
+	}
+	c.Set(34, codec.AppendTextUint64(c.Cell(34), e.DefaultTotal))
+	if !c.SameRow(35) {
+		key.Metric = "default_load"
+		c.Row(key.Append(c.Buffer()))
+	}
+	c.Set(35, codec.AppendTextFloat32(c.Cell(35), e.DefaultLoad))
+	if !c.SameRow(36) {
+		key.Metric = "default_ratio"
+		c.Row(key.Append(c.Buffer()))
+	}
+	c.Set(36, codec.AppendTextFloat64(c.Cell(36), e.DefaultRatio))
+	if !c.SameRow(37) {
+		key.Metric = "default_at"
+		c.Row(key.Append(c.Buffer()))
+	}
+	c.Set(37, codec.AppendTextTimestamp(c.Cell(37), e.DefaultAt))
+	if !c.SameRow(38) {
+		key.Metric = "default_took"
+		c.Row(key.Append(c.Buffer()))
+	}
+	c.Set(38, codec.AppendTextDuration(c.Cell(38), e.DefaultTook))
+	if !c.SameRow(39) {
+		key.Metric = "default_id"
+		c.Row(key.Append(c.Buffer()))
+	}
+	c.Set(39, codec.AppendTextUUID(c.Cell(39), e.DefaultID))
+	if !c.SameRow(40) {
+		key.Metric = "default_state"
+		c.Row(key.Append(c.Buffer()))
+	}
+	c.Set(40, codec.AppendTextEnum(c.Cell(40), sampleDefaultStateNames, int64(e.DefaultState)))
+	if !c.SameRow(41) {
+		key.Metric = "default_document"
+		c.Row(key.Append(c.Buffer()))
+	}
+	c.Set(41, codec.AppendTextJSON(c.Cell(41), e.DefaultDocument))
 }
 
 // spansSampleColumnsText returns where the rows of an event's series are in
@@ -1805,7 +2069,7 @@ func spansSampleColumnsText(e *SampleEvent) ([]codec.Span, error) {
 // sample_columns_text, and returns its bucket.
 func keySampleColumnsText(row string, e *SampleEvent) (time.Time, error) {
 	k, err := ParseSampleColumnsTextKey(row)
-	e.Site = k.Site
+	e.Site = codec.Keep(e.Site, k.Site)
 	e.Sensor = k.Sensor
 	e.Channel = k.Channel
 	e.Slot = k.Slot
@@ -1940,6 +2204,7 @@ var sampleCellsLayout = &store.Layout[SampleEvent]{
 	},
 	Check:   checkSample,
 	Put:     putSampleCells,
+	Same:    sameSample,
 	Spans:   spansSampleCells,
 	Key:     keySampleCells,
 	Set:     setSampleCells,
@@ -1948,77 +2213,79 @@ var sampleCellsLayout = &store.Layout[SampleEvent]{
 
 // putSampleCells lays out an event as cells of sample_cells.
 func putSampleCells(e *SampleEvent, c *store.Cells) {
-	c.Row(SampleCellsKey{Site: e.Site, Sensor: e.Sensor, Channel: e.Channel, Slot: e.Slot, Serial: e.Serial, Unit: e.Unit, Kind: e.Kind, Active: e.Active, Tag: e.Tag, Since: e.Since, Interval: e.Interval, Bucket: e.Time}.Append(nil))
-	c.Set(0, codec.AppendBinaryString(nil, e.Text))                          // text
-	c.Set(1, codec.AppendBinaryBytes(nil, e.Raw))                            // raw
-	c.Set(2, codec.AppendBinaryBool(nil, e.Flag))                            // flag
-	c.Set(3, codec.AppendBinaryInt32(nil, e.Small))                          // small
-	c.Set(4, codec.AppendBinaryInt64(nil, e.Count))                          // count
-	c.Set(5, codec.AppendBinaryUint32(nil, e.Mask))                          // mask
-	c.Set(6, codec.AppendBinaryUint64(nil, e.Total))                         // total
-	c.Set(7, codec.AppendBinaryFloat32(nil, e.Load))                         // cpu.load
-	c.Set(8, codec.AppendBinaryFloat64(nil, e.Ratio))                        // ratio (.*)|%
-	c.Set(9, codec.AppendBinaryTimestamp(nil, e.At))                         // at
-	c.Set(10, codec.AppendBinaryDuration(nil, e.Took))                       // took
-	c.Set(11, codec.AppendBinaryUUID(nil, e.ID))                             // id
-	c.Set(12, codec.AppendBinaryEnum(nil, sampleStateNames, int64(e.State))) // state
-	c.Set(13, codec.AppendBinaryJSON(nil, e.Document))                       // document
+	if !c.SameRow(0) {
+		c.Row(SampleCellsKey{Site: e.Site, Sensor: e.Sensor, Channel: e.Channel, Slot: e.Slot, Serial: e.Serial, Unit: e.Unit, Kind: e.Kind, Active: e.Active, Tag: e.Tag, Since: e.Since, Interval: e.Interval, Bucket: e.Time}.Append(c.Buffer()))
+	}
+	c.Set(0, codec.AppendBinaryString(c.Cell(0), e.Text))                           // text
+	c.Set(1, codec.AppendBinaryBytes(c.Cell(1), e.Raw))                             // raw
+	c.Set(2, codec.AppendBinaryBool(c.Cell(2), e.Flag))                             // flag
+	c.Set(3, codec.AppendBinaryInt32(c.Cell(3), e.Small))                           // small
+	c.Set(4, codec.AppendBinaryInt64(c.Cell(4), e.Count))                           // count
+	c.Set(5, codec.AppendBinaryUint32(c.Cell(5), e.Mask))                           // mask
+	c.Set(6, codec.AppendBinaryUint64(c.Cell(6), e.Total))                          // total
+	c.Set(7, codec.AppendBinaryFloat32(c.Cell(7), e.Load))                          // cpu.load
+	c.Set(8, codec.AppendBinaryFloat64(c.Cell(8), e.Ratio))                         // ratio (.*)|%
+	c.Set(9, codec.AppendBinaryTimestamp(c.Cell(9), e.At))                          // at
+	c.Set(10, codec.AppendBinaryDuration(c.Cell(10), e.Took))                       // took
+	c.Set(11, codec.AppendBinaryUUID(c.Cell(11), e.ID))                             // id
+	c.Set(12, codec.AppendBinaryEnum(c.Cell(12), sampleStateNames, int64(e.State))) // state
+	c.Set(13, codec.AppendBinaryJSON(c.Cell(13), e.Document))                       // document
 	if e.MaybeText != nil {
-		c.Set(14, codec.AppendBinaryString(nil, *e.MaybeText)) // maybe_text
+		c.Set(14, codec.AppendBinaryString(c.Cell(14), *e.MaybeText)) // maybe_text
 	}
 	if e.MaybeRaw != nil {
-		c.Set(15, codec.AppendBinaryBytes(nil, e.MaybeRaw)) // maybe_raw
+		c.Set(15, codec.AppendBinaryBytes(c.Cell(15), e.MaybeRaw)) // maybe_raw
 	}
 	if e.MaybeFlag != nil {
-		c.Set(16, codec.AppendBinaryBool(nil, *e.MaybeFlag)) // maybe_flag
+		c.Set(16, codec.AppendBinaryBool(c.Cell(16), *e.MaybeFlag)) // maybe_flag
 	}
 	if e.MaybeSmall != nil {
-		c.Set(17, codec.AppendTextInt32(nil, *e.MaybeSmall)) // maybe_small
+		c.Set(17, codec.AppendTextInt32(c.Cell(17), *e.MaybeSmall)) // maybe_small
 	}
 	if e.MaybeCount != nil {
-		c.Set(18, codec.AppendBinaryInt64(nil, *e.MaybeCount)) // maybe_count
+		c.Set(18, codec.AppendBinaryInt64(c.Cell(18), *e.MaybeCount)) // maybe_count
 	}
 	if e.MaybeMask != nil {
-		c.Set(19, codec.AppendBinaryUint32(nil, *e.MaybeMask)) // maybe_mask
+		c.Set(19, codec.AppendBinaryUint32(c.Cell(19), *e.MaybeMask)) // maybe_mask
 	}
 	if e.MaybeTotal != nil {
-		c.Set(20, codec.AppendBinaryUint64(nil, *e.MaybeTotal)) // maybe_total
+		c.Set(20, codec.AppendBinaryUint64(c.Cell(20), *e.MaybeTotal)) // maybe_total
 	}
 	if e.MaybeLoad != nil {
-		c.Set(21, codec.AppendBinaryFloat32(nil, *e.MaybeLoad)) // maybe_load
+		c.Set(21, codec.AppendBinaryFloat32(c.Cell(21), *e.MaybeLoad)) // maybe_load
 	}
 	if e.MaybeRatio != nil {
-		c.Set(22, codec.AppendBinaryFloat64(nil, *e.MaybeRatio)) // maybe_ratio
+		c.Set(22, codec.AppendBinaryFloat64(c.Cell(22), *e.MaybeRatio)) // maybe_ratio
 	}
 	if e.MaybeAt != nil {
-		c.Set(23, codec.AppendBinaryTimestamp(nil, *e.MaybeAt)) // maybe_at
+		c.Set(23, codec.AppendBinaryTimestamp(c.Cell(23), *e.MaybeAt)) // maybe_at
 	}
 	if e.MaybeTook != nil {
-		c.Set(24, codec.AppendBinaryDuration(nil, *e.MaybeTook)) // maybe_took
+		c.Set(24, codec.AppendBinaryDuration(c.Cell(24), *e.MaybeTook)) // maybe_took
 	}
 	if e.MaybeID != nil {
-		c.Set(25, codec.AppendBinaryUUID(nil, *e.MaybeID)) // maybe_id
+		c.Set(25, codec.AppendBinaryUUID(c.Cell(25), *e.MaybeID)) // maybe_id
 	}
 	if e.MaybeState != nil {
-		c.Set(26, codec.AppendBinaryEnum(nil, sampleMaybeStateNames, int64(*e.MaybeState))) // maybe_state
+		c.Set(26, codec.AppendBinaryEnum(c.Cell(26), sampleMaybeStateNames, int64(*e.MaybeState))) // maybe_state
 	}
 	if e.MaybeDocument != nil {
-		c.Set(27, codec.AppendBinaryJSON(nil, e.MaybeDocument)) // maybe_document
+		c.Set(27, codec.AppendBinaryJSON(c.Cell(27), e.MaybeDocument)) // maybe_document
 	}
-	c.Set(28, codec.AppendBinaryString(nil, e.DefaultText))                                // default_text
-	c.Set(29, codec.AppendBinaryBytes(nil, e.DefaultRaw))                                  // default_raw
-	c.Set(30, codec.AppendBinaryBool(nil, e.DefaultFlag))                                  // default_flag
-	c.Set(31, codec.AppendBinaryInt32(nil, e.DefaultSmall))                                // default_small
-	c.Set(32, codec.AppendBinaryInt64(nil, e.DefaultCount))                                // default_count
-	c.Set(33, codec.AppendBinaryUint32(nil, e.DefaultMask))                                // default_mask
-	c.Set(34, codec.AppendBinaryUint64(nil, e.DefaultTotal))                               // default_total
-	c.Set(35, codec.AppendBinaryFloat32(nil, e.DefaultLoad))                               // default_load
-	c.Set(36, codec.AppendBinaryFloat64(nil, e.DefaultRatio))                              // default_ratio
-	c.Set(37, codec.AppendBinaryTimestamp(nil, e.DefaultAt))                               // default_at
-	c.Set(38, codec.AppendBinaryDuration(nil, e.DefaultTook))                              // default_took
-	c.Set(39, codec.AppendBinaryUUID(nil, e.DefaultID))                                    // default_id
-	c.Set(40, codec.AppendBinaryEnum(nil, sampleDefaultStateNames, int64(e.DefaultState))) // default_state
-	c.Set(41, codec.AppendBinaryJSON(nil, e.DefaultDocument))                              // default_document
+	c.Set(28, codec.AppendBinaryString(c.Cell(28), e.DefaultText))                                // default_text
+	c.Set(29, codec.AppendBinaryBytes(c.Cell(29), e.DefaultRaw))                                  // default_raw
+	c.Set(30, codec.AppendBinaryBool(c.Cell(30), e.DefaultFlag))                                  // default_flag
+	c.Set(31, codec.AppendBinaryInt32(c.Cell(31), e.DefaultSmall))                                // default_small
+	c.Set(32, codec.AppendBinaryInt64(c.Cell(32), e.DefaultCount))                                // default_count
+	c.Set(33, codec.AppendBinaryUint32(c.Cell(33), e.DefaultMask))                                // default_mask
+	c.Set(34, codec.AppendBinaryUint64(c.Cell(34), e.DefaultTotal))                               // default_total
+	c.Set(35, codec.AppendBinaryFloat32(c.Cell(35), e.DefaultLoad))                               // default_load
+	c.Set(36, codec.AppendBinaryFloat64(c.Cell(36), e.DefaultRatio))                              // default_ratio
+	c.Set(37, codec.AppendBinaryTimestamp(c.Cell(37), e.DefaultAt))                               // default_at
+	c.Set(38, codec.AppendBinaryDuration(c.Cell(38), e.DefaultTook))                              // default_took
+	c.Set(39, codec.AppendBinaryUUID(c.Cell(39), e.DefaultID))                                    // default_id
+	c.Set(40, codec.AppendBinaryEnum(c.Cell(40), sampleDefaultStateNames, int64(e.DefaultState))) // default_state
+	c.Set(41, codec.AppendBinaryJSON(c.Cell(41), e.DefaultDocument))                              // default_document
 }
 
 // spansSampleCells returns where the rows of an event's series are in
@@ -2033,7 +2300,7 @@ func spansSampleCells(e *SampleEvent) ([]codec.Span, error) {
 // and returns its bucket.
 func keySampleCells(row string, e *SampleEvent) (time.Time, error) {
 	k, err := ParseSampleCellsKey(row)
-	e.Site = k.Site
+	e.Site = codec.Keep(e.Site, k.Site)
 	e.Sensor = k.Sensor
 	e.Channel = k.Channel
 	e.Slot = k.Slot
@@ -2168,6 +2435,7 @@ var sampleCellsTextLayout = &store.Layout[SampleEvent]{
 	},
 	Check:   checkSample,
 	Put:     putSampleCellsText,
+	Same:    sameSample,
 	Spans:   spansSampleCellsText,
 	Key:     keySampleCellsText,
 	Set:     setSampleCellsText,
@@ -2176,77 +2444,79 @@ var sampleCellsTextLayout = &store.Layout[SampleEvent]{
 
 // putSampleCellsText lays out an event as cells of sample_cells_text.
 func putSampleCellsText(e *SampleEvent, c *store.Cells) {
-	c.Row(SampleCellsTextKey{Site: e.Site, Sensor: e.Sensor, Channel: e.Channel, Slot: e.Slot, Serial: e.Serial, Unit: e.Unit, Kind: e.Kind, Active: e.Active, Tag: e.Tag, Since: e.Since, Interval: e.Interval, Bucket: e.Time}.Append(nil))
-	c.Set(0, codec.AppendTextString(nil, e.Text))                          // text
-	c.Set(1, codec.AppendTextBytes(nil, e.Raw))                            // raw
-	c.Set(2, codec.AppendTextBool(nil, e.Flag))                            // flag
-	c.Set(3, codec.AppendTextInt32(nil, e.Small))                          // small
-	c.Set(4, codec.AppendTextInt64(nil, e.Count))                          // count
-	c.Set(5, codec.AppendTextUint32(nil, e.Mask))                          // mask
-	c.Set(6, codec.AppendTextUint64(nil, e.Total))                         // total
-	c.Set(7, codec.AppendTextFloat32(nil, e.Load))                         // cpu.load
-	c.Set(8, codec.AppendTextFloat64(nil, e.Ratio))                        // ratio (.*)|%
-	c.Set(9, codec.AppendTextTimestamp(nil, e.At))                         // at
-	c.Set(10, codec.AppendTextDuration(nil, e.Took))                       // took
-	c.Set(11, codec.AppendTextUUID(nil, e.ID))                             // id
-	c.Set(12, codec.AppendTextEnum(nil, sampleStateNames, int64(e.State))) // state
-	c.Set(13, codec.AppendTextJSON(nil, e.Document))                       // document
+	if !c.SameRow(0) {
+		c.Row(SampleCellsTextKey{Site: e.Site, Sensor: e.Sensor, Channel: e.Channel, Slot: e.Slot, Serial: e.Serial, Unit: e.Unit, Kind: e.Kind, Active: e.Active, Tag: e.Tag, Since: e.Since, Interval: e.Interval, Bucket: e.Time}.Append(c.Buffer()))
+	}
+	c.Set(0, codec.AppendTextString(c.Cell(0), e.Text))                           // text
+	c.Set(1, codec.AppendTextBytes(c.Cell(1), e.Raw))                             // raw
+	c.Set(2, codec.AppendTextBool(c.Cell(2), e.Flag))                             // flag
+	c.Set(3, codec.AppendTextInt32(c.Cell(3), e.Small))                           // small
+	c.Set(4, codec.AppendTextInt64(c.Cell(4), e.Count))                           // count
+	c.Set(5, codec.AppendTextUint32(c.Cell(5), e.Mask))                           // mask
+	c.Set(6, codec.AppendTextUint64(c.Cell(6), e.Total))                          // total
+	c.Set(7, codec.AppendTextFloat32(c.Cell(7), e.Load))                          // cpu.load
+	c.Set(8, codec.AppendTextFloat64(c.Cell(8), e.Ratio))                         // ratio (.*)|%
+	c.Set(9, codec.AppendTextTimestamp(c.Cell(9), e.At))                          // at
+	c.Set(10, codec.AppendTextDuration(c.Cell(10), e.Took))                       // took
+	c.Set(11, codec.AppendTextUUID(c.Cell(11), e.ID))                             // id
+	c.Set(12, codec.AppendTextEnum(c.Cell(12), sampleStateNames, int64(e.State))) // state
+	c.Set(13, codec.AppendTextJSON(c.Cell(13), e.Document))                       // document
 	if e.MaybeText != nil {
-		c.Set(14, codec.AppendTextString(nil, *e.MaybeText)) // maybe_text
+		c.Set(14, codec.AppendTextString(c.Cell(14), *e.MaybeText)) // maybe_text
 	}
 	if e.MaybeRaw != nil {
-		c.Set(15, codec.AppendTextBytes(nil, e.MaybeRaw)) // maybe_raw
+		c.Set(15, codec.AppendTextBytes(c.Cell(15), e.MaybeRaw)) // maybe_raw
 	}
 	if e.MaybeFlag != nil {
-		c.Set(16, codec.AppendTextBool(nil, *e.MaybeFlag)) // maybe_flag
+		c.Set(16, codec.AppendTextBool(c.Cell(16), *e.MaybeFlag)) // maybe_flag
 	}
 	if e.MaybeSmall != nil {
-		c.Set(17, codec.AppendTextInt32(nil, *e.MaybeSmall)) // maybe_small
+		c.Set(17, codec.AppendTextInt32(c.Cell(17), *e.MaybeSmall)) // maybe_small
 	}
 	if e.MaybeCount != nil {
-		c.Set(18, codec.AppendBinaryInt64(nil, *e.MaybeCount)) // maybe_count
+		c.Set(18, codec.AppendBinaryInt64(c.Cell(18), *e.MaybeCount)) // maybe_count
 	}
 	if e.MaybeMask != nil {
-		c.Set(19, codec.AppendTextUint32(nil, *e.MaybeMask)) // maybe_mask
+		c.Set(19, codec.AppendTextUint32(c.Cell(19), *e.MaybeMask)) // maybe_mask
 	}
 	if e.MaybeTotal != nil {
-		c.Set(20, codec.AppendTextUint64(nil, *e.MaybeTotal)) // maybe_total
+		c.Set(20, codec.AppendTextUint64(c.Cell(20), *e.MaybeTotal)) // maybe_total
 	}
 	if e.MaybeLoad != nil {
-		c.Set(21, codec.AppendTextFloat32(nil, *e.MaybeLoad)) // maybe_load
+		c.Set(21, codec.AppendTextFloat32(c.Cell(21), *e.MaybeLoad)) // maybe_load
 	}
 	if e.MaybeRatio != nil {
-		c.Set(22, codec.AppendTextFloat64(nil, *e.MaybeRatio)) // maybe_ratio
+		c.Set(22, codec.AppendTextFloat64(c.Cell(22), *e.MaybeRatio)) // maybe_ratio
 	}
 	if e.MaybeAt != nil {
-		c.Set(23, codec.AppendTextTimestamp(nil, *e.MaybeAt)) // maybe_at
+		c.Set(23, codec.AppendTextTimestamp(c.Cell(23), *e.MaybeAt)) // maybe_at
 	}
 	if e.MaybeTook != nil {
-		c.Set(24, codec.AppendTextDuration(nil, *e.MaybeTook)) // maybe_took
+		c.Set(24, codec.AppendTextDuration(c.Cell(24), *e.MaybeTook)) // maybe_took
 	}
 	if e.MaybeID != nil {
-		c.Set(25, codec.AppendTextUUID(nil, *e.MaybeID)) // maybe_id
+		c.Set(25, codec.AppendTextUUID(c.Cell(25), *e.MaybeID)) // maybe_id
 	}
 	if e.MaybeState != nil {
-		c.Set(26, codec.AppendTextEnum(nil, sampleMaybeStateNames, int64(*e.MaybeState))) // maybe_state
+		c.Set(26, codec.AppendTextEnum(c.Cell(26), sampleMaybeStateNames, int64(*e.MaybeState))) // maybe_state
 	}
 	if e.MaybeDocument != nil {
-		c.Set(27, codec.AppendTextJSON(nil, e.MaybeDocument)) // maybe_document
+		c.Set(27, codec.AppendTextJSON(c.Cell(27), e.MaybeDocument)) // maybe_document
 	}
-	c.Set(28, codec.AppendTextString(nil, e.DefaultText))                                // default_text
-	c.Set(29, codec.AppendTextBytes(nil, e.DefaultRaw))                                  // default_raw
-	c.Set(30, codec.AppendTextBool(nil, e.DefaultFlag))                                  // default_flag
-	c.Set(31, codec.AppendTextInt32(nil, e.DefaultSmall))                                // default_small
-	c.Set(32, codec.AppendTextInt64(nil, e.DefaultCount))                                // default_count
-	c.Set(33, codec.AppendTextUint32(nil, e.DefaultMask))                                // default_mask
-	c.Set(34, codec.AppendTextUint64(nil, e.DefaultTotal))                               // default_total
-	c.Set(35, codec.AppendTextFloat32(nil, e.DefaultLoad))                               // default_load
-	c.Set(36, codec.AppendTextFloat64(nil, e.DefaultRatio))                              // default_ratio
-	c.Set(37, codec.AppendTextTimestamp(nil, e.DefaultAt))                               // default_at
-	c.Set(38, codec.AppendTextDuration(nil, e.DefaultTook))                              // default_took
-	c.Set(39, codec.AppendTextUUID(nil, e.DefaultID))                                    // default_id
-	c.Set(40, codec.AppendTextEnum(nil, sampleDefaultStateNames, int64(e.DefaultState))) // default_state
-	c.Set(41, codec.AppendTextJSON(nil, e.DefaultDocument))                              // default_document
+	c.Set(28, codec.AppendTextString(c.Cell(28), e.DefaultText))                                // default_text
+	c.Set(29, codec.AppendTextBytes(c.Cell(29), e.DefaultRaw))                                  // default_raw
+	c.Set(30, codec.AppendTextBool(c.Cell(30), e.DefaultFlag))                                  // default_flag
+	c.Set(31, codec.AppendTextInt32(c.Cell(31), e.DefaultSmall))                                // default_small
+	c.Set(32, codec.AppendTextInt64(c.Cell(32), e.DefaultCount))                                // default_count
+	c.Set(33, codec.AppendTextUint32(c.Cell(33), e.DefaultMask))                                // default_mask
+	c.Set(34, codec.AppendTextUint64(c.Cell(34), e.DefaultTotal))                               // default_total
+	c.Set(35, codec.AppendTextFloat32(c.Cell(35), e.DefaultLoad))                               // default_load
+	c.Set(36, codec.AppendTextFloat64(c.Cell(36), e.DefaultRatio))                              // default_ratio
+	c.Set(37, codec.AppendTextTimestamp(c.Cell(37), e.DefaultAt))                               // default_at
+	c.Set(38, codec.AppendTextDuration(c.Cell(38), e.DefaultTook))                              // default_took
+	c.Set(39, codec.AppendTextUUID(c.Cell(39), e.DefaultID))                                    // default_id
+	c.Set(40, codec.AppendTextEnum(c.Cell(40), sampleDefaultStateNames, int64(e.DefaultState))) // default_state
+	c.Set(41, codec.AppendTextJSON(c.Cell(41), e.DefaultDocument))                              // default_document
 }
 
 // spansSampleCellsText returns where the rows of an event's series are in
@@ -2261,7 +2531,7 @@ func spansSampleCellsText(e *SampleEvent) ([]codec.Span, error) {
 // sample_cells_text, and returns its bucket.
 func keySampleCellsText(row string, e *SampleEvent) (time.Time, error) {
 	k, err := ParseSampleCellsTextKey(row)
-	e.Site = k.Site
+	e.Site = codec.Keep(e.Site, k.Site)
 	e.Sensor = k.Sensor
 	e.Channel = k.Channel
 	e.Slot = k.Slot
@@ -2397,6 +2667,7 @@ var sampleCombinedLayout = &store.Layout[SampleEvent]{
 	},
 	Check: checkSample,
 	Put:   putSampleCombined,
+	Same:  sameSample,
 	Spans: spansSampleCombined,
 	Key:   keySampleCombined,
 	Set: func(e *SampleEvent, _ int, blob []byte) error {
@@ -2407,8 +2678,10 @@ var sampleCombinedLayout = &store.Layout[SampleEvent]{
 
 // putSampleCombined lays out an event as cells of sample_combined.
 func putSampleCombined(e *SampleEvent, c *store.Cells) {
-	c.Row(SampleCombinedKey{Site: e.Site, Sensor: e.Sensor, Channel: e.Channel, Slot: e.Slot, Serial: e.Serial, Unit: e.Unit, Kind: e.Kind, Active: e.Active, Tag: e.Tag, Since: e.Since, Interval: e.Interval, Bucket: e.Time}.Append(nil))
-	c.Set(0, appendSampleProto(nil, e))
+	if !c.SameRow(0) {
+		c.Row(SampleCombinedKey{Site: e.Site, Sensor: e.Sensor, Channel: e.Channel, Slot: e.Slot, Serial: e.Serial, Unit: e.Unit, Kind: e.Kind, Active: e.Active, Tag: e.Tag, Since: e.Since, Interval: e.Interval, Bucket: e.Time}.Append(c.Buffer()))
+	}
+	c.Set(0, appendSampleProto(c.Cell(0), e))
 }
 
 // spansSampleCombined returns where the rows of an event's series are in
@@ -2423,7 +2696,7 @@ func spansSampleCombined(e *SampleEvent) ([]codec.Span, error) {
 // sample_combined, and returns its bucket.
 func keySampleCombined(row string, e *SampleEvent) (time.Time, error) {
 	k, err := ParseSampleCombinedKey(row)
-	e.Site = k.Site
+	e.Site = codec.Keep(e.Site, k.Site)
 	e.Sensor = k.Sensor
 	e.Channel = k.Channel
 	e.Slot = k.Slot
@@ -2463,6 +2736,7 @@ var sampleCombinedJSONLayout = &store.Layout[SampleEvent]{
 	},
 	Check: checkSample,
 	Put:   putSampleCombinedJSON,
+	Same:  sameSample,
 	Spans: spansSampleCombinedJSON,
 	Key:   keySampleCombinedJSON,
 	Set: func(e *SampleEvent, _ int, blob []byte) error {
@@ -2473,7 +2747,9 @@ var sampleCombinedJSONLayout = &store.Layout[SampleEvent]{
 
 // putSampleCombinedJSON lays out an event as cells of sample_combined_json.
 func putSampleCombinedJSON(e *SampleEvent, c *store.Cells) {
-	c.Row(SampleCombinedJSONKey{Site: e.Site, Sensor: e.Sensor, Channel: e.Channel, Slot: e.Slot, Serial: e.Serial, Unit: e.Unit, Kind: e.Kind, Active: e.Active, Tag: e.Tag, Since: e.Since, Interval: e.Interval, Bucket: e.Time}.Append(nil))
+	if !c.SameRow(0) {
+		c.Row(SampleCombinedJSONKey{Site: e.Site, Sensor: e.Sensor, Channel: e.Channel, Slot: e.Slot, Serial: e.Serial, Unit: e.Unit, Kind: e.Kind, Active: e.Active, Tag: e.Tag, Since: e.Since, Interval: e.Interval, Bucket: e.Time}.Append(c.Buffer()))
+	}
 	blob, err := marshalSampleJSON(e)
 	if err != nil {
 		c.Fail(err)
@@ -2493,7 +2769,7 @@ func spansSampleCombinedJSON(e *SampleEvent) ([]codec.Span, error) {
 // sample_combined_json, and returns its bucket.
 func keySampleCombinedJSON(row string, e *SampleEvent) (time.Time, error) {
 	k, err := ParseSampleCombinedJSONKey(row)
-	e.Site = k.Site
+	e.Site = codec.Keep(e.Site, k.Site)
 	e.Sensor = k.Sensor
 	e.Channel = k.Channel
 	e.Slot = k.Slot
@@ -2541,8 +2817,8 @@ var sampleSerializedLayout = &store.Layout[SampleEvent]{
 
 // putSampleSerialized lays out an event as cells of sample_serialized.
 func putSampleSerialized(e *SampleEvent, c *store.Cells) {
-	c.Row(SampleSerializedKey{Site: e.Site, Sensor: e.Sensor, Channel: e.Channel, Slot: e.Slot, Serial: e.Serial, Unit: e.Unit, Kind: e.Kind, Active: e.Active, Tag: e.Tag, Since: e.Since, Interval: e.Interval, Time: e.Time}.Append(nil))
-	c.Set(0, appendSampleProto(nil, e))
+	c.Row(SampleSerializedKey{Site: e.Site, Sensor: e.Sensor, Channel: e.Channel, Slot: e.Slot, Serial: e.Serial, Unit: e.Unit, Kind: e.Kind, Active: e.Active, Tag: e.Tag, Since: e.Since, Interval: e.Interval, Time: e.Time}.Append(c.Buffer()))
+	c.Set(0, appendSampleProto(c.Cell(0), e))
 }
 
 // spansSampleSerialized returns where the rows of an event's series are in
@@ -2557,7 +2833,7 @@ func spansSampleSerialized(e *SampleEvent) ([]codec.Span, error) {
 // sample_serialized, and returns its time.
 func keySampleSerialized(row string, e *SampleEvent) (time.Time, error) {
 	k, err := ParseSampleSerializedKey(row)
-	e.Site = k.Site
+	e.Site = codec.Keep(e.Site, k.Site)
 	e.Sensor = k.Sensor
 	e.Channel = k.Channel
 	e.Slot = k.Slot
@@ -2606,7 +2882,7 @@ var sampleSerializedJSONLayout = &store.Layout[SampleEvent]{
 
 // putSampleSerializedJSON lays out an event as cells of sample_serialized_json.
 func putSampleSerializedJSON(e *SampleEvent, c *store.Cells) {
-	c.Row(SampleSerializedJSONKey{Site: e.Site, Sensor: e.Sensor, Channel: e.Channel, Slot: e.Slot, Serial: e.Serial, Unit: e.Unit, Kind: e.Kind, Active: e.Active, Tag: e.Tag, Since: e.Since, Interval: e.Interval, Time: e.Time}.Append(nil))
+	c.Row(SampleSerializedJSONKey{Site: e.Site, Sensor: e.Sensor, Channel: e.Channel, Slot: e.Slot, Serial: e.Serial, Unit: e.Unit, Kind: e.Kind, Active: e.Active, Tag: e.Tag, Since: e.Since, Interval: e.Interval, Time: e.Time}.Append(c.Buffer()))
 	blob, err := marshalSampleJSON(e)
 	if err != nil {
 		c.Fail(err)
@@ -2626,7 +2902,7 @@ func spansSampleSerializedJSON(e *SampleEvent) ([]codec.Span, error) {
 // sample_serialized_json, and returns its time.
 func keySampleSerializedJSON(row string, e *SampleEvent) (time.Time, error) {
 	k, err := ParseSampleSerializedJSONKey(row)
-	e.Site = k.Site
+	e.Site = codec.Keep(e.Site, k.Site)
 	e.Sensor = k.Sensor
 	e.Channel = k.Channel
 	e.Slot = k.Slot
@@ -2672,77 +2948,77 @@ var sampleUnserializedLayout = &store.Layout[SampleEvent]{
 
 // putSampleUnserialized lays out an event as cells of sample_unserialized.
 func putSampleUnserialized(e *SampleEvent, c *store.Cells) {
-	c.Row(SampleUnserializedKey{Site: e.Site, Sensor: e.Sensor, Channel: e.Channel, Slot: e.Slot, Serial: e.Serial, Unit: e.Unit, Kind: e.Kind, Active: e.Active, Tag: e.Tag, Since: e.Since, Interval: e.Interval, Time: e.Time}.Append(nil))
-	c.Set(0, codec.AppendBinaryString(nil, e.Text))                          // text
-	c.Set(1, codec.AppendBinaryBytes(nil, e.Raw))                            // raw
-	c.Set(2, codec.AppendBinaryBool(nil, e.Flag))                            // flag
-	c.Set(3, codec.AppendBinaryInt32(nil, e.Small))                          // small
-	c.Set(4, codec.AppendBinaryInt64(nil, e.Count))                          // count
-	c.Set(5, codec.AppendBinaryUint32(nil, e.Mask))                          // mask
-	c.Set(6, codec.AppendBinaryUint64(nil, e.Total))                         // total
-	c.Set(7, codec.AppendBinaryFloat32(nil, e.Load))                         // cpu.load
-	c.Set(8, codec.AppendBinaryFloat64(nil, e.Ratio))                        // ratio (.*)|%
-	c.Set(9, codec.AppendBinaryTimestamp(nil, e.At))                         // at
-	c.Set(10, codec.AppendBinaryDuration(nil, e.Took))                       // took
-	c.Set(11, codec.AppendBinaryUUID(nil, e.ID))                             // id
-	c.Set(12, codec.AppendBinaryEnum(nil, sampleStateNames, int64(e.State))) // state
-	c.Set(13, codec.AppendBinaryJSON(nil, e.Document))                       // document
+	c.Row(SampleUnserializedKey{Site: e.Site, Sensor: e.Sensor, Channel: e.Channel, Slot: e.Slot, Serial: e.Serial, Unit: e.Unit, Kind: e.Kind, Active: e.Active, Tag: e.Tag, Since: e.Since, Interval: e.Interval, Time: e.Time}.Append(c.Buffer()))
+	c.Set(0, codec.AppendBinaryString(c.Cell(0), e.Text))                           // text
+	c.Set(1, codec.AppendBinaryBytes(c.Cell(1), e.Raw))                             // raw
+	c.Set(2, codec.AppendBinaryBool(c.Cell(2), e.Flag))                             // flag
+	c.Set(3, codec.AppendBinaryInt32(c.Cell(3), e.Small))                           // small
+	c.Set(4, codec.AppendBinaryInt64(c.Cell(4), e.Count))                           // count
+	c.Set(5, codec.AppendBinaryUint32(c.Cell(5), e.Mask))                           // mask
+	c.Set(6, codec.AppendBinaryUint64(c.Cell(6), e.Total))                          // total
+	c.Set(7, codec.AppendBinaryFloat32(c.Cell(7), e.Load))                          // cpu.load
+	c.Set(8, codec.AppendBinaryFloat64(c.Cell(8), e.Ratio))                         // ratio (.*)|%
+	c.Set(9, codec.AppendBinaryTimestamp(c.Cell(9), e.At))                          // at
+	c.Set(10, codec.AppendBinaryDuration(c.Cell(10), e.Took))                       // took
+	c.Set(11, codec.AppendBinaryUUID(c.Cell(11), e.ID))                             // id
+	c.Set(12, codec.AppendBinaryEnum(c.Cell(12), sampleStateNames, int64(e.State))) // state
+	c.Set(13, codec.AppendBinaryJSON(c.Cell(13), e.Document))                       // document
 	if e.MaybeText != nil {
-		c.Set(14, codec.AppendBinaryString(nil, *e.MaybeText)) // maybe_text
+		c.Set(14, codec.AppendBinaryString(c.Cell(14), *e.MaybeText)) // maybe_text
 	}
 	if e.MaybeRaw != nil {
-		c.Set(15, codec.AppendBinaryBytes(nil, e.MaybeRaw)) // maybe_raw
+		c.Set(15, codec.AppendBinaryBytes(c.Cell(15), e.MaybeRaw)) // maybe_raw
 	}
 	if e.MaybeFlag != nil {
-		c.Set(16, codec.AppendBinaryBool(nil, *e.MaybeFlag)) // maybe_flag
+		c.Set(16, codec.AppendBinaryBool(c.Cell(16), *e.MaybeFlag)) // maybe_flag
 	}
 	if e.MaybeSmall != nil {
-		c.Set(17, codec.AppendTextInt32(nil, *e.MaybeSmall)) // maybe_small
+		c.Set(17, codec.AppendTextInt32(c.Cell(17), *e.MaybeSmall)) // maybe_small
 	}
 	if e.MaybeCount != nil {
-		c.Set(18, codec.AppendBinaryInt64(nil, *e.MaybeCount)) // maybe_count
+		c.Set(18, codec.AppendBinaryInt64(c.Cell(18), *e.MaybeCount)) // maybe_count
 	}
 	if e.MaybeMask != nil {
-		c.Set(19, codec.AppendBinaryUint32(nil, *e.MaybeMask)) // maybe_mask
+		c.Set(19, codec.AppendBinaryUint32(c.Cell(19), *e.MaybeMask)) // maybe_mask
 	}
 	if e.MaybeTotal != nil {
-		c.Set(20, codec.AppendBinaryUint64(nil, *e.MaybeTotal)) // maybe_total
+		c.Set(20, codec.AppendBinaryUint64(c.Cell(20), *e.MaybeTotal)) // maybe_total
 	}
 	if e.MaybeLoad != nil {
-		c.Set(21, codec.AppendBinaryFloat32(nil, *e.MaybeLoad)) // maybe_load
+		c.Set(21, codec.AppendBinaryFloat32(c.Cell(21), *e.MaybeLoad)) // maybe_load
 	}
 	if e.MaybeRatio != nil {
-		c.Set(22, codec.AppendBinaryFloat64(nil, *e.MaybeRatio)) // maybe_ratio
+		c.Set(22, codec.AppendBinaryFloat64(c.Cell(22), *e.MaybeRatio)) // maybe_ratio
 	}
 	if e.MaybeAt != nil {
-		c.Set(23, codec.AppendBinaryTimestamp(nil, *e.MaybeAt)) // maybe_at
+		c.Set(23, codec.AppendBinaryTimestamp(c.Cell(23), *e.MaybeAt)) // maybe_at
 	}
 	if e.MaybeTook != nil {
-		c.Set(24, codec.AppendBinaryDuration(nil, *e.MaybeTook)) // maybe_took
+		c.Set(24, codec.AppendBinaryDuration(c.Cell(24), *e.MaybeTook)) // maybe_took
 	}
 	if e.MaybeID != nil {
-		c.Set(25, codec.AppendBinaryUUID(nil, *e.MaybeID)) // maybe_id
+		c.Set(25, codec.AppendBinaryUUID(c.Cell(25), *e.MaybeID)) // maybe_id
 	}
 	if e.MaybeState != nil {
-		c.Set(26, codec.AppendBinaryEnum(nil, sampleMaybeStateNames, int64(*e.MaybeState))) // maybe_state
+		c.Set(26, codec.AppendBinaryEnum(c.Cell(26), sampleMaybeStateNames, int64(*e.MaybeState))) // maybe_state
 	}
 	if e.MaybeDocument != nil {
-		c.Set(27, codec.AppendBinaryJSON(nil, e.MaybeDocument)) // maybe_document
+		c.Set(27, codec.AppendBinaryJSON(c.Cell(27), e.MaybeDocument)) // maybe_document
 	}
-	c.Set(28, codec.AppendBinaryString(nil, e.DefaultText))                                // default_text
-	c.Set(29, codec.AppendBinaryBytes(nil, e.DefaultRaw))                                  // default_raw
-	c.Set(30, codec.AppendBinaryBool(nil, e.DefaultFlag))                                  // default_flag
-	c.Set(31, codec.AppendBinaryInt32(nil, e.DefaultSmall))                                // default_small
-	c.Set(32, codec.AppendBinaryInt64(nil, e.DefaultCount))                                // default_count
-	c.Set(33, codec.AppendBinaryUint32(nil, e.DefaultMask))                                // default_mask
-	c.Set(34, codec.AppendBinaryUint64(nil, e.DefaultTotal))                               // default_total
-	c.Set(35, codec.AppendBinaryFloat32(nil, e.DefaultLoad))                               // default_load
-	c.Set(36, codec.AppendBinaryFloat64(nil, e.DefaultRatio))                              // default_ratio
-	c.Set(37, codec.AppendBinaryTimestamp(nil, e.DefaultAt))                               // default_at
-	c.Set(38, codec.AppendBinaryDuration(nil, e.DefaultTook))                              // default_took
-	c.Set(39, codec.AppendBinaryUUID(nil, e.DefaultID))                                    // default_id
-	c.Set(40, codec.AppendBinaryEnum(nil, sampleDefaultStateNames, int64(e.DefaultState))) // default_state
-	c.Set(41, codec.AppendBinaryJSON(nil, e.DefaultDocument))                              // default_document
+	c.Set(28, codec.AppendBinaryString(c.Cell(28), e.DefaultText))                                // default_text
+	c.Set(29, codec.AppendBinaryBytes(c.Cell(29), e.DefaultRaw))                                  // default_raw
+	c.Set(30, codec.AppendBinaryBool(c.Cell(30), e.DefaultFlag))                                  // default_flag
+	c.Set(31, codec.AppendBinaryInt32(c.Cell(31), e.DefaultSmall))                                // default_small
+	c.Set(32, codec.AppendBinaryInt64(c.Cell(32), e.DefaultCount))                                // default_count
+	c.Set(33, codec.AppendBinaryUint32(c.Cell(33), e.DefaultMask))                                // default_mask
+	c.Set(34, codec.AppendBinaryUint64(c.Cell(34), e.DefaultTotal))                               // default_total
+	c.Set(35, codec.AppendBinaryFloat32(c.Cell(35), e.DefaultLoad))                               // default_load
+	c.Set(36, codec.AppendBinaryFloat64(c.Cell(36), e.DefaultRatio))                              // default_ratio
+	c.Set(37, codec.AppendBinaryTimestamp(c.Cell(37), e.DefaultAt))                               // default_at
+	c.Set(38, codec.AppendBinaryDuration(c.Cell(38), e.DefaultTook))                              // default_took
+	c.Set(39, codec.AppendBinaryUUID(c.Cell(39), e.DefaultID))                                    // default_id
+	c.Set(40, codec.AppendBinaryEnum(c.Cell(40), sampleDefaultStateNames, int64(e.DefaultState))) // default_state
+	c.Set(41, codec.AppendBinaryJSON(c.Cell(41), e.DefaultDocument))                              // default_document
 }
 
 // spansSampleUnserialized returns where the rows of an event's series are in
@@ -2757,7 +3033,7 @@ func spansSampleUnserialized(e *SampleEvent) ([]codec.Span, error) {
 // sample_unserialized, and returns its time.
 func keySampleUnserialized(row string, e *SampleEvent) (time.Time, error) {
 	k, err := ParseSampleUnserializedKey(row)
-	e.Site = k.Site
+	e.Site = codec.Keep(e.Site, k.Site)
 	e.Sensor = k.Sensor
 	e.Channel = k.Channel
 	e.Slot = k.Slot
@@ -2899,77 +3175,77 @@ var sampleUnserializedTextLayout = &store.Layout[SampleEvent]{
 // putSampleUnserializedText lays out an event as cells of
 // sample_unserialized_text.
 func putSampleUnserializedText(e *SampleEvent, c *store.Cells) {
-	c.Row(SampleUnserializedTextKey{Site: e.Site, Sensor: e.Sensor, Channel: e.Channel, Slot: e.Slot, Serial: e.Serial, Unit: e.Unit, Kind: e.Kind, Active: e.Active, Tag: e.Tag, Since: e.Since, Interval: e.Interval, Time: e.Time}.Append(nil))
-	c.Set(0, codec.AppendTextString(nil, e.Text))                          // text
-	c.Set(1, codec.AppendTextBytes(nil, e.Raw))                            // raw
-	c.Set(2, codec.AppendTextBool(nil, e.Flag))                            // flag
-	c.Set(3, codec.AppendTextInt32(nil, e.Small))                          // small
-	c.Set(4, codec.AppendTextInt64(nil, e.Count))                          // count
-	c.Set(5, codec.AppendTextUint32(nil, e.Mask))                          // mask
-	c.Set(6, codec.AppendTextUint64(nil, e.Total))                         // total
-	c.Set(7, codec.AppendTextFloat32(nil, e.Load))                         // cpu.load
-	c.Set(8, codec.AppendTextFloat64(nil, e.Ratio))                        // ratio (.*)|%
-	c.Set(9, codec.AppendTextTimestamp(nil, e.At))                         // at
-	c.Set(10, codec.AppendTextDuration(nil, e.Took))                       // took
-	c.Set(11, codec.AppendTextUUID(nil, e.ID))                             // id
-	c.Set(12, codec.AppendTextEnum(nil, sampleStateNames, int64(e.State))) // state
-	c.Set(13, codec.AppendTextJSON(nil, e.Document))                       // document
+	c.Row(SampleUnserializedTextKey{Site: e.Site, Sensor: e.Sensor, Channel: e.Channel, Slot: e.Slot, Serial: e.Serial, Unit: e.Unit, Kind: e.Kind, Active: e.Active, Tag: e.Tag, Since: e.Since, Interval: e.Interval, Time: e.Time}.Append(c.Buffer()))
+	c.Set(0, codec.AppendTextString(c.Cell(0), e.Text))                           // text
+	c.Set(1, codec.AppendTextBytes(c.Cell(1), e.Raw))                             // raw
+	c.Set(2, codec.AppendTextBool(c.Cell(2), e.Flag))                             // flag
+	c.Set(3, codec.AppendTextInt32(c.Cell(3), e.Small))                           // small
+	c.Set(4, codec.AppendTextInt64(c.Cell(4), e.Count))                           // count
+	c.Set(5, codec.AppendTextUint32(c.Cell(5), e.Mask))                           // mask
+	c.Set(6, codec.AppendTextUint64(c.Cell(6), e.Total))                          // total
+	c.Set(7, codec.AppendTextFloat32(c.Cell(7), e.Load))                          // cpu.load
+	c.Set(8, codec.AppendTextFloat64(c.Cell(8), e.Ratio))                         // ratio (.*)|%
+	c.Set(9, codec.AppendTextTimestamp(c.Cell(9), e.At))                          // at
+	c.Set(10, codec.AppendTextDuration(c.Cell(10), e.Took))                       // took
+	c.Set(11, codec.AppendTextUUID(c.Cell(11), e.ID))                             // id
+	c.Set(12, codec.AppendTextEnum(c.Cell(12), sampleStateNames, int64(e.State))) // state
+	c.Set(13, codec.AppendTextJSON(c.Cell(13), e.Document))                       // document
 	if e.MaybeText != nil {
-		c.Set(14, codec.AppendTextString(nil, *e.MaybeText)) // maybe_text
+		c.Set(14, codec.AppendTextString(c.Cell(14), *e.MaybeText)) // maybe_text
 	}
 	if e.MaybeRaw != nil {
-		c.Set(15, codec.AppendTextBytes(nil, e.MaybeRaw)) // maybe_raw
+		c.Set(15, codec.AppendTextBytes(c.Cell(15), e.MaybeRaw)) // maybe_raw
 	}
 	if e.MaybeFlag != nil {
-		c.Set(16, codec.AppendTextBool(nil, *e.MaybeFlag)) // maybe_flag
+		c.Set(16, codec.AppendTextBool(c.Cell(16), *e.MaybeFlag)) // maybe_flag
 	}
 	if e.MaybeSmall != nil {
-		c.Set(17, codec.AppendTextInt32(nil, *e.MaybeSmall)) // maybe_small
+		c.Set(17, codec.AppendTextInt32(c.Cell(17), *e.MaybeSmall)) // maybe_small
 	}
 	if e.MaybeCount != nil {
-		c.Set(18, codec.AppendBinaryInt64(nil, *e.MaybeCount)) // maybe_count
+		c.Set(18, codec.AppendBinaryInt64(c.Cell(18), *e.MaybeCount)) // maybe_count
 	}
 	if e.MaybeMask != nil {
-		c.Set(19, codec.AppendTextUint32(nil, *e.MaybeMask)) // maybe_mask
+		c.Set(19, codec.AppendTextUint32(c.Cell(19), *e.MaybeMask)) // maybe_mask
 	}
 	if e.MaybeTotal != nil {
-		c.Set(20, codec.AppendTextUint64(nil, *e.MaybeTotal)) // maybe_total
+		c.Set(20, codec.AppendTextUint64(c.Cell(20), *e.MaybeTotal)) // maybe_total
 	}
 	if e.MaybeLoad != nil {
-		c.Set(21, codec.AppendTextFloat32(nil, *e.MaybeLoad)) // maybe_load
+		c.Set(21, codec.AppendTextFloat32(c.Cell(21), *e.MaybeLoad)) // maybe_load
 	}
 	if e.MaybeRatio != nil {
-		c.Set(22, codec.AppendTextFloat64(nil, *e.MaybeRatio)) // maybe_ratio
+		c.Set(22, codec.AppendTextFloat64(c.Cell(22), *e.MaybeRatio)) // maybe_ratio
 	}
 	if e.MaybeAt != nil {
-		c.Set(23, codec.AppendTextTimestamp(nil, *e.MaybeAt)) // maybe_at
+		c.Set(23, codec.AppendTextTimestamp(c.Cell(23), *e.MaybeAt)) // maybe_at
 	}
 	if e.MaybeTook != nil {
-		c.Set(24, codec.AppendTextDuration(nil, *e.MaybeTook)) // maybe_took
+		c.Set(24, codec.AppendTextDuration(c.Cell(24), *e.MaybeTook)) // maybe_took
 	}
 	if e.MaybeID != nil {
-		c.Set(25, codec.AppendTextUUID(nil, *e.MaybeID)) // maybe_id
+		c.Set(25, codec.AppendTextUUID(c.Cell(25), *e.MaybeID)) // maybe_id
 	}
 	if e.MaybeState != nil {
-		c.Set(26, codec.AppendTextEnum(nil, sampleMaybeStateNames, int64(*e.MaybeState))) // maybe_state
+		c.Set(26, codec.AppendTextEnum(c.Cell(26), sampleMaybeStateNames, int64(*e.MaybeState))) // maybe_state
 	}
 	if e.MaybeDocument != nil {
-		c.Set(27, codec.AppendTextJSON(nil, e.MaybeDocument)) // maybe_document
+		c.Set(27, codec.AppendTextJSON(c.Cell(27), e.MaybeDocument)) // maybe_document
 	}
-	c.Set(28, codec.AppendTextString(nil, e.DefaultText))                                // default_text
-	c.Set(29, codec.AppendTextBytes(nil, e.DefaultRaw))                                  // default_raw
-	c.Set(30, codec.AppendTextBool(nil, e.DefaultFlag))                                  // default_flag
-	c.Set(31, codec.AppendTextInt32(nil, e.DefaultSmall))                                // default_small
-	c.Set(32, codec.AppendTextInt64(nil, e.DefaultCount))                                // default_count
-	c.Set(33, codec.AppendTextUint32(nil, e.DefaultMask))                                // default_mask
-	c.Set(34, codec.AppendTextUint64(nil, e.DefaultTotal))                               // default_total
-	c.Set(35, codec.AppendTextFloat32(nil, e.DefaultLoad))                               // default_load
-	c.Set(36, codec.AppendTextFloat64(nil, e.DefaultRatio))                              // default_ratio
-	c.Set(37, codec.AppendTextTimestamp(nil, e.DefaultAt))                               // default_at
-	c.Set(38, codec.AppendTextDuration(nil, e.DefaultTook))                              // default_took
-	c.Set(39, codec.AppendTextUUID(nil, e.DefaultID))                                    // default_id
-	c.Set(40, codec.AppendTextEnum(nil, sampleDefaultStateNames, int64(e.DefaultState))) // default_state
-	c.Set(41, codec.AppendTextJSON(nil, e.DefaultDocument))                              // default_document
+	c.Set(28, codec.AppendTextString(c.Cell(28), e.DefaultText))                                // default_text
+	c.Set(29, codec.AppendTextBytes(c.Cell(29), e.DefaultRaw))                                  // default_raw
+	c.Set(30, codec.AppendTextBool(c.Cell(30), e.DefaultFlag))                                  // default_flag
+	c.Set(31, codec.AppendTextInt32(c.Cell(31), e.DefaultSmall))                                // default_small
+	c.Set(32, codec.AppendTextInt64(c.Cell(32), e.DefaultCount))                                // default_count
+	c.Set(33, codec.AppendTextUint32(c.Cell(33), e.DefaultMask))                                // default_mask
+	c.Set(34, codec.AppendTextUint64(c.Cell(34), e.DefaultTotal))                               // default_total
+	c.Set(35, codec.AppendTextFloat32(c.Cell(35), e.DefaultLoad))                               // default_load
+	c.Set(36, codec.AppendTextFloat64(c.Cell(36), e.DefaultRatio))                              // default_ratio
+	c.Set(37, codec.AppendTextTimestamp(c.Cell(37), e.DefaultAt))                               // default_at
+	c.Set(38, codec.AppendTextDuration(c.Cell(38), e.DefaultTook))                              // default_took
+	c.Set(39, codec.AppendTextUUID(c.Cell(39), e.DefaultID))                                    // default_id
+	c.Set(40, codec.AppendTextEnum(c.Cell(40), sampleDefaultStateNames, int64(e.DefaultState))) // default_state
+	c.Set(41, codec.AppendTextJSON(c.Cell(41), e.DefaultDocument))                              // default_document
 }
 
 // spansSampleUnserializedText returns where the rows of an event's series are
@@ -2984,7 +3260,7 @@ func spansSampleUnserializedText(e *SampleEvent) ([]codec.Span, error) {
 // sample_unserialized_text, and returns its time.
 func keySampleUnserializedText(row string, e *SampleEvent) (time.Time, error) {
 	k, err := ParseSampleUnserializedTextKey(row)
-	e.Site = k.Site
+	e.Site = codec.Keep(e.Site, k.Site)
 	e.Sensor = k.Sensor
 	e.Channel = k.Channel
 	e.Slot = k.Slot
@@ -3093,6 +3369,156 @@ func setSampleUnserializedText(e *SampleEvent, column int, datum []byte) (err er
 	return err
 }
 
+// sampleCellsColumns is how the events of sample_cells are taken into columns.
+var sampleCellsColumns = store.Columns[SampleEvent, SampleColumns]{
+	Append:   (*SampleColumns).Append,
+	Truncate: (*SampleColumns).truncate,
+	Extend:   (*SampleColumns).extend,
+	Decode:   (*SampleColumns).decodeSampleCells,
+}
+
+// decodeSampleCells adds the data of a column of sample_cells.
+func (c *SampleColumns) decodeSampleCells(column int, data store.Data) (err error) {
+	switch column {
+	case 0: // text
+		c.Text, err = store.Extend(c.Text, data, codec.BinaryString)
+	case 1: // raw
+		c.Raw, err = store.Extend(c.Raw, data, codec.BinaryBytes)
+	case 2: // flag
+		c.Flag, err = store.Extend(c.Flag, data, codec.BinaryBool)
+	case 3: // small
+		c.Small, err = store.Extend(c.Small, data, codec.BinaryInt32)
+	case 4: // count
+		c.Count, err = store.Extend(c.Count, data, codec.BinaryInt64)
+	case 5: // mask
+		c.Mask, err = store.Extend(c.Mask, data, codec.BinaryUint32)
+	case 6: // total
+		c.Total, err = store.Extend(c.Total, data, codec.BinaryUint64)
+	case 7: // cpu.load
+		c.Load, err = store.Extend(c.Load, data, codec.BinaryFloat32)
+	case 8: // ratio (.*)|%
+		c.Ratio, err = store.Extend(c.Ratio, data, codec.BinaryFloat64)
+	case 9: // at
+		c.At, err = store.Extend(c.At, data, codec.BinaryTimestamp)
+	case 10: // took
+		c.Took, err = store.Extend(c.Took, data, codec.BinaryDuration)
+	case 11: // id
+		c.ID, err = store.Extend(c.ID, data, codec.BinaryUUID)
+	case 12: // state
+		c.State, err = store.Extend(c.State, data, func(datum []byte) (v SampleState, err error) {
+			n, failed := codec.BinaryEnum(datum, sampleStateNames)
+			v, err = SampleState(n), failed
+			return v, err
+		})
+	case 13: // document
+		c.Document, err = store.Extend(c.Document, data, codec.BinaryJSON)
+	case 14: // maybe_text
+		c.MaybeText, err = store.Extend(c.MaybeText, data, func(datum []byte) (v *string, err error) {
+			v, err = codec.Optional(codec.BinaryString(datum))
+			return v, err
+		})
+	case 15: // maybe_raw
+		c.MaybeRaw, err = store.Extend(c.MaybeRaw, data, func(datum []byte) (v []byte, err error) {
+			v, err = codec.Present(codec.BinaryBytes(datum))
+			return v, err
+		})
+	case 16: // maybe_flag
+		c.MaybeFlag, err = store.Extend(c.MaybeFlag, data, func(datum []byte) (v *bool, err error) {
+			v, err = codec.Optional(codec.BinaryBool(datum))
+			return v, err
+		})
+	case 17: // maybe_small
+		c.MaybeSmall, err = store.Extend(c.MaybeSmall, data, func(datum []byte) (v *int32, err error) {
+			v, err = codec.Optional(codec.TextInt32(datum))
+			return v, err
+		})
+	case 18: // maybe_count
+		c.MaybeCount, err = store.Extend(c.MaybeCount, data, func(datum []byte) (v *int64, err error) {
+			v, err = codec.Optional(codec.BinaryInt64(datum))
+			return v, err
+		})
+	case 19: // maybe_mask
+		c.MaybeMask, err = store.Extend(c.MaybeMask, data, func(datum []byte) (v *uint32, err error) {
+			v, err = codec.Optional(codec.BinaryUint32(datum))
+			return v, err
+		})
+	case 20: // maybe_total
+		c.MaybeTotal, err = store.Extend(c.MaybeTotal, data, func(datum []byte) (v *uint64, err error) {
+			v, err = codec.Optional(codec.BinaryUint64(datum))
+			return v, err
+		})
+	case 21: // maybe_load
+		c.MaybeLoad, err = store.Extend(c.MaybeLoad, data, func(datum []byte) (v *float32, err error) {
+			v, err = codec.Optional(codec.BinaryFloat32(datum))
+			return v, err
+		})
+	case 22: // maybe_ratio
+		c.MaybeRatio, err = store.Extend(c.MaybeRatio, data, func(datum []byte) (v *float64, err error) {
+			v, err = codec.Optional(codec.BinaryFloat64(datum))
+			return v, err
+		})
+	case 23: // maybe_at
+		c.MaybeAt, err = store.Extend(c.MaybeAt, data, func(datum []byte) (v *time.Time, err error) {
+			v, err = codec.Optional(codec.BinaryTimestamp(datum))
+			return v, err
+		})
+	case 24: // maybe_took
+		c.MaybeTook, err = store.Extend(c.MaybeTook, data, func(datum []byte) (v *time.Duration, err error) {
+			v, err = codec.Optional(codec.BinaryDuration(datum))
+			return v, err
+		})
+	case 25: // maybe_id
+		c.MaybeID, err = store.Extend(c.MaybeID, data, func(datum []byte) (v *UUID, err error) {
+			v, err = codec.Optional(codec.BinaryUUID(datum))
+			return v, err
+		})
+	case 26: // maybe_state
+		c.MaybeState, err = store.Extend(c.MaybeState, data, func(datum []byte) (v *SampleMaybeState, err error) {
+			n, failed := codec.BinaryEnum(datum, sampleMaybeStateNames)
+			v, err = codec.Optional(SampleMaybeState(n), failed)
+			return v, err
+		})
+	case 27: // maybe_document
+		c.MaybeDocument, err = store.Extend(c.MaybeDocument, data, func(datum []byte) (v json.RawMessage, err error) {
+			v, err = codec.Present(codec.BinaryJSON(datum))
+			return v, err
+		})
+	case 28: // default_text
+		c.DefaultText, err = store.Extend(c.DefaultText, data, codec.BinaryString)
+	case 29: // default_raw
+		c.DefaultRaw, err = store.Extend(c.DefaultRaw, data, codec.BinaryBytes)
+	case 30: // default_flag
+		c.DefaultFlag, err = store.Extend(c.DefaultFlag, data, codec.BinaryBool)
+	case 31: // default_small
+		c.DefaultSmall, err = store.Extend(c.DefaultSmall, data, codec.BinaryInt32)
+	case 32: // default_count
+		c.DefaultCount, err = store.Extend(c.DefaultCount, data, codec.BinaryInt64)
+	case 33: // default_mask
+		c.DefaultMask, err = store.Extend(c.DefaultMask, data, codec.BinaryUint32)
+	case 34: // default_total
+		c.DefaultTotal, err = store.Extend(c.DefaultTotal, data, codec.BinaryUint64)
+	case 35: // default_load
+		c.DefaultLoad, err = store.Extend(c.DefaultLoad, data, codec.BinaryFloat32)
+	case 36: // default_ratio
+		c.DefaultRatio, err = store.Extend(c.DefaultRatio, data, codec.BinaryFloat64)
+	case 37: // default_at
+		c.DefaultAt, err = store.Extend(c.DefaultAt, data, codec.BinaryTimestamp)
+	case 38: // default_took
+		c.DefaultTook, err = store.Extend(c.DefaultTook, data, codec.BinaryDuration)
+	case 39: // default_id
+		c.DefaultID, err = store.Extend(c.DefaultID, data, codec.BinaryUUID)
+	case 40: // default_state
+		c.DefaultState, err = store.Extend(c.DefaultState, data, func(datum []byte) (v SampleDefaultState, err error) {
+			n, failed := codec.BinaryEnum(datum, sampleDefaultStateNames)
+			v, err = SampleDefaultState(n), failed
+			return v, err
+		})
+	case 41: // default_document
+		c.DefaultDocument, err = store.Extend(c.DefaultDocument, data, codec.BinaryJSON)
+	}
+	return err
+}
+
 // checkSample refuses an event that no table can hold.
 func checkSample(e *SampleEvent) error {
 	var c codec.Checker
@@ -3131,6 +3557,11 @@ func checkSample(e *SampleEvent) error {
 	c.Enum("default_state", sampleDefaultStateNames, int64(e.DefaultState))
 	c.JSON("default_document", e.DefaultDocument)
 	return c.Err()
+}
+
+// sameSample reports whether two events are of one series.
+func sameSample(a, b *SampleEvent) bool {
+	return a.Site == b.Site && a.Sensor == b.Sensor && a.Channel == b.Channel && a.Slot == b.Slot && a.Serial == b.Serial && a.Unit == b.Unit && a.Kind == b.Kind && a.Active == b.Active && bytes.Equal(a.Tag, b.Tag) && a.Since.Equal(b.Since) && a.Interval == b.Interval
 }
 
 // missingSample puts the default of a field that a stored event lacks; an error

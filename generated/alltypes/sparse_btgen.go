@@ -54,6 +54,42 @@ func (w *SparseWriter) WriteAll(ctx context.Context, events []SparseEvent) error
 	return w.writer.WriteAll(ctx, events)
 }
 
+// SparseBatcher gathers Sparse events from any number of goroutines, and writes
+// them together when there are enough of them or they have waited long enough.
+// Its memory is bounded, but for failures that are being reported. Every event
+// that it takes is written, or reported as one that is not.
+type SparseBatcher struct {
+	batcher *store.Batcher[SparseEvent]
+}
+
+// NewSparseBatcher returns a batcher that writes through w. With each event
+// that is not written failed is called, once, from a goroutine of the batcher,
+// with the *WriteError that Write would return. It may add the event again, but
+// not call Flush or Close, which wait for it, and should be quick: others are
+// written meanwhile, and their failures wait in memory. It may be nil.
+func NewSparseBatcher(w *SparseWriter, failed func(event SparseEvent, err error), opts ...BatcherOptions) *SparseBatcher {
+	return &SparseBatcher{store.NewBatcher(w.writer, failed, opts...)}
+}
+
+// Add takes an event to be written soon, and waits while there is no room,
+// until ctx ends. An event that is refused for what it is gives the *WriteError
+// that Write would return, and after Close the error is ErrClosed.
+func (b *SparseBatcher) Add(ctx context.Context, event SparseEvent) error {
+	return b.batcher.Add(ctx, event)
+}
+
+// Flush sends what was added, and waits until all of it is written or reported.
+// It returns a *BatchError if there were failures since it was last called, or
+// why ctx ended; what was added is then still on its way.
+func (b *SparseBatcher) Flush(ctx context.Context) error {
+	return b.batcher.Flush(ctx)
+}
+
+// Close is Flush, and lets no events in any more. It may be called again.
+func (b *SparseBatcher) Close(ctx context.Context) error {
+	return b.batcher.Close(ctx)
+}
+
 // SparseReader reads Sparse events, those of a series from table sparse_cells.
 // It never returns one that is past its time to live. It is safe for use by
 // several goroutines.
@@ -79,7 +115,7 @@ func (r *SparseReader) Read(ctx context.Context, series SparseSeries, from, to t
 // which may be reused. An event that does not decode is left out, and the first
 // *DecodeError returned after all others; any other error ends the read.
 func (r *SparseReader) ReadColumns(ctx context.Context, series SparseSeries, from, to time.Time, columns *SparseColumns, opts ...ReadOptions) error {
-	return store.Collect(r.Read(ctx, series, from, to, opts...), columns.Append)
+	return store.ReadColumns(ctx, r.reader, sparseCellsColumns, columns, nil, SparseEvent{SparseSeries: series}, from, to, opts...)
 }
 
 // Latest returns the newest event of a series, or ErrNotFound.
@@ -120,6 +156,24 @@ func (c *SparseColumns) Append(e *SparseEvent) {
 	c.Level = append(c.Level, e.Level)
 	c.Note = append(c.Note, e.Note)
 	c.Opened = append(c.Opened, e.Opened)
+}
+
+// truncate makes all columns n events long.
+func (c *SparseColumns) truncate(n int) {
+	c.Series = c.Series[:n]
+	c.Time = c.Time[:n]
+	c.Level = c.Level[:n]
+	c.Note = c.Note[:n]
+	c.Opened = c.Opened[:n]
+}
+
+// extend adds the series and the times of events, whose fields are to follow,
+// and returns how many there were before.
+func (c *SparseColumns) extend(e *SparseEvent, times store.Data) int {
+	n := len(c.Time)
+	c.Series = store.ExtendSeries(c.Series, times, e.SparseSeries)
+	c.Time = store.ExtendTimes(c.Time, times)
+	return n
 }
 
 // SetupSparse makes tables sparse_columns, sparse_cells and sparse_unserialized
@@ -306,6 +360,7 @@ var sparseColumnsLayout = &store.Layout[SparseEvent]{
 	},
 	Check:   checkSparse,
 	Put:     putSparseColumns,
+	Same:    sameSparse,
 	Spans:   spansSparseColumns,
 	Key:     keySparseColumns,
 	Set:     setSparseColumns,
@@ -316,19 +371,25 @@ var sparseColumnsLayout = &store.Layout[SparseEvent]{
 func putSparseColumns(e *SparseEvent, c *store.Cells) {
 	key := SparseColumnsKey{Sensor: e.Sensor, Bucket: e.Time}
 	if e.Level != nil {
-		key.Metric = "level"
-		c.Row(key.Append(nil))
-		c.Set(0, codec.AppendTextInt64(nil, *e.Level))
+		if !c.SameRow(0) {
+			key.Metric = "level"
+			c.Row(key.Append(c.Buffer()))
+		}
+		c.Set(0, codec.AppendTextInt64(c.Cell(0), *e.Level))
 	}
 	if e.Note != nil {
-		key.Metric = "note"
-		c.Row(key.Append(nil))
-		c.Set(1, codec.AppendTextString(nil, *e.Note))
+		if !c.SameRow(1) {
+			key.Metric = "note"
+			c.Row(key.Append(c.Buffer()))
+		}
+		c.Set(1, codec.AppendTextString(c.Cell(1), *e.Note))
 	}
 	if e.Opened != nil {
-		key.Metric = "opened"
-		c.Row(key.Append(nil))
-		c.Set(2, codec.AppendTextBool(nil, *e.Opened))
+		if !c.SameRow(2) {
+			key.Metric = "opened"
+			c.Row(key.Append(c.Buffer()))
+		}
+		c.Set(2, codec.AppendTextBool(c.Cell(2), *e.Opened))
 	}
 }
 
@@ -351,7 +412,7 @@ func spansSparseColumns(e *SparseEvent) ([]codec.Span, error) {
 // sparse_columns, and returns its bucket.
 func keySparseColumns(row string, e *SparseEvent) (time.Time, error) {
 	k, err := ParseSparseColumnsKey(row)
-	e.Sensor = k.Sensor
+	e.Sensor = codec.Keep(e.Sensor, k.Sensor)
 	return k.Bucket, err
 }
 
@@ -394,6 +455,7 @@ var sparseCellsLayout = &store.Layout[SparseEvent]{
 	},
 	Check:   checkSparse,
 	Put:     putSparseCells,
+	Same:    sameSparse,
 	Spans:   spansSparseCells,
 	Key:     keySparseCells,
 	Set:     setSparseCells,
@@ -402,15 +464,17 @@ var sparseCellsLayout = &store.Layout[SparseEvent]{
 
 // putSparseCells lays out an event as cells of sparse_cells.
 func putSparseCells(e *SparseEvent, c *store.Cells) {
-	c.Row(SparseCellsKey{Sensor: e.Sensor, Bucket: e.Time}.Append(nil))
+	if !c.SameRow(0) {
+		c.Row(SparseCellsKey{Sensor: e.Sensor, Bucket: e.Time}.Append(c.Buffer()))
+	}
 	if e.Level != nil {
-		c.Set(0, codec.AppendBinaryInt64(nil, *e.Level)) // level
+		c.Set(0, codec.AppendBinaryInt64(c.Cell(0), *e.Level)) // level
 	}
 	if e.Note != nil {
-		c.Set(1, codec.AppendBinaryString(nil, *e.Note)) // note
+		c.Set(1, codec.AppendBinaryString(c.Cell(1), *e.Note)) // note
 	}
 	if e.Opened != nil {
-		c.Set(2, codec.AppendBinaryBool(nil, *e.Opened)) // opened
+		c.Set(2, codec.AppendBinaryBool(c.Cell(2), *e.Opened)) // opened
 	}
 }
 
@@ -426,7 +490,7 @@ func spansSparseCells(e *SparseEvent) ([]codec.Span, error) {
 // and returns its bucket.
 func keySparseCells(row string, e *SparseEvent) (time.Time, error) {
 	k, err := ParseSparseCellsKey(row)
-	e.Sensor = k.Sensor
+	e.Sensor = codec.Keep(e.Sensor, k.Sensor)
 	return k.Bucket, err
 }
 
@@ -475,15 +539,15 @@ var sparseUnserializedLayout = &store.Layout[SparseEvent]{
 
 // putSparseUnserialized lays out an event as cells of sparse_unserialized.
 func putSparseUnserialized(e *SparseEvent, c *store.Cells) {
-	c.Row(SparseUnserializedKey{Sensor: e.Sensor, Time: e.Time}.Append(nil))
+	c.Row(SparseUnserializedKey{Sensor: e.Sensor, Time: e.Time}.Append(c.Buffer()))
 	if e.Level != nil {
-		c.Set(0, codec.AppendBinaryInt64(nil, *e.Level)) // level
+		c.Set(0, codec.AppendBinaryInt64(c.Cell(0), *e.Level)) // level
 	}
 	if e.Note != nil {
-		c.Set(1, codec.AppendBinaryString(nil, *e.Note)) // note
+		c.Set(1, codec.AppendBinaryString(c.Cell(1), *e.Note)) // note
 	}
 	if e.Opened != nil {
-		c.Set(2, codec.AppendBinaryBool(nil, *e.Opened)) // opened
+		c.Set(2, codec.AppendBinaryBool(c.Cell(2), *e.Opened)) // opened
 	}
 }
 
@@ -499,7 +563,7 @@ func spansSparseUnserialized(e *SparseEvent) ([]codec.Span, error) {
 // sparse_unserialized, and returns its time.
 func keySparseUnserialized(row string, e *SparseEvent) (time.Time, error) {
 	k, err := ParseSparseUnserializedKey(row)
-	e.Sensor = k.Sensor
+	e.Sensor = codec.Keep(e.Sensor, k.Sensor)
 	return k.Time, err
 }
 
@@ -517,6 +581,36 @@ func setSparseUnserialized(e *SparseEvent, column int, datum []byte) (err error)
 	return err
 }
 
+// sparseCellsColumns is how the events of sparse_cells are taken into columns.
+var sparseCellsColumns = store.Columns[SparseEvent, SparseColumns]{
+	Append:   (*SparseColumns).Append,
+	Truncate: (*SparseColumns).truncate,
+	Extend:   (*SparseColumns).extend,
+	Decode:   (*SparseColumns).decodeSparseCells,
+}
+
+// decodeSparseCells adds the data of a column of sparse_cells.
+func (c *SparseColumns) decodeSparseCells(column int, data store.Data) (err error) {
+	switch column {
+	case 0: // level
+		c.Level, err = store.Extend(c.Level, data, func(datum []byte) (v *int64, err error) {
+			v, err = codec.Optional(codec.BinaryInt64(datum))
+			return v, err
+		})
+	case 1: // note
+		c.Note, err = store.Extend(c.Note, data, func(datum []byte) (v *string, err error) {
+			v, err = codec.Optional(codec.BinaryString(datum))
+			return v, err
+		})
+	case 2: // opened
+		c.Opened, err = store.Extend(c.Opened, data, func(datum []byte) (v *bool, err error) {
+			v, err = codec.Optional(codec.BinaryBool(datum))
+			return v, err
+		})
+	}
+	return err
+}
+
 // checkSparse refuses an event that no table can hold.
 func checkSparse(e *SparseEvent) error {
 	var c codec.Checker
@@ -526,6 +620,11 @@ func checkSparse(e *SparseEvent) error {
 		c.String("note", *e.Note)
 	}
 	return c.Err()
+}
+
+// sameSparse reports whether two events are of one series.
+func sameSparse(a, b *SparseEvent) bool {
+	return a.Sensor == b.Sensor
 }
 
 // missingSparse puts the default of a field that a stored event lacks; an error

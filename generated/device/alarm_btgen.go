@@ -87,6 +87,42 @@ func (w *AlarmWriter) WriteAll(ctx context.Context, events []AlarmEvent) error {
 	return w.writer.WriteAll(ctx, events)
 }
 
+// AlarmBatcher gathers Alarm events from any number of goroutines, and writes
+// them together when there are enough of them or they have waited long enough.
+// Its memory is bounded, but for failures that are being reported. Every event
+// that it takes is written, or reported as one that is not.
+type AlarmBatcher struct {
+	batcher *store.Batcher[AlarmEvent]
+}
+
+// NewAlarmBatcher returns a batcher that writes through w. With each event that
+// is not written failed is called, once, from a goroutine of the batcher, with
+// the *WriteError that Write would return. It may add the event again, but not
+// call Flush or Close, which wait for it, and should be quick: others are
+// written meanwhile, and their failures wait in memory. It may be nil.
+func NewAlarmBatcher(w *AlarmWriter, failed func(event AlarmEvent, err error), opts ...BatcherOptions) *AlarmBatcher {
+	return &AlarmBatcher{store.NewBatcher(w.writer, failed, opts...)}
+}
+
+// Add takes an event to be written soon, and waits while there is no room,
+// until ctx ends. An event that is refused for what it is gives the *WriteError
+// that Write would return, and after Close the error is ErrClosed.
+func (b *AlarmBatcher) Add(ctx context.Context, event AlarmEvent) error {
+	return b.batcher.Add(ctx, event)
+}
+
+// Flush sends what was added, and waits until all of it is written or reported.
+// It returns a *BatchError if there were failures since it was last called, or
+// why ctx ended; what was added is then still on its way.
+func (b *AlarmBatcher) Flush(ctx context.Context) error {
+	return b.batcher.Flush(ctx)
+}
+
+// Close is Flush, and lets no events in any more. It may be called again.
+func (b *AlarmBatcher) Close(ctx context.Context) error {
+	return b.batcher.Close(ctx)
+}
+
 // AlarmReader reads Alarm events, those of a series from table devices. It
 // never returns one that is past its time to live. It is safe for use by
 // several goroutines.
@@ -112,7 +148,7 @@ func (r *AlarmReader) Read(ctx context.Context, series AlarmSeries, from, to tim
 // which may be reused. An event that does not decode is left out, and the first
 // *DecodeError returned after all others; any other error ends the read.
 func (r *AlarmReader) ReadColumns(ctx context.Context, series AlarmSeries, from, to time.Time, columns *AlarmColumns, opts ...ReadOptions) error {
-	return store.Collect(r.Read(ctx, series, from, to, opts...), columns.Append)
+	return store.ReadColumns(ctx, r.reader, alarmDevicesColumns, columns, nil, AlarmEvent{AlarmSeries: series}, from, to, opts...)
 }
 
 // Latest returns the newest event of a series, or ErrNotFound.
@@ -140,6 +176,13 @@ func (c *AlarmColumns) Append(e *AlarmEvent) {
 	c.Series = append(c.Series, e.AlarmSeries)
 	c.Time = append(c.Time, e.Time)
 	c.Text = append(c.Text, e.Text)
+}
+
+// truncate makes all columns n events long.
+func (c *AlarmColumns) truncate(n int) {
+	c.Series = c.Series[:n]
+	c.Time = c.Time[:n]
+	c.Text = c.Text[:n]
 }
 
 // SetupAlarm makes tables devices and alarms_by_kind what the schema says and
@@ -283,6 +326,7 @@ var alarmDevicesLayout = &store.Layout[AlarmEvent]{
 	},
 	Check: checkAlarm,
 	Put:   putAlarmDevices,
+	Same:  sameAlarm,
 	Spans: spansAlarmDevices,
 	Key:   keyAlarmDevices,
 	Set: func(e *AlarmEvent, _ int, blob []byte) error {
@@ -293,8 +337,10 @@ var alarmDevicesLayout = &store.Layout[AlarmEvent]{
 
 // putAlarmDevices lays out an event as cells of devices.
 func putAlarmDevices(e *AlarmEvent, c *store.Cells) {
-	c.Row(AlarmDevicesKey{Device: e.Device, Kind: e.Kind, Bucket: e.Time}.Append(nil))
-	c.Set(0, appendAlarmProto(nil, e))
+	if !c.SameRow(0) {
+		c.Row(AlarmDevicesKey{Device: e.Device, Kind: e.Kind, Bucket: e.Time}.Append(c.Buffer()))
+	}
+	c.Set(0, appendAlarmProto(c.Cell(0), e))
 }
 
 // spansAlarmDevices returns where the rows of an event's series are in devices.
@@ -308,7 +354,7 @@ func spansAlarmDevices(e *AlarmEvent) ([]codec.Span, error) {
 // returns its bucket.
 func keyAlarmDevices(row string, e *AlarmEvent) (time.Time, error) {
 	k, err := ParseAlarmDevicesKey(row)
-	e.Device = k.Device
+	e.Device = codec.Keep(e.Device, k.Device)
 	e.Kind = k.Kind
 	return k.Bucket, err
 }
@@ -348,8 +394,8 @@ var alarmsByKindLayout = &store.Layout[AlarmEvent]{
 
 // putAlarmsByKind lays out an event as cells of alarms_by_kind.
 func putAlarmsByKind(e *AlarmEvent, c *store.Cells) {
-	c.Row(AlarmsByKindKey{Kind: e.Kind, Device: e.Device, Time: e.Time}.Append(nil))
-	c.Set(0, appendAlarmProto(nil, e))
+	c.Row(AlarmsByKindKey{Kind: e.Kind, Device: e.Device, Time: e.Time}.Append(c.Buffer()))
+	c.Set(0, appendAlarmProto(c.Cell(0), e))
 }
 
 // spansAlarmsByKind returns where the rows of an event's series are in
@@ -365,8 +411,14 @@ func spansAlarmsByKind(e *AlarmEvent) ([]codec.Span, error) {
 func keyAlarmsByKind(row string, e *AlarmEvent) (time.Time, error) {
 	k, err := ParseAlarmsByKindKey(row)
 	e.Kind = k.Kind
-	e.Device = k.Device
+	e.Device = codec.Keep(e.Device, k.Device)
 	return k.Time, err
+}
+
+// alarmDevicesColumns is how the events of devices are taken into columns.
+var alarmDevicesColumns = store.Columns[AlarmEvent, AlarmColumns]{
+	Append:   (*AlarmColumns).Append,
+	Truncate: (*AlarmColumns).truncate,
 }
 
 // checkAlarm refuses an event that no table can hold.
@@ -377,6 +429,11 @@ func checkAlarm(e *AlarmEvent) error {
 	c.Enum("kind", alarmKindNames, int64(e.Kind))
 	c.String("text", e.Text)
 	return c.Err()
+}
+
+// sameAlarm reports whether two events are of one series.
+func sameAlarm(a, b *AlarmEvent) bool {
+	return a.Device == b.Device && a.Kind == b.Kind
 }
 
 // appendAlarmProto appends the fields of an event in protobuf wire format;

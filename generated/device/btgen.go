@@ -5,6 +5,8 @@
 package device
 
 import (
+	"google.golang.org/api/option"
+
 	"github.com/btgen-dev/btgen/generated/internal/codec"
 	"github.com/btgen-dev/btgen/generated/internal/store"
 )
@@ -47,6 +49,12 @@ type (
 	// Outcome is what is known of a Failure.
 	Outcome = store.Outcome
 
+	// BatcherOptions say when a batcher sends what it has gathered.
+	BatcherOptions = store.BatcherOptions
+
+	// BatchError says what a batcher has not written.
+	BatchError = store.BatchError
+
 	// DecodeError says which stored cell does not decode.
 	DecodeError = store.DecodeError
 
@@ -87,6 +95,9 @@ var (
 	// ErrOrder: a query cannot yield its events in the order of time.
 	ErrOrder = store.ErrOrder
 
+	// ErrClosed: the batcher is closed.
+	ErrClosed = store.ErrClosed
+
 	// ErrEmpty: a segment of the row key is empty.
 	ErrEmpty = codec.ErrEmpty
 
@@ -95,6 +106,9 @@ var (
 
 	// ErrRange: a value does not fit the form of its segment of the row key.
 	ErrRange = codec.ErrRange
+
+	// ErrKeySchema: a value does not fit the row key schema of the table.
+	ErrKeySchema = codec.ErrKeySchema
 
 	// ErrKeyTooLong: the row key is over 4 KiB.
 	ErrKeyTooLong = codec.ErrKeyTooLong
@@ -138,3 +152,13 @@ var (
 	// ErrNoValue: the event carries nothing.
 	ErrNoValue = codec.ErrNoValue
 )
+
+// ClientOptions returns options for bigtable.NewClient that make reads and
+// writes cheaper: cells are decoded straight from the wire and encoded straight
+// to it, inside the client. What is read and written is the same. They have no
+// effect on a client that is given a connection, as it is by
+// BIGTABLE_EMULATOR_HOST, nor on readers and writers of another Client than a
+// *bigtable.Client.
+func ClientOptions() []option.ClientOption {
+	return store.ClientOptions()
+}

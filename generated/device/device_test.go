@@ -335,10 +335,11 @@ func TestLateEventWithoutSignal(t *testing.T) {
 	compare(t, 2, entries)
 }
 
-// seen returns a client of the server whose streams are shown to a test.
+// seen returns a client of the server whose streams are shown to a test: one that
+// encodes requests itself.
 func seen(t *testing.T, bt *devicetest.Bigtable, see func(m any)) *bigtable.Client {
 	t.Helper()
-	client, err := storetest.Connect(t.Context(), bt.Addr, grpc.WithChainStreamInterceptor(
+	client, err := storetest.ConnectPlain(t.Context(), bt.Addr, grpc.WithChainStreamInterceptor(
 		func(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, streamer grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
 			stream, err := streamer(ctx, desc, cc, method, opts...)
 			return seeing{stream, see}, err

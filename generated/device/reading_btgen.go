@@ -52,6 +52,42 @@ func (w *ReadingWriter) WriteAll(ctx context.Context, events []ReadingEvent) err
 	return w.writer.WriteAll(ctx, events)
 }
 
+// ReadingBatcher gathers Reading events from any number of goroutines, and
+// writes them together when there are enough of them or they have waited long
+// enough. Its memory is bounded, but for failures that are being reported.
+// Every event that it takes is written, or reported as one that is not.
+type ReadingBatcher struct {
+	batcher *store.Batcher[ReadingEvent]
+}
+
+// NewReadingBatcher returns a batcher that writes through w. With each event
+// that is not written failed is called, once, from a goroutine of the batcher,
+// with the *WriteError that Write would return. It may add the event again, but
+// not call Flush or Close, which wait for it, and should be quick: others are
+// written meanwhile, and their failures wait in memory. It may be nil.
+func NewReadingBatcher(w *ReadingWriter, failed func(event ReadingEvent, err error), opts ...BatcherOptions) *ReadingBatcher {
+	return &ReadingBatcher{store.NewBatcher(w.writer, failed, opts...)}
+}
+
+// Add takes an event to be written soon, and waits while there is no room,
+// until ctx ends. An event that is refused for what it is gives the *WriteError
+// that Write would return, and after Close the error is ErrClosed.
+func (b *ReadingBatcher) Add(ctx context.Context, event ReadingEvent) error {
+	return b.batcher.Add(ctx, event)
+}
+
+// Flush sends what was added, and waits until all of it is written or reported.
+// It returns a *BatchError if there were failures since it was last called, or
+// why ctx ended; what was added is then still on its way.
+func (b *ReadingBatcher) Flush(ctx context.Context) error {
+	return b.batcher.Flush(ctx)
+}
+
+// Close is Flush, and lets no events in any more. It may be called again.
+func (b *ReadingBatcher) Close(ctx context.Context) error {
+	return b.batcher.Close(ctx)
+}
+
 // ReadingReader reads Reading events, those of a series from table devices. It
 // never returns one that is past its time to live. It is safe for use by
 // several goroutines.
@@ -77,7 +113,7 @@ func (r *ReadingReader) Read(ctx context.Context, series ReadingSeries, from, to
 // which may be reused. An event that does not decode is left out, and the first
 // *DecodeError returned after all others; any other error ends the read.
 func (r *ReadingReader) ReadColumns(ctx context.Context, series ReadingSeries, from, to time.Time, columns *ReadingColumns, opts ...ReadOptions) error {
-	return store.Collect(r.Read(ctx, series, from, to, opts...), columns.Append)
+	return store.ReadColumns(ctx, r.reader, readingDevicesColumns, columns, nil, ReadingEvent{ReadingSeries: series}, from, to, opts...)
 }
 
 // Latest returns the newest event of a series, or ErrNotFound.
@@ -118,6 +154,24 @@ func (c *ReadingColumns) Append(e *ReadingEvent) {
 	c.Level = append(c.Level, e.Level)
 	c.Errors = append(c.Errors, e.Errors)
 	c.Signal = append(c.Signal, e.Signal)
+}
+
+// truncate makes all columns n events long.
+func (c *ReadingColumns) truncate(n int) {
+	c.Series = c.Series[:n]
+	c.Time = c.Time[:n]
+	c.Level = c.Level[:n]
+	c.Errors = c.Errors[:n]
+	c.Signal = c.Signal[:n]
+}
+
+// extend adds the series and the times of events, whose fields are to follow,
+// and returns how many there were before.
+func (c *ReadingColumns) extend(e *ReadingEvent, times store.Data) int {
+	n := len(c.Time)
+	c.Series = store.ExtendSeries(c.Series, times, e.ReadingSeries)
+	c.Time = store.ExtendTimes(c.Time, times)
+	return n
 }
 
 // SetupReading makes table devices what the schema says and returns what it
@@ -212,6 +266,7 @@ var readingDevicesLayout = &store.Layout[ReadingEvent]{
 	},
 	Check:   checkReading,
 	Put:     putReadingDevices,
+	Same:    sameReading,
 	Spans:   spansReadingDevices,
 	Key:     keyReadingDevices,
 	Set:     setReadingDevices,
@@ -220,11 +275,13 @@ var readingDevicesLayout = &store.Layout[ReadingEvent]{
 
 // putReadingDevices lays out an event as cells of devices.
 func putReadingDevices(e *ReadingEvent, c *store.Cells) {
-	c.Row(ReadingDevicesKey{Device: e.Device, Bucket: e.Time}.Append(nil))
-	c.Set(0, codec.AppendBinaryFloat64(nil, e.Level)) // level
-	c.Set(1, codec.AppendBinaryInt64(nil, e.Errors))  // errors
+	if !c.SameRow(0) {
+		c.Row(ReadingDevicesKey{Device: e.Device, Bucket: e.Time}.Append(c.Buffer()))
+	}
+	c.Set(0, codec.AppendBinaryFloat64(c.Cell(0), e.Level)) // level
+	c.Set(1, codec.AppendBinaryInt64(c.Cell(1), e.Errors))  // errors
 	if e.Signal != nil {
-		c.Set(2, codec.AppendBinaryBytes(nil, e.Signal)) // signal
+		c.Set(2, codec.AppendBinaryBytes(c.Cell(2), e.Signal)) // signal
 	}
 }
 
@@ -240,7 +297,7 @@ func spansReadingDevices(e *ReadingEvent) ([]codec.Span, error) {
 // returns its bucket.
 func keyReadingDevices(row string, e *ReadingEvent) (time.Time, error) {
 	k, err := ParseReadingDevicesKey(row)
-	e.Device = k.Device
+	e.Device = codec.Keep(e.Device, k.Device)
 	return k.Bucket, err
 }
 
@@ -257,12 +314,41 @@ func setReadingDevices(e *ReadingEvent, column int, datum []byte) (err error) {
 	return err
 }
 
+// readingDevicesColumns is how the events of devices are taken into columns.
+var readingDevicesColumns = store.Columns[ReadingEvent, ReadingColumns]{
+	Append:   (*ReadingColumns).Append,
+	Truncate: (*ReadingColumns).truncate,
+	Extend:   (*ReadingColumns).extend,
+	Decode:   (*ReadingColumns).decodeDevices,
+}
+
+// decodeDevices adds the data of a column of devices.
+func (c *ReadingColumns) decodeDevices(column int, data store.Data) (err error) {
+	switch column {
+	case 0: // level
+		c.Level, err = store.Extend(c.Level, data, codec.BinaryFloat64)
+	case 1: // errors
+		c.Errors, err = store.Extend(c.Errors, data, codec.BinaryInt64)
+	case 2: // signal
+		c.Signal, err = store.Extend(c.Signal, data, func(datum []byte) (v []byte, err error) {
+			v, err = codec.Present(codec.BinaryBytes(datum))
+			return v, err
+		})
+	}
+	return err
+}
+
 // checkReading refuses an event that no table can hold.
 func checkReading(e *ReadingEvent) error {
 	var c codec.Checker
 	c.Time("time", e.Time)
 	c.String("device", e.Device)
 	return c.Err()
+}
+
+// sameReading reports whether two events are of one series.
+func sameReading(a, b *ReadingEvent) bool {
+	return a.Device == b.Device
 }
 
 // missingReading puts the default of a field that a stored event lacks; an

@@ -91,6 +91,42 @@ func (w *ActivityWriter) WriteAll(ctx context.Context, events []ActivityEvent) e
 	return w.writer.WriteAll(ctx, events)
 }
 
+// ActivityBatcher gathers Activity events from any number of goroutines, and
+// writes them together when there are enough of them or they have waited long
+// enough. Its memory is bounded, but for failures that are being reported.
+// Every event that it takes is written, or reported as one that is not.
+type ActivityBatcher struct {
+	batcher *store.Batcher[ActivityEvent]
+}
+
+// NewActivityBatcher returns a batcher that writes through w. With each event
+// that is not written failed is called, once, from a goroutine of the batcher,
+// with the *WriteError that Write would return. It may add the event again, but
+// not call Flush or Close, which wait for it, and should be quick: others are
+// written meanwhile, and their failures wait in memory. It may be nil.
+func NewActivityBatcher(w *ActivityWriter, failed func(event ActivityEvent, err error), opts ...BatcherOptions) *ActivityBatcher {
+	return &ActivityBatcher{store.NewBatcher(w.writer, failed, opts...)}
+}
+
+// Add takes an event to be written soon, and waits while there is no room,
+// until ctx ends. An event that is refused for what it is gives the *WriteError
+// that Write would return, and after Close the error is ErrClosed.
+func (b *ActivityBatcher) Add(ctx context.Context, event ActivityEvent) error {
+	return b.batcher.Add(ctx, event)
+}
+
+// Flush sends what was added, and waits until all of it is written or reported.
+// It returns a *BatchError if there were failures since it was last called, or
+// why ctx ended; what was added is then still on its way.
+func (b *ActivityBatcher) Flush(ctx context.Context) error {
+	return b.batcher.Flush(ctx)
+}
+
+// Close is Flush, and lets no events in any more. It may be called again.
+func (b *ActivityBatcher) Close(ctx context.Context) error {
+	return b.batcher.Close(ctx)
+}
+
 // ActivityReader reads Activity events, those of a series from table
 // activities_by_repository. It never returns one that is past its time to live.
 // It is safe for use by several goroutines.
@@ -120,7 +156,7 @@ func (r *ActivityReader) Read(ctx context.Context, series ActivitySeries, from, 
 // which may be reused. An event that does not decode is left out, and the first
 // *DecodeError returned after all others; any other error ends the read.
 func (r *ActivityReader) ReadColumns(ctx context.Context, series ActivitySeries, from, to time.Time, columns *ActivityColumns, opts ...ReadOptions) error {
-	return store.Collect(r.Read(ctx, series, from, to, opts...), columns.Append)
+	return store.ReadColumns(ctx, r.reader, activityActivitiesByRepositoryColumns, columns, nil, ActivityEvent{ActivitySeries: series}, from, to, opts...)
 }
 
 // Latest returns the newest event of a series, or ErrNotFound.
@@ -140,7 +176,8 @@ func (r *ActivityReader) ByRepository(ctx context.Context, repository string, fr
 // reused. An event that does not decode is left out, and the first *DecodeError
 // returned after all others; any other error ends the read.
 func (r *ActivityReader) ByRepositoryColumns(ctx context.Context, repository string, from, to time.Time, columns *ActivityColumns, opts ...ReadOptions) error {
-	return store.Collect(r.ByRepository(ctx, repository, from, to, opts...), columns.Append)
+	event := ActivityEvent{ActivitySeries: ActivitySeries{Repository: repository}}
+	return store.ReadColumns(ctx, r.reader, activityActivitiesByRepositoryColumns, columns, &activityByRepository, event, from, to, opts...)
 }
 
 // ByActor yields the events of the series with the actor with from <= time <
@@ -155,7 +192,8 @@ func (r *ActivityReader) ByActor(ctx context.Context, actor string, from, to tim
 // An event that does not decode is left out, and the first *DecodeError
 // returned after all others; any other error ends the read.
 func (r *ActivityReader) ByActorColumns(ctx context.Context, actor string, from, to time.Time, columns *ActivityColumns, opts ...ReadOptions) error {
-	return store.Collect(r.ByActor(ctx, actor, from, to, opts...), columns.Append)
+	event := ActivityEvent{ActivitySeries: ActivitySeries{Actor: actor}}
+	return store.ReadColumns(ctx, r.readActivitiesByActor, activityActivitiesByActorColumns, columns, &activityByActor, event, from, to, opts...)
 }
 
 // ActivityColumns is events as columns, all of one length: the i-th event is
@@ -181,6 +219,14 @@ func (c *ActivityColumns) Append(e *ActivityEvent) {
 	c.Time = append(c.Time, e.Time)
 	c.Kind = append(c.Kind, e.Kind)
 	c.Text = append(c.Text, e.Text)
+}
+
+// truncate makes all columns n events long.
+func (c *ActivityColumns) truncate(n int) {
+	c.Series = c.Series[:n]
+	c.Time = c.Time[:n]
+	c.Kind = c.Kind[:n]
+	c.Text = c.Text[:n]
 }
 
 // SetupActivity makes tables activities_by_repository and activities_by_actor
@@ -215,6 +261,7 @@ type ActivityActivitiesByRepositoryKey struct {
 // with a *FieldError.
 func (k ActivityActivitiesByRepositoryKey) Append(dst []byte) ([]byte, error) {
 	w := codec.NewKeyWriter(dst, "#")
+	w.Structured()
 	k.write(&w)
 	w.Time(activityActivitiesByRepositoryTime, k.Time)
 	w.UUID("id", k.ID)
@@ -226,6 +273,7 @@ func (k ActivityActivitiesByRepositoryKey) Append(dst []byte) ([]byte, error) {
 // delimiter before the time.
 func (k ActivityActivitiesByRepositoryKey) Prefix() ([]byte, error) {
 	w := codec.NewKeyWriter(nil, "#")
+	w.Structured()
 	k.write(&w)
 	return w.Prefix()
 }
@@ -238,6 +286,7 @@ func (k ActivityActivitiesByRepositoryKey) write(w *codec.KeyWriter) {
 // suffix returns what follows the time in the keys of the series.
 func (k ActivityActivitiesByRepositoryKey) suffix() ([]byte, error) {
 	w := codec.NewKeyWriter(nil, "#")
+	w.Structured()
 	w.UUID("id", k.ID)
 	w.String("actor", k.Actor)
 	return w.Key()
@@ -335,6 +384,7 @@ var activityActivitiesByRepositoryLayout = &store.Layout[ActivityEvent]{
 				Life: codec.Lifetime{Retention: codec.Retention{{MaxAge: 90 * 24 * time.Hour}}},
 			},
 		},
+		KeySchema: &store.KeySchema{Delimiter: "#", Fields: []codec.KeyField{{Name: "repository"}, {Name: "time"}, {Name: "id"}, {Name: "actor"}}},
 	},
 	Kind:      store.SingleRows,
 	TimeKey:   activityActivitiesByRepositoryTime,
@@ -356,8 +406,8 @@ var activityActivitiesByRepositoryLayout = &store.Layout[ActivityEvent]{
 // putActivityActivitiesByRepository lays out an event as cells of
 // activities_by_repository.
 func putActivityActivitiesByRepository(e *ActivityEvent, c *store.Cells) {
-	c.Row(ActivityActivitiesByRepositoryKey{Repository: e.Repository, Time: e.Time, ID: e.ID, Actor: e.Actor}.Append(nil))
-	c.Set(0, appendActivityProto(nil, e))
+	c.Row(ActivityActivitiesByRepositoryKey{Repository: e.Repository, Time: e.Time, ID: e.ID, Actor: e.Actor}.Append(c.Buffer()))
+	c.Set(0, appendActivityProto(c.Cell(0), e))
 }
 
 // spansActivityActivitiesByRepository returns where the rows of an event's
@@ -372,9 +422,9 @@ func spansActivityActivitiesByRepository(e *ActivityEvent) ([]codec.Span, error)
 // of activities_by_repository, and returns its time.
 func keyActivityActivitiesByRepository(row string, e *ActivityEvent) (time.Time, error) {
 	k, err := ParseActivityActivitiesByRepositoryKey(row)
-	e.Repository = k.Repository
+	e.Repository = codec.Keep(e.Repository, k.Repository)
 	e.ID = k.ID
-	e.Actor = k.Actor
+	e.Actor = codec.Keep(e.Actor, k.Actor)
 	return k.Time, err
 }
 
@@ -414,8 +464,8 @@ var activityActivitiesByActorLayout = &store.Layout[ActivityEvent]{
 // putActivityActivitiesByActor lays out an event as cells of
 // activities_by_actor.
 func putActivityActivitiesByActor(e *ActivityEvent, c *store.Cells) {
-	c.Row(ActivityActivitiesByActorKey{Actor: e.Actor, Time: e.Time, ID: e.ID, Repository: e.Repository}.Append(nil))
-	c.Set(0, appendActivityProto(nil, e))
+	c.Row(ActivityActivitiesByActorKey{Actor: e.Actor, Time: e.Time, ID: e.ID, Repository: e.Repository}.Append(c.Buffer()))
+	c.Set(0, appendActivityProto(c.Cell(0), e))
 }
 
 // spansActivityActivitiesByActor returns where the rows of an event's series
@@ -430,10 +480,24 @@ func spansActivityActivitiesByActor(e *ActivityEvent) ([]codec.Span, error) {
 // activities_by_actor, and returns its time.
 func keyActivityActivitiesByActor(row string, e *ActivityEvent) (time.Time, error) {
 	k, err := ParseActivityActivitiesByActorKey(row)
-	e.Actor = k.Actor
+	e.Actor = codec.Keep(e.Actor, k.Actor)
 	e.ID = k.ID
-	e.Repository = k.Repository
+	e.Repository = codec.Keep(e.Repository, k.Repository)
 	return k.Time, err
+}
+
+// activityActivitiesByRepositoryColumns is how the events of
+// activities_by_repository are taken into columns.
+var activityActivitiesByRepositoryColumns = store.Columns[ActivityEvent, ActivityColumns]{
+	Append:   (*ActivityColumns).Append,
+	Truncate: (*ActivityColumns).truncate,
+}
+
+// activityActivitiesByActorColumns is how the events of activities_by_actor are
+// taken into columns.
+var activityActivitiesByActorColumns = store.Columns[ActivityEvent, ActivityColumns]{
+	Append:   (*ActivityColumns).Append,
+	Truncate: (*ActivityColumns).truncate,
 }
 
 // activityByRepository is how ByRepository finds its rows in
@@ -447,6 +511,7 @@ var activityByRepository = store.Query[ActivityEvent]{
 // rowsActivityByRepository returns where the rows of ByRepository are.
 func rowsActivityByRepository(e *ActivityEvent) ([]codec.Span, error) {
 	before := codec.NewKeyWriter(nil, "#")
+	before.Structured()
 	before.String("repository", e.Repository)
 	span, err := store.Span(before.Prefix, nil, "#", false)
 	return []codec.Span{span}, err

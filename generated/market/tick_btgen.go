@@ -53,6 +53,42 @@ func (w *TickWriter) WriteAll(ctx context.Context, events []TickEvent) error {
 	return w.writer.WriteAll(ctx, events)
 }
 
+// TickBatcher gathers Tick events from any number of goroutines, and writes
+// them together when there are enough of them or they have waited long enough.
+// Its memory is bounded, but for failures that are being reported. Every event
+// that it takes is written, or reported as one that is not.
+type TickBatcher struct {
+	batcher *store.Batcher[TickEvent]
+}
+
+// NewTickBatcher returns a batcher that writes through w. With each event that
+// is not written failed is called, once, from a goroutine of the batcher, with
+// the *WriteError that Write would return. It may add the event again, but not
+// call Flush or Close, which wait for it, and should be quick: others are
+// written meanwhile, and their failures wait in memory. It may be nil.
+func NewTickBatcher(w *TickWriter, failed func(event TickEvent, err error), opts ...BatcherOptions) *TickBatcher {
+	return &TickBatcher{store.NewBatcher(w.writer, failed, opts...)}
+}
+
+// Add takes an event to be written soon, and waits while there is no room,
+// until ctx ends. An event that is refused for what it is gives the *WriteError
+// that Write would return, and after Close the error is ErrClosed.
+func (b *TickBatcher) Add(ctx context.Context, event TickEvent) error {
+	return b.batcher.Add(ctx, event)
+}
+
+// Flush sends what was added, and waits until all of it is written or reported.
+// It returns a *BatchError if there were failures since it was last called, or
+// why ctx ended; what was added is then still on its way.
+func (b *TickBatcher) Flush(ctx context.Context) error {
+	return b.batcher.Flush(ctx)
+}
+
+// Close is Flush, and lets no events in any more. It may be called again.
+func (b *TickBatcher) Close(ctx context.Context) error {
+	return b.batcher.Close(ctx)
+}
+
 // TickReader reads Tick events, those of a series from table ticks. It never
 // returns one that is past its time to live. It is safe for use by several
 // goroutines.
@@ -78,7 +114,7 @@ func (r *TickReader) Read(ctx context.Context, series TickSeries, from, to time.
 // which may be reused. An event that does not decode is left out, and the first
 // *DecodeError returned after all others; any other error ends the read.
 func (r *TickReader) ReadColumns(ctx context.Context, series TickSeries, from, to time.Time, columns *TickColumns, opts ...ReadOptions) error {
-	return store.Collect(r.Read(ctx, series, from, to, opts...), columns.Append)
+	return store.ReadColumns(ctx, r.reader, ticksColumns, columns, nil, TickEvent{TickSeries: series}, from, to, opts...)
 }
 
 // Latest returns the newest event of a series, or ErrNotFound.
@@ -102,7 +138,8 @@ func (r *TickReader) ByExchange(ctx context.Context, exchange string, from, to t
 // reused. An event that does not decode is left out, and the first *DecodeError
 // returned after all others; any other error ends the read.
 func (r *TickReader) ByExchangeColumns(ctx context.Context, exchange string, from, to time.Time, columns *TickColumns, opts ...ReadOptions) error {
-	return store.Collect(r.ByExchange(ctx, exchange, from, to, opts...), columns.Append)
+	event := TickEvent{TickSeries: TickSeries{Exchange: exchange}}
+	return store.ReadColumns(ctx, r.reader, ticksColumns, columns, &tickByExchange, event, from, to, opts...)
 }
 
 // TickColumns is events as columns, all of one length: the i-th event is the
@@ -131,6 +168,15 @@ func (c *TickColumns) Append(e *TickEvent) {
 	c.Sequence = append(c.Sequence, e.Sequence)
 	c.Price = append(c.Price, e.Price)
 	c.Size = append(c.Size, e.Size)
+}
+
+// truncate makes all columns n events long.
+func (c *TickColumns) truncate(n int) {
+	c.Series = c.Series[:n]
+	c.Time = c.Time[:n]
+	c.Sequence = c.Sequence[:n]
+	c.Price = c.Price[:n]
+	c.Size = c.Size[:n]
 }
 
 // SetupTick makes table ticks what the schema says and returns what it did; a
@@ -226,6 +272,7 @@ var ticksLayout = &store.Layout[TickEvent]{
 	},
 	Check: checkTick,
 	Put:   putTicks,
+	Same:  sameTick,
 	Spans: spansTicks,
 	Key:   keyTicks,
 	Set: func(e *TickEvent, _ int, blob []byte) error {
@@ -236,8 +283,10 @@ var ticksLayout = &store.Layout[TickEvent]{
 
 // putTicks lays out an event as cells of ticks.
 func putTicks(e *TickEvent, c *store.Cells) {
-	c.Row(TicksKey{Exchange: e.Exchange, Symbol: e.Symbol, Bucket: e.Time}.Append(nil))
-	c.Set(0, appendTickProto(nil, e))
+	if !c.SameRow(0) {
+		c.Row(TicksKey{Exchange: e.Exchange, Symbol: e.Symbol, Bucket: e.Time}.Append(c.Buffer()))
+	}
+	c.Set(0, appendTickProto(c.Cell(0), e))
 }
 
 // spansTicks returns where the rows of an event's series are in ticks.
@@ -251,9 +300,15 @@ func spansTicks(e *TickEvent) ([]codec.Span, error) {
 // bucket.
 func keyTicks(row string, e *TickEvent) (time.Time, error) {
 	k, err := ParseTicksKey(row)
-	e.Exchange = k.Exchange
-	e.Symbol = k.Symbol
+	e.Exchange = codec.Keep(e.Exchange, k.Exchange)
+	e.Symbol = codec.Keep(e.Symbol, k.Symbol)
 	return k.Bucket, err
+}
+
+// ticksColumns is how the events of ticks are taken into columns.
+var ticksColumns = store.Columns[TickEvent, TickColumns]{
+	Append:   (*TickColumns).Append,
+	Truncate: (*TickColumns).truncate,
 }
 
 // tickByExchange is how ByExchange finds its rows in ticks.
@@ -261,6 +316,7 @@ var tickByExchange = store.Query[TickEvent]{
 	Name:    "ByExchange",
 	Spans:   rowsTickByExchange,
 	Untimed: true,
+	Grouped: true,
 	Several: true,
 }
 
@@ -279,6 +335,11 @@ func checkTick(e *TickEvent) error {
 	c.String("exchange", e.Exchange)
 	c.String("symbol", e.Symbol)
 	return c.Err()
+}
+
+// sameTick reports whether two events are of one series.
+func sameTick(a, b *TickEvent) bool {
+	return a.Exchange == b.Exchange && a.Symbol == b.Symbol
 }
 
 // appendTickProto appends the fields of an event in protobuf wire format;

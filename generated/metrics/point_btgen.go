@@ -51,6 +51,42 @@ func (w *PointWriter) WriteAll(ctx context.Context, events []PointEvent) error {
 	return w.writer.WriteAll(ctx, events)
 }
 
+// PointBatcher gathers Point events from any number of goroutines, and writes
+// them together when there are enough of them or they have waited long enough.
+// Its memory is bounded, but for failures that are being reported. Every event
+// that it takes is written, or reported as one that is not.
+type PointBatcher struct {
+	batcher *store.Batcher[PointEvent]
+}
+
+// NewPointBatcher returns a batcher that writes through w. With each event that
+// is not written failed is called, once, from a goroutine of the batcher, with
+// the *WriteError that Write would return. It may add the event again, but not
+// call Flush or Close, which wait for it, and should be quick: others are
+// written meanwhile, and their failures wait in memory. It may be nil.
+func NewPointBatcher(w *PointWriter, failed func(event PointEvent, err error), opts ...BatcherOptions) *PointBatcher {
+	return &PointBatcher{store.NewBatcher(w.writer, failed, opts...)}
+}
+
+// Add takes an event to be written soon, and waits while there is no room,
+// until ctx ends. An event that is refused for what it is gives the *WriteError
+// that Write would return, and after Close the error is ErrClosed.
+func (b *PointBatcher) Add(ctx context.Context, event PointEvent) error {
+	return b.batcher.Add(ctx, event)
+}
+
+// Flush sends what was added, and waits until all of it is written or reported.
+// It returns a *BatchError if there were failures since it was last called, or
+// why ctx ended; what was added is then still on its way.
+func (b *PointBatcher) Flush(ctx context.Context) error {
+	return b.batcher.Flush(ctx)
+}
+
+// Close is Flush, and lets no events in any more. It may be called again.
+func (b *PointBatcher) Close(ctx context.Context) error {
+	return b.batcher.Close(ctx)
+}
+
 // PointReader reads Point events, those of a series from table points. It never
 // returns one that is past its time to live. It is safe for use by several
 // goroutines.
@@ -76,7 +112,7 @@ func (r *PointReader) Read(ctx context.Context, series PointSeries, from, to tim
 // which may be reused. An event that does not decode is left out, and the first
 // *DecodeError returned after all others; any other error ends the read.
 func (r *PointReader) ReadColumns(ctx context.Context, series PointSeries, from, to time.Time, columns *PointColumns, opts ...ReadOptions) error {
-	return store.Collect(r.Read(ctx, series, from, to, opts...), columns.Append)
+	return store.ReadColumns(ctx, r.reader, pointsColumns, columns, nil, PointEvent{PointSeries: series}, from, to, opts...)
 }
 
 // Latest returns the newest event of a series, or ErrNotFound.
@@ -96,7 +132,8 @@ func (r *PointReader) ByMetric(ctx context.Context, metric uint32, from, to time
 // An event that does not decode is left out, and the first *DecodeError
 // returned after all others; any other error ends the read.
 func (r *PointReader) ByMetricColumns(ctx context.Context, metric uint32, from, to time.Time, columns *PointColumns, opts ...ReadOptions) error {
-	return store.Collect(r.ByMetric(ctx, metric, from, to, opts...), columns.Append)
+	event := PointEvent{PointSeries: PointSeries{Metric: metric}}
+	return store.ReadColumns(ctx, r.reader, pointsColumns, columns, &pointByMetric, event, from, to, opts...)
 }
 
 // PointColumns is events as columns, all of one length: the i-th event is the
@@ -119,6 +156,22 @@ func (c *PointColumns) Append(e *PointEvent) {
 	c.Series = append(c.Series, e.PointSeries)
 	c.Time = append(c.Time, e.Time)
 	c.Value = append(c.Value, e.Value)
+}
+
+// truncate makes all columns n events long.
+func (c *PointColumns) truncate(n int) {
+	c.Series = c.Series[:n]
+	c.Time = c.Time[:n]
+	c.Value = c.Value[:n]
+}
+
+// extend adds the series and the times of events, whose fields are to follow,
+// and returns how many there were before.
+func (c *PointColumns) extend(e *PointEvent, times store.Data) int {
+	n := len(c.Time)
+	c.Series = store.ExtendSeries(c.Series, times, e.PointSeries)
+	c.Time = store.ExtendTimes(c.Time, times)
+	return n
 }
 
 // SetupPoint makes table points what the schema says and returns what it did; a
@@ -217,6 +270,7 @@ var pointsLayout = &store.Layout[PointEvent]{
 	},
 	Check:   checkPoint,
 	Put:     putPoints,
+	Same:    samePoint,
 	Spans:   spansPoints,
 	Key:     keyPoints,
 	Set:     setPoints,
@@ -225,8 +279,10 @@ var pointsLayout = &store.Layout[PointEvent]{
 
 // putPoints lays out an event as cells of points.
 func putPoints(e *PointEvent, c *store.Cells) {
-	c.Row(PointsKey{Metric: e.Metric, Bucket: e.Time, Host: e.Host}.Append(nil))
-	c.Set(0, codec.AppendBinaryFloat64(nil, e.Value)) // value
+	if !c.SameRow(0) {
+		c.Row(PointsKey{Metric: e.Metric, Bucket: e.Time, Host: e.Host}.Append(c.Buffer()))
+	}
+	c.Set(0, codec.AppendBinaryFloat64(c.Cell(0), e.Value)) // value
 }
 
 // spansPoints returns where the rows of an event's series are in points.
@@ -254,6 +310,23 @@ func setPoints(e *PointEvent, column int, datum []byte) (err error) {
 	return err
 }
 
+// pointsColumns is how the events of points are taken into columns.
+var pointsColumns = store.Columns[PointEvent, PointColumns]{
+	Append:   (*PointColumns).Append,
+	Truncate: (*PointColumns).truncate,
+	Extend:   (*PointColumns).extend,
+	Decode:   (*PointColumns).decodePoints,
+}
+
+// decodePoints adds the data of a column of points.
+func (c *PointColumns) decodePoints(column int, data store.Data) (err error) {
+	switch column {
+	case 0: // value
+		c.Value, err = store.Extend(c.Value, data, codec.BinaryFloat64)
+	}
+	return err
+}
+
 // pointByMetric is how ByMetric finds its rows in points.
 var pointByMetric = store.Query[PointEvent]{
 	Name:    "ByMetric",
@@ -274,4 +347,9 @@ func checkPoint(e *PointEvent) error {
 	var c codec.Checker
 	c.Time("time", e.Time)
 	return c.Err()
+}
+
+// samePoint reports whether two events are of one series.
+func samePoint(a, b *PointEvent) bool {
+	return a.Metric == b.Metric && a.Host == b.Host
 }

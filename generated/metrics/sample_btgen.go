@@ -23,7 +23,7 @@ type SampleEvent struct {
 	SampleSeries
 	Time      time.Time     // truncated to 1s by the writer; UTC when read
 	TTL       time.Duration // how long the event lives from its writing; 0 leaves it to ExpiresAt; always 0 when read
-	ExpiresAt time.Time     // when the event expires, where TTL is 0; the zero time is 4w2d from its writing
+	ExpiresAt time.Time     // when the event expires, where TTL is 0; the zero time is 30d from its writing
 	Value     float64
 }
 
@@ -53,6 +53,42 @@ func (w *SampleWriter) WriteAll(ctx context.Context, events []SampleEvent) error
 	return w.writer.WriteAll(ctx, events)
 }
 
+// SampleBatcher gathers Sample events from any number of goroutines, and writes
+// them together when there are enough of them or they have waited long enough.
+// Its memory is bounded, but for failures that are being reported. Every event
+// that it takes is written, or reported as one that is not.
+type SampleBatcher struct {
+	batcher *store.Batcher[SampleEvent]
+}
+
+// NewSampleBatcher returns a batcher that writes through w. With each event
+// that is not written failed is called, once, from a goroutine of the batcher,
+// with the *WriteError that Write would return. It may add the event again, but
+// not call Flush or Close, which wait for it, and should be quick: others are
+// written meanwhile, and their failures wait in memory. It may be nil.
+func NewSampleBatcher(w *SampleWriter, failed func(event SampleEvent, err error), opts ...BatcherOptions) *SampleBatcher {
+	return &SampleBatcher{store.NewBatcher(w.writer, failed, opts...)}
+}
+
+// Add takes an event to be written soon, and waits while there is no room,
+// until ctx ends. An event that is refused for what it is gives the *WriteError
+// that Write would return, and after Close the error is ErrClosed.
+func (b *SampleBatcher) Add(ctx context.Context, event SampleEvent) error {
+	return b.batcher.Add(ctx, event)
+}
+
+// Flush sends what was added, and waits until all of it is written or reported.
+// It returns a *BatchError if there were failures since it was last called, or
+// why ctx ended; what was added is then still on its way.
+func (b *SampleBatcher) Flush(ctx context.Context) error {
+	return b.batcher.Flush(ctx)
+}
+
+// Close is Flush, and lets no events in any more. It may be called again.
+func (b *SampleBatcher) Close(ctx context.Context) error {
+	return b.batcher.Close(ctx)
+}
+
 // SampleReader reads Sample events, those of a series from table samples. It
 // never returns one that is past its time to live. It is safe for use by
 // several goroutines.
@@ -78,7 +114,7 @@ func (r *SampleReader) Read(ctx context.Context, series SampleSeries, from, to t
 // which may be reused. An event that does not decode is left out, and the first
 // *DecodeError returned after all others; any other error ends the read.
 func (r *SampleReader) ReadColumns(ctx context.Context, series SampleSeries, from, to time.Time, columns *SampleColumns, opts ...ReadOptions) error {
-	return store.Collect(r.Read(ctx, series, from, to, opts...), columns.Append)
+	return store.ReadColumns(ctx, r.reader, samplesColumns, columns, nil, SampleEvent{SampleSeries: series}, from, to, opts...)
 }
 
 // Latest returns the newest event of a series, or ErrNotFound.
@@ -99,7 +135,8 @@ func (r *SampleReader) ByMetric(ctx context.Context, metric string, from, to tim
 // An event that does not decode is left out, and the first *DecodeError
 // returned after all others; any other error ends the read.
 func (r *SampleReader) ByMetricColumns(ctx context.Context, metric string, from, to time.Time, columns *SampleColumns, opts ...ReadOptions) error {
-	return store.Collect(r.ByMetric(ctx, metric, from, to, opts...), columns.Append)
+	event := SampleEvent{SampleSeries: SampleSeries{Metric: metric}}
+	return store.ReadColumns(ctx, r.reader, samplesColumns, columns, &sampleByMetric, event, from, to, opts...)
 }
 
 // BySeries yields the events of the series with the metric and host with from
@@ -114,7 +151,8 @@ func (r *SampleReader) BySeries(ctx context.Context, metric string, host string,
 // An event that does not decode is left out, and the first *DecodeError
 // returned after all others; any other error ends the read.
 func (r *SampleReader) BySeriesColumns(ctx context.Context, metric string, host string, from, to time.Time, columns *SampleColumns, opts ...ReadOptions) error {
-	return store.Collect(r.BySeries(ctx, metric, host, from, to, opts...), columns.Append)
+	event := SampleEvent{SampleSeries: SampleSeries{Metric: metric, Host: host}}
+	return store.ReadColumns(ctx, r.reader, samplesColumns, columns, &sampleBySeries, event, from, to, opts...)
 }
 
 // SampleColumns is events as columns, all of one length: the i-th event is the
@@ -145,6 +183,15 @@ func (c *SampleColumns) Append(e *SampleEvent) {
 	c.Value = append(c.Value, e.Value)
 }
 
+// truncate makes all columns n events long.
+func (c *SampleColumns) truncate(n int) {
+	c.Series = c.Series[:n]
+	c.Time = c.Time[:n]
+	c.TTL = c.TTL[:n]
+	c.ExpiresAt = c.ExpiresAt[:n]
+	c.Value = c.Value[:n]
+}
+
 // SetupSample makes table samples what the schema says and returns what it did;
 // a second call changes nothing. A change that may delete data is refused with
 // a *RefusedError, and nothing is changed, unless Options.Allow names it. With
@@ -165,7 +212,7 @@ func SetupSample(ctx context.Context, admin Admin, opts ...Options) (Plan, error
 // 2006-01-02T15. A row holds the events of a bucket: each is a column with the
 // value, named by its time since the start of the bucket, in steps of 1s,
 // big-endian in 2 bytes. A cell's timestamp is when the event expires, less
-// 4w2d. Garbage is collected when: age() > 30d.
+// 30d. Garbage is collected when: age() > 30d.
 type SamplesKey struct {
 	Metric string
 	Bucket time.Time // any time in the bucket; its start when parsed
@@ -250,6 +297,7 @@ var samplesLayout = &store.Layout[SampleEvent]{
 	Choice:  choiceSample,
 	Check:   checkSample,
 	Put:     putSamples,
+	Same:    sameSample,
 	Spans:   spansSamples,
 	Key:     keySamples,
 	Set:     setSamples,
@@ -258,8 +306,10 @@ var samplesLayout = &store.Layout[SampleEvent]{
 
 // putSamples lays out an event as cells of samples.
 func putSamples(e *SampleEvent, c *store.Cells) {
-	c.Row(SamplesKey{Metric: e.Metric, Bucket: e.Time, Host: e.Host}.Append(nil))
-	c.Set(0, codec.AppendBinaryFloat64(nil, e.Value)) // value
+	if !c.SameRow(0) {
+		c.Row(SamplesKey{Metric: e.Metric, Bucket: e.Time, Host: e.Host}.Append(c.Buffer()))
+	}
+	c.Set(0, codec.AppendBinaryFloat64(c.Cell(0), e.Value)) // value
 }
 
 // spansSamples returns where the rows of an event's series are in samples.
@@ -273,8 +323,8 @@ func spansSamples(e *SampleEvent) ([]codec.Span, error) {
 // its bucket.
 func keySamples(row string, e *SampleEvent) (time.Time, error) {
 	k, err := ParseSamplesKey(row)
-	e.Metric = k.Metric
-	e.Host = k.Host
+	e.Metric = codec.Keep(e.Metric, k.Metric)
+	e.Host = codec.Keep(e.Host, k.Host)
 	return k.Bucket, err
 }
 
@@ -285,6 +335,12 @@ func setSamples(e *SampleEvent, column int, datum []byte) (err error) {
 		e.Value, err = codec.BinaryFloat64(datum)
 	}
 	return err
+}
+
+// samplesColumns is how the events of samples are taken into columns.
+var samplesColumns = store.Columns[SampleEvent, SampleColumns]{
+	Append:   (*SampleColumns).Append,
+	Truncate: (*SampleColumns).truncate,
 }
 
 // sampleByMetric is how ByMetric finds its rows in samples.
@@ -342,4 +398,9 @@ func checkSample(e *SampleEvent) error {
 	c.String("metric", e.Metric)
 	c.String("host", e.Host)
 	return c.Err()
+}
+
+// sameSample reports whether two events are of one series.
+func sameSample(a, b *SampleEvent) bool {
+	return a.Metric == b.Metric && a.Host == b.Host
 }

@@ -100,6 +100,42 @@ func (w *DailyWriter) WriteAll(ctx context.Context, events []DailyEvent) error {
 	return w.writer.WriteAll(ctx, events)
 }
 
+// DailyBatcher gathers Daily events from any number of goroutines, and writes
+// them together when there are enough of them or they have waited long enough.
+// Its memory is bounded, but for failures that are being reported. Every event
+// that it takes is written, or reported as one that is not.
+type DailyBatcher struct {
+	batcher *store.Batcher[DailyEvent]
+}
+
+// NewDailyBatcher returns a batcher that writes through w. With each event that
+// is not written failed is called, once, from a goroutine of the batcher, with
+// the *WriteError that Write would return. It may add the event again, but not
+// call Flush or Close, which wait for it, and should be quick: others are
+// written meanwhile, and their failures wait in memory. It may be nil.
+func NewDailyBatcher(w *DailyWriter, failed func(event DailyEvent, err error), opts ...BatcherOptions) *DailyBatcher {
+	return &DailyBatcher{store.NewBatcher(w.writer, failed, opts...)}
+}
+
+// Add takes an event to be written soon, and waits while there is no room,
+// until ctx ends. An event that is refused for what it is gives the *WriteError
+// that Write would return, and after Close the error is ErrClosed.
+func (b *DailyBatcher) Add(ctx context.Context, event DailyEvent) error {
+	return b.batcher.Add(ctx, event)
+}
+
+// Flush sends what was added, and waits until all of it is written or reported.
+// It returns a *BatchError if there were failures since it was last called, or
+// why ctx ended; what was added is then still on its way.
+func (b *DailyBatcher) Flush(ctx context.Context) error {
+	return b.batcher.Flush(ctx)
+}
+
+// Close is Flush, and lets no events in any more. It may be called again.
+func (b *DailyBatcher) Close(ctx context.Context) error {
+	return b.batcher.Close(ctx)
+}
+
 // DailyReader reads Daily events, those of a series from table daily_cells. It
 // never returns one that is past its time to live. It is safe for use by
 // several goroutines.
@@ -125,7 +161,7 @@ func (r *DailyReader) Read(ctx context.Context, series DailySeries, from, to tim
 // which may be reused. An event that does not decode is left out, and the first
 // *DecodeError returned after all others; any other error ends the read.
 func (r *DailyReader) ReadColumns(ctx context.Context, series DailySeries, from, to time.Time, columns *DailyColumns, opts ...ReadOptions) error {
-	return store.Collect(r.Read(ctx, series, from, to, opts...), columns.Append)
+	return store.ReadColumns(ctx, r.reader, dailyCellsColumns, columns, nil, DailyEvent{DailySeries: series}, from, to, opts...)
 }
 
 // Latest returns the newest event of a series, or ErrNotFound.
@@ -176,6 +212,26 @@ func (c *DailyColumns) Append(e *DailyEvent) {
 	c.Weather = append(c.Weather, e.Weather)
 }
 
+// truncate makes all columns n events long.
+func (c *DailyColumns) truncate(n int) {
+	c.Series = c.Series[:n]
+	c.Time = c.Time[:n]
+	c.Precipitation = c.Precipitation[:n]
+	c.TempMax = c.TempMax[:n]
+	c.TempMin = c.TempMin[:n]
+	c.Wind = c.Wind[:n]
+	c.Weather = c.Weather[:n]
+}
+
+// extend adds the series and the times of events, whose fields are to follow,
+// and returns how many there were before.
+func (c *DailyColumns) extend(e *DailyEvent, times store.Data) int {
+	n := len(c.Time)
+	c.Series = store.ExtendSeries(c.Series, times, e.DailySeries)
+	c.Time = store.ExtendTimes(c.Time, times)
+	return n
+}
+
 // SetupDaily makes tables daily_columns, daily_cells, daily_serialized,
 // daily_unserialized and daily_combined what the schema says and returns what
 // it did; a second call changes nothing. A change that may delete data is
@@ -193,7 +249,7 @@ func SetupDaily(ctx context.Context, admin Admin, opts ...Options) (Plan, error)
 //
 //	Seattle#precipitation#2021
 //
-// Bucket: 12mo wide, labelled 2006. A row holds one field of the events of a
+// Bucket: 1y wide, labelled 2006. A row holds one field of the events of a
 // bucket: each value is a column without a value of its own, and the cell's
 // timestamp is the event's time. Garbage is collected when: never.
 type DailyColumnsKey struct {
@@ -244,7 +300,7 @@ func ParseDailyColumnsKey(row string) (DailyColumnsKey, error) {
 //
 //	Seattle#2021
 //
-// Bucket: 12mo wide, labelled 2006. A row holds the events of a bucket: each
+// Bucket: 1y wide, labelled 2006. A row holds the events of a bucket: each
 // column has a cell for each event, and the cell's timestamp is the event's
 // time. Garbage is collected when: never.
 type DailyCellsKey struct {
@@ -455,6 +511,7 @@ var dailyColumnsLayout = &store.Layout[DailyEvent]{
 	},
 	Check:   checkDaily,
 	Put:     putDailyColumns,
+	Same:    sameDaily,
 	Spans:   spansDailyColumns,
 	Key:     keyDailyColumns,
 	Set:     setDailyColumns,
@@ -464,21 +521,31 @@ var dailyColumnsLayout = &store.Layout[DailyEvent]{
 // putDailyColumns lays out an event as cells of daily_columns.
 func putDailyColumns(e *DailyEvent, c *store.Cells) {
 	key := DailyColumnsKey{Location: e.Location, Bucket: e.Time}
-	key.Metric = "precipitation"
-	c.Row(key.Append(nil))
-	c.Set(0, codec.AppendTextFloat64(nil, e.Precipitation))
-	key.Metric = "temp_max"
-	c.Row(key.Append(nil))
-	c.Set(1, codec.AppendTextFloat64(nil, e.TempMax))
-	key.Metric = "temp_min"
-	c.Row(key.Append(nil))
-	c.Set(2, codec.AppendTextFloat64(nil, e.TempMin))
-	key.Metric = "wind"
-	c.Row(key.Append(nil))
-	c.Set(3, codec.AppendTextFloat32(nil, e.Wind))
-	key.Metric = "weather"
-	c.Row(key.Append(nil))
-	c.Set(4, codec.AppendTextEnum(nil, dailyWeatherNames, int64(e.Weather)))
+	if !c.SameRow(0) {
+		key.Metric = "precipitation"
+		c.Row(key.Append(c.Buffer()))
+	}
+	c.Set(0, codec.AppendTextFloat64(c.Cell(0), e.Precipitation))
+	if !c.SameRow(1) {
+		key.Metric = "temp_max"
+		c.Row(key.Append(c.Buffer()))
+	}
+	c.Set(1, codec.AppendTextFloat64(c.Cell(1), e.TempMax))
+	if !c.SameRow(2) {
+		key.Metric = "temp_min"
+		c.Row(key.Append(c.Buffer()))
+	}
+	c.Set(2, codec.AppendTextFloat64(c.Cell(2), e.TempMin))
+	if !c.SameRow(3) {
+		key.Metric = "wind"
+		c.Row(key.Append(c.Buffer()))
+	}
+	c.Set(3, codec.AppendTextFloat32(c.Cell(3), e.Wind))
+	if !c.SameRow(4) {
+		key.Metric = "weather"
+		c.Row(key.Append(c.Buffer()))
+	}
+	c.Set(4, codec.AppendTextEnum(c.Cell(4), dailyWeatherNames, int64(e.Weather)))
 }
 
 // spansDailyColumns returns where the rows of an event's series are in
@@ -500,7 +567,7 @@ func spansDailyColumns(e *DailyEvent) ([]codec.Span, error) {
 // and returns its bucket.
 func keyDailyColumns(row string, e *DailyEvent) (time.Time, error) {
 	k, err := ParseDailyColumnsKey(row)
-	e.Location = k.Location
+	e.Location = codec.Keep(e.Location, k.Location)
 	return k.Bucket, err
 }
 
@@ -548,6 +615,7 @@ var dailyCellsLayout = &store.Layout[DailyEvent]{
 	},
 	Check:   checkDaily,
 	Put:     putDailyCells,
+	Same:    sameDaily,
 	Spans:   spansDailyCells,
 	Key:     keyDailyCells,
 	Set:     setDailyCells,
@@ -556,12 +624,14 @@ var dailyCellsLayout = &store.Layout[DailyEvent]{
 
 // putDailyCells lays out an event as cells of daily_cells.
 func putDailyCells(e *DailyEvent, c *store.Cells) {
-	c.Row(DailyCellsKey{Location: e.Location, Bucket: e.Time}.Append(nil))
-	c.Set(0, codec.AppendBinaryFloat64(nil, e.Precipitation))                  // precipitation
-	c.Set(1, codec.AppendBinaryFloat64(nil, e.TempMax))                        // temp_max
-	c.Set(2, codec.AppendBinaryFloat64(nil, e.TempMin))                        // temp_min
-	c.Set(3, codec.AppendBinaryFloat32(nil, e.Wind))                           // wind
-	c.Set(4, codec.AppendBinaryEnum(nil, dailyWeatherNames, int64(e.Weather))) // weather
+	if !c.SameRow(0) {
+		c.Row(DailyCellsKey{Location: e.Location, Bucket: e.Time}.Append(c.Buffer()))
+	}
+	c.Set(0, codec.AppendBinaryFloat64(c.Cell(0), e.Precipitation))                  // precipitation
+	c.Set(1, codec.AppendBinaryFloat64(c.Cell(1), e.TempMax))                        // temp_max
+	c.Set(2, codec.AppendBinaryFloat64(c.Cell(2), e.TempMin))                        // temp_min
+	c.Set(3, codec.AppendBinaryFloat32(c.Cell(3), e.Wind))                           // wind
+	c.Set(4, codec.AppendBinaryEnum(c.Cell(4), dailyWeatherNames, int64(e.Weather))) // weather
 }
 
 // spansDailyCells returns where the rows of an event's series are in
@@ -576,7 +646,7 @@ func spansDailyCells(e *DailyEvent) ([]codec.Span, error) {
 // returns its bucket.
 func keyDailyCells(row string, e *DailyEvent) (time.Time, error) {
 	k, err := ParseDailyCellsKey(row)
-	e.Location = k.Location
+	e.Location = codec.Keep(e.Location, k.Location)
 	return k.Bucket, err
 }
 
@@ -632,8 +702,8 @@ var dailySerializedLayout = &store.Layout[DailyEvent]{
 
 // putDailySerialized lays out an event as cells of daily_serialized.
 func putDailySerialized(e *DailyEvent, c *store.Cells) {
-	c.Row(DailySerializedKey{Location: e.Location, Time: e.Time}.Append(nil))
-	c.Set(0, appendDailyProto(nil, e))
+	c.Row(DailySerializedKey{Location: e.Location, Time: e.Time}.Append(c.Buffer()))
+	c.Set(0, appendDailyProto(c.Cell(0), e))
 }
 
 // spansDailySerialized returns where the rows of an event's series are in
@@ -648,7 +718,7 @@ func spansDailySerialized(e *DailyEvent) ([]codec.Span, error) {
 // daily_serialized, and returns its time.
 func keyDailySerialized(row string, e *DailyEvent) (time.Time, error) {
 	k, err := ParseDailySerializedKey(row)
-	e.Location = k.Location
+	e.Location = codec.Keep(e.Location, k.Location)
 	return k.Time, err
 }
 
@@ -684,12 +754,12 @@ var dailyUnserializedLayout = &store.Layout[DailyEvent]{
 
 // putDailyUnserialized lays out an event as cells of daily_unserialized.
 func putDailyUnserialized(e *DailyEvent, c *store.Cells) {
-	c.Row(DailyUnserializedKey{Location: e.Location, Time: e.Time}.Append(nil))
-	c.Set(0, codec.AppendTextFloat64(nil, e.Precipitation))                  // precipitation
-	c.Set(1, codec.AppendTextFloat64(nil, e.TempMax))                        // temp_max
-	c.Set(2, codec.AppendTextFloat64(nil, e.TempMin))                        // temp_min
-	c.Set(3, codec.AppendTextFloat32(nil, e.Wind))                           // wind
-	c.Set(4, codec.AppendTextEnum(nil, dailyWeatherNames, int64(e.Weather))) // weather
+	c.Row(DailyUnserializedKey{Location: e.Location, Time: e.Time}.Append(c.Buffer()))
+	c.Set(0, codec.AppendTextFloat64(c.Cell(0), e.Precipitation))                  // precipitation
+	c.Set(1, codec.AppendTextFloat64(c.Cell(1), e.TempMax))                        // temp_max
+	c.Set(2, codec.AppendTextFloat64(c.Cell(2), e.TempMin))                        // temp_min
+	c.Set(3, codec.AppendTextFloat32(c.Cell(3), e.Wind))                           // wind
+	c.Set(4, codec.AppendTextEnum(c.Cell(4), dailyWeatherNames, int64(e.Weather))) // weather
 }
 
 // spansDailyUnserialized returns where the rows of an event's series are in
@@ -704,7 +774,7 @@ func spansDailyUnserialized(e *DailyEvent) ([]codec.Span, error) {
 // daily_unserialized, and returns its time.
 func keyDailyUnserialized(row string, e *DailyEvent) (time.Time, error) {
 	k, err := ParseDailyUnserializedKey(row)
-	e.Location = k.Location
+	e.Location = codec.Keep(e.Location, k.Location)
 	return k.Time, err
 }
 
@@ -753,6 +823,7 @@ var dailyCombinedLayout = &store.Layout[DailyEvent]{
 	},
 	Check: checkDaily,
 	Put:   putDailyCombined,
+	Same:  sameDaily,
 	Spans: spansDailyCombined,
 	Key:   keyDailyCombined,
 	Set: func(e *DailyEvent, _ int, blob []byte) error {
@@ -763,7 +834,9 @@ var dailyCombinedLayout = &store.Layout[DailyEvent]{
 
 // putDailyCombined lays out an event as cells of daily_combined.
 func putDailyCombined(e *DailyEvent, c *store.Cells) {
-	c.Row(DailyCombinedKey{Location: e.Location, Bucket: e.Time}.Append(nil))
+	if !c.SameRow(0) {
+		c.Row(DailyCombinedKey{Location: e.Location, Bucket: e.Time}.Append(c.Buffer()))
+	}
 	blob, err := marshalDailyJSON(e)
 	if err != nil {
 		c.Fail(err)
@@ -783,8 +856,37 @@ func spansDailyCombined(e *DailyEvent) ([]codec.Span, error) {
 // daily_combined, and returns its bucket.
 func keyDailyCombined(row string, e *DailyEvent) (time.Time, error) {
 	k, err := ParseDailyCombinedKey(row)
-	e.Location = k.Location
+	e.Location = codec.Keep(e.Location, k.Location)
 	return k.Bucket, err
+}
+
+// dailyCellsColumns is how the events of daily_cells are taken into columns.
+var dailyCellsColumns = store.Columns[DailyEvent, DailyColumns]{
+	Append:   (*DailyColumns).Append,
+	Truncate: (*DailyColumns).truncate,
+	Extend:   (*DailyColumns).extend,
+	Decode:   (*DailyColumns).decodeDailyCells,
+}
+
+// decodeDailyCells adds the data of a column of daily_cells.
+func (c *DailyColumns) decodeDailyCells(column int, data store.Data) (err error) {
+	switch column {
+	case 0: // precipitation
+		c.Precipitation, err = store.Extend(c.Precipitation, data, codec.BinaryFloat64)
+	case 1: // temp_max
+		c.TempMax, err = store.Extend(c.TempMax, data, codec.BinaryFloat64)
+	case 2: // temp_min
+		c.TempMin, err = store.Extend(c.TempMin, data, codec.BinaryFloat64)
+	case 3: // wind
+		c.Wind, err = store.Extend(c.Wind, data, codec.BinaryFloat32)
+	case 4: // weather
+		c.Weather, err = store.Extend(c.Weather, data, func(datum []byte) (v DailyWeather, err error) {
+			n, failed := codec.BinaryEnum(datum, dailyWeatherNames)
+			v, err = DailyWeather(n), failed
+			return v, err
+		})
+	}
+	return err
 }
 
 // checkDaily refuses an event that no table can hold.
@@ -798,6 +900,11 @@ func checkDaily(e *DailyEvent) error {
 	c.Finite("wind", float64(e.Wind))
 	c.Enum("weather", dailyWeatherNames, int64(e.Weather))
 	return c.Err()
+}
+
+// sameDaily reports whether two events are of one series.
+func sameDaily(a, b *DailyEvent) bool {
+	return a.Location == b.Location
 }
 
 // appendDailyProto appends the fields of an event in protobuf wire format;

@@ -57,6 +57,42 @@ func (w *NormalWriter) WriteAll(ctx context.Context, events []NormalEvent) error
 	return w.writer.WriteAll(ctx, events)
 }
 
+// NormalBatcher gathers Normal events from any number of goroutines, and writes
+// them together when there are enough of them or they have waited long enough.
+// Its memory is bounded, but for failures that are being reported. Every event
+// that it takes is written, or reported as one that is not.
+type NormalBatcher struct {
+	batcher *store.Batcher[NormalEvent]
+}
+
+// NewNormalBatcher returns a batcher that writes through w. With each event
+// that is not written failed is called, once, from a goroutine of the batcher,
+// with the *WriteError that Write would return. It may add the event again, but
+// not call Flush or Close, which wait for it, and should be quick: others are
+// written meanwhile, and their failures wait in memory. It may be nil.
+func NewNormalBatcher(w *NormalWriter, failed func(event NormalEvent, err error), opts ...BatcherOptions) *NormalBatcher {
+	return &NormalBatcher{store.NewBatcher(w.writer, failed, opts...)}
+}
+
+// Add takes an event to be written soon, and waits while there is no room,
+// until ctx ends. An event that is refused for what it is gives the *WriteError
+// that Write would return, and after Close the error is ErrClosed.
+func (b *NormalBatcher) Add(ctx context.Context, event NormalEvent) error {
+	return b.batcher.Add(ctx, event)
+}
+
+// Flush sends what was added, and waits until all of it is written or reported.
+// It returns a *BatchError if there were failures since it was last called, or
+// why ctx ended; what was added is then still on its way.
+func (b *NormalBatcher) Flush(ctx context.Context) error {
+	return b.batcher.Flush(ctx)
+}
+
+// Close is Flush, and lets no events in any more. It may be called again.
+func (b *NormalBatcher) Close(ctx context.Context) error {
+	return b.batcher.Close(ctx)
+}
+
 // NormalReader reads Normal events, those of a series from table normal_cells.
 // It never returns one that is past its time to live. It is safe for use by
 // several goroutines.
@@ -82,7 +118,7 @@ func (r *NormalReader) Read(ctx context.Context, series NormalSeries, from, to t
 // which may be reused. An event that does not decode is left out, and the first
 // *DecodeError returned after all others; any other error ends the read.
 func (r *NormalReader) ReadColumns(ctx context.Context, series NormalSeries, from, to time.Time, columns *NormalColumns, opts ...ReadOptions) error {
-	return store.Collect(r.Read(ctx, series, from, to, opts...), columns.Append)
+	return store.ReadColumns(ctx, r.reader, normalCellsColumns, columns, nil, NormalEvent{NormalSeries: series}, from, to, opts...)
 }
 
 // Latest returns the newest event of a series, or ErrNotFound.
@@ -123,6 +159,24 @@ func (c *NormalColumns) Append(e *NormalEvent) {
 	c.Pressure = append(c.Pressure, e.Pressure)
 	c.Temperature = append(c.Temperature, e.Temperature)
 	c.Wind = append(c.Wind, e.Wind)
+}
+
+// truncate makes all columns n events long.
+func (c *NormalColumns) truncate(n int) {
+	c.Series = c.Series[:n]
+	c.Time = c.Time[:n]
+	c.Pressure = c.Pressure[:n]
+	c.Temperature = c.Temperature[:n]
+	c.Wind = c.Wind[:n]
+}
+
+// extend adds the series and the times of events, whose fields are to follow,
+// and returns how many there were before.
+func (c *NormalColumns) extend(e *NormalEvent, times store.Data) int {
+	n := len(c.Time)
+	c.Series = store.ExtendSeries(c.Series, times, e.NormalSeries)
+	c.Time = store.ExtendTimes(c.Time, times)
+	return n
 }
 
 // SetupNormal makes tables normal_columns, normal_cells, normal_serialized,
@@ -335,7 +389,7 @@ func ParseNormalUnserializedKey(row string) (NormalUnserializedKey, error) {
 //
 //	seattle#2021-03-04
 //
-// Bucket: 4w2d wide, labelled 2006-01-02. A row holds the events of a bucket:
+// Bucket: 30d wide, labelled 2006-01-02. A row holds the events of a bucket:
 // each is a cell with all fields, and the cell's timestamp is the event's time.
 // Garbage is collected when: never.
 type NormalCombinedKey struct {
@@ -404,6 +458,7 @@ var normalColumnsLayout = &store.Layout[NormalEvent]{
 	},
 	Check:   checkNormal,
 	Put:     putNormalColumns,
+	Same:    sameNormal,
 	Spans:   spansNormalColumns,
 	Key:     keyNormalColumns,
 	Set:     setNormalColumns,
@@ -413,15 +468,21 @@ var normalColumnsLayout = &store.Layout[NormalEvent]{
 // putNormalColumns lays out an event as cells of normal_columns.
 func putNormalColumns(e *NormalEvent, c *store.Cells) {
 	key := NormalColumnsKey{Station: e.Station, Bucket: e.Time}
-	key.Metric = "pressure"
-	c.Row(key.Append(nil))
-	c.Set(0, codec.AppendTextFloat64(nil, e.Pressure))
-	key.Metric = "temperature"
-	c.Row(key.Append(nil))
-	c.Set(1, codec.AppendTextFloat64(nil, e.Temperature))
-	key.Metric = "wind"
-	c.Row(key.Append(nil))
-	c.Set(2, codec.AppendTextFloat64(nil, e.Wind))
+	if !c.SameRow(0) {
+		key.Metric = "pressure"
+		c.Row(key.Append(c.Buffer()))
+	}
+	c.Set(0, codec.AppendTextFloat64(c.Cell(0), e.Pressure))
+	if !c.SameRow(1) {
+		key.Metric = "temperature"
+		c.Row(key.Append(c.Buffer()))
+	}
+	c.Set(1, codec.AppendTextFloat64(c.Cell(1), e.Temperature))
+	if !c.SameRow(2) {
+		key.Metric = "wind"
+		c.Row(key.Append(c.Buffer()))
+	}
+	c.Set(2, codec.AppendTextFloat64(c.Cell(2), e.Wind))
 }
 
 // spansNormalColumns returns where the rows of an event's series are in
@@ -443,7 +504,7 @@ func spansNormalColumns(e *NormalEvent) ([]codec.Span, error) {
 // normal_columns, and returns its bucket.
 func keyNormalColumns(row string, e *NormalEvent) (time.Time, error) {
 	k, err := ParseNormalColumnsKey(row)
-	e.Station = k.Station
+	e.Station = codec.Keep(e.Station, k.Station)
 	return k.Bucket, err
 }
 
@@ -486,6 +547,7 @@ var normalCellsLayout = &store.Layout[NormalEvent]{
 	},
 	Check:   checkNormal,
 	Put:     putNormalCells,
+	Same:    sameNormal,
 	Spans:   spansNormalCells,
 	Key:     keyNormalCells,
 	Set:     setNormalCells,
@@ -494,10 +556,12 @@ var normalCellsLayout = &store.Layout[NormalEvent]{
 
 // putNormalCells lays out an event as cells of normal_cells.
 func putNormalCells(e *NormalEvent, c *store.Cells) {
-	c.Row(NormalCellsKey{Station: e.Station, Bucket: e.Time}.Append(nil))
-	c.Set(0, codec.AppendBinaryFloat64(nil, e.Pressure))    // pressure
-	c.Set(1, codec.AppendBinaryFloat64(nil, e.Temperature)) // temperature
-	c.Set(2, codec.AppendBinaryFloat64(nil, e.Wind))        // wind
+	if !c.SameRow(0) {
+		c.Row(NormalCellsKey{Station: e.Station, Bucket: e.Time}.Append(c.Buffer()))
+	}
+	c.Set(0, codec.AppendBinaryFloat64(c.Cell(0), e.Pressure))    // pressure
+	c.Set(1, codec.AppendBinaryFloat64(c.Cell(1), e.Temperature)) // temperature
+	c.Set(2, codec.AppendBinaryFloat64(c.Cell(2), e.Wind))        // wind
 }
 
 // spansNormalCells returns where the rows of an event's series are in
@@ -512,7 +576,7 @@ func spansNormalCells(e *NormalEvent) ([]codec.Span, error) {
 // and returns its bucket.
 func keyNormalCells(row string, e *NormalEvent) (time.Time, error) {
 	k, err := ParseNormalCellsKey(row)
-	e.Station = k.Station
+	e.Station = codec.Keep(e.Station, k.Station)
 	return k.Bucket, err
 }
 
@@ -563,7 +627,7 @@ var normalSerializedLayout = &store.Layout[NormalEvent]{
 
 // putNormalSerialized lays out an event as cells of normal_serialized.
 func putNormalSerialized(e *NormalEvent, c *store.Cells) {
-	c.Row(NormalSerializedKey{Station: e.Station, Time: e.Time}.Append(nil))
+	c.Row(NormalSerializedKey{Station: e.Station, Time: e.Time}.Append(c.Buffer()))
 	blob, err := marshalNormalJSON(e)
 	if err != nil {
 		c.Fail(err)
@@ -583,7 +647,7 @@ func spansNormalSerialized(e *NormalEvent) ([]codec.Span, error) {
 // normal_serialized, and returns its time.
 func keyNormalSerialized(row string, e *NormalEvent) (time.Time, error) {
 	k, err := ParseNormalSerializedKey(row)
-	e.Station = k.Station
+	e.Station = codec.Keep(e.Station, k.Station)
 	return k.Time, err
 }
 
@@ -619,10 +683,10 @@ var normalUnserializedLayout = &store.Layout[NormalEvent]{
 
 // putNormalUnserialized lays out an event as cells of normal_unserialized.
 func putNormalUnserialized(e *NormalEvent, c *store.Cells) {
-	c.Row(NormalUnserializedKey{Station: e.Station, Time: e.Time}.Append(nil))
-	c.Set(0, codec.AppendBinaryFloat64(nil, e.Pressure))    // pressure
-	c.Set(1, codec.AppendBinaryFloat64(nil, e.Temperature)) // temperature
-	c.Set(2, codec.AppendBinaryFloat64(nil, e.Wind))        // wind
+	c.Row(NormalUnserializedKey{Station: e.Station, Time: e.Time}.Append(c.Buffer()))
+	c.Set(0, codec.AppendBinaryFloat64(c.Cell(0), e.Pressure))    // pressure
+	c.Set(1, codec.AppendBinaryFloat64(c.Cell(1), e.Temperature)) // temperature
+	c.Set(2, codec.AppendBinaryFloat64(c.Cell(2), e.Wind))        // wind
 }
 
 // spansNormalUnserialized returns where the rows of an event's series are in
@@ -637,7 +701,7 @@ func spansNormalUnserialized(e *NormalEvent) ([]codec.Span, error) {
 // normal_unserialized, and returns its time.
 func keyNormalUnserialized(row string, e *NormalEvent) (time.Time, error) {
 	k, err := ParseNormalUnserializedKey(row)
-	e.Station = k.Station
+	e.Station = codec.Keep(e.Station, k.Station)
 	return k.Time, err
 }
 
@@ -681,6 +745,7 @@ var normalCombinedLayout = &store.Layout[NormalEvent]{
 	},
 	Check: checkNormal,
 	Put:   putNormalCombined,
+	Same:  sameNormal,
 	Spans: spansNormalCombined,
 	Key:   keyNormalCombined,
 	Set: func(e *NormalEvent, _ int, blob []byte) error {
@@ -691,8 +756,10 @@ var normalCombinedLayout = &store.Layout[NormalEvent]{
 
 // putNormalCombined lays out an event as cells of normal_combined.
 func putNormalCombined(e *NormalEvent, c *store.Cells) {
-	c.Row(NormalCombinedKey{Station: e.Station, Bucket: e.Time}.Append(nil))
-	c.Set(0, appendNormalProto(nil, e))
+	if !c.SameRow(0) {
+		c.Row(NormalCombinedKey{Station: e.Station, Bucket: e.Time}.Append(c.Buffer()))
+	}
+	c.Set(0, appendNormalProto(c.Cell(0), e))
 }
 
 // spansNormalCombined returns where the rows of an event's series are in
@@ -707,8 +774,29 @@ func spansNormalCombined(e *NormalEvent) ([]codec.Span, error) {
 // normal_combined, and returns its bucket.
 func keyNormalCombined(row string, e *NormalEvent) (time.Time, error) {
 	k, err := ParseNormalCombinedKey(row)
-	e.Station = k.Station
+	e.Station = codec.Keep(e.Station, k.Station)
 	return k.Bucket, err
+}
+
+// normalCellsColumns is how the events of normal_cells are taken into columns.
+var normalCellsColumns = store.Columns[NormalEvent, NormalColumns]{
+	Append:   (*NormalColumns).Append,
+	Truncate: (*NormalColumns).truncate,
+	Extend:   (*NormalColumns).extend,
+	Decode:   (*NormalColumns).decodeNormalCells,
+}
+
+// decodeNormalCells adds the data of a column of normal_cells.
+func (c *NormalColumns) decodeNormalCells(column int, data store.Data) (err error) {
+	switch column {
+	case 0: // pressure
+		c.Pressure, err = store.Extend(c.Pressure, data, codec.BinaryFloat64)
+	case 1: // temperature
+		c.Temperature, err = store.Extend(c.Temperature, data, codec.BinaryFloat64)
+	case 2: // wind
+		c.Wind, err = store.Extend(c.Wind, data, codec.BinaryFloat64)
+	}
+	return err
 }
 
 // checkNormal refuses an event that no table can hold.
@@ -720,6 +808,11 @@ func checkNormal(e *NormalEvent) error {
 	c.Finite("temperature", e.Temperature)
 	c.Finite("wind", e.Wind)
 	return c.Err()
+}
+
+// sameNormal reports whether two events are of one series.
+func sameNormal(a, b *NormalEvent) bool {
+	return a.Station == b.Station
 }
 
 // appendNormalProto appends the fields of an event in protobuf wire format;

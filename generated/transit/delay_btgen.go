@@ -53,6 +53,42 @@ func (w *DelayWriter) WriteAll(ctx context.Context, events []DelayEvent) error {
 	return w.writer.WriteAll(ctx, events)
 }
 
+// DelayBatcher gathers Delay events from any number of goroutines, and writes
+// them together when there are enough of them or they have waited long enough.
+// Its memory is bounded, but for failures that are being reported. Every event
+// that it takes is written, or reported as one that is not.
+type DelayBatcher struct {
+	batcher *store.Batcher[DelayEvent]
+}
+
+// NewDelayBatcher returns a batcher that writes through w. With each event that
+// is not written failed is called, once, from a goroutine of the batcher, with
+// the *WriteError that Write would return. It may add the event again, but not
+// call Flush or Close, which wait for it, and should be quick: others are
+// written meanwhile, and their failures wait in memory. It may be nil.
+func NewDelayBatcher(w *DelayWriter, failed func(event DelayEvent, err error), opts ...BatcherOptions) *DelayBatcher {
+	return &DelayBatcher{store.NewBatcher(w.writer, failed, opts...)}
+}
+
+// Add takes an event to be written soon, and waits while there is no room,
+// until ctx ends. An event that is refused for what it is gives the *WriteError
+// that Write would return, and after Close the error is ErrClosed.
+func (b *DelayBatcher) Add(ctx context.Context, event DelayEvent) error {
+	return b.batcher.Add(ctx, event)
+}
+
+// Flush sends what was added, and waits until all of it is written or reported.
+// It returns a *BatchError if there were failures since it was last called, or
+// why ctx ended; what was added is then still on its way.
+func (b *DelayBatcher) Flush(ctx context.Context) error {
+	return b.batcher.Flush(ctx)
+}
+
+// Close is Flush, and lets no events in any more. It may be called again.
+func (b *DelayBatcher) Close(ctx context.Context) error {
+	return b.batcher.Close(ctx)
+}
+
 // DelayReader reads Delay events, those of a series from table delays. It never
 // returns one that is past its time to live. It is safe for use by several
 // goroutines.
@@ -78,7 +114,7 @@ func (r *DelayReader) Read(ctx context.Context, series DelaySeries, from, to tim
 // which may be reused. An event that does not decode is left out, and the first
 // *DecodeError returned after all others; any other error ends the read.
 func (r *DelayReader) ReadColumns(ctx context.Context, series DelaySeries, from, to time.Time, columns *DelayColumns, opts ...ReadOptions) error {
-	return store.Collect(r.Read(ctx, series, from, to, opts...), columns.Append)
+	return store.ReadColumns(ctx, r.reader, delaysColumns, columns, nil, DelayEvent{DelaySeries: series}, from, to, opts...)
 }
 
 // Latest returns the newest event of a series, or ErrNotFound.
@@ -98,7 +134,8 @@ func (r *DelayReader) ByRegion(ctx context.Context, region string, from, to time
 // An event that does not decode is left out, and the first *DecodeError
 // returned after all others; any other error ends the read.
 func (r *DelayReader) ByRegionColumns(ctx context.Context, region string, from, to time.Time, columns *DelayColumns, opts ...ReadOptions) error {
-	return store.Collect(r.ByRegion(ctx, region, from, to, opts...), columns.Append)
+	event := DelayEvent{DelaySeries: DelaySeries{Region: region}}
+	return store.ReadColumns(ctx, r.reader, delaysColumns, columns, &delayByRegion, event, from, to, opts...)
 }
 
 // ByRegionAndLine yields the events of the series with the region and line with
@@ -114,7 +151,8 @@ func (r *DelayReader) ByRegionAndLine(ctx context.Context, region string, line s
 // may be reused. An event that does not decode is left out, and the first
 // *DecodeError returned after all others; any other error ends the read.
 func (r *DelayReader) ByRegionAndLineColumns(ctx context.Context, region string, line string, from, to time.Time, columns *DelayColumns, opts ...ReadOptions) error {
-	return store.Collect(r.ByRegionAndLine(ctx, region, line, from, to, opts...), columns.Append)
+	event := DelayEvent{DelaySeries: DelaySeries{Region: region, Line: line}}
+	return store.ReadColumns(ctx, r.reader, delaysColumns, columns, &delayByRegionAndLine, event, from, to, opts...)
 }
 
 // DelayColumns is events as columns, all of one length: the i-th event is the
@@ -140,6 +178,14 @@ func (c *DelayColumns) Append(e *DelayEvent) {
 	c.Time = append(c.Time, e.Time)
 	c.Late = append(c.Late, e.Late)
 	c.Stop = append(c.Stop, e.Stop)
+}
+
+// truncate makes all columns n events long.
+func (c *DelayColumns) truncate(n int) {
+	c.Series = c.Series[:n]
+	c.Time = c.Time[:n]
+	c.Late = c.Late[:n]
+	c.Stop = c.Stop[:n]
 }
 
 // SetupDelay makes table delays what the schema says and returns what it did; a
@@ -242,6 +288,7 @@ var delaysLayout = &store.Layout[DelayEvent]{
 	},
 	Check: checkDelay,
 	Put:   putDelays,
+	Same:  sameDelay,
 	Spans: spansDelays,
 	Key:   keyDelays,
 	Set: func(e *DelayEvent, _ int, blob []byte) error {
@@ -252,8 +299,10 @@ var delaysLayout = &store.Layout[DelayEvent]{
 
 // putDelays lays out an event as cells of delays.
 func putDelays(e *DelayEvent, c *store.Cells) {
-	c.Row(DelaysKey{Region: e.Region, Bucket: e.Time, Line: e.Line, Vehicle: e.Vehicle}.Append(nil))
-	c.Set(0, appendDelayProto(nil, e))
+	if !c.SameRow(0) {
+		c.Row(DelaysKey{Region: e.Region, Bucket: e.Time, Line: e.Line, Vehicle: e.Vehicle}.Append(c.Buffer()))
+	}
+	c.Set(0, appendDelayProto(c.Cell(0), e))
 }
 
 // spansDelays returns where the rows of an event's series are in delays.
@@ -267,10 +316,16 @@ func spansDelays(e *DelayEvent) ([]codec.Span, error) {
 // its bucket.
 func keyDelays(row string, e *DelayEvent) (time.Time, error) {
 	k, err := ParseDelaysKey(row)
-	e.Region = k.Region
-	e.Line = k.Line
+	e.Region = codec.Keep(e.Region, k.Region)
+	e.Line = codec.Keep(e.Line, k.Line)
 	e.Vehicle = k.Vehicle
 	return k.Bucket, err
+}
+
+// delaysColumns is how the events of delays are taken into columns.
+var delaysColumns = store.Columns[DelayEvent, DelayColumns]{
+	Append:   (*DelayColumns).Append,
+	Truncate: (*DelayColumns).truncate,
 }
 
 // delayByRegion is how ByRegion finds its rows in delays.
@@ -313,6 +368,11 @@ func checkDelay(e *DelayEvent) error {
 	c.String("line", e.Line)
 	c.String("stop", e.Stop)
 	return c.Err()
+}
+
+// sameDelay reports whether two events are of one series.
+func sameDelay(a, b *DelayEvent) bool {
+	return a.Region == b.Region && a.Line == b.Line && a.Vehicle == b.Vehicle
 }
 
 // appendDelayProto appends the fields of an event in protobuf wire format;

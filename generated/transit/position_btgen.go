@@ -53,6 +53,42 @@ func (w *PositionWriter) WriteAll(ctx context.Context, events []PositionEvent) e
 	return w.writer.WriteAll(ctx, events)
 }
 
+// PositionBatcher gathers Position events from any number of goroutines, and
+// writes them together when there are enough of them or they have waited long
+// enough. Its memory is bounded, but for failures that are being reported.
+// Every event that it takes is written, or reported as one that is not.
+type PositionBatcher struct {
+	batcher *store.Batcher[PositionEvent]
+}
+
+// NewPositionBatcher returns a batcher that writes through w. With each event
+// that is not written failed is called, once, from a goroutine of the batcher,
+// with the *WriteError that Write would return. It may add the event again, but
+// not call Flush or Close, which wait for it, and should be quick: others are
+// written meanwhile, and their failures wait in memory. It may be nil.
+func NewPositionBatcher(w *PositionWriter, failed func(event PositionEvent, err error), opts ...BatcherOptions) *PositionBatcher {
+	return &PositionBatcher{store.NewBatcher(w.writer, failed, opts...)}
+}
+
+// Add takes an event to be written soon, and waits while there is no room,
+// until ctx ends. An event that is refused for what it is gives the *WriteError
+// that Write would return, and after Close the error is ErrClosed.
+func (b *PositionBatcher) Add(ctx context.Context, event PositionEvent) error {
+	return b.batcher.Add(ctx, event)
+}
+
+// Flush sends what was added, and waits until all of it is written or reported.
+// It returns a *BatchError if there were failures since it was last called, or
+// why ctx ended; what was added is then still on its way.
+func (b *PositionBatcher) Flush(ctx context.Context) error {
+	return b.batcher.Flush(ctx)
+}
+
+// Close is Flush, and lets no events in any more. It may be called again.
+func (b *PositionBatcher) Close(ctx context.Context) error {
+	return b.batcher.Close(ctx)
+}
+
 // PositionReader reads Position events, those of a series from table positions.
 // It never returns one that is past its time to live. It is safe for use by
 // several goroutines.
@@ -78,7 +114,7 @@ func (r *PositionReader) Read(ctx context.Context, series PositionSeries, from, 
 // which may be reused. An event that does not decode is left out, and the first
 // *DecodeError returned after all others; any other error ends the read.
 func (r *PositionReader) ReadColumns(ctx context.Context, series PositionSeries, from, to time.Time, columns *PositionColumns, opts ...ReadOptions) error {
-	return store.Collect(r.Read(ctx, series, from, to, opts...), columns.Append)
+	return store.ReadColumns(ctx, r.reader, positionsColumns, columns, nil, PositionEvent{PositionSeries: series}, from, to, opts...)
 }
 
 // Latest returns the newest event of a series, or ErrNotFound.
@@ -100,12 +136,14 @@ func (r *PositionReader) ByLine(ctx context.Context, region string, line string,
 // event that does not decode is left out, and the first *DecodeError returned
 // after all others; any other error ends the read.
 func (r *PositionReader) ByLineColumns(ctx context.Context, region string, line string, from, to time.Time, columns *PositionColumns, opts ...ReadOptions) error {
-	return store.Collect(r.ByLine(ctx, region, line, from, to, opts...), columns.Append)
+	event := PositionEvent{PositionSeries: PositionSeries{Region: region, Line: line}}
+	return store.ReadColumns(ctx, r.reader, positionsColumns, columns, &positionByLine, event, from, to, opts...)
 }
 
 // ByVehicle yields the events of the series with the region and vehicle with
 // from <= time < to, by series in the order of their row keys, and then by
-// time, as Read does. It asks table positions for one range of rows.
+// time, as Read does. It asks table positions for one range of rows, passing
+// over those with another vehicle.
 //
 // A vehicle on whatever line.
 //
@@ -119,7 +157,46 @@ func (r *PositionReader) ByVehicle(ctx context.Context, region string, vehicle i
 // reused. An event that does not decode is left out, and the first *DecodeError
 // returned after all others; any other error ends the read.
 func (r *PositionReader) ByVehicleColumns(ctx context.Context, region string, vehicle int64, from, to time.Time, columns *PositionColumns, opts ...ReadOptions) error {
-	return store.Collect(r.ByVehicle(ctx, region, vehicle, from, to, opts...), columns.Append)
+	event := PositionEvent{PositionSeries: PositionSeries{Region: region, Vehicle: vehicle}}
+	return store.ReadColumns(ctx, r.reader, positionsColumns, columns, &positionByVehicle, event, from, to, opts...)
+}
+
+// ByRegion yields the events of the series with the region with from <= time <
+// to, by series in the order of their row keys, and then by time, as Read does.
+// It asks table positions for one range of rows.
+//
+// Every vehicle of a region.
+//
+// The server walks the rows of all times, and drops what is not in the range.
+func (r *PositionReader) ByRegion(ctx context.Context, region string, from, to time.Time, opts ...ReadOptions) iter.Seq2[PositionEvent, error] {
+	event := PositionEvent{PositionSeries: PositionSeries{Region: region}}
+	return r.reader.Query(ctx, &positionByRegion, event, from, to, opts...)
+}
+
+// ByRegionColumns appends what ByRegion yields to columns, which may be reused.
+// An event that does not decode is left out, and the first *DecodeError
+// returned after all others; any other error ends the read.
+func (r *PositionReader) ByRegionColumns(ctx context.Context, region string, from, to time.Time, columns *PositionColumns, opts ...ReadOptions) error {
+	event := PositionEvent{PositionSeries: PositionSeries{Region: region}}
+	return store.ReadColumns(ctx, r.reader, positionsColumns, columns, &positionByRegion, event, from, to, opts...)
+}
+
+// Export yields the events of all series with from <= time < to, by series in
+// the order of their row keys, and then by time, as Read does. It asks table
+// positions for the whole table.
+//
+// The server walks the rows of all times, and drops what is not in the range.
+func (r *PositionReader) Export(ctx context.Context, from, to time.Time, opts ...ReadOptions) iter.Seq2[PositionEvent, error] {
+	event := PositionEvent{}
+	return r.reader.Query(ctx, &positionExport, event, from, to, opts...)
+}
+
+// ExportColumns appends what Export yields to columns, which may be reused. An
+// event that does not decode is left out, and the first *DecodeError returned
+// after all others; any other error ends the read.
+func (r *PositionReader) ExportColumns(ctx context.Context, from, to time.Time, columns *PositionColumns, opts ...ReadOptions) error {
+	event := PositionEvent{}
+	return store.ReadColumns(ctx, r.reader, positionsColumns, columns, &positionExport, event, from, to, opts...)
 }
 
 // The fields of PositionEvent, for ReadOptions.
@@ -151,6 +228,23 @@ func (c *PositionColumns) Append(e *PositionEvent) {
 	c.Time = append(c.Time, e.Time)
 	c.Latitude = append(c.Latitude, e.Latitude)
 	c.Longitude = append(c.Longitude, e.Longitude)
+}
+
+// truncate makes all columns n events long.
+func (c *PositionColumns) truncate(n int) {
+	c.Series = c.Series[:n]
+	c.Time = c.Time[:n]
+	c.Latitude = c.Latitude[:n]
+	c.Longitude = c.Longitude[:n]
+}
+
+// extend adds the series and the times of events, whose fields are to follow,
+// and returns how many there were before.
+func (c *PositionColumns) extend(e *PositionEvent, times store.Data) int {
+	n := len(c.Time)
+	c.Series = store.ExtendSeries(c.Series, times, e.PositionSeries)
+	c.Time = store.ExtendTimes(c.Time, times)
+	return n
 }
 
 // SetupPosition makes table positions what the schema says and returns what it
@@ -252,6 +346,7 @@ var positionsLayout = &store.Layout[PositionEvent]{
 	},
 	Check:   checkPosition,
 	Put:     putPositions,
+	Same:    samePosition,
 	Spans:   spansPositions,
 	Key:     keyPositions,
 	Set:     setPositions,
@@ -260,9 +355,11 @@ var positionsLayout = &store.Layout[PositionEvent]{
 
 // putPositions lays out an event as cells of positions.
 func putPositions(e *PositionEvent, c *store.Cells) {
-	c.Row(PositionsKey{Region: e.Region, Line: e.Line, Bucket: e.Time, Vehicle: e.Vehicle}.Append(nil))
-	c.Set(0, codec.AppendBinaryFloat64(nil, e.Latitude))  // latitude
-	c.Set(1, codec.AppendBinaryFloat64(nil, e.Longitude)) // longitude
+	if !c.SameRow(0) {
+		c.Row(PositionsKey{Region: e.Region, Line: e.Line, Bucket: e.Time, Vehicle: e.Vehicle}.Append(c.Buffer()))
+	}
+	c.Set(0, codec.AppendBinaryFloat64(c.Cell(0), e.Latitude))  // latitude
+	c.Set(1, codec.AppendBinaryFloat64(c.Cell(1), e.Longitude)) // longitude
 }
 
 // spansPositions returns where the rows of an event's series are in positions.
@@ -276,8 +373,8 @@ func spansPositions(e *PositionEvent) ([]codec.Span, error) {
 // returns its bucket.
 func keyPositions(row string, e *PositionEvent) (time.Time, error) {
 	k, err := ParsePositionsKey(row)
-	e.Region = k.Region
-	e.Line = k.Line
+	e.Region = codec.Keep(e.Region, k.Region)
+	e.Line = codec.Keep(e.Line, k.Line)
 	e.Vehicle = k.Vehicle
 	return k.Bucket, err
 }
@@ -289,6 +386,25 @@ func setPositions(e *PositionEvent, column int, datum []byte) (err error) {
 		e.Latitude, err = codec.BinaryFloat64(datum)
 	case 1: // longitude
 		e.Longitude, err = codec.BinaryFloat64(datum)
+	}
+	return err
+}
+
+// positionsColumns is how the events of positions are taken into columns.
+var positionsColumns = store.Columns[PositionEvent, PositionColumns]{
+	Append:   (*PositionColumns).Append,
+	Truncate: (*PositionColumns).truncate,
+	Extend:   (*PositionColumns).extend,
+	Decode:   (*PositionColumns).decodePositions,
+}
+
+// decodePositions adds the data of a column of positions.
+func (c *PositionColumns) decodePositions(column int, data store.Data) (err error) {
+	switch column {
+	case 0: // latitude
+		c.Latitude, err = store.Extend(c.Latitude, data, codec.BinaryFloat64)
+	case 1: // longitude
+		c.Longitude, err = store.Extend(c.Longitude, data, codec.BinaryFloat64)
 	}
 	return err
 }
@@ -331,17 +447,48 @@ func rowsPositionByVehicle(e *PositionEvent) ([]codec.Span, error) {
 
 // keysPositionByVehicle returns a pattern for the keys of the rows of
 // ByVehicle.
-func keysPositionByVehicle(e *PositionEvent) (string, error) {
-	p := store.NewKeyPattern("/")
+func keysPositionByVehicle(e *PositionEvent) (*codec.KeyPattern, error) {
+	p := codec.NewKeyPattern("/")
 	p.Known(func(w *codec.KeyWriter) {
 		w.String("region", e.Region)
 	})
 	p.Any()
-	p.Any()
+	p.Time()
 	p.Known(func(w *codec.KeyWriter) {
 		w.Int("vehicle", e.Vehicle)
 	})
 	return p.Pattern()
+}
+
+// positionByRegion is how ByRegion finds its rows in positions.
+var positionByRegion = store.Query[PositionEvent]{
+	Name:    "ByRegion",
+	Spans:   rowsPositionByRegion,
+	Untimed: true,
+	Several: true,
+}
+
+// rowsPositionByRegion returns where the rows of ByRegion are.
+func rowsPositionByRegion(e *PositionEvent) ([]codec.Span, error) {
+	before := codec.NewKeyWriter(nil, "/")
+	before.String("region", e.Region)
+	span, err := store.Span(before.Prefix, nil, "/", false)
+	return []codec.Span{span}, err
+}
+
+// positionExport is how Export finds its rows in positions.
+var positionExport = store.Query[PositionEvent]{
+	Name:    "Export",
+	Spans:   rowsPositionExport,
+	Untimed: true,
+	Several: true,
+}
+
+// rowsPositionExport returns where the rows of Export are.
+func rowsPositionExport(e *PositionEvent) ([]codec.Span, error) {
+	before := codec.NewKeyWriter(nil, "/")
+	span, err := store.Span(before.Prefix, nil, "/", false)
+	return []codec.Span{span}, err
 }
 
 // checkPosition refuses an event that no table can hold.
@@ -351,4 +498,9 @@ func checkPosition(e *PositionEvent) error {
 	c.String("region", e.Region)
 	c.String("line", e.Line)
 	return c.Err()
+}
+
+// samePosition reports whether two events are of one series.
+func samePosition(a, b *PositionEvent) bool {
+	return a.Region == b.Region && a.Line == b.Line && a.Vehicle == b.Vehicle
 }

@@ -236,11 +236,12 @@ type recorder struct {
 	requests []proto.Message
 }
 
-// record returns a client of the server whose requests are kept.
+// record returns a client of the server whose requests are kept: one that encodes
+// them itself, so that they can be seen.
 func record(t *testing.T, bt *usagetest.Bigtable) (*bigtable.Client, *recorder) {
 	t.Helper()
 	r := &recorder{}
-	client, err := storetest.Connect(t.Context(), bt.Addr,
+	client, err := storetest.ConnectPlain(t.Context(), bt.Addr,
 		grpc.WithChainUnaryInterceptor(func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
 			r.keep(req)
 			return invoke(ctx, method, req, reply, cc, opts...)

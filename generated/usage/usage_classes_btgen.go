@@ -76,6 +76,44 @@ func (w *UsageClassesWriter) WriteAll(ctx context.Context, events []UsageClasses
 	return w.writer.WriteAll(ctx, events)
 }
 
+// UsageClassesBatcher gathers UsageClasses events from any number of
+// goroutines, and writes them together when there are enough of them or they
+// have waited long enough. Its memory is bounded, but for failures that are
+// being reported. Every event that it takes is written, or reported as one that
+// is not.
+type UsageClassesBatcher struct {
+	batcher *store.Batcher[UsageClassesEvent]
+}
+
+// NewUsageClassesBatcher returns a batcher that writes through w. With each
+// event that is not written failed is called, once, from a goroutine of the
+// batcher, with the *WriteError that Write would return. It may add the event
+// again, but not call Flush or Close, which wait for it, and should be quick:
+// others are written meanwhile, and their failures wait in memory. It may be
+// nil.
+func NewUsageClassesBatcher(w *UsageClassesWriter, failed func(event UsageClassesEvent, err error), opts ...BatcherOptions) *UsageClassesBatcher {
+	return &UsageClassesBatcher{store.NewBatcher(w.writer, failed, opts...)}
+}
+
+// Add takes an event to be written soon, and waits while there is no room,
+// until ctx ends. An event that is refused for what it is gives the *WriteError
+// that Write would return, and after Close the error is ErrClosed.
+func (b *UsageClassesBatcher) Add(ctx context.Context, event UsageClassesEvent) error {
+	return b.batcher.Add(ctx, event)
+}
+
+// Flush sends what was added, and waits until all of it is written or reported.
+// It returns a *BatchError if there were failures since it was last called, or
+// why ctx ended; what was added is then still on its way.
+func (b *UsageClassesBatcher) Flush(ctx context.Context) error {
+	return b.batcher.Flush(ctx)
+}
+
+// Close is Flush, and lets no events in any more. It may be called again.
+func (b *UsageClassesBatcher) Close(ctx context.Context) error {
+	return b.batcher.Close(ctx)
+}
+
 // UsageClassesReader reads UsageClasses events, those of a series from table
 // usage_classes. It never returns one that is past its time to live. It is safe
 // for use by several goroutines.
@@ -101,7 +139,7 @@ func (r *UsageClassesReader) Read(ctx context.Context, series UsageClassesSeries
 // which may be reused. An event that does not decode is left out, and the first
 // *DecodeError returned after all others; any other error ends the read.
 func (r *UsageClassesReader) ReadColumns(ctx context.Context, series UsageClassesSeries, from, to time.Time, columns *UsageClassesColumns, opts ...ReadOptions) error {
-	return store.Collect(r.Read(ctx, series, from, to, opts...), columns.Append)
+	return store.ReadColumns(ctx, r.reader, usageClassesColumns, columns, nil, UsageClassesEvent{UsageClassesSeries: series}, from, to, opts...)
 }
 
 // Latest returns the newest event of a series, or ErrNotFound.
@@ -141,6 +179,15 @@ func (c *UsageClassesColumns) Append(e *UsageClassesEvent) {
 	c.Class = append(c.Class, e.Class)
 	c.Requests = append(c.Requests, e.Requests)
 	c.Bytes = append(c.Bytes, e.Bytes)
+}
+
+// truncate makes all columns n events long.
+func (c *UsageClassesColumns) truncate(n int) {
+	c.Series = c.Series[:n]
+	c.Time = c.Time[:n]
+	c.Class = c.Class[:n]
+	c.Requests = c.Requests[:n]
+	c.Bytes = c.Bytes[:n]
 }
 
 // SetupUsageClasses makes table usage_classes what the schema says and returns
@@ -247,6 +294,7 @@ var usageClassesLayout = &store.Layout[UsageClassesEvent]{
 	Choice:  choiceUsageClasses,
 	Check:   checkUsageClasses,
 	Put:     putUsageClasses,
+	Same:    sameUsageClasses,
 	Spans:   spansUsageClasses,
 	Key:     keyUsageClasses,
 	Set:     setUsageClasses,
@@ -255,9 +303,11 @@ var usageClassesLayout = &store.Layout[UsageClassesEvent]{
 
 // putUsageClasses lays out an event as cells of usage_classes.
 func putUsageClasses(e *UsageClassesEvent, c *store.Cells) {
-	c.Row(UsageClassesKey{Customer: e.Customer, Bucket: e.Time}.Append(nil))
-	c.Set(0, codec.AppendBinaryInt64(nil, e.Requests)) // requests
-	c.Set(1, codec.AppendBinaryInt64(nil, e.Bytes))    // bytes
+	if !c.SameRow(0) {
+		c.Row(UsageClassesKey{Customer: e.Customer, Bucket: e.Time}.Append(c.Buffer()))
+	}
+	c.Set(0, codec.AppendBinaryInt64(c.Cell(0), e.Requests)) // requests
+	c.Set(1, codec.AppendBinaryInt64(c.Cell(1), e.Bytes))    // bytes
 }
 
 // spansUsageClasses returns where the rows of an event's series are in
@@ -272,7 +322,7 @@ func spansUsageClasses(e *UsageClassesEvent) ([]codec.Span, error) {
 // and returns its bucket.
 func keyUsageClasses(row string, e *UsageClassesEvent) (time.Time, error) {
 	k, err := ParseUsageClassesKey(row)
-	e.Customer = k.Customer
+	e.Customer = codec.Keep(e.Customer, k.Customer)
 	return k.Bucket, err
 }
 
@@ -287,6 +337,13 @@ func setUsageClasses(e *UsageClassesEvent, column int, datum []byte) (err error)
 	return err
 }
 
+// usageClassesColumns is how the events of usage_classes are taken into
+// columns.
+var usageClassesColumns = store.Columns[UsageClassesEvent, UsageClassesColumns]{
+	Append:   (*UsageClassesColumns).Append,
+	Truncate: (*UsageClassesColumns).truncate,
+}
+
 // choiceUsageClasses returns where an event says how long it lives.
 func choiceUsageClasses(e *UsageClassesEvent) store.Choice {
 	return store.Choice{Class: (*int)(&e.Class)}
@@ -298,4 +355,9 @@ func checkUsageClasses(e *UsageClassesEvent) error {
 	c.Time("time", e.Time)
 	c.String("customer", e.Customer)
 	return c.Err()
+}
+
+// sameUsageClasses reports whether two events are of one series.
+func sameUsageClasses(a, b *UsageClassesEvent) bool {
+	return a.Customer == b.Customer
 }

@@ -54,6 +54,44 @@ func (w *UsageDefaultWriter) WriteAll(ctx context.Context, events []UsageDefault
 	return w.writer.WriteAll(ctx, events)
 }
 
+// UsageDefaultBatcher gathers UsageDefault events from any number of
+// goroutines, and writes them together when there are enough of them or they
+// have waited long enough. Its memory is bounded, but for failures that are
+// being reported. Every event that it takes is written, or reported as one that
+// is not.
+type UsageDefaultBatcher struct {
+	batcher *store.Batcher[UsageDefaultEvent]
+}
+
+// NewUsageDefaultBatcher returns a batcher that writes through w. With each
+// event that is not written failed is called, once, from a goroutine of the
+// batcher, with the *WriteError that Write would return. It may add the event
+// again, but not call Flush or Close, which wait for it, and should be quick:
+// others are written meanwhile, and their failures wait in memory. It may be
+// nil.
+func NewUsageDefaultBatcher(w *UsageDefaultWriter, failed func(event UsageDefaultEvent, err error), opts ...BatcherOptions) *UsageDefaultBatcher {
+	return &UsageDefaultBatcher{store.NewBatcher(w.writer, failed, opts...)}
+}
+
+// Add takes an event to be written soon, and waits while there is no room,
+// until ctx ends. An event that is refused for what it is gives the *WriteError
+// that Write would return, and after Close the error is ErrClosed.
+func (b *UsageDefaultBatcher) Add(ctx context.Context, event UsageDefaultEvent) error {
+	return b.batcher.Add(ctx, event)
+}
+
+// Flush sends what was added, and waits until all of it is written or reported.
+// It returns a *BatchError if there were failures since it was last called, or
+// why ctx ended; what was added is then still on its way.
+func (b *UsageDefaultBatcher) Flush(ctx context.Context) error {
+	return b.batcher.Flush(ctx)
+}
+
+// Close is Flush, and lets no events in any more. It may be called again.
+func (b *UsageDefaultBatcher) Close(ctx context.Context) error {
+	return b.batcher.Close(ctx)
+}
+
 // UsageDefaultReader reads UsageDefault events, those of a series from table
 // usage_default. It never returns one that is past its time to live. It is safe
 // for use by several goroutines.
@@ -79,7 +117,7 @@ func (r *UsageDefaultReader) Read(ctx context.Context, series UsageDefaultSeries
 // which may be reused. An event that does not decode is left out, and the first
 // *DecodeError returned after all others; any other error ends the read.
 func (r *UsageDefaultReader) ReadColumns(ctx context.Context, series UsageDefaultSeries, from, to time.Time, columns *UsageDefaultColumns, opts ...ReadOptions) error {
-	return store.Collect(r.Read(ctx, series, from, to, opts...), columns.Append)
+	return store.ReadColumns(ctx, r.reader, usageDefaultColumns, columns, nil, UsageDefaultEvent{UsageDefaultSeries: series}, from, to, opts...)
 }
 
 // Latest returns the newest event of a series, or ErrNotFound.
@@ -125,6 +163,17 @@ func (c *UsageDefaultColumns) Append(e *UsageDefaultEvent) {
 	c.WrittenAt = append(c.WrittenAt, e.WrittenAt)
 	c.Requests = append(c.Requests, e.Requests)
 	c.Bytes = append(c.Bytes, e.Bytes)
+}
+
+// truncate makes all columns n events long.
+func (c *UsageDefaultColumns) truncate(n int) {
+	c.Series = c.Series[:n]
+	c.Time = c.Time[:n]
+	c.TTL = c.TTL[:n]
+	c.ExpiresAt = c.ExpiresAt[:n]
+	c.WrittenAt = c.WrittenAt[:n]
+	c.Requests = c.Requests[:n]
+	c.Bytes = c.Bytes[:n]
 }
 
 // SetupUsageDefault makes table usage_default what the schema says and returns
@@ -221,10 +270,10 @@ var usageDefaultLayout = &store.Layout[UsageDefaultEvent]{
 
 // putUsageDefault lays out an event as cells of usage_default.
 func putUsageDefault(e *UsageDefaultEvent, c *store.Cells) {
-	c.Row(UsageDefaultKey{Customer: e.Customer, Time: e.Time}.Append(nil))
-	c.Set(0, codec.AppendBinaryInt64(nil, e.Requests))      // requests
-	c.Set(1, codec.AppendBinaryInt64(nil, e.Bytes))         // bytes
-	c.Set(2, codec.AppendBinaryTimestamp(nil, e.WrittenAt)) // written_at
+	c.Row(UsageDefaultKey{Customer: e.Customer, Time: e.Time}.Append(c.Buffer()))
+	c.Set(0, codec.AppendBinaryInt64(c.Cell(0), e.Requests))      // requests
+	c.Set(1, codec.AppendBinaryInt64(c.Cell(1), e.Bytes))         // bytes
+	c.Set(2, codec.AppendBinaryTimestamp(c.Cell(2), e.WrittenAt)) // written_at
 }
 
 // spansUsageDefault returns where the rows of an event's series are in
@@ -239,7 +288,7 @@ func spansUsageDefault(e *UsageDefaultEvent) ([]codec.Span, error) {
 // and returns its time.
 func keyUsageDefault(row string, e *UsageDefaultEvent) (time.Time, error) {
 	k, err := ParseUsageDefaultKey(row)
-	e.Customer = k.Customer
+	e.Customer = codec.Keep(e.Customer, k.Customer)
 	return k.Time, err
 }
 
@@ -254,6 +303,13 @@ func setUsageDefault(e *UsageDefaultEvent, column int, datum []byte) (err error)
 		e.WrittenAt, err = codec.BinaryTimestamp(datum)
 	}
 	return err
+}
+
+// usageDefaultColumns is how the events of usage_default are taken into
+// columns.
+var usageDefaultColumns = store.Columns[UsageDefaultEvent, UsageDefaultColumns]{
+	Append:   (*UsageDefaultColumns).Append,
+	Truncate: (*UsageDefaultColumns).truncate,
 }
 
 // choiceUsageDefault returns where an event says how long it lives.

@@ -53,6 +53,44 @@ func (w *UsageOneSecondWriter) WriteAll(ctx context.Context, events []UsageOneSe
 	return w.writer.WriteAll(ctx, events)
 }
 
+// UsageOneSecondBatcher gathers UsageOneSecond events from any number of
+// goroutines, and writes them together when there are enough of them or they
+// have waited long enough. Its memory is bounded, but for failures that are
+// being reported. Every event that it takes is written, or reported as one that
+// is not.
+type UsageOneSecondBatcher struct {
+	batcher *store.Batcher[UsageOneSecondEvent]
+}
+
+// NewUsageOneSecondBatcher returns a batcher that writes through w. With each
+// event that is not written failed is called, once, from a goroutine of the
+// batcher, with the *WriteError that Write would return. It may add the event
+// again, but not call Flush or Close, which wait for it, and should be quick:
+// others are written meanwhile, and their failures wait in memory. It may be
+// nil.
+func NewUsageOneSecondBatcher(w *UsageOneSecondWriter, failed func(event UsageOneSecondEvent, err error), opts ...BatcherOptions) *UsageOneSecondBatcher {
+	return &UsageOneSecondBatcher{store.NewBatcher(w.writer, failed, opts...)}
+}
+
+// Add takes an event to be written soon, and waits while there is no room,
+// until ctx ends. An event that is refused for what it is gives the *WriteError
+// that Write would return, and after Close the error is ErrClosed.
+func (b *UsageOneSecondBatcher) Add(ctx context.Context, event UsageOneSecondEvent) error {
+	return b.batcher.Add(ctx, event)
+}
+
+// Flush sends what was added, and waits until all of it is written or reported.
+// It returns a *BatchError if there were failures since it was last called, or
+// why ctx ended; what was added is then still on its way.
+func (b *UsageOneSecondBatcher) Flush(ctx context.Context) error {
+	return b.batcher.Flush(ctx)
+}
+
+// Close is Flush, and lets no events in any more. It may be called again.
+func (b *UsageOneSecondBatcher) Close(ctx context.Context) error {
+	return b.batcher.Close(ctx)
+}
+
 // UsageOneSecondReader reads UsageOneSecond events, those of a series from
 // table usage_one_second. It never returns one that is past its time to live.
 // It is safe for use by several goroutines.
@@ -78,7 +116,7 @@ func (r *UsageOneSecondReader) Read(ctx context.Context, series UsageOneSecondSe
 // which may be reused. An event that does not decode is left out, and the first
 // *DecodeError returned after all others; any other error ends the read.
 func (r *UsageOneSecondReader) ReadColumns(ctx context.Context, series UsageOneSecondSeries, from, to time.Time, columns *UsageOneSecondColumns, opts ...ReadOptions) error {
-	return store.Collect(r.Read(ctx, series, from, to, opts...), columns.Append)
+	return store.ReadColumns(ctx, r.reader, usageOneSecondColumns, columns, nil, UsageOneSecondEvent{UsageOneSecondSeries: series}, from, to, opts...)
 }
 
 // Latest returns the newest event of a series, or ErrNotFound.
@@ -121,6 +159,16 @@ func (c *UsageOneSecondColumns) Append(e *UsageOneSecondEvent) {
 	c.WrittenAt = append(c.WrittenAt, e.WrittenAt)
 	c.Requests = append(c.Requests, e.Requests)
 	c.Bytes = append(c.Bytes, e.Bytes)
+}
+
+// truncate makes all columns n events long.
+func (c *UsageOneSecondColumns) truncate(n int) {
+	c.Series = c.Series[:n]
+	c.Time = c.Time[:n]
+	c.ExpiresAt = c.ExpiresAt[:n]
+	c.WrittenAt = c.WrittenAt[:n]
+	c.Requests = c.Requests[:n]
+	c.Bytes = c.Bytes[:n]
 }
 
 // SetupUsageOneSecond makes table usage_one_second what the schema says and
@@ -218,10 +266,10 @@ var usageOneSecondLayout = &store.Layout[UsageOneSecondEvent]{
 
 // putUsageOneSecond lays out an event as cells of usage_one_second.
 func putUsageOneSecond(e *UsageOneSecondEvent, c *store.Cells) {
-	c.Row(UsageOneSecondKey{Customer: e.Customer, Time: e.Time}.Append(nil))
-	c.Set(0, codec.AppendBinaryInt64(nil, e.Requests))      // requests
-	c.Set(1, codec.AppendBinaryInt64(nil, e.Bytes))         // bytes
-	c.Set(2, codec.AppendBinaryTimestamp(nil, e.WrittenAt)) // written_at
+	c.Row(UsageOneSecondKey{Customer: e.Customer, Time: e.Time}.Append(c.Buffer()))
+	c.Set(0, codec.AppendBinaryInt64(c.Cell(0), e.Requests))      // requests
+	c.Set(1, codec.AppendBinaryInt64(c.Cell(1), e.Bytes))         // bytes
+	c.Set(2, codec.AppendBinaryTimestamp(c.Cell(2), e.WrittenAt)) // written_at
 }
 
 // spansUsageOneSecond returns where the rows of an event's series are in
@@ -236,7 +284,7 @@ func spansUsageOneSecond(e *UsageOneSecondEvent) ([]codec.Span, error) {
 // usage_one_second, and returns its time.
 func keyUsageOneSecond(row string, e *UsageOneSecondEvent) (time.Time, error) {
 	k, err := ParseUsageOneSecondKey(row)
-	e.Customer = k.Customer
+	e.Customer = codec.Keep(e.Customer, k.Customer)
 	return k.Time, err
 }
 
@@ -252,6 +300,13 @@ func setUsageOneSecond(e *UsageOneSecondEvent, column int, datum []byte) (err er
 		e.WrittenAt, err = codec.BinaryTimestamp(datum)
 	}
 	return err
+}
+
+// usageOneSecondColumns is how the events of usage_one_second are taken into
+// columns.
+var usageOneSecondColumns = store.Columns[UsageOneSecondEvent, UsageOneSecondColumns]{
+	Append:   (*UsageOneSecondColumns).Append,
+	Truncate: (*UsageOneSecondColumns).truncate,
 }
 
 // choiceUsageOneSecond returns where an event says how long it lives.

@@ -56,6 +56,44 @@ func (w *BalloonCombinedWriter) WriteAll(ctx context.Context, events []BalloonCo
 	return w.writer.WriteAll(ctx, events)
 }
 
+// BalloonCombinedBatcher gathers BalloonCombined events from any number of
+// goroutines, and writes them together when there are enough of them or they
+// have waited long enough. Its memory is bounded, but for failures that are
+// being reported. Every event that it takes is written, or reported as one that
+// is not.
+type BalloonCombinedBatcher struct {
+	batcher *store.Batcher[BalloonCombinedEvent]
+}
+
+// NewBalloonCombinedBatcher returns a batcher that writes through w. With each
+// event that is not written failed is called, once, from a goroutine of the
+// batcher, with the *WriteError that Write would return. It may add the event
+// again, but not call Flush or Close, which wait for it, and should be quick:
+// others are written meanwhile, and their failures wait in memory. It may be
+// nil.
+func NewBalloonCombinedBatcher(w *BalloonCombinedWriter, failed func(event BalloonCombinedEvent, err error), opts ...BatcherOptions) *BalloonCombinedBatcher {
+	return &BalloonCombinedBatcher{store.NewBatcher(w.writer, failed, opts...)}
+}
+
+// Add takes an event to be written soon, and waits while there is no room,
+// until ctx ends. An event that is refused for what it is gives the *WriteError
+// that Write would return, and after Close the error is ErrClosed.
+func (b *BalloonCombinedBatcher) Add(ctx context.Context, event BalloonCombinedEvent) error {
+	return b.batcher.Add(ctx, event)
+}
+
+// Flush sends what was added, and waits until all of it is written or reported.
+// It returns a *BatchError if there were failures since it was last called, or
+// why ctx ended; what was added is then still on its way.
+func (b *BalloonCombinedBatcher) Flush(ctx context.Context) error {
+	return b.batcher.Flush(ctx)
+}
+
+// Close is Flush, and lets no events in any more. It may be called again.
+func (b *BalloonCombinedBatcher) Close(ctx context.Context) error {
+	return b.batcher.Close(ctx)
+}
+
 // BalloonCombinedReader reads BalloonCombined events, those of a series from
 // table balloon_combined. It never returns one that is past its time to live.
 // It is safe for use by several goroutines.
@@ -81,7 +119,7 @@ func (r *BalloonCombinedReader) Read(ctx context.Context, series BalloonCombined
 // which may be reused. An event that does not decode is left out, and the first
 // *DecodeError returned after all others; any other error ends the read.
 func (r *BalloonCombinedReader) ReadColumns(ctx context.Context, series BalloonCombinedSeries, from, to time.Time, columns *BalloonCombinedColumns, opts ...ReadOptions) error {
-	return store.Collect(r.Read(ctx, series, from, to, opts...), columns.Append)
+	return store.ReadColumns(ctx, r.reader, balloonCombinedColumns, columns, nil, BalloonCombinedEvent{BalloonCombinedSeries: series}, from, to, opts...)
 }
 
 // Latest returns the newest event of a series, or ErrNotFound.
@@ -118,6 +156,16 @@ func (c *BalloonCombinedColumns) Append(e *BalloonCombinedEvent) {
 	c.Temperature = append(c.Temperature, e.Temperature)
 	c.Humidity = append(c.Humidity, e.Humidity)
 	c.Altitude = append(c.Altitude, e.Altitude)
+}
+
+// truncate makes all columns n events long.
+func (c *BalloonCombinedColumns) truncate(n int) {
+	c.Series = c.Series[:n]
+	c.Time = c.Time[:n]
+	c.Pressure = c.Pressure[:n]
+	c.Temperature = c.Temperature[:n]
+	c.Humidity = c.Humidity[:n]
+	c.Altitude = c.Altitude[:n]
 }
 
 // SetupBalloonCombined makes table balloon_combined what the schema says and
@@ -211,6 +259,7 @@ var balloonCombinedLayout = &store.Layout[BalloonCombinedEvent]{
 	},
 	Check: checkBalloonCombined,
 	Put:   putBalloonCombined,
+	Same:  sameBalloonCombined,
 	Spans: spansBalloonCombined,
 	Key:   keyBalloonCombined,
 	Set: func(e *BalloonCombinedEvent, _ int, blob []byte) error {
@@ -221,8 +270,10 @@ var balloonCombinedLayout = &store.Layout[BalloonCombinedEvent]{
 
 // putBalloonCombined lays out an event as cells of balloon_combined.
 func putBalloonCombined(e *BalloonCombinedEvent, c *store.Cells) {
-	c.Row(BalloonCombinedKey{Location: e.Location, BalloonID: e.BalloonID, Bucket: e.Time}.Append(nil))
-	c.Set(0, appendBalloonCombinedProto(nil, e))
+	if !c.SameRow(0) {
+		c.Row(BalloonCombinedKey{Location: e.Location, BalloonID: e.BalloonID, Bucket: e.Time}.Append(c.Buffer()))
+	}
+	c.Set(0, appendBalloonCombinedProto(c.Cell(0), e))
 }
 
 // spansBalloonCombined returns where the rows of an event's series are in
@@ -237,9 +288,16 @@ func spansBalloonCombined(e *BalloonCombinedEvent) ([]codec.Span, error) {
 // balloon_combined, and returns its bucket.
 func keyBalloonCombined(row string, e *BalloonCombinedEvent) (time.Time, error) {
 	k, err := ParseBalloonCombinedKey(row)
-	e.Location = k.Location
+	e.Location = codec.Keep(e.Location, k.Location)
 	e.BalloonID = k.BalloonID
 	return k.Bucket, err
+}
+
+// balloonCombinedColumns is how the events of balloon_combined are taken into
+// columns.
+var balloonCombinedColumns = store.Columns[BalloonCombinedEvent, BalloonCombinedColumns]{
+	Append:   (*BalloonCombinedColumns).Append,
+	Truncate: (*BalloonCombinedColumns).truncate,
 }
 
 // checkBalloonCombined refuses an event that no table can hold.
@@ -248,6 +306,11 @@ func checkBalloonCombined(e *BalloonCombinedEvent) error {
 	c.Time("time", e.Time)
 	c.String("location", e.Location)
 	return c.Err()
+}
+
+// sameBalloonCombined reports whether two events are of one series.
+func sameBalloonCombined(a, b *BalloonCombinedEvent) bool {
+	return a.Location == b.Location && a.BalloonID == b.BalloonID
 }
 
 // appendBalloonCombinedProto appends the fields of an event in protobuf wire

@@ -56,6 +56,44 @@ func (w *BalloonNewCellsWriter) WriteAll(ctx context.Context, events []BalloonNe
 	return w.writer.WriteAll(ctx, events)
 }
 
+// BalloonNewCellsBatcher gathers BalloonNewCells events from any number of
+// goroutines, and writes them together when there are enough of them or they
+// have waited long enough. Its memory is bounded, but for failures that are
+// being reported. Every event that it takes is written, or reported as one that
+// is not.
+type BalloonNewCellsBatcher struct {
+	batcher *store.Batcher[BalloonNewCellsEvent]
+}
+
+// NewBalloonNewCellsBatcher returns a batcher that writes through w. With each
+// event that is not written failed is called, once, from a goroutine of the
+// batcher, with the *WriteError that Write would return. It may add the event
+// again, but not call Flush or Close, which wait for it, and should be quick:
+// others are written meanwhile, and their failures wait in memory. It may be
+// nil.
+func NewBalloonNewCellsBatcher(w *BalloonNewCellsWriter, failed func(event BalloonNewCellsEvent, err error), opts ...BatcherOptions) *BalloonNewCellsBatcher {
+	return &BalloonNewCellsBatcher{store.NewBatcher(w.writer, failed, opts...)}
+}
+
+// Add takes an event to be written soon, and waits while there is no room,
+// until ctx ends. An event that is refused for what it is gives the *WriteError
+// that Write would return, and after Close the error is ErrClosed.
+func (b *BalloonNewCellsBatcher) Add(ctx context.Context, event BalloonNewCellsEvent) error {
+	return b.batcher.Add(ctx, event)
+}
+
+// Flush sends what was added, and waits until all of it is written or reported.
+// It returns a *BatchError if there were failures since it was last called, or
+// why ctx ended; what was added is then still on its way.
+func (b *BalloonNewCellsBatcher) Flush(ctx context.Context) error {
+	return b.batcher.Flush(ctx)
+}
+
+// Close is Flush, and lets no events in any more. It may be called again.
+func (b *BalloonNewCellsBatcher) Close(ctx context.Context) error {
+	return b.batcher.Close(ctx)
+}
+
 // BalloonNewCellsReader reads BalloonNewCells events, those of a series from
 // table balloon_new_cells. It never returns one that is past its time to live.
 // It is safe for use by several goroutines.
@@ -81,7 +119,7 @@ func (r *BalloonNewCellsReader) Read(ctx context.Context, series BalloonNewCells
 // which may be reused. An event that does not decode is left out, and the first
 // *DecodeError returned after all others; any other error ends the read.
 func (r *BalloonNewCellsReader) ReadColumns(ctx context.Context, series BalloonNewCellsSeries, from, to time.Time, columns *BalloonNewCellsColumns, opts ...ReadOptions) error {
-	return store.Collect(r.Read(ctx, series, from, to, opts...), columns.Append)
+	return store.ReadColumns(ctx, r.reader, balloonNewCellsColumns, columns, nil, BalloonNewCellsEvent{BalloonNewCellsSeries: series}, from, to, opts...)
 }
 
 // Latest returns the newest event of a series, or ErrNotFound.
@@ -126,6 +164,25 @@ func (c *BalloonNewCellsColumns) Append(e *BalloonNewCellsEvent) {
 	c.Temperature = append(c.Temperature, e.Temperature)
 	c.Humidity = append(c.Humidity, e.Humidity)
 	c.Altitude = append(c.Altitude, e.Altitude)
+}
+
+// truncate makes all columns n events long.
+func (c *BalloonNewCellsColumns) truncate(n int) {
+	c.Series = c.Series[:n]
+	c.Time = c.Time[:n]
+	c.Pressure = c.Pressure[:n]
+	c.Temperature = c.Temperature[:n]
+	c.Humidity = c.Humidity[:n]
+	c.Altitude = c.Altitude[:n]
+}
+
+// extend adds the series and the times of events, whose fields are to follow,
+// and returns how many there were before.
+func (c *BalloonNewCellsColumns) extend(e *BalloonNewCellsEvent, times store.Data) int {
+	n := len(c.Time)
+	c.Series = store.ExtendSeries(c.Series, times, e.BalloonNewCellsSeries)
+	c.Time = store.ExtendTimes(c.Time, times)
+	return n
 }
 
 // SetupBalloonNewCells makes table balloon_new_cells what the schema says and
@@ -219,6 +276,7 @@ var balloonNewCellsLayout = &store.Layout[BalloonNewCellsEvent]{
 	},
 	Check:   checkBalloonNewCells,
 	Put:     putBalloonNewCells,
+	Same:    sameBalloonNewCells,
 	Spans:   spansBalloonNewCells,
 	Key:     keyBalloonNewCells,
 	Set:     setBalloonNewCells,
@@ -227,11 +285,13 @@ var balloonNewCellsLayout = &store.Layout[BalloonNewCellsEvent]{
 
 // putBalloonNewCells lays out an event as cells of balloon_new_cells.
 func putBalloonNewCells(e *BalloonNewCellsEvent, c *store.Cells) {
-	c.Row(BalloonNewCellsKey{Location: e.Location, BalloonID: e.BalloonID, Bucket: e.Time}.Append(nil))
-	c.Set(0, codec.AppendTextInt64(nil, e.Pressure))      // pressure
-	c.Set(1, codec.AppendTextFloat64(nil, e.Temperature)) // temperature
-	c.Set(2, codec.AppendTextInt64(nil, e.Humidity))      // humidity
-	c.Set(3, codec.AppendTextInt64(nil, e.Altitude))      // altitude
+	if !c.SameRow(0) {
+		c.Row(BalloonNewCellsKey{Location: e.Location, BalloonID: e.BalloonID, Bucket: e.Time}.Append(c.Buffer()))
+	}
+	c.Set(0, codec.AppendTextInt64(c.Cell(0), e.Pressure))      // pressure
+	c.Set(1, codec.AppendTextFloat64(c.Cell(1), e.Temperature)) // temperature
+	c.Set(2, codec.AppendTextInt64(c.Cell(2), e.Humidity))      // humidity
+	c.Set(3, codec.AppendTextInt64(c.Cell(3), e.Altitude))      // altitude
 }
 
 // spansBalloonNewCells returns where the rows of an event's series are in
@@ -246,7 +306,7 @@ func spansBalloonNewCells(e *BalloonNewCellsEvent) ([]codec.Span, error) {
 // balloon_new_cells, and returns its bucket.
 func keyBalloonNewCells(row string, e *BalloonNewCellsEvent) (time.Time, error) {
 	k, err := ParseBalloonNewCellsKey(row)
-	e.Location = k.Location
+	e.Location = codec.Keep(e.Location, k.Location)
 	e.BalloonID = k.BalloonID
 	return k.Bucket, err
 }
@@ -267,10 +327,39 @@ func setBalloonNewCells(e *BalloonNewCellsEvent, column int, datum []byte) (err 
 	return err
 }
 
+// balloonNewCellsColumns is how the events of balloon_new_cells are taken into
+// columns.
+var balloonNewCellsColumns = store.Columns[BalloonNewCellsEvent, BalloonNewCellsColumns]{
+	Append:   (*BalloonNewCellsColumns).Append,
+	Truncate: (*BalloonNewCellsColumns).truncate,
+	Extend:   (*BalloonNewCellsColumns).extend,
+	Decode:   (*BalloonNewCellsColumns).decodeBalloonNewCells,
+}
+
+// decodeBalloonNewCells adds the data of a column of balloon_new_cells.
+func (c *BalloonNewCellsColumns) decodeBalloonNewCells(column int, data store.Data) (err error) {
+	switch column {
+	case 0: // pressure
+		c.Pressure, err = store.Extend(c.Pressure, data, codec.TextInt64)
+	case 1: // temperature
+		c.Temperature, err = store.Extend(c.Temperature, data, codec.TextFloat64)
+	case 2: // humidity
+		c.Humidity, err = store.Extend(c.Humidity, data, codec.TextInt64)
+	case 3: // altitude
+		c.Altitude, err = store.Extend(c.Altitude, data, codec.TextInt64)
+	}
+	return err
+}
+
 // checkBalloonNewCells refuses an event that no table can hold.
 func checkBalloonNewCells(e *BalloonNewCellsEvent) error {
 	var c codec.Checker
 	c.Time("time", e.Time)
 	c.String("location", e.Location)
 	return c.Err()
+}
+
+// sameBalloonNewCells reports whether two events are of one series.
+func sameBalloonNewCells(a, b *BalloonNewCellsEvent) bool {
+	return a.Location == b.Location && a.BalloonID == b.BalloonID
 }

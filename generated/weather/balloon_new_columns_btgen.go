@@ -58,6 +58,44 @@ func (w *BalloonNewColumnsWriter) WriteAll(ctx context.Context, events []Balloon
 	return w.writer.WriteAll(ctx, events)
 }
 
+// BalloonNewColumnsBatcher gathers BalloonNewColumns events from any number of
+// goroutines, and writes them together when there are enough of them or they
+// have waited long enough. Its memory is bounded, but for failures that are
+// being reported. Every event that it takes is written, or reported as one that
+// is not.
+type BalloonNewColumnsBatcher struct {
+	batcher *store.Batcher[BalloonNewColumnsEvent]
+}
+
+// NewBalloonNewColumnsBatcher returns a batcher that writes through w. With
+// each event that is not written failed is called, once, from a goroutine of
+// the batcher, with the *WriteError that Write would return. It may add the
+// event again, but not call Flush or Close, which wait for it, and should be
+// quick: others are written meanwhile, and their failures wait in memory. It
+// may be nil.
+func NewBalloonNewColumnsBatcher(w *BalloonNewColumnsWriter, failed func(event BalloonNewColumnsEvent, err error), opts ...BatcherOptions) *BalloonNewColumnsBatcher {
+	return &BalloonNewColumnsBatcher{store.NewBatcher(w.writer, failed, opts...)}
+}
+
+// Add takes an event to be written soon, and waits while there is no room,
+// until ctx ends. An event that is refused for what it is gives the *WriteError
+// that Write would return, and after Close the error is ErrClosed.
+func (b *BalloonNewColumnsBatcher) Add(ctx context.Context, event BalloonNewColumnsEvent) error {
+	return b.batcher.Add(ctx, event)
+}
+
+// Flush sends what was added, and waits until all of it is written or reported.
+// It returns a *BatchError if there were failures since it was last called, or
+// why ctx ended; what was added is then still on its way.
+func (b *BalloonNewColumnsBatcher) Flush(ctx context.Context) error {
+	return b.batcher.Flush(ctx)
+}
+
+// Close is Flush, and lets no events in any more. It may be called again.
+func (b *BalloonNewColumnsBatcher) Close(ctx context.Context) error {
+	return b.batcher.Close(ctx)
+}
+
 // BalloonNewColumnsReader reads BalloonNewColumns events, those of a series
 // from table balloon_new_columns. It never returns one that is past its time to
 // live. It is safe for use by several goroutines.
@@ -86,7 +124,7 @@ func (r *BalloonNewColumnsReader) Read(ctx context.Context, series BalloonNewCol
 // which may be reused. An event that does not decode is left out, and the first
 // *DecodeError returned after all others; any other error ends the read.
 func (r *BalloonNewColumnsReader) ReadColumns(ctx context.Context, series BalloonNewColumnsSeries, from, to time.Time, columns *BalloonNewColumnsColumns, opts ...ReadOptions) error {
-	return store.Collect(r.Read(ctx, series, from, to, opts...), columns.Append)
+	return store.ReadColumns(ctx, r.reader, balloonNewColumnsColumns, columns, nil, BalloonNewColumnsEvent{BalloonNewColumnsSeries: series}, from, to, opts...)
 }
 
 // Latest returns the newest event of a series, or ErrNotFound.
@@ -131,6 +169,25 @@ func (c *BalloonNewColumnsColumns) Append(e *BalloonNewColumnsEvent) {
 	c.Temperature = append(c.Temperature, e.Temperature)
 	c.Humidity = append(c.Humidity, e.Humidity)
 	c.Altitude = append(c.Altitude, e.Altitude)
+}
+
+// truncate makes all columns n events long.
+func (c *BalloonNewColumnsColumns) truncate(n int) {
+	c.Series = c.Series[:n]
+	c.Time = c.Time[:n]
+	c.Pressure = c.Pressure[:n]
+	c.Temperature = c.Temperature[:n]
+	c.Humidity = c.Humidity[:n]
+	c.Altitude = c.Altitude[:n]
+}
+
+// extend adds the series and the times of events, whose fields are to follow,
+// and returns how many there were before.
+func (c *BalloonNewColumnsColumns) extend(e *BalloonNewColumnsEvent, times store.Data) int {
+	n := len(c.Time)
+	c.Series = store.ExtendSeries(c.Series, times, e.BalloonNewColumnsSeries)
+	c.Time = store.ExtendTimes(c.Time, times)
+	return n
 }
 
 // SetupBalloonNewColumns makes table balloon_new_columns what the schema says
@@ -228,6 +285,7 @@ var balloonNewColumnsLayout = &store.Layout[BalloonNewColumnsEvent]{
 	},
 	Check:   checkBalloonNewColumns,
 	Put:     putBalloonNewColumns,
+	Same:    sameBalloonNewColumns,
 	Spans:   spansBalloonNewColumns,
 	Key:     keyBalloonNewColumns,
 	Set:     setBalloonNewColumns,
@@ -237,18 +295,26 @@ var balloonNewColumnsLayout = &store.Layout[BalloonNewColumnsEvent]{
 // putBalloonNewColumns lays out an event as cells of balloon_new_columns.
 func putBalloonNewColumns(e *BalloonNewColumnsEvent, c *store.Cells) {
 	key := BalloonNewColumnsKey{Location: e.Location, BalloonID: e.BalloonID, Bucket: e.Time}
-	key.Metric = "pressure"
-	c.Row(key.Append(nil))
-	c.Set(0, codec.AppendTextInt64(nil, e.Pressure))
-	key.Metric = "temperature"
-	c.Row(key.Append(nil))
-	c.Set(1, codec.AppendTextFloat64(nil, e.Temperature))
-	key.Metric = "humidity"
-	c.Row(key.Append(nil))
-	c.Set(2, codec.AppendTextInt64(nil, e.Humidity))
-	key.Metric = "altitude"
-	c.Row(key.Append(nil))
-	c.Set(3, codec.AppendTextInt64(nil, e.Altitude))
+	if !c.SameRow(0) {
+		key.Metric = "pressure"
+		c.Row(key.Append(c.Buffer()))
+	}
+	c.Set(0, codec.AppendTextInt64(c.Cell(0), e.Pressure))
+	if !c.SameRow(1) {
+		key.Metric = "temperature"
+		c.Row(key.Append(c.Buffer()))
+	}
+	c.Set(1, codec.AppendTextFloat64(c.Cell(1), e.Temperature))
+	if !c.SameRow(2) {
+		key.Metric = "humidity"
+		c.Row(key.Append(c.Buffer()))
+	}
+	c.Set(2, codec.AppendTextInt64(c.Cell(2), e.Humidity))
+	if !c.SameRow(3) {
+		key.Metric = "altitude"
+		c.Row(key.Append(c.Buffer()))
+	}
+	c.Set(3, codec.AppendTextInt64(c.Cell(3), e.Altitude))
 }
 
 // spansBalloonNewColumns returns where the rows of an event's series are in
@@ -270,7 +336,7 @@ func spansBalloonNewColumns(e *BalloonNewColumnsEvent) ([]codec.Span, error) {
 // balloon_new_columns, and returns its bucket.
 func keyBalloonNewColumns(row string, e *BalloonNewColumnsEvent) (time.Time, error) {
 	k, err := ParseBalloonNewColumnsKey(row)
-	e.Location = k.Location
+	e.Location = codec.Keep(e.Location, k.Location)
 	e.BalloonID = k.BalloonID
 	return k.Bucket, err
 }
@@ -291,6 +357,30 @@ func setBalloonNewColumns(e *BalloonNewColumnsEvent, column int, datum []byte) (
 	return err
 }
 
+// balloonNewColumnsColumns is how the events of balloon_new_columns are taken
+// into columns.
+var balloonNewColumnsColumns = store.Columns[BalloonNewColumnsEvent, BalloonNewColumnsColumns]{
+	Append:   (*BalloonNewColumnsColumns).Append,
+	Truncate: (*BalloonNewColumnsColumns).truncate,
+	Extend:   (*BalloonNewColumnsColumns).extend,
+	Decode:   (*BalloonNewColumnsColumns).decodeBalloonNewColumns,
+}
+
+// decodeBalloonNewColumns adds the data of a column of balloon_new_columns.
+func (c *BalloonNewColumnsColumns) decodeBalloonNewColumns(column int, data store.Data) (err error) {
+	switch column {
+	case 0: // pressure
+		c.Pressure, err = store.Extend(c.Pressure, data, codec.TextInt64)
+	case 1: // temperature
+		c.Temperature, err = store.Extend(c.Temperature, data, codec.TextFloat64)
+	case 2: // humidity
+		c.Humidity, err = store.Extend(c.Humidity, data, codec.TextInt64)
+	case 3: // altitude
+		c.Altitude, err = store.Extend(c.Altitude, data, codec.TextInt64)
+	}
+	return err
+}
+
 // checkBalloonNewColumns refuses an event that no table can hold.
 func checkBalloonNewColumns(e *BalloonNewColumnsEvent) error {
 	var c codec.Checker
@@ -298,4 +388,9 @@ func checkBalloonNewColumns(e *BalloonNewColumnsEvent) error {
 	c.String("location", e.Location)
 	c.NotNaN("temperature", e.Temperature)
 	return c.Err()
+}
+
+// sameBalloonNewColumns reports whether two events are of one series.
+func sameBalloonNewColumns(a, b *BalloonNewColumnsEvent) bool {
+	return a.Location == b.Location && a.BalloonID == b.BalloonID
 }

@@ -56,6 +56,44 @@ func (w *BalloonSerializedWriter) WriteAll(ctx context.Context, events []Balloon
 	return w.writer.WriteAll(ctx, events)
 }
 
+// BalloonSerializedBatcher gathers BalloonSerialized events from any number of
+// goroutines, and writes them together when there are enough of them or they
+// have waited long enough. Its memory is bounded, but for failures that are
+// being reported. Every event that it takes is written, or reported as one that
+// is not.
+type BalloonSerializedBatcher struct {
+	batcher *store.Batcher[BalloonSerializedEvent]
+}
+
+// NewBalloonSerializedBatcher returns a batcher that writes through w. With
+// each event that is not written failed is called, once, from a goroutine of
+// the batcher, with the *WriteError that Write would return. It may add the
+// event again, but not call Flush or Close, which wait for it, and should be
+// quick: others are written meanwhile, and their failures wait in memory. It
+// may be nil.
+func NewBalloonSerializedBatcher(w *BalloonSerializedWriter, failed func(event BalloonSerializedEvent, err error), opts ...BatcherOptions) *BalloonSerializedBatcher {
+	return &BalloonSerializedBatcher{store.NewBatcher(w.writer, failed, opts...)}
+}
+
+// Add takes an event to be written soon, and waits while there is no room,
+// until ctx ends. An event that is refused for what it is gives the *WriteError
+// that Write would return, and after Close the error is ErrClosed.
+func (b *BalloonSerializedBatcher) Add(ctx context.Context, event BalloonSerializedEvent) error {
+	return b.batcher.Add(ctx, event)
+}
+
+// Flush sends what was added, and waits until all of it is written or reported.
+// It returns a *BatchError if there were failures since it was last called, or
+// why ctx ended; what was added is then still on its way.
+func (b *BalloonSerializedBatcher) Flush(ctx context.Context) error {
+	return b.batcher.Flush(ctx)
+}
+
+// Close is Flush, and lets no events in any more. It may be called again.
+func (b *BalloonSerializedBatcher) Close(ctx context.Context) error {
+	return b.batcher.Close(ctx)
+}
+
 // BalloonSerializedReader reads BalloonSerialized events, those of a series
 // from table balloon_serialized. It never returns one that is past its time to
 // live. It is safe for use by several goroutines.
@@ -81,7 +119,7 @@ func (r *BalloonSerializedReader) Read(ctx context.Context, series BalloonSerial
 // which may be reused. An event that does not decode is left out, and the first
 // *DecodeError returned after all others; any other error ends the read.
 func (r *BalloonSerializedReader) ReadColumns(ctx context.Context, series BalloonSerializedSeries, from, to time.Time, columns *BalloonSerializedColumns, opts ...ReadOptions) error {
-	return store.Collect(r.Read(ctx, series, from, to, opts...), columns.Append)
+	return store.ReadColumns(ctx, r.reader, balloonSerializedColumns, columns, nil, BalloonSerializedEvent{BalloonSerializedSeries: series}, from, to, opts...)
 }
 
 // Latest returns the newest event of a series, or ErrNotFound.
@@ -118,6 +156,16 @@ func (c *BalloonSerializedColumns) Append(e *BalloonSerializedEvent) {
 	c.Temperature = append(c.Temperature, e.Temperature)
 	c.Humidity = append(c.Humidity, e.Humidity)
 	c.Altitude = append(c.Altitude, e.Altitude)
+}
+
+// truncate makes all columns n events long.
+func (c *BalloonSerializedColumns) truncate(n int) {
+	c.Series = c.Series[:n]
+	c.Time = c.Time[:n]
+	c.Pressure = c.Pressure[:n]
+	c.Temperature = c.Temperature[:n]
+	c.Humidity = c.Humidity[:n]
+	c.Altitude = c.Altitude[:n]
 }
 
 // SetupBalloonSerialized makes table balloon_serialized what the schema says
@@ -217,8 +265,8 @@ var balloonSerializedLayout = &store.Layout[BalloonSerializedEvent]{
 
 // putBalloonSerialized lays out an event as cells of balloon_serialized.
 func putBalloonSerialized(e *BalloonSerializedEvent, c *store.Cells) {
-	c.Row(BalloonSerializedKey{Location: e.Location, BalloonID: e.BalloonID, Time: e.Time}.Append(nil))
-	c.Set(0, appendBalloonSerializedProto(nil, e))
+	c.Row(BalloonSerializedKey{Location: e.Location, BalloonID: e.BalloonID, Time: e.Time}.Append(c.Buffer()))
+	c.Set(0, appendBalloonSerializedProto(c.Cell(0), e))
 }
 
 // spansBalloonSerialized returns where the rows of an event's series are in
@@ -233,9 +281,16 @@ func spansBalloonSerialized(e *BalloonSerializedEvent) ([]codec.Span, error) {
 // balloon_serialized, and returns its time.
 func keyBalloonSerialized(row string, e *BalloonSerializedEvent) (time.Time, error) {
 	k, err := ParseBalloonSerializedKey(row)
-	e.Location = k.Location
+	e.Location = codec.Keep(e.Location, k.Location)
 	e.BalloonID = k.BalloonID
 	return k.Time, err
+}
+
+// balloonSerializedColumns is how the events of balloon_serialized are taken
+// into columns.
+var balloonSerializedColumns = store.Columns[BalloonSerializedEvent, BalloonSerializedColumns]{
+	Append:   (*BalloonSerializedColumns).Append,
+	Truncate: (*BalloonSerializedColumns).truncate,
 }
 
 // checkBalloonSerialized refuses an event that no table can hold.

@@ -56,6 +56,44 @@ func (w *BalloonUnserializedWriter) WriteAll(ctx context.Context, events []Ballo
 	return w.writer.WriteAll(ctx, events)
 }
 
+// BalloonUnserializedBatcher gathers BalloonUnserialized events from any number
+// of goroutines, and writes them together when there are enough of them or they
+// have waited long enough. Its memory is bounded, but for failures that are
+// being reported. Every event that it takes is written, or reported as one that
+// is not.
+type BalloonUnserializedBatcher struct {
+	batcher *store.Batcher[BalloonUnserializedEvent]
+}
+
+// NewBalloonUnserializedBatcher returns a batcher that writes through w. With
+// each event that is not written failed is called, once, from a goroutine of
+// the batcher, with the *WriteError that Write would return. It may add the
+// event again, but not call Flush or Close, which wait for it, and should be
+// quick: others are written meanwhile, and their failures wait in memory. It
+// may be nil.
+func NewBalloonUnserializedBatcher(w *BalloonUnserializedWriter, failed func(event BalloonUnserializedEvent, err error), opts ...BatcherOptions) *BalloonUnserializedBatcher {
+	return &BalloonUnserializedBatcher{store.NewBatcher(w.writer, failed, opts...)}
+}
+
+// Add takes an event to be written soon, and waits while there is no room,
+// until ctx ends. An event that is refused for what it is gives the *WriteError
+// that Write would return, and after Close the error is ErrClosed.
+func (b *BalloonUnserializedBatcher) Add(ctx context.Context, event BalloonUnserializedEvent) error {
+	return b.batcher.Add(ctx, event)
+}
+
+// Flush sends what was added, and waits until all of it is written or reported.
+// It returns a *BatchError if there were failures since it was last called, or
+// why ctx ended; what was added is then still on its way.
+func (b *BalloonUnserializedBatcher) Flush(ctx context.Context) error {
+	return b.batcher.Flush(ctx)
+}
+
+// Close is Flush, and lets no events in any more. It may be called again.
+func (b *BalloonUnserializedBatcher) Close(ctx context.Context) error {
+	return b.batcher.Close(ctx)
+}
+
 // BalloonUnserializedReader reads BalloonUnserialized events, those of a series
 // from table balloon_unserialized. It never returns one that is past its time
 // to live. It is safe for use by several goroutines.
@@ -81,7 +119,7 @@ func (r *BalloonUnserializedReader) Read(ctx context.Context, series BalloonUnse
 // which may be reused. An event that does not decode is left out, and the first
 // *DecodeError returned after all others; any other error ends the read.
 func (r *BalloonUnserializedReader) ReadColumns(ctx context.Context, series BalloonUnserializedSeries, from, to time.Time, columns *BalloonUnserializedColumns, opts ...ReadOptions) error {
-	return store.Collect(r.Read(ctx, series, from, to, opts...), columns.Append)
+	return store.ReadColumns(ctx, r.reader, balloonUnserializedColumns, columns, nil, BalloonUnserializedEvent{BalloonUnserializedSeries: series}, from, to, opts...)
 }
 
 // Latest returns the newest event of a series, or ErrNotFound.
@@ -126,6 +164,25 @@ func (c *BalloonUnserializedColumns) Append(e *BalloonUnserializedEvent) {
 	c.Temperature = append(c.Temperature, e.Temperature)
 	c.Humidity = append(c.Humidity, e.Humidity)
 	c.Altitude = append(c.Altitude, e.Altitude)
+}
+
+// truncate makes all columns n events long.
+func (c *BalloonUnserializedColumns) truncate(n int) {
+	c.Series = c.Series[:n]
+	c.Time = c.Time[:n]
+	c.Pressure = c.Pressure[:n]
+	c.Temperature = c.Temperature[:n]
+	c.Humidity = c.Humidity[:n]
+	c.Altitude = c.Altitude[:n]
+}
+
+// extend adds the series and the times of events, whose fields are to follow,
+// and returns how many there were before.
+func (c *BalloonUnserializedColumns) extend(e *BalloonUnserializedEvent, times store.Data) int {
+	n := len(c.Time)
+	c.Series = store.ExtendSeries(c.Series, times, e.BalloonUnserializedSeries)
+	c.Time = store.ExtendTimes(c.Time, times)
+	return n
 }
 
 // SetupBalloonUnserialized makes table balloon_unserialized what the schema
@@ -225,11 +282,11 @@ var balloonUnserializedLayout = &store.Layout[BalloonUnserializedEvent]{
 
 // putBalloonUnserialized lays out an event as cells of balloon_unserialized.
 func putBalloonUnserialized(e *BalloonUnserializedEvent, c *store.Cells) {
-	c.Row(BalloonUnserializedKey{Location: e.Location, BalloonID: e.BalloonID, Time: e.Time}.Append(nil))
-	c.Set(0, codec.AppendTextInt64(nil, e.Pressure))      // pressure
-	c.Set(1, codec.AppendTextFloat64(nil, e.Temperature)) // temperature
-	c.Set(2, codec.AppendTextInt64(nil, e.Humidity))      // humidity
-	c.Set(3, codec.AppendTextInt64(nil, e.Altitude))      // altitude
+	c.Row(BalloonUnserializedKey{Location: e.Location, BalloonID: e.BalloonID, Time: e.Time}.Append(c.Buffer()))
+	c.Set(0, codec.AppendTextInt64(c.Cell(0), e.Pressure))      // pressure
+	c.Set(1, codec.AppendTextFloat64(c.Cell(1), e.Temperature)) // temperature
+	c.Set(2, codec.AppendTextInt64(c.Cell(2), e.Humidity))      // humidity
+	c.Set(3, codec.AppendTextInt64(c.Cell(3), e.Altitude))      // altitude
 }
 
 // spansBalloonUnserialized returns where the rows of an event's series are in
@@ -244,7 +301,7 @@ func spansBalloonUnserialized(e *BalloonUnserializedEvent) ([]codec.Span, error)
 // balloon_unserialized, and returns its time.
 func keyBalloonUnserialized(row string, e *BalloonUnserializedEvent) (time.Time, error) {
 	k, err := ParseBalloonUnserializedKey(row)
-	e.Location = k.Location
+	e.Location = codec.Keep(e.Location, k.Location)
 	e.BalloonID = k.BalloonID
 	return k.Time, err
 }
@@ -261,6 +318,30 @@ func setBalloonUnserialized(e *BalloonUnserializedEvent, column int, datum []byt
 		e.Humidity, err = codec.TextInt64(datum)
 	case 3: // altitude
 		e.Altitude, err = codec.TextInt64(datum)
+	}
+	return err
+}
+
+// balloonUnserializedColumns is how the events of balloon_unserialized are
+// taken into columns.
+var balloonUnserializedColumns = store.Columns[BalloonUnserializedEvent, BalloonUnserializedColumns]{
+	Append:   (*BalloonUnserializedColumns).Append,
+	Truncate: (*BalloonUnserializedColumns).truncate,
+	Extend:   (*BalloonUnserializedColumns).extend,
+	Decode:   (*BalloonUnserializedColumns).decodeBalloonUnserialized,
+}
+
+// decodeBalloonUnserialized adds the data of a column of balloon_unserialized.
+func (c *BalloonUnserializedColumns) decodeBalloonUnserialized(column int, data store.Data) (err error) {
+	switch column {
+	case 0: // pressure
+		c.Pressure, err = store.Extend(c.Pressure, data, codec.TextInt64)
+	case 1: // temperature
+		c.Temperature, err = store.Extend(c.Temperature, data, codec.TextFloat64)
+	case 2: // humidity
+		c.Humidity, err = store.Extend(c.Humidity, data, codec.TextInt64)
+	case 3: // altitude
+		c.Altitude, err = store.Extend(c.Altitude, data, codec.TextInt64)
 	}
 	return err
 }

@@ -197,7 +197,7 @@ func TestBalloonWeek(t *testing.T) {
 			Pressure: 94587 + int64(i), Temperature: 9.5 + float64(i)/8, Humidity: 65, Altitude: 601,
 		})
 	}
-	check(t, weather.NewBalloonNewCellsWriter(bt.Client, options).WriteAll(t.Context(), events))
+	check(t, weather.NewBalloonNewCellsWriter(bt.Client, options, weather.Options{Timeout: 5 * time.Minute}).WriteAll(t.Context(), events))
 	rows := 0
 	check(t, bt.Client.Open("balloon_new_cells").ReadRows(t.Context(), bigtable.InfiniteRange(""), func(bigtable.Row) bool { rows++; return true },
 		bigtable.RowFilter(bigtable.CellsPerRowLimitFilter(1))))

@@ -271,7 +271,7 @@ func TestUnsortedLabelsWithoutEnd(t *testing.T) {
 	}}
 	r := weather.NewBalloonNewCellsReader(client, options)
 	compare(t, events, all(t, r.Read(t.Context(), cellSeries, time.Time{}, time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC))))
-	compare(t, 11, keys)
+	compare(t, 2, keys)
 	compare(t, events[1:], all(t, r.Read(t.Context(), cellSeries, minute(1), time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC))))
 	other := weather.BalloonNewCellsSeries{Location: "nowhere", BalloonID: 1}
 	compare(t, 0, len(all(t, r.Read(t.Context(), other, time.Time{}, time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)))))

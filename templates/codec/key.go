@@ -3,6 +3,7 @@ package codec
 import (
 	"bytes"
 	"encoding/hex"
+	"slices"
 	"strconv"
 	"time"
 	"unicode/utf8"
@@ -45,15 +46,32 @@ type KeyWriter struct {
 	base  int // where the key starts in buf
 	err   *FieldError
 
+	structured bool // see Structured
+
 	buckets int    // of the salt that is being made, else 0
 	hash    uint64 // of the segments that the salt is made from so far
 }
 
+// usualKey is how long most keys are at most, in bytes.
+const usualKey = 64
+
 // NewKeyWriter returns a writer that appends a key to dst. The empty delimiter
 // makes a binary key.
 func NewKeyWriter(dst []byte, delimiter string) KeyWriter {
+	if dst == nil {
+		dst = make([]byte, 0, usualKey)
+	}
 	return KeyWriter{buf: dst, delim: delimiter, base: len(dst)}
 }
+
+// Structured makes w refuse with [ErrKeySchema] what a structured row key schema
+// of Bigtable cannot take apart. Among the segments of a key with a delimiter,
+// that is text with a byte that does not sort above the delimiter's first one; in
+// a binary key it is an empty value.
+//
+// Source: Type.Struct.Encoding of google.bigtable.admin.v2, DelimitedBytes and
+// OrderedCodeBytes in sorted mode.
+func (w *KeyWriter) Structured() { w.structured = true }
 
 // String writes v, which must be valid UTF-8, else [ErrUTF8].
 func (w *KeyWriter) String(segment, v string) { w.StringAs(segment, KeyForm{}, v) }
@@ -96,6 +114,8 @@ func (w *KeyWriter) BytesAs(segment string, f KeyForm, v []byte) {
 // variable writes a string or raw bytes of any length.
 func variable[T ~string | ~[]byte](w *KeyWriter, segment string, f KeyForm, v T) {
 	switch {
+	case w.delim == "" && w.structured && len(v) == 0:
+		w.fail(segment, "", ErrKeySchema)
 	case w.delim == "":
 		w.endFixed(appendTerminated(w.buf, v))
 	case f.Escape:
@@ -304,6 +324,8 @@ func (w *KeyWriter) end(segment string, buf []byte) {
 		w.fail(segment, "", ErrEmpty)
 	case w.firstDelimiter(start) != n:
 		w.fail(segment, quote(string(buf[start:])), ErrDelimiter)
+	case w.structured && slices.Min(buf[start:]) <= w.delim[0]:
+		w.fail(segment, quote(string(buf[start:])), ErrKeySchema)
 	}
 	if w.buckets > 0 {
 		w.takeSalt(start, n)

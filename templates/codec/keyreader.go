@@ -313,10 +313,10 @@ func (r *KeyReader) take(segment string, f KeyForm, t SegmentType) (string, bool
 	if !r.accepts(segment, f, t) {
 		return "", false
 	}
-	if r.delim == "" && f.terminated(t) {
+	if r.delim == "" && f.Terminated(t) {
 		return r.terminated(segment)
 	}
-	v, ok := r.piece(segment, f.Fixed(t), f.inBytes(t))
+	v, ok := r.piece(segment, f.Fixed(t), f.InBytes(t))
 	if !ok || !f.Escape {
 		return v, ok
 	}
@@ -409,4 +409,13 @@ func (r *KeyReader) fail(field, value, want string) {
 func fail[T any](r *KeyReader, segment, value, want string) (zero T) {
 	r.fail(segment, value, want)
 	return zero
+}
+
+// Keep returns the text of a key that is to be kept: last, if it is the same, or else
+// a copy, so that the rest of the key is not kept with it.
+func Keep(last, text string) string {
+	if last == text {
+		return last
+	}
+	return strings.Clone(text)
 }

@@ -50,6 +50,11 @@ func TestLifetimeExpires(t *testing.T) {
 				t.Fatalf("at %v: alive %v, in the window %v, want %v", at, life.Alive(at, us, 1), in, want)
 			}
 		}
+		for at := range map[time.Time]bool{now: true, end: true, rounded.Add(-1): true, rounded: true} {
+			if alive := life.Alive(at, us, 1); alive != (us >= life.Horizon(at)) || alive != at.Before(life.Fresh(us, false)) || life.Forever() {
+				t.Fatalf("at %v: alive %v, horizon %d, fresh until %v", at, alive, life.Horizon(at), life.Fresh(us, false))
+			}
+		}
 		if us%1000 != 0 {
 			t.Fatalf("%d is no whole millisecond", us)
 		}

@@ -44,31 +44,42 @@ func (o Offset) append(dst []byte, steps int64) []byte {
 	return dst
 }
 
-// Parse returns the time and the sequence number that [Offset.Append] wrote for
-// an event of the bucket with the given start. The error wraps [ErrTime].
-func (o Offset) Parse(start time.Time, qualifier string) (t time.Time, sequence uint32, err error) {
-	width := o.Width()
-	want := width
-	if o.Sequence {
+// OffsetsIn reads the qualifiers of one bucket.
+type OffsetsIn struct {
+	start     int64 // of the bucket, in microseconds since 1970
+	width     int
+	end       int64 // how many steps the bucket has
+	precision int64 // in microseconds
+	sequence  bool
+}
+
+// In returns how to read the qualifiers of the bucket with the given start.
+func (o Offset) In(start time.Time) OffsetsIn {
+	slots := min(o.Slots(), int64((o.Bucket.End(start).Sub(start)+o.Precision-1)/o.Precision))
+	return OffsetsIn{start: start.UnixMicro(), width: o.Width(), end: slots, precision: o.Precision.Microseconds(), sequence: o.Sequence}
+}
+
+// Parse returns the time, in microseconds since 1970, and the sequence number that
+// [Offset.Append] wrote for an event of the bucket. The error wraps [ErrTime].
+func (o OffsetsIn) Parse(qualifier []byte) (micros int64, sequence uint32, err error) {
+	want := o.width
+	if o.sequence {
 		want += sequenceBytes
 	}
 	if len(qualifier) != want {
-		return time.Time{}, 0, fmt.Errorf("%w: %q is not the time within a bucket in %d bytes", ErrTime, qualifier, want)
+		return 0, 0, fmt.Errorf("%w: %q is not the time within a bucket in %d bytes", ErrTime, qualifier, want)
 	}
 	var steps int64
-	for i := range width {
-		steps = steps<<8 | int64(qualifier[i])
+	for _, b := range qualifier[:o.width] {
+		steps = steps<<8 | int64(b)
 	}
-	if o.Sequence {
-		sequence = binary.BigEndian.Uint32([]byte(qualifier[width:]))
+	if o.sequence {
+		sequence = binary.BigEndian.Uint32(qualifier[o.width:])
 	}
-	if steps < o.Slots() {
-		t = start.Add(time.Duration(steps) * o.Precision)
+	if steps < 0 || steps >= o.end {
+		return 0, 0, fmt.Errorf("%w: %q is after the end of the bucket", ErrTime, qualifier)
 	}
-	if t.IsZero() || !t.Before(o.Bucket.End(start)) {
-		return time.Time{}, 0, fmt.Errorf("%w: %q is after the end of the bucket", ErrTime, qualifier)
-	}
-	return t, sequence, nil
+	return o.start + steps*o.precision, sequence, nil
 }
 
 // Range returns the qualifiers of the events in [from, to) of the bucket with the
@@ -77,12 +88,21 @@ func (o Offset) Parse(start time.Time, qualifier string) (t time.Time, sequence 
 func (o Offset) Range(start, from, to time.Time) (begin, end string, all bool) {
 	all = true
 	if from.After(start) {
-		begin, all = string(o.append(nil, steps(from.Sub(start), o.Precision))), false
+		begin, all = o.bound(steps(from.Sub(start), o.Precision)), false
 	}
-	if to.Before(o.Bucket.End(start)) {
-		end, all = string(o.append(nil, steps(to.Sub(start), o.Precision))), false
+	if n := steps(to.Sub(start), o.Precision); to.Before(o.Bucket.End(start)) && n < o.Slots() {
+		end, all = o.bound(n), false
 	}
 	return begin, end, all
+}
+
+// bound returns the first qualifier of so many steps. Past the end of the bucket
+// that is one after all others.
+func (o Offset) bound(steps int64) string {
+	if steps >= o.Slots() {
+		return string(o.append(nil, o.Slots()-1)) + "\xff\xff\xff\xff\xff"
+	}
+	return string(o.append(nil, steps))
 }
 
 // steps counts steps of precision, rounded up.

@@ -64,7 +64,8 @@ func TestOffsets(t *testing.T) {
 			m, n = 0, 0
 		}
 		x, y := string(o.Append(nil, a, m)), string(o.Append(nil, b, n))
-		at, sequence, err := o.Parse(start, x)
+		us, sequence, err := o.In(start).Parse([]byte(x))
+		at := codec.FromMicros(us)
 		if err != nil || !at.Equal(a) || sequence != m {
 			t.Fatalf("%x is %v and %d, %v; want %v and %d", x, at, sequence, err, a, m)
 		}
@@ -99,15 +100,29 @@ func TestOffsets(t *testing.T) {
 		o := offsets().Draw(t, "offset")
 		start := o.Bucket.Start(near().Draw(t, "in"))
 		q := string(rapid.SliceOfN(rapid.Byte(), 0, 12).Draw(t, "qualifier"))
-		at, sequence, err := o.Parse(start, q)
+		us, sequence, err := o.In(start).Parse([]byte(q))
 		if err != nil {
 			if !errors.Is(err, codec.ErrTime) {
 				t.Fatal(err)
 			}
 			return
 		}
+		at := codec.FromMicros(us)
 		if again := o.Append(nil, at, sequence); !slices.Equal(again, []byte(q)) {
 			t.Fatalf("%x is %v, which is %x", q, at, again)
 		}
 	})
+}
+
+// The steps of a bucket may be all that its bytes hold: the end of the bucket is
+// not the beginning of it.
+func TestOffsetRangeOfFullBytes(t *testing.T) {
+	o := codec.Offset{Bucket: codec.Bucket{Every: 256 * time.Second, Label: codec.Label{Format: codec.TimeFormat{Kind: codec.UnixSeconds}}}, Precision: time.Second}
+	start := time.Unix(256*1000, 0).UTC()
+	if begin, end, all := o.Range(start, start.Add(10*time.Second), start.Add(255*time.Second+1)); begin != "\x0a" || end != "" || all {
+		t.Errorf("%q to %q, %v", begin, end, all)
+	}
+	if begin, _, _ := o.Range(start, start.Add(255*time.Second+1), start.Add(300*time.Second)); begin <= "\xff\xff\xff\xff\xff" {
+		t.Errorf("begins with %q, and the last event is before that", begin)
+	}
 }

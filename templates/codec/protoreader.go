@@ -25,33 +25,41 @@ import (
 // fields can be read. Of a field that occurs more than once the last is the one
 // that counts; that is the caller's loop. The first error sticks.
 type ProtoReader struct {
-	rest   []byte
-	number protowire.Number
-	typ    protowire.Type
-	ready  bool // a field's value is at the start of rest
-	err    error
+	message []byte
+	at      int // of what was not read yet
+	number  protowire.Number
+	typ     protowire.Type
+	ready   bool // a field's value is next
+	err     error
 }
 
 // NewProtoReader returns a reader of the message b. It does not keep parts of b
 // in what it returns.
-func NewProtoReader(b []byte) ProtoReader { return ProtoReader{rest: b} }
+func NewProtoReader(b []byte) ProtoReader { return ProtoReader{message: b} }
 
 // Next goes on to the next field. It returns false at the end and after an
 // error.
 func (r *ProtoReader) Next() bool {
 	if r.ready && r.err == nil {
-		n := protowire.ConsumeFieldValue(r.number, r.typ, r.rest)
-		r.advance(n)
+		r.advance(protowire.ConsumeFieldValue(r.number, r.typ, r.rest()))
 	}
-	if r.err != nil || len(r.rest) == 0 {
+	if r.err != nil || r.at >= len(r.message) {
 		return false
 	}
-	number, typ, n := protowire.ConsumeTag(r.rest)
+	if tag := r.message[r.at]; 1<<3 <= tag && tag < 1<<7 { // one byte, as nearly all are
+		r.number, r.typ, r.ready = protowire.Number(tag>>3), protowire.Type(tag&7), true
+		r.at++
+		return true
+	}
+	number, typ, n := protowire.ConsumeTag(r.rest())
 	r.number, r.typ = number, typ
 	r.advance(n)
 	r.ready = r.err == nil
 	return r.ready
 }
+
+// rest returns what was not read yet.
+func (r *ProtoReader) rest() []byte { return r.message[r.at:] }
 
 // Number returns the number of the field that [ProtoReader.Next] came to.
 func (r *ProtoReader) Number() int { return int(r.number) }
@@ -92,7 +100,7 @@ func (r *ProtoReader) Float32() float32 {
 	if !r.take(protowire.Fixed32Type) {
 		return 0
 	}
-	v, n := protowire.ConsumeFixed32(r.rest)
+	v, n := protowire.ConsumeFixed32(r.rest())
 	r.advance(n)
 	return math.Float32frombits(v)
 }
@@ -102,7 +110,7 @@ func (r *ProtoReader) Float64() float64 {
 	if !r.take(protowire.Fixed64Type) {
 		return 0
 	}
-	v, n := protowire.ConsumeFixed64(r.rest)
+	v, n := protowire.ConsumeFixed64(r.rest())
 	r.advance(n)
 	return math.Float64frombits(v)
 }
@@ -200,7 +208,7 @@ func (r *ProtoReader) bytes() []byte {
 	if !r.take(protowire.BytesType) {
 		return nil
 	}
-	v, n := protowire.ConsumeBytes(r.rest)
+	v, n := protowire.ConsumeBytes(r.rest())
 	r.advance(n)
 	return v
 }
@@ -209,7 +217,7 @@ func (r *ProtoReader) varint() uint64 {
 	if !r.take(protowire.VarintType) {
 		return 0
 	}
-	v, n := protowire.ConsumeVarint(r.rest)
+	v, n := protowire.ConsumeVarint(r.rest())
 	r.advance(n)
 	return v
 }
@@ -233,7 +241,7 @@ func (r *ProtoReader) advance(n int) {
 		r.fail(protowire.ParseError(n))
 		return
 	}
-	r.rest = r.rest[n:]
+	r.at += n
 }
 
 func (r *ProtoReader) fail(err error) {

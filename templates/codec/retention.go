@@ -174,6 +174,36 @@ func (r Retention) Alive(now time.Time, us int64, rank int) bool {
 	return r == nil
 }
 
+// Horizon returns the timestamp, in microseconds, from which on the newest cell of a
+// column is alive.
+func (r Retention) Horizon(now time.Time) int64 {
+	if len(r) == 0 && r != nil {
+		return math.MaxInt64 // nothing is
+	}
+	if r == nil || r[len(r)-1].MaxAge == 0 {
+		return math.MinInt64
+	}
+	return r[len(r)-1].oldest(now)
+}
+
+// Fresh returns until when the cell with the timestamp us is alive whatever its rank
+// is, or if it is the newest of its column; the zero time if its rank decides.
+func (r Retention) Fresh(us int64, newest bool) (until time.Time) {
+	if r == nil {
+		return endless
+	}
+	for _, t := range r {
+		switch {
+		case t.Versions > 0 && !newest:
+		case t.MaxAge == 0:
+			return endless
+		default:
+			until = later(until, FromMicros(us).Add(t.MaxAge))
+		}
+	}
+	return until
+}
+
 // Turns reports whether a cell in [from, to) that is alive for its age may within
 // d be so for its rank alone, so that the number of newer cells decides.
 func (r Retention) Turns(now, from, to time.Time, d time.Duration) bool {
@@ -183,6 +213,24 @@ func (r Retention) Turns(now, from, to time.Time, d time.Duration) bool {
 		}
 	}
 	return false
+}
+
+// LongRead is how long the ranks that a read has seen are good for.
+const LongRead = time.Hour
+
+// Rest returns until when the cells of buckets must be read for a range up to a time.
+// What grows too old during the read is alive by its rank, if at all: where that may
+// be within an hour for what is in the bucket that the range cuts, the cells after the
+// range are read too, to be counted.
+func (r Retention) Rest(b Bucket, now, from, to time.Time) time.Time {
+	if len(r) < 2 {
+		return to
+	}
+	start := b.Start(to)
+	if start.Equal(to) || !r.Turns(now, later(from, start), to, LongRead) {
+		return to
+	}
+	return b.End(to)
 }
 
 // Covers reports whether every cell that o keeps alive is kept by r too.

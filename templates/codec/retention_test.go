@@ -116,6 +116,19 @@ func TestRetentionMirrorsGC(t *testing.T) {
 			if retention.Alive(now, us, i+1) != living {
 				t.Fatalf("cell %d at %v is alive: %v\nrule %s\nretention %v", i+1, at, !living, rule, retention)
 			}
+			if (us >= retention.Horizon(now)) != retention.Alive(now, us, 1) {
+				t.Fatalf("the newest cell at %v: horizon %d\nretention %v", at, retention.Horizon(now), retention)
+			}
+			for _, rank := range []int{1, i + 1, math.MaxInt32} {
+				// Before that it is alive; newest asks for rank 1, else any rank counts.
+				fresh := retention.Fresh(us, rank == 1)
+				if now.Before(fresh) && !retention.Alive(now, us, rank) {
+					t.Fatalf("cell at %v of rank %d is dead before %v\nretention %v", at, rank, fresh, retention)
+				}
+				if rank != i+1 && retention.Alive(now, us, rank) && now.After(fresh) {
+					t.Fatalf("cell at %v of rank %d is alive after %v\nretention %v", at, rank, fresh, retention)
+				}
+			}
 			if since, ok := retention.Since(now); ok && living && at.Before(since) {
 				t.Fatalf("cell at %v, alive since %v", at, since)
 			}

@@ -248,3 +248,65 @@ func TestSpanTimesBytes(t *testing.T) {
 		}
 	}
 }
+
+// What is left of a request once some of its rows were read, in either direction.
+func TestRowsAfter(t *testing.T) {
+	keys := func(reverse bool, keys ...string) codec.Rows { return codec.Rows{Keys: keys, Reverse: reverse} }
+	span := func(reverse bool, start, end string) codec.Rows {
+		return codec.Rows{Start: start, End: end, Reverse: reverse}
+	}
+	for _, tt := range []struct {
+		rows codec.Rows
+		key  string
+		want codec.Rows
+		some bool
+	}{
+		{span(false, "b", "d"), "c", span(false, "c\x00", "d"), true},
+		{span(false, "b", "d"), "a", span(false, "b", "d"), true},
+		{span(false, "b", "c\x00"), "c", span(false, "c\x00", "c\x00"), false},
+		{span(false, "b", "d"), "e", span(false, "e\x00", "d"), false},
+		{span(false, "b", ""), "e", span(false, "e\x00", ""), true},
+		{span(true, "b", "d"), "c", span(true, "b", "c"), true},
+		{span(true, "b", "d"), "e", span(true, "b", "d"), true},
+		{span(true, "b", "d"), "b", span(true, "b", "b"), false},
+		{span(true, "b", ""), "e", span(true, "b", "e"), true},
+		{keys(false, "b", "c", "d"), "c", keys(false, "d"), true},
+		{keys(true, "b", "c", "d"), "c", keys(true, "b"), true},
+		{keys(false, "b", "c"), "c", keys(false), false},
+	} {
+		got, some := tt.rows.After(tt.key)
+		if some != tt.some || some && !cmp.Equal(tt.want, got) {
+			t.Errorf("%+v after %q: %+v, %v; want %+v, %v", tt.rows, tt.key, got, some, tt.want, tt.some)
+		}
+	}
+}
+
+// The texts of all times in a range lie between its ends, and those of others do not.
+func TestEnds(t *testing.T) {
+	reversed := codec.TimeFormat{Kind: codec.UnixMillis, Reverse: true}
+	formats := []codec.TimeFormat{{Kind: codec.UnixSeconds}, {Kind: codec.BinaryTime}, {Layout: "2006-01-02T15"}, reversed}
+	rapid.Check(t, func(t *rapid.T) {
+		instant := rapid.Custom(func(t *rapid.T) time.Time {
+			return date("2021-03-01").Add(time.Duration(rapid.Int64Range(0, int64(10*time.Hour)).Draw(t, "ns")))
+		})
+		from, to, at := instant.Draw(t, "from"), instant.Draw(t, "to"), instant.Draw(t, "at")
+		f := rapid.SampledFrom(formats).Draw(t, "format")
+		text, err := f.Append(nil, at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		said, _ := f.Parse(string(text)) // rounded down
+		low, high, ok := f.Ends(from, to)
+		if got, want := ok && low <= string(text) && string(text) <= high, !said.Before(from) && said.Before(to); got != want {
+			t.Errorf("%s of [%v, %v): %v, want %v", text, from, to, got, want)
+		}
+		b := codec.Bucket{Every: time.Hour, Label: codec.Label{Format: f}}
+		if f.Kind == codec.LayoutTime && from.Before(to) {
+			label, _ := b.AppendLabel(nil, at)
+			low, high, _ := b.Ends(from, to)
+			if got, want := low <= string(label) && string(label) <= high, b.End(at).After(from) && b.Start(at).Before(to); got != want {
+				t.Errorf("bucket %s of [%v, %v): %v, want %v", label, from, to, got, want)
+			}
+		}
+	})
+}

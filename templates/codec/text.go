@@ -53,6 +53,9 @@ func AppendTextInt32(dst []byte, v int32) []byte { return AppendTextInt64(dst, i
 
 // TextInt32 decodes a decimal number.
 func TextInt32(b []byte) (int32, error) {
+	if v, ok := shortInt(b); ok && v == int64(int32(v)) {
+		return int32(v), nil
+	}
 	v, err := strconv.ParseInt(string(b), 10, 32)
 	if err != nil {
 		return 0, notA("int32", string(b))
@@ -65,6 +68,14 @@ func AppendTextInt64(dst []byte, v int64) []byte { return strconv.AppendInt(dst,
 
 // TextInt64 decodes a decimal number.
 func TextInt64(b []byte) (int64, error) {
+	if isWord(b) {
+		if v, ok := wordUint(wordOf(b), len(b)); ok {
+			return int64(v), nil
+		}
+	}
+	if v, ok := shortInt(b); ok {
+		return v, nil
+	}
 	v, err := strconv.ParseInt(string(b), 10, 64)
 	if err != nil {
 		return 0, notA("int64", string(b))
@@ -77,6 +88,9 @@ func AppendTextUint32(dst []byte, v uint32) []byte { return AppendTextUint64(dst
 
 // TextUint32 decodes a decimal number.
 func TextUint32(b []byte) (uint32, error) {
+	if v, ok := shortUint(b); ok && v == uint64(uint32(v)) {
+		return uint32(v), nil
+	}
 	v, err := strconv.ParseUint(string(b), 10, 32)
 	if err != nil {
 		return 0, notA("uint32", string(b))
@@ -89,6 +103,9 @@ func AppendTextUint64(dst []byte, v uint64) []byte { return strconv.AppendUint(d
 
 // TextUint64 decodes a decimal number.
 func TextUint64(b []byte) (uint64, error) {
+	if v, ok := shortUint(b); ok {
+		return v, nil
+	}
 	v, err := strconv.ParseUint(string(b), 10, 64)
 	if err != nil {
 		return 0, notA("uint64", string(b))
@@ -103,6 +120,9 @@ func AppendTextFloat32(dst []byte, v float32) []byte { return appendFloat(dst, f
 // TextFloat32 decodes a number as [strconv.ParseFloat] does; one that float32
 // cannot hold is refused.
 func TextFloat32(b []byte) (float32, error) {
+	if v, ok := shortFloat32(b); ok {
+		return v, nil
+	}
 	v, err := strconv.ParseFloat(string(b), 32)
 	if err != nil {
 		return 0, notA("float32", string(b))
@@ -113,11 +133,19 @@ func TextFloat32(b []byte) (float32, error) {
 // AppendTextFloat64 appends the shortest decimal that reads back as v: the one
 // text by which a float can be a column's name. It has an exponent only below
 // 1e-6 and from 1e+21 on, as in JSON: 9.5, 94587, 1e+30. Zero keeps its sign.
-func AppendTextFloat64(dst []byte, v float64) []byte { return appendFloat(dst, v, 64) }
+func AppendTextFloat64(dst []byte, v float64) []byte {
+	if out, ok := appendShortFloat64(dst, v); ok {
+		return out
+	}
+	return appendFloat(dst, v, 64)
+}
 
 // TextFloat64 decodes a number as [strconv.ParseFloat] does; one that float64
 // cannot hold is refused.
 func TextFloat64(b []byte) (float64, error) {
+	if v, ok := shortFloat64(b); ok {
+		return v, nil
+	}
 	v, err := strconv.ParseFloat(string(b), 64)
 	if err != nil {
 		return 0, notA("float64", string(b))

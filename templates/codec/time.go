@@ -22,11 +22,19 @@ var (
 // [time.Time.Truncate] counts from the year 1 instead, where 168h falls on
 // Mondays and most other widths on nothing that people would expect.
 func Truncate(t time.Time, precision time.Duration) time.Time {
-	t = time.Unix(t.Unix(), int64(t.Nanosecond())).UTC()
-	if precision <= 0 {
-		return t
+	s, ns := t.Unix(), int64(t.Nanosecond())
+	switch {
+	case precision <= 0:
+	case precision%time.Second == 0:
+		step := int64(precision / time.Second)
+		s, ns = floorDiv(s, step)*step, 0
+	case time.Second%precision == 0:
+		ns -= ns % int64(precision)
+	default:
+		t = time.Unix(s, ns).UTC()
+		return t.Add(-time.Duration(sinceMultiple(t, uint64(precision))))
 	}
-	return t.Add(-time.Duration(sinceMultiple(t, uint64(precision))))
+	return time.Unix(s, ns).UTC()
 }
 
 // Ceil rounds t up to a multiple of precision since the Unix epoch, in UTC. A

@@ -1,14 +1,14 @@
 package store
 
 import (
-	"cmp"
+	"iter"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
-	"cloud.google.com/go/bigtable"
-
 	"github.com/btgen-dev/btgen/templates/codec"
+	"github.com/btgen-dev/btgen/templates/wire"
 )
 
 // assembler makes events of the cells of rows.
@@ -18,30 +18,27 @@ type assembler[E any] struct {
 	base   E // an event with the series of the row alone
 	// newestFirst turns the order of events round.
 	newestFirst bool
+	prefix      string          // what the key of an event of the series begins with, if just its time follows; else empty
+	known       bool            // base has the series of such a key
 	latestOnly  bool            // one event of each series is enough
 	fetch       []bool          // the columns to fetch; nil for all
 	match       func(e *E) bool // whether a row's series is asked for; nil if all are
 	from, to    time.Time
 	now         func() time.Time
 	ranksEnd    time.Time // until then the rank of what was read is known where it matters
-	expired     bool      // something was left out that had expired since it was asked for
+	into        taker[E]  // takes events by the column; nil if they are yielded alone
+	groups      *[]*group // see newGroups
+	event       E         // the one that is being made
+	found       bool      // some of its data are alive
+	fresh       freshness // of the data that events are made of
+	horizons    []int64   // of the families, at horizonsAt
+	horizonsAt  time.Time
+	expired     bool // something was left out that had expired since it was asked for
 }
 
-// datum is one stored value of a column.
-type datum struct {
-	at       int64 // the time of its event in microseconds since 1970
-	micros   int64 // its cell's timestamp
-	value    []byte
-	sequence uint32
-}
-
-// group is the data of a bucket or a row whose events are of one class, or of
-// all of it where events have no class.
-type group struct {
-	class   int
-	columns [][]datum // in the order of time
-	at, end []int     // of each column: the data of the current time
-}
+// yielder takes an event, which is good until it returns, and reports whether more
+// are wanted. An event comes with an error as far as it was understood.
+type yielder[E any] = func(e *E, err error) bool
 
 // fail says where something was read that cannot be decoded.
 func (a *assembler[E]) fail(row, column string, at time.Time, err error) error {
@@ -51,26 +48,18 @@ func (a *assembler[E]) fail(row, column string, at time.Time, err error) error {
 // wanted reports whether an event at t is in the range.
 func (a *assembler[E]) wanted(t time.Time) bool { return !t.Before(a.from) && t.Before(a.to) }
 
-// alive reports whether a datum is alive. newer is how many newer ones of its
-// column were read.
-func (a *assembler[E]) alive(now time.Time, g *group, column int, d datum, newer int) bool {
-	family := a.layout.Columns[column].Family
-	if g.class > 0 {
-		family = g.class - 1
-	}
-	switch {
-	case a.layout.Kind != BucketCells:
-		newer = 0 // they are of other columns, or there are none
-	case now.After(a.ranksEnd) && a.layout.Bucket.End(codec.FromMicros(d.at)).After(a.to):
-		newer = math.MaxInt32 // what the range left out of the bucket may be newer
-	}
-	return a.layout.Table.Families[family].Life.Alive(now, d.micros, newer+1)
-}
-
 // timeOf takes the key of a row apart: it sets the series, and returns the time or
-// the start of the bucket.
-func (a *assembler[E]) timeOf(row bigtable.Row) (time.Time, error) {
+// the start of the bucket. Where the series is that of a row before it need not be
+// looked at; what the caller gave may be another value with the same key.
+func (a *assembler[E]) timeOf(row *wire.Row) (time.Time, error) {
+	text, ofSeries := strings.CutPrefix(row.Key(), a.prefix)
+	if ofSeries && a.known {
+		if at, err := a.layout.TimeKey.Parse(text); err == nil {
+			return at, nil
+		}
+	}
 	at, err := a.layout.Key(row.Key(), &a.base)
+	a.known = err == nil && ofSeries && a.prefix != ""
 	if err != nil {
 		return at, a.fail(row.Key(), "", time.Time{}, err)
 	}
@@ -78,7 +67,7 @@ func (a *assembler[E]) timeOf(row bigtable.Row) (time.Time, error) {
 }
 
 // position returns where a row of a span stands among those of others.
-func (a *assembler[E]) position(q *Query[E], span codec.Span, row bigtable.Row) (position, error) {
+func (a *assembler[E]) position(q *Query[E], span codec.Span, row *wire.Row) (position, error) {
 	start, err := a.timeOf(row)
 	if err != nil || !q.Several {
 		return position{start: start, falling: a.newestFirst}, err
@@ -87,54 +76,207 @@ func (a *assembler[E]) position(q *Query[E], span codec.Span, row bigtable.Row) 
 }
 
 // row yields the events of a row.
-func (a *assembler[E]) row(row bigtable.Row, yield func(E, error) bool) bool {
-	return a.ordered(yield, func(yield func(E, error) bool) bool {
-		switch a.layout.Kind {
-		case SingleRows:
-			return a.single(row, yield)
-		case BucketOffsets:
-			return a.offsets(row, yield)
-		default:
-			return a.cells(row, yield)
-		}
-	})
+func (a *assembler[E]) row(row *wire.Row, yield yielder[E]) bool {
+	start, err := a.timeOf(row)
+	switch {
+	case err != nil:
+		return yield(&a.base, err)
+	case a.match != nil && !a.match(&a.base):
+		return true
+	}
+	groups := a.newGroups(row)
+	switch a.layout.Kind {
+	case SingleRows:
+		return a.single(start, groups, row, yield)
+	case BucketOffsets:
+		return a.offsets(start, groups, row, yield) && a.merge(groups, yield)
+	default:
+		a.split(groups, row)
+		return a.merge(groups, yield)
+	}
 }
 
 // rows yields the events of rows that stand at one position.
-func (a *assembler[E]) rows(rows []bigtable.Row, yield func(E, error) bool) bool {
+func (a *assembler[E]) rows(rows []*wire.Row, yield yielder[E]) bool {
 	for _, row := range rows {
 		switch {
 		case row == nil:
-		case a.layout.Kind != BucketColumns:
-			if !a.row(row, yield) {
-				return false
-			}
-		default:
-			if _, err := a.timeOf(row); err != nil { // for the series
-				return yield(a.base, err)
-			}
-			return a.ordered(yield, func(yield func(E, error) bool) bool { return a.columns(rows, yield) })
+		case a.layout.Kind == BucketColumns:
+			return a.metrics(rows, row, yield)
+		case !a.row(row, yield):
+			return false
 		}
 	}
 	return true
 }
 
-// ordered yields what events yields, turned round if the newest come first.
-func (a *assembler[E]) ordered(yield func(E, error) bool, events func(yield func(E, error) bool) bool) bool {
-	if !a.newestFirst {
-		return events(yield)
+// single yields the event of a row of its own. Like the functions below it
+// reports whether the caller wants more.
+func (a *assembler[E]) single(at time.Time, groups []*group, row *wire.Row, yield yielder[E]) bool {
+	if !a.wanted(at) {
+		return true
 	}
+	a.split(groups, row)
+	a.fresh = freshness{}
+	for _, g := range groups {
+		for i := range g.columns {
+			c := &g.columns[i]
+			c.at, c.end = max(0, len(c.cells)-1), len(c.cells) // the newest cell counts
+		}
+		if !a.yield(at, g, 0, yield) {
+			return false
+		}
+	}
+	return true
+}
+
+// metrics yields the events of a bucket that has a row for each metric, whose
+// column qualifiers are the data. first is one of them.
+func (a *assembler[E]) metrics(rows []*wire.Row, first *wire.Row, yield yielder[E]) bool {
+	if _, err := a.timeOf(first); err != nil { // for the series
+		return yield(&a.base, err)
+	}
+	if a.match != nil && !a.match(&a.base) {
+		return true
+	}
+	groups := a.newGroups(nil)
+	for i, row := range rows {
+		for _, g := range groups {
+			g.columns[i].row = row
+		}
+		if row == nil {
+			continue
+		}
+		for family, c := range a.columnsOf(row) {
+			g := a.groupOf(groups, family)
+			if g.class == 0 && a.layout.Columns[i].Family != family {
+				continue
+			}
+			for _, cell := range row.Cells(c) {
+				g.columns[i].own = append(g.columns[i].own, wire.Cell{Micros: cell.Micros, Value: c.Qualifier})
+			}
+		}
+		for _, g := range groups {
+			// Cells come in the order of their columns: of the data, not of time.
+			g.columns[i].sort()
+		}
+	}
+	return a.merge(groups, yield)
+}
+
+// offsets takes the data of a bucket that has a column for each event. What is no
+// time is yielded as an error.
+func (a *assembler[E]) offsets(start time.Time, groups []*group, row *wire.Row, yield yielder[E]) bool {
+	times := a.layout.offset().In(start)
+	var before *wire.Column
+	for family, c := range a.columnsOf(row) {
+		again := before != nil && row.Same(before, c)
+		before = c
+		if again {
+			continue // older cells of the same event
+		}
+		micros, sequence, err := times.Parse(row.Bytes(c.Qualifier))
+		if err != nil {
+			if !yield(&a.base, a.fail(row.Key(), string(row.Bytes(c.Qualifier)), time.Time{}, err)) {
+				return false
+			}
+			continue
+		}
+		newest := row.Cells(c)[0]
+		to := &a.groupOf(groups, family).columns[0]
+		to.own = append(to.own, wire.Cell{Micros: micros, Value: newest.Value})
+		to.stamps = append(to.stamps, newest.Micros)
+		if a.layout.Sequence != nil {
+			to.sequences = append(to.sequences, sequence)
+		}
+	}
+	for _, g := range groups {
+		g.columns[0].cells = g.columns[0].own
+	}
+	return true
+}
+
+// columnsOf yields the columns of a row that are of the table's families, which it
+// gives by their index.
+func (a *assembler[E]) columnsOf(row *wire.Row) iter.Seq2[int, *wire.Column] {
+	families := a.layout.Table.Families
+	return func(yield func(int, *wire.Column) bool) {
+		columns := row.Columns()
+		family := -1
+		for i := range columns {
+			if i == 0 || columns[i].Family != columns[i-1].Family {
+				name := row.Bytes(columns[i].Family)
+				family = slices.IndexFunc(families, func(f Family) bool { return f.Name == string(name) })
+			}
+			if family >= 0 && !yield(family, &columns[i]) {
+				return
+			}
+		}
+	}
+}
+
+// split sorts the cells of a row into the columns of the groups. Columns that the
+// layout does not know are left out.
+func (a *assembler[E]) split(groups []*group, row *wire.Row) {
+	var before *wire.Column
+	for family, c := range a.columnsOf(row) {
+		g := a.groupOf(groups, family)
+		i := a.column(family, g.class, row.Bytes(c.Qualifier))
+		again := before != nil && row.Same(before, c)
+		before = c
+		if i < 0 {
+			continue
+		}
+		cells := row.Cells(c)
+		if again {
+			cells = slices.Concat(g.columns[i].cells, cells)
+		}
+		g.columns[i].cells = cells
+	}
+	for _, g := range groups {
+		for i := range g.columns {
+			g.columns[i].ascend()
+		}
+	}
+}
+
+// column returns the index of a column; -1 if the layout does not know it.
+func (a *assembler[E]) column(family, class int, qualifier []byte) int {
+	columns := a.layout.Columns
+	for i := range columns {
+		if columns[i].Name == string(qualifier) && (class > 0 || columns[i].Family == family) {
+			return i
+		}
+	}
+	return -1
+}
+
+// merge brings the columns of a bucket together to events, in the order of time and
+// of the tie-breaker, or against it.
+func (a *assembler[E]) merge(groups []*group, yield yielder[E]) bool {
+	a.fresh = a.freshness(groups)
+	if g := only(groups); g != nil && g.agree() {
+		return a.straight(g, yield)
+	}
+	if a.newestFirst {
+		return a.turned(groups, yield)
+	}
+	return a.mergeTimes(groups, yield)
+}
+
+// turned yields the events of a merge from the newest on.
+func (a *assembler[E]) turned(groups []*group, yield yielder[E]) bool {
 	type result struct {
 		event E
 		err   error
 	}
 	var results []result
-	events(func(e E, err error) bool {
-		results = append(results, result{e, err})
+	a.mergeTimes(groups, func(e *E, err error) bool {
+		results = append(results, result{*e, err})
 		return true
 	})
 	for _, r := range slices.Backward(results) {
-		if !yield(r.event, r.err) {
+		if !yield(&r.event, r.err) {
 			return false
 		}
 		if a.latestOnly {
@@ -144,186 +286,64 @@ func (a *assembler[E]) ordered(yield func(E, error) bool, events func(yield func
 	return true
 }
 
-// single yields the event of a row of its own. Like the functions below it
-// reports whether the caller wants more.
-func (a *assembler[E]) single(row bigtable.Row, yield func(E, error) bool) bool {
-	at, err := a.timeOf(row)
-	if err != nil {
-		return yield(a.base, err)
-	}
-	if !a.wanted(at) {
+// straight yields the events of a group whose columns agree.
+func (a *assembler[E]) straight(g *group, yield yielder[E]) bool {
+	lead := g.lead()
+	begin, end := a.within(lead)
+	if begin == end {
 		return true
 	}
-	groups := a.newGroups()
-	a.split(groups, row)
-	for _, g := range groups {
-		for i, column := range g.columns {
-			g.at[i], g.end[i] = max(0, len(column)-1), len(column) // the newest cell counts
+	if a.into != nil {
+		if taken, more := a.into.take(a, g, begin, end); taken {
+			return more
 		}
-		if !a.yield(at, a.keys(row.Key()), g, 0, yield) {
+	}
+	for k := begin; k < end; k++ {
+		n := k
+		if a.newestFirst {
+			n = begin + end - 1 - k
+		}
+		for i := range g.columns {
+			c := &g.columns[i]
+			c.at = min(n, len(c.cells))
+			c.end = min(n+1, len(c.cells))
+		}
+		if !a.yield(codec.FromMicros(lead.cells[n].Micros), g, 0, yield) {
 			return false
+		}
+		if a.latestOnly && a.found {
+			break // as in turned
 		}
 	}
 	return true
 }
 
-// keys returns the row key for each column.
-func (a *assembler[E]) keys(key string) []string {
-	keys := make([]string, len(a.layout.Columns))
-	for i := range keys {
-		keys[i] = key
+// within returns which data of a column are in the range.
+func (a *assembler[E]) within(c *column) (begin, end int) {
+	end = len(c.cells)
+	for begin < end && codec.FromMicros(c.cells[begin].Micros).Before(a.from) {
+		begin++
 	}
-	return keys
+	for end > begin && !codec.FromMicros(c.cells[end-1].Micros).Before(a.to) {
+		end--
+	}
+	return begin, end
 }
 
-// cells yields the events of a bucket whose columns hold one cell per event.
-func (a *assembler[E]) cells(row bigtable.Row, yield func(E, error) bool) bool {
-	if _, err := a.timeOf(row); err != nil {
-		return yield(a.base, err)
-	}
-	groups := a.newGroups()
-	a.split(groups, row)
-	return a.merge(a.keys(row.Key()), groups, yield)
-}
-
-// columns yields the events of a bucket that has a row for each metric, whose
-// column qualifiers are the data.
-func (a *assembler[E]) columns(rows []bigtable.Row, yield func(E, error) bool) bool {
-	keys := make([]string, len(rows))
-	groups := a.newGroups()
-	for i, row := range rows {
-		keys[i] = row.Key()
-		for j := range a.layout.Table.Families {
-			g := a.groupOf(groups, j)
-			if g.class == 0 && a.layout.Columns[i].Family != j {
-				continue
-			}
-			for _, item := range row[a.layout.Table.Families[j].Name] {
-				us := int64(item.Timestamp)
-				g.columns[i] = append(g.columns[i], datum{at: us, micros: us, value: []byte(a.qualifier(j, item))})
-			}
-		}
-		for _, g := range groups {
-			// Cells come in the order of their columns: of the data, not of time.
-			slices.SortStableFunc(g.columns[i], byTime)
-		}
-	}
-	return a.merge(keys, groups, yield)
-}
-
-// offsets yields the events of a bucket that has a column for each of them.
-func (a *assembler[E]) offsets(row bigtable.Row, yield func(E, error) bool) bool {
-	start, err := a.timeOf(row)
-	if err != nil {
-		return yield(a.base, err)
-	}
-	offset := a.layout.offset()
-	groups := a.newGroups()
-	for j := range a.layout.Table.Families {
-		g := a.groupOf(groups, j)
-		items := row[a.layout.Table.Families[j].Name]
-		for i, item := range items {
-			if i > 0 && item.Column == items[i-1].Column {
-				continue // an older cell of the same event
-			}
-			at, sequence, err := offset.Parse(start, a.qualifier(j, item))
-			if err != nil {
-				if !yield(a.base, a.fail(row.Key(), a.qualifier(j, item), time.Time{}, err)) {
-					return false
-				}
-				continue
-			}
-			g.columns[0] = append(g.columns[0], datum{at.UnixMicro(), int64(item.Timestamp), item.Value, sequence})
-		}
-	}
-	return a.merge(a.keys(row.Key()), groups, yield)
-}
-
-// byTime orders data by the times of their events.
-func byTime(a, b datum) int { return cmp.Compare(a.at, b.at) }
-
-// newGroups returns an empty group for each class, or just one.
-func (a *assembler[E]) newGroups() []*group {
-	n := 1
-	if a.layout.Table.hasClasses() {
-		n = len(a.layout.Table.Families)
-	}
-	groups := make([]*group, n)
-	for i := range groups {
-		columns := len(a.layout.Columns)
-		groups[i] = &group{class: a.layout.Table.Families[i].Class, columns: make([][]datum, columns), at: make([]int, columns), end: make([]int, columns)}
-	}
-	return groups
-}
-
-// groupOf returns the group that the cells of a family are in.
-func (a *assembler[E]) groupOf(groups []*group, family int) *group {
-	if len(groups) == 1 {
-		return groups[0]
-	}
-	return groups[family]
-}
-
-// qualifier returns the column qualifier of a cell, which the client gives
-// with the family in front.
-func (a *assembler[E]) qualifier(family int, item bigtable.ReadItem) string {
-	return item.Column[len(a.layout.Table.Families[family].Name)+1:]
-}
-
-// split sorts the cells of a row into the columns of the groups. Columns that the
-// layout does not know are left out.
-func (a *assembler[E]) split(groups []*group, row bigtable.Row) {
-	for j := range a.layout.Table.Families {
-		g := a.groupOf(groups, j)
-		items := row[a.layout.Table.Families[j].Name]
-		for begin := 0; begin < len(items); {
-			end := begin + 1
-			for end < len(items) && items[end].Column == items[begin].Column {
-				end++
-			}
-			if i := a.column(j, g.class, a.qualifier(j, items[begin])); i >= 0 {
-				g.columns[i] = ascending(items[begin:end])
-			}
-			begin = end
-		}
-	}
-}
-
-// column returns the index of a column; -1 if the layout does not know it.
-func (a *assembler[E]) column(family, class int, qualifier string) int {
-	return slices.IndexFunc(a.layout.Columns, func(c Column) bool {
-		return c.Name == qualifier && (class > 0 || c.Family == family)
-	})
-}
-
-// ascending returns the cells of one column in the order of time, one for each
-// time; they come newest first.
-func ascending(items []bigtable.ReadItem) []datum {
-	out := make([]datum, 0, len(items))
-	for i := len(items) - 1; i >= 0; i-- {
-		us := int64(items[i].Timestamp)
-		out = append(out, datum{at: us, micros: us, value: items[i].Value})
-	}
-	if !slices.IsSortedFunc(out, byTime) {
-		slices.SortStableFunc(out, byTime)
-	}
-	return slices.CompactFunc(out, func(a, b datum) bool { return a.at == b.at })
-}
-
-// merge brings the columns of a bucket together to events, in the order of time.
-func (a *assembler[E]) merge(keys []string, groups []*group, yield func(E, error) bool) bool {
+// mergeTimes merges the groups time by time.
+func (a *assembler[E]) mergeTimes(groups []*group, yield yielder[E]) bool {
 	for {
 		var next *group
-		var at int64
+		var first instant
 		for _, g := range groups {
-			if us, ok := g.earliest(); ok && (next == nil || us < at) {
-				next, at = g, us
+			if at, ok := g.earliest(); ok && (next == nil || at.compare(first) < 0) {
+				next, first = g, at
 			}
 		}
 		if next == nil {
 			return true
 		}
-		if !a.mergeTime(keys, next, at, yield) {
+		if !a.mergeTime(next, first, yield) {
 			return false
 		}
 	}
@@ -332,128 +352,148 @@ func (a *assembler[E]) merge(keys []string, groups []*group, yield func(E, error
 // mergeTime yields the events of a group at one time. Where columns have several
 // data at that time there are as many events as the column with the most has,
 // and the others repeat their last one.
-func (a *assembler[E]) mergeTime(keys []string, g *group, at int64, yield func(E, error) bool) bool {
+func (a *assembler[E]) mergeTime(g *group, at instant, yield yielder[E]) bool {
 	most := g.take(at)
-	if t := codec.FromMicros(at); a.wanted(t) {
+	if t := codec.FromMicros(at.micros); a.wanted(t) {
 		for n := range most {
-			if !a.yield(t, keys, g, n, yield) {
+			if !a.yield(t, g, n, yield) {
 				return false
 			}
 		}
 	}
-	copy(g.at, g.end)
+	g.advance()
 	return true
-}
-
-// earliest returns the earliest time that any column is at, in microseconds.
-func (g *group) earliest() (at int64, found bool) {
-	for i, column := range g.columns {
-		if g.at[i] < len(column) && (!found || column[g.at[i]].at < at) {
-			at, found = column[g.at[i]].at, true
-		}
-	}
-	return at, found
-}
-
-// take sets the ends of the data of a time, and returns the most that a column has.
-func (g *group) take(at int64) int {
-	most := 0
-	for i, column := range g.columns {
-		g.end[i] = g.at[i]
-		for g.end[i] < len(column) && column[g.end[i]].at == at {
-			g.end[i]++
-		}
-		most = max(most, g.end[i]-g.at[i])
-	}
-	return most
-}
-
-// rowOf returns the key of the row that has the column, or should have it.
-func (g *group) rowOf(keys []string, column int) string {
-	if keys[column] != "" {
-		return keys[column]
-	}
-	for i, key := range keys {
-		if g.at[i] < g.end[i] {
-			return key
-		}
-	}
-	return ""
 }
 
 // yield makes an event of the n-th data that the columns have at the current
 // time, or their last ones, and yields it unless nothing of it is alive by the
 // clock as it is now: a long scan outlives what it reads.
-func (a *assembler[E]) yield(at time.Time, keys []string, g *group, n int, yield func(E, error) bool) bool {
-	event := a.base
-	if a.match != nil && !a.match(&event) {
-		return true
-	}
-	*a.layout.Time(&event) = at
-	choice := a.layout.choice(&event)
+func (a *assembler[E]) yield(at time.Time, g *group, n int, yield yielder[E]) bool {
+	event := &a.event
+	*event = a.base
+	*a.layout.Time(event) = at
+	choice := a.layout.choice(event)
 	if choice.Class != nil {
 		*choice.Class = g.class
 	}
 	var failed error
-	found := false
-	now := a.now()
-	for i, column := range a.layout.Columns {
+	a.found = false
+	now, stale := a.stale()
+	for i := range a.layout.Columns {
 		if a.skips(i) {
 			continue
 		}
-		d, ok := a.datum(now, g, i, n)
+		column, c := &a.layout.Columns[i], &g.columns[i]
+		k := min(c.at+n, c.end-1)
 		var err error
 		switch {
-		case ok:
-			found = found || !column.WrittenAt
-			if a.layout.Sequence != nil {
-				*a.layout.Sequence(&event) = d.sequence
+		case c.at == c.end || stale && !a.alive(now, g, i, k):
+			if !column.WrittenAt {
+				err = a.layout.Missing(event, i)
 			}
-			a.expires(choice, column, d)
-			err = a.layout.Set(&event, i, d.value)
-		case !column.WrittenAt:
-			err = a.layout.Missing(&event, i)
+		default:
+			a.found = a.found || !column.WrittenAt
+			if c.sequences != nil {
+				*a.layout.Sequence(event) = c.sequences[k]
+			}
+			a.expires(choice, column, c.stamp(k))
+			err = a.layout.Set(event, i, c.value(k))
 		}
 		if err != nil && failed == nil {
-			failed = a.fail(g.rowOf(keys, i), column.Name, at, err)
+			failed = a.fail(g.rowOf(i), column.Name, at, err)
 		}
 	}
-	return !found || yield(event, failed)
+	return !a.found || yield(event, failed)
 }
 
 // skips reports whether a column is not to be fetched.
 func (a *assembler[E]) skips(column int) bool { return a.fetch != nil && !a.fetch[column] }
 
-// datum returns the n-th datum of a column at the current time, or its last one;
-// false if it has none that is alive.
-func (a *assembler[E]) datum(now time.Time, g *group, column, n int) (datum, bool) {
-	if g.at[column] == g.end[column] {
-		return datum{}, false
-	}
-	i := min(g.at[column]+n, g.end[column]-1)
-	d := g.columns[column][i]
-	if !a.alive(now, g, column, d, len(g.columns[column])-1-i) {
-		a.expired = true
-		return datum{}, false
-	}
-	return d, true
-}
-
 // expires tells the event when it expires, where its cells say so.
-func (a *assembler[E]) expires(choice Choice, column Column, d datum) {
+func (a *assembler[E]) expires(choice Choice, column *Column, stamp int64) {
 	if choice.ExpiresAt == nil {
 		return
 	}
-	if expiry, ok := a.layout.Table.Families[column.Family].Life.Expiry(d.micros); ok {
+	if expiry, ok := a.layout.Table.Families[column.Family].Life.Expiry(stamp); ok {
 		*choice.ExpiresAt = expiry
 	}
 }
 
+// familyOf returns the index of the family of the data of a column.
+func (a *assembler[E]) familyOf(g *group, column int) int {
+	if g.class > 0 {
+		return g.class - 1
+	}
+	return a.layout.Columns[column].Family
+}
+
+// alive reports whether the k-th datum of a column is alive.
+func (a *assembler[E]) alive(now time.Time, g *group, column, k int) bool {
+	c, family := &g.columns[column], a.familyOf(g, column)
+	var alive bool
+	if a.layout.Kind == BucketCells {
+		newer := len(c.cells) - 1 - k
+		if now.After(a.ranksEnd) && a.layout.Bucket.End(codec.FromMicros(c.cells[k].Micros)).After(a.to) {
+			newer = math.MaxInt32 // what the range left out of the bucket may be newer
+		}
+		alive = a.layout.Table.Families[family].Life.Alive(now, c.cells[k].Micros, newer+1)
+	} else {
+		alive = c.stamp(k) >= a.horizon(now, family) // it is the newest of its column
+	}
+	a.expired = a.expired || !alive
+	return alive
+}
+
+// horizon returns the timestamp from which on the newest cell of a column is alive.
+func (a *assembler[E]) horizon(now time.Time, family int) int64 {
+	if families := a.layout.Table.Families; !now.Equal(a.horizonsAt) || len(a.horizons) == 0 {
+		a.horizonsAt, a.horizons = now, a.horizons[:0]
+		for i := range families {
+			a.horizons = append(a.horizons, families[i].Life.Horizon(now))
+		}
+	}
+	return a.horizons[family]
+}
+
+// freshness is until when all data of a bucket are alive, so that they need not be
+// looked at one by one. The zero freshness says nothing.
+type freshness struct {
+	ever  bool
+	until time.Time
+}
+
+// freshness returns the freshness of groups.
+func (a *assembler[E]) freshness(groups []*group) freshness {
+	f := freshness{ever: true}
+	for _, g := range groups {
+		for i := range g.columns {
+			c, life := &g.columns[i], &a.layout.Table.Families[a.familyOf(g, i)].Life
+			if len(c.cells) == 0 || life.Forever() {
+				continue
+			}
+			until := life.Fresh(c.oldest(), a.layout.Kind != BucketCells)
+			if f.ever || until.Before(f.until) {
+				f = freshness{until: until}
+			}
+		}
+	}
+	return f
+}
+
+// stale reports whether data may have expired by now.
+func (a *assembler[E]) stale() (now time.Time, stale bool) {
+	if a.fresh.ever {
+		return now, false
+	}
+	now = a.now()
+	return now, !now.Before(a.fresh.until)
+}
+
 // last returns the newest event of the rows of one bucket, or of one row.
-func (a *assembler[E]) last(rows []bigtable.Row) (E, error) {
+func (a *assembler[E]) last(rows []*wire.Row) (E, error) {
 	event, failed := a.base, error(ErrNotFound)
-	keep := func(e E, err error) bool {
-		event, failed = e, err
+	keep := func(e *E, err error) bool {
+		event, failed = *e, err
 		return true
 	}
 	a.rows(rows, keep)

@@ -11,9 +11,6 @@ import (
 	"github.com/btgen-dev/btgen/templates/codec"
 )
 
-// longRead is how long the ranks that a read has seen are good for.
-const longRead = time.Hour
-
 // fetched returns which columns have the fields; nil for all of them.
 func (l *Layout[E]) fetched(fields []Field) ([]bool, error) {
 	if fields == nil || l.Kind == BucketOffsets || slices.ContainsFunc(l.Columns, func(c Column) bool { return c.Whole }) {
@@ -38,34 +35,114 @@ func (l *Layout[E]) columnsFilter(fetch []bool) bigtable.Filter {
 	var names []string
 	for i, c := range l.Columns {
 		if fetch[i] {
-			names = append(names, quoteKey(c.Name))
+			names = append(names, codec.QuoteRegexp(c.Name))
 		}
-	}
-	if names == nil {
-		return bigtable.BlockAllFilter()
 	}
 	return bigtable.ColumnFilter(strings.Join(names, "|"))
 }
 
+// endsByRows reports whether a read with a limit is over after so many rows, each
+// of which has an event: not if events of several rows are sorted, or left out.
+func (l *Layout[E]) endsByRows(q *Query[E], o ReadOptions) bool {
+	sorted := o.TimeOrder && q.Several && l.Kind != SingleRows
+	return o.Limit > 0 && (!o.LatestOnly || !q.Several) && !sorted
+}
+
+// eventTimed reports whether the timestamps of all cells are the times of events.
+func (l *Layout[E]) eventTimed() bool {
+	return !slices.ContainsFunc(l.Table.Families, func(f Family) bool { return !f.Life.EventTimed() })
+}
+
+// finer reports whether times of events may be finer than the timestamps of cells.
+func (l *Layout[E]) finer() bool {
+	switch l.Kind {
+	case SingleRows:
+		return l.TimeKey.Resolution()%time.Millisecond != 0
+	case BucketOffsets:
+		return l.Precision%time.Millisecond != 0
+	}
+	return false
+}
+
 // partFilter returns the filter of a part; false if no cell can be alive.
-func (r *Reader[E]) partFilter(q *Query[E], p part, now time.Time, o ReadOptions) (bigtable.Filter, bool) {
-	from, to := p.from, p.to
+func (r *Reader[E]) partFilter(q *Query[E], keys *codec.KeyPattern, p codec.Part, now time.Time, o ReadOptions) (bigtable.Filter, bool) {
+	newest := 0
+	if o.LatestOnly && (r.layout.Kind == BucketCells || r.layout.Kind == BucketColumns) {
+		newest = 1
+	}
+	filter, alive := r.timeFilter(q, p, now, newest)
+	if !alive {
+		return nil, false
+	}
+	filter = r.layout.columnsOf(p, filter)
+	if keys == nil {
+		return filter, true
+	}
+	rows, some := r.layout.keysFilter(q, keys, p)
+	return chain(rows, filter), some
+}
+
+// timeFilter returns the filter of the cells of a part by their timestamps; false
+// if no cell can be alive.
+func (r *Reader[E]) timeFilter(q *Query[E], p codec.Part, now time.Time, newest int) (bigtable.Filter, bool) {
 	switch {
 	case r.layout.Kind == SingleRows && !q.Untimed:
-		from, to = time.Time{}, farFuture // the range of rows is as good
-	case r.layout.Kind == SingleRows, r.layout.Kind == BucketOffsets:
-		// A cell's timestamp is its event's time rounded down.
-		from = codec.Truncate(from, time.Millisecond)
+		return r.filter(now, time.Time{}, farFuture, newest) // the range of rows is as good
+	case !r.layout.finer():
+		return r.filter(now, p.From, p.To, newest)
+	case r.layout.Kind == SingleRows:
+		return r.filter(now, codec.Truncate(p.From, time.Millisecond), p.To, newest)
+	case !r.layout.eventTimed():
+		return r.filter(now, p.From, p.To, newest)
 	}
-	perColumn := 0
-	if o.LatestOnly && r.layout.Kind == BucketCells && !r.layout.ranked() {
-		perColumn = 1
+	// Of the first and the last millisecond the columns say what is in the range.
+	var branches []bigtable.Filter
+	for _, m := range r.layout.offset().CutMilliseconds(p.From, p.To) {
+		if filter, alive := r.filter(now, codec.Truncate(m.From, time.Millisecond), m.To, newest); alive {
+			branches = append(branches, r.layout.columnsOf(m, filter))
+		}
 	}
-	filter, alive := r.filter(now, from, to, perColumn)
-	if alive && (p.begin != "" || p.end != "") {
-		filter = bigtable.ChainFilters(filter, bigtable.ColumnRangeFilter(r.layout.Table.Families[0].Name, p.begin, p.end))
+	return either(branches)
+}
+
+// keysFilter returns the filter of row keys; false if there are none. Where rows of
+// all times are asked for and the timestamps of cells do not say when their events
+// are, the keys do and, in the buckets that the part cuts, the columns.
+func (l *Layout[E]) keysFilter(q *Query[E], keys *codec.KeyPattern, p codec.Part) (bigtable.Filter, bool) {
+	if !q.Untimed || l.eventTimed() && (l.Kind != SingleRows || !l.finer()) {
+		return rowKeyFilter(keys.At(codec.AnyTime(l.keyTimes()))), true
 	}
-	return filter, alive
+	parts := []codec.Part{p}
+	if l.Kind == BucketOffsets {
+		parts = l.offset().CutBuckets(p.From, p.To)
+	}
+	var branches []bigtable.Filter
+	for _, p := range parts {
+		if times, some := codec.TimesIn(l.keyTimes(), p.From, p.To); some {
+			branches = append(branches, l.columnsOf(p, rowKeyFilter(keys.At(times))))
+		}
+	}
+	return either(branches)
+}
+
+// matching adds to a filter that the key has the suffix of a span, for rows that
+// are asked for by a range of time: among them are those of other series.
+func (l *Layout[E]) matching(span codec.Span, filter bigtable.Filter) bigtable.Filter {
+	if span.Suffix == "" {
+		return filter
+	}
+	return bigtable.ChainFilters(rowKeyFilter(span.Pattern(codec.AnyTime(l.keyTimes()))), filter)
+}
+
+// rowKeyFilter returns the filter of the keys that have these pieces.
+func rowKeyFilter(p codec.KeyPieces) bigtable.Filter { return bigtable.RowKeyFilter(p.Regexp()) }
+
+// keyTimes is how times stand in the keys.
+func (l *Layout[E]) keyTimes() codec.KeyTimes {
+	if l.Kind == SingleRows {
+		return l.TimeKey
+	}
+	return l.Bucket
 }
 
 // filter returns the filter of a read of [from, to): of each family the cells
@@ -73,12 +150,12 @@ func (r *Reader[E]) partFilter(q *Query[E], p part, now time.Time, o ReadOptions
 // limit to the newest cells last, since the other way round loses cells. It
 // reports false if no cell can be alive.
 func (r *Reader[E]) filter(now, from, to time.Time, newest int) (bigtable.Filter, bool) {
-	var names []string
-	var windows [][]codec.Window
-	for _, f := range r.layout.Table.Families {
-		end := to
-		if f.Life.Retention.Turns(now, from, to, longRead) {
-			end = farFuture
+	families, windows := make([]bigtable.Filter, 0, usualFamilies), make([][]codec.Window, 0, usualFamilies)
+	names := make([]string, 0, usualFamilies)
+	for i, f := range r.layout.Table.Families {
+		end := r.layout.rest(f, now, from, to)
+		if end.After(to) {
+			newest = 0 // the newest may be past the range
 		}
 		w := f.Life.Windows(now, from, end)
 		same := slices.IndexFunc(windows, func(other []codec.Window) bool { return slices.Equal(w, other) })
@@ -86,31 +163,49 @@ func (r *Reader[E]) filter(now, from, to time.Time, newest int) (bigtable.Filter
 		case len(w) == 0:
 		case same >= 0:
 			names[same] += "|" + quote(f.Name)
+			families[same] = bigtable.FamilyFilter(names[same])
 		default:
-			names, windows = append(names, quote(f.Name)), append(windows, w)
+			families, names, windows = append(families, r.families[i]), append(names, quote(f.Name)), append(windows, w)
 		}
 	}
-	if len(names) == 0 {
+	if len(families) == 0 {
 		return nil, false
 	}
-	branches := make([]bigtable.Filter, len(names))
-	for i := range names {
-		branches[i] = chain(bigtable.FamilyFilter(names[i]), windowsFilter(windows[i]))
-	}
-	out := interleave(branches...)
+	out := interleaved(len(families), func(i int) bigtable.Filter {
+		return chain(families[i], windowsFilter(windows[i]))
+	})
 	if newest > 0 {
 		out = chain(out, bigtable.LatestNFilter(newest))
 	}
 	return out, true
 }
 
+// familyFilters returns the filters that pass one family each.
+func familyFilters(families []Family) []bigtable.Filter {
+	filters := make([]bigtable.Filter, len(families))
+	for i, f := range families {
+		filters[i] = bigtable.FamilyFilter(quote(f.Name))
+	}
+	return filters
+}
+
+// usualFamilies is for how many families no memory is needed.
+const usualFamilies = 4
+
+// rest returns until when the cells of a family must be read for a range up to a
+// time: other rows than those of buckets have no rest.
+func (l *Layout[E]) rest(f Family, now, from, to time.Time) time.Time {
+	if l.Kind != BucketCells {
+		return to
+	}
+	return f.Life.Retention.Rest(l.Bucket, now, from, to)
+}
+
 // ranksEnd returns until when the ranks that a read of [from, to) sees are good.
-// What grows too old during the read is alive by its rank, if at all: where that
-// may be within an hour, the cells after the range are read too, to be counted.
 func (r *Reader[E]) ranksEnd(now, from, to time.Time) time.Time {
 	for _, f := range r.layout.Table.Families {
-		if len(f.Life.Retention) > 1 && !f.Life.Retention.Turns(now, from, to, longRead) {
-			return now.Add(longRead)
+		if len(f.Life.Retention) > 1 && r.layout.rest(f, now, from, to).Equal(to) {
+			return now.Add(codec.LongRead)
 		}
 	}
 	return farFuture
@@ -119,15 +214,15 @@ func (r *Reader[E]) ranksEnd(now, from, to time.Time) time.Time {
 // windowsFilter returns the filter for the windows of a family; nil if they do
 // not limit anything.
 func windowsFilter(windows []codec.Window) bigtable.Filter {
-	branches := make([]bigtable.Filter, len(windows))
-	for i, w := range windows {
-		branch, limits := windowFilter(w)
-		if !limits {
+	for _, w := range windows {
+		if _, limits := windowFilter(w); !limits {
 			return nil
 		}
-		branches[i] = branch
 	}
-	return interleave(branches...)
+	return interleaved(len(windows), func(i int) bigtable.Filter {
+		filter, _ := windowFilter(windows[i])
+		return filter
+	})
 }
 
 // chain applies filters one after the other; a nil filter passes all. The server
@@ -142,37 +237,43 @@ func chain(a, b bigtable.Filter) bigtable.Filter {
 // interleave passes what any of the filters passes. The server refuses to
 // interleave one.
 func interleave(filters ...bigtable.Filter) bigtable.Filter {
-	if len(filters) == 1 {
-		return filters[0]
+	return interleaved(len(filters), func(i int) bigtable.Filter { return filters[i] })
+}
+
+// interleaved passes what any of n filters passes, of which there is one at least.
+func interleaved(n int, filter func(i int) bigtable.Filter) bigtable.Filter {
+	if n == 1 {
+		return filter(0)
+	}
+	filters := make([]bigtable.Filter, n)
+	for i := range filters {
+		filters[i] = filter(i)
 	}
 	return bigtable.InterleaveFilters(filters...)
+}
+
+// either passes what any of the filters passes; false if there are none.
+func either(filters []bigtable.Filter) (bigtable.Filter, bool) {
+	if len(filters) == 0 {
+		return nil, false
+	}
+	return interleave(filters...), true
 }
 
 // windowFilter returns the filter for one window, and whether it limits
 // anything. The newest cells of a column are counted before the time range is
 // cut out, for that is how garbage collection counts them.
-func windowFilter(w codec.Window) (bigtable.Filter, bool) {
-	times := bigtable.TimestampRangeFilterMicros(bigtable.Timestamp(w.From), bigtable.Timestamp(w.To))
+func windowFilter(w codec.Window) (filter bigtable.Filter, limits bool) {
 	bounded := w.From > 0 || w.To > 0
-	switch {
-	case w.Versions > 0 && bounded:
-		return bigtable.ChainFilters(bigtable.LatestNFilter(w.Versions), times), true
-	case w.Versions > 0:
-		return bigtable.LatestNFilter(w.Versions), true
-	default:
-		return times, bounded
+	if bounded {
+		filter = bigtable.TimestampRangeFilterMicros(bigtable.Timestamp(w.From), bigtable.Timestamp(w.To))
 	}
+	if w.Versions > 0 {
+		filter = chain(bigtable.LatestNFilter(w.Versions), filter)
+	}
+	return filter, bounded || w.Versions > 0
 }
 
 // quote escapes a family name for the filter, which is a regular expression:
 // of the characters that Bigtable allows in a name only the dot means something.
-func quote(family string) string {
-	out := make([]byte, 0, len(family)+4)
-	for i := range len(family) {
-		if family[i] == '.' {
-			out = append(out, '\\')
-		}
-		out = append(out, family[i])
-	}
-	return string(out)
-}
+func quote(family string) string { return strings.ReplaceAll(family, ".", `\.`) }

@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"slices"
+	"strings"
 	"time"
 
 	"cloud.google.com/go/bigtable"
 
 	"github.com/btgen-dev/btgen/templates/codec"
+	"github.com/btgen-dev/btgen/templates/wire"
 )
 
 // Latest returns the newest event of the series of base, or ErrNotFound.
@@ -29,7 +32,7 @@ func (r *Reader[E]) Latest(ctx context.Context, base E) (event E, err error) {
 
 // skip yields the newest events of each series, a row at a time: once a series has
 // one, its other rows are skipped.
-func (r *Reader[E]) skip(ctx context.Context, op *Operation, a *assembler[E], spans []codec.Span, filter bigtable.Filter, yield func(E, error) bool) bool {
+func (r *Reader[E]) skip(ctx context.Context, op *Operation, a *assembler[E], spans []codec.Span, filter bigtable.Filter, yield yielder[E]) bool {
 	for _, span := range spans {
 		rest := codec.PrefixRows(span.Prefix)
 		rest.Reverse = !r.layout.descending()
@@ -37,13 +40,13 @@ func (r *Reader[E]) skip(ctx context.Context, op *Operation, a *assembler[E], sp
 			row, err := r.one(ctx, op, rest, filter, bigtable.LimitRows(1))
 			if row == nil || err != nil {
 				if err != nil {
-					yield(a.base, err)
+					yield(&a.base, err)
 					return false
 				}
 				break
 			}
 			found := false
-			more := a.row(row, func(e E, err error) bool {
+			more := a.row(row, func(e *E, err error) bool {
 				found = found || err == nil
 				return yield(e, err)
 			})
@@ -60,9 +63,10 @@ func (r *Reader[E]) skip(ctx context.Context, op *Operation, a *assembler[E], sp
 
 // without cuts a row off a range and, if it had an event, all of its series; false
 // if nothing is left.
-func (r *Reader[E]) without(rest codec.Rows, row bigtable.Row, a *assembler[E], found bool) (codec.Rows, bool) {
+func (r *Reader[E]) without(rest codec.Rows, row *wire.Row, a *assembler[E], found bool) (codec.Rows, bool) {
 	gone := codec.Rows{Start: row.Key(), End: row.Key() + "\x00"}
-	if spans, err := r.layout.Spans(&a.base); found && err == nil {
+	spans, err := r.layout.Spans(&a.base)
+	if found && err == nil && strings.HasPrefix(row.Key(), spans[0].Prefix) { // and not of another salt
 		gone = codec.PrefixRows(spans[0].Prefix)
 	}
 	if rest.Reverse {
@@ -74,26 +78,24 @@ func (r *Reader[E]) without(rest codec.Rows, row bigtable.Row, a *assembler[E], 
 }
 
 // firstOfEach yields the first event of each series.
-func (r *Reader[E]) firstOfEach(events iter.Seq2[E, error]) iter.Seq2[E, error] {
-	return func(yield func(E, error) bool) {
+func (r *Reader[E]) firstOfEach(events func(yielder[E])) func(yielder[E]) {
+	return func(yield yielder[E]) {
 		seen := map[string]bool{}
-		for event, err := range events {
+		events(func(event *E, err error) bool {
 			if err == nil {
-				spans, failed := r.layout.Spans(&event)
+				spans, failed := r.layout.Spans(event)
 				if failed != nil {
 					yield(event, failed)
-					return
+					return false
 				}
 				series := spans[0].Prefix + "\x00" + spans[0].Suffix
 				if seen[series] {
-					continue
+					return true
 				}
 				seen[series] = true
 			}
-			if !yield(event, err) {
-				return
-			}
-		}
+			return yield(event, err)
+		})
 	}
 }
 
@@ -150,30 +152,27 @@ func (r *Reader[E]) living(span codec.Span) codec.Rows {
 
 // before cuts the ranges at the rows, so that the next look is at those before
 // them in time; false if there is nothing before them, or no telling what is.
-func (r *Reader[E]) before(ranges []codec.Rows, rows []bigtable.Row) bool {
+func (r *Reader[E]) before(ranges []codec.Rows, rows []*wire.Row) bool {
 	if len(rows) > 1 || rows[0] == nil || !r.layout.sorted() {
 		return false
 	}
-	if ranges[0].Reverse {
-		ranges[0].End = rows[0].Key()
-	} else {
-		ranges[0].Start = rows[0].Key() + "\x00"
-	}
-	return true
+	var some bool
+	ranges[0], some = ranges[0].After(rows[0].Key())
+	return some
 }
 
 // newestRows returns the rows of the newest bucket, or of the newest event, of
 // each span; nil if no cell can be alive.
-func (r *Reader[E]) newestRows(ctx context.Context, op *Operation, a *assembler[E], now time.Time, spans []codec.Span, ranges []codec.Rows) ([]bigtable.Row, error) {
+func (r *Reader[E]) newestRows(ctx context.Context, op *Operation, a *assembler[E], now time.Time, spans []codec.Span, ranges []codec.Rows) ([]*wire.Row, error) {
 	perColumn := 0
-	if r.layout.Kind == BucketCells {
+	if r.layout.Kind == BucketCells || r.layout.Kind == BucketColumns {
 		perColumn = 1
 	}
 	filter, alive := r.filter(now, time.Time{}, farFuture, perColumn)
 	if !alive {
 		return nil, nil
 	}
-	rows := make([]bigtable.Row, len(spans))
+	rows := make([]*wire.Row, len(spans))
 	for i := range spans {
 		row, err := r.newestRow(ctx, op, spans[i], ranges[i], filter)
 		if err != nil {
@@ -189,44 +188,53 @@ func (r *Reader[E]) newestRows(ctx context.Context, op *Operation, a *assembler[
 
 // newestRow returns the row of the newest bucket or event of a span in a range
 // that has a cell which passes the filter; nil if there is none.
-func (r *Reader[E]) newestRow(ctx context.Context, op *Operation, span codec.Span, in codec.Rows, filter bigtable.Filter) (bigtable.Row, error) {
+func (r *Reader[E]) newestRow(ctx context.Context, op *Operation, span codec.Span, in codec.Rows, filter bigtable.Filter) (*wire.Row, error) {
 	if r.layout.sorted() {
-		return r.one(ctx, op, in, matching(span, filter), bigtable.LimitRows(1))
+		return r.one(ctx, op, in, r.layout.matching(span, filter), bigtable.LimitRows(1))
 	}
 	// The labels do not sort as time does, so that the newest is not the last.
 	stored, err := r.stored(ctx, op, span, filter)
-	if err != nil || stored.newestKey == "" {
+	if err != nil || len(stored) == 0 {
 		return nil, err
 	}
-	return r.one(ctx, op, codec.Rows{Keys: []string{stored.newestKey}}, filter)
+	return r.one(ctx, op, codec.Rows{Keys: []string{stored[len(stored)-1].key}}, filter)
 }
 
-// extent is the oldest and the newest bucket that there are of a series.
-type extent struct {
-	oldest, newest time.Time // starts
-	newestKey      string    // empty if there is none
+// storedRow is a row that there is, of the bucket that begins at start.
+type storedRow struct {
+	start time.Time
+	key   string
 }
 
 // stored looks which buckets there are of a span, one cell of each without its
 // value, for tables whose labels do not sort.
-func (r *Reader[E]) stored(ctx context.Context, op *Operation, span codec.Span, filter bigtable.Filter) (extent, error) {
-	probe := bigtable.ChainFilters(matching(span, filter), bigtable.CellsPerRowLimitFilter(1), bigtable.StripValueFilter())
-	var out extent
+func (r *Reader[E]) stored(ctx context.Context, op *Operation, span codec.Span, filter bigtable.Filter) ([]storedRow, error) {
+	probe := bigtable.ChainFilters(r.layout.matching(span, filter), bigtable.CellsPerRowLimitFilter(1), bigtable.StripValueFilter())
+	var out []storedRow
 	var event E
 	for row, err := range r.rows(ctx, op, []codec.Rows{codec.PrefixRows(span.Prefix)}, probe) {
 		if err != nil {
-			return extent{}, err
+			return nil, err
 		}
-		start, err := r.layout.Key(row.Key(), &event)
-		if err != nil {
-			continue // of somebody else
-		}
-		if out.newestKey == "" || start.After(out.newest) {
-			out.newest, out.newestKey = start, row.Key()
-		}
-		if out.oldest.IsZero() || start.Before(out.oldest) {
-			out.oldest = start
+		if start, err := r.layout.Key(row.Key(), &event); err == nil { // else it is of somebody else
+			out = append(out, storedRow{start, row.Key()})
 		}
 	}
+	slices.SortFunc(out, func(a, b storedRow) int { return a.start.Compare(b.start) })
 	return out, nil
+}
+
+// storedKeys yields lists of those rows whose buckets overlap [from, to), in the
+// order of time or against it.
+func (r *Reader[E]) storedKeys(rows []storedRow, from, to time.Time, newestFirst bool) iter.Seq[codec.Rows] {
+	if newestFirst {
+		slices.Reverse(rows)
+	}
+	return codec.KeyLists(func(yield func(string) bool) {
+		for _, row := range rows {
+			if row.start.Before(to) && r.layout.Bucket.End(row.start).After(from) && !yield(row.key) {
+				return
+			}
+		}
+	}, newestFirst != r.layout.descending(), codec.MaxRowSet)
 }

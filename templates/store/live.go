@@ -14,8 +14,11 @@ import (
 	"github.com/btgen-dev/btgen/templates/codec"
 )
 
-// liveTable is the families that a live table has, by name.
-type liveTable map[string]liveFamily
+// liveTable is what there is to know of a live table.
+type liveTable struct {
+	families  map[string]liveFamily // by name
+	keySchema *bigtable.StructType  // nil if there is none
+}
 
 // liveFamily is what there is to know of a live family.
 type liveFamily struct {
@@ -27,29 +30,29 @@ type liveFamily struct {
 func readTables(ctx context.Context, admin patient, tables []Table) (map[string]liveTable, error) {
 	live := map[string]liveTable{}
 	for _, t := range tables {
-		families, found, err := readTable(ctx, admin, t.ID)
+		table, found, err := readTable(ctx, admin, t.ID)
 		if err != nil {
 			return nil, err
 		}
 		if found {
-			live[t.ID] = families
+			live[t.ID] = table
 		}
 	}
 	return live, nil
 }
 
-// readTable returns the families of a table, and whether there is one.
+// readTable returns what there is to know of a table, and whether there is one.
 func readTable(ctx context.Context, admin patient, table string) (liveTable, bool, error) {
 	info, err := admin.tableInfo(ctx, table)
 	switch {
 	case status.Code(err) == codes.NotFound:
-		return nil, false, nil
+		return liveTable{}, false, nil
 	case err != nil:
-		return nil, false, fmt.Errorf("reading table %s: %w", table, err)
+		return liveTable{}, false, fmt.Errorf("reading table %s: %w", table, err)
 	}
-	live := liveTable{}
+	live := liveTable{families: map[string]liveFamily{}, keySchema: info.RowKeySchema}
 	for _, f := range info.FamilyInfos {
-		live[f.Name] = liveFamily{rule: ruleOf(f.FullGCPolicy), valueType: valueType(f.ValueType)}
+		live.families[f.Name] = liveFamily{rule: ruleOf(f.FullGCPolicy), valueType: valueType(f.ValueType)}
 	}
 	return live, true, nil
 }

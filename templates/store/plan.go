@@ -12,7 +12,7 @@ import (
 // Plan is what [Setup] did or would do.
 type Plan struct {
 	// Changes are in the order of the tables: first the table itself, then its
-	// new families, then the rules of those it has.
+	// new families, then the rules of those it has, then its row key schema.
 	Changes []Change
 	Strays  []Stray // by table and name
 }
@@ -54,16 +54,21 @@ func (p Plan) changed(tables []Table) []Table {
 	return slices.DeleteFunc(slices.Clone(tables), func(t Table) bool { return len(p.of(t.ID)) == 0 })
 }
 
-// Stray is a live table, or a family of a live table, that the schemas do not
-// know. Set-up leaves it alone.
+// Stray is a live table, or a family or the row key schema of a live table, that
+// the schemas do not know. Set-up leaves it alone.
 type Stray struct {
-	Table  string // with its prefix
-	Family string // empty for a table
+	Table     string // with its prefix
+	Family    string // empty for a table
+	KeySchema bool   // it is the row key schema of the table
 }
 
 // String names the stray and says that it is left alone.
 func (s Stray) String() string {
-	return "? " + where(s.Table, s.Family) + ": not in the schemas, left alone"
+	what := where(s.Table, s.Family)
+	if s.KeySchema {
+		what = "row key schema of " + what
+	}
+	return "? " + what + ": not in the schemas, left alone"
 }
 
 // where names a family of a table, or a table.
@@ -82,6 +87,8 @@ const (
 	AddFamily                         // makes a family
 	ChangeRule                        // gives a family another garbage collection rule
 	ChangeValueType                   // would make a family one of plain cells, which Bigtable cannot
+	AddKeySchema                      // gives a row key schema to a table that has none
+	ChangeKeySchema                   // would give a table another row key schema, which Bigtable cannot
 )
 
 // Change is one thing that set-up did or would do.
@@ -93,11 +100,13 @@ type Change struct {
 	Want   codec.GCRule // AddFamily, ChangeRule
 	// ValueType is the one that the family has, for ChangeValueType.
 	ValueType string
+	// KeySchema is what GoogleSQL is to read, for AddKeySchema and ChangeKeySchema.
+	KeySchema *KeySchema
 	// Splits is the number of keys that the table is split at, for AddTable.
 	Splits int
 	// Hazards are why the change must be allowed: "shorter_age",
-	// "fewer_versions", "one_second", "default_expiration", "drop_rule" or
-	// "value_type". Without any it is safe.
+	// "fewer_versions", "one_second", "default_expiration", "drop_rule",
+	// "value_type" or "row_key_schema". Without any it is safe.
 	Hazards []string
 	// Reasons say what the change does to data, and where Bigtable refuses it.
 	Reasons []string
@@ -112,6 +121,8 @@ func (c Change) Name() string {
 	switch {
 	case c.Kind == AddTable:
 		return "table:" + c.Table
+	case c.Kind == AddKeySchema, c.Kind == ChangeKeySchema:
+		return "row_key_schema:" + c.Table
 	case c.Kind == AddFamily:
 		what = "family"
 	case what == "":
@@ -128,9 +139,14 @@ func (c Change) String() string {
 		return c.line()
 	case c.Kind == ChangeValueType:
 		return c.line() + "\n  refused; it cannot be allowed: give the family another name in the schema"
+	case c.Kind == ChangeKeySchema:
+		return c.line() + "\n  refused; it cannot be allowed: remove the one that it has first (gcloud beta bigtable tables update)"
 	}
 	return c.line() + "\n  refused; to allow it: " + c.Name()
 }
+
+// impossible reports whether the change is none that could be allowed.
+func (c Change) impossible() bool { return c.Kind == ChangeValueType || c.Kind == ChangeKeySchema }
 
 // line describes the change.
 func (c Change) line() string {
@@ -147,6 +163,10 @@ func (c Change) line() string {
 		s = "~ rule of " + where(c.Table, c.Family) + ": " + showRuleChange(c.Have.Normalize(), c.Want.Normalize())
 	case ChangeValueType:
 		s = "~ value type of " + where(c.Table, c.Family) + ": " + c.ValueType + " → none"
+	case AddKeySchema:
+		s = "+ row key schema of " + where(c.Table, "") + ": " + c.KeySchema.String()
+	case ChangeKeySchema:
+		s = "~ row key schema of " + where(c.Table, "") + ": → " + c.KeySchema.String()
 	}
 	if len(c.Reasons) > 0 {
 		s += " (" + strings.Join(c.Reasons, "; ") + ")"

@@ -24,7 +24,7 @@ func allOf(r ...codec.GCRule) codec.GCRule { return codec.GCRule{Kind: codec.GCI
 func planRule(t *testing.T, have codec.GCRule, want Family, allow ...string) Change {
 	t.Helper()
 	want.Name = "m"
-	plan := planFor([]Table{{ID: "t", Families: []Family{want}}}, map[string]liveTable{"t": {"m": {rule: have}}}, allow)
+	plan := planFor([]Table{{ID: "t", Families: []Family{want}}}, map[string]liveTable{"t": {families: map[string]liveFamily{"m": {rule: have}}}}, allow)
 	if len(plan.Changes) != 1 || len(plan.Strays) != 0 {
 		t.Fatalf("plan %v, want one change", plan)
 	}
@@ -142,15 +142,19 @@ func TestPlanRules(t *testing.T) {
 // The order is that of the tables: the table, its families, its rules; and what
 // is unknown is apart, sorted.
 func TestPlanOrder(t *testing.T) {
+	hosts := &KeySchema{Delimiter: "#", Fields: []codec.KeyField{{Name: "host"}, {Name: "slot", Bytes: true}}}
+	other := &KeySchema{Fields: hosts.Fields}
 	tables := []Table{
 		{ID: "z", Families: []Family{{Name: "c", GC: maxAge(1)}, {Name: "new", GC: maxVersions(1)}, {Name: "a"}, {Name: "b"}}},
 		{ID: "y", Families: []Family{{Name: "m", GC: maxAge(1)}, {Name: "l"}}, Splits: []string{"a", "b", "c", "d"}},
 		{ID: "x"},
+		{ID: "k1", KeySchema: hosts}, {ID: "k2", KeySchema: hosts}, {ID: "k3", KeySchema: hosts}, {ID: "k4"},
 	}
 	live := map[string]liveTable{
-		"z": {"c": {rule: maxAge(2)}, "a": {}, "b": {rule: maxAge(1), valueType: "SumAggregator"}, "old": {}, "new2": {}},
-		"x": {"m": {}},
-		"w": {"m": {}},
+		"z":  {families: map[string]liveFamily{"c": {rule: maxAge(2)}, "a": {}, "b": {rule: maxAge(1), valueType: "SumAggregator"}, "old": {}, "new2": {}}},
+		"x":  {families: map[string]liveFamily{"m": {}}},
+		"w":  {families: map[string]liveFamily{"m": {}}},
+		"k1": {}, "k2": {keySchema: hosts.structType()}, "k3": {keySchema: other.structType()}, "k4": {keySchema: other.structType()},
 	}
 	const want = `+ family new of table z: max_versions 1
 ~ rule of family c of table z: max_age 2d → 1d (deletes data older than 1d) [T09]
@@ -160,11 +164,15 @@ func TestPlanOrder(t *testing.T) {
 + table y, split at 4 keys
 + family m of table y: max_age 1d
 + family l of table y: keep forever
++ row key schema of table k1: host STRING, slot BYTES
+~ row key schema of table k3: → host STRING, slot BYTES (it has another one, and Bigtable changes none)
+  refused; it cannot be allowed: remove the one that it has first (gcloud beta bigtable tables update)
 ? family new2 of table z: not in the schemas, left alone
 ? family old of table z: not in the schemas, left alone
 ? family m of table x: not in the schemas, left alone
+? row key schema of table k4: not in the schemas, left alone
 `
-	plan := planFor(tables, live, []string{"value_type:z/b", "table:y"})
+	plan := planFor(tables, live, []string{"value_type:z/b", "table:y", "row_key_schema:k3"})
 	if diff := cmp.Diff(want, plan.String()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -172,10 +180,10 @@ func TestPlanOrder(t *testing.T) {
 	for _, c := range plan.Changes {
 		names = append(names, c.Name())
 	}
-	if diff := cmp.Diff([]string{"family:z/new", "shorter_age:z/c", "value_type:z/b", "table:y", "family:y/m", "family:y/l"}, names); diff != "" {
+	if diff := cmp.Diff([]string{"family:z/new", "shorter_age:z/c", "value_type:z/b", "table:y", "family:y/m", "family:y/l", "row_key_schema:k1", "row_key_schema:k3"}, names); diff != "" {
 		t.Errorf("names (-want +got):\n%s", diff)
 	}
-	if n := len(plan.Refused()); n != 2 || plan.Empty() {
+	if n := len(plan.Refused()); n != 3 || plan.Empty() {
 		t.Errorf("%d refused, empty %v", n, plan.Empty())
 	}
 	if empty := (Plan{Strays: plan.Strays}); !empty.Empty() {
@@ -211,7 +219,7 @@ func TestPlanLosesNothingUnseen(t *testing.T) {
 	now := time.Date(2021, 3, 5, 0, 0, 0, 0, time.UTC)
 	rapid.Check(t, func(t *rapid.T) {
 		have, want := drawRule(t, 2), drawRule(t, 2)
-		plan := planFor([]Table{{ID: "t", Families: []Family{{Name: "m", GC: want}}}}, map[string]liveTable{"t": {"m": {rule: have}}}, nil)
+		plan := planFor([]Table{{ID: "t", Families: []Family{{Name: "m", GC: want}}}}, map[string]liveTable{"t": {families: map[string]liveFamily{"m": {rule: have}}}}, nil)
 		if have.Equal(want) {
 			if !plan.Empty() {
 				t.Fatalf("%s for equal rules", plan)

@@ -20,6 +20,8 @@ type Table struct {
 	// Splits are the row keys at which a new table is split into tablets;
 	// Bigtable takes at most 100. They mean nothing to a table that exists.
 	Splits []string
+	// KeySchema is how GoogleSQL reads the row keys; nil if it need not.
+	KeySchema *KeySchema
 }
 
 // Family is a column family.
@@ -39,6 +41,7 @@ type Admin interface {
 	CreateTableFromConf(ctx context.Context, conf *bigtable.TableConf) error
 	CreateColumnFamilyWithConfig(ctx context.Context, table, family string, config bigtable.Family) error
 	UpdateFamily(ctx context.Context, table, familyName string, family bigtable.Family, opts ...bigtable.UpdateFamilyOption) error
+	UpdateTableWithRowKeySchema(ctx context.Context, table string, schema bigtable.StructType) error
 }
 
 // Setup makes live tables what tables say: it reads them, makes the tables and
@@ -124,6 +127,12 @@ func (t *Table) add(other Table) error {
 				"two schemas have a family %s, and differ in its time to live: give one of them another name", f.Name)}
 		}
 	}
+	switch {
+	case t.KeySchema == nil:
+		t.KeySchema = other.KeySchema
+	case other.KeySchema != nil && !t.KeySchema.equal(other.KeySchema):
+		return &TableError{Table: t.ID, Reason: "two schemas have a row key schema for it, and the two differ"}
+	}
 	t.Splits = slices.Compact(slices.Sorted(slices.Values(append(t.Splits, other.Splits...))))
 	return nil
 }
@@ -179,7 +188,7 @@ func (r *setupRun) apply(ctx context.Context, tables []Table, plan Plan) {
 // there is one already, that is what it lacks: somebody else may know of fewer
 // families. Whose it is if a reply was lost nobody knows; it counts as made.
 func (r *setupRun) makeTable(ctx context.Context, t Table, changes []Change) []Change {
-	conf := &bigtable.TableConf{TableID: t.ID, SplitKeys: t.Splits, ColumnFamilies: map[string]bigtable.Family{}}
+	conf := &bigtable.TableConf{TableID: t.ID, SplitKeys: t.Splits, ColumnFamilies: map[string]bigtable.Family{}, RowKeySchema: t.KeySchema.structType()}
 	for _, f := range t.Families {
 		conf.ColumnFamilies[f.Name] = bigtable.Family{GCPolicy: policy(f.GC)}
 	}
@@ -199,9 +208,9 @@ func (r *setupRun) makeTable(ctx context.Context, t Table, changes []Change) []C
 	}
 	var left []Change
 	for _, c := range changes {
-		_, found := live[c.Family]
+		_, found := live.families[c.Family]
 		switch {
-		case c.Kind == AddFamily && !found:
+		case c.Kind == AddFamily && !found, c.Kind == AddKeySchema && live.keySchema == nil:
 			left = append(left, c)
 		case lost:
 			r.done = append(r.done, c)
@@ -232,6 +241,12 @@ func (r *setupRun) change(ctx context.Context, c Change) {
 			return
 		}
 		r.done = append(r.done, c)
+	case AddKeySchema:
+		if err := r.admin.addKeySchema(ctx, c.Table, *c.KeySchema.structType()); err != nil {
+			r.fail(ctx, fmt.Errorf("giving table %s its row key schema: %w", c.Table, err), c)
+			return
+		}
+		r.done = append(r.done, c)
 	}
 }
 
@@ -242,7 +257,7 @@ func (r *setupRun) unchanged(ctx context.Context, c Change) error {
 	if err != nil {
 		return err
 	}
-	if family, has := live[c.Family]; !found || !has || !family.rule.Equal(c.Have) && !family.rule.Equal(c.Want) {
+	if family, has := live.families[c.Family]; !found || !has || !family.rule.Equal(c.Have) && !family.rule.Equal(c.Want) {
 		return &VerifyError{[]Change{c}}
 	}
 	return nil
@@ -279,7 +294,11 @@ func (r *setupRun) verify(ctx context.Context, tables []Table) {
 		r.errs = append(r.errs, err)
 		return
 	}
-	left := slices.DeleteFunc(planFor(tables, live, nil).Changes, func(c Change) bool { return r.failed[c.Name()] })
+	left := slices.DeleteFunc(planFor(tables, live, nil).Changes, func(c Change) bool {
+		// A server without GoogleSQL, such as the emulator, takes a row key schema
+		// and does not keep it; neither writers nor readers need it.
+		return r.failed[c.Name()] || c.Kind == AddKeySchema
+	})
 	if len(left) > 0 {
 		r.errs = append(r.errs, &VerifyError{left})
 	}

@@ -646,6 +646,59 @@ func TestSetupRuleRoundTrip(t *testing.T) {
 	})
 }
 
+// What is sent is what Bigtable documents, with a new table and to one that
+// exists; and a server that keeps no row key schema is no failure.
+func TestSetupRowKeySchema(t *testing.T) {
+	var sent []*adminpb.Type_Struct
+	admin := serve(t, func(ctx context.Context, req any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+		switch r := req.(type) {
+		case *adminpb.CreateTableRequest:
+			sent = append(sent, r.Table.RowKeySchema)
+		case *adminpb.UpdateTableRequest:
+			same(t, "mask", r.UpdateMask.Paths, []string{"row_key_schema"})
+			sent = append(sent, r.Table.RowKeySchema)
+		}
+		return next(ctx, req)
+	})
+	text := one(store.Family{GC: age(day)})
+	text.KeySchema = &store.KeySchema{Delimiter: "#", Fields: []codec.KeyField{{Name: "host"}, {Name: "slot", Bytes: true}}}
+	ordered := text
+	ordered.ID, ordered.KeySchema = "u", &store.KeySchema{Fields: text.KeySchema.Fields}
+	without := ordered
+	without.KeySchema = nil
+	for _, step := range []struct {
+		table store.Table
+		want  string
+	}{
+		{text, "+ row key schema of table t: host STRING, slot BYTES\n"},
+		{without, ""},
+		{ordered, "+ row key schema of table u: host STRING, slot BYTES\n"},
+	} {
+		plan, err := store.Setup(t.Context(), admin, []store.Table{step.table})
+		if err != nil || !strings.HasSuffix(plan.String(), step.want) {
+			t.Errorf("%v, plan\n%swant one that ends with\n%s", err, plan, step.want)
+		}
+	}
+	fields := []*adminpb.Type_Struct_Field{
+		{FieldName: "host", Type: &adminpb.Type{Kind: &adminpb.Type_StringType{StringType: &adminpb.Type_String{
+			Encoding: &adminpb.Type_String_Encoding{Encoding: &adminpb.Type_String_Encoding_Utf8Bytes_{}}}}}},
+		{FieldName: "slot", Type: &adminpb.Type{Kind: &adminpb.Type_BytesType{BytesType: &adminpb.Type_Bytes{
+			Encoding: &adminpb.Type_Bytes_Encoding{Encoding: &adminpb.Type_Bytes_Encoding_Raw_{Raw: &adminpb.Type_Bytes_Encoding_Raw{}}}}}}},
+	}
+	want := []*adminpb.Type_Struct{
+		{Fields: fields, Encoding: &adminpb.Type_Struct_Encoding{Encoding: &adminpb.Type_Struct_Encoding_DelimitedBytes_{
+			DelimitedBytes: &adminpb.Type_Struct_Encoding_DelimitedBytes{Delimiter: []byte("#")}}}},
+		nil,
+		{Fields: fields, Encoding: &adminpb.Type_Struct_Encoding{Encoding: &adminpb.Type_Struct_Encoding_OrderedCodeBytes_{
+			OrderedCodeBytes: &adminpb.Type_Struct_Encoding_OrderedCodeBytes{}}}},
+	}
+	same(t, "sent", sent, want, protocmp.Transform())
+	_, err := store.Setup(t.Context(), admin, []store.Table{text, {ID: "t", KeySchema: ordered.KeySchema}})
+	if tableErr := (*store.TableError)(nil); !errors.As(err, &tableErr) {
+		t.Errorf("two schemas that differ give %v, want a *TableError", err)
+	}
+}
+
 func TestSetupConcurrently(t *testing.T) {
 	var call sync.Mutex
 	admin := serve(t, func(ctx context.Context, req any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
@@ -771,6 +824,10 @@ func (f *fake) UpdateFamily(ctx context.Context, table, family string, config bi
 	}
 	f.tables[table][family] = config.GCPolicy
 	return nil
+}
+
+func (f *fake) UpdateTableWithRowKeySchema(ctx context.Context, table string, _ bigtable.StructType) error {
+	return f.begin(ctx, "row key schema "+table)
 }
 
 // count returns how many times a call was made.

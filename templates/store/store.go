@@ -11,18 +11,29 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"cloud.google.com/go/bigtable"
+	"google.golang.org/api/option"
 
 	"github.com/btgen-dev/btgen/templates/codec"
+	"github.com/btgen-dev/btgen/templates/wire"
 )
 
 // Client opens tables. A *bigtable.Client is one; a test may wrap or fake it.
 type Client interface {
 	OpenTable(table string) bigtable.TableAPI
 }
+
+// ClientOptions returns options for [bigtable.NewClient] that make reads and writes
+// cheaper: of what Bigtable sends to a reader, the client then decodes no more than
+// it needs to know how far the read has come, and the reader decodes the cells from
+// the wire; and of what a writer sends in bulk, the client encodes no more than the
+// beginning, and the writer has encoded the rest. What is read and written is the
+// same, and other calls of the client are as ever. They have no effect on a client
+// that is given a connection, as it is by BIGTABLE_EMULATOR_HOST, nor where a reader
+// or a writer has another [Client] than a [bigtable.Client] itself.
+func ClientOptions() []option.ClientOption { return wire.ClientOptions() }
 
 // Options say how a writer, a reader or the set-up works. The zero Options
 // work; where several are given, the fields that are not zero in a later one win.
@@ -68,7 +79,7 @@ type Hooks struct {
 
 // Operation is one call of a writer or a reader on one table.
 type Operation struct {
-	Name     string // "Write", "WriteAll", "Read" or "Latest"
+	Name     string // "Write", "WriteAll", "Read", "Latest", or the name of a query
 	Table    string // with its prefix
 	Events   int    // events handed to a writer or yielded by a reader
 	Expired  int    // events that a writer skipped, see Options.SkipExpired
@@ -158,6 +169,9 @@ type Layout[E any] struct {
 	// Put sets the cells of an event, whose time is already truncated. It sets
 	// none for what the event lacks.
 	Put func(e *E, cells *Cells)
+	// Same reports whether two events are of one series, so that those of one
+	// bucket are in the same rows; nil where Put does not ask for it.
+	Same func(a, b *E) bool
 	// Spans returns where the rows of the event's series are: one span for each
 	// of Columns for BucketColumns, and just one otherwise.
 	Spans func(e *E) ([]codec.Span, error)
@@ -214,12 +228,6 @@ func (l *Layout[E]) descending() bool {
 // against it.
 func (l *Layout[E]) sorted() bool { return l.Kind == SingleRows || l.Bucket.Sorted() }
 
-// ranked reports whether some cells are alive for their age or for their rank, so
-// that cells after the end of a range may have to be read to be counted.
-func (l *Layout[E]) ranked() bool {
-	return slices.ContainsFunc(l.Table.Families, func(f Family) bool { return len(f.Life.Retention) > 1 })
-}
-
 // offset is how the times of events stand in qualifiers, for BucketOffsets.
 func (l *Layout[E]) offset() codec.Offset {
 	return codec.Offset{Bucket: l.Bucket, Precision: l.Precision, Sequence: l.Sequence != nil}
@@ -239,16 +247,7 @@ func (t *Table) hasClasses() bool { return len(t.Families) > 0 && t.Families[0].
 // since returns the time of the oldest event that can be alive; false if there
 // is no bound.
 func (t *Table) since(now time.Time) (oldest time.Time, bounded bool) {
-	for i, f := range t.Families {
-		since, ok := f.Life.Since(now)
-		if !ok {
-			return time.Time{}, false
-		}
-		if i == 0 || since.Before(oldest) {
-			oldest = since
-		}
-	}
-	return oldest, len(t.Families) > 0
+	return codec.Oldest(now, t.Families, func(f *Family) codec.Lifetime { return f.Life })
 }
 
 // ErrNotFound says that a series has no event that is still alive.
@@ -309,7 +308,7 @@ func Required[E any](*E, int) error { return codec.ErrMissing }
 // Span returns the span of rows whose keys begin with prefix, followed by the time
 // and, unless it is nil, by suffix; whole says that nothing follows.
 func Span(prefix, suffix func() ([]byte, error), delimiter string, whole bool) (codec.Span, error) {
-	span := codec.Span{Delimiter: delimiter, Whole: whole, MaxBytes: maxRowSet}
+	span := codec.Span{Delimiter: delimiter, Whole: whole, MaxBytes: codec.MaxRowSet}
 	text, err := prefix()
 	span.Prefix = string(text)
 	if err == nil && suffix != nil {

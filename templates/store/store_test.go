@@ -218,24 +218,19 @@ func TestRequestsKeepToLimits(t *testing.T) {
 }
 
 func TestBatchCutsRowsAndRequests(t *testing.T) {
-	b := newBatch()
+	var b batch
 	for i := range 3 {
-		c := newCells(days())
-		c.Row([]byte("row"), nil)
-		for range 60_000 {
-			c.Set(0, nil)
-		}
-		b.add(i, c)
+		b.add(i, &stagedRow{entry: -1, key: []byte("row"), count: 60_000})
 	}
 	if len(b.waves) != 3 {
 		t.Fatalf("%d waves for three times 60,000 mutations of one row", len(b.waves))
 	}
-	wave := []*entry{{ops: 60_000}, {ops: 40_000}, {ops: 1}, {bytes: maxRequest}, {bytes: 1}, {bytes: 2 * maxRequest}}
+	b = batch{entries: []entry{{count: 60_000}, {count: 40_000}, {count: 1}, {bytes: maxRequest}, {bytes: 1}, {bytes: 2 * maxRequest}}}
 	var got []int
-	for _, req := range requests(wave) {
+	for _, req := range b.requests([]int{0, 1, 2, 3, 4, 5}) {
 		got = append(got, len(req))
 	}
-	if diff := cmp.Diff([]int{2, 2, 1, 1}, got); diff != "" {
+	if diff := cmp.Diff([]int{2, 1, 1, 1, 1}, got); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -8,31 +8,44 @@ import (
 	"strings"
 	"time"
 
-	"cloud.google.com/go/bigtable"
+	"github.com/btgen-dev/btgen/templates/wire"
 )
 
 // stream reads rows ahead in a goroutine of its own, one row at a time.
 type stream struct {
 	rows   chan streamed
-	op     Operation // what the goroutine did; to be read after it has ended
-	failed error     // why it ended before the last row; likewise
-	head   *streamed // the next row, once peek was called
+	wanted chan struct{} // taken from where more rows are wanted than were asked for
+	op     Operation     // what the goroutine did; to be read after it has ended
+	failed error         // why it ended before the last row; likewise
+	head   *streamed     // the next row, once peek was called
 }
 
 // streamed is a row, or the error that ended the stream.
 type streamed struct {
-	row bigtable.Row
+	row *wire.Row
 	err error
+	at  *position // of the row, once it was asked for
 }
 
-// startStream starts to read the rows that read yields. The context ends it.
-func startStream(ctx context.Context, read func(op *Operation) iter.Seq2[bigtable.Row, error]) *stream {
-	s := &stream{rows: make(chan streamed)}
+// startStream starts to read the rows that read yields. The context ends it. Before
+// read asks for more than is likely to be needed it calls wanted, which waits until
+// the row after those is looked for; it returns false if it never is.
+func startStream(ctx context.Context, read func(op *Operation, wanted func() bool) iter.Seq2[*wire.Row, error]) *stream {
+	s := &stream{rows: make(chan streamed), wanted: make(chan struct{})}
+	wanted := func() bool {
+		select {
+		case s.wanted <- struct{}{}:
+			return true
+		case <-ctx.Done():
+			s.failed = context.Cause(ctx)
+			return false
+		}
+	}
 	go func() {
 		defer close(s.rows)
-		for row, err := range read(&s.op) {
+		for row, err := range read(&s.op, wanted) {
 			select {
-			case s.rows <- streamed{row, err}:
+			case s.rows <- streamed{row: row, err: err}:
 			case <-ctx.Done():
 				s.failed = context.Cause(ctx)
 				return
@@ -46,7 +59,13 @@ func startStream(ctx context.Context, read func(op *Operation) iter.Seq2[bigtabl
 // the context has ended is not at its end.
 func (s *stream) peek() *streamed {
 	if s.head == nil {
-		next, open := <-s.rows
+		var next streamed
+		open := true
+		select {
+		case next, open = <-s.rows:
+		case <-s.wanted:
+			next, open = <-s.rows
+		}
 		switch {
 		case open:
 			s.head = &next
@@ -87,37 +106,41 @@ func (p position) compare(o position) int {
 	return order
 }
 
+// place sets the position of the row, which is that of stream i.
+func (s *streamed) place(i int, positionOf func(i int, row *wire.Row) (position, error)) error {
+	if s.err != nil || s.at != nil {
+		return s.err
+	}
+	at, err := positionOf(i, s.row)
+	s.at = &at
+	return err
+}
+
 // nextRows takes the rows of the first position that any stream is at: one for each
 // stream, nil for those that have no row there. It returns nil at the end of all
 // streams.
-func nextRows(streams []*stream, positionOf func(i int, row bigtable.Row) (position, error)) ([]bigtable.Row, error) {
+func nextRows(streams []*stream, positionOf func(i int, row *wire.Row) (position, error)) ([]*wire.Row, error) {
 	var first position
-	positions := make([]position, len(streams))
 	found := false
 	for i, s := range streams {
 		head := s.peek()
 		if head == nil {
 			continue
 		}
-		at, err := position{}, head.err
-		if err == nil {
-			at, err = positionOf(i, head.row)
-		}
-		if err != nil {
+		if err := head.place(i, positionOf); err != nil {
 			s.take()
 			return nil, err
 		}
-		positions[i] = at
-		if !found || at.compare(first) < 0 {
-			first, found = at, true
+		if !found || head.at.compare(first) < 0 {
+			first, found = *head.at, true
 		}
 	}
 	if !found {
 		return nil, nil
 	}
-	rows := make([]bigtable.Row, len(streams))
+	rows := make([]*wire.Row, len(streams))
 	for i, s := range streams {
-		if s.head != nil && positions[i].compare(first) == 0 {
+		if s.head != nil && s.head.at.compare(first) == 0 {
 			rows[i] = s.head.row
 			s.take()
 		}
@@ -126,7 +149,7 @@ func nextRows(streams []*stream, positionOf func(i int, row bigtable.Row) (posit
 }
 
 // keepNewest drops the rows that are of an earlier bucket than another one.
-func keepNewest(rows []bigtable.Row, bucketOf func(row bigtable.Row) (time.Time, error)) error {
+func keepNewest(rows []*wire.Row, bucketOf func(row *wire.Row) (time.Time, error)) error {
 	starts := make([]time.Time, len(rows))
 	var newest time.Time
 	for i, row := range rows {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/btgen-dev/btgen/templates/codec"
 	"github.com/btgen-dev/btgen/templates/storetest"
+	"github.com/btgen-dev/btgen/templates/wire"
 )
 
 // aged returns a family of a maximum age.
@@ -317,7 +318,6 @@ func TestFilterOfSeveralFamilies(t *testing.T) {
 	ms := func(n int) string { return fmt.Sprint(at(n).UnixMicro()) }
 	whole := "timestamp_range(" + ms(0) + "," + ms(86400) + ")"
 	hour := "timestamp_range(" + ms(82800) + "," + ms(86400) + ")"
-	young := fmt.Sprintf("timestamp_range(%s,%d)", ms(82800), farFuture.UnixMicro()) // to the end, for the ranks
 	old := "(col(*,2) | timestamp_range(" + ms(0) + "," + ms(82800) + "))"
 	for _, tt := range []struct {
 		name     string
@@ -336,7 +336,7 @@ func TestFilterOfSeveralFamilies(t *testing.T) {
 		{"two are the same and one is dead", 86400 + 3601, []Family{aged("dead", time.Hour), aged("a", 48*time.Hour), aged("b", 47*time.Hour)}, 1, "((col(a|b:) | " + whole + ") | col(*,1))"},
 		{"all are dead", 86400 + 3601, []Family{aged("a", time.Hour), aged("b", time.Minute)}, 0, "none"},
 		{"old and many", 86400, []Family{oldAndMany("a", 2), oldAndMany("b", 2), aged("c", 48*time.Hour)}, 0,
-			"((col(a|b:) | (" + young + " + " + old + ")) + (col(c:) | " + whole + "))"},
+			"((col(a|b:) | (" + hour + " + " + old + ")) + (col(c:) | " + whole + "))"},
 	} {
 		l := days()
 		l.Table.Families = tt.families
@@ -627,5 +627,74 @@ func TestAgeFromTheWriting(t *testing.T) {
 		if len(want) > 1 {
 			same(t, []string{"2"}, values(t, r, sample{Series: "s"}, at(1), at(11), sampleText))
 		}
+	}
+}
+
+// Events of one time come in the order of their tie-breakers, whatever their classes.
+func TestTieBreakersOfClasses(t *testing.T) {
+	type tick struct {
+		mortal
+		Sequence uint32
+	}
+	l := &Layout[tick]{
+		Kind: BucketOffsets, Table: Table{Families: classFamilies()}, Columns: []Column{{Name: "v"}},
+		Time:     func(e *tick) *time.Time { return &e.Time },
+		Choice:   func(e *tick) Choice { return Choice{Class: &e.Class} },
+		Sequence: func(e *tick) *uint32 { return &e.Sequence },
+		Set:      func(*tick, int, []byte) error { return nil },
+	}
+	a := &assembler[tick]{layout: l, from: day0, to: at(60), now: func() time.Time { return day0 }}
+	groups := a.newGroups(new(wire.Row))
+	us := day0.UnixMicro()
+	for i, sequences := range [][]uint32{{0, 2}, {1, 3}} {
+		c := &groups[i].columns[0]
+		c.cells, c.stamps, c.sequences = []wire.Cell{{Micros: us}, {Micros: us}}, []int64{us, us}, sequences
+	}
+	var got []string
+	a.merge(groups, func(e *tick, err error) bool {
+		must(t, err)
+		got = append(got, fmt.Sprint(e.Sequence, " of class ", e.Class))
+		return true
+	})
+	same(t, []string{"0 of class 1", "1 of class 2", "2 of class 1", "3 of class 2"}, got)
+}
+
+// expiring is days with a column for each sample, which expires Value seconds into
+// day0.
+func expiring() *Layout[sample] {
+	l := days()
+	l.Kind, l.Table.ID = BucketOffsets, "expiring"
+	family := aged("f.1", time.Second)
+	family.Life = codec.Lifetime{Stamp: codec.StampExpiry}
+	l.Table.Families, l.Columns = []Family{family}, []Column{{Name: "v", Whole: true}}
+	l.Choice = func(e *sample) Choice {
+		end := at(int(e.Value))
+		return Choice{ExpiresAt: &end}
+	}
+	l.Put = func(e *sample, c *Cells) {
+		w := codec.NewKeyWriter(nil, "#")
+		w.String("series", e.Series)
+		w.Bucket(l.Bucket, e.Time)
+		c.Row(w.Key())
+		c.Set(0, codec.AppendBinaryUint64(nil, e.Value))
+	}
+	return l
+}
+
+// What expires between the request and the look at the clock does not hide an older
+// event that lives longer.
+func TestLatestOnlyOfWhatExpires(t *testing.T) {
+	l := expiring()
+	bt := newBigtable(t, l)
+	must(t, NewWriter(bt.Client, []*Layout[sample]{l}, clockAt(3)).WriteAll(t.Context(), []sample{
+		{Series: "s", Time: at(1), Value: 5000}, {Series: "s", Time: at(2), Value: 200},
+	}))
+	for _, o := range []ReadOptions{{}, {NewestFirst: true}, {LatestOnly: true}} {
+		now := at(100) // of the request
+		r := NewReader(bt.Client, l, Options{Now: func() time.Time {
+			defer func() { now = at(300) }()
+			return now
+		}})
+		same(t, []string{"5000"}, read(t, r, at(0), at(1000), o))
 	}
 }

@@ -3,6 +3,7 @@ package model
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"time"
@@ -269,39 +270,63 @@ func (m *Table) Read(now time.Time, series Series, from, to time.Time) []Event {
 
 // ReadFields is Read with some fields alone; nil is all of them.
 func (m *Table) ReadFields(now time.Time, series Series, from, to time.Time, fields []int) []Event {
-	if m.schema.serialized() || m.schema.Pattern == "bucket_offsets" {
-		fields = nil
-	}
+	fields = m.schema.fetches(fields)
 	byTime := map[string]*instant{}
-	for c, cells := range m.cells {
-		for i, stored := range cells {
-			e := stored.event
-			if c.host != series.Host || c.shard != series.Shard || e.Time.Before(from) || !e.Time.Before(to) || !fetched(fields, c.field) || !m.ttl(c).alive(now, stored.micros, i+1) {
-				continue
-			}
-			id := fmt.Sprint(e.Time.UnixNano(), c.sequence, c.class)
-			if byTime[id] == nil {
-				byTime[id] = &instant{e.Time, c.sequence, c.class, map[int][]cell{}}
-			}
-			byTime[id].cells[c.field] = append(byTime[id].cells[c.field], stored)
+	for c, stored := range m.living(now, series, from, to, fields) {
+		e := stored.event
+		id := fmt.Sprint(e.Time.UnixNano(), c.sequence, c.class)
+		if byTime[id] == nil {
+			byTime[id] = &instant{e.Time, c.sequence, c.class, map[int][]cell{}}
 		}
+		byTime[id].cells[c.field] = append(byTime[id].cells[c.field], stored)
 	}
 	var instants []*instant
 	for _, in := range byTime {
 		instants = append(instants, in)
 	}
 	slices.SortFunc(instants, func(a, b *instant) int {
-		bySequence := cmp.Compare(a.sequence, b.sequence)
-		if !m.schema.bucketed() && strings.Contains(m.schema.TimeKey, "reverse") {
-			bySequence = -bySequence // rows are read from the last to the first
-		}
-		return cmp.Or(a.time.Compare(b.time), bySequence, a.class-b.class)
+		return cmp.Or(a.time.Compare(b.time), m.compareSequence(a.sequence, b.sequence), a.class-b.class)
 	})
 	var out []Event
 	for _, in := range instants {
 		out = append(out, m.events(series, in, fields)...)
 	}
 	return out
+}
+
+// living yields the cells of the events of a series in [from, to) that are alive,
+// of some fields alone; nil is all of them.
+func (m *Table) living(now time.Time, series Series, from, to time.Time, fields []int) iter.Seq2[column, cell] {
+	return func(yield func(column, cell) bool) {
+		for c, cells := range m.cells {
+			if c.host != series.Host || c.shard != series.Shard || !fetched(fields, c.field) {
+				continue
+			}
+			for i, stored := range cells {
+				at := stored.event.Time
+				if !at.Before(from) && at.Before(to) && m.ttl(c).alive(now, stored.micros, i+1) && !yield(c, stored) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// fetches returns which of the fields that are asked for can be fetched by
+// themselves; nil where an event is one value.
+func (s *Schema) fetches(fields []int) []int {
+	if s.serialized() || s.Pattern == "bucket_offsets" {
+		return nil
+	}
+	return fields
+}
+
+// compareSequence compares tie-breakers as a reader orders them.
+func (m *Table) compareSequence(a, b uint32) int {
+	if !m.schema.bucketed() && strings.Contains(m.schema.TimeKey, "reverse") {
+		return cmp.Compare(b, a) // rows are read from the last to the first
+	}
+	return cmp.Compare(a, b)
 }
 
 // fetched reports whether a field is one of those to fetch; nil is all.

@@ -2,6 +2,7 @@ package model
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"pgregory.net/rapid"
@@ -18,7 +19,7 @@ func Matrix(seed int) []Schema {
 	for _, p := range layout.Patterns() {
 		for _, s := range layout.Strategies() {
 			if verdict := layout.Fits(p, s); !verdict.Always {
-				out = append(out, drawn(p, s).Example(seed))
+				out = append(out, drawn(p, s).Example(1000*seed+len(out))) // a key of its own for each
 			}
 		}
 	}
@@ -65,6 +66,7 @@ func drawn(p layout.Pattern, strategy layout.Strategy) *rapid.Generator[Schema] 
 			s.Families = []Family{{Name: "m"}}
 		} else {
 			s.Families = []Family{drawFamily(t, &s, "m", drawTTL(t, &s, strategy))}
+			s.Short = (strategy == layout.MaxAge || strategy == layout.KeepForever) && rapid.Bool().Draw(t, "short")
 		}
 		for range rapid.IntRange(1, 3).Draw(t, "fields") {
 			presences := []Presence{Required, Required, Optional, Default}
@@ -112,32 +114,46 @@ func drawKey(t *rapid.T, s *Schema) {
 	if s.newColumns() {
 		segments = append(segments, "metric")
 	}
-	n := rapid.IntRange(1, len(segments)).Draw(t, "before")
-	s.Before, s.After = segments[:n], segments[n:]
-	switch rapid.IntRange(0, 3).Draw(t, "more") {
-	case 0:
-		s.Before = append([]string{rapid.SampledFrom([]string{"{hash: [host], buckets: 4}", "{hash: [host, shard], buckets: 20}"}).Draw(t, "hash")}, s.Before...)
-	case 1:
-		s.After = append(slices.Clone(s.After), "{const: x}")
+	n := rapid.IntRange(0, len(segments)).Draw(t, "before")
+	s.Before, s.After = slices.Clone(segments[:n]), slices.Clone(segments[n:])
+	switch rapid.IntRange(0, 4).Draw(t, "more") {
+	case 0, 1:
+		insert(t, s, rapid.SampledFrom([]string{"{hash: [host], buckets: 4}", "{hash: [shard], buckets: 3}", "{hash: [host, shard], buckets: 20}"}).Draw(t, "hash"))
 	case 2:
+		insert(t, s, "{const: x}")
+		insert(t, s, "{const: x}")
+	case 3:
 		if !s.eventTimed() {
 			s.Sequence = true
-			s.After = append(slices.Clone(s.After), "{sequence: true}")
+			s.After = append(s.After, "{sequence: true}")
 		}
 	}
 	s.TimeKey = drawTime(t, s)
 }
 
+// insert puts a segment anywhere in the key.
+func insert(t *rapid.T, s *Schema, segment string) {
+	side := &s.Before
+	if rapid.Bool().Draw(t, "behind the time") {
+		side = &s.After
+	}
+	*side = slices.Insert(*side, rapid.IntRange(0, len(*side)).Draw(t, "place"), segment)
+}
+
 // drawTime draws how the time stands in the key.
 func drawTime(t *rapid.T, s *Schema) string {
-	word, formats := "time", []string{"unix_ms", "unix_us", "unix_ns", "unix_ms, reverse: true", "unix_ns, reverse: true", "binary", "binary, reverse: true", `"2006-01-02T15:04:05.000"`}
+	word, formats := "time", []string{"unix_ms", "unix_us", "unix_ns", "unix_ms, reverse: true", "unix_ns, reverse: true", "binary", "binary, reverse: true", `"2006-01-02T150405.000"`}
 	if s.bucketed() {
 		word, formats = "bucket", []string{"unix_s", "unix_ms, reverse: true", "binary", `"2006-01-02T1504"`}
 	}
 	if rapid.Bool().Draw(t, "short") {
 		return word
 	}
-	return "{" + word + ": " + rapid.SampledFrom(formats).Draw(t, "format") + "}"
+	format := rapid.SampledFrom(formats).Draw(t, "format")
+	if s.Delimiter == "::" {
+		format = strings.ReplaceAll(format, ":0", "0") // a time must not have a part of the delimiter
+	}
+	return "{" + word + ": " + format + "}"
 }
 
 // drawFamily draws the rest of a family.

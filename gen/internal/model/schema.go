@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// Schema is a schema with one table, as far as the model needs to know.
+// Schema is a schema with one table, as far as the model needs to know, or with a
+// second one that has the same key and keeps next to nothing.
 type Schema struct {
 	Name      string // of the package and the table
 	Pattern   string
@@ -23,6 +24,7 @@ type Schema struct {
 	TimeKey   string        // the segment with the time or the bucket
 	After     []string      // the segments after it
 	Sequence  bool          // events carry a tie-breaker
+	Short     bool          // there is the second table
 	Fields    []Field
 	Families  []Family // just one with the TTL classes if there are Classes
 	Classes   []time.Duration
@@ -94,9 +96,6 @@ func (s *Schema) YAML() string {
 	return b.String()
 }
 
-// Queries reports whether the schema has queries ByHost and ByShard.
-func (s *Schema) Queries() bool { return !s.newColumns() }
-
 // write writes the schema.
 func (s *Schema) write(b *strings.Builder) {
 	line := func(format string, args ...any) { fmt.Fprintf(b, format+"\n", args...) }
@@ -110,13 +109,24 @@ func (s *Schema) write(b *strings.Builder) {
 	}
 	var segments []string
 	segments = append(append(append(segments, s.Before...), s.TimeKey), s.After...)
-	line("tables:\n  %s:\n    pattern: %s\n    key: {%ssegments: [%s]}", s.Name, s.Pattern, s.delimiter(), strings.Join(segments, ", "))
-	if s.bucketed() {
-		line("    bucket: %s", short(s.Bucket))
+	table := func(id string) {
+		line("  %s:\n    pattern: %s\n    key: {%ssegments: [%s]}", id, s.Pattern, s.delimiter(), strings.Join(segments, ", "))
+		if s.bucketed() {
+			line("    bucket: %s", short(s.Bucket))
+		}
+		if s.Text && !s.serialized() {
+			line("    values: text")
+		}
+		if s.timeFirst() {
+			line("    allow: {K01: to be tried}")
+		}
 	}
-	if s.Text && !s.serialized() {
-		line("    values: text")
+	line("tables:")
+	if s.Short {
+		table(s.Name + ShortTable)
+		line("    family: m\n    ttl: {max_age: 1s}")
 	}
+	table(s.Name)
 	switch {
 	case s.Classes != nil:
 		var classes []string
@@ -132,8 +142,11 @@ func (s *Schema) write(b *strings.Builder) {
 			line("      %s: {ttl: %s}", s.Families[i].Name, s.Families[i].ttl())
 		}
 	}
-	if s.Queries() {
-		line("queries:\n  ByHost: {by: [host], scan: to be tried}\n  ByShard: {by: [shard], scan: to be tried}")
+	for i, q := range s.Queries() {
+		if i == 0 {
+			line("queries:")
+		}
+		line("  %s: %s", q.Name, q.yaml())
 	}
 }
 

@@ -12,6 +12,8 @@ import (
 var (
 	ErrRange = errors.New("value does not fit the form of its key segment") // a negative number, one with too many digits, or bytes of another width
 	ErrForm  = errors.New("form does not fit the key segment")              // a form that the type or the key cannot have, see KeyForm.Validate
+
+	ErrKeySchema = errors.New("value does not fit the row key schema") // what GoogleSQL could not read, see KeyWriter.Structured
 )
 
 // KeyEncoding is one of the ways to write a value in a row key.
@@ -148,7 +150,7 @@ func (f KeyForm) Validate(t SegmentType, delimiter string) error {
 		return fmt.Errorf("%w: %s as %s cannot be reversed", ErrForm, t, f.Encoding)
 	case f.Reverse && f.Fixed(t) == 0:
 		return fmt.Errorf("%w: a reversed number needs a pad", ErrForm)
-	case delimiter == "" && f.Fixed(t) == 0 && !f.terminated(t):
+	case delimiter == "" && f.Fixed(t) == 0 && !f.Terminated(t):
 		return fmt.Errorf("%w: %s as %s of no fixed width, in a key without a delimiter: "+
 			"want binary, raw, or a pad", ErrForm, t, f.Encoding)
 	}
@@ -157,7 +159,7 @@ func (f KeyForm) Validate(t SegmentType, delimiter string) error {
 
 func (f KeyForm) validateEscape(t SegmentType, delimiter string) error {
 	switch {
-	case f.Pad != 0 || !f.terminated(t):
+	case f.Pad != 0 || !f.Terminated(t):
 		return fmt.Errorf("%w: only text strings and raw bytes without a pad can be escaped", ErrForm)
 	case delimiter == "":
 		return fmt.Errorf("%w: a key without a delimiter needs no escaping", ErrForm)
@@ -191,9 +193,9 @@ func (f KeyForm) validatePad(t SegmentType) error {
 // they end, strings as text and raw bytes without a pad.
 func (f KeyForm) Fixed(t SegmentType) int {
 	switch {
-	case f.inBytes(t) && f.Encoding == KeyRaw && t == BytesSegment:
+	case f.InBytes(t) && f.Encoding == KeyRaw && t == BytesSegment:
 		return f.Pad
-	case f.inBytes(t):
+	case f.InBytes(t):
 		return segments[t].binary
 	case f.number(t):
 		return f.Pad
@@ -215,7 +217,7 @@ func (f KeyForm) Sorts(t SegmentType, delimiter string) bool {
 	switch t {
 	case StringSegment, BytesSegment:
 		switch {
-		case f.Escape, f.inBytes(t), f.terminated(t) && delimiter == "":
+		case f.Escape, f.InBytes(t), f.Terminated(t) && delimiter == "":
 			return true
 		case f.Encoding == KeyHex, t == BytesSegment && f.Encoding == KeyText:
 			return delimiter != "" && delimiter[0] < '0'
@@ -236,13 +238,13 @@ func (f KeyForm) number(t SegmentType) bool {
 	return t == EnumSegment && f.Encoding != KeyText
 }
 
-// inBytes reports whether a value is a fixed number of bytes, any of which may
+// InBytes reports whether a value is a fixed number of bytes, any of which may
 // be part of the delimiter.
-func (f KeyForm) inBytes(t SegmentType) bool {
+func (f KeyForm) InBytes(t SegmentType) bool {
 	return f.Encoding == KeyBinary || f.Encoding == KeyRaw && (t == UUIDSegment || f.Pad > 0)
 }
 
-// terminated reports whether a binary key marks the end of the value.
-func (f KeyForm) terminated(t SegmentType) bool {
+// Terminated reports whether a binary key marks the end of the value.
+func (f KeyForm) Terminated(t SegmentType) bool {
 	return t == StringSegment && f.Encoding == KeyText || t == BytesSegment && f.Encoding == KeyRaw && f.Pad == 0
 }

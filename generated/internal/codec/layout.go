@@ -115,35 +115,61 @@ func appendLayout(dst []byte, layout string, t time.Time) []byte {
 	return dst
 }
 
-// parseLayout is the inverse of appendLayout. What it lets pass, such as other
-// literals or a 13th month, shows when the time is formatted again.
+// absent says that a layout does not have an element.
+const absent = -1
+
+// parseLayout is the inverse of appendLayout.
 func parseLayout(layout, s string) (time.Time, bool) {
-	v := [literal]int64{month: 1, day: 1, yearDay: 1}
-	rest := s
-	for l, last := layout, noElement; l != ""; {
-		e, n := nextElement(l, last)
-		if len(rest) < n {
-			return time.Time{}, false
-		}
-		ok := true
-		switch e {
-		case literal:
-			e = last
-		case fraction:
-			v[e], ok = digits(rest[1:n])
-			v[e] *= pow10(10 - n)
-		default:
-			v[e], ok = digits(rest[:n])
-		}
-		if !ok {
-			return time.Time{}, false
-		}
-		l, rest, last = l[n:], rest[n:], e
+	var v [literal]int64
+	for e := range v {
+		v[e] = absent
 	}
-	t := time.Date(int(v[year]), time.Month(v[month]), int(v[day]+v[yearDay]-1),
-		int(v[hour]), int(v[minute]), int(v[second]), int(v[fraction]), time.UTC)
-	var buf [40]byte
-	return t, string(appendLayout(buf[:0], layout, t)) == s
+	if len(s) != len(layout) {
+		return time.Time{}, false
+	}
+	for at, last := 0, noElement; at < len(layout); {
+		e, n := nextElement(layout[at:], last)
+		from := at
+		at += n
+		if e == literal || e == fraction { // which begins with a point
+			if s[from] != layout[from] {
+				return time.Time{}, false
+			}
+			from++
+		}
+		if e == literal {
+			continue
+		}
+		number, ok := digits(s[from:at])
+		if e == fraction {
+			number *= pow10(10 - n)
+		}
+		if !ok || v[e] != absent && v[e] != number {
+			return time.Time{}, false
+		}
+		v[e], last = number, e
+	}
+	return dateOf(v)
+}
+
+// dateOf returns the time with these elements; false if there is none.
+func dateOf(v [literal]int64) (time.Time, bool) {
+	or := func(e element, otherwise int64) int {
+		if v[e] == absent {
+			return int(otherwise)
+		}
+		return int(v[e])
+	}
+	t := time.Date(or(year, 0), time.Month(or(month, 1)), or(day, 1)+or(yearDay, 1)-1,
+		or(hour, 0), or(minute, 0), or(second, 0), or(fraction, 0), time.UTC)
+	y, m, d := t.Date()
+	switch {
+	case or(hour, 0) > 23 || or(minute, 0) > 59 || or(second, 0) > 59:
+		return t, false
+	case y != or(year, int64(y)) || int(m) != or(month, int64(m)) || d != or(day, int64(d)):
+		return t, false
+	}
+	return t, v[yearDay] == absent || int64(t.YearDay()) == v[yearDay]
 }
 
 // appendDigits appends n in decimal, padded with zeros to width digits; n has

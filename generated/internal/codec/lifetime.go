@@ -101,13 +101,34 @@ func (l Lifetime) Alive(now time.Time, us int64, rank int) bool {
 	return l.Retention.Alive(now, us, rank)
 }
 
+// Forever reports whether every cell is alive for ever.
+func (l Lifetime) Forever() bool { return !l.expires() && l.Retention == nil }
+
+// Fresh returns until when the cell with the timestamp us is alive whatever its rank
+// is, or if it is the newest of its column; the zero time if its rank decides.
+func (l Lifetime) Fresh(us int64, newest bool) (until time.Time) {
+	if until, ok := l.Expiry(us); ok {
+		return until
+	}
+	return l.Retention.Fresh(us, newest)
+}
+
+// Horizon returns the timestamp, in microseconds, from which on the newest cell of a
+// column is alive.
+func (l Lifetime) Horizon(now time.Time) int64 {
+	if l.expires() {
+		return l.oldest(now)
+	}
+	return l.Retention.Horizon(now)
+}
+
 // Expiry returns when the cell with the timestamp us expires; false if that does
 // not follow from the timestamp alone.
 func (l Lifetime) Expiry(us int64) (time.Time, bool) {
 	if !l.expires() {
 		return time.Time{}, false
 	}
-	return FromMicros(us).Add(l.Default), true
+	return FromMicros(us + l.Default.Microseconds()), true
 }
 
 // Windows returns what a read of the events in [from, to) must ask for so as to
@@ -154,4 +175,19 @@ func (l Lifetime) expires() bool { return l.Stamp == StampExpiry || l.Stamp == S
 // after now, less Default. A cell is alive until the moment of its expiry.
 func (l Lifetime) oldest(now time.Time) int64 {
 	return max(0, Micros(now.Add(-l.Default))+1000)
+}
+
+// Oldest returns the time of the oldest event that can be alive in families with
+// these lifetimes; false if there is no bound.
+func Oldest[F any](now time.Time, families []F, life func(*F) Lifetime) (oldest time.Time, bounded bool) {
+	for i := range families {
+		since, ok := life(&families[i]).Since(now)
+		if !ok {
+			return time.Time{}, false
+		}
+		if i == 0 || since.Before(oldest) {
+			oldest = since
+		}
+	}
+	return oldest, len(families) > 0
 }

@@ -22,6 +22,21 @@ type Rows struct {
 // PrefixRows returns all keys that start with prefix.
 func PrefixRows(prefix string) Rows { return Rows{Start: prefix, End: successor(prefix)} }
 
+// After returns what is left of r when the rows up to the one with the key were
+// read; false if nothing is.
+func (r Rows) After(key string) (Rows, bool) {
+	switch {
+	case r.Keys != nil:
+		r.Keys = slices.DeleteFunc(slices.Clone(r.Keys), func(k string) bool { return k == key || (k < key) != r.Reverse })
+		return r, len(r.Keys) > 0
+	case r.Reverse && (r.End == "" || key < r.End):
+		r.End = key
+	case !r.Reverse && key >= r.Start:
+		r.Start = key + "\x00"
+	}
+	return r, r.End == "" || r.Start < r.End
+}
+
 // successor returns the first key after all that start with prefix; "", the end
 // of the table, if there is none.
 func successor(prefix string) string {
@@ -65,21 +80,42 @@ type Span struct {
 // Labels of no fixed width, which do not sort, need a delimiter, unless s.Whole
 // is set.
 func (s Span) Buckets(b Bucket, from, to time.Time) iter.Seq[Rows] {
-	from, to = later(from, b.Min()), earlier(to, b.Max())
 	return func(yield func(Rows) bool) {
+		if rows, one := s.One(b, from, to); one {
+			yield(rows)
+			return
+		}
+		from, to := later(from, b.Min()), earlier(to, b.Max())
 		if !from.Before(to) {
 			return
 		}
 		first, last := b.index(from), b.index(to.Add(-1))
-		switch {
-		case b.Sorted() && s.Suffix == "":
-			yield(s.run(b, first, last))
-		case s.Whole:
+		if s.Whole {
 			s.lists(b, first, last, yield)
-		default:
+		} else {
 			s.prefixes(b, first, last, yield)
 		}
 	}
+}
+
+// One returns what [Span.Buckets] yields if that is one thing; false else.
+func (s Span) One(b Bucket, from, to time.Time) (rows Rows, one bool) {
+	from, to = later(from, b.Min()), earlier(to, b.Max())
+	if !from.Before(to) {
+		return rows, false
+	}
+	first, last := b.index(from), b.index(to.Add(-1))
+	switch {
+	case b.Sorted() && s.Suffix == "":
+		return s.run(b, first, last), true
+	case first != last:
+		return rows, false
+	case s.Whole:
+		return Rows{Keys: []string{s.key(b, first)}, Reverse: s.reverse(b)}, true
+	}
+	rows = PrefixRows(s.key(b, first))
+	rows.Reverse = s.reverse(b)
+	return rows, true
 }
 
 // run returns the range of the buckets with the indexes from first to last.
@@ -110,29 +146,42 @@ func (s Span) prefixes(b Bucket, first, last int64, yield func(Rows) bool) {
 
 // lists yields the keys of the buckets.
 func (s Span) lists(b Bucket, first, last int64, yield func(Rows) bool) {
-	reverse := s.reverse(b)
-	var keys []string // in the order of reading
-	size := 0
-	flush := func() bool {
-		list := keys
-		keys, size = nil, 0
-		if reverse {
-			slices.Reverse(list)
-		}
-		return len(list) == 0 || yield(Rows{Keys: list, Reverse: reverse})
-	}
-	for i := range s.indexes(first, last) {
-		key := s.key(b, i)
-		n := len(keys)
-		turns := n > 0 && (key < keys[n-1]) != reverse
-		if turns || s.MaxBytes > 0 && size+len(key) > s.MaxBytes {
-			if !flush() {
+	KeyLists(func(yield func(string) bool) {
+		for i := range s.indexes(first, last) {
+			if !yield(s.key(b, i)) {
 				return
 			}
 		}
-		keys, size = append(keys, key), size+len(key)
+	}, s.reverse(b), s.MaxBytes)(yield)
+}
+
+// KeyLists puts keys, in the order of reading, into lists that are read forwards or
+// in reverse: a new one whenever a key does not sort as it is to be read, and before
+// the keys of a list pass maxBytes, if that is not 0.
+func KeyLists(all iter.Seq[string], reverse bool, maxBytes int) iter.Seq[Rows] {
+	return func(yield func(Rows) bool) {
+		var keys []string
+		size := 0
+		flush := func() bool {
+			list := keys
+			keys, size = nil, 0
+			if reverse {
+				slices.Reverse(list)
+			}
+			return len(list) == 0 || yield(Rows{Keys: list, Reverse: reverse})
+		}
+		for key := range all {
+			n := len(keys)
+			turns := n > 0 && (key < keys[n-1]) != reverse
+			if turns || maxBytes > 0 && size+len(key) > maxBytes {
+				if !flush() {
+					return
+				}
+			}
+			keys, size = append(keys, key), size+len(key)
+		}
+		flush()
 	}
-	flush()
 }
 
 // indexes yields the indexes from first to last in the order of reading.
@@ -187,6 +236,32 @@ func (s Span) Times(f TimeFormat, from, to time.Time) (Rows, bool) {
 		rows.Start, rows.End = f.key(s.Prefix, from), successor(f.key(s.Prefix, end.Add(-1)))
 	}
 	return rows, true
+}
+
+// Ends returns the label that sorts first and the one that sorts last of the
+// buckets that overlap [from, to), where labels sort; false if there are none.
+func (b Bucket) Ends(from, to time.Time) (low, high string, ok bool) {
+	from, to = later(from, b.Min()), earlier(to, b.Max())
+	if !from.Before(to) {
+		return "", "", false
+	}
+	label := func(t time.Time) string {
+		text, _ := b.AppendLabel(nil, t) // it has one
+		return string(text)
+	}
+	low, high = label(from), label(to.Add(-1))
+	return min(low, high), max(low, high), true
+}
+
+// Ends returns the text that sorts first and the one that sorts last of the times
+// in [from, to); false if there are none.
+func (f TimeFormat) Ends(from, to time.Time) (low, high string, ok bool) {
+	from, to = f.ceil(later(from, f.Min())), earlier(to, f.Max())
+	if !from.Before(to) {
+		return "", "", false
+	}
+	low, high = f.key("", from), f.key("", to.Add(-1))
+	return min(low, high), max(low, high), true
 }
 
 // Rows yields what must be read to see every bucket that overlaps [from, to), in

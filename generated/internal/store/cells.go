@@ -3,102 +3,131 @@
 package store
 
 import (
+	"math"
+	"slices"
 	"strconv"
 	"time"
 
-	"cloud.google.com/go/bigtable"
-
 	"github.com/btgen-dev/btgen/generated/internal/codec"
+	"github.com/btgen-dev/btgen/generated/internal/wire"
 )
 
-// The limits that Bigtable puts on one request, and what is kept to here.
+// maxQualifier and maxValue are Bigtable's limits for a cell, in bytes.
 const (
-	// maxMutations is Bigtable's limit for a request, and for one entry in it.
-	maxMutations = 100_000
-	// maxRequest is the size from which on a new request is begun, in bytes.
-	// A gRPC server takes 4 MiB unless it is told otherwise.
-	maxRequest = 3 << 20
-	// maxQualifier and maxValue are Bigtable's limits for a cell, in bytes.
 	maxQualifier = 16 << 10
 	maxValue     = 100 << 20
-	// cellOverhead is what a mutation takes on the wire beyond its names and
-	// its value, in bytes, rounded up.
-	cellOverhead = 32
 )
 
-// Cells takes the cells of one event from generated code. The first error is
-// kept; after it, nothing more is taken.
+// Cells takes the cells of events from generated code, one event after another,
+// and keeps their mutations in wire form. The first error of an event is kept;
+// after it, nothing more of it is taken.
 type Cells struct {
-	table   *Table
-	kind    Kind
-	columns []Column
-	offset  codec.Offset // BucketOffsets
+	table    *Table
+	kind     Kind
+	named    bool // columns have the name of their datum or their time
+	columns  []Column
+	offset   codec.Offset  // BucketOffsets
+	families [][]byte      // the addresses of the families
+	setters  []wire.Setter // all columns in the first family, the second and so on
 
+	now      time.Time // when the events are written
 	event    time.Time
 	sequence uint32
-	class    int     // of the event; 0 if events have none
-	micros   []int64 // the timestamp of the event's cells in each family; -1 where they would be past their time
+	class    int              // of the event; 0 if events have none
+	times    []wire.Timestamp // of the event's cells in each family; -1 where they would be past their time
+	oldest   []int64          // in each family, from which timestamp on the time of an event is the timestamp
 	rows     []stagedRow
-	ops      []op
 	isSet    []bool // which columns of the last row are set
+	set      int    // how many
 	values   int    // cells that are part of the event
 	expired  bool   // a cell was left out, since it would be past its time
 	err      error
+
+	mutations []byte // of all events that were taken, and then of this one
+	taken     int    // how much of it is of events that were taken
+	keys      []byte // of the rows of this event
+	known     []int  // the entries of the rows of the last event, by their numbers; -1 for none
+	again     bool   // the event is of the series and the bucket of the last one
+	slot      int    // the number of the row that is begun next; -1 if it has none
+
+	begun   int    // where the cell begins that Cell has begun; -1 if there is none
+	value   int    // where its value begins
+	buffer  []byte // what Buffer lends
+	lent    bool
+	address []byte // of a column that is named by its datum or its time
 }
 
 // stagedRow is one row that the event goes to.
 type stagedRow struct {
-	key []byte
-	end int // of its ops
-}
-
-// opKind is what an op does.
-type opKind int
-
-const (
-	setCell      opKind = iota
-	deleteCell          // the one with the timestamp
-	deleteColumn        // all cells of the row in the column
-	deleteFamily        // all cells of the row in the family
-)
-
-// op is one mutation of a row.
-type op struct {
-	kind              opKind
-	family, qualifier string
-	micros            int64
-	value             []byte
+	slot  int
+	entry int // -1 if it is to be looked for
+	key   []byte
+	begin int // of its mutations
+	end   int
+	count int // of its mutations
 }
 
 // newCells returns cells for the events of a layout.
 func newCells[E any](l *Layout[E]) *Cells {
-	return &Cells{
-		table: &l.Table, kind: l.Kind, columns: l.Columns, offset: l.offset(),
-		micros: make([]int64, len(l.Table.Families)), isSet: make([]bool, len(l.Columns)),
+	c := &Cells{
+		table: &l.Table, kind: l.Kind, named: l.Kind == BucketColumns || l.Kind == BucketOffsets, columns: l.Columns, offset: l.offset(),
+		times: make([]wire.Timestamp, len(l.Table.Families)), isSet: make([]bool, len(l.Columns)), known: make([]int, len(l.Columns)),
+		oldest: make([]int64, len(l.Table.Families)), buffer: make([]byte, 0, 256),
+	}
+	for i := range l.Table.Families {
+		family := wire.AppendFamily(nil, l.Table.Families[i].Name)
+		c.families = append(c.families, family)
+		for _, column := range l.Columns {
+			c.setters = append(c.setters, wire.NewSetter(wire.AppendQualifier(slices.Clip(family), []byte(column.Name))))
+		}
+	}
+	c.forget()
+	return c
+}
+
+// reset forgets all events.
+func (c *Cells) reset() {
+	c.mutations, c.taken = c.mutations[:0], 0
+	c.forget()
+}
+
+// at sets when the events that follow are written.
+func (c *Cells) at(now time.Time) {
+	c.now = now
+	for i := range c.oldest {
+		c.oldest[i] = math.MaxInt64
+		if life := &c.table.Families[i].Life; life.EventTimed() {
+			c.oldest[i] = life.Horizon(now)
+		}
 	}
 }
 
-// begin makes c ready for an event that is written now. late says that the event
-// is older than the table keeps its events; err, that it cannot be written at all.
-func (c *Cells) begin(now, event time.Time, choice Choice) (late, err error) {
-	clear(c.ops)
-	c.rows, c.ops, c.values, c.expired, c.err = c.rows[:0], c.ops[:0], 0, false, nil
-	c.event, c.class = event, 0
+// forget makes the next event begin rows that are looked for by their keys.
+func (c *Cells) forget() {
+	for i := range c.known {
+		c.known[i] = -1
+	}
+}
+
+// begin makes c ready for an event. late says that the event is older than the
+// table keeps its events; err, that it cannot be written at all.
+func (c *Cells) begin(event time.Time, choice Choice) (late, err error) {
+	c.mutations, c.keys, c.rows = c.mutations[:c.taken], c.keys[:0], c.rows[:0]
+	c.values, c.expired, c.err = 0, false, nil
+	c.event, c.class, c.slot, c.begun = event, 0, -1, -1
 	if c.table.hasClasses() {
-		return c.beginClass(now, choice)
-	}
-	var expiresAt time.Time
-	var ttl time.Duration
-	if choice.ExpiresAt != nil {
-		expiresAt = *choice.ExpiresAt
-	}
-	if choice.TTL != nil {
-		ttl = *choice.TTL
+		return c.beginClass(choice)
 	}
 	alive := false
-	for i := range c.table.Families {
+	at := codec.Micros(event)
+	for i := range c.times {
+		if c.oldest[i] <= at {
+			c.times[i].Set(at)
+			alive = true
+			continue
+		}
 		life := &c.table.Families[i].Life
-		us, err := life.Micros(now, event, expiresAt, ttl)
+		us, err := choice.micros(life, c.now, event)
 		switch {
 		case err == nil:
 			alive = true
@@ -108,7 +137,7 @@ func (c *Cells) begin(now, event time.Time, choice Choice) (late, err error) {
 		default:
 			return nil, err
 		}
-		c.micros[i] = us
+		c.times[i].Set(us)
 	}
 	if alive {
 		late = nil
@@ -116,16 +145,29 @@ func (c *Cells) begin(now, event time.Time, choice Choice) (late, err error) {
 	return late, nil
 }
 
+// micros returns the timestamp of the cells of an event in a family.
+func (c *Choice) micros(life *codec.Lifetime, now, event time.Time) (int64, error) {
+	var expiresAt time.Time
+	var ttl time.Duration
+	if c.ExpiresAt != nil {
+		expiresAt = *c.ExpiresAt
+	}
+	if c.TTL != nil {
+		ttl = *c.TTL
+	}
+	return life.Micros(now, event, expiresAt, ttl)
+}
+
 // beginClass is begin for an event with a class.
-func (c *Cells) beginClass(now time.Time, choice Choice) (late, err error) {
+func (c *Cells) beginClass(choice Choice) (late, err error) {
 	c.class = *choice.Class
 	if c.class < 1 || c.class > len(c.table.Families) {
 		return nil, &codec.FieldError{Field: "class", Value: strconv.Itoa(c.class), Err: codec.ErrClass}
 	}
-	for i := range c.micros {
-		c.micros[i] = codec.Micros(c.event)
+	for i := range c.times {
+		c.times[i].Set(codec.Micros(c.event))
 	}
-	_, late = c.table.Families[c.class-1].Life.Micros(now, c.event, time.Time{}, 0)
+	_, late = c.table.Families[c.class-1].Life.Micros(c.now, c.event, time.Time{}, 0)
 	return late, nil
 }
 
@@ -137,19 +179,76 @@ func (c *Cells) familyOf(column int) int {
 	return c.columns[column].Family
 }
 
+// Buffer returns an empty slice for the next key to be appended to.
+func (c *Cells) Buffer() []byte {
+	c.lent = true
+	return c.buffer[:0]
+}
+
+// Cell returns a slice for the datum of a column to be appended to, which is then
+// given to Set.
+func (c *Cells) Cell(column int) []byte {
+	family := c.familyOf(column)
+	if c.named || c.times[family].Micros < 0 || c.columns[column].WrittenAt {
+		return c.Buffer()
+	}
+	c.begun = len(c.mutations)
+	c.mutations = c.setter(family, column).Begin(c.mutations, &c.times[family])
+	c.value = len(c.mutations)
+	return c.mutations
+}
+
+// takeBack keeps what was lent, if it has grown.
+func (c *Cells) takeBack(b []byte) {
+	if c.lent && cap(b) > cap(c.buffer) {
+		c.buffer = b
+	}
+	c.lent = false
+}
+
+// SameRow begins the n-th row of the event if it is also the n-th row of the event
+// before, and reports whether it is: then there is no need for its key. n is less
+// than the number of columns.
+func (c *Cells) SameRow(n int) bool {
+	c.slot = n
+	if !c.again || c.known[n] < 0 {
+		return false
+	}
+	c.begins(nil, c.known[n])
+	return true
+}
+
 // Row begins the row with the key; err is the error that making it gave.
 func (c *Cells) Row(key []byte, err error) {
-	c.finishRow()
+	c.takeBack(key)
 	if err != nil && c.err == nil {
 		c.err = err
 	}
-	c.rows = append(c.rows, stagedRow{key: key, end: len(c.ops)})
+	begin := len(c.keys)
+	c.keys = append(c.keys, key...)
+	c.begins(c.keys[begin:], -1)
+}
+
+// begins begins a row, which may be known as an entry.
+func (c *Cells) begins(key []byte, entry int) {
+	c.finishRow()
+	at := len(c.mutations)
+	c.rows = append(c.rows, stagedRow{slot: c.slot, entry: entry, key: key, begin: at, end: at})
+	c.slot, c.set = -1, 0
 	clear(c.isSet)
 	for i := range c.table.Families {
 		if c.replaces(i) {
-			c.add(op{kind: deleteFamily, family: c.table.Families[i].Name})
+			c.mutations = wire.AppendDeleteFamily(c.mutations, c.families[i])
+			c.counted()
 		}
 	}
+}
+
+// counted adds the last mutation to the last row.
+func (c *Cells) counted() {
+	row := &c.rows[len(c.rows)-1]
+	row.end = len(c.mutations)
+	row.count++
 }
 
 // replaces reports whether the row's cells in a family are deleted before they
@@ -159,34 +258,89 @@ func (c *Cells) replaces(family int) bool {
 	return c.kind == SingleRows && (c.class > 0 || !c.table.Families[family].Life.EventTimed())
 }
 
+// setter returns what sets the cells of a column in a family.
+func (c *Cells) setter(family, column int) *wire.Setter {
+	return &c.setters[family*len(c.columns)+column]
+}
+
+// addressOf returns the address of a column that is named by its datum or its time.
+func (c *Cells) addressOf(family int, qualifier []byte) []byte {
+	c.address = wire.AppendQualifier(append(c.address[:0], c.families[family]...), qualifier)
+	return c.address
+}
+
 // Set puts the datum of a column into the row: as its value or, for
 // BucketColumns, as its qualifier. For BucketOffsets the qualifier is the time.
-// The datum must not be changed afterwards.
+// The datum is what was appended to Cell, or any other, and nothing is kept of
+// its memory.
 func (c *Cells) Set(column int, datum []byte) {
 	family := c.familyOf(column)
+	if c.begun >= 0 {
+		c.setBegun(family, column, datum)
+		return
+	}
+	c.takeBack(datum)
 	if c.columns[column].WrittenAt && !c.hasData(family) {
 		return // nothing of the event is in the family
 	}
 	c.isSet[column] = true
-	if c.micros[family] < 0 {
+	c.set++
+	if c.times[family].Micros < 0 {
 		c.expired = true
 		return
-	}
-	o := op{family: c.table.Families[family].Name, qualifier: c.columns[column].Name, micros: c.micros[family], value: datum}
-	switch c.kind {
-	case BucketColumns:
-		o.qualifier, o.value = string(datum), nil
-	case BucketOffsets:
-		o.qualifier = string(c.offset.Append(nil, c.event, c.sequence))
-		c.replaceColumn(family, o.qualifier)
-	}
-	if c.err == nil && (len(o.qualifier) > maxQualifier || len(o.value) > maxValue) {
-		c.err = &codec.FieldError{Field: limited(o.qualifier), Err: codec.ErrTooLarge}
 	}
 	if !c.columns[column].WrittenAt {
 		c.values++
 	}
-	c.add(o)
+	if c.kind == BucketColumns && len(datum) > maxQualifier || len(datum) > maxValue {
+		c.tooLarge(column, datum)
+		return
+	}
+	var address []byte
+	switch c.kind {
+	case BucketColumns:
+		address, datum = c.addressOf(family, datum), nil
+	case BucketOffsets:
+		var buf [16]byte
+		qualifier := c.offset.Append(buf[:0], c.event, c.sequence)
+		c.replaceColumn(family, qualifier)
+		address = c.addressOf(family, qualifier)
+	default:
+		address = c.setter(family, column).Address()
+	}
+	c.mutations = wire.AppendSetCell(c.mutations, address, c.times[family].Micros, datum)
+	c.counted()
+}
+
+// setBegun is Set of a datum that was appended to Cell.
+func (c *Cells) setBegun(family, column int, datum []byte) {
+	begin := c.begun
+	c.begun, c.mutations = -1, datum
+	c.isSet[column] = true
+	c.set++
+	c.values++
+	if !wire.EndCell(datum, begin, c.value) {
+		value := append(c.buffer[:0], datum[c.value:]...)
+		c.buffer, c.mutations = value, datum[:begin]
+		if len(value) > maxValue {
+			c.tooLarge(column, value)
+			return
+		}
+		c.mutations = wire.AppendSetCell(c.mutations, c.setter(family, column).Address(), c.times[family].Micros, value)
+	}
+	c.counted()
+}
+
+// tooLarge refuses the event for a datum.
+func (c *Cells) tooLarge(column int, datum []byte) {
+	name := c.columns[column].Name
+	switch c.kind {
+	case BucketColumns:
+		name = string(datum)
+	case BucketOffsets:
+		name = string(c.offset.Append(nil, c.event, c.sequence))
+	}
+	c.Fail(&codec.FieldError{Field: limited(name), Err: codec.ErrTooLarge})
 }
 
 // hasData reports whether the row has data of the event in a family.
@@ -201,11 +355,12 @@ func (c *Cells) hasData(family int) bool {
 
 // replaceColumn deletes what is stored of an event that has a column of its own:
 // it may have any timestamp, or be in the family of another class.
-func (c *Cells) replaceColumn(family int, qualifier string) {
+func (c *Cells) replaceColumn(family int, qualifier []byte) {
 	for i := range c.table.Families {
 		f := &c.table.Families[i]
 		if i != family || !f.Life.EventTimed() {
-			c.add(op{kind: deleteColumn, family: f.Name, qualifier: qualifier})
+			c.mutations = wire.AppendDeleteColumn(c.mutations, c.addressOf(i, qualifier))
+			c.counted()
 		}
 	}
 }
@@ -214,28 +369,35 @@ func (c *Cells) replaceColumn(family int, qualifier string) {
 // may have: the columns that are not set, and all of them in the families of
 // other classes.
 func (c *Cells) finishRow() {
-	if len(c.rows) == 0 || c.kind == BucketColumns || c.kind == BucketOffsets {
+	if len(c.rows) == 0 || c.named || c.class == 0 && c.set == len(c.columns) {
 		return
 	}
-	for i, column := range c.columns {
+	for i := range c.columns {
 		family := c.familyOf(i)
 		if c.replaces(family) {
 			continue
 		}
-		if !c.isSet[i] && c.micros[family] >= 0 {
-			c.add(op{kind: deleteCell, family: c.table.Families[family].Name, qualifier: column.Name, micros: c.micros[family]})
+		if !c.isSet[i] && c.times[family].Micros >= 0 {
+			c.deleteCell(family, i)
 		}
-		c.deleteOthers(column.Name)
+		c.deleteOthers(i)
 	}
 }
 
 // deleteOthers deletes the cell of a column in the families of other classes.
-func (c *Cells) deleteOthers(qualifier string) {
+func (c *Cells) deleteOthers(column int) {
 	for i := range c.table.Families {
-		if f := &c.table.Families[i]; f.Class != c.class {
-			c.add(op{kind: deleteCell, family: f.Name, qualifier: qualifier, micros: c.micros[i]})
+		if c.table.Families[i].Class != c.class {
+			c.deleteCell(i, column)
 		}
 	}
+}
+
+// deleteCell deletes the event's cell of a column in a family.
+func (c *Cells) deleteCell(family, column int) {
+	from := c.times[family].Micros
+	c.mutations = wire.AppendDeleteCells(c.mutations, c.setter(family, column).Address(), from, from+1000)
+	c.counted()
 }
 
 // Fail refuses the event.
@@ -243,12 +405,6 @@ func (c *Cells) Fail(err error) {
 	if c.err == nil {
 		c.err = err
 	}
-}
-
-// add appends an op to the last row.
-func (c *Cells) add(o op) {
-	c.ops = append(c.ops, o)
-	c.rows[len(c.rows)-1].end = len(c.ops)
 }
 
 // limited cuts a long qualifier for an error message.
@@ -271,112 +427,4 @@ func (c *Cells) check() error {
 		return &codec.FieldError{Field: "time", Value: c.event.String(), Err: codec.ErrExpired}
 	}
 	return codec.ErrNoValue
-}
-
-// size returns the bytes that o takes on the wire, rounded up.
-func (o *op) size() int {
-	return len(o.family) + len(o.qualifier) + len(o.value) + cellOverhead
-}
-
-// apply appends o to a mutation.
-func (o *op) apply(m *bigtable.Mutation) {
-	ts := bigtable.Timestamp(o.micros)
-	switch o.kind {
-	case deleteFamily:
-		m.DeleteCellsInFamily(o.family)
-	case deleteColumn:
-		m.DeleteCellsInColumn(o.family, o.qualifier)
-	case deleteCell:
-		m.DeleteTimestampRange(o.family, o.qualifier, ts, ts+1000)
-	default:
-		m.Set(o.family, o.qualifier, ts, o.value)
-	}
-}
-
-// entry is the mutation of one row.
-type entry struct {
-	key      string
-	mutation *bigtable.Mutation
-	ops      int
-	bytes    int
-	events   []int // indices of the events that it holds
-}
-
-// batch gathers events into one mutation a row. A row whose mutation is full
-// goes on in the next wave: waves are sent one after the other, since the
-// entries of one request are applied in any order and a later event may
-// replace an earlier one.
-type batch struct {
-	waves [][]*entry
-	last  map[string]place
-}
-
-// place is where the newest entry of a row is.
-type place struct {
-	wave  int
-	entry *entry
-}
-
-// newBatch returns an empty batch.
-func newBatch() *batch { return &batch{last: map[string]place{}} }
-
-// add takes the cells of an event.
-func (b *batch) add(event int, c *Cells) {
-	begin := 0
-	for _, row := range c.rows {
-		ops := c.ops[begin:row.end]
-		begin = row.end
-		if len(ops) == 0 {
-			continue
-		}
-		size := 0
-		for i := range ops {
-			size += ops[i].size()
-		}
-		e := b.entry(row.key, len(ops), size)
-		for i := range ops {
-			ops[i].apply(e.mutation)
-		}
-		e.ops += len(ops)
-		e.bytes += size
-		if n := len(e.events); n == 0 || e.events[n-1] != event {
-			e.events = append(e.events, event)
-		}
-	}
-}
-
-// entry returns the entry of a row that has room for so many ops and bytes.
-func (b *batch) entry(key []byte, ops, bytes int) *entry {
-	p, found := b.last[string(key)]
-	if found && p.entry.ops+ops <= maxMutations && p.entry.bytes+bytes <= maxRequest {
-		return p.entry
-	}
-	if found {
-		p.wave++
-	}
-	if p.wave == len(b.waves) {
-		b.waves = append(b.waves, nil)
-	}
-	p.entry = &entry{key: string(key), mutation: bigtable.NewMutation(), bytes: len(key)}
-	b.waves[p.wave] = append(b.waves[p.wave], p.entry)
-	b.last[p.entry.key] = p
-	return p.entry
-}
-
-// requests cuts a wave into requests under Bigtable's limits.
-func requests(wave []*entry) [][]*entry {
-	var out [][]*entry
-	begin, ops, bytes := 0, 0, 0
-	for i, e := range wave {
-		if i > begin && (ops+e.ops > maxMutations || bytes+e.bytes > maxRequest) {
-			out = append(out, wave[begin:i])
-			begin, ops, bytes = i, 0, 0
-		}
-		ops += e.ops
-		bytes += e.bytes
-	}
-	if begin < len(wave) {
-		out = append(out, wave[begin:])
-	}
-	return out
 }

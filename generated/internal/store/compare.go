@@ -22,10 +22,11 @@ func planFor(tables []Table, live map[string]liveTable, allow []string) Plan {
 			plan.Changes = append(plan.Changes, Change{Kind: AddTable, Table: t.ID, Splits: len(t.Splits)})
 		}
 		plan.Changes = append(plan.Changes, compareFamilies(t, have)...)
+		plan.Changes = append(plan.Changes, compareKeySchema(t, have)...)
 		plan.Strays = append(plan.Strays, strays(t, have)...)
 	}
 	for i, c := range plan.Changes {
-		plan.Changes[i].Refused = len(c.Hazards) > 0 && (c.Kind == ChangeValueType || !slices.Contains(allow, c.Name()))
+		plan.Changes[i].Refused = len(c.Hazards) > 0 && (c.impossible() || !slices.Contains(allow, c.Name()))
 	}
 	return plan
 }
@@ -35,7 +36,7 @@ func planFor(tables []Table, live map[string]liveTable, allow []string) Plan {
 func compareFamilies(t Table, live liveTable) []Change {
 	var added, changed []Change
 	for _, f := range t.Families {
-		switch have, found := live[f.Name]; {
+		switch have, found := live.families[f.Name]; {
 		case !found:
 			added = append(added, Change{Kind: AddFamily, Table: t.ID, Family: f.Name, Want: f.GC})
 		case have.valueType != "":
@@ -47,13 +48,16 @@ func compareFamilies(t Table, live liveTable) []Change {
 	return append(added, changed...)
 }
 
-// strays returns the live families that a table does not know.
+// strays returns what a live table has and a table does not know.
 func strays(t Table, live liveTable) []Stray {
 	var out []Stray
-	for _, name := range slices.Sorted(maps.Keys(live)) {
+	for _, name := range slices.Sorted(maps.Keys(live.families)) {
 		if !slices.ContainsFunc(t.Families, func(f Family) bool { return f.Name == name }) {
 			out = append(out, Stray{Table: t.ID, Family: name})
 		}
+	}
+	if live.keySchema != nil && t.KeySchema == nil {
+		out = append(out, Stray{Table: t.ID, KeySchema: true})
 	}
 	return out
 }

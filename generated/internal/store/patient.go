@@ -51,6 +51,14 @@ func (p patient) updateFamily(ctx context.Context, table, family string, config 
 	return err
 }
 
+// addKeySchema gives a row key schema to a table that has none.
+func (p patient) addKeySchema(ctx context.Context, table string, schema bigtable.StructType) error {
+	_, err := p.do(ctx, func(ctx context.Context) error {
+		return p.admin.UpdateTableWithRowKeySchema(ctx, table, schema)
+	})
+	return err
+}
+
 // do calls f again while that may help, until its time is up. lost reports
 // whether an attempt may have been carried out though its reply was none.
 func (p patient) do(ctx context.Context, f func(ctx context.Context) error) (lost bool, err error) {

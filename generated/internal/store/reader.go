@@ -7,11 +7,13 @@ import (
 	"errors"
 	"iter"
 	"slices"
+	"sync"
 	"time"
 
 	"cloud.google.com/go/bigtable"
 
 	"github.com/btgen-dev/btgen/generated/internal/codec"
+	"github.com/btgen-dev/btgen/generated/internal/wire"
 )
 
 // Reader reads the events of one table. It is safe for use by several goroutines.
@@ -20,13 +22,22 @@ type Reader[E any] struct {
 	layout  *Layout[E]
 	id      string
 	api     bigtable.TableAPI
+	// official says that api is the table of the official client itself.
+	official bool
+	whole    Query[E]          // for all events of a series
+	families []bigtable.Filter // which pass one family each
+	groups   sync.Pool         // of reads that are over, for their memory
 }
 
 // NewReader returns a Reader for a layout.
 func NewReader[E any](client Client, layout *Layout[E], opts ...Options) *Reader[E] {
 	o := merge(opts)
 	id := o.TablePrefix + layout.Table.ID
-	return &Reader[E]{options: o, layout: layout, id: id, api: client.OpenTable(id)}
+	_, official := client.(*bigtable.Client)
+	return &Reader[E]{
+		options: o, layout: layout, id: id, api: client.OpenTable(id), official: official,
+		whole: Query[E]{Name: "Read", Spans: layout.Spans}, families: familyFilters(layout.Table.Families),
+	}
 }
 
 // Query says which rows a read asks for.
@@ -39,11 +50,15 @@ type Query[E any] struct {
 	// Untimed says that series values which are not given follow the prefix of a
 	// span, and not the time: the rows of all times are asked for.
 	Untimed bool
+	// Grouped says, of an Untimed query, that the rows of a series follow one
+	// another: nothing that tells series apart stands behind the time.
+	Grouped bool
 	// Several says that the rows are those of several series.
 	Several bool
 	// Keys returns a pattern for the keys of rows that have the values which are
-	// given, where those of the spans may have others; else nil.
-	Keys func(given *E) (string, error)
+	// given, where those of the spans may have others, or where their time is to be
+	// looked for in the keys; else nil.
+	Keys func(given *E) (*codec.KeyPattern, error)
 	// Match reports whether a row's series, in e, has the values that are given, as
 	// Keys says it for most rows; nil if all rows of the spans have.
 	Match func(e, given *E) bool
@@ -54,7 +69,8 @@ type Query[E any] struct {
 type ReadOptions struct {
 	// NewestFirst turns the order round: the last event comes first.
 	NewestFirst bool
-	// Limit is how many events are yielded at most; 0 for no limit.
+	// Limit is how many events are yielded at most; 0 for no limit. No more rows
+	// are asked for, unless TimeOrder or LatestOnly has to see them.
 	Limit int
 	// TimeOrder makes a query of several series yield events in the order of time
 	// alone, where it would come by bucket and series: it then holds a bucket of
@@ -94,49 +110,89 @@ func mergeReads(opts []ReadOptions) ReadOptions {
 // cannot be decoded is yielded as far as it was understood, with a
 // *DecodeError; the caller may go on. Any other error is the last thing yielded.
 func (r *Reader[E]) Read(ctx context.Context, base E, from, to time.Time, opts ...ReadOptions) iter.Seq2[E, error] {
-	return r.Query(ctx, &Query[E]{Name: "Read", Spans: r.layout.Spans}, base, from, to, opts...)
+	return r.Query(ctx, &r.whole, base, from, to, opts...)
 }
 
 // Query yields the events that a query finds with from <= time < to, as Read does:
 // in the order of the row keys, and within a row in the order of time. What the
 // query gives is set in base.
 func (r *Reader[E]) Query(ctx context.Context, q *Query[E], base E, from, to time.Time, opts ...ReadOptions) iter.Seq2[E, error] {
-	o := mergeReads(opts)
 	return func(yield func(E, error) bool) {
-		op := Operation{Name: q.Name, Table: r.id}
-		ctx := r.options.Hooks.start(ctx, &op)
-		var failed error
-		defer func() { r.options.Hooks.end(ctx, &op, failed) }()
-		o.NewestFirst = o.NewestFirst || o.LatestOnly
-		events := r.scan(ctx, &op, q, base, from, to, o)
-		switch {
-		case o.LatestOnly:
-			events = r.firstOfEach(events)
-		case o.TimeOrder && q.Several:
-			events = r.byTime(q, events, o.NewestFirst)
-		}
-		for event, err := range events {
-			if err != nil {
-				failed = err
-			} else {
-				op.Events++
-			}
-			if !yield(event, err) || o.Limit > 0 && op.Events == o.Limit {
-				return
-			}
-		}
+		read := r.begin(ctx, q, base, from, to, opts)
+		read.run(func(e *E, err error) bool { return yield(*e, err) })
 	}
+}
+
+// reading is one read of a query.
+type reading[E any] struct {
+	*Reader[E]
+	ctx       context.Context
+	q         *Query[E]
+	given     E // what the query gives
+	options   ReadOptions
+	op        Operation
+	assembler assembler[E]
+	yield     yielder[E]
+	all       [1]codec.Part // of the range of time, where it has one
+	more      bool          // whether the caller wants more of a part
+	failed    error         // the last error
+}
+
+// begin returns a read.
+func (r *Reader[E]) begin(ctx context.Context, q *Query[E], given E, from, to time.Time, opts []ReadOptions) reading[E] {
+	o := mergeReads(opts)
+	o.NewestFirst = o.NewestFirst || o.LatestOnly
+	if o.LatestOnly && !q.Several {
+		o.Limit = 1
+	}
+	return reading[E]{
+		Reader: r, ctx: ctx, q: q, given: given, options: o, op: Operation{Name: q.Name, Table: r.id},
+		assembler: assembler[E]{
+			layout: r.layout, table: r.id, base: given, from: from, to: to,
+			newestFirst: o.NewestFirst, latestOnly: o.LatestOnly, now: r.options.Now,
+		},
+	}
+}
+
+// streams reports whether events are yielded as they come.
+func (r *reading[E]) streams() bool {
+	return !r.options.LatestOnly && !(r.options.TimeOrder && r.q.Several)
+}
+
+// run yields the events.
+func (r *reading[E]) run(yield yielder[E]) {
+	r.ctx = r.Reader.options.Hooks.start(r.ctx, &r.op)
+	defer func() { r.Reader.options.Hooks.end(r.ctx, &r.op, r.failed) }()
+	r.yield = yield
+	switch {
+	case r.options.LatestOnly:
+		r.firstOfEach(r.scan)(r.count)
+	case !r.streams():
+		r.byTime(r.q, r.scan, r.options.NewestFirst)(r.count)
+	default:
+		r.scan(r.count)
+	}
+}
+
+// count counts what is yielded.
+func (r *reading[E]) count(event *E, err error) bool {
+	if err != nil {
+		r.failed = err
+	} else {
+		r.op.Events++
+	}
+	return r.yield(event, err) && (r.options.Limit == 0 || r.op.Events < r.options.Limit)
 }
 
 // ErrOrder says that a query cannot yield its events in the order of time.
 var ErrOrder = errors.New("the rows of the query are not in the order of time")
 
 // byTime sorts events that come by bucket, a bucket at a time.
-func (r *Reader[E]) byTime(q *Query[E], events iter.Seq2[E, error], newestFirst bool) iter.Seq2[E, error] {
-	return func(yield func(E, error) bool) {
+func (r *Reader[E]) byTime(q *Query[E], events func(yielder[E]), newestFirst bool) func(yielder[E]) {
+	return func(yield yielder[E]) {
 		if q.Untimed || !r.layout.sorted() {
 			var none E
-			yield(none, ErrOrder)
+			yield(&none, ErrOrder)
 			return
 		}
 		if r.layout.Kind == SingleRows {
@@ -153,8 +209,8 @@ func (r *Reader[E]) byTime(q *Query[E], events iter.Seq2[E, error], newestFirst 
 				}
 				return order
 			})
-			for _, e := range bucket {
-				if !yield(e, nil) {
+			for i := range bucket {
+				if !yield(&bucket[i], nil) {
 					return false
 				}
 			}
@@ -162,170 +218,154 @@ func (r *Reader[E]) byTime(q *Query[E], events iter.Seq2[E, error], newestFirst 
 			return true
 		}
 		for event, err := range events {
-			if err != nil {
-				if !yield(event, err) {
-					return
+			switch {
+			case err != nil && !isDecodeError(err):
+				if flush() {
+					yield(event, err) // the last thing
 				}
+				return
+			case err != nil && !yield(event, err):
+				return
+			case err != nil:
 				continue
 			}
-			if s := r.layout.Bucket.Start(*r.layout.Time(&event)); !s.Equal(start) {
+			if s := r.layout.Bucket.Start(*r.layout.Time(event)); !s.Equal(start) {
 				if !flush() {
 					return
 				}
 				start = s
 			}
-			bucket = append(bucket, event)
+			bucket = append(bucket, *event)
 		}
 		flush()
 	}
 }
 
-// scan is Query without its hooks.
-func (r *Reader[E]) scan(ctx context.Context, op *Operation, q *Query[E], base E, from, to time.Time, o ReadOptions) iter.Seq2[E, error] {
-	return func(yield func(E, error) bool) {
-		spans, err := q.Spans(&base)
-		fetch, failed := r.layout.fetched(o.Fields)
-		keys := ""
-		if q.Keys != nil && err == nil {
-			keys, err = q.Keys(&base)
-		}
-		if err = errors.Join(err, failed); err != nil {
-			var none E
-			yield(none, err)
+// scan yields the events in the order of their rows.
+func (r *reading[E]) scan(yield yielder[E]) {
+	spans, keys, err := r.rowsOf()
+	if err != nil {
+		var none E
+		yield(&none, err)
+		return
+	}
+	now, a := r.Reader.options.Now(), &r.assembler
+	if since, bounded := r.layout.Table.since(now); bounded {
+		a.from = later(a.from, since)
+	}
+	if !a.from.Before(a.to) || a.fetch != nil && !slices.Contains(a.fetch, true) {
+		return
+	}
+	a.ranksEnd = r.ranksEnd(now, a.from, a.to)
+	a.groups, _ = r.groups.Get().(*[]*group)
+	defer r.release(a)
+	parts := r.parts(r.all[:0], r.q, a.from, a.to)
+	if a.newestFirst {
+		slices.Reverse(parts)
+	}
+	for _, p := range parts {
+		filter, alive := r.partFilter(r.q, keys, p, now, r.options)
+		if !alive {
 			return
 		}
-		now := r.options.Now()
-		if since, bounded := r.layout.Table.since(now); bounded {
-			from = later(from, since)
+		if fields := r.layout.columnsFilter(a.fetch); fields != nil {
+			filter = bigtable.ChainFilters(fields, filter)
 		}
-		if !from.Before(to) {
+		part := part{Part: p}
+		if r.layout.endsByRows(r.q, r.options) {
+			part.rows = r.options.Limit - r.op.Events
+		}
+		if !r.part(a, spans, part, filter, yield) {
 			return
-		}
-		a := &assembler[E]{
-			layout: r.layout, table: r.id, base: base, from: from, to: to, newestFirst: o.NewestFirst, latestOnly: o.LatestOnly, fetch: fetch,
-			now: r.options.Now, ranksEnd: r.ranksEnd(now, from, to),
-		}
-		if q.Match != nil {
-			a.match = func(e *E) bool { return q.Match(e, &base) }
-		}
-		parts := r.parts(q, from, to)
-		if o.NewestFirst {
-			slices.Reverse(parts)
-		}
-		for _, part := range parts {
-			filter, alive := r.partFilter(q, part, now, o)
-			if !alive {
-				return
-			}
-			if keys != "" {
-				filter = bigtable.ChainFilters(bigtable.RowKeyFilter(keys), filter)
-			}
-			if fields := r.layout.columnsFilter(fetch); fields != nil {
-				filter = bigtable.ChainFilters(fields, filter)
-			}
-			if !r.part(ctx, op, q, a, spans, part, filter, yield) {
-				return
-			}
 		}
 	}
+}
+
+// rowsOf returns where the rows of the query are, and sets what the assembler is to
+// know of it.
+func (r *reading[E]) rowsOf() ([]codec.Span, *codec.KeyPattern, error) {
+	spans, err := r.q.Spans(&r.given)
+	if err != nil {
+		return nil, nil, err
+	}
+	if r.assembler.fetch, err = r.layout.fetched(r.options.Fields); err != nil {
+		return nil, nil, err
+	}
+	if r.q.Match != nil {
+		r.assembler.match = func(e *E) bool { return r.q.Match(e, &r.given) }
+	}
+	if r.q.Keys == nil {
+		return spans, nil, nil
+	}
+	keys, err := r.q.Keys(&r.given)
+	return spans, keys, err
+}
+
+// release gives the memory of a read back.
+func (r *Reader[E]) release(a *assembler[E]) {
+	a.newGroups(nil) // without what is the rows'
+	r.groups.Put(a.groups)
 }
 
 // part reads a part of the range of time. It reports whether the caller wants more.
-func (r *Reader[E]) part(ctx context.Context, op *Operation, q *Query[E], a *assembler[E], spans []codec.Span, p part, filter bigtable.Filter, yield func(E, error) bool) bool {
+func (r *reading[E]) part(a *assembler[E], spans []codec.Span, p part, filter bigtable.Filter, yield yielder[E]) bool {
 	for i := range spans {
 		spans[i].Newest = a.newestFirst
 	}
-	if a.latestOnly && q.Untimed && r.layout.sorted() && r.layout.Kind != BucketColumns {
-		return r.skip(ctx, op, a, spans, filter, yield)
+	if a.latestOnly && r.q.Grouped && r.layout.sorted() && r.layout.Kind != BucketColumns {
+		return r.skip(r.ctx, &r.op, a, spans, filter, yield)
 	}
 	if len(spans) > 1 || r.layout.Kind == BucketColumns {
-		return r.together(ctx, op, q, a, spans, p, filter, yield)
+		return r.together(a, spans, p, filter, yield)
 	}
-	for row, err := range r.spanRows(ctx, op, q, spans[0], p, filter) {
+	if span := &spans[0]; r.layout.Kind == SingleRows && !r.q.Several && span.Whole && span.Suffix == "" {
+		a.prefix = span.Prefix
+	}
+	r.more = true
+	r.spanRows(r.ctx, &r.op, r.q, spans[0], p, filter, always)(func(row *wire.Row, err error) bool {
 		if err != nil {
-			yield(a.base, err)
+			yield(&a.base, err)
+			r.more = false
 			return false
 		}
-		if !a.row(row, yield) {
-			return false
-		}
-	}
-	return true
+		r.more = a.row(row, yield)
+		row.Release()
+		return r.more
+	})
+	return r.more
 }
 
-// part is a range of time within which the same columns are asked for: from begin
-// up to but without end, empty for all of them.
-type part struct {
-	from, to   time.Time
-	begin, end string
-}
-
-// parts cuts a range at the buckets that are not whole in it, where the times of
-// events stand in qualifiers alone: the first and the last bucket are asked for by
-// themselves, with the columns that are in the range.
-func (r *Reader[E]) parts(q *Query[E], from, to time.Time) []part {
-	if r.layout.Kind != BucketOffsets || q.Untimed || r.layout.Table.Families[0].Life.EventTimed() {
-		return []part{{from: from, to: to}}
-	}
-	b := r.layout.Bucket
-	from, to = later(from, b.Min()), earlier(to, b.Max())
-	if !from.Before(to) {
-		return nil
-	}
-	var parts []part
-	first, last := b.Start(from), b.Start(to.Add(-1))
-	for _, start := range []time.Time{first, last} {
-		end := b.End(start)
-		if begin, stop, all := r.layout.offset().Range(start, from, to); !all {
-			parts = append(parts, part{later(start, from), earlier(end, to), begin, stop})
-		}
-		if start.Equal(last) {
-			break
-		}
-	}
-	return joinParts(parts, from, to)
-}
-
-// joinParts puts what lies between the parts, whole buckets, among them.
-func joinParts(parts []part, from, to time.Time) []part {
-	var out []part
-	for _, p := range parts {
-		if from.Before(p.from) {
-			out = append(out, part{from: from, to: p.from})
-		}
-		out, from = append(out, p), p.to
-	}
-	if from.Before(to) {
-		out = append(out, part{from: from, to: to})
-	}
-	return out
-}
+// always is a function wanted of [Reader.spanRows] that does not wait.
+func always() bool { return true }
 
 // together reads several spans at once and brings their rows together: those of
 // the metrics of a bucket, or those of all salts in the order of their keys.
-func (r *Reader[E]) together(ctx context.Context, op *Operation, q *Query[E], a *assembler[E], spans []codec.Span, p part, filter bigtable.Filter, yield func(E, error) bool) bool {
-	ctx, cancel := context.WithCancel(ctx)
+func (r *reading[E]) together(a *assembler[E], spans []codec.Span, p part, filter bigtable.Filter, yield yielder[E]) bool {
+	ctx, cancel := context.WithCancel(r.ctx)
 	defer cancel()
+	if len(spans) > codec.MaxStreams {
+		p.turns = make(chan struct{}, codec.MaxStreams)
+	}
 	streams := make([]*stream, len(spans))
 	for i, span := range spans {
-		streams[i] = startStream(ctx, func(op *Operation) iter.Seq2[bigtable.Row, error] {
+		streams[i] = startStream(ctx, func(op *Operation, wanted func() bool) iter.Seq2[*wire.Row, error] {
 			if r.layout.Kind == BucketColumns && a.skips(i) {
-				return func(func(bigtable.Row, error) bool) {}
+				return func(func(*wire.Row, error) bool) {}
 			}
-			return r.spanRows(ctx, op, q, span, p, filter)
+			return r.spanRows(ctx, op, r.q, span, p, filter, wanted)
 		})
 	}
 	defer func() {
 		cancel()
 		for _, s := range streams {
-			s.wait(op)
+			s.wait(&r.op)
 		}
 	}()
 	for {
-		rows, err := nextRows(streams, func(i int, row bigtable.Row) (position, error) { return a.position(q, spans[i], row) })
+		rows, err := nextRows(streams, func(i int, row *wire.Row) (position, error) { return a.position(r.q, spans[i], row) })
 		switch {
 		case err != nil:
-			if !yield(a.base, err) || !isDecodeError(err) {
+			if !yield(&a.base, err) || !isDecodeError(err) {
 				return false
 			}
 		case rows == nil:
@@ -333,41 +373,26 @@ func (r *Reader[E]) together(ctx context.Context, op *Operation, q *Query[E], a 
 		case !a.rows(rows, yield):
 			return false
 		}
+		release(rows)
+	}
+}
+
+// release gives the memory of rows back. Nothing may hold on to their cells.
+func release(rows []*wire.Row) {
+	for _, row := range rows {
+		if row != nil {
+			row.Release()
+		}
 	}
 }
 
 // farFuture is later than any event: the end of the year 9999.
 var farFuture = time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// later and earlier return one of two times.
+// later returns the later of two times.
 func later(a, b time.Time) time.Time {
 	if a.After(b) {
 		return a
 	}
 	return b
-}
-
-func earlier(a, b time.Time) time.Time {
-	if a.Before(b) {
-		return a
-	}
-	return b
-}
-
-// Collect calls take with each event. An event that does not decode is left out,
-// and the first *DecodeError returned when all others are taken; any other error
-// ends it.
-func Collect[E any](events iter.Seq2[E, error], take func(e *E)) error {
-	var first error
-	for event, err := range events {
-		switch {
-		case err == nil:
-			take(&event)
-		case !isDecodeError(err):
-			return err
-		case first == nil:
-			first = err
-		}
-	}
-	return first
 }

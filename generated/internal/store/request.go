@@ -3,65 +3,58 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"iter"
 	"math"
+	"sync"
 	"time"
 
 	"cloud.google.com/go/bigtable"
 
 	"github.com/btgen-dev/btgen/generated/internal/codec"
+	"github.com/btgen-dev/btgen/generated/internal/wire"
 )
 
-// maxRowSet is the size in bytes that the listed row keys of one request are
-// kept under; Bigtable takes 512 KiB.
-const maxRowSet = 384 << 10
-
-// maxListed is how many buckets are read key by key without looking first which
-// of them there are.
-const maxListed = 1000
-
-// spanRows yields the rows of a span.
-func (r *Reader[E]) spanRows(ctx context.Context, op *Operation, q *Query[E], span codec.Span, p part, filter bigtable.Filter) iter.Seq2[bigtable.Row, error] {
+// spanRows yields the rows of a span. wanted waits until the caller wants more
+// rows than are enough by all likelihood; false if it never does.
+func (r *Reader[E]) spanRows(ctx context.Context, op *Operation, q *Query[E], span codec.Span, p part, filter bigtable.Filter, wanted func() bool) iter.Seq2[*wire.Row, error] {
 	switch {
 	case q.Untimed:
 		rows := codec.PrefixRows(span.Prefix)
 		rows.Reverse = span.Newest != r.layout.descending()
-		return r.rows(ctx, op, []codec.Rows{rows}, filter)
+		return r.enough(ctx, op, []codec.Rows{rows}, filter, p, wanted)
 	case r.layout.Kind != SingleRows:
-		return r.bucketRows(ctx, op, span, p.from, p.to, filter)
+		return r.bucketRows(ctx, op, span, p, filter, wanted)
 	}
-	rows, ok := span.Times(r.layout.TimeKey, p.from, p.to)
+	rows, ok := span.Times(r.layout.TimeKey, p.From, p.To)
 	if !ok {
-		return func(func(bigtable.Row, error) bool) {}
+		return func(func(*wire.Row, error) bool) {}
 	}
-	return r.rows(ctx, op, []codec.Rows{rows}, matching(span, filter))
+	return r.enough(ctx, op, []codec.Rows{rows}, r.layout.matching(span, filter), p, wanted)
 }
 
-// bucketRows yields the rows of the buckets that overlap [from, to), in the
-// order of time.
-func (r *Reader[E]) bucketRows(ctx context.Context, op *Operation, span codec.Span, from, to time.Time, filter bigtable.Filter) iter.Seq2[bigtable.Row, error] {
-	return func(yield func(bigtable.Row, error) bool) {
-		b := r.layout.Bucket
-		many := b.Count(from, to) > maxListed
-		if many && b.Sorted() && span.Suffix != "" {
-			// One range, of which the server passes on what has the suffix.
-			filter = matching(span, filter)
-			span.Suffix, span.Whole = "", false
-		}
-		if many && !b.Sorted() {
-			stored, err := r.stored(ctx, op, span, filter)
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			if stored.newestKey == "" {
-				return
-			}
-			from, to = later(from, stored.oldest), earlier(to, b.End(stored.newest))
-		}
-		for rows := range batches(span.Buckets(b, from, to)) {
-			for row, err := range r.rows(ctx, op, rows, filter) {
+// bucketRows yields the rows of the buckets that overlap a part, in the order of
+// time.
+func (r *Reader[E]) bucketRows(ctx context.Context, op *Operation, span codec.Span, p part, filter bigtable.Filter, wanted func() bool) iter.Seq2[*wire.Row, error] {
+	switch span.Listing(r.layout.Bucket, p.From, p.To) {
+	case codec.ListStored:
+		return r.storedRows(ctx, op, span, p, filter, wanted)
+	case codec.ListRange:
+		filter = r.layout.matching(span, filter)
+		span.Suffix, span.Whole = "", false
+	}
+	if rows, one := span.One(r.layout.Bucket, p.From, p.To); one {
+		return r.enough(ctx, op, []codec.Rows{rows}, filter, p, wanted)
+	}
+	return r.batches(ctx, op, span.Buckets(r.layout.Bucket, p.From, p.To), filter, p, wanted)
+}
+
+// batches yields the rows of what takes one request or several.
+func (r *Reader[E]) batches(ctx context.Context, op *Operation, all iter.Seq[codec.Rows], filter bigtable.Filter, p part, wanted func() bool) iter.Seq2[*wire.Row, error] {
+	return func(yield func(*wire.Row, error) bool) {
+		for rows := range codec.Batches(all) {
+			for row, err := range r.enough(ctx, op, rows, filter, p, wanted) {
 				if !yield(row, err) || err != nil {
 					return
 				}
@@ -70,31 +63,111 @@ func (r *Reader[E]) bucketRows(ctx context.Context, op *Operation, span codec.Sp
 	}
 }
 
-// batches puts what is asked for one after the other into as few requests as
-// Bigtable takes: ranges that are read in the same direction.
-func batches(all iter.Seq[codec.Rows]) iter.Seq[[]codec.Rows] {
-	return func(yield func([]codec.Rows) bool) {
-		var batch []codec.Rows
-		size := 0
-		for rows := range all {
-			n := len(rows.Start) + len(rows.End)
-			fits := rows.Keys == nil && len(batch) > 0 && batch[0].Keys == nil && batch[0].Reverse == rows.Reverse && size+n <= maxRowSet
-			if len(batch) > 0 && !fits {
-				if !yield(batch) {
-					return
-				}
-				batch, size = nil, 0
-			}
-			batch, size = append(batch, rows), size+n
+// storedRows yields the rows of buckets after a look which of them there are.
+func (r *Reader[E]) storedRows(ctx context.Context, op *Operation, span codec.Span, p part, filter bigtable.Filter, wanted func() bool) iter.Seq2[*wire.Row, error] {
+	return func(yield func(*wire.Row, error) bool) {
+		stored, err := r.stored(ctx, op, span, filter)
+		if err != nil {
+			yield(nil, err)
+			return
 		}
-		if len(batch) > 0 {
-			yield(batch)
+		r.batches(ctx, op, r.storedKeys(stored, p.From, p.To, span.Newest), filter, p, wanted)(yield)
+	}
+}
+
+// enough sends a request for no more rows than are enough for a part. A row may
+// hold nothing for the caller: if it wants more rows, it gets the rest.
+func (r *Reader[E]) enough(ctx context.Context, op *Operation, rows []codec.Rows, filter bigtable.Filter, p part, wanted func() bool) iter.Seq2[*wire.Row, error] {
+	limit := p.rows
+	switch {
+	case p.turns != nil:
+		return r.paged(ctx, op, rows, filter, p.turns)
+	case limit == 0:
+		return r.rows(ctx, op, rows, filter)
+	}
+	return func(yield func(*wire.Row, error) bool) {
+		n, last := 0, ""
+		for row, err := range r.rows(ctx, op, rows, filter, bigtable.LimitRows(int64(limit))) {
+			if err == nil {
+				n, last = n+1, row.Key() // the row is the caller's from here on
+			}
+			if !yield(row, err) || err != nil {
+				return
+			}
+		}
+		if n < limit || !wanted() {
+			return
+		}
+		rest := after(rows, last)
+		if rest == nil {
+			return
+		}
+		for row, err := range r.rows(ctx, op, rest, filter) {
+			if !yield(row, err) {
+				return
+			}
 		}
 	}
 }
 
+// paged sends requests for so many rows each, and takes all rows of one before it
+// yields the first: its stream is over while those of others are waited for.
+func (r *Reader[E]) paged(ctx context.Context, op *Operation, rows []codec.Rows, filter bigtable.Filter, turns chan struct{}) iter.Seq2[*wire.Row, error] {
+	limit := codec.PageRows
+	if r.layout.Kind == SingleRows {
+		limit = codec.PageEvents
+	}
+	return func(yield func(*wire.Row, error) bool) {
+		for rows != nil {
+			page, err := r.page(ctx, op, rows, filter, limit, turns)
+			last := ""
+			for _, row := range page {
+				last = row.Key() // the row is the caller's from here on
+				if !yield(row, nil) {
+					return
+				}
+			}
+			if err != nil {
+				yield(nil, err)
+			}
+			if err != nil || len(page) < limit {
+				return
+			}
+			rows = after(rows, last)
+		}
+	}
+}
+
+// page reads some rows when it is its turn.
+func (r *Reader[E]) page(ctx context.Context, op *Operation, rows []codec.Rows, filter bigtable.Filter, limit int, turns chan struct{}) (page []*wire.Row, err error) {
+	select {
+	case turns <- struct{}{}:
+		defer func() { <-turns }()
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	for row, err := range r.rows(ctx, op, rows, filter, bigtable.LimitRows(int64(limit))) {
+		if err != nil {
+			return page, err
+		}
+		page = append(page, row)
+	}
+	return page, nil
+}
+
+// after returns what is left of a request when the row with the key was read.
+func after(rows []codec.Rows, key string) []codec.Rows {
+	var left []codec.Rows
+	for _, r := range rows {
+		if rest, some := r.After(key); some {
+			left = append(left, rest)
+		}
+	}
+	return left
+}
+
 // one returns the first row, or nil if there is none.
-func (r *Reader[E]) one(ctx context.Context, op *Operation, rows codec.Rows, filter bigtable.Filter, opts ...bigtable.ReadOption) (bigtable.Row, error) {
+func (r *Reader[E]) one(ctx context.Context, op *Operation, rows codec.Rows, filter bigtable.Filter, opts ...bigtable.ReadOption) (*wire.Row, error) {
 	for row, err := range r.rows(ctx, op, []codec.Rows{rows}, filter, opts...) {
 		return row, err
 	}
@@ -102,34 +175,102 @@ func (r *Reader[E]) one(ctx context.Context, op *Operation, rows codec.Rows, fil
 }
 
 // rows sends one request and yields its rows. It gives up when no row comes
-// within the time-out; the time that the caller takes does not count.
-func (r *Reader[E]) rows(ctx context.Context, op *Operation, rows []codec.Rows, filter bigtable.Filter, opts ...bigtable.ReadOption) iter.Seq2[bigtable.Row, error] {
-	opts = append(opts, bigtable.RowFilter(filter))
-	if rows[0].Reverse {
-		opts = append(opts, bigtable.ReverseScan())
-	}
-	return func(yield func(bigtable.Row, error) bool) {
+// within the time-out; the time that the caller takes does not count. With a client
+// that has [wire.ClientOptions] the cells come straight from the wire.
+func (r *Reader[E]) rows(ctx context.Context, op *Operation, rows []codec.Rows, filter bigtable.Filter, opts ...bigtable.ReadOption) iter.Seq2[*wire.Row, error] {
+	return func(yield func(*wire.Row, error) bool) {
 		ctx, cancel := context.WithCancelCause(ctx)
 		defer cancel(nil)
-		idle := r.options.Timeout
-		if idle <= 0 {
-			idle = math.MaxInt64
+		q := &request{op: op, yield: yield, idle: startIdle(r.options.Timeout, cancel)}
+		defer q.idle.end()
+		if r.official { // what else stands between may look into the rows
+			ctx = wire.WithSink(ctx, &q.sink)
 		}
-		timer := time.AfterFunc(idle, func() { cancel(errIdle) })
-		defer timer.Stop()
 		op.Requests++
-		stopped := false
-		err := r.api.ReadRows(ctx, rowSet(rows), func(row bigtable.Row) bool {
-			timer.Stop()
-			op.Rows++
-			stopped = !yield(row, nil)
-			timer.Reset(idle)
-			return !stopped
-		}, opts...)
-		if err != nil && !stopped {
+		err := r.api.ReadRows(ctx, rowSet(rows), q.take, q.optionsOf(rows, filter, opts)...)
+		if err = cmp.Or(q.lost, err); err != nil && !q.stopped {
 			yield(nil, explain(ctx, err))
 		}
 	}
+}
+
+// request is one that is under way.
+type request struct {
+	op      *Operation
+	yield   func(*wire.Row, error) bool
+	sink    wire.Sink
+	options [3]bigtable.ReadOption
+	idle    *idle
+	stopped bool  // the caller wants no more
+	lost    error // why rows are not there
+}
+
+// take yields the rows that the client's row stands for.
+func (q *request) take(arrived bigtable.Row) bool {
+	q.idle.pause()
+	defer q.idle.resume()
+	var rows []*wire.Row
+	rows, q.lost = q.sink.Rows(arrived)
+	for _, row := range rows {
+		q.op.Rows++
+		if q.stopped = !q.yield(row, nil); q.stopped {
+			return false
+		}
+	}
+	return q.lost == nil
+}
+
+// idle gives up a request when no row comes for so long.
+type idle struct {
+	timer  *time.Timer
+	after  time.Duration
+	cancel context.CancelCauseFunc // of the request
+	gaveUp bool
+}
+
+// idles holds those of requests that are over.
+var idles = sync.Pool{New: func() any { return new(idle) }}
+
+// startIdle starts to wait.
+func startIdle(after time.Duration, cancel context.CancelCauseFunc) *idle {
+	if after <= 0 {
+		after = math.MaxInt64
+	}
+	i := idles.Get().(*idle)
+	i.after, i.cancel = after, cancel
+	if i.timer == nil {
+		i.timer = time.AfterFunc(after, func() { i.cancel(errIdle) })
+	} else {
+		i.timer.Reset(after)
+	}
+	return i
+}
+
+// pause stops the waiting while the caller has a row.
+func (i *idle) pause() { i.gaveUp = i.gaveUp || !i.timer.Stop() }
+
+// resume goes on with the waiting.
+func (i *idle) resume() {
+	if !i.gaveUp {
+		i.timer.Reset(i.after)
+	}
+}
+
+// end ends the waiting. One that gave up is not used again: it may be about to.
+func (i *idle) end() {
+	if i.pause(); !i.gaveUp {
+		i.cancel = nil
+		idles.Put(i)
+	}
+}
+
+// optionsOf returns the options of the request.
+func (q *request) optionsOf(rows []codec.Rows, filter bigtable.Filter, opts []bigtable.ReadOption) []bigtable.ReadOption {
+	out := append(q.options[:0], bigtable.RowFilter(filter))
+	if rows[0].Reverse {
+		out = append(out, bigtable.ReverseScan())
+	}
+	return append(out, opts...)
 }
 
 // rowSet turns a list of keys, or ranges, into what the client takes.

@@ -3,19 +3,17 @@
 package store
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"sync"
-	"time"
 
 	"cloud.google.com/go/bigtable"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/btgen-dev/btgen/generated/internal/codec"
+	"github.com/btgen-dev/btgen/generated/internal/wire"
 )
 
 // Writer writes events to all tables of a schema. It is safe for use by
@@ -23,6 +21,7 @@ import (
 type Writer[E any] struct {
 	options Options
 	tables  []writerTable[E]
+	stages  sync.Pool // of *stage[E]
 }
 
 // writerTable is one table of a Writer.
@@ -30,15 +29,22 @@ type writerTable[E any] struct {
 	layout *Layout[E]
 	id     string
 	api    bigtable.TableAPI
+	// wired reports whether entries can be sent as they are, by a client with the
+	// options of ClientOptions. It finds out when it is first asked.
+	wired func() bool
 }
 
 // NewWriter returns a Writer for the layouts of a schema.
 func NewWriter[E any](client Client, layouts []*Layout[E], opts ...Options) *Writer[E] {
 	w := &Writer[E]{options: merge(opts)}
+	_, official := client.(*bigtable.Client)
 	for _, l := range layouts {
 		id := w.options.TablePrefix + l.Table.ID
-		w.tables = append(w.tables, writerTable[E]{layout: l, id: id, api: client.OpenTable(id)})
+		api := client.OpenTable(id)
+		wired := sync.OnceValue(func() bool { return official && wire.Intercepted(context.Background(), api) })
+		w.tables = append(w.tables, writerTable[E]{layout: l, id: id, api: api, wired: wired})
 	}
+	w.stages.New = func() any { return newStage(w) }
 	return w
 }
 
@@ -58,112 +64,32 @@ func (w *Writer[E]) WriteAll(ctx context.Context, events []E) error {
 
 // write stages the events for all tables, and then writes them table by table.
 func (w *Writer[E]) write(ctx context.Context, name string, events []E) error {
-	staged := w.stage(events)
-	failed := &WriteError{Events: len(events)}
-	for i := range w.tables {
-		t, s := &w.tables[i], &staged[i]
-		op := Operation{Name: name, Table: t.id, Events: len(events), Expired: s.expired}
-		opCtx := w.options.Hooks.start(ctx, &op)
-		failures := append(s.refused, w.sendAll(opCtx, t, s.batch, &op)...)
-		slices.SortStableFunc(failures, func(a, b Failure) int { return a.Event - b.Event })
-		failed.Failures = append(failed.Failures, failures...)
-		var err error
-		if len(failures) > 0 {
-			err = &WriteError{Events: len(events), Failures: failures}
-		}
-		w.options.Hooks.end(opCtx, &op, err)
+	s := w.stages.Get().(*stage[E])
+	defer s.release()
+	s.at(w.options.Now())
+	for i := range events {
+		s.add(&events[i])
 	}
-	if len(failed.Failures) == 0 {
-		return nil
-	}
-	return failed
-}
-
-// staged is what one table gets of the events of a call.
-type staged struct {
-	cells   *Cells // of the event that is being staged
-	err     error  // why it does not go into this table
-	batch   *batch
-	refused []Failure
-	expired int // events that were skipped
-}
-
-// stage lays out the events for all tables. An event that is at fault itself goes
-// into none of them; one that a single table cannot hold goes into the others.
-func (w *Writer[E]) stage(events []E) []staged {
-	out := make([]staged, len(w.tables))
-	for i := range out {
-		out[i].cells, out[i].batch = newCells(w.tables[i].layout), newBatch()
-	}
-	now := w.options.Now()
-	for n := range events {
-		var fault error
-		for i := range out {
-			if err := w.stageOne(&out[i], w.tables[i].layout, now, events[n]); fault == nil {
-				fault = err
-			}
-		}
-		for i := range out {
-			w.take(&out[i], n, w.tables[i].id, fault)
-		}
-	}
-	return out
-}
-
-// stageOne lays out an event for one table. It returns why the event can go into
-// no table at all; what is the matter with this table alone stays in s. The event
-// is a copy: truncating its time does not show outside.
-func (w *Writer[E]) stageOne(s *staged, l *Layout[E], now time.Time, event E) error {
-	if s.err = l.Check(&event); s.err != nil {
-		return s.err
-	}
-	at := l.Time(&event)
-	*at = codec.Truncate(*at, l.Precision)
-	choice := l.choice(&event)
-	late, err := s.cells.begin(now, *at, choice)
-	if s.err = cmp.Or(late, err); s.err != nil {
-		return err
-	}
-	if choice.WrittenAt != nil {
-		*choice.WrittenAt = now
-	}
-	if l.Sequence != nil {
-		s.cells.sequence = *l.Sequence(&event)
-	}
-	l.Put(&event, s.cells)
-	s.err = s.cells.check()
-	return nil
-}
-
-// take takes the staged event into its table's batch, unless it is refused.
-func (w *Writer[E]) take(s *staged, event int, table string, fault error) {
-	if fault != nil {
-		s.err = fault
-	}
-	switch {
-	case s.err == nil:
-		s.batch.add(event, s.cells)
-	case w.options.SkipExpired && errors.Is(s.err, codec.ErrExpired):
-		s.expired++
-	default:
-		s.refused = append(s.refused, Failure{Event: event, Table: table, Outcome: Refused, Err: s.err})
-	}
+	return s.send(ctx, name)
 }
 
 // sendAll sends what a table gets and returns what failed.
-func (w *Writer[E]) sendAll(ctx context.Context, t *writerTable[E], b *batch, op *Operation) []Failure {
+func (w *Writer[E]) sendAll(ctx context.Context, t *writerTable[E], s *staged, op *Operation) []Failure {
 	var failures []Failure
-	for _, wave := range b.waves {
+	for _, wave := range s.batch.waves {
 		op.Rows += len(wave)
-		reqs := requests(wave)
+		reqs := s.batch.requests(wave)
 		op.Requests += len(reqs)
-		failures = append(failures, w.send(ctx, t, reqs)...)
+		failures = append(failures, w.send(ctx, t, s, reqs)...)
 	}
 	return failures
 }
 
 // send sends requests, several at once, and returns what failed.
-func (w *Writer[E]) send(ctx context.Context, t *writerTable[E], reqs [][]*entry) []Failure {
+func (w *Writer[E]) send(ctx context.Context, t *writerTable[E], s *staged, reqs [][]int) []Failure {
+	if len(reqs) == 1 {
+		return w.sendOne(ctx, t, s, reqs[0])
+	}
 	results := make([][]Failure, len(reqs))
 	var wg sync.WaitGroup
 	slots := make(chan struct{}, w.options.Parallelism)
@@ -171,56 +97,41 @@ func (w *Writer[E]) send(ctx context.Context, t *writerTable[E], reqs [][]*entry
 		slots <- struct{}{}
 		wg.Go(func() {
 			defer func() { <-slots }()
-			results[i] = w.sendOne(ctx, t, req)
+			results[i] = w.sendOne(ctx, t, s, req)
 		})
 	}
 	wg.Wait()
 	return slices.Concat(results...)
 }
 
-// sendOne sends one request and returns what failed.
-func (w *Writer[E]) sendOne(ctx context.Context, t *writerTable[E], req []*entry) []Failure {
+// sendOne sends one request and returns what failed. A row with one event is
+// applied; the client may have a shorter way for that.
+func (w *Writer[E]) sendOne(ctx context.Context, t *writerTable[E], s *staged, req []int) []Failure {
 	ctx, cancel := within(ctx, w.options.Timeout)
 	defer cancel()
-	if len(req) == 1 {
-		err := t.api.Apply(ctx, req[0].key, req[0].mutation)
-		return failuresOf(ctx, t.id, req, func(int) error { return err })
+	var errOf func(i int) error
+	switch first := &s.batch.entries[req[0]]; {
+	case len(req) == 1 && first.first == first.last:
+		errOf = s.apply(ctx, t.api, first)
+	case t.wired():
+		out := s.outbox(req)
+		defer out.Release()
+		out.Send(ctx, t.api)
+		errOf = out.Err
+	default:
+		errOf = s.applyBulk(ctx, t.api, req)
 	}
-	keys := make([]string, len(req))
-	mutations := make([]*bigtable.Mutation, len(req))
-	for i, e := range req {
-		keys[i], mutations[i] = e.key, e.mutation
-	}
-	errs, err := t.api.ApplyBulk(ctx, keys, mutations)
-	return failuresOf(ctx, t.id, req, func(i int) error {
-		if err != nil || len(errs) == 0 {
-			return err
-		}
-		return errs[i]
-	})
-}
-
-// failuresOf names the events of the entries that have an error.
-func failuresOf(ctx context.Context, table string, req []*entry, errOf func(entry int) error) []Failure {
-	var out []Failure
-	for i, e := range req {
-		err := errOf(i)
-		if err == nil {
-			continue
-		}
-		outcome := outcomeOf(err)
-		err = explain(ctx, err)
-		for _, event := range e.events {
-			out = append(out, Failure{Event: event, Table: table, Row: e.key, Outcome: outcome, Err: err})
-		}
-	}
-	return out
+	return s.failures(ctx, t.id, req, errOf)
 }
 
 // outcomeOf says what is known of an entry with the error. Only where the
 // server says that it did not do it is that known: when a stream breaks or the
 // context ends, the client has forgotten which entries were acknowledged.
 func outcomeOf(err error) Outcome {
+	var unsure *wire.UnsureError
+	if errors.As(err, &unsure) {
+		return Unknown
+	}
 	switch status.Code(err) {
 	case codes.InvalidArgument, codes.NotFound, codes.AlreadyExists, codes.PermissionDenied,
 		codes.ResourceExhausted, codes.FailedPrecondition, codes.OutOfRange,
@@ -236,10 +147,13 @@ type Outcome int
 const (
 	// Refused events were not sent: the event itself is at fault.
 	Refused Outcome = iota
-	// Failed events were refused by the server.
+	// Failed events were refused by the server. Without the ClientOptions, and for
+	// a single event in a row, that is so of the last attempt: the client does not
+	// say whether one before it was answered.
 	Failed
 	// Unknown events may be stored or not: the call ended before the server's
-	// answer. Writing them again is safe.
+	// answer, or they were refused when they were sent once more. Writing them
+	// again is safe.
 	Unknown
 )
 

@@ -16,6 +16,8 @@ import (
 	"google.golang.org/api/option"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
+
+	"github.com/btgen-dev/btgen/generated/internal/wire"
 )
 
 // The project and the instance of the in-memory server. It takes any others too.
@@ -87,9 +89,15 @@ func (b *Bigtable) disconnect(server *bttest.Server) error {
 	return errors.Join(errs...)
 }
 
-// Connect returns a client of the server at addr. Further options come after
-// those that a test needs.
+// Connect returns a client of the server at addr that reads as one with the
+// ClientOptions of generated code. Further options come after those that a test
+// needs.
 func Connect(ctx context.Context, addr string, opts ...grpc.DialOption) (*bigtable.Client, error) {
+	return ConnectPlain(ctx, addr, append([]grpc.DialOption{wire.DialOption()}, opts...)...)
+}
+
+// ConnectPlain is Connect without the ClientOptions of generated code.
+func ConnectPlain(ctx context.Context, addr string, opts ...grpc.DialOption) (*bigtable.Client, error) {
 	conn, err := dial(addr, opts...)
 	if err != nil {
 		return nil, err

@@ -1,0 +1,144 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/btgen-dev/btgen/gen"
+	"github.com/btgen-dev/btgen/gen/cli"
+	"github.com/btgen-dev/btgen/gen/diag"
+	"github.com/btgen-dev/btgen/gen/lint"
+	"github.com/btgen-dev/btgen/gen/project"
+	"github.com/btgen-dev/btgen/gen/report"
+)
+
+// allRules is what --explain takes besides the id of a rule.
+const allRules = "all"
+
+// lintFlags are the flags of lint.
+type lintFlags struct {
+	format, failOn, explain string
+}
+
+// newLint returns the command that prints what the rules find.
+func newLint() *cobra.Command {
+	var f lintFlags
+	cmd := &cobra.Command{
+		Use:   "lint [path...]",
+		Short: "Check the schemas against all rules",
+		Long: `Print what is wrong with the schemas, what is doubtful and what could be better,
+and exit with 1 if anything of it is as bad as --fail-on says. The findings are those
+of generate, which leaves advice out, and stops on errors.
+
+` + cli.PathsHelp,
+		RunE: func(cmd *cobra.Command, paths []string) error {
+			if cmd.Flags().Changed("explain") {
+				return explainRule(cmd.OutOrStdout(), f.explain)
+			}
+			return runLint(cmd.OutOrStdout(), f, paths)
+		},
+	}
+	cmd.Flags().StringVar(&f.format, "format", "text", "text, json, sarif (for code scanning) or github (annotations of GitHub Actions)")
+	cmd.Flags().StringVar(&f.failOn, "fail-on", "error", "exit with 1 from this severity on: error, warning, advice, or never")
+	cmd.Flags().StringVar(&f.explain, "explain", "", `print the page of a rule, such as K01, or of "all"`)
+	return cmd
+}
+
+// runLint checks schemas and prints the findings.
+func runLint(stdout io.Writer, f lintFlags, paths []string) error {
+	worst, err := threshold(f.failOn)
+	if err != nil {
+		return err
+	}
+	render, known := formats[f.format]
+	if !known {
+		return fmt.Errorf("--format %s: want text, json, sarif or github", f.format)
+	}
+	p, err := project.Load(paths, "")
+	if err != nil {
+		return err
+	}
+	found := gen.Resolve(p.Inputs).Diagnostics
+	text, err := render(p, found)
+	if err != nil {
+		return err
+	}
+	if _, err := stdout.Write(text); err != nil {
+		return err
+	}
+	if slices.ContainsFunc(found, func(d diag.Diagnostic) bool { return d.Severity <= worst }) {
+		return cli.ErrFindings
+	}
+	return nil
+}
+
+// formats are how findings are printed.
+var formats = map[string]func(p *project.Project, found diag.List) ([]byte, error){
+	"text": func(p *project.Project, found diag.List) ([]byte, error) {
+		return []byte(found.Format(p.Text) + summary(len(p.Inputs), found)), nil
+	},
+	"json":   func(_ *project.Project, found diag.List) ([]byte, error) { return report.JSON(found) },
+	"sarif":  func(_ *project.Project, found diag.List) ([]byte, error) { return report.SARIF(found, cli.Version()) },
+	"github": func(_ *project.Project, found diag.List) ([]byte, error) { return report.GitHub(found), nil },
+}
+
+// summary counts the findings.
+func summary(schemas int, found diag.List) string {
+	if len(found) == 0 {
+		return count(schemas, "schema") + ": nothing found\n"
+	}
+	var counts [3]int
+	for _, d := range found {
+		counts[d.Severity]++
+	}
+	advice := fmt.Sprintf("%d pieces of advice", counts[diag.Advice])
+	if counts[diag.Advice] == 1 {
+		advice = "1 piece of advice"
+	}
+	return fmt.Sprintf("%s: %s, %s, %s\n", count(schemas, "schema"), count(counts[diag.Error], "error"), count(counts[diag.Warning], "warning"), advice)
+}
+
+// threshold returns the mildest severity that fails the command.
+func threshold(failOn string) (diag.Severity, error) {
+	for _, s := range []diag.Severity{diag.Error, diag.Warning, diag.Advice} {
+		if s.String() == failOn {
+			return s, nil
+		}
+	}
+	if failOn == "never" {
+		return diag.Error - 1, nil
+	}
+	return 0, fmt.Errorf("--fail-on %s: want error, warning, advice or never", failOn)
+}
+
+// explainRule prints the page of a rule, or of all.
+func explainRule(stdout io.Writer, id string) error {
+	page := lint.Page()
+	if id != allRules {
+		rules := lint.Rules()
+		i := slices.IndexFunc(rules, func(r lint.Rule) bool { return strings.EqualFold(r.ID, id) })
+		if i < 0 {
+			return noRule(id, rules)
+		}
+		page = rules[i].Markdown()
+	}
+	_, err := io.WriteString(stdout, page)
+	return err
+}
+
+// noRule says that there is no such rule, and which there may be.
+func noRule(id string, rules []lint.Rule) error {
+	ids := []string{}
+	for _, r := range rules {
+		ids = append(ids, r.ID)
+	}
+	if near, ok := diag.Nearest(id, ids); ok {
+		return fmt.Errorf("--explain %s: there is no such rule; did you mean %s?", id, near)
+	}
+	return errors.New("--explain " + id + ": there is no such rule; they are " + strings.Join(ids, ", ") + ", and all prints every page")
+}

@@ -1,0 +1,34 @@
+package gen
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"pgregory.net/rapid"
+
+	"github.com/btgen-dev/btgen/gen/diag"
+	"github.com/btgen-dev/btgen/gen/internal/editor"
+	"github.com/btgen-dev/btgen/gen/schema"
+)
+
+// TestRandomSchemasInEditors checks that editors find nothing wrong with schemas
+// that have no findings, and that these say the same when they are formatted.
+func TestRandomSchemasInEditors(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		for _, in := range randomInputs.Draw(t, "schemas") {
+			if err := editor.Check(in.Text); err != nil {
+				t.Errorf("%v in\n%s", err, in.Text)
+			}
+			text, found := schema.Format(in.Name, in.Text)
+			if found != nil {
+				t.Fatalf("%v in\n%s", found, in.Text)
+			}
+			before, _ := schema.Parse(in.Name, in.Text)
+			after, wrong := schema.Parse(in.Name, text)
+			if diff := cmp.Diff(before, after, cmpopts.IgnoreTypes(diag.Pos{})); wrong != nil || diff != "" {
+				t.Errorf("%v (-before +formatted)\n%s\n%s", wrong, diff, text)
+			}
+		}
+	})
+}

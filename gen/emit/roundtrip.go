@@ -1,0 +1,300 @@
+package emit
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/dave/jennifer/jen"
+
+	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/schema"
+)
+
+// roundTrip renders the test of the code of one schema.
+type roundTrip struct {
+	*schemaFile
+	*layout.RoundTrip
+}
+
+// roundTripFile renders the file with the test. It is in a package of its own, as
+// a user of the code is.
+func roundTripFile(l *layout.Layout, paths paths) ([]byte, error) {
+	s := &schemaFile{
+		source: newSource(paths.pkg(l.Package)+"_test", l.Package+"_test", []string{baseName(l.File)}, paths),
+		names:  names{l.Name},
+		layout: l,
+	}
+	s.importPackage(l.Package, "at", "bt", "c", "ctx", "end", "events", "i", "n", "now", "opts", "other", "r", "series", "t", "times", "unstamped", "w", "written")
+	s.ImportName(paths.test(l.Package), l.Package+"test")
+	examples, ok := l.RoundTrip()
+	if !ok {
+		s.add(s.untested())
+		return s.render()
+	}
+	r := &roundTrip{s, examples}
+	r.add(r.example(), r.test())
+	return r.render()
+}
+
+// untested declares a test that says why there is none.
+func (s *schemaFile) untested() jen.Code {
+	return doc(s.names.test() + " would write events and read them again.").Line().
+		Func().Id(s.names.test()).Params(testParam()).Block(
+		jen.Id("t").Dot("Skip").Call(jen.Lit("btgen knows no events that all tables of the schema can hold and keep")),
+	)
+}
+
+// testParam is the parameter of a test.
+func testParam() *jen.Statement { return jen.Id("t").Op("*").Qual("testing", "T") }
+
+// example declares the function that makes the events.
+func (r *roundTrip) example() jen.Code {
+	fields := []field{{r.names.series(), jen.Id("series")}, {"Time", jen.Id("at")}}
+	if r.Sequence {
+		fields = append(fields, field{"Sequence", jen.Uint32().Call(jen.Id("n"))})
+	}
+	if len(r.layout.Classes) > 0 {
+		fields = append(fields, field{"Class", r.pick(r.layout.Classes, r.names.classValue)})
+	}
+	for i := range r.layout.Fields {
+		f := &r.layout.Fields[i]
+		fields = append(fields, field{r.names.field(f), r.exampleOf(f, r.Always[i])})
+	}
+	return doc(fmt.Sprintf("%s returns the n-th event of the test.", r.names.example())).Line().
+		Func().Id(r.names.example()).Params(jen.Id("series").Add(r.own(r.names.series())), jen.Id("at").Qual("time", "Time"), jen.Id("n").Int()).
+		Add(r.own(r.names.event())).Block(jen.Return(r.own(r.names.event()).Add(lines(fields...))))
+}
+
+// pick is the n-th of some values.
+func (r *roundTrip) pick(values []string, name func(string) string) *jen.Statement {
+	return r.storetest("Pick").CallFunc(func(g *jen.Group) {
+		g.Id("n")
+		for _, v := range values[:min(3, len(values))] {
+			g.Add(r.own(name(v)))
+		}
+	})
+}
+
+// exampleOf is the n-th value of a field.
+func (r *roundTrip) exampleOf(f *layout.Field, always bool) *jen.Statement {
+	value := r.storetest(suffix(f.Type)).Call(jen.Id("n"))
+	if f.Type == schema.Enum {
+		var values []string
+		for _, v := range f.Enum {
+			values = append(values, v.Name)
+		}
+		value = r.pick(values, func(v string) string { return r.names.enumValue(f, v) })
+	}
+	switch {
+	case !f.Optional || always && isSlice(f):
+		return value
+	case always:
+		return r.storetest("Present").Call(value)
+	case isSlice(f):
+		return r.storetest("OptionalSlice").Call(jen.Id("n"), value)
+	}
+	return r.storetest("Optional").Call(jen.Id("n"), value)
+}
+
+// test declares the test.
+func (r *roundTrip) test() jen.Code {
+	return doc(fmt.Sprintf("%s writes events to an in-memory Bigtable, and again, and reads them in every way.", r.names.test())).Line().
+		Func().Id(r.names.test()).Params(testParam()).BlockFunc(func(g *jen.Group) {
+		r.seriesVar(g)
+		r.timeVars(g)
+		r.eventVars(g)
+		r.choices(g)
+		r.unstamped(g)
+		g.Line()
+		g.Id("bt").Op(":=").Qual(r.paths.test(r.layout.Package), "New").Call(jen.Id("t"))
+		g.Id("ctx").Op(":=").Id("t").Dot("Context").Call()
+		g.Id("opts").Op(":=").Add(r.own("Options")).Add(inline(field{"Now", jen.Func().Params().Qual("time", "Time").Custom(jen.Options{Open: "{", Close: "}"}, jen.Return(jen.Id("now")))}))
+		client := func(name string) *jen.Statement {
+			return r.own(name).Call(jen.Id("bt").Dot("Client"), jen.Id("opts"))
+		}
+		g.Id("w").Op(":=").Add(client(r.names.newWriter()))
+		g.Id("r").Op(":=").Add(client(r.names.newReader()))
+		g.Comment("// Writing the events again changes nothing.")
+		g.For(jen.Range().Lit(2)).BlockFunc(func(g *jen.Group) {
+			g.If(jen.Err().Op(":=").Id("w").Dot("WriteAll").Call(jen.Id("ctx"), jen.Id(r.written())), jen.Err().Op("!=").Nil()).Block(
+				jen.Id("t").Dot("Fatal").Call(jen.Err()))
+			r.reads(g)
+			for i := range r.layout.Queries {
+				r.query(g, &r.layout.Queries[i])
+			}
+		})
+	})
+}
+
+// seriesVar declares the series of the events.
+func (r *roundTrip) seriesVar(g *jen.Group) {
+	var fields []field
+	for i := range r.layout.Series {
+		f := &r.layout.Series[i]
+		fields = append(fields, field{r.names.field(f), r.literal(f, r.Series[0].Values[i])})
+	}
+	first := jen.Index().Add(r.own(r.names.series())).Values(inline(fields...))
+	if len(r.Series) == 1 {
+		g.Id("series").Op(":=").Add(first)
+		return
+	}
+	g.Comment("// Each of the other series differs from the first in one value.")
+	g.Id("series").Op(":=").Qual("slices", "Repeat").Call(first, jen.Lit(len(r.Series)))
+	for n, s := range r.Series[1:] {
+		f := &r.layout.Series[s.Differs]
+		g.Id("series").Index(jen.Lit(n + 1)).Dot(r.names.field(f)).Op("=").Add(r.literal(f, s.Values[s.Differs]))
+	}
+}
+
+// timeVars declares the times of the first series and the clock.
+func (r *roundTrip) timeVars(g *jen.Group) {
+	if r.Far {
+		g.Comment("// Far in the future: the in-memory server collects garbage by the clock on the wall.")
+	}
+	g.Id("times").Op(":=").Index().Qual("time", "Time").CustomFunc(jen.Options{Open: "{", Close: "}", Separator: ",", Multi: true}, func(g *jen.Group) {
+		for _, at := range r.Times {
+			g.Add(date(at))
+		}
+	})
+	g.Id("end").Op(":=").Id("times").Index(jen.Lit(2)).Dot("Add").Call(duration(r.layout.Precision))
+	g.Id("now").Op(":=").Add(date(r.Now))
+}
+
+// eventVars declares the events.
+func (r *roundTrip) eventVars(g *jen.Group) {
+	add := func(series, at *jen.Statement, n *jen.Statement) jen.Code {
+		return jen.Id("events").Op("=").Append(jen.Id("events"), jen.Id(r.names.example()).Call(series, at, n))
+	}
+	time := func(i int) *jen.Statement { return jen.Id("times").Index(jen.Lit(i)) }
+	g.Var().Id("events").Index().Add(r.own(r.names.event()))
+	g.For(jen.List(jen.Id("n"), jen.Id("at")).Op(":=").Range().Id("times")).Block(
+		add(jen.Id("series").Index(jen.Lit(0)), jen.Id("at"), jen.Id("n")))
+	if len(r.Series) > 1 {
+		g.For(jen.List(jen.Id("n"), jen.Id("other")).Op(":=").Range().Id("series").Index(jen.Lit(1).Op(":"))).Block(
+			add(jen.Id("other"), time(0), jen.Lit(len(r.Times)).Op("+").Id("n")))
+	}
+}
+
+// expiry is how long after the clock the events expire that say so.
+const expiry = time.Hour
+
+// choices sets what the events say of their time to live, and declares written
+// where an event is not read as it was written: its end is what it comes to.
+func (r *roundTrip) choices(g *jen.Group) {
+	l := r.layout
+	event := func(events string, i jen.Code, name string) *jen.Statement { return jen.Id(events).Index(i).Dot(name) }
+	in := func(d time.Duration) *jen.Statement { return jen.Id("now").Dot("Add").Call(duration(d)) }
+	stamped := l.KeepsWrittenAt() && l.Read.KeepsWrittenAt()
+	if !l.MustExpire() && !l.MayExpire() && !stamped {
+		return
+	}
+	g.For(jen.Id("i").Op(":=").Range().Id("events")).BlockFunc(func(g *jen.Group) {
+		if l.MustExpire() || l.MayExpire() {
+			g.Add(event("events", jen.Id("i"), "ExpiresAt")).Op("=").Add(in(expiry))
+		}
+		if stamped {
+			g.Add(event("events", jen.Id("i"), "WrittenAt")).Op("=").Id("now")
+		}
+	})
+	if !l.MayExpire() {
+		return
+	}
+	none := jen.Qual("time", "Time").Values()
+	g.Id("written").Op(":=").Qual("slices", "Clone").Call(jen.Id("events"))
+	g.List(event("written", jen.Lit(1), "TTL"), event("written", jen.Lit(1), "ExpiresAt")).Op("=").List(duration(expiry), none)
+	if !l.MustExpire() {
+		g.List(event("written", jen.Lit(2), "ExpiresAt"), event("events", jen.Lit(2), "ExpiresAt")).Op("=").List(none, in(l.Default()))
+	}
+}
+
+// written is the variable with the events to write.
+func (r *roundTrip) written() string {
+	if r.layout.MayExpire() {
+		return "written"
+	}
+	return "events"
+}
+
+// unstamped declares the events as queries yield them that are read from tables
+// which do not store what that of Read does, or the other way round: when they
+// were written.
+func (r *roundTrip) unstamped(g *jen.Group) {
+	if !slices.ContainsFunc(r.layout.Queries, func(q layout.Query) bool { return r.wanted(&q) == "unstamped" }) {
+		return
+	}
+	stamp := jen.Id("now")
+	text := "// Some queries are read from tables that keep the time of writing too."
+	if r.layout.Read.KeepsWrittenAt() {
+		stamp = jen.Qual("time", "Time").Values()
+		text = "// Some queries are read from tables that do not keep the time of writing."
+	}
+	g.Comment(text)
+	g.Id("unstamped").Op(":=").Qual("slices", "Clone").Call(jen.Id("events"))
+	g.For(jen.Id("i").Op(":=").Range().Id("unstamped")).Block(jen.Id("unstamped").Index(jen.Id("i")).Dot("WrittenAt").Op("=").Add(stamp))
+}
+
+// wanted is the variable with the events as a query yields them.
+func (r *roundTrip) wanted(q *layout.Query) string {
+	if q.Table.KeepsWrittenAt() != r.layout.Read.KeepsWrittenAt() {
+		return "unstamped"
+	}
+	return "events"
+}
+
+// same compares what is read with what is wanted.
+func (r *roundTrip) same(g *jen.Group, how, what string, got jen.Code, want ...jen.Code) {
+	g.Add(r.storetest(how).Call(append([]jen.Code{jen.Id("t"), jen.Lit(what), got}, want...)...))
+}
+
+// reads compares what the methods yield that every reader has.
+func (r *roundTrip) reads(g *jen.Group) {
+	event := func(i int) jen.Code { return jen.Id("events").Index(jen.Lit(i)) }
+	time := func(i int) *jen.Statement { return jen.Id("times").Index(jen.Lit(i)) }
+	series, all := jen.Id("series").Index(jen.Lit(0)), jen.Id("events").Index(jen.Op(":").Lit(3)).Op("...")
+	read := func(args ...jen.Code) *jen.Statement {
+		return jen.Id("r").Dot("Read").Call(append([]jen.Code{jen.Id("ctx")}, args...)...)
+	}
+	r.same(g, "Same", "Read", read(series, time(0), jen.Id("end")), all)
+	r.same(g, "Same", "Read of a range", read(series, time(1), time(2)), event(1))
+	newest := r.own("ReadOptions").Add(inline(field{"NewestFirst", jen.True()}, field{"Limit", jen.Lit(2)}))
+	r.same(g, "Same", "Read, the newest first", read(series, time(0), jen.Id("end"), newest), event(2), event(1))
+	r.same(g, "Same", "ReadColumns", r.columns("ReadColumns", time(0), jen.Id("end"), series), all)
+	r.same(g, "Same", "Latest", r.storetest("One").Call(jen.Id("r").Dot("Latest").Call(jen.Id("ctx"), series)), event(2))
+	if len(r.Series) > 1 {
+		g.For(jen.List(jen.Id("i"), jen.Id("other")).Op(":=").Range().Id("series").Index(jen.Lit(1).Op(":"))).BlockFunc(func(g *jen.Group) {
+			r.same(g, "Same", "Read of another series", read(jen.Id("other"), time(0), jen.Id("end")), jen.Id("events").Index(jen.Lit(3).Op("+").Id("i")))
+		})
+	}
+}
+
+// columns is what a method reads as columns.
+func (r *roundTrip) columns(method string, from, to jen.Code, args ...jen.Code) *jen.Statement {
+	call := slices.Concat([]jen.Code{jen.Id("ctx")}, args, []jen.Code{from, to, jen.Id("c")})
+	return r.storetest("Columns").Types(r.own(r.names.event())).Call(
+		jen.Func().Params(jen.Id("c").Op("*").Add(r.own(r.names.columns()))).Error().Block(
+			jen.Return(jen.Id("r").Dot(method).Call(call...))))
+}
+
+// query compares what a query by the values of the first series yields, and as
+// columns in a range that has one event.
+func (r *roundTrip) query(g *jen.Group, q *layout.Query) {
+	var args []jen.Code
+	for _, i := range q.By {
+		args = append(args, jen.Id("series").Index(jen.Lit(0)).Dot(r.names.field(&r.layout.Series[i])))
+	}
+	how := "SameInAnyOrder"
+	if len(q.By) == len(r.layout.Series) {
+		how = "Same"
+	}
+	var want []jen.Code
+	for n := range len(r.Times) + len(r.Series) - 1 {
+		if n < len(r.Times) || r.Series[n-len(r.Times)+1].Matches(q) {
+			want = append(want, jen.Id(r.wanted(q)).Index(jen.Lit(n)))
+		}
+	}
+	time := func(i int) *jen.Statement { return jen.Id("times").Index(jen.Lit(i)) }
+	call := slices.Concat([]jen.Code{jen.Id("ctx")}, args, []jen.Code{time(0), jen.Id("end")})
+	r.same(g, how, q.Name, jen.Id("r").Dot(q.Name).Call(call...), want...)
+	r.same(g, "Same", q.Name+"Columns of a range", r.columns(q.Name+"Columns", time(1), time(2), args...), jen.Id(r.wanted(q)).Index(jen.Lit(1)))
+}

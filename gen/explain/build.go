@@ -1,0 +1,267 @@
+package explain
+
+import (
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/lint"
+	"github.com/btgen-dev/btgen/gen/schema"
+	"github.com/btgen-dev/btgen/templates/codec"
+)
+
+// How many example events there are in a bucket, and in the one after it.
+const (
+	examples     = 3
+	moreExamples = 1
+)
+
+// New explains schemas: layouts are those of schemas, one each, and without errors.
+func New(schemas []*schema.Schema, layouts []*layout.Layout) Document {
+	doc := Document{Version: Version, Schemas: []Schema{}}
+	for i, l := range layouts {
+		doc.Schemas = append(doc.Schemas, schemaOf(schemas[i], l))
+	}
+	return doc
+}
+
+// schemaOf explains a schema.
+func schemaOf(s *schema.Schema, l *layout.Layout) Schema {
+	out := Schema{
+		Name: l.Name, File: oneLine(l.File), Package: l.Package, Doc: oneLine(l.Doc),
+		Precision: schema.FormatDuration(l.Precision), Load: loadOf(l), Reads: reads(l),
+	}
+	for i, t := range l.Tables {
+		out.Tables = append(out.Tables, tableOf(s, i, l, t))
+	}
+	return out
+}
+
+// loadOf explains the load.
+func loadOf(l *layout.Layout) Load {
+	load := l.Load()
+	out := Load{Series: load.Series, EventsPerSecond: load.Rate, ValueBytes: load.ValueBytes}
+	for _, a := range []struct {
+		name    string
+		assumed bool
+	}{{"series", load.AssumedSeries}, {"rate", load.AssumedRate}, {"value_bytes", load.AssumedValueBytes && l.HasVariable()}} {
+		if a.assumed {
+			out.Assumed = append(out.Assumed, a.name)
+		}
+	}
+	return out
+}
+
+// tableOf explains the table of a schema with an index.
+func tableOf(s *schema.Schema, index int, l *layout.Layout, t *layout.Table) Table {
+	events := t.ExampleEvents(l, examples, moreExamples)
+	out := Table{
+		ID: t.ID, Doc: oneLine(t.Doc), Pattern: string(t.Pattern), Holds: t.Holds(l), Key: keyOf(l, t),
+		Events: []Event{}, Rows: []Row{},
+		Size: sizeOf(t.Estimate(l)), Choices: choices(s, index, l, t), Guidance: guidance[t.Pattern],
+	}
+	for i := range t.Families {
+		out.Families = append(out.Families, familyOf(l, &t.Families[i]))
+	}
+	for _, c := range t.Columns {
+		out.Columns = append(out.Columns, columnOf(l, t, c))
+	}
+	for i := range events {
+		out.Events = append(out.Events, eventOf(l, &events[i]))
+	}
+	for _, row := range t.ExampleRows(l, events) {
+		out.Rows = append(out.Rows, rowOf(l, t, row, events))
+	}
+	for _, a := range t.Allow {
+		out.Excused = append(out.Excused, Excuse{Rule: a.Rule, Title: titleOf(a.Rule), Reason: oneLine(a.Reason)})
+	}
+	return out
+}
+
+// titleOf is what a rule is about.
+func titleOf(id string) string {
+	rules := lint.Rules()
+	i := slices.IndexFunc(rules, func(r lint.Rule) bool { return r.ID == id })
+	if i < 0 {
+		return ""
+	}
+	return rules[i].Title
+}
+
+// keyOf explains the row key.
+func keyOf(l *layout.Layout, t *layout.Table) Key {
+	out := Key{Form: layout.ShowKey(t.Picture(l)), Delimiter: t.Delimiter, Example: bytesOf(t.ExampleKey(l))}
+	parts := t.ExampleParts(l)
+	for i, g := range t.Segments {
+		segment := Segment{Name: oneLine(t.SegmentName(l, g)), Kind: kinds[g.Kind], Means: t.Means(l, g)}
+		if g.Kind == layout.SeriesSegment {
+			segment.Doc = oneLine(l.Series[g.Series].Doc)
+		}
+		if parts != nil {
+			segment.Example = bytesOf(parts[i].Bytes)
+		}
+		out.Segments = append(out.Segments, segment)
+	}
+	for _, split := range t.Splits {
+		out.Splits = append(out.Splits, bytesOf(split))
+	}
+	for _, f := range t.KeyFields {
+		out.SQL = append(out.SQL, f.String())
+	}
+	return out
+}
+
+// kinds are what the kinds of segments are called.
+var kinds = map[layout.SegmentKind]string{
+	layout.SeriesSegment: "series", layout.MetricSegment: "metric", layout.ConstSegment: "const", layout.BucketSegment: "bucket",
+	layout.TimeSegment: "time", layout.SaltSegment: "salt", layout.SequenceSegment: "sequence",
+}
+
+// familyOf explains a family.
+func familyOf(l *layout.Layout, f *layout.Family) Family {
+	out := Family{Name: f.Name, TTL: string(f.Strategy), Timestamp: f.Timestamp(), GC: f.GC.String(), Collected: f.Collected(), Read: f.ReadFilter()}
+	if f.Class > 0 {
+		out.Class = l.Classes[f.Class-1]
+	}
+	return out
+}
+
+// columnOf explains a column.
+func columnOf(l *layout.Layout, t *layout.Table, c layout.Column) Column {
+	out := Column{Family: t.Families[c.Family].Name, Name: layout.ShowKey(c.Qualifier)}
+	if len(l.Classes) > 0 && t.Families[0].Class > 0 {
+		out.Family = "" // in the family of each class
+	}
+	as := map[bool]string{true: "text", false: "binary"}[c.Text]
+	switch {
+	case c.Field == layout.WrittenAt:
+		out.Means = "the time of writing, " + as
+	case c.Field == layout.WholeEvent:
+		out.Means = "all fields, as " + string(t.Blob)
+	default:
+		f := &l.Fields[c.Field]
+		out.Means = describeField(f) + ", " + as
+	}
+	switch {
+	case t.Pattern == layout.BucketOffsets && c.Field != layout.WrittenAt:
+		out.Name, out.Means = "", "a column for each event, named by its time within the bucket: "+out.Means
+	case t.Metrics():
+		out.Means = "a column for each value: " + out.Means
+	}
+	return out
+}
+
+// describeField says what type a field has.
+func describeField(f *layout.Field) string {
+	text := f.Type.String()
+	if f.Unit != "" {
+		text += " in " + oneLine(f.Unit)
+	}
+	if f.Optional {
+		text += ", optional"
+	}
+	return text
+}
+
+// eventOf shows an example event.
+func eventOf(l *layout.Layout, e *layout.ExampleEvent) Event {
+	out := Event{Time: showTime(e.Time), WrittenAt: showTime(e.WrittenAt)}
+	if l.Sequence {
+		out.Sequence = &e.Sequence
+	}
+	if e.Class > 0 {
+		out.Class = l.Classes[e.Class-1]
+	}
+	if e.TTL > 0 {
+		out.TTL = schema.FormatDuration(e.TTL)
+	}
+	if !e.ExpiresAt.IsZero() {
+		out.ExpiresAt = showTime(e.ExpiresAt)
+	}
+	for i, v := range e.Values {
+		f := &l.Fields[i]
+		out.Values = append(out.Values, Value{Field: f.Name, Unit: oneLine(f.Unit), Text: f.ShowValue(v), None: v == nil})
+	}
+	return out
+}
+
+// rowOf shows a row.
+func rowOf(l *layout.Layout, t *layout.Table, row layout.ExampleRow, events []layout.ExampleEvent) Row {
+	out := Row{Key: bytesOf(row.Key), Parts: []Bytes{}, Cells: []Stored{}}
+	for _, p := range row.Parts {
+		out.Parts = append(out.Parts, bytesOf(p.Bytes))
+	}
+	for _, c := range row.Cells {
+		qualifier, value := bytesOf(c.Qualifier), bytesOf(string(c.Value))
+		if t.Pattern == layout.BucketOffsets || t.Metrics() && !t.Readable(l, c.Column) {
+			qualifier = binaryOf(c.Qualifier)
+		}
+		if !t.Readable(l, c.Column) {
+			value = binaryOf(string(c.Value))
+		}
+		out.Cells = append(out.Cells, Stored{
+			Family: t.Families[c.Family].Name, Qualifier: qualifier, Timestamp: showTime(codec.FromMicros(c.Micros)), Micros: c.Micros,
+			Value: value, Means: meaning(l, t, c, &events[c.Event]), Event: c.Event,
+		})
+	}
+	return out
+}
+
+// meaning says what a cell holds.
+func meaning(l *layout.Layout, t *layout.Table, c layout.ExampleCell, e *layout.ExampleEvent) string {
+	column := t.Columns[c.Column]
+	text := ""
+	switch column.Field {
+	case layout.WrittenAt:
+		return "written at " + showTime(e.WrittenAt)
+	case layout.WholeEvent:
+		text = l.ShowEvent(e)
+	default:
+		f := &l.Fields[column.Field]
+		text = f.Name + " " + f.ShowValue(e.Values[column.Field])
+	}
+	if t.Pattern != layout.BucketOffsets {
+		return text
+	}
+	at := schema.FormatDuration(e.Time.Sub(t.Bucket.Start(e.Time))) + " into the bucket"
+	if t.Sequence {
+		at += fmt.Sprintf(", no. %d", e.Sequence)
+	}
+	return at + ": " + text
+}
+
+// sizeOf shows an estimate.
+func sizeOf(e layout.Estimate) Size {
+	out := Size{
+		KeyBytes: e.KeyBytes, RowsPerEvent: e.RowsPerEvent, CellsPerEvent: e.CellsPerEvent, EventsPerRow: e.EventsPerRow,
+		CellsPerRow: e.CellsPerRow, Cell: e.Cell, Event: Range(e.Event), Row: Range(e.Row), Day: Range(e.BytesADay),
+	}
+	if e.Retention > 0 {
+		out.Retention = schema.FormatDuration(e.Retention)
+		table := Range(e.Table)
+		out.Table = &table
+	}
+	return out
+}
+
+// bytesOf shows bytes.
+func bytesOf(s string) Bytes {
+	if s == "" {
+		return Bytes{}
+	}
+	return Bytes{Show: layout.ShowKey(s), Hex: hex.EncodeToString([]byte(s))}
+}
+
+// binaryOf shows bytes that are no text, though some of them may look like it.
+func binaryOf(s string) Bytes {
+	if s == "" {
+		return Bytes{}
+	}
+	digits := hex.EncodeToString([]byte(s))
+	return Bytes{Show: "0x" + digits, Hex: digits}
+}
+
+// showTime writes a time as briefly as it can be.
+func showTime(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }

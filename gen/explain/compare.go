@@ -1,0 +1,284 @@
+package explain
+
+import (
+	"slices"
+	"time"
+
+	"github.com/btgen-dev/btgen/gen/diag"
+	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/lint"
+	"github.com/btgen-dev/btgen/gen/schema"
+)
+
+// How many events a picture of a pattern has, in a bucket and in the next one.
+const (
+	pictured     = 6
+	morePictured = 2
+)
+
+// usualWidths are the buckets that are compared, besides the chosen one.
+var usualWidths = []time.Duration{time.Hour, 24 * time.Hour, 7 * 24 * time.Hour, 30 * 24 * time.Hour}
+
+// choices returns what every pattern makes of the load of a table, and what its
+// own does with other buckets: the table as it is, then its pattern with the usual
+// buckets, then the other patterns. Each is a schema of its own, which is resolved
+// and checked as any other.
+func choices(s *schema.Schema, index int, l *layout.Layout, t *layout.Table) []Choice {
+	v := variants{schema: s, index: index, layout: l, table: t}
+	out := []Choice{choiceOf(v.alone(), true)}
+	if t.Pattern.Bucketed() {
+		for _, width := range usualWidths {
+			if width != t.Bucket.Every {
+				out = append(out, choiceOf(v.with(t.Pattern, schema.Span{Fixed: width}), false))
+			}
+		}
+	}
+	for _, p := range layout.Patterns() {
+		if p != t.Pattern {
+			out = append(out, choiceOf(v.with(p, v.width(p)), false))
+		}
+	}
+	return out
+}
+
+// choiceOf counts what a variant makes of the load.
+func choiceOf(s *schema.Schema, chosen bool) Choice {
+	table := &s.Tables[0]
+	out := Choice{Pattern: table.Pattern.V, Chosen: chosen}
+	if layout.Pattern(table.Pattern.V).Bucketed() {
+		out.Bucket = table.Bucket.Every.V.String()
+	}
+	l, found := layout.Resolve(s)
+	if !found.HasErrors() {
+		found = slices.Concat(found, lint.Check(l), lint.CheckShared([]*layout.Layout{l}))
+	}
+	out.Findings = findingsOf(found)
+	if found.HasErrors() {
+		return out
+	}
+	t := l.Tables[0]
+	size, q := sizeOf(t.Estimate(l)), l.ReadQuery()
+	from, to, now := t.ExampleSpan()
+	day, newest := Work(q.Work(l, now, from, to, nil)), Work(l.LatestWork(now))
+	out.Size, out.Day, out.Newest = &size, &day, &newest
+	events := t.ExampleEvents(l, pictured, morePictured)
+	out.Picture, out.PictureEvents, out.PictureLater = pictureOf(l, t, events), len(events), later(t, events)
+	return out
+}
+
+// findingsOf are the errors of a variant or, if it has none, its warnings, each rule
+// once. Advice, and what is said of rules that are excused in vain, is about the
+// schema as it is.
+func findingsOf(found diag.List) []Finding {
+	severity := diag.Warning
+	if found.HasErrors() {
+		severity = diag.Error
+	}
+	var out []Finding
+	for _, d := range found {
+		known := slices.ContainsFunc(out, func(f Finding) bool { return f.Rule == d.Rule })
+		if d.Severity == severity && !known && (d.Rule != "" || severity == diag.Error) {
+			out = append(out, Finding{Rule: d.Rule, Severity: severity.String(), Message: oneLine(d.Message)})
+		}
+	}
+	return out
+}
+
+// later returns how many events are after the bucket of the first; without buckets
+// these are those that come after a bucket in other pictures. They are the last.
+func later(t *layout.Table, events []layout.ExampleEvent) int {
+	if !t.Pattern.Bucketed() {
+		return max(0, len(events)-pictured)
+	}
+	n := 0
+	for i := range events {
+		if !t.Bucket.Start(events[i].Time).Equal(t.Bucket.Start(events[0].Time)) {
+			n++
+		}
+	}
+	return n
+}
+
+// pictureOf puts a few events into rows.
+func pictureOf(l *layout.Layout, t *layout.Table, events []layout.ExampleEvent) []PictureRow {
+	var out []PictureRow
+	for _, row := range t.ExampleRows(l, events) {
+		picture := PictureRow{Key: bytesOf(row.Key), Columns: []PictureCol{}}
+		for _, c := range slices.Backward(row.Cells) { // the newest are first
+			if t.Columns[c.Column].Field == layout.WrittenAt {
+				continue
+			}
+			name := bytesOf(c.Qualifier)
+			i := slices.IndexFunc(picture.Columns, func(p PictureCol) bool { return p.Name == name })
+			if i < 0 {
+				picture.Columns = append(picture.Columns, PictureCol{Name: name})
+				i = len(picture.Columns) - 1
+			}
+			picture.Columns[i].Events = append(picture.Columns[i].Events, c.Event)
+		}
+		slices.Reverse(picture.Columns)
+		out = append(out, picture)
+	}
+	return out
+}
+
+// variants makes other schemas of the same events, with one table each.
+type variants struct {
+	schema *schema.Schema
+	index  int // of the table
+	layout *layout.Layout
+	table  *layout.Table
+}
+
+// alone is the schema with no other table than this one, and with the queries that
+// it answers: what others do is none of its business.
+func (v *variants) alone() *schema.Schema {
+	out := *v.schema
+	table := v.schema.Tables[v.index]
+	out.Tables = []schema.Table{table}
+	out.Queries = slices.DeleteFunc(slices.Clone(v.schema.Queries), func(q schema.Query) bool {
+		return !slices.ContainsFunc(v.layout.Queries, func(other layout.Query) bool { return other.Name == q.Name.V && other.Table == v.table })
+	})
+	out.Fields = slices.Clone(v.schema.Fields)
+	for i := range out.Fields {
+		if !slices.ContainsFunc(table.Families, func(f schema.Family) bool { return f.Name.V == out.Fields[i].Family.V }) {
+			out.Fields[i].Family = schema.Value[string]{}
+		}
+	}
+	return &out
+}
+
+// width is how wide the buckets of another pattern are: as those of the table or,
+// if it has none, the widest of the usual ones that holds a moderate number of cells.
+func (v *variants) width(p layout.Pattern) schema.Span {
+	switch {
+	case !p.Bucketed():
+		return schema.Span{}
+	case v.table.Pattern.Bucketed():
+		return schema.Span{Fixed: v.table.Bucket.Every, Months: v.table.Bucket.Months}
+	}
+	for _, width := range slices.Backward(usualWidths) {
+		l, found := layout.Resolve(v.with(p, schema.Span{Fixed: width}))
+		if !found.HasErrors() && moderate(l) {
+			return schema.Span{Fixed: width}
+		}
+	}
+	return schema.Span{Fixed: usualWidths[0]}
+}
+
+// with is the schema with another pattern and another bucket.
+func (v *variants) with(p layout.Pattern, width schema.Span) *schema.Schema {
+	out := v.alone()
+	t := &out.Tables[0]
+	t.Pattern.V = string(p)
+	v.reshapeBucket(t, p, width)
+	t.Segments = v.segments(t, p)
+	if p.Serialized() || p == layout.BucketOffsets && (len(out.Fields) > 1 || t.Blob.Pos.IsValid()) {
+		v.serialize(out, t)
+	} else {
+		t.Blob = schema.Blob{}
+	}
+	return out
+}
+
+// reshapeBucket gives a table another bucket. Its label stays if it is a number,
+// which counts buckets of any width.
+func (v *variants) reshapeBucket(t *schema.Table, p layout.Pattern, width schema.Span) {
+	if !p.Bucketed() {
+		t.Bucket = schema.Bucket{}
+		return
+	}
+	t.Bucket.Pos = t.Name.Pos
+	t.Bucket.Every = schema.Value[schema.Span]{V: width, Pos: t.Name.Pos}
+	if !v.isBucket(p, width) && !numbered(t.Bucket.Label.V) {
+		t.Bucket.Label = schema.Value[string]{}
+	}
+}
+
+// isBucket reports whether a pattern has the buckets that the table has.
+func (v *variants) isBucket(p layout.Pattern, width schema.Span) bool {
+	return p.Bucketed() && width == v.schema.Tables[v.index].Bucket.Every.V
+}
+
+// segments are the segments of the key, for another pattern.
+func (v *variants) segments(t *schema.Table, p layout.Pattern) []schema.Segment {
+	var out []schema.Segment
+	metric := func() {
+		if p == layout.BucketNewColumns {
+			out = append(out, schema.Segment{Pos: t.Key, Kind: schema.SegmentName, Name: schema.Value[string]{V: "metric", Pos: t.Key}})
+		}
+	}
+	for _, g := range t.Segments {
+		switch {
+		case v.isMetric(g):
+			continue // set in front of the time below
+		case g.Kind == schema.SegmentTime || g.Kind == schema.SegmentBucket:
+			metric()
+			if !v.isBucket(p, t.Bucket.Every.V) {
+				g = retimed(g, p)
+			}
+			out = append(out, g)
+		default:
+			out = append(out, g)
+		}
+	}
+	return out
+}
+
+// isMetric reports whether a segment is the metric, and no series value of that name.
+func (v *variants) isMetric(g schema.Segment) bool {
+	named := func(f schema.Field) bool { return f.Name.V == "metric" }
+	return g.Kind == schema.SegmentName && g.Name.V == "metric" && !slices.ContainsFunc(v.schema.Series, named)
+}
+
+// serialize lets a table store events as one value, with what the schema says of it.
+func (v *variants) serialize(s *schema.Schema, t *schema.Table) {
+	t.Values = schema.Value[string]{}
+	if layout.Pattern(t.Pattern.V) == layout.BucketOffsets {
+		t.Blob.Column = schema.Value[string]{}
+	}
+	next := 1
+	for _, f := range s.Fields {
+		next = max(next, f.Number.V+1)
+	}
+	for i := range s.Fields {
+		if !s.Fields[i].Number.IsSet() {
+			s.Fields[i].Number = schema.Value[int]{V: next, Pos: s.Fields[i].Name.Pos}
+			next++
+		}
+	}
+}
+
+// retimed is the segment of the time or the bucket, for another pattern or bucket.
+// A format that counts from 1970 fits buckets of all widths; events are timed as
+// finely as they are.
+func retimed(g schema.Segment, p layout.Pattern) schema.Segment {
+	wasBucket := g.Kind == schema.SegmentBucket
+	switch {
+	case !p.Bucketed() && wasBucket:
+		g.Kind, g.Format = schema.SegmentTime, schema.Value[string]{}
+	case !p.Bucketed(), counted(g.Format.V):
+	case g.Reverse.V:
+		g.Format = schema.Value[string]{V: "unix_s", Pos: g.Pos}
+	default:
+		g.Format = schema.Value[string]{}
+	}
+	if p.Bucketed() {
+		g.Kind = schema.SegmentBucket
+	}
+	return g
+}
+
+// counted reports whether a time format counts from 1970.
+func counted(format string) bool {
+	return slices.Contains([]string{"unix_s", "unix_ms", "unix_us", "unix_ns", "binary"}, format)
+}
+
+// numbered reports whether a label is a number.
+func numbered(label string) bool { return slices.Contains([]byte(label), '%') }
+
+// moderate reports whether the rows of a variant are of a moderate size.
+func moderate(l *layout.Layout) bool {
+	e := l.Tables[0].Estimate(l)
+	return e.Moderate()
+}

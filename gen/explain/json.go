@@ -1,0 +1,18 @@
+package explain
+
+import (
+	"bytes"
+	"encoding/json"
+)
+
+// JSON renders a document for programs: its fields as they are.
+func JSON(doc Document) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	if err := e.Encode(doc); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), nil
+}

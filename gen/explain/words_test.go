@@ -1,0 +1,111 @@
+package explain_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/btgen-dev/btgen/gen"
+	"github.com/btgen-dev/btgen/gen/explain"
+)
+
+// textOf explains a schema of some fields, with a table and more, as text.
+func textOf(t *testing.T, series, fields, table, more string) string {
+	t.Helper()
+	return explain.Text(documentOf(t, gen.Input{Name: "s.yaml", Text: fmt.Appendf(nil, `btgen: v1
+package: app
+name: Event
+series: %s
+time: {precision: 1s}
+fields: %s
+tables:
+  events: %s
+%s
+`, series, fields, table, more)}), false)
+}
+
+// hostTable is a table of buckets of an hour.
+const hostTable = `{pattern: bucket_new_cells, key: {delimiter: "#", segments: [host, bucket]}, bucket: 1h, family: m, ttl: {max_age: 30d}}`
+
+// has checks that a text has others in it.
+func has(t *testing.T, text string, parts ...string) {
+	t.Helper()
+	for _, part := range parts {
+		if !strings.Contains(text, part) {
+			t.Errorf("no %q in\n%s", part, text)
+		}
+	}
+}
+
+// Of wide events the first fields are shown.
+func TestWideEvents(t *testing.T) {
+	var fields []string
+	for i := range 11 {
+		fields = append(fields, fmt.Sprintf("f%d: int64", i))
+	}
+	text := textOf(t, "{host: string}", "{"+strings.Join(fields, ", ")+"}", hostTable, "")
+	has(t, text, "f7  3 more fields")
+	for _, line := range strings.Split(text, "\n") {
+		if strings.Contains(line, "more fields") && strings.Contains(line, "f8") {
+			t.Error(line)
+		}
+	}
+}
+
+// Many salts are read in pages: there may be more requests than spans.
+func TestPages(t *testing.T) {
+	table := `{pattern: bucket_new_cells, key: {delimiter: "#", segments: [{hash: [host], buckets: 100}, kind, bucket, host]}, bucket: 1h, family: m, ttl: {max_age: 30d}}`
+	text := textOf(t, "{host: string, kind: string}", "{a: int64}", table, "queries: {ByKind: {by: [kind]}}")
+	has(t, text, "at least 100 requests, in pages of 4 rows: ")
+	has(t, text, `no: no table can answer ByKind: in table "events"`) // the reason, where there is no rule
+}
+
+// Long keys and what is said of them stay on the page.
+func TestLongKeys(t *testing.T) {
+	long := strings.Repeat("0123456789", 15)
+	series := fmt.Sprintf("{host: {type: string, example: %q}, kind: {type: string, example: %q}}", long, "k"+long)
+	text := textOf(t, series, "{a: int64}", `{pattern: bucket_new_cells, key: {delimiter: "#", segments: [host, kind, bucket]}, bucket: 1h, family: m, ttl: {max_age: 30d}}`, "")
+	for line := range strings.Lines(text) {
+		if n := len([]rune(strings.TrimSuffix(line, "\n"))); n > 100 && strings.Contains(line, "0123456789") {
+			t.Errorf("%d columns: %s", n, line)
+		}
+	}
+	has(t, text, "#2021-03-05T12  316 bytes\n", "┘ └───────────┘\n", "\n    request   rows from\n                0123")
+}
+
+// Pictures say how many events they have, where events are rarer than buckets too.
+func TestPicturedEvents(t *testing.T) {
+	for rate, want := range map[string]string{"1/s": "6 events of one bucket and 2 after it", "1/1d": "1 event of one bucket and 5 after it"} {
+		doc := documentOf(t, gen.Input{Name: "s.yaml", Text: fmt.Appendf(nil, `btgen: v1
+package: app
+name: Event
+series: {host: string}
+time: {precision: 1s}
+fields: {a: int64}
+tables:
+  events: %s
+expect: {rate: %s}
+`, hostTable, rate)})
+		page, err := explain.HTML(doc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		has(t, string(page), want)
+		c := doc.Schemas[0].Tables[0].Choices[0]
+		drawn := map[int]bool{}
+		for _, row := range c.Picture {
+			for _, column := range row.Columns {
+				for _, event := range column.Events {
+					drawn[event] = true
+				}
+			}
+		}
+		if len(drawn) != c.PictureEvents {
+			t.Errorf("%d events drawn, %d said", len(drawn), c.PictureEvents)
+		}
+		text := explain.Text(doc, false)
+		if strings.Contains(text, "1.00 ") || strings.Contains(text, "0.00 ") || strings.Contains(text, " 0 B") {
+			t.Error(text)
+		}
+	}
+}

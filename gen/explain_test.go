@@ -1,0 +1,71 @@
+package gen
+
+import (
+	"bytes"
+	"encoding/json"
+	"reflect"
+	"strings"
+	"testing"
+
+	"golang.org/x/net/html"
+	"pgregory.net/rapid"
+
+	"github.com/btgen-dev/btgen/gen/explain"
+)
+
+// TestRandomExplanations explains random schemas: the same ones in the same words,
+// JSON says all, HTML has no element that a schema could have put there, and no text
+// steers a terminal that is none.
+func TestRandomExplanations(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		inputs := randomInputs.Draw(t, "schemas")
+		resolve := func() explain.Document {
+			r := Resolve(inputs)
+			if err := r.Diagnostics.Err(); err != nil {
+				t.Fatalf("%v in\n%s", err, inputs)
+			}
+			return explain.New(r.Schemas, r.Layouts)
+		}
+		doc := resolve()
+		if !reflect.DeepEqual(doc, resolve()) {
+			t.Error("another explanation of the same schemas")
+		}
+		data, err := explain.JSON(doc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var again explain.Document
+		if err := json.Unmarshal(data, &again); err != nil {
+			t.Fatal(err)
+		}
+		if second, err := explain.JSON(again); err != nil || !bytes.Equal(data, second) {
+			t.Errorf("JSON does not come back: %v", err)
+		}
+		for _, text := range []string{explain.Text(doc, false), explain.Markdown(doc)} {
+			if strings.ContainsAny(text, "\x1b\u202e\r") {
+				t.Errorf("a text of a schema got out:\n%s", text)
+			}
+		}
+		page, err := explain.HTML(doc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkPage(t, page)
+	})
+}
+
+// checkPage looks for elements that an explanation does not have.
+func checkPage(t *rapid.T, page []byte) {
+	root, err := html.Parse(bytes.NewReader(page))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := range root.Descendants() {
+		switch n.Data {
+		case "script", "img", "iframe", "object", "embed", "form", "input", "link", "base":
+			if n.Type == html.ElementNode {
+				t.Errorf("element %s", n.Data)
+			}
+		}
+	}
+}

@@ -1,0 +1,92 @@
+package model
+
+import (
+	"slices"
+	"strings"
+)
+
+// ShortTable is what the name of the second table of a schema ends with.
+const ShortTable = "_short"
+
+// Query is a query of a schema.
+type Query struct {
+	Name string
+	By   []string // Host and Shard, as Go has them
+	Scan bool     // it reads a whole table
+}
+
+// yaml writes the query.
+func (q Query) yaml() string {
+	text := "{by: [" + strings.ToLower(strings.Join(q.By, ", ")) + "]"
+	if q.Scan {
+		text += ", scan: to be tried"
+	}
+	return text + "}"
+}
+
+// finds reports whether the events of a series are among those of the query for
+// another one.
+func (q Query) finds(s, given Series) bool {
+	return (s.Host == given.Host || !slices.Contains(q.By, "Host")) && (s.Shard == given.Shard || !slices.Contains(q.By, "Shard"))
+}
+
+// Queries lists the queries that the table of the schema can answer.
+func (s *Schema) Queries() []Query {
+	var out []Query
+	for _, q := range []Query{
+		{Name: "ByHost", By: []string{"Host"}},
+		{Name: "ByShard", By: []string{"Shard"}},
+		{Name: "One", By: []string{"Shard", "Host"}},
+		{Name: "Export"},
+	} {
+		if s.answers(&q) {
+			out = append(out, q)
+		}
+	}
+	return out
+}
+
+// answers reports whether the table can answer a query, and sets whether it has to
+// be read as a whole for it: if no value that is given is in the part of the key
+// that can be written. That ends with the first value which is not given. A salt
+// of such values can be any number, but not behind the time; and what is behind the
+// time helps with buckets, whose keys are known, and not with rows of events.
+func (s *Schema) answers(q *Query) bool {
+	missing := func(text string) bool {
+		for _, value := range []string{"Host", "Shard"} {
+			if strings.Contains(text, strings.ToLower(value)) && !slices.Contains(q.By, value) {
+				return true
+			}
+		}
+		return false
+	}
+	q.Scan = true
+	var metric, salted bool
+	written := func(segments []string, behind bool) bool {
+		for _, g := range segments {
+			switch {
+			case strings.Contains(g, "sequence"), missing(g) && (behind || !isSalt(g)):
+				return false
+			case isSalt(g):
+				salted = salted || missing(g)
+			case g == "metric":
+				metric = metric || !behind
+			case !strings.Contains(g, "const"):
+				q.Scan = q.Scan && behind && !s.bucketed()
+			}
+		}
+		return true
+	}
+	if written(s.Before, false) {
+		written(s.After, true)
+	}
+	return !s.newColumns() || len(q.By) == 2 || metric && !salted
+}
+
+// isSalt reports whether a segment is a salt.
+func isSalt(segment string) bool { return strings.Contains(segment, "hash") }
+
+// timeFirst reports whether the key begins with the time.
+func (s *Schema) timeFirst() bool {
+	return !slices.ContainsFunc(s.Before, func(g string) bool { return !strings.Contains(g, "const") })
+}

@@ -1,0 +1,106 @@
+package model
+
+import (
+	"fmt"
+	"time"
+)
+
+// toll is what a read has to let cross the wire, and may.
+type toll struct{ least, most Counts }
+
+// only tells that a single series is asked for.
+func only(series Series) func(Series) bool { return func(s Series) bool { return s == series } }
+
+// streams returns how many streams a plan has for some fields.
+func (s *Schema) streams(p Plan, fields []int) int {
+	if s.newColumns() && fields != nil {
+		return len(fields)
+	}
+	return p.Streams
+}
+
+// expected returns the toll of a read of a range: the cells that make up its
+// events, and none besides but for the rest of a bucket.
+func (r *run[E]) expected(p Plan, wanted func(Series) bool, from, to time.Time, fields []int) toll {
+	requests := r.schema.streams(p, fields) * r.schema.requests(p, from, to)
+	fields = r.schema.fetches(fields)
+	needed := sum(r.table.rows(r.now, wanted, from, to, fields, false))
+	most := sum(r.table.rows(r.now, wanted, from, r.schema.rest(r.now, from, to), fields, false))
+	return toll{Counts{requests, needed}, Counts{requests, most}}
+}
+
+// crossed compares what a read of a range let cross the wire with its toll.
+func (r *run[E]) crossed(what string, p Plan, wanted func(Series) bool, from, to time.Time, fields []int) {
+	r.within(fmt.Sprintf("%s from %v to %v", what, from, to), r.expected(p, wanted, from, to, fields))
+}
+
+// crossedNewest is crossed for a read of the newest events. With a limit there are
+// no more rows than that, and the rest of the last of them; only where all that is
+// in a row may be its rest are more rows asked for.
+func (r *run[E]) crossedNewest(series Series, from, to time.Time, limit int) {
+	t := r.expected(r.driver.Plans["Read"], only(series), from, to, nil)
+	if limit > 0 {
+		rows := r.table.rows(r.now, only(series), from, to, nil, false)
+		t.least = Counts{Cells: r.table.newestRows(rows, 1)}
+		if r.schema.rest(r.now, from, to).Equal(to) {
+			t.most.Cells = r.table.newestRows(rows, limit)
+		} else {
+			t.most.Requests *= 2
+		}
+	}
+	r.within(fmt.Sprintf("the newest %d from %v to %v", limit, from, to), t)
+}
+
+// crossedEach is crossed for the newest event of each series of a query: of each row
+// the newest cell of each column. Where the rows of a series follow one another, its
+// others are skipped: a request finds a series, or none more. Of a single series
+// there is one row.
+func (r *run[E]) crossedEach(p Plan, wanted func(Series) bool, from, to time.Time) {
+	t := r.expected(p, wanted, from, to, nil)
+	rest := r.schema.rest(r.now, from, to)
+	rows := r.table.rows(r.now, wanted, from, to, nil, true)
+	t.least.Cells = sum(rows)
+	switch {
+	case p.Single:
+		t.least = Counts{Cells: r.table.newestRows(rows, 1)}
+		t.most.Requests *= 2
+		if rest.Equal(to) {
+			t.most.Cells = t.least.Cells
+		}
+	case p.Grouped:
+		series := map[Series]bool{}
+		for row := range rows {
+			series[row.Series] = true
+		}
+		t.least.Cells = r.table.newestRows(rows, 1)
+		t.least.Requests += len(series)
+		t.most.Requests += len(r.table.rows(r.now, wanted, from, rest, nil, true))
+		fallthrough
+	default:
+		if rest.Equal(to) {
+			t.most = t.least
+		}
+	}
+	r.within(fmt.Sprintf("the newest of each from %v to %v", from, to), t)
+}
+
+// crossedLatest is crossed for the newest event of a series: the newest row of it,
+// for each field in new columns, and of its columns the newest cell.
+func (r *run[E]) crossedLatest(series Series) {
+	rows := r.table.rows(r.now, only(series), time.Time{}, time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC), nil, true)
+	counts := Counts{r.driver.Plans["Read"].Streams, r.table.newestRows(rows, 1)}
+	r.within("latest", toll{counts, counts})
+}
+
+// within compares what crossed the wire since the last look with a toll. What is
+// not there need not be asked for.
+func (r *run[E]) within(what string, t toll) {
+	got, err := r.driver.Traffic.Take()
+	if err != nil {
+		r.Fatalf("%s: a stream failed: %v", what, err)
+	}
+	asked := got.Requests >= t.least.Requests && got.Requests <= t.most.Requests || got.Requests == 0 && t.least.Cells == 0
+	if !asked || got.Cells < t.least.Cells || got.Cells > t.most.Cells {
+		r.Fatalf("%s at %v: %+v crossed the wire, want %+v to %+v\nschema\n%s", what, r.now, got, t.least, t.most, r.schema.YAML())
+	}
+}

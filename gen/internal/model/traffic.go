@@ -1,0 +1,97 @@
+package model
+
+import (
+	"context"
+	"io"
+	"slices"
+	"sync"
+
+	"cloud.google.com/go/bigtable/apiv2/bigtablepb"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/encoding"
+	"google.golang.org/grpc/encoding/proto"
+	"google.golang.org/grpc/mem"
+	protobuf "google.golang.org/protobuf/proto"
+)
+
+// Traffic counts what the reads of a client ask for, and get.
+type Traffic struct {
+	mu     sync.Mutex
+	counts Counts
+	broken error // of the first stream that failed: the client would ask again
+}
+
+// Counts are the requests for rows that were sent, and the cells that came.
+type Counts struct{ Requests, Cells int }
+
+// Intercept is the interceptor of the client's streams, the last of them: what a
+// reader has put in the place of gRPC's codec sees the messages after it.
+func (t *Traffic) Intercept(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, streamer grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+	counted := countedCodec{encoding.GetCodecV2(proto.Name), t}
+	for _, o := range opts {
+		if forced, ok := o.(grpc.ForceCodecV2CallOption); ok {
+			counted.CodecV2 = forced.CodecV2
+		}
+	}
+	s, err := streamer(ctx, desc, cc, method, append(slices.Clip(opts), grpc.ForceCodecV2(counted))...)
+	return &countedStream{s, t}, err
+}
+
+// countedCodec counts the cells of messages as they are on the wire: a chunk has
+// one, unless its value is a long one.
+type countedCodec struct {
+	encoding.CodecV2
+	traffic *Traffic
+}
+
+// Unmarshal counts the cells of a response.
+func (c countedCodec) Unmarshal(data mem.BufferSlice, v any) error {
+	if _, ok := v.(*bigtablepb.ReadRowsResponse); ok {
+		r := new(bigtablepb.ReadRowsResponse)
+		if err := protobuf.Unmarshal(data.Materialize(), r); err != nil {
+			return err
+		}
+		c.traffic.mu.Lock()
+		c.traffic.counts.Cells += len(r.Chunks)
+		c.traffic.mu.Unlock()
+	}
+	return c.CodecV2.Unmarshal(data, v)
+}
+
+// Take returns what was counted since the last call, and why a stream failed.
+func (t *Traffic) Take() (Counts, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	counts := t.counts
+	t.counts = Counts{}
+	return counts, t.broken
+}
+
+// countedStream is a stream that counts.
+type countedStream struct {
+	grpc.ClientStream
+	traffic *Traffic
+}
+
+// SendMsg counts a request.
+func (s *countedStream) SendMsg(m any) error {
+	if _, ok := m.(*bigtablepb.ReadRowsRequest); ok {
+		s.traffic.mu.Lock()
+		defer s.traffic.mu.Unlock()
+		s.traffic.counts.Requests++
+	}
+	return s.ClientStream.SendMsg(m)
+}
+
+// RecvMsg takes note of a stream that fails. One that the reader has enough of fails
+// too, and is not asked for again.
+func (s *countedStream) RecvMsg(m any) error {
+	err := s.ClientStream.RecvMsg(m)
+	s.traffic.mu.Lock()
+	defer s.traffic.mu.Unlock()
+	_, rows := m.(*bigtablepb.ReadRowsResponse)
+	if rows && err != nil && err != io.EOF && s.Context().Err() == nil && s.traffic.broken == nil {
+		s.traffic.broken = err
+	}
+	return err
+}

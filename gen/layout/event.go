@@ -1,0 +1,307 @@
+package layout
+
+import (
+	"encoding/hex"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/btgen-dev/btgen/gen/schema"
+	"github.com/btgen-dev/btgen/templates/codec"
+)
+
+// ExampleEvent is a made-up event of the series of the example key.
+type ExampleEvent struct {
+	Time     time.Time
+	Sequence uint32
+	// Values are those of Layout.Fields, typed as Field.Default; nil for what
+	// the event lacks.
+	Values []any
+	// WrittenAt is the writer's clock.
+	WrittenAt time.Time
+	// Class, TTL and ExpiresAt are what the event says of its end, as far as
+	// events of the schema do.
+	Class     int
+	TTL       time.Duration
+	ExpiresAt time.Time
+}
+
+// writeDelay is how long after its time an example event is written.
+const writeDelay = 250 * time.Millisecond
+
+// exampleLife is how long an example event lives that must say so.
+const exampleLife = 7 * 24 * time.Hour
+
+// ExampleEvents returns made-up events of one series that the table can hold: n
+// at consecutive times and, if those are all in one bucket, more in the next one.
+// One of them lacks its optional fields. Where events have a tie-breaker, the
+// first two are of one time.
+func (t *Table) ExampleEvents(l *Layout, n, more int) []ExampleEvent {
+	first := codec.Truncate(t.ExampleTime(), l.Precision)
+	if first.Before(t.ExampleTime()) && t.Pattern.Bucketed() && first.Before(t.Bucket.Min()) {
+		first = first.Add(l.Precision)
+	}
+	step := l.step()
+	var out []ExampleEvent
+	add := func(at time.Time, sequence uint32) {
+		e := l.exampleEvent(len(out), at)
+		e.Sequence = sequence
+		if t.holds(l, &e) {
+			out = append(out, e)
+		}
+	}
+	at := first
+	for i := range n {
+		if l.Sequence && i == 1 {
+			add(first, 1)
+			continue
+		}
+		add(at, 0)
+		at = at.Add(step)
+	}
+	if !t.Pattern.Bucketed() {
+		for range more {
+			add(at, 0)
+			at = at.Add(step)
+		}
+		return out
+	}
+	if next := t.Bucket.End(first); !at.Add(-step).After(next) {
+		next = codec.Ceil(next, l.Precision)
+		for i := range more {
+			add(next.Add(time.Duration(i)*step), 0)
+		}
+	}
+	return out
+}
+
+// holds reports whether there is a key for the event.
+func (t *Table) holds(l *Layout, e *ExampleEvent) bool {
+	k := t.exampleKey()
+	k.at, k.sequence = e.Time, e.Sequence
+	return t.keyParts(l, k) != nil
+}
+
+// step is the time between two events: that of the load, in steps of the precision.
+func (l *Layout) step() time.Duration {
+	interval := min(1/l.Load().Rate, (365 * 24 * time.Hour).Seconds())
+	steps := math.Round(interval * float64(time.Second) / float64(l.Precision))
+	return time.Duration(max(1, steps)) * l.Precision
+}
+
+// exampleEvent returns the n-th example.
+func (l *Layout) exampleEvent(n int, at time.Time) ExampleEvent {
+	e := ExampleEvent{Time: at, WrittenAt: at.Add(writeDelay), Values: make([]any, len(l.Fields))}
+	numbers := 0
+	for i := range l.Fields {
+		e.Values[i] = exampleValue(&l.Fields[i], numbers, n, at)
+		switch l.Fields[i].Type {
+		case schema.Int32, schema.Int64, schema.Uint32, schema.Uint64:
+			numbers++
+		}
+	}
+	if n == 1 {
+		l.leaveOut(&e)
+	}
+	if len(l.Classes) > 0 {
+		e.Class = 1 + n%len(l.Classes)
+	}
+	switch {
+	case l.MayExpire():
+		e.TTL = l.exampleTTL(n)
+	case l.MustExpire():
+		e.ExpiresAt = e.WrittenAt.Add(exampleLife)
+	}
+	return e
+}
+
+// leaveOut takes the optional values out of an event, but for one if there would
+// be none left.
+func (l *Layout) leaveOut(e *ExampleEvent) {
+	all := !slices.ContainsFunc(l.Fields, func(f Field) bool { return !f.Optional })
+	for i, f := range l.Fields {
+		if f.Optional && !(all && i == 0) {
+			e.Values[i] = nil
+		}
+	}
+}
+
+// exampleTTL is what the n-th event says of its life where it may: the first
+// nothing, if that is allowed, the others less or more than the default.
+func (l *Layout) exampleTTL(n int) time.Duration {
+	var usual time.Duration
+	l.anyFamily(func(f *Family) bool {
+		usual = max(usual, f.Life.Default)
+		return false
+	})
+	switch {
+	case n%3 == 1:
+		return max(time.Second, usual/2)
+	case n%3 == 2:
+		return min(2*usual, maxDefault)
+	case l.MustExpire():
+		return usual
+	}
+	return 0
+}
+
+// What numbers example events have, in the fields that hold whole numbers and in
+// those that hold others: of the weather balloon of Bigtable's documentation.
+// Source: https://cloud.google.com/bigtable/docs/schema-design-time-series
+var (
+	exampleInts   = [][]int64{{94558, 94122, 95992, 96025}, {61, 62, 58, 66}, {612, 611, 602, 598}}
+	exampleFloats = []float64{9.6, 9.7, 9.5, 9.4}
+)
+
+// exampleValue returns the value of a field of the n-th event; numbers is how many
+// fields with whole numbers there are before it.
+func exampleValue(f *Field, numbers, n int, at time.Time) any {
+	ints := exampleInts[numbers%len(exampleInts)]
+	number := ints[n%len(ints)]
+	switch f.Type {
+	case schema.String:
+		return fmt.Sprintf("text %d", n+1)
+	case schema.Bytes:
+		return []byte{0xca, 0xfe, byte(n + 1)}
+	case schema.Bool:
+		return n%2 == 0
+	case schema.Uint32, schema.Uint64:
+		return uint64(number)
+	case schema.Float32, schema.Float64:
+		return exampleFloats[n%len(exampleFloats)]
+	case schema.Timestamp:
+		return at.Add(-time.Duration(n+1) * time.Second)
+	case schema.Duration:
+		return time.Duration(n+1) * 90 * time.Second
+	case schema.UUID:
+		return fmt.Sprintf("f81d4fae-7dec-41d0-a765-00a0c91e6bf%x", n%16)
+	case schema.Enum:
+		return f.Enum[n%len(f.Enum)].Name
+	case schema.JSON:
+		return `{"n":` + strconv.Itoa(n+1) + `}`
+	}
+	return number
+}
+
+// ShowValue writes a value of the field for people: as it stands in a cell of text,
+// bytes in hex.
+func (f *Field) ShowValue(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return ""
+	case []byte:
+		return hex.EncodeToString(v)
+	}
+	return string(f.encode(true, v))
+}
+
+// ShowEvent writes the values of an event for people.
+func (l *Layout) ShowEvent(e *ExampleEvent) string {
+	var parts []string
+	for i, v := range e.Values {
+		if v != nil {
+			parts = append(parts, l.Fields[i].Name+" "+l.Fields[i].ShowValue(v))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// HasVariable reports whether events have fields whose length varies, so that it
+// must be known to tell their size.
+func (l *Layout) HasVariable() bool {
+	return slices.ContainsFunc(l.Fields, func(f Field) bool {
+		return f.Type == schema.String || f.Type == schema.Bytes || f.Type == schema.JSON
+	})
+}
+
+// encode returns a value as a cell holds it: text or binary.
+func (f *Field) encode(text bool, v any) []byte {
+	if text {
+		return f.encodeText(v)
+	}
+	return f.encodeBinary(v)
+}
+
+// encodeText is encode for text.
+func (f *Field) encodeText(v any) []byte {
+	switch v := v.(type) {
+	case []byte:
+		return codec.AppendTextBytes(nil, v)
+	case bool:
+		return codec.AppendTextBool(nil, v)
+	case int64:
+		return codec.AppendTextInt64(nil, v)
+	case uint64:
+		return codec.AppendTextUint64(nil, v)
+	case float64:
+		if f.Type == schema.Float32 {
+			return codec.AppendTextFloat32(nil, float32(v))
+		}
+		return codec.AppendTextFloat64(nil, v)
+	case time.Time:
+		return codec.AppendTextTimestamp(nil, v)
+	case time.Duration:
+		return codec.AppendTextDuration(nil, v)
+	case string:
+		return f.encodeName(true, v)
+	}
+	return nil
+}
+
+// encodeBinary is encode for binary.
+func (f *Field) encodeBinary(v any) []byte {
+	switch v := v.(type) {
+	case []byte:
+		return codec.AppendBinaryBytes(nil, v)
+	case bool:
+		return codec.AppendBinaryBool(nil, v)
+	case int64:
+		return codec.AppendBinaryInt64(nil, v)
+	case uint64:
+		return codec.AppendBinaryUint64(nil, v)
+	case float64:
+		if f.Type == schema.Float32 {
+			return codec.AppendBinaryFloat32(nil, float32(v))
+		}
+		return codec.AppendBinaryFloat64(nil, v)
+	case time.Time:
+		return codec.AppendBinaryTimestamp(nil, v)
+	case time.Duration:
+		return codec.AppendBinaryDuration(nil, v)
+	case string:
+		return f.encodeName(false, v)
+	}
+	return nil
+}
+
+// encodeName is encode for the types whose values the schema writes as strings.
+func (f *Field) encodeName(text bool, v string) []byte {
+	switch {
+	case f.Type == schema.Enum && text:
+		return codec.AppendTextEnum(nil, f.Enum, f.number(v))
+	case f.Type == schema.Enum:
+		return codec.AppendBinaryEnum(nil, f.Enum, f.number(v))
+	case f.Type == schema.UUID && text:
+		return codec.AppendTextUUID(nil, parsedUUID(v))
+	case f.Type == schema.UUID:
+		return codec.AppendBinaryUUID(nil, parsedUUID(v))
+	case text:
+		return codec.AppendTextString(nil, v)
+	}
+	return codec.AppendBinaryString(nil, v)
+}
+
+// number returns the number of an enum's value.
+func (f *Field) number(name string) int64 {
+	n, _ := f.Enum.Number(name) // one of the enum's own
+	return n
+}
+
+// parsedUUID parses a UUID that an example has.
+func parsedUUID(s string) codec.UUID {
+	id, _ := codec.ParseUUID(s) // it is one
+	return id
+}

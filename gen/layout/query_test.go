@@ -1,0 +1,180 @@
+package layout
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/btgen-dev/btgen/gen/diag"
+	"github.com/btgen-dev/btgen/gen/schema"
+	"github.com/btgen-dev/btgen/templates/codec"
+)
+
+// queryTable is a table t of a pattern with the segments of a key.
+func queryTable(pattern, segments string) string {
+	bucket := ""
+	if Pattern(pattern).Bucketed() {
+		bucket = "bucket: 1h, "
+	}
+	return fmt.Sprintf("  t: {pattern: %s, key: {delimiter: \"#\", segments: [%s]}, %sfamily: m, ttl: {max_age: 30d}}\n", pattern, segments, bucket)
+}
+
+// ask resolves a query Q of series region, line and host, as the language has it,
+// to tables; there may be errors.
+func ask(t *testing.T, query, tables string) (*Layout, diag.List) {
+	t.Helper()
+	s, found := schema.Parse("event.yaml", fmt.Appendf(nil, `btgen: v1
+package: app
+name: Event
+series: {region: string, line: string, host: int64}
+time: {precision: 1m}
+fields: {a: {type: int64, number: 1}, b: {type: int64, number: 2}}
+tables:
+%squeries: {Q: %s}
+`, tables, query))
+	if len(found) != 0 {
+		t.Fatal(found)
+	}
+	return Resolve(s)
+}
+
+// answer is the query that ask asks for, which has an answer.
+func answer(t *testing.T, query, tables string) (*Layout, *Query) {
+	t.Helper()
+	l, found := ask(t, query, tables)
+	if len(found) != 0 {
+		t.Fatal(found)
+	}
+	return l, &l.Queries[0]
+}
+
+func TestPlans(t *testing.T) {
+	const cells, columns, rows = "bucket_new_cells", "bucket_new_columns", "single_serialized"
+	for _, test := range []struct{ pattern, segments, by, want string }{
+		{cells, "region, line, bucket, host", "region, line", "one range of rows"},
+		{cells, "region, bucket, line, host", "region, line", "a range of rows for each bucket"},
+		{cells, "region, line, host, bucket", "host", "the whole table, passing over those with another host"},
+		{cells, "region, bucket, host, line", "region, line", "one range of rows, passing over those with another line"},
+		{cells, "{hash: [host], buckets: 4}, region, line, bucket, host", "region, line", "one range of rows for each of 4 salts, read at once and brought together"},
+		{cells, "{hash: [host], buckets: 4}, region, line, host, bucket", "", "the whole table"},
+		// A salt whose values are not given is not known behind the time either.
+		{cells, "region, bucket, {hash: [host], buckets: 4}, line, host", "region, line", "one range of rows, passing over those with another line"},
+		{cells, "region, bucket, {hash: [line], buckets: 4}, line, host", "region, line", "a range of rows for each bucket"},
+		{rows, "region, time, {hash: [host], buckets: 4}, line, host", "region, line", "one range of rows, passing over those with another line"},
+		// What says nothing behind the time does not cut a range at its buckets.
+		{cells, "region, line, bucket, {const: v1}, host", "region, line", "one range of rows"},
+		{cells, "region, line, bucket, {hash: [region], buckets: 4}, host", "region, line", "one range of rows"},
+		// Rows of buckets are named by what follows the time.
+		{cells, "{hash: [host], buckets: 4}, bucket, host, region, line", "host", "a range of rows for each bucket"},
+		{cells, "{hash: [host], buckets: 4}, bucket, region, line, host", "host", "the rows of all series of one of 4 salts in the range of time, passing over those with another host"},
+		{cells, "{const: v}, bucket, host, region, line", "host, region, line", "the rows of the buckets, by their keys"},
+		{cells, "{const: v}, bucket, host, region, line", "", "the rows of all series in the range of time"},
+		{rows, "{const: v}, time, host, region, line", "host", "the rows of all series in the range of time, passing over those with another host"},
+		{rows, "region, line, time, host", "region, line, host", "one range of rows, passing over those with another host"},
+		// A reader goes through the metrics, wherever they stand.
+		{columns, "host, region, line, bucket, metric", "region, line, host", "the rows of the buckets, by their keys for each field"},
+		{columns, "region, metric, bucket, line, host", "region", "one range of rows for each field"},
+		{columns, "metric, region, line, host, bucket", "", "the whole table for each field"},
+	} {
+		_, q := answer(t, "{by: ["+test.by+"]}", queryTable(test.pattern, test.segments))
+		if got := q.Ranges(); got != test.want {
+			t.Errorf("%s of [%s] by [%s]:\n got %s\nwant %s", test.pattern, test.segments, test.by, got, test.want)
+		}
+		if scans := strings.HasPrefix(test.want, "the whole") || strings.HasPrefix(test.want, "the rows of all"); q.Scans() != scans {
+			t.Errorf("%s of [%s] by [%s]: scans: %v", test.pattern, test.segments, test.by, q.Scans())
+		}
+	}
+}
+
+// Of tables that answer a query equally well, it is asked of the one that keeps
+// events longest; where a better one keeps them for less, its comment says so.
+func TestLongestTable(t *testing.T) {
+	table := func(id, segments, age string) string {
+		return strings.Replace(strings.Replace(queryTable("bucket_new_cells", segments), "  t:", "  "+id+":", 1), "30d", age, 1)
+	}
+	const byLine = "region, line, bucket, host"
+	for _, test := range []struct{ by, tables, want, note string }{
+		{"region, line", table("short", byLine, "1d") + table("long", byLine, "365d"), "long", ""},
+		{"region, line", table("long", byLine, "365d") + table("short", byLine, "1d"), "long", ""},
+		{"region, line", table("short", byLine, "1d") + table("long", "host, bucket, region, line", "365d"), "short", "Events may expire earlier in table short than in table long, which Read reads."},
+		{"", table("short", byLine, "1d") + table("long", "host, bucket, region, line", "365d"), "long", "The server walks the rows of all times, and drops what is not in the range."},
+	} {
+		l, q := answer(t, "{by: ["+test.by+"]}", test.tables)
+		compare(t, test.want, q.Table.ID)
+		compare(t, test.note, strings.Join(q.Notes(l), " "))
+	}
+}
+
+// TestUnanswered: each table says for itself why it cannot, and the key of the hint
+// can.
+func TestUnanswered(t *testing.T) {
+	for _, test := range []struct{ segments, by, why, hint string }{
+		{"region, line, host, metric, bucket", "region", "line, which is not given, stands before the metric", "segments: [region, metric, bucket, line, host]"},
+		{"region, bucket, line, metric, host", "region", "line, which is not given, stands before the metric", "segments: [region, metric, bucket, line, host]"},
+		{"region, bucket, {hash: [line], buckets: 4}, metric, line, host", "region", "a salt of values that are not given stands before the metric", "segments: [{hash: [region], buckets: 4}, region, metric, bucket, line, host]"},
+		{"region, line, bucket, metric, host", "line, region", "the metric stands behind the bucket", "segments: [line, region, metric, bucket, host]"},
+		{"{hash: [host], buckets: 4}, region, metric, bucket, line, host", "region", "the salt is made of values that are not given", "segments: [{hash: [region], buckets: 4}, region, metric, bucket, line, host]"},
+		{"region, line, host, metric, bucket", "", "region, which is not given, stands before the metric", "segments: [metric, region, line, host, bucket]"},
+	} {
+		_, found := ask(t, "{by: ["+test.by+"]}", queryTable("bucket_new_columns", test.segments))
+		if len(found) != 1 || !strings.Contains(found[0].Message, test.why) || !strings.HasSuffix(found[0].Hint, test.hint) {
+			t.Errorf("[%s] by [%s]: %v", test.segments, test.by, found)
+			continue
+		}
+		checkHint(t, "bucket_new_columns", test.by, found[0].Hint)
+	}
+}
+
+// The key of a hint is one of the table's pattern, with the forms of its segments.
+func TestWantedKey(t *testing.T) {
+	for _, test := range []struct{ pattern, segments, by, want string }{
+		{"bucket_new_cells", "region, line, host, bucket", "host", "host, bucket, region, line"},
+		{"bucket_new_cells", "{const: v1}, region, line, {name: host, encoding: hex, pad: 8, reverse: true}, {bucket: unix_ms, reverse: true}", "host",
+			`{const: "v1"}, {name: host, encoding: hex, pad: 8, reverse: true}, {bucket: "unix_ms", reverse: true}, region, line`},
+		{"bucket_new_cells", "{hash: [region, host], buckets: 4}, region, line, bucket, host", "host, line", "{hash: [host], buckets: 4}, host, line, bucket, region"},
+		{"bucket_offsets", "region, line, host, bucket, {sequence: true}", "host", "host, bucket, region, line, {sequence: true}"},
+		{"single_serialized", `{name: region, escape: true}, line, host, {time: "2006-01-02-1504"}, {const: x}, {sequence: true}`, "host",
+			`host, {time: "2006-01-02-1504"}, {name: region, escape: true}, line, {const: "x"}, {sequence: true}`},
+		{"single_unserialized", "region, line, host, time", "line", "line, time, region, host"},
+	} {
+		l, q := answer(t, "{by: ["+test.by+"]}", queryTable(test.pattern, test.segments))
+		compare(t, "segments: ["+test.want+"]", q.WantedKey(l))
+		checkHint(t, test.pattern, test.by, q.WantedKey(l))
+	}
+}
+
+// checkHint checks that a table with the key of a hint answers a query, and does
+// not leave anything before the time open.
+func checkHint(t *testing.T, pattern, by, hint string) {
+	t.Helper()
+	_, segments, _ := strings.Cut(hint, "segments: [")
+	l, found := ask(t, "{by: ["+by+"]}", queryTable(pattern, strings.TrimSuffix(segments, "]")))
+	if len(found) != 0 {
+		t.Errorf("%s: %v", hint, found)
+		return
+	}
+	q := &l.Queries[0]
+	if _, open := q.Plan.Unbound(q.Table); by != "" && (open || q.Scans() || len(q.Passed) > 0) {
+		t.Errorf("%s, by %s: %s", hint, by, q.Ranges())
+	}
+}
+
+// Raw bytes can be as wide as a row key, as far as the language goes.
+func TestRawPad(t *testing.T) {
+	for pad, want := range map[int]bool{1: true, codec.MaxKey: true, codec.MaxKey + 1: false} {
+		s, found := schema.Parse("event.yaml", fmt.Appendf(nil, `btgen: v1
+package: app
+name: Event
+series: {id: bytes}
+fields: {a: int64}
+tables:
+  t: {pattern: bucket_new_cells, key: {segments: [{name: id, encoding: raw, pad: %d}, bucket]}, bucket: 1h, family: m, ttl: {max_age: 30d}}
+`, pad))
+		if len(found) == 0 {
+			var l *Layout
+			l, found = Resolve(s)
+			compare(t, pad, l.FixedSize(l.Tables[0].Segments[0]))
+		}
+		compare(t, want, len(found) == 0)
+	}
+}

@@ -1,0 +1,129 @@
+package layout
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/btgen-dev/btgen/gen/schema"
+	"github.com/btgen-dev/btgen/templates/codec"
+)
+
+// oneQuery resolves a schema with a table and a query by some series values.
+func oneQuery(t *testing.T, precision, table, by string) (*Layout, *Query) {
+	t.Helper()
+	s, found := schema.Parse("event.yaml", fmt.Appendf(nil, `btgen: v1
+package: app
+name: Event
+series: {host: string, id: int64, kind: string}
+time: {precision: %s}
+fields: {a: {type: int64, number: 1}}
+tables:
+  events: {family: m, %s}
+queries:
+  ByThem: {by: [%s], scan: "for a test"}
+`, precision, table, by))
+	if len(found) == 0 {
+		var l *Layout
+		if l, found = Resolve(s); len(found) == 0 {
+			return l, &l.Queries[0]
+		}
+	}
+	t.Fatal(found)
+	return nil, nil
+}
+
+// More spans than a connection has streams are read a few rows at a time.
+func TestPagedRequests(t *testing.T) {
+	from := time.Date(2021, 3, 5, 0, 0, 0, 0, time.UTC)
+	for _, test := range []struct {
+		salts, limit int
+		table        string
+	}{
+		{64, 0, "pattern: bucket_new_cells, bucket: 1d, ttl: {keep: forever}, key: {delimiter: \"#\", segments: [{hash: [host, id], buckets: 64}, kind, bucket, host, id]}"},
+		{65, codec.PageRows, "pattern: bucket_new_cells, bucket: 1d, ttl: {keep: forever}, key: {delimiter: \"#\", segments: [{hash: [host, id], buckets: 65}, kind, bucket, host, id]}"},
+		{65, codec.PageEvents, "pattern: single_unserialized, ttl: {keep: forever}, key: {delimiter: \"#\", segments: [{hash: [host, id], buckets: 65}, kind, {time: unix_s}, host, id]}"},
+	} {
+		l, q := oneQuery(t, "1s", test.table, "kind")
+		requests := q.Requests(l, from, from, from.Add(time.Hour), nil)
+		compare(t, test.salts, len(requests))
+		compare(t, test.limit, q.Work(l, from, from, from.Add(time.Hour), nil).Pages)
+		for _, r := range requests {
+			if r.Limit != test.limit || r.Pages != (test.limit > 0) {
+				t.Errorf("limit %d, pages %v", r.Limit, r.Pages)
+			}
+		}
+	}
+}
+
+// Where the timestamps of cells do not say when events are, and rows of all times are
+// asked for, the keys do and, in the buckets that the range cuts, the columns.
+func TestTimeInKeys(t *testing.T) {
+	at := func(hour, minute int) time.Time { return time.Date(2021, 3, 5, hour, minute, 0, 0, time.UTC) }
+	l, q := oneQuery(t, "1s", "pattern: bucket_offsets, bucket: {every: 1h, label: 2006-01-02T15}, ttl: {default_expiration: 2d}, key: {delimiter: \"#\", segments: [host, id, bucket, kind]}", "host, kind")
+	requests := q.Requests(l, at(12, 0), at(9, 30), at(12, 0), nil)
+	if len(requests) != 1 {
+		t.Fatal(requests)
+	}
+	text, anything := func(s string) codec.KeyPiece { return codec.KeyPiece{Text: s} }, codec.KeyPiece{Any: true}
+	first := codec.KeyPieces{text("host#"), anything, text("#2021-03-05T09#kind")}
+	rest := codec.KeyPieces{text("host#"), anything, text("#"), {Text: "2021-03-05T10", High: "2021-03-05T11"}, text("#kind")}
+	compare(t, [][]KeyFilter{{
+		{Form: first, Regexp: `host#\C*#2021-03-05T09#kind`, Begin: "\x07\x08"},
+		{Form: rest, Regexp: `host#\C*#2021-03-05T1(?:[\x30-\x31])#kind`},
+	}}, requests[0].Filter.Keys)
+	for _, c := range requests[0].Filter.Cells {
+		compare(t, CellFilter{Families: c.Families}, c)
+	}
+}
+
+// What comes back of a column is as old as its own family keeps it.
+func TestWorkOfFamilies(t *testing.T) {
+	l := familiesLayout(t)
+	q := l.ReadQuery()
+	from := time.Date(2021, 3, 5, 0, 0, 0, 0, time.UTC)
+	to := from.Add(24 * time.Hour)
+	for name, test := range map[string]struct {
+		columns []int
+		want    Work
+	}{
+		"a":    {[]int{0}, Work{Requests: 1, Rows: 1, Cells: 3600, Events: 3600}},
+		"b":    {[]int{1}, Work{Requests: 1, Rows: 24, Cells: 86_400, Events: 86_400}},
+		"both": {nil, Work{Requests: 1, Rows: 24, Cells: 90_000, Events: 86_400}},
+	} {
+		got := q.Work(l, to, from, to, test.columns)
+		if got != test.want {
+			t.Errorf("%s: %+v, want %+v", name, got, test.want)
+		}
+	}
+	// A day later, nothing is left of what lives for an hour.
+	got := q.Work(l, to.Add(24*time.Hour), from, to, []int{0})
+	compare(t, 0.0, got.Cells)
+}
+
+// familiesLayout has fields in two families, one of which lives for an hour.
+func familiesLayout(t *testing.T) *Layout {
+	t.Helper()
+	s, found := schema.Parse("event.yaml", []byte(`btgen: v1
+package: app
+name: Event
+series: {host: string}
+time: {precision: 1s}
+fields: {a: {type: int64, optional: true, family: s}, b: {type: int64, family: l}}
+tables:
+  events:
+    pattern: bucket_new_cells
+    key: {delimiter: "#", segments: [host, bucket]}
+    bucket: 1h
+    families: {s: {ttl: {max_age: 1h}}, l: {ttl: {max_age: 30d}}}
+expect: {rate: 1/s}
+`))
+	if len(found) > 0 {
+		t.Fatal(found)
+	}
+	l, found := Resolve(s)
+	if found.HasErrors() {
+		t.Fatal(found)
+	}
+	return l
+}

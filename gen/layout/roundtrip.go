@@ -1,0 +1,298 @@
+package layout
+
+import (
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/btgen-dev/btgen/gen/schema"
+	"github.com/btgen-dev/btgen/templates/codec"
+)
+
+// RoundTrip is what a test of the generated code writes and reads again. All of
+// it is chosen so that what is read is equal to what was written.
+type RoundTrip struct {
+	// Series are values of the series. The first has an event at each of Times, and
+	// each of the others, which differs from it in one value, has one.
+	Series []ExampleSeries
+	// Times are multiples of the precision: the first two are in one bucket, unless
+	// the table keeps fewer versions or a bucket has room for just one, and the
+	// third is in another.
+	Times []time.Time
+	// Far says that the times are far in the future. The server of the tests collects
+	// garbage by the clock on the wall, once a family was added to a table, and leaves
+	// alone what is ahead of it.
+	Far bool
+	// Now is what the clock of writers and readers says: a moment after the events,
+	// unless that would be too late for the first of them.
+	Now    time.Time
+	Always []bool // the optional fields that no event lacks, so that something is stored of it
+	// Sequence says that the tie-breaker is in all tables that are read.
+	Sequence bool
+}
+
+// ExampleSeries is the values of a series.
+type ExampleSeries struct {
+	Values  []any // as Field.Example
+	Differs int   // the index of the value that the first series does not have; -1 for the first
+}
+
+// Matches reports whether a query by the values of the first series finds s.
+func (s ExampleSeries) Matches(q *Query) bool { return !slices.Contains(q.By, s.Differs) }
+
+// RoundTrip returns what a test writes; false if there is nothing that all tables
+// would take.
+func (l *Layout) RoundTrip() (*RoundTrip, bool) {
+	r := &RoundTrip{Series: l.exampleSeries(), Always: l.always(), Sequence: l.readsSequence()}
+	return r, l.exampleTimes(r) && r.Series != nil
+}
+
+// exampleSeries returns a series, and for each of its values another series in
+// which that one differs; nil if the tables can hold none.
+func (l *Layout) exampleSeries() []ExampleSeries {
+	values := make([]any, len(l.Series))
+	own := *l
+	own.Series = slices.Clone(l.Series)
+	// fit puts the first value that all tables take; false if they take none.
+	fit := func(i int, candidates []any) bool {
+		return slices.ContainsFunc(candidates, func(v any) bool {
+			own.Series[i].Example = v
+			return own.allTablesTake(i)
+		})
+	}
+	for i := range l.Series {
+		if !fit(i, firstValues(&l.Series[i], l.Tables, i)) {
+			return nil
+		}
+		values[i] = own.Series[i].Example
+	}
+	if slices.ContainsFunc(l.Tables, func(t *Table) bool { return t.ExampleKey(&own) == "" }) {
+		return nil
+	}
+	out := []ExampleSeries{{values, -1}}
+	for i := range l.Series {
+		same := func(v any) bool { return reflect.DeepEqual(v, values[i]) }
+		if fit(i, slices.DeleteFunc(otherValues(&l.Series[i], values[i]), same)) {
+			other := slices.Clone(values)
+			other[i] = own.Series[i].Example
+			out = append(out, ExampleSeries{other, i})
+		}
+		own.Series[i].Example = values[i]
+	}
+	return out
+}
+
+// allTablesTake reports whether the keys of all tables can hold the example of a
+// series value.
+func (l *Layout) allTablesTake(series int) bool {
+	return !slices.ContainsFunc(l.Tables, func(t *Table) bool {
+		w := t.keyWriter()
+		writeExample(&w, &l.Series[series], t.FormOf(series))
+		_, err := w.Key()
+		return err != nil
+	})
+}
+
+// firstValues lists values for a series value, the best first.
+func firstValues(f *Field, tables []*Table, series int) []any {
+	var out []any
+	if f.Example != nil {
+		out = append(out, f.Example)
+	}
+	switch f.Type {
+	case schema.String:
+		return append(out, f.Name, "a", "b", "Z", "0", "1")
+	case schema.Bytes:
+		for _, t := range tables {
+			out = append(out, exampleBytes(t.FormOf(series)))
+		}
+		return append(out, []byte{'Z'})
+	case schema.Bool:
+		return append(out, true)
+	case schema.Uint32, schema.Uint64:
+		return append(out, uint64(3698), uint64(36), uint64(3), uint64(1))
+	case schema.Duration:
+		return append(out, time.Minute, time.Microsecond, 36*time.Nanosecond, 3*time.Nanosecond)
+	case schema.Timestamp:
+		return append(out, time.Date(2021, 3, 1, 0, 0, 0, 0, time.UTC))
+	case schema.UUID:
+		return append(out, "f81d4fae-7dec-41d0-a765-00a0c91e6bf6")
+	case schema.Enum:
+		return append(out, enumValues(f)...)
+	}
+	return append(out, int64(3698), int64(36), int64(3), int64(1))
+}
+
+// enumValues lists the values of an enum.
+func enumValues(f *Field) []any {
+	var out []any
+	for _, v := range f.Enum {
+		out = append(out, v.Name)
+	}
+	return out
+}
+
+// otherValues lists values that differ from one, the best first: those whose text
+// begins with its text, which a range of keys must tell apart.
+func otherValues(f *Field, first any) []any {
+	switch v := first.(type) {
+	case []byte:
+		return []any{append(slices.Clone(v), 'Z'), append(slices.Clone(v[:max(0, len(v)-1)]), 'Z')} // where the length is fixed
+	case bool:
+		return []any{!v}
+	case int64:
+		return []any{v*10 + 1, v + 1, v - 1, v ^ 1}
+	case uint64:
+		return []any{v*10 + 1, v + 1, v - 1, v ^ 1}
+	case time.Duration:
+		return []any{v*10 + 1, v + 1, v - 1}
+	case time.Time:
+		return []any{v.Add(time.Second), v.Add(-time.Second)}
+	case string:
+		switch f.Type {
+		case schema.UUID:
+			return []any{"f81d4fae-7dec-41d0-a765-00a0c91e6bf7", "f81d4fae-7dec-41d0-a765-00a0c91e6bf8"}
+		case schema.Enum:
+			return enumValues(f)
+		}
+		return []any{v + "0", v + "1", v + "a", v + "Z"}
+	}
+	return nil
+}
+
+// exampleTimes sets the times of the events of a series and the clock; false if
+// the tables can keep none.
+func (l *Layout) exampleTimes(r *RoundTrip) bool {
+	starts := []time.Time{time.Date(2100, 3, 5, 12, 0, 0, 0, time.UTC)}
+	for _, t := range l.Tables {
+		starts = append(starts, t.ExampleTime()) // where a label cannot count so far
+	}
+	for i, start := range starts {
+		for _, times := range [][]time.Time{l.timesTogether(start), l.timesApart(start)} {
+			after := codec.Truncate(times[2], time.Second).Add(time.Second)
+			for _, now := range []time.Time{after, codec.Truncate(times[0], time.Millisecond)} {
+				if l.keeps(times, now) {
+					r.Times, r.Now, r.Far = times, now, i == 0
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// widest returns the widest buckets of all tables; false if none has any.
+func (l *Layout) widest() (widest codec.Bucket, found bool) {
+	for _, t := range l.Tables {
+		if t.Pattern.Bucketed() && (!found || t.Bucket.Widest() > widest.Widest()) {
+			widest, found = t.Bucket, true
+		}
+	}
+	return widest, found
+}
+
+// timesTogether returns times on both sides of a bucket's end.
+func (l *Layout) timesTogether(start time.Time) []time.Time {
+	second := codec.Truncate(start, l.Precision).Add(l.Precision)
+	if b, ok := l.widest(); ok {
+		second = codec.Truncate(b.End(second).Add(-1), l.Precision)
+	}
+	return []time.Time{second.Add(-l.Precision), second, second.Add(l.Precision)}
+}
+
+// timesApart returns times of which no two are in one bucket.
+func (l *Layout) timesApart(start time.Time) []time.Time {
+	b, ok := l.widest()
+	if !ok {
+		return l.timesTogether(start)
+	}
+	times := []time.Time{codec.Truncate(start, l.Precision)}
+	for range 2 {
+		end := b.End(b.End(times[len(times)-1])) // the buckets of other tables may end elsewhere
+		times = append(times, codec.Ceil(end, l.Precision))
+	}
+	return times
+}
+
+// keeps reports whether all tables can hold events of the times, and keep them if
+// a reader's clock says now.
+func (l *Layout) keeps(times []time.Time, now time.Time) bool {
+	for _, t := range l.Tables {
+		if slices.ContainsFunc(times, func(at time.Time) bool { return !t.canHold(at) }) {
+			return false
+		}
+		rank := 1
+		if t.Pattern.Bucketed() && t.Pattern != BucketOffsets && t.Bucket.Start(times[0]).Equal(t.Bucket.Start(times[1])) {
+			rank = 2 // the events are versions of one column
+		}
+		for _, f := range t.Families {
+			if f.Life.EventTimed() && !f.Life.Alive(now, codec.Micros(times[0]), rank) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// canHold reports whether the row keys of a table can hold a time.
+func (t *Table) canHold(at time.Time) bool {
+	w := t.keyWriter()
+	if t.Pattern.Bucketed() {
+		w.Bucket(t.Bucket, at)
+	} else {
+		w.Time(t.TimeKey, at)
+	}
+	_, err := w.Key()
+	return err == nil
+}
+
+// always returns which optional fields no event may lack, so that something is
+// stored of it: the first one where no other is always there. Where families say
+// when an event expires or was written, that goes for each of them.
+func (l *Layout) always() []bool {
+	tell := l.MustExpire() || l.MayExpire() || l.KeepsWrittenAt()
+	out := make([]bool, len(l.Fields))
+	for _, t := range l.Tables {
+		for family := range t.Families {
+			in := slices.DeleteFunc(slices.Clone(t.Columns), func(c Column) bool { return c.Field < 0 || tell && c.Family != family })
+			if len(in) > 0 && !slices.ContainsFunc(in, func(c Column) bool { return !l.Fields[c.Field].Optional }) {
+				out[in[0].Field] = true
+			}
+		}
+	}
+	return out
+}
+
+// readsSequence reports whether all tables that are read have the tie-breaker.
+func (l *Layout) readsSequence() bool {
+	for _, t := range l.readTables() {
+		if !t.Sequence && !slices.Contains(t.kinds(), SequenceSegment) {
+			return false
+		}
+	}
+	return l.Sequence
+}
+
+// readTables lists the tables that a series or a query is read from, some twice.
+func (l *Layout) readTables() []*Table {
+	tables := []*Table{l.Read}
+	for i := range l.Queries {
+		tables = append(tables, l.Queries[i].Table)
+	}
+	return tables
+}
+
+// KeepsWrittenAt reports whether the table stores the true write time of events.
+func (t *Table) KeepsWrittenAt() bool {
+	return slices.ContainsFunc(t.Columns, func(c Column) bool { return c.Field == WrittenAt })
+}
+
+// Default returns how long an event lives that does not say so; 0 if all do.
+func (l *Layout) Default() time.Duration {
+	var out time.Duration
+	l.anyFamily(func(f *Family) bool {
+		out = max(out, f.Life.Default)
+		return false
+	})
+	return out
+}

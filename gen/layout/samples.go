@@ -1,0 +1,99 @@
+package layout
+
+import (
+	"strings"
+
+	"github.com/btgen-dev/btgen/gen/schema"
+	"github.com/btgen-dev/btgen/templates/codec"
+)
+
+// Samples returns texts that between them have every byte that the segment can
+// have in a key as far as that is known, and what the segment is. There are none
+// for what only the writer can check, and where a reader does not look for the
+// delimiter.
+func (t *Table) Samples(l *Layout, g Segment) (samples []string, what string) {
+	switch g.Kind {
+	case ConstSegment:
+		return []string{g.Const}, "the text"
+	case MetricSegment:
+		for _, c := range t.Columns {
+			samples = append(samples, c.Qualifier)
+		}
+		return samples, "the metric"
+	case BucketSegment:
+		return labelSamples(t), "the bucket"
+	case TimeSegment:
+		return timeSamples(t.TimeKey), "the time"
+	case SaltSegment:
+		return digits(), "the salt"
+	case SequenceSegment:
+		return digits(), "the sequence"
+	}
+	f := l.Series[g.Series]
+	return formSamples(f, g.Form), "series value \"" + f.Name + "\""
+}
+
+// formSamples returns texts that between them have every character that a value
+// can have in a key, as far as that is known; none where a reader does not look
+// for the delimiter.
+func formSamples(f Field, form codec.KeyForm) []string {
+	switch {
+	case form.Escape, form.Encoding == codec.KeyRaw, form.Encoding == codec.KeyBinary:
+		return nil
+	case form.Encoding == codec.KeyHex:
+		return strings.Split("0123456789abcdef", "")
+	case form.Encoding == codec.KeyBase64URL:
+		return strings.Split("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_", "")
+	case form.Encoding == codec.KeyDecimal, form.Pad > 0:
+		return digits()
+	}
+	return typeSamples(f)
+}
+
+// typeSamples returns texts that between them have every character that a
+// value of the field's type can have in a key.
+func typeSamples(f Field) []string {
+	switch f.Type {
+	case schema.Int32, schema.Int64, schema.Duration:
+		return append(digits(), "-1")
+	case schema.Uint32, schema.Uint64, schema.Timestamp:
+		return digits()
+	case schema.Bool:
+		return []string{"true", "false"}
+	case schema.Bytes:
+		return append(digits(), "a", "b", "c", "d", "e", "f")
+	case schema.UUID:
+		return []string{"01234567-89ab-4cde-8f01-23456789abcd"}
+	case schema.Enum:
+		var names []string
+		for _, v := range f.Enum {
+			names = append(names, v.Name)
+		}
+		return names
+	}
+	return nil // the writer checks each value
+}
+
+// digits returns the ten digits.
+func digits() []string { return strings.Split("0123456789", "") }
+
+// labelSamples returns the fixed characters and the digits of a bucket label.
+func labelSamples(t *Table) []string {
+	label := t.Bucket.Label
+	switch label.Kind {
+	case codec.NumberLabel:
+		return append(digits(), label.Prefix, label.Suffix)
+	case codec.ISOWeekLabel:
+		return append(digits(), "-W")
+	default:
+		return timeSamples(label.Format)
+	}
+}
+
+// timeSamples returns the fixed characters and the digits of a time.
+func timeSamples(f codec.TimeFormat) []string {
+	if f.Kind == codec.BinaryTime {
+		return nil // taken by its width
+	}
+	return append(digits(), strings.FieldsFunc(f.Layout, func(r rune) bool { return r >= '0' && r <= '9' })...)
+}

@@ -1,0 +1,132 @@
+package lint
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/schema"
+)
+
+// What is long for a name that is stored with every cell, and from how many cells
+// in a row on that counts; and how many cells an event has that are many. Our
+// judgement.
+const (
+	longFamily    = 8
+	longQualifier = 16
+	manyCells     = 1000
+	tinyFrom      = 5
+)
+
+// tinyCells is C01: what is stored around the values is a multiple of them.
+func tinyCells(l *layout.Layout, t *layout.Table, report reporter) {
+	if t.Pattern != layout.BucketNewCells && t.Pattern != layout.SingleUnserialized {
+		return
+	}
+	e := t.Estimate(l)
+	if around := e.Event.Upper - e.Values; e.CellsPerEvent >= tinyFrom && around > 4*e.Values {
+		report.at(t.PatternPos, "if readers want whole events, use "+string(serializedOf(t.Pattern))+"; single fields cannot be read then",
+			"an event is %s cells with %s of values, and up to %s around them: serialized it is one cell", number(float64(e.CellsPerEvent)), size(e.Values), size(around))
+	}
+}
+
+// serializedOf is the pattern that stores events as one value.
+func serializedOf(p layout.Pattern) layout.Pattern {
+	if p.Bucketed() {
+		return layout.BucketSerialized
+	}
+	return layout.SingleSerialized
+}
+
+// longNames is C02.
+func longNames(l *layout.Layout, t *layout.Table, report reporter) {
+	e := t.Estimate(l)
+	if e.CellsPerRow < manyCells {
+		return
+	}
+	for i, f := range t.Families {
+		cells := e.EventsPerRow * float64(columnsOf(t, i)) / float64(e.RowsPerEvent)
+		if n := len(f.Name); n > longFamily && cells > 0 {
+			report.at(f.Pos, "shorten it, to m for instance: family names cannot be changed later",
+				"the family name has %d characters and is stored with every cell: %s in a row of %s cells", n, size(float64(n)*cells), number(cells))
+		}
+	}
+	if t.Metrics() || t.Pattern == layout.BucketOffsets {
+		return // columns are named by data
+	}
+	var long []string
+	pos, bytes := t.PatternPos, 0
+	for _, c := range t.Columns {
+		if n := len(c.Qualifier); n > longQualifier {
+			if long == nil {
+				pos = c.Pos
+			}
+			long, bytes = append(long, strconv.Quote(c.Qualifier)), bytes+n
+		}
+	}
+	if long != nil {
+		report.at(pos, `give them short ones of their own: {type: int64, column: t}`,
+			"column names of over %d characters are stored with every cell: %s in a row, of %s", longQualifier, size(float64(bytes)*e.EventsPerRow), few(long))
+	}
+}
+
+// columnsOf returns how many columns of an event are in a family; with TTL classes,
+// if all events were of that class.
+func columnsOf(t *layout.Table, family int) int {
+	if t.Families[family].Class > 0 {
+		return len(t.Columns)
+	}
+	n := 0
+	for _, c := range t.Columns {
+		if c.Family == family {
+			n++
+		}
+	}
+	return n
+}
+
+// few writes some names, and how many there are besides.
+func few(names []string) string {
+	const shown = 3
+	if len(names) <= shown {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:shown], ", "), len(names)-shown)
+}
+
+// manyColumns is C05: each value is a column.
+func manyColumns(l *layout.Layout, t *layout.Table, report reporter) {
+	if !t.Metrics() {
+		return
+	}
+	var names []string
+	pos := t.PatternPos
+	for _, c := range t.Columns {
+		if c.Field < 0 {
+			continue // the write time, which T04 and T05 refuse
+		}
+		switch f := l.Fields[c.Field]; f.Type {
+		case schema.Float32, schema.Float64, schema.String, schema.Bytes, schema.JSON, schema.UUID, schema.Timestamp, schema.Duration:
+			if names == nil {
+				pos = f.Pos
+			}
+			names = append(names, fmt.Sprintf("%s (%s)", f.Name, f.Type))
+		}
+	}
+	if names != nil {
+		report.at(pos, "use bucket_new_cells, or round the values to whole numbers",
+			"the values of %s become columns of table %q: hardly one comes twice, so that nothing is saved, and each must be named to delete it", strings.Join(names, ", "), t.ID)
+	}
+}
+
+// severalRows is C07: a crash in between leaves a part of the event.
+func severalRows(l *layout.Layout, t *layout.Table, report reporter) {
+	const hint = "readers may meanwhile see a part; write again what failed, until it does not: that is safe. If that will do, say so: allow: {C07: \"…\"}"
+	if n := t.RowsPerEvent(); n > 1 {
+		report.at(t.PatternPos, hint, "an event is written to %d rows of table %q, which Bigtable does not do as one", n, t.ID)
+	}
+	if len(l.Tables) > 1 && t == l.Tables[1] {
+		report.at(t.Pos, hint, "an event is written to %d tables, which Bigtable does not do as one: %q may have it before or after %q", len(l.Tables), t.ID, l.Tables[0].ID)
+	}
+}

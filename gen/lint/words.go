@@ -1,0 +1,39 @@
+package lint
+
+import (
+	"strings"
+
+	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/words"
+)
+
+// How numbers are written in findings.
+var (
+	number = words.Number
+	rate   = words.Rate
+	size   = words.Size
+)
+
+// basis writes what a number was counted with, and how to say better.
+func basis(load layout.Load) string {
+	if load.AssumedRate {
+		return rate(load.Rate) + ", which is assumed: declare it with expect: {rate: 1/m}"
+	}
+	return rate(load.Rate)
+}
+
+// writes writes how many events all series have.
+func writes(load layout.Load) string {
+	text := rate(load.Rate * float64(load.Series))
+	var assumed []string
+	if load.AssumedSeries {
+		assumed = append(assumed, number(float64(load.Series))+" series")
+	}
+	if load.AssumedRate {
+		assumed = append(assumed, rate(load.Rate)+" of each")
+	}
+	if assumed != nil {
+		text += " (assumed: " + strings.Join(assumed, ", ") + ")"
+	}
+	return text
+}

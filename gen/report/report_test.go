@@ -1,0 +1,159 @@
+package report
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/btgen-dev/btgen/gen/diag"
+	"github.com/btgen-dev/btgen/gen/lint"
+)
+
+// sample has a finding of each severity, without a rule, a place or a hint, and
+// with characters that mean something to GitHub.
+var sample = diag.List{
+	{Pos: diag.Pos{File: "schemas/a b.yaml", Line: 3, Column: 7}, Rule: "K01", Message: "100% of <keys>", Hint: "write\nit: a, b"},
+	{Pos: diag.Pos{File: "c:,d.yaml", Line: 1}, Severity: diag.Warning, Message: "doubtful\r\n::error::injected"},
+	{Severity: diag.Advice, Rule: "C01", Message: "look"},
+}
+
+func TestGitHub(t *testing.T) {
+	const want = `::error file=schemas/a b.yaml,line=3,col=7,title=btgen K01::100%25 of <keys>%0Ahelp: write%0Ait: a, b
+::warning file=c%3A%2Cd.yaml,line=1,title=btgen::doubtful%0D%0A::error::injected
+::notice title=btgen C01::look
+`
+	if diff := cmp.Diff(want, string(GitHub(sample))); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+// Whatever a message has in it, a finding is one line.
+func TestGitHubLines(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.StringOf(rapid.SampledFrom([]rune("a:%,\r\n ☃"))).Draw(t, "text")
+		out := string(GitHub(diag.List{{Pos: diag.Pos{File: text, Line: 1}, Message: text, Hint: text}}))
+		if strings.Count(out, "\n") != 1 || strings.Contains(out, "\r") {
+			t.Fatalf("%q is not one line", out)
+		}
+		data := out[strings.Index(out[2:], "::")+4 : len(out)-1]
+		want := text
+		if text != "" {
+			want += "\nhelp: " + text
+		}
+		if got := strings.NewReplacer("%0D", "\r", "%0A", "\n", "%25", "%").Replace(data); got != want {
+			t.Fatalf("%q is read as %q, want %q", out, got, want)
+		}
+	})
+}
+
+func TestJSON(t *testing.T) {
+	got, err := JSON(sample)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = `{
+  "findings": [
+    {
+      "file": "schemas/a b.yaml",
+      "line": 3,
+      "column": 7,
+      "severity": "error",
+      "rule": "K01",
+      "message": "100% of <keys>",
+      "help": "write\nit: a, b"
+    },
+    {
+      "file": "c:,d.yaml",
+      "line": 1,
+      "severity": "warning",
+      "message": "doubtful\r\n::error::injected"
+    },
+    {
+      "severity": "advice",
+      "rule": "C01",
+      "message": "look"
+    }
+  ]
+}
+`
+	if diff := cmp.Diff(want, string(got)); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	if got, err := JSON(nil); err != nil || string(got) != "{\n  \"findings\": []\n}\n" {
+		t.Errorf("nothing is %s, %v", got, err)
+	}
+}
+
+// A log validates against the published JSON Schema of SARIF, and tells of each
+// finding and each rule.
+func TestSARIF(t *testing.T) {
+	for _, found := range []diag.List{nil, sample} {
+		log, err := sarifLog(found, "v1.2.3")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := log.Validate(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	text, err := SARIF(sample, "v1.2.3")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var log struct {
+		Runs []struct {
+			Tool struct {
+				Driver struct {
+					Name, Version string
+					Rules         []struct{ ID string }
+				}
+			}
+			Results []struct {
+				RuleID    string
+				RuleIndex int
+				Level     string
+				Message   struct{ Text string }
+				Locations []struct {
+					PhysicalLocation struct {
+						ArtifactLocation struct{ URI string }
+						Region           struct{ StartLine, StartColumn int }
+					}
+				}
+			}
+		}
+	}
+	if err := json.Unmarshal(text, &log); err != nil {
+		t.Fatal(err)
+	}
+	run := log.Runs[0]
+	if got, want := len(run.Tool.Driver.Rules), len(lint.Rules())+1; got != want || run.Tool.Driver.Version != "v1.2.3" {
+		t.Errorf("%d rules of version %q, want %d", got, run.Tool.Driver.Version, want)
+	}
+	for i, want := range []struct {
+		rule, level, message, uri string
+		line, column              int
+	}{
+		{"K01", "error", "100% of <keys>\nhelp: write\nit: a, b", "schemas/a%20b.yaml", 3, 7},
+		{languageRule, "warning", "doubtful\r\n::error::injected", "./c:,d.yaml", 1, 0},
+		{"C01", "note", "look", "", 0, 0},
+	} {
+		got := run.Results[i]
+		if run.Tool.Driver.Rules[got.RuleIndex].ID != got.RuleID || got.RuleID != want.rule || got.Level != want.level || got.Message.Text != want.message {
+			t.Errorf("result %d is %+v, want %+v", i, got, want)
+		}
+		if (len(got.Locations) == 0) != (want.uri == "") {
+			t.Errorf("result %d has %d places", i, len(got.Locations))
+			continue
+		}
+		if want.uri == "" {
+			continue
+		}
+		at := got.Locations[0].PhysicalLocation
+		if at.ArtifactLocation.URI != want.uri || at.Region.StartLine != want.line || at.Region.StartColumn != want.column {
+			t.Errorf("result %d is at %+v, want %+v", i, at, want)
+		}
+	}
+}

@@ -1,0 +1,206 @@
+package schema
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+
+	"github.com/btgen-dev/btgen/gen/diag"
+)
+
+// Format returns a schema in the one form that schemas have. Keys of the language
+// stand in the order of its tables, and unknown ones after them. A block is
+// indented by two spaces, and of blank lines there is one at most. Names that
+// follow each other have their values in one column. A list or mapping in
+// brackets stays in brackets on one line, and becomes a block where it has
+// several lines. Texts keep their quotes, and comments their places: above an
+// entry, behind it or at the end of a block.
+//
+// What the schema says is not changed: Format need not understand it, and keeps
+// what Parse would refuse. Where it cannot keep something, and where the file is
+// not the YAML of the language, it returns no text and says why.
+func Format(name string, text []byte) ([]byte, diag.List) {
+	return format(name, text, rootBlock.shape())
+}
+
+// FormatConfig is Format for a btgen.yaml.
+func FormatConfig(name string, text []byte) ([]byte, diag.List) {
+	return format(name, text, configBlock.shape())
+}
+
+func format(name string, text []byte, s shape) ([]byte, diag.List) {
+	w := &walker{file: name}
+	before := readSource(w, text)
+	if before == nil {
+		return nil, w.list()
+	}
+	before.root.arrange(s)
+	out := before.root.write()
+	if !before.isKept(out, s) {
+		w.errorf(diag.Pos{File: name}, "the file cannot be formatted without a change to what it says").Hint = "write comments in lines of their own, and what stands in brackets on one line"
+		return nil, w.list()
+	}
+	return out, nil
+}
+
+// isKept reports whether a text says the same with the same comments, and is
+// formatted. It trusts nothing that has made the text.
+func (before *source) isKept(text []byte, s shape) bool {
+	after := readSource(&walker{}, text)
+	if after == nil || !same(before.root.node, after.root.node, s) || !slices.Equal(slices.Sorted(slices.Values(before.comments)), slices.Sorted(slices.Values(after.comments))) {
+		return false
+	}
+	after.root.arrange(s)
+	return bytes.Equal(after.root.write(), text)
+}
+
+// same reports whether two nodes say the same. The order of the keys of the
+// language says nothing.
+func same(a, b *node, s shape) bool {
+	if a.kind != b.kind || a.text != b.text || a.plain != b.plain || len(a.items) != len(b.items) || len(a.entries) != len(b.entries) {
+		return false
+	}
+	s = s.of(a)
+	if s.kind != shapeClosed && !slices.EqualFunc(a.entries, b.entries, func(a, b entry) bool { return a.key.text == b.key.text }) {
+		return false
+	}
+	item := s.child("")
+	for i := range a.items {
+		if !same(a.items[i], b.items[i], item) {
+			return false
+		}
+	}
+	values := make(map[string]*node, len(b.entries))
+	for _, e := range b.entries {
+		values[e.key.text] = e.value
+	}
+	for _, e := range a.entries {
+		value, ok := values[e.key.text]
+		if s.kind == shapeClosed {
+			item = s.child(e.key.text)
+		}
+		if !ok || !same(e.value, value, item) {
+			return false
+		}
+	}
+	return true
+}
+
+// of returns the shape of a node, of all that s allows: of several mappings the
+// one whose first key the node has, as union tells them apart.
+func (s shape) of(n *node) shape {
+	all := s.ofKind(n.kind)
+	if len(all) == 1 {
+		return all[0]
+	}
+	for _, one := range all {
+		if one.kind != shapeClosed || n.entry(one.keys()[0].name) != nil {
+			return one
+		}
+	}
+	return shape{}
+}
+
+// ofKind returns the shapes of lists, or of mappings, that s allows.
+func (s shape) ofKind(kind nodeKind) []shape {
+	switch s.kind {
+	case shapeLazy:
+		return s.item().ofKind(kind)
+	case shapeEither:
+		var all []shape
+		for _, e := range s.either {
+			all = append(all, e.ofKind(kind)...)
+		}
+		return all
+	case shapeList:
+		if kind == list {
+			return []shape{s}
+		}
+	case shapeOpen, shapeClosed:
+		if kind == mapping {
+			return []shape{s}
+		}
+	}
+	return nil
+}
+
+// child returns the shape of an item, or of the value of a key.
+func (s shape) child(key string) shape {
+	switch s.kind {
+	case shapeList, shapeOpen:
+		return s.item()
+	case shapeClosed:
+		for _, k := range s.keys() {
+			if k.name == key {
+				return k.shape
+			}
+		}
+	}
+	return shape{}
+}
+
+// arrange brings the keys of the language into their order, everywhere in p, and
+// marks the mappings whose values stand in a column.
+func (p *piece) arrange(s shape) {
+	s = s.of(p.node)
+	p.aligned = s.kind == shapeOpen
+	item := s.child("")
+	for _, part := range p.parts {
+		if s.kind == shapeClosed {
+			item = s.child(part.name)
+		}
+		part.value.arrange(item)
+	}
+	if s.kind == shapeClosed && len(p.parts) > 1 {
+		p.sort(s)
+	}
+	for _, part := range p.parts {
+		part.hoist()
+	}
+}
+
+// sort brings the keys into the order that they have in s.
+func (p *piece) sort(s shape) {
+	place := map[string]int{}
+	for i, k := range s.keys() {
+		place[k.name] = i - len(s.keys()) // before those that are not known
+	}
+	first := p.parts[0]
+	slices.SortStableFunc(p.parts, func(a, b *part) int { return cmp.Compare(place[a.name], place[b.name]) })
+	if now := p.parts[0]; now != first {
+		above, own := splitHead(first.head)
+		first.head = own
+		now.head = append(above, trimBlank(now.head)...)
+	}
+}
+
+// splitHead splits what stands above the first entry of a block into what is
+// about the block, and what is about the entry: what a blank line parts from the
+// rest.
+func splitHead(head []string) (block, own []string) {
+	for i, line := range slices.Backward(head) {
+		if line == "" || line == documentStart {
+			return slices.Clip(head[:i+1]), head[i+1:]
+		}
+	}
+	return slices.Clip(head), nil
+}
+
+// trimBlank returns lines without blank ones at the beginning.
+func trimBlank(lines []string) []string {
+	for len(lines) > 0 && lines[0] == "" {
+		lines = lines[1:]
+	}
+	return lines
+}
+
+// hoist moves the comments of the first entry of an item above the hyphen, since
+// the entry stands behind it.
+func (p *part) hoist() {
+	if p.key != "" || p.value.inline || len(p.value.parts) == 0 {
+		return
+	}
+	first := p.value.parts[0]
+	p.head = append(slices.Clip(p.head), trimBlank(first.head)...)
+	first.head = nil
+}

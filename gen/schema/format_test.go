@@ -1,0 +1,190 @@
+package schema_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"unicode"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/tools/txtar"
+
+	"github.com/btgen-dev/btgen/gen/internal/editor"
+	"github.com/btgen-dev/btgen/gen/schema"
+)
+
+// TestFormat runs the cases of testdata/format: files in pairs, a schema and what
+// becomes of it, or what is wrong with it.
+func TestFormat(t *testing.T) {
+	for _, path := range glob(t, "testdata/format/*.txtar") {
+		archive, err := txtar.ParseFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := 0; i < len(archive.Files); i += 2 {
+			in, want := archive.Files[i], &archive.Files[i+1]
+			t.Run(strings.TrimSuffix(filepath.Base(path), ".txtar")+"/"+in.Name, func(t *testing.T) {
+				out, found := schema.Format("x.yaml", in.Data)
+				if found != nil {
+					out = []byte(found.Format(func(string) []byte { return in.Data }))
+				}
+				if *schema.Update {
+					want.Data = out
+				}
+				if diff := cmp.Diff(string(want.Data), string(out)); diff != "" {
+					t.Errorf("(-want +got)\n%s", diff)
+				}
+			})
+		}
+		if *schema.Update {
+			if err := os.WriteFile(path, txtar.Format(archive), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// TestFormatKeeps formats all schemas of the repository.
+func TestFormatKeeps(t *testing.T) {
+	formatted := 0
+	for _, s := range samples(t) {
+		if checkFormat(t, s.name, s.text) {
+			formatted++
+		}
+	}
+	if formatted < 500 {
+		t.Errorf("only %d samples can be formatted", formatted)
+	}
+}
+
+// TestFormatIsIndependentOfLayout formats schemas whose layout was changed
+// without a change to what they say.
+func TestFormatIsIndependentOfLayout(t *testing.T) {
+	for _, s := range samples(t) {
+		want, found := schema.Format("x.yaml", s.text)
+		if found != nil || strings.Contains(s.name, "raw.txtar") {
+			continue
+		}
+		text := string(want)
+		for name, changed := range map[string]string{
+			"CRLF":            strings.ReplaceAll(text, "\n", "\r\n"),
+			"blank lines":     strings.ReplaceAll(text, "\n\n", "\n\n \n\n"),
+			"byte order mark": "\uFEFF" + text,
+			"indentation":     indented(text),
+			"spaces in lines": spaced(text),
+		} {
+			if name == "indentation" && (strings.Contains(text, " #") || mappingItem.MatchString(text)) {
+				continue // comments would have to move with it, and hyphens stand for spaces
+			}
+			if strings.Contains(text, "|\n") && name != "CRLF" || name == "spaces in lines" && strings.ContainsAny(text, `"'`) {
+				continue // there a space may be part of a text
+			}
+			got, found := schema.Format("x.yaml", []byte(changed))
+			if diff := cmp.Diff(text, string(got)); diff != "" {
+				t.Errorf("%s, %s: %v (-want +got)\n%s", s.name, name, found, diff)
+			}
+		}
+	}
+}
+
+// mappingItem is a mapping in a list whose first key follows the hyphen.
+var mappingItem = regexp.MustCompile(`(?m)^ *- \w+:`)
+
+// indented returns text with twice the indentation.
+func indented(text string) string {
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		indent := len(line) - len(strings.TrimLeft(line, " "))
+		lines[i] = strings.Repeat(" ", indent) + line
+	}
+	return strings.Join(lines, "\n")
+}
+
+// spaced returns text with more spaces in lines that have no comments.
+func spaced(text string) string {
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		if !strings.Contains(line, "#") {
+			lines[i] = strings.NewReplacer("{", "{ ", "]", " ]", ", ", " ,  ").Replace(line) + " "
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// checkFormat checks that a text is formatted or refused, that it says the same
+// then, with every character of its comments and values, and that it stays as it
+// is when it is formatted again. It reports whether the text was formatted.
+func checkFormat(t *testing.T, name string, text []byte) bool {
+	t.Helper()
+	out, found := schema.Format("x.yaml", text)
+	if (out == nil) != (len(found) > 0) {
+		t.Fatalf("%s: %d bytes and %v", name, len(out), found)
+	}
+	if out == nil {
+		return false
+	}
+	again, found := schema.Format("x.yaml", out)
+	if diff := cmp.Diff(string(out), string(again)); diff != "" {
+		t.Fatalf("%s: formatted again: %v (-first +second)\n%s", name, found, diff)
+	}
+	before, wrong := schema.Parse("x.yaml", text)
+	after, wrongAfter := schema.Parse("x.yaml", out)
+	if len(wrong) != len(wrongAfter) {
+		t.Fatalf("%s: before: %v\nafter: %v", name, wrong, wrongAfter)
+	}
+	if diff := cmp.Diff(before, after, schema.NoPositions); len(wrong) == 0 && diff != "" {
+		t.Fatalf("%s: says something else (-before +after)\n%s", name, diff)
+	}
+	if diff := cmp.Diff(letters(text), letters(out)); diff != "" {
+		t.Fatalf("%s: (-before +after)\n%s\n%s", name, diff, out)
+	}
+	return true
+}
+
+// letters returns what a text consists of, sorted, but for spaces and punctuation.
+func letters(text []byte) string {
+	runes := slices.DeleteFunc([]rune(string(text)), func(r rune) bool {
+		return unicode.IsSpace(r) || strings.ContainsRune("{}[],:-.\uFEFF", r)
+	})
+	slices.Sort(runes)
+	return string(runes)
+}
+
+// FuzzFormat formats any text, and shows it to an editor.
+func FuzzFormat(f *testing.F) {
+	for _, s := range samples(f) {
+		f.Add(s.text)
+	}
+	for _, text := range schema.Hostile(2000) {
+		f.Add([]byte(text))
+	}
+	for _, path := range glob(f, "testdata/format/*.txtar") {
+		archive, err := txtar.ParseFile(path)
+		if err != nil {
+			f.Fatal(err)
+		}
+		for _, file := range archive.Files {
+			f.Add(file.Data)
+		}
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		checkFormat(t, "the text", text)
+		schema.FormatConfig("btgen.yaml", text)
+		if s, found := schema.Parse("x.yaml", text); len(found) == 0 && len(keyless(s)) == 0 {
+			if err := editor.Check(text); err != nil {
+				t.Errorf("refused by the editor alone: %v", err)
+			}
+		}
+	})
+}
+
+// TestFormatHostile formats large files that make YAML libraries slow. That it
+// ends is the test.
+func TestFormatHostile(t *testing.T) {
+	for name, text := range schema.Hostile(1 << 18) {
+		t.Run(name, func(t *testing.T) { schema.Format("x.yaml", []byte(text)) })
+	}
+}

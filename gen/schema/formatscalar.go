@@ -1,0 +1,142 @@
+package schema
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// scalar reads a scalar as it is written.
+func (r *sourceReader) scalar(n *node) *piece {
+	p := &piece{node: n}
+	switch c := r.peek(); {
+	case !n.plain && (c == '"' || c == '\''):
+		p.text = r.quoted(c)
+	case !n.plain:
+		p.block = true
+		indicator := r.header(p)
+		p.text = append([]string{indicator}, r.blockLines(n.text, strings.Contains(indicator, "+"))...)
+	default:
+		p.text = r.plain(n.text)
+	}
+	return p
+}
+
+// quoted reads a scalar in quotes.
+func (r *sourceReader) quoted(quote byte) []string {
+	text := r.text[r.offset:]
+	i := 1
+	for ; i < len(text); i++ {
+		switch {
+		case quote == '"' && text[i] == '\\':
+			i++
+		case text[i] != quote:
+		case quote == '\'' && strings.HasPrefix(text[i:], "''"):
+			i++
+		default:
+			r.advance(i + 1)
+			return withoutIndent(strings.Split(text[:i+1], "\n"))
+		}
+	}
+	r.advance(len(text)) // cannot be: YAML has found the end
+	return []string{text}
+}
+
+// withoutIndent returns lines, those after the first without their indentation.
+func withoutIndent(lines []string) []string {
+	for i := range lines[1:] {
+		lines[i+1] = strings.TrimLeft(lines[i+1], " \t")
+	}
+	return lines
+}
+
+// plain reads a scalar without quotes. Where it ends depends on what is around
+// it: so this goes on until all of its value has been read.
+func (r *sourceReader) plain(value string) []string {
+	var lines []string
+	for {
+		if strings.HasPrefix(r.text[r.offset:], value) {
+			r.advance(len(value))
+			return append(lines, value)
+		}
+		line := strings.TrimRight(r.rest(), " \t")
+		if !strings.HasPrefix(value, line) || r.offset+len(r.rest()) == len(r.text) {
+			r.refuse(r.pos(), "a text that is not formatted", "write it in quotes")
+			return append(lines, value)
+		}
+		lines = append(lines, line)
+		value = value[len(line):]
+		r.advance(len(line))
+		breaks := r.breaks()
+		if breaks > 1 {
+			lines = append(lines, make([]string, breaks-1)...)
+			value = strings.TrimPrefix(value, strings.Repeat("\n", breaks-1))
+		} else {
+			value = strings.TrimPrefix(value, " ")
+		}
+	}
+}
+
+// breaks goes on to the next text, and returns how many lines end before it.
+func (r *sourceReader) breaks() int {
+	n := 0
+	for r.offset < len(r.text) && strings.IndexByte(" \t\n", r.text[r.offset]) >= 0 {
+		if r.text[r.offset] == '\n' {
+			n++
+		}
+		r.advance(1)
+	}
+	return n
+}
+
+// header reads the first line of a scalar of the kind | or >, and returns it
+// without the comment.
+func (r *sourceReader) header(p *piece) string {
+	line := strings.TrimRight(r.rest(), " \t")
+	indicator, _, _ := strings.Cut(line, "#")
+	comment := strings.TrimPrefix(line, indicator)
+	if comment != "" {
+		pos := r.pos()
+		pos.Column += utf8.RuneCountInString(indicator)
+		p.header = gap{note: comment, column: pos.Column, first: pos}
+		r.comments = append(r.comments, comment)
+	}
+	indicator = strings.TrimRight(indicator, " \t")
+	if strings.ContainsAny(indicator, "123456789") {
+		r.refuse(r.pos(), "a text whose indentation is given as a number is not formatted", "write it in double quotes, or let its first line begin without spaces")
+	}
+	r.advance(len(r.rest()))
+	return indicator
+}
+
+// blockLines reads the lines of a scalar of the kind | or >, without their
+// indentation. Blank lines at the end belong to it only if they are kept.
+func (r *sourceReader) blockLines(value string, keep bool) []string {
+	var lines, blank []string
+	indent, empty := -1, strings.Trim(value, "\n") == ""
+	end, blankEnd := r.offset, r.offset
+	for next := r.offset; next+1 < len(r.text); {
+		line, _, _ := strings.Cut(r.text[next+1:], "\n")
+		next += 1 + len(line)
+		width := len(line) - len(strings.TrimLeft(line, " "))
+		if width == len(line) {
+			blank, blankEnd = append(blank, line), next
+			continue
+		}
+		if indent < 0 {
+			indent = width
+		}
+		if empty || width < indent {
+			break
+		}
+		lines, blank = append(append(lines, blank...), line), nil
+		end, blankEnd = next, next
+	}
+	if keep {
+		lines, end = append(lines, blank...), blankEnd
+	}
+	for i, line := range lines {
+		lines[i] = line[min(max(indent, 0), len(line)):]
+	}
+	r.advance(end - r.offset)
+	return lines
+}

@@ -1,0 +1,168 @@
+package schema_test
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"golang.org/x/tools/txtar"
+
+	"github.com/btgen-dev/btgen/gen/diag"
+	"github.com/btgen-dev/btgen/gen/internal/editor"
+	"github.com/btgen-dev/btgen/gen/schema"
+)
+
+// sample is a schema file, right or wrong.
+type sample struct {
+	name string
+	text []byte
+}
+
+// samples returns the schemas of this repository: examples, starters, the inputs
+// of the golden cases, and the cases of errors of the language.
+func samples(tb testing.TB) []sample {
+	tb.Helper()
+	out := []sample{{"a package named true", []byte(schema.Framed("package: true\n"))}}
+	for _, path := range glob(tb, "../../schemas/*.yaml", "../../templates/starter/*.yaml", "testdata/*.yaml") {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		out = append(out, sample{path, text})
+	}
+	for _, path := range glob(tb, "../../golden/*/*.txtar", "testdata/errors/*.txtar") {
+		archive, err := txtar.ParseFile(path)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		for _, f := range archive.Files {
+			if filepath.Ext(f.Name) != ".yaml" {
+				continue
+			}
+			text := f.Data
+			if strings.HasPrefix(path, "testdata") && filepath.Base(path) != "raw.txtar" {
+				text = []byte(schema.Framed(string(text)))
+			}
+			out = append(out, sample{path + "/" + f.Name, text})
+		}
+	}
+	return out
+}
+
+// glob returns the files that match patterns.
+func glob(tb testing.TB, patterns ...string) []string {
+	tb.Helper()
+	var out []string
+	for _, pattern := range patterns {
+		paths, err := filepath.Glob(pattern)
+		if err != nil || len(paths) == 0 {
+			tb.Fatal("no files ", pattern, err)
+		}
+		out = append(out, paths...)
+	}
+	return out
+}
+
+// inexpressible is what Parse refuses and JSON Schema has no words for: the
+// reason, and what the messages look like, with their hints after a semicolon.
+var inexpressible = []struct {
+	why     string
+	message *regexp.Regexp
+}{
+	{"it refers to another place of the file", regexp.MustCompile(`is no series value; (did you|the series|every query)|is a series value already|that of ".*" already|is no value of the enum|^written_at is here twice`)},
+	{"it is about how the YAML is written, which is gone in JSON", regexp.MustCompile(`^the key .* is here twice|^text after the last bracket|^(anchors|aliases|tags|merge keys|directives) are not part|found "(010|0x10)"`)},
+	{"it needs arithmetic", regexp.MustCompile(`does not divide|is longer than 29[02] years|narrower than|does not fit in 64 bits`)},
+	{"it is a syntax within a text", regexp.MustCompile(`is not valid JSON;`)},
+}
+
+// reason returns why JSON Schema cannot say any of the diagnostics; empty if it
+// can say one of them.
+func reason(found diag.List) string {
+	why := ""
+	for _, d := range found {
+		why = ""
+		for _, i := range inexpressible {
+			if i.message.MatchString(d.Message + "; " + d.Hint) {
+				why = i.why
+			}
+		}
+		if why == "" {
+			return ""
+		}
+	}
+	return why
+}
+
+// keyless is what is said of series values that a row key cannot hold: layouts refuse
+// them, and the JSON Schema can say it.
+func keyless(s *schema.Schema) diag.List {
+	var out diag.List
+	for _, f := range s.Series {
+		if t := f.Type.V; t == schema.Float32 || t == schema.Float64 || t == schema.JSON {
+			out.Errorf(f.Type.Pos, "a %s cannot be part of a row key", t)
+		}
+	}
+	return out
+}
+
+// TestJSONSchemaAgrees checks that an editor refuses what Parse refuses, but for
+// what JSON Schema cannot say, and nothing else.
+func TestJSONSchemaAgrees(t *testing.T) {
+	refused, accepted := 0, 0
+	for _, s := range samples(t) {
+		parsed, found := schema.Parse("x.yaml", s.text)
+		if len(found) == 0 {
+			found = keyless(parsed)
+		}
+		err := editor.Check(s.text)
+		switch why := reason(found); {
+		case len(found) == 0 && err != nil:
+			t.Errorf("%s: refused by the editor alone: %v", s.name, err)
+		case len(found) > 0 && why == "" && err == nil:
+			t.Errorf("%s: accepted by the editor: %v", s.name, found)
+		case len(found) > 0 && why != "" && err != nil && !strings.Contains(s.name, "raw.txtar"): // those are no schemas at all
+			t.Errorf("%s: refused by the editor, although %s: %v", s.name, why, err)
+		case err != nil:
+			refused++
+		default:
+			accepted++
+		}
+	}
+	if refused < 200 || accepted < 200 {
+		t.Errorf("%d samples refused and %d accepted", refused, accepted)
+	}
+}
+
+// TestJSONSchemaIsValid checks both schemas against that of JSON Schemas, and
+// that they are the same every time.
+func TestJSONSchemaIsValid(t *testing.T) {
+	for name, write := range map[string]func() []byte{"schema": schema.JSONSchema, "config": schema.ConfigJSONSchema} {
+		text := write()
+		if _, err := editor.Compile(text); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if !bytes.Equal(text, write()) || !bytes.HasSuffix(text, []byte("}\n")) {
+			t.Errorf("%s is different every time, or has no end", name)
+		}
+	}
+}
+
+// TestConfigJSONSchema checks the other of the two with a few files.
+func TestConfigJSONSchema(t *testing.T) {
+	check, err := editor.Compile(schema.ConfigJSONSchema())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{
+		"btgen: v1\n", "btgen: v1\nschemas: [schemas, more/balloon.yaml]\nout: internal/gen\n", "",
+		"out: gen\n", "btgen: v1\nouts: gen\n", "btgen: v1\nschemas: x\n", "btgen: v1\nschemas: []\n", "btgen: v1\nout: \"\"\n",
+	} {
+		_, found := schema.ParseConfig(schema.ConfigName, []byte(text))
+		if err := check([]byte(text)); (err != nil) != found.HasErrors() {
+			t.Errorf("%q: %v, but the editor: %v", text, found, err)
+		}
+	}
+}

@@ -1,0 +1,127 @@
+// Package words writes numbers for people: counts, rates and sizes. It knows
+// nothing of what is counted.
+package words
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// What numbers are written in full, and which small ones with a power of ten.
+const (
+	tooLong  = 1e15
+	tooSmall = 1e-3
+)
+
+// Number writes a number in full, in groups of three digits; with two digits
+// after the point if it is small and not whole, or with two that are not zero if it
+// is below one.
+func Number(x float64) string {
+	rounded := math.Round(x*100) / 100
+	switch {
+	case x >= tooLong || x > 0 && x < tooSmall:
+		return scientific(x)
+	case x > 0 && x < 0.1:
+		return strconv.FormatFloat(x, 'g', 2, 64)
+	case x < 100 && rounded != math.Trunc(rounded):
+		return strconv.FormatFloat(x, 'f', 2, 64)
+	}
+	digits := strconv.FormatFloat(math.Round(x), 'f', 0, 64)
+	for i := len(digits) - 3; i > 0; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
+	}
+	return digits
+}
+
+// scientific writes a number with a power of ten: 1.2e24.
+func scientific(x float64) string {
+	digits, power, _ := strings.Cut(strconv.FormatFloat(x, 'e', 1, 64), "e")
+	n, _ := strconv.Atoi(power) // it is one
+	return digits + "e" + strconv.Itoa(n)
+}
+
+// Count writes a number of things: "1 row", "5 rows".
+func Count(x float64, one, many string) string {
+	if number := Number(x); number != "1" {
+		return number + " " + many
+	}
+	return "1 " + one
+}
+
+// Rate writes how many events there are in a time, such as "one event a minute".
+func Rate(perSecond float64) string {
+	for _, u := range []struct {
+		name    string
+		seconds float64
+	}{{"a second", 1}, {"a minute", 60}, {"an hour", 3600}, {"a day", 86400}} {
+		n := perSecond * u.seconds
+		switch {
+		case math.Abs(n-1) < 1e-9:
+			return "one event " + u.name
+		case n > 1:
+			return Number(n) + " events " + u.name
+		}
+	}
+	return fmt.Sprintf("one event in %s days", Number(1/(perSecond*86400)))
+}
+
+// units are the units of sizes, the largest first.
+var units = []struct {
+	name  string
+	bytes float64
+}{{"EB", 1e18}, {"PB", 1e15}, {"TB", 1e12}, {"GB", 1e9}, {"MB", 1e6}, {"kB", 1e3}}
+
+// beyondUnits is the first size that has too many digits in the largest unit.
+const beyondUnits = 1e21
+
+// Size writes a number of bytes, in units of a thousand.
+func Size(bytes float64) string {
+	if bytes >= beyondUnits {
+		return scientific(bytes) + " bytes"
+	}
+	for _, u := range units {
+		if bytes >= u.bytes {
+			return threeDigits(bytes/u.bytes) + " " + u.name
+		}
+	}
+	return Number(bytes) + " bytes"
+}
+
+// Sizes writes two bounds of a size, in the unit of the upper one: "92.2–276 kB".
+func Sizes(lower, upper float64) string {
+	unit, in := "B", 1.0
+	for _, u := range units {
+		if upper >= u.bytes && upper < beyondUnits {
+			unit, in = u.name, u.bytes
+			break
+		}
+	}
+	write := func(bytes float64) string {
+		switch {
+		case in > 1:
+			return threeDigits(bytes / in)
+		case bytes > 0 && bytes < 1:
+			return "<1"
+		}
+		return Number(math.Round(bytes))
+	}
+	low, high := write(lower), write(upper)
+	if low == high {
+		return high + " " + unit
+	}
+	return low + "–" + high + " " + unit
+}
+
+// threeDigits writes a number below a thousand with three digits in all.
+func threeDigits(x float64) string {
+	decimals := 0
+	switch {
+	case x < 10:
+		decimals = 2
+	case x < 100:
+		decimals = 1
+	}
+	return strconv.FormatFloat(x, 'f', decimals, 64)
+}

@@ -1,0 +1,519 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"math"
+	"slices"
+	"strconv"
+	"time"
+
+	"cloud.google.com/go/bigtable"
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+// The best that a good engineer writes on the official client: columns that are
+// reused, names and keys looked up where they change, and nothing converted that
+// need not be.
+
+// errLacking says that what is stored is not what the reader takes for granted: that
+// each reading has all of its fields.
+var errLacking = errors.New("a reading lacks a field")
+
+// bestColumns is readings as columns.
+type bestColumns struct {
+	time                         []time.Time
+	pressure, humidity, altitude []int64
+	temperature                  []float64
+}
+
+// reset empties the columns and keeps their memory.
+func (c *bestColumns) reset() {
+	*c = bestColumns{c.time[:0], c.pressure[:0], c.humidity[:0], c.altitude[:0], c.temperature[:0]}
+}
+
+// check checks that all columns have one length.
+func (c *bestColumns) check() error {
+	if n := len(c.time); len(c.pressure) != n || len(c.humidity) != n || len(c.altitude) != n || len(c.temperature) != n {
+		return errLacking
+	}
+	return nil
+}
+
+// length returns the number of readings.
+func (c *bestColumns) length() int { return len(c.time) }
+
+// event returns the i-th reading.
+func (c *bestColumns) event(i int) reading {
+	return reading{c.time[i], c.pressure[i], c.temperature[i], c.humidity[i], c.altitude[i]}
+}
+
+// bestWeeks returns the keys of the weeks of a range of time, in requests whose keys
+// are in the order of time: Bigtable answers in the order of keys, where week10
+// comes before week9.
+func bestWeeks(series, label string, from, to time.Time) []bigtable.RowList {
+	var out []bigtable.RowList
+	for n := int(from.Sub(origin) / week); origin.Add(time.Duration(n) * week).Before(to); n++ {
+		key := series + fmt.Sprintf(label, n+1)
+		last := len(out) - 1
+		if last < 0 || key < out[last][len(out[last])-1] {
+			out = append(out, nil)
+			last++
+		}
+		out[last] = append(out[last], key)
+	}
+	return out
+}
+
+// bestSeries is what the keys of the balloon begin with.
+var bestSeries = location + "#" + strconv.Itoa(balloon) + "#"
+
+// bestBetween is a filter for the cells of a range of time.
+func bestBetween(from, to time.Time) bigtable.ReadOption {
+	return bigtable.RowFilter(bigtable.TimestampRangeFilterMicros(bigtable.Timestamp(from.UnixMicro()), bigtable.Timestamp(to.UnixMicro())))
+}
+
+// bestRows calls take with each row until it fails.
+func bestRows(ctx context.Context, table *bigtable.Table, rows bigtable.RowSet, take func(row bigtable.Row) error, opts ...bigtable.ReadOption) error {
+	var failed error
+	err := table.ReadRows(ctx, rows, func(row bigtable.Row) bool {
+		failed = take(row)
+		return failed == nil
+	}, opts...)
+	return cmp.Or(err, failed)
+}
+
+// newCells reads weeks with a column for each field.
+func (c *bestColumns) newCells(ctx context.Context, client *bigtable.Client, from, to time.Time) error {
+	c.reset()
+	table := client.Open("balloon_new_cells")
+	for _, keys := range bestWeeks(bestSeries, "week%d", from, to) {
+		if err := bestRows(ctx, table, keys, c.addWeek, bestBetween(from, to)); err != nil {
+			return err
+		}
+	}
+	return c.check()
+}
+
+// addWeek adds a row with a column for each field.
+func (c *bestColumns) addWeek(row bigtable.Row) error {
+	items := row[family]
+	for begin := 0; begin < len(items); {
+		column, end := items[begin].Column, begin
+		for end < len(items) && items[end].Column == column {
+			end++
+		}
+		if err := c.addColumn(column, items[begin:end]); err != nil {
+			return err
+		}
+		begin = end
+	}
+	return nil
+}
+
+// addColumn adds the cells of a column, which come newest first.
+func (c *bestColumns) addColumn(column string, items []bigtable.ReadItem) (err error) {
+	switch column {
+	case "measurements:pressure":
+		for _, item := range slices.Backward(items) {
+			c.time = append(c.time, time.UnixMicro(int64(item.Timestamp)).UTC())
+		}
+		c.pressure, err = appendInts(c.pressure, items)
+	case "measurements:humidity":
+		c.humidity, err = appendInts(c.humidity, items)
+	case "measurements:altitude":
+		c.altitude, err = appendInts(c.altitude, items)
+	case "measurements:temperature":
+		for _, item := range slices.Backward(items) {
+			v, err := strconv.ParseFloat(string(item.Value), 64)
+			if err != nil {
+				return err
+			}
+			c.temperature = append(c.temperature, v)
+		}
+	}
+	return err
+}
+
+// appendInts appends the numbers in cells, the last first.
+func appendInts(dst []int64, items []bigtable.ReadItem) ([]int64, error) {
+	for _, item := range slices.Backward(items) {
+		v, err := strconv.ParseInt(string(item.Value), 10, 64)
+		if err != nil {
+			return dst, err
+		}
+		dst = append(dst, v)
+	}
+	return dst, nil
+}
+
+// bestMinutes is readings by their minute since a time: it puts the columns of new
+// columns, which are not in the order of time, in their places without sorting.
+type bestMinutes struct {
+	from    time.Time
+	fields  []uint8 // which fields have been seen of each minute
+	minutes bestColumns
+	bestColumns
+}
+
+// newColumns reads weeks with a row for each field and a column for each value.
+func (m *bestMinutes) newColumns(ctx context.Context, client *bigtable.Client, from, to time.Time) error {
+	m.begin(from, to)
+	var keys bigtable.RowList
+	fields := map[string]int{}
+	for i, name := range []string{"pressure", "temperature", "humidity", "altitude"} {
+		for _, list := range bestWeeks(bestSeries+name+"#", "week%d", from, to) {
+			for _, key := range list {
+				keys, fields[key] = append(keys, key), i
+			}
+		}
+	}
+	err := bestRows(ctx, client.Open("balloon_new_columns"), keys, func(row bigtable.Row) error {
+		return m.addRow(fields[row.Key()], row[family])
+	}, bestBetween(from, to))
+	return cmp.Or(err, m.collect())
+}
+
+// begin makes room for the minutes of a range of time.
+func (m *bestMinutes) begin(from, to time.Time) {
+	n := int(to.Sub(from) / time.Minute)
+	m.from, m.fields = from, slices.Grow(m.fields[:0], n)[:n]
+	clear(m.fields)
+	c := &m.minutes
+	for _, column := range []*[]int64{&c.pressure, &c.humidity, &c.altitude} {
+		*column = slices.Grow((*column)[:0], n)[:n]
+	}
+	c.temperature = slices.Grow(c.temperature[:0], n)[:n]
+}
+
+// addRow adds the cells of a field. Those of one value follow one another, and it
+// is parsed once for them all.
+func (m *bestMinutes) addRow(field int, items []bigtable.ReadItem) error {
+	begin := m.from.UnixMicro()
+	column, whole, fraction := "", int64(0), 0.0
+	for _, item := range items {
+		if item.Column != column {
+			column = item.Column
+			var err error
+			if text := column[len(family)+1:]; field == 1 {
+				fraction, err = strconv.ParseFloat(text, 64)
+			} else {
+				whole, err = strconv.ParseInt(text, 10, 64)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		minute := (int64(item.Timestamp) - begin) / time.Minute.Microseconds()
+		m.fields[minute] |= 1 << field
+		switch field {
+		case 0:
+			m.minutes.pressure[minute] = whole
+		case 1:
+			m.minutes.temperature[minute] = fraction
+		case 2:
+			m.minutes.humidity[minute] = whole
+		case 3:
+			m.minutes.altitude[minute] = whole
+		}
+	}
+	return nil
+}
+
+// collect takes the minutes that have a reading.
+func (m *bestMinutes) collect() error {
+	c := &m.bestColumns
+	c.reset()
+	for i, seen := range m.fields {
+		switch seen {
+		case 0:
+			continue
+		case 1<<4 - 1:
+		default:
+			return errLacking
+		}
+		c.time = append(c.time, m.from.Add(time.Duration(i)*time.Minute))
+		c.pressure = append(c.pressure, m.minutes.pressure[i])
+		c.temperature = append(c.temperature, m.minutes.temperature[i])
+		c.humidity = append(c.humidity, m.minutes.humidity[i])
+		c.altitude = append(c.altitude, m.minutes.altitude[i])
+	}
+	return nil
+}
+
+// blobs reads weeks with a message for each reading.
+func (c *bestColumns) blobs(ctx context.Context, client *bigtable.Client, from, to time.Time) error {
+	c.reset()
+	table := client.Open("balloon_combined")
+	for _, keys := range bestWeeks(bestSeries, "week%04d", from, to) {
+		err := bestRows(ctx, table, keys, func(row bigtable.Row) error {
+			for _, item := range slices.Backward(row[family]) {
+				if err := c.addBlob(item); err != nil {
+					return err
+				}
+			}
+			return nil
+		}, bestBetween(from, to))
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// addBlob adds the message of a reading: with four numbers in it, its fields are
+// soon read one by one.
+func (c *bestColumns) addBlob(item bigtable.ReadItem) error {
+	r := reading{time: time.UnixMicro(int64(item.Timestamp)).UTC()}
+	for blob := item.Value; len(blob) > 0; {
+		field, wireType, n := protowire.ConsumeTag(blob)
+		if n < 0 {
+			return protowire.ParseError(n)
+		}
+		blob = blob[n:]
+		var number uint64
+		switch wireType {
+		case protowire.VarintType:
+			number, n = protowire.ConsumeVarint(blob)
+		case protowire.Fixed64Type:
+			number, n = protowire.ConsumeFixed64(blob)
+		default:
+			n = protowire.ConsumeFieldValue(field, wireType, blob)
+		}
+		if n < 0 {
+			return protowire.ParseError(n)
+		}
+		blob = blob[n:]
+		switch field {
+		case 1:
+			r.pressure = int64(number)
+		case 2:
+			r.temperature = math.Float64frombits(number)
+		case 3:
+			r.humidity = int64(number)
+		case 4:
+			r.altitude = int64(number)
+		}
+	}
+	c.add(&r)
+	return nil
+}
+
+// add adds a reading.
+func (c *bestColumns) add(r *reading) {
+	c.time = append(c.time, r.time)
+	c.pressure = append(c.pressure, r.pressure)
+	c.temperature = append(c.temperature, r.temperature)
+	c.humidity = append(c.humidity, r.humidity)
+	c.altitude = append(c.altitude, r.altitude)
+}
+
+// bestMinuteRows returns the range of rows of a range of time.
+func bestMinuteRows(from, to time.Time) bigtable.RowRange {
+	const layout = "2006-01-02-1504"
+	return bigtable.NewRange(bestSeries+from.Format(layout), bestSeries+to.Format(layout))
+}
+
+// unserialized reads rows of one reading with a column for each field. The time is
+// that of the cells: the key need not be parsed.
+func (c *bestColumns) unserialized(ctx context.Context, client *bigtable.Client, from, to time.Time) error {
+	c.reset()
+	err := bestRows(ctx, client.Open("balloon_unserialized"), bestMinuteRows(from, to), func(row bigtable.Row) error {
+		return c.addRow(row[family])
+	})
+	return cmp.Or(err, c.check())
+}
+
+// addRow adds a row of one reading.
+func (c *bestColumns) addRow(items []bigtable.ReadItem) error {
+	for i := range items {
+		if err := c.addColumn(items[i].Column, items[i:i+1]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// serialized reads rows of one reading, which is a message.
+func (c *bestColumns) serialized(ctx context.Context, client *bigtable.Client, from, to time.Time) error {
+	c.reset()
+	return bestRows(ctx, client.Open("balloon_serialized"), bestMinuteRows(from, to), func(row bigtable.Row) error {
+		for _, item := range row[family] {
+			if err := c.addBlob(item); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// latest reads the newest cells of the newest week that has some: most likely the
+// one that is now.
+func (c *bestColumns) latest(ctx context.Context, client *bigtable.Client, _, to time.Time) error {
+	c.reset()
+	table := client.Open("balloon_new_cells")
+	newest := bigtable.RowFilter(bigtable.LatestNFilter(1))
+	for n := int(to.Sub(origin)/week) + 1; n > 0 && len(c.time) == 0; n-- {
+		row, err := table.ReadRow(ctx, bestSeries+"week"+strconv.Itoa(n), newest)
+		if err != nil {
+			return err
+		}
+		if err := c.addRow(row[family]); err != nil {
+			return err
+		}
+	}
+	return c.check()
+}
+
+// bestSamples is samples as columns.
+type bestSamples struct {
+	host  []int
+	time  []time.Time
+	value []float64
+}
+
+// reset empties the columns and keeps their memory.
+func (s *bestSamples) reset() {
+	*s = bestSamples{s.host[:0], s.time[:0], s.value[:0]}
+}
+
+// length returns the number of samples.
+func (s *bestSamples) length() int { return len(s.time) }
+
+// event returns the i-th sample.
+func (s *bestSamples) event(i int) sample { return sample{s.host[i], s.time[i], s.value[i]} }
+
+// add adds an hour of a host, whose columns are in the order of time.
+func (s *bestSamples) add(items []bigtable.ReadItem, host int, hour, from, to time.Time) error {
+	for _, item := range items {
+		n := len(item.Column)
+		if len(item.Value) != 8 || n < 4 {
+			return fmt.Errorf("column %q: %d bytes", item.Column, len(item.Value))
+		}
+		t := hour.Add(time.Duration(int(item.Column[n-2])<<8|int(item.Column[n-1])) * time.Second)
+		if t.Before(from) || !t.Before(to) {
+			continue
+		}
+		s.host = append(s.host, host)
+		s.time = append(s.time, t)
+		s.value = append(s.value, math.Float64frombits(binary.BigEndian.Uint64(item.Value)))
+	}
+	return nil
+}
+
+// saltOf returns the salt of a series: FNV-1a over its parts, a zero after each.
+func saltOf(parts ...string) int {
+	h := fnv.New64a()
+	for _, part := range parts {
+		_, _ = h.Write(append([]byte(part), 0))
+	}
+	sum := h.Sum64()
+	return int((sum ^ sum>>32) % salts)
+}
+
+// series reads the hours of one host of the table with salts. They come in the
+// order of time.
+func (s *bestSamples) series(ctx context.Context, client *bigtable.Client, from, to time.Time) error {
+	s.reset()
+	host := hostName(0)
+	prefix := fmt.Sprintf("%02d#%s#", saltOf(metric, host), metric)
+	hour := from.Truncate(time.Hour)
+	var keys bigtable.RowList
+	for h := hour; h.Before(to); h = h.Add(time.Hour) {
+		keys = append(keys, string(append(h.AppendFormat([]byte(prefix), "2006-01-02T15#"), host...)))
+	}
+	next := 0
+	return bestRows(ctx, client.Open("samples"), keys, func(row bigtable.Row) error {
+		for keys[next] != row.Key() {
+			next++
+		}
+		return s.add(row["m"], 0, hour.Add(time.Duration(next)*time.Hour), from, to)
+	})
+}
+
+// bestSalted reads all hosts of a metric in the order of hour, host and time.
+type bestSalted struct {
+	arrived bestSamples
+	rows    []bestRow
+	bestSamples
+}
+
+// bestRow is where the samples of an hour of a host have arrived.
+type bestRow struct {
+	hour       time.Time
+	host       int
+	begin, end int
+}
+
+// read asks for the ranges of all salts in one request, and then brings the hours
+// into their order.
+func (s *bestSalted) read(ctx context.Context, client *bigtable.Client, from, to time.Time) error {
+	s.arrived.reset()
+	s.rows = s.rows[:0]
+	const layout = "2006-01-02T15"
+	var ranges bigtable.RowRangeList
+	for salt := range salts {
+		prefix := fmt.Sprintf("%02d#%s#", salt, metric)
+		ranges = append(ranges, bigtable.NewRange(prefix+from.Format(layout), prefix+to.Add(time.Hour-1).Format(layout)))
+	}
+	err := bestRows(ctx, client.Open("samples"), ranges, func(row bigtable.Row) error {
+		return s.addRow(row, from, to)
+	})
+	if err != nil {
+		return err
+	}
+	s.sort()
+	return nil
+}
+
+// addRow adds a row of the table with salts.
+func (s *bestSalted) addRow(row bigtable.Row, from, to time.Time) error {
+	key := row.Key()[len("00#")+len(metric)+len("#"):]
+	hour, err := time.Parse("2006-01-02T15", key[:13])
+	if err != nil {
+		return err
+	}
+	host, err := strconv.Atoi(key[len("2006-01-02T15#web-"):])
+	if err != nil {
+		return err
+	}
+	begin := len(s.arrived.time)
+	if err := s.arrived.add(row["m"], host, hour, from, to); err != nil {
+		return err
+	}
+	s.rows = append(s.rows, bestRow{hour, host, begin, len(s.arrived.time)})
+	return nil
+}
+
+// sort brings the hours into their order.
+func (s *bestSalted) sort() {
+	slices.SortFunc(s.rows, func(a, b bestRow) int { return cmp.Or(a.hour.Compare(b.hour), a.host-b.host) })
+	s.reset()
+	for _, r := range s.rows {
+		s.host = append(s.host, s.arrived.host[r.begin:r.end]...)
+		s.time = append(s.time, s.arrived.time[r.begin:r.end]...)
+		s.value = append(s.value, s.arrived.value[r.begin:r.end]...)
+	}
+}
+
+// points reads all hosts of a metric from the table with binary keys, which are in
+// the order of hour and host.
+func (s *bestSamples) points(ctx context.Context, client *bigtable.Client, from, to time.Time) error {
+	s.reset()
+	prefix := binary.BigEndian.AppendUint32(nil, metricID)
+	begin := strconv.AppendInt(slices.Clip(prefix), from.Truncate(time.Hour).Unix(), 10)
+	end := strconv.AppendInt(slices.Clip(prefix), to.Add(time.Hour-1).Truncate(time.Hour).Unix(), 10)
+	return bestRows(ctx, client.Open("points"), bigtable.NewRange(string(begin), string(end)), func(row bigtable.Row) error {
+		key := row.Key()
+		hour, err := strconv.ParseInt(key[4:14], 10, 64)
+		if err != nil {
+			return err
+		}
+		host := int(key[14])<<24 | int(key[15])<<16 | int(key[16])<<8 | int(key[17])
+		return s.add(row["t"], host, time.Unix(hour, 0).UTC(), from, to)
+	})
+}

@@ -1,0 +1,114 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"cloud.google.com/go/bigtable/apiv2/bigtablepb"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/encoding"
+	"google.golang.org/grpc/encoding/proto"
+)
+
+// serveVariable makes the program the server of the benchmarks instead, so that
+// what the server takes is not counted.
+const serveVariable = "BTGEN_BENCH_SERVER"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(serveVariable) == "" {
+		os.Exit(m.Run())
+	}
+	if err := serve(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// serve serves until its standard input ends, and prints where.
+func serve() error {
+	listener, err := listen()
+	if err != nil {
+		return err
+	}
+	s := newServer()
+	fmt.Println(listener.Addr())
+	go func() {
+		_, _ = bufio.NewReader(os.Stdin).ReadByte()
+		s.Stop()
+	}()
+	return s.Serve(listener)
+}
+
+// listen listens on a free port of the loopback interface.
+func listen() (net.Listener, error) {
+	return new(net.ListenConfig).Listen(context.Background(), "tcp", "127.0.0.1:0")
+}
+
+// newServer returns the server of the benchmarks. It lets clients send so much ahead
+// that they need not wait for it.
+func newServer() *grpc.Server {
+	s := grpc.NewServer(
+		grpc.ForceServerCodecV2(rawCodec{encoding.GetCodecV2(proto.Name)}),
+		grpc.MaxRecvMsgSize(maxMessage), grpc.MaxSendMsgSize(maxMessage),
+		grpc.InitialWindowSize(4<<20), grpc.InitialConnWindowSize(4<<20),
+	)
+	bigtablepb.RegisterBigtableServer(s, &server{tables: tables(), answers: map[string][][]byte{}})
+	return s
+}
+
+// startHere starts the server in this process, for tests, and returns where it is.
+func startHere(t *testing.T) (addr string) {
+	t.Helper()
+	listener, err := listen()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newServer()
+	done := make(chan error, 1)
+	go func() { done <- s.Serve(listener) }()
+	t.Cleanup(func() {
+		s.Stop()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+	return listener.Addr().String()
+}
+
+// startAway starts the server in a process of its own and returns where it is.
+func startAway(b *testing.B) (addr string) {
+	b.Helper()
+	program, err := os.Executable()
+	if err != nil {
+		b.Fatal(err)
+	}
+	cmd := exec.CommandContext(b.Context(), program)
+	cmd.Env = append(os.Environ(), serveVariable+"=1")
+	cmd.Stderr = os.Stderr
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		b.Fatal(err)
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		b.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() {
+		_ = stdin.Close()
+		_ = cmd.Wait()
+	})
+	line, err := bufio.NewReader(stdout).ReadString('\n')
+	if err != nil {
+		b.Fatal(err)
+	}
+	return strings.TrimSpace(line)
+}

@@ -1,0 +1,187 @@
+package main
+
+import (
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestShown checks that the README and the plot show what was measured last.
+func TestShown(t *testing.T) {
+	files := map[string]string{}
+	for _, name := range []string{raw, readme, picture} {
+		text, err := os.ReadFile(filepath.Join("../..", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[name] = string(text)
+	}
+	want, err := render(files[raw], files[readme])
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := rendered{readme: files[readme], picture: files[picture]}
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(rendered{})); diff != "" {
+		t.Errorf("go run %s -render would change (-want +got)\n%s", pkg, diff)
+	}
+}
+
+func TestParse(t *testing.T) {
+	got, err := parse(`goos: linux
+cpu: A Processor
+BenchmarkRead/case=a-b/path=best-16    5   30 cpu-ns/event   2.5 allocs/op
+BenchmarkRead/case=a-b/path=wire    5   7 cpu-ns/event
+PASS
+BenchmarkRead/case=a-b/path=best-16    5   10 cpu-ns/event   2 allocs/op
+PASS
+`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &results{machine: "A Processor", runs: 2, values: map[string]map[string][]float64{
+		"Read/case=a-b/path=best": {"cpu-ns/event": {30, 10}, "allocs/op": {2.5, 2}},
+		"Read/case=a-b/path=wire": {"cpu-ns/event": {7}},
+	}}
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(results{})); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+func TestParseRefuses(t *testing.T) {
+	for _, line := range []string{"BenchmarkRead", "BenchmarkRead 5 30", "BenchmarkRead 5 x ns/op", "BenchmarkRead 5 30 ns/op 2"} {
+		_, err := parse("PASS\n" + line)
+		if want := (&lineError{2, line}).Error(); err == nil || err.Error() != want {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+}
+
+func TestMedian(t *testing.T) {
+	for _, c := range []struct {
+		values []float64
+		want   float64
+	}{
+		{[]float64{3}, 3},
+		{[]float64{9, 1, 2}, 2},
+		{[]float64{8, 1, 4, 2}, 3},
+	} {
+		r := &results{values: map[string]map[string][]float64{"A": {"ns": c.values}}}
+		if got, err := r.median("A", "ns"); err != nil || got != c.want {
+			t.Errorf("median of %v is %v, %v; want %v", c.values, got, err, c.want)
+		}
+		_, err := r.median("A", "bytes")
+		var missing *missingError
+		if !errors.As(err, &missing) || *missing != (missingError{"A", "bytes"}) {
+			t.Error(err)
+		}
+	}
+}
+
+// invented returns results of all benchmarks: what an event costs on each path.
+func invented(costs map[string]int) string {
+	var b strings.Builder
+	line := func(name string, ns int) {
+		fmt.Fprintf(&b, "Benchmark%s 1 %d %s %d %s 1234 %s 1.25 %s\n", name, ns, perEvent, ns, perCell, allocs, heldMB)
+	}
+	for _, g := range [][]benchCase{patternCases, otherReads, writesShown} {
+		for _, c := range g {
+			for _, path := range []string{"common", "best", "ordinary", "wire", "ordinary-columns", "ordinary-events", "wire-columns", "wire-events", "transport"} {
+				line(c.benchmark+"/path="+path, costs[path])
+			}
+		}
+	}
+	for _, s := range spans {
+		for _, path := range []string{"best", "wire-columns", "wire-events"} {
+			line("Scale/span="+s.name+"/path="+path, costs[path])
+		}
+	}
+	return b.String()
+}
+
+// inventedCosts are round.
+var inventedCosts = map[string]int{
+	"common": 8000, "best": 4000, "ordinary": 5000, "ordinary-columns": 5000, "ordinary-events": 4000,
+	"wire": 1000, "wire-columns": 100, "wire-events": 200, "transport": 50,
+}
+
+func TestRender(t *testing.T) {
+	const page = "# Title\n" + tablesBegin + "what was\n" + tablesEnd + "\nThe end.\n"
+	out, err := render(invented(inventedCosts), page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"# Title\n" + tablesBegin + "Medians of ",
+		"| `bucket_serialized` | `ReadColumns` | 0.5 | 0.8 | **40** |  | 1,234 | 1,234 | 2.0 |\n|  | `Read` |  | 1.0 | **20** |  | 1,234 | 1,234 | 4.0 |\n",
+		"| one event | `Write` | 0.5 | 0.8 | **4.0** |  | 1,234 | 1,234 | 20 |\n",
+		"| 1,000,000 events, by hand one by one | `Batcher` | 0.5 | 0.8 | **4.0** | ≥ 15 | 123,400 | 1,234 | 20 |\n",
+		"| 4 weeks | 4,000 | 100 | 200 | 1.2 MB |\n",
+		tablesEnd + "\nThe end.\n",
+	} {
+		if !strings.Contains(out.readme, want) {
+			t.Errorf("no %q in\n%s", want, out.readme)
+		}
+	}
+	again, err := render(invented(inventedCosts), out.readme)
+	if err != nil || again != out {
+		t.Errorf("rendered again it is not the same: %v", err)
+	}
+}
+
+func TestRenderRefuses(t *testing.T) {
+	page := tablesBegin + tablesEnd
+	whole := invented(inventedCosts)
+	var missing *missingError
+	if _, err := render(strings.Replace(whole, "span=13w", "span=14w", 1), page); !errors.As(err, &missing) {
+		t.Errorf("%v for results without a benchmark", err)
+	}
+	if _, err := render(whole, tablesBegin); !errors.Is(err, markError{}) {
+		t.Errorf("%v for a README without the end of the tables", err)
+	}
+}
+
+// TestPlot checks that marks are where the axis has their values.
+func TestPlot(t *testing.T) {
+	out, err := render(invented(inventedCosts), tablesBegin+tablesEnd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var image struct {
+		Texts []struct {
+			X    float64 `xml:"x,attr"`
+			Text string  `xml:",chardata"`
+		} `xml:"text"`
+		Circles []struct {
+			X     float64 `xml:"cx,attr"`
+			Class string  `xml:"class,attr"`
+		} `xml:"circle"`
+	}
+	if err := xml.Unmarshal([]byte(out.picture), &image); err != nil {
+		t.Fatal(err)
+	}
+	axis := map[string]float64{}
+	for _, text := range image.Texts {
+		axis[text.Text] = text.X
+	}
+	circles := map[string][]float64{}
+	for _, c := range image.Circles {
+		circles[c.Class] = append(circles[c.Class], c.X)
+	}
+	decade := axis["1 µs"] - axis["100 ns"]
+	for class, want := range map[string]float64{
+		"ordinary": axis["1 µs"] + decade*math.Log10(5),
+		"columns":  axis["100 ns"],
+		"events":   axis["100 ns"] + decade*math.Log10(2),
+	} {
+		if len(circles[class]) < 2 || math.Abs(circles[class][1]-want) > 0.2 { // the first is in the legend
+			t.Errorf("%s are at %v, want %v", class, circles[class], want)
+		}
+	}
+}

@@ -1,0 +1,125 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// benchCase is a case of the benchmarks as it is shown.
+type benchCase struct {
+	benchmark string // without its path
+	title     string
+	lines     []tableLine
+	// sampled is how many times fewer events are written by hand; 0 for as many.
+	sampled int
+}
+
+// tableLine is one way in which generated code does what a case does.
+type tableLine struct {
+	call   string // of the generated code
+	suffix string // of its paths
+	target string // of the ratio
+}
+
+// bothWays is a case that is read as columns and as events.
+func bothWays(columns, events, columnsTarget, eventsTarget string) []tableLine {
+	return []tableLine{{columns, "-columns", columnsTarget}, {events, "-events", eventsTarget}}
+}
+
+// patternCases are the same week in each pattern.
+var patternCases = []benchCase{
+	{benchmark: "Read/case=bucket_new_cells", title: "`bucket_new_cells`", lines: bothWays("ReadColumns", "Read", "≥ 18; ≤ 200 allocations, ≤ 4.5 × transport", "≥ 8")},
+	{benchmark: "Read/case=bucket_new_columns", title: "`bucket_new_columns`", lines: bothWays("ReadColumns", "Read", "", "")},
+	{benchmark: "Read/case=bucket_serialized", title: "`bucket_serialized`", lines: bothWays("ReadColumns", "Read", "", "")},
+	{benchmark: "Read/case=bucket_offsets", title: "`bucket_offsets`, 168 rows", lines: bothWays("ReadColumns", "Read", "", "")},
+	{benchmark: "Read/case=single_unserialized", title: "`single_unserialized`, 10,080 rows", lines: bothWays("ReadColumns", "Read", "≥ 2.5", "≥ 2.5")},
+	{benchmark: "Read/case=single_serialized", title: "`single_serialized`, 10,080 rows", lines: bothWays("ReadColumns", "Read", "≥ 2.5", "≥ 2.5")},
+}
+
+// otherReads are less than a row, and many of them.
+var otherReads = []benchCase{
+	{benchmark: "Read/case=day_of_week", title: "a day of the week, `bucket_new_cells`", lines: bothWays("ReadColumns", "Read", "", "")},
+	{benchmark: "Read/case=latest", title: "the newest event, `bucket_new_cells`", lines: []tableLine{{"Latest", "", ""}}},
+	{benchmark: "Read/case=series_1000", title: "an hour of 1,000 series, `bucket_offsets`", lines: bothWays("ByMetricColumns", "ByMetric", "", "")},
+	{benchmark: "Read/case=salts_16", title: "an hour of 160 series, 16 salts, `bucket_offsets`", lines: bothWays("ByMetricColumns", "ByMetric", "", "")},
+}
+
+// batcherSample is how many times fewer events are written one by one than through a
+// Batcher, since all of them would take a minute.
+const batcherSample = 100
+
+// writesShown are what is written.
+var writesShown = []benchCase{
+	{benchmark: "Write/case=one_event", title: "one event", lines: []tableLine{{"Write", "", ""}}},
+	{benchmark: "Write/case=one_row", title: "1,000 events of one row", lines: []tableLine{{"WriteAll", "", "≥ 12"}}},
+	{benchmark: "Write/case=rows_1000", title: "1,000 rows of one event", lines: []tableLine{{"WriteAll", "", "≥ 4"}}},
+	{benchmark: "Write/case=batcher", title: "1,000,000 events, by hand one by one", lines: []tableLine{{"Batcher", "", "≥ 15"}}, sampled: batcherSample},
+}
+
+// tablesOf returns the tables of the README.
+func tablesOf(m *medians) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Medians of %d runs on one machine (%s).\n\n", m.results.runs, m.results.machine)
+	ratios(&b, m, "reading a week of events, one a minute", patternCases)
+	ratios(&b, m, "reading less, or more series", otherReads)
+	ratios(&b, m, "writing, `bucket_new_cells`", writesShown)
+	scale(&b, m)
+	return b.String()
+}
+
+// ratios writes how many times less of the processor's time cases take than the best
+// by hand, what they allocate, and how far they are from the transport of the bytes.
+func ratios(b *strings.Builder, m *medians, title string, cases []benchCase) {
+	fmt.Fprintf(b, "| %s | call | common by hand | generated | with `ClientOptions` | target | allocations, by hand | with `ClientOptions` | × transport |\n", title)
+	b.WriteString("|---|---|---|---|---|---|---|---|---|\n")
+	for _, c := range cases {
+		best := m.get(c.benchmark+"/path=best", perEvent)
+		name, common := c.title, ratio(best/m.get(c.benchmark+"/path=common", perEvent))
+		for _, l := range c.lines {
+			wire := c.benchmark + "/path=wire" + l.suffix
+			took := m.get(wire, perEvent)
+			fmt.Fprintf(b, "| %s | `%s` | %s | %s | **%s** | %s | %s | %s | %s |\n",
+				name, l.call, common,
+				ratio(best/m.get(c.benchmark+"/path=ordinary"+l.suffix, perEvent)), ratio(best/took), l.target,
+				count(m.get(c.benchmark+"/path=best", allocs)*float64(max(1, c.sampled))), count(m.get(wire, allocs)),
+				ratio(took/m.get(c.benchmark+"/path=transport", perEvent)))
+			name, common = "", ""
+		}
+	}
+	b.WriteString("\n")
+}
+
+// spans are the ranges of time whose cost is compared, in the name of their benchmark
+// and for people.
+var spans = []struct{ name, title string }{
+	{"1d", "1 day"}, {"1w", "1 week"}, {"4w", "4 weeks"}, {"13w", "13 weeks"}, {"52w", "52 weeks"},
+}
+
+// scale writes how the cost of a cell goes with the range of time.
+func scale(b *strings.Builder, m *medians) {
+	b.WriteString("| ns a cell, `bucket_new_cells` | best by hand | `ReadColumns` | `Read` | memory that `Read` holds |\n|---|---|---|---|---|\n")
+	for _, s := range spans {
+		name := "Scale/span=" + s.name + "/path="
+		fmt.Fprintf(b, "| %s | %s | %s | %s | %.1f MB |\n", s.title,
+			count(m.get(name+"best", perCell)), count(m.get(name+"wire-columns", perCell)), count(m.get(name+"wire-events", perCell)),
+			m.get(name+"wire-events", heldMB))
+	}
+}
+
+// ratio writes a ratio with two digits.
+func ratio(r float64) string {
+	if r < 9.95 {
+		return strconv.FormatFloat(r, 'f', 1, 64)
+	}
+	return count(r)
+}
+
+// count writes a number without a fraction, with commas between thousands.
+func count(v float64) string {
+	digits := strconv.FormatFloat(v, 'f', 0, 64)
+	for i := len(digits) - 3; i > 0; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
+	}
+	return digits
+}

@@ -1,0 +1,364 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"cloud.google.com/go/bigtable"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/btgen-dev/btgen/generated/internal/storetest"
+	"github.com/btgen-dev/btgen/generated/weather"
+	"github.com/btgen-dev/btgen/generated/weather/weathertest"
+)
+
+// report is a reading of a balloon.
+type report struct {
+	balloon int64
+	reading
+}
+
+// reportsOf returns readings of a balloon up to the end.
+func reportsOf(minutes int) []report {
+	var out []report
+	for _, r := range readings(end.Add(-time.Duration(minutes)*time.Minute), end) {
+		out = append(out, report{balloon, r})
+	}
+	return out
+}
+
+// reportsOfAll returns the last reading of many balloons.
+func reportsOfAll(balloons int) []report {
+	var out []report
+	for i := range balloons {
+		out = append(out, report{int64(i), readingAt(end.Add(-time.Minute))})
+	}
+	return out
+}
+
+// ingested returns so many reports of 1,000 balloons, minute by minute, up to the end.
+func ingested(n int) []report {
+	const balloons = 1000
+	out := make([]report, n)
+	start := end.Add(-time.Duration(n/balloons) * time.Minute)
+	for i := range out {
+		out[i] = report{int64(i % balloons), readingAt(start.Add(time.Duration(i/balloons) * time.Minute))}
+	}
+	return out
+}
+
+// write writes what it was made for.
+type write func(ctx context.Context) error
+
+// writeCase is something to write, into the rows of weeks.
+type writeCase struct {
+	name    string
+	reports func() []report
+	paths   []writePath
+}
+
+// writePath is a way to write.
+type writePath struct {
+	name string
+	wire bool // with the ClientOptions
+	open func(client *bigtable.Client, reports []report) write
+	// sample is how many of the reports are written, where all would take too
+	// long; 0 for all.
+	sample int
+}
+
+// of returns those of the reports that are written.
+func (p writePath) of(reports []report) []report {
+	if p.sample == 0 {
+		return reports
+	}
+	return reports[:min(p.sample, len(reports))]
+}
+
+// writeCases are what is written. Through a Batcher goes what is otherwise written
+// one by one.
+func writeCases() []writeCase {
+	const events = 1_000_000
+	paths := []writePath{
+		{name: "common", open: commonWrite},
+		{name: "best", open: bestWrite},
+		{name: "ordinary", open: generatedWrite},
+		{name: "wire", wire: true, open: generatedWrite},
+	}
+	each := []writePath{
+		{name: "common", open: commonEach, sample: events / batcherSample},
+		{name: "best", open: bestEach, sample: events / batcherSample},
+		{name: "ordinary", open: batcherWrite},
+		{name: "wire", wire: true, open: batcherWrite},
+	}
+	return []writeCase{
+		{"one_event", func() []report { return reportsOf(1) }, paths},
+		{"one_row", func() []report { return reportsOf(1000) }, paths},
+		{"rows_1000", func() []report { return reportsOfAll(1000) }, paths},
+		{"batcher", func() []report { return ingested(events) }, each},
+	}
+}
+
+// commonWrite is what most people write: a mutation for each event, and all of them
+// in one call if there are several.
+func commonWrite(client *bigtable.Client, reports []report) write {
+	table := client.Open("balloon_new_cells")
+	return func(ctx context.Context) error {
+		var keys []string
+		var mutations []*bigtable.Mutation
+		for _, r := range reports {
+			key, m := commonMutation(r)
+			keys, mutations = append(keys, key), append(mutations, m)
+		}
+		if len(keys) == 1 {
+			return table.Apply(ctx, keys[0], mutations[0])
+		}
+		errs, err := table.ApplyBulk(ctx, keys, mutations)
+		return errors.Join(append(errs, err)...)
+	}
+}
+
+// commonEach writes one event after the other.
+func commonEach(client *bigtable.Client, reports []report) write {
+	table := client.Open("balloon_new_cells")
+	return func(ctx context.Context) error {
+		for _, r := range reports {
+			key, m := commonMutation(r)
+			if err := table.Apply(ctx, key, m); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+// commonMutation returns the row key and the mutation of a report.
+func commonMutation(r report) (string, *bigtable.Mutation) {
+	t := bigtable.Time(r.time)
+	m := bigtable.NewMutation()
+	m.Set(family, "pressure", t, []byte(fmt.Sprintf("%d", r.pressure)))
+	m.Set(family, "temperature", t, []byte(fmt.Sprintf("%g", r.temperature)))
+	m.Set(family, "humidity", t, []byte(fmt.Sprintf("%d", r.humidity)))
+	m.Set(family, "altitude", t, []byte(fmt.Sprintf("%d", r.altitude)))
+	return fmt.Sprintf("%s#%d#week%d", location, r.balloon, int(r.time.Sub(origin)/week)+1), m
+}
+
+// bestWriter is the best that a good engineer writes on the official client: one
+// mutation for each row, keys and values in memory that is used again. It takes for
+// granted that a row gets no more than 25,000 events, the limit of a mutation.
+type bestWriter struct {
+	keys        []string
+	mutations   []*bigtable.Mutation
+	rows        map[string]*bigtable.Mutation
+	key, values []byte
+}
+
+// newBestWriter returns a bestWriter that has written nothing yet.
+func newBestWriter() *bestWriter { return &bestWriter{rows: map[string]*bigtable.Mutation{}} }
+
+// bestWrite writes with a bestWriter.
+func bestWrite(client *bigtable.Client, reports []report) write {
+	table, w := client.Open("balloon_new_cells"), newBestWriter()
+	return func(ctx context.Context) error { return w.write(ctx, table, reports) }
+}
+
+// bestEach writes event by event from 16 goroutines: what is under way at once goes
+// over the connection together, which takes less than one event after the other.
+func bestEach(client *bigtable.Client, reports []report) write {
+	const writers = 16
+	table := client.Open("balloon_new_cells")
+	return func(ctx context.Context) error {
+		errs := make([]error, writers)
+		var wg sync.WaitGroup
+		for n := range writers {
+			wg.Go(func() {
+				w := newBestWriter()
+				for i := n; i < len(reports) && errs[n] == nil; i += writers {
+					errs[n] = w.write(ctx, table, reports[i:i+1])
+				}
+			})
+		}
+		wg.Wait()
+		return errors.Join(errs...)
+	}
+}
+
+// write writes reports. Values are used again only after the call.
+func (w *bestWriter) write(ctx context.Context, table *bigtable.Table, reports []report) error {
+	w.keys, w.mutations = w.keys[:0], w.mutations[:0]
+	clear(w.rows)
+	w.values = slices.Grow(w.values[:0], 32*len(reports))
+	for i := range reports {
+		r := &reports[i]
+		m, t := w.row(r), bigtable.Timestamp(r.time.UnixMicro())
+		w.setInt(m, "pressure", t, r.pressure)
+		begin := len(w.values)
+		w.values = strconv.AppendFloat(w.values, r.temperature, 'g', -1, 64)
+		m.Set(family, "temperature", t, w.values[begin:])
+		w.setInt(m, "humidity", t, r.humidity)
+		w.setInt(m, "altitude", t, r.altitude)
+	}
+	if len(w.keys) == 1 {
+		return table.Apply(ctx, w.keys[0], w.mutations[0])
+	}
+	errs, err := table.ApplyBulk(ctx, w.keys, w.mutations)
+	if err != nil {
+		return err
+	}
+	return errors.Join(errs...)
+}
+
+// row returns the mutation of the row that a report goes to.
+func (w *bestWriter) row(r *report) *bigtable.Mutation {
+	w.key = append(w.key[:0], location...)
+	w.key = append(w.key, '#')
+	w.key = strconv.AppendInt(w.key, r.balloon, 10)
+	w.key = append(w.key, "#week"...)
+	w.key = strconv.AppendInt(w.key, int64(r.time.Sub(origin)/week)+1, 10)
+	m := w.rows[string(w.key)]
+	if m == nil {
+		m = bigtable.NewMutation()
+		key := string(w.key)
+		w.rows[key] = m
+		w.keys, w.mutations = append(w.keys, key), append(w.mutations, m)
+	}
+	return m
+}
+
+// setInt sets a cell to the text of a number.
+func (w *bestWriter) setInt(m *bigtable.Mutation, column string, t bigtable.Timestamp, v int64) {
+	begin := len(w.values)
+	w.values = strconv.AppendInt(w.values, v, 10)
+	m.Set(family, column, t, w.values[begin:])
+}
+
+// event returns the generated event that a report is.
+func (r *report) event() weather.BalloonNewCellsEvent {
+	return weather.BalloonNewCellsEvent{
+		BalloonNewCellsSeries: weather.BalloonNewCellsSeries{Location: location, BalloonID: r.balloon},
+		Time:                  r.time, Pressure: r.pressure, Temperature: r.temperature, Humidity: r.humidity, Altitude: r.altitude,
+	}
+}
+
+// generatedWrite writes with generated code.
+func generatedWrite(client *bigtable.Client, reports []report) write {
+	w := weather.NewBalloonNewCellsWriter(client, options)
+	var events []weather.BalloonNewCellsEvent
+	for _, r := range reports {
+		events = append(events, r.event())
+	}
+	if len(events) == 1 {
+		return func(ctx context.Context) error { return w.Write(ctx, events[0]) }
+	}
+	return func(ctx context.Context) error { return w.WriteAll(ctx, events) }
+}
+
+// batcherWrite writes with a generated Batcher.
+func batcherWrite(client *bigtable.Client, reports []report) write {
+	b := weather.NewBalloonNewCellsBatcher(weather.NewBalloonNewCellsWriter(client, options), nil)
+	return func(ctx context.Context) error {
+		for i := range reports {
+			if err := b.Add(ctx, reports[i].event()); err != nil {
+				return err
+			}
+		}
+		return b.Flush(ctx)
+	}
+}
+
+// TestWrite checks that what is compared stores the same cells.
+func TestWrite(t *testing.T) {
+	for _, c := range writeCases() {
+		t.Run(c.name, func(t *testing.T) {
+			reports := c.reports()
+			reports = reports[:min(len(reports), 20)]
+			want := stored(reports)
+			for _, p := range c.paths {
+				t.Run(p.name, func(t *testing.T) {
+					bt := weathertest.New(t)
+					client := bt.Client
+					if !p.wire {
+						client = connected(t)(storetest.ConnectPlain(t.Context(), bt.Addr))
+					}
+					run := p.open(client, reports)
+					for range 2 { // the second time with memory that was used
+						if err := run(t.Context()); err != nil {
+							t.Fatal(err)
+						}
+					}
+					if diff := cmp.Diff(want, rowsIn(t, client)); diff != "" {
+						t.Fatal("(-want +stored)\n", diff)
+					}
+				})
+			}
+		})
+	}
+}
+
+// cellOf names a cell.
+type cellOf struct {
+	Row, Column string
+	Time        bigtable.Timestamp
+}
+
+// stored returns the cells that reports are.
+func stored(reports []report) map[cellOf]string {
+	out := map[cellOf]string{}
+	for _, r := range reports {
+		key := fmt.Sprintf("us-west2#%d#week52", r.balloon)
+		for _, f := range balloonFields {
+			out[cellOf{key, family + ":" + f.name, bigtable.Timestamp(r.time.UnixMicro())}] = f.text(r.reading)
+		}
+	}
+	return out
+}
+
+// rowsIn returns the cells that are stored.
+func rowsIn(t *testing.T, client *bigtable.Client) map[cellOf]string {
+	t.Helper()
+	out := map[cellOf]string{}
+	err := client.Open("balloon_new_cells").ReadRows(t.Context(), bigtable.InfiniteRange(""), func(row bigtable.Row) bool {
+		for _, item := range row[family] {
+			out[cellOf{item.Row, item.Column, item.Timestamp}] = string(item.Value)
+		}
+		return true
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// BenchmarkWrite measures writes.
+func BenchmarkWrite(b *testing.B) {
+	on := newBed(b, startAway(b))
+	for _, c := range writeCases() {
+		b.Run("case="+c.name, func(b *testing.B) { c.measure(b, on) })
+	}
+}
+
+// measure measures all ways to write, and the transport of the bytes of one request.
+func (c writeCase) measure(b *testing.B, on *bed) {
+	all := c.reports()
+	for _, p := range c.paths {
+		client, reports := on.ordinary, p.of(all)
+		if p.wire {
+			client = on.wire
+		}
+		b.Run("path="+p.name, func(b *testing.B) {
+			measure(b, on, size{len(reports), 4 * len(reports)}, p.open(client, reports))
+		})
+	}
+	b.Run("path=transport", func(b *testing.B) {
+		reports := all[:min(len(all), 1000)]
+		measure(b, on, size{len(reports), 4 * len(reports)}, on.transport(b, func(client *bigtable.Client) error {
+			return bestWrite(client, reports)(b.Context())
+		}))
+	})
+}

@@ -1,0 +1,699 @@
+package generated_test
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"cloud.google.com/go/bigtable"
+	"cloud.google.com/go/bigtable/apiv2/bigtablepb"
+	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"google.golang.org/grpc"
+
+	"github.com/btgen-dev/btgen/gen"
+	"github.com/btgen-dev/btgen/gen/explain"
+	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/schema"
+	"github.com/btgen-dev/btgen/generated/alltypes"
+	"github.com/btgen-dev/btgen/generated/alltypes/alltypestest"
+	"github.com/btgen-dev/btgen/generated/device"
+	"github.com/btgen-dev/btgen/generated/device/devicetest"
+	"github.com/btgen-dev/btgen/generated/feed"
+	"github.com/btgen-dev/btgen/generated/feed/feedtest"
+	"github.com/btgen-dev/btgen/generated/internal/codec"
+	"github.com/btgen-dev/btgen/generated/internal/storetest"
+	"github.com/btgen-dev/btgen/generated/market"
+	"github.com/btgen-dev/btgen/generated/market/markettest"
+	"github.com/btgen-dev/btgen/generated/metrics"
+	"github.com/btgen-dev/btgen/generated/metrics/metricstest"
+	"github.com/btgen-dev/btgen/generated/noaa"
+	"github.com/btgen-dev/btgen/generated/noaa/noaatest"
+	"github.com/btgen-dev/btgen/generated/transit"
+	"github.com/btgen-dev/btgen/generated/transit/transittest"
+	"github.com/btgen-dev/btgen/generated/usage"
+	"github.com/btgen-dev/btgen/generated/usage/usagetest"
+	"github.com/btgen-dev/btgen/generated/weather"
+	"github.com/btgen-dev/btgen/generated/weather/weathertest"
+	own "github.com/btgen-dev/btgen/templates/codec"
+)
+
+// resolved returns what the example schemas mean.
+func resolved(t *testing.T) gen.Result {
+	t.Helper()
+	paths, err := filepath.Glob("../schemas/*.yaml")
+	check(t, err)
+	var inputs []gen.Input
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		check(t, err)
+		inputs = append(inputs, gen.Input{Name: path, Text: text})
+	}
+	result := gen.Resolve(inputs)
+	check(t, result.Diagnostics.Err())
+	return result
+}
+
+// layoutOf returns the layout with a name, such as metrics.Sample.
+func layoutOf(t *testing.T, r gen.Result, name string) *layout.Layout {
+	t.Helper()
+	i := slices.IndexFunc(r.Layouts, func(l *layout.Layout) bool { return l.Package+"."+l.Name == name })
+	if i < 0 {
+		t.Fatal("no schema ", name)
+	}
+	return r.Layouts[i]
+}
+
+// tap records the requests for rows.
+type tap struct {
+	mu   sync.Mutex
+	sent []*bigtablepb.ReadRowsRequest
+}
+
+// connect returns a client whose reads are recorded.
+func (c *tap) connect(t *testing.T, addr string) *bigtable.Client {
+	t.Helper()
+	client, err := storetest.Connect(t.Context(), addr, grpc.WithStreamInterceptor(
+		func(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, streamer grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+			s, err := streamer(ctx, desc, cc, method, opts...)
+			return &tapped{s, c}, err
+		}))
+	check(t, err)
+	t.Cleanup(func() { check(t, client.Close()) })
+	return client
+}
+
+// take returns what was sent since the last call, by rows: what is sent at once
+// has no order.
+func (c *tap) take(t *testing.T) []layout.Request {
+	t.Helper()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var out []layout.Request
+	for _, r := range c.sent {
+		out = append(out, requestOf(t, r))
+	}
+	c.sent = nil
+	return byRows(out)
+}
+
+// byRows sorts requests.
+func byRows(requests []layout.Request) []layout.Request {
+	slices.SortStableFunc(requests, func(a, b layout.Request) int {
+		return cmp.Compare(fmt.Sprint(a.Rows), fmt.Sprint(b.Rows))
+	})
+	return requests
+}
+
+// tapped is a stream whose requests are recorded.
+type tapped struct {
+	grpc.ClientStream
+	tap *tap
+}
+
+func (s *tapped) SendMsg(m any) error {
+	if r, ok := m.(*bigtablepb.ReadRowsRequest); ok {
+		s.tap.mu.Lock()
+		s.tap.sent = append(s.tap.sent, r)
+		s.tap.mu.Unlock()
+	}
+	return s.ClientStream.SendMsg(m)
+}
+
+// requestOf takes a request of the client apart.
+func requestOf(t *testing.T, r *bigtablepb.ReadRowsRequest) layout.Request {
+	t.Helper()
+	out := layout.Request{Limit: int(r.RowsLimit)}
+	if len(r.Rows.RowKeys) > 0 {
+		rows := own.Rows{Reverse: r.Reversed}
+		for _, key := range r.Rows.RowKeys {
+			rows.Keys = append(rows.Keys, string(key))
+		}
+		out.Rows = append(out.Rows, rows)
+	}
+	for _, g := range r.Rows.RowRanges {
+		out.Rows = append(out.Rows, own.Rows{Start: string(g.GetStartKeyClosed()), End: string(g.GetEndKeyOpen()), Reverse: r.Reversed})
+	}
+	p := filterParser{t: t, out: &out}
+	p.filter(r.Filter)
+	return out
+}
+
+// filterParser takes a filter apart.
+type filterParser struct {
+	t   *testing.T
+	out *layout.Request
+}
+
+// filter takes one that every cell passes.
+func (p *filterParser) filter(f *bigtablepb.RowFilter) {
+	o := &p.out.Filter
+	if keys := p.keys(f); keys != nil {
+		o.Keys = append(o.Keys, keys)
+		return
+	}
+	if cells := p.cells(f); cells != nil {
+		o.Cells = cells
+		return
+	}
+	switch f := f.Filter.(type) {
+	case *bigtablepb.RowFilter_Chain_:
+		for _, f := range f.Chain.Filters {
+			p.filter(f)
+		}
+	case *bigtablepb.RowFilter_ColumnQualifierRegexFilter:
+		o.Columns = p.unquoted(strings.Split(string(f.ColumnQualifierRegexFilter), "|"))
+	case *bigtablepb.RowFilter_CellsPerColumnLimitFilter:
+		if o.Cells == nil {
+			p.t.Error("a limit of cells before the time range")
+		}
+		o.Newest = int(f.CellsPerColumnLimitFilter)
+	case *bigtablepb.RowFilter_CellsPerRowLimitFilter:
+		p.out.Looks = f.CellsPerRowLimitFilter == 1
+	case *bigtablepb.RowFilter_StripValueTransformer:
+	default:
+		p.t.Errorf("unexpected filter %v", f)
+	}
+}
+
+// keys takes patterns for row keys, one of which fits; nil if it is something else.
+func (p *filterParser) keys(f *bigtablepb.RowFilter) []layout.KeyFilter {
+	if re := f.GetRowKeyRegexFilter(); re != nil {
+		return []layout.KeyFilter{{Regexp: string(re)}}
+	}
+	inner, begin, end := columnsOf(f)
+	if re := inner.GetRowKeyRegexFilter(); re != nil {
+		return []layout.KeyFilter{{Regexp: string(re), Begin: begin, End: end}}
+	}
+	return anyOf(f, p.keys)
+}
+
+// cells takes filters of cells, one of which is passed; nil if it is something else.
+func (p *filterParser) cells(f *bigtablepb.RowFilter) []layout.CellFilter {
+	if families := p.families(f); families != nil {
+		return []layout.CellFilter{{Families: families}}
+	}
+	inner, begin, end := columnsOf(f)
+	if families := p.families(inner); families != nil {
+		return []layout.CellFilter{{Families: families, Begin: begin, End: end}}
+	}
+	return anyOf(f, p.cells)
+}
+
+// anyOf takes each branch of a filter; nil if it has none, or one is something else.
+func anyOf[F any](f *bigtablepb.RowFilter, take func(f *bigtablepb.RowFilter) []F) []F {
+	var out []F
+	for _, branch := range f.GetInterleave().GetFilters() {
+		taken := take(branch)
+		if taken == nil {
+			return nil
+		}
+		out = append(out, taken...)
+	}
+	return out
+}
+
+// columnsOf takes a range of columns off a filter, the same in all families; nil if it
+// has none.
+func columnsOf(f *bigtablepb.RowFilter) (inner *bigtablepb.RowFilter, begin, end string) {
+	parts := f.GetChain().GetFilters()
+	if len(parts) != 2 {
+		return nil, "", ""
+	}
+	r := parts[1].GetColumnRangeFilter()
+	if ranges := parts[1].GetInterleave().GetFilters(); len(ranges) > 0 {
+		r = ranges[0].GetColumnRangeFilter()
+	}
+	if r == nil {
+		return nil, "", ""
+	}
+	return parts[0], string(r.GetStartQualifierClosed()), string(r.GetEndQualifierOpen())
+}
+
+// families takes the part of a filter that is about families; nil if it is not.
+func (p *filterParser) families(f *bigtablepb.RowFilter) []layout.FamilyFilter {
+	if names := f.GetFamilyNameRegexFilter(); names != "" {
+		return []layout.FamilyFilter{{Families: strings.Split(strings.ReplaceAll(names, `\.`, "."), "|")}}
+	}
+	if parts := f.GetChain().GetFilters(); len(parts) == 2 && parts[0].GetFamilyNameRegexFilter() != "" {
+		out := p.families(parts[0])
+		if out[0].Windows = p.windows(parts[1]); out[0].Windows == nil {
+			return nil
+		}
+		return out
+	}
+	return anyOf(f, p.families)
+}
+
+// windows takes the windows of a family; nil if these are none.
+func (p *filterParser) windows(f *bigtablepb.RowFilter) []own.Window {
+	if r := f.GetTimestampRangeFilter(); r != nil {
+		return []own.Window{{From: r.StartTimestampMicros, To: r.EndTimestampMicros}}
+	}
+	if n := f.GetCellsPerColumnLimitFilter(); n > 0 {
+		return []own.Window{{Versions: int(n)}}
+	}
+	if parts := f.GetChain().GetFilters(); len(parts) == 2 && parts[0].GetCellsPerColumnLimitFilter() > 0 {
+		w := p.windows(parts[1])
+		w[0].Versions = int(parts[0].GetCellsPerColumnLimitFilter())
+		return w
+	}
+	var out []own.Window
+	for _, branch := range f.GetInterleave().GetFilters() {
+		out = append(out, p.windows(branch)...)
+	}
+	return out
+}
+
+var quoted = regexp.MustCompile(`\\x[0-9a-f]{2}`)
+
+// unquoted undoes the quoting of names and keys.
+func (p *filterParser) unquoted(in []string) []string {
+	var out []string
+	for _, s := range in {
+		out = append(out, quoted.ReplaceAllStringFunc(s, func(hex string) string {
+			n, err := strconv.ParseUint(hex[2:], 16, 8)
+			check(p.t, err)
+			return string([]byte{byte(n)})
+		}))
+	}
+	return out
+}
+
+// drain reads to the end, whatever comes.
+func drain[E any](events iter.Seq2[E, error]) {
+	for range events {
+	}
+}
+
+// explained is a schema with its generated reader.
+type explained struct {
+	name   string
+	addr   func(t *testing.T) string
+	reader func(client *bigtable.Client, now time.Time) calls
+}
+
+// ctx is for reads that nobody ends.
+var ctx = context.Background()
+
+// TestExplainedRequests compares what is said of the requests of reads with what
+// the generated readers send.
+func TestExplainedRequests(t *testing.T) {
+	result := resolved(t)
+	doc := explain.New(result.Schemas, result.Layouts)
+	for _, e := range explainedReaders(t, result) {
+		t.Run(e.name, func(t *testing.T) {
+			l := layoutOf(t, result, e.name)
+			_, _, now := l.Read.ExampleSpan()
+			c := &tap{}
+			calls := e.reader(c.connect(t, e.addr(t)), now)
+			queries := append([]layout.Query{l.ReadQuery()}, l.Queries...)
+			for _, q := range queries {
+				read := calls.reads[q.Name]
+				if read == nil {
+					t.Fatal("no read ", q.Name)
+				}
+				from, to, _ := q.Table.ExampleSpan()
+				for _, span := range spansOf(&q, from, to) {
+					read(span[0], span[1])
+					sameRequests(t, q.Name, q.Requests(l, now, span[0], span[1], nil), c.take(t))
+				}
+				if n := expectedOf(doc, e.name, q.Name); n != len(q.Requests(l, now, from, to, nil)) {
+					t.Errorf("%s: explained as %d requests", q.Name, n)
+				}
+			}
+			if read := calls.reads["fields"]; read != nil {
+				q := l.ReadQuery()
+				from, to, _ := q.Table.ExampleSpan()
+				read(from, to)
+				sameRequests(t, "fields", q.Requests(l, now, from, to, q.Table.Pickable()[:1]), c.take(t))
+			}
+			if err := calls.latest(); err != nil && !strings.Contains(err.Error(), "no event found") {
+				t.Error(err)
+			}
+			want := l.LatestRequests(now)
+			if len(want) > 1 && want[0].Looks { // there is nothing to be found
+				want = slices.DeleteFunc(want, func(r layout.Request) bool { return !r.Looks })
+			}
+			sameRequests(t, "Latest", want, c.take(t))
+		})
+	}
+}
+
+// spansOf are ranges of time to read: a day, parts of a bucket, of a millisecond, and
+// where rows are in order, more buckets than go into a request, and than are listed.
+func spansOf(q *layout.Query, from, to time.Time) [][2]time.Time {
+	const second, fine = time.Second, 1500 * time.Microsecond
+	spans := [][2]time.Time{
+		{from, to}, {to, from},
+		{from.Add(time.Hour + second), from.Add(4*time.Hour + second)},
+		{from.Add(time.Minute), from.Add(2 * time.Minute)},
+		{from.Add(fine), from.Add(time.Hour + fine)}, {from.Add(fine), from.Add(fine + 2*time.Microsecond)},
+	}
+	if !q.Table.Pattern.Bucketed() || q.Table.Bucket.Sorted() {
+		spans = append(spans, [2]time.Time{from.AddDate(-1, 0, 0), to.AddDate(1, 0, 0)}, [2]time.Time{from.AddDate(-10, 0, 0), to})
+	}
+	return spans
+}
+
+// expectedOf is how many requests a document says that a read sends.
+func expectedOf(doc explain.Document, schema, read string) int {
+	for _, s := range doc.Schemas {
+		for _, r := range s.Reads {
+			if s.Package+"."+s.Name == schema && (r.Method == read || strings.HasPrefix(r.Method, read+", ")) {
+				return r.Expected.Requests
+			}
+		}
+	}
+	return -1
+}
+
+// sameRequests compares requests.
+func sameRequests(t *testing.T, what string, want, got []layout.Request) {
+	t.Helper()
+	if diff := gocmp.Diff(byRows(want), got, cmpopts.EquateEmpty(), cmpopts.IgnoreFields(layout.KeyFilter{}, "Form")); diff != "" {
+		t.Errorf("%s: (-explained +sent)\n%s", what, diff)
+	}
+}
+
+// reader is a generated reader.
+type reader[E, S any] interface {
+	Read(ctx context.Context, series S, from, to time.Time, opts ...transit.ReadOptions) iter.Seq2[E, error]
+	Latest(ctx context.Context, series S) (E, error)
+}
+
+// calls are the reads of a reader, by name.
+type calls struct {
+	reads  map[string]func(from, to time.Time)
+	latest func() error
+}
+
+// callsOf returns the calls of a reader for a series: with fields, a read of a field
+// alone, where there is one.
+func callsOf[E, S any](r reader[E, S], series S, fields ...transit.Field) calls {
+	out := calls{reads: map[string]func(from, to time.Time){}}
+	out.reads["Read"] = func(from, to time.Time) { drain(r.Read(ctx, series, from, to)) }
+	if fields != nil {
+		out.reads["fields"] = func(from, to time.Time) { drain(r.Read(ctx, series, from, to, transit.ReadOptions{Fields: fields})) }
+	}
+	out.latest = func() error {
+		_, err := r.Latest(ctx, series)
+		return err
+	}
+	return out
+}
+
+// with adds the read of a query.
+func (c calls) with(name string, read func(from, to time.Time)) calls {
+	c.reads[name] = read
+	return c
+}
+
+// explainedReaders are the readers of the example schemas, with the series that
+// examples are of.
+func explainedReaders(t *testing.T, result gen.Result) []explained {
+	const m, m86, gopher = "nyc", "m86", "gopher"
+	o := func(now time.Time) transit.Options { return transit.Options{Now: func() time.Time { return now }} }
+	return []explained{
+		{"transit.Position", transitServer, func(client *bigtable.Client, now time.Time) calls {
+			r := transit.NewPositionReader(client, o(now))
+			return callsOf(r, vehicle(m, m86, 5824), transit.PositionFieldLatitude).
+				with("ByLine", func(from, to time.Time) { drain(r.ByLine(ctx, m, m86, from, to)) }).
+				with("ByVehicle", func(from, to time.Time) { drain(r.ByVehicle(ctx, m, 5824, from, to)) }).
+				with("ByRegion", func(from, to time.Time) { drain(r.ByRegion(ctx, m, from, to)) }).
+				with("Export", func(from, to time.Time) { drain(r.Export(ctx, from, to)) })
+		}},
+		{"transit.Delay", transitServer, func(client *bigtable.Client, now time.Time) calls {
+			r := transit.NewDelayReader(client, o(now))
+			return callsOf(r, transit.DelaySeries{Region: m, Line: m86, Vehicle: 5824}).
+				with("ByRegion", func(from, to time.Time) { drain(r.ByRegion(ctx, m, from, to)) }).
+				with("ByRegionAndLine", func(from, to time.Time) { drain(r.ByRegionAndLine(ctx, m, m86, from, to)) })
+		}},
+		{"feed.Activity", feedServer, func(client *bigtable.Client, now time.Time) calls {
+			r := feed.NewActivityReader(client, o(now))
+			id, _ := codec.ParseUUID("f81d4fae-7dec-41d0-a765-00a0c91e6bf6")
+			return callsOf(r, feed.ActivitySeries{Repository: "btgen", Actor: gopher, ID: id}).
+				with("ByRepository", func(from, to time.Time) { drain(r.ByRepository(ctx, "btgen", from, to)) }).
+				with("ByActor", func(from, to time.Time) { drain(r.ByActor(ctx, gopher, from, to)) })
+		}},
+		{"market.Tick", marketServer, func(client *bigtable.Client, now time.Time) calls {
+			r := market.NewTickReader(client, o(now))
+			return callsOf(r, market.TickSeries{Exchange: "XNYS", Symbol: "ACME"}).
+				with("ByExchange", func(from, to time.Time) { drain(r.ByExchange(ctx, "XNYS", from, to)) })
+		}},
+		{"metrics.Sample", metricsServer, func(client *bigtable.Client, now time.Time) calls {
+			r := metrics.NewSampleReader(client, o(now))
+			return callsOf(r, metrics.SampleSeries{Metric: "cpu.load", Host: "web-1"}).
+				with("ByMetric", func(from, to time.Time) { drain(r.ByMetric(ctx, "cpu.load", from, to)) }).
+				with("BySeries", func(from, to time.Time) { drain(r.BySeries(ctx, "cpu.load", "web-1", from, to)) })
+		}},
+		{"metrics.Point", metricsServer, func(client *bigtable.Client, now time.Time) calls {
+			r := metrics.NewPointReader(client, o(now))
+			return callsOf(r, metrics.PointSeries{Metric: 1, Host: 258}).
+				with("ByMetric", func(from, to time.Time) { drain(r.ByMetric(ctx, 1, from, to)) })
+		}},
+		{"weather.BalloonCombined", weatherServer, func(client *bigtable.Client, now time.Time) calls {
+			return callsOf(weather.NewBalloonCombinedReader(client, o(now)), weather.BalloonCombinedSeries{Location: "us-west2", BalloonID: 3698})
+		}},
+		{"weather.BalloonNewCells", weatherServer, func(client *bigtable.Client, now time.Time) calls {
+			return callsOf(weather.NewBalloonNewCellsReader(client, o(now)), weather.BalloonNewCellsSeries{Location: "us-west2", BalloonID: 3698}, weather.BalloonNewCellsFieldPressure)
+		}},
+		{"weather.BalloonNewColumns", weatherServer, func(client *bigtable.Client, now time.Time) calls {
+			return callsOf(weather.NewBalloonNewColumnsReader(client, o(now)), weather.BalloonNewColumnsSeries{Location: "us-west2", BalloonID: 3698}, weather.BalloonNewColumnsFieldPressure)
+		}},
+		{"weather.BalloonSerialized", weatherServer, func(client *bigtable.Client, now time.Time) calls {
+			return callsOf(weather.NewBalloonSerializedReader(client, o(now)), weather.BalloonSerializedSeries{Location: "us-west2", BalloonID: 3698})
+		}},
+		{"weather.BalloonUnserialized", weatherServer, func(client *bigtable.Client, now time.Time) calls {
+			return callsOf(weather.NewBalloonUnserializedReader(client, o(now)), weather.BalloonUnserializedSeries{Location: "us-west2", BalloonID: 3698}, weather.BalloonUnserializedFieldPressure)
+		}},
+		{"usage.UsageClasses", usageServer, func(client *bigtable.Client, now time.Time) calls {
+			return callsOf(usage.NewUsageClassesReader(client, o(now)), usage.UsageClassesSeries{Customer: "customer-07"}, usage.UsageClassesFieldRequests)
+		}},
+		{"usage.UsageDefault", usageServer, func(client *bigtable.Client, now time.Time) calls {
+			return callsOf(usage.NewUsageDefaultReader(client, o(now)), usage.UsageDefaultSeries{Customer: "customer-07"}, usage.UsageDefaultFieldRequests)
+		}},
+		{"usage.UsageOneSecond", usageServer, func(client *bigtable.Client, now time.Time) calls {
+			return callsOf(usage.NewUsageOneSecondReader(client, o(now)), usage.UsageOneSecondSeries{Customer: "customer-07"}, usage.UsageOneSecondFieldRequests)
+		}},
+		{"device.Reading", deviceServer, func(client *bigtable.Client, now time.Time) calls {
+			return callsOf(device.NewReadingReader(client, o(now)), device.ReadingSeries{Device: "pump-7"}, device.ReadingFieldLevel)
+		}},
+		{"device.Alarm", deviceServer, func(client *bigtable.Client, now time.Time) calls {
+			return callsOf(device.NewAlarmReader(client, o(now)), seriesOf[device.AlarmSeries](t, result, "device.Alarm"))
+		}},
+		{"alltypes.Sample", allServer, func(client *bigtable.Client, now time.Time) calls {
+			return callsOf(alltypes.NewSampleReader(client, o(now)), seriesOf[alltypes.SampleSeries](t, result, "alltypes.Sample"), alltypes.SampleFieldText)
+		}},
+		{"alltypes.Sparse", allServer, func(client *bigtable.Client, now time.Time) calls {
+			return callsOf(alltypes.NewSparseReader(client, o(now)), seriesOf[alltypes.SparseSeries](t, result, "alltypes.Sparse"), alltypes.SparseFieldLevel)
+		}},
+		{"noaa.Daily", noaaServer, func(client *bigtable.Client, now time.Time) calls {
+			return callsOf(noaa.NewDailyReader(client, o(now)), seriesOf[noaa.DailySeries](t, result, "noaa.Daily"), noaa.DailyFieldPrecipitation)
+		}},
+		{"noaa.Normal", noaaServer, func(client *bigtable.Client, now time.Time) calls {
+			return callsOf(noaa.NewNormalReader(client, o(now)), seriesOf[noaa.NormalSeries](t, result, "noaa.Normal"), noaa.NormalFieldPressure)
+		}},
+	}
+}
+
+// seriesOf makes the series of a generated package that examples are of.
+func seriesOf[S any](t *testing.T, r gen.Result, name string) S {
+	t.Helper()
+	l := layoutOf(t, r, name)
+	var out S
+	setSeries(t, reflect.ValueOf(&out).Elem(), l, l.Read)
+	return out
+}
+
+// setSeries sets the example series of a table: its fields are in the order of the
+// schema.
+func setSeries(t *testing.T, v reflect.Value, l *layout.Layout, table *layout.Table) {
+	t.Helper()
+	for i := range l.Series {
+		setField(t, v.Field(i), &l.Series[i], table.ExampleSeries(l, i))
+	}
+}
+
+// writer is a generated writer.
+type writer[E any] interface {
+	Write(ctx context.Context, event E) error
+}
+
+// stored writes example events with the generated writer, and returns what is then
+// in a table: rows, without what only explanations have.
+func stored[E any](t *testing.T, l *layout.Layout, table *layout.Table, addr string, newWriter func(client *bigtable.Client, o transit.Options) writer[E]) {
+	t.Helper()
+	client, err := storetest.Connect(t.Context(), addr)
+	check(t, err)
+	defer func() { check(t, client.Close()) }()
+	events := table.ExampleEvents(l, 3, 1)
+	if len(events) < 3 {
+		t.Fatalf("table %s: %d examples", table.ID, len(events))
+	}
+	for i := range events {
+		w := newWriter(client, transit.Options{Now: func() time.Time { return events[i].WrittenAt }})
+		check(t, w.Write(t.Context(), eventOf[E](t, l, table, &events[i])))
+	}
+	var got []layout.ExampleRow
+	check(t, client.Open(table.ID).ReadRows(t.Context(), bigtable.InfiniteRange(""), func(row bigtable.Row) bool {
+		got = append(got, rowOf(table, row))
+		return true
+	}))
+	if diff := gocmp.Diff(bare(table.ExampleRows(l, events)), got, cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("table %s: (-explained +stored)\n%s", table.ID, diff)
+	}
+}
+
+// rowOf returns a stored row.
+func rowOf(table *layout.Table, row bigtable.Row) layout.ExampleRow {
+	out := layout.ExampleRow{Key: row.Key()}
+	for i, f := range table.Families {
+		for _, item := range row[f.Name] {
+			out.Cells = append(out.Cells, layout.ExampleCell{
+				Family: i, Qualifier: strings.TrimPrefix(item.Column, f.Name+":"), Micros: int64(item.Timestamp), Value: item.Value,
+			})
+		}
+	}
+	return byCell(out)
+}
+
+// bare leaves out what is not stored.
+func bare(rows []layout.ExampleRow) []layout.ExampleRow {
+	for i := range rows {
+		rows[i].Parts = nil
+		for j := range rows[i].Cells {
+			rows[i].Cells[j].Event, rows[i].Cells[j].Column = 0, 0
+		}
+		byCell(rows[i])
+	}
+	return rows
+}
+
+// byCell sorts the cells of a row.
+func byCell(row layout.ExampleRow) layout.ExampleRow {
+	slices.SortFunc(row.Cells, func(a, b layout.ExampleCell) int {
+		return cmp.Or(a.Family-b.Family, cmp.Compare(a.Qualifier, b.Qualifier), cmp.Compare(a.Micros, b.Micros))
+	})
+	return row
+}
+
+// eventOf makes the event of a generated package of an example: its fields are the
+// last ones of the struct, and its series the first, both in the order of the schema.
+func eventOf[E any](t *testing.T, l *layout.Layout, table *layout.Table, e *layout.ExampleEvent) E {
+	t.Helper()
+	var out E
+	v := reflect.ValueOf(&out).Elem()
+	setSeries(t, v.Field(0), l, table)
+	first := v.NumField() - len(l.Fields)
+	for i := range l.Fields {
+		setField(t, v.Field(first+i), &l.Fields[i], e.Values[i])
+	}
+	for name, value := range map[string]any{"Time": e.Time, "Sequence": e.Sequence, "TTL": e.TTL, "ExpiresAt": e.ExpiresAt} {
+		if f := v.FieldByName(name); f.IsValid() {
+			f.Set(reflect.ValueOf(value))
+		}
+	}
+	if f := v.FieldByName("Class"); f.IsValid() {
+		f.SetInt(int64(e.Class))
+	}
+	return out
+}
+
+// setField sets a field of an event, or of a series.
+func setField(t *testing.T, f reflect.Value, of *layout.Field, value any) {
+	t.Helper()
+	if value == nil {
+		return
+	}
+	if f.Kind() == reflect.Pointer {
+		f.Set(reflect.New(f.Type().Elem()))
+		f = f.Elem()
+	}
+	text, isText := value.(string)
+	switch {
+	case of.Type == schema.Enum:
+		n, _ := of.Enum.Number(text)
+		f.SetInt(n)
+	case of.Type == schema.UUID:
+		id, err := codec.ParseUUID(text)
+		check(t, err)
+		f.Set(reflect.ValueOf(id))
+	case of.Type == schema.JSON:
+		f.Set(reflect.ValueOf(json.RawMessage(text)))
+	case isText:
+		f.SetString(text)
+	default:
+		f.Set(reflect.ValueOf(value).Convert(f.Type()))
+	}
+}
+
+// TestExplainedRows compares the example rows of explanations with what the
+// generated writers store of the same events.
+func TestExplainedRows(t *testing.T) {
+	result := resolved(t)
+	for _, l := range result.Layouts {
+		for _, table := range l.Tables {
+			store, known := explainedWriters[l.Package+"."+l.Name]
+			if !known {
+				t.Fatal("no writer for ", l.Package, l.Name)
+			}
+			store(t, l, table)
+		}
+	}
+}
+
+// explainedWriters are the writers of the example schemas.
+var explainedWriters = map[string]func(t *testing.T, l *layout.Layout, table *layout.Table){
+	"alltypes.Sample":             storesOf(allServer, alltypes.NewSampleWriter),
+	"alltypes.Sparse":             storesOf(allServer, alltypes.NewSparseWriter),
+	"device.Alarm":                storesOf(deviceServer, device.NewAlarmWriter),
+	"device.Reading":              storesOf(deviceServer, device.NewReadingWriter),
+	"feed.Activity":               storesOf(feedServer, feed.NewActivityWriter),
+	"market.Tick":                 storesOf(marketServer, market.NewTickWriter),
+	"metrics.Point":               storesOf(metricsServer, metrics.NewPointWriter),
+	"metrics.Sample":              storesOf(metricsServer, metrics.NewSampleWriter),
+	"noaa.Daily":                  storesOf(noaaServer, noaa.NewDailyWriter),
+	"noaa.Normal":                 storesOf(noaaServer, noaa.NewNormalWriter),
+	"transit.Delay":               storesOf(transitServer, transit.NewDelayWriter),
+	"transit.Position":            storesOf(transitServer, transit.NewPositionWriter),
+	"usage.UsageClasses":          storesOf(usageServer, usage.NewUsageClassesWriter),
+	"usage.UsageDefault":          storesOf(usageServer, usage.NewUsageDefaultWriter),
+	"usage.UsageOneSecond":        storesOf(usageServer, usage.NewUsageOneSecondWriter),
+	"weather.BalloonCombined":     storesOf(weatherServer, weather.NewBalloonCombinedWriter),
+	"weather.BalloonNewCells":     storesOf(weatherServer, weather.NewBalloonNewCellsWriter),
+	"weather.BalloonNewColumns":   storesOf(weatherServer, weather.NewBalloonNewColumnsWriter),
+	"weather.BalloonSerialized":   storesOf(weatherServer, weather.NewBalloonSerializedWriter),
+	"weather.BalloonUnserialized": storesOf(weatherServer, weather.NewBalloonUnserializedWriter),
+}
+
+// The in-memory servers with the tables of a package.
+func weatherServer(t *testing.T) string { return weathertest.New(t).Addr }
+func usageServer(t *testing.T) string   { return usagetest.New(t).Addr }
+func allServer(t *testing.T) string     { return alltypestest.New(t).Addr }
+func deviceServer(t *testing.T) string  { return devicetest.New(t).Addr }
+func noaaServer(t *testing.T) string    { return noaatest.New(t).Addr }
+func transitServer(t *testing.T) string { return transittest.New(t).Addr }
+func feedServer(t *testing.T) string    { return feedtest.New(t).Addr }
+func marketServer(t *testing.T) string  { return markettest.New(t).Addr }
+func metricsServer(t *testing.T) string { return metricstest.New(t).Addr }
+
+// storesOf stores examples with a generated writer in a server of their own.
+func storesOf[E any, W writer[E]](server func(t *testing.T) string, newWriter func(client transit.Client, opts ...transit.Options) W) func(t *testing.T, l *layout.Layout, table *layout.Table) {
+	return func(t *testing.T, l *layout.Layout, table *layout.Table) {
+		t.Helper()
+		stored(t, l, table, server(t), func(client *bigtable.Client, o transit.Options) writer[E] { return newWriter(client, o) })
+	}
+}

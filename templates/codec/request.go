@@ -1,0 +1,71 @@
+package codec
+
+import (
+	"iter"
+	"time"
+)
+
+// MaxRowSet is the size in bytes that the listed row keys of one request are kept
+// under; Bigtable takes 512 KiB.
+const MaxRowSet = 384 << 10
+
+// maxUnsorted is how many buckets whose labels do not sort are read key by key
+// without looking first which of them there are; maxListed is how many others are,
+// or by a range each, where the keys go on after the label.
+const (
+	maxUnsorted = 1000
+	maxListed   = 50_000
+)
+
+// What is read in turns: how many requests at once, and how many rows each asks
+// for, of events and of buckets. A connection carries 100 streams, and a stream
+// whose rows nobody takes keeps its place.
+const (
+	MaxStreams = 64
+	PageEvents = 100
+	PageRows   = 4
+)
+
+// Listing is how a reader asks for the buckets of a span.
+type Listing int
+
+const (
+	ListBuckets Listing = iota // by the ranges or keys of [Span.Buckets]
+	ListStored                 // by the keys that there are, for which it looks first: others may be very many
+	ListRange                  // by one range, of which the server passes on what has the suffix
+)
+
+// Listing returns how to ask for the buckets that overlap [from, to).
+func (s Span) Listing(b Bucket, from, to time.Time) Listing {
+	n := b.Count(from, to)
+	switch {
+	case !b.Sorted() && n > maxUnsorted:
+		return ListStored
+	case b.Sorted() && n > maxListed && s.Suffix != "":
+		return ListRange
+	}
+	return ListBuckets
+}
+
+// Batches puts what is asked for one after the other into as few requests as
+// Bigtable takes: ranges that are read in the same direction.
+func Batches(all iter.Seq[Rows]) iter.Seq[[]Rows] {
+	return func(yield func([]Rows) bool) {
+		var batch []Rows
+		size := 0
+		for rows := range all {
+			n := len(rows.Start) + len(rows.End)
+			fits := rows.Keys == nil && len(batch) > 0 && batch[0].Keys == nil && batch[0].Reverse == rows.Reverse && size+n <= MaxRowSet
+			if len(batch) > 0 && !fits {
+				if !yield(batch) {
+					return
+				}
+				batch, size = nil, 0
+			}
+			batch, size = append(batch, rows), size+n
+		}
+		if len(batch) > 0 {
+			yield(batch)
+		}
+	}
+}

@@ -1,0 +1,224 @@
+package store
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/btgen-dev/btgen/templates/wire"
+)
+
+// group is the data of a bucket or a row whose events are of one class, or of
+// all of it where events have no class.
+type group struct {
+	class   int
+	columns []column
+}
+
+// column is the data of a column in the order of time. The values are those of a row.
+type column struct {
+	cells     []wire.Cell // at the times of their events, but for SingleRows
+	row       *wire.Row
+	stamps    []int64     // the timestamps of the cells, where they are not the times of events
+	sequences []uint32    // the tie-breakers, if there are any
+	at, end   int         // the data of the current time
+	own       []wire.Cell // cells that are not the row's own
+	spare     []wire.Cell // memory to sort them with
+}
+
+// instant is the time of an event in microseconds since 1970, and its tie-breaker.
+type instant struct {
+	micros   int64
+	sequence uint32
+}
+
+func (t instant) compare(o instant) int {
+	return cmp.Or(cmp.Compare(t.micros, o.micros), cmp.Compare(t.sequence, o.sequence))
+}
+
+// instant returns when the event of the k-th datum is.
+func (c *column) instant(k int) instant {
+	t := instant{micros: c.cells[k].Micros}
+	if c.sequences != nil {
+		t.sequence = c.sequences[k]
+	}
+	return t
+}
+
+// stamp returns the timestamp of the k-th datum.
+func (c *column) stamp(k int) int64 {
+	if c.stamps != nil {
+		return c.stamps[k]
+	}
+	return c.cells[k].Micros
+}
+
+// value returns the k-th datum.
+func (c *column) value(k int) []byte { return c.row.Bytes(c.cells[k].Value) }
+
+// oldest returns the lowest timestamp. There must be one.
+func (c *column) oldest() int64 {
+	if c.stamps != nil {
+		return slices.Min(c.stamps)
+	}
+	return c.cells[0].Micros
+}
+
+// reset empties the column.
+func (c *column) reset(row *wire.Row) {
+	*c = column{row: row, own: c.own[:0], spare: c.spare[:0], stamps: c.stamps[:0], sequences: c.sequences[:0]}
+}
+
+// ascend puts the data in the order of time, one for each time; they come newest
+// first.
+func (c *column) ascend() {
+	cells := c.cells
+	falling := true
+	for i := 1; i < len(cells); i++ {
+		falling = falling && cells[i].Micros < cells[i-1].Micros
+	}
+	slices.Reverse(cells)
+	if !falling {
+		slices.SortStableFunc(cells, byTime)
+		c.cells = slices.CompactFunc(cells, func(a, b wire.Cell) bool { return a.Micros == b.Micros })
+	}
+}
+
+// sort puts data of its own in the order of time. Those of one time stay in theirs.
+func (c *column) sort() {
+	c.own, c.spare = sortByTime(c.own, c.spare)
+	c.cells = c.own
+}
+
+// newGroups returns an empty group for each class, or just one, for data of a row.
+// They are those of the row before.
+func (a *assembler[E]) newGroups(row *wire.Row) []*group {
+	if a.groups == nil {
+		a.groups = a.makeGroups()
+	}
+	for _, g := range *a.groups {
+		for i := range g.columns {
+			g.columns[i].reset(row)
+		}
+	}
+	return *a.groups
+}
+
+// makeGroups makes the groups.
+func (a *assembler[E]) makeGroups() *[]*group {
+	n := 1
+	if a.layout.Table.hasClasses() {
+		n = len(a.layout.Table.Families)
+	}
+	groups := make([]*group, n)
+	for i := range groups {
+		groups[i] = &group{class: a.layout.Table.Families[i].Class, columns: make([]column, len(a.layout.Columns))}
+	}
+	return &groups
+}
+
+// groupOf returns the group that the cells of a family are in.
+func (a *assembler[E]) groupOf(groups []*group, family int) *group {
+	if len(groups) == 1 {
+		return groups[0]
+	}
+	return groups[family]
+}
+
+// only returns the one group that has data; nil if there are several, or none.
+func only(groups []*group) (one *group) {
+	for _, g := range groups {
+		switch {
+		case g.lead() == nil:
+		case one != nil:
+			return nil
+		default:
+			one = g
+		}
+	}
+	return one
+}
+
+// lead returns the first column that has data; nil if none has.
+func (g *group) lead() *column {
+	for i := range g.columns {
+		if len(g.columns[i].cells) > 0 {
+			return &g.columns[i]
+		}
+	}
+	return nil
+}
+
+// agree reports whether all columns that have data have them at the same times, and
+// one at each: then the k-th event is the k-th of each.
+func (g *group) agree() bool {
+	lead := g.lead()
+	for k := 1; k < len(lead.cells); k++ {
+		if lead.cells[k].Micros <= lead.cells[k-1].Micros && lead.instant(k-1).compare(lead.instant(k)) >= 0 {
+			return false
+		}
+	}
+	for i := range g.columns {
+		if c := &g.columns[i]; c != lead && len(c.cells) > 0 && !c.agrees(lead) {
+			return false
+		}
+	}
+	return true
+}
+
+// agrees reports whether two columns have data at the same times.
+func (c *column) agrees(o *column) bool {
+	if len(c.cells) != len(o.cells) {
+		return false
+	}
+	for k := range c.cells {
+		if c.cells[k].Micros != o.cells[k].Micros {
+			return false
+		}
+	}
+	return true
+}
+
+// earliest returns the first time that any column is at.
+func (g *group) earliest() (first instant, found bool) {
+	for i := range g.columns {
+		c := &g.columns[i]
+		if c.at < len(c.cells) && (!found || c.instant(c.at).compare(first) < 0) {
+			first, found = c.instant(c.at), true
+		}
+	}
+	return first, found
+}
+
+// take sets the ends of the data of a time, and returns the most that a column has.
+func (g *group) take(at instant) int {
+	most := 0
+	for i := range g.columns {
+		c := &g.columns[i]
+		c.end = c.at
+		for c.end < len(c.cells) && c.instant(c.end).compare(at) == 0 {
+			c.end++
+		}
+		most = max(most, c.end-c.at)
+	}
+	return most
+}
+
+// advance goes on to the next time.
+func (g *group) advance() {
+	for i := range g.columns {
+		g.columns[i].at = g.columns[i].end
+	}
+}
+
+// rowOf returns the key of the row that has the column, or should have it.
+func (g *group) rowOf(column int) string {
+	if row := g.columns[column].row; row != nil {
+		return row.Key()
+	}
+	for i := range g.columns {
+		if c := &g.columns[i]; c.at < c.end {
+			return c.row.Key()
+		}
+	}
+	return ""
+}

@@ -1,0 +1,163 @@
+package storetest
+
+import (
+	"fmt"
+	"iter"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Same fails the test unless a read yields the wanted events, in their order, and
+// no error. What was read is called what in the message.
+func Same[E any](t testing.TB, what string, got iter.Seq2[E, error], want ...E) {
+	t.Helper()
+	events, err := collect(got)
+	if err != nil {
+		t.Errorf("%s: %v", what, err)
+		return
+	}
+	for i := range max(len(events), len(want)) {
+		switch {
+		case i >= len(events):
+			t.Errorf("%s: got %d events, want %d; the next is missing:\n\t%s", what, len(events), len(want), show(reflect.ValueOf(want[i])))
+		case i >= len(want):
+			t.Errorf("%s: got %d events, want %d; one more is\n\t%s", what, len(events), len(want), show(reflect.ValueOf(events[i])))
+		case !reflect.DeepEqual(events[i], want[i]):
+			t.Errorf("%s: got %d events, want %d; event %d differs:\n\t%s", what, len(events), len(want), i,
+				strings.Join(differences("", reflect.ValueOf(events[i]), reflect.ValueOf(want[i])), "\n\t"))
+		default:
+			continue
+		}
+		return // what follows may be a consequence
+	}
+}
+
+// SameInAnyOrder is Same for reads whose order is that of the row keys.
+func SameInAnyOrder[E any](t testing.TB, what string, got iter.Seq2[E, error], want ...E) {
+	t.Helper()
+	events, err := collect(got)
+	if err != nil {
+		t.Errorf("%s: %v", what, err)
+		return
+	}
+	for _, e := range want {
+		i := slices.IndexFunc(events, func(other E) bool { return reflect.DeepEqual(e, other) })
+		if i < 0 {
+			t.Errorf("%s: an event is missing:\n\t%s\nleft of what was read:%s", what, show(reflect.ValueOf(e)), list(events))
+			return
+		}
+		events = slices.Delete(events, i, i+1)
+	}
+	if len(events) > 0 {
+		t.Errorf("%s: got %d events more than the %d wanted:%s", what, len(events), len(want), list(events))
+	}
+}
+
+// collect returns the events of a read, up to the first error.
+func collect[E any](read iter.Seq2[E, error]) ([]E, error) {
+	var out []E
+	for event, err := range read {
+		if err != nil {
+			return out, err
+		}
+		out = append(out, event)
+	}
+	return out, nil
+}
+
+// One returns an event, or why there is none, as a read yields it.
+func One[E any](event E, err error) iter.Seq2[E, error] {
+	return func(yield func(E, error) bool) { yield(event, err) }
+}
+
+// Columns returns the events that a method appends to columns of type C, put
+// together again: the first slice is the series, which an event embeds, and the
+// others are called as the fields of the event are.
+func Columns[E, C any](read func(columns *C) error) iter.Seq2[E, error] {
+	return func(yield func(E, error) bool) {
+		var columns C
+		err := read(&columns)
+		all := reflect.ValueOf(columns)
+		for i := range all.Field(0).Len() {
+			var event E
+			e := reflect.ValueOf(&event).Elem()
+			e.Field(0).Set(all.Field(0).Index(i))
+			for f := 1; f < all.NumField(); f++ {
+				name, slice := all.Type().Field(f).Name, all.Field(f)
+				if slice.Len() != all.Field(0).Len() {
+					yield(event, fmt.Errorf("the columns have %d series, and %s %d values", all.Field(0).Len(), name, slice.Len()))
+					return
+				}
+				e.FieldByName(name).Set(slice.Index(i))
+			}
+			if !yield(event, nil) {
+				return
+			}
+		}
+		if err != nil {
+			var none E
+			yield(none, err)
+		}
+	}
+}
+
+// differences says in which fields two events differ, a line for each.
+func differences(name string, got, want reflect.Value) []string {
+	if _, isTime := want.Interface().(time.Time); !isTime && want.Kind() == reflect.Struct {
+		var out []string
+		for i := range want.NumField() {
+			out = append(out, differences(want.Type().Field(i).Name, got.Field(i), want.Field(i))...)
+		}
+		return out
+	}
+	if reflect.DeepEqual(got.Interface(), want.Interface()) {
+		return nil
+	}
+	return []string{fmt.Sprintf("%s: got %s, want %s", name, show(got), show(want))}
+}
+
+// list shows events, a line for each.
+func list[E any](events []E) string {
+	var b strings.Builder
+	for _, e := range events {
+		b.WriteString("\n\t" + show(reflect.ValueOf(e)))
+	}
+	if len(events) == 0 {
+		b.WriteString(" nothing")
+	}
+	return b.String()
+}
+
+// show writes a value on a line, what pointers point to in their place.
+func show(v reflect.Value) string {
+	switch x := v.Interface().(type) {
+	case time.Time:
+		return x.Format(time.RFC3339Nano)
+	case fmt.Stringer:
+		if v.Kind() != reflect.Pointer {
+			return x.String()
+		}
+	}
+	switch v.Kind() {
+	case reflect.Pointer:
+		if v.IsNil() {
+			return "nil"
+		}
+		return show(v.Elem())
+	case reflect.Struct:
+		var parts []string
+		for i := range v.NumField() {
+			parts = append(parts, v.Type().Field(i).Name+": "+show(v.Field(i)))
+		}
+		return "{" + strings.Join(parts, ", ") + "}"
+	case reflect.String, reflect.Slice:
+		if v.Kind() == reflect.Slice && v.IsNil() {
+			return "nil"
+		}
+		return fmt.Sprintf("%q", v.Interface())
+	}
+	return fmt.Sprint(v.Interface())
+}

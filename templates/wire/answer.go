@@ -1,0 +1,92 @@
+package wire
+
+import (
+	"unicode/utf8"
+
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+// answer is what a response says of an entry.
+type answer struct {
+	index   int64
+	given   bool // there is a status
+	code    int32
+	message []byte // of the response
+}
+
+// The numbers of the fields of the messages.
+const (
+	fieldAnswers = 1 // of MutateRowsResponse
+
+	fieldAnswerIndex  = 1
+	fieldAnswerStatus = 2
+
+	fieldStatusCode    = 1
+	fieldStatusMessage = 2
+)
+
+// decodeAnswers appends the answers of a response to dst, and returns the other fields
+// of the response too.
+func decodeAnswers(dst []answer, message []byte) (answers []answer, rest []byte, err error) {
+	var f field
+	for len(message) > 0 {
+		n := f.next(message)
+		switch {
+		case n < 0:
+			return nil, nil, errWire
+		case !f.is(fieldAnswers, protowire.BytesType):
+			rest = append(rest, message[:n]...)
+		default:
+			var a answer
+			if err := a.parse(f.content); err != nil {
+				return nil, nil, err
+			}
+			dst = append(dst, a)
+		}
+		message = message[n:]
+	}
+	return dst, rest, nil
+}
+
+// parse sets the answer from its wire form.
+func (a *answer) parse(message []byte) error {
+	var f field
+	for len(message) > 0 {
+		n := f.next(message)
+		if n < 0 {
+			return errWire
+		}
+		switch {
+		case f.is(fieldAnswerIndex, protowire.VarintType):
+			a.index = int64(f.varint)
+		case f.is(fieldAnswerStatus, protowire.BytesType):
+			a.given = true
+			if err := a.parseStatus(f.content); err != nil {
+				return err
+			}
+		}
+		message = message[n:]
+	}
+	return nil
+}
+
+// parseStatus sets the status of the answer from its wire form.
+func (a *answer) parseStatus(message []byte) error {
+	var f field
+	for len(message) > 0 {
+		n := f.next(message)
+		if n < 0 {
+			return errWire
+		}
+		switch {
+		case f.is(fieldStatusCode, protowire.VarintType):
+			a.code = int32(f.varint)
+		case f.is(fieldStatusMessage, protowire.BytesType):
+			if a.message = f.content; !utf8.Valid(a.message) {
+				return errWire
+			}
+		}
+		message = message[n:]
+	}
+	return nil
+}
