@@ -222,7 +222,7 @@ func blockedClient(t *testing.T, called func(ctx context.Context)) weather.Clien
 func TestCallsThatHang(t *testing.T) {
 	forEachPattern(t, func(t *testing.T, p pattern) {
 		client := blockedClient(t, func(context.Context) {})
-		o := weather.Options{Now: clock, Timeout: 20 * time.Millisecond}
+		o := weather.Options{Now: clock, Timeout: 200 * time.Millisecond}
 		err := p.write(t.Context(), client, o, noon)
 		failed := writeError(t, err)
 		if !errors.Is(err, context.DeadlineExceeded) || len(failed.Failures) != p.rows || failed.Failures[0].Outcome != weather.Unknown {

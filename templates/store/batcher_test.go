@@ -94,8 +94,7 @@ func (s *faultyServer) MutateRows(r *bigtablepb.MutateRowsRequest, stream bigtab
 			return status.Error(codes.Unavailable, "broken off")
 		}
 		if i == len(r.Entries)/2 && hangs {
-			<-stream.Context().Done()
-			return nil
+			return hang(stream.Context())
 		}
 		answer := &bigtablepb.MutateRowsResponse_Entry{Index: int64(i), Status: s.mutate(e.RowKey, e.Mutations)}
 		if err := stream.Send(&bigtablepb.MutateRowsResponse{Entries: []*bigtablepb.MutateRowsResponse_Entry{answer}}); err != nil {

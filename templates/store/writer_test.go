@@ -38,6 +38,12 @@ func stores(stream bigtablepb.Bigtable_MutateRowsServer, entry int) error {
 	return stream.Send(&bigtablepb.MutateRowsResponse{Entries: []*bigtablepb.MutateRowsResponse_Entry{answer}})
 }
 
+// hang waits for the end of a call, and says why it ended.
+func hang(ctx context.Context) error {
+	<-ctx.Done()
+	return status.FromContextError(ctx.Err()).Err()
+}
+
 // onBothPaths runs a test with a writer whose client has the ClientOptions, and one
 // whose client has not.
 func onBothPaths(t *testing.T, s *answering, opts Options, test func(t *testing.T, w *Writer[sample])) {
@@ -96,8 +102,10 @@ func TestBulkKeepsToLimits(t *testing.T) {
 	})
 }
 
-// TestRequestsUnderWayAreBounded counts how many requests there are at once.
+// TestRequestsUnderWayAreBounded counts how many requests there are at once: the
+// first ones are not answered before as many have come as may.
 func TestRequestsUnderWayAreBounded(t *testing.T) {
+	const bound = 3
 	var now, most atomic.Int64
 	s := &answering{rows: func(r *bigtablepb.MutateRowsRequest, stream bigtablepb.Bigtable_MutateRowsServer) error {
 		n := now.Add(1)
@@ -105,7 +113,10 @@ func TestRequestsUnderWayAreBounded(t *testing.T) {
 		for old := most.Load(); n > old && !most.CompareAndSwap(old, n); old = most.Load() {
 			continue
 		}
-		time.Sleep(20 * time.Millisecond)
+		for begin := time.Now(); most.Load() < bound && time.Since(begin) < 10*time.Second; {
+			time.Sleep(time.Millisecond)
+		}
+		time.Sleep(20 * time.Millisecond) // one more would show
 		for i := range r.Entries {
 			if err := stores(stream, i); err != nil {
 				return err
@@ -113,14 +124,14 @@ func TestRequestsUnderWayAreBounded(t *testing.T) {
 		}
 		return nil
 	}}
-	onBothPaths(t, s, Options{Parallelism: 3}, func(t *testing.T, w *Writer[sample]) {
+	onBothPaths(t, s, Options{Parallelism: bound}, func(t *testing.T, w *Writer[sample]) {
 		most.Store(0)
 		var events []sample
 		for i := range 20 {
 			events = append(events, sample{Series: fmt.Sprint(i), Time: at(i), Note: make([]byte, 2<<20)}, sample{Series: fmt.Sprint("small", i), Time: at(i)})
 		}
 		must(t, w.WriteAll(t.Context(), events))
-		if most.Load() != 3 {
+		if most.Load() != bound {
 			t.Errorf("%d requests at once", most.Load())
 		}
 	})
@@ -129,23 +140,25 @@ func TestRequestsUnderWayAreBounded(t *testing.T) {
 // TestUnknownIsSaidOfTheUnanswered has the server hang after half of the rows, until
 // the time is over. The ordinary client forgets the answers to the others.
 func TestUnknownIsSaidOfTheUnanswered(t *testing.T) {
+	const rows = 20
 	s := &answering{rows: func(r *bigtablepb.MutateRowsRequest, stream bigtablepb.Bigtable_MutateRowsServer) error {
-		for i := range len(r.Entries) / 2 {
-			if err := stores(stream, i); err != nil {
-				return err
+		if len(r.Entries) == rows { // the rest may be sent again, where the server is the first to give up
+			for i := range rows / 2 {
+				if err := stores(stream, i); err != nil {
+					return err
+				}
 			}
 		}
-		<-stream.Context().Done()
-		return nil
+		return hang(stream.Context())
 	}}
-	onBothPaths(t, s, Options{Timeout: 100 * time.Millisecond}, func(t *testing.T, w *Writer[sample]) {
-		events := make([]sample, 20)
+	onBothPaths(t, s, Options{Timeout: 2 * time.Second}, func(t *testing.T, w *Writer[sample]) {
+		events := make([]sample, rows)
 		for i := range events {
 			events[i] = nth(i)
 		}
-		want := 10
+		want := rows / 2
 		if !w.tables[0].wired() {
-			want = 20
+			want = rows
 		}
 		err := w.WriteAll(t.Context(), events)
 		var failed *WriteError
@@ -153,7 +166,7 @@ func TestUnknownIsSaidOfTheUnanswered(t *testing.T) {
 			t.Fatalf("want %d failures: %v", want, err)
 		}
 		for i, f := range failed.Failures {
-			if f.Event != 20-want+i || f.Outcome != Unknown {
+			if f.Event != rows-want+i || f.Outcome != Unknown {
 				t.Errorf("%v", f)
 			}
 		}
@@ -200,7 +213,13 @@ func TestClientsAreAskedOnce(t *testing.T) {
 // TestRefusalsOfTheServerAreKept ends the call while rows are tried again that the
 // server could not take yet: what it has said of the others stands.
 func TestRefusalsOfTheServerAreKept(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
 	s := &answering{rows: func(r *bigtablepb.MutateRowsRequest, stream bigtablepb.Bigtable_MutateRowsServer) error {
+		if len(r.Entries) < 6 { // the second attempt
+			cancel()
+			return hang(stream.Context())
+		}
 		for i, e := range r.Entries {
 			c := []codes.Code{codes.OK, codes.InvalidArgument, codes.Unavailable}[(e.RowKey[1]-'0')%3]
 			answer := &bigtablepb.MutateRowsResponse_Entry{Index: int64(i), Status: status.New(c, "so").Proto()}
@@ -213,9 +232,9 @@ func TestRefusalsOfTheServerAreKept(t *testing.T) {
 	client, err := storetest.Connect(t.Context(), startServer(t, s))
 	must(t, err)
 	defer func() { _ = client.Close() }()
-	w := NewWriter(client, []*Layout[sample]{days()}, Options{Timeout: 300 * time.Millisecond})
+	w := NewWriter(client, []*Layout[sample]{days()})
 	var failed *WriteError
-	if err := w.WriteAll(t.Context(), []sample{nth(0), nth(1), nth(2), nth(3), nth(4), nth(5)}); !errors.As(err, &failed) {
+	if err := w.WriteAll(ctx, []sample{nth(0), nth(1), nth(2), nth(3), nth(4), nth(5)}); !errors.As(err, &failed) {
 		t.Fatal(err)
 	}
 	got := ""
