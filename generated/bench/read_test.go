@@ -173,6 +173,9 @@ func byMetricID(client *bigtable.Client) calls[metrics.PointEvent, metrics.Point
 
 // TestRead checks that what is compared gives the same events.
 func TestRead(t *testing.T) {
+	if testing.Short() {
+		t.Skip("reads weeks of events")
+	}
 	on := newBed(t, startHere(t))
 	for _, c := range readCases() {
 		t.Run(c.title(), func(t *testing.T) { c.test(t, on) })

@@ -187,6 +187,9 @@ func TestDocumentedCombination(t *testing.T) {
 // TestBalloonWeek writes and reads the documented full week: 10,080 events in
 // one row.
 func TestBalloonWeek(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the in-memory server takes long over a row of that size")
+	}
 	bt := weathertest.New(t)
 	series := weather.BalloonNewCellsSeries{Location: "asia-southeast1", BalloonID: 3698}
 	monday := time.Date(2021, 3, 1, 0, 0, 0, 0, time.UTC)
