@@ -13,7 +13,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -21,7 +20,6 @@ import (
 	"cloud.google.com/go/bigtable/apiv2/bigtablepb"
 	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
-	"google.golang.org/grpc"
 
 	"github.com/btgen-dev/btgen/gen"
 	"github.com/btgen-dev/btgen/gen/explain"
@@ -76,36 +74,15 @@ func layoutOf(t *testing.T, r gen.Result, name string) *layout.Layout {
 	return r.Layouts[i]
 }
 
-// tap records the requests for rows.
-type tap struct {
-	mu   sync.Mutex
-	sent []*bigtablepb.ReadRowsRequest
-}
-
-// connect returns a client whose reads are recorded.
-func (c *tap) connect(t *testing.T, addr string) *bigtable.Client {
-	t.Helper()
-	client, err := storetest.Connect(t.Context(), addr, grpc.WithStreamInterceptor(
-		func(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, streamer grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
-			s, err := streamer(ctx, desc, cc, method, opts...)
-			return &tapped{s, c}, err
-		}))
-	check(t, err)
-	t.Cleanup(func() { check(t, client.Close()) })
-	return client
-}
-
-// take returns what was sent since the last call, by rows: what is sent at once
+// requests returns what was sent since the last call, by rows: what is sent at once
 // has no order.
-func (c *tap) take(t *testing.T) []layout.Request {
+func (c *traffic) requests(t *testing.T) []layout.Request {
 	t.Helper()
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	sent, _ := c.take()
 	var out []layout.Request
-	for _, r := range c.sent {
+	for _, r := range sent {
 		out = append(out, requestOf(t, r))
 	}
-	c.sent = nil
 	return byRows(out)
 }
 
@@ -115,21 +92,6 @@ func byRows(requests []layout.Request) []layout.Request {
 		return cmp.Compare(fmt.Sprint(a.Rows), fmt.Sprint(b.Rows))
 	})
 	return requests
-}
-
-// tapped is a stream whose requests are recorded.
-type tapped struct {
-	grpc.ClientStream
-	tap *tap
-}
-
-func (s *tapped) SendMsg(m any) error {
-	if r, ok := m.(*bigtablepb.ReadRowsRequest); ok {
-		s.tap.mu.Lock()
-		s.tap.sent = append(s.tap.sent, r)
-		s.tap.mu.Unlock()
-	}
-	return s.ClientStream.SendMsg(m)
 }
 
 // requestOf takes a request of the client apart.
@@ -317,8 +279,8 @@ func TestExplainedRequests(t *testing.T) {
 		t.Run(e.name, func(t *testing.T) {
 			l := layoutOf(t, result, e.name)
 			_, _, now := l.Read.ExampleSpan()
-			c := &tap{}
-			calls := e.reader(c.connect(t, e.addr(t)), now)
+			c := &traffic{}
+			calls := e.reader(c.connect(t, e.addr(t), storetest.Connect), now)
 			queries := append([]layout.Query{l.ReadQuery()}, l.Queries...)
 			for _, q := range queries {
 				read := calls.reads[q.Name]
@@ -328,7 +290,7 @@ func TestExplainedRequests(t *testing.T) {
 				from, to, _ := q.Table.ExampleSpan()
 				for _, span := range spansOf(&q, from, to) {
 					read(span[0], span[1])
-					sameRequests(t, q.Name, q.Requests(l, now, span[0], span[1], nil), c.take(t))
+					sameRequests(t, q.Name, q.Requests(l, now, span[0], span[1], nil), c.requests(t))
 				}
 				if n := expectedOf(doc, e.name, q.Name); n != len(q.Requests(l, now, from, to, nil)) {
 					t.Errorf("%s: explained as %d requests", q.Name, n)
@@ -338,7 +300,7 @@ func TestExplainedRequests(t *testing.T) {
 				q := l.ReadQuery()
 				from, to, _ := q.Table.ExampleSpan()
 				read(from, to)
-				sameRequests(t, "fields", q.Requests(l, now, from, to, q.Table.Pickable()[:1]), c.take(t))
+				sameRequests(t, "fields", q.Requests(l, now, from, to, q.Table.Pickable()[:1]), c.requests(t))
 			}
 			if err := calls.latest(); err != nil && !strings.Contains(err.Error(), "no event found") {
 				t.Error(err)
@@ -347,7 +309,7 @@ func TestExplainedRequests(t *testing.T) {
 			if len(want) > 1 && want[0].Looks { // there is nothing to be found
 				want = slices.DeleteFunc(want, func(r layout.Request) bool { return !r.Looks })
 			}
-			sameRequests(t, "Latest", want, c.take(t))
+			sameRequests(t, "Latest", want, c.requests(t))
 		})
 	}
 }

@@ -35,50 +35,54 @@ var noon = time.Date(2026, 3, 5, 12, 0, 0, 0, time.UTC)
 
 func clock() time.Time { return noon.Add(6 * time.Hour) }
 
-// traffic counts what reads ask for and get.
+// traffic takes down what reads ask for, and counts what they get.
 type traffic struct {
-	mu              sync.Mutex
-	requests, cells int
+	mu    sync.Mutex
+	sent  []*bigtablepb.ReadRowsRequest
+	cells int // that the client decodes: none of those that the wire's reader takes
 }
 
-// connect returns a client of the server whose reads are counted.
-func (c *traffic) connect(t *testing.T, addr string) *bigtable.Client {
+// dial is storetest.Connect or storetest.ConnectPlain.
+type dial func(ctx context.Context, addr string, opts ...grpc.DialOption) (*bigtable.Client, error)
+
+// connect returns a client of the server whose reads are watched.
+func (c *traffic) connect(t *testing.T, addr string, connect dial) *bigtable.Client {
 	t.Helper()
-	client, err := storetest.ConnectPlain(t.Context(), addr, grpc.WithStreamInterceptor(
+	client, err := connect(t.Context(), addr, grpc.WithStreamInterceptor(
 		func(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, streamer grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
 			s, err := streamer(ctx, desc, cc, method, opts...)
-			return &counted{s, c}, err
+			return &watched{s, c}, err
 		}))
 	check(t, err)
 	t.Cleanup(func() { check(t, client.Close()) })
 	return client
 }
 
-// take returns the counts since the last call.
-func (c *traffic) take() (requests, cells int) {
+// take returns what there was since the last call.
+func (c *traffic) take() (sent []*bigtablepb.ReadRowsRequest, cells int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	requests, cells = c.requests, c.cells
-	c.requests, c.cells = 0, 0
-	return requests, cells
+	sent, cells = c.sent, c.cells
+	c.sent, c.cells = nil, 0
+	return sent, cells
 }
 
-// counted is a stream that counts.
-type counted struct {
+// watched is a stream of a client whose reads are watched.
+type watched struct {
 	grpc.ClientStream
 	traffic *traffic
 }
 
-func (s *counted) SendMsg(m any) error {
-	if _, ok := m.(*bigtablepb.ReadRowsRequest); ok {
+func (s *watched) SendMsg(m any) error {
+	if r, ok := m.(*bigtablepb.ReadRowsRequest); ok {
 		s.traffic.mu.Lock()
-		s.traffic.requests++
+		s.traffic.sent = append(s.traffic.sent, r)
 		s.traffic.mu.Unlock()
 	}
 	return s.ClientStream.SendMsg(m)
 }
 
-func (s *counted) RecvMsg(m any) error {
+func (s *watched) RecvMsg(m any) error {
 	err := s.ClientStream.RecvMsg(m)
 	if r, ok := m.(*bigtablepb.ReadRowsResponse); ok && err == nil {
 		s.traffic.mu.Lock()
@@ -112,8 +116,8 @@ func same[E any](t *testing.T, c *traffic, want, got []E, requests, cells int) {
 	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
-	if r, n := c.take(); r != requests || n != cells {
-		t.Errorf("%d requests and %d cells, want %d and %d", r, n, requests, cells)
+	if sent, n := c.take(); len(sent) != requests || n != cells {
+		t.Errorf("%d requests and %d cells, want %d and %d", len(sent), n, requests, cells)
 	}
 }
 
@@ -127,7 +131,7 @@ func TestBucketInTheMiddle(t *testing.T) {
 	bt := transittest.New(t)
 	c := &traffic{}
 	o := transit.Options{Now: clock}
-	client := c.connect(t, bt.Addr)
+	client := c.connect(t, bt.Addr, storetest.ConnectPlain)
 	var events []transit.PositionEvent
 	for hour := range 3 {
 		for _, s := range []transit.PositionSeries{vehicle("nyc", "m86", 5824), vehicle("nyc", "m86", 58240), vehicle("nyc", "m8", 1), vehicle("sfo", "m86", 2)} {
@@ -204,7 +208,7 @@ func TestRangePerBucket(t *testing.T) {
 	bt := transittest.New(t)
 	c := &traffic{}
 	o := transit.Options{Now: clock}
-	client := c.connect(t, bt.Addr)
+	client := c.connect(t, bt.Addr, storetest.ConnectPlain)
 	var events []transit.DelayEvent
 	for hour := range 3 {
 		for _, line := range []string{"m8", "m86", "m86x"} {
@@ -251,7 +255,7 @@ func TestNewestFirstFeed(t *testing.T) {
 	bt := feedtest.New(t)
 	c := &traffic{}
 	o := feed.Options{Now: clock}
-	client := c.connect(t, bt.Addr)
+	client := c.connect(t, bt.Addr, storetest.ConnectPlain)
 	var events []feed.ActivityEvent
 	for i := range 12 {
 		events = append(events, feed.ActivityEvent{
@@ -310,7 +314,7 @@ func TestTicksWithinAMicrosecond(t *testing.T) {
 	bt := markettest.New(t)
 	c := &traffic{}
 	o := market.Options{Now: clock}
-	client := c.connect(t, bt.Addr)
+	client := c.connect(t, bt.Addr, storetest.ConnectPlain)
 	acme, other := market.TickSeries{Exchange: "XNYS", Symbol: "ACME"}, market.TickSeries{Exchange: "XNYS", Symbol: "ACMEX"}
 	var events []market.TickEvent
 	for _, s := range []market.TickSeries{acme, other} {
@@ -345,7 +349,7 @@ func TestSaltedMetrics(t *testing.T) {
 	bt := metricstest.New(t)
 	c := &traffic{}
 	o := metrics.Options{Now: clock}
-	client := c.connect(t, bt.Addr)
+	client := c.connect(t, bt.Addr, storetest.ConnectPlain)
 	var events []metrics.SampleEvent
 	for hour := range 3 {
 		for host := range 30 {
@@ -374,7 +378,7 @@ func TestBinaryKeys(t *testing.T) {
 	bt := metricstest.New(t)
 	c := &traffic{}
 	o := metrics.Options{Now: clock}
-	client := c.connect(t, bt.Addr)
+	client := c.connect(t, bt.Addr, storetest.ConnectPlain)
 	var events []metrics.PointEvent
 	for hour := range 2 {
 		for _, host := range []uint32{1, 255, 256, 1 << 31} {

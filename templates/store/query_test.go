@@ -196,13 +196,7 @@ func TestIteratorIsReusable(t *testing.T) {
 func TestUnsortedBucketsThatThereAre(t *testing.T) {
 	l := days()
 	l.Bucket = codec.Bucket{Every: time.Minute, Origin: at(0), Label: codec.Label{Kind: codec.NumberLabel, Prefix: "m"}}
-	l.Put = func(e *sample, c *Cells) {
-		w := codec.NewKeyWriter(nil, "#")
-		w.String("series", e.Series)
-		w.Bucket(l.Bucket, e.Time)
-		c.Row(w.Key())
-		c.Set(0, codec.AppendBinaryUint64(nil, e.Value))
-	}
+	l.Put = putValue(l)
 	l.Key = func(row string, e *sample) (time.Time, error) {
 		r := codec.NewKeyReader(row, "#")
 		e.Series = r.String("series")

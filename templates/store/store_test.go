@@ -33,6 +33,18 @@ var day0 = time.Date(2021, 3, 5, 0, 0, 0, 0, time.UTC)
 // at returns the time n seconds into day0.
 func at(n int) time.Time { return day0.Add(time.Duration(n) * time.Second) }
 
+// putValue returns the Put of a layout whose events are their value alone, in the
+// row of their bucket.
+func putValue(l *Layout[sample]) func(e *sample, c *Cells) {
+	return func(e *sample, c *Cells) {
+		w := codec.NewKeyWriter(nil, "#")
+		w.String("series", e.Series)
+		w.Bucket(l.Bucket, e.Time)
+		c.Row(w.Key())
+		c.Set(0, codec.AppendBinaryUint64(nil, e.Value))
+	}
+}
+
 // days is a layout as generated code has it: a row a day, a cell in columns
 // "v.1" and "note" for each sample.
 func days() *Layout[sample] {

@@ -671,13 +671,7 @@ func expiring() *Layout[sample] {
 		end := at(int(e.Value))
 		return Choice{ExpiresAt: &end}
 	}
-	l.Put = func(e *sample, c *Cells) {
-		w := codec.NewKeyWriter(nil, "#")
-		w.String("series", e.Series)
-		w.Bucket(l.Bucket, e.Time)
-		c.Row(w.Key())
-		c.Set(0, codec.AppendBinaryUint64(nil, e.Value))
-	}
+	l.Put = putValue(l)
 	return l
 }
 
