@@ -424,14 +424,6 @@ func (t *Table) ExampleSpan() (from, to, now time.Time) {
 	return from, to, to
 }
 
-// later returns the later of two times.
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
-}
-
 // Work is what a read is expected to ask for and to get, for one series under the
 // load of the schema. Events are counted with all their fields.
 type Work struct {
@@ -506,7 +498,7 @@ func (t *Table) columnSince(c Column, now, from time.Time) time.Time {
 	if age == 0 {
 		return from
 	}
-	return later(from, now.Add(-age))
+	return codec.Later(from, now.Add(-age))
 }
 
 // LatestWork returns what a look for the newest event of a series is expected to

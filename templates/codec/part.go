@@ -26,14 +26,14 @@ func (o Offset) CutMilliseconds(from, to time.Time) []Part {
 // its end, that are not whole in it: they come with the columns in the range.
 func (o Offset) cut(from, to time.Time, start, end func(t time.Time) time.Time) []Part {
 	b := o.Bucket
-	from, to = Ceil(later(from, b.Min()), o.Precision), Ceil(earlier(to, b.Max()), o.Precision)
+	from, to = Ceil(Later(from, b.Min()), o.Precision), Ceil(earlier(to, b.Max()), o.Precision)
 	if !from.Before(to) {
 		return nil
 	}
 	var parts []Part
 	first, last := start(from), start(to.Add(-1))
 	for _, unit := range []time.Time{first, last} {
-		p := Part{From: later(unit, from), To: earlier(end(unit), to)}
+		p := Part{From: Later(unit, from), To: earlier(end(unit), to)}
 		if p.From.After(unit) || p.To.Before(end(unit)) {
 			p.Begin, p.End, _ = o.Range(b.Start(unit), p.From, p.To)
 			parts = append(parts, p)

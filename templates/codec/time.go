@@ -98,7 +98,8 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-func later(a, b time.Time) time.Time {
+// Later returns the later of two times.
+func Later(a, b time.Time) time.Time {
 	if b.After(a) {
 		return b
 	}

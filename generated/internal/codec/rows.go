@@ -85,7 +85,7 @@ func (s Span) Buckets(b Bucket, from, to time.Time) iter.Seq[Rows] {
 			yield(rows)
 			return
 		}
-		from, to := later(from, b.Min()), earlier(to, b.Max())
+		from, to := Later(from, b.Min()), earlier(to, b.Max())
 		if !from.Before(to) {
 			return
 		}
@@ -100,7 +100,7 @@ func (s Span) Buckets(b Bucket, from, to time.Time) iter.Seq[Rows] {
 
 // One returns what [Span.Buckets] yields if that is one thing; false else.
 func (s Span) One(b Bucket, from, to time.Time) (rows Rows, one bool) {
-	from, to = later(from, b.Min()), earlier(to, b.Max())
+	from, to = Later(from, b.Min()), earlier(to, b.Max())
 	if !from.Before(to) {
 		return rows, false
 	}
@@ -219,7 +219,7 @@ func (s Span) key(b Bucket, index int64) string {
 // counts by the time that its key says. It looks at s.Prefix and s.Newest alone:
 // what follows the time must be filtered.
 func (s Span) Times(f TimeFormat, from, to time.Time) (Rows, bool) {
-	from, end := f.ceil(later(from, f.Min())), f.Max()
+	from, end := f.ceil(Later(from, f.Min())), f.Max()
 	if to.Before(end) {
 		end = f.ceil(to)
 	}
@@ -241,7 +241,7 @@ func (s Span) Times(f TimeFormat, from, to time.Time) (Rows, bool) {
 // Ends returns the label that sorts first and the one that sorts last of the
 // buckets that overlap [from, to), where labels sort; false if there are none.
 func (b Bucket) Ends(from, to time.Time) (low, high string, ok bool) {
-	from, to = later(from, b.Min()), earlier(to, b.Max())
+	from, to = Later(from, b.Min()), earlier(to, b.Max())
 	if !from.Before(to) {
 		return "", "", false
 	}
@@ -256,7 +256,7 @@ func (b Bucket) Ends(from, to time.Time) (low, high string, ok bool) {
 // Ends returns the text that sorts first and the one that sorts last of the times
 // in [from, to); false if there are none.
 func (f TimeFormat) Ends(from, to time.Time) (low, high string, ok bool) {
-	from, to = f.ceil(later(from, f.Min())), earlier(to, f.Max())
+	from, to = f.ceil(Later(from, f.Min())), earlier(to, f.Max())
 	if !from.Before(to) {
 		return "", "", false
 	}
@@ -273,7 +273,7 @@ func (b Bucket) Rows(prefix string, from, to time.Time, maxBytes int) iter.Seq[R
 
 // Count returns how many buckets with a label overlap [from, to).
 func (b Bucket) Count(from, to time.Time) int64 {
-	from, to = later(from, b.Min()), earlier(to, b.Max())
+	from, to = Later(from, b.Min()), earlier(to, b.Max())
 	if !from.Before(to) {
 		return 0
 	}

@@ -251,7 +251,7 @@ func (r *reading[E]) scan(yield yielder[E]) {
 	}
 	now, a := r.Reader.options.Now(), &r.assembler
 	if since, bounded := r.layout.Table.since(now); bounded {
-		a.from = later(a.from, since)
+		a.from = codec.Later(a.from, since)
 	}
 	if !a.from.Before(a.to) || a.fetch != nil && !slices.Contains(a.fetch, true) {
 		return
@@ -388,11 +388,3 @@ func release(rows []*wire.Row) {
 
 // farFuture is later than any event: the end of the year 9999.
 var farFuture = time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)
-
-// later returns the later of two times.
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
-}
