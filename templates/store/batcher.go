@@ -95,8 +95,9 @@ func or[T int | time.Duration](given, without T) T {
 }
 
 // Add takes an event to be written soon. It waits while all is full, until ctx ends.
-// An event that is refused for what it is gives the *WriteError that Write would
-// return, and is then in no table that refuses it. After Close the error is
+// An event that is refused for one of its values, or for its age by a table, gives
+// the *WriteError that Write would return: it is in no table, or, for its age alone,
+// in those that keep it longer. After Close the error is
 // ErrClosed. After any other error than a *WriteError the event is in no table.
 func (b *Batcher[E]) Add(ctx context.Context, event E) error {
 	if err := b.acquire(ctx); err != nil {

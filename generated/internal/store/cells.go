@@ -3,6 +3,7 @@
 package store
 
 import (
+	"errors"
 	"math"
 	"slices"
 	"strconv"
@@ -41,7 +42,8 @@ type Cells struct {
 	set      int    // how many
 	values   int    // cells that are part of the event
 	expired  bool   // a cell was left out, since it would be past its time
-	err      error
+	late     error  // the event is older than the table keeps its events
+	err      error  // why no table may have the event
 
 	mutations []byte // of all events that were taken, and then of this one
 	taken     int    // how much of it is of events that were taken
@@ -109,16 +111,18 @@ func (c *Cells) forget() {
 	}
 }
 
-// begin makes c ready for an event. late says that the event is older than the
-// table keeps its events; err, that it cannot be written at all.
-func (c *Cells) begin(event time.Time, choice Choice) (late, err error) {
+// begin makes c ready for an event. Where it is too old for the table its cells are
+// left out, but its values are still checked.
+func (c *Cells) begin(event time.Time, choice Choice) {
 	c.mutations, c.keys, c.rows = c.mutations[:c.taken], c.keys[:0], c.rows[:0]
-	c.values, c.expired, c.err = 0, false, nil
+	c.values, c.expired, c.late, c.err = 0, false, nil, nil
 	c.event, c.class, c.slot, c.begun = event, 0, -1, -1
 	if c.table.hasClasses() {
-		return c.beginClass(choice)
+		c.beginClass(choice)
+		return
 	}
 	alive := false
+	var late error
 	at := codec.Micros(event)
 	for i := range c.times {
 		if c.oldest[i] <= at {
@@ -135,14 +139,26 @@ func (c *Cells) begin(event time.Time, choice Choice) (late, err error) {
 			// Another family may keep its part of the event longer.
 			us, late = -1, err
 		default:
-			return nil, err
+			c.refuse(err)
+			return
 		}
 		c.times[i].Set(us)
 	}
-	if alive {
-		late = nil
+	if !alive {
+		c.late = late
 	}
-	return late, nil
+}
+
+// refuse leaves all cells of the event out.
+func (c *Cells) refuse(err error) {
+	for i := range c.times {
+		c.times[i].Set(-1)
+	}
+	if errors.Is(err, codec.ErrExpired) {
+		c.late = err
+	} else {
+		c.Fail(err)
+	}
 }
 
 // micros returns the timestamp of the cells of an event in a family.
@@ -159,16 +175,19 @@ func (c *Choice) micros(life *codec.Lifetime, now, event time.Time) (int64, erro
 }
 
 // beginClass is begin for an event with a class.
-func (c *Cells) beginClass(choice Choice) (late, err error) {
-	c.class = *choice.Class
-	if c.class < 1 || c.class > len(c.table.Families) {
-		return nil, &codec.FieldError{Field: "class", Value: strconv.Itoa(c.class), Err: codec.ErrClass}
+func (c *Cells) beginClass(choice Choice) {
+	class := *choice.Class
+	if class < 1 || class > len(c.table.Families) {
+		c.refuse(&codec.FieldError{Field: "class", Value: strconv.Itoa(class), Err: codec.ErrClass})
+		return
 	}
+	c.class = class
 	for i := range c.times {
 		c.times[i].Set(codec.Micros(c.event))
 	}
-	_, late = c.table.Families[c.class-1].Life.Micros(c.now, c.event, time.Time{}, 0)
-	return late, nil
+	if _, err := c.table.Families[class-1].Life.Micros(c.now, c.event, time.Time{}, 0); err != nil {
+		c.refuse(err)
+	}
 }
 
 // familyOf returns the index of the family that the event's cell of a column is in.
@@ -285,16 +304,16 @@ func (c *Cells) Set(column int, datum []byte) {
 	}
 	c.isSet[column] = true
 	c.set++
+	if c.kind == BucketColumns && len(datum) > maxQualifier || len(datum) > maxValue {
+		c.tooLarge(column, datum)
+		return
+	}
 	if c.times[family].Micros < 0 {
 		c.expired = true
 		return
 	}
 	if !c.columns[column].WrittenAt {
 		c.values++
-	}
-	if c.kind == BucketColumns && len(datum) > maxQualifier || len(datum) > maxValue {
-		c.tooLarge(column, datum)
-		return
 	}
 	var address []byte
 	switch c.kind {
@@ -415,12 +434,15 @@ func limited(s string) string {
 	return s
 }
 
-// check ends the event and returns why it cannot be written, if it cannot.
+// check ends the event and returns why it cannot be written, if it cannot: with
+// [codec.ErrExpired] to this table, and else to no table.
 func (c *Cells) check() error {
 	c.finishRow()
 	switch {
 	case c.err != nil:
 		return c.err
+	case c.late != nil:
+		return c.late
 	case c.values > 0:
 		return nil
 	case c.expired:

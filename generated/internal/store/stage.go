@@ -3,9 +3,9 @@
 package store
 
 import (
-	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -100,38 +100,35 @@ func (s *stage[E]) size() int {
 	return size
 }
 
-// add lays out an event for all tables. One that is at fault itself goes into none
-// of them; one that a single table cannot hold goes into the others. The event must
-// stay as it is until the next one is added.
+// add lays out an event for all tables. One that any of them refuses for what it is
+// goes into none of them; one that is too old for some, into the others. The event
+// must stay as it is until the next one is added.
 func (s *stage[E]) add(event *E) {
-	var fault error
+	refusing := -1
 	for i := range s.tables {
-		if err := s.layOut(i, event); fault == nil {
-			fault = err
+		s.layOut(i, event)
+		if err := s.tables[i].err; refusing < 0 && err != nil && !errors.Is(err, codec.ErrExpired) {
+			refusing = i
 		}
 	}
 	for i := range s.tables {
-		s.take(i, fault)
+		s.take(i, refusing)
 	}
 	s.last = event
 	s.events++
 }
 
-// layOut lays out an event for one table. It returns why the event can go into no
-// table at all; what is the matter with this table alone stays with it.
-func (s *stage[E]) layOut(table int, event *E) error {
+// layOut lays out an event for one table.
+func (s *stage[E]) layOut(table int, event *E) {
 	t, l := &s.tables[table], s.writer.tables[table].layout
 	if t.err = l.Check(event); t.err != nil {
-		return t.err
+		return
 	}
 	s.event = *event
 	at := l.Time(&s.event)
 	*at = codec.Truncate(*at, l.Precision)
 	choice := l.choice(&s.event)
-	late, err := t.cells.begin(*at, choice)
-	if t.err = cmp.Or(late, err); t.err != nil {
-		return err
-	}
+	t.cells.begin(*at, choice)
 	if choice.WrittenAt != nil {
 		*choice.WrittenAt = t.cells.now
 	}
@@ -150,14 +147,14 @@ func (s *stage[E]) layOut(table int, event *E) error {
 	}
 	l.Put(&s.event, t.cells)
 	t.err = t.cells.check()
-	return nil
 }
 
-// take takes the event into what its table gets, unless it is refused.
-func (s *stage[E]) take(table int, fault error) {
+// take takes the event into what its table gets, unless that refuses it, or another
+// one does: refusing is the first of those, -1 if there is none.
+func (s *stage[E]) take(table, refusing int) {
 	t := &s.tables[table]
-	if fault != nil {
-		t.err = fault
+	if refusing >= 0 && (t.err == nil || errors.Is(t.err, codec.ErrExpired)) {
+		t.err = fmt.Errorf("refused by table %s: %w", s.writer.tables[refusing].id, s.tables[refusing].err)
 	}
 	switch {
 	case t.err == nil:

@@ -54,9 +54,10 @@ func (w *Writer[E]) Write(ctx context.Context, event E) error {
 }
 
 // WriteAll stores the events in every table, all events of a row in one atomic
-// mutation. An event that is refused for what it is goes into no table; one that
-// a single table cannot hold, into the others. It returns nil when all are stored,
-// and a *WriteError that names each event that is not; the others are durable.
+// mutation. An event that any table refuses for one of its values goes into no table;
+// one that is past its time to live in a table goes into those that keep it longer.
+// It returns nil when all are stored, and a *WriteError that names each event that is
+// not, for each table that does not have it; the others are durable.
 // Writing an event again replaces it, so it is safe to try again after any error.
 func (w *Writer[E]) WriteAll(ctx context.Context, events []E) error {
 	return w.write(ctx, "WriteAll", events)
@@ -145,7 +146,8 @@ func outcomeOf(err error) Outcome {
 type Outcome int
 
 const (
-	// Refused events were not sent: the event itself is at fault.
+	// Refused events were not sent to the table: the event itself is at fault. Only
+	// one that is refused for its age, with ErrExpired, may be in other tables.
 	Refused Outcome = iota
 	// Failed events were refused by the server. Without the ClientOptions, and for
 	// a single event in a row, that is so of the last attempt: the client does not
