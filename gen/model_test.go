@@ -97,7 +97,7 @@ func plansOf(l *layout.Layout) map[string]model.Plan {
 			Timed:   q.Plan.Timed,
 			Grouped: q.Grouped() && !q.Table.Metrics(),
 			Single:  len(q.By) == len(l.Series),
-			Edges:   q.Table.Pattern == layout.BucketOffsets && q.Plan.Timed && !q.Table.Families[0].Life.EventTimed(),
+			Edges:   q.Table.Pattern == layout.BucketOffsets && q.Plan.Timed && !q.Table.Stamped(),
 		}
 	}
 	return plans

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/btgen-dev/btgen/gen/diag"
 	"github.com/btgen-dev/btgen/templates/codec"
@@ -122,12 +121,10 @@ func (q *Query) Grouped() bool {
 // where its ranges hold others, or where the time is looked for in the keys.
 func (q *Query) ByKeys() bool { return len(q.Checked()) > 0 || q.timeInKeys() }
 
-// timeInKeys reports whether rows of all times are asked for and the timestamps of
-// cells do not say when their events are: the keys do.
+// timeInKeys reports whether rows of all times are asked for and it is their keys that
+// say when events are.
 func (q *Query) timeInKeys() bool {
-	t := q.Table
-	stamped := t.eventTimed() && (t.Pattern.Bucketed() || t.TimeKey.Resolution()%time.Millisecond == 0)
-	return !q.Plan.Timed && !stamped
+	return !q.Plan.Timed && !q.Table.Stamped()
 }
 
 // PatternPart is what a pattern for keys has for a segment.

@@ -117,26 +117,20 @@ func (t *Table) since(now time.Time) (oldest time.Time, bounded bool) {
 // events stand in qualifiers alone.
 func (q *Query) parts(l *Layout, from, to time.Time) []codec.Part {
 	t := q.Table
-	if t.Pattern != BucketOffsets || !q.Plan.Timed || t.eventTimed() {
+	if t.Pattern != BucketOffsets || !q.Plan.Timed || t.Stamped() {
 		return []codec.Part{{From: from, To: to}}
 	}
 	return t.Offset(l).CutBuckets(from, to)
 }
 
-// eventTimed reports whether the timestamps of all cells are the times of events.
-func (t *Table) eventTimed() bool {
-	return !slices.ContainsFunc(t.Families, func(f Family) bool { return !f.Life.EventTimed() })
-}
-
-// finer reports whether times of events may be finer than the timestamps of cells.
-func (t *Table) finer(l *Layout) bool {
-	switch {
-	case !t.Pattern.Bucketed():
-		return t.TimeKey.Resolution()%time.Millisecond != 0
-	case t.Pattern == BucketOffsets:
-		return l.Precision%time.Millisecond != 0
+// Stamped reports whether a range of time is asked for as one of timestamps of cells:
+// where nothing else says when events are, and in the columns of a bucket if garbage
+// collection goes by it too.
+func (t *Table) Stamped() bool {
+	if t.Pattern == BucketOffsets {
+		return !slices.ContainsFunc(t.Families, func(f Family) bool { return !f.Life.Dated() })
 	}
-	return false
+	return t.Pattern.Bucketed()
 }
 
 // partFilter returns the filter of a part; false if nothing can be alive.
@@ -161,13 +155,9 @@ func (q *Query) partFilter(l *Layout, p codec.Part, now time.Time) (Filter, bool
 func (q *Query) timeFilters(l *Layout, p codec.Part, now time.Time) []CellFilter {
 	t := q.Table
 	switch {
-	case !t.Pattern.Bucketed() && q.Plan.Timed:
-		return t.filters(now, time.Time{}, farFuture) // the range of rows is as good
-	case !t.finer(l):
-		return t.filters(now, p.From, p.To)
-	case !t.Pattern.Bucketed():
-		return t.filters(now, codec.Truncate(p.From, time.Millisecond), p.To)
-	case !t.eventTimed():
+	case !t.Stamped():
+		return t.filters(now, time.Time{}, codec.Endless) // rows and columns say when
+	case l.Precision%time.Millisecond == 0:
 		return t.filters(now, p.From, p.To)
 	}
 	var out []CellFilter
@@ -343,12 +333,13 @@ func (t *Table) descending() bool {
 func (l *Layout) LatestRequests(now time.Time) []Request {
 	q := l.ReadQuery()
 	t := q.Table
-	f := Filter{Cells: t.filters(now, time.Time{}, farFuture)}
+	perColumn, to := 0, codec.Endless
+	if t.Pattern.Bucketed() && t.Pattern != BucketOffsets {
+		perColumn, to = 1, farFuture
+	}
+	f := Filter{Cells: t.filters(now, time.Time{}, to), Newest: perColumn}
 	if f.Cells == nil {
 		return nil
-	}
-	if t.Pattern.Bucketed() && t.Pattern != BucketOffsets {
-		f.Newest = 1
 	}
 	var out []Request
 	for _, span := range q.exampleSpans(l) {

@@ -96,6 +96,8 @@ func Check[E any](t *rapid.T, ctx context.Context, s *Schema, d *Driver[E]) {
 		}
 	}
 	r.read()
+	r.restamp()
+	r.read()
 }
 
 // clock is the clock of writers and readers.
@@ -444,6 +446,43 @@ func (r *run[E]) collect(oneIn int) {
 		return true
 	})
 	for key, m := range garbage {
+		err = errors.Join(err, table.Apply(r.ctx, key, m))
+	}
+	if err != nil {
+		r.Fatal(err)
+	}
+}
+
+// restamp gives cells other timestamps, as programs do that write at the time of the
+// server or at none, where neither the time of an event nor its end is in them. Reads
+// return the same as before. It comes last: a writer stamps what it replaces.
+func (r *run[E]) restamp() {
+	if r.schema.eventTimed() || r.schema.Classes != nil {
+		return
+	}
+	table := r.driver.Client.Open(r.prefix + r.schema.Name)
+	moved := map[string]*bigtable.Mutation{}
+	err := table.ReadRows(r.ctx, bigtable.InfiniteRange(""), func(row bigtable.Row) bool {
+		for family, items := range row {
+			if ttl := r.rule(family); ttl.Kind != "keep" && ttl.Kind != "max_versions" || ttl.FromWrite {
+				continue
+			}
+			for i, item := range items {
+				if i > 0 && items[i-1].Column == item.Column {
+					continue // an older version
+				}
+				at := rapid.SampledFrom([]bigtable.Timestamp{item.Timestamp, 0, 1000, bigtable.Time(r.now), 300_000_000_000_000_000}).Draw(r.T, "timestamp")
+				if moved[row.Key()] == nil {
+					moved[row.Key()] = bigtable.NewMutation()
+				}
+				qualifier := strings.TrimPrefix(item.Column, family+":")
+				moved[row.Key()].DeleteCellsInColumn(family, qualifier)
+				moved[row.Key()].Set(family, qualifier, at, item.Value)
+			}
+		}
+		return true
+	})
+	for key, m := range moved {
 		err = errors.Join(err, table.Apply(r.ctx, key, m))
 	}
 	if err != nil {

@@ -3,6 +3,7 @@
 package codec
 
 import (
+	"slices"
 	"time"
 )
 
@@ -40,6 +41,13 @@ type Lifetime struct {
 // a range of time is a range of timestamps, and an event that is written again
 // has the same one.
 func (l Lifetime) EventTimed() bool { return l.Stamp == StampEvent }
+
+// Dated reports whether ages run from the times of events: garbage collection then
+// depends on every cell having that timestamp, and a range of time may be asked for as
+// one of timestamps. Where it does not, other programs may stamp cells as they like.
+func (l Lifetime) Dated() bool {
+	return l.EventTimed() && slices.ContainsFunc(l.Retention, func(t Term) bool { return t.MaxAge > 0 })
+}
 
 // Micros returns the timestamp of the cells of an event that is written now, in
 // microseconds and a multiple of 1000. expiresAt and ttl are what the event says
@@ -144,7 +152,7 @@ func (l Lifetime) Windows(now, from, to time.Time) []Window {
 	case l.expires():
 		return []Window{{From: l.oldest(now)}}
 	}
-	return l.Retention.Windows(now, epoch, endless)
+	return l.Retention.Windows(now, epoch, Endless)
 }
 
 // Since returns the time of the oldest event that can be alive; false if there is

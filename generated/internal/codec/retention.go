@@ -192,13 +192,13 @@ func (r Retention) Horizon(now time.Time) int64 {
 // is, or if it is the newest of its column; the zero time if its rank decides.
 func (r Retention) Fresh(us int64, newest bool) (until time.Time) {
 	if r == nil {
-		return endless
+		return Endless
 	}
 	for _, t := range r {
 		switch {
 		case t.Versions > 0 && !newest:
 		case t.MaxAge == 0:
-			return endless
+			return Endless
 		default:
 			until = Later(until, FromMicros(us).Add(t.MaxAge))
 		}

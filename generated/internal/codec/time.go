@@ -14,7 +14,9 @@ var (
 	year10k  = time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)
 	minNanos = time.Unix(0, math.MinInt64).UTC() // 1677-09-21
 	maxNanos = time.Unix(0, math.MaxInt64).UTC() // 2262-04-11
-	endless  = time.Unix(math.MaxInt64/1_000_000, 0)
+
+	// Endless is past all timestamps of cells.
+	Endless = time.Unix(math.MaxInt64/1_000_000, 0)
 )
 
 // Truncate rounds t down to a multiple of precision since the Unix epoch, in

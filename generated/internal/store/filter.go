@@ -50,20 +50,18 @@ func (l *Layout[E]) endsByRows(q *Query[E], o ReadOptions) bool {
 	return o.Limit > 0 && (!o.LatestOnly || !q.Several) && !sorted
 }
 
-// eventTimed reports whether the timestamps of all cells are the times of events.
-func (l *Layout[E]) eventTimed() bool {
-	return !slices.ContainsFunc(l.Table.Families, func(f Family) bool { return !f.Life.EventTimed() })
-}
-
-// finer reports whether times of events may be finer than the timestamps of cells.
-func (l *Layout[E]) finer() bool {
+// stamped reports whether a range of time is asked for as one of timestamps: where
+// nothing else says when events are, and in the columns of a bucket if garbage
+// collection goes by it too. Elsewhere cells may have any timestamps, as those of
+// other programs do.
+func (l *Layout[E]) stamped() bool {
 	switch l.Kind {
 	case SingleRows:
-		return l.TimeKey.Resolution()%time.Millisecond != 0
+		return false
 	case BucketOffsets:
-		return l.Precision%time.Millisecond != 0
+		return !slices.ContainsFunc(l.Table.Families, func(f Family) bool { return !f.Life.Dated() })
 	}
-	return false
+	return true
 }
 
 // partFilter returns the filter of a part; false if no cell can be alive.
@@ -72,7 +70,7 @@ func (r *Reader[E]) partFilter(q *Query[E], keys *codec.KeyPattern, p codec.Part
 	if o.LatestOnly && (r.layout.Kind == BucketCells || r.layout.Kind == BucketColumns) {
 		newest = 1
 	}
-	filter, alive := r.timeFilter(q, p, now, newest)
+	filter, alive := r.timeFilter(p, now, newest)
 	if !alive {
 		return nil, false
 	}
@@ -86,15 +84,11 @@ func (r *Reader[E]) partFilter(q *Query[E], keys *codec.KeyPattern, p codec.Part
 
 // timeFilter returns the filter of the cells of a part by their timestamps; false
 // if no cell can be alive.
-func (r *Reader[E]) timeFilter(q *Query[E], p codec.Part, now time.Time, newest int) (bigtable.Filter, bool) {
+func (r *Reader[E]) timeFilter(p codec.Part, now time.Time, newest int) (bigtable.Filter, bool) {
 	switch {
-	case r.layout.Kind == SingleRows && !q.Untimed:
-		return r.filter(now, time.Time{}, farFuture, newest) // the range of rows is as good
-	case !r.layout.finer():
-		return r.filter(now, p.From, p.To, newest)
-	case r.layout.Kind == SingleRows:
-		return r.filter(now, codec.Truncate(p.From, time.Millisecond), p.To, newest)
-	case !r.layout.eventTimed():
+	case !r.layout.stamped():
+		return r.filter(now, time.Time{}, codec.Endless, newest) // rows and columns say when
+	case r.layout.Precision%time.Millisecond == 0:
 		return r.filter(now, p.From, p.To, newest)
 	}
 	// Of the first and the last millisecond the columns say what is in the range.
@@ -111,7 +105,7 @@ func (r *Reader[E]) timeFilter(q *Query[E], p codec.Part, now time.Time, newest 
 // all times are asked for and the timestamps of cells do not say when their events
 // are, the keys do and, in the buckets that the part cuts, the columns.
 func (l *Layout[E]) keysFilter(q *Query[E], keys *codec.KeyPattern, p codec.Part) (bigtable.Filter, bool) {
-	if !q.Untimed || l.eventTimed() && (l.Kind != SingleRows || !l.finer()) {
+	if !q.Untimed || l.stamped() {
 		return rowKeyFilter(keys.At(codec.AnyTime(l.keyTimes()))), true
 	}
 	parts := []codec.Part{p}

@@ -166,11 +166,11 @@ func (r *Reader[E]) before(ranges []codec.Rows, rows []*wire.Row) bool {
 // newestRows returns the rows of the newest bucket, or of the newest event, of
 // each span; nil if no cell can be alive.
 func (r *Reader[E]) newestRows(ctx context.Context, op *Operation, a *assembler[E], now time.Time, spans []codec.Span, ranges []codec.Rows) ([]*wire.Row, error) {
-	perColumn := 0
+	perColumn, to := 0, codec.Endless
 	if r.layout.Kind == BucketCells || r.layout.Kind == BucketColumns {
-		perColumn = 1
+		perColumn, to = 1, farFuture
 	}
-	filter, alive := r.filter(now, time.Time{}, farFuture, perColumn)
+	filter, alive := r.filter(now, time.Time{}, to, perColumn)
 	if !alive {
 		return nil, nil
 	}

@@ -20,7 +20,7 @@ type part struct {
 // parts cuts a range at the buckets that are not whole in it, where the times of
 // events stand in qualifiers alone. It adds the parts to dst.
 func (r *Reader[E]) parts(dst []codec.Part, q *Query[E], from, to time.Time) []codec.Part {
-	if r.layout.Kind != BucketOffsets || q.Untimed || r.layout.eventTimed() {
+	if r.layout.Kind != BucketOffsets || q.Untimed || r.layout.stamped() {
 		return append(dst, codec.Part{From: from, To: to})
 	}
 	return append(dst, r.layout.offset().CutBuckets(from, to)...)
