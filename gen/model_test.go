@@ -14,26 +14,24 @@ import (
 
 	"github.com/btgen-dev/btgen/gen/internal/model"
 	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/internal/testlong"
 )
 
 // TestModel compiles random schemas and runs their code against an in-memory
 // server: what is written, collected and read must be what the model says, and
 // what crosses the wire no more than the events that are read and the layout's
 // plans take. Every strategy that fits a pattern is among them. So must their
-// generated tests pass, which are written with the code. BTGEN_MODEL_CASES is how
-// many cases are run in all; a nightly run has 10000 or more, and BTGEN_MODEL_SEED
-// gives it other schemas.
+// generated tests pass, which are written with the code. A usual run takes a schema of
+// each pattern, and a long one all. BTGEN_MODEL_CASES is how many cases are run in all;
+// a nightly run has 10000 or more, and BTGEN_MODEL_SEED gives it other schemas.
 func TestModel(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds code")
-	}
-	total := numberOf(t, "BTGEN_MODEL_CASES", 500)
+	total := numberOf(t, "BTGEN_MODEL_CASES", testlong.Pick(30, 500))
 	seed := numberOf(t, "BTGEN_MODEL_SEED", 1)
-	schemas := model.Matrix(seed)
-	for i := range 12 {
+	schemas := testlong.Pick(fewSchemas, model.Matrix)(seed)
+	for i := range testlong.Pick(1, 12) {
 		schemas = append(schemas, model.Random(100*seed+i))
 	}
-	dir := scratch(t)
+	dir := testlong.Scratch(t)
 	var inputs []Input
 	for i := range schemas {
 		s := &schemas[i]
@@ -54,10 +52,10 @@ func TestModel(t *testing.T) {
 		plans[l.Package] = plansOf(l)
 	}
 	paths := pathsOf(len(schemas), seed)
-	for n := range testPackages {
+	for n := range testPackages() {
 		var some []model.Schema
 		var theirs []string
-		for i := n; i < len(schemas); i += testPackages {
+		for i := n; i < len(schemas); i += testPackages() {
 			some, theirs = append(some, schemas[i]), append(theirs, paths[i])
 		}
 		var main bytes.Buffer
@@ -71,6 +69,20 @@ func TestModel(t *testing.T) {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}
+}
+
+// fewSchemas is one schema of the matrix for each pattern: each with another strategy.
+func fewSchemas(seed int) []model.Schema {
+	of := map[string][]model.Schema{}
+	for _, s := range model.Matrix(seed) {
+		of[s.Pattern] = append(of[s.Pattern], s)
+	}
+	var out []model.Schema
+	for i, pattern := range layout.Patterns() {
+		some := of[string(pattern)]
+		out = append(out, some[(i+seed)%len(some)])
+	}
+	return out
 }
 
 // pathsOf returns how the clients of so many schemas connect: every other one as

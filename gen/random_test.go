@@ -23,6 +23,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/btgen-dev/btgen/gen/emit"
+	"github.com/btgen-dev/btgen/internal/testlong"
 	"github.com/btgen-dev/btgen/templates"
 )
 
@@ -57,17 +58,34 @@ func TestRandomSchemas(t *testing.T) {
 	})
 }
 
-// TestGeneratedTests vets the code of some random schemas, of the edges, of the
-// starters and of the golden cases, all at once, and runs the tests that are
-// generated with it: they pass for every schema that has no errors. The tests are
-// brought into a few packages, which are built faster than one each, and faster than
-// a single one. BTGEN_TESTED_SEEDS is how many sets of random schemas there are.
+// TestGeneratedTests vets the code of the schema sets, all at once, and runs the tests
+// that are generated with it: they pass for every schema that has no errors. The tests
+// are brought into a few packages, which are built faster than one each, and faster than
+// a single one.
 func TestGeneratedTests(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds code")
+	testlong.Skip(t, "builds much code")
+	dir := testlong.Scratch(t)
+	root := "github.com/btgen-dev/btgen/gen/" + filepath.ToSlash(dir)
+	want := 0
+	for _, inputs := range schemaSets(t, 15) {
+		want += writeTested(t, dir, want, generateRandom(t, inputs, root).Files)
 	}
+	if out, err := exec.Command("go", "vet", "./"+filepath.ToSlash(dir)+"/...").CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+	out, err := exec.Command("go", append([]string{"test", "-v", "-vet=off"}, testFolders(dir)...)...).CombinedOutput()
+	if got := strings.Count(string(out), "--- PASS: "); err != nil || got != want {
+		t.Errorf("%d of %d tests pass, %v\n%s", got, want, err, out)
+	}
+}
+
+// schemaSets returns schemas by the names of their sets: some random ones, the edges,
+// the starters and the golden cases, each set with packages of its own.
+// BTGEN_TESTED_SEEDS is how many sets of random schemas there are instead.
+func schemaSets(t *testing.T, seeds int) map[string][]Input {
+	t.Helper()
 	sets := map[string][]Input{"edges": edgeSchemas()}
-	for seed := range numberOf(t, "BTGEN_TESTED_SEEDS", 15) {
+	for seed := range numberOf(t, "BTGEN_TESTED_SEEDS", seeds) {
 		sets[fmt.Sprintf("seed%d", seed)] = randomInputs.Example(seed)
 	}
 	for _, pattern := range templates.Starters() {
@@ -78,9 +96,6 @@ func TestGeneratedTests(t *testing.T) {
 		sets[pattern] = []Input{{Name: "starter.yaml", Text: text}}
 	}
 	goldenSets(t, sets)
-	dir := scratch(t)
-	root := "github.com/btgen-dev/btgen/gen/" + filepath.ToSlash(dir)
-	want := 0
 	for name, inputs := range sets {
 		for i := range inputs {
 			if name == "golden_odd_names" {
@@ -88,15 +103,8 @@ func TestGeneratedTests(t *testing.T) {
 			}
 			inputs[i].Text = packageLine.ReplaceAll(inputs[i].Text, []byte("${0}_"+name))
 		}
-		want += writeTested(t, dir, want, generateRandom(t, inputs, root).Files)
 	}
-	if out, err := exec.Command("go", "vet", "./"+filepath.ToSlash(dir)+"/...").CombinedOutput(); err != nil {
-		t.Errorf("%v\n%s", err, out)
-	}
-	out, err := exec.Command("go", append([]string{"test", "-v", "-vet=off"}, testFolders(dir)...)...).CombinedOutput()
-	if got := strings.Count(string(out), "--- PASS: "); err != nil || got != want {
-		t.Errorf("%d of %d tests pass, %v\n%s", got, want, err, out)
-	}
+	return sets
 }
 
 // packageLine is where a schema names its package.
@@ -124,17 +132,17 @@ func goldenSets(t *testing.T, sets map[string][]Input) {
 }
 
 // testPackages is how many packages tests are brought into.
-const testPackages = 4
+func testPackages() int { return testlong.Pick(1, 4) }
 
 // testFolder is the folder of one of them.
 func testFolder(dir string, n int) string {
-	return filepath.Join(dir, fmt.Sprint("tests", n%testPackages))
+	return filepath.Join(dir, fmt.Sprint("tests", n%testPackages()))
 }
 
 // testFolders are all of them, for the go command.
 func testFolders(dir string) []string {
 	var out []string
-	for n := range testPackages {
+	for n := range testPackages() {
 		out = append(out, "./"+filepath.ToSlash(testFolder(dir, n)))
 	}
 	return out
@@ -164,30 +172,6 @@ var (
 	packageClause = regexp.MustCompile(`(?m)^package \w+_test$`)
 	testNames     = regexp.MustCompile(`\b(Test[A-Z]\w*RoundTrip|example[A-Z]\w*)\b`)
 )
-
-// scratch makes a folder within this module, and none of its packages, which
-// ends with the test. Its name is that of the test: the same code at the same
-// path is in Go's build cache already, instead of another 100 MB each run.
-func scratch(t *testing.T) string {
-	t.Helper()
-	if err := os.MkdirAll("testdata", 0o777); err != nil {
-		t.Fatal(err)
-	}
-	dir := filepath.Join("testdata", "compile-"+strings.ToLower(t.Name()))
-	if err := os.RemoveAll(dir); err != nil { // what an interrupted run left
-		t.Fatal(err)
-	}
-	if err := os.Mkdir(dir, 0o777); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := os.RemoveAll(dir); err != nil {
-			t.Error(err)
-		}
-		_ = os.Remove("testdata") // unless there is something else
-	})
-	return dir
-}
 
 // write writes a file and the folders that it is in.
 func write(t *testing.T, path string, content []byte) {

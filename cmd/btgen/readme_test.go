@@ -11,6 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/mod/modfile"
+
+	"github.com/btgen-dev/btgen/internal/testlong"
 )
 
 // block is one fenced block of the README.
@@ -49,9 +51,6 @@ func blocks(text string) []block {
 // commands run and their output compared, and what is shown of files must stand
 // in them, those of the tour or those of this repository. Only the two lines that install btgen are replaced: by this checkout.
 func TestReadme(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds a module of its own")
-	}
 	root, err := filepath.Abs("../..")
 	if err != nil {
 		t.Fatal(err)
@@ -60,7 +59,7 @@ func TestReadme(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := t.TempDir()
+	dir := testlong.Scratch(t)
 	newModule(t, root, dir, "example.com/balloons")
 	for _, b := range blocks(string(readme)) {
 		action, arg, _ := strings.Cut(b.mark, ": ")
@@ -129,7 +128,7 @@ var downloads = regexp.MustCompile(`(?m)^go: downloading .*\n`)
 func untimed(text string) string { return times.ReplaceAllString(text, "\t0s") }
 
 // times is how long the tests of a package took, at the end of a line.
-var times = regexp.MustCompile(`(?m)\t[0-9.]+s$`)
+var times = regexp.MustCompile(`(?m)\t([0-9.]+s|\(cached\))$`)
 
 // moduleEnv is the environment for Go commands in a module made by newModule.
 func moduleEnv() []string { return append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off") }

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/btgen-dev/btgen/internal/testlong"
 )
 
 func TestMain(m *testing.M) {
@@ -22,15 +24,18 @@ func TestScripts(t *testing.T) {
 // TestGoTool uses btgen from a module of its own: a tool line in go.mod, a line
 // for go generate, and a program that runs on the generated code.
 func TestGoTool(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds a module of its own")
-	}
+	testlong.Skip(t, "builds another module of its own, besides that of TestReadme")
 	root, err := filepath.Abs("../..")
 	if err != nil {
 		t.Fatal(err)
 	}
+	dir, err := filepath.Abs(testlong.Scratch(t))
+	if err != nil {
+		t.Fatal(err)
+	}
 	testscript.Run(t, testscript.Params{
-		Dir: "testdata/gotool",
+		Dir:         "testdata/gotool",
+		WorkdirRoot: dir,
 		Setup: func(env *testscript.Env) error {
 			newModule(t, root, env.WorkDir, "example.com/app")
 			for _, v := range moduleEnv() {

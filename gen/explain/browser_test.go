@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/btgen-dev/btgen/gen/explain"
+	"github.com/btgen-dev/btgen/internal/testlong"
 )
 
 // inspect looks at a page in a browser, and writes what is wrong with it, and which
@@ -53,8 +54,9 @@ var foundInPage = regexp.MustCompile(`(?s)<pre id="found">(.*?)</pre>`)
 // TestBrowser looks at explanations in a headless Chromium, in light and dark, wide
 // and narrow. testdata/screenshot.sh makes pictures of the same, for people.
 func TestBrowser(t *testing.T) {
+	testlong.Skip(t, "starts a browser")
 	chromium, err := exec.LookPath("chromium")
-	if err != nil || testing.Short() {
+	if err != nil {
 		t.Skip("needs chromium: ", err)
 	}
 	page, err := explain.HTML(documentOf(t, exampleSchemas(t, "*.yaml")...))

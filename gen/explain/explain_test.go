@@ -18,6 +18,7 @@ import (
 	"github.com/btgen-dev/btgen/gen"
 	"github.com/btgen-dev/btgen/gen/explain"
 	"github.com/btgen-dev/btgen/gen/internal/model"
+	"github.com/btgen-dev/btgen/internal/testlong"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -119,7 +120,7 @@ func asks(r explain.Read, key explain.Bytes) bool {
 
 // TestMatrix explains random schemas of all patterns with all strategies.
 func TestMatrix(t *testing.T) {
-	for seed := range 20 {
+	for seed := range testlong.Pick(1, 20) {
 		for _, s := range append(model.Matrix(seed), model.Random(seed)) {
 			s.Name = "app"
 			check(t, documentOf(t, gen.Input{Name: "s.yaml", Text: []byte(s.YAML())}))

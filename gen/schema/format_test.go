@@ -14,6 +14,7 @@ import (
 
 	"github.com/btgen-dev/btgen/gen/internal/editor"
 	"github.com/btgen-dev/btgen/gen/schema"
+	"github.com/btgen-dev/btgen/internal/testlong"
 )
 
 // TestFormat runs the cases of testdata/format: files in pairs, a schema and what
@@ -47,15 +48,23 @@ func TestFormat(t *testing.T) {
 	}
 }
 
-// TestFormatKeeps formats all schemas of the repository.
+// some is one sample of eight, or all of them in a long run.
+func some(all []sample) (out []sample) {
+	for i := 0; i < len(all); i += testlong.Pick(8, 1) {
+		out = append(out, all[i])
+	}
+	return out
+}
+
+// TestFormatKeeps formats schemas of the repository.
 func TestFormatKeeps(t *testing.T) {
 	formatted := 0
-	for _, s := range samples(t) {
+	for _, s := range some(samples(t)) {
 		if checkFormat(t, s.name, s.text) {
 			formatted++
 		}
 	}
-	if formatted < 500 {
+	if formatted < testlong.Pick(60, 500) {
 		t.Errorf("only %d samples can be formatted", formatted)
 	}
 }
@@ -63,7 +72,7 @@ func TestFormatKeeps(t *testing.T) {
 // TestFormatIsIndependentOfLayout formats schemas whose layout was changed
 // without a change to what they say.
 func TestFormatIsIndependentOfLayout(t *testing.T) {
-	for _, s := range samples(t) {
+	for _, s := range some(samples(t)) {
 		want, found := schema.Format("x.yaml", s.text)
 		if found != nil || strings.Contains(s.name, "raw.txtar") {
 			continue
@@ -155,7 +164,7 @@ func letters(text []byte) string {
 
 // FuzzFormat formats any text, and shows it to an editor.
 func FuzzFormat(f *testing.F) {
-	for _, s := range samples(f) {
+	for _, s := range some(samples(f)) {
 		f.Add(s.text)
 	}
 	for _, text := range schema.Hostile(2000) {
@@ -184,7 +193,7 @@ func FuzzFormat(f *testing.F) {
 // TestFormatHostile formats large files that make YAML libraries slow. That it
 // ends is the test.
 func TestFormatHostile(t *testing.T) {
-	for name, text := range schema.Hostile(1 << 18) {
+	for name, text := range schema.Hostile(testlong.Pick(1<<14, 1<<18)) {
 		t.Run(name, func(t *testing.T) { schema.Format("x.yaml", []byte(text)) })
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/btgen-dev/btgen/generated/metrics"
 	"github.com/btgen-dev/btgen/generated/weather"
+	"github.com/btgen-dev/btgen/internal/testlong"
 )
 
 // readCases are what is read.
@@ -173,9 +174,7 @@ func byMetricID(client *bigtable.Client) calls[metrics.PointEvent, metrics.Point
 
 // TestRead checks that what is compared gives the same events.
 func TestRead(t *testing.T) {
-	if testing.Short() {
-		t.Skip("reads weeks of events")
-	}
+	testlong.Skip(t, "reads weeks of events")
 	on := newBed(t, startHere(t))
 	for _, c := range readCases() {
 		t.Run(c.title(), func(t *testing.T) { c.test(t, on) })

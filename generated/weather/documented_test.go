@@ -11,6 +11,7 @@ import (
 
 	"github.com/btgen-dev/btgen/generated/weather"
 	"github.com/btgen-dev/btgen/generated/weather/weathertest"
+	"github.com/btgen-dev/btgen/internal/testlong"
 )
 
 // clock is a moment at which the documented data is a day old: garbage
@@ -187,9 +188,7 @@ func TestDocumentedCombination(t *testing.T) {
 // TestBalloonWeek writes and reads the documented full week: 10,080 events in
 // one row.
 func TestBalloonWeek(t *testing.T) {
-	if testing.Short() {
-		t.Skip("the in-memory server takes long over a row of that size")
-	}
+	testlong.Skip(t, "the in-memory server takes long over a row of that size")
 	bt := weathertest.New(t)
 	series := weather.BalloonNewCellsSeries{Location: "asia-southeast1", BalloonID: 3698}
 	monday := time.Date(2021, 3, 1, 0, 0, 0, 0, time.UTC)

@@ -22,6 +22,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/btgen-dev/btgen/internal/testlong"
 	"github.com/btgen-dev/btgen/templates/codec"
 	"github.com/btgen-dev/btgen/templates/storetest"
 )
@@ -149,11 +150,7 @@ func TestNothingIsLost(t *testing.T) {
 				client, err := connect.client(t.Context(), startServer(t, s))
 				must(t, err)
 				defer func() { _ = client.Close() }()
-				events := connect.events
-				if testing.Short() {
-					events /= 10
-				}
-				checkNothingIsLost(t, s, client, events)
+				checkNothingIsLost(t, s, client, connect.events/testlong.Pick(10, 1))
 			})
 		}
 	}
