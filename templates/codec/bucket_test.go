@@ -102,10 +102,10 @@ func TestTrap15UnpaddedLabels(t *testing.T) {
 
 func TestRowsMaxBytes(t *testing.T) {
 	from, to := date("2021-03-01"), date("2021-03-01").Add(5*week)
-	for maxBytes, lists := range map[int]int{0: 1, 1: 5, 7: 5, 14: 3, 34: 2, 35: 1} {
+	for maxBytes, lists := range map[int]int{0: 1, 1: 5, 24: 5, 48: 3, 119: 2, 120: 1} {
 		got := slices.Collect(weeks.Rows("p#", from, to, maxBytes))
 		if len(got) != lists {
-			t.Errorf("keys of 7 bytes, %d at most: %v", maxBytes, got)
+			t.Errorf("ranges of 24 bytes, %d at most: %v", maxBytes, got)
 		}
 	}
 	for range weeks.Rows("p#", from, to, 1) {

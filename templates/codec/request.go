@@ -5,9 +5,16 @@ import (
 	"time"
 )
 
-// MaxRowSet is the size in bytes that the listed row keys of one request are kept
-// under; Bigtable takes 512 KiB.
-const MaxRowSet = 384 << 10
+// MaxRowSet is the size in bytes that the ranges of one request are kept under.
+// Bigtable takes requests of 512 KiB, with a filter of up to 20 KiB.
+const MaxRowSet = 480 << 10
+
+// rangeOverhead is what a range takes in a request besides its two keys, at most:
+// three tags of one byte, and three lengths of up to two.
+const rangeOverhead = 9
+
+// rangeSize is what a range takes in a request, at most.
+func rangeSize(start, end string) int { return len(start) + len(end) + rangeOverhead }
 
 // maxUnsorted is how many buckets whose labels do not sort are read key by key
 // without looking first which of them there are; maxListed is how many others are,
@@ -54,7 +61,7 @@ func Batches(all iter.Seq[Rows]) iter.Seq[[]Rows] {
 		var batch []Rows
 		size := 0
 		for rows := range all {
-			n := len(rows.Start) + len(rows.End)
+			n := rangeSize(rows.Start, rows.End)
 			fits := rows.Keys == nil && len(batch) > 0 && batch[0].Keys == nil && batch[0].Reverse == rows.Reverse && size+n <= MaxRowSet
 			if len(batch) > 0 && !fits {
 				if !yield(batch) {

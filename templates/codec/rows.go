@@ -8,7 +8,7 @@ import (
 
 // Rows is what one request asks for: the keys from Start up to but without End,
 // where an empty End is the end of the table; or, if there are Keys, exactly
-// those, in rising order.
+// those, in rising order, each of which is sent as a range.
 type Rows struct {
 	Start, End string
 	Keys       []string
@@ -62,7 +62,7 @@ type Span struct {
 	Suffix   string
 	Whole    bool // nothing follows the suffix or, if that is empty, the time
 	Newest   bool // the newest first
-	MaxBytes int  // of the keys of a list; 0 for no bound
+	MaxBytes int  // of the ranges of a list; 0 for no bound
 }
 
 // Buckets yields what must be read to see every bucket of b that overlaps [from,
@@ -73,7 +73,7 @@ type Span struct {
 // Where nothing is known to follow the label, and the labels sort, it is one
 // range. Else it is a range for each bucket or, if the keys are known as a whole,
 // lists of keys: a new one whenever a key does not sort as its time does (week9,
-// week10), and before the keys of a list pass s.MaxBytes.
+// week10), and before the ranges of a list pass s.MaxBytes.
 //
 // Labels of no fixed width, which do not sort, need a delimiter, unless s.Whole
 // is set.
@@ -155,7 +155,7 @@ func (s Span) lists(b Bucket, first, last int64, yield func(Rows) bool) {
 
 // KeyLists puts keys, in the order of reading, into lists that are read forwards or
 // in reverse: a new one whenever a key does not sort as it is to be read, and before
-// the keys of a list pass maxBytes, if that is not 0.
+// the ranges of a list pass maxBytes, if that is not 0.
 func KeyLists(all iter.Seq[string], reverse bool, maxBytes int) iter.Seq[Rows] {
 	return func(yield func(Rows) bool) {
 		var keys []string
@@ -169,14 +169,14 @@ func KeyLists(all iter.Seq[string], reverse bool, maxBytes int) iter.Seq[Rows] {
 			return len(list) == 0 || yield(Rows{Keys: list, Reverse: reverse})
 		}
 		for key := range all {
-			n := len(keys)
+			n, bytes := len(keys), rangeSize(key, key)+1
 			turns := n > 0 && (key < keys[n-1]) != reverse
-			if turns || maxBytes > 0 && size+len(key) > maxBytes {
+			if turns || maxBytes > 0 && size+bytes > maxBytes {
 				if !flush() {
 					return
 				}
 			}
-			keys, size = append(keys, key), size+len(key)
+			keys, size = append(keys, key), size+bytes
 		}
 		flush()
 	}

@@ -1,24 +1,13 @@
 package store
 
 import (
-	"context"
-	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
-	"net"
 	"slices"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"cloud.google.com/go/bigtable"
-	"cloud.google.com/go/bigtable/apiv2/bigtablepb"
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/credentials/insecure"
-	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"github.com/btgen-dev/btgen/templates/codec"
 	"github.com/btgen-dev/btgen/templates/storetest"
@@ -150,118 +139,3 @@ func sameColumns(t *testing.T, r *Reader[sample], q *Query[sample], base sample,
 	}
 	return len(want) - columns.appended
 }
-
-// breaking is a server that passes reads on to another one, and what comes of them
-// chunk by chunk. Its first answer breaks off after so many chunks.
-type breaking struct {
-	bigtablepb.UnimplementedBigtableServer
-	to       bigtablepb.BigtableClient
-	after    int
-	attempts atomic.Int64
-	whole    bool // rows are not split: the client itself takes none that are
-}
-
-func (b *breaking) PingAndWarm(context.Context, *bigtablepb.PingAndWarmRequest) (*bigtablepb.PingAndWarmResponse, error) {
-	return new(bigtablepb.PingAndWarmResponse), nil
-}
-
-func (b *breaking) ReadRows(request *bigtablepb.ReadRowsRequest, stream bigtablepb.Bigtable_ReadRowsServer) error {
-	first, sent := b.attempts.Add(1) == 1, 0
-	from, err := b.to.ReadRows(stream.Context(), request)
-	if err != nil {
-		return err
-	}
-	var row []*bigtablepb.ReadRowsResponse_CellChunk
-	var names bigtablepb.ReadRowsResponse_CellChunk // of the cell before
-	for {
-		response, err := from.Recv()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		for _, c := range response.Chunks {
-			if first && sent == b.after {
-				return status.Error(codes.Unavailable, "broken off")
-			}
-			sent++
-			brief(c, &names)
-			row = append(row, c)
-			if b.whole && !c.GetCommitRow() {
-				continue
-			}
-			if err := stream.Send(&bigtablepb.ReadRowsResponse{Chunks: row}); err != nil {
-				return err
-			}
-			row = nil
-		}
-	}
-}
-
-// brief leaves out what a chunk has in common with the one before, as Bigtable does
-// and the in-memory server does not.
-func brief(c, names *bigtablepb.ReadRowsResponse_CellChunk) {
-	if len(c.RowKey) > 0 && string(c.RowKey) != string(names.RowKey) {
-		names.RowKey, names.FamilyName, names.Qualifier = c.RowKey, c.FamilyName, c.Qualifier
-		return
-	}
-	c.RowKey = nil
-	family, qualifier := c.FamilyName, c.Qualifier
-	switch {
-	case family.GetValue() != names.FamilyName.GetValue():
-	case string(qualifier.GetValue()) != string(names.Qualifier.GetValue()):
-		c.FamilyName = nil
-	default:
-		c.FamilyName, c.Qualifier = nil, nil
-	}
-	names.FamilyName, names.Qualifier = wrapperspb.String(family.GetValue()), wrapperspb.Bytes(qualifier.GetValue())
-}
-
-// serveBreaking starts a server that ends with the test.
-func serveBreaking(t *testing.T, b *breaking) (addr string) {
-	t.Helper()
-	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	must(t, err)
-	s := grpc.NewServer()
-	bigtablepb.RegisterBigtableServer(s, b)
-	go func() { _ = s.Serve(listener) }()
-	t.Cleanup(s.Stop)
-	return listener.Addr().String()
-}
-
-// A stream that breaks off after any chunk gives the same events as one that does
-// not, on both paths.
-func TestReadsOfStreamsThatBreakOff(t *testing.T) {
-	random := rand.New(rand.NewPCG(3, 4))
-	for _, l := range []*Layout[sample]{days(), singles(), metrics()} {
-		bt := newBigtable(t, l)
-		samples := sparse(random, 3, 4)
-		for i := range samples {
-			samples[i].Series = "s0"
-		}
-		now := clockAt(86400 * 3)
-		must(t, NewWriter(bt.Client, []*Layout[sample]{l}, now).WriteAll(t.Context(), samples))
-		conn, err := grpc.NewClient(bt.Addr, grpc.WithTransportCredentials(insecure.NewCredentials()))
-		must(t, err)
-		t.Cleanup(func() { _ = conn.Close() })
-		want := values(t, NewReader(bt.Client, l, now), sample{Series: "s0"}, day0, at(86400*3), valueText)
-		for i, connect := range []func(context.Context, string, ...grpc.DialOption) (*bigtable.Client, error){storetest.Connect, storetest.ConnectPlain} {
-			for after := range 2*len(samples) + 1 {
-				t.Run(fmt.Sprintf("%s/%d/%d", l.Table.ID, i, after), func(t *testing.T) {
-					t.Parallel()
-					b := &breaking{to: bigtablepb.NewBigtableClient(conn), after: after, whole: i == 1}
-					client, err := connect(t.Context(), serveBreaking(t, b))
-					must(t, err)
-					defer func() { _ = client.Close() }()
-					r := NewReader(client, l, now)
-					same(t, want, values(t, r, sample{Series: "s0"}, day0, at(86400*3), valueText))
-					b.attempts.Store(0)
-					sameColumns(t, r, &r.whole, sample{Series: "s0"}, day0, at(86400*3), ReadOptions{})
-				})
-			}
-		}
-	}
-}
-
-func valueText(e sample) string { return rowText(&e) }

@@ -37,7 +37,7 @@ func (r *Reader[E]) skip(ctx context.Context, op *Operation, a *assembler[E], sp
 		rest := codec.PrefixRows(span.Prefix)
 		rest.Reverse = !r.layout.descending()
 		for {
-			row, err := r.one(ctx, op, rest, filter, bigtable.LimitRows(1))
+			row, err := r.one(ctx, op, rest, filter, 1)
 			if row == nil || err != nil {
 				if err != nil {
 					yield(&a.base, err)
@@ -190,14 +190,14 @@ func (r *Reader[E]) newestRows(ctx context.Context, op *Operation, a *assembler[
 // that has a cell which passes the filter; nil if there is none.
 func (r *Reader[E]) newestRow(ctx context.Context, op *Operation, span codec.Span, in codec.Rows, filter bigtable.Filter) (*wire.Row, error) {
 	if r.layout.sorted() {
-		return r.one(ctx, op, in, r.layout.matching(span, filter), bigtable.LimitRows(1))
+		return r.one(ctx, op, in, r.layout.matching(span, filter), 1)
 	}
 	// The labels do not sort as time does, so that the newest is not the last.
 	stored, err := r.stored(ctx, op, span, filter)
 	if err != nil || len(stored) == 0 {
 		return nil, err
 	}
-	return r.one(ctx, op, codec.Rows{Keys: []string{stored[len(stored)-1].key}}, filter)
+	return r.one(ctx, op, codec.Rows{Keys: []string{stored[len(stored)-1].key}}, filter, 0)
 }
 
 // storedRow is a row that there is, of the bucket that begins at start.
@@ -212,7 +212,7 @@ func (r *Reader[E]) stored(ctx context.Context, op *Operation, span codec.Span, 
 	probe := bigtable.ChainFilters(r.layout.matching(span, filter), bigtable.CellsPerRowLimitFilter(1), bigtable.StripValueFilter())
 	var out []storedRow
 	var event E
-	for row, err := range r.rows(ctx, op, []codec.Rows{codec.PrefixRows(span.Prefix)}, probe) {
+	for row, err := range r.rows(ctx, op, []codec.Rows{codec.PrefixRows(span.Prefix)}, probe, 0) {
 		if err != nil {
 			return nil, err
 		}

@@ -5,10 +5,13 @@ import (
 	"context"
 	"iter"
 	"math"
+	"strings"
 	"sync"
 	"time"
 
 	"cloud.google.com/go/bigtable"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/btgen-dev/btgen/templates/codec"
 	"github.com/btgen-dev/btgen/templates/wire"
@@ -81,11 +84,11 @@ func (r *Reader[E]) enough(ctx context.Context, op *Operation, rows []codec.Rows
 	case p.turns != nil:
 		return r.paged(ctx, op, rows, filter, p.turns)
 	case limit == 0:
-		return r.rows(ctx, op, rows, filter)
+		return r.rows(ctx, op, rows, filter, 0)
 	}
 	return func(yield func(*wire.Row, error) bool) {
 		n, last := 0, ""
-		for row, err := range r.rows(ctx, op, rows, filter, bigtable.LimitRows(int64(limit))) {
+		for row, err := range r.rows(ctx, op, rows, filter, limit) {
 			if err == nil {
 				n, last = n+1, row.Key() // the row is the caller's from here on
 			}
@@ -100,7 +103,7 @@ func (r *Reader[E]) enough(ctx context.Context, op *Operation, rows []codec.Rows
 		if rest == nil {
 			return
 		}
-		for row, err := range r.rows(ctx, op, rest, filter) {
+		for row, err := range r.rows(ctx, op, rest, filter, 0) {
 			if !yield(row, err) {
 				return
 			}
@@ -144,7 +147,7 @@ func (r *Reader[E]) page(ctx context.Context, op *Operation, rows []codec.Rows, 
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
-	for row, err := range r.rows(ctx, op, rows, filter, bigtable.LimitRows(int64(limit))) {
+	for row, err := range r.rows(ctx, op, rows, filter, limit) {
 		if err != nil {
 			return page, err
 		}
@@ -165,31 +168,56 @@ func after(rows []codec.Rows, key string) []codec.Rows {
 }
 
 // one returns the first row, or nil if there is none.
-func (r *Reader[E]) one(ctx context.Context, op *Operation, rows codec.Rows, filter bigtable.Filter, opts ...bigtable.ReadOption) (*wire.Row, error) {
-	for row, err := range r.rows(ctx, op, []codec.Rows{rows}, filter, opts...) {
+func (r *Reader[E]) one(ctx context.Context, op *Operation, rows codec.Rows, filter bigtable.Filter, limit int) (*wire.Row, error) {
+	for row, err := range r.rows(ctx, op, []codec.Rows{rows}, filter, limit) {
 		return row, err
 	}
 	return nil, nil
 }
 
-// rows sends one request and yields its rows. It gives up when no row comes
-// within the time-out; the time that the caller takes does not count. With a client
-// that has [wire.ClientOptions] the cells come straight from the wire.
-func (r *Reader[E]) rows(ctx context.Context, op *Operation, rows []codec.Rows, filter bigtable.Filter, opts ...bigtable.ReadOption) iter.Seq2[*wire.Row, error] {
+// rows yields the rows of a request, up to a limit unless it is 0. It gives up when
+// no row comes within the time-out; the time that the caller takes does not count.
+// With a client that has [wire.ClientOptions] the cells come straight from the wire.
+func (r *Reader[E]) rows(ctx context.Context, op *Operation, rows []codec.Rows, filter bigtable.Filter, limit int) iter.Seq2[*wire.Row, error] {
 	return func(yield func(*wire.Row, error) bool) {
-		ctx, cancel := context.WithCancelCause(ctx)
-		defer cancel(nil)
-		q := &request{op: op, yield: yield, idle: startIdle(r.options.Timeout, cancel)}
-		defer q.idle.end()
-		if r.official { // what else stands between may look into the rows
-			ctx = wire.WithSink(ctx, &q.sink)
-		}
-		op.Requests++
-		err := r.api.ReadRows(ctx, rowSet(rows), q.take, q.optionsOf(rows, filter, opts)...)
-		if err = cmp.Or(q.lost, err); err != nil && !q.stopped {
-			yield(nil, explain(ctx, err))
+		for again := false; rows != nil; {
+			q := request{op: op, yield: yield}
+			err := r.send(ctx, &q, rows, filter, limit)
+			switch {
+			case q.stopped || err == nil:
+				return
+			case !resumedAtEnd(err) || again && q.rows == 0:
+				yield(nil, err)
+				return
+			case q.rows > 0:
+				rows = after(rows, q.last)
+				limit = max(0, limit-q.rows) // the client itself stops at the limit
+			}
+			again = true
 		}
 	}
+}
+
+// resumedAtEnd reports whether the server refused to go on behind the last key of
+// a range. After a stream that broke off, the client asks for what follows the row
+// that came last: of the range of a single key, from behind the key up to the next
+// possible one, and Bigtable rejects such an empty range, together with all others.
+func resumedAtEnd(err error) bool {
+	return status.Code(err) == codes.InvalidArgument && strings.Contains(err.Error(), "must be less than end_key")
+}
+
+// send sends a request and hands over its rows.
+func (r *Reader[E]) send(ctx context.Context, q *request, rows []codec.Rows, filter bigtable.Filter, limit int) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	q.idle = startIdle(r.options.Timeout, cancel)
+	defer q.idle.end()
+	if r.official { // what else stands between may look into the rows
+		ctx = wire.WithSink(ctx, &q.sink)
+	}
+	q.op.Requests++
+	err := r.api.ReadRows(ctx, rowSet(rows), q.take, q.optionsOf(rows, filter, limit)...)
+	return explain(ctx, cmp.Or(q.lost, err))
 }
 
 // request is one that is under way.
@@ -199,8 +227,10 @@ type request struct {
 	sink    wire.Sink
 	options [3]bigtable.ReadOption
 	idle    *idle
-	stopped bool  // the caller wants no more
-	lost    error // why rows are not there
+	rows    int    // how many have come
+	last    string // the key of the last of them
+	stopped bool   // the caller wants no more
+	lost    error  // why rows are not there
 }
 
 // take yields the rows that the client's row stands for.
@@ -211,6 +241,7 @@ func (q *request) take(arrived bigtable.Row) bool {
 	rows, q.lost = q.sink.Rows(arrived)
 	for _, row := range rows {
 		q.op.Rows++
+		q.rows, q.last = q.rows+1, row.Key()
 		if q.stopped = !q.yield(row, nil); q.stopped {
 			return false
 		}
@@ -263,25 +294,35 @@ func (i *idle) end() {
 }
 
 // optionsOf returns the options of the request.
-func (q *request) optionsOf(rows []codec.Rows, filter bigtable.Filter, opts []bigtable.ReadOption) []bigtable.ReadOption {
+func (q *request) optionsOf(rows []codec.Rows, filter bigtable.Filter, limit int) []bigtable.ReadOption {
 	out := append(q.options[:0], bigtable.RowFilter(filter))
 	if rows[0].Reverse {
 		out = append(out, bigtable.ReverseScan())
 	}
-	return append(out, opts...)
+	if limit > 0 {
+		out = append(out, bigtable.LimitRows(int64(limit)))
+	}
+	return out
 }
 
-// rowSet turns a list of keys, or ranges, into what the client takes.
+// rowSet returns the ranges that a request asks for, each with its start and without
+// its end. A single key is such a range too. The client loses the rows of a list of
+// keys that is read in reverse, if the stream breaks off before the first row: it
+// resumes with an empty list and reports no error. It may send a list of one key, or
+// a range that ends with the key it starts with, over a session of its own, past the
+// reader of the wire.
 func rowSet(rows []codec.Rows) bigtable.RowSet {
-	switch {
-	case rows[0].Keys != nil:
-		return bigtable.RowList(rows[0].Keys)
-	case len(rows) == 1:
+	if len(rows) == 1 && rows[0].Keys == nil {
 		return bigtable.NewRange(rows[0].Start, rows[0].End)
 	}
-	ranges := make(bigtable.RowRangeList, len(rows))
-	for i, r := range rows {
-		ranges[i] = bigtable.NewRange(r.Start, r.End)
+	ranges := make(bigtable.RowRangeList, 0, len(rows)-1+max(1, len(rows[0].Keys)))
+	for _, r := range rows {
+		if r.Keys == nil {
+			ranges = append(ranges, bigtable.NewRange(r.Start, r.End))
+		}
+		for _, key := range r.Keys {
+			ranges = append(ranges, bigtable.NewRange(key, key+"\x00"))
+		}
 	}
 	return ranges
 }

@@ -1,7 +1,9 @@
 package model
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"io"
 	"slices"
 	"sync"
@@ -18,7 +20,7 @@ import (
 type Traffic struct {
 	mu     sync.Mutex
 	counts Counts
-	broken error // of the first stream that failed: the client would ask again
+	broken error // of the first stream that failed: the client would ask again; or a request of a wrong form
 }
 
 // Counts are the requests for rows that were sent, and the cells that came.
@@ -75,12 +77,27 @@ type countedStream struct {
 
 // SendMsg counts a request.
 func (s *countedStream) SendMsg(m any) error {
-	if _, ok := m.(*bigtablepb.ReadRowsRequest); ok {
+	if r, ok := m.(*bigtablepb.ReadRowsRequest); ok {
 		s.traffic.mu.Lock()
 		defer s.traffic.mu.Unlock()
 		s.traffic.counts.Requests++
+		s.traffic.broken = cmp.Or(s.traffic.broken, wholeRanges(r.GetRows()))
 	}
 	return s.ClientStream.SendMsg(m)
+}
+
+// wholeRanges returns an error unless a request asks for ranges with their start and
+// without their end. The client may divert any other form of a single row to its
+// session protocol, past the reader of the wire, and loses rows of a list of keys.
+func wholeRanges(rows *bigtablepb.RowSet) error {
+	whole := len(rows.GetRowKeys()) == 0 && len(rows.GetRowRanges()) > 0
+	for _, r := range rows.GetRowRanges() {
+		whole = whole && len(r.GetStartKeyOpen()) == 0 && len(r.GetEndKeyClosed()) == 0
+	}
+	if !whole {
+		return fmt.Errorf("a request for %v", rows)
+	}
+	return nil
 }
 
 // RecvMsg takes note of a stream that fails. One that the reader has enough of fails
