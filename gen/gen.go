@@ -16,13 +16,17 @@ import (
 
 // Input is one schema file.
 type Input struct {
-	Name string // for positions; the order of inputs is that of their names
+	Name string // for positions
 	Text []byte
+	// Source and Project are what generated code records of the file: see
+	// emit.Record. Without a Source that is the base of its name. Inputs are in the
+	// order of their sources, then of their names.
+	Source, Project string
 }
 
 // Result is what became of the schemas.
 type Result struct {
-	Layouts []*layout.Layout // in the order of the names of their files
+	Layouts []*layout.Layout // in the order of the inputs
 	Schemas []*schema.Schema // that the layouts are of, one each; of Resolve
 	Files   []emit.File      // sorted by path; none where Diagnostics has an error
 	// Diagnostics is what was found, in the order of files and lines.
@@ -31,7 +35,9 @@ type Result struct {
 
 // Resolve turns schemas into layouts and checks them against all rules.
 func Resolve(inputs []Input) Result {
-	inputs = slices.SortedFunc(slices.Values(inputs), func(a, b Input) int { return cmp.Compare(a.Name, b.Name) })
+	inputs = slices.SortedFunc(slices.Values(inputs), func(a, b Input) int {
+		return cmp.Or(cmp.Compare(a.Source, b.Source), cmp.Compare(a.Name, b.Name))
+	})
 	each := make([]resolved, len(inputs))
 	parallel.For(len(inputs), func(i int) { each[i] = resolve(inputs[i]) })
 	var r Result
@@ -61,6 +67,7 @@ func resolve(in Input) resolved {
 		return resolved{found: found}
 	}
 	l, more := layout.Resolve(s)
+	l.Source, l.Project = in.Source, in.Project
 	return resolved{s, l, slices.Concat(found, more, lint.Check(l))}
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/output"
 	"github.com/btgen-dev/btgen/gen/project"
 	"github.com/btgen-dev/btgen/gen/schema"
+	"github.com/btgen-dev/btgen/gen/words"
 )
 
 // newFmt returns the command that formats schemas.
@@ -32,19 +33,19 @@ folder schemas. - is the standard input, which is formatted to the output.`,
 			if len(paths) == 1 && paths[0] == "-" {
 				return formatInput(cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr())
 			}
-			plan, err := planFormat(cmd.OutOrStdout(), paths)
+			steps, err := planFormat(cmd.OutOrStdout(), paths)
 			if err != nil {
 				return err
 			}
 			if check {
-				return printDiff(cmd.OutOrStdout(), plan)
+				return printDiff(cmd.OutOrStdout(), &output.Plan{Steps: steps})
 			}
-			if err := plan.Commit(); err != nil {
+			if err := replace(cmd.Context(), steps...); err != nil {
 				return err
 			}
-			for _, s := range plan.Steps {
+			for _, s := range steps {
 				if s.Action != output.Keep {
-					fmt.Fprintln(cmd.OutOrStdout(), filepath.ToSlash(s.Path))
+					fmt.Fprintln(cmd.OutOrStdout(), words.Printable(filepath.ToSlash(s.Path)))
 				}
 			}
 			return nil
@@ -64,12 +65,12 @@ func format(name string, text []byte) ([]byte, diag.List) {
 
 // planFormat returns what has to be done so that files are formatted. It prints
 // why some cannot be.
-func planFormat(stdout io.Writer, paths []string) (*output.Plan, error) {
+func planFormat(stdout io.Writer, paths []string) ([]output.Step, error) {
 	p, err := project.Files(paths)
 	if err != nil {
 		return nil, err
 	}
-	plan := &output.Plan{}
+	var steps []output.Step
 	var all diag.List
 	for _, in := range p.Inputs {
 		text, found := format(in.Name, in.Text)
@@ -84,9 +85,9 @@ func planFormat(stdout io.Writer, paths []string) (*output.Plan, error) {
 		if err != nil {
 			return nil, err
 		}
-		plan.Steps = append(plan.Steps, step)
+		steps = append(steps, step)
 	}
-	return plan, cli.Report(stdout, p, all)
+	return steps, cli.Report(stdout, p, all)
 }
 
 // formatInput formats what it reads. Where it cannot, it writes nothing: editors

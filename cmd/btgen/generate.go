@@ -1,8 +1,13 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -10,38 +15,90 @@ import (
 	"github.com/btgen-dev/btgen/gen/cli"
 	"github.com/btgen-dev/btgen/gen/output"
 	"github.com/btgen-dev/btgen/gen/project"
+	"github.com/btgen-dev/btgen/gen/words"
 )
 
 // newGenerate returns the command that writes code.
 func newGenerate() *cobra.Command {
 	var out string
+	var prune bool
 	cmd := &cobra.Command{
 		Use:   "generate [path...]",
 		Short: "Write the code of the schemas",
 		Long: `Write the code of the schemas: all files or none. Files that were not generated
-are never touched; those whose schema is gone are removed.
+are never touched, and those that another project has generated stay. Those whose
+schema is gone are removed; if that is the code of more than one schema, --prune
+must say so.
 
 ` + cli.PathsHelp,
 		RunE: func(cmd *cobra.Command, paths []string) error {
-			plan, schemas, err := plan(cmd.OutOrStdout(), paths, out)
-			if err != nil {
-				return err
-			}
-			if err := plan.Commit(); err != nil {
-				return err
-			}
-			created, updated, removed := plan.Changed()
-			if created+updated+removed == 0 {
-				fmt.Fprintf(cmd.OutOrStdout(), "%s: all %s up to date\n", count(schemas, "schema"), count(len(plan.Steps), "file"))
-				return nil
-			}
-			fmt.Fprintf(cmd.OutOrStdout(), "%s: %d of %s created, %d updated, %d removed\n",
-				count(schemas, "schema"), created, count(len(plan.Steps)-removed, "file"), updated, removed)
-			return nil
+			return runGenerate(cmd, paths, out, prune)
 		},
 	}
 	outFlag(cmd, &out)
+	cmd.Flags().BoolVar(&prune, "prune", false, "remove the code of schemas that are gone, however many they are")
 	return cmd
+}
+
+// runGenerate writes code. One run at a time works in a module: schemas are read
+// when it is this one's turn.
+func runGenerate(cmd *cobra.Command, paths []string, out string, prune bool) error {
+	module, err := project.Module(out)
+	if err != nil {
+		return err
+	}
+	unlock, err := output.Lock(module)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	plan, schemas, err := plan(cmd, paths, out)
+	if err != nil {
+		return err
+	}
+	if !prune {
+		if err := plan.CheckRemovals(); err != nil {
+			return err
+		}
+	}
+	if err := commit(cmd.Context(), plan); err != nil {
+		return err
+	}
+	created, updated, removed := plan.Changed()
+	if created+updated+removed == 0 {
+		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: all %s up to date\n", count(schemas, "schema"), count(len(plan.Steps), "file"))
+		return err
+	}
+	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: %d of %s created, %d updated, %d removed\n",
+		count(schemas, "schema"), created, count(len(plan.Steps)-removed, "file"), updated, removed)
+	return err
+}
+
+// commit carries a plan out, unless the process is asked to end meanwhile: then what
+// was done is undone.
+func commit(ctx context.Context, plan *output.Plan) error {
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	err := plan.Commit(ctx)
+	if err != nil && ctx.Err() != nil {
+		return fmt.Errorf("nothing was changed: %w", err)
+	}
+	return err
+}
+
+// replace gives files that the user names their contents. One run at a time does so
+// from a folder.
+func replace(ctx context.Context, steps ...output.Step) error {
+	unlock, err := output.Lock(".")
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	plan, err := output.ReplaceAll(steps...)
+	if err != nil {
+		return err
+	}
+	return commit(ctx, plan)
 }
 
 // newCheck returns the command that compares code with its schemas.
@@ -55,7 +112,7 @@ schemas give: a file is missing, was edited, or should be gone.
 
 ` + cli.PathsHelp,
 		RunE: func(cmd *cobra.Command, paths []string) error {
-			plan, _, err := plan(cmd.OutOrStdout(), paths, out)
+			plan, _, err := plan(cmd, paths, out)
 			if err != nil {
 				return err
 			}
@@ -84,25 +141,45 @@ func outFlag(cmd *cobra.Command, out *string) {
 }
 
 // plan returns what has to be done to bring the code up to date, and for how
-// many schemas. It prints what was found in them.
-func plan(stdout io.Writer, paths []string, out string) (*output.Plan, int, error) {
+// many schemas. It prints what was found in them, and what is left alone.
+func plan(cmd *cobra.Command, paths []string, out string) (*output.Plan, int, error) {
 	p, err := project.Load(paths, out)
 	if err != nil {
 		return nil, 0, err
 	}
-	importPath, err := p.ImportPath()
+	target, err := p.Target()
 	if err != nil {
 		return nil, 0, err
 	}
-	result, err := gen.Generate(p.Inputs, importPath)
+	result, err := gen.Generate(p.Inputs, target.ImportPath)
 	if err != nil {
 		return nil, 0, err
 	}
-	if err := cli.Report(stdout, p, result.Diagnostics); err != nil {
+	if err := cli.Report(cmd.OutOrStdout(), p, result.Diagnostics); err != nil {
 		return nil, 0, err
 	}
-	plan, err := output.Compare(p.Out, result.Files, p.Stale)
-	return plan, len(p.Inputs), err
+	plan, err := output.Compare(target.Dir, result.Files, target)
+	if err != nil {
+		return nil, 0, err
+	}
+	note(cmd, target, plan)
+	return plan, len(p.Inputs), nil
+}
+
+// note prints which generated files are left alone, though nobody may need them.
+func note(cmd *cobra.Command, target *project.Target, plan *output.Plan) {
+	print := func(format, path string) {
+		fmt.Fprintf(cmd.ErrOrStderr(), "%s: note: "+format+"\n", cmd.Root().Name(), words.Printable(filepath.ToSlash(path)))
+	}
+	for _, path := range plan.Orphans {
+		print("%s is left alone: it was generated from a schema of another project, which is gone too; remove it if nobody needs it", path)
+	}
+	if !plan.New() {
+		return
+	}
+	for _, dir := range target.Elsewhere() {
+		print("code of these schemas is also in %s; if the output folder has moved, remove that: nothing updates it any more", dir)
+	}
 }
 
 // count writes a number with its noun.

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+
 	"github.com/spf13/cobra"
 
 	"github.com/btgen-dev/btgen/gen/output"
@@ -29,7 +31,7 @@ btgen init writes both. After an update of btgen, write it again with
 				text = schema.ConfigJSONSchema()
 			}
 			if out != "" {
-				return write(out, text)
+				return write(cmd.Context(), out, text)
 			}
 			_, err := cmd.OutOrStdout().Write(text)
 			return err
@@ -41,10 +43,10 @@ btgen init writes both. After an update of btgen, write it again with
 }
 
 // write writes a file, all of it or nothing.
-func write(file string, text []byte) error {
+func write(ctx context.Context, file string, text []byte) error {
 	step, err := output.Replace(file, text)
 	if err != nil {
 		return err
 	}
-	return (&output.Plan{Steps: []output.Step{step}}).Commit()
+	return replace(ctx, step)
 }

@@ -18,7 +18,13 @@ func TestMain(m *testing.M) {
 // TestScripts runs the command line as a user does: one archive for each thing
 // that it does, in testdata/script.
 func TestScripts(t *testing.T) {
-	testscript.Run(t, testscript.Params{Dir: "testdata/script"})
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/script",
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("ODD", "a\n::error::\u202e.yaml") // the name of a file
+			return nil
+		},
+	})
 }
 
 // TestGoTool uses btgen from a module of its own: a tool line in go.mod, a line

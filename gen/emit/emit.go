@@ -91,7 +91,7 @@ func schemaFiles(l *layout.Layout, paths paths) ([]File, error) {
 type goPackage struct {
 	name    string
 	schemas []string // names, in the order of the layouts
-	origin  []string // base names of their files
+	origin  []Record
 }
 
 // packagesOf groups layouts by package, in the order of their first schema.
@@ -106,7 +106,7 @@ func packagesOf(layouts []*layout.Layout) []*goPackage {
 			out = append(out, p)
 		}
 		p.schemas = append(p.schemas, l.Name)
-		p.origin = append(p.origin, baseName(l.File))
+		p.origin = append(p.origin, recordOf(l))
 	}
 	return out
 }
@@ -119,7 +119,7 @@ func supportFiles(paths paths) ([]File, error) {
 	}
 	var files []File
 	for _, s := range sources {
-		content := append([]byte(Header+"\n\n"), s.Content...)
+		content := append([]byte(Record{}.head()+"\n"), s.Content...)
 		files = append(files, File{Path: path.Join("internal", s.Path), Content: content})
 	}
 	return files, nil

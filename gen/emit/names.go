@@ -101,9 +101,9 @@ var initialisms = map[string]bool{
 	"uid": true, "uri": true, "url": true, "utc": true, "utf8": true, "uuid": true, "vm": true, "xml": true,
 }
 
-// words splits a name at underscores, at anything else that is no letter or
+// splitWords splits a name at underscores, at anything else that is no letter or
 // digit, and where a capital follows a small letter.
-func words(name string) []string {
+func splitWords(name string) []string {
 	out := make([]string, 0, 4) // few have more
 	begin, small := -1, false   // no word has begun
 	end := func(i int) {
@@ -134,7 +134,7 @@ func words(name string) []string {
 func goName(name string) string {
 	var b strings.Builder
 	b.Grow(len(name))
-	for _, w := range words(name) {
+	for _, w := range splitWords(name) {
 		if initialisms[strings.ToLower(w)] {
 			b.WriteString(strings.ToUpper(w))
 			continue
@@ -160,5 +160,5 @@ func lowerFirst(name string) string {
 
 // snake returns a name for a file: HourlyNormal is hourly_normal.
 func snake(name string) string {
-	return strings.ToLower(strings.Join(words(name), "_"))
+	return strings.ToLower(strings.Join(splitWords(name), "_"))
 }

@@ -76,14 +76,17 @@ func packageFiles(p *goPackage, paths paths) ([]File, error) {
 		return nil, err
 	}
 	return []File{
-		{Path: path.Join(p.name, "btgen.go"), Content: names},
+		{Path: path.Join(p.name, PackageFile), Content: names},
 		{Path: path.Join(p.name, p.name+"test", p.name+"test.go"), Content: test},
 	}, nil
 }
 
+// PackageFile is the file that every generated package has once.
+const PackageFile = "btgen.go"
+
 // aliasFile renders the names that the package takes over.
 func aliasFile(p *goPackage, paths paths) ([]byte, error) {
-	s := newSource(paths.pkg(p.name), p.name, p.origin, paths)
+	s := newSource(paths.pkg(p.name), p.name, joined(p.origin), paths)
 	s.PackageComment(fmt.Sprintf("// Package %s writes and reads the time series %s in Bigtable.", p.name, list(p.schemas)))
 	for _, block := range []struct{ kind, doc string }{
 		{"type", "Types that writers, readers and the set-up take or return."},
@@ -115,7 +118,7 @@ const clientOptions = "ClientOptions"
 // testFile renders the package that gives tests an in-memory Bigtable.
 func testFile(p *goPackage, paths paths) ([]byte, error) {
 	name := p.name + "test"
-	s := newSource(paths.test(p.name), name, p.origin, paths)
+	s := newSource(paths.test(p.name), name, joined(p.origin), paths)
 	s.importPackage(p.name, "admin", "b", "ctx", "opts", "setup", "t")
 	s.PackageComment(fmt.Sprintf("// Package %s gives tests an in-memory Bigtable with the tables of package %s.", name, p.name))
 	in := func(pkg, name string) *jen.Statement { return jen.Qual(pkg, name) }

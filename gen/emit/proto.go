@@ -13,9 +13,7 @@ import (
 
 // protoTemplate is the .proto file that describes serialized events to other
 // languages.
-var protoTemplate = template.Must(template.New("proto").Parse(`{{.Header}}
-{{.Source}}
-
+var protoTemplate = template.Must(template.New("proto").Parse(`{{.Head}}
 syntax = "proto3";
 
 package {{.Package}};
@@ -44,10 +42,10 @@ message {{.Message}} {
 
 // protoMessage is what the template shows.
 type protoMessage struct {
-	Header, Source, Package, Message string
-	Imports, Doc                     []string
-	Enums                            []protoEnum
-	Fields                           []protoField
+	Head, Package, Message string
+	Imports, Doc           []string
+	Enums                  []protoEnum
+	Fields                 []protoField
 }
 
 type protoEnum struct {
@@ -70,9 +68,7 @@ type protoField struct {
 
 // protoFile renders the .proto file of a schema whose events are serialized.
 func protoFile(l *layout.Layout) ([]byte, error) {
-	m := protoMessage{
-		Header: Header, Source: SourceLine + commentLine(baseName(l.File)), Package: l.Package, Message: l.Name,
-	}
+	m := protoMessage{Head: recordOf(l).head(), Package: l.Package, Message: l.Name}
 	about := fmt.Sprintf("%s is what one event carries. Its series stands in the row key, and its time in the row key or in the timestamp of its cell.", l.Name)
 	m.Doc = wrap(append([]string{about}, strings.Fields(sentence(l.Doc))...))
 	for i := range l.Fields {

@@ -21,7 +21,7 @@ type roundTrip struct {
 // a user of the code is.
 func roundTripFile(l *layout.Layout, paths paths) ([]byte, error) {
 	s := &schemaFile{
-		source: newSource(paths.pkg(l.Package)+"_test", l.Package+"_test", []string{baseName(l.File)}, paths),
+		source: newSource(paths.pkg(l.Package)+"_test", l.Package+"_test", recordOf(l), paths),
 		names:  names{l.Name},
 		layout: l,
 	}

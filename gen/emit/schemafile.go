@@ -21,7 +21,7 @@ type schemaFile struct {
 // newSchemaFile returns the empty file of a schema.
 func newSchemaFile(l *layout.Layout, paths paths) *schemaFile {
 	return &schemaFile{
-		source: newSource(paths.pkg(l.Package), l.Package, []string{baseName(l.File)}, paths),
+		source: newSource(paths.pkg(l.Package), l.Package, recordOf(l), paths),
 		names:  names{l.Name},
 		layout: l,
 	}
@@ -30,12 +30,6 @@ func newSchemaFile(l *layout.Layout, paths paths) *schemaFile {
 // own refers to a name of the schema's package, from there and from its tests.
 func (s *schemaFile) own(name string) *jen.Statement {
 	return jen.Qual(s.paths.pkg(s.layout.Package), name)
-}
-
-// baseName returns the last part of a path: the output must not depend on where
-// a schema stands.
-func baseName(file string) string {
-	return file[strings.LastIndexByte(file, '/')+1:]
 }
 
 // uses reports whether any table has events serialized in the format.

@@ -18,6 +18,8 @@ import (
 // Layout is one schema on Bigtable.
 type Layout struct {
 	File      string
+	Source    string // the file as generated code records it; its base name if empty
+	Project   string // the btgen.yaml that names it, likewise; empty without one
 	Package   string // Go package of the generated code
 	Name      string // prefix of the generated names
 	NamePos   diag.Pos

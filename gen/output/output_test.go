@@ -5,6 +5,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -37,7 +39,7 @@ func contents(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	out := map[string]string{}
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
+		if err != nil || !d.Type().IsRegular() {
 			return err
 		}
 		content, err := os.ReadFile(path)
@@ -58,23 +60,50 @@ func compare(t *testing.T, want, got any) {
 	}
 }
 
-func always([]string) bool { return true }
+// owner is an Owner of which a test says what it answers; by default a project that
+// has made everything, and that is alone.
+type owner struct {
+	stale, orphan func(emit.Record) bool
+	rival         func(pkg string, made emit.Record) string
+	foreign       func(dir string) string
+}
+
+func (o owner) Stale(made emit.Record) bool  { return o.stale == nil || o.stale(made) }
+func (o owner) Orphan(made emit.Record) bool { return o.orphan != nil && o.orphan(made) }
+func (o owner) Rival(pkg string, made emit.Record) string {
+	if o.rival == nil {
+		return ""
+	}
+	return o.rival(pkg, made)
+}
+func (o owner) Foreign(dir string) string {
+	if o.foreign == nil {
+		return ""
+	}
+	return o.foreign(dir)
+}
+
+// carryOut carries a plan out.
+func carryOut(t *testing.T, plan *Plan) {
+	t.Helper()
+	if err := plan.Commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
 
 func TestCommit(t *testing.T) {
-	dir := tree(t, map[string]string{"a/keep.go": ours("k"), "a/update.go": ours("old"), "b/c/stale.go": ours("s"), "a/mine.go": "package a", "a/notes.txt": ours("")})
+	dir := tree(t, map[string]string{"a/keep.go": ours("k"), "a/update.go": ours("old"), "b/btest/stale.go": ours("s"), "a/mine.go": "package a", "a/notes.txt": ours("")})
 	plan, err := Compare(dir, []emit.File{
 		{Path: "a/keep.go", Content: []byte(ours("k"))},
 		{Path: "a/update.go", Content: []byte(ours("new"))},
 		{Path: "d/create.go", Content: []byte(ours("c"))},
-	}, always)
+	}, owner{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	created, updated, removed := plan.Changed()
 	compare(t, []int{1, 1, 1}, []int{created, updated, removed})
-	if err := plan.Commit(); err != nil {
-		t.Fatal(err)
-	}
+	carryOut(t, plan)
 	compare(t, map[string]string{
 		"a/keep.go": ours("k"), "a/update.go": ours("new"), "d/create.go": ours("c"), "a/mine.go": "package a", "a/notes.txt": ours(""),
 	}, contents(t, dir))
@@ -93,7 +122,7 @@ func TestCommitAllOrNothing(t *testing.T) {
 		{Path: "c.go", Content: []byte(ours("created"))},
 		{Path: "new/folder/d.go", Content: []byte(ours("created"))},
 		{Path: "z.go", Content: []byte(ours("new"))},
-	}, always)
+	}, owner{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +130,7 @@ func TestCommitAllOrNothing(t *testing.T) {
 	if err := errors.Join(os.Remove(z), os.MkdirAll(filepath.Join(z, "x"), 0o777)); err != nil {
 		t.Fatal(err)
 	}
-	if err := plan.Commit(); err == nil {
+	if err := plan.Commit(t.Context()); err == nil {
 		t.Fatal("a file was put where a folder stands")
 	}
 	delete(before, "z.go")
@@ -119,7 +148,7 @@ func TestStagingFails(t *testing.T) {
 		{Action: Update, Path: filepath.Join(dir, "a.go"), Old: []byte(ours("old")), New: []byte(ours("new"))},
 		{Action: Create, Path: filepath.Join(dir, "x/y.go"), New: []byte(ours("y"))},
 	}}
-	if err := plan.Commit(); err == nil {
+	if err := plan.Commit(t.Context()); err == nil {
 		t.Fatal("a file was put below a file")
 	}
 	compare(t, before, contents(t, dir))
@@ -127,32 +156,129 @@ func TestStagingFails(t *testing.T) {
 
 func TestNotOurs(t *testing.T) {
 	dir := tree(t, map[string]string{"a.go": "package a", "b.go": "// " + emit.Header})
-	_, err := Compare(dir, []emit.File{{Path: "a.go"}, {Path: "b.go"}}, always)
+	_, err := Compare(dir, []emit.File{{Path: "a.go"}, {Path: "b.go"}}, owner{})
 	var notOurs *NotOursError
 	if !errors.As(err, &notOurs) || notOurs.Path != filepath.Join(dir, "a.go") {
 		t.Error(err)
 	}
 }
 
-func TestStaleIsAskedOfEachSource(t *testing.T) {
+// What is in the folders of packages is asked for by its record; what is deeper was
+// not put there by btgen, nor is what another project or module has.
+func TestLeftovers(t *testing.T) {
+	record := func(lines string) string { return emit.Header + "\n" + lines + "\n" }
 	dir := tree(t, map[string]string{
-		"two.go":     emit.Header + "\n" + emit.SourceLine + "a.yaml, b.yaml\n",
-		"none.go":    emit.Header + "\n\npackage x\n",
-		"crlf.go":    emit.Header + "\r\n" + emit.SourceLine + "c.yaml\r\n",
-		"sub/go.mod": "module other", "sub/other.go": ours("of another module"),
-		"testdata/t.go": ours("of a test"),
+		"a/two.go":                 record(emit.SourceLine + "schemas/a.yaml\n" + emit.SourceLine + "b.yaml\n" + emit.ProjectLine + "btgen.yaml\n"),
+		"a/crlf.proto":             emit.Header + "\r\n" + emit.SourceLine + "c.yaml\r\n\r\n",
+		"a/quoted.go":              record(emit.SourceLine + `"a\n\u202e.yaml"` + "\n"),
+		"a/atest/test.go":          record(emit.SourceLine + "d.yaml\n"),
+		"a/none.go":                record(""),
+		"a/notes.txt":              ours("no name of a generated file"),
+		"a/deep/x.go":              ours("deeper than generated files are"),
+		"a/atest/deep/x.go":        ours("deeper than generated files are"),
+		"internal/codec/old.go":    record(""),
+		"internal/codec/schema.go": record(emit.SourceLine + "e.yaml\n"),
+		"internal/other/x.go":      record(""),
+		"teamb/x.go":               ours("of another project"),
+		"teamb/generated/x/x.go":   ours("of another project"),
+		"x.go":                     ours("beside the folders of packages"),
+		".hidden/x.go":             ours("hidden"),
 	})
-	var asked [][]string
-	plan, err := Compare(dir, nil, func(sources []string) bool {
-		asked = append(asked, sources)
-		return len(sources) == 0
+	var asked []emit.Record
+	plan, err := Compare(dir, []emit.File{{Path: "internal/codec/key.go", Content: []byte(record(""))}}, owner{
+		stale:   func(made emit.Record) bool { asked = append(asked, made); return made.Project != "" },
+		orphan:  func(made emit.Record) bool { return len(made.Sources) == 1 && made.Sources[0] == "c.yaml" },
+		foreign: func(dir string) string { return map[bool]string{true: "another's"}[filepath.Base(dir) == "teamb"] },
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	compare(t, [][]string{{"c.yaml"}, nil, {"a.yaml", "b.yaml"}}, asked)
-	_, _, removed := plan.Changed()
-	compare(t, 1, removed)
+	slices.SortFunc(asked, func(a, b emit.Record) int { return slices.Compare(a.Sources, b.Sources) })
+	compare(t, []emit.Record{
+		{}, {Sources: []string{"a\n\u202e.yaml"}}, {Sources: []string{"c.yaml"}}, {Sources: []string{"d.yaml"}},
+		{Sources: []string{"schemas/a.yaml", "b.yaml"}, Project: "btgen.yaml"},
+	}, asked)
+	var removed []string
+	for _, s := range plan.Steps {
+		if s.Action == Remove {
+			removed = append(removed, s.Path)
+		}
+	}
+	compare(t, []string{filepath.Join(dir, "a/two.go"), filepath.Join(dir, "internal/codec/old.go")}, removed)
+	compare(t, []string{filepath.Join(dir, "a/crlf.proto")}, plan.Orphans)
+	compare(t, []string{"b.yaml", "schemas/a.yaml"}, plan.Dropped())
+	var many *RemovalError
+	if err := plan.CheckRemovals(); !errors.As(err, &many) || many.Files != 2 {
+		t.Error(err)
+	}
+}
+
+// A file that is made may stand there by another name too: as a link, in a folder that
+// is one, or where case does not count.
+func TestWantedByAnotherName(t *testing.T) {
+	dir := tree(t, map[string]string{"app/event.go": ours("e")})
+	if err := errors.Join(
+		os.Symlink("app", filepath.Join(dir, "linked")),
+		os.Link(filepath.Join(dir, "app/event.go"), filepath.Join(dir, "app/EVENT.go")),
+	); err != nil {
+		t.Skip(err)
+	}
+	plan, err := Compare(dir, []emit.File{{Path: "app/event.go", Content: []byte(ours("e"))}}, owner{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	created, updated, removed := plan.Changed()
+	compare(t, []int{0, 0, 0}, []int{created, updated, removed})
+}
+
+// A plan is found behind a symbolic link too, which stays when it is empty.
+func TestLinkedFolder(t *testing.T) {
+	dir := tree(t, map[string]string{"real/a/stale.go": ours("s"), "elsewhere/stale.go": ours("s"), "real/keep": ""})
+	linked := filepath.Join(dir, "linked")
+	if err := errors.Join(os.Symlink("real", linked), os.Symlink("../elsewhere", filepath.Join(dir, "real/b"))); err != nil {
+		t.Skip(err)
+	}
+	plan, err := Compare(linked, nil, owner{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	carryOut(t, plan)
+	compare(t, map[string]string{"real/keep": ""}, contents(t, dir))
+	if _, err := os.Lstat(filepath.Join(dir, "real/b")); err != nil {
+		t.Error("the link to a folder is gone:", err)
+	}
+	if _, err := os.Lstat(filepath.Join(dir, "real/a")); !errors.Is(err, fs.ErrNotExist) {
+		t.Error("an empty folder is left")
+	}
+}
+
+// Nothing is written over that others make, nor into their folders.
+func TestOthers(t *testing.T) {
+	before := map[string]string{"a/x.go": ours("another's"), "b/x.go": ours("ours")}
+	dir := tree(t, before)
+	files := []emit.File{{Path: "a/x.go", Content: []byte(ours("new"))}, {Path: "b/x.go", Content: []byte(ours("new"))}, {Path: "c/ctest/x.go"}}
+	_, err := Compare(dir, files, owner{
+		rival:   func(pkg string, made emit.Record) string { return map[string]string{"a": "s.yaml"}[pkg] },
+		foreign: func(dir string) string { return map[string]string{"c": "another's"}[filepath.Base(dir)] },
+	})
+	var rival *RivalError
+	var foreign *ForeignError
+	if !errors.As(err, &rival) || rival.Path != filepath.Join(dir, "a/x.go") || rival.Source != "s.yaml" {
+		t.Error(err)
+	}
+	if !errors.As(err, &foreign) || foreign.Dir != filepath.Join(dir, "c") {
+		t.Error(err)
+	}
+	compare(t, before, contents(t, dir))
+}
+
+// Line ends are those of the system that has checked the files out.
+func TestLineEnds(t *testing.T) {
+	dir := tree(t, map[string]string{"a/x.go": strings.ReplaceAll(ours("a\nb\n"), "\n", "\r\n")})
+	plan, err := Compare(dir, []emit.File{{Path: "a/x.go", Content: []byte(ours("a\nb\n"))}}, owner{})
+	if err != nil || len(plan.Diff()) > 0 {
+		t.Errorf("%s, error %v", plan.Diff(), err)
+	}
 }
 
 // TestKeptFilesAreNotTouched: build caches go by the time of a file.
@@ -167,13 +293,11 @@ func TestKeptFilesAreNotTouched(t *testing.T) {
 	plan, err := Compare(dir, []emit.File{
 		{Path: "keep.go", Content: []byte(ours("k"))},
 		{Path: "update.go", Content: []byte(ours("new"))},
-	}, always)
+	}, owner{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := plan.Commit(); err != nil {
-		t.Fatal(err)
-	}
+	carryOut(t, plan)
 	for name, touched := range map[string]bool{"keep.go": false, "update.go": true} {
 		info, err := os.Stat(filepath.Join(dir, name))
 		if err != nil {

@@ -1,5 +1,6 @@
 // Package project finds what btgen works on: the schema files, the output
-// folder, and the import path that generated code has there.
+// folder, and the import path that generated code has there. It tells what the
+// project has generated from what others have.
 package project
 
 import (
@@ -7,16 +8,14 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 
-	"golang.org/x/mod/modfile"
-
 	"github.com/btgen-dev/btgen/gen"
-	"github.com/btgen-dev/btgen/gen/diag"
+	"github.com/btgen-dev/btgen/gen/internal/files"
 	"github.com/btgen-dev/btgen/gen/schema"
+	"github.com/btgen-dev/btgen/gen/words"
 )
 
 // The folders of a project that has no btgen.yaml.
@@ -29,53 +28,51 @@ const (
 type Project struct {
 	Inputs []gen.Input
 	Out    string // folder of the generated code, as it was named
-	// whole is set where the schemas are all that the project has. Otherwise
-	// others, by the base names of their files, may have code in Out.
-	whole  bool
-	others map[string]bool
-	// partial is set where single files were named, and those beside them that
-	// were left out may have code in Out.
-	partial bool
+	// whole is set where the schemas are all that the project has.
+	whole bool
 	// alone is set where a file that is named stands for itself.
 	alone bool
+	// config is the btgen.yaml of the current folder; nil if there is none.
+	config *config
+	// folders are those that schemas were searched in.
+	folders []string
 }
 
 // Load finds a project from the current folder. paths are schema files and
 // folders with schema files; without any, btgen.yaml names them, and without
 // that they are those of DefaultSchemas. A file stands for all schemas beside
-// it that have the same package, since those are generated together. out is the
-// output folder; empty means what btgen.yaml says, or DefaultOut. What is wrong
-// with btgen.yaml is a diag.List.
+// it that have the same package, since those are generated together. A folder
+// with a btgen.yaml below one that is searched is another project's, and is
+// passed over. out is the output folder; empty means what btgen.yaml says, or
+// DefaultOut. What is wrong with btgen.yaml is a diag.List.
 func Load(paths []string, out string) (*Project, error) {
-	config, err := loadConfig()
+	config, err := loadConfig("")
 	if err != nil {
 		return nil, err
 	}
-	p := &Project{Out: out, whole: len(paths) == 0}
+	p := &Project{Out: out, whole: len(paths) == 0, config: config}
 	if p.whole {
-		paths = config.Schemas
-	} else {
-		p.others = baseNames(config.Schemas)
+		paths = config.schemas()
 	}
 	if p.Out == "" {
-		p.Out = config.Out
+		p.Out = config.out()
 	}
 	return p, p.loadAll(paths)
 }
 
 // Files finds schema files as Load does, for what is done with each by itself: a
-// file stands for no others. Without any paths, btgen.yaml is among them if there
-// is one.
+// file stands for no others, and a folder for all that is below it. Without any
+// paths, btgen.yaml is among them if there is one.
 func Files(paths []string) (*Project, error) {
 	p := &Project{alone: true}
 	if len(paths) == 0 {
-		config, err := loadConfig()
+		config, err := loadConfig("")
 		if err != nil {
 			return nil, err
 		}
-		paths = config.Schemas
-		if _, err := os.Stat(schema.ConfigName); err == nil {
-			paths = append([]string{schema.ConfigName}, paths...)
+		paths = config.schemas()
+		if config != nil {
+			paths = append([]string{config.file}, paths...)
 		}
 	}
 	return p, p.loadAll(paths)
@@ -90,116 +87,72 @@ func (p *Project) loadAll(paths []string) error {
 		}
 	}
 	if len(p.Inputs) == 0 {
-		return fmt.Errorf("no schema (*.yaml) in %s: btgen init writes a first one", strings.Join(paths, ", "))
+		return fmt.Errorf("no schema (*.yaml) in %s: btgen init writes a first one", words.Printable(strings.Join(paths, ", ")))
 	}
 	return nil
-}
-
-// loadConfig reads btgen.yaml, if there is one.
-func loadConfig() (*schema.Config, error) {
-	config := &schema.Config{}
-	text, err := os.ReadFile(schema.ConfigName)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-	case err != nil:
-		return nil, err
-	default:
-		var found diag.List
-		if config, found = schema.ParseConfig(schema.ConfigName, text); found.HasErrors() {
-			return nil, found
-		}
-	}
-	if len(config.Schemas) == 0 {
-		config.Schemas = []string{DefaultSchemas}
-	}
-	if config.Out == "" {
-		config.Out = DefaultOut
-	}
-	return config, nil
 }
 
 // load adds the schemas of a file or a folder.
 func (p *Project) load(root string, seen map[string]bool) error {
 	info, err := os.Stat(root)
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("there is no %s: btgen init writes a first schema, and btgen.yaml or an argument names another folder", root)
+		return fmt.Errorf("there is no %s: btgen init writes a first schema, and btgen.yaml or an argument names another folder", words.Printable(root))
 	}
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
-	}
-	if !info.IsDir() && p.alone {
+	case info.IsDir():
+		p.folders = append(p.folders, root)
+		return p.walk(root, func(name string) error { return p.add(name, seen) })
+	case p.alone:
 		return p.add(root, seen)
 	}
-	if !info.IsDir() {
-		p.partial = true
-		return p.loadFile(root, seen)
-	}
-	return walk(root, func(name string) error { return p.add(name, seen) })
+	return p.loadFile(root, seen)
 }
 
 // walk calls f for the schema files in a folder, which may be a symbolic link.
 // Hidden files and folders are those of editors and version control.
-func walk(root string, f func(name string) error) error {
+func (p *Project) walk(root string, f func(name string) error) error {
 	root += string(filepath.Separator)
 	return filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
-		case name != root && strings.HasPrefix(d.Name(), "."):
-			if d.IsDir() {
-				return filepath.SkipDir
-			}
+		case name == root:
 			return nil
-		case d.IsDir() || !isSchema(name):
+		case d.IsDir() && (isHidden(d) || !p.alone && hasConfig(name)):
+			return filepath.SkipDir
+		case d.IsDir() || isHidden(d) || !isSchema(name):
 			return nil
 		}
 		return f(name)
 	})
 }
 
-// baseNames returns the names of the schema files below files and folders, as
-// far as there are any.
-func baseNames(roots []string) map[string]bool {
-	out := map[string]bool{}
-	for _, root := range roots {
-		if isSchema(root) {
-			out[filepath.Base(root)] = true
-			continue
-		}
-		_ = walk(root, func(name string) error { // what is not there has no schemas
-			out[filepath.Base(name)] = true
-			return nil
-		})
-	}
-	return out
-}
+// isHidden reports whether a file or folder is one of editors or version control.
+func isHidden(d fs.DirEntry) bool { return strings.HasPrefix(d.Name(), ".") }
 
 // loadFile adds a schema file and those beside it that share its package.
 func (p *Project) loadFile(name string, seen map[string]bool) error {
 	if err := p.add(name, seen); err != nil {
 		return err
 	}
-	text, err := os.ReadFile(name)
+	pkg, err := packageOf(name)
+	if err != nil || pkg == "" {
+		return err
+	}
+	beside, err := os.ReadDir(filepath.Dir(name))
 	if err != nil {
 		return err
 	}
-	own, _ := schema.Parse(name, text)
-	if own.Package.V == "" {
-		return nil
-	}
-	beside, err := filepath.Glob(filepath.Join(filepath.Dir(name), "*"))
-	if err != nil {
-		return err
-	}
-	for _, other := range beside {
-		if !isSchema(other) {
+	for _, d := range beside {
+		other := filepath.Join(filepath.Dir(name), d.Name())
+		if isHidden(d) || !isSchema(other) || files.IsDir(other) {
 			continue
 		}
-		text, err := os.ReadFile(other)
-		if err != nil {
+		if its, err := packageOf(other); err != nil {
 			return err
-		}
-		if s, _ := schema.Parse(other, text); s.Package.V == own.Package.V {
+		} else if its == pkg {
 			if err := p.add(other, seen); err != nil {
 				return err
 			}
@@ -207,6 +160,20 @@ func (p *Project) loadFile(name string, seen map[string]bool) error {
 	}
 	return nil
 }
+
+// packageOf returns the package that a schema names; empty if it names none.
+func packageOf(file string) (string, error) {
+	text, err := read(file)
+	if err != nil {
+		return "", err
+	}
+	s, _ := schema.Parse(file, text) // what is wrong with it is found once more
+	return s.Package.V, nil
+}
+
+// read returns the text of a schema or a btgen.yaml. Of one that is too large it
+// returns so much that the parser says so.
+func read(file string) ([]byte, error) { return files.Head(file, schema.MaxFile+1) }
 
 // isSchema reports whether a file is a schema, by its name.
 func isSchema(name string) bool {
@@ -221,7 +188,7 @@ func (p *Project) add(name string, seen map[string]bool) error {
 		return nil
 	}
 	seen[name] = true
-	text, err := os.ReadFile(name)
+	text, err := read(name)
 	if err != nil {
 		return err
 	}
@@ -233,57 +200,76 @@ func (p *Project) add(name string, seen map[string]bool) error {
 func (p *Project) Text(name string) []byte {
 	i := slices.IndexFunc(p.Inputs, func(in gen.Input) bool { return in.Name == name })
 	if i < 0 {
-		text, _ := os.ReadFile(name) // no snippet if it cannot be read
+		text, _ := read(name) // no snippet if it cannot be read
 		return text
 	}
 	return p.Inputs[i].Text
 }
 
-// Stale reports whether a generated file that was not made this time is a
-// leftover: none of the schemas that it names makes anything there any more. A
-// file that names none belongs to what is made every time.
-func (p *Project) Stale(sources []string) bool {
-	return !slices.ContainsFunc(sources, p.alive)
+// config is a btgen.yaml.
+type config struct {
+	file string // as it is named in messages
+	dir  string // its folder, absolute
+	said *schema.Config
 }
 
-// alive reports whether there is a schema of the name that this run did not
-// look at.
-func (p *Project) alive(source string) bool {
-	isSource := func(in gen.Input) bool { return path.Base(in.Name) == source }
+// loadConfig reads the btgen.yaml of a folder; nil if there is none. The empty
+// name is the current folder.
+func loadConfig(dir string) (*config, error) {
+	file := filepath.Join(dir, schema.ConfigName)
+	text, err := read(file)
 	switch {
-	case p.whole, !p.partial && slices.ContainsFunc(p.Inputs, isSource):
-		return false // it was looked at
-	case p.others[source]:
-		return true
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case err != nil:
+		return nil, err
 	}
-	return slices.ContainsFunc(p.Inputs, func(in gen.Input) bool {
-		_, err := os.Stat(filepath.Join(filepath.Dir(filepath.FromSlash(in.Name)), source))
-		return err == nil
-	})
+	said, found := schema.ParseConfig(filepath.ToSlash(file), text)
+	if found.HasErrors() {
+		return nil, found
+	}
+	dir, err = filepath.Abs(dir)
+	return &config{file, dir, said}, err
 }
 
-// ImportPath returns the import path of the output folder, from the go.mod in
-// it or in the nearest folder above.
-func (p *Project) ImportPath() (string, error) {
-	out, err := filepath.Abs(p.Out)
-	if err != nil {
-		return "", err
+// hasConfig reports whether a folder has a btgen.yaml.
+func hasConfig(dir string) bool { return files.IsRegular(filepath.Join(dir, schema.ConfigName)) }
+
+// schemas are the files and folders that the schemas are in.
+func (c *config) schemas() []string {
+	if c == nil || len(c.said.Schemas) == 0 {
+		return []string{DefaultSchemas}
 	}
-	for dir := out; ; dir = filepath.Dir(dir) {
-		mod, err := os.ReadFile(filepath.Join(dir, "go.mod"))
-		if err == nil {
-			module := modfile.ModulePath(mod)
-			if module == "" {
-				return "", fmt.Errorf("%s has no module line", filepath.Join(dir, "go.mod"))
+	return c.said.Schemas
+}
+
+// out is the folder of the generated code.
+func (c *config) out() string {
+	if c == nil || c.said.Out == "" {
+		return DefaultOut
+	}
+	return c.said.Out
+}
+
+// names reports whether a schema is one of the project: it is named, or is in a
+// folder that is, and in no other project's on the way there. Both paths are
+// absolute.
+func (c *config) names(file string) bool {
+	for _, root := range c.schemas() {
+		if !filepath.IsAbs(root) {
+			root = filepath.Join(c.dir, root)
+		}
+		if root == file {
+			return true
+		}
+		for dir := filepath.Dir(file); ; dir = filepath.Dir(dir) {
+			if dir == root {
+				return true
 			}
-			rel, err := filepath.Rel(dir, out)
-			return path.Join(module, filepath.ToSlash(rel)), err
-		}
-		if !errors.Is(err, fs.ErrNotExist) {
-			return "", err
-		}
-		if dir == filepath.Dir(dir) {
-			return "", fmt.Errorf("no go.mod in %s or above it: run go mod init first", p.Out)
+			if hasConfig(dir) || dir == filepath.Dir(dir) {
+				break
+			}
 		}
 	}
+	return false
 }

@@ -317,7 +317,7 @@ func (r *sourceReader) finish(entry *part, between gap) {
 // settle gives comments that are indented deeper than the column to the blocks
 // within p that they are indented like, and returns the others.
 func (p *piece) settle(lines []gapLine, column int) []gapLine {
-	deepest := maxFile
+	deepest := MaxFile
 	for i := 0; i < len(lines); {
 		if lines[i].text == "" {
 			i++

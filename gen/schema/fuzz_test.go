@@ -84,7 +84,7 @@ func hostile(size int) map[string]string {
 // the largest in which the place of a syntax error is searched. That it ends is
 // the test; each takes well below a second.
 func TestHostile(t *testing.T) {
-	for _, size := range testlong.Pick([]int{maxTrace}, []int{maxFile, maxTrace}) {
+	for _, size := range testlong.Pick([]int{maxTrace}, []int{MaxFile, maxTrace}) {
 		for name, text := range hostile(size - 1000) {
 			t.Run(fmt.Sprintf("%s/%d", name, size), func(t *testing.T) {
 				s, list := Parse("x.yaml", []byte(text))

@@ -17,9 +17,11 @@ import (
 	"github.com/btgen-dev/btgen/gen/diag"
 )
 
+// MaxFile is the size of the largest file that is parsed, in bytes.
+const MaxFile = 1 << 20
+
 // Limits of a file. They keep a hostile file from taking time or memory.
 const (
-	maxFile  = 1 << 20  // bytes
 	maxDepth = 50       // nested lists and mappings
 	maxTrace = 64 << 10 // bytes of a file in which the place of a syntax error is searched
 )
@@ -127,7 +129,7 @@ func textAfter(decoder *yaml.Decoder) int {
 // checkText refuses what is no text, and line breaks that editors and YAML
 // count differently: positions would be wrong.
 func checkText(w *walker, text []byte) bool {
-	if len(text) > maxFile {
+	if len(text) > MaxFile {
 		w.errorf(diag.Pos{File: w.file}, "the file is larger than 1 MiB").Hint = "a schema is one kind of event: make one file for each"
 		return false
 	}

@@ -1,5 +1,5 @@
-// Package words writes numbers for people: counts, rates and sizes. It knows
-// nothing of what is counted.
+// Package words writes for people: counts, rates and sizes, and texts that nobody
+// has checked. It knows nothing of what is counted.
 package words
 
 import (

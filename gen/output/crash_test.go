@@ -1,0 +1,323 @@
+package output
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/btgen-dev/btgen/gen/emit"
+)
+
+// These variables make the test binary a process that is killed before a step of
+// what it does in a folder.
+const (
+	crashJob  = "BTGEN_TEST_CRASH_JOB"
+	crashStep = "BTGEN_TEST_CRASH_STEP"
+	crashDir  = "BTGEN_TEST_CRASH_DIR"
+)
+
+func TestMain(m *testing.M) {
+	if job, ok := crashJobs[os.Getenv(crashJob)]; ok {
+		os.Exit(crash(job, os.Getenv(crashDir)))
+	}
+	os.Exit(m.Run())
+}
+
+// crash does a job in a folder, and kills the process before a step.
+func crash(job func(dir string) (*Plan, error), dir string) int {
+	at, err := strconv.Atoi(os.Getenv(crashStep))
+	if err != nil {
+		return 3
+	}
+	var steps atomic.Int64
+	disk.before = func(string, string) {
+		if steps.Add(1) == int64(at) {
+			if self, err := os.FindProcess(os.Getpid()); err == nil {
+				_ = self.Kill()
+			}
+			select {} // until that arrives
+		}
+	}
+	plan, err := job(dir)
+	if err == nil {
+		err = plan.Commit(context.Background())
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 3
+	}
+	return 0
+}
+
+// crashJobs are what is killed: the code of a project is changed, and files are that the
+// user names.
+var crashJobs = map[string]func(dir string) (*Plan, error){
+	"generate": func(dir string) (*Plan, error) {
+		return Compare(dir, []emit.File{
+			{Path: "a/keep.go", Content: []byte(ours("k"))},
+			{Path: "a/update.go", Content: []byte(ours("new"))},
+			{Path: "c/create.go", Content: []byte(ours("c"))},
+			{Path: "c/ctest/create.go", Content: []byte(ours("c"))},
+		}, owner{})
+	},
+	"format": func(dir string) (*Plan, error) {
+		one, err := Replace(filepath.Join(dir, "a/one.yaml"), []byte("new one"))
+		two, err2 := Replace(filepath.Join(dir, "two.yaml"), []byte("new two"))
+		if err := errors.Join(err, err2); err != nil {
+			return nil, err
+		}
+		return ReplaceAll(one, two)
+	},
+}
+
+// crashTree is what is there before, with what looks like a file that a run has left,
+// but is the user's.
+func crashTree() map[string]string {
+	return map[string]string{
+		"a/keep.go": ours("k"), "a/update.go": ours("old"), "b/stale.go": ours("s"), "b/btest/stale.go": ours("s"),
+		"a/one.yaml": "old one", "two.yaml": "old two", "a/mine.go": "package a",
+		"a/.btgen-12345": "mine", "a/.btgen-notes.tmp": ours("mine"), "a/.btgen-01234567-0123456789abcdef.tmp": "mine, without the header",
+	}
+}
+
+// A process is killed before each of its steps: no file is ever incomplete, none of the
+// user's is touched, and the next run has everything as it should be.
+func TestKilled(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts many processes")
+	}
+	for name, job := range crashJobs {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			killed := true
+			for step := 1; killed; step++ {
+				dir := tree(t, crashTree())
+				killed = killedAt(t, name, dir, step)
+				checkWhole(t, dir)
+				plan, err := job(dir)
+				if err != nil {
+					t.Fatal(err)
+				}
+				carryOut(t, plan)
+				compare(t, afterCrash(name), contents(t, dir))
+				if t.Failed() {
+					t.Fatalf("killed before step %d", step)
+				}
+				if killed != (step <= steps[name]) {
+					t.Fatalf("killed before step %d: %v", step, killed)
+				}
+			}
+		})
+	}
+}
+
+// steps is how many there are of each job.
+var steps = map[string]int{
+	"generate": 2 + 3*3 + 3 + 2 + 6 + 2, // folders made; files staged, put in place, and removed; folders synced, and removed
+	"format":   2*3 + 2 + 2,
+}
+
+// killedAt runs a job that is killed before a step, and reports whether it was, and
+// did not come to its end first.
+func killedAt(t *testing.T, job, dir string, step int) bool {
+	t.Helper()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), crashJob+"="+job, crashDir+"="+dir, crashStep+"="+strconv.Itoa(step))
+	out, err := cmd.CombinedOutput()
+	if code := cmd.ProcessState.ExitCode(); code == 3 || len(out) > 0 {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return err != nil
+}
+
+// checkWhole checks that what was there before is as it was, or as it should be.
+func checkWhole(t *testing.T, dir string) {
+	t.Helper()
+	before, now := crashTree(), contents(t, dir)
+	for name, content := range now {
+		after := map[string]string{}
+		for job := range crashJobs {
+			maps.Copy(after, map[string]string{job: afterCrash(job)[name]})
+		}
+		if content != before[name] && !slices.Contains(slices.Collect(maps.Values(after)), content) && !strings.HasSuffix(name, partialSuffix) {
+			t.Errorf("%s holds %q", name, content)
+		}
+	}
+	for name := range before {
+		if _, ok := now[name]; !ok && !strings.HasPrefix(name, "b/") {
+			t.Errorf("%s is gone", name)
+		}
+	}
+}
+
+// afterCrash is what is there when a job was done.
+func afterCrash(job string) map[string]string {
+	want := crashTree()
+	switch job {
+	case "generate":
+		want["a/update.go"], want["c/create.go"], want["c/ctest/create.go"] = ours("new"), ours("c"), ours("c")
+		delete(want, "b/stale.go")
+		delete(want, "b/btest/stale.go")
+	case "format":
+		want["a/one.yaml"], want["two.yaml"] = "new one", "new two"
+	}
+	return want
+}
+
+// What a file holds is on disk before it has its name, and its name before the
+// command says that it is done.
+func TestSynced(t *testing.T) {
+	dir := tree(t, crashTree())
+	plan, err := crashJobs["generate"](dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var mu sync.Mutex
+	staged, synced, named := 0, 0, map[string]bool{}
+	disk.before = func(what, path string) {
+		mu.Lock()
+		defer mu.Unlock()
+		switch what {
+		case "create":
+			staged++
+		case "sync":
+			synced++
+		case "rename":
+			if synced < staged {
+				t.Errorf("%s has its name before its content is on disk", path)
+			}
+			named[filepath.Dir(path)] = true
+		case "remove", "mkdir":
+			named[filepath.Dir(path)] = true
+		case "syncDir":
+			delete(named, path)
+		}
+	}
+	defer func() { disk.before = nil }()
+	carryOut(t, plan)
+	if staged != 3 || len(named) > 0 {
+		t.Errorf("%d files, and folders that are not on disk: %v", staged, named)
+	}
+}
+
+// A run that is interrupted between two steps leaves what was there.
+func TestInterrupted(t *testing.T) {
+	defer func() { disk.before = nil }()
+	for step := 1; step <= 2+3*3+3+2; step++ {
+		dir := tree(t, crashTree())
+		plan, err := crashJobs["generate"](dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancelCause(t.Context())
+		asked := errors.New("asked to end")
+		var done atomic.Int64
+		disk.before = func(string, string) {
+			if done.Add(1) == int64(step) {
+				cancel(asked)
+			}
+		}
+		err = plan.Commit(ctx)
+		disk.before = nil
+		want := crashTree()
+		if err == nil && step == 2+3*3+3+2 {
+			want = afterCrash("generate") // it was too late
+		} else if !errors.Is(err, asked) {
+			t.Fatalf("interrupted before step %d: %v", step, err)
+		}
+		compare(t, want, contents(t, dir))
+	}
+}
+
+// A file that somebody changes while a plan is carried out is left alone, and so is
+// everything else.
+func TestChangedMeanwhile(t *testing.T) {
+	for _, name := range []string{"a/update.go", "b/stale.go", "c/create.go"} {
+		dir := tree(t, crashTree())
+		plan, err := crashJobs["generate"](dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := crashTree()
+		want[name] = "somebody's"
+		path := filepath.Join(dir, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o777), os.WriteFile(path, []byte("somebody's"), 0o666)); err != nil {
+			t.Fatal(err)
+		}
+		err = plan.Commit(t.Context())
+		var changed *ChangedError
+		if !errors.As(err, &changed) || changed.Path != path {
+			t.Error(err)
+		}
+		compare(t, want, contents(t, dir))
+	}
+}
+
+// What a run has left that was killed while it wrote is removed by its name and by what
+// it holds, and nothing else is.
+func TestPartial(t *testing.T) {
+	name := "/.btgen-01234567-0123456789abcdef.tmp"
+	files := map[string]string{
+		"a" + name: "", "b" + name: "// Code gen", "c" + name: emit.Header, "d" + name: ours("all"), "a/keep.go": ours(""),
+		"e" + name: emit.Header[1:], "f/.btgen-1.tmp": "", "g/.btgen-01234567-0123456789abcdeX.tmp": "", "h" + name + "/x": "",
+	}
+	dir := tree(t, files)
+	if err := os.Symlink("../a/keep.go", filepath.Join(dir, "f"+name)); err != nil {
+		t.Skip(err)
+	}
+	plan, err := Compare(dir, []emit.File{{Path: "a/keep.go", Content: []byte(ours(""))}}, owner{stale: func(emit.Record) bool { return false }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	carryOut(t, plan)
+	for _, gone := range []string{"a", "b", "c", "d"} {
+		delete(files, gone+name)
+	}
+	compare(t, files, contents(t, dir))
+	if _, err := os.Lstat(filepath.Join(dir, "f"+name)); err != nil {
+		t.Error(err)
+	}
+}
+
+// Locks of one folder are held by one at a time, also by other names of it.
+func TestLock(t *testing.T) {
+	dir := tree(t, map[string]string{"real/x": ""})
+	if err := os.Symlink("real", filepath.Join(dir, "linked")); err != nil {
+		t.Skip(err)
+	}
+	var inside atomic.Int64
+	held := 0
+	var group sync.WaitGroup
+	for i := range 8 {
+		group.Go(func() {
+			unlock, err := Lock(filepath.Join(dir, []string{"real", "linked"}[i%2]))
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if n := inside.Add(1); n != 1 {
+				t.Errorf("%d have it", n)
+			}
+			held++
+			inside.Add(-1)
+			unlock()
+		})
+	}
+	group.Wait()
+	compare(t, 8, held)
+	unlock, err := Lock(dir) // another folder's
+	if err != nil {
+		t.Fatal(err)
+	}
+	unlock()
+}
