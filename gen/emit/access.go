@@ -23,19 +23,25 @@ func (s *schemaFile) eventSeq() *jen.Statement {
 	return jen.Qual("iter", "Seq2").Types(jen.Id(s.names.event()), jen.Error())
 }
 
+// notInlined ends the comment of a function that calls generic ones: inlined, it would
+// have them compiled again in each package that calls it.
+func notInlined() *jen.Statement {
+	return jen.Line().Comment("//").Line().Comment("//go:noinline").Line()
+}
+
 // writerType declares the writer:
 //
-//	type BalloonWriter struct { writer *store.Writer[BalloonEvent] }
+//	type BalloonWriter struct { writer store.WriterOf[BalloonEvent] }
 func (s *schemaFile) writerType() jen.Code {
 	return doc(fmt.Sprintf("%s writes %s events to %s. It is safe for use by several goroutines.", s.names.writer(), s.layout.Name, s.tableList())).Line().
 		Type().Id(s.names.writer()).Struct(
-		jen.Id("writer").Op("*").Add(s.store("Writer")).Types(jen.Id(s.names.event())),
+		jen.Id("writer").Add(s.store("WriterOf")).Types(jen.Id(s.names.event())),
 	)
 }
 
 // newWriter declares the writer's constructor.
 func (s *schemaFile) newWriter() jen.Code {
-	return doc(fmt.Sprintf("%s returns a writer; client is a *bigtable.Client, or stands in for one.", s.names.newWriter())).Line().
+	return doc(fmt.Sprintf("%s returns a writer; client is a *bigtable.Client, or stands in for one.", s.names.newWriter())).Add(notInlined()).
 		Func().Id(s.names.newWriter()).Params(jen.Id("client").Id("Client"), optsParam()).Op("*").Id(s.names.writer()).Block(
 		jen.Return(jen.Op("&").Id(s.names.writer()).Values(
 			s.store("NewWriter").Call(jen.Id("client"), jen.Id(s.names.layouts()), jen.Id("opts").Op("...")),
@@ -88,11 +94,11 @@ func (s *schemaFile) writeAll() jen.Code {
 
 // batcherType declares the batcher:
 //
-//	type BalloonBatcher struct { batcher *store.Batcher[BalloonEvent] }
+//	type BalloonBatcher struct { batcher store.BatcherOf[BalloonEvent] }
 func (s *schemaFile) batcherType() jen.Code {
 	return doc(fmt.Sprintf("%s gathers %s events from any number of goroutines, and writes them together when there are enough of them or they have waited long enough. Its memory is bounded, but for failures that are being reported. Every event that it takes is written, or reported as one that is not.", s.names.batcher(), s.layout.Name)).Line().
 		Type().Id(s.names.batcher()).Struct(
-		jen.Id("batcher").Op("*").Add(s.store("Batcher")).Types(jen.Id(s.names.event())),
+		jen.Id("batcher").Add(s.store("BatcherOf")).Types(jen.Id(s.names.event())),
 	)
 }
 
@@ -100,7 +106,7 @@ func (s *schemaFile) batcherType() jen.Code {
 func (s *schemaFile) newBatcher() jen.Code {
 	return doc(
 		s.names.newBatcher()+" returns a batcher that writes through w. With each event that is not written failed is called, once, from a goroutine of the batcher, with the *WriteError that Write would return. It may add the event again, but not call Flush or Close, which wait for it, and should be quick: others are written meanwhile, and their failures wait in memory. It may be nil.",
-	).Line().
+	).Add(notInlined()).
 		Func().Id(s.names.newBatcher()).Params(
 		jen.Id("w").Op("*").Id(s.names.writer()),
 		jen.Id("failed").Func().Params(jen.Id("event").Id(s.names.event()), jen.Err().Error()),
@@ -141,7 +147,7 @@ func (s *schemaFile) batcherWait(name string) jen.Code {
 func (s *schemaFile) readerType() jen.Code {
 	return doc(fmt.Sprintf("%s reads %s events, those of a series from table %s. It never returns one that is past its time to live. It is safe for use by several goroutines.", s.names.reader(), s.layout.Name, s.layout.Read.ID)).Line().
 		Type().Id(s.names.reader()).StructFunc(func(g *jen.Group) {
-		reader := func() *jen.Statement { return jen.Op("*").Add(s.store("Reader")).Types(jen.Id(s.names.event())) }
+		reader := func() *jen.Statement { return s.store("ReaderOf").Types(jen.Id(s.names.event())) }
 		g.Id("reader").Add(reader())
 		for _, t := range s.queryTables() {
 			g.Id(s.readerOf(t)).Add(reader())
@@ -151,7 +157,7 @@ func (s *schemaFile) readerType() jen.Code {
 
 // newReader declares the reader's constructor.
 func (s *schemaFile) newReader() jen.Code {
-	return doc(fmt.Sprintf("%s returns a reader; client is a *bigtable.Client, or stands in for one.", s.names.newReader())).Line().
+	return doc(fmt.Sprintf("%s returns a reader; client is a *bigtable.Client, or stands in for one.", s.names.newReader())).Add(notInlined()).
 		Func().Id(s.names.newReader()).Params(jen.Id("client").Id("Client"), optsParam()).Op("*").Id(s.names.reader()).Block(
 		jen.Return(jen.Op("&").Id(s.names.reader()).Add(s.readers())),
 	)
@@ -223,7 +229,7 @@ func (s *schemaFile) setup() jen.Code {
 		"a second call changes nothing. A change that may delete data is refused with",
 		"a *RefusedError, and nothing is changed, unless Options.Allow names it. With",
 		"Options.DryRun it returns what it would do.",
-	).Line().
+	).Add(notInlined()).
 		Func().Id(s.names.setup()).
 		Params(ctxParam(), jen.Id("admin").Id("Admin"), optsParam()).
 		Params(jen.Id("Plan"), jen.Error()).Block(

@@ -177,7 +177,7 @@ const columnsComment = "An event that does not decode is left out, and the first
 
 // readColumns declares the ReadColumns method.
 func (s *schemaFile) readColumns() jen.Code {
-	return doc("ReadColumns appends the events of a series with from <= time < to to columns, which may be reused. "+columnsComment).Line().
+	return doc("ReadColumns appends the events of a series with from <= time < to to columns, which may be reused. "+columnsComment).Add(notInlined()).
 		Func().Params(jen.Id("r").Op("*").Id(s.names.reader())).Id("ReadColumns").
 		Params(ctxParam(), jen.Id("series").Id(s.names.series()), jen.List(jen.Id("from"), jen.Id("to")).Qual("time", "Time"), jen.Id("columns").Op("*").Id(s.names.columns()), readOptsParam()).
 		Error().Block(
@@ -190,7 +190,7 @@ func (s *schemaFile) readColumns() jen.Code {
 
 // queryColumns declares the method that reads what a query finds as columns.
 func (s *schemaFile) queryColumns(q *layout.Query) jen.Code {
-	return doc(fmt.Sprintf("%sColumns appends what %[1]s yields to columns, which may be reused. %s", q.Name, columnsComment)).Line().
+	return doc(fmt.Sprintf("%sColumns appends what %[1]s yields to columns, which may be reused. %s", q.Name, columnsComment)).Add(notInlined()).
 		Func().Params(jen.Id("r").Op("*").Id(s.names.reader())).Id(q.Name + "Columns").ParamsFunc(func(g *jen.Group) {
 		s.queryParams(g, q)
 		g.Id("columns").Op("*").Id(s.names.columns())

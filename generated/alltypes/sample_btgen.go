@@ -231,11 +231,13 @@ func (v *SampleDefaultState) UnmarshalText(text []byte) error {
 // sample_unserialized and sample_unserialized_text. It is safe for use by
 // several goroutines.
 type SampleWriter struct {
-	writer *store.Writer[SampleEvent]
+	writer store.WriterOf[SampleEvent]
 }
 
 // NewSampleWriter returns a writer; client is a *bigtable.Client, or stands in
 // for one.
+//
+//go:noinline
 func NewSampleWriter(client Client, opts ...Options) *SampleWriter {
 	return &SampleWriter{store.NewWriter(client, sampleLayouts, opts...)}
 }
@@ -261,7 +263,7 @@ func (w *SampleWriter) WriteAll(ctx context.Context, events []SampleEvent) error
 // Its memory is bounded, but for failures that are being reported. Every event
 // that it takes is written, or reported as one that is not.
 type SampleBatcher struct {
-	batcher *store.Batcher[SampleEvent]
+	batcher store.BatcherOf[SampleEvent]
 }
 
 // NewSampleBatcher returns a batcher that writes through w. With each event
@@ -269,6 +271,8 @@ type SampleBatcher struct {
 // with the *WriteError that Write would return. It may add the event again, but
 // not call Flush or Close, which wait for it, and should be quick: others are
 // written meanwhile, and their failures wait in memory. It may be nil.
+//
+//go:noinline
 func NewSampleBatcher(w *SampleWriter, failed func(event SampleEvent, err error), opts ...BatcherOptions) *SampleBatcher {
 	return &SampleBatcher{store.NewBatcher(w.writer, failed, opts...)}
 }
@@ -296,11 +300,13 @@ func (b *SampleBatcher) Close(ctx context.Context) error {
 // It never returns one that is past its time to live. It is safe for use by
 // several goroutines.
 type SampleReader struct {
-	reader *store.Reader[SampleEvent]
+	reader store.ReaderOf[SampleEvent]
 }
 
 // NewSampleReader returns a reader; client is a *bigtable.Client, or stands in
 // for one.
+//
+//go:noinline
 func NewSampleReader(client Client, opts ...Options) *SampleReader {
 	return &SampleReader{store.NewReader(client, sampleCellsLayout, opts...)}
 }
@@ -316,6 +322,8 @@ func (r *SampleReader) Read(ctx context.Context, series SampleSeries, from, to t
 // ReadColumns appends the events of a series with from <= time < to to columns,
 // which may be reused. An event that does not decode is left out, and the first
 // *DecodeError returned after all others; any other error ends the read.
+//
+//go:noinline
 func (r *SampleReader) ReadColumns(ctx context.Context, series SampleSeries, from, to time.Time, columns *SampleColumns, opts ...ReadOptions) error {
 	return store.ReadColumns(ctx, r.reader, sampleCellsColumns, columns, nil, SampleEvent{SampleSeries: series}, from, to, opts...)
 }
@@ -580,6 +588,8 @@ func (c *SampleColumns) extend(e *SampleEvent, times store.Data) int {
 // change that may delete data is refused with a *RefusedError, and nothing is
 // changed, unless Options.Allow names it. With Options.DryRun it returns what
 // it would do.
+//
+//go:noinline
 func SetupSample(ctx context.Context, admin Admin, opts ...Options) (Plan, error) {
 	return store.Setup(ctx, admin, store.Tables(sampleLayouts), opts...)
 }

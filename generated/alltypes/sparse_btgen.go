@@ -29,11 +29,13 @@ type SparseEvent struct {
 // SparseWriter writes Sparse events to tables sparse_columns, sparse_cells and
 // sparse_unserialized. It is safe for use by several goroutines.
 type SparseWriter struct {
-	writer *store.Writer[SparseEvent]
+	writer store.WriterOf[SparseEvent]
 }
 
 // NewSparseWriter returns a writer; client is a *bigtable.Client, or stands in
 // for one.
+//
+//go:noinline
 func NewSparseWriter(client Client, opts ...Options) *SparseWriter {
 	return &SparseWriter{store.NewWriter(client, sparseLayouts, opts...)}
 }
@@ -59,7 +61,7 @@ func (w *SparseWriter) WriteAll(ctx context.Context, events []SparseEvent) error
 // Its memory is bounded, but for failures that are being reported. Every event
 // that it takes is written, or reported as one that is not.
 type SparseBatcher struct {
-	batcher *store.Batcher[SparseEvent]
+	batcher store.BatcherOf[SparseEvent]
 }
 
 // NewSparseBatcher returns a batcher that writes through w. With each event
@@ -67,6 +69,8 @@ type SparseBatcher struct {
 // with the *WriteError that Write would return. It may add the event again, but
 // not call Flush or Close, which wait for it, and should be quick: others are
 // written meanwhile, and their failures wait in memory. It may be nil.
+//
+//go:noinline
 func NewSparseBatcher(w *SparseWriter, failed func(event SparseEvent, err error), opts ...BatcherOptions) *SparseBatcher {
 	return &SparseBatcher{store.NewBatcher(w.writer, failed, opts...)}
 }
@@ -94,11 +98,13 @@ func (b *SparseBatcher) Close(ctx context.Context) error {
 // It never returns one that is past its time to live. It is safe for use by
 // several goroutines.
 type SparseReader struct {
-	reader *store.Reader[SparseEvent]
+	reader store.ReaderOf[SparseEvent]
 }
 
 // NewSparseReader returns a reader; client is a *bigtable.Client, or stands in
 // for one.
+//
+//go:noinline
 func NewSparseReader(client Client, opts ...Options) *SparseReader {
 	return &SparseReader{store.NewReader(client, sparseCellsLayout, opts...)}
 }
@@ -114,6 +120,8 @@ func (r *SparseReader) Read(ctx context.Context, series SparseSeries, from, to t
 // ReadColumns appends the events of a series with from <= time < to to columns,
 // which may be reused. An event that does not decode is left out, and the first
 // *DecodeError returned after all others; any other error ends the read.
+//
+//go:noinline
 func (r *SparseReader) ReadColumns(ctx context.Context, series SparseSeries, from, to time.Time, columns *SparseColumns, opts ...ReadOptions) error {
 	return store.ReadColumns(ctx, r.reader, sparseCellsColumns, columns, nil, SparseEvent{SparseSeries: series}, from, to, opts...)
 }
@@ -181,6 +189,8 @@ func (c *SparseColumns) extend(e *SparseEvent, times store.Data) int {
 // A change that may delete data is refused with a *RefusedError, and nothing is
 // changed, unless Options.Allow names it. With Options.DryRun it returns what
 // it would do.
+//
+//go:noinline
 func SetupSparse(ctx context.Context, admin Admin, opts ...Options) (Plan, error) {
 	return store.Setup(ctx, admin, store.Tables(sparseLayouts), opts...)
 }

@@ -64,11 +64,13 @@ func (v *AlarmKind) UnmarshalText(text []byte) error {
 // AlarmWriter writes Alarm events to tables devices and alarms_by_kind. It is
 // safe for use by several goroutines.
 type AlarmWriter struct {
-	writer *store.Writer[AlarmEvent]
+	writer store.WriterOf[AlarmEvent]
 }
 
 // NewAlarmWriter returns a writer; client is a *bigtable.Client, or stands in
 // for one.
+//
+//go:noinline
 func NewAlarmWriter(client Client, opts ...Options) *AlarmWriter {
 	return &AlarmWriter{store.NewWriter(client, alarmLayouts, opts...)}
 }
@@ -92,7 +94,7 @@ func (w *AlarmWriter) WriteAll(ctx context.Context, events []AlarmEvent) error {
 // Its memory is bounded, but for failures that are being reported. Every event
 // that it takes is written, or reported as one that is not.
 type AlarmBatcher struct {
-	batcher *store.Batcher[AlarmEvent]
+	batcher store.BatcherOf[AlarmEvent]
 }
 
 // NewAlarmBatcher returns a batcher that writes through w. With each event that
@@ -100,6 +102,8 @@ type AlarmBatcher struct {
 // the *WriteError that Write would return. It may add the event again, but not
 // call Flush or Close, which wait for it, and should be quick: others are
 // written meanwhile, and their failures wait in memory. It may be nil.
+//
+//go:noinline
 func NewAlarmBatcher(w *AlarmWriter, failed func(event AlarmEvent, err error), opts ...BatcherOptions) *AlarmBatcher {
 	return &AlarmBatcher{store.NewBatcher(w.writer, failed, opts...)}
 }
@@ -127,11 +131,13 @@ func (b *AlarmBatcher) Close(ctx context.Context) error {
 // never returns one that is past its time to live. It is safe for use by
 // several goroutines.
 type AlarmReader struct {
-	reader *store.Reader[AlarmEvent]
+	reader store.ReaderOf[AlarmEvent]
 }
 
 // NewAlarmReader returns a reader; client is a *bigtable.Client, or stands in
 // for one.
+//
+//go:noinline
 func NewAlarmReader(client Client, opts ...Options) *AlarmReader {
 	return &AlarmReader{store.NewReader(client, alarmDevicesLayout, opts...)}
 }
@@ -147,6 +153,8 @@ func (r *AlarmReader) Read(ctx context.Context, series AlarmSeries, from, to tim
 // ReadColumns appends the events of a series with from <= time < to to columns,
 // which may be reused. An event that does not decode is left out, and the first
 // *DecodeError returned after all others; any other error ends the read.
+//
+//go:noinline
 func (r *AlarmReader) ReadColumns(ctx context.Context, series AlarmSeries, from, to time.Time, columns *AlarmColumns, opts ...ReadOptions) error {
 	return store.ReadColumns(ctx, r.reader, alarmDevicesColumns, columns, nil, AlarmEvent{AlarmSeries: series}, from, to, opts...)
 }
@@ -189,6 +197,8 @@ func (c *AlarmColumns) truncate(n int) {
 // returns what it did; a second call changes nothing. A change that may delete
 // data is refused with a *RefusedError, and nothing is changed, unless
 // Options.Allow names it. With Options.DryRun it returns what it would do.
+//
+//go:noinline
 func SetupAlarm(ctx context.Context, admin Admin, opts ...Options) (Plan, error) {
 	return store.Setup(ctx, admin, store.Tables(alarmLayouts), opts...)
 }

@@ -29,11 +29,13 @@ type ReadingEvent struct {
 // ReadingWriter writes Reading events to table devices. It is safe for use by
 // several goroutines.
 type ReadingWriter struct {
-	writer *store.Writer[ReadingEvent]
+	writer store.WriterOf[ReadingEvent]
 }
 
 // NewReadingWriter returns a writer; client is a *bigtable.Client, or stands in
 // for one.
+//
+//go:noinline
 func NewReadingWriter(client Client, opts ...Options) *ReadingWriter {
 	return &ReadingWriter{store.NewWriter(client, readingLayouts, opts...)}
 }
@@ -57,7 +59,7 @@ func (w *ReadingWriter) WriteAll(ctx context.Context, events []ReadingEvent) err
 // enough. Its memory is bounded, but for failures that are being reported.
 // Every event that it takes is written, or reported as one that is not.
 type ReadingBatcher struct {
-	batcher *store.Batcher[ReadingEvent]
+	batcher store.BatcherOf[ReadingEvent]
 }
 
 // NewReadingBatcher returns a batcher that writes through w. With each event
@@ -65,6 +67,8 @@ type ReadingBatcher struct {
 // with the *WriteError that Write would return. It may add the event again, but
 // not call Flush or Close, which wait for it, and should be quick: others are
 // written meanwhile, and their failures wait in memory. It may be nil.
+//
+//go:noinline
 func NewReadingBatcher(w *ReadingWriter, failed func(event ReadingEvent, err error), opts ...BatcherOptions) *ReadingBatcher {
 	return &ReadingBatcher{store.NewBatcher(w.writer, failed, opts...)}
 }
@@ -92,11 +96,13 @@ func (b *ReadingBatcher) Close(ctx context.Context) error {
 // never returns one that is past its time to live. It is safe for use by
 // several goroutines.
 type ReadingReader struct {
-	reader *store.Reader[ReadingEvent]
+	reader store.ReaderOf[ReadingEvent]
 }
 
 // NewReadingReader returns a reader; client is a *bigtable.Client, or stands in
 // for one.
+//
+//go:noinline
 func NewReadingReader(client Client, opts ...Options) *ReadingReader {
 	return &ReadingReader{store.NewReader(client, readingDevicesLayout, opts...)}
 }
@@ -112,6 +118,8 @@ func (r *ReadingReader) Read(ctx context.Context, series ReadingSeries, from, to
 // ReadColumns appends the events of a series with from <= time < to to columns,
 // which may be reused. An event that does not decode is left out, and the first
 // *DecodeError returned after all others; any other error ends the read.
+//
+//go:noinline
 func (r *ReadingReader) ReadColumns(ctx context.Context, series ReadingSeries, from, to time.Time, columns *ReadingColumns, opts ...ReadOptions) error {
 	return store.ReadColumns(ctx, r.reader, readingDevicesColumns, columns, nil, ReadingEvent{ReadingSeries: series}, from, to, opts...)
 }
@@ -178,6 +186,8 @@ func (c *ReadingColumns) extend(e *ReadingEvent, times store.Data) int {
 // did; a second call changes nothing. A change that may delete data is refused
 // with a *RefusedError, and nothing is changed, unless Options.Allow names it.
 // With Options.DryRun it returns what it would do.
+//
+//go:noinline
 func SetupReading(ctx context.Context, admin Admin, opts ...Options) (Plan, error) {
 	return store.Setup(ctx, admin, store.Tables(readingLayouts), opts...)
 }

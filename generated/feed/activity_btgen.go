@@ -68,11 +68,13 @@ func (v *ActivityKind) UnmarshalText(text []byte) error {
 // ActivityWriter writes Activity events to tables activities_by_repository and
 // activities_by_actor. It is safe for use by several goroutines.
 type ActivityWriter struct {
-	writer *store.Writer[ActivityEvent]
+	writer store.WriterOf[ActivityEvent]
 }
 
 // NewActivityWriter returns a writer; client is a *bigtable.Client, or stands
 // in for one.
+//
+//go:noinline
 func NewActivityWriter(client Client, opts ...Options) *ActivityWriter {
 	return &ActivityWriter{store.NewWriter(client, activityLayouts, opts...)}
 }
@@ -96,7 +98,7 @@ func (w *ActivityWriter) WriteAll(ctx context.Context, events []ActivityEvent) e
 // enough. Its memory is bounded, but for failures that are being reported.
 // Every event that it takes is written, or reported as one that is not.
 type ActivityBatcher struct {
-	batcher *store.Batcher[ActivityEvent]
+	batcher store.BatcherOf[ActivityEvent]
 }
 
 // NewActivityBatcher returns a batcher that writes through w. With each event
@@ -104,6 +106,8 @@ type ActivityBatcher struct {
 // with the *WriteError that Write would return. It may add the event again, but
 // not call Flush or Close, which wait for it, and should be quick: others are
 // written meanwhile, and their failures wait in memory. It may be nil.
+//
+//go:noinline
 func NewActivityBatcher(w *ActivityWriter, failed func(event ActivityEvent, err error), opts ...BatcherOptions) *ActivityBatcher {
 	return &ActivityBatcher{store.NewBatcher(w.writer, failed, opts...)}
 }
@@ -131,12 +135,14 @@ func (b *ActivityBatcher) Close(ctx context.Context) error {
 // activities_by_repository. It never returns one that is past its time to live.
 // It is safe for use by several goroutines.
 type ActivityReader struct {
-	reader                *store.Reader[ActivityEvent]
-	readActivitiesByActor *store.Reader[ActivityEvent]
+	reader                store.ReaderOf[ActivityEvent]
+	readActivitiesByActor store.ReaderOf[ActivityEvent]
 }
 
 // NewActivityReader returns a reader; client is a *bigtable.Client, or stands
 // in for one.
+//
+//go:noinline
 func NewActivityReader(client Client, opts ...Options) *ActivityReader {
 	return &ActivityReader{
 		reader:                store.NewReader(client, activityActivitiesByRepositoryLayout, opts...),
@@ -155,6 +161,8 @@ func (r *ActivityReader) Read(ctx context.Context, series ActivitySeries, from, 
 // ReadColumns appends the events of a series with from <= time < to to columns,
 // which may be reused. An event that does not decode is left out, and the first
 // *DecodeError returned after all others; any other error ends the read.
+//
+//go:noinline
 func (r *ActivityReader) ReadColumns(ctx context.Context, series ActivitySeries, from, to time.Time, columns *ActivityColumns, opts ...ReadOptions) error {
 	return store.ReadColumns(ctx, r.reader, activityActivitiesByRepositoryColumns, columns, nil, ActivityEvent{ActivitySeries: series}, from, to, opts...)
 }
@@ -175,6 +183,8 @@ func (r *ActivityReader) ByRepository(ctx context.Context, repository string, fr
 // ByRepositoryColumns appends what ByRepository yields to columns, which may be
 // reused. An event that does not decode is left out, and the first *DecodeError
 // returned after all others; any other error ends the read.
+//
+//go:noinline
 func (r *ActivityReader) ByRepositoryColumns(ctx context.Context, repository string, from, to time.Time, columns *ActivityColumns, opts ...ReadOptions) error {
 	event := ActivityEvent{ActivitySeries: ActivitySeries{Repository: repository}}
 	return store.ReadColumns(ctx, r.reader, activityActivitiesByRepositoryColumns, columns, &activityByRepository, event, from, to, opts...)
@@ -191,6 +201,8 @@ func (r *ActivityReader) ByActor(ctx context.Context, actor string, from, to tim
 // ByActorColumns appends what ByActor yields to columns, which may be reused.
 // An event that does not decode is left out, and the first *DecodeError
 // returned after all others; any other error ends the read.
+//
+//go:noinline
 func (r *ActivityReader) ByActorColumns(ctx context.Context, actor string, from, to time.Time, columns *ActivityColumns, opts ...ReadOptions) error {
 	event := ActivityEvent{ActivitySeries: ActivitySeries{Actor: actor}}
 	return store.ReadColumns(ctx, r.readActivitiesByActor, activityActivitiesByActorColumns, columns, &activityByActor, event, from, to, opts...)
@@ -234,6 +246,8 @@ func (c *ActivityColumns) truncate(n int) {
 // A change that may delete data is refused with a *RefusedError, and nothing is
 // changed, unless Options.Allow names it. With Options.DryRun it returns what
 // it would do.
+//
+//go:noinline
 func SetupActivity(ctx context.Context, admin Admin, opts ...Options) (Plan, error) {
 	return store.Setup(ctx, admin, store.Tables(activityLayouts), opts...)
 }

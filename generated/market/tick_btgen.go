@@ -30,11 +30,13 @@ type TickEvent struct {
 // TickWriter writes Tick events to table ticks. It is safe for use by several
 // goroutines.
 type TickWriter struct {
-	writer *store.Writer[TickEvent]
+	writer store.WriterOf[TickEvent]
 }
 
 // NewTickWriter returns a writer; client is a *bigtable.Client, or stands in
 // for one.
+//
+//go:noinline
 func NewTickWriter(client Client, opts ...Options) *TickWriter {
 	return &TickWriter{store.NewWriter(client, tickLayouts, opts...)}
 }
@@ -58,7 +60,7 @@ func (w *TickWriter) WriteAll(ctx context.Context, events []TickEvent) error {
 // Its memory is bounded, but for failures that are being reported. Every event
 // that it takes is written, or reported as one that is not.
 type TickBatcher struct {
-	batcher *store.Batcher[TickEvent]
+	batcher store.BatcherOf[TickEvent]
 }
 
 // NewTickBatcher returns a batcher that writes through w. With each event that
@@ -66,6 +68,8 @@ type TickBatcher struct {
 // the *WriteError that Write would return. It may add the event again, but not
 // call Flush or Close, which wait for it, and should be quick: others are
 // written meanwhile, and their failures wait in memory. It may be nil.
+//
+//go:noinline
 func NewTickBatcher(w *TickWriter, failed func(event TickEvent, err error), opts ...BatcherOptions) *TickBatcher {
 	return &TickBatcher{store.NewBatcher(w.writer, failed, opts...)}
 }
@@ -93,11 +97,13 @@ func (b *TickBatcher) Close(ctx context.Context) error {
 // returns one that is past its time to live. It is safe for use by several
 // goroutines.
 type TickReader struct {
-	reader *store.Reader[TickEvent]
+	reader store.ReaderOf[TickEvent]
 }
 
 // NewTickReader returns a reader; client is a *bigtable.Client, or stands in
 // for one.
+//
+//go:noinline
 func NewTickReader(client Client, opts ...Options) *TickReader {
 	return &TickReader{store.NewReader(client, ticksLayout, opts...)}
 }
@@ -113,6 +119,8 @@ func (r *TickReader) Read(ctx context.Context, series TickSeries, from, to time.
 // ReadColumns appends the events of a series with from <= time < to to columns,
 // which may be reused. An event that does not decode is left out, and the first
 // *DecodeError returned after all others; any other error ends the read.
+//
+//go:noinline
 func (r *TickReader) ReadColumns(ctx context.Context, series TickSeries, from, to time.Time, columns *TickColumns, opts ...ReadOptions) error {
 	return store.ReadColumns(ctx, r.reader, ticksColumns, columns, nil, TickEvent{TickSeries: series}, from, to, opts...)
 }
@@ -137,6 +145,8 @@ func (r *TickReader) ByExchange(ctx context.Context, exchange string, from, to t
 // ByExchangeColumns appends what ByExchange yields to columns, which may be
 // reused. An event that does not decode is left out, and the first *DecodeError
 // returned after all others; any other error ends the read.
+//
+//go:noinline
 func (r *TickReader) ByExchangeColumns(ctx context.Context, exchange string, from, to time.Time, columns *TickColumns, opts ...ReadOptions) error {
 	event := TickEvent{TickSeries: TickSeries{Exchange: exchange}}
 	return store.ReadColumns(ctx, r.reader, ticksColumns, columns, &tickByExchange, event, from, to, opts...)
@@ -183,6 +193,8 @@ func (c *TickColumns) truncate(n int) {
 // second call changes nothing. A change that may delete data is refused with a
 // *RefusedError, and nothing is changed, unless Options.Allow names it. With
 // Options.DryRun it returns what it would do.
+//
+//go:noinline
 func SetupTick(ctx context.Context, admin Admin, opts ...Options) (Plan, error) {
 	return store.Setup(ctx, admin, store.Tables(tickLayouts), opts...)
 }

@@ -28,11 +28,13 @@ type PointEvent struct {
 // PointWriter writes Point events to table points. It is safe for use by
 // several goroutines.
 type PointWriter struct {
-	writer *store.Writer[PointEvent]
+	writer store.WriterOf[PointEvent]
 }
 
 // NewPointWriter returns a writer; client is a *bigtable.Client, or stands in
 // for one.
+//
+//go:noinline
 func NewPointWriter(client Client, opts ...Options) *PointWriter {
 	return &PointWriter{store.NewWriter(client, pointLayouts, opts...)}
 }
@@ -56,7 +58,7 @@ func (w *PointWriter) WriteAll(ctx context.Context, events []PointEvent) error {
 // Its memory is bounded, but for failures that are being reported. Every event
 // that it takes is written, or reported as one that is not.
 type PointBatcher struct {
-	batcher *store.Batcher[PointEvent]
+	batcher store.BatcherOf[PointEvent]
 }
 
 // NewPointBatcher returns a batcher that writes through w. With each event that
@@ -64,6 +66,8 @@ type PointBatcher struct {
 // the *WriteError that Write would return. It may add the event again, but not
 // call Flush or Close, which wait for it, and should be quick: others are
 // written meanwhile, and their failures wait in memory. It may be nil.
+//
+//go:noinline
 func NewPointBatcher(w *PointWriter, failed func(event PointEvent, err error), opts ...BatcherOptions) *PointBatcher {
 	return &PointBatcher{store.NewBatcher(w.writer, failed, opts...)}
 }
@@ -91,11 +95,13 @@ func (b *PointBatcher) Close(ctx context.Context) error {
 // returns one that is past its time to live. It is safe for use by several
 // goroutines.
 type PointReader struct {
-	reader *store.Reader[PointEvent]
+	reader store.ReaderOf[PointEvent]
 }
 
 // NewPointReader returns a reader; client is a *bigtable.Client, or stands in
 // for one.
+//
+//go:noinline
 func NewPointReader(client Client, opts ...Options) *PointReader {
 	return &PointReader{store.NewReader(client, pointsLayout, opts...)}
 }
@@ -111,6 +117,8 @@ func (r *PointReader) Read(ctx context.Context, series PointSeries, from, to tim
 // ReadColumns appends the events of a series with from <= time < to to columns,
 // which may be reused. An event that does not decode is left out, and the first
 // *DecodeError returned after all others; any other error ends the read.
+//
+//go:noinline
 func (r *PointReader) ReadColumns(ctx context.Context, series PointSeries, from, to time.Time, columns *PointColumns, opts ...ReadOptions) error {
 	return store.ReadColumns(ctx, r.reader, pointsColumns, columns, nil, PointEvent{PointSeries: series}, from, to, opts...)
 }
@@ -131,6 +139,8 @@ func (r *PointReader) ByMetric(ctx context.Context, metric uint32, from, to time
 // ByMetricColumns appends what ByMetric yields to columns, which may be reused.
 // An event that does not decode is left out, and the first *DecodeError
 // returned after all others; any other error ends the read.
+//
+//go:noinline
 func (r *PointReader) ByMetricColumns(ctx context.Context, metric uint32, from, to time.Time, columns *PointColumns, opts ...ReadOptions) error {
 	event := PointEvent{PointSeries: PointSeries{Metric: metric}}
 	return store.ReadColumns(ctx, r.reader, pointsColumns, columns, &pointByMetric, event, from, to, opts...)
@@ -178,6 +188,8 @@ func (c *PointColumns) extend(e *PointEvent, times store.Data) int {
 // second call changes nothing. A change that may delete data is refused with a
 // *RefusedError, and nothing is changed, unless Options.Allow names it. With
 // Options.DryRun it returns what it would do.
+//
+//go:noinline
 func SetupPoint(ctx context.Context, admin Admin, opts ...Options) (Plan, error) {
 	return store.Setup(ctx, admin, store.Tables(pointLayouts), opts...)
 }

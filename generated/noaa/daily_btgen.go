@@ -75,11 +75,13 @@ func (v *DailyWeather) UnmarshalText(text []byte) error {
 // daily_serialized, daily_unserialized and daily_combined. It is safe for use
 // by several goroutines.
 type DailyWriter struct {
-	writer *store.Writer[DailyEvent]
+	writer store.WriterOf[DailyEvent]
 }
 
 // NewDailyWriter returns a writer; client is a *bigtable.Client, or stands in
 // for one.
+//
+//go:noinline
 func NewDailyWriter(client Client, opts ...Options) *DailyWriter {
 	return &DailyWriter{store.NewWriter(client, dailyLayouts, opts...)}
 }
@@ -105,7 +107,7 @@ func (w *DailyWriter) WriteAll(ctx context.Context, events []DailyEvent) error {
 // Its memory is bounded, but for failures that are being reported. Every event
 // that it takes is written, or reported as one that is not.
 type DailyBatcher struct {
-	batcher *store.Batcher[DailyEvent]
+	batcher store.BatcherOf[DailyEvent]
 }
 
 // NewDailyBatcher returns a batcher that writes through w. With each event that
@@ -113,6 +115,8 @@ type DailyBatcher struct {
 // the *WriteError that Write would return. It may add the event again, but not
 // call Flush or Close, which wait for it, and should be quick: others are
 // written meanwhile, and their failures wait in memory. It may be nil.
+//
+//go:noinline
 func NewDailyBatcher(w *DailyWriter, failed func(event DailyEvent, err error), opts ...BatcherOptions) *DailyBatcher {
 	return &DailyBatcher{store.NewBatcher(w.writer, failed, opts...)}
 }
@@ -140,11 +144,13 @@ func (b *DailyBatcher) Close(ctx context.Context) error {
 // never returns one that is past its time to live. It is safe for use by
 // several goroutines.
 type DailyReader struct {
-	reader *store.Reader[DailyEvent]
+	reader store.ReaderOf[DailyEvent]
 }
 
 // NewDailyReader returns a reader; client is a *bigtable.Client, or stands in
 // for one.
+//
+//go:noinline
 func NewDailyReader(client Client, opts ...Options) *DailyReader {
 	return &DailyReader{store.NewReader(client, dailyCellsLayout, opts...)}
 }
@@ -160,6 +166,8 @@ func (r *DailyReader) Read(ctx context.Context, series DailySeries, from, to tim
 // ReadColumns appends the events of a series with from <= time < to to columns,
 // which may be reused. An event that does not decode is left out, and the first
 // *DecodeError returned after all others; any other error ends the read.
+//
+//go:noinline
 func (r *DailyReader) ReadColumns(ctx context.Context, series DailySeries, from, to time.Time, columns *DailyColumns, opts ...ReadOptions) error {
 	return store.ReadColumns(ctx, r.reader, dailyCellsColumns, columns, nil, DailyEvent{DailySeries: series}, from, to, opts...)
 }
@@ -237,6 +245,8 @@ func (c *DailyColumns) extend(e *DailyEvent, times store.Data) int {
 // it did; a second call changes nothing. A change that may delete data is
 // refused with a *RefusedError, and nothing is changed, unless Options.Allow
 // names it. With Options.DryRun it returns what it would do.
+//
+//go:noinline
 func SetupDaily(ctx context.Context, admin Admin, opts ...Options) (Plan, error) {
 	return store.Setup(ctx, admin, store.Tables(dailyLayouts), opts...)
 }

@@ -32,11 +32,13 @@ type NormalEvent struct {
 // normal_serialized, normal_unserialized and normal_combined. It is safe for
 // use by several goroutines.
 type NormalWriter struct {
-	writer *store.Writer[NormalEvent]
+	writer store.WriterOf[NormalEvent]
 }
 
 // NewNormalWriter returns a writer; client is a *bigtable.Client, or stands in
 // for one.
+//
+//go:noinline
 func NewNormalWriter(client Client, opts ...Options) *NormalWriter {
 	return &NormalWriter{store.NewWriter(client, normalLayouts, opts...)}
 }
@@ -62,7 +64,7 @@ func (w *NormalWriter) WriteAll(ctx context.Context, events []NormalEvent) error
 // Its memory is bounded, but for failures that are being reported. Every event
 // that it takes is written, or reported as one that is not.
 type NormalBatcher struct {
-	batcher *store.Batcher[NormalEvent]
+	batcher store.BatcherOf[NormalEvent]
 }
 
 // NewNormalBatcher returns a batcher that writes through w. With each event
@@ -70,6 +72,8 @@ type NormalBatcher struct {
 // with the *WriteError that Write would return. It may add the event again, but
 // not call Flush or Close, which wait for it, and should be quick: others are
 // written meanwhile, and their failures wait in memory. It may be nil.
+//
+//go:noinline
 func NewNormalBatcher(w *NormalWriter, failed func(event NormalEvent, err error), opts ...BatcherOptions) *NormalBatcher {
 	return &NormalBatcher{store.NewBatcher(w.writer, failed, opts...)}
 }
@@ -97,11 +101,13 @@ func (b *NormalBatcher) Close(ctx context.Context) error {
 // It never returns one that is past its time to live. It is safe for use by
 // several goroutines.
 type NormalReader struct {
-	reader *store.Reader[NormalEvent]
+	reader store.ReaderOf[NormalEvent]
 }
 
 // NewNormalReader returns a reader; client is a *bigtable.Client, or stands in
 // for one.
+//
+//go:noinline
 func NewNormalReader(client Client, opts ...Options) *NormalReader {
 	return &NormalReader{store.NewReader(client, normalCellsLayout, opts...)}
 }
@@ -117,6 +123,8 @@ func (r *NormalReader) Read(ctx context.Context, series NormalSeries, from, to t
 // ReadColumns appends the events of a series with from <= time < to to columns,
 // which may be reused. An event that does not decode is left out, and the first
 // *DecodeError returned after all others; any other error ends the read.
+//
+//go:noinline
 func (r *NormalReader) ReadColumns(ctx context.Context, series NormalSeries, from, to time.Time, columns *NormalColumns, opts ...ReadOptions) error {
 	return store.ReadColumns(ctx, r.reader, normalCellsColumns, columns, nil, NormalEvent{NormalSeries: series}, from, to, opts...)
 }
@@ -184,6 +192,8 @@ func (c *NormalColumns) extend(e *NormalEvent, times store.Data) int {
 // it did; a second call changes nothing. A change that may delete data is
 // refused with a *RefusedError, and nothing is changed, unless Options.Allow
 // names it. With Options.DryRun it returns what it would do.
+//
+//go:noinline
 func SetupNormal(ctx context.Context, admin Admin, opts ...Options) (Plan, error) {
 	return store.Setup(ctx, admin, store.Tables(normalLayouts), opts...)
 }

@@ -30,11 +30,13 @@ type DelayEvent struct {
 // DelayWriter writes Delay events to table delays. It is safe for use by
 // several goroutines.
 type DelayWriter struct {
-	writer *store.Writer[DelayEvent]
+	writer store.WriterOf[DelayEvent]
 }
 
 // NewDelayWriter returns a writer; client is a *bigtable.Client, or stands in
 // for one.
+//
+//go:noinline
 func NewDelayWriter(client Client, opts ...Options) *DelayWriter {
 	return &DelayWriter{store.NewWriter(client, delayLayouts, opts...)}
 }
@@ -58,7 +60,7 @@ func (w *DelayWriter) WriteAll(ctx context.Context, events []DelayEvent) error {
 // Its memory is bounded, but for failures that are being reported. Every event
 // that it takes is written, or reported as one that is not.
 type DelayBatcher struct {
-	batcher *store.Batcher[DelayEvent]
+	batcher store.BatcherOf[DelayEvent]
 }
 
 // NewDelayBatcher returns a batcher that writes through w. With each event that
@@ -66,6 +68,8 @@ type DelayBatcher struct {
 // the *WriteError that Write would return. It may add the event again, but not
 // call Flush or Close, which wait for it, and should be quick: others are
 // written meanwhile, and their failures wait in memory. It may be nil.
+//
+//go:noinline
 func NewDelayBatcher(w *DelayWriter, failed func(event DelayEvent, err error), opts ...BatcherOptions) *DelayBatcher {
 	return &DelayBatcher{store.NewBatcher(w.writer, failed, opts...)}
 }
@@ -93,11 +97,13 @@ func (b *DelayBatcher) Close(ctx context.Context) error {
 // returns one that is past its time to live. It is safe for use by several
 // goroutines.
 type DelayReader struct {
-	reader *store.Reader[DelayEvent]
+	reader store.ReaderOf[DelayEvent]
 }
 
 // NewDelayReader returns a reader; client is a *bigtable.Client, or stands in
 // for one.
+//
+//go:noinline
 func NewDelayReader(client Client, opts ...Options) *DelayReader {
 	return &DelayReader{store.NewReader(client, delaysLayout, opts...)}
 }
@@ -113,6 +119,8 @@ func (r *DelayReader) Read(ctx context.Context, series DelaySeries, from, to tim
 // ReadColumns appends the events of a series with from <= time < to to columns,
 // which may be reused. An event that does not decode is left out, and the first
 // *DecodeError returned after all others; any other error ends the read.
+//
+//go:noinline
 func (r *DelayReader) ReadColumns(ctx context.Context, series DelaySeries, from, to time.Time, columns *DelayColumns, opts ...ReadOptions) error {
 	return store.ReadColumns(ctx, r.reader, delaysColumns, columns, nil, DelayEvent{DelaySeries: series}, from, to, opts...)
 }
@@ -133,6 +141,8 @@ func (r *DelayReader) ByRegion(ctx context.Context, region string, from, to time
 // ByRegionColumns appends what ByRegion yields to columns, which may be reused.
 // An event that does not decode is left out, and the first *DecodeError
 // returned after all others; any other error ends the read.
+//
+//go:noinline
 func (r *DelayReader) ByRegionColumns(ctx context.Context, region string, from, to time.Time, columns *DelayColumns, opts ...ReadOptions) error {
 	event := DelayEvent{DelaySeries: DelaySeries{Region: region}}
 	return store.ReadColumns(ctx, r.reader, delaysColumns, columns, &delayByRegion, event, from, to, opts...)
@@ -150,6 +160,8 @@ func (r *DelayReader) ByRegionAndLine(ctx context.Context, region string, line s
 // ByRegionAndLineColumns appends what ByRegionAndLine yields to columns, which
 // may be reused. An event that does not decode is left out, and the first
 // *DecodeError returned after all others; any other error ends the read.
+//
+//go:noinline
 func (r *DelayReader) ByRegionAndLineColumns(ctx context.Context, region string, line string, from, to time.Time, columns *DelayColumns, opts ...ReadOptions) error {
 	event := DelayEvent{DelaySeries: DelaySeries{Region: region, Line: line}}
 	return store.ReadColumns(ctx, r.reader, delaysColumns, columns, &delayByRegionAndLine, event, from, to, opts...)
@@ -192,6 +204,8 @@ func (c *DelayColumns) truncate(n int) {
 // second call changes nothing. A change that may delete data is refused with a
 // *RefusedError, and nothing is changed, unless Options.Allow names it. With
 // Options.DryRun it returns what it would do.
+//
+//go:noinline
 func SetupDelay(ctx context.Context, admin Admin, opts ...Options) (Plan, error) {
 	return store.Setup(ctx, admin, store.Tables(delayLayouts), opts...)
 }

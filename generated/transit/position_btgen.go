@@ -30,11 +30,13 @@ type PositionEvent struct {
 // PositionWriter writes Position events to table positions. It is safe for use
 // by several goroutines.
 type PositionWriter struct {
-	writer *store.Writer[PositionEvent]
+	writer store.WriterOf[PositionEvent]
 }
 
 // NewPositionWriter returns a writer; client is a *bigtable.Client, or stands
 // in for one.
+//
+//go:noinline
 func NewPositionWriter(client Client, opts ...Options) *PositionWriter {
 	return &PositionWriter{store.NewWriter(client, positionLayouts, opts...)}
 }
@@ -58,7 +60,7 @@ func (w *PositionWriter) WriteAll(ctx context.Context, events []PositionEvent) e
 // enough. Its memory is bounded, but for failures that are being reported.
 // Every event that it takes is written, or reported as one that is not.
 type PositionBatcher struct {
-	batcher *store.Batcher[PositionEvent]
+	batcher store.BatcherOf[PositionEvent]
 }
 
 // NewPositionBatcher returns a batcher that writes through w. With each event
@@ -66,6 +68,8 @@ type PositionBatcher struct {
 // with the *WriteError that Write would return. It may add the event again, but
 // not call Flush or Close, which wait for it, and should be quick: others are
 // written meanwhile, and their failures wait in memory. It may be nil.
+//
+//go:noinline
 func NewPositionBatcher(w *PositionWriter, failed func(event PositionEvent, err error), opts ...BatcherOptions) *PositionBatcher {
 	return &PositionBatcher{store.NewBatcher(w.writer, failed, opts...)}
 }
@@ -93,11 +97,13 @@ func (b *PositionBatcher) Close(ctx context.Context) error {
 // It never returns one that is past its time to live. It is safe for use by
 // several goroutines.
 type PositionReader struct {
-	reader *store.Reader[PositionEvent]
+	reader store.ReaderOf[PositionEvent]
 }
 
 // NewPositionReader returns a reader; client is a *bigtable.Client, or stands
 // in for one.
+//
+//go:noinline
 func NewPositionReader(client Client, opts ...Options) *PositionReader {
 	return &PositionReader{store.NewReader(client, positionsLayout, opts...)}
 }
@@ -113,6 +119,8 @@ func (r *PositionReader) Read(ctx context.Context, series PositionSeries, from, 
 // ReadColumns appends the events of a series with from <= time < to to columns,
 // which may be reused. An event that does not decode is left out, and the first
 // *DecodeError returned after all others; any other error ends the read.
+//
+//go:noinline
 func (r *PositionReader) ReadColumns(ctx context.Context, series PositionSeries, from, to time.Time, columns *PositionColumns, opts ...ReadOptions) error {
 	return store.ReadColumns(ctx, r.reader, positionsColumns, columns, nil, PositionEvent{PositionSeries: series}, from, to, opts...)
 }
@@ -135,6 +143,8 @@ func (r *PositionReader) ByLine(ctx context.Context, region string, line string,
 // ByLineColumns appends what ByLine yields to columns, which may be reused. An
 // event that does not decode is left out, and the first *DecodeError returned
 // after all others; any other error ends the read.
+//
+//go:noinline
 func (r *PositionReader) ByLineColumns(ctx context.Context, region string, line string, from, to time.Time, columns *PositionColumns, opts ...ReadOptions) error {
 	event := PositionEvent{PositionSeries: PositionSeries{Region: region, Line: line}}
 	return store.ReadColumns(ctx, r.reader, positionsColumns, columns, &positionByLine, event, from, to, opts...)
@@ -156,6 +166,8 @@ func (r *PositionReader) ByVehicle(ctx context.Context, region string, vehicle i
 // ByVehicleColumns appends what ByVehicle yields to columns, which may be
 // reused. An event that does not decode is left out, and the first *DecodeError
 // returned after all others; any other error ends the read.
+//
+//go:noinline
 func (r *PositionReader) ByVehicleColumns(ctx context.Context, region string, vehicle int64, from, to time.Time, columns *PositionColumns, opts ...ReadOptions) error {
 	event := PositionEvent{PositionSeries: PositionSeries{Region: region, Vehicle: vehicle}}
 	return store.ReadColumns(ctx, r.reader, positionsColumns, columns, &positionByVehicle, event, from, to, opts...)
@@ -176,6 +188,8 @@ func (r *PositionReader) ByRegion(ctx context.Context, region string, from, to t
 // ByRegionColumns appends what ByRegion yields to columns, which may be reused.
 // An event that does not decode is left out, and the first *DecodeError
 // returned after all others; any other error ends the read.
+//
+//go:noinline
 func (r *PositionReader) ByRegionColumns(ctx context.Context, region string, from, to time.Time, columns *PositionColumns, opts ...ReadOptions) error {
 	event := PositionEvent{PositionSeries: PositionSeries{Region: region}}
 	return store.ReadColumns(ctx, r.reader, positionsColumns, columns, &positionByRegion, event, from, to, opts...)
@@ -194,6 +208,8 @@ func (r *PositionReader) Export(ctx context.Context, from, to time.Time, opts ..
 // ExportColumns appends what Export yields to columns, which may be reused. An
 // event that does not decode is left out, and the first *DecodeError returned
 // after all others; any other error ends the read.
+//
+//go:noinline
 func (r *PositionReader) ExportColumns(ctx context.Context, from, to time.Time, columns *PositionColumns, opts ...ReadOptions) error {
 	event := PositionEvent{}
 	return store.ReadColumns(ctx, r.reader, positionsColumns, columns, &positionExport, event, from, to, opts...)
@@ -251,6 +267,8 @@ func (c *PositionColumns) extend(e *PositionEvent, times store.Data) int {
 // did; a second call changes nothing. A change that may delete data is refused
 // with a *RefusedError, and nothing is changed, unless Options.Allow names it.
 // With Options.DryRun it returns what it would do.
+//
+//go:noinline
 func SetupPosition(ctx context.Context, admin Admin, opts ...Options) (Plan, error) {
 	return store.Setup(ctx, admin, store.Tables(positionLayouts), opts...)
 }

@@ -53,11 +53,13 @@ func (c UsageClassesClass) String() string {
 // UsageClassesWriter writes UsageClasses events to table usage_classes. It is
 // safe for use by several goroutines.
 type UsageClassesWriter struct {
-	writer *store.Writer[UsageClassesEvent]
+	writer store.WriterOf[UsageClassesEvent]
 }
 
 // NewUsageClassesWriter returns a writer; client is a *bigtable.Client, or
 // stands in for one.
+//
+//go:noinline
 func NewUsageClassesWriter(client Client, opts ...Options) *UsageClassesWriter {
 	return &UsageClassesWriter{store.NewWriter(client, usageClassesLayouts, opts...)}
 }
@@ -82,7 +84,7 @@ func (w *UsageClassesWriter) WriteAll(ctx context.Context, events []UsageClasses
 // being reported. Every event that it takes is written, or reported as one that
 // is not.
 type UsageClassesBatcher struct {
-	batcher *store.Batcher[UsageClassesEvent]
+	batcher store.BatcherOf[UsageClassesEvent]
 }
 
 // NewUsageClassesBatcher returns a batcher that writes through w. With each
@@ -91,6 +93,8 @@ type UsageClassesBatcher struct {
 // again, but not call Flush or Close, which wait for it, and should be quick:
 // others are written meanwhile, and their failures wait in memory. It may be
 // nil.
+//
+//go:noinline
 func NewUsageClassesBatcher(w *UsageClassesWriter, failed func(event UsageClassesEvent, err error), opts ...BatcherOptions) *UsageClassesBatcher {
 	return &UsageClassesBatcher{store.NewBatcher(w.writer, failed, opts...)}
 }
@@ -118,11 +122,13 @@ func (b *UsageClassesBatcher) Close(ctx context.Context) error {
 // usage_classes. It never returns one that is past its time to live. It is safe
 // for use by several goroutines.
 type UsageClassesReader struct {
-	reader *store.Reader[UsageClassesEvent]
+	reader store.ReaderOf[UsageClassesEvent]
 }
 
 // NewUsageClassesReader returns a reader; client is a *bigtable.Client, or
 // stands in for one.
+//
+//go:noinline
 func NewUsageClassesReader(client Client, opts ...Options) *UsageClassesReader {
 	return &UsageClassesReader{store.NewReader(client, usageClassesLayout, opts...)}
 }
@@ -138,6 +144,8 @@ func (r *UsageClassesReader) Read(ctx context.Context, series UsageClassesSeries
 // ReadColumns appends the events of a series with from <= time < to to columns,
 // which may be reused. An event that does not decode is left out, and the first
 // *DecodeError returned after all others; any other error ends the read.
+//
+//go:noinline
 func (r *UsageClassesReader) ReadColumns(ctx context.Context, series UsageClassesSeries, from, to time.Time, columns *UsageClassesColumns, opts ...ReadOptions) error {
 	return store.ReadColumns(ctx, r.reader, usageClassesColumns, columns, nil, UsageClassesEvent{UsageClassesSeries: series}, from, to, opts...)
 }
@@ -194,6 +202,8 @@ func (c *UsageClassesColumns) truncate(n int) {
 // what it did; a second call changes nothing. A change that may delete data is
 // refused with a *RefusedError, and nothing is changed, unless Options.Allow
 // names it. With Options.DryRun it returns what it would do.
+//
+//go:noinline
 func SetupUsageClasses(ctx context.Context, admin Admin, opts ...Options) (Plan, error) {
 	return store.Setup(ctx, admin, store.Tables(usageClassesLayouts), opts...)
 }

@@ -31,11 +31,13 @@ type UsageDefaultEvent struct {
 // UsageDefaultWriter writes UsageDefault events to table usage_default. It is
 // safe for use by several goroutines.
 type UsageDefaultWriter struct {
-	writer *store.Writer[UsageDefaultEvent]
+	writer store.WriterOf[UsageDefaultEvent]
 }
 
 // NewUsageDefaultWriter returns a writer; client is a *bigtable.Client, or
 // stands in for one.
+//
+//go:noinline
 func NewUsageDefaultWriter(client Client, opts ...Options) *UsageDefaultWriter {
 	return &UsageDefaultWriter{store.NewWriter(client, usageDefaultLayouts, opts...)}
 }
@@ -60,7 +62,7 @@ func (w *UsageDefaultWriter) WriteAll(ctx context.Context, events []UsageDefault
 // being reported. Every event that it takes is written, or reported as one that
 // is not.
 type UsageDefaultBatcher struct {
-	batcher *store.Batcher[UsageDefaultEvent]
+	batcher store.BatcherOf[UsageDefaultEvent]
 }
 
 // NewUsageDefaultBatcher returns a batcher that writes through w. With each
@@ -69,6 +71,8 @@ type UsageDefaultBatcher struct {
 // again, but not call Flush or Close, which wait for it, and should be quick:
 // others are written meanwhile, and their failures wait in memory. It may be
 // nil.
+//
+//go:noinline
 func NewUsageDefaultBatcher(w *UsageDefaultWriter, failed func(event UsageDefaultEvent, err error), opts ...BatcherOptions) *UsageDefaultBatcher {
 	return &UsageDefaultBatcher{store.NewBatcher(w.writer, failed, opts...)}
 }
@@ -96,11 +100,13 @@ func (b *UsageDefaultBatcher) Close(ctx context.Context) error {
 // usage_default. It never returns one that is past its time to live. It is safe
 // for use by several goroutines.
 type UsageDefaultReader struct {
-	reader *store.Reader[UsageDefaultEvent]
+	reader store.ReaderOf[UsageDefaultEvent]
 }
 
 // NewUsageDefaultReader returns a reader; client is a *bigtable.Client, or
 // stands in for one.
+//
+//go:noinline
 func NewUsageDefaultReader(client Client, opts ...Options) *UsageDefaultReader {
 	return &UsageDefaultReader{store.NewReader(client, usageDefaultLayout, opts...)}
 }
@@ -116,6 +122,8 @@ func (r *UsageDefaultReader) Read(ctx context.Context, series UsageDefaultSeries
 // ReadColumns appends the events of a series with from <= time < to to columns,
 // which may be reused. An event that does not decode is left out, and the first
 // *DecodeError returned after all others; any other error ends the read.
+//
+//go:noinline
 func (r *UsageDefaultReader) ReadColumns(ctx context.Context, series UsageDefaultSeries, from, to time.Time, columns *UsageDefaultColumns, opts ...ReadOptions) error {
 	return store.ReadColumns(ctx, r.reader, usageDefaultColumns, columns, nil, UsageDefaultEvent{UsageDefaultSeries: series}, from, to, opts...)
 }
@@ -180,6 +188,8 @@ func (c *UsageDefaultColumns) truncate(n int) {
 // what it did; a second call changes nothing. A change that may delete data is
 // refused with a *RefusedError, and nothing is changed, unless Options.Allow
 // names it. With Options.DryRun it returns what it would do.
+//
+//go:noinline
 func SetupUsageDefault(ctx context.Context, admin Admin, opts ...Options) (Plan, error) {
 	return store.Setup(ctx, admin, store.Tables(usageDefaultLayouts), opts...)
 }

@@ -30,11 +30,13 @@ type UsageOneSecondEvent struct {
 // UsageOneSecondWriter writes UsageOneSecond events to table usage_one_second.
 // It is safe for use by several goroutines.
 type UsageOneSecondWriter struct {
-	writer *store.Writer[UsageOneSecondEvent]
+	writer store.WriterOf[UsageOneSecondEvent]
 }
 
 // NewUsageOneSecondWriter returns a writer; client is a *bigtable.Client, or
 // stands in for one.
+//
+//go:noinline
 func NewUsageOneSecondWriter(client Client, opts ...Options) *UsageOneSecondWriter {
 	return &UsageOneSecondWriter{store.NewWriter(client, usageOneSecondLayouts, opts...)}
 }
@@ -59,7 +61,7 @@ func (w *UsageOneSecondWriter) WriteAll(ctx context.Context, events []UsageOneSe
 // being reported. Every event that it takes is written, or reported as one that
 // is not.
 type UsageOneSecondBatcher struct {
-	batcher *store.Batcher[UsageOneSecondEvent]
+	batcher store.BatcherOf[UsageOneSecondEvent]
 }
 
 // NewUsageOneSecondBatcher returns a batcher that writes through w. With each
@@ -68,6 +70,8 @@ type UsageOneSecondBatcher struct {
 // again, but not call Flush or Close, which wait for it, and should be quick:
 // others are written meanwhile, and their failures wait in memory. It may be
 // nil.
+//
+//go:noinline
 func NewUsageOneSecondBatcher(w *UsageOneSecondWriter, failed func(event UsageOneSecondEvent, err error), opts ...BatcherOptions) *UsageOneSecondBatcher {
 	return &UsageOneSecondBatcher{store.NewBatcher(w.writer, failed, opts...)}
 }
@@ -95,11 +99,13 @@ func (b *UsageOneSecondBatcher) Close(ctx context.Context) error {
 // table usage_one_second. It never returns one that is past its time to live.
 // It is safe for use by several goroutines.
 type UsageOneSecondReader struct {
-	reader *store.Reader[UsageOneSecondEvent]
+	reader store.ReaderOf[UsageOneSecondEvent]
 }
 
 // NewUsageOneSecondReader returns a reader; client is a *bigtable.Client, or
 // stands in for one.
+//
+//go:noinline
 func NewUsageOneSecondReader(client Client, opts ...Options) *UsageOneSecondReader {
 	return &UsageOneSecondReader{store.NewReader(client, usageOneSecondLayout, opts...)}
 }
@@ -115,6 +121,8 @@ func (r *UsageOneSecondReader) Read(ctx context.Context, series UsageOneSecondSe
 // ReadColumns appends the events of a series with from <= time < to to columns,
 // which may be reused. An event that does not decode is left out, and the first
 // *DecodeError returned after all others; any other error ends the read.
+//
+//go:noinline
 func (r *UsageOneSecondReader) ReadColumns(ctx context.Context, series UsageOneSecondSeries, from, to time.Time, columns *UsageOneSecondColumns, opts ...ReadOptions) error {
 	return store.ReadColumns(ctx, r.reader, usageOneSecondColumns, columns, nil, UsageOneSecondEvent{UsageOneSecondSeries: series}, from, to, opts...)
 }
@@ -175,6 +183,8 @@ func (c *UsageOneSecondColumns) truncate(n int) {
 // returns what it did; a second call changes nothing. A change that may delete
 // data is refused with a *RefusedError, and nothing is changed, unless
 // Options.Allow names it. With Options.DryRun it returns what it would do.
+//
+//go:noinline
 func SetupUsageOneSecond(ctx context.Context, admin Admin, opts ...Options) (Plan, error) {
 	return store.Setup(ctx, admin, store.Tables(usageOneSecondLayouts), opts...)
 }

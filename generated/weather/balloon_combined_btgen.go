@@ -33,11 +33,13 @@ type BalloonCombinedEvent struct {
 // BalloonCombinedWriter writes BalloonCombined events to table
 // balloon_combined. It is safe for use by several goroutines.
 type BalloonCombinedWriter struct {
-	writer *store.Writer[BalloonCombinedEvent]
+	writer store.WriterOf[BalloonCombinedEvent]
 }
 
 // NewBalloonCombinedWriter returns a writer; client is a *bigtable.Client, or
 // stands in for one.
+//
+//go:noinline
 func NewBalloonCombinedWriter(client Client, opts ...Options) *BalloonCombinedWriter {
 	return &BalloonCombinedWriter{store.NewWriter(client, balloonCombinedLayouts, opts...)}
 }
@@ -62,7 +64,7 @@ func (w *BalloonCombinedWriter) WriteAll(ctx context.Context, events []BalloonCo
 // being reported. Every event that it takes is written, or reported as one that
 // is not.
 type BalloonCombinedBatcher struct {
-	batcher *store.Batcher[BalloonCombinedEvent]
+	batcher store.BatcherOf[BalloonCombinedEvent]
 }
 
 // NewBalloonCombinedBatcher returns a batcher that writes through w. With each
@@ -71,6 +73,8 @@ type BalloonCombinedBatcher struct {
 // again, but not call Flush or Close, which wait for it, and should be quick:
 // others are written meanwhile, and their failures wait in memory. It may be
 // nil.
+//
+//go:noinline
 func NewBalloonCombinedBatcher(w *BalloonCombinedWriter, failed func(event BalloonCombinedEvent, err error), opts ...BatcherOptions) *BalloonCombinedBatcher {
 	return &BalloonCombinedBatcher{store.NewBatcher(w.writer, failed, opts...)}
 }
@@ -98,11 +102,13 @@ func (b *BalloonCombinedBatcher) Close(ctx context.Context) error {
 // table balloon_combined. It never returns one that is past its time to live.
 // It is safe for use by several goroutines.
 type BalloonCombinedReader struct {
-	reader *store.Reader[BalloonCombinedEvent]
+	reader store.ReaderOf[BalloonCombinedEvent]
 }
 
 // NewBalloonCombinedReader returns a reader; client is a *bigtable.Client, or
 // stands in for one.
+//
+//go:noinline
 func NewBalloonCombinedReader(client Client, opts ...Options) *BalloonCombinedReader {
 	return &BalloonCombinedReader{store.NewReader(client, balloonCombinedLayout, opts...)}
 }
@@ -118,6 +124,8 @@ func (r *BalloonCombinedReader) Read(ctx context.Context, series BalloonCombined
 // ReadColumns appends the events of a series with from <= time < to to columns,
 // which may be reused. An event that does not decode is left out, and the first
 // *DecodeError returned after all others; any other error ends the read.
+//
+//go:noinline
 func (r *BalloonCombinedReader) ReadColumns(ctx context.Context, series BalloonCombinedSeries, from, to time.Time, columns *BalloonCombinedColumns, opts ...ReadOptions) error {
 	return store.ReadColumns(ctx, r.reader, balloonCombinedColumns, columns, nil, BalloonCombinedEvent{BalloonCombinedSeries: series}, from, to, opts...)
 }
@@ -172,6 +180,8 @@ func (c *BalloonCombinedColumns) truncate(n int) {
 // returns what it did; a second call changes nothing. A change that may delete
 // data is refused with a *RefusedError, and nothing is changed, unless
 // Options.Allow names it. With Options.DryRun it returns what it would do.
+//
+//go:noinline
 func SetupBalloonCombined(ctx context.Context, admin Admin, opts ...Options) (Plan, error) {
 	return store.Setup(ctx, admin, store.Tables(balloonCombinedLayouts), opts...)
 }

@@ -33,11 +33,13 @@ type BalloonNewCellsEvent struct {
 // BalloonNewCellsWriter writes BalloonNewCells events to table
 // balloon_new_cells. It is safe for use by several goroutines.
 type BalloonNewCellsWriter struct {
-	writer *store.Writer[BalloonNewCellsEvent]
+	writer store.WriterOf[BalloonNewCellsEvent]
 }
 
 // NewBalloonNewCellsWriter returns a writer; client is a *bigtable.Client, or
 // stands in for one.
+//
+//go:noinline
 func NewBalloonNewCellsWriter(client Client, opts ...Options) *BalloonNewCellsWriter {
 	return &BalloonNewCellsWriter{store.NewWriter(client, balloonNewCellsLayouts, opts...)}
 }
@@ -62,7 +64,7 @@ func (w *BalloonNewCellsWriter) WriteAll(ctx context.Context, events []BalloonNe
 // being reported. Every event that it takes is written, or reported as one that
 // is not.
 type BalloonNewCellsBatcher struct {
-	batcher *store.Batcher[BalloonNewCellsEvent]
+	batcher store.BatcherOf[BalloonNewCellsEvent]
 }
 
 // NewBalloonNewCellsBatcher returns a batcher that writes through w. With each
@@ -71,6 +73,8 @@ type BalloonNewCellsBatcher struct {
 // again, but not call Flush or Close, which wait for it, and should be quick:
 // others are written meanwhile, and their failures wait in memory. It may be
 // nil.
+//
+//go:noinline
 func NewBalloonNewCellsBatcher(w *BalloonNewCellsWriter, failed func(event BalloonNewCellsEvent, err error), opts ...BatcherOptions) *BalloonNewCellsBatcher {
 	return &BalloonNewCellsBatcher{store.NewBatcher(w.writer, failed, opts...)}
 }
@@ -98,11 +102,13 @@ func (b *BalloonNewCellsBatcher) Close(ctx context.Context) error {
 // table balloon_new_cells. It never returns one that is past its time to live.
 // It is safe for use by several goroutines.
 type BalloonNewCellsReader struct {
-	reader *store.Reader[BalloonNewCellsEvent]
+	reader store.ReaderOf[BalloonNewCellsEvent]
 }
 
 // NewBalloonNewCellsReader returns a reader; client is a *bigtable.Client, or
 // stands in for one.
+//
+//go:noinline
 func NewBalloonNewCellsReader(client Client, opts ...Options) *BalloonNewCellsReader {
 	return &BalloonNewCellsReader{store.NewReader(client, balloonNewCellsLayout, opts...)}
 }
@@ -118,6 +124,8 @@ func (r *BalloonNewCellsReader) Read(ctx context.Context, series BalloonNewCells
 // ReadColumns appends the events of a series with from <= time < to to columns,
 // which may be reused. An event that does not decode is left out, and the first
 // *DecodeError returned after all others; any other error ends the read.
+//
+//go:noinline
 func (r *BalloonNewCellsReader) ReadColumns(ctx context.Context, series BalloonNewCellsSeries, from, to time.Time, columns *BalloonNewCellsColumns, opts ...ReadOptions) error {
 	return store.ReadColumns(ctx, r.reader, balloonNewCellsColumns, columns, nil, BalloonNewCellsEvent{BalloonNewCellsSeries: series}, from, to, opts...)
 }
@@ -189,6 +197,8 @@ func (c *BalloonNewCellsColumns) extend(e *BalloonNewCellsEvent, times store.Dat
 // returns what it did; a second call changes nothing. A change that may delete
 // data is refused with a *RefusedError, and nothing is changed, unless
 // Options.Allow names it. With Options.DryRun it returns what it would do.
+//
+//go:noinline
 func SetupBalloonNewCells(ctx context.Context, admin Admin, opts ...Options) (Plan, error) {
 	return store.Setup(ctx, admin, store.Tables(balloonNewCellsLayouts), opts...)
 }

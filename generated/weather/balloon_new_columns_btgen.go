@@ -33,11 +33,13 @@ type BalloonNewColumnsEvent struct {
 // BalloonNewColumnsWriter writes BalloonNewColumns events to table
 // balloon_new_columns. It is safe for use by several goroutines.
 type BalloonNewColumnsWriter struct {
-	writer *store.Writer[BalloonNewColumnsEvent]
+	writer store.WriterOf[BalloonNewColumnsEvent]
 }
 
 // NewBalloonNewColumnsWriter returns a writer; client is a *bigtable.Client, or
 // stands in for one.
+//
+//go:noinline
 func NewBalloonNewColumnsWriter(client Client, opts ...Options) *BalloonNewColumnsWriter {
 	return &BalloonNewColumnsWriter{store.NewWriter(client, balloonNewColumnsLayouts, opts...)}
 }
@@ -64,7 +66,7 @@ func (w *BalloonNewColumnsWriter) WriteAll(ctx context.Context, events []Balloon
 // being reported. Every event that it takes is written, or reported as one that
 // is not.
 type BalloonNewColumnsBatcher struct {
-	batcher *store.Batcher[BalloonNewColumnsEvent]
+	batcher store.BatcherOf[BalloonNewColumnsEvent]
 }
 
 // NewBalloonNewColumnsBatcher returns a batcher that writes through w. With
@@ -73,6 +75,8 @@ type BalloonNewColumnsBatcher struct {
 // event again, but not call Flush or Close, which wait for it, and should be
 // quick: others are written meanwhile, and their failures wait in memory. It
 // may be nil.
+//
+//go:noinline
 func NewBalloonNewColumnsBatcher(w *BalloonNewColumnsWriter, failed func(event BalloonNewColumnsEvent, err error), opts ...BatcherOptions) *BalloonNewColumnsBatcher {
 	return &BalloonNewColumnsBatcher{store.NewBatcher(w.writer, failed, opts...)}
 }
@@ -100,11 +104,13 @@ func (b *BalloonNewColumnsBatcher) Close(ctx context.Context) error {
 // from table balloon_new_columns. It never returns one that is past its time to
 // live. It is safe for use by several goroutines.
 type BalloonNewColumnsReader struct {
-	reader *store.Reader[BalloonNewColumnsEvent]
+	reader store.ReaderOf[BalloonNewColumnsEvent]
 }
 
 // NewBalloonNewColumnsReader returns a reader; client is a *bigtable.Client, or
 // stands in for one.
+//
+//go:noinline
 func NewBalloonNewColumnsReader(client Client, opts ...Options) *BalloonNewColumnsReader {
 	return &BalloonNewColumnsReader{store.NewReader(client, balloonNewColumnsLayout, opts...)}
 }
@@ -123,6 +129,8 @@ func (r *BalloonNewColumnsReader) Read(ctx context.Context, series BalloonNewCol
 // ReadColumns appends the events of a series with from <= time < to to columns,
 // which may be reused. An event that does not decode is left out, and the first
 // *DecodeError returned after all others; any other error ends the read.
+//
+//go:noinline
 func (r *BalloonNewColumnsReader) ReadColumns(ctx context.Context, series BalloonNewColumnsSeries, from, to time.Time, columns *BalloonNewColumnsColumns, opts ...ReadOptions) error {
 	return store.ReadColumns(ctx, r.reader, balloonNewColumnsColumns, columns, nil, BalloonNewColumnsEvent{BalloonNewColumnsSeries: series}, from, to, opts...)
 }
@@ -194,6 +202,8 @@ func (c *BalloonNewColumnsColumns) extend(e *BalloonNewColumnsEvent, times store
 // and returns what it did; a second call changes nothing. A change that may
 // delete data is refused with a *RefusedError, and nothing is changed, unless
 // Options.Allow names it. With Options.DryRun it returns what it would do.
+//
+//go:noinline
 func SetupBalloonNewColumns(ctx context.Context, admin Admin, opts ...Options) (Plan, error) {
 	return store.Setup(ctx, admin, store.Tables(balloonNewColumnsLayouts), opts...)
 }

@@ -33,11 +33,13 @@ type BalloonSerializedEvent struct {
 // BalloonSerializedWriter writes BalloonSerialized events to table
 // balloon_serialized. It is safe for use by several goroutines.
 type BalloonSerializedWriter struct {
-	writer *store.Writer[BalloonSerializedEvent]
+	writer store.WriterOf[BalloonSerializedEvent]
 }
 
 // NewBalloonSerializedWriter returns a writer; client is a *bigtable.Client, or
 // stands in for one.
+//
+//go:noinline
 func NewBalloonSerializedWriter(client Client, opts ...Options) *BalloonSerializedWriter {
 	return &BalloonSerializedWriter{store.NewWriter(client, balloonSerializedLayouts, opts...)}
 }
@@ -62,7 +64,7 @@ func (w *BalloonSerializedWriter) WriteAll(ctx context.Context, events []Balloon
 // being reported. Every event that it takes is written, or reported as one that
 // is not.
 type BalloonSerializedBatcher struct {
-	batcher *store.Batcher[BalloonSerializedEvent]
+	batcher store.BatcherOf[BalloonSerializedEvent]
 }
 
 // NewBalloonSerializedBatcher returns a batcher that writes through w. With
@@ -71,6 +73,8 @@ type BalloonSerializedBatcher struct {
 // event again, but not call Flush or Close, which wait for it, and should be
 // quick: others are written meanwhile, and their failures wait in memory. It
 // may be nil.
+//
+//go:noinline
 func NewBalloonSerializedBatcher(w *BalloonSerializedWriter, failed func(event BalloonSerializedEvent, err error), opts ...BatcherOptions) *BalloonSerializedBatcher {
 	return &BalloonSerializedBatcher{store.NewBatcher(w.writer, failed, opts...)}
 }
@@ -98,11 +102,13 @@ func (b *BalloonSerializedBatcher) Close(ctx context.Context) error {
 // from table balloon_serialized. It never returns one that is past its time to
 // live. It is safe for use by several goroutines.
 type BalloonSerializedReader struct {
-	reader *store.Reader[BalloonSerializedEvent]
+	reader store.ReaderOf[BalloonSerializedEvent]
 }
 
 // NewBalloonSerializedReader returns a reader; client is a *bigtable.Client, or
 // stands in for one.
+//
+//go:noinline
 func NewBalloonSerializedReader(client Client, opts ...Options) *BalloonSerializedReader {
 	return &BalloonSerializedReader{store.NewReader(client, balloonSerializedLayout, opts...)}
 }
@@ -118,6 +124,8 @@ func (r *BalloonSerializedReader) Read(ctx context.Context, series BalloonSerial
 // ReadColumns appends the events of a series with from <= time < to to columns,
 // which may be reused. An event that does not decode is left out, and the first
 // *DecodeError returned after all others; any other error ends the read.
+//
+//go:noinline
 func (r *BalloonSerializedReader) ReadColumns(ctx context.Context, series BalloonSerializedSeries, from, to time.Time, columns *BalloonSerializedColumns, opts ...ReadOptions) error {
 	return store.ReadColumns(ctx, r.reader, balloonSerializedColumns, columns, nil, BalloonSerializedEvent{BalloonSerializedSeries: series}, from, to, opts...)
 }
@@ -172,6 +180,8 @@ func (c *BalloonSerializedColumns) truncate(n int) {
 // and returns what it did; a second call changes nothing. A change that may
 // delete data is refused with a *RefusedError, and nothing is changed, unless
 // Options.Allow names it. With Options.DryRun it returns what it would do.
+//
+//go:noinline
 func SetupBalloonSerialized(ctx context.Context, admin Admin, opts ...Options) (Plan, error) {
 	return store.Setup(ctx, admin, store.Tables(balloonSerializedLayouts), opts...)
 }

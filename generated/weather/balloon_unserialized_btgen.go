@@ -33,11 +33,13 @@ type BalloonUnserializedEvent struct {
 // BalloonUnserializedWriter writes BalloonUnserialized events to table
 // balloon_unserialized. It is safe for use by several goroutines.
 type BalloonUnserializedWriter struct {
-	writer *store.Writer[BalloonUnserializedEvent]
+	writer store.WriterOf[BalloonUnserializedEvent]
 }
 
 // NewBalloonUnserializedWriter returns a writer; client is a *bigtable.Client,
 // or stands in for one.
+//
+//go:noinline
 func NewBalloonUnserializedWriter(client Client, opts ...Options) *BalloonUnserializedWriter {
 	return &BalloonUnserializedWriter{store.NewWriter(client, balloonUnserializedLayouts, opts...)}
 }
@@ -62,7 +64,7 @@ func (w *BalloonUnserializedWriter) WriteAll(ctx context.Context, events []Ballo
 // being reported. Every event that it takes is written, or reported as one that
 // is not.
 type BalloonUnserializedBatcher struct {
-	batcher *store.Batcher[BalloonUnserializedEvent]
+	batcher store.BatcherOf[BalloonUnserializedEvent]
 }
 
 // NewBalloonUnserializedBatcher returns a batcher that writes through w. With
@@ -71,6 +73,8 @@ type BalloonUnserializedBatcher struct {
 // event again, but not call Flush or Close, which wait for it, and should be
 // quick: others are written meanwhile, and their failures wait in memory. It
 // may be nil.
+//
+//go:noinline
 func NewBalloonUnserializedBatcher(w *BalloonUnserializedWriter, failed func(event BalloonUnserializedEvent, err error), opts ...BatcherOptions) *BalloonUnserializedBatcher {
 	return &BalloonUnserializedBatcher{store.NewBatcher(w.writer, failed, opts...)}
 }
@@ -98,11 +102,13 @@ func (b *BalloonUnserializedBatcher) Close(ctx context.Context) error {
 // from table balloon_unserialized. It never returns one that is past its time
 // to live. It is safe for use by several goroutines.
 type BalloonUnserializedReader struct {
-	reader *store.Reader[BalloonUnserializedEvent]
+	reader store.ReaderOf[BalloonUnserializedEvent]
 }
 
 // NewBalloonUnserializedReader returns a reader; client is a *bigtable.Client,
 // or stands in for one.
+//
+//go:noinline
 func NewBalloonUnserializedReader(client Client, opts ...Options) *BalloonUnserializedReader {
 	return &BalloonUnserializedReader{store.NewReader(client, balloonUnserializedLayout, opts...)}
 }
@@ -118,6 +124,8 @@ func (r *BalloonUnserializedReader) Read(ctx context.Context, series BalloonUnse
 // ReadColumns appends the events of a series with from <= time < to to columns,
 // which may be reused. An event that does not decode is left out, and the first
 // *DecodeError returned after all others; any other error ends the read.
+//
+//go:noinline
 func (r *BalloonUnserializedReader) ReadColumns(ctx context.Context, series BalloonUnserializedSeries, from, to time.Time, columns *BalloonUnserializedColumns, opts ...ReadOptions) error {
 	return store.ReadColumns(ctx, r.reader, balloonUnserializedColumns, columns, nil, BalloonUnserializedEvent{BalloonUnserializedSeries: series}, from, to, opts...)
 }
@@ -190,6 +198,8 @@ func (c *BalloonUnserializedColumns) extend(e *BalloonUnserializedEvent, times s
 // may delete data is refused with a *RefusedError, and nothing is changed,
 // unless Options.Allow names it. With Options.DryRun it returns what it would
 // do.
+//
+//go:noinline
 func SetupBalloonUnserialized(ctx context.Context, admin Admin, opts ...Options) (Plan, error) {
 	return store.Setup(ctx, admin, store.Tables(balloonUnserializedLayouts), opts...)
 }

@@ -131,7 +131,8 @@ func (r *columnsReading[E, C]) take(a *assembler[E], g *group, begin, end int) (
 // [Reader.Query]; without a query, those of the series of base. An event that does
 // not decode is left out, and the first *DecodeError returned when all others are
 // taken; any other error ends it.
-func ReadColumns[E, C any](ctx context.Context, r *Reader[E], into Columns[E, C], columns *C, q *Query[E], base E, from, to time.Time, opts ...ReadOptions) error {
+func ReadColumns[E, C any](ctx context.Context, of ReaderOf[E], into Columns[E, C], columns *C, q *Query[E], base E, from, to time.Time, opts ...ReadOptions) error {
+	r := of.(*Reader[E])
 	if q == nil {
 		q = &r.whole
 	}

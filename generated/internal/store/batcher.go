@@ -71,7 +71,7 @@ type load[E any] struct {
 // *WriteError that Write would return. It may add the event again, but not call Flush
 // or Close, which wait for it, and should be quick: others are written meanwhile, and
 // their failures wait in memory. It may be nil.
-func NewBatcher[E any](w *Writer[E], failed func(event E, err error), opts ...BatcherOptions) *Batcher[E] {
+func NewBatcher[E any](w WriterOf[E], failed func(event E, err error), opts ...BatcherOptions) *Batcher[E] {
 	o := BatcherOptions{MaxEvents: DefaultMaxEvents, MaxBytes: DefaultMaxBytes, MaxAge: DefaultMaxAge, Flights: DefaultFlights}
 	for _, given := range opts {
 		o.MaxEvents = or(given.MaxEvents, o.MaxEvents)
@@ -83,7 +83,7 @@ func NewBatcher[E any](w *Writer[E], failed func(event E, err error), opts ...Ba
 		failed = func(E, error) {}
 	}
 	return &Batcher[E]{
-		writer: w, options: o, failed: failed,
+		writer: w.(*Writer[E]), options: o, failed: failed,
 		lock: make(chan struct{}, 1), slots: make(chan struct{}, o.Flights), flights: map[*load[E]]bool{},
 	}
 }
