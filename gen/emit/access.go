@@ -187,10 +187,9 @@ func (s *schemaFile) seriesEvent() *jen.Statement {
 // read declares the Read method.
 func (s *schemaFile) read() jen.Code {
 	text := []string{
-		"Read yields the events of a series with from <= time < to, in the order of",
-		"time, and holds " + holds(s.layout.Read) + " in memory at a time. An event that does not decode",
-		"is yielded as far as it was understood, with a *DecodeError, and the loop may",
-		"go on; any other error is the last thing yielded.",
+		"Read yields the events of a series with from <= time < to, in the order of time, and holds " + holds(s.layout.Read) +
+			" in memory at a time. A zero from is before all events; a from after to, or a zero to, is a *RangeError." +
+			" An event that does not decode is yielded as far as it was understood, with a *DecodeError, and the loop may go on; any other error is the last thing yielded.",
 	}
 	if s.layout.Read.Metrics() {
 		text = append(text, "", "The table is append-only: where a field has several values at one time, there",

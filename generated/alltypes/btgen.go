@@ -69,6 +69,14 @@ type (
 	// TableError says why a table cannot be made.
 	TableError = store.TableError
 
+	// MissingTableError says that Bigtable does not find a table or its column
+	// families.
+	MissingTableError = store.MissingTableError
+
+	// RangeError says that the range of time of a read ends before it begins, or
+	// has no end.
+	RangeError = store.RangeError
+
 	// FieldError says which part of an event was refused, and why.
 	FieldError = codec.FieldError
 
@@ -105,7 +113,8 @@ var (
 	// ErrDelimiter: a segment of the row key contains the delimiter.
 	ErrDelimiter = codec.ErrDelimiter
 
-	// ErrRange: a value does not fit the form of its segment of the row key.
+	// ErrRange: a value does not fit the form of its segment of the row key, or a
+	// range of time ends before it begins.
 	ErrRange = codec.ErrRange
 
 	// ErrKeySchema: a value does not fit the row key schema of the table.

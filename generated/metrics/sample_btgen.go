@@ -109,9 +109,10 @@ func NewSampleReader(client Client, opts ...Options) *SampleReader {
 }
 
 // Read yields the events of a series with from <= time < to, in the order of
-// time, and holds one bucket in memory at a time. An event that does not decode
-// is yielded as far as it was understood, with a *DecodeError, and the loop may
-// go on; any other error is the last thing yielded.
+// time, and holds one bucket in memory at a time. A zero from is before all
+// events; a from after to, or a zero to, is a *RangeError. An event that does
+// not decode is yielded as far as it was understood, with a *DecodeError, and
+// the loop may go on; any other error is the last thing yielded.
 func (r *SampleReader) Read(ctx context.Context, series SampleSeries, from, to time.Time, opts ...ReadOptions) iter.Seq2[SampleEvent, error] {
 	return r.reader.Read(ctx, SampleEvent{SampleSeries: series}, from, to, opts...)
 }

@@ -116,9 +116,10 @@ func NewBalloonNewColumnsReader(client Client, opts ...Options) *BalloonNewColum
 }
 
 // Read yields the events of a series with from <= time < to, in the order of
-// time, and holds one bucket in memory at a time. An event that does not decode
-// is yielded as far as it was understood, with a *DecodeError, and the loop may
-// go on; any other error is the last thing yielded.
+// time, and holds one bucket in memory at a time. A zero from is before all
+// events; a from after to, or a zero to, is a *RangeError. An event that does
+// not decode is yielded as far as it was understood, with a *DecodeError, and
+// the loop may go on; any other error is the last thing yielded.
 //
 // The table is append-only: where a field has several values at one time, there
 // are as many events of that time, in the order of their stored values.

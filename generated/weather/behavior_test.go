@@ -118,12 +118,20 @@ func TestRangesOfEveryPattern(t *testing.T) {
 			"one event":      {times[9], times[9].Add(1), times[9:10]},
 			"none between":   {times[3].Add(1), times[4], nil},
 			"empty":          {times[3], times[3], nil},
-			"inverted":       {times[5], times[3], nil},
 			"before all":     {time.Unix(0, 0), times[0], nil},
 			"after all":      {times[11].Add(1), times[11].AddDate(1, 0, 0), nil},
 		} {
 			if got := read(tt.from, tt.to); !slices.Equal(got, tt.want) {
 				t.Errorf("%s: got %v, want %v", name, got, tt.want)
+			}
+		}
+		for _, to := range []time.Time{times[3], {}} { // before the beginning, and no end
+			var failed error
+			for _, err := range p.read(t.Context(), bt.Client, options, times[5], to) {
+				failed = err
+			}
+			if !errors.Is(failed, weather.ErrRange) {
+				t.Errorf("from %v to %v: %v", times[5], to, failed)
 			}
 		}
 		latest, err := p.latest(t.Context(), bt.Client, options)

@@ -15,6 +15,8 @@ import (
 
 	"cloud.google.com/go/bigtable"
 	"google.golang.org/api/option"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/btgen-dev/btgen/templates/codec"
 	"github.com/btgen-dev/btgen/templates/wire"
@@ -292,6 +294,44 @@ func explain(ctx context.Context, err error) error {
 		return err
 	}
 	return fmt.Errorf("%w: %w", cause, err)
+}
+
+// RangeError says that the range of time of a read ends before it begins, or that
+// its end is the zero time. It is an [codec.ErrRange].
+type RangeError struct{ From, To time.Time }
+
+// Error says what is wrong with the range.
+func (e *RangeError) Error() string {
+	if e.To.IsZero() {
+		return "the range of time has no end: to is the zero time; to read all events, pass time.Now()"
+	}
+	return fmt.Sprintf("the range of time ends at %s, before it begins at %s", e.To.Format(time.RFC3339Nano), e.From.Format(time.RFC3339Nano))
+}
+
+// Unwrap returns [codec.ErrRange].
+func (e *RangeError) Unwrap() error { return codec.ErrRange }
+
+// MissingTableError says that Bigtable does not find the table of a read or a write,
+// or one of its column families: the status NotFound.
+type MissingTableError struct {
+	Table string // with its prefix
+	Err   error  // what Bigtable said: status.Code(Err) is codes.NotFound
+}
+
+// Error says what to do, and what Bigtable said.
+func (e *MissingTableError) Error() string {
+	return fmt.Sprintf("table %s or its column families do not exist: run btgen-live setup, or check TablePrefix, project and instance: %v", e.Table, e.Err)
+}
+
+// Unwrap returns what Bigtable said.
+func (e *MissingTableError) Unwrap() error { return e.Err }
+
+// missing turns the error of a request into a *MissingTableError if it is one.
+func missing(table string, err error) error {
+	if status.Code(err) != codes.NotFound {
+		return err
+	}
+	return &MissingTableError{Table: table, Err: err}
 }
 
 // within returns ctx with the time-out of the options, if there is one.

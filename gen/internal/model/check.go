@@ -215,7 +215,11 @@ func (r *run[E]) span() (from, to time.Time) {
 		}
 		return r.now.Add(-r.duration(label))
 	}
-	return edge("from"), edge("to")
+	from, to = edge("from"), edge("to")
+	if from.After(to) {
+		return to, from
+	}
+	return from, to
 }
 
 // read compares a read of a range and the newest event with the model.

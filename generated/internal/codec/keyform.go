@@ -10,7 +10,7 @@ import (
 
 // What else a writer refuses in a key segment.
 var (
-	ErrRange = errors.New("value does not fit the form of its key segment") // a negative number, one with too many digits, or bytes of another width
+	ErrRange = errors.New("value does not fit the form of its key segment") // a negative number, one with too many digits, or bytes of another width; also the reason of a store.RangeError
 	ErrForm  = errors.New("form does not fit the key segment")              // a form that the type or the key cannot have, see KeyForm.Validate
 
 	ErrKeySchema = errors.New("value does not fit the row key schema") // what GoogleSQL could not read, see KeyWriter.Structured

@@ -106,7 +106,8 @@ func mergeReads(opts []ReadOptions) ReadOptions {
 }
 
 // Read yields the events of the series of base with from <= time < to, in the
-// order of time, and holds no more than one bucket in memory. An event that
+// order of time, and holds no more than one bucket in memory. A zero from is before
+// all events; a from after to, or a zero to, is a *RangeError. An event that
 // cannot be decoded is yielded as far as it was understood, with a
 // *DecodeError; the caller may go on. Any other error is the last thing yielded.
 func (r *Reader[E]) Read(ctx context.Context, base E, from, to time.Time, opts ...ReadOptions) iter.Seq2[E, error] {
@@ -164,7 +165,10 @@ func (r *reading[E]) run(yield yielder[E]) {
 	r.ctx = r.Reader.options.Hooks.start(r.ctx, &r.op)
 	defer func() { r.Reader.options.Hooks.end(r.ctx, &r.op, r.failed) }()
 	r.yield = yield
-	switch {
+	switch from, to := r.assembler.from, r.assembler.to; {
+	case to.IsZero() || from.After(to):
+		var none E
+		r.count(&none, &RangeError{From: from, To: to})
 	case r.options.LatestOnly:
 		r.firstOfEach(r.scan)(r.count)
 	case !r.streams():

@@ -189,7 +189,7 @@ func (r *Reader[E]) rows(ctx context.Context, op *Operation, rows []codec.Rows, 
 			case q.stopped || err == nil:
 				return
 			case !resumedAtEnd(err) || again && q.rows == 0:
-				yield(nil, err)
+				yield(nil, missing(r.id, err))
 				return
 			case q.rows > 0:
 				rows = after(rows, q.last)

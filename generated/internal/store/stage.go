@@ -262,7 +262,7 @@ func (t *staged) failures(ctx context.Context, table string, req []int, errOf fu
 			continue
 		}
 		e := &t.batch.entries[n]
-		f := Failure{Event: -1, Table: table, Row: string(e.key), Outcome: outcomeOf(err), Err: explain(ctx, err)}
+		f := Failure{Event: -1, Table: table, Row: string(e.key), Outcome: outcomeOf(err), Err: missing(table, explain(ctx, err))}
 		for p := e.first; p >= 0; p = t.batch.pieces[p].next {
 			if event := t.batch.pieces[p].event; event != f.Event {
 				f.Event = event
