@@ -51,7 +51,7 @@ func (a *assembler[E]) wanted(t time.Time) bool { return !t.Before(a.from) && t.
 // timeOf takes the key of a row apart: it sets the series, and returns the time or
 // the start of the bucket. Where the series is that of a row before it need not be
 // looked at; what the caller gave may be another value with the same key.
-func (a *assembler[E]) timeOf(row *wire.Row) (time.Time, error) {
+func (a *assembler[E]) timeOf(row wire.Row) (time.Time, error) {
 	text, ofSeries := strings.CutPrefix(row.Key(), a.prefix)
 	if ofSeries && a.known {
 		if at, err := a.layout.TimeKey.Parse(text); err == nil {
@@ -67,7 +67,7 @@ func (a *assembler[E]) timeOf(row *wire.Row) (time.Time, error) {
 }
 
 // position returns where a row of a span stands among those of others.
-func (a *assembler[E]) position(q *Query[E], span codec.Span, row *wire.Row) (position, error) {
+func (a *assembler[E]) position(q *Query[E], span codec.Span, row wire.Row) (position, error) {
 	start, err := a.timeOf(row)
 	if err != nil || !q.Several {
 		return position{start: start, falling: a.newestFirst}, err
@@ -76,7 +76,7 @@ func (a *assembler[E]) position(q *Query[E], span codec.Span, row *wire.Row) (po
 }
 
 // row yields the events of a row.
-func (a *assembler[E]) row(row *wire.Row, yield yielder[E]) bool {
+func (a *assembler[E]) row(row wire.Row, yield yielder[E]) bool {
 	start, err := a.timeOf(row)
 	switch {
 	case err != nil:
@@ -97,10 +97,10 @@ func (a *assembler[E]) row(row *wire.Row, yield yielder[E]) bool {
 }
 
 // rows yields the events of rows that stand at one position.
-func (a *assembler[E]) rows(rows []*wire.Row, yield yielder[E]) bool {
+func (a *assembler[E]) rows(rows []wire.Row, yield yielder[E]) bool {
 	for _, row := range rows {
 		switch {
-		case row == nil:
+		case !row.Exists():
 		case a.layout.Kind == BucketColumns:
 			return a.metrics(rows, row, yield)
 		case !a.row(row, yield):
@@ -112,7 +112,7 @@ func (a *assembler[E]) rows(rows []*wire.Row, yield yielder[E]) bool {
 
 // single yields the event of a row of its own. Like the functions below it
 // reports whether the caller wants more.
-func (a *assembler[E]) single(at time.Time, groups []*group, row *wire.Row, yield yielder[E]) bool {
+func (a *assembler[E]) single(at time.Time, groups []*group, row wire.Row, yield yielder[E]) bool {
 	if !a.wanted(at) {
 		return true
 	}
@@ -132,19 +132,19 @@ func (a *assembler[E]) single(at time.Time, groups []*group, row *wire.Row, yiel
 
 // metrics yields the events of a bucket that has a row for each metric, whose
 // column qualifiers are the data. first is one of them.
-func (a *assembler[E]) metrics(rows []*wire.Row, first *wire.Row, yield yielder[E]) bool {
+func (a *assembler[E]) metrics(rows []wire.Row, first wire.Row, yield yielder[E]) bool {
 	if _, err := a.timeOf(first); err != nil { // for the series
 		return yield(&a.base, err)
 	}
 	if a.match != nil && !a.match(&a.base) {
 		return true
 	}
-	groups := a.newGroups(nil)
+	groups := a.newGroups(wire.Row{})
 	for i, row := range rows {
 		for _, g := range groups {
 			g.columns[i].row = row
 		}
-		if row == nil {
+		if !row.Exists() {
 			continue
 		}
 		for family, c := range a.columnsOf(row) {
@@ -166,7 +166,7 @@ func (a *assembler[E]) metrics(rows []*wire.Row, first *wire.Row, yield yielder[
 
 // offsets takes the data of a bucket that has a column for each event. What is no
 // time is yielded as an error.
-func (a *assembler[E]) offsets(start time.Time, groups []*group, row *wire.Row, yield yielder[E]) bool {
+func (a *assembler[E]) offsets(start time.Time, groups []*group, row wire.Row, yield yielder[E]) bool {
 	times := a.layout.offset().In(start)
 	var before *wire.Column
 	for family, c := range a.columnsOf(row) {
@@ -198,7 +198,7 @@ func (a *assembler[E]) offsets(start time.Time, groups []*group, row *wire.Row, 
 
 // columnsOf yields the columns of a row that are of the table's families, which it
 // gives by their index.
-func (a *assembler[E]) columnsOf(row *wire.Row) iter.Seq2[int, *wire.Column] {
+func (a *assembler[E]) columnsOf(row wire.Row) iter.Seq2[int, *wire.Column] {
 	families := a.layout.Table.Families
 	return func(yield func(int, *wire.Column) bool) {
 		columns := row.Columns()
@@ -217,7 +217,7 @@ func (a *assembler[E]) columnsOf(row *wire.Row) iter.Seq2[int, *wire.Column] {
 
 // split sorts the cells of a row into the columns of the groups. Columns that the
 // layout does not know are left out.
-func (a *assembler[E]) split(groups []*group, row *wire.Row) {
+func (a *assembler[E]) split(groups []*group, row wire.Row) {
 	var before *wire.Column
 	for family, c := range a.columnsOf(row) {
 		g := a.groupOf(groups, family)
@@ -490,7 +490,7 @@ func (a *assembler[E]) stale() (now time.Time, stale bool) {
 }
 
 // last returns the newest event of the rows of one bucket, or of one row.
-func (a *assembler[E]) last(rows []*wire.Row) (E, error) {
+func (a *assembler[E]) last(rows []wire.Row) (E, error) {
 	event, failed := a.base, error(ErrNotFound)
 	keep := func(e *E, err error) bool {
 		event, failed = *e, err

@@ -38,7 +38,7 @@ func (r *Reader[E]) skip(ctx context.Context, op *Operation, a *assembler[E], sp
 		rest.Reverse = !r.layout.descending()
 		for {
 			row, err := r.one(ctx, op, rest, filter, 1)
-			if row == nil || err != nil {
+			if !row.Exists() || err != nil {
 				if err != nil {
 					yield(&a.base, err)
 					return false
@@ -63,7 +63,7 @@ func (r *Reader[E]) skip(ctx context.Context, op *Operation, a *assembler[E], sp
 
 // without cuts a row off a range and, if it had an event, all of its series; false
 // if nothing is left.
-func (r *Reader[E]) without(rest codec.Rows, row *wire.Row, a *assembler[E], found bool) (codec.Rows, bool) {
+func (r *Reader[E]) without(rest codec.Rows, row wire.Row, a *assembler[E], found bool) (codec.Rows, bool) {
 	gone := codec.Rows{Start: row.Key(), End: row.Key() + "\x00"}
 	spans, err := r.layout.Spans(&a.base)
 	if found && err == nil && strings.HasPrefix(row.Key(), spans[0].Prefix) { // and not of another salt
@@ -152,8 +152,8 @@ func (r *Reader[E]) living(span codec.Span) codec.Rows {
 
 // before cuts the ranges at the rows, so that the next look is at those before
 // them in time; false if there is nothing before them, or no telling what is.
-func (r *Reader[E]) before(ranges []codec.Rows, rows []*wire.Row) bool {
-	if len(rows) > 1 || rows[0] == nil || !r.layout.sorted() {
+func (r *Reader[E]) before(ranges []codec.Rows, rows []wire.Row) bool {
+	if len(rows) > 1 || !rows[0].Exists() || !r.layout.sorted() {
 		return false
 	}
 	var some bool
@@ -163,7 +163,7 @@ func (r *Reader[E]) before(ranges []codec.Rows, rows []*wire.Row) bool {
 
 // newestRows returns the rows of the newest bucket, or of the newest event, of
 // each span; nil if no cell can be alive.
-func (r *Reader[E]) newestRows(ctx context.Context, op *Operation, a *assembler[E], now time.Time, spans []codec.Span, ranges []codec.Rows) ([]*wire.Row, error) {
+func (r *Reader[E]) newestRows(ctx context.Context, op *Operation, a *assembler[E], now time.Time, spans []codec.Span, ranges []codec.Rows) ([]wire.Row, error) {
 	perColumn, to := 0, codec.Endless
 	if r.layout.Kind == BucketCells || r.layout.Kind == BucketColumns {
 		perColumn, to = 1, farFuture
@@ -172,7 +172,7 @@ func (r *Reader[E]) newestRows(ctx context.Context, op *Operation, a *assembler[
 	if !alive {
 		return nil, nil
 	}
-	rows := make([]*wire.Row, len(spans))
+	rows := make([]wire.Row, len(spans))
 	for i := range spans {
 		row, err := r.newestRow(ctx, op, spans[i], ranges[i], filter)
 		if err != nil {
@@ -188,14 +188,14 @@ func (r *Reader[E]) newestRows(ctx context.Context, op *Operation, a *assembler[
 
 // newestRow returns the row of the newest bucket or event of a span in a range
 // that has a cell which passes the filter; nil if there is none.
-func (r *Reader[E]) newestRow(ctx context.Context, op *Operation, span codec.Span, in codec.Rows, filter bigtable.Filter) (*wire.Row, error) {
+func (r *Reader[E]) newestRow(ctx context.Context, op *Operation, span codec.Span, in codec.Rows, filter bigtable.Filter) (wire.Row, error) {
 	if r.layout.sorted() {
 		return r.one(ctx, op, in, r.layout.matching(span, filter), 1)
 	}
 	// The labels do not sort as time does, so that the newest is not the last.
 	stored, err := r.stored(ctx, op, span, filter)
 	if err != nil || len(stored) == 0 {
-		return nil, err
+		return wire.Row{}, err
 	}
 	return r.one(ctx, op, codec.Rows{Keys: []string{stored[len(stored)-1].key}}, filter, 0)
 }

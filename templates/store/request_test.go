@@ -32,7 +32,7 @@ func TestTimersThatRunOutWhileARowComes(t *testing.T) {
 			for i := range 20_000 {
 				after := time.Duration(i%40) * time.Microsecond
 				_, cancel := context.WithCancelCause(t.Context())
-				q := &request{op: new(Operation), yield: func(*wire.Row, error) bool { return true }, idle: startIdle(after, cancel)}
+				q := &request{op: new(Operation), yield: func(wire.Row, error) bool { return true }, idle: startIdle(after, cancel)}
 				for begin := time.Now(); time.Since(begin) < after; {
 				}
 				q.idle.after = time.Hour

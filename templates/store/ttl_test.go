@@ -644,7 +644,7 @@ func TestTieBreakersOfClasses(t *testing.T) {
 		Set:      func(*tick, int, []byte) error { return nil },
 	}
 	a := &assembler[tick]{layout: l, from: day0, to: at(60), now: func() time.Time { return day0 }}
-	groups := a.newGroups(new(wire.Row))
+	groups := a.newGroups(new(wire.Rows).At(0))
 	us := day0.UnixMicro()
 	for i, sequences := range [][]uint32{{0, 2}, {1, 3}} {
 		c := &groups[i].columns[0]

@@ -49,14 +49,20 @@ const (
 )
 
 // The first bytes of the fields of most chunks, the greatest length that is one
-// byte, and how many bytes must be left for one of them to be looked at.
+// byte, and how many bytes must be left for a timestamp, and for a chunk with one, to
+// be looked at.
 const (
-	tagWrapped   = fieldWrapped<<3 | byte(protowire.BytesType)
-	tagChunks    = fieldChunks<<3 | byte(protowire.BytesType)
-	tagTimestamp = fieldTimestamp<<3 | byte(protowire.VarintType)
-	tagValue     = fieldValue<<3 | byte(protowire.BytesType)
-	maxShort     = 1<<7 - 1
-	minPlain     = 3 + 8
+	tagWrapped    = fieldWrapped<<3 | byte(protowire.BytesType)
+	tagChunks     = fieldChunks<<3 | byte(protowire.BytesType)
+	tagRowKey     = fieldRowKey<<3 | byte(protowire.BytesType)
+	tagFamilyName = fieldFamilyName<<3 | byte(protowire.BytesType)
+	tagQualifier  = fieldQualifier<<3 | byte(protowire.BytesType)
+	tagTimestamp  = fieldTimestamp<<3 | byte(protowire.VarintType)
+	tagValue      = fieldValue<<3 | byte(protowire.BytesType)
+	tagCommit     = fieldCommitRow<<3 | byte(protowire.VarintType)
+	maxShort      = 1<<7 - 1
+	minTime       = 1 + 8
+	minPlain      = 2 + minTime
 )
 
 // shortVarint decodes a number of up to 8 bytes at the beginning of at least as many;
@@ -141,6 +147,9 @@ func (f *field) short(message []byte) (n int) {
 
 // parse sets the chunk from its wire form.
 func (c *chunk) parse(message []byte) error {
+	if c.short(message) {
+		return nil
+	}
 	*c = chunk{}
 	var f field
 	for len(message) > 0 {
@@ -154,6 +163,45 @@ func (c *chunk) parse(message []byte) error {
 		}
 	}
 	return nil
+}
+
+// short is parse for the chunks that nearly all are: no more than a cell, whose fields
+// are in the order of their numbers and short. It returns false for any other.
+func (c *chunk) short(message []byte) bool {
+	rowKey, message := shortBytes(message, tagRowKey)
+	family, message := shortBytes(message, tagFamilyName)
+	qualifier, message := shortBytes(message, tagQualifier)
+	if family != nil && (!wrapped(family) || !utf8.Valid(family[2:])) || qualifier != nil && !wrapped(qualifier) {
+		return false
+	}
+	*c = chunk{rowKey: rowKey}
+	if family != nil {
+		c.family = optional{family[2:], true}
+	}
+	if qualifier != nil {
+		c.qualifier = optional{qualifier[2:], true}
+	}
+	if len(message) > 8 && message[0] == tagTimestamp {
+		micros, n := shortVarint(message[1:])
+		if n == 0 {
+			return false
+		}
+		c.micros, message = int64(micros), message[1+n:]
+	}
+	c.value, message = shortBytes(message, tagValue)
+	if len(message) == 2 && message[0] == tagCommit && message[1] == 1 {
+		c.commit, message = true, nil
+	}
+	return len(message) == 0
+}
+
+// shortBytes takes the first field off a message if it has this tag and a short length;
+// else the content is nil.
+func shortBytes(message []byte, tag byte) (content, rest []byte) {
+	if len(message) < 2 || message[0] != tag || message[1] > maxShort || 2+int(message[1]) > len(message) {
+		return nil, message
+	}
+	return message[2 : 2+int(message[1])], message[2+int(message[1]):]
 }
 
 // set takes a field in. The last one of a number counts, and of reset and commit
@@ -202,11 +250,16 @@ func (c *chunk) setBytes(number protowire.Number, b []byte) error {
 	return nil
 }
 
+// wrapped reports whether a wrapper message is a short value and no more.
+func wrapped(message []byte) bool {
+	return len(message) >= 2 && message[0] == tagWrapped && int(message[1]) == len(message)-2 && message[1] <= maxShort
+}
+
 // unwrap sets the value from a wrapper message. One that lacks it leaves that of an
 // earlier one, as messages are merged.
 func (o *optional) unwrap(message []byte) error {
 	o.given = true
-	if len(message) >= 2 && message[0] == tagWrapped && int(message[1]) == len(message)-2 && message[1] <= maxShort {
+	if wrapped(message) {
 		o.value = message[2:]
 		return nil
 	}

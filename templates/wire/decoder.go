@@ -38,19 +38,19 @@ type decoder struct {
 	reversed bool
 	single   bool // each row has a placeholder of its own: the client counts them
 
+	rows *Rows  // since the last placeholder, and behind them the row that is in progress
+	keys []byte // theirs, one after the other
+
 	state     state
-	row       *Row
-	size      int // of the row on the wire
+	begun     mark // of the row that is in progress
+	mixed     bool // it has cells of several families
+	size      int  // of the row on the wire
 	key       []byte
 	family    Text
 	qualifier Text
 	micros    int64
 	value     Text   // of the cell that is in progress
 	last      []byte // the key of the row before
-
-	batch []*Row // the rows since the last placeholder
-	keys  []byte // theirs, one after the other
-	ends  []int  // of the keys
 
 	placeholders []*bigtablepb.ReadRowsResponse_CellChunk // to be used again, as all that follows
 	response     []*bigtablepb.ReadRowsResponse_CellChunk // what the client gets
@@ -65,10 +65,11 @@ var decoders = sync.Pool{New: func() any {
 
 // release gives the memory of the decoder back.
 func (d *decoder) release() {
-	d.drop()
-	clear(d.batch)
+	if d.rows != nil {
+		d.rows.release()
+	}
 	*d = decoder{
-		option: d.option, key: d.key[:0], last: d.last[:0], batch: d.batch[:0], keys: d.keys[:0], ends: d.ends[:0],
+		option: d.option, key: d.key[:0], last: d.last[:0], keys: d.keys[:0],
 		placeholders: d.placeholders, response: d.response[:0],
 	}
 	decoders.Put(d)
@@ -127,30 +128,45 @@ func (d *decoder) chunks(message []byte) (rest []byte, err error) {
 	return rest, nil
 }
 
-// plain takes in the chunks at the beginning of a message that are no more than a
-// timestamp and a value of the column before, as nearly all are in a row of many
-// cells. It returns how long they are.
+// plain takes in the chunks at the beginning of a message that are no more than a cell
+// of the row in progress, of the family before, as nearly all are. It returns how long
+// they are.
 func (d *decoder) plain(message []byte) (n int) {
 	if d.state != rowInProgress {
 		return 0
 	}
-	cells, memory := d.row.cells, d.row.memory
+	r := d.rows
+	columns, cells, memory := r.columns, r.cells, r.memory
 	for len(message)-n >= minPlain && d.size+n <= maxRow-maxShort {
 		field := message[n:]
-		if field[0] != tagChunks || field[1] > maxShort || field[2] != tagTimestamp {
+		end, at := 2+int(field[1]), 2 // of the chunk, and of its timestamp
+		if field[2] == tagQualifier {
+			at = 4 + int(field[3])
+			if at+minTime > len(field) || !wrapped(field[4:at]) {
+				break
+			}
+		}
+		if field[0] != tagChunks || field[1] > maxShort || field[at] != tagTimestamp {
 			break
 		}
-		micros, length := shortVarint(field[3:])
-		value, end := 3+length+2, 2+int(field[1]) // of the value, after its tag and its length
+		micros, length := shortVarint(field[at+1:])
+		value := at + 1 + length + 2 // after its tag and its length
 		if length == 0 || value > end || end > len(field) || field[value-2] != tagValue || int(field[value-1]) != end-value {
 			break
+		}
+		if at > 2 && !bytes.Equal(field[6:at], memory[d.qualifier.Begin:d.qualifier.End]) {
+			d.qualifier = Text{uint32(len(memory)), uint32(len(memory) + at - 6)}
+			memory = append(memory, field[6:at]...)
+			columns[len(columns)-1].end = uint32(len(cells))
+			columns = append(columns, Column{Family: d.family, Qualifier: d.qualifier, begin: uint32(len(cells))})
 		}
 		begin := len(memory)
 		memory = append(memory, field[value:end]...)
 		cells = append(cells, Cell{Micros: int64(micros), Value: Text{uint32(begin), uint32(len(memory))}})
 		n += end
 	}
-	d.row.cells, d.row.memory = cells, memory
+	columns[len(columns)-1].end = uint32(len(cells))
+	r.columns, r.cells, r.memory = columns, cells, memory
 	d.size += n
 	return n
 }
@@ -195,7 +211,7 @@ func (d *decoder) take(c *chunk) {
 	case d.state == rowInProgress:
 		d.address(c)
 	}
-	piece := d.row.keep(c.value)
+	piece := d.rows.keep(c.value)
 	if d.state != cellInProgress {
 		d.value = piece
 	}
@@ -204,7 +220,7 @@ func (d *decoder) take(c *chunk) {
 		d.state = cellInProgress
 		return
 	}
-	d.row.cells = append(d.row.cells, Cell{Micros: d.micros, Value: d.value})
+	d.rows.add(d.micros, d.value)
 	d.state = rowInProgress
 	if c.commit {
 		d.commit()
@@ -213,12 +229,15 @@ func (d *decoder) take(c *chunk) {
 
 // start begins a row.
 func (d *decoder) start(c *chunk) {
-	d.row = rows.Get().(*Row)
+	if d.rows == nil {
+		d.rows = pool.Get().(*Rows)
+	}
+	d.begun, d.mixed = d.rows.mark(), false
 	d.key = append(d.key[:0], c.rowKey...)
-	d.family = d.row.keep(c.family.value)
-	d.qualifier = d.row.keep(c.qualifier.value)
+	d.family = d.rows.keep(c.family.value)
+	d.qualifier = d.rows.keep(c.qualifier.value)
 	d.micros = c.micros
-	d.row.begin(d.family, d.qualifier)
+	d.rows.begin(d.family, d.qualifier)
 }
 
 // address begins a cell of a row that is in progress: of the column before, as far
@@ -226,55 +245,61 @@ func (d *decoder) start(c *chunk) {
 func (d *decoder) address(c *chunk) {
 	d.micros = c.micros
 	same := true
-	if c.family.given && !bytes.Equal(c.family.value, d.row.Bytes(d.family)) {
-		d.family, same = d.row.keep(c.family.value), false
+	if c.family.given && !bytes.Equal(c.family.value, d.bytes(d.family)) {
+		d.family, same, d.mixed = d.rows.keep(c.family.value), false, true
 	}
-	if c.qualifier.given && !bytes.Equal(c.qualifier.value, d.row.Bytes(d.qualifier)) {
-		d.qualifier, same = d.row.keep(c.qualifier.value), false
+	if c.qualifier.given && !bytes.Equal(c.qualifier.value, d.bytes(d.qualifier)) {
+		d.qualifier, same = d.rows.keep(c.qualifier.value), false
 	}
 	if !same {
-		d.row.begin(d.family, d.qualifier)
+		d.rows.begin(d.family, d.qualifier)
 	}
 }
 
+// bytes returns a text of the row.
+func (d *decoder) bytes(t Text) []byte { return d.rows.memory[t.Begin:t.End] }
+
 // commit ends a row.
 func (d *decoder) commit() {
-	d.row.finish()
-	d.last = append(d.last[:0], d.key...)
-	d.batch = append(d.batch, d.row)
+	if d.mixed {
+		d.rows.sort(d.begun.columns)
+	}
 	d.keys = append(d.keys, d.key...)
-	d.ends = append(d.ends, len(d.keys))
-	d.row = nil
-	d.drop()
-	if d.single {
+	d.rows.end(len(d.keys))
+	d.last, d.key = d.key, d.last
+	d.size, d.state = 0, newRow
+	if d.single || len(d.rows.memory) > maxRow {
 		d.flush()
 	}
 }
 
 // flush hands the rows over, and one placeholder for all of them to the client: it
-// has the key of the last one, after which the client resumes.
+// has the key of the last one, after which the client resumes. A row that is in
+// progress stays.
 func (d *decoder) flush() {
-	if len(d.batch) == 0 {
+	if d.rows == nil || d.rows.Len() == 0 {
 		return
 	}
-	keys, begin := string(d.keys), 0 // one string for all
-	for i, row := range d.batch {
-		row.key = keys[begin:d.ends[i]]
-		begin = d.ends[i]
+	rows := d.rows
+	d.rows = nil
+	if d.state != newRow {
+		d.rows = rows.cut(d.begun)
+		d.family, d.qualifier, d.value = d.family.back(d.begun), d.qualifier.back(d.begun), d.value.back(d.begun)
+		d.begun = mark{}
 	}
+	rows.keys = string(d.keys)
+	d.keys = d.keys[:0]
 	p := d.placeholder()
 	p.RowKey = append(p.RowKey[:0], d.last...)
-	p.TimestampMicros = d.sink.put(d.batch)
-	clear(d.batch)
-	d.batch, d.keys, d.ends = d.batch[:0], d.keys[:0], d.ends[:0]
+	p.TimestampMicros = d.sink.put(rows)
 }
 
 // drop forgets the row that is in progress.
 func (d *decoder) drop() {
-	if d.row != nil {
-		d.row.Release()
+	if d.state != newRow {
+		d.rows.forget(d.begun)
 	}
-	d.row, d.size, d.state = nil, 0, newRow
+	d.size, d.state = 0, newRow
 }
 
 // placeholder adds a chunk that is a row of one cell to what the client gets.

@@ -101,11 +101,12 @@ func rowsOf(ctx context.Context, client *bigtable.Client, opts ...bigtable.ReadO
 	var lost error
 	var sink wire.Sink
 	err = client.Open("t").ReadRows(wire.WithSink(ctx, &sink), bigtable.InfiniteRange(""), func(arrived bigtable.Row) bool {
-		var decoded []*wire.Row
+		var decoded *wire.Rows
 		if decoded, lost = sink.Rows(arrived); lost != nil {
 			return false
 		}
-		for _, row := range decoded {
+		for i := range decoded.Len() {
+			row := decoded.At(i)
 			rows = append(rows, text(row))
 			row.Release()
 		}
@@ -118,7 +119,7 @@ func rowsOf(ctx context.Context, client *bigtable.Client, opts ...bigtable.ReadO
 }
 
 // text writes a row with its cells, by family.
-func text(row *wire.Row) string {
+func text(row wire.Row) string {
 	columns := slices.Clone(row.Columns())
 	slices.SortStableFunc(columns, func(a, b wire.Column) int { return bytes.Compare(row.Bytes(a.Family), row.Bytes(b.Family)) })
 	var b strings.Builder

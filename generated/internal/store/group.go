@@ -19,7 +19,7 @@ type group struct {
 // column is the data of a column in the order of time. The values are those of a row.
 type column struct {
 	cells     []wire.Cell // at the times of their events, but for SingleRows
-	row       *wire.Row
+	row       wire.Row
 	stamps    []int64     // the timestamps of the cells, where they are not the times of events
 	sequences []uint32    // the tie-breakers, if there are any
 	at, end   int         // the data of the current time
@@ -66,7 +66,7 @@ func (c *column) oldest() int64 {
 }
 
 // reset empties the column.
-func (c *column) reset(row *wire.Row) {
+func (c *column) reset(row wire.Row) {
 	*c = column{row: row, own: c.own[:0], spare: c.spare[:0], stamps: c.stamps[:0], sequences: c.sequences[:0]}
 }
 
@@ -93,7 +93,7 @@ func (c *column) sort() {
 
 // newGroups returns an empty group for each class, or just one, for data of a row.
 // They are those of the row before.
-func (a *assembler[E]) newGroups(row *wire.Row) []*group {
+func (a *assembler[E]) newGroups(row wire.Row) []*group {
 	if a.groups == nil {
 		a.groups = a.makeGroups()
 	}
@@ -214,7 +214,7 @@ func (g *group) advance() {
 
 // rowOf returns the key of the row that has the column, or should have it.
 func (g *group) rowOf(column int) string {
-	if row := g.columns[column].row; row != nil {
+	if row := g.columns[column].row; row.Exists() {
 		return row.Key()
 	}
 	for i := range g.columns {

@@ -307,7 +307,7 @@ func (r *reading[E]) rowsOf() ([]codec.Span, *codec.KeyPattern, error) {
 
 // release gives the memory of a read back.
 func (r *Reader[E]) release(a *assembler[E]) {
-	a.newGroups(nil) // without what is the rows'
+	a.newGroups(wire.Row{}) // without what is the rows'
 	r.groups.Put(a.groups)
 }
 
@@ -326,7 +326,7 @@ func (r *reading[E]) part(a *assembler[E], spans []codec.Span, p part, filter bi
 		a.prefix = span.Prefix
 	}
 	r.more = true
-	r.spanRows(r.ctx, &r.op, r.q, spans[0], p, filter, always)(func(row *wire.Row, err error) bool {
+	r.spanRows(r.ctx, &r.op, r.q, spans[0], p, filter, always)(func(row wire.Row, err error) bool {
 		if err != nil {
 			yield(&a.base, err)
 			r.more = false
@@ -352,9 +352,9 @@ func (r *reading[E]) together(a *assembler[E], spans []codec.Span, p part, filte
 	}
 	streams := make([]*stream, len(spans))
 	for i, span := range spans {
-		streams[i] = startStream(ctx, func(op *Operation, wanted func() bool) iter.Seq2[*wire.Row, error] {
+		streams[i] = startStream(ctx, func(op *Operation, wanted func() bool) iter.Seq2[wire.Row, error] {
 			if r.layout.Kind == BucketColumns && a.skips(i) {
-				return func(func(*wire.Row, error) bool) {}
+				return func(func(wire.Row, error) bool) {}
 			}
 			return r.spanRows(ctx, op, r.q, span, p, filter, wanted)
 		})
@@ -366,7 +366,7 @@ func (r *reading[E]) together(a *assembler[E], spans []codec.Span, p part, filte
 		}
 	}()
 	for {
-		rows, err := nextRows(streams, func(i int, row *wire.Row) (position, error) { return a.position(r.q, spans[i], row) })
+		rows, err := nextRows(streams, func(i int, row wire.Row) (position, error) { return a.position(r.q, spans[i], row) })
 		switch {
 		case err != nil:
 			if !yield(&a.base, err) || !isDecodeError(err) {
@@ -382,9 +382,9 @@ func (r *reading[E]) together(a *assembler[E], spans []codec.Span, p part, filte
 }
 
 // release gives the memory of rows back. Nothing may hold on to their cells.
-func release(rows []*wire.Row) {
+func release(rows []wire.Row) {
 	for _, row := range rows {
-		if row != nil {
+		if row.Exists() {
 			row.Release()
 		}
 	}

@@ -21,7 +21,7 @@ import (
 
 // spanRows yields the rows of a span. wanted waits until the caller wants more
 // rows than are enough by all likelihood; false if it never does.
-func (r *Reader[E]) spanRows(ctx context.Context, op *Operation, q *Query[E], span codec.Span, p part, filter bigtable.Filter, wanted func() bool) iter.Seq2[*wire.Row, error] {
+func (r *Reader[E]) spanRows(ctx context.Context, op *Operation, q *Query[E], span codec.Span, p part, filter bigtable.Filter, wanted func() bool) iter.Seq2[wire.Row, error] {
 	switch {
 	case q.Untimed:
 		rows := codec.PrefixRows(span.Prefix)
@@ -32,14 +32,14 @@ func (r *Reader[E]) spanRows(ctx context.Context, op *Operation, q *Query[E], sp
 	}
 	rows, ok := span.Times(r.layout.TimeKey, p.From, p.To)
 	if !ok {
-		return func(func(*wire.Row, error) bool) {}
+		return func(func(wire.Row, error) bool) {}
 	}
 	return r.enough(ctx, op, []codec.Rows{rows}, r.layout.matching(span, filter), p, wanted)
 }
 
 // bucketRows yields the rows of the buckets that overlap a part, in the order of
 // time.
-func (r *Reader[E]) bucketRows(ctx context.Context, op *Operation, span codec.Span, p part, filter bigtable.Filter, wanted func() bool) iter.Seq2[*wire.Row, error] {
+func (r *Reader[E]) bucketRows(ctx context.Context, op *Operation, span codec.Span, p part, filter bigtable.Filter, wanted func() bool) iter.Seq2[wire.Row, error] {
 	switch span.Listing(r.layout.Bucket, p.From, p.To) {
 	case codec.ListStored:
 		return r.storedRows(ctx, op, span, p, filter, wanted)
@@ -54,8 +54,8 @@ func (r *Reader[E]) bucketRows(ctx context.Context, op *Operation, span codec.Sp
 }
 
 // batches yields the rows of what takes one request or several.
-func (r *Reader[E]) batches(ctx context.Context, op *Operation, all iter.Seq[codec.Rows], filter bigtable.Filter, p part, wanted func() bool) iter.Seq2[*wire.Row, error] {
-	return func(yield func(*wire.Row, error) bool) {
+func (r *Reader[E]) batches(ctx context.Context, op *Operation, all iter.Seq[codec.Rows], filter bigtable.Filter, p part, wanted func() bool) iter.Seq2[wire.Row, error] {
+	return func(yield func(wire.Row, error) bool) {
 		for rows := range codec.Batches(all) {
 			for row, err := range r.enough(ctx, op, rows, filter, p, wanted) {
 				if !yield(row, err) || err != nil {
@@ -67,11 +67,11 @@ func (r *Reader[E]) batches(ctx context.Context, op *Operation, all iter.Seq[cod
 }
 
 // storedRows yields the rows of buckets after a look which of them there are.
-func (r *Reader[E]) storedRows(ctx context.Context, op *Operation, span codec.Span, p part, filter bigtable.Filter, wanted func() bool) iter.Seq2[*wire.Row, error] {
-	return func(yield func(*wire.Row, error) bool) {
+func (r *Reader[E]) storedRows(ctx context.Context, op *Operation, span codec.Span, p part, filter bigtable.Filter, wanted func() bool) iter.Seq2[wire.Row, error] {
+	return func(yield func(wire.Row, error) bool) {
 		stored, err := r.stored(ctx, op, span, filter)
 		if err != nil {
-			yield(nil, err)
+			yield(wire.Row{}, err)
 			return
 		}
 		r.batches(ctx, op, r.storedKeys(stored, p.From, p.To, span.Newest), filter, p, wanted)(yield)
@@ -80,7 +80,7 @@ func (r *Reader[E]) storedRows(ctx context.Context, op *Operation, span codec.Sp
 
 // enough sends a request for no more rows than are enough for a part. A row may
 // hold nothing for the caller: if it wants more rows, it gets the rest.
-func (r *Reader[E]) enough(ctx context.Context, op *Operation, rows []codec.Rows, filter bigtable.Filter, p part, wanted func() bool) iter.Seq2[*wire.Row, error] {
+func (r *Reader[E]) enough(ctx context.Context, op *Operation, rows []codec.Rows, filter bigtable.Filter, p part, wanted func() bool) iter.Seq2[wire.Row, error] {
 	limit := p.rows
 	switch {
 	case p.turns != nil:
@@ -88,7 +88,7 @@ func (r *Reader[E]) enough(ctx context.Context, op *Operation, rows []codec.Rows
 	case limit == 0:
 		return r.rows(ctx, op, rows, filter, 0)
 	}
-	return func(yield func(*wire.Row, error) bool) {
+	return func(yield func(wire.Row, error) bool) {
 		n, last := 0, ""
 		for row, err := range r.rows(ctx, op, rows, filter, limit) {
 			if err == nil {
@@ -115,12 +115,12 @@ func (r *Reader[E]) enough(ctx context.Context, op *Operation, rows []codec.Rows
 
 // paged sends requests for so many rows each, and takes all rows of one before it
 // yields the first: its stream is over while those of others are waited for.
-func (r *Reader[E]) paged(ctx context.Context, op *Operation, rows []codec.Rows, filter bigtable.Filter, turns chan struct{}) iter.Seq2[*wire.Row, error] {
+func (r *Reader[E]) paged(ctx context.Context, op *Operation, rows []codec.Rows, filter bigtable.Filter, turns chan struct{}) iter.Seq2[wire.Row, error] {
 	limit := codec.PageRows
 	if r.layout.Kind == SingleRows {
 		limit = codec.PageEvents
 	}
-	return func(yield func(*wire.Row, error) bool) {
+	return func(yield func(wire.Row, error) bool) {
 		for rows != nil {
 			page, err := r.page(ctx, op, rows, filter, limit, turns)
 			last := ""
@@ -131,7 +131,7 @@ func (r *Reader[E]) paged(ctx context.Context, op *Operation, rows []codec.Rows,
 				}
 			}
 			if err != nil {
-				yield(nil, err)
+				yield(wire.Row{}, err)
 			}
 			if err != nil || len(page) < limit {
 				return
@@ -142,7 +142,7 @@ func (r *Reader[E]) paged(ctx context.Context, op *Operation, rows []codec.Rows,
 }
 
 // page reads some rows when it is its turn.
-func (r *Reader[E]) page(ctx context.Context, op *Operation, rows []codec.Rows, filter bigtable.Filter, limit int, turns chan struct{}) (page []*wire.Row, err error) {
+func (r *Reader[E]) page(ctx context.Context, op *Operation, rows []codec.Rows, filter bigtable.Filter, limit int, turns chan struct{}) (page []wire.Row, err error) {
 	select {
 	case turns <- struct{}{}:
 		defer func() { <-turns }()
@@ -169,19 +169,19 @@ func after(rows []codec.Rows, key string) []codec.Rows {
 	return left
 }
 
-// one returns the first row, or nil if there is none.
-func (r *Reader[E]) one(ctx context.Context, op *Operation, rows codec.Rows, filter bigtable.Filter, limit int) (*wire.Row, error) {
+// one returns the first row, if there is one.
+func (r *Reader[E]) one(ctx context.Context, op *Operation, rows codec.Rows, filter bigtable.Filter, limit int) (wire.Row, error) {
 	for row, err := range r.rows(ctx, op, []codec.Rows{rows}, filter, limit) {
 		return row, err
 	}
-	return nil, nil
+	return wire.Row{}, nil
 }
 
 // rows yields the rows of a request, up to a limit unless it is 0. It gives up when
 // no row comes within the time-out; the time that the caller takes does not count.
 // With a client that has [wire.ClientOptions] the cells come straight from the wire.
-func (r *Reader[E]) rows(ctx context.Context, op *Operation, rows []codec.Rows, filter bigtable.Filter, limit int) iter.Seq2[*wire.Row, error] {
-	return func(yield func(*wire.Row, error) bool) {
+func (r *Reader[E]) rows(ctx context.Context, op *Operation, rows []codec.Rows, filter bigtable.Filter, limit int) iter.Seq2[wire.Row, error] {
+	return func(yield func(wire.Row, error) bool) {
 		for again := false; rows != nil; {
 			q := request{op: op, yield: yield}
 			err := r.send(ctx, &q, rows, filter, limit)
@@ -189,7 +189,7 @@ func (r *Reader[E]) rows(ctx context.Context, op *Operation, rows []codec.Rows, 
 			case q.stopped || err == nil:
 				return
 			case !resumedAtEnd(err) || again && q.rows == 0:
-				yield(nil, missing(r.id, err))
+				yield(wire.Row{}, missing(r.id, err))
 				return
 			case q.rows > 0:
 				rows = after(rows, q.last)
@@ -225,7 +225,7 @@ func (r *Reader[E]) send(ctx context.Context, q *request, rows []codec.Rows, fil
 // request is one that is under way.
 type request struct {
 	op      *Operation
-	yield   func(*wire.Row, error) bool
+	yield   func(wire.Row, error) bool
 	sink    wire.Sink
 	options [3]bigtable.ReadOption
 	idle    *idle
@@ -239,16 +239,20 @@ type request struct {
 func (q *request) take(arrived bigtable.Row) bool {
 	q.idle.pause()
 	defer q.idle.resume()
-	var rows []*wire.Row
-	rows, q.lost = q.sink.Rows(arrived)
-	for _, row := range rows {
+	rows, err := q.sink.Rows(arrived)
+	if err != nil {
+		q.lost = err
+		return false
+	}
+	for i := range rows.Len() {
+		row := rows.At(i)
 		q.op.Rows++
 		q.rows, q.last = q.rows+1, row.Key()
 		if q.stopped = !q.yield(row, nil); q.stopped {
 			return false
 		}
 	}
-	return q.lost == nil
+	return true
 }
 
 // idle gives up a request when no row comes for so long.

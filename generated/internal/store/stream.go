@@ -24,7 +24,7 @@ type stream struct {
 
 // streamed is a row, or the error that ended the stream.
 type streamed struct {
-	row *wire.Row
+	row wire.Row
 	err error
 	at  *position // of the row, once it was asked for
 }
@@ -32,7 +32,7 @@ type streamed struct {
 // startStream starts to read the rows that read yields. The context ends it. Before
 // read asks for more than is likely to be needed it calls wanted, which waits until
 // the row after those is looked for; it returns false if it never is.
-func startStream(ctx context.Context, read func(op *Operation, wanted func() bool) iter.Seq2[*wire.Row, error]) *stream {
+func startStream(ctx context.Context, read func(op *Operation, wanted func() bool) iter.Seq2[wire.Row, error]) *stream {
 	s := &stream{rows: make(chan streamed), wanted: make(chan struct{})}
 	wanted := func() bool {
 		select {
@@ -109,7 +109,7 @@ func (p position) compare(o position) int {
 }
 
 // place sets the position of the row, which is that of stream i.
-func (s *streamed) place(i int, positionOf func(i int, row *wire.Row) (position, error)) error {
+func (s *streamed) place(i int, positionOf func(i int, row wire.Row) (position, error)) error {
 	if s.err != nil || s.at != nil {
 		return s.err
 	}
@@ -121,7 +121,7 @@ func (s *streamed) place(i int, positionOf func(i int, row *wire.Row) (position,
 // nextRows takes the rows of the first position that any stream is at: one for each
 // stream, nil for those that have no row there. It returns nil at the end of all
 // streams.
-func nextRows(streams []*stream, positionOf func(i int, row *wire.Row) (position, error)) ([]*wire.Row, error) {
+func nextRows(streams []*stream, positionOf func(i int, row wire.Row) (position, error)) ([]wire.Row, error) {
 	var first position
 	found := false
 	for i, s := range streams {
@@ -140,7 +140,7 @@ func nextRows(streams []*stream, positionOf func(i int, row *wire.Row) (position
 	if !found {
 		return nil, nil
 	}
-	rows := make([]*wire.Row, len(streams))
+	rows := make([]wire.Row, len(streams))
 	for i, s := range streams {
 		if s.head != nil && s.head.at.compare(first) == 0 {
 			rows[i] = s.head.row
@@ -151,11 +151,11 @@ func nextRows(streams []*stream, positionOf func(i int, row *wire.Row) (position
 }
 
 // keepNewest drops the rows that are of an earlier bucket than another one.
-func keepNewest(rows []*wire.Row, bucketOf func(row *wire.Row) (time.Time, error)) error {
+func keepNewest(rows []wire.Row, bucketOf func(row wire.Row) (time.Time, error)) error {
 	starts := make([]time.Time, len(rows))
 	var newest time.Time
 	for i, row := range rows {
-		if row == nil {
+		if !row.Exists() {
 			continue
 		}
 		start, err := bucketOf(row)
@@ -169,7 +169,7 @@ func keepNewest(rows []*wire.Row, bucketOf func(row *wire.Row) (time.Time, error
 	}
 	for i, start := range starts {
 		if start.Before(newest) {
-			rows[i] = nil
+			rows[i] = wire.Row{}
 		}
 	}
 	return nil

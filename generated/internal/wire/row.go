@@ -10,23 +10,36 @@ import (
 	"cloud.google.com/go/bigtable"
 )
 
-// Row is the cells of a row, by column. Those of a family follow one another in
-// the order in which they came. What columns and cells refer to is in one piece of
-// memory, so that a row is a few slices without a pointer however many cells it has.
-type Row struct {
-	key     string
+// Rows is rows that came together, in their order. What their columns and cells refer
+// to is in one piece of memory, so that rows are a few slices without a pointer however
+// many of them there are, and however many cells they have.
+type Rows struct {
+	keys    string // one after the other
+	rows    []row
 	columns []Column
 	cells   []Cell
 	memory  []byte
+	left    int // how many rows are not released
 }
 
-// Text is bytes of a row, see [Row.Bytes]. No row comes near what 32 bits can count.
+// row is where the key of a row ends in keys, and its columns in columns.
+type row struct{ key, columns uint32 }
+
+// Row is the cells of a row, by column. Those of a family follow one another in
+// the order in which they came. The zero Row is none.
+type Row struct {
+	of    *Rows
+	index int
+}
+
+// Text is bytes of a row, see [Row.Bytes]. Rows that come together come nowhere near
+// what 32 bits can count.
 type Text struct{ Begin, End uint32 }
 
 // Column is the cells of a column that came in succession.
 type Column struct {
 	Family, Qualifier Text
-	begin, end        int // of its cells
+	begin, end        uint32 // of its cells
 }
 
 // Cell is a version of a value.
@@ -35,18 +48,17 @@ type Cell struct {
 	Value  Text
 }
 
-// rows holds rows whose memory may be used again.
-var rows = sync.Pool{New: func() any { return new(Row) }}
+// pool holds rows whose memory may be used again.
+var pool = sync.Pool{New: func() any { return new(Rows) }}
 
-// maxKept is how much memory of a row is kept for the next one, in bytes.
+// maxKept is how much memory of rows is kept for the next ones, in bytes.
 const maxKept = 4 << 20
 
 // ordinary returns a row with the cells of one of the client; nil if they are more
 // than a row can have.
-func ordinary(row bigtable.Row) *Row {
-	r := rows.Get().(*Row)
-	r.key = row.Key()
-	for name, items := range row {
+func ordinary(arrived bigtable.Row) *Rows {
+	r := pool.Get().(*Rows)
+	for name, items := range arrived {
 		family := r.keep([]byte(name))
 		for i, item := range items {
 			if i == 0 || item.Column != items[i-1].Column {
@@ -55,74 +67,138 @@ func ordinary(row bigtable.Row) *Row {
 			if len(r.memory)+len(item.Value) > 2*maxRow {
 				return nil
 			}
-			r.add(int64(item.Timestamp), item.Value)
+			r.add(int64(item.Timestamp), r.keep(item.Value))
 		}
 	}
-	r.finish()
+	r.keys = arrived.Key()
+	r.end(len(r.keys))
+	r.sort(0)
 	return r
 }
 
+// Len returns the number of rows.
+func (r *Rows) Len() int { return len(r.rows) }
+
+// At returns the i-th row.
+func (r *Rows) At(i int) Row { return Row{r, i} }
+
+// Exists reports whether there is a row.
+func (r Row) Exists() bool { return r.of != nil }
+
+// Last reports whether no row follows of those that came together.
+func (r Row) Last() bool { return r.index == len(r.of.rows)-1 }
+
 // Key returns the row key. It is good after Release too.
-func (r *Row) Key() string { return r.key }
+func (r Row) Key() string {
+	begin := uint32(0)
+	if r.index > 0 {
+		begin = r.of.rows[r.index-1].key
+	}
+	return r.of.keys[begin:r.of.rows[r.index].key]
+}
 
 // Columns returns the columns. They are good until Release.
-func (r *Row) Columns() []Column { return r.columns }
+func (r Row) Columns() []Column {
+	begin := uint32(0)
+	if r.index > 0 {
+		begin = r.of.rows[r.index-1].columns
+	}
+	return r.of.columns[begin:r.of.rows[r.index].columns]
+}
 
 // Cells returns the cells of a column, which are the caller's until Release.
-func (r *Row) Cells(c *Column) []Cell { return r.cells[c.begin:c.end:c.end] }
+func (r Row) Cells(c *Column) []Cell { return r.of.cells[c.begin:c.end:c.end] }
 
-// Bytes returns a text of the row, which nobody may change or add to. It is good
-// until Release.
-func (r *Row) Bytes(t Text) []byte { return r.memory[t.Begin:t.End] }
+// Bytes returns a text of the row, or of one that came with it, which nobody may change
+// or add to. It is good until Release.
+func (r Row) Bytes(t Text) []byte { return r.of.memory[t.Begin:t.End] }
 
 // Same reports whether two columns of the row have the same name.
-func (r *Row) Same(a, b *Column) bool {
+func (r Row) Same(a, b *Column) bool {
 	return r.equal(a.Qualifier, b.Qualifier) && r.equal(a.Family, b.Family)
 }
 
-func (r *Row) equal(a, b Text) bool { return a == b || bytes.Equal(r.Bytes(a), r.Bytes(b)) }
+func (r Row) equal(a, b Text) bool { return a == b || bytes.Equal(r.Bytes(a), r.Bytes(b)) }
 
-// Release gives the memory of the row back. It need not be called.
-func (r *Row) Release() {
-	if cap(r.memory) > maxKept || cap(r.cells) > maxKept/16 {
+// Release gives the memory of the row back. It need not be called, but not twice.
+// What the row has is good until all rows that came with it are released.
+func (r Row) Release() {
+	if r.of.left--; r.of.left == 0 {
+		r.of.release()
+	}
+}
+
+// release gives the memory of all rows back.
+func (r *Rows) release() {
+	if cap(r.memory) > maxKept || cap(r.cells) > maxKept/16 || cap(r.columns) > maxKept/24 {
 		return
 	}
-	*r = Row{columns: r.columns[:0], cells: r.cells[:0], memory: r.memory[:0]}
-	rows.Put(r)
+	*r = Rows{rows: r.rows[:0], columns: r.columns[:0], cells: r.cells[:0], memory: r.memory[:0]}
+	pool.Put(r)
 }
 
 // keep adds bytes to the memory.
-func (r *Row) keep(b []byte) Text {
+func (r *Rows) keep(b []byte) Text {
 	begin := len(r.memory)
 	r.memory = append(r.memory, b...)
 	return Text{uint32(begin), uint32(len(r.memory))}
 }
 
 // begin begins a column.
-func (r *Row) begin(family, qualifier Text) {
-	r.columns = append(r.columns, Column{Family: family, Qualifier: qualifier, begin: len(r.cells)})
+func (r *Rows) begin(family, qualifier Text) {
+	at := uint32(len(r.cells))
+	r.columns = append(r.columns, Column{family, qualifier, at, at})
 }
 
 // add adds a cell to the last column.
-func (r *Row) add(micros int64, value []byte) {
-	r.cells = append(r.cells, Cell{Micros: micros, Value: r.keep(value)})
+func (r *Rows) add(micros int64, value Text) {
+	r.cells = append(r.cells, Cell{micros, value})
+	r.columns[len(r.columns)-1].end = uint32(len(r.cells))
 }
 
-// finish says where columns end, and brings those of each family together, as the
-// client does.
-func (r *Row) finish() {
-	end := len(r.cells)
-	for i := len(r.columns) - 1; i >= 0; i-- {
-		r.columns[i].end = end
-		end = r.columns[i].begin
-	}
-	byFamily := func(a, b Column) int {
+// end ends a row whose key ends at a place in keys.
+func (r *Rows) end(key int) {
+	r.rows = append(r.rows, row{uint32(key), uint32(len(r.columns))})
+	r.left++
+}
+
+// sort brings the columns of each family together, from the given one on, as the client
+// does.
+func (r *Rows) sort(from int) {
+	slices.SortStableFunc(r.columns[from:], func(a, b Column) int {
 		if a.Family == b.Family {
 			return 0
 		}
-		return bytes.Compare(r.Bytes(a.Family), r.Bytes(b.Family))
-	}
-	if !slices.IsSortedFunc(r.columns, byFamily) {
-		slices.SortStableFunc(r.columns, byFamily)
-	}
+		return bytes.Compare(r.memory[a.Family.Begin:a.Family.End], r.memory[b.Family.Begin:b.Family.End])
+	})
 }
+
+// mark is a place in rows.
+type mark struct{ columns, cells, memory int }
+
+// mark returns the end.
+func (r *Rows) mark() mark { return mark{len(r.columns), len(r.cells), len(r.memory)} }
+
+// forget drops what is behind a mark.
+func (r *Rows) forget(m mark) {
+	r.columns, r.cells, r.memory = r.columns[:m.columns], r.cells[:m.cells], r.memory[:m.memory]
+}
+
+// cut moves what is behind a mark to other rows.
+func (r *Rows) cut(m mark) *Rows {
+	rest := pool.Get().(*Rows)
+	rest.memory = append(rest.memory, r.memory[m.memory:]...)
+	for _, c := range r.columns[m.columns:] {
+		rest.columns = append(rest.columns, Column{
+			c.Family.back(m), c.Qualifier.back(m), c.begin - uint32(m.cells), c.end - uint32(m.cells),
+		})
+	}
+	for _, c := range r.cells[m.cells:] {
+		rest.cells = append(rest.cells, Cell{c.Micros, c.Value.back(m)})
+	}
+	r.forget(m)
+	return rest
+}
+
+// back returns where a text is after a cut.
+func (t Text) back(m mark) Text { return Text{t.Begin - uint32(m.memory), t.End - uint32(m.memory)} }

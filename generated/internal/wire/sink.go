@@ -22,15 +22,10 @@ var errLost = errors.New("a row of the wire reader is lost")
 type Sink struct {
 	context.Context
 	mu    sync.Mutex
-	rows  []*Row
-	ends  []int  // where those of each placeholder end
-	first int64  // the number of ends[0]
-	next  int    // of ends: those before are taken
-	taken []*Row // what Rows returned last
-
-	// Memory for wide rows, of which there are few.
-	fewRows, fewTaken [4]*Row
-	fewEnds           [4]int
+	rows  []*Rows // of each placeholder
+	first int64   // the number of rows[0]
+	next  int     // of rows: those before are taken
+	few   [4]*Rows
 }
 
 type sinkKey struct{}
@@ -38,8 +33,7 @@ type sinkKey struct{}
 // WithSink returns a context for one call of ReadRows, whose rows a new sink holds. All
 // that the call yields must be given to [Sink.Rows].
 func WithSink(ctx context.Context, sink *Sink) context.Context {
-	sink.Context = ctx
-	sink.rows, sink.ends, sink.taken = sink.fewRows[:0], sink.fewEnds[:0], sink.fewTaken[:0]
+	sink.Context, sink.rows = ctx, sink.few[:0]
 	return sink
 }
 
@@ -51,48 +45,41 @@ func (s *Sink) Value(key any) any {
 	return s.Context.Value(key)
 }
 
-// Rows returns the rows that the client's row stands for, or one with its cells. The
-// slice is good until the next call.
-func (s *Sink) Rows(row bigtable.Row) ([]*Row, error) {
-	if placeholder := row[placeholderFamily]; len(placeholder) > 0 {
-		if s.take(int64(placeholder[0].Timestamp)) {
-			return s.taken, nil
+// Rows returns the rows that the client's row stands for, or one with its cells.
+func (s *Sink) Rows(arrived bigtable.Row) (*Rows, error) {
+	if placeholder := arrived[placeholderFamily]; len(placeholder) > 0 {
+		if rows := s.take(int64(placeholder[0].Timestamp)); rows != nil {
+			return rows, nil
 		}
 		return nil, errLost
 	}
-	s.taken = append(s.taken[:0], ordinary(row))
-	if s.taken[0] == nil {
-		return nil, errTooLarge
+	if rows := ordinary(arrived); rows != nil {
+		return rows, nil
 	}
-	return s.taken, nil
+	return nil, errTooLarge
 }
 
 // put adds the rows of a placeholder, and returns their number.
-func (s *Sink) put(rows []*Row) int64 {
+func (s *Sink) put(rows *Rows) int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.rows = append(s.rows, rows...)
-	s.ends = append(s.ends, len(s.rows))
-	return s.first + int64(len(s.ends)) - 1
+	s.rows = append(s.rows, rows)
+	return s.first + int64(len(s.rows)) - 1
 }
 
 // take takes the rows with a number, and drops all before them, which the client
-// never came to; it is false if they are gone.
-func (s *Sink) take(number int64) bool {
+// never came to; it returns nil if they are gone.
+func (s *Sink) take(number int64) *Rows {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	i := int(number - s.first)
-	if i < s.next || i >= len(s.ends) {
-		return false
+	if i < s.next || i >= len(s.rows) {
+		return nil
 	}
-	begin, end := 0, s.ends[i]
-	if i > 0 {
-		begin = s.ends[i-1]
-	}
-	s.taken = append(s.taken[:0], s.rows[begin:end]...)
-	if s.next = i + 1; s.next == len(s.ends) {
+	rows := s.rows[i]
+	if s.next = i + 1; s.next == len(s.rows) {
 		s.first += int64(s.next)
-		s.rows, s.ends, s.next = s.rows[:0], s.ends[:0], 0
+		s.rows, s.next = s.rows[:0], 0
 	}
-	return true
+	return rows
 }

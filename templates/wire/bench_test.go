@@ -1,0 +1,69 @@
+package wire
+
+import (
+	"encoding/binary"
+	"fmt"
+	"testing"
+
+	"cloud.google.com/go/bigtable/apiv2/bigtablepb"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/wrapperspb"
+)
+
+// BenchmarkDecode measures what a cell costs that is decoded, in responses of each form.
+func BenchmarkDecode(b *testing.B) {
+	type chunk = bigtablepb.ReadRowsResponse_CellChunk
+	commit := &bigtablepb.ReadRowsResponse_CellChunk_CommitRow{CommitRow: true}
+	const cells = 4000
+	forms := map[string]func(i int, c *chunk){
+		"plain": func(i int, c *chunk) {},
+		"columns": func(i int, c *chunk) {
+			c.Qualifier = wrapperspb.Bytes(binary.BigEndian.AppendUint16(nil, uint16(i)))
+		},
+		"rows": func(i int, c *chunk) {
+			c.Qualifier = wrapperspb.Bytes(fmt.Append(nil, "column", i%4))
+			if i%4 == 0 {
+				c.RowKey, c.FamilyName = fmt.Appendf(nil, "us-west2#3698#2021-03-01-%06d", i), wrapperspb.String("measurements")
+			}
+			if i%4 == 3 {
+				c.RowStatus = commit
+			}
+		},
+	}
+	for _, name := range []string{"plain", "columns", "rows"} {
+		b.Run(name, func(b *testing.B) {
+			response := new(bigtablepb.ReadRowsResponse)
+			for i := range cells {
+				c := &chunk{TimestampMicros: 1_600_000_000_000_000 - int64(i)*60_000_000, Value: []byte("12345678")}
+				forms[name](i, c)
+				response.Chunks = append(response.Chunks, c)
+			}
+			first, last := response.Chunks[0], response.Chunks[cells-1]
+			first.RowKey, first.FamilyName = []byte("a"), wrapperspb.String("measurements")
+			if first.Qualifier == nil {
+				first.Qualifier = wrapperspb.Bytes(nil)
+			}
+			last.RowStatus = commit
+			message, err := proto.Marshal(response)
+			if err != nil {
+				b.Fatal(err)
+			}
+			var into bigtablepb.ReadRowsResponse
+			for b.Loop() {
+				d := decoders.Get().(*decoder)
+				d.sink = new(Sink)
+				if err := d.decode(message, &into); err != nil {
+					b.Fatal(err)
+				}
+				rows := d.sink.take(0)
+				if rows == nil {
+					b.Fatal("no rows")
+				}
+				rows.release()
+				d.release()
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/cells, "ns/cell")
+			b.ReportMetric(0, "ns/op")
+		})
+	}
+}
