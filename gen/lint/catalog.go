@@ -276,6 +276,11 @@ func ttlRules() []Rule {
 			Fix:    "The writer refuses it with ErrExpired.",
 		},
 		{
+			ID: "T13", Title: "a counter or a server timestamp where timestamps are expiries", Limit: true, Source: cellTTLPage, By: ByDesign,
+			Reason: "ReadModifyWrite and the server timestamp stamp a cell with the current time. Under one-second expiration that is its expiry: the cell is garbage when it is written.",
+			Fix:    "Generated code never uses them. Other programs that write to such a family must set each timestamp to the expiry.",
+		},
+		{
 			ID: "T14", Severity: diag.Warning, Title: "events come later than their age allows", Source: judgement, check: lateEvents,
 			Reason: "What is older than its age when it arrives is refused by the writer, for it would be garbage at once.",
 			Fix:    "Use a longer age. The rule looks at expect: {lateness: 2h}.",

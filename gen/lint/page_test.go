@@ -1,8 +1,11 @@
 package lint_test
 
 import (
+	"io/fs"
 	"os"
+	"path"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -21,6 +24,48 @@ func TestPage(t *testing.T) {
 	}
 	if diff := cmp.Diff(lint.Page(), string(page)); diff != "" {
 		t.Errorf("make it anew with: go run ./cmd/btgen lint --explain all > gen/lint/README.md (-want +got)\n%s", diff)
+	}
+}
+
+// ruleID is the id of a rule in a text. T00:00 is a time.
+var (
+	ruleID = regexp.MustCompile(`\b[CKLT][0-9]{2}\b`)
+	aTime  = regexp.MustCompile(`\bT[0-9]{2}:[0-9]{2}`)
+)
+
+// TestNamedRules: every id that a person can meet, in the manual, in a message, in
+// the comments of generated code or in a schema, has a page.
+func TestNamedRules(t *testing.T) {
+	known := map[string]bool{}
+	for _, rule := range lint.Rules() {
+		known[rule.ID] = true
+	}
+	read := 0
+	err := fs.WalkDir(os.DirFS("../.."), ".", func(name string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && (entry.Name() == ".git" || entry.Name() == "testdata"):
+			return fs.SkipDir
+		case entry.IsDir(), !slices.Contains([]string{".md", ".go", ".yaml", ".proto"}, path.Ext(name)), strings.HasSuffix(name, "_test.go"):
+			return nil
+		}
+		text, err := os.ReadFile("../../" + name)
+		if err != nil {
+			return err
+		}
+		read++
+		for i, line := range strings.Split(string(text), "\n") {
+			for _, id := range ruleID.FindAllString(aTime.ReplaceAllString(line, ""), -1) {
+				if !known[id] {
+					t.Errorf("%s:%d names %s, which is no rule: %s", name, i+1, id, strings.TrimSpace(line))
+				}
+			}
+		}
+		return nil
+	})
+	if err != nil || read < 100 {
+		t.Fatalf("%d files: %v", read, err)
 	}
 }
 
