@@ -54,8 +54,15 @@ type Diagnostic struct {
 	Severity Severity
 	Rule     string // id of the rule that was broken, such as "K01"; empty for the language itself
 	Message  string // what is wrong, without a full stop
-	Hint     string // what to write instead; may be empty
+	// Hint is what to do instead; it may be empty. What is to be pasted stands between
+	// backquotes, or in indented lines at the end. Entries, such as `bucket: 6h`, belong
+	// in the nearest mapping around Pos that can have them. Anything else is to be
+	// written at Pos.
+	Hint string
 }
+
+// Code returns a text between backquotes, as hints have what is to be pasted.
+func Code(text string) string { return "`" + strings.ReplaceAll(text, "`", "'") + "`" }
 
 // Error returns the finding in one line, in the form file:line:col: message [rule].
 func (d Diagnostic) Error() string {

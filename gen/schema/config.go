@@ -25,7 +25,7 @@ var configBlock = block[Config]{
 			name: "btgen", doc: "the version of the language: " + Version, shape: versionForm.shape,
 			read: func(w *walker, n *node, _ *Config) { versionForm.read(w, n) },
 		}),
-		set("schemas", "the files and folders that the schemas are in", listOf("a list of paths", "write schemas: [schemas]", filled("a path")), func(c *Config) *[]string { return &c.Schemas }).
+		set("schemas", "the files and folders that the schemas are in", listOf("a list of paths", "write `schemas: [schemas]`", filled("a path")), func(c *Config) *[]string { return &c.Schemas }).
 			also("Paths are relative to the folder of btgen.yaml. The default is [schemas]."),
 		set("out", "the folder of the generated code", filled("a path"), func(c *Config) *string { return &c.Out }).
 			also("The default is generated."),

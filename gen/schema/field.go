@@ -45,16 +45,8 @@ func (t Type) String() string {
 
 // typeForm is the name of a type.
 var typeForm = func() form[Type] {
-	var names []string
-	for _, t := range types {
-		names = append(names, t.name)
-	}
-	f := word("type", names, map[string]string{
-		"int": "int64", "integer": "int64", "long": "int64", "uint": "uint64", "float": "float64", "double": "float64",
-		"bigint": "int64", "number": "float64", "decimal": "float64",
-		"boolean": "bool", "text": "string", "varchar": "string", "str": "string", "blob": "bytes", "binary": "bytes", "byte": "bytes",
-		"time": "timestamp", "datetime": "timestamp", "date": "timestamp", "interval": "duration", "object": "json",
-	})
+	names := typeNames()
+	f := hintedWord("type", names, typeHint)
 	return form[Type]{f.shape, func(w *walker, n *node) (Type, bool) {
 		name, ok := f.read(w, n)
 		return Type(1 + slices.Index(names, name)), ok
@@ -117,10 +109,14 @@ var exampleKey = key[draft]{
 	read:  func(_ *walker, n *node, d *draft) { d.example = n },
 }
 
+// cardinalityKey is the key of how many values a series value has.
+var cardinalityKey = put("cardinality", "about how many different values there are", integer[int64](1, 1<<53), func(d *draft) *Value[int64] { return &d.Cardinality }).
+	also("For the check of hotspots, and to choose the table of a query. For instance {type: string, cardinality: 3}; enums and bools need none.")
+
 var seriesBlock = block[draft]{
 	what:    "a series value",
 	example: "write a type, as in balloon_id: int64",
-	keys:    []key[draft]{seriesTypeKey, ofKey, docKey, exampleKey},
+	keys:    []key[draft]{seriesTypeKey, ofKey, docKey, exampleKey, cardinalityKey},
 	check:   checkField,
 	cases:   seriesCases,
 	elsewhere: map[string]string{
@@ -160,6 +156,10 @@ var fieldBlock = block[draft]{
 		put("number", "the field number in protobuf", numberForm, func(d *draft) *Value[int] { return &d.Number }).
 			also("Without 19000 to 19999, which protobuf has for itself. Needed where a table stores protobuf; never change or reuse one."),
 	},
+	elsewhere: map[string]string{
+		"cardinality": "only series values have one: leave it out",
+		"example":     "only series values have one: leave it out",
+	},
 	check: checkField,
 	cases: func() []caseShape {
 		optional := caseShape{"optional", true, []keyShape{{name: "default", shape: never}}}
@@ -185,9 +185,15 @@ func typeCases(value string) []caseShape {
 
 // seriesCases are the typeCases of the types that a row key can hold.
 func seriesCases() []caseShape {
-	return slices.DeleteFunc(typeCases("example"), func(c caseShape) bool {
+	cases := slices.DeleteFunc(typeCases("example"), func(c caseShape) bool {
 		return slices.ContainsFunc(noKey, func(t Type) bool { return t.String() == c.value })
 	})
+	for i, c := range cases {
+		if c.value == Enum.String() || c.value == Bool.String() {
+			cases[i].keys = append(cases[i].keys, keyShape{name: "cardinality", shape: never})
+		}
+	}
+	return cases
 }
 
 // seriesForm and fieldForm are a block, or its type alone.
@@ -223,9 +229,12 @@ func checkField(w *walker, n *node, d *draft) {
 	case !d.Type.IsSet():
 		return
 	case d.Type.V == Enum && d.of == nil && n.entry("of") == nil:
-		w.errorf(n.pos, "an enum needs its values").Hint = "write {type: enum, of: [drizzle, rain]}"
+		w.errorf(n.pos, "an enum needs its values").Hint = "write `{type: enum, of: [drizzle, rain]}`"
 	case d.Type.V != Enum && d.of != nil:
-		w.errorf(d.of.pos, "only an enum has values, and this is of type %s", d.Type.V).Hint = "write type: enum, or remove the key of"
+		w.errorf(d.of.pos, "only an enum has values, and this is of type %s", d.Type.V).Hint = "write `type: enum`, or remove the key of"
+	}
+	if (d.Type.V == Enum || d.Type.V == Bool) && d.Cardinality.IsSet() {
+		w.errorf(d.Cardinality.Pos, "the type %s says how many values there are", d.Type.V).Hint = "leave cardinality out"
 	}
 	d.Default = readTyped(w, d, d.def)
 	d.Example = readTyped(w, d, d.example)
@@ -263,7 +272,7 @@ func checkEnumValue(w *walker, d *draft, n *node) bool {
 
 // enumForm is the values of an enum: numbered from 1, or as the file says.
 var enumForm = func() form[[]EnumValue] {
-	const what, example = "a list of names", "write [drizzle, rain] or {drizzle: 1, rain: 2}"
+	const what, example = "a list of names", "write `[drizzle, rain]` or `{drizzle: 1, rain: 2}`"
 	names := distinct(listOf(what, example, located(enumNameForm)))
 	number := integer(1, math.MaxInt32)
 	numbered := named(what, example, enumNameForm, form[EnumValue]{number.shape, func(w *walker, n *node) (EnumValue, bool) {

@@ -430,6 +430,17 @@ func named[V any](what, example string, name form[string], item form[V], at func
 // word returns the form of one of several words. Synonyms are words that
 // people bring from elsewhere, with the right one for each.
 func word(what string, words []string, synonyms map[string]string) form[string] {
+	return hintedWord(what, words, func(text string) string {
+		if right := synonyms[strings.ToLower(text)]; right != "" {
+			return "write " + diag.Code(right)
+		}
+		return ""
+	})
+}
+
+// hintedWord is word with a function that says what to write instead of another
+// text; nothing if it does not know.
+func hintedWord(what string, words []string, hint func(text string) string) form[string] {
 	s := shape{kind: shapeWord, what: "a " + what, words: words}
 	return form[string]{s, func(w *walker, n *node) (string, bool) {
 		switch {
@@ -437,12 +448,16 @@ func word(what string, words []string, synonyms map[string]string) form[string] 
 			w.want(n, "a "+what, "one of "+oneOf(words))
 		case slices.Contains(words, n.text):
 			return n.text, true
-		case synonyms[strings.ToLower(n.text)] != "":
-			w.errorf(n.pos, "unknown %s %s", what, quote(n.text)).Hint = fmt.Sprintf("write %q", synonyms[strings.ToLower(n.text)])
-		case len(words) == 1:
-			w.errorf(n.pos, "unknown %s %s", what, quote(n.text)).Hint = fmt.Sprintf("write %q", words[0])
 		default:
-			w.errorf(n.pos, "unknown %s %s", what, quote(n.text)).Hint = w.suggestWord(n.text, words)
+			d := w.errorf(n.pos, "unknown %s %s", what, quote(n.text))
+			switch known := hint(n.text); {
+			case known != "":
+				d.Hint = known
+			case len(words) == 1:
+				d.Hint = "write " + diag.Code(words[0])
+			default:
+				d.Hint = w.suggestWord(n.text, words)
+			}
 		}
 		return "", false
 	}}
@@ -453,7 +468,7 @@ func (w *walker) suggestWord(text string, words []string) string {
 	var ends []string
 	for _, word := range words {
 		if text != "" && strings.HasSuffix(word, "_"+strings.ToLower(text)) {
-			ends = append(ends, strconv.Quote(word))
+			ends = append(ends, diag.Code(word))
 		}
 	}
 	if len(ends) == 0 {
@@ -519,7 +534,7 @@ func reason(what, example string) form[string] {
 	return form[string]{filled.shape, func(w *walker, n *node) (string, bool) {
 		s, ok := filled.read(w, n)
 		if ok && (s == "" || n.boolean) {
-			w.errorf(n.pos, "%s has to say why", what).Hint = "write the reason in quotes, such as " + strconv.Quote(example)
+			w.errorf(n.pos, "%s has to say why", what).Hint = "write the reason in quotes, such as " + diag.Code(strconv.Quote(example))
 			return "", false
 		}
 		return s, ok
@@ -535,9 +550,9 @@ var boolean = form[bool]{shape{kind: shapeBool, what: "true or false"}, func(w *
 	switch s := strings.ToLower(n.text); {
 	case n.kind != scalar:
 	case slices.Contains([]string{"true", "yes", "y", "on", "1"}, s):
-		hint = "write true, without quotes"
+		hint = "write `true`, without quotes"
 	case slices.Contains([]string{"false", "no", "n", "off", "0"}, s):
-		hint = "write false, without quotes"
+		hint = "write `false`, without quotes"
 	}
 	w.want(n, "true or false", hint)
 	return false, false
@@ -585,7 +600,7 @@ func repairWhole(text string, least, most *big.Int) string {
 	if !sum.IsInt() || sum.Num().Cmp(least) < 0 || sum.Num().Cmp(most) > 0 {
 		return "write a whole number"
 	}
-	return fmt.Sprintf("write a whole number, such as %v", sum.Num())
+	return fmt.Sprintf("write a whole number, such as `%v`", sum.Num())
 }
 
 // integer returns the form of a whole number in a range.

@@ -72,7 +72,7 @@ var inexpressible = []struct {
 	why     string
 	message *regexp.Regexp
 }{
-	{"it refers to another place of the file", regexp.MustCompile(`is no series value; (did you|the series|every query)|is a series value already|that of ".*" already|is no value of the enum|^written_at is here twice`)},
+	{"it refers to another place of the file", regexp.MustCompile(`is no series value; (did you|the series|every query)|is a series value already|that of ".*" already|is no value of the enum|names table .* does not have|^written_at is here twice`)},
 	{"it is about how the YAML is written, which is gone in JSON", regexp.MustCompile(`^the key .* is here twice|^text after the last bracket|^(anchors|aliases|tags|merge keys|directives) are not part|found "(010|0x10)"`)},
 	{"it needs arithmetic", regexp.MustCompile(`does not divide|is longer than 29[02] years|narrower than|does not fit in 64 bits`)},
 	{"it is a syntax within a text", regexp.MustCompile(`is not valid JSON;`)},

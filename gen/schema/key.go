@@ -17,15 +17,15 @@ const maxPad = 4096
 // keyBlock is a part of the table itself.
 var keyBlock = block[Table]{
 	what:    "a key",
-	example: `write key: {delimiter: "#", segments: [location, bucket]}`,
+	example: "write `key: {delimiter: \"#\", segments: [location, bucket]}`",
 	begin:   func(pos diag.Pos, t *Table) { t.Key = pos },
 	keys: []key[Table]{
 		put("delimiter", "what stands between the segments; without one the key is binary", filled("a delimiter"), func(t *Table) *Value[string] { return &t.Delimiter }).
 			also(`One character or more, in quotes. For instance "#". The writer refuses values that contain it, unless their segment says escape: true.`),
-		must(set("segments", "the parts of the key, in order", listOf("a list of key segments", "write segments: [location, bucket]", segmentForm), func(t *Table) *[]Segment { return &t.Segments }).
+		must(set("segments", "the parts of the key, in order", listOf("a list of key segments", "write `segments: [location, bucket]`", segmentForm), func(t *Table) *[]Segment { return &t.Segments }).
 			also("For instance [location, balloon_id, bucket]. All series values, and the bucket or the time, which must not come first.")),
 	},
-	elsewhere: map[string]string{"row_key_schema": "write row_key_schema: true beside the key"},
+	elsewhere: map[string]string{"row_key_schema": "write `row_key_schema: true` beside the key"},
 }
 
 // segmentForm is a key segment: a word, or one of several blocks.
@@ -33,7 +33,7 @@ var segmentForm = short(shape{kind: shapeText, what: "a series value, bucket, ti
 	what:      "a key segment",
 	example:   "write location, bucket, time or {name: slot, encoding: hex}",
 	both:      "make them two segments",
-	elsewhere: map[string]string{"metric": "write metric", "label": "write bucket: {label: …} beside the key", "salt": "write {hash: [host], buckets: 16}"},
+	elsewhere: map[string]string{"metric": "write `metric`", "label": "write bucket: {label: …} beside the key", "salt": "write `{hash: [host], buckets: 16}`"},
 	variants:  []block[Segment]{nameSegment, bucketSegment, timeSegment, constSegment, hashSegment, sequenceSegment},
 }.form())
 
@@ -120,12 +120,12 @@ var (
 
 // segmentNameForm is a series value, or metric: bucket and time have blocks of
 // their own.
-var segmentNameForm = parsed("a name", "write {name: slot, encoding: hex}", func(s string) (string, error) {
+var segmentNameForm = parsed("a name", "write `{name: slot, encoding: hex}`", func(s string) (string, error) {
 	switch s {
 	case "":
 		return "", &problem{"a name cannot be empty", "write the name of a series value"}
 	case "bucket", "time":
-		return "", &problem{quote(s) + " is no series value", "write " + s + " or {" + s + ": unix_ms}"}
+		return "", &problem{quote(s) + " is no series value", "write `" + s + "` or `{" + s + ": unix_ms}`"}
 	}
 	return s, nil
 }).like(func(s *shape) { s.least, s.not = 1, []shape{{kind: shapeWord, words: []string{"bucket", "time"}}} })
@@ -138,7 +138,7 @@ var sequenceKey = key[Segment]{
 	shape: shape{kind: shapeBool, what: "true", words: []string{"true"}},
 	read: func(w *walker, n *node, _ *Segment) {
 		if v, ok := boolean.read(w, n); ok && !v {
-			w.errorf(n.pos, "a sequence cannot be false").Hint = "write {sequence: true}, or leave the segment out"
+			w.errorf(n.pos, "a sequence cannot be false").Hint = "write `{sequence: true}`, or leave the segment out"
 		}
 	},
 }

@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"slices"
 	"time"
 
 	"github.com/btgen-dev/btgen/gen/diag"
@@ -31,13 +32,13 @@ var rootBlock = block[Schema]{
 		set("doc", "what an event is, for people", prose("a doc"), func(s *Schema) *string { return &s.Doc }).
 			also("For instance: One reading a minute from a weather balloon. It becomes a comment in the generated code."),
 		must(set("series", "what tells one series from another, in a fixed order",
-			named("a mapping from names to types", "write series: {location: string}", seriesNameForm, seriesForm, nameOfField),
+			named("a mapping from names to types", "write `series: {location: string}`", seriesNameForm, seriesForm, nameOfField),
 			func(s *Schema) *[]Field { return &s.Series }).
 			also("All of it must be in the row key of every table. For instance {location: string, balloon_id: int64}.")),
 		set("time", "how finely events are timed", record(timeBlock), func(s *Schema) *Time { return &s.Time }).
 			also("For instance {precision: 1m}. The default precision is 1ms."),
 		must(set("fields", "what one event carries",
-			named("a mapping from names to types", "write fields: {pressure: int64}", fieldNameForm, fieldForm, nameOfField),
+			named("a mapping from names to types", "write `fields: {pressure: int64}`", fieldNameForm, fieldForm, nameOfField),
 			func(s *Schema) *[]Field { return &s.Fields }).
 			also("For instance {pressure: {type: int64, unit: Pa}}.")),
 		must(set("tables", "the tables that every event is written to",
@@ -45,15 +46,15 @@ var rootBlock = block[Schema]{
 			func(s *Schema) *[]Table { return &s.Tables }).
 			also("By their ids in Bigtable. One for most schemas; more for reads that begin with other series values.")),
 		set("queries", "how the events are read; each becomes a method of the reader",
-			named("a mapping from names to queries", "write queries: {ByLocation: {by: [location]}}", exportedForm("a query name"), record(queryBlock), func(q *Query) *Value[string] { return &q.Name }),
+			named("a mapping from names to queries", "write `queries: {ByLocation: {by: [location]}}`", exportedForm("a query name"), record(queryBlock), func(q *Query) *Value[string] { return &q.Name }),
 			func(s *Schema) *[]Query { return &s.Queries }).
 			also("For reads of more than a single series. For instance {ByLocation: {by: [location]}} gives ByLocation(ctx, location, from, to)."),
 		set("expect", "the load that the tables are meant for", record(expectBlock), func(s *Schema) *Expect { return &s.Expect }).
 			also("For checks of sizes and ages, and for estimates. For instance {series: 5800, rate: 1/m, lateness: 2h}."),
 	},
 	elsewhere: map[string]string{
-		"version":   "write btgen: " + Version,
-		"precision": "write time: {precision: 1m}",
+		"version":   "write `btgen: " + Version + "`",
+		"precision": "write `time: {precision: 1m}`",
 		"ttl":       "every table has its own: write it below tables",
 		"pattern":   "every table has its own: write it below tables",
 		"key":       "every table has its own: write it below tables",
@@ -63,7 +64,7 @@ var rootBlock = block[Schema]{
 
 var timeBlock = block[Time]{
 	what:    "the block time",
-	example: "write time: {precision: 1m}",
+	example: "write `time: {precision: 1m}`",
 	begin:   func(_ diag.Pos, t *Time) { t.Precision.V = defaultPrecision },
 	keys: []key[Time]{
 		put("precision", "what the time of an event is truncated to; 1ms where it is not said", precisionForm, func(t *Time) *Value[time.Duration] { return &t.Precision }).
@@ -86,7 +87,7 @@ var tableBlock = block[Table]{
 		put("family", "the column family", filled("a family"), func(t *Table) *Value[string] { return &t.Family }).
 			also("Keep it short, since it is stored with every cell. Needed, but with families or ttl classes."),
 		set("families", "the column families, where there are several",
-			named("a mapping from families to their ttl", "write families: {raw: {ttl: {max_age: 30d}}}", filled("a family"), record(familyBlock), func(f *Family) *Value[string] { return &f.Name }),
+			named("a mapping from families to their ttl", "write `families: {raw: {ttl: {max_age: 30d}}}`", filled("a family"), record(familyBlock), func(f *Family) *Value[string] { return &f.Name }),
 			func(t *Table) *[]Family { return &t.Families }).
 			also("In place of family and ttl; each field then names its family. For instance {raw: {ttl: {max_age: 7d}}, stats: {ttl: {max_age: 90d}}}."),
 		put("values", "how values are written: text is readable in cbt", word("form of values", valueForms, nil), func(t *Table) *Value[string] { return &t.Values }).
@@ -95,7 +96,7 @@ var tableBlock = block[Table]{
 			also("For serialized patterns. For instance {column: e, format: protobuf}."),
 		set("ttl", "when data expires", pointer(ttlForm(false)), func(t *Table) **TTL { return &t.TTL }).
 			also("One of max_age, max_versions, any_of, all_of, one_second, default_expiration, classes and keep. For instance {max_age: 30d}; or {keep: forever}, which must be said."),
-		set("splits", "row keys at which a new table is split into tablets", distinct(listOf("a list of row keys", "write splits: [g, n, t]", located(filled("a row key")))), func(t *Table) *[]Value[string] { return &t.Splits }).
+		set("splits", "row keys at which a new table is split into tablets", distinct(listOf("a list of row keys", "write `splits: [g, n, t]`", located(filled("a row key")))), func(t *Table) *[]Value[string] { return &t.Splits }).
 			also("At most 100. Keys that begin with a hash are split by themselves. For instance [g, n, t]."),
 		put("row_key_schema", "whether GoogleSQL reads the segments of the key as columns", boolean, func(t *Table) *Value[bool] { return &t.RowKeySchema }).
 			also("A structured row key schema: with a delimiter all segments are text that sorts above it; in a binary key they are strings, and the time in text."),
@@ -105,29 +106,29 @@ var tableBlock = block[Table]{
 	elsewhere: map[string]string{
 		"delimiter":       `write key: {delimiter: "#", segments: […]}`,
 		"segments":        "write key: {segments: […]}",
-		"every":           "write bucket: {every: 1w}",
-		"origin":          "write bucket: {every: 1w, origin: 2021-03-01}",
-		"label":           "write bucket: {every: 1w, label: week%04d}",
-		"max_age":         "write ttl: {max_age: 30d}",
-		"format":          "write blob: {format: protobuf}",
-		"row_key":         "write key",
-		"rowKey":          "write key",
-		"rowkey":          "write key",
-		"columnFamily":    "write family",
-		"column_family":   "write family",
-		"columnfamily":    "write family",
-		"column_families": "write families",
+		"every":           "write `bucket: {every: 1w}`",
+		"origin":          "write `bucket: {every: 1w, origin: 2021-03-01}`",
+		"label":           "write `bucket: {every: 1w, label: week%04d}`",
+		"max_age":         "write `ttl: {max_age: 30d}`",
+		"format":          "write `blob: {format: protobuf}`",
+		"row_key":         "write `key`",
+		"rowKey":          "write `key`",
+		"rowkey":          "write `key`",
+		"columnFamily":    "write `family`",
+		"column_family":   "write `family`",
+		"columnfamily":    "write `family`",
+		"column_families": "write `families`",
 		"columns":         "the columns are the fields; one can have a name of its own there: pressure: {type: int64, column: p}",
-		"retention":       "write ttl: {max_age: 30d}",
-		"gc":              "write ttl: {max_age: 30d}",
-		"gc_rule":         "write ttl: {max_age: 30d}",
+		"retention":       "write `ttl: {max_age: 30d}`",
+		"gc":              "write `ttl: {max_age: 30d}`",
+		"gc_rule":         "write `ttl: {max_age: 30d}`",
 		"column":          "write blob: {column: …}",
 	},
 }
 
 var bucketBlock = block[Bucket]{
 	what:    "a bucket",
-	example: "write bucket: {every: 1w}",
+	example: "write `bucket: {every: 1w}`",
 	begin:   func(pos diag.Pos, b *Bucket) { b.Pos = pos },
 	keys: []key[Bucket]{
 		must(put("every", "how wide a bucket is, as in 1h, 1w, 1mo or 1y", spanForm, func(b *Bucket) *Value[Span] { return &b.Every }).
@@ -139,9 +140,9 @@ var bucketBlock = block[Bucket]{
 	},
 }
 
-var spanForm = parsed("a bucket width", "write every: 1w", parseSpan).like(func(s *shape) { s.syntax, s.most = []string{spanSyntax, notZero}, maxQuantity })
+var spanForm = parsed("a bucket width", "write `every: 1w`", parseSpan).like(func(s *shape) { s.syntax, s.most = []string{spanSyntax, notZero}, maxQuantity })
 
-var rateForm = parsed("a rate", "write rate: 1/m", parseRate).like(func(s *shape) { s.syntax = []string{ratePattern, rateNotZero} })
+var rateForm = parsed("a rate", "write `rate: 1/m`", parseRate).like(func(s *shape) { s.syntax = []string{ratePattern, rateNotZero} })
 
 // bucketForm is a bucket, or its width alone.
 var bucketForm = short(spanForm.shape, func(w *walker, n *node) (Bucket, bool) {
@@ -151,17 +152,17 @@ var bucketForm = short(spanForm.shape, func(w *walker, n *node) (Bucket, bool) {
 
 var familyBlock = block[Family]{
 	what:    "a family",
-	example: "write {ttl: {max_age: 30d}}",
+	example: "write `{ttl: {max_age: 30d}}`",
 	keys: []key[Family]{
 		set("ttl", "when the data of the family expires", pointer(ttlForm(false)), func(f *Family) **TTL { return &f.TTL }).
 			also("For instance {max_age: 30d}."),
 	},
-	elsewhere: map[string]string{"max_age": "write ttl: {max_age: 30d}"},
+	elsewhere: map[string]string{"max_age": "write `ttl: {max_age: 30d}`"},
 }
 
 var blobBlock = block[Blob]{
 	what:    "a blob",
-	example: "write blob: {column: measurements_blob, format: protobuf}",
+	example: "write `blob: {column: measurements_blob, format: protobuf}`",
 	begin:   func(pos diag.Pos, b *Blob) { b.Pos = pos },
 	keys: []key[Blob]{
 		put("column", "the column that holds the event", filled("a column"), func(b *Blob) *Value[string] { return &b.Column }).
@@ -172,7 +173,7 @@ var blobBlock = block[Blob]{
 }
 
 // allowancesForm is the rules that do not hold for a table or a query.
-var allowancesForm = named("a mapping from rules to reasons", `write allow: {K02: "slots are hashed upstream"}`, ruleForm, allowForm, func(a *Allow) *Value[string] { return &a.Rule })
+var allowancesForm = named("a mapping from rules to reasons", "write `allow: {K02: \"slots are hashed upstream\"}`", ruleForm, allowForm, func(a *Allow) *Value[string] { return &a.Rule })
 
 // allowForm is the reason why a rule does not hold.
 var allowForm = form[Allow]{reasonForm.shape, func(w *walker, n *node) (Allow, bool) {
@@ -184,10 +185,12 @@ var reasonForm = reason("a reason", "slots are hashed upstream")
 
 var queryBlock = block[Query]{
 	what:    "a query",
-	example: "write {by: [location]}",
+	example: "write `{by: [location]}`",
 	keys: []key[Query]{
 		set("by", "the series values that the query gives; none with a scan of all series", orEmpty(nameList("[location]")), func(q *Query) *[]Value[string] { return &q.By }).
 			also("For instance [location]. Every query takes a range of time as well."),
+		put("table", "the table that answers the query, by its id", filled("a table id"), func(q *Query) *Value[string] { return &q.Table }).
+			also("For instance rollups. Without it, the table that does so with the least work."),
 		put("scan", "the reason why the query may read a whole table", reason("scan", "a nightly export"), func(q *Query) *Value[string] { return &q.Scan }).
 			also(`For instance "a nightly export". Without it such a query is refused.`),
 		set("allow", "rules that do not hold for the query, each with the reason", allowancesForm, func(q *Query) *[]Allow { return &q.Allow }).
@@ -197,7 +200,7 @@ var queryBlock = block[Query]{
 	},
 	elsewhere: map[string]string{
 		"time":   queryTimeHint,
-		"reason": `write scan: "the reason"`,
+		"reason": "write `scan: \"the reason\"`",
 	},
 }
 
@@ -205,7 +208,7 @@ const queryTimeHint = "every query takes a range of time: leave it out"
 
 // nameList returns the form of a list of names, each at most once.
 func nameList(example string) form[[]Value[string]] {
-	return distinct(listOf("a list of names", "write "+example, located(filled("a name"))))
+	return distinct(listOf("a list of names", "write `"+example+"`", located(filled("a name"))))
 }
 
 // orEmpty returns the form of a list that may be empty.
@@ -222,7 +225,7 @@ func orEmpty[V any](f form[[]V]) form[[]V] {
 
 var expectBlock = block[Expect]{
 	what:    "the block expect",
-	example: "write expect: {series: 5800, rate: 1/m}",
+	example: "write `expect: {series: 5800, rate: 1/m}`",
 	begin:   func(pos diag.Pos, e *Expect) { e.Pos = pos },
 	keys: []key[Expect]{
 		put("series", "how many series there are", integer[int64](1, 1<<53), func(e *Expect) *Value[int64] { return &e.Series }),
@@ -251,6 +254,7 @@ func checkSchema(w *walker, s *Schema) {
 		}
 	}
 	checkNumbers(w, s.Fields)
+	checkQueryTables(w, s)
 	if len(names) == 0 {
 		return
 	}
@@ -264,6 +268,19 @@ func checkSchema(w *walker, s *Schema) {
 				hint = w.suggest(by.V, names, "the series values are ")
 			}
 			w.errorf(by.Pos, "%s is no series value", quote(by.V)).Hint = hint
+		}
+	}
+}
+
+// checkQueryTables reports queries that name a table that there is not.
+func checkQueryTables(w *walker, s *Schema) {
+	names := make([]string, len(s.Tables))
+	for i, t := range s.Tables {
+		names[i] = t.Name.V
+	}
+	for _, q := range s.Queries {
+		if q.Table.IsSet() && len(names) > 0 && !slices.Contains(names, q.Table.V) {
+			w.errorf(q.Table.Pos, "query %s names table %s, which the schema does not have", q.Name.V, quote(q.Table.V)).Hint = w.suggest(q.Table.V, names, "the tables are ")
 		}
 	}
 }

@@ -32,7 +32,7 @@ func nameForm(what string, syntax *regexp.Regexp, rule string, repair func(strin
 		case !syntax.MatchString(s):
 			hint := rule
 			if better := repair(s); isASCII(s) && syntax.MatchString(better) {
-				hint += ", such as " + better
+				hint += ", such as `" + better + "`"
 			}
 			return "", &problem{fmt.Sprintf("%s cannot be %s", quote(s), what), hint}
 		}
@@ -92,9 +92,9 @@ var (
 	ruleForm      = nameForm("the id of a rule", ruleID, "write a capital letter and two digits", strings.ToUpper)
 )
 
-var versionForm = parsed("a version", "write btgen: "+Version, func(s string) (string, error) {
+var versionForm = parsed("a version", "write `btgen: "+Version+"`", func(s string) (string, error) {
 	if s != Version {
-		return "", &problem{"unknown version " + quote(s) + " of the language", "write btgen: " + Version}
+		return "", &problem{"unknown version " + quote(s) + " of the language", "write `btgen: " + Version + "`"}
 	}
 	return s, nil
 }).like(func(s *shape) { s.kind, s.words = shapeWord, []string{Version} })
@@ -137,13 +137,13 @@ var packageForm = func() form[string] {
 	}}
 }()
 
-var precisionForm = parsed("a duration", "write precision: 1m", func(s string) (time.Duration, error) {
+var precisionForm = parsed("a duration", "write `precision: 1m`", func(s string) (time.Duration, error) {
 	d, err := ParseDuration(s)
 	switch {
 	case err != nil:
 		return 0, err
 	case d == 0:
-		return 0, &problem{"a precision cannot be zero", "write 1ns or more"}
+		return 0, &problem{"a precision cannot be zero", "write `1ns` or more"}
 	case d > day || day%d != 0:
 		return 0, &problem{quote(s) + " does not divide a day evenly", "write a duration such as 1ms, 1s, 30s, 1m, 15m, 1h or 1d"}
 	}
@@ -155,7 +155,7 @@ var precisionForm = parsed("a duration", "write precision: 1m", func(s string) (
 var ageForm = parsed("a duration", "write an age, as in 30d", func(s string) (time.Duration, error) {
 	d, err := ParseDuration(s)
 	if err == nil && d == 0 {
-		return 0, &problem{"an age of zero keeps nothing", "write 1s or more"}
+		return 0, &problem{"an age of zero keeps nothing", "write `1s` or more"}
 	}
 	return d, err
 }).like(func(s *shape) { s.syntax, s.most = []string{durationSyntax, notZero}, maxQuantity })
@@ -163,14 +163,14 @@ var ageForm = parsed("a duration", "write an age, as in 30d", func(s string) (ti
 // ttlAgeForm is ageForm for data of one age, which could also be kept for ever.
 var ttlAgeForm = form[time.Duration]{ageForm.shape, func(w *walker, n *node) (time.Duration, bool) {
 	if n.kind == scalar && slices.Contains([]string{"forever", "never", "infinite", "unlimited"}, strings.ToLower(n.text)) {
-		w.errorf(n.pos, "%s is not a duration", quote(n.text)).Hint = "write ttl: {keep: forever}"
+		w.errorf(n.pos, "%s is not a duration", quote(n.text)).Hint = "write `ttl: {keep: forever}`"
 		return 0, false
 	}
 	return ageForm.read(w, n)
 }}
 
 // originForm is a date, or a time, that buckets are counted from.
-var originForm = parsed("a date", "write origin: 2021-03-01", func(s string) (time.Time, error) {
+var originForm = parsed("a date", "write `origin: 2021-03-01`", func(s string) (time.Time, error) {
 	if t, err := time.Parse(time.DateOnly, s); err == nil {
 		return t, nil
 	}

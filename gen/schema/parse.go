@@ -110,7 +110,7 @@ func (w *walker) nearest(name string, names []string) (string, bool) {
 // suggest returns the hint for a name that is none of names.
 func (w *walker) suggest(name string, names []string, all string) string {
 	if near, ok := w.nearest(name, names); ok {
-		return "did you mean " + strconv.Quote(near) + "?"
+		return "did you mean " + diag.Code(near) + "?"
 	}
 	return all + oneOf(names)
 }

@@ -74,6 +74,8 @@ type Field struct {
 	Values   Value[string] // "binary" or "text"
 	Number   Value[int]    // protobuf field number
 	Of       []EnumValue   // the values of an Enum, in the order of the file
+	// Cardinality is about how many values a series value has.
+	Cardinality Value[int64]
 }
 
 // EnumValue is one value of an enum.
@@ -201,6 +203,7 @@ type Allow struct {
 type Query struct {
 	Name  Value[string]
 	By    []Value[string] // none for all series
+	Table Value[string]   // the table that answers it, where the file says so
 	Scan  Value[string]   // the reason, where a full scan is allowed
 	Doc   string
 	Allow []Allow

@@ -12,8 +12,8 @@ import (
 func ttlForm(nested bool) form[TTL] {
 	u := union[TTL]{
 		what:     "a ttl",
-		example:  "write {max_age: 30d}, or {keep: forever}",
-		both:     "to combine two, write {any_of: [{max_age: 30d}, {max_versions: 3}]} or all_of",
+		example:  "write `{max_age: 30d}`, or `{keep: forever}`",
+		both:     "to combine two, write `{any_of: [{max_age: 30d}, {max_versions: 3}]}`, or all_of",
 		variants: []block[TTL]{maxAgeTTL, maxVersionsTTL, combinedTTL(AnyOf, "any_of", "data expires when one of the rules says so"), combinedTTL(AllOf, "all_of", "data expires when all of the rules say so")},
 	}
 	whole := []block[TTL]{oneSecondTTL, defaultExpirationTTL, classesTTL, keepTTL}
@@ -77,7 +77,7 @@ var (
 		begin: beginTTL(OneSecond),
 		keys: []key[TTL]{
 			must(inline("one_second", "cells are stamped with the moment when they expire: {}", block[TTL]{
-				what: "the block one_second", example: "write {one_second: {}}", keys: []key[TTL]{writtenAtKey},
+				what: "the block one_second", example: "write `{one_second: {}}`", keys: []key[TTL]{writtenAtKey},
 			}).
 				also("Each event says when it expires, as ExpiresAt in Go.")),
 			writtenAtKey,
@@ -92,7 +92,7 @@ var (
 		what:  "a ttl with classes",
 		begin: beginTTL(Classes),
 		keys: []key[TTL]{
-			must(set("classes", "the ttl classes, each with a family and an age", named("a mapping from classes to ages", "write classes: {short: 1h, long: 3d}", classNameForm, classForm, func(c *Class) *Value[string] { return &c.Name }), func(t *TTL) *[]Class { return &t.Classes }).
+			must(set("classes", "the ttl classes, each with a family and an age", named("a mapping from classes to ages", "write `classes: {short: 1h, long: 3d}`", classNameForm, classForm, func(c *Class) *Value[string] { return &c.Name }), func(t *TTL) *[]Class { return &t.Classes }).
 				also("For instance {short: 1h, long: 3d}. Each event has a Class in Go.")),
 		},
 	}
@@ -121,7 +121,7 @@ var defaultExpirationKey = func() key[TTL] {
 	age := put("default_expiration", "how old data becomes where an event does not say, as in 2d", ttlAgeForm, ageOf).
 		also("Counted from the writing. An event may say another: TTL or ExpiresAt in Go. Also {age: 2d, written_at: w}.")
 	long := inline("", "", block[TTL]{
-		what: "the block default_expiration", example: "write {default_expiration: 2d}",
+		what: "the block default_expiration", example: "write `{default_expiration: 2d}`",
 		keys: []key[TTL]{must(put("age", "how old data becomes where an event does not say", ageForm, ageOf).
 			also("A duration such as 2d.")), writtenAtKey},
 	})
@@ -140,7 +140,7 @@ var defaultExpirationKey = func() key[TTL] {
 // combinedTTL returns the block of a strategy that combines others.
 func combinedTTL(kind TTLKind, name, doc string) block[TTL] {
 	nested := lazy("a ttl", func() form[TTL] { return ttlForm(true) })
-	rules := listOf("a list of ttl", "write "+name+": [{max_age: 30d}, {max_versions: 3}]", nested).like(func(s *shape) { s.least = 2 })
+	rules := listOf("a list of ttl", "write `"+name+": [{max_age: 30d}, {max_versions: 3}]`", nested).like(func(s *shape) { s.least = 2 })
 	return block[TTL]{
 		what:  "a ttl with " + name,
 		begin: beginTTL(kind),

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 	"unicode"
+
+	"github.com/btgen-dev/btgen/gen/diag"
 )
 
 // Units of durations that the standard library has no name for.
@@ -125,13 +127,16 @@ func durationUnit(s string, q quantity) (int, error) {
 	}
 	switch q.unit {
 	case "":
-		return 0, &problem{quote(s) + " has no unit", fmt.Sprintf("write %[1]ss, %[1]sm, %[1]sh or %[1]sd", q.number)}
+		if s != q.number {
+			return 0, &problem{quote(s) + " lacks a unit", "write one behind " + q.number + ", too, as in 1d12h"}
+		}
+		return 0, &problem{quote(s) + " has no unit", fmt.Sprintf("write `%[1]ss`, `%[1]sm`, `%[1]sh` or `%[1]sd`", q.number)}
 	case "M":
 		return 0, &problem{quote(s) + ` has the unknown unit "M"`, "m is minutes, mo is months"}
 	case "mo":
-		return 0, &problem{"a month is not always equally long", "write days, as in 30d"}
+		return 0, &problem{"a month is not always equally long", "write days, such as `30d`"}
 	case "y":
-		return 0, &problem{"a year is not always equally long", "write days, as in 365d"}
+		return 0, &problem{"a year is not always equally long", "write days, such as `365d`"}
 	default:
 		return 0, &problem{quote(s) + " has the unknown unit " + quote(q.unit), repairDuration(s)}
 	}
@@ -155,7 +160,7 @@ func notDuration(s string) error {
 func repairDuration(s string) string {
 	const syntax = "write a whole number and a unit, as in 30s, 5m, 12h, 7d, 1w or 1d12h"
 	if name, _, ok := looseUnit(strings.ToLower(s)); ok && len(s) > len(name) {
-		return "write 1" + name
+		return "write " + diag.Code("1"+name)
 	}
 	all, ok := quantities(withoutSpaces(strings.TrimLeft(s, "+-")), looseQuantity)
 	if !ok {
@@ -172,12 +177,12 @@ func repairDuration(s string) string {
 		text += q.number + name
 	}
 	if _, err := quantitiesInOrder(text); err == nil {
-		return "write " + text
+		return "write " + diag.Code(text)
 	}
 	if !sum.IsInt() || !sum.Num().IsInt64() {
 		return syntax
 	}
-	return "write " + FormatDuration(time.Duration(sum.Num().Int64()))
+	return "write " + diag.Code(FormatDuration(time.Duration(sum.Num().Int64())))
 }
 
 // quantitiesInOrder is ParseDuration for a text with known units, which does
@@ -268,7 +273,7 @@ func parseSpan(s string) (Span, error) {
 	}
 	d, err := ParseDuration(s)
 	if err == nil && d < time.Minute {
-		err = &problem{"a bucket of " + s + " is narrower than a minute", "write 1m or more"}
+		err = &problem{"a bucket of " + s + " is narrower than a minute", "write `1m` or more"}
 	}
 	return Span{Fixed: d}, err
 }
@@ -284,7 +289,7 @@ func parseCalendar(s string, all []quantity, unit int) (Span, error) {
 	case err != nil || months > maxYears*12:
 		return Span{}, &problem{fmt.Sprintf("%s is longer than %d years", quote(s), maxYears), "write a shorter one"}
 	case months == 0:
-		return Span{}, &problem{"a bucket cannot be zero wide", "write 1mo or more"}
+		return Span{}, &problem{"a bucket cannot be zero wide", "write `1mo` or more"}
 	case 12%months != 0 && months%12 != 0:
 		return Span{}, &problem{quote(s) + " does not divide years evenly", "write 1mo, 2mo, 3mo, 4mo, 6mo or whole years"}
 	}
@@ -299,7 +304,7 @@ func otherCalendar(q quantity) error {
 	} {
 		for _, name := range names {
 			if strings.EqualFold(name, q.unit) || strings.EqualFold(unit, q.unit) {
-				return &problem{quote(q.number+q.unit) + " has the unknown unit " + quote(q.unit), "write " + q.number + unit}
+				return &problem{quote(q.number+q.unit) + " has the unknown unit " + quote(q.unit), "write " + diag.Code(q.number+unit)}
 			}
 		}
 	}
@@ -332,14 +337,14 @@ func ParseSize(s string) (int64, error) {
 			break
 		}
 		if strings.EqualFold(q.unit, u.name) {
-			return 0, &problem{quote(s) + " has the unknown unit " + quote(q.unit), "write " + q.number + u.name}
+			return 0, &problem{quote(s) + " has the unknown unit " + quote(q.unit), "write " + diag.Code(q.number+u.name)}
 		}
 	}
 	if size == 0 {
 		hint := syntax
 		if strings.ContainsAny(q.unit[:1], "kKmMgGtT") && len(q.unit) == 1 {
 			unit := q.number + strings.ToUpper(q.unit)
-			hint = "write " + unit + "B or " + unit + "iB"
+			hint = "write " + diag.Code(unit+"B") + " or " + diag.Code(unit+"iB")
 		}
 		return 0, &problem{quote(s) + " has the unknown unit " + quote(q.unit), hint}
 	}
@@ -363,7 +368,7 @@ func parseRate(s string) (float64, error) {
 	if period[0] < '0' || period[0] > '9' {
 		name, _, ok := looseUnit(period)
 		if ok && name != period {
-			return 0, &problem{quote(s) + " has the unknown unit " + quote(period), "write " + number + "/" + name}
+			return 0, &problem{quote(s) + " has the unknown unit " + quote(period), "write " + diag.Code(number+"/"+name)}
 		}
 		period = "1" + period
 	}

@@ -1,0 +1,96 @@
+package schema
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/btgen-dev/btgen/gen/diag"
+)
+
+// otherTypes are the types of other languages and databases, by the type to write
+// instead, or by what to write where that takes more than a word.
+var otherTypes = map[string][]string{
+	"write `string`":    {"text", "varchar", "nvarchar", "char", "nchar", "character", "character varying", "str", "clob", "tinytext", "mediumtext", "longtext", "citext", "keyword", "symbol", "uri", "url", "email", "inet", "ip", "ipaddr", "hostname", "java.lang.string", "ulid", "xml", "google.protobuf.stringvalue"},
+	"write `bytes`":     {"blob", "binary", "varbinary", "byte", "bytea", "tinyblob", "mediumblob", "longblob", "raw", "image", "buffer", "base64"},
+	"write `bool`":      {"boolean", "bit", "flag", "logical", "tinyint(1)"},
+	"write `int32`":     {"int8", "int16", "short", "smallint", "tinyint", "mediumint", "i8", "i16", "i32", "s32", "sint32", "sfixed32", "int4", "int32_t"},
+	"write `int64`":     {"int", "integer", "long", "bigint", "i64", "s64", "sint64", "sfixed64", "int64_t", "counter", "count", "serial", "bigserial", "long long", "bigint signed"},
+	"write `uint32`":    {"uint8", "uint16", "u8", "u16", "u32", "ushort", "fixed32", "uint32_t"},
+	"write `uint64`":    {"uint", "ulong", "u64", "unsigned", "fixed64", "uint64_t", "size_t", "usize", "bigint unsigned"},
+	"write `float32`":   {"f32", "float4", "half", "float16", "bfloat16"},
+	"write `float64`":   {"float", "double", "real", "f64", "float8", "double precision", "float128"},
+	"write `timestamp`": {"time", "datetime", "datetime2", "timestamptz", "timestamp_ms", "timestamp with time zone", "timestamp without time zone", "instant", "time.time", "epoch", "unix", "unixtime", "google.protobuf.timestamp"},
+	"write `duration`":  {"interval", "timedelta", "timespan", "time.duration", "google.protobuf.duration"},
+	"write `uuid`":      {"guid", "uniqueidentifier"},
+	"write `json`":      {"jsonb", "object", "map", "struct", "dict", "array", "list", "set", "record", "message", "any", "variant", "nested", "hstore", "super"},
+
+	"write `timestamp`, for its midnight in UTC, or `string`, as in 2021-03-05":                             {"date", "day", "calendar_date"},
+	"write `int64` for whole numbers, or `float64`":                                                         {"number", "num"},
+	"write `int64`, and count the smallest unit, as in price_cents: floats round, and 0.1 + 0.2 is not 0.3": {"decimal", "numeric", "money", "smallmoney", "currency", "bigdecimal", "bignumeric", "dec", "fixed", "price", "amount", "decimal128", "decimal64"},
+	"write two fields of type `float64`: latitude and longitude":                                            {"point", "geopoint", "geo_point", "geography", "geometry", "location", "latlng", "latlong", "coordinates"},
+	"write its values: `{type: enum, of: [drizzle, rain]}`":                                                 {"enumeration", "choice", "category", "categorical", "oneof"},
+	"write the type of the value, as in `{type: int64, optional: true}`":                                    {"nullable", "null", "optional", "nil", "none"},
+}
+
+// typeHint returns what to write instead of a type that is not of the language; empty
+// if that is not known.
+func typeHint(text string) string {
+	name := strings.ToLower(strings.TrimSpace(text))
+	if hint := otherType(name); hint != "" {
+		return hint
+	}
+	if inner, optional := optionalType(name); optional {
+		return "write " + diag.Code(fmt.Sprintf("{type: %s, optional: true}", inner))
+	}
+	if strings.HasPrefix(name, "[]") || strings.HasSuffix(name, "[]") || strings.HasPrefix(name, "repeated ") {
+		return "write `json`, or a field for each value: a field has one value"
+	}
+	before, _, cut := strings.Cut(name, "(")
+	if !cut {
+		before, _, cut = strings.Cut(name, "<")
+	}
+	switch before = strings.TrimSpace(before); {
+	case !cut:
+		return ""
+	case before == "enum":
+		return otherType("enumeration")
+	case slices.Contains(typeNames(), before):
+		return fmt.Sprintf("write %s: types have no length or other parameters", diag.Code(before))
+	}
+	return otherType(before)
+}
+
+// otherType is typeHint for a name of other languages alone.
+func otherType(name string) string {
+	for hint, names := range otherTypes {
+		if slices.Contains(names, name) {
+			return hint
+		}
+	}
+	return ""
+}
+
+// optionalType returns the type that a name says may be missing, as languages with
+// such types write it; false if it is none.
+func optionalType(name string) (inner string, optional bool) {
+	for _, form := range []struct{ before, after string }{
+		{"*", ""}, {"", "?"}, {"optional ", ""}, {"optional<", ">"}, {"optional[", "]"}, {"nullable(", ")"}, {"nullable<", ">"}, {"", "|null"}, {"", " | null"}, {"", " null"},
+	} {
+		after, begins := strings.CutPrefix(name, form.before)
+		inner, ends := strings.CutSuffix(after, form.after)
+		if begins && ends && slices.Contains(typeNames(), inner) {
+			return inner, true
+		}
+	}
+	return "", false
+}
+
+// typeNames lists the types of the language.
+func typeNames() []string {
+	names := make([]string, len(types))
+	for i, t := range types {
+		names[i] = t.name
+	}
+	return names
+}

@@ -1,0 +1,54 @@
+package schema
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestOtherTypes: each type of other languages has one answer, in which a type of
+// this language stands.
+func TestOtherTypes(t *testing.T) {
+	seen := map[string]string{}
+	for hint, names := range otherTypes {
+		words := regexp.MustCompile("[a-z0-9]+").FindAllString(strings.Join(regexp.MustCompile("`[^`]+`").FindAllString(hint, -1), " "), -1)
+		if !slices.ContainsFunc(words, func(w string) bool { return slices.Contains(typeNames(), w) }) {
+			t.Errorf("no type in %q", hint)
+		}
+		for _, name := range names {
+			if other, twice := seen[name]; twice {
+				t.Errorf("%s: %q and %q", name, other, hint)
+			}
+			seen[name] = hint
+			if slices.Contains(typeNames(), name) || name != strings.ToLower(name) {
+				t.Errorf("%s is a type of the language, or not in small letters", name)
+			}
+		}
+	}
+}
+
+// TestTypeHint: a type of another language leads to the one that holds its values.
+func TestTypeHint(t *testing.T) {
+	for _, test := range []struct{ types, want string }{
+		{"decimal DECIMAL money numeric decimal(10,2) NUMERIC(18,4)", "`int64`, and count the smallest unit"},
+		{"int integer long bigint INT INTEGER", "`int64`"},
+		{"float double real Double", "`float64`"},
+		{"number", "`int64` for whole numbers, or `float64`"},
+		{"date", "`timestamp`, for its midnight in UTC, or `string`"},
+		{"datetime time timestamptz time.Time", "`timestamp`"},
+		{"text varchar varchar(255) str", "`string`"},
+		{"blob bytea binary(16)", "`bytes`"},
+		{"int64? *int64 optional<int64> int64|null Optional[int64]", "`{type: int64, optional: true}`"},
+		{"[]string string[] list<string> array", "`json`"},
+		{"string(64) String<64>", "`string`"},
+		{"enum(a,b) Enumeration", "`{type: enum, of: [drizzle, rain]}`"},
+		{"strng complex128 x", ""},
+	} {
+		for name := range strings.FieldsSeq(test.types) {
+			if got := typeHint(name); !strings.Contains(got, test.want) || test.want == "" && got != "" {
+				t.Errorf("%s: got %q, want %q", name, got, test.want)
+			}
+		}
+	}
+}

@@ -1,0 +1,230 @@
+package schema
+
+import (
+	"encoding/base64"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// This file writes parts of a schema as the language has them, for messages that
+// propose some: Parse reads them back.
+
+// entries are the entries of a mapping in brackets.
+type entries []string
+
+// add adds an entry.
+func (e *entries) add(key, value string) { *e = append(*e, key+": "+value) }
+
+// text adds an entry with a text that the file may not have.
+func (e *entries) text(key string, v Value[string]) {
+	if v.IsSet() {
+		e.add(key, Quoted(v.V))
+	}
+}
+
+// prose adds an entry with a text for people.
+func (e *entries) prose(key, v string) {
+	if v != "" {
+		e.add(key, Quoted(v))
+	}
+}
+
+// String returns the mapping.
+func (e entries) String() string { return "{" + strings.Join(e, ", ") + "}" }
+
+// bareText is what YAML reads as a text without quotes, within brackets too.
+var bareText = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_./-]*$`)
+
+// notText are the words that some readers of YAML take for something else.
+var notText = []string{"true", "false", "yes", "no", "on", "off", "y", "n", "null"}
+
+// Quoted returns a text as a scalar of YAML: in quotes if it needs them.
+func Quoted(s string) string {
+	if bareText.MatchString(s) && !slices.Contains(notText, strings.ToLower(s)) {
+		return s
+	}
+	return strconv.Quote(s)
+}
+
+// String writes a series value or a field: its type, if the file says no more.
+func (f Field) String() string {
+	e := entries{"type: " + f.Type.V.String()}
+	if len(f.Of) > 0 {
+		e.add("of", enumText(f.Of))
+	}
+	e.prose("doc", f.Doc)
+	e.prose("unit", f.Unit)
+	if f.Optional.IsSet() {
+		e.add("optional", strconv.FormatBool(f.Optional.V))
+	}
+	if f.Default.IsSet() {
+		e.add("default", valueText(f.Default.V))
+	}
+	if f.Example.IsSet() {
+		e.add("example", valueText(f.Example.V))
+	}
+	if f.Cardinality.IsSet() {
+		e.add("cardinality", strconv.FormatInt(f.Cardinality.V, 10))
+	}
+	e.text("column", f.Column)
+	e.text("family", f.Family)
+	e.text("values", f.Values)
+	if f.Number.IsSet() {
+		e.add("number", strconv.Itoa(f.Number.V))
+	}
+	if len(e) == 1 {
+		return f.Type.V.String()
+	}
+	return e.String()
+}
+
+// enumText writes the values of an enum: with their numbers, where the file has some.
+func enumText(values []EnumValue) string {
+	var names []string
+	var numbered entries
+	for _, v := range values {
+		names = append(names, Quoted(v.Name.V))
+		numbered.add(Quoted(v.Name.V), strconv.Itoa(v.Number.V))
+	}
+	if values[0].Number.IsSet() {
+		return numbered.String()
+	}
+	return "[" + strings.Join(names, ", ") + "]"
+}
+
+// valueText writes a default or an example.
+func valueText(v any) string {
+	switch v := v.(type) {
+	case string:
+		return Quoted(v)
+	case []byte:
+		return strconv.Quote(base64.StdEncoding.EncodeToString(v))
+	case time.Time:
+		return strconv.Quote(v.Format(time.RFC3339Nano))
+	case time.Duration:
+		return FormatDuration(v)
+	}
+	return fmt.Sprint(v)
+}
+
+// String writes a bucket: its width, if the file says no more.
+func (b Bucket) String() string {
+	e := entries{"every: " + b.Every.V.String()}
+	if b.Origin.IsSet() {
+		e.add("origin", originText(b.Origin.V))
+	}
+	e.text("label", b.Label)
+	if len(e) == 1 {
+		return b.Every.V.String()
+	}
+	return e.String()
+}
+
+// originText writes the date, or the time, that buckets are counted from.
+func originText(t time.Time) string {
+	if t.Equal(t.Truncate(day)) {
+		return t.Format(time.DateOnly)
+	}
+	return strconv.Quote(t.Format(time.RFC3339Nano))
+}
+
+// String writes a blob.
+func (b Blob) String() string {
+	var e entries
+	e.text("column", b.Column)
+	e.text("format", b.Format)
+	return e.String()
+}
+
+// String writes a ttl.
+func (t TTL) String() string {
+	var e entries
+	switch t.Kind {
+	case MaxAge:
+		e.add("max_age", FormatDuration(t.Age.V))
+		e.text("from", t.From)
+	case MaxVersions:
+		e.add("max_versions", strconv.Itoa(t.Versions.V))
+	case AnyOf, AllOf:
+		var rules []string
+		for _, r := range t.Rules {
+			rules = append(rules, r.String())
+		}
+		e.add(map[TTLKind]string{AnyOf: "any_of", AllOf: "all_of"}[t.Kind], "["+strings.Join(rules, ", ")+"]")
+	case OneSecond:
+		e.add("one_second", "{}")
+		e.text("written_at", t.WrittenAt)
+	case DefaultExpiration:
+		e.add("default_expiration", FormatDuration(t.Age.V))
+		e.text("written_at", t.WrittenAt)
+	case Classes:
+		var classes entries
+		for _, c := range t.Classes {
+			classes.add(Quoted(c.Name.V), FormatDuration(c.Age.V))
+		}
+		e.add("classes", classes.String())
+	case KeepForever:
+		e.add("keep", "forever")
+	}
+	return e.String()
+}
+
+// KeyText writes the key of a table with other segments, which are entries of a list.
+func (t *Table) KeyText(segments []string) string {
+	var e entries
+	e.text("delimiter", t.Delimiter)
+	e.add("segments", "["+strings.Join(segments, ", ")+"]")
+	return e.String()
+}
+
+// SegmentTexts writes the segments of the key, each by itself.
+func (t *Table) SegmentTexts() []string {
+	var out []string
+	for _, g := range t.Segments {
+		out = append(out, g.String())
+	}
+	return out
+}
+
+// Lines writes a table of the name with the segments of another key, in lines: a copy
+// of t, but for what is about its key or about t itself.
+func (t *Table) Lines(name string, segments []string) []string {
+	out := []string{Quoted(name) + ":"}
+	add := func(key, value string) { out = append(out, "  "+key+": "+value) }
+	add("pattern", t.Pattern.V)
+	add("key", t.KeyText(segments))
+	if t.Bucket.Pos.IsValid() {
+		add("bucket", t.Bucket.String())
+	}
+	if t.Family.IsSet() {
+		add("family", Quoted(t.Family.V))
+	}
+	if len(t.Families) > 0 {
+		var families entries
+		for _, f := range t.Families {
+			var ttl entries
+			if f.TTL != nil {
+				ttl.add("ttl", f.TTL.String())
+			}
+			families.add(Quoted(f.Name.V), ttl.String())
+		}
+		add("families", families.String())
+	}
+	if t.Values.IsSet() {
+		add("values", t.Values.V)
+	}
+	if t.Blob.Pos.IsValid() {
+		add("blob", t.Blob.String())
+	}
+	if t.TTL != nil {
+		add("ttl", t.TTL.String())
+	}
+	if t.RowKeySchema.V {
+		add("row_key_schema", "true")
+	}
+	return out
+}
