@@ -48,6 +48,8 @@ type Field struct {
 	EnumPos  []diag.Pos // of each value of an enum
 	Number   int        // protobuf field number; 0 if there is none
 	Example  any        // a value for pictures, as Default; nil if there is none
+	// Cardinality is about how many values a series value has; 0 if that is not known.
+	Cardinality int64
 }
 
 // Pattern is one of Bigtable's documented ways to store a time series.

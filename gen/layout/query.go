@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/btgen-dev/btgen/gen/diag"
+	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/templates/codec"
 )
 
@@ -19,7 +20,8 @@ type Query struct {
 	Scan    string // why a full scan is allowed; empty if it is not
 	ScanPos diag.Pos
 	Allow   []Allowance // of rules about queries
-	Table   *Table      // the one that answers it best
+	Table   *Table      // the one that the schema names, or that answers it best
+	Named   diag.Pos    // where the schema names the table; no place if it does not
 	Plan    Plan
 	// Passed are the names of the series values by which rows are passed over: the
 	// ranges hold some with other values.
@@ -185,8 +187,12 @@ func (t *Table) scans(p Plan) bool {
 	return !hasKind(p.Before, SeriesSegment) && !(t.Pattern.Bucketed() && hasKind(p.After, SeriesSegment))
 }
 
-// Scans reports whether no series value that the query gives narrows the rows down.
-func (q *Query) Scans() bool { return q.Table.scans(q.Plan) }
+// Scans reports whether the query reads rows that it does not ask for, since no series
+// value that it gives narrows them down. One of all series asks for all rows in its
+// range of time.
+func (q *Query) Scans() bool {
+	return q.Table.scans(q.Plan) && !(len(q.By) == 0 && q.Plan.Timed)
+}
 
 // passes reports whether there are rows of others among those that a plan asks for.
 func (t *Table) passes(p Plan) bool {
@@ -225,7 +231,7 @@ func (t *Table) serves(l *Layout, p Plan, by []int) bool {
 // about it; nothing if it can.
 func (t *Table) unserved(l *Layout, p Plan, by []int) (why, hint string) {
 	single := len(by) == len(l.Series)
-	wanted := "add a table with the key " + t.wantedKey(l, by)
+	wanted := "add a table with the key " + diag.Code(t.WantedKey(l, by))
 	switch {
 	case t.Pattern.Bucketed() && !t.Bucket.Sorted() && !single:
 		return "the labels of its buckets are not padded and so not in the order of time, and rows of several series could not be put in order",
@@ -251,42 +257,20 @@ func (t *Table) unknown(l *Layout, by []int) string {
 	return "a salt of values that are not given"
 }
 
-// cost ranks plans: whole tables last, then what walks all times, then what passes
-// over the rows of others, then by ranges.
-func (t *Table) cost(p Plan) int {
-	cost := p.Salts * t.RowsPerEvent()
-	if t.scans(p) {
-		cost += 1_000_000
-	}
-	if !p.Timed {
-		cost += 100_000
-	}
-	if t.passes(p) {
-		cost += 10_000
-	}
-	if t.Pattern.Bucketed() && !t.Bucket.Sorted() {
-		cost += 1000
-	}
-	if t.Pattern.Bucketed() && len(p.After) > 0 {
-		cost += 100 // a row or a range for each bucket
-	}
-	return cost
-}
-
 // bestFor returns the table that answers a query by some series values best, and
-// how; nil if none can. Of those that do it with the least work, and of all if each
-// is read as a whole, it is one that keeps events longest.
+// how; nil if none can. Of those that do it with about the least work, it is one that
+// keeps events longest.
 func bestFor(l *Layout, tables []*Table, by []int) (best *Table, plan Plan) {
 	serving := slices.DeleteFunc(slices.Clone(tables), func(t *Table) bool { return !t.serves(l, t.plan(by), by) })
 	if len(serving) == 0 {
 		return nil, Plan{}
 	}
-	cost := func(t *Table) int { return t.cost(t.plan(by)) }
-	least := slices.MinFunc(serving, func(a, b *Table) int { return cmp.Compare(cost(a), cost(b)) })
-	if !least.scans(least.plan(by)) {
-		serving = slices.DeleteFunc(serving, func(t *Table) bool { return cost(t) > cost(least) })
-	}
-	best = slices.MinFunc(longest(serving), func(a, b *Table) int { return cmp.Compare(cost(a), cost(b)) })
+	horizon := horizonOf(serving)
+	cost := func(t *Table) float64 { return t.cost(l, t.plan(by), horizon) }
+	byCost := func(a, b *Table) int { return cmp.Compare(cost(a), cost(b)) }
+	least := cost(slices.MinFunc(serving, byCost))
+	serving = slices.DeleteFunc(serving, func(t *Table) bool { return cost(t) > sameCost*least })
+	best = slices.MinFunc(longest(serving), byCost)
 	return best, best.plan(by)
 }
 
@@ -305,9 +289,14 @@ func (r *resolver) queries() {
 		if slices.Contains(out.By, -1) {
 			continue // the schema says so
 		}
-		out.Table, out.Plan = bestFor(r.layout, tables, out.By)
+		among := tables
+		if q.Table.IsSet() {
+			out.Named = q.Table.Pos
+			among = slices.DeleteFunc(slices.Clone(tables), func(t *Table) bool { return t.ID != q.Table.V })
+		}
+		out.Table, out.Plan = bestFor(r.layout, among, out.By)
 		if out.Table == nil {
-			r.unanswered(&out)
+			r.unanswered(&out, q.Table.V)
 			continue
 		}
 		out.Passed = out.Table.passed(r.layout, out.Plan)
@@ -315,11 +304,15 @@ func (r *resolver) queries() {
 	}
 }
 
-// unanswered says of each table why it cannot answer a query.
-func (r *resolver) unanswered(q *Query) {
+// unanswered says of each table why it cannot answer a query, or of the one that the
+// query names.
+func (r *resolver) unanswered(q *Query, named string) {
 	var reasons []string
 	var first string
 	for _, t := range r.layout.Tables {
+		if named != "" && t.ID != named {
+			continue
+		}
 		why, hint := t.unserved(r.layout, t.plan(q.By), q.By)
 		if !r.layout.tellsAll(t) {
 			why, hint = "it does not store all that an event says of its time to live", "give the table the same ttl as the one that does, or make it two schemas"
@@ -327,13 +320,21 @@ func (r *resolver) unanswered(q *Query) {
 		reasons = append(reasons, fmt.Sprintf("in table %q %s", t.ID, why))
 		first = cmp.Or(first, hint)
 	}
-	r.errorf(q.Pos, first, "no table can answer %s: %s", q.Name, strings.Join(reasons, "; "))
+	pos, subject := q.Pos, "no table can answer "+q.Name
+	if named != "" {
+		pos, subject = q.Named, fmt.Sprintf("table %q cannot answer %s", named, q.Name)
+		tables := r.layout.telling()
+		if best, _ := bestFor(r.layout, tables, q.By); best != nil {
+			first = fmt.Sprintf("name table %s, which can: %s; or leave table out", best.ID, diag.Code("table: "+schema.Quoted(best.ID)))
+		}
+	}
+	r.errorf(pos, first, "%s: %s", subject, strings.Join(reasons, "; "))
 }
 
-// wantedKey writes the key that the table would have to answer a query by some
-// series values: they come first, and what is not given follows the time. A salt
-// stays, as far as it is made of what is given.
-func (t *Table) wantedKey(l *Layout, by []int) string {
+// WantedSegments returns the segments of the key that the table would have to answer a
+// query by some series values: they come first, and what is not given follows the
+// time. A salt stays, as far as it is made of what is given.
+func (t *Table) WantedSegments(l *Layout, by []int) []string {
 	var first, metric, at, open, last, fixed []string
 	given := make([]string, len(by))
 	salt := ""
@@ -357,37 +358,51 @@ func (t *Table) wantedKey(l *Layout, by []int) string {
 			open = append(open, g.Text)
 		}
 	}
-	if salt != "" {
-		first = append(first, salt)
-	}
 	if t.Sequence {
 		last = append(last, "{sequence: true}")
 	}
-	if len(by) == 0 {
-		at, open = open, at // a scan, which begins with no time
+	if len(by) == 0 && !t.Metrics() {
+		salt = cmp.Or(salt, l.SaltText(l.allSeries(), usualSalt))
 	}
-	all := slices.Concat(first, given, metric, at, open, fixed, last)
-	return "segments: [" + strings.Join(all, ", ") + "]"
+	if salt != "" {
+		first = append(first, salt)
+	}
+	if len(by) == 0 && t.Metrics() {
+		at, open = open, at // a scan: the fields of an event could not be brought together
+	}
+	return slices.Concat(first, given, metric, at, open, fixed, last)
 }
 
-// saltText writes a salt that is made of what is given; empty if nothing is.
+// WantedKey writes the key that would answer a query.
+func (t *Table) WantedKey(l *Layout, by []int) string { return SegmentsText(t.WantedSegments(l, by)) }
+
+// SegmentsText writes the segments of a key.
+func SegmentsText(segments []string) string { return "segments: [" + strings.Join(segments, ", ") + "]" }
+
+// usualSalt is how many values a salt has that a message proposes.
+const usualSalt = 16
+
+// saltText writes a salt that is made of what is given; empty if nothing is, and if
+// the salt is that of all series.
 func (l *Layout) saltText(g Segment, by []int) string {
 	salted := slices.DeleteFunc(slices.Clone(g.Salted), func(i int) bool { return !slices.Contains(by, i) })
-	if len(salted) == 0 {
+	switch {
+	case len(by) == 0:
+		salted = g.Salted
+	case len(salted) == 0:
 		salted = by
 	}
+	return l.SaltText(salted, g.Buckets)
+}
+
+// SaltText writes a salt that is made of some series values.
+func (l *Layout) SaltText(salted []int, buckets int) string {
 	var names []string
 	for _, i := range salted {
 		names = append(names, l.Series[i].Name)
 	}
-	if len(names) == 0 {
-		return ""
-	}
-	return fmt.Sprintf("{hash: [%s], buckets: %d}", strings.Join(names, ", "), g.Buckets)
+	return fmt.Sprintf("{hash: [%s], buckets: %d}", strings.Join(names, ", "), buckets)
 }
-
-// WantedKey writes the key that would answer the query.
-func (q *Query) WantedKey(l *Layout) string { return q.Table.wantedKey(l, q.By) }
 
 // Order says in words in which order the events of the query come.
 func (q *Query) Order(l *Layout) string {
@@ -406,7 +421,7 @@ func (q *Query) Order(l *Layout) string {
 func (q *Query) Ranges() string {
 	text := "one range of rows"
 	switch {
-	case q.Scans():
+	case q.Table.scans(q.Plan):
 		text = q.Extent()
 	case q.Plan.Timed && q.Table.Pattern.Bucketed() && q.Plan.Whole && (len(q.Plan.After) > 0 || !q.Table.Bucket.Sorted()):
 		text = "the rows of the buckets, by their keys"
@@ -427,7 +442,7 @@ func (q *Query) Ranges() string {
 	return text
 }
 
-// Extent says in words what a query reads that scans.
+// Extent says in words what a query reads whose values do not narrow the rows down.
 func (q *Query) Extent() string {
 	i := slices.IndexFunc(q.Plan.Before, func(g Segment) bool { return g.Kind == SaltSegment })
 	switch salted := i >= 0 && q.Plan.Salts == 1; {

@@ -80,7 +80,8 @@ func TestPlans(t *testing.T) {
 		if got := q.Ranges(); got != test.want {
 			t.Errorf("%s of [%s] by [%s]:\n got %s\nwant %s", test.pattern, test.segments, test.by, got, test.want)
 		}
-		if scans := strings.HasPrefix(test.want, "the whole") || strings.HasPrefix(test.want, "the rows of all"); q.Scans() != scans {
+		all := test.by == "" && strings.HasSuffix(test.want, "range of time") // which are wanted
+		if scans := !all && (strings.HasPrefix(test.want, "the whole") || strings.HasPrefix(test.want, "the rows of all")); q.Scans() != scans {
 			t.Errorf("%s of [%s] by [%s]: scans: %v", test.pattern, test.segments, test.by, q.Scans())
 		}
 	}
@@ -105,6 +106,49 @@ func TestLongestTable(t *testing.T) {
 	}
 }
 
+// A query of all series is asked of the table whose keys have the time behind a salt,
+// wherever it stands: there it is a range of rows for each salt, and not every row that
+// there is. Events that are kept longer are no reason to read them all.
+func TestAllSeries(t *testing.T) {
+	table := func(id, segments, age string) string {
+		return strings.Replace(strings.Replace(queryTable("bucket_new_cells", segments), "  t:", "  "+id+":", 1), "30d", age, 1)
+	}
+	const salted = "{hash: [region, line, host], buckets: 16}, bucket, region, line, host"
+	for _, tables := range []string{
+		table("whole", "region, line, host, bucket", "30d") + table("salted", salted, "30d"),
+		table("salted", salted, "30d") + table("whole", "region, line, host, bucket", "30d"),
+		table("whole", "region, line, host, bucket", "365d") + table("salted", salted, "30d"),
+	} {
+		_, q := answer(t, "{by: []}", tables)
+		compare(t, "salted", q.Table.ID)
+		compare(t, "the rows of all series in the range of time for each of 16 salts, read at once and brought together", q.Ranges())
+		compare(t, false, q.Scans())
+	}
+	// Of two that are read as a whole, the one that keeps events longer.
+	_, q := answer(t, "{by: []}", table("short", "region, line, host, bucket", "1d")+table("long", "host, line, region, bucket", "365d"))
+	compare(t, "long", q.Table.ID)
+	compare(t, true, q.Scans())
+}
+
+// A query that names its table is asked of it, whatever another one would cost.
+func TestNamedTable(t *testing.T) {
+	table := func(id, segments string) string {
+		return strings.Replace(queryTable("bucket_new_cells", segments), "  t:", "  "+id+":", 1)
+	}
+	tables := table("lines", "region, line, bucket, host") + table("hosts", "region, line, host, bucket")
+	for named, want := range map[string]string{"": "lines", ", table: lines": "lines", ", table: hosts": "hosts"} {
+		_, q := answer(t, "{by: [region, line]"+named+"}", tables)
+		compare(t, want, q.Table.ID)
+		compare(t, named != "", q.Named.IsValid())
+	}
+	const fields = "region, line, host, metric, bucket"
+	_, found := ask(t, "{by: [region], table: columns}", strings.Replace(queryTable("bucket_new_columns", fields), "  t:", "  columns:", 1)+table("cells", "region, bucket, line, host"))
+	if len(found) != 1 || !strings.Contains(found[0].Message, `table "columns" cannot answer Q: in table "columns" each field has rows of its own`) ||
+		!strings.Contains(found[0].Hint, "`table: cells`") {
+		t.Error(found)
+	}
+}
+
 // TestUnanswered: each table says for itself why it cannot, and the key of the hint
 // can.
 func TestUnanswered(t *testing.T) {
@@ -117,7 +161,7 @@ func TestUnanswered(t *testing.T) {
 		{"region, line, host, metric, bucket", "", "region, which is not given, stands before the metric", "segments: [metric, region, line, host, bucket]"},
 	} {
 		_, found := ask(t, "{by: ["+test.by+"]}", queryTable("bucket_new_columns", test.segments))
-		if len(found) != 1 || !strings.Contains(found[0].Message, test.why) || !strings.HasSuffix(found[0].Hint, test.hint) {
+		if len(found) != 1 || !strings.Contains(found[0].Message, test.why) || !strings.HasSuffix(found[0].Hint, diag.Code(test.hint)) {
 			t.Errorf("[%s] by [%s]: %v", test.segments, test.by, found)
 			continue
 		}
@@ -138,8 +182,8 @@ func TestWantedKey(t *testing.T) {
 		{"single_unserialized", "region, line, host, time", "line", "line, time, region, host"},
 	} {
 		l, q := answer(t, "{by: ["+test.by+"]}", queryTable(test.pattern, test.segments))
-		compare(t, "segments: ["+test.want+"]", q.WantedKey(l))
-		checkHint(t, test.pattern, test.by, q.WantedKey(l))
+		compare(t, "segments: ["+test.want+"]", q.Table.WantedKey(l, q.By))
+		checkHint(t, test.pattern, test.by, q.Table.WantedKey(l, q.By))
 	}
 }
 
@@ -147,7 +191,7 @@ func TestWantedKey(t *testing.T) {
 // not leave anything before the time open.
 func checkHint(t *testing.T, pattern, by, hint string) {
 	t.Helper()
-	_, segments, _ := strings.Cut(hint, "segments: [")
+	_, segments, _ := strings.Cut(strings.Trim(hint, "`"), "segments: [")
 	l, found := ask(t, "{by: ["+by+"]}", queryTable(pattern, strings.TrimSuffix(segments, "]")))
 	if len(found) != 0 {
 		t.Errorf("%s: %v", hint, found)

@@ -86,8 +86,20 @@ func fields(in []schema.Field) []Field {
 			out[i].Enum = append(out[i].Enum, codec.EnumName{Number: int64(v.Number.V), Name: v.Name.V})
 			out[i].EnumPos = append(out[i].EnumPos, v.Name.Pos)
 		}
+		out[i].Cardinality = cardinality(&f)
 	}
 	return out
+}
+
+// cardinality returns how many values a series value has; 0 if that is not known.
+func cardinality(f *schema.Field) int64 {
+	switch f.Type.V {
+	case schema.Bool:
+		return 2
+	case schema.Enum:
+		return int64(len(f.Of))
+	}
+	return f.Cardinality.V
 }
 
 // checkSeries refuses series values of types that a key cannot hold.

@@ -64,7 +64,7 @@ func fullScan(l *layout.Layout, q *layout.Query, report reporter) {
 	if !q.Scans() || q.Scan != "" {
 		return
 	}
-	why, hint := fmt.Sprintf("no row key of table %q begins with what it gives", q.Table.ID), fmt.Sprintf("add a table with the key %s, or ", q.WantedKey(l))
+	why, hint := fmt.Sprintf("no row key of table %q begins with what it gives", q.Table.ID), fmt.Sprintf("add a table with the key %s, or ", q.Table.WantedKey(l, q.By))
 	if len(q.By) == 0 {
 		why, hint = "it gives no series value", ""
 	}
@@ -77,7 +77,7 @@ func walksTimes(l *layout.Layout, q *layout.Query, report reporter) {
 	if !found || q.Scans() {
 		return
 	}
-	report.at(q.Pos, fmt.Sprintf("add a table with the key %s, or allow it with a reason: allow: {K18: \"…\"}", q.WantedKey(l)),
+	report.at(q.Pos, fmt.Sprintf("add a table with the key %s, or allow it with a reason: allow: {K18: \"…\"}", q.Table.WantedKey(l, q.By)),
 		"query %s does not give %s, which stands before the time in the keys of table %q: the server walks the rows of all times, and only then drops cells", q.Name, l.Series[series].Name, q.Table.ID)
 }
 
@@ -206,7 +206,7 @@ func hashedKey(_ *layout.Layout, q *layout.Query, report reporter) {
 // saltedQuery is K09: a query that reads all salts.
 func saltedQuery(l *layout.Layout, q *layout.Query, report reporter) {
 	if 1 < q.Plan.Salts && q.Plan.Salts <= wideSalt && len(q.By) > 0 {
-		report.at(q.Pos, fmt.Sprintf("if its values are many, they spread the load without a salt: %s; or allow it with a reason: allow: {K09: \"…\"}", q.WantedKey(l)),
+		report.at(q.Pos, fmt.Sprintf("if its values are many, they spread the load without a salt: %s; or allow it with a reason: allow: {K09: \"…\"}", q.Table.WantedKey(l, q.By)),
 			"query %s does not give all that the salt is made from: each call reads %d ranges", q.Name, q.Plan.Salts)
 	}
 }
