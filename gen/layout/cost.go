@@ -13,40 +13,29 @@ const (
 	forever   = 10 * 365 * 24 * time.Hour
 )
 
-// How many cells are as much work as a row and as one more range of rows. Our
+// rangeCost is how many events are as much work as one more range of rows. Our
 // judgement.
-const (
-	rowCost   = 4
-	rangeCost = 10
-)
+const rangeCost = 10
 
-// sameCost is up to which factor two tables answer a query with about the same work,
-// which the patterns alone make: events that are kept longer are worth that. Our
-// judgement.
-const sameCost = 8
+// sameCost is up to which factor two tables answer a query with about the same work:
+// what is estimated is no better. Our judgement.
+const sameCost = 4
 
-// cost estimates the work of a plan for a read of usual length: how many cells and
-// rows the server passes over or sends, and how many ranges of rows it looks for. So that tables
-// are weighed by their keys alone, all are taken to keep events for the horizon.
+// cost estimates the work of a plan for a read of usual length: how many events the
+// server passes over or sends, and how many ranges of rows it looks for. So that tables
+// are weighed by their keys alone, all are taken to keep events for the horizon, and
+// an event of any pattern counts as one: which is best depends on what is done with it.
 func (t *Table) cost(l *Layout, p Plan, horizon time.Duration) float64 {
 	span := horizon
 	if p.Timed {
 		span = usualRead
-		if t.Pattern.Bucketed() {
-			span = max(span, t.Bucket.Widest()) // rows are read whole
-		}
 	}
-	events := l.Load().Rate * span.Seconds()
-	rows := events
-	if t.Pattern.Bucketed() {
-		rows = min(rows, span.Seconds()/t.Bucket.Widest().Seconds())
-	}
-	work := events*float64(len(t.Columns)) + rowCost*rows*float64(t.RowsPerEvent())
-	ranges := float64(p.Salts * t.RowsPerEvent())
+	events := l.Load().Rate * span.Seconds() * t.seriesFound(l, p)
+	ranges := float64(p.Salts)
 	if t.Pattern.Bucketed() && p.Timed && (len(p.After) > 0 || !t.Bucket.Sorted()) {
 		ranges *= math.Ceil(usualRead.Seconds() / t.Bucket.Widest().Seconds())
 	}
-	return work*t.seriesFound(l, p) + rangeCost*ranges
+	return events + rangeCost*ranges
 }
 
 // seriesFound estimates how many series the rows of a plan are of: those that have the

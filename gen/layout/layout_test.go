@@ -120,9 +120,9 @@ func TestCheapest(t *testing.T) {
 		rows     = "  rows: {pattern: single_serialized, key: {delimiter: \"#\", segments: [host, id, time]}, family: m, ttl: {keep: forever}}\n"
 	)
 	for tables, want := range map[string]string{
-		columns + rows: "columns", rows + columns: "columns",
-		numbered + columns: "columns", columns + numbered: "columns",
-		cells("1h", "{keep: forever}") + rows: "cells", rows + cells("1h", "{keep: forever}"): "cells", // a row each is more work
+		columns + rows: "rows", rows + columns: "rows", // in which an event is replaced
+		numbered + columns: "numbered", columns + numbered: "numbered",
+		cells("1h", "{keep: forever}") + rows: "cells", rows + cells("1h", "{keep: forever}"): "rows", // the first of equals
 		numbered: "numbered",
 	} {
 		if got := resolve(t, "1m", tables).Read.ID; got != want {

@@ -259,7 +259,8 @@ func (t *Table) unknown(l *Layout, by []int) string {
 
 // bestFor returns the table that answers a query by some series values best, and
 // how; nil if none can. Of those that do it with about the least work, it is one that
-// keeps events longest.
+// keeps events longest, and in which an event that was written again is one event; of
+// equals the first.
 func bestFor(l *Layout, tables []*Table, by []int) (best *Table, plan Plan) {
 	serving := slices.DeleteFunc(slices.Clone(tables), func(t *Table) bool { return !t.serves(l, t.plan(by), by) })
 	if len(serving) == 0 {
@@ -270,7 +271,11 @@ func bestFor(l *Layout, tables []*Table, by []int) (best *Table, plan Plan) {
 	byCost := func(a, b *Table) int { return cmp.Compare(cost(a), cost(b)) }
 	least := cost(slices.MinFunc(serving, byCost))
 	serving = slices.DeleteFunc(serving, func(t *Table) bool { return cost(t) > sameCost*least })
-	best = slices.MinFunc(longest(serving), byCost)
+	serving = longest(serving)
+	if replacing := slices.DeleteFunc(slices.Clone(serving), (*Table).Metrics); len(replacing) > 0 {
+		serving = replacing
+	}
+	best = slices.MinFunc(serving, byCost)
 	return best, best.plan(by)
 }
 
