@@ -255,7 +255,7 @@ func (w *markdownWriter) excused(t *Table) {
 func (w *markdownWriter) read(r *Read) {
 	w.line("\n### %s", markdown(r.Method+" (by "+orAll(r.Given)+")"))
 	w.paragraph(r.Doc)
-	rows := [][]string{{"table", code(r.Table) + ": " + markdown(r.Finds)}, {"order", markdown(r.Order)}}
+	rows := [][]string{{"table", code(r.Table) + markdown(namedWords(r)+": "+r.Finds)}, {"order", markdown(r.Order)}}
 	if r.From != "" {
 		rows = append(rows, []string{"example", markdown(exampleWords(r))})
 	}

@@ -162,16 +162,18 @@ type Size struct {
 
 // Read explains a method of the generated reader, for an example.
 type Read struct {
-	Method   string    `json:"method"`
-	Given    []string  `json:"given"` // series values
-	Doc      string    `json:"doc,omitempty"`
-	Table    string    `json:"table"`
-	Finds    string    `json:"finds"` // which rows, in words
-	Order    string    `json:"order"`
-	From     string    `json:"from,omitempty"` // of the example, which is read at its end
-	To       string    `json:"to,omitempty"`
-	Requests []Request `json:"requests"`
-	Expected Work      `json:"expected"`
+	Method string   `json:"method"`
+	Given  []string `json:"given"` // series values
+	Doc    string   `json:"doc,omitempty"`
+	Table  string   `json:"table"`
+	// TableNamed says that the schema names the table.
+	TableNamed bool      `json:"table_named,omitempty"`
+	Finds      string    `json:"finds"` // which rows, in words
+	Order      string    `json:"order"`
+	From       string    `json:"from,omitempty"` // of the example, which is read at its end
+	To         string    `json:"to,omitempty"`
+	Requests   []Request `json:"requests"`
+	Expected   Work      `json:"expected"`
 	// EachSeries says that what is expected counts for each series that it finds.
 	EachSeries bool   `json:"each_series,omitempty"`
 	Scan       string `json:"scan,omitempty"` // why it may read the whole table

@@ -43,7 +43,7 @@ func given(l *layout.Layout, q *layout.Query) []string {
 func readOf(l *layout.Layout, q *layout.Query, columns []int) Read {
 	from, to, now := q.Table.ExampleSpan()
 	return Read{
-		Method: q.Name, Given: given(l, q), Doc: oneLine(q.Doc), Table: q.Table.ID, Finds: q.Ranges(), Order: q.Order(l),
+		Method: q.Name, Given: given(l, q), Doc: oneLine(q.Doc), Table: q.Table.ID, TableNamed: q.Named.IsValid(), Finds: q.Ranges(), Order: q.Order(l),
 		From: showTime(from), To: showTime(to), Requests: requestsOf(q.Requests(l, now, from, to, columns)),
 		Expected: Work(q.Work(l, now, from, to, columns)), EachSeries: len(q.By) < len(l.Series), Scan: oneLine(q.Scan),
 	}

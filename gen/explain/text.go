@@ -536,7 +536,7 @@ func (w *textWriter) read(r *Read) {
 		w.wrapped("    ", r.Doc)
 	}
 	g := grid{style: w.style}
-	g.wrapped("table", r.Table+": "+r.Finds, plain)
+	g.wrapped("table", r.Table+namedWords(r)+": "+r.Finds, plain)
 	g.wrapped("order", r.Order, plain)
 	if r.From != "" {
 		g.wrapped("example", exampleWords(r), plain)
@@ -547,6 +547,14 @@ func (w *textWriter) read(r *Read) {
 	w.requests(&g, r)
 	g.wrapped("expected", expectedWords(r), plain)
 	g.write(&w.b, "    ")
+}
+
+// namedWords says that the schema names the table of a read; nothing if it does not.
+func namedWords(r *Read) string {
+	if r.TableNamed {
+		return ", which the query names"
+	}
+	return ""
 }
 
 // wrapped adds a text behind a label of a read, in lines that fit on the page.

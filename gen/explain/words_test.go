@@ -109,3 +109,25 @@ expect: {rate: %s}
 		}
 	}
 }
+
+// A table that a query names is said to be named, in every format.
+func TestNamedTable(t *testing.T) {
+	const text = `btgen: v1
+package: app
+name: Event
+series: {region: string, host: string}
+fields: {value: int64}
+tables:
+  regions: {pattern: bucket_new_cells, key: {delimiter: "#", segments: [region, bucket, host]}, bucket: 1h, family: m, ttl: {max_age: 30d}}
+  hosts: {pattern: bucket_new_cells, key: {delimiter: "#", segments: [region, host, bucket]}, bucket: 1h, family: m, ttl: {max_age: 30d}}
+queries:
+  Named: {by: [region], table: hosts, allow: {K18: "it is a test"}}
+  Found: {by: [region]}
+`
+	for end, got := range rendered(t, documentOf(t, gen.Input{Name: "event.yaml", Text: []byte(text)})) {
+		named := map[string]string{"txt": "hosts, which the query names:", "md": "`hosts`, which the query names:", "html": "<code>hosts</code>, which the query names:", "json": `"table_named": true`}[end]
+		if n := strings.Count(got, named); n != 1 {
+			t.Errorf("%s: %d times %q", end, n, named)
+		}
+	}
+}
