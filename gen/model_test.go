@@ -230,7 +230,7 @@ func Test_{{.Name}}_{{.Pattern}}(t *testing.T) {
 				Queries: map[string]model.Ask[{{.Name}}.EventEvent]{
 					{{- $name := .Name}}{{range .Queries}}
 					"{{.Name}}": func(ctx context.Context, given model.Series, from, to time.Time, how model.Order) iter.Seq2[{{$name}}.EventEvent, error] {
-						return r.{{.Name}}(ctx{{range .By}}, given.{{.}}{{end}}, from, to, {{$name}}.ReadOptions{NewestFirst: how.NewestFirst, LatestOnly: how.LatestOnly})
+						return r.{{.Name}}(ctx{{range .By}}, given.{{.}}{{end}}, from, to, {{$name}}.ReadOptions{NewestFirst: how.NewestFirst, TimeOrder: how.TimeOrder, LatestOnly: how.LatestOnly, Limit: how.Limit})
 					},
 					{{- end}}
 				},

@@ -203,6 +203,9 @@ func (s *schemaFile) layoutVar(t *layout.Table) jen.Code {
 		fields = append(fields, field{"Bucket", jen.Id(s.names.bucket(t))})
 	} else {
 		fields = append(fields, field{"TimeKey", jen.Id(s.names.timeKey(t))})
+		if ties := t.Ties(s.layout); ties > 0 {
+			fields = append(fields, field{"Ties", jen.Lit(ties)})
+		}
 	}
 	fields = append(fields,
 		field{"Precision", duration(s.layout.Precision)},
@@ -214,7 +217,7 @@ func (s *schemaFile) layoutVar(t *layout.Table) jen.Code {
 		field{"Time", jen.Func().Params(jen.Id("e").Op("*").Id(s.names.event())).Op("*").Qual("time", "Time").Block(
 			jen.Return(jen.Op("&").Id("e").Dot("Time")))},
 	)
-	if t.Sequence {
+	if t.HasSequence() {
 		fields = append(fields, field{"Sequence", jen.Func().Params(jen.Id("e").Op("*").Id(s.names.event())).Op("*").Uint32().Block(
 			jen.Return(jen.Op("&").Id("e").Dot("Sequence")))})
 	}

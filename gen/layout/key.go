@@ -370,3 +370,23 @@ func (t *Table) Width(l *Layout, g Segment) int {
 	}
 	return 0
 }
+
+// HasSequence reports whether the table has the tie-breaker of an event: in its keys or
+// in the names of its columns.
+func (t *Table) HasSequence() bool {
+	return t.Sequence || slices.Contains(t.kinds(), SequenceSegment)
+}
+
+// Ties returns how many bytes a key has from the tie-breaker on, where the time stands
+// reversed and a tie-breaker after it; else 0.
+func (t *Table) Ties(l *Layout) int {
+	first := slices.Index(t.kinds(), SequenceSegment)
+	if first < 0 || !t.TimeKey.Reverse {
+		return 0
+	}
+	n := 0
+	for _, g := range t.Segments[first:] {
+		n += t.Width(l, g)
+	}
+	return n + len(t.Delimiter)*(len(t.Segments)-first-1)
+}

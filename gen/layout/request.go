@@ -329,7 +329,7 @@ func (t *Table) descending() bool {
 }
 
 // LatestRequests returns what the reader asks for to find the newest event of a
-// made-up series, if the first row that it finds has it.
+// made-up series, if the first row that it finds has it and no other is of its time.
 func (l *Layout) LatestRequests(now time.Time) []Request {
 	q := l.ReadQuery()
 	t := q.Table
@@ -349,7 +349,11 @@ func (l *Layout) LatestRequests(now time.Time) []Request {
 			out = append(out, t.look(span, f), Request{Rows: key, Filter: f})
 			continue
 		}
-		out = append(out, Request{Rows: []codec.Rows{t.living(span, now)}, Filter: t.matching(span, f), Limit: 1})
+		limit := 1
+		if t.Ties(l) > 0 {
+			limit = 2
+		}
+		out = append(out, Request{Rows: []codec.Rows{t.living(span, now)}, Filter: t.matching(span, f), Limit: limit})
 	}
 	return out
 }
@@ -359,6 +363,9 @@ func (l *Layout) LatestFinds() string {
 	text := "the last row of the series"
 	if l.Read.descending() {
 		text = "the first row of the series"
+	}
+	if l.Read.Ties(l) > 0 {
+		text = "the first two rows of the series and, if they are of one instant, its last"
 	}
 	if !l.Read.inOrder() {
 		text = "which rows the series has, and then the newest of them"
@@ -504,6 +511,9 @@ func (l *Layout) LatestWork(now time.Time) Work {
 	if !t.inOrder() {
 		w.Rows += e.Rows // one cell of each bucket, to see which there are
 		w.Cells += e.Rows
+	}
+	if t.Ties(l) > 0 {
+		w.Rows, w.Cells = 2*w.Rows, 2*w.Cells
 	}
 	return w
 }

@@ -266,7 +266,7 @@ func (l *Layout) always() []bool {
 // readsSequence reports whether all tables that are read have the tie-breaker.
 func (l *Layout) readsSequence() bool {
 	for _, t := range l.readTables() {
-		if !t.Sequence && !slices.Contains(t.kinds(), SequenceSegment) {
+		if !t.HasSequence() {
 			return false
 		}
 	}

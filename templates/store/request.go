@@ -82,9 +82,11 @@ func (r *Reader[E]) enough(ctx context.Context, op *Operation, rows []codec.Rows
 	limit := p.rows
 	switch {
 	case p.turns != nil:
-		return r.paged(ctx, op, rows, filter, p.turns)
+		return r.layout.turned(r.paged(ctx, op, rows, filter, p.turns))
 	case limit == 0:
-		return r.rows(ctx, op, rows, filter, 0)
+		return r.layout.turned(r.rows(ctx, op, rows, filter, 0))
+	case r.layout.Ties > 0:
+		return r.turnedFirst(ctx, op, rows[0], filter, limit, wanted)
 	}
 	return func(yield func(wire.Row, error) bool) {
 		n, last := 0, ""

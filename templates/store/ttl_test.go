@@ -632,18 +632,18 @@ func TestAgeFromTheWriting(t *testing.T) {
 
 // Events of one time come in the order of their tie-breakers, whatever their classes.
 func TestTieBreakersOfClasses(t *testing.T) {
-	type tick struct {
+	type tied struct {
 		mortal
 		Sequence uint32
 	}
-	l := &Layout[tick]{
+	l := &Layout[tied]{
 		Kind: BucketOffsets, Table: Table{Families: classFamilies()}, Columns: []Column{{Name: "v"}},
-		Time:     func(e *tick) *time.Time { return &e.Time },
-		Choice:   func(e *tick) Choice { return Choice{Class: &e.Class} },
-		Sequence: func(e *tick) *uint32 { return &e.Sequence },
-		Set:      func(*tick, int, []byte) error { return nil },
+		Time:     func(e *tied) *time.Time { return &e.Time },
+		Choice:   func(e *tied) Choice { return Choice{Class: &e.Class} },
+		Sequence: func(e *tied) *uint32 { return &e.Sequence },
+		Set:      func(*tied, int, []byte) error { return nil },
 	}
-	a := &assembler[tick]{layout: l, from: day0, to: at(60), now: func() time.Time { return day0 }}
+	a := &assembler[tied]{layout: l, from: day0, to: at(60), now: func() time.Time { return day0 }}
 	groups := a.newGroups(new(wire.Rows).At(0))
 	us := day0.UnixMicro()
 	for i, sequences := range [][]uint32{{0, 2}, {1, 3}} {
@@ -651,7 +651,7 @@ func TestTieBreakersOfClasses(t *testing.T) {
 		c.cells, c.stamps, c.sequences = []wire.Cell{{Micros: us}, {Micros: us}}, []int64{us, us}, sequences
 	}
 	var got []string
-	a.merge(groups, func(e *tick, err error) bool {
+	a.merge(groups, func(e *tied, err error) bool {
 		must(t, err)
 		got = append(got, fmt.Sprint(e.Sequence, " of class ", e.Class))
 		return true

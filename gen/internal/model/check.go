@@ -50,9 +50,12 @@ type Access[E any] struct {
 // Ask asks a query for the series that have what it gives in common with one.
 type Ask[E any] func(ctx context.Context, given Series, from, to time.Time, how Order) iter.Seq2[E, error]
 
-// Order says what a query is asked for: its events in the order of time, those the
-// newest first, or the newest of each series.
-type Order struct{ NewestFirst, LatestOnly bool }
+// Order says what a query is asked for: its events the newest first, in the order of
+// time alone, the newest of each series, or so many of them.
+type Order struct {
+	NewestFirst, TimeOrder, LatestOnly bool
+	Limit                              int
+}
 
 // cases counts the tables that were made, so that each has a prefix of its own.
 var cases atomic.Int64
@@ -311,7 +314,7 @@ func (r *run[E]) each(q Query, given Series, from, to time.Time) {
 			}
 			continue
 		}
-		if last := events[len(events)-1]; !found || !e.Time.Equal(last.Time) || !contains(events, e) {
+		if last := events[len(events)-1]; !found || !cmp.Equal(e, last) {
 			r.Fatalf("the newest event of %v is %+v, want %+v\nschema\n%s", s, e, last, r.schema.YAML())
 		}
 	}
@@ -329,8 +332,8 @@ func (r *run[E]) collected(events iter.Seq2[E, error]) []Event {
 	return out
 }
 
-// queries compares reads of a query with the model. Those of one series are in the
-// order of time; which series come first is left open.
+// queries compares reads of a query with the model. The events of a series are in
+// order; which series come first is left open.
 func (r *run[E]) queries(given Series, from, to time.Time) {
 	all := r.schema.Queries()
 	q := all[rapid.IntRange(0, len(all)-1).Draw(r.T, "query")]
@@ -343,7 +346,36 @@ func (r *run[E]) queries(given Series, from, to time.Time) {
 	got := r.collected(ask(r.ctx, given, from, to, Order{NewestFirst: true}))
 	r.crossed(q.Name+", the newest first", plan, wanted, from, to, nil)
 	r.same(q.Name+", the newest first", want, got)
+	r.ordered(q, given, want, from, to)
 	r.each(q, given, from, to)
+}
+
+// ordered compares a query for so many events, and one for those in the order of time
+// alone, with all of them, the newest first.
+func (r *run[E]) ordered(q Query, given Series, all []Event, from, to time.Time) {
+	ask, plan := r.access.Queries[q.Name], r.driver.Plans[q.Name]
+	how := Order{NewestFirst: rapid.Bool().Draw(r.T, "newest first"), Limit: rapid.IntRange(0, 3).Draw(r.T, "limit")}
+	want := slices.Clone(all)
+	if !how.NewestFirst {
+		slices.Reverse(want)
+	}
+	if how.TimeOrder = plan.Timed && rapid.Bool().Draw(r.T, "time order"); how.TimeOrder {
+		slices.SortStableFunc(want, func(a, b Event) int {
+			order := gocmp.Or(a.Time.Compare(b.Time), gocmp.Compare(a.Sequence, b.Sequence))
+			if how.NewestFirst {
+				return -order
+			}
+			return order
+		})
+	}
+	if how.Limit > 0 {
+		want = want[:min(how.Limit, len(want))]
+	}
+	got := r.collected(ask(r.ctx, given, from, to, how))
+	if _, err := r.driver.Traffic.Take(); err != nil {
+		r.Fatalf("%s, %+v: a stream failed: %v", q.Name, how, err)
+	}
+	r.same(fmt.Sprintf("%s, %+v", q.Name, how), want, got)
 }
 
 // query compares what a query finds with the model.
@@ -357,13 +389,6 @@ func (r *run[E]) query(q Query, given Series, events []Event, from, to time.Time
 	for _, s := range allSeries {
 		if events := r.table.Read(r.now, s, from, to); q.finds(s, given) && len(events) > 0 {
 			want[s] = events
-		}
-	}
-	for _, m := range []map[Series][]Event{got, want} {
-		for _, events := range m {
-			slices.SortStableFunc(events, func(a, b Event) int { // where buckets or times fall, so do ties
-				return gocmp.Or(a.Time.Compare(b.Time), gocmp.Compare(a.Sequence, b.Sequence))
-			})
 		}
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -111,9 +112,9 @@ func (m *Table) rowOf(c column) row {
 	return r
 }
 
-// compareRows compares rows of one series and metric as a reader sees their times.
+// compareRows compares rows of one series and metric by the times of their events.
 func (m *Table) compareRows(a, b row) int {
-	return cmp.Or(a.start.Compare(b.start), m.compareSequence(a.sequence, b.sequence))
+	return cmp.Or(a.start.Compare(b.start), cmp.Compare(a.sequence, b.sequence))
 }
 
 // rows counts in each row the cells that make up the events of some series in a
@@ -161,4 +162,37 @@ func (m *Table) newestRows(rows map[row]int, limit int) int {
 		}
 	}
 	return n
+}
+
+// ties reports whether the keys sort the events of an instant against the instants: a
+// reader has to look which comes first.
+func (s *Schema) ties() bool {
+	return s.Sequence && !s.bucketed() && strings.Contains(s.TimeKey, "reverse")
+}
+
+// tied returns what it takes to find the newest rows of a series, so many of them,
+// where there are ties: one more, to see if the last of them is of the same instant
+// and, if it is, those of the instant from its other end.
+func (m *Table) tied(rows map[row]int, limit int) Counts {
+	stored := slices.SortedFunc(maps.Keys(rows), func(a, b row) int { // as the keys are
+		return cmp.Or(b.start.Compare(a.start), cmp.Compare(a.sequence, b.sequence))
+	})
+	c := Counts{Requests: 1}
+	for _, r := range stored[:min(limit+1, len(stored))] {
+		c.Cells += rows[r]
+	}
+	if len(stored) <= limit {
+		return c
+	}
+	cut := stored[limit].start
+	older := slices.IndexFunc(stored, func(r row) bool { return r.start.Equal(cut) })
+	if older == limit {
+		return c
+	}
+	c.Requests++
+	last := slices.DeleteFunc(stored, func(r row) bool { return !r.start.Equal(cut) })
+	for _, r := range last[max(0, len(last)-(limit-older)):] {
+		c.Cells += rows[r]
+	}
+	return c
 }

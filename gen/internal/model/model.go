@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"iter"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -263,7 +262,8 @@ type Series struct {
 	Shard int64
 }
 
-// Read returns the events of a series in [from, to), in order.
+// Read returns the events of a series in [from, to), in the order of their times and,
+// within an instant, of their tie-breakers, however the keys sort.
 func (m *Table) Read(now time.Time, series Series, from, to time.Time) []Event {
 	return m.ReadFields(now, series, from, to, nil)
 }
@@ -285,7 +285,7 @@ func (m *Table) ReadFields(now time.Time, series Series, from, to time.Time, fie
 		instants = append(instants, in)
 	}
 	slices.SortFunc(instants, func(a, b *instant) int {
-		return cmp.Or(a.time.Compare(b.time), m.compareSequence(a.sequence, b.sequence), a.class-b.class)
+		return cmp.Or(a.time.Compare(b.time), cmp.Compare(a.sequence, b.sequence), a.class-b.class)
 	})
 	var out []Event
 	for _, in := range instants {
@@ -319,14 +319,6 @@ func (s *Schema) fetches(fields []int) []int {
 		return nil
 	}
 	return fields
-}
-
-// compareSequence compares tie-breakers as a reader orders them.
-func (m *Table) compareSequence(a, b uint32) int {
-	if !m.schema.bucketed() && strings.Contains(m.schema.TimeKey, "reverse") {
-		return cmp.Compare(b, a) // rows are read from the last to the first
-	}
-	return cmp.Compare(a, b)
 }
 
 // fetched reports whether a field is one of those to fetch; nil is all.

@@ -47,6 +47,10 @@ func (r *run[E]) crossedNewest(series Series, from, to time.Time, limit int) {
 		} else {
 			t.most.Requests *= 2
 		}
+		if r.schema.ties() {
+			t.least = r.table.tied(rows, limit)
+			t.most = t.least
+		}
 	}
 	r.within(fmt.Sprintf("the newest %d from %v to %v", limit, from, to), t)
 }
@@ -66,6 +70,20 @@ func (r *run[E]) crossedEach(p Plan, wanted func(Series) bool, from, to time.Tim
 		t.most.Requests *= 2
 		if rest.Equal(to) {
 			t.most.Cells = t.least.Cells
+		}
+		if r.schema.ties() {
+			t.least = r.table.tied(rows, 1)
+			t.most = t.least
+		}
+	case p.Grouped && r.schema.ties():
+		series := map[Series]int{}
+		for row, cells := range rows {
+			series[row.Series] = max(series[row.Series], cells)
+		}
+		t.least = Counts{t.least.Requests + len(series), r.table.newestRows(rows, 1)}
+		t.most = Counts{t.most.Requests + 2*len(series), 0}
+		for _, cells := range series {
+			t.most.Cells += 3 * cells // two rows and, if they are of one instant, its last
 		}
 	case p.Grouped:
 		series := map[Series]bool{}
@@ -89,6 +107,9 @@ func (r *run[E]) crossedEach(p Plan, wanted func(Series) bool, from, to time.Tim
 func (r *run[E]) crossedLatest(series Series) {
 	rows := r.table.rows(r.now, only(series), time.Time{}, time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC), nil, true)
 	counts := Counts{r.driver.Plans["Read"].Streams, r.table.newestRows(rows, 1)}
+	if r.schema.ties() {
+		counts = r.table.tied(rows, 1)
+	}
 	r.within("latest", toll{counts, counts})
 }
 

@@ -37,6 +37,17 @@ func (r Rows) After(key string) (Rows, bool) {
 	return r, r.End == "" || r.Start < r.End
 }
 
+// Past returns what is left of r when the rows of a part of it were read, and those
+// that come before them; false if nothing is.
+func (r Rows) Past(part Rows) (Rows, bool) {
+	if r.Reverse {
+		r.End = part.Start
+		return r, r.Start < r.End
+	}
+	r.Start = part.End
+	return r, r.Start != "" && (r.End == "" || r.Start < r.End)
+}
+
 // successor returns the first key after all that start with prefix; "", the end
 // of the table, if there is none.
 func successor(prefix string) string {

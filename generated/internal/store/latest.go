@@ -36,15 +36,15 @@ func (r *Reader[E]) Latest(ctx context.Context, base E) (event E, err error) {
 // one, its other rows are skipped.
 func (r *Reader[E]) skip(ctx context.Context, op *Operation, a *assembler[E], spans []codec.Span, filter bigtable.Filter, yield yielder[E]) bool {
 	for _, span := range spans {
-		rest := codec.PrefixRows(span.Prefix)
-		rest.Reverse = !r.layout.descending()
-		for {
-			row, err := r.one(ctx, op, rest, filter, 1)
-			if !row.Exists() || err != nil {
-				if err != nil {
-					yield(&a.base, err)
-					return false
-				}
+		all := codec.PrefixRows(span.Prefix)
+		all.Reverse = !r.layout.descending()
+		for rest := []codec.Rows{all}; len(rest) > 0; {
+			row, err := r.newest(ctx, op, rest, filter)
+			if err != nil {
+				yield(&a.base, err)
+				return false
+			}
+			if !row.Exists() {
 				break
 			}
 			found := false
@@ -55,28 +55,19 @@ func (r *Reader[E]) skip(ctx context.Context, op *Operation, a *assembler[E], sp
 			if !more {
 				return false
 			}
-			if rest, more = r.without(rest, row, a, found); !more {
-				break
-			}
+			rest = r.without(rest, row, a, found)
 		}
 	}
 	return true
 }
 
-// without cuts a row off a range and, if it had an event, all of its series; false
-// if nothing is left.
-func (r *Reader[E]) without(rest codec.Rows, row wire.Row, a *assembler[E], found bool) (codec.Rows, bool) {
-	gone := codec.Rows{Start: row.Key(), End: row.Key() + "\x00"}
+// without cuts a row off ranges and, if it had an event, all of its series.
+func (r *Reader[E]) without(rest []codec.Rows, row wire.Row, a *assembler[E], found bool) []codec.Rows {
 	spans, err := r.layout.Spans(&a.base)
 	if found && err == nil && strings.HasPrefix(row.Key(), spans[0].Prefix) { // and not of another salt
-		gone = codec.PrefixRows(spans[0].Prefix)
+		return r.past(rest, codec.PrefixRows(spans[0].Prefix))
 	}
-	if rest.Reverse {
-		rest.End = gone.Start
-	} else {
-		rest.Start = gone.End
-	}
-	return rest, rest.Reverse || gone.End != ""
+	return r.before(rest, row.Key())
 }
 
 // firstOfEach yields the first event of each series.
@@ -105,9 +96,9 @@ func (r *Reader[E]) firstOfEach(events func(yielder[E])) func(yielder[E]) {
 // at the clock may hide an older one that lives on: then it asks again. So may a
 // row without any column that the layout knows: then it asks for those before it.
 func (r *Reader[E]) latest(ctx context.Context, op *Operation, base E, spans []codec.Span) (E, error) {
-	ranges := make([]codec.Rows, len(spans))
+	ranges := make([][]codec.Rows, len(spans))
 	for i, span := range spans {
-		ranges[i] = r.living(span)
+		ranges[i] = []codec.Rows{r.living(span)}
 	}
 	var asked time.Time
 	for {
@@ -124,7 +115,10 @@ func (r *Reader[E]) latest(ctx context.Context, op *Operation, base E, spans []c
 		case !errors.Is(err, ErrNotFound) || rows == nil:
 			return event, err
 		case a.expired && !stands: // a clock that stands still would have it go on for ever
-		case !r.before(ranges, rows):
+		case len(rows) > 1 || !rows[0].Exists() || !r.layout.sorted():
+			return event, err // no telling what is before them
+		}
+		if ranges[0] = r.before(ranges[0], rows[0].Key()); len(ranges[0]) == 0 {
 			return event, err
 		}
 	}
@@ -152,20 +146,9 @@ func (r *Reader[E]) living(span codec.Span) codec.Rows {
 	return rows
 }
 
-// before cuts the ranges at the rows, so that the next look is at those before
-// them in time; false if there is nothing before them, or no telling what is.
-func (r *Reader[E]) before(ranges []codec.Rows, rows []wire.Row) bool {
-	if len(rows) > 1 || !rows[0].Exists() || !r.layout.sorted() {
-		return false
-	}
-	var some bool
-	ranges[0], some = ranges[0].After(rows[0].Key())
-	return some
-}
-
 // newestRows returns the rows of the newest bucket, or of the newest event, of
 // each span; nil if no cell can be alive.
-func (r *Reader[E]) newestRows(ctx context.Context, op *Operation, a *assembler[E], now time.Time, spans []codec.Span, ranges []codec.Rows) ([]wire.Row, error) {
+func (r *Reader[E]) newestRows(ctx context.Context, op *Operation, a *assembler[E], now time.Time, spans []codec.Span, ranges [][]codec.Rows) ([]wire.Row, error) {
 	perColumn, to := 0, codec.Endless
 	if r.layout.Kind == BucketCells || r.layout.Kind == BucketColumns {
 		perColumn, to = 1, farFuture
@@ -190,9 +173,9 @@ func (r *Reader[E]) newestRows(ctx context.Context, op *Operation, a *assembler[
 
 // newestRow returns the row of the newest bucket or event of a span in a range
 // that has a cell which passes the filter; nil if there is none.
-func (r *Reader[E]) newestRow(ctx context.Context, op *Operation, span codec.Span, in codec.Rows, filter bigtable.Filter) (wire.Row, error) {
+func (r *Reader[E]) newestRow(ctx context.Context, op *Operation, span codec.Span, in []codec.Rows, filter bigtable.Filter) (wire.Row, error) {
 	if r.layout.sorted() {
-		return r.one(ctx, op, in, r.layout.matching(span, filter), 1)
+		return r.newest(ctx, op, in, r.layout.matching(span, filter))
 	}
 	// The labels do not sort as time does, so that the newest is not the last.
 	stored, err := r.stored(ctx, op, span, filter)

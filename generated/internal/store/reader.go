@@ -3,6 +3,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"iter"
@@ -191,7 +192,8 @@ func (r *reading[E]) count(event *E, err error) bool {
 // ErrOrder says that a query cannot yield its events in the order of time.
 var ErrOrder = errors.New("the rows of the query are not in the order of time")
 
-// byTime sorts events that come by bucket, a bucket at a time.
+// byTime sorts events that come by bucket, a bucket at a time, and those that come by
+// their time by their tie-breakers.
 func (r *Reader[E]) byTime(q *Query[E], events func(yielder[E]), newestFirst bool) func(yielder[E]) {
 	return func(yield yielder[E]) {
 		if q.Untimed || !r.layout.sorted() {
@@ -199,7 +201,7 @@ func (r *Reader[E]) byTime(q *Query[E], events func(yielder[E]), newestFirst boo
 			yield(&none, ErrOrder)
 			return
 		}
-		if r.layout.Kind == SingleRows {
+		if r.layout.Kind == SingleRows && r.layout.Sequence == nil {
 			events(yield)
 			return
 		}
@@ -207,7 +209,7 @@ func (r *Reader[E]) byTime(q *Query[E], events func(yielder[E]), newestFirst boo
 		var start time.Time
 		flush := func() bool {
 			slices.SortStableFunc(bucket, func(a, b E) int {
-				order := r.layout.Time(&a).Compare(*r.layout.Time(&b))
+				order := r.layout.compare(&a, &b)
 				if newestFirst {
 					return -order
 				}
@@ -233,7 +235,7 @@ func (r *Reader[E]) byTime(q *Query[E], events func(yielder[E]), newestFirst boo
 			case err != nil:
 				continue
 			}
-			if s := r.layout.Bucket.Start(*r.layout.Time(event)); !s.Equal(start) {
+			if s := r.layout.start(event); !s.Equal(start) {
 				if !flush() {
 					return
 				}
@@ -243,6 +245,23 @@ func (r *Reader[E]) byTime(q *Query[E], events func(yielder[E]), newestFirst boo
 		}
 		flush()
 	}
+}
+
+// compare orders events by their times and their tie-breakers.
+func (l *Layout[E]) compare(a, b *E) int {
+	order := l.Time(a).Compare(*l.Time(b))
+	if order == 0 && l.Sequence != nil {
+		order = cmp.Compare(*l.Sequence(a), *l.Sequence(b))
+	}
+	return order
+}
+
+// start returns the start of the bucket of an event, or its time if it has a row.
+func (l *Layout[E]) start(e *E) time.Time {
+	if l.Kind == SingleRows {
+		return *l.Time(e)
+	}
+	return l.Bucket.Start(*l.Time(e))
 }
 
 // scan yields the events in the order of their rows.

@@ -159,6 +159,10 @@ type Layout[E any] struct {
 	Kind    Kind
 	Bucket  codec.Bucket     // all but SingleRows
 	TimeKey codec.TimeFormat // SingleRows: how the time stands in the key
+	// Ties is, for SingleRows whose time stands reversed in the key and a tie-breaker
+	// after it, how many bytes a key has from that on: the rows of an instant then sort
+	// against those of others. Else it is 0.
+	Ties int
 
 	// Columns is where the data of an event are. The functions below know them
 	// by their index.
@@ -183,7 +187,7 @@ type Layout[E any] struct {
 	// has one there, and returns its time or the start of its bucket.
 	Key func(row string, e *E) (time.Time, error)
 	// Sequence returns the place of the tie-breaker that follows the time of an
-	// event in its column, for BucketOffsets; nil if there is none.
+	// event, for BucketOffsets in its column; nil if there is none.
 	Sequence func(e *E) *uint32
 	// Set takes the stored datum of a column into the event. It keeps no
 	// reference to the datum.
