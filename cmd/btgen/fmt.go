@@ -93,7 +93,7 @@ func planFormat(stdout io.Writer, paths []string) ([]output.Step, error) {
 // formatInput formats what it reads. Where it cannot, it writes nothing: editors
 // take what it writes for the file.
 func formatInput(stdin io.Reader, stdout, stderr io.Writer) error {
-	text, err := io.ReadAll(stdin)
+	text, err := io.ReadAll(io.LimitReader(stdin, schema.MaxFile+1))
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,8 @@ package emit
 import (
 	"fmt"
 
+	"golang.org/x/mod/module"
+
 	"github.com/btgen-dev/btgen/gen/diag"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/schema"
@@ -26,11 +28,24 @@ func Check(layouts []*layout.Layout) diag.List {
 			s = newScope()
 			packages[l.Package] = s
 		}
+		checkFile(l, &found)
 		s.declareSchema(l, &found)
 		checkFields(l, &found)
 		checkProto(l, &found)
 	}
 	return found
+}
+
+// checkFile refuses a name of which a file would be named that not all systems have:
+// no module may contain it.
+func checkFile(l *layout.Layout, found *diag.List) {
+	if !usesFormat(l, layout.Protobuf) {
+		return
+	}
+	name := protoName(l)
+	if err := module.CheckFilePath(name); err != nil {
+		found.Errorf(l.NamePos, "its .proto file would be %s, which Windows does not have, and no Go module can contain", name).Hint = "give the schema another name"
+	}
 }
 
 // scope is the names of one generated package or message, with what each is for.

@@ -82,7 +82,7 @@ func schemaFiles(l *layout.Layout, paths paths) ([]File, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", l.File, err)
 		}
-		files = append(files, File{Path: base + ".proto", Content: proto})
+		files = append(files, File{Path: path.Join(l.Package, protoName(l)), Content: proto})
 	}
 	return files, nil
 }

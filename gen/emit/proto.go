@@ -66,6 +66,9 @@ type protoField struct {
 	Number                 int
 }
 
+// protoName is the name of the .proto file of a schema.
+func protoName(l *layout.Layout) string { return names{l.Name}.file() + ".proto" }
+
 // protoFile renders the .proto file of a schema whose events are serialized.
 func protoFile(l *layout.Layout) ([]byte, error) {
 	m := protoMessage{Head: recordOf(l).head(), Package: l.Package, Message: l.Name}

@@ -103,6 +103,14 @@ var versionForm = parsed("a version", "write `btgen: "+Version+"`", func(s strin
 // ones.
 var reservedPackages = []string{"main", "init", "internal", "vendor", "testdata", "codec", "store", "storetest"}
 
+// windowsNames are the names that Windows keeps for devices: the go command refuses
+// import paths with them on every system.
+var windowsNames = []string{
+	"aux", "con", "nul", "prn",
+	"com1", "com2", "com3", "com4", "com5", "com6", "com7", "com8", "com9",
+	"lpt1", "lpt2", "lpt3", "lpt4", "lpt5", "lpt6", "lpt7", "lpt8", "lpt9",
+}
+
 // keywords returns the keywords of Go.
 func keywords() []string {
 	var words []string
@@ -116,7 +124,7 @@ var packageForm = func() form[string] {
 	f := nameForm("a package name", packageName, "write lower-case letters, digits and underscores, beginning with a letter",
 		func(s string) string { return snake(strings.ToLower(s)) })
 	f.shape.not = []shape{
-		{kind: shapeWord, words: slices.Concat(keywords(), reservedPackages)},
+		{kind: shapeWord, words: slices.Concat(keywords(), reservedPackages, windowsNames)},
 		{kind: shapeText, syntax: []string{`_test$`}},
 	}
 	return form[string]{f.shape, func(w *walker, n *node) (string, bool) {
@@ -128,6 +136,8 @@ var packageForm = func() form[string] {
 			w.errorf(n.pos, "%s cannot be a package name: it is a keyword of Go", quote(s)).Hint = "name it differently"
 		case slices.Contains(reservedPackages, s):
 			w.errorf(n.pos, "%s cannot be a package name: it is reserved", quote(s)).Hint = "name it differently"
+		case slices.Contains(windowsNames, s):
+			w.errorf(n.pos, "%s cannot be a package name: Windows has no folder of that name, and the go command refuses it everywhere", quote(s)).Hint = "name it differently"
 		case strings.HasSuffix(s, "_test"):
 			w.errorf(n.pos, "%s cannot be a package name: Go takes _test for tests", quote(s)).Hint = "name it differently"
 		default:

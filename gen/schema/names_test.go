@@ -1,0 +1,47 @@
+package schema
+
+import (
+	"testing"
+
+	"golang.org/x/mod/module"
+)
+
+// A package name that the language takes is one that the go command takes as a part of
+// an import path: of all short ones, and of those that it knows.
+func TestPackageNamesAreImportPaths(t *testing.T) {
+	const first, more = "abcdefghijklmnopqrstuvwxyz", "abcdefghijklmnopqrstuvwxyz0123456789_"
+	names := append([]string{}, windowsNames...)
+	for _, a := range first {
+		names = append(names, string(a))
+		for _, b := range more {
+			for _, c := range more {
+				names = append(names, string(a)+string(b)+string(c))
+			}
+		}
+	}
+	for _, stem := range []string{"com", "lpt", "conin", "conout", "clock"} {
+		for _, c := range more {
+			names = append(names, stem+string(c))
+		}
+	}
+	for _, name := range names {
+		w := &walker{file: "x.yaml"}
+		_, ok := packageForm.read(w, &node{kind: scalar, text: name})
+		for _, path := range []string{name, name + "/" + name + "test"} {
+			if err := module.CheckImportPath("example.com/" + path); ok && err != nil {
+				t.Errorf("%s: %v", path, err)
+			}
+		}
+	}
+}
+
+// Each of the names is refused for what it is, and by the go command.
+func TestWindowsNames(t *testing.T) {
+	for _, name := range windowsNames {
+		w := &walker{file: "x.yaml"}
+		_, ok := packageForm.read(w, &node{kind: scalar, text: name})
+		if err := module.CheckImportPath(name); ok || err == nil {
+			t.Errorf("%s: taken: %v; the go command: %v", name, ok, err)
+		}
+	}
+}
