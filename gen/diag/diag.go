@@ -4,11 +4,13 @@
 package diag
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // Pos is a place in a schema file. The zero Pos is no place.
@@ -136,9 +138,15 @@ func (l *List) Sort() {
 // comes from source, which may return nil.
 func (l List) Format(source func(file string) []byte) string {
 	var b strings.Builder
+	texts := map[string][]string{} // the lines of files
 	for _, d := range l {
+		lines, read := texts[d.Pos.File]
+		if !read {
+			lines = linesOf(source(d.Pos.File))
+			texts[d.Pos.File] = lines
+		}
 		b.WriteString(d.Error() + "\n")
-		b.WriteString(snippet(source(d.Pos.File), d.Pos))
+		b.WriteString(snippet(lines, d.Pos))
 		if d.Hint != "" {
 			b.WriteString("  help: " + strings.ReplaceAll(d.Hint, "\n", "\n        ") + "\n")
 		}
@@ -151,9 +159,12 @@ const maxSnippet = 200
 
 // snippet returns the line at pos and a caret below its column, or nothing
 // where the line is not known.
-func snippet(text []byte, pos Pos) string {
-	line, ok := lineOf(text, pos.Line)
-	if !ok || len([]rune(line)) > maxSnippet {
+func snippet(lines []string, pos Pos) string {
+	if pos.Line < 1 || pos.Line > len(lines) || len(lines[pos.Line-1]) > maxSnippet*utf8.UTFMax {
+		return ""
+	}
+	line := visible(lines[pos.Line-1])
+	if utf8.RuneCountInString(line) > maxSnippet {
 		return ""
 	}
 	gutter := fmt.Sprintf("%5d | ", pos.Line)
@@ -173,20 +184,24 @@ func snippet(text []byte, pos Pos) string {
 	return out + pad + "^\n"
 }
 
-// lineOf returns line n of text, counted from 1, made safe for a terminal.
-func lineOf(text []byte, n int) (string, bool) {
-	lines := strings.Split(string(text), "\n")
-	if text == nil || n < 1 || n > len(lines) {
-		return "", false
+// linesOf returns the lines of a text, without their ends; nil for no text.
+func linesOf(text []byte) []string {
+	if text == nil {
+		return nil
 	}
-	line := strings.TrimRight(lines[n-1], "\r")
-	if n == 1 {
-		line = strings.TrimPrefix(line, "\uFEFF") // no column counts it
+	lines := strings.Split(string(bytes.TrimPrefix(text, []byte("\uFEFF"))), "\n") // no column counts the mark
+	for i, line := range lines {
+		lines[i] = strings.TrimRight(line, "\r")
 	}
+	return lines
+}
+
+// visible returns a line made safe for a terminal, a character for each that it has.
+func visible(line string) string {
 	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) && r != '\t' || unicode.Is(unicode.Bidi_Control, r) {
-			return '�'
+		if r != '\t' && !unicode.IsPrint(r) && !unicode.Is(unicode.Zs, r) {
+			return utf8.RuneError
 		}
 		return r
-	}, line), true
+	}, line)
 }
