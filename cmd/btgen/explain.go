@@ -6,7 +6,6 @@ import (
 	"os"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"github.com/btgen-dev/btgen/gen"
 	"github.com/btgen-dev/btgen/gen/cli"
@@ -83,6 +82,5 @@ var renderers = map[string]func(doc explain.Document, coloured bool) ([]byte, er
 
 // coloured reports whether a text is for a terminal that may be written in colour.
 func coloured(out io.Writer) bool {
-	file, ok := out.(*os.File)
-	return ok && os.Getenv("NO_COLOR") == "" && term.IsTerminal(int(file.Fd()))
+	return os.Getenv("NO_COLOR") == "" && cli.IsTerminal(out)
 }

@@ -68,6 +68,9 @@ func runLint(stdout io.Writer, f lintFlags, paths []string) error {
 	if err != nil {
 		return err
 	}
+	if f.format == "github" {
+		stdout = cli.Unguarded(stdout) // its lines are commands
+	}
 	if _, err := stdout.Write(text); err != nil {
 		return err
 	}

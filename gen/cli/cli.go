@@ -4,16 +4,18 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/btgen-dev/btgen/gen/diag"
+	"github.com/btgen-dev/btgen/gen/internal/files"
 	"github.com/btgen-dev/btgen/gen/project"
+	"github.com/btgen-dev/btgen/gen/schema"
 )
 
 // The exit codes.
@@ -32,24 +34,31 @@ file stands for all schemas beside it that have the same package.`
 var ErrFindings = errors.New("findings")
 
 // Run runs a command line and returns its exit code. Findings go to stdout and
-// failures to stderr, after the name of the root command.
+// failures to stderr, after the name of the root command. Nothing that is printed
+// steers who shows it: see [Unguarded].
 func Run(root *cobra.Command, args []string, stdout, stderr io.Writer) int {
+	out, flush := guarded(stdout)
+	failures := &guard{out: stderr}
 	root.SilenceUsage, root.SilenceErrors = true, true
 	root.SetArgs(args)
-	root.SetOut(stdout)
-	root.SetErr(stderr)
+	root.SetOut(out)
+	root.SetErr(failures)
 	err := root.Execute()
 	var found diag.List
+	if errors.As(err, &found) {
+		_, failed := io.WriteString(out, found.Format(readSource))
+		err = cmp.Or(failed, ErrFindings)
+	}
+	if failed := flush(); err == nil || errors.Is(err, ErrFindings) {
+		err = cmp.Or(failed, err)
+	}
 	switch {
 	case err == nil:
 		return ExitClean
 	case errors.Is(err, ErrFindings):
 		return ExitFindings
-	case errors.As(err, &found):
-		fmt.Fprint(stdout, found.Format(readSource))
-		return ExitFindings
 	}
-	fmt.Fprintf(stderr, "%s: %v\n", root.Name(), err)
+	fmt.Fprintf(failures, "%s: %s\n", root.Name(), message(err))
 	return ExitFailure
 }
 
@@ -70,6 +79,6 @@ func Report(stdout io.Writer, p *project.Project, found diag.List) error {
 // readSource reads a file for the snippets of its diagnostics, which go without
 // them if it cannot be read.
 func readSource(file string) []byte {
-	text, _ := os.ReadFile(file)
+	text, _ := files.Head(file, schema.MaxFile)
 	return text
 }

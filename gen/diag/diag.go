@@ -11,6 +11,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/btgen-dev/btgen/gen/words"
 )
 
 // Pos is a place in a schema file. The zero Pos is no place.
@@ -70,12 +72,12 @@ func Code(text string) string { return "`" + strings.ReplaceAll(text, "`", "'") 
 func (d Diagnostic) Error() string {
 	var b strings.Builder
 	if s := d.Pos.String(); s != "" {
-		b.WriteString(s + ": ")
+		b.WriteString(words.Printable(s) + ": ")
 	}
 	if d.Severity != Error {
 		b.WriteString(d.Severity.String() + ": ")
 	}
-	b.WriteString(d.Message)
+	b.WriteString(words.Printable(d.Message))
 	if d.Rule != "" {
 		b.WriteString(" [" + d.Rule + "]")
 	}
@@ -148,10 +150,19 @@ func (l List) Format(source func(file string) []byte) string {
 		b.WriteString(d.Error() + "\n")
 		b.WriteString(snippet(lines, d.Pos))
 		if d.Hint != "" {
-			b.WriteString("  help: " + strings.ReplaceAll(d.Hint, "\n", "\n        ") + "\n")
+			b.WriteString("  help: " + hint(d.Hint) + "\n")
 		}
 	}
 	return b.String()
+}
+
+// hint returns a hint with its further lines below the first.
+func hint(text string) string {
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		lines[i] = words.Printable(line)
+	}
+	return strings.Join(lines, "\n        ")
 }
 
 // maxSnippet is the longest line of a schema, in runes, that is shown with a caret.

@@ -49,7 +49,7 @@ func HTML(doc Document) ([]byte, error) {
 	if err := pageTemplate.Execute(&b, doc); err != nil {
 		return nil, err
 	}
-	return b.Bytes(), nil
+	return words.LogHTML(b.Bytes()), nil
 }
 
 // furtherRequests says how many requests of a read are not shown; empty if none.

@@ -3,6 +3,8 @@ package explain
 import (
 	"bytes"
 	"encoding/json"
+
+	"github.com/btgen-dev/btgen/gen/words"
 )
 
 // JSON renders a document for programs: its fields as they are.
@@ -14,5 +16,5 @@ func JSON(doc Document) ([]byte, error) {
 	if err := e.Encode(doc); err != nil {
 		return nil, err
 	}
-	return b.Bytes(), nil
+	return words.LogJSON(b.Bytes()), nil
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/btgen-dev/btgen/gen/diag"
 	"github.com/btgen-dev/btgen/gen/lint"
+	"github.com/btgen-dev/btgen/gen/words"
 )
 
 // jsonFinding is a finding as JSON has it. What is not known is left out.
@@ -44,14 +45,24 @@ func encode(v any) ([]byte, error) {
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
 	err := e.Encode(v)
-	return []byte(b.String()), err
+	return words.LogJSON([]byte(b.String())), err
 }
 
 // What stands for characters that GitHub's workflow commands end values at.
 var (
-	githubData     = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
-	githubProperty = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
+	githubData     = strings.NewReplacer("%", "%25", "\n", "%0A")
+	githubProperty = strings.NewReplacer("%", "%25", ":", "%3A", ",", "%2C")
 )
+
+// githubText returns what a command says: in lines, without anything that steers who
+// shows the log.
+func githubText(text string) string {
+	var lines []string
+	for line := range strings.SplitSeq(text, "\n") {
+		lines = append(lines, string(words.AppendLine(nil, []byte(line))))
+	}
+	return githubData.Replace(strings.Join(lines, "\n"))
+}
 
 // GitHub returns the findings as workflow commands, a line each, which GitHub
 // Actions shows beside the lines of a change.
@@ -63,7 +74,7 @@ func GitHub(found diag.List) []byte {
 		command := map[diag.Severity]string{diag.Error: "error", diag.Warning: "warning", diag.Advice: "notice"}[d.Severity]
 		var properties []string
 		add := func(name, value string) {
-			properties = append(properties, name+"="+githubProperty.Replace(value))
+			properties = append(properties, name+"="+githubProperty.Replace(words.Printable(value)))
 		}
 		if d.Pos.File != "" {
 			add("file", d.Pos.File)
@@ -79,7 +90,7 @@ func GitHub(found diag.List) []byte {
 			title = "btgen " + d.Rule
 		}
 		add("title", title)
-		fmt.Fprintf(&b, "::%s %s::%s\n", command, strings.Join(properties, ","), githubData.Replace(message(d)))
+		fmt.Fprintf(&b, "::%s %s::%s\n", command, strings.Join(properties, ","), githubText(message(d)))
 	}
 	return []byte(b.String())
 }
