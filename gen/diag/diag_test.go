@@ -2,6 +2,7 @@ package diag_test
 
 import (
 	"errors"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -118,5 +119,37 @@ func TestNearest(t *testing.T) {
 		if got, ok := diag.Nearest(name, names); got != want || ok != (want != "") {
 			t.Errorf("%q: got %q, %v; want %q", name, got, ok, want)
 		}
+	}
+}
+
+// A file is read and split once, however much is wrong with it, and a line that is too
+// long to show is not looked at.
+func TestFormatManyFindings(t *testing.T) {
+	text := []byte(strings.Repeat("a", 1<<20) + "\n" + strings.Repeat("b: c\n", 1000))
+	list := make(diag.List, 2000)
+	for i := range list {
+		list[i] = diag.Diagnostic{Pos: diag.Pos{File: "a.yaml", Line: 1 + i%1000, Column: i}, Message: "bad"}
+	}
+	read := 0
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	_ = list.Format(func(string) []byte { read++; return text })
+	runtime.ReadMemStats(&after)
+	allocated := after.TotalAlloc - before.TotalAlloc
+	const most = 64 << 20
+	if read != 1 || allocated > most {
+		t.Errorf("read %d times, %d bytes allocated", read, allocated)
+	}
+}
+
+// What a file is called, and what is said of it, is one line.
+func TestFormatIsSafe(t *testing.T) {
+	list := diag.List{{Pos: diag.Pos{File: "a\n::error::b\x1b[31m.yaml", Line: 1}, Message: "bad\r\u202e", Hint: "write\n\x1bgood"}}
+	const want = `a\n::error::b\x1b[31m.yaml:1: bad\r\u202e
+  help: write
+        \x1bgood
+`
+	if diff := cmp.Diff(want, list.Format(func(string) []byte { return nil })); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
 	}
 }
