@@ -127,3 +127,42 @@ expect: {rate: 1/s}
 	}
 	return l
 }
+
+// Where a cell is alive by its rank alone, those of the bucket that come after the range
+// decide, and are asked for: by the tables in which they are cells of one column.
+func TestRestOfTheBucket(t *testing.T) {
+	const ranked = "ttl: {all_of: [{max_age: 2h}, {max_versions: 10}]}"
+	at := func(hour, minute int) time.Time { return time.Date(2021, 3, 5, hour, minute, 0, 0, time.UTC) }
+	for name, test := range map[string]struct {
+		table    string
+		from, to time.Time
+		end      time.Time
+	}{
+		"cells":             {"pattern: bucket_new_cells, bucket: 6h, " + ranked, at(9, 0), at(11, 0), at(12, 0)},
+		"serialized":        {"pattern: bucket_serialized, bucket: 6h, " + ranked, at(9, 0), at(11, 0), at(12, 0)},
+		"young":             {"pattern: bucket_new_cells, bucket: 6h, " + ranked, at(11, 0), at(11, 30), at(11, 30)},
+		"whole":             {"pattern: bucket_new_cells, bucket: 1h, " + ranked, at(9, 0), at(11, 0), at(11, 0)},
+		"by age":            {"pattern: bucket_new_cells, bucket: 6h, ttl: {max_age: 2h}", at(9, 0), at(11, 0), at(11, 0)},
+		"each a new column": {"pattern: bucket_new_columns, bucket: 6h, " + ranked, at(9, 0), at(11, 0), at(11, 0)},
+	} {
+		segments := "host, id, kind, bucket"
+		if name == "each a new column" {
+			segments = "host, id, kind, metric, bucket"
+		}
+		l, _ := oneQuery(t, "1s", test.table+", key: {delimiter: \"#\", segments: ["+segments+"]}", "host, id, kind")
+		q := l.ReadQuery()
+		last := int64(0)
+		for _, r := range q.Requests(l, at(12, 0), test.from, test.to, nil) {
+			for _, c := range r.Filter.Cells {
+				for _, f := range c.Families {
+					for _, w := range f.Windows {
+						last = max(last, w.To)
+					}
+				}
+			}
+		}
+		if got := codec.FromMicros(last); !got.Equal(test.end) {
+			t.Errorf("%s: cells until %v, want %v", name, got, test.end)
+		}
+	}
+}

@@ -161,3 +161,29 @@ func TestRetentionTurns(t *testing.T) {
 		}
 	}
 }
+
+// The oldest event that can be alive is that of the family that keeps the longest.
+func TestOldestOfFamilies(t *testing.T) {
+	now := date("2021-03-05T12:00:00Z")
+	age := func(age time.Duration) codec.Lifetime {
+		return codec.Lifetime{Retention: codec.Retention{{MaxAge: age}}}
+	}
+	hour, two := now.Add(-time.Hour), now.Add(-2*day)
+	for _, test := range []struct {
+		name     string
+		families []codec.Lifetime
+		oldest   time.Time
+		bounded  bool
+	}{
+		{"none", nil, time.Time{}, false},
+		{"one", []codec.Lifetime{age(time.Hour)}, hour, true},
+		{"the longer one first", []codec.Lifetime{age(2 * day), age(time.Hour)}, two, true},
+		{"the longer one last", []codec.Lifetime{age(time.Hour), age(2 * day)}, two, true},
+		{"one that keeps all", []codec.Lifetime{age(time.Hour), {}}, time.Time{}, false},
+	} {
+		oldest, bounded := codec.Oldest(now, test.families, func(l *codec.Lifetime) codec.Lifetime { return *l })
+		if !oldest.Equal(test.oldest) || bounded != test.bounded {
+			t.Errorf("%s: %v, %v; want %v, %v", test.name, oldest, bounded, test.oldest, test.bounded)
+		}
+	}
+}

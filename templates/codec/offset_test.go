@@ -126,3 +126,26 @@ func TestOffsetRangeOfFullBytes(t *testing.T) {
 		t.Errorf("begins with %q, and the last event is before that", begin)
 	}
 }
+
+// A qualifier says a time of its bucket: the last step does, and the one after it,
+// which the bytes could hold, is the first of the next bucket.
+func TestOffsetsEndWithTheBucket(t *testing.T) {
+	for name, o := range map[string]codec.Offset{
+		"an hour of seconds":    {Bucket: codec.Bucket{Every: time.Hour}, Precision: time.Second},
+		"a month of minutes":    {Bucket: codec.Bucket{Months: 1}, Precision: time.Minute},
+		"an hour with sequence": {Bucket: codec.Bucket{Every: time.Hour}, Precision: time.Second, Sequence: true},
+	} {
+		start := date("2021-02-01") // a month of 28 days, where its qualifiers could hold 31
+		end := o.Bucket.End(start)
+		last := codec.Truncate(end.Add(-1), o.Precision)
+		us, _, err := o.In(start).Parse(o.Append(nil, last, 1))
+		if err != nil || us != last.UnixMicro() {
+			t.Errorf("%s: the last step is %d, %v; want %d", name, us, err, last.UnixMicro())
+		}
+		next := o.Append(nil, last, 1)
+		next[o.Width()-1]++ // none of them ends with 0xff
+		if us, _, err := o.In(start).Parse(next); !errors.Is(err, codec.ErrTime) {
+			t.Errorf("%s: the step after the last is %d, %v", name, us, err)
+		}
+	}
+}

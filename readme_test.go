@@ -1,4 +1,5 @@
-package main
+// Package btgen_test does what the README says, as a user does it.
+package btgen_test
 
 import (
 	"bytes"
@@ -10,8 +11,12 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/testscript"
 	"golang.org/x/mod/modfile"
 
+	// So that what a module of one's own needs is compiled before the tests begin, and
+	// not at once by them and by the go command that runs them.
+	_ "github.com/btgen-dev/btgen/generated/weather/weathertest"
 	"github.com/btgen-dev/btgen/internal/testlong"
 )
 
@@ -51,7 +56,7 @@ func blocks(text string) []block {
 // commands run and their output compared, and what is shown of files must stand
 // in them, those of the tour or those of this repository. Only the two lines that install btgen are replaced: by this checkout.
 func TestReadme(t *testing.T) {
-	root, err := filepath.Abs("../..")
+	root, err := filepath.Abs(".")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,4 +177,41 @@ func newModule(t *testing.T, root, dir, path string) {
 			t.Fatal(err)
 		}
 	}
+}
+
+// TestGoTool uses btgen from a module of its own: a tool line in go.mod, a line
+// for go generate, and a program that runs on the generated code.
+func TestGoTool(t *testing.T) {
+	testlong.Skip(t, "builds another module of its own, besides that of TestReadme")
+	root, err := filepath.Abs(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, err := filepath.Abs(testlong.Scratch(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	testscript.Run(t, testscript.Params{
+		Dir:         "testdata/gotool",
+		WorkdirRoot: dir,
+		Setup: func(env *testscript.Env) error {
+			newModule(t, root, env.WorkDir, "example.com/app")
+			for _, v := range moduleEnv() {
+				name, value, _ := strings.Cut(v, "=")
+				switch name {
+				case "PATH", "HOME", "WORK", "TMPDIR": // as testscript has them
+				default:
+					env.Setenv(name, value)
+				}
+			}
+			for _, name := range []string{"GOCACHE", "GOMODCACHE", "GOROOT"} {
+				value, err := exec.Command("go", "env", name).Output()
+				if err != nil {
+					return err
+				}
+				env.Setenv(name, strings.TrimSpace(string(value)))
+			}
+			return nil
+		},
+	})
 }

@@ -1,0 +1,91 @@
+package wire
+
+import (
+	"bytes"
+	"testing"
+
+	"cloud.google.com/go/bigtable/apiv2/bigtablepb"
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/genproto/googleapis/rpc/status"
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/testing/protocmp"
+)
+
+const fieldStatusDetails = 3
+
+// TestAnswersOfAnyBytes decodes a response that is cut off anywhere, and with any byte
+// changed to any other: it is an error where it is one to protobuf, else says the same.
+func TestAnswersOfAnyBytes(t *testing.T) {
+	response, err := proto.Marshal(&bigtablepb.MutateRowsResponse{Entries: []*bigtablepb.MutateRowsResponse_Entry{
+		{Index: 1, Status: &status.Status{Code: 9, Message: "é"}},
+		{Index: 300, Status: new(status.Status)},
+		{},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	response = protowire.AppendTag(response, 2, protowire.BytesType) // another field
+	response = protowire.AppendBytes(response, nil)
+	refused := 0
+	for at := range response {
+		for b := range 256 {
+			if b == fieldStatusDetails<<3|int(protowire.BytesType) {
+				continue // they are not looked at
+			}
+			changed := bytes.Clone(response)
+			changed[at] = byte(b)
+			refused += checkAnswers(t, changed)
+		}
+		refused += checkAnswers(t, response[:at])
+	}
+	if refused < len(response) {
+		t.Errorf("%d were refused", refused)
+	}
+}
+
+// checkAnswers compares what is decoded of a response with what protobuf makes of it,
+// and returns 1 if it is refused.
+func checkAnswers(t *testing.T, message []byte) int {
+	t.Helper()
+	var want bigtablepb.MutateRowsResponse
+	wantErr := proto.Unmarshal(message, &want)
+	got, rest, err := decodeAnswers(nil, message)
+	if err == nil {
+		err = proto.Unmarshal(rest, new(bigtablepb.MutateRowsResponse))
+	}
+	if (err != nil) != (wantErr != nil) {
+		t.Fatalf("%x: %v, want %v", message, err, wantErr)
+	}
+	if err != nil {
+		return 1
+	}
+	if len(got) != len(want.Entries) {
+		t.Fatalf("%x: %d answers, want %d", message, len(got), len(want.Entries))
+	}
+	for i, e := range want.Entries {
+		g := got[i]
+		if g.index != e.Index || g.given != (e.Status != nil) || g.code != e.Status.GetCode() || string(g.message) != e.Status.GetMessage() {
+			t.Fatalf("%x: %+v, want %v", message, g, e)
+		}
+	}
+	return 0
+}
+
+// TestWithoutEntries checks that a request says all that the client says, whatever that
+// is in versions to come, but for its entries.
+func TestWithoutEntries(t *testing.T) {
+	request := &bigtablepb.MutateRowsRequest{
+		TableName: "t", AuthorizedViewName: "v", AppProfileId: "p",
+		Entries: []*bigtablepb.MutateRowsRequest_Entry{{RowKey: []byte("placeholder")}},
+	}
+	request.ProtoReflect().SetUnknown(protowire.AppendVarint(protowire.AppendTag(nil, 1000, protowire.VarintType), 1))
+	want := proto.Clone(request).(*bigtablepb.MutateRowsRequest)
+	want.Entries = nil
+	if diff := cmp.Diff(want, withoutEntries(request), protocmp.Transform()); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	if len(request.Entries) != 1 {
+		t.Error("the client's request was changed")
+	}
+}
