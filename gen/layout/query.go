@@ -382,7 +382,9 @@ func (t *Table) WantedSegments(l *Layout, by []int) []string {
 func (t *Table) WantedKey(l *Layout, by []int) string { return SegmentsText(t.WantedSegments(l, by)) }
 
 // SegmentsText writes the segments of a key.
-func SegmentsText(segments []string) string { return "segments: [" + strings.Join(segments, ", ") + "]" }
+func SegmentsText(segments []string) string {
+	return "segments: [" + strings.Join(segments, ", ") + "]"
+}
 
 // usualSalt is how many values a salt has that a message proposes.
 const usualSalt = 16
