@@ -126,7 +126,7 @@ func (s *schemaFile) batcherMethod(name string, text ...string) *jen.Statement {
 // batcherAdd declares the Add method of the batcher.
 func (s *schemaFile) batcherAdd() jen.Code {
 	return s.batcherMethod("Add",
-		"Add takes an event to be written soon, and waits while there is no room, until ctx ends. An event that is refused for what it is gives the *WriteError that Write would return, and after Close the error is ErrClosed.",
+		"Add takes a copy of an event, to be written soon, and waits while there is no room, until ctx ends. An event that is refused for what it is gives the *WriteError that Write would return, and after Close the error is ErrClosed.",
 	).Params(ctxParam(), jen.Id("event").Id(s.names.event())).Error().Block(
 		jen.Return(jen.Id("b").Dot("batcher").Dot("Add").Call(jen.Id("ctx"), jen.Id("event"))),
 	)

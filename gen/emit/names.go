@@ -28,6 +28,7 @@ func (n names) layouts() string    { return lowerFirst(n.schema) + "Layouts" }
 func (n names) columns() string    { return n.schema + "Columns" }
 func (n names) choice() string     { return "choice" + n.schema }
 func (n names) same() string       { return "same" + n.schema }
+func (n names) own() string        { return "own" + n.schema }
 
 // test is the test of the schema's code, and example the function that makes the
 // events of it: both are in a package of their own.

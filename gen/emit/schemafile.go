@@ -68,7 +68,7 @@ func (s *schemaFile) declare() {
 		q := &s.layout.Queries[i]
 		s.add(s.queryVar(q), s.querySpans(q), s.queryKeys(q))
 	}
-	s.add(s.choice(), s.check(), s.same())
+	s.add(s.choice(), s.check(), s.same(), s.ownEvent())
 	s.add(s.missing())
 	if s.uses(layout.Protobuf) {
 		s.add(s.appendProto(), s.parseProto())

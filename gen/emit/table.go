@@ -231,6 +231,9 @@ func (s *schemaFile) layoutVar(t *layout.Table) jen.Code {
 	if sharesRows(t) {
 		fields = append(fields, field{"Same", jen.Id(s.names.same())})
 	}
+	if s.shares() {
+		fields = append(fields, field{"Own", jen.Id(s.names.own())})
+	}
 	fields = append(fields,
 		field{"Spans", jen.Id(s.names.spans(t))},
 		field{"Key", jen.Id(s.names.keyFunc(t))},

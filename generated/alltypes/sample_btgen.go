@@ -277,9 +277,9 @@ func NewSampleBatcher(w *SampleWriter, failed func(event SampleEvent, err error)
 	return &SampleBatcher{store.NewBatcher(w.writer, failed, opts...)}
 }
 
-// Add takes an event to be written soon, and waits while there is no room,
-// until ctx ends. An event that is refused for what it is gives the *WriteError
-// that Write would return, and after Close the error is ErrClosed.
+// Add takes a copy of an event, to be written soon, and waits while there is no
+// room, until ctx ends. An event that is refused for what it is gives the
+// *WriteError that Write would return, and after Close the error is ErrClosed.
 func (b *SampleBatcher) Add(ctx context.Context, event SampleEvent) error {
 	return b.batcher.Add(ctx, event)
 }
@@ -1409,6 +1409,7 @@ var sampleColumnsLayout = &store.Layout[SampleEvent]{
 	Check:   checkSample,
 	Put:     putSampleColumns,
 	Same:    sameSample,
+	Own:     ownSample,
 	Spans:   spansSampleColumns,
 	Key:     keySampleColumns,
 	Set:     setSampleColumns,
@@ -1812,6 +1813,7 @@ var sampleColumnsTextLayout = &store.Layout[SampleEvent]{
 	Check:   checkSample,
 	Put:     putSampleColumnsText,
 	Same:    sameSample,
+	Own:     ownSample,
 	Spans:   spansSampleColumnsText,
 	Key:     keySampleColumnsText,
 	Set:     setSampleColumnsText,
@@ -2216,6 +2218,7 @@ var sampleCellsLayout = &store.Layout[SampleEvent]{
 	Check:   checkSample,
 	Put:     putSampleCells,
 	Same:    sameSample,
+	Own:     ownSample,
 	Spans:   spansSampleCells,
 	Key:     keySampleCells,
 	Set:     setSampleCells,
@@ -2447,6 +2450,7 @@ var sampleCellsTextLayout = &store.Layout[SampleEvent]{
 	Check:   checkSample,
 	Put:     putSampleCellsText,
 	Same:    sameSample,
+	Own:     ownSample,
 	Spans:   spansSampleCellsText,
 	Key:     keySampleCellsText,
 	Set:     setSampleCellsText,
@@ -2679,6 +2683,7 @@ var sampleCombinedLayout = &store.Layout[SampleEvent]{
 	Check: checkSample,
 	Put:   putSampleCombined,
 	Same:  sameSample,
+	Own:   ownSample,
 	Spans: spansSampleCombined,
 	Key:   keySampleCombined,
 	Set: func(e *SampleEvent, _ int, blob []byte) error {
@@ -2748,6 +2753,7 @@ var sampleCombinedJSONLayout = &store.Layout[SampleEvent]{
 	Check: checkSample,
 	Put:   putSampleCombinedJSON,
 	Same:  sameSample,
+	Own:   ownSample,
 	Spans: spansSampleCombinedJSON,
 	Key:   keySampleCombinedJSON,
 	Set: func(e *SampleEvent, _ int, blob []byte) error {
@@ -2818,6 +2824,7 @@ var sampleSerializedLayout = &store.Layout[SampleEvent]{
 	},
 	Check: checkSample,
 	Put:   putSampleSerialized,
+	Own:   ownSample,
 	Spans: spansSampleSerialized,
 	Key:   keySampleSerialized,
 	Set: func(e *SampleEvent, _ int, blob []byte) error {
@@ -2883,6 +2890,7 @@ var sampleSerializedJSONLayout = &store.Layout[SampleEvent]{
 	},
 	Check: checkSample,
 	Put:   putSampleSerializedJSON,
+	Own:   ownSample,
 	Spans: spansSampleSerializedJSON,
 	Key:   keySampleSerializedJSON,
 	Set: func(e *SampleEvent, _ int, blob []byte) error {
@@ -2951,6 +2959,7 @@ var sampleUnserializedLayout = &store.Layout[SampleEvent]{
 	},
 	Check:   checkSample,
 	Put:     putSampleUnserialized,
+	Own:     ownSample,
 	Spans:   spansSampleUnserialized,
 	Key:     keySampleUnserialized,
 	Set:     setSampleUnserialized,
@@ -3177,6 +3186,7 @@ var sampleUnserializedTextLayout = &store.Layout[SampleEvent]{
 	},
 	Check:   checkSample,
 	Put:     putSampleUnserializedText,
+	Own:     ownSample,
 	Spans:   spansSampleUnserializedText,
 	Key:     keySampleUnserializedText,
 	Set:     setSampleUnserializedText,
@@ -3573,6 +3583,29 @@ func checkSample(e *SampleEvent) error {
 // sameSample reports whether two events are of one series.
 func sameSample(a, b *SampleEvent) bool {
 	return a.Site == b.Site && a.Sensor == b.Sensor && a.Channel == b.Channel && a.Slot == b.Slot && a.Serial == b.Serial && a.Unit == b.Unit && a.Kind == b.Kind && a.Active == b.Active && bytes.Equal(a.Tag, b.Tag) && a.Since.Equal(b.Since) && a.Interval == b.Interval
+}
+
+// ownSample copies what an event shares with the one that it was copied from.
+func ownSample(e *SampleEvent) {
+	e.Tag = bytes.Clone(e.Tag)
+	e.Raw = bytes.Clone(e.Raw)
+	e.Document = bytes.Clone(e.Document)
+	e.MaybeText = codec.Clone(e.MaybeText)
+	e.MaybeRaw = bytes.Clone(e.MaybeRaw)
+	e.MaybeFlag = codec.Clone(e.MaybeFlag)
+	e.MaybeSmall = codec.Clone(e.MaybeSmall)
+	e.MaybeCount = codec.Clone(e.MaybeCount)
+	e.MaybeMask = codec.Clone(e.MaybeMask)
+	e.MaybeTotal = codec.Clone(e.MaybeTotal)
+	e.MaybeLoad = codec.Clone(e.MaybeLoad)
+	e.MaybeRatio = codec.Clone(e.MaybeRatio)
+	e.MaybeAt = codec.Clone(e.MaybeAt)
+	e.MaybeTook = codec.Clone(e.MaybeTook)
+	e.MaybeID = codec.Clone(e.MaybeID)
+	e.MaybeState = codec.Clone(e.MaybeState)
+	e.MaybeDocument = bytes.Clone(e.MaybeDocument)
+	e.DefaultRaw = bytes.Clone(e.DefaultRaw)
+	e.DefaultDocument = bytes.Clone(e.DefaultDocument)
 }
 
 // missingSample puts the default of a field that a stored event lacks; an error

@@ -75,9 +75,9 @@ func NewSparseBatcher(w *SparseWriter, failed func(event SparseEvent, err error)
 	return &SparseBatcher{store.NewBatcher(w.writer, failed, opts...)}
 }
 
-// Add takes an event to be written soon, and waits while there is no room,
-// until ctx ends. An event that is refused for what it is gives the *WriteError
-// that Write would return, and after Close the error is ErrClosed.
+// Add takes a copy of an event, to be written soon, and waits while there is no
+// room, until ctx ends. An event that is refused for what it is gives the
+// *WriteError that Write would return, and after Close the error is ErrClosed.
 func (b *SparseBatcher) Add(ctx context.Context, event SparseEvent) error {
 	return b.batcher.Add(ctx, event)
 }
@@ -372,6 +372,7 @@ var sparseColumnsLayout = &store.Layout[SparseEvent]{
 	Check:   checkSparse,
 	Put:     putSparseColumns,
 	Same:    sameSparse,
+	Own:     ownSparse,
 	Spans:   spansSparseColumns,
 	Key:     keySparseColumns,
 	Set:     setSparseColumns,
@@ -467,6 +468,7 @@ var sparseCellsLayout = &store.Layout[SparseEvent]{
 	Check:   checkSparse,
 	Put:     putSparseCells,
 	Same:    sameSparse,
+	Own:     ownSparse,
 	Spans:   spansSparseCells,
 	Key:     keySparseCells,
 	Set:     setSparseCells,
@@ -542,6 +544,7 @@ var sparseUnserializedLayout = &store.Layout[SparseEvent]{
 	},
 	Check:   checkSparse,
 	Put:     putSparseUnserialized,
+	Own:     ownSparse,
 	Spans:   spansSparseUnserialized,
 	Key:     keySparseUnserialized,
 	Set:     setSparseUnserialized,
@@ -636,6 +639,13 @@ func checkSparse(e *SparseEvent) error {
 // sameSparse reports whether two events are of one series.
 func sameSparse(a, b *SparseEvent) bool {
 	return a.Sensor == b.Sensor
+}
+
+// ownSparse copies what an event shares with the one that it was copied from.
+func ownSparse(e *SparseEvent) {
+	e.Level = codec.Clone(e.Level)
+	e.Note = codec.Clone(e.Note)
+	e.Opened = codec.Clone(e.Opened)
 }
 
 // missingSparse puts the default of a field that a stored event lacks; an error

@@ -108,9 +108,9 @@ func NewAlarmBatcher(w *AlarmWriter, failed func(event AlarmEvent, err error), o
 	return &AlarmBatcher{store.NewBatcher(w.writer, failed, opts...)}
 }
 
-// Add takes an event to be written soon, and waits while there is no room,
-// until ctx ends. An event that is refused for what it is gives the *WriteError
-// that Write would return, and after Close the error is ErrClosed.
+// Add takes a copy of an event, to be written soon, and waits while there is no
+// room, until ctx ends. An event that is refused for what it is gives the
+// *WriteError that Write would return, and after Close the error is ErrClosed.
 func (b *AlarmBatcher) Add(ctx context.Context, event AlarmEvent) error {
 	return b.batcher.Add(ctx, event)
 }

@@ -4,6 +4,7 @@
 package device
 
 import (
+	"bytes"
 	"context"
 	"iter"
 	"time"
@@ -73,9 +74,9 @@ func NewReadingBatcher(w *ReadingWriter, failed func(event ReadingEvent, err err
 	return &ReadingBatcher{store.NewBatcher(w.writer, failed, opts...)}
 }
 
-// Add takes an event to be written soon, and waits while there is no room,
-// until ctx ends. An event that is refused for what it is gives the *WriteError
-// that Write would return, and after Close the error is ErrClosed.
+// Add takes a copy of an event, to be written soon, and waits while there is no
+// room, until ctx ends. An event that is refused for what it is gives the
+// *WriteError that Write would return, and after Close the error is ErrClosed.
 func (b *ReadingBatcher) Add(ctx context.Context, event ReadingEvent) error {
 	return b.batcher.Add(ctx, event)
 }
@@ -278,6 +279,7 @@ var readingDevicesLayout = &store.Layout[ReadingEvent]{
 	Check:   checkReading,
 	Put:     putReadingDevices,
 	Same:    sameReading,
+	Own:     ownReading,
 	Spans:   spansReadingDevices,
 	Key:     keyReadingDevices,
 	Set:     setReadingDevices,
@@ -360,6 +362,11 @@ func checkReading(e *ReadingEvent) error {
 // sameReading reports whether two events are of one series.
 func sameReading(a, b *ReadingEvent) bool {
 	return a.Device == b.Device
+}
+
+// ownReading copies what an event shares with the one that it was copied from.
+func ownReading(e *ReadingEvent) {
+	e.Signal = bytes.Clone(e.Signal)
 }
 
 // missingReading puts the default of a field that a stored event lacks; an

@@ -112,9 +112,9 @@ func NewActivityBatcher(w *ActivityWriter, failed func(event ActivityEvent, err 
 	return &ActivityBatcher{store.NewBatcher(w.writer, failed, opts...)}
 }
 
-// Add takes an event to be written soon, and waits while there is no room,
-// until ctx ends. An event that is refused for what it is gives the *WriteError
-// that Write would return, and after Close the error is ErrClosed.
+// Add takes a copy of an event, to be written soon, and waits while there is no
+// room, until ctx ends. An event that is refused for what it is gives the
+// *WriteError that Write would return, and after Close the error is ErrClosed.
 func (b *ActivityBatcher) Add(ctx context.Context, event ActivityEvent) error {
 	return b.batcher.Add(ctx, event)
 }

@@ -72,9 +72,9 @@ func NewPointBatcher(w *PointWriter, failed func(event PointEvent, err error), o
 	return &PointBatcher{store.NewBatcher(w.writer, failed, opts...)}
 }
 
-// Add takes an event to be written soon, and waits while there is no room,
-// until ctx ends. An event that is refused for what it is gives the *WriteError
-// that Write would return, and after Close the error is ErrClosed.
+// Add takes a copy of an event, to be written soon, and waits while there is no
+// room, until ctx ends. An event that is refused for what it is gives the
+// *WriteError that Write would return, and after Close the error is ErrClosed.
 func (b *PointBatcher) Add(ctx context.Context, event PointEvent) error {
 	return b.batcher.Add(ctx, event)
 }

@@ -74,9 +74,9 @@ func NewSampleBatcher(w *SampleWriter, failed func(event SampleEvent, err error)
 	return &SampleBatcher{store.NewBatcher(w.writer, failed, opts...)}
 }
 
-// Add takes an event to be written soon, and waits while there is no room,
-// until ctx ends. An event that is refused for what it is gives the *WriteError
-// that Write would return, and after Close the error is ErrClosed.
+// Add takes a copy of an event, to be written soon, and waits while there is no
+// room, until ctx ends. An event that is refused for what it is gives the
+// *WriteError that Write would return, and after Close the error is ErrClosed.
 func (b *SampleBatcher) Add(ctx context.Context, event SampleEvent) error {
 	return b.batcher.Add(ctx, event)
 }

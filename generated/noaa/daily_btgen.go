@@ -121,9 +121,9 @@ func NewDailyBatcher(w *DailyWriter, failed func(event DailyEvent, err error), o
 	return &DailyBatcher{store.NewBatcher(w.writer, failed, opts...)}
 }
 
-// Add takes an event to be written soon, and waits while there is no room,
-// until ctx ends. An event that is refused for what it is gives the *WriteError
-// that Write would return, and after Close the error is ErrClosed.
+// Add takes a copy of an event, to be written soon, and waits while there is no
+// room, until ctx ends. An event that is refused for what it is gives the
+// *WriteError that Write would return, and after Close the error is ErrClosed.
 func (b *DailyBatcher) Add(ctx context.Context, event DailyEvent) error {
 	return b.batcher.Add(ctx, event)
 }

@@ -78,9 +78,9 @@ func NewNormalBatcher(w *NormalWriter, failed func(event NormalEvent, err error)
 	return &NormalBatcher{store.NewBatcher(w.writer, failed, opts...)}
 }
 
-// Add takes an event to be written soon, and waits while there is no room,
-// until ctx ends. An event that is refused for what it is gives the *WriteError
-// that Write would return, and after Close the error is ErrClosed.
+// Add takes a copy of an event, to be written soon, and waits while there is no
+// room, until ctx ends. An event that is refused for what it is gives the
+// *WriteError that Write would return, and after Close the error is ErrClosed.
 func (b *NormalBatcher) Add(ctx context.Context, event NormalEvent) error {
 	return b.batcher.Add(ctx, event)
 }

@@ -74,9 +74,9 @@ func NewDelayBatcher(w *DelayWriter, failed func(event DelayEvent, err error), o
 	return &DelayBatcher{store.NewBatcher(w.writer, failed, opts...)}
 }
 
-// Add takes an event to be written soon, and waits while there is no room,
-// until ctx ends. An event that is refused for what it is gives the *WriteError
-// that Write would return, and after Close the error is ErrClosed.
+// Add takes a copy of an event, to be written soon, and waits while there is no
+// room, until ctx ends. An event that is refused for what it is gives the
+// *WriteError that Write would return, and after Close the error is ErrClosed.
 func (b *DelayBatcher) Add(ctx context.Context, event DelayEvent) error {
 	return b.batcher.Add(ctx, event)
 }

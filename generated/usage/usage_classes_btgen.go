@@ -99,9 +99,9 @@ func NewUsageClassesBatcher(w *UsageClassesWriter, failed func(event UsageClasse
 	return &UsageClassesBatcher{store.NewBatcher(w.writer, failed, opts...)}
 }
 
-// Add takes an event to be written soon, and waits while there is no room,
-// until ctx ends. An event that is refused for what it is gives the *WriteError
-// that Write would return, and after Close the error is ErrClosed.
+// Add takes a copy of an event, to be written soon, and waits while there is no
+// room, until ctx ends. An event that is refused for what it is gives the
+// *WriteError that Write would return, and after Close the error is ErrClosed.
 func (b *UsageClassesBatcher) Add(ctx context.Context, event UsageClassesEvent) error {
 	return b.batcher.Add(ctx, event)
 }

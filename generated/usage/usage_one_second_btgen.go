@@ -76,9 +76,9 @@ func NewUsageOneSecondBatcher(w *UsageOneSecondWriter, failed func(event UsageOn
 	return &UsageOneSecondBatcher{store.NewBatcher(w.writer, failed, opts...)}
 }
 
-// Add takes an event to be written soon, and waits while there is no room,
-// until ctx ends. An event that is refused for what it is gives the *WriteError
-// that Write would return, and after Close the error is ErrClosed.
+// Add takes a copy of an event, to be written soon, and waits while there is no
+// room, until ctx ends. An event that is refused for what it is gives the
+// *WriteError that Write would return, and after Close the error is ErrClosed.
 func (b *UsageOneSecondBatcher) Add(ctx context.Context, event UsageOneSecondEvent) error {
 	return b.batcher.Add(ctx, event)
 }

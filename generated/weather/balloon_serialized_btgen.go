@@ -79,9 +79,9 @@ func NewBalloonSerializedBatcher(w *BalloonSerializedWriter, failed func(event B
 	return &BalloonSerializedBatcher{store.NewBatcher(w.writer, failed, opts...)}
 }
 
-// Add takes an event to be written soon, and waits while there is no room,
-// until ctx ends. An event that is refused for what it is gives the *WriteError
-// that Write would return, and after Close the error is ErrClosed.
+// Add takes a copy of an event, to be written soon, and waits while there is no
+// room, until ctx ends. An event that is refused for what it is gives the
+// *WriteError that Write would return, and after Close the error is ErrClosed.
 func (b *BalloonSerializedBatcher) Add(ctx context.Context, event BalloonSerializedEvent) error {
 	return b.batcher.Add(ctx, event)
 }

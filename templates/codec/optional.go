@@ -16,3 +16,12 @@ func Present[T ~[]byte](v T, err error) (T, error) {
 	}
 	return v, err
 }
+
+// Clone returns a copy of the value of an optional field; nil if it is absent.
+func Clone[T any](v *T) *T {
+	if v == nil {
+		return nil
+	}
+	clone := *v
+	return &clone
+}

@@ -96,7 +96,8 @@ func or[T int | time.Duration](given, without T) T {
 	return without
 }
 
-// Add takes an event to be written soon. It waits while all is full, until ctx ends.
+// Add takes a copy of an event, to be written soon, also of what its pointers and slices
+// refer to: the caller may use them again. It waits while all is full, until ctx ends.
 // An event that is refused for one of its values, or for its age by a table, gives
 // the *WriteError that Write would return: it is in no table, or, for its age alone,
 // in those that keep it longer. After Close the error is
@@ -187,7 +188,11 @@ func (b *Batcher[E]) gather(event E) error {
 		l = b.newLoad()
 	}
 	l.events = append(l.events, event)
-	taken, refused := l.stage.addOne(&l.events[len(l.events)-1])
+	added := &l.events[len(l.events)-1]
+	if own := b.writer.tables[0].layout.Own; own != nil {
+		own(added) // the caller may use its memory again
+	}
+	taken, refused := l.stage.addOne(added)
 	switch {
 	case !taken && b.open == nil:
 		b.drop(l)

@@ -180,6 +180,9 @@ type Layout[E any] struct {
 	// Same reports whether two events are of one series, so that those of one
 	// bucket are in the same rows; nil where Put does not ask for it.
 	Same func(a, b *E) bool
+	// Own copies what an event shares with the one that it was copied from: what
+	// pointers and slices refer to; nil if that is nothing.
+	Own func(e *E)
 	// Spans returns where the rows of the event's series are: one span for each
 	// of Columns for BucketColumns, and just one otherwise.
 	Spans func(e *E) ([]codec.Span, error)
