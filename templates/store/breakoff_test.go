@@ -290,7 +290,8 @@ func TestReadsOfStreamsThatBreakOff(t *testing.T) {
 							defer func() { <-limit }()
 							ctx, broken := b.named(t.Context(), request, after)
 							got, err := read(ctx, r)
-							if diff := cmp.Diff(want, got); diff != "" || err != nil || len(broken.chunks) <= request {
+							reached := len(broken.chunks) > request || name == "limit" // which may do without its last ones
+							if diff := cmp.Diff(want, got); diff != "" || err != nil || !reached {
 								t.Errorf("%s, path %d, %s: request %d, broken off after %d of %d: %v (-want +got)\n%s", l.Table.ID, i, name, request, after, chunks, err, diff)
 							}
 						})

@@ -214,12 +214,18 @@ func (r *Reader[E]) send(ctx context.Context, q *request, rows []codec.Rows, fil
 	defer cancel(nil)
 	q.idle = startIdle(r.options.Timeout, cancel)
 	defer q.idle.end()
-	if r.official { // what else stands between may look into the rows
+	if r.wire {
 		ctx = wire.WithSink(ctx, &q.sink)
 	}
 	q.op.Requests++
 	err := r.api.ReadRows(ctx, rowSet(rows), q.take, q.optionsOf(rows, filter, limit)...)
-	return explain(ctx, cmp.Or(q.lost, err))
+	if !q.sink.Wired() {
+		q.op.OrdinaryRequests++
+	}
+	if err = cmp.Or(q.lost, err); err == nil && !q.stopped {
+		return q.sink.Close()
+	}
+	return explain(ctx, err)
 }
 
 // request is one that is under way.

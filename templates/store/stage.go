@@ -228,9 +228,8 @@ func (t *staged) mutation(e *entry, names wire.Names) *bigtable.Mutation {
 }
 
 // apply sends an entry by itself.
-func (t *staged) apply(ctx context.Context, api bigtable.TableAPI, e *entry) func(int) error {
-	err := api.Apply(ctx, string(e.key), t.mutation(e, nil))
-	return func(int) error { return err }
+func (t *staged) apply(ctx context.Context, api bigtable.TableAPI, e *entry) error {
+	return api.Apply(ctx, string(e.key), t.mutation(e, nil))
 }
 
 // applyBulk sends the entries of a request as the client takes them.
@@ -252,7 +251,7 @@ func (t *staged) applyBulk(ctx context.Context, api bigtable.TableAPI, req []int
 }
 
 // failures names the events of the entries that have an error.
-func (t *staged) failures(ctx context.Context, table string, req []int, errOf func(i int) error) []Failure {
+func (t *staged) failures(ctx context.Context, table string, req []int, errOf func(i int) error, outcomeOf func(error) Outcome) []Failure {
 	var out []Failure
 	for i, n := range req {
 		err := errOf(i)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 
 	"cloud.google.com/go/bigtable"
@@ -27,9 +26,9 @@ type writerTable[E any] struct {
 	layout *Layout[E]
 	id     string
 	api    bigtable.TableAPI
-	// wired reports whether entries can be sent as they are, by a client with the
-	// options of ClientOptions. It finds out when it is first asked.
-	wired func() bool
+	wire   *wirePath
+	// retries says that the client sends again what failed, without saying so.
+	retries bool
 }
 
 // NewWriter returns a Writer for the layouts of a schema.
@@ -39,8 +38,8 @@ func NewWriter[E any](client Client, layouts []*Layout[E], opts ...Options) *Wri
 	for _, l := range layouts {
 		id := w.options.TablePrefix + l.Table.ID
 		api := client.OpenTable(id)
-		wired := sync.OnceValue(func() bool { return official && wire.Intercepted(context.Background(), api) })
-		w.tables = append(w.tables, writerTable[E]{layout: l, id: id, api: api, wired: wired})
+		path := &wirePath{allowed: wireAllowed(client), api: api}
+		w.tables = append(w.tables, writerTable[E]{layout: l, id: id, api: api, wire: path, retries: official})
 	}
 	w.stages.New = func() any { return newStage(w) }
 	return w
@@ -79,17 +78,29 @@ func (w *Writer[E]) sendAll(ctx context.Context, t *writerTable[E], s *staged, o
 		op.Rows += len(wave)
 		reqs := s.batch.requests(wave)
 		op.Requests += len(reqs)
-		failures = append(failures, w.send(ctx, t, s, reqs)...)
+		for _, sent := range w.send(ctx, t, s, reqs) {
+			failures = append(failures, sent.failures...)
+			if sent.ordinary {
+				op.OrdinaryRequests++
+			}
+		}
 	}
 	return failures
 }
 
-// send sends requests, several at once, and returns what failed.
-func (w *Writer[E]) send(ctx context.Context, t *writerTable[E], s *staged, reqs [][]int) []Failure {
+// sent is what came of a request.
+type sent struct {
+	failures []Failure
+	ordinary bool // the client encoded it
+}
+
+// send sends requests, several at once.
+func (w *Writer[E]) send(ctx context.Context, t *writerTable[E], s *staged, reqs [][]int) []sent {
+	results := make([]sent, len(reqs))
 	if len(reqs) == 1 {
-		return w.sendOne(ctx, t, s, reqs[0])
+		results[0] = w.sendOne(ctx, t, s, reqs[0])
+		return results
 	}
-	results := make([][]Failure, len(reqs))
 	var wg sync.WaitGroup
 	slots := make(chan struct{}, w.options.Parallelism)
 	for i, req := range reqs {
@@ -100,27 +111,47 @@ func (w *Writer[E]) send(ctx context.Context, t *writerTable[E], s *staged, reqs
 		})
 	}
 	wg.Wait()
-	return slices.Concat(results...)
+	return results
 }
 
-// sendOne sends one request and returns what failed. A row with one event is
-// applied; the client may have a shorter way for that.
-func (w *Writer[E]) sendOne(ctx context.Context, t *writerTable[E], s *staged, req []int) []Failure {
+// sendOne sends one request.
+func (w *Writer[E]) sendOne(ctx context.Context, t *writerTable[E], s *staged, req []int) sent {
 	ctx, cancel := within(ctx, w.options.Timeout)
 	defer cancel()
-	var errOf func(i int) error
-	switch first := &s.batch.entries[req[0]]; {
-	case len(req) == 1 && first.first == first.last:
-		errOf = s.apply(ctx, t.api, first)
-	case t.wired():
+	if t.wire.usable() {
 		out := s.outbox(req)
 		defer out.Release()
-		out.Send(ctx, t.api)
-		errOf = out.Err
-	default:
-		errOf = s.applyBulk(ctx, t.api, req)
+		if out.Send(ctx, t.api) {
+			return sent{s.failures(ctx, t.id, req, out.Err, outcomeOf), false}
+		}
+		if ctx.Err() == nil { // something is in the way
+			t.wire.close()
+		}
 	}
-	return s.failures(ctx, t.id, req, errOf)
+	return sent{s.failures(ctx, t.id, req, t.sendOrdinary(ctx, s, req), t.outcomeOf), true}
+}
+
+// sendOrdinary sends a request as the client takes it. A row with one event is applied.
+// Where the client diverts it to its session protocol, it does not try again what is
+// unavailable: that goes on in bulk, which it diverts never.
+func (t *writerTable[E]) sendOrdinary(ctx context.Context, s *staged, req []int) func(int) error {
+	if first := &s.batch.entries[req[0]]; len(req) == 1 && first.first == first.last {
+		err := s.apply(ctx, t.api, first)
+		if !t.retries || !wire.Passes(err) || ctx.Err() != nil {
+			return func(int) error { return err }
+		}
+	}
+	return s.applyBulk(ctx, t.api, req)
+}
+
+// outcomeOf says what is known of an entry with the error that the client returns.
+// It may have sent the entry several times, and says no more than what came of the
+// last one.
+func (t *writerTable[E]) outcomeOf(err error) Outcome {
+	if t.retries {
+		return Unknown
+	}
+	return outcomeOf(err)
 }
 
 // outcomeOf says what is known of an entry with the error. Only where the
@@ -147,13 +178,13 @@ const (
 	// Refused events were not sent to the table: the event itself is at fault. Only
 	// one that is refused for its age, with ErrExpired, may be in other tables.
 	Refused Outcome = iota
-	// Failed events were refused by the server. Without the ClientOptions, and for
-	// a single event in a row, that is so of the last attempt: the client does not
-	// say whether one before it was answered.
+	// Failed events were refused by the server, and are not stored. Where a writer
+	// has another Client than a [bigtable.Client] itself, that is its word.
 	Failed
 	// Unknown events may be stored or not: the call ended before the server's
-	// answer, or they were refused when they were sent once more. Writing them
-	// again is safe.
+	// answer, or they were refused when they were sent once more. Without the
+	// ClientOptions all failures are unknown: the client sends events again, and
+	// does not say what came of it the first time. Writing them again is safe.
 	Unknown
 )
 

@@ -157,7 +157,7 @@ func TestUnknownIsSaidOfTheUnanswered(t *testing.T) {
 			events[i] = nth(i)
 		}
 		want := rows / 2
-		if !w.tables[0].wired() {
+		if !w.tables[0].wire.usable() {
 			want = rows
 		}
 		err := w.WriteAll(t.Context(), events)

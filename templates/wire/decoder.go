@@ -37,6 +37,7 @@ type decoder struct {
 	sink     *Sink
 	reversed bool
 	single   bool // each row has a placeholder of its own: the client counts them
+	used     bool // by the codec, for the message that is received
 
 	rows *Rows  // since the last placeholder, and behind them the row that is in progress
 	keys []byte // theirs, one after the other

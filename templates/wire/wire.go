@@ -38,17 +38,17 @@ func DialOption() grpc.DialOption { return grpc.WithChainStreamInterceptor(inter
 // calls whose context has a sink, and MutateRows calls whose context has an outbox
 // or asks whether it is there.
 func intercept(ctx context.Context, desc *grpc.StreamDesc, conn *grpc.ClientConn, method string, streamer grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
-	open := func(codec grpc.CallOption) (grpc.ClientStream, error) {
-		return streamer(ctx, desc, conn, method, append(slices.Clip(opts), codec)...)
+	open := func(ctx context.Context, more ...grpc.CallOption) (grpc.ClientStream, error) {
+		return streamer(ctx, desc, conn, method, append(slices.Clip(opts), more...)...)
 	}
 	switch method {
 	case bigtablepb.Bigtable_ReadRows_FullMethodName:
 		if sink, ok := ctx.Value(sinkKey{}).(*Sink); ok {
-			return readRows(sink, open)
+			return readRows(ctx, sink, open)
 		}
 	case bigtablepb.Bigtable_MutateRows_FullMethodName:
 		if outbox, ok := ctx.Value(outboxKey{}).(*Outbox); ok {
-			return mutateRows(outbox, open)
+			return mutateRows(ctx, outbox, open)
 		}
 		if p, ok := ctx.Value(probeKey{}).(*probe); ok {
 			p.seen = true
@@ -58,17 +58,18 @@ func intercept(ctx context.Context, desc *grpc.StreamDesc, conn *grpc.ClientConn
 	return streamer(ctx, desc, conn, method, opts...)
 }
 
-// opener opens the stream of an attempt, whose codec an option sets.
-type opener func(codec grpc.CallOption) (grpc.ClientStream, error)
+// opener opens the stream of an attempt, with more options.
+type opener func(ctx context.Context, more ...grpc.CallOption) (grpc.ClientStream, error)
 
 // readRows opens a stream whose rows go to a sink.
-func readRows(sink *Sink, open opener) (grpc.ClientStream, error) {
+func readRows(ctx context.Context, sink *Sink, open opener) (grpc.ClientStream, error) {
 	d := decoders.Get().(*decoder)
 	d.sink = sink
-	inner, err := open(d.option)
+	inner, err := open(ctx, d.option)
 	if err != nil {
 		return nil, err
 	}
+	sink.intercepted = true
 	return &stream{ClientStream: inner, decoder: d}, nil
 }
 
@@ -90,9 +91,14 @@ func (s *stream) SendMsg(m any) error {
 
 // RecvMsg lets the client see that the stream has ended within a row.
 func (s *stream) RecvMsg(m any) error {
+	if s.decoder == nil {
+		return s.ClientStream.RecvMsg(m)
+	}
+	s.decoder.used = false
 	err := s.ClientStream.RecvMsg(m)
-	if err == nil || s.decoder == nil {
-		return err
+	if err == nil {
+		s.decoder.sink.bypassed = s.decoder.sink.bypassed || !s.decoder.used
+		return nil
 	}
 	if response, ok := m.(*bigtablepb.ReadRowsResponse); ok && err == io.EOF && s.decoder.state != newRow {
 		s.decoder.unfinished(response)

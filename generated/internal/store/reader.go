@@ -23,8 +23,8 @@ type Reader[E any] struct {
 	layout  *Layout[E]
 	id      string
 	api     bigtable.TableAPI
-	// official says that api is the table of the official client itself.
-	official bool
+	// wire says that rows may come straight from the wire.
+	wire     bool
 	whole    Query[E]          // for all events of a series
 	families []bigtable.Filter // which pass one family each
 	groups   sync.Pool         // of reads that are over, for their memory
@@ -34,9 +34,8 @@ type Reader[E any] struct {
 func NewReader[E any](client Client, layout *Layout[E], opts ...Options) *Reader[E] {
 	o := merge(opts)
 	id := o.TablePrefix + layout.Table.ID
-	_, official := client.(*bigtable.Client)
 	return &Reader[E]{
-		options: o, layout: layout, id: id, api: client.OpenTable(id), official: official,
+		options: o, layout: layout, id: id, api: client.OpenTable(id), wire: wireAllowed(client),
 		whole: Query[E]{Name: "Read", Spans: layout.Spans}, families: familyFilters(layout.Table.Families),
 	}
 }

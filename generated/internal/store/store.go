@@ -89,6 +89,10 @@ type Operation struct {
 	Expired  int    // events that a writer skipped, see Options.SkipExpired
 	Rows     int    // rows written or received
 	Requests int    // requests sent, without the client's own retries
+	// OrdinaryRequests is how many of the requests were encoded, or their rows decoded,
+	// by the client: all of them without the ClientOptions, and none with them unless
+	// something is in the way.
+	OrdinaryRequests int
 }
 
 // start calls the Start hook, if there is one.

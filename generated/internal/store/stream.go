@@ -88,6 +88,7 @@ func (s *stream) wait(op *Operation) {
 	}
 	op.Rows += s.op.Rows
 	op.Requests += s.op.Requests
+	op.OrdinaryRequests += s.op.OrdinaryRequests
 }
 
 // position is where a row stands among those of several streams: by the bucket, if

@@ -30,6 +30,7 @@ func (c codec) Unmarshal(data mem.BufferSlice, v any) error {
 	if !ok {
 		return encoding.GetCodecV2(proto.Name).Unmarshal(data, v)
 	}
+	c.decoder.used = true
 	if len(data) == 1 {
 		return c.decoder.decode(data[0].ReadOnlyData(), response)
 	}

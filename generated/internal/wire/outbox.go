@@ -35,8 +35,10 @@ type Outbox struct {
 	results []result
 	answers []answer // of the response that is being decoded
 	err     error    // of the call
-	opened  bool     // there was an attempt that may have sent something
-	memory  *outboxMemory
+	// attempts is how often the entries were encoded, to be sent: by the client, or by
+	// an interceptor that tries again by itself.
+	attempts int
+	memory   *outboxMemory
 }
 
 // outboxMemory is slices of an outbox that is not needed any more.
@@ -121,14 +123,16 @@ var placeholderKey = []string{"wire placeholder"}
 type outboxKey struct{}
 
 // Send writes the entries, by the client's own call. It must be known of the table
-// that its calls are [Intercepted].
-func (o *Outbox) Send(ctx context.Context, table bigtable.TableAPI) {
+// that its calls are [Intercepted]. It reports whether the entries were sent, or may
+// have been: if not, no outcome of theirs is known, and they may be sent otherwise.
+func (o *Outbox) Send(ctx context.Context, table bigtable.TableAPI) (sent bool) {
 	o.buffer = mem.NewBuffer(o.entries, &requests)
 	errs, err := table.ApplyBulk(context.WithValue(ctx, outboxKey{}, o), placeholderKey, placeholder)
 	if err == nil && len(errs) > 0 {
 		err = errs[0]
 	}
 	o.err = err
+	return o.attempts > 0
 }
 
 // errUnanswered says that the client reports success of entries that were not sent.
@@ -161,7 +165,7 @@ func (o *Outbox) Err(entry int) error {
 // last returns the last error of an entry that is not stored.
 func (o *Outbox) last(r *result) error {
 	switch {
-	case r.err != nil && (o.err == nil || !passes(status.Code(r.err))):
+	case r.err != nil && (o.err == nil || !Passes(r.err)):
 		return r.err
 	case o.err != nil:
 		return o.err
@@ -180,8 +184,9 @@ func (o *Outbox) Release() {
 	o.ends, o.results, o.answers, o.memory = nil, nil, nil, nil
 }
 
-// passes reports whether the client would try an entry with the error again.
-func passes(c codes.Code) bool {
+// Passes reports whether the client would try an entry with the error again.
+func Passes(err error) bool {
+	c := status.Code(err)
 	return c == codes.DeadlineExceeded || c == codes.Unavailable || c == codes.Aborted
 }
 
@@ -190,9 +195,10 @@ func passes(c codes.Code) bool {
 func (o *Outbox) begin() {
 	for i := range o.sent() {
 		r := &o.results[o.number(i)]
-		r.unsure = r.unsure || o.opened && (!r.seen || passes(status.Code(r.err)))
+		r.unsure = r.unsure || o.attempts > 0 && (!r.seen || Passes(r.err))
 		r.seen = false
 	}
+	o.attempts++
 }
 
 // number returns the number of the i-th entry of a request.
@@ -241,7 +247,7 @@ func (o *Outbox) end() *status.Status {
 		if !r.seen {
 			r.err = status.Error(codes.Internal, "bigtable: missing entry result in MutateRows response")
 		}
-		if passes(status.Code(r.err)) {
+		if Passes(r.err) {
 			again = append(again, n)
 		}
 	}
@@ -274,9 +280,10 @@ type probe struct{ seen bool }
 
 type probeKey struct{}
 
-// Intercepted reports whether calls of a table go through the interceptor. It makes
-// a call that sends nothing: the interceptor ends it, and where there is none, gRPC
-// refuses its header before it looks for a connection.
+// Intercepted reports whether calls of a table go through the interceptor: whether its
+// codec is used too, [Outbox.Send] says. It makes a call that sends nothing: the
+// interceptor ends it, and where there is none, gRPC refuses its header before it looks
+// for a connection. False may be no more than the state of the connections just now.
 func Intercepted(ctx context.Context, table bigtable.TableAPI) bool {
 	var p probe
 	ctx, cancel := context.WithCancel(context.WithValue(ctx, probeKey{}, &p))

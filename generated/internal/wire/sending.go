@@ -4,62 +4,72 @@ package wire
 
 import (
 	"cmp"
+	"context"
 	"io"
 
 	"cloud.google.com/go/bigtable/apiv2/bigtablepb"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/encoding"
 	protocodec "google.golang.org/grpc/encoding/proto"
 	"google.golang.org/grpc/mem"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// mutateRows opens a stream that sends an outbox.
-func mutateRows(outbox *Outbox, open opener) (grpc.ClientStream, error) {
-	outbox.begin()
-	inner, err := open(grpc.ForceCodecV2(outboxCodec{outbox}))
+// mutateRows opens a stream that sends an outbox. gRPC is not to try again by itself, as
+// a service config may have it do: what came of the first attempt would not be known.
+func mutateRows(ctx context.Context, outbox *Outbox, open opener) (grpc.ClientStream, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	inner, err := open(ctx, grpc.ForceCodecV2(outboxCodec{outbox}), grpc.MaxRetryRPCBufferSize(0))
 	if err != nil {
+		cancel()
 		return nil, err
 	}
-	outbox.opened = true
-	return &sending{ClientStream: inner, outbox: outbox}, nil
+	return &sending{ClientStream: inner, outbox: outbox, cancel: cancel}, nil
 }
 
 // sending is one attempt of a MutateRows call.
 type sending struct {
 	grpc.ClientStream
 	outbox *Outbox
+	cancel context.CancelFunc
 	ended  bool
+}
+
+// errForced says that the codec of the stream is not used.
+var errForced = status.Error(codes.FailedPrecondition, "another interceptor forces a codec of its own")
+
+// SendMsg sends the client's request without its placeholder, to which the codec adds
+// the entries. Where it does not, the server gets a request that changes nothing.
+func (s *sending) SendMsg(m any) error {
+	request, ok := m.(*bigtablepb.MutateRowsRequest)
+	if !ok {
+		return s.ClientStream.SendMsg(m)
+	}
+	before := s.outbox.attempts
+	err := s.ClientStream.SendMsg(withoutEntries(request))
+	if err == nil && s.outbox.attempts == before {
+		s.cancel()
+		return errForced
+	}
+	return err
 }
 
 // RecvMsg adds to what the server sends a message with the answer to the placeholder.
 func (s *sending) RecvMsg(m any) error {
 	err := s.ClientStream.RecvMsg(m)
+	if err == nil {
+		return nil
+	}
 	if response, ok := m.(*bigtablepb.MutateRowsResponse); ok && err == io.EOF && !s.ended {
 		s.ended = true
 		response.Entries = []*bigtablepb.MutateRowsResponse_Entry{{Status: s.outbox.end().Proto()}}
 		return nil
 	}
+	s.cancel()
 	return err
-}
-
-// outboxCodec is the [encoding.CodecV2] of one stream: gRPC's own, but for the
-// request, whose entries are those of the outbox, and for the answers to them.
-type outboxCodec struct{ outbox *Outbox }
-
-// Marshal returns the request: what the client says but for its entries, and then
-// those of the outbox.
-func (c outboxCodec) Marshal(v any) (mem.BufferSlice, error) {
-	request, ok := v.(*bigtablepb.MutateRowsRequest)
-	if !ok {
-		return encoding.GetCodecV2(protocodec.Name).Marshal(v)
-	}
-	out, err := encoding.GetCodecV2(protocodec.Name).Marshal(withoutEntries(request))
-	if err != nil {
-		return nil, err
-	}
-	return append(out, c.outbox.unsent()), nil
 }
 
 // withoutEntries returns a request that says all that another does, but for its
@@ -75,6 +85,21 @@ func withoutEntries(request *bigtablepb.MutateRowsRequest) *bigtablepb.MutateRow
 	})
 	to.SetUnknown(request.ProtoReflect().GetUnknown())
 	return out
+}
+
+// outboxCodec is the [encoding.CodecV2] of one stream: gRPC's own, but for the
+// request, to which it adds the entries of the outbox, and for the answers to them.
+type outboxCodec struct{ outbox *Outbox }
+
+// Marshal returns the request with the entries of the outbox. It begins an attempt:
+// also one of an interceptor that sends the request once more.
+func (c outboxCodec) Marshal(v any) (mem.BufferSlice, error) {
+	out, err := encoding.GetCodecV2(protocodec.Name).Marshal(v)
+	if _, ok := v.(*bigtablepb.MutateRowsRequest); !ok || err != nil {
+		return out, err
+	}
+	c.outbox.begin()
+	return append(out, c.outbox.unsent()), nil
 }
 
 // Unmarshal decodes a response. The answers in it go to the outbox alone.

@@ -14,8 +14,9 @@ import (
 // family can have a space in its name.
 const placeholderFamily = "wire placeholder"
 
-// errLost says that the client yields a placeholder twice, or out of order.
-var errLost = errors.New("a row of the wire reader is lost")
+// ErrLost says that the client did not yield the placeholders of all rows, each once and
+// in their order: something between it and the wire drops, repeats or reorders messages.
+var ErrLost = errors.New("rows were lost between the connection and the client: an interceptor drops, repeats or reorders messages")
 
 // Sink holds the decoded rows whose placeholders the client has not yielded yet. It
 // is in the context of the call, see [WithSink].
@@ -26,6 +27,9 @@ type Sink struct {
 	first int64   // the number of rows[0]
 	next  int     // of rows: those before are taken
 	few   [4]*Rows
+
+	intercepted bool // the call
+	bypassed    bool // some of its messages were decoded otherwise
 }
 
 type sinkKey struct{}
@@ -51,13 +55,27 @@ func (s *Sink) Rows(arrived bigtable.Row) (*Rows, error) {
 		if rows := s.take(int64(placeholder[0].Timestamp)); rows != nil {
 			return rows, nil
 		}
-		return nil, errLost
+		return nil, ErrLost
 	}
 	if rows := ordinary(arrived); rows != nil {
 		return rows, nil
 	}
 	return nil, errTooLarge
 }
+
+// Close returns ErrLost if there are rows whose placeholder the client has not yielded:
+// to be asked when the call has succeeded, unless it was stopped before its end.
+func (s *Sink) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.next < len(s.rows) {
+		return ErrLost
+	}
+	return nil
+}
+
+// Wired reports whether all rows of the call were decoded from the wire.
+func (s *Sink) Wired() bool { return s.intercepted && !s.bypassed }
 
 // put adds the rows of a placeholder, and returns their number.
 func (s *Sink) put(rows *Rows) int64 {
@@ -67,13 +85,12 @@ func (s *Sink) put(rows *Rows) int64 {
 	return s.first + int64(len(s.rows)) - 1
 }
 
-// take takes the rows with a number, and drops all before them, which the client
-// never came to; it returns nil if they are gone.
+// take takes the rows with a number; it returns nil unless they are the next.
 func (s *Sink) take(number int64) *Rows {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	i := int(number - s.first)
-	if i < s.next || i >= len(s.rows) {
+	if i != s.next || i >= len(s.rows) {
 		return nil
 	}
 	rows := s.rows[i]
