@@ -79,7 +79,7 @@ func (s *scope) declareSchema(l *layout.Layout, found *diag.List) {
 	what := fmt.Sprintf("a part of schema %s", l.Name)
 	for _, name := range []string{
 		n.series(), n.event(), n.writer(), n.reader(), n.batcher(), n.newWriter(), n.newReader(), n.newBatcher(), n.setup(), n.check(),
-		n.missing(), n.layouts(), n.appendProto(), n.parseProto(), n.jsonType(), n.marshalJSON(), n.parseJSON(), n.choice(), n.same(), n.own(), n.columns(),
+		n.missing(), n.layouts(), n.appendProto(), n.parseProto(), n.jsonType(), n.appendJSON(), n.parseJSON(), n.choice(), n.same(), n.own(), n.columns(),
 	} {
 		s.declare(name, what, l.NamePos, found)
 	}

@@ -223,46 +223,28 @@ func (s *schemaFile) jsonGoType(f *layout.Field) *jen.Statement {
 	return s.goType(f)
 }
 
-// marshalJSON declares the function that serializes an event as JSON.
-func (s *schemaFile) marshalJSON() jen.Code {
-	return doc(fmt.Sprintf("%s returns the fields of an event as JSON.", s.names.marshalJSON())).Line().
-		Func().Id(s.names.marshalJSON()).Params(jen.Id("e").Op("*").Id(s.names.event())).Params(jen.Index().Byte(), jen.Error()).
+// appendJSON declares the function that serializes an event as JSON.
+func (s *schemaFile) appendJSON() jen.Code {
+	return doc(fmt.Sprintf("%s appends the fields of an event as JSON.", s.names.appendJSON())).Line().
+		Func().Id(s.names.appendJSON()).Params(jen.Id("dst").Index().Byte(), jen.Id("e").Op("*").Id(s.names.event())).Index().Byte().
 		BlockFunc(func(g *jen.Group) {
-			var fields []field
+			g.Id("begin").Op(":=").Len(jen.Id("dst"))
 			for i := range s.layout.Fields {
-				fields = append(fields, field{s.names.field(&s.layout.Fields[i]), s.toJSON(&s.layout.Fields[i])})
+				f := &s.layout.Fields[i]
+				args := []jen.Code{jen.Id("dst"), jen.Lit(f.Name)}
+				if f.Type == schema.Enum {
+					args = append(args, jen.Id(s.names.enumNames(f)))
+				}
+				args = append(args, s.encodable("e", f))
+				g.Add(s.ifSet("e", f, jen.Id("dst").Op("=").Add(s.codec("AppendJSON"+suffix(f.Type))).Call(args...)))
 			}
-			g.Return(jen.Qual("encoding/json", "Marshal").Call(jen.Id(s.names.jsonType()).Add(lines(fields...))))
+			g.Return(s.codec("EndJSON").Call(jen.Id("dst"), jen.Id("begin")))
 		})
-}
-
-// toJSON is the field of e as a field of the JSON form.
-func (s *schemaFile) toJSON(f *layout.Field) jen.Code {
-	v := jen.Id("e").Dot(s.names.field(f))
-	switch {
-	case f.Type == schema.JSON:
-		return v
-	case f.Type == schema.Bytes && f.Optional:
-		return s.codec("JSONBytes").Call(v)
-	case f.Type == schema.Bytes:
-		return s.codec("JSONBytes").Call(s.codec("NotNil").Call(v))
-	case f.Type == schema.Timestamp && f.Optional:
-		return s.codec("JSONTime").Call(v)
-	case f.Type == schema.Timestamp:
-		return s.codec("JSONTime").Call(jen.Op("&").Add(v))
-	case f.Type == schema.Duration && f.Optional:
-		return jen.Parens(jen.Op("*").Add(s.codec("JSONDuration"))).Call(v)
-	case f.Type == schema.Duration:
-		return jen.Parens(jen.Op("*").Add(s.codec("JSONDuration"))).Call(jen.Op("&").Add(v))
-	case f.Optional:
-		return v
-	}
-	return jen.Op("&").Add(v)
 }
 
 // parseJSON declares the function that takes a JSON event apart.
 func (s *schemaFile) parseJSON() jen.Code {
-	return doc(fmt.Sprintf("%s sets the fields of an event from what %s wrote. It skips fields that it does not know.", s.names.parseJSON(), s.names.marshalJSON())).Line().
+	return doc(fmt.Sprintf("%s sets the fields of an event from what %s wrote. It skips fields that it does not know.", s.names.parseJSON(), s.names.appendJSON())).Line().
 		Func().Id(s.names.parseJSON()).Params(jen.Id("e").Op("*").Id(s.names.event()), jen.Id("blob").Index().Byte()).Error().
 		BlockFunc(func(g *jen.Group) {
 			g.Var().Id("v").Id(s.names.jsonType())
@@ -281,7 +263,7 @@ func (s *schemaFile) fromJSON(f *layout.Field) jen.Code {
 	to := jen.Id("e").Dot(s.names.field(f))
 	pointed := jen.Op("*").Add(v)
 	if f.Type == schema.JSON {
-		pointed = v
+		pointed = s.codec("MemberJSON").Call(jen.Id("blob"), jen.Lit(f.Name), v)
 	}
 	if f.Type == schema.Duration {
 		pointed = jen.Qual("time", "Duration").Call(pointed)
@@ -295,7 +277,9 @@ func (s *schemaFile) fromJSON(f *layout.Field) jen.Code {
 		return jen.Add(to).Op("=").Parens(jen.Op("*").Qual("time", "Duration")).Call(v)
 	case f.Type == schema.Timestamp && f.Optional:
 		return jen.Add(to).Op("=").Add(s.codec("JSONTime").Call(v))
-	case f.Optional && (!isSlice(f) || f.Type == schema.JSON):
+	case f.Optional && f.Type == schema.JSON:
+		return set
+	case f.Optional && !isSlice(f):
 		return jen.Add(to).Op("=").Add(v)
 	case f.Optional:
 		return jen.If(jen.Add(v).Op("!=").Nil()).Block(set)

@@ -43,7 +43,7 @@ func (n names) classValue(class string) string { return n.class() + goName(class
 func (n names) appendProto() string { return "append" + n.schema + "Proto" }
 func (n names) parseProto() string  { return "parse" + n.schema + "Proto" }
 func (n names) jsonType() string    { return lowerFirst(n.schema) + "JSON" }
-func (n names) marshalJSON() string { return "marshal" + n.schema + "JSON" }
+func (n names) appendJSON() string  { return "append" + n.schema + "JSON" }
 func (n names) parseJSON() string   { return "parse" + n.schema + "JSON" }
 
 // file is the base name of the schema's files.

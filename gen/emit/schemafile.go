@@ -74,7 +74,7 @@ func (s *schemaFile) declare() {
 		s.add(s.appendProto(), s.parseProto())
 	}
 	if s.uses(layout.JSONText) {
-		s.add(s.jsonStruct(), s.marshalJSON(), s.parseJSON())
+		s.add(s.jsonStruct(), s.appendJSON(), s.parseJSON())
 	}
 }
 

@@ -375,13 +375,11 @@ func (s *schemaFile) putMetrics(g *jen.Group, t *layout.Table) {
 // putBlob sets one cell with the whole event.
 func (s *schemaFile) putBlob(g *jen.Group, t *layout.Table) {
 	g.Add(row(t, 0, s.keyOf(t, true)))
-	blob := jen.Id(s.names.appendProto()).Call(cell(0), jen.Id("e"))
+	serialize := s.names.appendProto()
 	if t.Blob == layout.JSONText {
-		g.List(jen.Id("blob"), jen.Err()).Op(":=").Id(s.names.marshalJSON()).Call(jen.Id("e"))
-		g.If(jen.Err().Op("!=").Nil()).Block(jen.Id("c").Dot("Fail").Call(jen.Err()))
-		blob = jen.Id("blob")
+		serialize = s.names.appendJSON()
 	}
-	g.Add(setCell(t, 0, blob))
+	g.Add(setCell(t, 0, jen.Id(serialize).Call(cell(0), jen.Id("e"))))
 	s.putWrittenAt(g, t)
 }
 

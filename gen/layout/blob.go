@@ -17,24 +17,18 @@ func (f *Field) Explicit() bool {
 // blobOf returns an event with these values as a serialized cell holds it.
 func (l *Layout) blobOf(format Format, values []any) []byte {
 	var out []byte
-	if format == JSONText {
-		out = append(out, '{')
-	}
 	for i, v := range values {
 		f := &l.Fields[i]
 		switch {
 		case v == nil:
 		case format == JSONText:
-			if len(out) > 1 {
-				out = append(out, ',')
-			}
-			out = append(append(appendJSON(out, f.Name), ':'), f.marshal(v)...)
+			out = f.appendJSON(out, v)
 		default:
 			out = f.appendProto(out, v)
 		}
 	}
 	if format == JSONText {
-		out = append(out, '}')
+		return codec.EndJSON(out, 0)
 	}
 	return out
 }
@@ -80,28 +74,41 @@ func (f *Field) appendProtoName(dst []byte, p codec.Presence, v string) []byte {
 	return codec.AppendProtoString(dst, f.Number, p, v)
 }
 
-// marshal returns a value as the JSON of an event has it.
-func (f *Field) marshal(v any) []byte {
-	switch w := v.(type) {
-	case time.Duration:
-		return appendJSON(nil, codec.JSONDuration(w))
+// appendJSON appends the field as JSON.
+func (f *Field) appendJSON(dst []byte, v any) []byte {
+	switch v := v.(type) {
+	case []byte:
+		return codec.AppendJSONBytes(dst, f.Name, v)
+	case bool:
+		return codec.AppendJSONBool(dst, f.Name, v)
+	case int64:
+		return codec.AppendJSONInt64(dst, f.Name, v)
+	case uint64:
+		return codec.AppendJSONUint64(dst, f.Name, v)
 	case float64:
 		if f.Type == schema.Float32 {
-			return appendJSON(nil, float32(w))
+			return codec.AppendJSONFloat32(dst, f.Name, float32(v))
 		}
+		return codec.AppendJSONFloat64(dst, f.Name, v)
+	case time.Time:
+		return codec.AppendJSONTimestamp(dst, f.Name, v)
+	case time.Duration:
+		return codec.AppendJSONDuration(dst, f.Name, v)
 	case string:
-		switch f.Type {
-		case schema.UUID:
-			return appendJSON(nil, parsedUUID(w))
-		case schema.JSON:
-			return appendJSON(nil, json.RawMessage(w))
-		}
+		return f.appendJSONName(dst, v)
 	}
-	return appendJSON(nil, v)
+	return dst
 }
 
-// appendJSON appends a value as encoding/json writes it.
-func appendJSON(dst []byte, v any) []byte {
-	b, _ := json.Marshal(v) // of numbers and texts
-	return append(dst, b...)
+// appendJSONName is appendJSON for the types whose values the schema writes as strings.
+func (f *Field) appendJSONName(dst []byte, v string) []byte {
+	switch f.Type {
+	case schema.Enum:
+		return codec.AppendJSONEnum(dst, f.Name, f.Enum, f.number(v))
+	case schema.UUID:
+		return codec.AppendJSONUUID(dst, f.Name, parsedUUID(v))
+	case schema.JSON:
+		return codec.AppendJSONJSON(dst, f.Name, json.RawMessage(v))
+	}
+	return codec.AppendJSONString(dst, f.Name, v)
 }

@@ -2767,11 +2767,7 @@ func putSampleCombinedJSON(e *SampleEvent, c *store.Cells) {
 	if !c.SameRow(0) {
 		c.Row(SampleCombinedJSONKey{Site: e.Site, Sensor: e.Sensor, Channel: e.Channel, Slot: e.Slot, Serial: e.Serial, Unit: e.Unit, Kind: e.Kind, Active: e.Active, Tag: e.Tag, Since: e.Since, Interval: e.Interval, Bucket: e.Time}.Append(c.Buffer()))
 	}
-	blob, err := marshalSampleJSON(e)
-	if err != nil {
-		c.Fail(err)
-	}
-	c.Set(0, blob)
+	c.Set(0, appendSampleJSON(c.Cell(0), e))
 }
 
 // spansSampleCombinedJSON returns where the rows of an event's series are in
@@ -2902,11 +2898,7 @@ var sampleSerializedJSONLayout = &store.Layout[SampleEvent]{
 // putSampleSerializedJSON lays out an event as cells of sample_serialized_json.
 func putSampleSerializedJSON(e *SampleEvent, c *store.Cells) {
 	c.Row(SampleSerializedJSONKey{Site: e.Site, Sensor: e.Sensor, Channel: e.Channel, Slot: e.Slot, Serial: e.Serial, Unit: e.Unit, Kind: e.Kind, Active: e.Active, Tag: e.Tag, Since: e.Since, Interval: e.Interval, Time: e.Time}.Append(c.Buffer()))
-	blob, err := marshalSampleJSON(e)
-	if err != nil {
-		c.Fail(err)
-	}
-	c.Set(0, blob)
+	c.Set(0, appendSampleJSON(c.Cell(0), e))
 }
 
 // spansSampleSerializedJSON returns where the rows of an event's series are in
@@ -3902,56 +3894,84 @@ type sampleJSON struct {
 	DefaultDocument json.RawMessage     `json:"default_document,omitempty"`
 }
 
-// marshalSampleJSON returns the fields of an event as JSON.
-func marshalSampleJSON(e *SampleEvent) ([]byte, error) {
-	return json.Marshal(sampleJSON{
-		Text:            &e.Text,
-		Raw:             codec.JSONBytes(codec.NotNil(e.Raw)),
-		Flag:            &e.Flag,
-		Small:           &e.Small,
-		Count:           &e.Count,
-		Mask:            &e.Mask,
-		Total:           &e.Total,
-		Load:            &e.Load,
-		Ratio:           &e.Ratio,
-		At:              codec.JSONTime(&e.At),
-		Took:            (*codec.JSONDuration)(&e.Took),
-		ID:              &e.ID,
-		State:           &e.State,
-		Document:        e.Document,
-		MaybeText:       e.MaybeText,
-		MaybeRaw:        codec.JSONBytes(e.MaybeRaw),
-		MaybeFlag:       e.MaybeFlag,
-		MaybeSmall:      e.MaybeSmall,
-		MaybeCount:      e.MaybeCount,
-		MaybeMask:       e.MaybeMask,
-		MaybeTotal:      e.MaybeTotal,
-		MaybeLoad:       e.MaybeLoad,
-		MaybeRatio:      e.MaybeRatio,
-		MaybeAt:         codec.JSONTime(e.MaybeAt),
-		MaybeTook:       (*codec.JSONDuration)(e.MaybeTook),
-		MaybeID:         e.MaybeID,
-		MaybeState:      e.MaybeState,
-		MaybeDocument:   e.MaybeDocument,
-		DefaultText:     &e.DefaultText,
-		DefaultRaw:      codec.JSONBytes(codec.NotNil(e.DefaultRaw)),
-		DefaultFlag:     &e.DefaultFlag,
-		DefaultSmall:    &e.DefaultSmall,
-		DefaultCount:    &e.DefaultCount,
-		DefaultMask:     &e.DefaultMask,
-		DefaultTotal:    &e.DefaultTotal,
-		DefaultLoad:     &e.DefaultLoad,
-		DefaultRatio:    &e.DefaultRatio,
-		DefaultAt:       codec.JSONTime(&e.DefaultAt),
-		DefaultTook:     (*codec.JSONDuration)(&e.DefaultTook),
-		DefaultID:       &e.DefaultID,
-		DefaultState:    &e.DefaultState,
-		DefaultDocument: e.DefaultDocument,
-	})
+// appendSampleJSON appends the fields of an event as JSON.
+func appendSampleJSON(dst []byte, e *SampleEvent) []byte {
+	begin := len(dst)
+	dst = codec.AppendJSONString(dst, "text", e.Text)
+	dst = codec.AppendJSONBytes(dst, "raw", e.Raw)
+	dst = codec.AppendJSONBool(dst, "flag", e.Flag)
+	dst = codec.AppendJSONInt32(dst, "small", e.Small)
+	dst = codec.AppendJSONInt64(dst, "count", e.Count)
+	dst = codec.AppendJSONUint32(dst, "mask", e.Mask)
+	dst = codec.AppendJSONUint64(dst, "total", e.Total)
+	dst = codec.AppendJSONFloat32(dst, "load", e.Load)
+	dst = codec.AppendJSONFloat64(dst, "ratio", e.Ratio)
+	dst = codec.AppendJSONTimestamp(dst, "at", e.At)
+	dst = codec.AppendJSONDuration(dst, "took", e.Took)
+	dst = codec.AppendJSONUUID(dst, "id", e.ID)
+	dst = codec.AppendJSONEnum(dst, "state", sampleStateNames, int64(e.State))
+	dst = codec.AppendJSONJSON(dst, "document", e.Document)
+	if e.MaybeText != nil {
+		dst = codec.AppendJSONString(dst, "maybe_text", *e.MaybeText)
+	}
+	if e.MaybeRaw != nil {
+		dst = codec.AppendJSONBytes(dst, "maybe_raw", e.MaybeRaw)
+	}
+	if e.MaybeFlag != nil {
+		dst = codec.AppendJSONBool(dst, "maybe_flag", *e.MaybeFlag)
+	}
+	if e.MaybeSmall != nil {
+		dst = codec.AppendJSONInt32(dst, "maybe_small", *e.MaybeSmall)
+	}
+	if e.MaybeCount != nil {
+		dst = codec.AppendJSONInt64(dst, "maybe_count", *e.MaybeCount)
+	}
+	if e.MaybeMask != nil {
+		dst = codec.AppendJSONUint32(dst, "maybe_mask", *e.MaybeMask)
+	}
+	if e.MaybeTotal != nil {
+		dst = codec.AppendJSONUint64(dst, "maybe_total", *e.MaybeTotal)
+	}
+	if e.MaybeLoad != nil {
+		dst = codec.AppendJSONFloat32(dst, "maybe_load", *e.MaybeLoad)
+	}
+	if e.MaybeRatio != nil {
+		dst = codec.AppendJSONFloat64(dst, "maybe_ratio", *e.MaybeRatio)
+	}
+	if e.MaybeAt != nil {
+		dst = codec.AppendJSONTimestamp(dst, "maybe_at", *e.MaybeAt)
+	}
+	if e.MaybeTook != nil {
+		dst = codec.AppendJSONDuration(dst, "maybe_took", *e.MaybeTook)
+	}
+	if e.MaybeID != nil {
+		dst = codec.AppendJSONUUID(dst, "maybe_id", *e.MaybeID)
+	}
+	if e.MaybeState != nil {
+		dst = codec.AppendJSONEnum(dst, "maybe_state", sampleMaybeStateNames, int64(*e.MaybeState))
+	}
+	if e.MaybeDocument != nil {
+		dst = codec.AppendJSONJSON(dst, "maybe_document", e.MaybeDocument)
+	}
+	dst = codec.AppendJSONString(dst, "default_text", e.DefaultText)
+	dst = codec.AppendJSONBytes(dst, "default_raw", e.DefaultRaw)
+	dst = codec.AppendJSONBool(dst, "default_flag", e.DefaultFlag)
+	dst = codec.AppendJSONInt32(dst, "default_small", e.DefaultSmall)
+	dst = codec.AppendJSONInt64(dst, "default_count", e.DefaultCount)
+	dst = codec.AppendJSONUint32(dst, "default_mask", e.DefaultMask)
+	dst = codec.AppendJSONUint64(dst, "default_total", e.DefaultTotal)
+	dst = codec.AppendJSONFloat32(dst, "default_load", e.DefaultLoad)
+	dst = codec.AppendJSONFloat64(dst, "default_ratio", e.DefaultRatio)
+	dst = codec.AppendJSONTimestamp(dst, "default_at", e.DefaultAt)
+	dst = codec.AppendJSONDuration(dst, "default_took", e.DefaultTook)
+	dst = codec.AppendJSONUUID(dst, "default_id", e.DefaultID)
+	dst = codec.AppendJSONEnum(dst, "default_state", sampleDefaultStateNames, int64(e.DefaultState))
+	dst = codec.AppendJSONJSON(dst, "default_document", e.DefaultDocument)
+	return codec.EndJSON(dst, begin)
 }
 
-// parseSampleJSON sets the fields of an event from what marshalSampleJSON
-// wrote. It skips fields that it does not know.
+// parseSampleJSON sets the fields of an event from what appendSampleJSON wrote.
+// It skips fields that it does not know.
 func parseSampleJSON(e *SampleEvent, blob []byte) error {
 	var v sampleJSON
 	if err := codec.ParseJSON(blob, &v); err != nil {
@@ -4012,7 +4032,7 @@ func parseSampleJSON(e *SampleEvent, blob []byte) error {
 	if v.Document == nil {
 		return codec.MissingField("document")
 	}
-	e.Document = v.Document
+	e.Document = codec.MemberJSON(blob, "document", v.Document)
 	e.MaybeText = v.MaybeText
 	if v.MaybeRaw != nil {
 		e.MaybeRaw = *v.MaybeRaw
@@ -4028,7 +4048,7 @@ func parseSampleJSON(e *SampleEvent, blob []byte) error {
 	e.MaybeTook = (*time.Duration)(v.MaybeTook)
 	e.MaybeID = v.MaybeID
 	e.MaybeState = v.MaybeState
-	e.MaybeDocument = v.MaybeDocument
+	e.MaybeDocument = codec.MemberJSON(blob, "maybe_document", v.MaybeDocument)
 	if v.DefaultText != nil {
 		e.DefaultText = *v.DefaultText
 	} else {
@@ -4095,7 +4115,7 @@ func parseSampleJSON(e *SampleEvent, blob []byte) error {
 		e.DefaultState = SampleDefaultStateUnknown
 	}
 	if v.DefaultDocument != nil {
-		e.DefaultDocument = v.DefaultDocument
+		e.DefaultDocument = codec.MemberJSON(blob, "default_document", v.DefaultDocument)
 	} else {
 		e.DefaultDocument = json.RawMessage("{\"a\": [1, null]}")
 	}

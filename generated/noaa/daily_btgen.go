@@ -5,7 +5,6 @@ package noaa
 
 import (
 	"context"
-	"encoding/json"
 	"iter"
 	"time"
 
@@ -848,11 +847,7 @@ func putDailyCombined(e *DailyEvent, c *store.Cells) {
 	if !c.SameRow(0) {
 		c.Row(DailyCombinedKey{Location: e.Location, Bucket: e.Time}.Append(c.Buffer()))
 	}
-	blob, err := marshalDailyJSON(e)
-	if err != nil {
-		c.Fail(err)
-	}
-	c.Set(0, blob)
+	c.Set(0, appendDailyJSON(c.Cell(0), e))
 }
 
 // spansDailyCombined returns where the rows of an event's series are in
@@ -965,18 +960,18 @@ type dailyJSON struct {
 	Weather       *DailyWeather `json:"weather,omitempty"`
 }
 
-// marshalDailyJSON returns the fields of an event as JSON.
-func marshalDailyJSON(e *DailyEvent) ([]byte, error) {
-	return json.Marshal(dailyJSON{
-		Precipitation: &e.Precipitation,
-		TempMax:       &e.TempMax,
-		TempMin:       &e.TempMin,
-		Wind:          &e.Wind,
-		Weather:       &e.Weather,
-	})
+// appendDailyJSON appends the fields of an event as JSON.
+func appendDailyJSON(dst []byte, e *DailyEvent) []byte {
+	begin := len(dst)
+	dst = codec.AppendJSONFloat64(dst, "precipitation", e.Precipitation)
+	dst = codec.AppendJSONFloat64(dst, "temp_max", e.TempMax)
+	dst = codec.AppendJSONFloat64(dst, "temp_min", e.TempMin)
+	dst = codec.AppendJSONFloat32(dst, "wind", e.Wind)
+	dst = codec.AppendJSONEnum(dst, "weather", dailyWeatherNames, int64(e.Weather))
+	return codec.EndJSON(dst, begin)
 }
 
-// parseDailyJSON sets the fields of an event from what marshalDailyJSON wrote.
+// parseDailyJSON sets the fields of an event from what appendDailyJSON wrote.
 // It skips fields that it does not know.
 func parseDailyJSON(e *DailyEvent, blob []byte) error {
 	var v dailyJSON

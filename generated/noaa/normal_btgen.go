@@ -5,7 +5,6 @@ package noaa
 
 import (
 	"context"
-	"encoding/json"
 	"iter"
 	"time"
 
@@ -639,11 +638,7 @@ var normalSerializedLayout = &store.Layout[NormalEvent]{
 // putNormalSerialized lays out an event as cells of normal_serialized.
 func putNormalSerialized(e *NormalEvent, c *store.Cells) {
 	c.Row(NormalSerializedKey{Station: e.Station, Time: e.Time}.Append(c.Buffer()))
-	blob, err := marshalNormalJSON(e)
-	if err != nil {
-		c.Fail(err)
-	}
-	c.Set(0, blob)
+	c.Set(0, appendNormalJSON(c.Cell(0), e))
 }
 
 // spansNormalSerialized returns where the rows of an event's series are in
@@ -859,17 +854,17 @@ type normalJSON struct {
 	Wind        *float64 `json:"wind,omitempty"`
 }
 
-// marshalNormalJSON returns the fields of an event as JSON.
-func marshalNormalJSON(e *NormalEvent) ([]byte, error) {
-	return json.Marshal(normalJSON{
-		Pressure:    &e.Pressure,
-		Temperature: &e.Temperature,
-		Wind:        &e.Wind,
-	})
+// appendNormalJSON appends the fields of an event as JSON.
+func appendNormalJSON(dst []byte, e *NormalEvent) []byte {
+	begin := len(dst)
+	dst = codec.AppendJSONFloat64(dst, "pressure", e.Pressure)
+	dst = codec.AppendJSONFloat64(dst, "temperature", e.Temperature)
+	dst = codec.AppendJSONFloat64(dst, "wind", e.Wind)
+	return codec.EndJSON(dst, begin)
 }
 
-// parseNormalJSON sets the fields of an event from what marshalNormalJSON
-// wrote. It skips fields that it does not know.
+// parseNormalJSON sets the fields of an event from what appendNormalJSON wrote.
+// It skips fields that it does not know.
 func parseNormalJSON(e *NormalEvent, blob []byte) error {
 	var v normalJSON
 	if err := codec.ParseJSON(blob, &v); err != nil {

@@ -31,9 +31,9 @@ func (c *Checker) String(field, v string) {
 	}
 }
 
-// JSON checks that v is valid JSON, else [ErrJSON].
+// JSON checks that v is valid JSON, in UTF-8, else [ErrJSON].
 func (c *Checker) JSON(field string, v []byte) {
-	if c.err == nil && !json.Valid(v) {
+	if c.err == nil && (!json.Valid(v) || !utf8.Valid(v)) {
 		c.fail(field, quote(string(v)), ErrJSON)
 	}
 }

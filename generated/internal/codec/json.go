@@ -3,18 +3,140 @@
 package codec
 
 import (
+	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"iter"
+	"strconv"
 	"time"
+	"unicode/utf8"
 )
 
-// JSONDuration is a duration that JSON shows in Go's form, such as "1h2m3s".
-type JSONDuration time.Duration
+// An event as JSON is an object with a member for each field. The functions that append
+// one begin it with a comma; [EndJSON] makes an object of them. Their values must pass
+// the [Checker]. JSON of an event stands in it byte for byte.
 
-// MarshalText returns the duration in Go's form.
-func (d JSONDuration) MarshalText() ([]byte, error) {
-	return AppendTextDuration(nil, time.Duration(d)), nil
+// EndJSON makes an object of the members that were appended from begin on.
+func EndJSON(dst []byte, begin int) []byte {
+	if len(dst) == begin {
+		return append(dst, "{}"...)
+	}
+	dst[begin] = '{'
+	return append(dst, '}')
 }
+
+// appendMember begins a member.
+func appendMember(dst []byte, name string) []byte {
+	return append(appendQuoted(append(dst, ','), name), ':')
+}
+
+// appendQuoted appends text, which is UTF-8, as JSON.
+func appendQuoted[T ~string | ~[]byte](dst []byte, text T) []byte {
+	const hexDigits = "0123456789abcdef"
+	dst = append(dst, '"')
+	from := 0
+	for i := range len(text) {
+		c := text[i]
+		if c >= ' ' && c != '"' && c != '\\' {
+			continue
+		}
+		dst = append(dst, text[from:i]...)
+		from = i + 1
+		switch c {
+		case '"', '\\':
+			dst = append(dst, '\\', c)
+		case '\n':
+			dst = append(dst, '\\', 'n')
+		case '\r':
+			dst = append(dst, '\\', 'r')
+		case '\t':
+			dst = append(dst, '\\', 't')
+		default:
+			dst = append(dst, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
+		}
+	}
+	return append(append(dst, text[from:]...), '"')
+}
+
+// AppendJSONString appends a member with text.
+func AppendJSONString(dst []byte, name, v string) []byte {
+	return appendQuoted(appendMember(dst, name), v)
+}
+
+// AppendJSONBytes appends a member with bytes in base64 (RFC 4648, section 4).
+func AppendJSONBytes(dst []byte, name string, v []byte) []byte {
+	dst = append(appendMember(dst, name), '"')
+	return append(base64.StdEncoding.AppendEncode(dst, v), '"')
+}
+
+// AppendJSONBool appends a member with true or false.
+func AppendJSONBool(dst []byte, name string, v bool) []byte {
+	return strconv.AppendBool(appendMember(dst, name), v)
+}
+
+// AppendJSONInt32 appends a member with a number.
+func AppendJSONInt32(dst []byte, name string, v int32) []byte {
+	return AppendJSONInt64(dst, name, int64(v))
+}
+
+// AppendJSONInt64 appends a member with a number.
+func AppendJSONInt64(dst []byte, name string, v int64) []byte {
+	return strconv.AppendInt(appendMember(dst, name), v, 10)
+}
+
+// AppendJSONUint32 appends a member with a number.
+func AppendJSONUint32(dst []byte, name string, v uint32) []byte {
+	return AppendJSONUint64(dst, name, uint64(v))
+}
+
+// AppendJSONUint64 appends a member with a number.
+func AppendJSONUint64(dst []byte, name string, v uint64) []byte {
+	return strconv.AppendUint(appendMember(dst, name), v, 10)
+}
+
+// AppendJSONFloat32 appends a member with the shortest number that reads back as v.
+func AppendJSONFloat32(dst []byte, name string, v float32) []byte {
+	return AppendTextFloat32(appendMember(dst, name), v)
+}
+
+// AppendJSONFloat64 appends a member with the shortest number that reads back as v.
+func AppendJSONFloat64(dst []byte, name string, v float64) []byte {
+	return AppendTextFloat64(appendMember(dst, name), v)
+}
+
+// AppendJSONTimestamp appends a member with a time in RFC 3339, UTC, which has no room
+// for the seconds of a zone's offset.
+func AppendJSONTimestamp(dst []byte, name string, v time.Time) []byte {
+	dst = append(appendMember(dst, name), '"')
+	return append(AppendTextTimestamp(dst, v), '"')
+}
+
+// AppendJSONDuration appends a member with a duration in Go's form, such as "1h2m3s".
+func AppendJSONDuration(dst []byte, name string, v time.Duration) []byte {
+	dst = append(appendMember(dst, name), '"')
+	return append(AppendTextDuration(dst, v), '"')
+}
+
+// AppendJSONUUID appends a member with the canonical text of v.
+func AppendJSONUUID(dst []byte, name string, v UUID) []byte {
+	dst = append(appendMember(dst, name), '"')
+	return append(AppendTextUUID(dst, v), '"')
+}
+
+// AppendJSONEnum appends a member with the name of v.
+func AppendJSONEnum(dst []byte, name string, e Enum, v int64) []byte {
+	text, _ := e.Name(v)
+	return appendQuoted(appendMember(dst, name), text)
+}
+
+// AppendJSONJSON appends a member with JSON as it is.
+func AppendJSONJSON(dst []byte, name string, v json.RawMessage) []byte {
+	return append(appendMember(dst, name), v...)
+}
+
+// JSONDuration is a duration that JSON has in Go's form, such as "1h2m3s".
+type JSONDuration time.Duration
 
 // UnmarshalText sets d from Go's form.
 func (d *JSONDuration) UnmarshalText(b []byte) error {
@@ -23,25 +145,7 @@ func (d *JSONDuration) UnmarshalText(b []byte) error {
 	return err
 }
 
-// JSONBytes returns the optional bytes of an event for JSON, which leaves out nil.
-func JSONBytes(v []byte) *[]byte {
-	if v == nil {
-		return nil
-	}
-	return &v
-}
-
-// NotNil makes the bytes that every event has differ from those of an optional
-// field that is absent: JSON has null for nil.
-func NotNil(v []byte) []byte {
-	if v == nil {
-		return []byte{}
-	}
-	return v
-}
-
-// JSONTime returns the time in UTC, or nil: RFC 3339, which is how JSON writes a
-// time, has no room for the seconds of a zone's offset.
+// JSONTime returns the time in UTC, or nil.
 func JSONTime(t *time.Time) *time.Time {
 	if t == nil {
 		return nil
@@ -50,12 +154,78 @@ func JSONTime(t *time.Time) *time.Time {
 	return &utc
 }
 
-// ParseJSON unmarshals a stored event; its errors wrap [ErrValue].
+// ParseJSON unmarshals a stored event, an object; its errors wrap [ErrValue].
 func ParseJSON(b []byte, v any) error {
 	if err := json.Unmarshal(b, v); err != nil {
 		return fmt.Errorf("%w: %w", ErrValue, err)
 	}
+	if bytes.TrimLeft(b, jsonSpace)[0] != '{' {
+		return fmt.Errorf("%w: %s is not an object", ErrValue, quote(string(b)))
+	}
+	if utf8.Valid(b) {
+		return nil
+	}
+	for name, text := range members(b) { // which Unmarshal replaces in strings
+		if bytes.TrimLeft(text, jsonSpace)[0] == '"' && !utf8.Valid(text) {
+			return fmt.Errorf("%w: %w: %s", ErrValue, ErrUTF8, name)
+		}
+	}
 	return nil
+}
+
+// MemberJSON returns a member of a stored event that is JSON itself as it was given,
+// with the space around it, or, if no member has just this name, v: it is what
+// [ParseJSON] has found, the same without that space.
+func MemberJSON(b []byte, name string, v json.RawMessage) json.RawMessage {
+	if len(v) == 0 {
+		return v
+	}
+	quoted := appendQuoted(nil, name)
+	for text, value := range members(b) {
+		if bytes.Equal(text, quoted) {
+			v = append(v[:0], value...) // the last one counts
+		}
+	}
+	return v
+}
+
+// jsonSpace is the space that JSON may have between its parts.
+const jsonSpace = " \t\r\n"
+
+// members yields the members of an object, which is valid: the name as it stands there,
+// and all that is between the colon and what follows the value.
+func members(b []byte) iter.Seq2[[]byte, []byte] {
+	return func(yield func(name, value []byte) bool) {
+		var name []byte
+		begin, depth := 0, 0
+		for i := 0; i < len(b); i++ {
+			switch c := b[i]; {
+			case c == '"':
+				end := i + 1
+				for b[end] != '"' {
+					if b[end] == '\\' {
+						end++
+					}
+					end++
+				}
+				if depth == 1 && name == nil {
+					name = b[i : end+1]
+				}
+				i = end
+			case c == ':' && depth == 1:
+				begin = i + 1
+			case c == '{' || c == '[':
+				depth++
+			case c == ',' && depth == 1, c == '}' && depth == 1 && name != nil:
+				if !yield(name, b[begin:i]) {
+					return
+				}
+				name = nil
+			case c == '}' || c == ']':
+				depth--
+			}
+		}
+	}
 }
 
 // MissingField says which field a serialized event lacks.
