@@ -6,12 +6,12 @@ import (
 	"runtime"
 	"runtime/metrics"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/btgen-dev/btgen/gen/emit"
 	"github.com/btgen-dev/btgen/gen/internal/parallel"
+	"github.com/btgen-dev/btgen/internal/cputime"
 )
 
 // BenchmarkGenerate compares generating with formatting alone, which no
@@ -64,17 +64,10 @@ type cost struct{ time, cpu time.Duration }
 // add adds what f takes, from a heap without garbage.
 func (c *cost) add(f func()) {
 	runtime.GC()
-	start, cpu := time.Now(), cpuTime()
+	start, cpu := time.Now(), cputime.Spent()
 	f()
 	c.time += time.Since(start)
-	c.cpu += cpuTime() - cpu
-}
-
-// cpuTime returns the processors' time that this process has taken.
-func cpuTime() time.Duration {
-	var u syscall.Rusage
-	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u) // it cannot fail
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+	c.cpu += cputime.Spent() - cpu
 }
 
 // watchMemory looks every few milliseconds how many bytes the heap has, garbage

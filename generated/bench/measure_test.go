@@ -3,9 +3,9 @@ package main
 import (
 	"context"
 	"runtime"
-	"syscall"
 	"testing"
-	"time"
+
+	"github.com/btgen-dev/btgen/internal/cputime"
 )
 
 // size is how much a case reads or writes in one run.
@@ -20,27 +20,17 @@ func measure(b *testing.B, on *bed, s size, run func(context.Context) error) {
 		b.Fatal(err)
 	}
 	runtime.GC() // the garbage of what was measured before
-	traffic, begin := on.traffic.Load(), cpuTime(b)
+	traffic, begin := on.traffic.Load(), cputime.Spent()
 	for b.Loop() {
 		if err := run(b.Context()); err != nil {
 			b.Fatal(err)
 		}
 	}
-	took, n := float64((cpuTime(b) - begin).Nanoseconds()), float64(b.N)
+	took, n := float64((cputime.Spent() - begin).Nanoseconds()), float64(b.N)
 	b.ReportMetric(took/n/float64(s.events), "cpu-ns/event")
 	b.ReportMetric(took/n/float64(s.cells), "cpu-ns/cell")
 	b.ReportMetric(float64(on.traffic.Load()-traffic)/n, "wire-B/op")
 	b.ReportMetric(0, "ns/op") // waiting is not the measure
-}
-
-// cpuTime is what the process has taken, in user mode and in the system.
-func cpuTime(b *testing.B) time.Duration {
-	b.Helper()
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		b.Fatal(err)
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
 // heap returns the bytes of the objects that are reachable. What pools hold is

@@ -3,6 +3,7 @@ package usage_test
 import (
 	"context"
 	"errors"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -325,7 +326,7 @@ func TestTrap12EventsWithoutAnEnd(t *testing.T) {
 		if !errors.Is(err, usage.ErrNoExpiry) || refused(t, err).Field != "expires_at" {
 			t.Errorf("no expiry: %v", err)
 		}
-		for _, class := range []usage.UsageClassesClass{0, -1, 4, 1 << 40} {
+		for _, class := range []usage.UsageClassesClass{0, -1, 4, math.MaxInt} {
 			err := usage.NewUsageClassesWriter(client, o).Write(t.Context(), usage.UsageClassesEvent{UsageClassesSeries: usage.UsageClassesSeries{Customer: "c"}, Time: noon, Class: class})
 			if !errors.Is(err, usage.ErrClass) || refused(t, err).Field != "class" {
 				t.Errorf("class %d: %v", class, err)

@@ -1,0 +1,19 @@
+package cputime_test
+
+import (
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/btgen-dev/btgen/internal/cputime"
+)
+
+// TestSpent spends time until it is counted.
+func TestSpent(t *testing.T) {
+	if cputime.Spent() == 0 {
+		t.Skip("not known on ", runtime.GOOS)
+	}
+	begin := cputime.Spent()
+	for cputime.Spent() < begin+20*time.Millisecond {
+	}
+}
