@@ -6,15 +6,9 @@ package report
 import (
 	"encoding/json"
 	"fmt"
-	"net/url"
-	"path"
-	"path/filepath"
 	"strings"
 
-	"github.com/owenrumney/go-sarif/v3/pkg/report/v210/sarif"
-
 	"github.com/btgen-dev/btgen/gen/diag"
-	"github.com/btgen-dev/btgen/gen/lint"
 	"github.com/btgen-dev/btgen/gen/words"
 )
 
@@ -101,87 +95,4 @@ func message(d diag.Diagnostic) string {
 		return d.Message
 	}
 	return d.Message + "\nhelp: " + d.Hint
-}
-
-// languageRule is the rule of findings that have none: the language's.
-const languageRule = "language"
-
-// SARIF returns the findings as a log of SARIF 2.1.0, with all rules that there
-// are. Code scanning takes it.
-//
-// Source: https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html
-func SARIF(found diag.List, version string) ([]byte, error) {
-	log, err := sarifLog(found, version)
-	if err != nil {
-		return nil, err
-	}
-	return encode(log)
-}
-
-func sarifLog(found diag.List, version string) (*sarif.Report, error) {
-	run := sarif.NewRunWithInformationURI("btgen", "https://github.com/btgen-dev/btgen").WithColumnKind("unicodeCodePoints")
-	run.Tool.Driver.WithVersion(version)
-	run.AddRule(languageRule).
-		WithShortDescription(text("a schema that is not of the language")).
-		WithDefaultConfiguration(level(diag.Error))
-	for _, rule := range lint.Rules() {
-		run.AddRule(rule.ID).
-			WithShortDescription(text(rule.Title)).
-			WithFullDescription(text(rule.Reason)).
-			WithHelp(text(rule.Fix).WithMarkdown(rule.Markdown())).
-			WithDefaultConfiguration(level(rule.Severity))
-	}
-	for _, d := range found {
-		rule := d.Rule
-		if rule == "" {
-			rule = languageRule
-		}
-		result := run.CreateResultForRule(rule).WithLevel(levelName(d.Severity)).WithMessage(sarif.NewTextMessage(message(d)))
-		if location := locate(d.Pos); location != nil {
-			result.AddLocation(location)
-		}
-	}
-	log := sarif.NewReport()
-	log.AddRun(run)
-	return log, nil
-}
-
-// text returns a message of plain text.
-func text(s string) *sarif.MultiformatMessageString {
-	return sarif.NewMultiformatMessageString().WithText(s)
-}
-
-// level returns how bad the findings of a rule are by default.
-func level(s diag.Severity) *sarif.ReportingConfiguration {
-	return sarif.NewReportingConfiguration().WithLevel(levelName(s))
-}
-
-// levelName is what SARIF calls a severity.
-func levelName(s diag.Severity) string {
-	return map[diag.Severity]string{diag.Error: "error", diag.Warning: "warning", diag.Advice: "note"}[s]
-}
-
-// locate returns a place; nil for none.
-func locate(p diag.Pos) *sarif.Location {
-	if p.File == "" {
-		return nil
-	}
-	at := sarif.NewPhysicalLocation().WithArtifactLocation(sarif.NewArtifactLocation().WithURI(uri(p.File)))
-	if p.Line > 0 {
-		region := sarif.NewRegion().WithStartLine(p.Line)
-		if p.Column > 0 {
-			region.WithStartColumn(p.Column)
-		}
-		at.WithRegion(region)
-	}
-	return sarif.NewLocation().WithPhysicalLocation(at)
-}
-
-// uri returns a file as a reference: relative to the folder in which the command
-// runs, or absolute as the file is.
-func uri(file string) string {
-	if filepath.IsAbs(file) {
-		return (&url.URL{Scheme: "file", Path: path.Join("/", filepath.ToSlash(file))}).String()
-	}
-	return (&url.URL{Path: filepath.ToSlash(file)}).String()
 }

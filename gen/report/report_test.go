@@ -1,11 +1,13 @@
 package report
 
 import (
+	"bytes"
 	"encoding/json"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/santhosh-tekuri/jsonschema/v6"
 	"pgregory.net/rapid"
 
 	"github.com/btgen-dev/btgen/gen/diag"
@@ -97,13 +99,23 @@ func TestJSON(t *testing.T) {
 // A log validates against the published JSON Schema of SARIF, and tells of each
 // finding and each rule.
 func TestSARIF(t *testing.T) {
+	compiler := jsonschema.NewCompiler()
+	compiler.AssertFormat()
+	schema, err := compiler.Compile("testdata/sarif-schema-2.1.0.json")
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, found := range []diag.List{nil, sample} {
-		log, err := sarifLog(found, "v1.2.3")
+		text, err := SARIF(found, "v1.2.3")
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := log.Validate(); err != nil {
+		log, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+		if err != nil {
 			t.Fatal(err)
+		}
+		if err := schema.Validate(log); err != nil {
+			t.Errorf("%v\n%s", err, text)
 		}
 	}
 	text, err := SARIF(sample, "v1.2.3")
