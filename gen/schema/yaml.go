@@ -12,9 +12,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"gopkg.in/yaml.v3"
-
 	"github.com/btgen-dev/btgen/gen/diag"
+	"github.com/btgen-dev/btgen/gen/internal/yaml"
 )
 
 // MaxFile is the size of the largest file that is parsed, in bytes.
@@ -27,7 +26,7 @@ const (
 )
 
 // node is a YAML value, reduced to what the language makes use of. No other
-// file of the package knows the YAML library.
+// file of the package knows of YAML libraries.
 type node struct {
 	kind    nodeKind
 	pos     diag.Pos

@@ -11,8 +11,8 @@ import (
 	"sync"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
-	"gopkg.in/yaml.v3"
 
+	"github.com/btgen-dev/btgen/gen/internal/yaml"
 	"github.com/btgen-dev/btgen/gen/schema"
 )
 
