@@ -361,7 +361,8 @@ func (s *randomSchema) typed(what string, field bool) string {
 	if typ == "enum" {
 		s.enums++
 		defaults["enum"] = "a" + strconv.Itoa(s.enums)
-		text += fmt.Sprintf(", of: [a%[1]d, b-%[1]d, HTTP_%[1]d]", s.enums)
+		values := s.pick("values", ", of: [a%[1]d, b-%[1]d, HTTP_%[1]d]", ", of: {b-%[1]d: 3, a%[1]d: 0}", ", of: {a%[1]d: 2, unspecified: 0}")
+		text += fmt.Sprintf(values, s.enums)
 	}
 	if !field {
 		return text

@@ -150,7 +150,9 @@ func checkProto(l *layout.Layout, found *diag.List) {
 		}
 		e := protoEnumOf(f)
 		s.declare(e.Name, fmt.Sprintf("the enum %q", f.Name), f.Pos, found)
-		s.declare(e.Unspecified(), fmt.Sprintf("the zero value of enum %q", f.Name), f.Pos, found)
+		if _, has := f.Enum.Name(0); !has {
+			s.declare(e.Zero(), fmt.Sprintf("the zero value of enum %q", f.Name), f.Pos, found)
+		}
 		for i, v := range e.Values {
 			s.declare(v.Name, fmt.Sprintf("the value %q of enum %q", f.Enum[i].Name, f.Name), f.EnumPos[i], found)
 		}

@@ -160,14 +160,18 @@ func (s *schemaFile) requireProto(g *jen.Group) {
 }
 
 // isNone is the condition that the field of e has a zero value that its type
-// does not have; nil where zero is a value.
+// does not have, or that was not written; nil where zero need not be written.
 func (s *schemaFile) isNone(f *layout.Field) *jen.Statement {
 	v := jen.Id("e").Dot(s.names.field(f))
 	switch f.Type {
 	case schema.Timestamp:
 		return v.Dot("IsZero").Call()
 	case schema.Enum:
-		return v.Op("==").Lit(0)
+		none := v.Op("==").Lit(0)
+		if _, has := f.Enum.Name(0); has { // it is written, as every value of an enum is
+			none.Op("&&").Op("!").Add(s.codec("HasProto")).Call(jen.Id("blob"), jen.Lit(f.Number))
+		}
+		return none
 	case schema.JSON:
 		return v.Op("==").Nil()
 	}

@@ -28,10 +28,10 @@ import "{{.}}";
 message {{.Message}} {
 {{- range .Enums}}
   enum {{.Name}} {
-    {{.Unspecified}} = 0;
-{{- range .Values}}
+    {{.Zero}} = 0;
+{{- range .Values}}{{if .Number}}
     {{.Name}} = {{.Number}};
-{{- end}}
+{{- end}}{{end}}
   }
 {{end}}
 {{- range .Fields}}
@@ -53,8 +53,14 @@ type protoEnum struct {
 	Values       []protoValue
 }
 
-// Unspecified is the name of the value zero, which protobuf asks for.
-func (e protoEnum) Unspecified() string { return e.Prefix + "_UNSPECIFIED" }
+// Zero is the name of the value zero, which protobuf wants first. One that the schema
+// does not have is added.
+func (e protoEnum) Zero() string {
+	if i := slices.IndexFunc(e.Values, func(v protoValue) bool { return v.Number == 0 }); i >= 0 {
+		return e.Values[i].Name
+	}
+	return e.Prefix + "_UNSPECIFIED"
+}
 
 type protoValue struct {
 	Name   string

@@ -187,7 +187,11 @@ func (s *schemaFile) eventType() jen.Code {
 //	const ( DailyWeatherDrizzle DailyWeather = 1; … )
 func (s *schemaFile) enumType(f *layout.Field) jen.Code {
 	name := s.names.enum(f)
-	return doc(fmt.Sprintf("%s is a value of %s. The zero %[1]s is none, and refused by the writer.", name, f.Name)).Line().
+	zero := "none, and refused by the writer"
+	if value, has := f.Enum.Name(0); has {
+		zero = s.names.enumValue(f, value) + ", also where nothing was set"
+	}
+	return doc(fmt.Sprintf("%[1]s is a value of %[2]s. The zero %[1]s is %[3]s.", name, f.Name, zero)).Line().
 		Type().Id(name).Int64().Line().Line().
 		Add(doc(fmt.Sprintf("The values of %s. Their numbers are stored.", name))).Line().
 		Const().DefsFunc(func(g *jen.Group) {

@@ -274,7 +274,7 @@ func checkEnumValue(w *walker, d *draft, n *node) bool {
 var enumForm = func() form[[]EnumValue] {
 	const what, example = "a list of names", "write `[drizzle, rain]` or `{drizzle: 1, rain: 2}`"
 	names := distinct(listOf(what, example, located(enumNameForm)))
-	number := integer(1, math.MaxInt32)
+	number := integer(0, math.MaxInt32)
 	numbered := named(what, example, enumNameForm, form[EnumValue]{number.shape, func(w *walker, n *node) (EnumValue, bool) {
 		v, ok := located(number).read(w, n)
 		return EnumValue{Number: v}, ok

@@ -162,6 +162,7 @@ var values = map[reflect.Type]*rapid.Generator[any]{
 	}), func(s string) json.RawMessage { return json.RawMessage(s) }).AsAny(),
 	reflect.TypeFor[SampleKind]():         rapid.SampledFrom([]SampleKind{SampleKindIndoor, SampleKindOutdoor}).AsAny(),
 	reflect.TypeFor[SampleState]():        rapid.SampledFrom([]SampleState{SampleStateIdle, SampleStateBusy, SampleStateDown}).AsAny(),
+	reflect.TypeFor[SampleLevel]():        rapid.SampledFrom([]SampleLevel{SampleLevelLow, SampleLevelHigh}).AsAny(),
 	reflect.TypeFor[SampleMaybeState]():   rapid.SampledFrom([]SampleMaybeState{SampleMaybeStateRed, SampleMaybeStateGreen}).AsAny(),
 	reflect.TypeFor[SampleDefaultState](): rapid.SampledFrom([]SampleDefaultState{SampleDefaultStateUnknown, SampleDefaultStateKnown}).AsAny(),
 }

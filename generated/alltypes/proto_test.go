@@ -36,8 +36,8 @@ func toProto(desc protoreflect.MessageDescriptor, e SampleEvent) *dynamicpb.Mess
 	const before = 2 // the series and the time
 	for i := range desc.Fields().Len() {
 		field := v.Field(before + i)
-		hasDefault := strings.HasPrefix(v.Type().Field(before+i).Name, "Default")
-		if field.IsZero() && !field.CanFloat() && !hasDefault {
+		written := strings.HasPrefix(v.Type().Field(before+i).Name, "Default") || field.Type() == reflect.TypeFor[SampleLevel]()
+		if field.IsZero() && !field.CanFloat() && !written {
 			continue // what is absent, and what is zero where zero needs no mention
 		}
 		if field.Kind() == reflect.Pointer {
@@ -64,6 +64,8 @@ func setProto(m *dynamicpb.Message, field protoreflect.FieldDescriptor, value an
 		m.Set(field, protoreflect.ValueOf(value[:]))
 	case json.RawMessage:
 		m.Set(field, protoreflect.ValueOf(string(value)))
+	case SampleLevel:
+		m.Set(field, protoreflect.ValueOf(protoreflect.EnumNumber(value)))
 	case SampleState:
 		m.Set(field, protoreflect.ValueOf(protoreflect.EnumNumber(value)))
 	case SampleMaybeState:

@@ -29,7 +29,7 @@ func TestRefusedEvents(t *testing.T) {
 		{"key over 4 KiB", "key", func(e *SampleEvent) { e.Site = strings.Repeat("x", 4096) }, ErrKeyTooLong},
 		{"bytes in the key, as hex over 4 KiB", "key", func(e *SampleEvent) { e.Tag = make([]byte, 2048) }, ErrKeyTooLong},
 		{"string in the key that is not UTF-8", "site", func(e *SampleEvent) { e.Site = "\xff" }, ErrUTF8},
-		{"no enum in the key", "kind", func(e *SampleEvent) { e.Kind = 0 }, ErrEnum},
+		{"no enum in the key", "kind", func(e *SampleEvent) { e.Kind = 2 }, ErrEnum},
 		{"time in the key before 1970", "since", func(e *SampleEvent) { e.Since = time.Unix(-1, 0) }, ErrTime},
 		{"string that is not UTF-8", "text", func(e *SampleEvent) { e.Text = "a\xc3" }, ErrUTF8},
 		{"NaN", "ratio", func(e *SampleEvent) { e.Ratio = nan }, ErrNaN},

@@ -47,6 +47,7 @@ type SampleEvent struct {
 	ID              UUID
 	State           SampleState
 	Document        json.RawMessage
+	Level           SampleLevel
 	MaybeText       *string            // nil if absent
 	MaybeRaw        []byte             // nil if absent
 	MaybeFlag       *bool              // nil if absent
@@ -77,20 +78,20 @@ type SampleEvent struct {
 	DefaultDocument json.RawMessage    // "{\"a\": [1, null]}" where a stored event lacks it
 }
 
-// SampleKind is a value of kind. The zero SampleKind is none, and refused by
-// the writer.
+// SampleKind is a value of kind. The zero SampleKind is SampleKindIndoor, also
+// where nothing was set.
 type SampleKind int64
 
 // The values of SampleKind. Their numbers are stored.
 const (
-	SampleKindIndoor  SampleKind = 1
-	SampleKindOutdoor SampleKind = 2
+	SampleKindOutdoor SampleKind = 1
+	SampleKindIndoor  SampleKind = 0
 )
 
 // sampleKindNames is how the values of SampleKind are called in the table.
 var sampleKindNames = codec.Enum{
-	{Number: 1, Name: "indoor"},
-	{Number: 2, Name: "outdoor"},
+	{Number: 1, Name: "outdoor"},
+	{Number: 0, Name: "indoor"},
 }
 
 // String returns the name of the value, or its number if it has none.
@@ -151,21 +152,57 @@ func (v *SampleState) UnmarshalText(text []byte) error {
 	return err
 }
 
+// SampleLevel is a value of level. The zero SampleLevel is SampleLevelLow, also
+// where nothing was set.
+type SampleLevel int64
+
+// The values of SampleLevel. Their numbers are stored.
+const (
+	SampleLevelHigh SampleLevel = 7
+	SampleLevelLow  SampleLevel = 0
+)
+
+// sampleLevelNames is how the values of SampleLevel are called in the table.
+var sampleLevelNames = codec.Enum{
+	{Number: 7, Name: "high"},
+	{Number: 0, Name: "low"},
+}
+
+// String returns the name of the value, or its number if it has none.
+func (v SampleLevel) String() string {
+	return codec.EnumString(sampleLevelNames, int64(v))
+}
+
+// MarshalText returns the name of the value, for JSON and flags; an error if it
+// has none.
+func (v SampleLevel) MarshalText() ([]byte, error) {
+	return codec.MarshalEnum(sampleLevelNames, int64(v))
+}
+
+// UnmarshalText sets the value to the one with the name.
+func (v *SampleLevel) UnmarshalText(text []byte) error {
+	n, err := codec.TextEnum(text, sampleLevelNames)
+	if err == nil {
+		*v = SampleLevel(n)
+	}
+	return err
+}
+
 // SampleMaybeState is a value of maybe_state. The zero SampleMaybeState is
-// none, and refused by the writer.
+// SampleMaybeStateRed, also where nothing was set.
 type SampleMaybeState int64
 
 // The values of SampleMaybeState. Their numbers are stored.
 const (
-	SampleMaybeStateRed   SampleMaybeState = 1
-	SampleMaybeStateGreen SampleMaybeState = 2
+	SampleMaybeStateRed   SampleMaybeState = 0
+	SampleMaybeStateGreen SampleMaybeState = 1
 )
 
 // sampleMaybeStateNames is how the values of SampleMaybeState are called in the
 // table.
 var sampleMaybeStateNames = codec.Enum{
-	{Number: 1, Name: "red"},
-	{Number: 2, Name: "green"},
+	{Number: 0, Name: "red"},
+	{Number: 1, Name: "green"},
 }
 
 // String returns the name of the value, or its number if it has none.
@@ -350,6 +387,7 @@ const (
 	SampleFieldID              Field = "id"
 	SampleFieldState           Field = "state"
 	SampleFieldDocument        Field = "document"
+	SampleFieldLevel           Field = "level"
 	SampleFieldMaybeText       Field = "maybe_text"
 	SampleFieldMaybeRaw        Field = "maybe_raw"
 	SampleFieldMaybeFlag       Field = "maybe_flag"
@@ -399,6 +437,7 @@ type SampleColumns struct {
 	ID              []UUID
 	State           []SampleState
 	Document        []json.RawMessage
+	Level           []SampleLevel
 	MaybeText       []*string
 	MaybeRaw        [][]byte
 	MaybeFlag       []*bool
@@ -447,6 +486,7 @@ func (c *SampleColumns) Reset() {
 	c.ID = c.ID[:0]
 	c.State = c.State[:0]
 	c.Document = c.Document[:0]
+	c.Level = c.Level[:0]
 	c.MaybeText = c.MaybeText[:0]
 	c.MaybeRaw = c.MaybeRaw[:0]
 	c.MaybeFlag = c.MaybeFlag[:0]
@@ -495,6 +535,7 @@ func (c *SampleColumns) Append(e *SampleEvent) {
 	c.ID = append(c.ID, e.ID)
 	c.State = append(c.State, e.State)
 	c.Document = append(c.Document, e.Document)
+	c.Level = append(c.Level, e.Level)
 	c.MaybeText = append(c.MaybeText, e.MaybeText)
 	c.MaybeRaw = append(c.MaybeRaw, e.MaybeRaw)
 	c.MaybeFlag = append(c.MaybeFlag, e.MaybeFlag)
@@ -543,6 +584,7 @@ func (c *SampleColumns) truncate(n int) {
 	c.ID = c.ID[:n]
 	c.State = c.State[:n]
 	c.Document = c.Document[:n]
+	c.Level = c.Level[:n]
 	c.MaybeText = c.MaybeText[:n]
 	c.MaybeRaw = c.MaybeRaw[:n]
 	c.MaybeFlag = c.MaybeFlag[:n]
@@ -601,7 +643,7 @@ func SetupSample(ctx context.Context, admin Admin, opts ...Options) (Plan, error
 //
 // for instance
 //
-//	north#3698#3698#3698#3698#f81d4fae-7dec-41d0-a765-00a0c91e6bf6#indoor#true#cafe#1614556800000000000#60000000000#text#2021-03-05T12
+//	north#3698#3698#3698#3698#f81d4fae-7dec-41d0-a765-00a0c91e6bf6#outdoor#true#cafe#1614556800000000000#60000000000#text#2021-03-05T12
 //
 // Bucket: 1h wide, labelled 2006-01-02T15. A row holds one field of the events
 // of a bucket: each value is a column without a value of its own, and the
@@ -682,7 +724,7 @@ func ParseSampleColumnsKey(row string) (SampleColumnsKey, error) {
 //
 // for instance
 //
-//	north#3698#3698#3698#3698#f81d4fae-7dec-41d0-a765-00a0c91e6bf6#indoor#true#cafe#1614556800000000000#60000000000#text#2021-03
+//	north#3698#3698#3698#3698#f81d4fae-7dec-41d0-a765-00a0c91e6bf6#outdoor#true#cafe#1614556800000000000#60000000000#text#2021-03
 //
 // Bucket: 1mo wide, labelled 2006-01. A row holds one field of the events of a
 // bucket: each value is a column without a value of its own, and the cell's
@@ -763,7 +805,7 @@ func ParseSampleColumnsTextKey(row string) (SampleColumnsTextKey, error) {
 //
 // for instance
 //
-//	north#3698#3698#3698#3698#f81d4fae-7dec-41d0-a765-00a0c91e6bf6#indoor#true#cafe#1614556800000000000#60000000000#2021-064
+//	north#3698#3698#3698#3698#f81d4fae-7dec-41d0-a765-00a0c91e6bf6#outdoor#true#cafe#1614556800000000000#60000000000#2021-064
 //
 // Bucket: 1d wide, labelled 2006-002. A row holds the events of a bucket: each
 // column has a cell for each event, and the cell's timestamp is the event's
@@ -841,7 +883,7 @@ func ParseSampleCellsKey(row string) (SampleCellsKey, error) {
 //
 // for instance
 //
-//	north#3698#3698#3698#3698#f81d4fae-7dec-41d0-a765-00a0c91e6bf6#indoor#true#cafe#1614556800000000000#60000000000#h2269
+//	north#3698#3698#3698#3698#f81d4fae-7dec-41d0-a765-00a0c91e6bf6#outdoor#true#cafe#1614556800000000000#60000000000#h2269
 //
 // Bucket: 1h wide, labelled h%d from 2020-12-01. A row holds the events of a
 // bucket: each column has a cell for each event, and the cell's timestamp is
@@ -919,7 +961,7 @@ func ParseSampleCellsTextKey(row string) (SampleCellsTextKey, error) {
 //
 // for instance
 //
-//	north#3698#3698#3698#3698#f81d4fae-7dec-41d0-a765-00a0c91e6bf6#indoor#true#cafe#1614556800000000000#60000000000#2021-W09
+//	north#3698#3698#3698#3698#f81d4fae-7dec-41d0-a765-00a0c91e6bf6#outdoor#true#cafe#1614556800000000000#60000000000#2021-W09
 //
 // Bucket: 1w wide, labelled iso_week. A row holds the events of a bucket: each
 // is a cell with all fields, and the cell's timestamp is the event's time.
@@ -997,7 +1039,7 @@ func ParseSampleCombinedKey(row string) (SampleCombinedKey, error) {
 //
 // for instance
 //
-//	north#3698#3698#3698#3698#f81d4fae-7dec-41d0-a765-00a0c91e6bf6#indoor#true#cafe#1614556800000000000#60000000000#2021
+//	north#3698#3698#3698#3698#f81d4fae-7dec-41d0-a765-00a0c91e6bf6#outdoor#true#cafe#1614556800000000000#60000000000#2021
 //
 // Bucket: 1y wide, labelled 2006. A row holds the events of a bucket: each is a
 // cell with all fields, and the cell's timestamp is the event's time. Garbage
@@ -1075,7 +1117,7 @@ func ParseSampleCombinedJSONKey(row string) (SampleCombinedJSONKey, error) {
 //
 // for instance
 //
-//	north#3698#3698#3698#3698#f81d4fae-7dec-41d0-a765-00a0c91e6bf6#indoor#true#cafe#1614556800000000000#60000000000#2021-03-05T12:00:00.000
+//	north#3698#3698#3698#3698#f81d4fae-7dec-41d0-a765-00a0c91e6bf6#outdoor#true#cafe#1614556800000000000#60000000000#2021-03-05T12:00:00.000
 //
 // Time: 2006-01-02T15:04:05.000. A row holds one event, as a cell with all
 // fields. Garbage is collected when: never.
@@ -1153,7 +1195,7 @@ func ParseSampleSerializedKey(row string) (SampleSerializedKey, error) {
 //
 // for instance
 //
-//	north#3698#3698#3698#3698#f81d4fae-7dec-41d0-a765-00a0c91e6bf6#indoor#true#cafe#1614556800000000000#60000000000#1614945600000000000
+//	north#3698#3698#3698#3698#f81d4fae-7dec-41d0-a765-00a0c91e6bf6#outdoor#true#cafe#1614556800000000000#60000000000#1614945600000000000
 //
 // Time: unix_ns. A row holds one event, as a cell with all fields. Garbage is
 // collected when: (age() > 1820d || versions() > 1).
@@ -1230,7 +1272,7 @@ func ParseSampleSerializedJSONKey(row string) (SampleSerializedJSONKey, error) {
 //
 // for instance
 //
-//	north#3698#3698#3698#3698#f81d4fae-7dec-41d0-a765-00a0c91e6bf6#indoor#true#cafe#1614556800000000000#60000000000#1614945600000
+//	north#3698#3698#3698#3698#f81d4fae-7dec-41d0-a765-00a0c91e6bf6#outdoor#true#cafe#1614556800000000000#60000000000#1614945600000
 //
 // Time: unix_ms. A row holds one event, with a column for each field. Garbage
 // is collected when: never.
@@ -1308,7 +1350,7 @@ func ParseSampleUnserializedKey(row string) (SampleUnserializedKey, error) {
 //
 // for instance
 //
-//	north#3698#3698#3698#3698#f81d4fae-7dec-41d0-a765-00a0c91e6bf6#indoor#true#cafe#1614556800000000000#60000000000#1614945600000000
+//	north#3698#3698#3698#3698#f81d4fae-7dec-41d0-a765-00a0c91e6bf6#outdoor#true#cafe#1614556800000000000#60000000000#1614945600000000
 //
 // Time: unix_us. A row holds one event, with a column for each field. Garbage
 // is collected when: never.
@@ -1402,7 +1444,7 @@ var sampleColumnsLayout = &store.Layout[SampleEvent]{
 	Kind:      store.BucketColumns,
 	Bucket:    sampleColumnsBucket,
 	Precision: time.Millisecond,
-	Columns:   []store.Column{{Name: "text"}, {Name: "raw"}, {Name: "flag"}, {Name: "small"}, {Name: "count"}, {Name: "mask"}, {Name: "total"}, {Name: "cpu.load"}, {Name: "ratio (.*)|%"}, {Name: "at"}, {Name: "took"}, {Name: "id"}, {Name: "state"}, {Name: "document"}, {Name: "maybe_text"}, {Name: "maybe_raw"}, {Name: "maybe_flag"}, {Name: "maybe_small"}, {Name: "maybe_count"}, {Name: "maybe_mask"}, {Name: "maybe_total"}, {Name: "maybe_load"}, {Name: "maybe_ratio"}, {Name: "maybe_at"}, {Name: "maybe_took"}, {Name: "maybe_id"}, {Name: "maybe_state"}, {Name: "maybe_document"}, {Name: "default_text"}, {Name: "default_raw"}, {Name: "default_flag"}, {Name: "default_small"}, {Name: "default_count"}, {Name: "default_mask"}, {Name: "default_total"}, {Name: "default_load"}, {Name: "default_ratio"}, {Name: "default_at"}, {Name: "default_took"}, {Name: "default_id"}, {Name: "default_state"}, {Name: "default_document"}},
+	Columns:   []store.Column{{Name: "text"}, {Name: "raw"}, {Name: "flag"}, {Name: "small"}, {Name: "count"}, {Name: "mask"}, {Name: "total"}, {Name: "cpu.load"}, {Name: "ratio (.*)|%"}, {Name: "at"}, {Name: "took"}, {Name: "id"}, {Name: "state"}, {Name: "document"}, {Name: "level"}, {Name: "maybe_text"}, {Name: "maybe_raw"}, {Name: "maybe_flag"}, {Name: "maybe_small"}, {Name: "maybe_count"}, {Name: "maybe_mask"}, {Name: "maybe_total"}, {Name: "maybe_load"}, {Name: "maybe_ratio"}, {Name: "maybe_at"}, {Name: "maybe_took"}, {Name: "maybe_id"}, {Name: "maybe_state"}, {Name: "maybe_document"}, {Name: "default_text"}, {Name: "default_raw"}, {Name: "default_flag"}, {Name: "default_small"}, {Name: "default_count"}, {Name: "default_mask"}, {Name: "default_total"}, {Name: "default_load"}, {Name: "default_ratio"}, {Name: "default_at"}, {Name: "default_took"}, {Name: "default_id"}, {Name: "default_state"}, {Name: "default_document"}},
 	Time: func(e *SampleEvent) *time.Time {
 		return &e.Time
 	},
@@ -1489,181 +1531,186 @@ func putSampleColumns(e *SampleEvent, c *store.Cells) {
 		c.Row(key.Append(c.Buffer()))
 	}
 	c.Set(13, codec.AppendBinaryJSON(c.Cell(13), e.Document))
+	if !c.SameRow(14) {
+		key.Metric = "level"
+		c.Row(key.Append(c.Buffer()))
+	}
+	c.Set(14, codec.AppendBinaryEnum(c.Cell(14), sampleLevelNames, int64(e.Level)))
 	if e.MaybeText != nil {
-		if !c.SameRow(14) {
+		if !c.SameRow(15) {
 			key.Metric = "maybe_text"
 			c.Row(key.Append(c.Buffer()))
 		}
-		c.Set(14, codec.AppendBinaryString(c.Cell(14), *e.MaybeText))
+		c.Set(15, codec.AppendBinaryString(c.Cell(15), *e.MaybeText))
 	}
 	if e.MaybeRaw != nil {
-		if !c.SameRow(15) {
+		if !c.SameRow(16) {
 			key.Metric = "maybe_raw"
 			c.Row(key.Append(c.Buffer()))
 		}
-		c.Set(15, codec.AppendBinaryBytes(c.Cell(15), e.MaybeRaw))
+		c.Set(16, codec.AppendBinaryBytes(c.Cell(16), e.MaybeRaw))
 	}
 	if e.MaybeFlag != nil {
-		if !c.SameRow(16) {
+		if !c.SameRow(17) {
 			key.Metric = "maybe_flag"
 			c.Row(key.Append(c.Buffer()))
 		}
-		c.Set(16, codec.AppendBinaryBool(c.Cell(16), *e.MaybeFlag))
+		c.Set(17, codec.AppendBinaryBool(c.Cell(17), *e.MaybeFlag))
 	}
 	if e.MaybeSmall != nil {
-		if !c.SameRow(17) {
+		if !c.SameRow(18) {
 			key.Metric = "maybe_small"
 			c.Row(key.Append(c.Buffer()))
 		}
-		c.Set(17, codec.AppendTextInt32(c.Cell(17), *e.MaybeSmall))
+		c.Set(18, codec.AppendTextInt32(c.Cell(18), *e.MaybeSmall))
 	}
 	if e.MaybeCount != nil {
-		if !c.SameRow(18) {
+		if !c.SameRow(19) {
 			key.Metric = "maybe_count"
 			c.Row(key.Append(c.Buffer()))
 		}
-		c.Set(18, codec.AppendBinaryInt64(c.Cell(18), *e.MaybeCount))
+		c.Set(19, codec.AppendBinaryInt64(c.Cell(19), *e.MaybeCount))
 	}
 	if e.MaybeMask != nil {
-		if !c.SameRow(19) {
+		if !c.SameRow(20) {
 			key.Metric = "maybe_mask"
 			c.Row(key.Append(c.Buffer()))
 		}
-		c.Set(19, codec.AppendBinaryUint32(c.Cell(19), *e.MaybeMask))
+		c.Set(20, codec.AppendBinaryUint32(c.Cell(20), *e.MaybeMask))
 	}
 	if e.MaybeTotal != nil {
-		if !c.SameRow(20) {
+		if !c.SameRow(21) {
 			key.Metric = "maybe_total"
 			c.Row(key.Append(c.Buffer()))
 		}
-		c.Set(20, codec.AppendBinaryUint64(c.Cell(20), *e.MaybeTotal))
+		c.Set(21, codec.AppendBinaryUint64(c.Cell(21), *e.MaybeTotal))
 	}
 	if e.MaybeLoad != nil {
-		if !c.SameRow(21) {
+		if !c.SameRow(22) {
 			key.Metric = "maybe_load"
 			c.Row(key.Append(c.Buffer()))
 		}
-		c.Set(21, codec.AppendBinaryFloat32(c.Cell(21), *e.MaybeLoad))
+		c.Set(22, codec.AppendBinaryFloat32(c.Cell(22), *e.MaybeLoad))
 	}
 	if e.MaybeRatio != nil {
-		if !c.SameRow(22) {
+		if !c.SameRow(23) {
 			key.Metric = "maybe_ratio"
 			c.Row(key.Append(c.Buffer()))
 		}
-		c.Set(22, codec.AppendBinaryFloat64(c.Cell(22), *e.MaybeRatio))
+		c.Set(23, codec.AppendBinaryFloat64(c.Cell(23), *e.MaybeRatio))
 	}
 	if e.MaybeAt != nil {
-		if !c.SameRow(23) {
+		if !c.SameRow(24) {
 			key.Metric = "maybe_at"
 			c.Row(key.Append(c.Buffer()))
 		}
-		c.Set(23, codec.AppendBinaryTimestamp(c.Cell(23), *e.MaybeAt))
+		c.Set(24, codec.AppendBinaryTimestamp(c.Cell(24), *e.MaybeAt))
 	}
 	if e.MaybeTook != nil {
-		if !c.SameRow(24) {
+		if !c.SameRow(25) {
 			key.Metric = "maybe_took"
 			c.Row(key.Append(c.Buffer()))
 		}
-		c.Set(24, codec.AppendBinaryDuration(c.Cell(24), *e.MaybeTook))
+		c.Set(25, codec.AppendBinaryDuration(c.Cell(25), *e.MaybeTook))
 	}
 	if e.MaybeID != nil {
-		if !c.SameRow(25) {
+		if !c.SameRow(26) {
 			key.Metric = "maybe_id"
 			c.Row(key.Append(c.Buffer()))
 		}
-		c.Set(25, codec.AppendBinaryUUID(c.Cell(25), *e.MaybeID))
+		c.Set(26, codec.AppendBinaryUUID(c.Cell(26), *e.MaybeID))
 	}
 	if e.MaybeState != nil {
-		if !c.SameRow(26) {
+		if !c.SameRow(27) {
 			key.Metric = "maybe_state"
 			c.Row(key.Append(c.Buffer()))
 		}
-		c.Set(26, codec.AppendBinaryEnum(c.Cell(26), sampleMaybeStateNames, int64(*e.MaybeState)))
+		c.Set(27, codec.AppendBinaryEnum(c.Cell(27), sampleMaybeStateNames, int64(*e.MaybeState)))
 	}
 	if e.MaybeDocument != nil {
-		if !c.SameRow(27) {
+		if !c.SameRow(28) {
 			key.Metric = "maybe_document"
 			c.Row(key.Append(c.Buffer()))
 		}
-		c.Set(27, codec.AppendBinaryJSON(c.Cell(27), e.MaybeDocument))
+		c.Set(28, codec.AppendBinaryJSON(c.Cell(28), e.MaybeDocument))
 	}
-	if !c.SameRow(28) {
+	if !c.SameRow(29) {
 		key.Metric = "default_text"
 		c.Row(key.Append(c.Buffer()))
 	}
-	c.Set(28, codec.AppendBinaryString(c.Cell(28), e.DefaultText))
-	if !c.SameRow(29) {
+	c.Set(29, codec.AppendBinaryString(c.Cell(29), e.DefaultText))
+	if !c.SameRow(30) {
 		key.Metric = "default_raw"
 		c.Row(key.Append(c.Buffer()))
 	}
-	c.Set(29, codec.AppendBinaryBytes(c.Cell(29), e.DefaultRaw))
-	if !c.SameRow(30) {
+	c.Set(30, codec.AppendBinaryBytes(c.Cell(30), e.DefaultRaw))
+	if !c.SameRow(31) {
 		key.Metric = "default_flag"
 		c.Row(key.Append(c.Buffer()))
 	}
-	c.Set(30, codec.AppendBinaryBool(c.Cell(30), e.DefaultFlag))
-	if !c.SameRow(31) {
+	c.Set(31, codec.AppendBinaryBool(c.Cell(31), e.DefaultFlag))
+	if !c.SameRow(32) {
 		key.Metric = "default_small"
 		c.Row(key.Append(c.Buffer()))
 	}
-	c.Set(31, codec.AppendBinaryInt32(c.Cell(31), e.DefaultSmall))
-	if !c.SameRow(32) {
+	c.Set(32, codec.AppendBinaryInt32(c.Cell(32), e.DefaultSmall))
+	if !c.SameRow(33) {
 		key.Metric = "default_count"
 		c.Row(key.Append(c.Buffer()))
 	}
-	c.Set(32, codec.AppendBinaryInt64(c.Cell(32), e.DefaultCount))
-	if !c.SameRow(33) {
+	c.Set(33, codec.AppendBinaryInt64(c.Cell(33), e.DefaultCount))
+	if !c.SameRow(34) {
 		key.Metric = "default_mask"
 		c.Row(key.Append(c.Buffer()))
 	}
-	c.Set(33, codec.AppendBinaryUint32(c.Cell(33), e.DefaultMask))
-	if !c.SameRow(34) {
+	c.Set(34, codec.AppendBinaryUint32(c.Cell(34), e.DefaultMask))
+	if !c.SameRow(35) {
 		key.Metric = "default_total"
 		c.Row(key.Append(c.Buffer()))
 	}
-	c.Set(34, codec.AppendBinaryUint64(c.Cell(34), e.DefaultTotal))
-	if !c.SameRow(35) {
+	c.Set(35, codec.AppendBinaryUint64(c.Cell(35), e.DefaultTotal))
+	if !c.SameRow(36) {
 		key.Metric = "default_load"
 		c.Row(key.Append(c.Buffer()))
 	}
-	c.Set(35, codec.AppendBinaryFloat32(c.Cell(35), e.DefaultLoad))
-	if !c.SameRow(36) {
+	c.Set(36, codec.AppendBinaryFloat32(c.Cell(36), e.DefaultLoad))
+	if !c.SameRow(37) {
 		key.Metric = "default_ratio"
 		c.Row(key.Append(c.Buffer()))
 	}
-	c.Set(36, codec.AppendBinaryFloat64(c.Cell(36), e.DefaultRatio))
-	if !c.SameRow(37) {
+	c.Set(37, codec.AppendBinaryFloat64(c.Cell(37), e.DefaultRatio))
+	if !c.SameRow(38) {
 		key.Metric = "default_at"
 		c.Row(key.Append(c.Buffer()))
 	}
-	c.Set(37, codec.AppendBinaryTimestamp(c.Cell(37), e.DefaultAt))
-	if !c.SameRow(38) {
+	c.Set(38, codec.AppendBinaryTimestamp(c.Cell(38), e.DefaultAt))
+	if !c.SameRow(39) {
 		key.Metric = "default_took"
 		c.Row(key.Append(c.Buffer()))
 	}
-	c.Set(38, codec.AppendBinaryDuration(c.Cell(38), e.DefaultTook))
-	if !c.SameRow(39) {
+	c.Set(39, codec.AppendBinaryDuration(c.Cell(39), e.DefaultTook))
+	if !c.SameRow(40) {
 		key.Metric = "default_id"
 		c.Row(key.Append(c.Buffer()))
 	}
-	c.Set(39, codec.AppendBinaryUUID(c.Cell(39), e.DefaultID))
-	if !c.SameRow(40) {
+	c.Set(40, codec.AppendBinaryUUID(c.Cell(40), e.DefaultID))
+	if !c.SameRow(41) {
 		key.Metric = "default_state"
 		c.Row(key.Append(c.Buffer()))
 	}
-	c.Set(40, codec.AppendBinaryEnum(c.Cell(40), sampleDefaultStateNames, int64(e.DefaultState)))
-	if !c.SameRow(41) {
+	c.Set(41, codec.AppendBinaryEnum(c.Cell(41), sampleDefaultStateNames, int64(e.DefaultState)))
+	if !c.SameRow(42) {
 		key.Metric = "default_document"
 		c.Row(key.Append(c.Buffer()))
 	}
-	c.Set(41, codec.AppendBinaryJSON(c.Cell(41), e.DefaultDocument))
+	c.Set(42, codec.AppendBinaryJSON(c.Cell(42), e.DefaultDocument))
 }
 
 // spansSampleColumns returns where the rows of an event's series are in
 // sample_columns.
 func spansSampleColumns(e *SampleEvent) ([]codec.Span, error) {
 	var spans []codec.Span
-	for _, metric := range []string{"text", "raw", "flag", "small", "count", "mask", "total", "cpu.load", "ratio (.*)|%", "at", "took", "id", "state", "document", "maybe_text", "maybe_raw", "maybe_flag", "maybe_small", "maybe_count", "maybe_mask", "maybe_total", "maybe_load", "maybe_ratio", "maybe_at", "maybe_took", "maybe_id", "maybe_state", "maybe_document", "default_text", "default_raw", "default_flag", "default_small", "default_count", "default_mask", "default_total", "default_load", "default_ratio", "default_at", "default_took", "default_id", "default_state", "default_document"} {
+	for _, metric := range []string{"text", "raw", "flag", "small", "count", "mask", "total", "cpu.load", "ratio (.*)|%", "at", "took", "id", "state", "document", "level", "maybe_text", "maybe_raw", "maybe_flag", "maybe_small", "maybe_count", "maybe_mask", "maybe_total", "maybe_load", "maybe_ratio", "maybe_at", "maybe_took", "maybe_id", "maybe_state", "maybe_document", "default_text", "default_raw", "default_flag", "default_small", "default_count", "default_mask", "default_total", "default_load", "default_ratio", "default_at", "default_took", "default_id", "default_state", "default_document"} {
 		key := SampleColumnsKey{Site: e.Site, Sensor: e.Sensor, Channel: e.Channel, Slot: e.Slot, Serial: e.Serial, Unit: e.Unit, Kind: e.Kind, Active: e.Active, Tag: e.Tag, Since: e.Since, Interval: e.Interval, Metric: metric}
 		span, err := store.Span(key.Prefix, nil, "#", true)
 		if err != nil {
@@ -1724,63 +1771,66 @@ func setSampleColumns(e *SampleEvent, column int, datum []byte) (err error) {
 		e.State, err = SampleState(n), failed
 	case 13: // document
 		e.Document, err = codec.BinaryJSON(datum)
-	case 14: // maybe_text
+	case 14: // level
+		n, failed := codec.BinaryEnum(datum, sampleLevelNames)
+		e.Level, err = SampleLevel(n), failed
+	case 15: // maybe_text
 		e.MaybeText, err = codec.Optional(codec.BinaryString(datum))
-	case 15: // maybe_raw
+	case 16: // maybe_raw
 		e.MaybeRaw, err = codec.Present(codec.BinaryBytes(datum))
-	case 16: // maybe_flag
+	case 17: // maybe_flag
 		e.MaybeFlag, err = codec.Optional(codec.BinaryBool(datum))
-	case 17: // maybe_small
+	case 18: // maybe_small
 		e.MaybeSmall, err = codec.Optional(codec.TextInt32(datum))
-	case 18: // maybe_count
+	case 19: // maybe_count
 		e.MaybeCount, err = codec.Optional(codec.BinaryInt64(datum))
-	case 19: // maybe_mask
+	case 20: // maybe_mask
 		e.MaybeMask, err = codec.Optional(codec.BinaryUint32(datum))
-	case 20: // maybe_total
+	case 21: // maybe_total
 		e.MaybeTotal, err = codec.Optional(codec.BinaryUint64(datum))
-	case 21: // maybe_load
+	case 22: // maybe_load
 		e.MaybeLoad, err = codec.Optional(codec.BinaryFloat32(datum))
-	case 22: // maybe_ratio
+	case 23: // maybe_ratio
 		e.MaybeRatio, err = codec.Optional(codec.BinaryFloat64(datum))
-	case 23: // maybe_at
+	case 24: // maybe_at
 		e.MaybeAt, err = codec.Optional(codec.BinaryTimestamp(datum))
-	case 24: // maybe_took
+	case 25: // maybe_took
 		e.MaybeTook, err = codec.Optional(codec.BinaryDuration(datum))
-	case 25: // maybe_id
+	case 26: // maybe_id
 		e.MaybeID, err = codec.Optional(codec.BinaryUUID(datum))
-	case 26: // maybe_state
+	case 27: // maybe_state
 		n, failed := codec.BinaryEnum(datum, sampleMaybeStateNames)
 		e.MaybeState, err = codec.Optional(SampleMaybeState(n), failed)
-	case 27: // maybe_document
+	case 28: // maybe_document
 		e.MaybeDocument, err = codec.Present(codec.BinaryJSON(datum))
-	case 28: // default_text
+	case 29: // default_text
 		e.DefaultText, err = codec.BinaryString(datum)
-	case 29: // default_raw
+	case 30: // default_raw
 		e.DefaultRaw, err = codec.BinaryBytes(datum)
-	case 30: // default_flag
+	case 31: // default_flag
 		e.DefaultFlag, err = codec.BinaryBool(datum)
-	case 31: // default_small
+	case 32: // default_small
 		e.DefaultSmall, err = codec.BinaryInt32(datum)
-	case 32: // default_count
+	case 33: // default_count
 		e.DefaultCount, err = codec.BinaryInt64(datum)
-	case 33: // default_mask
+	case 34: // default_mask
 		e.DefaultMask, err = codec.BinaryUint32(datum)
-	case 34: // default_total
+	case 35: // default_total
 		e.DefaultTotal, err = codec.BinaryUint64(datum)
-	case 35: // default_load
+	case 36: // default_load
 		e.DefaultLoad, err = codec.BinaryFloat32(datum)
-	case 36: // default_ratio
+	case 37: // default_ratio
 		e.DefaultRatio, err = codec.BinaryFloat64(datum)
-	case 37: // default_at
+	case 38: // default_at
 		e.DefaultAt, err = codec.BinaryTimestamp(datum)
-	case 38: // default_took
+	case 39: // default_took
 		e.DefaultTook, err = codec.BinaryDuration(datum)
-	case 39: // default_id
+	case 40: // default_id
 		e.DefaultID, err = codec.BinaryUUID(datum)
-	case 40: // default_state
+	case 41: // default_state
 		n, failed := codec.BinaryEnum(datum, sampleDefaultStateNames)
 		e.DefaultState, err = SampleDefaultState(n), failed
-	case 41: // default_document
+	case 42: // default_document
 		e.DefaultDocument, err = codec.BinaryJSON(datum)
 	}
 	return err
@@ -1806,7 +1856,7 @@ var sampleColumnsTextLayout = &store.Layout[SampleEvent]{
 	Kind:      store.BucketColumns,
 	Bucket:    sampleColumnsTextBucket,
 	Precision: time.Millisecond,
-	Columns:   []store.Column{{Name: "text"}, {Name: "raw"}, {Name: "flag"}, {Name: "small"}, {Name: "count"}, {Name: "mask"}, {Name: "total"}, {Name: "cpu.load"}, {Name: "ratio (.*)|%"}, {Name: "at"}, {Name: "took"}, {Name: "id"}, {Name: "state"}, {Name: "document"}, {Name: "maybe_text"}, {Name: "maybe_raw"}, {Name: "maybe_flag"}, {Name: "maybe_small"}, {Name: "maybe_count"}, {Name: "maybe_mask"}, {Name: "maybe_total"}, {Name: "maybe_load"}, {Name: "maybe_ratio"}, {Name: "maybe_at"}, {Name: "maybe_took"}, {Name: "maybe_id"}, {Name: "maybe_state"}, {Name: "maybe_document"}, {Name: "default_text"}, {Name: "default_raw"}, {Name: "default_flag"}, {Name: "default_small"}, {Name: "default_count"}, {Name: "default_mask"}, {Name: "default_total"}, {Name: "default_load"}, {Name: "default_ratio"}, {Name: "default_at"}, {Name: "default_took"}, {Name: "default_id"}, {Name: "default_state"}, {Name: "default_document"}},
+	Columns:   []store.Column{{Name: "text"}, {Name: "raw"}, {Name: "flag"}, {Name: "small"}, {Name: "count"}, {Name: "mask"}, {Name: "total"}, {Name: "cpu.load"}, {Name: "ratio (.*)|%"}, {Name: "at"}, {Name: "took"}, {Name: "id"}, {Name: "state"}, {Name: "document"}, {Name: "level"}, {Name: "maybe_text"}, {Name: "maybe_raw"}, {Name: "maybe_flag"}, {Name: "maybe_small"}, {Name: "maybe_count"}, {Name: "maybe_mask"}, {Name: "maybe_total"}, {Name: "maybe_load"}, {Name: "maybe_ratio"}, {Name: "maybe_at"}, {Name: "maybe_took"}, {Name: "maybe_id"}, {Name: "maybe_state"}, {Name: "maybe_document"}, {Name: "default_text"}, {Name: "default_raw"}, {Name: "default_flag"}, {Name: "default_small"}, {Name: "default_count"}, {Name: "default_mask"}, {Name: "default_total"}, {Name: "default_load"}, {Name: "default_ratio"}, {Name: "default_at"}, {Name: "default_took"}, {Name: "default_id"}, {Name: "default_state"}, {Name: "default_document"}},
 	Time: func(e *SampleEvent) *time.Time {
 		return &e.Time
 	},
@@ -1893,181 +1943,186 @@ func putSampleColumnsText(e *SampleEvent, c *store.Cells) {
 		c.Row(key.Append(c.Buffer()))
 	}
 	c.Set(13, codec.AppendTextJSON(c.Cell(13), e.Document))
+	if !c.SameRow(14) {
+		key.Metric = "level"
+		c.Row(key.Append(c.Buffer()))
+	}
+	c.Set(14, codec.AppendTextEnum(c.Cell(14), sampleLevelNames, int64(e.Level)))
 	if e.MaybeText != nil {
-		if !c.SameRow(14) {
+		if !c.SameRow(15) {
 			key.Metric = "maybe_text"
 			c.Row(key.Append(c.Buffer()))
 		}
-		c.Set(14, codec.AppendTextString(c.Cell(14), *e.MaybeText))
+		c.Set(15, codec.AppendTextString(c.Cell(15), *e.MaybeText))
 	}
 	if e.MaybeRaw != nil {
-		if !c.SameRow(15) {
+		if !c.SameRow(16) {
 			key.Metric = "maybe_raw"
 			c.Row(key.Append(c.Buffer()))
 		}
-		c.Set(15, codec.AppendTextBytes(c.Cell(15), e.MaybeRaw))
+		c.Set(16, codec.AppendTextBytes(c.Cell(16), e.MaybeRaw))
 	}
 	if e.MaybeFlag != nil {
-		if !c.SameRow(16) {
+		if !c.SameRow(17) {
 			key.Metric = "maybe_flag"
 			c.Row(key.Append(c.Buffer()))
 		}
-		c.Set(16, codec.AppendTextBool(c.Cell(16), *e.MaybeFlag))
+		c.Set(17, codec.AppendTextBool(c.Cell(17), *e.MaybeFlag))
 	}
 	if e.MaybeSmall != nil {
-		if !c.SameRow(17) {
+		if !c.SameRow(18) {
 			key.Metric = "maybe_small"
 			c.Row(key.Append(c.Buffer()))
 		}
-		c.Set(17, codec.AppendTextInt32(c.Cell(17), *e.MaybeSmall))
+		c.Set(18, codec.AppendTextInt32(c.Cell(18), *e.MaybeSmall))
 	}
 	if e.MaybeCount != nil {
-		if !c.SameRow(18) {
+		if !c.SameRow(19) {
 			key.Metric = "maybe_count"
 			c.Row(key.Append(c.Buffer()))
 		}
-		c.Set(18, codec.AppendBinaryInt64(c.Cell(18), *e.MaybeCount))
+		c.Set(19, codec.AppendBinaryInt64(c.Cell(19), *e.MaybeCount))
 	}
 	if e.MaybeMask != nil {
-		if !c.SameRow(19) {
+		if !c.SameRow(20) {
 			key.Metric = "maybe_mask"
 			c.Row(key.Append(c.Buffer()))
 		}
-		c.Set(19, codec.AppendTextUint32(c.Cell(19), *e.MaybeMask))
+		c.Set(20, codec.AppendTextUint32(c.Cell(20), *e.MaybeMask))
 	}
 	if e.MaybeTotal != nil {
-		if !c.SameRow(20) {
+		if !c.SameRow(21) {
 			key.Metric = "maybe_total"
 			c.Row(key.Append(c.Buffer()))
 		}
-		c.Set(20, codec.AppendTextUint64(c.Cell(20), *e.MaybeTotal))
+		c.Set(21, codec.AppendTextUint64(c.Cell(21), *e.MaybeTotal))
 	}
 	if e.MaybeLoad != nil {
-		if !c.SameRow(21) {
+		if !c.SameRow(22) {
 			key.Metric = "maybe_load"
 			c.Row(key.Append(c.Buffer()))
 		}
-		c.Set(21, codec.AppendTextFloat32(c.Cell(21), *e.MaybeLoad))
+		c.Set(22, codec.AppendTextFloat32(c.Cell(22), *e.MaybeLoad))
 	}
 	if e.MaybeRatio != nil {
-		if !c.SameRow(22) {
+		if !c.SameRow(23) {
 			key.Metric = "maybe_ratio"
 			c.Row(key.Append(c.Buffer()))
 		}
-		c.Set(22, codec.AppendTextFloat64(c.Cell(22), *e.MaybeRatio))
+		c.Set(23, codec.AppendTextFloat64(c.Cell(23), *e.MaybeRatio))
 	}
 	if e.MaybeAt != nil {
-		if !c.SameRow(23) {
+		if !c.SameRow(24) {
 			key.Metric = "maybe_at"
 			c.Row(key.Append(c.Buffer()))
 		}
-		c.Set(23, codec.AppendTextTimestamp(c.Cell(23), *e.MaybeAt))
+		c.Set(24, codec.AppendTextTimestamp(c.Cell(24), *e.MaybeAt))
 	}
 	if e.MaybeTook != nil {
-		if !c.SameRow(24) {
+		if !c.SameRow(25) {
 			key.Metric = "maybe_took"
 			c.Row(key.Append(c.Buffer()))
 		}
-		c.Set(24, codec.AppendTextDuration(c.Cell(24), *e.MaybeTook))
+		c.Set(25, codec.AppendTextDuration(c.Cell(25), *e.MaybeTook))
 	}
 	if e.MaybeID != nil {
-		if !c.SameRow(25) {
+		if !c.SameRow(26) {
 			key.Metric = "maybe_id"
 			c.Row(key.Append(c.Buffer()))
 		}
-		c.Set(25, codec.AppendTextUUID(c.Cell(25), *e.MaybeID))
+		c.Set(26, codec.AppendTextUUID(c.Cell(26), *e.MaybeID))
 	}
 	if e.MaybeState != nil {
-		if !c.SameRow(26) {
+		if !c.SameRow(27) {
 			key.Metric = "maybe_state"
 			c.Row(key.Append(c.Buffer()))
 		}
-		c.Set(26, codec.AppendTextEnum(c.Cell(26), sampleMaybeStateNames, int64(*e.MaybeState)))
+		c.Set(27, codec.AppendTextEnum(c.Cell(27), sampleMaybeStateNames, int64(*e.MaybeState)))
 	}
 	if e.MaybeDocument != nil {
-		if !c.SameRow(27) {
+		if !c.SameRow(28) {
 			key.Metric = "maybe_document"
 			c.Row(key.Append(c.Buffer()))
 		}
-		c.Set(27, codec.AppendTextJSON(c.Cell(27), e.MaybeDocument))
+		c.Set(28, codec.AppendTextJSON(c.Cell(28), e.MaybeDocument))
 	}
-	if !c.SameRow(28) {
+	if !c.SameRow(29) {
 		key.Metric = "default_text"
 		c.Row(key.Append(c.Buffer()))
 	}
-	c.Set(28, codec.AppendTextString(c.Cell(28), e.DefaultText))
-	if !c.SameRow(29) {
+	c.Set(29, codec.AppendTextString(c.Cell(29), e.DefaultText))
+	if !c.SameRow(30) {
 		key.Metric = "default_raw"
 		c.Row(key.Append(c.Buffer()))
 	}
-	c.Set(29, codec.AppendTextBytes(c.Cell(29), e.DefaultRaw))
-	if !c.SameRow(30) {
+	c.Set(30, codec.AppendTextBytes(c.Cell(30), e.DefaultRaw))
+	if !c.SameRow(31) {
 		key.Metric = "default_flag"
 		c.Row(key.Append(c.Buffer()))
 	}
-	c.Set(30, codec.AppendTextBool(c.Cell(30), e.DefaultFlag))
-	if !c.SameRow(31) {
+	c.Set(31, codec.AppendTextBool(c.Cell(31), e.DefaultFlag))
+	if !c.SameRow(32) {
 		key.Metric = "default_small"
 		c.Row(key.Append(c.Buffer()))
 	}
-	c.Set(31, codec.AppendTextInt32(c.Cell(31), e.DefaultSmall))
-	if !c.SameRow(32) {
+	c.Set(32, codec.AppendTextInt32(c.Cell(32), e.DefaultSmall))
+	if !c.SameRow(33) {
 		key.Metric = "default_count"
 		c.Row(key.Append(c.Buffer()))
 	}
-	c.Set(32, codec.AppendTextInt64(c.Cell(32), e.DefaultCount))
-	if !c.SameRow(33) {
+	c.Set(33, codec.AppendTextInt64(c.Cell(33), e.DefaultCount))
+	if !c.SameRow(34) {
 		key.Metric = "default_mask"
 		c.Row(key.Append(c.Buffer()))
 	}
-	c.Set(33, codec.AppendTextUint32(c.Cell(33), e.DefaultMask))
-	if !c.SameRow(34) {
+	c.Set(34, codec.AppendTextUint32(c.Cell(34), e.DefaultMask))
+	if !c.SameRow(35) {
 		key.Metric = "default_total"
 		c.Row(key.Append(c.Buffer()))
 	}
-	c.Set(34, codec.AppendTextUint64(c.Cell(34), e.DefaultTotal))
-	if !c.SameRow(35) {
+	c.Set(35, codec.AppendTextUint64(c.Cell(35), e.DefaultTotal))
+	if !c.SameRow(36) {
 		key.Metric = "default_load"
 		c.Row(key.Append(c.Buffer()))
 	}
-	c.Set(35, codec.AppendTextFloat32(c.Cell(35), e.DefaultLoad))
-	if !c.SameRow(36) {
+	c.Set(36, codec.AppendTextFloat32(c.Cell(36), e.DefaultLoad))
+	if !c.SameRow(37) {
 		key.Metric = "default_ratio"
 		c.Row(key.Append(c.Buffer()))
 	}
-	c.Set(36, codec.AppendTextFloat64(c.Cell(36), e.DefaultRatio))
-	if !c.SameRow(37) {
+	c.Set(37, codec.AppendTextFloat64(c.Cell(37), e.DefaultRatio))
+	if !c.SameRow(38) {
 		key.Metric = "default_at"
 		c.Row(key.Append(c.Buffer()))
 	}
-	c.Set(37, codec.AppendTextTimestamp(c.Cell(37), e.DefaultAt))
-	if !c.SameRow(38) {
+	c.Set(38, codec.AppendTextTimestamp(c.Cell(38), e.DefaultAt))
+	if !c.SameRow(39) {
 		key.Metric = "default_took"
 		c.Row(key.Append(c.Buffer()))
 	}
-	c.Set(38, codec.AppendTextDuration(c.Cell(38), e.DefaultTook))
-	if !c.SameRow(39) {
+	c.Set(39, codec.AppendTextDuration(c.Cell(39), e.DefaultTook))
+	if !c.SameRow(40) {
 		key.Metric = "default_id"
 		c.Row(key.Append(c.Buffer()))
 	}
-	c.Set(39, codec.AppendTextUUID(c.Cell(39), e.DefaultID))
-	if !c.SameRow(40) {
+	c.Set(40, codec.AppendTextUUID(c.Cell(40), e.DefaultID))
+	if !c.SameRow(41) {
 		key.Metric = "default_state"
 		c.Row(key.Append(c.Buffer()))
 	}
-	c.Set(40, codec.AppendTextEnum(c.Cell(40), sampleDefaultStateNames, int64(e.DefaultState)))
-	if !c.SameRow(41) {
+	c.Set(41, codec.AppendTextEnum(c.Cell(41), sampleDefaultStateNames, int64(e.DefaultState)))
+	if !c.SameRow(42) {
 		key.Metric = "default_document"
 		c.Row(key.Append(c.Buffer()))
 	}
-	c.Set(41, codec.AppendTextJSON(c.Cell(41), e.DefaultDocument))
+	c.Set(42, codec.AppendTextJSON(c.Cell(42), e.DefaultDocument))
 }
 
 // spansSampleColumnsText returns where the rows of an event's series are in
 // sample_columns_text.
 func spansSampleColumnsText(e *SampleEvent) ([]codec.Span, error) {
 	var spans []codec.Span
-	for _, metric := range []string{"text", "raw", "flag", "small", "count", "mask", "total", "cpu.load", "ratio (.*)|%", "at", "took", "id", "state", "document", "maybe_text", "maybe_raw", "maybe_flag", "maybe_small", "maybe_count", "maybe_mask", "maybe_total", "maybe_load", "maybe_ratio", "maybe_at", "maybe_took", "maybe_id", "maybe_state", "maybe_document", "default_text", "default_raw", "default_flag", "default_small", "default_count", "default_mask", "default_total", "default_load", "default_ratio", "default_at", "default_took", "default_id", "default_state", "default_document"} {
+	for _, metric := range []string{"text", "raw", "flag", "small", "count", "mask", "total", "cpu.load", "ratio (.*)|%", "at", "took", "id", "state", "document", "level", "maybe_text", "maybe_raw", "maybe_flag", "maybe_small", "maybe_count", "maybe_mask", "maybe_total", "maybe_load", "maybe_ratio", "maybe_at", "maybe_took", "maybe_id", "maybe_state", "maybe_document", "default_text", "default_raw", "default_flag", "default_small", "default_count", "default_mask", "default_total", "default_load", "default_ratio", "default_at", "default_took", "default_id", "default_state", "default_document"} {
 		key := SampleColumnsTextKey{Site: e.Site, Sensor: e.Sensor, Channel: e.Channel, Slot: e.Slot, Serial: e.Serial, Unit: e.Unit, Kind: e.Kind, Active: e.Active, Tag: e.Tag, Since: e.Since, Interval: e.Interval, Metric: metric}
 		span, err := store.Span(key.Prefix, nil, "#", true)
 		if err != nil {
@@ -2129,63 +2184,66 @@ func setSampleColumnsText(e *SampleEvent, column int, datum []byte) (err error) 
 		e.State, err = SampleState(n), failed
 	case 13: // document
 		e.Document, err = codec.TextJSON(datum)
-	case 14: // maybe_text
+	case 14: // level
+		n, failed := codec.TextEnum(datum, sampleLevelNames)
+		e.Level, err = SampleLevel(n), failed
+	case 15: // maybe_text
 		e.MaybeText, err = codec.Optional(codec.TextString(datum))
-	case 15: // maybe_raw
+	case 16: // maybe_raw
 		e.MaybeRaw, err = codec.Present(codec.TextBytes(datum))
-	case 16: // maybe_flag
+	case 17: // maybe_flag
 		e.MaybeFlag, err = codec.Optional(codec.TextBool(datum))
-	case 17: // maybe_small
+	case 18: // maybe_small
 		e.MaybeSmall, err = codec.Optional(codec.TextInt32(datum))
-	case 18: // maybe_count
+	case 19: // maybe_count
 		e.MaybeCount, err = codec.Optional(codec.BinaryInt64(datum))
-	case 19: // maybe_mask
+	case 20: // maybe_mask
 		e.MaybeMask, err = codec.Optional(codec.TextUint32(datum))
-	case 20: // maybe_total
+	case 21: // maybe_total
 		e.MaybeTotal, err = codec.Optional(codec.TextUint64(datum))
-	case 21: // maybe_load
+	case 22: // maybe_load
 		e.MaybeLoad, err = codec.Optional(codec.TextFloat32(datum))
-	case 22: // maybe_ratio
+	case 23: // maybe_ratio
 		e.MaybeRatio, err = codec.Optional(codec.TextFloat64(datum))
-	case 23: // maybe_at
+	case 24: // maybe_at
 		e.MaybeAt, err = codec.Optional(codec.TextTimestamp(datum))
-	case 24: // maybe_took
+	case 25: // maybe_took
 		e.MaybeTook, err = codec.Optional(codec.TextDuration(datum))
-	case 25: // maybe_id
+	case 26: // maybe_id
 		e.MaybeID, err = codec.Optional(codec.TextUUID(datum))
-	case 26: // maybe_state
+	case 27: // maybe_state
 		n, failed := codec.TextEnum(datum, sampleMaybeStateNames)
 		e.MaybeState, err = codec.Optional(SampleMaybeState(n), failed)
-	case 27: // maybe_document
+	case 28: // maybe_document
 		e.MaybeDocument, err = codec.Present(codec.TextJSON(datum))
-	case 28: // default_text
+	case 29: // default_text
 		e.DefaultText, err = codec.TextString(datum)
-	case 29: // default_raw
+	case 30: // default_raw
 		e.DefaultRaw, err = codec.TextBytes(datum)
-	case 30: // default_flag
+	case 31: // default_flag
 		e.DefaultFlag, err = codec.TextBool(datum)
-	case 31: // default_small
+	case 32: // default_small
 		e.DefaultSmall, err = codec.TextInt32(datum)
-	case 32: // default_count
+	case 33: // default_count
 		e.DefaultCount, err = codec.TextInt64(datum)
-	case 33: // default_mask
+	case 34: // default_mask
 		e.DefaultMask, err = codec.TextUint32(datum)
-	case 34: // default_total
+	case 35: // default_total
 		e.DefaultTotal, err = codec.TextUint64(datum)
-	case 35: // default_load
+	case 36: // default_load
 		e.DefaultLoad, err = codec.TextFloat32(datum)
-	case 36: // default_ratio
+	case 37: // default_ratio
 		e.DefaultRatio, err = codec.TextFloat64(datum)
-	case 37: // default_at
+	case 38: // default_at
 		e.DefaultAt, err = codec.TextTimestamp(datum)
-	case 38: // default_took
+	case 39: // default_took
 		e.DefaultTook, err = codec.TextDuration(datum)
-	case 39: // default_id
+	case 40: // default_id
 		e.DefaultID, err = codec.TextUUID(datum)
-	case 40: // default_state
+	case 41: // default_state
 		n, failed := codec.TextEnum(datum, sampleDefaultStateNames)
 		e.DefaultState, err = SampleDefaultState(n), failed
-	case 41: // default_document
+	case 42: // default_document
 		e.DefaultDocument, err = codec.TextJSON(datum)
 	}
 	return err
@@ -2211,7 +2269,7 @@ var sampleCellsLayout = &store.Layout[SampleEvent]{
 	Kind:      store.BucketCells,
 	Bucket:    sampleCellsBucket,
 	Precision: time.Millisecond,
-	Columns:   []store.Column{{Name: "text"}, {Name: "raw"}, {Name: "flag"}, {Name: "small"}, {Name: "count"}, {Name: "mask"}, {Name: "total"}, {Name: "cpu.load"}, {Name: "ratio (.*)|%"}, {Name: "at"}, {Name: "took"}, {Name: "id"}, {Name: "state"}, {Name: "document"}, {Name: "maybe_text"}, {Name: "maybe_raw"}, {Name: "maybe_flag"}, {Name: "maybe_small"}, {Name: "maybe_count"}, {Name: "maybe_mask"}, {Name: "maybe_total"}, {Name: "maybe_load"}, {Name: "maybe_ratio"}, {Name: "maybe_at"}, {Name: "maybe_took"}, {Name: "maybe_id"}, {Name: "maybe_state"}, {Name: "maybe_document"}, {Name: "default_text"}, {Name: "default_raw"}, {Name: "default_flag"}, {Name: "default_small"}, {Name: "default_count"}, {Name: "default_mask"}, {Name: "default_total"}, {Name: "default_load"}, {Name: "default_ratio"}, {Name: "default_at"}, {Name: "default_took"}, {Name: "default_id"}, {Name: "default_state"}, {Name: "default_document"}},
+	Columns:   []store.Column{{Name: "text"}, {Name: "raw"}, {Name: "flag"}, {Name: "small"}, {Name: "count"}, {Name: "mask"}, {Name: "total"}, {Name: "cpu.load"}, {Name: "ratio (.*)|%"}, {Name: "at"}, {Name: "took"}, {Name: "id"}, {Name: "state"}, {Name: "document"}, {Name: "level"}, {Name: "maybe_text"}, {Name: "maybe_raw"}, {Name: "maybe_flag"}, {Name: "maybe_small"}, {Name: "maybe_count"}, {Name: "maybe_mask"}, {Name: "maybe_total"}, {Name: "maybe_load"}, {Name: "maybe_ratio"}, {Name: "maybe_at"}, {Name: "maybe_took"}, {Name: "maybe_id"}, {Name: "maybe_state"}, {Name: "maybe_document"}, {Name: "default_text"}, {Name: "default_raw"}, {Name: "default_flag"}, {Name: "default_small"}, {Name: "default_count"}, {Name: "default_mask"}, {Name: "default_total"}, {Name: "default_load"}, {Name: "default_ratio"}, {Name: "default_at"}, {Name: "default_took"}, {Name: "default_id"}, {Name: "default_state"}, {Name: "default_document"}},
 	Time: func(e *SampleEvent) *time.Time {
 		return &e.Time
 	},
@@ -2244,62 +2302,63 @@ func putSampleCells(e *SampleEvent, c *store.Cells) {
 	c.Set(11, codec.AppendBinaryUUID(c.Cell(11), e.ID))                             // id
 	c.Set(12, codec.AppendBinaryEnum(c.Cell(12), sampleStateNames, int64(e.State))) // state
 	c.Set(13, codec.AppendBinaryJSON(c.Cell(13), e.Document))                       // document
+	c.Set(14, codec.AppendBinaryEnum(c.Cell(14), sampleLevelNames, int64(e.Level))) // level
 	if e.MaybeText != nil {
-		c.Set(14, codec.AppendBinaryString(c.Cell(14), *e.MaybeText)) // maybe_text
+		c.Set(15, codec.AppendBinaryString(c.Cell(15), *e.MaybeText)) // maybe_text
 	}
 	if e.MaybeRaw != nil {
-		c.Set(15, codec.AppendBinaryBytes(c.Cell(15), e.MaybeRaw)) // maybe_raw
+		c.Set(16, codec.AppendBinaryBytes(c.Cell(16), e.MaybeRaw)) // maybe_raw
 	}
 	if e.MaybeFlag != nil {
-		c.Set(16, codec.AppendBinaryBool(c.Cell(16), *e.MaybeFlag)) // maybe_flag
+		c.Set(17, codec.AppendBinaryBool(c.Cell(17), *e.MaybeFlag)) // maybe_flag
 	}
 	if e.MaybeSmall != nil {
-		c.Set(17, codec.AppendTextInt32(c.Cell(17), *e.MaybeSmall)) // maybe_small
+		c.Set(18, codec.AppendTextInt32(c.Cell(18), *e.MaybeSmall)) // maybe_small
 	}
 	if e.MaybeCount != nil {
-		c.Set(18, codec.AppendBinaryInt64(c.Cell(18), *e.MaybeCount)) // maybe_count
+		c.Set(19, codec.AppendBinaryInt64(c.Cell(19), *e.MaybeCount)) // maybe_count
 	}
 	if e.MaybeMask != nil {
-		c.Set(19, codec.AppendBinaryUint32(c.Cell(19), *e.MaybeMask)) // maybe_mask
+		c.Set(20, codec.AppendBinaryUint32(c.Cell(20), *e.MaybeMask)) // maybe_mask
 	}
 	if e.MaybeTotal != nil {
-		c.Set(20, codec.AppendBinaryUint64(c.Cell(20), *e.MaybeTotal)) // maybe_total
+		c.Set(21, codec.AppendBinaryUint64(c.Cell(21), *e.MaybeTotal)) // maybe_total
 	}
 	if e.MaybeLoad != nil {
-		c.Set(21, codec.AppendBinaryFloat32(c.Cell(21), *e.MaybeLoad)) // maybe_load
+		c.Set(22, codec.AppendBinaryFloat32(c.Cell(22), *e.MaybeLoad)) // maybe_load
 	}
 	if e.MaybeRatio != nil {
-		c.Set(22, codec.AppendBinaryFloat64(c.Cell(22), *e.MaybeRatio)) // maybe_ratio
+		c.Set(23, codec.AppendBinaryFloat64(c.Cell(23), *e.MaybeRatio)) // maybe_ratio
 	}
 	if e.MaybeAt != nil {
-		c.Set(23, codec.AppendBinaryTimestamp(c.Cell(23), *e.MaybeAt)) // maybe_at
+		c.Set(24, codec.AppendBinaryTimestamp(c.Cell(24), *e.MaybeAt)) // maybe_at
 	}
 	if e.MaybeTook != nil {
-		c.Set(24, codec.AppendBinaryDuration(c.Cell(24), *e.MaybeTook)) // maybe_took
+		c.Set(25, codec.AppendBinaryDuration(c.Cell(25), *e.MaybeTook)) // maybe_took
 	}
 	if e.MaybeID != nil {
-		c.Set(25, codec.AppendBinaryUUID(c.Cell(25), *e.MaybeID)) // maybe_id
+		c.Set(26, codec.AppendBinaryUUID(c.Cell(26), *e.MaybeID)) // maybe_id
 	}
 	if e.MaybeState != nil {
-		c.Set(26, codec.AppendBinaryEnum(c.Cell(26), sampleMaybeStateNames, int64(*e.MaybeState))) // maybe_state
+		c.Set(27, codec.AppendBinaryEnum(c.Cell(27), sampleMaybeStateNames, int64(*e.MaybeState))) // maybe_state
 	}
 	if e.MaybeDocument != nil {
-		c.Set(27, codec.AppendBinaryJSON(c.Cell(27), e.MaybeDocument)) // maybe_document
+		c.Set(28, codec.AppendBinaryJSON(c.Cell(28), e.MaybeDocument)) // maybe_document
 	}
-	c.Set(28, codec.AppendBinaryString(c.Cell(28), e.DefaultText))                                // default_text
-	c.Set(29, codec.AppendBinaryBytes(c.Cell(29), e.DefaultRaw))                                  // default_raw
-	c.Set(30, codec.AppendBinaryBool(c.Cell(30), e.DefaultFlag))                                  // default_flag
-	c.Set(31, codec.AppendBinaryInt32(c.Cell(31), e.DefaultSmall))                                // default_small
-	c.Set(32, codec.AppendBinaryInt64(c.Cell(32), e.DefaultCount))                                // default_count
-	c.Set(33, codec.AppendBinaryUint32(c.Cell(33), e.DefaultMask))                                // default_mask
-	c.Set(34, codec.AppendBinaryUint64(c.Cell(34), e.DefaultTotal))                               // default_total
-	c.Set(35, codec.AppendBinaryFloat32(c.Cell(35), e.DefaultLoad))                               // default_load
-	c.Set(36, codec.AppendBinaryFloat64(c.Cell(36), e.DefaultRatio))                              // default_ratio
-	c.Set(37, codec.AppendBinaryTimestamp(c.Cell(37), e.DefaultAt))                               // default_at
-	c.Set(38, codec.AppendBinaryDuration(c.Cell(38), e.DefaultTook))                              // default_took
-	c.Set(39, codec.AppendBinaryUUID(c.Cell(39), e.DefaultID))                                    // default_id
-	c.Set(40, codec.AppendBinaryEnum(c.Cell(40), sampleDefaultStateNames, int64(e.DefaultState))) // default_state
-	c.Set(41, codec.AppendBinaryJSON(c.Cell(41), e.DefaultDocument))                              // default_document
+	c.Set(29, codec.AppendBinaryString(c.Cell(29), e.DefaultText))                                // default_text
+	c.Set(30, codec.AppendBinaryBytes(c.Cell(30), e.DefaultRaw))                                  // default_raw
+	c.Set(31, codec.AppendBinaryBool(c.Cell(31), e.DefaultFlag))                                  // default_flag
+	c.Set(32, codec.AppendBinaryInt32(c.Cell(32), e.DefaultSmall))                                // default_small
+	c.Set(33, codec.AppendBinaryInt64(c.Cell(33), e.DefaultCount))                                // default_count
+	c.Set(34, codec.AppendBinaryUint32(c.Cell(34), e.DefaultMask))                                // default_mask
+	c.Set(35, codec.AppendBinaryUint64(c.Cell(35), e.DefaultTotal))                               // default_total
+	c.Set(36, codec.AppendBinaryFloat32(c.Cell(36), e.DefaultLoad))                               // default_load
+	c.Set(37, codec.AppendBinaryFloat64(c.Cell(37), e.DefaultRatio))                              // default_ratio
+	c.Set(38, codec.AppendBinaryTimestamp(c.Cell(38), e.DefaultAt))                               // default_at
+	c.Set(39, codec.AppendBinaryDuration(c.Cell(39), e.DefaultTook))                              // default_took
+	c.Set(40, codec.AppendBinaryUUID(c.Cell(40), e.DefaultID))                                    // default_id
+	c.Set(41, codec.AppendBinaryEnum(c.Cell(41), sampleDefaultStateNames, int64(e.DefaultState))) // default_state
+	c.Set(42, codec.AppendBinaryJSON(c.Cell(42), e.DefaultDocument))                              // default_document
 }
 
 // spansSampleCells returns where the rows of an event's series are in
@@ -2360,63 +2419,66 @@ func setSampleCells(e *SampleEvent, column int, datum []byte) (err error) {
 		e.State, err = SampleState(n), failed
 	case 13: // document
 		e.Document, err = codec.BinaryJSON(datum)
-	case 14: // maybe_text
+	case 14: // level
+		n, failed := codec.BinaryEnum(datum, sampleLevelNames)
+		e.Level, err = SampleLevel(n), failed
+	case 15: // maybe_text
 		e.MaybeText, err = codec.Optional(codec.BinaryString(datum))
-	case 15: // maybe_raw
+	case 16: // maybe_raw
 		e.MaybeRaw, err = codec.Present(codec.BinaryBytes(datum))
-	case 16: // maybe_flag
+	case 17: // maybe_flag
 		e.MaybeFlag, err = codec.Optional(codec.BinaryBool(datum))
-	case 17: // maybe_small
+	case 18: // maybe_small
 		e.MaybeSmall, err = codec.Optional(codec.TextInt32(datum))
-	case 18: // maybe_count
+	case 19: // maybe_count
 		e.MaybeCount, err = codec.Optional(codec.BinaryInt64(datum))
-	case 19: // maybe_mask
+	case 20: // maybe_mask
 		e.MaybeMask, err = codec.Optional(codec.BinaryUint32(datum))
-	case 20: // maybe_total
+	case 21: // maybe_total
 		e.MaybeTotal, err = codec.Optional(codec.BinaryUint64(datum))
-	case 21: // maybe_load
+	case 22: // maybe_load
 		e.MaybeLoad, err = codec.Optional(codec.BinaryFloat32(datum))
-	case 22: // maybe_ratio
+	case 23: // maybe_ratio
 		e.MaybeRatio, err = codec.Optional(codec.BinaryFloat64(datum))
-	case 23: // maybe_at
+	case 24: // maybe_at
 		e.MaybeAt, err = codec.Optional(codec.BinaryTimestamp(datum))
-	case 24: // maybe_took
+	case 25: // maybe_took
 		e.MaybeTook, err = codec.Optional(codec.BinaryDuration(datum))
-	case 25: // maybe_id
+	case 26: // maybe_id
 		e.MaybeID, err = codec.Optional(codec.BinaryUUID(datum))
-	case 26: // maybe_state
+	case 27: // maybe_state
 		n, failed := codec.BinaryEnum(datum, sampleMaybeStateNames)
 		e.MaybeState, err = codec.Optional(SampleMaybeState(n), failed)
-	case 27: // maybe_document
+	case 28: // maybe_document
 		e.MaybeDocument, err = codec.Present(codec.BinaryJSON(datum))
-	case 28: // default_text
+	case 29: // default_text
 		e.DefaultText, err = codec.BinaryString(datum)
-	case 29: // default_raw
+	case 30: // default_raw
 		e.DefaultRaw, err = codec.BinaryBytes(datum)
-	case 30: // default_flag
+	case 31: // default_flag
 		e.DefaultFlag, err = codec.BinaryBool(datum)
-	case 31: // default_small
+	case 32: // default_small
 		e.DefaultSmall, err = codec.BinaryInt32(datum)
-	case 32: // default_count
+	case 33: // default_count
 		e.DefaultCount, err = codec.BinaryInt64(datum)
-	case 33: // default_mask
+	case 34: // default_mask
 		e.DefaultMask, err = codec.BinaryUint32(datum)
-	case 34: // default_total
+	case 35: // default_total
 		e.DefaultTotal, err = codec.BinaryUint64(datum)
-	case 35: // default_load
+	case 36: // default_load
 		e.DefaultLoad, err = codec.BinaryFloat32(datum)
-	case 36: // default_ratio
+	case 37: // default_ratio
 		e.DefaultRatio, err = codec.BinaryFloat64(datum)
-	case 37: // default_at
+	case 38: // default_at
 		e.DefaultAt, err = codec.BinaryTimestamp(datum)
-	case 38: // default_took
+	case 39: // default_took
 		e.DefaultTook, err = codec.BinaryDuration(datum)
-	case 39: // default_id
+	case 40: // default_id
 		e.DefaultID, err = codec.BinaryUUID(datum)
-	case 40: // default_state
+	case 41: // default_state
 		n, failed := codec.BinaryEnum(datum, sampleDefaultStateNames)
 		e.DefaultState, err = SampleDefaultState(n), failed
-	case 41: // default_document
+	case 42: // default_document
 		e.DefaultDocument, err = codec.BinaryJSON(datum)
 	}
 	return err
@@ -2443,7 +2505,7 @@ var sampleCellsTextLayout = &store.Layout[SampleEvent]{
 	Kind:      store.BucketCells,
 	Bucket:    sampleCellsTextBucket,
 	Precision: time.Millisecond,
-	Columns:   []store.Column{{Name: "text"}, {Name: "raw"}, {Name: "flag"}, {Name: "small"}, {Name: "count"}, {Name: "mask"}, {Name: "total"}, {Name: "cpu.load"}, {Name: "ratio (.*)|%"}, {Name: "at"}, {Name: "took"}, {Name: "id"}, {Name: "state"}, {Name: "document"}, {Name: "maybe_text"}, {Name: "maybe_raw"}, {Name: "maybe_flag"}, {Name: "maybe_small"}, {Name: "maybe_count"}, {Name: "maybe_mask"}, {Name: "maybe_total"}, {Name: "maybe_load"}, {Name: "maybe_ratio"}, {Name: "maybe_at"}, {Name: "maybe_took"}, {Name: "maybe_id"}, {Name: "maybe_state"}, {Name: "maybe_document"}, {Name: "default_text"}, {Name: "default_raw"}, {Name: "default_flag"}, {Name: "default_small"}, {Name: "default_count"}, {Name: "default_mask"}, {Name: "default_total"}, {Name: "default_load"}, {Name: "default_ratio"}, {Name: "default_at"}, {Name: "default_took"}, {Name: "default_id"}, {Name: "default_state"}, {Name: "default_document"}},
+	Columns:   []store.Column{{Name: "text"}, {Name: "raw"}, {Name: "flag"}, {Name: "small"}, {Name: "count"}, {Name: "mask"}, {Name: "total"}, {Name: "cpu.load"}, {Name: "ratio (.*)|%"}, {Name: "at"}, {Name: "took"}, {Name: "id"}, {Name: "state"}, {Name: "document"}, {Name: "level"}, {Name: "maybe_text"}, {Name: "maybe_raw"}, {Name: "maybe_flag"}, {Name: "maybe_small"}, {Name: "maybe_count"}, {Name: "maybe_mask"}, {Name: "maybe_total"}, {Name: "maybe_load"}, {Name: "maybe_ratio"}, {Name: "maybe_at"}, {Name: "maybe_took"}, {Name: "maybe_id"}, {Name: "maybe_state"}, {Name: "maybe_document"}, {Name: "default_text"}, {Name: "default_raw"}, {Name: "default_flag"}, {Name: "default_small"}, {Name: "default_count"}, {Name: "default_mask"}, {Name: "default_total"}, {Name: "default_load"}, {Name: "default_ratio"}, {Name: "default_at"}, {Name: "default_took"}, {Name: "default_id"}, {Name: "default_state"}, {Name: "default_document"}},
 	Time: func(e *SampleEvent) *time.Time {
 		return &e.Time
 	},
@@ -2476,62 +2538,63 @@ func putSampleCellsText(e *SampleEvent, c *store.Cells) {
 	c.Set(11, codec.AppendTextUUID(c.Cell(11), e.ID))                             // id
 	c.Set(12, codec.AppendTextEnum(c.Cell(12), sampleStateNames, int64(e.State))) // state
 	c.Set(13, codec.AppendTextJSON(c.Cell(13), e.Document))                       // document
+	c.Set(14, codec.AppendTextEnum(c.Cell(14), sampleLevelNames, int64(e.Level))) // level
 	if e.MaybeText != nil {
-		c.Set(14, codec.AppendTextString(c.Cell(14), *e.MaybeText)) // maybe_text
+		c.Set(15, codec.AppendTextString(c.Cell(15), *e.MaybeText)) // maybe_text
 	}
 	if e.MaybeRaw != nil {
-		c.Set(15, codec.AppendTextBytes(c.Cell(15), e.MaybeRaw)) // maybe_raw
+		c.Set(16, codec.AppendTextBytes(c.Cell(16), e.MaybeRaw)) // maybe_raw
 	}
 	if e.MaybeFlag != nil {
-		c.Set(16, codec.AppendTextBool(c.Cell(16), *e.MaybeFlag)) // maybe_flag
+		c.Set(17, codec.AppendTextBool(c.Cell(17), *e.MaybeFlag)) // maybe_flag
 	}
 	if e.MaybeSmall != nil {
-		c.Set(17, codec.AppendTextInt32(c.Cell(17), *e.MaybeSmall)) // maybe_small
+		c.Set(18, codec.AppendTextInt32(c.Cell(18), *e.MaybeSmall)) // maybe_small
 	}
 	if e.MaybeCount != nil {
-		c.Set(18, codec.AppendBinaryInt64(c.Cell(18), *e.MaybeCount)) // maybe_count
+		c.Set(19, codec.AppendBinaryInt64(c.Cell(19), *e.MaybeCount)) // maybe_count
 	}
 	if e.MaybeMask != nil {
-		c.Set(19, codec.AppendTextUint32(c.Cell(19), *e.MaybeMask)) // maybe_mask
+		c.Set(20, codec.AppendTextUint32(c.Cell(20), *e.MaybeMask)) // maybe_mask
 	}
 	if e.MaybeTotal != nil {
-		c.Set(20, codec.AppendTextUint64(c.Cell(20), *e.MaybeTotal)) // maybe_total
+		c.Set(21, codec.AppendTextUint64(c.Cell(21), *e.MaybeTotal)) // maybe_total
 	}
 	if e.MaybeLoad != nil {
-		c.Set(21, codec.AppendTextFloat32(c.Cell(21), *e.MaybeLoad)) // maybe_load
+		c.Set(22, codec.AppendTextFloat32(c.Cell(22), *e.MaybeLoad)) // maybe_load
 	}
 	if e.MaybeRatio != nil {
-		c.Set(22, codec.AppendTextFloat64(c.Cell(22), *e.MaybeRatio)) // maybe_ratio
+		c.Set(23, codec.AppendTextFloat64(c.Cell(23), *e.MaybeRatio)) // maybe_ratio
 	}
 	if e.MaybeAt != nil {
-		c.Set(23, codec.AppendTextTimestamp(c.Cell(23), *e.MaybeAt)) // maybe_at
+		c.Set(24, codec.AppendTextTimestamp(c.Cell(24), *e.MaybeAt)) // maybe_at
 	}
 	if e.MaybeTook != nil {
-		c.Set(24, codec.AppendTextDuration(c.Cell(24), *e.MaybeTook)) // maybe_took
+		c.Set(25, codec.AppendTextDuration(c.Cell(25), *e.MaybeTook)) // maybe_took
 	}
 	if e.MaybeID != nil {
-		c.Set(25, codec.AppendTextUUID(c.Cell(25), *e.MaybeID)) // maybe_id
+		c.Set(26, codec.AppendTextUUID(c.Cell(26), *e.MaybeID)) // maybe_id
 	}
 	if e.MaybeState != nil {
-		c.Set(26, codec.AppendTextEnum(c.Cell(26), sampleMaybeStateNames, int64(*e.MaybeState))) // maybe_state
+		c.Set(27, codec.AppendTextEnum(c.Cell(27), sampleMaybeStateNames, int64(*e.MaybeState))) // maybe_state
 	}
 	if e.MaybeDocument != nil {
-		c.Set(27, codec.AppendTextJSON(c.Cell(27), e.MaybeDocument)) // maybe_document
+		c.Set(28, codec.AppendTextJSON(c.Cell(28), e.MaybeDocument)) // maybe_document
 	}
-	c.Set(28, codec.AppendTextString(c.Cell(28), e.DefaultText))                                // default_text
-	c.Set(29, codec.AppendTextBytes(c.Cell(29), e.DefaultRaw))                                  // default_raw
-	c.Set(30, codec.AppendTextBool(c.Cell(30), e.DefaultFlag))                                  // default_flag
-	c.Set(31, codec.AppendTextInt32(c.Cell(31), e.DefaultSmall))                                // default_small
-	c.Set(32, codec.AppendTextInt64(c.Cell(32), e.DefaultCount))                                // default_count
-	c.Set(33, codec.AppendTextUint32(c.Cell(33), e.DefaultMask))                                // default_mask
-	c.Set(34, codec.AppendTextUint64(c.Cell(34), e.DefaultTotal))                               // default_total
-	c.Set(35, codec.AppendTextFloat32(c.Cell(35), e.DefaultLoad))                               // default_load
-	c.Set(36, codec.AppendTextFloat64(c.Cell(36), e.DefaultRatio))                              // default_ratio
-	c.Set(37, codec.AppendTextTimestamp(c.Cell(37), e.DefaultAt))                               // default_at
-	c.Set(38, codec.AppendTextDuration(c.Cell(38), e.DefaultTook))                              // default_took
-	c.Set(39, codec.AppendTextUUID(c.Cell(39), e.DefaultID))                                    // default_id
-	c.Set(40, codec.AppendTextEnum(c.Cell(40), sampleDefaultStateNames, int64(e.DefaultState))) // default_state
-	c.Set(41, codec.AppendTextJSON(c.Cell(41), e.DefaultDocument))                              // default_document
+	c.Set(29, codec.AppendTextString(c.Cell(29), e.DefaultText))                                // default_text
+	c.Set(30, codec.AppendTextBytes(c.Cell(30), e.DefaultRaw))                                  // default_raw
+	c.Set(31, codec.AppendTextBool(c.Cell(31), e.DefaultFlag))                                  // default_flag
+	c.Set(32, codec.AppendTextInt32(c.Cell(32), e.DefaultSmall))                                // default_small
+	c.Set(33, codec.AppendTextInt64(c.Cell(33), e.DefaultCount))                                // default_count
+	c.Set(34, codec.AppendTextUint32(c.Cell(34), e.DefaultMask))                                // default_mask
+	c.Set(35, codec.AppendTextUint64(c.Cell(35), e.DefaultTotal))                               // default_total
+	c.Set(36, codec.AppendTextFloat32(c.Cell(36), e.DefaultLoad))                               // default_load
+	c.Set(37, codec.AppendTextFloat64(c.Cell(37), e.DefaultRatio))                              // default_ratio
+	c.Set(38, codec.AppendTextTimestamp(c.Cell(38), e.DefaultAt))                               // default_at
+	c.Set(39, codec.AppendTextDuration(c.Cell(39), e.DefaultTook))                              // default_took
+	c.Set(40, codec.AppendTextUUID(c.Cell(40), e.DefaultID))                                    // default_id
+	c.Set(41, codec.AppendTextEnum(c.Cell(41), sampleDefaultStateNames, int64(e.DefaultState))) // default_state
+	c.Set(42, codec.AppendTextJSON(c.Cell(42), e.DefaultDocument))                              // default_document
 }
 
 // spansSampleCellsText returns where the rows of an event's series are in
@@ -2593,63 +2656,66 @@ func setSampleCellsText(e *SampleEvent, column int, datum []byte) (err error) {
 		e.State, err = SampleState(n), failed
 	case 13: // document
 		e.Document, err = codec.TextJSON(datum)
-	case 14: // maybe_text
+	case 14: // level
+		n, failed := codec.TextEnum(datum, sampleLevelNames)
+		e.Level, err = SampleLevel(n), failed
+	case 15: // maybe_text
 		e.MaybeText, err = codec.Optional(codec.TextString(datum))
-	case 15: // maybe_raw
+	case 16: // maybe_raw
 		e.MaybeRaw, err = codec.Present(codec.TextBytes(datum))
-	case 16: // maybe_flag
+	case 17: // maybe_flag
 		e.MaybeFlag, err = codec.Optional(codec.TextBool(datum))
-	case 17: // maybe_small
+	case 18: // maybe_small
 		e.MaybeSmall, err = codec.Optional(codec.TextInt32(datum))
-	case 18: // maybe_count
+	case 19: // maybe_count
 		e.MaybeCount, err = codec.Optional(codec.BinaryInt64(datum))
-	case 19: // maybe_mask
+	case 20: // maybe_mask
 		e.MaybeMask, err = codec.Optional(codec.TextUint32(datum))
-	case 20: // maybe_total
+	case 21: // maybe_total
 		e.MaybeTotal, err = codec.Optional(codec.TextUint64(datum))
-	case 21: // maybe_load
+	case 22: // maybe_load
 		e.MaybeLoad, err = codec.Optional(codec.TextFloat32(datum))
-	case 22: // maybe_ratio
+	case 23: // maybe_ratio
 		e.MaybeRatio, err = codec.Optional(codec.TextFloat64(datum))
-	case 23: // maybe_at
+	case 24: // maybe_at
 		e.MaybeAt, err = codec.Optional(codec.TextTimestamp(datum))
-	case 24: // maybe_took
+	case 25: // maybe_took
 		e.MaybeTook, err = codec.Optional(codec.TextDuration(datum))
-	case 25: // maybe_id
+	case 26: // maybe_id
 		e.MaybeID, err = codec.Optional(codec.TextUUID(datum))
-	case 26: // maybe_state
+	case 27: // maybe_state
 		n, failed := codec.TextEnum(datum, sampleMaybeStateNames)
 		e.MaybeState, err = codec.Optional(SampleMaybeState(n), failed)
-	case 27: // maybe_document
+	case 28: // maybe_document
 		e.MaybeDocument, err = codec.Present(codec.TextJSON(datum))
-	case 28: // default_text
+	case 29: // default_text
 		e.DefaultText, err = codec.TextString(datum)
-	case 29: // default_raw
+	case 30: // default_raw
 		e.DefaultRaw, err = codec.TextBytes(datum)
-	case 30: // default_flag
+	case 31: // default_flag
 		e.DefaultFlag, err = codec.TextBool(datum)
-	case 31: // default_small
+	case 32: // default_small
 		e.DefaultSmall, err = codec.TextInt32(datum)
-	case 32: // default_count
+	case 33: // default_count
 		e.DefaultCount, err = codec.TextInt64(datum)
-	case 33: // default_mask
+	case 34: // default_mask
 		e.DefaultMask, err = codec.TextUint32(datum)
-	case 34: // default_total
+	case 35: // default_total
 		e.DefaultTotal, err = codec.TextUint64(datum)
-	case 35: // default_load
+	case 36: // default_load
 		e.DefaultLoad, err = codec.TextFloat32(datum)
-	case 36: // default_ratio
+	case 37: // default_ratio
 		e.DefaultRatio, err = codec.TextFloat64(datum)
-	case 37: // default_at
+	case 38: // default_at
 		e.DefaultAt, err = codec.TextTimestamp(datum)
-	case 38: // default_took
+	case 39: // default_took
 		e.DefaultTook, err = codec.TextDuration(datum)
-	case 39: // default_id
+	case 40: // default_id
 		e.DefaultID, err = codec.TextUUID(datum)
-	case 40: // default_state
+	case 41: // default_state
 		n, failed := codec.TextEnum(datum, sampleDefaultStateNames)
 		e.DefaultState, err = SampleDefaultState(n), failed
-	case 41: // default_document
+	case 42: // default_document
 		e.DefaultDocument, err = codec.TextJSON(datum)
 	}
 	return err
@@ -2945,7 +3011,7 @@ var sampleUnserializedLayout = &store.Layout[SampleEvent]{
 	Kind:      store.SingleRows,
 	TimeKey:   sampleUnserializedTime,
 	Precision: time.Millisecond,
-	Columns:   []store.Column{{Name: "text"}, {Name: "raw"}, {Name: "flag"}, {Name: "small"}, {Name: "count"}, {Name: "mask"}, {Name: "total"}, {Name: "cpu.load"}, {Name: "ratio (.*)|%"}, {Name: "at"}, {Name: "took"}, {Name: "id"}, {Name: "state"}, {Name: "document"}, {Name: "maybe_text"}, {Name: "maybe_raw"}, {Name: "maybe_flag"}, {Name: "maybe_small"}, {Name: "maybe_count"}, {Name: "maybe_mask"}, {Name: "maybe_total"}, {Name: "maybe_load"}, {Name: "maybe_ratio"}, {Name: "maybe_at"}, {Name: "maybe_took"}, {Name: "maybe_id"}, {Name: "maybe_state"}, {Name: "maybe_document"}, {Name: "default_text"}, {Name: "default_raw"}, {Name: "default_flag"}, {Name: "default_small"}, {Name: "default_count"}, {Name: "default_mask"}, {Name: "default_total"}, {Name: "default_load"}, {Name: "default_ratio"}, {Name: "default_at"}, {Name: "default_took"}, {Name: "default_id"}, {Name: "default_state"}, {Name: "default_document"}},
+	Columns:   []store.Column{{Name: "text"}, {Name: "raw"}, {Name: "flag"}, {Name: "small"}, {Name: "count"}, {Name: "mask"}, {Name: "total"}, {Name: "cpu.load"}, {Name: "ratio (.*)|%"}, {Name: "at"}, {Name: "took"}, {Name: "id"}, {Name: "state"}, {Name: "document"}, {Name: "level"}, {Name: "maybe_text"}, {Name: "maybe_raw"}, {Name: "maybe_flag"}, {Name: "maybe_small"}, {Name: "maybe_count"}, {Name: "maybe_mask"}, {Name: "maybe_total"}, {Name: "maybe_load"}, {Name: "maybe_ratio"}, {Name: "maybe_at"}, {Name: "maybe_took"}, {Name: "maybe_id"}, {Name: "maybe_state"}, {Name: "maybe_document"}, {Name: "default_text"}, {Name: "default_raw"}, {Name: "default_flag"}, {Name: "default_small"}, {Name: "default_count"}, {Name: "default_mask"}, {Name: "default_total"}, {Name: "default_load"}, {Name: "default_ratio"}, {Name: "default_at"}, {Name: "default_took"}, {Name: "default_id"}, {Name: "default_state"}, {Name: "default_document"}},
 	Time: func(e *SampleEvent) *time.Time {
 		return &e.Time
 	},
@@ -2975,62 +3041,63 @@ func putSampleUnserialized(e *SampleEvent, c *store.Cells) {
 	c.Set(11, codec.AppendBinaryUUID(c.Cell(11), e.ID))                             // id
 	c.Set(12, codec.AppendBinaryEnum(c.Cell(12), sampleStateNames, int64(e.State))) // state
 	c.Set(13, codec.AppendBinaryJSON(c.Cell(13), e.Document))                       // document
+	c.Set(14, codec.AppendBinaryEnum(c.Cell(14), sampleLevelNames, int64(e.Level))) // level
 	if e.MaybeText != nil {
-		c.Set(14, codec.AppendBinaryString(c.Cell(14), *e.MaybeText)) // maybe_text
+		c.Set(15, codec.AppendBinaryString(c.Cell(15), *e.MaybeText)) // maybe_text
 	}
 	if e.MaybeRaw != nil {
-		c.Set(15, codec.AppendBinaryBytes(c.Cell(15), e.MaybeRaw)) // maybe_raw
+		c.Set(16, codec.AppendBinaryBytes(c.Cell(16), e.MaybeRaw)) // maybe_raw
 	}
 	if e.MaybeFlag != nil {
-		c.Set(16, codec.AppendBinaryBool(c.Cell(16), *e.MaybeFlag)) // maybe_flag
+		c.Set(17, codec.AppendBinaryBool(c.Cell(17), *e.MaybeFlag)) // maybe_flag
 	}
 	if e.MaybeSmall != nil {
-		c.Set(17, codec.AppendTextInt32(c.Cell(17), *e.MaybeSmall)) // maybe_small
+		c.Set(18, codec.AppendTextInt32(c.Cell(18), *e.MaybeSmall)) // maybe_small
 	}
 	if e.MaybeCount != nil {
-		c.Set(18, codec.AppendBinaryInt64(c.Cell(18), *e.MaybeCount)) // maybe_count
+		c.Set(19, codec.AppendBinaryInt64(c.Cell(19), *e.MaybeCount)) // maybe_count
 	}
 	if e.MaybeMask != nil {
-		c.Set(19, codec.AppendBinaryUint32(c.Cell(19), *e.MaybeMask)) // maybe_mask
+		c.Set(20, codec.AppendBinaryUint32(c.Cell(20), *e.MaybeMask)) // maybe_mask
 	}
 	if e.MaybeTotal != nil {
-		c.Set(20, codec.AppendBinaryUint64(c.Cell(20), *e.MaybeTotal)) // maybe_total
+		c.Set(21, codec.AppendBinaryUint64(c.Cell(21), *e.MaybeTotal)) // maybe_total
 	}
 	if e.MaybeLoad != nil {
-		c.Set(21, codec.AppendBinaryFloat32(c.Cell(21), *e.MaybeLoad)) // maybe_load
+		c.Set(22, codec.AppendBinaryFloat32(c.Cell(22), *e.MaybeLoad)) // maybe_load
 	}
 	if e.MaybeRatio != nil {
-		c.Set(22, codec.AppendBinaryFloat64(c.Cell(22), *e.MaybeRatio)) // maybe_ratio
+		c.Set(23, codec.AppendBinaryFloat64(c.Cell(23), *e.MaybeRatio)) // maybe_ratio
 	}
 	if e.MaybeAt != nil {
-		c.Set(23, codec.AppendBinaryTimestamp(c.Cell(23), *e.MaybeAt)) // maybe_at
+		c.Set(24, codec.AppendBinaryTimestamp(c.Cell(24), *e.MaybeAt)) // maybe_at
 	}
 	if e.MaybeTook != nil {
-		c.Set(24, codec.AppendBinaryDuration(c.Cell(24), *e.MaybeTook)) // maybe_took
+		c.Set(25, codec.AppendBinaryDuration(c.Cell(25), *e.MaybeTook)) // maybe_took
 	}
 	if e.MaybeID != nil {
-		c.Set(25, codec.AppendBinaryUUID(c.Cell(25), *e.MaybeID)) // maybe_id
+		c.Set(26, codec.AppendBinaryUUID(c.Cell(26), *e.MaybeID)) // maybe_id
 	}
 	if e.MaybeState != nil {
-		c.Set(26, codec.AppendBinaryEnum(c.Cell(26), sampleMaybeStateNames, int64(*e.MaybeState))) // maybe_state
+		c.Set(27, codec.AppendBinaryEnum(c.Cell(27), sampleMaybeStateNames, int64(*e.MaybeState))) // maybe_state
 	}
 	if e.MaybeDocument != nil {
-		c.Set(27, codec.AppendBinaryJSON(c.Cell(27), e.MaybeDocument)) // maybe_document
+		c.Set(28, codec.AppendBinaryJSON(c.Cell(28), e.MaybeDocument)) // maybe_document
 	}
-	c.Set(28, codec.AppendBinaryString(c.Cell(28), e.DefaultText))                                // default_text
-	c.Set(29, codec.AppendBinaryBytes(c.Cell(29), e.DefaultRaw))                                  // default_raw
-	c.Set(30, codec.AppendBinaryBool(c.Cell(30), e.DefaultFlag))                                  // default_flag
-	c.Set(31, codec.AppendBinaryInt32(c.Cell(31), e.DefaultSmall))                                // default_small
-	c.Set(32, codec.AppendBinaryInt64(c.Cell(32), e.DefaultCount))                                // default_count
-	c.Set(33, codec.AppendBinaryUint32(c.Cell(33), e.DefaultMask))                                // default_mask
-	c.Set(34, codec.AppendBinaryUint64(c.Cell(34), e.DefaultTotal))                               // default_total
-	c.Set(35, codec.AppendBinaryFloat32(c.Cell(35), e.DefaultLoad))                               // default_load
-	c.Set(36, codec.AppendBinaryFloat64(c.Cell(36), e.DefaultRatio))                              // default_ratio
-	c.Set(37, codec.AppendBinaryTimestamp(c.Cell(37), e.DefaultAt))                               // default_at
-	c.Set(38, codec.AppendBinaryDuration(c.Cell(38), e.DefaultTook))                              // default_took
-	c.Set(39, codec.AppendBinaryUUID(c.Cell(39), e.DefaultID))                                    // default_id
-	c.Set(40, codec.AppendBinaryEnum(c.Cell(40), sampleDefaultStateNames, int64(e.DefaultState))) // default_state
-	c.Set(41, codec.AppendBinaryJSON(c.Cell(41), e.DefaultDocument))                              // default_document
+	c.Set(29, codec.AppendBinaryString(c.Cell(29), e.DefaultText))                                // default_text
+	c.Set(30, codec.AppendBinaryBytes(c.Cell(30), e.DefaultRaw))                                  // default_raw
+	c.Set(31, codec.AppendBinaryBool(c.Cell(31), e.DefaultFlag))                                  // default_flag
+	c.Set(32, codec.AppendBinaryInt32(c.Cell(32), e.DefaultSmall))                                // default_small
+	c.Set(33, codec.AppendBinaryInt64(c.Cell(33), e.DefaultCount))                                // default_count
+	c.Set(34, codec.AppendBinaryUint32(c.Cell(34), e.DefaultMask))                                // default_mask
+	c.Set(35, codec.AppendBinaryUint64(c.Cell(35), e.DefaultTotal))                               // default_total
+	c.Set(36, codec.AppendBinaryFloat32(c.Cell(36), e.DefaultLoad))                               // default_load
+	c.Set(37, codec.AppendBinaryFloat64(c.Cell(37), e.DefaultRatio))                              // default_ratio
+	c.Set(38, codec.AppendBinaryTimestamp(c.Cell(38), e.DefaultAt))                               // default_at
+	c.Set(39, codec.AppendBinaryDuration(c.Cell(39), e.DefaultTook))                              // default_took
+	c.Set(40, codec.AppendBinaryUUID(c.Cell(40), e.DefaultID))                                    // default_id
+	c.Set(41, codec.AppendBinaryEnum(c.Cell(41), sampleDefaultStateNames, int64(e.DefaultState))) // default_state
+	c.Set(42, codec.AppendBinaryJSON(c.Cell(42), e.DefaultDocument))                              // default_document
 }
 
 // spansSampleUnserialized returns where the rows of an event's series are in
@@ -3092,63 +3159,66 @@ func setSampleUnserialized(e *SampleEvent, column int, datum []byte) (err error)
 		e.State, err = SampleState(n), failed
 	case 13: // document
 		e.Document, err = codec.BinaryJSON(datum)
-	case 14: // maybe_text
+	case 14: // level
+		n, failed := codec.BinaryEnum(datum, sampleLevelNames)
+		e.Level, err = SampleLevel(n), failed
+	case 15: // maybe_text
 		e.MaybeText, err = codec.Optional(codec.BinaryString(datum))
-	case 15: // maybe_raw
+	case 16: // maybe_raw
 		e.MaybeRaw, err = codec.Present(codec.BinaryBytes(datum))
-	case 16: // maybe_flag
+	case 17: // maybe_flag
 		e.MaybeFlag, err = codec.Optional(codec.BinaryBool(datum))
-	case 17: // maybe_small
+	case 18: // maybe_small
 		e.MaybeSmall, err = codec.Optional(codec.TextInt32(datum))
-	case 18: // maybe_count
+	case 19: // maybe_count
 		e.MaybeCount, err = codec.Optional(codec.BinaryInt64(datum))
-	case 19: // maybe_mask
+	case 20: // maybe_mask
 		e.MaybeMask, err = codec.Optional(codec.BinaryUint32(datum))
-	case 20: // maybe_total
+	case 21: // maybe_total
 		e.MaybeTotal, err = codec.Optional(codec.BinaryUint64(datum))
-	case 21: // maybe_load
+	case 22: // maybe_load
 		e.MaybeLoad, err = codec.Optional(codec.BinaryFloat32(datum))
-	case 22: // maybe_ratio
+	case 23: // maybe_ratio
 		e.MaybeRatio, err = codec.Optional(codec.BinaryFloat64(datum))
-	case 23: // maybe_at
+	case 24: // maybe_at
 		e.MaybeAt, err = codec.Optional(codec.BinaryTimestamp(datum))
-	case 24: // maybe_took
+	case 25: // maybe_took
 		e.MaybeTook, err = codec.Optional(codec.BinaryDuration(datum))
-	case 25: // maybe_id
+	case 26: // maybe_id
 		e.MaybeID, err = codec.Optional(codec.BinaryUUID(datum))
-	case 26: // maybe_state
+	case 27: // maybe_state
 		n, failed := codec.BinaryEnum(datum, sampleMaybeStateNames)
 		e.MaybeState, err = codec.Optional(SampleMaybeState(n), failed)
-	case 27: // maybe_document
+	case 28: // maybe_document
 		e.MaybeDocument, err = codec.Present(codec.BinaryJSON(datum))
-	case 28: // default_text
+	case 29: // default_text
 		e.DefaultText, err = codec.BinaryString(datum)
-	case 29: // default_raw
+	case 30: // default_raw
 		e.DefaultRaw, err = codec.BinaryBytes(datum)
-	case 30: // default_flag
+	case 31: // default_flag
 		e.DefaultFlag, err = codec.BinaryBool(datum)
-	case 31: // default_small
+	case 32: // default_small
 		e.DefaultSmall, err = codec.BinaryInt32(datum)
-	case 32: // default_count
+	case 33: // default_count
 		e.DefaultCount, err = codec.BinaryInt64(datum)
-	case 33: // default_mask
+	case 34: // default_mask
 		e.DefaultMask, err = codec.BinaryUint32(datum)
-	case 34: // default_total
+	case 35: // default_total
 		e.DefaultTotal, err = codec.BinaryUint64(datum)
-	case 35: // default_load
+	case 36: // default_load
 		e.DefaultLoad, err = codec.BinaryFloat32(datum)
-	case 36: // default_ratio
+	case 37: // default_ratio
 		e.DefaultRatio, err = codec.BinaryFloat64(datum)
-	case 37: // default_at
+	case 38: // default_at
 		e.DefaultAt, err = codec.BinaryTimestamp(datum)
-	case 38: // default_took
+	case 39: // default_took
 		e.DefaultTook, err = codec.BinaryDuration(datum)
-	case 39: // default_id
+	case 40: // default_id
 		e.DefaultID, err = codec.BinaryUUID(datum)
-	case 40: // default_state
+	case 41: // default_state
 		n, failed := codec.BinaryEnum(datum, sampleDefaultStateNames)
 		e.DefaultState, err = SampleDefaultState(n), failed
-	case 41: // default_document
+	case 42: // default_document
 		e.DefaultDocument, err = codec.BinaryJSON(datum)
 	}
 	return err
@@ -3172,7 +3242,7 @@ var sampleUnserializedTextLayout = &store.Layout[SampleEvent]{
 	Kind:      store.SingleRows,
 	TimeKey:   sampleUnserializedTextTime,
 	Precision: time.Millisecond,
-	Columns:   []store.Column{{Name: "text"}, {Name: "raw"}, {Name: "flag"}, {Name: "small"}, {Name: "count"}, {Name: "mask"}, {Name: "total"}, {Name: "cpu.load"}, {Name: "ratio (.*)|%"}, {Name: "at"}, {Name: "took"}, {Name: "id"}, {Name: "state"}, {Name: "document"}, {Name: "maybe_text"}, {Name: "maybe_raw"}, {Name: "maybe_flag"}, {Name: "maybe_small"}, {Name: "maybe_count"}, {Name: "maybe_mask"}, {Name: "maybe_total"}, {Name: "maybe_load"}, {Name: "maybe_ratio"}, {Name: "maybe_at"}, {Name: "maybe_took"}, {Name: "maybe_id"}, {Name: "maybe_state"}, {Name: "maybe_document"}, {Name: "default_text"}, {Name: "default_raw"}, {Name: "default_flag"}, {Name: "default_small"}, {Name: "default_count"}, {Name: "default_mask"}, {Name: "default_total"}, {Name: "default_load"}, {Name: "default_ratio"}, {Name: "default_at"}, {Name: "default_took"}, {Name: "default_id"}, {Name: "default_state"}, {Name: "default_document"}},
+	Columns:   []store.Column{{Name: "text"}, {Name: "raw"}, {Name: "flag"}, {Name: "small"}, {Name: "count"}, {Name: "mask"}, {Name: "total"}, {Name: "cpu.load"}, {Name: "ratio (.*)|%"}, {Name: "at"}, {Name: "took"}, {Name: "id"}, {Name: "state"}, {Name: "document"}, {Name: "level"}, {Name: "maybe_text"}, {Name: "maybe_raw"}, {Name: "maybe_flag"}, {Name: "maybe_small"}, {Name: "maybe_count"}, {Name: "maybe_mask"}, {Name: "maybe_total"}, {Name: "maybe_load"}, {Name: "maybe_ratio"}, {Name: "maybe_at"}, {Name: "maybe_took"}, {Name: "maybe_id"}, {Name: "maybe_state"}, {Name: "maybe_document"}, {Name: "default_text"}, {Name: "default_raw"}, {Name: "default_flag"}, {Name: "default_small"}, {Name: "default_count"}, {Name: "default_mask"}, {Name: "default_total"}, {Name: "default_load"}, {Name: "default_ratio"}, {Name: "default_at"}, {Name: "default_took"}, {Name: "default_id"}, {Name: "default_state"}, {Name: "default_document"}},
 	Time: func(e *SampleEvent) *time.Time {
 		return &e.Time
 	},
@@ -3203,62 +3273,63 @@ func putSampleUnserializedText(e *SampleEvent, c *store.Cells) {
 	c.Set(11, codec.AppendTextUUID(c.Cell(11), e.ID))                             // id
 	c.Set(12, codec.AppendTextEnum(c.Cell(12), sampleStateNames, int64(e.State))) // state
 	c.Set(13, codec.AppendTextJSON(c.Cell(13), e.Document))                       // document
+	c.Set(14, codec.AppendTextEnum(c.Cell(14), sampleLevelNames, int64(e.Level))) // level
 	if e.MaybeText != nil {
-		c.Set(14, codec.AppendTextString(c.Cell(14), *e.MaybeText)) // maybe_text
+		c.Set(15, codec.AppendTextString(c.Cell(15), *e.MaybeText)) // maybe_text
 	}
 	if e.MaybeRaw != nil {
-		c.Set(15, codec.AppendTextBytes(c.Cell(15), e.MaybeRaw)) // maybe_raw
+		c.Set(16, codec.AppendTextBytes(c.Cell(16), e.MaybeRaw)) // maybe_raw
 	}
 	if e.MaybeFlag != nil {
-		c.Set(16, codec.AppendTextBool(c.Cell(16), *e.MaybeFlag)) // maybe_flag
+		c.Set(17, codec.AppendTextBool(c.Cell(17), *e.MaybeFlag)) // maybe_flag
 	}
 	if e.MaybeSmall != nil {
-		c.Set(17, codec.AppendTextInt32(c.Cell(17), *e.MaybeSmall)) // maybe_small
+		c.Set(18, codec.AppendTextInt32(c.Cell(18), *e.MaybeSmall)) // maybe_small
 	}
 	if e.MaybeCount != nil {
-		c.Set(18, codec.AppendBinaryInt64(c.Cell(18), *e.MaybeCount)) // maybe_count
+		c.Set(19, codec.AppendBinaryInt64(c.Cell(19), *e.MaybeCount)) // maybe_count
 	}
 	if e.MaybeMask != nil {
-		c.Set(19, codec.AppendTextUint32(c.Cell(19), *e.MaybeMask)) // maybe_mask
+		c.Set(20, codec.AppendTextUint32(c.Cell(20), *e.MaybeMask)) // maybe_mask
 	}
 	if e.MaybeTotal != nil {
-		c.Set(20, codec.AppendTextUint64(c.Cell(20), *e.MaybeTotal)) // maybe_total
+		c.Set(21, codec.AppendTextUint64(c.Cell(21), *e.MaybeTotal)) // maybe_total
 	}
 	if e.MaybeLoad != nil {
-		c.Set(21, codec.AppendTextFloat32(c.Cell(21), *e.MaybeLoad)) // maybe_load
+		c.Set(22, codec.AppendTextFloat32(c.Cell(22), *e.MaybeLoad)) // maybe_load
 	}
 	if e.MaybeRatio != nil {
-		c.Set(22, codec.AppendTextFloat64(c.Cell(22), *e.MaybeRatio)) // maybe_ratio
+		c.Set(23, codec.AppendTextFloat64(c.Cell(23), *e.MaybeRatio)) // maybe_ratio
 	}
 	if e.MaybeAt != nil {
-		c.Set(23, codec.AppendTextTimestamp(c.Cell(23), *e.MaybeAt)) // maybe_at
+		c.Set(24, codec.AppendTextTimestamp(c.Cell(24), *e.MaybeAt)) // maybe_at
 	}
 	if e.MaybeTook != nil {
-		c.Set(24, codec.AppendTextDuration(c.Cell(24), *e.MaybeTook)) // maybe_took
+		c.Set(25, codec.AppendTextDuration(c.Cell(25), *e.MaybeTook)) // maybe_took
 	}
 	if e.MaybeID != nil {
-		c.Set(25, codec.AppendTextUUID(c.Cell(25), *e.MaybeID)) // maybe_id
+		c.Set(26, codec.AppendTextUUID(c.Cell(26), *e.MaybeID)) // maybe_id
 	}
 	if e.MaybeState != nil {
-		c.Set(26, codec.AppendTextEnum(c.Cell(26), sampleMaybeStateNames, int64(*e.MaybeState))) // maybe_state
+		c.Set(27, codec.AppendTextEnum(c.Cell(27), sampleMaybeStateNames, int64(*e.MaybeState))) // maybe_state
 	}
 	if e.MaybeDocument != nil {
-		c.Set(27, codec.AppendTextJSON(c.Cell(27), e.MaybeDocument)) // maybe_document
+		c.Set(28, codec.AppendTextJSON(c.Cell(28), e.MaybeDocument)) // maybe_document
 	}
-	c.Set(28, codec.AppendTextString(c.Cell(28), e.DefaultText))                                // default_text
-	c.Set(29, codec.AppendTextBytes(c.Cell(29), e.DefaultRaw))                                  // default_raw
-	c.Set(30, codec.AppendTextBool(c.Cell(30), e.DefaultFlag))                                  // default_flag
-	c.Set(31, codec.AppendTextInt32(c.Cell(31), e.DefaultSmall))                                // default_small
-	c.Set(32, codec.AppendTextInt64(c.Cell(32), e.DefaultCount))                                // default_count
-	c.Set(33, codec.AppendTextUint32(c.Cell(33), e.DefaultMask))                                // default_mask
-	c.Set(34, codec.AppendTextUint64(c.Cell(34), e.DefaultTotal))                               // default_total
-	c.Set(35, codec.AppendTextFloat32(c.Cell(35), e.DefaultLoad))                               // default_load
-	c.Set(36, codec.AppendTextFloat64(c.Cell(36), e.DefaultRatio))                              // default_ratio
-	c.Set(37, codec.AppendTextTimestamp(c.Cell(37), e.DefaultAt))                               // default_at
-	c.Set(38, codec.AppendTextDuration(c.Cell(38), e.DefaultTook))                              // default_took
-	c.Set(39, codec.AppendTextUUID(c.Cell(39), e.DefaultID))                                    // default_id
-	c.Set(40, codec.AppendTextEnum(c.Cell(40), sampleDefaultStateNames, int64(e.DefaultState))) // default_state
-	c.Set(41, codec.AppendTextJSON(c.Cell(41), e.DefaultDocument))                              // default_document
+	c.Set(29, codec.AppendTextString(c.Cell(29), e.DefaultText))                                // default_text
+	c.Set(30, codec.AppendTextBytes(c.Cell(30), e.DefaultRaw))                                  // default_raw
+	c.Set(31, codec.AppendTextBool(c.Cell(31), e.DefaultFlag))                                  // default_flag
+	c.Set(32, codec.AppendTextInt32(c.Cell(32), e.DefaultSmall))                                // default_small
+	c.Set(33, codec.AppendTextInt64(c.Cell(33), e.DefaultCount))                                // default_count
+	c.Set(34, codec.AppendTextUint32(c.Cell(34), e.DefaultMask))                                // default_mask
+	c.Set(35, codec.AppendTextUint64(c.Cell(35), e.DefaultTotal))                               // default_total
+	c.Set(36, codec.AppendTextFloat32(c.Cell(36), e.DefaultLoad))                               // default_load
+	c.Set(37, codec.AppendTextFloat64(c.Cell(37), e.DefaultRatio))                              // default_ratio
+	c.Set(38, codec.AppendTextTimestamp(c.Cell(38), e.DefaultAt))                               // default_at
+	c.Set(39, codec.AppendTextDuration(c.Cell(39), e.DefaultTook))                              // default_took
+	c.Set(40, codec.AppendTextUUID(c.Cell(40), e.DefaultID))                                    // default_id
+	c.Set(41, codec.AppendTextEnum(c.Cell(41), sampleDefaultStateNames, int64(e.DefaultState))) // default_state
+	c.Set(42, codec.AppendTextJSON(c.Cell(42), e.DefaultDocument))                              // default_document
 }
 
 // spansSampleUnserializedText returns where the rows of an event's series are
@@ -3320,63 +3391,66 @@ func setSampleUnserializedText(e *SampleEvent, column int, datum []byte) (err er
 		e.State, err = SampleState(n), failed
 	case 13: // document
 		e.Document, err = codec.TextJSON(datum)
-	case 14: // maybe_text
+	case 14: // level
+		n, failed := codec.TextEnum(datum, sampleLevelNames)
+		e.Level, err = SampleLevel(n), failed
+	case 15: // maybe_text
 		e.MaybeText, err = codec.Optional(codec.TextString(datum))
-	case 15: // maybe_raw
+	case 16: // maybe_raw
 		e.MaybeRaw, err = codec.Present(codec.TextBytes(datum))
-	case 16: // maybe_flag
+	case 17: // maybe_flag
 		e.MaybeFlag, err = codec.Optional(codec.TextBool(datum))
-	case 17: // maybe_small
+	case 18: // maybe_small
 		e.MaybeSmall, err = codec.Optional(codec.TextInt32(datum))
-	case 18: // maybe_count
+	case 19: // maybe_count
 		e.MaybeCount, err = codec.Optional(codec.BinaryInt64(datum))
-	case 19: // maybe_mask
+	case 20: // maybe_mask
 		e.MaybeMask, err = codec.Optional(codec.TextUint32(datum))
-	case 20: // maybe_total
+	case 21: // maybe_total
 		e.MaybeTotal, err = codec.Optional(codec.TextUint64(datum))
-	case 21: // maybe_load
+	case 22: // maybe_load
 		e.MaybeLoad, err = codec.Optional(codec.TextFloat32(datum))
-	case 22: // maybe_ratio
+	case 23: // maybe_ratio
 		e.MaybeRatio, err = codec.Optional(codec.TextFloat64(datum))
-	case 23: // maybe_at
+	case 24: // maybe_at
 		e.MaybeAt, err = codec.Optional(codec.TextTimestamp(datum))
-	case 24: // maybe_took
+	case 25: // maybe_took
 		e.MaybeTook, err = codec.Optional(codec.TextDuration(datum))
-	case 25: // maybe_id
+	case 26: // maybe_id
 		e.MaybeID, err = codec.Optional(codec.TextUUID(datum))
-	case 26: // maybe_state
+	case 27: // maybe_state
 		n, failed := codec.TextEnum(datum, sampleMaybeStateNames)
 		e.MaybeState, err = codec.Optional(SampleMaybeState(n), failed)
-	case 27: // maybe_document
+	case 28: // maybe_document
 		e.MaybeDocument, err = codec.Present(codec.TextJSON(datum))
-	case 28: // default_text
+	case 29: // default_text
 		e.DefaultText, err = codec.TextString(datum)
-	case 29: // default_raw
+	case 30: // default_raw
 		e.DefaultRaw, err = codec.TextBytes(datum)
-	case 30: // default_flag
+	case 31: // default_flag
 		e.DefaultFlag, err = codec.TextBool(datum)
-	case 31: // default_small
+	case 32: // default_small
 		e.DefaultSmall, err = codec.TextInt32(datum)
-	case 32: // default_count
+	case 33: // default_count
 		e.DefaultCount, err = codec.TextInt64(datum)
-	case 33: // default_mask
+	case 34: // default_mask
 		e.DefaultMask, err = codec.TextUint32(datum)
-	case 34: // default_total
+	case 35: // default_total
 		e.DefaultTotal, err = codec.TextUint64(datum)
-	case 35: // default_load
+	case 36: // default_load
 		e.DefaultLoad, err = codec.TextFloat32(datum)
-	case 36: // default_ratio
+	case 37: // default_ratio
 		e.DefaultRatio, err = codec.TextFloat64(datum)
-	case 37: // default_at
+	case 38: // default_at
 		e.DefaultAt, err = codec.TextTimestamp(datum)
-	case 38: // default_took
+	case 39: // default_took
 		e.DefaultTook, err = codec.TextDuration(datum)
-	case 39: // default_id
+	case 40: // default_id
 		e.DefaultID, err = codec.TextUUID(datum)
-	case 40: // default_state
+	case 41: // default_state
 		n, failed := codec.TextEnum(datum, sampleDefaultStateNames)
 		e.DefaultState, err = SampleDefaultState(n), failed
-	case 41: // default_document
+	case 42: // default_document
 		e.DefaultDocument, err = codec.TextJSON(datum)
 	}
 	return err
@@ -3425,108 +3499,114 @@ func (c *SampleColumns) decodeSampleCells(column int, data store.Data) (err erro
 		})
 	case 13: // document
 		c.Document, err = store.Extend(c.Document, data, codec.BinaryJSON)
-	case 14: // maybe_text
+	case 14: // level
+		c.Level, err = store.Extend(c.Level, data, func(datum []byte) (v SampleLevel, err error) {
+			n, failed := codec.BinaryEnum(datum, sampleLevelNames)
+			v, err = SampleLevel(n), failed
+			return v, err
+		})
+	case 15: // maybe_text
 		c.MaybeText, err = store.Extend(c.MaybeText, data, func(datum []byte) (v *string, err error) {
 			v, err = codec.Optional(codec.BinaryString(datum))
 			return v, err
 		})
-	case 15: // maybe_raw
+	case 16: // maybe_raw
 		c.MaybeRaw, err = store.Extend(c.MaybeRaw, data, func(datum []byte) (v []byte, err error) {
 			v, err = codec.Present(codec.BinaryBytes(datum))
 			return v, err
 		})
-	case 16: // maybe_flag
+	case 17: // maybe_flag
 		c.MaybeFlag, err = store.Extend(c.MaybeFlag, data, func(datum []byte) (v *bool, err error) {
 			v, err = codec.Optional(codec.BinaryBool(datum))
 			return v, err
 		})
-	case 17: // maybe_small
+	case 18: // maybe_small
 		c.MaybeSmall, err = store.Extend(c.MaybeSmall, data, func(datum []byte) (v *int32, err error) {
 			v, err = codec.Optional(codec.TextInt32(datum))
 			return v, err
 		})
-	case 18: // maybe_count
+	case 19: // maybe_count
 		c.MaybeCount, err = store.Extend(c.MaybeCount, data, func(datum []byte) (v *int64, err error) {
 			v, err = codec.Optional(codec.BinaryInt64(datum))
 			return v, err
 		})
-	case 19: // maybe_mask
+	case 20: // maybe_mask
 		c.MaybeMask, err = store.Extend(c.MaybeMask, data, func(datum []byte) (v *uint32, err error) {
 			v, err = codec.Optional(codec.BinaryUint32(datum))
 			return v, err
 		})
-	case 20: // maybe_total
+	case 21: // maybe_total
 		c.MaybeTotal, err = store.Extend(c.MaybeTotal, data, func(datum []byte) (v *uint64, err error) {
 			v, err = codec.Optional(codec.BinaryUint64(datum))
 			return v, err
 		})
-	case 21: // maybe_load
+	case 22: // maybe_load
 		c.MaybeLoad, err = store.Extend(c.MaybeLoad, data, func(datum []byte) (v *float32, err error) {
 			v, err = codec.Optional(codec.BinaryFloat32(datum))
 			return v, err
 		})
-	case 22: // maybe_ratio
+	case 23: // maybe_ratio
 		c.MaybeRatio, err = store.Extend(c.MaybeRatio, data, func(datum []byte) (v *float64, err error) {
 			v, err = codec.Optional(codec.BinaryFloat64(datum))
 			return v, err
 		})
-	case 23: // maybe_at
+	case 24: // maybe_at
 		c.MaybeAt, err = store.Extend(c.MaybeAt, data, func(datum []byte) (v *time.Time, err error) {
 			v, err = codec.Optional(codec.BinaryTimestamp(datum))
 			return v, err
 		})
-	case 24: // maybe_took
+	case 25: // maybe_took
 		c.MaybeTook, err = store.Extend(c.MaybeTook, data, func(datum []byte) (v *time.Duration, err error) {
 			v, err = codec.Optional(codec.BinaryDuration(datum))
 			return v, err
 		})
-	case 25: // maybe_id
+	case 26: // maybe_id
 		c.MaybeID, err = store.Extend(c.MaybeID, data, func(datum []byte) (v *UUID, err error) {
 			v, err = codec.Optional(codec.BinaryUUID(datum))
 			return v, err
 		})
-	case 26: // maybe_state
+	case 27: // maybe_state
 		c.MaybeState, err = store.Extend(c.MaybeState, data, func(datum []byte) (v *SampleMaybeState, err error) {
 			n, failed := codec.BinaryEnum(datum, sampleMaybeStateNames)
 			v, err = codec.Optional(SampleMaybeState(n), failed)
 			return v, err
 		})
-	case 27: // maybe_document
+	case 28: // maybe_document
 		c.MaybeDocument, err = store.Extend(c.MaybeDocument, data, func(datum []byte) (v json.RawMessage, err error) {
 			v, err = codec.Present(codec.BinaryJSON(datum))
 			return v, err
 		})
-	case 28: // default_text
+	case 29: // default_text
 		c.DefaultText, err = store.Extend(c.DefaultText, data, codec.BinaryString)
-	case 29: // default_raw
+	case 30: // default_raw
 		c.DefaultRaw, err = store.Extend(c.DefaultRaw, data, codec.BinaryBytes)
-	case 30: // default_flag
+	case 31: // default_flag
 		c.DefaultFlag, err = store.Extend(c.DefaultFlag, data, codec.BinaryBool)
-	case 31: // default_small
+	case 32: // default_small
 		c.DefaultSmall, err = store.Extend(c.DefaultSmall, data, codec.BinaryInt32)
-	case 32: // default_count
+	case 33: // default_count
 		c.DefaultCount, err = store.Extend(c.DefaultCount, data, codec.BinaryInt64)
-	case 33: // default_mask
+	case 34: // default_mask
 		c.DefaultMask, err = store.Extend(c.DefaultMask, data, codec.BinaryUint32)
-	case 34: // default_total
+	case 35: // default_total
 		c.DefaultTotal, err = store.Extend(c.DefaultTotal, data, codec.BinaryUint64)
-	case 35: // default_load
+	case 36: // default_load
 		c.DefaultLoad, err = store.Extend(c.DefaultLoad, data, codec.BinaryFloat32)
-	case 36: // default_ratio
+	case 37: // default_ratio
 		c.DefaultRatio, err = store.Extend(c.DefaultRatio, data, codec.BinaryFloat64)
-	case 37: // default_at
+	case 38: // default_at
 		c.DefaultAt, err = store.Extend(c.DefaultAt, data, codec.BinaryTimestamp)
-	case 38: // default_took
+	case 39: // default_took
 		c.DefaultTook, err = store.Extend(c.DefaultTook, data, codec.BinaryDuration)
-	case 39: // default_id
+	case 40: // default_id
 		c.DefaultID, err = store.Extend(c.DefaultID, data, codec.BinaryUUID)
-	case 40: // default_state
+	case 41: // default_state
 		c.DefaultState, err = store.Extend(c.DefaultState, data, func(datum []byte) (v SampleDefaultState, err error) {
 			n, failed := codec.BinaryEnum(datum, sampleDefaultStateNames)
 			v, err = SampleDefaultState(n), failed
 			return v, err
 		})
-	case 41: // default_document
+	case 42: // default_document
 		c.DefaultDocument, err = store.Extend(c.DefaultDocument, data, codec.BinaryJSON)
 	}
 	return err
@@ -3545,6 +3625,7 @@ func checkSample(e *SampleEvent) error {
 	c.Timestamp("at", e.At)
 	c.Enum("state", sampleStateNames, int64(e.State))
 	c.JSON("document", e.Document)
+	c.Enum("level", sampleLevelNames, int64(e.Level))
 	if e.MaybeText != nil {
 		c.String("maybe_text", *e.MaybeText)
 	}
@@ -3604,34 +3685,34 @@ func ownSample(e *SampleEvent) {
 // if it has none.
 func missingSample(e *SampleEvent, field int) error {
 	switch field {
-	case 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27: // optional
-	case 28: // default_text
+	case 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28: // optional
+	case 29: // default_text
 		e.DefaultText = "none"
-	case 29: // default_raw
+	case 30: // default_raw
 		e.DefaultRaw = []byte("\xca\xfe")
-	case 30: // default_flag
+	case 31: // default_flag
 		e.DefaultFlag = true
-	case 31: // default_small
+	case 32: // default_small
 		e.DefaultSmall = -7
-	case 32: // default_count
+	case 33: // default_count
 		e.DefaultCount = -9223372036854775808
-	case 33: // default_mask
+	case 34: // default_mask
 		e.DefaultMask = 7
-	case 34: // default_total
+	case 35: // default_total
 		e.DefaultTotal = 18446744073709551615
-	case 35: // default_load
+	case 36: // default_load
 		e.DefaultLoad = 0.1
-	case 36: // default_ratio
+	case 37: // default_ratio
 		e.DefaultRatio = 1e-300
-	case 37: // default_at
+	case 38: // default_at
 		e.DefaultAt = time.Date(2021, time.March, 5, 12, 0, 0, 1, time.UTC)
-	case 38: // default_took
+	case 39: // default_took
 		e.DefaultTook = 90 * time.Minute
-	case 39: // default_id
+	case 40: // default_id
 		e.DefaultID = UUID{0xf8, 0x1d, 0x4f, 0xae, 0x7d, 0xec, 0x41, 0xd0, 0xa7, 0x65, 0x00, 0xa0, 0xc9, 0x1e, 0x6b, 0xf6}
-	case 40: // default_state
+	case 41: // default_state
 		e.DefaultState = SampleDefaultStateUnknown
-	case 41: // default_document
+	case 42: // default_document
 		e.DefaultDocument = json.RawMessage("{\"a\": [1, null]}")
 	default:
 		return codec.ErrMissing
@@ -3656,6 +3737,7 @@ func appendSampleProto(dst []byte, e *SampleEvent) []byte {
 	dst = codec.AppendProtoUUID(dst, 12, codec.Explicit, e.ID)
 	dst = codec.AppendProtoEnum(dst, 13, codec.Explicit, int64(e.State))
 	dst = codec.AppendProtoJSON(dst, 14, codec.Implicit, e.Document)
+	dst = codec.AppendProtoEnum(dst, 15, codec.Explicit, int64(e.Level))
 	if e.MaybeText != nil {
 		dst = codec.AppendProtoString(dst, 21, codec.Explicit, *e.MaybeText)
 	}
@@ -3763,6 +3845,8 @@ func parseSampleProto(e *SampleEvent, blob []byte) error {
 			e.State = SampleState(r.Enum(sampleStateNames))
 		case 14:
 			e.Document = r.JSON()
+		case 15:
+			e.Level = SampleLevel(r.Enum(sampleLevelNames))
 		case 21:
 			v := r.Text()
 			e.MaybeText = &v
@@ -3845,6 +3929,9 @@ func parseSampleProto(e *SampleEvent, blob []byte) error {
 	if e.Document == nil {
 		return codec.MissingField("document")
 	}
+	if e.Level == 0 && !codec.HasProto(blob, 15) {
+		return codec.MissingField("level")
+	}
 	return nil
 }
 
@@ -3864,6 +3951,7 @@ type sampleJSON struct {
 	ID              *UUID               `json:"id,omitempty"`
 	State           *SampleState        `json:"state,omitempty"`
 	Document        json.RawMessage     `json:"document,omitempty"`
+	Level           *SampleLevel        `json:"level,omitempty"`
 	MaybeText       *string             `json:"maybe_text,omitempty"`
 	MaybeRaw        *[]byte             `json:"maybe_raw,omitempty"`
 	MaybeFlag       *bool               `json:"maybe_flag,omitempty"`
@@ -3911,6 +3999,7 @@ func appendSampleJSON(dst []byte, e *SampleEvent) []byte {
 	dst = codec.AppendJSONUUID(dst, "id", e.ID)
 	dst = codec.AppendJSONEnum(dst, "state", sampleStateNames, int64(e.State))
 	dst = codec.AppendJSONJSON(dst, "document", e.Document)
+	dst = codec.AppendJSONEnum(dst, "level", sampleLevelNames, int64(e.Level))
 	if e.MaybeText != nil {
 		dst = codec.AppendJSONString(dst, "maybe_text", *e.MaybeText)
 	}
@@ -4033,6 +4122,10 @@ func parseSampleJSON(e *SampleEvent, blob []byte) error {
 		return codec.MissingField("document")
 	}
 	e.Document = codec.MemberJSON(blob, "document", v.Document)
+	if v.Level == nil {
+		return codec.MissingField("level")
+	}
+	e.Level = *v.Level
 	e.MaybeText = v.MaybeText
 	if v.MaybeRaw != nil {
 		e.MaybeRaw = *v.MaybeRaw

@@ -32,6 +32,7 @@ func exampleSample(series alltypes.SampleSeries, at time.Time, n int) alltypes.S
 		ID:              storetest.UUID(n),
 		State:           storetest.Pick(n, alltypes.SampleStateIdle, alltypes.SampleStateBusy, alltypes.SampleStateDown),
 		Document:        storetest.JSON(n),
+		Level:           storetest.Pick(n, alltypes.SampleLevelHigh, alltypes.SampleLevelLow),
 		MaybeText:       storetest.Optional(n, storetest.String(n)),
 		MaybeRaw:        storetest.OptionalSlice(n, storetest.Bytes(n)),
 		MaybeFlag:       storetest.Optional(n, storetest.Bool(n)),
@@ -67,14 +68,14 @@ func exampleSample(series alltypes.SampleSeries, at time.Time, n int) alltypes.S
 // reads them in every way.
 func TestSampleRoundTrip(t *testing.T) {
 	// Each of the other series differs from the first in one value.
-	series := slices.Repeat([]alltypes.SampleSeries{{Site: "north", Sensor: 3698, Channel: 3698, Slot: 3698, Serial: 3698, Unit: alltypes.UUID{0xf8, 0x1d, 0x4f, 0xae, 0x7d, 0xec, 0x41, 0xd0, 0xa7, 0x65, 0x00, 0xa0, 0xc9, 0x1e, 0x6b, 0xf6}, Kind: alltypes.SampleKindIndoor, Active: true, Tag: []byte("\xca\xfe"), Since: time.Date(2021, time.March, 1, 0, 0, 0, 0, time.UTC), Interval: time.Minute}}, 12)
+	series := slices.Repeat([]alltypes.SampleSeries{{Site: "north", Sensor: 3698, Channel: 3698, Slot: 3698, Serial: 3698, Unit: alltypes.UUID{0xf8, 0x1d, 0x4f, 0xae, 0x7d, 0xec, 0x41, 0xd0, 0xa7, 0x65, 0x00, 0xa0, 0xc9, 0x1e, 0x6b, 0xf6}, Kind: alltypes.SampleKindOutdoor, Active: true, Tag: []byte("\xca\xfe"), Since: time.Date(2021, time.March, 1, 0, 0, 0, 0, time.UTC), Interval: time.Minute}}, 12)
 	series[1].Site = "north0"
 	series[2].Sensor = 36981
 	series[3].Channel = 36981
 	series[4].Slot = 36981
 	series[5].Serial = 36981
 	series[6].Unit = alltypes.UUID{0xf8, 0x1d, 0x4f, 0xae, 0x7d, 0xec, 0x41, 0xd0, 0xa7, 0x65, 0x00, 0xa0, 0xc9, 0x1e, 0x6b, 0xf7}
-	series[7].Kind = alltypes.SampleKindOutdoor
+	series[7].Kind = alltypes.SampleKindIndoor
 	series[8].Active = false
 	series[9].Tag = []byte("\xca\xfeZ")
 	series[10].Since = time.Date(2021, time.March, 1, 0, 0, 1, 0, time.UTC)

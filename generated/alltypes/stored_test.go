@@ -114,10 +114,10 @@ func parseUUID(text string) (u UUID, err error) {
 }
 
 // An event without a field that it must have is an error, which the loop may
-// pass over. In protobuf that goes for types which zero is no value of: of the
-// others, what is absent is zero.
+// pass over. In protobuf that goes for enums and for types which zero is no value of:
+// of the others, what is absent is zero.
 func TestRequiredFieldsThatAreNotStored(t *testing.T) {
-	for _, field := range []string{"at", "state", "document"} {
+	for _, field := range []string{"at", "state", "document", "level"} {
 		t.Run(field, func(t *testing.T) {
 			bt := newServer(t)
 			for _, l := range sampleLayouts {

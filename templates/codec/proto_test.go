@@ -368,3 +368,23 @@ func TestProtoReaderIsSticky(t *testing.T) {
 		t.Errorf("the first error was replaced by %v", r.Err())
 	}
 }
+
+// An enum may have the number 0: it is written as every other value is, and a message
+// that lacks it differs from one that has it.
+func TestProtoEnumOfZero(t *testing.T) {
+	e := codec.Enum{{7, "seven"}, {0, "zero"}}
+	with := codec.AppendProtoInt64(codec.AppendProtoEnum(nil, 13, codec.Explicit, 0), 200, codec.Explicit, 5)
+	without := codec.AppendProtoInt64(nil, 200, codec.Explicit, 5)
+	if !codec.HasProto(with, 13) || codec.HasProto(without, 13) || !codec.HasProto(without, 200) || codec.HasProto(nil, 13) {
+		t.Errorf("%x, %x", with, without)
+	}
+	r := codec.NewProtoReader(with)
+	for r.Next() {
+		if r.Number() == 13 && r.Enum(e) != 0 {
+			t.Error("not 0")
+		}
+	}
+	if r.Err() != nil {
+		t.Error(r.Err())
+	}
+}

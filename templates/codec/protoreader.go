@@ -159,8 +159,8 @@ func (r *ProtoReader) UUID() UUID {
 	return UUID(b)
 }
 
-// Enum reads a field of an enum type. A number that is not in e, which goes for
-// 0 (unspecified) too, gives [ErrEnum].
+// Enum reads a field of an enum type. A number that is not in e, be it 0, gives
+// [ErrEnum].
 func (r *ProtoReader) Enum(e Enum) int64 {
 	v := int64(int32(r.varint()))
 	if r.err != nil {
@@ -171,6 +171,16 @@ func (r *ProtoReader) Enum(e Enum) int64 {
 		return 0
 	}
 	return v
+}
+
+// HasProto reports whether the message b, which was read without an error, has a field.
+func HasProto(b []byte, number int) bool {
+	for r := NewProtoReader(b); r.Next(); {
+		if r.Number() == number {
+			return true
+		}
+	}
+	return false
 }
 
 // JSON reads a field of type string that holds JSON text.
