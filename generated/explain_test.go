@@ -473,7 +473,9 @@ func explainedReaders(t *testing.T, result gen.Result) []explained {
 			return callsOf(alltypes.NewSparseReader(client, o(now)), seriesOf[alltypes.SparseSeries](t, result, "alltypes.Sparse"), alltypes.SparseFieldLevel)
 		}},
 		{"noaa.Daily", noaaServer, func(client *bigtable.Client, now time.Time) calls {
-			return callsOf(noaa.NewDailyReader(client, o(now)), seriesOf[noaa.DailySeries](t, result, "noaa.Daily"), noaa.DailyFieldPrecipitation)
+			r := noaa.NewDailyReader(client, o(now))
+			return callsOf(r, seriesOf[noaa.DailySeries](t, result, "noaa.Daily"), noaa.DailyFieldPrecipitation).
+				with("AllCities", func(from, to time.Time) { drain(r.AllCities(ctx, from, to)) })
 		}},
 		{"noaa.Normal", noaaServer, func(client *bigtable.Client, now time.Time) calls {
 			return callsOf(noaa.NewNormalReader(client, o(now)), seriesOf[noaa.NormalSeries](t, result, "noaa.Normal"), noaa.NormalFieldPressure)

@@ -177,6 +177,26 @@ func (r *DailyReader) Latest(ctx context.Context, series DailySeries) (DailyEven
 	return r.reader.Latest(ctx, DailyEvent{DailySeries: series})
 }
 
+// AllCities yields the events of all series with from <= time < to, by series
+// in the order of their row keys, and then by time, as Read does. It asks table
+// daily_cells for the whole table.
+//
+// The server walks the rows of all times, and drops what is not in the range.
+func (r *DailyReader) AllCities(ctx context.Context, from, to time.Time, opts ...ReadOptions) iter.Seq2[DailyEvent, error] {
+	event := DailyEvent{}
+	return r.reader.Query(ctx, &dailyAllCities, event, from, to, opts...)
+}
+
+// AllCitiesColumns appends what AllCities yields to columns, which may be
+// reused. An event that does not decode is left out, and the first *DecodeError
+// returned after all others; any other error ends the read.
+//
+//go:noinline
+func (r *DailyReader) AllCitiesColumns(ctx context.Context, from, to time.Time, columns *DailyColumns, opts ...ReadOptions) error {
+	event := DailyEvent{}
+	return store.ReadColumns(ctx, r.reader, dailyCellsColumns, columns, &dailyAllCities, event, from, to, opts...)
+}
+
 // The fields of DailyEvent, for ReadOptions.
 const (
 	DailyFieldPrecipitation Field = "precipitation"
@@ -893,6 +913,22 @@ func (c *DailyColumns) decodeDailyCells(column int, data store.Data) (err error)
 		})
 	}
 	return err
+}
+
+// dailyAllCities is how AllCities finds its rows in daily_cells.
+var dailyAllCities = store.Query[DailyEvent]{
+	Name:    "AllCities",
+	Spans:   rowsDailyAllCities,
+	Untimed: true,
+	Grouped: true,
+	Several: true,
+}
+
+// rowsDailyAllCities returns where the rows of AllCities are.
+func rowsDailyAllCities(e *DailyEvent) ([]codec.Span, error) {
+	before := codec.NewKeyWriter(nil, "#")
+	span, err := store.Span(before.Prefix, nil, "#", false)
+	return []codec.Span{span}, err
 }
 
 // checkDaily refuses an event that no table can hold.

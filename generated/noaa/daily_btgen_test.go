@@ -68,5 +68,9 @@ func TestDailyRoundTrip(t *testing.T) {
 		for i, other := range series[1:] {
 			storetest.Same(t, "Read of another series", r.Read(ctx, other, times[0], end), events[3+i])
 		}
+		storetest.SameInAnyOrder(t, "AllCities", r.AllCities(ctx, times[0], end), events[0], events[1], events[2], events[3])
+		storetest.Same(t, "AllCitiesColumns of a range", storetest.Columns[noaa.DailyEvent](func(c *noaa.DailyColumns) error {
+			return r.AllCitiesColumns(ctx, times[1], times[2], c)
+		}), events[1])
 	}
 }

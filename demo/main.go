@@ -1,0 +1,161 @@
+// Command demo shows what btgen does, in a clone of its repository: it generates the
+// code of the example schemas, sets up tables on an in-memory Bigtable, and writes and
+// reads real weather data of NOAA through the generated code.
+//
+//	go run ./demo
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/btgen-dev/btgen/gen"
+	"github.com/btgen-dev/btgen/gen/project"
+	"github.com/btgen-dev/btgen/generated/noaa"
+	"github.com/btgen-dev/btgen/generated/noaa/noaatest"
+)
+
+func main() {
+	if err := run(context.Background(), ".", os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "demo:", err)
+		os.Exit(1)
+	}
+}
+
+// run does it all in a clone of the repository, and reports on it.
+func run(ctx context.Context, root string, stdout io.Writer) error {
+	if _, err := os.Stat(filepath.Join(root, "generated", "noaa", "testdata")); err != nil {
+		return fmt.Errorf("run it in the root of a clone of btgen: %w", err)
+	}
+	r := report{to: stdout}
+	if err := generate(root, &r); err != nil {
+		return err
+	}
+	begin := time.Now()
+	bt, err := noaatest.Start(ctx)
+	if err != nil {
+		return err
+	}
+	r.step("set up", begin, "10 tables on an in-memory Bigtable")
+	return errors.Join(use(ctx, root, bt, &r), r.err, bt.Close())
+}
+
+// generate makes the code of the schemas, and compares it with what is compiled into
+// this program.
+func generate(root string, r *report) error {
+	begin := time.Now()
+	p, err := project.Load([]string{filepath.Join(root, "schemas")}, filepath.Join(root, "generated"))
+	if err != nil {
+		return err
+	}
+	target, err := p.Target()
+	if err != nil {
+		return err
+	}
+	result, err := gen.Generate(p.Inputs, target.ImportPath)
+	if err == nil {
+		err = result.Diagnostics.Err()
+	}
+	if err != nil {
+		return err
+	}
+	size := 0
+	for _, f := range result.Files {
+		size += len(f.Content)
+		compiled, err := os.ReadFile(filepath.Join(target.Dir, filepath.FromSlash(f.Path)))
+		if err != nil || !bytes.Equal(compiled, f.Content) {
+			return errors.Join(fmt.Errorf("generated/%s is not what the schemas give; run: go run ./cmd/btgen generate", f.Path), err)
+		}
+	}
+	r.step("generate", begin, "%d schemas: %d files, %s of Go", len(p.Inputs), len(result.Files), bytesOf(size))
+	return nil
+}
+
+// use writes and reads the data.
+func use(ctx context.Context, root string, bt *noaatest.Bigtable, r *report) error {
+	hours, err := loadHours(root)
+	if err != nil {
+		return err
+	}
+	days, err := loadDays(root)
+	if err != nil {
+		return err
+	}
+	begin := time.Now()
+	if err := noaa.NewNormalWriter(bt.Client).WriteAll(ctx, hours); err != nil {
+		return err
+	}
+	r.step("write", begin, "%s events to 5 tables each: every hour of a year in Seattle", number(len(hours)))
+	begin = time.Now()
+	if err := noaa.NewDailyWriter(bt.Client).WriteAll(ctx, days); err != nil {
+		return err
+	}
+	r.step("write", begin, "%s events to 5 tables each: every day of four years in two cities", number(len(days)))
+	if err := readHours(ctx, noaa.NewNormalReader(bt.Client), r); err != nil {
+		return err
+	}
+	if err := readDays(ctx, noaa.NewDailyReader(bt.Client), r); err != nil {
+		return err
+	}
+	return countTables(ctx, bt, len(hours), r)
+}
+
+// readHours reads a day, the newest event, and the year.
+func readHours(ctx context.Context, reader *noaa.NormalReader, r *report) error {
+	seattle := noaa.NormalSeries{Station: "seattle"}
+	july := time.Date(2010, 7, 4, 0, 0, 0, 0, time.UTC)
+	begin := time.Now()
+	var day []noaa.NormalEvent
+	for e, err := range reader.Read(ctx, seattle, july, july.AddDate(0, 0, 1)) {
+		if err != nil {
+			return err
+		}
+		day = append(day, e)
+	}
+	r.step("read", begin, "4 July: %s events", number(len(day)))
+	for i := 0; i < len(day); i += 6 {
+		r.hour(day[i])
+	}
+	begin = time.Now()
+	newest, err := reader.Latest(ctx, seattle)
+	if err != nil {
+		return err
+	}
+	r.step("latest", begin, "the newest event")
+	r.hour(newest)
+	begin = time.Now()
+	var year noaa.NormalColumns
+	if err := reader.ReadColumns(ctx, seattle, july.AddDate(-1, 0, 0), july.AddDate(1, 0, 0), &year); err != nil {
+		return err
+	}
+	sum := 0.0
+	for _, t := range year.Temperature {
+		sum += t
+	}
+	r.step("columns", begin, "the year: %s events, %.1f °C on average", number(len(year.Temperature)), sum/float64(len(year.Temperature)))
+	return nil
+}
+
+// readDays runs the query of the schema.
+func readDays(ctx context.Context, reader *noaa.DailyReader, r *report) error {
+	christmas := time.Date(2015, 12, 25, 0, 0, 0, 0, time.UTC)
+	begin := time.Now()
+	var found []noaa.DailyEvent
+	for e, err := range reader.AllCities(ctx, christmas, christmas.AddDate(0, 0, 1)) {
+		if err != nil {
+			return err
+		}
+		found = append(found, e)
+	}
+	r.step("query", begin, "AllCities on 25 December 2015: %s events", number(len(found)))
+	for _, e := range found {
+		r.line("%-9s %-7v %4.1f to %.1f °C", e.Location, e.Weather, e.TempMin, e.TempMax)
+	}
+	return nil
+}
