@@ -16,10 +16,14 @@ import (
 	"time"
 
 	"cloud.google.com/go/bigtable"
+	"cloud.google.com/go/bigtable/admin/apiv2/adminpb"
+	"cloud.google.com/go/bigtable/bttest"
 	"github.com/rogpeppe/go-internal/testscript"
 	"google.golang.org/api/option"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/status"
 
 	"github.com/btgen-dev/btgen/templates"
 	"github.com/btgen-dev/btgen/templates/storetest"
@@ -294,6 +298,37 @@ func TestSetupAtOnce(t *testing.T) {
 	slices.Sort(made)
 	if want := []string{"+ family m of table events: max_age 30d\n", "+ table events\n"}; !slices.Equal(made, want) {
 		t.Errorf("made %q, want %q", made, want)
+	}
+}
+
+// An instance that does not exist is no instance without tables: there is no plan for
+// it, whether one may list tables or not.
+func TestInstanceThatDoesNotExist(t *testing.T) {
+	for _, list := range []codes.Code{codes.NotFound, codes.PermissionDenied} {
+		server, err := bttest.NewServer("127.0.0.1:0", grpc.UnaryInterceptor(func(_ context.Context, req any, _ *grpc.UnaryServerInfo, _ grpc.UnaryHandler) (any, error) {
+			const message = "Instance not found: projects/p/instances/nowhere"
+			switch req.(type) {
+			case *adminpb.ListTablesRequest:
+				return nil, status.Error(list, message)
+			case *adminpb.GetTableRequest:
+				return nil, status.Error(codes.NotFound, message)
+			}
+			t.Errorf("sent %T", req)
+			return nil, status.Error(codes.NotFound, message)
+		}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer server.Close()
+		t.Setenv("BIGTABLE_EMULATOR_HOST", server.Addr)
+		for _, command := range []string{"plan", "setup"} {
+			var stdout, stderr strings.Builder
+			code := run([]string{command, "--project", "p", "--instance", "nowhere", "testdata/event.yaml"}, &stdout, &stderr)
+			const want = "btgen-live: the instance does not exist: rpc error: code = NotFound desc = Instance not found: projects/p/instances/nowhere: name another project or instance, or create it first\n"
+			if code != 2 || stdout.String() != "" || stderr.String() != want {
+				t.Errorf("%s, listing gives %s: exit code %d, %q and %q", command, list, code, stdout.String(), stderr.String())
+			}
+		}
 	}
 }
 

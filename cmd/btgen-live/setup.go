@@ -35,7 +35,8 @@ func newSetup() *cobra.Command {
 of the emulator that BIGTABLE_EMULATOR_HOST names; make the tables and column
 families that are missing, change the garbage collection rules that differ, and
 print what was done. With --dry-run it prints what would be done, and changes
-nothing.
+nothing. With --plan it does what the file says that btgen-live plan --save has
+written, and nothing at all if that is not just what there is to do.
 
 ` + planHelp + `Exit codes: 0 done, or nothing to do; 1 refused; 2 could not run.
 
@@ -50,6 +51,8 @@ nothing.
 	}
 	l.flags(cmd)
 	cmd.Flags().BoolVar(&l.options.DryRun, "dry-run", false, "print the plan and change nothing")
+	cmd.Flags().StringVar(&l.plan, "plan", "", "carry out the plan of a `file`, or nothing")
+	cmd.MarkFlagsMutuallyExclusive("plan", "allow")
 	return cmd
 }
 
@@ -60,7 +63,8 @@ func newPlan() *cobra.Command {
 		Use:   "plan [path...] --project P --instance I",
 		Short: "Print what setup would change on an instance",
 		Long: `Print what setup would do on an instance of Cloud Bigtable, or on the emulator
-that BIGTABLE_EMULATOR_HOST names, and change nothing.
+that BIGTABLE_EMULATOR_HOST names, and change nothing. With --save the plan is also
+written to a file, for btgen-live setup --plan.
 
 ` + planHelp + `Exit codes: 0 nothing to do, 1 changes, 2 could not run.
 
@@ -74,6 +78,7 @@ that BIGTABLE_EMULATOR_HOST names, and change nothing.
 		},
 	}
 	l.flags(cmd)
+	cmd.Flags().StringVar(&l.save, "save", "", "write the plan to a `file`")
 	return cmd
 }
 
@@ -81,6 +86,8 @@ that BIGTABLE_EMULATOR_HOST names, and change nothing.
 type live struct {
 	project, instance string
 	options           store.Options
+	plan              string // the file with the plan that is carried out; empty for none
+	save              string // the file that the plan is written to; empty for none
 }
 
 // flags adds the flags to a command.
@@ -109,18 +116,54 @@ func (l *live) setUp(cmd *cobra.Command, paths []string) (store.Plan, error) {
 	if err != nil {
 		return store.Plan{}, err
 	}
+	now, err := newPlanFile(l, tables)
+	if err != nil {
+		return store.Plan{}, err
+	}
+	if l.plan != "" {
+		if err := l.follow(now); err != nil {
+			return store.Plan{}, printPlan(cmd.OutOrStdout(), store.Plan{}, err)
+		}
+	}
 	ctx, stop := interruptible(cmd.Context())
 	defer stop()
 	admin, err := bigtable.NewAdminClient(ctx, l.project, l.instance)
 	if err != nil {
 		return store.Plan{}, fmt.Errorf("connecting to instance %s of project %s: %w", l.instance, l.project, err)
 	}
+	if l.save != "" {
+		l.options.Confirm = func(plan store.Plan) error { now.note(plan); return nil }
+	}
 	plan, err := setUpAll(ctx, admin, tables, l.options)
+	if err == nil && l.save != "" {
+		err = now.save(ctx, l.save)
+	}
 	err = printPlan(cmd.OutOrStdout(), plan, err)
-	if host := os.Getenv("BIGTABLE_EMULATOR_HOST"); host != "" && errors.Is(err, context.DeadlineExceeded) {
+	if host := os.Getenv(emulatorVariable); host != "" && errors.Is(err, context.DeadlineExceeded) {
 		err = fmt.Errorf("%w (is an emulator running at %s, as BIGTABLE_EMULATOR_HOST says?)", err, host)
 	}
 	return plan, errors.Join(err, admin.Close())
+}
+
+// emulatorVariable names an emulator that stands for the service.
+const emulatorVariable = "BIGTABLE_EMULATOR_HOST"
+
+// follow has the set-up carry out a plan that was saved: under the same prefix and with
+// what it allows, if it is a plan for what is to be set up now.
+func (l *live) follow(now *planFile) error {
+	saved, err := readPlanFile(l.plan)
+	if err != nil {
+		return err
+	}
+	if now.Prefix == "" {
+		now.Prefix, l.options.TablePrefix = saved.Prefix, saved.Prefix
+	}
+	if reasons := saved.other(now); reasons != nil {
+		return &stalePlanError{l.plan, reasons}
+	}
+	l.options.Allow = saved.Allow
+	l.options.Confirm = saved.confirm(l.plan, now)
+	return nil
 }
 
 // setUpAll sets tables up and looks for others. It looks first: where that
@@ -140,7 +183,10 @@ func setUpAll(ctx context.Context, admin *bigtable.AdminClient, tables []store.T
 func printPlan(stdout io.Writer, plan store.Plan, err error) error {
 	text := plan.String()
 	var refused *store.RefusedError
+	var stale *stalePlanError
 	switch {
+	case errors.As(err, &stale):
+		text, err = stale.Error()+"\n", nil
 	case errors.As(err, &refused):
 		text = refused.Error() + "\n" + text
 		err = nil
@@ -148,7 +194,7 @@ func printPlan(stdout io.Writer, plan store.Plan, err error) error {
 		text += "nothing to do\n"
 	}
 	_, failed := io.WriteString(stdout, text)
-	if err = errors.Join(err, failed); err == nil && refused != nil {
+	if err = errors.Join(err, failed); err == nil && (refused != nil || stale != nil) {
 		return cli.ErrFindings
 	}
 	return err

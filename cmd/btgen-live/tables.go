@@ -3,6 +3,8 @@ package main
 import (
 	"io"
 
+	"cloud.google.com/go/bigtable"
+
 	"github.com/btgen-dev/btgen/gen"
 	"github.com/btgen-dev/btgen/gen/cli"
 	"github.com/btgen-dev/btgen/gen/layout"
@@ -33,6 +35,9 @@ func tablesOf(layouts []*layout.Layout) []store.Table {
 			table := store.Table{ID: t.ID, Splits: t.Splits}
 			if t.KeyFields != nil {
 				table.KeySchema = &store.KeySchema{Delimiter: t.Delimiter, Fields: t.KeyFields}
+			}
+			if t.Protected != nil {
+				table.DeletionProtection = map[bool]bigtable.DeletionProtection{true: bigtable.Protected, false: bigtable.Unprotected}[*t.Protected]
 			}
 			for _, f := range t.Families {
 				table.Families = append(table.Families, store.Family{Name: f.Name, GC: f.GC, Life: f.Life, Class: f.Class})

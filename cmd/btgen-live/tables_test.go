@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"cloud.google.com/go/bigtable"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/btgen-dev/btgen/gen/layout"
@@ -21,14 +22,14 @@ func TestTablesOf(t *testing.T) {
 	layouts := []*layout.Layout{
 		{Name: "A", Tables: []*layout.Table{table("z", "a", day), table("shared", "a", day)}},
 		{Name: "B", Tables: []*layout.Table{table("shared", "b", one), table("b", "b", codec.GCRule{})}},
-		{Name: "C", Tables: []*layout.Table{{ID: "c", Splits: []string{"x"}, Families: []layout.Family{{Name: "a", GC: day, Life: due}, {Name: "b", Class: 2}}}}},
+		{Name: "C", Tables: []*layout.Table{{ID: "c", Protected: new(true), Splits: []string{"x"}, Families: []layout.Family{{Name: "a", GC: day, Life: due}, {Name: "b", Class: 2}}}}},
 	}
 	want := []store.Table{
 		{ID: "z", Families: []store.Family{{Name: "a", GC: day}}},
 		{ID: "shared", Families: []store.Family{{Name: "a", GC: day}}},
 		{ID: "shared", Families: []store.Family{{Name: "b", GC: one}}},
 		{ID: "b", Families: []store.Family{{Name: "b"}}},
-		{ID: "c", Splits: []string{"x"}, Families: []store.Family{{Name: "a", GC: day, Life: due}, {Name: "b", Class: 2}}},
+		{ID: "c", DeletionProtection: bigtable.Protected, Splits: []string{"x"}, Families: []store.Family{{Name: "a", GC: day, Life: due}, {Name: "b", Class: 2}}},
 	}
 	if diff := cmp.Diff(want, tablesOf(layouts)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -32,7 +33,7 @@ needs nothing else, for design documents.
 
 ` + cli.PathsHelp,
 		RunE: func(cmd *cobra.Command, paths []string) error {
-			return runExplain(cmd.OutOrStdout(), cmd.ErrOrStderr(), f, paths)
+			return runExplain(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr(), f, paths)
 		},
 	}
 	cmd.Flags().StringVar(&f.format, "format", "text", "text, markdown, html or json")
@@ -42,7 +43,7 @@ needs nothing else, for design documents.
 
 // runExplain explains schemas. Warnings come before a text on a terminal; they do
 // not belong into a document.
-func runExplain(stdout, stderr io.Writer, f explainFlags, paths []string) error {
+func runExplain(ctx context.Context, stdout, stderr io.Writer, f explainFlags, paths []string) error {
 	render, known := renderers[f.format]
 	if !known {
 		return fmt.Errorf("--format %s: want text, markdown, html or json", f.format)
@@ -64,7 +65,7 @@ func runExplain(stdout, stderr io.Writer, f explainFlags, paths []string) error 
 		return err
 	}
 	if f.output != "" {
-		return os.WriteFile(f.output, text, 0o666)
+		return cli.Write(ctx, f.output, text)
 	}
 	_, err = stdout.Write(text)
 	return err

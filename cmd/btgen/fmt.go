@@ -40,7 +40,7 @@ folder schemas. - is the standard input, which is formatted to the output.`,
 			if check {
 				return printDiff(cmd.OutOrStdout(), &output.Plan{Steps: steps})
 			}
-			if err := replace(cmd.Context(), steps...); err != nil {
+			if err := cli.Replace(cmd.Context(), steps...); err != nil {
 				return err
 			}
 			for _, s := range steps {

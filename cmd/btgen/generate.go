@@ -1,13 +1,9 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"io"
-	"os"
-	"os/signal"
 	"path/filepath"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -61,7 +57,7 @@ func runGenerate(cmd *cobra.Command, paths []string, out string, prune bool) err
 			return err
 		}
 	}
-	if err := commit(cmd.Context(), plan); err != nil {
+	if err := cli.Commit(cmd.Context(), plan); err != nil {
 		return err
 	}
 	created, updated, removed := plan.Changed()
@@ -72,33 +68,6 @@ func runGenerate(cmd *cobra.Command, paths []string, out string, prune bool) err
 	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: %d of %s created, %d updated, %d removed\n",
 		count(schemas, "schema"), created, count(len(plan.Steps)-removed, "file"), updated, removed)
 	return err
-}
-
-// commit carries a plan out, unless the process is asked to end meanwhile: then what
-// was done is undone.
-func commit(ctx context.Context, plan *output.Plan) error {
-	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	err := plan.Commit(ctx)
-	if err != nil && ctx.Err() != nil {
-		return fmt.Errorf("nothing was changed: %w", err)
-	}
-	return err
-}
-
-// replace gives files that the user names their contents. One run at a time does so
-// from a folder.
-func replace(ctx context.Context, steps ...output.Step) error {
-	unlock, err := output.Lock(".")
-	if err != nil {
-		return err
-	}
-	defer unlock()
-	plan, err := output.ReplaceAll(steps...)
-	if err != nil {
-		return err
-	}
-	return commit(ctx, plan)
 }
 
 // newCheck returns the command that compares code with its schemas.

@@ -1,11 +1,9 @@
 package main
 
 import (
-	"context"
-
 	"github.com/spf13/cobra"
 
-	"github.com/btgen-dev/btgen/gen/output"
+	"github.com/btgen-dev/btgen/gen/cli"
 	"github.com/btgen-dev/btgen/gen/schema"
 )
 
@@ -31,7 +29,7 @@ btgen init writes both. After an update of btgen, write it again with
 				text = schema.ConfigJSONSchema()
 			}
 			if out != "" {
-				return write(cmd.Context(), out, text)
+				return cli.Write(cmd.Context(), out, text)
 			}
 			_, err := cmd.OutOrStdout().Write(text)
 			return err
@@ -40,13 +38,4 @@ btgen init writes both. After an update of btgen, write it again with
 	cmd.Flags().StringVarP(&out, "out", "o", "", "write it to a file instead")
 	cmd.Flags().BoolVar(&config, "config", false, "that of "+schema.ConfigName)
 	return cmd
-}
-
-// write writes a file, all of it or nothing.
-func write(ctx context.Context, file string, text []byte) error {
-	step, err := output.Replace(file, text)
-	if err != nil {
-		return err
-	}
-	return replace(ctx, step)
 }

@@ -36,6 +36,7 @@ var supportDecls = []supportDecl{
 	{"type", "DecodeError", "store", "DecodeError says which stored cell does not decode."},
 	{"type", "RefusedError", "store", "RefusedError lists the changes that the set-up refuses unless they are allowed."},
 	{"type", "VerifyError", "store", "VerifyError says that tables are not as the set-up left them."},
+	{"type", "InstanceError", "store", "InstanceError says that the instance of the tables does not exist."},
 	{"type", "TableError", "store", "TableError says why a table cannot be made."},
 	{"type", "MissingTableError", "store", "MissingTableError says that Bigtable does not find a table or its column families."},
 	{"type", "RangeError", "store", "RangeError says that the range of time of a read ends before it begins, or has no end."},

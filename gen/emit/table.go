@@ -157,6 +157,10 @@ func (s *schemaFile) tableLit(t *layout.Table) *jen.Statement {
 	if t.KeyFields != nil {
 		fields = append(fields, field{"KeySchema", s.keySchema(t)})
 	}
+	if t.Protected != nil {
+		name := map[bool]string{true: "Protected", false: "Unprotected"}[*t.Protected]
+		fields = append(fields, field{"DeletionProtection", jen.Qual(bigtablePath, name)})
+	}
 	return s.store("Table").Add(lines(fields...))
 }
 

@@ -103,6 +103,9 @@ type Table struct {
 	// KeyFields is how GoogleSQL reads the segments of the key, one for each; nil
 	// unless the schema wants it to.
 	KeyFields []codec.KeyField
+	// Protected says whether the table is protected from deletion; nil where the schema
+	// leaves that to others.
+	Protected *bool
 	Allow     []Allowance
 }
 

@@ -122,6 +122,9 @@ func (r *resolver) table(s *schema.Table) *Table {
 		Splits: splits(s),
 		Allow:  allowances(s.Allow),
 	}
+	if s.DeletionProtection.IsSet() {
+		t.Protected = &s.DeletionProtection.V
+	}
 	r.bucket(t, s)
 	r.key(t, s)
 	if t.Splits == nil {

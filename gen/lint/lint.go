@@ -202,13 +202,18 @@ const maxFamilies = 100
 func CheckShared(layouts []*layout.Layout) diag.List {
 	var found diag.List
 	families := map[string]map[string]diag.Pos{}
-	tables := map[string]*layout.Table{}
+	tables, protections := map[string]*layout.Table{}, map[string]*layout.Table{}
 	for _, l := range layouts {
 		for _, t := range l.Tables {
 			if first := tables[t.ID]; first == nil {
 				tables[t.ID] = t
 			} else if !sameKeyFields(first, t) {
 				found.Errorf(t.Pos, "table %q has another row key schema at %s, or just one of the two has one: GoogleSQL reads all keys of a table in one way", t.ID, first.Pos).Hint = "use another table, or leave row_key_schema out"
+			}
+			if first := protections[t.ID]; t.Protected != nil && first != nil && *first.Protected != *t.Protected {
+				found.Errorf(t.Pos, "table %q has another deletion_protection at %s", t.ID, first.Pos).Hint = "say the same in both, or leave it out of one"
+			} else if t.Protected != nil {
+				protections[t.ID] = t
 			}
 			of := families[t.ID]
 			if of == nil {

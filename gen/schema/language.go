@@ -100,6 +100,8 @@ var tableBlock = block[Table]{
 			also("At most 100. Keys that begin with a hash are split by themselves. For instance [g, n, t]."),
 		put("row_key_schema", "whether GoogleSQL reads the segments of the key as columns", boolean, func(t *Table) *Value[bool] { return &t.RowKeySchema }).
 			also("A structured row key schema: with a delimiter all segments are text that sorts above it; in a binary key they are strings, and the time in text."),
+		put("deletion_protection", "whether Bigtable refuses to delete the table", boolean, func(t *Table) *Value[bool] { return &t.DeletionProtection }).
+			also("With true, setup protects the table, its families and its instance from deletion. Without the key, what a live table has is left alone."),
 		set("allow", "rules that do not hold here, each with the reason", allowancesForm, func(t *Table) *[]Allow { return &t.Allow }).
 			also(`For instance {K04: "labels as in the documentation"}.`),
 	},

@@ -101,7 +101,10 @@ type Table struct {
 	Splits    []Value[string]
 	// RowKeySchema says whether GoogleSQL can read the segments of the key.
 	RowKeySchema Value[bool]
-	Allow        []Allow
+	// DeletionProtection says whether the table may not be deleted; nothing where it is
+	// not set.
+	DeletionProtection Value[bool]
+	Allow              []Allow
 }
 
 // Bucket is how wide a row is in time, and how it is named in the key.

@@ -226,5 +226,8 @@ func (t *Table) Lines(name string, segments []string) []string {
 	if t.RowKeySchema.V {
 		add("row_key_schema", "true")
 	}
+	if t.DeletionProtection.IsSet() {
+		add("deletion_protection", strconv.FormatBool(t.DeletionProtection.V))
+	}
 	return out
 }

@@ -65,6 +65,9 @@ type (
 	// VerifyError says that tables are not as the set-up left them.
 	VerifyError = store.VerifyError
 
+	// InstanceError says that the instance of the tables does not exist.
+	InstanceError = store.InstanceError
+
 	// TableError says why a table cannot be made.
 	TableError = store.TableError
 

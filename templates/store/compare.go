@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"cloud.google.com/go/bigtable"
+
 	"github.com/btgen-dev/btgen/templates/codec"
 )
 
@@ -21,6 +23,7 @@ func planFor(tables []Table, live map[string]liveTable, allow []string) Plan {
 		}
 		plan.Changes = append(plan.Changes, compareFamilies(t, have)...)
 		plan.Changes = append(plan.Changes, compareKeySchema(t, have)...)
+		plan.Changes = append(plan.Changes, compareProtection(t, have)...)
 		plan.Strays = append(plan.Strays, strays(t, have)...)
 	}
 	for i, c := range plan.Changes {
@@ -57,7 +60,24 @@ func strays(t Table, live liveTable) []Stray {
 	if live.keySchema != nil && t.KeySchema == nil {
 		out = append(out, Stray{Table: t.ID, KeySchema: true})
 	}
+	if live.protected && t.DeletionProtection == bigtable.None {
+		out = append(out, Stray{Table: t.ID, Protection: true})
+	}
 	return out
+}
+
+// compareProtection returns the change of the deletion protection of a table, if there
+// is one.
+func compareProtection(t Table, live liveTable) []Change {
+	switch {
+	case t.DeletionProtection == bigtable.Protected && !live.protected:
+		return []Change{{Kind: Protect, Table: t.ID}}
+	case t.DeletionProtection == bigtable.Unprotected && live.protected:
+		c := Change{Kind: Unprotect, Table: t.ID}
+		c.hazard("drop_protection", "", "the table, its families and its instance can be deleted from then on")
+		return []Change{c}
+	}
+	return nil
 }
 
 // valueTypeChange is the change of a family that has a value type. Whatever its

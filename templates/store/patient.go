@@ -57,6 +57,14 @@ func (p patient) addKeySchema(ctx context.Context, table string, schema bigtable
 	return err
 }
 
+// protect changes the deletion protection of a table.
+func (p patient) protect(ctx context.Context, table string, protection bigtable.DeletionProtection) error {
+	_, err := p.do(ctx, func(ctx context.Context) error {
+		return p.admin.UpdateTableWithDeletionProtection(ctx, table, protection)
+	})
+	return err
+}
+
 // do calls f again while that may help, until its time is up. lost reports
 // whether an attempt may have been carried out though its reply was none.
 func (p patient) do(ctx context.Context, f func(ctx context.Context) error) (lost bool, err error) {

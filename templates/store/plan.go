@@ -12,7 +12,8 @@ import (
 // Plan is what [Setup] did or would do.
 type Plan struct {
 	// Changes are in the order of the tables: first the table itself, then its
-	// new families, then the rules of those it has, then its row key schema.
+	// new families, then the rules of those it has, then its row key schema and its
+	// deletion protection.
 	Changes []Change
 	Strays  []Stray // by table and name
 }
@@ -54,19 +55,23 @@ func (p Plan) changed(tables []Table) []Table {
 	return slices.DeleteFunc(slices.Clone(tables), func(t Table) bool { return len(p.of(t.ID)) == 0 })
 }
 
-// Stray is a live table, or a family or the row key schema of a live table, that
-// the schemas do not know. Set-up leaves it alone.
+// Stray is a live table, or a part of one, that the schemas do not know. Set-up
+// leaves it alone.
 type Stray struct {
-	Table     string // with its prefix
-	Family    string // empty for a table
-	KeySchema bool   // it is the row key schema of the table
+	Table      string // with its prefix
+	Family     string // empty for a table
+	KeySchema  bool   // it is the row key schema of the table
+	Protection bool   // it is the deletion protection of the table
 }
 
 // String names the stray and says that it is left alone.
 func (s Stray) String() string {
 	what := where(s.Table, s.Family)
-	if s.KeySchema {
+	switch {
+	case s.KeySchema:
 		what = "row key schema of " + what
+	case s.Protection:
+		what = "deletion protection of " + what
 	}
 	return "? " + what + ": not in the schemas, left alone"
 }
@@ -89,6 +94,8 @@ const (
 	ChangeValueType                   // would make a family one of plain cells, which Bigtable cannot
 	AddKeySchema                      // gives a row key schema to a table that has none
 	ChangeKeySchema                   // would give a table another row key schema, which Bigtable cannot
+	Protect                           // protects a table from deletion
+	Unprotect                         // takes the deletion protection of a table off
 )
 
 // Change is one thing that set-up did or would do.
@@ -106,7 +113,7 @@ type Change struct {
 	Splits int
 	// Hazards are why the change must be allowed: "shorter_age",
 	// "fewer_versions", "one_second", "default_expiration", "drop_rule",
-	// "value_type" or "row_key_schema". Without any it is safe.
+	// "value_type", "row_key_schema" or "drop_protection". Without any it is safe.
 	Hazards []string
 	// Reasons say what the change does to data, and where Bigtable refuses it.
 	Reasons []string
@@ -123,6 +130,10 @@ func (c Change) Name() string {
 		return "table:" + c.Table
 	case c.Kind == AddKeySchema, c.Kind == ChangeKeySchema:
 		return "row_key_schema:" + c.Table
+	case c.Kind == Protect:
+		return "deletion_protection:" + c.Table
+	case c.Kind == Unprotect:
+		return what + ":" + c.Table
 	case c.Kind == AddFamily:
 		what = "family"
 	case what == "":
@@ -167,6 +178,10 @@ func (c Change) line() string {
 		s = "+ row key schema of " + where(c.Table, "") + ": " + c.KeySchema.String()
 	case ChangeKeySchema:
 		s = "~ row key schema of " + where(c.Table, "") + ": → " + c.KeySchema.String()
+	case Protect:
+		s = "+ deletion protection of " + where(c.Table, "")
+	case Unprotect:
+		s = "~ deletion protection of " + where(c.Table, "") + ": on → off"
 	}
 	if len(c.Reasons) > 0 {
 		s += " (" + strings.Join(c.Reasons, "; ") + ")"

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"cloud.google.com/go/bigtable"
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
@@ -142,6 +143,7 @@ func TestPlanRules(t *testing.T) {
 // The order is that of the tables: the table, its families, its rules; and what
 // is unknown is apart, sorted.
 func TestPlanOrder(t *testing.T) {
+	const on, off = bigtable.Protected, bigtable.Unprotected
 	hosts := &KeySchema{Delimiter: "#", Fields: []codec.KeyField{{Name: "host"}, {Name: "slot", Bytes: true}}}
 	other := &KeySchema{Fields: hosts.Fields}
 	tables := []Table{
@@ -149,12 +151,15 @@ func TestPlanOrder(t *testing.T) {
 		{ID: "y", Families: []Family{{Name: "m", GC: maxAge(1)}, {Name: "l"}}, Splits: []string{"a", "b", "c", "d"}},
 		{ID: "x"},
 		{ID: "k1", KeySchema: hosts}, {ID: "k2", KeySchema: hosts}, {ID: "k3", KeySchema: hosts}, {ID: "k4"},
+		{ID: "p1", DeletionProtection: on, KeySchema: hosts}, {ID: "p2", DeletionProtection: on}, {ID: "p3", DeletionProtection: off},
+		{ID: "p4", DeletionProtection: off}, {ID: "p5"}, {ID: "p6", DeletionProtection: on}, {ID: "p7", DeletionProtection: off},
 	}
 	live := map[string]liveTable{
 		"z":  {families: map[string]liveFamily{"c": {rule: maxAge(2)}, "a": {}, "b": {rule: maxAge(1), valueType: "SumAggregator"}, "old": {}, "new2": {}}},
 		"x":  {families: map[string]liveFamily{"m": {}}},
 		"w":  {families: map[string]liveFamily{"m": {}}},
 		"k1": {}, "k2": {keySchema: hosts.structType()}, "k3": {keySchema: other.structType()}, "k4": {keySchema: other.structType()},
+		"p1": {}, "p2": {protected: true}, "p3": {protected: true}, "p4": {}, "p5": {protected: true},
 	}
 	const want = `+ family new of table z: max_versions 1
 ~ rule of family c of table z: max_age 2d → 1d (deletes data older than 1d) [T09]
@@ -167,10 +172,18 @@ func TestPlanOrder(t *testing.T) {
 + row key schema of table k1: host STRING, slot BYTES
 ~ row key schema of table k3: → host STRING, slot BYTES (it has another one, and Bigtable changes none)
   refused; it cannot be allowed: remove the one that it has first (gcloud beta bigtable tables update)
++ row key schema of table p1: host STRING, slot BYTES
++ deletion protection of table p1
+~ deletion protection of table p3: on → off (the table, its families and its instance can be deleted from then on)
+  refused; to allow it: drop_protection:p3
++ table p6
++ deletion protection of table p6
++ table p7
 ? family new2 of table z: not in the schemas, left alone
 ? family old of table z: not in the schemas, left alone
 ? family m of table x: not in the schemas, left alone
 ? row key schema of table k4: not in the schemas, left alone
+? deletion protection of table p5: not in the schemas, left alone
 `
 	plan := planFor(tables, live, []string{"value_type:z/b", "table:y", "row_key_schema:k3"})
 	if diff := cmp.Diff(want, plan.String()); diff != "" {
@@ -180,10 +193,11 @@ func TestPlanOrder(t *testing.T) {
 	for _, c := range plan.Changes {
 		names = append(names, c.Name())
 	}
-	if diff := cmp.Diff([]string{"family:z/new", "shorter_age:z/c", "value_type:z/b", "table:y", "family:y/m", "family:y/l", "row_key_schema:k1", "row_key_schema:k3"}, names); diff != "" {
+	if diff := cmp.Diff([]string{"family:z/new", "shorter_age:z/c", "value_type:z/b", "table:y", "family:y/m", "family:y/l", "row_key_schema:k1", "row_key_schema:k3",
+		"row_key_schema:p1", "deletion_protection:p1", "drop_protection:p3", "table:p6", "deletion_protection:p6", "table:p7"}, names); diff != "" {
 		t.Errorf("names (-want +got):\n%s", diff)
 	}
-	if n := len(plan.Refused()); n != 3 || plan.Empty() {
+	if n := len(plan.Refused()); n != 4 || plan.Empty() {
 		t.Errorf("%d refused, empty %v", n, plan.Empty())
 	}
 	if empty := (Plan{Strays: plan.Strays}); !empty.Empty() {

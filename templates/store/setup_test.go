@@ -830,6 +830,10 @@ func (f *fake) UpdateTableWithRowKeySchema(ctx context.Context, table string, _ 
 	return f.begin(ctx, "row key schema "+table)
 }
 
+func (f *fake) UpdateTableWithDeletionProtection(ctx context.Context, table string, _ bigtable.DeletionProtection) error {
+	return f.begin(ctx, "deletion protection "+table)
+}
+
 // count returns how many times a call was made.
 func (f *fake) count(call string) int {
 	n := 0

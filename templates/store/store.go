@@ -59,6 +59,10 @@ type Options struct {
 	// Allow names the changes that the set-up refuses unless they are allowed;
 	// see Change.Name.
 	Allow []string
+	// Confirm is called by the set-up with its plan, also one without changes, before
+	// it changes anything; nil means that nobody is asked. If it returns an error,
+	// nothing is changed and the set-up returns that error.
+	Confirm func(Plan) error
 	// Hooks trace every operation.
 	Hooks Hooks
 }
@@ -127,6 +131,9 @@ func merge(opts []Options) Options {
 		out.SkipExpired = out.SkipExpired || o.SkipExpired
 		out.DryRun = out.DryRun || o.DryRun
 		out.Allow = append(out.Allow, o.Allow...)
+		if o.Confirm != nil {
+			out.Confirm = o.Confirm
+		}
 		if o.Hooks.Start != nil {
 			out.Hooks.Start = o.Hooks.Start
 		}

@@ -20,6 +20,7 @@ import (
 type liveTable struct {
 	families  map[string]liveFamily // by name
 	keySchema *bigtable.StructType  // nil if there is none
+	protected bool                  // from deletion
 }
 
 // liveFamily is what there is to know of a live family.
@@ -52,11 +53,45 @@ func readTable(ctx context.Context, admin patient, table string) (liveTable, boo
 	case err != nil:
 		return liveTable{}, false, fmt.Errorf("reading table %s: %w", table, err)
 	}
-	live := liveTable{families: map[string]liveFamily{}, keySchema: info.RowKeySchema}
+	live := liveTable{families: map[string]liveFamily{}, keySchema: info.RowKeySchema, protected: info.DeletionProtection == bigtable.Protected}
 	for _, f := range info.FamilyInfos {
 		live.families[f.Name] = liveFamily{rule: ruleOf(f.FullGCPolicy), valueType: valueType(f.ValueType)}
 	}
 	return live, true, nil
+}
+
+// InstanceError says that there is no instance of the name.
+type InstanceError struct{ Err error } // what the service says
+
+// Error quotes the service and says what to do.
+func (e *InstanceError) Error() string {
+	return fmt.Sprintf("the instance does not exist: %v: name another project or instance, or create it first", e.Err)
+}
+
+// Unwrap returns what the service says.
+func (e *InstanceError) Unwrap() error { return e.Err }
+
+// confirmInstance returns an *[InstanceError] if tables are missing because their
+// instance is: the service has one code for both. What else fails is believed.
+func confirmInstance(ctx context.Context, admin patient, tables []Table, live map[string]liveTable) error {
+	lister, ok := admin.admin.(Lister)
+	if !ok || len(live) == len(tables) {
+		return nil
+	}
+	limited, cancel := within(ctx, admin.timeout)
+	defer cancel()
+	_, err := lister.Tables(limited)
+	switch status.Code(err) {
+	case codes.NotFound:
+		return &InstanceError{err}
+	case codes.PermissionDenied: // then the words of the service tell, if anything does
+		i := slices.IndexFunc(tables, func(t Table) bool { _, found := live[t.ID]; return !found })
+		_, err := admin.tableInfo(ctx, tables[i].ID)
+		if said := status.Convert(err).Message(); status.Code(err) == codes.NotFound && strings.Contains(said, "nstance") && !strings.Contains(said, "tables/"+tables[i].ID) {
+			return &InstanceError{err}
+		}
+	}
+	return nil
 }
 
 // Lister lists the tables of an instance; a *bigtable.AdminClient is one.
@@ -72,6 +107,9 @@ func UnknownTables(ctx context.Context, admin Lister, tables []Table, opts ...Op
 	ctx, cancel := within(ctx, o.Timeout)
 	defer cancel()
 	ids, err := admin.Tables(ctx)
+	if status.Code(err) == codes.NotFound {
+		return nil, &InstanceError{err}
+	}
 	if err != nil {
 		return nil, fmt.Errorf("listing the tables: %w", explain(ctx, err))
 	}

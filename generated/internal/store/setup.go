@@ -24,6 +24,9 @@ type Table struct {
 	Splits []string
 	// KeySchema is how GoogleSQL reads the row keys; nil if it need not.
 	KeySchema *KeySchema
+	// DeletionProtection says whether Bigtable refuses to delete the table;
+	// bigtable.None leaves that to others.
+	DeletionProtection bigtable.DeletionProtection
 }
 
 // Family is a column family.
@@ -44,6 +47,7 @@ type Admin interface {
 	CreateColumnFamilyWithConfig(ctx context.Context, table, family string, config bigtable.Family) error
 	UpdateFamily(ctx context.Context, table, familyName string, family bigtable.Family, opts ...bigtable.UpdateFamilyOption) error
 	UpdateTableWithRowKeySchema(ctx context.Context, table string, schema bigtable.StructType) error
+	UpdateTableWithDeletionProtection(ctx context.Context, table string, protection bigtable.DeletionProtection) error
 }
 
 // Setup makes live tables what tables say: it reads them, makes the tables and
@@ -68,7 +72,8 @@ type Admin interface {
 // fails otherwise does not keep Setup from the rest. Several errors are joined as
 // [errors.Join] does. A second call does what is left to do.
 //
-// A table that no server would take is a *[TableError]. One that is given
+// An instance that does not exist is an *[InstanceError], and a table that no
+// server would take is a *[TableError]. One that is given
 // several times is one table, with all families and all splits.
 func Setup(ctx context.Context, admin Admin, tables []Table, opts ...Options) (Plan, error) {
 	o := merge(opts)
@@ -81,7 +86,15 @@ func Setup(ctx context.Context, admin Admin, tables []Table, opts ...Options) (P
 	if err != nil {
 		return Plan{}, err
 	}
+	if err := confirmInstance(ctx, r.admin, tables, live); err != nil {
+		return Plan{}, err
+	}
 	plan := planFor(tables, live, o.Allow)
+	if o.Confirm != nil {
+		if err := o.Confirm(plan); err != nil {
+			return Plan{Strays: plan.Strays}, err
+		}
+	}
 	if refused := plan.Refused(); len(refused) > 0 && !o.DryRun {
 		return Plan{Strays: plan.Strays}, &RefusedError{refused}
 	}
@@ -134,6 +147,12 @@ func (t *Table) add(other Table) error {
 		t.KeySchema = other.KeySchema
 	case other.KeySchema != nil && !t.KeySchema.equal(other.KeySchema):
 		return &TableError{Table: t.ID, Reason: "two schemas have a row key schema for it, and the two differ"}
+	}
+	switch {
+	case t.DeletionProtection == bigtable.None:
+		t.DeletionProtection = other.DeletionProtection
+	case other.DeletionProtection != bigtable.None && other.DeletionProtection != t.DeletionProtection:
+		return &TableError{Table: t.ID, Reason: "one schema protects it from deletion, and another says that it is not protected"}
 	}
 	t.Splits = slices.Compact(slices.Sorted(slices.Values(append(t.Splits, other.Splits...))))
 	return nil
@@ -190,7 +209,10 @@ func (r *setupRun) apply(ctx context.Context, tables []Table, plan Plan) {
 // there is one already, that is what it lacks: somebody else may know of fewer
 // families. Whose it is if a reply was lost nobody knows; it counts as made.
 func (r *setupRun) makeTable(ctx context.Context, t Table, changes []Change) []Change {
-	conf := &bigtable.TableConf{TableID: t.ID, SplitKeys: t.Splits, ColumnFamilies: map[string]bigtable.Family{}, RowKeySchema: t.KeySchema.structType()}
+	conf := &bigtable.TableConf{
+		TableID: t.ID, SplitKeys: t.Splits, ColumnFamilies: map[string]bigtable.Family{},
+		RowKeySchema: t.KeySchema.structType(), DeletionProtection: t.DeletionProtection,
+	}
 	for _, f := range t.Families {
 		conf.ColumnFamilies[f.Name] = bigtable.Family{GCPolicy: policy(f.GC)}
 	}
@@ -212,7 +234,7 @@ func (r *setupRun) makeTable(ctx context.Context, t Table, changes []Change) []C
 	for _, c := range changes {
 		_, found := live.families[c.Family]
 		switch {
-		case c.Kind == AddFamily && !found, c.Kind == AddKeySchema && live.keySchema == nil:
+		case c.Kind == AddFamily && !found, c.Kind == AddKeySchema && live.keySchema == nil, c.Kind == Protect && !live.protected:
 			left = append(left, c)
 		case lost:
 			r.done = append(r.done, c)
@@ -244,12 +266,37 @@ func (r *setupRun) change(ctx context.Context, c Change) {
 		}
 		r.done = append(r.done, c)
 	case AddKeySchema:
-		if err := r.admin.addKeySchema(ctx, c.Table, *c.KeySchema.structType()); err != nil {
+		if err := r.addKeySchema(ctx, c); err != nil {
 			r.fail(ctx, fmt.Errorf("giving table %s its row key schema: %w", c.Table, err), c)
 			return
 		}
 		r.done = append(r.done, c)
+	case Protect, Unprotect:
+		protection := map[ChangeKind]bigtable.DeletionProtection{Protect: bigtable.Protected, Unprotect: bigtable.Unprotected}[c.Kind]
+		if err := r.admin.protect(ctx, c.Table, protection); err != nil {
+			r.fail(ctx, fmt.Errorf("changing the deletion protection of table %s: %w", c.Table, err), c)
+			return
+		}
+		r.done = append(r.done, c)
 	}
+}
+
+// addKeySchema gives a table its row key schema. A server that takes the request for
+// all that there is to say of a table, as the emulator does, has the deletion
+// protection off then: it is put on again.
+func (r *setupRun) addKeySchema(ctx context.Context, c Change) error {
+	before, _, err := readTable(ctx, r.admin, c.Table)
+	if err != nil {
+		return err
+	}
+	if err := r.admin.addKeySchema(ctx, c.Table, *c.KeySchema.structType()); err != nil || !before.protected {
+		return err
+	}
+	after, _, err := readTable(ctx, r.admin, c.Table)
+	if err != nil || after.protected {
+		return err
+	}
+	return r.admin.protect(ctx, c.Table, bigtable.Protected)
 }
 
 // unchanged looks once more before a rule is changed: what was safe to change, or
