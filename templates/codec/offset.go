@@ -46,7 +46,7 @@ func (o Offset) append(dst []byte, steps int64) []byte {
 
 // OffsetsIn reads the qualifiers of one bucket.
 type OffsetsIn struct {
-	start     int64 // of the bucket, in microseconds since 1970
+	start     int64 // the first time of the bucket, in microseconds since 1970
 	width     int
 	end       int64 // how many steps the bucket has
 	precision int64 // in microseconds
@@ -56,7 +56,7 @@ type OffsetsIn struct {
 // In returns how to read the qualifiers of the bucket with the given start.
 func (o Offset) In(start time.Time) OffsetsIn {
 	slots := min(o.Slots(), int64((o.Bucket.End(start).Sub(start)+o.Precision-1)/o.Precision))
-	return OffsetsIn{start: start.UnixMicro(), width: o.Width(), end: slots, precision: o.Precision.Microseconds(), sequence: o.Sequence}
+	return OffsetsIn{start: o.first(start).UnixMicro(), width: o.Width(), end: slots, precision: o.Precision.Microseconds(), sequence: o.Sequence}
 }
 
 // Parse returns the time, in microseconds since 1970, and the sequence number that
@@ -87,14 +87,19 @@ func (o OffsetsIn) Parse(qualifier []byte) (micros int64, sequence uint32, err e
 // the events of the whole bucket are in the range it says by all.
 func (o Offset) Range(start, from, to time.Time) (begin, end string, all bool) {
 	all = true
-	if from.After(start) {
-		begin, all = o.bound(steps(from.Sub(start), o.Precision)), false
+	first := o.first(start)
+	if from.After(first) {
+		begin, all = o.bound(steps(from.Sub(first), o.Precision)), false
 	}
-	if n := steps(to.Sub(start), o.Precision); to.Before(o.Bucket.End(start)) && n < o.Slots() {
+	if n := steps(to.Sub(first), o.Precision); to.Before(o.Bucket.End(start)) && n < o.Slots() {
 		end, all = o.bound(n), false
 	}
 	return begin, end, all
 }
+
+// first returns the first time that an event of the bucket with the given start can
+// have: times are multiples of the precision, and buckets may begin between them.
+func (o Offset) first(start time.Time) time.Time { return Ceil(start, o.Precision) }
 
 // bound returns the first qualifier of so many steps. Past the end of the bucket
 // that is one after all others.

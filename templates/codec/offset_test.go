@@ -38,13 +38,13 @@ func TestOffsetAsDocumented(t *testing.T) {
 func offsets() *rapid.Generator[codec.Offset] {
 	return rapid.Custom(func(t *rapid.T) codec.Offset {
 		o := codec.Offset{
-			Precision: rapid.SampledFrom([]time.Duration{time.Microsecond, time.Millisecond, time.Second, time.Minute}).Draw(t, "precision"),
+			Precision: rapid.SampledFrom([]time.Duration{time.Microsecond, time.Millisecond, time.Second, time.Minute, time.Hour}).Draw(t, "precision"),
 			Sequence:  rapid.Bool().Draw(t, "sequence"),
 		}
 		o.Bucket = rapid.SampledFrom([]codec.Bucket{
 			{Every: time.Minute}, {Every: time.Hour}, {Every: day}, {Every: 7 * day}, {Months: 1}, {Months: 12},
-			{Every: time.Hour, Origin: date("2021-03-05T00:30:00Z")},
-		}).Draw(t, "bucket")
+			{Every: time.Hour, Origin: date("2021-03-05T00:30:00Z")}, {Every: day, Origin: date("2021-03-05T00:00:17Z")}, {Every: day, Origin: date("2021-03-05T06:30:00Z")},
+		}).Filter(func(b codec.Bucket) bool { return b.Every%o.Precision == 0 }).Draw(t, "bucket") // schemas have whole steps
 		return o
 	})
 }
@@ -56,7 +56,7 @@ func TestOffsets(t *testing.T) {
 		width := o.Bucket.End(start).Sub(start)
 		draw := func(name string) (time.Time, uint32) {
 			at := start.Add(time.Duration(rapid.Int64Range(0, int64(width)-1).Draw(t, name)))
-			return codec.Truncate(at, o.Precision), rapid.Uint32().Draw(t, name+" sequence")
+			return codec.Later(codec.Truncate(at, o.Precision), codec.Ceil(start, o.Precision)), rapid.Uint32().Draw(t, name+" sequence")
 		}
 		a, m := draw("a")
 		b, n := draw("b")
@@ -85,7 +85,7 @@ func TestOffsets(t *testing.T) {
 			return start.Add(time.Duration(rapid.Int64Range(-more, width-1+more).Draw(t, name)))
 		}
 		from, to := draw("from", int64(time.Minute)), draw("to", int64(time.Minute))
-		at := codec.Truncate(draw("at", 0), o.Precision)
+		at := codec.Later(codec.Truncate(draw("at", 0), o.Precision), codec.Ceil(start, o.Precision))
 		if from.After(o.Bucket.End(start).Add(-1)) || !to.After(start) || !from.Before(to) {
 			return // the bucket is not read
 		}

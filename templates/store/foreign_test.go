@@ -120,3 +120,20 @@ func spread(n int) []sample {
 	}
 	return samples
 }
+
+// The newest buckets may have no column that the layout knows: Latest goes on with the
+// ones before them, in the order of time, also where their labels do not sort.
+func TestLatestPassesOverBuckets(t *testing.T) {
+	for _, l := range []*Layout[sample]{unsorted(days()), days(), singles()} {
+		bt := newBigtable(t, l)
+		samples := spread(12)
+		must(t, NewWriter(bt.Client, []*Layout[sample]{l}, clockAt(1)).WriteAll(t.Context(), samples[:8]))
+		other := *l
+		other.Columns = []Column{{Name: "unknown"}, {Name: "unknown too"}}
+		must(t, NewWriter(bt.Client, []*Layout[sample]{&other}, clockAt(1)).WriteAll(t.Context(), samples[8:]))
+		latest, err := NewReader(bt.Client, l, clockAt(1)).Latest(t.Context(), sample{Series: "s"})
+		if err != nil || latest.Value != 7 {
+			t.Errorf("%s: %+v, %v", l.Table.ID, latest, err)
+		}
+	}
+}

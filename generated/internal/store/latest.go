@@ -115,7 +115,7 @@ func (r *Reader[E]) latest(ctx context.Context, op *Operation, base E, spans []c
 		case !errors.Is(err, ErrNotFound) || rows == nil:
 			return event, err
 		case a.expired && !stands: // a clock that stands still would have it go on for ever
-		case len(rows) > 1 || !rows[0].Exists() || !r.layout.sorted():
+		case len(rows) > 1 || !rows[0].Exists():
 			return event, err // no telling what is before them
 		}
 		if ranges[0] = r.before(ranges[0], rows[0].Key()); len(ranges[0]) == 0 {
@@ -179,8 +179,19 @@ func (r *Reader[E]) newestRow(ctx context.Context, op *Operation, span codec.Spa
 	}
 	// The labels do not sort as time does, so that the newest is not the last.
 	stored, err := r.stored(ctx, op, span, filter)
-	if err != nil || len(stored) == 0 {
+	if err != nil {
 		return wire.Row{}, err
+	}
+	if last := in[0].Keys; last != nil { // a row that was found to have no event
+		var event E
+		start, err := r.layout.Key(last[0], &event)
+		if err != nil {
+			return wire.Row{}, err
+		}
+		stored = slices.DeleteFunc(stored, func(s storedRow) bool { return !s.start.Before(start) })
+	}
+	if len(stored) == 0 {
+		return wire.Row{}, nil
 	}
 	return r.one(ctx, op, codec.Rows{Keys: []string{stored[len(stored)-1].key}}, filter, 0)
 }

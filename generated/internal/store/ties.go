@@ -144,9 +144,12 @@ func (r *Reader[E]) first(ctx context.Context, op *Operation, rows codec.Rows, f
 }
 
 // before cuts ranges at the row with a key, which is the newest in them: what is left
-// is before it in time.
+// is before it in time. Where labels do not sort it is the key alone, see newestRow.
 func (r *Reader[E]) before(in []codec.Rows, key string) []codec.Rows {
-	if r.layout.Ties == 0 {
+	switch {
+	case !r.layout.sorted():
+		return []codec.Rows{{Keys: []string{key}}}
+	case r.layout.Ties == 0:
 		return after(in, key)
 	}
 	instant := r.layout.instant(key)
