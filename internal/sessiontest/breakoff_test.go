@@ -1,0 +1,156 @@
+package sessiontest_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+
+	"cloud.google.com/go/bigtable/apiv2/bigtablepb"
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/api/option"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+
+	"github.com/btgen-dev/btgen/internal/sessiontest"
+	"github.com/btgen-dev/btgen/internal/testlong"
+)
+
+// breaks has a server break off the stream of one request of each read.
+type breaks struct {
+	mu    sync.Mutex
+	reads []*broken
+}
+
+// broken is what becomes of the requests of a read.
+type broken struct {
+	request, after int   // which one breaks off, after how many rows; at its end at the latest
+	rows           []int // of the requests
+}
+
+const readHeader = "test-read"
+
+// named returns the context of a read, and what will be known of it.
+func (b *breaks) named(ctx context.Context, request, after int) (context.Context, *broken) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	read := &broken{request: request, after: after}
+	b.reads = append(b.reads, read)
+	return metadata.AppendToOutgoingContext(ctx, readHeader, fmt.Sprint(len(b.reads)-1)), read
+}
+
+// of returns the read that a request is of, and its number; nil if it has no name.
+func (b *breaks) of(ctx context.Context) (*broken, int) {
+	header, _ := metadata.FromIncomingContext(ctx)
+	if len(header.Get(readHeader)) == 0 {
+		return nil, 0
+	}
+	var n int
+	_, _ = fmt.Sscan(header.Get(readHeader)[0], &n)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.reads[n].rows = append(b.reads[n].rows, 0)
+	return b.reads[n], len(b.reads[n].rows) - 1
+}
+
+var errBroken = status.Error(codes.Unavailable, "broken off")
+
+func (b *breaks) stream(server any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handle grpc.StreamHandler) error {
+	if info.FullMethod != bigtablepb.Bigtable_ReadRows_FullMethodName {
+		return handle(server, stream)
+	}
+	read, n := b.of(stream.Context())
+	if read == nil {
+		return handle(server, stream)
+	}
+	s := &brokenStream{ServerStream: stream, breaks: n == read.request, after: read.after}
+	err := handle(server, s)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if read.rows[n] = s.rows; s.breaks && err == nil {
+		err = errBroken // after all rows
+	}
+	return err
+}
+
+// brokenStream is the stream of a request. The in-memory server sends a row at a time.
+type brokenStream struct {
+	grpc.ServerStream
+	breaks bool
+	after  int
+	rows   int
+}
+
+// RecvMsg refuses what Bigtable refuses and the in-memory server does not.
+func (s *brokenStream) RecvMsg(m any) error {
+	err := s.ServerStream.RecvMsg(m)
+	if r, ok := m.(*bigtablepb.ReadRowsRequest); ok && err == nil {
+		return emptyRange(r.GetRows())
+	}
+	return err
+}
+
+// emptyRange refuses a range that no key is in, as Bigtable does.
+func emptyRange(rows *bigtablepb.RowSet) error {
+	for i, r := range rows.GetRowRanges() {
+		start, end := string(r.GetStartKeyClosed()), string(r.GetEndKeyOpen())
+		if open := r.GetStartKeyOpen(); open != nil {
+			start = string(open) + "\x00"
+		}
+		if end != "" && start >= end {
+			return status.Errorf(codes.InvalidArgument, "Error in field 'row_ranges' : Error in element #%d : start_key must be less than end_key", i)
+		}
+	}
+	return nil
+}
+
+func (s *brokenStream) SendMsg(m any) error {
+	if s.breaks && s.rows == s.after {
+		return errBroken
+	}
+	s.rows++
+	return s.ServerStream.SendMsg(m)
+}
+
+// Reads of every pattern give the same whether a stream breaks off or not: before its
+// first row, after any of them or at its end, forwards and backwards, with the
+// ClientOptions and without, whatever share of calls clients divert.
+func TestReadsOfStreamsThatBreakOff(t *testing.T) {
+	b := new(breaks)
+	s := &sessiontest.Sessions{Load: 1}
+	addr := serve(t, tables, append(s.ServerOptions(), grpc.ChainStreamInterceptor(b.stream))...)
+	limit := make(chan struct{}, 64) // the client waits a little before it resumes
+	var wg sync.WaitGroup
+	for _, tab := range tables {
+		for path, opts := range map[string][]option.ClientOption{"wire": tab.options(), "ordinary": nil} {
+			a := tab.open(connect(t, addr, opts...), clock)
+			check(t, a.writeAll(t.Context(), 0, eventsOfEach))
+			for name, read := range a.reads {
+				ctx, whole := b.named(t.Context(), -1, 0)
+				want, err := read(ctx)
+				if check(t, err); len(want) == 0 || len(whole.rows) == 0 {
+					t.Fatalf("%s, %s, %s: %d events by %d requests", tab.name, path, name, len(want), len(whole.rows))
+				}
+				for request, rows := range whole.rows {
+					for after := range rows + 1 {
+						if after > 1 && after < rows && !testlong.Enabled() {
+							continue
+						}
+						limit <- struct{}{}
+						wg.Go(func() {
+							defer func() { <-limit }()
+							ctx, broken := b.named(t.Context(), request, after)
+							got, err := read(ctx)
+							if diff := cmp.Diff(want, got); diff != "" || err != nil || len(broken.rows) <= request && name != "first" && name != "last" {
+								t.Errorf("%s, %s, %s: request %d, broken off after %d of %d rows: %v (-want +got)\n%s", tab.name, path, name, request, after, rows, err, diff)
+							}
+						})
+					}
+				}
+			}
+		}
+	}
+	wg.Wait()
+}

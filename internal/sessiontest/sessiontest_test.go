@@ -1,0 +1,168 @@
+package sessiontest_test
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"testing"
+
+	"cloud.google.com/go/bigtable"
+	"cloud.google.com/go/bigtable/bttest"
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/api/option"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/status"
+
+	"github.com/btgen-dev/btgen/generated/weather"
+	"github.com/btgen-dev/btgen/internal/sessiontest"
+)
+
+const project, instance = "project", "instance"
+
+// serve starts an in-memory server with the tables, which ends with the test.
+func serve(t *testing.T, tables []table, opts ...grpc.ServerOption) (addr string) {
+	t.Helper()
+	server, err := bttest.NewServer("127.0.0.1:0", opts...)
+	check(t, err)
+	t.Cleanup(server.Close)
+	conn, err := grpc.NewClient(server.Addr, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	check(t, err)
+	admin, err := bigtable.NewAdminClient(t.Context(), project, instance, option.WithGRPCConn(conn))
+	check(t, err)
+	defer func() { _ = admin.Close() }()
+	for _, tab := range tables {
+		check(t, tab.setup(t.Context(), admin))
+	}
+	return server.Addr
+}
+
+// connect returns a client that speaks sessions until the end of the test.
+func connect(t *testing.T, addr string, opts ...option.ClientOption) *bigtable.Client {
+	t.Helper()
+	client, err := sessiontest.Connect(t.Context(), addr, project, instance, opts...)
+	check(t, err)
+	t.Cleanup(func() { _ = client.Close() })
+	return client
+}
+
+// The client diverts what it may: this is what the other tests of the package rely on.
+func TestTheClientDiverts(t *testing.T) {
+	s := &sessiontest.Sessions{Load: 1}
+	tab := tables[1]
+	client := connect(t, serve(t, []table{tab}, s.ServerOptions()...))
+	table := client.OpenTable("balloon_new_cells")
+	m := bigtable.NewMutation()
+	m.Set("measurements", "pressure", 1000, []byte("1"))
+	m.Set("measurements", "altitude", 1000, []byte("2"))
+	check(t, table.Apply(t.Context(), "row", m))
+	if s.Writes() != 1 {
+		t.Errorf("%d writes by sessions", s.Writes())
+	}
+	before := s.Reads()
+	want := bigtable.Row{"measurements": {
+		{Row: "row", Column: "measurements:altitude", Timestamp: 1000, Value: []byte("2")},
+		{Row: "row", Column: "measurements:pressure", Timestamp: 1000, Value: []byte("1")},
+	}}
+	for i, set := range []bigtable.RowSet{bigtable.RowList{"row"}, bigtable.NewClosedRange("row", "row"), bigtable.RowRangeList{bigtable.NewClosedRange("row", "row")}} {
+		check(t, table.ReadRows(t.Context(), set, func(got bigtable.Row) bool {
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+			return true
+		}))
+		if n := s.Reads() - before; n != int64(i+1) {
+			t.Errorf("%v: %d reads by sessions", set, n)
+		}
+	}
+	none, err := table.ReadRow(t.Context(), "none")
+	if check(t, err); none != nil {
+		t.Error(none)
+	}
+}
+
+// Whatever share of its calls Bigtable tells a client to divert, generated code reads and
+// writes the same, and sends nothing by sessions with the ClientOptions; no read does
+// without them either.
+func TestGeneratedCodeWithSessions(t *testing.T) {
+	for _, load := range []float64{0, 0.5, 1} {
+		t.Run(fmt.Sprint(load), func(t *testing.T) {
+			t.Parallel()
+			s := &sessiontest.Sessions{Load: load}
+			addr := serve(t, tables, s.ServerOptions()...)
+			for _, tab := range tables {
+				plain, wired := connect(t, addr), connect(t, addr, tab.options()...)
+				reads, writes := s.Reads(), s.Writes()
+				var ordinary atomic.Int64
+				o := clock
+				o.Hooks.End = func(_ context.Context, op weather.Operation, _ error) { ordinary.Add(int64(op.OrdinaryRequests)) }
+				a, b := tab.open(wired, o), tab.open(plain, clock)
+				check(t, a.writeOne(t.Context(), 0))
+				check(t, a.writeAll(t.Context(), 1, eventsOfEach))
+				if n := s.Writes() - writes; n != 0 {
+					t.Errorf("%s: %d writes by sessions", tab.name, n)
+				}
+				for name, read := range a.reads {
+					got, err := read(t.Context())
+					check(t, err)
+					same, err := b.reads[name](t.Context())
+					check(t, err)
+					if diff := cmp.Diff(got, same); diff != "" || len(got) == 0 || name == "all" && len(got) != eventsOfEach {
+						t.Errorf("%s, %s: %d events (-wire +ordinary)\n%s", tab.name, name, len(got), diff)
+					}
+				}
+				if n := s.Reads() - reads; n != 0 || ordinary.Load() != 0 {
+					t.Errorf("%s: %d reads by sessions, %d requests in the ordinary way", tab.name, n, ordinary.Load())
+				}
+				check(t, b.writeOne(t.Context(), 0))
+			}
+		})
+	}
+}
+
+// A single event is tried again as long as its time lasts, also where the client diverts
+// it to a session, which it does not try again by itself.
+func TestAnEventSurvivesTenUnavailable(t *testing.T) {
+	for _, wired := range []bool{false, true} {
+		t.Run(fmt.Sprint(wired), func(t *testing.T) {
+			t.Parallel()
+			var left atomic.Int64
+			fail := func() error {
+				if left.Add(-1) >= 0 {
+					return status.Error(codes.Unavailable, "not now")
+				}
+				return nil
+			}
+			s := &sessiontest.Sessions{Load: 1, Fail: fail}
+			failing := grpc.ChainStreamInterceptor(func(server any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handle grpc.StreamHandler) error {
+				if info.FullMethod == "/google.bigtable.v2.Bigtable/MutateRows" {
+					if err := fail(); err != nil {
+						return err
+					}
+				}
+				return handle(server, stream)
+			})
+			tab := tables[1]
+			addr := serve(t, []table{tab}, append(s.ServerOptions(), failing)...)
+			var opts []option.ClientOption
+			if wired {
+				opts = tab.options()
+			}
+			a := tab.open(connect(t, addr, opts...), clock)
+			left.Store(10) // the client has read something already
+			check(t, a.writeOne(t.Context(), 0))
+			if left.Load() != -1 {
+				t.Errorf("%d failures are left", left.Load())
+			}
+			if diverted := s.Writes() == 1; diverted == wired {
+				t.Errorf("%d writes by sessions", s.Writes())
+			}
+			left.Store(0)
+			got, err := a.reads["all"](t.Context())
+			if check(t, err); len(got) != 1 {
+				t.Errorf("%d events", len(got))
+			}
+		})
+	}
+}

@@ -1,0 +1,174 @@
+package sessiontest_test
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"testing"
+	"time"
+
+	"cloud.google.com/go/bigtable"
+	"google.golang.org/api/option"
+
+	"github.com/btgen-dev/btgen/generated/device"
+	"github.com/btgen-dev/btgen/generated/feed"
+	"github.com/btgen-dev/btgen/generated/market"
+	"github.com/btgen-dev/btgen/generated/metrics"
+	"github.com/btgen-dev/btgen/generated/transit"
+	"github.com/btgen-dev/btgen/generated/usage"
+	"github.com/btgen-dev/btgen/generated/weather"
+)
+
+// noon is when tests read.
+var noon = time.Date(2026, 3, 5, 12, 0, 0, 0, time.UTC)
+
+// clock stands still. What all generated packages alias is that of weather here.
+var clock = weather.Options{Now: func() time.Time { return noon }}
+
+// table is a generated writer and reader, whose events are those of one series, some
+// time apart.
+type table struct {
+	name    string
+	setup   func(ctx context.Context, admin *bigtable.AdminClient) error
+	options func() []option.ClientOption // of the generated package
+	open    func(client weather.Client, o weather.Options) access
+}
+
+// access writes events and reads them in several ways, as texts.
+type access struct {
+	writeOne func(ctx context.Context, n int) error
+	writeAll func(ctx context.Context, n, end int) error
+	reads    map[string]read
+}
+
+type read func(ctx context.Context) ([]string, error)
+
+type writer[E any] interface {
+	Write(ctx context.Context, event E) error
+	WriteAll(ctx context.Context, events []E) error
+}
+
+type reader[S, E any] interface {
+	Read(ctx context.Context, series S, from, to time.Time, opts ...weather.ReadOptions) iter.Seq2[E, error]
+	Latest(ctx context.Context, series S) (E, error)
+}
+
+// eventsOfEach is how many events tests write to a table.
+const eventsOfEach = 4
+
+// tableOf returns the table of a writer and a reader. The events are a step apart, and
+// the last of them is before noon.
+func tableOf[W writer[E], R reader[S, E], S, E any](
+	name string, setup func(context.Context, weather.Admin, ...weather.Options) (weather.Plan, error), options func() []option.ClientOption,
+	newWriter func(weather.Client, ...weather.Options) W, newReader func(weather.Client, ...weather.Options) R,
+	step time.Duration, series S, event func(series S, at time.Time, n int) E,
+) table {
+	times := func(n int) time.Time { return noon.Add(time.Duration(n-eventsOfEach)*step - time.Minute) }
+	nth := func(n int) E { return event(series, times(n), n) }
+	return table{name: name, options: options,
+		setup: func(ctx context.Context, admin *bigtable.AdminClient) error {
+			_, err := setup(ctx, admin)
+			return err
+		},
+		open: func(client weather.Client, o weather.Options) access {
+			w, r := newWriter(client, o), newReader(client, o)
+			query := func(from, to time.Time, o weather.ReadOptions) read {
+				return func(ctx context.Context) (out []string, err error) {
+					for e, err := range r.Read(ctx, series, from, to, o) {
+						if err != nil {
+							return out, err
+						}
+						out = append(out, fmt.Sprintf("%+v", e))
+					}
+					return out, nil
+				}
+			}
+			begin, one := times(0), times(1)
+			return access{
+				writeOne: func(ctx context.Context, n int) error { return w.Write(ctx, nth(n)) },
+				writeAll: func(ctx context.Context, n, end int) error {
+					var events []E
+					for ; n < end; n++ {
+						events = append(events, nth(n))
+					}
+					return w.WriteAll(ctx, events)
+				},
+				reads: map[string]read{
+					"all":               query(begin, noon, weather.ReadOptions{}),
+					"one":               query(one, one.Add(time.Minute), weather.ReadOptions{}),
+					"newest first":      query(begin, noon, weather.ReadOptions{NewestFirst: true}),
+					"one, newest first": query(one, one.Add(time.Minute), weather.ReadOptions{NewestFirst: true}),
+					"first":             query(begin, noon, weather.ReadOptions{Limit: 1}),
+					"last":              query(begin, noon, weather.ReadOptions{Limit: 1, NewestFirst: true}),
+					"latest only":       query(begin, noon, weather.ReadOptions{LatestOnly: true}),
+					"latest": func(ctx context.Context) ([]string, error) {
+						e, err := r.Latest(ctx, series)
+						return []string{fmt.Sprintf("%+v", e)}, err
+					},
+				},
+			}
+		},
+	}
+}
+
+const week = 7 * 24 * time.Hour
+
+// tables are those of each pattern, with labels that sort and ones that do not, salts,
+// text and binary keys, and each way to expire.
+var tables = []table{
+	tableOf("new columns", weather.SetupBalloonNewColumns, weather.ClientOptions, weather.NewBalloonNewColumnsWriter, weather.NewBalloonNewColumnsReader, week,
+		weather.BalloonNewColumnsSeries{Location: "l", BalloonID: 1}, func(s weather.BalloonNewColumnsSeries, at time.Time, n int) weather.BalloonNewColumnsEvent {
+			return weather.BalloonNewColumnsEvent{BalloonNewColumnsSeries: s, Time: at, Pressure: int64(n)}
+		}),
+	tableOf("new cells", weather.SetupBalloonNewCells, weather.ClientOptions, weather.NewBalloonNewCellsWriter, weather.NewBalloonNewCellsReader, week,
+		weather.BalloonNewCellsSeries{Location: "l", BalloonID: 1}, func(s weather.BalloonNewCellsSeries, at time.Time, n int) weather.BalloonNewCellsEvent {
+			return weather.BalloonNewCellsEvent{BalloonNewCellsSeries: s, Time: at, Pressure: int64(n)}
+		}),
+	tableOf("combined", weather.SetupBalloonCombined, weather.ClientOptions, weather.NewBalloonCombinedWriter, weather.NewBalloonCombinedReader, week,
+		weather.BalloonCombinedSeries{Location: "l", BalloonID: 1}, func(s weather.BalloonCombinedSeries, at time.Time, n int) weather.BalloonCombinedEvent {
+			return weather.BalloonCombinedEvent{BalloonCombinedSeries: s, Time: at, Pressure: int64(n)}
+		}),
+	tableOf("serialized", weather.SetupBalloonSerialized, weather.ClientOptions, weather.NewBalloonSerializedWriter, weather.NewBalloonSerializedReader, time.Hour,
+		weather.BalloonSerializedSeries{Location: "l", BalloonID: 1}, func(s weather.BalloonSerializedSeries, at time.Time, n int) weather.BalloonSerializedEvent {
+			return weather.BalloonSerializedEvent{BalloonSerializedSeries: s, Time: at, Pressure: int64(n)}
+		}),
+	tableOf("unserialized", weather.SetupBalloonUnserialized, weather.ClientOptions, weather.NewBalloonUnserializedWriter, weather.NewBalloonUnserializedReader, time.Hour,
+		weather.BalloonUnserializedSeries{Location: "l", BalloonID: 1}, func(s weather.BalloonUnserializedSeries, at time.Time, n int) weather.BalloonUnserializedEvent {
+			return weather.BalloonUnserializedEvent{BalloonUnserializedSeries: s, Time: at, Pressure: int64(n)}
+		}),
+	tableOf("salted offsets", metrics.SetupSample, metrics.ClientOptions, metrics.NewSampleWriter, metrics.NewSampleReader, time.Hour,
+		metrics.SampleSeries{Metric: "m", Host: "h"}, func(s metrics.SampleSeries, at time.Time, n int) metrics.SampleEvent {
+			return metrics.SampleEvent{SampleSeries: s, Time: at, Value: float64(n)}
+		}),
+	tableOf("binary offsets", metrics.SetupPoint, metrics.ClientOptions, metrics.NewPointWriter, metrics.NewPointReader, time.Hour,
+		metrics.PointSeries{Metric: 1, Host: 2}, func(s metrics.PointSeries, at time.Time, n int) metrics.PointEvent {
+			return metrics.PointEvent{PointSeries: s, Time: at, Value: float64(n)}
+		}),
+	tableOf("serialized offsets", market.SetupTick, market.ClientOptions, market.NewTickWriter, market.NewTickReader, time.Hour,
+		market.TickSeries{Exchange: "e", Symbol: "s"}, func(s market.TickSeries, at time.Time, n int) market.TickEvent {
+			return market.TickEvent{TickSeries: s, Time: at, Size: int64(n)}
+		}),
+	tableOf("two families", device.SetupReading, device.ClientOptions, device.NewReadingWriter, device.NewReadingReader, time.Hour,
+		device.ReadingSeries{Device: "d"}, func(s device.ReadingSeries, at time.Time, n int) device.ReadingEvent {
+			return device.ReadingEvent{ReadingSeries: s, Time: at}
+		}),
+	tableOf("bucket in the middle", transit.SetupPosition, transit.ClientOptions, transit.NewPositionWriter, transit.NewPositionReader, time.Hour,
+		transit.PositionSeries{Region: "r", Line: "l", Vehicle: 1}, func(s transit.PositionSeries, at time.Time, n int) transit.PositionEvent {
+			return transit.PositionEvent{PositionSeries: s, Time: at, Latitude: float64(n)}
+		}),
+	tableOf("newest first", feed.SetupActivity, feed.ClientOptions, feed.NewActivityWriter, feed.NewActivityReader, time.Hour,
+		feed.ActivitySeries{Repository: "r", Actor: "a"}, func(s feed.ActivitySeries, at time.Time, n int) feed.ActivityEvent {
+			return feed.ActivityEvent{ActivitySeries: s, Time: at, Kind: feed.ActivityKindPush}
+		}),
+	tableOf("one second", usage.SetupUsageOneSecond, usage.ClientOptions, usage.NewUsageOneSecondWriter, usage.NewUsageOneSecondReader, time.Hour,
+		usage.UsageOneSecondSeries{Customer: "c"}, func(s usage.UsageOneSecondSeries, at time.Time, n int) usage.UsageOneSecondEvent {
+			return usage.UsageOneSecondEvent{UsageOneSecondSeries: s, Time: at, Requests: int64(n), ExpiresAt: noon.Add(time.Hour)}
+		}),
+}
+
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
