@@ -53,11 +53,11 @@ func listen() (net.Listener, error) {
 // newServer returns the server of the benchmarks. It lets clients send so much ahead
 // that they need not wait for it.
 func newServer() *grpc.Server {
-	s := grpc.NewServer(
+	s := grpc.NewServer(append(serverOptions(),
 		grpc.ForceServerCodecV2(rawCodec{encoding.GetCodecV2(proto.Name)}),
 		grpc.MaxRecvMsgSize(maxMessage), grpc.MaxSendMsgSize(maxMessage),
 		grpc.InitialWindowSize(4<<20), grpc.InitialConnWindowSize(4<<20),
-	)
+	)...)
 	bigtablepb.RegisterBigtableServer(s, &server{tables: tables(), answers: map[string][][]byte{}})
 	return s
 }

@@ -10,6 +10,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"strconv"
 	"sync/atomic"
 	"time"
 
@@ -32,6 +34,16 @@ type Sessions struct {
 	Fail func() error
 
 	reads, writes atomic.Int64
+}
+
+// LoadVariable is the environment variable that says how much clients divert, where tests
+// that know nothing of sessions are run with them.
+const LoadVariable = "BTGEN_SESSION_LOAD"
+
+// FromEnvironment returns sessions with the load of LoadVariable.
+func FromEnvironment() *Sessions {
+	load, _ := strconv.ParseFloat(os.Getenv(LoadVariable), 64)
+	return &Sessions{Load: load}
 }
 
 // Reads returns how many rows were asked for by sessions.
@@ -240,11 +252,17 @@ func (w *watch) stream(ctx context.Context, desc *grpc.StreamDesc, conn *grpc.Cl
 	if method == bigtablepb.Bigtable_OpenTable_FullMethodName {
 		w.opened.Store(true)
 	}
+	if ctx.Value(probeKey{}) != nil { // the server, and other interceptors, need not see it
+		return nil, status.Error(codes.NotFound, "a probe")
+	}
 	return open(ctx, desc, conn, method, opts...)
 }
 
 // probeTable is a table that a client is asked for until it diverts a call.
 const probeTable = "no-such-table"
+
+// probeKey marks the context of calls for it.
+type probeKey struct{}
 
 // wait waits until the client does what it is told.
 func (w *watch) wait(ctx context.Context, client *bigtable.Client) error {
@@ -258,7 +276,7 @@ func (w *watch) wait(ctx context.Context, client *bigtable.Client) error {
 	case <-ctx.Done():
 		return fmt.Errorf("the client asks for no configuration: %w", context.Cause(ctx))
 	}
-	table := client.OpenTable(probeTable)
+	table, ctx := client.OpenTable(probeTable), context.WithValue(ctx, probeKey{}, true)
 	for !w.opened.Load() {
 		_, _ = table.ReadRow(ctx, "row") // there is none
 		if ctx.Err() != nil {

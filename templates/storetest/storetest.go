@@ -41,7 +41,7 @@ func Start(ctx context.Context) (*Bigtable, error) { return StartAt(ctx, "127.0.
 
 // StartAt starts a server at an address and connects to it.
 func StartAt(ctx context.Context, addr string) (*Bigtable, error) {
-	server, err := bttest.NewServer(addr, grpc.MaxRecvMsgSize(maxMessage), grpc.MaxSendMsgSize(maxMessage))
+	server, err := newServer(addr, grpc.MaxRecvMsgSize(maxMessage), grpc.MaxSendMsgSize(maxMessage))
 	if err != nil {
 		return nil, err
 	}
@@ -96,16 +96,7 @@ func Connect(ctx context.Context, addr string, opts ...grpc.DialOption) (*bigtab
 
 // ConnectPlain is Connect without the ClientOptions of generated code.
 func ConnectPlain(ctx context.Context, addr string, opts ...grpc.DialOption) (*bigtable.Client, error) {
-	conn, err := dial(addr, opts...)
-	if err != nil {
-		return nil, err
-	}
-	config := bigtable.ClientConfig{MetricsProvider: bigtable.NoopMetricsProvider{}}
-	client, err := bigtable.NewClientWithConfig(ctx, Project, Instance, config, option.WithGRPCConn(conn))
-	if err != nil {
-		return nil, errors.Join(err, conn.Close())
-	}
-	return client, nil
+	return newClient(ctx, addr, dialOptions(opts)...)
 }
 
 // ConnectAdmin returns an admin client of the server at addr. Further options
@@ -122,11 +113,16 @@ func ConnectAdmin(ctx context.Context, addr string, opts ...grpc.DialOption) (*b
 	return admin, nil
 }
 
-// dial opens a connection without encryption, as the in-memory server has it.
+// dial opens a connection.
 func dial(addr string, opts ...grpc.DialOption) (*grpc.ClientConn, error) {
-	opts = append([]grpc.DialOption{
+	return grpc.NewClient(addr, dialOptions(opts)...)
+}
+
+// dialOptions are those of a connection without encryption, as the in-memory server has
+// it, and after them others.
+func dialOptions(opts []grpc.DialOption) []grpc.DialOption {
+	return append([]grpc.DialOption{
 		grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessage), grpc.MaxCallSendMsgSize(maxMessage)),
 	}, opts...)
-	return grpc.NewClient(addr, opts...)
 }

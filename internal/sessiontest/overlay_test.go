@@ -1,0 +1,63 @@
+package sessiontest_test
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/btgen-dev/btgen/internal/sessiontest"
+	"github.com/btgen-dev/btgen/internal/testlong"
+)
+
+// overlay writes a file for the flag -overlay of the go command: with it, tests and
+// benchmarks that know nothing of sessions have servers and clients that speak them.
+func overlay(t *testing.T) (path string) {
+	t.Helper()
+	replace := map[string]string{}
+	for to, from := range map[string]string{
+		"../../generated/internal/storetest/connect.go": "connect.go",
+		"../../templates/storetest/connect.go":          "connect.go",
+		"../../generated/bench/options_test.go":         "options_test.go",
+	} {
+		there, err := filepath.Abs(to)
+		check(t, err)
+		if _, err := os.Stat(there); err != nil {
+			t.Fatal(err)
+		}
+		here, err := filepath.Abs(filepath.Join("testdata/overlay", from))
+		check(t, err)
+		replace[there] = here
+	}
+	text, err := json.Marshal(map[string]any{"Replace": replace})
+	check(t, err)
+	path = os.Getenv("BTGEN_SESSION_OVERLAY")
+	if path == "" {
+		path = filepath.Join(t.TempDir(), "overlay.json")
+	}
+	check(t, os.WriteFile(path, text, 0o666))
+	return path
+}
+
+// watchers are tests that look at each message that a client sends, and know none of
+// sessions.
+const watchers = "^(TestTrap11OneMutation|TestTrap12DeadEvents.*|TestTrap12EventsWithoutAnEnd|TestTrap13NoServerTimestamps)$"
+
+// TestAllTestsWithSessions runs the tests of generated code and of the runtime where
+// servers and clients speak sessions. With BTGEN_SESSION_OVERLAY, it leaves the overlay
+// there, for instance to run benchmarks with.
+func TestAllTestsWithSessions(t *testing.T) {
+	path := overlay(t)
+	testlong.Skip(t, "runs the tests of all generated code three times")
+	for _, load := range []string{"0", "0.5", "1"} {
+		t.Run(load, func(t *testing.T) {
+			command := exec.CommandContext(t.Context(), "go", "test", "-count=1", "-overlay", path, "-skip", watchers, "./generated/...", "./templates/store", "./templates/wire")
+			command.Dir = "../.."
+			command.Env = append(os.Environ(), sessiontest.LoadVariable+"="+load, testlong.Variable+"=")
+			if out, err := command.CombinedOutput(); err != nil {
+				t.Errorf("%v\n%s", err, out)
+			}
+		})
+	}
+}
