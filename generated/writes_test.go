@@ -2,6 +2,7 @@ package generated_test
 
 import (
 	"context"
+	"encoding"
 	"fmt"
 	"math/rand/v2"
 	"net"
@@ -184,7 +185,20 @@ func fillAny(random *rand.Rand, v reflect.Value) {
 		v.SetUint(random.Uint64N(100))
 	default:
 		v.SetInt(1 + random.Int64N(3))
+		for random.IntN(100) > 0 && !isNamed(v) {
+			v.SetInt(random.Int64N(3))
+		}
 	}
+}
+
+// isNamed reports whether a number has a name, if it is one of an enum.
+func isNamed(v reflect.Value) bool {
+	enum, ok := v.Interface().(encoding.TextMarshaler)
+	if !ok {
+		return true
+	}
+	_, err := enum.MarshalText()
+	return err == nil
 }
 
 // eventWriter is the writer of a schema.

@@ -158,13 +158,13 @@ type SampleLevel int64
 
 // The values of SampleLevel. Their numbers are stored.
 const (
-	SampleLevelHigh SampleLevel = 7
+	SampleLevelHigh SampleLevel = 1
 	SampleLevelLow  SampleLevel = 0
 )
 
 // sampleLevelNames is how the values of SampleLevel are called in the table.
 var sampleLevelNames = codec.Enum{
-	{Number: 7, Name: "high"},
+	{Number: 1, Name: "high"},
 	{Number: 0, Name: "low"},
 }
 

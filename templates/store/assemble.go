@@ -1,6 +1,7 @@
 package store
 
 import (
+	"fmt"
 	"iter"
 	"math"
 	"slices"
@@ -33,7 +34,8 @@ type assembler[E any] struct {
 	fresh       freshness // of the data that events are made of
 	horizons    []int64   // of the families, at horizonsAt
 	horizonsAt  time.Time
-	expired     bool // something was left out that had expired since it was asked for
+	expired     bool  // something was left out that had expired since it was asked for
+	strayed     error // of a cell that is not in the bucket of its row
 }
 
 // yielder takes an event, which is good until it returns, and reports whether more
@@ -92,7 +94,7 @@ func (a *assembler[E]) row(row wire.Row, yield yielder[E]) bool {
 		return a.offsets(start, groups, row, yield) && a.merge(groups, yield)
 	default:
 		a.split(groups, row)
-		return a.merge(groups, yield)
+		return a.inBucket(start, groups, yield) && a.merge(groups, yield)
 	}
 }
 
@@ -133,7 +135,8 @@ func (a *assembler[E]) single(at time.Time, groups []*group, row wire.Row, yield
 // metrics yields the events of a bucket that has a row for each metric, whose
 // column qualifiers are the data. first is one of them.
 func (a *assembler[E]) metrics(rows []wire.Row, first wire.Row, yield yielder[E]) bool {
-	if _, err := a.timeOf(first); err != nil { // for the series
+	start, err := a.timeOf(first)
+	if err != nil {
 		return yield(&a.base, err)
 	}
 	if a.match != nil && !a.match(&a.base) {
@@ -161,7 +164,35 @@ func (a *assembler[E]) metrics(rows []wire.Row, first wire.Row, yield yielder[E]
 			g.columns[i].sort()
 		}
 	}
-	return a.merge(groups, yield)
+	return a.inBucket(start, groups, yield) && a.merge(groups, yield)
+}
+
+// errStray is why a cell is no event: other programs may have written it at the time
+// of the server, which says nothing of the event's.
+var errStray = fmt.Errorf("%w: the timestamp of a cell is not in the bucket of its row", codec.ErrTime)
+
+// inBucket leaves out cells whose timestamps are not in the bucket of their row, and
+// yields an error for each column that has some.
+func (a *assembler[E]) inBucket(start time.Time, groups []*group, yield yielder[E]) bool {
+	from, to := start.UnixMicro(), a.layout.Bucket.End(start).UnixMicro()
+	for _, g := range groups {
+		for i := range g.columns {
+			c := &g.columns[i]
+			if n := len(c.cells); n == 0 || from <= c.cells[0].Micros && c.cells[n-1].Micros < to {
+				continue
+			}
+			stray := c.cells[0].Micros
+			if stray >= from {
+				stray = c.cells[len(c.cells)-1].Micros
+			}
+			c.cells = slices.DeleteFunc(c.cells, func(cell wire.Cell) bool { return cell.Micros < from || cell.Micros >= to })
+			a.strayed = a.fail(c.row.Key(), a.layout.Columns[i].Name, codec.FromMicros(stray), errStray)
+			if !yield(&a.base, a.strayed) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // offsets takes the data of a bucket that has a column for each event. What is no
@@ -497,5 +528,8 @@ func (a *assembler[E]) last(rows []wire.Row) (E, error) {
 		return true
 	}
 	a.rows(rows, keep)
+	if a.strayed != nil {
+		failed = a.strayed // what is newest of its column may have hidden an event
+	}
 	return event, failed
 }

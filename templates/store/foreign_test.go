@@ -1,7 +1,9 @@
 package store
 
 import (
+	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -134,6 +136,54 @@ func TestLatestPassesOverBuckets(t *testing.T) {
 		latest, err := NewReader(bt.Client, l, clockAt(1)).Latest(t.Context(), sample{Series: "s"})
 		if err != nil || latest.Value != 7 {
 			t.Errorf("%s: %+v, %v", l.Table.ID, latest, err)
+		}
+	}
+}
+
+// In a bucket the timestamp of a cell is the time of its event: a cell of another
+// program whose timestamp is not in the bucket of its row is an error, and no event of
+// that time; the others of its row are read.
+func TestTimestampsOutsideTheBucket(t *testing.T) {
+	for _, l := range []*Layout[sample]{days(), metrics()} {
+		bt := newBigtable(t, l)
+		l.Columns = l.Columns[:1]
+		must(t, NewWriter(bt.Client, []*Layout[sample]{l}, clockAt(1)).WriteAll(t.Context(), spread(3)))
+		table := bt.Client.Open(l.Table.ID)
+		row, qualifier := "s#2021-03-06", "v.1"
+		if l.Kind == BucketColumns {
+			row, qualifier = "s#v.1#2021-03-06", "77"
+		}
+		for _, stray := range []time.Time{at(0), at(2 * 86400), at(90 * 86400)} {
+			m := bigtable.NewMutation()
+			m.Set("f.1", qualifier, bigtable.Time(stray), codec.AppendBinaryUint64(nil, 77))
+			must(t, table.Apply(t.Context(), row, m))
+			r := NewReader(bt.Client, l, clockAt(1))
+			for _, o := range []ReadOptions{{}, {NewestFirst: true}} {
+				var got []uint64
+				var failed []error
+				for e, err := range r.Read(t.Context(), sample{Series: "s"}, at(0), at(100*86400), o) {
+					if err != nil {
+						failed = append(failed, err)
+						continue
+					}
+					got = append(got, e.Value)
+				}
+				var decode *DecodeError
+				if len(got) != 3 || len(failed) != 1 || !errors.As(failed[0], &decode) || !errors.Is(failed[0], codec.ErrTime) || decode.Row != row || !decode.Time.Equal(stray) {
+					t.Errorf("%s, %v, %+v: %v, %v", l.Table.ID, stray, o, got, failed)
+				}
+			}
+			m = bigtable.NewMutation()
+			m.DeleteTimestampRange("f.1", qualifier, bigtable.Time(stray), bigtable.Time(stray)+1000)
+			must(t, table.Apply(t.Context(), row, m))
+		}
+		// One that is newer hides the newest event from Latest: that is said.
+		m := bigtable.NewMutation()
+		row = strings.Replace(row, "06", "07", 1)
+		m.Set("f.1", qualifier, bigtable.Time(at(90*86400)), codec.AppendBinaryUint64(nil, 77))
+		must(t, table.Apply(t.Context(), row, m))
+		if e, err := NewReader(bt.Client, l, clockAt(1)).Latest(t.Context(), sample{Series: "s"}); !errors.Is(err, codec.ErrTime) {
+			t.Errorf("%s: %+v, %v", l.Table.ID, e, err)
 		}
 	}
 }

@@ -474,7 +474,7 @@ func TestDecodeErrorsDoNotEndARead(t *testing.T) {
 	garbage := bigtable.NewMutation()
 	garbage.Set("f.1", "v.1", bigtable.Time(at(1)), []byte("garbage"))
 	note := bigtable.NewMutation()
-	note.Set("f.1", "note", bigtable.Time(at(3)), []byte("alone"))
+	note.Set("f.1", "note", bigtable.Time(at(86400+3)), []byte("alone"))
 	for row, m := range map[string]*bigtable.Mutation{"s#2021-03-05": garbage, "s#2021-03-05x": garbage, "s#2021-03-06": note} {
 		if err := bt.Client.Open("days").Apply(t.Context(), row, m); err != nil {
 			t.Fatal(err)
@@ -495,7 +495,7 @@ func TestDecodeErrorsDoNotEndARead(t *testing.T) {
 	if len(got) != 5 || got[0] != "1" || got[2] != "3" ||
 		!strings.HasPrefix(got[1], `table days, row "s#2021-03-05", column "v.1", time 2021-03-05T00:00:01Z: `) ||
 		!strings.HasPrefix(got[3], `table days, row "s#2021-03-05x": `) ||
-		!strings.HasPrefix(got[4], `table days, row "s#2021-03-06", column "v.1", time 2021-03-05T00:00:03Z: `) {
+		!strings.HasPrefix(got[4], `table days, row "s#2021-03-06", column "v.1", time 2021-03-06T00:00:03Z: `) {
 		t.Errorf("%q", got)
 	}
 }
