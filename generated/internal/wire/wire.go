@@ -36,6 +36,12 @@ func ClientOptions() []option.ClientOption {
 // given to a client.
 func DialOption() grpc.DialOption { return grpc.WithChainStreamInterceptor(intercept) }
 
+// The methods that are intercepted. Clients up to 1.37 have no constants for them.
+const (
+	methodReadRows   = "/google.bigtable.v2.Bigtable/ReadRows"
+	methodMutateRows = "/google.bigtable.v2.Bigtable/MutateRows"
+)
+
 // intercept is a [grpc.StreamClientInterceptor] that touches nothing but ReadRows
 // calls whose context has a sink, and MutateRows calls whose context has an outbox
 // or asks whether it is there.
@@ -44,11 +50,11 @@ func intercept(ctx context.Context, desc *grpc.StreamDesc, conn *grpc.ClientConn
 		return streamer(ctx, desc, conn, method, append(slices.Clip(opts), more...)...)
 	}
 	switch method {
-	case bigtablepb.Bigtable_ReadRows_FullMethodName:
+	case methodReadRows:
 		if sink, ok := ctx.Value(sinkKey{}).(*Sink); ok {
 			return readRows(ctx, sink, open)
 		}
-	case bigtablepb.Bigtable_MutateRows_FullMethodName:
+	case methodMutateRows:
 		if outbox, ok := ctx.Value(outboxKey{}).(*Outbox); ok {
 			return mutateRows(ctx, outbox, open)
 		}
