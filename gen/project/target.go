@@ -33,6 +33,7 @@ type Target struct {
 	own      string          // btgen.yaml of the current folder, as files record it; empty without one
 	dir      string          // that btgen.yaml's folder, absolute
 	inputs   map[string]bool // the schemas of this run, likewise
+	files    map[string]bool // their files, absolute and without symbolic links
 	projects map[string]bool // the btgen.yaml files that name them, likewise
 	folders  []string        // that schemas were searched in, likewise
 }
@@ -61,7 +62,7 @@ func (p *Project) Target() (*Target, error) {
 	}
 	t := &Target{
 		Dir: p.Out, ImportPath: importPath, Module: m.real,
-		whole: p.whole, inputs: map[string]bool{}, projects: map[string]bool{},
+		whole: p.whole, inputs: map[string]bool{}, files: map[string]bool{}, projects: map[string]bool{},
 	}
 	if p.config != nil {
 		t.own, t.dir = m.name(p.config.file), p.config.dir
@@ -73,6 +74,9 @@ func (p *Project) Target() (*Target, error) {
 			return nil, err
 		}
 		t.inputs[in.Source] = true
+		if real, err := realPath(filepath.FromSlash(in.Name)); err == nil {
+			t.files[real] = true
+		}
 		if in.Project != "" {
 			t.projects[in.Project] = true
 		}
@@ -133,12 +137,31 @@ func (t *Target) Stale(made emit.Record) bool {
 	if t.others(made) || len(made.Sources) == 0 {
 		return false
 	}
-	return !slices.ContainsFunc(made.Sources, func(source string) bool { return !t.inputs[source] && !t.missing(source) })
+	return !slices.ContainsFunc(made.Sources, func(source string) bool { return !t.reads(source) && !t.missing(source) })
 }
 
 // others reports whether another project made a file, one that is still there.
 func (t *Target) others(made emit.Record) bool {
 	return made.Project != "" && made.Project != t.own && !t.projects[made.Project] && t.exists(made.Project)
+}
+
+// reads reports whether a schema that generated code records is one of this run, by
+// whatever path it is named.
+func (t *Target) reads(source string) bool {
+	if t.inputs[source] {
+		return true
+	}
+	real, err := realPath(filepath.Join(t.Module, filepath.FromSlash(source)))
+	return err == nil && t.files[real]
+}
+
+// realPath returns the absolute path of a file without symbolic links.
+func realPath(file string) (string, error) {
+	abs, err := filepath.Abs(file)
+	if err != nil {
+		return "", err
+	}
+	return filepath.EvalSymlinks(abs)
 }
 
 // missing reports whether a schema is none any more, in one of the folders that
@@ -168,7 +191,7 @@ func (t *Target) Rival(pkg string, made emit.Record) string {
 		return "" // it is all that makes the file
 	}
 	for _, source := range made.Sources {
-		if t.inputs[source] || !t.exists(source) {
+		if t.reads(source) || !t.exists(source) {
 			continue
 		}
 		if its, err := packageOf(filepath.Join(t.Module, filepath.FromSlash(source))); err != nil || its == pkg {
