@@ -239,9 +239,13 @@ type watch struct {
 
 func (w *watch) unary(ctx context.Context, method string, request, reply any, conn *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
 	err := invoke(ctx, method, request, reply, conn, opts...)
-	if c, ok := reply.(*bigtablepb.ClientConfiguration); ok && err == nil {
+	if c, ok := reply.(*bigtablepb.ClientConfiguration); ok {
+		load := c.GetSessionConfiguration().GetSessionLoad()
+		if err != nil { // the server has no sessions
+			load = 0
+		}
 		select {
-		case w.told <- c.GetSessionConfiguration().GetSessionLoad():
+		case w.told <- load:
 		default: // one is enough
 		}
 	}
