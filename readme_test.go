@@ -83,9 +83,53 @@ func TestReadme(t *testing.T) {
 			}
 		case action == "excerpt":
 			excerpt(t, filepath.Join(root, arg), b)
+		case action == "module": // see TestReadmeModules
 		case b.language == "console":
 			session(t, dir, b)
 		}
+	}
+}
+
+// TestReadmeModules does what the README shows of modules, each in a folder of its own
+// beside a clone of btgen: word for word, but for the line that installs the latest
+// published version.
+func TestReadmeModules(t *testing.T) {
+	testlong.Skip(t, "compiles another version of the client")
+	root, err := filepath.Abs(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	readme, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := testlong.Scratch(t)
+	if err := os.Symlink(root, filepath.Join(dir, "btgen")); err != nil {
+		t.Skip(err) // Windows may not let us
+	}
+	const self = "github.com/btgen-dev/btgen"
+	latest := strings.NewReplacer("go get -tool "+self+"/cmd/btgen@latest",
+		"go mod edit -require "+self+"@v0.0.0 -replace "+self+"='"+root+"' -tool "+self+"/cmd/btgen && go mod tidy")
+	ran := 0
+	for _, b := range blocks(string(readme)) {
+		action, name, _ := strings.Cut(b.mark, ": ")
+		if action != "module" {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			module := filepath.Join(dir, name)
+			if err := os.Mkdir(module, 0o777); err != nil {
+				t.Fatal(err)
+			}
+			for _, c := range commands(b) {
+				c.line = latest.Replace(c.line)
+				c.run(t, module, b, "GOFLAGS=", "GOWORK=off")
+			}
+		})
+		ran++
+	}
+	if ran != 2 {
+		t.Errorf("%d modules", ran)
 	}
 }
 
@@ -107,27 +151,44 @@ func excerpt(t *testing.T, path string, b block) {
 	}
 }
 
-// session runs the commands of a block and compares their output.
+// command is a line of a block, with what it prints.
+type command struct{ line, want string }
+
+// commands returns the commands of a block.
+func commands(b block) []command {
+	var out []command
+	for _, step := range strings.Split("\n"+b.text, "\n$ ")[1:] {
+		line, want, _ := strings.Cut(step, "\n")
+		out = append(out, command{line, want})
+	}
+	return out
+}
+
+// run runs a command and compares what it prints.
+func (c command) run(t *testing.T, dir string, b block, env ...string) {
+	t.Helper()
+	cmd := exec.Command("sh", "-c", c.line)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), env...)
+	out, _ := cmd.CombinedOutput() // what matters of an exit code is on the screen
+	got := chatter.ReplaceAllString(string(out), "")
+	if diff := cmp.Diff(strings.TrimSpace(untimed(c.want)), strings.TrimSpace(untimed(got))); diff != "" {
+		t.Errorf("README.md:%d: %s: (-README +output)\n%s", b.line, c.line, diff)
+	}
+}
+
+// session runs the commands of a block of the tour, but for those that install btgen.
 func session(t *testing.T, dir string, b block) {
 	t.Helper()
-	for _, step := range strings.Split("\n"+b.text, "\n$ ")[1:] {
-		command, want, _ := strings.Cut(step, "\n")
-		if strings.HasPrefix(command, "go mod init") || strings.HasPrefix(command, "go get -tool") {
-			continue
-		}
-		cmd := exec.Command("sh", "-c", command)
-		cmd.Dir = dir
-		cmd.Env = moduleEnv()
-		out, _ := cmd.CombinedOutput() // what matters of an exit code is on the screen
-		got := downloads.ReplaceAllString(string(out), "")
-		if diff := cmp.Diff(strings.TrimSpace(untimed(want)), strings.TrimSpace(untimed(got))); diff != "" {
-			t.Errorf("README.md:%d: %s: (-README +output)\n%s", b.line, command, diff)
+	for _, c := range commands(b) {
+		if !strings.HasPrefix(c.line, "go mod init") && !strings.HasPrefix(c.line, "go get -tool") {
+			c.run(t, dir, b, moduleEnv()...)
 		}
 	}
 }
 
-// downloads is what Go says of modules that are not in its cache yet.
-var downloads = regexp.MustCompile(`(?m)^go: downloading .*\n`)
+// chatter is what Go says of the modules that it downloads and adds.
+var chatter = regexp.MustCompile(`(?m)^go: (downloading|creating new go.mod|added|upgraded|finding|found|to add module requirements|warning: "all" matched no packages).*\n|^\tgo mod tidy\n`)
 
 // untimed leaves out how long tests took, and how many files there are, which changes
 // with every file of the runtime.
@@ -142,7 +203,7 @@ var created = regexp.MustCompile(`[0-9]{2,} of [0-9]{2,} files created`)
 var times = regexp.MustCompile(`(?m)\t([0-9.]+s|\(cached\))$`)
 
 // moduleEnv is the environment for Go commands in a module made by newModule.
-func moduleEnv() []string { return append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off") }
+func moduleEnv() []string { return []string{"GOFLAGS=-mod=mod", "GOWORK=off"} }
 
 // newModule makes a module in dir that has this checkout of btgen as a tool, and
 // the same versions of everything else.
@@ -202,7 +263,7 @@ func TestGoTool(t *testing.T) {
 		WorkdirRoot: dir,
 		Setup: func(env *testscript.Env) error {
 			newModule(t, root, env.WorkDir, "example.com/app")
-			for _, v := range moduleEnv() {
+			for _, v := range append(os.Environ(), moduleEnv()...) {
 				name, value, _ := strings.Cut(v, "=")
 				switch name {
 				case "PATH", "HOME", "WORK", "TMPDIR": // as testscript has them

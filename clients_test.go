@@ -1,0 +1,107 @@
+package btgen_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/mod/modfile"
+
+	"github.com/btgen-dev/btgen/internal/testlong"
+)
+
+// client is the module of the Bigtable client.
+const client = "cloud.google.com/go/bigtable"
+
+// versionIn returns the version of the client that a go.mod file requires.
+func versionIn(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mod, err := modfile.Parse(path, text, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range mod.Require {
+		if r.Mod.Path == client {
+			return strings.TrimPrefix(r.Mod.Version, "v")
+		}
+	}
+	t.Fatalf("%s does not require the client", path)
+	return ""
+}
+
+// TestClientRange checks that the README declares the clients that are tested: the
+// oldest by TestOldestClient, the newest by all other tests.
+func TestClientRange(t *testing.T) {
+	readme, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "from " + versionIn(t, "testdata/oldest/go.mod.txt") + " to " + versionIn(t, "go.mod")
+	if !strings.Contains(strings.Join(strings.Fields(string(readme)), " "), want) {
+		t.Errorf("README.md does not say %q", want)
+	}
+}
+
+// TestOldestClient generates the code of all example schemas in a module that has the
+// oldest client, and runs the tests that come with the code.
+func TestOldestClient(t *testing.T) {
+	testlong.Skip(t, "compiles another version of the client")
+	dir, err := filepath.Abs(testlong.Scratch(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"go.mod", "go.sum"} {
+		text, err := os.ReadFile(filepath.Join("testdata/oldest", name+".txt"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), text, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	command := filepath.Join(dir, "btgen.exe")
+	goCommand(t, ".", "build", "-o", command, "./cmd/btgen")
+	schemas, err := filepath.Abs("schemas")
+	if err != nil {
+		t.Fatal(err)
+	}
+	generate := exec.Command(command, "generate", schemas)
+	generate.Dir = dir
+	if out, err := generate.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	goCommand(t, dir, "build", "./...")
+	out := goCommand(t, dir, "test", "./...")
+	if tested, want := strings.Count(out, "ok  \t"), packagesOf(t, filepath.Join(dir, "generated")); tested != want {
+		t.Errorf("%d packages tested, want %d\n%s", tested, want, out)
+	}
+}
+
+// packagesOf counts the packages of schemas in a folder of generated code.
+func packagesOf(t *testing.T, dir string) int {
+	t.Helper()
+	found, err := filepath.Glob(filepath.Join(dir, "*", "btgen.go"))
+	if err != nil || len(found) == 0 {
+		t.Fatal("no code", err)
+	}
+	return len(found)
+}
+
+// goCommand runs the go command in a module and returns what it prints.
+func goCommand(t *testing.T, dir string, args ...string) string {
+	t.Helper()
+	cmd := exec.Command("go", args...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=readonly", "GOWORK=off")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("go %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+	return string(out)
+}
