@@ -78,51 +78,85 @@ func (s *schemaFile) columnsTruncate() jen.Code {
 	})
 }
 
-// extendsColumns reports whether the data of a table can be taken into columns
-// without making events of them: whether an event has nothing but its series, its
-// time, and fields that each have a column.
-func (s *schemaFile) extendsColumns(t *layout.Table) bool {
-	return !t.Serialized() && !s.layout.Sequence && len(s.choiceFieldsOf()) == 0
-}
-
 // readTables lists the tables that events are read from.
 func (s *schemaFile) readTables() []*layout.Table {
 	return append([]*layout.Table{s.layout.Read}, s.queryTables()...)
 }
 
-// columnsExtend declares the extend method of the columns type.
+// columnsExtend declares the extend method of the columns type, which adds what events
+// have apart from the data of their columns:
+//
+//	c.Series = store.ExtendSame(c.Series, events, e.BalloonSeries)
+//	c.Time = store.ExtendTimes(c.Time, events)
 func (s *schemaFile) columnsExtend() jen.Code {
-	if !slices.ContainsFunc(s.readTables(), s.extendsColumns) {
-		return nil
-	}
 	return doc("extend adds the series and the times of events, whose fields are to follow, and returns how many there were before.").Line().
-		Func().Params(jen.Id("c").Op("*").Id(s.names.columns())).Id("extend").Params(jen.Id("e").Op("*").Id(s.names.event()), jen.Id("times").Add(s.store("Data"))).Int().Block(
-		jen.Id("n").Op(":=").Len(jen.Id("c").Dot("Time")),
-		jen.Id("c").Dot("Series").Op("=").Add(s.store("ExtendSeries")).Call(jen.Id("c").Dot("Series"), jen.Id("times"), jen.Id("e").Dot(s.names.series())),
-		jen.Id("c").Dot("Time").Op("=").Add(s.store("ExtendTimes")).Call(jen.Id("c").Dot("Time"), jen.Id("times")),
-		jen.Return(jen.Id("n")),
-	)
+		Func().Params(jen.Id("c").Op("*").Id(s.names.columns())).Id("extend").Params(jen.Id("e").Op("*").Id(s.names.event()), jen.Id("events").Add(s.store("Data"))).Int().BlockFunc(func(g *jen.Group) {
+		g.Id("n").Op(":=").Len(jen.Id("c").Dot("Time"))
+		for _, f := range s.columnsFields() {
+			if function, more := s.extendOf(f.name); function != "" {
+				args := append([]jen.Code{jen.Id("c").Dot(f.name), jen.Id("events")}, more...)
+				g.Id("c").Dot(f.name).Op("=").Add(s.store(function)).Call(args...)
+			}
+		}
+		g.Return(jen.Id("n"))
+	})
+}
+
+// extendOf names the function that adds to a slice of the columns type what is not in
+// the data of a column, and what else it takes; none for others.
+func (s *schemaFile) extendOf(name string) (function string, more []jen.Code) {
+	switch name {
+	case "Series":
+		return "ExtendSame", []jen.Code{jen.Id("e").Dot(s.names.series())}
+	case "Time":
+		return "ExtendTimes", nil
+	case "Sequence":
+		return "ExtendSequences", []jen.Code{jen.Id("e").Dot("Sequence")}
+	case "Class":
+		return "ExtendClasses", nil
+	case "TTL":
+		return "ExtendSame", []jen.Code{jen.Lit(0)}
+	case "ExpiresAt":
+		return "ExtendExpiries", nil
+	}
+	return "", nil
 }
 
 // columnsDecode declares the method of the columns type that takes the data of a
 // column of a table.
 func (s *schemaFile) columnsDecode(t *layout.Table) jen.Code {
-	if !s.extendsColumns(t) {
-		return nil
-	}
 	return doc(fmt.Sprintf("%s adds the data of a column of %s.", s.names.decodeColumn(t), t.ID)).Line().
 		Func().Params(jen.Id("c").Op("*").Id(s.names.columns())).Id(s.names.decodeColumn(t)).
 		Params(jen.Id("column").Int(), jen.Id("data").Add(s.store("Data"))).Params(jen.Err().Error()).Block(
 		jen.Switch(jen.Id("column")).BlockFunc(func(g *jen.Group) {
 			for i, c := range t.Columns {
-				f := &s.layout.Fields[c.Field]
-				name := s.names.field(f)
-				g.Case(jen.Lit(i)).Comment(comment(c.Qualifier)).Line().
-					List(jen.Id("c").Dot(name), jen.Err()).Op("=").Add(s.store("Extend")).Call(jen.Id("c").Dot(name), jen.Id("data"), s.decoder(c, f))
+				g.Case(jen.Lit(i)).Comment(comment(c.Qualifier)).Line().Add(s.decodeInto(t, c))
 			}
 		}),
 		jen.Return(jen.Err()),
 	)
+}
+
+// decodeInto adds the data of a column to the slices that they are of.
+func (s *schemaFile) decodeInto(t *layout.Table, c layout.Column) *jen.Statement {
+	extend := func(name string, decode *jen.Statement) *jen.Statement {
+		return jen.List(jen.Id("c").Dot(name), jen.Err()).Op("=").Add(s.store("Extend")).Call(jen.Id("c").Dot(name), jen.Id("data"), decode)
+	}
+	switch c.Field {
+	case layout.WrittenAt:
+		return extend("WrittenAt", s.codec(encoding(c.Text)+"Timestamp"))
+	case layout.WholeEvent:
+		return jen.For(jen.Id("k").Op(":=").Range().Id("data").Dot("Len").Call()).BlockFunc(func(g *jen.Group) {
+			g.Var().Id("e").Id(s.names.event())
+			g.If(jen.Err().Op(":=").Id(s.parser(t)).Call(jen.Op("&").Id("e"), jen.Id("data").Dot("At").Call(jen.Id("k"))), jen.Err().Op("!=").Nil()).Block(jen.Return(jen.Err()))
+			for i := range s.layout.Fields {
+				name := s.names.field(&s.layout.Fields[i])
+				g.Id("c").Dot(name).Op("=").Append(jen.Id("c").Dot(name), jen.Id("e").Dot(name))
+			}
+		})
+	}
+	f := &s.layout.Fields[c.Field]
+	return extend(s.names.field(f), s.decoder(c, f))
 }
 
 // decoder is the function that decodes a datum.
@@ -141,13 +175,24 @@ func (s *schemaFile) decoder(c layout.Column, f *layout.Field) *jen.Statement {
 
 // columnsVar declares how the events of a table are taken into columns.
 func (s *schemaFile) columnsVar(t *layout.Table) jen.Code {
-	method := func(name string) jen.Code { return jen.Parens(jen.Op("*").Id(s.names.columns())).Dot(name) }
-	fields := []field{{"Append", method("Append")}, {"Truncate", method("truncate")}}
-	if s.extendsColumns(t) {
-		fields = append(fields, field{"Extend", method("extend")}, field{"Decode", method(s.names.decodeColumn(t))})
+	method := func(name string) *jen.Statement { return jen.Parens(jen.Op("*").Id(s.names.columns())).Dot(name) }
+	extend := method("extend")
+	if s.layout.KeepsWrittenAt() && !slices.ContainsFunc(t.Columns, func(c layout.Column) bool { return c.Field == layout.WrittenAt }) {
+		extend = s.extendUnwritten()
 	}
 	return doc(fmt.Sprintf("%s is how the events of %s are taken into columns.", s.names.columnsVar(t), t.ID)).Line().
-		Var().Id(s.names.columnsVar(t)).Op("=").Add(s.store("Columns")).Types(jen.Id(s.names.event()), jen.Id(s.names.columns())).Add(lines(fields...))
+		Var().Id(s.names.columnsVar(t)).Op("=").Add(s.store("Columns")).Types(jen.Id(s.names.event()), jen.Id(s.names.columns())).Add(lines(
+		field{"Append", method("Append")}, field{"Truncate", method("truncate")}, field{"Extend", extend}, field{"Decode", method(s.names.decodeColumn(t))},
+	))
+}
+
+// extendUnwritten is the extend method for a table that does not keep when events were
+// written.
+func (s *schemaFile) extendUnwritten() *jen.Statement {
+	return jen.Func().Params(jen.Id("c").Op("*").Id(s.names.columns()), jen.Id("e").Op("*").Id(s.names.event()), jen.Id("events").Add(s.store("Data"))).Int().Block(
+		jen.Id("c").Dot("WrittenAt").Op("=").Add(s.store("ExtendSame")).Call(jen.Id("c").Dot("WrittenAt"), jen.Id("events"), jen.Qual("time", "Time").Values()),
+		jen.Return(jen.Id("c").Dot("extend").Call(jen.Id("e"), jen.Id("events"))),
+	)
 }
 
 // fieldConsts declares the fields, for ReadOptions. Only tables that store them one

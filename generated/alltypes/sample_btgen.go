@@ -617,10 +617,10 @@ func (c *SampleColumns) truncate(n int) {
 
 // extend adds the series and the times of events, whose fields are to follow,
 // and returns how many there were before.
-func (c *SampleColumns) extend(e *SampleEvent, times store.Data) int {
+func (c *SampleColumns) extend(e *SampleEvent, events store.Data) int {
 	n := len(c.Time)
-	c.Series = store.ExtendSeries(c.Series, times, e.SampleSeries)
-	c.Time = store.ExtendTimes(c.Time, times)
+	c.Series = store.ExtendSame(c.Series, events, e.SampleSeries)
+	c.Time = store.ExtendTimes(c.Time, events)
 	return n
 }
 

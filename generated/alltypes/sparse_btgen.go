@@ -178,10 +178,10 @@ func (c *SparseColumns) truncate(n int) {
 
 // extend adds the series and the times of events, whose fields are to follow,
 // and returns how many there were before.
-func (c *SparseColumns) extend(e *SparseEvent, times store.Data) int {
+func (c *SparseColumns) extend(e *SparseEvent, events store.Data) int {
 	n := len(c.Time)
-	c.Series = store.ExtendSeries(c.Series, times, e.SparseSeries)
-	c.Time = store.ExtendTimes(c.Time, times)
+	c.Series = store.ExtendSame(c.Series, events, e.SparseSeries)
+	c.Time = store.ExtendTimes(c.Time, events)
 	return n
 }
 

@@ -194,6 +194,15 @@ func (c *AlarmColumns) truncate(n int) {
 	c.Text = c.Text[:n]
 }
 
+// extend adds the series and the times of events, whose fields are to follow,
+// and returns how many there were before.
+func (c *AlarmColumns) extend(e *AlarmEvent, events store.Data) int {
+	n := len(c.Time)
+	c.Series = store.ExtendSame(c.Series, events, e.AlarmSeries)
+	c.Time = store.ExtendTimes(c.Time, events)
+	return n
+}
+
 // SetupAlarm makes tables devices and alarms_by_kind what the schema says and
 // returns what it did; a second call changes nothing. A change that may delete
 // data is refused with a *RefusedError, and nothing is changed, unless
@@ -430,6 +439,23 @@ func keyAlarmsByKind(row string, e *AlarmEvent) (time.Time, error) {
 var alarmDevicesColumns = store.Columns[AlarmEvent, AlarmColumns]{
 	Append:   (*AlarmColumns).Append,
 	Truncate: (*AlarmColumns).truncate,
+	Extend:   (*AlarmColumns).extend,
+	Decode:   (*AlarmColumns).decodeDevices,
+}
+
+// decodeDevices adds the data of a column of devices.
+func (c *AlarmColumns) decodeDevices(column int, data store.Data) (err error) {
+	switch column {
+	case 0: // event
+		for k := range data.Len() {
+			var e AlarmEvent
+			if err := parseAlarmProto(&e, data.At(k)); err != nil {
+				return err
+			}
+			c.Text = append(c.Text, e.Text)
+		}
+	}
+	return err
 }
 
 // checkAlarm refuses an event that no table can hold.

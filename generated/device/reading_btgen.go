@@ -177,10 +177,10 @@ func (c *ReadingColumns) truncate(n int) {
 
 // extend adds the series and the times of events, whose fields are to follow,
 // and returns how many there were before.
-func (c *ReadingColumns) extend(e *ReadingEvent, times store.Data) int {
+func (c *ReadingColumns) extend(e *ReadingEvent, events store.Data) int {
 	n := len(c.Time)
-	c.Series = store.ExtendSeries(c.Series, times, e.ReadingSeries)
-	c.Time = store.ExtendTimes(c.Time, times)
+	c.Series = store.ExtendSame(c.Series, events, e.ReadingSeries)
+	c.Time = store.ExtendTimes(c.Time, events)
 	return n
 }
 

@@ -242,6 +242,15 @@ func (c *ActivityColumns) truncate(n int) {
 	c.Text = c.Text[:n]
 }
 
+// extend adds the series and the times of events, whose fields are to follow,
+// and returns how many there were before.
+func (c *ActivityColumns) extend(e *ActivityEvent, events store.Data) int {
+	n := len(c.Time)
+	c.Series = store.ExtendSame(c.Series, events, e.ActivitySeries)
+	c.Time = store.ExtendTimes(c.Time, events)
+	return n
+}
+
 // SetupActivity makes tables activities_by_repository and activities_by_actor
 // what the schema says and returns what it did; a second call changes nothing.
 // A change that may delete data is refused with a *RefusedError, and nothing is
@@ -506,6 +515,25 @@ func keyActivityActivitiesByActor(row string, e *ActivityEvent) (time.Time, erro
 var activityActivitiesByRepositoryColumns = store.Columns[ActivityEvent, ActivityColumns]{
 	Append:   (*ActivityColumns).Append,
 	Truncate: (*ActivityColumns).truncate,
+	Extend:   (*ActivityColumns).extend,
+	Decode:   (*ActivityColumns).decodeActivitiesByRepository,
+}
+
+// decodeActivitiesByRepository adds the data of a column of
+// activities_by_repository.
+func (c *ActivityColumns) decodeActivitiesByRepository(column int, data store.Data) (err error) {
+	switch column {
+	case 0: // event
+		for k := range data.Len() {
+			var e ActivityEvent
+			if err := parseActivityProto(&e, data.At(k)); err != nil {
+				return err
+			}
+			c.Kind = append(c.Kind, e.Kind)
+			c.Text = append(c.Text, e.Text)
+		}
+	}
+	return err
 }
 
 // activityActivitiesByActorColumns is how the events of activities_by_actor are
@@ -513,6 +541,24 @@ var activityActivitiesByRepositoryColumns = store.Columns[ActivityEvent, Activit
 var activityActivitiesByActorColumns = store.Columns[ActivityEvent, ActivityColumns]{
 	Append:   (*ActivityColumns).Append,
 	Truncate: (*ActivityColumns).truncate,
+	Extend:   (*ActivityColumns).extend,
+	Decode:   (*ActivityColumns).decodeActivitiesByActor,
+}
+
+// decodeActivitiesByActor adds the data of a column of activities_by_actor.
+func (c *ActivityColumns) decodeActivitiesByActor(column int, data store.Data) (err error) {
+	switch column {
+	case 0: // event
+		for k := range data.Len() {
+			var e ActivityEvent
+			if err := parseActivityProto(&e, data.At(k)); err != nil {
+				return err
+			}
+			c.Kind = append(c.Kind, e.Kind)
+			c.Text = append(c.Text, e.Text)
+		}
+	}
+	return err
 }
 
 // activityByRepository is how ByRepository finds its rows in

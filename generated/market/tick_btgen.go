@@ -190,6 +190,16 @@ func (c *TickColumns) truncate(n int) {
 	c.Size = c.Size[:n]
 }
 
+// extend adds the series and the times of events, whose fields are to follow,
+// and returns how many there were before.
+func (c *TickColumns) extend(e *TickEvent, events store.Data) int {
+	n := len(c.Time)
+	c.Series = store.ExtendSame(c.Series, events, e.TickSeries)
+	c.Time = store.ExtendTimes(c.Time, events)
+	c.Sequence = store.ExtendSequences(c.Sequence, events, e.Sequence)
+	return n
+}
+
 // SetupTick makes table ticks what the schema says and returns what it did; a
 // second call changes nothing. A change that may delete data is refused with a
 // *RefusedError, and nothing is changed, unless Options.Allow names it. With
@@ -322,6 +332,24 @@ func keyTicks(row string, e *TickEvent) (time.Time, error) {
 var ticksColumns = store.Columns[TickEvent, TickColumns]{
 	Append:   (*TickColumns).Append,
 	Truncate: (*TickColumns).truncate,
+	Extend:   (*TickColumns).extend,
+	Decode:   (*TickColumns).decodeTicks,
+}
+
+// decodeTicks adds the data of a column of ticks.
+func (c *TickColumns) decodeTicks(column int, data store.Data) (err error) {
+	switch column {
+	case 0: // event
+		for k := range data.Len() {
+			var e TickEvent
+			if err := parseTickProto(&e, data.At(k)); err != nil {
+				return err
+			}
+			c.Price = append(c.Price, e.Price)
+			c.Size = append(c.Size, e.Size)
+		}
+	}
+	return err
 }
 
 // tickByExchange is how ByExchange finds its rows in ticks.

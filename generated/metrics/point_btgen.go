@@ -178,10 +178,10 @@ func (c *PointColumns) truncate(n int) {
 
 // extend adds the series and the times of events, whose fields are to follow,
 // and returns how many there were before.
-func (c *PointColumns) extend(e *PointEvent, times store.Data) int {
+func (c *PointColumns) extend(e *PointEvent, events store.Data) int {
 	n := len(c.Time)
-	c.Series = store.ExtendSeries(c.Series, times, e.PointSeries)
-	c.Time = store.ExtendTimes(c.Time, times)
+	c.Series = store.ExtendSame(c.Series, events, e.PointSeries)
+	c.Time = store.ExtendTimes(c.Time, events)
 	return n
 }
 

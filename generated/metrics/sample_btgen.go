@@ -205,6 +205,17 @@ func (c *SampleColumns) truncate(n int) {
 	c.Value = c.Value[:n]
 }
 
+// extend adds the series and the times of events, whose fields are to follow,
+// and returns how many there were before.
+func (c *SampleColumns) extend(e *SampleEvent, events store.Data) int {
+	n := len(c.Time)
+	c.Series = store.ExtendSame(c.Series, events, e.SampleSeries)
+	c.Time = store.ExtendTimes(c.Time, events)
+	c.TTL = store.ExtendSame(c.TTL, events, 0)
+	c.ExpiresAt = store.ExtendExpiries(c.ExpiresAt, events)
+	return n
+}
+
 // SetupSample makes table samples what the schema says and returns what it did;
 // a second call changes nothing. A change that may delete data is refused with
 // a *RefusedError, and nothing is changed, unless Options.Allow names it. With
@@ -356,6 +367,17 @@ func setSamples(e *SampleEvent, column int, datum []byte) (err error) {
 var samplesColumns = store.Columns[SampleEvent, SampleColumns]{
 	Append:   (*SampleColumns).Append,
 	Truncate: (*SampleColumns).truncate,
+	Extend:   (*SampleColumns).extend,
+	Decode:   (*SampleColumns).decodeSamples,
+}
+
+// decodeSamples adds the data of a column of samples.
+func (c *SampleColumns) decodeSamples(column int, data store.Data) (err error) {
+	switch column {
+	case 0: // value
+		c.Value, err = store.Extend(c.Value, data, codec.BinaryFloat64)
+	}
+	return err
 }
 
 // sampleByMetric is how ByMetric finds its rows in samples.

@@ -253,10 +253,10 @@ func (c *DailyColumns) truncate(n int) {
 
 // extend adds the series and the times of events, whose fields are to follow,
 // and returns how many there were before.
-func (c *DailyColumns) extend(e *DailyEvent, times store.Data) int {
+func (c *DailyColumns) extend(e *DailyEvent, events store.Data) int {
 	n := len(c.Time)
-	c.Series = store.ExtendSeries(c.Series, times, e.DailySeries)
-	c.Time = store.ExtendTimes(c.Time, times)
+	c.Series = store.ExtendSame(c.Series, events, e.DailySeries)
+	c.Time = store.ExtendTimes(c.Time, events)
 	return n
 }
 

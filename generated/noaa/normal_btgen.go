@@ -180,10 +180,10 @@ func (c *NormalColumns) truncate(n int) {
 
 // extend adds the series and the times of events, whose fields are to follow,
 // and returns how many there were before.
-func (c *NormalColumns) extend(e *NormalEvent, times store.Data) int {
+func (c *NormalColumns) extend(e *NormalEvent, events store.Data) int {
 	n := len(c.Time)
-	c.Series = store.ExtendSeries(c.Series, times, e.NormalSeries)
-	c.Time = store.ExtendTimes(c.Time, times)
+	c.Series = store.ExtendSame(c.Series, events, e.NormalSeries)
+	c.Time = store.ExtendTimes(c.Time, events)
 	return n
 }
 

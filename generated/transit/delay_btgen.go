@@ -201,6 +201,15 @@ func (c *DelayColumns) truncate(n int) {
 	c.Stop = c.Stop[:n]
 }
 
+// extend adds the series and the times of events, whose fields are to follow,
+// and returns how many there were before.
+func (c *DelayColumns) extend(e *DelayEvent, events store.Data) int {
+	n := len(c.Time)
+	c.Series = store.ExtendSame(c.Series, events, e.DelaySeries)
+	c.Time = store.ExtendTimes(c.Time, events)
+	return n
+}
+
 // SetupDelay makes table delays what the schema says and returns what it did; a
 // second call changes nothing. A change that may delete data is refused with a
 // *RefusedError, and nothing is changed, unless Options.Allow names it. With
@@ -341,6 +350,24 @@ func keyDelays(row string, e *DelayEvent) (time.Time, error) {
 var delaysColumns = store.Columns[DelayEvent, DelayColumns]{
 	Append:   (*DelayColumns).Append,
 	Truncate: (*DelayColumns).truncate,
+	Extend:   (*DelayColumns).extend,
+	Decode:   (*DelayColumns).decodeDelays,
+}
+
+// decodeDelays adds the data of a column of delays.
+func (c *DelayColumns) decodeDelays(column int, data store.Data) (err error) {
+	switch column {
+	case 0: // event
+		for k := range data.Len() {
+			var e DelayEvent
+			if err := parseDelayProto(&e, data.At(k)); err != nil {
+				return err
+			}
+			c.Late = append(c.Late, e.Late)
+			c.Stop = append(c.Stop, e.Stop)
+		}
+	}
+	return err
 }
 
 // delayByRegion is how ByRegion finds its rows in delays.

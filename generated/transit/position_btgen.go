@@ -257,10 +257,10 @@ func (c *PositionColumns) truncate(n int) {
 
 // extend adds the series and the times of events, whose fields are to follow,
 // and returns how many there were before.
-func (c *PositionColumns) extend(e *PositionEvent, times store.Data) int {
+func (c *PositionColumns) extend(e *PositionEvent, events store.Data) int {
 	n := len(c.Time)
-	c.Series = store.ExtendSeries(c.Series, times, e.PositionSeries)
-	c.Time = store.ExtendTimes(c.Time, times)
+	c.Series = store.ExtendSame(c.Series, events, e.PositionSeries)
+	c.Time = store.ExtendTimes(c.Time, events)
 	return n
 }
 

@@ -199,6 +199,16 @@ func (c *UsageClassesColumns) truncate(n int) {
 	c.Bytes = c.Bytes[:n]
 }
 
+// extend adds the series and the times of events, whose fields are to follow,
+// and returns how many there were before.
+func (c *UsageClassesColumns) extend(e *UsageClassesEvent, events store.Data) int {
+	n := len(c.Time)
+	c.Series = store.ExtendSame(c.Series, events, e.UsageClassesSeries)
+	c.Time = store.ExtendTimes(c.Time, events)
+	c.Class = store.ExtendClasses(c.Class, events)
+	return n
+}
+
 // SetupUsageClasses makes table usage_classes what the schema says and returns
 // what it did; a second call changes nothing. A change that may delete data is
 // refused with a *RefusedError, and nothing is changed, unless Options.Allow
@@ -353,6 +363,19 @@ func setUsageClasses(e *UsageClassesEvent, column int, datum []byte) (err error)
 var usageClassesColumns = store.Columns[UsageClassesEvent, UsageClassesColumns]{
 	Append:   (*UsageClassesColumns).Append,
 	Truncate: (*UsageClassesColumns).truncate,
+	Extend:   (*UsageClassesColumns).extend,
+	Decode:   (*UsageClassesColumns).decodeUsageClasses,
+}
+
+// decodeUsageClasses adds the data of a column of usage_classes.
+func (c *UsageClassesColumns) decodeUsageClasses(column int, data store.Data) (err error) {
+	switch column {
+	case 0: // requests
+		c.Requests, err = store.Extend(c.Requests, data, codec.BinaryInt64)
+	case 1: // bytes
+		c.Bytes, err = store.Extend(c.Bytes, data, codec.BinaryInt64)
+	}
+	return err
 }
 
 // choiceUsageClasses returns where an event says how long it lives.

@@ -185,6 +185,17 @@ func (c *UsageDefaultColumns) truncate(n int) {
 	c.Bytes = c.Bytes[:n]
 }
 
+// extend adds the series and the times of events, whose fields are to follow,
+// and returns how many there were before.
+func (c *UsageDefaultColumns) extend(e *UsageDefaultEvent, events store.Data) int {
+	n := len(c.Time)
+	c.Series = store.ExtendSame(c.Series, events, e.UsageDefaultSeries)
+	c.Time = store.ExtendTimes(c.Time, events)
+	c.TTL = store.ExtendSame(c.TTL, events, 0)
+	c.ExpiresAt = store.ExtendExpiries(c.ExpiresAt, events)
+	return n
+}
+
 // SetupUsageDefault makes table usage_default what the schema says and returns
 // what it did; a second call changes nothing. A change that may delete data is
 // refused with a *RefusedError, and nothing is changed, unless Options.Allow
@@ -321,6 +332,21 @@ func setUsageDefault(e *UsageDefaultEvent, column int, datum []byte) (err error)
 var usageDefaultColumns = store.Columns[UsageDefaultEvent, UsageDefaultColumns]{
 	Append:   (*UsageDefaultColumns).Append,
 	Truncate: (*UsageDefaultColumns).truncate,
+	Extend:   (*UsageDefaultColumns).extend,
+	Decode:   (*UsageDefaultColumns).decodeUsageDefault,
+}
+
+// decodeUsageDefault adds the data of a column of usage_default.
+func (c *UsageDefaultColumns) decodeUsageDefault(column int, data store.Data) (err error) {
+	switch column {
+	case 0: // requests
+		c.Requests, err = store.Extend(c.Requests, data, codec.BinaryInt64)
+	case 1: // bytes
+		c.Bytes, err = store.Extend(c.Bytes, data, codec.BinaryInt64)
+	case 2: // written_at
+		c.WrittenAt, err = store.Extend(c.WrittenAt, data, codec.BinaryTimestamp)
+	}
+	return err
 }
 
 // choiceUsageDefault returns where an event says how long it lives.

@@ -180,6 +180,16 @@ func (c *UsageOneSecondColumns) truncate(n int) {
 	c.Bytes = c.Bytes[:n]
 }
 
+// extend adds the series and the times of events, whose fields are to follow,
+// and returns how many there were before.
+func (c *UsageOneSecondColumns) extend(e *UsageOneSecondEvent, events store.Data) int {
+	n := len(c.Time)
+	c.Series = store.ExtendSame(c.Series, events, e.UsageOneSecondSeries)
+	c.Time = store.ExtendTimes(c.Time, events)
+	c.ExpiresAt = store.ExtendExpiries(c.ExpiresAt, events)
+	return n
+}
+
 // SetupUsageOneSecond makes table usage_one_second what the schema says and
 // returns what it did; a second call changes nothing. A change that may delete
 // data is refused with a *RefusedError, and nothing is changed, unless
@@ -318,6 +328,21 @@ func setUsageOneSecond(e *UsageOneSecondEvent, column int, datum []byte) (err er
 var usageOneSecondColumns = store.Columns[UsageOneSecondEvent, UsageOneSecondColumns]{
 	Append:   (*UsageOneSecondColumns).Append,
 	Truncate: (*UsageOneSecondColumns).truncate,
+	Extend:   (*UsageOneSecondColumns).extend,
+	Decode:   (*UsageOneSecondColumns).decodeUsageOneSecond,
+}
+
+// decodeUsageOneSecond adds the data of a column of usage_one_second.
+func (c *UsageOneSecondColumns) decodeUsageOneSecond(column int, data store.Data) (err error) {
+	switch column {
+	case 0: // requests
+		c.Requests, err = store.Extend(c.Requests, data, codec.BinaryInt64)
+	case 1: // bytes
+		c.Bytes, err = store.Extend(c.Bytes, data, codec.BinaryInt64)
+	case 2: // written_at
+		c.WrittenAt, err = store.Extend(c.WrittenAt, data, codec.BinaryTimestamp)
+	}
+	return err
 }
 
 // choiceUsageOneSecond returns where an event says how long it lives.

@@ -177,6 +177,15 @@ func (c *BalloonCombinedColumns) truncate(n int) {
 	c.Altitude = c.Altitude[:n]
 }
 
+// extend adds the series and the times of events, whose fields are to follow,
+// and returns how many there were before.
+func (c *BalloonCombinedColumns) extend(e *BalloonCombinedEvent, events store.Data) int {
+	n := len(c.Time)
+	c.Series = store.ExtendSame(c.Series, events, e.BalloonCombinedSeries)
+	c.Time = store.ExtendTimes(c.Time, events)
+	return n
+}
+
 // SetupBalloonCombined makes table balloon_combined what the schema says and
 // returns what it did; a second call changes nothing. A change that may delete
 // data is refused with a *RefusedError, and nothing is changed, unless
@@ -309,6 +318,26 @@ func keyBalloonCombined(row string, e *BalloonCombinedEvent) (time.Time, error) 
 var balloonCombinedColumns = store.Columns[BalloonCombinedEvent, BalloonCombinedColumns]{
 	Append:   (*BalloonCombinedColumns).Append,
 	Truncate: (*BalloonCombinedColumns).truncate,
+	Extend:   (*BalloonCombinedColumns).extend,
+	Decode:   (*BalloonCombinedColumns).decodeBalloonCombined,
+}
+
+// decodeBalloonCombined adds the data of a column of balloon_combined.
+func (c *BalloonCombinedColumns) decodeBalloonCombined(column int, data store.Data) (err error) {
+	switch column {
+	case 0: // measurements_blob
+		for k := range data.Len() {
+			var e BalloonCombinedEvent
+			if err := parseBalloonCombinedProto(&e, data.At(k)); err != nil {
+				return err
+			}
+			c.Pressure = append(c.Pressure, e.Pressure)
+			c.Temperature = append(c.Temperature, e.Temperature)
+			c.Humidity = append(c.Humidity, e.Humidity)
+			c.Altitude = append(c.Altitude, e.Altitude)
+		}
+	}
+	return err
 }
 
 // checkBalloonCombined refuses an event that no table can hold.

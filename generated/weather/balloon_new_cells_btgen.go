@@ -187,10 +187,10 @@ func (c *BalloonNewCellsColumns) truncate(n int) {
 
 // extend adds the series and the times of events, whose fields are to follow,
 // and returns how many there were before.
-func (c *BalloonNewCellsColumns) extend(e *BalloonNewCellsEvent, times store.Data) int {
+func (c *BalloonNewCellsColumns) extend(e *BalloonNewCellsEvent, events store.Data) int {
 	n := len(c.Time)
-	c.Series = store.ExtendSeries(c.Series, times, e.BalloonNewCellsSeries)
-	c.Time = store.ExtendTimes(c.Time, times)
+	c.Series = store.ExtendSame(c.Series, events, e.BalloonNewCellsSeries)
+	c.Time = store.ExtendTimes(c.Time, events)
 	return n
 }
 

@@ -192,10 +192,10 @@ func (c *BalloonNewColumnsColumns) truncate(n int) {
 
 // extend adds the series and the times of events, whose fields are to follow,
 // and returns how many there were before.
-func (c *BalloonNewColumnsColumns) extend(e *BalloonNewColumnsEvent, times store.Data) int {
+func (c *BalloonNewColumnsColumns) extend(e *BalloonNewColumnsEvent, events store.Data) int {
 	n := len(c.Time)
-	c.Series = store.ExtendSeries(c.Series, times, e.BalloonNewColumnsSeries)
-	c.Time = store.ExtendTimes(c.Time, times)
+	c.Series = store.ExtendSame(c.Series, events, e.BalloonNewColumnsSeries)
+	c.Time = store.ExtendTimes(c.Time, events)
 	return n
 }
 

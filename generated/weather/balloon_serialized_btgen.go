@@ -177,6 +177,15 @@ func (c *BalloonSerializedColumns) truncate(n int) {
 	c.Altitude = c.Altitude[:n]
 }
 
+// extend adds the series and the times of events, whose fields are to follow,
+// and returns how many there were before.
+func (c *BalloonSerializedColumns) extend(e *BalloonSerializedEvent, events store.Data) int {
+	n := len(c.Time)
+	c.Series = store.ExtendSame(c.Series, events, e.BalloonSerializedSeries)
+	c.Time = store.ExtendTimes(c.Time, events)
+	return n
+}
+
 // SetupBalloonSerialized makes table balloon_serialized what the schema says
 // and returns what it did; a second call changes nothing. A change that may
 // delete data is refused with a *RefusedError, and nothing is changed, unless
@@ -302,6 +311,26 @@ func keyBalloonSerialized(row string, e *BalloonSerializedEvent) (time.Time, err
 var balloonSerializedColumns = store.Columns[BalloonSerializedEvent, BalloonSerializedColumns]{
 	Append:   (*BalloonSerializedColumns).Append,
 	Truncate: (*BalloonSerializedColumns).truncate,
+	Extend:   (*BalloonSerializedColumns).extend,
+	Decode:   (*BalloonSerializedColumns).decodeBalloonSerialized,
+}
+
+// decodeBalloonSerialized adds the data of a column of balloon_serialized.
+func (c *BalloonSerializedColumns) decodeBalloonSerialized(column int, data store.Data) (err error) {
+	switch column {
+	case 0: // measurements_blob
+		for k := range data.Len() {
+			var e BalloonSerializedEvent
+			if err := parseBalloonSerializedProto(&e, data.At(k)); err != nil {
+				return err
+			}
+			c.Pressure = append(c.Pressure, e.Pressure)
+			c.Temperature = append(c.Temperature, e.Temperature)
+			c.Humidity = append(c.Humidity, e.Humidity)
+			c.Altitude = append(c.Altitude, e.Altitude)
+		}
+	}
+	return err
 }
 
 // checkBalloonSerialized refuses an event that no table can hold.

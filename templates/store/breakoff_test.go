@@ -225,7 +225,7 @@ func brokenReads(l *Layout[sample]) map[string]func(ctx context.Context, r *Read
 	columns := func(from, to time.Time, o ReadOptions) read {
 		return func(ctx context.Context, r *Reader[sample]) ([]string, error) {
 			var c sampleColumns
-			err := ReadColumns(ctx, r, intoColumns, &c, nil, sample{Series: "s0"}, from, to, o)
+			err := ReadColumns(ctx, r, intoColumns(l), &c, nil, sample{Series: "s0"}, from, to, o)
 			return c.text(), err
 		}
 	}

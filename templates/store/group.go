@@ -7,8 +7,8 @@ import (
 	"github.com/btgen-dev/btgen/templates/wire"
 )
 
-// group is the data of a bucket or a row whose events are of one class, or of
-// all of it where events have no class.
+// group is the data of a bucket whose events are of one class, or of all of it where
+// events have no class.
 type group struct {
 	class   int
 	columns []column
@@ -16,9 +16,9 @@ type group struct {
 
 // column is the data of a column in the order of time. The values are those of a row.
 type column struct {
-	cells     []wire.Cell // at the times of their events, but for SingleRows
+	cells     []wire.Cell
 	row       wire.Row
-	stamps    []int64     // the timestamps of the cells, where they are not the times of events
+	times     []int64     // of the events in microseconds since 1970, where they are not the timestamps of the cells
 	sequences []uint32    // the tie-breakers, if there are any
 	at, end   int         // the data of the current time
 	own       []wire.Cell // cells that are not the row's own
@@ -36,36 +36,21 @@ func (t instant) compare(o instant) int {
 }
 
 // instant returns when the event of the k-th datum is.
-func (c *column) instant(k int) instant {
-	t := instant{micros: c.cells[k].Micros}
+func (c *column) instant(k int) (t instant) {
+	if c.times != nil {
+		t.micros = c.times[k]
+	} else {
+		t.micros = c.cells[k].Micros
+	}
 	if c.sequences != nil {
 		t.sequence = c.sequences[k]
 	}
 	return t
 }
 
-// stamp returns the timestamp of the k-th datum.
-func (c *column) stamp(k int) int64 {
-	if c.stamps != nil {
-		return c.stamps[k]
-	}
-	return c.cells[k].Micros
-}
-
-// value returns the k-th datum.
-func (c *column) value(k int) []byte { return c.row.Bytes(c.cells[k].Value) }
-
-// oldest returns the lowest timestamp. There must be one.
-func (c *column) oldest() int64 {
-	if c.stamps != nil {
-		return slices.Min(c.stamps)
-	}
-	return c.cells[0].Micros
-}
-
 // reset empties the column.
 func (c *column) reset(row wire.Row) {
-	*c = column{row: row, own: c.own[:0], spare: c.spare[:0], stamps: c.stamps[:0], sequences: c.sequences[:0]}
+	*c = column{row: row, own: c.own[:0], spare: c.spare[:0], times: c.times[:0], sequences: c.sequences[:0]}
 }
 
 // ascend puts the data in the order of time, one for each time; they come newest
@@ -87,41 +72,6 @@ func (c *column) ascend() {
 func (c *column) sort() {
 	c.own, c.spare = sortByTime(c.own, c.spare)
 	c.cells = c.own
-}
-
-// newGroups returns an empty group for each class, or just one, for data of a row.
-// They are those of the row before.
-func (a *assembler[E]) newGroups(row wire.Row) []*group {
-	if a.groups == nil {
-		a.groups = a.makeGroups()
-	}
-	for _, g := range *a.groups {
-		for i := range g.columns {
-			g.columns[i].reset(row)
-		}
-	}
-	return *a.groups
-}
-
-// makeGroups makes the groups.
-func (a *assembler[E]) makeGroups() *[]*group {
-	n := 1
-	if a.layout.Table.hasClasses() {
-		n = len(a.layout.Table.Families)
-	}
-	groups := make([]*group, n)
-	for i := range groups {
-		groups[i] = &group{class: a.layout.Table.Families[i].Class, columns: make([]column, len(a.layout.Columns))}
-	}
-	return &groups
-}
-
-// groupOf returns the group that the cells of a family are in.
-func (a *assembler[E]) groupOf(groups []*group, family int) *group {
-	if len(groups) == 1 {
-		return groups[0]
-	}
-	return groups[family]
 }
 
 // only returns the one group that has data; nil if there are several, or none.
@@ -153,7 +103,7 @@ func (g *group) lead() *column {
 func (g *group) agree() bool {
 	lead := g.lead()
 	for k := 1; k < len(lead.cells); k++ {
-		if lead.cells[k].Micros <= lead.cells[k-1].Micros && lead.instant(k-1).compare(lead.instant(k)) >= 0 {
+		if lead.instant(k-1).compare(lead.instant(k)) >= 0 {
 			return false
 		}
 	}
@@ -165,7 +115,8 @@ func (g *group) agree() bool {
 	return true
 }
 
-// agrees reports whether two columns have data at the same times.
+// agrees reports whether two columns, whose times are the timestamps of their cells,
+// have data at the same times.
 func (c *column) agrees(o *column) bool {
 	if len(c.cells) != len(o.cells) {
 		return false
@@ -208,17 +159,4 @@ func (g *group) advance() {
 	for i := range g.columns {
 		g.columns[i].at = g.columns[i].end
 	}
-}
-
-// rowOf returns the key of the row that has the column, or should have it.
-func (g *group) rowOf(column int) string {
-	if row := g.columns[column].row; row.Exists() {
-		return row.Key()
-	}
-	for i := range g.columns {
-		if c := &g.columns[i]; c.at < c.end {
-			return c.row.Key()
-		}
-	}
-	return ""
 }

@@ -45,7 +45,7 @@ func (r *Reader[E]) skip(ctx context.Context, op *Operation, a *assembler[E], sp
 			if !row.Exists() {
 				break
 			}
-			found := false
+			found, key := false, row.Key()
 			more := a.row(row, func(e *E, err error) bool {
 				found = found || err == nil
 				return yield(e, err)
@@ -53,19 +53,19 @@ func (r *Reader[E]) skip(ctx context.Context, op *Operation, a *assembler[E], sp
 			if !more {
 				return false
 			}
-			rest = r.without(rest, row, a, found)
+			rest = r.without(rest, key, a, found)
 		}
 	}
 	return true
 }
 
 // without cuts a row off ranges and, if it had an event, all of its series.
-func (r *Reader[E]) without(rest []codec.Rows, row wire.Row, a *assembler[E], found bool) []codec.Rows {
+func (r *Reader[E]) without(rest []codec.Rows, key string, a *assembler[E], found bool) []codec.Rows {
 	spans, err := r.layout.Spans(&a.base)
-	if found && err == nil && strings.HasPrefix(row.Key(), spans[0].Prefix) { // and not of another salt
+	if found && err == nil && strings.HasPrefix(key, spans[0].Prefix) { // and not of another salt
 		return r.past(rest, codec.PrefixRows(spans[0].Prefix))
 	}
-	return r.before(rest, row.Key())
+	return r.before(rest, key)
 }
 
 // firstOfEach yields the first event of each series.
@@ -98,9 +98,11 @@ func (r *Reader[E]) latest(ctx context.Context, op *Operation, base E, spans []c
 	for i, span := range spans {
 		ranges[i] = []codec.Rows{r.living(span)}
 	}
+	m := r.borrow()
+	defer r.release(m)
 	var asked time.Time
 	for {
-		a := &assembler[E]{layout: r.layout, table: r.id, base: base, to: farFuture, now: r.options.Now, ranksEnd: farFuture}
+		a := &assembler[E]{layout: r.layout, table: r.id, base: base, to: farFuture, now: r.options.Now, ranksEnd: farFuture, memory: m}
 		now := r.options.Now()
 		stands := now.Equal(asked)
 		asked = now
@@ -108,15 +110,20 @@ func (r *Reader[E]) latest(ctx context.Context, op *Operation, base E, spans []c
 		if err != nil {
 			return base, err
 		}
+		key := ""
+		if len(rows) == 1 && rows[0].Exists() {
+			key = rows[0].Key()
+		}
 		event, err := a.last(rows)
 		switch {
 		case !errors.Is(err, ErrNotFound) || rows == nil:
 			return event, err
 		case a.expired && !stands: // a clock that stands still would have it go on for ever
-		case len(rows) > 1 || !rows[0].Exists():
+			continue
+		case key == "":
 			return event, err // no telling what is before them
 		}
-		if ranges[0] = r.before(ranges[0], rows[0].Key()); len(ranges[0]) == 0 {
+		if ranges[0] = r.before(ranges[0], key); len(ranges[0]) == 0 {
 			return event, err
 		}
 	}

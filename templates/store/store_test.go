@@ -25,6 +25,12 @@ type sample struct {
 	Time   time.Time
 	Value  uint64
 	Note   []byte // optional, and as large as a test wants it
+
+	// What samples of some layouts have, see strategies.
+	Class                int
+	TTL                  time.Duration
+	ExpiresAt, WrittenAt time.Time
+	Sequence             uint32
 }
 
 // day0 is the day that most samples are of.

@@ -161,7 +161,7 @@ func TestReadsWhoseMessagesAreTamperedWith(t *testing.T) {
 					t.Errorf("%d of %d rows, %v", len(got), rows, err)
 				}
 				var columns sampleColumns
-				err = ReadColumns(t.Context(), r, intoColumns, &columns, nil, sample{Series: "s"}, day0, at(86400*rows))
+				err = ReadColumns(t.Context(), r, intoColumns(l), &columns, nil, sample{Series: "s"}, day0, at(86400*rows))
 				if err == nil && len(columns.Time) != rows {
 					t.Errorf("%d of %d rows as columns", len(columns.Time), rows)
 				}

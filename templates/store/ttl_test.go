@@ -643,15 +643,14 @@ func TestTieBreakersOfClasses(t *testing.T) {
 		Sequence: func(e *tied) *uint32 { return &e.Sequence },
 		Set:      func(*tied, int, []byte) error { return nil },
 	}
-	a := &assembler[tied]{layout: l, from: day0, to: at(60), now: func() time.Time { return day0 }}
-	groups := a.newGroups(new(wire.Rows).At(0))
+	a := &assembler[tied]{layout: l, from: day0, to: at(60), now: func() time.Time { return day0 }, memory: l.newMemory()}
 	us := day0.UnixMicro()
-	for i, sequences := range [][]uint32{{0, 2}, {1, 3}} {
-		c := &groups[i].columns[0]
-		c.cells, c.stamps, c.sequences = []wire.Cell{{Micros: us}, {Micros: us}}, []int64{us, us}, sequences
+	for i, g := range a.empty(new(wire.Rows).At(0)) {
+		c := &g.columns[0]
+		c.cells, c.times, c.sequences = []wire.Cell{{Micros: us}, {Micros: us}}, []int64{us, us}, []uint32{uint32(i), uint32(i) + 2}
 	}
 	var got []string
-	a.merge(groups, func(e *tied, err error) bool {
+	a.bucket(func(e *tied, err error) bool {
 		must(t, err)
 		got = append(got, fmt.Sprint(e.Sequence, " of class ", e.Class))
 		return true
@@ -691,4 +690,36 @@ func TestLatestOnlyOfWhatExpires(t *testing.T) {
 		}})
 		same(t, []string{"5000"}, read(t, r, at(0), at(1000), o))
 	}
+}
+
+// Where the newest data expire between the request and the look at the clock, Latest asks
+// for the same rows again, and finds what lives on or nothing.
+func TestLatestAsksAgainForWhatExpired(t *testing.T) {
+	l := metrics()
+	l.Table.Families = []Family{aged("f.1", time.Hour)}
+	bt := newBigtable(t, l)
+	m := bigtable.NewMutation() // the first column has no row at all
+	m.Set("f.1", "note", bigtable.Timestamp(at(60).UnixMicro()), nil)
+	must(t, bt.Client.Open(l.Table.ID).Apply(t.Context(), "s#note#2021-03-05", m))
+	now := 3600
+	r := NewReader(bt.Client, l, Options{Now: func() time.Time {
+		now += 20
+		return at(now)
+	}})
+	if e, err := r.Latest(t.Context(), sample{Series: "s"}); !errors.Is(err, ErrNotFound) {
+		t.Errorf("%v, %v", e, err)
+	}
+
+	l = expiring()
+	bt = newBigtable(t, l)
+	must(t, NewWriter(bt.Client, []*Layout[sample]{l}, clockAt(3)).WriteAll(t.Context(), []sample{{Series: "s", Time: at(2), Value: 200}}))
+	must(t, NewWriter(bt.Client, []*Layout[sample]{l}, clockAt(3)).WriteAll(t.Context(), []sample{{Series: "s", Time: at(1), Value: 5000}}))
+	now = 100
+	r = NewReader(bt.Client, l, Options{Now: func() time.Time {
+		defer func() { now += 200 }()
+		return at(now)
+	}})
+	e, err := r.Latest(t.Context(), sample{Series: "s"})
+	must(t, err)
+	same(t, uint64(5000), e.Value)
 }

@@ -83,6 +83,9 @@ func (r *Rows) At(i int) Row { return Row{r, i} }
 // Exists reports whether there is a row.
 func (r Row) Exists() bool { return r.of != nil }
 
+// With reports whether two rows came together.
+func (r Row) With(o Row) bool { return r.of == o.of }
+
 // Last reports whether no row follows of those that came together.
 func (r Row) Last() bool { return r.index == len(r.of.rows)-1 }
 

@@ -130,6 +130,10 @@ func (l Lifetime) Horizon(now time.Time) int64 {
 	return l.Retention.Horizon(now)
 }
 
+// Expires returns how long after its timestamp a cell expires; false if that does not
+// follow from the timestamp alone.
+func (l Lifetime) Expires() (after time.Duration, ok bool) { return l.Default, l.expires() }
+
 // Expiry returns when the cell with the timestamp us expires; false if that does
 // not follow from the timestamp alone.
 func (l Lifetime) Expiry(us int64) (time.Time, bool) {

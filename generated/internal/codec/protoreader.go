@@ -27,44 +27,50 @@ import (
 // fields can be read. Of a field that occurs more than once the last is the one
 // that counts; that is the caller's loop. The first error sticks.
 type ProtoReader struct {
-	message []byte
-	at      int // of what was not read yet
-	number  protowire.Number
-	typ     protowire.Type
-	ready   bool // a field's value is next
-	err     error
+	rest  []byte // of the message, from the value of the field on if that is next
+	tag   uint64 // of the field: its number and its type
+	ready bool   // its value is next
+	err   error
 }
 
 // NewProtoReader returns a reader of the message b. It does not keep parts of b
 // in what it returns.
-func NewProtoReader(b []byte) ProtoReader { return ProtoReader{message: b} }
+func NewProtoReader(b []byte) ProtoReader { return ProtoReader{rest: b} }
 
 // Next goes on to the next field. It returns false at the end and after an
 // error.
 func (r *ProtoReader) Next() bool {
-	if r.ready && r.err == nil {
-		r.advance(protowire.ConsumeFieldValue(r.number, r.typ, r.rest()))
+	if r.ready || len(r.rest) == 0 || r.rest[0] < 1<<3 || r.rest[0] > maxShort {
+		return r.skip()
 	}
-	if r.err != nil || r.at >= len(r.message) {
+	r.tag, r.rest, r.ready = uint64(r.rest[0]), r.rest[1:], true // a tag of one byte, as nearly all are
+	return true
+}
+
+// maxShort is the largest number that takes one byte.
+const maxShort = 1<<7 - 1
+
+// skip is Next where the value before was not taken, or the next tag is longer.
+func (r *ProtoReader) skip() bool {
+	if r.ready && r.err == nil {
+		r.advance(protowire.ConsumeFieldValue(r.number(), r.typ(), r.rest))
+	}
+	if r.err != nil || len(r.rest) == 0 {
 		return false
 	}
-	if tag := r.message[r.at]; 1<<3 <= tag && tag < 1<<7 { // one byte, as nearly all are
-		r.number, r.typ, r.ready = protowire.Number(tag>>3), protowire.Type(tag&7), true
-		r.at++
-		return true
-	}
-	number, typ, n := protowire.ConsumeTag(r.rest())
-	r.number, r.typ = number, typ
+	number, typ, n := protowire.ConsumeTag(r.rest)
+	r.tag = protowire.EncodeTag(number, typ)
 	r.advance(n)
 	r.ready = r.err == nil
 	return r.ready
 }
 
-// rest returns what was not read yet.
-func (r *ProtoReader) rest() []byte { return r.message[r.at:] }
+func (r *ProtoReader) number() protowire.Number { return protowire.Number(r.tag >> 3) }
+
+func (r *ProtoReader) typ() protowire.Type { return protowire.Type(r.tag & 7) }
 
 // Number returns the number of the field that [ProtoReader.Next] came to.
-func (r *ProtoReader) Number() int { return int(r.number) }
+func (r *ProtoReader) Number() int { return int(r.tag >> 3) }
 
 // Err returns the first error, which wraps [ErrValue].
 func (r *ProtoReader) Err() error { return r.err }
@@ -102,7 +108,7 @@ func (r *ProtoReader) Float32() float32 {
 	if !r.take(protowire.Fixed32Type) {
 		return 0
 	}
-	v, n := protowire.ConsumeFixed32(r.rest())
+	v, n := protowire.ConsumeFixed32(r.rest)
 	r.advance(n)
 	return math.Float32frombits(v)
 }
@@ -112,7 +118,7 @@ func (r *ProtoReader) Float64() float64 {
 	if !r.take(protowire.Fixed64Type) {
 		return 0
 	}
-	v, n := protowire.ConsumeFixed64(r.rest())
+	v, n := protowire.ConsumeFixed64(r.rest)
 	r.advance(n)
 	return math.Float64frombits(v)
 }
@@ -220,7 +226,7 @@ func (r *ProtoReader) bytes() []byte {
 	if !r.take(protowire.BytesType) {
 		return nil
 	}
-	v, n := protowire.ConsumeBytes(r.rest())
+	v, n := protowire.ConsumeBytes(r.rest)
 	r.advance(n)
 	return v
 }
@@ -229,7 +235,11 @@ func (r *ProtoReader) varint() uint64 {
 	if !r.take(protowire.VarintType) {
 		return 0
 	}
-	v, n := protowire.ConsumeVarint(r.rest())
+	if b := r.rest; len(b) > 1 && b[0]|b[1] > maxShort && b[1] <= maxShort { // two bytes
+		r.rest, r.ready = b[2:], false
+		return uint64(b[0]&maxShort) | uint64(b[1])<<7
+	}
+	v, n := protowire.ConsumeVarint(r.rest)
 	r.advance(n)
 	return v
 }
@@ -239,8 +249,8 @@ func (r *ProtoReader) take(typ protowire.Type) bool {
 	if r.err != nil {
 		return false
 	}
-	if !r.ready || r.typ != typ {
-		r.fail(fmt.Errorf("wire type %d where %d is expected", r.typ, typ))
+	if !r.ready || r.typ() != typ {
+		r.fail(fmt.Errorf("wire type %d where %d is expected", r.typ(), typ))
 		return false
 	}
 	return true
@@ -253,11 +263,12 @@ func (r *ProtoReader) advance(n int) {
 		r.fail(protowire.ParseError(n))
 		return
 	}
-	r.at += n
+	r.rest = r.rest[n:]
 }
 
 func (r *ProtoReader) fail(err error) {
 	if r.err == nil {
-		r.err = fmt.Errorf("%w: protobuf field %d: %w", ErrValue, r.number, err)
+		r.err = fmt.Errorf("%w: protobuf field %d: %w", ErrValue, r.number(), err)
 	}
+	r.rest, r.ready = nil, false
 }

@@ -21,28 +21,69 @@ type assembler[E any] struct {
 	base   E // an event with the series of the row alone
 	// newestFirst turns the order of events round.
 	newestFirst bool
-	prefix      string          // what the key of an event of the series begins with, if just its time follows; else empty
-	known       bool            // base has the series of such a key
-	latestOnly  bool            // one event of each series is enough
-	fetch       []bool          // the columns to fetch; nil for all
-	match       func(e *E) bool // whether a row's series is asked for; nil if all are
+	prefix      string           // what the key of an event of the series begins with, if just its time follows; else empty
+	known       bool             // base has the series of such a key
+	times       codec.TimeReader // of such keys
+	latestOnly  bool             // one event of each series is enough
+	fetch       []bool           // the columns to fetch; nil for all
+	match       func(e *E) bool  // whether a row's series is asked for; nil if all are
 	from, to    time.Time
 	now         func() time.Time
 	ranksEnd    time.Time // until then the rank of what was read is known where it matters
 	into        taker[E]  // takes events by the column; nil if they are yielded alone
-	groups      *[]*group // see newGroups
-	event       E         // the one that is being made
-	found       bool      // some of its data are alive
-	fresh       freshness // of the data that events are made of
-	horizons    []int64   // of the families, at horizonsAt
-	horizonsAt  time.Time
-	expired     bool  // something was left out that had expired since it was asked for
-	strayed     error // of a cell that is not in the bucket of its row
+	*memory
+	event      E         // the one that is being made
+	found      bool      // some of its data are alive
+	fresh      freshness // of the data that events are made of
+	horizons   []int64   // of the families, at horizonsAt
+	horizonsAt time.Time
+	expired    bool  // something was left out that had expired since it was asked for
+	strayed    error // of a cell that is not in the bucket of its row
+}
+
+// memory is what can be used again for the next read.
+type memory struct {
+	groups []*group
+	frame  frame
+	oldest []int64 // timestamps of the families, see findOldest
 }
 
 // yielder takes an event, which is good until it returns, and reports whether more
 // are wanted. An event comes with an error as far as it was understood.
 type yielder[E any] = func(e *E, err error) bool
+
+// newMemory returns memory for a layout.
+func (l *Layout[E]) newMemory() *memory {
+	m := &memory{oldest: make([]int64, len(l.Table.Families))}
+	n := 1
+	if l.Table.hasClasses() {
+		n = len(l.Table.Families)
+	}
+	for i := range n {
+		m.groups = append(m.groups, &group{class: l.Table.Families[i].Class, columns: make([]column, len(l.Columns))})
+	}
+	m.frame.reset(len(l.Columns))
+	return m
+}
+
+// empty returns the groups without data, for those of a row: one for each class, or
+// just one.
+func (m *memory) empty(row wire.Row) []*group {
+	for _, g := range m.groups {
+		for i := range g.columns {
+			g.columns[i].reset(row)
+		}
+	}
+	return m.groups
+}
+
+// groupOf returns the group that the cells of a family are in.
+func (m *memory) groupOf(family int) *group {
+	if len(m.groups) == 1 {
+		return m.groups[0]
+	}
+	return m.groups[family]
+}
 
 // fail says where something was read that cannot be decoded.
 func (a *assembler[E]) fail(row, column string, at time.Time, err error) error {
@@ -53,17 +94,10 @@ func (a *assembler[E]) fail(row, column string, at time.Time, err error) error {
 func (a *assembler[E]) wanted(t time.Time) bool { return !t.Before(a.from) && t.Before(a.to) }
 
 // timeOf takes the key of a row apart: it sets the series, and returns the time or
-// the start of the bucket. Where the series is that of a row before it need not be
-// looked at; what the caller gave may be another value with the same key.
+// the start of the bucket.
 func (a *assembler[E]) timeOf(row wire.Row) (time.Time, error) {
-	text, ofSeries := strings.CutPrefix(row.Key(), a.prefix)
-	if ofSeries && a.known {
-		if at, err := a.layout.TimeKey.Parse(text); err == nil {
-			return at, nil
-		}
-	}
 	at, err := a.layout.Key(row.Key(), &a.base)
-	a.known = err == nil && ofSeries && a.prefix != ""
+	a.known = err == nil && a.prefix != "" && strings.HasPrefix(row.Key(), a.prefix)
 	if err != nil {
 		return at, a.fail(row.Key(), "", time.Time{}, err)
 	}
@@ -79,8 +113,13 @@ func (a *assembler[E]) position(q *Query[E], span codec.Span, row wire.Row) (pos
 	return position{rest: row.Key()[len(span.Prefix):], falling: a.newestFirst != a.layout.descending()}, nil
 }
 
-// row yields the events of a row.
+// row yields the events of a row, and releases it. The event of a row of its own may
+// have to wait for those that came with it, see flush.
 func (a *assembler[E]) row(row wire.Row, yield yielder[E]) bool {
+	if a.layout.Kind == SingleRows {
+		return a.single(row, yield)
+	}
+	defer row.Release()
 	start, err := a.timeOf(row)
 	switch {
 	case err != nil:
@@ -88,19 +127,15 @@ func (a *assembler[E]) row(row wire.Row, yield yielder[E]) bool {
 	case a.match != nil && !a.match(&a.base):
 		return true
 	}
-	groups := a.newGroups(row)
-	switch a.layout.Kind {
-	case SingleRows:
-		return a.single(start, groups, row, yield)
-	case BucketOffsets:
-		return a.offsets(start, groups, row, yield) && a.merge(groups, yield)
-	default:
-		a.split(groups, row)
-		return a.inBucket(start, groups, yield) && a.merge(groups, yield)
+	a.empty(row)
+	if a.layout.Kind == BucketOffsets {
+		return a.offsets(start, row, yield) && a.bucket(yield)
 	}
+	a.split(row)
+	return a.inBucket(start, yield) && a.bucket(yield)
 }
 
-// rows yields the events of rows that stand at one position.
+// rows yields the events of rows that stand at one position, and releases them.
 func (a *assembler[E]) rows(rows []wire.Row, yield yielder[E]) bool {
 	for _, row := range rows {
 		switch {
@@ -114,29 +149,96 @@ func (a *assembler[E]) rows(rows []wire.Row, yield yielder[E]) bool {
 	return true
 }
 
-// single yields the event of a row of its own. Like the functions below it
-// reports whether the caller wants more.
-func (a *assembler[E]) single(at time.Time, groups []*group, row wire.Row, yield yielder[E]) bool {
-	if !a.wanted(at) {
-		return true
-	}
-	a.split(groups, row)
-	a.fresh = freshness{}
-	for _, g := range groups {
-		for i := range g.columns {
-			c := &g.columns[i]
-			c.at, c.end = max(0, len(c.cells)-1), len(c.cells) // the newest cell counts
-		}
-		if !a.yield(at, g, 0, yield) {
+// single takes the event of a row of its own. Like the functions below it reports
+// whether the caller wants more. Where the keys of a series end with the time, its
+// rows that came together are yielded together.
+func (a *assembler[E]) single(row wire.Row, yield yielder[E]) bool {
+	at, joins := a.joins(row)
+	if !joins {
+		if !a.flush(yield) {
 			return false
 		}
+		var err error
+		if at, err = a.timeOf(row); err != nil {
+			row.Release()
+			return yield(&a.base, err)
+		}
+		if a.match != nil && !a.match(&a.base) {
+			row.Release()
+			return true
+		}
 	}
+	waits := a.known && !row.Last()
+	if !a.wanted(at) || !a.place(at, row) {
+		row.Release()
+	}
+	return waits || a.flush(yield)
+}
+
+// joins reports whether a row is of the series of those before it, and came with them,
+// and returns its time.
+func (a *assembler[E]) joins(row wire.Row) (time.Time, bool) {
+	waiting := a.frame.rows
+	text, ofSeries := strings.CutPrefix(row.Key(), a.prefix)
+	if !a.known || !ofSeries || len(waiting) > 0 && !row.With(waiting[0]) {
+		return time.Time{}, false
+	}
+	return a.times.Parse(text)
+}
+
+// place adds the event of a row of its own to those that wait, one for each class
+// that it has cells of. It returns false if there is none.
+func (a *assembler[E]) place(at time.Time, row wire.Row) bool {
+	f := &a.frame
+	before, class := len(f.times), 0
+	for family, c := range a.columnsOf(row) {
+		of := a.layout.Table.Families[family].Class
+		i := a.column(family, of, row.Bytes(c.Qualifier))
+		if i < 0 {
+			continue
+		}
+		if len(f.times) == before || of != class {
+			f.begin(row, at, of)
+			class = of
+		}
+		for _, cell := range row.Cells(c) {
+			f.put(i, &cell) // the newest counts
+		}
+	}
+	return len(f.times) > before
+}
+
+// flush yields the events of rows of their own that wait, and releases the rows.
+func (a *assembler[E]) flush(yield yielder[E]) bool {
+	f := &a.frame
+	if len(f.rows) == 0 {
+		return true
+	}
+	if !a.yield(0, len(f.times), yield) {
+		return false
+	}
+	for k, row := range f.rows {
+		if k+1 == len(f.rows) || f.rows[k+1] != row {
+			row.Release()
+		}
+	}
+	f.reset(len(f.columns))
 	return true
+}
+
+// bucket yields the events of the groups.
+func (a *assembler[E]) bucket(yield yielder[E]) bool {
+	f := &a.frame
+	f.fill(a.groups)
+	f.turned = a.newestFirst
+	begin, end := f.within(a.from, a.to)
+	return begin == end || a.yield(begin, end, yield)
 }
 
 // metrics yields the events of a bucket that has a row for each metric, whose
 // column qualifiers are the data. first is one of them.
 func (a *assembler[E]) metrics(rows []wire.Row, first wire.Row, yield yielder[E]) bool {
+	defer release(rows)
 	start, err := a.timeOf(first)
 	if err != nil {
 		return yield(&a.base, err)
@@ -144,7 +246,7 @@ func (a *assembler[E]) metrics(rows []wire.Row, first wire.Row, yield yielder[E]
 	if a.match != nil && !a.match(&a.base) {
 		return true
 	}
-	groups := a.newGroups(wire.Row{})
+	groups := a.empty(wire.Row{})
 	for i, row := range rows {
 		for _, g := range groups {
 			g.columns[i].row = row
@@ -153,7 +255,7 @@ func (a *assembler[E]) metrics(rows []wire.Row, first wire.Row, yield yielder[E]
 			continue
 		}
 		for family, c := range a.columnsOf(row) {
-			g := a.groupOf(groups, family)
+			g := a.groupOf(family)
 			if g.class == 0 && a.layout.Columns[i].Family != family {
 				continue
 			}
@@ -166,7 +268,7 @@ func (a *assembler[E]) metrics(rows []wire.Row, first wire.Row, yield yielder[E]
 			g.columns[i].sort()
 		}
 	}
-	return a.inBucket(start, groups, yield) && a.merge(groups, yield)
+	return a.inBucket(start, yield) && a.bucket(yield)
 }
 
 // errStray is why a cell is no event: other programs may have written it at the time
@@ -175,9 +277,9 @@ var errStray = fmt.Errorf("%w: the timestamp of a cell is not in the bucket of i
 
 // inBucket leaves out cells whose timestamps are not in the bucket of their row, and
 // yields an error for each column that has some.
-func (a *assembler[E]) inBucket(start time.Time, groups []*group, yield yielder[E]) bool {
+func (a *assembler[E]) inBucket(start time.Time, yield yielder[E]) bool {
 	from, to := start.UnixMicro(), a.layout.Bucket.End(start).UnixMicro()
-	for _, g := range groups {
+	for _, g := range a.groups {
 		for i := range g.columns {
 			c := &g.columns[i]
 			if n := len(c.cells); n == 0 || from <= c.cells[0].Micros && c.cells[n-1].Micros < to {
@@ -197,9 +299,18 @@ func (a *assembler[E]) inBucket(start time.Time, groups []*group, yield yielder[
 	return true
 }
 
+// release gives the memory of rows back. Nothing may hold on to their cells.
+func release(rows []wire.Row) {
+	for _, row := range rows {
+		if row.Exists() {
+			row.Release()
+		}
+	}
+}
+
 // offsets takes the data of a bucket that has a column for each event. What is no
 // time is yielded as an error.
-func (a *assembler[E]) offsets(start time.Time, groups []*group, row wire.Row, yield yielder[E]) bool {
+func (a *assembler[E]) offsets(start time.Time, row wire.Row, yield yielder[E]) bool {
 	times := a.layout.offset().In(start)
 	var before *wire.Column
 	for family, c := range a.columnsOf(row) {
@@ -215,15 +326,14 @@ func (a *assembler[E]) offsets(start time.Time, groups []*group, row wire.Row, y
 			}
 			continue
 		}
-		newest := row.Cells(c)[0]
-		to := &a.groupOf(groups, family).columns[0]
-		to.own = append(to.own, wire.Cell{Micros: micros, Value: newest.Value})
-		to.stamps = append(to.stamps, newest.Micros)
+		to := &a.groupOf(family).columns[0]
+		to.times = append(to.times, micros)
+		to.own = append(to.own, row.Cells(c)[0]) // the newest
 		if a.layout.Sequence != nil {
 			to.sequences = append(to.sequences, sequence)
 		}
 	}
-	for _, g := range groups {
+	for _, g := range a.groups {
 		g.columns[0].cells = g.columns[0].own
 	}
 	return true
@@ -250,10 +360,10 @@ func (a *assembler[E]) columnsOf(row wire.Row) iter.Seq2[int, *wire.Column] {
 
 // split sorts the cells of a row into the columns of the groups. Columns that the
 // layout does not know are left out.
-func (a *assembler[E]) split(groups []*group, row wire.Row) {
+func (a *assembler[E]) split(row wire.Row) {
 	var before *wire.Column
 	for family, c := range a.columnsOf(row) {
-		g := a.groupOf(groups, family)
+		g := a.groupOf(family)
 		i := a.column(family, g.class, row.Bytes(c.Qualifier))
 		again := before != nil && row.Same(before, c)
 		before = c
@@ -266,7 +376,7 @@ func (a *assembler[E]) split(groups []*group, row wire.Row) {
 		}
 		g.columns[i].cells = cells
 	}
-	for _, g := range groups {
+	for _, g := range a.groups {
 		for i := range g.columns {
 			g.columns[i].ascend()
 		}
@@ -284,130 +394,42 @@ func (a *assembler[E]) column(family, class int, qualifier []byte) int {
 	return -1
 }
 
-// merge brings the columns of a bucket together to events, in the order of time and
-// of the tie-breaker, or against it.
-func (a *assembler[E]) merge(groups []*group, yield yielder[E]) bool {
-	a.fresh = a.freshness(groups)
-	if g := only(groups); g != nil && g.agree() {
-		return a.straight(g, yield)
+// yield yields some events of the frame, by the column if that is wanted and they are
+// as they should be.
+func (a *assembler[E]) yield(begin, end int, yield yielder[E]) bool {
+	a.fresh = a.freshness()
+	if a.into != nil {
+		if taken, more := a.into.take(a, begin, end); taken {
+			return more
+		}
 	}
-	if a.newestFirst {
-		return a.turned(groups, yield)
-	}
-	return a.mergeTimes(groups, yield)
-}
-
-// turned yields the events of a merge from the newest on.
-func (a *assembler[E]) turned(groups []*group, yield yielder[E]) bool {
-	type result struct {
-		event E
-		err   error
-	}
-	var results []result
-	a.mergeTimes(groups, func(e *E, err error) bool {
-		results = append(results, result{*e, err})
-		return true
-	})
-	for _, r := range slices.Backward(results) {
-		if !yield(&r.event, r.err) {
+	for k := begin; k < end; k++ {
+		n := k
+		if a.frame.turned {
+			n = begin + end - 1 - k
+		}
+		if !a.yieldOne(n, yield) {
 			return false
 		}
-		if a.latestOnly {
+		if a.latestOnly && a.found && a.layout.Kind != SingleRows {
 			break // what is older is asked for in part, and not wanted
 		}
 	}
 	return true
 }
 
-// straight yields the events of a group whose columns agree.
-func (a *assembler[E]) straight(g *group, yield yielder[E]) bool {
-	lead := g.lead()
-	begin, end := a.within(lead)
-	if begin == end {
-		return true
-	}
-	if a.into != nil {
-		if taken, more := a.into.take(a, g, begin, end); taken {
-			return more
-		}
-	}
-	for k := begin; k < end; k++ {
-		n := k
-		if a.newestFirst {
-			n = begin + end - 1 - k
-		}
-		for i := range g.columns {
-			c := &g.columns[i]
-			c.at = min(n, len(c.cells))
-			c.end = min(n+1, len(c.cells))
-		}
-		if !a.yield(codec.FromMicros(lead.cells[n].Micros), g, 0, yield) {
-			return false
-		}
-		if a.latestOnly && a.found {
-			break // as in turned
-		}
-	}
-	return true
-}
-
-// within returns which data of a column are in the range.
-func (a *assembler[E]) within(c *column) (begin, end int) {
-	end = len(c.cells)
-	for begin < end && codec.FromMicros(c.cells[begin].Micros).Before(a.from) {
-		begin++
-	}
-	for end > begin && !codec.FromMicros(c.cells[end-1].Micros).Before(a.to) {
-		end--
-	}
-	return begin, end
-}
-
-// mergeTimes merges the groups time by time.
-func (a *assembler[E]) mergeTimes(groups []*group, yield yielder[E]) bool {
-	for {
-		var next *group
-		var first instant
-		for _, g := range groups {
-			if at, ok := g.earliest(); ok && (next == nil || at.compare(first) < 0) {
-				next, first = g, at
-			}
-		}
-		if next == nil {
-			return true
-		}
-		if !a.mergeTime(next, first, yield) {
-			return false
-		}
-	}
-}
-
-// mergeTime yields the events of a group at one time. Where columns have several
-// data at that time there are as many events as the column with the most has,
-// and the others repeat their last one.
-func (a *assembler[E]) mergeTime(g *group, at instant, yield yielder[E]) bool {
-	most := g.take(at)
-	if t := codec.FromMicros(at.micros); a.wanted(t) {
-		for n := range most {
-			if !a.yield(t, g, n, yield) {
-				return false
-			}
-		}
-	}
-	g.advance()
-	return true
-}
-
-// yield makes an event of the n-th data that the columns have at the current
-// time, or their last ones, and yields it unless nothing of it is alive by the
-// clock as it is now: a long scan outlives what it reads.
-func (a *assembler[E]) yield(at time.Time, g *group, n int, yield yielder[E]) bool {
-	event := &a.event
+// yieldOne makes the k-th event of the frame, and yields it unless nothing of it is
+// alive by the clock as it is now: a long scan outlives what it reads.
+func (a *assembler[E]) yieldOne(k int, yield yielder[E]) bool {
+	f, event := &a.frame, &a.event
 	*event = a.base
-	*a.layout.Time(event) = at
+	*a.layout.Time(event) = f.times[k]
 	choice := a.layout.choice(event)
 	if choice.Class != nil {
-		*choice.Class = g.class
+		*choice.Class = f.classOf(k)
+	}
+	if len(f.sequences) > 0 {
+		*a.layout.Sequence(event) = f.sequences[k]
 	}
 	var failed error
 	a.found = false
@@ -416,24 +438,20 @@ func (a *assembler[E]) yield(at time.Time, g *group, n int, yield yielder[E]) bo
 		if a.skips(i) {
 			continue
 		}
-		column, c := &a.layout.Columns[i], &g.columns[i]
-		k := min(c.at+n, c.end-1)
+		column, cell := &a.layout.Columns[i], f.cell(i, k)
 		var err error
 		switch {
-		case c.at == c.end || stale && !a.alive(now, g, i, k):
+		case cell == nil || stale && !a.alive(now, i, k):
 			if !column.WrittenAt {
 				err = a.layout.Missing(event, i)
 			}
 		default:
 			a.found = a.found || !column.WrittenAt
-			if c.sequences != nil {
-				*a.layout.Sequence(event) = c.sequences[k]
-			}
-			a.expires(choice, column, c.stamp(k))
-			err = a.layout.Set(event, i, c.value(k))
+			a.expires(choice, column, cell.Micros)
+			err = a.layout.Set(event, i, f.columns[i].row.Bytes(cell.Value))
 		}
 		if err != nil && failed == nil {
-			failed = a.fail(g.rowOf(i), column.Name, at, err)
+			failed = a.fail(f.rowOf(i, k), column.Name, f.times[k], err)
 		}
 	}
 	return !a.found || yield(event, failed)
@@ -452,29 +470,42 @@ func (a *assembler[E]) expires(choice Choice, column *Column, stamp int64) {
 	}
 }
 
-// familyOf returns the index of the family of the data of a column.
-func (a *assembler[E]) familyOf(g *group, column int) int {
-	if g.class > 0 {
-		return g.class - 1
+// familyOf returns the index of the family of the datum of a column of the k-th event.
+func (a *assembler[E]) familyOf(column, k int) int {
+	if class := a.frame.classOf(k); class > 0 {
+		return class - 1
 	}
 	return a.layout.Columns[column].Family
 }
 
-// alive reports whether the k-th datum of a column is alive.
-func (a *assembler[E]) alive(now time.Time, g *group, column, k int) bool {
-	c, family := &g.columns[column], a.familyOf(g, column)
-	var alive bool
+// alive reports whether the datum of a column of the k-th event is alive.
+func (a *assembler[E]) alive(now time.Time, column, k int) bool {
+	f, family := &a.frame, a.familyOf(column, k)
+	stamp := f.cell(column, k).Micros
+	alive := false
 	if a.layout.Kind == BucketCells {
-		newer := len(c.cells) - 1 - k
-		if now.After(a.ranksEnd) && a.layout.Bucket.End(codec.FromMicros(c.cells[k].Micros)).After(a.to) {
+		newer := f.rank(column, k)
+		if now.After(a.ranksEnd) && a.layout.Bucket.End(f.times[k]).After(a.to) {
 			newer = math.MaxInt32 // what the range left out of the bucket may be newer
 		}
-		alive = a.layout.Table.Families[family].Life.Alive(now, c.cells[k].Micros, newer+1)
+		alive = a.layout.Table.Families[family].Life.Alive(now, stamp, newer+1)
 	} else {
-		alive = c.stamp(k) >= a.horizon(now, family) // it is the newest of its column
+		alive = stamp >= a.horizon(now, family) // it is the newest of its column
 	}
 	a.expired = a.expired || !alive
 	return alive
+}
+
+// allAlive reports whether all data of the events from begin up to end are alive.
+func (a *assembler[E]) allAlive(now time.Time, begin, end int) bool {
+	for i := range a.frame.columns {
+		for k := begin; k < end; k++ {
+			if a.frame.cell(i, k) != nil && !a.alive(now, i, k) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // horizon returns the timestamp from which on the newest cell of a column is alive.
@@ -495,22 +526,41 @@ type freshness struct {
 	until time.Time
 }
 
-// freshness returns the freshness of groups.
-func (a *assembler[E]) freshness(groups []*group) freshness {
+// freshness returns the freshness of the frame.
+func (a *assembler[E]) freshness() freshness {
 	f := freshness{ever: true}
-	for _, g := range groups {
-		for i := range g.columns {
-			c, life := &g.columns[i], &a.layout.Table.Families[a.familyOf(g, i)].Life
-			if len(c.cells) == 0 || life.Forever() {
-				continue
-			}
-			until := life.Fresh(c.oldest(), a.layout.Kind != BucketCells)
-			if f.ever || until.Before(f.until) {
-				f = freshness{until: until}
-			}
+	a.findOldest()
+	for i, us := range a.oldest {
+		life := &a.layout.Table.Families[i].Life
+		if us == math.MaxInt64 || life.Forever() {
+			continue
+		}
+		until := life.Fresh(us, a.layout.Kind != BucketCells)
+		if f.ever || until.Before(f.until) {
+			f = freshness{until: until}
 		}
 	}
 	return f
+}
+
+// findOldest finds the lowest timestamp of the data of each family.
+func (a *assembler[E]) findOldest() {
+	f := &a.frame
+	for i := range a.oldest {
+		a.oldest[i] = math.MaxInt64
+	}
+	rising := !f.mixed && (a.layout.Kind == BucketCells || a.layout.Kind == BucketColumns)
+	for i := range f.columns {
+		for k := range f.columns[i].cells {
+			if cell := &f.columns[i].cells[k]; !isHole(cell) {
+				oldest := &a.oldest[a.familyOf(i, k)]
+				*oldest = min(*oldest, cell.Micros)
+				if rising {
+					break
+				}
+			}
+		}
+	}
 }
 
 // stale reports whether data may have expired by now.
@@ -530,6 +580,7 @@ func (a *assembler[E]) last(rows []wire.Row) (E, error) {
 		return true
 	}
 	a.rows(rows, keep)
+	a.flush(keep)
 	if a.strayed != nil {
 		failed = a.strayed // what is newest of its column may have hidden an event
 	}

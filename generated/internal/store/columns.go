@@ -16,26 +16,39 @@ type Columns[E, C any] struct {
 	Append func(c *C, e *E)
 	// Truncate makes all slices n events long.
 	Truncate func(c *C, n int)
-	// Extend adds the series of e and the times of data, and returns how many events
-	// there were before. It is nil where an event has more than these and its data.
-	Extend func(c *C, e *E, times Data) int
-	// Decode adds the data of a column of the layout. It is nil where one column
-	// holds whole events.
+	// Extend adds what events have apart from the data of their columns: the series of
+	// e, their times and what follows from their timestamps. It returns how many events
+	// there were before.
+	Extend func(c *C, e *E, events Data) int
+	// Decode adds the data of a column of the layout.
 	Decode func(c *C, column int, data Data) error
 }
 
-// Data is the data of a column of a bucket, one for each event.
+// Data is the data of a column of some events, or what all their columns have in common.
 type Data struct {
-	column      *column
-	begin, end  int
-	newestFirst bool
+	frame      *frame
+	column     *frameColumn
+	begin, end int
+	expiry     *frameColumn  // whose timestamps say when the events expire; nil if none do
+	after      time.Duration // a timestamp that is
 }
 
-// Extend appends what decode makes of each datum, zeros if the column has none. An
+// Len returns the number of events.
+func (d Data) Len() int { return d.end - d.begin }
+
+// At returns the k-th datum, which is good until the columns are taken.
+func (d Data) At(k int) []byte {
+	if d.frame.turned {
+		k = d.Len() - 1 - k
+	}
+	return d.column.row.Bytes(d.column.cells[d.begin+k].Value)
+}
+
+// Extend appends what decode makes of each datum, zeros if the column is not fetched. An
 // error ends it.
 func Extend[T any](dst []T, data Data, decode func([]byte) (T, error)) ([]T, error) {
 	dst, added := grow(dst, data)
-	if len(data.column.cells) == 0 {
+	if data.column.holes > 0 {
 		clear(added)
 		return dst, nil
 	}
@@ -47,46 +60,80 @@ func Extend[T any](dst []T, data Data, decode func([]byte) (T, error)) ([]T, err
 		}
 		added[i] = v
 	}
-	if data.newestFirst {
-		slices.Reverse(added)
-	}
+	turn(added, data)
 	return dst, nil
 }
 
-// ExtendTimes appends the times of data.
-func ExtendTimes(dst []time.Time, data Data) []time.Time {
-	dst, added := grow(dst, data)
-	for i, cell := range data.column.cells[data.begin:data.end] {
-		added[i] = codec.FromMicros(cell.Micros)
-	}
-	if data.newestFirst {
-		slices.Reverse(added)
-	}
+// ExtendTimes appends the times of events.
+func ExtendTimes(dst []time.Time, events Data) []time.Time {
+	dst = append(dst, events.frame.times[events.begin:events.end]...)
+	turn(dst[len(dst)-events.Len():], events)
 	return dst
 }
 
-// ExtendSeries appends a value as often as there are data.
-func ExtendSeries[T any](dst []T, data Data, v T) []T {
-	dst, added := grow(dst, data)
+// ExtendSequences appends the tie-breakers of events; that of their row if the columns
+// have none.
+func ExtendSequences(dst []uint32, events Data, ofRow uint32) []uint32 {
+	if len(events.frame.sequences) == 0 {
+		return ExtendSame(dst, events, ofRow)
+	}
+	dst = append(dst, events.frame.sequences[events.begin:events.end]...)
+	turn(dst[len(dst)-events.Len():], events)
+	return dst
+}
+
+// ExtendClasses appends the classes of events.
+func ExtendClasses[T ~int](dst []T, events Data) []T {
+	dst, added := grow(dst, events)
+	for i := range added {
+		added[i] = T(events.frame.classOf(events.begin + i))
+	}
+	turn(added, events)
+	return dst
+}
+
+// ExtendExpiries appends when events expire; zero times if their timestamps do not say it.
+func ExtendExpiries(dst []time.Time, events Data) []time.Time {
+	dst, added := grow(dst, events)
+	if events.expiry == nil {
+		clear(added)
+		return dst
+	}
+	for i, cell := range events.expiry.cells[events.begin:events.end] {
+		added[i] = codec.FromMicros(cell.Micros + events.after.Microseconds())
+	}
+	turn(added, events)
+	return dst
+}
+
+// ExtendSame appends a value as often as there are events.
+func ExtendSame[T any](dst []T, events Data, v T) []T {
+	dst, added := grow(dst, events)
 	for i := range added {
 		added[i] = v
 	}
 	return dst
 }
 
-// grow makes a slice longer by a place for each datum.
-func grow[T any](dst []T, data Data) (all, added []T) {
-	n := data.end - data.begin
+// grow makes a slice longer by a place for each event.
+func grow[T any](dst []T, events Data) (all, added []T) {
+	n := events.Len()
 	all = slices.Grow(dst, n)[:len(dst)+n]
 	return all, all[len(dst):]
 }
 
+// turn puts what was added for events into their order.
+func turn[T any](added []T, events Data) {
+	if events.frame.turned {
+		slices.Reverse(added)
+	}
+}
+
 // taker takes events by the column.
 type taker[E any] interface {
-	// take takes the data of a group whose columns agree, from begin up to end, and
-	// reports whether more are wanted. It takes nothing where events have to be made
-	// of them.
-	take(a *assembler[E], g *group, begin, end int) (taken, more bool)
+	// take takes the events of the frame from begin up to end, and reports whether more
+	// are wanted. It takes nothing where events have to be made one by one.
+	take(a *assembler[E], begin, end int) (taken, more bool)
 }
 
 // columnsReading is a read whose events are taken into slices.
@@ -108,19 +155,33 @@ func (r *columnsReading[E, C]) one(e *E, err error) bool {
 	return true
 }
 
-func (r *columnsReading[E, C]) take(a *assembler[E], g *group, begin, end int) (taken, more bool) {
-	n, limit := end-begin, r.options.Limit
-	if _, stale := a.stale(); stale || limit > 0 && r.op.Events+n > limit {
+// take takes events none of which lacks anything, or may have expired.
+func (r *columnsReading[E, C]) take(a *assembler[E], begin, end int) (taken, more bool) {
+	f, n, limit := &a.frame, end-begin, r.options.Limit
+	if limit > 0 && r.op.Events+n > limit {
 		return false, true
 	}
-	for i := range g.columns {
-		if len(g.columns[i].cells) == 0 && !a.skips(i) {
+	if now, stale := a.stale(); stale && !a.allAlive(now, begin, end) {
+		return false, true
+	}
+	data := Data{frame: f, begin: begin, end: end}
+	for i := range f.columns {
+		switch {
+		case a.skips(i):
+		case f.columns[i].holes > 0:
 			return false, true // events may have a default there, or none
+		default:
+			if after, ok := a.layout.Table.Families[a.layout.Columns[i].Family].Life.Expires(); ok {
+				data.expiry, data.after = &f.columns[i], after
+			}
 		}
 	}
-	before := r.into.Extend(r.columns, &a.base, Data{g.lead(), begin, end, a.newestFirst})
-	for i := range g.columns {
-		if err := r.into.Decode(r.columns, i, Data{&g.columns[i], begin, end, a.newestFirst}); err != nil {
+	before := r.into.Extend(r.columns, &a.base, data)
+	for i := range f.columns {
+		if data.column = &f.columns[i]; a.skips(i) {
+			data.column = &frameColumn{holes: n}
+		}
+		if err := r.into.Decode(r.columns, i, data); err != nil {
 			r.into.Truncate(r.columns, before)
 			return false, true // all but the one that does not decode are good
 		}
@@ -139,7 +200,7 @@ func ReadColumns[E, C any](ctx context.Context, of ReaderOf[E], into Columns[E, 
 		q = &r.whole
 	}
 	read := columnsReading[E, C]{reading: r.begin(ctx, q, base, from, to, opts), into: into, columns: columns}
-	if read.streams() && into.Extend != nil && into.Decode != nil {
+	if read.streams() {
 		read.assembler.into = &read
 	}
 	read.run(read.one)

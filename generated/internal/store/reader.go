@@ -27,7 +27,7 @@ type Reader[E any] struct {
 	wire     bool
 	whole    Query[E]          // for all events of a series
 	families []bigtable.Filter // which pass one family each
-	groups   sync.Pool         // of reads that are over, for their memory
+	memories sync.Pool         // of reads that are over
 }
 
 // NewReader returns a Reader for a layout.
@@ -279,8 +279,8 @@ func (r *reading[E]) scan(yield yielder[E]) {
 		return
 	}
 	a.ranksEnd = r.ranksEnd(now, a.from, a.to)
-	a.groups, _ = r.groups.Get().(*[]*group)
-	defer r.release(a)
+	a.memory = r.borrow()
+	defer r.release(a.memory)
 	parts := r.parts(r.all[:0], r.q, a.from, a.to)
 	if a.newestFirst {
 		slices.Reverse(parts)
@@ -323,10 +323,18 @@ func (r *reading[E]) rowsOf() ([]codec.Span, *codec.KeyPattern, error) {
 	return spans, keys, err
 }
 
-// release gives the memory of a read back.
-func (r *Reader[E]) release(a *assembler[E]) {
-	a.newGroups(wire.Row{}) // without what is the rows'
-	r.groups.Put(a.groups)
+// borrow returns memory for a read, which release gives back.
+func (r *Reader[E]) borrow() *memory {
+	if m, ok := r.memories.Get().(*memory); ok {
+		return m
+	}
+	return r.layout.newMemory()
+}
+
+func (r *Reader[E]) release(m *memory) {
+	m.empty(wire.Row{}) // without what is the rows'
+	m.frame.reset(len(m.frame.columns))
+	r.memories.Put(m)
 }
 
 // part reads a part of the range of time. It reports whether the caller wants more.
@@ -341,20 +349,21 @@ func (r *reading[E]) part(a *assembler[E], spans []codec.Span, p part, filter bi
 		return r.together(a, spans, p, filter, yield)
 	}
 	if span := &spans[0]; r.layout.Kind == SingleRows && !r.q.Several && span.Whole && span.Suffix == "" {
-		a.prefix = span.Prefix
+		a.prefix, a.times = span.Prefix, codec.NewTimeReader(r.layout.TimeKey)
 	}
 	r.more = true
 	r.spanRows(r.ctx, &r.op, r.q, spans[0], p, filter, always)(func(row wire.Row, err error) bool {
 		if err != nil {
-			yield(&a.base, err)
+			if a.flush(yield) {
+				yield(&a.base, err)
+			}
 			r.more = false
 			return false
 		}
 		r.more = a.row(row, yield)
-		row.Release()
 		return r.more
 	})
-	return r.more
+	return r.more && a.flush(yield)
 }
 
 // always is a function wanted of [Reader.spanRows] that does not wait.
@@ -394,16 +403,6 @@ func (r *reading[E]) together(a *assembler[E], spans []codec.Span, p part, filte
 			return true
 		case !a.rows(rows, yield):
 			return false
-		}
-		release(rows)
-	}
-}
-
-// release gives the memory of rows back. Nothing may hold on to their cells.
-func release(rows []wire.Row) {
-	for _, row := range rows {
-		if row.Exists() {
-			row.Release()
 		}
 	}
 }

@@ -1,0 +1,89 @@
+package codec
+
+import "time"
+
+// TimeReader parses times of one format that follow one another, as in the keys of a
+// series: the date of most is that of the one before, and is not looked at again.
+type TimeReader struct {
+	format TimeFormat
+	date   int         // how long the date at the beginning is; 0 where none stands apart
+	clock  []clockPart // what follows it
+	day    string      // the last date
+	start  int64       // of the last date, in seconds since 1970
+}
+
+// clockPart is a number in a layout, or a literal.
+type clockPart struct {
+	begin, end int
+	literal    byte
+	unit       time.Duration // of the number; 0 for a literal
+	limit      int64         // which it must be below
+}
+
+// NewTimeReader returns a reader of times of a valid format.
+func NewTimeReader(f TimeFormat) TimeReader {
+	r := TimeReader{format: f}
+	for at, last := 0, noElement; f.Kind == LayoutTime && at < len(f.Layout); {
+		e, n := nextElement(f.Layout[at:], last)
+		switch {
+		case e == day || e == yearDay:
+			r.date = at + n
+		case r.date > 0:
+			r.clock = append(r.clock, clockParts(f.Layout, e, at, at+n)...)
+		}
+		if e != literal {
+			last = e
+		}
+		at += n
+	}
+	return r
+}
+
+// clockParts returns the parts that an element after the date is.
+func clockParts(layout string, e element, begin, end int) []clockPart {
+	switch e {
+	case hour:
+		return []clockPart{{begin: begin, end: end, unit: time.Hour, limit: 24}}
+	case minute:
+		return []clockPart{{begin: begin, end: end, unit: time.Minute, limit: 60}}
+	case second:
+		return []clockPart{{begin: begin, end: end, unit: time.Second, limit: 60}}
+	}
+	parts := []clockPart{{begin: begin, literal: layout[begin]}}
+	if limit := pow10(end - begin - 1); e == fraction { // behind a point
+		parts = append(parts, clockPart{begin: begin + 1, end: end, unit: time.Second / time.Duration(limit), limit: limit})
+	}
+	return parts
+}
+
+// Parse returns what [TimeFormat.Parse] does, and false where that is an error.
+func (r *TimeReader) Parse(s string) (time.Time, bool) {
+	if r.date == 0 || len(s) != len(r.format.Layout) || s[:r.date] != r.day {
+		return r.begin(s)
+	}
+	var since time.Duration
+	for i := range r.clock {
+		p := &r.clock[i]
+		if p.unit == 0 {
+			if s[p.begin] != p.literal {
+				return time.Time{}, false
+			}
+			continue
+		}
+		n, ok := digits(s[p.begin:p.end])
+		if !ok || n >= p.limit {
+			return time.Time{}, false
+		}
+		since += time.Duration(n) * p.unit
+	}
+	return time.Unix(r.start+int64(since/time.Second), int64(since%time.Second)).UTC(), true
+}
+
+// begin parses the first time of a date.
+func (r *TimeReader) begin(s string) (time.Time, bool) {
+	t, err := r.format.Parse(s)
+	if err == nil && r.date > 0 {
+		r.day, r.start = s[:r.date], Truncate(t, 24*time.Hour).Unix()
+	}
+	return t, err == nil
+}

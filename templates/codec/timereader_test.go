@@ -1,0 +1,41 @@
+package codec
+
+import (
+	"math/rand/v2"
+	"testing"
+	"time"
+)
+
+// A TimeReader takes what the format takes, refuses what it refuses, and returns the
+// same, whatever it has read before.
+func TestTimeReader(t *testing.T) {
+	random := rand.New(rand.NewPCG(5, 6))
+	for _, text := range []string{
+		"2006", "2006-01", "2006-01-02", "2006002", "20060102T15", "2006-01-02-1504", "2006-01-02T15:04:05", "2006-01-02T15:04:05.000",
+		"2006002150405,000000000", "unix_s", "unix_ms", "unix_ns", "binary",
+	} {
+		f, err := ParseTimeFormat(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, at := NewTimeReader(f), time.Date(2024, 2, 28, 22, 0, 0, 0, time.UTC)
+		for range 2000 {
+			at = at.Add(time.Duration(random.Int64N(int64(3 * time.Hour))))
+			s, err := f.Append(nil, at)
+			if err != nil {
+				t.Fatal(err)
+			}
+			switch random.IntN(4) {
+			case 0: // what is no time, most likely
+				s[random.IntN(len(s))] = "0123456789-:x"[random.IntN(13)]
+			case 1:
+				s = s[:random.IntN(len(s))]
+			}
+			want, failed := f.Parse(string(s))
+			got, ok := r.Parse(string(s))
+			if ok != (failed == nil) || ok && !got.Equal(want) || ok && got.Location() != time.UTC {
+				t.Fatalf("%s: %q is %v, %v, want %v, %v", text, s, got, ok, want, failed)
+			}
+		}
+	}
+}
