@@ -79,6 +79,7 @@ func (s *Schema) answers(q *Query) bool {
 	}
 	if written(s.Before, false) {
 		written(s.After, true)
+		q.Scan = q.Scan && len(q.By) > 0 // all series in a range of time are what is asked for
 	}
 	return !s.newColumns() || len(q.By) == 2 || metric && !salted
 }
