@@ -194,11 +194,6 @@ func (q *Query) Scans() bool {
 	return q.Table.scans(q.Plan) && !(len(q.By) == 0 && q.Plan.Timed)
 }
 
-// passes reports whether there are rows of others among those that a plan asks for.
-func (t *Table) passes(p Plan) bool {
-	return len(p.Checked) > 0 || !t.Pattern.Bucketed() && hasKind(p.After, SeriesSegment)
-}
-
 // passed returns the names of the series values by which a plan passes over rows.
 func (t *Table) passed(l *Layout, p Plan) []string {
 	var names []string

@@ -175,11 +175,10 @@ func (s *session) fails() error {
 // rowStream takes the row in what ReadRows sends. Its cells must be whole.
 type rowStream struct {
 	bigtablepb.Bigtable_ReadRowsServer
-	ctx       context.Context
-	row       *bigtablepb.Row
-	family    *bigtablepb.Family
-	column    *bigtablepb.Column
-	qualifier []byte
+	ctx    context.Context
+	row    *bigtablepb.Row
+	family *bigtablepb.Family
+	column *bigtablepb.Column
 }
 
 func (s *rowStream) Context() context.Context { return s.ctx }
