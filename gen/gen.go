@@ -68,7 +68,7 @@ func resolve(in Input) resolved {
 	}
 	l, more := layout.Resolve(s)
 	l.Source, l.Project = in.Source, in.Project
-	return resolved{s, l, slices.Concat(found, more, lint.Check(l))}
+	return resolved{s, l, slices.Concat(found, more, lint.Check(s, l))}
 }
 
 // Generate renders the code of the schemas for an output folder with the

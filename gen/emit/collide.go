@@ -29,10 +29,15 @@ func Check(layouts []*layout.Layout) diag.List {
 			packages[l.Package] = s
 		}
 		checkFile(l, &found)
-		s.declareSchema(l, &found)
-		checkFields(l, &found)
-		checkProto(l, &found)
+		c := newCollisions(l)
+		c.fields()
+		c.schema(s)
+		c.proto()
+		for _, d := range c.found {
+			found = append(found, d)
+		}
 	}
+	found.Sort()
 	return found
 }
 
@@ -48,7 +53,8 @@ func checkFile(l *layout.Layout, found *diag.List) {
 	}
 }
 
-// scope is the names of one generated package or message, with what each is for.
+// scope is the names of one generated package, struct or message, with what each is
+// for.
 type scope struct {
 	where string // for messages
 	taken map[string]string
@@ -64,84 +70,111 @@ func newScope() *scope {
 	return s
 }
 
-// declare takes a name, or reports that it is taken.
-func (s *scope) declare(name, what string, pos diag.Pos, found *diag.List) {
-	if other, taken := s.taken[name]; taken {
-		found.Errorf(pos, "%s would be called %s in %s, which is the name of %s", what, name, s.where, other).Hint = "rename one of them"
-		return
-	}
-	s.taken[name] = what
+// collisions finds the names of one schema that collide. Of a part of the schema it
+// says so once, however many of its names do.
+type collisions struct {
+	layout *layout.Layout
+	names  names
+	found  map[diag.Pos]diag.Diagnostic
 }
 
-// declareSchema takes all the names of a schema.
-func (s *scope) declareSchema(l *layout.Layout, found *diag.List) {
-	n := names{l.Name}
-	what := fmt.Sprintf("a part of schema %s", l.Name)
-	for _, name := range []string{
+// newCollisions returns collisions that has found none yet.
+func newCollisions(l *layout.Layout) *collisions {
+	return &collisions{layout: l, names: names{l.Name}, found: map[diag.Pos]diag.Diagnostic{}}
+}
+
+// declare takes the names of a part of the schema, which is called as there. It reports
+// whether none is taken.
+func (c *collisions) declare(s *scope, what string, pos diag.Pos, names ...string) bool {
+	if _, known := c.found[pos]; known {
+		return false
+	}
+	for _, name := range names {
+		other, taken := s.taken[name]
+		if !taken || other == what {
+			continue
+		}
+		c.found[pos] = diag.Diagnostic{Pos: pos, Message: fmt.Sprintf("%s and %s would have the same name in %s, %s", what, other, s.where, name), Hint: "rename " + what}
+		return false
+	}
+	for _, name := range names {
+		s.taken[name] = what
+	}
+	return true
+}
+
+// schema takes all the names of the schema in its package.
+func (c *collisions) schema(s *scope) {
+	l, n := c.layout, c.names
+	if !c.declare(s, "schema "+l.Name, l.NamePos,
 		n.series(), n.event(), n.writer(), n.reader(), n.batcher(), n.newWriter(), n.newReader(), n.newBatcher(), n.setup(), n.check(),
-		n.missing(), n.layouts(), n.appendProto(), n.parseProto(), n.jsonType(), n.appendJSON(), n.parseJSON(), n.choice(), n.same(), n.own(), n.columns(),
-	} {
-		s.declare(name, what, l.NamePos, found)
+		n.missing(), n.layouts(), n.appendProto(), n.parseProto(), n.jsonType(), n.appendJSON(), n.parseJSON(), n.choice(), n.same(), n.own(), n.columns()) {
+		return
 	}
 	if len(l.Classes) > 0 {
-		s.declare(n.class(), "the TTL classes", l.NamePos, found)
-		s.declare(n.classNames(), "the TTL classes", l.NamePos, found)
+		c.declare(s, "the type of TTL classes", l.NamePos, n.class(), n.classNames())
 		for _, class := range l.Classes {
-			s.declare(n.classValue(class), fmt.Sprintf("the TTL class %q", class), l.NamePos, found)
+			c.declare(s, fmt.Sprintf("TTL class %q", class), l.NamePos, n.classValue(class))
 		}
 	}
 	for i := range l.Fields {
-		s.declare(n.fieldConst(&l.Fields[i]), fmt.Sprintf("the field %q", l.Fields[i].Name), l.Fields[i].Pos, found)
+		c.declare(s, fieldName(&l.Fields[i]), l.Fields[i].Pos, n.fieldConst(&l.Fields[i]))
 	}
-	methods := map[string]string{"Read": "every reader", "ReadColumns": "every reader", "Latest": "every reader"}
-	for i := range l.Queries {
-		q := &l.Queries[i]
-		for _, name := range []string{q.Name, q.Name + "Columns"} {
-			if other, taken := methods[name]; taken {
-				found.Errorf(q.Pos, "query %s would have a method %s, which is that of %s", q.Name, name, other).Hint = "rename it"
-			}
-			methods[name] = fmt.Sprintf("query %s", q.Name)
-		}
-		s.declare(n.query(q), fmt.Sprintf("the query %q", q.Name), q.Pos, found)
-		s.declare(n.querySpans(q), fmt.Sprintf("the query %q", q.Name), q.Pos, found)
-		s.declare(n.queryKeys(q), fmt.Sprintf("the query %q", q.Name), q.Pos, found)
-	}
+	c.queries(s)
 	for _, fields := range [][]layout.Field{l.Series, l.Fields} {
 		for i := range fields {
-			s.declareEnum(n, &fields[i], found)
+			c.enum(s, &fields[i])
 		}
 	}
 	for _, t := range l.Tables {
-		what := fmt.Sprintf("the key of table %q", t.ID)
-		for _, name := range []string{n.key(t), n.parseKey(t), n.layout(t), n.bucket(t), n.timeKey(t), n.put(t), n.set(t), n.spans(t), n.keyFunc(t), n.columnsVar(t)} {
-			s.declare(name, what, t.Pos, found)
+		c.declare(s, fmt.Sprintf("table %q", t.ID), t.Pos,
+			n.key(t), n.parseKey(t), n.layout(t), n.bucket(t), n.timeKey(t), n.put(t), n.set(t), n.spans(t), n.keyFunc(t), n.columnsVar(t))
+	}
+}
+
+// queries takes the names of the queries, and those of their methods in the reader.
+func (c *collisions) queries(s *scope) {
+	const every = "a method of every reader"
+	methods := &scope{where: "Go", taken: map[string]string{"Read": every, "ReadColumns": every, "Latest": every}}
+	for i := range c.layout.Queries {
+		q := &c.layout.Queries[i]
+		what := "query " + q.Name
+		if c.declare(methods, what, q.Pos, q.Name, q.Name+"Columns") {
+			c.declare(s, what, q.Pos, c.names.query(q), c.names.querySpans(q), c.names.queryKeys(q))
 		}
 	}
 }
 
-// declareEnum takes the names of an enum field.
-func (s *scope) declareEnum(n names, f *layout.Field, found *diag.List) {
-	if f.Type != schema.Enum {
+// enum takes the names of an enum and of its values.
+func (c *collisions) enum(s *scope, f *layout.Field) {
+	n := c.names
+	if f.Type != schema.Enum || !c.declare(s, fmt.Sprintf("enum %q", f.Name), f.Pos, n.enum(f), n.enumNames(f)) {
 		return
 	}
-	s.declare(n.enum(f), fmt.Sprintf("the enum %q", f.Name), f.Pos, found)
-	s.declare(n.enumNames(f), fmt.Sprintf("the enum %q", f.Name), f.Pos, found)
 	for i, v := range f.Enum {
-		s.declare(n.enumValue(f, v.Name), fmt.Sprintf("the value %q of enum %q", v.Name, f.Name), f.EnumPos[i], found)
+		c.declare(s, enumValueName(f, i), f.EnumPos[i], n.enumValue(f, v.Name))
 	}
 }
 
-// checkProto refuses fields and enums whose names collide in the message that
+// fieldName and enumValueName are what a field and a value of an enum are called in
+// messages.
+func fieldName(f *layout.Field) string { return fmt.Sprintf("field %q", f.Name) }
+
+func enumValueName(f *layout.Field, i int) string {
+	return fmt.Sprintf("value %q of enum %q", f.Enum[i].Name, f.Name)
+}
+
+// proto refuses fields and enums whose names collide in the message that
 // describes serialized events: there, the values of all enums share a scope
 // with its fields.
-func checkProto(l *layout.Layout, found *diag.List) {
+func (c *collisions) proto() {
+	l := c.layout
 	if !usesFormat(l, layout.Protobuf) {
 		return
 	}
 	s := &scope{where: "the .proto file", taken: map[string]string{}}
 	for i := range l.Fields {
-		f := &l.Fields[i]
-		s.declare(f.Name, fmt.Sprintf("the field %q", f.Name), f.Pos, found)
+		c.declare(s, fieldName(&l.Fields[i]), l.Fields[i].Pos, l.Fields[i].Name)
 	}
 	for i := range l.Fields {
 		f := &l.Fields[i]
@@ -149,22 +182,25 @@ func checkProto(l *layout.Layout, found *diag.List) {
 			continue
 		}
 		e := protoEnumOf(f)
-		s.declare(e.Name, fmt.Sprintf("the enum %q", f.Name), f.Pos, found)
-		if _, has := f.Enum.Name(0); !has {
-			s.declare(e.Zero(), fmt.Sprintf("the zero value of enum %q", f.Name), f.Pos, found)
+		if !c.declare(s, fmt.Sprintf("enum %q", f.Name), f.Pos, e.Name) {
+			continue
+		}
+		if _, has := f.Enum.Name(0); !has && !c.declare(s, fmt.Sprintf("the zero value of enum %q", f.Name), f.Pos, e.Zero()) {
+			continue
 		}
 		for i, v := range e.Values {
-			s.declare(v.Name, fmt.Sprintf("the value %q of enum %q", f.Enum[i].Name, f.Name), f.EnumPos[i], found)
+			c.declare(s, enumValueName(f, i), f.EnumPos[i], v.Name)
 		}
 	}
 }
 
-// checkFields refuses fields whose names collide in the event.
-func checkFields(l *layout.Layout, found *diag.List) {
-	n := names{l.Name}
+// fields refuses fields whose names collide in the event, in its columns or in the key
+// of a table.
+func (c *collisions) fields() {
+	l, n := c.layout, c.names
 	taken := map[string]string{"Time": "the event's time", n.series(): "the event's series"}
 	for _, name := range []string{"Series", "Append", "Reset"} {
-		taken[name] = "what the type for columns has for itself"
+		taken[name] = "a part of the type for columns"
 	}
 	if l.Sequence {
 		taken["Sequence"] = "the event's tie-breaker"
@@ -172,26 +208,31 @@ func checkFields(l *layout.Layout, found *diag.List) {
 	for _, f := range (&schemaFile{source: nil, names: n, layout: l}).choiceFieldsOf() {
 		taken[f.name] = "what the event says of its time to live"
 	}
-	for _, fields := range [][]layout.Field{l.Series, l.Fields} {
-		for i := range fields {
-			f := &fields[i]
-			name := n.field(f)
-			if other, ok := taken[name]; ok {
-				found.Errorf(f.Pos, "%q would be called %s in Go, which is the name of %s", f.Name, name, other).Hint = "rename it"
-				continue
-			}
-			taken[name] = fmt.Sprintf("%q", f.Name)
-		}
-	}
-	// The key of a table has its bucket or its metric beside the series values.
-	own := map[string]bool{"Append": true, "Prefix": true}
-	for _, t := range l.Tables {
-		own["Bucket"] = own["Bucket"] || t.Pattern.Bucketed()
-		own["Metric"] = own["Metric"] || t.Metrics()
-	}
+	event := &scope{where: "Go", taken: taken}
+	key := c.keyScope()
 	for i := range l.Series {
-		if name := n.field(&l.Series[i]); own[name] {
-			found.Errorf(l.Series[i].Pos, "%q would be called %s in Go, which the type of a row key has for itself", l.Series[i].Name, name).Hint = "rename it"
+		f := &l.Series[i]
+		what := fmt.Sprintf("series value %q", f.Name)
+		if c.declare(key, what, f.Pos, n.field(f)) {
+			c.declare(event, what, f.Pos, n.field(f))
 		}
 	}
+	for i := range l.Fields {
+		c.declare(event, fieldName(&l.Fields[i]), l.Fields[i].Pos, n.field(&l.Fields[i]))
+	}
+}
+
+// keyScope is what the types of row keys have besides series values.
+func (c *collisions) keyScope() *scope {
+	const own = "a part of the type of row keys"
+	s := &scope{where: "Go", taken: map[string]string{"Append": own, "Prefix": own}}
+	for _, t := range c.layout.Tables {
+		if t.Pattern.Bucketed() {
+			s.taken["Bucket"] = own
+		}
+		if t.Metrics() {
+			s.taken["Metric"] = own
+		}
+	}
+	return s
 }

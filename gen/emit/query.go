@@ -8,7 +8,6 @@ import (
 
 	"github.com/dave/jennifer/jen"
 
-	"github.com/btgen-dev/btgen/gen/diag"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/schema"
 )
@@ -80,7 +79,7 @@ func (s *schemaFile) params(q *layout.Query) []string {
 func (s *schemaFile) reserved() map[string]bool {
 	out := map[string]bool{}
 	file := newScope()
-	file.declareSchema(s.layout, &diag.List{})
+	newCollisions(s.layout).schema(file)
 	for name := range file.taken {
 		out[name] = true
 	}

@@ -50,7 +50,7 @@ func choiceOf(s *schema.Schema, chosen bool) Choice {
 	}
 	l, found := layout.Resolve(s)
 	if !found.HasErrors() {
-		found = slices.Concat(found, lint.Check(l), lint.CheckShared([]*layout.Layout{l}))
+		found = slices.Concat(found, lint.Check(s, l), lint.CheckShared([]*layout.Layout{l}))
 	}
 	out.Findings = findingsOf(found)
 	if found.HasErrors() {

@@ -16,7 +16,7 @@ import (
 func (r *resolver) key(t *Table, s *schema.Table) {
 	seen := map[string]diag.Pos{}
 	for i := range s.Segments {
-		segment, name, ok := r.segment(t, &s.Segments[i])
+		segment, name, ok := r.segment(t, s, &s.Segments[i])
 		if !ok {
 			t.Unknown = true // it may be any of those that are missing
 			continue
@@ -35,7 +35,7 @@ func (r *resolver) key(t *Table, s *schema.Table) {
 }
 
 // segment resolves one segment, and returns what it is called in messages.
-func (r *resolver) segment(t *Table, g *schema.Segment) (Segment, string, bool) {
+func (r *resolver) segment(t *Table, s *schema.Table, g *schema.Segment) (Segment, string, bool) {
 	out := Segment{Pos: g.Pos, Text: g.String()}
 	switch g.Kind {
 	case schema.SegmentHash:
@@ -44,7 +44,7 @@ func (r *resolver) segment(t *Table, g *schema.Segment) (Segment, string, bool) 
 		out.Kind = SequenceSegment
 		r.layout.Sequence = true
 		if t.Pattern.Bucketed() && t.Pattern != BucketOffsets {
-			r.errorf(g.Pos, "use pattern bucket_offsets, or one with a row per event, or a finer time precision",
+			r.errorf(g.Pos, "use `pattern: bucket_offsets`, or one with a row per event, or a finer time precision",
 				"pattern %s has a row per bucket: a tie-breaker of single events has no place in its key", t.Pattern)
 		}
 		return out, "the sequence", true
@@ -59,7 +59,7 @@ func (r *resolver) segment(t *Table, g *schema.Segment) (Segment, string, bool) 
 		r.timeKey(t, g)
 		return out, "the time", true
 	}
-	return r.named(t, g)
+	return r.named(t, s, g)
 }
 
 // salt resolves a segment that spreads series over the tablets.
@@ -68,7 +68,7 @@ func (r *resolver) salt(g *schema.Segment) (Segment, string, bool) {
 	for _, name := range g.Hash {
 		i := slices.IndexFunc(r.layout.Series, func(f Field) bool { return f.Name == name.V })
 		if i < 0 {
-			r.errorf(name.Pos, "write series values, as in {hash: [host], buckets: 16}", "%q is not a series value: a reader could not know the salt", name.V)
+			r.errorf(name.Pos, r.seriesHint(name.V), "%q is not a series value: a reader could not know the salt", name.V)
 			continue
 		}
 		out.Salted = append(out.Salted, i)
@@ -84,7 +84,7 @@ var segmentTypes = map[schema.Type]codec.SegmentType{
 }
 
 // named resolves a segment with a name: a series value, or the metric.
-func (r *resolver) named(t *Table, g *schema.Segment) (Segment, string, bool) {
+func (r *resolver) named(t *Table, s *schema.Table, g *schema.Segment) (Segment, string, bool) {
 	out := Segment{Pos: g.Pos, Text: g.String()}
 	name := g.Name.V
 	out.Series = slices.IndexFunc(r.layout.Series, func(f Field) bool { return f.Name == name })
@@ -103,19 +103,28 @@ func (r *resolver) named(t *Table, g *schema.Segment) (Segment, string, bool) {
 	}
 	hint := "a segment is a series value, bucket, time, metric or {const: text}"
 	if near, ok := diag.Nearest(name, r.segmentNames()); ok {
-		hint = fmt.Sprintf("did you mean %q?", near)
+		hint = fmt.Sprintf("did you mean %s?", diag.Code(near))
 	}
 	switch strings.ToLower(name) {
-	case "timestamp", "ts", "datetime", "event_time":
-		hint = "the time of the event is called time, or {time: unix_ms}"
-	case "date", "hour", "day", "week", "month", "year":
-		hint = `the bucket is called bucket, or {bucket: "2006-01-02"}`
+	case "timestamp", "ts", "datetime", "event_time", "date", "hour", "day", "week", "month", "year":
+		hint = timeHint(t, s)
 	}
 	if slices.ContainsFunc(r.layout.Fields, func(f Field) bool { return f.Name == name }) {
 		hint = fmt.Sprintf("%q is a field of the event; move it to series if it tells one series from another", name)
 	}
 	r.errorf(g.Pos, hint, "key segment %q is not a series value", name)
 	return out, "", false
+}
+
+// timeHint says how the time of the event is written in a key.
+func timeHint(t *Table, s *schema.Table) string {
+	switch {
+	case slices.ContainsFunc(s.Segments, func(g schema.Segment) bool { return g.Kind == schema.SegmentTime || g.Kind == schema.SegmentBucket }):
+		return "leave it out: the key has the time of the event already"
+	case t.Pattern.Bucketed():
+		return "the bucket of the event's time is `bucket`, or as in {bucket: unix_ms}"
+	}
+	return "the time of the event is `time`, or as in {time: unix_ms}"
 }
 
 // form resolves how a series value is written.
@@ -153,7 +162,7 @@ func (r *resolver) enumFits(f *Field, form codec.KeyForm, pos diag.Pos) {
 	}
 	for _, v := range f.Enum {
 		if n := len(strconv.FormatInt(v.Number, base)); n > form.Pad {
-			r.errorf(pos, fmt.Sprintf("write pad: %d, or more if the enum will grow", n),
+			r.errorf(pos, fmt.Sprintf("write %s, or more if the enum will grow", diag.Code(fmt.Sprintf("pad: %d", n))),
 				"series value %q: the number %d of %q has %d digits as %s: the writer would refuse it", f.Name, v.Number, v.Name, n, form.Encoding)
 			return
 		}
@@ -202,8 +211,7 @@ func (r *resolver) timeKey(t *Table, g *schema.Segment) {
 	}
 	format, err := codec.ParseTimeFormat(text)
 	if err != nil {
-		_, hint := wanted(err)
-		r.errorf(g.Format.Pos, goLayout(text, hint), "%q is no time format for a key", text)
+		r.errorf(g.Format.Pos, goLayout(text, r.layoutFor(t)), "%q is no time format for a key", text)
 		return
 	}
 	t.TimeKey = format
@@ -217,21 +225,21 @@ func (r *resolver) timeKey(t *Table, g *schema.Segment) {
 		}
 		r.found.Errorf(pos, "a time of the form %q cannot tell events apart that are %s from each other: the later one would overwrite the other",
 			text, schema.FormatDuration(r.layout.Precision)).Rule = "K13"
-		r.found[len(r.found)-1].Hint = coarserTime(resolution)
+		r.found[len(r.found)-1].Hint = r.finerTime(t, resolution)
 	}
 }
 
 // strftime are the parts of times as C and Python write them, and as Go does.
 var strftime = strings.NewReplacer("%Y", "2006", "%m", "01", "%d", "02", "%j", "002", "%H", "15", "%M", "04", "%S", "05", "%F", "2006-01-02", "%T", "15:04:05")
 
-// goLayout returns the hint for a time format that is written as for strftime: the
-// same as Go writes it. For another it returns the other hint.
-func goLayout(text, other string) string {
+// goLayout returns the hint for a time format that is none: the same as Go writes it, if
+// it is written as for strftime, or a usual one.
+func goLayout(text, usual string) string {
 	layout := strftime.Replace(text)
-	if _, err := codec.ParseTimeFormat(layout); err != nil || layout == text {
-		return other
+	if _, err := codec.ParseTimeFormat(layout); err == nil && layout != text {
+		return fmt.Sprintf("write %s, the time layout of Go with the parts of 2006-01-02 15:04:05", diag.Code(schema.Quoted(layout)))
 	}
-	return fmt.Sprintf("write %q: the time layout of Go, which has the parts of 2006-01-02 15:04:05", layout)
+	return fmt.Sprintf("write a time layout of Go from the year on, such as %s, or unix_s, unix_ms, unix_us, unix_ns or binary", diag.Code(schema.Quoted(usual)))
 }
 
 // defaultTime is the format of a time where the schema does not say: as fine as
@@ -251,19 +259,40 @@ func (r *resolver) defaultTime(t *Table) string {
 // reversed returns a format whose newest time comes first.
 func (r *resolver) reversed(f codec.TimeFormat, pos diag.Pos) codec.TimeFormat {
 	if f.Kind == codec.LayoutTime {
-		r.errorf(pos, "use unix_s, unix_ms, unix_us, unix_ns or binary", "a time of the form %q cannot be reversed", f)
+		r.errorf(pos, "use a number, as in {time: unix_ms, reverse: true} or {bucket: unix_s, reverse: true}", "a time of the form %q cannot be reversed", f)
 		return f
 	}
 	f.Reverse = true
 	return f
 }
 
-// coarserTime says how to make precision and key agree.
-func coarserTime(resolution time.Duration) string {
-	if resolution == 0 || resolution > 24*time.Hour {
-		return "use a finer format, such as unix_ms"
+// layouts are the layouts of times that are proposed, the coarsest first.
+var layouts = []string{"2006-01-02", "2006-01-02-15", "2006-01-02-1504", "2006-01-02-150405"}
+
+// layoutFor returns a layout of times that is as fine as events are, or else the format
+// of a time where the schema does not say.
+func (r *resolver) layoutFor(t *Table) string {
+	for _, layout := range layouts {
+		f, err := codec.ParseTimeFormat(layout)
+		if err == nil && (t.Delimiter == "" || !strings.Contains(layout, t.Delimiter)) && r.layout.Precision%f.Resolution() == 0 {
+			return layout
+		}
 	}
-	return fmt.Sprintf("use a finer format, such as unix_ms, or let the writer truncate: time: {precision: %s}", schema.FormatDuration(resolution))
+	return r.defaultTime(t)
+}
+
+// finerTime says how to make the time in the key, of a resolution, and the precision
+// agree: by a format that is as fine as events are, or coarser events.
+func (r *resolver) finerTime(t *Table, resolution time.Duration) string {
+	format := r.defaultTime(t)
+	if t.TimeKey.Kind == codec.LayoutTime {
+		format = r.layoutFor(t)
+	}
+	hint := "use a finer format: " + diag.Code("time: "+schema.Quoted(format))
+	if day := 24 * time.Hour; resolution > 0 && resolution <= day && day%resolution == 0 {
+		hint += ", or let the writer truncate times, at the top: " + diag.Code("time: {precision: "+schema.FormatDuration(resolution)+"}")
+	}
+	return hint
 }
 
 // checkSegments checks the key as a whole.
@@ -277,35 +306,74 @@ func (r *resolver) checkSegments(t *Table, s *schema.Table, seen map[string]diag
 		switch {
 		case isTime && g.Kind != want:
 			other := map[SegmentKind]string{BucketSegment: "the bucket", TimeSegment: "the time"}[g.Kind]
-			r.errorf(g.Pos, "write "+strings.TrimPrefix(last, "the "), "pattern %s has %s in its key, not %s", t.Pattern, last, other)
+			r.errorf(g.Pos, "write "+diag.Code(strings.TrimPrefix(last, "the ")), "pattern %s has %s in its key, not %s", t.Pattern, last, other)
 		case g.Kind == MetricSegment && !t.Metrics():
 			r.errorf(g.Pos, "leave metric out, or use pattern bucket_new_columns", "pattern %s keeps all fields of an event in one row: there is no metric in its key", t.Pattern)
 		case g.Kind == SequenceSegment && slices.ContainsFunc(t.Segments[i+1:], func(g Segment) bool { return g.Kind == SeriesSegment }):
-			r.errorf(g.Pos, "put it last", "a tie-breaker before a series value: the rows of a series could not be told from those of another without a look at each")
+			r.errorf(g.Pos, "put it last: "+r.sequenceLast(s), "a tie-breaker before a series value: the rows of a series could not be told from those of another without a look at each")
 		case g.Kind == SequenceSegment && t.timeIndex() > slices.Index(t.kinds(), SequenceSegment):
-			r.errorf(g.Pos, "put it after the time", "a tie-breaker before the time would keep events of a series apart")
+			r.errorf(g.Pos, "put it last: "+r.sequenceLast(s), "a tie-breaker before the time would keep events of a series apart")
 		}
 	}
 	if _, ok := seen[last]; !ok {
 		word := strings.TrimPrefix(last, "the ")
-		r.errorf(s.Key, "end the segments with "+word, "the key of a %s table needs %s", t.Pattern, last)
+		r.errorf(s.Key, "end the segments with it: "+diag.Code(SegmentsText(append(s.SegmentTexts(), word))), "the key of a %s table needs %s", t.Pattern, last)
 	}
 	if _, ok := seen["the metric"]; !ok && t.Metrics() {
-		r.errorf(s.Key, "add metric before bucket", "the key of a bucket_new_columns table needs the metric: each field has a row of its own")
+		r.errorf(s.Key, "add it before the bucket: "+diag.Code(SegmentsText(beforeTime(s, "metric"))), "the key of a bucket_new_columns table needs the metric: each field has a row of its own")
 	}
+	r.checkAllSeries(t, s, seen)
+	r.checkBinaryBucket(t)
+}
+
+// checkAllSeries refuses a key that lacks series values.
+func (r *resolver) checkAllSeries(t *Table, s *schema.Table, seen map[string]diag.Pos) {
+	var missing, names []string
 	for _, f := range r.layout.Series {
-		if _, ok := seen[fmt.Sprintf("series value %q", f.Name)]; !ok && !t.Unknown {
-			r.errorf(s.Key, fmt.Sprintf("add %s to the segments", f.Name),
-				"series value %q is not in the key: events of different series would overwrite each other", f.Name)
+		if _, ok := seen[fmt.Sprintf("series value %q", f.Name)]; !ok {
+			missing, names = append(missing, f.Name), append(names, strconv.Quote(f.Name))
 		}
 	}
-	r.checkBinaryBucket(t)
+	if missing != nil && !t.Unknown {
+		r.errorf(s.Key, "add "+plural(len(missing), "it: ", "them: ")+diag.Code(SegmentsText(beforeTime(s, missing...))),
+			"series %s not in the key: events of different series would overwrite each other", plural(len(missing), "value "+list(names)+" is", "values "+list(names)+" are"))
+	}
+}
+
+// beforeTime returns the segments of a key with more of them in front of the time.
+func beforeTime(s *schema.Table, more ...string) []string {
+	i := slices.IndexFunc(s.Segments, func(g schema.Segment) bool { return g.Kind == schema.SegmentTime || g.Kind == schema.SegmentBucket })
+	texts := s.SegmentTexts()
+	if i < 0 {
+		i = len(texts)
+	}
+	return slices.Insert(texts, i, more...)
+}
+
+// sequenceLast proposes the segments of a key with the tie-breaker at their end.
+func (r *resolver) sequenceLast(s *schema.Table) string {
+	const sequence = "{sequence: true}"
+	texts := slices.DeleteFunc(s.SegmentTexts(), func(text string) bool { return text == sequence })
+	return diag.Code(SegmentsText(append(texts, sequence)))
+}
+
+// seriesHint says what to write instead of a name that is no series value.
+func (r *resolver) seriesHint(name string) string {
+	var names []string
+	for _, f := range r.layout.Series {
+		names = append(names, f.Name)
+	}
+	if near, ok := diag.Nearest(name, names); ok {
+		return "did you mean " + diag.Code(near) + "?"
+	}
+	return "the series values are " + list(names)
 }
 
 // checkBinaryBucket refuses a label of no fixed width in a key without delimiter.
 func (r *resolver) checkBinaryBucket(t *Table) {
 	if t.Delimiter == "" && t.Pattern.Bucketed() && t.BucketPos.IsValid() && t.Bucket.Width() == 0 && t.Bucket.Validate() == nil {
-		r.errorf(t.BucketPos, "pad it, as in week%04d", "the label %q has no fixed width: a key without a delimiter could not be taken apart", t.Bucket.Label)
+		l := t.Bucket.Label
+		r.errorf(t.BucketPos, "pad it: "+diag.Code(schema.Quoted(l.Prefix+"%04d"+l.Suffix)), "the label %q has no fixed width: a key without a delimiter could not be taken apart", t.Bucket.Label)
 	}
 }
 

@@ -20,7 +20,7 @@ const maxKeyDelimiter = 50
 // each two.
 func (r *resolver) keyFields(t *Table, pos diag.Pos) {
 	if len(t.Delimiter) > maxKeyDelimiter {
-		r.errorf(pos, "use a shorter one, such as \"#\"", "the delimiter of a row key schema has at most %d bytes", maxKeyDelimiter)
+		r.errorf(pos, "use a shorter one, such as `delimiter: \"#\"`", "the delimiter of a row key schema has at most %d bytes", maxKeyDelimiter)
 	}
 	consts := 0
 	for i, g := range t.Segments {
@@ -75,7 +75,7 @@ func (r *resolver) misfit(t *Table, g Segment, last bool) (reason, hint string) 
 		}
 		if c := slices.Min([]byte(s)); c <= t.Delimiter[0] {
 			return fmt.Sprintf("%s can contain %q, which does not sort above the delimiter %q", what, c, t.Delimiter),
-				"use a delimiter that sorts below everything in the key, such as \"#\""
+				"use a delimiter that sorts below everything in the key, such as `delimiter: \"#\"`"
 		}
 	}
 	return "", ""

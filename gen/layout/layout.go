@@ -117,6 +117,17 @@ func (t *Table) Offset(l *Layout) codec.Offset {
 	return codec.Offset{Bucket: t.Bucket, Precision: l.Precision, Sequence: t.Sequence}
 }
 
+// Finest returns the finest precision of times that the table can tell apart.
+func (t *Table) Finest() time.Duration {
+	switch {
+	case t.Pattern == BucketOffsets:
+		return time.Microsecond
+	case t.Pattern.Bucketed():
+		return time.Millisecond
+	}
+	return t.TimeKey.Resolution()
+}
+
 // Metrics reports whether each field has a row of its own.
 func (t *Table) Metrics() bool { return t.Pattern == BucketNewColumns }
 

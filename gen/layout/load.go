@@ -44,6 +44,9 @@ func (l *Layout) Load() Load {
 	load := Load{Series: l.Expect.Series, Rate: l.Expect.Rate, ValueBytes: l.Expect.ValueBytes}
 	if load.Series == 0 {
 		load.Series, load.AssumedSeries = assumedSeries, true
+		if most := l.mostSeries(); most > 0 {
+			load.Series = min(assumedSeries, most)
+		}
 	}
 	if load.Rate == 0 {
 		load.Rate, load.AssumedRate = min(assumedRate, 1/l.Precision.Seconds()), true
@@ -52,6 +55,19 @@ func (l *Layout) Load() Load {
 		load.ValueBytes, load.AssumedValueBytes = assumedValueBytes, true
 	}
 	return load
+}
+
+// mostSeries returns how many series there can be, where it is known how many values
+// each series value has; 0 if it is not.
+func (l *Layout) mostSeries() int64 {
+	most := int64(1)
+	for _, f := range l.Series {
+		if f.Cardinality == 0 || most > math.MaxInt64/f.Cardinality {
+			return 0
+		}
+		most *= f.Cardinality
+	}
+	return most
 }
 
 // Bounds are two bounds of a size in bytes. Bigtable publishes neither what a cell

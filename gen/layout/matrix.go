@@ -47,30 +47,30 @@ type Verdict struct {
 
 // eventTimed is why a strategy that needs the timestamps for itself does not fit
 // a pattern whose timestamps are the times of events.
-const eventTimed = "the timestamp of a cell is the time of its event"
+const eventTimed = "the timestamps of its cells are the times of events"
 
 // Fits says whether a strategy fits a pattern.
 func Fits(p Pattern, s Strategy) Verdict {
 	switch s {
 	case MaxAgeFromWrite:
 		if p.EventTimed() {
-			return Verdict{"T07", true, eventTimed + ": an age runs from it, and not from the writing",
-				"let the age run from the event, or use a pattern with a row per event"}
+			return Verdict{"T07", true, eventTimed + ", from which ages run",
+				"let the age run from the event, as in `ttl: {max_age: 30d}`, or use a pattern with a row per event"}
 		}
 	case OneSecond, DefaultExpiration:
 		rule := map[Strategy]string{OneSecond: "T04", DefaultExpiration: "T05"}[s]
 		if p.EventTimed() {
-			return Verdict{rule, true, eventTimed + ", and cannot be its expiry too: events would lose their time and their order, and those that expire together would overwrite each other",
-				"use pattern bucket_offsets, which has the time in the qualifier, or ttl classes, a family for each time to live, or a pattern with a row per event"}
+			return Verdict{rule, true, eventTimed + ": as expiries they would lose those times",
+				"use `pattern: bucket_offsets`, which has the time in the qualifier, or `ttl: {classes: {short: 1h, long: 3d}}`, or a pattern with a row per event"}
 		}
 	case MaxVersions, AnyOf, AllOf:
 		switch p {
 		case BucketNewColumns:
-			return Verdict{"T03", s == MaxVersions, "the value is the column, so that a value that comes again is a version of the older event and would delete it",
-				"use max_age"}
+			return Verdict{"T03", s == MaxVersions, "the value is the column, so that an event deletes the older one of the same value",
+				"use `ttl: {max_age: 30d}`"}
 		case BucketNewCells, BucketSerialized:
-			return Verdict{"T02", false, "the events of a bucket are versions of one column: with fewer versions than events the older ones would be deleted",
-				"use max_age, or all_of with a max_age, or a narrower bucket"}
+			return Verdict{"T02", false, "they are versions of one column, and older ones are deleted",
+				"use `ttl: {max_age: 30d}`, or all_of with a max_age, or a narrower bucket"}
 		}
 	}
 	return Verdict{}

@@ -217,30 +217,59 @@ func (p Plan) Unbound(t *Table) (series int, found bool) {
 }
 
 // serves reports whether a table can answer a query by its plan.
-func (t *Table) serves(l *Layout, p Plan, by []int) bool {
-	why, _ := t.unserved(l, p, by)
-	return why == ""
+func (t *Table) serves(l *Layout, p Plan, by []int) bool { return t.unserved(l, p, by) == "" }
+
+// unserved says why a table cannot answer a query by its plan; nothing if it can.
+func (t *Table) unserved(l *Layout, p Plan, by []int) string {
+	single := len(by) == len(l.Series)
+	switch {
+	case t.unordered() && !single:
+		return "labels are not padded, so that rows of several series are in no order of time"
+	case !t.Metrics(), !hasKind(t.Segments, MetricSegment): // an error of the key
+		return ""
+	case p.Salts > 1:
+		return "the fields of an event are rows under a salt of values that are not given"
+	case !hasKind(p.Before, MetricSegment) && !hasKind(p.After, MetricSegment):
+		return fmt.Sprintf("the fields of an event are rows, and %s stands before the metric", t.unknown(l, by))
+	case !single && !hasKind(p.Before, MetricSegment):
+		return "the fields of an event are rows, and the metric stands behind the bucket"
+	}
+	return ""
 }
 
-// unserved says why a table cannot answer a query by its plan, and what to do
-// about it; nothing if it can.
-func (t *Table) unserved(l *Layout, p Plan, by []int) (why, hint string) {
-	single := len(by) == len(l.Series)
-	wanted := "add a table with the key " + diag.Code(t.WantedKey(l, by))
-	switch {
-	case t.Pattern.Bucketed() && !t.Bucket.Sorted() && !single:
-		return "the labels of its buckets are not padded and so not in the order of time, and rows of several series could not be put in order",
-			"add a table whose label is padded, as in " + t.Bucket.Label.Prefix + "%04d" + t.Bucket.Label.Suffix
-	case !t.Metrics(), !hasKind(t.Segments, MetricSegment): // an error of the key
-		return "", ""
-	case p.Salts > 1:
-		return "each field has rows of its own, and the salt is made of values that are not given, so that the rows of an event could not be brought together", wanted
-	case !hasKind(p.Before, MetricSegment) && !hasKind(p.After, MetricSegment):
-		return fmt.Sprintf("each field has rows of its own, and %s stands before the metric in its key", t.unknown(l, by)), wanted
-	case !single && !hasKind(p.Before, MetricSegment):
-		return "each field has rows of its own, and the metric stands behind the bucket, so that the rows of several series could not be brought together", wanted
+// unordered reports whether the labels of buckets do not sort.
+func (t *Table) unordered() bool { return t.Pattern.Bucketed() && !t.Bucket.Sorted() }
+
+// answering proposes what lets a table answer a query that it cannot answer: a padded
+// label, or one more table with another key.
+func (t *Table) answering(s *schema.Schema, l *Layout, by []int) string {
+	if t.unordered() && len(by) < len(l.Series) {
+		label := t.Bucket.Label
+		bucket := s.Tables[slices.Index(l.Tables, t)].Bucket
+		bucket.Label = schema.Value[string]{V: label.Prefix + "%04d" + label.Suffix, Pos: bucket.Pos}
+		return strings.Join([]string{"pad the label:", "tables:", "  " + schema.Quoted(t.ID) + ":", "    bucket: " + bucket.String()}, "\n")
 	}
-	return "", ""
+	return "add a table that can:\n" + strings.Join(t.NewTable(s, l, by), "\n")
+}
+
+// NewTable writes one more table for a query, in lines from the top of the schema on:
+// like t, but with the key that the query wants.
+func (t *Table) NewTable(s *schema.Schema, l *Layout, by []int) []string {
+	name := t.ID + "_by"
+	for _, i := range by {
+		name += "_" + l.Series[i].Name
+	}
+	if len(by) == 0 {
+		name += "_time"
+	}
+	for slices.ContainsFunc(l.Tables, func(t *Table) bool { return t.ID == name }) {
+		name += "_2"
+	}
+	lines := []string{"tables:"}
+	for _, line := range s.Tables[slices.Index(l.Tables, t)].Lines(name, t.WantedSegments(l, by)) {
+		lines = append(lines, "  "+line)
+	}
+	return lines
 }
 
 // unknown says what the first segment of the key is that cannot be written.
@@ -313,11 +342,14 @@ func (r *resolver) unanswered(q *Query, named string) {
 		if named != "" && t.ID != named {
 			continue
 		}
-		why, hint := t.unserved(r.layout, t.plan(q.By), q.By)
+		why, hint := t.unserved(r.layout, t.plan(q.By), q.By), t.answering(r.schema, r.layout, q.By)
 		if !r.layout.tellsAll(t) {
 			why, hint = "it does not store all that an event says of its time to live", "give the table the same ttl as the one that does, or make it two schemas"
 		}
-		reasons = append(reasons, fmt.Sprintf("in table %q %s", t.ID, why))
+		if named == "" {
+			why = fmt.Sprintf("in table %q %s", t.ID, why)
+		}
+		reasons = append(reasons, why)
 		first = cmp.Or(first, hint)
 	}
 	pos, subject := q.Pos, "no table can answer "+q.Name

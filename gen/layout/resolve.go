@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -38,6 +39,7 @@ func Resolve(s *schema.Schema) (*Layout, diag.List) {
 	for i := range s.Tables {
 		r.layout.Tables = append(r.layout.Tables, r.table(&s.Tables[i]))
 	}
+	r.checkNumbers()
 	r.checkFamilies()
 	r.layout.Read = r.readable()
 	r.queries()
@@ -46,9 +48,10 @@ func Resolve(s *schema.Schema) (*Layout, diag.List) {
 
 // resolver carries what is found on the way.
 type resolver struct {
-	schema *schema.Schema
-	layout *Layout
-	found  diag.List
+	schema   *schema.Schema
+	layout   *Layout
+	found    diag.List
+	protobuf []*Table // that store events as protobuf
 	// homeless is set where a field has no family of its own.
 	homeless bool
 }
@@ -63,7 +66,11 @@ func (r *resolver) errorf(pos diag.Pos, hint, format string, args ...any) {
 func wanted(err error) (message, hint string) {
 	message = err.Error()
 	if i := strings.LastIndex(message, "want "); i > len("; ") { // or ": "
-		return message[:i-len("; ")], "write " + message[i+len("want "):]
+		want := message[i+len("want "):]
+		if !strings.Contains(want, " ") {
+			want = diag.Code(schema.Quoted(want))
+		}
+		return message[:i-len("; ")], "write " + want
 	}
 	return message, ""
 }
@@ -102,12 +109,17 @@ func cardinality(f *schema.Field) int64 {
 	return f.Cardinality.V
 }
 
-// checkSeries refuses series values of types that a key cannot hold.
+// checkSeries refuses series values of types that a key cannot hold, and fewer values
+// than the declared series need.
 func (r *resolver) checkSeries() {
+	if most := r.layout.mostSeries(); most > 0 && r.layout.Expect.Series > most {
+		r.errorf(r.schema.Expect.Series.Pos, "correct the number, or the cardinality of a series value",
+			"expect declares %d series, and the values of series make %d at most", r.layout.Expect.Series, most)
+	}
 	for _, f := range r.schema.Series {
 		switch f.Type.V {
 		case schema.Float32, schema.Float64, schema.JSON:
-			r.errorf(f.Type.Pos, "use a string, an integer, a bool, a uuid, bytes, an enum or a timestamp",
+			r.errorf(f.Type.Pos, "write `string`, `int64` or another type that keys can hold",
 				"series value %q: a %s cannot be part of a row key", f.Name.V, f.Type.V)
 		}
 	}
@@ -156,13 +168,13 @@ func (r *resolver) bucket(t *Table, s *schema.Table) {
 	t.BucketPos, t.WidthPos = s.Bucket.Pos, s.Bucket.Every.Pos
 	if !t.Pattern.Bucketed() {
 		if s.Bucket.Pos.IsValid() {
-			r.errorf(s.Bucket.Pos, "leave bucket out, or use bucket_serialized or bucket_new_cells",
+			r.errorf(s.Bucket.Pos, "leave bucket out, or use a pattern with a row per bucket",
 				"pattern %s has a row per event and no bucket", t.Pattern)
 		}
 		return
 	}
 	if !s.Bucket.Every.IsSet() {
-		r.errorf(s.Pattern.Pos, "add for instance bucket: 1d", "pattern %s needs a bucket", t.Pattern)
+		r.errorf(s.Pattern.Pos, "add one, such as `bucket: 1d`", "pattern %s needs a bucket", t.Pattern)
 		return
 	}
 	t.Bucket = codec.Bucket{Every: s.Bucket.Every.V.Fixed, Months: s.Bucket.Every.V.Months, Origin: s.Bucket.Origin.V}
@@ -184,11 +196,14 @@ func (r *resolver) bucket(t *Table, s *schema.Table) {
 	if err != nil {
 		if _, dated := codec.ParseLabel("2006-" + text); dated == nil {
 			r.found.Errorf(pos, "the label %q has no year: the buckets of all years would have one row", text).Rule = "K14"
-			r.found[len(r.found)-1].Hint = fmt.Sprintf("write %q", "2006-"+text)
+			r.found[len(r.found)-1].Hint = "write " + diag.Code(schema.Quoted("2006-"+text))
 			return
 		}
 		_, hint := wanted(err)
-		r.errorf(pos, goLayout(text, hint), "%q cannot label a bucket", text)
+		if !strings.Contains(text, "%") {
+			hint = goLayout(text, defaultLabel(t.Bucket, t.Delimiter)) + ", iso_week, or a number such as week%04d"
+		}
+		r.errorf(pos, hint, "%q cannot label a bucket", text)
 		return
 	}
 	t.Bucket.Label = label
@@ -196,11 +211,22 @@ func (r *resolver) bucket(t *Table, s *schema.Table) {
 		t.Bucket.Label.Format = r.reversed(label.Format, s.Segments[i].Reverse.Pos)
 	}
 	if label.Kind == codec.NumberLabel && !s.Bucket.Origin.IsSet() {
-		r.errorf(pos, "add an origin, the day on which bucket 1 begins: bucket: {every: 1w, origin: 2021-03-01, label: \"week%04d\"}",
+		r.errorf(pos, "add the day on which bucket 1 begins: "+originProposal(s, text),
 			"the label %q counts buckets, but there is no origin to count from", text)
 		return
 	}
 	r.validateBucket(t, s, pos)
+}
+
+// originProposal proposes the origin of numbered buckets; where the number stands in the
+// key, it names the key of the bucket alone.
+func originProposal(s *schema.Table, label string) string {
+	b := s.Bucket
+	b.Origin = schema.Value[time.Time]{V: time.Date(2021, 3, 1, 0, 0, 0, 0, time.UTC), Pos: b.Pos}
+	if !b.Label.IsSet() {
+		return "origin: 2021-03-01, beside the width of the bucket"
+	}
+	return diag.Code("bucket: " + b.String())
 }
 
 // validateBucket refuses buckets that their labels cannot tell apart; pos is
@@ -217,7 +243,7 @@ func (r *resolver) validateBucket(t *Table, s *schema.Table, pos diag.Pos) {
 	}
 	message, hint := wanted(err)
 	if t.Bucket.Label.Kind == codec.ISOWeekLabel {
-		hint = cmp.Or(hint, "write bucket: {every: 1w, label: iso_week}, or leave the label out")
+		hint = cmp.Or(hint, "write `bucket: {every: 1w, label: iso_week}`, or leave label out")
 	}
 	r.errorf(pos, hint, "%s", message)
 }
@@ -267,7 +293,7 @@ func (r *resolver) columns(t *Table, s *schema.Table) {
 // blob resolves the column of a serialized event.
 func (r *resolver) blob(t *Table, s *schema.Table) {
 	if s.Values.IsSet() {
-		r.errorf(s.Values.Pos, "leave values out, or use format: json for a blob that people can read", "values has no effect on a serialized event")
+		r.errorf(s.Values.Pos, "leave values out; a blob that people can read is blob: {format: json}", "values has no effect on a serialized event")
 	}
 	t.Blob = Protobuf
 	if s.Blob.Format.IsSet() {
@@ -284,17 +310,59 @@ func (r *resolver) blob(t *Table, s *schema.Table) {
 	if t.Blob != Protobuf {
 		return
 	}
+	r.protobuf = append(r.protobuf, t)
+}
+
+// checkNumbers refuses fields without a number where events are stored as protobuf.
+func (r *resolver) checkNumbers() {
+	var without []string
+	var tables []string
+	lines := []string{"store JSON, with blob: {format: json}, or number the fields, and never change or reuse a number:", "fields:"}
 	next := 1
 	for _, f := range r.schema.Fields {
 		next = max(next, f.Number.V+1)
 	}
+	var pos diag.Pos
 	for _, f := range r.schema.Fields {
-		if !f.Number.IsSet() {
-			r.errorf(f.Name.Pos, fmt.Sprintf("add number: %d, and never change or reuse it", next),
-				"field %q needs a protobuf field number, since table %q stores events as protobuf", f.Name.V, t.ID)
-			next++
+		if f.Number.IsSet() {
+			continue
 		}
+		if !pos.IsValid() {
+			pos = f.Name.Pos
+		}
+		without = append(without, strconv.Quote(f.Name.V))
+		f.Number = schema.Value[int]{V: next, Pos: f.Name.Pos}
+		lines = append(lines, "  "+f.Name.V+": "+f.String())
+		next++
 	}
+	if without == nil || r.protobuf == nil {
+		return
+	}
+	for _, t := range r.protobuf {
+		tables = append(tables, strconv.Quote(t.ID))
+	}
+	r.errorf(pos, strings.Join(lines, "\n"), "%s no protobuf number, and %s events as protobuf",
+		plural(len(without), "field "+list(without)+" has", "fields "+list(without)+" have"), plural(len(tables), "table "+list(tables)+" stores", "tables "+list(tables)+" store"))
+}
+
+// plural returns one of two texts, by a number.
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return many
+}
+
+// list writes names, the first few if there are many.
+func list(names []string) string {
+	const shown = 3
+	if n := len(names) - shown; n > 1 {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:shown], ", "), n)
+	}
+	if len(names) == 1 {
+		return names[0]
+	}
+	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
 }
 
 // timing checks that no two events of a series share a cell.
@@ -303,20 +371,22 @@ func (r *resolver) timing(t *Table, s *schema.Table) {
 	if !t.Pattern.Bucketed() || !s.Bucket.Every.IsSet() {
 		return
 	}
-	precision, finest := r.layout.Precision, time.Millisecond
-	hint := "use time: {precision: 1ms}, or pattern bucket_offsets, or a single_… pattern with a time in unix_us"
+	precision, finest := r.layout.Precision, t.Finest()
+	hint := "use `time: {precision: 1ms}`, or pattern bucket_offsets, or a single_… pattern with a time in unix_us"
 	unit := "milliseconds"
 	if t.Pattern == BucketOffsets {
-		finest, unit = time.Microsecond, "microseconds"
-		hint = "use time: {precision: 1us}, or a single_… pattern with a time in unix_ns"
+		unit = "microseconds"
+		hint = "use `time: {precision: 1us}`, or a single_… pattern with a time in unix_ns"
 	}
 	if precision%finest != 0 {
 		r.errorf(r.schema.Time.Precision.Pos, hint, "pattern %s times its cells in %s: events closer than that would overwrite each other", t.Pattern, unit)
 		return
 	}
 	if t.Bucket.Months == 0 && t.Bucket.Every%precision != 0 {
-		r.errorf(s.Bucket.Every.Pos, "make the bucket a multiple of time.precision",
-			"a bucket of %s does not hold whole steps of %s", schema.FormatDuration(t.Bucket.Every), schema.FormatDuration(precision))
+		b := s.Bucket
+		b.Every.V.Fixed = max(precision, b.Every.V.Fixed.Truncate(precision))
+		r.errorf(s.Bucket.Every.Pos, "use a multiple of it: "+diag.Code("bucket: "+b.String()),
+			"a bucket of %s does not hold a whole number of steps of time.precision, %s", schema.FormatDuration(t.Bucket.Every), schema.FormatDuration(precision))
 	}
 	t.Slots = int64(t.Bucket.Widest() / precision)
 	if t.Pattern.EventTimed() {
@@ -353,8 +423,8 @@ func (r *resolver) checkVersions(t *Table) {
 		}
 		f := &t.Families[c.Family]
 		if slices.ContainsFunc(f.Life.Retention, func(term codec.Term) bool { return term.Versions > 0 }) {
-			r.errorf(f.GCPos, "use max_age, or make the fields required",
-				"max_versions counts the cells of each column by itself, and the column of the optional field %q has fewer than the others: old events would come back in part", r.layout.Fields[c.Field].Name)
+			r.errorf(f.GCPos, "use an age, such as `ttl: {max_age: 30d}`, or make the fields required",
+				"max_versions counts cells by column, and that of the optional field %q has fewer: old events would come back in part", r.layout.Fields[c.Field].Name)
 			return
 		}
 	}

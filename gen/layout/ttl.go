@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/btgen-dev/btgen/gen/diag"
 	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/templates/codec"
 )
@@ -20,7 +21,7 @@ func (r *resolver) families(t *Table, s *schema.Table) {
 	default:
 		f := Family{Pos: s.Family.Pos, Name: s.Family.V, GCPos: s.Name.Pos}
 		if !s.Family.IsSet() {
-			r.errorf(s.Name.Pos, "add for instance family: m", "table %q has no column family", t.ID)
+			r.errorf(s.Name.Pos, "add one, such as `family: m`", "table %q has no column family", t.ID)
 		}
 		r.lifetime(t, &f, s.TTL)
 		t.Families = []Family{f}
@@ -33,7 +34,7 @@ func (r *resolver) several(t *Table, s *schema.Table) {
 		r.errorf(s.Family.Pos, "leave one of them out", "table %q has both family and families", t.ID)
 	}
 	if s.TTL != nil {
-		r.errorf(s.TTL.Pos, "write it with a family: families: {raw: {ttl: {max_age: 30d}}}", "in a table with families, each has a ttl of its own")
+		r.errorf(s.TTL.Pos, "write it with a family, as in families: {raw: {ttl: {max_age: 30d}}}", "in a table with families, each has a ttl of its own")
 	}
 	if t.Pattern.OneValue() && len(s.Families) > 1 {
 		r.errorf(s.Families[1].Name.Pos, "use family and ttl, or a pattern that stores fields one by one",
@@ -164,7 +165,7 @@ func (r *resolver) writtenAt(t *Table, s *schema.Table) {
 			continue
 		}
 		if t.Pattern == BucketOffsets {
-			r.errorf(f.WrittenAt.Pos, "make the write time a field of the event",
+			r.errorf(f.WrittenAt.Pos, "leave written_at out, or make the write time a field of the event",
 				"pattern %s names its columns by the times of events: there is none for written_at", t.Pattern)
 			continue
 		}
@@ -194,7 +195,9 @@ func (r *resolver) familyOf(t *Table, s *schema.Table, f *schema.Field) int {
 	r.homeless = r.homeless || i < 0
 	switch {
 	case !f.Family.IsSet():
-		r.errorf(f.Name.Pos, "add family: "+names[0]+", for instance; there are "+strings.Join(names, ", "), "table %q has several families, and field %q does not say which is its own", t.ID, f.Name.V)
+		own := *f
+		own.Family = schema.Value[string]{V: names[0], Pos: f.Name.Pos}
+		r.errorf(f.Name.Pos, "name one of "+strings.Join(names, ", ")+", as in "+diag.Code(f.Name.V+": "+own.String()), "table %q has several families, and field %q does not say which is its own", t.ID, f.Name.V)
 	case i < 0:
 		r.errorf(f.Family.Pos, "write one of "+strings.Join(names, ", "), "table %q has no family %q", t.ID, f.Family.V)
 	}
@@ -240,7 +243,7 @@ func (r *resolver) checkDefaults() {
 			first = f
 		case f.Life.Default != first.Life.Default:
 			r.errorf(f.GCPos, "use the same default everywhere in a schema, or max_age",
-				"a default of %s, and %s in line %d: an event has one expiry, which would not be the same everywhere once it was read and written again",
+				"a default of %s here, and of %s in line %d: an event has one expiry, which reading and writing it again would change",
 				schema.FormatDuration(f.Life.Default), schema.FormatDuration(first.Life.Default), first.GCPos.Line)
 		}
 		return false
@@ -311,7 +314,9 @@ func (r *resolver) checkOutlives(t *Table) {
 		}
 		for i, other := range t.Families {
 			if own := t.Families[c.Family]; i != c.Family && !own.Life.Outlives(other.Life) {
-				r.errorf(f.Pos, "make it optional or give it a default, or let no other family keep data longer",
+				optional := r.schema.Fields[c.Field]
+				optional.Optional = schema.Value[bool]{V: true, Pos: f.Pos}
+				r.errorf(f.Pos, "make it optional: "+diag.Code(f.Name+": "+optional.String())+", or give it a default, or let no other family keep data longer",
 					"field %q can expire before the rest of its event: in table %q family %q does not keep data as long as family %q", f.Name, t.ID, own.Name, other.Name)
 				break
 			}

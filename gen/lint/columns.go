@@ -2,6 +2,7 @@ package lint
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -26,7 +27,7 @@ func tinyCells(l *layout.Layout, t *layout.Table, report reporter) {
 	}
 	e := t.Estimate(l)
 	if around := e.Event.Upper - e.Values; e.CellsPerEvent >= tinyFrom && around > 4*e.Values {
-		report.at(t.PatternPos, "if readers want whole events, use "+string(serializedOf(t.Pattern))+"; single fields cannot be read then",
+		report.at(t.PatternPos, "if readers want whole events, use "+code("pattern: %s", serializedOf(t.Pattern))+"; single fields cannot be read then",
 			"an event is %s cells with %s of values, and up to %s around them: serialized it is one cell", number(float64(e.CellsPerEvent)), size(e.Values), size(around))
 	}
 }
@@ -48,7 +49,7 @@ func longNames(l *layout.Layout, t *layout.Table, report reporter) {
 	for i, f := range t.Families {
 		cells := e.EventsPerRow * float64(columnsOf(t, i)) / float64(e.RowsPerEvent)
 		if n := len(f.Name); n > longFamily && cells > 0 {
-			report.at(f.Pos, "shorten it, to m for instance: family names cannot be changed later",
+			report.at(f.Pos, shorterFamily(t),
 				"the family name has %d characters and is stored with every cell: %s in a row of %s cells", n, size(float64(n)*cells), number(cells))
 		}
 	}
@@ -56,6 +57,7 @@ func longNames(l *layout.Layout, t *layout.Table, report reporter) {
 		return // columns are named by data
 	}
 	var long []string
+	var lines []string
 	pos, bytes := t.PatternPos, 0
 	for _, c := range t.Columns {
 		if n := len(c.Qualifier); n > longQualifier {
@@ -63,12 +65,52 @@ func longNames(l *layout.Layout, t *layout.Table, report reporter) {
 				pos = c.Pos
 			}
 			long, bytes = append(long, strconv.Quote(c.Qualifier)), bytes+n
+			lines = append(lines, report.shortColumn(t, c, lines)...)
 		}
 	}
 	if long != nil {
-		report.at(pos, `give them short ones of their own: {type: int64, column: t}`,
+		report.at(pos, shorterColumns(lines),
 			"column names of over %d characters are stored with every cell: %s in a row, of %s", longQualifier, size(float64(bytes)*e.EventsPerRow), few(long))
 	}
+}
+
+// shorterFamily proposes a short family.
+func shorterFamily(t *layout.Table) string {
+	if len(t.Families) > 1 {
+		return "shorten it: family names cannot be changed later"
+	}
+	return "shorten it, since family names cannot be changed later: " + code("family: m")
+}
+
+// shorterColumns proposes short columns, if there are lines for some.
+func shorterColumns(lines []string) string {
+	const hint = "give them short names: columns cannot be renamed later"
+	if lines == nil {
+		return hint
+	}
+	return block(hint, append([]string{"fields:"}, lines...)...)
+}
+
+// shortColumn writes the field of a column with a short column, which no other line
+// has: the first letters of its words. A column that is none of a field has no line.
+func (r reporter) shortColumn(t *layout.Table, c layout.Column, lines []string) []string {
+	if c.Field < 0 {
+		return nil
+	}
+	f := r.schema.Fields[c.Field]
+	short := ""
+	for word := range strings.FieldsFuncSeq(f.Name.V, func(c rune) bool { return c == '_' }) {
+		short += strings.ToLower(word[:1])
+	}
+	taken := func(name string) bool {
+		return slices.ContainsFunc(t.Columns, func(c layout.Column) bool { return c.Qualifier == name }) ||
+			slices.ContainsFunc(lines, func(line string) bool { return strings.Contains(line, "column: "+schema.Quoted(name)) })
+	}
+	for n, first := 2, short; taken(short); n++ {
+		short = first + strconv.Itoa(n)
+	}
+	f.Column = schema.Value[string]{V: short, Pos: f.Name.Pos}
+	return []string{"  " + f.Name.V + ": " + f.String()}
 }
 
 // columnsOf returns how many columns of an event are in a family; with TTL classes,
@@ -111,22 +153,23 @@ func manyColumns(l *layout.Layout, t *layout.Table, report reporter) {
 			if names == nil {
 				pos = f.Pos
 			}
-			names = append(names, fmt.Sprintf("%s (%s)", f.Name, f.Type))
+			names = append(names, f.Name)
 		}
 	}
 	if names != nil {
-		report.at(pos, "use bucket_new_cells, or round the values to whole numbers",
-			"the values of %s become columns of table %q: hardly one comes twice, so that nothing is saved, and each must be named to delete it", strings.Join(names, ", "), t.ID)
+		key := slices.DeleteFunc(segmentsOf(t), func(text string) bool { return text == "metric" })
+		report.at(pos, block("round the values to whole numbers, or use cells", inTable(t.ID, "pattern: bucket_new_cells", report.keyEntry(t, key))...),
+			"values of %s become columns of table %q: they hardly repeat, and to delete one it must be named", few(names), t.ID)
 	}
 }
 
 // severalRows is C07: a crash in between leaves a part of the event.
 func severalRows(l *layout.Layout, t *layout.Table, report reporter) {
-	const hint = "readers may meanwhile see a part; write again what failed, until it does not: that is safe. If that will do, say so: allow: {C07: \"…\"}"
+	hint := "write again what failed, until nothing fails, which is safe; if that will do, say so: " + allow("C07", "failed writes are repeated")
 	if n := t.RowsPerEvent(); n > 1 {
-		report.at(t.PatternPos, hint, "an event is written to %d rows of table %q, which Bigtable does not do as one", n, t.ID)
+		report.at(t.PatternPos, hint, "an event is %d rows of table %q, which are not written atomically: readers may see a part of it", n, t.ID)
 	}
 	if len(l.Tables) > 1 && t == l.Tables[1] {
-		report.at(t.Pos, hint, "an event is written to %d tables, which Bigtable does not do as one: %q may have it before or after %q", len(l.Tables), t.ID, l.Tables[0].ID)
+		report.at(t.Pos, hint, "an event is written to %d tables, which is not atomic: %q may have it before or after %q", len(l.Tables), t.ID, l.Tables[0].ID)
 	}
 }

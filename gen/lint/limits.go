@@ -2,6 +2,7 @@ package lint
 
 import (
 	"regexp"
+	"strings"
 	"time"
 
 	"github.com/btgen-dev/btgen/gen/diag"
@@ -50,16 +51,16 @@ func cellSize(l *layout.Layout, t *layout.Table, report reporter) {
 func rowSize(l *layout.Layout, t *layout.Table, report reporter) {
 	e := t.Estimate(l)
 	known := !e.Load.AssumedRate || !t.Pattern.Bucketed() && !e.Load.AssumedValueBytes
-	limit, rule := 0.0, ""
+	rule := ""
 	switch {
 	case e.Row.Lower > maxRowBytes && known:
-		limit, rule = maxRowBytes, "Bigtable cannot read one over 256 MB"
+		rule = "Bigtable cannot read one over 256 MB"
 	case e.Row.Lower > maxRowBytes:
-		limit, rule, report = maxRowBytes, "Bigtable cannot read one over 256 MB", report.as(diag.Warning)
+		rule, report = "Bigtable cannot read one over 256 MB", report.as(diag.Warning)
 	case e.Row.Upper > maxRowAdvised:
-		limit, rule, report = maxRowAdvised, "Bigtable advises at most 100 MB", report.as(diag.Warning)
+		rule, report = "Bigtable advises at most 100 MB", report.as(diag.Warning)
 	case e.Row.Upper > maxRowAdvised/2:
-		limit, rule, report = maxRowAdvised/2, "Bigtable advises at most 100 MB, and half of it leaves room to grow", report.as(diag.Advice)
+		rule, report = "Bigtable advises at most 100 MB: leave room to grow", report.as(diag.Advice)
 	default:
 		return
 	}
@@ -67,8 +68,7 @@ func rowSize(l *layout.Layout, t *layout.Table, report reporter) {
 		report.at(t.Pos, "store large values elsewhere, and here where they are", "%s to %s a row by value_bytes; %s", size(e.Row.Lower), size(e.Row.Upper), rule)
 		return
 	}
-	hint := narrower(l, t, func(e layout.Estimate) bool { return e.Row.Upper <= limit })
-	report.at(t.WidthPos, hint, "%s to %s a row, of %s events (%s); %s", size(e.Row.Lower), size(e.Row.Upper), number(e.EventsPerRow), basis(e.Load), rule)
+	report.at(t.WidthPos, report.narrower(l, t), "%s to %s a row, of %s events (%s); %s", size(e.Row.Lower), size(e.Row.Upper), number(e.EventsPerRow), basis(e.Load), rule)
 }
 
 // rowCells is L15.
@@ -77,19 +77,8 @@ func rowCells(l *layout.Layout, t *layout.Table, report reporter) {
 		return
 	}
 	if e := t.Estimate(l); e.CellsPerRow > maxRowCells {
-		hint := narrower(l, t, func(e layout.Estimate) bool { return e.CellsPerRow <= maxRowCells })
-		report.at(t.WidthPos, hint, "%s cells a row at %s; at most %s", number(e.CellsPerRow), basis(e.Load), number(maxRowCells))
+		report.at(t.WidthPos, report.narrower(l, t), "%s cells a row (%s): Bigtable reads and compacts a row as a whole; at most %s are advised", number(e.CellsPerRow), basis(e.Load), number(maxRowCells))
 	}
-}
-
-// narrower says which is the widest of the usual buckets with which a row fits.
-func narrower(l *layout.Layout, t *layout.Table, fits func(layout.Estimate) bool) string {
-	for _, width := range t.Narrower() {
-		if fits(t.WithBucket(l, width).Estimate(l)) {
-			return "use bucket: " + schema.FormatDuration(width)
-		}
-	}
-	return "use a pattern with a row per event"
 }
 
 // filterSize is L13: the reader names the columns that it wants.
@@ -124,11 +113,22 @@ func familyName(_ *layout.Layout, t *layout.Table, report reporter) {
 		switch {
 		case f.Name == "": // reported with the table
 		case !familyPattern.MatchString(f.Name):
-			report.at(f.Pos, "use letters, digits, '-', '_' and '.'", "%q cannot name a column family", f.Name)
+			report.at(f.Pos, "use letters, digits, '-', '_' and '.'"+legalFamily(t, f.Name), "%q cannot name a column family", f.Name)
 		case len(f.Name) > maxFamilyName:
 			report.at(f.Pos, "shorten it: the name is stored with every cell", "the name of the column family has %d characters; Bigtable takes at most %d", len(f.Name), maxFamilyName)
 		}
 	}
+}
+
+var notInFamily = regexp.MustCompile(`[^-_.a-zA-Z0-9]+`)
+
+// legalFamily proposes a name without what it cannot have, where a table has one family.
+func legalFamily(t *layout.Table, name string) string {
+	legal := strings.Trim(notInFamily.ReplaceAllString(name, "_"), "_")
+	if len(t.Families) > 1 || legal == "" {
+		return ""
+	}
+	return ": " + code("family: %s", schema.Quoted(legal))
 }
 
 // tableID is L07.
@@ -157,17 +157,29 @@ func gcRuleAge(_ *layout.Layout, t *layout.Table, report reporter) {
 			switch {
 			case rule.Kind != codec.GCMaxAge:
 			case rule.MaxAge < time.Second:
-				report.at(f.GCPos, "use 1s or more", "an age of %s: Bigtable takes at least one second", schema.FormatDuration(rule.MaxAge))
+				report.at(f.GCPos, wholeSeconds(f), "an age of %s: Bigtable takes at least one second", schema.FormatDuration(rule.MaxAge))
 			case rule.MaxAge%time.Second != 0:
-				report.at(f.GCPos, "use whole seconds", "an age of %s: the fraction of a second is lost when the rule is read back", schema.FormatDuration(rule.MaxAge))
+				report.at(f.GCPos, wholeSeconds(f), "an age of %s: the fraction of a second is lost when the rule is read back", schema.FormatDuration(rule.MaxAge))
 			}
 		}
 	}
 }
 
+// wholeSeconds proposes the next whole number of seconds for a family of one age.
+func wholeSeconds(f layout.Family) string {
+	up := (f.GC.MaxAge + time.Second - 1).Truncate(time.Second)
+	switch f.Strategy {
+	case layout.MaxAge:
+		return "use whole seconds: " + code("ttl: {max_age: %s}", schema.FormatDuration(up))
+	case layout.MaxAgeFromWrite:
+		return "use whole seconds: " + code("ttl: {max_age: %s, from: write}", schema.FormatDuration(up))
+	}
+	return "use whole seconds, and 1s or more"
+}
+
 // splitCount is L12.
 func splitCount(_ *layout.Layout, t *layout.Table, report reporter) {
 	if n := len(t.Splits); n > codec.MaxSplits {
-		report.at(t.Pos, "leave some out: Bigtable splits a table by itself as it grows", "table %q has %d initial splits; Bigtable takes at most %d", t.ID, n, codec.MaxSplits)
+		report.at(report.written(t).Splits[codec.MaxSplits].Pos, "leave some out from here on: Bigtable splits a table by itself as it grows", "table %q has %d initial splits; Bigtable takes at most %d", t.ID, n, codec.MaxSplits)
 	}
 }

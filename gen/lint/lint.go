@@ -1,6 +1,7 @@
 // Package lint holds the rules: what Bigtable refuses, what loses data and what
-// hurts in production. A rule reads the layout and nothing else; it computes no
-// fact about a table that the layout does not have.
+// hurts in production. A rule reads the layout, and computes no fact about a table
+// that the layout does not have; what it proposes instead is written with the words
+// of the schema.
 package lint
 
 import (
@@ -10,6 +11,7 @@ import (
 
 	"github.com/btgen-dev/btgen/gen/diag"
 	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/schema"
 )
 
 // Finder says who finds what a rule is about.
@@ -49,6 +51,7 @@ func (r Rule) Excusable() bool { return !r.Limit && r.By == BySchema }
 type reporter struct {
 	rule     string
 	severity diag.Severity
+	schema   *schema.Schema // for proposals
 	found    *diag.List
 }
 
@@ -66,17 +69,18 @@ func (r reporter) as(severity diag.Severity) reporter {
 	return r
 }
 
-// Check returns what the rules find in one schema, without what it excuses.
-func Check(l *layout.Layout) diag.List {
+// Check returns what the rules find in one schema and its layout, without what it
+// excuses.
+func Check(s *schema.Schema, l *layout.Layout) diag.List {
 	var found diag.List
 	for _, t := range l.Tables {
-		s := subject{"table", fmt.Sprintf("table %q", t.ID), t.Allow}
-		found = append(found, s.check(func(r Rule) (bool, diag.List) { return r.check != nil, r.find(l, t) })...)
+		of := subject{"table", fmt.Sprintf("table %q", t.ID), t.Allow}
+		found = append(found, of.check(func(r Rule) (bool, diag.List) { return r.check != nil, r.find(s, l, t) })...)
 	}
 	for i := range l.Queries {
 		q := &l.Queries[i]
-		s := subject{"query", "query " + q.Name, q.Allow}
-		found = append(found, s.check(func(r Rule) (bool, diag.List) { return r.query != nil, r.findQuery(l, q) })...)
+		of := subject{"query", "query " + q.Name, q.Allow}
+		found = append(found, of.check(func(r Rule) (bool, diag.List) { return r.query != nil, r.findQuery(s, l, q) })...)
 		found = append(found, checkScan(q)...)
 	}
 	return found
@@ -100,27 +104,27 @@ func (s subject) check(find func(r Rule) (bool, diag.List)) diag.List {
 		if !rule.Excusable() || i < 0 {
 			found = append(found, findings...)
 		} else if about && len(findings) == 0 {
-			found.Warnf(s.allow[i].Pos, "rule %s (%s) finds nothing in %s: there is nothing to allow", rule.ID, rule.Title, s.name).Hint = "leave it out"
+			found.Warnf(s.allow[i].Pos, "unused allow: rule %s (%s) finds nothing in %s", rule.ID, rule.Title, s.name).Hint = "leave it out"
 		}
 	}
 	return append(found, s.checkAllowances(rules)...)
 }
 
 // find returns what a rule finds in a table.
-func (r Rule) find(l *layout.Layout, t *layout.Table) diag.List {
+func (r Rule) find(s *schema.Schema, l *layout.Layout, t *layout.Table) diag.List {
 	var found diag.List
 	if r.check == nil || r.Severity != diag.Error && !t.Complete() {
 		return nil // what is doubtful about a table that cannot be is of no use
 	}
-	r.check(l, t, reporter{r.ID, r.Severity, &found})
+	r.check(l, t, reporter{r.ID, r.Severity, s, &found})
 	return found
 }
 
 // findQuery returns what a rule finds in a query.
-func (r Rule) findQuery(l *layout.Layout, q *layout.Query) diag.List {
+func (r Rule) findQuery(s *schema.Schema, l *layout.Layout, q *layout.Query) diag.List {
 	var found diag.List
 	if r.query != nil {
-		r.query(l, q, reporter{r.ID, r.Severity, &found})
+		r.query(l, q, reporter{r.ID, r.Severity, s, &found})
 	}
 	return found
 }
@@ -148,7 +152,7 @@ func (s subject) checkAllowances(rules []Rule) diag.List {
 			found.Errorf(a.Pos, "rule %s (%s) cannot be allowed: %s", a.Rule, rules[i].Title, rules[i].whyNot()).Hint = "leave it out"
 		case rules[i].kind() == s.kind:
 		case s.kind == "table":
-			found.Errorf(a.Pos, "rule %s (%s) is about queries: here it would be allowed for all that come later, too", a.Rule, rules[i].Title).Hint =
+			found.Errorf(a.Pos, "rule %s (%s) is about queries, and not allowed for all of a table at once", a.Rule, rules[i].Title).Hint =
 				fmt.Sprintf("write it with the query: queries: {ByHost: {by: [host], allow: {%s: \"…\"}}}", a.Rule)
 		default:
 			found.Errorf(a.Pos, "rule %s (%s) is about tables", a.Rule, rules[i].Title).Hint = "write it with the table"

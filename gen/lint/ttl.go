@@ -1,13 +1,18 @@
 package lint
 
 import (
+	"fmt"
 	"iter"
 	"slices"
+	"time"
 
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/templates/codec"
 )
+
+// someTTL proposes a ttl where there is none.
+const someTTL = "add one, such as `ttl: {max_age: 30d}`, or say that data is to be kept: `ttl: {keep: forever}`"
 
 // noGCRule is T01.
 func noGCRule(_ *layout.Layout, t *layout.Table, report reporter) {
@@ -15,22 +20,20 @@ func noGCRule(_ *layout.Layout, t *layout.Table, report reporter) {
 		switch {
 		case f.HasGC:
 		case len(t.Families) > 1:
-			report.at(f.Pos, "add for instance ttl: {max_age: 30d}, or say that it is meant: ttl: {keep: forever}",
-				"family %q of table %q has no ttl: Bigtable keeps every cell for ever", f.Name, t.ID)
+			report.at(f.Pos, someTTL, "family %q of table %q has no ttl: Bigtable keeps every cell for ever", f.Name, t.ID)
 		default:
-			report.at(t.Pos, "add for instance ttl: {max_age: 30d}, or say that it is meant: ttl: {keep: forever}",
-				"table %q has no ttl: Bigtable keeps every cell for ever", t.ID)
+			report.at(t.Pos, someTTL, "table %q has no ttl: Bigtable keeps every cell for ever", t.ID)
 		}
 	}
 }
 
 // fewVersions is T02: events that are alive by every age would be collected.
-func fewVersions(l *layout.Layout, t *layout.Table, report reporter) {
+func fewVersions(_ *layout.Layout, t *layout.Table, report reporter) {
 	for _, f := range t.Families {
 		verdict := layout.Fits(t.Pattern, f.Strategy)
 		if most := fewestVersions(f.Life.Retention); most > 0 && verdict.Rule == "T02" {
 			report.at(f.GCPos, verdict.Instead,
-				"max_versions %s, and a bucket can hold %s events at a precision of %s: %s", number(float64(most)), number(float64(t.MaxCells)), schema.FormatDuration(l.Precision), verdict.Reason)
+				"max_versions keeps %s of the %s events that a bucket can hold: %s", number(float64(most)), number(float64(t.MaxCells)), verdict.Reason)
 		}
 	}
 }
@@ -86,8 +89,8 @@ func neverCollects(_ *layout.Layout, t *layout.Table, report reporter) {
 	for _, f := range t.Families {
 		collects := f.GC.Normalize().Kind != codec.GCNone
 		if collects && (f.Life.EventTimed() || f.Life.Stamp == codec.StampWrite) && keepsAll(f.Life.Retention, t.MaxCells) {
-			report.at(f.GCPos, "add an age with any_of, or say that it is meant: ttl: {keep: forever}",
-				"the rule %s collects no event: a column of a row holds at most %s, and so many are kept whatever their age", f.GC, number(float64(t.MaxCells)))
+			report.at(f.GCPos, "use an age, such as `ttl: {max_age: 30d}`, or say that data is to be kept: `ttl: {keep: forever}`",
+				"the rule %s collects nothing: it keeps %s cells a column and row, and there are no more", f.GC, number(float64(t.MaxCells)))
 		}
 	}
 }
@@ -107,13 +110,21 @@ func lateEvents(l *layout.Layout, t *layout.Table, report reporter) {
 			continue
 		}
 		if age := terms[len(terms)-1].MaxAge; age > 0 && l.Expect.Lateness >= age {
-			hint := "use a longer age"
-			if layout.Fits(t.Pattern, layout.MaxAgeFromWrite).Rule == "" {
-				hint += ", or let it run from the writing: {max_age: …, from: write}"
-			}
-			report.at(f.GCPos, hint, "events may come %s late, and live no longer than %s from their own time: the writer refuses those that are past it", schema.FormatDuration(l.Expect.Lateness), schema.FormatDuration(age))
+			report.at(f.GCPos, longerAge(t, f, l.Expect.Lateness+age, age), "events may come %s late and live for %s from their own time: the writer refuses those that are past it", schema.FormatDuration(l.Expect.Lateness), schema.FormatDuration(age))
 		}
 	}
+}
+
+// longerAge proposes a longer age, or one from the writing, for a family of one age.
+func longerAge(t *layout.Table, f layout.Family, longer, age time.Duration) string {
+	if f.Strategy != layout.MaxAge {
+		return "use a longer age"
+	}
+	hint := "use a longer age: " + code("ttl: {max_age: %s}", schema.FormatDuration(longer))
+	if layout.Fits(t.Pattern, layout.MaxAgeFromWrite).Rule == "" {
+		hint += ", or let it run from the writing: " + code("ttl: {max_age: %s, from: write}", schema.FormatDuration(age))
+	}
+	return hint
 }
 
 // allRules yields a garbage collection rule and all the rules within it.
@@ -141,19 +152,10 @@ func shortLived(l *layout.Layout, t *layout.Table, report reporter) {
 	if !t.Pattern.Bucketed() || e.Shortest == 0 || t.Bucket.Widest() <= 2*e.Shortest {
 		return
 	}
-	hint := "use a pattern with a row per event"
-	for _, width := range t.Narrower() {
-		if width <= e.Shortest {
-			hint = "use bucket: " + schema.FormatDuration(width)
-			break
-		}
-	}
-	if e.Shortest < e.Retention {
-		hint += ", or a table of their own for those that live as long"
-	}
+	hint := report.narrower(l, t)
 	alive := e.EventsPerRow * e.Shortest.Seconds() / t.Bucket.Widest().Seconds()
-	report.at(t.WidthPos, hint, "data live for %s, and a row grows for longer: of the %s events of a full row (%s) at most %s are alive, and the others stay until they are collected",
-		schema.FormatDuration(e.Shortest), number(e.EventsPerRow), basis(e.Load), number(max(1, alive)))
+	report.at(t.WidthPos, hint, "rows grow for %s and data live for %s: readers pass over all but %s of %s events a row (%s)",
+		report.written(t).Bucket.Every.V, schema.FormatDuration(e.Shortest), number(max(1, alive)), number(e.EventsPerRow), basis(e.Load))
 }
 
 // replicatedVersions is T11: each cluster counts for itself what has arrived.
@@ -164,8 +166,8 @@ func replicatedVersions(l *layout.Layout, t *layout.Table, report reporter) {
 	for _, f := range t.Families {
 		for rule := range allRules(f.GC) {
 			if rule.Kind == codec.GCMaxVersions {
-				report.at(f.GCPos, "use max_age, or say why it will do: allow: {T11: \"…\"}",
-					"max_versions with %d clusters: each cluster collects by what it has received, so that they may keep different versions for a while", l.Expect.Clusters)
+				report.at(f.GCPos, fmt.Sprintf("use an age, such as %s, or allow it: %s", code("ttl: {max_age: 30d}"), allow("T11", "only one cluster is written to")),
+					"max_versions with %d clusters: each collects by what it has received, so that they keep different versions for a while", l.Expect.Clusters)
 				break
 			}
 		}
@@ -183,7 +185,7 @@ func plannedStorage(l *layout.Layout, t *layout.Table, report reporter) {
 			kept = schema.FormatDuration(e.Shortest) + " to " + kept
 		}
 		report.at(t.Pos, "plan for it, and watch the real size: neither bound counts compression",
-			"%s to %s of storage: %s to %s a day, kept for %s and for up to 7 days until they are collected",
+			"%s to %s of storage: %s to %s a day, kept for %s and up to 7 days more",
 			size(e.Table.Lower), size(e.Table.Upper), size(e.BytesADay.Lower), size(e.BytesADay.Upper), kept)
 	}
 }

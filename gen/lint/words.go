@@ -14,10 +14,10 @@ var (
 	size   = words.Size
 )
 
-// basis writes what a number was counted with, and how to say better.
+// basis writes what a number was counted with.
 func basis(load layout.Load) string {
 	if load.AssumedRate {
-		return rate(load.Rate) + ", which is assumed: declare it with expect: {rate: 1/m}"
+		return rate(load.Rate) + ", assumed"
 	}
 	return rate(load.Rate)
 }

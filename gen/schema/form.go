@@ -178,7 +178,7 @@ func (b block[T]) read(w *walker, n *node, into *T) {
 	for _, e := range n.entries {
 		k, ok := b.key(e.key.text)
 		if !ok {
-			meant[b.unknown(w, e.key)] = true
+			meant[b.unknown(w, n, e.key)] = true
 		} else if e.value.kind != broken {
 			k.read(w, e.value, into)
 		}
@@ -195,15 +195,20 @@ func (b block[T]) read(w *walker, n *node, into *T) {
 
 // unknown reports a key that the block does not have. It returns the key that
 // was probably meant, which is then not missing as well.
-func (b block[T]) unknown(w *walker, k *node) string {
+func (b block[T]) unknown(w *walker, n, k *node) string {
 	d := w.errorf(k.pos, "unknown key %s in %s", quote(k.text), b.what)
+	meant := ""
 	if hint, ok := b.hint(k.text); ok {
 		d.Hint = hint
-		return ""
+		meant = strings.TrimSuffix(strings.TrimPrefix(hint, "write `"), "`")
+	} else {
+		meant, _ = w.nearest(k.text, b.names())
+		d.Hint = w.suggest(k.text, b.names(), "the keys are ")
 	}
-	near, _ := w.nearest(k.text, b.names())
-	d.Hint = w.suggest(k.text, b.names(), "the keys are ")
-	return near
+	if meant != "" && n.entry(meant) != nil {
+		d.Hint = "leave it out: " + meant + " is here already"
+	}
+	return meant
 }
 
 // hint returns what to write instead of a key that belongs somewhere else.
@@ -239,9 +244,9 @@ func short[T any](scalarShape shape, fromScalar func(w *walker, n *node) (T, boo
 // union is a mapping that is one of several: which one, the first key of a
 // block tells.
 type union[T any] struct {
-	what      string // with its article, such as "a key segment"
-	example   string // what to write, where there is no mapping
-	both      string // what to write, where there are two in one
+	what      string               // with its article, such as "a key segment"
+	example   string               // what to write, where there is no mapping
+	both      func(n *node) string // what to write, where there are two in one
 	elsewhere map[string]string
 	variants  []block[T]
 }
@@ -276,7 +281,7 @@ func (u union[T]) read(w *walker, n *node) (t T, ok bool) {
 			continue
 		}
 		if chosen >= 0 {
-			w.errorf(e.key.pos, "%s is either %q or %q, not both", u.what, kinds[chosen], e.key.text).Hint = u.both
+			w.errorf(e.key.pos, "%s is either %q or %q, not both", u.what, kinds[chosen], e.key.text).Hint = u.both(n)
 			return t, false
 		}
 		chosen = i

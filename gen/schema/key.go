@@ -32,8 +32,8 @@ var keyBlock = block[Table]{
 var segmentForm = short(shape{kind: shapeText, what: "a series value, bucket, time or metric", least: 1}, readShortSegment, union[Segment]{
 	what:      "a key segment",
 	example:   "write location, bucket, time or {name: slot, encoding: hex}",
-	both:      "make them two segments",
-	elsewhere: map[string]string{"metric": "write `metric`", "label": "write bucket: {label: …} beside the key", "salt": "write `{hash: [host], buckets: 16}`"},
+	both:      func(*node) string { return "make them two segments" },
+	elsewhere: map[string]string{"metric": "write metric alone, without braces", "label": "write bucket: {label: …} beside the key", "salt": "write `{hash: [host], buckets: 16}`"},
 	variants:  []block[Segment]{nameSegment, bucketSegment, timeSegment, constSegment, hashSegment, sequenceSegment},
 }.form())
 
@@ -120,12 +120,12 @@ var (
 
 // segmentNameForm is a series value, or metric: bucket and time have blocks of
 // their own.
-var segmentNameForm = parsed("a name", "write `{name: slot, encoding: hex}`", func(s string) (string, error) {
+var segmentNameForm = parsed("a name", "write `name: slot`", func(s string) (string, error) {
 	switch s {
 	case "":
 		return "", &problem{"a name cannot be empty", "write the name of a series value"}
 	case "bucket", "time":
-		return "", &problem{quote(s) + " is no series value", "write `" + s + "` or `{" + s + ": unix_ms}`"}
+		return "", &problem{quote(s) + " is no series value", "it is a segment by itself: " + s + ", or as in {" + s + ": unix_ms}"}
 	}
 	return s, nil
 }).like(func(s *shape) { s.least, s.not = 1, []shape{{kind: shapeWord, words: []string{"bucket", "time"}}} })
@@ -138,7 +138,7 @@ var sequenceKey = key[Segment]{
 	shape: shape{kind: shapeBool, what: "true", words: []string{"true"}},
 	read: func(w *walker, n *node, _ *Segment) {
 		if v, ok := boolean.read(w, n); ok && !v {
-			w.errorf(n.pos, "a sequence cannot be false").Hint = "write `{sequence: true}`, or leave the segment out"
+			w.errorf(n.pos, "a sequence cannot be false").Hint = "write `sequence: true`, or leave the segment out"
 		}
 	},
 }

@@ -2,6 +2,9 @@ package schema
 
 import (
 	"math"
+	"regexp"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/btgen-dev/btgen/gen/diag"
@@ -13,7 +16,7 @@ func ttlForm(nested bool) form[TTL] {
 	u := union[TTL]{
 		what:     "a ttl",
 		example:  "write `{max_age: 30d}`, or `{keep: forever}`",
-		both:     "to combine two, write `{any_of: [{max_age: 30d}, {max_versions: 3}]}`, or all_of",
+		both:     combineTTLs,
 		variants: []block[TTL]{maxAgeTTL, maxVersionsTTL, combinedTTL(AnyOf, "any_of", "data expires when one of the rules says so"), combinedTTL(AllOf, "all_of", "data expires when all of the rules say so")},
 	}
 	whole := []block[TTL]{oneSecondTTL, defaultExpirationTTL, classesTTL, keepTTL}
@@ -21,13 +24,31 @@ func ttlForm(nested bool) form[TTL] {
 		u.variants = append(u.variants, whole...)
 		return u.form()
 	}
-	u.what = "a ttl within another"
+	u.what, u.example = "a ttl within another", "write `{max_age: 30d}`"
 	u.elsewhere = map[string]string{}
 	for _, b := range whole {
 		u.elsewhere[b.keys[0].name] = "only max_age, max_versions, any_of and all_of can be combined"
 	}
 	return u.form()
 }
+
+// combineTTLs proposes a combination of the rules that stand in one ttl.
+func combineTTLs(n *node) string {
+	var rules []string
+	for _, e := range n.entries {
+		if slices.Contains([]string{"max_age", "max_versions"}, e.key.text) && e.value.kind == scalar && bareQuantity.MatchString(e.value.text) {
+			rules = append(rules, "{"+e.key.text+": "+e.value.text+"}")
+		}
+	}
+	if len(rules) < 2 {
+		return "only max_age and max_versions can be combined, as in ttl: {any_of: [{max_age: 30d}, {max_versions: 3}]}"
+	}
+	text := "[" + strings.Join(rules, ", ") + "]"
+	return "say which rule deletes: any of them, " + diag.Code("ttl: {any_of: "+text+"}") + ", or both together, " + diag.Code("ttl: {all_of: "+text+"}")
+}
+
+// bareQuantity is a number that may have a unit.
+var bareQuantity = regexp.MustCompile(`^[0-9]+[0-9a-z]*$`)
 
 // beginTTL returns what a block of a strategy begins with.
 func beginTTL(kind TTLKind) func(diag.Pos, *TTL) {
@@ -77,7 +98,7 @@ var (
 		begin: beginTTL(OneSecond),
 		keys: []key[TTL]{
 			must(inline("one_second", "cells are stamped with the moment when they expire: {}", block[TTL]{
-				what: "the block one_second", example: "write `{one_second: {}}`", keys: []key[TTL]{writtenAtKey},
+				what: "the block one_second", example: "write `one_second: {}`", keys: []key[TTL]{writtenAtKey},
 			}).
 				also("Each event says when it expires, as ExpiresAt in Go.")),
 			writtenAtKey,
@@ -121,7 +142,7 @@ var defaultExpirationKey = func() key[TTL] {
 	age := put("default_expiration", "how old data becomes where an event does not say, as in 2d", ttlAgeForm, ageOf).
 		also("Counted from the writing. An event may say another: TTL or ExpiresAt in Go. Also {age: 2d, written_at: w}.")
 	long := inline("", "", block[TTL]{
-		what: "the block default_expiration", example: "write `{default_expiration: 2d}`",
+		what: "the block default_expiration", example: "write `default_expiration: 2d`",
 		keys: []key[TTL]{must(put("age", "how old data becomes where an event does not say", ageForm, ageOf).
 			also("A duration such as 2d.")), writtenAtKey},
 	})

@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/big"
@@ -272,6 +273,9 @@ func parseSpan(s string) (Span, error) {
 		}
 	}
 	d, err := ParseDuration(s)
+	if len(all) == 1 && all[0] == (quantity{number: s}) {
+		err = &problem{quote(s) + " has no unit", fmt.Sprintf("write `%[1]sm`, `%[1]sh` or `%[1]sd`", s)}
+	}
 	if err == nil && d < time.Minute {
 		err = &problem{"a bucket of " + s + " is narrower than a minute", "write `1m` or more"}
 	}
@@ -357,6 +361,15 @@ func ParseSize(s string) (int64, error) {
 
 var rateSyntax = regexp.MustCompile(`^([1-9][0-9]{0,11})/(.+)$`)
 
+// rateHint returns the hint for a rate in a time that is none.
+func rateHint(number, period string) string {
+	days := map[string]string{"1mo": "30d", "1y": "365d"}[period]
+	if days == "" {
+		return "write a number of events and a time, as in 1/m, 10/s or 100/1h"
+	}
+	return "write " + diag.Code(number+"/"+days)
+}
+
 // parseRate reads a rate, such as "1/m", "10/s" or "100/1h", as events a second.
 func parseRate(s string) (float64, error) {
 	bad := &problem{quote(s) + " is not a rate", "write a number of events and a time, as in 1/m, 10/s or 100/1h"}
@@ -373,8 +386,8 @@ func parseRate(s string) (float64, error) {
 		period = "1" + period
 	}
 	d, err := ParseDuration(period)
-	if err != nil {
-		return 0, err
+	if p, ok := errors.AsType[*problem](err); ok {
+		return 0, &problem{quote(s) + " is not a rate: " + p.message, rateHint(number, period)}
 	}
 	n, err := strconv.ParseInt(number, 10, 64)
 	if err != nil || d == 0 {

@@ -415,7 +415,7 @@ func (c *converter) null(n *yaml.Node, owner diag.Pos, what, key string) *node {
 	d := c.w.errorf(pos, "%s has no value", what)
 	switch {
 	case n.Value != "":
-		d.Hint = "leave it out; or, for the text, quote it: " + diag.Code(strconv.Quote(n.Value))
+		d.Hint = "leave it out; or, for the text, quote it: " + strconv.Quote(n.Value)
 	case c.comment(n):
 		d.Hint = `write a value; # begins a comment: for the text, quote it: ` + diag.Code(keyed(key, `"#"`))
 	default:

@@ -1,0 +1,396 @@
+package schema_test
+
+import (
+	"maps"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/tools/txtar"
+	"gopkg.in/yaml.v3"
+
+	"github.com/btgen-dev/btgen/gen"
+	"github.com/btgen-dev/btgen/gen/diag"
+	"github.com/btgen-dev/btgen/gen/lint"
+	"github.com/btgen-dev/btgen/gen/schema"
+)
+
+// This file pastes what messages propose, as somebody does who reads them and knows
+// nothing else: entries into the nearest mapping that can have them, a block from the
+// top of the schema on, and anything else in the place of what the message points at.
+
+// proposalsOf returns what a hint proposes: what stands between backquotes, and the
+// indented lines at its end.
+func proposalsOf(hint string) []string {
+	line, block, _ := strings.Cut(hint, "\n")
+	var out []string
+	for _, m := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(line, -1) {
+		out = append(out, m[1])
+	}
+	if block != "" {
+		out = append(out, block)
+	}
+	if m := regexp.MustCompile(`^(?:leave|remove) ([a-z_]+)(?: out\b|$)`).FindStringSubmatch(line); m != nil && m[1] != "some" {
+		out = append(out, "-"+m[1])
+	}
+	return out
+}
+
+// place is where a finding is: a node, and the mappings and lists around it.
+type place struct {
+	parent *yaml.Node // a mapping or a list
+	index  int        // in its Content
+	around []*yaml.Node
+}
+
+// find finds the deepest node at a position.
+func find(n *yaml.Node, pos diag.Pos, around []*yaml.Node) (place, bool) {
+	around = append(slices.Clip(around), n)
+	for i, child := range n.Content {
+		if p, ok := find(child, pos, around); ok {
+			return p, true
+		}
+		if child.Line == pos.Line && child.Column == pos.Column && n.Kind != yaml.DocumentNode {
+			return place{n, i, around}, true
+		}
+	}
+	return place{}, false
+}
+
+// isKey reports whether the place is the key of an entry.
+func (p place) isKey() bool { return p.parent.Kind == yaml.MappingNode && p.index%2 == 0 }
+
+// value is what the node is, or the value of the entry that it is the key of.
+func (p place) value() *yaml.Node {
+	if p.isKey() {
+		return p.parent.Content[p.index+1]
+	}
+	return p.parent.Content[p.index]
+}
+
+// mappings are those that an entry with a key can be pasted into: the one that has such
+// an entry here, and then the nearest first.
+func (p place) mappings(key string) []*yaml.Node {
+	out := []*yaml.Node{}
+	for _, n := range append(slices.Clone(p.around), p.value()) {
+		if n.Kind == yaml.MappingNode {
+			out = append(out, n)
+		}
+	}
+	if p.parent.Kind == yaml.MappingNode && p.parent.Content[p.index&^1].Value == key {
+		out = append(out, p.parent)
+	}
+	slices.Reverse(out)
+	return out
+}
+
+// remove removes the entry or the item that the place is in, and what is then empty.
+func (p place) remove() {
+	first, n := p.index, 1
+	if p.parent.Kind == yaml.MappingNode {
+		first, n = p.index&^1, 2
+	}
+	p.parent.Content = slices.Delete(p.parent.Content, first, first+n)
+	if len(p.parent.Content) > 0 || len(p.around) < 2 {
+		return
+	}
+	if outer := p.around[len(p.around)-2]; outer.Kind != yaml.DocumentNode {
+		place{outer, slices.Index(outer.Content, p.parent), p.around[:len(p.around)-1]}.remove()
+	}
+}
+
+// entry returns the index of the value of a key; -1 if there is none.
+func entry(n *yaml.Node, key string) int {
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if n.Content[i].Value == key {
+			return i + 1
+		}
+	}
+	return -1
+}
+
+// merged are the mappings into which entries are pasted, and not over them.
+var merged = []string{"allow", "expect", "tables", "queries", "fields", "series"}
+
+// paste puts entries into a mapping. Below tables and queries, entries go into those
+// that are there.
+func paste(into, entries *yaml.Node, deep bool) {
+	for i := 0; i+1 < len(entries.Content); i += 2 {
+		key, value := entries.Content[i], entries.Content[i+1]
+		at := entry(into, key.Value)
+		switch {
+		case at < 0:
+			into.Content = append(into.Content, key, value)
+		case into.Content[at].Kind == yaml.MappingNode && value.Kind == yaml.MappingNode && (deep || slices.Contains(merged, key.Value)):
+			paste(into.Content[at], value, key.Value == "tables" || key.Value == "queries")
+		default:
+			into.Content[at] = value
+		}
+	}
+}
+
+// parsed returns the node of a text.
+func parsed(t testing.TB, text string) *yaml.Node {
+	t.Helper()
+	var doc yaml.Node
+	if err := yaml.Unmarshal([]byte(text), &doc); err != nil || len(doc.Content) == 0 {
+		t.Fatalf("%q: %v", text, err)
+	}
+	return &doc
+}
+
+// follow returns a schema in which a proposal of a finding was followed; false if there
+// is no place for it.
+func follow(t testing.TB, text []byte, d diag.Diagnostic, proposal string) (string, bool) {
+	t.Helper()
+	key, _, _ := strings.Cut(strings.TrimPrefix(proposal, "-"), ":")
+	_, before := schema.Parse("before.yaml", text)
+	for outwards := 0; ; outwards++ {
+		doc := parsed(t, string(text))
+		p, ok := find(doc, d.Pos, nil)
+		if !ok || outwards >= len(p.mappings(key)) {
+			return "", false
+		}
+		if !followIn(t, doc, p, p.mappings(key)[outwards], d, proposal) {
+			continue
+		}
+		out := encode(t, doc)
+		_, now := schema.Parse("after.yaml", []byte(out))
+		if _, is := worse(before, now); !is && (count(before, d) == 0 || count(now, d) < count(before, d)) {
+			return out, true
+		}
+	}
+}
+
+// followIn is follow for a mapping that entries are pasted into. It reports whether
+// there is anything to do.
+func followIn(t testing.TB, doc *yaml.Node, p place, into *yaml.Node, d diag.Diagnostic, proposal string) bool {
+	if name, isRemoval := strings.CutPrefix(proposal, "-"); isRemoval {
+		at := entry(into, name)
+		switch {
+		case name == "it" || name == "one" || p.parent.Content[p.index].Value == name:
+			p.remove()
+		case at < 0:
+			return false
+		default:
+			into.Content = slices.Delete(into.Content, at-1, at+1)
+		}
+		return true
+	}
+	content := parsed(t, proposal).Content[0]
+	entries := content.Kind == yaml.MappingNode && content.Style&yaml.FlowStyle == 0
+	switch {
+	case strings.Contains(proposal, "\n"):
+		paste(doc.Content[0], content, false)
+	case entries:
+		if strings.HasPrefix(d.Message, "unknown key") {
+			p.remove()
+		}
+		paste(into, content, false)
+	case p.isKey():
+		p.parent.Content[p.index].Value = content.Value
+	default:
+		*p.parent.Content[p.index] = *content
+	}
+	return true
+}
+
+// encode writes a schema.
+func encode(t testing.TB, doc *yaml.Node) string {
+	t.Helper()
+	out, err := yaml.Marshal(doc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(out)
+}
+
+// places are the parts of a message that change when lines do.
+var places = regexp.MustCompile(`line [0-9]+|:[0-9]+:[0-9]+`)
+
+// worse returns the first error that is among those that are found now and was not
+// among those before.
+func worse(before, now diag.List) (diag.Diagnostic, bool) {
+	message := func(d diag.Diagnostic) string { return places.ReplaceAllString(d.Message, "") }
+	for _, d := range now {
+		if d.Severity == diag.Error && !slices.ContainsFunc(before, func(b diag.Diagnostic) bool { return message(b) == message(d) }) {
+			return d, true
+		}
+	}
+	return diag.Diagnostic{}, false
+}
+
+// count returns how many findings there are of the rule of one or, if it has none, with
+// its message.
+func count(found diag.List, of diag.Diagnostic) int {
+	n := 0
+	for _, d := range found {
+		if d.Rule == of.Rule && (d.Rule != "" || d.Message == of.Message) {
+			n++
+		}
+	}
+	return n
+}
+
+// project is schemas by the names of their files.
+type project map[string][]byte
+
+// find returns what is found in the schemas: in their language alone, if one of them is
+// not of it.
+func (p project) find() (found diag.List, language bool) {
+	var inputs []gen.Input
+	for name, text := range p {
+		_, errors := schema.Parse(name, text)
+		found = append(found, errors...)
+		inputs = append(inputs, gen.Input{Name: name, Text: text})
+	}
+	if len(found) > 0 {
+		return found, true
+	}
+	return gen.Resolve(inputs).Diagnostics, false
+}
+
+// with returns the schemas with another text of one.
+func (p project) with(name, text string) project {
+	out := maps.Clone(p)
+	out[name] = []byte(text)
+	return out
+}
+
+// maxSteps is how many more proposals are followed until a schema is right again: one
+// that changes the pattern may ask for another key.
+const maxSteps = 5
+
+// try follows a proposal of a finding, and the first of those that come up in turn. It
+// reports what is wrong with it; nothing if the finding is gone and nothing else came.
+func (p project) try(t testing.TB, d diag.Diagnostic, proposal string) string {
+	t.Helper()
+	before, language := p.find()
+	text, ok := follow(t, p[d.Pos.File], d, proposal)
+	if !ok {
+		return "there is no place for it"
+	}
+	now := p.with(d.Pos.File, text)
+	for range maxSteps {
+		found, still := now.find()
+		next, new := worse(before, found)
+		switch {
+		case count(found, d) >= count(before, d):
+			return "the finding is still there\n" + text + found.Error()
+		case language && !still, !new, before.HasErrors() && !still:
+			return "" // other errors, which have hidden it, are none of its own
+		}
+		proposals := proposalsOf(next.Hint)
+		if len(proposals) == 0 {
+			return "there is another error, without a way out: " + next.Error() + "\n" + text
+		}
+		text, ok = follow(t, now[next.Pos.File], next, proposals[0])
+		if !ok {
+			return "no place for " + proposals[0] + "\n" + text
+		}
+		now = now.with(next.Pos.File, text)
+	}
+	return "there are always more errors\n" + text
+}
+
+// goldenProjects are the schemas of the golden cases.
+func goldenProjects(t testing.TB) map[string]project {
+	t.Helper()
+	out := map[string]project{}
+	for _, path := range glob(t, "../../golden/*/*.txtar", "testdata/errors/*.txtar") {
+		archive, err := txtar.ParseFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		schemas := project{}
+		for _, f := range archive.Files {
+			switch {
+			case strings.HasPrefix(path, "testdata") && filepath.Ext(f.Name) == ".yaml" && filepath.Base(path) != "raw.txtar":
+				out[path+"/"+f.Name] = project{f.Name: []byte(schema.Framed(string(f.Data)))}
+			case strings.HasPrefix(f.Name, "schemas/"):
+				schemas[f.Name] = f.Data
+			}
+		}
+		if len(schemas) > 0 {
+			out[path] = schemas
+		}
+	}
+	return out
+}
+
+// unproposed are the rules whose messages propose no YAML, and why.
+var unproposed = map[string]string{
+	"C03": "the language has no way to break it",
+	"L01": "only the user knows what to shorten",
+	"L02": "large values belong elsewhere",
+	"L04": "only the user knows what to shorten",
+	"L06": "only the user knows which families belong together",
+	"L07": "the id of a table is a key, which is not pasted",
+	"L09": "only the user knows which rules to leave out",
+	"L12": "only the user knows which splits to leave out",
+	"L13": "only the user knows what to shorten",
+	"T17": "it is what to plan for",
+}
+
+// deadEnds are cases in which there is nothing left where something was left out.
+var deadEnds = []string{"testdata/errors/keys.txtar/null.yaml", "testdata/errors/ttls.txtar/nested_null.yaml"}
+
+// TestProposals follows every proposal of every finding in the golden cases and the
+// cases of errors: then the finding is gone, and no other error has come.
+func TestProposals(t *testing.T) {
+	tried := map[string]int{}
+	for name, p := range goldenProjects(t) {
+		found, _ := p.find()
+		if slices.Contains(deadEnds, name) {
+			continue
+		}
+		for _, d := range found {
+			for _, proposal := range proposalsOf(d.Hint) {
+				tried[d.Rule]++
+				if why := p.try(t, d, proposal); why != "" {
+					t.Errorf("%s: %v\n  help: %s\n%s:\n%s", name, d, d.Hint, proposal, why)
+				}
+			}
+		}
+	}
+	for _, rule := range lint.Rules() {
+		reason, none := unproposed[rule.ID]
+		switch {
+		case rule.By == lint.ByWriter || rule.By == lint.BySetup || rule.By == lint.ByDesign:
+		case none == (tried[rule.ID] > 0):
+			t.Errorf("rule %s: %d proposals, although %q", rule.ID, tried[rule.ID], reason)
+		}
+	}
+	if tried[""] < 100 {
+		t.Errorf("%d proposals of the language", tried[""])
+	}
+}
+
+// mostWords is how many words a message has, and a hint besides what it proposes.
+const mostWords = 25
+
+// words counts the words of a text, without what is proposed in it and lists of names.
+func words(text string) int {
+	text, _, _ = strings.Cut(text, "\n")
+	text = regexp.MustCompile("\\([^)]*\\)|`[^`]+`|\"[^\"]*\"|\\{[^}]*\\}|\\[[^]]*\\]").ReplaceAllString(text, "x")
+	text = regexp.MustCompile(`(\w+, )+`).ReplaceAllString(text, "x ")
+	return len(strings.Fields(text))
+}
+
+// TestShortMessages: what is read in a terminal is short.
+func TestShortMessages(t *testing.T) {
+	seen := map[string]bool{}
+	for name, p := range goldenProjects(t) {
+		found, _ := p.find()
+		for _, d := range found {
+			for _, text := range append(strings.Split(d.Message, "; in table"), d.Hint) { // a part for each table
+				if n := words(text); n > mostWords && !seen[text] {
+					seen[text] = true
+					t.Errorf("%s: %d words: %s [%s]", name, n, text, d.Rule)
+				}
+			}
+		}
+	}
+}
