@@ -60,7 +60,7 @@ func runExplain(ctx context.Context, stdout, stderr io.Writer, f explainFlags, p
 	if err := cli.Report(findings, p, result.Diagnostics); err != nil {
 		return err
 	}
-	text, err := render(explain.New(result.Schemas, result.Layouts), f.output == "" && coloured(stdout))
+	text, err := render(explain.New(result.Schemas, result.Layouts), f.output == "" && cli.Colored(stdout))
 	if err != nil {
 		return err
 	}
@@ -79,9 +79,4 @@ var renderers = map[string]func(doc explain.Document, coloured bool) ([]byte, er
 	"markdown": func(doc explain.Document, _ bool) ([]byte, error) { return []byte(explain.Markdown(doc)), nil },
 	"html":     func(doc explain.Document, _ bool) ([]byte, error) { return explain.HTML(doc) },
 	"json":     func(doc explain.Document, _ bool) ([]byte, error) { return explain.JSON(doc) },
-}
-
-// coloured reports whether a text is for a terminal that may be written in colour.
-func coloured(out io.Writer) bool {
-	return os.Getenv("NO_COLOR") == "" && cli.IsTerminal(out)
 }

@@ -33,7 +33,8 @@ func newLint() *cobra.Command {
 		Short: "Check the schemas against all rules",
 		Long: `Print what is wrong with the schemas, what is doubtful and what could be better,
 and exit with 1 if anything of it is as bad as --fail-on says. The findings are those
-of generate, which leaves advice out, and stops on errors.
+of generate, which leaves advice out, and stops on errors. In a terminal they are in
+color, unless NO_COLOR is set.
 
 ` + cli.PathsHelp,
 		RunE: func(cmd *cobra.Command, paths []string) error {
@@ -64,7 +65,7 @@ func runLint(stdout io.Writer, f lintFlags, paths []string) error {
 		return err
 	}
 	found := gen.Resolve(p.Inputs).Diagnostics
-	text, err := render(p, found)
+	text, err := render(stdout, p, found)
 	if err != nil {
 		return err
 	}
@@ -81,13 +82,17 @@ func runLint(stdout io.Writer, f lintFlags, paths []string) error {
 }
 
 // formats are how findings are printed.
-var formats = map[string]func(p *project.Project, found diag.List) ([]byte, error){
-	"text": func(p *project.Project, found diag.List) ([]byte, error) {
-		return []byte(found.Format(p.Text) + summary(len(p.Inputs), found)), nil
+var formats = map[string]func(stdout io.Writer, p *project.Project, found diag.List) ([]byte, error){
+	"text": func(stdout io.Writer, p *project.Project, found diag.List) ([]byte, error) {
+		return []byte(cli.Findings(stdout, found, p.Text) + summary(len(p.Inputs), found)), nil
 	},
-	"json":   func(_ *project.Project, found diag.List) ([]byte, error) { return report.JSON(found) },
-	"sarif":  func(_ *project.Project, found diag.List) ([]byte, error) { return report.SARIF(found, cli.Version()) },
-	"github": func(_ *project.Project, found diag.List) ([]byte, error) { return report.GitHub(found), nil },
+	"json": func(_ io.Writer, _ *project.Project, found diag.List) ([]byte, error) { return report.JSON(found) },
+	"sarif": func(_ io.Writer, _ *project.Project, found diag.List) ([]byte, error) {
+		return report.SARIF(found, cli.Version())
+	},
+	"github": func(_ io.Writer, _ *project.Project, found diag.List) ([]byte, error) {
+		return report.GitHub(found), nil
+	},
 }
 
 // summary counts the findings.

@@ -46,7 +46,7 @@ func Run(root *cobra.Command, args []string, stdout, stderr io.Writer) int {
 	err := root.Execute()
 	var found diag.List
 	if errors.As(err, &found) {
-		_, failed := io.WriteString(out, found.Format(readSource))
+		_, failed := io.WriteString(out, Findings(out, found, readSource))
 		err = cmp.Or(failed, ErrFindings)
 	}
 	if failed := flush(); err == nil || errors.Is(err, ErrFindings) {
@@ -67,13 +67,22 @@ func Run(root *cobra.Command, args []string, stdout, stderr io.Writer) int {
 // who ask for it.
 func Report(stdout io.Writer, p *project.Project, found diag.List) error {
 	found = slices.DeleteFunc(slices.Clone(found), func(d diag.Diagnostic) bool { return d.Severity == diag.Advice })
-	if _, err := io.WriteString(stdout, found.Format(p.Text)); err != nil {
+	if _, err := io.WriteString(stdout, Findings(stdout, found, p.Text)); err != nil {
 		return err
 	}
 	if found.HasErrors() {
 		return ErrFindings
 	}
 	return nil
+}
+
+// Findings returns findings as they are shown on an output, with the lines of their
+// files: in color in a terminal.
+func Findings(out io.Writer, found diag.List, source func(file string) []byte) string {
+	if Colored(out) {
+		return found.FormatColor(source)
+	}
+	return found.Format(source)
 }
 
 // readSource reads a file for the snippets of its diagnostics, which go without

@@ -36,6 +36,10 @@ func IsTerminal(out io.Writer) bool {
 	return ok && term.IsTerminal(int(file.Fd()))
 }
 
+// Colored reports whether an output is a terminal that may be written to in color: the
+// environment variable NO_COLOR forbids it, with any text in it.
+func Colored(out io.Writer) bool { return IsTerminal(out) && os.Getenv("NO_COLOR") == "" }
+
 // Unguarded returns an output for lines that are instructions by design.
 func Unguarded(out io.Writer) io.Writer {
 	if g, ok := out.(*guard); ok {

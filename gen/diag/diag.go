@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -69,17 +70,20 @@ type Diagnostic struct {
 func Code(text string) string { return "`" + strings.ReplaceAll(text, "`", "'") + "`" }
 
 // Error returns the finding in one line, in the form file:line:col: message [rule].
-func (d Diagnostic) Error() string {
+func (d Diagnostic) Error() string { return d.line(style{}) }
+
+// line is Error in a style.
+func (d Diagnostic) line(s style) string {
 	var b strings.Builder
-	if s := d.Pos.String(); s != "" {
-		b.WriteString(words.Printable(s) + ": ")
+	if at := d.Pos.String(); at != "" {
+		b.WriteString(s.in(bold, words.Printable(at)+":") + " ")
 	}
 	if d.Severity != Error {
-		b.WriteString(d.Severity.String() + ": ")
+		b.WriteString(s.in(d.paint(), d.Severity.String()+":") + " ")
 	}
-	b.WriteString(words.Printable(d.Message))
+	b.WriteString(s.in(bold, words.Printable(d.Message)))
 	if d.Rule != "" {
-		b.WriteString(" [" + d.Rule + "]")
+		b.WriteString(" " + s.in(d.paint(), "["+d.Rule+"]"))
 	}
 	return b.String()
 }
@@ -138,7 +142,15 @@ func (l *List) Sort() {
 // Format returns the findings for a person: each in one line, then the line of
 // the schema with a caret below the place, then the hint. The text of a file
 // comes from source, which may return nil.
-func (l List) Format(source func(file string) []byte) string {
+func (l List) Format(source func(file string) []byte) string { return l.format(source, style{}) }
+
+// FormatColor is Format for a terminal that shows colors.
+func (l List) FormatColor(source func(file string) []byte) string {
+	return l.format(source, style{colored: true})
+}
+
+// format is Format in a style.
+func (l List) format(source func(file string) []byte, s style) string {
 	var b strings.Builder
 	texts := map[string][]string{} // the lines of files
 	for _, d := range l {
@@ -147,20 +159,27 @@ func (l List) Format(source func(file string) []byte) string {
 			lines = linesOf(source(d.Pos.File))
 			texts[d.Pos.File] = lines
 		}
-		b.WriteString(d.Error() + "\n")
-		b.WriteString(snippet(lines, d.Pos))
+		b.WriteString(d.line(s) + "\n")
+		b.WriteString(snippet(lines, d, s))
 		if d.Hint != "" {
-			b.WriteString("  help: " + hint(d.Hint) + "\n")
+			b.WriteString("  " + s.in(bold, "help:") + " " + hint(d.Hint, s) + "\n")
 		}
 	}
 	return b.String()
 }
 
-// hint returns a hint with its further lines below the first.
-func hint(text string) string {
+// proposal is what a line of a hint proposes.
+var proposal = regexp.MustCompile("`[^`]+`")
+
+// hint returns a hint with its further lines, which are to be pasted, below the first.
+func hint(text string, s style) string {
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
-		lines[i] = words.Printable(line)
+		if line = words.Printable(line); i > 0 {
+			lines[i] = s.in(pasted, line)
+			continue
+		}
+		lines[i] = proposal.ReplaceAllStringFunc(line, func(code string) string { return s.in(pasted, code) })
 	}
 	return strings.Join(lines, "\n        ")
 }
@@ -170,7 +189,8 @@ const maxSnippet = 200
 
 // snippet returns the line at pos and a caret below its column, or nothing
 // where the line is not known.
-func snippet(lines []string, pos Pos) string {
+func snippet(lines []string, d Diagnostic, s style) string {
+	pos := d.Pos
 	if pos.Line < 1 || pos.Line > len(lines) || len(lines[pos.Line-1]) > maxSnippet*utf8.UTFMax {
 		return ""
 	}
@@ -179,11 +199,11 @@ func snippet(lines []string, pos Pos) string {
 		return ""
 	}
 	gutter := fmt.Sprintf("%5d | ", pos.Line)
-	out := gutter + line + "\n"
+	out := s.in(dim, gutter) + line + "\n"
 	if pos.Column < 1 {
 		return out
 	}
-	pad := strings.Repeat(" ", len(gutter)-2) + "| "
+	pad := s.in(dim, strings.Repeat(" ", len(gutter)-2)+"| ")
 	runes := []rune(line)
 	for i := range min(pos.Column-1, len(runes)) {
 		if runes[i] == '\t' {
@@ -192,7 +212,7 @@ func snippet(lines []string, pos Pos) string {
 			pad += " "
 		}
 	}
-	return out + pad + "^\n"
+	return out + pad + s.in(d.paint(), "^") + "\n"
 }
 
 // linesOf returns the lines of a text, without their ends; nil for no text.

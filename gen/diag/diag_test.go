@@ -2,6 +2,7 @@ package diag_test
 
 import (
 	"errors"
+	"regexp"
 	"runtime"
 	"strings"
 	"testing"
@@ -151,5 +152,28 @@ func TestFormatIsSafe(t *testing.T) {
 `
 	if diff := cmp.Diff(want, list.Format(func(string) []byte { return nil })); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+// In color it is the same text. What is to be pasted stands out, and no text of a schema
+// or of a file's name brings colors of its own.
+func TestFormatColor(t *testing.T) {
+	list := diag.List{
+		{Pos: diag.Pos{File: "a\x1b[31m.yaml", Line: 1, Column: 2}, Message: "bad", Rule: "K01", Hint: "write `key: x` or `b`:\ntables:\n  a: \x1b[0m"},
+		{Pos: diag.Pos{File: "b.yaml", Line: 9}, Severity: diag.Warning, Message: "doubtful"},
+		{Severity: diag.Advice, Message: "look", Rule: "C01", Hint: "look"},
+	}
+	source := func(string) []byte { return []byte("a: \x1b[31m1\n") }
+	colored := list.FormatColor(source)
+	if plain := regexp.MustCompile("\x1b\\[[0-9;]+m").ReplaceAllString(colored, ""); plain != list.Format(source) {
+		t.Errorf("%q\n%q", plain, list.Format(source))
+	}
+	for _, part := range []string{"\x1b[1;31m[K01]\x1b[0m", "\x1b[1;31m^\x1b[0m", "\x1b[32m`key: x`\x1b[0m or \x1b[32m`b`\x1b[0m:", "\x1b[32mtables:\x1b[0m", "\x1b[1;33mwarning:\x1b[0m", "\x1b[1;36madvice:\x1b[0m"} {
+		if !strings.Contains(colored, part) {
+			t.Errorf("no %q in %q", part, colored)
+		}
+	}
+	if strings.Contains(list.Format(source), "\x1b") {
+		t.Error("colors in plain text")
 	}
 }

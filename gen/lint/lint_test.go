@@ -1,6 +1,7 @@
 package lint_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -79,4 +80,27 @@ func TestTrap18KeyCoarserThanEvents(t *testing.T) {
 // TestTrap19DelimiterInARegion: "-" stands in regions and in dates.
 func TestTrap19DelimiterInADate(t *testing.T) {
 	only(t, find(t, `{delimiter: "#", segments: [host, {time`, `{delimiter: "-", segments: [host, {time`), "K05")
+}
+
+// TestBucketsAgree: what is wrong with a bucket for several reasons has one way out.
+func TestBucketsAgree(t *testing.T) {
+	wide := func(bucket string) diag.List {
+		changed := strings.NewReplacer("precision: 1m", "precision: 1s", "bucket: 1w", bucket, "expect: {rate: 1/h}", "", "2006-01-02-1504", "2006-01-02-150405").Replace(text)
+		found := gen.Resolve([]gen.Input{{Name: "event.yaml", Text: []byte(changed)}}).Diagnostics
+		return slices.DeleteFunc(found, func(d diag.Diagnostic) bool { return d.Severity == diag.Advice && d.Rule != "L03" })
+	}
+	found := wide("bucket: {every: 1y, label: \"2006\"}")
+	var rules []string
+	for _, d := range found {
+		rules = append(rules, d.Rule)
+		if !strings.Contains(d.Hint, "`bucket: 1d`") {
+			t.Errorf("%v\n%s", d, d.Hint)
+		}
+	}
+	if got := strings.Join(rules, " "); got != "L03 L15 T15" {
+		t.Errorf("got %s", got)
+	}
+	if found := wide("bucket: 1d"); len(found) > 0 {
+		t.Error(found)
+	}
 }
