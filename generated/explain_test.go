@@ -123,6 +123,12 @@ func (p *filterParser) filter(f *bigtablepb.RowFilter) {
 		o.Cells = cells
 		return
 	}
+	if branches := f.GetInterleave().GetFilters(); len(branches) == 2 {
+		if present := p.present(branches[1]); present != nil {
+			o.Present = present
+			f = branches[0]
+		}
+	}
 	switch f := f.Filter.(type) {
 	case *bigtablepb.RowFilter_Chain_:
 		for _, f := range f.Chain.Filters {
@@ -141,6 +147,16 @@ func (p *filterParser) filter(f *bigtablepb.RowFilter) {
 	default:
 		p.t.Errorf("unexpected filter %v", f)
 	}
+}
+
+// present takes columns whose cells come without their values; nil if it is something
+// else.
+func (p *filterParser) present(f *bigtablepb.RowFilter) []string {
+	chain := f.GetChain().GetFilters()
+	if len(chain) != 2 || !chain[1].GetStripValueTransformer() || chain[0].GetColumnQualifierRegexFilter() == nil {
+		return nil
+	}
+	return p.unquoted(strings.Split(string(chain[0].GetColumnQualifierRegexFilter()), "|"))
 }
 
 // keys takes patterns for row keys, one of which fits; nil if it is something else.

@@ -47,6 +47,7 @@ var supportDecls = []supportDecl{
 	{"const", "Unknown", "store", "Unknown events may be stored or not; writing them again is safe."},
 	{"var", "ErrNotFound", "store", "ErrNotFound: the series has no event that is alive."},
 	{"var", "ErrOrder", "store", "ErrOrder: a query cannot yield its events in the order of time."},
+	{"var", "ErrNoField", "store", "ErrNoField: ReadOptions.Fields names a field that the table does not have."},
 	{"var", "ErrClosed", "store", "ErrClosed: the batcher is closed."},
 	{"var", "ErrEmpty", "codec", "ErrEmpty: a segment of the row key is empty."},
 	{"var", "ErrDelimiter", "codec", "ErrDelimiter: a segment of the row key contains the delimiter."},

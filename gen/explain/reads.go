@@ -92,17 +92,25 @@ func filterWords(f layout.Filter) []string {
 		out = append(out, "row keys of the form "+strings.Join(forms, "; or "))
 	}
 	if f.Columns != nil {
-		var names []string
-		for _, name := range f.Columns {
-			names = append(names, layout.ShowKey(name))
-		}
-		out = append(out, "columns "+strings.Join(names, ", "))
+		out = append(out, "columns "+columnsWords(f.Columns))
+	}
+	if f.Present != nil {
+		out = append(out, "and columns "+columnsWords(f.Present)+" without their values: to see which events there are")
 	}
 	out = append(out, cellsWords(f.Cells)...)
 	if f.Newest > 0 {
 		out = append(out, "of what is left in a column the newest cell")
 	}
 	return out
+}
+
+// columnsWords lists the names of columns.
+func columnsWords(columns []string) string {
+	var names []string
+	for _, name := range columns {
+		names = append(names, layout.ShowKey(name))
+	}
+	return strings.Join(names, ", ")
 }
 
 // keyWords shows the form of row keys.

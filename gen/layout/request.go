@@ -27,6 +27,9 @@ type Request struct {
 type Filter struct {
 	// Columns are the names of the columns; nil for all.
 	Columns []string
+	// Present are the names of columns whose cells come too, without their values: they
+	// tell which events there are.
+	Present []string
 	// Keys are patterns for the cells' row keys: of each list one that fits.
 	Keys [][]KeyFilter
 	// Cells are those that are read, by one or another. It is never empty.
@@ -71,15 +74,15 @@ func (q *Query) Requests(l *Layout, now, from, to time.Time, columns []int) []Re
 		return nil
 	}
 	var out []Request
-	spans := q.exampleSpans(l)
+	spans, present := q.exampleSpans(l), t.present(l, columns)
 	for _, p := range q.parts(l, from, to) {
 		f, alive := q.partFilter(l, p, now)
 		if !alive {
 			return out
 		}
-		f.Columns = t.columnNames(columns)
+		f.Columns, f.Present = t.columnNames(columns), t.columnNames(present)
 		for i, span := range spans {
-			if t.Metrics() && columns != nil && !slices.Contains(columns, i) {
+			if t.Metrics() && columns != nil && !slices.Contains(columns, i) && !slices.Contains(present, i) {
 				continue // the row of a field that is not fetched
 			}
 			requests := q.spanRequests(span, p, f)
@@ -268,6 +271,29 @@ func (t *Table) matching(span codec.Span, f Filter) Filter {
 	return f
 }
 
+// present returns the columns whose cells are read without their values where columns
+// are fetched, nil for all, none of which every event has: one that every event has or,
+// if there is none, all others.
+func (t *Table) present(l *Layout, columns []int) []int {
+	required := func(i int) bool {
+		f := t.Columns[i].Field
+		return f >= 0 && !l.Fields[f].Optional && l.Fields[f].Default == nil
+	}
+	if columns == nil || t.Pattern.OneValue() || slices.ContainsFunc(columns, required) {
+		return nil
+	}
+	var others []int
+	for i, c := range t.Columns {
+		switch {
+		case required(i):
+			return []int{i}
+		case c.Field >= 0 && !slices.Contains(columns, i):
+			others = append(others, i)
+		}
+	}
+	return others
+}
+
 // columnNames are the columns that a filter names; nil for all of them.
 func (t *Table) columnNames(columns []int) []string {
 	if columns == nil || t.Pattern.OneValue() || t.Metrics() {
@@ -451,7 +477,7 @@ func (q *Query) Work(l *Layout, now, from, to time.Time, columns []int) Work {
 	if w.Requests == 0 {
 		return w
 	}
-	for _, c := range t.workColumns(columns) {
+	for _, c := range t.workColumns(l, columns) {
 		since := t.columnSince(c, now, from)
 		if !since.Before(to) {
 			continue
@@ -477,12 +503,12 @@ func (q *Query) Work(l *Layout, now, from, to time.Time, columns []int) Work {
 
 // workColumns returns the columns of the cells that come back where columns are
 // fetched; nil for all.
-func (t *Table) workColumns(columns []int) []Column {
+func (t *Table) workColumns(l *Layout, columns []int) []Column {
 	if columns == nil || t.Pattern.OneValue() {
 		return t.Columns
 	}
 	var out []Column
-	for _, i := range columns {
+	for _, i := range slices.Concat(columns, t.present(l, columns)) {
 		out = append(out, t.Columns[i])
 	}
 	return out

@@ -107,6 +107,9 @@ var (
 	// ErrOrder: a query cannot yield its events in the order of time.
 	ErrOrder = store.ErrOrder
 
+	// ErrNoField: ReadOptions.Fields names a field that the table does not have.
+	ErrNoField = store.ErrNoField
+
 	// ErrClosed: the batcher is closed.
 	ErrClosed = store.ErrClosed
 

@@ -23,7 +23,7 @@ type assembler[E any] struct {
 	known       bool             // base has the series of such a key
 	times       codec.TimeReader // of such keys
 	latestOnly  bool             // one event of each series is enough
-	fetch       []bool           // the columns to fetch; nil for all
+	fetched     fetching         // of each column; nil for all
 	match       func(e *E) bool  // whether a row's series is asked for; nil if all are
 	from, to    time.Time
 	now         func() time.Time
@@ -227,7 +227,7 @@ func (a *assembler[E]) flush(yield yielder[E]) bool {
 // bucket yields the events of the groups.
 func (a *assembler[E]) bucket(yield yielder[E]) bool {
 	f := &a.frame
-	f.fill(a.groups)
+	f.fill(a.groups, a.fetched)
 	f.turned = a.newestFirst
 	begin, end := f.within(a.from, a.to)
 	return begin == end || a.yield(begin, end, yield)
@@ -433,20 +433,22 @@ func (a *assembler[E]) yieldOne(k int, yield yielder[E]) bool {
 	a.found = false
 	now, stale := a.stale()
 	for i := range a.layout.Columns {
-		if a.skips(i) {
+		if a.fetched.skips(i) {
 			continue
 		}
 		column, cell := &a.layout.Columns[i], f.cell(i, k)
 		var err error
 		switch {
 		case cell == nil || stale && !a.alive(now, i, k):
-			if !column.WrittenAt {
+			if !column.WrittenAt && a.fetched.decodes(i) {
 				err = a.layout.Missing(event, i)
 			}
 		default:
 			a.found = a.found || !column.WrittenAt
 			a.expires(choice, column, cell.Micros)
-			err = a.layout.Set(event, i, f.columns[i].row.Bytes(cell.Value))
+			if a.fetched.decodes(i) {
+				err = a.layout.Set(event, i, f.columns[i].row.Bytes(cell.Value))
+			}
 		}
 		if err != nil && failed == nil {
 			failed = a.fail(f.rowOf(i, k), column.Name, f.times[k], err)
@@ -454,9 +456,6 @@ func (a *assembler[E]) yieldOne(k int, yield yielder[E]) bool {
 	}
 	return !a.found || yield(event, failed)
 }
-
-// skips reports whether a column is not to be fetched.
-func (a *assembler[E]) skips(column int) bool { return a.fetch != nil && !a.fetch[column] }
 
 // expires tells the event when it expires, where its cells say so.
 func (a *assembler[E]) expires(choice Choice, column *Column, stamp int64) {

@@ -139,15 +139,6 @@ func TestLatestOfValuesThatRepeat(t *testing.T) {
 	same(t, counts{2, 2}, *c)
 }
 
-// No fields are nothing to ask for.
-func TestNoFieldsAreNoRequest(t *testing.T) {
-	for _, l := range []*Layout[sample]{singles(), days(), metrics()} {
-		r, c := stored(t, l, 60, numbered(3)...)
-		same(t, []string(nil), read(t, r, day0, at(86400), ReadOptions{Fields: []Field{}}))
-		same(t, counts{}, *c)
-	}
-}
-
 // Only of a bucket that is about to pass its age the rest is read, since it decides
 // what is left of it; and no bucket after it.
 func TestRestOfABucketThatTurns(t *testing.T) {

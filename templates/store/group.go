@@ -140,16 +140,19 @@ func (g *group) earliest() (first instant, found bool) {
 	return first, found
 }
 
-// take sets the ends of the data of a time, and returns the most that a column has.
-func (g *group) take(at instant) int {
-	most := 0
+// take sets the ends of the data of a time, and returns the most that a column has
+// which is fetched with its values; at least one.
+func (g *group) take(at instant, fetched fetching) int {
+	most := 1
 	for i := range g.columns {
 		c := &g.columns[i]
 		c.end = c.at
 		for c.end < len(c.cells) && c.instant(c.end).compare(at) == 0 {
 			c.end++
 		}
-		most = max(most, c.end-c.at)
+		if fetched.decodes(i) {
+			most = max(most, c.end-c.at)
+		}
 	}
 	return most
 }

@@ -279,6 +279,19 @@ func (r *run[E]) fields(series Series, from, to time.Time) {
 	got := r.collected(r.access.Fields(r.ctx, toGo[E](Event{Host: series.Host, Shard: series.Shard}), from, to, names))
 	r.crossed(fmt.Sprint("fields ", names), r.driver.Plans["Read"], only(series), from, to, fields)
 	r.same(fmt.Sprint("fields ", names), r.table.ReadFields(r.now, series, from, to, fields), got)
+	// Fields do not choose events.
+	if whole := r.events(series, from, to); !slices.Equal(timesOf(whole), timesOf(got)) {
+		r.Fatalf("fields %v at %v: %+v, of the events %+v\nschema\n%s", names, r.now, got, whole, r.schema.YAML())
+	}
+}
+
+// timesOf returns the times of events, each once.
+func timesOf(events []Event) []time.Time {
+	var times []time.Time
+	for _, e := range events {
+		times = append(times, e.Time)
+	}
+	return slices.Compact(times)
 }
 
 // newest compares reads against the order of time with those in it.

@@ -268,11 +268,12 @@ func (m *Table) Read(now time.Time, series Series, from, to time.Time) []Event {
 	return m.ReadFields(now, series, from, to, nil)
 }
 
-// ReadFields is Read with some fields alone; nil is all of them.
+// ReadFields is Read with some fields alone; nil is all of them. An event comes whether
+// it has them or not.
 func (m *Table) ReadFields(now time.Time, series Series, from, to time.Time, fields []int) []Event {
-	fields = m.schema.fetches(fields)
+	fields, asked := m.schema.fetches(fields), m.schema.asks(fields)
 	byTime := map[string]*instant{}
-	for c, stored := range m.living(now, series, from, to, fields) {
+	for c, stored := range m.living(now, series, from, to, asked) {
 		e := stored.event
 		id := fmt.Sprint(e.Time.UnixNano(), c.sequence, c.class)
 		if byTime[id] == nil {
@@ -312,13 +313,40 @@ func (m *Table) living(now time.Time, series Series, from, to time.Time, fields 
 	}
 }
 
-// fetches returns which of the fields that are asked for can be fetched by
-// themselves; nil where an event is one value.
+// fetches returns which of the fields that are asked for are fetched; nil where an
+// event is one value, unless none are asked for.
 func (s *Schema) fetches(fields []int) []int {
-	if s.serialized() || s.Pattern == "bucket_offsets" {
+	if len(fields) > 0 && s.oneValue() {
 		return nil
 	}
 	return fields
+}
+
+// oneValue reports whether an event is one cell.
+func (s *Schema) oneValue() bool { return s.serialized() || s.Pattern == "bucket_offsets" }
+
+// asks returns the fields whose cells come when some are asked for, nil for all. If
+// an event may lack all that are asked for, cells of others tell that it exists: of
+// the first field that it must have, or of any.
+func (s *Schema) asks(fields []int) []int {
+	fields = s.fetches(fields)
+	required := func(i int) bool { return s.Fields[i].Presence == Required }
+	switch {
+	case fields == nil || slices.ContainsFunc(fields, required):
+		return fields
+	case s.serialized():
+		return []int{whole}
+	case s.oneValue():
+		return []int{0}
+	}
+	var all []int
+	for i := range s.Fields {
+		if required(i) {
+			return append(slices.Clip(fields), i)
+		}
+		all = append(all, i)
+	}
+	return all
 }
 
 // fetched reports whether a field is one of those to fetch; nil is all.
@@ -328,8 +356,12 @@ func fetched(fields []int, field int) bool { return fields == nil || slices.Cont
 func (m *Table) events(series Series, in *instant, fields []int) []Event {
 	most := 0
 	for field, cells := range in.cells {
-		if field > writtenAt {
+		switch {
+		case field <= writtenAt:
+		case fetched(fields, field):
 			most = max(most, len(cells))
+		default:
+			most = max(most, 1)
 		}
 		if field >= 0 {
 			slices.SortFunc(cells, func(a, b cell) int { return cmp.Compare(a.event.Values[field], b.event.Values[field]) })
@@ -347,15 +379,15 @@ func (m *Table) events(series Series, in *instant, fields []int) []Event {
 			}
 		}
 		for field, cells := range in.cells {
-			m.take(&e, field, cells[min(n, len(cells)-1)])
+			m.take(&e, field, cells[min(n, len(cells)-1)], fetched(fields, field))
 		}
 		out = append(out, e)
 	}
 	return out
 }
 
-// take takes a cell into an event.
-func (m *Table) take(e *Event, field int, c cell) {
+// take takes a cell into an event, with its value or without.
+func (m *Table) take(e *Event, field int, c cell, value bool) {
 	switch ttl := m.familyOf(field).TTL; ttl.Kind {
 	case "one_second", "default_expiration":
 		e.ExpiresAt = time.UnixMicro(c.micros).UTC().Add(ttl.Age)
@@ -363,6 +395,7 @@ func (m *Table) take(e *Event, field int, c cell) {
 	switch {
 	case field <= writtenAt:
 		e.WrittenAt = c.event.WrittenAt
+	case !value:
 	case field == whole:
 		copy(e.Values, c.event.Values)
 		copy(e.Has, c.event.Has)

@@ -22,8 +22,8 @@ func (s *Schema) streams(p Plan, fields []int) int {
 // expected returns the toll of a read of a range: the cells that make up its
 // events, and none besides but for the rest of a bucket.
 func (r *run[E]) expected(p Plan, wanted func(Series) bool, from, to time.Time, fields []int) toll {
+	fields = r.schema.asks(fields)
 	requests := r.schema.streams(p, fields) * r.schema.requests(p, from, to)
-	fields = r.schema.fetches(fields)
 	needed := sum(r.table.rows(r.now, wanted, from, to, fields, false))
 	most := sum(r.table.rows(r.now, wanted, from, r.schema.rest(r.now, from, to), fields, false))
 	return toll{Counts{requests, needed}, Counts{requests, most}}

@@ -3,7 +3,6 @@
 package store
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -12,36 +11,6 @@ import (
 
 	"github.com/btgen-dev/btgen/generated/internal/codec"
 )
-
-// fetched returns which columns have the fields; nil for all of them.
-func (l *Layout[E]) fetched(fields []Field) ([]bool, error) {
-	if fields == nil || l.Kind == BucketOffsets || slices.ContainsFunc(l.Columns, func(c Column) bool { return c.Whole }) {
-		return nil, nil
-	}
-	fetch := make([]bool, len(l.Columns))
-	for _, f := range fields {
-		i := slices.IndexFunc(l.Columns, func(c Column) bool { return c.Name == string(f) })
-		if i < 0 {
-			return nil, fmt.Errorf("table %s has no field %q", l.Table.ID, f)
-		}
-		fetch[i] = true
-	}
-	return fetch, nil
-}
-
-// columnsFilter returns the filter of the columns to fetch; nil for all of them.
-func (l *Layout[E]) columnsFilter(fetch []bool) bigtable.Filter {
-	if fetch == nil || l.Kind == BucketColumns {
-		return nil
-	}
-	var names []string
-	for i, c := range l.Columns {
-		if fetch[i] {
-			names = append(names, codec.QuoteRegexp(c.Name))
-		}
-	}
-	return bigtable.ColumnFilter(strings.Join(names, "|"))
-}
 
 // endsByRows reports whether a read with a limit is over after so many rows, each
 // of which has an event: not if events of several rows are sorted, or left out.

@@ -51,8 +51,8 @@ func (f *frame) reset(columns int) {
 	}
 }
 
-// fill makes the frame of the data of a bucket.
-func (f *frame) fill(groups []*group) {
+// fill makes the frame of the data of a bucket, of which so much was fetched.
+func (f *frame) fill(groups []*group, fetched fetching) {
 	f.reset(len(groups[0].columns))
 	for i := range f.columns {
 		f.columns[i].row = groups[0].columns[i].row
@@ -73,7 +73,7 @@ func (f *frame) fill(groups []*group) {
 		if next == nil {
 			break
 		}
-		f.merge(next, first)
+		f.merge(next, first, fetched)
 	}
 	for i := range f.columns {
 		f.columns[i].cells = f.columns[i].own
@@ -98,11 +98,11 @@ func (f *frame) align(g *group) {
 }
 
 // merge takes the events of a group at one time. Where columns have several data at
-// that time there are as many events as the column with the most has, and the others
-// repeat their last one.
-func (f *frame) merge(g *group, at instant) {
+// that time there are as many events as the one with the most has, of those that are
+// fetched with their values, and the others repeat their last one.
+func (f *frame) merge(g *group, at instant, fetched fetching) {
 	sequenced := slices.ContainsFunc(g.columns, func(c column) bool { return c.sequences != nil })
-	for n := range g.take(at) {
+	for n := range g.take(at, fetched) {
 		f.times, f.classes = append(f.times, codec.FromMicros(at.micros)), append(f.classes, g.class)
 		if sequenced {
 			f.sequences = append(f.sequences, at.sequence)

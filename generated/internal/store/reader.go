@@ -82,9 +82,15 @@ type ReadOptions struct {
 	// series; else it looks through the rows of the range, and holds the series
 	// that it has seen in memory.
 	LatestOnly bool
-	// Fields are the fields to fetch; nil for all. The others stay zero, and an
-	// event that has none of them is left out. Where an event is stored as one
-	// value, all fields are fetched.
+	// Fields are the fields to fetch; nil for all, and an empty slice for none, which
+	// leaves the series and the time. The others stay zero. Fields do not choose
+	// events: one that lacks all of them is yielded too, with their defaults. To know
+	// of it, a read of fields none of which every event must have asks for one more
+	// cell of each event, without its value; or for all of them, if there is no field
+	// that every event must have. In a table of new columns there are as many events
+	// of one time as the fetched field with the most values has. Where an event is
+	// stored as one value, all fields are fetched unless there are none. A name that
+	// is none of the table's is ErrNoField.
 	Fields []Field
 }
 
@@ -275,7 +281,7 @@ func (r *reading[E]) scan(yield yielder[E]) {
 	if since, bounded := r.layout.Table.since(now); bounded {
 		a.from = codec.Later(a.from, since)
 	}
-	if !a.from.Before(a.to) || a.fetch != nil && !slices.Contains(a.fetch, true) {
+	if !a.from.Before(a.to) {
 		return
 	}
 	a.ranksEnd = r.ranksEnd(now, a.from, a.to)
@@ -290,7 +296,7 @@ func (r *reading[E]) scan(yield yielder[E]) {
 		if !alive {
 			return
 		}
-		if fields := r.layout.columnsFilter(a.fetch); fields != nil {
+		if fields := r.layout.fetchFilter(a.fetched); fields != nil {
 			filter = bigtable.ChainFilters(fields, filter)
 		}
 		part := part{Part: p}
@@ -310,7 +316,7 @@ func (r *reading[E]) rowsOf() ([]codec.Span, *codec.KeyPattern, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if r.assembler.fetch, err = r.layout.fetched(r.options.Fields); err != nil {
+	if r.assembler.fetched, err = r.layout.fetched(r.options.Fields); err != nil {
 		return nil, nil, err
 	}
 	if r.q.Match != nil {
@@ -380,7 +386,7 @@ func (r *reading[E]) together(a *assembler[E], spans []codec.Span, p part, filte
 	streams := make([]*stream, len(spans))
 	for i, span := range spans {
 		streams[i] = startStream(ctx, func(op *Operation, wanted func() bool) iter.Seq2[wire.Row, error] {
-			if r.layout.Kind == BucketColumns && a.skips(i) {
+			if r.layout.Kind == BucketColumns && a.fetched.skips(i) {
 				return func(func(wire.Row, error) bool) {}
 			}
 			return r.spanRows(ctx, op, r.q, span, p, filter, wanted)
