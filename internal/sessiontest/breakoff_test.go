@@ -3,6 +3,7 @@ package sessiontest_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 
@@ -39,6 +40,13 @@ func (b *breaks) named(ctx context.Context, request, after int) (context.Context
 	read := &broken{request: request, after: after}
 	b.reads = append(b.reads, read)
 	return metadata.AppendToOutgoingContext(ctx, readHeader, fmt.Sprint(len(b.reads)-1)), read
+}
+
+// requests returns how many rows each request of a read got.
+func (b *breaks) requests(read *broken) []int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Clone(read.rows)
 }
 
 // of returns the read that a request is of, and its number; nil if it has no name.
@@ -130,10 +138,10 @@ func TestReadsOfStreamsThatBreakOff(t *testing.T) {
 			for name, read := range a.reads {
 				ctx, whole := b.named(t.Context(), -1, 0)
 				want, err := read(ctx)
-				if check(t, err); len(want) == 0 || len(whole.rows) == 0 {
-					t.Fatalf("%s, %s, %s: %d events by %d requests", tab.name, path, name, len(want), len(whole.rows))
+				if check(t, err); len(want) == 0 || len(b.requests(whole)) == 0 {
+					t.Fatalf("%s, %s, %s: %d events by %d requests", tab.name, path, name, len(want), len(b.requests(whole)))
 				}
-				for request, rows := range whole.rows {
+				for request, rows := range b.requests(whole) {
 					for after := range rows + 1 {
 						if after > 1 && after < rows && !testlong.Enabled() {
 							continue
@@ -143,7 +151,7 @@ func TestReadsOfStreamsThatBreakOff(t *testing.T) {
 							defer func() { <-limit }()
 							ctx, broken := b.named(t.Context(), request, after)
 							got, err := read(ctx)
-							if diff := cmp.Diff(want, got); diff != "" || err != nil || len(broken.rows) <= request && name != "first" && name != "last" {
+							if diff := cmp.Diff(want, got); diff != "" || err != nil || len(b.requests(broken)) <= request && name != "first" && name != "last" {
 								t.Errorf("%s, %s, %s: request %d, broken off after %d of %d rows: %v (-want +got)\n%s", tab.name, path, name, request, after, rows, err, diff)
 							}
 						})

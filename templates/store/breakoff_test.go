@@ -52,6 +52,13 @@ func (b *breaking) named(ctx context.Context, request, after int) (context.Conte
 	return metadata.AppendToOutgoingContext(ctx, readHeader, name), read
 }
 
+// requests returns how many chunks each request of a read got.
+func (b *breaking) requests(read *brokenRead) []int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Clone(read.chunks)
+}
+
 func (b *breaking) PingAndWarm(context.Context, *bigtablepb.PingAndWarmRequest) (*bigtablepb.PingAndWarmResponse, error) {
 	return new(bigtablepb.PingAndWarmResponse), nil
 }
@@ -283,14 +290,14 @@ func TestReadsOfStreamsThatBreakOff(t *testing.T) {
 				if err != nil || len(want) == 0 {
 					t.Fatal(l.Table.ID, name, want, err)
 				}
-				for request, chunks := range whole.chunks {
+				for request, chunks := range b.requests(whole) {
 					for _, after := range breaks(chunks) {
 						limit <- struct{}{}
 						wg.Go(func() {
 							defer func() { <-limit }()
 							ctx, broken := b.named(t.Context(), request, after)
 							got, err := read(ctx, r)
-							reached := len(broken.chunks) > request || name == "limit" // which may do without its last ones
+							reached := len(b.requests(broken)) > request || name == "limit" // which may do without its last ones
 							if diff := cmp.Diff(want, got); diff != "" || err != nil || !reached {
 								t.Errorf("%s, path %d, %s: request %d, broken off after %d of %d: %v (-want +got)\n%s", l.Table.ID, i, name, request, after, chunks, err, diff)
 							}
