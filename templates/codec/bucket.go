@@ -164,10 +164,35 @@ func (b Bucket) ParseLabel(s string) (time.Time, error) {
 		ok = err == nil && string(again) == s
 	}
 	if !ok {
-		return time.Time{}, fmt.Errorf("%w: %s is not a bucket's label of the form %s",
-			ErrTime, quote(s), b.Label)
+		return time.Time{}, fmt.Errorf("%w: %s is not %s", ErrTime, quote(s), b.wantedLabel(s))
 	}
 	return start, nil
+}
+
+// wantedLabel says what a text should be that is no label of b. A text of the right
+// form is one of other buckets: those that rows were written with before the schema
+// changed.
+func (b Bucket) wantedLabel(s string) string {
+	at, ok := b.parseLabel(s)
+	if !ok || at.Before(b.Min()) || !at.Before(b.Max()) || b.Start(at).Equal(at) {
+		return "a label of the form " + b.Label.String()
+	}
+	label, err := b.AppendLabel(nil, at)
+	if err != nil {
+		return "a label of the form " + b.Label.String()
+	}
+	return fmt.Sprintf("the start of a bucket of %s, such as %s: the row has another width of bucket, or origin", b.width(), label)
+}
+
+// width returns how wide a bucket is, as it stands in a schema.
+func (b Bucket) width() string {
+	switch {
+	case b.Months == 0:
+		return showWidth(b.Every)
+	case b.Months%12 == 0:
+		return strconv.Itoa(b.Months/12) + "y"
+	}
+	return strconv.Itoa(b.Months) + "mo"
 }
 
 func (b Bucket) parseLabel(s string) (time.Time, bool) {

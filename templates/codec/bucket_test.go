@@ -509,3 +509,34 @@ func TestCount(t *testing.T) {
 		}
 	})
 }
+
+// A label of the right form that no bucket has is one of other buckets, such as those
+// before the schema made them wider: the error says so, and not that it wants the form.
+func TestLabelOfOtherBuckets(t *testing.T) {
+	dates := mustLabel("2006-01-02")
+	for _, tt := range []struct {
+		b           codec.Bucket
+		label, want string
+	}{
+		{codec.Bucket{Every: week, Label: dates}, "2021-03-05", "the start of a bucket of 7d, such as 2021-03-01: the row has another width of bucket, or origin"},
+		{codec.Bucket{Every: day, Label: mustLabel("2006-01-02T15")}, "2021-03-05T13", "the start of a bucket of 1d, such as 2021-03-05T00"},
+		{codec.Bucket{Months: 3, Label: mustLabel("2006-01")}, "2021-02", "the start of a bucket of 3mo, such as 2021-01"},
+		{codec.Bucket{Months: 24, Label: mustLabel("2006")}, "2021", "the start of a bucket of 2y, such as 2020"},
+		{codec.Bucket{Every: week, Label: dates}, "2021-3-05", "a label of the form 2006-01-02"},
+		{codec.Bucket{Every: week, Label: dates}, "week1", "a label of the form 2006-01-02"},
+		{codec.Bucket{Every: week, Label: dates}, "1969-12-31", "a label of the form 2006-01-02"},
+		{weeks, "week01", "a label of the form week%d"},
+	} {
+		r := codec.NewKeyReader("a#"+tt.label, "#")
+		r.String("host")
+		r.Bucket(tt.b)
+		for _, err := range []error{r.Close(), second(tt.b.ParseLabel(tt.label))} {
+			if err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("%s: got %v, want %s", tt.label, err, tt.want)
+			}
+		}
+	}
+}
+
+// second returns the error of two results.
+func second(_ time.Time, err error) error { return err }

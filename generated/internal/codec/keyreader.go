@@ -258,7 +258,7 @@ func (r *KeyReader) Bucket(b Bucket) time.Time {
 	}
 	t, err := b.ParseLabel(v)
 	if err != nil {
-		return fail[time.Time](r, bucketField, v, "a label of the form "+b.Label.String())
+		return fail[time.Time](r, bucketField, v, b.wantedLabel(v))
 	}
 	return t
 }
