@@ -9,10 +9,10 @@ import (
 	"testing"
 
 	"golang.org/x/tools/txtar"
-	"gopkg.in/yaml.v3"
 
 	"github.com/btgen-dev/btgen/gen"
 	"github.com/btgen-dev/btgen/gen/diag"
+	"github.com/btgen-dev/btgen/gen/internal/yaml"
 	"github.com/btgen-dev/btgen/gen/lint"
 	"github.com/btgen-dev/btgen/gen/schema"
 )

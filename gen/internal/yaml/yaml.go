@@ -23,11 +23,18 @@ const (
 	AliasNode    = yaml.AliasNode
 )
 
-// TaggedStyle is the style of a scalar with a tag.
-const TaggedStyle = yaml.TaggedStyle
+// TaggedStyle is the style of a scalar with a tag, FlowStyle that of a mapping or a
+// sequence in brackets.
+const (
+	TaggedStyle = yaml.TaggedStyle
+	FlowStyle   = yaml.FlowStyle
+)
 
 // NewDecoder returns a Decoder of what r gives.
 func NewDecoder(r io.Reader) *Decoder { return yaml.NewDecoder(r) }
 
 // Unmarshal reads the first document of a text into a node.
 func Unmarshal(text []byte, document *Node) error { return yaml.Unmarshal(text, document) }
+
+// Marshal returns the text of a node.
+func Marshal(n *Node) ([]byte, error) { return yaml.Marshal(n) }
