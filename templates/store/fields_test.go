@@ -42,7 +42,7 @@ func storedAs(t *testing.T, l *Layout[sample], samples []sample) *storetest.Bigt
 			for _, item := range items {
 				qualifier := item.Column[len(family)+1:]
 				value, _ := codec.BinaryUint64(item.Value)
-				if value == lacking || qualifier == fmt.Sprint(lacking) {
+				if value == lacking || qualifier == fmt.Sprint(int64(lacking)) {
 					m.DeleteTimestampRange(family, qualifier, item.Timestamp, item.Timestamp+1000)
 					deleted = true
 				}
