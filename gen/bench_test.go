@@ -11,7 +11,7 @@ import (
 
 	"github.com/btgen-dev/btgen/gen/emit"
 	"github.com/btgen-dev/btgen/gen/internal/parallel"
-	"github.com/btgen-dev/btgen/internal/cputime"
+	"github.com/btgen-dev/btgen/golden/cputime"
 )
 
 // BenchmarkGenerate compares generating with formatting alone, which no

@@ -14,7 +14,7 @@ import (
 
 	"github.com/btgen-dev/btgen/gen/internal/model"
 	"github.com/btgen-dev/btgen/gen/layout"
-	"github.com/btgen-dev/btgen/internal/testlong"
+	"github.com/btgen-dev/btgen/golden/testlong"
 )
 
 // TestModel compiles random schemas and runs their code against an in-memory

@@ -23,7 +23,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/btgen-dev/btgen/gen/emit"
-	"github.com/btgen-dev/btgen/internal/testlong"
+	"github.com/btgen-dev/btgen/golden/testlong"
 	"github.com/btgen-dev/btgen/templates"
 )
 

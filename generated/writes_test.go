@@ -29,7 +29,7 @@ import (
 	"github.com/btgen-dev/btgen/generated/transit"
 	"github.com/btgen-dev/btgen/generated/usage"
 	"github.com/btgen-dev/btgen/generated/weather"
-	"github.com/btgen-dev/btgen/internal/testlong"
+	"github.com/btgen-dev/btgen/golden/testlong"
 )
 
 // writesServer keeps the writes that it gets.

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/btgen-dev/btgen/gen/explain"
-	"github.com/btgen-dev/btgen/internal/testlong"
+	"github.com/btgen-dev/btgen/golden/testlong"
 )
 
 // inspect looks at a page in a browser, and writes what is wrong with it, and which

@@ -18,7 +18,7 @@ import (
 	"github.com/btgen-dev/btgen/gen"
 	"github.com/btgen-dev/btgen/gen/explain"
 	"github.com/btgen-dev/btgen/gen/internal/model"
-	"github.com/btgen-dev/btgen/internal/testlong"
+	"github.com/btgen-dev/btgen/golden/testlong"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")

@@ -14,7 +14,7 @@ import (
 
 	"github.com/btgen-dev/btgen/gen/internal/editor"
 	"github.com/btgen-dev/btgen/gen/schema"
-	"github.com/btgen-dev/btgen/internal/testlong"
+	"github.com/btgen-dev/btgen/golden/testlong"
 )
 
 // TestFormat runs the cases of testdata/format: files in pairs, a schema and what

@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/btgen-dev/btgen/generated/internal/store"
-	_ "github.com/btgen-dev/btgen/internal/testlong" // fewer cases of a property in a usual run
+	_ "github.com/btgen-dev/btgen/golden/testlong" // fewer cases of a property in a usual run
 )
 
 // forEachTable runs a test for every table, all on one server.

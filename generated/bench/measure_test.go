@@ -5,7 +5,7 @@ import (
 	"runtime"
 	"testing"
 
-	"github.com/btgen-dev/btgen/internal/cputime"
+	"github.com/btgen-dev/btgen/golden/cputime"
 )
 
 // size is how much a case reads or writes in one run.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/btgen-dev/btgen/generated/metrics"
 	"github.com/btgen-dev/btgen/generated/weather"
-	"github.com/btgen-dev/btgen/internal/testlong"
+	"github.com/btgen-dev/btgen/golden/testlong"
 )
 
 // readCases are what is read.

@@ -17,7 +17,7 @@ import (
 
 	"github.com/btgen-dev/btgen/generated/internal/store"
 	"github.com/btgen-dev/btgen/generated/internal/storetest"
-	_ "github.com/btgen-dev/btgen/internal/testlong" // fewer cases of a property in a usual run
+	_ "github.com/btgen-dev/btgen/golden/testlong" // fewer cases of a property in a usual run
 )
 
 // newServer starts an in-memory Bigtable with the tables of this package.

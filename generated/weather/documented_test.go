@@ -11,7 +11,7 @@ import (
 
 	"github.com/btgen-dev/btgen/generated/weather"
 	"github.com/btgen-dev/btgen/generated/weather/weathertest"
-	"github.com/btgen-dev/btgen/internal/testlong"
+	"github.com/btgen-dev/btgen/golden/testlong"
 )
 
 // clock is a moment at which the documented data is a day old: garbage

@@ -22,7 +22,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/btgen-dev/btgen/internal/testlong"
+	"github.com/btgen-dev/btgen/golden/testlong"
 	"github.com/btgen-dev/btgen/templates/codec"
 	"github.com/btgen-dev/btgen/templates/storetest"
 )

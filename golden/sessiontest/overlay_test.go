@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/btgen-dev/btgen/internal/sessiontest"
-	"github.com/btgen-dev/btgen/internal/testlong"
+	"github.com/btgen-dev/btgen/golden/sessiontest"
+	"github.com/btgen-dev/btgen/golden/testlong"
 )
 
 // overlay writes a file for the flag -overlay of the go command: with it, tests and

@@ -2,7 +2,7 @@
 // code of the example schemas, sets up tables on an in-memory Bigtable, and writes and
 // reads real weather data of NOAA through the generated code.
 //
-//	go run ./demo
+//	go run ./cmd/demo
 package main
 
 import (

@@ -1,5 +1,6 @@
-// Package btgen_test does what the README says, as a user does it.
-package btgen_test
+// Package modules_test uses btgen as its users do, from modules of their own: by the words
+// of the README, and with the oldest client.
+package modules_test
 
 import (
 	"bytes"
@@ -17,7 +18,7 @@ import (
 	// So that what a module of one's own needs is compiled before the tests begin, and
 	// not at once by them and by the go command that runs them.
 	_ "github.com/btgen-dev/btgen/generated/weather/weathertest"
-	"github.com/btgen-dev/btgen/internal/testlong"
+	"github.com/btgen-dev/btgen/golden/testlong"
 )
 
 // block is one fenced block of the README.
@@ -56,7 +57,7 @@ func blocks(text string) []block {
 // commands run and their output compared, and what is shown of files must stand
 // in them, those of the tour or those of this repository. Only the two lines that install btgen are replaced: by this checkout.
 func TestReadme(t *testing.T) {
-	root, err := filepath.Abs(".")
+	root, err := filepath.Abs("../..")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,11 +96,11 @@ func TestReadme(t *testing.T) {
 // published version.
 func TestReadmeModules(t *testing.T) {
 	testlong.Skip(t, "compiles another version of the client")
-	root, err := filepath.Abs(".")
+	root, err := filepath.Abs("../..")
 	if err != nil {
 		t.Fatal(err)
 	}
-	readme, err := os.ReadFile("README.md")
+	readme, err := os.ReadFile("../../README.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -250,7 +251,7 @@ func newModule(t *testing.T, root, dir, path string) {
 // for go generate, and a program that runs on the generated code.
 func TestGoTool(t *testing.T) {
 	testlong.Skip(t, "builds another module of its own, besides that of TestReadme")
-	root, err := filepath.Abs(".")
+	root, err := filepath.Abs("../..")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,7 @@ import (
 	"cloud.google.com/go/bigtable/apiv2/bigtablepb"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/btgen-dev/btgen/internal/conformance/wired"
+	"github.com/btgen-dev/btgen/golden/conformance/wired"
 	"github.com/btgen-dev/btgen/templates/storetest"
 )
 

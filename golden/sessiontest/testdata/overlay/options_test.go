@@ -3,7 +3,7 @@ package main
 import (
 	"google.golang.org/grpc"
 
-	"github.com/btgen-dev/btgen/internal/sessiontest"
+	"github.com/btgen-dev/btgen/golden/sessiontest"
 )
 
 // serverOptions have the server speak sessions.

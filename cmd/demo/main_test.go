@@ -19,14 +19,14 @@ var duration = regexp.MustCompile(`(?m)  [0-9.]+(µs|ms|s)$`)
 // TestDemo compares what the demo prints with what the README shows.
 func TestDemo(t *testing.T) {
 	var out bytes.Buffer
-	if err := run(t.Context(), "..", &out); err != nil {
+	if err := run(t.Context(), "../..", &out); err != nil {
 		t.Fatal(err)
 	}
-	readme, err := os.ReadFile("../README.md")
+	readme, err := os.ReadFile("../../README.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, rest, found := strings.Cut(string(readme), "\n$ go run ./demo\n")
+	_, rest, found := strings.Cut(string(readme), "\n$ go run ./cmd/demo\n")
 	want, _, closed := strings.Cut(rest, "$ ")
 	if !found || !closed {
 		t.Fatal("the README does not show the demo")
@@ -54,11 +54,11 @@ func TestDemoElsewhere(t *testing.T) {
 func TestDemoOfOldCode(t *testing.T) {
 	root := t.TempDir()
 	for _, dir := range []string{"schemas", "generated"} {
-		if err := os.CopyFS(filepath.Join(root, dir), os.DirFS(filepath.Join("..", dir))); err != nil {
+		if err := os.CopyFS(filepath.Join(root, dir), os.DirFS(filepath.Join("../..", dir))); err != nil {
 			t.Fatal(err)
 		}
 	}
-	module, err := os.ReadFile("../go.mod")
+	module, err := os.ReadFile("../../go.mod")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,16 +76,16 @@ func TestDemoOfOldCode(t *testing.T) {
 
 // TestDemoData checks the counts of the demo against the lines of its data.
 func TestDemoData(t *testing.T) {
-	hours, err := loadHours("..")
+	hours, err := loadHours("../..")
 	if err != nil {
 		t.Fatal(err)
 	}
-	days, err := loadDays("..")
+	days, err := loadDays("../..")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for name, events := range map[string]int{"seattle-weather-hourly-normals.csv": len(hours), "weather.csv": len(days)} {
-		text, err := os.ReadFile(filepath.Join("../generated/noaa/testdata", name))
+		text, err := os.ReadFile(filepath.Join("../../generated/noaa/testdata", name))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -8,7 +8,7 @@ import (
 	"google.golang.org/api/option"
 	"google.golang.org/grpc"
 
-	"github.com/btgen-dev/btgen/internal/sessiontest"
+	"github.com/btgen-dev/btgen/golden/sessiontest"
 )
 
 // newServer starts an in-memory server that speaks sessions.

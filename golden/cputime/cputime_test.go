@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/btgen-dev/btgen/internal/cputime"
+	"github.com/btgen-dev/btgen/golden/cputime"
 )
 
 // TestSpent spends time until it is counted.

@@ -15,8 +15,8 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
-	"github.com/btgen-dev/btgen/internal/sessiontest"
-	"github.com/btgen-dev/btgen/internal/testlong"
+	"github.com/btgen-dev/btgen/golden/sessiontest"
+	"github.com/btgen-dev/btgen/golden/testlong"
 )
 
 // breaks has a server break off the stream of one request of each read.

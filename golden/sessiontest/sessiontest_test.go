@@ -16,7 +16,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/btgen-dev/btgen/generated/weather"
-	"github.com/btgen-dev/btgen/internal/sessiontest"
+	"github.com/btgen-dev/btgen/golden/sessiontest"
 )
 
 const project, instance = "project", "instance"

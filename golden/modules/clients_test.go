@@ -1,4 +1,4 @@
-package btgen_test
+package modules_test
 
 import (
 	"os"
@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/mod/modfile"
 
-	"github.com/btgen-dev/btgen/internal/testlong"
+	"github.com/btgen-dev/btgen/golden/testlong"
 )
 
 // client is the module of the Bigtable client.
@@ -38,11 +38,11 @@ func versionIn(t *testing.T, path string) string {
 // TestClientRange checks that the README declares the clients that are tested: the
 // oldest by TestOldestClient, the newest by all other tests.
 func TestClientRange(t *testing.T) {
-	readme, err := os.ReadFile("README.md")
+	readme, err := os.ReadFile("../../README.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := "from " + versionIn(t, "testdata/oldest/go.mod.txt") + " to " + versionIn(t, "go.mod")
+	want := "from " + versionIn(t, "testdata/oldest/go.mod.txt") + " to " + versionIn(t, "../../go.mod")
 	if !strings.Contains(strings.Join(strings.Fields(string(readme)), " "), want) {
 		t.Errorf("README.md does not say %q", want)
 	}
@@ -66,8 +66,8 @@ func TestOldestClient(t *testing.T) {
 		}
 	}
 	command := filepath.Join(dir, "btgen.exe")
-	goCommand(t, ".", "build", "-o", command, "./cmd/btgen")
-	schemas, err := filepath.Abs("schemas")
+	goCommand(t, "../..", "build", "-o", command, "./cmd/btgen")
+	schemas, err := filepath.Abs("../../schemas")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,7 +2,7 @@
 # Runs Google's conformance suite for Bigtable clients against the official client, with
 # its own test proxy, whose reads and bulk writes take the wire path of the runtime.
 #
-#	internal/conformance/run.sh SUITE [flags of go test]
+#	golden/conformance/run.sh SUITE [flags of go test]
 #
 # SUITE is a checkout of github.com/googleapis/cloud-bigtable-clients-test. Nothing of it,
 # or of the proxy, is kept: the proxy is copied from the client's module, changed and built
@@ -29,7 +29,7 @@ if [ -z "${PLAIN:-}" ]; then
   change 'grpc.Dial(req.DataTarget, opts...)' 'grpc.Dial(req.DataTarget, append(opts, wired.DialOption())...)'
   change 'err = t.ReadRows(ctx, rs, func' 'err = wired.ReadRows(ctx, t, rs, func'
   change 'errs, err := t.ApplyBulk(ctx, keys, muts)' 'errs, err := wired.ApplyBulk(ctx, t, mrs)'
-  change '"cloud.google.com/go/bigtable"' '"cloud.google.com/go/bigtable"; "github.com/btgen-dev/btgen/internal/conformance/wired"'
+  change '"cloud.google.com/go/bigtable"' '"cloud.google.com/go/bigtable"; "github.com/btgen-dev/btgen/golden/conformance/wired"'
 fi
 cp go.sum "$work/go.sum"
 cat >"$work/go.mod" <<MOD
