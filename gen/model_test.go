@@ -105,7 +105,7 @@ func plansOf(l *layout.Layout) map[string]model.Plan {
 			streams *= len(q.Table.Columns)
 		}
 		plans[q.Name] = model.Plan{
-			Streams: streams,
+			Streams: streams, Gathered: q.Gathers(l),
 			Timed:   q.Plan.Timed,
 			Grouped: q.Grouped() && !q.Table.Metrics(),
 			Single:  len(q.By) == len(l.Series),

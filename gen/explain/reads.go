@@ -132,6 +132,8 @@ func pieceWords(p codec.KeyPiece) string {
 		return "{anything}"
 	case p.Any:
 		return "{" + words.Count(float64(p.Width), "byte", "bytes") + "}"
+	case p.From:
+		return "{" + p.Text + " and more}"
 	case p.High != "":
 		return "{" + layout.ShowKey(p.Text) + " to " + layout.ShowKey(p.High) + "}"
 	}

@@ -81,11 +81,18 @@ func (q *Query) Requests(l *Layout, now, from, to time.Time, columns []int) []Re
 			return out
 		}
 		f.Columns, f.Present = t.columnNames(columns), t.columnNames(present)
+		asked := make([][]Request, len(spans))
 		for i, span := range spans {
 			if t.Metrics() && columns != nil && !slices.Contains(columns, i) && !slices.Contains(present, i) {
 				continue // the row of a field that is not fetched
 			}
-			requests := q.spanRequests(span, p, f)
+			asked[i] = q.spanRequests(span, p, f)
+		}
+		if one, ok := q.gathered(l, spans, asked); ok {
+			out = append(out, one...)
+			continue
+		}
+		for _, requests := range asked {
 			if len(spans) > codec.MaxStreams {
 				requests = t.paged(requests)
 			}
@@ -93,6 +100,39 @@ func (q *Query) Requests(l *Layout, now, from, to time.Time, columns []int) []Re
 		}
 	}
 	return out
+}
+
+// Gathers reports whether the rows of several salts or fields are asked for in one
+// request, as long as they are few.
+func (q *Query) Gathers(l *Layout) bool {
+	spans := q.exampleSpans(l)
+	prefixes := make([][]codec.Rows, len(spans))
+	for i, span := range spans {
+		prefixes[i] = []codec.Rows{codec.PrefixRows(span.Prefix)}
+	}
+	_, ok := codec.Gather(spans, prefixes)
+	several := len(q.By) < len(l.Series)
+	return ok && len(spans) > 1 && len(spans) <= codec.MaxStreams && q.Table.Ties(l) == 0 && (q.Table.inOrder() || !several)
+}
+
+// gathered makes one request of those for several spans; false if it cannot.
+func (q *Query) gathered(l *Layout, spans []codec.Span, asked [][]Request) ([]Request, bool) {
+	if !q.Gathers(l) {
+		return nil, false
+	}
+	var of Request
+	rows := make([][]codec.Rows, len(spans))
+	for i, requests := range asked {
+		for _, r := range requests {
+			if r.Looks {
+				return nil, false
+			}
+			rows[i], of = append(rows[i], r.Rows...), r
+		}
+	}
+	var ok bool
+	of.Rows, ok = codec.Gather(spans, rows)
+	return []Request{of}, ok
 }
 
 // paged makes requests for so many rows each that others get their turn.
@@ -357,14 +397,54 @@ func (t *Table) descending() bool {
 // LatestRequests returns what the reader asks for to find the newest event of a
 // made-up series, if the first row that it finds has it and no other is of its time.
 func (l *Layout) LatestRequests(now time.Time) []Request {
-	q := l.ReadQuery()
-	t := q.Table
-	perColumn, to := 0, codec.Endless
+	if recent, ok := l.latestRecent(now); ok {
+		return recent
+	}
+	return l.LatestSearch(now)
+}
+
+// latestFilter is the filter of the look for the newest event; false if nothing can be
+// alive.
+func (l *Layout) latestFilter(now time.Time) (Filter, bool) {
+	t, perColumn, to := l.Read, 0, codec.Endless
 	if t.Pattern.Bucketed() && t.Pattern != BucketOffsets {
 		perColumn, to = 1, farFuture
 	}
 	f := Filter{Cells: t.filters(now, time.Time{}, to), Newest: perColumn}
-	if f.Cells == nil {
+	return f, f.Cells != nil
+}
+
+// latestRecent returns the request for the rows of the bucket of now and of those after
+// it; false where it takes but one request anyway, or these cannot be asked for at once.
+func (l *Layout) latestRecent(now time.Time) ([]Request, bool) {
+	q := l.ReadQuery()
+	t, spans := q.Table, q.exampleSpans(l)
+	f, alive := l.latestFilter(now)
+	if !alive || t.inOrder() && len(spans) == 1 {
+		return nil, false
+	}
+	asked := make([][]codec.Rows, len(spans))
+	for i, span := range spans {
+		rows, form, ok := span.Recent(t.Bucket, now)
+		if !ok {
+			return nil, false
+		}
+		asked[i] = []codec.Rows{rows}
+		if form != nil {
+			f.Keys = [][]KeyFilter{{keyFilter(form)}}
+		}
+	}
+	all, ok := codec.Gather(spans, asked)
+	return []Request{{Rows: all, Filter: f}}, ok
+}
+
+// LatestSearch returns what the reader asks for where LatestRequests finds nothing, or
+// instead of it.
+func (l *Layout) LatestSearch(now time.Time) []Request {
+	q := l.ReadQuery()
+	t := q.Table
+	f, alive := l.latestFilter(now)
+	if !alive {
 		return nil
 	}
 	var out []Request
@@ -398,6 +478,9 @@ func (l *Layout) LatestFinds() string {
 	}
 	if l.Read.Metrics() {
 		text += ", for each field"
+	}
+	if _, recent := l.latestRecent(l.Read.ExampleTime()); recent {
+		return "the rows from the bucket of the clock on; if there are none, " + text
 	}
 	return text
 }
@@ -525,8 +608,8 @@ func (t *Table) columnSince(c Column, now, from time.Time) time.Time {
 	return codec.Later(from, now.Add(-age))
 }
 
-// LatestWork returns what a look for the newest event of a series is expected to
-// cost, at most.
+// LatestWork returns what a look for the newest event of a series that still reports is
+// expected to cost, at most.
 func (l *Layout) LatestWork(now time.Time) Work {
 	t := l.Read
 	e := t.Estimate(l)
@@ -534,9 +617,8 @@ func (l *Layout) LatestWork(now time.Time) Work {
 	if t.Metrics() || t.Pattern == BucketOffsets {
 		w.Cells = e.CellsPerRow * w.Rows // the bucket is read whole
 	}
-	if !t.inOrder() {
-		w.Rows += e.Rows // one cell of each bucket, to see which there are
-		w.Cells += e.Rows
+	if !t.inOrder() && e.Retention > 0 {
+		w.Walked = max(0, e.Rows-w.Rows) // to see which there are
 	}
 	if t.Ties(l) > 0 {
 		w.Rows, w.Cells = 2*w.Rows, 2*w.Cells

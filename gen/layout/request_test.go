@@ -33,21 +33,25 @@ queries:
 	return nil, nil
 }
 
-// More spans than a connection has streams are read a few rows at a time.
+// Several spans are one request; more of them than a connection has streams are read a
+// few rows at a time.
 func TestPagedRequests(t *testing.T) {
 	from := time.Date(2021, 3, 5, 0, 0, 0, 0, time.UTC)
 	for _, test := range []struct {
-		salts, limit int
-		table        string
+		requests, limit int
+		table           string
 	}{
-		{64, 0, "pattern: bucket_new_cells, bucket: 1d, ttl: {keep: forever}, key: {delimiter: \"#\", segments: [{hash: [host, id], buckets: 64}, kind, bucket, host, id]}"},
+		{1, 0, "pattern: bucket_new_cells, bucket: 1d, ttl: {keep: forever}, key: {delimiter: \"#\", segments: [{hash: [host, id], buckets: 64}, kind, bucket, host, id]}"},
 		{65, codec.PageRows, "pattern: bucket_new_cells, bucket: 1d, ttl: {keep: forever}, key: {delimiter: \"#\", segments: [{hash: [host, id], buckets: 65}, kind, bucket, host, id]}"},
 		{65, codec.PageEvents, "pattern: single_unserialized, ttl: {keep: forever}, key: {delimiter: \"#\", segments: [{hash: [host, id], buckets: 65}, kind, {time: unix_s}, host, id]}"},
 	} {
 		l, q := oneQuery(t, "1s", test.table, "kind")
 		requests := q.Requests(l, from, from, from.Add(time.Hour), nil)
-		compare(t, test.salts, len(requests))
+		compare(t, test.requests, len(requests))
 		compare(t, test.limit, q.Work(l, from, from, from.Add(time.Hour), nil).Pages)
+		if test.limit == 0 && len(requests[0].Rows) != 64 {
+			t.Errorf("%d ranges", len(requests[0].Rows))
+		}
 		for _, r := range requests {
 			if r.Limit != test.limit || r.Pages != (test.limit > 0) {
 				t.Errorf("limit %d, pages %v", r.Limit, r.Pages)

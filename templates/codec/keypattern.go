@@ -67,16 +67,18 @@ func (p *KeyPattern) At(times KeyPiece) KeyPieces {
 // KeyPieces is a pattern for row keys: the pieces that they have, one after the other.
 type KeyPieces []KeyPiece
 
-// KeyPiece is what a part of a key may be: a text, any bytes, or a text in a range.
+// KeyPiece is what a part of a key may be: a text, any bytes, a text in a range, or a
+// number from one on.
 type KeyPiece struct {
 	Text  string // or, if there is a High, the first of the texts of the same length up to it
 	High  string
 	Any   bool
-	Width int // of any bytes, how many; 0 for any number
+	Width int  // of any bytes, how many; 0 for any number
+	From  bool // Text is the lowest of numbers in decimal without padding
 }
 
 // known reports whether there is just one text.
-func (p KeyPiece) known() bool { return !p.Any && p.High == "" }
+func (p KeyPiece) known() bool { return !p.Any && p.High == "" && !p.From }
 
 // and adds pieces. Texts that follow one another are one.
 func (p KeyPieces) and(more ...KeyPiece) KeyPieces {
@@ -142,6 +144,9 @@ func (p KeyPiece) regexp() string {
 		return anyBytes(p.Width)
 	case p.High != "":
 		return between(p.Text, p.High)
+	case p.From:
+		digits := len(p.Text)
+		return fmt.Sprintf("(?:%s|[1-9][0-9]{%d,})", between(p.Text, strings.Repeat("9", digits)), digits)
 	}
 	return QuoteRegexp(p.Text)
 }

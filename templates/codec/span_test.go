@@ -310,3 +310,36 @@ func TestEnds(t *testing.T) {
 		}
 	})
 }
+
+// Several spans are one request if the beginnings of their keys tell them apart; of what
+// was asked for, what lies behind a key in the order of keys is left.
+func TestGather(t *testing.T) {
+	asked := [][]codec.Rows{{{Start: "a#1", End: "a#5", Reverse: true}}, {{Keys: []string{"b#1", "b#7"}}}}
+	want := []codec.Rows{{Start: "a#1", End: "a#5"}, {Start: "b#1", End: "b#1\x00"}, {Start: "b#7", End: "b#7\x00"}}
+	all, ok := codec.Gather([]codec.Span{{Prefix: "a#"}, {Prefix: "b#"}}, asked)
+	if diff := cmp.Diff(want, all); diff != "" || !ok {
+		t.Error(ok, diff)
+	}
+	for name, spans := range map[string][]codec.Span{
+		"a prefix of the other": {{Prefix: "b#"}, {Prefix: "b#b#"}}, "the same": {{Prefix: "b#"}, {Prefix: "b#"}},
+		"a suffix": {{Prefix: "a#"}, {Prefix: "b#", Suffix: "x"}},
+	} {
+		if _, ok := codec.Gather(spans, asked); ok {
+			t.Error(name)
+		}
+	}
+	if _, ok := codec.Gather([]codec.Span{{}}, [][]codec.Rows{{{Start: strings.Repeat("x", codec.MaxRowSet)}}}); ok {
+		t.Error("too large for a request")
+	}
+	for _, rows := range []codec.Rows{asked[0][0], asked[1][0]} {
+		for _, test := range []struct {
+			key  string
+			some bool
+		}{{"", true}, {"a#0", true}, {"a#3", true}, {"b#1", rows.Keys != nil}, {"c", false}} {
+			rest, some := rows.Behind(test.key)
+			if some != test.some || some && rows.Keys == nil && rest.Start <= test.key || rest.Reverse != rows.Reverse || slices.Contains(rest.Keys, test.key) {
+				t.Errorf("%+v behind %q: %+v, %v", rows, test.key, rest, some)
+			}
+		}
+	}
+}

@@ -26,6 +26,7 @@ type Reader[E any] struct {
 	whole    Query[E]          // for all events of a series
 	families []bigtable.Filter // which pass one family each
 	memories sync.Pool         // of reads that are over
+	gathered int               // how many bytes of rows of several spans may be held
 }
 
 // NewReader returns a Reader for a layout.
@@ -35,6 +36,7 @@ func NewReader[E any](client Client, layout *Layout[E], opts ...Options) *Reader
 	return &Reader[E]{
 		options: o, layout: layout, id: id, api: client.OpenTable(id), wire: wireAllowed(client),
 		whole: Query[E]{Name: "Read", Spans: layout.Spans}, families: familyFilters(layout.Table.Families),
+		gathered: codec.MaxGathered,
 	}
 }
 
@@ -372,44 +374,6 @@ func (r *reading[E]) part(a *assembler[E], spans []codec.Span, p part, filter bi
 
 // always is a function wanted of [Reader.spanRows] that does not wait.
 func always() bool { return true }
-
-// together reads several spans at once and brings their rows together: those of
-// the metrics of a bucket, or those of all salts in the order of their keys.
-func (r *reading[E]) together(a *assembler[E], spans []codec.Span, p part, filter bigtable.Filter, yield yielder[E]) bool {
-	ctx, cancel := context.WithCancel(r.ctx)
-	defer cancel()
-	if len(spans) > codec.MaxStreams {
-		p.turns = make(chan struct{}, codec.MaxStreams)
-	}
-	streams := make([]*stream, len(spans))
-	for i, span := range spans {
-		streams[i] = startStream(ctx, func(op *Operation, wanted func() bool) iter.Seq2[wire.Row, error] {
-			if r.layout.Kind == BucketColumns && a.fetched.skips(i) {
-				return func(func(wire.Row, error) bool) {}
-			}
-			return r.spanRows(ctx, op, r.q, span, p, filter, wanted)
-		})
-	}
-	defer func() {
-		cancel()
-		for _, s := range streams {
-			s.wait(&r.op)
-		}
-	}()
-	for {
-		rows, err := nextRows(streams, func(i int, row wire.Row) (position, error) { return a.position(r.q, spans[i], row) })
-		switch {
-		case err != nil:
-			if !yield(&a.base, err) || !isDecodeError(err) {
-				return false
-			}
-		case rows == nil:
-			return true
-		case !a.rows(rows, yield):
-			return false
-		}
-	}
-}
 
 // farFuture is later than any event: the end of the year 9999.
 var farFuture = time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)

@@ -80,6 +80,11 @@ func (r *Reader[E]) storedRows(ctx context.Context, op *Operation, span codec.Sp
 // hold nothing for the caller: if it wants more rows, it gets the rest.
 func (r *Reader[E]) enough(ctx context.Context, op *Operation, rows []codec.Rows, filter bigtable.Filter, p part, wanted func() bool) iter.Seq2[wire.Row, error] {
 	limit := p.rows
+	if p.read != "" {
+		if rows = behind(rows, p.read); rows == nil {
+			return func(func(wire.Row, error) bool) {}
+		}
+	}
 	switch {
 	case p.turns != nil:
 		return r.layout.turned(r.paged(ctx, op, rows, filter, p.turns))
@@ -163,6 +168,18 @@ func after(rows []codec.Rows, key string) []codec.Rows {
 	var left []codec.Rows
 	for _, r := range rows {
 		if rest, some := r.After(key); some {
+			left = append(left, rest)
+		}
+	}
+	return left
+}
+
+// behind returns what is left of a request when all rows up to the one with the key, in
+// the order of keys, were read.
+func behind(rows []codec.Rows, key string) []codec.Rows {
+	var left []codec.Rows
+	for _, r := range rows {
+		if rest, some := r.Behind(key); some {
 			left = append(left, rest)
 		}
 	}

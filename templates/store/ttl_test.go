@@ -696,18 +696,21 @@ func TestLatestOnlyOfWhatExpires(t *testing.T) {
 // for the same rows again, and finds what lives on or nothing.
 func TestLatestAsksAgainForWhatExpired(t *testing.T) {
 	l := metrics()
-	l.Table.Families = []Family{aged("f.1", time.Hour)}
+	l.Table.Families = []Family{aged("f.1", 48*time.Hour)}
 	bt := newBigtable(t, l)
 	m := bigtable.NewMutation() // the first column has no row at all
 	m.Set("f.1", "note", bigtable.Timestamp(at(60).UnixMicro()), nil)
 	must(t, bt.Client.Open(l.Table.ID).Apply(t.Context(), "s#note#2021-03-05", m))
-	now := 3600
-	r := NewReader(bt.Client, l, Options{Now: func() time.Time {
-		now += 20
-		return at(now)
-	}})
-	if e, err := r.Latest(t.Context(), sample{Series: "s"}); !errors.Is(err, ErrNotFound) {
-		t.Errorf("%v, %v", e, err)
+	now, requests := 2*86400-35, 0
+	r := NewReader(bt.Client, l, Options{
+		Now: func() time.Time {
+			now += 20
+			return at(now)
+		},
+		Hooks: Hooks{End: func(_ context.Context, op Operation, _ error) { requests = op.Requests }},
+	})
+	if e, err := r.Latest(t.Context(), sample{Series: "s"}); !errors.Is(err, ErrNotFound) || requests != 5 {
+		t.Errorf("%v, %v after %d requests", e, err, requests)
 	}
 
 	l = expiring()

@@ -13,6 +13,8 @@ type Plan struct {
 	// Streams is how many ranges are asked for at once: one for each salt or, in
 	// new columns, for each field.
 	Streams int
+	// Gathered says that these are asked for in one request, unless rows are limited.
+	Gathered bool
 	// Timed says that a range of time is a range of rows. If not, rows of all
 	// times are asked for.
 	Timed bool

@@ -2,6 +2,7 @@ package model
 
 import (
 	"fmt"
+	"maps"
 	"time"
 )
 
@@ -13,10 +14,19 @@ func only(series Series) func(Series) bool { return func(s Series) bool { return
 
 // streams returns how many streams a plan has for some fields.
 func (s *Schema) streams(p Plan, fields []int) int {
+	if p.Gathered {
+		return 1
+	}
 	if s.newColumns() && fields != nil {
 		return len(fields)
 	}
 	return p.Streams
+}
+
+// apart is the plan with a request for each stream.
+func (p Plan) apart() Plan {
+	p.Gathered = false
+	return p
 }
 
 // expected returns the toll of a read of a range: the cells that make up its
@@ -38,7 +48,11 @@ func (r *run[E]) crossed(what string, p Plan, wanted func(Series) bool, from, to
 // no more rows than that, and the rest of the last of them; only where all that is
 // in a row may be its rest are more rows asked for.
 func (r *run[E]) crossedNewest(series Series, from, to time.Time, limit int) {
-	t := r.expected(r.driver.Plans["Read"], only(series), from, to, nil)
+	plan := r.driver.Plans["Read"]
+	if limit > 0 {
+		plan = plan.apart()
+	}
+	t := r.expected(plan, only(series), from, to, nil)
 	if limit > 0 {
 		rows := r.table.rows(r.now, only(series), from, to, nil, false)
 		t.least = Counts{Cells: r.table.newestRows(rows, 1)}
@@ -60,6 +74,9 @@ func (r *run[E]) crossedNewest(series Series, from, to time.Time, limit int) {
 // others are skipped: a request finds a series, or none more. Of a single series
 // there is one row.
 func (r *run[E]) crossedEach(p Plan, wanted func(Series) bool, from, to time.Time) {
+	if p.Single || p.Grouped {
+		p = p.apart()
+	}
 	t := r.expected(p, wanted, from, to, nil)
 	rest := r.schema.rest(r.now, from, to)
 	rows := r.table.rows(r.now, wanted, from, to, nil, true)
@@ -106,7 +123,15 @@ func (r *run[E]) crossedEach(p Plan, wanted func(Series) bool, from, to time.Tim
 // for each field in new columns, and of its columns the newest cell.
 func (r *run[E]) crossedLatest(series Series) {
 	rows := r.table.rows(r.now, only(series), time.Time{}, time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC), nil, true)
-	counts := Counts{r.driver.Plans["Read"].Streams, r.table.newestRows(rows, 1)}
+	plan := r.driver.Plans["Read"]
+	counts := Counts{plan.Streams, r.table.newestRows(rows, 1)}
+	if plan.Gathered { // it looks first for the bucket of now, and those after it
+		recent := maps.Clone(rows)
+		maps.DeleteFunc(recent, func(row row, _ int) bool { return !row.start.Add(r.schema.Bucket).After(r.now) })
+		if counts.Requests++; len(recent) > 0 {
+			counts = Counts{1, sum(recent)}
+		}
+	}
 	if r.schema.ties() {
 		counts = r.table.tied(rows, 1)
 	}

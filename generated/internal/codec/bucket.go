@@ -156,6 +156,17 @@ func (b Bucket) AppendLabel(dst []byte, t time.Time) ([]byte, error) {
 	return b.Label.Format.Append(dst, b.start(index))
 }
 
+// LabelsFrom returns the pieces of the labels of the bucket that holds t and of those
+// after it, where they are numbers without padding; false if there are none.
+func (b Bucket) LabelsFrom(t time.Time) (KeyPieces, bool) {
+	t = Later(t, b.Min())
+	if b.Sorted() || !t.Before(b.Max()) {
+		return nil, false
+	}
+	number := KeyPiece{Text: strconv.FormatInt(b.index(t)+1, 10), From: true}
+	return KeyPieces{}.and(KeyPiece{Text: b.Label.Prefix}, number, KeyPiece{Text: b.Label.Suffix}), true
+}
+
 // ParseLabel parses what [Bucket.AppendLabel] wrote, and nothing else, and
 // returns the start of the bucket. The error wraps [ErrTime].
 func (b Bucket) ParseLabel(s string) (time.Time, error) {

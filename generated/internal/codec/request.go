@@ -4,6 +4,8 @@ package codec
 
 import (
 	"iter"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -77,4 +79,62 @@ func Batches(all iter.Seq[Rows]) iter.Seq[[]Rows] {
 			yield(batch)
 		}
 	}
+}
+
+// MaxGathered is how many bytes of the rows of several spans are held in memory so as
+// to ask for all of them at once: what comes after is asked for span by span, and held
+// no longer than it takes to bring it into its order.
+const MaxGathered = 4 << 20
+
+// Gather puts what is asked for of each span into one request, which reads all in the
+// order of their keys. It returns false where that is too much for a request, or where
+// the beginning of a key does not tell which span it is of.
+func Gather(spans []Span, asked [][]Rows) (all []Rows, ok bool) {
+	var prefixes []string
+	size := 0
+	for i, rows := range asked {
+		for _, r := range rows {
+			for _, key := range r.Keys {
+				all = append(all, Rows{Start: key, End: key + "\x00"})
+			}
+			if r.Keys == nil {
+				all = append(all, Rows{Start: r.Start, End: r.End})
+			}
+		}
+		if spans[i].Suffix != "" {
+			return nil, false
+		}
+		prefixes = append(prefixes, spans[i].Prefix)
+	}
+	for _, r := range all {
+		size += rangeSize(r.Start, r.End)
+	}
+	slices.Sort(prefixes)
+	for i := 1; i < len(prefixes); i++ {
+		if strings.HasPrefix(prefixes[i], prefixes[i-1]) {
+			return nil, false
+		}
+	}
+	return all, size <= MaxRowSet
+}
+
+// Recent returns what is asked for of a span so as to see the rows of the bucket of b that
+// holds t and of those after it, and the form of their keys if other rows are in that
+// range; false if there are none.
+func (s Span) Recent(b Bucket, t time.Time) (rows Rows, form KeyPieces, ok bool) {
+	if labels, some := b.LabelsFrom(t); some {
+		form = KeyPieces{}.and(KeyPiece{Any: true}).and(labels...)
+		if !s.Whole || s.Suffix != "" {
+			form = form.and(KeyPiece{Text: s.Delimiter + s.Suffix})
+		}
+		if !s.Whole {
+			form = form.and(KeyPiece{Any: true})
+		}
+		return PrefixRows(s.Prefix), form, true
+	}
+	s.Newest = true
+	for within := range s.Buckets(b, t, year10k) {
+		rows, ok = within, b.Sorted() // there is one
+	}
+	return rows, nil, ok && s.Suffix == ""
 }

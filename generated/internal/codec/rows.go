@@ -48,6 +48,17 @@ func (r Rows) Past(part Rows) (Rows, bool) {
 	return r, r.Start != "" && (r.End == "" || r.Start < r.End)
 }
 
+// Behind returns what is left of r when all rows up to the one with the key were read,
+// in the order of keys, however r is to be read; false if nothing is.
+func (r Rows) Behind(key string) (Rows, bool) {
+	if r.Keys != nil {
+		r.Keys = slices.DeleteFunc(slices.Clone(r.Keys), func(k string) bool { return k <= key })
+		return r, len(r.Keys) > 0
+	}
+	r.Start = max(r.Start, key+"\x00")
+	return r, r.End == "" || r.Start < r.End
+}
+
 // successor returns the first key after all that start with prefix; "", the end
 // of the table, if there is none.
 func successor(prefix string) string {

@@ -106,8 +106,8 @@ func (a *assembler[E]) timeOf(row wire.Row) (time.Time, error) {
 
 // position returns where a row of a span stands among those of others.
 func (a *assembler[E]) position(q *Query[E], span codec.Span, row wire.Row) (position, error) {
-	start, err := a.timeOf(row)
-	if err != nil || !q.Several {
+	if !q.Several {
+		start, err := a.timeOf(row)
 		return position{start: start, falling: a.newestFirst}, err
 	}
 	return position{rest: row.Key()[len(span.Prefix):], falling: a.newestFirst != a.layout.descending()}, nil

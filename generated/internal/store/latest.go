@@ -92,16 +92,80 @@ func (r *Reader[E]) firstOfEach(events func(yielder[E])) func(yielder[E]) {
 	}
 }
 
-// latest finds the newest event. What expires between the request and the look
+// latest finds the newest event: where it takes several requests to do so, it looks
+// first whether the bucket of now has it, or one after it.
+func (r *Reader[E]) latest(ctx context.Context, op *Operation, base E, spans []codec.Span) (E, error) {
+	m := r.borrow()
+	defer r.release(m)
+	now := r.options.Now()
+	a := &assembler[E]{layout: r.layout, table: r.id, base: base, to: farFuture, now: r.options.Now, ranksEnd: farFuture, memory: m}
+	rows, err := r.recentRows(ctx, op, a, now, spans)
+	if err != nil {
+		return base, err
+	}
+	if rows != nil {
+		if event, err := a.last(rows); !errors.Is(err, ErrNotFound) {
+			return event, err
+		}
+	}
+	return r.search(ctx, op, base, spans, m)
+}
+
+// recentRows returns the rows of the newest of the bucket of now and of those after it,
+// of each span; nil if there are none, or they cannot be asked for at once.
+func (r *Reader[E]) recentRows(ctx context.Context, op *Operation, a *assembler[E], now time.Time, spans []codec.Span) ([]wire.Row, error) {
+	if r.layout.sorted() && len(spans) == 1 {
+		return nil, nil // one request finds it in any case
+	}
+	filter, alive := r.newestFilter(now)
+	asked := make([][]codec.Rows, len(spans))
+	for i, span := range spans {
+		rows, form, ok := span.Recent(r.layout.Bucket, now)
+		if !ok {
+			return nil, nil
+		}
+		asked[i] = []codec.Rows{rows}
+		if i == 0 && form != nil { // the same for all
+			filter = bigtable.ChainFilters(rowKeyFilter(form), filter)
+		}
+	}
+	all, ok := codec.Gather(spans, asked)
+	if !ok || !alive {
+		return nil, nil
+	}
+	rows, starts, found := make([]wire.Row, len(spans)), make([]time.Time, len(spans)), false
+	for row, err := range r.rows(ctx, op, all, filter, 0) {
+		if err != nil {
+			return nil, err
+		}
+		i := spanOf(spans, row.Key())
+		if start, err := a.timeOf(row); err == nil && r.layout.Bucket.End(start).After(now) && (!rows[i].Exists() || start.After(starts[i])) {
+			rows[i], starts[i], found = row, start, true
+		}
+	}
+	if !found {
+		return nil, nil
+	}
+	return rows, keepNewest(rows, a.timeOf)
+}
+
+// newestFilter is the filter for the newest cells of each column, or all that are alive
+// where cells do not tell; false if none can be.
+func (r *Reader[E]) newestFilter(now time.Time) (bigtable.Filter, bool) {
+	if r.layout.Kind == BucketCells || r.layout.Kind == BucketColumns {
+		return r.filter(now, time.Time{}, farFuture, 1)
+	}
+	return r.filter(now, time.Time{}, codec.Endless, 0)
+}
+
+// search finds the newest event. What expires between the request and the look
 // at the clock may hide an older one that lives on: then it asks again. So may a
 // row without any column that the layout knows: then it asks for those before it.
-func (r *Reader[E]) latest(ctx context.Context, op *Operation, base E, spans []codec.Span) (E, error) {
+func (r *Reader[E]) search(ctx context.Context, op *Operation, base E, spans []codec.Span, m *memory) (E, error) {
 	ranges := make([][]codec.Rows, len(spans))
 	for i, span := range spans {
 		ranges[i] = []codec.Rows{r.living(span)}
 	}
-	m := r.borrow()
-	defer r.release(m)
 	var asked time.Time
 	for {
 		a := &assembler[E]{layout: r.layout, table: r.id, base: base, to: farFuture, now: r.options.Now, ranksEnd: farFuture, memory: m}
@@ -156,11 +220,7 @@ func (r *Reader[E]) living(span codec.Span) codec.Rows {
 // newestRows returns the rows of the newest bucket, or of the newest event, of
 // each span; nil if no cell can be alive.
 func (r *Reader[E]) newestRows(ctx context.Context, op *Operation, a *assembler[E], now time.Time, spans []codec.Span, ranges [][]codec.Rows) ([]wire.Row, error) {
-	perColumn, to := 0, codec.Endless
-	if r.layout.Kind == BucketCells || r.layout.Kind == BucketColumns {
-		perColumn, to = 1, farFuture
-	}
-	filter, alive := r.filter(now, time.Time{}, to, perColumn)
+	filter, alive := r.newestFilter(now)
 	if !alive {
 		return nil, nil
 	}

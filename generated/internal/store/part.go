@@ -14,6 +14,7 @@ import (
 type part struct {
 	codec.Part
 	rows  int           // how many rows are enough; 0 for all
+	read  string        // those up to this key, in the order of keys, were read
 	turns chan struct{} // holds one for each request that is under way, where they take turns; else nil
 }
 

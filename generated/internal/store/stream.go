@@ -13,27 +13,32 @@ import (
 	"github.com/btgen-dev/btgen/generated/internal/wire"
 )
 
-// stream reads rows ahead in a goroutine of its own, one row at a time.
+// stream is rows of a span in their order: those in a queue, or those that it reads
+// ahead in a goroutine of its own, one row at a time.
 type stream struct {
-	rows   chan streamed
+	span   int
+	queue  []streamed
+	rows   chan streamed // nil if there is but the queue
 	wanted chan struct{} // taken from where more rows are wanted than were asked for
 	op     Operation     // what the goroutine did; to be read after it has ended
 	failed error         // why it ended before the last row; likewise
-	head   *streamed     // the next row, once peek was called
+	head   streamed      // the next row, if there is one
+	peeked bool          // and peek was called
 }
 
 // streamed is a row, or the error that ended the stream.
 type streamed struct {
-	row wire.Row
-	err error
-	at  *position // of the row, once it was asked for
+	row    wire.Row
+	err    error
+	at     position // of the row
+	placed bool     // it was asked for
 }
 
 // startStream starts to read the rows that read yields. The context ends it. Before
 // read asks for more than is likely to be needed it calls wanted, which waits until
 // the row after those is looked for; it returns false if it never is.
-func startStream(ctx context.Context, read func(op *Operation, wanted func() bool) iter.Seq2[wire.Row, error]) *stream {
-	s := &stream{rows: make(chan streamed), wanted: make(chan struct{})}
+func startStream(ctx context.Context, span int, read func(op *Operation, wanted func() bool) iter.Seq2[wire.Row, error]) *stream {
+	s := &stream{span: span, rows: make(chan streamed), wanted: make(chan struct{})}
 	wanted := func() bool {
 		select {
 		case s.wanted <- struct{}{}:
@@ -60,30 +65,43 @@ func startStream(ctx context.Context, read func(op *Operation, wanted func() boo
 // peek returns the next row without taking it; nil at the end. A stream that
 // the context has ended is not at its end.
 func (s *stream) peek() *streamed {
-	if s.head == nil {
-		var next streamed
-		open := true
-		select {
-		case next, open = <-s.rows:
-		case <-s.wanted:
-			next, open = <-s.rows
-		}
-		switch {
-		case open:
-			s.head = &next
-		case s.failed != nil:
-			s.head = &streamed{err: s.failed}
+	if !s.peeked {
+		if s.head, s.peeked = s.next(); !s.peeked {
+			return nil
 		}
 	}
-	return s.head
+	return &s.head
+}
+
+// next waits for the next row; false at the end.
+func (s *stream) next() (next streamed, open bool) {
+	switch {
+	case s.rows == nil && len(s.queue) == 0:
+		return next, false
+	case s.rows == nil:
+		next, s.queue = s.queue[0], s.queue[1:]
+		return next, true
+	}
+	select {
+	case next, open = <-s.rows:
+	case <-s.wanted:
+		next, open = <-s.rows
+	}
+	if !open && s.failed != nil {
+		return streamed{err: s.failed}, true
+	}
+	return next, open
 }
 
 // take takes the row that peek returned.
-func (s *stream) take() { s.head = nil }
+func (s *stream) take() { s.peeked = false }
 
 // wait waits for the goroutine to end and adds what it did to op. Its context
 // must have been ended.
 func (s *stream) wait(op *Operation) {
+	if s.rows == nil {
+		return
+	}
 	for range s.rows {
 	}
 	op.Rows += s.op.Rows
@@ -109,46 +127,41 @@ func (p position) compare(o position) int {
 	return order
 }
 
-// place sets the position of the row, which is that of stream i.
-func (s *streamed) place(i int, positionOf func(i int, row wire.Row) (position, error)) error {
-	if s.err != nil || s.at != nil {
-		return s.err
+// place sets the position of the row, which is of a span.
+func (s *streamed) place(span int, positionOf func(span int, row wire.Row) (position, error)) error {
+	if s.err == nil && !s.placed {
+		s.at, s.err = positionOf(span, s.row)
+		s.placed = true
 	}
-	at, err := positionOf(i, s.row)
-	s.at = &at
-	return err
+	return s.err
 }
 
 // nextRows takes the rows of the first position that any stream is at: one for each
-// stream, nil for those that have no row there. It returns nil at the end of all
+// span, none for those that have no row there. It returns false at the end of all
 // streams.
-func nextRows(streams []*stream, positionOf func(i int, row wire.Row) (position, error)) ([]wire.Row, error) {
+func nextRows(rows []wire.Row, streams []*stream, positionOf func(span int, row wire.Row) (position, error)) (found bool, err error) {
 	var first position
-	found := false
-	for i, s := range streams {
+	clear(rows)
+	for _, s := range streams {
 		head := s.peek()
 		if head == nil {
 			continue
 		}
-		if err := head.place(i, positionOf); err != nil {
+		if err := head.place(s.span, positionOf); err != nil {
 			s.take()
-			return nil, err
+			return true, err
 		}
 		if !found || head.at.compare(first) < 0 {
-			first, found = *head.at, true
+			first, found = head.at, true
 		}
 	}
-	if !found {
-		return nil, nil
-	}
-	rows := make([]wire.Row, len(streams))
-	for i, s := range streams {
-		if s.head != nil && s.head.at.compare(first) == 0 {
-			rows[i] = s.head.row
+	for _, s := range streams {
+		if found && s.peeked && s.head.at.compare(first) == 0 {
+			rows[s.span] = s.head.row
 			s.take()
 		}
 	}
-	return rows, nil
+	return found, nil
 }
 
 // keepNewest drops the rows that are of an earlier bucket than another one.

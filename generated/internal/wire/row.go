@@ -91,6 +91,11 @@ func (r Row) With(o Row) bool { return r.of == o.of }
 // Last reports whether no row follows of those that came together.
 func (r Row) Last() bool { return r.index == len(r.of.rows)-1 }
 
+// Size returns about how many bytes the rows take that came together.
+func (r Row) Size() int {
+	return len(r.of.keys) + len(r.of.memory) + 8*len(r.of.rows) + 16*len(r.of.cells) + 24*len(r.of.columns)
+}
+
 // Key returns the row key. It is good after Release too.
 func (r Row) Key() string {
 	begin := uint32(0)
