@@ -57,7 +57,7 @@ func (r *reading[E]) startStreams(ctx context.Context, a *assembler[E], spans []
 	}
 	var streams []*stream
 	for i, span := range spans {
-		if r.layout.Kind == BucketColumns && a.skips(i) {
+		if r.layout.Kind == BucketColumns && a.fetched.skips(i) {
 			continue
 		}
 		streams = append(streams, startStream(ctx, i, func(op *Operation, wanted func() bool) iter.Seq2[wire.Row, error] {
@@ -110,7 +110,7 @@ func (r *reading[E]) gathers(a *assembler[E], spans []codec.Span, p part) ([]cod
 	asked := make([][]codec.Rows, len(spans))
 	for i, span := range spans {
 		switch {
-		case r.layout.Kind == BucketColumns && a.skips(i):
+		case r.layout.Kind == BucketColumns && a.fetched.skips(i):
 		case r.q.Untimed:
 			asked[i] = []codec.Rows{codec.PrefixRows(span.Prefix)}
 		case r.layout.Kind == SingleRows:
