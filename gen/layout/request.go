@@ -88,7 +88,7 @@ func (q *Query) Requests(l *Layout, now, from, to time.Time, columns []int) []Re
 			}
 			asked[i] = q.spanRequests(span, p, f)
 		}
-		if one, ok := q.gathered(l, spans, asked); ok {
+		if one, ok := q.gathered(l, asked); ok {
 			out = append(out, one...)
 			continue
 		}
@@ -105,23 +105,17 @@ func (q *Query) Requests(l *Layout, now, from, to time.Time, columns []int) []Re
 // Gathers reports whether the rows of several salts or fields are asked for in one
 // request, as long as they are few.
 func (q *Query) Gathers(l *Layout) bool {
-	spans := q.exampleSpans(l)
-	prefixes := make([][]codec.Rows, len(spans))
-	for i, span := range spans {
-		prefixes[i] = []codec.Rows{codec.PrefixRows(span.Prefix)}
-	}
-	_, ok := codec.Gather(spans, prefixes)
-	several := len(q.By) < len(l.Series)
-	return ok && len(spans) > 1 && len(spans) <= codec.MaxStreams && q.Table.Ties(l) == 0 && (q.Table.inOrder() || !several)
+	spans, several := q.exampleSpans(l), len(q.By) < len(l.Series)
+	return codec.Apart(spans) && len(spans) > 1 && len(spans) <= codec.MaxStreams && q.Table.Ties(l) == 0 && (q.Table.inOrder() || !several)
 }
 
 // gathered makes one request of those for several spans; false if it cannot.
-func (q *Query) gathered(l *Layout, spans []codec.Span, asked [][]Request) ([]Request, bool) {
+func (q *Query) gathered(l *Layout, asked [][]Request) ([]Request, bool) {
 	if !q.Gathers(l) {
 		return nil, false
 	}
 	var of Request
-	rows := make([][]codec.Rows, len(spans))
+	rows := make([][]codec.Rows, len(asked))
 	for i, requests := range asked {
 		for _, r := range requests {
 			if r.Looks {
@@ -131,7 +125,7 @@ func (q *Query) gathered(l *Layout, spans []codec.Span, asked [][]Request) ([]Re
 		}
 	}
 	var ok bool
-	of.Rows, ok = codec.Gather(spans, rows)
+	of.Rows, ok = codec.Gather(rows)
 	return []Request{of}, ok
 }
 
@@ -420,7 +414,7 @@ func (l *Layout) latestRecent(now time.Time) ([]Request, bool) {
 	q := l.ReadQuery()
 	t, spans := q.Table, q.exampleSpans(l)
 	f, alive := l.latestFilter(now)
-	if !alive || t.inOrder() && len(spans) == 1 {
+	if !alive || t.inOrder() && len(spans) == 1 || !codec.Apart(spans) {
 		return nil, false
 	}
 	asked := make([][]codec.Rows, len(spans))
@@ -434,7 +428,7 @@ func (l *Layout) latestRecent(now time.Time) ([]Request, bool) {
 			f.Keys = [][]KeyFilter{{keyFilter(form)}}
 		}
 	}
-	all, ok := codec.Gather(spans, asked)
+	all, ok := codec.Gather(asked)
 	return []Request{{Rows: all, Filter: f}}, ok
 }
 

@@ -316,19 +316,19 @@ func TestEnds(t *testing.T) {
 func TestGather(t *testing.T) {
 	asked := [][]codec.Rows{{{Start: "a#1", End: "a#5", Reverse: true}}, {{Keys: []string{"b#1", "b#7"}}}}
 	want := []codec.Rows{{Start: "a#1", End: "a#5"}, {Start: "b#1", End: "b#1\x00"}, {Start: "b#7", End: "b#7\x00"}}
-	all, ok := codec.Gather([]codec.Span{{Prefix: "a#"}, {Prefix: "b#"}}, asked)
-	if diff := cmp.Diff(want, all); diff != "" || !ok {
+	all, ok := codec.Gather(asked)
+	if diff := cmp.Diff(want, all); diff != "" || !ok || !codec.Apart([]codec.Span{{Prefix: "b#"}, {Prefix: "a#"}}) {
 		t.Error(ok, diff)
 	}
 	for name, spans := range map[string][]codec.Span{
 		"a prefix of the other": {{Prefix: "b#"}, {Prefix: "b#b#"}}, "the same": {{Prefix: "b#"}, {Prefix: "b#"}},
 		"a suffix": {{Prefix: "a#"}, {Prefix: "b#", Suffix: "x"}},
 	} {
-		if _, ok := codec.Gather(spans, asked); ok {
+		if codec.Apart(spans) {
 			t.Error(name)
 		}
 	}
-	if _, ok := codec.Gather([]codec.Span{{}}, [][]codec.Rows{{{Start: strings.Repeat("x", codec.MaxRowSet)}}}); ok {
+	if _, ok := codec.Gather([][]codec.Rows{{{Start: strings.Repeat("x", codec.MaxRowSet)}}}); ok {
 		t.Error("too large for a request")
 	}
 	for _, rows := range []codec.Rows{asked[0][0], asked[1][0]} {
@@ -341,5 +341,23 @@ func TestGather(t *testing.T) {
 				t.Errorf("%+v behind %q: %+v, %v", rows, test.key, rest, some)
 			}
 		}
+	}
+}
+
+// The buckets from that of the clock on are one range, or those of a prefix whose labels
+// are high enough; where neither says it there are none, without a look at all buckets.
+func TestRecent(t *testing.T) {
+	sorted := codec.Bucket{Every: time.Minute, Label: codec.Label{Kind: codec.TimeLabel, Format: codec.TimeFormat{Kind: codec.UnixSeconds}}}
+	numbered := codec.Bucket{Every: time.Minute, Label: codec.Label{Kind: codec.NumberLabel, Prefix: "m"}}
+	now := time.Unix(59, 0)
+	rows, form, ok := codec.Span{Prefix: "a#", Whole: true}.Recent(sorted, now)
+	if low, _ := sorted.AppendLabel([]byte("a#"), time.Unix(0, 0)); !ok || form != nil || rows.Start != string(low) || rows.End <= rows.Start {
+		t.Errorf("%+v, %v, %v", rows, form, ok)
+	}
+	if rows, form, ok := (codec.Span{Prefix: "a#", Whole: true}).Recent(numbered, now); !ok || form == nil || rows.Start != "a#" {
+		t.Errorf("%+v, %v, %v", rows, form, ok)
+	}
+	if _, _, ok := (codec.Span{Prefix: "a#", Delimiter: "#", Suffix: "b", Whole: true}).Recent(sorted, now); ok {
+		t.Error("a range for what has a suffix")
 	}
 }

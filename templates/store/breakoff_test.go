@@ -33,6 +33,9 @@ type breaking struct {
 	whole bool // rows are not split: the client itself takes none that are
 	mu    sync.Mutex
 	reads map[string]*brokenRead // by their names, in the header
+	// sends is called before so many chunks of a request of a read are sent; nil if
+	// nobody wants to know.
+	sends func(request, chunks int)
 }
 
 // brokenRead is what becomes of the requests of a read.
@@ -84,6 +87,9 @@ func (b *breaking) ReadRows(request *bigtablepb.ReadRowsRequest, stream bigtable
 	breaks := func() bool { return n == read.request && sent == read.after }
 	err = b.pass(from, func(chunks []*bigtablepb.ReadRowsResponse_CellChunk) error {
 		for len(chunks) > 0 && !breaks() {
+			if b.sends != nil {
+				b.sends(n, sent)
+			}
 			some := len(chunks)
 			if !b.whole {
 				some = 1
@@ -212,9 +218,12 @@ func unsorted(l *Layout[sample]) *Layout[sample] {
 	return l
 }
 
+// brokenReader is a way to read.
+type brokenReader = func(ctx context.Context, r *Reader[sample]) ([]string, error)
+
 // brokenReads are the ways to read: everything or the day in the middle alone.
-func brokenReads(l *Layout[sample]) map[string]func(ctx context.Context, r *Reader[sample]) ([]string, error) {
-	type read = func(ctx context.Context, r *Reader[sample]) ([]string, error)
+func brokenReads(l *Layout[sample]) map[string]brokenReader {
+	type read = brokenReader
 	query := func(q *Query[sample], from, to time.Time, o ReadOptions) read {
 		return func(ctx context.Context, r *Reader[sample]) (out []string, err error) {
 			if q == nil {
@@ -283,31 +292,38 @@ func TestReadsOfStreamsThatBreakOff(t *testing.T) {
 			must(t, err)
 			defer func() { _ = client.Close() }()
 			r := NewReader(client, l, now)
-			var wg sync.WaitGroup
-			for name, read := range brokenReads(l) {
-				ctx, whole := b.named(t.Context(), -1, 0)
-				want, err := read(ctx, r)
-				if err != nil || len(want) == 0 {
-					t.Fatal(l.Table.ID, name, want, err)
-				}
-				for request, chunks := range b.requests(whole) {
-					for _, after := range breaks(chunks) {
-						limit <- struct{}{}
-						wg.Go(func() {
-							defer func() { <-limit }()
-							ctx, broken := b.named(t.Context(), request, after)
-							got, err := read(ctx, r)
-							reached := len(b.requests(broken)) > request || name == "limit" // which may do without its last ones
-							if diff := cmp.Diff(want, got); diff != "" || err != nil || !reached {
-								t.Errorf("%s, path %d, %s: request %d, broken off after %d of %d: %v (-want +got)\n%s", l.Table.ID, i, name, request, after, chunks, err, diff)
-							}
-						})
-					}
-				}
-			}
-			wg.Wait()
+			b.breakOff(t, fmt.Sprintf("%s, path %d", l.Table.ID, i), r, brokenReads(l), limit)
 		}
 	}
+}
+
+// breakOff compares what reads give with what they give when a stream breaks off, as
+// many of them at once as the limit holds.
+func (b *breaking) breakOff(t *testing.T, what string, r *Reader[sample], reads map[string]brokenReader, limit chan struct{}) {
+	t.Helper()
+	var wg sync.WaitGroup
+	for name, read := range reads {
+		ctx, whole := b.named(t.Context(), -1, 0)
+		want, err := read(ctx, r)
+		if err != nil || len(want) == 0 {
+			t.Fatal(what, name, want, err)
+		}
+		for request, chunks := range b.requests(whole) {
+			for _, after := range breaks(chunks) {
+				limit <- struct{}{}
+				wg.Go(func() {
+					defer func() { <-limit }()
+					ctx, broken := b.named(t.Context(), request, after)
+					got, err := read(ctx, r)
+					reached := len(b.requests(broken)) > request || name == "limit" // which may do without its last ones
+					if diff := cmp.Diff(want, got); diff != "" || err != nil || !reached {
+						t.Errorf("%s, %s: request %d, broken off after %d of %d: %v (-want +got)\n%s", what, name, request, after, chunks, err, diff)
+					}
+				})
+			}
+		}
+	}
+	wg.Wait()
 }
 
 // breaks returns after which of so many chunks a stream breaks off.

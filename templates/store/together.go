@@ -34,6 +34,10 @@ func (r *reading[E]) together(a *assembler[E], spans []codec.Span, p part, filte
 	}()
 	rows := make([]wire.Row, len(spans))
 	for {
+		if err := r.ctx.Err(); err != nil { // rows in memory would not know
+			yield(&a.base, explain(r.ctx, err))
+			return false
+		}
 		found, err := nextRows(rows, streams, func(i int, row wire.Row) (position, error) { return a.position(r.q, spans[i], row) })
 		switch {
 		case err != nil:
@@ -76,13 +80,15 @@ func (r *reading[E]) gather(a *assembler[E], spans []codec.Span, p *part, filter
 	for i := range streams {
 		streams[i] = &stream{span: i}
 	}
-	size := 0
+	size, at := 0, 0
 	for row, err := range r.rows(r.ctx, &r.op, ranges, filter, 0) {
 		if err != nil {
 			return nil, false, err
 		}
-		s := streams[spanOf(spans, row.Key())]
-		s.queue = append(s.queue, streamed{row: row})
+		if !strings.HasPrefix(row.Key(), spans[at].Prefix) {
+			at = spanOf(spans, row.Key())
+		}
+		streams[at].queue = append(streams[at].queue, streamed{row: row})
 		if row.Last() {
 			size += row.Size()
 		}
@@ -95,14 +101,16 @@ func (r *reading[E]) gather(a *assembler[E], spans []codec.Span, p *part, filter
 		for i := range s.queue {
 			_ = s.queue[i].place(s.span, func(i int, row wire.Row) (position, error) { return a.position(r.q, spans[i], row) })
 		}
-		slices.SortStableFunc(s.queue, func(a, b streamed) int { return a.at.compare(b.at) })
+		if order := func(a, b streamed) int { return a.at.compare(b.at) }; !slices.IsSortedFunc(s.queue, order) {
+			slices.SortStableFunc(s.queue, order)
+		}
 	}
 	return streams, all, nil
 }
 
 // gathers returns the ranges of all spans; false where they cannot be asked for at once.
 func (r *reading[E]) gathers(a *assembler[E], spans []codec.Span, p part) ([]codec.Rows, bool) {
-	if p.rows > 0 || len(spans) == 1 || len(spans) > codec.MaxStreams || r.layout.Ties > 0 || r.q.Several && !r.layout.sorted() {
+	if p.rows > 0 || len(spans) == 1 || len(spans) > codec.MaxStreams || r.layout.Ties > 0 || r.q.Several && !r.layout.sorted() || !codec.Apart(spans) {
 		return nil, false
 	}
 	asked := make([][]codec.Rows, len(spans))
@@ -121,7 +129,7 @@ func (r *reading[E]) gathers(a *assembler[E], spans []codec.Span, p part) ([]cod
 			asked[i] = slices.Collect(span.Buckets(r.layout.Bucket, p.From, p.To))
 		}
 	}
-	return codec.Gather(spans, asked)
+	return codec.Gather(asked)
 }
 
 // spanOf returns the index of the span that a key is of, by its beginning.

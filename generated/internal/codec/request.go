@@ -86,13 +86,30 @@ func Batches(all iter.Seq[Rows]) iter.Seq[[]Rows] {
 // no longer than it takes to bring it into its order.
 const MaxGathered = 4 << 20
 
+// Apart reports whether the beginning of a key tells which of the spans it is of, and
+// all that a range of it holds is of the span.
+func Apart(spans []Span) bool {
+	prefixes := make([]string, len(spans))
+	for i, span := range spans {
+		if span.Suffix != "" {
+			return false
+		}
+		prefixes[i] = span.Prefix
+	}
+	slices.Sort(prefixes)
+	for i := 1; i < len(prefixes); i++ {
+		if strings.HasPrefix(prefixes[i], prefixes[i-1]) {
+			return false
+		}
+	}
+	return true
+}
+
 // Gather puts what is asked for of each span into one request, which reads all in the
-// order of their keys. It returns false where that is too much for a request, or where
-// the beginning of a key does not tell which span it is of.
-func Gather(spans []Span, asked [][]Rows) (all []Rows, ok bool) {
-	var prefixes []string
+// order of their keys; false where that is too much for a request.
+func Gather(asked [][]Rows) (all []Rows, ok bool) {
 	size := 0
-	for i, rows := range asked {
+	for _, rows := range asked {
 		for _, r := range rows {
 			for _, key := range r.Keys {
 				all = append(all, Rows{Start: key, End: key + "\x00"})
@@ -101,19 +118,9 @@ func Gather(spans []Span, asked [][]Rows) (all []Rows, ok bool) {
 				all = append(all, Rows{Start: r.Start, End: r.End})
 			}
 		}
-		if spans[i].Suffix != "" {
-			return nil, false
-		}
-		prefixes = append(prefixes, spans[i].Prefix)
 	}
 	for _, r := range all {
 		size += rangeSize(r.Start, r.End)
-	}
-	slices.Sort(prefixes)
-	for i := 1; i < len(prefixes); i++ {
-		if strings.HasPrefix(prefixes[i], prefixes[i-1]) {
-			return nil, false
-		}
 	}
 	return all, size <= MaxRowSet
 }
@@ -132,9 +139,10 @@ func (s Span) Recent(b Bucket, t time.Time) (rows Rows, form KeyPieces, ok bool)
 		}
 		return PrefixRows(s.Prefix), form, true
 	}
-	s.Newest = true
-	for within := range s.Buckets(b, t, year10k) {
-		rows, ok = within, b.Sorted() // there is one
+	if !b.Sorted() || s.Suffix != "" {
+		return rows, nil, false
 	}
-	return rows, nil, ok && s.Suffix == ""
+	s.Newest = true
+	rows, ok = s.One(b, t, year10k)
+	return rows, nil, ok
 }

@@ -114,8 +114,8 @@ func (r *Reader[E]) latest(ctx context.Context, op *Operation, base E, spans []c
 // recentRows returns the rows of the newest of the bucket of now and of those after it,
 // of each span; nil if there are none, or they cannot be asked for at once.
 func (r *Reader[E]) recentRows(ctx context.Context, op *Operation, a *assembler[E], now time.Time, spans []codec.Span) ([]wire.Row, error) {
-	if r.layout.sorted() && len(spans) == 1 {
-		return nil, nil // one request finds it in any case
+	if r.layout.sorted() && len(spans) == 1 || !codec.Apart(spans) {
+		return nil, nil // or one request finds it in any case
 	}
 	filter, alive := r.newestFilter(now)
 	asked := make([][]codec.Rows, len(spans))
@@ -129,7 +129,7 @@ func (r *Reader[E]) recentRows(ctx context.Context, op *Operation, a *assembler[
 			filter = bigtable.ChainFilters(rowKeyFilter(form), filter)
 		}
 	}
-	all, ok := codec.Gather(spans, asked)
+	all, ok := codec.Gather(asked)
 	if !ok || !alive {
 		return nil, nil
 	}

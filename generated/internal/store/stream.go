@@ -156,7 +156,7 @@ func nextRows(rows []wire.Row, streams []*stream, positionOf func(span int, row 
 		}
 	}
 	for _, s := range streams {
-		if found && s.peeked && s.head.at.compare(first) == 0 {
+		if found && s.peeked && !rows[s.span].Exists() && s.head.at.compare(first) == 0 {
 			rows[s.span] = s.head.row
 			s.take()
 		}
