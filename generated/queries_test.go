@@ -380,14 +380,15 @@ func TestSaltedMetrics(t *testing.T) {
 	}
 	check(t, metrics.NewSampleWriter(client, o).WriteAll(t.Context(), events))
 	r := metrics.NewSampleReader(client, o)
-	same(t, c, events, all(t, r.ByMetric(t.Context(), "cpu.load", noon, noon.Add(3*time.Hour))), 16, len(events))
+	// As long as its rows are few, the ranges of all salts are one request.
+	same(t, c, events, all(t, r.ByMetric(t.Context(), "cpu.load", noon, noon.Add(3*time.Hour))), 1, len(events))
 	series := metrics.SampleSeries{Metric: "cpu.load", Host: "web-07"}
 	one := slices.DeleteFunc(slices.Clone(events), func(e metrics.SampleEvent) bool { return e.SampleSeries != series })
 	same(t, c, one, all(t, r.BySeries(t.Context(), "cpu.load", "web-07", noon, noon.Add(3*time.Hour))), 1, len(one))
 	same(t, c, one, all(t, r.Read(t.Context(), series, noon, noon.Add(3*time.Hour))), 1, len(one))
 	// The columns of the first and the last hour are a range; the hour between is whole.
 	same(t, c, one[1:5], all(t, r.Read(t.Context(), series, noon.Add(time.Second), noon.Add(2*time.Hour+time.Second))), 3, 4)
-	same(t, c, nil, all(t, r.ByMetric(t.Context(), "cpu", noon, noon.Add(3*time.Hour))), 16, 0)
+	same(t, c, nil, all(t, r.ByMetric(t.Context(), "cpu", noon, noon.Add(3*time.Hour))), 1, 0)
 }
 
 // Binary keys: the number of the metric, the hour and the number of the host.
