@@ -112,7 +112,8 @@ func mergeReads(opts []ReadOptions) ReadOptions {
 }
 
 // Read yields the events of the series of base with from <= time < to, in the
-// order of time, and holds no more than one bucket in memory. A zero from is before
+// order of time, and holds no more than one bucket in memory; of several salts or
+// fields up to 4 MiB of their rows as well. A zero from is before
 // all events; a from after to, or a zero to, is a *RangeError. An event that
 // cannot be decoded is yielded as far as it was understood, with a
 // *DecodeError; the caller may go on. Any other error is the last thing yielded.
