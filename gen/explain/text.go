@@ -446,7 +446,7 @@ func (w *textWriter) choices(t *Table) {
 }
 
 // choicesNote says what the columns of the comparison are.
-const choicesNote = "Reads are of one series: the rows (r) and cells (c) that come back, for the newest event at most."
+const choicesNote = "Reads are of one series: the rows (r) and cells (c) that come back, for the newest event at most, if the series still reports."
 
 // choiceName names a choice.
 func choiceName(c *Choice) string {
