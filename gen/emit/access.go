@@ -2,6 +2,7 @@ package emit
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/dave/jennifer/jen"
@@ -14,6 +15,9 @@ func ctxParam() *jen.Statement { return jen.Id("ctx").Qual("context", "Context")
 
 // optsParam is the last parameter of every constructor.
 func optsParam() *jen.Statement { return jen.Id("opts").Op("...").Id("Options") }
+
+// writeOptsParam is the last parameter of every write.
+func writeOptsParam() *jen.Statement { return jen.Id("opts").Op("...").Id("WriteOptions") }
 
 // readOptsParam is the last parameter of every read.
 func readOptsParam() *jen.Statement { return jen.Id("opts").Op("...").Id("ReadOptions") }
@@ -74,22 +78,30 @@ func (s *schemaFile) write() jen.Code {
 		"It returns nil or a *WriteError.",
 	).Line().
 		Func().Params(jen.Id("w").Op("*").Id(s.names.writer())).Id("Write").
-		Params(ctxParam(), jen.Id("event").Id(s.names.event())).Error().Block(
-		jen.Return(jen.Id("w").Dot("writer").Dot("Write").Call(jen.Id("ctx"), jen.Id("event"))),
+		Params(ctxParam(), jen.Id("event").Id(s.names.event()), writeOptsParam()).Error().Block(
+		jen.Return(jen.Id("w").Dot("writer").Dot("Write").Call(jen.Id("ctx"), jen.Id("event"), jen.Id("opts").Op("..."))),
 	)
 }
 
 // writeAll declares the WriteAll method.
 func (s *schemaFile) writeAll() jen.Code {
 	return doc(
-		"WriteAll stores events, in any order, those of one row in one mutation. It",
-		"returns nil when all are stored, and a *WriteError that names each event that",
-		"is not; all others are then durable.",
+		"WriteAll stores events, in any order, those of one row in one mutation. It"+
+			" returns nil when all are stored, and a *WriteError that names each event that"+
+			" is not; all others are then durable. "+s.duplicates(),
 	).Line().
 		Func().Params(jen.Id("w").Op("*").Id(s.names.writer())).Id("WriteAll").
-		Params(ctxParam(), jen.Id("events").Index().Id(s.names.event())).Error().Block(
-		jen.Return(jen.Id("w").Dot("writer").Dot("WriteAll").Call(jen.Id("ctx"), jen.Id("events"))),
+		Params(ctxParam(), jen.Id("events").Index().Id(s.names.event()), writeOptsParam()).Error().Block(
+		jen.Return(jen.Id("w").Dot("writer").Dot("WriteAll").Call(jen.Id("ctx"), jen.Id("events"), jen.Id("opts").Op("..."))),
 	)
+}
+
+// duplicates says what becomes of events that are stored in one place.
+func (s *schemaFile) duplicates() string {
+	if slices.ContainsFunc(s.layout.Tables, func(t *layout.Table) bool { return !t.Metrics() || len(t.Columns) > 1 }) {
+		return "An event that has the series and time of an earlier one of the call, but other values, is refused with a *DuplicateError, unless WriteOptions.LastWins is set."
+	}
+	return "Events of one series and time with other values are all stored."
 }
 
 // batcherType declares the batcher:
@@ -126,10 +138,15 @@ func (s *schemaFile) batcherMethod(name string, text ...string) *jen.Statement {
 // batcherAdd declares the Add method of the batcher.
 func (s *schemaFile) batcherAdd() jen.Code {
 	return s.batcherMethod("Add",
-		"Add takes a copy of an event, to be written soon, and waits while there is no room, until ctx ends. An event that is refused for what it is gives the *WriteError that Write would return, and after Close the error is ErrClosed.",
+		"Add takes a copy of an event, to be written soon, and waits while there is no room, until ctx ends. An event that is refused for what it is gives the *WriteError that Write would return, and after Close the error is ErrClosed. "+s.batchDuplicates(),
 	).Params(ctxParam(), jen.Id("event").Id(s.names.event())).Error().Block(
 		jen.Return(jen.Id("b").Dot("batcher").Dot("Add").Call(jen.Id("ctx"), jen.Id("event"))),
 	)
+}
+
+// batchDuplicates says of which events a batcher finds out that they differ.
+func (s *schemaFile) batchDuplicates() string {
+	return "Events of one series and time are compared as by WriteAll if they are in one batch; of those in different batches, the one that is written last stays."
 }
 
 // batcherWait declares the Flush or the Close method of the batcher.

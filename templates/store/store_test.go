@@ -238,7 +238,9 @@ func TestRequestsKeepToLimits(t *testing.T) {
 func TestBatchCutsRowsAndRequests(t *testing.T) {
 	var b batch
 	for i := range 3 {
-		b.add(i, &stagedRow{entry: -1, key: []byte("row"), count: 60_000})
+		row := &stagedRow{entry: -1, key: []byte("row"), count: 60_000}
+		b.find(row)
+		b.add(i, instant{micros: int64(i)}, row)
 	}
 	if len(b.waves) != 3 {
 		t.Fatalf("%d waves for three times 60,000 mutations of one row", len(b.waves))

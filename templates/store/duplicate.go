@@ -1,0 +1,226 @@
+package store
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"slices"
+	"time"
+)
+
+// ErrDuplicate says that an event was refused since another one of the same call, with
+// other values, would be stored in the same place. See [DuplicateError].
+var ErrDuplicate = errors.New("another event of the call has the same series and time, and other values")
+
+// DuplicateError says which two events of one WriteAll, or of one batch of a Batcher,
+// would be stored in the same place: they have the same series and tie-breaker, and the
+// same time at the precision of the schema, but not the same values. The earlier one is
+// written. It is an [ErrDuplicate].
+type DuplicateError struct {
+	Table string    // with its prefix
+	Row   string    // row key of both
+	Time  time.Time // of both, as it is stored
+	// Event and Earlier are the two events, as they were given.
+	Event, Earlier any
+	// EarlierIndex is the index of Earlier in the slice given to WriteAll; -1 for a
+	// Batcher.
+	EarlierIndex int
+	// Times are those of Earlier and of Event, as they were given.
+	Times [2]time.Time
+}
+
+// Error names both events, and says what to do.
+func (e *DuplicateError) Error() string {
+	earlier := "an earlier event"
+	if e.EarlierIndex >= 0 {
+		earlier = fmt.Sprintf("event %d", e.EarlierIndex)
+	}
+	at := func(t time.Time) string { return t.Format(time.RFC3339Nano) }
+	return fmt.Sprintf("the event of %s would be stored in the place of %s of %s, which has other values: row %q, time %s; use a finer time.precision or a sequence, or set WriteOptions.LastWins",
+		at(e.Times[1]), earlier, at(e.Times[0]), e.Row, at(e.Time))
+}
+
+// Unwrap returns [ErrDuplicate].
+func (e *DuplicateError) Unwrap() error { return ErrDuplicate }
+
+// distinct refuses the event that was laid out for a table if another one is in its
+// place there and differs. New columns of one field keep both.
+func (s *stage[E]) distinct(table int, event *E) {
+	t, l := &s.tables[table], s.writer.tables[table].layout
+	if s.lastWins || t.err != nil || l.Kind == BucketColumns && len(l.Columns) == 1 {
+		return
+	}
+	other, equal := t.inPlace()
+	if other < 0 || equal || s.equalByNow(table, other, event) {
+		return
+	}
+	earlier := &s.all[other]
+	failed := &DuplicateError{
+		Table: s.writer.tables[table].id, Row: t.keyOf(other), Time: t.cells.event.UTC(),
+		Event: *event, Earlier: *earlier, EarlierIndex: other, Times: [2]time.Time{*l.Time(earlier), *l.Time(event)},
+	}
+	if s.batched {
+		failed.EarlierIndex = -1
+	}
+	t.err = failed
+}
+
+// equalByNow compares the event that was laid out with another one as that would be
+// laid out now: it may have been at another time, which its cells tell.
+func (s *stage[E]) equalByNow(table, other int, event *E) bool {
+	t, l := &s.tables[table], s.writer.tables[table].layout
+	if !slices.ContainsFunc(l.Table.Families, func(f Family) bool { return !f.Life.EventTimed() }) {
+		return false
+	}
+	given := bytes.Clone(t.cells.mutations[t.cells.taken:])
+	s.layOut(table, &s.all[other])
+	equal := t.err == nil && bytes.Equal(given, t.cells.mutations[t.cells.taken:])
+	s.layOut(table, event)
+	return equal
+}
+
+// inPlace returns an event that is in the place of the one that was laid out, -1 if
+// there is none, and whether it has the same cells.
+func (t *staged) inPlace() (event int, equal bool) {
+	event, equal = -1, true
+	rows, pieces := 0, 0
+	for i := range t.cells.rows {
+		row := &t.cells.rows[i]
+		if row.count == 0 {
+			continue
+		}
+		rows++
+		n := t.batch.inPlace(row.entry, t.instant, t.cells.kind)
+		if n < 0 {
+			equal = false
+			continue
+		}
+		p := &t.batch.pieces[n]
+		if event < 0 {
+			event, pieces = p.event, t.batch.piecesOf(n)
+		}
+		equal = equal && bytes.Equal(t.cells.mutations[row.begin:row.end], t.cells.mutations[p.begin:p.end])
+	}
+	return event, equal && rows == pieces
+}
+
+// keyOf returns the key of the first row of an event that is staged.
+func (t *staged) keyOf(event int) string {
+	n := slices.IndexFunc(t.batch.pieces, func(p piece) bool { return p.event == event })
+	return string(t.batch.entries[t.batch.pieces[n].row].key)
+}
+
+// instant is what tells the event from others of its rows. Events of several classes
+// stay apart in new columns.
+func (c *Cells) instant() instant {
+	at := instant{micros: c.event.UnixMicro(), sequence: c.sequence}
+	if c.kind == BucketColumns {
+		at.sequence = uint32(c.class)
+	}
+	return at
+}
+
+// inPlace returns a piece of the row of an entry that is of the instant; -1 if there is
+// none. Rows whose events come in the order of time need no index of them.
+func (b *batch) inPlace(entry int, at instant, kind Kind) int {
+	if entry < 0 {
+		return -1
+	}
+	if kind == SingleRows {
+		return b.entries[entry].first
+	}
+	first := &b.entries[b.entries[entry].row]
+	if at.micros > first.latest.micros || at.compare(first.latest) > 0 {
+		return -1
+	}
+	if !first.indexed {
+		first.indexed = true
+		for i := entry; i >= 0; i = b.entries[i].before {
+			for p := b.entries[i].first; p >= 0; p = b.pieces[p].next {
+				b.places.put(p, b.pieces)
+			}
+		}
+	}
+	return b.places.find(b.entries[entry].row, at, b.pieces)
+}
+
+// piecesOf returns how many pieces the event of a piece has.
+func (b *batch) piecesOf(n int) int {
+	event := b.pieces[n].event
+	begin, end := n, n+1
+	for begin > 0 && b.pieces[begin-1].event == event {
+		begin--
+	}
+	for end < len(b.pieces) && b.pieces[end].event == event {
+		end++
+	}
+	return end - begin
+}
+
+// placeTable finds a piece by its row and instant: a hash table of numbers of pieces,
+// plus one, of which at most the half are taken.
+type placeTable struct {
+	slots []int32
+	used  int
+}
+
+// place is where a piece is: its row, by its first entry, and its instant.
+type place struct {
+	row int
+	at  instant
+}
+
+// reset empties the table.
+func (t *placeTable) reset() {
+	if t.used > 0 {
+		clear(t.slots)
+		t.used = 0
+	}
+}
+
+// find returns a piece that is in a place; -1 if there is none.
+func (t *placeTable) find(row int, at instant, pieces []piece) int {
+	if t.used == 0 {
+		return -1
+	}
+	return int(t.slots[t.slot(place{row, at}, pieces)]) - 1
+}
+
+// put adds a piece, unless there is one in its place.
+func (t *placeTable) put(n int, pieces []piece) {
+	if 2*t.used >= len(t.slots) {
+		t.grow(pieces)
+	}
+	if slot := t.slot(pieces[n].place(), pieces); t.slots[slot] == 0 {
+		t.slots[slot] = int32(n + 1)
+		t.used++
+	}
+}
+
+// slot returns where a place is or is to be put.
+func (t *placeTable) slot(at place, pieces []piece) int {
+	mask := len(t.slots) - 1
+	slot := int(maphash.Comparable(rowSeed, at)) & mask
+	for {
+		n := t.slots[slot]
+		if n == 0 || pieces[n-1].place() == at {
+			return slot
+		}
+		slot = (slot + 1) & mask
+	}
+}
+
+// grow doubles the table.
+func (t *placeTable) grow(pieces []piece) {
+	old := t.slots
+	t.slots = make([]int32, max(16, 2*len(old)))
+	for _, n := range old {
+		if n > 0 {
+			t.slots[t.slot(pieces[n-1].place(), pieces)] = n
+		}
+	}
+}
+
+// place is where the piece is.
+func (p *piece) place() place { return place{p.row, p.at} }
