@@ -45,10 +45,11 @@ func (e *DuplicateError) Error() string {
 func (e *DuplicateError) Unwrap() error { return ErrDuplicate }
 
 // distinct refuses the event that was laid out for a table if another one is in its
-// place there and differs. New columns of one field keep both.
+// place there and differs. New columns of one field keep both, unless only an event that
+// is absent is to be written.
 func (s *stage[E]) distinct(table int, event *E) {
 	t, l := &s.tables[table], s.writer.tables[table].layout
-	if s.lastWins || t.err != nil || l.Kind == BucketColumns && len(l.Columns) == 1 {
+	if s.lastWins || t.err != nil || !s.ifAbsent && l.Kind == BucketColumns && len(l.Columns) == 1 {
 		return
 	}
 	other, equal := t.inPlace()
@@ -107,7 +108,7 @@ func (t *staged) inPlace() (event int, equal bool) {
 
 // keyOf returns the key of the first row of an event that is staged.
 func (t *staged) keyOf(event int) string {
-	n := slices.IndexFunc(t.batch.pieces, func(p piece) bool { return p.event == event })
+	n, _ := slices.BinarySearchFunc(t.batch.pieces, event, func(p piece, event int) int { return p.event - event })
 	return string(t.batch.entries[t.batch.pieces[n].row].key)
 }
 

@@ -434,7 +434,7 @@ func TestTrap11ClassesWithOptionalColumns(t *testing.T) {
 					first := []mortal{event(0, 1, "a"), event(1, classes[0], "b"), event(2, 2, "c")}
 					second := []mortal{event(1, classes[1], "")}
 					if together {
-						must(t, w.WriteAll(t.Context(), append(first, second...)))
+						must(t, w.WriteAll(t.Context(), append(first, second...), WriteOptions{LastWins: true}))
 					} else {
 						must(t, w.WriteAll(t.Context(), first))
 						must(t, w.WriteAll(t.Context(), second))
@@ -495,7 +495,7 @@ func TestTrap11ClassesAcrossRequests(t *testing.T) {
 		requests := 0
 		o := clockAt(0)
 		o.Hooks.End = func(_ context.Context, op Operation, _ error) { requests = op.Requests }
-		must(t, NewWriter(bt.Client, []*Layout[mortal]{l}, o).WriteAll(t.Context(), events))
+		must(t, NewWriter(bt.Client, []*Layout[mortal]{l}, o).WriteAll(t.Context(), events, WriteOptions{LastWins: true}))
 		if requests < 3 {
 			t.Errorf("%d requests: the row went on in no other", requests)
 		}
@@ -518,7 +518,7 @@ func TestTrap11ExpiriesWithOptionalColumns(t *testing.T) {
 			must(t, w.WriteAll(t.Context(), []mortal{
 				{sample: sample{Series: "s", Time: at(0), Value: 1, Note: []byte("n")}, ExpiresAt: at(ends[0])}, other,
 				{sample: sample{Series: "s", Time: at(0), Value: 3}, ExpiresAt: at(ends[1])},
-			}))
+			}, WriteOptions{LastWins: true}))
 			same(t, map[string]int{"a:v.1": 2, "b:note": 1}, columnsOf(t, bt.Client, "singles"))
 			text := func(e mortal) string { return fmt.Sprintf("%s until %v", sampleText(e.sample), e.ExpiresAt.Sub(day0)) }
 			base0 := mortal{sample: sample{Series: "s"}}
