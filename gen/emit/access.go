@@ -75,6 +75,7 @@ func (s *schemaFile) write() jen.Code {
 	return doc(
 		"Write stores one event. Each row that it goes to is written atomically.",
 		s.replaces(),
+		s.ifAbsent(),
 		"It returns nil or a *WriteError.",
 	).Line().
 		Func().Params(jen.Id("w").Op("*").Id(s.names.writer())).Id("Write").
@@ -96,12 +97,30 @@ func (s *schemaFile) writeAll() jen.Code {
 	)
 }
 
+// ifAbsent says whether an event can be written if it is absent.
+func (s *schemaFile) ifAbsent() string {
+	for _, t := range s.layout.Tables {
+		if t.Metrics() && len(t.Columns) > 1 {
+			return fmt.Sprintf("WriteOptions.IfAbsent is refused with ErrSeveralRows: in table %s, %s, an event is a row for each field, which Bigtable cannot check and write at once.", t.ID, t.Pattern)
+		}
+	}
+	return "With WriteOptions.IfAbsent it stores the event only if there is none of its " + s.place() + "; else the Failure has the outcome Exists."
+}
+
 // duplicates says what becomes of events that are stored in one place.
 func (s *schemaFile) duplicates() string {
 	if slices.ContainsFunc(s.layout.Tables, func(t *layout.Table) bool { return !t.Metrics() || len(t.Columns) > 1 }) {
-		return "An event that has the series and time of an earlier one of the call, but other values, is refused with a *DuplicateError, unless WriteOptions.LastWins is set."
+		return "An event that has the " + s.place() + " of an earlier one of the call, but other values, is refused with a *DuplicateError, unless WriteOptions.LastWins is set."
 	}
-	return "Events of one series and time with other values are all stored."
+	return "Events of one " + s.place() + " with different values are all stored."
+}
+
+// place is what tells the events of the schema apart.
+func (s *schemaFile) place() string {
+	if s.layout.Sequence {
+		return "series, time and sequence"
+	}
+	return "series and time"
 }
 
 // batcherType declares the batcher:
@@ -146,7 +165,7 @@ func (s *schemaFile) batcherAdd() jen.Code {
 
 // batchDuplicates says of which events a batcher finds out that they differ.
 func (s *schemaFile) batchDuplicates() string {
-	return "Events of one series and time are compared as by WriteAll if they are in one batch; of those in different batches, the one that is written last stays."
+	return "WriteAll's comparison of events of one " + s.place() + " is made within a batch; events of different batches replace each other."
 }
 
 // batcherWait declares the Flush or the Close method of the batcher.

@@ -339,7 +339,11 @@ func DescribeForm(f codec.KeyForm) string {
 func (t *Table) Holds(l *Layout) string {
 	switch t.Pattern {
 	case BucketNewColumns:
-		return "A row holds one field of the events of a bucket: each value is a column without a value of its own, and the cell's timestamp is the event's time."
+		holds := "A row holds one field of the events of a bucket: each value is a column without a value of its own, and the cell's timestamp is the event's time."
+		if t.RowsPerEvent() > 1 {
+			holds += " An event is several rows, so that it cannot be written with WriteOptions.IfAbsent."
+		}
+		return holds
 	case BucketNewCells:
 		return "A row holds the events of a bucket: each column has a cell for each event, and the cell's timestamp is the event's time."
 	case BucketSerialized:

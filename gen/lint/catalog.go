@@ -54,7 +54,7 @@ func columnRules() []Rule {
 		},
 		{
 			ID: "C07", Severity: diag.Warning, Title: "an event in several rows", Source: writesPage, check: severalRows,
-			Reason: "Bigtable changes one row as a whole, and no two rows. A writer that ends between two leaves a part of an event until it is written again, which is safe.",
+			Reason: "Bigtable changes one row as a whole, and no two rows. A writer that ends between two leaves a part of an event until it is written again, which is safe. In bucket_new_columns, WriteOptions.IfAbsent is refused (ErrSeveralRows) for the same reason.",
 			Fix:    "Write again what failed. Use a pattern and tables with one row per event where readers must not see a part.",
 		},
 	}
@@ -110,7 +110,7 @@ func keyRules() []Rule {
 		},
 		{
 			ID: "K13", Severity: diag.Warning, Title: "the key's time is coarser than the events", Source: timeSeriesPage, check: rateAbovePrecision,
-			Reason: "Events of a series that have the same time have the same key or cell: the later one overwrites the other. It is an error where the key is coarser than time.precision, and a warning where that is coarser than the declared rate.",
+			Reason: "Events of a series that have the same time have the same key or cell: the later one overwrites the other, or, in one WriteAll or batch, is refused (ErrDuplicate). It is an error where the key is coarser than time.precision. It is a warning where that is coarser than the declared rate, or, at parts of a second, so close to it that events which come at random share a time.",
 			Fix:    "Use a finer time, or a tie-breaker: {sequence: true}.",
 		},
 		{

@@ -2,6 +2,7 @@ package lint
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -122,15 +123,30 @@ func newestFirst(_ *layout.Layout, t *layout.Table, report reporter) {
 // rateAbovePrecision is K13 for a declared rate. It is the same for all tables, and
 // said of the first.
 func rateAbovePrecision(l *layout.Layout, t *layout.Table, report reporter) {
-	if l.Expect.Rate <= 1/l.Precision.Seconds() || l.Sequence || t != l.Tables[0] {
+	perStep := l.Expect.Rate * l.Precision.Seconds()
+	if !crowded(l.Expect.Rate, l.Precision) || l.Sequence || t != l.Tables[0] {
 		return
 	}
-	lost := "only the last of them stays"
+	lost := "only one of them stays"
 	if t.Metrics() {
 		lost = "those of equal values are one"
 	}
+	if perStep <= 1 {
+		shared := 100 * (1 - (1-math.Exp(-perStep))/perStep)
+		report.at(t.Pos, finerTime(l, t, report), "%s of a series at a precision of %s: if they come at random, %.2g%% have the time of an earlier one, and %s",
+			rate(l.Expect.Rate), schema.FormatDuration(l.Precision), shared, lost)
+		return
+	}
 	report.at(t.Pos, finerTime(l, t, report), "%s of a series at a precision of %s: events of the same %[2]s have the same key and time, and %s",
 		rate(l.Expect.Rate), schema.FormatDuration(l.Precision), lost)
+}
+
+// crowded reports whether several events of a series are likely to have one time: there
+// are more of them than times or, where times are parts of a second, which no clock keeps
+// events apart by, more than one for ten times.
+func crowded(rate float64, precision time.Duration) bool {
+	perStep := rate * precision.Seconds()
+	return perStep > 1 || precision < time.Second && perStep > 0.1
 }
 
 // finerTime proposes how to tell events of the declared rate apart: by a precision that
@@ -141,7 +157,7 @@ func finerTime(l *layout.Layout, t *layout.Table, report reporter) string {
 		finest = max(finest, t.Finest())
 	}
 	for _, precision := range []time.Duration{time.Second, time.Millisecond, time.Microsecond, time.Nanosecond} {
-		if precision < l.Precision && precision >= finest && l.Expect.Rate <= 1/precision.Seconds() {
+		if precision < l.Precision && precision >= finest && !crowded(l.Expect.Rate, precision) {
 			return "use a finer time: " + code("time: {precision: %s}", schema.FormatDuration(precision))
 		}
 	}

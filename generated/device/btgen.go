@@ -29,6 +29,9 @@ type (
 	// ReadOptions say how events are read.
 	ReadOptions = store.ReadOptions
 
+	// WriteOptions say how events are written.
+	WriteOptions = store.WriteOptions
+
 	// Hooks trace every operation.
 	Hooks = store.Hooks
 
@@ -49,6 +52,10 @@ type (
 
 	// Outcome is what is known of a Failure.
 	Outcome = store.Outcome
+
+	// DuplicateError names two events that differ and would be stored in the same
+	// place.
+	DuplicateError = store.DuplicateError
 
 	// BatcherOptions say when a batcher sends what it has gathered.
 	BatcherOptions = store.BatcherOptions
@@ -97,10 +104,23 @@ const (
 
 	// Unknown events may be stored or not; writing them again is safe.
 	Unknown = store.Unknown
+
+	// Exists says that an event is stored already: WriteOptions.IfAbsent.
+	Exists = store.Exists
 )
 
 // Reasons, for errors.Is.
 var (
+	// ErrDuplicate: another event of the call has the same series and time, and
+	// other values.
+	ErrDuplicate = store.ErrDuplicate
+
+	// ErrExists: the event is stored already.
+	ErrExists = store.ErrExists
+
+	// ErrSeveralRows: an event of several rows cannot be written if it is absent.
+	ErrSeveralRows = store.ErrSeveralRows
+
 	// ErrNotFound: the series has no event that is alive.
 	ErrNotFound = store.ErrNotFound
 

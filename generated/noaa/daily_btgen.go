@@ -90,15 +90,17 @@ func NewDailyWriter(client Client, opts ...Options) *DailyWriter {
 // to repeat. Table daily_columns is append-only: an event of the same time with
 // other values does not replace the first one; both are read back. It returns
 // nil or a *WriteError.
-func (w *DailyWriter) Write(ctx context.Context, event DailyEvent) error {
-	return w.writer.Write(ctx, event)
+func (w *DailyWriter) Write(ctx context.Context, event DailyEvent, opts ...WriteOptions) error {
+	return w.writer.Write(ctx, event, opts...)
 }
 
 // WriteAll stores events, in any order, those of one row in one mutation. It
 // returns nil when all are stored, and a *WriteError that names each event that
-// is not; all others are then durable.
-func (w *DailyWriter) WriteAll(ctx context.Context, events []DailyEvent) error {
-	return w.writer.WriteAll(ctx, events)
+// is not; all others are then durable. An event that has the series and time of
+// an earlier one of the call, but other values, is refused with a
+// *DuplicateError, unless WriteOptions.LastWins is set.
+func (w *DailyWriter) WriteAll(ctx context.Context, events []DailyEvent, opts ...WriteOptions) error {
+	return w.writer.WriteAll(ctx, events, opts...)
 }
 
 // DailyBatcher gathers Daily events from any number of goroutines, and writes
@@ -123,6 +125,8 @@ func NewDailyBatcher(w *DailyWriter, failed func(event DailyEvent, err error), o
 // Add takes a copy of an event, to be written soon, and waits while there is no
 // room, until ctx ends. An event that is refused for what it is gives the
 // *WriteError that Write would return, and after Close the error is ErrClosed.
+// Events of one series and time are compared as by WriteAll if they are in one
+// batch; of those in different batches, the one that is written last stays.
 func (b *DailyBatcher) Add(ctx context.Context, event DailyEvent) error {
 	return b.batcher.Add(ctx, event)
 }

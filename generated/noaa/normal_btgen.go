@@ -47,15 +47,17 @@ func NewNormalWriter(client Client, opts ...Options) *NormalWriter {
 // to repeat. Table normal_columns is append-only: an event of the same time
 // with other values does not replace the first one; both are read back. It
 // returns nil or a *WriteError.
-func (w *NormalWriter) Write(ctx context.Context, event NormalEvent) error {
-	return w.writer.Write(ctx, event)
+func (w *NormalWriter) Write(ctx context.Context, event NormalEvent, opts ...WriteOptions) error {
+	return w.writer.Write(ctx, event, opts...)
 }
 
 // WriteAll stores events, in any order, those of one row in one mutation. It
 // returns nil when all are stored, and a *WriteError that names each event that
-// is not; all others are then durable.
-func (w *NormalWriter) WriteAll(ctx context.Context, events []NormalEvent) error {
-	return w.writer.WriteAll(ctx, events)
+// is not; all others are then durable. An event that has the series and time of
+// an earlier one of the call, but other values, is refused with a
+// *DuplicateError, unless WriteOptions.LastWins is set.
+func (w *NormalWriter) WriteAll(ctx context.Context, events []NormalEvent, opts ...WriteOptions) error {
+	return w.writer.WriteAll(ctx, events, opts...)
 }
 
 // NormalBatcher gathers Normal events from any number of goroutines, and writes
@@ -80,6 +82,8 @@ func NewNormalBatcher(w *NormalWriter, failed func(event NormalEvent, err error)
 // Add takes a copy of an event, to be written soon, and waits while there is no
 // room, until ctx ends. An event that is refused for what it is gives the
 // *WriteError that Write would return, and after Close the error is ErrClosed.
+// Events of one series and time are compared as by WriteAll if they are in one
+// batch; of those in different batches, the one that is written last stays.
 func (b *NormalBatcher) Add(ctx context.Context, event NormalEvent) error {
 	return b.batcher.Add(ctx, event)
 }

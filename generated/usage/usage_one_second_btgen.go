@@ -44,15 +44,17 @@ func NewUsageOneSecondWriter(client Client, opts ...Options) *UsageOneSecondWrit
 // Write stores one event. Each row that it goes to is written atomically.
 // Writing an event again replaces it whole, so that a failed call is safe to
 // repeat. It returns nil or a *WriteError.
-func (w *UsageOneSecondWriter) Write(ctx context.Context, event UsageOneSecondEvent) error {
-	return w.writer.Write(ctx, event)
+func (w *UsageOneSecondWriter) Write(ctx context.Context, event UsageOneSecondEvent, opts ...WriteOptions) error {
+	return w.writer.Write(ctx, event, opts...)
 }
 
 // WriteAll stores events, in any order, those of one row in one mutation. It
 // returns nil when all are stored, and a *WriteError that names each event that
-// is not; all others are then durable.
-func (w *UsageOneSecondWriter) WriteAll(ctx context.Context, events []UsageOneSecondEvent) error {
-	return w.writer.WriteAll(ctx, events)
+// is not; all others are then durable. An event that has the series and time of
+// an earlier one of the call, but other values, is refused with a
+// *DuplicateError, unless WriteOptions.LastWins is set.
+func (w *UsageOneSecondWriter) WriteAll(ctx context.Context, events []UsageOneSecondEvent, opts ...WriteOptions) error {
+	return w.writer.WriteAll(ctx, events, opts...)
 }
 
 // UsageOneSecondBatcher gathers UsageOneSecond events from any number of
@@ -79,6 +81,8 @@ func NewUsageOneSecondBatcher(w *UsageOneSecondWriter, failed func(event UsageOn
 // Add takes a copy of an event, to be written soon, and waits while there is no
 // room, until ctx ends. An event that is refused for what it is gives the
 // *WriteError that Write would return, and after Close the error is ErrClosed.
+// Events of one series and time are compared as by WriteAll if they are in one
+// batch; of those in different batches, the one that is written last stays.
 func (b *UsageOneSecondBatcher) Add(ctx context.Context, event UsageOneSecondEvent) error {
 	return b.batcher.Add(ctx, event)
 }

@@ -47,15 +47,17 @@ func NewBalloonNewCellsWriter(client Client, opts ...Options) *BalloonNewCellsWr
 // Write stores one event. Each row that it goes to is written atomically.
 // Writing an event again replaces it whole, so that a failed call is safe to
 // repeat. It returns nil or a *WriteError.
-func (w *BalloonNewCellsWriter) Write(ctx context.Context, event BalloonNewCellsEvent) error {
-	return w.writer.Write(ctx, event)
+func (w *BalloonNewCellsWriter) Write(ctx context.Context, event BalloonNewCellsEvent, opts ...WriteOptions) error {
+	return w.writer.Write(ctx, event, opts...)
 }
 
 // WriteAll stores events, in any order, those of one row in one mutation. It
 // returns nil when all are stored, and a *WriteError that names each event that
-// is not; all others are then durable.
-func (w *BalloonNewCellsWriter) WriteAll(ctx context.Context, events []BalloonNewCellsEvent) error {
-	return w.writer.WriteAll(ctx, events)
+// is not; all others are then durable. An event that has the series and time of
+// an earlier one of the call, but other values, is refused with a
+// *DuplicateError, unless WriteOptions.LastWins is set.
+func (w *BalloonNewCellsWriter) WriteAll(ctx context.Context, events []BalloonNewCellsEvent, opts ...WriteOptions) error {
+	return w.writer.WriteAll(ctx, events, opts...)
 }
 
 // BalloonNewCellsBatcher gathers BalloonNewCells events from any number of
@@ -82,6 +84,8 @@ func NewBalloonNewCellsBatcher(w *BalloonNewCellsWriter, failed func(event Ballo
 // Add takes a copy of an event, to be written soon, and waits while there is no
 // room, until ctx ends. An event that is refused for what it is gives the
 // *WriteError that Write would return, and after Close the error is ErrClosed.
+// Events of one series and time are compared as by WriteAll if they are in one
+// batch; of those in different batches, the one that is written last stays.
 func (b *BalloonNewCellsBatcher) Add(ctx context.Context, event BalloonNewCellsEvent) error {
 	return b.batcher.Add(ctx, event)
 }

@@ -49,15 +49,17 @@ func NewBalloonNewColumnsWriter(client Client, opts ...Options) *BalloonNewColum
 // to repeat. Table balloon_new_columns is append-only: an event of the same
 // time with other values does not replace the first one; both are read back. It
 // returns nil or a *WriteError.
-func (w *BalloonNewColumnsWriter) Write(ctx context.Context, event BalloonNewColumnsEvent) error {
-	return w.writer.Write(ctx, event)
+func (w *BalloonNewColumnsWriter) Write(ctx context.Context, event BalloonNewColumnsEvent, opts ...WriteOptions) error {
+	return w.writer.Write(ctx, event, opts...)
 }
 
 // WriteAll stores events, in any order, those of one row in one mutation. It
 // returns nil when all are stored, and a *WriteError that names each event that
-// is not; all others are then durable.
-func (w *BalloonNewColumnsWriter) WriteAll(ctx context.Context, events []BalloonNewColumnsEvent) error {
-	return w.writer.WriteAll(ctx, events)
+// is not; all others are then durable. An event that has the series and time of
+// an earlier one of the call, but other values, is refused with a
+// *DuplicateError, unless WriteOptions.LastWins is set.
+func (w *BalloonNewColumnsWriter) WriteAll(ctx context.Context, events []BalloonNewColumnsEvent, opts ...WriteOptions) error {
+	return w.writer.WriteAll(ctx, events, opts...)
 }
 
 // BalloonNewColumnsBatcher gathers BalloonNewColumns events from any number of
@@ -84,6 +86,8 @@ func NewBalloonNewColumnsBatcher(w *BalloonNewColumnsWriter, failed func(event B
 // Add takes a copy of an event, to be written soon, and waits while there is no
 // room, until ctx ends. An event that is refused for what it is gives the
 // *WriteError that Write would return, and after Close the error is ErrClosed.
+// Events of one series and time are compared as by WriteAll if they are in one
+// batch; of those in different batches, the one that is written last stays.
 func (b *BalloonNewColumnsBatcher) Add(ctx context.Context, event BalloonNewColumnsEvent) error {
 	return b.batcher.Add(ctx, event)
 }

@@ -235,6 +235,32 @@ func TestOneWriterWins(t *testing.T) {
 	same(t, []sample{{Series: "s", Time: at(1), Value: uint64(won.Load())}}, got)
 }
 
+// TestEqualEventsIfAbsent writes equal events in one call: they are one event, which is
+// stored, or exists for all of them.
+func TestEqualEventsIfAbsent(t *testing.T) {
+	for _, l := range []*Layout[sample]{singles(), days(), offsets(), oneMetric()} {
+		bt := newBigtable(t, l)
+		requests := 0
+		o := clockAt(60)
+		o.Hooks.End = func(_ context.Context, op Operation, _ error) { requests = op.Requests }
+		w := NewWriter(bt.Client, []*Layout[sample]{l}, o)
+		events := []sample{nth(1), nth(2), nth(1), nth(1)}
+		must(t, w.WriteAll(t.Context(), events, ifAbsent))
+		same(t, 2, requests)
+		err := w.WriteAll(t.Context(), append(events, nth(3)), ifAbsent)
+		same(t, []Outcome{Exists, Exists, Exists, Exists, -1}, []Outcome{outcomeAt(err, 0), outcomeAt(err, 1), outcomeAt(err, 2), outcomeAt(err, 3), outcomeAt(err, 4)})
+	}
+}
+
+// TestDifferingEventsIfAbsent refuses the second of two events in a place where both would
+// be stored otherwise.
+func TestDifferingEventsIfAbsent(t *testing.T) {
+	l := oneMetric()
+	bt := newBigtable(t, l)
+	events := []sample{{Series: "s", Time: at(1), Value: 1}, {Series: "s", Time: at(1), Value: 2}}
+	wantDuplicate(t, NewWriter(bt.Client, []*Layout[sample]{l}, clockAt(60)).WriteAll(t.Context(), events, ifAbsent), 1, 0, events)
+}
+
 // TestIfAbsentInACall refuses events that differ, as ever, and says what is missing.
 func TestIfAbsentInACall(t *testing.T) {
 	l := days()

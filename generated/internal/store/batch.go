@@ -5,6 +5,7 @@ package store
 import (
 	"bytes"
 	"hash/maphash"
+	"math"
 	"slices"
 
 	"github.com/btgen-dev/btgen/generated/internal/wire"
@@ -27,7 +28,8 @@ type batch struct {
 	pieces  []piece
 	keys    []byte
 	rows    rowTable
-	waves   [][]int // entries
+	places  placeTable // of the pieces of rows that are indexed
+	waves   [][]int    // entries
 }
 
 // entry is the mutations of one row.
@@ -37,38 +39,61 @@ type entry struct {
 	count       int // of its mutations
 	bytes       int // of its mutations
 	first, last int // of its pieces
+	row         int // the first entry of its row
+	before      int // the entry of its row in the wave before; -1 if there is none
+
+	// Of the first entry of a row: the last instant of its pieces, and whether all of
+	// them are in the table of places.
+	latest  instant
+	indexed bool
 }
 
 // piece is what an entry has of one event: mutations in wire form, by their place
-// among those of all events. next is the entry's next piece.
+// among those of all events. next is the entry's next piece, and row the first entry of
+// its row.
 type piece struct {
 	event      int
 	begin, end int
 	next       int
+	row        int
+	at         instant
 }
 
 // reset forgets all events.
 func (b *batch) reset() {
 	b.entries, b.pieces, b.keys, b.waves = b.entries[:0], b.pieces[:0], b.keys[:0], b.waves[:0]
 	b.rows.reset()
+	b.places.reset()
 }
 
-// add takes what an event has of a row, and returns its entry.
-func (b *batch) add(event int, row *stagedRow) int {
+// find sets the entry of a row, if it has one.
+func (b *batch) find(row *stagedRow) {
+	if row.entry < 0 && row.count > 0 {
+		row.entry = b.rows.find(row.key, b.entries)
+	}
+}
+
+// add takes what an event has of a row, whose entry was looked for, and returns its
+// entry.
+func (b *batch) add(event int, at instant, row *stagedRow) int {
 	i := row.entry
 	if i < 0 {
-		i = b.rows.find(row.key, b.entries)
-	}
-	if i < 0 {
 		b.keys = append(b.keys, row.key...)
-		i = b.begin(b.keys[len(b.keys)-len(row.key):], 0)
+		i = b.begin(b.keys[len(b.keys)-len(row.key):], 0, -1)
 	}
 	if e := &b.entries[i]; e.count > 0 && (e.count+row.count > maxMutations || e.size()+row.end-row.begin > maxRequest) {
-		i = b.begin(e.key, e.wave+1)
+		i = b.begin(e.key, e.wave+1, i)
 	}
 	e := &b.entries[i]
 	n := len(b.pieces)
-	b.pieces = append(b.pieces, piece{event: event, begin: row.begin, end: row.end, next: -1})
+	b.pieces = append(b.pieces, piece{event: event, begin: row.begin, end: row.end, next: -1, row: e.row, at: at})
+	first := &b.entries[e.row]
+	if at.micros > first.latest.micros || at.compare(first.latest) > 0 {
+		first.latest = at
+	}
+	if first.indexed {
+		b.places.put(n, b.pieces)
+	}
 	if e.first < 0 {
 		e.first = n
 	} else {
@@ -80,10 +105,14 @@ func (b *batch) add(event int, row *stagedRow) int {
 	return i
 }
 
-// begin begins an entry, which from then on is that of its row.
-func (b *batch) begin(key []byte, wave int) int {
+// begin begins an entry, which from then on is that of its row, after the one before.
+func (b *batch) begin(key []byte, wave, before int) int {
 	i := len(b.entries)
-	b.entries = append(b.entries, entry{key: key, wave: wave, first: -1, last: -1})
+	row := i
+	if before >= 0 {
+		row = b.entries[before].row
+	}
+	b.entries = append(b.entries, entry{key: key, wave: wave, first: -1, last: -1, row: row, before: before, latest: instant{micros: math.MinInt64}})
 	if wave == len(b.waves) {
 		b.waves = slices.Grow(b.waves, 1)[:wave+1] // with the memory of one that was
 		b.waves[wave] = b.waves[wave][:0]

@@ -27,6 +27,10 @@ type BatcherOptions struct {
 	// events of one series and one time may be stored in another order than they
 	// were added in.
 	Flights int
+	// LastWins is WriteOptions.LastWins, for the events of each batch. Events of one
+	// series and time that are in different batches are not compared: the batch that is
+	// written last wins.
+	LastWins bool
 }
 
 // What BatcherOptions mean where they say nothing.
@@ -78,6 +82,7 @@ func NewBatcher[E any](w WriterOf[E], failed func(event E, err error), opts ...B
 		o.MaxBytes = or(given.MaxBytes, o.MaxBytes)
 		o.MaxAge = or(given.MaxAge, o.MaxAge)
 		o.Flights = or(given.Flights, o.Flights)
+		o.LastWins = o.LastWins || given.LastWins
 	}
 	if failed == nil {
 		failed = func(E, error) {}
@@ -192,6 +197,7 @@ func (b *Batcher[E]) gather(event E) error {
 	if own := b.writer.tables[0].layout.Own; own != nil {
 		own(added) // the caller may use its memory again
 	}
+	l.stage.all = l.events
 	taken, refused := l.stage.addOne(added)
 	switch {
 	case !taken && b.open == nil:
@@ -211,6 +217,7 @@ func (b *Batcher[E]) gather(event E) error {
 // newLoad returns an empty load.
 func (b *Batcher[E]) newLoad() *load[E] {
 	l := &load[E]{stage: b.writer.stages.Get().(*stage[E]), done: make(chan struct{})}
+	l.stage.batched, l.stage.lastWins = true, b.options.LastWins
 	if n := len(b.spare); n > 0 {
 		l.events, b.spare = b.spare[n-1], b.spare[:n-1]
 	}

@@ -16,8 +16,8 @@ import (
 
 // WriterOf is a *Writer.
 type WriterOf[E any] interface {
-	Write(ctx context.Context, event E) error
-	WriteAll(ctx context.Context, events []E) error
+	Write(ctx context.Context, event E, opts ...WriteOptions) error
+	WriteAll(ctx context.Context, events []E, opts ...WriteOptions) error
 }
 
 // BatcherOf is a *Batcher.

@@ -23,14 +23,21 @@ type stage[E any] struct {
 	event  E  // the one that is laid out: truncating its time does not show outside
 	last   *E // the event before, as it was given
 	tables []staged
+
+	all      []E  // the events, as they were given, up to the one that is laid out at least
+	batched  bool // they are those of a Batcher
+	lastWins bool // of events with one place the last one is kept
+	ifAbsent bool // they are written where they are not stored
 }
 
 // staged is what one table gets of the events of a stage.
 type staged struct {
 	cells    *Cells
-	err      error // why the event that is laid out does not go into this table
+	err      error   // why the event that is laid out does not go into this table
+	instant  instant // of it
 	batch    batch
 	refused  []Failure
+	ifAbsent bool  // as in the stage
 	expired  int   // events that were skipped
 	from, to int64 // the bucket of the last event, in seconds
 }
@@ -50,7 +57,7 @@ const maxKept = 32 << 20
 // release gives the stage back to its writer.
 func (s *stage[E]) release() {
 	var none E
-	s.event, s.last, s.events = none, nil, 0
+	s.event, s.last, s.events, s.all, s.batched, s.lastWins, s.ifAbsent = none, nil, 0, nil, false, false, false
 	for i := range s.tables {
 		t := &s.tables[i]
 		if cap(t.cells.mutations) > maxKept {
@@ -107,6 +114,8 @@ func (s *stage[E]) add(event *E) {
 	refusing := -1
 	for i := range s.tables {
 		s.layOut(i, event)
+		s.oneRow(i)
+		s.distinct(i, event)
 		if err := s.tables[i].err; refusing < 0 && err != nil && !errors.Is(err, codec.ErrExpired) {
 			refusing = i
 		}
@@ -147,6 +156,10 @@ func (s *stage[E]) layOut(table int, event *E) {
 	}
 	l.Put(&s.event, t.cells)
 	t.err = t.cells.check()
+	t.instant = t.cells.instant()
+	for i := range t.cells.rows {
+		t.batch.find(&t.cells.rows[i])
+	}
 }
 
 // take takes the event into what its table gets, unless that refuses it, or another
@@ -176,7 +189,7 @@ func (t *staged) take(event int) {
 		if row.count == 0 {
 			continue
 		}
-		entry := t.batch.add(event, row)
+		entry := t.batch.add(event, t.instant, row)
 		if row.slot >= 0 {
 			c.known[row.slot] = entry
 		}
@@ -190,6 +203,7 @@ func (s *stage[E]) send(ctx context.Context, name string) error {
 	failed := &WriteError{Events: s.events}
 	for i := range w.tables {
 		t, staged := &w.tables[i], &s.tables[i]
+		staged.ifAbsent = s.ifAbsent
 		op := Operation{Name: name, Table: t.id, Events: s.events, Expired: staged.expired}
 		opCtx := w.options.Hooks.start(ctx, &op)
 		failures := append(staged.refused, w.sendAll(opCtx, t, staged, &op)...)

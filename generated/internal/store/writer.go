@@ -47,25 +47,59 @@ func NewWriter[E any](client Client, layouts []*Layout[E], opts ...Options) *Wri
 	return w
 }
 
+// WriteOptions say how events are written. Where several are given, what any of them
+// says holds.
+type WriteOptions struct {
+	// LastWins stores the last of several events of one call that have the same series,
+	// time and tie-breaker, and not the same values. Without it, all but the first of
+	// them are refused with a *DuplicateError. In bucket_new_columns, which is
+	// append-only, the values of all of them are stored.
+	LastWins bool
+	// IfAbsent stores an event only where there is none of its series, time and
+	// tie-breaker that is alive; one that is there is a Failure with the outcome Exists
+	// and ErrExists. Each event is a call of its own for each table, CheckAndMutateRow,
+	// which Bigtable takes with an app profile that has single-cluster routing and
+	// allows single-row transactions. The client sends it once: after a failure that is
+	// Unknown the event may be stored, and is then found to exist by the next try. Tables
+	// are written independently of each other: where two writers store different events
+	// at once, each may win in one table, and both are told so by the tables of their
+	// failures. Events of several rows, those of bucket_new_columns with several fields,
+	// are refused with ErrSeveralRows. LastWins means nothing then.
+	IfAbsent bool
+}
+
+// mergeWrites returns the options of one write.
+func mergeWrites(opts []WriteOptions) (out WriteOptions) {
+	for _, o := range opts {
+		out.LastWins = out.LastWins || o.LastWins
+		out.IfAbsent = out.IfAbsent || o.IfAbsent
+	}
+	return out
+}
+
 // Write stores one event, as WriteAll does.
-func (w *Writer[E]) Write(ctx context.Context, event E) error {
-	return w.write(ctx, "Write", []E{event})
+func (w *Writer[E]) Write(ctx context.Context, event E, opts ...WriteOptions) error {
+	return w.write(ctx, "Write", []E{event}, opts)
 }
 
 // WriteAll stores the events in every table, all events of a row in one atomic
 // mutation. An event that any table refuses for one of its values goes into no table;
 // one that is past its time to live in a table goes into those that keep it longer.
+// So is one refused that differs from an earlier one of the call in whose place it
+// would be stored, with a *DuplicateError, unless WriteOptions.LastWins is set.
 // It returns nil when all are stored, and a *WriteError that names each event that is
 // not, for each table that does not have it; the others are durable.
 // Writing an event again replaces it, so it is safe to try again after any error.
-func (w *Writer[E]) WriteAll(ctx context.Context, events []E) error {
-	return w.write(ctx, "WriteAll", events)
+func (w *Writer[E]) WriteAll(ctx context.Context, events []E, opts ...WriteOptions) error {
+	return w.write(ctx, "WriteAll", events, opts)
 }
 
 // write stages the events for all tables, and then writes them table by table.
-func (w *Writer[E]) write(ctx context.Context, name string, events []E) error {
+func (w *Writer[E]) write(ctx context.Context, name string, events []E, opts []WriteOptions) error {
+	o := mergeWrites(opts)
 	s := w.stages.Get().(*stage[E])
 	defer s.release()
+	s.all, s.lastWins, s.ifAbsent = events, o.LastWins && !o.IfAbsent, o.IfAbsent
 	s.at(w.options.Now())
 	for i := range events {
 		s.add(&events[i])
@@ -75,6 +109,9 @@ func (w *Writer[E]) write(ctx context.Context, name string, events []E) error {
 
 // sendAll sends what a table gets and returns what failed.
 func (w *Writer[E]) sendAll(ctx context.Context, t *writerTable[E], s *staged, op *Operation) []Failure {
+	if s.ifAbsent {
+		return w.sendAbsent(ctx, t, s, op)
+	}
 	var failures []Failure
 	for _, wave := range s.batch.waves {
 		op.Rows += len(wave)
@@ -99,21 +136,26 @@ type sent struct {
 // send sends requests, several at once.
 func (w *Writer[E]) send(ctx context.Context, t *writerTable[E], s *staged, reqs [][]int) []sent {
 	results := make([]sent, len(reqs))
-	if len(reqs) == 1 {
-		results[0] = w.sendOne(ctx, t, s, reqs[0])
-		return results
+	w.atOnce(len(reqs), func(i int) { results[i] = w.sendOne(ctx, t, s, reqs[i]) })
+	return results
+}
+
+// atOnce calls f with 0 up to n, as many at once as there may be requests.
+func (w *Writer[E]) atOnce(n int, f func(i int)) {
+	if n == 1 {
+		f(0)
+		return
 	}
 	var wg sync.WaitGroup
 	slots := make(chan struct{}, w.options.Parallelism)
-	for i, req := range reqs {
+	for i := range n {
 		slots <- struct{}{}
 		wg.Go(func() {
 			defer func() { <-slots }()
-			results[i] = w.sendOne(ctx, t, s, req)
+			f(i)
 		})
 	}
 	wg.Wait()
-	return results
 }
 
 // sendOne sends one request.
@@ -188,11 +230,14 @@ const (
 	// ClientOptions all failures are unknown: the client sends events again, and
 	// does not say what came of it the first time. Writing them again is safe.
 	Unknown
+	// Exists says that an event is stored already, and was not written: see
+	// WriteOptions.IfAbsent.
+	Exists
 )
 
 // String returns the outcome in lower case.
 func (o Outcome) String() string {
-	return [...]string{"refused", "failed", "unknown"}[o]
+	return [...]string{"refused", "failed", "unknown", "exists"}[o]
 }
 
 // Failure is an event that was not written to a table, and why.

@@ -1,0 +1,39 @@
+package store
+
+import (
+	"fmt"
+	"testing"
+	"time"
+)
+
+// BenchmarkStage lays events out for one table, without sending them: sorted by series
+// and time, or with the series taking turns.
+func BenchmarkStage(b *testing.B) {
+	for _, l := range []*Layout[sample]{singles(), days(), offsets(), metrics()} {
+		for _, order := range []string{"sorted", "turns"} {
+			const series, each = 10, 1000
+			events := make([]sample, 0, series*each)
+			for i := range series * each {
+				s, n := i/each, i%each
+				if order == "turns" {
+					s, n = i%series, i/series
+				}
+				events = append(events, sample{Series: fmt.Sprint("series", s), Time: at(n), Value: uint64(n)})
+			}
+			b.Run("kind="+l.Table.ID+"/order="+order, func(b *testing.B) {
+				w := NewWriter(faked(tableFunc{}), []*Layout[sample]{l}, clockAt(0))
+				b.ReportAllocs()
+				for b.Loop() {
+					s := w.stages.Get().(*stage[sample])
+					s.all = events
+					s.at(w.options.Now())
+					for i := range events {
+						s.add(&events[i])
+					}
+					s.release()
+				}
+				b.ReportMetric(float64(b.Elapsed())/float64(time.Nanosecond)/float64(b.N)/float64(len(events)), "ns/event")
+			})
+		}
+	}
+}
