@@ -283,7 +283,9 @@ func NewSampleWriter(client Client, opts ...Options) *SampleWriter {
 // Writing the same event again changes nothing, so that a failed call is safe
 // to repeat. Table sample_columns, sample_columns_text is append-only: an event
 // of the same time with other values does not replace the first one; both are
-// read back. It returns nil or a *WriteError.
+// read back. WriteOptions.IfAbsent is refused with ErrSeveralRows: in table
+// sample_columns, bucket_new_columns, an event is a row for each field, which
+// Bigtable cannot check and write at once. It returns nil or a *WriteError.
 func (w *SampleWriter) Write(ctx context.Context, event SampleEvent, opts ...WriteOptions) error {
 	return w.writer.Write(ctx, event, opts...)
 }
@@ -319,8 +321,8 @@ func NewSampleBatcher(w *SampleWriter, failed func(event SampleEvent, err error)
 // Add takes a copy of an event, to be written soon, and waits while there is no
 // room, until ctx ends. An event that is refused for what it is gives the
 // *WriteError that Write would return, and after Close the error is ErrClosed.
-// Events of one series and time are compared as by WriteAll if they are in one
-// batch; of those in different batches, the one that is written last stays.
+// WriteAll's comparison of events of one series and time is made within a
+// batch; events of different batches replace each other.
 func (b *SampleBatcher) Add(ctx context.Context, event SampleEvent) error {
 	return b.batcher.Add(ctx, event)
 }
@@ -651,7 +653,9 @@ func SetupSample(ctx context.Context, admin Admin, opts ...Options) (Plan, error
 //
 // Bucket: 1h wide, labelled 2006-01-02T15. A row holds one field of the events
 // of a bucket: each value is a column without a value of its own, and the
-// cell's timestamp is the event's time. Garbage is collected when: never.
+// cell's timestamp is the event's time. An event is several rows, so that it
+// cannot be written with WriteOptions.IfAbsent. Garbage is collected when:
+// never.
 type SampleColumnsKey struct {
 	Site     string
 	Sensor   int64
@@ -732,7 +736,8 @@ func ParseSampleColumnsKey(row string) (SampleColumnsKey, error) {
 //
 // Bucket: 1mo wide, labelled 2006-01. A row holds one field of the events of a
 // bucket: each value is a column without a value of its own, and the cell's
-// timestamp is the event's time. Garbage is collected when: never.
+// timestamp is the event's time. An event is several rows, so that it cannot be
+// written with WriteOptions.IfAbsent. Garbage is collected when: never.
 type SampleColumnsTextKey struct {
 	Site     string
 	Sensor   int64

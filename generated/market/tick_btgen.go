@@ -43,15 +43,17 @@ func NewTickWriter(client Client, opts ...Options) *TickWriter {
 
 // Write stores one event. Each row that it goes to is written atomically.
 // Writing an event again replaces it whole, so that a failed call is safe to
-// repeat. It returns nil or a *WriteError.
+// repeat. With WriteOptions.IfAbsent it stores the event only if there is none
+// of its series, time and sequence; else the Failure has the outcome Exists. It
+// returns nil or a *WriteError.
 func (w *TickWriter) Write(ctx context.Context, event TickEvent, opts ...WriteOptions) error {
 	return w.writer.Write(ctx, event, opts...)
 }
 
 // WriteAll stores events, in any order, those of one row in one mutation. It
 // returns nil when all are stored, and a *WriteError that names each event that
-// is not; all others are then durable. An event that has the series and time of
-// an earlier one of the call, but other values, is refused with a
+// is not; all others are then durable. An event that has the series, time and
+// sequence of an earlier one of the call, but other values, is refused with a
 // *DuplicateError, unless WriteOptions.LastWins is set.
 func (w *TickWriter) WriteAll(ctx context.Context, events []TickEvent, opts ...WriteOptions) error {
 	return w.writer.WriteAll(ctx, events, opts...)
@@ -79,8 +81,8 @@ func NewTickBatcher(w *TickWriter, failed func(event TickEvent, err error), opts
 // Add takes a copy of an event, to be written soon, and waits while there is no
 // room, until ctx ends. An event that is refused for what it is gives the
 // *WriteError that Write would return, and after Close the error is ErrClosed.
-// Events of one series and time are compared as by WriteAll if they are in one
-// batch; of those in different batches, the one that is written last stays.
+// WriteAll's comparison of events of one series, time and sequence is made
+// within a batch; events of different batches replace each other.
 func (b *TickBatcher) Add(ctx context.Context, event TickEvent) error {
 	return b.batcher.Add(ctx, event)
 }

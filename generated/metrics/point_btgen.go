@@ -41,7 +41,9 @@ func NewPointWriter(client Client, opts ...Options) *PointWriter {
 
 // Write stores one event. Each row that it goes to is written atomically.
 // Writing an event again replaces it whole, so that a failed call is safe to
-// repeat. It returns nil or a *WriteError.
+// repeat. With WriteOptions.IfAbsent it stores the event only if there is none
+// of its series and time; else the Failure has the outcome Exists. It returns
+// nil or a *WriteError.
 func (w *PointWriter) Write(ctx context.Context, event PointEvent, opts ...WriteOptions) error {
 	return w.writer.Write(ctx, event, opts...)
 }
@@ -77,8 +79,8 @@ func NewPointBatcher(w *PointWriter, failed func(event PointEvent, err error), o
 // Add takes a copy of an event, to be written soon, and waits while there is no
 // room, until ctx ends. An event that is refused for what it is gives the
 // *WriteError that Write would return, and after Close the error is ErrClosed.
-// Events of one series and time are compared as by WriteAll if they are in one
-// batch; of those in different batches, the one that is written last stays.
+// WriteAll's comparison of events of one series and time is made within a
+// batch; events of different batches replace each other.
 func (b *PointBatcher) Add(ctx context.Context, event PointEvent) error {
 	return b.batcher.Add(ctx, event)
 }

@@ -88,8 +88,10 @@ func NewDailyWriter(client Client, opts ...Options) *DailyWriter {
 // Write stores one event. Each row that it goes to is written atomically.
 // Writing the same event again changes nothing, so that a failed call is safe
 // to repeat. Table daily_columns is append-only: an event of the same time with
-// other values does not replace the first one; both are read back. It returns
-// nil or a *WriteError.
+// other values does not replace the first one; both are read back.
+// WriteOptions.IfAbsent is refused with ErrSeveralRows: in table daily_columns,
+// bucket_new_columns, an event is a row for each field, which Bigtable cannot
+// check and write at once. It returns nil or a *WriteError.
 func (w *DailyWriter) Write(ctx context.Context, event DailyEvent, opts ...WriteOptions) error {
 	return w.writer.Write(ctx, event, opts...)
 }
@@ -125,8 +127,8 @@ func NewDailyBatcher(w *DailyWriter, failed func(event DailyEvent, err error), o
 // Add takes a copy of an event, to be written soon, and waits while there is no
 // room, until ctx ends. An event that is refused for what it is gives the
 // *WriteError that Write would return, and after Close the error is ErrClosed.
-// Events of one series and time are compared as by WriteAll if they are in one
-// batch; of those in different batches, the one that is written last stays.
+// WriteAll's comparison of events of one series and time is made within a
+// batch; events of different batches replace each other.
 func (b *DailyBatcher) Add(ctx context.Context, event DailyEvent) error {
 	return b.batcher.Add(ctx, event)
 }
@@ -285,7 +287,8 @@ func SetupDaily(ctx context.Context, admin Admin, opts ...Options) (Plan, error)
 //
 // Bucket: 1y wide, labelled 2006. A row holds one field of the events of a
 // bucket: each value is a column without a value of its own, and the cell's
-// timestamp is the event's time. Garbage is collected when: never.
+// timestamp is the event's time. An event is several rows, so that it cannot be
+// written with WriteOptions.IfAbsent. Garbage is collected when: never.
 type DailyColumnsKey struct {
 	Location string
 	Metric   string    // the column name of a field

@@ -47,8 +47,11 @@ func NewBalloonNewColumnsWriter(client Client, opts ...Options) *BalloonNewColum
 // Write stores one event. Each row that it goes to is written atomically.
 // Writing the same event again changes nothing, so that a failed call is safe
 // to repeat. Table balloon_new_columns is append-only: an event of the same
-// time with other values does not replace the first one; both are read back. It
-// returns nil or a *WriteError.
+// time with other values does not replace the first one; both are read back.
+// WriteOptions.IfAbsent is refused with ErrSeveralRows: in table
+// balloon_new_columns, bucket_new_columns, an event is a row for each field,
+// which Bigtable cannot check and write at once. It returns nil or a
+// *WriteError.
 func (w *BalloonNewColumnsWriter) Write(ctx context.Context, event BalloonNewColumnsEvent, opts ...WriteOptions) error {
 	return w.writer.Write(ctx, event, opts...)
 }
@@ -86,8 +89,8 @@ func NewBalloonNewColumnsBatcher(w *BalloonNewColumnsWriter, failed func(event B
 // Add takes a copy of an event, to be written soon, and waits while there is no
 // room, until ctx ends. An event that is refused for what it is gives the
 // *WriteError that Write would return, and after Close the error is ErrClosed.
-// Events of one series and time are compared as by WriteAll if they are in one
-// batch; of those in different batches, the one that is written last stays.
+// WriteAll's comparison of events of one series and time is made within a
+// batch; events of different batches replace each other.
 func (b *BalloonNewColumnsBatcher) Add(ctx context.Context, event BalloonNewColumnsEvent) error {
 	return b.batcher.Add(ctx, event)
 }
@@ -223,8 +226,9 @@ func SetupBalloonNewColumns(ctx context.Context, admin Admin, opts ...Options) (
 //
 // Bucket: 1w wide, labelled week%d from 2021-03-01. A row holds one field of
 // the events of a bucket: each value is a column without a value of its own,
-// and the cell's timestamp is the event's time. Garbage is collected when:
-// age() > 364d.
+// and the cell's timestamp is the event's time. An event is several rows, so
+// that it cannot be written with WriteOptions.IfAbsent. Garbage is collected
+// when: age() > 364d.
 type BalloonNewColumnsKey struct {
 	Location  string
 	BalloonID int64

@@ -25,7 +25,7 @@ var ErrSeveralRows = errors.New("IfAbsent: an event of bucket_new_columns with s
 // oneRow refuses an event that is to be written if it is absent and takes several rows.
 func (s *stage[E]) oneRow(table int) {
 	t, l := &s.tables[table], s.writer.tables[table].layout
-	if s.ifAbsent && t.err == nil && l.Kind == BucketColumns && len(l.Columns) > 1 {
+	if t.err == nil && l.Kind == BucketColumns && len(l.Columns) > 1 {
 		t.err = fmt.Errorf("table %s: %w", s.writer.tables[table].id, ErrSeveralRows)
 	}
 }

@@ -27,49 +27,61 @@ var ErrSeveralRows = errors.New("IfAbsent: an event of bucket_new_columns with s
 // oneRow refuses an event that is to be written if it is absent and takes several rows.
 func (s *stage[E]) oneRow(table int) {
 	t, l := &s.tables[table], s.writer.tables[table].layout
-	if s.ifAbsent && t.err == nil && l.Kind == BucketColumns && len(l.Columns) > 1 {
+	if t.err == nil && l.Kind == BucketColumns && len(l.Columns) > 1 {
 		t.err = fmt.Errorf("table %s: %w", s.writer.tables[table].id, ErrSeveralRows)
 	}
 }
 
 // sendAbsent sends each event by itself, to be written if it is not there.
 func (w *Writer[E]) sendAbsent(ctx context.Context, t *writerTable[E], s *staged, op *Operation) []Failure {
-	type event struct {
-		entry *entry
-		piece *piece
-	}
-	var events []event
-	for i := range s.batch.entries {
-		e := &s.batch.entries[i]
-		for p := e.first; p >= 0; p = s.batch.pieces[p].next {
-			events = append(events, event{e, &s.batch.pieces[p]})
-		}
-	}
-	results := make([]Failure, len(events))
-	w.atOnce(len(events), func(i int) {
-		outcome, err := w.sendIfAbsent(ctx, t, s, events[i].entry, events[i].piece)
-		results[i] = Failure{Event: events[i].piece.event, Table: t.id, Row: string(events[i].entry.key), Outcome: outcome, Err: err}
+	places := s.batch.byPlace()
+	results := make([]Failure, len(places))
+	w.atOnce(len(places), func(i int) {
+		first := &s.batch.pieces[places[i][0]]
+		key := s.batch.entries[first.row].key
+		outcome, err := w.sendIfAbsent(ctx, t, s, key, first)
+		results[i] = Failure{Table: t.id, Row: string(key), Outcome: outcome, Err: err}
 	})
-	op.Rows += len(events)
-	op.Requests += len(events)
-	op.OrdinaryRequests += len(events)
+	op.Rows += len(places)
+	op.Requests += len(places)
+	op.OrdinaryRequests += len(places)
 	var failures []Failure
-	for _, f := range results {
-		if f.Err != nil {
+	for i, f := range results {
+		if f.Err == nil {
+			continue
+		}
+		for _, n := range places[i] {
+			f.Event = s.batch.pieces[n].event
 			failures = append(failures, f)
 		}
 	}
 	return failures
 }
 
+// byPlace returns the pieces of each place. Those of one place are of equal events, of
+// which the first is sent for all.
+func (b *batch) byPlace() (out [][]int) {
+	found := map[place]int{}
+	for n := range b.pieces {
+		i, known := found[b.pieces[n].place()]
+		if !known {
+			i = len(out)
+			found[b.pieces[n].place()] = i
+			out = append(out, nil)
+		}
+		out[i] = append(out[i], n)
+	}
+	return out
+}
+
 // sendIfAbsent sends an event, to be written if it is not there.
-func (w *Writer[E]) sendIfAbsent(ctx context.Context, t *writerTable[E], s *staged, e *entry, p *piece) (Outcome, error) {
+func (w *Writer[E]) sendIfAbsent(ctx context.Context, t *writerTable[E], s *staged, key []byte, p *piece) (Outcome, error) {
 	ctx, cancel := within(ctx, w.options.Timeout)
 	defer cancel()
 	write := bigtable.NewMutation()
 	wire.AddTo(write, nil, s.cells.mutations[p.begin:p.end])
 	exists := false
-	err := t.api.Apply(ctx, string(e.key), bigtable.NewCondMutation(t.layout.stored(s.cells.now, p.at), nil, write), bigtable.GetCondMutationResult(&exists))
+	err := t.api.Apply(ctx, string(key), bigtable.NewCondMutation(t.layout.stored(s.cells.now, p.at), nil, write), bigtable.GetCondMutationResult(&exists))
 	switch {
 	case err != nil:
 		return t.outcomeOf(err), missing(t.id, explain(ctx, err))

@@ -35,17 +35,17 @@ type batch struct {
 // entry is the mutations of one row.
 type entry struct {
 	key         []byte
-	wave        int
 	count       int // of its mutations
 	bytes       int // of its mutations
-	first, last int // of its pieces
-	row         int // the first entry of its row
-	before      int // the entry of its row in the wave before; -1 if there is none
+	first, last int32 // of its pieces
+	wave        int32
+	row         int32 // the first entry of its row
+	before      int32 // the entry of its row in the wave before; -1 if there is none
 
-	// Of the first entry of a row: the last instant of its pieces, and whether all of
-	// them are in the table of places.
-	latest  instant
+	// Of the first entry of a row: whether all of its pieces are in the table of places,
+	// and the last instant of them.
 	indexed bool
+	latest  instant
 }
 
 // piece is what an entry has of one event: mutations in wire form, by their place
@@ -54,9 +54,8 @@ type entry struct {
 type piece struct {
 	event      int
 	begin, end int
-	next       int
-	row        int
 	at         instant
+	next, row  int32
 }
 
 // reset forgets all events.
@@ -82,7 +81,7 @@ func (b *batch) add(event int, at instant, row *stagedRow) int {
 		i = b.begin(b.keys[len(b.keys)-len(row.key):], 0, -1)
 	}
 	if e := &b.entries[i]; e.count > 0 && (e.count+row.count > maxMutations || e.size()+row.end-row.begin > maxRequest) {
-		i = b.begin(e.key, e.wave+1, i)
+		i = b.begin(e.key, int(e.wave)+1, i)
 	}
 	e := &b.entries[i]
 	n := len(b.pieces)
@@ -95,11 +94,11 @@ func (b *batch) add(event int, at instant, row *stagedRow) int {
 		b.places.put(n, b.pieces)
 	}
 	if e.first < 0 {
-		e.first = n
+		e.first = int32(n)
 	} else {
-		b.pieces[e.last].next = n
+		b.pieces[e.last].next = int32(n)
 	}
-	e.last = n
+	e.last = int32(n)
 	e.count += row.count
 	e.bytes += row.end - row.begin
 	return i
@@ -108,11 +107,11 @@ func (b *batch) add(event int, at instant, row *stagedRow) int {
 // begin begins an entry, which from then on is that of its row, after the one before.
 func (b *batch) begin(key []byte, wave, before int) int {
 	i := len(b.entries)
-	row := i
+	row := int32(i)
 	if before >= 0 {
 		row = b.entries[before].row
 	}
-	b.entries = append(b.entries, entry{key: key, wave: wave, first: -1, last: -1, row: row, before: before, latest: instant{micros: math.MinInt64}})
+	b.entries = append(b.entries, entry{key: key, wave: int32(wave), first: -1, last: -1, row: row, before: int32(before), latest: instant{micros: math.MinInt64}})
 	if wave == len(b.waves) {
 		b.waves = slices.Grow(b.waves, 1)[:wave+1] // with the memory of one that was
 		b.waves[wave] = b.waves[wave][:0]

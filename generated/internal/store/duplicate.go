@@ -50,14 +50,22 @@ func (e *DuplicateError) Unwrap() error { return ErrDuplicate }
 // place there and differs. New columns of one field keep both, unless only an event that
 // is absent is to be written.
 func (s *stage[E]) distinct(table int, event *E) {
+	t := &s.tables[table]
+	if s.lastWins || t.err != nil || t.latest() {
+		return
+	}
+	if t.cells.kind == BucketColumns && len(t.cells.columns) == 1 && !s.ifAbsent {
+		return
+	}
+	if other, equal := t.inPlace(); other >= 0 && !equal && !s.equalByNow(table, other, event) {
+		t.err = s.duplicate(table, other, event)
+	}
+}
+
+// duplicate is the error of the event that was laid out, which is in the place of another
+// one.
+func (s *stage[E]) duplicate(table, other int, event *E) *DuplicateError {
 	t, l := &s.tables[table], s.writer.tables[table].layout
-	if s.lastWins || t.err != nil || !s.ifAbsent && l.Kind == BucketColumns && len(l.Columns) == 1 {
-		return
-	}
-	other, equal := t.inPlace()
-	if other < 0 || equal || s.equalByNow(table, other, event) {
-		return
-	}
 	earlier := &s.all[other]
 	failed := &DuplicateError{
 		Table: s.writer.tables[table].id, Row: t.keyOf(other), Time: t.cells.event.UTC(),
@@ -66,7 +74,19 @@ func (s *stage[E]) distinct(table int, event *E) {
 	if s.batched {
 		failed.EarlierIndex = -1
 	}
-	t.err = failed
+	return failed
+}
+
+// latest reports whether the event that was laid out is later than all others of its
+// rows, as most are: then it is in the place of none.
+func (t *staged) latest() bool {
+	for i := range t.cells.rows {
+		row := &t.cells.rows[i]
+		if row.count > 0 && row.entry >= 0 && t.instant.micros <= t.batch.latest(row.entry).micros {
+			return false
+		}
+	}
+	return true
 }
 
 // equalByNow compares the event that was laid out with another one as that would be
@@ -131,22 +151,25 @@ func (b *batch) inPlace(entry int, at instant, kind Kind) int {
 		return -1
 	}
 	if kind == SingleRows {
-		return b.entries[entry].first
+		return int(b.entries[entry].first)
 	}
-	first := &b.entries[b.entries[entry].row]
-	if at.micros > first.latest.micros || at.compare(first.latest) > 0 {
+	if at.compare(*b.latest(entry)) > 0 {
 		return -1
 	}
+	first := &b.entries[b.entries[entry].row]
 	if !first.indexed {
 		first.indexed = true
-		for i := entry; i >= 0; i = b.entries[i].before {
+		for i := entry; i >= 0; i = int(b.entries[i].before) {
 			for p := b.entries[i].first; p >= 0; p = b.pieces[p].next {
-				b.places.put(p, b.pieces)
+				b.places.put(int(p), b.pieces)
 			}
 		}
 	}
-	return b.places.find(b.entries[entry].row, at, b.pieces)
+	return b.places.find(place{b.entries[entry].row, at}, b.pieces)
 }
+
+// latest returns the last instant of the row of an entry.
+func (b *batch) latest(entry int) *instant { return &b.entries[b.entries[entry].row].latest }
 
 // piecesOf returns how many pieces the event of a piece has.
 func (b *batch) piecesOf(n int) int {
@@ -170,7 +193,7 @@ type placeTable struct {
 
 // place is where a piece is: its row, by its first entry, and its instant.
 type place struct {
-	row int
+	row int32
 	at  instant
 }
 
@@ -183,11 +206,11 @@ func (t *placeTable) reset() {
 }
 
 // find returns a piece that is in a place; -1 if there is none.
-func (t *placeTable) find(row int, at instant, pieces []piece) int {
+func (t *placeTable) find(at place, pieces []piece) int {
 	if t.used == 0 {
 		return -1
 	}
-	return int(t.slots[t.slot(place{row, at}, pieces)]) - 1
+	return int(t.slots[t.slot(at, pieces)]) - 1
 }
 
 // put adds a piece, unless there is one in its place.

@@ -114,7 +114,9 @@ func (s *stage[E]) add(event *E) {
 	refusing := -1
 	for i := range s.tables {
 		s.layOut(i, event)
-		s.oneRow(i)
+		if s.ifAbsent {
+			s.oneRow(i)
+		}
 		s.distinct(i, event)
 		if err := s.tables[i].err; refusing < 0 && err != nil && !errors.Is(err, codec.ErrExpired) {
 			refusing = i
