@@ -35,8 +35,8 @@ func (w *Writer[E]) sendAbsent(ctx context.Context, t *writerTable[E], s *staged
 	places := s.batch.byPlace()
 	results := make([]Failure, len(places))
 	w.atOnce(len(places), func(i int) {
-		first := &s.batch.pieces[places[i][0]]
-		key := s.batch.entries[first.row].key
+		first := places[i][0]
+		key := s.batch.entries[s.batch.pieces[first].row].key
 		outcome, err := w.sendIfAbsent(ctx, t, s, key, first)
 		results[i] = Failure{Table: t.id, Row: string(key), Outcome: outcome, Err: err}
 	})
@@ -61,10 +61,10 @@ func (w *Writer[E]) sendAbsent(ctx context.Context, t *writerTable[E], s *staged
 func (b *batch) byPlace() (out [][]int) {
 	found := map[place]int{}
 	for n := range b.pieces {
-		i, known := found[b.pieces[n].place()]
+		i, known := found[b.place(n)]
 		if !known {
 			i = len(out)
-			found[b.pieces[n].place()] = i
+			found[b.place(n)] = i
 			out = append(out, nil)
 		}
 		out[i] = append(out[i], n)
@@ -73,13 +73,14 @@ func (b *batch) byPlace() (out [][]int) {
 }
 
 // sendIfAbsent sends an event, to be written if it is not there.
-func (w *Writer[E]) sendIfAbsent(ctx context.Context, t *writerTable[E], s *staged, key []byte, p *piece) (Outcome, error) {
+func (w *Writer[E]) sendIfAbsent(ctx context.Context, t *writerTable[E], s *staged, key []byte, piece int) (Outcome, error) {
 	ctx, cancel := within(ctx, w.options.Timeout)
 	defer cancel()
 	write := bigtable.NewMutation()
+	p := &s.batch.pieces[piece]
 	wire.AddTo(write, nil, s.cells.mutations[p.begin:p.end])
 	exists := false
-	err := t.api.Apply(ctx, string(key), bigtable.NewCondMutation(t.layout.stored(s.cells.now, p.at), nil, write), bigtable.GetCondMutationResult(&exists))
+	err := t.api.Apply(ctx, string(key), bigtable.NewCondMutation(t.layout.stored(s.cells.now, s.batch.instant(piece)), nil, write), bigtable.GetCondMutationResult(&exists))
 	switch {
 	case err != nil:
 		return t.outcomeOf(err), missing(t.id, explain(ctx, err))

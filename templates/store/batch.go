@@ -26,24 +26,32 @@ type batch struct {
 	pieces  []piece
 	keys    []byte
 	rows    rowTable
-	places  placeTable // of the pieces of rows that are indexed
-	waves   [][]int    // entries
+	waves   [][]int // entries
+
+	// What tells apart the events of a row, unless a row has one.
+	single    bool
+	instants  []instant // of the pieces
+	histories []history // of the rows
+	places    placeTable
+}
+
+// history is what is known of the events of a row: the last instant, and whether all
+// pieces are in the table of places.
+type history struct {
+	latest  instant
+	indexed bool
 }
 
 // entry is the mutations of one row.
 type entry struct {
 	key         []byte
-	count       int // of its mutations
-	bytes       int // of its mutations
+	count       int   // of its mutations
+	bytes       int   // of its mutations
 	first, last int32 // of its pieces
 	wave        int32
 	row         int32 // the first entry of its row
 	before      int32 // the entry of its row in the wave before; -1 if there is none
-
-	// Of the first entry of a row: whether all of its pieces are in the table of places,
-	// and the last instant of them.
-	indexed bool
-	latest  instant
+	history     int32 // of its row, unless a row has one event
 }
 
 // piece is what an entry has of one event: mutations in wire form, by their place
@@ -52,7 +60,6 @@ type entry struct {
 type piece struct {
 	event      int
 	begin, end int
-	at         instant
 	next, row  int32
 }
 
@@ -60,6 +67,7 @@ type piece struct {
 func (b *batch) reset() {
 	b.entries, b.pieces, b.keys, b.waves = b.entries[:0], b.pieces[:0], b.keys[:0], b.waves[:0]
 	b.rows.reset()
+	b.instants, b.histories = b.instants[:0], b.histories[:0]
 	b.places.reset()
 }
 
@@ -83,13 +91,9 @@ func (b *batch) add(event int, at instant, row *stagedRow) int {
 	}
 	e := &b.entries[i]
 	n := len(b.pieces)
-	b.pieces = append(b.pieces, piece{event: event, begin: row.begin, end: row.end, next: -1, row: e.row, at: at})
-	first := &b.entries[e.row]
-	if at.micros > first.latest.micros || at.compare(first.latest) > 0 {
-		first.latest = at
-	}
-	if first.indexed {
-		b.places.put(n, b.pieces)
+	b.pieces = append(b.pieces, piece{event: event, begin: row.begin, end: row.end, next: -1, row: e.row})
+	if !b.single {
+		b.follow(n, at, &b.histories[e.history])
 	}
 	if e.first < 0 {
 		e.first = int32(n)
@@ -102,14 +106,28 @@ func (b *batch) add(event int, at instant, row *stagedRow) int {
 	return i
 }
 
+// follow adds the instant of a piece to the history of its row.
+func (b *batch) follow(n int, at instant, h *history) {
+	b.instants = append(b.instants, at)
+	if at.micros > h.latest.micros || at.compare(h.latest) > 0 {
+		h.latest = at
+	}
+	if h.indexed {
+		b.places.put(n, b)
+	}
+}
+
 // begin begins an entry, which from then on is that of its row, after the one before.
 func (b *batch) begin(key []byte, wave, before int) int {
 	i := len(b.entries)
-	row := int32(i)
-	if before >= 0 {
-		row = b.entries[before].row
+	row, known := int32(i), int32(len(b.histories))
+	switch {
+	case before >= 0:
+		row, known = b.entries[before].row, b.entries[before].history
+	case !b.single:
+		b.histories = append(b.histories, history{latest: instant{micros: math.MinInt64}})
 	}
-	b.entries = append(b.entries, entry{key: key, wave: int32(wave), first: -1, last: -1, row: row, before: int32(before), latest: instant{micros: math.MinInt64}})
+	b.entries = append(b.entries, entry{key: key, wave: int32(wave), first: -1, last: -1, row: row, before: int32(before), history: known})
 	if wave == len(b.waves) {
 		b.waves = slices.Grow(b.waves, 1)[:wave+1] // with the memory of one that was
 		b.waves[wave] = b.waves[wave][:0]

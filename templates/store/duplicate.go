@@ -80,7 +80,7 @@ func (s *stage[E]) duplicate(table, other int, event *E) *DuplicateError {
 func (t *staged) latest() bool {
 	for i := range t.cells.rows {
 		row := &t.cells.rows[i]
-		if row.count > 0 && row.entry >= 0 && t.instant.micros <= t.batch.latest(row.entry).micros {
+		if row.count > 0 && row.entry >= 0 && !t.batch.after(row.entry, t.instant) {
 			return false
 		}
 	}
@@ -112,7 +112,7 @@ func (t *staged) inPlace() (event int, equal bool) {
 			continue
 		}
 		rows++
-		n := t.batch.inPlace(row.entry, t.instant, t.cells.kind)
+		n := t.batch.inPlace(row.entry, t.instant)
 		if n < 0 {
 			equal = false
 			continue
@@ -144,30 +144,44 @@ func (c *Cells) instant() instant {
 
 // inPlace returns a piece of the row of an entry that is of the instant; -1 if there is
 // none. Rows whose events come in the order of time need no index of them.
-func (b *batch) inPlace(entry int, at instant, kind Kind) int {
+func (b *batch) inPlace(entry int, at instant) int {
 	if entry < 0 {
 		return -1
 	}
-	if kind == SingleRows {
-		return int(b.entries[entry].first)
+	e := &b.entries[entry]
+	if b.single {
+		return int(e.first)
 	}
-	if at.compare(*b.latest(entry)) > 0 {
+	h := &b.histories[e.history]
+	if at.compare(h.latest) > 0 {
 		return -1
 	}
-	first := &b.entries[b.entries[entry].row]
-	if !first.indexed {
-		first.indexed = true
+	if !h.indexed {
+		h.indexed = true
 		for i := entry; i >= 0; i = int(b.entries[i].before) {
 			for p := b.entries[i].first; p >= 0; p = b.pieces[p].next {
-				b.places.put(int(p), b.pieces)
+				b.places.put(int(p), b)
 			}
 		}
 	}
-	return b.places.find(place{b.entries[entry].row, at}, b.pieces)
+	return b.places.find(place{e.row, at}, b)
 }
 
-// latest returns the last instant of the row of an entry.
-func (b *batch) latest(entry int) *instant { return &b.entries[b.entries[entry].row].latest }
+// after reports whether an instant is after all of those of the row of an entry.
+func (b *batch) after(entry int, at instant) bool {
+	return !b.single && at.micros > b.histories[b.entries[entry].history].latest.micros
+}
+
+// place is where a piece is.
+func (b *batch) place(n int) place { return place{b.pieces[n].row, b.instant(n)} }
+
+// instant is that of the event of a piece; zero where a row has one event.
+func (b *batch) instant(n int) (at instant) {
+	if !b.single {
+		at = b.instants[n]
+	}
+	return at
+}
 
 // piecesOf returns how many pieces the event of a piece has.
 func (b *batch) piecesOf(n int) int {
@@ -204,31 +218,31 @@ func (t *placeTable) reset() {
 }
 
 // find returns a piece that is in a place; -1 if there is none.
-func (t *placeTable) find(at place, pieces []piece) int {
+func (t *placeTable) find(at place, b *batch) int {
 	if t.used == 0 {
 		return -1
 	}
-	return int(t.slots[t.slot(at, pieces)]) - 1
+	return int(t.slots[t.slot(at, b)]) - 1
 }
 
 // put adds a piece, unless there is one in its place.
-func (t *placeTable) put(n int, pieces []piece) {
+func (t *placeTable) put(n int, b *batch) {
 	if 2*t.used >= len(t.slots) {
-		t.grow(pieces)
+		t.grow(b)
 	}
-	if slot := t.slot(pieces[n].place(), pieces); t.slots[slot] == 0 {
+	if slot := t.slot(b.place(n), b); t.slots[slot] == 0 {
 		t.slots[slot] = int32(n + 1)
 		t.used++
 	}
 }
 
 // slot returns where a place is or is to be put.
-func (t *placeTable) slot(at place, pieces []piece) int {
+func (t *placeTable) slot(at place, b *batch) int {
 	mask := len(t.slots) - 1
 	slot := int(maphash.Comparable(rowSeed, at)) & mask
 	for {
 		n := t.slots[slot]
-		if n == 0 || pieces[n-1].place() == at {
+		if n == 0 || b.place(int(n-1)) == at {
 			return slot
 		}
 		slot = (slot + 1) & mask
@@ -236,15 +250,12 @@ func (t *placeTable) slot(at place, pieces []piece) int {
 }
 
 // grow doubles the table.
-func (t *placeTable) grow(pieces []piece) {
+func (t *placeTable) grow(b *batch) {
 	old := t.slots
 	t.slots = make([]int32, max(16, 2*len(old)))
 	for _, n := range old {
 		if n > 0 {
-			t.slots[t.slot(pieces[n-1].place(), pieces)] = n
+			t.slots[t.slot(b.place(int(n-1)), b)] = n
 		}
 	}
 }
-
-// place is where the piece is.
-func (p *piece) place() place { return place{p.row, p.at} }
