@@ -44,8 +44,8 @@ type access struct {
 type read func(ctx context.Context) ([]string, error)
 
 type writer[E any] interface {
-	Write(ctx context.Context, event E) error
-	WriteAll(ctx context.Context, events []E) error
+	Write(ctx context.Context, event E, opts ...weather.WriteOptions) error
+	WriteAll(ctx context.Context, events []E, opts ...weather.WriteOptions) error
 }
 
 type reader[S, E any] interface {
