@@ -191,7 +191,9 @@ func Test_{{.Name}}_{{.Pattern}}(t *testing.T) {
 			r := {{.Name}}.NewEventReader(client, o)
 			var columns {{.Name}}.EventColumns
 			return model.Access[{{.Name}}.EventEvent]{
-				WriteAll: {{.Name}}.NewEventWriter(bt.Client, o).WriteAll,
+				WriteAll: func(ctx context.Context, events []{{.Name}}.EventEvent) error {
+					return {{.Name}}.NewEventWriter(bt.Client, o).WriteAll(ctx, events, {{.Name}}.WriteOptions{LastWins: true})
+				},
 				Failures: func(err error) (out map[int]error, short bool) {
 					out = map[int]error{}
 					if failed, ok := errors.AsType[*{{.Name}}.WriteError](err); ok {

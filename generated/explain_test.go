@@ -524,7 +524,7 @@ func setSeries(t *testing.T, v reflect.Value, l *layout.Layout, table *layout.Ta
 
 // writer is a generated writer.
 type writer[E any] interface {
-	Write(ctx context.Context, event E) error
+	Write(ctx context.Context, event E, opts ...transit.WriteOptions) error
 }
 
 // stored writes example events with the generated writer, and returns what is then

@@ -203,9 +203,12 @@ func isNamed(v reflect.Value) bool {
 
 // eventWriter is the writer of a schema.
 type eventWriter[E any] interface {
-	Write(ctx context.Context, event E) error
-	WriteAll(ctx context.Context, events []E) error
+	Write(ctx context.Context, event E, opts ...weather.WriteOptions) error
+	WriteAll(ctx context.Context, events []E, opts ...weather.WriteOptions) error
 }
+
+// lastWins is for events of which several may have one time.
+var lastWins = weather.WriteOptions{LastWins: true}
 
 // samePaths writes events with both clients: what is sent and what is refused must
 // be the same, and all events at once must be the same as one after another.
@@ -219,9 +222,9 @@ func samePaths[E any, W eventWriter[E]](t *testing.T, newWriter func(client stor
 		stored := 0
 		for seed := range testlong.Pick(uint64(2), 5) {
 			events := anyEvents[E](rand.New(rand.NewPCG(seed, 7)))
-			wantErr := fmt.Sprint(ordinary.WriteAll(t.Context(), events))
+			wantErr := fmt.Sprint(ordinary.WriteAll(t.Context(), events, lastWins))
 			want := s.take()
-			gotErr := fmt.Sprint(onWire.WriteAll(t.Context(), events))
+			gotErr := fmt.Sprint(onWire.WriteAll(t.Context(), events, lastWins))
 			got := s.take()
 			if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" || wantErr != gotErr {
 				t.Fatalf("seed %d: error %s, want %s; requests (-ordinary +wire)\n%s", seed, gotErr, wantErr, diff)

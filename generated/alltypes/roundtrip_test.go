@@ -68,8 +68,8 @@ func TestRandomEventsAreReadBack(t *testing.T) {
 				m.write(e)
 			}
 			cut := rapid.IntRange(0, len(events)).Draw(t, "cut")
-			check(t, w.WriteAll(t.Context(), events[:cut]))
-			check(t, w.WriteAll(t.Context(), events[cut:]))
+			check(t, w.WriteAll(t.Context(), events[:cut], store.WriteOptions{LastWins: true}))
+			check(t, w.WriteAll(t.Context(), events[cut:], store.WriteOptions{LastWins: true}))
 
 			base := SampleEvent{SampleSeries: series}
 			compare(t, l, m.between(start, end), all(t, r.Read(t.Context(), base, start, end)))

@@ -72,8 +72,8 @@ func TestEventsOfWhichPartsAreAbsent(t *testing.T) {
 				series := SparseSeries{Sensor: fmt.Sprint(sites.Add(1))}
 				events := sparseEvents(t, l, series)
 				cut := rapid.IntRange(0, len(events)).Draw(t, "cut")
-				check(t, w.WriteAll(t.Context(), events[:cut]))
-				check(t, w.WriteAll(t.Context(), events[cut:]))
+				check(t, w.WriteAll(t.Context(), events[:cut], store.WriteOptions{LastWins: true}))
+				check(t, w.WriteAll(t.Context(), events[cut:], store.WriteOptions{LastWins: true}))
 
 				want := newest(events)
 				var got []SparseEvent

@@ -242,7 +242,7 @@ func TestRewritingReplacesAnEventWhole(t *testing.T) {
 		compare(t, l, []SampleEvent{plain()}, got)
 
 		// The last of a call wins too, although all are one mutation.
-		check(t, w.WriteAll(t.Context(), []SampleEvent{plain(), full(), plain(), full()}))
+		check(t, w.WriteAll(t.Context(), []SampleEvent{plain(), full(), plain(), full()}, store.WriteOptions{LastWins: true}))
 		got = all(t, store.NewReader(client, l, options).Read(t.Context(), seriesOf(plain()), start, end))
 		compare(t, l, []SampleEvent{full()}, got)
 	})

@@ -257,10 +257,10 @@ func TestRewritingRemovesAbsentFields(t *testing.T) {
 	// Also within one call, and it may come back.
 	again := events[1]
 	again.Signal = []byte{}
-	check(t, w.WriteAll(t.Context(), []device.ReadingEvent{events[1], again}))
+	check(t, w.WriteAll(t.Context(), []device.ReadingEvent{events[1], again}, device.WriteOptions{LastWins: true}))
 	events[1].Signal = []byte{}
 	compare(t, events, all(t, r.Read(t.Context(), pump, noon.Add(-time.Minute), noon.Add(1))))
-	check(t, w.WriteAll(t.Context(), []device.ReadingEvent{again, bare(again)[0]}))
+	check(t, w.WriteAll(t.Context(), []device.ReadingEvent{again, bare(again)[0]}, device.WriteOptions{LastWins: true}))
 	events[1].Signal = nil
 	compare(t, events, all(t, r.Read(t.Context(), pump, noon.Add(-time.Minute), noon.Add(1))))
 }

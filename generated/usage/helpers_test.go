@@ -84,7 +84,7 @@ func (s strategy) latest(ctx context.Context, client usage.Client, o usage.Optio
 // openedOf makes a writer and a reader work on uses.
 func openedOf[S, E any](
 	w interface {
-		WriteAll(context.Context, []E) error
+		WriteAll(context.Context, []E, ...usage.WriteOptions) error
 	},
 	r interface {
 		Read(ctx context.Context, series S, from, to time.Time, opts ...usage.ReadOptions) iter.Seq2[E, error]
@@ -98,7 +98,7 @@ func openedOf[S, E any](
 			for _, u := range uses {
 				events = append(events, event(u))
 			}
-			return w.WriteAll(ctx, events)
+			return w.WriteAll(ctx, events, usage.WriteOptions{LastWins: true})
 		},
 		read: func(ctx context.Context, customer string, from, to time.Time) iter.Seq2[use, error] {
 			return func(yield func(use, error) bool) {

@@ -39,7 +39,7 @@ func (p pattern) latest(ctx context.Context, client weather.Client, o weather.Op
 // writer and reader are what all generated ones have in common.
 type (
 	writer[E any] interface {
-		WriteAll(context.Context, []E) error
+		WriteAll(context.Context, []E, ...weather.WriteOptions) error
 	}
 	reader[S, E any] interface {
 		Read(ctx context.Context, series S, from, to time.Time, opts ...weather.ReadOptions) iter.Seq2[E, error]
