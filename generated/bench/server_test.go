@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -91,8 +92,9 @@ func (s *server) answer(request *bigtablepb.ReadRowsRequest) ([][]byte, error) {
 	defer s.mu.Unlock()
 	responses, known := s.answers[string(key)]
 	if !known {
-		responses, err = s.read(request)
-		s.answers[string(key)] = responses
+		if responses, err = s.read(request); err == nil {
+			s.answers[string(key)] = responses
+		}
 	}
 	return responses, err
 }
@@ -109,7 +111,7 @@ func (s *server) read(request *bigtablepb.ReadRowsRequest) ([][]byte, error) {
 		return err
 	}
 	for _, row := range s.rows(request) {
-		cells, err := pass(request.Filter, row.family, row.cells())
+		cells, err := pass(request.Filter, row, row.cells())
 		if err != nil {
 			return nil, err
 		}
@@ -187,20 +189,27 @@ func chunksOf(r row, cells []cell) []*bigtablepb.ReadRowsResponse_CellChunk {
 }
 
 // pass returns the cells of a row that pass a filter.
-func pass(filter *bigtablepb.RowFilter, family string, cells []cell) ([]cell, error) {
+func pass(filter *bigtablepb.RowFilter, of row, cells []cell) ([]cell, error) {
 	switch f := filter.GetFilter().(type) {
 	case nil:
 		return cells, nil
 	case *bigtablepb.RowFilter_Chain_:
 		for _, inner := range f.Chain.Filters {
 			var err error
-			if cells, err = pass(inner, family, cells); err != nil {
+			if cells, err = pass(inner, of, cells); err != nil {
 				return nil, err
 			}
 		}
 		return cells, nil
+	case *bigtablepb.RowFilter_RowKeyRegexFilter:
+		// Keys are ASCII here; Go has no word for any byte.
+		pattern := strings.NewReplacer(`\C`, `[\x00-\x7f]`, `\xff`, `\x7f`).Replace(string(f.RowKeyRegexFilter))
+		if ok, err := regexp.MatchString("^(?:"+pattern+")$", of.key); !ok || err != nil {
+			return nil, err
+		}
+		return cells, nil
 	case *bigtablepb.RowFilter_FamilyNameRegexFilter:
-		return keep(cells, func(cell) bool { return f.FamilyNameRegexFilter == family }), nil
+		return keep(cells, func(cell) bool { return f.FamilyNameRegexFilter == of.family }), nil
 	case *bigtablepb.RowFilter_TimestampRangeFilter:
 		from, to := f.TimestampRangeFilter.StartTimestampMicros, f.TimestampRangeFilter.EndTimestampMicros
 		return keep(cells, func(c cell) bool { return c.micros >= from && (to == 0 || c.micros < to) }), nil
