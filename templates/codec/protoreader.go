@@ -233,9 +233,16 @@ func (r *ProtoReader) varint() uint64 {
 	if !r.take(protowire.VarintType) {
 		return 0
 	}
-	if b := r.rest; len(b) > 1 && b[0]|b[1] > maxShort && b[1] <= maxShort { // two bytes
+	switch b := r.rest; { // up to three bytes, as nearly all are
+	case len(b) > 0 && b[0] <= maxShort:
+		r.rest, r.ready = b[1:], false
+		return uint64(b[0])
+	case len(b) > 1 && b[1] <= maxShort:
 		r.rest, r.ready = b[2:], false
 		return uint64(b[0]&maxShort) | uint64(b[1])<<7
+	case len(b) > 2 && b[2] <= maxShort:
+		r.rest, r.ready = b[3:], false
+		return uint64(b[0]&maxShort) | uint64(b[1]&maxShort)<<7 | uint64(b[2])<<14
 	}
 	v, n := protowire.ConsumeVarint(r.rest)
 	r.advance(n)
@@ -244,14 +251,13 @@ func (r *ProtoReader) varint() uint64 {
 
 // take reports whether there is a value of the given wire type to be read.
 func (r *ProtoReader) take(typ protowire.Type) bool {
-	if r.err != nil {
-		return false
-	}
-	if !r.ready || r.typ() != typ {
-		r.fail(fmt.Errorf("wire type %d where %d is expected", r.typ(), typ))
-		return false
-	}
-	return true
+	return r.err == nil && r.ready && r.typ() == typ || r.refuse(typ)
+}
+
+// refuse fails for want of a value of the given wire type.
+func (r *ProtoReader) refuse(typ protowire.Type) bool {
+	r.fail(fmt.Errorf("wire type %d where %d is expected", r.typ(), typ))
+	return false
 }
 
 // advance moves past n bytes; a negative n is one of protowire's errors.
