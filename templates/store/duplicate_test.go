@@ -196,3 +196,48 @@ func TestDuplicatesOfABatcher(t *testing.T) {
 		}
 	}
 }
+
+// TestRetryOfABatch repeats a call that failed, whole, with equal events and one that was
+// refused in it: what is stored by then does not count as another event of the call.
+func TestRetryOfABatch(t *testing.T) {
+	for _, l := range []*Layout[sample]{singles(), days(), offsets(), metrics()} {
+		bt := newBigtable(t, l)
+		broken := true
+		flaky := fakeClient{bt.Client, func(api bigtable.TableAPI) bigtable.TableAPI {
+			return tableFunc{TableAPI: api, bulk: func(ctx context.Context, rows []string, muts []*bigtable.Mutation) ([]error, error) {
+				errs, err := api.ApplyBulk(ctx, rows, muts)
+				if broken {
+					return nil, errors.New("the reply was lost")
+				}
+				return errs, err
+			}}
+		}}
+		w := NewWriter(flaky, []*Layout[sample]{l}, clockAt(600))
+		other := nth(1)
+		other.Value = 77
+		events := []sample{nth(0), nth(1), nth(1), other, nth(2), nth(30), nth(31), nth(32)}
+		var failed *WriteError
+		if err := w.WriteAll(t.Context(), events); !errors.As(err, &failed) || len(failed.Failures) < len(events) {
+			t.Fatal(err)
+		}
+		broken = false
+		for range 2 {
+			wantDuplicate(t, w.WriteAll(t.Context(), events), 3, 1, events)
+		}
+		got, err := collect(t.Context(), NewReader(bt.Client, l, clockAt(600)), nth(1).Series, nth(1).Time, nth(1).Time.Add(time.Millisecond))
+		must(t, err)
+		same(t, []sample{nth(1)}, got)
+	}
+}
+
+// TestWriteInALoop replaces an event in each call: there is nothing to compare it with.
+func TestWriteInALoop(t *testing.T) {
+	for _, l := range []*Layout[sample]{singles(), days(), offsets()} {
+		bt := newBigtable(t, l)
+		w := NewWriter(bt.Client, []*Layout[sample]{l}, clockAt(600))
+		for i := range 3 {
+			must(t, w.Write(t.Context(), sample{Series: "s", Time: at(60), Value: uint64(i)}))
+		}
+		same(t, []string{"2"}, read(t, NewReader(bt.Client, l, clockAt(600)), at(0), at(600), ReadOptions{}))
+	}
+}

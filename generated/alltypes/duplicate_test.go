@@ -1,0 +1,43 @@
+package alltypes
+
+import (
+	"errors"
+	"math"
+	"testing"
+	"time"
+
+	"github.com/btgen-dev/btgen/generated/internal/store"
+)
+
+// TestEventsAreComparedAsStored writes two events of one series and time in one call: they
+// are one if nothing tells them apart in the table.
+func TestEventsAreComparedAsStored(t *testing.T) {
+	nan := math.Float64frombits(math.Float64bits(math.NaN()) ^ 1)
+	for _, tt := range []struct {
+		name    string
+		change  func(first, second *SampleEvent)
+		differs bool
+	}{
+		{"NaN", func(a, b *SampleEvent) { a.Ratio, b.Ratio = math.NaN(), math.NaN() }, false},
+		{"NaN of other bits", func(a, b *SampleEvent) { a.Ratio, b.Ratio = math.NaN(), nan }, false},
+		{"nil and empty bytes", func(a, b *SampleEvent) { a.Raw, b.Raw = nil, []byte{} }, false},
+		{"absent and empty bytes", func(a, b *SampleEvent) { a.MaybeRaw, b.MaybeRaw = nil, []byte{} }, true},
+		{"times of one step", func(a, b *SampleEvent) { b.Time = a.Time.Add(time.Nanosecond) }, false},
+		{"a time of another zone", func(a, b *SampleEvent) { b.At = a.At.In(time.FixedZone("east", 3600)) }, false},
+		{"another value", func(a, b *SampleEvent) { b.Small = a.Small + 1 }, true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			forEachTable(t, func(t *testing.T, client Client, l *store.Layout[SampleEvent]) {
+				w := layoutWriter(client, l)
+				a, b := full(), full()
+				tt.change(&a, &b)
+				if errors.Is(w.Write(t.Context(), a), ErrNaN) {
+					t.Skip("the table has no NaN")
+				}
+				if err := w.WriteAll(t.Context(), []SampleEvent{a, b}); errors.Is(err, ErrDuplicate) != tt.differs || !tt.differs && err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
+}
