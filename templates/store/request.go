@@ -186,12 +186,20 @@ func behind(rows []codec.Rows, key string) []codec.Rows {
 	return left
 }
 
-// one returns the first row, if there is one.
-func (r *Reader[E]) one(ctx context.Context, op *Operation, rows codec.Rows, filter bigtable.Filter, limit int) (wire.Row, error) {
+// one returns the first row, if there is one. Where no other can come it waits for the
+// end of the stream, which costs less than to break it off; whatever comes of that, the
+// row is there.
+func (r *Reader[E]) one(ctx context.Context, op *Operation, rows codec.Rows, filter bigtable.Filter, limit int) (first wire.Row, err error) {
 	for row, err := range r.rows(ctx, op, []codec.Rows{rows}, filter, limit) {
-		return row, err
+		switch {
+		case first.Exists():
+			return first, nil
+		case err != nil || limit != 1 && len(rows.Keys) != 1:
+			return row, err
+		}
+		first = row
 	}
-	return wire.Row{}, nil
+	return first, nil
 }
 
 // rows yields the rows of a request, up to a limit unless it is 0. It gives up when
