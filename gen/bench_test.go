@@ -38,11 +38,11 @@ func BenchmarkGenerate(b *testing.B) {
 	}
 }
 
-// rendered returns the Go files that are not copied.
+// rendered returns the Go files.
 func rendered(files []emit.File) []emit.File {
 	var out []emit.File
 	for _, f := range files {
-		if strings.HasSuffix(f.Path, ".go") && !strings.HasPrefix(f.Path, "internal/") {
+		if strings.HasSuffix(f.Path, ".go") {
 			out = append(out, f)
 		}
 	}

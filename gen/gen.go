@@ -71,17 +71,16 @@ func resolve(in Input) resolved {
 	return resolved{s, l, slices.Concat(found, more, lint.Check(s, l))}
 }
 
-// Generate renders the code of the schemas for an output folder with the
-// import path. The same schemas give the same bytes, in whatever order they
-// come. An error is a defect of btgen; what is wrong with the schemas stands in
+// Generate renders the code of the schemas for a target. The same schemas and
+// target give the same bytes, in whatever order the schemas come. An error is a defect of btgen; what is wrong with the schemas stands in
 // the Result.
-func Generate(inputs []Input, importPath string) (Result, error) {
+func Generate(inputs []Input, target emit.Target) (Result, error) {
 	r := Resolve(inputs)
 	if r.Diagnostics.HasErrors() || len(r.Layouts) == 0 {
 		return r, nil
 	}
 	r.Schemas = nil // most of what would stay in memory, and code is made of layouts alone
-	files, err := emit.Emit(r.Layouts, importPath)
+	files, err := emit.Emit(r.Layouts, target)
 	if err != nil {
 		return r, err
 	}

@@ -70,7 +70,7 @@ tables:
 // generate fails the test if the schemas have errors.
 func generate(tb testing.TB, inputs []Input) Result {
 	tb.Helper()
-	r, err := Generate(inputs, "example.com/app/generated")
+	r, err := Generate(inputs, emit.Target{ImportPath: "example.com/app/generated"})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -165,7 +165,7 @@ func FuzzGenerate(f *testing.F) {
 		f.Add(in.Text)
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		r, err := Generate([]Input{{Name: "x.yaml", Text: text}}, "example.com/app")
+		r, err := Generate([]Input{{Name: "x.yaml", Text: text}}, emit.Target{ImportPath: "example.com/app"})
 		if err != nil {
 			t.Errorf("a schema without findings gave code that cannot be formatted: %v", err)
 		}

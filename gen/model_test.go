@@ -160,7 +160,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/btgen-dev/btgen/gen/internal/model"
-	"{{.Root}}/internal/storetest"
+	"github.com/btgen-dev/btgen/runtime/storetest"
 {{- range .Schemas}}
 	"{{$.Root}}/{{.Name}}"
 {{- end}}

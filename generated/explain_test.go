@@ -31,8 +31,6 @@ import (
 	"github.com/btgen-dev/btgen/generated/device/devicetest"
 	"github.com/btgen-dev/btgen/generated/feed"
 	"github.com/btgen-dev/btgen/generated/feed/feedtest"
-	"github.com/btgen-dev/btgen/generated/internal/codec"
-	"github.com/btgen-dev/btgen/generated/internal/storetest"
 	"github.com/btgen-dev/btgen/generated/market"
 	"github.com/btgen-dev/btgen/generated/market/markettest"
 	"github.com/btgen-dev/btgen/generated/metrics"
@@ -45,7 +43,9 @@ import (
 	"github.com/btgen-dev/btgen/generated/usage/usagetest"
 	"github.com/btgen-dev/btgen/generated/weather"
 	"github.com/btgen-dev/btgen/generated/weather/weathertest"
-	own "github.com/btgen-dev/btgen/templates/codec"
+	"github.com/btgen-dev/btgen/runtime/codec"
+	own "github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/storetest"
 )
 
 // resolved returns what the example schemas mean.

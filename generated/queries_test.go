@@ -22,13 +22,13 @@ import (
 
 	"github.com/btgen-dev/btgen/generated/feed"
 	"github.com/btgen-dev/btgen/generated/feed/feedtest"
-	"github.com/btgen-dev/btgen/generated/internal/storetest"
 	"github.com/btgen-dev/btgen/generated/market"
 	"github.com/btgen-dev/btgen/generated/market/markettest"
 	"github.com/btgen-dev/btgen/generated/metrics"
 	"github.com/btgen-dev/btgen/generated/metrics/metricstest"
 	"github.com/btgen-dev/btgen/generated/transit"
 	"github.com/btgen-dev/btgen/generated/transit/transittest"
+	"github.com/btgen-dev/btgen/runtime/storetest"
 )
 
 var noon = time.Date(2026, 3, 5, 12, 0, 0, 0, time.UTC)

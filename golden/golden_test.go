@@ -20,6 +20,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/btgen-dev/btgen/gen"
+	"github.com/btgen-dev/btgen/gen/emit"
 	"github.com/btgen-dev/btgen/gen/lint"
 )
 
@@ -59,8 +60,7 @@ func cases(t *testing.T) []goldenCase {
 }
 
 // generate runs btgen on the schemas of a case, for code below root. It returns
-// the results as files of an archive, without the support packages, which are
-// the same for all.
+// the results as files of an archive.
 func (c goldenCase) generate(t *testing.T, root string) ([]txtar.File, gen.Result) {
 	t.Helper()
 	var inputs []gen.Input
@@ -72,7 +72,7 @@ func (c goldenCase) generate(t *testing.T, root string) ([]txtar.File, gen.Resul
 	if len(inputs) == 0 {
 		t.Fatalf("%s: no schemas", c.path)
 	}
-	result, err := gen.Generate(inputs, root)
+	result, err := gen.Generate(inputs, emit.Target{ImportPath: root})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,9 +86,7 @@ func (c goldenCase) generate(t *testing.T, root string) ([]txtar.File, gen.Resul
 	}
 	if strings.HasPrefix(c.path, "code") {
 		for _, f := range result.Files {
-			if !strings.HasPrefix(f.Path, "internal/") {
-				out = append(out, txtar.File{Name: "want/" + f.Path, Data: f.Content})
-			}
+			out = append(out, txtar.File{Name: "want/" + f.Path, Data: f.Content})
 		}
 	}
 	return out, result

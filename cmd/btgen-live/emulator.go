@@ -17,8 +17,8 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 
 	"github.com/btgen-dev/btgen/gen/cli"
-	"github.com/btgen-dev/btgen/templates/store"
-	"github.com/btgen-dev/btgen/templates/storetest"
+	"github.com/btgen-dev/btgen/runtime/store"
+	"github.com/btgen-dev/btgen/runtime/storetest"
 )
 
 // newEmulator returns the command that runs a server.

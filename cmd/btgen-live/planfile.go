@@ -16,7 +16,7 @@ import (
 
 	"github.com/btgen-dev/btgen/gen/cli"
 	"github.com/btgen-dev/btgen/gen/words"
-	"github.com/btgen-dev/btgen/templates/store"
+	"github.com/btgen-dev/btgen/runtime/store"
 )
 
 // planFile is a plan that was saved, so that just that is carried out, or nothing.

@@ -25,8 +25,8 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/status"
 
+	"github.com/btgen-dev/btgen/runtime/storetest"
 	"github.com/btgen-dev/btgen/templates"
-	"github.com/btgen-dev/btgen/templates/storetest"
 )
 
 func TestMain(m *testing.M) {

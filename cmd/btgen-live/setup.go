@@ -13,7 +13,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/btgen-dev/btgen/gen/cli"
-	"github.com/btgen-dev/btgen/templates/store"
+	"github.com/btgen-dev/btgen/runtime/store"
 )
 
 // planHelp explains a plan.

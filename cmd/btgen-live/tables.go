@@ -9,7 +9,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/cli"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/project"
-	"github.com/btgen-dev/btgen/templates/store"
+	"github.com/btgen-dev/btgen/runtime/store"
 )
 
 // loadTables returns the tables of the schemas that the arguments name, and

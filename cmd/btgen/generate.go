@@ -48,7 +48,7 @@ func runGenerate(cmd *cobra.Command, paths []string, out string, prune bool) err
 		return err
 	}
 	defer unlock()
-	plan, schemas, err := plan(cmd, paths, out)
+	target, plan, schemas, err := plan(cmd, paths, out)
 	if err != nil {
 		return err
 	}
@@ -60,12 +60,20 @@ func runGenerate(cmd *cobra.Command, paths []string, out string, prune bool) err
 	if err := cli.Commit(cmd.Context(), plan); err != nil {
 		return err
 	}
+	return printChanged(cmd, target, plan, schemas)
+}
+
+// printChanged prints what was done, and how to get what the code imports.
+func printChanged(cmd *cobra.Command, target *project.Target, plan *output.Plan, schemas int) error {
+	if target.LacksRuntime {
+		fmt.Fprintf(cmd.ErrOrStderr(), "%s: note: go.mod does not require the runtime, which the code imports; run: go get %s\n", cmd.Root().Name(), cli.ModuleVersion())
+	}
 	created, updated, removed := plan.Changed()
 	if created+updated+removed == 0 {
-		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: all %s up to date\n", count(schemas, "schema"), count(len(plan.Steps), "file"))
+		_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s: all %s up to date\n", count(schemas, "schema"), count(len(plan.Steps), "file"))
 		return err
 	}
-	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: %d of %s created, %d updated, %d removed\n",
+	_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s: %d of %s created, %d updated, %d removed\n",
 		count(schemas, "schema"), created, count(len(plan.Steps)-removed, "file"), updated, removed)
 	return err
 }
@@ -81,7 +89,7 @@ schemas give: a file is missing, was edited, or should be gone.
 
 ` + cli.PathsHelp,
 		RunE: func(cmd *cobra.Command, paths []string) error {
-			plan, _, err := plan(cmd, paths, out)
+			_, plan, _, err := plan(cmd, paths, out)
 			if err != nil {
 				return err
 			}
@@ -109,30 +117,30 @@ func outFlag(cmd *cobra.Command, out *string) {
 	cmd.Flags().StringVarP(out, "out", "o", "", `folder of the generated code (default "generated")`)
 }
 
-// plan returns what has to be done to bring the code up to date, and for how
+// plan returns where code goes, what has to be done to bring it up to date, and for how
 // many schemas. It prints what was found in them, and what is left alone.
-func plan(cmd *cobra.Command, paths []string, out string) (*output.Plan, int, error) {
+func plan(cmd *cobra.Command, paths []string, out string) (*project.Target, *output.Plan, int, error) {
 	p, err := project.Load(paths, out)
 	if err != nil {
-		return nil, 0, err
+		return nil, nil, 0, err
 	}
 	target, err := p.Target()
 	if err != nil {
-		return nil, 0, err
+		return nil, nil, 0, err
 	}
-	result, err := gen.Generate(p.Inputs, target.ImportPath)
+	result, err := gen.Generate(p.Inputs, target.Target)
 	if err != nil {
-		return nil, 0, err
+		return nil, nil, 0, err
 	}
 	if err := cli.Report(cmd.OutOrStdout(), p, result.Diagnostics); err != nil {
-		return nil, 0, err
+		return nil, nil, 0, err
 	}
 	plan, err := output.Compare(target.Dir, result.Files, target)
 	if err != nil {
-		return nil, 0, err
+		return nil, nil, 0, err
 	}
 	note(cmd, target, plan)
-	return plan, len(p.Inputs), nil
+	return target, plan, len(p.Inputs), nil
 }
 
 // note prints which generated files are left alone, though nobody may need them.

@@ -58,7 +58,7 @@ func generate(root string, r *report) error {
 	if err != nil {
 		return err
 	}
-	result, err := gen.Generate(p.Inputs, target.ImportPath)
+	result, err := gen.Generate(p.Inputs, target.Target)
 	if err == nil {
 		err = result.Diagnostics.Err()
 	}

@@ -2,10 +2,13 @@ package cli
 
 import (
 	"fmt"
-	"runtime"
+	goruntime "runtime"
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/mod/semver"
+
+	"github.com/btgen-dev/btgen/runtime"
 )
 
 // NewVersion returns the command that prints what a program is.
@@ -16,10 +19,19 @@ func NewVersion() *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s %s %s %s/%s\n",
-				cmd.Root().Name(), Version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+				cmd.Root().Name(), Version(), goruntime.Version(), goruntime.GOOS, goruntime.GOARCH)
 			return err
 		},
 	}
+}
+
+// ModuleVersion returns the module that has the runtime at the version of the program, as
+// go get takes it.
+func ModuleVersion() string {
+	if v := Version(); semver.IsValid(v) && v != "v0.0.0" {
+		return runtime.Module + "@" + v
+	}
+	return runtime.Module + "@latest" // built in a clone
 }
 
 // Version returns the version of the module that the program was built from.

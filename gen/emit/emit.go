@@ -1,6 +1,6 @@
 // Package emit renders a layout as Go source, with jennifer. It decides
 // nothing: what the generated code does stands in the layout, and what is the
-// same for every schema stands in templates. One function makes one declaration
+// same for every schema is in package runtime. One function makes one declaration
 // of the output, in the order of the output.
 package emit
 
@@ -10,7 +10,7 @@ import (
 
 	"github.com/btgen-dev/btgen/gen/internal/parallel"
 	"github.com/btgen-dev/btgen/gen/layout"
-	"github.com/btgen-dev/btgen/templates"
+	"github.com/btgen-dev/btgen/runtime"
 )
 
 // File is one generated file.
@@ -19,12 +19,19 @@ type File struct {
 	Content []byte
 }
 
-// Emit renders all files of the layouts. importPath is the import path of the
-// output folder. The files depend on nothing else, and come in an order that
-// depends on the layouts alone: by package and schema as they are given, then
-// what all of them share.
-func Emit(layouts []*layout.Layout, importPath string) ([]File, error) {
-	paths := newPaths(importPath)
+// Target is where generated code goes.
+type Target struct {
+	ImportPath string // of the output folder
+	// Vendored copies the runtime to the folder internal of the output folder. Without
+	// it, generated code imports the runtime from the module of btgen.
+	Vendored bool
+}
+
+// Emit renders all files of the layouts. They depend on nothing but the layouts and the
+// target, and come in an order that depends on the layouts alone: by package and schema
+// as they are given, then the copies of the runtime.
+func Emit(layouts []*layout.Layout, target Target) ([]File, error) {
+	paths := newPaths(target)
 	var jobs []func() ([]File, error)
 	for _, l := range layouts {
 		jobs = append(jobs, func() ([]File, error) { return schemaFiles(l, paths) })
@@ -42,17 +49,27 @@ func Emit(layouts []*layout.Layout, importPath string) ([]File, error) {
 		}
 		files = append(files, results[i]...)
 	}
-	support, err := supportFiles(paths)
-	return append(files, support...), err
+	if !target.Vendored {
+		return files, nil
+	}
+	copies, err := runtimeFiles(paths)
+	return append(files, copies...), err
 }
 
-// paths knows the import paths of the generated packages.
+// paths knows the import paths of the generated packages and of the runtime.
 type paths struct{ root, codec, store, storetest string }
 
-// newPaths returns the import paths below that of the output folder.
-func newPaths(root string) paths {
-	return paths{root, path.Join(root, "internal/codec"), path.Join(root, "internal/store"), path.Join(root, "internal/storetest")}
+// newPaths returns the import paths of a target.
+func newPaths(t Target) paths {
+	from := runtime.ImportPath
+	if t.Vendored {
+		from = path.Join(t.ImportPath, VendorFolder)
+	}
+	return paths{t.ImportPath, path.Join(from, "codec"), path.Join(from, "store"), path.Join(from, "storetest")}
 }
+
+// VendorFolder is the folder below the output folder that copies of the runtime are in.
+const VendorFolder = "internal"
 
 func (p paths) pkg(name string) string  { return path.Join(p.root, name) }
 func (p paths) test(name string) string { return path.Join(p.root, name, name+"test") }
@@ -111,16 +128,16 @@ func packagesOf(layouts []*layout.Layout) []*goPackage {
 	return out
 }
 
-// supportFiles returns the packages that are the same for every schema.
-func supportFiles(paths paths) ([]File, error) {
-	sources, err := templates.Sources(path.Join(paths.root, "internal"))
+// runtimeFiles returns the copies of the runtime.
+func runtimeFiles(paths paths) ([]File, error) {
+	sources, err := runtime.Sources(path.Join(paths.root, VendorFolder))
 	if err != nil {
 		return nil, err
 	}
 	var files []File
 	for _, s := range sources {
 		content := append([]byte(Record{}.head()+"\n"), s.Content...)
-		files = append(files, File{Path: path.Join("internal", s.Path), Content: content})
+		files = append(files, File{Path: path.Join(VendorFolder, s.Path), Content: content})
 	}
 	return files, nil
 }

@@ -6,10 +6,12 @@ import (
 	"strings"
 
 	"github.com/dave/jennifer/jen"
+
+	"github.com/btgen-dev/btgen/runtime"
 )
 
-// supportDecl is a name that every generated package takes over from its
-// support packages, so that users can name it.
+// supportDecl is a name that every generated package takes over from the
+// runtime, so that users can name it.
 type supportDecl struct {
 	kind string // "type", "const" or "var"
 	name string
@@ -98,6 +100,9 @@ const PackageFile = "btgen.go"
 func aliasFile(p *goPackage, paths paths) ([]byte, error) {
 	s := newSource(paths.pkg(p.name), p.name, joined(p.origin), paths)
 	s.PackageComment(fmt.Sprintf("// Package %s writes and reads the time series %s in Bigtable.", p.name, list(p.schemas)))
+	// const _ = store.IsAtLeastVersion1
+	s.Add(doc("The runtime must be at least as new as this code; if it is not, run: go get " + runtime.Module + "@latest")).Line().
+		Const().Id("_").Op("=").Add(s.store("IsAtLeastVersion1")).Line()
 	for _, block := range []struct{ kind, doc string }{
 		{"type", "Types that writers, readers and the set-up take or return."},
 		{"const", "What is known of an event that was not written."},

@@ -41,7 +41,7 @@ func (s *source) importPackage(name string, taken ...string) {
 	s.ImportName(s.paths.pkg(name), name)
 }
 
-// codec and store refer to the support packages.
+// codec and store refer to the packages of the runtime.
 func (s *source) codec(name string) *jen.Statement { return jen.Qual(s.paths.codec, name) }
 func (s *source) store(name string) *jen.Statement { return jen.Qual(s.paths.store, name) }
 

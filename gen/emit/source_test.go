@@ -21,7 +21,7 @@ func compare(t *testing.T, want, got any) {
 
 func TestGroupImports(t *testing.T) {
 	const root = "example.com/app/generated"
-	src := "package app\n\nimport (\n\t\"context\"\n\tbigtable \"cloud.google.com/go/bigtable\"\n\t\"example.com/app/generated/internal/codec\"\n\t\"time\"\n\t\"example.com/app/generated2\"\n\t\"example.com/app/generated\"\n\t\"encoding/json\"\n)\n\nvar x = \"import (\"\n"
+	src := "package app\n\nimport (\n\t\"context\"\n\tbigtable \"cloud.google.com/go/bigtable\"\n\t\"example.com/app/generated/weather\"\n\t\"time\"\n\t\"example.com/app/generated2\"\n\t\"example.com/app/generated\"\n\t\"encoding/json\"\n)\n\nvar x = \"import (\"\n"
 	got, err := format.Source(groupImports("// head\n\n", []byte(src), root))
 	if err != nil {
 		t.Fatal(err)
@@ -39,7 +39,7 @@ import (
 	"example.com/app/generated2"
 
 	"example.com/app/generated"
-	"example.com/app/generated/internal/codec"
+	"example.com/app/generated/weather"
 )
 
 var x = "import ("

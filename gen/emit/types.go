@@ -9,7 +9,7 @@ import (
 
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/schema"
-	"github.com/btgen-dev/btgen/templates/codec"
+	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
 // suffix is what the names of the codec's functions for a type end in.

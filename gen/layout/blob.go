@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/btgen-dev/btgen/gen/schema"
-	"github.com/btgen-dev/btgen/templates/codec"
+	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
 // Explicit reports whether protobuf writes the field even if it is zero: what

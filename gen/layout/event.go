@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/btgen-dev/btgen/gen/schema"
-	"github.com/btgen-dev/btgen/templates/codec"
+	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
 // ExampleEvent is a made-up event of the series of the example key.

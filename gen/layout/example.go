@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/btgen-dev/btgen/gen/schema"
-	"github.com/btgen-dev/btgen/templates/codec"
+	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
 // Picture draws the form of the row key: location#balloon_id#bucket.

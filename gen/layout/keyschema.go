@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/btgen-dev/btgen/gen/diag"
-	"github.com/btgen-dev/btgen/templates/codec"
+	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
 // maxKeyDelimiter is the length of the longest delimiter of a row key schema, in

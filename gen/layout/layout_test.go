@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/btgen-dev/btgen/gen/schema"
-	"github.com/btgen-dev/btgen/templates/codec"
+	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
 const day = 24 * time.Hour

@@ -8,7 +8,7 @@ import (
 
 	"github.com/btgen-dev/btgen/gen/diag"
 	"github.com/btgen-dev/btgen/gen/schema"
-	"github.com/btgen-dev/btgen/templates/codec"
+	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
 // Query is one way that events are read: of all series that have some values.

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/btgen-dev/btgen/templates/codec"
+	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
 // farFuture is later than any event: the end of the year 9999.

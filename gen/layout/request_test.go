@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/btgen-dev/btgen/gen/schema"
-	"github.com/btgen-dev/btgen/templates/codec"
+	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
 // oneQuery resolves a schema with a table and a query by some series values.

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/btgen-dev/btgen/gen/schema"
-	"github.com/btgen-dev/btgen/templates/codec"
+	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
 // RoundTrip is what a test of the generated code writes and reads again. All of

@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"github.com/btgen-dev/btgen/gen/schema"
-	"github.com/btgen-dev/btgen/templates/codec"
+	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
 // Samples returns texts that between them have every byte that the segment can

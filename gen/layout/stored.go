@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/btgen-dev/btgen/gen/schema"
-	"github.com/btgen-dev/btgen/templates/codec"
+	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
 // ExampleRow is a row of a table with example events in it.

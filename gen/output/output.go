@@ -225,9 +225,45 @@ func (p *Plan) leftovers(dir string, folders map[string]bool, owner Owner) error
 			return err
 		}
 	}
+	if err := p.unusedRuntime(dir, packages, w, owner); err != nil {
+		return err
+	}
 	slices.Sort(p.Orphans)
 	slices.Sort(p.partial)
 	return nil
+}
+
+// unusedRuntime adds the removal of the copies of the runtime, if the plan makes none,
+// unless a package that another run has generated may import them.
+func (p *Plan) unusedRuntime(dir string, packages []string, w *wanted, owner Owner) error {
+	vendored := filepath.Join(dir, emit.VendorFolder)
+	if w.any(vendored) || p.others(dir, packages, w) {
+		return nil
+	}
+	copies, err := subfolders(vendored)
+	if err != nil {
+		return err
+	}
+	for _, name := range copies {
+		if owner.Foreign(filepath.Join(vendored, name)) != "" {
+			continue
+		}
+		if err := p.leftoversIn(filepath.Join(vendored, name), emit.VendorFolder+"/"+name, w, owner); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// others reports whether any of the packages is generated, but neither made nor removed by
+// the plan.
+func (p *Plan) others(dir string, packages []string, w *wanted) bool {
+	return slices.ContainsFunc(packages, func(name string) bool {
+		path := filepath.Join(dir, name, emit.PackageFile)
+		removed := slices.ContainsFunc(p.Steps, func(s Step) bool { return s.Action == Remove && s.Path == path })
+		_, ours, err := recordOf(path)
+		return err == nil && ours && !w.paths[path] && !removed
+	})
 }
 
 // subfolders returns the names of the folders in dir that may be those of packages,
@@ -239,15 +275,12 @@ func subfolders(dir string) ([]string, error) {
 	}
 	var names []string
 	for _, d := range entries {
-		if name := d.Name(); name != supportFolder && !strings.HasPrefix(name, ".") && files.IsDir(filepath.Join(dir, name)) {
+		if name := d.Name(); name != emit.VendorFolder && !strings.HasPrefix(name, ".") && files.IsDir(filepath.Join(dir, name)) {
 			names = append(names, name)
 		}
 	}
 	return names, nil
 }
-
-// supportFolder is where the packages are that are the same for every schema.
-const supportFolder = "internal"
 
 // leftoversIn does so for one folder, which has the name below the output folder.
 func (p *Plan) leftoversIn(dir, name string, wanted *wanted, owner Owner) error {
@@ -258,7 +291,7 @@ func (p *Plan) leftoversIn(dir, name string, wanted *wanted, owner Owner) error 
 	if err != nil {
 		return err
 	}
-	support := strings.HasPrefix(name, supportFolder+"/")
+	runtime := strings.HasPrefix(name, emit.VendorFolder+"/")
 	for _, d := range entries {
 		path := filepath.Join(dir, d.Name())
 		switch {
@@ -272,7 +305,7 @@ func (p *Plan) leftoversIn(dir, name string, wanted *wanted, owner Owner) error 
 			case err != nil:
 				return err
 			case !ours || wanted.same(path):
-			case support && len(made.Sources) == 0, !support && owner.Stale(made):
+			case runtime && len(made.Sources) == 0, !runtime && owner.Stale(made):
 				old, err := files.Read(path, maxFile)
 				if err != nil {
 					return err
@@ -299,6 +332,16 @@ func newWanted(steps []Step) *wanted {
 		w.paths[s.Path] = true
 	}
 	return w
+}
+
+// any reports whether there is a wanted file below a folder.
+func (w *wanted) any(dir string) bool {
+	for path := range w.paths {
+		if strings.HasPrefix(path, dir+string(filepath.Separator)) {
+			return true
+		}
+	}
+	return false
 }
 
 // same reports whether a file is a wanted one by another path: through a symbolic

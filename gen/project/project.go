@@ -251,6 +251,9 @@ func (c *config) out() string {
 	return c.said.Out
 }
 
+// vendored reports whether the runtime is copied into the output folder.
+func (c *config) vendored() bool { return c != nil && c.said.Runtime == schema.RuntimeVendored }
+
 // names reports whether a schema is one of the project: it is named, or is in a
 // folder that is, and in no other project's on the way there. Both paths are
 // absolute.

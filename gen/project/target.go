@@ -19,15 +19,19 @@ import (
 	"github.com/btgen-dev/btgen/gen/internal/files"
 	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/gen/words"
+	"github.com/btgen-dev/btgen/runtime"
 )
 
 // Target is where the code of a project goes. It tells the code of the project
 // from that of others: by what each file records, whatever else is in the folder.
 type Target struct {
-	Dir        string // as it was named
-	ImportPath string
+	emit.Target
+	Dir string // as it was named
 	// Module is the folder of the go.mod file, absolute and without symbolic links.
 	Module string
+	// LacksRuntime is set where the code imports the runtime from the module of btgen,
+	// which the go.mod file does not require.
+	LacksRuntime bool
 
 	whole    bool
 	own      string          // btgen.yaml of the current folder, as files record it; empty without one
@@ -61,7 +65,7 @@ func (p *Project) Target() (*Target, error) {
 		return nil, err
 	}
 	t := &Target{
-		Dir: p.Out, ImportPath: importPath, Module: m.real,
+		Target: emit.Target{ImportPath: importPath, Vendored: p.config.vendored()}, Dir: p.Out, Module: m.real, LacksRuntime: !m.runtime && !p.config.vendored(),
 		whole: p.whole, inputs: map[string]bool{}, files: map[string]bool{}, projects: map[string]bool{},
 	}
 	if p.config != nil {
@@ -268,6 +272,8 @@ type module struct {
 	path string
 	dir  string // of its go.mod, absolute
 	real string // the same without symbolic links
+	// runtime is set where the module is btgen or requires it.
+	runtime bool
 }
 
 // findModule returns the module of a folder, from the go.mod in it or in the
@@ -297,8 +303,15 @@ func findModule(out string) (module, error) {
 			return module{}, fmt.Errorf("%s has no module line", words.Printable(file))
 		}
 		real, err := filepath.EvalSymlinks(dir)
-		return module{name, dir, real}, err
+		return module{name, dir, real, name == runtime.Module || requires(file, text, runtime.Module)}, err
 	}
+}
+
+// requires reports whether a go.mod file requires a module. One that the go command would
+// refuse is left to that.
+func requires(file string, text []byte, module string) bool {
+	mod, err := modfile.ParseLax(file, text, nil)
+	return err != nil || slices.ContainsFunc(mod.Require, func(r *modfile.Require) bool { return r.Mod.Path == module })
 }
 
 // maxGoMod is the size of the largest go.mod that is read, in bytes.

@@ -11,7 +11,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/btgen-dev/btgen/generated/internal/store"
+	"github.com/btgen-dev/btgen/runtime/store"
 )
 
 // refusing is a client whose tables take nothing.

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/btgen-dev/btgen/generated/internal/store"
+	"github.com/btgen-dev/btgen/runtime/store"
 )
 
 // TestEventsAreComparedAsStored writes two events of one series and time in one call: they

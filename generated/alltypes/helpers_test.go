@@ -18,8 +18,8 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
-	"github.com/btgen-dev/btgen/generated/internal/store"
-	"github.com/btgen-dev/btgen/generated/internal/storetest"
+	"github.com/btgen-dev/btgen/runtime/store"
+	"github.com/btgen-dev/btgen/runtime/storetest"
 )
 
 // start is the first instant of the tests' events, end the one after their

@@ -15,7 +15,7 @@ import (
 	"google.golang.org/protobuf/types/dynamicpb"
 	"pgregory.net/rapid"
 
-	"github.com/btgen-dev/btgen/generated/internal/store"
+	"github.com/btgen-dev/btgen/runtime/store"
 )
 
 // protoDescriptor compiles the .proto file that stands beside the generated

@@ -8,8 +8,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/btgen-dev/btgen/generated/internal/store"
 	_ "github.com/btgen-dev/btgen/golden/testlong" // fewer cases of a property in a usual run
+	"github.com/btgen-dev/btgen/runtime/store"
 )
 
 // forEachTable runs a test for every table, all on one server.

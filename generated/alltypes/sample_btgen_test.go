@@ -8,9 +8,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/btgen-dev/btgen/runtime/storetest"
+
 	"github.com/btgen-dev/btgen/generated/alltypes"
 	"github.com/btgen-dev/btgen/generated/alltypes/alltypestest"
-	"github.com/btgen-dev/btgen/generated/internal/storetest"
 )
 
 // exampleSample returns the n-th event of the test.

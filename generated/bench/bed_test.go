@@ -18,7 +18,7 @@ import (
 	"google.golang.org/grpc/mem"
 	protobuf "google.golang.org/protobuf/proto"
 
-	"github.com/btgen-dev/btgen/generated/internal/storetest"
+	"github.com/btgen-dev/btgen/runtime/storetest"
 )
 
 // bed is what cases are run on: clients of the server, whose traffic is counted.

@@ -11,7 +11,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
-	"github.com/btgen-dev/btgen/generated/internal/codec"
+	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
 // The times of what is stored: a balloon reports once a minute for the 52 weeks

@@ -13,9 +13,9 @@ import (
 	"cloud.google.com/go/bigtable"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/btgen-dev/btgen/generated/internal/storetest"
 	"github.com/btgen-dev/btgen/generated/weather"
 	"github.com/btgen-dev/btgen/generated/weather/weathertest"
+	"github.com/btgen-dev/btgen/runtime/storetest"
 )
 
 // report is a reading of a balloon.

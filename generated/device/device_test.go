@@ -20,7 +20,7 @@ import (
 
 	"github.com/btgen-dev/btgen/generated/device"
 	"github.com/btgen-dev/btgen/generated/device/devicetest"
-	"github.com/btgen-dev/btgen/generated/internal/storetest"
+	"github.com/btgen-dev/btgen/runtime/storetest"
 )
 
 const (

@@ -9,8 +9,8 @@ import (
 	"iter"
 	"time"
 
-	"github.com/btgen-dev/btgen/generated/internal/codec"
-	"github.com/btgen-dev/btgen/generated/internal/store"
+	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/store"
 )
 
 // ReadingSeries tells one series of Reading events from another.

@@ -8,9 +8,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/btgen-dev/btgen/runtime/storetest"
+
 	"github.com/btgen-dev/btgen/generated/device"
 	"github.com/btgen-dev/btgen/generated/device/devicetest"
-	"github.com/btgen-dev/btgen/generated/internal/storetest"
 )
 
 // exampleReading returns the n-th event of the test.

@@ -8,9 +8,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/btgen-dev/btgen/runtime/storetest"
+
 	"github.com/btgen-dev/btgen/generated/feed"
 	"github.com/btgen-dev/btgen/generated/feed/feedtest"
-	"github.com/btgen-dev/btgen/generated/internal/storetest"
 )
 
 // exampleActivity returns the n-th event of the test.

@@ -5,11 +5,14 @@
 package feed
 
 import (
+	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/store"
 	"google.golang.org/api/option"
-
-	"github.com/btgen-dev/btgen/generated/internal/codec"
-	"github.com/btgen-dev/btgen/generated/internal/store"
 )
+
+// The runtime must be at least as new as this code; if it is not, run: go get
+// github.com/btgen-dev/btgen@latest
+const _ = store.IsAtLeastVersion1
 
 // Types that writers, readers and the set-up take or return.
 type (

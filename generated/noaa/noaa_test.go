@@ -15,9 +15,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/btgen-dev/btgen/generated/internal/store"
-	"github.com/btgen-dev/btgen/generated/internal/storetest"
 	_ "github.com/btgen-dev/btgen/golden/testlong" // fewer cases of a property in a usual run
+	"github.com/btgen-dev/btgen/runtime/store"
+	"github.com/btgen-dev/btgen/runtime/storetest"
 )
 
 // newServer starts an in-memory Bigtable with the tables of this package.

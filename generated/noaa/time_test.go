@@ -10,7 +10,7 @@ import (
 	"cloud.google.com/go/bigtable"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/btgen-dev/btgen/generated/internal/store"
+	"github.com/btgen-dev/btgen/runtime/store"
 )
 
 // hourly returns normals of one station for so many hours from a time on.

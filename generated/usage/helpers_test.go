@@ -18,9 +18,9 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/testing/protocmp"
 
-	"github.com/btgen-dev/btgen/generated/internal/storetest"
 	"github.com/btgen-dev/btgen/generated/usage"
 	"github.com/btgen-dev/btgen/generated/usage/usagetest"
+	"github.com/btgen-dev/btgen/runtime/storetest"
 )
 
 const (

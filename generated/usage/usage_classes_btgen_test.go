@@ -8,7 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/btgen-dev/btgen/generated/internal/storetest"
+	"github.com/btgen-dev/btgen/runtime/storetest"
+
 	"github.com/btgen-dev/btgen/generated/usage"
 	"github.com/btgen-dev/btgen/generated/usage/usagetest"
 )

@@ -8,8 +8,8 @@ import (
 	"iter"
 	"time"
 
-	"github.com/btgen-dev/btgen/generated/internal/codec"
-	"github.com/btgen-dev/btgen/generated/internal/store"
+	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/store"
 )
 
 // BalloonCombinedSeries tells one series of BalloonCombined events from

@@ -65,6 +65,10 @@ func TestOldestClient(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	config := []byte("btgen: v1\nruntime: vendored\n") // the runtime's module requires a newer client
+	if err := os.WriteFile(filepath.Join(dir, "btgen.yaml"), config, 0o666); err != nil {
+		t.Fatal(err)
+	}
 	command := filepath.Join(dir, "btgen.exe")
 	goCommand(t, "../..", "build", "-o", command, "./cmd/btgen")
 	schemas, err := filepath.Abs("../../schemas")

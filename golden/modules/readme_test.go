@@ -191,8 +191,8 @@ func session(t *testing.T, dir string, b block) {
 // chatter is what Go says of the modules that it downloads and adds.
 var chatter = regexp.MustCompile(`(?m)^go: (downloading|creating new go.mod|added|upgraded|finding|found|to add module requirements|warning: "all" matched no packages).*\n|^\tgo mod tidy\n`)
 
-// untimed leaves out how long tests took, and how many files there are, which changes
-// with every file of the runtime.
+// untimed leaves out how long tests took, and how many files there are with a vendored
+// runtime, which changes with every file of that.
 func untimed(text string) string {
 	return created.ReplaceAllString(times.ReplaceAllString(text, "\t0s"), "N of N files created")
 }

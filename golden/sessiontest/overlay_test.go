@@ -17,9 +17,8 @@ func overlay(t *testing.T) (path string) {
 	t.Helper()
 	replace := map[string]string{}
 	for to, from := range map[string]string{
-		"../../generated/internal/storetest/connect.go": "connect.go",
-		"../../templates/storetest/connect.go":          "connect.go",
-		"../../generated/bench/options_test.go":         "options_test.go",
+		"../../runtime/storetest/connect.go":    "connect.go",
+		"../../generated/bench/options_test.go": "options_test.go",
 	} {
 		there, err := filepath.Abs(to)
 		check(t, err)
@@ -52,7 +51,7 @@ func TestAllTestsWithSessions(t *testing.T) {
 	testlong.Skip(t, "runs the tests of all generated code three times")
 	for _, load := range []string{"0", "0.5", "1"} {
 		t.Run(load, func(t *testing.T) {
-			command := exec.CommandContext(t.Context(), "go", "test", "-count=1", "-overlay", path, "-skip", watchers, "./generated/...", "./templates/store", "./templates/wire")
+			command := exec.CommandContext(t.Context(), "go", "test", "-count=1", "-overlay", path, "-skip", watchers, "./generated/...", "./runtime/store", "./runtime/internal/wire")
 			command.Dir = "../.."
 			command.Env = append(os.Environ(), sessiontest.LoadVariable+"="+load, testlong.Variable+"=")
 			if out, err := command.CombinedOutput(); err != nil {

@@ -10,9 +10,9 @@ import (
 	"testing"
 
 	"cloud.google.com/go/bigtable"
+	"github.com/btgen-dev/btgen/runtime/storetest"
 
 	"github.com/btgen-dev/btgen/generated/feed"
-	"github.com/btgen-dev/btgen/generated/internal/storetest"
 )
 
 // Bigtable is a running in-memory Bigtable with its clients.

@@ -11,8 +11,8 @@ import (
 	"testing"
 
 	"cloud.google.com/go/bigtable"
+	"github.com/btgen-dev/btgen/runtime/storetest"
 
-	"github.com/btgen-dev/btgen/generated/internal/storetest"
 	"github.com/btgen-dev/btgen/generated/noaa"
 )
 

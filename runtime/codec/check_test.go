@@ -1,0 +1,95 @@
+package codec_test
+
+import (
+	"errors"
+	"math"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/btgen-dev/btgen/runtime/codec"
+)
+
+func TestChecker(t *testing.T) {
+	year10k := time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)
+	tests := []struct {
+		name  string
+		want  error // nil if it passes
+		check func(c *codec.Checker)
+	}{
+		{"time", nil, func(c *codec.Checker) { c.Time("f", time.Unix(0, 0)); c.Time("f", year10k.Add(-1)) }},
+		{"zero time (trap 2)", codec.ErrTime, func(c *codec.Checker) { c.Time("f", time.Time{}) }},
+		{"before 1970 (trap 2)", codec.ErrTime, func(c *codec.Checker) { c.Time("f", time.Unix(0, -1000)) }},
+		{"after 9999", codec.ErrTime, func(c *codec.Checker) { c.Time("f", year10k) }},
+		{"string", nil, func(c *codec.Checker) { c.String("f", "°C") }},
+		{"bad UTF-8", codec.ErrUTF8, func(c *codec.Checker) { c.String("f", "\xb0C") }},
+		{"JSON", nil, func(c *codec.Checker) { c.JSON("f", []byte(`{"a":[1]}`)) }},
+		{"bad JSON", codec.ErrJSON, func(c *codec.Checker) { c.JSON("f", []byte(`{a:1}`)) }},
+		{"no JSON", codec.ErrJSON, func(c *codec.Checker) { c.JSON("f", nil) }},
+		{"enum", nil, func(c *codec.Checker) { c.Enum("f", phases, -7) }},
+		{"unknown enum", codec.ErrEnum, func(c *codec.Checker) { c.Enum("f", phases, 0) }},
+		{"timestamp", nil, func(c *codec.Checker) {
+			c.Timestamp("f", time.Unix(0, math.MinInt64))
+			c.Timestamp("f", time.Unix(0, math.MaxInt64))
+		}},
+		{"timestamp before 1677", codec.ErrTime, func(c *codec.Checker) { c.Timestamp("f", time.Unix(0, math.MinInt64).Add(-1)) }},
+		{"timestamp after 2262", codec.ErrTime, func(c *codec.Checker) { c.Timestamp("f", time.Unix(0, math.MaxInt64).Add(1)) }},
+		{"zero timestamp", codec.ErrTime, func(c *codec.Checker) { c.Timestamp("f", time.Time{}) }},
+		{"infinity", nil, func(c *codec.Checker) { c.NotNaN("f", math.Inf(-1)) }},
+		{"NaN", codec.ErrNaN, func(c *codec.Checker) { c.NotNaN("f", math.NaN()) }},
+		{"finite", nil, func(c *codec.Checker) { c.Finite("f", math.MaxFloat64) }},
+		{"infinity is not finite", codec.ErrNaN, func(c *codec.Checker) { c.Finite("f", math.Inf(1)) }},
+		{"NaN is not finite", codec.ErrNaN, func(c *codec.Checker) { c.Finite("f", math.NaN()) }},
+		{"first error wins", codec.ErrTime, func(c *codec.Checker) {
+			c.Time("f", time.Time{})
+			c.Time("g", time.Time{})
+			c.String("g", "\xff")
+			c.JSON("g", nil)
+			c.Enum("g", phases, 0)
+			c.Timestamp("g", time.Time{})
+			c.NotNaN("g", math.NaN())
+			c.Finite("g", math.NaN())
+		}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var c codec.Checker
+			tt.check(&c)
+			if tt.want == nil {
+				if err := c.Err(); err != nil {
+					t.Error(err)
+				}
+				return
+			}
+			wantErr(t, c.Err(), "f", tt.want)
+		})
+	}
+}
+
+func TestFieldError(t *testing.T) {
+	var c codec.Checker
+	c.String("location", "\xff")
+	if got, want := c.Err().Error(), `location "\xff": not valid UTF-8`; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	w := codec.NewKeyWriter(nil, "#")
+	w.String("location", "")
+	_, err := w.Key()
+	if got, want := err.Error(), "location: empty key segment"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	w = codec.NewKeyWriter(nil, "#")
+	w.String("location", "x"+strings.Repeat("é", 99)+"#")
+	_, err = w.Key()
+	var fe *codec.FieldError
+	if !errors.As(err, &fe) || len(fe.Value) > 50 || !utf8.ValidString(fe.Value) {
+		t.Errorf("value is not shortened: %v", err)
+	}
+	r := codec.NewKeyReader("us-west2#+5", "#")
+	_ = r.String("location")
+	r.Int("balloon_id", 64)
+	if got, want := r.Close().Error(), `balloon_id "+5": row key is not of the table's form: want a decimal number in range`; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}

@@ -1,0 +1,87 @@
+package codec_test
+
+import (
+	"encoding/json"
+	"errors"
+	"math"
+	"testing"
+	"time"
+
+	"github.com/btgen-dev/btgen/runtime/codec"
+	"pgregory.net/rapid"
+)
+
+// check runs a property under a name.
+func check(t *testing.T, name string, property func(*rapid.T)) {
+	t.Helper()
+	t.Run(name, func(t *testing.T) { rapid.Check(t, property) })
+}
+
+// date parses RFC 3339, with the time of day left out or in.
+func date(s string) time.Time {
+	for _, layout := range []string{time.DateOnly, time.RFC3339Nano} {
+		if t, err := time.Parse(layout, s); err == nil {
+			return t
+		}
+	}
+	panic(s)
+}
+
+// times draws instants from one year to before another, to the nanosecond.
+func times(from, to int) *rapid.Generator[time.Time] {
+	lo := time.Date(from, 1, 1, 0, 0, 0, 0, time.UTC).Unix()
+	hi := time.Date(to, 1, 1, 0, 0, 0, 0, time.UTC).Unix() - 1
+	return rapid.Custom(func(t *rapid.T) time.Time {
+		s := rapid.Int64Range(lo, hi).Draw(t, "seconds")
+		ns := rapid.OneOf(rapid.Just(int64(0)), rapid.Int64Range(0, 999_999_999)).Draw(t, "nanos")
+		return time.Unix(s, ns).UTC()
+	})
+}
+
+// nanoTimes draws what int64 nanoseconds can hold.
+func nanoTimes() *rapid.Generator[time.Time] {
+	return rapid.Map(rapid.Int64(), func(ns int64) time.Time { return time.Unix(0, ns).UTC() })
+}
+
+func uuids() *rapid.Generator[codec.UUID] {
+	return rapid.Map(rapid.SliceOfN(rapid.Byte(), 16, 16), func(b []byte) codec.UUID { return codec.UUID(b) })
+}
+
+func durations() *rapid.Generator[time.Duration] {
+	return rapid.Map(rapid.Int64(), func(ns int64) time.Duration { return time.Duration(ns) })
+}
+
+func jsons() *rapid.Generator[json.RawMessage] {
+	return rapid.Map(rapid.OneOf(
+		rapid.Map(rapid.String(), func(s string) any { return s }),
+		rapid.Map(rapid.SliceOf(rapid.Int()), func(s []int) any { return s }),
+		rapid.Map(rapid.MapOf(rapid.String(), rapid.Bool()), func(m map[string]bool) any { return m }),
+	), func(v any) json.RawMessage {
+		b, err := json.Marshal(v)
+		if err != nil {
+			panic(err)
+		}
+		return b
+	})
+}
+
+var phases = codec.Enum{{Number: 1, Name: "ascent"}, {Number: 2, Name: "float"}, {Number: -7, Name: "lost"}}
+
+func sameFloat64(a, b float64) bool { return math.Float64bits(a) == math.Float64bits(b) }
+func sameFloat32(a, b float32) bool { return math.Float32bits(a) == math.Float32bits(b) }
+func sameTime(a, b time.Time) bool  { return a.Equal(b) && b.Location() == time.UTC }
+func sameJSON(a, b json.RawMessage) bool {
+	return string(a) == string(b)
+}
+func sameBytes(a, b []byte) bool { return string(a) == string(b) }
+
+func same[T comparable](a, b T) bool { return a == b }
+
+// wantErr fails unless err is a *FieldError for the field that wraps want.
+func wantErr(t *testing.T, err error, field string, want error) {
+	t.Helper()
+	var fe *codec.FieldError
+	if !errors.As(err, &fe) || fe.Field != field || !errors.Is(err, want) {
+		t.Errorf("got error %v, want one of %s: %v", err, field, want)
+	}
+}

@@ -1,0 +1,599 @@
+package codec_test
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/btgen-dev/btgen/runtime/codec"
+	"pgregory.net/rapid"
+)
+
+// keyDelims are the delimiters of keys in the tests of forms; the last makes
+// binary keys.
+var keyDelims = []string{"#", "::", "/", "\x00", "|", "7", ""}
+
+// segment is a key segment of one type and form.
+type segment struct {
+	name    string
+	sorts   bool // the keys sort as the values
+	reverse bool // or the other way round
+	draw    func(t *rapid.T) any
+	write   func(w *codec.KeyWriter, v any)
+	read    func(r *codec.KeyReader) any
+	compare func(a, b any) int
+}
+
+// kind is a segment of one type in any form.
+type kind struct {
+	t       codec.SegmentType
+	draw    func(t *rapid.T) any
+	write   func(w *codec.KeyWriter, f codec.KeyForm, v any)
+	read    func(r *codec.KeyReader, f codec.KeyForm) any
+	compare func(a, b any) int
+}
+
+func ordered[T cmp.Ordered](a, b any) int { return cmp.Compare(a.(T), b.(T)) }
+
+// nasty draws bytes around the delimiters, the escapes and the marks.
+func nasty() *rapid.Generator[[]byte] {
+	return rapid.OneOf(
+		rapid.SliceOfN(rapid.SampledFrom([]byte("\x00\x01\x02\"#$%./0123:;<678ab{|}~\xfe\xff")), 0, 5),
+		rapid.SliceOfN(rapid.Byte(), 0, 9),
+	)
+}
+
+func nastyText() *rapid.Generator[string] {
+	return rapid.OneOf(rapid.Map(rapid.SliceOfN(rapid.SampledFrom([]byte("\x00\x01\x02\"#$%./01:;<678ab{|}~")), 0, 5),
+		func(b []byte) string { return string(b) }), rapid.String())
+}
+
+func boundary[T int64 | uint64](of *rapid.Generator[T], more ...T) *rapid.Generator[T] {
+	return rapid.OneOf(of, rapid.SampledFrom(more))
+}
+
+func drawn[T any](g *rapid.Generator[T]) func(t *rapid.T) any {
+	return func(t *rapid.T) any { return g.Draw(t, "v") }
+}
+
+var kinds = []kind{
+	{codec.StringSegment, drawn(nastyText()),
+		func(w *codec.KeyWriter, f codec.KeyForm, v any) { w.StringAs("s", f, v.(string)) },
+		func(r *codec.KeyReader, f codec.KeyForm) any { return r.StringAs("s", f) }, ordered[string]},
+	{codec.BytesSegment, func(t *rapid.T) any { return string(nasty().Draw(t, "v")) },
+		func(w *codec.KeyWriter, f codec.KeyForm, v any) { w.BytesAs("s", f, []byte(v.(string))) },
+		func(r *codec.KeyReader, f codec.KeyForm) any { return string(r.BytesAs("s", f)) }, ordered[string]},
+	{codec.BoolSegment, drawn(rapid.Bool()),
+		func(w *codec.KeyWriter, f codec.KeyForm, v any) { w.BoolAs("s", f, v.(bool)) },
+		func(r *codec.KeyReader, f codec.KeyForm) any { return r.BoolAs("s", f) },
+		func(a, b any) int {
+			if a == b {
+				return 0
+			} else if a == true {
+				return 1
+			}
+			return -1
+		}},
+	{codec.Int32Segment, drawn(boundary(rapid.Int64Range(math.MinInt32, math.MaxInt32), -1, 0, 9, 10, math.MaxInt32)),
+		func(w *codec.KeyWriter, f codec.KeyForm, v any) { w.IntAs("s", f, v.(int64), 32) },
+		func(r *codec.KeyReader, f codec.KeyForm) any { return r.IntAs("s", f, 32) }, ordered[int64]},
+	{codec.Int64Segment, drawn(boundary(rapid.Int64(), -1, 0, 9, 10, math.MaxInt32, math.MaxInt64, math.MinInt64, 999_999_999_999_999_999)),
+		func(w *codec.KeyWriter, f codec.KeyForm, v any) { w.IntAs("s", f, v.(int64), 64) },
+		func(r *codec.KeyReader, f codec.KeyForm) any { return r.IntAs("s", f, 64) }, ordered[int64]},
+	{codec.Uint32Segment, drawn(boundary(rapid.Uint64Range(0, math.MaxUint32), 9, 10, math.MaxUint32)),
+		func(w *codec.KeyWriter, f codec.KeyForm, v any) { w.UintAs("s", f, v.(uint64), 32) },
+		func(r *codec.KeyReader, f codec.KeyForm) any { return r.UintAs("s", f, 32) }, ordered[uint64]},
+	{codec.Uint64Segment, drawn(boundary(rapid.Uint64(), 9, 10, math.MaxUint64, math.MaxInt64, math.MaxInt64+1, 9_999_999_999_999_999_999)),
+		func(w *codec.KeyWriter, f codec.KeyForm, v any) { w.UintAs("s", f, v.(uint64), 64) },
+		func(r *codec.KeyReader, f codec.KeyForm) any { return r.UintAs("s", f, 64) }, ordered[uint64]},
+	{codec.DurationSegment, drawn(durations()),
+		func(w *codec.KeyWriter, f codec.KeyForm, v any) { w.DurationAs("s", f, v.(time.Duration)) },
+		func(r *codec.KeyReader, f codec.KeyForm) any { return r.DurationAs("s", f) }, ordered[time.Duration]},
+	{codec.TimestampSegment, drawn(times(1970, 2262)),
+		func(w *codec.KeyWriter, f codec.KeyForm, v any) { w.TimestampAs("s", f, v.(time.Time)) },
+		func(r *codec.KeyReader, f codec.KeyForm) any { return r.TimestampAs("s", f) }, compareTimes},
+	{codec.UUIDSegment, drawn(uuids()),
+		func(w *codec.KeyWriter, f codec.KeyForm, v any) { w.UUIDAs("s", f, v.(codec.UUID)) },
+		func(r *codec.KeyReader, f codec.KeyForm) any { return r.UUIDAs("s", f) },
+		func(a, b any) int { x, y := a.(codec.UUID), b.(codec.UUID); return bytes.Compare(x[:], y[:]) }},
+	{codec.EnumSegment, drawn(rapid.SampledFrom([]int64{1, 2, -7})),
+		func(w *codec.KeyWriter, f codec.KeyForm, v any) { w.EnumAs("s", f, phases, v.(int64)) },
+		func(r *codec.KeyReader, f codec.KeyForm) any { return r.EnumAs("s", f, phases) }, ordered[int64]},
+}
+
+func compareTimes(a, b any) int { return a.(time.Time).Compare(b.(time.Time)) }
+
+// allForms returns every form, most of which no type has.
+func allForms() []codec.KeyForm {
+	var forms []codec.KeyForm
+	for e := codec.KeyText; e <= codec.KeyBinary+1; e++ {
+		for _, pad := range []int{-1, 0, 1, 3, 10, 16, 17, 18, 19, 20, 21} {
+			for bits := range 4 {
+				forms = append(forms, codec.KeyForm{Encoding: e, Pad: pad, Reverse: bits&1 != 0, Escape: bits&2 != 0})
+			}
+		}
+	}
+	return forms
+}
+
+// segmentsOf returns every segment that a key with the delimiter can have.
+func segmentsOf(delim string) []segment {
+	var all []segment
+	for _, k := range kinds {
+		for _, f := range allForms() {
+			if f.Validate(k.t, delim) != nil {
+				continue
+			}
+			draw := k.draw
+			if k.t == codec.BytesSegment && f.Encoding == codec.KeyRaw && f.Pad > 0 {
+				draw = func(t *rapid.T) any { return string(rapid.SliceOfN(rapid.Byte(), f.Pad, f.Pad).Draw(t, "v")) }
+			}
+			if f.Pad > 0 && (k.t == codec.Int64Segment || k.t == codec.Int32Segment) {
+				draw = drawn(rapid.Int64Range(0, int64(math.Pow10(min(f.Pad, 9)))-1))
+			}
+			all = append(all, segment{fmt.Sprintf("%s %+v", k.t, f), f.Sorts(k.t, delim), f.Reverse, draw,
+				func(w *codec.KeyWriter, v any) { k.write(w, f, v) },
+				func(r *codec.KeyReader) any { return k.read(r, f) }, k.compare})
+		}
+	}
+	for _, s := range append(unixFormats, "2006-01-02T15:04:05.000000000", "20060102", "2006-01") {
+		for _, reverse := range []bool{false, true} {
+			f := mustFormat(s)
+			if f.Reverse = reverse; f.Validate() != nil {
+				continue
+			}
+			all = append(all, segment{"time " + f.String(), true, reverse,
+				func(t *rapid.T) any { return asInKey(f, times(1970, 2262).Draw(t, "v")) },
+				func(w *codec.KeyWriter, v any) { w.Time(f, v.(time.Time)) },
+				func(r *codec.KeyReader) any { return r.Time(f) }, compareTimes})
+		}
+	}
+	for _, s := range append(unixFormats, "2006-01-02", "iso_week", "week%d", "w%06d") {
+		for _, reverse := range []bool{false, true} {
+			b := codec.Bucket{Every: week, Label: mustLabel(s)}
+			b.Label.Format.Reverse = reverse
+			if reverse && b.Label.Format.Kind == codec.LayoutTime || delim == "" && b.Width() == 0 {
+				continue
+			}
+			all = append(all, segment{"bucket " + b.Label.String(), b.Sorted(), b.Descending(),
+				func(t *rapid.T) any { return b.Start(times(1971, 2262).Draw(t, "v")) },
+				func(w *codec.KeyWriter, v any) { w.Bucket(b, v.(time.Time)) },
+				func(r *codec.KeyReader) any { return r.Bucket(b) }, compareTimes})
+		}
+	}
+	for _, buckets := range []int{1, 16, 256, 257, 1000, 65536} {
+		all = append(all, segment{fmt.Sprintf("salt of %d", buckets), true, false,
+			func(t *rapid.T) any { return rapid.IntRange(0, buckets-1).Draw(t, "v") },
+			func(w *codec.KeyWriter, v any) { w.SaltNumber(buckets, v.(int)) },
+			func(r *codec.KeyReader) any { return r.Salt(buckets) }, ordered[int]})
+	}
+	return append(all, segment{"const", true, false, func(*rapid.T) any { return "metric" },
+		func(w *codec.KeyWriter, v any) { w.Const("metric") },
+		func(r *codec.KeyReader) any { r.Const("metric"); return "metric" }, ordered[string]},
+		segment{"sequence", true, false, drawn(rapid.Uint32()),
+			func(w *codec.KeyWriter, v any) { w.Sequence(v.(uint32)) },
+			func(r *codec.KeyReader) any { return r.Sequence() }, ordered[uint32]})
+}
+
+// asInKey returns t as a key tells it.
+func asInKey(f codec.TimeFormat, t time.Time) time.Time {
+	s, err := f.Append(nil, t)
+	if err != nil {
+		panic(err)
+	}
+	got, err := f.Parse(string(s))
+	if err != nil {
+		panic(err)
+	}
+	return got
+}
+
+// keyLayout is a key's delimiter and segments.
+type keyLayout struct {
+	delim    string
+	segments []segment
+}
+
+// segmentTable holds the segments of each delimiter.
+var segmentTable = func() map[string][]segment {
+	m := map[string][]segment{}
+	for _, d := range keyDelims {
+		m[d] = segmentsOf(d)
+	}
+	return m
+}()
+
+func keyLayouts() *rapid.Generator[keyLayout] {
+	return rapid.Custom(func(t *rapid.T) keyLayout {
+		delim := rapid.SampledFrom(keyDelims).Draw(t, "delimiter")
+		names := rapid.SliceOfN(rapid.IntRange(0, len(segmentTable[delim])-1), 1, 3).Draw(t, "segments")
+		l := keyLayout{delim: delim}
+		for _, i := range names {
+			l.segments = append(l.segments, segmentTable[delim][i])
+		}
+		return l
+	})
+}
+
+func (l keyLayout) String() string {
+	names := []string{fmt.Sprintf("%q", l.delim)}
+	for _, s := range l.segments {
+		names = append(names, s.name)
+	}
+	return strings.Join(names, "; ")
+}
+
+func (l keyLayout) write(values []any) (key, prefix string, err error) {
+	w := codec.NewKeyWriter([]byte("dst"), l.delim)
+	for i, v := range values {
+		l.segments[i].write(&w, v)
+	}
+	p, _ := w.Prefix()
+	k, err := w.Key()
+	return strings.TrimPrefix(string(k), "dst"), strings.TrimPrefix(string(p), "dst"), err
+}
+
+func (l keyLayout) read(key string) ([]any, error) {
+	r := codec.NewKeyReader(key, l.delim)
+	values := make([]any, len(l.segments))
+	for i, s := range l.segments {
+		values[i] = s.read(&r)
+	}
+	return values, r.Close()
+}
+
+// draw draws values, some of which are those of like.
+func (l keyLayout) draw(t *rapid.T, like []any) []any {
+	values := make([]any, len(l.segments))
+	for i, s := range l.segments {
+		if like != nil && rapid.Bool().Draw(t, "same") {
+			values[i] = like[i]
+		} else {
+			values[i] = s.draw(t)
+		}
+	}
+	return values
+}
+
+// compare compares n values as the keys should sort.
+func (l keyLayout) compare(a, b []any, n int) int {
+	for i, s := range l.segments[:n] {
+		if c := s.compare(a[i], b[i]); c != 0 {
+			if s.reverse {
+				return -c
+			}
+			return c
+		}
+	}
+	return 0
+}
+
+// refusals are what a value of the right type may be refused with.
+var refusals = []error{codec.ErrEmpty, codec.ErrDelimiter, codec.ErrRange}
+
+func refused(err error) bool {
+	return slices.ContainsFunc(refusals, func(r error) bool { return errors.Is(err, r) })
+}
+
+func TestKeyFormRoundTrip(t *testing.T) {
+	check(t, "what is written is read", func(t *rapid.T) {
+		l := keyLayouts().Draw(t, "layout")
+		values := l.draw(t, nil)
+		key, prefix, err := l.write(values)
+		if err != nil {
+			if !refused(err) {
+				t.Fatalf("%s: %v", l, err)
+			}
+			return
+		}
+		if prefix != key+l.delim {
+			t.Fatalf("%s: prefix %q of %q", l, prefix, key)
+		}
+		got, err := l.read(key)
+		if err != nil {
+			t.Fatalf("%s: %q of %v: %v", l, key, values, err)
+		}
+		if l.compare(got, values, len(values)) != 0 {
+			t.Fatalf("%s: %q is read as %v, want %v", l, key, got, values)
+		}
+	})
+	// Each segment alone, many times over: one of three hundred comes up too
+	// seldom above.
+	for delim, all := range segmentTable {
+		for _, s := range all {
+			l := keyLayout{delim, []segment{s}}
+			written := 0
+			t.Run(l.String(), rapid.MakeCheck(func(t *rapid.T) {
+				values := l.draw(t, nil)
+				key, _, err := l.write(values)
+				if err != nil {
+					if !refused(err) {
+						t.Fatal(err)
+					}
+					return
+				}
+				written++
+				got, err := l.read(key)
+				if err != nil || s.compare(got[0], values[0]) != 0 {
+					t.Fatalf("%q is read as %v, %v; want %v", key, got[0], err, values[0])
+				}
+			}))
+			if written == 0 && delim != "7" {
+				t.Errorf("%s: every value was refused", l)
+			}
+		}
+	}
+}
+
+func sign(n int) int { return cmp.Compare(n, 0) }
+
+// Keys sort as the tuples of their values do.
+func TestKeyFormOrder(t *testing.T) {
+	sorted := map[string][]segment{}
+	for delim, all := range segmentTable {
+		for _, s := range all {
+			if s.sorts {
+				sorted[delim] = append(sorted[delim], s)
+			}
+		}
+	}
+	order := func(l keyLayout) func(t *rapid.T) {
+		return func(t *rapid.T) {
+			x := l.draw(t, nil)
+			y := l.draw(t, x)
+			a, _, err1 := l.write(x)
+			b, _, err2 := l.write(y)
+			if err := errors.Join(err1, err2); err != nil {
+				if !refused(err) {
+					t.Fatal(err)
+				}
+				return
+			}
+			if got, want := strings.Compare(a, b), sign(l.compare(x, y, len(x))); got != want {
+				t.Fatalf("%s: %q of %v and %q of %v compare %d, want %d", l, a, x, b, y, got, want)
+			}
+		}
+	}
+	check(t, "tuples", func(t *rapid.T) {
+		delim := rapid.SampledFrom(keyDelims).Draw(t, "delimiter")
+		l := keyLayout{delim, nil}
+		for range rapid.IntRange(1, 3).Draw(t, "n") {
+			l.segments = append(l.segments, rapid.SampledFrom(sorted[delim]).Draw(t, "segment"))
+		}
+		order(l)(t)
+	})
+	for delim, all := range sorted {
+		next := all[len(all)-1] // a sequence, which sorts in any case
+		for _, s := range all {
+			l := keyLayout{delim, []segment{s, next}}
+			t.Run(l.String(), rapid.MakeCheck(order(l)))
+		}
+	}
+}
+
+// No prefix of one series matches a key of another.
+func TestKeyFormPrefixSafety(t *testing.T) {
+	check(t, "tuples", func(t *rapid.T) {
+		l := keyLayouts().Draw(t, "layout")
+		x := l.draw(t, nil)
+		y := l.draw(t, x)
+		n := rapid.IntRange(1, len(x)).Draw(t, "n")
+		_, prefix, err1 := l.write(x[:n])
+		key, full, err2 := l.write(y)
+		if err1 != nil || err2 != nil {
+			return
+		}
+		if n == len(x) {
+			key = full
+		}
+		if strings.HasPrefix(key, prefix) != (l.compare(x, y, n) == 0) {
+			t.Fatalf("%s: prefix %q of %v, key %q of %v", l, prefix, x[:n], key, y)
+		}
+	})
+}
+
+// checkRead fails unless the key is refused with a typed error, or is just what
+// a writer writes.
+func checkRead(t interface {
+	Fatalf(format string, args ...any)
+}, l keyLayout, key string) {
+	values, err := l.read(key)
+	if err != nil {
+		var fe *codec.FieldError
+		if !errors.As(err, &fe) || !errors.Is(err, codec.ErrKey) {
+			t.Fatalf("%s: %q: %v", l, key, err)
+		}
+		return
+	}
+	if again, _, err := l.write(values); err != nil || again != key {
+		t.Fatalf("%s: %q is read as %v and written as %q, %v", l, key, values, again, err)
+	}
+}
+
+func TestKeyFormReadsOnlyWhatIsWritten(t *testing.T) {
+	check(t, "keys with changes", func(t *rapid.T) {
+		l := keyLayouts().Draw(t, "layout")
+		key, _, err := l.write(l.draw(t, nil))
+		if err != nil {
+			return
+		}
+		b := []byte(key)
+		i := rapid.IntRange(0, len(b)-1).Draw(t, "at")
+		switch rapid.SampledFrom([]string{"change", "cut", "insert", "end"}).Draw(t, "change") {
+		case "change":
+			b[i] = nastyByte(t)
+		case "cut":
+			b = slices.Delete(b, i, i+1)
+		case "insert":
+			b = slices.Insert(b, i, nastyByte(t))
+		case "end":
+			b = append(b, l.delim...)
+		}
+		checkRead(t, l, string(b))
+	})
+	check(t, "any bytes", func(t *rapid.T) {
+		checkRead(t, keyLayouts().Draw(t, "layout"), string(nasty().Draw(t, "key")))
+	})
+}
+
+func nastyByte(t *rapid.T) byte {
+	return rapid.OneOf(rapid.Byte(), rapid.SampledFrom([]byte("\x00\x01#$:/09afAF\xff"))).Draw(t, "byte")
+}
+
+// Any bytes, read by any layout, are what a writer writes or give a typed error.
+func FuzzKeyForms(f *testing.F) {
+	// A key of every pair of segments that follow each other in the table.
+	for d, delim := range keyDelims {
+		all := segmentTable[delim]
+		for i := range len(all) - 1 {
+			l := keyLayout{delim, all[i : i+2]}
+			example := rapid.Custom(func(t *rapid.T) []any { return l.draw(t, nil) }).Example(i)
+			if key, _, err := l.write(example); err == nil {
+				f.Add(byte(d), []byte{byte(i >> 8), byte(i), byte((i + 1) >> 8), byte(i + 1)}, key)
+			}
+		}
+	}
+	f.Fuzz(func(t *testing.T, delim byte, names []byte, key string) {
+		l := keyLayout{delim: keyDelims[int(delim)%len(keyDelims)]}
+		all := segmentTable[l.delim]
+		for ; len(names) >= 2 && len(l.segments) < 8; names = names[2:] {
+			l.segments = append(l.segments, all[(int(names[0])<<8|int(names[1]))%len(all)])
+		}
+		checkRead(t, l, key)
+	})
+}
+
+// What Validate refuses a writer and a reader refuse, and nothing else.
+func TestKeyFormValidate(t *testing.T) {
+	values := map[codec.SegmentType]any{
+		codec.StringSegment: "x", codec.BytesSegment: "x", codec.BoolSegment: true, codec.Int32Segment: int64(1),
+		codec.Int64Segment: int64(1), codec.Uint32Segment: uint64(1), codec.Uint64Segment: uint64(1),
+		codec.DurationSegment: time.Second, codec.TimestampSegment: date("2021-03-05"), codec.UUIDSegment: codec.UUID{},
+		codec.EnumSegment: int64(1),
+	}
+	for _, delim := range append(keyDelims, "a", "\xff") {
+		for _, k := range kinds {
+			if err := (codec.KeyForm{}).Validate(k.t, "#"); err != nil {
+				t.Errorf("%s has no default: %v", k.t, err)
+			}
+			for _, f := range allForms() {
+				err := f.Validate(k.t, delim)
+				w := codec.NewKeyWriter(nil, delim)
+				k.write(&w, f, values[k.t])
+				key, werr := w.Key()
+				r := codec.NewKeyReader("x", delim)
+				k.read(&r, f)
+				rerr := r.Close()
+				if (err != nil) != errors.Is(werr, codec.ErrForm) || err != nil && !errors.Is(err, codec.ErrForm) ||
+					(err != nil) != errors.Is(rerr, codec.ErrForm) {
+					t.Errorf("%s %+v with %q: %v, writer %v, reader %v", k.t, f, delim, err, werr, rerr)
+				}
+				if n := f.Fixed(k.t); err == nil && werr == nil && n > 0 && n != len(key) {
+					t.Errorf("%s %+v has %d bytes, want %d", k.t, f, len(key), n)
+				}
+			}
+		}
+	}
+}
+
+func TestKeyFormValidateSaysWhatToWrite(t *testing.T) {
+	tests := []struct {
+		form  codec.KeyForm
+		t     codec.SegmentType
+		delim string
+		want  string
+	}{
+		{codec.KeyForm{Encoding: codec.KeyRaw}, codec.BoolSegment, "#", "bool as raw: want one of [text binary]"},
+		{codec.KeyForm{Encoding: codec.KeyHex}, codec.Int64Segment, "#", "want a pad of 1 to 16"},
+		{codec.KeyForm{Pad: 21}, codec.Int64Segment, "#", "want a pad of 0 to 20"},
+		{codec.KeyForm{Pad: 3}, codec.StringSegment, "#", "string as text has no pad"},
+		{codec.KeyForm{Reverse: true}, codec.Int64Segment, "#", "a reversed number needs a pad"},
+		{codec.KeyForm{Reverse: true}, codec.EnumSegment, "#", "enum as text cannot be reversed"},
+		{codec.KeyForm{}, codec.Int64Segment, "", "want binary, raw, or a pad"},
+		{codec.KeyForm{Escape: true}, codec.Int64Segment, "#", "only text strings and raw bytes"},
+		{codec.KeyForm{Escape: true}, codec.StringSegment, "", "needs no escaping"},
+		{codec.KeyForm{Escape: true}, codec.StringSegment, "a", `the delimiter "a" starts with a hex digit`},
+		{codec.KeyForm{Encoding: 9}, codec.StringSegment, "#", "KeyEncoding(9)"},
+		{codec.KeyForm{}, 99, "#", "SegmentType(99)"},
+	}
+	for _, tt := range tests {
+		if err := tt.form.Validate(tt.t, tt.delim); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s %+v: got error %v, want %q in it", tt.t, tt.form, err, tt.want)
+		}
+	}
+}
+
+func TestParseKeyEncoding(t *testing.T) {
+	for e := codec.KeyText; e <= codec.KeyBinary; e++ {
+		if got, err := codec.ParseKeyEncoding(e.String()); err != nil || got != e {
+			t.Errorf("%s is parsed as %s, %v", e, got, err)
+		}
+	}
+	if _, err := codec.ParseKeyEncoding("base64"); err == nil || !strings.Contains(err.Error(), "base64url") {
+		t.Errorf("base64: %v", err)
+	}
+}
+
+func TestEscapeFits(t *testing.T) {
+	for c := range 256 {
+		d := string([]byte{byte(c)})
+		want := !strings.Contains("0123456789abcdef\xff", d)
+		for _, delim := range []string{d, d + d, d + "#"} {
+			if err := codec.EscapeFits(delim); (err == nil) != want || err != nil && !errors.Is(err, codec.ErrForm) {
+				t.Errorf("%q: %v", delim, err)
+			}
+		}
+	}
+}
+
+// Strings and raw bytes that are escaped sort with every delimiter that they can
+// be escaped for.
+func TestEscapeEveryDelimiter(t *testing.T) {
+	check(t, "tuples", func(t *rapid.T) {
+		delim := string(rapid.SliceOfN(rapid.Byte(), 1, 2).Draw(t, "delimiter"))
+		if codec.EscapeFits(delim) != nil {
+			return
+		}
+		near := rapid.SliceOfN(rapid.OneOf(rapid.Byte(), rapid.SampledFrom([]byte{delim[0] - 1, delim[0], delim[0] + 1, delim[0] + 2, '0', 'f'})), 1, 4)
+		form := codec.KeyForm{Encoding: codec.KeyRaw, Escape: true}
+		var values [2][2][]byte
+		var keys, prefixes [2]string
+		for i := range 2 {
+			values[i] = [2][]byte{near.Draw(t, "a"), near.Draw(t, "b")}
+			if i == 1 && rapid.Bool().Draw(t, "longer") {
+				values[1][0] = append(slices.Clone(values[0][0]), values[1][0]...)
+			}
+			w := codec.NewKeyWriter(nil, delim)
+			w.BytesAs("a", form, values[i][0])
+			p, _ := w.Prefix()
+			prefixes[i] = string(p)
+			w.BytesAs("b", form, values[i][1])
+			key, err := w.Key()
+			if err != nil {
+				t.Fatal(err)
+			}
+			keys[i] = string(key)
+			if strings.Contains(strings.TrimSuffix(prefixes[i], delim), delim) {
+				t.Fatalf("%q contains the delimiter %q", prefixes[i], delim)
+			}
+			r := codec.NewKeyReader(keys[i], delim)
+			a, b := r.BytesAs("a", form), r.BytesAs("b", form)
+			if err := r.Close(); err != nil || !bytes.Equal(a, values[i][0]) || !bytes.Equal(b, values[i][1]) {
+				t.Fatalf("%q is read as %q, %q, %v", key, a, b, err)
+			}
+		}
+		want := cmp.Or(bytes.Compare(values[0][0], values[1][0]), bytes.Compare(values[0][1], values[1][1]))
+		if got := strings.Compare(keys[0], keys[1]); got != want {
+			t.Fatalf("delimiter %q: %q compare %d, want %d", delim, keys, got, want)
+		}
+		if strings.HasPrefix(keys[1], prefixes[0]) != bytes.Equal(values[0][0], values[1][0]) {
+			t.Fatalf("prefix %q, key %q", prefixes[0], keys[1])
+		}
+	})
+}

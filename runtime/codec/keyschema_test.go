@@ -1,0 +1,118 @@
+package codec_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/btgen-dev/btgen/runtime/codec"
+)
+
+// delimitedBytes takes a key apart as DelimitedBytes says: google.bigtable.admin.v2,
+// Type.Struct.Encoding, in sorted mode.
+func delimitedBytes(key []byte, delimiter string) ([][]byte, error) {
+	fields := bytes.Split(key, []byte(delimiter))
+	for _, f := range fields {
+		if len(f) > 0 && slices.Min(f) <= delimiter[0] {
+			return nil, fmt.Errorf("field %q of %q does not sort above the delimiter", f, key)
+		}
+	}
+	return fields, nil
+}
+
+// orderedCode takes a key apart as OrderedCodeBytes says.
+func orderedCode(key []byte) ([][]byte, error) {
+	fields := [][]byte{nil}
+	last := &fields[0]
+	for i := 0; i < len(key); i++ {
+		if key[i] != 0 {
+			*last = append(*last, key[i])
+			continue
+		}
+		i++
+		switch {
+		case i == len(key):
+			return nil, fmt.Errorf("%q ends with half a pair", key)
+		case key[i] == 0xff:
+			*last = append(*last, 0)
+		case key[i] == 1 && len(*last) > 0:
+			fields = append(fields, nil)
+			last = &fields[len(fields)-1]
+		default:
+			return nil, fmt.Errorf("%q has an empty field, or 0x%02x after a zero", key, key[i])
+		}
+	}
+	return fields, nil
+}
+
+// What a writer accepts for a row key schema, GoogleSQL takes apart into the
+// values, in their order.
+func TestStructuredKeys(t *testing.T) {
+	week := codec.Bucket{Every: 7 * 24 * time.Hour, Label: codec.Label{Format: codec.TimeFormat{Layout: "2006-01-02"}}}
+	label, err := week.AppendLabel(nil, time.Date(2026, 3, 5, 0, 0, 0, 0, time.UTC))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		delimiter := rapid.SampledFrom([]string{"", "#", "/", "::", "\x01", "|"}).Draw(t, "delimiter")
+		text := rapid.OneOf(rapid.String(), rapid.StringMatching("[a-z]{0,3}"), rapid.SampledFrom([]string{"a b", "a\x00", "\x00", "a#b", "é", "a/"})).Draw(t, "text")
+		raw := []byte(rapid.OneOf(rapid.StringMatching("[a-z]{0,3}"), rapid.SampledFrom([]string{"\xff", "\x00\x01", "{~}"})).Draw(t, "bytes"))
+		w := codec.NewKeyWriter(nil, delimiter)
+		w.Structured()
+		w.String("text", text)
+		w.BytesAs("bytes", codec.KeyForm{Encoding: codec.KeyRaw}, raw)
+		w.Bucket(week, time.Date(2026, 3, 5, 0, 0, 0, 0, time.UTC))
+		key, err := w.Key()
+		if err != nil {
+			refusals := []error{codec.ErrKeySchema, codec.ErrEmpty, codec.ErrDelimiter, codec.ErrUTF8}
+			if !slices.ContainsFunc(refusals, func(refusal error) bool { return errors.Is(err, refusal) }) {
+				t.Fatal(err)
+			}
+			return
+		}
+		var fields [][]byte
+		if delimiter == "" {
+			fields, err = orderedCode(key)
+		} else {
+			fields, err = delimitedBytes(key, delimiter)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := [][]byte{[]byte(text), raw, label}; !slices.EqualFunc(fields, want, bytes.Equal) {
+			t.Fatalf("%q is read as %q, want %q", key, fields, want)
+		}
+	})
+}
+
+// What could not be taken apart is refused; without the schema it is taken.
+func TestStructuredRefuses(t *testing.T) {
+	for _, c := range []struct {
+		delimiter, text string
+		want            error
+	}{
+		{"#", "a b", codec.ErrKeySchema}, {"#", `"`, codec.ErrKeySchema}, {"#", "a!", codec.ErrKeySchema}, {"#", "a$", nil},
+		{"/", "us-west1", codec.ErrKeySchema}, {"::", "a:b", codec.ErrKeySchema}, {"::", "a;b", nil},
+		{"", "", codec.ErrKeySchema}, {"", "\x00 #", nil}, {"#", strings.Repeat("z", 4000), nil},
+	} {
+		w := codec.NewKeyWriter(nil, c.delimiter)
+		w.Structured()
+		w.String("host", c.text)
+		w.Const("x")
+		if _, err := w.Key(); !errors.Is(err, c.want) || (err == nil) != (c.want == nil) {
+			t.Errorf("%q with %q: %v, want %v", c.text, c.delimiter, err, c.want)
+		}
+		plain := codec.NewKeyWriter(nil, c.delimiter)
+		plain.String("host", c.text)
+		plain.Const("x")
+		if _, err := plain.Key(); err != nil {
+			t.Errorf("%q with %q, without a schema: %v", c.text, c.delimiter, err)
+		}
+	}
+}

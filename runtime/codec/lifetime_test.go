@@ -1,0 +1,189 @@
+package codec_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/btgen-dev/btgen/runtime/codec"
+)
+
+var (
+	oneSecond = codec.Lifetime{Stamp: codec.StampExpiry}
+	twoDays   = codec.Lifetime{Stamp: codec.StampShifted, Default: 2 * day}
+)
+
+// The figures of the documented example: a default of two days, a customer with
+// one hour and one with three days.
+func TestDefaultExpirationAsDocumented(t *testing.T) {
+	now := date("2021-03-05T12:00:00Z")
+	for ttl, shift := range map[time.Duration]time.Duration{0: 0, time.Hour: -47 * time.Hour, 3 * day: 24 * time.Hour} {
+		us, err := twoDays.Micros(now, time.Time{}, time.Time{}, ttl)
+		if want := codec.Micros(now.Add(shift)); err != nil || us != want {
+			t.Errorf("ttl %v: %v, %v; want %v", ttl, us, err, want)
+		}
+	}
+}
+
+// A cell is alive from its writing until just before its expiry, whatever the
+// fractions of a millisecond, and is then in the one window that there is.
+func TestLifetimeExpires(t *testing.T) {
+	check(t, "alive until it expires", func(t *rapid.T) {
+		life := rapid.SampledFrom([]codec.Lifetime{oneSecond, twoDays, {Stamp: codec.StampShifted, Default: time.Second}}).Draw(t, "lifetime")
+		now := date("2021-03-05T12:00:00Z").Add(time.Duration(rapid.Int64Range(0, 3e6).Draw(t, "ns")))
+		ttl := time.Duration(rapid.OneOf(rapid.Int64Range(1, 3e6), rapid.Int64Range(1, int64(4*day))).Draw(t, "ttl"))
+		us, err := life.Micros(now, time.Time{}, time.Time{}, ttl)
+		if err != nil {
+			t.Fatal(err)
+		}
+		end := now.Add(ttl)
+		rounded := codec.FromMicros(codec.CeilMicros(end))
+		if expiry, ok := life.Expiry(us); !ok || !expiry.Equal(rounded) {
+			t.Fatalf("expires %v, want %v", expiry, rounded)
+		}
+		for at, want := range map[time.Time]bool{now: true, end.Add(-1): true, rounded.Add(-1): true, rounded: false, rounded.Add(1): false} {
+			windows := life.Windows(at, time.Time{}, date("9999-12-31"))
+			in := len(windows) == 1 && windows[0].From <= us && windows[0].To == 0
+			if life.Alive(at, us, 1) != want || in != want {
+				t.Fatalf("at %v: alive %v, in the window %v, want %v", at, life.Alive(at, us, 1), in, want)
+			}
+		}
+		for at := range map[time.Time]bool{now: true, end: true, rounded.Add(-1): true, rounded: true} {
+			if alive := life.Alive(at, us, 1); alive != (us >= life.Horizon(at)) || alive != at.Before(life.Fresh(us, false)) || life.Forever() {
+				t.Fatalf("at %v: alive %v, horizon %d, fresh until %v", at, alive, life.Horizon(at), life.Fresh(us, false))
+			}
+		}
+		if us%1000 != 0 {
+			t.Fatalf("%d is no whole millisecond", us)
+		}
+		again, err := life.Micros(now, time.Time{}, rounded, 0)
+		if err != nil || again != us {
+			t.Fatalf("written again as read: %d, %v; want %d", again, err, us)
+		}
+	})
+}
+
+func TestLifetimeRefuses(t *testing.T) {
+	now := date("2021-03-05T12:00:00.0005Z")
+	none := time.Time{}
+	hour := codec.Lifetime{Retention: maxAge(time.Hour).Retention(0)}
+	tests := []struct {
+		name      string
+		life      codec.Lifetime
+		event     time.Time
+		expiresAt time.Time
+		ttl       time.Duration
+		want      error
+	}{
+		{"no expiry", oneSecond, now, none, 0, codec.ErrNoExpiry},
+		{"born expired", oneSecond, now, now.Add(-time.Hour), 0, codec.ErrExpired},
+		{"expires now", oneSecond, now, date("2021-03-05T12:00:00Z"), 0, codec.ErrExpired},
+		{"expires before 1970", oneSecond, now, date("1969-12-31"), 0, codec.ErrExpired},
+		{"expires too late", oneSecond, now, date("9999-12-31").Add(day), 0, codec.ErrTime},
+		{"negative ttl", oneSecond, now, now.Add(time.Hour), -1, codec.ErrExpired},
+		{"no expiry, but a default", twoDays, none, none, 0, nil},
+		{"negative ttl with a default", twoDays, now, none, -1, codec.ErrExpired},
+		{"born expired with a default", twoDays, now, now.Add(-1e6), 0, codec.ErrExpired},
+		{"ttl wins", twoDays, now, now.Add(-1e6), time.Second, nil},
+		{"too old", hour, now.Add(-2 * time.Hour), none, 0, codec.ErrExpired},
+		{"old, but written now", codec.Lifetime{Stamp: codec.StampWrite, Retention: hour.Retention}, now.Add(-2 * time.Hour), none, 0, nil},
+	}
+	for _, tt := range tests {
+		if _, err := tt.life.Micros(now, tt.event, tt.expiresAt, tt.ttl); !errors.Is(err, tt.want) {
+			t.Errorf("%s: %v, want %v", tt.name, err, tt.want)
+		}
+	}
+}
+
+// A timestamp that is not the event's time bounds neither a read nor a row range.
+func TestLifetimeWindowsOfOtherStamps(t *testing.T) {
+	now := date("2021-03-05T12:00:00Z")
+	written := codec.Lifetime{Stamp: codec.StampWrite, Retention: maxAge(time.Hour).Retention(0)}
+	old := date("2000-01-01")
+	for _, life := range []codec.Lifetime{written, oneSecond, twoDays} {
+		windows := life.Windows(now, old, old.Add(time.Hour))
+		if len(windows) != 1 || windows[0].To != 0 || windows[0].From > codec.Micros(now)+1000 {
+			t.Errorf("%v: %v", life, windows)
+		}
+		if w := life.Windows(now, old, old); w != nil {
+			t.Errorf("%v: an empty range has the windows %v", life, w)
+		}
+		if _, ok := life.Since(now); ok {
+			t.Errorf("%v bounds the time of events", life)
+		}
+	}
+}
+
+func TestRetentionCovers(t *testing.T) {
+	check(t, "covers what it keeps", func(t *rapid.T) {
+		a, b := rules(2).Draw(t, "a").Retention(0), rules(2).Draw(t, "b").Retention(0)
+		now := date("2021-03-05T12:00:00Z")
+		us := codec.Micros(now) - 1000*rapid.Int64Range(0, 6_000_000).Draw(t, "age")
+		rank := rapid.IntRange(1, 10).Draw(t, "rank")
+		if a.Covers(b) && b.Alive(now, us, rank) && !a.Alive(now, us, rank) {
+			t.Fatalf("%v covers %v, but not the cell %d of rank %d", a, b, us, rank)
+		}
+		if !a.Covers(a) {
+			t.Fatalf("%v does not cover itself", a)
+		}
+	})
+	month, week := maxAge(30*day).Retention(0), maxAge(7*day).Retention(0)
+	if !month.Covers(week) || week.Covers(month) || week.Covers(nil) || !codec.Retention(nil).Covers(week) {
+		t.Error("30d covers 7d, for ever covers both")
+	}
+}
+
+// Only cells that grow too old for one reason to live within an hour, and may
+// have another, make a read look at what is newer.
+func TestRetentionTurns(t *testing.T) {
+	now := date("2021-03-05T12:00:00Z")
+	both := allOf(maxAge(day), maxVersions(3)).Retention(0)
+	tests := []struct {
+		r        codec.Retention
+		from, to time.Duration // before now
+		want     bool
+	}{
+		{both, 2 * day, 0, true},
+		{both, day, 0, true},
+		{both, day - time.Hour + 1, 0, true},
+		{both, day - time.Hour, 0, false},
+		{both, 3 * day, day, false},
+		{both, 3 * day, day - 1, true},
+		{maxAge(day).Retention(0), 3 * day, 0, false},
+		{maxVersions(3).Retention(0), 3 * day, 0, false},
+		{nil, 3 * day, 0, false},
+	}
+	for _, tt := range tests {
+		if got := tt.r.Turns(now, now.Add(-tt.from), now.Add(-tt.to), time.Hour); got != tt.want {
+			t.Errorf("%v from %v to %v ago: %v, want %v", tt.r, tt.from, tt.to, got, tt.want)
+		}
+	}
+}
+
+// The oldest event that can be alive is that of the family that keeps the longest.
+func TestOldestOfFamilies(t *testing.T) {
+	now := date("2021-03-05T12:00:00Z")
+	age := func(age time.Duration) codec.Lifetime {
+		return codec.Lifetime{Retention: codec.Retention{{MaxAge: age}}}
+	}
+	hour, two := now.Add(-time.Hour), now.Add(-2*day)
+	for _, test := range []struct {
+		name     string
+		families []codec.Lifetime
+		oldest   time.Time
+		bounded  bool
+	}{
+		{"none", nil, time.Time{}, false},
+		{"one", []codec.Lifetime{age(time.Hour)}, hour, true},
+		{"the longer one first", []codec.Lifetime{age(2 * day), age(time.Hour)}, two, true},
+		{"the longer one last", []codec.Lifetime{age(time.Hour), age(2 * day)}, two, true},
+		{"one that keeps all", []codec.Lifetime{age(time.Hour), {}}, time.Time{}, false},
+	} {
+		oldest, bounded := codec.Oldest(now, test.families, func(l *codec.Lifetime) codec.Lifetime { return *l })
+		if !oldest.Equal(test.oldest) || bounded != test.bounded {
+			t.Errorf("%s: %v, %v; want %v, %v", test.name, oldest, bounded, test.oldest, test.bounded)
+		}
+	}
+}

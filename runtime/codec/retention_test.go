@@ -1,0 +1,368 @@
+package codec_test
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+	"time"
+
+	"cloud.google.com/go/bigtable"
+	"cloud.google.com/go/bigtable/admin/apiv2/adminpb"
+	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/durationpb"
+	"pgregory.net/rapid"
+)
+
+func maxAge(d time.Duration) codec.GCRule {
+	return codec.GCRule{Kind: codec.GCMaxAge, MaxAge: d}
+}
+
+func maxVersions(n int) codec.GCRule {
+	return codec.GCRule{Kind: codec.GCMaxVersions, MaxVersions: n}
+}
+
+func anyOf(rules ...codec.GCRule) codec.GCRule {
+	return codec.GCRule{Kind: codec.GCUnion, Rules: rules}
+}
+
+func allOf(rules ...codec.GCRule) codec.GCRule {
+	return codec.GCRule{Kind: codec.GCIntersection, Rules: rules}
+}
+
+var never codec.GCRule
+
+// rules draws GC rules, nested up to depth.
+func rules(depth int) *rapid.Generator[codec.GCRule] {
+	return rapid.Custom(func(t *rapid.T) codec.GCRule {
+		last := codec.GCIntersection
+		if depth == 0 {
+			last = codec.GCMaxVersions
+		}
+		kind := codec.GCKind(rapid.IntRange(int(codec.GCNone), int(last)).Draw(t, "kind"))
+		r := codec.GCRule{Kind: kind}
+		switch kind {
+		case codec.GCMaxAge:
+			unit := rapid.SampledFrom([]time.Duration{time.Microsecond, time.Millisecond, time.Second}).Draw(t, "unit")
+			r.MaxAge = unit * time.Duration(rapid.IntRange(1, 5000).Draw(t, "age"))
+		case codec.GCMaxVersions:
+			r.MaxVersions = rapid.IntRange(1, 8).Draw(t, "versions")
+		case codec.GCUnion, codec.GCIntersection:
+			r.Rules = rapid.SliceOfN(rules(depth-1), 0, 3).Draw(t, "rules")
+		}
+		return r
+	})
+}
+
+// collects is what Bigtable's documentation says of a rule: whether it collects
+// a cell of the given age and rank, 1 being the newest of its column.
+func collects(r codec.GCRule, age time.Duration, rank int) bool {
+	collected := func(sub codec.GCRule) bool { return collects(sub, age, rank) }
+	switch r.Kind {
+	case codec.GCMaxAge:
+		return age > r.MaxAge
+	case codec.GCMaxVersions:
+		return rank > r.MaxVersions
+	case codec.GCUnion:
+		return slices.ContainsFunc(r.Rules, collected)
+	case codec.GCIntersection:
+		return len(r.Rules) > 0 && !slices.ContainsFunc(r.Rules, func(sub codec.GCRule) bool { return !collected(sub) })
+	}
+	return false
+}
+
+// The windows of a retention hold exactly the cells that the rule does not
+// collect, whatever garbage collection has done so far.
+func TestRetentionMirrorsGC(t *testing.T) {
+	check(t, "windows and rank are the complement of the rule", func(t *rapid.T) {
+		rule := rules(3).Draw(t, "rule")
+		now := rapid.SampledFrom([]time.Time{date("2021-03-05T12:00:00.123456789Z"), time.Unix(3, 0).UTC()}).Draw(t, "now")
+		around := func(name string) time.Time {
+			d := time.Duration(rapid.IntRange(-6_000_000, 1_000_000).Draw(t, name)) * time.Microsecond
+			return now.Add(d)
+		}
+		from, to := around("from"), around("to")
+		if rapid.Bool().Draw(t, "all") {
+			from, to = time.Time{}, date("9999-12-31")
+		}
+		var stamps []int64 // of one column, the newest first
+		for _, ms := range rapid.SliceOfNDistinct(rapid.Int64Range(-6000, 1000), 0, 10, rapid.ID[int64]).Draw(t, "cells") {
+			if us := codec.Micros(now) + ms*1000; us >= 0 {
+				stamps = append(stamps, us)
+			}
+		}
+		slices.Sort(stamps)
+		slices.Reverse(stamps)
+		maxCells := rapid.SampledFrom([]int64{0, int64(len(stamps)), 10}).Draw(t, "maxCells")
+
+		retention := rule.Retention(maxCells)
+		windows := retention.Windows(now, from, to)
+		for i, us := range stamps {
+			at := codec.FromMicros(us)
+			living := !collects(rule, now.Sub(at), i+1)
+			want := living && !at.Before(from) && at.Before(to)
+			n := 0
+			for _, w := range windows {
+				if w.From <= us && (w.To == 0 || us < w.To) && (w.Versions == 0 || i < w.Versions) {
+					n++
+				}
+			}
+			if n > 1 || (n == 1) != want {
+				t.Fatalf("cell %d at %v is in %d windows, alive %v\nrule %s\nretention %v\nwindows %v",
+					i+1, at, n, living, rule, retention, windows)
+			}
+			if retention.Alive(now, us, i+1) != living {
+				t.Fatalf("cell %d at %v is alive: %v\nrule %s\nretention %v", i+1, at, !living, rule, retention)
+			}
+			if (us >= retention.Horizon(now)) != retention.Alive(now, us, 1) {
+				t.Fatalf("the newest cell at %v: horizon %d\nretention %v", at, retention.Horizon(now), retention)
+			}
+			for _, rank := range []int{1, i + 1, math.MaxInt32} {
+				// Before that it is alive; newest asks for rank 1, else any rank counts.
+				fresh := retention.Fresh(us, rank == 1)
+				if now.Before(fresh) && !retention.Alive(now, us, rank) {
+					t.Fatalf("cell at %v of rank %d is dead before %v\nretention %v", at, rank, fresh, retention)
+				}
+				if rank != i+1 && retention.Alive(now, us, rank) && now.After(fresh) {
+					t.Fatalf("cell at %v of rank %d is alive after %v\nretention %v", at, rank, fresh, retention)
+				}
+			}
+			if since, ok := retention.Since(now); ok && living && at.Before(since) {
+				t.Fatalf("cell at %v, alive since %v", at, since)
+			}
+		}
+	})
+	check(t, "windows are in order, disjoint and whole milliseconds", func(t *rapid.T) {
+		now := date("2021-03-05T12:00:00.0005Z")
+		windows := rules(3).Draw(t, "rule").Retention(0).Windows(now, near().Draw(t, "from"), near().Draw(t, "to"))
+		end := int64(math.MaxInt64)
+		for i, w := range windows {
+			if w.From < 0 || w.From >= w.To || w.To > end || w.From%1000 != 0 || w.To%1000 != 0 || i > 0 && w.To != end {
+				t.Fatal(windows)
+			}
+			end = w.From
+		}
+	})
+	check(t, "a retention is minimal", func(t *rapid.T) {
+		retention := rules(3).Draw(t, "rule").Retention(0)
+		implies := func(limit, other int64) bool { return other == 0 || limit != 0 && limit <= other }
+		for i, a := range retention {
+			if a == (codec.Term{}) {
+				t.Fatalf("%v keeps everything", retention)
+			}
+			for j, b := range retention {
+				if i != j && implies(int64(a.MaxAge), int64(b.MaxAge)) && implies(int64(a.Versions), int64(b.Versions)) {
+					t.Fatalf("%v: %v implies %v", retention, a, b)
+				}
+			}
+		}
+	})
+	check(t, "a normalised rule has the same retention", func(t *rapid.T) {
+		rule := rules(3).Draw(t, "rule")
+		if d := cmp.Diff(rule.Retention(5), rule.Normalize().Retention(5)); d != "" {
+			t.Fatal(d)
+		}
+	})
+}
+
+func TestRetention(t *testing.T) {
+	tests := []struct {
+		rule     codec.GCRule
+		maxCells int64
+		want     codec.Retention
+	}{
+		{never, 0, nil},
+		{maxAge(30 * day), 0, codec.Retention{{MaxAge: 30 * day}}},
+		{maxVersions(3), 0, codec.Retention{{Versions: 3}}},
+		{maxVersions(3), 3, nil},
+		{maxVersions(3), 4, codec.Retention{{Versions: 3}}},
+		{anyOf(maxAge(30*day), maxVersions(3)), 0, codec.Retention{{MaxAge: 30 * day, Versions: 3}}},
+		{anyOf(maxAge(30*day), maxVersions(10080)), 10080, codec.Retention{{MaxAge: 30 * day}}},
+		{allOf(maxAge(30*day), maxVersions(1)), 0, codec.Retention{{MaxAge: 30 * day}, {Versions: 1}}},
+		{allOf(maxAge(30*day), maxAge(7*day)), 0, codec.Retention{{MaxAge: 30 * day}}},
+		{anyOf(maxAge(30*day), maxAge(7*day)), 0, codec.Retention{{MaxAge: 7 * day}}},
+		{anyOf(allOf(maxAge(day), maxVersions(2)), maxAge(30*day)), 0, codec.Retention{{MaxAge: day}, {MaxAge: 30 * day, Versions: 2}}},
+		{allOf(maxAge(day), never), 0, nil},
+		{anyOf(), 0, nil},
+	}
+	for _, tt := range tests {
+		if d := cmp.Diff(tt.want, tt.rule.Retention(tt.maxCells)); d != "" {
+			t.Errorf("%s: %s", tt.rule, d)
+		}
+	}
+}
+
+func TestWindows(t *testing.T) {
+	now := date("2021-03-05T12:00:00.0005Z")
+	month := codec.CeilMicros(now.Add(-30 * day))
+	us := func(s string) int64 { return codec.Micros(date(s)) }
+	newest := codec.Retention{{MaxAge: 30 * day}, {Versions: 1}}
+	aged := codec.Retention{{MaxAge: 30 * day}}
+	tests := []struct {
+		name     string
+		r        codec.Retention
+		from, to time.Time
+		want     []codec.Window
+	}{
+		{"for ever", nil, date("2021-01-01"), date("2021-02-01"), []codec.Window{{From: us("2021-01-01"), To: us("2021-02-01")}}},
+		{"aged", aged, date("2021-01-01"), date("2021-03-01"), []codec.Window{{From: month, To: us("2021-03-01")}}},
+		{"all gone", aged, date("2021-01-01"), date("2021-02-01"), nil},
+		{"30 days, and the newest at any age", newest, date("2021-01-01"), date("2021-03-01"),
+			[]codec.Window{{From: month, To: us("2021-03-01")}, {From: us("2021-01-01"), To: month, Versions: 1}}},
+		{"within 30 days", newest, date("2021-03-01"), date("2021-03-02"), []codec.Window{{From: us("2021-03-01"), To: us("2021-03-02")}}},
+		{"before 30 days", newest, date("2021-01-01"), date("2021-01-02"), []codec.Window{{From: us("2021-01-01"), To: us("2021-01-02"), Versions: 1}}},
+		{"far future", aged, time.Time{}, date("9999-12-31"), []codec.Window{{From: month, To: us("9999-12-31")}}},
+		{"past all timestamps", newest, time.Time{}, time.Unix(1<<60, 0), []codec.Window{{From: month}, {To: month, Versions: 1}}},
+		{"from past all timestamps", nil, time.Unix(1<<60, 0), time.Unix(1<<61, 0), nil},
+		{"before 1970", nil, time.Time{}, time.Unix(0, 0), nil},
+		{"zero times", nil, time.Time{}, time.Time{}, nil},
+		{"empty", nil, now, now, nil},
+		{"reversed", nil, now, now.Add(-time.Hour), nil},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if d := cmp.Diff(tt.want, tt.r.Windows(now, tt.from, tt.to)); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+}
+
+// An end of less than a millisecond must not become 0, which is unbounded.
+func TestTrap3EndsAreRoundedUp(t *testing.T) {
+	got := codec.Retention(nil).Windows(time.Unix(9, 0), time.Unix(0, 0), time.Unix(0, 500_000))
+	if d := cmp.Diff([]codec.Window{{From: 0, To: 1000}}, got); d != "" {
+		t.Error(d)
+	}
+}
+
+// A late event is known to be too late before it is written.
+func TestTrap12LateEvents(t *testing.T) {
+	now := date("2021-03-05T12:00:00.0005Z")
+	r := maxAge(time.Hour).Retention(0)
+	for d, alive := range map[time.Duration]bool{
+		-time.Hour: true, 0: true, time.Hour - time.Millisecond: true, time.Hour: false, // its cell is older by 0.5 ms
+		time.Hour + time.Millisecond: false,
+	} {
+		if got := r.Alive(now, codec.Micros(now.Add(-d)), 1); got != alive {
+			t.Errorf("an event %v old is alive: %v", d, got)
+		}
+	}
+	if since, ok := r.Since(now); !ok || !since.Equal(date("2021-03-05T11:00:00.001Z")) {
+		t.Error(since, ok)
+	}
+	if _, ok := maxVersions(1).Retention(0).Since(now); ok {
+		t.Error("versions bound the age")
+	}
+}
+
+// toProto is what the set-up sends.
+func toProto(r codec.GCRule) *adminpb.GcRule {
+	var subs []*adminpb.GcRule
+	for _, rule := range r.Rules {
+		subs = append(subs, toProto(rule))
+	}
+	switch r.Kind {
+	case codec.GCMaxAge:
+		return &adminpb.GcRule{Rule: &adminpb.GcRule_MaxAge{MaxAge: durationpb.New(r.MaxAge)}}
+	case codec.GCMaxVersions:
+		return &adminpb.GcRule{Rule: &adminpb.GcRule_MaxNumVersions{MaxNumVersions: int32(r.MaxVersions)}}
+	case codec.GCUnion:
+		return &adminpb.GcRule{Rule: &adminpb.GcRule_Union_{Union: &adminpb.GcRule_Union{Rules: subs}}}
+	case codec.GCIntersection:
+		return &adminpb.GcRule{Rule: &adminpb.GcRule_Intersection_{Intersection: &adminpb.GcRule_Intersection{Rules: subs}}}
+	}
+	return &adminpb.GcRule{}
+}
+
+// toPolicy is the rule as the client has it; nil if there is a rule of none,
+// which the client prints as nothing.
+func toPolicy(r codec.GCRule) bigtable.GCPolicy {
+	var subs []bigtable.GCPolicy
+	for _, rule := range r.Rules {
+		sub := toPolicy(rule)
+		if sub == nil {
+			return nil
+		}
+		subs = append(subs, sub)
+	}
+	switch r.Kind {
+	case codec.GCMaxAge:
+		return bigtable.MaxAgePolicy(r.MaxAge)
+	case codec.GCMaxVersions:
+		return bigtable.MaxVersionsPolicy(r.MaxVersions)
+	case codec.GCUnion:
+		return bigtable.UnionPolicy(subs...)
+	case codec.GCIntersection:
+		return bigtable.IntersectionPolicy(subs...)
+	}
+	return nil
+}
+
+func TestGCRuleIsBigtables(t *testing.T) {
+	check(t, "size and text", func(t *rapid.T) {
+		rule := rules(3).Draw(t, "rule")
+		if got, want := rule.WireSize(), proto.Size(toProto(rule)); got != want {
+			t.Fatalf("%s: %d bytes, want %d", rule, got, want)
+		}
+		if p := toPolicy(rule); p != nil && rule.String() != p.String() {
+			t.Fatalf("%s, want %s", rule, p)
+		}
+	})
+	for rule, want := range map[string]string{
+		never.String():                                  "never",
+		maxAge(30 * day).String():                       "age() > 30d",
+		maxAge(90 * time.Minute).String():               "age() > 90m",
+		maxAge(time.Second).String():                    "age() > 1000000",
+		anyOf(maxAge(week), maxVersions(3)).String():    "(age() > 7d || versions() > 3)",
+		allOf(maxAge(26*time.Hour), never).String():     "(age() > 26h && never)",
+		fmt.Sprint(allOf(maxVersions(1), anyOf(never))): "(versions() > 1 && (never))",
+	} {
+		if rule != want {
+			t.Errorf("got %s, want %s", rule, want)
+		}
+	}
+}
+
+func TestGCRuleNormalize(t *testing.T) {
+	a, b, c := maxAge(day), maxAge(week), maxVersions(3)
+	tests := []struct{ rule, want codec.GCRule }{
+		{a, a},
+		{codec.GCRule{Kind: codec.GCMaxAge, MaxAge: day, MaxVersions: 7}, a},
+		{anyOf(c, b, a), anyOf(a, b, c)},
+		{anyOf(c, anyOf(a, b), a), anyOf(a, b, c)},
+		{anyOf(c, allOf(a, b), a), anyOf(a, c, allOf(a, b))},
+		{anyOf(anyOf(a)), a},
+		{anyOf(a, a), a},
+		{anyOf(a, never), a},
+		{allOf(a, never), never},
+		{anyOf(), never},
+		{allOf(), never},
+	}
+	for _, tt := range tests {
+		if d := cmp.Diff(tt.want, tt.rule.Normalize()); d != "" {
+			t.Errorf("%s: %s", tt.rule, d)
+		}
+		if !tt.rule.Equal(tt.want) || tt.rule.Equal(anyOf(tt.rule, maxVersions(1))) != tt.want.Equal(anyOf(tt.want, maxVersions(1))) {
+			t.Errorf("%s and %s", tt.rule, tt.want)
+		}
+	}
+	if a.Equal(b) || a.Equal(c) || anyOf(a, c).Equal(allOf(a, c)) {
+		t.Error("different rules are equal")
+	}
+	check(t, "the same once and twice, and for any order", func(t *rapid.T) {
+		rule := rules(3).Draw(t, "rule")
+		once := rule.Normalize()
+		if d := cmp.Diff(once, once.Normalize()); d != "" {
+			t.Fatal(d)
+		}
+		shuffled := rule
+		shuffled.Rules = slices.Clone(rule.Rules)
+		slices.Reverse(shuffled.Rules)
+		if !shuffled.Equal(rule) {
+			t.Fatalf("%s and %s", rule, shuffled)
+		}
+	})
+}

@@ -1,0 +1,363 @@
+package codec_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+func collect(s codec.Span, b codec.Bucket, from, to time.Time) []codec.Rows {
+	return slices.Collect(s.Buckets(b, from, to))
+}
+
+// The keys of each kind of span, oldest and newest first.
+func TestSpan(t *testing.T) {
+	padded, seconds := weeks, weeks
+	padded.Label = mustLabel("w%02d")
+	seconds.Label = mustLabel("unix_s")
+	seconds.Label.Format.Reverse = true // 9999999999 − 1619395200 on 2021-04-26
+	from, to := date("2021-03-01").Add(8*week), date("2021-03-01").Add(10*week)
+	keys := func(reverse bool, keys ...string) codec.Rows { return codec.Rows{Keys: keys, Reverse: reverse} }
+	span := func(reverse bool, start, end string) codec.Rows {
+		return codec.Rows{Start: start, End: end, Reverse: reverse}
+	}
+	tests := []struct {
+		name           string
+		s              codec.Span
+		b              codec.Bucket
+		oldest, newest []codec.Rows
+	}{
+		{"numbers, label at the end", codec.Span{Prefix: "p#", Whole: true}, weeks,
+			[]codec.Rows{keys(false, "p#week9"), keys(false, "p#week10")},
+			[]codec.Rows{keys(true, "p#week10"), keys(true, "p#week9")}},
+		{"numbers, a known end", codec.Span{Prefix: "p#", Delimiter: "#", Suffix: "x", Whole: true}, weeks,
+			[]codec.Rows{keys(false, "p#week9#x"), keys(false, "p#week10#x")},
+			[]codec.Rows{keys(true, "p#week10#x"), keys(true, "p#week9#x")}},
+		{"numbers, an open end", codec.Span{Prefix: "p#", Delimiter: "#"}, weeks,
+			[]codec.Rows{span(false, "p#week9#", "p#week9$"), span(false, "p#week10#", "p#week10$")},
+			[]codec.Rows{span(true, "p#week10#", "p#week10$"), span(true, "p#week9#", "p#week9$")}},
+		{"numbers, a known segment and an open end", codec.Span{Prefix: "p#", Delimiter: "#", Suffix: "x#"}, weeks,
+			[]codec.Rows{span(false, "p#week9#x#", "p#week9#x$"), span(false, "p#week10#x#", "p#week10#x$")},
+			[]codec.Rows{span(true, "p#week10#x#", "p#week10#x$"), span(true, "p#week9#x#", "p#week9#x$")}},
+		{"padded, label at the end", codec.Span{Prefix: "p#", Whole: true}, padded,
+			[]codec.Rows{span(false, "p#w09", "p#w10\x00")}, []codec.Rows{span(true, "p#w09", "p#w10\x00")}},
+		{"padded, a known end", codec.Span{Prefix: "p#", Delimiter: "#", Suffix: "x", Whole: true}, padded,
+			[]codec.Rows{keys(false, "p#w09#x", "p#w10#x")}, []codec.Rows{keys(true, "p#w09#x", "p#w10#x")}},
+		{"padded, an open end", codec.Span{Prefix: "p#", Delimiter: "#"}, padded,
+			[]codec.Rows{span(false, "p#w09#", "p#w10$")}, []codec.Rows{span(true, "p#w09#", "p#w10$")}},
+		{"reversed, label at the end", codec.Span{Prefix: "p#", Whole: true}, seconds,
+			[]codec.Rows{span(true, "p#8379999999", "p#8380604799\x00")}, []codec.Rows{span(false, "p#8379999999", "p#8380604799\x00")}},
+		{"reversed, a known end", codec.Span{Prefix: "p#", Delimiter: "#", Suffix: "x", Whole: true}, seconds,
+			[]codec.Rows{keys(true, "p#8379999999#x", "p#8380604799#x")}, []codec.Rows{keys(false, "p#8379999999#x", "p#8380604799#x")}},
+		{"reversed, an open end, binary", codec.Span{Prefix: "p"}, seconds,
+			[]codec.Rows{span(true, "p8379999999", "p838060479:")}, []codec.Rows{span(false, "p8379999999", "p838060479:")}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if d := cmp.Diff(tt.oldest, collect(tt.s, tt.b, from, to)); d != "" {
+				t.Errorf("oldest first: %s", d)
+			}
+			tt.s.Newest = true
+			if d := cmp.Diff(tt.newest, collect(tt.s, tt.b, from, to)); d != "" {
+				t.Errorf("newest first: %s", d)
+			}
+			for range tt.s.Buckets(tt.b, from, to) {
+				break // must not go on
+			}
+			for _, r := range [][2]time.Time{{from, from}, {to, from}} {
+				if got := collect(tt.s, tt.b, r[0], r[1]); got != nil {
+					t.Errorf("nothing in [%v, %v): %v", r[0], r[1], got)
+				}
+			}
+		})
+	}
+}
+
+// stored is one row of the table that spans are tried on.
+type stored struct {
+	key   string
+	times [2]time.Time // it holds times from the first to before the second
+	match bool         // its other segments are those asked for
+}
+
+// checkSpan fails unless the requests hold the rows with a time in [from, to)
+// that match, each once, and in the order of time.
+func checkSpan(t *rapid.T, requests []codec.Rows, rows []stored, from, to time.Time, newest bool) {
+	t.Helper()
+	for _, r := range requests {
+		if len(r.Keys) == 0 && r.Start == "" && r.End == "" || !slices.IsSorted(r.Keys) {
+			t.Fatalf("request %+q", r.Keys)
+		}
+	}
+	var last time.Time
+	slices.SortFunc(rows, func(a, b stored) int { return strings.Compare(a.key, b.key) })
+	seen := map[string]int{}
+	for _, r := range requests {
+		read := slices.Clone(rows)
+		if r.Reverse {
+			slices.Reverse(read)
+		}
+		for _, row := range read {
+			if !contains(r, row.key) {
+				continue
+			}
+			seen[row.key]++
+			at := row.times[0]
+			if !last.IsZero() && (newest && at.After(last) || !newest && at.Before(last)) {
+				t.Fatalf("%q of %v is read after %v", row.key, at, last)
+			}
+			last = at
+		}
+	}
+	for _, row := range rows {
+		want := 0
+		if from.Before(to) && row.match && row.times[0].Before(to) && from.Before(row.times[1]) {
+			want = 1
+		}
+		if seen[row.key] != want {
+			t.Fatalf("%q of %v is in %d requests, want %d: %+v", row.key, row.times, seen[row.key], want, requests)
+		}
+	}
+}
+
+// ends are what may stand after the time.
+var ends = rapid.SampledFrom([]string{"x", "y", "\x00", "\xff", "0", "x\x00", "\xff\xff"})
+
+func TestSpanBuckets(t *testing.T) {
+	check(t, "exactly the buckets that overlap, in order", func(t *rapid.T) {
+		b := buckets().Draw(t, "bucket")
+		s := codec.Span{
+			Prefix:    rapid.SampledFrom([]string{"", "p#", "\xff"}).Draw(t, "prefix"),
+			Delimiter: rapid.SampledFrom([]string{"#", "::", "/", "\x00", "|"}).Draw(t, "delimiter"),
+			Newest:    rapid.Bool().Draw(t, "newest"),
+			MaxBytes:  rapid.SampledFrom([]int{0, 1, 60, 1000}).Draw(t, "maxBytes"),
+			Whole:     rapid.Bool().Draw(t, "whole"),
+		}
+		if b.Width() > 0 && rapid.Bool().Draw(t, "binary") {
+			s.Delimiter = ""
+		}
+		if rapid.Bool().Draw(t, "suffix") {
+			s.Suffix = "x"
+			if !s.Whole {
+				s.Suffix += s.Delimiter
+			}
+		}
+		width := b.Widest()
+		from := within(t, b, "from")
+		if rapid.Bool().Draw(t, "last") {
+			from = b.Max().Add(-10 * width)
+		}
+		to := from.Add(time.Duration(rapid.Float64Range(-0.1, 15).Draw(t, "widths") * float64(width)))
+		requests := collect(s, b, from, to)
+		for _, r := range requests {
+			size := 0
+			for _, k := range r.Keys {
+				size += 2*len(k) + 10 // as a range
+			}
+			if s.MaxBytes > 0 && size > s.MaxBytes && len(r.Keys) > 1 {
+				t.Fatalf("list of %d bytes: %q", size, r.Keys)
+			}
+		}
+		var rows []stored
+		at := laterOf(b.Min(), from.Add(-12*width))
+		for ; at.Before(to.Add(12*width)) && at.Before(b.Max()); at = b.End(at) {
+			label, err := b.AppendLabel([]byte(s.Prefix), at)
+			if err != nil {
+				t.Fatal(err)
+			}
+			key := string(label)
+			switch {
+			case s.Whole && s.Suffix == "":
+			case s.Whole:
+				key += s.Delimiter + rapid.SampledFrom([]string{"x", "y", "x\x00"}).Draw(t, "end")
+			case s.Suffix != "":
+				key += s.Delimiter + rapid.SampledFrom([]string{"x", "y"}).Draw(t, "known") + s.Delimiter + ends.Draw(t, "end")
+			default:
+				key += s.Delimiter + ends.Draw(t, "end")
+			}
+			match := key == s.Prefix+string(label[len(s.Prefix):])+s.Delimiter+s.Suffix || s.Suffix == "" ||
+				!s.Whole && strings.HasPrefix(key, string(label)+s.Delimiter+s.Suffix)
+			rows = append(rows, stored{key, [2]time.Time{b.Start(at), b.End(at)}, match})
+		}
+		checkSpan(t, requests, rows, from, to, s.Newest)
+	})
+}
+
+func TestSpanTimes(t *testing.T) {
+	check(t, "exactly the keys in the range, in order", func(t *rapid.T) {
+		f := formats().Draw(t, "format")
+		s := codec.Span{Prefix: rapid.SampledFrom([]string{"", "p#", "\xff"}).Draw(t, "prefix"), Newest: rapid.Bool().Draw(t, "newest")}
+		delim := rapid.SampledFrom([]string{"#", "::", "/", "\x00", "|", ""}).Draw(t, "delimiter")
+		from, to := near().Draw(t, "from"), near().Draw(t, "to")
+		var rows []stored
+		for _, at := range rapid.SliceOfN(near(), 1, 20).Draw(t, "times") {
+			text, err := f.Append([]byte(s.Prefix), at)
+			if err != nil {
+				continue
+			}
+			key := string(text) + delim + ends.Draw(t, "end")
+			if rapid.Bool().Draw(t, "nothing follows") {
+				key = string(text)
+			}
+			at = asInKey(f, at)
+			if !slices.ContainsFunc(rows, func(r stored) bool { return r.key == key }) {
+				// An instant, as a range that holds nothing else.
+				rows = append(rows, stored{key, [2]time.Time{at, at.Add(1)}, true})
+			}
+		}
+		// Rows are taken by their time alone: one at to or later is out, one before
+		// from too.
+		var requests []codec.Rows
+		if r, ok := s.Times(f, from, to); ok {
+			requests = append(requests, r)
+		}
+		checkSpan(t, requests, rows, from, to, s.Newest)
+	})
+}
+
+func TestSpanTimesBytes(t *testing.T) {
+	reverse := func(s string) codec.TimeFormat { f := mustFormat(s); f.Reverse = true; return f }
+	from, to, end := date("2021-03-05T12:00:00Z"), date("2021-03-05T12:04:00Z"), date("9999-12-31")
+	tests := []struct {
+		f    codec.TimeFormat
+		to   time.Time
+		want codec.Rows
+	}{
+		{mustFormat("unix_s"), to, codec.Rows{Start: "p#1614945600", End: "p#1614945840"}},
+		{mustFormat("unix_s"), end, codec.Rows{Start: "p#1614945600", End: "p#999999999:"}},
+		{reverse("unix_s"), to, codec.Rows{Start: "p#8385054160", End: "p#838505439:", Reverse: true}},
+		{reverse("unix_s"), end, codec.Rows{Start: "p#0000000000", End: "p#838505439:", Reverse: true}},
+		{mustFormat("binary"), to, codec.Rows{Start: "p#\x00\x05\xbc\xc8\xd2\xd1\xd0\x00", End: "p#\x00\x05\xbc\xc8\xe1\x1f\xec\x00"}},
+		{reverse("binary"), to, codec.Rows{Start: "p#\x7f\xfa\x43\x37\x1e\xe0\x14\x00", End: "p#\x7f\xfa\x43\x37\x2d\x2e\x30", Reverse: true}},
+	}
+	for _, tt := range tests {
+		got, ok := tt.f.Rows("p#", from, tt.to)
+		if d := cmp.Diff(tt.want, got); d != "" || !ok {
+			t.Errorf("%s to %v: %v %q %s", tt.f, tt.to, ok, got.Start+" "+got.End, d)
+		}
+		if got, ok := (codec.Span{Prefix: "p#", Newest: true}).Times(tt.f, from, tt.to); !ok || got.Reverse == tt.want.Reverse {
+			t.Errorf("%s, newest first: %+v", tt.f, got)
+		}
+		if got, ok := tt.f.Rows("p#", tt.to, from); ok {
+			t.Errorf("%s of an inverted range: %+v", tt.f, got)
+		}
+	}
+}
+
+// What is left of a request once some of its rows were read, in either direction.
+func TestRowsAfter(t *testing.T) {
+	keys := func(reverse bool, keys ...string) codec.Rows { return codec.Rows{Keys: keys, Reverse: reverse} }
+	span := func(reverse bool, start, end string) codec.Rows {
+		return codec.Rows{Start: start, End: end, Reverse: reverse}
+	}
+	for _, tt := range []struct {
+		rows codec.Rows
+		key  string
+		want codec.Rows
+		some bool
+	}{
+		{span(false, "b", "d"), "c", span(false, "c\x00", "d"), true},
+		{span(false, "b", "d"), "a", span(false, "b", "d"), true},
+		{span(false, "b", "c\x00"), "c", span(false, "c\x00", "c\x00"), false},
+		{span(false, "b", "d"), "e", span(false, "e\x00", "d"), false},
+		{span(false, "b", ""), "e", span(false, "e\x00", ""), true},
+		{span(true, "b", "d"), "c", span(true, "b", "c"), true},
+		{span(true, "b", "d"), "e", span(true, "b", "d"), true},
+		{span(true, "b", "d"), "b", span(true, "b", "b"), false},
+		{span(true, "b", ""), "e", span(true, "b", "e"), true},
+		{keys(false, "b", "c", "d"), "c", keys(false, "d"), true},
+		{keys(true, "b", "c", "d"), "c", keys(true, "b"), true},
+		{keys(false, "b", "c"), "c", keys(false), false},
+	} {
+		got, some := tt.rows.After(tt.key)
+		if some != tt.some || some && !cmp.Equal(tt.want, got) {
+			t.Errorf("%+v after %q: %+v, %v; want %+v, %v", tt.rows, tt.key, got, some, tt.want, tt.some)
+		}
+	}
+}
+
+// The texts of all times in a range lie between its ends, and those of others do not.
+func TestEnds(t *testing.T) {
+	reversed := codec.TimeFormat{Kind: codec.UnixMillis, Reverse: true}
+	formats := []codec.TimeFormat{{Kind: codec.UnixSeconds}, {Kind: codec.BinaryTime}, {Layout: "2006-01-02T15"}, reversed}
+	rapid.Check(t, func(t *rapid.T) {
+		instant := rapid.Custom(func(t *rapid.T) time.Time {
+			return date("2021-03-01").Add(time.Duration(rapid.Int64Range(0, int64(10*time.Hour)).Draw(t, "ns")))
+		})
+		from, to, at := instant.Draw(t, "from"), instant.Draw(t, "to"), instant.Draw(t, "at")
+		f := rapid.SampledFrom(formats).Draw(t, "format")
+		text, err := f.Append(nil, at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		said, _ := f.Parse(string(text)) // rounded down
+		low, high, ok := f.Ends(from, to)
+		if got, want := ok && low <= string(text) && string(text) <= high, !said.Before(from) && said.Before(to); got != want {
+			t.Errorf("%s of [%v, %v): %v, want %v", text, from, to, got, want)
+		}
+		b := codec.Bucket{Every: time.Hour, Label: codec.Label{Format: f}}
+		if f.Kind == codec.LayoutTime && from.Before(to) {
+			label, _ := b.AppendLabel(nil, at)
+			low, high, _ := b.Ends(from, to)
+			if got, want := low <= string(label) && string(label) <= high, b.End(at).After(from) && b.Start(at).Before(to); got != want {
+				t.Errorf("bucket %s of [%v, %v): %v, want %v", label, from, to, got, want)
+			}
+		}
+	})
+}
+
+// Several spans are one request if the beginnings of their keys tell them apart; of what
+// was asked for, what lies behind a key in the order of keys is left.
+func TestGather(t *testing.T) {
+	asked := [][]codec.Rows{{{Start: "a#1", End: "a#5", Reverse: true}}, {{Keys: []string{"b#1", "b#7"}}}}
+	want := []codec.Rows{{Start: "a#1", End: "a#5"}, {Start: "b#1", End: "b#1\x00"}, {Start: "b#7", End: "b#7\x00"}}
+	all, ok := codec.Gather(asked)
+	if diff := cmp.Diff(want, all); diff != "" || !ok || !codec.Apart([]codec.Span{{Prefix: "b#"}, {Prefix: "a#"}}) {
+		t.Error(ok, diff)
+	}
+	for name, spans := range map[string][]codec.Span{
+		"a prefix of the other": {{Prefix: "b#"}, {Prefix: "b#b#"}}, "the same": {{Prefix: "b#"}, {Prefix: "b#"}},
+		"a suffix": {{Prefix: "a#"}, {Prefix: "b#", Suffix: "x"}},
+	} {
+		if codec.Apart(spans) {
+			t.Error(name)
+		}
+	}
+	if _, ok := codec.Gather([][]codec.Rows{{{Start: strings.Repeat("x", codec.MaxRowSet)}}}); ok {
+		t.Error("too large for a request")
+	}
+	for _, rows := range []codec.Rows{asked[0][0], asked[1][0]} {
+		for _, test := range []struct {
+			key  string
+			some bool
+		}{{"", true}, {"a#0", true}, {"a#3", true}, {"b#1", rows.Keys != nil}, {"c", false}} {
+			rest, some := rows.Behind(test.key)
+			if some != test.some || some && rows.Keys == nil && rest.Start <= test.key || rest.Reverse != rows.Reverse || slices.Contains(rest.Keys, test.key) {
+				t.Errorf("%+v behind %q: %+v, %v", rows, test.key, rest, some)
+			}
+		}
+	}
+}
+
+// The buckets from that of the clock on are one range, or those of a prefix whose labels
+// are high enough; where neither says it there are none, without a look at all buckets.
+func TestRecent(t *testing.T) {
+	sorted := codec.Bucket{Every: time.Minute, Label: codec.Label{Kind: codec.TimeLabel, Format: codec.TimeFormat{Kind: codec.UnixSeconds}}}
+	numbered := codec.Bucket{Every: time.Minute, Label: codec.Label{Kind: codec.NumberLabel, Prefix: "m"}}
+	now := time.Unix(59, 0)
+	rows, form, ok := codec.Span{Prefix: "a#", Whole: true}.Recent(sorted, now)
+	if low, _ := sorted.AppendLabel([]byte("a#"), time.Unix(0, 0)); !ok || form != nil || rows.Start != string(low) || rows.End <= rows.Start {
+		t.Errorf("%+v, %v, %v", rows, form, ok)
+	}
+	if rows, form, ok := (codec.Span{Prefix: "a#", Whole: true}).Recent(numbered, now); !ok || form == nil || rows.Start != "a#" {
+		t.Errorf("%+v, %v, %v", rows, form, ok)
+	}
+	if _, _, ok := (codec.Span{Prefix: "a#", Delimiter: "#", Suffix: "b", Whole: true}).Recent(sorted, now); ok {
+		t.Error("a range for what has a suffix")
+	}
+}

@@ -1,0 +1,300 @@
+package codec_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+var layouts = []string{
+	"2006", "2006-01", "200601", "2006-01-02", "20060102", "2006-002", "2006.002", "2006002", "2006/01/02T15",
+	"2006-01-02-1504", "200601021504", "2006_01_02@15:04", "2006-01-02T15:04:05", "2006-002T15:04:05.000",
+	"20060102150405.000000", "2006-01-02T15:04:05,000000000+", "2006.01.02.15.04.05.0", "2006,01~02+15",
+}
+
+var unixFormats = []string{"unix_s", "unix_ms", "unix_us", "unix_ns", "binary"}
+
+func mustFormat(s string) codec.TimeFormat {
+	f, err := codec.ParseTimeFormat(s)
+	if err != nil {
+		panic(err)
+	}
+	return f
+}
+
+func formats() *rapid.Generator[codec.TimeFormat] {
+	return rapid.Custom(func(t *rapid.T) codec.TimeFormat {
+		f := mustFormat(rapid.SampledFrom(append(unixFormats, layouts...)).Draw(t, "format"))
+		f.Reverse = f.Kind != codec.LayoutTime && rapid.Bool().Draw(t, "reverse")
+		return f
+	})
+}
+
+func TestParseTimeFormat(t *testing.T) {
+	for _, s := range append(unixFormats, layouts...) {
+		f, err := codec.ParseTimeFormat(s)
+		if err != nil || f.String() != s {
+			t.Errorf("%q gives %q, %v", s, f, err)
+		}
+	}
+	for _, s := range []string{
+		"", "unix", "unix_S", "-2006", "06", "2006-15", "2006-02", "2006-01-15", "2006-01-02-04", "2006-01-02-15-05",
+		"01-02-2006", "2006-02-01", "2006-01-01", "2006-2006", "2006-01-002", "2006-002-02", "2006-Jan-02",
+		"2006-01-02Z", "2006-01-02-03", "2006-01-02T15:04.000", "2006-01-02T15:04:05.999", "2006-01-02T15:04:05.0000000000",
+		"2006-01-02T15:04:05-0700", "2006 01", "2006#01", "2006-1", "2006-01-_2",
+		"2006-01-02T15:04:05.000.000", "2006-01-02T15:04:05-000", "2006é",
+	} {
+		_, err := codec.ParseTimeFormat(s)
+		if err == nil || !strings.Contains(err.Error(), "unix_ms") || !strings.Contains(err.Error(), "2006") {
+			t.Errorf("%q: error does not say what is allowed: %v", s, err)
+		}
+	}
+}
+
+func TestTimeFormatForm(t *testing.T) {
+	at := date("2021-03-05T12:03:09.0506Z")
+	tests := []struct {
+		format, want string
+		resolution   time.Duration
+		months       int
+	}{
+		{"unix_s", "1614945789", time.Second, 0},
+		{"unix_ms", "1614945789050", time.Millisecond, 0},
+		{"unix_us", "1614945789050600", time.Microsecond, 0},
+		{"unix_ns", "1614945789050600000", time.Nanosecond, 0},
+		{"binary", "\x00\x05\xbc\xc8\xde\x16\x7e\xe8", time.Microsecond, 0},
+		{"2006", "2021", 0, 12},
+		{"2006-01", "2021-03", 0, 1},
+		{"2006-01-02", "2021-03-05", 24 * time.Hour, 0},
+		{"2006-002", "2021-064", 24 * time.Hour, 0},
+		{"2006-01-02T15", "2021-03-05T12", time.Hour, 0},
+		{"2006-01-02-1504", "2021-03-05-1203", time.Minute, 0},
+		{"20060102150405", "20210305120309", time.Second, 0},
+		{"20060102150405.00", "20210305120309.05", 10 * time.Millisecond, 0},
+	}
+	for _, tt := range tests {
+		f := mustFormat(tt.format)
+		got, err := f.Append([]byte("x"), at)
+		if err != nil || string(got) != "x"+tt.want {
+			t.Errorf("%s: got %q, %v; want %q", f, got, err, "x"+tt.want)
+		}
+		if f.Width() != len(tt.want) {
+			t.Errorf("%s: width %d", f, f.Width())
+		}
+		if f.Resolution() != tt.resolution || f.Months() != tt.months {
+			t.Errorf("%s: resolution %v, %d months", f, f.Resolution(), f.Months())
+		}
+	}
+}
+
+func TestTimeFormatBounds(t *testing.T) {
+	ends := map[string]string{
+		"unix_s": "2286-11-20T17:46:40Z", "unix_ms": "2286-11-20T17:46:40Z", "unix_us": "2286-11-20T17:46:40Z",
+		"unix_ns": "2262-04-11T23:47:16.854775808Z",
+	}
+	for _, s := range append(unixFormats, layouts...) {
+		f := mustFormat(s)
+		end := time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)
+		if e, ok := ends[s]; ok {
+			end = date(e)
+		}
+		if !f.Min().Equal(time.Unix(0, 0)) || !f.Max().Equal(end) {
+			t.Errorf("%s holds [%v, %v)", s, f.Min(), f.Max())
+		}
+		for _, out := range []time.Time{{}, f.Min().Add(-1), f.Max(), f.Max().AddDate(1, 0, 0)} {
+			if _, err := f.Append(nil, out); !errors.Is(err, codec.ErrTime) {
+				t.Errorf("%s of %v: %v", s, out, err)
+			}
+		}
+		first, err1 := f.Append(nil, f.Min())
+		last, err2 := f.Append(nil, f.Max().Add(-1))
+		if err1 != nil || err2 != nil || len(first) != len(last) {
+			t.Errorf("%s: from %s, %v to %s, %v", s, first, err1, last, err2)
+		}
+	}
+}
+
+func TestTimeFormatRoundTrip(t *testing.T) {
+	check(t, "as package time does", func(t *rapid.T) {
+		f := mustFormat(rapid.SampledFrom(layouts).Draw(t, "layout"))
+		at := times(1970, 9999).Draw(t, "t")
+		got, err := f.Append(nil, at)
+		if want := at.Format(f.Layout); err != nil || string(got) != want {
+			t.Fatalf("got %s, %v; want %s", got, err, want)
+		}
+	})
+	check(t, "what is written is read, rounded down", func(t *rapid.T) {
+		f, at := formats().Draw(t, "format"), times(1970, 2262).Draw(t, "t")
+		s, err := f.Append(nil, at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := f.Parse(string(s))
+		if err != nil || got.After(at) || got.Location() != time.UTC {
+			t.Fatalf("%s is read as %v, %v", s, got, err)
+		}
+		if f.Months() == 0 && !got.Equal(codec.Truncate(at, f.Resolution())) {
+			t.Fatalf("%s is read as %v", s, got)
+		}
+		if again, err := f.Append(nil, got); err != nil || string(again) != string(s) {
+			t.Fatalf("%s is written again as %s, %v", s, again, err)
+		}
+	})
+	check(t, "bytes sort as time does", func(t *rapid.T) {
+		f := formats().Draw(t, "format")
+		a, b := times(1970, 2262).Draw(t, "a"), times(1970, 2262).Draw(t, "b")
+		if b.Before(a) {
+			a, b = b, a
+		}
+		x, _ := f.Append(nil, a)
+		y, _ := f.Append(nil, b)
+		if f.Reverse {
+			x, y = y, x
+		}
+		if string(x) > string(y) {
+			t.Fatalf("%s > %s", x, y)
+		}
+	})
+}
+
+func TestTimeFormatParseIsStrict(t *testing.T) {
+	for s, texts := range map[string][]string{
+		"unix_s":                  {"", "161494578", "16149457899", "+161494578", "161494578x", " 614945789"},
+		"unix_ns":                 {"9223372036854775808", "9999999999999999999"},
+		"2006-01-02":              {"", "2021-3-05", "2021-02-29", "2021-13-01", "2021-00-01", "2021-01-00", "2021-01-0x", "2021/01/01", "2021-01-01 ", "1969-12-31", "20210-1-01"},
+		"2006-002":                {"2021-000", "2021-366"},
+		"2006-01-02T15:04:05.000": {"2021-01-01T24:00:00.000", "2021-01-01T00:60:00.000", "2021-01-01T00:00:60.000", "2021-01-01T00:00:00,000", "2021-01-01T00:00:00.00", "2021-01-01T00:00:00.0000"},
+	} {
+		for _, text := range texts {
+			if got, err := mustFormat(s).Parse(text); !errors.Is(err, codec.ErrTime) {
+				t.Errorf("%s: %q is read as %v, %v", s, text, got, err)
+			}
+		}
+	}
+}
+
+// What a layout accepts it writes back, and package time agrees.
+func FuzzTimeFormat(f *testing.F) {
+	for _, s := range append(unixFormats, layouts...) {
+		f.Add(s, "2021-03-05T12:03:09.050600000")
+		text, _ := mustFormat(s).Append(nil, date("2021-03-05T12:03:09.0506Z"))
+		f.Add(s, string(text))
+	}
+	f.Fuzz(func(t *testing.T, format, text string) {
+		tf, err := codec.ParseTimeFormat(format)
+		if err != nil {
+			return
+		}
+		if tf.String() != format || (tf.Resolution() == 0) == (tf.Months() == 0) {
+			t.Errorf("%q: %v, %d months", format, tf.Resolution(), tf.Months())
+		}
+		at, err := tf.Parse(text)
+		if err != nil {
+			return
+		}
+		if again, err := tf.Append(nil, at); err != nil || string(again) != text {
+			t.Errorf("%q: %q is read as %v and written as %q, %v", format, text, at, again, err)
+		}
+		if tf.Kind != codec.LayoutTime {
+			return
+		}
+		if want, err := time.Parse(format, text); err != nil || !want.Equal(at) || want.Format(format) != text {
+			t.Errorf("%q: %q is read as %v, package time has %v, %v", format, text, at, want, err)
+		}
+	})
+}
+
+func TestTimeFormatRows(t *testing.T) {
+	tests := []struct {
+		format, from, to string
+		want             codec.Rows
+		ok               bool
+	}{
+		{"2006-01-02-1504", "2021-03-05T12:00:00Z", "2021-03-05T12:04:00Z", codec.Rows{Start: "p#2021-03-05-1200", End: "p#2021-03-05-1204"}, true},
+		{"2006-01-02-1504", "2021-03-05T12:00:01Z", "2021-03-05T12:03:01Z", codec.Rows{Start: "p#2021-03-05-1201", End: "p#2021-03-05-1204"}, true},
+		{"2006-01-02-1504", "2021-03-05T12:00:01Z", "2021-03-05T12:00:59Z", codec.Rows{}, false},
+		{"2006-01", "2021-03-05", "2021-05-01", codec.Rows{Start: "p#2021-04", End: "p#2021-05"}, true},
+		{"2006", "2021-03-05", "2022-03-05", codec.Rows{Start: "p#2022", End: "p#2023"}, true},
+		{"unix_s", "1900-01-01", "9000-01-01", codec.Rows{Start: "p#0000000000", End: "p#999999999:"}, true},
+		{"2006-01-02", "2021-03-05", "9999-12-31T12:00:00Z", codec.Rows{Start: "p#2021-03-05", End: "p#9999-12-32"}, true},
+		{"unix_s", "1900-01-01", "1970-01-01", codec.Rows{}, false},
+		{"unix_s", "9000-01-01", "9000-01-02", codec.Rows{}, false},
+		{"unix_s", "2021-03-05", "2021-03-05", codec.Rows{}, false},
+		{"unix_s", "2021-03-05", "2021-03-04", codec.Rows{}, false},
+	}
+	for _, tt := range tests {
+		got, ok := mustFormat(tt.format).Rows("p#", date(tt.from), date(tt.to))
+		if d := cmp.Diff(tt.want, got); d != "" || ok != tt.ok {
+			t.Errorf("%s [%s, %s): %v %s", tt.format, tt.from, tt.to, ok, d)
+		}
+	}
+}
+
+// near draws instants around a few that are close to each other, so that ranges
+// have edges worth testing.
+func near() *rapid.Generator[time.Time] {
+	return rapid.Custom(func(t *rapid.T) time.Time {
+		base := rapid.SampledFrom([]string{
+			"1970-01-01", "2021-03-05T12:00:00Z", "2021-12-31T23:59:59Z", "2262-04-11T23:47:16.854775807Z",
+			"2286-11-20T17:46:40Z", "9999-12-31T23:59:59.999999999Z",
+		}).Draw(t, "base")
+		unit := rapid.SampledFrom([]time.Duration{1, time.Microsecond, time.Millisecond, time.Second, time.Minute, time.Hour, 24 * time.Hour, 240 * time.Hour}).Draw(t, "unit")
+		return date(base).Add(unit * time.Duration(rapid.IntRange(-40, 40).Draw(t, "n")))
+	})
+}
+
+func contains(r codec.Rows, key string) bool {
+	if r.Keys != nil {
+		for _, k := range r.Keys {
+			if k == key {
+				return true
+			}
+		}
+		return false
+	}
+	return r.Start <= key && (r.End == "" || key < r.End)
+}
+
+func TestTimeFormatRowsCoverage(t *testing.T) {
+	check(t, "exactly the keys in the range", func(t *rapid.T) {
+		f := formats().Draw(t, "format")
+		from, to, at := near().Draw(t, "from"), near().Draw(t, "to"), near().Draw(t, "at")
+		suffix := rapid.SampledFrom([]string{"", "#", "#1", "\xff"}).Draw(t, "suffix")
+		text, err := f.Append(nil, at)
+		if err != nil {
+			return
+		}
+		keyTime, err := f.Parse(string(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows, ok := f.Rows("p#", from, to)
+		got := ok && contains(rows, "p#"+string(text)+suffix)
+		if want := !keyTime.Before(from) && keyTime.Before(to); got != want {
+			t.Fatalf("%s%s in %+v: %v, want %v", text, suffix, rows, got, want)
+		}
+	})
+}
+
+func TestTrap20PrefixRows(t *testing.T) {
+	tests := []struct{ prefix, end string }{
+		{"us-west1#369#", "us-west1#369$"}, {"a\xff", "b"}, {"\xff\xff", ""}, {"", ""},
+	}
+	for _, tt := range tests {
+		if got := codec.PrefixRows(tt.prefix); got.Start != tt.prefix || got.End != tt.end {
+			t.Errorf("PrefixRows(%q) = %+v", tt.prefix, got)
+		}
+	}
+	check(t, "exactly the keys with the prefix", func(t *rapid.T) {
+		bytes := rapid.SliceOfN(rapid.SampledFrom([]byte{0, 'a', 0xfe, 0xff}), 0, 4)
+		prefix, key := string(bytes.Draw(t, "prefix")), string(bytes.Draw(t, "key"))
+		if contains(codec.PrefixRows(prefix), key) != strings.HasPrefix(key, prefix) {
+			t.Fatalf("prefix %q, key %q", prefix, key)
+		}
+	})
+}

@@ -1,0 +1,486 @@
+package wire_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"net"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"cloud.google.com/go/bigtable"
+	"cloud.google.com/go/bigtable/apiv2/bigtablepb"
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/genproto/googleapis/rpc/status"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	grpcstatus "google.golang.org/grpc/status"
+	"google.golang.org/protobuf/testing/protocmp"
+
+	"github.com/btgen-dev/btgen/runtime/internal/wire"
+	"github.com/btgen-dev/btgen/runtime/storetest"
+)
+
+type (
+	mutateRequest = bigtablepb.MutateRowsRequest
+	answer        = bigtablepb.MutateRowsResponse_Entry
+	mutateStream  = bigtablepb.Bigtable_MutateRowsServer
+)
+
+// mutateServer is a Bigtable that keeps the requests and headers that it gets, and
+// the rows that it stores, and answers as a test wants it to.
+type mutateServer struct {
+	bigtablepb.UnimplementedBigtableServer
+	answer func(s *mutateServer, attempt int, request *mutateRequest, stream mutateStream) error
+
+	mu       sync.Mutex
+	requests []*mutateRequest
+	headers  []metadata.MD
+	stored   map[string]int // how often each row was
+	conns    []net.Conn
+}
+
+func (s *mutateServer) PingAndWarm(context.Context, *bigtablepb.PingAndWarmRequest) (*bigtablepb.PingAndWarmResponse, error) {
+	return new(bigtablepb.PingAndWarmResponse), nil
+}
+
+func (s *mutateServer) MutateRows(request *mutateRequest, stream mutateStream) error {
+	s.mu.Lock()
+	attempt := len(s.requests)
+	s.requests = append(s.requests, request)
+	header, _ := metadata.FromIncomingContext(stream.Context())
+	s.headers = append(s.headers, header)
+	s.mu.Unlock()
+	return s.answer(s, attempt, request, stream)
+}
+
+// Accept keeps the connections, so that they can be cut.
+type keptListener struct {
+	net.Listener
+	server *mutateServer
+}
+
+func (l keptListener) Accept() (net.Conn, error) {
+	conn, err := l.Listener.Accept()
+	if err == nil {
+		l.server.mu.Lock()
+		l.server.conns = append(l.server.conns, conn)
+		l.server.mu.Unlock()
+	}
+	return conn, err
+}
+
+// cut breaks all connections off.
+func (s *mutateServer) cut() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range s.conns {
+		_ = c.Close()
+	}
+	s.conns = nil
+}
+
+// ok stores an entry.
+func (s *mutateServer) ok(request *mutateRequest, i int) *answer {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.stored[string(request.Entries[i].RowKey)]++
+	return &answer{Index: int64(i), Status: new(status.Status)}
+}
+
+// no refuses an entry.
+func no(i int, c codes.Code) *answer {
+	return &answer{Index: int64(i), Status: &status.Status{Code: int32(c), Message: c.String()}}
+}
+
+// start starts the server; it ends with the test.
+func (s *mutateServer) start(t testing.TB) (addr string) {
+	t.Helper()
+	s.stored = map[string]int{}
+	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := grpc.NewServer(grpc.MaxRecvMsgSize(64 << 20))
+	bigtablepb.RegisterBigtableServer(g, s)
+	go func() { _ = g.Serve(keptListener{listener, s}) }()
+	t.Cleanup(g.Stop)
+	return listener.Addr().String()
+}
+
+// mutations is what the i-th entry of the tests does: one of every kind, and a value
+// whose length takes more than a byte.
+func mutations(i int) []byte {
+	family := wire.AppendFamily(nil, "f")
+	column := wire.AppendQualifier(slices.Clip(family), []byte("q"))
+	m := wire.AppendDeleteFamily(nil, family)
+	m = wire.AppendSetCell(m, column, int64(1000*i), bytes.Repeat([]byte("v"), 100*i))
+	m = wire.AppendDeleteCells(m, column, int64(1000*i), int64(1000*i+1000))
+	m = wire.AppendDeleteColumn(m, wire.AppendQualifier(slices.Clip(family), nil))
+	setter := wire.NewSetter(column)
+	begin := len(m)
+	var at wire.Timestamp
+	at.Set(1614945600000000)
+	m = setter.Begin(m, &at)
+	value := len(m)
+	if m = append(m, "short"...); !wire.EndCell(m, begin, value) {
+		panic("a short cell")
+	}
+	return m
+}
+
+func rowKey(i int) string { return fmt.Sprint("row-", i) }
+
+// sendAll writes entries, and returns the error of each.
+func (p path) sendAll(ctx context.Context, table bigtable.TableAPI, n int) []error {
+	out := make([]error, n)
+	if p.name == "ordinary" {
+		keys, muts := make([]string, n), make([]*bigtable.Mutation, n)
+		for i := range n {
+			keys[i], muts[i] = rowKey(i), bigtable.NewMutation()
+			wire.AddTo(muts[i], nil, mutations(i))
+		}
+		errs, err := table.ApplyBulk(ctx, keys, muts)
+		for i := range out {
+			if out[i] = err; err == nil && len(errs) > 0 {
+				out[i] = errs[i]
+			}
+		}
+		return out
+	}
+	size := 0
+	for i := range n {
+		size += wire.EntrySize([]byte(rowKey(i)), len(mutations(i)))
+	}
+	box := wire.NewOutbox(n, size)
+	defer box.Release()
+	for i := range n {
+		box.Entry([]byte(rowKey(i)), len(mutations(i)))
+		box.Add(mutations(i))
+	}
+	box.Send(ctx, table)
+	for i := range out {
+		out[i] = box.Err(i)
+	}
+	return out
+}
+
+// written is what came of a write.
+type written struct {
+	Errors   []string
+	Requests []*mutateRequest
+	Headers  []metadata.MD
+	Stored   map[string]int
+}
+
+// write writes ten entries to a server that answers so.
+func (p path) write(t *testing.T, answer func(s *mutateServer, attempt int, request *mutateRequest, stream mutateStream) error) written {
+	t.Helper()
+	s := &mutateServer{answer: answer}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	client, err := p.connect(ctx, s.start(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = client.Close() }()
+	var out written
+	for _, err := range p.sendAll(metadata.AppendToOutgoingContext(ctx, "x-user", "header"), client.OpenTable("t"), 10) {
+		out.Errors = append(out.Errors, errorText(err))
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, h := range s.headers {
+		maps.DeleteFunc(h, func(key string, _ []string) bool {
+			return key == ":authority" || strings.Contains(key, "usec") || strings.Contains(key, "timeout")
+		})
+	}
+	out.Requests, out.Headers, out.Stored = s.requests, s.headers, s.stored
+	return out
+}
+
+// step is how a server answers the i-th of the entries of a request.
+type step func(s *mutateServer, request *mutateRequest, i int) *answer
+
+// steps answers the entries one by one. Each attempt has a step of its own, the last
+// of which is that of all that follow; after so many entries it ends with err.
+func steps(each ...step) func(s *mutateServer, attempt int, request *mutateRequest, stream mutateStream) error {
+	return func(s *mutateServer, attempt int, request *mutateRequest, stream mutateStream) error {
+		for i := range request.Entries {
+			a := each[min(attempt, len(each)-1)](s, request, i)
+			if a == broken0 {
+				return grpcstatus.Error(codes.Unavailable, "broken off")
+			}
+			if a == nil {
+				continue
+			}
+			if err := stream.Send(&bigtablepb.MutateRowsResponse{Entries: []*answer{a}}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+// broken0 is the answer that breaks the stream off.
+var broken0 = new(answer)
+
+func stores(s *mutateServer, r *mutateRequest, i int) *answer { return s.ok(r, i) }
+
+// sometimes answers every n-th entry otherwise than the rest.
+func sometimes(n int, some, rest step) step {
+	return func(s *mutateServer, r *mutateRequest, i int) *answer {
+		var row int
+		_, _ = fmt.Sscanf(string(r.Entries[i].RowKey), "row-%d", &row)
+		if row%n == n-1 {
+			return some(s, r, i)
+		}
+		return rest(s, r, i)
+	}
+}
+
+func refuses(c codes.Code) step {
+	return func(_ *mutateServer, _ *mutateRequest, i int) *answer { return no(i, c) }
+}
+
+func breaks(*mutateServer, *mutateRequest, int) *answer { return broken0 }
+
+// TestBothPathsWriteTheSame compares requests, headers, errors and what is stored.
+func TestBothPathsWriteTheSame(t *testing.T) {
+	for name, answers := range map[string][]step{
+		"all is well":                  {stores},
+		"unavailable at the first try": {breaks, stores},
+		"broken halfway":               {sometimes(5, breaks, stores), stores},
+		"permanent errors":             {sometimes(3, refuses(codes.InvalidArgument), stores)},
+		"all refused":                  {refuses(codes.PermissionDenied)},
+		"passing errors":               {sometimes(2, refuses(codes.Unavailable), stores), sometimes(4, refuses(codes.Aborted), stores), stores},
+		"of all kinds": {
+			sometimes(3, refuses(codes.InvalidArgument), sometimes(8, breaks, stores)),
+			sometimes(3, refuses(codes.InvalidArgument), sometimes(4, refuses(codes.DeadlineExceeded), stores)),
+			sometimes(8, breaks, stores),
+			stores,
+		},
+		"no answer":                        {sometimes(3, func(*mutateServer, *mutateRequest, int) *answer { return nil }, stores)},
+		"no status":                        {sometimes(3, func(_ *mutateServer, _ *mutateRequest, i int) *answer { return &answer{Index: int64(i)} }, stores)},
+		"answers to no one":                {sometimes(3, func(*mutateServer, *mutateRequest, int) *answer { return no(10, codes.NotFound) }, stores)},
+		"an error that is not tried again": {sometimes(3, func(*mutateServer, *mutateRequest, int) *answer { return no(-1, codes.OK) }, refuses(codes.Unimplemented))},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			want, got := ordinaryPath.write(t, steps(answers...)), wirePath.write(t, steps(answers...))
+			if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {
+				t.Errorf("(-ordinary +wire)\n%s", diff)
+			}
+			if want := []string{"projects/project/instances/instance/tables/t"}; len(got.Requests) == 0 || got.Requests[0].TableName != want[0] || len(got.Requests[0].Entries) != 10 {
+				t.Errorf("%v", got.Requests)
+			}
+			if h := got.Headers[0]; len(h.Get("x-goog-request-params")) != 1 || len(h.Get("x-user")) != 1 {
+				t.Errorf("headers %v", h)
+			}
+		})
+	}
+}
+
+// TestErrorsOfTheCallAreTheSame is about requests that get no answers at all.
+func TestErrorsOfTheCallAreTheSame(t *testing.T) {
+	refuse := func(*mutateServer, int, *mutateRequest, mutateStream) error {
+		return grpcstatus.Error(codes.PermissionDenied, "not yours")
+	}
+	want, got := ordinaryPath.write(t, refuse), wirePath.write(t, refuse)
+	if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" || !strings.Contains(got.Errors[9], "not yours") {
+		t.Errorf("%q (-ordinary +wire)\n%s", got.Errors, diff)
+	}
+}
+
+// TestConnectionsThatBreak cuts the connection while a request is answered.
+func TestConnectionsThatBreak(t *testing.T) {
+	answers := steps(stores)
+	for _, p := range []path{ordinaryPath, wirePath} {
+		got := p.write(t, func(s *mutateServer, attempt int, request *mutateRequest, stream mutateStream) error {
+			if attempt > 1 {
+				return answers(s, attempt, request, stream)
+			}
+			for i := range attempt * 5 {
+				if err := stream.Send(&bigtablepb.MutateRowsResponse{Entries: []*answer{s.ok(request, i)}}); err != nil {
+					return err
+				}
+			}
+			s.cut()
+			return nil
+		})
+		for i, text := range got.Errors {
+			if text != "<nil>" || got.Stored[rowKey(i)] == 0 {
+				t.Errorf("%s, entry %d: %s, stored %d times", p.name, i, text, got.Stored[rowKey(i)])
+			}
+		}
+		if len(got.Requests) != 3 {
+			t.Errorf("%s: %d requests", p.name, len(got.Requests))
+		}
+		for i, r := range got.Requests {
+			if diff := cmp.Diff(got.Requests[0], r, protocmp.Transform()); diff != "" {
+				t.Errorf("%s, attempt %d: %s", p.name, i, diff)
+			}
+		}
+	}
+}
+
+// TestWhatIsAcknowledgedIsKept ends the context while the client tries again: what
+// the server has said of an entry is not lost, and nothing is known of the others.
+func TestWhatIsAcknowledgedIsKept(t *testing.T) {
+	for name, first := range map[string]step{
+		"broken off":  sometimes(5, breaks, sometimes(2, refuses(codes.InvalidArgument), stores)),
+		"to be tried": sometimes(5, refuses(codes.Unavailable), sometimes(2, refuses(codes.InvalidArgument), stores)),
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			answers := steps(first)
+			s := &mutateServer{answer: func(s *mutateServer, attempt int, request *mutateRequest, stream mutateStream) error {
+				if attempt == 0 {
+					return answers(s, attempt, request, stream)
+				}
+				cancel()
+				<-stream.Context().Done()
+				return nil
+			}}
+			client, err := wirePath.connect(t.Context(), s.start(t))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = client.Close() }()
+			errs := wirePath.sendAll(ctx, client.OpenTable("t"), 10)
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			for i, err := range errs {
+				stored := s.stored[rowKey(i)] > 0
+				var unsure *wire.UnsureError
+				if i == 1 && errors.As(err, &unsure) != (name == "broken off") { // where it was sent again
+					t.Errorf("entry %d: %T", i, err)
+				}
+				switch code := grpcstatus.Code(err); {
+				case stored != (err == nil):
+					t.Errorf("entry %d is stored: %v, error %v", i, stored, err)
+				case err != nil && code != codes.InvalidArgument && code != codes.Canceled:
+					t.Errorf("entry %d: %v", i, err)
+				case i == 1 && code != codes.InvalidArgument, i == 4 && code != codes.Canceled:
+					t.Errorf("entry %d: %v", i, err)
+				}
+			}
+		})
+	}
+}
+
+// TestAnEntryThatWasStoredStaysSo is about an entry that is sent again with those of
+// a request that broke off, and refused then.
+func TestAnEntryThatWasStoredStaysSo(t *testing.T) {
+	got := wirePath.write(t, steps(sometimes(10, breaks, stores), sometimes(10, stores, refuses(codes.FailedPrecondition))))
+	if diff := cmp.Diff(slices.Repeat([]string{"<nil>"}, 10), got.Errors); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestWithoutTheInterceptor asks clients whether they have it: nothing is sent. And
+// what is sent without it does no harm.
+func TestWithoutTheInterceptor(t *testing.T) {
+	s := &mutateServer{answer: func(s *mutateServer, attempt int, request *mutateRequest, stream mutateStream) error {
+		for i, e := range request.Entries {
+			if family := e.Mutations[0].GetSetCell().GetFamilyName(); !strings.Contains(family, " ") {
+				t.Errorf("family %q may exist", family)
+			}
+			if err := stream.Send(&bigtablepb.MutateRowsResponse{Entries: []*answer{no(i, codes.NotFound)}}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}}
+	addr := s.start(t)
+	for _, p := range []path{ordinaryPath, wirePath} {
+		client, err := p.connect(t.Context(), addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = client.Close() }()
+		for range 3 {
+			if got := wire.Intercepted(t.Context(), client.OpenTable("t")); got != (p.name == "wire") {
+				t.Errorf("%s: intercepted %v", p.name, got)
+			}
+		}
+		if s.mu.Lock(); len(s.requests) > 0 {
+			t.Errorf("%s: %d requests", p.name, len(s.requests))
+		}
+		s.mu.Unlock()
+	}
+	plain, err := storetest.ConnectPlain(t.Context(), addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = plain.Close() }()
+	for i, err := range wirePath.sendAll(t.Context(), plain.OpenTable("t"), 3) {
+		if err == nil {
+			t.Errorf("entry %d is said to be stored", i)
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.requests) != 1 {
+		t.Errorf("%d requests", len(s.requests))
+	}
+}
+
+// TestMemoryIsNotUsedAgainTooEarly writes large requests at once, gives many of them
+// up at once, and looks for bytes of one in another.
+func TestMemoryIsNotUsedAgainTooEarly(t *testing.T) {
+	var mixed sync.Map
+	s := &mutateServer{answer: func(s *mutateServer, attempt int, request *mutateRequest, stream mutateStream) error {
+		for i, e := range request.Entries {
+			value := e.Mutations[0].GetSetCell().GetValue()
+			if want := bytes.Repeat(e.RowKey[:1], len(value)); len(value) == 0 || !bytes.Equal(want, value) {
+				mixed.Store(string(e.RowKey), true)
+			}
+			if err := stream.Send(&bigtablepb.MutateRowsResponse{Entries: []*answer{s.ok(request, i)}}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}}
+	client, err := wirePath.connect(t.Context(), s.start(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = client.Close() }()
+	table := client.OpenTable("t")
+	column := wire.AppendQualifier(wire.AppendFamily(nil, "f"), []byte("q"))
+	var wg sync.WaitGroup
+	for worker := range 8 {
+		wg.Go(func() {
+			random := rand.New(rand.NewPCG(uint64(worker), 1))
+			for range 25 {
+				key := []byte{byte('a' + random.IntN(26))}
+				m := wire.AppendSetCell(nil, column, 1000, bytes.Repeat(key, 100_000+random.IntN(200_000)))
+				box := wire.NewOutbox(1, wire.EntrySize(key, len(m)))
+				box.Entry(key, len(m))
+				box.Add(m)
+				ctx, cancel := context.WithTimeout(t.Context(), time.Duration(1+random.IntN(20))*time.Millisecond)
+				box.Send(ctx, table)
+				cancel()
+				box.Release()
+			}
+		})
+	}
+	wg.Wait()
+	mixed.Range(func(key, _ any) bool {
+		t.Errorf("the value of row %q is not its own", key)
+		return true
+	})
+	s.mu.Lock() // a request that was given up may still be answered
+	defer s.mu.Unlock()
+	if len(s.stored) == 0 {
+		t.Error("nothing was stored")
+	}
+}

@@ -1,0 +1,133 @@
+package wire_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"cloud.google.com/go/bigtable"
+	"cloud.google.com/go/bigtable/apiv2/bigtablepb"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/encoding"
+	"google.golang.org/grpc/encoding/proto"
+	"google.golang.org/grpc/mem"
+
+	"github.com/btgen-dev/btgen/runtime/internal/wire"
+	"github.com/btgen-dev/btgen/runtime/storetest"
+)
+
+// play answers a request. attempt counts the requests of a read from 0.
+type play func(attempt int, request *bigtablepb.ReadRowsRequest, send func(message []byte)) error
+
+// server is a Bigtable that sends what a test wants it to.
+type server struct {
+	bigtablepb.UnimplementedBigtableServer
+	play     play
+	attempts atomic.Int64
+}
+
+func (s *server) PingAndWarm(context.Context, *bigtablepb.PingAndWarmRequest) (*bigtablepb.PingAndWarmResponse, error) {
+	return new(bigtablepb.PingAndWarmResponse), nil
+}
+
+func (s *server) ReadRows(request *bigtablepb.ReadRowsRequest, stream bigtablepb.Bigtable_ReadRowsServer) error {
+	attempt := int(s.attempts.Add(1)) - 1
+	return s.play(attempt, request, func(message []byte) { _ = stream.SendMsg(message) })
+}
+
+// rawCodec sends bytes as they are.
+type rawCodec struct{ encoding.CodecV2 }
+
+func (c rawCodec) Marshal(v any) (mem.BufferSlice, error) {
+	if raw, ok := v.([]byte); ok {
+		return mem.BufferSlice{mem.SliceBuffer(raw)}, nil
+	}
+	return c.CodecV2.Marshal(v)
+}
+
+// serve starts a server that ends with the test.
+func serve(t testing.TB, play play) (addr string) {
+	t.Helper()
+	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := grpc.NewServer(grpc.ForceServerCodecV2(rawCodec{encoding.GetCodecV2(proto.Name)}))
+	bigtablepb.RegisterBigtableServer(s, &server{play: play})
+	go func() { _ = s.Serve(listener) }()
+	t.Cleanup(s.Stop)
+	return listener.Addr().String()
+}
+
+// A path is a way in which rows come to a reader.
+type path struct {
+	name    string
+	connect func(ctx context.Context, addr string, opts ...grpc.DialOption) (*bigtable.Client, error)
+}
+
+var (
+	ordinaryPath = path{"ordinary", storetest.ConnectPlain}
+	wirePath     = path{"wire", storetest.Connect}
+)
+
+// result is what a read gave.
+type result struct {
+	rows []string
+	err  error
+}
+
+// read reads what a server plays.
+func (p path) read(t testing.TB, play play, opts ...bigtable.ReadOption) (out result) {
+	t.Helper()
+	client, err := p.connect(t.Context(), serve(t, play))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = client.Close() }()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	out.rows, out.err = rowsOf(ctx, client, opts...)
+	return out
+}
+
+// rowsOf reads all rows, as texts.
+func rowsOf(ctx context.Context, client *bigtable.Client, opts ...bigtable.ReadOption) (rows []string, err error) {
+	var lost error
+	var sink wire.Sink
+	err = client.Open("t").ReadRows(wire.WithSink(ctx, &sink), bigtable.InfiniteRange(""), func(arrived bigtable.Row) bool {
+		var decoded *wire.Rows
+		if decoded, lost = sink.Rows(arrived); lost != nil {
+			return false
+		}
+		for i := range decoded.Len() {
+			row := decoded.At(i)
+			rows = append(rows, text(row))
+			row.Release()
+		}
+		return true
+	}, opts...)
+	if lost != nil {
+		err = lost
+	}
+	return rows, err
+}
+
+// text writes a row with its cells, by family.
+func text(row wire.Row) string {
+	columns := slices.Clone(row.Columns())
+	slices.SortStableFunc(columns, func(a, b wire.Column) int { return bytes.Compare(row.Bytes(a.Family), row.Bytes(b.Family)) })
+	var b strings.Builder
+	fmt.Fprintf(&b, "%q", row.Key())
+	for i := range columns {
+		for _, cell := range row.Cells(&columns[i]) {
+			fmt.Fprintf(&b, " %q:%q@%d=%q", row.Bytes(columns[i].Family), row.Bytes(columns[i].Qualifier), cell.Micros, row.Bytes(cell.Value))
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,68 @@
+// Package runtime holds the sources of the packages that generated code imports, so that
+// btgen can copy them into a project that wants no dependency on this module
+// ("runtime: vendored" in btgen.yaml). Generated code imports the packages themselves:
+//
+//   - codec encodes and decodes keys, cells, buckets, time ranges and times to live. It does
+//     not import the Bigtable client, so that the generator can use it, too.
+//   - store reads, writes and sets up tables with the Bigtable client.
+//   - storetest starts an in-memory Bigtable for tests.
+//   - internal/wire decodes rows and encodes mutations inside the Bigtable client.
+package runtime
+
+import (
+	"bytes"
+	"embed"
+	"io/fs"
+	"path"
+	"strings"
+)
+
+//go:embed codec/*.go store/*.go storetest/*.go internal/wire/*.go
+var sources embed.FS
+
+// Module is the path of the module that has the runtime.
+const Module = "github.com/btgen-dev/btgen"
+
+// ImportPath is the import path of the runtime: that of package store is ImportPath + "/store".
+const ImportPath = Module + "/runtime"
+
+// packages are the folders of the packages, and what the folders of their copies are
+// called: those are internal to the code that imports them already.
+var packages = map[string]string{"codec": "codec", "store": "store", "storetest": "storetest", "internal/wire": "wire"}
+
+// Source is a file of the runtime.
+type Source struct {
+	Path    string // such as "codec/key.go"
+	Content []byte
+}
+
+// Sources returns the files of the runtime without its tests, sorted by path, for copies
+// whose packages have import paths below root.
+func Sources(root string) ([]Source, error) {
+	var out []Source
+	for _, dir := range []string{"codec", "store", "storetest", "internal/wire"} {
+		entries, err := fs.ReadDir(sources, dir)
+		if err != nil {
+			return nil, err
+		}
+		for _, d := range entries {
+			if strings.HasSuffix(d.Name(), "_test.go") {
+				continue
+			}
+			content, err := sources.ReadFile(path.Join(dir, d.Name()))
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, Source{Path: path.Join(packages[dir], d.Name()), Content: relocate(content, root)})
+		}
+	}
+	return out, nil
+}
+
+// relocate replaces the import paths of the packages by those of their copies.
+func relocate(content []byte, root string) []byte {
+	for from, to := range packages {
+		content = bytes.ReplaceAll(content, []byte(`"`+path.Join(ImportPath, from)+`"`), []byte(`"`+path.Join(root, to)+`"`))
+	}
+	return content
+}

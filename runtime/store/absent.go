@@ -1,0 +1,138 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"cloud.google.com/go/bigtable"
+
+	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/internal/wire"
+)
+
+// ErrExists says that an event was not written since it is stored already, see
+// WriteOptions.IfAbsent.
+var ErrExists = errors.New("the event exists")
+
+// ErrSeveralRows says that an event cannot be written if it is absent, since it takes
+// several rows, which Bigtable cannot check and write at once: in bucket_new_columns it
+// has a row for each field.
+var ErrSeveralRows = errors.New("IfAbsent: an event of bucket_new_columns with several fields is several rows, which cannot be checked and written at once")
+
+// oneRow refuses an event that is to be written if it is absent and takes several rows.
+func (s *stage[E]) oneRow(table int) {
+	t, l := &s.tables[table], s.writer.tables[table].layout
+	if t.err == nil && l.Kind == BucketColumns && len(l.Columns) > 1 {
+		t.err = fmt.Errorf("table %s: %w", s.writer.tables[table].id, ErrSeveralRows)
+	}
+}
+
+// sendAbsent sends each event by itself, to be written if it is not there.
+func (w *Writer[E]) sendAbsent(ctx context.Context, t *writerTable[E], s *staged, op *Operation) []Failure {
+	places := s.batch.byPlace()
+	results := make([]Failure, len(places))
+	w.atOnce(len(places), func(i int) {
+		first := places[i][0]
+		key := s.batch.entries[s.batch.pieces[first].row].key
+		outcome, err := w.sendIfAbsent(ctx, t, s, key, first)
+		results[i] = Failure{Table: t.id, Row: string(key), Outcome: outcome, Err: err}
+	})
+	op.Rows += len(places)
+	op.Requests += len(places)
+	op.OrdinaryRequests += len(places)
+	var failures []Failure
+	for i, f := range results {
+		if f.Err == nil {
+			continue
+		}
+		for _, n := range places[i] {
+			f.Event = s.batch.pieces[n].event
+			failures = append(failures, f)
+		}
+	}
+	return failures
+}
+
+// byPlace returns the pieces of each place. Those of one place are of equal events, of
+// which the first is sent for all.
+func (b *batch) byPlace() (out [][]int) {
+	found := map[place]int{}
+	for n := range b.pieces {
+		i, known := found[b.place(n)]
+		if !known {
+			i = len(out)
+			found[b.place(n)] = i
+			out = append(out, nil)
+		}
+		out[i] = append(out[i], n)
+	}
+	return out
+}
+
+// sendIfAbsent sends an event, to be written if it is not there.
+func (w *Writer[E]) sendIfAbsent(ctx context.Context, t *writerTable[E], s *staged, key []byte, piece int) (Outcome, error) {
+	ctx, cancel := within(ctx, w.options.Timeout)
+	defer cancel()
+	write := bigtable.NewMutation()
+	p := &s.batch.pieces[piece]
+	wire.AddTo(write, nil, s.cells.mutations[p.begin:p.end])
+	exists := false
+	err := t.api.Apply(ctx, string(key), bigtable.NewCondMutation(t.layout.stored(s.cells.now, s.batch.instant(piece)), nil, write), bigtable.GetCondMutationResult(&exists))
+	switch {
+	case err != nil:
+		return t.outcomeOf(err), missing(t.id, explain(ctx, err))
+	case exists:
+		return Exists, ErrExists
+	}
+	return 0, nil
+}
+
+// stored returns the filter of the cells of an event in its row: those that a reader
+// would make an event of at that time. What has expired is not there, whether it was
+// collected or not.
+func (l *Layout[E]) stored(now time.Time, at instant) bigtable.Filter {
+	from, to := time.Time{}, codec.Endless
+	if l.Kind == BucketCells || l.Kind == BucketColumns {
+		from = time.UnixMicro(at.micros)
+		to = from.Add(time.Millisecond)
+	}
+	var families []bigtable.Filter
+	for i := range l.Table.Families {
+		f := &l.Table.Families[i]
+		if l.Kind == BucketColumns && f.Class != int(at.sequence) {
+			continue // an event of another class is another one
+		}
+		if windows := f.Life.Windows(now, from, to); len(windows) > 0 {
+			families = append(families, chain(bigtable.FamilyFilter(quote(f.Name)), windowsFilter(windows)))
+		}
+	}
+	alive, some := either(families)
+	if !some {
+		return bigtable.BlockAllFilter()
+	}
+	if columns := l.columnsOfEvent(at); columns != "" {
+		return bigtable.ChainFilters(bigtable.ColumnFilter(columns), alive)
+	}
+	return alive
+}
+
+// columnsOfEvent returns a pattern for the columns that the cells of an event are in;
+// empty for any.
+func (l *Layout[E]) columnsOfEvent(at instant) string {
+	switch l.Kind {
+	case BucketColumns:
+		return ""
+	case BucketOffsets:
+		return codec.QuoteRegexp(string(l.offset().Append(nil, time.UnixMicro(at.micros), at.sequence)))
+	}
+	var names []string
+	for _, c := range l.Columns {
+		if !c.WrittenAt {
+			names = append(names, codec.QuoteRegexp(c.Name))
+		}
+	}
+	return strings.Join(names, "|")
+}

@@ -1,0 +1,420 @@
+package store
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+	"net"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"cloud.google.com/go/bigtable"
+	"cloud.google.com/go/bigtable/apiv2/bigtablepb"
+	spb "google.golang.org/genproto/googleapis/rpc/status"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/btgen-dev/btgen/golden/testlong"
+	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/storetest"
+)
+
+// faultyServer is a Bigtable that fails at random. It knows which samples it has
+// stored, by their values.
+type faultyServer struct {
+	bigtablepb.UnimplementedBigtableServer
+	seed   uint64
+	mu     sync.Mutex
+	random *rand.Rand
+	stored map[uint64]bool
+	faults map[string]int
+}
+
+func (s *faultyServer) PingAndWarm(context.Context, *bigtablepb.PingAndWarmRequest) (*bigtablepb.PingAndWarmResponse, error) {
+	return new(bigtablepb.PingAndWarmResponse), nil
+}
+
+// chance reports true in so many of a hundred cases, and counts them.
+func (s *faultyServer) chance(percent int, fault string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	hit := s.random.IntN(100) < percent
+	if hit {
+		s.faults[fault]++
+	}
+	return hit
+}
+
+// doomed reports whether the server takes nothing for a row, ever.
+func (s *faultyServer) doomed(row []byte) bool {
+	h := fnv.New64a()
+	_, _ = h.Write(row)
+	return (h.Sum64()^s.seed*0x9e3779b97f4a7c15)>>20%13 == 0
+}
+
+// mutate stores what an entry has, or does not, and says so, or something else.
+func (s *faultyServer) mutate(row []byte, mutations []*bigtablepb.Mutation) *spb.Status {
+	if s.doomed(row) {
+		return status.New(codes.InvalidArgument, "doomed").Proto()
+	}
+	if s.chance(3, "refused for now") {
+		return status.New(codes.Unavailable, "not now").Proto()
+	}
+	s.mu.Lock()
+	for _, m := range mutations {
+		if set := m.GetSetCell(); string(set.GetColumnQualifier()) == "v.1" {
+			s.stored[binary.BigEndian.Uint64(set.Value)] = true
+		}
+	}
+	s.mu.Unlock()
+	if s.chance(2, "stored and said to be late") {
+		return status.New(codes.DeadlineExceeded, "late").Proto()
+	}
+	return new(spb.Status)
+}
+
+func (s *faultyServer) MutateRow(ctx context.Context, r *bigtablepb.MutateRowRequest) (*bigtablepb.MutateRowResponse, error) {
+	return new(bigtablepb.MutateRowResponse), status.FromProto(s.mutate(r.RowKey, r.Mutations)).Err()
+}
+
+func (s *faultyServer) MutateRows(r *bigtablepb.MutateRowsRequest, stream bigtablepb.Bigtable_MutateRowsServer) error {
+	if s.chance(5, "unavailable") {
+		return status.Error(codes.Unavailable, "at the first try")
+	}
+	breaks, hangs := s.chance(5, "broken off"), s.chance(3, "no end")
+	for i, e := range r.Entries {
+		if i == len(r.Entries)/2 && breaks {
+			return status.Error(codes.Unavailable, "broken off")
+		}
+		if i == len(r.Entries)/2 && hangs {
+			return hang(stream.Context())
+		}
+		answer := &bigtablepb.MutateRowsResponse_Entry{Index: int64(i), Status: s.mutate(e.RowKey, e.Mutations)}
+		if err := stream.Send(&bigtablepb.MutateRowsResponse{Entries: []*bigtablepb.MutateRowsResponse_Entry{answer}}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// startServer serves until the test ends.
+func startServer(t *testing.T, s bigtablepb.BigtableServer) (addr string) {
+	t.Helper()
+	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	must(t, err)
+	g := grpc.NewServer()
+	bigtablepb.RegisterBigtableServer(g, s)
+	go func() { _ = g.Serve(listener) }()
+	t.Cleanup(g.Stop)
+	return listener.Addr().String()
+}
+
+// outcomes gathers what a Batcher says of its events.
+type outcomes struct {
+	mu    sync.Mutex
+	of    map[uint64]Outcome
+	twice int
+}
+
+func (o *outcomes) failed(e sample, err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	var failed *WriteError
+	if _, again := o.of[e.Value]; again || !errors.As(err, &failed) || len(failed.Failures) != 1 {
+		o.twice++
+		return
+	}
+	o.of[e.Value] = failed.Failures[0].Outcome
+}
+
+// TestNothingIsLost adds events from several goroutines while the server fails at
+// random, and counts: what was taken is stored or reported, all of it, once.
+func TestNothingIsLost(t *testing.T) {
+	for _, connect := range []struct {
+		name   string
+		client func(context.Context, string, ...grpc.DialOption) (*bigtable.Client, error)
+		events int
+	}{{"wire", storetest.Connect, 10_000}, {"ordinary", storetest.ConnectPlain, 2_000}} {
+		for seed := range uint64(3) {
+			t.Run(fmt.Sprint(connect.name, "/", seed), func(t *testing.T) {
+				t.Parallel()
+				s := &faultyServer{seed: seed, random: rand.New(rand.NewPCG(seed, 3)), stored: map[uint64]bool{}, faults: map[string]int{}}
+				client, err := connect.client(t.Context(), startServer(t, s))
+				must(t, err)
+				defer func() { _ = client.Close() }()
+				events := connect.events * testlong.Pick(1, 10)
+				if seed == 0 {
+					events = testlong.Pick(events, 500_000)
+				}
+				checkNothingIsLost(t, s, client, events)
+			})
+		}
+	}
+}
+
+func checkNothingIsLost(t *testing.T, s *faultyServer, client *bigtable.Client, events int) {
+	w := NewWriter(client, []*Layout[sample]{days()}, Options{Timeout: 400 * time.Millisecond})
+	told := &outcomes{of: map[uint64]Outcome{}}
+	b := NewBatcher(w, told.failed, BatcherOptions{MaxEvents: events / 100, Flights: 8, MaxAge: 50 * time.Millisecond})
+	const adders = 8
+	var refused atomic.Int64
+	var wg sync.WaitGroup
+	for adder := range adders {
+		wg.Go(func() {
+			for i := adder; i < events; i += adders {
+				e := sample{Series: fmt.Sprint("s", i%37), Time: at(i), Value: uint64(i)}
+				if i%1000 == 999 {
+					e.Series = "" // refused
+				}
+				if err := b.Add(t.Context(), e); err != nil {
+					refused.Add(1)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	closing := b.Close(t.Context())
+	var report *BatchError
+	if !errors.As(closing, &report) {
+		t.Fatal(closing)
+	}
+	s.mu.Lock() // a request that was given up may still be under way there
+	defer s.mu.Unlock()
+	stored, failed, unknown := 0, 0, 0
+	for i := range events {
+		has := s.stored[uint64(i)]
+		outcome, reported := told.of[uint64(i)]
+		switch {
+		case i%1000 == 999 && (has || reported):
+			t.Fatalf("event %d was refused: stored %v, reported %v", i, has, reported)
+		case i%1000 == 999:
+		case reported && outcome == Failed:
+			if failed++; has {
+				t.Fatalf("event %d is stored and reported as %s", i, outcome)
+			}
+		case reported && !has:
+			unknown++
+		case !has:
+			t.Fatalf("event %d is neither stored nor reported", i)
+		default:
+			stored++
+		}
+	}
+	accepted := events - int(refused.Load())
+	if int(refused.Load()) != events/1000 || told.twice > 0 || stored+failed+unknown != accepted {
+		t.Errorf("%d stored + %d failed + %d unknown and not stored, of %d; %d refused, %d reported twice", stored, failed, unknown, accepted, refused.Load(), told.twice)
+	}
+	if report.Events != accepted || report.Failed != len(told.of) {
+		t.Errorf("%+v; %d of %d were reported", report, len(told.of), accepted)
+	}
+	if f := s.faults; f["unavailable"]+f["broken off"]+f["no end"] == 0 || f["refused for now"] == 0 || f["stored and said to be late"] == 0 {
+		t.Errorf("the server has hardly failed: %v", f)
+	}
+}
+
+// gate is a server whose answers wait until a test lets them.
+type gate struct {
+	mu      sync.Mutex
+	batches []int // entries of each request
+	open    chan struct{}
+	fails   atomic.Bool
+}
+
+// writer returns a writer to the gate.
+func (g *gate) writer(opts ...Options) *Writer[sample] {
+	take := func(ctx context.Context, entries int) error {
+		g.mu.Lock()
+		g.batches = append(g.batches, entries)
+		g.mu.Unlock()
+		select {
+		case <-g.open:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		if g.fails.Load() {
+			return status.Error(codes.PermissionDenied, "closed")
+		}
+		return nil
+	}
+	return NewWriter(faked(tableFunc{
+		apply: func(ctx context.Context, _ string, _ *bigtable.Mutation) error { return take(ctx, 1) },
+		bulk: func(ctx context.Context, rows []string, _ []*bigtable.Mutation) ([]error, error) {
+			return nil, take(ctx, len(rows))
+		},
+	}), []*Layout[sample]{days()}, opts...)
+}
+
+// requests returns how many requests there were.
+func (g *gate) requests() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return len(g.batches)
+}
+
+// eventually waits until a condition holds.
+func eventually(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for range 1000 {
+		if holds() {
+			return
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	t.Fatal("never: " + what)
+}
+
+// nth is an event with a row of its own.
+func nth(i int) sample { return sample{Series: fmt.Sprint("s", i), Time: at(i), Value: uint64(i)} }
+
+func TestBatcherSendsByCountSizeAndAge(t *testing.T) {
+	for name, opts := range map[string]BatcherOptions{
+		"count": {MaxEvents: 10, MaxAge: time.Hour},
+		"size":  {MaxBytes: 1000, MaxAge: time.Hour},
+		"age":   {MaxAge: time.Millisecond},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := &gate{open: make(chan struct{})}
+			close(g.open)
+			b := NewBatcher(g.writer(), nil, opts)
+			for i := range 10 {
+				e := nth(i)
+				e.Note = make([]byte, 100)
+				must(t, b.Add(t.Context(), e))
+			}
+			eventually(t, "a request", func() bool { return g.requests() > 0 })
+			must(t, b.Close(t.Context()))
+			sum := 0
+			for _, n := range g.batches {
+				sum += n
+			}
+			if sum != 10 {
+				t.Errorf("requests of %v rows", g.batches)
+			}
+		})
+	}
+}
+
+// TestBatcherHoldsBack fills a Batcher whose writes do not end: Add waits with its
+// context, and what it gives up is not taken.
+func TestBatcherHoldsBack(t *testing.T) {
+	g := &gate{open: make(chan struct{})}
+	b := NewBatcher(g.writer(), nil, BatcherOptions{MaxEvents: 2, Flights: 3, MaxAge: time.Hour})
+	const room = 2 * (3 + 1)
+	for i := range room {
+		must(t, b.Add(t.Context(), nth(i)))
+	}
+	short, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	if err := b.Add(short, nth(room)); !errors.Is(err, context.DeadlineExceeded) {
+		t.Fatalf("one event more: %v", err)
+	}
+	if err := b.Flush(short); !errors.Is(err, context.DeadlineExceeded) {
+		t.Fatalf("Flush: %v", err)
+	}
+	added := make(chan error)
+	go func() { added <- b.Add(t.Context(), nth(room+1)) }()
+	close(g.open)
+	must(t, <-added)
+	must(t, b.Close(t.Context()))
+	sum := 0
+	for _, n := range g.batches {
+		sum += n
+	}
+	if sum != room+1 {
+		t.Errorf("%v rows were written, want %d", g.batches, room+1)
+	}
+}
+
+// TestBatcherReports is about failures, which come with their events and once in the
+// error of Flush, and about events that Add refuses.
+func TestBatcherReports(t *testing.T) {
+	g := &gate{open: make(chan struct{})}
+	g.fails.Store(true)
+	close(g.open)
+	var mu sync.Mutex
+	var failed []uint64
+	b := NewBatcher(g.writer(), func(e sample, err error) {
+		mu.Lock()
+		defer mu.Unlock()
+		failed = append(failed, e.Value)
+		if status.Code(errors.Unwrap(err)) == codes.OK && !strings.Contains(err.Error(), "closed") {
+			t.Errorf("event %d: %v", e.Value, err)
+		}
+	})
+	for i := range 5 {
+		must(t, b.Add(t.Context(), nth(i)))
+	}
+	var refused *WriteError
+	if err := b.Add(t.Context(), sample{Time: at(1)}); !errors.As(err, &refused) || !errors.Is(err, codec.ErrEmpty) || refused.Failures[0].Outcome != Refused {
+		t.Error(err)
+	}
+	err := b.Flush(t.Context())
+	var report *BatchError
+	if !errors.As(err, &report) || report.Events != 5 || report.Failed != 5 || len(failed) != 5 || len(report.Failures) != 5 {
+		t.Errorf("%v, %v", err, failed)
+	}
+	if want := `5 of 5 events not written; the first: table days, row "s0#2021-03-05" (failed): rpc error: code = PermissionDenied desc = closed`; fmt.Sprint(err) != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+	must(t, b.Flush(t.Context())) // it was said
+}
+
+// TestBatcherCloses checks that Close may be called again, that nothing is added
+// after it, and that no goroutine is left.
+func TestBatcherCloses(t *testing.T) {
+	before := runtime.NumGoroutine()
+	g := &gate{open: make(chan struct{})}
+	b := NewBatcher(g.writer(), nil, BatcherOptions{MaxEvents: 3, Flights: 1})
+	for i := range 5 {
+		must(t, b.Add(t.Context(), nth(i)))
+	}
+	short, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	if err := b.Close(short); !errors.Is(err, context.DeadlineExceeded) {
+		t.Error(err)
+	}
+	if err := b.Add(t.Context(), nth(9)); !errors.Is(err, ErrClosed) {
+		t.Error(err)
+	}
+	close(g.open)
+	eventually(t, "what was added is sent although Close was given up", func() bool { return g.requests() == 2 })
+	must(t, b.Close(t.Context()))
+	must(t, b.Close(t.Context()))
+	eventually(t, "all goroutines ended", func() bool { return runtime.NumGoroutine() <= before })
+}
+
+// TestFailedEventsCanBeAddedAgain adds them from where they are reported, while
+// others wait for room.
+func TestFailedEventsCanBeAddedAgain(t *testing.T) {
+	g := &gate{open: make(chan struct{})}
+	g.fails.Store(true)
+	close(g.open)
+	var b *Batcher[sample]
+	var again atomic.Int64
+	b = NewBatcher(g.writer(), func(e sample, _ error) {
+		if again.Add(1) == 50 {
+			g.fails.Store(false)
+		}
+		if err := b.Add(t.Context(), e); err != nil {
+			t.Error(err)
+		}
+	}, BatcherOptions{MaxEvents: 1, Flights: 1})
+	for i := range 100 {
+		must(t, b.Add(t.Context(), nth(i)))
+	}
+	for again.Load() < 50 || b.Flush(t.Context()) != nil {
+		runtime.Gosched()
+	}
+	must(t, b.Flush(t.Context()))
+	if n := g.requests(); n != 100+int(again.Load()) {
+		t.Errorf("%d requests for 100 events, of which %d were added again", n, again.Load())
+	}
+}

@@ -1,0 +1,337 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"cloud.google.com/go/bigtable"
+	"cloud.google.com/go/bigtable/apiv2/bigtablepb"
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/wrapperspb"
+
+	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/storetest"
+)
+
+// breaking is a server that passes reads on to another one, and what comes of them
+// row by row, or chunk by chunk. The stream of one request of each read breaks off.
+type breaking struct {
+	bigtablepb.UnimplementedBigtableServer
+	to    bigtablepb.BigtableClient
+	whole bool // rows are not split: the client itself takes none that are
+	mu    sync.Mutex
+	reads map[string]*brokenRead // by their names, in the header
+	// sends is called before so many chunks of a request of a read are sent; nil if
+	// nobody wants to know.
+	sends func(request, chunks int)
+}
+
+// brokenRead is what becomes of the requests of a read.
+type brokenRead struct {
+	request, after int   // which request breaks off, after how many chunks; at its end at the latest
+	chunks         []int // of the requests
+}
+
+const readHeader = "test-read"
+
+// named returns the context of a read, and what will be known of it.
+func (b *breaking) named(ctx context.Context, request, after int) (context.Context, *brokenRead) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	name, read := fmt.Sprint(len(b.reads)), &brokenRead{request: request, after: after}
+	b.reads[name] = read
+	return metadata.AppendToOutgoingContext(ctx, readHeader, name), read
+}
+
+// requests returns how many chunks each request of a read got.
+func (b *breaking) requests(read *brokenRead) []int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Clone(read.chunks)
+}
+
+func (b *breaking) PingAndWarm(context.Context, *bigtablepb.PingAndWarmRequest) (*bigtablepb.PingAndWarmResponse, error) {
+	return new(bigtablepb.PingAndWarmResponse), nil
+}
+
+// errBroken is what the client resumes after.
+var errBroken = status.Error(codes.Unavailable, "broken off")
+
+func (b *breaking) ReadRows(request *bigtablepb.ReadRowsRequest, stream bigtablepb.Bigtable_ReadRowsServer) error {
+	if err := emptyRange(request.GetRows()); err != nil {
+		return err
+	}
+	header, _ := metadata.FromIncomingContext(stream.Context())
+	b.mu.Lock()
+	read := b.reads[header.Get(readHeader)[0]]
+	n := len(read.chunks)
+	read.chunks = append(read.chunks, 0)
+	b.mu.Unlock()
+	from, err := b.to.ReadRows(metadata.NewOutgoingContext(stream.Context(), header), request)
+	if err != nil {
+		return err
+	}
+	sent := 0
+	breaks := func() bool { return n == read.request && sent == read.after }
+	err = b.pass(from, func(chunks []*bigtablepb.ReadRowsResponse_CellChunk) error {
+		for len(chunks) > 0 && !breaks() {
+			if b.sends != nil {
+				b.sends(n, sent)
+			}
+			some := len(chunks)
+			if !b.whole {
+				some = 1
+			}
+			if err := stream.Send(&bigtablepb.ReadRowsResponse{Chunks: chunks[:some]}); err != nil {
+				return err
+			}
+			chunks, sent = chunks[some:], sent+1
+		}
+		if breaks() {
+			return errBroken
+		}
+		return nil
+	})
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if read.chunks[n] = sent; err == nil && n == read.request {
+		return errBroken // nothing is left to be read
+	}
+	return err
+}
+
+// pass hands the chunks of each row over.
+func (b *breaking) pass(from bigtablepb.Bigtable_ReadRowsClient, row func([]*bigtablepb.ReadRowsResponse_CellChunk) error) error {
+	var chunks []*bigtablepb.ReadRowsResponse_CellChunk
+	var names bigtablepb.ReadRowsResponse_CellChunk // of the cell before
+	for {
+		response, err := from.Recv()
+		if errors.Is(err, io.EOF) {
+			return row(nil)
+		}
+		if err != nil {
+			return err
+		}
+		for _, c := range response.Chunks {
+			brief(c, &names)
+			chunks = append(chunks, c)
+			if c.GetCommitRow() {
+				if err := row(chunks); err != nil {
+					return err
+				}
+				chunks = nil
+			}
+		}
+	}
+}
+
+// emptyRange refuses a request with a range that no key is in, as Bigtable does and
+// the in-memory server does not.
+func emptyRange(rows *bigtablepb.RowSet) error {
+	for i, r := range rows.GetRowRanges() {
+		start, end := string(r.GetStartKeyClosed()), string(r.GetEndKeyOpen())
+		if open := r.GetStartKeyOpen(); open != nil {
+			start = string(open) + "\x00"
+		}
+		if closed := r.GetEndKeyClosed(); closed != nil {
+			end = string(closed) + "\x00"
+		}
+		if end != "" && start >= end {
+			return status.Errorf(codes.InvalidArgument, "Error in field 'row_ranges' : Error in element #%d : start_key must be less than end_key", i)
+		}
+	}
+	return nil
+}
+
+// brief leaves out what a chunk has in common with the one before, as Bigtable does
+// and the in-memory server does not.
+func brief(c, names *bigtablepb.ReadRowsResponse_CellChunk) {
+	if len(c.RowKey) > 0 && string(c.RowKey) != string(names.RowKey) {
+		names.RowKey, names.FamilyName, names.Qualifier = c.RowKey, c.FamilyName, c.Qualifier
+		return
+	}
+	c.RowKey = nil
+	family, qualifier := c.FamilyName, c.Qualifier
+	switch {
+	case family.GetValue() != names.FamilyName.GetValue():
+	case string(qualifier.GetValue()) != string(names.Qualifier.GetValue()):
+		c.FamilyName = nil
+	default:
+		c.FamilyName, c.Qualifier = nil, nil
+	}
+	names.FamilyName, names.Qualifier = wrapperspb.String(family.GetValue()), wrapperspb.Bytes(qualifier.GetValue())
+}
+
+// unsorted are days whose labels do not sort, from day 8 on.
+func unsorted(l *Layout[sample]) *Layout[sample] {
+	l.Table.ID += "_numbered"
+	l.Bucket.Label = codec.Label{Kind: codec.NumberLabel, Prefix: "day"}
+	l.Bucket.Origin = day0.AddDate(0, 0, -7)
+	days := l.Bucket
+	key := func(e *sample, column int) []byte {
+		w := codec.NewKeyWriter(nil, "#")
+		w.String("series", e.Series)
+		if l.Kind == BucketColumns {
+			w.Const(l.Columns[column].Name)
+		}
+		w.Bucket(days, e.Time)
+		text, _ := w.Key()
+		return text
+	}
+	l.Put = func(e *sample, c *Cells) {
+		c.Row(key(e, 0), nil)
+		c.Set(0, codec.AppendBinaryUint64(nil, e.Value))
+		if l.Kind == BucketColumns {
+			c.Row(key(e, 1), nil)
+		}
+		c.Set(1, e.Note)
+	}
+	l.Set = func(e *sample, column int, datum []byte) (err error) {
+		if column == 0 {
+			e.Value, err = codec.BinaryUint64(datum)
+			return err
+		}
+		e.Note = slices.Clone(datum)
+		return nil
+	}
+	l.Key = func(row string, e *sample) (time.Time, error) {
+		r := codec.NewKeyReader(row, "#")
+		e.Series = r.String("series")
+		if l.Kind == BucketColumns {
+			r.String("metric")
+		}
+		start := r.Bucket(days)
+		return start, r.Close()
+	}
+	return l
+}
+
+// brokenReader is a way to read.
+type brokenReader = func(ctx context.Context, r *Reader[sample]) ([]string, error)
+
+// brokenReads are the ways to read: everything or the day in the middle alone.
+func brokenReads(l *Layout[sample]) map[string]brokenReader {
+	type read = brokenReader
+	query := func(q *Query[sample], from, to time.Time, o ReadOptions) read {
+		return func(ctx context.Context, r *Reader[sample]) (out []string, err error) {
+			if q == nil {
+				q = &r.whole
+			}
+			for e, err := range r.Query(ctx, q, sample{Series: "s0"}, from, to, o) {
+				if err != nil {
+					return out, err
+				}
+				out = append(out, rowText(&e))
+			}
+			return out, nil
+		}
+	}
+	columns := func(from, to time.Time, o ReadOptions) read {
+		return func(ctx context.Context, r *Reader[sample]) ([]string, error) {
+			var c sampleColumns
+			err := ReadColumns(ctx, r, intoColumns(l), &c, nil, sample{Series: "s0"}, from, to, o)
+			return c.text(), err
+		}
+	}
+	begin, end := at(0), at(4*86400)
+	from, to := at(86400), at(2*86400)
+	reads := map[string]read{
+		"all": query(nil, begin, end, ReadOptions{}), "a day": query(nil, from, to, ReadOptions{}),
+		"newest first":        query(nil, begin, end, ReadOptions{NewestFirst: true}),
+		"a day, newest first": query(nil, from, to, ReadOptions{NewestFirst: true}),
+		"limit":               query(nil, begin, end, ReadOptions{Limit: 3}),
+		"first":               query(nil, from, to, ReadOptions{Limit: 1}),
+		"last":                query(nil, from, to, ReadOptions{Limit: 1, NewestFirst: true}),
+		"latest only":         query(nil, begin, end, ReadOptions{LatestOnly: true}),
+		"columns":             columns(begin, end, ReadOptions{}),
+		"columns of a day":    columns(from, to, ReadOptions{NewestFirst: true}),
+		"latest": func(ctx context.Context, r *Reader[sample]) ([]string, error) {
+			e, err := r.Latest(ctx, sample{Series: "s0"})
+			return []string{rowText(&e)}, err
+		},
+	}
+	if l.Kind != BucketColumns {
+		reads["series"] = query(of("s0", "s1"), begin, end, ReadOptions{})
+		reads["latest of series"] = query(all("s"), begin, end, ReadOptions{LatestOnly: true})
+	}
+	return reads
+}
+
+// Reads give the same whether a stream breaks off or not: before its first row, after
+// any row, within one or at its end; forwards and backwards, on both paths.
+func TestReadsOfStreamsThatBreakOff(t *testing.T) {
+	limit := make(chan struct{}, 64) // the client waits a little before it resumes
+	for _, l := range []*Layout[sample]{days(), singles(), metrics(), unsorted(days()), unsorted(metrics())} {
+		bt := newBigtable(t, l)
+		now := clockAt(86400 * 4)
+		var samples []sample
+		for i := range 8 {
+			for _, series := range []string{"s0", "s1"} {
+				samples = append(samples, sample{Series: series, Time: at(i/2*86400 + 60*i), Value: uint64(i), Note: []byte("note")})
+			}
+		}
+		must(t, NewWriter(bt.Client, []*Layout[sample]{l}, now).WriteAll(t.Context(), samples))
+		conn, err := grpc.NewClient(bt.Addr, grpc.WithTransportCredentials(insecure.NewCredentials()))
+		must(t, err)
+		t.Cleanup(func() { _ = conn.Close() })
+		for i, connect := range []func(context.Context, string, ...grpc.DialOption) (*bigtable.Client, error){storetest.Connect, storetest.ConnectPlain} {
+			b := &breaking{to: bigtablepb.NewBigtableClient(conn), whole: i == 1, reads: map[string]*brokenRead{}}
+			client, err := connect(t.Context(), startServer(t, b))
+			must(t, err)
+			defer func() { _ = client.Close() }()
+			r := NewReader(client, l, now)
+			b.breakOff(t, fmt.Sprintf("%s, path %d", l.Table.ID, i), r, brokenReads(l), limit)
+		}
+	}
+}
+
+// breakOff compares what reads give with what they give when a stream breaks off, as
+// many of them at once as the limit holds.
+func (b *breaking) breakOff(t *testing.T, what string, r *Reader[sample], reads map[string]brokenReader, limit chan struct{}) {
+	t.Helper()
+	var wg sync.WaitGroup
+	for name, read := range reads {
+		ctx, whole := b.named(t.Context(), -1, 0)
+		want, err := read(ctx, r)
+		if err != nil || len(want) == 0 {
+			t.Fatal(what, name, want, err)
+		}
+		for request, chunks := range b.requests(whole) {
+			for _, after := range breaks(chunks) {
+				limit <- struct{}{}
+				wg.Go(func() {
+					defer func() { <-limit }()
+					ctx, broken := b.named(t.Context(), request, after)
+					got, err := read(ctx, r)
+					reached := len(b.requests(broken)) > request || name == "limit" // which may do without its last ones
+					if diff := cmp.Diff(want, got); diff != "" || err != nil || !reached {
+						t.Errorf("%s, %s: request %d, broken off after %d of %d: %v (-want +got)\n%s", what, name, request, after, chunks, err, diff)
+					}
+				})
+			}
+		}
+	}
+	wg.Wait()
+}
+
+// breaks returns after which of so many chunks a stream breaks off.
+func breaks(chunks int) (out []int) {
+	for n := range chunks + 1 {
+		if n < 2 || n == chunks || os.Getenv("BTGEN_LONG") == "1" {
+			out = append(out, n)
+		}
+	}
+	return out
+}

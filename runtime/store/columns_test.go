@@ -1,0 +1,237 @@
+package store
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"cloud.google.com/go/bigtable"
+
+	"github.com/btgen-dev/btgen/runtime/storetest"
+)
+
+// sampleColumns is samples as columns, as generated code has them.
+type sampleColumns struct {
+	Series    []string
+	Time      []time.Time
+	Sequence  []uint32
+	Class     []int
+	TTL       []time.Duration
+	ExpiresAt []time.Time
+	WrittenAt []time.Time
+	Value     []uint64
+	Note      [][]byte
+
+	appended int // samples that came one by one
+}
+
+func (c *sampleColumns) add(e *sample) {
+	c.Series, c.Time, c.Sequence, c.Class = append(c.Series, e.Series), append(c.Time, e.Time), append(c.Sequence, e.Sequence), append(c.Class, e.Class)
+	c.TTL, c.ExpiresAt, c.WrittenAt = append(c.TTL, e.TTL), append(c.ExpiresAt, e.ExpiresAt), append(c.WrittenAt, e.WrittenAt)
+	c.Value, c.Note = append(c.Value, e.Value), append(c.Note, e.Note)
+}
+
+// text is the samples, one by one. It fails if the columns are not of one length.
+func (c *sampleColumns) text() (out []string) {
+	for i := range max(len(c.Series), len(c.Time), len(c.Sequence), len(c.Class), len(c.TTL), len(c.ExpiresAt), len(c.WrittenAt), len(c.Value), len(c.Note)) {
+		out = append(out, rowText(&sample{c.Series[i], c.Time[i], c.Value[i], c.Note[i], c.Class[i], c.TTL[i], c.ExpiresAt[i], c.WrittenAt[i], c.Sequence[i]}))
+	}
+	return out
+}
+
+func rowText(e *sample) string {
+	s := fmt.Sprintf("%s@%d=%d%q", e.Series, e.Time.UnixMicro(), e.Value, e.Note)
+	if e.Class != 0 || e.Sequence != 0 {
+		s += fmt.Sprintf(" %d/%d", e.Class, e.Sequence)
+	}
+	if e.TTL != 0 || !e.ExpiresAt.IsZero() || !e.WrittenAt.IsZero() {
+		s += fmt.Sprint(" ", e.TTL, e.ExpiresAt, e.WrittenAt)
+	}
+	return s
+}
+
+// intoColumns is how samples of a layout become columns.
+func intoColumns(l *Layout[sample]) Columns[sample, sampleColumns] {
+	return Columns[sample, sampleColumns]{
+		Append: func(c *sampleColumns, e *sample) {
+			c.add(e)
+			c.appended++
+		},
+		Truncate: func(c *sampleColumns, n int) {
+			c.Series, c.Time, c.Sequence, c.Class = c.Series[:n], c.Time[:n], c.Sequence[:n], c.Class[:n]
+			c.TTL, c.ExpiresAt, c.WrittenAt = c.TTL[:n], c.ExpiresAt[:n], c.WrittenAt[:n]
+			c.Value, c.Note = c.Value[:n], c.Note[:n]
+		},
+		Extend: func(c *sampleColumns, e *sample, events Data) int {
+			n := len(c.Time)
+			c.Series = ExtendSame(c.Series, events, e.Series)
+			c.Time = ExtendTimes(c.Time, events)
+			c.Sequence = ExtendSequences(c.Sequence, events, e.Sequence)
+			c.Class = ExtendClasses(c.Class, events)
+			c.TTL = ExtendSame(c.TTL, events, 0)
+			c.ExpiresAt = ExtendExpiries(c.ExpiresAt, events)
+			if !slices.ContainsFunc(l.Columns, func(c Column) bool { return c.WrittenAt }) {
+				c.WrittenAt = ExtendSame(c.WrittenAt, events, time.Time{})
+			}
+			return n
+		},
+		Decode: func(c *sampleColumns, column int, data Data) error { return c.decode(l, column, data) },
+	}
+}
+
+func (c *sampleColumns) decode(l *Layout[sample], column int, data Data) (err error) {
+	set := func(datum []byte) (e sample, err error) {
+		err = l.Set(&e, column, datum)
+		return e, err
+	}
+	switch {
+	case l.Columns[column].Whole:
+		for k := range data.Len() {
+			e, err := set(data.At(k))
+			if err != nil {
+				return err
+			}
+			c.Value, c.Note = append(c.Value, e.Value), append(c.Note, e.Note)
+		}
+	case l.Columns[column].WrittenAt:
+		c.WrittenAt, err = Extend(c.WrittenAt, data, func(datum []byte) (time.Time, error) { e, err := set(datum); return e.WrittenAt, err })
+	case column == 0:
+		c.Value, err = Extend(c.Value, data, func(datum []byte) (uint64, error) { e, err := set(datum); return e.Value, err })
+	case column == 1:
+		c.Note, err = Extend(c.Note, data, func(datum []byte) ([]byte, error) { e, err := set(datum); return e.Note, err })
+	}
+	return err
+}
+
+// sparse returns samples of a layout, some of which have a note, none or all of a day.
+// They live long, but for some of the first day.
+func sparse(random *rand.Rand, l *Layout[sample], days, each int) (samples []sample) {
+	for day := range days {
+		notes := random.IntN(3)
+		for i := range each {
+			e := sample{Series: fmt.Sprint("s", random.IntN(2)), Time: at(86400*day + 60*i), Value: random.Uint64()}
+			if notes == 1 || notes == 2 && random.IntN(2) == 0 {
+				e.Note = fmt.Append(nil, i)
+			}
+			if l.Sequence != nil {
+				e.Sequence = random.Uint32N(3)
+			}
+			if l.Table.hasClasses() {
+				e.Class = 1 + random.IntN(2)*(day%2)
+			}
+			e.ExpiresAt = at(86400 * 50)
+			if day == 0 {
+				e.ExpiresAt = at(86400*7 + i)
+			}
+			samples = append(samples, e)
+		}
+	}
+	return samples
+}
+
+// spoil makes a value none in a row of a table.
+func spoil(t *testing.T, l *Layout[sample], client *bigtable.Client) {
+	t.Helper()
+	var rows []bigtable.Row
+	must(t, client.Open(l.Table.ID).ReadRows(t.Context(), bigtable.InfiniteRange(""), func(row bigtable.Row) bool {
+		rows = append(rows, row)
+		return true
+	}))
+	row := rows[len(rows)/3]
+	for family, items := range row {
+		m := bigtable.NewMutation()
+		item := items[len(items)/2]
+		_, qualifier, _ := strings.Cut(item.Column, ":")
+		if l.Kind == BucketColumns {
+			qualifier = "none"
+		}
+		m.Set(family, qualifier, item.Timestamp, []byte("none"))
+		must(t, client.Open(l.Table.ID).Apply(t.Context(), row.Key(), m))
+	}
+}
+
+// ReadColumns gives the events of Query, in its order, with any options and on both
+// paths, whether the columns of a bucket agree or not, with those that expire during
+// the read and those that do not decode.
+func TestColumnsAreThoseOfEvents(t *testing.T) {
+	const n = 6
+	for _, l := range strategies() {
+		t.Run(l.Table.ID, func(t *testing.T) {
+			random := rand.New(rand.NewPCG(1, 2))
+			bt := newBigtable(t, l)
+			must(t, NewWriter(bt.Client, []*Layout[sample]{l}, clockAt(86400*n)).WriteAll(t.Context(), sparse(random, l, n, 20)))
+			without, err := storetest.ConnectPlain(t.Context(), bt.Addr)
+			must(t, err)
+			defer func() { _ = without.Close() }()
+			taken, made := 0, 0
+			for i := range 80 {
+				if i == 40 {
+					spoil(t, l, bt.Client)
+				}
+				r := NewReader([]*bigtable.Client{bt.Client, without}[i%2], l, clockAt(86400*n))
+				r.gathered = random.IntN(3) * random.IntN(2000)
+				if random.IntN(3) == 0 { // some of the first day expire after the request
+					r.options.Now = nil
+				}
+				q, base := &r.whole, sample{Series: "s0"}
+				if l.Kind != BucketColumns && random.IntN(3) == 0 {
+					q, base = of("s0", "s1"), sample{}
+				}
+				o := ReadOptions{NewestFirst: random.IntN(2) == 0, Limit: random.IntN(2) * random.IntN(60), TimeOrder: random.IntN(2) == 0, LatestOnly: random.IntN(8) == 0}
+				if random.IntN(4) == 0 && !l.Columns[0].Whole {
+					o.Fields = []Field{Field(l.Columns[random.IntN(2)].Name)}
+				}
+				from, to := at(random.IntN(86400*2)), at(86400*2+random.IntN(86400*n))
+				a, b := sameColumns(t, r, q, base, from, to, o)
+				taken, made = taken+a, made+b
+			}
+			if taken == 0 || made == 0 {
+				t.Errorf("%d events were taken by the column, and %d were made", taken, made)
+			}
+		})
+	}
+}
+
+// sameColumns compares ReadColumns with Query. It returns how many events came by the
+// column, and how many alone. A reader without a clock has one that moves on after the
+// request.
+func sameColumns(t *testing.T, r *Reader[sample], q *Query[sample], base sample, from, to time.Time, o ReadOptions) (taken, made int) {
+	t.Helper()
+	clock := r.options.Now
+	begin := func() {
+		if moved := false; clock == nil {
+			r.options.Now = func() time.Time {
+				defer func() { moved = true }()
+				if moved {
+					return at(86400*7 + 10)
+				}
+				return at(86400 * 6)
+			}
+		}
+	}
+	var want []string
+	var failed error
+	begin()
+	for e, err := range r.Query(t.Context(), q, base, from, to, o) {
+		switch {
+		case err == nil:
+			want = append(want, rowText(&e))
+		case failed == nil:
+			failed = err
+		}
+	}
+	var columns sampleColumns
+	columns.add(&sample{Series: "kept"})
+	begin()
+	err := ReadColumns(t.Context(), r, intoColumns(r.layout), &columns, q, base, from, to, o)
+	if fmt.Sprint(err) != fmt.Sprint(failed) {
+		t.Errorf("%s %+v: %v, want %v", r.id, o, err, failed)
+	}
+	if got := columns.text(); !slices.Equal(got[1:], want) || columns.Series[0] != "kept" {
+		t.Errorf("%s %+v from %v to %v:\n%v\nwant\n%v", r.id, o, from, to, got, want)
+	}
+	return len(want) - columns.appended, columns.appended
+}

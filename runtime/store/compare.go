@@ -1,0 +1,216 @@
+package store
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"cloud.google.com/go/bigtable"
+
+	"github.com/btgen-dev/btgen/runtime/codec"
+)
+
+// planFor returns what is to be done so that the live tables become what tables
+// say. A change with a hazard is refused unless allow has its name.
+func planFor(tables []Table, live map[string]liveTable, allow []string) Plan {
+	var plan Plan
+	for _, t := range tables {
+		have, found := live[t.ID]
+		if !found {
+			plan.Changes = append(plan.Changes, Change{Kind: AddTable, Table: t.ID, Splits: len(t.Splits)})
+		}
+		plan.Changes = append(plan.Changes, compareFamilies(t, have)...)
+		plan.Changes = append(plan.Changes, compareKeySchema(t, have)...)
+		plan.Changes = append(plan.Changes, compareProtection(t, have)...)
+		plan.Strays = append(plan.Strays, strays(t, have)...)
+	}
+	for i, c := range plan.Changes {
+		plan.Changes[i].Refused = len(c.Hazards) > 0 && (c.impossible() || !slices.Contains(allow, c.Name()))
+	}
+	return plan
+}
+
+// compareFamilies returns the changes of the families of a table: first those to make,
+// then those that differ.
+func compareFamilies(t Table, live liveTable) []Change {
+	var added, changed []Change
+	for _, f := range t.Families {
+		switch have, found := live.families[f.Name]; {
+		case !found:
+			added = append(added, Change{Kind: AddFamily, Table: t.ID, Family: f.Name, Want: f.GC})
+		case have.valueType != "":
+			changed = append(changed, valueTypeChange(t.ID, f, have.valueType))
+		case !have.rule.Equal(f.GC):
+			changed = append(changed, ruleChange(t.ID, f, have.rule))
+		}
+	}
+	return append(added, changed...)
+}
+
+// strays returns what a live table has and a table does not know.
+func strays(t Table, live liveTable) []Stray {
+	var out []Stray
+	for _, name := range slices.Sorted(maps.Keys(live.families)) {
+		if !slices.ContainsFunc(t.Families, func(f Family) bool { return f.Name == name }) {
+			out = append(out, Stray{Table: t.ID, Family: name})
+		}
+	}
+	if live.keySchema != nil && t.KeySchema == nil {
+		out = append(out, Stray{Table: t.ID, KeySchema: true})
+	}
+	if live.protected && t.DeletionProtection == bigtable.None {
+		out = append(out, Stray{Table: t.ID, Protection: true})
+	}
+	return out
+}
+
+// compareProtection returns the change of the deletion protection of a table, if there
+// is one.
+func compareProtection(t Table, live liveTable) []Change {
+	switch {
+	case t.DeletionProtection == bigtable.Protected && !live.protected:
+		return []Change{{Kind: Protect, Table: t.ID}}
+	case t.DeletionProtection == bigtable.Unprotected && live.protected:
+		c := Change{Kind: Unprotect, Table: t.ID}
+		c.hazard("drop_protection", "", "the table, its families and its instance can be deleted from then on")
+		return []Change{c}
+	}
+	return nil
+}
+
+// valueTypeChange is the change of a family that has a value type. Whatever its
+// rule is, it cannot hold the events.
+func valueTypeChange(table string, f Family, have string) Change {
+	c := Change{Kind: ChangeValueType, Table: table, Family: f.Name, ValueType: have}
+	c.hazard("value_type", "", "Bigtable fixes the value type when it makes a family")
+	return c
+}
+
+// ruleChange is the change of the rule of a family.
+func ruleChange(table string, f Family, have codec.GCRule) Change {
+	c := Change{Kind: ChangeRule, Table: table, Family: f.Name, Have: have, Want: f.GC}
+	dropped := f.GC.Normalize().Kind == codec.GCNone
+	switch {
+	case f.Life.Stamp == codec.StampExpiry:
+		c.hazard("one_second", "T06", otherwise(f.GC)+": take a new family")
+	case f.Life.Stamp == codec.StampShifted:
+		c.hazard("default_expiration", "T06", otherwise(f.GC))
+		c.loss(have.Retention(0), f.GC.Retention(0))
+	case have.Equal(oneSecond) && !dropped:
+		c.hazard("one_second", "T06", "its cells may be timed by their expiry, and those that have expired would come back")
+	case dropped:
+		c.hazard("drop_rule", "", "keeps every cell for ever")
+	default:
+		c.loss(have.Retention(0), f.GC.Retention(0))
+	}
+	if dropped || relaxesAge(have, f.GC) {
+		c.because("T10", "refused where the table is replicated: "+replicated)
+	}
+	return c
+}
+
+// oneSecond is the rule of one-second expiration.
+var oneSecond = codec.GCRule{Kind: codec.GCMaxAge, MaxAge: time.Second}
+
+// replicated is T10.
+const replicated = "there Bigtable raises an age by at most 90 days at a time, and drops no rule"
+
+// otherwise says what becomes of cells whose timestamps nobody knows: a live
+// family does not say what they stand for.
+func otherwise(rule codec.GCRule) string {
+	return "what is there is collected by " + showRule(rule) + ", whatever its timestamps stand for"
+}
+
+// loss adds the hazards of a change by which a cell that was alive is so no
+// more. A limit is the hazard if nothing is lost once it is raised to what it
+// was; if that is not one of the two alone, both are.
+func (c *Change) loss(before, after codec.Retention) {
+	if after.Covers(before) {
+		return
+	}
+	var was codec.Term // the highest limits; 0 for none
+	for _, t := range before {
+		was.MaxAge, was.Versions = max(was.MaxAge, t.MaxAge), max(was.Versions, t.Versions)
+	}
+	if before == nil {
+		before = codec.Retention{{}}
+	}
+	var ages, versions codec.Retention // after, with one of the limits raised
+	for _, t := range after {
+		ages = append(ages, codec.Term{MaxAge: raise(t.MaxAge, was.MaxAge), Versions: t.Versions})
+		versions = append(versions, codec.Term{MaxAge: t.MaxAge, Versions: raise(t.Versions, was.Versions)})
+	}
+	shorter, fewer := ages.Covers(before), versions.Covers(before)
+	if shorter == fewer {
+		shorter, fewer = true, true
+	}
+	if shorter {
+		c.Hazards = append(c.Hazards, "shorter_age")
+	}
+	if fewer {
+		c.Hazards = append(c.Hazards, "fewer_versions")
+	}
+	c.because("T09", deletes(after, shorter, fewer))
+}
+
+// raise returns the higher of two limits, of which 0 is none.
+func raise[T int | time.Duration](limit, to T) T {
+	if limit == 0 || to == 0 {
+		return 0
+	}
+	return max(limit, to)
+}
+
+// deletes says which data a new rule deletes.
+func deletes(after codec.Retention, shorter, fewer bool) string {
+	if len(after) > 1 {
+		return "deletes what the new rule collects and the old one keeps"
+	}
+	var what []string
+	if t := after[0]; shorter && t.MaxAge > 0 {
+		what = append(what, "data older than "+showAge(t.MaxAge))
+	}
+	switch t := after[0]; {
+	case !fewer || t.Versions == 0:
+	case t.Versions == 1:
+		what = append(what, "all but the newest cell of each column")
+	default:
+		what = append(what, fmt.Sprintf("all but the newest %d cells of each column", t.Versions))
+	}
+	return "deletes " + strings.Join(what, ", and ")
+}
+
+// relaxesAge reports whether a replicated table refuses the change.
+func relaxesAge(have, want codec.GCRule) bool {
+	before, after := longest(have), longest(want)
+	return before > 0 && (after == 0 || after-before > 90*ageDay) || hasAge(have) && !hasAge(want)
+}
+
+// longest returns the age at which a rule collects every cell; 0 if there is none.
+func longest(r codec.GCRule) time.Duration {
+	if alive := r.Retention(0); alive != nil {
+		return alive[len(alive)-1].MaxAge
+	}
+	return 0
+}
+
+// hasAge reports whether a rule speaks of an age.
+func hasAge(r codec.GCRule) bool {
+	return r.Kind == codec.GCMaxAge || slices.ContainsFunc(r.Rules, hasAge)
+}
+
+// hazard adds a hazard with its reason.
+func (c *Change) hazard(name, rule, reason string) {
+	c.Hazards = append(c.Hazards, name)
+	c.because(rule, reason)
+}
+
+// because adds a reason and the rule that it comes from, if there is one.
+func (c *Change) because(rule, reason string) {
+	c.Reasons = append(c.Reasons, reason)
+	if rule != "" {
+		c.Rules = append(c.Rules, rule)
+	}
+}

@@ -1,0 +1,258 @@
+package store
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"cloud.google.com/go/bigtable"
+
+	"github.com/btgen-dev/btgen/runtime/codec"
+)
+
+// counts is what reads ask for, and what Bigtable sends.
+type counts struct{ Requests, Cells int }
+
+// counted returns a client whose reads are counted. It takes all that a request
+// has in it, as the wire does, before the reader gets the first row.
+func counted(client Client, c *counts) Client {
+	var mu sync.Mutex
+	return fakeClient{client, func(api bigtable.TableAPI) bigtable.TableAPI {
+		return tableFunc{TableAPI: api, readRows: func(ctx context.Context, set bigtable.RowSet, f func(bigtable.Row) bool, opts ...bigtable.ReadOption) error {
+			var rows []bigtable.Row
+			err := api.ReadRows(ctx, set, func(row bigtable.Row) bool {
+				rows = append(rows, row)
+				return true
+			}, opts...)
+			mu.Lock()
+			c.Requests++
+			for _, row := range rows {
+				for _, items := range row {
+					c.Cells += len(items)
+				}
+			}
+			mu.Unlock()
+			for _, row := range rows {
+				if !f(row) {
+					break
+				}
+			}
+			return err
+		}}
+	}}
+}
+
+// stored writes samples of series s, one each so many seconds, the first at the
+// start of day0, and returns a reader whose reads are counted.
+func stored(t *testing.T, l *Layout[sample], seconds int, samples ...sample) (*Reader[sample], *counts) {
+	t.Helper()
+	bt := newBigtable(t, l)
+	for i := range samples {
+		samples[i].Series, samples[i].Time = "s", at(i*seconds)
+	}
+	must(t, NewWriter(bt.Client, []*Layout[sample]{l}, clockAt(seconds*len(samples))).WriteAll(t.Context(), samples))
+	c := &counts{}
+	return NewReader(counted(bt.Client, c), l, clockAt(seconds*len(samples))), c
+}
+
+// numbered are samples with the values 0 to n−1.
+func numbered(n int) []sample {
+	samples := make([]sample, n)
+	for i := range samples {
+		samples[i].Value = uint64(i)
+	}
+	return samples
+}
+
+// read returns the values of what is read of series s.
+func read(t *testing.T, r *Reader[sample], from, to time.Time, o ReadOptions) []string {
+	t.Helper()
+	var out []string
+	for e, err := range r.Read(t.Context(), sample{Series: "s"}, from, to, o) {
+		must(t, err)
+		out = append(out, sampleText(e))
+	}
+	return out
+}
+
+// A limit of events is one of rows too, and where those have none the rest of the
+// rows is asked for.
+func TestLimitIsOneOfRows(t *testing.T) {
+	for _, l := range []*Layout[sample]{singles(), days(), metrics()} {
+		l.Columns[0].Name = "v"
+		r, c := stored(t, l, 86400, numbered(9)...)
+		same(t, []string{"0", "1", "2"}, read(t, r, day0, at(9*86400), ReadOptions{Limit: 3}))
+		streams := 1
+		if l.Kind == BucketColumns {
+			streams = 2
+		}
+		same(t, counts{streams, 3}, *c)
+		*c = counts{}
+		same(t, []string{"8", "7"}, read(t, r, day0, at(9*86400), ReadOptions{Limit: 2, NewestFirst: true}))
+		same(t, counts{streams, 2}, *c)
+		if l.Kind == BucketColumns {
+			continue // any column is a value
+		}
+		other := *l
+		other.Columns = []Column{{Name: "other"}, {Name: "note"}} // which no row has
+		r.layout = &other
+		*c = counts{}
+		other.Missing = Required[sample]
+		same(t, []string(nil), read(t, r, day0, at(9*86400), ReadOptions{Limit: 2, NewestFirst: true}))
+		same(t, counts{2, 9}, *c)
+	}
+}
+
+// Streams of several rows ask for more only when the row is looked for that comes
+// after those that are enough.
+func TestLimitOfStreams(t *testing.T) {
+	l := metrics()
+	l.Columns = []Column{{Name: "v"}, {Name: "note"}}
+	set := l.Set
+	l.Set = func(e *sample, column int, datum []byte) error {
+		if string(datum) < "3" {
+			return codec.ErrMissing // it does not decode, and does not count
+		}
+		return set(e, column, datum)
+	}
+	r, c := stored(t, l, 86400, numbered(9)...)
+	var out []string
+	for e, err := range r.Read(t.Context(), sample{Series: "s"}, day0, at(9*86400), ReadOptions{Limit: 2}) {
+		if err == nil {
+			out = append(out, sampleText(e))
+		}
+	}
+	same(t, []string{"3", "4"}, out)
+	same(t, counts{3, 9}, *c)
+}
+
+// The newest event of columns named by values is among the newest cells of them.
+func TestLatestOfValuesThatRepeat(t *testing.T) {
+	r, c := stored(t, metrics(), 60, sample{Value: 1}, sample{Value: 2}, sample{Value: 1}, sample{Value: 1}, sample{Value: 2}, sample{Value: 1})
+	event, err := r.Latest(t.Context(), sample{Series: "s"})
+	must(t, err)
+	same(t, sample{Series: "s", Time: at(5 * 60), Value: 1}, event)
+	same(t, counts{1, 2}, *c)
+	*c = counts{}
+	same(t, []string{"1"}, read(t, r, day0, at(86400), ReadOptions{LatestOnly: true}))
+	same(t, counts{2, 2}, *c)
+}
+
+// Only of a bucket that is about to pass its age the rest is read, since it decides
+// what is left of it; and no bucket after it.
+func TestRestOfABucketThatTurns(t *testing.T) {
+	l := days()
+	l.Table.Families = []Family{oldAndMany("f.1", 2)} // an hour, or the newest two
+	l.Columns = []Column{{Name: "v"}, {Name: "note"}}
+	r, c := stored(t, l, 600, numbered(3*144)...) // three days, a cell each ten minutes
+	for _, tt := range []struct {
+		now, from, to int // in cells
+		want          int // cells
+	}{
+		{432, 426, 430, 6},     // alive by age, which goes by within an hour: with the last two
+		{432, 0, 429, 4 + 6},   // the newest two of the first days, and those of the last hour
+		{432, 0, 432, 4 + 6},   // the whole bucket is its rest
+		{296, 140, 150, 2 + 0}, // all of the cut bucket is old
+		{150, 140, 144, 2},     // no bucket is cut
+		{150, 145, 147, 143},   // the rest of the second bucket, and not the third
+	} {
+		r.options = merge([]Options{clockAt(tt.now * 600)})
+		*c = counts{}
+		read(t, r, at(tt.from*600), at(tt.to*600), ReadOptions{})
+		if c.Cells != tt.want {
+			t.Errorf("%+v: %d cells", tt, c.Cells)
+		}
+	}
+}
+
+// Where the timestamps of cells are not the times of events, and rows of all times
+// are asked for, the time is looked for in the keys.
+func TestTimeInKeys(t *testing.T) {
+	written := Family{Name: "f.1", Life: codec.Lifetime{Stamp: codec.StampWrite}}
+	for _, key := range []codec.TimeFormat{{Kind: codec.UnixMillis}, {Kind: codec.UnixMillis, Reverse: true}, {Kind: codec.BinaryTime}, {Layout: "20060102150405"}} {
+		l := singles()
+		l.Table.Families, l.TimeKey = []Family{written}, key
+		l.Put, l.Key = putSingle(key), keySingle(key)
+		r, c := stored(t, l, 1, numbered(130)...)
+		q := &Query[sample]{
+			Untimed: true, Several: true,
+			Spans: func(*sample) ([]codec.Span, error) { return []codec.Span{{}}, nil },
+			Keys: func(*sample) (*codec.KeyPattern, error) {
+				p := codec.NewKeyPattern("#")
+				p.Any()
+				p.Time()
+				return p.Pattern()
+			},
+		}
+		for _, span := range [][2]int{{0, 130}, {17, 18}, {59, 101}, {130, 140}, {5, 5}, {-1000, 3}} {
+			*c = counts{}
+			n := 0
+			for _, err := range r.Query(t.Context(), q, sample{}, at(span[0]), at(span[1])) {
+				must(t, err)
+				n++
+			}
+			if want := max(0, min(130, span[1])-max(0, span[0])); n != want || c.Cells != want {
+				t.Errorf("%v of %v: %d events of %d cells, want %d", span, key, n, c.Cells, want)
+			}
+		}
+	}
+}
+
+// putSingle and keySingle are Put and Key of singles with another form of time.
+func putSingle(key codec.TimeFormat) func(e *sample, c *Cells) {
+	return func(e *sample, c *Cells) {
+		w := codec.NewKeyWriter(nil, "#")
+		w.String("series", e.Series)
+		w.Time(key, e.Time)
+		c.Row(w.Key())
+		c.Set(0, codec.AppendBinaryUint64(nil, e.Value))
+	}
+}
+
+func keySingle(key codec.TimeFormat) func(row string, e *sample) (time.Time, error) {
+	return func(row string, e *sample) (time.Time, error) {
+		r := codec.NewKeyReader(row, "#")
+		e.Series = r.String("series")
+		at := r.Time(key)
+		return at, r.Close()
+	}
+}
+
+// In a binary key "ba" ends as "a" does, and is another series.
+func TestSeriesThatEndsAsAnother(t *testing.T) {
+	key := codec.TimeFormat{Kind: codec.BinaryTime}
+	l := singles()
+	l.TimeKey = key
+	l.Put = func(e *sample, c *Cells) {
+		w := codec.NewKeyWriter(nil, "")
+		w.Time(key, e.Time)
+		w.String("series", e.Series)
+		c.Row(w.Key())
+		c.Set(0, codec.AppendBinaryUint64(nil, e.Value))
+	}
+	l.Key = func(row string, e *sample) (time.Time, error) {
+		r := codec.NewKeyReader(row, "")
+		at := r.Time(key)
+		e.Series = r.String("series")
+		return at, r.Close()
+	}
+	l.Spans = func(e *sample) ([]codec.Span, error) {
+		w := codec.NewKeyWriter(nil, "")
+		w.String("series", e.Series)
+		suffix, err := w.Key()
+		return []codec.Span{{Suffix: string(suffix), Whole: true}}, err
+	}
+	bt := newBigtable(t, l)
+	event := sample{Series: "a", Time: at(1), Value: 1}
+	must(t, NewWriter(bt.Client, []*Layout[sample]{l}).WriteAll(t.Context(), []sample{event, {Series: "ba", Time: at(2), Value: 2}}))
+	c := &counts{}
+	r := NewReader(counted(bt.Client, c), l)
+	got, err := collect(t.Context(), r, "a", day0, at(60))
+	must(t, err)
+	same(t, []sample{event}, got)
+	same(t, counts{1, 1}, *c)
+	latest, err := r.Latest(t.Context(), sample{Series: "a"})
+	must(t, err)
+	same(t, event, latest)
+}

@@ -1,0 +1,189 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"cloud.google.com/go/bigtable"
+
+	"github.com/btgen-dev/btgen/runtime/codec"
+)
+
+// offsets is days with a column for each sample.
+func offsets() *Layout[sample] {
+	l := days()
+	l.Kind, l.Table.ID, l.Columns = BucketOffsets, "offsets", []Column{{Name: "v", Whole: true}}
+	l.Put = putValue(l)
+	return l
+}
+
+// everywhere is a query of all series that finds their times in their keys.
+func everywhere(l *Layout[sample]) *Query[sample] {
+	q := all("")
+	q.Keys = func(*sample) (*codec.KeyPattern, error) {
+		p := codec.NewKeyPattern("#")
+		p.Any()
+		p.Time()
+		return p.Pattern()
+	}
+	return q
+}
+
+// TestForeignTimestamps reads cells that other programs have written, with timestamps
+// that are not the times of events: at the time of the writing, at none, or past the
+// year 9999. Where the keys or the columns say when events are, they are all read, if
+// garbage collection keeps them.
+func TestForeignTimestamps(t *testing.T) {
+	const times = 5
+	month := 30 * 24 * time.Hour
+	write := aged("f.1", month)
+	write.Life.Stamp = codec.StampWrite
+	versions := codec.GCRule{Kind: codec.GCMaxVersions, MaxVersions: 2}
+	many := Family{Name: "f.1", GC: versions, Life: codec.Lifetime{Retention: versions.Retention(0)}}
+	now := bigtable.Timestamp(at(86400 * 20).UnixMicro())
+	for name, c := range map[string]struct {
+		layout *Layout[sample]
+		family Family
+		stamps []bigtable.Timestamp
+	}{
+		"rows, kept":            {singles(), Family{Name: "f.1"}, []bigtable.Timestamp{0, 1000, now, 300_000_000_000_000_000}},
+		"rows, versions":        {singles(), many, []bigtable.Timestamp{0, 1000, now, 300_000_000_000_000_000}},
+		"rows, for a month":     {singles(), aged("f.1", month), []bigtable.Timestamp{now, now - 86_400_000_000, 300_000_000_000_000_000}},
+		"rows, from write":      {singles(), write, []bigtable.Timestamp{now, 300_000_000_000_000_000}},
+		"columns, kept":         {offsets(), Family{Name: "f.1"}, []bigtable.Timestamp{0, 1000, now, 300_000_000_000_000_000}},
+		"columns, versions":     {offsets(), many, []bigtable.Timestamp{0, 1000, now, 300_000_000_000_000_000}},
+		"columns, from write":   {offsets(), write, []bigtable.Timestamp{now, 300_000_000_000_000_000}},
+		"rows, of two families": {singles(), Family{Name: "f.1"}, []bigtable.Timestamp{now}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := c.layout
+			l.Table.Families = []Family{c.family}
+			if name == "rows, of two families" {
+				l.Table.Families = append(l.Table.Families, aged("g", time.Hour))
+				l.Columns[1].Family = 1
+			}
+			bt := newBigtable(t, l)
+			clock := clockAt(86400 * 20)
+			must(t, NewWriter(bt.Client, []*Layout[sample]{l}, clockAt(1)).WriteAll(t.Context(), spread(times)))
+			table := bt.Client.Open(l.Table.ID)
+			for _, stamp := range c.stamps {
+				moved := map[string]*bigtable.Mutation{}
+				must(t, table.ReadRows(t.Context(), bigtable.InfiniteRange(""), func(row bigtable.Row) bool {
+					m := bigtable.NewMutation()
+					for _, item := range row["f.1"] {
+						qualifier := item.Column[len("f.1:"):]
+						m.DeleteCellsInColumn("f.1", qualifier)
+						m.Set("f.1", qualifier, stamp, item.Value)
+					}
+					moved[row.Key()] = m
+					return true
+				}))
+				for key, m := range moved {
+					must(t, table.Apply(t.Context(), key, m))
+				}
+				r := NewReader(bt.Client, l, clock)
+				for query, q := range map[string]*Query[sample]{"Read": &r.whole, "Query": everywhere(l)} {
+					what := fmt.Sprintf("%s at %d", query, stamp)
+					got := func(o ReadOptions) (values []uint64) {
+						for e, err := range r.Query(t.Context(), q, sample{Series: "s"}, at(1*86400), at(4*86400), o) {
+							must(t, err)
+							values = append(values, e.Value)
+						}
+						return values
+					}
+					for o, want := range map[*ReadOptions][]uint64{
+						{}:                            {1, 2, 3},
+						{NewestFirst: true}:           {3, 2, 1},
+						{NewestFirst: true, Limit: 1}: {3},
+						{LatestOnly: true}:            {3},
+					} {
+						if fmt.Sprint(got(*o)) != fmt.Sprint(want) {
+							t.Errorf("%s with %+v: %v, want %v", what, *o, got(*o), want)
+						}
+					}
+				}
+				latest, err := r.Latest(t.Context(), sample{Series: "s"})
+				if err != nil || latest.Value != times-1 {
+					t.Errorf("Latest at %d: %+v, %v", stamp, latest, err)
+				}
+			}
+		})
+	}
+}
+
+// spread are samples of series s, one each day.
+func spread(n int) []sample {
+	samples := numbered(n)
+	for i := range samples {
+		samples[i].Series, samples[i].Time = "s", at(i*86400)
+	}
+	return samples
+}
+
+// The newest buckets may have no column that the layout knows: Latest goes on with the
+// ones before them, in the order of time, also where their labels do not sort.
+func TestLatestPassesOverBuckets(t *testing.T) {
+	for _, l := range []*Layout[sample]{unsorted(days()), days(), singles()} {
+		bt := newBigtable(t, l)
+		samples := spread(12)
+		must(t, NewWriter(bt.Client, []*Layout[sample]{l}, clockAt(1)).WriteAll(t.Context(), samples[:8]))
+		other := *l
+		other.Columns = []Column{{Name: "unknown"}, {Name: "unknown too"}}
+		must(t, NewWriter(bt.Client, []*Layout[sample]{&other}, clockAt(1)).WriteAll(t.Context(), samples[8:]))
+		latest, err := NewReader(bt.Client, l, clockAt(1)).Latest(t.Context(), sample{Series: "s"})
+		if err != nil || latest.Value != 7 {
+			t.Errorf("%s: %+v, %v", l.Table.ID, latest, err)
+		}
+	}
+}
+
+// In a bucket the timestamp of a cell is the time of its event: a cell of another
+// program whose timestamp is not in the bucket of its row is an error, and no event of
+// that time; the others of its row are read.
+func TestTimestampsOutsideTheBucket(t *testing.T) {
+	for _, l := range []*Layout[sample]{days(), metrics()} {
+		bt := newBigtable(t, l)
+		l.Columns = l.Columns[:1]
+		must(t, NewWriter(bt.Client, []*Layout[sample]{l}, clockAt(1)).WriteAll(t.Context(), spread(3)))
+		table := bt.Client.Open(l.Table.ID)
+		row, qualifier := "s#2021-03-06", "v.1"
+		if l.Kind == BucketColumns {
+			row, qualifier = "s#v.1#2021-03-06", "77"
+		}
+		for _, stray := range []time.Time{at(0), at(2 * 86400), at(90 * 86400)} {
+			m := bigtable.NewMutation()
+			m.Set("f.1", qualifier, bigtable.Time(stray), codec.AppendBinaryUint64(nil, 77))
+			must(t, table.Apply(t.Context(), row, m))
+			r := NewReader(bt.Client, l, clockAt(1))
+			for _, o := range []ReadOptions{{}, {NewestFirst: true}} {
+				var got []uint64
+				var failed []error
+				for e, err := range r.Read(t.Context(), sample{Series: "s"}, at(0), at(100*86400), o) {
+					if err != nil {
+						failed = append(failed, err)
+						continue
+					}
+					got = append(got, e.Value)
+				}
+				var decode *DecodeError
+				if len(got) != 3 || len(failed) != 1 || !errors.As(failed[0], &decode) || !errors.Is(failed[0], codec.ErrTime) || decode.Row != row || !decode.Time.Equal(stray) {
+					t.Errorf("%s, %v, %+v: %v, %v", l.Table.ID, stray, o, got, failed)
+				}
+			}
+			m = bigtable.NewMutation()
+			m.DeleteTimestampRange("f.1", qualifier, bigtable.Time(stray), bigtable.Time(stray)+1000)
+			must(t, table.Apply(t.Context(), row, m))
+		}
+		// One that is newer hides the newest event from Latest: that is said.
+		m := bigtable.NewMutation()
+		row = strings.Replace(row, "06", "07", 1)
+		m.Set("f.1", qualifier, bigtable.Time(at(90*86400)), codec.AppendBinaryUint64(nil, 77))
+		must(t, table.Apply(t.Context(), row, m))
+		if e, err := NewReader(bt.Client, l, clockAt(1)).Latest(t.Context(), sample{Series: "s"}); !errors.Is(err, codec.ErrTime) {
+			t.Errorf("%s: %+v, %v", l.Table.ID, e, err)
+		}
+	}
+}

@@ -1,0 +1,211 @@
+package store
+
+import (
+	"slices"
+	"time"
+
+	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/internal/wire"
+)
+
+// frame is events as columns of cells: the k-th event has the k-th cell of each column.
+// They are those of a bucket in the order of time, or those of rows of one event each in
+// the order of the rows.
+type frame struct {
+	times     []time.Time
+	sequences []uint32 // the tie-breakers, if there are any
+	class     int      // of all events, or
+	classes   []int    // of each, if they are mixed
+	mixed     bool
+	columns   []frameColumn
+	rows      []wire.Row // of the events, where each has one of its own
+	turned    bool       // the last event comes first
+}
+
+// frameColumn is the cells of a column, as many as there are events, or none at all.
+type frameColumn struct {
+	row   wire.Row // where the values are
+	cells []wire.Cell
+	holes int         // how many events have no cell
+	own   []wire.Cell // memory for cells that are not those of a group
+	ranks []int       // how many newer cells there are of the same column, see rank
+}
+
+// hole is the cell that an event does not have.
+var hole = wire.Cell{Value: wire.Text{Begin: 1}}
+
+// isHole reports whether a cell is none.
+func isHole(c *wire.Cell) bool { return c.Value.Begin > c.Value.End }
+
+// reset empties the frame for events with so many columns.
+func (f *frame) reset(columns int) {
+	clear(f.rows)
+	f.times, f.sequences, f.classes, f.rows = f.times[:0], f.sequences[:0], f.classes[:0], f.rows[:0]
+	f.mixed, f.turned = false, false
+	f.columns = slices.Grow(f.columns[:0], columns)[:columns]
+	for i := range f.columns {
+		c := &f.columns[i]
+		*c = frameColumn{own: c.own[:0], ranks: c.ranks[:0]}
+	}
+}
+
+// fill makes the frame of the data of a bucket, of which so much was fetched.
+func (f *frame) fill(groups []*group, fetched fetching) {
+	f.reset(len(groups[0].columns))
+	for i := range f.columns {
+		f.columns[i].row = groups[0].columns[i].row
+	}
+	if g := only(groups); g != nil && g.agree() {
+		f.align(g)
+		return
+	}
+	f.mixed = len(groups) > 1
+	for {
+		var next *group
+		var first instant
+		for _, g := range groups {
+			if at, ok := g.earliest(); ok && (next == nil || at.compare(first) < 0) {
+				next, first = g, at
+			}
+		}
+		if next == nil {
+			break
+		}
+		f.merge(next, first, fetched)
+	}
+	for i := range f.columns {
+		f.columns[i].cells = f.columns[i].own
+	}
+}
+
+// align takes the data of a group whose columns agree.
+func (f *frame) align(g *group) {
+	lead := g.lead()
+	f.class = g.class
+	f.sequences = append(f.sequences, lead.sequences...)
+	f.times = slices.Grow(f.times, len(lead.cells))[:len(lead.cells)]
+	for k := range f.times {
+		f.times[k] = codec.FromMicros(lead.instant(k).micros)
+	}
+	for i := range f.columns {
+		c := &f.columns[i]
+		if c.cells = g.columns[i].cells; len(c.cells) == 0 {
+			c.holes = len(f.times)
+		}
+	}
+}
+
+// merge takes the events of a group at one time. Where columns have several data at
+// that time there are as many events as the one with the most has, of those that are
+// fetched with their values, and the others repeat their last one.
+func (f *frame) merge(g *group, at instant, fetched fetching) {
+	sequenced := slices.ContainsFunc(g.columns, func(c column) bool { return c.sequences != nil })
+	for n := range g.take(at, fetched) {
+		f.times, f.classes = append(f.times, codec.FromMicros(at.micros)), append(f.classes, g.class)
+		if sequenced {
+			f.sequences = append(f.sequences, at.sequence)
+		}
+		for i := range f.columns {
+			c, from := &f.columns[i], &g.columns[i]
+			if from.at == from.end {
+				c.holes++
+				c.own = append(c.own, hole)
+			} else {
+				c.own = append(c.own, from.cells[min(from.at+n, from.end-1)])
+			}
+		}
+	}
+	g.advance()
+}
+
+// within returns which events are in a range of time, of those of a bucket.
+func (f *frame) within(from, to time.Time) (begin, end int) {
+	end = len(f.times)
+	for begin < end && f.times[begin].Before(from) {
+		begin++
+	}
+	for end > begin && !f.times[end-1].Before(to) {
+		end--
+	}
+	return begin, end
+}
+
+// classOf returns the class of the k-th event.
+func (f *frame) classOf(k int) int {
+	if f.mixed {
+		return f.classes[k]
+	}
+	return f.class
+}
+
+// cell returns the cell of the k-th event in a column; nil if it has none.
+func (f *frame) cell(column, k int) *wire.Cell {
+	c := &f.columns[column]
+	if c.holes > 0 && (len(c.cells) == 0 || isHole(&c.cells[k])) {
+		return nil
+	}
+	return &c.cells[k]
+}
+
+// rank returns how many cells of a column are newer than that of the k-th event, where
+// the times of events are the timestamps of their cells.
+func (f *frame) rank(column, k int) int {
+	c := &f.columns[column]
+	if c.holes == 0 && !f.mixed {
+		return len(c.cells) - 1 - k
+	}
+	if len(c.ranks) == 0 {
+		c.ranks = slices.Grow(c.ranks, len(c.cells))[:len(c.cells)]
+		newer := map[int]int{} // by class, each of which has a column of its own
+		for n := len(c.cells) - 1; n >= 0; n-- {
+			if class := f.classOf(n); !isHole(&c.cells[n]) {
+				c.ranks[n] = newer[class]
+				newer[class]++
+			}
+		}
+	}
+	return c.ranks[k]
+}
+
+// rowOf returns the key of the row that has the datum of a column of the k-th event, or
+// should have it.
+func (f *frame) rowOf(column, k int) string {
+	if len(f.rows) > 0 {
+		return f.rows[k].Key()
+	}
+	if row := f.columns[column].row; row.Exists() {
+		return row.Key()
+	}
+	for i := range f.columns {
+		if f.cell(i, k) != nil {
+			return f.columns[i].row.Key()
+		}
+	}
+	return ""
+}
+
+// begin adds an event of a row of its own, which has no cells yet.
+func (f *frame) begin(row wire.Row, at time.Time, class int) {
+	if len(f.times) == 0 {
+		f.class = class
+	}
+	f.mixed = f.mixed || class != f.class
+	f.times, f.classes, f.rows = append(f.times, at), append(f.classes, class), append(f.rows, row)
+	for i := range f.columns {
+		c := &f.columns[i]
+		c.own = append(c.own, hole)
+		c.row, c.cells, c.holes = row, c.own, c.holes+1
+	}
+}
+
+// put gives the last event a cell, unless it has a newer one.
+func (f *frame) put(column int, cell *wire.Cell) {
+	c := &f.columns[column]
+	switch last := &c.cells[len(c.cells)-1]; {
+	case isHole(last):
+		c.holes--
+		*last = *cell
+	case cell.Micros >= last.Micros:
+		*last = *cell
+	}
+}

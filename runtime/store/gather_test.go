@@ -1,0 +1,276 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"cloud.google.com/go/bigtable"
+	"cloud.google.com/go/bigtable/apiv2/bigtablepb"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/internal/wire"
+	"github.com/btgen-dev/btgen/runtime/storetest"
+)
+
+// gatheredLayouts are layouts of which several spans are asked for at once.
+func gatheredLayouts() []*Layout[sample] {
+	return []*Layout[sample]{metrics(), unsorted(metrics()), days(), singles()}
+}
+
+// gatheredSamples are two a day for each of some series.
+func gatheredSamples(days int, series ...string) (out []sample) {
+	for i := range 2 * days {
+		for _, s := range series {
+			out = append(out, sample{Series: s, Time: at(i/2*86400 + 60*i), Value: uint64(i), Note: []byte("note")})
+		}
+	}
+	return out
+}
+
+// gatheredQuery is a query of several spans.
+func gatheredQuery(l *Layout[sample], r *Reader[sample]) *Query[sample] {
+	if l.Kind == BucketColumns {
+		return &r.whole
+	}
+	return of("s0", "s1")
+}
+
+// broken returns a server in front of one with samples of a layout, and a client of it.
+func gatheredServer(t *testing.T, l *Layout[sample], samples []sample) (*storetest.Bigtable, *breaking, *bigtable.Client) {
+	t.Helper()
+	bt := newBigtable(t, l)
+	must(t, NewWriter(bt.Client, []*Layout[sample]{l}, clockAt(0)).WriteAll(t.Context(), samples))
+	conn, err := grpc.NewClient(bt.Addr, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	must(t, err)
+	t.Cleanup(func() { _ = conn.Close() })
+	b := &breaking{to: bigtablepb.NewBigtableClient(conn), reads: map[string]*brokenRead{}}
+	client, err := storetest.Connect(t.Context(), startServer(t, b))
+	must(t, err)
+	t.Cleanup(func() { _ = client.Close() })
+	return bt, b, client
+}
+
+// Reads of several spans give the same whether a stream breaks off or not: that of the
+// request for all of them, or one of those for what it left. So does Latest where the
+// bucket of the clock has the newest event.
+func TestGatheredStreamsThatBreakOff(t *testing.T) {
+	limit := make(chan struct{}, 64)
+	for _, l := range gatheredLayouts() {
+		_, b, client := gatheredServer(t, l, gatheredSamples(4, "s0", "s1"))
+		for _, gathered := range []int{codec.MaxGathered, 1} {
+			r := NewReader(client, l, clockAt(86400*4-1))
+			r.gathered = gathered
+			reads := map[string]brokenReader{}
+			for name, o := range map[string]ReadOptions{
+				"forwards": {}, "newest first": {NewestFirst: true}, "limit": {Limit: 3}, "newest": {Limit: 1, NewestFirst: true},
+			} {
+				reads[name] = func(ctx context.Context, r *Reader[sample]) (out []string, err error) {
+					for e, err := range r.Query(ctx, gatheredQuery(l, r), sample{Series: "s0"}, at(0), at(86400*4), o) {
+						if err != nil {
+							return out, err
+						}
+						out = append(out, rowText(&e))
+					}
+					return out, nil
+				}
+			}
+			reads["latest"] = brokenReads(l)["latest"]
+			b.breakOff(t, fmt.Sprintf("%s, %d bytes", l.Table.ID, gathered), r, reads, limit)
+		}
+	}
+}
+
+// A context that ends ends the read with an error, wherever it is: within the request for
+// all spans, or when their rows are in memory. What was yielded before is right.
+func TestGatheredReadsWhoseContextEnds(t *testing.T) {
+	for _, l := range gatheredLayouts() {
+		_, b, client := gatheredServer(t, l, gatheredSamples(3, "s0", "s1"))
+		var cancelAt atomic.Int64
+		var cancel atomic.Value
+		b.sends = func(request, chunks int) {
+			if int(cancelAt.Load()) == 100*request+chunks {
+				cancel.Load().(context.CancelFunc)()
+			}
+		}
+		read := func(gathered, chunk, events int, newestFirst bool) (out []string, last error) {
+			ctx, stop := context.WithCancel(t.Context())
+			defer stop()
+			cancelAt.Store(int64(chunk))
+			cancel.Store(stop)
+			ctx, _ = b.named(ctx, -1, 0)
+			r := NewReader(client, l, clockAt(86400*3))
+			r.gathered = gathered
+			for e, err := range r.Query(ctx, gatheredQuery(l, r), sample{Series: "s0"}, at(0), at(86400*3), ReadOptions{NewestFirst: newestFirst}) {
+				if err != nil {
+					return out, err
+				}
+				if out = append(out, rowText(&e)); len(out) == events {
+					stop()
+				}
+			}
+			return out, nil
+		}
+		for _, newestFirst := range []bool{false, true} {
+			want, err := read(codec.MaxGathered, -1, 0, newestFirst)
+			must(t, err)
+			position := 4 // events that stand at one at most
+			for _, gathered := range []int{codec.MaxGathered, 1} {
+				for _, c := range []struct{ chunk, events int }{{0, 0}, {1, 0}, {3, 0}, {-1, 1}, {-1, 3}} {
+					got, err := read(gathered, c.chunk, c.events, newestFirst)
+					if !errors.Is(err, context.Canceled) && !strings.Contains(fmt.Sprint(err), "Canceled") {
+						t.Errorf("%s, %d bytes, %+v: %d events of %d, %v", l.Table.ID, gathered, c, len(got), len(want), err)
+					}
+					if len(got) > c.events+position || !slices.Equal(got, want[:min(len(got), len(want))]) {
+						t.Errorf("%s, %d bytes, %+v:\n%v\nof\n%v", l.Table.ID, gathered, c, got, want)
+					}
+				}
+			}
+		}
+	}
+}
+
+// Of rows that are written while a read asks for what its first request left, those may
+// come or not; those that were there before all come, and none twice.
+func TestRowsWrittenWhileSpansAreRead(t *testing.T) {
+	for _, l := range gatheredLayouts() {
+		before, after := gatheredSamples(4, "s0", "s1"), gatheredSamples(4, "s0", "s1")
+		for i := range after {
+			after[i].Time, after[i].Value = after[i].Time.Add(30e9), after[i].Value+100
+		}
+		for _, newestFirst := range []bool{false, true} {
+			bt, b, client := gatheredServer(t, l, before)
+			wrote := false
+			b.sends = func(request, _ int) {
+				b.mu.Lock()
+				defer b.mu.Unlock()
+				if request == 1 && !wrote {
+					wrote = true
+					if err := NewWriter(bt.Client, []*Layout[sample]{l}, clockAt(0)).WriteAll(t.Context(), after); err != nil {
+						t.Error(err)
+					}
+				}
+			}
+			r := NewReader(client, l, clockAt(86400*4))
+			r.gathered = 300
+			ctx, _ := b.named(t.Context(), -1, 0)
+			seen := map[string]int{}
+			for e, err := range r.Query(ctx, gatheredQuery(l, r), sample{Series: "s0"}, at(0), at(86400*4), ReadOptions{NewestFirst: newestFirst}) {
+				must(t, err)
+				if seen[rowText(&e)]++; seen[rowText(&e)] > 1 {
+					t.Errorf("%s: twice: %v", l.Table.ID, rowText(&e))
+				}
+			}
+			for _, e := range before {
+				if e.Series == "s1" && l.Kind == BucketColumns {
+					continue
+				}
+				if seen[rowText(&e)] != 1 {
+					t.Errorf("%s: %d times: %v", l.Table.ID, seen[rowText(&e)], rowText(&e))
+				}
+			}
+			if !wrote {
+				t.Error(l.Table.ID, "nothing was written meanwhile")
+			}
+		}
+	}
+}
+
+// What is held of several spans is no more than allowed and the rows that came last.
+func TestGatheredMemory(t *testing.T) {
+	for _, l := range gatheredLayouts() {
+		bt := newBigtable(t, l)
+		must(t, NewWriter(bt.Client, []*Layout[sample]{l}, clockAt(0)).WriteAll(t.Context(), gatheredSamples(100, "s0", "s1")))
+		for _, connect := range []func(context.Context, string, ...grpc.DialOption) (*bigtable.Client, error){storetest.Connect, storetest.ConnectPlain} {
+			client, err := connect(t.Context(), bt.Addr)
+			must(t, err)
+			defer func() { _ = client.Close() }()
+			r := NewReader(client, l, clockAt(86400*100))
+			r.gathered = 2000
+			read := r.begin(t.Context(), gatheredQuery(l, r), sample{Series: "s0"}, at(0), at(86400*100), nil)
+			spans, _, err := read.rowsOf()
+			must(t, err)
+			p := part{Part: codec.Part{From: at(0), To: at(86400 * 100)}}
+			streams, all, err := read.gather(&read.assembler, spans, &p, bigtable.PassAllFilter())
+			must(t, err)
+			var held []wire.Row
+			for _, s := range streams {
+				for _, row := range s.queue {
+					held = append(held, row.row)
+				}
+			}
+			slices.SortFunc(held, func(a, b wire.Row) int { return strings.Compare(a.Key(), b.Key()) })
+			size, last := 0, held[len(held)-1]
+			for _, row := range held {
+				if row.Last() && !row.With(last) {
+					size += row.Size()
+				}
+			}
+			if all || size > r.gathered || size+last.Size() <= r.gathered || p.read != last.Key() {
+				t.Errorf("%s: all: %v; %d bytes and %d; up to %q of %q", l.Table.ID, all, size, last.Size(), p.read, last.Key())
+			}
+		}
+	}
+}
+
+// Spans are asked for one by one where they are more than may be read at once, where
+// their ranges are more than a request takes, or where rows are limited; no request is
+// larger than Bigtable takes.
+func TestWhatIsNotGathered(t *testing.T) {
+	series := func(n int) (out []string) {
+		for i := range n {
+			out = append(out, fmt.Sprintf("s%02d", i))
+		}
+		return out
+	}
+	for name, c := range map[string]struct {
+		layout  *Layout[sample]
+		query   *Query[sample]
+		series  string
+		options ReadOptions
+		one     bool // request
+	}{
+		"64 spans":                 {days(), of(series(64)...), "", ReadOptions{}, true},
+		"65 spans":                 {days(), of(series(65)...), "", ReadOptions{}, false},
+		"limit":                    {days(), of(series(3)...), "", ReadOptions{Limit: 5}, false},
+		"one within another":       {days(), of("s", "s#t"), "", ReadOptions{}, false},
+		"series, unsorted":         {unsorted(days()), of(series(3)...), "", ReadOptions{}, false},
+		"short keys":               {unsorted(metrics()), nil, "s", ReadOptions{}, true},
+		"long keys":                {unsorted(metrics()), nil, strings.Repeat("s", 1000), ReadOptions{}, false},
+		"fields":                   {metrics(), nil, "s", ReadOptions{Fields: []Field{"v.1", "note"}}, true},
+		"a field":                  {metrics(), nil, "s", ReadOptions{Fields: []Field{"v.1"}}, true},
+		"fields, the newest first": {metrics(), nil, "s", ReadOptions{NewestFirst: true}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var requests, largest atomic.Int64
+			s := &scripted{read: func(_ int, r *bigtablepb.ReadRowsRequest, _ bigtablepb.Bigtable_ReadRowsServer) error {
+				requests.Add(1)
+				if size := int64(proto.Size(r)); size > largest.Load() {
+					largest.Store(size)
+				}
+				return nil
+			}}
+			client, err := storetest.Connect(t.Context(), startServer(t, s))
+			must(t, err)
+			defer func() { _ = client.Close() }()
+			r := NewReader(client, c.layout, clockAt(86400*1000))
+			q := c.query
+			if q == nil {
+				q = &r.whole
+			}
+			for _, err := range r.Query(t.Context(), q, sample{Series: c.series}, at(0), at(86400*1000), c.options) {
+				must(t, err)
+			}
+			if c.one != (requests.Load() == 1) || largest.Load() > 512<<10 {
+				t.Errorf("%d requests, the largest of %d bytes", requests.Load(), largest.Load())
+			}
+		})
+	}
+}

@@ -1,0 +1,165 @@
+package store
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/btgen-dev/btgen/runtime/internal/wire"
+)
+
+// group is the data of a bucket whose events are of one class, or of all of it where
+// events have no class.
+type group struct {
+	class   int
+	columns []column
+}
+
+// column is the data of a column in the order of time. The values are those of a row.
+type column struct {
+	cells     []wire.Cell
+	row       wire.Row
+	times     []int64     // of the events in microseconds since 1970, where they are not the timestamps of the cells
+	sequences []uint32    // the tie-breakers, if there are any
+	at, end   int         // the data of the current time
+	own       []wire.Cell // cells that are not the row's own
+	spare     []wire.Cell // memory to sort them with
+}
+
+// instant is the time of an event in microseconds since 1970, and its tie-breaker.
+type instant struct {
+	micros   int64
+	sequence uint32
+}
+
+func (t instant) compare(o instant) int {
+	return cmp.Or(cmp.Compare(t.micros, o.micros), cmp.Compare(t.sequence, o.sequence))
+}
+
+// instant returns when the event of the k-th datum is.
+func (c *column) instant(k int) (t instant) {
+	if c.times != nil {
+		t.micros = c.times[k]
+	} else {
+		t.micros = c.cells[k].Micros
+	}
+	if c.sequences != nil {
+		t.sequence = c.sequences[k]
+	}
+	return t
+}
+
+// reset empties the column.
+func (c *column) reset(row wire.Row) {
+	*c = column{row: row, own: c.own[:0], spare: c.spare[:0], times: c.times[:0], sequences: c.sequences[:0]}
+}
+
+// ascend puts the data in the order of time, one for each time; they come newest
+// first.
+func (c *column) ascend() {
+	cells := c.cells
+	falling := true
+	for i := 1; i < len(cells); i++ {
+		falling = falling && cells[i].Micros < cells[i-1].Micros
+	}
+	slices.Reverse(cells)
+	if !falling {
+		slices.SortStableFunc(cells, byTime)
+		c.cells = slices.CompactFunc(cells, func(a, b wire.Cell) bool { return a.Micros == b.Micros })
+	}
+}
+
+// sort puts data of its own in the order of time. Those of one time stay in theirs.
+func (c *column) sort() {
+	c.own, c.spare = sortByTime(c.own, c.spare)
+	c.cells = c.own
+}
+
+// only returns the one group that has data; nil if there are several, or none.
+func only(groups []*group) (one *group) {
+	for _, g := range groups {
+		switch {
+		case g.lead() == nil:
+		case one != nil:
+			return nil
+		default:
+			one = g
+		}
+	}
+	return one
+}
+
+// lead returns the first column that has data; nil if none has.
+func (g *group) lead() *column {
+	for i := range g.columns {
+		if len(g.columns[i].cells) > 0 {
+			return &g.columns[i]
+		}
+	}
+	return nil
+}
+
+// agree reports whether all columns that have data have them at the same times, and
+// one at each: then the k-th event is the k-th of each.
+func (g *group) agree() bool {
+	lead := g.lead()
+	for k := 1; k < len(lead.cells); k++ {
+		if lead.instant(k-1).compare(lead.instant(k)) >= 0 {
+			return false
+		}
+	}
+	for i := range g.columns {
+		if c := &g.columns[i]; c != lead && len(c.cells) > 0 && !c.agrees(lead) {
+			return false
+		}
+	}
+	return true
+}
+
+// agrees reports whether two columns, whose times are the timestamps of their cells,
+// have data at the same times.
+func (c *column) agrees(o *column) bool {
+	if len(c.cells) != len(o.cells) {
+		return false
+	}
+	for k := range c.cells {
+		if c.cells[k].Micros != o.cells[k].Micros {
+			return false
+		}
+	}
+	return true
+}
+
+// earliest returns the first time that any column is at.
+func (g *group) earliest() (first instant, found bool) {
+	for i := range g.columns {
+		c := &g.columns[i]
+		if c.at < len(c.cells) && (!found || c.instant(c.at).compare(first) < 0) {
+			first, found = c.instant(c.at), true
+		}
+	}
+	return first, found
+}
+
+// take sets the ends of the data of a time, and returns the most that a column has
+// which is fetched with its values; at least one.
+func (g *group) take(at instant, fetched fetching) int {
+	most := 1
+	for i := range g.columns {
+		c := &g.columns[i]
+		c.end = c.at
+		for c.end < len(c.cells) && c.instant(c.end).compare(at) == 0 {
+			c.end++
+		}
+		if fetched.decodes(i) {
+			most = max(most, c.end-c.at)
+		}
+	}
+	return most
+}
+
+// advance goes on to the next time.
+func (g *group) advance() {
+	for i := range g.columns {
+		g.columns[i].at = g.columns[i].end
+	}
+}

@@ -1,0 +1,185 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"cloud.google.com/go/bigtable"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/btgen-dev/btgen/runtime/codec"
+)
+
+// liveTable is what there is to know of a live table.
+type liveTable struct {
+	families  map[string]liveFamily // by name
+	keySchema *bigtable.StructType  // nil if there is none
+	protected bool                  // from deletion
+}
+
+// liveFamily is what there is to know of a live family.
+type liveFamily struct {
+	rule      codec.GCRule
+	valueType string // empty for plain cells
+}
+
+// readTables returns those of the tables that exist, by id.
+func readTables(ctx context.Context, admin patient, tables []Table) (map[string]liveTable, error) {
+	live := map[string]liveTable{}
+	for _, t := range tables {
+		table, found, err := readTable(ctx, admin, t.ID)
+		if err != nil {
+			return nil, err
+		}
+		if found {
+			live[t.ID] = table
+		}
+	}
+	return live, nil
+}
+
+// readTable returns what there is to know of a table, and whether there is one.
+func readTable(ctx context.Context, admin patient, table string) (liveTable, bool, error) {
+	info, err := admin.tableInfo(ctx, table)
+	switch {
+	case status.Code(err) == codes.NotFound:
+		return liveTable{}, false, nil
+	case err != nil:
+		return liveTable{}, false, fmt.Errorf("reading table %s: %w", table, err)
+	}
+	live := liveTable{families: map[string]liveFamily{}, keySchema: info.RowKeySchema, protected: info.DeletionProtection == bigtable.Protected}
+	for _, f := range info.FamilyInfos {
+		live.families[f.Name] = liveFamily{rule: ruleOf(f.FullGCPolicy), valueType: valueType(f.ValueType)}
+	}
+	return live, true, nil
+}
+
+// InstanceError says that there is no instance of the name.
+type InstanceError struct{ Err error } // what the service says
+
+// Error quotes the service and says what to do.
+func (e *InstanceError) Error() string {
+	return fmt.Sprintf("the instance does not exist: %v: name another project or instance, or create it first", e.Err)
+}
+
+// Unwrap returns what the service says.
+func (e *InstanceError) Unwrap() error { return e.Err }
+
+// confirmInstance returns an *[InstanceError] if tables are missing because their
+// instance is: the service has one code for both. What else fails is believed.
+func confirmInstance(ctx context.Context, admin patient, tables []Table, live map[string]liveTable) error {
+	lister, ok := admin.admin.(Lister)
+	if !ok || len(live) == len(tables) {
+		return nil
+	}
+	limited, cancel := within(ctx, admin.timeout)
+	defer cancel()
+	_, err := lister.Tables(limited)
+	switch status.Code(err) {
+	case codes.NotFound:
+		return &InstanceError{err}
+	case codes.PermissionDenied: // then the words of the service tell, if anything does
+		i := slices.IndexFunc(tables, func(t Table) bool { _, found := live[t.ID]; return !found })
+		_, err := admin.tableInfo(ctx, tables[i].ID)
+		if said := status.Convert(err).Message(); status.Code(err) == codes.NotFound && strings.Contains(said, "nstance") && !strings.Contains(said, "tables/"+tables[i].ID) {
+			return &InstanceError{err}
+		}
+	}
+	return nil
+}
+
+// Lister lists the tables of an instance; a *bigtable.AdminClient is one.
+type Lister interface {
+	Tables(ctx context.Context) ([]string, error)
+}
+
+// UnknownTables returns the tables of an instance that begin with
+// Options.TablePrefix and are none of tables, sorted. [Setup] does not look for
+// them: another schema may well know them.
+func UnknownTables(ctx context.Context, admin Lister, tables []Table, opts ...Options) ([]Stray, error) {
+	o := merge(opts)
+	ctx, cancel := within(ctx, o.Timeout)
+	defer cancel()
+	ids, err := admin.Tables(ctx)
+	if status.Code(err) == codes.NotFound {
+		return nil, &InstanceError{err}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("listing the tables: %w", explain(ctx, err))
+	}
+	var strays []Stray
+	for _, id := range slices.Sorted(slices.Values(ids)) {
+		bare, ours := strings.CutPrefix(id, o.TablePrefix)
+		if ours && !slices.ContainsFunc(tables, func(t Table) bool { return t.ID == bare }) {
+			strays = append(strays, Stray{Table: id})
+		}
+	}
+	return strays, nil
+}
+
+// noValueType is what the client makes of a family without a value type.
+var noValueType = bigtable.ProtoToType(nil)
+
+// valueType names the value type of a family as the client does; empty for none.
+func valueType(t bigtable.Type) string {
+	var named any = t
+	switch t := t.(type) {
+	case nil, bigtable.TypeUnspecified:
+		return ""
+	case bigtable.AggregateType:
+		named = t.Aggregator
+	default:
+		if t == noValueType {
+			return ""
+		}
+	}
+	return strings.TrimPrefix(fmt.Sprintf("%T", named), "bigtable.")
+}
+
+// policy turns a rule into what the client takes.
+func policy(r codec.GCRule) bigtable.GCPolicy {
+	sub := make([]bigtable.GCPolicy, len(r.Rules))
+	for i, s := range r.Rules {
+		sub[i] = policy(s)
+	}
+	switch r.Kind {
+	case codec.GCMaxAge:
+		return bigtable.MaxAgePolicy(r.MaxAge)
+	case codec.GCMaxVersions:
+		return bigtable.MaxVersionsPolicy(r.MaxVersions)
+	case codec.GCUnion:
+		return bigtable.UnionPolicy(sub...)
+	case codec.GCIntersection:
+		return bigtable.IntersectionPolicy(sub...)
+	default:
+		return bigtable.NoGcPolicy()
+	}
+}
+
+// ruleOf turns what the client read back into a rule. The client drops
+// fractions of a second.
+func ruleOf(p bigtable.GCPolicy) codec.GCRule {
+	all := func(policies []bigtable.GCPolicy) []codec.GCRule {
+		rules := make([]codec.GCRule, len(policies))
+		for i, p := range policies {
+			rules[i] = ruleOf(p)
+		}
+		return rules
+	}
+	switch p := p.(type) {
+	case bigtable.MaxAgeGCPolicy:
+		return codec.GCRule{Kind: codec.GCMaxAge, MaxAge: time.Duration(p)}
+	case bigtable.MaxVersionsGCPolicy:
+		return codec.GCRule{Kind: codec.GCMaxVersions, MaxVersions: int(p)}
+	case bigtable.UnionGCPolicy:
+		return codec.GCRule{Kind: codec.GCUnion, Rules: all(p.Children)}
+	case bigtable.IntersectionGCPolicy:
+		return codec.GCRule{Kind: codec.GCIntersection, Rules: all(p.Children)}
+	default:
+		return codec.GCRule{}
+	}
+}

@@ -1,0 +1,219 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"cloud.google.com/go/bigtable"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/btgen-dev/btgen/runtime/codec"
+)
+
+// of is a query of the series whose names are given, as salts are.
+func of(series ...string) *Query[sample] {
+	return &Query[sample]{Name: "Of", Several: true, Spans: func(*sample) ([]codec.Span, error) {
+		spans := make([]codec.Span, len(series))
+		for i, s := range series {
+			spans[i] = codec.Span{Prefix: s + "#", Delimiter: "#", Whole: true, MaxBytes: codec.MaxRowSet}
+		}
+		return spans, nil
+	}}
+}
+
+// all is a query of the series that begin so, whatever the time.
+func all(prefix string) *Query[sample] {
+	return &Query[sample]{Name: "All", Several: true, Untimed: true, Grouped: true, Spans: func(*sample) ([]codec.Span, error) {
+		return []codec.Span{{Prefix: prefix, Delimiter: "#"}}, nil
+	}}
+}
+
+// texts runs a query, and returns the series and values in the order they come in.
+func texts(t *testing.T, r *Reader[sample], q *Query[sample], o ReadOptions) string {
+	t.Helper()
+	var out []string
+	for e, err := range r.Query(t.Context(), q, sample{}, at(0), at(86400), o) {
+		must(t, err)
+		out = append(out, fmt.Sprintf("%s=%d", e.Series, e.Value))
+	}
+	return strings.Join(out, " ")
+}
+
+// More spans than a connection has streams are read in turns: all rows come, in
+// their order, and so many requests are under way at once and no more.
+func TestManySpansTakeTurns(t *testing.T) {
+	for _, l := range []*Layout[sample]{singles(), days()} {
+		bt := newBigtable(t, l)
+		const series, each = 150, 2*codec.PageEvents + 1
+		var samples []sample
+		var names []string
+		for s := range series {
+			names = append(names, fmt.Sprintf("s%03d", s))
+			for i := range each {
+				samples = append(samples, sample{Series: names[s], Time: at(10 * i), Value: uint64(i)})
+			}
+		}
+		must(t, NewWriter(bt.Client, []*Layout[sample]{l}, clockAt(86400)).WriteAll(t.Context(), samples))
+		var open, most atomic.Int64
+		client := fakeClient{bt.Client, func(api bigtable.TableAPI) bigtable.TableAPI {
+			return tableFunc{TableAPI: api, readRows: func(ctx context.Context, set bigtable.RowSet, f func(bigtable.Row) bool, opts ...bigtable.ReadOption) error {
+				n := open.Add(1)
+				defer open.Add(-1)
+				for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
+				}
+				return api.ReadRows(ctx, set, f, opts...)
+			}}
+		}}
+		r := NewReader(client, l, clockAt(86400))
+		n, last := 0, time.Time{}
+		for e, err := range r.Query(t.Context(), of(names...), sample{}, at(0), at(86400), ReadOptions{TimeOrder: true}) {
+			must(t, err)
+			if e.Time.Before(last) {
+				t.Fatalf("%v after %v", e.Time, last)
+			}
+			n, last = n+1, e.Time
+		}
+		if n != series*each || most.Load() > codec.MaxStreams {
+			t.Errorf("%s: %d events of %d, with %d requests at once, at most %d", l.Table.ID, n, series*each, most.Load(), codec.MaxStreams)
+		}
+	}
+}
+
+// The newest of a single series is one row.
+func TestLatestOnlyOfOneSeries(t *testing.T) {
+	for _, l := range []*Layout[sample]{singles(), days()} {
+		r, c := stored(t, l, 600, numbered(100)...)
+		var got []uint64
+		for e, err := range r.Read(t.Context(), sample{Series: "s"}, at(0), at(86400), ReadOptions{LatestOnly: true}) {
+			must(t, err)
+			got = append(got, e.Value)
+		}
+		if len(got) != 1 || got[0] != 99 || *c != (counts{1, 1}) {
+			t.Errorf("%s: %v with %+v", l.Table.ID, got, *c)
+		}
+	}
+}
+
+// A row whose beginning is not the one that its series has, as of another salt, is
+// passed over by itself: the read goes on and ends.
+func TestLatestOnlyOfForeignBeginnings(t *testing.T) {
+	l := singles()
+	key := l.Key
+	l.Key = func(row string, e *sample) (time.Time, error) {
+		at, err := key(row, e)
+		e.Series = strings.Replace(e.Series, "wrong", "a", 1) // as if the key said so
+		return at, err
+	}
+	bt := newBigtable(t, l)
+	must(t, NewWriter(bt.Client, []*Layout[sample]{l}, clockAt(86400)).WriteAll(t.Context(), []sample{
+		{Series: "a", Time: at(1), Value: 1}, {Series: "b", Time: at(2), Value: 2}, {Series: "wrong", Time: at(3), Value: 3}, {Series: "wrong", Time: at(4), Value: 4},
+	}))
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	n := 0
+	for _, err := range NewReader(bt.Client, l, clockAt(86400)).Query(ctx, all(""), sample{}, at(0), at(86400), ReadOptions{LatestOnly: true}) {
+		must(t, err)
+		n++
+	}
+	if n != 2 { // the newest under "a", and "b"
+		t.Errorf("%d events, want 2", n)
+	}
+}
+
+// Where the rows of a series do not follow one another, the newest of each are
+// looked for among all of them.
+func TestLatestOnlyWhereSeriesAreMixed(t *testing.T) {
+	l := singles()
+	bt := newBigtable(t, l)
+	must(t, NewWriter(bt.Client, []*Layout[sample]{l}, clockAt(86400)).WriteAll(t.Context(), []sample{
+		{Series: "a", Time: at(1), Value: 1}, {Series: "a", Time: at(2), Value: 2}, {Series: "b", Time: at(3), Value: 3},
+	}))
+	l.Spans = func(e *sample) ([]codec.Span, error) { // by value, too, which the key of a test cannot show
+		return []codec.Span{{Prefix: e.Series + "#", Suffix: fmt.Sprint(e.Value), Delimiter: "#"}}, nil
+	}
+	q := all("")
+	q.Grouped = false
+	if got, want := texts(t, NewReader(bt.Client, l, clockAt(86400)), q, ReadOptions{LatestOnly: true}), "b=3 a=2 a=1"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+// An error that ends a read is the last thing, also where events are sorted: those
+// that came before it are yielded first.
+func TestTimeOrderEndsWithAnError(t *testing.T) {
+	q := of("")
+	r := NewReader(noTables{}, days())
+	var got []string
+	for e, err := range r.byTime(q, func(yield yielder[sample]) {
+		_ = yield(&sample{Series: "a", Time: at(2)}, nil) && yield(&sample{Series: "b", Time: at(1)}, nil) && yield(&sample{}, &DecodeError{}) &&
+			yield(&sample{}, status.Error(codes.PermissionDenied, "no more")) && yield(&sample{Series: "c", Time: at(0)}, nil)
+	}, false) {
+		if err != nil {
+			got = append(got, fmt.Sprintf("%T", err))
+			continue
+		}
+		got = append(got, e.Series)
+	}
+	if want := "*store.DecodeError b a *status.Error"; strings.Join(got, " ") != want {
+		t.Errorf("got %v, want %s", got, want)
+	}
+}
+
+// The iterator of a read may be used by several goroutines.
+func TestIteratorIsReusable(t *testing.T) {
+	r, _ := stored(t, singles(), 1, numbered(3)...)
+	events := r.Read(t.Context(), sample{Series: "s"}, at(0), at(86400), ReadOptions{LatestOnly: true})
+	done := make(chan error)
+	for range 4 {
+		go func() {
+			n := 0
+			for _, err := range events {
+				if err != nil {
+					done <- err
+					return
+				}
+				n++
+			}
+			if n != 1 {
+				done <- errors.New("not one event")
+				return
+			}
+			done <- nil
+		}()
+	}
+	for range 4 {
+		must(t, <-done)
+	}
+}
+
+// Of many buckets whose labels do not sort, only those that there are are asked for.
+func TestUnsortedBucketsThatThereAre(t *testing.T) {
+	l := days()
+	l.Bucket = codec.Bucket{Every: time.Minute, Origin: at(0), Label: codec.Label{Kind: codec.NumberLabel, Prefix: "m"}}
+	l.Put = putValue(l)
+	l.Key = func(row string, e *sample) (time.Time, error) {
+		r := codec.NewKeyReader(row, "#")
+		e.Series = r.String("series")
+		start := r.Bucket(l.Bucket)
+		return start, r.Close()
+	}
+	r, c := stored(t, l, 86400, numbered(40)...)
+	for _, newest := range []bool{false, true} {
+		*c = counts{}
+		got := read(t, r, at(86400), at(39*86400), ReadOptions{NewestFirst: newest})
+		first, last := got[0], got[len(got)-1]
+		if newest {
+			first, last = last, first
+		}
+		// One look at the buckets; then m1441, …, m8641 and m10081, … are lists.
+		if len(got) != 38 || first != "1" || last != "38" || *c != (counts{3, 38 + 38}) {
+			t.Errorf("%d events from %s to %s with %+v", len(got), first, last, *c)
+		}
+	}
+}

@@ -1,0 +1,131 @@
+package store
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"cloud.google.com/go/bigtable"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/btgen-dev/btgen/runtime/codec"
+)
+
+// TestRangeThatEndsBeforeItBegins reads such a range, and one without an end, in
+// every way: an error, and no request.
+func TestRangeThatEndsBeforeItBegins(t *testing.T) {
+	for _, l := range []*Layout[sample]{singles(), days(), metrics()} {
+		r, c := stored(t, l, 60, numbered(3)...)
+		for _, span := range [][2]time.Time{{at(60), at(0)}, {at(60), at(60).Add(-1)}, {at(0), {}}, {{}, {}}} {
+			from, to := span[0], span[1]
+			for _, o := range []ReadOptions{{}, {NewestFirst: true}, {Limit: 1}, {TimeOrder: true}, {LatestOnly: true}} {
+				n := 0
+				for e, err := range r.Read(t.Context(), sample{Series: "s"}, from, to, o) {
+					n++
+					wantRange(t, err, from, to)
+					same(t, sample{}, e)
+				}
+				if n != 1 {
+					t.Errorf("%+v from %v to %v: yielded %d times", o, from, to, n)
+				}
+				for _, q := range []*Query[sample]{nil, of("s", "other")} {
+					var columns sampleColumns
+					wantRange(t, ReadColumns(t.Context(), r, intoColumns(l), &columns, q, sample{Series: "s"}, from, to, o), from, to)
+				}
+			}
+		}
+		same(t, counts{}, *c)
+	}
+}
+
+// wantRange checks that an error says what range was asked for.
+func wantRange(t *testing.T, err error, from, to time.Time) {
+	t.Helper()
+	var failed *RangeError
+	if !errors.Is(err, codec.ErrRange) || !errors.As(err, &failed) || !failed.From.Equal(from) || !failed.To.Equal(to) {
+		t.Errorf("from %v to %v: %v", from, to, err)
+	}
+}
+
+// TestRangeOfNothing reads ranges that are empty or begin nowhere: no error.
+func TestRangeOfNothing(t *testing.T) {
+	for _, l := range []*Layout[sample]{singles(), days(), metrics()} {
+		r, _ := stored(t, l, 60, numbered(3)...)
+		same(t, []string(nil), read(t, r, at(60), at(60), ReadOptions{}))
+		same(t, []string(nil), read(t, r, time.Time{}, time.Time{}.Add(1), ReadOptions{}))
+		same(t, []string{"0", "1"}, read(t, r, time.Time{}, at(120), ReadOptions{}))
+	}
+}
+
+// TestMissingTable reads from and writes to a table that nobody has made.
+func TestMissingTable(t *testing.T) {
+	for _, l := range []*Layout[sample]{singles(), days(), metrics()} {
+		bt := newBigtable(t, l)
+		other := Options{TablePrefix: "other_"}
+		table := other.TablePrefix + l.Table.ID
+		r := NewReader(bt.Client, l, other)
+		_, err := collect(t.Context(), r, "s", at(0), at(60))
+		wantMissing(t, err, table)
+		_, err = r.Latest(t.Context(), sample{Series: "s"})
+		wantMissing(t, err, table)
+		var columns sampleColumns
+		wantMissing(t, ReadColumns(t.Context(), r, intoColumns(l), &columns, nil, sample{Series: "s"}, at(0), at(60)), table)
+
+		plain := fakeClient{bt.Client, func(api bigtable.TableAPI) bigtable.TableAPI { return api }} // no wire
+		for _, client := range []Client{bt.Client, plain} {
+			w := NewWriter(client, []*Layout[sample]{l}, other)
+			wantMissing(t, w.Write(t.Context(), nth(1)), table)
+			wantMissing(t, w.WriteAll(t.Context(), []sample{nth(1), nth(2)}), table)
+			var failed error
+			b := NewBatcher(w, func(_ sample, err error) { failed = err })
+			must(t, b.Add(t.Context(), nth(1)))
+			wantMissing(t, b.Close(t.Context()), table)
+			wantMissing(t, failed, table)
+		}
+	}
+}
+
+// wantMissing checks that an error names the table and what to do, and keeps what
+// the server said; of a call that writes, for each event.
+func wantMissing(t *testing.T, err error, table string) {
+	t.Helper()
+	errs := []error{err}
+	var events *WriteError
+	if errors.As(err, &events) {
+		errs = errs[:0]
+		for _, f := range events.Failures {
+			errs = append(errs, f.Err)
+			if f.Outcome != Failed {
+				t.Errorf("%v", f)
+			}
+		}
+	}
+	for _, err := range errs {
+		var missing *MissingTableError
+		if !errors.As(err, &missing) || missing.Table != table || status.Code(missing) != codes.NotFound {
+			t.Errorf("%v", err)
+			continue
+		}
+		for _, hint := range []string{table, "btgen-live setup", "TablePrefix"} {
+			if !strings.Contains(err.Error(), hint) {
+				t.Errorf("%v: no %q", err, hint)
+			}
+		}
+	}
+	if len(errs) == 0 {
+		t.Error(err)
+	}
+}
+
+// Another status says nothing of the table.
+func TestOtherStatus(t *testing.T) {
+	err := status.Error(codes.PermissionDenied, "no")
+	if got := missing("t", err); got != err {
+		t.Errorf("%v", got)
+	}
+	if got := missing("t", nil); got != nil {
+		t.Errorf("%v", got)
+	}
+}

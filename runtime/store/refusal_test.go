@@ -1,0 +1,193 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"cloud.google.com/go/bigtable"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/btgen-dev/btgen/runtime/codec"
+)
+
+// keyed is a layout with a row for each sample, whose key write writes, and which
+// keeps it for an age, or for ever if that is 0.
+func keyed(id string, age time.Duration, write func(w *codec.KeyWriter, e *sample)) *Layout[sample] {
+	l := singles()
+	l.Table.ID = id
+	if age > 0 {
+		l.Table.Families = []Family{aged("f.1", age)}
+	}
+	l.Put = func(e *sample, c *Cells) {
+		w := codec.NewKeyWriter(c.Buffer(), "#")
+		write(&w, e)
+		c.Row(w.Key())
+		c.Set(0, codec.AppendBinaryUint64(c.Cell(0), e.Value))
+		if e.Note != nil {
+			c.Set(1, e.Note)
+		}
+	}
+	return l
+}
+
+// hexed is keyed with a key that takes any short series.
+func hexed(id string, age time.Duration) *Layout[sample] {
+	return keyed(id, age, func(w *codec.KeyWriter, e *sample) {
+		w.StringAs("series", codec.KeyForm{Encoding: codec.KeyHex}, e.Series)
+		w.Time(codec.TimeFormat{Kind: codec.UnixMicros}, e.Time)
+	})
+}
+
+// taken counts the rows that each table was sent.
+func taken(rows map[string]int) Client {
+	return openFunc(func(table string) bigtable.TableAPI {
+		return tableFunc{
+			apply: func(context.Context, string, *bigtable.Mutation) error {
+				rows[table]++
+				return nil
+			},
+			bulk: func(_ context.Context, keys []string, _ []*bigtable.Mutation) ([]error, error) {
+				rows[table] += len(keys)
+				return nil, nil
+			},
+		}
+	})
+}
+
+// openFunc is a client.
+type openFunc func(table string) bigtable.TableAPI
+
+func (f openFunc) OpenTable(table string) bigtable.TableAPI { return f(table) }
+
+// TestOneTableRefusesForAll writes events with a value that one of several tables
+// refuses: none of them gets anything of it, and each has a failure that says why. An
+// event that is too old for a table goes into the others, unless it has such a value.
+func TestOneTableRefusesForAll(t *testing.T) {
+	now := at(0).Add(48 * time.Hour)
+	number := codec.Bucket{Every: 24 * time.Hour, Origin: day0, Label: codec.Label{Kind: codec.NumberLabel, Prefix: "d", Pad: 1}}
+	refusing := map[string]*Layout[sample]{
+		"delimiter": keyed("t", 0, func(w *codec.KeyWriter, e *sample) {
+			w.String("series", e.Series)
+			w.Time(codec.TimeFormat{Kind: codec.UnixMillis}, e.Time)
+		}),
+		"delimiter, for an hour": keyed("t", time.Hour, func(w *codec.KeyWriter, e *sample) {
+			w.String("series", e.Series)
+			w.Time(codec.TimeFormat{Kind: codec.UnixMillis}, e.Time)
+		}),
+		"range": keyed("t", 0, func(w *codec.KeyWriter, e *sample) {
+			w.UintAs("value", codec.KeyForm{Encoding: codec.KeyDecimal, Pad: 2}, e.Value, 64)
+			w.Time(codec.TimeFormat{Kind: codec.UnixMillis}, e.Time)
+		}),
+		"label":     days(),
+		"qualifier": metrics(),
+	}
+	label := refusing["label"]
+	label.Put = func(e *sample, c *Cells) {
+		w := codec.NewKeyWriter(nil, "#")
+		w.StringAs("series", codec.KeyForm{Encoding: codec.KeyHex}, e.Series)
+		w.Bucket(number, e.Time)
+		c.Row(w.Key())
+		c.Set(0, codec.AppendBinaryUint64(nil, e.Value))
+	}
+	for _, c := range []struct {
+		table string
+		event sample
+		want  error
+	}{
+		{"delimiter", sample{Series: "a#b", Time: at(1)}, codec.ErrDelimiter},
+		{"delimiter, for an hour", sample{Series: "a#b", Time: now}, codec.ErrDelimiter},
+		{"delimiter, for an hour", sample{Series: "a#b", Time: at(1)}, codec.ErrDelimiter}, // it is too old, too
+		{"range", sample{Series: "a", Time: at(1), Value: 100}, codec.ErrRange},
+		{"label", sample{Series: "a", Time: day0.Add(-1)}, codec.ErrTime},
+		{"label", sample{Series: "a", Time: day0.Add(9 * 24 * time.Hour)}, codec.ErrTime},
+		{"qualifier", sample{Series: "a", Time: at(1), Note: make([]byte, maxQualifier+1)}, codec.ErrTooLarge},
+	} {
+		for place := range 3 {
+			for _, skip := range []bool{false, true} {
+				layouts := slices.Insert([]*Layout[sample]{hexed("u", 0), hexed("v", time.Hour)}, place, refusing[c.table])
+				rows := map[string]int{}
+				w := NewWriter(taken(rows), layouts, Options{Now: func() time.Time { return now }, SkipExpired: skip})
+				name := fmt.Sprintf("%s, table %d, skip %v", c.table, place, skip)
+
+				refused := func(how string, event int, err error) {
+					t.Helper()
+					var failed *WriteError
+					if !errors.As(err, &failed) || !errors.Is(err, c.want) {
+						t.Fatalf("%s: %s: %v", name, how, err)
+					}
+					tables := map[string]bool{}
+					for _, f := range failed.Failures {
+						if f.Event == event && f.Outcome == Refused && errors.Is(f.Err, c.want) {
+							tables[f.Table] = true
+						}
+					}
+					if len(tables) != 3 {
+						t.Errorf("%s: %s: %v", name, how, err)
+					}
+				}
+				refused("Write", 0, w.Write(t.Context(), c.event))
+				b := NewBatcher(w, func(event sample, err error) { t.Errorf("%s: %v: %v", name, event, err) })
+				refused("Add", 0, b.Add(t.Context(), c.event))
+				if err := b.Close(t.Context()); err != nil || len(rows) != 0 {
+					t.Errorf("%s: sent %v, %v", name, rows, err)
+				}
+				good := sample{Series: "good", Time: now}
+				refused("WriteAll", 1, w.WriteAll(t.Context(), []sample{good, c.event, {Series: "good too", Time: now, Value: 1}}))
+				want := map[string]int{layouts[0].Table.ID: 2, layouts[1].Table.ID: 2, layouts[2].Table.ID: 2}
+				if diff := cmp.Diff(want, rows); diff != "" {
+					t.Errorf("%s: %s", name, diff)
+				}
+			}
+		}
+	}
+}
+
+// TestAgeIsOfATable writes an event that is too old for one of two tables.
+func TestAgeIsOfATable(t *testing.T) {
+	now := at(0).Add(48 * time.Hour)
+	old := sample{Series: "a#b", Time: at(1)}
+	for _, skip := range []bool{false, true} {
+		for _, swapped := range []bool{false, true} {
+			layouts := []*Layout[sample]{hexed("short", time.Hour), hexed("long", 0)}
+			if swapped {
+				slices.Reverse(layouts)
+			}
+			rows := map[string]int{}
+			w := NewWriter(taken(rows), layouts, Options{Now: func() time.Time { return now }, SkipExpired: skip})
+			b := NewBatcher(w, nil)
+			for _, err := range []error{w.Write(t.Context(), old), w.WriteAll(t.Context(), []sample{old}), b.Add(t.Context(), old)} {
+				var failed *WriteError
+				switch {
+				case skip && err != nil:
+					t.Error(err)
+				case !skip && (!errors.As(err, &failed) || len(failed.Failures) != 1 || failed.Failures[0].Table != "short" || !errors.Is(err, codec.ErrExpired)):
+					t.Error(err)
+				}
+			}
+			must(t, b.Close(t.Context()))
+			if diff := cmp.Diff(map[string]int{"long": 3}, rows); diff != "" {
+				t.Error(diff)
+			}
+		}
+	}
+}
+
+// TestRefusedByName says in the failure of a table that could have had the event
+// which one refused it.
+func TestRefusedByName(t *testing.T) {
+	delimited := keyed("delimited", 0, func(w *codec.KeyWriter, e *sample) {
+		w.String("series", e.Series)
+		w.Time(codec.TimeFormat{Kind: codec.UnixMillis}, e.Time)
+	})
+	err := NewWriter(taken(map[string]int{}), []*Layout[sample]{hexed("any", 0), delimited}, Options{TablePrefix: "p_"}).Write(t.Context(), sample{Series: "a#b", Time: at(1)})
+	want := `event not written; event 0, table p_any: refused by table p_delimited: series "a#b": key segment contains the delimiter; ` +
+		`event 0, table p_delimited: series "a#b": key segment contains the delimiter`
+	if err == nil || strings.TrimSpace(err.Error()) != want {
+		t.Errorf("%v\nwant %s", err, want)
+	}
+}

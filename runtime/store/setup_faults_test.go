@@ -1,0 +1,350 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"cloud.google.com/go/bigtable"
+	"cloud.google.com/go/bigtable/admin/apiv2/adminpb"
+	"cloud.google.com/go/bigtable/bttest"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/store"
+	"github.com/btgen-dev/btgen/runtime/storetest"
+)
+
+// serve starts an in-memory server whose calls go through intercept, and returns
+// an admin client of it.
+func serve(t *testing.T, intercept grpc.UnaryServerInterceptor) *bigtable.AdminClient {
+	t.Helper()
+	server, err := bttest.NewServer("127.0.0.1:0", grpc.ChainUnaryInterceptor(intercept))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(server.Close)
+	admin, err := storetest.ConnectAdmin(t.Context(), server.Addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = admin.Close() })
+	return admin
+}
+
+// The server fails half-way: it makes the table, and neither says so nor makes
+// the families. A second run completes it.
+func TestSetupHalfWay(t *testing.T) {
+	var broken atomic.Bool
+	broken.Store(true)
+	admin := serve(t, func(ctx context.Context, req any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+		switch req := req.(type) {
+		case *adminpb.CreateTableRequest:
+			if broken.Load() {
+				clear(req.GetTable().GetColumnFamilies())
+				if _, err := next(ctx, req); err != nil {
+					return nil, err
+				}
+				return nil, status.Error(codes.Internal, "out of order")
+			}
+		case *adminpb.ModifyColumnFamiliesRequest:
+			if broken.Load() {
+				return nil, status.Error(codes.Internal, "out of order")
+			}
+		}
+		return next(ctx, req)
+	})
+	for _, want := range []string{"creating table t: ", "creating family a of table t: "} {
+		plan, err := store.Setup(t.Context(), admin, []store.Table{small})
+		if status.Code(err) != codes.Internal || !strings.Contains(err.Error(), want) || !plan.Empty() {
+			t.Errorf("changed %v, error %v, want %q", plan, err, want)
+		}
+	}
+	broken.Store(false)
+	for _, want := range [][]string{made(small)[1:], nil} {
+		plan, err := store.Setup(t.Context(), admin, []store.Table{small})
+		if err != nil {
+			t.Fatal(err)
+		}
+		same(t, "changes", show(plan), want)
+	}
+}
+
+// The reply to the making of a table is lost, and only the table was made: the
+// same run makes its families.
+func TestSetupLostReplyOfHalf(t *testing.T) {
+	var lost atomic.Bool
+	admin := serve(t, func(ctx context.Context, req any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+		create, ok := req.(*adminpb.CreateTableRequest)
+		if !ok || lost.Swap(true) {
+			return next(ctx, req)
+		}
+		clear(create.GetTable().GetColumnFamilies())
+		if _, err := next(ctx, req); err != nil {
+			return nil, err
+		}
+		return nil, status.Error(codes.Unavailable, "connection reset")
+	})
+	plan, err := store.Setup(t.Context(), admin, []store.Table{small})
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, "changes", show(plan), made(small))
+}
+
+// What a replicated instance refuses is explained, and does not keep set-up
+// from the rest.
+func TestSetupOfReplicatedTable(t *testing.T) {
+	var strict atomic.Bool
+	var failure atomic.Uint32 // its code
+	admin := serve(t, func(ctx context.Context, req any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+		modify, ok := req.(*adminpb.ModifyColumnFamiliesRequest)
+		if ok && strict.Load() && modify.GetModifications()[0].GetUpdate() != nil {
+			return nil, status.Error(codes.Code(failure.Load()), "cannot relax the rule")
+		}
+		return next(ctx, req)
+	})
+	if _, err := store.Setup(t.Context(), admin, []store.Table{small}); err != nil {
+		t.Fatal(err)
+	}
+	strict.Store(true)
+	other := store.Table{ID: "t", Families: []store.Family{{Name: "a", GC: age(365 * day)}, {Name: "b", GC: versions(2)}, {Name: "c"}}}
+	const explanation = " (if the table is replicated: there Bigtable raises an age by at most 90 days at a time, and drops no rule) [T10]"
+	for _, code := range []codes.Code{codes.FailedPrecondition, codes.InvalidArgument, codes.PermissionDenied} {
+		failure.Store(uint32(code))
+		plan, err := store.Setup(t.Context(), admin, []store.Table{other, {ID: "u"}})
+		want := "changing the rule of family a of table t: rpc error: code = " + code.String() + " desc = cannot relax the rule" + explanation +
+			"\nchanging the rule of family b of table t: rpc error: code = " + code.String() + " desc = cannot relax the rule" + explanation
+		if code == codes.PermissionDenied {
+			want = strings.ReplaceAll(want, explanation, "")
+		}
+		if status.Code(err) != code || err.Error() != want {
+			t.Errorf("error %v, want %s", err, want)
+		}
+		if len(unsettled(err)) > 0 {
+			t.Errorf("what failed is named twice: %v", err)
+		}
+		if code == codes.FailedPrecondition {
+			same(t, "changes", show(plan), []string{"+ family c of table t: keep forever", "+ table u"})
+		}
+	}
+	strict.Store(false)
+	plan, err := store.Setup(t.Context(), admin, []store.Table{other})
+	if err != nil || len(plan.Changes) != 2 {
+		t.Errorf("changed %v, error %v", plan, err)
+	}
+}
+
+// Another process, which knows of fewer families, makes the table between the
+// look and the making of it: through the client, both end well.
+func TestSetupRaceThroughTheClient(t *testing.T) {
+	var raced atomic.Bool
+	admin := serve(t, func(ctx context.Context, req any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+		if create, ok := req.(*adminpb.CreateTableRequest); ok && !raced.Swap(true) {
+			_, err := next(ctx, &adminpb.CreateTableRequest{
+				Parent: create.GetParent(), TableId: create.GetTableId(),
+				Table: &adminpb.Table{ColumnFamilies: map[string]*adminpb.ColumnFamily{
+					"b": {GcRule: wire(versions(1))}, "theirs": {},
+				}},
+			})
+			if err != nil {
+				return nil, err
+			}
+		}
+		return next(ctx, req)
+	})
+	plan, err := store.Setup(t.Context(), admin, []store.Table{small})
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, "changes", show(plan), made(small)[1:2])
+	same(t, "families", live(t, admin, "t"), map[string]string{"a": "age() > 1d", "b": "versions() > 1", "theirs": "<never>"})
+}
+
+// Somebody else made the table, and what they made cannot be read: that is said
+// once, and the other tables are made.
+func TestSetupRaceThenReadFails(t *testing.T) {
+	f := &fake{}
+	f.before = func(_ context.Context, call string) error {
+		switch {
+		case call == "table t":
+			return status.Error(codes.AlreadyExists, "there is a table t")
+		case call == "info t" && f.count(call) == 2:
+			return status.Error(codes.PermissionDenied, "you may not")
+		}
+		return nil
+	}
+	plan, err := store.Setup(t.Context(), f, []store.Table{small, {ID: "u"}})
+	if err == nil || err.Error() != "reading table t: rpc error: code = PermissionDenied desc = you may not" {
+		t.Errorf("error %v", err)
+	}
+	same(t, "changes", show(plan), []string{"+ table u"})
+}
+
+// A table is protected when it is made, or later, and the protection is taken off only if
+// that is allowed by name. A table of which the schemas say nothing keeps what it has.
+func TestSetupDeletionProtection(t *testing.T) {
+	b := start(t)
+	table := func(p bigtable.DeletionProtection) store.Table { return store.Table{ID: "t", DeletionProtection: p} }
+	other := store.Table{ID: "u", DeletionProtection: bigtable.Protected}
+	for i, step := range []struct {
+		tables    []store.Table
+		allow     string
+		plan      string // or what is refused
+		protected bool   // table t is, from then on
+	}{
+		{tables: []store.Table{table(bigtable.None), other}, plan: "+ table t\n+ table u\n+ deletion protection of table u\n"},
+		{tables: []store.Table{table(bigtable.Protected), other}, plan: "+ deletion protection of table t\n", protected: true},
+		{tables: []store.Table{table(bigtable.Protected), other}, protected: true},
+		{tables: []store.Table{table(bigtable.None), other}, plan: "? deletion protection of table t: not in the schemas, left alone\n", protected: true},
+		{tables: []store.Table{table(bigtable.Unprotected), other}, plan: "refused drop_protection:t", protected: true},
+		{tables: []store.Table{table(bigtable.Unprotected), other}, allow: "deletion_protection:t", plan: "refused drop_protection:t", protected: true},
+		{
+			tables: []store.Table{table(bigtable.Unprotected), other}, allow: "drop_protection:t",
+			plan: "~ deletion protection of table t: on → off (the table, its families and its instance can be deleted from then on)\n",
+		},
+		{tables: []store.Table{table(bigtable.Unprotected), table(bigtable.None), other}},
+		{tables: []store.Table{table(bigtable.None), table(bigtable.Protected), other}, plan: "+ deletion protection of table t\n", protected: true},
+	} {
+		plan, err := store.Setup(t.Context(), b.Admin, step.tables, store.Options{Allow: []string{step.allow}})
+		got := plan.String()
+		if names := refused(err); len(names) > 0 {
+			got, err = "refused "+strings.Join(names, ", "), nil
+		}
+		if err != nil || got != step.plan {
+			t.Errorf("step %d: %v, plan\n%s\nwant\n%s", i, err, got, step.plan)
+		}
+		for id, want := range map[string]bool{"t": step.protected, "u": true} {
+			info, err := b.Admin.TableInfo(t.Context(), id)
+			if err != nil || (info.DeletionProtection == bigtable.Protected) != want {
+				t.Errorf("step %d: table %s is protected: %v, error %v", i, id, info.DeletionProtection, err)
+			}
+		}
+	}
+	_, err := store.Setup(t.Context(), b.Admin, []store.Table{table(bigtable.Unprotected), table(bigtable.Protected)})
+	if _, ok := errors.AsType[*store.TableError](err); !ok {
+		t.Errorf("two schemas that differ give %v, want a *TableError", err)
+	}
+}
+
+// A server that has the protection off once a table gets its row key schema, as the
+// in-memory one does, does not get away with it: not where the schema protects the table,
+// and not where somebody else does.
+func TestSetupKeepsDeletionProtection(t *testing.T) {
+	for _, declared := range []bigtable.DeletionProtection{bigtable.Protected, bigtable.None} {
+		b := start(t)
+		table := store.Table{ID: "t", DeletionProtection: bigtable.Protected}
+		if _, err := store.Setup(t.Context(), b.Admin, []store.Table{table}); err != nil {
+			t.Fatal(err)
+		}
+		table.DeletionProtection = declared
+		table.KeySchema = &store.KeySchema{Delimiter: "#", Fields: []codec.KeyField{{Name: "host"}}}
+		for range 2 { // the server keeps no row key schema
+			plan, err := store.Setup(t.Context(), b.Admin, []store.Table{table})
+			if err != nil || len(plan.Changes) != 1 || plan.Changes[0].Kind != store.AddKeySchema {
+				t.Errorf("plan %s, error %v", plan, err)
+			}
+			if info, err := b.Admin.TableInfo(t.Context(), "t"); err != nil || info.DeletionProtection != bigtable.Protected {
+				t.Errorf("the table is protected: %v, error %v", info.DeletionProtection, err)
+			}
+		}
+	}
+}
+
+// The reply to a change of the protection is lost: it is made all the same.
+func TestSetupDeletionProtectionLostReply(t *testing.T) {
+	var lost atomic.Bool
+	admin := serve(t, func(ctx context.Context, req any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+		reply, err := next(ctx, req)
+		if _, ok := req.(*adminpb.UpdateTableRequest); ok && !lost.Swap(true) {
+			return nil, status.Error(codes.Unavailable, "connection reset")
+		}
+		return reply, err
+	})
+	if _, err := store.Setup(t.Context(), admin, []store.Table{{ID: "t"}}); err != nil {
+		t.Fatal(err)
+	}
+	plan, err := store.Setup(t.Context(), admin, []store.Table{{ID: "t", DeletionProtection: bigtable.Protected}})
+	if err != nil || plan.String() != "+ deletion protection of table t\n" {
+		t.Errorf("plan %s, error %v", plan, err)
+	}
+}
+
+// An instance that does not exist is no instance without tables: nothing is planned and
+// nothing is sent that changes anything.
+func TestSetupWithoutInstance(t *testing.T) {
+	for name, list := range map[string]codes.Code{"may list": codes.NotFound, "may not list": codes.PermissionDenied} {
+		t.Run(name, func(t *testing.T) {
+			admin := serve(t, func(_ context.Context, req any, _ *grpc.UnaryServerInfo, _ grpc.UnaryHandler) (any, error) {
+				switch req.(type) {
+				case *adminpb.ListTablesRequest:
+					return nil, status.Error(list, "Instance not found: projects/p/instances/nowhere")
+				case *adminpb.GetTableRequest:
+					return nil, status.Error(codes.NotFound, "Instance not found: projects/p/instances/nowhere")
+				}
+				t.Errorf("sent %T", req)
+				return nil, status.Error(codes.NotFound, "Instance not found")
+			})
+			for _, dry := range []bool{true, false} {
+				plan, err := store.Setup(t.Context(), admin, []store.Table{small}, store.Options{DryRun: dry})
+				if missing, ok := errors.AsType[*store.InstanceError](err); !ok || status.Code(missing.Err) != codes.NotFound || !plan.Empty() {
+					t.Errorf("plan %s, error %v", plan, err)
+				}
+			}
+			_, err := store.UnknownTables(t.Context(), admin, nil)
+			if _, ok := errors.AsType[*store.InstanceError](err); ok != (list == codes.NotFound) {
+				t.Error(err)
+			}
+		})
+	}
+	// Where only tables are missing, somebody who may not list them can still make them.
+	b := start(t)
+	denied := serve(t, func(ctx context.Context, req any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+		if _, ok := req.(*adminpb.ListTablesRequest); ok {
+			return nil, status.Error(codes.PermissionDenied, "no")
+		}
+		return next(ctx, req)
+	})
+	for _, admin := range []*bigtable.AdminClient{b.Admin, denied} {
+		if plan, err := store.Setup(t.Context(), admin, []store.Table{small}); err != nil || len(plan.Changes) != 3 {
+			t.Errorf("plan %s, error %v", plan, err)
+		}
+	}
+}
+
+// Whoever is asked to confirm a plan sees all of it before anything is changed, and may
+// end the set-up.
+func TestSetupConfirm(t *testing.T) {
+	b := start(t)
+	no := errors.New("no")
+	for _, dry := range []bool{true, false} {
+		var seen store.Plan
+		plan, err := store.Setup(t.Context(), b.Admin, []store.Table{small}, store.Options{DryRun: dry, Confirm: func(p store.Plan) error { seen = p; return no }})
+		if !errors.Is(err, no) || !plan.Empty() {
+			t.Errorf("plan %s, error %v", plan, err)
+		}
+		same(t, "changes", show(seen), made(small))
+		if tables, err := b.Admin.Tables(t.Context()); err != nil || len(tables) > 0 {
+			t.Errorf("tables %v, error %v", tables, err)
+		}
+	}
+	asked := 0
+	for _, want := range [][]string{made(small), nil} {
+		plan, err := store.Setup(t.Context(), b.Admin, []store.Table{small}, store.Options{Confirm: func(p store.Plan) error {
+			asked++
+			same(t, "changes", show(p), want)
+			return nil
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		same(t, "changes", show(plan), want)
+	}
+	if asked != 2 {
+		t.Errorf("asked %d times", asked)
+	}
+}

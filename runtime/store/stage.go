@@ -1,0 +1,288 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"cloud.google.com/go/bigtable"
+
+	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/internal/wire"
+)
+
+// stage is where events are laid out for all tables of a writer until they are
+// sent. Its memory is used again.
+type stage[E any] struct {
+	writer *Writer[E]
+	events int
+	event  E  // the one that is laid out: truncating its time does not show outside
+	last   *E // the event before, as it was given
+	tables []staged
+
+	all      []E  // the events, as they were given, up to the one that is laid out at least
+	batched  bool // they are those of a Batcher
+	lastWins bool // of events with one place the last one is kept
+	ifAbsent bool // they are written where they are not stored
+}
+
+// staged is what one table gets of the events of a stage.
+type staged struct {
+	cells    *Cells
+	err      error   // why the event that is laid out does not go into this table
+	instant  instant // of it
+	batch    batch
+	refused  []Failure
+	ifAbsent bool  // as in the stage
+	expired  int   // events that were skipped
+	from, to int64 // the bucket of the last event, in seconds
+}
+
+// newStage returns a stage for the tables of a writer.
+func newStage[E any](w *Writer[E]) *stage[E] {
+	s := &stage[E]{writer: w, tables: make([]staged, len(w.tables))}
+	for i := range s.tables {
+		s.tables[i].cells = newCells(w.tables[i].layout)
+		s.tables[i].batch.single = w.tables[i].layout.Kind == SingleRows
+	}
+	return s
+}
+
+// maxKept is how large the memory of a table may be to be used again, in bytes.
+const maxKept = 32 << 20
+
+// release gives the stage back to its writer.
+func (s *stage[E]) release() {
+	var none E
+	s.event, s.last, s.events, s.all, s.batched, s.lastWins, s.ifAbsent = none, nil, 0, nil, false, false, false
+	for i := range s.tables {
+		t := &s.tables[i]
+		if cap(t.cells.mutations) > maxKept {
+			return
+		}
+		t.cells.reset()
+		t.batch.reset()
+		t.refused, t.expired, t.from, t.to = nil, 0, 0, 0
+	}
+	s.writer.stages.Put(s)
+}
+
+// at sets when the events that follow are written.
+func (s *stage[E]) at(now time.Time) {
+	for i := range s.tables {
+		s.tables[i].cells.at(now)
+	}
+}
+
+// addOne is add of an event that is written now and only kept if a table takes it.
+// It returns why it was refused by others.
+func (s *stage[E]) addOne(event *E) (taken bool, refused []Failure) {
+	s.at(s.writer.options.Now())
+	s.add(event)
+	for i := range s.tables {
+		t := &s.tables[i]
+		taken = taken || t.err == nil
+		refused = append(refused, t.refused...)
+		t.refused = nil
+	}
+	for i := range refused {
+		refused[i].Event = 0
+	}
+	if !taken {
+		s.events--
+		s.last = nil
+	}
+	return taken, refused
+}
+
+// size returns the bytes of what the table that gets most gets.
+func (s *stage[E]) size() int {
+	size := 0
+	for i := range s.tables {
+		size = max(size, s.tables[i].cells.taken+len(s.tables[i].batch.keys))
+	}
+	return size
+}
+
+// add lays out an event for all tables. One that any of them refuses for what it is
+// goes into none of them; one that is too old for some, into the others. The event
+// must stay as it is until the next one is added.
+func (s *stage[E]) add(event *E) {
+	refusing := -1
+	for i := range s.tables {
+		s.layOut(i, event)
+		if s.ifAbsent {
+			s.oneRow(i)
+		}
+		s.distinct(i, event)
+		if err := s.tables[i].err; refusing < 0 && err != nil && !errors.Is(err, codec.ErrExpired) {
+			refusing = i
+		}
+	}
+	for i := range s.tables {
+		s.take(i, refusing)
+	}
+	s.last = event
+	s.events++
+}
+
+// layOut lays out an event for one table.
+func (s *stage[E]) layOut(table int, event *E) {
+	t, l := &s.tables[table], s.writer.tables[table].layout
+	if t.err = l.Check(event); t.err != nil {
+		return
+	}
+	s.event = *event
+	at := l.Time(&s.event)
+	*at = codec.Truncate(*at, l.Precision)
+	choice := l.choice(&s.event)
+	t.cells.begin(*at, choice)
+	if choice.WrittenAt != nil {
+		*choice.WrittenAt = t.cells.now
+	}
+	if l.Sequence != nil {
+		t.cells.sequence = *l.Sequence(&s.event)
+	}
+	seconds := at.Unix()
+	sameBucket := t.from <= seconds && seconds < t.to
+	if l.Same != nil && !sameBucket {
+		start := l.Bucket.Start(*at)
+		t.from, t.to = start.Unix(), l.Bucket.End(start).Unix()
+	}
+	t.cells.again = l.Same != nil && s.last != nil && sameBucket && l.Same(event, s.last)
+	if !t.cells.again {
+		t.cells.forget()
+	}
+	l.Put(&s.event, t.cells)
+	t.err = t.cells.check()
+	t.instant = t.cells.instant()
+	for i := range t.cells.rows {
+		t.batch.find(&t.cells.rows[i])
+	}
+}
+
+// take takes the event into what its table gets, unless that refuses it, or another
+// one does: refusing is the first of those, -1 if there is none.
+func (s *stage[E]) take(table, refusing int) {
+	t := &s.tables[table]
+	if refusing >= 0 && (t.err == nil || errors.Is(t.err, codec.ErrExpired)) {
+		t.err = fmt.Errorf("refused by table %s: %w", s.writer.tables[refusing].id, s.tables[refusing].err)
+	}
+	switch {
+	case t.err == nil:
+		t.take(s.events)
+	case s.writer.options.SkipExpired && errors.Is(t.err, codec.ErrExpired):
+		t.expired++
+		t.cells.forget()
+	default:
+		t.refused = append(t.refused, Failure{Event: s.events, Table: s.writer.tables[table].id, Outcome: Refused, Err: t.err})
+		t.cells.forget()
+	}
+}
+
+// take takes the event that was laid out into the batch.
+func (t *staged) take(event int) {
+	c := t.cells
+	for i := range c.rows {
+		row := &c.rows[i]
+		if row.count == 0 {
+			continue
+		}
+		entry := t.batch.add(event, t.instant, row)
+		if row.slot >= 0 {
+			c.known[row.slot] = entry
+		}
+	}
+	c.taken = len(c.mutations)
+}
+
+// send sends what was staged, table by table.
+func (s *stage[E]) send(ctx context.Context, name string) error {
+	w := s.writer
+	failed := &WriteError{Events: s.events}
+	for i := range w.tables {
+		t, staged := &w.tables[i], &s.tables[i]
+		staged.ifAbsent = s.ifAbsent
+		op := Operation{Name: name, Table: t.id, Events: s.events, Expired: staged.expired}
+		opCtx := w.options.Hooks.start(ctx, &op)
+		failures := append(staged.refused, w.sendAll(opCtx, t, staged, &op)...)
+		slices.SortStableFunc(failures, func(a, b Failure) int { return a.Event - b.Event })
+		failed.Failures = append(failed.Failures, failures...)
+		var err error
+		if len(failures) > 0 {
+			err = &WriteError{Events: s.events, Failures: failures}
+		}
+		w.options.Hooks.end(opCtx, &op, err)
+	}
+	if len(failed.Failures) == 0 {
+		return nil
+	}
+	return failed
+}
+
+// outbox returns the entries of a request in wire form.
+func (t *staged) outbox(req []int) *wire.Outbox {
+	size := 0
+	for _, n := range req {
+		size += t.batch.entries[n].size()
+	}
+	out := wire.NewOutbox(len(req), size)
+	for _, n := range req {
+		e := &t.batch.entries[n]
+		out.Entry(e.key, e.bytes)
+		t.batch.runs(e, func(begin, end int) { out.Add(t.cells.mutations[begin:end]) })
+	}
+	return out
+}
+
+// mutation returns an entry as the client takes it.
+func (t *staged) mutation(e *entry, names wire.Names) *bigtable.Mutation {
+	m := bigtable.NewMutation()
+	t.batch.runs(e, func(begin, end int) { wire.AddTo(m, names, t.cells.mutations[begin:end]) })
+	return m
+}
+
+// apply sends an entry by itself.
+func (t *staged) apply(ctx context.Context, api bigtable.TableAPI, e *entry) error {
+	return api.Apply(ctx, string(e.key), t.mutation(e, nil))
+}
+
+// applyBulk sends the entries of a request as the client takes them.
+func (t *staged) applyBulk(ctx context.Context, api bigtable.TableAPI, req []int) func(int) error {
+	keys := make([]string, len(req))
+	mutations := make([]*bigtable.Mutation, len(req))
+	names := wire.Names{}
+	for i, n := range req {
+		e := &t.batch.entries[n]
+		keys[i], mutations[i] = string(e.key), t.mutation(e, names)
+	}
+	errs, err := api.ApplyBulk(ctx, keys, mutations)
+	return func(i int) error {
+		if err != nil || len(errs) == 0 {
+			return err
+		}
+		return errs[i]
+	}
+}
+
+// failures names the events of the entries that have an error.
+func (t *staged) failures(ctx context.Context, table string, req []int, errOf func(i int) error, outcomeOf func(error) Outcome) []Failure {
+	var out []Failure
+	for i, n := range req {
+		err := errOf(i)
+		if err == nil {
+			continue
+		}
+		e := &t.batch.entries[n]
+		f := Failure{Event: -1, Table: table, Row: string(e.key), Outcome: outcomeOf(err), Err: missing(table, explain(ctx, err))}
+		for p := e.first; p >= 0; p = t.batch.pieces[p].next {
+			if event := t.batch.pieces[p].event; event != f.Event {
+				f.Event = event
+				out = append(out, f)
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,509 @@
+package store
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"cloud.google.com/go/bigtable"
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/storetest"
+)
+
+// sample is an event of the tests: a series, a time and one number.
+type sample struct {
+	Series string
+	Time   time.Time
+	Value  uint64
+	Note   []byte // optional, and as large as a test wants it
+
+	// What samples of some layouts have, see strategies.
+	Class                int
+	TTL                  time.Duration
+	ExpiresAt, WrittenAt time.Time
+	Sequence             uint32
+}
+
+// day0 is the day that most samples are of.
+var day0 = time.Date(2021, 3, 5, 0, 0, 0, 0, time.UTC)
+
+// at returns the time n seconds into day0.
+func at(n int) time.Time { return day0.Add(time.Duration(n) * time.Second) }
+
+// putValue returns the Put of a layout whose events are their value alone, in the
+// row of their bucket.
+func putValue(l *Layout[sample]) func(e *sample, c *Cells) {
+	return func(e *sample, c *Cells) {
+		w := codec.NewKeyWriter(nil, "#")
+		w.String("series", e.Series)
+		w.Bucket(l.Bucket, e.Time)
+		c.Row(w.Key())
+		c.Set(0, codec.AppendBinaryUint64(nil, e.Value))
+	}
+}
+
+// days is a layout as generated code has it: a row a day, a cell in columns
+// "v.1" and "note" for each sample.
+func days() *Layout[sample] {
+	bucket := codec.Bucket{Every: 24 * time.Hour, Label: codec.Label{Format: codec.TimeFormat{Layout: "2006-01-02"}}}
+	prefix := func(e *sample) codec.KeyWriter {
+		w := codec.NewKeyWriter(nil, "#")
+		w.String("series", e.Series)
+		return w
+	}
+	return &Layout[sample]{
+		Table:     Table{ID: "days", Families: []Family{{Name: "f.1"}}},
+		Kind:      BucketCells,
+		Bucket:    bucket,
+		Columns:   []Column{{Name: "v.1"}, {Name: "note"}},
+		Time:      func(e *sample) *time.Time { return &e.Time },
+		Precision: time.Millisecond,
+		Check: func(e *sample) error {
+			var c codec.Checker
+			c.Time("time", e.Time)
+			return c.Err()
+		},
+		Put: func(e *sample, c *Cells) {
+			w := prefix(e)
+			w.Bucket(bucket, e.Time)
+			c.Row(w.Key())
+			c.Set(0, codec.AppendBinaryUint64(nil, e.Value))
+			if e.Note != nil {
+				c.Set(1, e.Note)
+			}
+		},
+		Spans: func(e *sample) ([]codec.Span, error) {
+			w := prefix(e)
+			span, err := Span(w.Prefix, nil, "#", true)
+			return []codec.Span{span}, err
+		},
+		Key: func(row string, e *sample) (time.Time, error) {
+			r := codec.NewKeyReader(row, "#")
+			e.Series = r.String("series")
+			start := r.Bucket(bucket)
+			return start, r.Close()
+		},
+		Set: func(e *sample, column int, datum []byte) (err error) {
+			if column == 0 {
+				e.Value, err = codec.BinaryUint64(datum)
+				return err
+			}
+			e.Note, err = codec.BinaryBytes(datum)
+			return err
+		},
+		Missing: func(_ *sample, column int) error {
+			if column == 0 {
+				return codec.ErrMissing
+			}
+			return nil
+		},
+	}
+}
+
+// newBigtable starts a server with the layouts' tables.
+func newBigtable(t *testing.T, layouts ...*Layout[sample]) *storetest.Bigtable {
+	t.Helper()
+	return storetest.New(t, func(ctx context.Context, admin *bigtable.AdminClient) error {
+		_, err := Setup(ctx, admin, Tables(layouts))
+		return err
+	})
+}
+
+// fakeClient opens tables that a test has put a hand on.
+type fakeClient struct {
+	Client
+	wrap func(bigtable.TableAPI) bigtable.TableAPI
+}
+
+func (c fakeClient) OpenTable(table string) bigtable.TableAPI {
+	return c.wrap(c.Client.OpenTable(table))
+}
+
+// tableFunc is a table some of whose calls are replaced.
+type tableFunc struct {
+	bigtable.TableAPI
+	apply    func(ctx context.Context, row string, m *bigtable.Mutation) error
+	bulk     func(ctx context.Context, rows []string, muts []*bigtable.Mutation) ([]error, error)
+	readRows func(ctx context.Context, set bigtable.RowSet, f func(bigtable.Row) bool, opts ...bigtable.ReadOption) error
+}
+
+func (t tableFunc) Apply(ctx context.Context, row string, m *bigtable.Mutation, opts ...bigtable.ApplyOption) error {
+	if t.apply != nil {
+		return t.apply(ctx, row, m)
+	}
+	return t.TableAPI.Apply(ctx, row, m, opts...)
+}
+
+func (t tableFunc) ApplyBulk(ctx context.Context, rows []string, muts []*bigtable.Mutation, opts ...bigtable.ApplyOption) ([]error, error) {
+	if t.bulk != nil {
+		return t.bulk(ctx, rows, muts)
+	}
+	return t.TableAPI.ApplyBulk(ctx, rows, muts, opts...)
+}
+
+func (t tableFunc) ReadRows(ctx context.Context, set bigtable.RowSet, f func(bigtable.Row) bool, opts ...bigtable.ReadOption) error {
+	if t.readRows != nil {
+		return t.readRows(ctx, set, f, opts...)
+	}
+	return t.TableAPI.ReadRows(ctx, set, f, opts...)
+}
+
+// noTables is a client all of whose calls are replaced.
+type noTables struct{}
+
+func (noTables) OpenTable(string) bigtable.TableAPI { return nil }
+
+// faked returns a client whose only table is f.
+func faked(f tableFunc) Client {
+	return fakeClient{noTables{}, func(bigtable.TableAPI) bigtable.TableAPI { return f }}
+}
+
+// collect reads all samples of a series in a range, and the first error.
+func collect(ctx context.Context, r *Reader[sample], series string, from, to time.Time) ([]sample, error) {
+	var out []sample
+	for e, err := range r.Read(ctx, sample{Series: series}, from, to) {
+		if err != nil {
+			return out, err
+		}
+		out = append(out, e)
+	}
+	return out, nil
+}
+
+func TestWriteAllCoalescesRows(t *testing.T) {
+	var rows []string
+	var sizes []int
+	l := days()
+	w := NewWriter(faked(tableFunc{bulk: func(_ context.Context, keys []string, muts []*bigtable.Mutation) ([]error, error) {
+		rows = append(rows, keys...)
+		sizes = append(sizes, len(muts))
+		return nil, nil
+	}}), []*Layout[sample]{l})
+	var events []sample
+	for i := range 100 {
+		events = append(events, sample{Series: fmt.Sprint("s", i%4), Time: at(i)})
+	}
+	if err := w.WriteAll(t.Context(), events); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"s0#2021-03-05", "s1#2021-03-05", "s2#2021-03-05", "s3#2021-03-05"}, rows); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]int{4}, sizes); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestRequestsKeepToLimits writes rows and cells beyond what one request, one
+// entry and one message may have, to a server that takes 4 MiB as most do.
+func TestRequestsKeepToLimits(t *testing.T) {
+	l := days()
+	bt := newBigtable(t, l)
+	var mu sync.Mutex
+	largest := 0
+	client := fakeClient{bt.Client, func(api bigtable.TableAPI) bigtable.TableAPI {
+		return tableFunc{TableAPI: api, bulk: func(ctx context.Context, rows []string, muts []*bigtable.Mutation) ([]error, error) {
+			mu.Lock()
+			largest = max(largest, len(rows))
+			mu.Unlock()
+			return api.ApplyBulk(ctx, rows, muts)
+		}}
+	}}
+	var events []sample
+	for i := range 40 { // 12 MB in two rows, so that both go on in later waves
+		events = append(events, sample{Series: fmt.Sprint("s", i%2), Time: at(i), Note: make([]byte, 300_000)})
+	}
+	w := NewWriter(client, []*Layout[sample]{l})
+	if err := w.WriteAll(t.Context(), events); err != nil {
+		t.Fatal(err)
+	}
+	r := NewReader(bt.Client, l)
+	for s := range 2 {
+		got, err := collect(t.Context(), r, fmt.Sprint("s", s), day0, at(86400))
+		if err != nil || len(got) != 20 {
+			t.Errorf("series %d: %d events, %v", s, len(got), err)
+		}
+	}
+}
+
+func TestBatchCutsRowsAndRequests(t *testing.T) {
+	var b batch
+	for i := range 3 {
+		row := &stagedRow{entry: -1, key: []byte("row"), count: 60_000}
+		b.find(row)
+		b.add(i, instant{micros: int64(i)}, row)
+	}
+	if len(b.waves) != 3 {
+		t.Fatalf("%d waves for three times 60,000 mutations of one row", len(b.waves))
+	}
+	b = batch{entries: []entry{{count: 60_000}, {count: 40_000}, {count: 1}, {bytes: maxRequest}, {bytes: 1}, {bytes: 2 * maxRequest}}}
+	var got []int
+	for _, req := range b.requests([]int{0, 1, 2, 3, 4, 5}) {
+		got = append(got, len(req))
+	}
+	if diff := cmp.Diff([]int{2, 1, 1, 1, 1}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestSameEventTwiceInOneCall checks that the later one wins where it may, also where
+// the row goes on in another request.
+func TestSameEventTwiceInOneCall(t *testing.T) {
+	l := days()
+	bt := newBigtable(t, l)
+	w := NewWriter(bt.Client, []*Layout[sample]{l})
+	for range 5 {
+		err := w.WriteAll(t.Context(), []sample{
+			{Series: "s", Time: at(1), Value: 1, Note: make([]byte, 2<<20)},
+			{Series: "s", Time: at(2), Value: 2, Note: make([]byte, 2<<20)},
+			{Series: "s", Time: at(1), Value: 3},
+		}, WriteOptions{LastWins: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := collect(t.Context(), NewReader(bt.Client, l), "s", at(1), at(2))
+	if diff := cmp.Diff([]sample{{Series: "s", Time: at(1), Value: 3}}, got); diff != "" || err != nil {
+		t.Error(diff, err)
+	}
+}
+
+// TestTrap25BulkErrorsAreReported is about what ApplyBulk returns beside its error.
+func TestTrap25BulkErrorsAreReported(t *testing.T) {
+	l := days()
+	bt := newBigtable(t, l)
+	client := fakeClient{bt.Client, func(api bigtable.TableAPI) bigtable.TableAPI {
+		return tableFunc{TableAPI: api, bulk: func(ctx context.Context, rows []string, muts []*bigtable.Mutation) ([]error, error) {
+			errs := make([]error, len(rows))
+			for i, row := range rows {
+				switch {
+				case strings.HasPrefix(row, "bad"):
+					errs[i] = status.Error(codes.InvalidArgument, "refused")
+				case strings.HasPrefix(row, "lost"):
+					errs[i] = status.Error(codes.Unavailable, "gone")
+				default:
+					errs[i] = api.Apply(ctx, row, muts[i])
+				}
+			}
+			return errs, nil
+		}}
+	}}
+	w := NewWriter(client, []*Layout[sample]{l})
+	err := w.WriteAll(t.Context(), []sample{
+		{Series: "good", Time: at(0)}, {Series: "bad", Time: at(1)}, {Series: "lost", Time: at(2)},
+		{Series: "bad", Time: at(3)}, {Series: "", Time: at(4)}, {Series: "good"},
+	})
+	var failed *WriteError
+	if !errors.As(err, &failed) {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, f := range failed.Failures {
+		got = append(got, fmt.Sprint(f.Event, f.Row, " ", f.Outcome))
+	}
+	want := []string{"1bad#2021-03-05 failed", "2lost#2021-03-05 unknown", "3bad#2021-03-05 failed", "4 refused", "5 refused"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if !errors.Is(err, codec.ErrEmpty) || !errors.Is(err, codec.ErrTime) || !strings.HasPrefix(err.Error(), "5 of 6 events not written; event 1, table days, row") {
+		t.Error(err)
+	}
+	if got, err := collect(t.Context(), NewReader(bt.Client, l), "good", day0, at(9)); len(got) != 1 || err != nil {
+		t.Error(got, err)
+	}
+}
+
+// TestDefaultDeadline checks that a call does not hang although its context has
+// no end, and that the error says why.
+func TestDefaultDeadline(t *testing.T) {
+	l := days()
+	client := faked(tableFunc{
+		apply: func(ctx context.Context, _ string, _ *bigtable.Mutation) error { return hang(ctx) },
+		bulk: func(ctx context.Context, _ []string, _ []*bigtable.Mutation) ([]error, error) {
+			return nil, hang(ctx)
+		},
+		readRows: func(ctx context.Context, _ bigtable.RowSet, _ func(bigtable.Row) bool, _ ...bigtable.ReadOption) error {
+			return hang(ctx)
+		},
+	})
+	opts := Options{Timeout: 200 * time.Millisecond}
+	w := NewWriter(client, []*Layout[sample]{l}, opts)
+	r := NewReader(client, l, opts)
+	_, latest := r.Latest(t.Context(), sample{Series: "s"})
+	_, read := collect(t.Context(), r, "s", day0, at(1))
+	for name, err := range map[string]error{
+		"Write":    w.Write(t.Context(), sample{Series: "s", Time: at(0)}),
+		"WriteAll": w.WriteAll(t.Context(), []sample{{Series: "s", Time: at(0)}, {Series: "u", Time: at(0)}}),
+		"Latest":   latest,
+		"Read":     read,
+	} {
+		if !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	var failed *WriteError
+	if err := w.Write(t.Context(), sample{Series: "s", Time: at(0)}); !errors.As(err, &failed) || failed.Failures[0].Outcome != Unknown {
+		t.Error(err)
+	}
+}
+
+// TestIdleTimeoutIsNotTheCallers checks that the time a caller takes for its
+// rows does not count.
+func TestIdleTimeoutIsNotTheCallers(t *testing.T) {
+	l := days()
+	bt := newBigtable(t, l)
+	w := NewWriter(bt.Client, []*Layout[sample]{l})
+	const rows = 2
+	for i := range rows {
+		if err := w.Write(t.Context(), sample{Series: "s", Time: at(i * 86400)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	n := 0
+	const timeout = time.Second
+	for _, err := range NewReader(bt.Client, l, Options{Timeout: timeout}).Read(t.Context(), sample{Series: "s"}, day0, at(10*86400)) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		n++
+		time.Sleep(timeout + timeout/10)
+	}
+	if n != rows {
+		t.Errorf("%d events", n)
+	}
+}
+
+func TestReadStops(t *testing.T) {
+	l := days()
+	bt := newBigtable(t, l)
+	w := NewWriter(bt.Client, []*Layout[sample]{l})
+	for i := range 5 {
+		if err := w.Write(t.Context(), sample{Series: "s", Time: at(i * 86400)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var ended Operation
+	var failed error
+	r := NewReader(bt.Client, l, Options{Hooks: Hooks{End: func(_ context.Context, op Operation, err error) { ended, failed = op, err }}})
+	for range r.Read(t.Context(), sample{Series: "s"}, day0, at(10*86400)) {
+		break
+	}
+	if want := (Operation{Name: "Read", Table: "days", Events: 1, Rows: 1, Requests: 1}); ended != want || failed != nil {
+		t.Errorf("%+v, %v", ended, failed)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := collect(ctx, r, "s", day0, at(10*86400)); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	if failed == nil {
+		t.Error("the hook was not told of the error")
+	}
+}
+
+// TestTrap21RankBeforeTime checks the one case where the newest cells are counted
+// before the time range is cut out: because garbage collection does.
+func TestTrap21RankBeforeTime(t *testing.T) {
+	l := days()
+	rule := codec.GCRule{Kind: codec.GCIntersection, Rules: []codec.GCRule{
+		{Kind: codec.GCMaxAge, MaxAge: time.Hour}, {Kind: codec.GCMaxVersions, MaxVersions: 2},
+	}}
+	l.Table.Families[0].Life.Retention = rule.Retention(0)
+	bt := newBigtable(t, l)
+	all := []sample{}
+	for i := range 6 {
+		all = append(all, sample{Series: "s", Time: at(i * 600), Value: uint64(i)})
+	}
+	if err := NewWriter(bt.Client, []*Layout[sample]{l}, Options{Now: func() time.Time { return at(3000) }}).WriteAll(t.Context(), all); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		now, from, to int
+		want          []sample
+	}{
+		{3000, 0, 9000, all},            // all are younger than an hour
+		{3600 + 1500, 0, 9000, all[3:]}, // 0, 600 and 1200 are older
+		{90000, 0, 9000, all[4:]},       // all are older: the newest two of the bucket are left
+		{90000, 0, 2700, all[4:5]},      // of which the range has one
+		{90000, 0, 2400, nil},           // or none, although it has cells of its own
+	} {
+		r := NewReader(bt.Client, l, Options{Now: func() time.Time { return at(c.now) }})
+		got, err := collect(t.Context(), r, "s", at(c.from), at(c.to))
+		if diff := cmp.Diff(c.want, got); diff != "" || err != nil {
+			t.Errorf("now %d, [%d,%d): %s, %v", c.now, c.from, c.to, diff, err)
+		}
+	}
+}
+
+// TestTrap22FilterIsQuoted reads family "f.1" of a table that has "fx1" as well.
+func TestTrap22FilterIsQuoted(t *testing.T) {
+	l := days()
+	l.Table.Families = append(l.Table.Families, Family{Name: "fx1"})
+	bt := newBigtable(t, l)
+	if err := NewWriter(bt.Client, []*Layout[sample]{l}).Write(t.Context(), sample{Series: "s", Time: at(0), Value: 7}); err != nil {
+		t.Fatal(err)
+	}
+	m := bigtable.NewMutation()
+	m.Set("fx1", "v.1", bigtable.Time(at(1)), binary.BigEndian.AppendUint64(nil, 8))
+	m.Set("f.1", "vx1", bigtable.Time(at(2)), []byte("not known"))
+	if err := bt.Client.Open("days").Apply(t.Context(), "s#2021-03-05", m); err != nil {
+		t.Fatal(err)
+	}
+	var seen []bigtable.Row
+	client := fakeClient{bt.Client, func(api bigtable.TableAPI) bigtable.TableAPI {
+		return tableFunc{TableAPI: api, readRows: func(ctx context.Context, set bigtable.RowSet, f func(bigtable.Row) bool, opts ...bigtable.ReadOption) error {
+			return api.ReadRows(ctx, set, func(row bigtable.Row) bool { seen = append(seen, row); return f(row) }, opts...)
+		}}
+	}}
+	got, err := collect(t.Context(), NewReader(client, l), "s", day0, at(1))
+	if len(got) != 1 || got[0].Value != 7 || err != nil {
+		t.Error(got, err)
+	}
+	if len(seen) != 1 || len(seen[0]["fx1"]) != 0 {
+		t.Errorf("cells of another family crossed the wire: %v", seen)
+	}
+}
+
+func TestDecodeErrorsDoNotEndARead(t *testing.T) {
+	l := days()
+	bt := newBigtable(t, l)
+	if err := NewWriter(bt.Client, []*Layout[sample]{l}).WriteAll(t.Context(), []sample{{Series: "s", Time: at(0), Value: 1}, {Series: "s", Time: at(2), Value: 3}}); err != nil {
+		t.Fatal(err)
+	}
+	garbage := bigtable.NewMutation()
+	garbage.Set("f.1", "v.1", bigtable.Time(at(1)), []byte("garbage"))
+	note := bigtable.NewMutation()
+	note.Set("f.1", "note", bigtable.Time(at(86400+3)), []byte("alone"))
+	for row, m := range map[string]*bigtable.Mutation{"s#2021-03-05": garbage, "s#2021-03-05x": garbage, "s#2021-03-06": note} {
+		if err := bt.Client.Open("days").Apply(t.Context(), row, m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var got []string
+	for e, err := range NewReader(bt.Client, l).Read(t.Context(), sample{Series: "s"}, day0, at(2*86400)) {
+		var decode *DecodeError
+		switch {
+		case err == nil:
+			got = append(got, fmt.Sprint(e.Value))
+		case errors.As(err, &decode):
+			got = append(got, err.Error())
+		default:
+			t.Fatal(err)
+		}
+	}
+	if len(got) != 5 || got[0] != "1" || got[2] != "3" ||
+		!strings.HasPrefix(got[1], `table days, row "s#2021-03-05", column "v.1", time 2021-03-05T00:00:01Z: `) ||
+		!strings.HasPrefix(got[3], `table days, row "s#2021-03-05x": `) ||
+		!strings.HasPrefix(got[4], `table days, row "s#2021-03-06", column "v.1", time 2021-03-06T00:00:03Z: `) {
+		t.Errorf("%q", got)
+	}
+}

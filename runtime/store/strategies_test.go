@@ -1,0 +1,122 @@
+package store
+
+import (
+	"encoding/binary"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/btgen-dev/btgen/runtime/codec"
+)
+
+// rowOf returns the key of the row that a column of a sample is in.
+func rowOf(l *Layout[sample], e *sample, column int) ([]byte, error) {
+	spans, err := l.Spans(e)
+	if err != nil {
+		return nil, err
+	}
+	prefix := []byte(spans[min(column, len(spans)-1)].Prefix)
+	if l.Kind == SingleRows {
+		return l.TimeKey.Append(prefix, e.Time)
+	}
+	return l.Bucket.AppendLabel(prefix, e.Time)
+}
+
+// offsetBlobs is days with a column for each sample, which has a tie-breaker.
+func offsetBlobs() *Layout[sample] {
+	l := blobs(days())
+	l.Table.ID, l.Kind = "offsets", BucketOffsets
+	l.Sequence = func(e *sample) *uint32 { return &e.Sequence }
+	return l
+}
+
+// blobs has the samples of a layout stored as one value.
+func blobs(l *Layout[sample]) *Layout[sample] {
+	l.Table.ID += "_blobs"
+	l.Columns = []Column{{Name: "blob", Whole: true}}
+	l.Missing = Required[sample]
+	l.Put = func(e *sample, c *Cells) {
+		c.Row(rowOf(l, e, 0))
+		blob := binary.BigEndian.AppendUint64(nil, e.Value)
+		if e.Note != nil {
+			blob = append(append(blob, '.'), e.Note...)
+		}
+		c.Set(0, blob)
+	}
+	l.Set = func(e *sample, _ int, blob []byte) error {
+		if len(blob) < 8 {
+			return errors.New("too short")
+		}
+		e.Value = binary.BigEndian.Uint64(blob)
+		if len(blob) > 8 {
+			e.Note = slices.Clone(blob[9:])
+		}
+		return nil
+	}
+	return l
+}
+
+// classed gives the samples of a layout a class, each of which has a family.
+func classed(l *Layout[sample]) *Layout[sample] {
+	l.Table.ID += "_classed"
+	l.Table.Families = []Family{aged("z", 100*24*time.Hour), aged("y", 200*24*time.Hour)}
+	for i := range l.Table.Families {
+		l.Table.Families[i].Class = i + 1
+	}
+	l.Choice = func(e *sample) Choice { return Choice{Class: &e.Class} }
+	return l
+}
+
+// expires gives the samples of a layout an expiry, and keeps when they were written.
+func expires(l *Layout[sample]) *Layout[sample] {
+	l.Table.ID += "_expires"
+	family := aged("f.1", time.Second)
+	family.Life = codec.Lifetime{Stamp: codec.StampExpiry}
+	l.Table.Families = []Family{family}
+	l.Choice = func(e *sample) Choice { return Choice{ExpiresAt: &e.ExpiresAt, WrittenAt: &e.WrittenAt} }
+	if l.Kind == BucketOffsets {
+		return l // which has no column for it
+	}
+	written, put, set := len(l.Columns), l.Put, l.Set
+	l.Columns = append(slices.Clone(l.Columns), Column{Name: "written", WrittenAt: true})
+	l.Put = func(e *sample, c *Cells) {
+		put(e, c)
+		c.Set(written, codec.AppendBinaryTimestamp(nil, e.WrittenAt))
+	}
+	l.Set = func(e *sample, column int, datum []byte) (err error) {
+		if column == written {
+			e.WrittenAt, err = codec.BinaryTimestamp(datum)
+			return err
+		}
+		return set(e, column, datum)
+	}
+	return l
+}
+
+// shifted gives the samples of a layout an expiry if they want one, in a second family
+// if there are several columns.
+func shifted(l *Layout[sample]) *Layout[sample] {
+	l.Table.ID += "_shifted"
+	family := aged("f.1", 100*24*time.Hour)
+	family.Life = codec.Lifetime{Stamp: codec.StampShifted, Default: 100 * 24 * time.Hour}
+	l.Table.Families = []Family{aged("e", 300*24*time.Hour), family}
+	l.Columns = slices.Clone(l.Columns)
+	l.Columns[0].Family = 1
+	l.Choice = func(e *sample) Choice { return Choice{TTL: &e.TTL, ExpiresAt: &e.ExpiresAt} }
+	return l
+}
+
+// strategies are layouts of every kind with what events may say of their time to live.
+func strategies() []*Layout[sample] {
+	aging := func(l *Layout[sample]) *Layout[sample] {
+		l.Table.ID += "_aging"
+		l.Table.Families = []Family{oldAndMany("f.1", 30)}
+		return l
+	}
+	return []*Layout[sample]{
+		days(), singles(), metrics(), offsetBlobs(), blobs(days()), blobs(singles()),
+		aging(days()), aging(metrics()), aging(offsetBlobs()), aging(singles()), unsorted(days()), unsorted(metrics()),
+		classed(days()), classed(singles()), classed(metrics()), classed(offsetBlobs()), classed(blobs(days())),
+		expires(offsetBlobs()), expires(singles()), expires(blobs(singles())), shifted(singles()), shifted(offsetBlobs()),
+	}
+}

@@ -1,0 +1,428 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"cloud.google.com/go/bigtable"
+	"cloud.google.com/go/bigtable/apiv2/bigtablepb"
+	spb "google.golang.org/genproto/googleapis/rpc/status"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/encoding"
+	protocodec "google.golang.org/grpc/encoding/proto"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/btgen-dev/btgen/runtime/internal/wire"
+	"github.com/btgen-dev/btgen/runtime/storetest"
+)
+
+// tampering is a stream whose messages an interceptor drops, repeats or reorders.
+type tampering struct {
+	grpc.ClientStream
+	tamper func(s *tampering, m proto.Message) error
+	n      int // messages so far
+	kept   []proto.Message
+}
+
+// receive receives the next message as it comes.
+func (s *tampering) receive(m proto.Message) error {
+	proto.Reset(m)
+	err := s.ClientStream.RecvMsg(m)
+	if err == nil {
+		s.n++
+	}
+	return err
+}
+
+func (s *tampering) RecvMsg(m any) error { return s.tamper(s, m.(proto.Message)) }
+
+// drops drops the messages with some numbers, from 1.
+func drops(which func(n int) bool) func(s *tampering, m proto.Message) error {
+	return func(s *tampering, m proto.Message) error {
+		for {
+			if err := s.receive(m); err != nil || !which(s.n) {
+				return err
+			}
+		}
+	}
+}
+
+// repeats hands every third message over twice.
+func repeats(s *tampering, m proto.Message) error {
+	if len(s.kept) > 0 {
+		proto.Reset(m)
+		proto.Merge(m, s.kept[0])
+		s.kept = nil
+		return nil
+	}
+	err := s.receive(m)
+	if err == nil && s.n%3 == 0 {
+		s.kept = append(s.kept, proto.Clone(m))
+	}
+	return err
+}
+
+// swaps hands the first two messages over in the wrong order.
+func swaps(s *tampering, m proto.Message) error {
+	if s.n == 0 {
+		if err := s.receive(m); err != nil {
+			return err
+		}
+		s.kept = append(s.kept, proto.Clone(m))
+		return s.receive(m)
+	}
+	if len(s.kept) > 0 {
+		proto.Reset(m)
+		proto.Merge(m, s.kept[0])
+		s.kept = nil
+		return nil
+	}
+	return s.receive(m)
+}
+
+// breaks off once, after it has dropped the message before.
+func dropsAndBreaks() func(s *tampering, m proto.Message) error {
+	var broken atomic.Bool
+	return func(s *tampering, m proto.Message) error {
+		if s.n == 2 && !broken.Swap(true) {
+			if err := s.receive(m); err != nil {
+				return err
+			}
+			return status.Error(codes.Unavailable, "broken off")
+		}
+		return s.receive(m)
+	}
+}
+
+// onStreams is an interceptor of the streams of a method.
+func onStreams(method string, wrap func(open func(opts ...grpc.CallOption) (grpc.ClientStream, error)) (grpc.ClientStream, error)) grpc.StreamClientInterceptor {
+	return func(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, called string, streamer grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+		open := func(more ...grpc.CallOption) (grpc.ClientStream, error) {
+			return streamer(ctx, desc, cc, called, append(slices.Clip(opts), more...)...)
+		}
+		if called != method {
+			return open()
+		}
+		return wrap(open)
+	}
+}
+
+// outside and inside install an interceptor between the client and that of the wire's
+// reader, and between this and the connection.
+func outside(i grpc.StreamClientInterceptor) grpc.DialOption { return grpc.WithStreamInterceptor(i) }
+func inside(i grpc.StreamClientInterceptor) grpc.DialOption {
+	return grpc.WithChainStreamInterceptor(i)
+}
+
+var places = map[string]func(grpc.StreamClientInterceptor) grpc.DialOption{"outside": outside, "inside": inside}
+
+// Whatever interceptors do to the messages of a read, it gives all that is stored, or
+// an error: never less than all, and nil.
+func TestReadsWhoseMessagesAreTamperedWith(t *testing.T) {
+	const rows = 10
+	l := days()
+	bt := newBigtable(t, l)
+	var samples []sample
+	for i := range rows {
+		samples = append(samples, sample{Series: "s", Time: at(86400 * i), Value: uint64(i)})
+	}
+	must(t, NewWriter(bt.Client, []*Layout[sample]{l}).WriteAll(t.Context(), samples))
+	for where, install := range places {
+		for name, tamper := range map[string]func(s *tampering, m proto.Message) error{
+			"nothing":        (*tampering).receive,
+			"drop the first": drops(func(n int) bool { return n == 1 }),
+			"drop the last":  drops(func(n int) bool { return n == rows }),
+			"drop some":      drops(func(n int) bool { return n%3 == 2 }),
+			"drop all":       drops(func(int) bool { return true }),
+			"repeat":         repeats,
+			"swap":           swaps,
+			"drop and break": dropsAndBreaks(),
+		} {
+			t.Run(where+"/"+name, func(t *testing.T) {
+				client, err := storetest.Connect(t.Context(), bt.Addr, install(onStreams(bigtablepb.Bigtable_ReadRows_FullMethodName,
+					func(open func(...grpc.CallOption) (grpc.ClientStream, error)) (grpc.ClientStream, error) {
+						stream, err := open()
+						return &tampering{ClientStream: stream, tamper: tamper}, err
+					})))
+				must(t, err)
+				defer func() { _ = client.Close() }()
+				r := NewReader(client, l)
+				got, err := collect(t.Context(), r, "s", day0, at(86400*rows))
+				if name == "nothing" && err != nil || err == nil && len(got) != rows {
+					t.Errorf("%d of %d rows, %v", len(got), rows, err)
+				}
+				var columns sampleColumns
+				err = ReadColumns(t.Context(), r, intoColumns(l), &columns, nil, sample{Series: "s"}, day0, at(86400*rows))
+				if err == nil && len(columns.Time) != rows {
+					t.Errorf("%d of %d rows as columns", len(columns.Time), rows)
+				}
+			})
+		}
+	}
+}
+
+// forced is gRPC's own codec, which an interceptor forces on all streams.
+type forced struct{ encoding.CodecV2 }
+
+// What is read and written is the same where another interceptor forces a codec, and
+// hooks are told that requests take the ordinary way. When it no longer
+// does, they are again.
+func TestAnInterceptorThatForcesACodec(t *testing.T) {
+	var forces atomic.Bool
+	forces.Store(true)
+	force := func(open func(...grpc.CallOption) (grpc.ClientStream, error)) (grpc.ClientStream, error) {
+		if !forces.Load() {
+			return open()
+		}
+		return open(grpc.ForceCodecV2(forced{encoding.GetCodecV2(protocodec.Name)}))
+	}
+	l := days()
+	bt := newBigtable(t, l)
+	client, err := storetest.Connect(t.Context(), bt.Addr,
+		inside(onStreams(bigtablepb.Bigtable_MutateRows_FullMethodName, force)), inside(onStreams(bigtablepb.Bigtable_ReadRows_FullMethodName, force)))
+	must(t, err)
+	defer func() { _ = client.Close() }()
+	var ended Operation
+	o := Options{Hooks: Hooks{End: func(_ context.Context, op Operation, _ error) { ended = op }}}
+	w, r := NewWriter(client, []*Layout[sample]{l}, o), NewReader(client, l, o)
+	for i := range 6 {
+		forces.Store(i < 3)
+		if i == 4 {
+			long := time.Now().Add(-time.Hour) // it is asked again
+			w.tables[0].wire.closed.Store(&long)
+		}
+		must(t, w.WriteAll(t.Context(), []sample{{Series: "a", Time: at(i), Value: 1}, {Series: "b", Time: at(i), Value: 2}}))
+		if wired := i > 3; ended.Requests != 1 || ended.OrdinaryRequests == 0 != wired {
+			t.Errorf("write %d: %+v", i, ended)
+		}
+		got, err := collect(t.Context(), r, "a", day0, at(100))
+		if must(t, err); len(got) != i+1 {
+			t.Errorf("%d of %d events", len(got), i+1)
+		}
+		if wired := i >= 3; ended.Requests != 1 || ended.OrdinaryRequests == 0 != wired {
+			t.Errorf("read %d: %+v", i, ended)
+		}
+	}
+}
+
+// A server that cannot be reached for what is not encoded is not waited for.
+func TestAForcedCodecAndAServerThatHangs(t *testing.T) {
+	s := &answering{rows: func(r *bigtablepb.MutateRowsRequest, stream bigtablepb.Bigtable_MutateRowsServer) error {
+		if len(r.Entries) == 0 {
+			return hang(stream.Context())
+		}
+		return errors.Join(stores(stream, 0), stores(stream, 1))
+	}}
+	client, err := storetest.Connect(t.Context(), startServer(t, s), inside(onStreams(bigtablepb.Bigtable_MutateRows_FullMethodName,
+		func(open func(...grpc.CallOption) (grpc.ClientStream, error)) (grpc.ClientStream, error) {
+			return open(grpc.ForceCodecV2(forced{encoding.GetCodecV2(protocodec.Name)}))
+		})))
+	must(t, err)
+	defer func() { _ = client.Close() }()
+	must(t, NewWriter(client, []*Layout[sample]{days()}, Options{Timeout: 10 * time.Second}).WriteAll(t.Context(), []sample{nth(1), nth(2)}))
+}
+
+// A variable of the environment has readers and writers leave the wire alone.
+func TestTheWireIsDisabled(t *testing.T) {
+	l := days()
+	bt := newBigtable(t, l)
+	for value, disabled := range map[string]bool{"1": true, "true": true, "": false, "0": false} {
+		t.Setenv(disableVariable, value)
+		var ended Operation
+		o := Options{Hooks: Hooks{End: func(_ context.Context, op Operation, _ error) { ended = op }}}
+		must(t, NewWriter(bt.Client, []*Layout[sample]{l}, o).Write(t.Context(), sample{Series: "s", Time: at(1), Value: 7}))
+		if ended.Requests != 1 || (ended.OrdinaryRequests == 1) != disabled {
+			t.Errorf("%q: %+v", value, ended)
+		}
+		got, err := collect(t.Context(), NewReader(bt.Client, l, o), "s", day0, at(2))
+		if must(t, err); len(got) != 1 || got[0].Value != 7 || (ended.OrdinaryRequests == 1) != disabled {
+			t.Errorf("%q: %v, %+v", value, got, ended)
+		}
+	}
+}
+
+// lossy is a server that stores what it gets and loses the first replies, and then
+// refuses to store anything.
+type lossy struct {
+	bigtablepb.UnimplementedBigtableServer
+	lose   int // replies
+	refuse codes.Code
+
+	mu       sync.Mutex
+	attempts int
+	stored   map[string]bool
+}
+
+func (s *lossy) PingAndWarm(context.Context, *bigtablepb.PingAndWarmRequest) (*bigtablepb.PingAndWarmResponse, error) {
+	return new(bigtablepb.PingAndWarmResponse), nil
+}
+
+// next returns how an attempt ends; it stores rows if their reply is lost.
+func (s *lossy) next(rows ...string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.attempts++
+	if s.attempts > s.lose {
+		return status.Error(s.refuse, "refused")
+	}
+	for _, row := range rows {
+		s.stored[row] = true
+	}
+	return status.Error(codes.Unavailable, "the reply is lost")
+}
+
+func (s *lossy) MutateRow(_ context.Context, r *bigtablepb.MutateRowRequest) (*bigtablepb.MutateRowResponse, error) {
+	return new(bigtablepb.MutateRowResponse), s.next(string(r.RowKey))
+}
+
+func (s *lossy) MutateRows(r *bigtablepb.MutateRowsRequest, stream bigtablepb.Bigtable_MutateRowsServer) error {
+	var rows []string
+	for _, e := range r.Entries {
+		rows = append(rows, string(e.RowKey))
+	}
+	err := s.next(rows...)
+	if status.Code(err) == codes.Unavailable {
+		return err
+	}
+	response := new(bigtablepb.MutateRowsResponse)
+	for i := range r.Entries {
+		response.Entries = append(response.Entries, &bigtablepb.MutateRowsResponse_Entry{Index: int64(i), Status: status.Convert(err).Proto()})
+	}
+	if s.refuse == codes.OK {
+		for i := range response.Entries {
+			response.Entries[i].Status = new(spb.Status)
+		}
+	}
+	return stream.Send(response)
+}
+
+// retrying is an interceptor that tries a request again by itself.
+func retrying(open func(...grpc.CallOption) (grpc.ClientStream, error)) (grpc.ClientStream, error) {
+	stream, err := open()
+	return &retriedStream{ClientStream: stream, open: open}, err
+}
+
+type retriedStream struct {
+	grpc.ClientStream
+	open    func(...grpc.CallOption) (grpc.ClientStream, error)
+	request any
+	tries   int
+}
+
+func (s *retriedStream) SendMsg(m any) error {
+	s.request = m
+	return s.ClientStream.SendMsg(m)
+}
+
+func (s *retriedStream) RecvMsg(m any) error {
+	for {
+		err := s.ClientStream.RecvMsg(m)
+		if err == nil || errors.Is(err, io.EOF) || status.Code(err) != codes.Unavailable || s.tries == 2 {
+			return err
+		}
+		s.tries++
+		if s.ClientStream, err = s.open(); err != nil {
+			return err
+		}
+		if err := errors.Join(s.ClientStream.SendMsg(s.request), s.ClientStream.CloseSend()); err != nil {
+			return err
+		}
+	}
+}
+
+// retriedByConfig has gRPC itself try requests again.
+const retriedByConfig = `{"methodConfig": [{"name": [{"service": "google.bigtable.v2.Bigtable"}], "retryPolicy": {
+	"maxAttempts": 4, "initialBackoff": "0.001s", "maxBackoff": "0.001s", "backoffMultiplier": 1, "retryableStatusCodes": ["UNAVAILABLE"]}}]}`
+
+// An event that may be stored, since a reply was lost before it was refused, is not
+// said to have failed: whoever has sent it again, on both paths, alone and in bulk. With
+// the ClientOptions, one that was refused the first time is.
+func TestRefusedAfterALostReply(t *testing.T) {
+	var wg sync.WaitGroup
+	for name, opts := range map[string][]grpc.DialOption{
+		"client":      nil,
+		"config":      {grpc.WithDefaultServiceConfig(retriedByConfig)},
+		"interceptor": {inside(onStreams(bigtablepb.Bigtable_MutateRows_FullMethodName, retrying))},
+	} {
+		for path, connect := range map[string]func(context.Context, string, ...grpc.DialOption) (*bigtable.Client, error){"wire": storetest.Connect, "ordinary": storetest.ConnectPlain} {
+			for _, lose := range []int{0, 1, 2} {
+				for _, refuse := range []codes.Code{codes.InvalidArgument, codes.PermissionDenied, codes.FailedPrecondition} {
+					for _, events := range []int{1, 2} {
+						what := fmt.Sprint(name, "/", path, "/", lose, "/", refuse, "/", events)
+						s := &lossy{lose: lose, refuse: refuse, stored: map[string]bool{}}
+						client, err := connect(t.Context(), startServer(t, s), opts...)
+						must(t, err)
+						wg.Go(func() {
+							defer func() { _ = client.Close() }()
+							err := NewWriter(client, []*Layout[sample]{days()}).WriteAll(t.Context(), []sample{nth(1), nth(2)}[:events])
+							var failed *WriteError
+							if !errors.As(err, &failed) || len(failed.Failures) != events || len(s.stored) != min(lose, 1)*events {
+								t.Errorf("%s: %v", what, err)
+								return
+							}
+							for _, f := range failed.Failures {
+								if lose > 0 && f.Outcome != Unknown || lose == 0 && path == "wire" && f.Outcome != Failed || status.Code(f.Err) != refuse {
+									t.Errorf("%s: %v", what, f)
+								}
+							}
+						})
+					}
+				}
+			}
+		}
+	}
+	wg.Wait()
+}
+
+// A single event is tried again as long as its time lasts.
+func TestAnEventSurvivesTenUnavailable(t *testing.T) {
+	s := &lossy{lose: 10, stored: map[string]bool{}}
+	client, err := storetest.Connect(t.Context(), startServer(t, s))
+	must(t, err)
+	defer func() { _ = client.Close() }()
+	must(t, NewWriter(client, []*Layout[sample]{days()}).Write(t.Context(), nth(1)))
+	if s.attempts != 11 {
+		t.Errorf("%d attempts", s.attempts)
+	}
+}
+
+// The probe says no while an interceptor of the user's keeps calls from the wire's, and
+// yes afterwards.
+func TestClientsAreAskedAgain(t *testing.T) {
+	var keeps atomic.Bool
+	keeps.Store(true)
+	l := days()
+	bt := newBigtable(t, l)
+	client, err := storetest.Connect(t.Context(), bt.Addr, outside(onStreams(bigtablepb.Bigtable_MutateRows_FullMethodName,
+		func(open func(...grpc.CallOption) (grpc.ClientStream, error)) (grpc.ClientStream, error) {
+			if keeps.Load() {
+				return nil, status.Error(codes.PermissionDenied, "not now")
+			}
+			return open()
+		})))
+	must(t, err)
+	defer func() { _ = client.Close() }()
+	w := NewWriter(client, []*Layout[sample]{l})
+	if err := w.WriteAll(t.Context(), []sample{nth(1), nth(2)}); err == nil {
+		t.Error("written")
+	}
+	path := w.tables[0].wire
+	keeps.Store(false)
+	if path.usable() {
+		t.Error("asked again at once")
+	}
+	long := time.Now().Add(-askAgain)
+	path.closed.Store(&long)
+	if must(t, w.Write(t.Context(), nth(1))); !path.usable() || !wire.Intercepted(t.Context(), client.OpenTable("days")) {
+		t.Error("never asked again")
+	}
+}

@@ -1,0 +1,360 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"cloud.google.com/go/bigtable"
+	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/storetest"
+)
+
+// tick is a sample with a tie-breaker.
+type tick struct {
+	sample
+	Sequence uint32
+}
+
+func (e tick) String() string {
+	return fmt.Sprintf("%s%d.%d", e.Series, e.Time.Sub(day0)/time.Second, e.Sequence)
+}
+
+// ticks is a layout with a row for each tick: keys of the series, the time, which may
+// stand reversed, the tie-breaker and fixed text. Salted keys have a salt, the first
+// letter of the series, in front of the time, and the series behind it.
+func ticks(delimiter string, reverse, salted bool) *Layout[tick] {
+	s := singles()
+	key := codec.TimeFormat{Kind: codec.UnixMillis, Reverse: reverse}
+	series := func(w *codec.KeyWriter, text string) {
+		w.StringAs("series", codec.KeyForm{}, text)
+	}
+	l := &Layout[tick]{
+		Table: s.Table, Kind: SingleRows, TimeKey: key, Columns: s.Columns[:1], Precision: time.Millisecond,
+		Time:     func(e *tick) *time.Time { return &e.Time },
+		Sequence: func(e *tick) *uint32 { return &e.Sequence },
+		Check:    func(e *tick) error { return s.Check(&e.sample) },
+		Set:      func(e *tick, column int, datum []byte) error { return s.Set(&e.sample, column, datum) },
+		Missing:  Required[tick],
+		Put: func(e *tick, c *Cells) {
+			w := codec.NewKeyWriter(c.Buffer(), delimiter)
+			if salted {
+				series(&w, e.Series[:1])
+			} else {
+				series(&w, e.Series)
+			}
+			w.Time(key, e.Time)
+			if salted {
+				series(&w, e.Series)
+			}
+			w.Sequence(e.Sequence)
+			w.Const("end")
+			c.Row(w.Key())
+			c.Set(0, codec.AppendBinaryUint64(c.Cell(0), e.Value))
+		},
+		Spans: func(e *tick) ([]codec.Span, error) {
+			before, behind := codec.NewKeyWriter(nil, delimiter), codec.NewKeyWriter(nil, delimiter)
+			if salted {
+				series(&before, e.Series[:1])
+				series(&behind, e.Series)
+			} else {
+				series(&before, e.Series)
+			}
+			span, err := Span(before.Prefix, behind.Prefix, delimiter, false)
+			return []codec.Span{span}, err
+		},
+		Key: func(row string, e *tick) (time.Time, error) {
+			r := codec.NewKeyReader(row, delimiter)
+			e.Series = r.StringAs("series", codec.KeyForm{})
+			at := r.Time(key)
+			if salted {
+				e.Series = r.StringAs("series", codec.KeyForm{})
+			}
+			e.Sequence = r.Sequence()
+			r.Const("end")
+			return at, r.Close()
+		},
+	}
+	if reverse {
+		l.Ties = codec.SequenceForm(delimiter).Fixed(codec.Uint32Segment) + len(delimiter) + len("end")
+	}
+	return l
+}
+
+// tickQueries are queries of all series: by their salts, and without any time.
+func tickQueries(delimiter string, salted bool) map[string]*Query[tick] {
+	all := func(*tick) ([]codec.Span, error) { return []codec.Span{{Prefix: ""}}, nil }
+	queries := map[string]*Query[tick]{
+		"scattered": {Name: "scattered", Several: true, Untimed: true, Spans: all},
+	}
+	if !salted {
+		queries["all"] = &Query[tick]{Name: "all", Several: true, Untimed: true, Grouped: true, Spans: all}
+		return queries
+	}
+	queries["salts"] = &Query[tick]{Name: "salts", Several: true, Spans: func(*tick) ([]codec.Span, error) {
+		var out []codec.Span
+		for _, salt := range []string{"a", "b", "c"} {
+			w := codec.NewKeyWriter(nil, delimiter)
+			w.StringAs("salt", codec.KeyForm{}, salt)
+			span, err := Span(w.Prefix, nil, delimiter, false)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, span)
+		}
+		return out, nil
+	}}
+	return queries
+}
+
+// tickEvents are ticks of three series, of which several are of one time, in no order.
+func tickEvents() []tick {
+	var out []tick
+	for i, e := range []string{"a 1 2", "a 0 0", "a 1 0", "a 3 7", "a 1 1", "ab 1 0", "ab 1 1", "ab 2 4000000000", "ab 2 9", "b 1 5", "b 4 1", "b 4 10", "b 4 2", "b 4 0"} {
+		var series string
+		var second int
+		var sequence uint32
+		if _, err := fmt.Sscan(e, &series, &second, &sequence); err != nil {
+			panic(err)
+		}
+		out = append(out, tick{sample{Series: series, Time: at(second), Value: uint64(i)}, sequence})
+	}
+	return out
+}
+
+// inOrder returns some of the ticks in the order of time and of the tie-breaker.
+func inOrder(of func(e tick) bool) []tick {
+	out := slices.DeleteFunc(tickEvents(), func(e tick) bool { return !of(e) })
+	slices.SortFunc(out, func(a, b tick) int {
+		return cmp.Or(a.Time.Compare(b.Time), cmp.Compare(a.Sequence, b.Sequence))
+	})
+	return out
+}
+
+// newTicks starts a server with ticks, some of which have a column alone that the layout
+// does not know.
+func newTicks(t *testing.T, l *Layout[tick], known, unknown []tick) *storetest.Bigtable {
+	t.Helper()
+	bt := storetest.New(t, func(ctx context.Context, admin *bigtable.AdminClient) error {
+		_, err := Setup(ctx, admin, Tables([]*Layout[tick]{l}))
+		return err
+	})
+	other := *l
+	other.Columns = []Column{{Name: "unknown"}}
+	must(t, NewWriter(bt.Client, []*Layout[tick]{l}, clockAt(1)).WriteAll(t.Context(), known))
+	must(t, NewWriter(bt.Client, []*Layout[tick]{&other}, clockAt(1)).WriteAll(t.Context(), unknown))
+	return bt
+}
+
+// onBothReaders runs a test with a reader of each path.
+func onBothReaders(t *testing.T, bt *storetest.Bigtable, l *Layout[tick], test func(path string, r *Reader[tick])) {
+	t.Helper()
+	wired, err := storetest.Connect(t.Context(), bt.Addr)
+	must(t, err)
+	defer func() { _ = wired.Close() }()
+	test("wire", NewReader(wired, l, clockAt(1)))
+	test("ordinary", NewReader(bt.Client, l, clockAt(1)))
+}
+
+// tickTexts shows the ticks of a read.
+func tickTexts(t *testing.T, r *Reader[tick], q *Query[tick], series string, from, to time.Time, o ReadOptions) string {
+	t.Helper()
+	var out []string
+	for e, err := range r.Query(t.Context(), q, tick{sample: sample{Series: series}}, from, to, o) {
+		must(t, err)
+		out = append(out, e.String())
+	}
+	return strings.Join(out, " ")
+}
+
+// showTicks shows ticks as tickTexts does.
+func showTicks(ticks []tick, o ReadOptions) string {
+	ticks = slices.Clone(ticks)
+	if o.NewestFirst {
+		slices.Reverse(ticks)
+	}
+	if o.Limit > 0 {
+		ticks = ticks[:min(o.Limit, len(ticks))]
+	}
+	var out []string
+	for _, e := range ticks {
+		out = append(out, e.String())
+	}
+	return strings.Join(out, " ")
+}
+
+// TestOneOrder reads ticks of one time in every way: they come in the order of their
+// tie-breakers, or against it with the newest first, whether the time stands reversed
+// in the keys or not.
+func TestOneOrder(t *testing.T) {
+	for _, delimiter := range []string{"#", ""} {
+		for kind := range 4 {
+			reverse, salted := kind%2 == 1, kind > 1
+			l := ticks(delimiter, reverse, salted)
+			onBothReaders(t, newTicks(t, l, tickEvents(), nil), l, func(path string, r *Reader[tick]) {
+				name := fmt.Sprintf("%q, reversed %v, salted %v, %s", delimiter, reverse, salted, path)
+				for _, series := range []string{"a", "ab", "b", "none"} {
+					for from := range 2 {
+						checkSeries(t, name, r, series, at(from))
+					}
+				}
+				for query, q := range tickQueries(delimiter, salted) {
+					checkQuery(t, name+", "+query, r, q)
+				}
+			})
+		}
+	}
+}
+
+// checkSeries reads a series from a time on.
+func checkSeries(t *testing.T, name string, r *Reader[tick], series string, from time.Time) {
+	t.Helper()
+	of := inOrder(func(e tick) bool { return e.Series == series && !e.Time.Before(from) })
+	for _, newest := range []bool{false, true} {
+		for limit := range len(of) + 2 {
+			o := ReadOptions{NewestFirst: newest, Limit: limit}
+			if got, want := tickTexts(t, r, &r.whole, series, from, at(60), o), showTicks(of, o); got != want {
+				t.Errorf("%s: %s, %+v: %s, want %s", name, series, o, got, want)
+			}
+		}
+	}
+	newest := showTicks(of, ReadOptions{NewestFirst: true, Limit: 1})
+	if got := tickTexts(t, r, &r.whole, series, from, at(60), ReadOptions{LatestOnly: true}); got != newest {
+		t.Errorf("%s: the newest of %s is %s, want %s", name, series, got, newest)
+	}
+	latest, err := r.Latest(t.Context(), tick{sample: sample{Series: series}})
+	if from.Equal(at(0)) && (errors.Is(err, ErrNotFound) != (len(of) == 0) || err == nil && latest.String() != newest) {
+		t.Errorf("%s: Latest of %s is %v, %v, want %s", name, series, latest, err, newest)
+	}
+}
+
+// checkQuery reads several series: each in order, and with TimeOrder all of them.
+func checkQuery(t *testing.T, name string, r *Reader[tick], q *Query[tick]) {
+	t.Helper()
+	all := strings.Fields(tickTexts(t, r, q, "", at(0), at(60), ReadOptions{}))
+	each := map[string][]string{}
+	for _, text := range all {
+		series := strings.TrimRight(text, "0123456789.")
+		each[series] = append(each[series], text)
+	}
+	for _, series := range []string{"a", "ab", "b"} {
+		want := showTicks(inOrder(func(e tick) bool { return e.Series == series }), ReadOptions{})
+		if got := strings.Join(each[series], " "); got != want {
+			t.Errorf("%s: %s, want %s", name, got, want)
+		}
+	}
+	backwards := slices.Clone(all)
+	slices.Reverse(backwards)
+	for limit := range len(all) + 2 {
+		for _, newest := range []bool{false, true} {
+			want := all
+			if newest {
+				want = backwards
+			}
+			if limit > 0 {
+				want = want[:min(limit, len(want))]
+			}
+			o := ReadOptions{NewestFirst: newest, Limit: limit}
+			if got := tickTexts(t, r, q, "", at(0), at(60), o); got != strings.Join(want, " ") {
+				t.Errorf("%s: %+v: %s, want %s", name, o, got, want)
+			}
+		}
+	}
+	if !q.Untimed {
+		for _, newest := range []bool{false, true} {
+			o := ReadOptions{NewestFirst: newest, TimeOrder: true}
+			var times []string
+			for _, text := range strings.Fields(tickTexts(t, r, q, "", at(0), at(60), o)) {
+				times = append(times, strings.TrimLeft(text, "ab"))
+			}
+			var want []string
+			for _, text := range strings.Fields(showTicks(inOrder(func(tick) bool { return true }), o)) {
+				want = append(want, strings.TrimLeft(text, "ab"))
+			}
+			if !slices.Equal(times, want) {
+				t.Errorf("%s: %+v: %s, want %s", name, o, times, want)
+			}
+		}
+	}
+	newest := strings.Fields(tickTexts(t, r, q, "", at(0), at(60), ReadOptions{LatestOnly: true}))
+	slices.Sort(newest)
+	if got := strings.Join(newest, " "); got != "a3.7 ab2.4000000000 b4.10" {
+		t.Errorf("%s: the newest of each are %s", name, got)
+	}
+}
+
+// Rows of an instant that have no event are passed over: the newest that has one is
+// found, in the same instant or before it.
+func TestTiesWithoutEvents(t *testing.T) {
+	l := ticks("#", true, false)
+	all := inOrder(func(e tick) bool { return e.Series == "b" })
+	for n := range len(all) + 1 {
+		left := all[:n]
+		onBothReaders(t, newTicks(t, l, left, all[n:]), l, func(path string, r *Reader[tick]) {
+			want := showTicks(left, ReadOptions{NewestFirst: true, Limit: 1})
+			latest, err := r.Latest(t.Context(), tick{sample: sample{Series: "b"}})
+			if errors.Is(err, ErrNotFound) != (n == 0) || err == nil && latest.String() != want {
+				t.Errorf("%s, %d events: %v, %v, want %s", path, n, latest, err, want)
+			}
+			for query, q := range tickQueries("#", false) {
+				if got := tickTexts(t, r, q, "", at(0), at(60), ReadOptions{LatestOnly: true}); got != want {
+					t.Errorf("%s, %d events: %s: %s, want %s", path, n, query, got, want)
+				}
+			}
+			for limit := range len(all) {
+				o := ReadOptions{NewestFirst: true, Limit: limit}
+				if got := tickTexts(t, r, &r.whole, "b", at(0), at(60), o); got != showTicks(left, o) {
+					t.Errorf("%s, %d events: %+v: %s, want %s", path, n, o, got, showTicks(left, o))
+				}
+			}
+		})
+	}
+}
+
+// A read that ends with an error within an instant yields nothing of it: what comes
+// first may be among the rows that did not arrive.
+func TestErrorWithinAnInstant(t *testing.T) {
+	l := ticks("#", true, false)
+	bt := newTicks(t, l, tickEvents(), nil)
+	lost := errors.New("lost")
+	all := inOrder(func(e tick) bool { return e.Series == "b" })
+	for _, o := range []ReadOptions{{NewestFirst: true}, {NewestFirst: true, Limit: 3}, {}, {Limit: 4}, {LatestOnly: true}} {
+		want := showTicks(all, ReadOptions{NewestFirst: o.NewestFirst || o.LatestOnly, Limit: o.Limit})
+		for after := range len(all) {
+			client := fakeClient{bt.Client, func(api bigtable.TableAPI) bigtable.TableAPI {
+				left := after
+				return tableFunc{TableAPI: api, readRows: func(ctx context.Context, set bigtable.RowSet, f func(bigtable.Row) bool, opts ...bigtable.ReadOption) error {
+					stopped := false
+					err := api.ReadRows(ctx, set, func(row bigtable.Row) bool {
+						if left == 0 {
+							return false
+						}
+						left--
+						stopped = !f(row)
+						return !stopped
+					}, opts...)
+					if err == nil && left == 0 && !stopped {
+						err = lost
+					}
+					return err
+				}}
+			}}
+			var got []string
+			var failed error
+			for e, err := range NewReader(client, l, clockAt(1)).Read(t.Context(), tick{sample: sample{Series: "b"}}, at(0), at(60), o) {
+				if failed = err; err == nil {
+					got = append(got, e.String())
+				}
+			}
+			text := strings.Join(got, " ")
+			if !strings.HasPrefix(want, text) || text != want && !o.LatestOnly && !errors.Is(failed, lost) {
+				t.Errorf("%+v, after %d rows: %q, %v, want a beginning of %q", o, after, text, failed, want)
+			}
+		}
+	}
+}

@@ -1,0 +1,152 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"cloud.google.com/go/bigtable"
+
+	"github.com/btgen-dev/btgen/runtime/storetest"
+)
+
+// Whatever part of the rows of several spans is asked for at once, before they are read
+// one by one, all events come, each once and in their order, in one direction or the
+// other, on both paths.
+func TestGatheredRows(t *testing.T) {
+	const n = 12 // days
+	for _, l := range []*Layout[sample]{metrics(), unsorted(metrics()), classed(metrics()), days(), singles(), offsets(), expires(singles())} {
+		t.Run(l.Table.ID, func(t *testing.T) {
+			bt := newBigtable(t, l)
+			var samples []sample
+			names := []string{"s0"}
+			if l.Kind != BucketColumns {
+				names = []string{"s0", "s1", "s2"}
+			}
+			for day := range n {
+				for i, name := range names {
+					for k := range 1 + (day+i)%3 {
+						e := sample{Series: name, Time: at(86400*day + 60*k), Value: uint64(100*day + k), ExpiresAt: at(86400 * 100)}
+						if l.Kind != BucketOffsets && l.Table.ID != "singles_expires" || l.Kind == BucketColumns {
+							e.Note = fmt.Append(nil, day)
+						}
+						if l.Table.hasClasses() {
+							e.Class = 1 + day%2
+						}
+						samples = append(samples, e)
+					}
+				}
+			}
+			must(t, NewWriter(bt.Client, []*Layout[sample]{l}, clockAt(86400*n)).WriteAll(t.Context(), samples))
+			without, err := storetest.ConnectPlain(t.Context(), bt.Addr)
+			must(t, err)
+			defer func() { _ = without.Close() }()
+			q, base := of(names...), sample{}
+			if l.Kind == BucketColumns {
+				q, base = nil, sample{Series: "s0"}
+			}
+			stored := 0
+			must(t, bt.Client.Open(l.Table.ID).ReadRows(t.Context(), bigtable.InfiniteRange(""), func(bigtable.Row) bool {
+				stored++
+				return true
+			}))
+			for i, client := range []*bigtable.Client{bt.Client, without} {
+				for _, gathered := range []int{0, 100, 300, 1000, 3000, 1 << 20} {
+					for _, newestFirst := range []bool{false, true} {
+						rows := 0
+						r := NewReader(client, l, clockAt(86400*n), Options{Hooks: Hooks{End: func(_ context.Context, op Operation, _ error) { rows = op.Rows }}})
+						r.gathered = gathered
+						if q == nil {
+							q = &r.whole
+						}
+						var got []string
+						for e, err := range r.Query(t.Context(), q, base, at(0), at(86400*n), ReadOptions{NewestFirst: newestFirst}) {
+							must(t, err)
+							got = append(got, fmt.Sprint(e.Series, e.Time.Unix(), e.Value))
+						}
+						slices.SortFunc(samples, func(a, b sample) int { return compareGathered(l, &a, &b, newestFirst) })
+						var want []string
+						for _, e := range samples {
+							want = append(want, fmt.Sprint(e.Series, e.Time.Unix(), e.Value))
+						}
+						if rows != stored {
+							t.Errorf("path %d, %d bytes: %d rows of %d were received", i, gathered, rows, stored)
+						}
+						if !slices.Equal(got, want) {
+							t.Errorf("path %d, %d bytes, newest first %v:\n%v\nwant\n%v", i, gathered, newestFirst, got, want)
+						}
+					}
+				}
+			}
+		})
+	}
+}
+
+// compareGathered orders samples by their bucket, their series and their time, or where
+// they have rows of their own by time and series. Rows that stand at one position come by
+// span in any direction.
+func compareGathered(l *Layout[sample], a, b *sample, newestFirst bool) int {
+	sign := 1
+	if newestFirst {
+		sign = -1
+	}
+	if l.Kind == SingleRows {
+		return cmp.Or(sign*a.Time.Compare(b.Time), cmp.Compare(a.Series, b.Series))
+	}
+	return cmp.Or(sign*l.Bucket.Start(a.Time).Compare(l.Bucket.Start(b.Time)), cmp.Compare(a.Series, b.Series), sign*a.Time.Compare(b.Time))
+}
+
+// Latest is one request where the bucket of now has the newest event or one after it,
+// whatever the labels; else it finds it all the same.
+func TestLatestOfAnyLabels(t *testing.T) {
+	for _, layout := range []func() *Layout[sample]{
+		days, metrics, offsets, func() *Layout[sample] { return unsorted(days()) }, func() *Layout[sample] { return unsorted(metrics()) },
+	} {
+		for _, c := range []struct {
+			days     []int // with events
+			now      int
+			requests int // where labels do not sort
+		}{
+			{[]int{1, 2, 3}, 3, 1}, {[]int{0, 1, 2, 3, 4, 5}, 2, 1}, {[]int{0, 2, 92, 93}, 2, 1}, {[]int{0, 1, 2}, 1, 1}, {[]int{2}, 2, 1},
+			{[]int{0, 1}, 3, 3}, {[]int{1, 2, 91}, 95, 3}, {nil, 3, 2},
+		} {
+			l := layout()
+			bt := newBigtable(t, l)
+			samples := []sample{{Series: "s1", Time: at(86400 * 200), Value: 1}, {Series: "r", Time: at(86400 * 200), Value: 1}}
+			for _, day := range c.days {
+				samples = append(samples, sample{Series: "s", Time: at(86400*day + 60), Value: uint64(day)}, sample{Series: "s", Time: at(86400*day + 120), Value: uint64(day + 1000)})
+			}
+			if l.Kind != BucketOffsets {
+				for i := range samples {
+					samples[i].Note = []byte("n")
+				}
+			}
+			must(t, NewWriter(bt.Client, []*Layout[sample]{l}, clockAt(0)).WriteAll(t.Context(), samples))
+			requests := 0
+			r := NewReader(bt.Client, l, clockAt(86400*c.now+300), Options{Hooks: Hooks{End: func(_ context.Context, op Operation, _ error) { requests = op.Requests }}})
+			e, err := r.Latest(t.Context(), sample{Series: "s"})
+			if c.days == nil {
+				if !errors.Is(err, ErrNotFound) {
+					t.Errorf("%s %+v: %v, %v", l.Table.ID, c, e, err)
+				}
+			} else if last := c.days[len(c.days)-1]; err != nil || e.Value != uint64(last+1000) {
+				t.Errorf("%s %+v: %v, %v", l.Table.ID, c, e, err)
+			}
+			want := c.requests
+			switch {
+			case l.sorted() && l.Kind != BucketColumns:
+				want = 1
+			case l.Kind == BucketColumns && l.sorted() && want > 1:
+				want = 3 // the row of each field
+			case l.Kind == BucketColumns && want > 1:
+				want = 2*want - 1
+			}
+			if requests != want {
+				t.Errorf("%s %+v: %d requests, want %d", l.Table.ID, c, requests, want)
+			}
+		}
+	}
+}

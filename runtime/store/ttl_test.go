@@ -1,0 +1,728 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"cloud.google.com/go/bigtable"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/internal/wire"
+	"github.com/btgen-dev/btgen/runtime/storetest"
+)
+
+// aged returns a family of a maximum age.
+func aged(name string, age time.Duration) Family {
+	rule := codec.GCRule{Kind: codec.GCMaxAge, MaxAge: age}
+	return Family{Name: name, GC: rule, Life: codec.Lifetime{Retention: rule.Retention(0)}}
+}
+
+// oldAndMany returns a family that loses a cell when it is older than an hour
+// and there are so many newer ones of its column.
+func oldAndMany(name string, versions int) Family {
+	rule := codec.GCRule{Kind: codec.GCIntersection, Rules: []codec.GCRule{
+		{Kind: codec.GCMaxAge, MaxAge: time.Hour}, {Kind: codec.GCMaxVersions, MaxVersions: versions},
+	}}
+	return Family{Name: name, GC: rule, Life: codec.Lifetime{Retention: rule.Retention(0)}}
+}
+
+// singles is days with a row for each sample.
+func singles() *Layout[sample] {
+	l := days()
+	key := codec.TimeFormat{Kind: codec.UnixMillis}
+	l.Table.ID, l.Kind, l.TimeKey = "singles", SingleRows, key
+	l.Key = func(row string, e *sample) (time.Time, error) {
+		r := codec.NewKeyReader(row, "#")
+		e.Series = r.String("series")
+		at := r.Time(key)
+		return at, r.Close()
+	}
+	l.Put = func(e *sample, c *Cells) {
+		w := codec.NewKeyWriter(nil, "#")
+		w.String("series", e.Series)
+		w.Time(key, e.Time)
+		c.Row(w.Key())
+		c.Set(0, codec.AppendBinaryUint64(nil, e.Value))
+		if e.Note != nil {
+			c.Set(1, e.Note)
+		}
+	}
+	return l
+}
+
+// metrics is days with a row for each column, whose qualifiers are the data.
+func metrics() *Layout[sample] {
+	l := days()
+	l.Table.ID, l.Kind = "metrics", BucketColumns
+	prefix := func(e *sample, column int) codec.KeyWriter {
+		w := codec.NewKeyWriter(nil, "#")
+		w.String("series", e.Series)
+		w.Const(l.Columns[column].Name)
+		return w
+	}
+	l.Put = func(e *sample, c *Cells) {
+		put := func(column int, datum []byte) {
+			w := prefix(e, column)
+			w.Bucket(l.Bucket, e.Time)
+			c.Row(w.Key())
+			c.Set(column, datum)
+		}
+		put(0, strconv.AppendUint(nil, e.Value, 10))
+		if e.Note != nil {
+			put(1, e.Note)
+		}
+	}
+	l.Spans = func(e *sample) ([]codec.Span, error) {
+		var out []codec.Span
+		for i := range l.Columns {
+			w := prefix(e, i)
+			span, err := Span(w.Prefix, nil, "#", true)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, span)
+		}
+		return out, nil
+	}
+	l.Key = func(row string, e *sample) (time.Time, error) {
+		r := codec.NewKeyReader(row, "#")
+		e.Series = r.String("series")
+		r.String("metric")
+		start := r.Bucket(l.Bucket)
+		return start, r.Close()
+	}
+	l.Set = func(e *sample, column int, datum []byte) (err error) {
+		if column == 0 {
+			e.Value, err = strconv.ParseUint(string(datum), 10, 64)
+			return err
+		}
+		e.Note = bytes.Clone(datum)
+		return nil
+	}
+	return l
+}
+
+// mortal is a sample that says how long it lives.
+type mortal struct {
+	sample
+	Class     int
+	ExpiresAt time.Time
+}
+
+// mortals is a layout of samples that say how long they live, by a class for
+// each family or else by an expiry.
+func mortals(l *Layout[sample]) *Layout[mortal] {
+	classes := l.Table.hasClasses()
+	return &Layout[mortal]{
+		Table: l.Table, Kind: l.Kind, Bucket: l.Bucket, TimeKey: l.TimeKey, Columns: l.Columns, Precision: l.Precision,
+		Time:    func(e *mortal) *time.Time { return &e.Time },
+		Check:   func(e *mortal) error { return l.Check(&e.sample) },
+		Put:     func(e *mortal, c *Cells) { l.Put(&e.sample, c) },
+		Spans:   func(e *mortal) ([]codec.Span, error) { return l.Spans(&e.sample) },
+		Key:     func(row string, e *mortal) (time.Time, error) { return l.Key(row, &e.sample) },
+		Set:     func(e *mortal, column int, datum []byte) error { return l.Set(&e.sample, column, datum) },
+		Missing: func(e *mortal, column int) error { return l.Missing(&e.sample, column) },
+		Choice: func(e *mortal) Choice {
+			if classes {
+				return Choice{Class: &e.Class}
+			}
+			return Choice{ExpiresAt: &e.ExpiresAt}
+		},
+	}
+}
+
+// classFamilies are families of the classes 1 and 2, of an hour and of a day.
+func classFamilies() []Family {
+	short, long := aged("short", time.Hour), aged("long", 24*time.Hour)
+	short.Class, long.Class = 1, 2
+	return []Family{short, long}
+}
+
+// serve starts a server with a layout's table.
+func serve[E any](t *testing.T, l *Layout[E]) *storetest.Bigtable {
+	t.Helper()
+	return storetest.New(t, func(ctx context.Context, admin *bigtable.AdminClient) error {
+		_, err := Setup(ctx, admin, []Table{l.Table})
+		return err
+	})
+}
+
+// clockAt returns options with a clock that stands n seconds into day0.
+func clockAt(n int) Options { return Options{Now: func() time.Time { return at(n) }} }
+
+// values writes down what is read: values with notes, and what does not decode.
+func values[E any](t *testing.T, r *Reader[E], base E, from, to time.Time, of func(E) string) []string {
+	t.Helper()
+	var out []string
+	for e, err := range r.Read(t.Context(), base, from, to) {
+		var decode *DecodeError
+		switch {
+		case err == nil:
+			out = append(out, of(e))
+		case errors.As(err, &decode):
+			out = append(out, "error "+decode.Column)
+		default:
+			t.Fatal(err)
+		}
+	}
+	return out
+}
+
+func sampleText(e sample) string { return fmt.Sprintf("%d%s", e.Value, e.Note) }
+
+func mortalText(e mortal) string { return fmt.Sprintf("%d%s class %d", e.Value, e.Note, e.Class) }
+
+// columnsOf returns how many cells the columns of a table have, by family and
+// qualifier.
+func columnsOf(t *testing.T, client *bigtable.Client, table string) map[string]int {
+	t.Helper()
+	out := map[string]int{}
+	must(t, client.Open(table).ReadRows(t.Context(), bigtable.InfiniteRange(""), func(row bigtable.Row) bool {
+		for _, items := range row {
+			for _, item := range items {
+				out[item.Column]++
+			}
+		}
+		return true
+	}))
+	return out
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func same(t *testing.T, want, got any) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+// A rule keeps what is young, and the newest two however old. While the loop
+// runs all grow old, so that the rank decides: it counts the cells that are
+// newer, not those that are left to yield.
+func TestRankDecidesWhenAgeIsOverDuringARead(t *testing.T) {
+	l := days()
+	l.Table.Families = []Family{oldAndMany("f.1", 2)}
+	bt := newBigtable(t, l)
+	var samples []sample
+	for i := range 6 {
+		samples = append(samples, sample{Series: "s", Time: at(i * 600), Value: uint64(i)})
+	}
+	must(t, NewWriter(bt.Client, []*Layout[sample]{l}, clockAt(3000)).WriteAll(t.Context(), samples))
+	for after, want := range map[string][]string{ // the value after which an age goes by
+		"":  {"0", "1", "2", "3", "4", "5"},
+		"0": {"0", "4", "5"},
+		"2": {"0", "1", "2", "4", "5"},
+		"4": {"0", "1", "2", "3", "4", "5"},
+	} {
+		now := at(3000)
+		r := NewReader(bt.Client, l, Options{Now: func() time.Time { return now }})
+		same(t, want, values(t, r, sample{Series: "s"}, day0, at(86400), func(e sample) string {
+			if s := sampleText(e); s == after {
+				now = at(90000)
+				return s
+			}
+			return sampleText(e)
+		}))
+	}
+}
+
+// The rank counts what is newer than the range too: the end of a range makes no
+// cell the newest.
+func TestRankCountsBeyondTheRange(t *testing.T) {
+	l := days()
+	l.Table.Families = []Family{oldAndMany("f.1", 2)}
+	bt := newBigtable(t, l)
+	var samples []sample
+	for i := range 6 {
+		samples = append(samples, sample{Series: "s", Time: at(i * 600), Value: uint64(i)})
+	}
+	must(t, NewWriter(bt.Client, []*Layout[sample]{l}, clockAt(3000)).WriteAll(t.Context(), samples))
+	for to, want := range map[int][]string{600: {"0"}, 1800: {"0"}, 2400: {"0"}, 3000: {"0", "4"}, 3001: {"0", "4", "5"}} {
+		now := at(3000)
+		r := NewReader(bt.Client, l, Options{Now: func() time.Time { return now }})
+		same(t, want, values(t, r, sample{Series: "s"}, day0, at(to), func(e sample) string {
+			now = at(90000)
+			return sampleText(e)
+		}))
+	}
+}
+
+// A column is read from its own family, and not from another one that the table
+// has as well: there it may be from before it was moved.
+func TestColumnsOfOtherFamiliesAreNotRead(t *testing.T) {
+	for _, l := range []*Layout[sample]{days(), singles(), metrics()} {
+		l.Table.Families = []Family{{Name: "now"}, {Name: "before"}}
+		l.Columns = []Column{{Name: "v.1"}, {Name: "note", Family: 1}}
+		bt := newBigtable(t, l)
+		event := sample{Series: "s", Time: at(0), Value: 1, Note: []byte("n")}
+		must(t, NewWriter(bt.Client, []*Layout[sample]{l}).Write(t.Context(), event))
+		moved := *l
+		moved.Columns = []Column{{Name: "v.1", Family: 1}, {Name: "note"}}
+		must(t, NewWriter(bt.Client, []*Layout[sample]{&moved}).Write(t.Context(), sample{Series: "s", Time: at(0), Value: 2, Note: []byte("m")}))
+		r := NewReader(bt.Client, l)
+		got, err := collect(t.Context(), r, "s", day0, at(1))
+		must(t, err)
+		same(t, []sample{event}, got)
+		latest, err := r.Latest(t.Context(), sample{Series: "s"})
+		must(t, err)
+		same(t, event, latest)
+	}
+}
+
+// Rows are ranked apart: each bucket keeps its newest.
+func TestRankCountsInEachBucket(t *testing.T) {
+	l := days()
+	l.Table.Families = []Family{oldAndMany("f.1", 1)}
+	bt := newBigtable(t, l)
+	var samples []sample
+	for i := range 6 {
+		samples = append(samples, sample{Series: "s", Time: at(i * 43200), Value: uint64(i)}) // two a day
+	}
+	must(t, NewWriter(bt.Client, []*Layout[sample]{l}, clockAt(0)).WriteAll(t.Context(), samples))
+	now := at(0)
+	r := NewReader(bt.Client, l, Options{Now: func() time.Time { return now }})
+	got := values(t, r, sample{Series: "s"}, day0, at(10*86400), func(e sample) string {
+		now = at(10 * 86400)
+		return sampleText(e)
+	})
+	same(t, []string{"0", "1", "3", "5"}, got)
+}
+
+// filterOf returns the filter of a read of the whole of day0.
+func filterOf(l *Layout[sample], now time.Time, newest int) string {
+	filter, alive := NewReader(faked(tableFunc{}), l).filter(now, day0, at(86400), newest)
+	if !alive {
+		return "none"
+	}
+	return fmt.Sprint(filter)
+}
+
+// Families that want the same times are asked for in one branch, by names that
+// mean themselves alone. One whose cells are all expired is left out, and the
+// limit to the newest cells comes last.
+func TestFilterOfSeveralFamilies(t *testing.T) {
+	ms := func(n int) string { return fmt.Sprint(at(n).UnixMicro()) }
+	whole := "timestamp_range(" + ms(0) + "," + ms(86400) + ")"
+	hour := "timestamp_range(" + ms(82800) + "," + ms(86400) + ")"
+	old := "(col(*,2) | timestamp_range(" + ms(0) + "," + ms(82800) + "))"
+	for _, tt := range []struct {
+		name     string
+		now      int
+		families []Family
+		newest   int
+		want     string
+	}{
+		{"one", 86400, []Family{aged("a", 48*time.Hour)}, 0, "(col(a:) | " + whole + ")"},
+		{"the same window of other ages", 86400, []Family{aged("a.b", 48*time.Hour), aged("c-d", 72*time.Hour), aged("e.f", 96*time.Hour)}, 0, `(col(a\.b|c-d|e\.f:) | ` + whole + ")"},
+		{"the same window with another between", 86400, []Family{aged("a.b", 48*time.Hour), aged("young", time.Hour), aged("axb", 72*time.Hour)}, 0,
+			`((col(a\.b|axb:) | ` + whole + ") + (col(young:) | " + hour + "))"},
+		{"the newest", 86400, []Family{aged("a", 48*time.Hour), aged("young", time.Hour)}, 1,
+			"(((col(a:) | " + whole + ") + (col(young:) | " + hour + ")) | col(*,1))"},
+		{"one is dead", 86400 + 3601, []Family{aged("a", 48*time.Hour), aged("dead", time.Hour)}, 0, "(col(a:) | " + whole + ")"},
+		{"two are the same and one is dead", 86400 + 3601, []Family{aged("dead", time.Hour), aged("a", 48*time.Hour), aged("b", 47*time.Hour)}, 1, "((col(a|b:) | " + whole + ") | col(*,1))"},
+		{"all are dead", 86400 + 3601, []Family{aged("a", time.Hour), aged("b", time.Minute)}, 0, "none"},
+		{"old and many", 86400, []Family{oldAndMany("a", 2), oldAndMany("b", 2), aged("c", 48*time.Hour)}, 0,
+			"((col(a|b:) | (" + hour + " + " + old + ")) + (col(c:) | " + whole + "))"},
+	} {
+		l := days()
+		l.Table.Families = tt.families
+		if got := filterOf(l, at(tt.now), tt.newest); got != tt.want {
+			t.Errorf("%s:\n got %s\nwant %s", tt.name, got, tt.want)
+		}
+	}
+}
+
+// The server takes the filter of families with the same window, and it lets
+// pass the cells of each of them and of no other.
+func TestFilterOfSeveralFamiliesPasses(t *testing.T) {
+	l := days()
+	l.Table.Families = []Family{aged("f.1", 48*time.Hour), aged("young", time.Minute), aged("g.1", 72*time.Hour)}
+	l.Columns = []Column{{Name: "v.1"}, {Name: "note", Family: 2}}
+	other := l.Table
+	other.Families = append(slices.Clone(other.Families), Family{Name: "fx1"}, Family{Name: "gx1"}, Family{Name: "g"}, Family{Name: "f.1-g.1"})
+	bt := storetest.New(t, func(ctx context.Context, admin *bigtable.AdminClient) error {
+		_, err := Setup(ctx, admin, []Table{other})
+		return err
+	})
+	want := sample{Series: "s", Time: at(0), Value: 7, Note: []byte("n")}
+	must(t, NewWriter(bt.Client, []*Layout[sample]{l}, clockAt(0)).Write(t.Context(), want))
+	m := bigtable.NewMutation()
+	for _, family := range []string{"fx1", "gx1", "g", "f.1-g.1"} {
+		m.Set(family, "v.1", bigtable.Time(at(1)), binary.BigEndian.AppendUint64(nil, 8))
+	}
+	must(t, bt.Client.Open("days").Apply(t.Context(), "s#2021-03-05", m))
+	crossed := map[string]bool{}
+	client := fakeClient{bt.Client, func(api bigtable.TableAPI) bigtable.TableAPI {
+		return tableFunc{TableAPI: api, readRows: func(ctx context.Context, set bigtable.RowSet, f func(bigtable.Row) bool, opts ...bigtable.ReadOption) error {
+			return api.ReadRows(ctx, set, func(row bigtable.Row) bool {
+				for family := range row {
+					crossed[family] = true
+				}
+				return f(row)
+			}, opts...)
+		}}
+	}}
+	r := NewReader(client, l, clockAt(600))
+	got, err := collect(t.Context(), r, "s", day0, at(86400))
+	must(t, err)
+	same(t, []sample{want}, got)
+	latest, err := r.Latest(t.Context(), sample{Series: "s"})
+	must(t, err)
+	same(t, want, latest)
+	same(t, map[string]bool{"f.1": true, "g.1": true}, crossed)
+}
+
+// Where nothing can be alive in the range, nothing is asked for.
+func TestNoRequestWhereNothingIsAlive(t *testing.T) {
+	for _, l := range []*Layout[sample]{days(), singles(), metrics()} {
+		l.Table.Families = []Family{aged("f.1", time.Hour), aged("g", 2*time.Hour)}
+		l.Columns = []Column{{Name: "v.1"}, {Name: "note", Family: 1}}
+		requests, ended := 0, Operation{}
+		client := faked(tableFunc{readRows: func(context.Context, bigtable.RowSet, func(bigtable.Row) bool, ...bigtable.ReadOption) error {
+			requests++
+			return nil
+		}})
+		o := clockAt(86400)
+		o.Hooks.End = func(_ context.Context, op Operation, err error) { ended = op; must(t, err) }
+		r := NewReader(client, l, o)
+		for _, to := range []int{0, 3600, 86400 - 2*3600} {
+			got, err := collect(t.Context(), r, "s", day0, at(to))
+			if len(got) > 0 || err != nil || requests > 0 {
+				t.Errorf("%s: %v, %v after %d requests", l.Table.ID, got, err, requests)
+			}
+			same(t, Operation{Name: "Read", Table: l.Table.ID}, ended)
+		}
+		if _, err := collect(t.Context(), r, "s", day0, at(86400-2*3600).Add(time.Millisecond)); err != nil || requests == 0 {
+			t.Errorf("%s: %v after %d requests, although one event may be alive", l.Table.ID, err, requests)
+		}
+	}
+}
+
+// A cell that is rewritten in another class is gone from the first, with the
+// columns that it has no more; events of the same class and of other times stay.
+func TestTrap11ClassesWithOptionalColumns(t *testing.T) {
+	for _, base := range []*Layout[sample]{days(), singles()} {
+		t.Run(base.Table.ID, func(t *testing.T) {
+			for _, classes := range [][2]int{{1, 2}, {2, 1}, {1, 1}, {2, 2}} {
+				for _, together := range []bool{false, true} {
+					base.Table.Families = classFamilies()
+					l := mortals(base)
+					bt := serve(t, l)
+					w := NewWriter(bt.Client, []*Layout[mortal]{l}, clockAt(10))
+					r := NewReader(bt.Client, l, clockAt(10))
+					event := func(n, class int, note string) mortal {
+						e := mortal{sample: sample{Series: "s", Time: at(n), Value: uint64(n)}, Class: class}
+						if note != "" {
+							e.Note = []byte(note)
+						}
+						return e
+					}
+					first := []mortal{event(0, 1, "a"), event(1, classes[0], "b"), event(2, 2, "c")}
+					second := []mortal{event(1, classes[1], "")}
+					if together {
+						must(t, w.WriteAll(t.Context(), append(first, second...), WriteOptions{LastWins: true}))
+					} else {
+						must(t, w.WriteAll(t.Context(), first))
+						must(t, w.WriteAll(t.Context(), second))
+					}
+					want := []string{"0a class 1", "1 class " + strconv.Itoa(classes[1]), "2c class 2"}
+					same(t, want, values(t, r, mortal{sample: sample{Series: "s"}}, day0, at(86400), mortalText))
+					cells := 0
+					for _, n := range columnsOf(t, bt.Client, l.Table.ID) {
+						cells += n
+					}
+					if cells != 5 {
+						t.Errorf("%v, together %v: %d cells, want 5", classes, together, cells)
+					}
+
+					latest, err := r.Latest(t.Context(), mortal{sample: sample{Series: "s"}})
+					must(t, err)
+					same(t, "2c class 2", mortalText(latest))
+					// An hour on, those of class 2 are left.
+					want = slices.DeleteFunc(want, func(s string) bool { return s[len(s)-1] == '1' })
+					old := NewReader(bt.Client, l, clockAt(3603))
+					same(t, want, values(t, old, mortal{sample: sample{Series: "s"}}, day0, at(86400), mortalText))
+				}
+			}
+		})
+	}
+}
+
+// A row of its own is replaced whole in all classes: also what is there under
+// another time, or in a column that the layout does not know.
+func TestTrap11RowOfAClassIsReplacedWhole(t *testing.T) {
+	base := singles()
+	base.Table.Families = classFamilies()
+	l := mortals(base)
+	bt := serve(t, l)
+	m := bigtable.NewMutation()
+	for _, family := range []string{"short", "long"} {
+		m.Set(family, "v.1", bigtable.Time(at(60)), binary.BigEndian.AppendUint64(nil, 8))
+		m.Set(family, "of an older schema", bigtable.Time(at(0)), nil)
+	}
+	must(t, bt.Client.Open("singles").Apply(t.Context(), fmt.Sprintf("s#%013d", day0.UnixMilli()), m))
+	must(t, NewWriter(bt.Client, []*Layout[mortal]{l}, clockAt(0)).Write(t.Context(), mortal{sample: sample{Series: "s", Time: at(0)}, Class: 1}))
+	same(t, map[string]int{"short:v.1": 1}, columnsOf(t, bt.Client, "singles"))
+}
+
+// The order of two writings of one event holds also where the row goes on in
+// another request, which deletes what the first one has set.
+func TestTrap11ClassesAcrossRequests(t *testing.T) {
+	for _, base := range []*Layout[sample]{days(), singles()} {
+		base.Table.Families = classFamilies()
+		l := mortals(base)
+		bt := serve(t, l)
+		large := make([]byte, 2<<20)
+		var events []mortal
+		for i := range 5 {
+			events = append(events, mortal{sample: sample{Series: "s", Time: at(0), Value: uint64(i), Note: large}, Class: 1 + i%2})
+		}
+		events = append(events, mortal{sample: sample{Series: "s", Time: at(0), Value: 9}, Class: 2})
+		requests := 0
+		o := clockAt(0)
+		o.Hooks.End = func(_ context.Context, op Operation, _ error) { requests = op.Requests }
+		must(t, NewWriter(bt.Client, []*Layout[mortal]{l}, o).WriteAll(t.Context(), events, WriteOptions{LastWins: true}))
+		if requests < 3 {
+			t.Errorf("%d requests: the row went on in no other", requests)
+		}
+		same(t, map[string]int{"long:v.1": 1}, columnsOf(t, bt.Client, l.Table.ID))
+	}
+}
+
+// An event with an expiry is replaced whole, whichever of the two lives longer,
+// also if it has a column less.
+func TestTrap11ExpiriesWithOptionalColumns(t *testing.T) {
+	for _, life := range []codec.Lifetime{{Stamp: codec.StampExpiry}, {Stamp: codec.StampShifted, Default: time.Hour}} {
+		for _, ends := range [][2]int{{100, 200}, {200, 100}, {100, 100}} {
+			base := singles()
+			base.Table.Families = []Family{{Name: "a", Life: life}, {Name: "b", Life: life}}
+			base.Columns = []Column{{Name: "v.1"}, {Name: "note", Family: 1}}
+			l := mortals(base)
+			bt := serve(t, l)
+			w := NewWriter(bt.Client, []*Layout[mortal]{l}, clockAt(0))
+			other := mortal{sample: sample{Series: "s", Time: at(1), Value: 2, Note: []byte("n")}, ExpiresAt: at(1000)}
+			must(t, w.WriteAll(t.Context(), []mortal{
+				{sample: sample{Series: "s", Time: at(0), Value: 1, Note: []byte("n")}, ExpiresAt: at(ends[0])}, other,
+				{sample: sample{Series: "s", Time: at(0), Value: 3}, ExpiresAt: at(ends[1])},
+			}, WriteOptions{LastWins: true}))
+			same(t, map[string]int{"a:v.1": 2, "b:note": 1}, columnsOf(t, bt.Client, "singles"))
+			text := func(e mortal) string { return fmt.Sprintf("%s until %v", sampleText(e.sample), e.ExpiresAt.Sub(day0)) }
+			base0 := mortal{sample: sample{Series: "s"}}
+			want := []string{fmt.Sprintf("3 until %v", time.Duration(ends[1])*time.Second), "2n until 16m40s"}
+			same(t, want, values(t, NewReader(bt.Client, l, clockAt(ends[1]-1)), base0, day0, at(86400), text))
+			same(t, want[1:], values(t, NewReader(bt.Client, l, clockAt(ends[1])), base0, day0, at(86400), text))
+		}
+	}
+}
+
+// Where somebody else has left several cells in a row of its own, the newest of
+// each column counts.
+func TestNewestCellOfARowCounts(t *testing.T) {
+	l := singles()
+	bt := newBigtable(t, l)
+	must(t, NewWriter(bt.Client, []*Layout[sample]{l}).Write(t.Context(), sample{Series: "s", Time: at(10), Value: 7, Note: []byte("n")}))
+	m := bigtable.NewMutation()
+	m.Set("f.1", "v.1", bigtable.Time(at(20)), binary.BigEndian.AppendUint64(nil, 8))
+	m.Set("f.1", "note", bigtable.Time(at(0)), []byte("old"))
+	must(t, bt.Client.Open("singles").Apply(t.Context(), fmt.Sprintf("s#%013d", at(10).UnixMilli()), m))
+	r := NewReader(bt.Client, l)
+	same(t, []string{"8n"}, values(t, r, sample{Series: "s"}, day0, at(86400), sampleText))
+	latest, err := r.Latest(t.Context(), sample{Series: "s"})
+	must(t, err)
+	same(t, "8n", sampleText(latest))
+}
+
+// The time of the writing is no part of the event: alone it is not worth a row,
+// and a row that has nothing else is no event.
+func TestWrittenAtAloneIsNoEvent(t *testing.T) {
+	for _, base := range []*Layout[sample]{days(), singles()} {
+		l := *base
+		l.Columns = []Column{{Name: "v.1", WrittenAt: true}, {Name: "note"}}
+		bt := newBigtable(t, &l)
+		err := NewWriter(bt.Client, []*Layout[sample]{&l}).Write(t.Context(), sample{Series: "s", Time: at(0), Value: 1})
+		if !errors.Is(err, codec.ErrNoValue) {
+			t.Errorf("%s: %v, want ErrNoValue", l.Table.ID, err)
+		}
+		same(t, map[string]int{}, columnsOf(t, bt.Client, l.Table.ID))
+
+		must(t, NewWriter(bt.Client, []*Layout[sample]{base}).Write(t.Context(), sample{Series: "s", Time: at(0), Value: 1}))
+		r := NewReader(bt.Client, &l)
+		same(t, []string(nil), values(t, r, sample{Series: "s"}, day0, at(86400), sampleText))
+		if e, err := r.Latest(t.Context(), sample{Series: "s"}); !errors.Is(err, ErrNotFound) {
+			t.Errorf("%s: %v, %v", l.Table.ID, e, err)
+		}
+	}
+}
+
+// A late event keeps the part that one family keeps longer, in each pattern; a
+// row that would have nothing is not written.
+func TestTrap12LateEventInPart(t *testing.T) {
+	for _, l := range []*Layout[sample]{days(), singles(), metrics()} {
+		l.Table.Families = []Family{aged("f.1", 48*time.Hour), aged("young", time.Hour)}
+		l.Columns = []Column{{Name: "v.1"}, {Name: "note", Family: 1}}
+		bt := newBigtable(t, l)
+		var ended Operation
+		o := clockAt(7200)
+		o.Hooks.End = func(_ context.Context, op Operation, _ error) { ended = op }
+		must(t, NewWriter(bt.Client, []*Layout[sample]{l}, o).Write(t.Context(), sample{Series: "s", Time: at(0), Value: 1, Note: []byte("n")}))
+		same(t, Operation{Name: "Write", Table: l.Table.ID, Events: 1, Rows: 1, Requests: 1}, ended)
+		cells := 0
+		for _, n := range columnsOf(t, bt.Client, l.Table.ID) {
+			cells += n
+		}
+		same(t, 1, cells)
+		r := NewReader(bt.Client, l, clockAt(7200))
+		same(t, []string{"1"}, values(t, r, sample{Series: "s"}, day0, at(86400), sampleText))
+		latest, err := r.Latest(t.Context(), sample{Series: "s"})
+		must(t, err)
+		same(t, "1", sampleText(latest))
+	}
+}
+
+// An event all of whose values are in the family that it is too late for is
+// refused, although another family would take it: it has nothing for that one.
+func TestTrap12NothingLeftOfALateEvent(t *testing.T) {
+	l := days()
+	l.Table.Families = []Family{aged("young", time.Hour), aged("old", 48*time.Hour)}
+	l.Columns = []Column{{Name: "v.1"}, {Name: "note", Family: 1}}
+	err := NewWriter(faked(tableFunc{}), []*Layout[sample]{l}, clockAt(7200)).Write(t.Context(), sample{Series: "s", Time: at(0), Value: 1})
+	var failed *WriteError
+	if !errors.Is(err, codec.ErrExpired) || !errors.As(err, &failed) || failed.Failures[0].Outcome != Refused {
+		t.Errorf("%v", err)
+	}
+}
+
+// Where the timestamps are those of the writing, a range of time is one of row
+// keys alone, and the age counts from the writing.
+func TestAgeFromTheWriting(t *testing.T) {
+	l := singles()
+	family := aged("w", time.Hour)
+	family.Life.Stamp = codec.StampWrite
+	l.Table.Families = []Family{family}
+	bt := newBigtable(t, l)
+	layouts := []*Layout[sample]{l}
+	must(t, NewWriter(bt.Client, layouts, clockAt(50_000)).WriteAll(t.Context(), []sample{
+		{Series: "s", Time: at(0), Value: 1, Note: []byte("n")}, {Series: "s", Time: at(10), Value: 2}, {Series: "s", Time: at(90_000), Value: 3},
+	}))
+	must(t, NewWriter(bt.Client, layouts, clockAt(50_010)).Write(t.Context(), sample{Series: "s", Time: at(0), Value: 4})) // lives ten seconds longer
+	for now, want := range map[int][]string{
+		50_010: {"4", "2", "3"}, 53_600: {"4", "2", "3"}, 53_601: {"4"}, 53_610: {"4"}, 53_611: nil,
+	} {
+		r := NewReader(bt.Client, l, clockAt(now))
+		same(t, want, values(t, r, sample{Series: "s"}, day0, at(100_000), sampleText))
+		if len(want) > 1 {
+			same(t, []string{"2"}, values(t, r, sample{Series: "s"}, at(1), at(11), sampleText))
+		}
+	}
+}
+
+// Events of one time come in the order of their tie-breakers, whatever their classes.
+func TestTieBreakersOfClasses(t *testing.T) {
+	type tied struct {
+		mortal
+		Sequence uint32
+	}
+	l := &Layout[tied]{
+		Kind: BucketOffsets, Table: Table{Families: classFamilies()}, Columns: []Column{{Name: "v"}},
+		Time:     func(e *tied) *time.Time { return &e.Time },
+		Choice:   func(e *tied) Choice { return Choice{Class: &e.Class} },
+		Sequence: func(e *tied) *uint32 { return &e.Sequence },
+		Set:      func(*tied, int, []byte) error { return nil },
+	}
+	a := &assembler[tied]{layout: l, from: day0, to: at(60), now: func() time.Time { return day0 }, memory: l.newMemory()}
+	us := day0.UnixMicro()
+	for i, g := range a.empty(new(wire.Rows).At(0)) {
+		c := &g.columns[0]
+		c.cells, c.times, c.sequences = []wire.Cell{{Micros: us}, {Micros: us}}, []int64{us, us}, []uint32{uint32(i), uint32(i) + 2}
+	}
+	var got []string
+	a.bucket(func(e *tied, err error) bool {
+		must(t, err)
+		got = append(got, fmt.Sprint(e.Sequence, " of class ", e.Class))
+		return true
+	})
+	same(t, []string{"0 of class 1", "1 of class 2", "2 of class 1", "3 of class 2"}, got)
+}
+
+// expiring is days with a column for each sample, which expires Value seconds into
+// day0.
+func expiring() *Layout[sample] {
+	l := days()
+	l.Kind, l.Table.ID = BucketOffsets, "expiring"
+	family := aged("f.1", time.Second)
+	family.Life = codec.Lifetime{Stamp: codec.StampExpiry}
+	l.Table.Families, l.Columns = []Family{family}, []Column{{Name: "v", Whole: true}}
+	l.Choice = func(e *sample) Choice {
+		end := at(int(e.Value))
+		return Choice{ExpiresAt: &end}
+	}
+	l.Put = putValue(l)
+	return l
+}
+
+// What expires between the request and the look at the clock does not hide an older
+// event that lives longer.
+func TestLatestOnlyOfWhatExpires(t *testing.T) {
+	l := expiring()
+	bt := newBigtable(t, l)
+	must(t, NewWriter(bt.Client, []*Layout[sample]{l}, clockAt(3)).WriteAll(t.Context(), []sample{
+		{Series: "s", Time: at(1), Value: 5000}, {Series: "s", Time: at(2), Value: 200},
+	}))
+	for _, o := range []ReadOptions{{}, {NewestFirst: true}, {LatestOnly: true}} {
+		now := at(100) // of the request
+		r := NewReader(bt.Client, l, Options{Now: func() time.Time {
+			defer func() { now = at(300) }()
+			return now
+		}})
+		same(t, []string{"5000"}, read(t, r, at(0), at(1000), o))
+	}
+}
+
+// Where the newest data expire between the request and the look at the clock, Latest asks
+// for the same rows again, and finds what lives on or nothing.
+func TestLatestAsksAgainForWhatExpired(t *testing.T) {
+	l := metrics()
+	l.Table.Families = []Family{aged("f.1", 48*time.Hour)}
+	bt := newBigtable(t, l)
+	m := bigtable.NewMutation() // the first column has no row at all
+	m.Set("f.1", "note", bigtable.Timestamp(at(60).UnixMicro()), nil)
+	must(t, bt.Client.Open(l.Table.ID).Apply(t.Context(), "s#note#2021-03-05", m))
+	now, requests := 2*86400-35, 0
+	r := NewReader(bt.Client, l, Options{
+		Now: func() time.Time {
+			now += 20
+			return at(now)
+		},
+		Hooks: Hooks{End: func(_ context.Context, op Operation, _ error) { requests = op.Requests }},
+	})
+	if e, err := r.Latest(t.Context(), sample{Series: "s"}); !errors.Is(err, ErrNotFound) || requests != 5 {
+		t.Errorf("%v, %v after %d requests", e, err, requests)
+	}
+
+	l = expiring()
+	bt = newBigtable(t, l)
+	must(t, NewWriter(bt.Client, []*Layout[sample]{l}, clockAt(3)).WriteAll(t.Context(), []sample{{Series: "s", Time: at(2), Value: 200}}))
+	must(t, NewWriter(bt.Client, []*Layout[sample]{l}, clockAt(3)).WriteAll(t.Context(), []sample{{Series: "s", Time: at(1), Value: 5000}}))
+	now = 100
+	r = NewReader(bt.Client, l, Options{Now: func() time.Time {
+		defer func() { now += 200 }()
+		return at(now)
+	}})
+	e, err := r.Latest(t.Context(), sample{Series: "s"})
+	must(t, err)
+	same(t, uint64(5000), e.Value)
+}

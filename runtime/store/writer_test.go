@@ -1,0 +1,287 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"cloud.google.com/go/bigtable"
+	"cloud.google.com/go/bigtable/apiv2/bigtablepb"
+	spb "google.golang.org/genproto/googleapis/rpc/status"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/btgen-dev/btgen/runtime/storetest"
+)
+
+// answering is a Bigtable whose answers a test writes.
+type answering struct {
+	bigtablepb.UnimplementedBigtableServer
+	rows func(r *bigtablepb.MutateRowsRequest, stream bigtablepb.Bigtable_MutateRowsServer) error
+}
+
+func (s *answering) PingAndWarm(context.Context, *bigtablepb.PingAndWarmRequest) (*bigtablepb.PingAndWarmResponse, error) {
+	return new(bigtablepb.PingAndWarmResponse), nil
+}
+
+func (s *answering) MutateRows(r *bigtablepb.MutateRowsRequest, stream bigtablepb.Bigtable_MutateRowsServer) error {
+	return s.rows(r, stream)
+}
+
+// stores answers that an entry is stored.
+func stores(stream bigtablepb.Bigtable_MutateRowsServer, entry int) error {
+	answer := &bigtablepb.MutateRowsResponse_Entry{Index: int64(entry), Status: new(spb.Status)}
+	return stream.Send(&bigtablepb.MutateRowsResponse{Entries: []*bigtablepb.MutateRowsResponse_Entry{answer}})
+}
+
+// hang waits for the end of a call, and says why it ended.
+func hang(ctx context.Context) error {
+	<-ctx.Done()
+	return status.FromContextError(ctx.Err()).Err()
+}
+
+// onBothPaths runs a test with a writer whose client has the ClientOptions, and one
+// whose client has not.
+func onBothPaths(t *testing.T, s *answering, opts Options, test func(t *testing.T, w *Writer[sample])) {
+	for name, connect := range map[string]func(context.Context, string, ...grpc.DialOption) (*bigtable.Client, error){
+		"wire": storetest.Connect, "ordinary": storetest.ConnectPlain,
+	} {
+		t.Run(name, func(t *testing.T) {
+			client, err := connect(t.Context(), startServer(t, s))
+			must(t, err)
+			defer func() { _ = client.Close() }()
+			test(t, NewWriter(client, []*Layout[sample]{days()}, opts))
+		})
+	}
+}
+
+// TestBulkKeepsToLimits writes more mutations to one row, and to many rows, than one
+// request may have. The server takes 4 MiB.
+func TestBulkKeepsToLimits(t *testing.T) {
+	var cells, largest, requests atomic.Int64
+	s := &answering{rows: func(r *bigtablepb.MutateRowsRequest, stream bigtablepb.Bigtable_MutateRowsServer) error {
+		sum := 0
+		for i, e := range r.Entries {
+			sum += len(e.Mutations)
+			for _, m := range e.Mutations {
+				if m.GetSetCell() != nil {
+					cells.Add(1)
+				}
+			}
+			if err := stores(stream, i); err != nil {
+				return err
+			}
+		}
+		requests.Add(1)
+		for old := largest.Load(); int64(sum) > old && !largest.CompareAndSwap(old, int64(sum)); old = largest.Load() {
+			continue
+		}
+		return nil
+	}}
+	onBothPaths(t, s, Options{}, func(t *testing.T, w *Writer[sample]) {
+		for name, event := range map[string]func(i int) sample{
+			"one row":   func(i int) sample { return sample{Series: "s", Time: day0.Add(time.Duration(i) * time.Millisecond)} },
+			"many rows": func(i int) sample { return sample{Series: fmt.Sprint(i / 5), Time: at(i % 5)} },
+		} {
+			cells.Store(0)
+			requests.Store(0)
+			const n = 120_000 // each sets a cell and deletes another
+			events := make([]sample, n)
+			for i := range events {
+				events[i] = event(i)
+			}
+			must(t, w.WriteAll(t.Context(), events))
+			if cells.Load() != n || largest.Load() > maxMutations || requests.Load() < 3 {
+				t.Errorf("%s: %d cells, %d requests of up to %d mutations", name, cells.Load(), requests.Load(), largest.Load())
+			}
+		}
+	})
+}
+
+// TestRequestsUnderWayAreBounded counts how many requests there are at once: the
+// first ones are not answered before as many have come as may.
+func TestRequestsUnderWayAreBounded(t *testing.T) {
+	const bound = 3
+	var now, most atomic.Int64
+	s := &answering{rows: func(r *bigtablepb.MutateRowsRequest, stream bigtablepb.Bigtable_MutateRowsServer) error {
+		n := now.Add(1)
+		defer now.Add(-1)
+		for old := most.Load(); n > old && !most.CompareAndSwap(old, n); old = most.Load() {
+			continue
+		}
+		for begin := time.Now(); most.Load() < bound && time.Since(begin) < 10*time.Second; {
+			time.Sleep(time.Millisecond)
+		}
+		time.Sleep(20 * time.Millisecond) // one more would show
+		for i := range r.Entries {
+			if err := stores(stream, i); err != nil {
+				return err
+			}
+		}
+		return nil
+	}}
+	onBothPaths(t, s, Options{Parallelism: bound}, func(t *testing.T, w *Writer[sample]) {
+		most.Store(0)
+		var events []sample
+		for i := range 20 {
+			events = append(events, sample{Series: fmt.Sprint(i), Time: at(i), Note: make([]byte, 2<<20)}, sample{Series: fmt.Sprint("small", i), Time: at(i)})
+		}
+		must(t, w.WriteAll(t.Context(), events))
+		if most.Load() != bound {
+			t.Errorf("%d requests at once", most.Load())
+		}
+	})
+}
+
+// TestUnknownIsSaidOfTheUnanswered has the server hang after half of the rows, until
+// the time is over. The ordinary client forgets the answers to the others.
+func TestUnknownIsSaidOfTheUnanswered(t *testing.T) {
+	const rows = 20
+	s := &answering{rows: func(r *bigtablepb.MutateRowsRequest, stream bigtablepb.Bigtable_MutateRowsServer) error {
+		if len(r.Entries) == rows { // the rest may be sent again, where the server is the first to give up
+			for i := range rows / 2 {
+				if err := stores(stream, i); err != nil {
+					return err
+				}
+			}
+		}
+		return hang(stream.Context())
+	}}
+	onBothPaths(t, s, Options{Timeout: 2 * time.Second}, func(t *testing.T, w *Writer[sample]) {
+		events := make([]sample, rows)
+		for i := range events {
+			events[i] = nth(i)
+		}
+		want := rows / 2
+		if !w.tables[0].wire.usable() {
+			want = rows
+		}
+		err := w.WriteAll(t.Context(), events)
+		var failed *WriteError
+		if !errors.As(err, &failed) || len(failed.Failures) != want || !errors.Is(err, context.DeadlineExceeded) {
+			t.Fatalf("want %d failures: %v", want, err)
+		}
+		for i, f := range failed.Failures {
+			if f.Event != rows-want+i || f.Outcome != Unknown {
+				t.Errorf("%v", f)
+			}
+		}
+	})
+}
+
+// TestClientsAreAskedOnce writes through a client that is a *bigtable.Client and one
+// that stands in for it, and counts what comes of it at the server.
+func TestClientsAreAskedOnce(t *testing.T) {
+	var requests atomic.Int64
+	s := &answering{rows: func(r *bigtablepb.MutateRowsRequest, stream bigtablepb.Bigtable_MutateRowsServer) error {
+		requests.Add(1)
+		for i, e := range r.Entries {
+			if len(e.Mutations) != 2 || e.Mutations[0].GetSetCell().GetFamilyName() != "f.1" {
+				t.Errorf("%v", e)
+			}
+			if err := stores(stream, i); err != nil {
+				return err
+			}
+		}
+		return nil
+	}}
+	client, err := storetest.Connect(t.Context(), startServer(t, s))
+	must(t, err)
+	defer func() { _ = client.Close() }()
+	bulks := 0
+	wrapped := fakeClient{client, func(api bigtable.TableAPI) bigtable.TableAPI {
+		return tableFunc{TableAPI: api, bulk: func(ctx context.Context, rows []string, muts []*bigtable.Mutation) ([]error, error) {
+			bulks += len(rows)
+			return api.ApplyBulk(ctx, rows, muts)
+		}}
+	}}
+	for _, c := range []Client{client, wrapped} {
+		w := NewWriter(c, []*Layout[sample]{days()})
+		for range 3 {
+			must(t, w.WriteAll(t.Context(), []sample{nth(1), nth(2)}))
+		}
+	}
+	if requests.Load() != 6 || bulks != 6 {
+		t.Errorf("%d requests, %d rows by the wrapped client", requests.Load(), bulks)
+	}
+}
+
+// TestRefusalsOfTheServerAreKept ends the call while rows are tried again that the
+// server could not take yet: what it has said of the others stands.
+func TestRefusalsOfTheServerAreKept(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	s := &answering{rows: func(r *bigtablepb.MutateRowsRequest, stream bigtablepb.Bigtable_MutateRowsServer) error {
+		if len(r.Entries) < 6 { // the second attempt
+			cancel()
+			return hang(stream.Context())
+		}
+		for i, e := range r.Entries {
+			c := []codes.Code{codes.OK, codes.InvalidArgument, codes.Unavailable}[(e.RowKey[1]-'0')%3]
+			answer := &bigtablepb.MutateRowsResponse_Entry{Index: int64(i), Status: status.New(c, "so").Proto()}
+			if err := stream.Send(&bigtablepb.MutateRowsResponse{Entries: []*bigtablepb.MutateRowsResponse_Entry{answer}}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}}
+	client, err := storetest.Connect(t.Context(), startServer(t, s))
+	must(t, err)
+	defer func() { _ = client.Close() }()
+	w := NewWriter(client, []*Layout[sample]{days()})
+	var failed *WriteError
+	if err := w.WriteAll(ctx, []sample{nth(0), nth(1), nth(2), nth(3), nth(4), nth(5)}); !errors.As(err, &failed) {
+		t.Fatal(err)
+	}
+	got := ""
+	for _, f := range failed.Failures {
+		got += fmt.Sprintf("%d %s; ", f.Event, f.Outcome)
+	}
+	if want := "1 failed; 2 unknown; 4 failed; 5 unknown; "; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+// What was sent before, and may be stored, is not known to have failed when it is
+// refused.
+func TestRefusedWhenSentAgain(t *testing.T) {
+	for _, c := range []struct {
+		first codes.Code // of each entry; the stream breaks off if it is OK
+		call  bool       // whether the whole call is refused then
+		want  Outcome
+	}{
+		{codes.OK, false, Unknown}, {codes.OK, true, Unknown},
+		{codes.DeadlineExceeded, false, Unknown}, {codes.DeadlineExceeded, true, Unknown},
+		{codes.InvalidArgument, false, Failed},
+	} {
+		var called atomic.Bool
+		s := &answering{rows: func(r *bigtablepb.MutateRowsRequest, stream bigtablepb.Bigtable_MutateRowsServer) error {
+			code := codes.ResourceExhausted
+			switch {
+			case !called.Swap(true):
+				if code = c.first; code == codes.OK {
+					return status.Error(codes.Unavailable, "broken off")
+				}
+			case c.call:
+				return status.Error(codes.PermissionDenied, "no more")
+			}
+			response := new(bigtablepb.MutateRowsResponse)
+			for i := range r.Entries {
+				response.Entries = append(response.Entries, &bigtablepb.MutateRowsResponse_Entry{Index: int64(i), Status: &spb.Status{Code: int32(code)}})
+			}
+			return stream.Send(response)
+		}}
+		client, err := storetest.Connect(t.Context(), startServer(t, s))
+		must(t, err)
+		defer func() { _ = client.Close() }()
+		err = NewWriter(client, []*Layout[sample]{days()}).WriteAll(t.Context(), []sample{nth(1), nth(2)})
+		var failed *WriteError
+		if !errors.As(err, &failed) || len(failed.Failures) != 2 || failed.Failures[0].Outcome != c.want || failed.Failures[1].Outcome != c.want {
+			t.Errorf("%+v: %v", c, err)
+		}
+	}
+}

@@ -1,0 +1,178 @@
+package storetest_test
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/btgen-dev/btgen/runtime/storetest"
+)
+
+// Place is a series, reading an event and readings its columns.
+type Place struct{ Name string }
+
+type reading struct {
+	Place
+	Time  time.Time
+	Value int64
+	Note  *string
+	Raw   []byte
+}
+
+type readings struct {
+	Series []Place
+	Time   []time.Time
+	Value  []int64
+	Note   []*string
+	Raw    [][]byte
+}
+
+// noon is when all readings are.
+var noon = time.Date(2021, 3, 5, 12, 0, 0, 0, time.UTC)
+
+// of returns a reading with a value.
+func of(value int64) reading { return reading{Place: Place{"a"}, Time: noon, Value: value} }
+
+// noted returns a reading with a value and a note.
+func noted(value int64, note string) reading {
+	e := of(value)
+	e.Note = &note
+	return e
+}
+
+// yielding is a read that yields events and then an error, if there is one.
+func yielding(err error, events ...reading) iter.Seq2[reading, error] {
+	return func(yield func(reading, error) bool) {
+		for _, e := range events {
+			if !yield(e, nil) {
+				return
+			}
+		}
+		if err != nil {
+			yield(reading{}, err)
+		}
+	}
+}
+
+// failures is a test that keeps what is wrong.
+type failures struct {
+	testing.TB
+	text strings.Builder
+}
+
+func (f *failures) Helper() {}
+
+func (f *failures) Errorf(format string, args ...any) { fmt.Fprintf(&f.text, format+"\n", args...) }
+
+// What differs is said in a way that can be read.
+func TestSame(t *testing.T) {
+	broken := errors.New("broken")
+	for name, c := range map[string]struct {
+		got  iter.Seq2[reading, error]
+		want []reading
+		text string
+	}{
+		"the same":  {yielding(nil, of(1), noted(2, "x")), []reading{of(1), noted(2, "x")}, ""},
+		"nothing":   {yielding(nil), nil, ""},
+		"an error":  {yielding(broken, of(1)), []reading{of(1)}, "Read: broken\n"},
+		"differing": {yielding(nil, of(1), noted(2, "x")), []reading{of(1), of(3)}, "Read: got 2 events, want 2; event 1 differs:\n\tValue: got 2, want 3\n\tNote: got \"x\", want nil\n"},
+		"too few":   {yielding(nil, of(1)), []reading{of(1), noted(2, "x")}, "Read: got 1 events, want 2; the next is missing:\n\t{Place: {Name: \"a\"}, Time: 2021-03-05T12:00:00Z, Value: 2, Note: \"x\", Raw: nil}\n"},
+		"too many":  {yielding(nil, of(1)), nil, "Read: got 1 events, want 0; one more is\n\t{Place: {Name: \"a\"}, Time: 2021-03-05T12:00:00Z, Value: 1, Note: nil, Raw: nil}\n"},
+		"order":     {yielding(nil, of(2), of(1)), []reading{of(1), of(2)}, "Read: got 2 events, want 2; event 0 differs:\n\tValue: got 2, want 1\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := &failures{TB: t}
+			storetest.Same(f, "Read", c.got, c.want...)
+			if diff := cmp.Diff(c.text, f.text.String()); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestSameInAnyOrder(t *testing.T) {
+	for name, c := range map[string]struct {
+		got  iter.Seq2[reading, error]
+		want []reading
+		text string
+	}{
+		"another order": {yielding(nil, of(2), of(1), of(1)), []reading{of(1), of(1), of(2)}, ""},
+		"too few":       {yielding(nil, of(1)), []reading{of(1), of(1)}, "Read: an event is missing:\n\t{Place: {Name: \"a\"}, Time: 2021-03-05T12:00:00Z, Value: 1, Note: nil, Raw: nil}\nleft of what was read: nothing\n"},
+		"too many":      {yielding(nil, of(1), of(2)), []reading{of(2)}, "Read: got 1 events more than the 1 wanted:\n\t{Place: {Name: \"a\"}, Time: 2021-03-05T12:00:00Z, Value: 1, Note: nil, Raw: nil}\n"},
+		"an error":      {yielding(errors.New("broken")), nil, "Read: broken\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := &failures{TB: t}
+			storetest.SameInAnyOrder(f, "Read", c.got, c.want...)
+			if diff := cmp.Diff(c.text, f.text.String()); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+		})
+	}
+}
+
+// Columns become events again, and a column that is too short is found.
+func TestColumns(t *testing.T) {
+	want := []reading{of(1), noted(2, "x")}
+	read := func(short bool, err error) iter.Seq2[reading, error] {
+		return storetest.Columns[reading](func(c *readings) error {
+			for _, e := range want {
+				c.Series, c.Time, c.Value = append(c.Series, e.Place), append(c.Time, e.Time), append(c.Value, e.Value)
+				c.Note, c.Raw = append(c.Note, e.Note), append(c.Raw, e.Raw)
+			}
+			if short {
+				c.Value = c.Value[:1]
+			}
+			return err
+		})
+	}
+	storetest.Same(t, "ReadColumns", read(false, nil), want...)
+	for text, got := range map[string]iter.Seq2[reading, error]{
+		"broken": read(false, errors.New("broken")),
+		"the columns have 2 series, and Value 1 values": read(true, nil),
+	} {
+		f := &failures{TB: t}
+		storetest.Same(f, "ReadColumns", got, want...)
+		if got := f.text.String(); got != "ReadColumns: "+text+"\n" {
+			t.Error(got)
+		}
+	}
+}
+
+func TestOne(t *testing.T) {
+	storetest.Same(t, "Latest", storetest.One(of(1), nil), of(1))
+	f := &failures{TB: t}
+	storetest.Same(f, "Latest", storetest.One(reading{}, errors.New("broken")), of(1))
+	if got := f.text.String(); got != "Latest: broken\n" {
+		t.Error(got)
+	}
+}
+
+// Examples differ, and every second optional one is absent.
+func TestValues(t *testing.T) {
+	seen := map[string]bool{}
+	for n := range 20 {
+		for _, v := range []any{
+			storetest.String(n), storetest.Bytes(n), storetest.Int32(n), storetest.Int64(n), storetest.Uint32(n), storetest.Uint64(n), storetest.Float32(n),
+			storetest.Float64(n), storetest.Timestamp(n), storetest.Duration(n), storetest.UUID(n), storetest.JSON(n),
+		} {
+			text := fmt.Sprintf("%T %v", v, v)
+			if seen[text] {
+				t.Errorf("%s comes twice", text)
+			}
+			seen[text] = true
+		}
+		absent := n%2 == 1
+		if storetest.Bool(n) == absent || (storetest.Optional(n, 1) == nil) != absent || (storetest.OptionalSlice(n, storetest.JSON(n)) == nil) != absent || storetest.Present(n) == nil {
+			t.Errorf("example %d is not there every second time", n)
+		}
+		if got := storetest.Pick(n, "a", "b", "c"); got != string("abc"[n%3]) {
+			t.Errorf("example %d is %s", n, got)
+		}
+	}
+}

@@ -1,0 +1,128 @@
+// Package storetest starts Google's in-memory Bigtable for tests, with the
+// settings without which it behaves unlike the service: no limit of 4 MiB for a
+// row, and no metrics sent anywhere.
+package storetest
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+
+	"cloud.google.com/go/bigtable"
+	"cloud.google.com/go/bigtable/bttest"
+	"google.golang.org/api/option"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+
+	"github.com/btgen-dev/btgen/runtime/internal/wire"
+)
+
+// The project and the instance of the in-memory server. It takes any others too.
+const (
+	Project  = "project"
+	Instance = "instance"
+)
+
+// maxMessage is the largest message of a server or a client, in bytes: what a
+// row of Bigtable may have.
+const maxMessage = 256 << 20
+
+// Bigtable is a running in-memory server with clients connected to it.
+type Bigtable struct {
+	Addr   string // host:port on the loopback interface
+	Client *bigtable.Client
+	Admin  *bigtable.AdminClient
+	close  func() error
+}
+
+// Start starts a server on a free port of the loopback interface and connects to it.
+func Start(ctx context.Context) (*Bigtable, error) { return StartAt(ctx, "127.0.0.1:0") }
+
+// StartAt starts a server at an address and connects to it.
+func StartAt(ctx context.Context, addr string) (*Bigtable, error) {
+	server, err := newServer(addr, grpc.MaxRecvMsgSize(maxMessage), grpc.MaxSendMsgSize(maxMessage))
+	if err != nil {
+		return nil, err
+	}
+	b := &Bigtable{Addr: server.Addr}
+	b.close = sync.OnceValue(func() error { return b.disconnect(server) })
+	if b.Client, err = Connect(ctx, b.Addr); err == nil {
+		b.Admin, err = ConnectAdmin(ctx, b.Addr)
+	}
+	if err != nil {
+		return nil, errors.Join(err, b.Close())
+	}
+	return b, nil
+}
+
+// New starts a server that ends with the test, after setup has run on it. It
+// fails the test where that is not possible.
+func New(t testing.TB, setup func(ctx context.Context, admin *bigtable.AdminClient) error) *Bigtable {
+	t.Helper()
+	b, err := Start(t.Context())
+	if err != nil {
+		t.Fatalf("starting the in-memory Bigtable: %v", err)
+	}
+	t.Cleanup(func() { _ = b.Close() })
+	if err := setup(t.Context(), b.Admin); err != nil {
+		t.Fatalf("setting up the in-memory Bigtable: %v", err)
+	}
+	return b
+}
+
+// Close disconnects and ends the server with all its data. It may be called
+// more than once.
+func (b *Bigtable) Close() error { return b.close() }
+
+func (b *Bigtable) disconnect(server *bttest.Server) error {
+	var errs []error
+	if b.Client != nil {
+		errs = append(errs, b.Client.Close())
+	}
+	if b.Admin != nil {
+		errs = append(errs, b.Admin.Close())
+	}
+	server.Close()
+	return errors.Join(errs...)
+}
+
+// Connect returns a client of the server at addr that reads as one with the
+// ClientOptions of generated code. Further options come after those that a test
+// needs.
+func Connect(ctx context.Context, addr string, opts ...grpc.DialOption) (*bigtable.Client, error) {
+	return ConnectPlain(ctx, addr, append([]grpc.DialOption{wire.DialOption()}, opts...)...)
+}
+
+// ConnectPlain is Connect without the ClientOptions of generated code.
+func ConnectPlain(ctx context.Context, addr string, opts ...grpc.DialOption) (*bigtable.Client, error) {
+	return newClient(ctx, addr, dialOptions(opts)...)
+}
+
+// ConnectAdmin returns an admin client of the server at addr. Further options
+// come after those that a test needs.
+func ConnectAdmin(ctx context.Context, addr string, opts ...grpc.DialOption) (*bigtable.AdminClient, error) {
+	conn, err := dial(addr, opts...)
+	if err != nil {
+		return nil, err
+	}
+	admin, err := bigtable.NewAdminClient(ctx, Project, Instance, option.WithGRPCConn(conn))
+	if err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	return admin, nil
+}
+
+// dial opens a connection.
+func dial(addr string, opts ...grpc.DialOption) (*grpc.ClientConn, error) {
+	return grpc.NewClient(addr, dialOptions(opts)...)
+}
+
+// dialOptions are those of a connection without encryption, as the in-memory server has
+// it, and after them others.
+func dialOptions(opts []grpc.DialOption) []grpc.DialOption {
+	return append([]grpc.DialOption{
+		grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessage), grpc.MaxCallSendMsgSize(maxMessage)),
+	}, opts...)
+}

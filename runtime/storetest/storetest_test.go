@@ -1,0 +1,109 @@
+package storetest_test
+
+import (
+	"bytes"
+	"context"
+	"net"
+	"testing"
+	"time"
+
+	"cloud.google.com/go/bigtable"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/btgen-dev/btgen/runtime/storetest"
+)
+
+// makeTable makes the table t with the family f.
+func makeTable(ctx context.Context, admin *bigtable.AdminClient) error {
+	return admin.CreateTableFromConf(ctx, &bigtable.TableConf{
+		TableID: "t", ColumnFamilies: map[string]bigtable.Family{"f": {}},
+	})
+}
+
+// write writes a cell of a size.
+func write(ctx context.Context, client *bigtable.Client, column string, size int) error {
+	m := bigtable.NewMutation()
+	m.Set("f", column, 1000, bytes.Repeat([]byte{'x'}, size))
+	return client.Open("t").Apply(ctx, "row", m)
+}
+
+// A row may be larger than what gRPC takes unless it is told to.
+func TestLargeRow(t *testing.T) {
+	b := storetest.New(t, makeTable)
+	const size = 6 << 20
+	for _, column := range []string{"a", "b"} {
+		if err := write(t.Context(), b.Client, column, size); err != nil {
+			t.Fatal(err)
+		}
+	}
+	row, err := b.Client.Open("t").ReadRow(t.Context(), "row")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := len(row["f"]); n != 2 || len(row["f"][1].Value) != size {
+		t.Errorf("read %d cells", n)
+	}
+}
+
+// The variable that names another emulator does not divert the clients.
+func TestOtherEmulator(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("BIGTABLE_EMULATOR_HOST", l.Addr().String())
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	b := storetest.New(t, makeTable)
+	if err := write(ctx, b.Client, "a", 1); err != nil {
+		t.Error(err)
+	}
+}
+
+// Each server has tables of its own.
+func TestServersAreApart(t *testing.T) {
+	storetest.New(t, makeTable)
+	other := storetest.New(t, func(context.Context, *bigtable.AdminClient) error { return nil })
+	if _, err := other.Admin.TableInfo(t.Context(), "t"); status.Code(err) != codes.NotFound {
+		t.Errorf("error %v, want NotFound", err)
+	}
+}
+
+// A test may close what New closes too, also once garbage is collected.
+func TestCloseTwice(t *testing.T) {
+	b := storetest.New(t, makeTable)
+	if err := b.Admin.CreateColumnFamily(t.Context(), "t", "g"); err != nil { // starts the collection
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := b.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	if conn, err := net.Dial("tcp", b.Addr); err == nil {
+		t.Error("the server listens after Close")
+		_ = conn.Close()
+	}
+}
+
+// The server of New ends with the test that it was started for.
+func TestNewEndsWithTheTest(t *testing.T) {
+	var addr string
+	t.Run("inner", func(t *testing.T) { addr = storetest.New(t, makeTable).Addr })
+	if conn, err := net.Dial("tcp", addr); err == nil {
+		t.Error("the server listens after its test")
+		_ = conn.Close()
+	}
+}
+
+func TestStartAtTakenAddress(t *testing.T) {
+	b := storetest.New(t, makeTable)
+	if other, err := storetest.StartAt(t.Context(), b.Addr); err == nil {
+		t.Error("started twice at one address")
+		_ = other.Close()
+	}
+}
