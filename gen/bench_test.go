@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/btgen-dev/btgen/gen/emit"
 	"github.com/btgen-dev/btgen/gen/internal/parallel"
+	"github.com/btgen-dev/btgen/gen/output"
 	"github.com/btgen-dev/btgen/golden/cputime"
 )
 
@@ -39,8 +39,8 @@ func BenchmarkGenerate(b *testing.B) {
 }
 
 // rendered returns the Go files.
-func rendered(files []emit.File) []emit.File {
-	var out []emit.File
+func rendered(files []output.File) []output.File {
+	var out []output.File
 	for _, f := range files {
 		if strings.HasSuffix(f.Path, ".go") {
 			out = append(out, f)
@@ -50,7 +50,7 @@ func rendered(files []emit.File) []emit.File {
 }
 
 // formatAll formats files, and keeps nothing.
-func formatAll(b *testing.B, files []emit.File) {
+func formatAll(b *testing.B, files []output.File) {
 	parallel.For(len(files), func(i int) {
 		if _, err := format.Source(files[i].Content); err != nil {
 			b.Error(err)

@@ -11,6 +11,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/internal/parallel"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/lint"
+	"github.com/btgen-dev/btgen/gen/output"
 	"github.com/btgen-dev/btgen/gen/schema"
 )
 
@@ -19,7 +20,7 @@ type Input struct {
 	Name string // for positions
 	Text []byte
 	// Source and Project are what generated code records of the file: see
-	// emit.Record. Without a Source that is the base of its name. Inputs are in the
+	// output.Record. Without a Source that is the base of its name. Inputs are in the
 	// order of their sources, then of their names.
 	Source, Project string
 }
@@ -28,7 +29,7 @@ type Input struct {
 type Result struct {
 	Layouts []*layout.Layout // in the order of the inputs
 	Schemas []*schema.Schema // that the layouts are of, one each; of Resolve
-	Files   []emit.File      // sorted by path; none where Diagnostics has an error
+	Files   []output.File    // sorted by path; none where Diagnostics has an error
 	// Diagnostics is what was found, in the order of files and lines.
 	Diagnostics diag.List
 }
@@ -84,7 +85,7 @@ func Generate(inputs []Input, target emit.Target) (Result, error) {
 	if err != nil {
 		return r, err
 	}
-	slices.SortFunc(files, func(a, b emit.File) int { return cmp.Compare(a.Path, b.Path) })
+	slices.SortFunc(files, func(a, b output.File) int { return cmp.Compare(a.Path, b.Path) })
 	r.Files = files
 	return r, nil
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/btgen-dev/btgen/gen/emit"
+	"github.com/btgen-dev/btgen/gen/output"
 )
 
 // examples returns the schemas of this repository.
@@ -96,7 +97,7 @@ func TestSameSchemasSameBytes(t *testing.T) {
 }
 
 // compare fails the test if two lists of files differ.
-func compare(t *testing.T, want, got []emit.File) {
+func compare(t *testing.T, want, got []output.File) {
 	t.Helper()
 	if len(want) != len(got) {
 		t.Fatalf("%d files, then %d", len(want), len(got))

@@ -23,6 +23,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/btgen-dev/btgen/gen/emit"
+	"github.com/btgen-dev/btgen/gen/output"
 	"github.com/btgen-dev/btgen/golden/testlong"
 	"github.com/btgen-dev/btgen/templates"
 )
@@ -51,7 +52,7 @@ func TestRandomSchemas(t *testing.T) {
 			moved[i].Name = "/somewhere/else/" + moved[i].Name
 		}
 		again := generateRandom(t, moved, root).Files
-		if !slices.EqualFunc(files, again, func(a, b emit.File) bool { return a.Path == b.Path && bytes.Equal(a.Content, b.Content) }) {
+		if !slices.EqualFunc(files, again, func(a, b output.File) bool { return a.Path == b.Path && bytes.Equal(a.Content, b.Content) }) {
 			t.Error("another order, other code")
 		}
 	})
@@ -149,7 +150,7 @@ func testFolders(dir string) []string {
 
 // writeTested writes generated files, and their tests into the test packages, the
 // first into that with a number. It returns how many tests there are.
-func writeTested(t *testing.T, dir string, first int, files []emit.File) (tests int) {
+func writeTested(t *testing.T, dir string, first int, files []output.File) (tests int) {
 	t.Helper()
 	for _, f := range files {
 		folder, isTest := strings.CutSuffix(f.Path, "_btgen_test.go")
@@ -205,12 +206,12 @@ func generateRandom(t fataler, inputs []Input, root string) Result {
 var imports = []string{"bytes", "cloud.google.com/go/bigtable", "context", "encoding/json", "errors", "google.golang.org/api/option", "iter", "slices", "testing", "time"}
 
 // checkGo checks one Go file.
-func checkGo(t *rapid.T, f emit.File) {
+func checkGo(t *rapid.T, f output.File) {
 	formatted, err := format.Source(f.Content)
 	if err != nil || !bytes.Equal(formatted, f.Content) {
 		t.Errorf("%s is not as gofmt writes it (%v):\n%s", f.Path, err, f.Content)
 	}
-	if !bytes.HasPrefix(f.Content, []byte(emit.Header+"\n"+emit.SourceLine)) {
+	if !bytes.HasPrefix(f.Content, []byte(output.Header+"\n"+output.SourceLine)) {
 		t.Errorf("%s has no header", f.Path)
 	}
 	file, err := parser.ParseFile(token.NewFileSet(), f.Path, f.Content, parser.ImportsOnly|parser.ParseComments)
@@ -226,7 +227,7 @@ func checkGo(t *rapid.T, f emit.File) {
 }
 
 // checkProto compiles one .proto file.
-func checkProto(t *rapid.T, f emit.File) {
+func checkProto(t *rapid.T, f output.File) {
 	compiler := protocompile.Compiler{Resolver: protocompile.WithStandardImports(&protocompile.SourceResolver{
 		Accessor: protocompile.SourceAccessorFromMap(map[string]string{f.Path: string(f.Content)}),
 	})}

@@ -15,7 +15,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/btgen-dev/btgen/gen/emit"
+	"github.com/btgen-dev/btgen/gen/output"
 )
 
 // TestGeneratedTypes checks the types of the code of the schema sets, with that of its
@@ -70,7 +70,7 @@ func newTypeChecker(t *testing.T) *typeChecker {
 
 // check checks files, all of what was generated. Packages that were checked before, by
 // their paths, are not checked again.
-func (c *typeChecker) check(files []emit.File) error {
+func (c *typeChecker) check(files []output.File) error {
 	for _, f := range files {
 		if !strings.HasSuffix(f.Path, ".go") {
 			continue

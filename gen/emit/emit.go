@@ -10,14 +10,9 @@ import (
 
 	"github.com/btgen-dev/btgen/gen/internal/parallel"
 	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/output"
 	"github.com/btgen-dev/btgen/runtime"
 )
-
-// File is one generated file.
-type File struct {
-	Path    string // below the output folder, slash-separated
-	Content []byte
-}
 
 // Target is where generated code goes.
 type Target struct {
@@ -30,19 +25,19 @@ type Target struct {
 // Emit renders all files of the layouts. They depend on nothing but the layouts and the
 // target, and come in an order that depends on the layouts alone: by package and schema
 // as they are given, then the copies of the runtime.
-func Emit(layouts []*layout.Layout, target Target) ([]File, error) {
+func Emit(layouts []*layout.Layout, target Target) ([]output.File, error) {
 	paths := newPaths(target)
-	var jobs []func() ([]File, error)
+	var jobs []func() ([]output.File, error)
 	for _, l := range layouts {
-		jobs = append(jobs, func() ([]File, error) { return schemaFiles(l, paths) })
+		jobs = append(jobs, func() ([]output.File, error) { return schemaFiles(l, paths) })
 	}
 	for _, p := range packagesOf(layouts) {
-		jobs = append(jobs, func() ([]File, error) { return packageFiles(p, paths) })
+		jobs = append(jobs, func() ([]output.File, error) { return packageFiles(p, paths) })
 	}
-	results := make([][]File, len(jobs))
+	results := make([][]output.File, len(jobs))
 	errs := make([]error, len(jobs))
 	parallel.For(len(jobs), func(i int) { results[i], errs[i] = jobs[i]() })
-	var files []File
+	var files []output.File
 	for i := range jobs {
 		if errs[i] != nil {
 			return nil, errs[i]
@@ -63,13 +58,10 @@ type paths struct{ root, codec, store, storetest string }
 func newPaths(t Target) paths {
 	from := runtime.ImportPath
 	if t.Vendored {
-		from = path.Join(t.ImportPath, VendorFolder)
+		from = path.Join(t.ImportPath, output.VendorFolder)
 	}
 	return paths{t.ImportPath, path.Join(from, "codec"), path.Join(from, "store"), path.Join(from, "storetest")}
 }
-
-// VendorFolder is the folder below the output folder that copies of the runtime are in.
-const VendorFolder = "internal"
 
 func (p paths) pkg(name string) string  { return path.Join(p.root, name) }
 func (p paths) test(name string) string { return path.Join(p.root, name, name+"test") }
@@ -81,7 +73,7 @@ const (
 )
 
 // schemaFiles renders what one schema has for itself.
-func schemaFiles(l *layout.Layout, paths paths) ([]File, error) {
+func schemaFiles(l *layout.Layout, paths paths) ([]output.File, error) {
 	s := newSchemaFile(l, paths)
 	s.declare()
 	source, err := s.render()
@@ -93,13 +85,13 @@ func schemaFiles(l *layout.Layout, paths paths) ([]File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", l.File, err)
 	}
-	files := []File{{Path: base + "_btgen.go", Content: source}, {Path: base + "_btgen_test.go", Content: test}}
+	files := []output.File{{Path: base + "_btgen.go", Content: source}, {Path: base + "_btgen_test.go", Content: test}}
 	if s.uses(layout.Protobuf) {
 		proto, err := protoFile(l)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", l.File, err)
 		}
-		files = append(files, File{Path: path.Join(l.Package, protoName(l)), Content: proto})
+		files = append(files, output.File{Path: path.Join(l.Package, protoName(l)), Content: proto})
 	}
 	return files, nil
 }
@@ -108,7 +100,7 @@ func schemaFiles(l *layout.Layout, paths paths) ([]File, error) {
 type goPackage struct {
 	name    string
 	schemas []string // names, in the order of the layouts
-	origin  []Record
+	origin  []output.Record
 }
 
 // packagesOf groups layouts by package, in the order of their first schema.
@@ -129,15 +121,15 @@ func packagesOf(layouts []*layout.Layout) []*goPackage {
 }
 
 // runtimeFiles returns the copies of the runtime.
-func runtimeFiles(paths paths) ([]File, error) {
-	sources, err := runtime.Sources(path.Join(paths.root, VendorFolder))
+func runtimeFiles(paths paths) ([]output.File, error) {
+	sources, err := runtime.Sources(path.Join(paths.root, output.VendorFolder))
 	if err != nil {
 		return nil, err
 	}
-	var files []File
+	var files []output.File
 	for _, s := range sources {
-		content := append([]byte(Record{}.head()+"\n"), s.Content...)
-		files = append(files, File{Path: path.Join(VendorFolder, s.Path), Content: content})
+		content := append([]byte(output.Record{}.Head()+"\n"), s.Content...)
+		files = append(files, output.File{Path: path.Join(output.VendorFolder, s.Path), Content: content})
 	}
 	return files, nil
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/dave/jennifer/jen"
 
+	"github.com/btgen-dev/btgen/gen/output"
 	"github.com/btgen-dev/btgen/runtime"
 )
 
@@ -78,7 +79,7 @@ var supportDecls = []supportDecl{
 }
 
 // packageFiles renders what the schemas of one package share.
-func packageFiles(p *goPackage, paths paths) ([]File, error) {
+func packageFiles(p *goPackage, paths paths) ([]output.File, error) {
 	names, err := aliasFile(p, paths)
 	if err != nil {
 		return nil, err
@@ -87,14 +88,11 @@ func packageFiles(p *goPackage, paths paths) ([]File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return []File{
-		{Path: path.Join(p.name, PackageFile), Content: names},
+	return []output.File{
+		{Path: path.Join(p.name, output.PackageFile), Content: names},
 		{Path: path.Join(p.name, p.name+"test", p.name+"test.go"), Content: test},
 	}, nil
 }
-
-// PackageFile is the file that every generated package has once.
-const PackageFile = "btgen.go"
 
 // aliasFile renders the names that the package takes over.
 func aliasFile(p *goPackage, paths paths) ([]byte, error) {

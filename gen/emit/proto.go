@@ -77,7 +77,7 @@ func protoName(l *layout.Layout) string { return names{l.Name}.file() + ".proto"
 
 // protoFile renders the .proto file of a schema whose events are serialized.
 func protoFile(l *layout.Layout) ([]byte, error) {
-	m := protoMessage{Head: recordOf(l).head(), Package: l.Package, Message: l.Name}
+	m := protoMessage{Head: recordOf(l).Head(), Package: l.Package, Message: l.Name}
 	about := fmt.Sprintf("%s is what one event carries. Its series stands in the row key, and its time in the row key or in the timestamp of its cell.", l.Name)
 	m.Doc = wrap(append([]string{about}, strings.Fields(sentence(l.Doc))...))
 	for i := range l.Fields {

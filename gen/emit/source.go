@@ -11,17 +11,19 @@ import (
 	"unicode/utf8"
 
 	"github.com/dave/jennifer/jen"
+
+	"github.com/btgen-dev/btgen/gen/output"
 )
 
 // source is a Go file in the making.
 type source struct {
 	*jen.File
 	paths  paths
-	origin Record
+	origin output.Record
 }
 
 // newSource returns an empty file of the package with the import path.
-func newSource(importPath, name string, origin Record, paths paths) *source {
+func newSource(importPath, name string, origin output.Record, paths paths) *source {
 	f := jen.NewFilePathName(importPath, name)
 	f.NoFormat = true
 	f.ImportNames(map[string]string{
@@ -54,7 +56,7 @@ func (s *source) render() ([]byte, error) {
 	if err := s.Render(&b); err != nil {
 		return nil, err
 	}
-	out, err := format.Source(groupImports(s.origin.head()+"\n", b.Bytes(), s.paths.root))
+	out, err := format.Source(groupImports(s.origin.Head()+"\n", b.Bytes(), s.paths.root))
 	if err != nil {
 		return nil, fmt.Errorf("rendering Go source: %w", err)
 	}

@@ -14,8 +14,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-
-	"github.com/btgen-dev/btgen/gen/emit"
 )
 
 // These variables make the test binary a process that is killed before a step of
@@ -63,7 +61,7 @@ func crash(job func(dir string) (*Plan, error), dir string) int {
 // user names.
 var crashJobs = map[string]func(dir string) (*Plan, error){
 	"generate": func(dir string) (*Plan, error) {
-		return Compare(dir, []emit.File{
+		return Compare(dir, []File{
 			{Path: "a/keep.go", Content: []byte(ours("k"))},
 			{Path: "a/update.go", Content: []byte(ours("new"))},
 			{Path: "c/create.go", Content: []byte(ours("c"))},
@@ -268,14 +266,14 @@ func TestChangedMeanwhile(t *testing.T) {
 func TestPartial(t *testing.T) {
 	name := "/.btgen-01234567-0123456789abcdef.tmp"
 	files := map[string]string{
-		"a" + name: "", "b" + name: "// Code gen", "c" + name: emit.Header, "d" + name: ours("all"), "a/keep.go": ours(""),
-		"e" + name: emit.Header[1:], "f/.btgen-1.tmp": "", "g/.btgen-01234567-0123456789abcdeX.tmp": "", "h" + name + "/x": "",
+		"a" + name: "", "b" + name: "// Code gen", "c" + name: Header, "d" + name: ours("all"), "a/keep.go": ours(""),
+		"e" + name: Header[1:], "f/.btgen-1.tmp": "", "g/.btgen-01234567-0123456789abcdeX.tmp": "", "h" + name + "/x": "",
 	}
 	dir := tree(t, files)
 	if err := os.Symlink("../a/keep.go", filepath.Join(dir, "f"+name)); err != nil {
 		t.Skip(err)
 	}
-	plan, err := Compare(dir, []emit.File{{Path: "a/keep.go", Content: []byte(ours(""))}}, owner{stale: func(emit.Record) bool { return false }})
+	plan, err := Compare(dir, []File{{Path: "a/keep.go", Content: []byte(ours(""))}}, owner{stale: func(Record) bool { return false }})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,6 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/btgen-dev/btgen/gen/emit"
 	"github.com/btgen-dev/btgen/gen/internal/files"
 )
 
@@ -114,8 +113,8 @@ func isPartial(path string) bool {
 	if !partialForm.MatchString(filepath.Base(path)) {
 		return false
 	}
-	head, err := files.Head(path, int64(len(emit.Header)))
-	return err == nil && bytes.HasPrefix([]byte(emit.Header), head)
+	head, err := files.Head(path, int64(len(Header)))
+	return err == nil && bytes.HasPrefix([]byte(Header), head)
 }
 
 // partialsOf returns the partial files of a file that the user has named.

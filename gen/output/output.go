@@ -18,7 +18,6 @@ import (
 
 	"github.com/rogpeppe/go-internal/diff"
 
-	"github.com/btgen-dev/btgen/gen/emit"
 	"github.com/btgen-dev/btgen/gen/internal/files"
 	"github.com/btgen-dev/btgen/gen/words"
 )
@@ -56,12 +55,12 @@ type Plan struct {
 // Owner tells the code of one project from that of others, by what files record.
 type Owner interface {
 	// Stale reports whether a file that is not made any more was made by the project.
-	Stale(made emit.Record) bool
+	Stale(made Record) bool
 	// Orphan reports whether nothing of what a file was made of is there any more.
-	Orphan(made emit.Record) bool
+	Orphan(made Record) bool
 	// Rival returns a schema that makes a file of the package too, and that is left
 	// out now; empty if there is none.
-	Rival(pkg string, made emit.Record) string
+	Rival(pkg string, made Record) string
 	// Foreign says whose a folder is that is not the project's; empty for the project's.
 	Foreign(dir string) string
 }
@@ -115,7 +114,7 @@ const maxFile = 256 << 20
 
 // Compare returns the plan that makes dir hold generated files. Those that the
 // owner has made before, and makes no longer, are removed.
-func Compare(dir string, generated []emit.File, owner Owner) (*Plan, error) {
+func Compare(dir string, generated []File, owner Owner) (*Plan, error) {
 	plan := &Plan{root: filepath.Clean(dir)}
 	var errs []error
 	folders := map[string]bool{} // that are written to, below dir
@@ -141,13 +140,13 @@ func Compare(dir string, generated []emit.File, owner Owner) (*Plan, error) {
 
 // compareFile returns what has to be done with one wanted file. Line ends do not
 // count: version control may have changed them.
-func compareFile(dir string, f emit.File, owner Owner) (Step, error) {
+func compareFile(dir string, f File, owner Owner) (Step, error) {
 	path := filepath.Join(dir, filepath.FromSlash(f.Path))
 	step, err := Replace(path, f.Content)
 	if err != nil || step.Action != Update {
 		return step, err
 	}
-	made, ours := emit.ParseRecord(step.Old)
+	made, ours := ParseRecord(step.Old)
 	if !ours {
 		return Step{}, &NotOursError{Path: path}
 	}
@@ -236,7 +235,7 @@ func (p *Plan) leftovers(dir string, folders map[string]bool, owner Owner) error
 // unusedRuntime adds the removal of the copies of the runtime, if the plan makes none,
 // unless a package that another run has generated may import them.
 func (p *Plan) unusedRuntime(dir string, packages []string, w *wanted, owner Owner) error {
-	vendored := filepath.Join(dir, emit.VendorFolder)
+	vendored := filepath.Join(dir, VendorFolder)
 	if w.any(vendored) || p.others(dir, packages, w) {
 		return nil
 	}
@@ -248,7 +247,7 @@ func (p *Plan) unusedRuntime(dir string, packages []string, w *wanted, owner Own
 		if owner.Foreign(filepath.Join(vendored, name)) != "" {
 			continue
 		}
-		if err := p.leftoversIn(filepath.Join(vendored, name), emit.VendorFolder+"/"+name, w, owner); err != nil {
+		if err := p.leftoversIn(filepath.Join(vendored, name), VendorFolder+"/"+name, w, owner); err != nil {
 			return err
 		}
 	}
@@ -259,7 +258,7 @@ func (p *Plan) unusedRuntime(dir string, packages []string, w *wanted, owner Own
 // the plan.
 func (p *Plan) others(dir string, packages []string, w *wanted) bool {
 	return slices.ContainsFunc(packages, func(name string) bool {
-		path := filepath.Join(dir, name, emit.PackageFile)
+		path := filepath.Join(dir, name, PackageFile)
 		removed := slices.ContainsFunc(p.Steps, func(s Step) bool { return s.Action == Remove && s.Path == path })
 		_, ours, err := recordOf(path)
 		return err == nil && ours && !w.paths[path] && !removed
@@ -275,7 +274,7 @@ func subfolders(dir string) ([]string, error) {
 	}
 	var names []string
 	for _, d := range entries {
-		if name := d.Name(); name != emit.VendorFolder && !strings.HasPrefix(name, ".") && files.IsDir(filepath.Join(dir, name)) {
+		if name := d.Name(); name != VendorFolder && !strings.HasPrefix(name, ".") && files.IsDir(filepath.Join(dir, name)) {
 			names = append(names, name)
 		}
 	}
@@ -291,7 +290,7 @@ func (p *Plan) leftoversIn(dir, name string, wanted *wanted, owner Owner) error 
 	if err != nil {
 		return err
 	}
-	runtime := strings.HasPrefix(name, emit.VendorFolder+"/")
+	runtime := strings.HasPrefix(name, VendorFolder+"/")
 	for _, d := range entries {
 		path := filepath.Join(dir, d.Name())
 		switch {
@@ -366,13 +365,13 @@ func isAny(err error, others ...error) bool {
 
 // recordOf reads what a file says that it was made of, and whether it bears the
 // header.
-func recordOf(path string) (emit.Record, bool, error) {
+func recordOf(path string) (Record, bool, error) {
 	const longest = 1 << 20 // of what is recorded
 	head, err := files.Head(path, longest)
 	if err != nil {
-		return emit.Record{}, false, err
+		return Record{}, false, err
 	}
-	made, ours := emit.ParseRecord(head)
+	made, ours := ParseRecord(head)
 	return made, ours, nil
 }
 
@@ -434,7 +433,7 @@ func (p *Plan) Dropped() []string {
 	var out []string
 	for _, s := range p.Steps {
 		if s.Action == Remove {
-			made, _ := emit.ParseRecord(s.Old)
+			made, _ := ParseRecord(s.Old)
 			out = append(out, made.Sources...)
 		}
 	}

@@ -11,12 +11,10 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/btgen-dev/btgen/gen/emit"
 )
 
 // ours is a generated file with a body.
-func ours(body string) string { return emit.Header + "\n" + emit.SourceLine + "s.yaml\n" + body }
+func ours(body string) string { return Header + "\n" + SourceLine + "s.yaml\n" + body }
 
 // tree writes files into a new folder.
 func tree(t *testing.T, files map[string]string) string {
@@ -63,14 +61,14 @@ func compare(t *testing.T, want, got any) {
 // owner is an Owner of which a test says what it answers; by default a project that
 // has made everything, and that is alone.
 type owner struct {
-	stale, orphan func(emit.Record) bool
-	rival         func(pkg string, made emit.Record) string
+	stale, orphan func(Record) bool
+	rival         func(pkg string, made Record) string
 	foreign       func(dir string) string
 }
 
-func (o owner) Stale(made emit.Record) bool  { return o.stale == nil || o.stale(made) }
-func (o owner) Orphan(made emit.Record) bool { return o.orphan != nil && o.orphan(made) }
-func (o owner) Rival(pkg string, made emit.Record) string {
+func (o owner) Stale(made Record) bool  { return o.stale == nil || o.stale(made) }
+func (o owner) Orphan(made Record) bool { return o.orphan != nil && o.orphan(made) }
+func (o owner) Rival(pkg string, made Record) string {
 	if o.rival == nil {
 		return ""
 	}
@@ -93,7 +91,7 @@ func carryOut(t *testing.T, plan *Plan) {
 
 func TestCommit(t *testing.T) {
 	dir := tree(t, map[string]string{"a/keep.go": ours("k"), "a/update.go": ours("old"), "b/btest/stale.go": ours("s"), "a/mine.go": "package a", "a/notes.txt": ours("")})
-	plan, err := Compare(dir, []emit.File{
+	plan, err := Compare(dir, []File{
 		{Path: "a/keep.go", Content: []byte(ours("k"))},
 		{Path: "a/update.go", Content: []byte(ours("new"))},
 		{Path: "d/create.go", Content: []byte(ours("c"))},
@@ -117,7 +115,7 @@ func TestCommit(t *testing.T) {
 func TestCommitAllOrNothing(t *testing.T) {
 	before := map[string]string{"a.go": ours("old"), "b.go": ours("stale"), "z.go": ours("old")}
 	dir := tree(t, before)
-	plan, err := Compare(dir, []emit.File{
+	plan, err := Compare(dir, []File{
 		{Path: "a.go", Content: []byte(ours("new"))},
 		{Path: "c.go", Content: []byte(ours("created"))},
 		{Path: "new/folder/d.go", Content: []byte(ours("created"))},
@@ -155,8 +153,8 @@ func TestStagingFails(t *testing.T) {
 }
 
 func TestNotOurs(t *testing.T) {
-	dir := tree(t, map[string]string{"a.go": "package a", "b.go": "// " + emit.Header})
-	_, err := Compare(dir, []emit.File{{Path: "a.go"}, {Path: "b.go"}}, owner{})
+	dir := tree(t, map[string]string{"a.go": "package a", "b.go": "// " + Header})
+	_, err := Compare(dir, []File{{Path: "a.go"}, {Path: "b.go"}}, owner{})
 	var notOurs *NotOursError
 	if !errors.As(err, &notOurs) || notOurs.Path != filepath.Join(dir, "a.go") {
 		t.Error(err)
@@ -166,35 +164,35 @@ func TestNotOurs(t *testing.T) {
 // What is in the folders of packages is asked for by its record; what is deeper was
 // not put there by btgen, nor is what another project or module has.
 func TestLeftovers(t *testing.T) {
-	record := func(lines string) string { return emit.Header + "\n" + lines + "\n" }
+	record := func(lines string) string { return Header + "\n" + lines + "\n" }
 	dir := tree(t, map[string]string{
-		"a/two.go":                 record(emit.SourceLine + "schemas/a.yaml\n" + emit.SourceLine + "b.yaml\n" + emit.ProjectLine + "btgen.yaml\n"),
-		"a/crlf.proto":             emit.Header + "\r\n" + emit.SourceLine + "c.yaml\r\n\r\n",
-		"a/quoted.go":              record(emit.SourceLine + `"a\n\u202e.yaml"` + "\n"),
-		"a/atest/test.go":          record(emit.SourceLine + "d.yaml\n"),
+		"a/two.go":                 record(SourceLine + "schemas/a.yaml\n" + SourceLine + "b.yaml\n" + ProjectLine + "btgen.yaml\n"),
+		"a/crlf.proto":             Header + "\r\n" + SourceLine + "c.yaml\r\n\r\n",
+		"a/quoted.go":              record(SourceLine + `"a\n\u202e.yaml"` + "\n"),
+		"a/atest/test.go":          record(SourceLine + "d.yaml\n"),
 		"a/none.go":                record(""),
 		"a/notes.txt":              ours("no name of a generated file"),
 		"a/deep/x.go":              ours("deeper than generated files are"),
 		"a/atest/deep/x.go":        ours("deeper than generated files are"),
 		"internal/codec/old.go":    record(""),
-		"internal/codec/schema.go": record(emit.SourceLine + "e.yaml\n"),
+		"internal/codec/schema.go": record(SourceLine + "e.yaml\n"),
 		"internal/other/x.go":      record(""),
 		"teamb/x.go":               ours("of another project"),
 		"teamb/generated/x/x.go":   ours("of another project"),
 		"x.go":                     ours("beside the folders of packages"),
 		".hidden/x.go":             ours("hidden"),
 	})
-	var asked []emit.Record
-	plan, err := Compare(dir, []emit.File{{Path: "internal/codec/key.go", Content: []byte(record(""))}}, owner{
-		stale:   func(made emit.Record) bool { asked = append(asked, made); return made.Project != "" },
-		orphan:  func(made emit.Record) bool { return len(made.Sources) == 1 && made.Sources[0] == "c.yaml" },
+	var asked []Record
+	plan, err := Compare(dir, []File{{Path: "internal/codec/key.go", Content: []byte(record(""))}}, owner{
+		stale:   func(made Record) bool { asked = append(asked, made); return made.Project != "" },
+		orphan:  func(made Record) bool { return len(made.Sources) == 1 && made.Sources[0] == "c.yaml" },
 		foreign: func(dir string) string { return map[bool]string{true: "another's"}[filepath.Base(dir) == "teamb"] },
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	slices.SortFunc(asked, func(a, b emit.Record) int { return slices.Compare(a.Sources, b.Sources) })
-	compare(t, []emit.Record{
+	slices.SortFunc(asked, func(a, b Record) int { return slices.Compare(a.Sources, b.Sources) })
+	compare(t, []Record{
 		{}, {Sources: []string{"a\n\u202e.yaml"}}, {Sources: []string{"c.yaml"}}, {Sources: []string{"d.yaml"}},
 		{Sources: []string{"schemas/a.yaml", "b.yaml"}, Project: "btgen.yaml"},
 	}, asked)
@@ -223,7 +221,7 @@ func TestWantedByAnotherName(t *testing.T) {
 	); err != nil {
 		t.Skip(err)
 	}
-	plan, err := Compare(dir, []emit.File{{Path: "app/event.go", Content: []byte(ours("e"))}}, owner{})
+	plan, err := Compare(dir, []File{{Path: "app/event.go", Content: []byte(ours("e"))}}, owner{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -256,9 +254,9 @@ func TestLinkedFolder(t *testing.T) {
 func TestOthers(t *testing.T) {
 	before := map[string]string{"a/x.go": ours("another's"), "b/x.go": ours("ours")}
 	dir := tree(t, before)
-	files := []emit.File{{Path: "a/x.go", Content: []byte(ours("new"))}, {Path: "b/x.go", Content: []byte(ours("new"))}, {Path: "c/ctest/x.go"}}
+	files := []File{{Path: "a/x.go", Content: []byte(ours("new"))}, {Path: "b/x.go", Content: []byte(ours("new"))}, {Path: "c/ctest/x.go"}}
 	_, err := Compare(dir, files, owner{
-		rival:   func(pkg string, made emit.Record) string { return map[string]string{"a": "s.yaml"}[pkg] },
+		rival:   func(pkg string, made Record) string { return map[string]string{"a": "s.yaml"}[pkg] },
 		foreign: func(dir string) string { return map[string]string{"c": "another's"}[filepath.Base(dir)] },
 	})
 	var rival *RivalError
@@ -275,7 +273,7 @@ func TestOthers(t *testing.T) {
 // Line ends are those of the system that has checked the files out.
 func TestLineEnds(t *testing.T) {
 	dir := tree(t, map[string]string{"a/x.go": strings.ReplaceAll(ours("a\nb\n"), "\n", "\r\n")})
-	plan, err := Compare(dir, []emit.File{{Path: "a/x.go", Content: []byte(ours("a\nb\n"))}}, owner{})
+	plan, err := Compare(dir, []File{{Path: "a/x.go", Content: []byte(ours("a\nb\n"))}}, owner{})
 	if err != nil || len(plan.Diff()) > 0 {
 		t.Errorf("%s, error %v", plan.Diff(), err)
 	}
@@ -290,7 +288,7 @@ func TestKeptFilesAreNotTouched(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	plan, err := Compare(dir, []emit.File{
+	plan, err := Compare(dir, []File{
 		{Path: "keep.go", Content: []byte(ours("k"))},
 		{Path: "update.go", Content: []byte(ours("new"))},
 	}, owner{})

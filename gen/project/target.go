@@ -17,6 +17,7 @@ import (
 	"github.com/btgen-dev/btgen/gen"
 	"github.com/btgen-dev/btgen/gen/emit"
 	"github.com/btgen-dev/btgen/gen/internal/files"
+	"github.com/btgen-dev/btgen/gen/output"
 	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/gen/words"
 	"github.com/btgen-dev/btgen/runtime"
@@ -134,7 +135,7 @@ func (p *Project) record(in *gen.Input, m module, known map[string]*config) erro
 // Stale reports whether a file that this run does not make was made by an earlier
 // one of the same project: what the file records is the project, or none of the
 // schemas that it records makes anything there any more.
-func (t *Target) Stale(made emit.Record) bool {
+func (t *Target) Stale(made output.Record) bool {
 	if t.whole && t.own != "" && made.Project == t.own {
 		return true
 	}
@@ -145,7 +146,7 @@ func (t *Target) Stale(made emit.Record) bool {
 }
 
 // others reports whether another project made a file, one that is still there.
-func (t *Target) others(made emit.Record) bool {
+func (t *Target) others(made output.Record) bool {
 	return made.Project != "" && made.Project != t.own && !t.projects[made.Project] && t.exists(made.Project)
 }
 
@@ -184,13 +185,13 @@ func (t *Target) exists(name string) bool {
 
 // Orphan reports whether nothing of what a file records is there any more: neither
 // its project nor any of its schemas.
-func (t *Target) Orphan(made emit.Record) bool {
+func (t *Target) Orphan(made output.Record) bool {
 	return len(made.Sources) > 0 && !(made.Project != "" && t.exists(made.Project)) && !slices.ContainsFunc(made.Sources, t.exists)
 }
 
 // Rival returns a schema of which a file is made too, and which this run leaves out;
 // empty if there is none. The file is in the folder of the package.
-func (t *Target) Rival(pkg string, made emit.Record) string {
+func (t *Target) Rival(pkg string, made output.Record) string {
 	if t.whole && t.own != "" && made.Project == t.own {
 		return "" // it is all that makes the file
 	}
@@ -217,11 +218,11 @@ func (t *Target) Elsewhere() []string {
 			return filepath.SkipAll
 		case err != nil, file != "." && d.IsDir() && (isHidden(d) || d.Name() == "node_modules" || file == filepath.Clean(t.Dir) || t.Foreign(file) != ""):
 			return filepath.SkipDir
-		case d.Name() != emit.PackageFile || !d.Type().IsRegular():
+		case d.Name() != output.PackageFile || !d.Type().IsRegular():
 			return nil
 		}
 		head, err := files.Head(file, maxHead)
-		made, ours := emit.ParseRecord(head)
+		made, ours := output.ParseRecord(head)
 		if err == nil && ours && slices.ContainsFunc(made.Sources, func(source string) bool { return t.inputs[source] }) {
 			found = append(found, filepath.Dir(filepath.Dir(file)))
 		}
