@@ -120,6 +120,9 @@ func packagesOf(layouts []*layout.Layout) []*goPackage {
 	return out
 }
 
+// licenseLine names the license of the runtime in each copy of its files.
+const licenseLine = "// SPDX-License-Identifier: Apache-2.0\n"
+
 // runtimeFiles returns the copies of the runtime.
 func runtimeFiles(paths paths) ([]output.File, error) {
 	sources, err := runtime.Sources(path.Join(paths.root, output.VendorFolder))
@@ -128,7 +131,7 @@ func runtimeFiles(paths paths) ([]output.File, error) {
 	}
 	var files []output.File
 	for _, s := range sources {
-		content := append([]byte(output.Record{}.Head()+"\n"), s.Content...)
+		content := append([]byte(output.Record{}.Head()+licenseLine+"\n"), s.Content...)
 		files = append(files, output.File{Path: path.Join(output.VendorFolder, s.Path), Content: content})
 	}
 	return files, nil

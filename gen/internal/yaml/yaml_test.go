@@ -42,3 +42,36 @@ func TestImportedHereAlone(t *testing.T) {
 		t.Errorf("%v, %v; want %v", found, err, want)
 	}
 }
+
+// TestRepositoryFiles reads the YAML files that other programs take from this repository,
+// and checks that they have the keys that those need.
+func TestRepositoryFiles(t *testing.T) {
+	for path, keys := range map[string][]string{
+		".github/workflows/ci.yml": {"name", "on", "permissions", "concurrency", "jobs"},
+		"docs/ci/btgen.yml":        {"name", "on", "permissions", "jobs"},
+		".pre-commit-hooks.yaml":   {"id", "name", "description", "entry", "language", "files", "pass_filenames"},
+	} {
+		text, err := os.ReadFile(filepath.Join("../../..", path))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var document Node
+		if err := Unmarshal(text, &document); err != nil {
+			t.Errorf("%s: %v", path, err)
+			continue
+		}
+		blocks := []*Node{document.Content[0]}
+		if blocks[0].Kind == SequenceNode {
+			blocks = blocks[0].Content
+		}
+		for _, block := range blocks {
+			var got []string
+			for i := 0; i < len(block.Content); i += 2 {
+				got = append(got, block.Content[i].Value)
+			}
+			if !slices.Equal(got, keys) {
+				t.Errorf("%s:%d: the keys are %q, want %q", path, block.Line, got, keys)
+			}
+		}
+	}
+}
