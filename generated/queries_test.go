@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -415,19 +414,5 @@ func TestBinaryKeys(t *testing.T) {
 	check(t, err)
 	if want := "\x00\x00\x00\x011772712000\x00\x00\x01\x02"; string(key) != want {
 		t.Errorf("%q, want %q", key, want)
-	}
-}
-
-// The README shows a query of an example schema.
-func TestReadme(t *testing.T) {
-	readme, err := os.ReadFile("../README.md")
-	check(t, err)
-	schema, err := os.ReadFile("../schemas/transit_positions.yaml")
-	check(t, err)
-	_, shown, _ := strings.Cut(string(readme), "**Queries** are")
-	_, shown, _ = strings.Cut(shown, "```yaml\n")
-	shown, _, found := strings.Cut(shown, "```\n")
-	if !found || !strings.Contains(string(schema), shown) {
-		t.Errorf("the schema does not have %q", shown)
 	}
 }

@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/btgen-dev/btgen/gen/layout"
 )
 
@@ -39,7 +37,7 @@ func TestMatrix(t *testing.T) {
 	}
 }
 
-// matrix writes which strategy fits which pattern, for the README.
+// matrix returns the table of which strategy fits which pattern, for the manual.
 func matrix() string {
 	var b strings.Builder
 	b.WriteString("| `ttl` |")
@@ -71,26 +69,7 @@ func matrix() string {
 	return b.String() + "\n" + strings.Join(notes, "")
 }
 
-// TestReadmeMatrix checks the table in the README.
-func TestReadmeMatrix(t *testing.T) {
-	const begin, end = "<!-- matrix -->\n", "<!-- end of matrix -->"
-	const path = "../README.md"
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	before, rest, ok := strings.Cut(string(text), begin)
-	got, after, found := strings.Cut(rest, end)
-	if !ok || !found {
-		t.Fatalf("%s has no %q and %q", path, begin, end)
-	}
-	if *update {
-		if err := os.WriteFile(path, []byte(before+begin+matrix()+end+after), 0o666); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	if diff := cmp.Diff(matrix(), got); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
-	}
+// TestManualMatrix checks the table in the manual.
+func TestManualMatrix(t *testing.T) {
+	checkGenerated(t, "../docs/patterns.md", "<!-- matrix -->\n", "<!-- end of matrix -->", matrix())
 }

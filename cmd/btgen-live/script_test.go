@@ -332,13 +332,13 @@ func TestInstanceThatDoesNotExist(t *testing.T) {
 	}
 }
 
-// TestReadme checks the plan that the README shows.
-func TestReadme(t *testing.T) {
-	readme, err := os.ReadFile("../../README.md")
+// TestManual checks the plan that the manual shows.
+func TestManual(t *testing.T) {
+	page, err := os.ReadFile("../../docs/operations.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, rest, _ := strings.Cut(string(readme), "<!-- plan -->\n```\n")
+	_, rest, _ := strings.Cut(string(page), "<!-- plan -->\n```\n")
 	want, _, _ := strings.Cut(rest, "```\n")
 	b := storetest.New(t, func(context.Context, *bigtable.AdminClient) error { return nil })
 	t.Setenv("BIGTABLE_EMULATOR_HOST", b.Addr)

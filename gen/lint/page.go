@@ -7,8 +7,20 @@ import (
 	"github.com/btgen-dev/btgen/gen/diag"
 )
 
-// Markdown returns the page of a rule.
-func (r Rule) Markdown() string {
+// pageURL is the address of the page with all rules.
+const pageURL = "https://github.com/btgen-dev/btgen/blob/main/docs/rules.md"
+
+// URL returns the address of the rule's description.
+func (r Rule) URL() string { return pageURL + "#" + r.anchor() }
+
+// anchor is the name of the rule's description within the page.
+func (r Rule) anchor() string { return strings.ToLower(r.ID) }
+
+// Markdown returns the description of the rule with its address.
+func (r Rule) Markdown() string { return r.section() + "Documentation: <" + r.URL() + ">\n" }
+
+// section returns the description of the rule as it is in the page.
+func (r Rule) section() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "### %s: %s\n\n", r.ID, r.Title)
 	fmt.Fprintf(&b, "*%s; %s.*\n\n", kind(r.Severity), r.by())
@@ -17,7 +29,7 @@ func (r Rule) Markdown() string {
 	case r.Instead != "":
 		fmt.Fprintf(&b, "To allow it, %s.\n\n", r.Instead)
 	case r.Excusable():
-		fmt.Fprintf(&b, "To allow it, with the %s: `allow: {%s: \"the reason\"}`\n\n", r.kind(), r.ID)
+		fmt.Fprintf(&b, "To allow it for a %s: `allow: {%s: \"the reason\"}`\n\n", r.kind(), r.ID)
 	case r.By == BySchema || r.By == ByLanguage:
 		b.WriteString("It cannot be allowed.\n\n")
 	}
@@ -25,54 +37,42 @@ func (r Rule) Markdown() string {
 	if strings.HasPrefix(source, "https:") {
 		source = "<" + source + ">"
 	}
-	fmt.Fprintf(&b, "Source: %s\n", source)
+	fmt.Fprintf(&b, "Source: %s\n\n", source)
 	return b.String()
 }
 
-// kind says what a rule of a severity is.
+// kind returns the severity as a noun phrase.
 func kind(s diag.Severity) string {
 	return map[diag.Severity]string{diag.Error: "An error", diag.Warning: "A warning", diag.Advice: "Advice"}[s]
 }
 
-// by says who finds it.
+// by says which part of btgen applies the rule.
 func (r Rule) by() string {
 	return map[Finder]string{
-		BySchema: "found in the schema", ByLanguage: "refused by the language", ByWriter: "refused by the generated writer",
-		BySetup: "found by the set-up in a live table", ByDesign: "the generated code keeps to it",
+		BySchema: "detected in the schema", ByLanguage: "enforced by the schema language", ByWriter: "enforced by the generated writer",
+		BySetup: "detected by setup in a live table", ByDesign: "generated code always complies",
 	}[r.By]
 }
 
 // Page returns a page with all rules, in Markdown.
 func Page() string {
 	var b strings.Builder
-	b.WriteString(`# The rules
+	b.WriteString(`# Rules
 
-What btgen looks for in a schema, in a live table and in an event, and why. Errors stop
-the generator; warnings are shown by it; advice is shown by ` + "`btgen lint`" + `. What a schema
-excuses, it excuses with a reason, next to what it is about; an excuse that nothing needs
-is a warning. ` + "`btgen lint --explain K01`" + ` prints the part about a rule.
+These are the rules that btgen applies to schemas, live tables and events. Errors stop code
+generation, warnings are printed during code generation, and advice is printed by ` + "`btgen lint`" + `
+only. A schema can [allow a rule](explain.md#allowing-a-rule) if it gives a reason; an unused
+` + "`allow`" + ` is a warning. ` + "`btgen lint --explain K01`" + ` prints the description of a rule.
 
-| id | | |
+| rule | severity | about |
 |---|---|---|
 `)
 	rules := Rules()
 	for _, r := range rules {
-		fmt.Fprintf(&b, "| [%s](#%s) | %s | %s |\n", r.ID, anchor(r), r.Severity, r.Title)
+		fmt.Fprintf(&b, "| [%s](#%s) | %s | %s |\n", r.ID, r.anchor(), r.Severity, r.Title)
 	}
 	for _, r := range rules {
-		b.WriteString("\n" + r.Markdown())
+		fmt.Fprintf(&b, "\n<a id=\"%s\"></a>\n\n%s", r.anchor(), strings.TrimSuffix(r.section(), "\n"))
 	}
 	return b.String()
-}
-
-// anchor is where GitHub finds the heading of a rule.
-func anchor(r Rule) string {
-	keep := func(c rune) rune {
-		switch {
-		case 'a' <= c && c <= 'z', '0' <= c && c <= '9', c == '-', c == ' ':
-			return c
-		}
-		return -1
-	}
-	return strings.ReplaceAll(strings.Map(keep, strings.ToLower(r.ID+": "+r.Title)), " ", "-")
 }

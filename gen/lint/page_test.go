@@ -1,6 +1,7 @@
 package lint_test
 
 import (
+	"flag"
 	"io/fs"
 	"os"
 	"path"
@@ -14,16 +15,38 @@ import (
 	"github.com/btgen-dev/btgen/gen/lint"
 )
 
-// The page in this folder is what the rules say:
+var update = flag.Bool("update", false, "rewrite docs/rules.md")
+
+// TestPage checks that the manual contains all rules. Its page is written by
 //
-//	go run ./cmd/btgen lint --explain all > gen/lint/README.md
+//	go test ./gen/lint -run TestPage -update
 func TestPage(t *testing.T) {
-	page, err := os.ReadFile("README.md")
+	const path = "../../docs/rules.md"
+	if *update {
+		if err := os.WriteFile(path, []byte(lint.Page()), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	page, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(lint.Page(), string(page)); diff != "" {
-		t.Errorf("make it anew with: go run ./cmd/btgen lint --explain all > gen/lint/README.md (-want +got)\n%s", diff)
+		t.Errorf("go test ./gen/lint -update would change %s (-want +got)\n%s", path, diff)
+	}
+}
+
+// TestURL checks that the address of each rule leads to its description.
+func TestURL(t *testing.T) {
+	page := lint.Page()
+	for _, rule := range lint.Rules() {
+		address, anchor, _ := strings.Cut(rule.URL(), "#")
+		if address != "https://github.com/btgen-dev/btgen/blob/main/docs/rules.md" || !strings.Contains(rule.Markdown(), "<"+rule.URL()+">") {
+			t.Errorf("rule %s has the address %s", rule.ID, rule.URL())
+		}
+		if !strings.Contains(page, "<a id=\""+anchor+"\"></a>\n\n### "+rule.ID+": ") {
+			t.Errorf("the page has no anchor %s before rule %s", anchor, rule.ID)
+		}
 	}
 }
 

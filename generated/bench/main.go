@@ -1,9 +1,9 @@
-// Command bench measures what generated code costs, beside the same written by hand,
-// and shows it: as tables in the README and as a plot. The benchmarks are its tests.
-// It is to be run in the folder of the module:
+// Command bench measures what generated code costs compared with handwritten code, and
+// updates the manual: the tables in the README and in docs/performance.md, and a plot. The
+// benchmarks are the tests of this package. Run it in the root of the module:
 //
-//	go run ./generated/bench           # measures, which takes some minutes, and shows
-//	go run ./generated/bench -render   # shows what was measured last
+//	go run ./generated/bench           # measures, which takes some minutes, and updates
+//	go run ./generated/bench -render   # updates from the last measurement
 package main
 
 import (
@@ -21,6 +21,7 @@ import (
 const (
 	pkg     = "./generated/bench"
 	readme  = "README.md"
+	manual  = "docs/performance.md"
 	raw     = "generated/bench/results.txt" // as benchstat reads it
 	picture = "generated/bench/results.svg"
 )
@@ -78,23 +79,29 @@ func command(stdout io.Writer, name string, args ...string) error {
 	return nil
 }
 
-// renderAll writes the tables and the plot of what was measured, in the folder of
-// the module.
+// renderAll updates the pages and the plot in a checkout of the module.
 func renderAll(module string) error {
-	text, err := os.ReadFile(filepath.Join(module, raw))
+	read := func(name string) (string, error) {
+		text, err := os.ReadFile(filepath.Join(module, name))
+		return string(text), err
+	}
+	printed, err := read(raw)
 	if err != nil {
 		return err
 	}
-	page, err := os.ReadFile(filepath.Join(module, readme))
+	var pages shown
+	if pages.readme, err = read(readme); err != nil {
+		return err
+	}
+	if pages.manual, err = read(manual); err != nil {
+		return err
+	}
+	updated, err := render(printed, pages)
 	if err != nil {
 		return err
 	}
-	shown, err := render(string(text), string(page))
-	if err != nil {
-		return err
+	write := func(name, text string) error {
+		return os.WriteFile(filepath.Join(module, name), []byte(text), 0o666)
 	}
-	return errors.Join(
-		os.WriteFile(filepath.Join(module, readme), []byte(shown.readme), 0o666),
-		os.WriteFile(filepath.Join(module, picture), []byte(shown.picture), 0o666),
-	)
+	return errors.Join(write(readme, updated.readme), write(manual, updated.manual), write(picture, updated.picture))
 }

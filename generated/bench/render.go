@@ -2,10 +2,12 @@ package main
 
 import "strings"
 
-// Where the tables stand in the README.
-const (
-	tablesBegin = "<!-- benchmarks -->\n"
-	tablesEnd   = "<!-- end of benchmarks -->"
+// marks are the lines that tables are between.
+type marks struct{ begin, end string }
+
+var (
+	tableMarks = marks{"<!-- benchmarks -->\n", "<!-- end of benchmarks -->"} // in the manual
+	costMarks  = marks{"<!-- costs -->\n", "<!-- end of costs -->"}           // in the README
 )
 
 // The units of what is shown.
@@ -16,27 +18,46 @@ const (
 	heldMB   = "held-MB"
 )
 
-// rendered is what is shown of results.
-type rendered struct{ readme, picture string }
+// shown is what shows results: two pages, and a plot.
+type shown struct{ readme, manual, picture string }
 
-// markError says that the README has no place for the tables.
-type markError struct{}
+// markError says that a page has no place for the tables.
+type markError struct {
+	page  string
+	marks marks
+}
 
-func (markError) Error() string { return readme + " has no " + tablesBegin + " and " + tablesEnd }
+// Error names the page and the marks.
+func (e markError) Error() string {
+	return e.page + " does not contain " + strings.TrimSpace(e.marks.begin) + " and " + e.marks.end
+}
 
-// render shows what benchmarks have printed: as the tables of a README, and as a
-// plot. It depends on nothing else.
-func render(printed, page string) (rendered, error) {
+// render shows what benchmarks have printed: in the pages, and as a plot. It depends on
+// nothing else.
+func render(printed string, pages shown) (shown, error) {
 	results, err := parse(printed)
 	if err != nil {
-		return rendered{}, err
-	}
-	before, rest, some := strings.Cut(page, tablesBegin)
-	_, after, ends := strings.Cut(rest, tablesEnd)
-	if !some || !ends {
-		return rendered{}, markError{}
+		return shown{}, err
 	}
 	m := &medians{results: results}
-	out := rendered{readme: before + tablesBegin + tablesOf(m) + tablesEnd + after, picture: plot(m)}
+	readme, err := costMarks.fill(readme, pages.readme, costsOf(m))
+	if err != nil {
+		return shown{}, err
+	}
+	manual, err := tableMarks.fill(manual, pages.manual, tablesOf(m))
+	if err != nil {
+		return shown{}, err
+	}
+	out := shown{readme, manual, plot(m)}
 	return out, m.err
+}
+
+// fill replaces what a page has between the marks.
+func (m marks) fill(name, page, with string) (string, error) {
+	before, rest, begins := strings.Cut(page, m.begin)
+	_, after, ends := strings.Cut(rest, m.end)
+	if !begins || !ends {
+		return "", markError{name, m}
+	}
+	return before + m.begin + with + m.end + after, nil
 }

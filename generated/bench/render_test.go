@@ -13,22 +13,22 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestShown checks that the README and the plot show what was measured last.
+// TestShown checks that the manual and the plot show what was measured last.
 func TestShown(t *testing.T) {
 	files := map[string]string{}
-	for _, name := range []string{raw, readme, picture} {
+	for _, name := range []string{raw, readme, manual, picture} {
 		text, err := os.ReadFile(filepath.Join("../..", name))
 		if err != nil {
 			t.Fatal(err)
 		}
 		files[name] = string(text)
 	}
-	want, err := render(files[raw], files[readme])
+	got := shown{files[readme], files[manual], files[picture]}
+	want, err := render(files[raw], got)
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := rendered{readme: files[readme], picture: files[picture]}
-	if diff := cmp.Diff(want, got, cmp.AllowUnexported(rendered{})); diff != "" {
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(shown{})); diff != "" {
 		t.Errorf("go run %s -render would change (-want +got)\n%s", pkg, diff)
 	}
 }
@@ -111,45 +111,68 @@ var inventedCosts = map[string]int{
 	"wire": 1000, "wire-columns": 100, "wire-events": 200, "transport": 50,
 }
 
+// emptyPages are pages with a place for the tables.
+func emptyPages() shown {
+	return shown{readme: costMarks.begin + costMarks.end, manual: tableMarks.begin + tableMarks.end}
+}
+
 func TestRender(t *testing.T) {
-	const page = "# Title\n" + tablesBegin + "what was\n" + tablesEnd + "\nThe end.\n"
-	out, err := render(invented(inventedCosts), page)
+	pages := shown{
+		readme: "# Readme\n" + costMarks.begin + "old\n" + costMarks.end + "\nMore.\n",
+		manual: "# Title\n" + tableMarks.begin + "old\n" + tableMarks.end + "\nThe end.\n",
+	}
+	out, err := render(invented(inventedCosts), pages)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"# Title\n" + tablesBegin + "Medians of ",
+		"# Title\n" + tableMarks.begin + "Medians of ",
 		"| `bucket_serialized` | `ReadColumns` | 0.5 | 0.8 | **40** |  | 1,234 | 1,234 | 2.0 |\n|  | `Read` |  | 1.0 | **20** |  | 1,234 | 1,234 | 4.0 |\n",
 		"| one event | `Write` | 0.5 | 0.8 | **4.0** |  | 1,234 | 1,234 | 20 |\n",
-		"| 1,000,000 events, by hand one by one | `Batcher` | 0.5 | 0.8 | **4.0** | ≥ 15 | 123,400 | 1,234 | 20 |\n",
+		"| 1,000,000 events; by hand, one at a time | `Batcher` | 0.5 | 0.8 | **4.0** | ≥ 15 | 123,400 | 1,234 | 20 |\n",
 		"| 4 weeks | 4,000 | 100 | 200 | 1.2 MB |\n",
-		tablesEnd + "\nThe end.\n",
+		tableMarks.end + "\nThe end.\n",
+	} {
+		if !strings.Contains(out.manual, want) {
+			t.Errorf("no %q in\n%s", want, out.manual)
+		}
+	}
+	for _, want := range []string{
+		"# Readme\n" + costMarks.begin + "| client CPU time",
+		"| read a week of one-minute events | 100% | 100% | **5%** |\n",
+		"| write one event | 100% | 125% | **25%** |\n" + costMarks.end + "\nMore.\n",
 	} {
 		if !strings.Contains(out.readme, want) {
 			t.Errorf("no %q in\n%s", want, out.readme)
 		}
 	}
-	again, err := render(invented(inventedCosts), out.readme)
+	again, err := render(invented(inventedCosts), out)
 	if err != nil || again != out {
 		t.Errorf("rendered again it is not the same: %v", err)
 	}
 }
 
 func TestRenderRefuses(t *testing.T) {
-	page := tablesBegin + tablesEnd
 	whole := invented(inventedCosts)
 	var missing *missingError
-	if _, err := render(strings.Replace(whole, "span=13w", "span=14w", 1), page); !errors.As(err, &missing) {
+	if _, err := render(strings.Replace(whole, "span=13w", "span=14w", 1), emptyPages()); !errors.As(err, &missing) {
 		t.Errorf("%v for results without a benchmark", err)
 	}
-	if _, err := render(whole, tablesBegin); !errors.Is(err, markError{}) {
-		t.Errorf("%v for a README without the end of the tables", err)
+	pages := emptyPages()
+	pages.manual = tableMarks.begin
+	if _, err := render(whole, pages); !errors.Is(err, markError{manual, tableMarks}) {
+		t.Errorf("%v for a manual without the end of the tables", err)
+	}
+	pages = emptyPages()
+	pages.readme = ""
+	if _, err := render(whole, pages); !errors.Is(err, markError{readme, costMarks}) {
+		t.Errorf("%v for a README without a place for the table", err)
 	}
 }
 
 // TestPlot checks that marks are where the axis has their values.
 func TestPlot(t *testing.T) {
-	out, err := render(invented(inventedCosts), tablesBegin+tablesEnd)
+	out, err := render(invented(inventedCosts), emptyPages())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -35,16 +35,17 @@ func versionIn(t *testing.T, path string) string {
 	return ""
 }
 
-// TestClientRange checks that the README declares the clients that are tested: the
-// oldest by TestOldestClient, the newest by all other tests.
+// TestClientRange checks that the manual declares the versions of the client that are tested:
+// the oldest by TestOldestClient, the newest by all other tests.
 func TestClientRange(t *testing.T) {
-	readme, err := os.ReadFile("../../README.md")
+	const page = "../../docs/operations.md"
+	text, err := os.ReadFile(page)
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := "from " + versionIn(t, "testdata/oldest/go.mod.txt") + " to " + versionIn(t, "../../go.mod")
-	if !strings.Contains(strings.Join(strings.Fields(string(readme)), " "), want) {
-		t.Errorf("README.md does not say %q", want)
+	if !strings.Contains(strings.Join(strings.Fields(string(text)), " "), want) {
+		t.Errorf("%s does not say %q", page, want)
 	}
 }
 

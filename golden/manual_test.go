@@ -1,0 +1,261 @@
+package golden
+
+import (
+	"fmt"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// checkGenerated checks, or with -update writes, what a page has between two marks.
+func checkGenerated(t *testing.T, page, begin, end, want string) {
+	t.Helper()
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, begins := strings.Cut(string(text), begin)
+	got, after, ends := strings.Cut(rest, end)
+	if !begins || !ends {
+		t.Fatalf("%s does not contain %q and %q", page, begin, end)
+	}
+	if *update {
+		if err := os.WriteFile(page, []byte(before+begin+want+end+after), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s: go test ./golden -update would change (-want +got)\n%s", page, diff)
+	}
+}
+
+// pages returns the Markdown files for readers, from the root of the module.
+func pages(t *testing.T) []string {
+	t.Helper()
+	var out []string
+	for _, pattern := range []string{"*.md", "docs/*.md", "runtime/internal/conformance/*.md"} {
+		found, err := fs.Glob(os.DirFS(".."), pattern)
+		if err != nil || len(found) == 0 {
+			t.Fatal("no ", pattern, err)
+		}
+		out = append(out, found...)
+	}
+	return out
+}
+
+// readPage returns the text of a page without fenced blocks and code spans.
+func readPage(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fenced.ReplaceAllString(string(text), "")
+}
+
+var (
+	fenced  = regexp.MustCompile("(?ms)^```.*?^```$")
+	link    = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	heading = regexp.MustCompile(`(?m)^#+ (.*)$`)
+	named   = regexp.MustCompile(`<a id="([^"]+)"></a>`)
+)
+
+// anchors returns the names of the places in a page that links can lead to.
+func anchors(text string) map[string]bool {
+	out := map[string]bool{}
+	for _, m := range named.FindAllStringSubmatch(text, -1) {
+		out[m[1]] = true
+	}
+	for _, m := range heading.FindAllStringSubmatch(text, -1) {
+		slug := slugOf(m[1])
+		name := slug
+		for n := 1; out[name]; n++ {
+			name = slug + "-" + strconv.Itoa(n)
+		}
+		out[name] = true
+	}
+	return out
+}
+
+// slugOf returns the anchor that GitHub gives to a heading.
+func slugOf(heading string) string {
+	keep := func(c rune) rune {
+		switch {
+		case c == ' ':
+			return '-'
+		case 'a' <= c && c <= 'z', '0' <= c && c <= '9', c == '-', c == '_':
+			return c
+		}
+		return -1
+	}
+	return strings.Map(keep, strings.ToLower(heading))
+}
+
+// TestLinks checks that relative links in the manual lead to files of this repository, and
+// to anchors in them.
+func TestLinks(t *testing.T) {
+	checked := 0
+	for _, name := range pages(t) {
+		for _, m := range link.FindAllStringSubmatch(readPage(t, name), -1) {
+			target, anchor, hasAnchor := strings.Cut(m[1], "#")
+			if strings.Contains(target, "://") || strings.HasPrefix(target, "mailto:") {
+				continue
+			}
+			checked++
+			to := name
+			if target != "" {
+				to = path.Join(path.Dir(name), target)
+			}
+			if _, err := os.Stat(filepath.Join("..", to)); err != nil || !fs.ValidPath(to) {
+				t.Errorf("%s: link to %s, which does not exist", name, m[1])
+			} else if hasAnchor && !anchors(readPage(t, to))[anchor] {
+				t.Errorf("%s: link to %s, which is not a heading", name, m[1])
+			}
+		}
+	}
+	if checked < 50 {
+		t.Errorf("only %d links", checked)
+	}
+}
+
+// TestAnchors checks the anchors of headings against those that GitHub gives.
+func TestAnchors(t *testing.T) {
+	got := anchors("# Patterns and time to live\n## `btgen lint`, K01: why?\n<a id=\"x\"></a>\n## Same\n## Same\n")
+	want := map[string]bool{"patterns-and-time-to-live": true, "btgen-lint-k01-why": true, "x": true, "same": true, "same-1": true}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+// TestReadmeIsShort checks that the README stays an introduction, and that it links to every
+// page of the manual.
+func TestReadmeIsShort(t *testing.T) {
+	const most = 250
+	text, err := os.ReadFile("../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if lines := strings.Count(string(text), "\n"); lines > most {
+		t.Errorf("README.md has %d lines, of at most %d: move something to docs", lines, most)
+	}
+	for _, name := range pages(t) {
+		if strings.HasPrefix(name, "docs/") && !strings.Contains(string(text), "]("+name+")") {
+			t.Errorf("README.md does not link to %s", name)
+		}
+	}
+}
+
+// module is the prefix of the import paths of this module.
+const module = "github.com/btgen-dev/btgen/"
+
+// packages returns the packages of this module that its commands are made of, with those of
+// them that they import.
+func packages(t *testing.T) map[string][]string {
+	t.Helper()
+	imports := map[string][]string{}
+	for _, top := range []string{"cmd", "gen", "runtime", "templates"} {
+		err := fs.WalkDir(os.DirFS(".."), top, func(name string, d fs.DirEntry, err error) error {
+			switch {
+			case err != nil:
+				return err
+			case d.IsDir() && d.Name() == "testdata":
+				return fs.SkipDir
+			case d.IsDir() || path.Ext(name) != ".go" || strings.HasSuffix(name, "_test.go"):
+				return nil
+			}
+			file, err := parser.ParseFile(token.NewFileSet(), filepath.Join("..", name), nil, parser.ImportsOnly)
+			if err != nil {
+				return err
+			}
+			pkg := path.Dir(name)
+			if _, known := imports[pkg]; !known {
+				imports[pkg] = nil
+			}
+			for _, i := range file.Imports {
+				imported, ours := strings.CutPrefix(strings.Trim(i.Path.Value, `"`), module)
+				if ours && !slices.Contains(imports[pkg], imported) {
+					imports[pkg] = append(imports[pkg], imported)
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return imports
+}
+
+// undrawn are packages that are left out of the drawing: helpers that most packages import,
+// and packages that exist for tests alone.
+func undrawn(pkg string) bool {
+	return pkg == "gen/diag" || pkg == "gen/words" || pkg == "gen/cli" || pkg == "runtime" || pkg == "templates" ||
+		pkg == "cmd/demo" || strings.HasPrefix(pkg, "gen/internal/") || strings.HasPrefix(pkg, "runtime/internal/conformance")
+}
+
+// drawing returns a Mermaid graph of the packages. It has an arrow for each import that does
+// not follow from the other arrows.
+func drawing(imports map[string][]string) string {
+	edges := map[string][]string{}
+	for pkg, imported := range imports {
+		if !undrawn(pkg) {
+			edges[pkg] = slices.DeleteFunc(slices.Sorted(slices.Values(imported)), undrawn)
+		}
+	}
+	var reaches func(from, to string) bool
+	reaches = func(from, to string) bool {
+		return slices.ContainsFunc(edges[from], func(next string) bool { return next == to || reaches(next, to) })
+	}
+	id := func(pkg string) string { return strings.NewReplacer("/", "_", "-", "_").Replace(pkg) }
+	var b strings.Builder
+	b.WriteString("```mermaid\nflowchart TD\n")
+	for _, group := range []string{"cmd", "gen", "runtime"} {
+		fmt.Fprintf(&b, "  subgraph folder_%s[%s/]\n", group, group) // an ID that no package has
+		for _, pkg := range slices.Sorted(maps.Keys(edges)) {
+			if strings.HasPrefix(pkg+"/", group+"/") {
+				fmt.Fprintf(&b, "    %s[%s]\n", id(pkg), pkg)
+			}
+		}
+		b.WriteString("  end\n")
+	}
+	for _, pkg := range slices.Sorted(maps.Keys(edges)) {
+		for _, to := range edges[pkg] {
+			if !slices.ContainsFunc(edges[pkg], func(other string) bool { return other != to && reaches(other, to) }) {
+				fmt.Fprintf(&b, "  %s --> %s\n", id(pkg), id(to))
+			}
+		}
+	}
+	b.WriteString("```\n")
+	return b.String()
+}
+
+// TestArchitecture checks that the drawing of the packages is what they import, and that the
+// page names all packages and no others.
+func TestArchitecture(t *testing.T) {
+	const page = "../docs/architecture.md"
+	imports := packages(t)
+	checkGenerated(t, page, "<!-- packages -->\n", "<!-- end of packages -->", drawing(imports))
+	text := readPage(t, "docs/architecture.md")
+	for pkg := range imports {
+		if !strings.Contains(text, "`"+pkg+"`") {
+			t.Errorf("%s does not name package %s", page, pkg)
+		}
+	}
+	for _, m := range regexp.MustCompile("`((?:cmd|gen|runtime)/[a-z/-]+)`").FindAllStringSubmatch(text, -1) {
+		if _, known := imports[m[1]]; !known {
+			t.Errorf("%s names package %s, which does not exist", page, m[1])
+		}
+	}
+}

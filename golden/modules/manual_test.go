@@ -1,0 +1,347 @@
+// Package modules_test uses btgen as its users do, in modules of their own: it follows the
+// manual, and uses the oldest supported client.
+//
+//	go test ./golden/modules -update
+//
+// rewrites the output of the commands in the manual.
+package modules_test
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/testscript"
+	"golang.org/x/mod/modfile"
+
+	// Compiles what other modules need before the tests begin. Otherwise these tests and
+	// the go command that runs them would do so at the same time.
+	_ "github.com/btgen-dev/btgen/generated/weather/weathertest"
+	"github.com/btgen-dev/btgen/golden/testlong"
+)
+
+var update = flag.Bool("update", false, "rewrite the output of the commands in the manual")
+
+// page is a Markdown file of the manual.
+type page struct{ root, name, text string }
+
+// manual returns the README and then the files in docs, in the order of their names.
+func manual(t *testing.T, root string) []*page {
+	t.Helper()
+	docs, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
+	if err != nil || len(docs) == 0 {
+		t.Fatal("no docs", err)
+	}
+	slices.Sort(docs)
+	var out []*page
+	for _, path := range append([]string{filepath.Join(root, "README.md")}, docs...) {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		name, err := filepath.Rel(root, path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, &page{root, name, string(text)})
+	}
+	return out
+}
+
+// block is a fenced block of a page.
+type block struct {
+	page     *page
+	language string
+	mark     string // the HTML comment on the line above, such as "file: main.go"
+	text     string
+	line     int
+}
+
+// errorf reports a mistake in the block.
+func (b block) errorf(t *testing.T, format string, args ...any) {
+	t.Helper()
+	t.Errorf("%s:%d: "+format, append([]any{b.page.name, b.line}, args...)...)
+}
+
+// blocks returns the fenced blocks of the page.
+func (p *page) blocks() []block {
+	var out []block
+	var open *block
+	previous := ""
+	for i, line := range strings.Split(p.text, "\n") {
+		fence, isFence := strings.CutPrefix(line, "```")
+		switch {
+		case isFence && open == nil:
+			open = &block{page: p, language: fence, line: i + 1}
+			if mark, ok := strings.CutPrefix(previous, "<!-- "); ok {
+				open.mark = strings.TrimSuffix(mark, " -->")
+			}
+		case isFence:
+			out = append(out, *open)
+			open = nil
+		case open != nil:
+			open.text += line + "\n"
+		}
+		previous = line
+	}
+	return out
+}
+
+// save replaces the text of a block in its file.
+func (b block) save(t *testing.T, text string) {
+	t.Helper()
+	p := b.page
+	p.text = strings.Replace(p.text, "\n"+b.text+"```", "\n"+text+"```", 1)
+	if err := os.WriteFile(filepath.Join(p.root, p.name), []byte(p.text), 0o666); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestManual follows the tour in the README, and then the other pages of the manual in the
+// module of the tour: it writes the files, runs the commands and compares their output. What
+// a page shows of a file must be in that file, of the module or of this repository. Only the
+// commands that install btgen are replaced: the module uses this checkout.
+func TestManual(t *testing.T) {
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := testlong.Scratch(t)
+	newModule(t, root, dir, "example.com/balloons")
+	for _, p := range manual(t, root) {
+		for _, b := range p.blocks() {
+			action, arg, _ := strings.Cut(b.mark, ": ")
+			switch {
+			case action == "file":
+				if err := os.WriteFile(filepath.Join(dir, arg), []byte(b.text), 0o666); err != nil {
+					t.Fatal(err)
+				}
+			case action == "shows":
+				content, err := os.ReadFile(filepath.Join(dir, arg))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if !bytes.Contains(content, []byte(b.text)) {
+					b.errorf(t, "not in %s:\n%s", arg, content)
+				}
+			case action == "excerpt":
+				b.checkExcerpt(t, filepath.Join(root, arg))
+			case action == "module": // see TestManualModules
+			case b.language == "console":
+				b.session(t, dir)
+			}
+		}
+	}
+}
+
+// TestManualModules runs the blocks of the manual that are marked as modules, each in a
+// folder of its own next to a clone of btgen. Only the command that installs the latest
+// published version is replaced.
+func TestManualModules(t *testing.T) {
+	testlong.Skip(t, "compiles another version of the client")
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := testlong.Scratch(t)
+	if err := os.Symlink(root, filepath.Join(dir, "btgen")); err != nil {
+		t.Skip(err) // Windows may not let us
+	}
+	const self = "github.com/btgen-dev/btgen"
+	latest := strings.NewReplacer("go get -tool "+self+"/cmd/btgen@latest",
+		"go mod edit -require "+self+"@v0.0.0 -replace "+self+"='"+root+"' -tool "+self+"/cmd/btgen && go mod tidy")
+	ran := 0
+	for _, p := range manual(t, root) {
+		for _, b := range p.blocks() {
+			action, name, _ := strings.Cut(b.mark, ": ")
+			if action != "module" {
+				continue
+			}
+			t.Run(name, func(t *testing.T) {
+				module := filepath.Join(dir, name)
+				if err := os.Mkdir(module, 0o777); err != nil {
+					t.Fatal(err)
+				}
+				for _, c := range b.commands() {
+					c.line = latest.Replace(c.line)
+					c.run(t, module, b, "GOFLAGS=", "GOWORK=off")
+				}
+			})
+			ran++
+		}
+	}
+	if ran != 2 {
+		t.Errorf("%d modules", ran)
+	}
+}
+
+// checkExcerpt checks that the parts of the block, separated by lines with an ellipsis, are
+// in a file in this order.
+func (b block) checkExcerpt(t *testing.T, path string) {
+	t.Helper()
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rest := "\n" + string(content)
+	for _, part := range strings.Split(b.text, "…\n") {
+		_, after, found := strings.Cut(rest, "\n"+part)
+		if !found {
+			b.errorf(t, "not in %s:\n%s", path, part)
+		}
+		rest = "\n" + after
+	}
+}
+
+// command is a command in a block, and its expected output.
+type command struct{ line, want string }
+
+// commands returns the commands of the block.
+func (b block) commands() []command {
+	var out []command
+	for _, step := range strings.Split("\n"+b.text, "\n$ ")[1:] {
+		line, want, _ := strings.Cut(step, "\n")
+		out = append(out, command{line, want})
+	}
+	return out
+}
+
+// run runs the command and compares its output. It returns the output, or the expected
+// output if the two only differ in what changes with every run.
+func (c command) run(t *testing.T, dir string, b block, env ...string) string {
+	t.Helper()
+	cmd := exec.Command("sh", "-c", c.line)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), env...)
+	out, _ := cmd.CombinedOutput() // the output shows whether it failed
+	got := chatter.ReplaceAllString(string(out), "")
+	diff := cmp.Diff(strings.TrimSpace(untimed(c.want)), strings.TrimSpace(untimed(got)))
+	if diff == "" {
+		return c.want
+	}
+	if !*update {
+		b.errorf(t, "%s: (-manual +output)\n%s", c.line, diff)
+	}
+	return got
+}
+
+// session runs the commands of the block, except those that install btgen.
+func (b block) session(t *testing.T, dir string) {
+	t.Helper()
+	updated := ""
+	for _, c := range b.commands() {
+		updated += "$ " + c.line + "\n"
+		if strings.HasPrefix(c.line, "go mod init") || strings.HasPrefix(c.line, "go get -tool") {
+			continue
+		}
+		if out := strings.TrimRight(c.run(t, dir, b, moduleEnv()...), "\n"); out != "" {
+			updated += out + "\n"
+		}
+	}
+	if *update && updated != b.text {
+		b.save(t, updated)
+	}
+}
+
+// chatter is what Go says of the modules that it downloads and adds.
+var chatter = regexp.MustCompile(`(?m)^go: (downloading|creating new go.mod|added|upgraded|finding|found|to add module requirements|warning: "all" matched no packages).*\n|^\tgo mod tidy\n`)
+
+// untimed removes the durations of tests, and the number of files with a vendored runtime,
+// which changes with every file of the runtime.
+func untimed(text string) string {
+	return created.ReplaceAllString(times.ReplaceAllString(text, "\t0s"), "N of N files created")
+}
+
+// created is the count of files that were created.
+var created = regexp.MustCompile(`[0-9]{2,} of [0-9]{2,} files created`)
+
+// times is how long the tests of a package took, at the end of a line.
+var times = regexp.MustCompile(`(?m)\t([0-9.]+s|\(cached\))$`)
+
+// moduleEnv is the environment for Go commands in a module made by newModule.
+func moduleEnv() []string { return []string{"GOFLAGS=-mod=mod", "GOWORK=off"} }
+
+// newModule makes a module in dir that has this checkout of btgen as a tool, and
+// the same versions of everything else.
+func newModule(t *testing.T, root, dir, path string) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(root, "go.mod"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	mod, err := modfile.Parse("go.mod", text, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const self = "github.com/btgen-dev/btgen"
+	for _, tool := range mod.Tool {
+		if err := mod.DropTool(tool.Path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, err := range []error{
+		mod.AddModuleStmt(path), mod.AddRequire(self, "v0.0.0"), mod.AddReplace(self, "", root, ""), mod.AddTool(self + "/cmd/btgen"),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	mod.Cleanup()
+	formatted, err := mod.Format()
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum, err := os.ReadFile(filepath.Join(root, "go.sum"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, content := range map[string][]byte{"go.mod": formatted, "go.sum": sum} {
+		if err := os.WriteFile(filepath.Join(dir, name), content, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestGoTool uses btgen from a module of its own: a tool line in go.mod, a line
+// for go generate, and a program that runs on the generated code.
+func TestGoTool(t *testing.T) {
+	testlong.Skip(t, "builds another module of its own, besides that of TestManual")
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, err := filepath.Abs(testlong.Scratch(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	testscript.Run(t, testscript.Params{
+		Dir:         "testdata/gotool",
+		WorkdirRoot: dir,
+		Setup: func(env *testscript.Env) error {
+			newModule(t, root, env.WorkDir, "example.com/app")
+			for _, v := range append(os.Environ(), moduleEnv()...) {
+				name, value, _ := strings.Cut(v, "=")
+				switch name {
+				case "PATH", "HOME", "WORK", "TMPDIR": // as testscript has them
+				default:
+					env.Setenv(name, value)
+				}
+			}
+			for _, name := range []string{"GOCACHE", "GOMODCACHE", "GOROOT"} {
+				value, err := exec.Command("go", "env", name).Output()
+				if err != nil {
+					return err
+				}
+				env.Setenv(name, strings.TrimSpace(string(value)))
+			}
+			return nil
+		},
+	})
+}
