@@ -289,7 +289,7 @@ func TestHooksTellWhatWasDone(t *testing.T) {
 
 		latestRows := p.rows
 		if p.table == "balloon_new_columns" || p.table == "balloon_new_cells" {
-			latestRows += 3 * p.rows // it has to look which weeks there are
+			latestRows = 3 * p.rows // the week of the clock, and those after it, have no order
 		}
 		compare(t, []weather.Operation{
 			{Name: "WriteAll", Table: p.table, Events: 3, Rows: 3 * p.rows, Requests: 1},
