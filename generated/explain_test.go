@@ -44,7 +44,6 @@ import (
 	"github.com/btgen-dev/btgen/generated/weather"
 	"github.com/btgen-dev/btgen/generated/weather/weathertest"
 	"github.com/btgen-dev/btgen/runtime/codec"
-	own "github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
 
@@ -99,7 +98,7 @@ func requestOf(t *testing.T, r *bigtablepb.ReadRowsRequest) layout.Request {
 	t.Helper()
 	out := layout.Request{Limit: int(r.RowsLimit)}
 	for _, g := range r.Rows.RowRanges {
-		out.Rows = append(out.Rows, own.Rows{Start: string(g.GetStartKeyClosed()), End: string(g.GetEndKeyOpen()), Reverse: r.Reversed})
+		out.Rows = append(out.Rows, codec.Rows{Start: string(g.GetStartKeyClosed()), End: string(g.GetEndKeyOpen()), Reverse: r.Reversed})
 	}
 	p := filterParser{t: t, out: &out}
 	p.filter(r.Filter)
@@ -229,19 +228,19 @@ func (p *filterParser) families(f *bigtablepb.RowFilter) []layout.FamilyFilter {
 }
 
 // windows takes the windows of a family; nil if these are none.
-func (p *filterParser) windows(f *bigtablepb.RowFilter) []own.Window {
+func (p *filterParser) windows(f *bigtablepb.RowFilter) []codec.Window {
 	if r := f.GetTimestampRangeFilter(); r != nil {
-		return []own.Window{{From: r.StartTimestampMicros, To: r.EndTimestampMicros}}
+		return []codec.Window{{From: r.StartTimestampMicros, To: r.EndTimestampMicros}}
 	}
 	if n := f.GetCellsPerColumnLimitFilter(); n > 0 {
-		return []own.Window{{Versions: int(n)}}
+		return []codec.Window{{Versions: int(n)}}
 	}
 	if parts := f.GetChain().GetFilters(); len(parts) == 2 && parts[0].GetCellsPerColumnLimitFilter() > 0 {
 		w := p.windows(parts[1])
 		w[0].Versions = int(parts[0].GetCellsPerColumnLimitFilter())
 		return w
 	}
-	var out []own.Window
+	var out []codec.Window
 	for _, branch := range f.GetInterleave().GetFilters() {
 		out = append(out, p.windows(branch)...)
 	}
@@ -359,13 +358,13 @@ func expectedOf(doc explain.Document, schema, read string) int {
 // asRanges puts in place of each list of keys their ranges, as they are sent.
 func asRanges(requests []layout.Request) []layout.Request {
 	for i := range requests {
-		var ranges []own.Rows
+		var ranges []codec.Rows
 		for _, rows := range requests[i].Rows {
 			if rows.Keys == nil {
 				ranges = append(ranges, rows)
 			}
 			for _, key := range rows.Keys {
-				ranges = append(ranges, own.Rows{Start: key, End: key + "\x00", Reverse: rows.Reverse})
+				ranges = append(ranges, codec.Rows{Start: key, End: key + "\x00", Reverse: rows.Reverse})
 			}
 		}
 		requests[i].Rows = ranges
@@ -685,7 +684,7 @@ func feedServer(t *testing.T) string    { return feedtest.New(t).Addr }
 func marketServer(t *testing.T) string  { return markettest.New(t).Addr }
 func metricsServer(t *testing.T) string { return metricstest.New(t).Addr }
 
-// storesOf stores examples with a generated writer in a server of their own.
+// storesOf stores examples with a generated writer in a server of their codec.
 func storesOf[E any, W writer[E]](server func(t *testing.T) string, newWriter func(client transit.Client, opts ...transit.Options) W) func(t *testing.T, l *layout.Layout, table *layout.Table) {
 	return func(t *testing.T, l *layout.Layout, table *layout.Table) {
 		t.Helper()
