@@ -315,7 +315,7 @@ func TestExplainedRequests(t *testing.T) {
 			}
 			search := l.LatestSearch(now)
 			first := fmt.Sprint(l.LatestRequests(now)) != fmt.Sprint(search) // another look comes first
-			if len(search) > 1 && search[0].Looks { // there is nothing to be found
+			if len(search) > 1 && search[0].Looks {                          // there is nothing to be found
 				search = slices.DeleteFunc(search, func(r layout.Request) bool { return !r.Looks })
 			}
 			want := search
