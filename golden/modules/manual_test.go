@@ -3,12 +3,12 @@
 //
 //	go test ./golden/modules -update
 //
-// rewrites the output of the commands in the manual.
+// rewrites the output of commands, and the parts of files that the manual shows.
 package modules_test
 
 import (
-	"bytes"
 	"flag"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -124,15 +124,9 @@ func TestManual(t *testing.T) {
 					t.Fatal(err)
 				}
 			case action == "shows":
-				content, err := os.ReadFile(filepath.Join(dir, arg))
-				if err != nil {
-					t.Fatal(err)
-				}
-				if !bytes.Contains(content, []byte(b.text)) {
-					b.errorf(t, "not in %s:\n%s", arg, content)
-				}
+				b.checkExcerpt(t, dir, arg)
 			case action == "excerpt":
-				b.checkExcerpt(t, filepath.Join(root, arg))
+				b.checkExcerpt(t, root, arg)
 			case action == "module": // see TestManualModules
 			case b.language == "console":
 				b.session(t, dir)
@@ -182,22 +176,74 @@ func TestManualModules(t *testing.T) {
 	}
 }
 
+// ellipsis is the line between the parts of an excerpt.
+const ellipsis = "…\n"
+
 // checkExcerpt checks that the parts of the block, separated by lines with an ellipsis, are
-// in a file in this order.
-func (b block) checkExcerpt(t *testing.T, path string) {
+// in a file in this order. What follows the name of the file selects what is shown exactly:
+// "a.txt 8-14 23-30" are lines, and "a.go Event" is a type with its comment.
+func (b block) checkExcerpt(t *testing.T, root, from string) {
 	t.Helper()
-	content, err := os.ReadFile(path)
+	fields := strings.Fields(from)
+	content, err := os.ReadFile(filepath.Join(root, fields[0]))
 	if err != nil {
 		t.Fatal(err)
 	}
-	rest := "\n" + string(content)
-	for _, part := range strings.Split(b.text, "…\n") {
+	if len(fields) == 1 {
+		b.checkParts(t, from, string(content))
+		return
+	}
+	var parts []string
+	for _, selector := range fields[1:] {
+		part := selected(strings.SplitAfter(string(content), "\n"), selector)
+		if part == "" {
+			b.errorf(t, "no %s in %s", selector, fields[0])
+			return
+		}
+		parts = append(parts, part)
+	}
+	want := strings.Join(parts, ellipsis)
+	diff := cmp.Diff(want, b.text)
+	switch {
+	case diff != "" && *update:
+		b.save(t, want)
+	case diff != "":
+		b.errorf(t, "the file has something else (-file +manual)\n%s", diff)
+	}
+}
+
+// checkParts checks that the parts of the block are in a text in this order.
+func (b block) checkParts(t *testing.T, from, text string) {
+	t.Helper()
+	rest := "\n" + text
+	for _, part := range strings.Split(b.text, ellipsis) {
 		_, after, found := strings.Cut(rest, "\n"+part)
 		if !found {
-			b.errorf(t, "not in %s:\n%s", path, part)
+			b.errorf(t, "not in %s:\n%s", from, part)
 		}
 		rest = "\n" + after
 	}
+}
+
+// selected returns the lines of a range such as "8-14", or the declaration of a Go type with
+// its comment; nothing if they do not exist.
+func selected(lines []string, selector string) string {
+	var first, last int
+	if _, err := fmt.Sscanf(selector, "%d-%d", &first, &last); err == nil {
+		if first < 1 || first > last || last > len(lines) {
+			return ""
+		}
+		return strings.Join(lines[first-1:last], "")
+	}
+	begin := slices.IndexFunc(lines, func(l string) bool { return strings.HasPrefix(l, "type "+selector+" struct {") })
+	if begin < 0 {
+		return ""
+	}
+	end := begin + slices.Index(lines[begin:], "}\n") + 1
+	for begin > 0 && strings.HasPrefix(lines[begin-1], "//") {
+		begin--
+	}
+	return strings.Join(lines[begin:end], "")
 }
 
 // command is a command in a block, and its expected output.
