@@ -162,7 +162,7 @@ func (r *PositionReader) ByLineColumns(ctx context.Context, region string, line 
 // time, as Read does. It asks table positions for one range of rows, passing
 // over those with another vehicle.
 //
-// A vehicle on whatever line.
+// A vehicle on any line.
 //
 // The server walks the rows of all times, and drops what is not in the range.
 func (r *PositionReader) ByVehicle(ctx context.Context, region string, vehicle int64, from, to time.Time, opts ...ReadOptions) iter.Seq2[PositionEvent, error] {
