@@ -4,9 +4,11 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"io"
 	"net"
 	"os"
 	"os/exec"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -363,6 +365,24 @@ func TestManual(t *testing.T) {
 	}
 	if code, out := command("plan", "7d"); code != 1 || out != want {
 		t.Errorf("exit code %d\n%s\nwant\n%s", code, out, want)
+	}
+}
+
+// TestCommandsOfTheManual checks that the commands and flags exist that the manual mentions.
+func TestCommandsOfTheManual(t *testing.T) {
+	page, err := os.ReadFile("../../docs/operations.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	mentioned := regexp.MustCompile("(?m)(?:^|`)btgen-live ([a-z][^`\n]*)").FindAllSubmatch(page, -1)
+	if len(mentioned) < 5 {
+		t.Errorf("only %d commands", len(mentioned))
+	}
+	for _, m := range mentioned {
+		var stderr strings.Builder
+		if run(append(strings.Fields(string(m[1])), "--help"), io.Discard, &stderr) != 0 {
+			t.Errorf("the manual mentions %q: %s", m[0], stderr.String())
+		}
 	}
 }
 

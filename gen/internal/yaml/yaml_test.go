@@ -55,6 +55,9 @@ func TestRepositoryFiles(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if strings.HasSuffix(path, "ci.yml") && !strings.Contains(string(text), "- run: .ci/run\n") {
+			t.Errorf("%s does not run .ci/run", path)
+		}
 		var document Node
 		if err := Unmarshal(text, &document); err != nil {
 			t.Errorf("%s: %v", path, err)
