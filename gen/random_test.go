@@ -25,6 +25,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/emit"
 	"github.com/btgen-dev/btgen/gen/output"
 	"github.com/btgen-dev/btgen/golden/testlong"
+	"github.com/btgen-dev/btgen/runtime"
 	"github.com/btgen-dev/btgen/templates"
 )
 
@@ -202,8 +203,12 @@ func generateRandom(t fataler, inputs []Input, root string) Result {
 }
 
 // imports is what generated code may import besides its own packages: the standard
-// library, the client, and what the client takes its options from.
-var imports = []string{"bytes", "cloud.google.com/go/bigtable", "context", "encoding/json", "errors", "google.golang.org/api/option", "iter", "slices", "testing", "time"}
+// library, the client, what the client takes its options from, and the runtime.
+var imports = []string{
+	"bytes", "context", "encoding/json", "errors", "iter", "slices", "testing", "time",
+	"cloud.google.com/go/bigtable", "google.golang.org/api/option",
+	runtime.ImportPath + "/codec", runtime.ImportPath + "/store", runtime.ImportPath + "/storetest",
+}
 
 // checkGo checks one Go file.
 func checkGo(t *rapid.T, f output.File) {

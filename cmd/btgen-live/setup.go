@@ -134,7 +134,14 @@ func (l *live) setUp(cmd *cobra.Command, paths []string) (store.Plan, error) {
 	if l.save != "" {
 		l.options.Confirm = func(plan store.Plan) error { now.note(plan); return nil }
 	}
+	progress := cli.StartProgress(cmd.ErrOrStderr(), cmd.Root().Name())
+	defer progress.Stop()
+	progress.Step("comparing %d tables with the instance, and changing what differs", len(tables))
+	if l.options.DryRun {
+		progress.Step("comparing %d tables with the instance", len(tables))
+	}
 	plan, err := setUpAll(ctx, admin, tables, l.options)
+	progress.Stop()
 	if err == nil && l.save != "" {
 		err = now.save(ctx, l.save)
 	}

@@ -51,7 +51,11 @@ func runExplain(ctx context.Context, stdout, stderr io.Writer, f explainFlags, p
 	if err != nil {
 		return err
 	}
+	progress := cli.StartProgress(stderr, "btgen")
+	defer progress.Stop()
+	progress.Step("checking %s", count(len(p.Inputs), "schema"))
 	result := gen.Resolve(p.Inputs)
+	progress.Stop()
 	findings := stdout
 	if !result.Diagnostics.HasErrors() && (f.format != "text" || f.output != "") {
 		findings = stderr

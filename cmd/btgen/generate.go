@@ -17,7 +17,7 @@ import (
 // newGenerate returns the command that writes code.
 func newGenerate() *cobra.Command {
 	var out string
-	var prune bool
+	var prune, watching bool
 	cmd := &cobra.Command{
 		Use:   "generate [path...]",
 		Short: "Write the code of the schemas",
@@ -26,13 +26,21 @@ are never touched, and those that another project has generated stay. Those whos
 schema is gone are removed; if that is the code of more than one schema, --prune
 must say so.
 
+With --watch it keeps running until it is interrupted, and generates the code again
+whenever a schema or btgen.yaml changes.
+
 ` + cli.PathsHelp,
 		RunE: func(cmd *cobra.Command, paths []string) error {
-			return runGenerate(cmd, paths, out, prune)
+			generate := func() error { return runGenerate(cmd, paths, out, prune) }
+			if watching {
+				return watch(cmd, paths, out, generate)
+			}
+			return generate()
 		},
 	}
 	outFlag(cmd, &out)
 	cmd.Flags().BoolVar(&prune, "prune", false, "remove the code of schemas that are gone, however many they are")
+	cmd.Flags().BoolVar(&watching, "watch", false, "generate again whenever a schema changes, until interrupted")
 	return cmd
 }
 
@@ -48,7 +56,9 @@ func runGenerate(cmd *cobra.Command, paths []string, out string, prune bool) err
 		return err
 	}
 	defer unlock()
-	target, plan, schemas, err := plan(cmd, paths, out)
+	progress := cli.StartProgress(cmd.ErrOrStderr(), cmd.Root().Name())
+	defer progress.Stop()
+	target, plan, schemas, err := plan(cmd, progress, paths, out)
 	if err != nil {
 		return err
 	}
@@ -57,9 +67,12 @@ func runGenerate(cmd *cobra.Command, paths []string, out string, prune bool) err
 			return err
 		}
 	}
+	progress.Step("writing %s", count(len(plan.Steps), "file"))
 	if err := cli.Commit(cmd.Context(), plan); err != nil {
 		return err
 	}
+	progress.Stop()
+	note(cmd, target, plan)
 	return printChanged(cmd, target, plan, schemas)
 }
 
@@ -89,10 +102,14 @@ schemas give: a file is missing, was edited, or should be gone.
 
 ` + cli.PathsHelp,
 		RunE: func(cmd *cobra.Command, paths []string) error {
-			_, plan, _, err := plan(cmd, paths, out)
+			progress := cli.StartProgress(cmd.ErrOrStderr(), cmd.Root().Name())
+			defer progress.Stop()
+			target, plan, _, err := plan(cmd, progress, paths, out)
 			if err != nil {
 				return err
 			}
+			progress.Stop()
+			note(cmd, target, plan)
 			return printDiff(cmd.OutOrStdout(), plan)
 		},
 	}
@@ -118,8 +135,9 @@ func outFlag(cmd *cobra.Command, out *string) {
 }
 
 // plan returns where code goes, what has to be done to bring it up to date, and for how
-// many schemas. It prints what was found in them, and what is left alone.
-func plan(cmd *cobra.Command, paths []string, out string) (*project.Target, *output.Plan, int, error) {
+// many schemas. It prints what was found in them.
+func plan(cmd *cobra.Command, progress *cli.Progress, paths []string, out string) (*project.Target, *output.Plan, int, error) {
+	progress.Step("reading schemas")
 	p, err := project.Load(paths, out)
 	if err != nil {
 		return nil, nil, 0, err
@@ -128,6 +146,7 @@ func plan(cmd *cobra.Command, paths []string, out string) (*project.Target, *out
 	if err != nil {
 		return nil, nil, 0, err
 	}
+	progress.Step("generating the code of %s", count(len(p.Inputs), "schema"))
 	result, err := gen.Generate(p.Inputs, target.Target)
 	if err != nil {
 		return nil, nil, 0, err
@@ -135,11 +154,11 @@ func plan(cmd *cobra.Command, paths []string, out string) (*project.Target, *out
 	if err := cli.Report(cmd.OutOrStdout(), p, result.Diagnostics); err != nil {
 		return nil, nil, 0, err
 	}
+	progress.Step("comparing %s", count(len(result.Files), "file"))
 	plan, err := output.Compare(target.Dir, result.Files, target)
 	if err != nil {
 		return nil, nil, 0, err
 	}
-	note(cmd, target, plan)
 	return target, plan, len(p.Inputs), nil
 }
 

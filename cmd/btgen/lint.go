@@ -41,7 +41,7 @@ color, unless NO_COLOR is set.
 			if cmd.Flags().Changed("explain") {
 				return explainRule(cmd.OutOrStdout(), f.explain)
 			}
-			return runLint(cmd.OutOrStdout(), f, paths)
+			return runLint(cmd, f, paths)
 		},
 	}
 	cmd.Flags().StringVar(&f.format, "format", "text", "text, json, sarif (for code scanning) or github (annotations of GitHub Actions)")
@@ -51,7 +51,8 @@ color, unless NO_COLOR is set.
 }
 
 // runLint checks schemas and prints the findings.
-func runLint(stdout io.Writer, f lintFlags, paths []string) error {
+func runLint(cmd *cobra.Command, f lintFlags, paths []string) error {
+	stdout := cmd.OutOrStdout()
 	worst, err := threshold(f.failOn)
 	if err != nil {
 		return err
@@ -64,6 +65,9 @@ func runLint(stdout io.Writer, f lintFlags, paths []string) error {
 	if err != nil {
 		return err
 	}
+	progress := cli.StartProgress(cmd.ErrOrStderr(), cmd.Root().Name())
+	defer progress.Stop()
+	progress.Step("checking %s", count(len(p.Inputs), "schema"))
 	found := gen.Resolve(p.Inputs).Diagnostics
 	text, err := render(stdout, p, found)
 	if err != nil {

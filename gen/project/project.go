@@ -60,6 +60,9 @@ func Load(paths []string, out string) (*Project, error) {
 	return p, p.loadAll(paths)
 }
 
+// Vendored reports whether the runtime is copied into the output folder.
+func (p *Project) Vendored() bool { return p.config.vendored() }
+
 // Files finds schema files as Load does, for what is done with each by itself: a
 // file stands for no others, and a folder for all that is below it. Without any
 // paths, btgen.yaml is among them if there is one.

@@ -66,7 +66,7 @@ func (p *Project) Target() (*Target, error) {
 		return nil, err
 	}
 	t := &Target{
-		Target: emit.Target{ImportPath: importPath, Vendored: p.config.vendored()}, Dir: p.Out, Module: m.real, LacksRuntime: !m.runtime && !p.config.vendored(),
+		Target: emit.Target{ImportPath: importPath, Vendored: p.Vendored()}, Dir: p.Out, Module: m.real, LacksRuntime: !m.runtime && !p.Vendored(),
 		whole: p.whole, inputs: map[string]bool{}, files: map[string]bool{}, projects: map[string]bool{},
 	}
 	if p.config != nil {

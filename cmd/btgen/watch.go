@@ -1,0 +1,91 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/btgen-dev/btgen/gen/cli"
+	"github.com/btgen-dev/btgen/gen/diag"
+	"github.com/btgen-dev/btgen/gen/project"
+)
+
+// watch calls generate at once, and again each time the schemas of a project or its
+// btgen.yaml have changed, until the process is interrupted. Findings and failures are
+// printed and do not end it.
+//
+// It compares what it reads instead of subscribing to changes of files: that also works on
+// network file systems and in containers, and sees folders that are added later.
+func watch(cmd *cobra.Command, paths []string, out string, generate func() error) error {
+	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	fmt.Fprintf(cmd.ErrOrStderr(), "%s: watching the schemas; interrupt to stop\n", cmd.Root().Name())
+	var seen snapshot
+	for first := true; ; first = false {
+		begin := time.Now()
+		now := takeSnapshot(paths, out)
+		if first || !now.equal(seen) {
+			seen = now
+			printFailure(cmd, generate())
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(pause(time.Since(begin))):
+		}
+	}
+}
+
+// pause returns how long to wait until schemas are read again. Reading takes a tenth of the
+// time at most, so that a large project does not keep a core busy.
+func pause(reading time.Duration) time.Duration { return max(300*time.Millisecond, 9*reading) }
+
+// printFailure prints why code was not generated, as the end of the command would.
+func printFailure(cmd *cobra.Command, err error) {
+	var found diag.List
+	switch {
+	case err == nil, errors.Is(err, cli.ErrFindings): // printed already
+	case errors.As(err, &found):
+		fmt.Fprint(cmd.OutOrStdout(), cli.Findings(cmd.OutOrStdout(), found, func(file string) []byte {
+			text, _ := os.ReadFile(file) // without it there is no snippet
+			return text
+		}))
+	case !errors.Is(err, context.Canceled):
+		fmt.Fprintf(cmd.ErrOrStderr(), "%s: %v\n", cmd.Root().Name(), err)
+	}
+}
+
+// snapshot is what generated code depends on: the text of each schema by its path, the
+// output folder, and why schemas could not be read.
+type snapshot struct {
+	texts    map[string]string
+	out      string
+	vendored bool
+	failed   string
+}
+
+// takeSnapshot reads the schemas of a project.
+func takeSnapshot(paths []string, out string) snapshot {
+	p, err := project.Load(paths, out)
+	if err != nil {
+		return snapshot{failed: cmp.Or(err.Error(), "failed")}
+	}
+	s := snapshot{texts: map[string]string{}, out: p.Out, vendored: p.Vendored()}
+	for _, in := range p.Inputs {
+		s.texts[in.Name] = string(in.Text)
+	}
+	return s
+}
+
+// equal reports whether two snapshots lead to the same code.
+func (s snapshot) equal(o snapshot) bool {
+	return s.out == o.out && s.vendored == o.vendored && s.failed == o.failed && maps.Equal(s.texts, o.texts)
+}

@@ -1,0 +1,103 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// lines is an output that several goroutines may use.
+type lines struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *lines) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+// waitFor waits until what a command prints contains a text n times.
+func (l *lines) waitFor(t *testing.T, text string, n int) {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); strings.Count(l.String(), text) < n; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("%q was not printed %d times:\n%s", text, n, l)
+		}
+	}
+}
+
+// A watched project has its code generated at first and after each change, whatever is
+// wrong meanwhile.
+func TestWatch(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	schema := `btgen: v1
+package: app
+name: Event
+series: {host: string}
+time: {precision: 1s}
+fields: {value: int64}
+tables:
+  events:
+    pattern: bucket_new_cells
+    key: {delimiter: "#", segments: [host, bucket]}
+    bucket: 1h
+    family: m
+    ttl: {max_age: 30d}
+`
+	write := func(name, text string) {
+		t.Helper()
+		if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("go.mod", "module example.com/app\n\nrequire github.com/btgen-dev/btgen v1.0.0\n")
+	var out, failures lines
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() {
+		root := newRoot()
+		root.SetArgs([]string{"generate", "--watch"})
+		root.SetOut(&out)
+		root.SetErr(&failures)
+		root.SilenceErrors, root.SilenceUsage = true, true
+		ended <- root.ExecuteContext(ctx)
+	}()
+	failures.waitFor(t, "there is no schemas", 1)
+	write("schemas/event.yaml", schema)
+	out.waitFor(t, "1 schema: 4 of 4 files created, 0 updated, 0 removed", 1)
+	write("schemas/event.yaml", strings.Replace(schema, "int64", "int46", 1))
+	out.waitFor(t, "int46", 1)
+	write("schemas/event.yaml", strings.Replace(schema, "int64", "string", 1))
+	out.waitFor(t, " 0 removed", 2)
+	write("btgen.yaml", "btgen: v1\nout: elsewhere\n")
+	out.waitFor(t, "4 of 4 files created", 2)
+	write("btgen.yaml", "btgen: v1\nout: [elsewhere]\n")
+	out.waitFor(t, "btgen.yaml:2:6", 1)
+	cancel()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	if text, err := os.ReadFile("elsewhere/app/event_btgen.go"); err != nil || !bytes.Contains(text, []byte("Value string")) {
+		t.Errorf("%v\n%s", err, text)
+	}
+	if n := strings.Count(failures.String(), "watching the schemas"); n != 1 {
+		t.Errorf("said %d times that it watches", n)
+	}
+}
