@@ -201,7 +201,7 @@ func (s *schemaFile) column(c layout.Column) *jen.Statement {
 func (s *schemaFile) layoutVar(t *layout.Table) jen.Code {
 	fields := []field{
 		{"Table", s.tableLit(t)},
-		{"Kind", s.store(kindName(t))},
+		{"Kind", s.store(t.Pattern.Kind().String())},
 	}
 	if t.Pattern.Bucketed() {
 		fields = append(fields, field{"Bucket", jen.Id(s.names.bucket(t))})
@@ -246,19 +246,6 @@ func (s *schemaFile) layoutVar(t *layout.Table) jen.Code {
 	)
 	return doc(fmt.Sprintf("%s is how events lie in %s.", s.names.layout(t), t.ID)).Line().
 		Var().Id(s.names.layout(t)).Op("=").Op("&").Add(s.store("Layout")).Types(jen.Id(s.names.event())).Add(lines(fields...))
-}
-
-// kindName is the store's name for what a pattern makes of rows and cells.
-func kindName(t *layout.Table) string {
-	switch {
-	case t.Metrics():
-		return "BucketColumns"
-	case t.Pattern == layout.BucketOffsets:
-		return "BucketOffsets"
-	case t.Pattern.Bucketed():
-		return "BucketCells"
-	}
-	return "SingleRows"
 }
 
 // put declares the function that lays out an event as cells.
