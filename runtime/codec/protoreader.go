@@ -1,6 +1,7 @@
 package codec
 
 import (
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -25,50 +26,90 @@ import (
 // fields can be read. Of a field that occurs more than once the last is the one
 // that counts; that is the caller's loop. The first error sticks.
 type ProtoReader struct {
-	rest  []byte // of the message, from the value of the field on if that is next
-	tag   uint64 // of the field: its number and its type
-	ready bool   // its value is next
-	err   error
+	message []byte
+	at      int            // behind the field
+	number  int            // of the field
+	typ     protowire.Type // of the field, while it may be taken
+	value   uint64         // a number, or how long the bytes are that end at the place
+	err     error
 }
+
+// taken is the type of a field that is not there to be taken, or no more. No field has it.
+const taken protowire.Type = 7
 
 // NewProtoReader returns a reader of the message b. It does not keep parts of b
 // in what it returns.
-func NewProtoReader(b []byte) ProtoReader { return ProtoReader{rest: b} }
-
-// Next goes on to the next field. It returns false at the end and after an
-// error.
-func (r *ProtoReader) Next() bool {
-	if r.ready || len(r.rest) == 0 || r.rest[0] < 1<<3 || r.rest[0] > maxShort {
-		return r.skip()
-	}
-	r.tag, r.rest, r.ready = uint64(r.rest[0]), r.rest[1:], true // a tag of one byte, as nearly all are
-	return true
-}
+func NewProtoReader(b []byte) ProtoReader { return ProtoReader{message: b, typ: taken} }
 
 // maxShort is the largest number that takes one byte.
 const maxShort = 1<<7 - 1
 
-// skip is Next where the value before was not taken, or the next tag is longer.
-func (r *ProtoReader) skip() bool {
-	if r.ready && r.err == nil {
-		r.advance(protowire.ConsumeFieldValue(r.number(), r.typ(), r.rest))
+// Next goes on to the next field. It returns false at the end and after an
+// error.
+func (r *ProtoReader) Next() bool {
+	at := r.at + 1
+	b := r.message
+	if at >= len(b) || b[at-1] < 1<<3 || b[at-1] > maxShort {
+		return r.next()
 	}
-	if r.err != nil || len(r.rest) == 0 {
-		return false
+	tag, first := b[at-1], uint64(b[at])
+	switch { // a tag of one byte and a number of up to three, as nearly all are
+	case tag&7 == byte(protowire.Fixed64Type) && at+8 <= len(b):
+		r.value, at = binary.LittleEndian.Uint64(b[at:]), at+8
+	case tag&7 != byte(protowire.VarintType):
+		return r.next()
+	case first <= maxShort:
+		r.value, at = first, at+1
+	case at+1 < len(b) && b[at+1] <= maxShort:
+		r.value, at = first&maxShort|uint64(b[at+1])<<7, at+2
+	case at+2 < len(b) && b[at+2] <= maxShort:
+		r.value, at = first&maxShort|uint64(b[at+1]&maxShort)<<7|uint64(b[at+2])<<14, at+3
+	default:
+		return r.next()
 	}
-	number, typ, n := protowire.ConsumeTag(r.rest)
-	r.tag = protowire.EncodeTag(number, typ)
-	r.advance(n)
-	r.ready = r.err == nil
-	return r.ready
+	r.number, r.typ, r.at = int(tag>>3), protowire.Type(tag&7), at
+	return true
 }
 
-func (r *ProtoReader) number() protowire.Number { return protowire.Number(r.tag >> 3) }
-
-func (r *ProtoReader) typ() protowire.Type { return protowire.Type(r.tag & 7) }
+// next is Next for any field.
+func (r *ProtoReader) next() bool {
+	r.typ = taken
+	if r.err != nil || r.at == len(r.message) {
+		return false
+	}
+	number, typ, n := protowire.ConsumeTag(r.message[r.at:])
+	if r.number = int(number); n < 0 {
+		r.fail(protowire.ParseError(n))
+		return false
+	}
+	r.at += n
+	switch rest := r.message[r.at:]; typ {
+	case protowire.VarintType:
+		r.value, n = protowire.ConsumeVarint(rest)
+	case protowire.Fixed32Type:
+		var v uint32
+		v, n = protowire.ConsumeFixed32(rest)
+		r.value = uint64(v)
+	case protowire.Fixed64Type:
+		r.value, n = protowire.ConsumeFixed64(rest)
+	case protowire.BytesType:
+		var v []byte
+		v, n = protowire.ConsumeBytes(rest)
+		r.value = uint64(len(v))
+	default:
+		n = protowire.ConsumeFieldValue(number, typ, rest)
+	}
+	if n < 0 {
+		r.fail(protowire.ParseError(n))
+		return false
+	}
+	r.at += n
+	r.typ = typ
+	return true
+}
 
 // Number returns the number of the field that [ProtoReader.Next] came to.
-func (r *ProtoReader) Number() int { return int(r.tag >> 3) }
+func (r *ProtoReader) Number() int { return r.number }
 
 // Err returns the first error, which wraps [ErrValue].
 func (r *ProtoReader) Err() error { return r.err }
@@ -87,39 +128,27 @@ func (r *ProtoReader) Text() string {
 func (r *ProtoReader) Bytes() []byte { return append([]byte(nil), r.bytes()...) }
 
 // Bool reads a field of type bool.
-func (r *ProtoReader) Bool() bool { return r.varint() != 0 }
+func (r *ProtoReader) Bool() bool { return r.take(protowire.VarintType) != 0 }
 
 // Int32 reads a field of type int32: the low 32 bits, as protobuf has it.
-func (r *ProtoReader) Int32() int32 { return int32(r.varint()) }
+func (r *ProtoReader) Int32() int32 { return int32(r.take(protowire.VarintType)) }
 
 // Int64 reads a field of type int64.
-func (r *ProtoReader) Int64() int64 { return int64(r.varint()) }
+func (r *ProtoReader) Int64() int64 { return int64(r.take(protowire.VarintType)) }
 
 // Uint32 reads a field of type uint32: the low 32 bits, as protobuf has it.
-func (r *ProtoReader) Uint32() uint32 { return uint32(r.varint()) }
+func (r *ProtoReader) Uint32() uint32 { return uint32(r.take(protowire.VarintType)) }
 
 // Uint64 reads a field of type uint64.
-func (r *ProtoReader) Uint64() uint64 { return r.varint() }
+func (r *ProtoReader) Uint64() uint64 { return r.take(protowire.VarintType) }
 
 // Float32 reads a field of type float.
 func (r *ProtoReader) Float32() float32 {
-	if !r.take(protowire.Fixed32Type) {
-		return 0
-	}
-	v, n := protowire.ConsumeFixed32(r.rest)
-	r.advance(n)
-	return math.Float32frombits(v)
+	return math.Float32frombits(uint32(r.take(protowire.Fixed32Type)))
 }
 
 // Float64 reads a field of type double.
-func (r *ProtoReader) Float64() float64 {
-	if !r.take(protowire.Fixed64Type) {
-		return 0
-	}
-	v, n := protowire.ConsumeFixed64(r.rest)
-	r.advance(n)
-	return math.Float64frombits(v)
-}
+func (r *ProtoReader) Float64() float64 { return math.Float64frombits(r.take(protowire.Fixed64Type)) }
 
 // Timestamp reads a field of type google.protobuf.Timestamp, in UTC. One outside
 // the years 1 to 9999 is an error.
@@ -168,7 +197,7 @@ func (r *ProtoReader) UUID() UUID {
 // Enum reads a field of an enum type. A number that is not in e, be it 0, gives
 // [ErrEnum].
 func (r *ProtoReader) Enum(e Enum) int64 {
-	v := int64(int32(r.varint()))
+	v := int64(int32(r.take(protowire.VarintType)))
 	if r.err != nil {
 		return 0
 	}
@@ -221,58 +250,29 @@ func (r *ProtoReader) secondsNanos() (seconds int64, nanos int32, ok bool) {
 
 // bytes returns a length-delimited value; it shares memory with the message.
 func (r *ProtoReader) bytes() []byte {
-	if !r.take(protowire.BytesType) {
-		return nil
-	}
-	v, n := protowire.ConsumeBytes(r.rest)
-	r.advance(n)
-	return v
+	n := int(r.take(protowire.BytesType))
+	return r.message[r.at-n : r.at : r.at]
 }
 
-func (r *ProtoReader) varint() uint64 {
-	if !r.take(protowire.VarintType) {
-		return 0
+// take takes the value of the field, which has the given wire type.
+func (r *ProtoReader) take(typ protowire.Type) uint64 {
+	if r.typ != typ {
+		return r.refuse(typ)
 	}
-	switch b := r.rest; { // up to three bytes, as nearly all are
-	case len(b) > 0 && b[0] <= maxShort:
-		r.rest, r.ready = b[1:], false
-		return uint64(b[0])
-	case len(b) > 1 && b[1] <= maxShort:
-		r.rest, r.ready = b[2:], false
-		return uint64(b[0]&maxShort) | uint64(b[1])<<7
-	case len(b) > 2 && b[2] <= maxShort:
-		r.rest, r.ready = b[3:], false
-		return uint64(b[0]&maxShort) | uint64(b[1]&maxShort)<<7 | uint64(b[2])<<14
-	}
-	v, n := protowire.ConsumeVarint(r.rest)
-	r.advance(n)
-	return v
-}
-
-// take reports whether there is a value of the given wire type to be read.
-func (r *ProtoReader) take(typ protowire.Type) bool {
-	return r.err == nil && r.ready && r.typ() == typ || r.refuse(typ)
+	r.typ = taken
+	return r.value
 }
 
 // refuse fails for want of a value of the given wire type.
-func (r *ProtoReader) refuse(typ protowire.Type) bool {
-	r.fail(fmt.Errorf("wire type %d where %d is expected", r.typ(), typ))
-	return false
+func (r *ProtoReader) refuse(typ protowire.Type) uint64 {
+	r.fail(fmt.Errorf("wire type %d where %d is expected", r.typ, typ))
+	return 0
 }
 
-// advance moves past n bytes; a negative n is one of protowire's errors.
-func (r *ProtoReader) advance(n int) {
-	r.ready = false
-	if n < 0 {
-		r.fail(protowire.ParseError(n))
-		return
-	}
-	r.rest = r.rest[n:]
-}
-
+// fail ends the message with an error, unless there is one.
 func (r *ProtoReader) fail(err error) {
 	if r.err == nil {
-		r.err = fmt.Errorf("%w: protobuf field %d: %w", ErrValue, r.number(), err)
+		r.err = fmt.Errorf("%w: protobuf field %d: %w", ErrValue, r.number, err)
 	}
-	r.rest, r.ready = nil, false
+	r.at, r.typ = len(r.message), taken
 }

@@ -1,0 +1,33 @@
+package codec_test
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/btgen-dev/btgen/runtime/codec"
+)
+
+// A row key is written and read segment by segment. A value that contains the delimiter is
+// refused, so that a key can always be read back.
+func ExampleKeyWriter() {
+	day := codec.Bucket{Every: 24 * time.Hour, Label: codec.Label{Kind: codec.TimeLabel, Format: codec.TimeFormat{Layout: "2006-01-02"}}}
+
+	w := codec.NewKeyWriter(nil, "#")
+	w.String("location", "us-west2")
+	w.Int("balloon_id", 3698)
+	w.Bucket(day, time.Date(2021, 3, 5, 12, 0, 0, 0, time.UTC))
+	key, err := w.Key()
+	fmt.Println(string(key), err)
+
+	r := codec.NewKeyReader(string(key), "#")
+	fmt.Println(r.String("location"), r.Int("balloon_id", 64), r.Bucket(day).Format(time.DateOnly), r.Close())
+
+	w = codec.NewKeyWriter(nil, "#")
+	w.String("location", "us#west2")
+	_, err = w.Key()
+	fmt.Println(err)
+	// Output:
+	// us-west2#3698#2021-03-05 <nil>
+	// us-west2 3698 2021-03-05 <nil>
+	// location "us#west2": key segment contains the delimiter
+}
