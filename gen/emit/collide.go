@@ -108,7 +108,7 @@ func (c *collisions) schema(s *scope) {
 	l, n := c.layout, c.names
 	if !c.declare(s, "schema "+l.Name, l.NamePos,
 		n.series(), n.event(), n.writer(), n.reader(), n.batcher(), n.newWriter(), n.newReader(), n.newBatcher(), n.setup(), n.check(),
-		n.missing(), n.layouts(), n.appendProto(), n.parseProto(), n.jsonType(), n.appendJSON(), n.parseJSON(), n.choice(), n.same(), n.own(), n.columns()) {
+		n.layouts(), n.appendProto(), n.parseProto(), n.jsonType(), n.appendJSON(), n.parseJSON(), n.same(), n.own(), n.columns()) {
 		return
 	}
 	if len(l.Classes) > 0 {
@@ -128,14 +128,14 @@ func (c *collisions) schema(s *scope) {
 	}
 	for _, t := range l.Tables {
 		c.declare(s, fmt.Sprintf("table %q", t.ID), t.Pos,
-			n.key(t), n.parseKey(t), n.layout(t), n.bucket(t), n.timeKey(t), n.put(t), n.set(t), n.spans(t), n.keyFunc(t), n.columnsVar(t))
+			n.key(t), n.parseKey(t), n.layout(t), n.bucket(t), n.timeKey(t), n.columnsVar(t))
 	}
 }
 
 // queries takes the names of the queries, and those of their methods in the reader.
 func (c *collisions) queries(s *scope) {
 	const every = "a method of every reader"
-	methods := &scope{where: "Go", taken: map[string]string{"Read": every, "ReadColumns": every, "Latest": every}}
+	methods := &scope{where: "Go", taken: map[string]string{"Read": every, "ReadColumns": every, "Latest": every, "EventReader": every}}
 	for i := range c.layout.Queries {
 		q := &c.layout.Queries[i]
 		what := "query " + q.Name

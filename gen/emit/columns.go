@@ -36,7 +36,7 @@ func (s *schemaFile) columnsFields() []columnsField {
 //
 //	type BalloonColumns struct { Series []BalloonSeries; Time []time.Time; Pressure []int64; … }
 func (s *schemaFile) columnsType() jen.Code {
-	return doc(fmt.Sprintf("%s is events as columns, all of one length: the i-th event is the i-th of each.", s.names.columns())).Line().
+	return doc(fmt.Sprintf("%s holds events column by column. All slices have the same length.", s.names.columns())).Line().
 		Type().Id(s.names.columns()).StructFunc(func(g *jen.Group) {
 		for _, f := range s.columnsFields() {
 			g.Id(f.name).Index().Add(f.typ)
@@ -44,155 +44,184 @@ func (s *schemaFile) columnsType() jen.Code {
 	})
 }
 
-// columnsReset declares the Reset method of the columns type.
-func (s *schemaFile) columnsReset() jen.Code {
-	return doc("Reset empties the columns and keeps their memory.").Line().
-		Func().Params(jen.Id("c").Op("*").Id(s.names.columns())).Id("Reset").Params().BlockFunc(func(g *jen.Group) {
-		for _, f := range s.columnsFields() {
-			g.Id("c").Dot(f.name).Op("=").Id("c").Dot(f.name).Index(jen.Op(":").Lit(0))
+// columnsMethods declares the methods of the columns type.
+func (s *schemaFile) columnsMethods() jen.Code {
+	method := func(text, name string, params ...jen.Code) *jen.Statement {
+		args := []jen.Code{jen.Id("c")}
+		if params != nil {
+			args = append(args, jen.Id("e"))
 		}
-	})
+		return doc(text).Line().Func().Params(jen.Id("c").Op("*").Id(s.names.columns())).Id(name).Params(params...).Block(
+			jen.Id(s.names.columnsVar(s.layout.Read)).Dot(name).Call(args...)).Line()
+	}
+	return method("Reset empties the slices and keeps their memory.", "Reset").Line().
+		Add(method("Append adds an event.", "Append", jen.Id("e").Op("*").Id(s.names.event())))
 }
 
-// columnsAppend declares the Append method of the columns type.
-func (s *schemaFile) columnsAppend() jen.Code {
-	return doc("Append adds an event.").Line().
-		Func().Params(jen.Id("c").Op("*").Id(s.names.columns())).Id("Append").Params(jen.Id("e").Op("*").Id(s.names.event())).BlockFunc(func(g *jen.Group) {
-		for _, f := range s.columnsFields() {
-			from := f.name
-			if from == "Series" {
-				from = s.names.series()
-			}
-			g.Id("c").Dot(f.name).Op("=").Append(jen.Id("c").Dot(f.name), jen.Id("e").Dot(from))
-		}
-	})
-}
-
-// columnsTruncate declares the truncate method of the columns type.
-func (s *schemaFile) columnsTruncate() jen.Code {
-	return doc("truncate makes all columns n events long.").Line().
-		Func().Params(jen.Id("c").Op("*").Id(s.names.columns())).Id("truncate").Params(jen.Id("n").Int()).BlockFunc(func(g *jen.Group) {
-		for _, f := range s.columnsFields() {
-			g.Id("c").Dot(f.name).Op("=").Id("c").Dot(f.name).Index(jen.Op(":").Id("n"))
-		}
-	})
-}
-
-// readTables lists the tables that events are read from.
-func (s *schemaFile) readTables() []*layout.Table {
-	return append([]*layout.Table{s.layout.Read}, s.queryTables()...)
-}
-
-// columnsExtend declares the extend method of the columns type, which adds what events
-// have apart from the data of their columns:
+// columnsVar declares the table of the parts of an event, each with its place in the
+// event, its slice in the columns type, and its column in a table:
 //
-//	c.Series = store.ExtendSame(c.Series, events, e.BalloonSeries)
-//	c.Time = store.ExtendTimes(c.Time, events)
-func (s *schemaFile) columnsExtend() jen.Code {
-	return doc("extend adds the series and the times of events, whose fields are to follow, and returns how many there were before.").Line().
-		Func().Params(jen.Id("c").Op("*").Id(s.names.columns())).Id("extend").Params(jen.Id("e").Op("*").Id(s.names.event()), jen.Id("events").Add(s.store("Data"))).Int().BlockFunc(func(g *jen.Group) {
-		g.Id("n").Op(":=").Len(jen.Id("c").Dot("Time"))
-		for _, f := range s.columnsFields() {
-			if function, more := s.extendOf(f.name); function != "" {
-				args := append([]jen.Code{jen.Id("c").Dot(f.name), jen.Id("events")}, more...)
-				g.Id("c").Dot(f.name).Op("=").Add(s.store(function)).Call(args...)
+//	var balloonCellsColumns = store.NewColumns(
+//		store.RequiredColumn("pressure", codec.Text.Int64, func(e *BalloonEvent) *int64 { return &e.Pressure }, func(c *BalloonColumns) *[]int64 { return &c.Pressure }),
+//		…
+//	)
+func (s *schemaFile) columnsVar(t *layout.Table) jen.Code {
+	return doc(fmt.Sprintf("%s ties the parts of an event to the columns of table %s and to the slices of %s.", s.names.columnsVar(t), t.ID, s.names.columns())).Line().
+		Var().Id(s.names.columnsVar(t)).Op("=").Add(s.store("NewColumns")).CustomFunc(multiCall, func(g *jen.Group) {
+		g.Add(s.seriesPart())
+		g.Add(s.store("TimePart").Call(s.accessors("Time", "Time", jen.Qual("time", "Time"))...))
+		if s.layout.Sequence {
+			g.Add(s.store("SequencePart").Call(s.accessors("Sequence", "Sequence", jen.Uint32())...))
+		}
+		stored := slices.ContainsFunc(t.Columns, func(c layout.Column) bool { return c.Field == layout.WrittenAt })
+		for _, f := range s.choiceFieldsOf() {
+			if f.name != "WrittenAt" || !stored {
+				g.Add(s.choicePart(f))
 			}
 		}
-		g.Return(jen.Id("n"))
+		for _, c := range t.Columns {
+			g.Add(s.columnPart(t, c))
+		}
 	})
 }
 
-// extendOf names the function that adds to a slice of the columns type what is not in
-// the data of a column, and what else it takes; none for others.
-func (s *schemaFile) extendOf(name string) (function string, more []jen.Code) {
-	switch name {
-	case "Series":
-		return "ExtendSame", []jen.Code{jen.Id("e").Dot(s.names.series())}
-	case "Time":
-		return "ExtendTimes", nil
-	case "Sequence":
-		return "ExtendSequences", []jen.Code{jen.Id("e").Dot("Sequence")}
-	case "Class":
-		return "ExtendClasses", nil
-	case "TTL":
-		return "ExtendSame", []jen.Code{jen.Lit(0)}
-	case "ExpiresAt":
-		return "ExtendExpiries", nil
-	}
-	return "", nil
+// multiCall puts each argument of a call on a line of its own.
+var multiCall = jen.Options{Open: "(", Close: ")", Separator: ",", Multi: true}
+
+// accessors are the functions that return the place of a part in an event and its slice.
+func (s *schemaFile) accessors(of, in string, typ *jen.Statement) []jen.Code {
+	return []jen.Code{s.placeOf(of, typ), s.slice(in, typ)}
 }
 
-// columnsDecode declares the method of the columns type that takes the data of a
-// column of a table.
-func (s *schemaFile) columnsDecode(t *layout.Table) jen.Code {
-	return doc(fmt.Sprintf("%s adds the data of a column of %s.", s.names.decodeColumn(t), t.ID)).Line().
-		Func().Params(jen.Id("c").Op("*").Id(s.names.columns())).Id(s.names.decodeColumn(t)).
-		Params(jen.Id("column").Int(), jen.Id("data").Add(s.store("Data"))).Params(jen.Err().Error()).Block(
-		jen.Switch(jen.Id("column")).BlockFunc(func(g *jen.Group) {
-			for i, c := range t.Columns {
-				g.Case(jen.Lit(i)).Comment(comment(c.Qualifier)).Line().Add(s.decodeInto(t, c))
+// placeOf returns the place of a part in an event.
+func (s *schemaFile) placeOf(name string, typ *jen.Statement) *jen.Statement {
+	return jen.Func().Params(jen.Id("e").Op("*").Id(s.names.event())).Op("*").Add(typ).Add(oneLine(jen.Op("&").Id("e").Dot(name)))
+}
+
+// slice returns the slice of a part.
+func (s *schemaFile) slice(name string, typ *jen.Statement) *jen.Statement {
+	return jen.Func().Params(jen.Id("c").Op("*").Id(s.names.columns())).Op("*").Index().Add(typ).Add(oneLine(jen.Op("&").Id("c").Dot(name)))
+}
+
+// oneLine is a body that returns a value.
+func oneLine(value jen.Code) *jen.Statement {
+	return jen.Custom(jen.Options{Open: "{", Close: "}"}, jen.Return(value))
+}
+
+// seriesPart renders the series of an event. Go does not compare slices.
+func (s *schemaFile) seriesPart() jen.Code {
+	args := s.accessors(s.names.series(), "Series", jen.Id(s.names.series()))
+	if !slices.ContainsFunc(s.layout.Series, func(f layout.Field) bool { return isSlice(&f) }) {
+		return s.store("SeriesPart").Call(args...)
+	}
+	return s.store("SeriesPartFunc").Call(append(args, jen.Id(s.names.same()), jen.Id(s.names.own()))...)
+}
+
+// seriesFuncs declares what a series with slices needs: the functions that compare the
+// series of two events, and copy its slices.
+func (s *schemaFile) seriesFuncs() []jen.Code {
+	if !slices.ContainsFunc(s.layout.Series, func(f layout.Field) bool { return isSlice(&f) }) {
+		return nil
+	}
+	equal := jen.Null()
+	for i := range s.layout.Series {
+		if i > 0 {
+			equal.Op("&&")
+		}
+		equal.Add(s.equal(&s.layout.Series[i]))
+	}
+	same := doc(s.names.same() + " reports whether two events are of one series.").Line().
+		Func().Id(s.names.same()).Params(jen.List(jen.Id("a"), jen.Id("b")).Op("*").Id(s.names.event())).Bool().Block(jen.Return(equal))
+	own := doc(s.names.own() + " copies the slices of the series of an event.").Line().
+		Func().Id(s.names.own()).Params(jen.Id("e").Op("*").Id(s.names.event())).BlockFunc(func(g *jen.Group) {
+		for i := range s.layout.Series {
+			if f := &s.layout.Series[i]; isSlice(f) {
+				v := jen.Id("e").Dot(s.names.field(f))
+				g.Add(v.Clone().Op("=").Qual("bytes", "Clone").Call(v))
 			}
-		}),
-		jen.Return(jen.Err()),
-	)
+		}
+	})
+	return []jen.Code{same, own}
 }
 
-// decodeInto adds the data of a column to the slices that they are of.
-func (s *schemaFile) decodeInto(t *layout.Table, c layout.Column) *jen.Statement {
-	extend := func(name string, decode *jen.Statement) *jen.Statement {
-		return jen.List(jen.Id("c").Dot(name), jen.Err()).Op("=").Add(s.store("Extend")).Call(jen.Id("c").Dot(name), jen.Id("data"), decode)
+// choicePart renders what an event says of its time to live.
+func (s *schemaFile) choicePart(f choiceField) jen.Code {
+	args := s.accessors(f.name, f.name, f.typ)
+	if f.name == "Class" {
+		args[0] = jen.Func().Params(jen.Id("e").Op("*").Id(s.names.event())).Op("*").Int().Add(oneLine(jen.Parens(jen.Op("*").Int()).Call(jen.Op("&").Id("e").Dot(f.name))))
 	}
+	return s.store(f.name + "Part").Call(args...)
+}
+
+// columnPart renders a column of a table.
+func (s *schemaFile) columnPart(t *layout.Table, c layout.Column) *jen.Statement {
+	var part *jen.Statement
 	switch c.Field {
-	case layout.WrittenAt:
-		return extend("WrittenAt", s.codec(encoding(c.Text)+"Timestamp"))
 	case layout.WholeEvent:
-		return jen.For(jen.Id("k").Op(":=").Range().Id("data").Dot("Len").Call()).BlockFunc(func(g *jen.Group) {
-			g.Var().Id("e").Id(s.names.event())
-			g.If(jen.Err().Op(":=").Id(s.parser(t)).Call(jen.Op("&").Id("e"), jen.Id("data").Dot("At").Call(jen.Id("k"))), jen.Err().Op("!=").Nil()).Block(jen.Return(jen.Err()))
-			for i := range s.layout.Fields {
-				name := s.names.field(&s.layout.Fields[i])
-				g.Id("c").Dot(name).Op("=").Append(jen.Id("c").Dot(name), jen.Id("e").Dot(name))
-			}
-		})
+		part = s.eventColumn(t, c)
+	case layout.WrittenAt:
+		args := []jen.Code{jen.Lit(c.Qualifier), s.codec(encoding(c.Text)).Dot("Timestamp")}
+		part = s.store("WrittenAtColumn").Call(append(args, s.accessors("WrittenAt", "WrittenAt", jen.Qual("time", "Time"))...)...)
+	default:
+		f := &s.layout.Fields[c.Field]
+		kind, args := "Required", []jen.Code{jen.Lit(c.Qualifier), s.coding(c, f)}
+		switch {
+		case f.Optional:
+			kind = "Optional"
+		case f.Default != nil && isSlice(f):
+			kind, args = "Default", append(args, sliceDefault(f))
+		case f.Default != nil:
+			kind, args = "Default", append(args, s.defaultValue(f))
+		case isSlice(f):
+			kind = ""
+		}
+		if isSlice(f) {
+			kind += "Bytes"
+		}
+		part = s.store(kind + "Column").Call(append(args, s.accessors(s.names.field(f), s.names.field(f), s.fieldType(f))...)...)
 	}
-	f := &s.layout.Fields[c.Field]
-	return extend(s.names.field(f), s.decoder(c, f))
+	if c.Family > 0 {
+		part.Dot("In").Call(jen.Lit(c.Family))
+	}
+	return part
 }
 
-// decoder is the function that decodes a datum.
-func (s *schemaFile) decoder(c layout.Column, f *layout.Field) *jen.Statement {
-	decode := s.codec(encoding(c.Text) + suffix(f.Type))
-	if f.Type != schema.Enum && !f.Optional {
-		return decode
+// sliceDefault is the default of a field that is a slice, as a string.
+func sliceDefault(f *layout.Field) *jen.Statement {
+	if v, ok := f.Default.([]byte); ok {
+		return jen.Lit(string(v))
 	}
-	args := []jen.Code{jen.Id("datum")}
+	return jen.Lit(f.Default)
+}
+
+// coding is how the values of a field are encoded in a column.
+func (s *schemaFile) coding(c layout.Column, f *layout.Field) *jen.Statement {
 	if f.Type == schema.Enum {
-		args = append(args, jen.Id(s.names.enumNames(f)))
+		return s.codec(encoding(c.Text) + "EnumAs").Types(jen.Id(s.names.enum(f))).Call(jen.Id(s.names.enumNames(f)))
 	}
-	return jen.Func().Params(jen.Id("datum").Index().Byte()).Params(jen.Id("v").Add(s.fieldType(f)), jen.Err().Error()).Block(
-		append(s.assignTo(jen.Id("v"), f, decode.Call(args...)), jen.Return(jen.Id("v"), jen.Err()))...)
+	return s.codec(encoding(c.Text)).Dot(suffix(f.Type))
 }
 
-// columnsVar declares how the events of a table are taken into columns.
-func (s *schemaFile) columnsVar(t *layout.Table) jen.Code {
-	method := func(name string) *jen.Statement { return jen.Parens(jen.Op("*").Id(s.names.columns())).Dot(name) }
-	extend := method("extend")
-	if s.layout.KeepsWrittenAt() && !slices.ContainsFunc(t.Columns, func(c layout.Column) bool { return c.Field == layout.WrittenAt }) {
-		extend = s.extendUnwritten()
+// eventColumn renders a column that stores all fields of an event.
+func (s *schemaFile) eventColumn(t *layout.Table, c layout.Column) *jen.Statement {
+	serialize := s.names.appendProto()
+	if t.Blob == layout.JSONText {
+		serialize = s.names.appendJSON()
 	}
-	return doc(fmt.Sprintf("%s is how the events of %s are taken into columns.", s.names.columnsVar(t), t.ID)).Line().
-		Var().Id(s.names.columnsVar(t)).Op("=").Add(s.store("Columns")).Types(jen.Id(s.names.event()), jen.Id(s.names.columns())).Add(lines(
-		field{"Append", method("Append")}, field{"Truncate", method("truncate")}, field{"Extend", extend}, field{"Decode", method(s.names.decodeColumn(t))},
-	))
-}
-
-// extendUnwritten is the extend method for a table that does not keep when events were
-// written.
-func (s *schemaFile) extendUnwritten() *jen.Statement {
-	return jen.Func().Params(jen.Id("c").Op("*").Id(s.names.columns()), jen.Id("e").Op("*").Id(s.names.event()), jen.Id("events").Add(s.store("Data"))).Int().Block(
-		jen.Id("c").Dot("WrittenAt").Op("=").Add(s.store("ExtendSame")).Call(jen.Id("c").Dot("WrittenAt"), jen.Id("events"), jen.Qual("time", "Time").Values()),
-		jen.Return(jen.Id("c").Dot("extend").Call(jen.Id("e"), jen.Id("events"))),
-	)
+	return s.store("EventColumn").CustomFunc(multiCall, func(g *jen.Group) {
+		g.List(jen.Lit(c.Qualifier), jen.Id(serialize), jen.Id(s.parser(t)))
+		for i := range s.layout.Fields {
+			f := &s.layout.Fields[i]
+			kind := "Field"
+			switch {
+			case isSlice(f):
+				kind = "Bytes"
+			case f.Optional:
+				kind = "Optional"
+			}
+			g.Add(s.store(kind + "Part").Call(s.accessors(s.names.field(f), s.names.field(f), s.fieldType(f))...))
+		}
+	})
 }
 
 // fieldConsts declares the fields, for ReadOptions. Only tables that store them one
@@ -219,19 +248,6 @@ func (s *schemaFile) fieldConsts() jen.Code {
 
 // columnsComment says what a method that reads columns does with errors.
 const columnsComment = "An event that does not decode is left out, and the first *DecodeError returned after all others; any other error ends the read."
-
-// readColumns declares the ReadColumns method.
-func (s *schemaFile) readColumns() jen.Code {
-	return doc("ReadColumns appends the events of a series with from <= time < to to columns, which may be reused. "+columnsComment).Add(notInlined()).
-		Func().Params(jen.Id("r").Op("*").Id(s.names.reader())).Id("ReadColumns").
-		Params(ctxParam(), jen.Id("series").Id(s.names.series()), jen.List(jen.Id("from"), jen.Id("to")).Qual("time", "Time"), jen.Id("columns").Op("*").Id(s.names.columns()), readOptsParam()).
-		Error().Block(
-		jen.Return(s.store("ReadColumns").Call(
-			jen.Id("ctx"), jen.Id("r").Dot("reader"), jen.Id(s.names.columnsVar(s.layout.Read)), jen.Id("columns"),
-			jen.Nil(), s.seriesEvent(), jen.Id("from"), jen.Id("to"), jen.Id("opts").Op("..."),
-		)),
-	)
-}
 
 // queryColumns declares the method that reads what a query finds as columns.
 func (s *schemaFile) queryColumns(q *layout.Query) jen.Code {

@@ -2,7 +2,6 @@ package emit
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/dave/jennifer/jen"
 
@@ -25,41 +24,6 @@ func (s *schemaFile) check() jen.Code {
 		}
 		g.Return(jen.Id("c").Dot("Err").Call())
 	})
-}
-
-// ownEvent declares the function that gives an event memory of its own:
-//
-//	func ownSample(e *SampleEvent) {
-//		e.Raw = bytes.Clone(e.Raw)
-//		e.MaybeText = codec.Clone(e.MaybeText)
-//	}
-//
-// It is nil where an event has nothing but values.
-func (s *schemaFile) ownEvent() jen.Code {
-	if !s.shares() {
-		return nil
-	}
-	return doc(s.names.own() + " copies what an event shares with the one that it was copied from.").Line().
-		Func().Id(s.names.own()).Params(jen.Id("e").Op("*").Id(s.names.event())).BlockFunc(func(g *jen.Group) {
-		for _, fields := range [][]layout.Field{s.layout.Series, s.layout.Fields} {
-			for i := range fields {
-				f := &fields[i]
-				v := jen.Id("e").Dot(s.names.field(f))
-				switch {
-				case isSlice(f):
-					g.Add(v.Clone().Op("=").Qual("bytes", "Clone").Call(v))
-				case f.Optional:
-					g.Add(v.Clone().Op("=").Add(s.codec("Clone").Call(v)))
-				}
-			}
-		}
-	})
-}
-
-// shares reports whether a copy of an event shares memory with it.
-func (s *schemaFile) shares() bool {
-	shared := func(f layout.Field) bool { return f.Optional || isSlice(&f) }
-	return slices.ContainsFunc(s.layout.Series, shared) || slices.ContainsFunc(s.layout.Fields, shared)
 }
 
 // checkField checks one value, or is nil where all values of the type will do.

@@ -23,10 +23,8 @@ func (n names) newReader() string  { return "New" + n.schema + "Reader" }
 func (n names) newBatcher() string { return "New" + n.schema + "Batcher" }
 func (n names) setup() string      { return "Setup" + n.schema }
 func (n names) check() string      { return "check" + n.schema }
-func (n names) missing() string    { return "missing" + n.schema }
 func (n names) layouts() string    { return lowerFirst(n.schema) + "Layouts" }
 func (n names) columns() string    { return n.schema + "Columns" }
-func (n names) choice() string     { return "choice" + n.schema }
 func (n names) same() string       { return "same" + n.schema }
 func (n names) own() string        { return "own" + n.schema }
 
@@ -76,15 +74,9 @@ func (n names) parseKey(t *layout.Table) string { return "Parse" + n.table(t) + 
 func (n names) layout(t *layout.Table) string   { return lowerFirst(n.table(t)) + "Layout" }
 func (n names) bucket(t *layout.Table) string   { return lowerFirst(n.table(t)) + "Bucket" }
 func (n names) timeKey(t *layout.Table) string  { return lowerFirst(n.table(t)) + "Time" }
-func (n names) put(t *layout.Table) string      { return "put" + n.table(t) }
-func (n names) set(t *layout.Table) string      { return "set" + n.table(t) }
-func (n names) spans(t *layout.Table) string    { return "spans" + n.table(t) }
-func (n names) keyFunc(t *layout.Table) string  { return "key" + n.table(t) }
 
-// columnsVar is how events of a table become columns, decodeColumn the method that
-// does it for a column.
-func (n names) columnsVar(t *layout.Table) string   { return lowerFirst(n.table(t)) + "Columns" }
-func (n names) decodeColumn(t *layout.Table) string { return "decode" + goName(t.ID) }
+// columnsVar is the table of the columns of a table.
+func (n names) columnsVar(t *layout.Table) string { return lowerFirst(n.table(t)) + "Columns" }
 
 // tableReader is the field of the reader for a table that queries are read from.
 func (n names) tableReader(t *layout.Table) string { return "read" + goName(t.ID) }

@@ -5,6 +5,7 @@ import (
 	godoc "go/doc"
 	"go/token"
 	"maps"
+	"slices"
 
 	"github.com/dave/jennifer/jen"
 
@@ -123,7 +124,7 @@ func (s *schemaFile) queryVar(q *layout.Query) jen.Code {
 	if len(q.By) < len(s.layout.Series) {
 		fields = append(fields, field{"Several", jen.True()})
 	}
-	if q.ByKeys(s.layout) {
+	if q.ByKeys() {
 		fields = append(fields, field{"Keys", jen.Id(s.names.queryKeys(q))})
 	}
 	if checked := q.Checked(); len(checked) > 0 {
@@ -138,7 +139,7 @@ func (s *schemaFile) queryVar(q *layout.Query) jen.Code {
 // queryKeys declares the function that returns a pattern for the keys of a query
 // whose spans hold other rows too.
 func (s *schemaFile) queryKeys(q *layout.Query) jen.Code {
-	if !q.ByKeys(s.layout) {
+	if !q.ByKeys() {
 		return nil
 	}
 	return doc(fmt.Sprintf("%s returns a pattern for the keys of the rows of %s.", s.names.queryKeys(q), q.Name)).Line().
@@ -253,16 +254,12 @@ func (s *schemaFile) writeKnown(g *jen.Group, to string, q *layout.Query, segmen
 	s.writeSegments(g, q.Table, segments, c)
 }
 
-// queryTables lists the tables that queries are answered from, other than the one
-// of Read.
-func (s *schemaFile) queryTables() []*layout.Table {
+// queriedTables lists the tables that queries are answered from.
+func (s *schemaFile) queriedTables() []*layout.Table {
 	var out []*layout.Table
 	for _, t := range s.layout.Tables {
-		for i := range s.layout.Queries {
-			if q := &s.layout.Queries[i]; q.Table == t && t != s.layout.Read {
-				out = append(out, t)
-				break
-			}
+		if slices.ContainsFunc(s.layout.Queries, func(q layout.Query) bool { return q.Table == t }) {
+			out = append(out, t)
 		}
 	}
 	return out

@@ -46,30 +46,27 @@ func (s *schemaFile) declare() {
 		s.add(s.enumType(f), s.enumNames(f), s.enumString(f), s.enumMarshal(f), s.enumUnmarshal(f))
 	}
 	s.add(s.classType(), s.classNames(), s.classString())
-	s.add(s.writerType(), s.newWriter(), s.write(), s.writeAll())
-	s.add(s.batcherType(), s.newBatcher(), s.batcherAdd(), s.batcherWait("Flush"), s.batcherWait("Close"))
-	s.add(s.readerType(), s.newReader(), s.read(), s.readColumns(), s.latest())
+	s.add(s.writerType(), s.newWriter())
+	s.add(s.batcherType(), s.newBatcher())
+	s.add(s.readerType(), s.newReader())
 	for i := range s.layout.Queries {
 		s.add(s.queryMethod(&s.layout.Queries[i]), s.queryColumns(&s.layout.Queries[i]))
 	}
-	s.add(s.fieldConsts(), s.columnsType(), s.columnsReset(), s.columnsAppend(), s.columnsTruncate(), s.columnsExtend())
+	s.add(s.fieldConsts(), s.columnsType(), s.columnsMethods())
 	s.add(s.setup())
 	for _, t := range s.layout.Tables {
 		s.add(s.keyType(t), s.keyAppend(t), s.keyPrefix(t), s.keyWrite(t), s.keySuffix(t), s.keyParse(t))
 	}
 	s.add(s.layouts())
 	for _, t := range s.layout.Tables {
-		s.add(s.timeVar(t), s.layoutVar(t), s.put(t), s.spans(t), s.keyFunc(t), s.set(t))
-	}
-	for _, t := range s.readTables() {
-		s.add(s.columnsVar(t), s.columnsDecode(t))
+		s.add(s.timeVar(t), s.columnsVar(t), s.layoutVar(t))
 	}
 	for i := range s.layout.Queries {
 		q := &s.layout.Queries[i]
 		s.add(s.queryVar(q), s.querySpans(q), s.queryKeys(q))
 	}
-	s.add(s.choice(), s.check(), s.same(), s.ownEvent())
-	s.add(s.missing())
+	s.add(s.check())
+	s.add(s.seriesFuncs()...)
 	if s.uses(layout.Protobuf) {
 		s.add(s.appendProto(), s.parseProto())
 	}

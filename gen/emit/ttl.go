@@ -6,12 +6,6 @@ import (
 	"github.com/dave/jennifer/jen"
 )
 
-// hasChoice reports whether events say anything of their time to live.
-func (s *schemaFile) hasChoice() bool {
-	l := s.layout
-	return len(l.Classes) > 0 || l.MustExpire() || l.MayExpire() || l.KeepsWrittenAt()
-}
-
 // choiceField is a field of the event that is about its time to live.
 type choiceField struct {
 	name    string
@@ -49,24 +43,6 @@ func (s *schemaFile) choiceFields(g *jen.Group) {
 	for _, f := range s.choiceFieldsOf() {
 		g.Id(f.name).Add(f.typ).Comment("// " + f.comment)
 	}
-}
-
-// choice declares the function that tells the store where they are.
-func (s *schemaFile) choice() jen.Code {
-	if !s.hasChoice() {
-		return nil
-	}
-	var fields []field
-	for _, f := range s.choiceFieldsOf() {
-		place := jen.Op("&").Id("e").Dot(f.name)
-		if f.name == "Class" {
-			place = jen.Parens(jen.Op("*").Int()).Call(place)
-		}
-		fields = append(fields, field{f.name, place})
-	}
-	return doc(fmt.Sprintf("%s returns where an event says how long it lives.", s.names.choice())).Line().
-		Func().Id(s.names.choice()).Params(jen.Id("e").Op("*").Id(s.names.event())).Add(s.store("Choice")).Block(
-		jen.Return(s.store("Choice").Add(inline(fields...))))
 }
 
 // classType declares the TTL classes:

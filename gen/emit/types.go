@@ -95,49 +95,12 @@ func (s *schemaFile) ifSet(e string, f *layout.Field, code ...jen.Code) *jen.Sta
 	return jen.If(s.isSet(e, f)).Block(code...)
 }
 
-// encode is the call that appends the cell of a field to dst.
-func (s *schemaFile) encode(dst jen.Code, e string, f *layout.Field, text bool) *jen.Statement {
-	args := []jen.Code{dst}
-	if f.Type == schema.Enum {
-		args = append(args, jen.Id(s.names.enumNames(f)))
-	}
-	args = append(args, s.encodable(e, f))
-	return s.codec("Append" + encoding(text) + suffix(f.Type)).Call(args...)
-}
-
 // encoding is how the codec calls the encoding of a column.
 func encoding(text bool) string {
 	if text {
 		return "Text"
 	}
 	return "Binary"
-}
-
-// assign takes the result of call, a value and an error, into the field of e
-// and err.
-func (s *schemaFile) assign(e string, f *layout.Field, call *jen.Statement) []jen.Code {
-	return s.assignTo(jen.Id(e).Dot(s.names.field(f)), f, call)
-}
-
-// assignTo is assign for any place that holds a value of the field.
-func (s *schemaFile) assignTo(field *jen.Statement, f *layout.Field, call *jen.Statement) []jen.Code {
-	switch {
-	case f.Type == schema.Enum && f.Optional:
-		return []jen.Code{
-			jen.List(jen.Id("n"), jen.Id("failed")).Op(":=").Add(call),
-			jen.List(field, jen.Id("err")).Op("=").Add(s.codec("Optional").Call(jen.Id(s.names.enum(f)).Call(jen.Id("n")), jen.Id("failed"))),
-		}
-	case f.Type == schema.Enum:
-		return []jen.Code{
-			jen.List(jen.Id("n"), jen.Id("failed")).Op(":=").Add(call),
-			jen.List(field, jen.Id("err")).Op("=").List(jen.Id(s.names.enum(f)).Call(jen.Id("n")), jen.Id("failed")),
-		}
-	case f.Optional && isSlice(f):
-		call = s.codec("Present").Call(call)
-	case f.Optional:
-		call = s.codec("Optional").Call(call)
-	}
-	return []jen.Code{jen.List(field, jen.Id("err")).Op("=").Add(call)}
 }
 
 // defaultValue is the default of a field as Go source.

@@ -24,7 +24,7 @@ func eventHead(t *Table) []string {
 	}
 	for _, v := range e.Values[:min(len(e.Values), shownFields)] {
 		name := v.Field
-		if v.Unit != "" && v.Unit != v.Field {
+		if v.Unit != "" {
 			name += ", " + v.Unit
 		}
 		out = append(out, name)

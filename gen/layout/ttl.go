@@ -99,10 +99,10 @@ func (r *resolver) lifetime(t *Table, f *Family, ttl *schema.TTL) {
 		f.Life = codec.Lifetime{Stamp: codec.StampShifted, Default: ttl.Age.V}
 	default:
 		f.GC = gcRule(ttl)
-		f.Life.Retention = f.GC.Retention(t.MaxCells)
 		if r.fromWrite(ttl) {
 			f.Life.Stamp = codec.StampWrite
 		}
+		f.Life = f.Life.Under(f.GC, t.MaxCells)
 		if f.Life.Stamp == codec.StampWrite && ttl.Kind == schema.MaxAge {
 			f.Strategy = MaxAgeFromWrite
 		}

@@ -7,7 +7,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"iter"
 	"time"
 
 	"github.com/btgen-dev/btgen/runtime/codec"
@@ -265,116 +264,56 @@ func (v *SampleDefaultState) UnmarshalText(text []byte) error {
 // SampleWriter writes Sample events to tables sample_columns,
 // sample_columns_text, sample_cells, sample_cells_text, sample_combined,
 // sample_combined_json, sample_serialized, sample_serialized_json,
-// sample_unserialized and sample_unserialized_text. It is safe for use by
-// several goroutines.
+// sample_unserialized and sample_unserialized_text. Writing the same event
+// again changes nothing, so a failed call is safe to repeat. Table
+// sample_columns, sample_columns_text is append-only: an event of the same
+// series and time with other values does not replace the first one; both are
+// read back. WriteOptions.IfAbsent is refused with store.ErrSeveralRows: in
+// table sample_columns, bucket_new_columns, an event is a row for each field,
+// and Bigtable cannot check and write several rows at once.
 type SampleWriter struct {
-	writer store.WriterOf[SampleEvent]
+	store.EventWriter[SampleEvent]
 }
 
-// NewSampleWriter returns a writer; client is a *bigtable.Client, or stands in
-// for one.
+// NewSampleWriter returns a writer; client is usually a *bigtable.Client.
 //
 //go:noinline
 func NewSampleWriter(client Client, opts ...Options) *SampleWriter {
 	return &SampleWriter{store.NewWriter(client, sampleLayouts, opts...)}
 }
 
-// Write stores one event. Each row that it goes to is written atomically.
-// Writing the same event again changes nothing, so that a failed call is safe
-// to repeat. Table sample_columns, sample_columns_text is append-only: an event
-// of the same time with other values does not replace the first one; both are
-// read back. WriteOptions.IfAbsent is refused with ErrSeveralRows: in table
-// sample_columns, bucket_new_columns, an event is a row for each field, which
-// Bigtable cannot check and write at once. It returns nil or a *WriteError.
-func (w *SampleWriter) Write(ctx context.Context, event SampleEvent, opts ...WriteOptions) error {
-	return w.writer.Write(ctx, event, opts...)
-}
-
-// WriteAll stores events, in any order, those of one row in one mutation. It
-// returns nil when all are stored, and a *WriteError that names each event that
-// is not; all others are then durable. An event that has the series and time of
-// an earlier one of the call, but other values, is refused with a
-// *DuplicateError, unless WriteOptions.LastWins is set.
-func (w *SampleWriter) WriteAll(ctx context.Context, events []SampleEvent, opts ...WriteOptions) error {
-	return w.writer.WriteAll(ctx, events, opts...)
-}
-
 // SampleBatcher gathers Sample events from any number of goroutines, and writes
-// them together when there are enough of them or they have waited long enough.
-// Its memory is bounded, but for failures that are being reported. Every event
-// that it takes is written, or reported as one that is not.
+// them in batches: when there are enough of them, or when they have waited long
+// enough. Every event that it accepts is written or reported as failed. Its
+// memory is bounded, except for failures that are being reported.
 type SampleBatcher struct {
-	batcher store.BatcherOf[SampleEvent]
+	store.EventBatcher[SampleEvent]
 }
 
-// NewSampleBatcher returns a batcher that writes through w. With each event
-// that is not written failed is called, once, from a goroutine of the batcher,
-// with the *WriteError that Write would return. It may add the event again, but
-// not call Flush or Close, which wait for it, and should be quick: others are
-// written meanwhile, and their failures wait in memory. It may be nil.
+// NewSampleBatcher returns a batcher that writes through w. It calls failed,
+// which may be nil, once per unwritten event, from a goroutine of its own, with
+// the *WriteError that Write would return. The function may add the event
+// again. It must not call Flush or Close, which wait for it, and should be
+// quick: other failures queue up in memory meanwhile.
 //
 //go:noinline
 func NewSampleBatcher(w *SampleWriter, failed func(event SampleEvent, err error), opts ...BatcherOptions) *SampleBatcher {
-	return &SampleBatcher{store.NewBatcher(w.writer, failed, opts...)}
+	return &SampleBatcher{store.NewBatcher(w.EventWriter, failed, opts...)}
 }
 
-// Add takes a copy of an event, to be written soon, and waits while there is no
-// room, until ctx ends. An event that is refused for what it is gives the
-// *WriteError that Write would return, and after Close the error is ErrClosed.
-// WriteAll's comparison of events of one series and time is made within a
-// batch; events of different batches replace each other.
-func (b *SampleBatcher) Add(ctx context.Context, event SampleEvent) error {
-	return b.batcher.Add(ctx, event)
-}
-
-// Flush sends what was added, and waits until all of it is written or reported.
-// It returns a *BatchError if there were failures since it was last called, or
-// why ctx ended; what was added is then still on its way.
-func (b *SampleBatcher) Flush(ctx context.Context) error {
-	return b.batcher.Flush(ctx)
-}
-
-// Close is Flush, and lets no events in any more. It may be called again.
-func (b *SampleBatcher) Close(ctx context.Context) error {
-	return b.batcher.Close(ctx)
-}
-
-// SampleReader reads Sample events, those of a series from table sample_cells.
-// It never returns one that is past its time to live. It is safe for use by
-// several goroutines.
+// SampleReader reads Sample events from table sample_cells. Read holds one
+// bucket in memory at a time.
 type SampleReader struct {
-	reader store.ReaderOf[SampleEvent]
+	store.EventReader[SampleSeries, SampleEvent, SampleColumns]
 }
 
-// NewSampleReader returns a reader; client is a *bigtable.Client, or stands in
-// for one.
+// NewSampleReader returns a reader; client is usually a *bigtable.Client.
 //
 //go:noinline
 func NewSampleReader(client Client, opts ...Options) *SampleReader {
-	return &SampleReader{store.NewReader(client, sampleCellsLayout, opts...)}
-}
-
-// Read yields the events of a series with from <= time < to, in the order of
-// time, and holds one bucket in memory at a time. A zero from is before all
-// events; a from after to, or a zero to, is a *RangeError. An event that does
-// not decode is yielded as far as it was understood, with a *DecodeError, and
-// the loop may go on; any other error is the last thing yielded.
-func (r *SampleReader) Read(ctx context.Context, series SampleSeries, from, to time.Time, opts ...ReadOptions) iter.Seq2[SampleEvent, error] {
-	return r.reader.Read(ctx, SampleEvent{SampleSeries: series}, from, to, opts...)
-}
-
-// ReadColumns appends the events of a series with from <= time < to to columns,
-// which may be reused. An event that does not decode is left out, and the first
-// *DecodeError returned after all others; any other error ends the read.
-//
-//go:noinline
-func (r *SampleReader) ReadColumns(ctx context.Context, series SampleSeries, from, to time.Time, columns *SampleColumns, opts ...ReadOptions) error {
-	return store.ReadColumns(ctx, r.reader, sampleCellsColumns, columns, nil, SampleEvent{SampleSeries: series}, from, to, opts...)
-}
-
-// Latest returns the newest event of a series, or ErrNotFound.
-func (r *SampleReader) Latest(ctx context.Context, series SampleSeries) (SampleEvent, error) {
-	return r.reader.Latest(ctx, SampleEvent{SampleSeries: series})
+	reader := store.NewReader(client, sampleCellsLayout, opts...)
+	of := func(series SampleSeries) SampleEvent { return SampleEvent{SampleSeries: series} }
+	return &SampleReader{store.NewEventReader(reader, sampleCellsColumns, of)}
 }
 
 // The fields of SampleEvent, for ReadOptions.
@@ -424,8 +363,7 @@ const (
 	SampleFieldDefaultDocument Field = "default_document"
 )
 
-// SampleColumns is events as columns, all of one length: the i-th event is the
-// i-th of each.
+// SampleColumns holds events column by column. All slices have the same length.
 type SampleColumns struct {
 	Series          []SampleSeries
 	Time            []time.Time
@@ -474,169 +412,23 @@ type SampleColumns struct {
 	DefaultDocument []json.RawMessage
 }
 
-// Reset empties the columns and keeps their memory.
+// Reset empties the slices and keeps their memory.
 func (c *SampleColumns) Reset() {
-	c.Series = c.Series[:0]
-	c.Time = c.Time[:0]
-	c.Text = c.Text[:0]
-	c.Raw = c.Raw[:0]
-	c.Flag = c.Flag[:0]
-	c.Small = c.Small[:0]
-	c.Count = c.Count[:0]
-	c.Mask = c.Mask[:0]
-	c.Total = c.Total[:0]
-	c.Load = c.Load[:0]
-	c.Ratio = c.Ratio[:0]
-	c.At = c.At[:0]
-	c.Took = c.Took[:0]
-	c.ID = c.ID[:0]
-	c.State = c.State[:0]
-	c.Document = c.Document[:0]
-	c.Level = c.Level[:0]
-	c.MaybeText = c.MaybeText[:0]
-	c.MaybeRaw = c.MaybeRaw[:0]
-	c.MaybeFlag = c.MaybeFlag[:0]
-	c.MaybeSmall = c.MaybeSmall[:0]
-	c.MaybeCount = c.MaybeCount[:0]
-	c.MaybeMask = c.MaybeMask[:0]
-	c.MaybeTotal = c.MaybeTotal[:0]
-	c.MaybeLoad = c.MaybeLoad[:0]
-	c.MaybeRatio = c.MaybeRatio[:0]
-	c.MaybeAt = c.MaybeAt[:0]
-	c.MaybeTook = c.MaybeTook[:0]
-	c.MaybeID = c.MaybeID[:0]
-	c.MaybeState = c.MaybeState[:0]
-	c.MaybeDocument = c.MaybeDocument[:0]
-	c.DefaultText = c.DefaultText[:0]
-	c.DefaultRaw = c.DefaultRaw[:0]
-	c.DefaultFlag = c.DefaultFlag[:0]
-	c.DefaultSmall = c.DefaultSmall[:0]
-	c.DefaultCount = c.DefaultCount[:0]
-	c.DefaultMask = c.DefaultMask[:0]
-	c.DefaultTotal = c.DefaultTotal[:0]
-	c.DefaultLoad = c.DefaultLoad[:0]
-	c.DefaultRatio = c.DefaultRatio[:0]
-	c.DefaultAt = c.DefaultAt[:0]
-	c.DefaultTook = c.DefaultTook[:0]
-	c.DefaultID = c.DefaultID[:0]
-	c.DefaultState = c.DefaultState[:0]
-	c.DefaultDocument = c.DefaultDocument[:0]
+	sampleCellsColumns.Reset(c)
 }
 
 // Append adds an event.
 func (c *SampleColumns) Append(e *SampleEvent) {
-	c.Series = append(c.Series, e.SampleSeries)
-	c.Time = append(c.Time, e.Time)
-	c.Text = append(c.Text, e.Text)
-	c.Raw = append(c.Raw, e.Raw)
-	c.Flag = append(c.Flag, e.Flag)
-	c.Small = append(c.Small, e.Small)
-	c.Count = append(c.Count, e.Count)
-	c.Mask = append(c.Mask, e.Mask)
-	c.Total = append(c.Total, e.Total)
-	c.Load = append(c.Load, e.Load)
-	c.Ratio = append(c.Ratio, e.Ratio)
-	c.At = append(c.At, e.At)
-	c.Took = append(c.Took, e.Took)
-	c.ID = append(c.ID, e.ID)
-	c.State = append(c.State, e.State)
-	c.Document = append(c.Document, e.Document)
-	c.Level = append(c.Level, e.Level)
-	c.MaybeText = append(c.MaybeText, e.MaybeText)
-	c.MaybeRaw = append(c.MaybeRaw, e.MaybeRaw)
-	c.MaybeFlag = append(c.MaybeFlag, e.MaybeFlag)
-	c.MaybeSmall = append(c.MaybeSmall, e.MaybeSmall)
-	c.MaybeCount = append(c.MaybeCount, e.MaybeCount)
-	c.MaybeMask = append(c.MaybeMask, e.MaybeMask)
-	c.MaybeTotal = append(c.MaybeTotal, e.MaybeTotal)
-	c.MaybeLoad = append(c.MaybeLoad, e.MaybeLoad)
-	c.MaybeRatio = append(c.MaybeRatio, e.MaybeRatio)
-	c.MaybeAt = append(c.MaybeAt, e.MaybeAt)
-	c.MaybeTook = append(c.MaybeTook, e.MaybeTook)
-	c.MaybeID = append(c.MaybeID, e.MaybeID)
-	c.MaybeState = append(c.MaybeState, e.MaybeState)
-	c.MaybeDocument = append(c.MaybeDocument, e.MaybeDocument)
-	c.DefaultText = append(c.DefaultText, e.DefaultText)
-	c.DefaultRaw = append(c.DefaultRaw, e.DefaultRaw)
-	c.DefaultFlag = append(c.DefaultFlag, e.DefaultFlag)
-	c.DefaultSmall = append(c.DefaultSmall, e.DefaultSmall)
-	c.DefaultCount = append(c.DefaultCount, e.DefaultCount)
-	c.DefaultMask = append(c.DefaultMask, e.DefaultMask)
-	c.DefaultTotal = append(c.DefaultTotal, e.DefaultTotal)
-	c.DefaultLoad = append(c.DefaultLoad, e.DefaultLoad)
-	c.DefaultRatio = append(c.DefaultRatio, e.DefaultRatio)
-	c.DefaultAt = append(c.DefaultAt, e.DefaultAt)
-	c.DefaultTook = append(c.DefaultTook, e.DefaultTook)
-	c.DefaultID = append(c.DefaultID, e.DefaultID)
-	c.DefaultState = append(c.DefaultState, e.DefaultState)
-	c.DefaultDocument = append(c.DefaultDocument, e.DefaultDocument)
+	sampleCellsColumns.Append(c, e)
 }
 
-// truncate makes all columns n events long.
-func (c *SampleColumns) truncate(n int) {
-	c.Series = c.Series[:n]
-	c.Time = c.Time[:n]
-	c.Text = c.Text[:n]
-	c.Raw = c.Raw[:n]
-	c.Flag = c.Flag[:n]
-	c.Small = c.Small[:n]
-	c.Count = c.Count[:n]
-	c.Mask = c.Mask[:n]
-	c.Total = c.Total[:n]
-	c.Load = c.Load[:n]
-	c.Ratio = c.Ratio[:n]
-	c.At = c.At[:n]
-	c.Took = c.Took[:n]
-	c.ID = c.ID[:n]
-	c.State = c.State[:n]
-	c.Document = c.Document[:n]
-	c.Level = c.Level[:n]
-	c.MaybeText = c.MaybeText[:n]
-	c.MaybeRaw = c.MaybeRaw[:n]
-	c.MaybeFlag = c.MaybeFlag[:n]
-	c.MaybeSmall = c.MaybeSmall[:n]
-	c.MaybeCount = c.MaybeCount[:n]
-	c.MaybeMask = c.MaybeMask[:n]
-	c.MaybeTotal = c.MaybeTotal[:n]
-	c.MaybeLoad = c.MaybeLoad[:n]
-	c.MaybeRatio = c.MaybeRatio[:n]
-	c.MaybeAt = c.MaybeAt[:n]
-	c.MaybeTook = c.MaybeTook[:n]
-	c.MaybeID = c.MaybeID[:n]
-	c.MaybeState = c.MaybeState[:n]
-	c.MaybeDocument = c.MaybeDocument[:n]
-	c.DefaultText = c.DefaultText[:n]
-	c.DefaultRaw = c.DefaultRaw[:n]
-	c.DefaultFlag = c.DefaultFlag[:n]
-	c.DefaultSmall = c.DefaultSmall[:n]
-	c.DefaultCount = c.DefaultCount[:n]
-	c.DefaultMask = c.DefaultMask[:n]
-	c.DefaultTotal = c.DefaultTotal[:n]
-	c.DefaultLoad = c.DefaultLoad[:n]
-	c.DefaultRatio = c.DefaultRatio[:n]
-	c.DefaultAt = c.DefaultAt[:n]
-	c.DefaultTook = c.DefaultTook[:n]
-	c.DefaultID = c.DefaultID[:n]
-	c.DefaultState = c.DefaultState[:n]
-	c.DefaultDocument = c.DefaultDocument[:n]
-}
-
-// extend adds the series and the times of events, whose fields are to follow,
-// and returns how many there were before.
-func (c *SampleColumns) extend(e *SampleEvent, events store.Data) int {
-	n := len(c.Time)
-	c.Series = store.ExtendSame(c.Series, events, e.SampleSeries)
-	c.Time = store.ExtendTimes(c.Time, events)
-	return n
-}
-
-// SetupSample makes tables sample_columns, sample_columns_text, sample_cells,
-// sample_cells_text, sample_combined, sample_combined_json, sample_serialized,
-// sample_serialized_json, sample_unserialized and sample_unserialized_text what
-// the schema says and returns what it did; a second call changes nothing. A
-// change that may delete data is refused with a *RefusedError, and nothing is
-// changed, unless Options.Allow names it. With Options.DryRun it returns what
-// it would do.
+// SetupSample reconciles tables sample_columns, sample_columns_text,
+// sample_cells, sample_cells_text, sample_combined, sample_combined_json,
+// sample_serialized, sample_serialized_json, sample_unserialized and
+// sample_unserialized_text with the schema and returns what it changed; a
+// second call changes nothing. It refuses a change that may delete data with a
+// *RefusedError, and changes nothing, unless Options.Allow names the change.
+// With Options.DryRun it returns what it would change.
 //
 //go:noinline
 func SetupSample(ctx context.Context, admin Admin, opts ...Options) (Plan, error) {
@@ -1430,7 +1222,7 @@ func ParseSampleUnserializedTextKey(row string) (SampleUnserializedTextKey, erro
 	return k, r.Close()
 }
 
-// sampleLayouts says how events lie in each table that they are written to.
+// sampleLayouts lists the layouts of all tables that events are written to.
 var sampleLayouts = []*store.Layout[SampleEvent]{sampleColumnsLayout, sampleColumnsTextLayout, sampleCellsLayout, sampleCellsTextLayout, sampleCombinedLayout, sampleCombinedJSONLayout, sampleSerializedLayout, sampleSerializedJSONLayout, sampleUnserializedLayout, sampleUnserializedTextLayout}
 
 // sampleColumnsBucket is the buckets of sample_columns.
@@ -1439,411 +1231,90 @@ var sampleColumnsBucket = codec.Bucket{
 	Label: codec.Label{Format: codec.TimeFormat{Layout: "2006-01-02T15"}},
 }
 
-// sampleColumnsLayout is how events lie in sample_columns.
-var sampleColumnsLayout = &store.Layout[SampleEvent]{
+// sampleColumnsColumns ties the parts of an event to the columns of table
+// sample_columns and to the slices of SampleColumns.
+var sampleColumnsColumns = store.NewColumns(
+	store.SeriesPartFunc(func(e *SampleEvent) *SampleSeries { return &e.SampleSeries }, func(c *SampleColumns) *[]SampleSeries { return &c.Series }, sameSample, ownSample),
+	store.TimePart(func(e *SampleEvent) *time.Time { return &e.Time }, func(c *SampleColumns) *[]time.Time { return &c.Time }),
+	store.RequiredColumn("text", codec.Binary.String, func(e *SampleEvent) *string { return &e.Text }, func(c *SampleColumns) *[]string { return &c.Text }),
+	store.BytesColumn("raw", codec.Binary.Bytes, func(e *SampleEvent) *[]byte { return &e.Raw }, func(c *SampleColumns) *[][]byte { return &c.Raw }),
+	store.RequiredColumn("flag", codec.Binary.Bool, func(e *SampleEvent) *bool { return &e.Flag }, func(c *SampleColumns) *[]bool { return &c.Flag }),
+	store.RequiredColumn("small", codec.Binary.Int32, func(e *SampleEvent) *int32 { return &e.Small }, func(c *SampleColumns) *[]int32 { return &c.Small }),
+	store.RequiredColumn("count", codec.Binary.Int64, func(e *SampleEvent) *int64 { return &e.Count }, func(c *SampleColumns) *[]int64 { return &c.Count }),
+	store.RequiredColumn("mask", codec.Binary.Uint32, func(e *SampleEvent) *uint32 { return &e.Mask }, func(c *SampleColumns) *[]uint32 { return &c.Mask }),
+	store.RequiredColumn("total", codec.Binary.Uint64, func(e *SampleEvent) *uint64 { return &e.Total }, func(c *SampleColumns) *[]uint64 { return &c.Total }),
+	store.RequiredColumn("cpu.load", codec.Binary.Float32, func(e *SampleEvent) *float32 { return &e.Load }, func(c *SampleColumns) *[]float32 { return &c.Load }),
+	store.RequiredColumn("ratio (.*)|%", codec.Binary.Float64, func(e *SampleEvent) *float64 { return &e.Ratio }, func(c *SampleColumns) *[]float64 { return &c.Ratio }),
+	store.RequiredColumn("at", codec.Binary.Timestamp, func(e *SampleEvent) *time.Time { return &e.At }, func(c *SampleColumns) *[]time.Time { return &c.At }),
+	store.RequiredColumn("took", codec.Binary.Duration, func(e *SampleEvent) *time.Duration { return &e.Took }, func(c *SampleColumns) *[]time.Duration { return &c.Took }),
+	store.RequiredColumn("id", codec.Binary.UUID, func(e *SampleEvent) *UUID { return &e.ID }, func(c *SampleColumns) *[]UUID { return &c.ID }),
+	store.RequiredColumn("state", codec.BinaryEnumAs[SampleState](sampleStateNames), func(e *SampleEvent) *SampleState { return &e.State }, func(c *SampleColumns) *[]SampleState { return &c.State }),
+	store.BytesColumn("document", codec.Binary.JSON, func(e *SampleEvent) *json.RawMessage { return &e.Document }, func(c *SampleColumns) *[]json.RawMessage { return &c.Document }),
+	store.RequiredColumn("level", codec.BinaryEnumAs[SampleLevel](sampleLevelNames), func(e *SampleEvent) *SampleLevel { return &e.Level }, func(c *SampleColumns) *[]SampleLevel { return &c.Level }),
+	store.OptionalColumn("maybe_text", codec.Binary.String, func(e *SampleEvent) **string { return &e.MaybeText }, func(c *SampleColumns) *[]*string { return &c.MaybeText }),
+	store.OptionalBytesColumn("maybe_raw", codec.Binary.Bytes, func(e *SampleEvent) *[]byte { return &e.MaybeRaw }, func(c *SampleColumns) *[][]byte { return &c.MaybeRaw }),
+	store.OptionalColumn("maybe_flag", codec.Binary.Bool, func(e *SampleEvent) **bool { return &e.MaybeFlag }, func(c *SampleColumns) *[]*bool { return &c.MaybeFlag }),
+	store.OptionalColumn("maybe_small", codec.Text.Int32, func(e *SampleEvent) **int32 { return &e.MaybeSmall }, func(c *SampleColumns) *[]*int32 { return &c.MaybeSmall }),
+	store.OptionalColumn("maybe_count", codec.Binary.Int64, func(e *SampleEvent) **int64 { return &e.MaybeCount }, func(c *SampleColumns) *[]*int64 { return &c.MaybeCount }),
+	store.OptionalColumn("maybe_mask", codec.Binary.Uint32, func(e *SampleEvent) **uint32 { return &e.MaybeMask }, func(c *SampleColumns) *[]*uint32 { return &c.MaybeMask }),
+	store.OptionalColumn("maybe_total", codec.Binary.Uint64, func(e *SampleEvent) **uint64 { return &e.MaybeTotal }, func(c *SampleColumns) *[]*uint64 { return &c.MaybeTotal }),
+	store.OptionalColumn("maybe_load", codec.Binary.Float32, func(e *SampleEvent) **float32 { return &e.MaybeLoad }, func(c *SampleColumns) *[]*float32 { return &c.MaybeLoad }),
+	store.OptionalColumn("maybe_ratio", codec.Binary.Float64, func(e *SampleEvent) **float64 { return &e.MaybeRatio }, func(c *SampleColumns) *[]*float64 { return &c.MaybeRatio }),
+	store.OptionalColumn("maybe_at", codec.Binary.Timestamp, func(e *SampleEvent) **time.Time { return &e.MaybeAt }, func(c *SampleColumns) *[]*time.Time { return &c.MaybeAt }),
+	store.OptionalColumn("maybe_took", codec.Binary.Duration, func(e *SampleEvent) **time.Duration { return &e.MaybeTook }, func(c *SampleColumns) *[]*time.Duration { return &c.MaybeTook }),
+	store.OptionalColumn("maybe_id", codec.Binary.UUID, func(e *SampleEvent) **UUID { return &e.MaybeID }, func(c *SampleColumns) *[]*UUID { return &c.MaybeID }),
+	store.OptionalColumn("maybe_state", codec.BinaryEnumAs[SampleMaybeState](sampleMaybeStateNames), func(e *SampleEvent) **SampleMaybeState { return &e.MaybeState }, func(c *SampleColumns) *[]*SampleMaybeState { return &c.MaybeState }),
+	store.OptionalBytesColumn("maybe_document", codec.Binary.JSON, func(e *SampleEvent) *json.RawMessage { return &e.MaybeDocument }, func(c *SampleColumns) *[]json.RawMessage { return &c.MaybeDocument }),
+	store.DefaultColumn("default_text", codec.Binary.String, "none", func(e *SampleEvent) *string { return &e.DefaultText }, func(c *SampleColumns) *[]string { return &c.DefaultText }),
+	store.DefaultBytesColumn("default_raw", codec.Binary.Bytes, "\xca\xfe", func(e *SampleEvent) *[]byte { return &e.DefaultRaw }, func(c *SampleColumns) *[][]byte { return &c.DefaultRaw }),
+	store.DefaultColumn("default_flag", codec.Binary.Bool, true, func(e *SampleEvent) *bool { return &e.DefaultFlag }, func(c *SampleColumns) *[]bool { return &c.DefaultFlag }),
+	store.DefaultColumn("default_small", codec.Binary.Int32, -7, func(e *SampleEvent) *int32 { return &e.DefaultSmall }, func(c *SampleColumns) *[]int32 { return &c.DefaultSmall }),
+	store.DefaultColumn("default_count", codec.Binary.Int64, -9223372036854775808, func(e *SampleEvent) *int64 { return &e.DefaultCount }, func(c *SampleColumns) *[]int64 { return &c.DefaultCount }),
+	store.DefaultColumn("default_mask", codec.Binary.Uint32, 7, func(e *SampleEvent) *uint32 { return &e.DefaultMask }, func(c *SampleColumns) *[]uint32 { return &c.DefaultMask }),
+	store.DefaultColumn("default_total", codec.Binary.Uint64, 18446744073709551615, func(e *SampleEvent) *uint64 { return &e.DefaultTotal }, func(c *SampleColumns) *[]uint64 { return &c.DefaultTotal }),
+	store.DefaultColumn("default_load", codec.Binary.Float32, 0.1, func(e *SampleEvent) *float32 { return &e.DefaultLoad }, func(c *SampleColumns) *[]float32 { return &c.DefaultLoad }),
+	store.DefaultColumn("default_ratio", codec.Binary.Float64, 1e-300, func(e *SampleEvent) *float64 { return &e.DefaultRatio }, func(c *SampleColumns) *[]float64 { return &c.DefaultRatio }),
+	store.DefaultColumn("default_at", codec.Binary.Timestamp, time.Date(2021, time.March, 5, 12, 0, 0, 1, time.UTC), func(e *SampleEvent) *time.Time { return &e.DefaultAt }, func(c *SampleColumns) *[]time.Time { return &c.DefaultAt }),
+	store.DefaultColumn("default_took", codec.Binary.Duration, 90*time.Minute, func(e *SampleEvent) *time.Duration { return &e.DefaultTook }, func(c *SampleColumns) *[]time.Duration { return &c.DefaultTook }),
+	store.DefaultColumn("default_id", codec.Binary.UUID, UUID{0xf8, 0x1d, 0x4f, 0xae, 0x7d, 0xec, 0x41, 0xd0, 0xa7, 0x65, 0x00, 0xa0, 0xc9, 0x1e, 0x6b, 0xf6}, func(e *SampleEvent) *UUID { return &e.DefaultID }, func(c *SampleColumns) *[]UUID { return &c.DefaultID }),
+	store.DefaultColumn("default_state", codec.BinaryEnumAs[SampleDefaultState](sampleDefaultStateNames), SampleDefaultStateUnknown, func(e *SampleEvent) *SampleDefaultState { return &e.DefaultState }, func(c *SampleColumns) *[]SampleDefaultState { return &c.DefaultState }),
+	store.DefaultBytesColumn("default_document", codec.Binary.JSON, "{\"a\": [1, null]}", func(e *SampleEvent) *json.RawMessage { return &e.DefaultDocument }, func(c *SampleColumns) *[]json.RawMessage { return &c.DefaultDocument }),
+)
+
+// sampleColumnsLayout is the layout of table sample_columns.
+var sampleColumnsLayout = store.NewLayout(sampleColumnsColumns, store.Keys[SampleEvent]{
+	Append: func(e *SampleEvent, metric string, dst []byte) ([]byte, error) {
+		return SampleColumnsKey{Site: e.Site, Sensor: e.Sensor, Channel: e.Channel, Slot: e.Slot, Serial: e.Serial, Unit: e.Unit, Kind: e.Kind, Active: e.Active, Tag: e.Tag, Since: e.Since, Interval: e.Interval, Bucket: e.Time, Metric: metric}.Append(dst)
+	},
+	Prefix: func(e *SampleEvent, metric string) ([]byte, error) {
+		return SampleColumnsKey{Site: e.Site, Sensor: e.Sensor, Channel: e.Channel, Slot: e.Slot, Serial: e.Serial, Unit: e.Unit, Kind: e.Kind, Active: e.Active, Tag: e.Tag, Since: e.Since, Interval: e.Interval, Metric: metric}.Prefix()
+	},
+	Parse: func(row string, e *SampleEvent) (time.Time, error) {
+		k, err := ParseSampleColumnsKey(row)
+		e.Site = codec.Keep(e.Site, k.Site)
+		e.Sensor = k.Sensor
+		e.Channel = k.Channel
+		e.Slot = k.Slot
+		e.Serial = k.Serial
+		e.Unit = k.Unit
+		e.Kind = k.Kind
+		e.Active = k.Active
+		e.Tag = k.Tag
+		e.Since = k.Since
+		e.Interval = k.Interval
+		return k.Bucket, err
+	},
+	Delimiter: "#",
+}, store.Layout[SampleEvent]{
 	Table: store.Table{
-		ID: "sample_columns",
-		Families: []store.Family{
-			{
-				Name: "m",
-				GC:   codec.GCRule{},
-			},
-		},
+		ID:       "sample_columns",
+		Families: []store.Family{{Name: "m"}},
 	},
 	Kind:      store.BucketColumns,
 	Bucket:    sampleColumnsBucket,
 	Precision: time.Millisecond,
-	Columns:   []store.Column{{Name: "text"}, {Name: "raw"}, {Name: "flag"}, {Name: "small"}, {Name: "count"}, {Name: "mask"}, {Name: "total"}, {Name: "cpu.load"}, {Name: "ratio (.*)|%"}, {Name: "at"}, {Name: "took"}, {Name: "id"}, {Name: "state"}, {Name: "document"}, {Name: "level"}, {Name: "maybe_text"}, {Name: "maybe_raw"}, {Name: "maybe_flag"}, {Name: "maybe_small"}, {Name: "maybe_count"}, {Name: "maybe_mask"}, {Name: "maybe_total"}, {Name: "maybe_load"}, {Name: "maybe_ratio"}, {Name: "maybe_at"}, {Name: "maybe_took"}, {Name: "maybe_id"}, {Name: "maybe_state"}, {Name: "maybe_document"}, {Name: "default_text"}, {Name: "default_raw"}, {Name: "default_flag"}, {Name: "default_small"}, {Name: "default_count"}, {Name: "default_mask"}, {Name: "default_total"}, {Name: "default_load"}, {Name: "default_ratio"}, {Name: "default_at"}, {Name: "default_took"}, {Name: "default_id"}, {Name: "default_state"}, {Name: "default_document"}},
-	Time: func(e *SampleEvent) *time.Time {
-		return &e.Time
-	},
-	Check:   checkSample,
-	Put:     putSampleColumns,
-	Same:    sameSample,
-	Own:     ownSample,
-	Spans:   spansSampleColumns,
-	Key:     keySampleColumns,
-	Set:     setSampleColumns,
-	Missing: missingSample,
-}
-
-// putSampleColumns lays out an event as cells of sample_columns.
-func putSampleColumns(e *SampleEvent, c *store.Cells) {
-	key := SampleColumnsKey{Site: e.Site, Sensor: e.Sensor, Channel: e.Channel, Slot: e.Slot, Serial: e.Serial, Unit: e.Unit, Kind: e.Kind, Active: e.Active, Tag: e.Tag, Since: e.Since, Interval: e.Interval, Bucket: e.Time}
-	if !c.SameRow(0) {
-		key.Metric = "text"
-		c.Row(key.Append(c.Buffer()))
-	}
-	c.Set(0, codec.AppendBinaryString(c.Cell(0), e.Text))
-	if !c.SameRow(1) {
-		key.Metric = "raw"
-		c.Row(key.Append(c.Buffer()))
-	}
-	c.Set(1, codec.AppendBinaryBytes(c.Cell(1), e.Raw))
-	if !c.SameRow(2) {
-		key.Metric = "flag"
-		c.Row(key.Append(c.Buffer()))
-	}
-	c.Set(2, codec.AppendBinaryBool(c.Cell(2), e.Flag))
-	if !c.SameRow(3) {
-		key.Metric = "small"
-		c.Row(key.Append(c.Buffer()))
-	}
-	c.Set(3, codec.AppendBinaryInt32(c.Cell(3), e.Small))
-	if !c.SameRow(4) {
-		key.Metric = "count"
-		c.Row(key.Append(c.Buffer()))
-	}
-	c.Set(4, codec.AppendBinaryInt64(c.Cell(4), e.Count))
-	if !c.SameRow(5) {
-		key.Metric = "mask"
-		c.Row(key.Append(c.Buffer()))
-	}
-	c.Set(5, codec.AppendBinaryUint32(c.Cell(5), e.Mask))
-	if !c.SameRow(6) {
-		key.Metric = "total"
-		c.Row(key.Append(c.Buffer()))
-	}
-	c.Set(6, codec.AppendBinaryUint64(c.Cell(6), e.Total))
-	if !c.SameRow(7) {
-		key.Metric = "cpu.load"
-		c.Row(key.Append(c.Buffer()))
-	}
-	c.Set(7, codec.AppendBinaryFloat32(c.Cell(7), e.Load))
-	if !c.SameRow(8) {
-		key.Metric = "ratio (.*)|%"
-		c.Row(key.Append(c.Buffer()))
-	}
-	c.Set(8, codec.AppendBinaryFloat64(c.Cell(8), e.Ratio))
-	if !c.SameRow(9) {
-		key.Metric = "at"
-		c.Row(key.Append(c.Buffer()))
-	}
-	c.Set(9, codec.AppendBinaryTimestamp(c.Cell(9), e.At))
-	if !c.SameRow(10) {
-		key.Metric = "took"
-		c.Row(key.Append(c.Buffer()))
-	}
-	c.Set(10, codec.AppendBinaryDuration(c.Cell(10), e.Took))
-	if !c.SameRow(11) {
-		key.Metric = "id"
-		c.Row(key.Append(c.Buffer()))
-	}
-	c.Set(11, codec.AppendBinaryUUID(c.Cell(11), e.ID))
-	if !c.SameRow(12) {
-		key.Metric = "state"
-		c.Row(key.Append(c.Buffer()))
-	}
-	c.Set(12, codec.AppendBinaryEnum(c.Cell(12), sampleStateNames, int64(e.State)))
-	if !c.SameRow(13) {
-		key.Metric = "document"
-		c.Row(key.Append(c.Buffer()))
-	}
-	c.Set(13, codec.AppendBinaryJSON(c.Cell(13), e.Document))
-	if !c.SameRow(14) {
-		key.Metric = "level"
-		c.Row(key.Append(c.Buffer()))
-	}
-	c.Set(14, codec.AppendBinaryEnum(c.Cell(14), sampleLevelNames, int64(e.Level)))
-	if e.MaybeText != nil {
-		if !c.SameRow(15) {
-			key.Metric = "maybe_text"
-			c.Row(key.Append(c.Buffer()))
-		}
-		c.Set(15, codec.AppendBinaryString(c.Cell(15), *e.MaybeText))
-	}
-	if e.MaybeRaw != nil {
-		if !c.SameRow(16) {
-			key.Metric = "maybe_raw"
-			c.Row(key.Append(c.Buffer()))
-		}
-		c.Set(16, codec.AppendBinaryBytes(c.Cell(16), e.MaybeRaw))
-	}
-	if e.MaybeFlag != nil {
-		if !c.SameRow(17) {
-			key.Metric = "maybe_flag"
-			c.Row(key.Append(c.Buffer()))
-		}
-		c.Set(17, codec.AppendBinaryBool(c.Cell(17), *e.MaybeFlag))
-	}
-	if e.MaybeSmall != nil {
-		if !c.SameRow(18) {
-			key.Metric = "maybe_small"
-			c.Row(key.Append(c.Buffer()))
-		}
-		c.Set(18, codec.AppendTextInt32(c.Cell(18), *e.MaybeSmall))
-	}
-	if e.MaybeCount != nil {
-		if !c.SameRow(19) {
-			key.Metric = "maybe_count"
-			c.Row(key.Append(c.Buffer()))
-		}
-		c.Set(19, codec.AppendBinaryInt64(c.Cell(19), *e.MaybeCount))
-	}
-	if e.MaybeMask != nil {
-		if !c.SameRow(20) {
-			key.Metric = "maybe_mask"
-			c.Row(key.Append(c.Buffer()))
-		}
-		c.Set(20, codec.AppendBinaryUint32(c.Cell(20), *e.MaybeMask))
-	}
-	if e.MaybeTotal != nil {
-		if !c.SameRow(21) {
-			key.Metric = "maybe_total"
-			c.Row(key.Append(c.Buffer()))
-		}
-		c.Set(21, codec.AppendBinaryUint64(c.Cell(21), *e.MaybeTotal))
-	}
-	if e.MaybeLoad != nil {
-		if !c.SameRow(22) {
-			key.Metric = "maybe_load"
-			c.Row(key.Append(c.Buffer()))
-		}
-		c.Set(22, codec.AppendBinaryFloat32(c.Cell(22), *e.MaybeLoad))
-	}
-	if e.MaybeRatio != nil {
-		if !c.SameRow(23) {
-			key.Metric = "maybe_ratio"
-			c.Row(key.Append(c.Buffer()))
-		}
-		c.Set(23, codec.AppendBinaryFloat64(c.Cell(23), *e.MaybeRatio))
-	}
-	if e.MaybeAt != nil {
-		if !c.SameRow(24) {
-			key.Metric = "maybe_at"
-			c.Row(key.Append(c.Buffer()))
-		}
-		c.Set(24, codec.AppendBinaryTimestamp(c.Cell(24), *e.MaybeAt))
-	}
-	if e.MaybeTook != nil {
-		if !c.SameRow(25) {
-			key.Metric = "maybe_took"
-			c.Row(key.Append(c.Buffer()))
-		}
-		c.Set(25, codec.AppendBinaryDuration(c.Cell(25), *e.MaybeTook))
-	}
-	if e.MaybeID != nil {
-		if !c.SameRow(26) {
-			key.Metric = "maybe_id"
-			c.Row(key.Append(c.Buffer()))
-		}
-		c.Set(26, codec.AppendBinaryUUID(c.Cell(26), *e.MaybeID))
-	}
-	if e.MaybeState != nil {
-		if !c.SameRow(27) {
-			key.Metric = "maybe_state"
-			c.Row(key.Append(c.Buffer()))
-		}
-		c.Set(27, codec.AppendBinaryEnum(c.Cell(27), sampleMaybeStateNames, int64(*e.MaybeState)))
-	}
-	if e.MaybeDocument != nil {
-		if !c.SameRow(28) {
-			key.Metric = "maybe_document"
-			c.Row(key.Append(c.Buffer()))
-		}
-		c.Set(28, codec.AppendBinaryJSON(c.Cell(28), e.MaybeDocument))
-	}
-	if !c.SameRow(29) {
-		key.Metric = "default_text"
-		c.Row(key.Append(c.Buffer()))
-	}
-	c.Set(29, codec.AppendBinaryString(c.Cell(29), e.DefaultText))
-	if !c.SameRow(30) {
-		key.Metric = "default_raw"
-		c.Row(key.Append(c.Buffer()))
-	}
-	c.Set(30, codec.AppendBinaryBytes(c.Cell(30), e.DefaultRaw))
-	if !c.SameRow(31) {
-		key.Metric = "default_flag"
-		c.Row(key.Append(c.Buffer()))
-	}
-	c.Set(31, codec.AppendBinaryBool(c.Cell(31), e.DefaultFlag))
-	if !c.SameRow(32) {
-		key.Metric = "default_small"
-		c.Row(key.Append(c.Buffer()))
-	}
-	c.Set(32, codec.AppendBinaryInt32(c.Cell(32), e.DefaultSmall))
-	if !c.SameRow(33) {
-		key.Metric = "default_count"
-		c.Row(key.Append(c.Buffer()))
-	}
-	c.Set(33, codec.AppendBinaryInt64(c.Cell(33), e.DefaultCount))
-	if !c.SameRow(34) {
-		key.Metric = "default_mask"
-		c.Row(key.Append(c.Buffer()))
-	}
-	c.Set(34, codec.AppendBinaryUint32(c.Cell(34), e.DefaultMask))
-	if !c.SameRow(35) {
-		key.Metric = "default_total"
-		c.Row(key.Append(c.Buffer()))
-	}
-	c.Set(35, codec.AppendBinaryUint64(c.Cell(35), e.DefaultTotal))
-	if !c.SameRow(36) {
-		key.Metric = "default_load"
-		c.Row(key.Append(c.Buffer()))
-	}
-	c.Set(36, codec.AppendBinaryFloat32(c.Cell(36), e.DefaultLoad))
-	if !c.SameRow(37) {
-		key.Metric = "default_ratio"
-		c.Row(key.Append(c.Buffer()))
-	}
-	c.Set(37, codec.AppendBinaryFloat64(c.Cell(37), e.DefaultRatio))
-	if !c.SameRow(38) {
-		key.Metric = "default_at"
-		c.Row(key.Append(c.Buffer()))
-	}
-	c.Set(38, codec.AppendBinaryTimestamp(c.Cell(38), e.DefaultAt))
-	if !c.SameRow(39) {
-		key.Metric = "default_took"
-		c.Row(key.Append(c.Buffer()))
-	}
-	c.Set(39, codec.AppendBinaryDuration(c.Cell(39), e.DefaultTook))
-	if !c.SameRow(40) {
-		key.Metric = "default_id"
-		c.Row(key.Append(c.Buffer()))
-	}
-	c.Set(40, codec.AppendBinaryUUID(c.Cell(40), e.DefaultID))
-	if !c.SameRow(41) {
-		key.Metric = "default_state"
-		c.Row(key.Append(c.Buffer()))
-	}
-	c.Set(41, codec.AppendBinaryEnum(c.Cell(41), sampleDefaultStateNames, int64(e.DefaultState)))
-	if !c.SameRow(42) {
-		key.Metric = "default_document"
-		c.Row(key.Append(c.Buffer()))
-	}
-	c.Set(42, codec.AppendBinaryJSON(c.Cell(42), e.DefaultDocument))
-}
-
-// spansSampleColumns returns where the rows of an event's series are in
-// sample_columns.
-func spansSampleColumns(e *SampleEvent) ([]codec.Span, error) {
-	var spans []codec.Span
-	for _, metric := range []string{"text", "raw", "flag", "small", "count", "mask", "total", "cpu.load", "ratio (.*)|%", "at", "took", "id", "state", "document", "level", "maybe_text", "maybe_raw", "maybe_flag", "maybe_small", "maybe_count", "maybe_mask", "maybe_total", "maybe_load", "maybe_ratio", "maybe_at", "maybe_took", "maybe_id", "maybe_state", "maybe_document", "default_text", "default_raw", "default_flag", "default_small", "default_count", "default_mask", "default_total", "default_load", "default_ratio", "default_at", "default_took", "default_id", "default_state", "default_document"} {
-		key := SampleColumnsKey{Site: e.Site, Sensor: e.Sensor, Channel: e.Channel, Slot: e.Slot, Serial: e.Serial, Unit: e.Unit, Kind: e.Kind, Active: e.Active, Tag: e.Tag, Since: e.Since, Interval: e.Interval, Metric: metric}
-		span, err := store.Span(key.Prefix, nil, "#", true)
-		if err != nil {
-			return nil, err
-		}
-		spans = append(spans, span)
-	}
-	return spans, nil
-}
-
-// keySampleColumns sets the series of an event from a row key of
-// sample_columns, and returns its bucket.
-func keySampleColumns(row string, e *SampleEvent) (time.Time, error) {
-	k, err := ParseSampleColumnsKey(row)
-	e.Site = codec.Keep(e.Site, k.Site)
-	e.Sensor = k.Sensor
-	e.Channel = k.Channel
-	e.Slot = k.Slot
-	e.Serial = k.Serial
-	e.Unit = k.Unit
-	e.Kind = k.Kind
-	e.Active = k.Active
-	e.Tag = k.Tag
-	e.Since = k.Since
-	e.Interval = k.Interval
-	return k.Bucket, err
-}
-
-// setSampleColumns takes the datum of a column of sample_columns into an event.
-func setSampleColumns(e *SampleEvent, column int, datum []byte) (err error) {
-	switch column {
-	case 0: // text
-		e.Text, err = codec.BinaryString(datum)
-	case 1: // raw
-		e.Raw, err = codec.BinaryBytes(datum)
-	case 2: // flag
-		e.Flag, err = codec.BinaryBool(datum)
-	case 3: // small
-		e.Small, err = codec.BinaryInt32(datum)
-	case 4: // count
-		e.Count, err = codec.BinaryInt64(datum)
-	case 5: // mask
-		e.Mask, err = codec.BinaryUint32(datum)
-	case 6: // total
-		e.Total, err = codec.BinaryUint64(datum)
-	case 7: // cpu.load
-		e.Load, err = codec.BinaryFloat32(datum)
-	case 8: // ratio (.*)|%
-		e.Ratio, err = codec.BinaryFloat64(datum)
-	case 9: // at
-		e.At, err = codec.BinaryTimestamp(datum)
-	case 10: // took
-		e.Took, err = codec.BinaryDuration(datum)
-	case 11: // id
-		e.ID, err = codec.BinaryUUID(datum)
-	case 12: // state
-		n, failed := codec.BinaryEnum(datum, sampleStateNames)
-		e.State, err = SampleState(n), failed
-	case 13: // document
-		e.Document, err = codec.BinaryJSON(datum)
-	case 14: // level
-		n, failed := codec.BinaryEnum(datum, sampleLevelNames)
-		e.Level, err = SampleLevel(n), failed
-	case 15: // maybe_text
-		e.MaybeText, err = codec.Optional(codec.BinaryString(datum))
-	case 16: // maybe_raw
-		e.MaybeRaw, err = codec.Present(codec.BinaryBytes(datum))
-	case 17: // maybe_flag
-		e.MaybeFlag, err = codec.Optional(codec.BinaryBool(datum))
-	case 18: // maybe_small
-		e.MaybeSmall, err = codec.Optional(codec.TextInt32(datum))
-	case 19: // maybe_count
-		e.MaybeCount, err = codec.Optional(codec.BinaryInt64(datum))
-	case 20: // maybe_mask
-		e.MaybeMask, err = codec.Optional(codec.BinaryUint32(datum))
-	case 21: // maybe_total
-		e.MaybeTotal, err = codec.Optional(codec.BinaryUint64(datum))
-	case 22: // maybe_load
-		e.MaybeLoad, err = codec.Optional(codec.BinaryFloat32(datum))
-	case 23: // maybe_ratio
-		e.MaybeRatio, err = codec.Optional(codec.BinaryFloat64(datum))
-	case 24: // maybe_at
-		e.MaybeAt, err = codec.Optional(codec.BinaryTimestamp(datum))
-	case 25: // maybe_took
-		e.MaybeTook, err = codec.Optional(codec.BinaryDuration(datum))
-	case 26: // maybe_id
-		e.MaybeID, err = codec.Optional(codec.BinaryUUID(datum))
-	case 27: // maybe_state
-		n, failed := codec.BinaryEnum(datum, sampleMaybeStateNames)
-		e.MaybeState, err = codec.Optional(SampleMaybeState(n), failed)
-	case 28: // maybe_document
-		e.MaybeDocument, err = codec.Present(codec.BinaryJSON(datum))
-	case 29: // default_text
-		e.DefaultText, err = codec.BinaryString(datum)
-	case 30: // default_raw
-		e.DefaultRaw, err = codec.BinaryBytes(datum)
-	case 31: // default_flag
-		e.DefaultFlag, err = codec.BinaryBool(datum)
-	case 32: // default_small
-		e.DefaultSmall, err = codec.BinaryInt32(datum)
-	case 33: // default_count
-		e.DefaultCount, err = codec.BinaryInt64(datum)
-	case 34: // default_mask
-		e.DefaultMask, err = codec.BinaryUint32(datum)
-	case 35: // default_total
-		e.DefaultTotal, err = codec.BinaryUint64(datum)
-	case 36: // default_load
-		e.DefaultLoad, err = codec.BinaryFloat32(datum)
-	case 37: // default_ratio
-		e.DefaultRatio, err = codec.BinaryFloat64(datum)
-	case 38: // default_at
-		e.DefaultAt, err = codec.BinaryTimestamp(datum)
-	case 39: // default_took
-		e.DefaultTook, err = codec.BinaryDuration(datum)
-	case 40: // default_id
-		e.DefaultID, err = codec.BinaryUUID(datum)
-	case 41: // default_state
-		n, failed := codec.BinaryEnum(datum, sampleDefaultStateNames)
-		e.DefaultState, err = SampleDefaultState(n), failed
-	case 42: // default_document
-		e.DefaultDocument, err = codec.BinaryJSON(datum)
-	}
-	return err
-}
+	Check:     checkSample,
+})
 
 // sampleColumnsTextBucket is the buckets of sample_columns_text.
 var sampleColumnsTextBucket = codec.Bucket{
@@ -1851,412 +1322,90 @@ var sampleColumnsTextBucket = codec.Bucket{
 	Label:  codec.Label{Format: codec.TimeFormat{Layout: "2006-01"}},
 }
 
-// sampleColumnsTextLayout is how events lie in sample_columns_text.
-var sampleColumnsTextLayout = &store.Layout[SampleEvent]{
+// sampleColumnsTextColumns ties the parts of an event to the columns of table
+// sample_columns_text and to the slices of SampleColumns.
+var sampleColumnsTextColumns = store.NewColumns(
+	store.SeriesPartFunc(func(e *SampleEvent) *SampleSeries { return &e.SampleSeries }, func(c *SampleColumns) *[]SampleSeries { return &c.Series }, sameSample, ownSample),
+	store.TimePart(func(e *SampleEvent) *time.Time { return &e.Time }, func(c *SampleColumns) *[]time.Time { return &c.Time }),
+	store.RequiredColumn("text", codec.Text.String, func(e *SampleEvent) *string { return &e.Text }, func(c *SampleColumns) *[]string { return &c.Text }),
+	store.BytesColumn("raw", codec.Text.Bytes, func(e *SampleEvent) *[]byte { return &e.Raw }, func(c *SampleColumns) *[][]byte { return &c.Raw }),
+	store.RequiredColumn("flag", codec.Text.Bool, func(e *SampleEvent) *bool { return &e.Flag }, func(c *SampleColumns) *[]bool { return &c.Flag }),
+	store.RequiredColumn("small", codec.Text.Int32, func(e *SampleEvent) *int32 { return &e.Small }, func(c *SampleColumns) *[]int32 { return &c.Small }),
+	store.RequiredColumn("count", codec.Text.Int64, func(e *SampleEvent) *int64 { return &e.Count }, func(c *SampleColumns) *[]int64 { return &c.Count }),
+	store.RequiredColumn("mask", codec.Text.Uint32, func(e *SampleEvent) *uint32 { return &e.Mask }, func(c *SampleColumns) *[]uint32 { return &c.Mask }),
+	store.RequiredColumn("total", codec.Text.Uint64, func(e *SampleEvent) *uint64 { return &e.Total }, func(c *SampleColumns) *[]uint64 { return &c.Total }),
+	store.RequiredColumn("cpu.load", codec.Text.Float32, func(e *SampleEvent) *float32 { return &e.Load }, func(c *SampleColumns) *[]float32 { return &c.Load }),
+	store.RequiredColumn("ratio (.*)|%", codec.Text.Float64, func(e *SampleEvent) *float64 { return &e.Ratio }, func(c *SampleColumns) *[]float64 { return &c.Ratio }),
+	store.RequiredColumn("at", codec.Text.Timestamp, func(e *SampleEvent) *time.Time { return &e.At }, func(c *SampleColumns) *[]time.Time { return &c.At }),
+	store.RequiredColumn("took", codec.Text.Duration, func(e *SampleEvent) *time.Duration { return &e.Took }, func(c *SampleColumns) *[]time.Duration { return &c.Took }),
+	store.RequiredColumn("id", codec.Text.UUID, func(e *SampleEvent) *UUID { return &e.ID }, func(c *SampleColumns) *[]UUID { return &c.ID }),
+	store.RequiredColumn("state", codec.TextEnumAs[SampleState](sampleStateNames), func(e *SampleEvent) *SampleState { return &e.State }, func(c *SampleColumns) *[]SampleState { return &c.State }),
+	store.BytesColumn("document", codec.Text.JSON, func(e *SampleEvent) *json.RawMessage { return &e.Document }, func(c *SampleColumns) *[]json.RawMessage { return &c.Document }),
+	store.RequiredColumn("level", codec.TextEnumAs[SampleLevel](sampleLevelNames), func(e *SampleEvent) *SampleLevel { return &e.Level }, func(c *SampleColumns) *[]SampleLevel { return &c.Level }),
+	store.OptionalColumn("maybe_text", codec.Text.String, func(e *SampleEvent) **string { return &e.MaybeText }, func(c *SampleColumns) *[]*string { return &c.MaybeText }),
+	store.OptionalBytesColumn("maybe_raw", codec.Text.Bytes, func(e *SampleEvent) *[]byte { return &e.MaybeRaw }, func(c *SampleColumns) *[][]byte { return &c.MaybeRaw }),
+	store.OptionalColumn("maybe_flag", codec.Text.Bool, func(e *SampleEvent) **bool { return &e.MaybeFlag }, func(c *SampleColumns) *[]*bool { return &c.MaybeFlag }),
+	store.OptionalColumn("maybe_small", codec.Text.Int32, func(e *SampleEvent) **int32 { return &e.MaybeSmall }, func(c *SampleColumns) *[]*int32 { return &c.MaybeSmall }),
+	store.OptionalColumn("maybe_count", codec.Binary.Int64, func(e *SampleEvent) **int64 { return &e.MaybeCount }, func(c *SampleColumns) *[]*int64 { return &c.MaybeCount }),
+	store.OptionalColumn("maybe_mask", codec.Text.Uint32, func(e *SampleEvent) **uint32 { return &e.MaybeMask }, func(c *SampleColumns) *[]*uint32 { return &c.MaybeMask }),
+	store.OptionalColumn("maybe_total", codec.Text.Uint64, func(e *SampleEvent) **uint64 { return &e.MaybeTotal }, func(c *SampleColumns) *[]*uint64 { return &c.MaybeTotal }),
+	store.OptionalColumn("maybe_load", codec.Text.Float32, func(e *SampleEvent) **float32 { return &e.MaybeLoad }, func(c *SampleColumns) *[]*float32 { return &c.MaybeLoad }),
+	store.OptionalColumn("maybe_ratio", codec.Text.Float64, func(e *SampleEvent) **float64 { return &e.MaybeRatio }, func(c *SampleColumns) *[]*float64 { return &c.MaybeRatio }),
+	store.OptionalColumn("maybe_at", codec.Text.Timestamp, func(e *SampleEvent) **time.Time { return &e.MaybeAt }, func(c *SampleColumns) *[]*time.Time { return &c.MaybeAt }),
+	store.OptionalColumn("maybe_took", codec.Text.Duration, func(e *SampleEvent) **time.Duration { return &e.MaybeTook }, func(c *SampleColumns) *[]*time.Duration { return &c.MaybeTook }),
+	store.OptionalColumn("maybe_id", codec.Text.UUID, func(e *SampleEvent) **UUID { return &e.MaybeID }, func(c *SampleColumns) *[]*UUID { return &c.MaybeID }),
+	store.OptionalColumn("maybe_state", codec.TextEnumAs[SampleMaybeState](sampleMaybeStateNames), func(e *SampleEvent) **SampleMaybeState { return &e.MaybeState }, func(c *SampleColumns) *[]*SampleMaybeState { return &c.MaybeState }),
+	store.OptionalBytesColumn("maybe_document", codec.Text.JSON, func(e *SampleEvent) *json.RawMessage { return &e.MaybeDocument }, func(c *SampleColumns) *[]json.RawMessage { return &c.MaybeDocument }),
+	store.DefaultColumn("default_text", codec.Text.String, "none", func(e *SampleEvent) *string { return &e.DefaultText }, func(c *SampleColumns) *[]string { return &c.DefaultText }),
+	store.DefaultBytesColumn("default_raw", codec.Text.Bytes, "\xca\xfe", func(e *SampleEvent) *[]byte { return &e.DefaultRaw }, func(c *SampleColumns) *[][]byte { return &c.DefaultRaw }),
+	store.DefaultColumn("default_flag", codec.Text.Bool, true, func(e *SampleEvent) *bool { return &e.DefaultFlag }, func(c *SampleColumns) *[]bool { return &c.DefaultFlag }),
+	store.DefaultColumn("default_small", codec.Text.Int32, -7, func(e *SampleEvent) *int32 { return &e.DefaultSmall }, func(c *SampleColumns) *[]int32 { return &c.DefaultSmall }),
+	store.DefaultColumn("default_count", codec.Text.Int64, -9223372036854775808, func(e *SampleEvent) *int64 { return &e.DefaultCount }, func(c *SampleColumns) *[]int64 { return &c.DefaultCount }),
+	store.DefaultColumn("default_mask", codec.Text.Uint32, 7, func(e *SampleEvent) *uint32 { return &e.DefaultMask }, func(c *SampleColumns) *[]uint32 { return &c.DefaultMask }),
+	store.DefaultColumn("default_total", codec.Text.Uint64, 18446744073709551615, func(e *SampleEvent) *uint64 { return &e.DefaultTotal }, func(c *SampleColumns) *[]uint64 { return &c.DefaultTotal }),
+	store.DefaultColumn("default_load", codec.Text.Float32, 0.1, func(e *SampleEvent) *float32 { return &e.DefaultLoad }, func(c *SampleColumns) *[]float32 { return &c.DefaultLoad }),
+	store.DefaultColumn("default_ratio", codec.Text.Float64, 1e-300, func(e *SampleEvent) *float64 { return &e.DefaultRatio }, func(c *SampleColumns) *[]float64 { return &c.DefaultRatio }),
+	store.DefaultColumn("default_at", codec.Text.Timestamp, time.Date(2021, time.March, 5, 12, 0, 0, 1, time.UTC), func(e *SampleEvent) *time.Time { return &e.DefaultAt }, func(c *SampleColumns) *[]time.Time { return &c.DefaultAt }),
+	store.DefaultColumn("default_took", codec.Text.Duration, 90*time.Minute, func(e *SampleEvent) *time.Duration { return &e.DefaultTook }, func(c *SampleColumns) *[]time.Duration { return &c.DefaultTook }),
+	store.DefaultColumn("default_id", codec.Text.UUID, UUID{0xf8, 0x1d, 0x4f, 0xae, 0x7d, 0xec, 0x41, 0xd0, 0xa7, 0x65, 0x00, 0xa0, 0xc9, 0x1e, 0x6b, 0xf6}, func(e *SampleEvent) *UUID { return &e.DefaultID }, func(c *SampleColumns) *[]UUID { return &c.DefaultID }),
+	store.DefaultColumn("default_state", codec.TextEnumAs[SampleDefaultState](sampleDefaultStateNames), SampleDefaultStateUnknown, func(e *SampleEvent) *SampleDefaultState { return &e.DefaultState }, func(c *SampleColumns) *[]SampleDefaultState { return &c.DefaultState }),
+	store.DefaultBytesColumn("default_document", codec.Text.JSON, "{\"a\": [1, null]}", func(e *SampleEvent) *json.RawMessage { return &e.DefaultDocument }, func(c *SampleColumns) *[]json.RawMessage { return &c.DefaultDocument }),
+)
+
+// sampleColumnsTextLayout is the layout of table sample_columns_text.
+var sampleColumnsTextLayout = store.NewLayout(sampleColumnsTextColumns, store.Keys[SampleEvent]{
+	Append: func(e *SampleEvent, metric string, dst []byte) ([]byte, error) {
+		return SampleColumnsTextKey{Site: e.Site, Sensor: e.Sensor, Channel: e.Channel, Slot: e.Slot, Serial: e.Serial, Unit: e.Unit, Kind: e.Kind, Active: e.Active, Tag: e.Tag, Since: e.Since, Interval: e.Interval, Bucket: e.Time, Metric: metric}.Append(dst)
+	},
+	Prefix: func(e *SampleEvent, metric string) ([]byte, error) {
+		return SampleColumnsTextKey{Site: e.Site, Sensor: e.Sensor, Channel: e.Channel, Slot: e.Slot, Serial: e.Serial, Unit: e.Unit, Kind: e.Kind, Active: e.Active, Tag: e.Tag, Since: e.Since, Interval: e.Interval, Metric: metric}.Prefix()
+	},
+	Parse: func(row string, e *SampleEvent) (time.Time, error) {
+		k, err := ParseSampleColumnsTextKey(row)
+		e.Site = codec.Keep(e.Site, k.Site)
+		e.Sensor = k.Sensor
+		e.Channel = k.Channel
+		e.Slot = k.Slot
+		e.Serial = k.Serial
+		e.Unit = k.Unit
+		e.Kind = k.Kind
+		e.Active = k.Active
+		e.Tag = k.Tag
+		e.Since = k.Since
+		e.Interval = k.Interval
+		return k.Bucket, err
+	},
+	Delimiter: "#",
+}, store.Layout[SampleEvent]{
 	Table: store.Table{
-		ID: "sample_columns_text",
-		Families: []store.Family{
-			{
-				Name: "m",
-				GC:   codec.GCRule{},
-			},
-		},
+		ID:       "sample_columns_text",
+		Families: []store.Family{{Name: "m"}},
 	},
 	Kind:      store.BucketColumns,
 	Bucket:    sampleColumnsTextBucket,
 	Precision: time.Millisecond,
-	Columns:   []store.Column{{Name: "text"}, {Name: "raw"}, {Name: "flag"}, {Name: "small"}, {Name: "count"}, {Name: "mask"}, {Name: "total"}, {Name: "cpu.load"}, {Name: "ratio (.*)|%"}, {Name: "at"}, {Name: "took"}, {Name: "id"}, {Name: "state"}, {Name: "document"}, {Name: "level"}, {Name: "maybe_text"}, {Name: "maybe_raw"}, {Name: "maybe_flag"}, {Name: "maybe_small"}, {Name: "maybe_count"}, {Name: "maybe_mask"}, {Name: "maybe_total"}, {Name: "maybe_load"}, {Name: "maybe_ratio"}, {Name: "maybe_at"}, {Name: "maybe_took"}, {Name: "maybe_id"}, {Name: "maybe_state"}, {Name: "maybe_document"}, {Name: "default_text"}, {Name: "default_raw"}, {Name: "default_flag"}, {Name: "default_small"}, {Name: "default_count"}, {Name: "default_mask"}, {Name: "default_total"}, {Name: "default_load"}, {Name: "default_ratio"}, {Name: "default_at"}, {Name: "default_took"}, {Name: "default_id"}, {Name: "default_state"}, {Name: "default_document"}},
-	Time: func(e *SampleEvent) *time.Time {
-		return &e.Time
-	},
-	Check:   checkSample,
-	Put:     putSampleColumnsText,
-	Same:    sameSample,
-	Own:     ownSample,
-	Spans:   spansSampleColumnsText,
-	Key:     keySampleColumnsText,
-	Set:     setSampleColumnsText,
-	Missing: missingSample,
-}
-
-// putSampleColumnsText lays out an event as cells of sample_columns_text.
-func putSampleColumnsText(e *SampleEvent, c *store.Cells) {
-	key := SampleColumnsTextKey{Site: e.Site, Sensor: e.Sensor, Channel: e.Channel, Slot: e.Slot, Serial: e.Serial, Unit: e.Unit, Kind: e.Kind, Active: e.Active, Tag: e.Tag, Since: e.Since, Interval: e.Interval, Bucket: e.Time}
-	if !c.SameRow(0) {
-		key.Metric = "text"
-		c.Row(key.Append(c.Buffer()))
-	}
-	c.Set(0, codec.AppendTextString(c.Cell(0), e.Text))
-	if !c.SameRow(1) {
-		key.Metric = "raw"
-		c.Row(key.Append(c.Buffer()))
-	}
-	c.Set(1, codec.AppendTextBytes(c.Cell(1), e.Raw))
-	if !c.SameRow(2) {
-		key.Metric = "flag"
-		c.Row(key.Append(c.Buffer()))
-	}
-	c.Set(2, codec.AppendTextBool(c.Cell(2), e.Flag))
-	if !c.SameRow(3) {
-		key.Metric = "small"
-		c.Row(key.Append(c.Buffer()))
-	}
-	c.Set(3, codec.AppendTextInt32(c.Cell(3), e.Small))
-	if !c.SameRow(4) {
-		key.Metric = "count"
-		c.Row(key.Append(c.Buffer()))
-	}
-	c.Set(4, codec.AppendTextInt64(c.Cell(4), e.Count))
-	if !c.SameRow(5) {
-		key.Metric = "mask"
-		c.Row(key.Append(c.Buffer()))
-	}
-	c.Set(5, codec.AppendTextUint32(c.Cell(5), e.Mask))
-	if !c.SameRow(6) {
-		key.Metric = "total"
-		c.Row(key.Append(c.Buffer()))
-	}
-	c.Set(6, codec.AppendTextUint64(c.Cell(6), e.Total))
-	if !c.SameRow(7) {
-		key.Metric = "cpu.load"
-		c.Row(key.Append(c.Buffer()))
-	}
-	c.Set(7, codec.AppendTextFloat32(c.Cell(7), e.Load))
-	if !c.SameRow(8) {
-		key.Metric = "ratio (.*)|%"
-		c.Row(key.Append(c.Buffer()))
-	}
-	c.Set(8, codec.AppendTextFloat64(c.Cell(8), e.Ratio))
-	if !c.SameRow(9) {
-		key.Metric = "at"
-		c.Row(key.Append(c.Buffer()))
-	}
-	c.Set(9, codec.AppendTextTimestamp(c.Cell(9), e.At))
-	if !c.SameRow(10) {
-		key.Metric = "took"
-		c.Row(key.Append(c.Buffer()))
-	}
-	c.Set(10, codec.AppendTextDuration(c.Cell(10), e.Took))
-	if !c.SameRow(11) {
-		key.Metric = "id"
-		c.Row(key.Append(c.Buffer()))
-	}
-	c.Set(11, codec.AppendTextUUID(c.Cell(11), e.ID))
-	if !c.SameRow(12) {
-		key.Metric = "state"
-		c.Row(key.Append(c.Buffer()))
-	}
-	c.Set(12, codec.AppendTextEnum(c.Cell(12), sampleStateNames, int64(e.State)))
-	if !c.SameRow(13) {
-		key.Metric = "document"
-		c.Row(key.Append(c.Buffer()))
-	}
-	c.Set(13, codec.AppendTextJSON(c.Cell(13), e.Document))
-	if !c.SameRow(14) {
-		key.Metric = "level"
-		c.Row(key.Append(c.Buffer()))
-	}
-	c.Set(14, codec.AppendTextEnum(c.Cell(14), sampleLevelNames, int64(e.Level)))
-	if e.MaybeText != nil {
-		if !c.SameRow(15) {
-			key.Metric = "maybe_text"
-			c.Row(key.Append(c.Buffer()))
-		}
-		c.Set(15, codec.AppendTextString(c.Cell(15), *e.MaybeText))
-	}
-	if e.MaybeRaw != nil {
-		if !c.SameRow(16) {
-			key.Metric = "maybe_raw"
-			c.Row(key.Append(c.Buffer()))
-		}
-		c.Set(16, codec.AppendTextBytes(c.Cell(16), e.MaybeRaw))
-	}
-	if e.MaybeFlag != nil {
-		if !c.SameRow(17) {
-			key.Metric = "maybe_flag"
-			c.Row(key.Append(c.Buffer()))
-		}
-		c.Set(17, codec.AppendTextBool(c.Cell(17), *e.MaybeFlag))
-	}
-	if e.MaybeSmall != nil {
-		if !c.SameRow(18) {
-			key.Metric = "maybe_small"
-			c.Row(key.Append(c.Buffer()))
-		}
-		c.Set(18, codec.AppendTextInt32(c.Cell(18), *e.MaybeSmall))
-	}
-	if e.MaybeCount != nil {
-		if !c.SameRow(19) {
-			key.Metric = "maybe_count"
-			c.Row(key.Append(c.Buffer()))
-		}
-		c.Set(19, codec.AppendBinaryInt64(c.Cell(19), *e.MaybeCount))
-	}
-	if e.MaybeMask != nil {
-		if !c.SameRow(20) {
-			key.Metric = "maybe_mask"
-			c.Row(key.Append(c.Buffer()))
-		}
-		c.Set(20, codec.AppendTextUint32(c.Cell(20), *e.MaybeMask))
-	}
-	if e.MaybeTotal != nil {
-		if !c.SameRow(21) {
-			key.Metric = "maybe_total"
-			c.Row(key.Append(c.Buffer()))
-		}
-		c.Set(21, codec.AppendTextUint64(c.Cell(21), *e.MaybeTotal))
-	}
-	if e.MaybeLoad != nil {
-		if !c.SameRow(22) {
-			key.Metric = "maybe_load"
-			c.Row(key.Append(c.Buffer()))
-		}
-		c.Set(22, codec.AppendTextFloat32(c.Cell(22), *e.MaybeLoad))
-	}
-	if e.MaybeRatio != nil {
-		if !c.SameRow(23) {
-			key.Metric = "maybe_ratio"
-			c.Row(key.Append(c.Buffer()))
-		}
-		c.Set(23, codec.AppendTextFloat64(c.Cell(23), *e.MaybeRatio))
-	}
-	if e.MaybeAt != nil {
-		if !c.SameRow(24) {
-			key.Metric = "maybe_at"
-			c.Row(key.Append(c.Buffer()))
-		}
-		c.Set(24, codec.AppendTextTimestamp(c.Cell(24), *e.MaybeAt))
-	}
-	if e.MaybeTook != nil {
-		if !c.SameRow(25) {
-			key.Metric = "maybe_took"
-			c.Row(key.Append(c.Buffer()))
-		}
-		c.Set(25, codec.AppendTextDuration(c.Cell(25), *e.MaybeTook))
-	}
-	if e.MaybeID != nil {
-		if !c.SameRow(26) {
-			key.Metric = "maybe_id"
-			c.Row(key.Append(c.Buffer()))
-		}
-		c.Set(26, codec.AppendTextUUID(c.Cell(26), *e.MaybeID))
-	}
-	if e.MaybeState != nil {
-		if !c.SameRow(27) {
-			key.Metric = "maybe_state"
-			c.Row(key.Append(c.Buffer()))
-		}
-		c.Set(27, codec.AppendTextEnum(c.Cell(27), sampleMaybeStateNames, int64(*e.MaybeState)))
-	}
-	if e.MaybeDocument != nil {
-		if !c.SameRow(28) {
-			key.Metric = "maybe_document"
-			c.Row(key.Append(c.Buffer()))
-		}
-		c.Set(28, codec.AppendTextJSON(c.Cell(28), e.MaybeDocument))
-	}
-	if !c.SameRow(29) {
-		key.Metric = "default_text"
-		c.Row(key.Append(c.Buffer()))
-	}
-	c.Set(29, codec.AppendTextString(c.Cell(29), e.DefaultText))
-	if !c.SameRow(30) {
-		key.Metric = "default_raw"
-		c.Row(key.Append(c.Buffer()))
-	}
-	c.Set(30, codec.AppendTextBytes(c.Cell(30), e.DefaultRaw))
-	if !c.SameRow(31) {
-		key.Metric = "default_flag"
-		c.Row(key.Append(c.Buffer()))
-	}
-	c.Set(31, codec.AppendTextBool(c.Cell(31), e.DefaultFlag))
-	if !c.SameRow(32) {
-		key.Metric = "default_small"
-		c.Row(key.Append(c.Buffer()))
-	}
-	c.Set(32, codec.AppendTextInt32(c.Cell(32), e.DefaultSmall))
-	if !c.SameRow(33) {
-		key.Metric = "default_count"
-		c.Row(key.Append(c.Buffer()))
-	}
-	c.Set(33, codec.AppendTextInt64(c.Cell(33), e.DefaultCount))
-	if !c.SameRow(34) {
-		key.Metric = "default_mask"
-		c.Row(key.Append(c.Buffer()))
-	}
-	c.Set(34, codec.AppendTextUint32(c.Cell(34), e.DefaultMask))
-	if !c.SameRow(35) {
-		key.Metric = "default_total"
-		c.Row(key.Append(c.Buffer()))
-	}
-	c.Set(35, codec.AppendTextUint64(c.Cell(35), e.DefaultTotal))
-	if !c.SameRow(36) {
-		key.Metric = "default_load"
-		c.Row(key.Append(c.Buffer()))
-	}
-	c.Set(36, codec.AppendTextFloat32(c.Cell(36), e.DefaultLoad))
-	if !c.SameRow(37) {
-		key.Metric = "default_ratio"
-		c.Row(key.Append(c.Buffer()))
-	}
-	c.Set(37, codec.AppendTextFloat64(c.Cell(37), e.DefaultRatio))
-	if !c.SameRow(38) {
-		key.Metric = "default_at"
-		c.Row(key.Append(c.Buffer()))
-	}
-	c.Set(38, codec.AppendTextTimestamp(c.Cell(38), e.DefaultAt))
-	if !c.SameRow(39) {
-		key.Metric = "default_took"
-		c.Row(key.Append(c.Buffer()))
-	}
-	c.Set(39, codec.AppendTextDuration(c.Cell(39), e.DefaultTook))
-	if !c.SameRow(40) {
-		key.Metric = "default_id"
-		c.Row(key.Append(c.Buffer()))
-	}
-	c.Set(40, codec.AppendTextUUID(c.Cell(40), e.DefaultID))
-	if !c.SameRow(41) {
-		key.Metric = "default_state"
-		c.Row(key.Append(c.Buffer()))
-	}
-	c.Set(41, codec.AppendTextEnum(c.Cell(41), sampleDefaultStateNames, int64(e.DefaultState)))
-	if !c.SameRow(42) {
-		key.Metric = "default_document"
-		c.Row(key.Append(c.Buffer()))
-	}
-	c.Set(42, codec.AppendTextJSON(c.Cell(42), e.DefaultDocument))
-}
-
-// spansSampleColumnsText returns where the rows of an event's series are in
-// sample_columns_text.
-func spansSampleColumnsText(e *SampleEvent) ([]codec.Span, error) {
-	var spans []codec.Span
-	for _, metric := range []string{"text", "raw", "flag", "small", "count", "mask", "total", "cpu.load", "ratio (.*)|%", "at", "took", "id", "state", "document", "level", "maybe_text", "maybe_raw", "maybe_flag", "maybe_small", "maybe_count", "maybe_mask", "maybe_total", "maybe_load", "maybe_ratio", "maybe_at", "maybe_took", "maybe_id", "maybe_state", "maybe_document", "default_text", "default_raw", "default_flag", "default_small", "default_count", "default_mask", "default_total", "default_load", "default_ratio", "default_at", "default_took", "default_id", "default_state", "default_document"} {
-		key := SampleColumnsTextKey{Site: e.Site, Sensor: e.Sensor, Channel: e.Channel, Slot: e.Slot, Serial: e.Serial, Unit: e.Unit, Kind: e.Kind, Active: e.Active, Tag: e.Tag, Since: e.Since, Interval: e.Interval, Metric: metric}
-		span, err := store.Span(key.Prefix, nil, "#", true)
-		if err != nil {
-			return nil, err
-		}
-		spans = append(spans, span)
-	}
-	return spans, nil
-}
-
-// keySampleColumnsText sets the series of an event from a row key of
-// sample_columns_text, and returns its bucket.
-func keySampleColumnsText(row string, e *SampleEvent) (time.Time, error) {
-	k, err := ParseSampleColumnsTextKey(row)
-	e.Site = codec.Keep(e.Site, k.Site)
-	e.Sensor = k.Sensor
-	e.Channel = k.Channel
-	e.Slot = k.Slot
-	e.Serial = k.Serial
-	e.Unit = k.Unit
-	e.Kind = k.Kind
-	e.Active = k.Active
-	e.Tag = k.Tag
-	e.Since = k.Since
-	e.Interval = k.Interval
-	return k.Bucket, err
-}
-
-// setSampleColumnsText takes the datum of a column of sample_columns_text into
-// an event.
-func setSampleColumnsText(e *SampleEvent, column int, datum []byte) (err error) {
-	switch column {
-	case 0: // text
-		e.Text, err = codec.TextString(datum)
-	case 1: // raw
-		e.Raw, err = codec.TextBytes(datum)
-	case 2: // flag
-		e.Flag, err = codec.TextBool(datum)
-	case 3: // small
-		e.Small, err = codec.TextInt32(datum)
-	case 4: // count
-		e.Count, err = codec.TextInt64(datum)
-	case 5: // mask
-		e.Mask, err = codec.TextUint32(datum)
-	case 6: // total
-		e.Total, err = codec.TextUint64(datum)
-	case 7: // cpu.load
-		e.Load, err = codec.TextFloat32(datum)
-	case 8: // ratio (.*)|%
-		e.Ratio, err = codec.TextFloat64(datum)
-	case 9: // at
-		e.At, err = codec.TextTimestamp(datum)
-	case 10: // took
-		e.Took, err = codec.TextDuration(datum)
-	case 11: // id
-		e.ID, err = codec.TextUUID(datum)
-	case 12: // state
-		n, failed := codec.TextEnum(datum, sampleStateNames)
-		e.State, err = SampleState(n), failed
-	case 13: // document
-		e.Document, err = codec.TextJSON(datum)
-	case 14: // level
-		n, failed := codec.TextEnum(datum, sampleLevelNames)
-		e.Level, err = SampleLevel(n), failed
-	case 15: // maybe_text
-		e.MaybeText, err = codec.Optional(codec.TextString(datum))
-	case 16: // maybe_raw
-		e.MaybeRaw, err = codec.Present(codec.TextBytes(datum))
-	case 17: // maybe_flag
-		e.MaybeFlag, err = codec.Optional(codec.TextBool(datum))
-	case 18: // maybe_small
-		e.MaybeSmall, err = codec.Optional(codec.TextInt32(datum))
-	case 19: // maybe_count
-		e.MaybeCount, err = codec.Optional(codec.BinaryInt64(datum))
-	case 20: // maybe_mask
-		e.MaybeMask, err = codec.Optional(codec.TextUint32(datum))
-	case 21: // maybe_total
-		e.MaybeTotal, err = codec.Optional(codec.TextUint64(datum))
-	case 22: // maybe_load
-		e.MaybeLoad, err = codec.Optional(codec.TextFloat32(datum))
-	case 23: // maybe_ratio
-		e.MaybeRatio, err = codec.Optional(codec.TextFloat64(datum))
-	case 24: // maybe_at
-		e.MaybeAt, err = codec.Optional(codec.TextTimestamp(datum))
-	case 25: // maybe_took
-		e.MaybeTook, err = codec.Optional(codec.TextDuration(datum))
-	case 26: // maybe_id
-		e.MaybeID, err = codec.Optional(codec.TextUUID(datum))
-	case 27: // maybe_state
-		n, failed := codec.TextEnum(datum, sampleMaybeStateNames)
-		e.MaybeState, err = codec.Optional(SampleMaybeState(n), failed)
-	case 28: // maybe_document
-		e.MaybeDocument, err = codec.Present(codec.TextJSON(datum))
-	case 29: // default_text
-		e.DefaultText, err = codec.TextString(datum)
-	case 30: // default_raw
-		e.DefaultRaw, err = codec.TextBytes(datum)
-	case 31: // default_flag
-		e.DefaultFlag, err = codec.TextBool(datum)
-	case 32: // default_small
-		e.DefaultSmall, err = codec.TextInt32(datum)
-	case 33: // default_count
-		e.DefaultCount, err = codec.TextInt64(datum)
-	case 34: // default_mask
-		e.DefaultMask, err = codec.TextUint32(datum)
-	case 35: // default_total
-		e.DefaultTotal, err = codec.TextUint64(datum)
-	case 36: // default_load
-		e.DefaultLoad, err = codec.TextFloat32(datum)
-	case 37: // default_ratio
-		e.DefaultRatio, err = codec.TextFloat64(datum)
-	case 38: // default_at
-		e.DefaultAt, err = codec.TextTimestamp(datum)
-	case 39: // default_took
-		e.DefaultTook, err = codec.TextDuration(datum)
-	case 40: // default_id
-		e.DefaultID, err = codec.TextUUID(datum)
-	case 41: // default_state
-		n, failed := codec.TextEnum(datum, sampleDefaultStateNames)
-		e.DefaultState, err = SampleDefaultState(n), failed
-	case 42: // default_document
-		e.DefaultDocument, err = codec.TextJSON(datum)
-	}
-	return err
-}
+	Check:     checkSample,
+})
 
 // sampleCellsBucket is the buckets of sample_cells.
 var sampleCellsBucket = codec.Bucket{
@@ -2264,234 +1413,90 @@ var sampleCellsBucket = codec.Bucket{
 	Label: codec.Label{Format: codec.TimeFormat{Layout: "2006-002"}},
 }
 
-// sampleCellsLayout is how events lie in sample_cells.
-var sampleCellsLayout = &store.Layout[SampleEvent]{
+// sampleCellsColumns ties the parts of an event to the columns of table
+// sample_cells and to the slices of SampleColumns.
+var sampleCellsColumns = store.NewColumns(
+	store.SeriesPartFunc(func(e *SampleEvent) *SampleSeries { return &e.SampleSeries }, func(c *SampleColumns) *[]SampleSeries { return &c.Series }, sameSample, ownSample),
+	store.TimePart(func(e *SampleEvent) *time.Time { return &e.Time }, func(c *SampleColumns) *[]time.Time { return &c.Time }),
+	store.RequiredColumn("text", codec.Binary.String, func(e *SampleEvent) *string { return &e.Text }, func(c *SampleColumns) *[]string { return &c.Text }),
+	store.BytesColumn("raw", codec.Binary.Bytes, func(e *SampleEvent) *[]byte { return &e.Raw }, func(c *SampleColumns) *[][]byte { return &c.Raw }),
+	store.RequiredColumn("flag", codec.Binary.Bool, func(e *SampleEvent) *bool { return &e.Flag }, func(c *SampleColumns) *[]bool { return &c.Flag }),
+	store.RequiredColumn("small", codec.Binary.Int32, func(e *SampleEvent) *int32 { return &e.Small }, func(c *SampleColumns) *[]int32 { return &c.Small }),
+	store.RequiredColumn("count", codec.Binary.Int64, func(e *SampleEvent) *int64 { return &e.Count }, func(c *SampleColumns) *[]int64 { return &c.Count }),
+	store.RequiredColumn("mask", codec.Binary.Uint32, func(e *SampleEvent) *uint32 { return &e.Mask }, func(c *SampleColumns) *[]uint32 { return &c.Mask }),
+	store.RequiredColumn("total", codec.Binary.Uint64, func(e *SampleEvent) *uint64 { return &e.Total }, func(c *SampleColumns) *[]uint64 { return &c.Total }),
+	store.RequiredColumn("cpu.load", codec.Binary.Float32, func(e *SampleEvent) *float32 { return &e.Load }, func(c *SampleColumns) *[]float32 { return &c.Load }),
+	store.RequiredColumn("ratio (.*)|%", codec.Binary.Float64, func(e *SampleEvent) *float64 { return &e.Ratio }, func(c *SampleColumns) *[]float64 { return &c.Ratio }),
+	store.RequiredColumn("at", codec.Binary.Timestamp, func(e *SampleEvent) *time.Time { return &e.At }, func(c *SampleColumns) *[]time.Time { return &c.At }),
+	store.RequiredColumn("took", codec.Binary.Duration, func(e *SampleEvent) *time.Duration { return &e.Took }, func(c *SampleColumns) *[]time.Duration { return &c.Took }),
+	store.RequiredColumn("id", codec.Binary.UUID, func(e *SampleEvent) *UUID { return &e.ID }, func(c *SampleColumns) *[]UUID { return &c.ID }),
+	store.RequiredColumn("state", codec.BinaryEnumAs[SampleState](sampleStateNames), func(e *SampleEvent) *SampleState { return &e.State }, func(c *SampleColumns) *[]SampleState { return &c.State }),
+	store.BytesColumn("document", codec.Binary.JSON, func(e *SampleEvent) *json.RawMessage { return &e.Document }, func(c *SampleColumns) *[]json.RawMessage { return &c.Document }),
+	store.RequiredColumn("level", codec.BinaryEnumAs[SampleLevel](sampleLevelNames), func(e *SampleEvent) *SampleLevel { return &e.Level }, func(c *SampleColumns) *[]SampleLevel { return &c.Level }),
+	store.OptionalColumn("maybe_text", codec.Binary.String, func(e *SampleEvent) **string { return &e.MaybeText }, func(c *SampleColumns) *[]*string { return &c.MaybeText }),
+	store.OptionalBytesColumn("maybe_raw", codec.Binary.Bytes, func(e *SampleEvent) *[]byte { return &e.MaybeRaw }, func(c *SampleColumns) *[][]byte { return &c.MaybeRaw }),
+	store.OptionalColumn("maybe_flag", codec.Binary.Bool, func(e *SampleEvent) **bool { return &e.MaybeFlag }, func(c *SampleColumns) *[]*bool { return &c.MaybeFlag }),
+	store.OptionalColumn("maybe_small", codec.Text.Int32, func(e *SampleEvent) **int32 { return &e.MaybeSmall }, func(c *SampleColumns) *[]*int32 { return &c.MaybeSmall }),
+	store.OptionalColumn("maybe_count", codec.Binary.Int64, func(e *SampleEvent) **int64 { return &e.MaybeCount }, func(c *SampleColumns) *[]*int64 { return &c.MaybeCount }),
+	store.OptionalColumn("maybe_mask", codec.Binary.Uint32, func(e *SampleEvent) **uint32 { return &e.MaybeMask }, func(c *SampleColumns) *[]*uint32 { return &c.MaybeMask }),
+	store.OptionalColumn("maybe_total", codec.Binary.Uint64, func(e *SampleEvent) **uint64 { return &e.MaybeTotal }, func(c *SampleColumns) *[]*uint64 { return &c.MaybeTotal }),
+	store.OptionalColumn("maybe_load", codec.Binary.Float32, func(e *SampleEvent) **float32 { return &e.MaybeLoad }, func(c *SampleColumns) *[]*float32 { return &c.MaybeLoad }),
+	store.OptionalColumn("maybe_ratio", codec.Binary.Float64, func(e *SampleEvent) **float64 { return &e.MaybeRatio }, func(c *SampleColumns) *[]*float64 { return &c.MaybeRatio }),
+	store.OptionalColumn("maybe_at", codec.Binary.Timestamp, func(e *SampleEvent) **time.Time { return &e.MaybeAt }, func(c *SampleColumns) *[]*time.Time { return &c.MaybeAt }),
+	store.OptionalColumn("maybe_took", codec.Binary.Duration, func(e *SampleEvent) **time.Duration { return &e.MaybeTook }, func(c *SampleColumns) *[]*time.Duration { return &c.MaybeTook }),
+	store.OptionalColumn("maybe_id", codec.Binary.UUID, func(e *SampleEvent) **UUID { return &e.MaybeID }, func(c *SampleColumns) *[]*UUID { return &c.MaybeID }),
+	store.OptionalColumn("maybe_state", codec.BinaryEnumAs[SampleMaybeState](sampleMaybeStateNames), func(e *SampleEvent) **SampleMaybeState { return &e.MaybeState }, func(c *SampleColumns) *[]*SampleMaybeState { return &c.MaybeState }),
+	store.OptionalBytesColumn("maybe_document", codec.Binary.JSON, func(e *SampleEvent) *json.RawMessage { return &e.MaybeDocument }, func(c *SampleColumns) *[]json.RawMessage { return &c.MaybeDocument }),
+	store.DefaultColumn("default_text", codec.Binary.String, "none", func(e *SampleEvent) *string { return &e.DefaultText }, func(c *SampleColumns) *[]string { return &c.DefaultText }),
+	store.DefaultBytesColumn("default_raw", codec.Binary.Bytes, "\xca\xfe", func(e *SampleEvent) *[]byte { return &e.DefaultRaw }, func(c *SampleColumns) *[][]byte { return &c.DefaultRaw }),
+	store.DefaultColumn("default_flag", codec.Binary.Bool, true, func(e *SampleEvent) *bool { return &e.DefaultFlag }, func(c *SampleColumns) *[]bool { return &c.DefaultFlag }),
+	store.DefaultColumn("default_small", codec.Binary.Int32, -7, func(e *SampleEvent) *int32 { return &e.DefaultSmall }, func(c *SampleColumns) *[]int32 { return &c.DefaultSmall }),
+	store.DefaultColumn("default_count", codec.Binary.Int64, -9223372036854775808, func(e *SampleEvent) *int64 { return &e.DefaultCount }, func(c *SampleColumns) *[]int64 { return &c.DefaultCount }),
+	store.DefaultColumn("default_mask", codec.Binary.Uint32, 7, func(e *SampleEvent) *uint32 { return &e.DefaultMask }, func(c *SampleColumns) *[]uint32 { return &c.DefaultMask }),
+	store.DefaultColumn("default_total", codec.Binary.Uint64, 18446744073709551615, func(e *SampleEvent) *uint64 { return &e.DefaultTotal }, func(c *SampleColumns) *[]uint64 { return &c.DefaultTotal }),
+	store.DefaultColumn("default_load", codec.Binary.Float32, 0.1, func(e *SampleEvent) *float32 { return &e.DefaultLoad }, func(c *SampleColumns) *[]float32 { return &c.DefaultLoad }),
+	store.DefaultColumn("default_ratio", codec.Binary.Float64, 1e-300, func(e *SampleEvent) *float64 { return &e.DefaultRatio }, func(c *SampleColumns) *[]float64 { return &c.DefaultRatio }),
+	store.DefaultColumn("default_at", codec.Binary.Timestamp, time.Date(2021, time.March, 5, 12, 0, 0, 1, time.UTC), func(e *SampleEvent) *time.Time { return &e.DefaultAt }, func(c *SampleColumns) *[]time.Time { return &c.DefaultAt }),
+	store.DefaultColumn("default_took", codec.Binary.Duration, 90*time.Minute, func(e *SampleEvent) *time.Duration { return &e.DefaultTook }, func(c *SampleColumns) *[]time.Duration { return &c.DefaultTook }),
+	store.DefaultColumn("default_id", codec.Binary.UUID, UUID{0xf8, 0x1d, 0x4f, 0xae, 0x7d, 0xec, 0x41, 0xd0, 0xa7, 0x65, 0x00, 0xa0, 0xc9, 0x1e, 0x6b, 0xf6}, func(e *SampleEvent) *UUID { return &e.DefaultID }, func(c *SampleColumns) *[]UUID { return &c.DefaultID }),
+	store.DefaultColumn("default_state", codec.BinaryEnumAs[SampleDefaultState](sampleDefaultStateNames), SampleDefaultStateUnknown, func(e *SampleEvent) *SampleDefaultState { return &e.DefaultState }, func(c *SampleColumns) *[]SampleDefaultState { return &c.DefaultState }),
+	store.DefaultBytesColumn("default_document", codec.Binary.JSON, "{\"a\": [1, null]}", func(e *SampleEvent) *json.RawMessage { return &e.DefaultDocument }, func(c *SampleColumns) *[]json.RawMessage { return &c.DefaultDocument }),
+)
+
+// sampleCellsLayout is the layout of table sample_cells.
+var sampleCellsLayout = store.NewLayout(sampleCellsColumns, store.Keys[SampleEvent]{
+	Append: func(e *SampleEvent, _ string, dst []byte) ([]byte, error) {
+		return SampleCellsKey{Site: e.Site, Sensor: e.Sensor, Channel: e.Channel, Slot: e.Slot, Serial: e.Serial, Unit: e.Unit, Kind: e.Kind, Active: e.Active, Tag: e.Tag, Since: e.Since, Interval: e.Interval, Bucket: e.Time}.Append(dst)
+	},
+	Prefix: func(e *SampleEvent, _ string) ([]byte, error) {
+		return SampleCellsKey{Site: e.Site, Sensor: e.Sensor, Channel: e.Channel, Slot: e.Slot, Serial: e.Serial, Unit: e.Unit, Kind: e.Kind, Active: e.Active, Tag: e.Tag, Since: e.Since, Interval: e.Interval}.Prefix()
+	},
+	Parse: func(row string, e *SampleEvent) (time.Time, error) {
+		k, err := ParseSampleCellsKey(row)
+		e.Site = codec.Keep(e.Site, k.Site)
+		e.Sensor = k.Sensor
+		e.Channel = k.Channel
+		e.Slot = k.Slot
+		e.Serial = k.Serial
+		e.Unit = k.Unit
+		e.Kind = k.Kind
+		e.Active = k.Active
+		e.Tag = k.Tag
+		e.Since = k.Since
+		e.Interval = k.Interval
+		return k.Bucket, err
+	},
+	Delimiter: "#",
+}, store.Layout[SampleEvent]{
 	Table: store.Table{
-		ID: "sample_cells",
-		Families: []store.Family{
-			{
-				Name: "odd.family-1_x",
-				GC:   codec.GCRule{},
-			},
-		},
+		ID:       "sample_cells",
+		Families: []store.Family{{Name: "odd.family-1_x"}},
 	},
 	Kind:      store.BucketCells,
 	Bucket:    sampleCellsBucket,
 	Precision: time.Millisecond,
-	Columns:   []store.Column{{Name: "text"}, {Name: "raw"}, {Name: "flag"}, {Name: "small"}, {Name: "count"}, {Name: "mask"}, {Name: "total"}, {Name: "cpu.load"}, {Name: "ratio (.*)|%"}, {Name: "at"}, {Name: "took"}, {Name: "id"}, {Name: "state"}, {Name: "document"}, {Name: "level"}, {Name: "maybe_text"}, {Name: "maybe_raw"}, {Name: "maybe_flag"}, {Name: "maybe_small"}, {Name: "maybe_count"}, {Name: "maybe_mask"}, {Name: "maybe_total"}, {Name: "maybe_load"}, {Name: "maybe_ratio"}, {Name: "maybe_at"}, {Name: "maybe_took"}, {Name: "maybe_id"}, {Name: "maybe_state"}, {Name: "maybe_document"}, {Name: "default_text"}, {Name: "default_raw"}, {Name: "default_flag"}, {Name: "default_small"}, {Name: "default_count"}, {Name: "default_mask"}, {Name: "default_total"}, {Name: "default_load"}, {Name: "default_ratio"}, {Name: "default_at"}, {Name: "default_took"}, {Name: "default_id"}, {Name: "default_state"}, {Name: "default_document"}},
-	Time: func(e *SampleEvent) *time.Time {
-		return &e.Time
-	},
-	Check:   checkSample,
-	Put:     putSampleCells,
-	Same:    sameSample,
-	Own:     ownSample,
-	Spans:   spansSampleCells,
-	Key:     keySampleCells,
-	Set:     setSampleCells,
-	Missing: missingSample,
-}
-
-// putSampleCells lays out an event as cells of sample_cells.
-func putSampleCells(e *SampleEvent, c *store.Cells) {
-	if !c.SameRow(0) {
-		c.Row(SampleCellsKey{Site: e.Site, Sensor: e.Sensor, Channel: e.Channel, Slot: e.Slot, Serial: e.Serial, Unit: e.Unit, Kind: e.Kind, Active: e.Active, Tag: e.Tag, Since: e.Since, Interval: e.Interval, Bucket: e.Time}.Append(c.Buffer()))
-	}
-	c.Set(0, codec.AppendBinaryString(c.Cell(0), e.Text))                           // text
-	c.Set(1, codec.AppendBinaryBytes(c.Cell(1), e.Raw))                             // raw
-	c.Set(2, codec.AppendBinaryBool(c.Cell(2), e.Flag))                             // flag
-	c.Set(3, codec.AppendBinaryInt32(c.Cell(3), e.Small))                           // small
-	c.Set(4, codec.AppendBinaryInt64(c.Cell(4), e.Count))                           // count
-	c.Set(5, codec.AppendBinaryUint32(c.Cell(5), e.Mask))                           // mask
-	c.Set(6, codec.AppendBinaryUint64(c.Cell(6), e.Total))                          // total
-	c.Set(7, codec.AppendBinaryFloat32(c.Cell(7), e.Load))                          // cpu.load
-	c.Set(8, codec.AppendBinaryFloat64(c.Cell(8), e.Ratio))                         // ratio (.*)|%
-	c.Set(9, codec.AppendBinaryTimestamp(c.Cell(9), e.At))                          // at
-	c.Set(10, codec.AppendBinaryDuration(c.Cell(10), e.Took))                       // took
-	c.Set(11, codec.AppendBinaryUUID(c.Cell(11), e.ID))                             // id
-	c.Set(12, codec.AppendBinaryEnum(c.Cell(12), sampleStateNames, int64(e.State))) // state
-	c.Set(13, codec.AppendBinaryJSON(c.Cell(13), e.Document))                       // document
-	c.Set(14, codec.AppendBinaryEnum(c.Cell(14), sampleLevelNames, int64(e.Level))) // level
-	if e.MaybeText != nil {
-		c.Set(15, codec.AppendBinaryString(c.Cell(15), *e.MaybeText)) // maybe_text
-	}
-	if e.MaybeRaw != nil {
-		c.Set(16, codec.AppendBinaryBytes(c.Cell(16), e.MaybeRaw)) // maybe_raw
-	}
-	if e.MaybeFlag != nil {
-		c.Set(17, codec.AppendBinaryBool(c.Cell(17), *e.MaybeFlag)) // maybe_flag
-	}
-	if e.MaybeSmall != nil {
-		c.Set(18, codec.AppendTextInt32(c.Cell(18), *e.MaybeSmall)) // maybe_small
-	}
-	if e.MaybeCount != nil {
-		c.Set(19, codec.AppendBinaryInt64(c.Cell(19), *e.MaybeCount)) // maybe_count
-	}
-	if e.MaybeMask != nil {
-		c.Set(20, codec.AppendBinaryUint32(c.Cell(20), *e.MaybeMask)) // maybe_mask
-	}
-	if e.MaybeTotal != nil {
-		c.Set(21, codec.AppendBinaryUint64(c.Cell(21), *e.MaybeTotal)) // maybe_total
-	}
-	if e.MaybeLoad != nil {
-		c.Set(22, codec.AppendBinaryFloat32(c.Cell(22), *e.MaybeLoad)) // maybe_load
-	}
-	if e.MaybeRatio != nil {
-		c.Set(23, codec.AppendBinaryFloat64(c.Cell(23), *e.MaybeRatio)) // maybe_ratio
-	}
-	if e.MaybeAt != nil {
-		c.Set(24, codec.AppendBinaryTimestamp(c.Cell(24), *e.MaybeAt)) // maybe_at
-	}
-	if e.MaybeTook != nil {
-		c.Set(25, codec.AppendBinaryDuration(c.Cell(25), *e.MaybeTook)) // maybe_took
-	}
-	if e.MaybeID != nil {
-		c.Set(26, codec.AppendBinaryUUID(c.Cell(26), *e.MaybeID)) // maybe_id
-	}
-	if e.MaybeState != nil {
-		c.Set(27, codec.AppendBinaryEnum(c.Cell(27), sampleMaybeStateNames, int64(*e.MaybeState))) // maybe_state
-	}
-	if e.MaybeDocument != nil {
-		c.Set(28, codec.AppendBinaryJSON(c.Cell(28), e.MaybeDocument)) // maybe_document
-	}
-	c.Set(29, codec.AppendBinaryString(c.Cell(29), e.DefaultText))                                // default_text
-	c.Set(30, codec.AppendBinaryBytes(c.Cell(30), e.DefaultRaw))                                  // default_raw
-	c.Set(31, codec.AppendBinaryBool(c.Cell(31), e.DefaultFlag))                                  // default_flag
-	c.Set(32, codec.AppendBinaryInt32(c.Cell(32), e.DefaultSmall))                                // default_small
-	c.Set(33, codec.AppendBinaryInt64(c.Cell(33), e.DefaultCount))                                // default_count
-	c.Set(34, codec.AppendBinaryUint32(c.Cell(34), e.DefaultMask))                                // default_mask
-	c.Set(35, codec.AppendBinaryUint64(c.Cell(35), e.DefaultTotal))                               // default_total
-	c.Set(36, codec.AppendBinaryFloat32(c.Cell(36), e.DefaultLoad))                               // default_load
-	c.Set(37, codec.AppendBinaryFloat64(c.Cell(37), e.DefaultRatio))                              // default_ratio
-	c.Set(38, codec.AppendBinaryTimestamp(c.Cell(38), e.DefaultAt))                               // default_at
-	c.Set(39, codec.AppendBinaryDuration(c.Cell(39), e.DefaultTook))                              // default_took
-	c.Set(40, codec.AppendBinaryUUID(c.Cell(40), e.DefaultID))                                    // default_id
-	c.Set(41, codec.AppendBinaryEnum(c.Cell(41), sampleDefaultStateNames, int64(e.DefaultState))) // default_state
-	c.Set(42, codec.AppendBinaryJSON(c.Cell(42), e.DefaultDocument))                              // default_document
-}
-
-// spansSampleCells returns where the rows of an event's series are in
-// sample_cells.
-func spansSampleCells(e *SampleEvent) ([]codec.Span, error) {
-	key := SampleCellsKey{Site: e.Site, Sensor: e.Sensor, Channel: e.Channel, Slot: e.Slot, Serial: e.Serial, Unit: e.Unit, Kind: e.Kind, Active: e.Active, Tag: e.Tag, Since: e.Since, Interval: e.Interval}
-	span, err := store.Span(key.Prefix, nil, "#", true)
-	return []codec.Span{span}, err
-}
-
-// keySampleCells sets the series of an event from a row key of sample_cells,
-// and returns its bucket.
-func keySampleCells(row string, e *SampleEvent) (time.Time, error) {
-	k, err := ParseSampleCellsKey(row)
-	e.Site = codec.Keep(e.Site, k.Site)
-	e.Sensor = k.Sensor
-	e.Channel = k.Channel
-	e.Slot = k.Slot
-	e.Serial = k.Serial
-	e.Unit = k.Unit
-	e.Kind = k.Kind
-	e.Active = k.Active
-	e.Tag = k.Tag
-	e.Since = k.Since
-	e.Interval = k.Interval
-	return k.Bucket, err
-}
-
-// setSampleCells takes the datum of a column of sample_cells into an event.
-func setSampleCells(e *SampleEvent, column int, datum []byte) (err error) {
-	switch column {
-	case 0: // text
-		e.Text, err = codec.BinaryString(datum)
-	case 1: // raw
-		e.Raw, err = codec.BinaryBytes(datum)
-	case 2: // flag
-		e.Flag, err = codec.BinaryBool(datum)
-	case 3: // small
-		e.Small, err = codec.BinaryInt32(datum)
-	case 4: // count
-		e.Count, err = codec.BinaryInt64(datum)
-	case 5: // mask
-		e.Mask, err = codec.BinaryUint32(datum)
-	case 6: // total
-		e.Total, err = codec.BinaryUint64(datum)
-	case 7: // cpu.load
-		e.Load, err = codec.BinaryFloat32(datum)
-	case 8: // ratio (.*)|%
-		e.Ratio, err = codec.BinaryFloat64(datum)
-	case 9: // at
-		e.At, err = codec.BinaryTimestamp(datum)
-	case 10: // took
-		e.Took, err = codec.BinaryDuration(datum)
-	case 11: // id
-		e.ID, err = codec.BinaryUUID(datum)
-	case 12: // state
-		n, failed := codec.BinaryEnum(datum, sampleStateNames)
-		e.State, err = SampleState(n), failed
-	case 13: // document
-		e.Document, err = codec.BinaryJSON(datum)
-	case 14: // level
-		n, failed := codec.BinaryEnum(datum, sampleLevelNames)
-		e.Level, err = SampleLevel(n), failed
-	case 15: // maybe_text
-		e.MaybeText, err = codec.Optional(codec.BinaryString(datum))
-	case 16: // maybe_raw
-		e.MaybeRaw, err = codec.Present(codec.BinaryBytes(datum))
-	case 17: // maybe_flag
-		e.MaybeFlag, err = codec.Optional(codec.BinaryBool(datum))
-	case 18: // maybe_small
-		e.MaybeSmall, err = codec.Optional(codec.TextInt32(datum))
-	case 19: // maybe_count
-		e.MaybeCount, err = codec.Optional(codec.BinaryInt64(datum))
-	case 20: // maybe_mask
-		e.MaybeMask, err = codec.Optional(codec.BinaryUint32(datum))
-	case 21: // maybe_total
-		e.MaybeTotal, err = codec.Optional(codec.BinaryUint64(datum))
-	case 22: // maybe_load
-		e.MaybeLoad, err = codec.Optional(codec.BinaryFloat32(datum))
-	case 23: // maybe_ratio
-		e.MaybeRatio, err = codec.Optional(codec.BinaryFloat64(datum))
-	case 24: // maybe_at
-		e.MaybeAt, err = codec.Optional(codec.BinaryTimestamp(datum))
-	case 25: // maybe_took
-		e.MaybeTook, err = codec.Optional(codec.BinaryDuration(datum))
-	case 26: // maybe_id
-		e.MaybeID, err = codec.Optional(codec.BinaryUUID(datum))
-	case 27: // maybe_state
-		n, failed := codec.BinaryEnum(datum, sampleMaybeStateNames)
-		e.MaybeState, err = codec.Optional(SampleMaybeState(n), failed)
-	case 28: // maybe_document
-		e.MaybeDocument, err = codec.Present(codec.BinaryJSON(datum))
-	case 29: // default_text
-		e.DefaultText, err = codec.BinaryString(datum)
-	case 30: // default_raw
-		e.DefaultRaw, err = codec.BinaryBytes(datum)
-	case 31: // default_flag
-		e.DefaultFlag, err = codec.BinaryBool(datum)
-	case 32: // default_small
-		e.DefaultSmall, err = codec.BinaryInt32(datum)
-	case 33: // default_count
-		e.DefaultCount, err = codec.BinaryInt64(datum)
-	case 34: // default_mask
-		e.DefaultMask, err = codec.BinaryUint32(datum)
-	case 35: // default_total
-		e.DefaultTotal, err = codec.BinaryUint64(datum)
-	case 36: // default_load
-		e.DefaultLoad, err = codec.BinaryFloat32(datum)
-	case 37: // default_ratio
-		e.DefaultRatio, err = codec.BinaryFloat64(datum)
-	case 38: // default_at
-		e.DefaultAt, err = codec.BinaryTimestamp(datum)
-	case 39: // default_took
-		e.DefaultTook, err = codec.BinaryDuration(datum)
-	case 40: // default_id
-		e.DefaultID, err = codec.BinaryUUID(datum)
-	case 41: // default_state
-		n, failed := codec.BinaryEnum(datum, sampleDefaultStateNames)
-		e.DefaultState, err = SampleDefaultState(n), failed
-	case 42: // default_document
-		e.DefaultDocument, err = codec.BinaryJSON(datum)
-	}
-	return err
-}
+	Check:     checkSample,
+})
 
 // sampleCellsTextBucket is the buckets of sample_cells_text.
 var sampleCellsTextBucket = codec.Bucket{
@@ -2500,235 +1505,90 @@ var sampleCellsTextBucket = codec.Bucket{
 	Label:  codec.Label{Kind: codec.NumberLabel, Prefix: "h"},
 }
 
-// sampleCellsTextLayout is how events lie in sample_cells_text.
-var sampleCellsTextLayout = &store.Layout[SampleEvent]{
+// sampleCellsTextColumns ties the parts of an event to the columns of table
+// sample_cells_text and to the slices of SampleColumns.
+var sampleCellsTextColumns = store.NewColumns(
+	store.SeriesPartFunc(func(e *SampleEvent) *SampleSeries { return &e.SampleSeries }, func(c *SampleColumns) *[]SampleSeries { return &c.Series }, sameSample, ownSample),
+	store.TimePart(func(e *SampleEvent) *time.Time { return &e.Time }, func(c *SampleColumns) *[]time.Time { return &c.Time }),
+	store.RequiredColumn("text", codec.Text.String, func(e *SampleEvent) *string { return &e.Text }, func(c *SampleColumns) *[]string { return &c.Text }),
+	store.BytesColumn("raw", codec.Text.Bytes, func(e *SampleEvent) *[]byte { return &e.Raw }, func(c *SampleColumns) *[][]byte { return &c.Raw }),
+	store.RequiredColumn("flag", codec.Text.Bool, func(e *SampleEvent) *bool { return &e.Flag }, func(c *SampleColumns) *[]bool { return &c.Flag }),
+	store.RequiredColumn("small", codec.Text.Int32, func(e *SampleEvent) *int32 { return &e.Small }, func(c *SampleColumns) *[]int32 { return &c.Small }),
+	store.RequiredColumn("count", codec.Text.Int64, func(e *SampleEvent) *int64 { return &e.Count }, func(c *SampleColumns) *[]int64 { return &c.Count }),
+	store.RequiredColumn("mask", codec.Text.Uint32, func(e *SampleEvent) *uint32 { return &e.Mask }, func(c *SampleColumns) *[]uint32 { return &c.Mask }),
+	store.RequiredColumn("total", codec.Text.Uint64, func(e *SampleEvent) *uint64 { return &e.Total }, func(c *SampleColumns) *[]uint64 { return &c.Total }),
+	store.RequiredColumn("cpu.load", codec.Text.Float32, func(e *SampleEvent) *float32 { return &e.Load }, func(c *SampleColumns) *[]float32 { return &c.Load }),
+	store.RequiredColumn("ratio (.*)|%", codec.Text.Float64, func(e *SampleEvent) *float64 { return &e.Ratio }, func(c *SampleColumns) *[]float64 { return &c.Ratio }),
+	store.RequiredColumn("at", codec.Text.Timestamp, func(e *SampleEvent) *time.Time { return &e.At }, func(c *SampleColumns) *[]time.Time { return &c.At }),
+	store.RequiredColumn("took", codec.Text.Duration, func(e *SampleEvent) *time.Duration { return &e.Took }, func(c *SampleColumns) *[]time.Duration { return &c.Took }),
+	store.RequiredColumn("id", codec.Text.UUID, func(e *SampleEvent) *UUID { return &e.ID }, func(c *SampleColumns) *[]UUID { return &c.ID }),
+	store.RequiredColumn("state", codec.TextEnumAs[SampleState](sampleStateNames), func(e *SampleEvent) *SampleState { return &e.State }, func(c *SampleColumns) *[]SampleState { return &c.State }),
+	store.BytesColumn("document", codec.Text.JSON, func(e *SampleEvent) *json.RawMessage { return &e.Document }, func(c *SampleColumns) *[]json.RawMessage { return &c.Document }),
+	store.RequiredColumn("level", codec.TextEnumAs[SampleLevel](sampleLevelNames), func(e *SampleEvent) *SampleLevel { return &e.Level }, func(c *SampleColumns) *[]SampleLevel { return &c.Level }),
+	store.OptionalColumn("maybe_text", codec.Text.String, func(e *SampleEvent) **string { return &e.MaybeText }, func(c *SampleColumns) *[]*string { return &c.MaybeText }),
+	store.OptionalBytesColumn("maybe_raw", codec.Text.Bytes, func(e *SampleEvent) *[]byte { return &e.MaybeRaw }, func(c *SampleColumns) *[][]byte { return &c.MaybeRaw }),
+	store.OptionalColumn("maybe_flag", codec.Text.Bool, func(e *SampleEvent) **bool { return &e.MaybeFlag }, func(c *SampleColumns) *[]*bool { return &c.MaybeFlag }),
+	store.OptionalColumn("maybe_small", codec.Text.Int32, func(e *SampleEvent) **int32 { return &e.MaybeSmall }, func(c *SampleColumns) *[]*int32 { return &c.MaybeSmall }),
+	store.OptionalColumn("maybe_count", codec.Binary.Int64, func(e *SampleEvent) **int64 { return &e.MaybeCount }, func(c *SampleColumns) *[]*int64 { return &c.MaybeCount }),
+	store.OptionalColumn("maybe_mask", codec.Text.Uint32, func(e *SampleEvent) **uint32 { return &e.MaybeMask }, func(c *SampleColumns) *[]*uint32 { return &c.MaybeMask }),
+	store.OptionalColumn("maybe_total", codec.Text.Uint64, func(e *SampleEvent) **uint64 { return &e.MaybeTotal }, func(c *SampleColumns) *[]*uint64 { return &c.MaybeTotal }),
+	store.OptionalColumn("maybe_load", codec.Text.Float32, func(e *SampleEvent) **float32 { return &e.MaybeLoad }, func(c *SampleColumns) *[]*float32 { return &c.MaybeLoad }),
+	store.OptionalColumn("maybe_ratio", codec.Text.Float64, func(e *SampleEvent) **float64 { return &e.MaybeRatio }, func(c *SampleColumns) *[]*float64 { return &c.MaybeRatio }),
+	store.OptionalColumn("maybe_at", codec.Text.Timestamp, func(e *SampleEvent) **time.Time { return &e.MaybeAt }, func(c *SampleColumns) *[]*time.Time { return &c.MaybeAt }),
+	store.OptionalColumn("maybe_took", codec.Text.Duration, func(e *SampleEvent) **time.Duration { return &e.MaybeTook }, func(c *SampleColumns) *[]*time.Duration { return &c.MaybeTook }),
+	store.OptionalColumn("maybe_id", codec.Text.UUID, func(e *SampleEvent) **UUID { return &e.MaybeID }, func(c *SampleColumns) *[]*UUID { return &c.MaybeID }),
+	store.OptionalColumn("maybe_state", codec.TextEnumAs[SampleMaybeState](sampleMaybeStateNames), func(e *SampleEvent) **SampleMaybeState { return &e.MaybeState }, func(c *SampleColumns) *[]*SampleMaybeState { return &c.MaybeState }),
+	store.OptionalBytesColumn("maybe_document", codec.Text.JSON, func(e *SampleEvent) *json.RawMessage { return &e.MaybeDocument }, func(c *SampleColumns) *[]json.RawMessage { return &c.MaybeDocument }),
+	store.DefaultColumn("default_text", codec.Text.String, "none", func(e *SampleEvent) *string { return &e.DefaultText }, func(c *SampleColumns) *[]string { return &c.DefaultText }),
+	store.DefaultBytesColumn("default_raw", codec.Text.Bytes, "\xca\xfe", func(e *SampleEvent) *[]byte { return &e.DefaultRaw }, func(c *SampleColumns) *[][]byte { return &c.DefaultRaw }),
+	store.DefaultColumn("default_flag", codec.Text.Bool, true, func(e *SampleEvent) *bool { return &e.DefaultFlag }, func(c *SampleColumns) *[]bool { return &c.DefaultFlag }),
+	store.DefaultColumn("default_small", codec.Text.Int32, -7, func(e *SampleEvent) *int32 { return &e.DefaultSmall }, func(c *SampleColumns) *[]int32 { return &c.DefaultSmall }),
+	store.DefaultColumn("default_count", codec.Text.Int64, -9223372036854775808, func(e *SampleEvent) *int64 { return &e.DefaultCount }, func(c *SampleColumns) *[]int64 { return &c.DefaultCount }),
+	store.DefaultColumn("default_mask", codec.Text.Uint32, 7, func(e *SampleEvent) *uint32 { return &e.DefaultMask }, func(c *SampleColumns) *[]uint32 { return &c.DefaultMask }),
+	store.DefaultColumn("default_total", codec.Text.Uint64, 18446744073709551615, func(e *SampleEvent) *uint64 { return &e.DefaultTotal }, func(c *SampleColumns) *[]uint64 { return &c.DefaultTotal }),
+	store.DefaultColumn("default_load", codec.Text.Float32, 0.1, func(e *SampleEvent) *float32 { return &e.DefaultLoad }, func(c *SampleColumns) *[]float32 { return &c.DefaultLoad }),
+	store.DefaultColumn("default_ratio", codec.Text.Float64, 1e-300, func(e *SampleEvent) *float64 { return &e.DefaultRatio }, func(c *SampleColumns) *[]float64 { return &c.DefaultRatio }),
+	store.DefaultColumn("default_at", codec.Text.Timestamp, time.Date(2021, time.March, 5, 12, 0, 0, 1, time.UTC), func(e *SampleEvent) *time.Time { return &e.DefaultAt }, func(c *SampleColumns) *[]time.Time { return &c.DefaultAt }),
+	store.DefaultColumn("default_took", codec.Text.Duration, 90*time.Minute, func(e *SampleEvent) *time.Duration { return &e.DefaultTook }, func(c *SampleColumns) *[]time.Duration { return &c.DefaultTook }),
+	store.DefaultColumn("default_id", codec.Text.UUID, UUID{0xf8, 0x1d, 0x4f, 0xae, 0x7d, 0xec, 0x41, 0xd0, 0xa7, 0x65, 0x00, 0xa0, 0xc9, 0x1e, 0x6b, 0xf6}, func(e *SampleEvent) *UUID { return &e.DefaultID }, func(c *SampleColumns) *[]UUID { return &c.DefaultID }),
+	store.DefaultColumn("default_state", codec.TextEnumAs[SampleDefaultState](sampleDefaultStateNames), SampleDefaultStateUnknown, func(e *SampleEvent) *SampleDefaultState { return &e.DefaultState }, func(c *SampleColumns) *[]SampleDefaultState { return &c.DefaultState }),
+	store.DefaultBytesColumn("default_document", codec.Text.JSON, "{\"a\": [1, null]}", func(e *SampleEvent) *json.RawMessage { return &e.DefaultDocument }, func(c *SampleColumns) *[]json.RawMessage { return &c.DefaultDocument }),
+)
+
+// sampleCellsTextLayout is the layout of table sample_cells_text.
+var sampleCellsTextLayout = store.NewLayout(sampleCellsTextColumns, store.Keys[SampleEvent]{
+	Append: func(e *SampleEvent, _ string, dst []byte) ([]byte, error) {
+		return SampleCellsTextKey{Site: e.Site, Sensor: e.Sensor, Channel: e.Channel, Slot: e.Slot, Serial: e.Serial, Unit: e.Unit, Kind: e.Kind, Active: e.Active, Tag: e.Tag, Since: e.Since, Interval: e.Interval, Bucket: e.Time}.Append(dst)
+	},
+	Prefix: func(e *SampleEvent, _ string) ([]byte, error) {
+		return SampleCellsTextKey{Site: e.Site, Sensor: e.Sensor, Channel: e.Channel, Slot: e.Slot, Serial: e.Serial, Unit: e.Unit, Kind: e.Kind, Active: e.Active, Tag: e.Tag, Since: e.Since, Interval: e.Interval}.Prefix()
+	},
+	Parse: func(row string, e *SampleEvent) (time.Time, error) {
+		k, err := ParseSampleCellsTextKey(row)
+		e.Site = codec.Keep(e.Site, k.Site)
+		e.Sensor = k.Sensor
+		e.Channel = k.Channel
+		e.Slot = k.Slot
+		e.Serial = k.Serial
+		e.Unit = k.Unit
+		e.Kind = k.Kind
+		e.Active = k.Active
+		e.Tag = k.Tag
+		e.Since = k.Since
+		e.Interval = k.Interval
+		return k.Bucket, err
+	},
+	Delimiter: "#",
+}, store.Layout[SampleEvent]{
 	Table: store.Table{
-		ID: "sample_cells_text",
-		Families: []store.Family{
-			{
-				Name: "m",
-				GC:   codec.GCRule{},
-			},
-		},
+		ID:       "sample_cells_text",
+		Families: []store.Family{{Name: "m"}},
 	},
 	Kind:      store.BucketCells,
 	Bucket:    sampleCellsTextBucket,
 	Precision: time.Millisecond,
-	Columns:   []store.Column{{Name: "text"}, {Name: "raw"}, {Name: "flag"}, {Name: "small"}, {Name: "count"}, {Name: "mask"}, {Name: "total"}, {Name: "cpu.load"}, {Name: "ratio (.*)|%"}, {Name: "at"}, {Name: "took"}, {Name: "id"}, {Name: "state"}, {Name: "document"}, {Name: "level"}, {Name: "maybe_text"}, {Name: "maybe_raw"}, {Name: "maybe_flag"}, {Name: "maybe_small"}, {Name: "maybe_count"}, {Name: "maybe_mask"}, {Name: "maybe_total"}, {Name: "maybe_load"}, {Name: "maybe_ratio"}, {Name: "maybe_at"}, {Name: "maybe_took"}, {Name: "maybe_id"}, {Name: "maybe_state"}, {Name: "maybe_document"}, {Name: "default_text"}, {Name: "default_raw"}, {Name: "default_flag"}, {Name: "default_small"}, {Name: "default_count"}, {Name: "default_mask"}, {Name: "default_total"}, {Name: "default_load"}, {Name: "default_ratio"}, {Name: "default_at"}, {Name: "default_took"}, {Name: "default_id"}, {Name: "default_state"}, {Name: "default_document"}},
-	Time: func(e *SampleEvent) *time.Time {
-		return &e.Time
-	},
-	Check:   checkSample,
-	Put:     putSampleCellsText,
-	Same:    sameSample,
-	Own:     ownSample,
-	Spans:   spansSampleCellsText,
-	Key:     keySampleCellsText,
-	Set:     setSampleCellsText,
-	Missing: missingSample,
-}
-
-// putSampleCellsText lays out an event as cells of sample_cells_text.
-func putSampleCellsText(e *SampleEvent, c *store.Cells) {
-	if !c.SameRow(0) {
-		c.Row(SampleCellsTextKey{Site: e.Site, Sensor: e.Sensor, Channel: e.Channel, Slot: e.Slot, Serial: e.Serial, Unit: e.Unit, Kind: e.Kind, Active: e.Active, Tag: e.Tag, Since: e.Since, Interval: e.Interval, Bucket: e.Time}.Append(c.Buffer()))
-	}
-	c.Set(0, codec.AppendTextString(c.Cell(0), e.Text))                           // text
-	c.Set(1, codec.AppendTextBytes(c.Cell(1), e.Raw))                             // raw
-	c.Set(2, codec.AppendTextBool(c.Cell(2), e.Flag))                             // flag
-	c.Set(3, codec.AppendTextInt32(c.Cell(3), e.Small))                           // small
-	c.Set(4, codec.AppendTextInt64(c.Cell(4), e.Count))                           // count
-	c.Set(5, codec.AppendTextUint32(c.Cell(5), e.Mask))                           // mask
-	c.Set(6, codec.AppendTextUint64(c.Cell(6), e.Total))                          // total
-	c.Set(7, codec.AppendTextFloat32(c.Cell(7), e.Load))                          // cpu.load
-	c.Set(8, codec.AppendTextFloat64(c.Cell(8), e.Ratio))                         // ratio (.*)|%
-	c.Set(9, codec.AppendTextTimestamp(c.Cell(9), e.At))                          // at
-	c.Set(10, codec.AppendTextDuration(c.Cell(10), e.Took))                       // took
-	c.Set(11, codec.AppendTextUUID(c.Cell(11), e.ID))                             // id
-	c.Set(12, codec.AppendTextEnum(c.Cell(12), sampleStateNames, int64(e.State))) // state
-	c.Set(13, codec.AppendTextJSON(c.Cell(13), e.Document))                       // document
-	c.Set(14, codec.AppendTextEnum(c.Cell(14), sampleLevelNames, int64(e.Level))) // level
-	if e.MaybeText != nil {
-		c.Set(15, codec.AppendTextString(c.Cell(15), *e.MaybeText)) // maybe_text
-	}
-	if e.MaybeRaw != nil {
-		c.Set(16, codec.AppendTextBytes(c.Cell(16), e.MaybeRaw)) // maybe_raw
-	}
-	if e.MaybeFlag != nil {
-		c.Set(17, codec.AppendTextBool(c.Cell(17), *e.MaybeFlag)) // maybe_flag
-	}
-	if e.MaybeSmall != nil {
-		c.Set(18, codec.AppendTextInt32(c.Cell(18), *e.MaybeSmall)) // maybe_small
-	}
-	if e.MaybeCount != nil {
-		c.Set(19, codec.AppendBinaryInt64(c.Cell(19), *e.MaybeCount)) // maybe_count
-	}
-	if e.MaybeMask != nil {
-		c.Set(20, codec.AppendTextUint32(c.Cell(20), *e.MaybeMask)) // maybe_mask
-	}
-	if e.MaybeTotal != nil {
-		c.Set(21, codec.AppendTextUint64(c.Cell(21), *e.MaybeTotal)) // maybe_total
-	}
-	if e.MaybeLoad != nil {
-		c.Set(22, codec.AppendTextFloat32(c.Cell(22), *e.MaybeLoad)) // maybe_load
-	}
-	if e.MaybeRatio != nil {
-		c.Set(23, codec.AppendTextFloat64(c.Cell(23), *e.MaybeRatio)) // maybe_ratio
-	}
-	if e.MaybeAt != nil {
-		c.Set(24, codec.AppendTextTimestamp(c.Cell(24), *e.MaybeAt)) // maybe_at
-	}
-	if e.MaybeTook != nil {
-		c.Set(25, codec.AppendTextDuration(c.Cell(25), *e.MaybeTook)) // maybe_took
-	}
-	if e.MaybeID != nil {
-		c.Set(26, codec.AppendTextUUID(c.Cell(26), *e.MaybeID)) // maybe_id
-	}
-	if e.MaybeState != nil {
-		c.Set(27, codec.AppendTextEnum(c.Cell(27), sampleMaybeStateNames, int64(*e.MaybeState))) // maybe_state
-	}
-	if e.MaybeDocument != nil {
-		c.Set(28, codec.AppendTextJSON(c.Cell(28), e.MaybeDocument)) // maybe_document
-	}
-	c.Set(29, codec.AppendTextString(c.Cell(29), e.DefaultText))                                // default_text
-	c.Set(30, codec.AppendTextBytes(c.Cell(30), e.DefaultRaw))                                  // default_raw
-	c.Set(31, codec.AppendTextBool(c.Cell(31), e.DefaultFlag))                                  // default_flag
-	c.Set(32, codec.AppendTextInt32(c.Cell(32), e.DefaultSmall))                                // default_small
-	c.Set(33, codec.AppendTextInt64(c.Cell(33), e.DefaultCount))                                // default_count
-	c.Set(34, codec.AppendTextUint32(c.Cell(34), e.DefaultMask))                                // default_mask
-	c.Set(35, codec.AppendTextUint64(c.Cell(35), e.DefaultTotal))                               // default_total
-	c.Set(36, codec.AppendTextFloat32(c.Cell(36), e.DefaultLoad))                               // default_load
-	c.Set(37, codec.AppendTextFloat64(c.Cell(37), e.DefaultRatio))                              // default_ratio
-	c.Set(38, codec.AppendTextTimestamp(c.Cell(38), e.DefaultAt))                               // default_at
-	c.Set(39, codec.AppendTextDuration(c.Cell(39), e.DefaultTook))                              // default_took
-	c.Set(40, codec.AppendTextUUID(c.Cell(40), e.DefaultID))                                    // default_id
-	c.Set(41, codec.AppendTextEnum(c.Cell(41), sampleDefaultStateNames, int64(e.DefaultState))) // default_state
-	c.Set(42, codec.AppendTextJSON(c.Cell(42), e.DefaultDocument))                              // default_document
-}
-
-// spansSampleCellsText returns where the rows of an event's series are in
-// sample_cells_text.
-func spansSampleCellsText(e *SampleEvent) ([]codec.Span, error) {
-	key := SampleCellsTextKey{Site: e.Site, Sensor: e.Sensor, Channel: e.Channel, Slot: e.Slot, Serial: e.Serial, Unit: e.Unit, Kind: e.Kind, Active: e.Active, Tag: e.Tag, Since: e.Since, Interval: e.Interval}
-	span, err := store.Span(key.Prefix, nil, "#", true)
-	return []codec.Span{span}, err
-}
-
-// keySampleCellsText sets the series of an event from a row key of
-// sample_cells_text, and returns its bucket.
-func keySampleCellsText(row string, e *SampleEvent) (time.Time, error) {
-	k, err := ParseSampleCellsTextKey(row)
-	e.Site = codec.Keep(e.Site, k.Site)
-	e.Sensor = k.Sensor
-	e.Channel = k.Channel
-	e.Slot = k.Slot
-	e.Serial = k.Serial
-	e.Unit = k.Unit
-	e.Kind = k.Kind
-	e.Active = k.Active
-	e.Tag = k.Tag
-	e.Since = k.Since
-	e.Interval = k.Interval
-	return k.Bucket, err
-}
-
-// setSampleCellsText takes the datum of a column of sample_cells_text into an
-// event.
-func setSampleCellsText(e *SampleEvent, column int, datum []byte) (err error) {
-	switch column {
-	case 0: // text
-		e.Text, err = codec.TextString(datum)
-	case 1: // raw
-		e.Raw, err = codec.TextBytes(datum)
-	case 2: // flag
-		e.Flag, err = codec.TextBool(datum)
-	case 3: // small
-		e.Small, err = codec.TextInt32(datum)
-	case 4: // count
-		e.Count, err = codec.TextInt64(datum)
-	case 5: // mask
-		e.Mask, err = codec.TextUint32(datum)
-	case 6: // total
-		e.Total, err = codec.TextUint64(datum)
-	case 7: // cpu.load
-		e.Load, err = codec.TextFloat32(datum)
-	case 8: // ratio (.*)|%
-		e.Ratio, err = codec.TextFloat64(datum)
-	case 9: // at
-		e.At, err = codec.TextTimestamp(datum)
-	case 10: // took
-		e.Took, err = codec.TextDuration(datum)
-	case 11: // id
-		e.ID, err = codec.TextUUID(datum)
-	case 12: // state
-		n, failed := codec.TextEnum(datum, sampleStateNames)
-		e.State, err = SampleState(n), failed
-	case 13: // document
-		e.Document, err = codec.TextJSON(datum)
-	case 14: // level
-		n, failed := codec.TextEnum(datum, sampleLevelNames)
-		e.Level, err = SampleLevel(n), failed
-	case 15: // maybe_text
-		e.MaybeText, err = codec.Optional(codec.TextString(datum))
-	case 16: // maybe_raw
-		e.MaybeRaw, err = codec.Present(codec.TextBytes(datum))
-	case 17: // maybe_flag
-		e.MaybeFlag, err = codec.Optional(codec.TextBool(datum))
-	case 18: // maybe_small
-		e.MaybeSmall, err = codec.Optional(codec.TextInt32(datum))
-	case 19: // maybe_count
-		e.MaybeCount, err = codec.Optional(codec.BinaryInt64(datum))
-	case 20: // maybe_mask
-		e.MaybeMask, err = codec.Optional(codec.TextUint32(datum))
-	case 21: // maybe_total
-		e.MaybeTotal, err = codec.Optional(codec.TextUint64(datum))
-	case 22: // maybe_load
-		e.MaybeLoad, err = codec.Optional(codec.TextFloat32(datum))
-	case 23: // maybe_ratio
-		e.MaybeRatio, err = codec.Optional(codec.TextFloat64(datum))
-	case 24: // maybe_at
-		e.MaybeAt, err = codec.Optional(codec.TextTimestamp(datum))
-	case 25: // maybe_took
-		e.MaybeTook, err = codec.Optional(codec.TextDuration(datum))
-	case 26: // maybe_id
-		e.MaybeID, err = codec.Optional(codec.TextUUID(datum))
-	case 27: // maybe_state
-		n, failed := codec.TextEnum(datum, sampleMaybeStateNames)
-		e.MaybeState, err = codec.Optional(SampleMaybeState(n), failed)
-	case 28: // maybe_document
-		e.MaybeDocument, err = codec.Present(codec.TextJSON(datum))
-	case 29: // default_text
-		e.DefaultText, err = codec.TextString(datum)
-	case 30: // default_raw
-		e.DefaultRaw, err = codec.TextBytes(datum)
-	case 31: // default_flag
-		e.DefaultFlag, err = codec.TextBool(datum)
-	case 32: // default_small
-		e.DefaultSmall, err = codec.TextInt32(datum)
-	case 33: // default_count
-		e.DefaultCount, err = codec.TextInt64(datum)
-	case 34: // default_mask
-		e.DefaultMask, err = codec.TextUint32(datum)
-	case 35: // default_total
-		e.DefaultTotal, err = codec.TextUint64(datum)
-	case 36: // default_load
-		e.DefaultLoad, err = codec.TextFloat32(datum)
-	case 37: // default_ratio
-		e.DefaultRatio, err = codec.TextFloat64(datum)
-	case 38: // default_at
-		e.DefaultAt, err = codec.TextTimestamp(datum)
-	case 39: // default_took
-		e.DefaultTook, err = codec.TextDuration(datum)
-	case 40: // default_id
-		e.DefaultID, err = codec.TextUUID(datum)
-	case 41: // default_state
-		n, failed := codec.TextEnum(datum, sampleDefaultStateNames)
-		e.DefaultState, err = SampleDefaultState(n), failed
-	case 42: // default_document
-		e.DefaultDocument, err = codec.TextJSON(datum)
-	}
-	return err
-}
+	Check:     checkSample,
+})
 
 // sampleCombinedBucket is the buckets of sample_combined.
 var sampleCombinedBucket = codec.Bucket{
@@ -2736,70 +1596,93 @@ var sampleCombinedBucket = codec.Bucket{
 	Label: codec.Label{Kind: codec.ISOWeekLabel},
 }
 
-// sampleCombinedLayout is how events lie in sample_combined.
-var sampleCombinedLayout = &store.Layout[SampleEvent]{
+// sampleCombinedColumns ties the parts of an event to the columns of table
+// sample_combined and to the slices of SampleColumns.
+var sampleCombinedColumns = store.NewColumns(
+	store.SeriesPartFunc(func(e *SampleEvent) *SampleSeries { return &e.SampleSeries }, func(c *SampleColumns) *[]SampleSeries { return &c.Series }, sameSample, ownSample),
+	store.TimePart(func(e *SampleEvent) *time.Time { return &e.Time }, func(c *SampleColumns) *[]time.Time { return &c.Time }),
+	store.EventColumn(
+		"event", appendSampleProto, parseSampleProto,
+		store.FieldPart(func(e *SampleEvent) *string { return &e.Text }, func(c *SampleColumns) *[]string { return &c.Text }),
+		store.BytesPart(func(e *SampleEvent) *[]byte { return &e.Raw }, func(c *SampleColumns) *[][]byte { return &c.Raw }),
+		store.FieldPart(func(e *SampleEvent) *bool { return &e.Flag }, func(c *SampleColumns) *[]bool { return &c.Flag }),
+		store.FieldPart(func(e *SampleEvent) *int32 { return &e.Small }, func(c *SampleColumns) *[]int32 { return &c.Small }),
+		store.FieldPart(func(e *SampleEvent) *int64 { return &e.Count }, func(c *SampleColumns) *[]int64 { return &c.Count }),
+		store.FieldPart(func(e *SampleEvent) *uint32 { return &e.Mask }, func(c *SampleColumns) *[]uint32 { return &c.Mask }),
+		store.FieldPart(func(e *SampleEvent) *uint64 { return &e.Total }, func(c *SampleColumns) *[]uint64 { return &c.Total }),
+		store.FieldPart(func(e *SampleEvent) *float32 { return &e.Load }, func(c *SampleColumns) *[]float32 { return &c.Load }),
+		store.FieldPart(func(e *SampleEvent) *float64 { return &e.Ratio }, func(c *SampleColumns) *[]float64 { return &c.Ratio }),
+		store.FieldPart(func(e *SampleEvent) *time.Time { return &e.At }, func(c *SampleColumns) *[]time.Time { return &c.At }),
+		store.FieldPart(func(e *SampleEvent) *time.Duration { return &e.Took }, func(c *SampleColumns) *[]time.Duration { return &c.Took }),
+		store.FieldPart(func(e *SampleEvent) *UUID { return &e.ID }, func(c *SampleColumns) *[]UUID { return &c.ID }),
+		store.FieldPart(func(e *SampleEvent) *SampleState { return &e.State }, func(c *SampleColumns) *[]SampleState { return &c.State }),
+		store.BytesPart(func(e *SampleEvent) *json.RawMessage { return &e.Document }, func(c *SampleColumns) *[]json.RawMessage { return &c.Document }),
+		store.FieldPart(func(e *SampleEvent) *SampleLevel { return &e.Level }, func(c *SampleColumns) *[]SampleLevel { return &c.Level }),
+		store.OptionalPart(func(e *SampleEvent) **string { return &e.MaybeText }, func(c *SampleColumns) *[]*string { return &c.MaybeText }),
+		store.BytesPart(func(e *SampleEvent) *[]byte { return &e.MaybeRaw }, func(c *SampleColumns) *[][]byte { return &c.MaybeRaw }),
+		store.OptionalPart(func(e *SampleEvent) **bool { return &e.MaybeFlag }, func(c *SampleColumns) *[]*bool { return &c.MaybeFlag }),
+		store.OptionalPart(func(e *SampleEvent) **int32 { return &e.MaybeSmall }, func(c *SampleColumns) *[]*int32 { return &c.MaybeSmall }),
+		store.OptionalPart(func(e *SampleEvent) **int64 { return &e.MaybeCount }, func(c *SampleColumns) *[]*int64 { return &c.MaybeCount }),
+		store.OptionalPart(func(e *SampleEvent) **uint32 { return &e.MaybeMask }, func(c *SampleColumns) *[]*uint32 { return &c.MaybeMask }),
+		store.OptionalPart(func(e *SampleEvent) **uint64 { return &e.MaybeTotal }, func(c *SampleColumns) *[]*uint64 { return &c.MaybeTotal }),
+		store.OptionalPart(func(e *SampleEvent) **float32 { return &e.MaybeLoad }, func(c *SampleColumns) *[]*float32 { return &c.MaybeLoad }),
+		store.OptionalPart(func(e *SampleEvent) **float64 { return &e.MaybeRatio }, func(c *SampleColumns) *[]*float64 { return &c.MaybeRatio }),
+		store.OptionalPart(func(e *SampleEvent) **time.Time { return &e.MaybeAt }, func(c *SampleColumns) *[]*time.Time { return &c.MaybeAt }),
+		store.OptionalPart(func(e *SampleEvent) **time.Duration { return &e.MaybeTook }, func(c *SampleColumns) *[]*time.Duration { return &c.MaybeTook }),
+		store.OptionalPart(func(e *SampleEvent) **UUID { return &e.MaybeID }, func(c *SampleColumns) *[]*UUID { return &c.MaybeID }),
+		store.OptionalPart(func(e *SampleEvent) **SampleMaybeState { return &e.MaybeState }, func(c *SampleColumns) *[]*SampleMaybeState { return &c.MaybeState }),
+		store.BytesPart(func(e *SampleEvent) *json.RawMessage { return &e.MaybeDocument }, func(c *SampleColumns) *[]json.RawMessage { return &c.MaybeDocument }),
+		store.FieldPart(func(e *SampleEvent) *string { return &e.DefaultText }, func(c *SampleColumns) *[]string { return &c.DefaultText }),
+		store.BytesPart(func(e *SampleEvent) *[]byte { return &e.DefaultRaw }, func(c *SampleColumns) *[][]byte { return &c.DefaultRaw }),
+		store.FieldPart(func(e *SampleEvent) *bool { return &e.DefaultFlag }, func(c *SampleColumns) *[]bool { return &c.DefaultFlag }),
+		store.FieldPart(func(e *SampleEvent) *int32 { return &e.DefaultSmall }, func(c *SampleColumns) *[]int32 { return &c.DefaultSmall }),
+		store.FieldPart(func(e *SampleEvent) *int64 { return &e.DefaultCount }, func(c *SampleColumns) *[]int64 { return &c.DefaultCount }),
+		store.FieldPart(func(e *SampleEvent) *uint32 { return &e.DefaultMask }, func(c *SampleColumns) *[]uint32 { return &c.DefaultMask }),
+		store.FieldPart(func(e *SampleEvent) *uint64 { return &e.DefaultTotal }, func(c *SampleColumns) *[]uint64 { return &c.DefaultTotal }),
+		store.FieldPart(func(e *SampleEvent) *float32 { return &e.DefaultLoad }, func(c *SampleColumns) *[]float32 { return &c.DefaultLoad }),
+		store.FieldPart(func(e *SampleEvent) *float64 { return &e.DefaultRatio }, func(c *SampleColumns) *[]float64 { return &c.DefaultRatio }),
+		store.FieldPart(func(e *SampleEvent) *time.Time { return &e.DefaultAt }, func(c *SampleColumns) *[]time.Time { return &c.DefaultAt }),
+		store.FieldPart(func(e *SampleEvent) *time.Duration { return &e.DefaultTook }, func(c *SampleColumns) *[]time.Duration { return &c.DefaultTook }),
+		store.FieldPart(func(e *SampleEvent) *UUID { return &e.DefaultID }, func(c *SampleColumns) *[]UUID { return &c.DefaultID }),
+		store.FieldPart(func(e *SampleEvent) *SampleDefaultState { return &e.DefaultState }, func(c *SampleColumns) *[]SampleDefaultState { return &c.DefaultState }),
+		store.BytesPart(func(e *SampleEvent) *json.RawMessage { return &e.DefaultDocument }, func(c *SampleColumns) *[]json.RawMessage { return &c.DefaultDocument }),
+	),
+)
+
+// sampleCombinedLayout is the layout of table sample_combined.
+var sampleCombinedLayout = store.NewLayout(sampleCombinedColumns, store.Keys[SampleEvent]{
+	Append: func(e *SampleEvent, _ string, dst []byte) ([]byte, error) {
+		return SampleCombinedKey{Site: e.Site, Sensor: e.Sensor, Channel: e.Channel, Slot: e.Slot, Serial: e.Serial, Unit: e.Unit, Kind: e.Kind, Active: e.Active, Tag: e.Tag, Since: e.Since, Interval: e.Interval, Bucket: e.Time}.Append(dst)
+	},
+	Prefix: func(e *SampleEvent, _ string) ([]byte, error) {
+		return SampleCombinedKey{Site: e.Site, Sensor: e.Sensor, Channel: e.Channel, Slot: e.Slot, Serial: e.Serial, Unit: e.Unit, Kind: e.Kind, Active: e.Active, Tag: e.Tag, Since: e.Since, Interval: e.Interval}.Prefix()
+	},
+	Parse: func(row string, e *SampleEvent) (time.Time, error) {
+		k, err := ParseSampleCombinedKey(row)
+		e.Site = codec.Keep(e.Site, k.Site)
+		e.Sensor = k.Sensor
+		e.Channel = k.Channel
+		e.Slot = k.Slot
+		e.Serial = k.Serial
+		e.Unit = k.Unit
+		e.Kind = k.Kind
+		e.Active = k.Active
+		e.Tag = k.Tag
+		e.Since = k.Since
+		e.Interval = k.Interval
+		return k.Bucket, err
+	},
+	Delimiter: "#",
+}, store.Layout[SampleEvent]{
 	Table: store.Table{
-		ID: "sample_combined",
-		Families: []store.Family{
-			{
-				Name: "m",
-				GC:   codec.GCRule{Kind: codec.GCIntersection, Rules: []codec.GCRule{{Kind: codec.GCMaxAge, MaxAge: 24 * time.Hour}, {Kind: codec.GCMaxVersions, MaxVersions: 3}}},
-				Life: codec.Lifetime{Retention: codec.Retention{{MaxAge: 24 * time.Hour}, {Versions: 3}}},
-			},
-		},
+		ID:       "sample_combined",
+		Families: []store.Family{{Name: "m", GC: codec.GCRule{Kind: codec.GCIntersection, Rules: []codec.GCRule{{Kind: codec.GCMaxAge, MaxAge: 24 * time.Hour}, {Kind: codec.GCMaxVersions, MaxVersions: 3}}}}},
 	},
 	Kind:      store.BucketCells,
 	Bucket:    sampleCombinedBucket,
 	Precision: time.Millisecond,
-	Columns:   []store.Column{{Name: "event", Whole: true}},
-	Time: func(e *SampleEvent) *time.Time {
-		return &e.Time
-	},
-	Check: checkSample,
-	Put:   putSampleCombined,
-	Same:  sameSample,
-	Own:   ownSample,
-	Spans: spansSampleCombined,
-	Key:   keySampleCombined,
-	Set: func(e *SampleEvent, _ int, blob []byte) error {
-		return parseSampleProto(e, blob)
-	},
-	Missing: store.Required[SampleEvent],
-}
-
-// putSampleCombined lays out an event as cells of sample_combined.
-func putSampleCombined(e *SampleEvent, c *store.Cells) {
-	if !c.SameRow(0) {
-		c.Row(SampleCombinedKey{Site: e.Site, Sensor: e.Sensor, Channel: e.Channel, Slot: e.Slot, Serial: e.Serial, Unit: e.Unit, Kind: e.Kind, Active: e.Active, Tag: e.Tag, Since: e.Since, Interval: e.Interval, Bucket: e.Time}.Append(c.Buffer()))
-	}
-	c.Set(0, appendSampleProto(c.Cell(0), e))
-}
-
-// spansSampleCombined returns where the rows of an event's series are in
-// sample_combined.
-func spansSampleCombined(e *SampleEvent) ([]codec.Span, error) {
-	key := SampleCombinedKey{Site: e.Site, Sensor: e.Sensor, Channel: e.Channel, Slot: e.Slot, Serial: e.Serial, Unit: e.Unit, Kind: e.Kind, Active: e.Active, Tag: e.Tag, Since: e.Since, Interval: e.Interval}
-	span, err := store.Span(key.Prefix, nil, "#", true)
-	return []codec.Span{span}, err
-}
-
-// keySampleCombined sets the series of an event from a row key of
-// sample_combined, and returns its bucket.
-func keySampleCombined(row string, e *SampleEvent) (time.Time, error) {
-	k, err := ParseSampleCombinedKey(row)
-	e.Site = codec.Keep(e.Site, k.Site)
-	e.Sensor = k.Sensor
-	e.Channel = k.Channel
-	e.Slot = k.Slot
-	e.Serial = k.Serial
-	e.Unit = k.Unit
-	e.Kind = k.Kind
-	e.Active = k.Active
-	e.Tag = k.Tag
-	e.Since = k.Since
-	e.Interval = k.Interval
-	return k.Bucket, err
-}
+	Check:     checkSample,
+})
 
 // sampleCombinedJSONBucket is the buckets of sample_combined_json.
 var sampleCombinedJSONBucket = codec.Bucket{
@@ -2807,819 +1690,456 @@ var sampleCombinedJSONBucket = codec.Bucket{
 	Label:  codec.Label{Format: codec.TimeFormat{Layout: "2006"}},
 }
 
-// sampleCombinedJSONLayout is how events lie in sample_combined_json.
-var sampleCombinedJSONLayout = &store.Layout[SampleEvent]{
+// sampleCombinedJSONColumns ties the parts of an event to the columns of table
+// sample_combined_json and to the slices of SampleColumns.
+var sampleCombinedJSONColumns = store.NewColumns(
+	store.SeriesPartFunc(func(e *SampleEvent) *SampleSeries { return &e.SampleSeries }, func(c *SampleColumns) *[]SampleSeries { return &c.Series }, sameSample, ownSample),
+	store.TimePart(func(e *SampleEvent) *time.Time { return &e.Time }, func(c *SampleColumns) *[]time.Time { return &c.Time }),
+	store.EventColumn(
+		"event", appendSampleJSON, parseSampleJSON,
+		store.FieldPart(func(e *SampleEvent) *string { return &e.Text }, func(c *SampleColumns) *[]string { return &c.Text }),
+		store.BytesPart(func(e *SampleEvent) *[]byte { return &e.Raw }, func(c *SampleColumns) *[][]byte { return &c.Raw }),
+		store.FieldPart(func(e *SampleEvent) *bool { return &e.Flag }, func(c *SampleColumns) *[]bool { return &c.Flag }),
+		store.FieldPart(func(e *SampleEvent) *int32 { return &e.Small }, func(c *SampleColumns) *[]int32 { return &c.Small }),
+		store.FieldPart(func(e *SampleEvent) *int64 { return &e.Count }, func(c *SampleColumns) *[]int64 { return &c.Count }),
+		store.FieldPart(func(e *SampleEvent) *uint32 { return &e.Mask }, func(c *SampleColumns) *[]uint32 { return &c.Mask }),
+		store.FieldPart(func(e *SampleEvent) *uint64 { return &e.Total }, func(c *SampleColumns) *[]uint64 { return &c.Total }),
+		store.FieldPart(func(e *SampleEvent) *float32 { return &e.Load }, func(c *SampleColumns) *[]float32 { return &c.Load }),
+		store.FieldPart(func(e *SampleEvent) *float64 { return &e.Ratio }, func(c *SampleColumns) *[]float64 { return &c.Ratio }),
+		store.FieldPart(func(e *SampleEvent) *time.Time { return &e.At }, func(c *SampleColumns) *[]time.Time { return &c.At }),
+		store.FieldPart(func(e *SampleEvent) *time.Duration { return &e.Took }, func(c *SampleColumns) *[]time.Duration { return &c.Took }),
+		store.FieldPart(func(e *SampleEvent) *UUID { return &e.ID }, func(c *SampleColumns) *[]UUID { return &c.ID }),
+		store.FieldPart(func(e *SampleEvent) *SampleState { return &e.State }, func(c *SampleColumns) *[]SampleState { return &c.State }),
+		store.BytesPart(func(e *SampleEvent) *json.RawMessage { return &e.Document }, func(c *SampleColumns) *[]json.RawMessage { return &c.Document }),
+		store.FieldPart(func(e *SampleEvent) *SampleLevel { return &e.Level }, func(c *SampleColumns) *[]SampleLevel { return &c.Level }),
+		store.OptionalPart(func(e *SampleEvent) **string { return &e.MaybeText }, func(c *SampleColumns) *[]*string { return &c.MaybeText }),
+		store.BytesPart(func(e *SampleEvent) *[]byte { return &e.MaybeRaw }, func(c *SampleColumns) *[][]byte { return &c.MaybeRaw }),
+		store.OptionalPart(func(e *SampleEvent) **bool { return &e.MaybeFlag }, func(c *SampleColumns) *[]*bool { return &c.MaybeFlag }),
+		store.OptionalPart(func(e *SampleEvent) **int32 { return &e.MaybeSmall }, func(c *SampleColumns) *[]*int32 { return &c.MaybeSmall }),
+		store.OptionalPart(func(e *SampleEvent) **int64 { return &e.MaybeCount }, func(c *SampleColumns) *[]*int64 { return &c.MaybeCount }),
+		store.OptionalPart(func(e *SampleEvent) **uint32 { return &e.MaybeMask }, func(c *SampleColumns) *[]*uint32 { return &c.MaybeMask }),
+		store.OptionalPart(func(e *SampleEvent) **uint64 { return &e.MaybeTotal }, func(c *SampleColumns) *[]*uint64 { return &c.MaybeTotal }),
+		store.OptionalPart(func(e *SampleEvent) **float32 { return &e.MaybeLoad }, func(c *SampleColumns) *[]*float32 { return &c.MaybeLoad }),
+		store.OptionalPart(func(e *SampleEvent) **float64 { return &e.MaybeRatio }, func(c *SampleColumns) *[]*float64 { return &c.MaybeRatio }),
+		store.OptionalPart(func(e *SampleEvent) **time.Time { return &e.MaybeAt }, func(c *SampleColumns) *[]*time.Time { return &c.MaybeAt }),
+		store.OptionalPart(func(e *SampleEvent) **time.Duration { return &e.MaybeTook }, func(c *SampleColumns) *[]*time.Duration { return &c.MaybeTook }),
+		store.OptionalPart(func(e *SampleEvent) **UUID { return &e.MaybeID }, func(c *SampleColumns) *[]*UUID { return &c.MaybeID }),
+		store.OptionalPart(func(e *SampleEvent) **SampleMaybeState { return &e.MaybeState }, func(c *SampleColumns) *[]*SampleMaybeState { return &c.MaybeState }),
+		store.BytesPart(func(e *SampleEvent) *json.RawMessage { return &e.MaybeDocument }, func(c *SampleColumns) *[]json.RawMessage { return &c.MaybeDocument }),
+		store.FieldPart(func(e *SampleEvent) *string { return &e.DefaultText }, func(c *SampleColumns) *[]string { return &c.DefaultText }),
+		store.BytesPart(func(e *SampleEvent) *[]byte { return &e.DefaultRaw }, func(c *SampleColumns) *[][]byte { return &c.DefaultRaw }),
+		store.FieldPart(func(e *SampleEvent) *bool { return &e.DefaultFlag }, func(c *SampleColumns) *[]bool { return &c.DefaultFlag }),
+		store.FieldPart(func(e *SampleEvent) *int32 { return &e.DefaultSmall }, func(c *SampleColumns) *[]int32 { return &c.DefaultSmall }),
+		store.FieldPart(func(e *SampleEvent) *int64 { return &e.DefaultCount }, func(c *SampleColumns) *[]int64 { return &c.DefaultCount }),
+		store.FieldPart(func(e *SampleEvent) *uint32 { return &e.DefaultMask }, func(c *SampleColumns) *[]uint32 { return &c.DefaultMask }),
+		store.FieldPart(func(e *SampleEvent) *uint64 { return &e.DefaultTotal }, func(c *SampleColumns) *[]uint64 { return &c.DefaultTotal }),
+		store.FieldPart(func(e *SampleEvent) *float32 { return &e.DefaultLoad }, func(c *SampleColumns) *[]float32 { return &c.DefaultLoad }),
+		store.FieldPart(func(e *SampleEvent) *float64 { return &e.DefaultRatio }, func(c *SampleColumns) *[]float64 { return &c.DefaultRatio }),
+		store.FieldPart(func(e *SampleEvent) *time.Time { return &e.DefaultAt }, func(c *SampleColumns) *[]time.Time { return &c.DefaultAt }),
+		store.FieldPart(func(e *SampleEvent) *time.Duration { return &e.DefaultTook }, func(c *SampleColumns) *[]time.Duration { return &c.DefaultTook }),
+		store.FieldPart(func(e *SampleEvent) *UUID { return &e.DefaultID }, func(c *SampleColumns) *[]UUID { return &c.DefaultID }),
+		store.FieldPart(func(e *SampleEvent) *SampleDefaultState { return &e.DefaultState }, func(c *SampleColumns) *[]SampleDefaultState { return &c.DefaultState }),
+		store.BytesPart(func(e *SampleEvent) *json.RawMessage { return &e.DefaultDocument }, func(c *SampleColumns) *[]json.RawMessage { return &c.DefaultDocument }),
+	),
+)
+
+// sampleCombinedJSONLayout is the layout of table sample_combined_json.
+var sampleCombinedJSONLayout = store.NewLayout(sampleCombinedJSONColumns, store.Keys[SampleEvent]{
+	Append: func(e *SampleEvent, _ string, dst []byte) ([]byte, error) {
+		return SampleCombinedJSONKey{Site: e.Site, Sensor: e.Sensor, Channel: e.Channel, Slot: e.Slot, Serial: e.Serial, Unit: e.Unit, Kind: e.Kind, Active: e.Active, Tag: e.Tag, Since: e.Since, Interval: e.Interval, Bucket: e.Time}.Append(dst)
+	},
+	Prefix: func(e *SampleEvent, _ string) ([]byte, error) {
+		return SampleCombinedJSONKey{Site: e.Site, Sensor: e.Sensor, Channel: e.Channel, Slot: e.Slot, Serial: e.Serial, Unit: e.Unit, Kind: e.Kind, Active: e.Active, Tag: e.Tag, Since: e.Since, Interval: e.Interval}.Prefix()
+	},
+	Parse: func(row string, e *SampleEvent) (time.Time, error) {
+		k, err := ParseSampleCombinedJSONKey(row)
+		e.Site = codec.Keep(e.Site, k.Site)
+		e.Sensor = k.Sensor
+		e.Channel = k.Channel
+		e.Slot = k.Slot
+		e.Serial = k.Serial
+		e.Unit = k.Unit
+		e.Kind = k.Kind
+		e.Active = k.Active
+		e.Tag = k.Tag
+		e.Since = k.Since
+		e.Interval = k.Interval
+		return k.Bucket, err
+	},
+	Delimiter: "#",
+}, store.Layout[SampleEvent]{
 	Table: store.Table{
-		ID: "sample_combined_json",
-		Families: []store.Family{
-			{
-				Name: "m",
-				GC:   codec.GCRule{},
-			},
-		},
+		ID:       "sample_combined_json",
+		Families: []store.Family{{Name: "m"}},
 	},
 	Kind:      store.BucketCells,
 	Bucket:    sampleCombinedJSONBucket,
 	Precision: time.Millisecond,
-	Columns:   []store.Column{{Name: "event", Whole: true}},
-	Time: func(e *SampleEvent) *time.Time {
-		return &e.Time
-	},
-	Check: checkSample,
-	Put:   putSampleCombinedJSON,
-	Same:  sameSample,
-	Own:   ownSample,
-	Spans: spansSampleCombinedJSON,
-	Key:   keySampleCombinedJSON,
-	Set: func(e *SampleEvent, _ int, blob []byte) error {
-		return parseSampleJSON(e, blob)
-	},
-	Missing: store.Required[SampleEvent],
-}
-
-// putSampleCombinedJSON lays out an event as cells of sample_combined_json.
-func putSampleCombinedJSON(e *SampleEvent, c *store.Cells) {
-	if !c.SameRow(0) {
-		c.Row(SampleCombinedJSONKey{Site: e.Site, Sensor: e.Sensor, Channel: e.Channel, Slot: e.Slot, Serial: e.Serial, Unit: e.Unit, Kind: e.Kind, Active: e.Active, Tag: e.Tag, Since: e.Since, Interval: e.Interval, Bucket: e.Time}.Append(c.Buffer()))
-	}
-	c.Set(0, appendSampleJSON(c.Cell(0), e))
-}
-
-// spansSampleCombinedJSON returns where the rows of an event's series are in
-// sample_combined_json.
-func spansSampleCombinedJSON(e *SampleEvent) ([]codec.Span, error) {
-	key := SampleCombinedJSONKey{Site: e.Site, Sensor: e.Sensor, Channel: e.Channel, Slot: e.Slot, Serial: e.Serial, Unit: e.Unit, Kind: e.Kind, Active: e.Active, Tag: e.Tag, Since: e.Since, Interval: e.Interval}
-	span, err := store.Span(key.Prefix, nil, "#", true)
-	return []codec.Span{span}, err
-}
-
-// keySampleCombinedJSON sets the series of an event from a row key of
-// sample_combined_json, and returns its bucket.
-func keySampleCombinedJSON(row string, e *SampleEvent) (time.Time, error) {
-	k, err := ParseSampleCombinedJSONKey(row)
-	e.Site = codec.Keep(e.Site, k.Site)
-	e.Sensor = k.Sensor
-	e.Channel = k.Channel
-	e.Slot = k.Slot
-	e.Serial = k.Serial
-	e.Unit = k.Unit
-	e.Kind = k.Kind
-	e.Active = k.Active
-	e.Tag = k.Tag
-	e.Since = k.Since
-	e.Interval = k.Interval
-	return k.Bucket, err
-}
+	Check:     checkSample,
+})
 
 // sampleSerializedTime is how an event's time stands in the row keys of
 // sample_serialized.
 var sampleSerializedTime = codec.TimeFormat{Layout: "2006-01-02T15:04:05.000"}
 
-// sampleSerializedLayout is how events lie in sample_serialized.
-var sampleSerializedLayout = &store.Layout[SampleEvent]{
+// sampleSerializedColumns ties the parts of an event to the columns of table
+// sample_serialized and to the slices of SampleColumns.
+var sampleSerializedColumns = store.NewColumns(
+	store.SeriesPartFunc(func(e *SampleEvent) *SampleSeries { return &e.SampleSeries }, func(c *SampleColumns) *[]SampleSeries { return &c.Series }, sameSample, ownSample),
+	store.TimePart(func(e *SampleEvent) *time.Time { return &e.Time }, func(c *SampleColumns) *[]time.Time { return &c.Time }),
+	store.EventColumn(
+		"event", appendSampleProto, parseSampleProto,
+		store.FieldPart(func(e *SampleEvent) *string { return &e.Text }, func(c *SampleColumns) *[]string { return &c.Text }),
+		store.BytesPart(func(e *SampleEvent) *[]byte { return &e.Raw }, func(c *SampleColumns) *[][]byte { return &c.Raw }),
+		store.FieldPart(func(e *SampleEvent) *bool { return &e.Flag }, func(c *SampleColumns) *[]bool { return &c.Flag }),
+		store.FieldPart(func(e *SampleEvent) *int32 { return &e.Small }, func(c *SampleColumns) *[]int32 { return &c.Small }),
+		store.FieldPart(func(e *SampleEvent) *int64 { return &e.Count }, func(c *SampleColumns) *[]int64 { return &c.Count }),
+		store.FieldPart(func(e *SampleEvent) *uint32 { return &e.Mask }, func(c *SampleColumns) *[]uint32 { return &c.Mask }),
+		store.FieldPart(func(e *SampleEvent) *uint64 { return &e.Total }, func(c *SampleColumns) *[]uint64 { return &c.Total }),
+		store.FieldPart(func(e *SampleEvent) *float32 { return &e.Load }, func(c *SampleColumns) *[]float32 { return &c.Load }),
+		store.FieldPart(func(e *SampleEvent) *float64 { return &e.Ratio }, func(c *SampleColumns) *[]float64 { return &c.Ratio }),
+		store.FieldPart(func(e *SampleEvent) *time.Time { return &e.At }, func(c *SampleColumns) *[]time.Time { return &c.At }),
+		store.FieldPart(func(e *SampleEvent) *time.Duration { return &e.Took }, func(c *SampleColumns) *[]time.Duration { return &c.Took }),
+		store.FieldPart(func(e *SampleEvent) *UUID { return &e.ID }, func(c *SampleColumns) *[]UUID { return &c.ID }),
+		store.FieldPart(func(e *SampleEvent) *SampleState { return &e.State }, func(c *SampleColumns) *[]SampleState { return &c.State }),
+		store.BytesPart(func(e *SampleEvent) *json.RawMessage { return &e.Document }, func(c *SampleColumns) *[]json.RawMessage { return &c.Document }),
+		store.FieldPart(func(e *SampleEvent) *SampleLevel { return &e.Level }, func(c *SampleColumns) *[]SampleLevel { return &c.Level }),
+		store.OptionalPart(func(e *SampleEvent) **string { return &e.MaybeText }, func(c *SampleColumns) *[]*string { return &c.MaybeText }),
+		store.BytesPart(func(e *SampleEvent) *[]byte { return &e.MaybeRaw }, func(c *SampleColumns) *[][]byte { return &c.MaybeRaw }),
+		store.OptionalPart(func(e *SampleEvent) **bool { return &e.MaybeFlag }, func(c *SampleColumns) *[]*bool { return &c.MaybeFlag }),
+		store.OptionalPart(func(e *SampleEvent) **int32 { return &e.MaybeSmall }, func(c *SampleColumns) *[]*int32 { return &c.MaybeSmall }),
+		store.OptionalPart(func(e *SampleEvent) **int64 { return &e.MaybeCount }, func(c *SampleColumns) *[]*int64 { return &c.MaybeCount }),
+		store.OptionalPart(func(e *SampleEvent) **uint32 { return &e.MaybeMask }, func(c *SampleColumns) *[]*uint32 { return &c.MaybeMask }),
+		store.OptionalPart(func(e *SampleEvent) **uint64 { return &e.MaybeTotal }, func(c *SampleColumns) *[]*uint64 { return &c.MaybeTotal }),
+		store.OptionalPart(func(e *SampleEvent) **float32 { return &e.MaybeLoad }, func(c *SampleColumns) *[]*float32 { return &c.MaybeLoad }),
+		store.OptionalPart(func(e *SampleEvent) **float64 { return &e.MaybeRatio }, func(c *SampleColumns) *[]*float64 { return &c.MaybeRatio }),
+		store.OptionalPart(func(e *SampleEvent) **time.Time { return &e.MaybeAt }, func(c *SampleColumns) *[]*time.Time { return &c.MaybeAt }),
+		store.OptionalPart(func(e *SampleEvent) **time.Duration { return &e.MaybeTook }, func(c *SampleColumns) *[]*time.Duration { return &c.MaybeTook }),
+		store.OptionalPart(func(e *SampleEvent) **UUID { return &e.MaybeID }, func(c *SampleColumns) *[]*UUID { return &c.MaybeID }),
+		store.OptionalPart(func(e *SampleEvent) **SampleMaybeState { return &e.MaybeState }, func(c *SampleColumns) *[]*SampleMaybeState { return &c.MaybeState }),
+		store.BytesPart(func(e *SampleEvent) *json.RawMessage { return &e.MaybeDocument }, func(c *SampleColumns) *[]json.RawMessage { return &c.MaybeDocument }),
+		store.FieldPart(func(e *SampleEvent) *string { return &e.DefaultText }, func(c *SampleColumns) *[]string { return &c.DefaultText }),
+		store.BytesPart(func(e *SampleEvent) *[]byte { return &e.DefaultRaw }, func(c *SampleColumns) *[][]byte { return &c.DefaultRaw }),
+		store.FieldPart(func(e *SampleEvent) *bool { return &e.DefaultFlag }, func(c *SampleColumns) *[]bool { return &c.DefaultFlag }),
+		store.FieldPart(func(e *SampleEvent) *int32 { return &e.DefaultSmall }, func(c *SampleColumns) *[]int32 { return &c.DefaultSmall }),
+		store.FieldPart(func(e *SampleEvent) *int64 { return &e.DefaultCount }, func(c *SampleColumns) *[]int64 { return &c.DefaultCount }),
+		store.FieldPart(func(e *SampleEvent) *uint32 { return &e.DefaultMask }, func(c *SampleColumns) *[]uint32 { return &c.DefaultMask }),
+		store.FieldPart(func(e *SampleEvent) *uint64 { return &e.DefaultTotal }, func(c *SampleColumns) *[]uint64 { return &c.DefaultTotal }),
+		store.FieldPart(func(e *SampleEvent) *float32 { return &e.DefaultLoad }, func(c *SampleColumns) *[]float32 { return &c.DefaultLoad }),
+		store.FieldPart(func(e *SampleEvent) *float64 { return &e.DefaultRatio }, func(c *SampleColumns) *[]float64 { return &c.DefaultRatio }),
+		store.FieldPart(func(e *SampleEvent) *time.Time { return &e.DefaultAt }, func(c *SampleColumns) *[]time.Time { return &c.DefaultAt }),
+		store.FieldPart(func(e *SampleEvent) *time.Duration { return &e.DefaultTook }, func(c *SampleColumns) *[]time.Duration { return &c.DefaultTook }),
+		store.FieldPart(func(e *SampleEvent) *UUID { return &e.DefaultID }, func(c *SampleColumns) *[]UUID { return &c.DefaultID }),
+		store.FieldPart(func(e *SampleEvent) *SampleDefaultState { return &e.DefaultState }, func(c *SampleColumns) *[]SampleDefaultState { return &c.DefaultState }),
+		store.BytesPart(func(e *SampleEvent) *json.RawMessage { return &e.DefaultDocument }, func(c *SampleColumns) *[]json.RawMessage { return &c.DefaultDocument }),
+	),
+)
+
+// sampleSerializedLayout is the layout of table sample_serialized.
+var sampleSerializedLayout = store.NewLayout(sampleSerializedColumns, store.Keys[SampleEvent]{
+	Append: func(e *SampleEvent, _ string, dst []byte) ([]byte, error) {
+		return SampleSerializedKey{Site: e.Site, Sensor: e.Sensor, Channel: e.Channel, Slot: e.Slot, Serial: e.Serial, Unit: e.Unit, Kind: e.Kind, Active: e.Active, Tag: e.Tag, Since: e.Since, Interval: e.Interval, Time: e.Time}.Append(dst)
+	},
+	Prefix: func(e *SampleEvent, _ string) ([]byte, error) {
+		return SampleSerializedKey{Site: e.Site, Sensor: e.Sensor, Channel: e.Channel, Slot: e.Slot, Serial: e.Serial, Unit: e.Unit, Kind: e.Kind, Active: e.Active, Tag: e.Tag, Since: e.Since, Interval: e.Interval}.Prefix()
+	},
+	Parse: func(row string, e *SampleEvent) (time.Time, error) {
+		k, err := ParseSampleSerializedKey(row)
+		e.Site = codec.Keep(e.Site, k.Site)
+		e.Sensor = k.Sensor
+		e.Channel = k.Channel
+		e.Slot = k.Slot
+		e.Serial = k.Serial
+		e.Unit = k.Unit
+		e.Kind = k.Kind
+		e.Active = k.Active
+		e.Tag = k.Tag
+		e.Since = k.Since
+		e.Interval = k.Interval
+		return k.Time, err
+	},
+	Delimiter: "#",
+}, store.Layout[SampleEvent]{
 	Table: store.Table{
-		ID: "sample_serialized",
-		Families: []store.Family{
-			{
-				Name: "m",
-				GC:   codec.GCRule{},
-			},
-		},
+		ID:       "sample_serialized",
+		Families: []store.Family{{Name: "m"}},
 	},
 	Kind:      store.SingleRows,
 	TimeKey:   sampleSerializedTime,
 	Precision: time.Millisecond,
-	Columns:   []store.Column{{Name: "event", Whole: true}},
-	Time: func(e *SampleEvent) *time.Time {
-		return &e.Time
-	},
-	Check: checkSample,
-	Put:   putSampleSerialized,
-	Own:   ownSample,
-	Spans: spansSampleSerialized,
-	Key:   keySampleSerialized,
-	Set: func(e *SampleEvent, _ int, blob []byte) error {
-		return parseSampleProto(e, blob)
-	},
-	Missing: store.Required[SampleEvent],
-}
-
-// putSampleSerialized lays out an event as cells of sample_serialized.
-func putSampleSerialized(e *SampleEvent, c *store.Cells) {
-	c.Row(SampleSerializedKey{Site: e.Site, Sensor: e.Sensor, Channel: e.Channel, Slot: e.Slot, Serial: e.Serial, Unit: e.Unit, Kind: e.Kind, Active: e.Active, Tag: e.Tag, Since: e.Since, Interval: e.Interval, Time: e.Time}.Append(c.Buffer()))
-	c.Set(0, appendSampleProto(c.Cell(0), e))
-}
-
-// spansSampleSerialized returns where the rows of an event's series are in
-// sample_serialized.
-func spansSampleSerialized(e *SampleEvent) ([]codec.Span, error) {
-	key := SampleSerializedKey{Site: e.Site, Sensor: e.Sensor, Channel: e.Channel, Slot: e.Slot, Serial: e.Serial, Unit: e.Unit, Kind: e.Kind, Active: e.Active, Tag: e.Tag, Since: e.Since, Interval: e.Interval}
-	span, err := store.Span(key.Prefix, nil, "#", true)
-	return []codec.Span{span}, err
-}
-
-// keySampleSerialized sets the series of an event from a row key of
-// sample_serialized, and returns its time.
-func keySampleSerialized(row string, e *SampleEvent) (time.Time, error) {
-	k, err := ParseSampleSerializedKey(row)
-	e.Site = codec.Keep(e.Site, k.Site)
-	e.Sensor = k.Sensor
-	e.Channel = k.Channel
-	e.Slot = k.Slot
-	e.Serial = k.Serial
-	e.Unit = k.Unit
-	e.Kind = k.Kind
-	e.Active = k.Active
-	e.Tag = k.Tag
-	e.Since = k.Since
-	e.Interval = k.Interval
-	return k.Time, err
-}
+	Check:     checkSample,
+})
 
 // sampleSerializedJSONTime is how an event's time stands in the row keys of
 // sample_serialized_json.
 var sampleSerializedJSONTime = codec.TimeFormat{Kind: codec.UnixNanos}
 
-// sampleSerializedJSONLayout is how events lie in sample_serialized_json.
-var sampleSerializedJSONLayout = &store.Layout[SampleEvent]{
+// sampleSerializedJSONColumns ties the parts of an event to the columns of
+// table sample_serialized_json and to the slices of SampleColumns.
+var sampleSerializedJSONColumns = store.NewColumns(
+	store.SeriesPartFunc(func(e *SampleEvent) *SampleSeries { return &e.SampleSeries }, func(c *SampleColumns) *[]SampleSeries { return &c.Series }, sameSample, ownSample),
+	store.TimePart(func(e *SampleEvent) *time.Time { return &e.Time }, func(c *SampleColumns) *[]time.Time { return &c.Time }),
+	store.EventColumn(
+		"event", appendSampleJSON, parseSampleJSON,
+		store.FieldPart(func(e *SampleEvent) *string { return &e.Text }, func(c *SampleColumns) *[]string { return &c.Text }),
+		store.BytesPart(func(e *SampleEvent) *[]byte { return &e.Raw }, func(c *SampleColumns) *[][]byte { return &c.Raw }),
+		store.FieldPart(func(e *SampleEvent) *bool { return &e.Flag }, func(c *SampleColumns) *[]bool { return &c.Flag }),
+		store.FieldPart(func(e *SampleEvent) *int32 { return &e.Small }, func(c *SampleColumns) *[]int32 { return &c.Small }),
+		store.FieldPart(func(e *SampleEvent) *int64 { return &e.Count }, func(c *SampleColumns) *[]int64 { return &c.Count }),
+		store.FieldPart(func(e *SampleEvent) *uint32 { return &e.Mask }, func(c *SampleColumns) *[]uint32 { return &c.Mask }),
+		store.FieldPart(func(e *SampleEvent) *uint64 { return &e.Total }, func(c *SampleColumns) *[]uint64 { return &c.Total }),
+		store.FieldPart(func(e *SampleEvent) *float32 { return &e.Load }, func(c *SampleColumns) *[]float32 { return &c.Load }),
+		store.FieldPart(func(e *SampleEvent) *float64 { return &e.Ratio }, func(c *SampleColumns) *[]float64 { return &c.Ratio }),
+		store.FieldPart(func(e *SampleEvent) *time.Time { return &e.At }, func(c *SampleColumns) *[]time.Time { return &c.At }),
+		store.FieldPart(func(e *SampleEvent) *time.Duration { return &e.Took }, func(c *SampleColumns) *[]time.Duration { return &c.Took }),
+		store.FieldPart(func(e *SampleEvent) *UUID { return &e.ID }, func(c *SampleColumns) *[]UUID { return &c.ID }),
+		store.FieldPart(func(e *SampleEvent) *SampleState { return &e.State }, func(c *SampleColumns) *[]SampleState { return &c.State }),
+		store.BytesPart(func(e *SampleEvent) *json.RawMessage { return &e.Document }, func(c *SampleColumns) *[]json.RawMessage { return &c.Document }),
+		store.FieldPart(func(e *SampleEvent) *SampleLevel { return &e.Level }, func(c *SampleColumns) *[]SampleLevel { return &c.Level }),
+		store.OptionalPart(func(e *SampleEvent) **string { return &e.MaybeText }, func(c *SampleColumns) *[]*string { return &c.MaybeText }),
+		store.BytesPart(func(e *SampleEvent) *[]byte { return &e.MaybeRaw }, func(c *SampleColumns) *[][]byte { return &c.MaybeRaw }),
+		store.OptionalPart(func(e *SampleEvent) **bool { return &e.MaybeFlag }, func(c *SampleColumns) *[]*bool { return &c.MaybeFlag }),
+		store.OptionalPart(func(e *SampleEvent) **int32 { return &e.MaybeSmall }, func(c *SampleColumns) *[]*int32 { return &c.MaybeSmall }),
+		store.OptionalPart(func(e *SampleEvent) **int64 { return &e.MaybeCount }, func(c *SampleColumns) *[]*int64 { return &c.MaybeCount }),
+		store.OptionalPart(func(e *SampleEvent) **uint32 { return &e.MaybeMask }, func(c *SampleColumns) *[]*uint32 { return &c.MaybeMask }),
+		store.OptionalPart(func(e *SampleEvent) **uint64 { return &e.MaybeTotal }, func(c *SampleColumns) *[]*uint64 { return &c.MaybeTotal }),
+		store.OptionalPart(func(e *SampleEvent) **float32 { return &e.MaybeLoad }, func(c *SampleColumns) *[]*float32 { return &c.MaybeLoad }),
+		store.OptionalPart(func(e *SampleEvent) **float64 { return &e.MaybeRatio }, func(c *SampleColumns) *[]*float64 { return &c.MaybeRatio }),
+		store.OptionalPart(func(e *SampleEvent) **time.Time { return &e.MaybeAt }, func(c *SampleColumns) *[]*time.Time { return &c.MaybeAt }),
+		store.OptionalPart(func(e *SampleEvent) **time.Duration { return &e.MaybeTook }, func(c *SampleColumns) *[]*time.Duration { return &c.MaybeTook }),
+		store.OptionalPart(func(e *SampleEvent) **UUID { return &e.MaybeID }, func(c *SampleColumns) *[]*UUID { return &c.MaybeID }),
+		store.OptionalPart(func(e *SampleEvent) **SampleMaybeState { return &e.MaybeState }, func(c *SampleColumns) *[]*SampleMaybeState { return &c.MaybeState }),
+		store.BytesPart(func(e *SampleEvent) *json.RawMessage { return &e.MaybeDocument }, func(c *SampleColumns) *[]json.RawMessage { return &c.MaybeDocument }),
+		store.FieldPart(func(e *SampleEvent) *string { return &e.DefaultText }, func(c *SampleColumns) *[]string { return &c.DefaultText }),
+		store.BytesPart(func(e *SampleEvent) *[]byte { return &e.DefaultRaw }, func(c *SampleColumns) *[][]byte { return &c.DefaultRaw }),
+		store.FieldPart(func(e *SampleEvent) *bool { return &e.DefaultFlag }, func(c *SampleColumns) *[]bool { return &c.DefaultFlag }),
+		store.FieldPart(func(e *SampleEvent) *int32 { return &e.DefaultSmall }, func(c *SampleColumns) *[]int32 { return &c.DefaultSmall }),
+		store.FieldPart(func(e *SampleEvent) *int64 { return &e.DefaultCount }, func(c *SampleColumns) *[]int64 { return &c.DefaultCount }),
+		store.FieldPart(func(e *SampleEvent) *uint32 { return &e.DefaultMask }, func(c *SampleColumns) *[]uint32 { return &c.DefaultMask }),
+		store.FieldPart(func(e *SampleEvent) *uint64 { return &e.DefaultTotal }, func(c *SampleColumns) *[]uint64 { return &c.DefaultTotal }),
+		store.FieldPart(func(e *SampleEvent) *float32 { return &e.DefaultLoad }, func(c *SampleColumns) *[]float32 { return &c.DefaultLoad }),
+		store.FieldPart(func(e *SampleEvent) *float64 { return &e.DefaultRatio }, func(c *SampleColumns) *[]float64 { return &c.DefaultRatio }),
+		store.FieldPart(func(e *SampleEvent) *time.Time { return &e.DefaultAt }, func(c *SampleColumns) *[]time.Time { return &c.DefaultAt }),
+		store.FieldPart(func(e *SampleEvent) *time.Duration { return &e.DefaultTook }, func(c *SampleColumns) *[]time.Duration { return &c.DefaultTook }),
+		store.FieldPart(func(e *SampleEvent) *UUID { return &e.DefaultID }, func(c *SampleColumns) *[]UUID { return &c.DefaultID }),
+		store.FieldPart(func(e *SampleEvent) *SampleDefaultState { return &e.DefaultState }, func(c *SampleColumns) *[]SampleDefaultState { return &c.DefaultState }),
+		store.BytesPart(func(e *SampleEvent) *json.RawMessage { return &e.DefaultDocument }, func(c *SampleColumns) *[]json.RawMessage { return &c.DefaultDocument }),
+	),
+)
+
+// sampleSerializedJSONLayout is the layout of table sample_serialized_json.
+var sampleSerializedJSONLayout = store.NewLayout(sampleSerializedJSONColumns, store.Keys[SampleEvent]{
+	Append: func(e *SampleEvent, _ string, dst []byte) ([]byte, error) {
+		return SampleSerializedJSONKey{Site: e.Site, Sensor: e.Sensor, Channel: e.Channel, Slot: e.Slot, Serial: e.Serial, Unit: e.Unit, Kind: e.Kind, Active: e.Active, Tag: e.Tag, Since: e.Since, Interval: e.Interval, Time: e.Time}.Append(dst)
+	},
+	Prefix: func(e *SampleEvent, _ string) ([]byte, error) {
+		return SampleSerializedJSONKey{Site: e.Site, Sensor: e.Sensor, Channel: e.Channel, Slot: e.Slot, Serial: e.Serial, Unit: e.Unit, Kind: e.Kind, Active: e.Active, Tag: e.Tag, Since: e.Since, Interval: e.Interval}.Prefix()
+	},
+	Parse: func(row string, e *SampleEvent) (time.Time, error) {
+		k, err := ParseSampleSerializedJSONKey(row)
+		e.Site = codec.Keep(e.Site, k.Site)
+		e.Sensor = k.Sensor
+		e.Channel = k.Channel
+		e.Slot = k.Slot
+		e.Serial = k.Serial
+		e.Unit = k.Unit
+		e.Kind = k.Kind
+		e.Active = k.Active
+		e.Tag = k.Tag
+		e.Since = k.Since
+		e.Interval = k.Interval
+		return k.Time, err
+	},
+	Delimiter: "#",
+}, store.Layout[SampleEvent]{
 	Table: store.Table{
-		ID: "sample_serialized_json",
-		Families: []store.Family{
-			{
-				Name: "m",
-				GC:   codec.GCRule{Kind: codec.GCUnion, Rules: []codec.GCRule{{Kind: codec.GCMaxAge, MaxAge: 1820 * 24 * time.Hour}, {Kind: codec.GCMaxVersions, MaxVersions: 1}}},
-				Life: codec.Lifetime{Retention: codec.Retention{{MaxAge: 1820 * 24 * time.Hour}}},
-			},
-		},
+		ID:       "sample_serialized_json",
+		Families: []store.Family{{Name: "m", GC: codec.GCRule{Kind: codec.GCUnion, Rules: []codec.GCRule{{Kind: codec.GCMaxAge, MaxAge: 1820 * 24 * time.Hour}, {Kind: codec.GCMaxVersions, MaxVersions: 1}}}}},
 	},
 	Kind:      store.SingleRows,
 	TimeKey:   sampleSerializedJSONTime,
 	Precision: time.Millisecond,
-	Columns:   []store.Column{{Name: "event", Whole: true}},
-	Time: func(e *SampleEvent) *time.Time {
-		return &e.Time
-	},
-	Check: checkSample,
-	Put:   putSampleSerializedJSON,
-	Own:   ownSample,
-	Spans: spansSampleSerializedJSON,
-	Key:   keySampleSerializedJSON,
-	Set: func(e *SampleEvent, _ int, blob []byte) error {
-		return parseSampleJSON(e, blob)
-	},
-	Missing: store.Required[SampleEvent],
-}
-
-// putSampleSerializedJSON lays out an event as cells of sample_serialized_json.
-func putSampleSerializedJSON(e *SampleEvent, c *store.Cells) {
-	c.Row(SampleSerializedJSONKey{Site: e.Site, Sensor: e.Sensor, Channel: e.Channel, Slot: e.Slot, Serial: e.Serial, Unit: e.Unit, Kind: e.Kind, Active: e.Active, Tag: e.Tag, Since: e.Since, Interval: e.Interval, Time: e.Time}.Append(c.Buffer()))
-	c.Set(0, appendSampleJSON(c.Cell(0), e))
-}
-
-// spansSampleSerializedJSON returns where the rows of an event's series are in
-// sample_serialized_json.
-func spansSampleSerializedJSON(e *SampleEvent) ([]codec.Span, error) {
-	key := SampleSerializedJSONKey{Site: e.Site, Sensor: e.Sensor, Channel: e.Channel, Slot: e.Slot, Serial: e.Serial, Unit: e.Unit, Kind: e.Kind, Active: e.Active, Tag: e.Tag, Since: e.Since, Interval: e.Interval}
-	span, err := store.Span(key.Prefix, nil, "#", true)
-	return []codec.Span{span}, err
-}
-
-// keySampleSerializedJSON sets the series of an event from a row key of
-// sample_serialized_json, and returns its time.
-func keySampleSerializedJSON(row string, e *SampleEvent) (time.Time, error) {
-	k, err := ParseSampleSerializedJSONKey(row)
-	e.Site = codec.Keep(e.Site, k.Site)
-	e.Sensor = k.Sensor
-	e.Channel = k.Channel
-	e.Slot = k.Slot
-	e.Serial = k.Serial
-	e.Unit = k.Unit
-	e.Kind = k.Kind
-	e.Active = k.Active
-	e.Tag = k.Tag
-	e.Since = k.Since
-	e.Interval = k.Interval
-	return k.Time, err
-}
+	MaxCells:  1,
+	Check:     checkSample,
+})
 
 // sampleUnserializedTime is how an event's time stands in the row keys of
 // sample_unserialized.
 var sampleUnserializedTime = codec.TimeFormat{Kind: codec.UnixMillis}
 
-// sampleUnserializedLayout is how events lie in sample_unserialized.
-var sampleUnserializedLayout = &store.Layout[SampleEvent]{
+// sampleUnserializedColumns ties the parts of an event to the columns of table
+// sample_unserialized and to the slices of SampleColumns.
+var sampleUnserializedColumns = store.NewColumns(
+	store.SeriesPartFunc(func(e *SampleEvent) *SampleSeries { return &e.SampleSeries }, func(c *SampleColumns) *[]SampleSeries { return &c.Series }, sameSample, ownSample),
+	store.TimePart(func(e *SampleEvent) *time.Time { return &e.Time }, func(c *SampleColumns) *[]time.Time { return &c.Time }),
+	store.RequiredColumn("text", codec.Binary.String, func(e *SampleEvent) *string { return &e.Text }, func(c *SampleColumns) *[]string { return &c.Text }),
+	store.BytesColumn("raw", codec.Binary.Bytes, func(e *SampleEvent) *[]byte { return &e.Raw }, func(c *SampleColumns) *[][]byte { return &c.Raw }),
+	store.RequiredColumn("flag", codec.Binary.Bool, func(e *SampleEvent) *bool { return &e.Flag }, func(c *SampleColumns) *[]bool { return &c.Flag }),
+	store.RequiredColumn("small", codec.Binary.Int32, func(e *SampleEvent) *int32 { return &e.Small }, func(c *SampleColumns) *[]int32 { return &c.Small }),
+	store.RequiredColumn("count", codec.Binary.Int64, func(e *SampleEvent) *int64 { return &e.Count }, func(c *SampleColumns) *[]int64 { return &c.Count }),
+	store.RequiredColumn("mask", codec.Binary.Uint32, func(e *SampleEvent) *uint32 { return &e.Mask }, func(c *SampleColumns) *[]uint32 { return &c.Mask }),
+	store.RequiredColumn("total", codec.Binary.Uint64, func(e *SampleEvent) *uint64 { return &e.Total }, func(c *SampleColumns) *[]uint64 { return &c.Total }),
+	store.RequiredColumn("cpu.load", codec.Binary.Float32, func(e *SampleEvent) *float32 { return &e.Load }, func(c *SampleColumns) *[]float32 { return &c.Load }),
+	store.RequiredColumn("ratio (.*)|%", codec.Binary.Float64, func(e *SampleEvent) *float64 { return &e.Ratio }, func(c *SampleColumns) *[]float64 { return &c.Ratio }),
+	store.RequiredColumn("at", codec.Binary.Timestamp, func(e *SampleEvent) *time.Time { return &e.At }, func(c *SampleColumns) *[]time.Time { return &c.At }),
+	store.RequiredColumn("took", codec.Binary.Duration, func(e *SampleEvent) *time.Duration { return &e.Took }, func(c *SampleColumns) *[]time.Duration { return &c.Took }),
+	store.RequiredColumn("id", codec.Binary.UUID, func(e *SampleEvent) *UUID { return &e.ID }, func(c *SampleColumns) *[]UUID { return &c.ID }),
+	store.RequiredColumn("state", codec.BinaryEnumAs[SampleState](sampleStateNames), func(e *SampleEvent) *SampleState { return &e.State }, func(c *SampleColumns) *[]SampleState { return &c.State }),
+	store.BytesColumn("document", codec.Binary.JSON, func(e *SampleEvent) *json.RawMessage { return &e.Document }, func(c *SampleColumns) *[]json.RawMessage { return &c.Document }),
+	store.RequiredColumn("level", codec.BinaryEnumAs[SampleLevel](sampleLevelNames), func(e *SampleEvent) *SampleLevel { return &e.Level }, func(c *SampleColumns) *[]SampleLevel { return &c.Level }),
+	store.OptionalColumn("maybe_text", codec.Binary.String, func(e *SampleEvent) **string { return &e.MaybeText }, func(c *SampleColumns) *[]*string { return &c.MaybeText }),
+	store.OptionalBytesColumn("maybe_raw", codec.Binary.Bytes, func(e *SampleEvent) *[]byte { return &e.MaybeRaw }, func(c *SampleColumns) *[][]byte { return &c.MaybeRaw }),
+	store.OptionalColumn("maybe_flag", codec.Binary.Bool, func(e *SampleEvent) **bool { return &e.MaybeFlag }, func(c *SampleColumns) *[]*bool { return &c.MaybeFlag }),
+	store.OptionalColumn("maybe_small", codec.Text.Int32, func(e *SampleEvent) **int32 { return &e.MaybeSmall }, func(c *SampleColumns) *[]*int32 { return &c.MaybeSmall }),
+	store.OptionalColumn("maybe_count", codec.Binary.Int64, func(e *SampleEvent) **int64 { return &e.MaybeCount }, func(c *SampleColumns) *[]*int64 { return &c.MaybeCount }),
+	store.OptionalColumn("maybe_mask", codec.Binary.Uint32, func(e *SampleEvent) **uint32 { return &e.MaybeMask }, func(c *SampleColumns) *[]*uint32 { return &c.MaybeMask }),
+	store.OptionalColumn("maybe_total", codec.Binary.Uint64, func(e *SampleEvent) **uint64 { return &e.MaybeTotal }, func(c *SampleColumns) *[]*uint64 { return &c.MaybeTotal }),
+	store.OptionalColumn("maybe_load", codec.Binary.Float32, func(e *SampleEvent) **float32 { return &e.MaybeLoad }, func(c *SampleColumns) *[]*float32 { return &c.MaybeLoad }),
+	store.OptionalColumn("maybe_ratio", codec.Binary.Float64, func(e *SampleEvent) **float64 { return &e.MaybeRatio }, func(c *SampleColumns) *[]*float64 { return &c.MaybeRatio }),
+	store.OptionalColumn("maybe_at", codec.Binary.Timestamp, func(e *SampleEvent) **time.Time { return &e.MaybeAt }, func(c *SampleColumns) *[]*time.Time { return &c.MaybeAt }),
+	store.OptionalColumn("maybe_took", codec.Binary.Duration, func(e *SampleEvent) **time.Duration { return &e.MaybeTook }, func(c *SampleColumns) *[]*time.Duration { return &c.MaybeTook }),
+	store.OptionalColumn("maybe_id", codec.Binary.UUID, func(e *SampleEvent) **UUID { return &e.MaybeID }, func(c *SampleColumns) *[]*UUID { return &c.MaybeID }),
+	store.OptionalColumn("maybe_state", codec.BinaryEnumAs[SampleMaybeState](sampleMaybeStateNames), func(e *SampleEvent) **SampleMaybeState { return &e.MaybeState }, func(c *SampleColumns) *[]*SampleMaybeState { return &c.MaybeState }),
+	store.OptionalBytesColumn("maybe_document", codec.Binary.JSON, func(e *SampleEvent) *json.RawMessage { return &e.MaybeDocument }, func(c *SampleColumns) *[]json.RawMessage { return &c.MaybeDocument }),
+	store.DefaultColumn("default_text", codec.Binary.String, "none", func(e *SampleEvent) *string { return &e.DefaultText }, func(c *SampleColumns) *[]string { return &c.DefaultText }),
+	store.DefaultBytesColumn("default_raw", codec.Binary.Bytes, "\xca\xfe", func(e *SampleEvent) *[]byte { return &e.DefaultRaw }, func(c *SampleColumns) *[][]byte { return &c.DefaultRaw }),
+	store.DefaultColumn("default_flag", codec.Binary.Bool, true, func(e *SampleEvent) *bool { return &e.DefaultFlag }, func(c *SampleColumns) *[]bool { return &c.DefaultFlag }),
+	store.DefaultColumn("default_small", codec.Binary.Int32, -7, func(e *SampleEvent) *int32 { return &e.DefaultSmall }, func(c *SampleColumns) *[]int32 { return &c.DefaultSmall }),
+	store.DefaultColumn("default_count", codec.Binary.Int64, -9223372036854775808, func(e *SampleEvent) *int64 { return &e.DefaultCount }, func(c *SampleColumns) *[]int64 { return &c.DefaultCount }),
+	store.DefaultColumn("default_mask", codec.Binary.Uint32, 7, func(e *SampleEvent) *uint32 { return &e.DefaultMask }, func(c *SampleColumns) *[]uint32 { return &c.DefaultMask }),
+	store.DefaultColumn("default_total", codec.Binary.Uint64, 18446744073709551615, func(e *SampleEvent) *uint64 { return &e.DefaultTotal }, func(c *SampleColumns) *[]uint64 { return &c.DefaultTotal }),
+	store.DefaultColumn("default_load", codec.Binary.Float32, 0.1, func(e *SampleEvent) *float32 { return &e.DefaultLoad }, func(c *SampleColumns) *[]float32 { return &c.DefaultLoad }),
+	store.DefaultColumn("default_ratio", codec.Binary.Float64, 1e-300, func(e *SampleEvent) *float64 { return &e.DefaultRatio }, func(c *SampleColumns) *[]float64 { return &c.DefaultRatio }),
+	store.DefaultColumn("default_at", codec.Binary.Timestamp, time.Date(2021, time.March, 5, 12, 0, 0, 1, time.UTC), func(e *SampleEvent) *time.Time { return &e.DefaultAt }, func(c *SampleColumns) *[]time.Time { return &c.DefaultAt }),
+	store.DefaultColumn("default_took", codec.Binary.Duration, 90*time.Minute, func(e *SampleEvent) *time.Duration { return &e.DefaultTook }, func(c *SampleColumns) *[]time.Duration { return &c.DefaultTook }),
+	store.DefaultColumn("default_id", codec.Binary.UUID, UUID{0xf8, 0x1d, 0x4f, 0xae, 0x7d, 0xec, 0x41, 0xd0, 0xa7, 0x65, 0x00, 0xa0, 0xc9, 0x1e, 0x6b, 0xf6}, func(e *SampleEvent) *UUID { return &e.DefaultID }, func(c *SampleColumns) *[]UUID { return &c.DefaultID }),
+	store.DefaultColumn("default_state", codec.BinaryEnumAs[SampleDefaultState](sampleDefaultStateNames), SampleDefaultStateUnknown, func(e *SampleEvent) *SampleDefaultState { return &e.DefaultState }, func(c *SampleColumns) *[]SampleDefaultState { return &c.DefaultState }),
+	store.DefaultBytesColumn("default_document", codec.Binary.JSON, "{\"a\": [1, null]}", func(e *SampleEvent) *json.RawMessage { return &e.DefaultDocument }, func(c *SampleColumns) *[]json.RawMessage { return &c.DefaultDocument }),
+)
+
+// sampleUnserializedLayout is the layout of table sample_unserialized.
+var sampleUnserializedLayout = store.NewLayout(sampleUnserializedColumns, store.Keys[SampleEvent]{
+	Append: func(e *SampleEvent, _ string, dst []byte) ([]byte, error) {
+		return SampleUnserializedKey{Site: e.Site, Sensor: e.Sensor, Channel: e.Channel, Slot: e.Slot, Serial: e.Serial, Unit: e.Unit, Kind: e.Kind, Active: e.Active, Tag: e.Tag, Since: e.Since, Interval: e.Interval, Time: e.Time}.Append(dst)
+	},
+	Prefix: func(e *SampleEvent, _ string) ([]byte, error) {
+		return SampleUnserializedKey{Site: e.Site, Sensor: e.Sensor, Channel: e.Channel, Slot: e.Slot, Serial: e.Serial, Unit: e.Unit, Kind: e.Kind, Active: e.Active, Tag: e.Tag, Since: e.Since, Interval: e.Interval}.Prefix()
+	},
+	Parse: func(row string, e *SampleEvent) (time.Time, error) {
+		k, err := ParseSampleUnserializedKey(row)
+		e.Site = codec.Keep(e.Site, k.Site)
+		e.Sensor = k.Sensor
+		e.Channel = k.Channel
+		e.Slot = k.Slot
+		e.Serial = k.Serial
+		e.Unit = k.Unit
+		e.Kind = k.Kind
+		e.Active = k.Active
+		e.Tag = k.Tag
+		e.Since = k.Since
+		e.Interval = k.Interval
+		return k.Time, err
+	},
+	Delimiter: "#",
+}, store.Layout[SampleEvent]{
 	Table: store.Table{
-		ID: "sample_unserialized",
-		Families: []store.Family{
-			{
-				Name: "m",
-				GC:   codec.GCRule{},
-			},
-		},
+		ID:       "sample_unserialized",
+		Families: []store.Family{{Name: "m"}},
 	},
 	Kind:      store.SingleRows,
 	TimeKey:   sampleUnserializedTime,
 	Precision: time.Millisecond,
-	Columns:   []store.Column{{Name: "text"}, {Name: "raw"}, {Name: "flag"}, {Name: "small"}, {Name: "count"}, {Name: "mask"}, {Name: "total"}, {Name: "cpu.load"}, {Name: "ratio (.*)|%"}, {Name: "at"}, {Name: "took"}, {Name: "id"}, {Name: "state"}, {Name: "document"}, {Name: "level"}, {Name: "maybe_text"}, {Name: "maybe_raw"}, {Name: "maybe_flag"}, {Name: "maybe_small"}, {Name: "maybe_count"}, {Name: "maybe_mask"}, {Name: "maybe_total"}, {Name: "maybe_load"}, {Name: "maybe_ratio"}, {Name: "maybe_at"}, {Name: "maybe_took"}, {Name: "maybe_id"}, {Name: "maybe_state"}, {Name: "maybe_document"}, {Name: "default_text"}, {Name: "default_raw"}, {Name: "default_flag"}, {Name: "default_small"}, {Name: "default_count"}, {Name: "default_mask"}, {Name: "default_total"}, {Name: "default_load"}, {Name: "default_ratio"}, {Name: "default_at"}, {Name: "default_took"}, {Name: "default_id"}, {Name: "default_state"}, {Name: "default_document"}},
-	Time: func(e *SampleEvent) *time.Time {
-		return &e.Time
-	},
-	Check:   checkSample,
-	Put:     putSampleUnserialized,
-	Own:     ownSample,
-	Spans:   spansSampleUnserialized,
-	Key:     keySampleUnserialized,
-	Set:     setSampleUnserialized,
-	Missing: missingSample,
-}
-
-// putSampleUnserialized lays out an event as cells of sample_unserialized.
-func putSampleUnserialized(e *SampleEvent, c *store.Cells) {
-	c.Row(SampleUnserializedKey{Site: e.Site, Sensor: e.Sensor, Channel: e.Channel, Slot: e.Slot, Serial: e.Serial, Unit: e.Unit, Kind: e.Kind, Active: e.Active, Tag: e.Tag, Since: e.Since, Interval: e.Interval, Time: e.Time}.Append(c.Buffer()))
-	c.Set(0, codec.AppendBinaryString(c.Cell(0), e.Text))                           // text
-	c.Set(1, codec.AppendBinaryBytes(c.Cell(1), e.Raw))                             // raw
-	c.Set(2, codec.AppendBinaryBool(c.Cell(2), e.Flag))                             // flag
-	c.Set(3, codec.AppendBinaryInt32(c.Cell(3), e.Small))                           // small
-	c.Set(4, codec.AppendBinaryInt64(c.Cell(4), e.Count))                           // count
-	c.Set(5, codec.AppendBinaryUint32(c.Cell(5), e.Mask))                           // mask
-	c.Set(6, codec.AppendBinaryUint64(c.Cell(6), e.Total))                          // total
-	c.Set(7, codec.AppendBinaryFloat32(c.Cell(7), e.Load))                          // cpu.load
-	c.Set(8, codec.AppendBinaryFloat64(c.Cell(8), e.Ratio))                         // ratio (.*)|%
-	c.Set(9, codec.AppendBinaryTimestamp(c.Cell(9), e.At))                          // at
-	c.Set(10, codec.AppendBinaryDuration(c.Cell(10), e.Took))                       // took
-	c.Set(11, codec.AppendBinaryUUID(c.Cell(11), e.ID))                             // id
-	c.Set(12, codec.AppendBinaryEnum(c.Cell(12), sampleStateNames, int64(e.State))) // state
-	c.Set(13, codec.AppendBinaryJSON(c.Cell(13), e.Document))                       // document
-	c.Set(14, codec.AppendBinaryEnum(c.Cell(14), sampleLevelNames, int64(e.Level))) // level
-	if e.MaybeText != nil {
-		c.Set(15, codec.AppendBinaryString(c.Cell(15), *e.MaybeText)) // maybe_text
-	}
-	if e.MaybeRaw != nil {
-		c.Set(16, codec.AppendBinaryBytes(c.Cell(16), e.MaybeRaw)) // maybe_raw
-	}
-	if e.MaybeFlag != nil {
-		c.Set(17, codec.AppendBinaryBool(c.Cell(17), *e.MaybeFlag)) // maybe_flag
-	}
-	if e.MaybeSmall != nil {
-		c.Set(18, codec.AppendTextInt32(c.Cell(18), *e.MaybeSmall)) // maybe_small
-	}
-	if e.MaybeCount != nil {
-		c.Set(19, codec.AppendBinaryInt64(c.Cell(19), *e.MaybeCount)) // maybe_count
-	}
-	if e.MaybeMask != nil {
-		c.Set(20, codec.AppendBinaryUint32(c.Cell(20), *e.MaybeMask)) // maybe_mask
-	}
-	if e.MaybeTotal != nil {
-		c.Set(21, codec.AppendBinaryUint64(c.Cell(21), *e.MaybeTotal)) // maybe_total
-	}
-	if e.MaybeLoad != nil {
-		c.Set(22, codec.AppendBinaryFloat32(c.Cell(22), *e.MaybeLoad)) // maybe_load
-	}
-	if e.MaybeRatio != nil {
-		c.Set(23, codec.AppendBinaryFloat64(c.Cell(23), *e.MaybeRatio)) // maybe_ratio
-	}
-	if e.MaybeAt != nil {
-		c.Set(24, codec.AppendBinaryTimestamp(c.Cell(24), *e.MaybeAt)) // maybe_at
-	}
-	if e.MaybeTook != nil {
-		c.Set(25, codec.AppendBinaryDuration(c.Cell(25), *e.MaybeTook)) // maybe_took
-	}
-	if e.MaybeID != nil {
-		c.Set(26, codec.AppendBinaryUUID(c.Cell(26), *e.MaybeID)) // maybe_id
-	}
-	if e.MaybeState != nil {
-		c.Set(27, codec.AppendBinaryEnum(c.Cell(27), sampleMaybeStateNames, int64(*e.MaybeState))) // maybe_state
-	}
-	if e.MaybeDocument != nil {
-		c.Set(28, codec.AppendBinaryJSON(c.Cell(28), e.MaybeDocument)) // maybe_document
-	}
-	c.Set(29, codec.AppendBinaryString(c.Cell(29), e.DefaultText))                                // default_text
-	c.Set(30, codec.AppendBinaryBytes(c.Cell(30), e.DefaultRaw))                                  // default_raw
-	c.Set(31, codec.AppendBinaryBool(c.Cell(31), e.DefaultFlag))                                  // default_flag
-	c.Set(32, codec.AppendBinaryInt32(c.Cell(32), e.DefaultSmall))                                // default_small
-	c.Set(33, codec.AppendBinaryInt64(c.Cell(33), e.DefaultCount))                                // default_count
-	c.Set(34, codec.AppendBinaryUint32(c.Cell(34), e.DefaultMask))                                // default_mask
-	c.Set(35, codec.AppendBinaryUint64(c.Cell(35), e.DefaultTotal))                               // default_total
-	c.Set(36, codec.AppendBinaryFloat32(c.Cell(36), e.DefaultLoad))                               // default_load
-	c.Set(37, codec.AppendBinaryFloat64(c.Cell(37), e.DefaultRatio))                              // default_ratio
-	c.Set(38, codec.AppendBinaryTimestamp(c.Cell(38), e.DefaultAt))                               // default_at
-	c.Set(39, codec.AppendBinaryDuration(c.Cell(39), e.DefaultTook))                              // default_took
-	c.Set(40, codec.AppendBinaryUUID(c.Cell(40), e.DefaultID))                                    // default_id
-	c.Set(41, codec.AppendBinaryEnum(c.Cell(41), sampleDefaultStateNames, int64(e.DefaultState))) // default_state
-	c.Set(42, codec.AppendBinaryJSON(c.Cell(42), e.DefaultDocument))                              // default_document
-}
-
-// spansSampleUnserialized returns where the rows of an event's series are in
-// sample_unserialized.
-func spansSampleUnserialized(e *SampleEvent) ([]codec.Span, error) {
-	key := SampleUnserializedKey{Site: e.Site, Sensor: e.Sensor, Channel: e.Channel, Slot: e.Slot, Serial: e.Serial, Unit: e.Unit, Kind: e.Kind, Active: e.Active, Tag: e.Tag, Since: e.Since, Interval: e.Interval}
-	span, err := store.Span(key.Prefix, nil, "#", true)
-	return []codec.Span{span}, err
-}
-
-// keySampleUnserialized sets the series of an event from a row key of
-// sample_unserialized, and returns its time.
-func keySampleUnserialized(row string, e *SampleEvent) (time.Time, error) {
-	k, err := ParseSampleUnserializedKey(row)
-	e.Site = codec.Keep(e.Site, k.Site)
-	e.Sensor = k.Sensor
-	e.Channel = k.Channel
-	e.Slot = k.Slot
-	e.Serial = k.Serial
-	e.Unit = k.Unit
-	e.Kind = k.Kind
-	e.Active = k.Active
-	e.Tag = k.Tag
-	e.Since = k.Since
-	e.Interval = k.Interval
-	return k.Time, err
-}
-
-// setSampleUnserialized takes the datum of a column of sample_unserialized into
-// an event.
-func setSampleUnserialized(e *SampleEvent, column int, datum []byte) (err error) {
-	switch column {
-	case 0: // text
-		e.Text, err = codec.BinaryString(datum)
-	case 1: // raw
-		e.Raw, err = codec.BinaryBytes(datum)
-	case 2: // flag
-		e.Flag, err = codec.BinaryBool(datum)
-	case 3: // small
-		e.Small, err = codec.BinaryInt32(datum)
-	case 4: // count
-		e.Count, err = codec.BinaryInt64(datum)
-	case 5: // mask
-		e.Mask, err = codec.BinaryUint32(datum)
-	case 6: // total
-		e.Total, err = codec.BinaryUint64(datum)
-	case 7: // cpu.load
-		e.Load, err = codec.BinaryFloat32(datum)
-	case 8: // ratio (.*)|%
-		e.Ratio, err = codec.BinaryFloat64(datum)
-	case 9: // at
-		e.At, err = codec.BinaryTimestamp(datum)
-	case 10: // took
-		e.Took, err = codec.BinaryDuration(datum)
-	case 11: // id
-		e.ID, err = codec.BinaryUUID(datum)
-	case 12: // state
-		n, failed := codec.BinaryEnum(datum, sampleStateNames)
-		e.State, err = SampleState(n), failed
-	case 13: // document
-		e.Document, err = codec.BinaryJSON(datum)
-	case 14: // level
-		n, failed := codec.BinaryEnum(datum, sampleLevelNames)
-		e.Level, err = SampleLevel(n), failed
-	case 15: // maybe_text
-		e.MaybeText, err = codec.Optional(codec.BinaryString(datum))
-	case 16: // maybe_raw
-		e.MaybeRaw, err = codec.Present(codec.BinaryBytes(datum))
-	case 17: // maybe_flag
-		e.MaybeFlag, err = codec.Optional(codec.BinaryBool(datum))
-	case 18: // maybe_small
-		e.MaybeSmall, err = codec.Optional(codec.TextInt32(datum))
-	case 19: // maybe_count
-		e.MaybeCount, err = codec.Optional(codec.BinaryInt64(datum))
-	case 20: // maybe_mask
-		e.MaybeMask, err = codec.Optional(codec.BinaryUint32(datum))
-	case 21: // maybe_total
-		e.MaybeTotal, err = codec.Optional(codec.BinaryUint64(datum))
-	case 22: // maybe_load
-		e.MaybeLoad, err = codec.Optional(codec.BinaryFloat32(datum))
-	case 23: // maybe_ratio
-		e.MaybeRatio, err = codec.Optional(codec.BinaryFloat64(datum))
-	case 24: // maybe_at
-		e.MaybeAt, err = codec.Optional(codec.BinaryTimestamp(datum))
-	case 25: // maybe_took
-		e.MaybeTook, err = codec.Optional(codec.BinaryDuration(datum))
-	case 26: // maybe_id
-		e.MaybeID, err = codec.Optional(codec.BinaryUUID(datum))
-	case 27: // maybe_state
-		n, failed := codec.BinaryEnum(datum, sampleMaybeStateNames)
-		e.MaybeState, err = codec.Optional(SampleMaybeState(n), failed)
-	case 28: // maybe_document
-		e.MaybeDocument, err = codec.Present(codec.BinaryJSON(datum))
-	case 29: // default_text
-		e.DefaultText, err = codec.BinaryString(datum)
-	case 30: // default_raw
-		e.DefaultRaw, err = codec.BinaryBytes(datum)
-	case 31: // default_flag
-		e.DefaultFlag, err = codec.BinaryBool(datum)
-	case 32: // default_small
-		e.DefaultSmall, err = codec.BinaryInt32(datum)
-	case 33: // default_count
-		e.DefaultCount, err = codec.BinaryInt64(datum)
-	case 34: // default_mask
-		e.DefaultMask, err = codec.BinaryUint32(datum)
-	case 35: // default_total
-		e.DefaultTotal, err = codec.BinaryUint64(datum)
-	case 36: // default_load
-		e.DefaultLoad, err = codec.BinaryFloat32(datum)
-	case 37: // default_ratio
-		e.DefaultRatio, err = codec.BinaryFloat64(datum)
-	case 38: // default_at
-		e.DefaultAt, err = codec.BinaryTimestamp(datum)
-	case 39: // default_took
-		e.DefaultTook, err = codec.BinaryDuration(datum)
-	case 40: // default_id
-		e.DefaultID, err = codec.BinaryUUID(datum)
-	case 41: // default_state
-		n, failed := codec.BinaryEnum(datum, sampleDefaultStateNames)
-		e.DefaultState, err = SampleDefaultState(n), failed
-	case 42: // default_document
-		e.DefaultDocument, err = codec.BinaryJSON(datum)
-	}
-	return err
-}
+	Check:     checkSample,
+})
 
 // sampleUnserializedTextTime is how an event's time stands in the row keys of
 // sample_unserialized_text.
 var sampleUnserializedTextTime = codec.TimeFormat{Kind: codec.UnixMicros}
 
-// sampleUnserializedTextLayout is how events lie in sample_unserialized_text.
-var sampleUnserializedTextLayout = &store.Layout[SampleEvent]{
+// sampleUnserializedTextColumns ties the parts of an event to the columns of
+// table sample_unserialized_text and to the slices of SampleColumns.
+var sampleUnserializedTextColumns = store.NewColumns(
+	store.SeriesPartFunc(func(e *SampleEvent) *SampleSeries { return &e.SampleSeries }, func(c *SampleColumns) *[]SampleSeries { return &c.Series }, sameSample, ownSample),
+	store.TimePart(func(e *SampleEvent) *time.Time { return &e.Time }, func(c *SampleColumns) *[]time.Time { return &c.Time }),
+	store.RequiredColumn("text", codec.Text.String, func(e *SampleEvent) *string { return &e.Text }, func(c *SampleColumns) *[]string { return &c.Text }),
+	store.BytesColumn("raw", codec.Text.Bytes, func(e *SampleEvent) *[]byte { return &e.Raw }, func(c *SampleColumns) *[][]byte { return &c.Raw }),
+	store.RequiredColumn("flag", codec.Text.Bool, func(e *SampleEvent) *bool { return &e.Flag }, func(c *SampleColumns) *[]bool { return &c.Flag }),
+	store.RequiredColumn("small", codec.Text.Int32, func(e *SampleEvent) *int32 { return &e.Small }, func(c *SampleColumns) *[]int32 { return &c.Small }),
+	store.RequiredColumn("count", codec.Text.Int64, func(e *SampleEvent) *int64 { return &e.Count }, func(c *SampleColumns) *[]int64 { return &c.Count }),
+	store.RequiredColumn("mask", codec.Text.Uint32, func(e *SampleEvent) *uint32 { return &e.Mask }, func(c *SampleColumns) *[]uint32 { return &c.Mask }),
+	store.RequiredColumn("total", codec.Text.Uint64, func(e *SampleEvent) *uint64 { return &e.Total }, func(c *SampleColumns) *[]uint64 { return &c.Total }),
+	store.RequiredColumn("cpu.load", codec.Text.Float32, func(e *SampleEvent) *float32 { return &e.Load }, func(c *SampleColumns) *[]float32 { return &c.Load }),
+	store.RequiredColumn("ratio (.*)|%", codec.Text.Float64, func(e *SampleEvent) *float64 { return &e.Ratio }, func(c *SampleColumns) *[]float64 { return &c.Ratio }),
+	store.RequiredColumn("at", codec.Text.Timestamp, func(e *SampleEvent) *time.Time { return &e.At }, func(c *SampleColumns) *[]time.Time { return &c.At }),
+	store.RequiredColumn("took", codec.Text.Duration, func(e *SampleEvent) *time.Duration { return &e.Took }, func(c *SampleColumns) *[]time.Duration { return &c.Took }),
+	store.RequiredColumn("id", codec.Text.UUID, func(e *SampleEvent) *UUID { return &e.ID }, func(c *SampleColumns) *[]UUID { return &c.ID }),
+	store.RequiredColumn("state", codec.TextEnumAs[SampleState](sampleStateNames), func(e *SampleEvent) *SampleState { return &e.State }, func(c *SampleColumns) *[]SampleState { return &c.State }),
+	store.BytesColumn("document", codec.Text.JSON, func(e *SampleEvent) *json.RawMessage { return &e.Document }, func(c *SampleColumns) *[]json.RawMessage { return &c.Document }),
+	store.RequiredColumn("level", codec.TextEnumAs[SampleLevel](sampleLevelNames), func(e *SampleEvent) *SampleLevel { return &e.Level }, func(c *SampleColumns) *[]SampleLevel { return &c.Level }),
+	store.OptionalColumn("maybe_text", codec.Text.String, func(e *SampleEvent) **string { return &e.MaybeText }, func(c *SampleColumns) *[]*string { return &c.MaybeText }),
+	store.OptionalBytesColumn("maybe_raw", codec.Text.Bytes, func(e *SampleEvent) *[]byte { return &e.MaybeRaw }, func(c *SampleColumns) *[][]byte { return &c.MaybeRaw }),
+	store.OptionalColumn("maybe_flag", codec.Text.Bool, func(e *SampleEvent) **bool { return &e.MaybeFlag }, func(c *SampleColumns) *[]*bool { return &c.MaybeFlag }),
+	store.OptionalColumn("maybe_small", codec.Text.Int32, func(e *SampleEvent) **int32 { return &e.MaybeSmall }, func(c *SampleColumns) *[]*int32 { return &c.MaybeSmall }),
+	store.OptionalColumn("maybe_count", codec.Binary.Int64, func(e *SampleEvent) **int64 { return &e.MaybeCount }, func(c *SampleColumns) *[]*int64 { return &c.MaybeCount }),
+	store.OptionalColumn("maybe_mask", codec.Text.Uint32, func(e *SampleEvent) **uint32 { return &e.MaybeMask }, func(c *SampleColumns) *[]*uint32 { return &c.MaybeMask }),
+	store.OptionalColumn("maybe_total", codec.Text.Uint64, func(e *SampleEvent) **uint64 { return &e.MaybeTotal }, func(c *SampleColumns) *[]*uint64 { return &c.MaybeTotal }),
+	store.OptionalColumn("maybe_load", codec.Text.Float32, func(e *SampleEvent) **float32 { return &e.MaybeLoad }, func(c *SampleColumns) *[]*float32 { return &c.MaybeLoad }),
+	store.OptionalColumn("maybe_ratio", codec.Text.Float64, func(e *SampleEvent) **float64 { return &e.MaybeRatio }, func(c *SampleColumns) *[]*float64 { return &c.MaybeRatio }),
+	store.OptionalColumn("maybe_at", codec.Text.Timestamp, func(e *SampleEvent) **time.Time { return &e.MaybeAt }, func(c *SampleColumns) *[]*time.Time { return &c.MaybeAt }),
+	store.OptionalColumn("maybe_took", codec.Text.Duration, func(e *SampleEvent) **time.Duration { return &e.MaybeTook }, func(c *SampleColumns) *[]*time.Duration { return &c.MaybeTook }),
+	store.OptionalColumn("maybe_id", codec.Text.UUID, func(e *SampleEvent) **UUID { return &e.MaybeID }, func(c *SampleColumns) *[]*UUID { return &c.MaybeID }),
+	store.OptionalColumn("maybe_state", codec.TextEnumAs[SampleMaybeState](sampleMaybeStateNames), func(e *SampleEvent) **SampleMaybeState { return &e.MaybeState }, func(c *SampleColumns) *[]*SampleMaybeState { return &c.MaybeState }),
+	store.OptionalBytesColumn("maybe_document", codec.Text.JSON, func(e *SampleEvent) *json.RawMessage { return &e.MaybeDocument }, func(c *SampleColumns) *[]json.RawMessage { return &c.MaybeDocument }),
+	store.DefaultColumn("default_text", codec.Text.String, "none", func(e *SampleEvent) *string { return &e.DefaultText }, func(c *SampleColumns) *[]string { return &c.DefaultText }),
+	store.DefaultBytesColumn("default_raw", codec.Text.Bytes, "\xca\xfe", func(e *SampleEvent) *[]byte { return &e.DefaultRaw }, func(c *SampleColumns) *[][]byte { return &c.DefaultRaw }),
+	store.DefaultColumn("default_flag", codec.Text.Bool, true, func(e *SampleEvent) *bool { return &e.DefaultFlag }, func(c *SampleColumns) *[]bool { return &c.DefaultFlag }),
+	store.DefaultColumn("default_small", codec.Text.Int32, -7, func(e *SampleEvent) *int32 { return &e.DefaultSmall }, func(c *SampleColumns) *[]int32 { return &c.DefaultSmall }),
+	store.DefaultColumn("default_count", codec.Text.Int64, -9223372036854775808, func(e *SampleEvent) *int64 { return &e.DefaultCount }, func(c *SampleColumns) *[]int64 { return &c.DefaultCount }),
+	store.DefaultColumn("default_mask", codec.Text.Uint32, 7, func(e *SampleEvent) *uint32 { return &e.DefaultMask }, func(c *SampleColumns) *[]uint32 { return &c.DefaultMask }),
+	store.DefaultColumn("default_total", codec.Text.Uint64, 18446744073709551615, func(e *SampleEvent) *uint64 { return &e.DefaultTotal }, func(c *SampleColumns) *[]uint64 { return &c.DefaultTotal }),
+	store.DefaultColumn("default_load", codec.Text.Float32, 0.1, func(e *SampleEvent) *float32 { return &e.DefaultLoad }, func(c *SampleColumns) *[]float32 { return &c.DefaultLoad }),
+	store.DefaultColumn("default_ratio", codec.Text.Float64, 1e-300, func(e *SampleEvent) *float64 { return &e.DefaultRatio }, func(c *SampleColumns) *[]float64 { return &c.DefaultRatio }),
+	store.DefaultColumn("default_at", codec.Text.Timestamp, time.Date(2021, time.March, 5, 12, 0, 0, 1, time.UTC), func(e *SampleEvent) *time.Time { return &e.DefaultAt }, func(c *SampleColumns) *[]time.Time { return &c.DefaultAt }),
+	store.DefaultColumn("default_took", codec.Text.Duration, 90*time.Minute, func(e *SampleEvent) *time.Duration { return &e.DefaultTook }, func(c *SampleColumns) *[]time.Duration { return &c.DefaultTook }),
+	store.DefaultColumn("default_id", codec.Text.UUID, UUID{0xf8, 0x1d, 0x4f, 0xae, 0x7d, 0xec, 0x41, 0xd0, 0xa7, 0x65, 0x00, 0xa0, 0xc9, 0x1e, 0x6b, 0xf6}, func(e *SampleEvent) *UUID { return &e.DefaultID }, func(c *SampleColumns) *[]UUID { return &c.DefaultID }),
+	store.DefaultColumn("default_state", codec.TextEnumAs[SampleDefaultState](sampleDefaultStateNames), SampleDefaultStateUnknown, func(e *SampleEvent) *SampleDefaultState { return &e.DefaultState }, func(c *SampleColumns) *[]SampleDefaultState { return &c.DefaultState }),
+	store.DefaultBytesColumn("default_document", codec.Text.JSON, "{\"a\": [1, null]}", func(e *SampleEvent) *json.RawMessage { return &e.DefaultDocument }, func(c *SampleColumns) *[]json.RawMessage { return &c.DefaultDocument }),
+)
+
+// sampleUnserializedTextLayout is the layout of table sample_unserialized_text.
+var sampleUnserializedTextLayout = store.NewLayout(sampleUnserializedTextColumns, store.Keys[SampleEvent]{
+	Append: func(e *SampleEvent, _ string, dst []byte) ([]byte, error) {
+		return SampleUnserializedTextKey{Site: e.Site, Sensor: e.Sensor, Channel: e.Channel, Slot: e.Slot, Serial: e.Serial, Unit: e.Unit, Kind: e.Kind, Active: e.Active, Tag: e.Tag, Since: e.Since, Interval: e.Interval, Time: e.Time}.Append(dst)
+	},
+	Prefix: func(e *SampleEvent, _ string) ([]byte, error) {
+		return SampleUnserializedTextKey{Site: e.Site, Sensor: e.Sensor, Channel: e.Channel, Slot: e.Slot, Serial: e.Serial, Unit: e.Unit, Kind: e.Kind, Active: e.Active, Tag: e.Tag, Since: e.Since, Interval: e.Interval}.Prefix()
+	},
+	Parse: func(row string, e *SampleEvent) (time.Time, error) {
+		k, err := ParseSampleUnserializedTextKey(row)
+		e.Site = codec.Keep(e.Site, k.Site)
+		e.Sensor = k.Sensor
+		e.Channel = k.Channel
+		e.Slot = k.Slot
+		e.Serial = k.Serial
+		e.Unit = k.Unit
+		e.Kind = k.Kind
+		e.Active = k.Active
+		e.Tag = k.Tag
+		e.Since = k.Since
+		e.Interval = k.Interval
+		return k.Time, err
+	},
+	Delimiter: "#",
+}, store.Layout[SampleEvent]{
 	Table: store.Table{
-		ID: "sample_unserialized_text",
-		Families: []store.Family{
-			{
-				Name: "m",
-				GC:   codec.GCRule{},
-			},
-		},
+		ID:       "sample_unserialized_text",
+		Families: []store.Family{{Name: "m"}},
 	},
 	Kind:      store.SingleRows,
 	TimeKey:   sampleUnserializedTextTime,
 	Precision: time.Millisecond,
-	Columns:   []store.Column{{Name: "text"}, {Name: "raw"}, {Name: "flag"}, {Name: "small"}, {Name: "count"}, {Name: "mask"}, {Name: "total"}, {Name: "cpu.load"}, {Name: "ratio (.*)|%"}, {Name: "at"}, {Name: "took"}, {Name: "id"}, {Name: "state"}, {Name: "document"}, {Name: "level"}, {Name: "maybe_text"}, {Name: "maybe_raw"}, {Name: "maybe_flag"}, {Name: "maybe_small"}, {Name: "maybe_count"}, {Name: "maybe_mask"}, {Name: "maybe_total"}, {Name: "maybe_load"}, {Name: "maybe_ratio"}, {Name: "maybe_at"}, {Name: "maybe_took"}, {Name: "maybe_id"}, {Name: "maybe_state"}, {Name: "maybe_document"}, {Name: "default_text"}, {Name: "default_raw"}, {Name: "default_flag"}, {Name: "default_small"}, {Name: "default_count"}, {Name: "default_mask"}, {Name: "default_total"}, {Name: "default_load"}, {Name: "default_ratio"}, {Name: "default_at"}, {Name: "default_took"}, {Name: "default_id"}, {Name: "default_state"}, {Name: "default_document"}},
-	Time: func(e *SampleEvent) *time.Time {
-		return &e.Time
-	},
-	Check:   checkSample,
-	Put:     putSampleUnserializedText,
-	Own:     ownSample,
-	Spans:   spansSampleUnserializedText,
-	Key:     keySampleUnserializedText,
-	Set:     setSampleUnserializedText,
-	Missing: missingSample,
-}
-
-// putSampleUnserializedText lays out an event as cells of
-// sample_unserialized_text.
-func putSampleUnserializedText(e *SampleEvent, c *store.Cells) {
-	c.Row(SampleUnserializedTextKey{Site: e.Site, Sensor: e.Sensor, Channel: e.Channel, Slot: e.Slot, Serial: e.Serial, Unit: e.Unit, Kind: e.Kind, Active: e.Active, Tag: e.Tag, Since: e.Since, Interval: e.Interval, Time: e.Time}.Append(c.Buffer()))
-	c.Set(0, codec.AppendTextString(c.Cell(0), e.Text))                           // text
-	c.Set(1, codec.AppendTextBytes(c.Cell(1), e.Raw))                             // raw
-	c.Set(2, codec.AppendTextBool(c.Cell(2), e.Flag))                             // flag
-	c.Set(3, codec.AppendTextInt32(c.Cell(3), e.Small))                           // small
-	c.Set(4, codec.AppendTextInt64(c.Cell(4), e.Count))                           // count
-	c.Set(5, codec.AppendTextUint32(c.Cell(5), e.Mask))                           // mask
-	c.Set(6, codec.AppendTextUint64(c.Cell(6), e.Total))                          // total
-	c.Set(7, codec.AppendTextFloat32(c.Cell(7), e.Load))                          // cpu.load
-	c.Set(8, codec.AppendTextFloat64(c.Cell(8), e.Ratio))                         // ratio (.*)|%
-	c.Set(9, codec.AppendTextTimestamp(c.Cell(9), e.At))                          // at
-	c.Set(10, codec.AppendTextDuration(c.Cell(10), e.Took))                       // took
-	c.Set(11, codec.AppendTextUUID(c.Cell(11), e.ID))                             // id
-	c.Set(12, codec.AppendTextEnum(c.Cell(12), sampleStateNames, int64(e.State))) // state
-	c.Set(13, codec.AppendTextJSON(c.Cell(13), e.Document))                       // document
-	c.Set(14, codec.AppendTextEnum(c.Cell(14), sampleLevelNames, int64(e.Level))) // level
-	if e.MaybeText != nil {
-		c.Set(15, codec.AppendTextString(c.Cell(15), *e.MaybeText)) // maybe_text
-	}
-	if e.MaybeRaw != nil {
-		c.Set(16, codec.AppendTextBytes(c.Cell(16), e.MaybeRaw)) // maybe_raw
-	}
-	if e.MaybeFlag != nil {
-		c.Set(17, codec.AppendTextBool(c.Cell(17), *e.MaybeFlag)) // maybe_flag
-	}
-	if e.MaybeSmall != nil {
-		c.Set(18, codec.AppendTextInt32(c.Cell(18), *e.MaybeSmall)) // maybe_small
-	}
-	if e.MaybeCount != nil {
-		c.Set(19, codec.AppendBinaryInt64(c.Cell(19), *e.MaybeCount)) // maybe_count
-	}
-	if e.MaybeMask != nil {
-		c.Set(20, codec.AppendTextUint32(c.Cell(20), *e.MaybeMask)) // maybe_mask
-	}
-	if e.MaybeTotal != nil {
-		c.Set(21, codec.AppendTextUint64(c.Cell(21), *e.MaybeTotal)) // maybe_total
-	}
-	if e.MaybeLoad != nil {
-		c.Set(22, codec.AppendTextFloat32(c.Cell(22), *e.MaybeLoad)) // maybe_load
-	}
-	if e.MaybeRatio != nil {
-		c.Set(23, codec.AppendTextFloat64(c.Cell(23), *e.MaybeRatio)) // maybe_ratio
-	}
-	if e.MaybeAt != nil {
-		c.Set(24, codec.AppendTextTimestamp(c.Cell(24), *e.MaybeAt)) // maybe_at
-	}
-	if e.MaybeTook != nil {
-		c.Set(25, codec.AppendTextDuration(c.Cell(25), *e.MaybeTook)) // maybe_took
-	}
-	if e.MaybeID != nil {
-		c.Set(26, codec.AppendTextUUID(c.Cell(26), *e.MaybeID)) // maybe_id
-	}
-	if e.MaybeState != nil {
-		c.Set(27, codec.AppendTextEnum(c.Cell(27), sampleMaybeStateNames, int64(*e.MaybeState))) // maybe_state
-	}
-	if e.MaybeDocument != nil {
-		c.Set(28, codec.AppendTextJSON(c.Cell(28), e.MaybeDocument)) // maybe_document
-	}
-	c.Set(29, codec.AppendTextString(c.Cell(29), e.DefaultText))                                // default_text
-	c.Set(30, codec.AppendTextBytes(c.Cell(30), e.DefaultRaw))                                  // default_raw
-	c.Set(31, codec.AppendTextBool(c.Cell(31), e.DefaultFlag))                                  // default_flag
-	c.Set(32, codec.AppendTextInt32(c.Cell(32), e.DefaultSmall))                                // default_small
-	c.Set(33, codec.AppendTextInt64(c.Cell(33), e.DefaultCount))                                // default_count
-	c.Set(34, codec.AppendTextUint32(c.Cell(34), e.DefaultMask))                                // default_mask
-	c.Set(35, codec.AppendTextUint64(c.Cell(35), e.DefaultTotal))                               // default_total
-	c.Set(36, codec.AppendTextFloat32(c.Cell(36), e.DefaultLoad))                               // default_load
-	c.Set(37, codec.AppendTextFloat64(c.Cell(37), e.DefaultRatio))                              // default_ratio
-	c.Set(38, codec.AppendTextTimestamp(c.Cell(38), e.DefaultAt))                               // default_at
-	c.Set(39, codec.AppendTextDuration(c.Cell(39), e.DefaultTook))                              // default_took
-	c.Set(40, codec.AppendTextUUID(c.Cell(40), e.DefaultID))                                    // default_id
-	c.Set(41, codec.AppendTextEnum(c.Cell(41), sampleDefaultStateNames, int64(e.DefaultState))) // default_state
-	c.Set(42, codec.AppendTextJSON(c.Cell(42), e.DefaultDocument))                              // default_document
-}
-
-// spansSampleUnserializedText returns where the rows of an event's series are
-// in sample_unserialized_text.
-func spansSampleUnserializedText(e *SampleEvent) ([]codec.Span, error) {
-	key := SampleUnserializedTextKey{Site: e.Site, Sensor: e.Sensor, Channel: e.Channel, Slot: e.Slot, Serial: e.Serial, Unit: e.Unit, Kind: e.Kind, Active: e.Active, Tag: e.Tag, Since: e.Since, Interval: e.Interval}
-	span, err := store.Span(key.Prefix, nil, "#", true)
-	return []codec.Span{span}, err
-}
-
-// keySampleUnserializedText sets the series of an event from a row key of
-// sample_unserialized_text, and returns its time.
-func keySampleUnserializedText(row string, e *SampleEvent) (time.Time, error) {
-	k, err := ParseSampleUnserializedTextKey(row)
-	e.Site = codec.Keep(e.Site, k.Site)
-	e.Sensor = k.Sensor
-	e.Channel = k.Channel
-	e.Slot = k.Slot
-	e.Serial = k.Serial
-	e.Unit = k.Unit
-	e.Kind = k.Kind
-	e.Active = k.Active
-	e.Tag = k.Tag
-	e.Since = k.Since
-	e.Interval = k.Interval
-	return k.Time, err
-}
-
-// setSampleUnserializedText takes the datum of a column of
-// sample_unserialized_text into an event.
-func setSampleUnserializedText(e *SampleEvent, column int, datum []byte) (err error) {
-	switch column {
-	case 0: // text
-		e.Text, err = codec.TextString(datum)
-	case 1: // raw
-		e.Raw, err = codec.TextBytes(datum)
-	case 2: // flag
-		e.Flag, err = codec.TextBool(datum)
-	case 3: // small
-		e.Small, err = codec.TextInt32(datum)
-	case 4: // count
-		e.Count, err = codec.TextInt64(datum)
-	case 5: // mask
-		e.Mask, err = codec.TextUint32(datum)
-	case 6: // total
-		e.Total, err = codec.TextUint64(datum)
-	case 7: // cpu.load
-		e.Load, err = codec.TextFloat32(datum)
-	case 8: // ratio (.*)|%
-		e.Ratio, err = codec.TextFloat64(datum)
-	case 9: // at
-		e.At, err = codec.TextTimestamp(datum)
-	case 10: // took
-		e.Took, err = codec.TextDuration(datum)
-	case 11: // id
-		e.ID, err = codec.TextUUID(datum)
-	case 12: // state
-		n, failed := codec.TextEnum(datum, sampleStateNames)
-		e.State, err = SampleState(n), failed
-	case 13: // document
-		e.Document, err = codec.TextJSON(datum)
-	case 14: // level
-		n, failed := codec.TextEnum(datum, sampleLevelNames)
-		e.Level, err = SampleLevel(n), failed
-	case 15: // maybe_text
-		e.MaybeText, err = codec.Optional(codec.TextString(datum))
-	case 16: // maybe_raw
-		e.MaybeRaw, err = codec.Present(codec.TextBytes(datum))
-	case 17: // maybe_flag
-		e.MaybeFlag, err = codec.Optional(codec.TextBool(datum))
-	case 18: // maybe_small
-		e.MaybeSmall, err = codec.Optional(codec.TextInt32(datum))
-	case 19: // maybe_count
-		e.MaybeCount, err = codec.Optional(codec.BinaryInt64(datum))
-	case 20: // maybe_mask
-		e.MaybeMask, err = codec.Optional(codec.TextUint32(datum))
-	case 21: // maybe_total
-		e.MaybeTotal, err = codec.Optional(codec.TextUint64(datum))
-	case 22: // maybe_load
-		e.MaybeLoad, err = codec.Optional(codec.TextFloat32(datum))
-	case 23: // maybe_ratio
-		e.MaybeRatio, err = codec.Optional(codec.TextFloat64(datum))
-	case 24: // maybe_at
-		e.MaybeAt, err = codec.Optional(codec.TextTimestamp(datum))
-	case 25: // maybe_took
-		e.MaybeTook, err = codec.Optional(codec.TextDuration(datum))
-	case 26: // maybe_id
-		e.MaybeID, err = codec.Optional(codec.TextUUID(datum))
-	case 27: // maybe_state
-		n, failed := codec.TextEnum(datum, sampleMaybeStateNames)
-		e.MaybeState, err = codec.Optional(SampleMaybeState(n), failed)
-	case 28: // maybe_document
-		e.MaybeDocument, err = codec.Present(codec.TextJSON(datum))
-	case 29: // default_text
-		e.DefaultText, err = codec.TextString(datum)
-	case 30: // default_raw
-		e.DefaultRaw, err = codec.TextBytes(datum)
-	case 31: // default_flag
-		e.DefaultFlag, err = codec.TextBool(datum)
-	case 32: // default_small
-		e.DefaultSmall, err = codec.TextInt32(datum)
-	case 33: // default_count
-		e.DefaultCount, err = codec.TextInt64(datum)
-	case 34: // default_mask
-		e.DefaultMask, err = codec.TextUint32(datum)
-	case 35: // default_total
-		e.DefaultTotal, err = codec.TextUint64(datum)
-	case 36: // default_load
-		e.DefaultLoad, err = codec.TextFloat32(datum)
-	case 37: // default_ratio
-		e.DefaultRatio, err = codec.TextFloat64(datum)
-	case 38: // default_at
-		e.DefaultAt, err = codec.TextTimestamp(datum)
-	case 39: // default_took
-		e.DefaultTook, err = codec.TextDuration(datum)
-	case 40: // default_id
-		e.DefaultID, err = codec.TextUUID(datum)
-	case 41: // default_state
-		n, failed := codec.TextEnum(datum, sampleDefaultStateNames)
-		e.DefaultState, err = SampleDefaultState(n), failed
-	case 42: // default_document
-		e.DefaultDocument, err = codec.TextJSON(datum)
-	}
-	return err
-}
-
-// sampleCellsColumns is how the events of sample_cells are taken into columns.
-var sampleCellsColumns = store.Columns[SampleEvent, SampleColumns]{
-	Append:   (*SampleColumns).Append,
-	Truncate: (*SampleColumns).truncate,
-	Extend:   (*SampleColumns).extend,
-	Decode:   (*SampleColumns).decodeSampleCells,
-}
-
-// decodeSampleCells adds the data of a column of sample_cells.
-func (c *SampleColumns) decodeSampleCells(column int, data store.Data) (err error) {
-	switch column {
-	case 0: // text
-		c.Text, err = store.Extend(c.Text, data, codec.BinaryString)
-	case 1: // raw
-		c.Raw, err = store.Extend(c.Raw, data, codec.BinaryBytes)
-	case 2: // flag
-		c.Flag, err = store.Extend(c.Flag, data, codec.BinaryBool)
-	case 3: // small
-		c.Small, err = store.Extend(c.Small, data, codec.BinaryInt32)
-	case 4: // count
-		c.Count, err = store.Extend(c.Count, data, codec.BinaryInt64)
-	case 5: // mask
-		c.Mask, err = store.Extend(c.Mask, data, codec.BinaryUint32)
-	case 6: // total
-		c.Total, err = store.Extend(c.Total, data, codec.BinaryUint64)
-	case 7: // cpu.load
-		c.Load, err = store.Extend(c.Load, data, codec.BinaryFloat32)
-	case 8: // ratio (.*)|%
-		c.Ratio, err = store.Extend(c.Ratio, data, codec.BinaryFloat64)
-	case 9: // at
-		c.At, err = store.Extend(c.At, data, codec.BinaryTimestamp)
-	case 10: // took
-		c.Took, err = store.Extend(c.Took, data, codec.BinaryDuration)
-	case 11: // id
-		c.ID, err = store.Extend(c.ID, data, codec.BinaryUUID)
-	case 12: // state
-		c.State, err = store.Extend(c.State, data, func(datum []byte) (v SampleState, err error) {
-			n, failed := codec.BinaryEnum(datum, sampleStateNames)
-			v, err = SampleState(n), failed
-			return v, err
-		})
-	case 13: // document
-		c.Document, err = store.Extend(c.Document, data, codec.BinaryJSON)
-	case 14: // level
-		c.Level, err = store.Extend(c.Level, data, func(datum []byte) (v SampleLevel, err error) {
-			n, failed := codec.BinaryEnum(datum, sampleLevelNames)
-			v, err = SampleLevel(n), failed
-			return v, err
-		})
-	case 15: // maybe_text
-		c.MaybeText, err = store.Extend(c.MaybeText, data, func(datum []byte) (v *string, err error) {
-			v, err = codec.Optional(codec.BinaryString(datum))
-			return v, err
-		})
-	case 16: // maybe_raw
-		c.MaybeRaw, err = store.Extend(c.MaybeRaw, data, func(datum []byte) (v []byte, err error) {
-			v, err = codec.Present(codec.BinaryBytes(datum))
-			return v, err
-		})
-	case 17: // maybe_flag
-		c.MaybeFlag, err = store.Extend(c.MaybeFlag, data, func(datum []byte) (v *bool, err error) {
-			v, err = codec.Optional(codec.BinaryBool(datum))
-			return v, err
-		})
-	case 18: // maybe_small
-		c.MaybeSmall, err = store.Extend(c.MaybeSmall, data, func(datum []byte) (v *int32, err error) {
-			v, err = codec.Optional(codec.TextInt32(datum))
-			return v, err
-		})
-	case 19: // maybe_count
-		c.MaybeCount, err = store.Extend(c.MaybeCount, data, func(datum []byte) (v *int64, err error) {
-			v, err = codec.Optional(codec.BinaryInt64(datum))
-			return v, err
-		})
-	case 20: // maybe_mask
-		c.MaybeMask, err = store.Extend(c.MaybeMask, data, func(datum []byte) (v *uint32, err error) {
-			v, err = codec.Optional(codec.BinaryUint32(datum))
-			return v, err
-		})
-	case 21: // maybe_total
-		c.MaybeTotal, err = store.Extend(c.MaybeTotal, data, func(datum []byte) (v *uint64, err error) {
-			v, err = codec.Optional(codec.BinaryUint64(datum))
-			return v, err
-		})
-	case 22: // maybe_load
-		c.MaybeLoad, err = store.Extend(c.MaybeLoad, data, func(datum []byte) (v *float32, err error) {
-			v, err = codec.Optional(codec.BinaryFloat32(datum))
-			return v, err
-		})
-	case 23: // maybe_ratio
-		c.MaybeRatio, err = store.Extend(c.MaybeRatio, data, func(datum []byte) (v *float64, err error) {
-			v, err = codec.Optional(codec.BinaryFloat64(datum))
-			return v, err
-		})
-	case 24: // maybe_at
-		c.MaybeAt, err = store.Extend(c.MaybeAt, data, func(datum []byte) (v *time.Time, err error) {
-			v, err = codec.Optional(codec.BinaryTimestamp(datum))
-			return v, err
-		})
-	case 25: // maybe_took
-		c.MaybeTook, err = store.Extend(c.MaybeTook, data, func(datum []byte) (v *time.Duration, err error) {
-			v, err = codec.Optional(codec.BinaryDuration(datum))
-			return v, err
-		})
-	case 26: // maybe_id
-		c.MaybeID, err = store.Extend(c.MaybeID, data, func(datum []byte) (v *UUID, err error) {
-			v, err = codec.Optional(codec.BinaryUUID(datum))
-			return v, err
-		})
-	case 27: // maybe_state
-		c.MaybeState, err = store.Extend(c.MaybeState, data, func(datum []byte) (v *SampleMaybeState, err error) {
-			n, failed := codec.BinaryEnum(datum, sampleMaybeStateNames)
-			v, err = codec.Optional(SampleMaybeState(n), failed)
-			return v, err
-		})
-	case 28: // maybe_document
-		c.MaybeDocument, err = store.Extend(c.MaybeDocument, data, func(datum []byte) (v json.RawMessage, err error) {
-			v, err = codec.Present(codec.BinaryJSON(datum))
-			return v, err
-		})
-	case 29: // default_text
-		c.DefaultText, err = store.Extend(c.DefaultText, data, codec.BinaryString)
-	case 30: // default_raw
-		c.DefaultRaw, err = store.Extend(c.DefaultRaw, data, codec.BinaryBytes)
-	case 31: // default_flag
-		c.DefaultFlag, err = store.Extend(c.DefaultFlag, data, codec.BinaryBool)
-	case 32: // default_small
-		c.DefaultSmall, err = store.Extend(c.DefaultSmall, data, codec.BinaryInt32)
-	case 33: // default_count
-		c.DefaultCount, err = store.Extend(c.DefaultCount, data, codec.BinaryInt64)
-	case 34: // default_mask
-		c.DefaultMask, err = store.Extend(c.DefaultMask, data, codec.BinaryUint32)
-	case 35: // default_total
-		c.DefaultTotal, err = store.Extend(c.DefaultTotal, data, codec.BinaryUint64)
-	case 36: // default_load
-		c.DefaultLoad, err = store.Extend(c.DefaultLoad, data, codec.BinaryFloat32)
-	case 37: // default_ratio
-		c.DefaultRatio, err = store.Extend(c.DefaultRatio, data, codec.BinaryFloat64)
-	case 38: // default_at
-		c.DefaultAt, err = store.Extend(c.DefaultAt, data, codec.BinaryTimestamp)
-	case 39: // default_took
-		c.DefaultTook, err = store.Extend(c.DefaultTook, data, codec.BinaryDuration)
-	case 40: // default_id
-		c.DefaultID, err = store.Extend(c.DefaultID, data, codec.BinaryUUID)
-	case 41: // default_state
-		c.DefaultState, err = store.Extend(c.DefaultState, data, func(datum []byte) (v SampleDefaultState, err error) {
-			n, failed := codec.BinaryEnum(datum, sampleDefaultStateNames)
-			v, err = SampleDefaultState(n), failed
-			return v, err
-		})
-	case 42: // default_document
-		c.DefaultDocument, err = store.Extend(c.DefaultDocument, data, codec.BinaryJSON)
-	}
-	return err
-}
+	Check:     checkSample,
+})
 
 // checkSample refuses an event that no table can hold.
 func checkSample(e *SampleEvent) error {
@@ -3667,66 +2187,9 @@ func sameSample(a, b *SampleEvent) bool {
 	return a.Site == b.Site && a.Sensor == b.Sensor && a.Channel == b.Channel && a.Slot == b.Slot && a.Serial == b.Serial && a.Unit == b.Unit && a.Kind == b.Kind && a.Active == b.Active && bytes.Equal(a.Tag, b.Tag) && a.Since.Equal(b.Since) && a.Interval == b.Interval
 }
 
-// ownSample copies what an event shares with the one that it was copied from.
+// ownSample copies the slices of the series of an event.
 func ownSample(e *SampleEvent) {
 	e.Tag = bytes.Clone(e.Tag)
-	e.Raw = bytes.Clone(e.Raw)
-	e.Document = bytes.Clone(e.Document)
-	e.MaybeText = codec.Clone(e.MaybeText)
-	e.MaybeRaw = bytes.Clone(e.MaybeRaw)
-	e.MaybeFlag = codec.Clone(e.MaybeFlag)
-	e.MaybeSmall = codec.Clone(e.MaybeSmall)
-	e.MaybeCount = codec.Clone(e.MaybeCount)
-	e.MaybeMask = codec.Clone(e.MaybeMask)
-	e.MaybeTotal = codec.Clone(e.MaybeTotal)
-	e.MaybeLoad = codec.Clone(e.MaybeLoad)
-	e.MaybeRatio = codec.Clone(e.MaybeRatio)
-	e.MaybeAt = codec.Clone(e.MaybeAt)
-	e.MaybeTook = codec.Clone(e.MaybeTook)
-	e.MaybeID = codec.Clone(e.MaybeID)
-	e.MaybeState = codec.Clone(e.MaybeState)
-	e.MaybeDocument = bytes.Clone(e.MaybeDocument)
-	e.DefaultRaw = bytes.Clone(e.DefaultRaw)
-	e.DefaultDocument = bytes.Clone(e.DefaultDocument)
-}
-
-// missingSample puts the default of a field that a stored event lacks; an error
-// if it has none.
-func missingSample(e *SampleEvent, field int) error {
-	switch field {
-	case 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28: // optional
-	case 29: // default_text
-		e.DefaultText = "none"
-	case 30: // default_raw
-		e.DefaultRaw = []byte("\xca\xfe")
-	case 31: // default_flag
-		e.DefaultFlag = true
-	case 32: // default_small
-		e.DefaultSmall = -7
-	case 33: // default_count
-		e.DefaultCount = -9223372036854775808
-	case 34: // default_mask
-		e.DefaultMask = 7
-	case 35: // default_total
-		e.DefaultTotal = 18446744073709551615
-	case 36: // default_load
-		e.DefaultLoad = 0.1
-	case 37: // default_ratio
-		e.DefaultRatio = 1e-300
-	case 38: // default_at
-		e.DefaultAt = time.Date(2021, time.March, 5, 12, 0, 0, 1, time.UTC)
-	case 39: // default_took
-		e.DefaultTook = 90 * time.Minute
-	case 40: // default_id
-		e.DefaultID = UUID{0xf8, 0x1d, 0x4f, 0xae, 0x7d, 0xec, 0x41, 0xd0, 0xa7, 0x65, 0x00, 0xa0, 0xc9, 0x1e, 0x6b, 0xf6}
-	case 41: // default_state
-		e.DefaultState = SampleDefaultStateUnknown
-	case 42: // default_document
-		e.DefaultDocument = json.RawMessage("{\"a\": [1, null]}")
-	default:
-		return codec.ErrMissing
-	}
-	return nil
 }
 
 // appendSampleProto appends the fields of an event in protobuf wire format;

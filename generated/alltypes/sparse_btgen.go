@@ -5,7 +5,6 @@ package alltypes
 
 import (
 	"context"
-	"iter"
 	"time"
 
 	"github.com/btgen-dev/btgen/runtime/codec"
@@ -27,115 +26,56 @@ type SparseEvent struct {
 }
 
 // SparseWriter writes Sparse events to tables sparse_columns, sparse_cells and
-// sparse_unserialized. It is safe for use by several goroutines.
+// sparse_unserialized. Writing the same event again changes nothing, so a
+// failed call is safe to repeat. Table sparse_columns is append-only: an event
+// of the same series and time with other values does not replace the first one;
+// both are read back. WriteOptions.IfAbsent is refused with
+// store.ErrSeveralRows: in table sparse_columns, bucket_new_columns, an event
+// is a row for each field, and Bigtable cannot check and write several rows at
+// once.
 type SparseWriter struct {
-	writer store.WriterOf[SparseEvent]
+	store.EventWriter[SparseEvent]
 }
 
-// NewSparseWriter returns a writer; client is a *bigtable.Client, or stands in
-// for one.
+// NewSparseWriter returns a writer; client is usually a *bigtable.Client.
 //
 //go:noinline
 func NewSparseWriter(client Client, opts ...Options) *SparseWriter {
 	return &SparseWriter{store.NewWriter(client, sparseLayouts, opts...)}
 }
 
-// Write stores one event. Each row that it goes to is written atomically.
-// Writing the same event again changes nothing, so that a failed call is safe
-// to repeat. Table sparse_columns is append-only: an event of the same time
-// with other values does not replace the first one; both are read back.
-// WriteOptions.IfAbsent is refused with ErrSeveralRows: in table
-// sparse_columns, bucket_new_columns, an event is a row for each field, which
-// Bigtable cannot check and write at once. It returns nil or a *WriteError.
-func (w *SparseWriter) Write(ctx context.Context, event SparseEvent, opts ...WriteOptions) error {
-	return w.writer.Write(ctx, event, opts...)
-}
-
-// WriteAll stores events, in any order, those of one row in one mutation. It
-// returns nil when all are stored, and a *WriteError that names each event that
-// is not; all others are then durable. An event that has the series and time of
-// an earlier one of the call, but other values, is refused with a
-// *DuplicateError, unless WriteOptions.LastWins is set.
-func (w *SparseWriter) WriteAll(ctx context.Context, events []SparseEvent, opts ...WriteOptions) error {
-	return w.writer.WriteAll(ctx, events, opts...)
-}
-
 // SparseBatcher gathers Sparse events from any number of goroutines, and writes
-// them together when there are enough of them or they have waited long enough.
-// Its memory is bounded, but for failures that are being reported. Every event
-// that it takes is written, or reported as one that is not.
+// them in batches: when there are enough of them, or when they have waited long
+// enough. Every event that it accepts is written or reported as failed. Its
+// memory is bounded, except for failures that are being reported.
 type SparseBatcher struct {
-	batcher store.BatcherOf[SparseEvent]
+	store.EventBatcher[SparseEvent]
 }
 
-// NewSparseBatcher returns a batcher that writes through w. With each event
-// that is not written failed is called, once, from a goroutine of the batcher,
-// with the *WriteError that Write would return. It may add the event again, but
-// not call Flush or Close, which wait for it, and should be quick: others are
-// written meanwhile, and their failures wait in memory. It may be nil.
+// NewSparseBatcher returns a batcher that writes through w. It calls failed,
+// which may be nil, once per unwritten event, from a goroutine of its own, with
+// the *WriteError that Write would return. The function may add the event
+// again. It must not call Flush or Close, which wait for it, and should be
+// quick: other failures queue up in memory meanwhile.
 //
 //go:noinline
 func NewSparseBatcher(w *SparseWriter, failed func(event SparseEvent, err error), opts ...BatcherOptions) *SparseBatcher {
-	return &SparseBatcher{store.NewBatcher(w.writer, failed, opts...)}
+	return &SparseBatcher{store.NewBatcher(w.EventWriter, failed, opts...)}
 }
 
-// Add takes a copy of an event, to be written soon, and waits while there is no
-// room, until ctx ends. An event that is refused for what it is gives the
-// *WriteError that Write would return, and after Close the error is ErrClosed.
-// WriteAll's comparison of events of one series and time is made within a
-// batch; events of different batches replace each other.
-func (b *SparseBatcher) Add(ctx context.Context, event SparseEvent) error {
-	return b.batcher.Add(ctx, event)
-}
-
-// Flush sends what was added, and waits until all of it is written or reported.
-// It returns a *BatchError if there were failures since it was last called, or
-// why ctx ended; what was added is then still on its way.
-func (b *SparseBatcher) Flush(ctx context.Context) error {
-	return b.batcher.Flush(ctx)
-}
-
-// Close is Flush, and lets no events in any more. It may be called again.
-func (b *SparseBatcher) Close(ctx context.Context) error {
-	return b.batcher.Close(ctx)
-}
-
-// SparseReader reads Sparse events, those of a series from table sparse_cells.
-// It never returns one that is past its time to live. It is safe for use by
-// several goroutines.
+// SparseReader reads Sparse events from table sparse_cells. Read holds one
+// bucket in memory at a time.
 type SparseReader struct {
-	reader store.ReaderOf[SparseEvent]
+	store.EventReader[SparseSeries, SparseEvent, SparseColumns]
 }
 
-// NewSparseReader returns a reader; client is a *bigtable.Client, or stands in
-// for one.
+// NewSparseReader returns a reader; client is usually a *bigtable.Client.
 //
 //go:noinline
 func NewSparseReader(client Client, opts ...Options) *SparseReader {
-	return &SparseReader{store.NewReader(client, sparseCellsLayout, opts...)}
-}
-
-// Read yields the events of a series with from <= time < to, in the order of
-// time, and holds one bucket in memory at a time. A zero from is before all
-// events; a from after to, or a zero to, is a *RangeError. An event that does
-// not decode is yielded as far as it was understood, with a *DecodeError, and
-// the loop may go on; any other error is the last thing yielded.
-func (r *SparseReader) Read(ctx context.Context, series SparseSeries, from, to time.Time, opts ...ReadOptions) iter.Seq2[SparseEvent, error] {
-	return r.reader.Read(ctx, SparseEvent{SparseSeries: series}, from, to, opts...)
-}
-
-// ReadColumns appends the events of a series with from <= time < to to columns,
-// which may be reused. An event that does not decode is left out, and the first
-// *DecodeError returned after all others; any other error ends the read.
-//
-//go:noinline
-func (r *SparseReader) ReadColumns(ctx context.Context, series SparseSeries, from, to time.Time, columns *SparseColumns, opts ...ReadOptions) error {
-	return store.ReadColumns(ctx, r.reader, sparseCellsColumns, columns, nil, SparseEvent{SparseSeries: series}, from, to, opts...)
-}
-
-// Latest returns the newest event of a series, or ErrNotFound.
-func (r *SparseReader) Latest(ctx context.Context, series SparseSeries) (SparseEvent, error) {
-	return r.reader.Latest(ctx, SparseEvent{SparseSeries: series})
+	reader := store.NewReader(client, sparseCellsLayout, opts...)
+	of := func(series SparseSeries) SparseEvent { return SparseEvent{SparseSeries: series} }
+	return &SparseReader{store.NewEventReader(reader, sparseCellsColumns, of)}
 }
 
 // The fields of SparseEvent, for ReadOptions.
@@ -145,8 +85,7 @@ const (
 	SparseFieldOpened Field = "opened"
 )
 
-// SparseColumns is events as columns, all of one length: the i-th event is the
-// i-th of each.
+// SparseColumns holds events column by column. All slices have the same length.
 type SparseColumns struct {
 	Series []SparseSeries
 	Time   []time.Time
@@ -155,47 +94,21 @@ type SparseColumns struct {
 	Opened []*bool
 }
 
-// Reset empties the columns and keeps their memory.
+// Reset empties the slices and keeps their memory.
 func (c *SparseColumns) Reset() {
-	c.Series = c.Series[:0]
-	c.Time = c.Time[:0]
-	c.Level = c.Level[:0]
-	c.Note = c.Note[:0]
-	c.Opened = c.Opened[:0]
+	sparseCellsColumns.Reset(c)
 }
 
 // Append adds an event.
 func (c *SparseColumns) Append(e *SparseEvent) {
-	c.Series = append(c.Series, e.SparseSeries)
-	c.Time = append(c.Time, e.Time)
-	c.Level = append(c.Level, e.Level)
-	c.Note = append(c.Note, e.Note)
-	c.Opened = append(c.Opened, e.Opened)
+	sparseCellsColumns.Append(c, e)
 }
 
-// truncate makes all columns n events long.
-func (c *SparseColumns) truncate(n int) {
-	c.Series = c.Series[:n]
-	c.Time = c.Time[:n]
-	c.Level = c.Level[:n]
-	c.Note = c.Note[:n]
-	c.Opened = c.Opened[:n]
-}
-
-// extend adds the series and the times of events, whose fields are to follow,
-// and returns how many there were before.
-func (c *SparseColumns) extend(e *SparseEvent, events store.Data) int {
-	n := len(c.Time)
-	c.Series = store.ExtendSame(c.Series, events, e.SparseSeries)
-	c.Time = store.ExtendTimes(c.Time, events)
-	return n
-}
-
-// SetupSparse makes tables sparse_columns, sparse_cells and sparse_unserialized
-// what the schema says and returns what it did; a second call changes nothing.
-// A change that may delete data is refused with a *RefusedError, and nothing is
-// changed, unless Options.Allow names it. With Options.DryRun it returns what
-// it would do.
+// SetupSparse reconciles tables sparse_columns, sparse_cells and
+// sparse_unserialized with the schema and returns what it changed; a second
+// call changes nothing. It refuses a change that may delete data with a
+// *RefusedError, and changes nothing, unless Options.Allow names the change.
+// With Options.DryRun it returns what it would change.
 //
 //go:noinline
 func SetupSparse(ctx context.Context, admin Admin, opts ...Options) (Plan, error) {
@@ -349,7 +262,7 @@ func ParseSparseUnserializedKey(row string) (SparseUnserializedKey, error) {
 	return k, r.Close()
 }
 
-// sparseLayouts says how events lie in each table that they are written to.
+// sparseLayouts lists the layouts of all tables that events are written to.
 var sparseLayouts = []*store.Layout[SparseEvent]{sparseColumnsLayout, sparseCellsLayout, sparseUnserializedLayout}
 
 // sparseColumnsBucket is the buckets of sparse_columns.
@@ -358,95 +271,40 @@ var sparseColumnsBucket = codec.Bucket{
 	Label: codec.Label{Format: codec.TimeFormat{Layout: "2006-01-02"}},
 }
 
-// sparseColumnsLayout is how events lie in sparse_columns.
-var sparseColumnsLayout = &store.Layout[SparseEvent]{
+// sparseColumnsColumns ties the parts of an event to the columns of table
+// sparse_columns and to the slices of SparseColumns.
+var sparseColumnsColumns = store.NewColumns(
+	store.SeriesPart(func(e *SparseEvent) *SparseSeries { return &e.SparseSeries }, func(c *SparseColumns) *[]SparseSeries { return &c.Series }),
+	store.TimePart(func(e *SparseEvent) *time.Time { return &e.Time }, func(c *SparseColumns) *[]time.Time { return &c.Time }),
+	store.OptionalColumn("level", codec.Text.Int64, func(e *SparseEvent) **int64 { return &e.Level }, func(c *SparseColumns) *[]*int64 { return &c.Level }),
+	store.OptionalColumn("note", codec.Text.String, func(e *SparseEvent) **string { return &e.Note }, func(c *SparseColumns) *[]*string { return &c.Note }),
+	store.OptionalColumn("opened", codec.Text.Bool, func(e *SparseEvent) **bool { return &e.Opened }, func(c *SparseColumns) *[]*bool { return &c.Opened }),
+)
+
+// sparseColumnsLayout is the layout of table sparse_columns.
+var sparseColumnsLayout = store.NewLayout(sparseColumnsColumns, store.Keys[SparseEvent]{
+	Append: func(e *SparseEvent, metric string, dst []byte) ([]byte, error) {
+		return SparseColumnsKey{Sensor: e.Sensor, Bucket: e.Time, Metric: metric}.Append(dst)
+	},
+	Prefix: func(e *SparseEvent, metric string) ([]byte, error) {
+		return SparseColumnsKey{Sensor: e.Sensor, Metric: metric}.Prefix()
+	},
+	Parse: func(row string, e *SparseEvent) (time.Time, error) {
+		k, err := ParseSparseColumnsKey(row)
+		e.Sensor = codec.Keep(e.Sensor, k.Sensor)
+		return k.Bucket, err
+	},
+	Delimiter: "#",
+}, store.Layout[SparseEvent]{
 	Table: store.Table{
-		ID: "sparse_columns",
-		Families: []store.Family{
-			{
-				Name: "m",
-				GC:   codec.GCRule{},
-			},
-		},
+		ID:       "sparse_columns",
+		Families: []store.Family{{Name: "m"}},
 	},
 	Kind:      store.BucketColumns,
 	Bucket:    sparseColumnsBucket,
 	Precision: time.Second,
-	Columns:   []store.Column{{Name: "level"}, {Name: "note"}, {Name: "opened"}},
-	Time: func(e *SparseEvent) *time.Time {
-		return &e.Time
-	},
-	Check:   checkSparse,
-	Put:     putSparseColumns,
-	Same:    sameSparse,
-	Own:     ownSparse,
-	Spans:   spansSparseColumns,
-	Key:     keySparseColumns,
-	Set:     setSparseColumns,
-	Missing: missingSparse,
-}
-
-// putSparseColumns lays out an event as cells of sparse_columns.
-func putSparseColumns(e *SparseEvent, c *store.Cells) {
-	key := SparseColumnsKey{Sensor: e.Sensor, Bucket: e.Time}
-	if e.Level != nil {
-		if !c.SameRow(0) {
-			key.Metric = "level"
-			c.Row(key.Append(c.Buffer()))
-		}
-		c.Set(0, codec.AppendTextInt64(c.Cell(0), *e.Level))
-	}
-	if e.Note != nil {
-		if !c.SameRow(1) {
-			key.Metric = "note"
-			c.Row(key.Append(c.Buffer()))
-		}
-		c.Set(1, codec.AppendTextString(c.Cell(1), *e.Note))
-	}
-	if e.Opened != nil {
-		if !c.SameRow(2) {
-			key.Metric = "opened"
-			c.Row(key.Append(c.Buffer()))
-		}
-		c.Set(2, codec.AppendTextBool(c.Cell(2), *e.Opened))
-	}
-}
-
-// spansSparseColumns returns where the rows of an event's series are in
-// sparse_columns.
-func spansSparseColumns(e *SparseEvent) ([]codec.Span, error) {
-	var spans []codec.Span
-	for _, metric := range []string{"level", "note", "opened"} {
-		key := SparseColumnsKey{Sensor: e.Sensor, Metric: metric}
-		span, err := store.Span(key.Prefix, nil, "#", true)
-		if err != nil {
-			return nil, err
-		}
-		spans = append(spans, span)
-	}
-	return spans, nil
-}
-
-// keySparseColumns sets the series of an event from a row key of
-// sparse_columns, and returns its bucket.
-func keySparseColumns(row string, e *SparseEvent) (time.Time, error) {
-	k, err := ParseSparseColumnsKey(row)
-	e.Sensor = codec.Keep(e.Sensor, k.Sensor)
-	return k.Bucket, err
-}
-
-// setSparseColumns takes the datum of a column of sparse_columns into an event.
-func setSparseColumns(e *SparseEvent, column int, datum []byte) (err error) {
-	switch column {
-	case 0: // level
-		e.Level, err = codec.Optional(codec.TextInt64(datum))
-	case 1: // note
-		e.Note, err = codec.Optional(codec.TextString(datum))
-	case 2: // opened
-		e.Opened, err = codec.Optional(codec.TextBool(datum))
-	}
-	return err
-}
+	Check:     checkSparse,
+})
 
 // sparseCellsBucket is the buckets of sparse_cells.
 var sparseCellsBucket = codec.Bucket{
@@ -454,183 +312,79 @@ var sparseCellsBucket = codec.Bucket{
 	Label: codec.Label{Format: codec.TimeFormat{Layout: "2006-01-02"}},
 }
 
-// sparseCellsLayout is how events lie in sparse_cells.
-var sparseCellsLayout = &store.Layout[SparseEvent]{
+// sparseCellsColumns ties the parts of an event to the columns of table
+// sparse_cells and to the slices of SparseColumns.
+var sparseCellsColumns = store.NewColumns(
+	store.SeriesPart(func(e *SparseEvent) *SparseSeries { return &e.SparseSeries }, func(c *SparseColumns) *[]SparseSeries { return &c.Series }),
+	store.TimePart(func(e *SparseEvent) *time.Time { return &e.Time }, func(c *SparseColumns) *[]time.Time { return &c.Time }),
+	store.OptionalColumn("level", codec.Binary.Int64, func(e *SparseEvent) **int64 { return &e.Level }, func(c *SparseColumns) *[]*int64 { return &c.Level }),
+	store.OptionalColumn("note", codec.Binary.String, func(e *SparseEvent) **string { return &e.Note }, func(c *SparseColumns) *[]*string { return &c.Note }),
+	store.OptionalColumn("opened", codec.Binary.Bool, func(e *SparseEvent) **bool { return &e.Opened }, func(c *SparseColumns) *[]*bool { return &c.Opened }),
+)
+
+// sparseCellsLayout is the layout of table sparse_cells.
+var sparseCellsLayout = store.NewLayout(sparseCellsColumns, store.Keys[SparseEvent]{
+	Append: func(e *SparseEvent, _ string, dst []byte) ([]byte, error) {
+		return SparseCellsKey{Sensor: e.Sensor, Bucket: e.Time}.Append(dst)
+	},
+	Prefix: func(e *SparseEvent, _ string) ([]byte, error) {
+		return SparseCellsKey{Sensor: e.Sensor}.Prefix()
+	},
+	Parse: func(row string, e *SparseEvent) (time.Time, error) {
+		k, err := ParseSparseCellsKey(row)
+		e.Sensor = codec.Keep(e.Sensor, k.Sensor)
+		return k.Bucket, err
+	},
+	Delimiter: "#",
+}, store.Layout[SparseEvent]{
 	Table: store.Table{
-		ID: "sparse_cells",
-		Families: []store.Family{
-			{
-				Name: "m",
-				GC:   codec.GCRule{},
-			},
-		},
+		ID:       "sparse_cells",
+		Families: []store.Family{{Name: "m"}},
 	},
 	Kind:      store.BucketCells,
 	Bucket:    sparseCellsBucket,
 	Precision: time.Second,
-	Columns:   []store.Column{{Name: "level"}, {Name: "note"}, {Name: "opened"}},
-	Time: func(e *SparseEvent) *time.Time {
-		return &e.Time
-	},
-	Check:   checkSparse,
-	Put:     putSparseCells,
-	Same:    sameSparse,
-	Own:     ownSparse,
-	Spans:   spansSparseCells,
-	Key:     keySparseCells,
-	Set:     setSparseCells,
-	Missing: missingSparse,
-}
-
-// putSparseCells lays out an event as cells of sparse_cells.
-func putSparseCells(e *SparseEvent, c *store.Cells) {
-	if !c.SameRow(0) {
-		c.Row(SparseCellsKey{Sensor: e.Sensor, Bucket: e.Time}.Append(c.Buffer()))
-	}
-	if e.Level != nil {
-		c.Set(0, codec.AppendBinaryInt64(c.Cell(0), *e.Level)) // level
-	}
-	if e.Note != nil {
-		c.Set(1, codec.AppendBinaryString(c.Cell(1), *e.Note)) // note
-	}
-	if e.Opened != nil {
-		c.Set(2, codec.AppendBinaryBool(c.Cell(2), *e.Opened)) // opened
-	}
-}
-
-// spansSparseCells returns where the rows of an event's series are in
-// sparse_cells.
-func spansSparseCells(e *SparseEvent) ([]codec.Span, error) {
-	key := SparseCellsKey{Sensor: e.Sensor}
-	span, err := store.Span(key.Prefix, nil, "#", true)
-	return []codec.Span{span}, err
-}
-
-// keySparseCells sets the series of an event from a row key of sparse_cells,
-// and returns its bucket.
-func keySparseCells(row string, e *SparseEvent) (time.Time, error) {
-	k, err := ParseSparseCellsKey(row)
-	e.Sensor = codec.Keep(e.Sensor, k.Sensor)
-	return k.Bucket, err
-}
-
-// setSparseCells takes the datum of a column of sparse_cells into an event.
-func setSparseCells(e *SparseEvent, column int, datum []byte) (err error) {
-	switch column {
-	case 0: // level
-		e.Level, err = codec.Optional(codec.BinaryInt64(datum))
-	case 1: // note
-		e.Note, err = codec.Optional(codec.BinaryString(datum))
-	case 2: // opened
-		e.Opened, err = codec.Optional(codec.BinaryBool(datum))
-	}
-	return err
-}
+	Check:     checkSparse,
+})
 
 // sparseUnserializedTime is how an event's time stands in the row keys of
 // sparse_unserialized.
 var sparseUnserializedTime = codec.TimeFormat{Kind: codec.UnixSeconds}
 
-// sparseUnserializedLayout is how events lie in sparse_unserialized.
-var sparseUnserializedLayout = &store.Layout[SparseEvent]{
+// sparseUnserializedColumns ties the parts of an event to the columns of table
+// sparse_unserialized and to the slices of SparseColumns.
+var sparseUnserializedColumns = store.NewColumns(
+	store.SeriesPart(func(e *SparseEvent) *SparseSeries { return &e.SparseSeries }, func(c *SparseColumns) *[]SparseSeries { return &c.Series }),
+	store.TimePart(func(e *SparseEvent) *time.Time { return &e.Time }, func(c *SparseColumns) *[]time.Time { return &c.Time }),
+	store.OptionalColumn("level", codec.Binary.Int64, func(e *SparseEvent) **int64 { return &e.Level }, func(c *SparseColumns) *[]*int64 { return &c.Level }),
+	store.OptionalColumn("note", codec.Binary.String, func(e *SparseEvent) **string { return &e.Note }, func(c *SparseColumns) *[]*string { return &c.Note }),
+	store.OptionalColumn("opened", codec.Binary.Bool, func(e *SparseEvent) **bool { return &e.Opened }, func(c *SparseColumns) *[]*bool { return &c.Opened }),
+)
+
+// sparseUnserializedLayout is the layout of table sparse_unserialized.
+var sparseUnserializedLayout = store.NewLayout(sparseUnserializedColumns, store.Keys[SparseEvent]{
+	Append: func(e *SparseEvent, _ string, dst []byte) ([]byte, error) {
+		return SparseUnserializedKey{Sensor: e.Sensor, Time: e.Time}.Append(dst)
+	},
+	Prefix: func(e *SparseEvent, _ string) ([]byte, error) {
+		return SparseUnserializedKey{Sensor: e.Sensor}.Prefix()
+	},
+	Parse: func(row string, e *SparseEvent) (time.Time, error) {
+		k, err := ParseSparseUnserializedKey(row)
+		e.Sensor = codec.Keep(e.Sensor, k.Sensor)
+		return k.Time, err
+	},
+	Delimiter: "#",
+}, store.Layout[SparseEvent]{
 	Table: store.Table{
-		ID: "sparse_unserialized",
-		Families: []store.Family{
-			{
-				Name: "m",
-				GC:   codec.GCRule{},
-			},
-		},
+		ID:       "sparse_unserialized",
+		Families: []store.Family{{Name: "m"}},
 	},
 	Kind:      store.SingleRows,
 	TimeKey:   sparseUnserializedTime,
 	Precision: time.Second,
-	Columns:   []store.Column{{Name: "level"}, {Name: "note"}, {Name: "opened"}},
-	Time: func(e *SparseEvent) *time.Time {
-		return &e.Time
-	},
-	Check:   checkSparse,
-	Put:     putSparseUnserialized,
-	Own:     ownSparse,
-	Spans:   spansSparseUnserialized,
-	Key:     keySparseUnserialized,
-	Set:     setSparseUnserialized,
-	Missing: missingSparse,
-}
-
-// putSparseUnserialized lays out an event as cells of sparse_unserialized.
-func putSparseUnserialized(e *SparseEvent, c *store.Cells) {
-	c.Row(SparseUnserializedKey{Sensor: e.Sensor, Time: e.Time}.Append(c.Buffer()))
-	if e.Level != nil {
-		c.Set(0, codec.AppendBinaryInt64(c.Cell(0), *e.Level)) // level
-	}
-	if e.Note != nil {
-		c.Set(1, codec.AppendBinaryString(c.Cell(1), *e.Note)) // note
-	}
-	if e.Opened != nil {
-		c.Set(2, codec.AppendBinaryBool(c.Cell(2), *e.Opened)) // opened
-	}
-}
-
-// spansSparseUnserialized returns where the rows of an event's series are in
-// sparse_unserialized.
-func spansSparseUnserialized(e *SparseEvent) ([]codec.Span, error) {
-	key := SparseUnserializedKey{Sensor: e.Sensor}
-	span, err := store.Span(key.Prefix, nil, "#", true)
-	return []codec.Span{span}, err
-}
-
-// keySparseUnserialized sets the series of an event from a row key of
-// sparse_unserialized, and returns its time.
-func keySparseUnserialized(row string, e *SparseEvent) (time.Time, error) {
-	k, err := ParseSparseUnserializedKey(row)
-	e.Sensor = codec.Keep(e.Sensor, k.Sensor)
-	return k.Time, err
-}
-
-// setSparseUnserialized takes the datum of a column of sparse_unserialized into
-// an event.
-func setSparseUnserialized(e *SparseEvent, column int, datum []byte) (err error) {
-	switch column {
-	case 0: // level
-		e.Level, err = codec.Optional(codec.BinaryInt64(datum))
-	case 1: // note
-		e.Note, err = codec.Optional(codec.BinaryString(datum))
-	case 2: // opened
-		e.Opened, err = codec.Optional(codec.BinaryBool(datum))
-	}
-	return err
-}
-
-// sparseCellsColumns is how the events of sparse_cells are taken into columns.
-var sparseCellsColumns = store.Columns[SparseEvent, SparseColumns]{
-	Append:   (*SparseColumns).Append,
-	Truncate: (*SparseColumns).truncate,
-	Extend:   (*SparseColumns).extend,
-	Decode:   (*SparseColumns).decodeSparseCells,
-}
-
-// decodeSparseCells adds the data of a column of sparse_cells.
-func (c *SparseColumns) decodeSparseCells(column int, data store.Data) (err error) {
-	switch column {
-	case 0: // level
-		c.Level, err = store.Extend(c.Level, data, func(datum []byte) (v *int64, err error) {
-			v, err = codec.Optional(codec.BinaryInt64(datum))
-			return v, err
-		})
-	case 1: // note
-		c.Note, err = store.Extend(c.Note, data, func(datum []byte) (v *string, err error) {
-			v, err = codec.Optional(codec.BinaryString(datum))
-			return v, err
-		})
-	case 2: // opened
-		c.Opened, err = store.Extend(c.Opened, data, func(datum []byte) (v *bool, err error) {
-			v, err = codec.Optional(codec.BinaryBool(datum))
-			return v, err
-		})
-	}
-	return err
-}
+	Check:     checkSparse,
+})
 
 // checkSparse refuses an event that no table can hold.
 func checkSparse(e *SparseEvent) error {
@@ -641,27 +395,4 @@ func checkSparse(e *SparseEvent) error {
 		c.String("note", *e.Note)
 	}
 	return c.Err()
-}
-
-// sameSparse reports whether two events are of one series.
-func sameSparse(a, b *SparseEvent) bool {
-	return a.Sensor == b.Sensor
-}
-
-// ownSparse copies what an event shares with the one that it was copied from.
-func ownSparse(e *SparseEvent) {
-	e.Level = codec.Clone(e.Level)
-	e.Note = codec.Clone(e.Note)
-	e.Opened = codec.Clone(e.Opened)
-}
-
-// missingSparse puts the default of a field that a stored event lacks; an error
-// if it has none.
-func missingSparse(e *SparseEvent, field int) error {
-	switch field {
-	case 0, 1, 2: // optional
-	default:
-		return codec.ErrMissing
-	}
-	return nil
 }

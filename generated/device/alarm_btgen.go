@@ -5,7 +5,6 @@ package device
 
 import (
 	"context"
-	"iter"
 	"time"
 
 	"github.com/btgen-dev/btgen/runtime/codec"
@@ -61,158 +60,75 @@ func (v *AlarmKind) UnmarshalText(text []byte) error {
 	return err
 }
 
-// AlarmWriter writes Alarm events to tables devices and alarms_by_kind. It is
-// safe for use by several goroutines.
+// AlarmWriter writes Alarm events to tables devices and alarms_by_kind. Writing
+// an event again replaces it, so a failed call is safe to repeat.
 type AlarmWriter struct {
-	writer store.WriterOf[AlarmEvent]
+	store.EventWriter[AlarmEvent]
 }
 
-// NewAlarmWriter returns a writer; client is a *bigtable.Client, or stands in
-// for one.
+// NewAlarmWriter returns a writer; client is usually a *bigtable.Client.
 //
 //go:noinline
 func NewAlarmWriter(client Client, opts ...Options) *AlarmWriter {
 	return &AlarmWriter{store.NewWriter(client, alarmLayouts, opts...)}
 }
 
-// Write stores one event. Each row that it goes to is written atomically.
-// Writing an event again replaces it whole, so that a failed call is safe to
-// repeat. With WriteOptions.IfAbsent it stores the event only if there is none
-// of its series and time; else the Failure has the outcome Exists. It returns
-// nil or a *WriteError.
-func (w *AlarmWriter) Write(ctx context.Context, event AlarmEvent, opts ...WriteOptions) error {
-	return w.writer.Write(ctx, event, opts...)
-}
-
-// WriteAll stores events, in any order, those of one row in one mutation. It
-// returns nil when all are stored, and a *WriteError that names each event that
-// is not; all others are then durable. An event that has the series and time of
-// an earlier one of the call, but other values, is refused with a
-// *DuplicateError, unless WriteOptions.LastWins is set.
-func (w *AlarmWriter) WriteAll(ctx context.Context, events []AlarmEvent, opts ...WriteOptions) error {
-	return w.writer.WriteAll(ctx, events, opts...)
-}
-
 // AlarmBatcher gathers Alarm events from any number of goroutines, and writes
-// them together when there are enough of them or they have waited long enough.
-// Its memory is bounded, but for failures that are being reported. Every event
-// that it takes is written, or reported as one that is not.
+// them in batches: when there are enough of them, or when they have waited long
+// enough. Every event that it accepts is written or reported as failed. Its
+// memory is bounded, except for failures that are being reported.
 type AlarmBatcher struct {
-	batcher store.BatcherOf[AlarmEvent]
+	store.EventBatcher[AlarmEvent]
 }
 
-// NewAlarmBatcher returns a batcher that writes through w. With each event that
-// is not written failed is called, once, from a goroutine of the batcher, with
-// the *WriteError that Write would return. It may add the event again, but not
-// call Flush or Close, which wait for it, and should be quick: others are
-// written meanwhile, and their failures wait in memory. It may be nil.
+// NewAlarmBatcher returns a batcher that writes through w. It calls failed,
+// which may be nil, once per unwritten event, from a goroutine of its own, with
+// the *WriteError that Write would return. The function may add the event
+// again. It must not call Flush or Close, which wait for it, and should be
+// quick: other failures queue up in memory meanwhile.
 //
 //go:noinline
 func NewAlarmBatcher(w *AlarmWriter, failed func(event AlarmEvent, err error), opts ...BatcherOptions) *AlarmBatcher {
-	return &AlarmBatcher{store.NewBatcher(w.writer, failed, opts...)}
+	return &AlarmBatcher{store.NewBatcher(w.EventWriter, failed, opts...)}
 }
 
-// Add takes a copy of an event, to be written soon, and waits while there is no
-// room, until ctx ends. An event that is refused for what it is gives the
-// *WriteError that Write would return, and after Close the error is ErrClosed.
-// WriteAll's comparison of events of one series and time is made within a
-// batch; events of different batches replace each other.
-func (b *AlarmBatcher) Add(ctx context.Context, event AlarmEvent) error {
-	return b.batcher.Add(ctx, event)
-}
-
-// Flush sends what was added, and waits until all of it is written or reported.
-// It returns a *BatchError if there were failures since it was last called, or
-// why ctx ended; what was added is then still on its way.
-func (b *AlarmBatcher) Flush(ctx context.Context) error {
-	return b.batcher.Flush(ctx)
-}
-
-// Close is Flush, and lets no events in any more. It may be called again.
-func (b *AlarmBatcher) Close(ctx context.Context) error {
-	return b.batcher.Close(ctx)
-}
-
-// AlarmReader reads Alarm events, those of a series from table devices. It
-// never returns one that is past its time to live. It is safe for use by
-// several goroutines.
+// AlarmReader reads Alarm events from table devices. Read holds one bucket in
+// memory at a time.
 type AlarmReader struct {
-	reader store.ReaderOf[AlarmEvent]
+	store.EventReader[AlarmSeries, AlarmEvent, AlarmColumns]
 }
 
-// NewAlarmReader returns a reader; client is a *bigtable.Client, or stands in
-// for one.
+// NewAlarmReader returns a reader; client is usually a *bigtable.Client.
 //
 //go:noinline
 func NewAlarmReader(client Client, opts ...Options) *AlarmReader {
-	return &AlarmReader{store.NewReader(client, alarmDevicesLayout, opts...)}
+	reader := store.NewReader(client, alarmDevicesLayout, opts...)
+	of := func(series AlarmSeries) AlarmEvent { return AlarmEvent{AlarmSeries: series} }
+	return &AlarmReader{store.NewEventReader(reader, alarmDevicesColumns, of)}
 }
 
-// Read yields the events of a series with from <= time < to, in the order of
-// time, and holds one bucket in memory at a time. A zero from is before all
-// events; a from after to, or a zero to, is a *RangeError. An event that does
-// not decode is yielded as far as it was understood, with a *DecodeError, and
-// the loop may go on; any other error is the last thing yielded.
-func (r *AlarmReader) Read(ctx context.Context, series AlarmSeries, from, to time.Time, opts ...ReadOptions) iter.Seq2[AlarmEvent, error] {
-	return r.reader.Read(ctx, AlarmEvent{AlarmSeries: series}, from, to, opts...)
-}
-
-// ReadColumns appends the events of a series with from <= time < to to columns,
-// which may be reused. An event that does not decode is left out, and the first
-// *DecodeError returned after all others; any other error ends the read.
-//
-//go:noinline
-func (r *AlarmReader) ReadColumns(ctx context.Context, series AlarmSeries, from, to time.Time, columns *AlarmColumns, opts ...ReadOptions) error {
-	return store.ReadColumns(ctx, r.reader, alarmDevicesColumns, columns, nil, AlarmEvent{AlarmSeries: series}, from, to, opts...)
-}
-
-// Latest returns the newest event of a series, or ErrNotFound.
-func (r *AlarmReader) Latest(ctx context.Context, series AlarmSeries) (AlarmEvent, error) {
-	return r.reader.Latest(ctx, AlarmEvent{AlarmSeries: series})
-}
-
-// AlarmColumns is events as columns, all of one length: the i-th event is the
-// i-th of each.
+// AlarmColumns holds events column by column. All slices have the same length.
 type AlarmColumns struct {
 	Series []AlarmSeries
 	Time   []time.Time
 	Text   []string
 }
 
-// Reset empties the columns and keeps their memory.
+// Reset empties the slices and keeps their memory.
 func (c *AlarmColumns) Reset() {
-	c.Series = c.Series[:0]
-	c.Time = c.Time[:0]
-	c.Text = c.Text[:0]
+	alarmDevicesColumns.Reset(c)
 }
 
 // Append adds an event.
 func (c *AlarmColumns) Append(e *AlarmEvent) {
-	c.Series = append(c.Series, e.AlarmSeries)
-	c.Time = append(c.Time, e.Time)
-	c.Text = append(c.Text, e.Text)
+	alarmDevicesColumns.Append(c, e)
 }
 
-// truncate makes all columns n events long.
-func (c *AlarmColumns) truncate(n int) {
-	c.Series = c.Series[:n]
-	c.Time = c.Time[:n]
-	c.Text = c.Text[:n]
-}
-
-// extend adds the series and the times of events, whose fields are to follow,
-// and returns how many there were before.
-func (c *AlarmColumns) extend(e *AlarmEvent, events store.Data) int {
-	n := len(c.Time)
-	c.Series = store.ExtendSame(c.Series, events, e.AlarmSeries)
-	c.Time = store.ExtendTimes(c.Time, events)
-	return n
-}
-
-// SetupAlarm makes tables devices and alarms_by_kind what the schema says and
-// returns what it did; a second call changes nothing. A change that may delete
-// data is refused with a *RefusedError, and nothing is changed, unless
-// Options.Allow names it. With Options.DryRun it returns what it would do.
+// SetupAlarm reconciles tables devices and alarms_by_kind with the schema and
+// returns what it changed; a second call changes nothing. It refuses a change
+// that may delete data with a *RefusedError, and changes nothing, unless
+// Options.Allow names the change. With Options.DryRun it returns what it would
+// change.
 //
 //go:noinline
 func SetupAlarm(ctx context.Context, admin Admin, opts ...Options) (Plan, error) {
@@ -322,7 +238,7 @@ func ParseAlarmsByKindKey(row string) (AlarmsByKindKey, error) {
 	return k, r.Close()
 }
 
-// alarmLayouts says how events lie in each table that they are written to.
+// alarmLayouts lists the layouts of all tables that events are written to.
 var alarmLayouts = []*store.Layout[AlarmEvent]{alarmDevicesLayout, alarmsByKindLayout}
 
 // alarmDevicesBucket is the buckets of devices.
@@ -331,138 +247,83 @@ var alarmDevicesBucket = codec.Bucket{
 	Label: codec.Label{Format: codec.TimeFormat{Layout: "2006-01-02"}},
 }
 
-// alarmDevicesLayout is how events lie in devices.
-var alarmDevicesLayout = &store.Layout[AlarmEvent]{
+// alarmDevicesColumns ties the parts of an event to the columns of table
+// devices and to the slices of AlarmColumns.
+var alarmDevicesColumns = store.NewColumns(
+	store.SeriesPart(func(e *AlarmEvent) *AlarmSeries { return &e.AlarmSeries }, func(c *AlarmColumns) *[]AlarmSeries { return &c.Series }),
+	store.TimePart(func(e *AlarmEvent) *time.Time { return &e.Time }, func(c *AlarmColumns) *[]time.Time { return &c.Time }),
+	store.EventColumn(
+		"event", appendAlarmProto, parseAlarmProto,
+		store.FieldPart(func(e *AlarmEvent) *string { return &e.Text }, func(c *AlarmColumns) *[]string { return &c.Text }),
+	),
+)
+
+// alarmDevicesLayout is the layout of table devices.
+var alarmDevicesLayout = store.NewLayout(alarmDevicesColumns, store.Keys[AlarmEvent]{
+	Append: func(e *AlarmEvent, _ string, dst []byte) ([]byte, error) {
+		return AlarmDevicesKey{Device: e.Device, Kind: e.Kind, Bucket: e.Time}.Append(dst)
+	},
+	Prefix: func(e *AlarmEvent, _ string) ([]byte, error) {
+		return AlarmDevicesKey{Device: e.Device, Kind: e.Kind}.Prefix()
+	},
+	Parse: func(row string, e *AlarmEvent) (time.Time, error) {
+		k, err := ParseAlarmDevicesKey(row)
+		e.Device = codec.Keep(e.Device, k.Device)
+		e.Kind = k.Kind
+		return k.Bucket, err
+	},
+	Delimiter: "#",
+}, store.Layout[AlarmEvent]{
 	Table: store.Table{
-		ID: "devices",
-		Families: []store.Family{
-			{
-				Name: "alarms",
-				GC:   codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 30 * 24 * time.Hour},
-				Life: codec.Lifetime{Retention: codec.Retention{{MaxAge: 30 * 24 * time.Hour}}},
-			},
-		},
+		ID:       "devices",
+		Families: []store.Family{{Name: "alarms", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 30 * 24 * time.Hour}}},
 	},
 	Kind:      store.BucketCells,
 	Bucket:    alarmDevicesBucket,
 	Precision: time.Millisecond,
-	Columns:   []store.Column{{Name: "event", Whole: true}},
-	Time: func(e *AlarmEvent) *time.Time {
-		return &e.Time
-	},
-	Check: checkAlarm,
-	Put:   putAlarmDevices,
-	Same:  sameAlarm,
-	Spans: spansAlarmDevices,
-	Key:   keyAlarmDevices,
-	Set: func(e *AlarmEvent, _ int, blob []byte) error {
-		return parseAlarmProto(e, blob)
-	},
-	Missing: store.Required[AlarmEvent],
-}
-
-// putAlarmDevices lays out an event as cells of devices.
-func putAlarmDevices(e *AlarmEvent, c *store.Cells) {
-	if !c.SameRow(0) {
-		c.Row(AlarmDevicesKey{Device: e.Device, Kind: e.Kind, Bucket: e.Time}.Append(c.Buffer()))
-	}
-	c.Set(0, appendAlarmProto(c.Cell(0), e))
-}
-
-// spansAlarmDevices returns where the rows of an event's series are in devices.
-func spansAlarmDevices(e *AlarmEvent) ([]codec.Span, error) {
-	key := AlarmDevicesKey{Device: e.Device, Kind: e.Kind}
-	span, err := store.Span(key.Prefix, nil, "#", true)
-	return []codec.Span{span}, err
-}
-
-// keyAlarmDevices sets the series of an event from a row key of devices, and
-// returns its bucket.
-func keyAlarmDevices(row string, e *AlarmEvent) (time.Time, error) {
-	k, err := ParseAlarmDevicesKey(row)
-	e.Device = codec.Keep(e.Device, k.Device)
-	e.Kind = k.Kind
-	return k.Bucket, err
-}
+	Check:     checkAlarm,
+})
 
 // alarmsByKindTime is how an event's time stands in the row keys of
 // alarms_by_kind.
 var alarmsByKindTime = codec.TimeFormat{Kind: codec.UnixMillis}
 
-// alarmsByKindLayout is how events lie in alarms_by_kind.
-var alarmsByKindLayout = &store.Layout[AlarmEvent]{
+// alarmsByKindColumns ties the parts of an event to the columns of table
+// alarms_by_kind and to the slices of AlarmColumns.
+var alarmsByKindColumns = store.NewColumns(
+	store.SeriesPart(func(e *AlarmEvent) *AlarmSeries { return &e.AlarmSeries }, func(c *AlarmColumns) *[]AlarmSeries { return &c.Series }),
+	store.TimePart(func(e *AlarmEvent) *time.Time { return &e.Time }, func(c *AlarmColumns) *[]time.Time { return &c.Time }),
+	store.EventColumn(
+		"event", appendAlarmProto, parseAlarmProto,
+		store.FieldPart(func(e *AlarmEvent) *string { return &e.Text }, func(c *AlarmColumns) *[]string { return &c.Text }),
+	),
+)
+
+// alarmsByKindLayout is the layout of table alarms_by_kind.
+var alarmsByKindLayout = store.NewLayout(alarmsByKindColumns, store.Keys[AlarmEvent]{
+	Append: func(e *AlarmEvent, _ string, dst []byte) ([]byte, error) {
+		return AlarmsByKindKey{Kind: e.Kind, Device: e.Device, Time: e.Time}.Append(dst)
+	},
+	Prefix: func(e *AlarmEvent, _ string) ([]byte, error) {
+		return AlarmsByKindKey{Kind: e.Kind, Device: e.Device}.Prefix()
+	},
+	Parse: func(row string, e *AlarmEvent) (time.Time, error) {
+		k, err := ParseAlarmsByKindKey(row)
+		e.Kind = k.Kind
+		e.Device = codec.Keep(e.Device, k.Device)
+		return k.Time, err
+	},
+	Delimiter: "#",
+}, store.Layout[AlarmEvent]{
 	Table: store.Table{
-		ID: "alarms_by_kind",
-		Families: []store.Family{
-			{
-				Name: "m",
-				GC:   codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 3 * 24 * time.Hour},
-				Life: codec.Lifetime{Stamp: codec.StampWrite, Retention: codec.Retention{{MaxAge: 3 * 24 * time.Hour}}},
-			},
-		},
+		ID:       "alarms_by_kind",
+		Families: []store.Family{{Name: "m", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 3 * 24 * time.Hour}, Life: codec.Lifetime{Stamp: codec.StampWrite}}},
 	},
 	Kind:      store.SingleRows,
 	TimeKey:   alarmsByKindTime,
 	Precision: time.Millisecond,
-	Columns:   []store.Column{{Name: "event", Whole: true}},
-	Time: func(e *AlarmEvent) *time.Time {
-		return &e.Time
-	},
-	Check: checkAlarm,
-	Put:   putAlarmsByKind,
-	Spans: spansAlarmsByKind,
-	Key:   keyAlarmsByKind,
-	Set: func(e *AlarmEvent, _ int, blob []byte) error {
-		return parseAlarmProto(e, blob)
-	},
-	Missing: store.Required[AlarmEvent],
-}
-
-// putAlarmsByKind lays out an event as cells of alarms_by_kind.
-func putAlarmsByKind(e *AlarmEvent, c *store.Cells) {
-	c.Row(AlarmsByKindKey{Kind: e.Kind, Device: e.Device, Time: e.Time}.Append(c.Buffer()))
-	c.Set(0, appendAlarmProto(c.Cell(0), e))
-}
-
-// spansAlarmsByKind returns where the rows of an event's series are in
-// alarms_by_kind.
-func spansAlarmsByKind(e *AlarmEvent) ([]codec.Span, error) {
-	key := AlarmsByKindKey{Kind: e.Kind, Device: e.Device}
-	span, err := store.Span(key.Prefix, nil, "#", true)
-	return []codec.Span{span}, err
-}
-
-// keyAlarmsByKind sets the series of an event from a row key of alarms_by_kind,
-// and returns its time.
-func keyAlarmsByKind(row string, e *AlarmEvent) (time.Time, error) {
-	k, err := ParseAlarmsByKindKey(row)
-	e.Kind = k.Kind
-	e.Device = codec.Keep(e.Device, k.Device)
-	return k.Time, err
-}
-
-// alarmDevicesColumns is how the events of devices are taken into columns.
-var alarmDevicesColumns = store.Columns[AlarmEvent, AlarmColumns]{
-	Append:   (*AlarmColumns).Append,
-	Truncate: (*AlarmColumns).truncate,
-	Extend:   (*AlarmColumns).extend,
-	Decode:   (*AlarmColumns).decodeDevices,
-}
-
-// decodeDevices adds the data of a column of devices.
-func (c *AlarmColumns) decodeDevices(column int, data store.Data) (err error) {
-	switch column {
-	case 0: // event
-		for k := range data.Len() {
-			var e AlarmEvent
-			if err := parseAlarmProto(&e, data.At(k)); err != nil {
-				return err
-			}
-			c.Text = append(c.Text, e.Text)
-		}
-	}
-	return err
-}
+	Check:     checkAlarm,
+})
 
 // checkAlarm refuses an event that no table can hold.
 func checkAlarm(e *AlarmEvent) error {
@@ -472,11 +333,6 @@ func checkAlarm(e *AlarmEvent) error {
 	c.Enum("kind", alarmKindNames, int64(e.Kind))
 	c.String("text", e.Text)
 	return c.Err()
-}
-
-// sameAlarm reports whether two events are of one series.
-func sameAlarm(a, b *AlarmEvent) bool {
-	return a.Device == b.Device && a.Kind == b.Kind
 }
 
 // appendAlarmProto appends the fields of an event in protobuf wire format;

@@ -4,9 +4,7 @@
 package device
 
 import (
-	"bytes"
 	"context"
-	"iter"
 	"time"
 
 	"github.com/btgen-dev/btgen/runtime/codec"
@@ -27,114 +25,51 @@ type ReadingEvent struct {
 	Signal []byte // as sampled; nil if absent
 }
 
-// ReadingWriter writes Reading events to table devices. It is safe for use by
-// several goroutines.
+// ReadingWriter writes Reading events to table devices. Writing an event again
+// replaces it, so a failed call is safe to repeat.
 type ReadingWriter struct {
-	writer store.WriterOf[ReadingEvent]
+	store.EventWriter[ReadingEvent]
 }
 
-// NewReadingWriter returns a writer; client is a *bigtable.Client, or stands in
-// for one.
+// NewReadingWriter returns a writer; client is usually a *bigtable.Client.
 //
 //go:noinline
 func NewReadingWriter(client Client, opts ...Options) *ReadingWriter {
 	return &ReadingWriter{store.NewWriter(client, readingLayouts, opts...)}
 }
 
-// Write stores one event. Each row that it goes to is written atomically.
-// Writing an event again replaces it whole, so that a failed call is safe to
-// repeat. With WriteOptions.IfAbsent it stores the event only if there is none
-// of its series and time; else the Failure has the outcome Exists. It returns
-// nil or a *WriteError.
-func (w *ReadingWriter) Write(ctx context.Context, event ReadingEvent, opts ...WriteOptions) error {
-	return w.writer.Write(ctx, event, opts...)
-}
-
-// WriteAll stores events, in any order, those of one row in one mutation. It
-// returns nil when all are stored, and a *WriteError that names each event that
-// is not; all others are then durable. An event that has the series and time of
-// an earlier one of the call, but other values, is refused with a
-// *DuplicateError, unless WriteOptions.LastWins is set.
-func (w *ReadingWriter) WriteAll(ctx context.Context, events []ReadingEvent, opts ...WriteOptions) error {
-	return w.writer.WriteAll(ctx, events, opts...)
-}
-
 // ReadingBatcher gathers Reading events from any number of goroutines, and
-// writes them together when there are enough of them or they have waited long
-// enough. Its memory is bounded, but for failures that are being reported.
-// Every event that it takes is written, or reported as one that is not.
+// writes them in batches: when there are enough of them, or when they have
+// waited long enough. Every event that it accepts is written or reported as
+// failed. Its memory is bounded, except for failures that are being reported.
 type ReadingBatcher struct {
-	batcher store.BatcherOf[ReadingEvent]
+	store.EventBatcher[ReadingEvent]
 }
 
-// NewReadingBatcher returns a batcher that writes through w. With each event
-// that is not written failed is called, once, from a goroutine of the batcher,
-// with the *WriteError that Write would return. It may add the event again, but
-// not call Flush or Close, which wait for it, and should be quick: others are
-// written meanwhile, and their failures wait in memory. It may be nil.
+// NewReadingBatcher returns a batcher that writes through w. It calls failed,
+// which may be nil, once per unwritten event, from a goroutine of its own, with
+// the *WriteError that Write would return. The function may add the event
+// again. It must not call Flush or Close, which wait for it, and should be
+// quick: other failures queue up in memory meanwhile.
 //
 //go:noinline
 func NewReadingBatcher(w *ReadingWriter, failed func(event ReadingEvent, err error), opts ...BatcherOptions) *ReadingBatcher {
-	return &ReadingBatcher{store.NewBatcher(w.writer, failed, opts...)}
+	return &ReadingBatcher{store.NewBatcher(w.EventWriter, failed, opts...)}
 }
 
-// Add takes a copy of an event, to be written soon, and waits while there is no
-// room, until ctx ends. An event that is refused for what it is gives the
-// *WriteError that Write would return, and after Close the error is ErrClosed.
-// WriteAll's comparison of events of one series and time is made within a
-// batch; events of different batches replace each other.
-func (b *ReadingBatcher) Add(ctx context.Context, event ReadingEvent) error {
-	return b.batcher.Add(ctx, event)
-}
-
-// Flush sends what was added, and waits until all of it is written or reported.
-// It returns a *BatchError if there were failures since it was last called, or
-// why ctx ended; what was added is then still on its way.
-func (b *ReadingBatcher) Flush(ctx context.Context) error {
-	return b.batcher.Flush(ctx)
-}
-
-// Close is Flush, and lets no events in any more. It may be called again.
-func (b *ReadingBatcher) Close(ctx context.Context) error {
-	return b.batcher.Close(ctx)
-}
-
-// ReadingReader reads Reading events, those of a series from table devices. It
-// never returns one that is past its time to live. It is safe for use by
-// several goroutines.
+// ReadingReader reads Reading events from table devices. Read holds one bucket
+// in memory at a time.
 type ReadingReader struct {
-	reader store.ReaderOf[ReadingEvent]
+	store.EventReader[ReadingSeries, ReadingEvent, ReadingColumns]
 }
 
-// NewReadingReader returns a reader; client is a *bigtable.Client, or stands in
-// for one.
+// NewReadingReader returns a reader; client is usually a *bigtable.Client.
 //
 //go:noinline
 func NewReadingReader(client Client, opts ...Options) *ReadingReader {
-	return &ReadingReader{store.NewReader(client, readingDevicesLayout, opts...)}
-}
-
-// Read yields the events of a series with from <= time < to, in the order of
-// time, and holds one bucket in memory at a time. A zero from is before all
-// events; a from after to, or a zero to, is a *RangeError. An event that does
-// not decode is yielded as far as it was understood, with a *DecodeError, and
-// the loop may go on; any other error is the last thing yielded.
-func (r *ReadingReader) Read(ctx context.Context, series ReadingSeries, from, to time.Time, opts ...ReadOptions) iter.Seq2[ReadingEvent, error] {
-	return r.reader.Read(ctx, ReadingEvent{ReadingSeries: series}, from, to, opts...)
-}
-
-// ReadColumns appends the events of a series with from <= time < to to columns,
-// which may be reused. An event that does not decode is left out, and the first
-// *DecodeError returned after all others; any other error ends the read.
-//
-//go:noinline
-func (r *ReadingReader) ReadColumns(ctx context.Context, series ReadingSeries, from, to time.Time, columns *ReadingColumns, opts ...ReadOptions) error {
-	return store.ReadColumns(ctx, r.reader, readingDevicesColumns, columns, nil, ReadingEvent{ReadingSeries: series}, from, to, opts...)
-}
-
-// Latest returns the newest event of a series, or ErrNotFound.
-func (r *ReadingReader) Latest(ctx context.Context, series ReadingSeries) (ReadingEvent, error) {
-	return r.reader.Latest(ctx, ReadingEvent{ReadingSeries: series})
+	reader := store.NewReader(client, readingDevicesLayout, opts...)
+	of := func(series ReadingSeries) ReadingEvent { return ReadingEvent{ReadingSeries: series} }
+	return &ReadingReader{store.NewEventReader(reader, readingDevicesColumns, of)}
 }
 
 // The fields of ReadingEvent, for ReadOptions.
@@ -144,8 +79,8 @@ const (
 	ReadingFieldSignal Field = "signal"
 )
 
-// ReadingColumns is events as columns, all of one length: the i-th event is the
-// i-th of each.
+// ReadingColumns holds events column by column. All slices have the same
+// length.
 type ReadingColumns struct {
 	Series []ReadingSeries
 	Time   []time.Time
@@ -154,46 +89,20 @@ type ReadingColumns struct {
 	Signal [][]byte
 }
 
-// Reset empties the columns and keeps their memory.
+// Reset empties the slices and keeps their memory.
 func (c *ReadingColumns) Reset() {
-	c.Series = c.Series[:0]
-	c.Time = c.Time[:0]
-	c.Level = c.Level[:0]
-	c.Errors = c.Errors[:0]
-	c.Signal = c.Signal[:0]
+	readingDevicesColumns.Reset(c)
 }
 
 // Append adds an event.
 func (c *ReadingColumns) Append(e *ReadingEvent) {
-	c.Series = append(c.Series, e.ReadingSeries)
-	c.Time = append(c.Time, e.Time)
-	c.Level = append(c.Level, e.Level)
-	c.Errors = append(c.Errors, e.Errors)
-	c.Signal = append(c.Signal, e.Signal)
+	readingDevicesColumns.Append(c, e)
 }
 
-// truncate makes all columns n events long.
-func (c *ReadingColumns) truncate(n int) {
-	c.Series = c.Series[:n]
-	c.Time = c.Time[:n]
-	c.Level = c.Level[:n]
-	c.Errors = c.Errors[:n]
-	c.Signal = c.Signal[:n]
-}
-
-// extend adds the series and the times of events, whose fields are to follow,
-// and returns how many there were before.
-func (c *ReadingColumns) extend(e *ReadingEvent, events store.Data) int {
-	n := len(c.Time)
-	c.Series = store.ExtendSame(c.Series, events, e.ReadingSeries)
-	c.Time = store.ExtendTimes(c.Time, events)
-	return n
-}
-
-// SetupReading makes table devices what the schema says and returns what it
-// did; a second call changes nothing. A change that may delete data is refused
-// with a *RefusedError, and nothing is changed, unless Options.Allow names it.
-// With Options.DryRun it returns what it would do.
+// SetupReading reconciles table devices with the schema and returns what it
+// changed; a second call changes nothing. It refuses a change that may delete
+// data with a *RefusedError, and changes nothing, unless Options.Allow names
+// the change. With Options.DryRun it returns what it would change.
 //
 //go:noinline
 func SetupReading(ctx context.Context, admin Admin, opts ...Options) (Plan, error) {
@@ -249,7 +158,7 @@ func ParseReadingDevicesKey(row string) (ReadingDevicesKey, error) {
 	return k, r.Close()
 }
 
-// readingLayouts says how events lie in each table that they are written to.
+// readingLayouts lists the layouts of all tables that events are written to.
 var readingLayouts = []*store.Layout[ReadingEvent]{readingDevicesLayout}
 
 // readingDevicesBucket is the buckets of devices.
@@ -258,104 +167,43 @@ var readingDevicesBucket = codec.Bucket{
 	Label: codec.Label{Format: codec.TimeFormat{Layout: "2006-01-02T15"}},
 }
 
-// readingDevicesLayout is how events lie in devices.
-var readingDevicesLayout = &store.Layout[ReadingEvent]{
+// readingDevicesColumns ties the parts of an event to the columns of table
+// devices and to the slices of ReadingColumns.
+var readingDevicesColumns = store.NewColumns(
+	store.SeriesPart(func(e *ReadingEvent) *ReadingSeries { return &e.ReadingSeries }, func(c *ReadingColumns) *[]ReadingSeries { return &c.Series }),
+	store.TimePart(func(e *ReadingEvent) *time.Time { return &e.Time }, func(c *ReadingColumns) *[]time.Time { return &c.Time }),
+	store.RequiredColumn("level", codec.Binary.Float64, func(e *ReadingEvent) *float64 { return &e.Level }, func(c *ReadingColumns) *[]float64 { return &c.Level }).In(1),
+	store.DefaultColumn("errors", codec.Binary.Int64, 0, func(e *ReadingEvent) *int64 { return &e.Errors }, func(c *ReadingColumns) *[]int64 { return &c.Errors }).In(1),
+	store.OptionalBytesColumn("signal", codec.Binary.Bytes, func(e *ReadingEvent) *[]byte { return &e.Signal }, func(c *ReadingColumns) *[][]byte { return &c.Signal }),
+)
+
+// readingDevicesLayout is the layout of table devices.
+var readingDevicesLayout = store.NewLayout(readingDevicesColumns, store.Keys[ReadingEvent]{
+	Append: func(e *ReadingEvent, _ string, dst []byte) ([]byte, error) {
+		return ReadingDevicesKey{Device: e.Device, Bucket: e.Time}.Append(dst)
+	},
+	Prefix: func(e *ReadingEvent, _ string) ([]byte, error) {
+		return ReadingDevicesKey{Device: e.Device}.Prefix()
+	},
+	Parse: func(row string, e *ReadingEvent) (time.Time, error) {
+		k, err := ParseReadingDevicesKey(row)
+		e.Device = codec.Keep(e.Device, k.Device)
+		return k.Bucket, err
+	},
+	Delimiter: "#",
+}, store.Layout[ReadingEvent]{
 	Table: store.Table{
 		ID: "devices",
 		Families: []store.Family{
-			{
-				Name: "raw",
-				GC:   codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 7 * 24 * time.Hour},
-				Life: codec.Lifetime{Retention: codec.Retention{{MaxAge: 7 * 24 * time.Hour}}},
-			},
-			{
-				Name: "stats",
-				GC:   codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 90 * 24 * time.Hour},
-				Life: codec.Lifetime{Retention: codec.Retention{{MaxAge: 90 * 24 * time.Hour}}},
-			},
+			{Name: "raw", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 7 * 24 * time.Hour}},
+			{Name: "stats", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 90 * 24 * time.Hour}},
 		},
 	},
 	Kind:      store.BucketCells,
 	Bucket:    readingDevicesBucket,
 	Precision: time.Second,
-	Columns:   []store.Column{{Name: "level", Family: 1}, {Name: "errors", Family: 1}, {Name: "signal"}},
-	Time: func(e *ReadingEvent) *time.Time {
-		return &e.Time
-	},
-	Check:   checkReading,
-	Put:     putReadingDevices,
-	Same:    sameReading,
-	Own:     ownReading,
-	Spans:   spansReadingDevices,
-	Key:     keyReadingDevices,
-	Set:     setReadingDevices,
-	Missing: missingReading,
-}
-
-// putReadingDevices lays out an event as cells of devices.
-func putReadingDevices(e *ReadingEvent, c *store.Cells) {
-	if !c.SameRow(0) {
-		c.Row(ReadingDevicesKey{Device: e.Device, Bucket: e.Time}.Append(c.Buffer()))
-	}
-	c.Set(0, codec.AppendBinaryFloat64(c.Cell(0), e.Level)) // level
-	c.Set(1, codec.AppendBinaryInt64(c.Cell(1), e.Errors))  // errors
-	if e.Signal != nil {
-		c.Set(2, codec.AppendBinaryBytes(c.Cell(2), e.Signal)) // signal
-	}
-}
-
-// spansReadingDevices returns where the rows of an event's series are in
-// devices.
-func spansReadingDevices(e *ReadingEvent) ([]codec.Span, error) {
-	key := ReadingDevicesKey{Device: e.Device}
-	span, err := store.Span(key.Prefix, nil, "#", true)
-	return []codec.Span{span}, err
-}
-
-// keyReadingDevices sets the series of an event from a row key of devices, and
-// returns its bucket.
-func keyReadingDevices(row string, e *ReadingEvent) (time.Time, error) {
-	k, err := ParseReadingDevicesKey(row)
-	e.Device = codec.Keep(e.Device, k.Device)
-	return k.Bucket, err
-}
-
-// setReadingDevices takes the datum of a column of devices into an event.
-func setReadingDevices(e *ReadingEvent, column int, datum []byte) (err error) {
-	switch column {
-	case 0: // level
-		e.Level, err = codec.BinaryFloat64(datum)
-	case 1: // errors
-		e.Errors, err = codec.BinaryInt64(datum)
-	case 2: // signal
-		e.Signal, err = codec.Present(codec.BinaryBytes(datum))
-	}
-	return err
-}
-
-// readingDevicesColumns is how the events of devices are taken into columns.
-var readingDevicesColumns = store.Columns[ReadingEvent, ReadingColumns]{
-	Append:   (*ReadingColumns).Append,
-	Truncate: (*ReadingColumns).truncate,
-	Extend:   (*ReadingColumns).extend,
-	Decode:   (*ReadingColumns).decodeDevices,
-}
-
-// decodeDevices adds the data of a column of devices.
-func (c *ReadingColumns) decodeDevices(column int, data store.Data) (err error) {
-	switch column {
-	case 0: // level
-		c.Level, err = store.Extend(c.Level, data, codec.BinaryFloat64)
-	case 1: // errors
-		c.Errors, err = store.Extend(c.Errors, data, codec.BinaryInt64)
-	case 2: // signal
-		c.Signal, err = store.Extend(c.Signal, data, func(datum []byte) (v []byte, err error) {
-			v, err = codec.Present(codec.BinaryBytes(datum))
-			return v, err
-		})
-	}
-	return err
-}
+	Check:     checkReading,
+})
 
 // checkReading refuses an event that no table can hold.
 func checkReading(e *ReadingEvent) error {
@@ -363,27 +211,4 @@ func checkReading(e *ReadingEvent) error {
 	c.Time("time", e.Time)
 	c.String("device", e.Device)
 	return c.Err()
-}
-
-// sameReading reports whether two events are of one series.
-func sameReading(a, b *ReadingEvent) bool {
-	return a.Device == b.Device
-}
-
-// ownReading copies what an event shares with the one that it was copied from.
-func ownReading(e *ReadingEvent) {
-	e.Signal = bytes.Clone(e.Signal)
-}
-
-// missingReading puts the default of a field that a stored event lacks; an
-// error if it has none.
-func missingReading(e *ReadingEvent, field int) error {
-	switch field {
-	case 2: // optional
-	case 1: // errors
-		e.Errors = 0
-	default:
-		return codec.ErrMissing
-	}
-	return nil
 }

@@ -66,117 +66,57 @@ func (v *ActivityKind) UnmarshalText(text []byte) error {
 }
 
 // ActivityWriter writes Activity events to tables activities_by_repository and
-// activities_by_actor. It is safe for use by several goroutines.
+// activities_by_actor. Writing an event again replaces it, so a failed call is
+// safe to repeat.
 type ActivityWriter struct {
-	writer store.WriterOf[ActivityEvent]
+	store.EventWriter[ActivityEvent]
 }
 
-// NewActivityWriter returns a writer; client is a *bigtable.Client, or stands
-// in for one.
+// NewActivityWriter returns a writer; client is usually a *bigtable.Client.
 //
 //go:noinline
 func NewActivityWriter(client Client, opts ...Options) *ActivityWriter {
 	return &ActivityWriter{store.NewWriter(client, activityLayouts, opts...)}
 }
 
-// Write stores one event. Each row that it goes to is written atomically.
-// Writing an event again replaces it whole, so that a failed call is safe to
-// repeat. With WriteOptions.IfAbsent it stores the event only if there is none
-// of its series and time; else the Failure has the outcome Exists. It returns
-// nil or a *WriteError.
-func (w *ActivityWriter) Write(ctx context.Context, event ActivityEvent, opts ...WriteOptions) error {
-	return w.writer.Write(ctx, event, opts...)
-}
-
-// WriteAll stores events, in any order, those of one row in one mutation. It
-// returns nil when all are stored, and a *WriteError that names each event that
-// is not; all others are then durable. An event that has the series and time of
-// an earlier one of the call, but other values, is refused with a
-// *DuplicateError, unless WriteOptions.LastWins is set.
-func (w *ActivityWriter) WriteAll(ctx context.Context, events []ActivityEvent, opts ...WriteOptions) error {
-	return w.writer.WriteAll(ctx, events, opts...)
-}
-
 // ActivityBatcher gathers Activity events from any number of goroutines, and
-// writes them together when there are enough of them or they have waited long
-// enough. Its memory is bounded, but for failures that are being reported.
-// Every event that it takes is written, or reported as one that is not.
+// writes them in batches: when there are enough of them, or when they have
+// waited long enough. Every event that it accepts is written or reported as
+// failed. Its memory is bounded, except for failures that are being reported.
 type ActivityBatcher struct {
-	batcher store.BatcherOf[ActivityEvent]
+	store.EventBatcher[ActivityEvent]
 }
 
-// NewActivityBatcher returns a batcher that writes through w. With each event
-// that is not written failed is called, once, from a goroutine of the batcher,
-// with the *WriteError that Write would return. It may add the event again, but
-// not call Flush or Close, which wait for it, and should be quick: others are
-// written meanwhile, and their failures wait in memory. It may be nil.
+// NewActivityBatcher returns a batcher that writes through w. It calls failed,
+// which may be nil, once per unwritten event, from a goroutine of its own, with
+// the *WriteError that Write would return. The function may add the event
+// again. It must not call Flush or Close, which wait for it, and should be
+// quick: other failures queue up in memory meanwhile.
 //
 //go:noinline
 func NewActivityBatcher(w *ActivityWriter, failed func(event ActivityEvent, err error), opts ...BatcherOptions) *ActivityBatcher {
-	return &ActivityBatcher{store.NewBatcher(w.writer, failed, opts...)}
+	return &ActivityBatcher{store.NewBatcher(w.EventWriter, failed, opts...)}
 }
 
-// Add takes a copy of an event, to be written soon, and waits while there is no
-// room, until ctx ends. An event that is refused for what it is gives the
-// *WriteError that Write would return, and after Close the error is ErrClosed.
-// WriteAll's comparison of events of one series and time is made within a
-// batch; events of different batches replace each other.
-func (b *ActivityBatcher) Add(ctx context.Context, event ActivityEvent) error {
-	return b.batcher.Add(ctx, event)
-}
-
-// Flush sends what was added, and waits until all of it is written or reported.
-// It returns a *BatchError if there were failures since it was last called, or
-// why ctx ended; what was added is then still on its way.
-func (b *ActivityBatcher) Flush(ctx context.Context) error {
-	return b.batcher.Flush(ctx)
-}
-
-// Close is Flush, and lets no events in any more. It may be called again.
-func (b *ActivityBatcher) Close(ctx context.Context) error {
-	return b.batcher.Close(ctx)
-}
-
-// ActivityReader reads Activity events, those of a series from table
-// activities_by_repository. It never returns one that is past its time to live.
-// It is safe for use by several goroutines.
+// ActivityReader reads Activity events from table activities_by_repository.
+// Read holds one event in memory at a time.
 type ActivityReader struct {
-	reader                store.ReaderOf[ActivityEvent]
-	readActivitiesByActor store.ReaderOf[ActivityEvent]
+	store.EventReader[ActivitySeries, ActivityEvent, ActivityColumns]
+	reader                store.TableReader[ActivityEvent]
+	readActivitiesByActor store.TableReader[ActivityEvent]
 }
 
-// NewActivityReader returns a reader; client is a *bigtable.Client, or stands
-// in for one.
+// NewActivityReader returns a reader; client is usually a *bigtable.Client.
 //
 //go:noinline
 func NewActivityReader(client Client, opts ...Options) *ActivityReader {
+	reader := store.NewReader(client, activityActivitiesByRepositoryLayout, opts...)
+	of := func(series ActivitySeries) ActivityEvent { return ActivityEvent{ActivitySeries: series} }
 	return &ActivityReader{
-		reader:                store.NewReader(client, activityActivitiesByRepositoryLayout, opts...),
+		EventReader:           store.NewEventReader(reader, activityActivitiesByRepositoryColumns, of),
+		reader:                reader,
 		readActivitiesByActor: store.NewReader(client, activityActivitiesByActorLayout, opts...),
 	}
-}
-
-// Read yields the events of a series with from <= time < to, in the order of
-// time, and holds one event in memory at a time. A zero from is before all
-// events; a from after to, or a zero to, is a *RangeError. An event that does
-// not decode is yielded as far as it was understood, with a *DecodeError, and
-// the loop may go on; any other error is the last thing yielded.
-func (r *ActivityReader) Read(ctx context.Context, series ActivitySeries, from, to time.Time, opts ...ReadOptions) iter.Seq2[ActivityEvent, error] {
-	return r.reader.Read(ctx, ActivityEvent{ActivitySeries: series}, from, to, opts...)
-}
-
-// ReadColumns appends the events of a series with from <= time < to to columns,
-// which may be reused. An event that does not decode is left out, and the first
-// *DecodeError returned after all others; any other error ends the read.
-//
-//go:noinline
-func (r *ActivityReader) ReadColumns(ctx context.Context, series ActivitySeries, from, to time.Time, columns *ActivityColumns, opts ...ReadOptions) error {
-	return store.ReadColumns(ctx, r.reader, activityActivitiesByRepositoryColumns, columns, nil, ActivityEvent{ActivitySeries: series}, from, to, opts...)
-}
-
-// Latest returns the newest event of a series, or ErrNotFound.
-func (r *ActivityReader) Latest(ctx context.Context, series ActivitySeries) (ActivityEvent, error) {
-	return r.reader.Latest(ctx, ActivityEvent{ActivitySeries: series})
 }
 
 // ByRepository yields the events of the series with the repository with from <=
@@ -215,8 +155,8 @@ func (r *ActivityReader) ByActorColumns(ctx context.Context, actor string, from,
 	return store.ReadColumns(ctx, r.readActivitiesByActor, activityActivitiesByActorColumns, columns, &activityByActor, event, from, to, opts...)
 }
 
-// ActivityColumns is events as columns, all of one length: the i-th event is
-// the i-th of each.
+// ActivityColumns holds events column by column. All slices have the same
+// length.
 type ActivityColumns struct {
 	Series []ActivitySeries
 	Time   []time.Time
@@ -224,44 +164,21 @@ type ActivityColumns struct {
 	Text   []string
 }
 
-// Reset empties the columns and keeps their memory.
+// Reset empties the slices and keeps their memory.
 func (c *ActivityColumns) Reset() {
-	c.Series = c.Series[:0]
-	c.Time = c.Time[:0]
-	c.Kind = c.Kind[:0]
-	c.Text = c.Text[:0]
+	activityActivitiesByRepositoryColumns.Reset(c)
 }
 
 // Append adds an event.
 func (c *ActivityColumns) Append(e *ActivityEvent) {
-	c.Series = append(c.Series, e.ActivitySeries)
-	c.Time = append(c.Time, e.Time)
-	c.Kind = append(c.Kind, e.Kind)
-	c.Text = append(c.Text, e.Text)
+	activityActivitiesByRepositoryColumns.Append(c, e)
 }
 
-// truncate makes all columns n events long.
-func (c *ActivityColumns) truncate(n int) {
-	c.Series = c.Series[:n]
-	c.Time = c.Time[:n]
-	c.Kind = c.Kind[:n]
-	c.Text = c.Text[:n]
-}
-
-// extend adds the series and the times of events, whose fields are to follow,
-// and returns how many there were before.
-func (c *ActivityColumns) extend(e *ActivityEvent, events store.Data) int {
-	n := len(c.Time)
-	c.Series = store.ExtendSame(c.Series, events, e.ActivitySeries)
-	c.Time = store.ExtendTimes(c.Time, events)
-	return n
-}
-
-// SetupActivity makes tables activities_by_repository and activities_by_actor
-// what the schema says and returns what it did; a second call changes nothing.
-// A change that may delete data is refused with a *RefusedError, and nothing is
-// changed, unless Options.Allow names it. With Options.DryRun it returns what
-// it would do.
+// SetupActivity reconciles tables activities_by_repository and
+// activities_by_actor with the schema and returns what it changed; a second
+// call changes nothing. It refuses a change that may delete data with a
+// *RefusedError, and changes nothing, unless Options.Allow names the change.
+// With Options.DryRun it returns what it would change.
 //
 //go:noinline
 func SetupActivity(ctx context.Context, admin Admin, opts ...Options) (Plan, error) {
@@ -395,177 +312,103 @@ func ParseActivityActivitiesByActorKey(row string) (ActivityActivitiesByActorKey
 	return k, r.Close()
 }
 
-// activityLayouts says how events lie in each table that they are written to.
+// activityLayouts lists the layouts of all tables that events are written to.
 var activityLayouts = []*store.Layout[ActivityEvent]{activityActivitiesByRepositoryLayout, activityActivitiesByActorLayout}
 
 // activityActivitiesByRepositoryTime is how an event's time stands in the row
 // keys of activities_by_repository.
 var activityActivitiesByRepositoryTime = codec.TimeFormat{Kind: codec.UnixMillis, Reverse: true}
 
-// activityActivitiesByRepositoryLayout is how events lie in
+// activityActivitiesByRepositoryColumns ties the parts of an event to the
+// columns of table activities_by_repository and to the slices of
+// ActivityColumns.
+var activityActivitiesByRepositoryColumns = store.NewColumns(
+	store.SeriesPart(func(e *ActivityEvent) *ActivitySeries { return &e.ActivitySeries }, func(c *ActivityColumns) *[]ActivitySeries { return &c.Series }),
+	store.TimePart(func(e *ActivityEvent) *time.Time { return &e.Time }, func(c *ActivityColumns) *[]time.Time { return &c.Time }),
+	store.EventColumn(
+		"event", appendActivityProto, parseActivityProto,
+		store.FieldPart(func(e *ActivityEvent) *ActivityKind { return &e.Kind }, func(c *ActivityColumns) *[]ActivityKind { return &c.Kind }),
+		store.FieldPart(func(e *ActivityEvent) *string { return &e.Text }, func(c *ActivityColumns) *[]string { return &c.Text }),
+	),
+)
+
+// activityActivitiesByRepositoryLayout is the layout of table
 // activities_by_repository.
-var activityActivitiesByRepositoryLayout = &store.Layout[ActivityEvent]{
+var activityActivitiesByRepositoryLayout = store.NewLayout(activityActivitiesByRepositoryColumns, store.Keys[ActivityEvent]{
+	Append: func(e *ActivityEvent, _ string, dst []byte) ([]byte, error) {
+		return ActivityActivitiesByRepositoryKey{Repository: e.Repository, Time: e.Time, ID: e.ID, Actor: e.Actor}.Append(dst)
+	},
+	Prefix: func(e *ActivityEvent, _ string) ([]byte, error) {
+		return ActivityActivitiesByRepositoryKey{Repository: e.Repository, ID: e.ID, Actor: e.Actor}.Prefix()
+	},
+	Suffix: func(e *ActivityEvent, _ string) ([]byte, error) {
+		return ActivityActivitiesByRepositoryKey{Repository: e.Repository, ID: e.ID, Actor: e.Actor}.suffix()
+	},
+	Parse: func(row string, e *ActivityEvent) (time.Time, error) {
+		k, err := ParseActivityActivitiesByRepositoryKey(row)
+		e.Repository = codec.Keep(e.Repository, k.Repository)
+		e.ID = k.ID
+		e.Actor = codec.Keep(e.Actor, k.Actor)
+		return k.Time, err
+	},
+	Delimiter: "#",
+}, store.Layout[ActivityEvent]{
 	Table: store.Table{
-		ID: "activities_by_repository",
-		Families: []store.Family{
-			{
-				Name: "m",
-				GC:   codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 90 * 24 * time.Hour},
-				Life: codec.Lifetime{Retention: codec.Retention{{MaxAge: 90 * 24 * time.Hour}}},
-			},
-		},
+		ID:        "activities_by_repository",
+		Families:  []store.Family{{Name: "m", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 90 * 24 * time.Hour}}},
 		KeySchema: &store.KeySchema{Delimiter: "#", Fields: []codec.KeyField{{Name: "repository"}, {Name: "time"}, {Name: "id"}, {Name: "actor"}}},
 	},
 	Kind:      store.SingleRows,
 	TimeKey:   activityActivitiesByRepositoryTime,
 	Precision: time.Millisecond,
-	Columns:   []store.Column{{Name: "event", Whole: true}},
-	Time: func(e *ActivityEvent) *time.Time {
-		return &e.Time
-	},
-	Check: checkActivity,
-	Put:   putActivityActivitiesByRepository,
-	Spans: spansActivityActivitiesByRepository,
-	Key:   keyActivityActivitiesByRepository,
-	Set: func(e *ActivityEvent, _ int, blob []byte) error {
-		return parseActivityProto(e, blob)
-	},
-	Missing: store.Required[ActivityEvent],
-}
-
-// putActivityActivitiesByRepository lays out an event as cells of
-// activities_by_repository.
-func putActivityActivitiesByRepository(e *ActivityEvent, c *store.Cells) {
-	c.Row(ActivityActivitiesByRepositoryKey{Repository: e.Repository, Time: e.Time, ID: e.ID, Actor: e.Actor}.Append(c.Buffer()))
-	c.Set(0, appendActivityProto(c.Cell(0), e))
-}
-
-// spansActivityActivitiesByRepository returns where the rows of an event's
-// series are in activities_by_repository.
-func spansActivityActivitiesByRepository(e *ActivityEvent) ([]codec.Span, error) {
-	key := ActivityActivitiesByRepositoryKey{Repository: e.Repository, ID: e.ID, Actor: e.Actor}
-	span, err := store.Span(key.Prefix, key.suffix, "#", true)
-	return []codec.Span{span}, err
-}
-
-// keyActivityActivitiesByRepository sets the series of an event from a row key
-// of activities_by_repository, and returns its time.
-func keyActivityActivitiesByRepository(row string, e *ActivityEvent) (time.Time, error) {
-	k, err := ParseActivityActivitiesByRepositoryKey(row)
-	e.Repository = codec.Keep(e.Repository, k.Repository)
-	e.ID = k.ID
-	e.Actor = codec.Keep(e.Actor, k.Actor)
-	return k.Time, err
-}
+	Check:     checkActivity,
+})
 
 // activityActivitiesByActorTime is how an event's time stands in the row keys
 // of activities_by_actor.
 var activityActivitiesByActorTime = codec.TimeFormat{Kind: codec.UnixMillis, Reverse: true}
 
-// activityActivitiesByActorLayout is how events lie in activities_by_actor.
-var activityActivitiesByActorLayout = &store.Layout[ActivityEvent]{
+// activityActivitiesByActorColumns ties the parts of an event to the columns of
+// table activities_by_actor and to the slices of ActivityColumns.
+var activityActivitiesByActorColumns = store.NewColumns(
+	store.SeriesPart(func(e *ActivityEvent) *ActivitySeries { return &e.ActivitySeries }, func(c *ActivityColumns) *[]ActivitySeries { return &c.Series }),
+	store.TimePart(func(e *ActivityEvent) *time.Time { return &e.Time }, func(c *ActivityColumns) *[]time.Time { return &c.Time }),
+	store.EventColumn(
+		"event", appendActivityProto, parseActivityProto,
+		store.FieldPart(func(e *ActivityEvent) *ActivityKind { return &e.Kind }, func(c *ActivityColumns) *[]ActivityKind { return &c.Kind }),
+		store.FieldPart(func(e *ActivityEvent) *string { return &e.Text }, func(c *ActivityColumns) *[]string { return &c.Text }),
+	),
+)
+
+// activityActivitiesByActorLayout is the layout of table activities_by_actor.
+var activityActivitiesByActorLayout = store.NewLayout(activityActivitiesByActorColumns, store.Keys[ActivityEvent]{
+	Append: func(e *ActivityEvent, _ string, dst []byte) ([]byte, error) {
+		return ActivityActivitiesByActorKey{Actor: e.Actor, Time: e.Time, ID: e.ID, Repository: e.Repository}.Append(dst)
+	},
+	Prefix: func(e *ActivityEvent, _ string) ([]byte, error) {
+		return ActivityActivitiesByActorKey{Actor: e.Actor, ID: e.ID, Repository: e.Repository}.Prefix()
+	},
+	Suffix: func(e *ActivityEvent, _ string) ([]byte, error) {
+		return ActivityActivitiesByActorKey{Actor: e.Actor, ID: e.ID, Repository: e.Repository}.suffix()
+	},
+	Parse: func(row string, e *ActivityEvent) (time.Time, error) {
+		k, err := ParseActivityActivitiesByActorKey(row)
+		e.Actor = codec.Keep(e.Actor, k.Actor)
+		e.ID = k.ID
+		e.Repository = codec.Keep(e.Repository, k.Repository)
+		return k.Time, err
+	},
+	Delimiter: "#",
+}, store.Layout[ActivityEvent]{
 	Table: store.Table{
-		ID: "activities_by_actor",
-		Families: []store.Family{
-			{
-				Name: "m",
-				GC:   codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 90 * 24 * time.Hour},
-				Life: codec.Lifetime{Retention: codec.Retention{{MaxAge: 90 * 24 * time.Hour}}},
-			},
-		},
+		ID:       "activities_by_actor",
+		Families: []store.Family{{Name: "m", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 90 * 24 * time.Hour}}},
 	},
 	Kind:      store.SingleRows,
 	TimeKey:   activityActivitiesByActorTime,
 	Precision: time.Millisecond,
-	Columns:   []store.Column{{Name: "event", Whole: true}},
-	Time: func(e *ActivityEvent) *time.Time {
-		return &e.Time
-	},
-	Check: checkActivity,
-	Put:   putActivityActivitiesByActor,
-	Spans: spansActivityActivitiesByActor,
-	Key:   keyActivityActivitiesByActor,
-	Set: func(e *ActivityEvent, _ int, blob []byte) error {
-		return parseActivityProto(e, blob)
-	},
-	Missing: store.Required[ActivityEvent],
-}
-
-// putActivityActivitiesByActor lays out an event as cells of
-// activities_by_actor.
-func putActivityActivitiesByActor(e *ActivityEvent, c *store.Cells) {
-	c.Row(ActivityActivitiesByActorKey{Actor: e.Actor, Time: e.Time, ID: e.ID, Repository: e.Repository}.Append(c.Buffer()))
-	c.Set(0, appendActivityProto(c.Cell(0), e))
-}
-
-// spansActivityActivitiesByActor returns where the rows of an event's series
-// are in activities_by_actor.
-func spansActivityActivitiesByActor(e *ActivityEvent) ([]codec.Span, error) {
-	key := ActivityActivitiesByActorKey{Actor: e.Actor, ID: e.ID, Repository: e.Repository}
-	span, err := store.Span(key.Prefix, key.suffix, "#", true)
-	return []codec.Span{span}, err
-}
-
-// keyActivityActivitiesByActor sets the series of an event from a row key of
-// activities_by_actor, and returns its time.
-func keyActivityActivitiesByActor(row string, e *ActivityEvent) (time.Time, error) {
-	k, err := ParseActivityActivitiesByActorKey(row)
-	e.Actor = codec.Keep(e.Actor, k.Actor)
-	e.ID = k.ID
-	e.Repository = codec.Keep(e.Repository, k.Repository)
-	return k.Time, err
-}
-
-// activityActivitiesByRepositoryColumns is how the events of
-// activities_by_repository are taken into columns.
-var activityActivitiesByRepositoryColumns = store.Columns[ActivityEvent, ActivityColumns]{
-	Append:   (*ActivityColumns).Append,
-	Truncate: (*ActivityColumns).truncate,
-	Extend:   (*ActivityColumns).extend,
-	Decode:   (*ActivityColumns).decodeActivitiesByRepository,
-}
-
-// decodeActivitiesByRepository adds the data of a column of
-// activities_by_repository.
-func (c *ActivityColumns) decodeActivitiesByRepository(column int, data store.Data) (err error) {
-	switch column {
-	case 0: // event
-		for k := range data.Len() {
-			var e ActivityEvent
-			if err := parseActivityProto(&e, data.At(k)); err != nil {
-				return err
-			}
-			c.Kind = append(c.Kind, e.Kind)
-			c.Text = append(c.Text, e.Text)
-		}
-	}
-	return err
-}
-
-// activityActivitiesByActorColumns is how the events of activities_by_actor are
-// taken into columns.
-var activityActivitiesByActorColumns = store.Columns[ActivityEvent, ActivityColumns]{
-	Append:   (*ActivityColumns).Append,
-	Truncate: (*ActivityColumns).truncate,
-	Extend:   (*ActivityColumns).extend,
-	Decode:   (*ActivityColumns).decodeActivitiesByActor,
-}
-
-// decodeActivitiesByActor adds the data of a column of activities_by_actor.
-func (c *ActivityColumns) decodeActivitiesByActor(column int, data store.Data) (err error) {
-	switch column {
-	case 0: // event
-		for k := range data.Len() {
-			var e ActivityEvent
-			if err := parseActivityProto(&e, data.At(k)); err != nil {
-				return err
-			}
-			c.Kind = append(c.Kind, e.Kind)
-			c.Text = append(c.Text, e.Text)
-		}
-	}
-	return err
-}
+	Check:     checkActivity,
+})
 
 // activityByRepository is how ByRepository finds its rows in
 // activities_by_repository.

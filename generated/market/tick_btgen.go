@@ -27,114 +27,55 @@ type TickEvent struct {
 	Size     int64
 }
 
-// TickWriter writes Tick events to table ticks. It is safe for use by several
-// goroutines.
+// TickWriter writes Tick events to table ticks. Writing an event again replaces
+// it, so a failed call is safe to repeat.
 type TickWriter struct {
-	writer store.WriterOf[TickEvent]
+	store.EventWriter[TickEvent]
 }
 
-// NewTickWriter returns a writer; client is a *bigtable.Client, or stands in
-// for one.
+// NewTickWriter returns a writer; client is usually a *bigtable.Client.
 //
 //go:noinline
 func NewTickWriter(client Client, opts ...Options) *TickWriter {
 	return &TickWriter{store.NewWriter(client, tickLayouts, opts...)}
 }
 
-// Write stores one event. Each row that it goes to is written atomically.
-// Writing an event again replaces it whole, so that a failed call is safe to
-// repeat. With WriteOptions.IfAbsent it stores the event only if there is none
-// of its series, time and sequence; else the Failure has the outcome Exists. It
-// returns nil or a *WriteError.
-func (w *TickWriter) Write(ctx context.Context, event TickEvent, opts ...WriteOptions) error {
-	return w.writer.Write(ctx, event, opts...)
-}
-
-// WriteAll stores events, in any order, those of one row in one mutation. It
-// returns nil when all are stored, and a *WriteError that names each event that
-// is not; all others are then durable. An event that has the series, time and
-// sequence of an earlier one of the call, but other values, is refused with a
-// *DuplicateError, unless WriteOptions.LastWins is set.
-func (w *TickWriter) WriteAll(ctx context.Context, events []TickEvent, opts ...WriteOptions) error {
-	return w.writer.WriteAll(ctx, events, opts...)
-}
-
 // TickBatcher gathers Tick events from any number of goroutines, and writes
-// them together when there are enough of them or they have waited long enough.
-// Its memory is bounded, but for failures that are being reported. Every event
-// that it takes is written, or reported as one that is not.
+// them in batches: when there are enough of them, or when they have waited long
+// enough. Every event that it accepts is written or reported as failed. Its
+// memory is bounded, except for failures that are being reported.
 type TickBatcher struct {
-	batcher store.BatcherOf[TickEvent]
+	store.EventBatcher[TickEvent]
 }
 
-// NewTickBatcher returns a batcher that writes through w. With each event that
-// is not written failed is called, once, from a goroutine of the batcher, with
-// the *WriteError that Write would return. It may add the event again, but not
-// call Flush or Close, which wait for it, and should be quick: others are
-// written meanwhile, and their failures wait in memory. It may be nil.
+// NewTickBatcher returns a batcher that writes through w. It calls failed,
+// which may be nil, once per unwritten event, from a goroutine of its own, with
+// the *WriteError that Write would return. The function may add the event
+// again. It must not call Flush or Close, which wait for it, and should be
+// quick: other failures queue up in memory meanwhile.
 //
 //go:noinline
 func NewTickBatcher(w *TickWriter, failed func(event TickEvent, err error), opts ...BatcherOptions) *TickBatcher {
-	return &TickBatcher{store.NewBatcher(w.writer, failed, opts...)}
+	return &TickBatcher{store.NewBatcher(w.EventWriter, failed, opts...)}
 }
 
-// Add takes a copy of an event, to be written soon, and waits while there is no
-// room, until ctx ends. An event that is refused for what it is gives the
-// *WriteError that Write would return, and after Close the error is ErrClosed.
-// WriteAll's comparison of events of one series, time and sequence is made
-// within a batch; events of different batches replace each other.
-func (b *TickBatcher) Add(ctx context.Context, event TickEvent) error {
-	return b.batcher.Add(ctx, event)
-}
-
-// Flush sends what was added, and waits until all of it is written or reported.
-// It returns a *BatchError if there were failures since it was last called, or
-// why ctx ended; what was added is then still on its way.
-func (b *TickBatcher) Flush(ctx context.Context) error {
-	return b.batcher.Flush(ctx)
-}
-
-// Close is Flush, and lets no events in any more. It may be called again.
-func (b *TickBatcher) Close(ctx context.Context) error {
-	return b.batcher.Close(ctx)
-}
-
-// TickReader reads Tick events, those of a series from table ticks. It never
-// returns one that is past its time to live. It is safe for use by several
-// goroutines.
+// TickReader reads Tick events from table ticks. Read holds one bucket in
+// memory at a time.
 type TickReader struct {
-	reader store.ReaderOf[TickEvent]
+	store.EventReader[TickSeries, TickEvent, TickColumns]
+	reader store.TableReader[TickEvent]
 }
 
-// NewTickReader returns a reader; client is a *bigtable.Client, or stands in
-// for one.
+// NewTickReader returns a reader; client is usually a *bigtable.Client.
 //
 //go:noinline
 func NewTickReader(client Client, opts ...Options) *TickReader {
-	return &TickReader{store.NewReader(client, ticksLayout, opts...)}
-}
-
-// Read yields the events of a series with from <= time < to, in the order of
-// time, and holds one bucket in memory at a time. A zero from is before all
-// events; a from after to, or a zero to, is a *RangeError. An event that does
-// not decode is yielded as far as it was understood, with a *DecodeError, and
-// the loop may go on; any other error is the last thing yielded.
-func (r *TickReader) Read(ctx context.Context, series TickSeries, from, to time.Time, opts ...ReadOptions) iter.Seq2[TickEvent, error] {
-	return r.reader.Read(ctx, TickEvent{TickSeries: series}, from, to, opts...)
-}
-
-// ReadColumns appends the events of a series with from <= time < to to columns,
-// which may be reused. An event that does not decode is left out, and the first
-// *DecodeError returned after all others; any other error ends the read.
-//
-//go:noinline
-func (r *TickReader) ReadColumns(ctx context.Context, series TickSeries, from, to time.Time, columns *TickColumns, opts ...ReadOptions) error {
-	return store.ReadColumns(ctx, r.reader, ticksColumns, columns, nil, TickEvent{TickSeries: series}, from, to, opts...)
-}
-
-// Latest returns the newest event of a series, or ErrNotFound.
-func (r *TickReader) Latest(ctx context.Context, series TickSeries) (TickEvent, error) {
-	return r.reader.Latest(ctx, TickEvent{TickSeries: series})
+	reader := store.NewReader(client, ticksLayout, opts...)
+	of := func(series TickSeries) TickEvent { return TickEvent{TickSeries: series} }
+	return &TickReader{
+		EventReader: store.NewEventReader(reader, ticksColumns, of),
+		reader:      reader,
+	}
 }
 
 // ByExchange yields the events of the series with the exchange with from <=
@@ -159,8 +100,7 @@ func (r *TickReader) ByExchangeColumns(ctx context.Context, exchange string, fro
 	return store.ReadColumns(ctx, r.reader, ticksColumns, columns, &tickByExchange, event, from, to, opts...)
 }
 
-// TickColumns is events as columns, all of one length: the i-th event is the
-// i-th of each.
+// TickColumns holds events column by column. All slices have the same length.
 type TickColumns struct {
 	Series   []TickSeries
 	Time     []time.Time
@@ -169,47 +109,20 @@ type TickColumns struct {
 	Size     []int64
 }
 
-// Reset empties the columns and keeps their memory.
+// Reset empties the slices and keeps their memory.
 func (c *TickColumns) Reset() {
-	c.Series = c.Series[:0]
-	c.Time = c.Time[:0]
-	c.Sequence = c.Sequence[:0]
-	c.Price = c.Price[:0]
-	c.Size = c.Size[:0]
+	ticksColumns.Reset(c)
 }
 
 // Append adds an event.
 func (c *TickColumns) Append(e *TickEvent) {
-	c.Series = append(c.Series, e.TickSeries)
-	c.Time = append(c.Time, e.Time)
-	c.Sequence = append(c.Sequence, e.Sequence)
-	c.Price = append(c.Price, e.Price)
-	c.Size = append(c.Size, e.Size)
+	ticksColumns.Append(c, e)
 }
 
-// truncate makes all columns n events long.
-func (c *TickColumns) truncate(n int) {
-	c.Series = c.Series[:n]
-	c.Time = c.Time[:n]
-	c.Sequence = c.Sequence[:n]
-	c.Price = c.Price[:n]
-	c.Size = c.Size[:n]
-}
-
-// extend adds the series and the times of events, whose fields are to follow,
-// and returns how many there were before.
-func (c *TickColumns) extend(e *TickEvent, events store.Data) int {
-	n := len(c.Time)
-	c.Series = store.ExtendSame(c.Series, events, e.TickSeries)
-	c.Time = store.ExtendTimes(c.Time, events)
-	c.Sequence = store.ExtendSequences(c.Sequence, events, e.Sequence)
-	return n
-}
-
-// SetupTick makes table ticks what the schema says and returns what it did; a
-// second call changes nothing. A change that may delete data is refused with a
-// *RefusedError, and nothing is changed, unless Options.Allow names it. With
-// Options.DryRun it returns what it would do.
+// SetupTick reconciles table ticks with the schema and returns what it changed;
+// a second call changes nothing. It refuses a change that may delete data with
+// a *RefusedError, and changes nothing, unless Options.Allow names the change.
+// With Options.DryRun it returns what it would change.
 //
 //go:noinline
 func SetupTick(ctx context.Context, admin Admin, opts ...Options) (Plan, error) {
@@ -268,7 +181,7 @@ func ParseTicksKey(row string) (TicksKey, error) {
 	return k, r.Close()
 }
 
-// tickLayouts says how events lie in each table that they are written to.
+// tickLayouts lists the layouts of all tables that events are written to.
 var tickLayouts = []*store.Layout[TickEvent]{ticksLayout}
 
 // ticksBucket is the buckets of ticks.
@@ -277,86 +190,47 @@ var ticksBucket = codec.Bucket{
 	Label: codec.Label{Format: codec.TimeFormat{Layout: "2006-01-02T15"}},
 }
 
-// ticksLayout is how events lie in ticks.
-var ticksLayout = &store.Layout[TickEvent]{
+// ticksColumns ties the parts of an event to the columns of table ticks and to
+// the slices of TickColumns.
+var ticksColumns = store.NewColumns(
+	store.SeriesPart(func(e *TickEvent) *TickSeries { return &e.TickSeries }, func(c *TickColumns) *[]TickSeries { return &c.Series }),
+	store.TimePart(func(e *TickEvent) *time.Time { return &e.Time }, func(c *TickColumns) *[]time.Time { return &c.Time }),
+	store.SequencePart(func(e *TickEvent) *uint32 { return &e.Sequence }, func(c *TickColumns) *[]uint32 { return &c.Sequence }),
+	store.EventColumn(
+		"event", appendTickProto, parseTickProto,
+		store.FieldPart(func(e *TickEvent) *float64 { return &e.Price }, func(c *TickColumns) *[]float64 { return &c.Price }),
+		store.FieldPart(func(e *TickEvent) *int64 { return &e.Size }, func(c *TickColumns) *[]int64 { return &c.Size }),
+	),
+)
+
+// ticksLayout is the layout of table ticks.
+var ticksLayout = store.NewLayout(ticksColumns, store.Keys[TickEvent]{
+	Append: func(e *TickEvent, _ string, dst []byte) ([]byte, error) {
+		return TicksKey{Exchange: e.Exchange, Symbol: e.Symbol, Bucket: e.Time}.Append(dst)
+	},
+	Prefix: func(e *TickEvent, _ string) ([]byte, error) {
+		return TicksKey{Exchange: e.Exchange, Symbol: e.Symbol}.Prefix()
+	},
+	Parse: func(row string, e *TickEvent) (time.Time, error) {
+		k, err := ParseTicksKey(row)
+		e.Exchange = codec.Keep(e.Exchange, k.Exchange)
+		e.Symbol = codec.Keep(e.Symbol, k.Symbol)
+		return k.Bucket, err
+	},
+	Delimiter: "#",
+}, store.Layout[TickEvent]{
 	Table: store.Table{
-		ID: "ticks",
-		Families: []store.Family{
-			{
-				Name: "t",
-				GC:   codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 365 * 24 * time.Hour},
-				Life: codec.Lifetime{Retention: codec.Retention{{MaxAge: 365 * 24 * time.Hour}}},
-			},
-		},
+		ID:       "ticks",
+		Families: []store.Family{{Name: "t", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 365 * 24 * time.Hour}}},
 	},
 	Kind:      store.BucketOffsets,
 	Bucket:    ticksBucket,
 	Precision: time.Microsecond,
-	Columns:   []store.Column{{Name: "event", Whole: true}},
-	Time: func(e *TickEvent) *time.Time {
-		return &e.Time
-	},
 	Sequence: func(e *TickEvent) *uint32 {
 		return &e.Sequence
 	},
 	Check: checkTick,
-	Put:   putTicks,
-	Same:  sameTick,
-	Spans: spansTicks,
-	Key:   keyTicks,
-	Set: func(e *TickEvent, _ int, blob []byte) error {
-		return parseTickProto(e, blob)
-	},
-	Missing: store.Required[TickEvent],
-}
-
-// putTicks lays out an event as cells of ticks.
-func putTicks(e *TickEvent, c *store.Cells) {
-	if !c.SameRow(0) {
-		c.Row(TicksKey{Exchange: e.Exchange, Symbol: e.Symbol, Bucket: e.Time}.Append(c.Buffer()))
-	}
-	c.Set(0, appendTickProto(c.Cell(0), e))
-}
-
-// spansTicks returns where the rows of an event's series are in ticks.
-func spansTicks(e *TickEvent) ([]codec.Span, error) {
-	key := TicksKey{Exchange: e.Exchange, Symbol: e.Symbol}
-	span, err := store.Span(key.Prefix, nil, "#", true)
-	return []codec.Span{span}, err
-}
-
-// keyTicks sets the series of an event from a row key of ticks, and returns its
-// bucket.
-func keyTicks(row string, e *TickEvent) (time.Time, error) {
-	k, err := ParseTicksKey(row)
-	e.Exchange = codec.Keep(e.Exchange, k.Exchange)
-	e.Symbol = codec.Keep(e.Symbol, k.Symbol)
-	return k.Bucket, err
-}
-
-// ticksColumns is how the events of ticks are taken into columns.
-var ticksColumns = store.Columns[TickEvent, TickColumns]{
-	Append:   (*TickColumns).Append,
-	Truncate: (*TickColumns).truncate,
-	Extend:   (*TickColumns).extend,
-	Decode:   (*TickColumns).decodeTicks,
-}
-
-// decodeTicks adds the data of a column of ticks.
-func (c *TickColumns) decodeTicks(column int, data store.Data) (err error) {
-	switch column {
-	case 0: // event
-		for k := range data.Len() {
-			var e TickEvent
-			if err := parseTickProto(&e, data.At(k)); err != nil {
-				return err
-			}
-			c.Price = append(c.Price, e.Price)
-			c.Size = append(c.Size, e.Size)
-		}
-	}
-	return err
-}
+})
 
 // tickByExchange is how ByExchange finds its rows in ticks.
 var tickByExchange = store.Query[TickEvent]{
@@ -382,11 +256,6 @@ func checkTick(e *TickEvent) error {
 	c.String("exchange", e.Exchange)
 	c.String("symbol", e.Symbol)
 	return c.Err()
-}
-
-// sameTick reports whether two events are of one series.
-func sameTick(a, b *TickEvent) bool {
-	return a.Exchange == b.Exchange && a.Symbol == b.Symbol
 }
 
 // appendTickProto appends the fields of an event in protobuf wire format;

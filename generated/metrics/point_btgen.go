@@ -25,114 +25,55 @@ type PointEvent struct {
 	Value float64
 }
 
-// PointWriter writes Point events to table points. It is safe for use by
-// several goroutines.
+// PointWriter writes Point events to table points. Writing an event again
+// replaces it, so a failed call is safe to repeat.
 type PointWriter struct {
-	writer store.WriterOf[PointEvent]
+	store.EventWriter[PointEvent]
 }
 
-// NewPointWriter returns a writer; client is a *bigtable.Client, or stands in
-// for one.
+// NewPointWriter returns a writer; client is usually a *bigtable.Client.
 //
 //go:noinline
 func NewPointWriter(client Client, opts ...Options) *PointWriter {
 	return &PointWriter{store.NewWriter(client, pointLayouts, opts...)}
 }
 
-// Write stores one event. Each row that it goes to is written atomically.
-// Writing an event again replaces it whole, so that a failed call is safe to
-// repeat. With WriteOptions.IfAbsent it stores the event only if there is none
-// of its series and time; else the Failure has the outcome Exists. It returns
-// nil or a *WriteError.
-func (w *PointWriter) Write(ctx context.Context, event PointEvent, opts ...WriteOptions) error {
-	return w.writer.Write(ctx, event, opts...)
-}
-
-// WriteAll stores events, in any order, those of one row in one mutation. It
-// returns nil when all are stored, and a *WriteError that names each event that
-// is not; all others are then durable. An event that has the series and time of
-// an earlier one of the call, but other values, is refused with a
-// *DuplicateError, unless WriteOptions.LastWins is set.
-func (w *PointWriter) WriteAll(ctx context.Context, events []PointEvent, opts ...WriteOptions) error {
-	return w.writer.WriteAll(ctx, events, opts...)
-}
-
 // PointBatcher gathers Point events from any number of goroutines, and writes
-// them together when there are enough of them or they have waited long enough.
-// Its memory is bounded, but for failures that are being reported. Every event
-// that it takes is written, or reported as one that is not.
+// them in batches: when there are enough of them, or when they have waited long
+// enough. Every event that it accepts is written or reported as failed. Its
+// memory is bounded, except for failures that are being reported.
 type PointBatcher struct {
-	batcher store.BatcherOf[PointEvent]
+	store.EventBatcher[PointEvent]
 }
 
-// NewPointBatcher returns a batcher that writes through w. With each event that
-// is not written failed is called, once, from a goroutine of the batcher, with
-// the *WriteError that Write would return. It may add the event again, but not
-// call Flush or Close, which wait for it, and should be quick: others are
-// written meanwhile, and their failures wait in memory. It may be nil.
+// NewPointBatcher returns a batcher that writes through w. It calls failed,
+// which may be nil, once per unwritten event, from a goroutine of its own, with
+// the *WriteError that Write would return. The function may add the event
+// again. It must not call Flush or Close, which wait for it, and should be
+// quick: other failures queue up in memory meanwhile.
 //
 //go:noinline
 func NewPointBatcher(w *PointWriter, failed func(event PointEvent, err error), opts ...BatcherOptions) *PointBatcher {
-	return &PointBatcher{store.NewBatcher(w.writer, failed, opts...)}
+	return &PointBatcher{store.NewBatcher(w.EventWriter, failed, opts...)}
 }
 
-// Add takes a copy of an event, to be written soon, and waits while there is no
-// room, until ctx ends. An event that is refused for what it is gives the
-// *WriteError that Write would return, and after Close the error is ErrClosed.
-// WriteAll's comparison of events of one series and time is made within a
-// batch; events of different batches replace each other.
-func (b *PointBatcher) Add(ctx context.Context, event PointEvent) error {
-	return b.batcher.Add(ctx, event)
-}
-
-// Flush sends what was added, and waits until all of it is written or reported.
-// It returns a *BatchError if there were failures since it was last called, or
-// why ctx ended; what was added is then still on its way.
-func (b *PointBatcher) Flush(ctx context.Context) error {
-	return b.batcher.Flush(ctx)
-}
-
-// Close is Flush, and lets no events in any more. It may be called again.
-func (b *PointBatcher) Close(ctx context.Context) error {
-	return b.batcher.Close(ctx)
-}
-
-// PointReader reads Point events, those of a series from table points. It never
-// returns one that is past its time to live. It is safe for use by several
-// goroutines.
+// PointReader reads Point events from table points. Read holds one bucket in
+// memory at a time.
 type PointReader struct {
-	reader store.ReaderOf[PointEvent]
+	store.EventReader[PointSeries, PointEvent, PointColumns]
+	reader store.TableReader[PointEvent]
 }
 
-// NewPointReader returns a reader; client is a *bigtable.Client, or stands in
-// for one.
+// NewPointReader returns a reader; client is usually a *bigtable.Client.
 //
 //go:noinline
 func NewPointReader(client Client, opts ...Options) *PointReader {
-	return &PointReader{store.NewReader(client, pointsLayout, opts...)}
-}
-
-// Read yields the events of a series with from <= time < to, in the order of
-// time, and holds one bucket in memory at a time. A zero from is before all
-// events; a from after to, or a zero to, is a *RangeError. An event that does
-// not decode is yielded as far as it was understood, with a *DecodeError, and
-// the loop may go on; any other error is the last thing yielded.
-func (r *PointReader) Read(ctx context.Context, series PointSeries, from, to time.Time, opts ...ReadOptions) iter.Seq2[PointEvent, error] {
-	return r.reader.Read(ctx, PointEvent{PointSeries: series}, from, to, opts...)
-}
-
-// ReadColumns appends the events of a series with from <= time < to to columns,
-// which may be reused. An event that does not decode is left out, and the first
-// *DecodeError returned after all others; any other error ends the read.
-//
-//go:noinline
-func (r *PointReader) ReadColumns(ctx context.Context, series PointSeries, from, to time.Time, columns *PointColumns, opts ...ReadOptions) error {
-	return store.ReadColumns(ctx, r.reader, pointsColumns, columns, nil, PointEvent{PointSeries: series}, from, to, opts...)
-}
-
-// Latest returns the newest event of a series, or ErrNotFound.
-func (r *PointReader) Latest(ctx context.Context, series PointSeries) (PointEvent, error) {
-	return r.reader.Latest(ctx, PointEvent{PointSeries: series})
+	reader := store.NewReader(client, pointsLayout, opts...)
+	of := func(series PointSeries) PointEvent { return PointEvent{PointSeries: series} }
+	return &PointReader{
+		EventReader: store.NewEventReader(reader, pointsColumns, of),
+		reader:      reader,
+	}
 }
 
 // ByMetric yields the events of the series with the metric with from <= time <
@@ -153,48 +94,27 @@ func (r *PointReader) ByMetricColumns(ctx context.Context, metric uint32, from, 
 	return store.ReadColumns(ctx, r.reader, pointsColumns, columns, &pointByMetric, event, from, to, opts...)
 }
 
-// PointColumns is events as columns, all of one length: the i-th event is the
-// i-th of each.
+// PointColumns holds events column by column. All slices have the same length.
 type PointColumns struct {
 	Series []PointSeries
 	Time   []time.Time
 	Value  []float64
 }
 
-// Reset empties the columns and keeps their memory.
+// Reset empties the slices and keeps their memory.
 func (c *PointColumns) Reset() {
-	c.Series = c.Series[:0]
-	c.Time = c.Time[:0]
-	c.Value = c.Value[:0]
+	pointsColumns.Reset(c)
 }
 
 // Append adds an event.
 func (c *PointColumns) Append(e *PointEvent) {
-	c.Series = append(c.Series, e.PointSeries)
-	c.Time = append(c.Time, e.Time)
-	c.Value = append(c.Value, e.Value)
+	pointsColumns.Append(c, e)
 }
 
-// truncate makes all columns n events long.
-func (c *PointColumns) truncate(n int) {
-	c.Series = c.Series[:n]
-	c.Time = c.Time[:n]
-	c.Value = c.Value[:n]
-}
-
-// extend adds the series and the times of events, whose fields are to follow,
-// and returns how many there were before.
-func (c *PointColumns) extend(e *PointEvent, events store.Data) int {
-	n := len(c.Time)
-	c.Series = store.ExtendSame(c.Series, events, e.PointSeries)
-	c.Time = store.ExtendTimes(c.Time, events)
-	return n
-}
-
-// SetupPoint makes table points what the schema says and returns what it did; a
-// second call changes nothing. A change that may delete data is refused with a
-// *RefusedError, and nothing is changed, unless Options.Allow names it. With
-// Options.DryRun it returns what it would do.
+// SetupPoint reconciles table points with the schema and returns what it
+// changed; a second call changes nothing. It refuses a change that may delete
+// data with a *RefusedError, and changes nothing, unless Options.Allow names
+// the change. With Options.DryRun it returns what it would change.
 //
 //go:noinline
 func SetupPoint(ctx context.Context, admin Admin, opts ...Options) (Plan, error) {
@@ -259,7 +179,7 @@ func ParsePointsKey(row string) (PointsKey, error) {
 	return k, r.Close()
 }
 
-// pointLayouts says how events lie in each table that they are written to.
+// pointLayouts lists the layouts of all tables that events are written to.
 var pointLayouts = []*store.Layout[PointEvent]{pointsLayout}
 
 // pointsBucket is the buckets of points.
@@ -268,83 +188,41 @@ var pointsBucket = codec.Bucket{
 	Label: codec.Label{Format: codec.TimeFormat{Kind: codec.UnixSeconds}},
 }
 
-// pointsLayout is how events lie in points.
-var pointsLayout = &store.Layout[PointEvent]{
+// pointsColumns ties the parts of an event to the columns of table points and
+// to the slices of PointColumns.
+var pointsColumns = store.NewColumns(
+	store.SeriesPart(func(e *PointEvent) *PointSeries { return &e.PointSeries }, func(c *PointColumns) *[]PointSeries { return &c.Series }),
+	store.TimePart(func(e *PointEvent) *time.Time { return &e.Time }, func(c *PointColumns) *[]time.Time { return &c.Time }),
+	store.RequiredColumn("value", codec.Binary.Float64, func(e *PointEvent) *float64 { return &e.Value }, func(c *PointColumns) *[]float64 { return &c.Value }),
+)
+
+// pointsLayout is the layout of table points.
+var pointsLayout = store.NewLayout(pointsColumns, store.Keys[PointEvent]{
+	Append: func(e *PointEvent, _ string, dst []byte) ([]byte, error) {
+		return PointsKey{Metric: e.Metric, Bucket: e.Time, Host: e.Host}.Append(dst)
+	},
+	Prefix: func(e *PointEvent, _ string) ([]byte, error) {
+		return PointsKey{Metric: e.Metric, Host: e.Host}.Prefix()
+	},
+	Suffix: func(e *PointEvent, _ string) ([]byte, error) {
+		return PointsKey{Metric: e.Metric, Host: e.Host}.suffix()
+	},
+	Parse: func(row string, e *PointEvent) (time.Time, error) {
+		k, err := ParsePointsKey(row)
+		e.Metric = k.Metric
+		e.Host = k.Host
+		return k.Bucket, err
+	},
+}, store.Layout[PointEvent]{
 	Table: store.Table{
-		ID: "points",
-		Families: []store.Family{
-			{
-				Name: "t",
-				GC:   codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 30 * 24 * time.Hour},
-				Life: codec.Lifetime{Retention: codec.Retention{{MaxAge: 30 * 24 * time.Hour}}},
-			},
-		},
+		ID:       "points",
+		Families: []store.Family{{Name: "t", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 30 * 24 * time.Hour}}},
 	},
 	Kind:      store.BucketOffsets,
 	Bucket:    pointsBucket,
 	Precision: time.Second,
-	Columns:   []store.Column{{Name: "value"}},
-	Time: func(e *PointEvent) *time.Time {
-		return &e.Time
-	},
-	Check:   checkPoint,
-	Put:     putPoints,
-	Same:    samePoint,
-	Spans:   spansPoints,
-	Key:     keyPoints,
-	Set:     setPoints,
-	Missing: store.Required[PointEvent],
-}
-
-// putPoints lays out an event as cells of points.
-func putPoints(e *PointEvent, c *store.Cells) {
-	if !c.SameRow(0) {
-		c.Row(PointsKey{Metric: e.Metric, Bucket: e.Time, Host: e.Host}.Append(c.Buffer()))
-	}
-	c.Set(0, codec.AppendBinaryFloat64(c.Cell(0), e.Value)) // value
-}
-
-// spansPoints returns where the rows of an event's series are in points.
-func spansPoints(e *PointEvent) ([]codec.Span, error) {
-	key := PointsKey{Metric: e.Metric, Host: e.Host}
-	span, err := store.Span(key.Prefix, key.suffix, "", true)
-	return []codec.Span{span}, err
-}
-
-// keyPoints sets the series of an event from a row key of points, and returns
-// its bucket.
-func keyPoints(row string, e *PointEvent) (time.Time, error) {
-	k, err := ParsePointsKey(row)
-	e.Metric = k.Metric
-	e.Host = k.Host
-	return k.Bucket, err
-}
-
-// setPoints takes the datum of a column of points into an event.
-func setPoints(e *PointEvent, column int, datum []byte) (err error) {
-	switch column {
-	case 0: // value
-		e.Value, err = codec.BinaryFloat64(datum)
-	}
-	return err
-}
-
-// pointsColumns is how the events of points are taken into columns.
-var pointsColumns = store.Columns[PointEvent, PointColumns]{
-	Append:   (*PointColumns).Append,
-	Truncate: (*PointColumns).truncate,
-	Extend:   (*PointColumns).extend,
-	Decode:   (*PointColumns).decodePoints,
-}
-
-// decodePoints adds the data of a column of points.
-func (c *PointColumns) decodePoints(column int, data store.Data) (err error) {
-	switch column {
-	case 0: // value
-		c.Value, err = store.Extend(c.Value, data, codec.BinaryFloat64)
-	}
-	return err
-}
+	Check:     checkPoint,
+})
 
 // pointByMetric is how ByMetric finds its rows in points.
 var pointByMetric = store.Query[PointEvent]{
@@ -366,9 +244,4 @@ func checkPoint(e *PointEvent) error {
 	var c codec.Checker
 	c.Time("time", e.Time)
 	return c.Err()
-}
-
-// samePoint reports whether two events are of one series.
-func samePoint(a, b *PointEvent) bool {
-	return a.Metric == b.Metric && a.Host == b.Host
 }

@@ -27,114 +27,55 @@ type SampleEvent struct {
 	Value     float64
 }
 
-// SampleWriter writes Sample events to table samples. It is safe for use by
-// several goroutines.
+// SampleWriter writes Sample events to table samples. Writing an event again
+// replaces it, so a failed call is safe to repeat.
 type SampleWriter struct {
-	writer store.WriterOf[SampleEvent]
+	store.EventWriter[SampleEvent]
 }
 
-// NewSampleWriter returns a writer; client is a *bigtable.Client, or stands in
-// for one.
+// NewSampleWriter returns a writer; client is usually a *bigtable.Client.
 //
 //go:noinline
 func NewSampleWriter(client Client, opts ...Options) *SampleWriter {
 	return &SampleWriter{store.NewWriter(client, sampleLayouts, opts...)}
 }
 
-// Write stores one event. Each row that it goes to is written atomically.
-// Writing an event again replaces it whole, so that a failed call is safe to
-// repeat. With WriteOptions.IfAbsent it stores the event only if there is none
-// of its series and time; else the Failure has the outcome Exists. It returns
-// nil or a *WriteError.
-func (w *SampleWriter) Write(ctx context.Context, event SampleEvent, opts ...WriteOptions) error {
-	return w.writer.Write(ctx, event, opts...)
-}
-
-// WriteAll stores events, in any order, those of one row in one mutation. It
-// returns nil when all are stored, and a *WriteError that names each event that
-// is not; all others are then durable. An event that has the series and time of
-// an earlier one of the call, but other values, is refused with a
-// *DuplicateError, unless WriteOptions.LastWins is set.
-func (w *SampleWriter) WriteAll(ctx context.Context, events []SampleEvent, opts ...WriteOptions) error {
-	return w.writer.WriteAll(ctx, events, opts...)
-}
-
 // SampleBatcher gathers Sample events from any number of goroutines, and writes
-// them together when there are enough of them or they have waited long enough.
-// Its memory is bounded, but for failures that are being reported. Every event
-// that it takes is written, or reported as one that is not.
+// them in batches: when there are enough of them, or when they have waited long
+// enough. Every event that it accepts is written or reported as failed. Its
+// memory is bounded, except for failures that are being reported.
 type SampleBatcher struct {
-	batcher store.BatcherOf[SampleEvent]
+	store.EventBatcher[SampleEvent]
 }
 
-// NewSampleBatcher returns a batcher that writes through w. With each event
-// that is not written failed is called, once, from a goroutine of the batcher,
-// with the *WriteError that Write would return. It may add the event again, but
-// not call Flush or Close, which wait for it, and should be quick: others are
-// written meanwhile, and their failures wait in memory. It may be nil.
+// NewSampleBatcher returns a batcher that writes through w. It calls failed,
+// which may be nil, once per unwritten event, from a goroutine of its own, with
+// the *WriteError that Write would return. The function may add the event
+// again. It must not call Flush or Close, which wait for it, and should be
+// quick: other failures queue up in memory meanwhile.
 //
 //go:noinline
 func NewSampleBatcher(w *SampleWriter, failed func(event SampleEvent, err error), opts ...BatcherOptions) *SampleBatcher {
-	return &SampleBatcher{store.NewBatcher(w.writer, failed, opts...)}
+	return &SampleBatcher{store.NewBatcher(w.EventWriter, failed, opts...)}
 }
 
-// Add takes a copy of an event, to be written soon, and waits while there is no
-// room, until ctx ends. An event that is refused for what it is gives the
-// *WriteError that Write would return, and after Close the error is ErrClosed.
-// WriteAll's comparison of events of one series and time is made within a
-// batch; events of different batches replace each other.
-func (b *SampleBatcher) Add(ctx context.Context, event SampleEvent) error {
-	return b.batcher.Add(ctx, event)
-}
-
-// Flush sends what was added, and waits until all of it is written or reported.
-// It returns a *BatchError if there were failures since it was last called, or
-// why ctx ended; what was added is then still on its way.
-func (b *SampleBatcher) Flush(ctx context.Context) error {
-	return b.batcher.Flush(ctx)
-}
-
-// Close is Flush, and lets no events in any more. It may be called again.
-func (b *SampleBatcher) Close(ctx context.Context) error {
-	return b.batcher.Close(ctx)
-}
-
-// SampleReader reads Sample events, those of a series from table samples. It
-// never returns one that is past its time to live. It is safe for use by
-// several goroutines.
+// SampleReader reads Sample events from table samples. Read holds one bucket in
+// memory at a time.
 type SampleReader struct {
-	reader store.ReaderOf[SampleEvent]
+	store.EventReader[SampleSeries, SampleEvent, SampleColumns]
+	reader store.TableReader[SampleEvent]
 }
 
-// NewSampleReader returns a reader; client is a *bigtable.Client, or stands in
-// for one.
+// NewSampleReader returns a reader; client is usually a *bigtable.Client.
 //
 //go:noinline
 func NewSampleReader(client Client, opts ...Options) *SampleReader {
-	return &SampleReader{store.NewReader(client, samplesLayout, opts...)}
-}
-
-// Read yields the events of a series with from <= time < to, in the order of
-// time, and holds one bucket in memory at a time. A zero from is before all
-// events; a from after to, or a zero to, is a *RangeError. An event that does
-// not decode is yielded as far as it was understood, with a *DecodeError, and
-// the loop may go on; any other error is the last thing yielded.
-func (r *SampleReader) Read(ctx context.Context, series SampleSeries, from, to time.Time, opts ...ReadOptions) iter.Seq2[SampleEvent, error] {
-	return r.reader.Read(ctx, SampleEvent{SampleSeries: series}, from, to, opts...)
-}
-
-// ReadColumns appends the events of a series with from <= time < to to columns,
-// which may be reused. An event that does not decode is left out, and the first
-// *DecodeError returned after all others; any other error ends the read.
-//
-//go:noinline
-func (r *SampleReader) ReadColumns(ctx context.Context, series SampleSeries, from, to time.Time, columns *SampleColumns, opts ...ReadOptions) error {
-	return store.ReadColumns(ctx, r.reader, samplesColumns, columns, nil, SampleEvent{SampleSeries: series}, from, to, opts...)
-}
-
-// Latest returns the newest event of a series, or ErrNotFound.
-func (r *SampleReader) Latest(ctx context.Context, series SampleSeries) (SampleEvent, error) {
-	return r.reader.Latest(ctx, SampleEvent{SampleSeries: series})
+	reader := store.NewReader(client, samplesLayout, opts...)
+	of := func(series SampleSeries) SampleEvent { return SampleEvent{SampleSeries: series} }
+	return &SampleReader{
+		EventReader: store.NewEventReader(reader, samplesColumns, of),
+		reader:      reader,
+	}
 }
 
 // ByMetric yields the events of the series with the metric with from <= time <
@@ -174,8 +115,7 @@ func (r *SampleReader) BySeriesColumns(ctx context.Context, metric string, host 
 	return store.ReadColumns(ctx, r.reader, samplesColumns, columns, &sampleBySeries, event, from, to, opts...)
 }
 
-// SampleColumns is events as columns, all of one length: the i-th event is the
-// i-th of each.
+// SampleColumns holds events column by column. All slices have the same length.
 type SampleColumns struct {
 	Series    []SampleSeries
 	Time      []time.Time
@@ -184,48 +124,20 @@ type SampleColumns struct {
 	Value     []float64
 }
 
-// Reset empties the columns and keeps their memory.
+// Reset empties the slices and keeps their memory.
 func (c *SampleColumns) Reset() {
-	c.Series = c.Series[:0]
-	c.Time = c.Time[:0]
-	c.TTL = c.TTL[:0]
-	c.ExpiresAt = c.ExpiresAt[:0]
-	c.Value = c.Value[:0]
+	samplesColumns.Reset(c)
 }
 
 // Append adds an event.
 func (c *SampleColumns) Append(e *SampleEvent) {
-	c.Series = append(c.Series, e.SampleSeries)
-	c.Time = append(c.Time, e.Time)
-	c.TTL = append(c.TTL, e.TTL)
-	c.ExpiresAt = append(c.ExpiresAt, e.ExpiresAt)
-	c.Value = append(c.Value, e.Value)
+	samplesColumns.Append(c, e)
 }
 
-// truncate makes all columns n events long.
-func (c *SampleColumns) truncate(n int) {
-	c.Series = c.Series[:n]
-	c.Time = c.Time[:n]
-	c.TTL = c.TTL[:n]
-	c.ExpiresAt = c.ExpiresAt[:n]
-	c.Value = c.Value[:n]
-}
-
-// extend adds the series and the times of events, whose fields are to follow,
-// and returns how many there were before.
-func (c *SampleColumns) extend(e *SampleEvent, events store.Data) int {
-	n := len(c.Time)
-	c.Series = store.ExtendSame(c.Series, events, e.SampleSeries)
-	c.Time = store.ExtendTimes(c.Time, events)
-	c.TTL = store.ExtendSame(c.TTL, events, 0)
-	c.ExpiresAt = store.ExtendExpiries(c.ExpiresAt, events)
-	return n
-}
-
-// SetupSample makes table samples what the schema says and returns what it did;
-// a second call changes nothing. A change that may delete data is refused with
-// a *RefusedError, and nothing is changed, unless Options.Allow names it. With
-// Options.DryRun it returns what it would do.
+// SetupSample reconciles table samples with the schema and returns what it
+// changed; a second call changes nothing. It refuses a change that may delete
+// data with a *RefusedError, and changes nothing, unless Options.Allow names
+// the change. With Options.DryRun it returns what it would change.
 //
 //go:noinline
 func SetupSample(ctx context.Context, admin Admin, opts ...Options) (Plan, error) {
@@ -297,7 +209,7 @@ func ParseSamplesKey(row string) (SamplesKey, error) {
 	return k, r.Close()
 }
 
-// sampleLayouts says how events lie in each table that they are written to.
+// sampleLayouts lists the layouts of all tables that events are written to.
 var sampleLayouts = []*store.Layout[SampleEvent]{samplesLayout}
 
 // samplesBucket is the buckets of samples.
@@ -306,85 +218,45 @@ var samplesBucket = codec.Bucket{
 	Label: codec.Label{Format: codec.TimeFormat{Layout: "2006-01-02T15"}},
 }
 
-// samplesLayout is how events lie in samples.
-var samplesLayout = &store.Layout[SampleEvent]{
+// samplesColumns ties the parts of an event to the columns of table samples and
+// to the slices of SampleColumns.
+var samplesColumns = store.NewColumns(
+	store.SeriesPart(func(e *SampleEvent) *SampleSeries { return &e.SampleSeries }, func(c *SampleColumns) *[]SampleSeries { return &c.Series }),
+	store.TimePart(func(e *SampleEvent) *time.Time { return &e.Time }, func(c *SampleColumns) *[]time.Time { return &c.Time }),
+	store.TTLPart(func(e *SampleEvent) *time.Duration { return &e.TTL }, func(c *SampleColumns) *[]time.Duration { return &c.TTL }),
+	store.ExpiresAtPart(func(e *SampleEvent) *time.Time { return &e.ExpiresAt }, func(c *SampleColumns) *[]time.Time { return &c.ExpiresAt }),
+	store.RequiredColumn("value", codec.Binary.Float64, func(e *SampleEvent) *float64 { return &e.Value }, func(c *SampleColumns) *[]float64 { return &c.Value }),
+)
+
+// samplesLayout is the layout of table samples.
+var samplesLayout = store.NewLayout(samplesColumns, store.Keys[SampleEvent]{
+	Append: func(e *SampleEvent, _ string, dst []byte) ([]byte, error) {
+		return SamplesKey{Metric: e.Metric, Bucket: e.Time, Host: e.Host}.Append(dst)
+	},
+	Prefix: func(e *SampleEvent, _ string) ([]byte, error) {
+		return SamplesKey{Metric: e.Metric, Host: e.Host}.Prefix()
+	},
+	Suffix: func(e *SampleEvent, _ string) ([]byte, error) {
+		return SamplesKey{Metric: e.Metric, Host: e.Host}.suffix()
+	},
+	Parse: func(row string, e *SampleEvent) (time.Time, error) {
+		k, err := ParseSamplesKey(row)
+		e.Metric = codec.Keep(e.Metric, k.Metric)
+		e.Host = codec.Keep(e.Host, k.Host)
+		return k.Bucket, err
+	},
+	Delimiter: "#",
+}, store.Layout[SampleEvent]{
 	Table: store.Table{
-		ID: "samples",
-		Families: []store.Family{
-			{
-				Name: "m",
-				GC:   codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 30 * 24 * time.Hour},
-				Life: codec.Lifetime{Stamp: codec.StampShifted, Default: 30 * 24 * time.Hour},
-			},
-		},
-		Splits: []string{"01#", "02#", "03#", "04#", "05#", "06#", "07#", "08#", "09#", "10#", "11#", "12#", "13#", "14#", "15#"},
+		ID:       "samples",
+		Families: []store.Family{{Name: "m", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 30 * 24 * time.Hour}, Life: codec.Lifetime{Stamp: codec.StampShifted, Default: 30 * 24 * time.Hour}}},
+		Splits:   []string{"01#", "02#", "03#", "04#", "05#", "06#", "07#", "08#", "09#", "10#", "11#", "12#", "13#", "14#", "15#"},
 	},
 	Kind:      store.BucketOffsets,
 	Bucket:    samplesBucket,
 	Precision: time.Second,
-	Columns:   []store.Column{{Name: "value"}},
-	Time: func(e *SampleEvent) *time.Time {
-		return &e.Time
-	},
-	Choice:  choiceSample,
-	Check:   checkSample,
-	Put:     putSamples,
-	Same:    sameSample,
-	Spans:   spansSamples,
-	Key:     keySamples,
-	Set:     setSamples,
-	Missing: store.Required[SampleEvent],
-}
-
-// putSamples lays out an event as cells of samples.
-func putSamples(e *SampleEvent, c *store.Cells) {
-	if !c.SameRow(0) {
-		c.Row(SamplesKey{Metric: e.Metric, Bucket: e.Time, Host: e.Host}.Append(c.Buffer()))
-	}
-	c.Set(0, codec.AppendBinaryFloat64(c.Cell(0), e.Value)) // value
-}
-
-// spansSamples returns where the rows of an event's series are in samples.
-func spansSamples(e *SampleEvent) ([]codec.Span, error) {
-	key := SamplesKey{Metric: e.Metric, Host: e.Host}
-	span, err := store.Span(key.Prefix, key.suffix, "#", true)
-	return []codec.Span{span}, err
-}
-
-// keySamples sets the series of an event from a row key of samples, and returns
-// its bucket.
-func keySamples(row string, e *SampleEvent) (time.Time, error) {
-	k, err := ParseSamplesKey(row)
-	e.Metric = codec.Keep(e.Metric, k.Metric)
-	e.Host = codec.Keep(e.Host, k.Host)
-	return k.Bucket, err
-}
-
-// setSamples takes the datum of a column of samples into an event.
-func setSamples(e *SampleEvent, column int, datum []byte) (err error) {
-	switch column {
-	case 0: // value
-		e.Value, err = codec.BinaryFloat64(datum)
-	}
-	return err
-}
-
-// samplesColumns is how the events of samples are taken into columns.
-var samplesColumns = store.Columns[SampleEvent, SampleColumns]{
-	Append:   (*SampleColumns).Append,
-	Truncate: (*SampleColumns).truncate,
-	Extend:   (*SampleColumns).extend,
-	Decode:   (*SampleColumns).decodeSamples,
-}
-
-// decodeSamples adds the data of a column of samples.
-func (c *SampleColumns) decodeSamples(column int, data store.Data) (err error) {
-	switch column {
-	case 0: // value
-		c.Value, err = store.Extend(c.Value, data, codec.BinaryFloat64)
-	}
-	return err
-}
+	Check:     checkSample,
+})
 
 // sampleByMetric is how ByMetric finds its rows in samples.
 var sampleByMetric = store.Query[SampleEvent]{
@@ -429,11 +301,6 @@ func rowsSampleBySeries(e *SampleEvent) ([]codec.Span, error) {
 	return []codec.Span{span}, err
 }
 
-// choiceSample returns where an event says how long it lives.
-func choiceSample(e *SampleEvent) store.Choice {
-	return store.Choice{TTL: &e.TTL, ExpiresAt: &e.ExpiresAt}
-}
-
 // checkSample refuses an event that no table can hold.
 func checkSample(e *SampleEvent) error {
 	var c codec.Checker
@@ -441,9 +308,4 @@ func checkSample(e *SampleEvent) error {
 	c.String("metric", e.Metric)
 	c.String("host", e.Host)
 	return c.Err()
-}
-
-// sameSample reports whether two events are of one series.
-func sameSample(a, b *SampleEvent) bool {
-	return a.Metric == b.Metric && a.Host == b.Host
 }

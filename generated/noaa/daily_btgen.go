@@ -71,116 +71,60 @@ func (v *DailyWeather) UnmarshalText(text []byte) error {
 }
 
 // DailyWriter writes Daily events to tables daily_columns, daily_cells,
-// daily_serialized, daily_unserialized and daily_combined. It is safe for use
-// by several goroutines.
+// daily_serialized, daily_unserialized and daily_combined. Writing the same
+// event again changes nothing, so a failed call is safe to repeat. Table
+// daily_columns is append-only: an event of the same series and time with other
+// values does not replace the first one; both are read back.
+// WriteOptions.IfAbsent is refused with store.ErrSeveralRows: in table
+// daily_columns, bucket_new_columns, an event is a row for each field, and
+// Bigtable cannot check and write several rows at once.
 type DailyWriter struct {
-	writer store.WriterOf[DailyEvent]
+	store.EventWriter[DailyEvent]
 }
 
-// NewDailyWriter returns a writer; client is a *bigtable.Client, or stands in
-// for one.
+// NewDailyWriter returns a writer; client is usually a *bigtable.Client.
 //
 //go:noinline
 func NewDailyWriter(client Client, opts ...Options) *DailyWriter {
 	return &DailyWriter{store.NewWriter(client, dailyLayouts, opts...)}
 }
 
-// Write stores one event. Each row that it goes to is written atomically.
-// Writing the same event again changes nothing, so that a failed call is safe
-// to repeat. Table daily_columns is append-only: an event of the same time with
-// other values does not replace the first one; both are read back.
-// WriteOptions.IfAbsent is refused with ErrSeveralRows: in table daily_columns,
-// bucket_new_columns, an event is a row for each field, which Bigtable cannot
-// check and write at once. It returns nil or a *WriteError.
-func (w *DailyWriter) Write(ctx context.Context, event DailyEvent, opts ...WriteOptions) error {
-	return w.writer.Write(ctx, event, opts...)
-}
-
-// WriteAll stores events, in any order, those of one row in one mutation. It
-// returns nil when all are stored, and a *WriteError that names each event that
-// is not; all others are then durable. An event that has the series and time of
-// an earlier one of the call, but other values, is refused with a
-// *DuplicateError, unless WriteOptions.LastWins is set.
-func (w *DailyWriter) WriteAll(ctx context.Context, events []DailyEvent, opts ...WriteOptions) error {
-	return w.writer.WriteAll(ctx, events, opts...)
-}
-
 // DailyBatcher gathers Daily events from any number of goroutines, and writes
-// them together when there are enough of them or they have waited long enough.
-// Its memory is bounded, but for failures that are being reported. Every event
-// that it takes is written, or reported as one that is not.
+// them in batches: when there are enough of them, or when they have waited long
+// enough. Every event that it accepts is written or reported as failed. Its
+// memory is bounded, except for failures that are being reported.
 type DailyBatcher struct {
-	batcher store.BatcherOf[DailyEvent]
+	store.EventBatcher[DailyEvent]
 }
 
-// NewDailyBatcher returns a batcher that writes through w. With each event that
-// is not written failed is called, once, from a goroutine of the batcher, with
-// the *WriteError that Write would return. It may add the event again, but not
-// call Flush or Close, which wait for it, and should be quick: others are
-// written meanwhile, and their failures wait in memory. It may be nil.
+// NewDailyBatcher returns a batcher that writes through w. It calls failed,
+// which may be nil, once per unwritten event, from a goroutine of its own, with
+// the *WriteError that Write would return. The function may add the event
+// again. It must not call Flush or Close, which wait for it, and should be
+// quick: other failures queue up in memory meanwhile.
 //
 //go:noinline
 func NewDailyBatcher(w *DailyWriter, failed func(event DailyEvent, err error), opts ...BatcherOptions) *DailyBatcher {
-	return &DailyBatcher{store.NewBatcher(w.writer, failed, opts...)}
+	return &DailyBatcher{store.NewBatcher(w.EventWriter, failed, opts...)}
 }
 
-// Add takes a copy of an event, to be written soon, and waits while there is no
-// room, until ctx ends. An event that is refused for what it is gives the
-// *WriteError that Write would return, and after Close the error is ErrClosed.
-// WriteAll's comparison of events of one series and time is made within a
-// batch; events of different batches replace each other.
-func (b *DailyBatcher) Add(ctx context.Context, event DailyEvent) error {
-	return b.batcher.Add(ctx, event)
-}
-
-// Flush sends what was added, and waits until all of it is written or reported.
-// It returns a *BatchError if there were failures since it was last called, or
-// why ctx ended; what was added is then still on its way.
-func (b *DailyBatcher) Flush(ctx context.Context) error {
-	return b.batcher.Flush(ctx)
-}
-
-// Close is Flush, and lets no events in any more. It may be called again.
-func (b *DailyBatcher) Close(ctx context.Context) error {
-	return b.batcher.Close(ctx)
-}
-
-// DailyReader reads Daily events, those of a series from table daily_cells. It
-// never returns one that is past its time to live. It is safe for use by
-// several goroutines.
+// DailyReader reads Daily events from table daily_cells. Read holds one bucket
+// in memory at a time.
 type DailyReader struct {
-	reader store.ReaderOf[DailyEvent]
+	store.EventReader[DailySeries, DailyEvent, DailyColumns]
+	reader store.TableReader[DailyEvent]
 }
 
-// NewDailyReader returns a reader; client is a *bigtable.Client, or stands in
-// for one.
+// NewDailyReader returns a reader; client is usually a *bigtable.Client.
 //
 //go:noinline
 func NewDailyReader(client Client, opts ...Options) *DailyReader {
-	return &DailyReader{store.NewReader(client, dailyCellsLayout, opts...)}
-}
-
-// Read yields the events of a series with from <= time < to, in the order of
-// time, and holds one bucket in memory at a time. A zero from is before all
-// events; a from after to, or a zero to, is a *RangeError. An event that does
-// not decode is yielded as far as it was understood, with a *DecodeError, and
-// the loop may go on; any other error is the last thing yielded.
-func (r *DailyReader) Read(ctx context.Context, series DailySeries, from, to time.Time, opts ...ReadOptions) iter.Seq2[DailyEvent, error] {
-	return r.reader.Read(ctx, DailyEvent{DailySeries: series}, from, to, opts...)
-}
-
-// ReadColumns appends the events of a series with from <= time < to to columns,
-// which may be reused. An event that does not decode is left out, and the first
-// *DecodeError returned after all others; any other error ends the read.
-//
-//go:noinline
-func (r *DailyReader) ReadColumns(ctx context.Context, series DailySeries, from, to time.Time, columns *DailyColumns, opts ...ReadOptions) error {
-	return store.ReadColumns(ctx, r.reader, dailyCellsColumns, columns, nil, DailyEvent{DailySeries: series}, from, to, opts...)
-}
-
-// Latest returns the newest event of a series, or ErrNotFound.
-func (r *DailyReader) Latest(ctx context.Context, series DailySeries) (DailyEvent, error) {
-	return r.reader.Latest(ctx, DailyEvent{DailySeries: series})
+	reader := store.NewReader(client, dailyCellsLayout, opts...)
+	of := func(series DailySeries) DailyEvent { return DailyEvent{DailySeries: series} }
+	return &DailyReader{
+		EventReader: store.NewEventReader(reader, dailyCellsColumns, of),
+		reader:      reader,
+	}
 }
 
 // AllCities yields the events of all series with from <= time < to, by series
@@ -212,8 +156,7 @@ const (
 	DailyFieldWeather       Field = "weather"
 )
 
-// DailyColumns is events as columns, all of one length: the i-th event is the
-// i-th of each.
+// DailyColumns holds events column by column. All slices have the same length.
 type DailyColumns struct {
 	Series        []DailySeries
 	Time          []time.Time
@@ -224,53 +167,21 @@ type DailyColumns struct {
 	Weather       []DailyWeather
 }
 
-// Reset empties the columns and keeps their memory.
+// Reset empties the slices and keeps their memory.
 func (c *DailyColumns) Reset() {
-	c.Series = c.Series[:0]
-	c.Time = c.Time[:0]
-	c.Precipitation = c.Precipitation[:0]
-	c.TempMax = c.TempMax[:0]
-	c.TempMin = c.TempMin[:0]
-	c.Wind = c.Wind[:0]
-	c.Weather = c.Weather[:0]
+	dailyCellsColumns.Reset(c)
 }
 
 // Append adds an event.
 func (c *DailyColumns) Append(e *DailyEvent) {
-	c.Series = append(c.Series, e.DailySeries)
-	c.Time = append(c.Time, e.Time)
-	c.Precipitation = append(c.Precipitation, e.Precipitation)
-	c.TempMax = append(c.TempMax, e.TempMax)
-	c.TempMin = append(c.TempMin, e.TempMin)
-	c.Wind = append(c.Wind, e.Wind)
-	c.Weather = append(c.Weather, e.Weather)
+	dailyCellsColumns.Append(c, e)
 }
 
-// truncate makes all columns n events long.
-func (c *DailyColumns) truncate(n int) {
-	c.Series = c.Series[:n]
-	c.Time = c.Time[:n]
-	c.Precipitation = c.Precipitation[:n]
-	c.TempMax = c.TempMax[:n]
-	c.TempMin = c.TempMin[:n]
-	c.Wind = c.Wind[:n]
-	c.Weather = c.Weather[:n]
-}
-
-// extend adds the series and the times of events, whose fields are to follow,
-// and returns how many there were before.
-func (c *DailyColumns) extend(e *DailyEvent, events store.Data) int {
-	n := len(c.Time)
-	c.Series = store.ExtendSame(c.Series, events, e.DailySeries)
-	c.Time = store.ExtendTimes(c.Time, events)
-	return n
-}
-
-// SetupDaily makes tables daily_columns, daily_cells, daily_serialized,
-// daily_unserialized and daily_combined what the schema says and returns what
-// it did; a second call changes nothing. A change that may delete data is
-// refused with a *RefusedError, and nothing is changed, unless Options.Allow
-// names it. With Options.DryRun it returns what it would do.
+// SetupDaily reconciles tables daily_columns, daily_cells, daily_serialized,
+// daily_unserialized and daily_combined with the schema and returns what it
+// changed; a second call changes nothing. It refuses a change that may delete
+// data with a *RefusedError, and changes nothing, unless Options.Allow names
+// the change. With Options.DryRun it returns what it would change.
 //
 //go:noinline
 func SetupDaily(ctx context.Context, admin Admin, opts ...Options) (Plan, error) {
@@ -519,7 +430,7 @@ func ParseDailyCombinedKey(row string) (DailyCombinedKey, error) {
 	return k, r.Close()
 }
 
-// dailyLayouts says how events lie in each table that they are written to.
+// dailyLayouts lists the layouts of all tables that events are written to.
 var dailyLayouts = []*store.Layout[DailyEvent]{dailyColumnsLayout, dailyCellsLayout, dailySerializedLayout, dailyUnserializedLayout, dailyCombinedLayout}
 
 // dailyColumnsBucket is the buckets of daily_columns.
@@ -528,103 +439,42 @@ var dailyColumnsBucket = codec.Bucket{
 	Label:  codec.Label{Format: codec.TimeFormat{Layout: "2006"}},
 }
 
-// dailyColumnsLayout is how events lie in daily_columns.
-var dailyColumnsLayout = &store.Layout[DailyEvent]{
+// dailyColumnsColumns ties the parts of an event to the columns of table
+// daily_columns and to the slices of DailyColumns.
+var dailyColumnsColumns = store.NewColumns(
+	store.SeriesPart(func(e *DailyEvent) *DailySeries { return &e.DailySeries }, func(c *DailyColumns) *[]DailySeries { return &c.Series }),
+	store.TimePart(func(e *DailyEvent) *time.Time { return &e.Time }, func(c *DailyColumns) *[]time.Time { return &c.Time }),
+	store.RequiredColumn("precipitation", codec.Text.Float64, func(e *DailyEvent) *float64 { return &e.Precipitation }, func(c *DailyColumns) *[]float64 { return &c.Precipitation }),
+	store.RequiredColumn("temp_max", codec.Text.Float64, func(e *DailyEvent) *float64 { return &e.TempMax }, func(c *DailyColumns) *[]float64 { return &c.TempMax }),
+	store.RequiredColumn("temp_min", codec.Text.Float64, func(e *DailyEvent) *float64 { return &e.TempMin }, func(c *DailyColumns) *[]float64 { return &c.TempMin }),
+	store.RequiredColumn("wind", codec.Text.Float32, func(e *DailyEvent) *float32 { return &e.Wind }, func(c *DailyColumns) *[]float32 { return &c.Wind }),
+	store.RequiredColumn("weather", codec.TextEnumAs[DailyWeather](dailyWeatherNames), func(e *DailyEvent) *DailyWeather { return &e.Weather }, func(c *DailyColumns) *[]DailyWeather { return &c.Weather }),
+)
+
+// dailyColumnsLayout is the layout of table daily_columns.
+var dailyColumnsLayout = store.NewLayout(dailyColumnsColumns, store.Keys[DailyEvent]{
+	Append: func(e *DailyEvent, metric string, dst []byte) ([]byte, error) {
+		return DailyColumnsKey{Location: e.Location, Bucket: e.Time, Metric: metric}.Append(dst)
+	},
+	Prefix: func(e *DailyEvent, metric string) ([]byte, error) {
+		return DailyColumnsKey{Location: e.Location, Metric: metric}.Prefix()
+	},
+	Parse: func(row string, e *DailyEvent) (time.Time, error) {
+		k, err := ParseDailyColumnsKey(row)
+		e.Location = codec.Keep(e.Location, k.Location)
+		return k.Bucket, err
+	},
+	Delimiter: "#",
+}, store.Layout[DailyEvent]{
 	Table: store.Table{
-		ID: "daily_columns",
-		Families: []store.Family{
-			{
-				Name: "m",
-				GC:   codec.GCRule{},
-			},
-		},
+		ID:       "daily_columns",
+		Families: []store.Family{{Name: "m"}},
 	},
 	Kind:      store.BucketColumns,
 	Bucket:    dailyColumnsBucket,
 	Precision: 24 * time.Hour,
-	Columns:   []store.Column{{Name: "precipitation"}, {Name: "temp_max"}, {Name: "temp_min"}, {Name: "wind"}, {Name: "weather"}},
-	Time: func(e *DailyEvent) *time.Time {
-		return &e.Time
-	},
-	Check:   checkDaily,
-	Put:     putDailyColumns,
-	Same:    sameDaily,
-	Spans:   spansDailyColumns,
-	Key:     keyDailyColumns,
-	Set:     setDailyColumns,
-	Missing: store.Required[DailyEvent],
-}
-
-// putDailyColumns lays out an event as cells of daily_columns.
-func putDailyColumns(e *DailyEvent, c *store.Cells) {
-	key := DailyColumnsKey{Location: e.Location, Bucket: e.Time}
-	if !c.SameRow(0) {
-		key.Metric = "precipitation"
-		c.Row(key.Append(c.Buffer()))
-	}
-	c.Set(0, codec.AppendTextFloat64(c.Cell(0), e.Precipitation))
-	if !c.SameRow(1) {
-		key.Metric = "temp_max"
-		c.Row(key.Append(c.Buffer()))
-	}
-	c.Set(1, codec.AppendTextFloat64(c.Cell(1), e.TempMax))
-	if !c.SameRow(2) {
-		key.Metric = "temp_min"
-		c.Row(key.Append(c.Buffer()))
-	}
-	c.Set(2, codec.AppendTextFloat64(c.Cell(2), e.TempMin))
-	if !c.SameRow(3) {
-		key.Metric = "wind"
-		c.Row(key.Append(c.Buffer()))
-	}
-	c.Set(3, codec.AppendTextFloat32(c.Cell(3), e.Wind))
-	if !c.SameRow(4) {
-		key.Metric = "weather"
-		c.Row(key.Append(c.Buffer()))
-	}
-	c.Set(4, codec.AppendTextEnum(c.Cell(4), dailyWeatherNames, int64(e.Weather)))
-}
-
-// spansDailyColumns returns where the rows of an event's series are in
-// daily_columns.
-func spansDailyColumns(e *DailyEvent) ([]codec.Span, error) {
-	var spans []codec.Span
-	for _, metric := range []string{"precipitation", "temp_max", "temp_min", "wind", "weather"} {
-		key := DailyColumnsKey{Location: e.Location, Metric: metric}
-		span, err := store.Span(key.Prefix, nil, "#", true)
-		if err != nil {
-			return nil, err
-		}
-		spans = append(spans, span)
-	}
-	return spans, nil
-}
-
-// keyDailyColumns sets the series of an event from a row key of daily_columns,
-// and returns its bucket.
-func keyDailyColumns(row string, e *DailyEvent) (time.Time, error) {
-	k, err := ParseDailyColumnsKey(row)
-	e.Location = codec.Keep(e.Location, k.Location)
-	return k.Bucket, err
-}
-
-// setDailyColumns takes the datum of a column of daily_columns into an event.
-func setDailyColumns(e *DailyEvent, column int, datum []byte) (err error) {
-	switch column {
-	case 0: // precipitation
-		e.Precipitation, err = codec.TextFloat64(datum)
-	case 1: // temp_max
-		e.TempMax, err = codec.TextFloat64(datum)
-	case 2: // temp_min
-		e.TempMin, err = codec.TextFloat64(datum)
-	case 3: // wind
-		e.Wind, err = codec.TextFloat32(datum)
-	case 4: // weather
-		n, failed := codec.TextEnum(datum, dailyWeatherNames)
-		e.Weather, err = DailyWeather(n), failed
-	}
-	return err
-}
+	Check:     checkDaily,
+})
 
 // dailyCellsBucket is the buckets of daily_cells.
 var dailyCellsBucket = codec.Bucket{
@@ -632,207 +482,127 @@ var dailyCellsBucket = codec.Bucket{
 	Label:  codec.Label{Format: codec.TimeFormat{Layout: "2006"}},
 }
 
-// dailyCellsLayout is how events lie in daily_cells.
-var dailyCellsLayout = &store.Layout[DailyEvent]{
+// dailyCellsColumns ties the parts of an event to the columns of table
+// daily_cells and to the slices of DailyColumns.
+var dailyCellsColumns = store.NewColumns(
+	store.SeriesPart(func(e *DailyEvent) *DailySeries { return &e.DailySeries }, func(c *DailyColumns) *[]DailySeries { return &c.Series }),
+	store.TimePart(func(e *DailyEvent) *time.Time { return &e.Time }, func(c *DailyColumns) *[]time.Time { return &c.Time }),
+	store.RequiredColumn("precipitation", codec.Binary.Float64, func(e *DailyEvent) *float64 { return &e.Precipitation }, func(c *DailyColumns) *[]float64 { return &c.Precipitation }),
+	store.RequiredColumn("temp_max", codec.Binary.Float64, func(e *DailyEvent) *float64 { return &e.TempMax }, func(c *DailyColumns) *[]float64 { return &c.TempMax }),
+	store.RequiredColumn("temp_min", codec.Binary.Float64, func(e *DailyEvent) *float64 { return &e.TempMin }, func(c *DailyColumns) *[]float64 { return &c.TempMin }),
+	store.RequiredColumn("wind", codec.Binary.Float32, func(e *DailyEvent) *float32 { return &e.Wind }, func(c *DailyColumns) *[]float32 { return &c.Wind }),
+	store.RequiredColumn("weather", codec.BinaryEnumAs[DailyWeather](dailyWeatherNames), func(e *DailyEvent) *DailyWeather { return &e.Weather }, func(c *DailyColumns) *[]DailyWeather { return &c.Weather }),
+)
+
+// dailyCellsLayout is the layout of table daily_cells.
+var dailyCellsLayout = store.NewLayout(dailyCellsColumns, store.Keys[DailyEvent]{
+	Append: func(e *DailyEvent, _ string, dst []byte) ([]byte, error) {
+		return DailyCellsKey{Location: e.Location, Bucket: e.Time}.Append(dst)
+	},
+	Prefix: func(e *DailyEvent, _ string) ([]byte, error) {
+		return DailyCellsKey{Location: e.Location}.Prefix()
+	},
+	Parse: func(row string, e *DailyEvent) (time.Time, error) {
+		k, err := ParseDailyCellsKey(row)
+		e.Location = codec.Keep(e.Location, k.Location)
+		return k.Bucket, err
+	},
+	Delimiter: "#",
+}, store.Layout[DailyEvent]{
 	Table: store.Table{
-		ID: "daily_cells",
-		Families: []store.Family{
-			{
-				Name: "m",
-				GC:   codec.GCRule{},
-			},
-		},
+		ID:       "daily_cells",
+		Families: []store.Family{{Name: "m"}},
 	},
 	Kind:      store.BucketCells,
 	Bucket:    dailyCellsBucket,
 	Precision: 24 * time.Hour,
-	Columns:   []store.Column{{Name: "precipitation"}, {Name: "temp_max"}, {Name: "temp_min"}, {Name: "wind"}, {Name: "weather"}},
-	Time: func(e *DailyEvent) *time.Time {
-		return &e.Time
-	},
-	Check:   checkDaily,
-	Put:     putDailyCells,
-	Same:    sameDaily,
-	Spans:   spansDailyCells,
-	Key:     keyDailyCells,
-	Set:     setDailyCells,
-	Missing: store.Required[DailyEvent],
-}
-
-// putDailyCells lays out an event as cells of daily_cells.
-func putDailyCells(e *DailyEvent, c *store.Cells) {
-	if !c.SameRow(0) {
-		c.Row(DailyCellsKey{Location: e.Location, Bucket: e.Time}.Append(c.Buffer()))
-	}
-	c.Set(0, codec.AppendBinaryFloat64(c.Cell(0), e.Precipitation))                  // precipitation
-	c.Set(1, codec.AppendBinaryFloat64(c.Cell(1), e.TempMax))                        // temp_max
-	c.Set(2, codec.AppendBinaryFloat64(c.Cell(2), e.TempMin))                        // temp_min
-	c.Set(3, codec.AppendBinaryFloat32(c.Cell(3), e.Wind))                           // wind
-	c.Set(4, codec.AppendBinaryEnum(c.Cell(4), dailyWeatherNames, int64(e.Weather))) // weather
-}
-
-// spansDailyCells returns where the rows of an event's series are in
-// daily_cells.
-func spansDailyCells(e *DailyEvent) ([]codec.Span, error) {
-	key := DailyCellsKey{Location: e.Location}
-	span, err := store.Span(key.Prefix, nil, "#", true)
-	return []codec.Span{span}, err
-}
-
-// keyDailyCells sets the series of an event from a row key of daily_cells, and
-// returns its bucket.
-func keyDailyCells(row string, e *DailyEvent) (time.Time, error) {
-	k, err := ParseDailyCellsKey(row)
-	e.Location = codec.Keep(e.Location, k.Location)
-	return k.Bucket, err
-}
-
-// setDailyCells takes the datum of a column of daily_cells into an event.
-func setDailyCells(e *DailyEvent, column int, datum []byte) (err error) {
-	switch column {
-	case 0: // precipitation
-		e.Precipitation, err = codec.BinaryFloat64(datum)
-	case 1: // temp_max
-		e.TempMax, err = codec.BinaryFloat64(datum)
-	case 2: // temp_min
-		e.TempMin, err = codec.BinaryFloat64(datum)
-	case 3: // wind
-		e.Wind, err = codec.BinaryFloat32(datum)
-	case 4: // weather
-		n, failed := codec.BinaryEnum(datum, dailyWeatherNames)
-		e.Weather, err = DailyWeather(n), failed
-	}
-	return err
-}
+	Check:     checkDaily,
+})
 
 // dailySerializedTime is how an event's time stands in the row keys of
 // daily_serialized.
 var dailySerializedTime = codec.TimeFormat{Layout: "2006-01-02"}
 
-// dailySerializedLayout is how events lie in daily_serialized.
-var dailySerializedLayout = &store.Layout[DailyEvent]{
+// dailySerializedColumns ties the parts of an event to the columns of table
+// daily_serialized and to the slices of DailyColumns.
+var dailySerializedColumns = store.NewColumns(
+	store.SeriesPart(func(e *DailyEvent) *DailySeries { return &e.DailySeries }, func(c *DailyColumns) *[]DailySeries { return &c.Series }),
+	store.TimePart(func(e *DailyEvent) *time.Time { return &e.Time }, func(c *DailyColumns) *[]time.Time { return &c.Time }),
+	store.EventColumn(
+		"e", appendDailyProto, parseDailyProto,
+		store.FieldPart(func(e *DailyEvent) *float64 { return &e.Precipitation }, func(c *DailyColumns) *[]float64 { return &c.Precipitation }),
+		store.FieldPart(func(e *DailyEvent) *float64 { return &e.TempMax }, func(c *DailyColumns) *[]float64 { return &c.TempMax }),
+		store.FieldPart(func(e *DailyEvent) *float64 { return &e.TempMin }, func(c *DailyColumns) *[]float64 { return &c.TempMin }),
+		store.FieldPart(func(e *DailyEvent) *float32 { return &e.Wind }, func(c *DailyColumns) *[]float32 { return &c.Wind }),
+		store.FieldPart(func(e *DailyEvent) *DailyWeather { return &e.Weather }, func(c *DailyColumns) *[]DailyWeather { return &c.Weather }),
+	),
+)
+
+// dailySerializedLayout is the layout of table daily_serialized.
+var dailySerializedLayout = store.NewLayout(dailySerializedColumns, store.Keys[DailyEvent]{
+	Append: func(e *DailyEvent, _ string, dst []byte) ([]byte, error) {
+		return DailySerializedKey{Location: e.Location, Time: e.Time}.Append(dst)
+	},
+	Prefix: func(e *DailyEvent, _ string) ([]byte, error) {
+		return DailySerializedKey{Location: e.Location}.Prefix()
+	},
+	Parse: func(row string, e *DailyEvent) (time.Time, error) {
+		k, err := ParseDailySerializedKey(row)
+		e.Location = codec.Keep(e.Location, k.Location)
+		return k.Time, err
+	},
+	Delimiter: "#",
+}, store.Layout[DailyEvent]{
 	Table: store.Table{
-		ID: "daily_serialized",
-		Families: []store.Family{
-			{
-				Name: "m",
-				GC:   codec.GCRule{},
-			},
-		},
+		ID:       "daily_serialized",
+		Families: []store.Family{{Name: "m"}},
 	},
 	Kind:      store.SingleRows,
 	TimeKey:   dailySerializedTime,
 	Precision: 24 * time.Hour,
-	Columns:   []store.Column{{Name: "e", Whole: true}},
-	Time: func(e *DailyEvent) *time.Time {
-		return &e.Time
-	},
-	Check: checkDaily,
-	Put:   putDailySerialized,
-	Spans: spansDailySerialized,
-	Key:   keyDailySerialized,
-	Set: func(e *DailyEvent, _ int, blob []byte) error {
-		return parseDailyProto(e, blob)
-	},
-	Missing: store.Required[DailyEvent],
-}
-
-// putDailySerialized lays out an event as cells of daily_serialized.
-func putDailySerialized(e *DailyEvent, c *store.Cells) {
-	c.Row(DailySerializedKey{Location: e.Location, Time: e.Time}.Append(c.Buffer()))
-	c.Set(0, appendDailyProto(c.Cell(0), e))
-}
-
-// spansDailySerialized returns where the rows of an event's series are in
-// daily_serialized.
-func spansDailySerialized(e *DailyEvent) ([]codec.Span, error) {
-	key := DailySerializedKey{Location: e.Location}
-	span, err := store.Span(key.Prefix, nil, "#", true)
-	return []codec.Span{span}, err
-}
-
-// keyDailySerialized sets the series of an event from a row key of
-// daily_serialized, and returns its time.
-func keyDailySerialized(row string, e *DailyEvent) (time.Time, error) {
-	k, err := ParseDailySerializedKey(row)
-	e.Location = codec.Keep(e.Location, k.Location)
-	return k.Time, err
-}
+	Check:     checkDaily,
+})
 
 // dailyUnserializedTime is how an event's time stands in the row keys of
 // daily_unserialized.
 var dailyUnserializedTime = codec.TimeFormat{Kind: codec.UnixMillis}
 
-// dailyUnserializedLayout is how events lie in daily_unserialized.
-var dailyUnserializedLayout = &store.Layout[DailyEvent]{
+// dailyUnserializedColumns ties the parts of an event to the columns of table
+// daily_unserialized and to the slices of DailyColumns.
+var dailyUnserializedColumns = store.NewColumns(
+	store.SeriesPart(func(e *DailyEvent) *DailySeries { return &e.DailySeries }, func(c *DailyColumns) *[]DailySeries { return &c.Series }),
+	store.TimePart(func(e *DailyEvent) *time.Time { return &e.Time }, func(c *DailyColumns) *[]time.Time { return &c.Time }),
+	store.RequiredColumn("precipitation", codec.Text.Float64, func(e *DailyEvent) *float64 { return &e.Precipitation }, func(c *DailyColumns) *[]float64 { return &c.Precipitation }),
+	store.RequiredColumn("temp_max", codec.Text.Float64, func(e *DailyEvent) *float64 { return &e.TempMax }, func(c *DailyColumns) *[]float64 { return &c.TempMax }),
+	store.RequiredColumn("temp_min", codec.Text.Float64, func(e *DailyEvent) *float64 { return &e.TempMin }, func(c *DailyColumns) *[]float64 { return &c.TempMin }),
+	store.RequiredColumn("wind", codec.Text.Float32, func(e *DailyEvent) *float32 { return &e.Wind }, func(c *DailyColumns) *[]float32 { return &c.Wind }),
+	store.RequiredColumn("weather", codec.TextEnumAs[DailyWeather](dailyWeatherNames), func(e *DailyEvent) *DailyWeather { return &e.Weather }, func(c *DailyColumns) *[]DailyWeather { return &c.Weather }),
+)
+
+// dailyUnserializedLayout is the layout of table daily_unserialized.
+var dailyUnserializedLayout = store.NewLayout(dailyUnserializedColumns, store.Keys[DailyEvent]{
+	Append: func(e *DailyEvent, _ string, dst []byte) ([]byte, error) {
+		return DailyUnserializedKey{Location: e.Location, Time: e.Time}.Append(dst)
+	},
+	Prefix: func(e *DailyEvent, _ string) ([]byte, error) {
+		return DailyUnserializedKey{Location: e.Location}.Prefix()
+	},
+	Parse: func(row string, e *DailyEvent) (time.Time, error) {
+		k, err := ParseDailyUnserializedKey(row)
+		e.Location = codec.Keep(e.Location, k.Location)
+		return k.Time, err
+	},
+	Delimiter: "#",
+}, store.Layout[DailyEvent]{
 	Table: store.Table{
-		ID: "daily_unserialized",
-		Families: []store.Family{
-			{
-				Name: "m",
-				GC:   codec.GCRule{},
-			},
-		},
+		ID:       "daily_unserialized",
+		Families: []store.Family{{Name: "m"}},
 	},
 	Kind:      store.SingleRows,
 	TimeKey:   dailyUnserializedTime,
 	Precision: 24 * time.Hour,
-	Columns:   []store.Column{{Name: "precipitation"}, {Name: "temp_max"}, {Name: "temp_min"}, {Name: "wind"}, {Name: "weather"}},
-	Time: func(e *DailyEvent) *time.Time {
-		return &e.Time
-	},
-	Check:   checkDaily,
-	Put:     putDailyUnserialized,
-	Spans:   spansDailyUnserialized,
-	Key:     keyDailyUnserialized,
-	Set:     setDailyUnserialized,
-	Missing: store.Required[DailyEvent],
-}
-
-// putDailyUnserialized lays out an event as cells of daily_unserialized.
-func putDailyUnserialized(e *DailyEvent, c *store.Cells) {
-	c.Row(DailyUnserializedKey{Location: e.Location, Time: e.Time}.Append(c.Buffer()))
-	c.Set(0, codec.AppendTextFloat64(c.Cell(0), e.Precipitation))                  // precipitation
-	c.Set(1, codec.AppendTextFloat64(c.Cell(1), e.TempMax))                        // temp_max
-	c.Set(2, codec.AppendTextFloat64(c.Cell(2), e.TempMin))                        // temp_min
-	c.Set(3, codec.AppendTextFloat32(c.Cell(3), e.Wind))                           // wind
-	c.Set(4, codec.AppendTextEnum(c.Cell(4), dailyWeatherNames, int64(e.Weather))) // weather
-}
-
-// spansDailyUnserialized returns where the rows of an event's series are in
-// daily_unserialized.
-func spansDailyUnserialized(e *DailyEvent) ([]codec.Span, error) {
-	key := DailyUnserializedKey{Location: e.Location}
-	span, err := store.Span(key.Prefix, nil, "#", true)
-	return []codec.Span{span}, err
-}
-
-// keyDailyUnserialized sets the series of an event from a row key of
-// daily_unserialized, and returns its time.
-func keyDailyUnserialized(row string, e *DailyEvent) (time.Time, error) {
-	k, err := ParseDailyUnserializedKey(row)
-	e.Location = codec.Keep(e.Location, k.Location)
-	return k.Time, err
-}
-
-// setDailyUnserialized takes the datum of a column of daily_unserialized into
-// an event.
-func setDailyUnserialized(e *DailyEvent, column int, datum []byte) (err error) {
-	switch column {
-	case 0: // precipitation
-		e.Precipitation, err = codec.TextFloat64(datum)
-	case 1: // temp_max
-		e.TempMax, err = codec.TextFloat64(datum)
-	case 2: // temp_min
-		e.TempMin, err = codec.TextFloat64(datum)
-	case 3: // wind
-		e.Wind, err = codec.TextFloat32(datum)
-	case 4: // weather
-		n, failed := codec.TextEnum(datum, dailyWeatherNames)
-		e.Weather, err = DailyWeather(n), failed
-	}
-	return err
-}
+	Check:     checkDaily,
+})
 
 // dailyCombinedBucket is the buckets of daily_combined.
 var dailyCombinedBucket = codec.Bucket{
@@ -840,87 +610,45 @@ var dailyCombinedBucket = codec.Bucket{
 	Label:  codec.Label{Format: codec.TimeFormat{Layout: "2006-01"}},
 }
 
-// dailyCombinedLayout is how events lie in daily_combined.
-var dailyCombinedLayout = &store.Layout[DailyEvent]{
+// dailyCombinedColumns ties the parts of an event to the columns of table
+// daily_combined and to the slices of DailyColumns.
+var dailyCombinedColumns = store.NewColumns(
+	store.SeriesPart(func(e *DailyEvent) *DailySeries { return &e.DailySeries }, func(c *DailyColumns) *[]DailySeries { return &c.Series }),
+	store.TimePart(func(e *DailyEvent) *time.Time { return &e.Time }, func(c *DailyColumns) *[]time.Time { return &c.Time }),
+	store.EventColumn(
+		"json", appendDailyJSON, parseDailyJSON,
+		store.FieldPart(func(e *DailyEvent) *float64 { return &e.Precipitation }, func(c *DailyColumns) *[]float64 { return &c.Precipitation }),
+		store.FieldPart(func(e *DailyEvent) *float64 { return &e.TempMax }, func(c *DailyColumns) *[]float64 { return &c.TempMax }),
+		store.FieldPart(func(e *DailyEvent) *float64 { return &e.TempMin }, func(c *DailyColumns) *[]float64 { return &c.TempMin }),
+		store.FieldPart(func(e *DailyEvent) *float32 { return &e.Wind }, func(c *DailyColumns) *[]float32 { return &c.Wind }),
+		store.FieldPart(func(e *DailyEvent) *DailyWeather { return &e.Weather }, func(c *DailyColumns) *[]DailyWeather { return &c.Weather }),
+	),
+)
+
+// dailyCombinedLayout is the layout of table daily_combined.
+var dailyCombinedLayout = store.NewLayout(dailyCombinedColumns, store.Keys[DailyEvent]{
+	Append: func(e *DailyEvent, _ string, dst []byte) ([]byte, error) {
+		return DailyCombinedKey{Location: e.Location, Bucket: e.Time}.Append(dst)
+	},
+	Prefix: func(e *DailyEvent, _ string) ([]byte, error) {
+		return DailyCombinedKey{Location: e.Location}.Prefix()
+	},
+	Parse: func(row string, e *DailyEvent) (time.Time, error) {
+		k, err := ParseDailyCombinedKey(row)
+		e.Location = codec.Keep(e.Location, k.Location)
+		return k.Bucket, err
+	},
+	Delimiter: "#",
+}, store.Layout[DailyEvent]{
 	Table: store.Table{
-		ID: "daily_combined",
-		Families: []store.Family{
-			{
-				Name: "m",
-				GC:   codec.GCRule{},
-			},
-		},
+		ID:       "daily_combined",
+		Families: []store.Family{{Name: "m"}},
 	},
 	Kind:      store.BucketCells,
 	Bucket:    dailyCombinedBucket,
 	Precision: 24 * time.Hour,
-	Columns:   []store.Column{{Name: "json", Whole: true}},
-	Time: func(e *DailyEvent) *time.Time {
-		return &e.Time
-	},
-	Check: checkDaily,
-	Put:   putDailyCombined,
-	Same:  sameDaily,
-	Spans: spansDailyCombined,
-	Key:   keyDailyCombined,
-	Set: func(e *DailyEvent, _ int, blob []byte) error {
-		return parseDailyJSON(e, blob)
-	},
-	Missing: store.Required[DailyEvent],
-}
-
-// putDailyCombined lays out an event as cells of daily_combined.
-func putDailyCombined(e *DailyEvent, c *store.Cells) {
-	if !c.SameRow(0) {
-		c.Row(DailyCombinedKey{Location: e.Location, Bucket: e.Time}.Append(c.Buffer()))
-	}
-	c.Set(0, appendDailyJSON(c.Cell(0), e))
-}
-
-// spansDailyCombined returns where the rows of an event's series are in
-// daily_combined.
-func spansDailyCombined(e *DailyEvent) ([]codec.Span, error) {
-	key := DailyCombinedKey{Location: e.Location}
-	span, err := store.Span(key.Prefix, nil, "#", true)
-	return []codec.Span{span}, err
-}
-
-// keyDailyCombined sets the series of an event from a row key of
-// daily_combined, and returns its bucket.
-func keyDailyCombined(row string, e *DailyEvent) (time.Time, error) {
-	k, err := ParseDailyCombinedKey(row)
-	e.Location = codec.Keep(e.Location, k.Location)
-	return k.Bucket, err
-}
-
-// dailyCellsColumns is how the events of daily_cells are taken into columns.
-var dailyCellsColumns = store.Columns[DailyEvent, DailyColumns]{
-	Append:   (*DailyColumns).Append,
-	Truncate: (*DailyColumns).truncate,
-	Extend:   (*DailyColumns).extend,
-	Decode:   (*DailyColumns).decodeDailyCells,
-}
-
-// decodeDailyCells adds the data of a column of daily_cells.
-func (c *DailyColumns) decodeDailyCells(column int, data store.Data) (err error) {
-	switch column {
-	case 0: // precipitation
-		c.Precipitation, err = store.Extend(c.Precipitation, data, codec.BinaryFloat64)
-	case 1: // temp_max
-		c.TempMax, err = store.Extend(c.TempMax, data, codec.BinaryFloat64)
-	case 2: // temp_min
-		c.TempMin, err = store.Extend(c.TempMin, data, codec.BinaryFloat64)
-	case 3: // wind
-		c.Wind, err = store.Extend(c.Wind, data, codec.BinaryFloat32)
-	case 4: // weather
-		c.Weather, err = store.Extend(c.Weather, data, func(datum []byte) (v DailyWeather, err error) {
-			n, failed := codec.BinaryEnum(datum, dailyWeatherNames)
-			v, err = DailyWeather(n), failed
-			return v, err
-		})
-	}
-	return err
-}
+	Check:     checkDaily,
+})
 
 // dailyAllCities is how AllCities finds its rows in daily_cells.
 var dailyAllCities = store.Query[DailyEvent]{
@@ -949,11 +677,6 @@ func checkDaily(e *DailyEvent) error {
 	c.Finite("wind", float64(e.Wind))
 	c.Enum("weather", dailyWeatherNames, int64(e.Weather))
 	return c.Err()
-}
-
-// sameDaily reports whether two events are of one series.
-func sameDaily(a, b *DailyEvent) bool {
-	return a.Location == b.Location
 }
 
 // appendDailyProto appends the fields of an event in protobuf wire format;

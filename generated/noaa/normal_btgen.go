@@ -5,7 +5,6 @@ package noaa
 
 import (
 	"context"
-	"iter"
 	"time"
 
 	"github.com/btgen-dev/btgen/runtime/codec"
@@ -28,116 +27,56 @@ type NormalEvent struct {
 }
 
 // NormalWriter writes Normal events to tables normal_columns, normal_cells,
-// normal_serialized, normal_unserialized and normal_combined. It is safe for
-// use by several goroutines.
+// normal_serialized, normal_unserialized and normal_combined. Writing the same
+// event again changes nothing, so a failed call is safe to repeat. Table
+// normal_columns is append-only: an event of the same series and time with
+// other values does not replace the first one; both are read back.
+// WriteOptions.IfAbsent is refused with store.ErrSeveralRows: in table
+// normal_columns, bucket_new_columns, an event is a row for each field, and
+// Bigtable cannot check and write several rows at once.
 type NormalWriter struct {
-	writer store.WriterOf[NormalEvent]
+	store.EventWriter[NormalEvent]
 }
 
-// NewNormalWriter returns a writer; client is a *bigtable.Client, or stands in
-// for one.
+// NewNormalWriter returns a writer; client is usually a *bigtable.Client.
 //
 //go:noinline
 func NewNormalWriter(client Client, opts ...Options) *NormalWriter {
 	return &NormalWriter{store.NewWriter(client, normalLayouts, opts...)}
 }
 
-// Write stores one event. Each row that it goes to is written atomically.
-// Writing the same event again changes nothing, so that a failed call is safe
-// to repeat. Table normal_columns is append-only: an event of the same time
-// with other values does not replace the first one; both are read back.
-// WriteOptions.IfAbsent is refused with ErrSeveralRows: in table
-// normal_columns, bucket_new_columns, an event is a row for each field, which
-// Bigtable cannot check and write at once. It returns nil or a *WriteError.
-func (w *NormalWriter) Write(ctx context.Context, event NormalEvent, opts ...WriteOptions) error {
-	return w.writer.Write(ctx, event, opts...)
-}
-
-// WriteAll stores events, in any order, those of one row in one mutation. It
-// returns nil when all are stored, and a *WriteError that names each event that
-// is not; all others are then durable. An event that has the series and time of
-// an earlier one of the call, but other values, is refused with a
-// *DuplicateError, unless WriteOptions.LastWins is set.
-func (w *NormalWriter) WriteAll(ctx context.Context, events []NormalEvent, opts ...WriteOptions) error {
-	return w.writer.WriteAll(ctx, events, opts...)
-}
-
 // NormalBatcher gathers Normal events from any number of goroutines, and writes
-// them together when there are enough of them or they have waited long enough.
-// Its memory is bounded, but for failures that are being reported. Every event
-// that it takes is written, or reported as one that is not.
+// them in batches: when there are enough of them, or when they have waited long
+// enough. Every event that it accepts is written or reported as failed. Its
+// memory is bounded, except for failures that are being reported.
 type NormalBatcher struct {
-	batcher store.BatcherOf[NormalEvent]
+	store.EventBatcher[NormalEvent]
 }
 
-// NewNormalBatcher returns a batcher that writes through w. With each event
-// that is not written failed is called, once, from a goroutine of the batcher,
-// with the *WriteError that Write would return. It may add the event again, but
-// not call Flush or Close, which wait for it, and should be quick: others are
-// written meanwhile, and their failures wait in memory. It may be nil.
+// NewNormalBatcher returns a batcher that writes through w. It calls failed,
+// which may be nil, once per unwritten event, from a goroutine of its own, with
+// the *WriteError that Write would return. The function may add the event
+// again. It must not call Flush or Close, which wait for it, and should be
+// quick: other failures queue up in memory meanwhile.
 //
 //go:noinline
 func NewNormalBatcher(w *NormalWriter, failed func(event NormalEvent, err error), opts ...BatcherOptions) *NormalBatcher {
-	return &NormalBatcher{store.NewBatcher(w.writer, failed, opts...)}
+	return &NormalBatcher{store.NewBatcher(w.EventWriter, failed, opts...)}
 }
 
-// Add takes a copy of an event, to be written soon, and waits while there is no
-// room, until ctx ends. An event that is refused for what it is gives the
-// *WriteError that Write would return, and after Close the error is ErrClosed.
-// WriteAll's comparison of events of one series and time is made within a
-// batch; events of different batches replace each other.
-func (b *NormalBatcher) Add(ctx context.Context, event NormalEvent) error {
-	return b.batcher.Add(ctx, event)
-}
-
-// Flush sends what was added, and waits until all of it is written or reported.
-// It returns a *BatchError if there were failures since it was last called, or
-// why ctx ended; what was added is then still on its way.
-func (b *NormalBatcher) Flush(ctx context.Context) error {
-	return b.batcher.Flush(ctx)
-}
-
-// Close is Flush, and lets no events in any more. It may be called again.
-func (b *NormalBatcher) Close(ctx context.Context) error {
-	return b.batcher.Close(ctx)
-}
-
-// NormalReader reads Normal events, those of a series from table normal_cells.
-// It never returns one that is past its time to live. It is safe for use by
-// several goroutines.
+// NormalReader reads Normal events from table normal_cells. Read holds one
+// bucket in memory at a time.
 type NormalReader struct {
-	reader store.ReaderOf[NormalEvent]
+	store.EventReader[NormalSeries, NormalEvent, NormalColumns]
 }
 
-// NewNormalReader returns a reader; client is a *bigtable.Client, or stands in
-// for one.
+// NewNormalReader returns a reader; client is usually a *bigtable.Client.
 //
 //go:noinline
 func NewNormalReader(client Client, opts ...Options) *NormalReader {
-	return &NormalReader{store.NewReader(client, normalCellsLayout, opts...)}
-}
-
-// Read yields the events of a series with from <= time < to, in the order of
-// time, and holds one bucket in memory at a time. A zero from is before all
-// events; a from after to, or a zero to, is a *RangeError. An event that does
-// not decode is yielded as far as it was understood, with a *DecodeError, and
-// the loop may go on; any other error is the last thing yielded.
-func (r *NormalReader) Read(ctx context.Context, series NormalSeries, from, to time.Time, opts ...ReadOptions) iter.Seq2[NormalEvent, error] {
-	return r.reader.Read(ctx, NormalEvent{NormalSeries: series}, from, to, opts...)
-}
-
-// ReadColumns appends the events of a series with from <= time < to to columns,
-// which may be reused. An event that does not decode is left out, and the first
-// *DecodeError returned after all others; any other error ends the read.
-//
-//go:noinline
-func (r *NormalReader) ReadColumns(ctx context.Context, series NormalSeries, from, to time.Time, columns *NormalColumns, opts ...ReadOptions) error {
-	return store.ReadColumns(ctx, r.reader, normalCellsColumns, columns, nil, NormalEvent{NormalSeries: series}, from, to, opts...)
-}
-
-// Latest returns the newest event of a series, or ErrNotFound.
-func (r *NormalReader) Latest(ctx context.Context, series NormalSeries) (NormalEvent, error) {
-	return r.reader.Latest(ctx, NormalEvent{NormalSeries: series})
+	reader := store.NewReader(client, normalCellsLayout, opts...)
+	of := func(series NormalSeries) NormalEvent { return NormalEvent{NormalSeries: series} }
+	return &NormalReader{store.NewEventReader(reader, normalCellsColumns, of)}
 }
 
 // The fields of NormalEvent, for ReadOptions.
@@ -147,8 +86,7 @@ const (
 	NormalFieldWind        Field = "wind"
 )
 
-// NormalColumns is events as columns, all of one length: the i-th event is the
-// i-th of each.
+// NormalColumns holds events column by column. All slices have the same length.
 type NormalColumns struct {
 	Series      []NormalSeries
 	Time        []time.Time
@@ -157,47 +95,22 @@ type NormalColumns struct {
 	Wind        []float64
 }
 
-// Reset empties the columns and keeps their memory.
+// Reset empties the slices and keeps their memory.
 func (c *NormalColumns) Reset() {
-	c.Series = c.Series[:0]
-	c.Time = c.Time[:0]
-	c.Pressure = c.Pressure[:0]
-	c.Temperature = c.Temperature[:0]
-	c.Wind = c.Wind[:0]
+	normalCellsColumns.Reset(c)
 }
 
 // Append adds an event.
 func (c *NormalColumns) Append(e *NormalEvent) {
-	c.Series = append(c.Series, e.NormalSeries)
-	c.Time = append(c.Time, e.Time)
-	c.Pressure = append(c.Pressure, e.Pressure)
-	c.Temperature = append(c.Temperature, e.Temperature)
-	c.Wind = append(c.Wind, e.Wind)
+	normalCellsColumns.Append(c, e)
 }
 
-// truncate makes all columns n events long.
-func (c *NormalColumns) truncate(n int) {
-	c.Series = c.Series[:n]
-	c.Time = c.Time[:n]
-	c.Pressure = c.Pressure[:n]
-	c.Temperature = c.Temperature[:n]
-	c.Wind = c.Wind[:n]
-}
-
-// extend adds the series and the times of events, whose fields are to follow,
-// and returns how many there were before.
-func (c *NormalColumns) extend(e *NormalEvent, events store.Data) int {
-	n := len(c.Time)
-	c.Series = store.ExtendSame(c.Series, events, e.NormalSeries)
-	c.Time = store.ExtendTimes(c.Time, events)
-	return n
-}
-
-// SetupNormal makes tables normal_columns, normal_cells, normal_serialized,
-// normal_unserialized and normal_combined what the schema says and returns what
-// it did; a second call changes nothing. A change that may delete data is
-// refused with a *RefusedError, and nothing is changed, unless Options.Allow
-// names it. With Options.DryRun it returns what it would do.
+// SetupNormal reconciles tables normal_columns, normal_cells,
+// normal_serialized, normal_unserialized and normal_combined with the schema
+// and returns what it changed; a second call changes nothing. It refuses a
+// change that may delete data with a *RefusedError, and changes nothing, unless
+// Options.Allow names the change. With Options.DryRun it returns what it would
+// change.
 //
 //go:noinline
 func SetupNormal(ctx context.Context, admin Admin, opts ...Options) (Plan, error) {
@@ -446,7 +359,7 @@ func ParseNormalCombinedKey(row string) (NormalCombinedKey, error) {
 	return k, r.Close()
 }
 
-// normalLayouts says how events lie in each table that they are written to.
+// normalLayouts lists the layouts of all tables that events are written to.
 var normalLayouts = []*store.Layout[NormalEvent]{normalColumnsLayout, normalCellsLayout, normalSerializedLayout, normalUnserializedLayout, normalCombinedLayout}
 
 // normalColumnsBucket is the buckets of normal_columns.
@@ -455,88 +368,40 @@ var normalColumnsBucket = codec.Bucket{
 	Label:  codec.Label{Format: codec.TimeFormat{Layout: "2006-01"}},
 }
 
-// normalColumnsLayout is how events lie in normal_columns.
-var normalColumnsLayout = &store.Layout[NormalEvent]{
+// normalColumnsColumns ties the parts of an event to the columns of table
+// normal_columns and to the slices of NormalColumns.
+var normalColumnsColumns = store.NewColumns(
+	store.SeriesPart(func(e *NormalEvent) *NormalSeries { return &e.NormalSeries }, func(c *NormalColumns) *[]NormalSeries { return &c.Series }),
+	store.TimePart(func(e *NormalEvent) *time.Time { return &e.Time }, func(c *NormalColumns) *[]time.Time { return &c.Time }),
+	store.RequiredColumn("pressure", codec.Text.Float64, func(e *NormalEvent) *float64 { return &e.Pressure }, func(c *NormalColumns) *[]float64 { return &c.Pressure }),
+	store.RequiredColumn("temperature", codec.Text.Float64, func(e *NormalEvent) *float64 { return &e.Temperature }, func(c *NormalColumns) *[]float64 { return &c.Temperature }),
+	store.RequiredColumn("wind", codec.Text.Float64, func(e *NormalEvent) *float64 { return &e.Wind }, func(c *NormalColumns) *[]float64 { return &c.Wind }),
+)
+
+// normalColumnsLayout is the layout of table normal_columns.
+var normalColumnsLayout = store.NewLayout(normalColumnsColumns, store.Keys[NormalEvent]{
+	Append: func(e *NormalEvent, metric string, dst []byte) ([]byte, error) {
+		return NormalColumnsKey{Station: e.Station, Bucket: e.Time, Metric: metric}.Append(dst)
+	},
+	Prefix: func(e *NormalEvent, metric string) ([]byte, error) {
+		return NormalColumnsKey{Station: e.Station, Metric: metric}.Prefix()
+	},
+	Parse: func(row string, e *NormalEvent) (time.Time, error) {
+		k, err := ParseNormalColumnsKey(row)
+		e.Station = codec.Keep(e.Station, k.Station)
+		return k.Bucket, err
+	},
+	Delimiter: "#",
+}, store.Layout[NormalEvent]{
 	Table: store.Table{
-		ID: "normal_columns",
-		Families: []store.Family{
-			{
-				Name: "m",
-				GC:   codec.GCRule{},
-			},
-		},
+		ID:       "normal_columns",
+		Families: []store.Family{{Name: "m"}},
 	},
 	Kind:      store.BucketColumns,
 	Bucket:    normalColumnsBucket,
 	Precision: time.Hour,
-	Columns:   []store.Column{{Name: "pressure"}, {Name: "temperature"}, {Name: "wind"}},
-	Time: func(e *NormalEvent) *time.Time {
-		return &e.Time
-	},
-	Check:   checkNormal,
-	Put:     putNormalColumns,
-	Same:    sameNormal,
-	Spans:   spansNormalColumns,
-	Key:     keyNormalColumns,
-	Set:     setNormalColumns,
-	Missing: store.Required[NormalEvent],
-}
-
-// putNormalColumns lays out an event as cells of normal_columns.
-func putNormalColumns(e *NormalEvent, c *store.Cells) {
-	key := NormalColumnsKey{Station: e.Station, Bucket: e.Time}
-	if !c.SameRow(0) {
-		key.Metric = "pressure"
-		c.Row(key.Append(c.Buffer()))
-	}
-	c.Set(0, codec.AppendTextFloat64(c.Cell(0), e.Pressure))
-	if !c.SameRow(1) {
-		key.Metric = "temperature"
-		c.Row(key.Append(c.Buffer()))
-	}
-	c.Set(1, codec.AppendTextFloat64(c.Cell(1), e.Temperature))
-	if !c.SameRow(2) {
-		key.Metric = "wind"
-		c.Row(key.Append(c.Buffer()))
-	}
-	c.Set(2, codec.AppendTextFloat64(c.Cell(2), e.Wind))
-}
-
-// spansNormalColumns returns where the rows of an event's series are in
-// normal_columns.
-func spansNormalColumns(e *NormalEvent) ([]codec.Span, error) {
-	var spans []codec.Span
-	for _, metric := range []string{"pressure", "temperature", "wind"} {
-		key := NormalColumnsKey{Station: e.Station, Metric: metric}
-		span, err := store.Span(key.Prefix, nil, "#", true)
-		if err != nil {
-			return nil, err
-		}
-		spans = append(spans, span)
-	}
-	return spans, nil
-}
-
-// keyNormalColumns sets the series of an event from a row key of
-// normal_columns, and returns its bucket.
-func keyNormalColumns(row string, e *NormalEvent) (time.Time, error) {
-	k, err := ParseNormalColumnsKey(row)
-	e.Station = codec.Keep(e.Station, k.Station)
-	return k.Bucket, err
-}
-
-// setNormalColumns takes the datum of a column of normal_columns into an event.
-func setNormalColumns(e *NormalEvent, column int, datum []byte) (err error) {
-	switch column {
-	case 0: // pressure
-		e.Pressure, err = codec.TextFloat64(datum)
-	case 1: // temperature
-		e.Temperature, err = codec.TextFloat64(datum)
-	case 2: // wind
-		e.Wind, err = codec.TextFloat64(datum)
-	}
-	return err
-}
+	Check:     checkNormal,
+})
 
 // normalCellsBucket is the buckets of normal_cells.
 var normalCellsBucket = codec.Bucket{
@@ -544,193 +409,121 @@ var normalCellsBucket = codec.Bucket{
 	Label: codec.Label{Kind: codec.ISOWeekLabel},
 }
 
-// normalCellsLayout is how events lie in normal_cells.
-var normalCellsLayout = &store.Layout[NormalEvent]{
+// normalCellsColumns ties the parts of an event to the columns of table
+// normal_cells and to the slices of NormalColumns.
+var normalCellsColumns = store.NewColumns(
+	store.SeriesPart(func(e *NormalEvent) *NormalSeries { return &e.NormalSeries }, func(c *NormalColumns) *[]NormalSeries { return &c.Series }),
+	store.TimePart(func(e *NormalEvent) *time.Time { return &e.Time }, func(c *NormalColumns) *[]time.Time { return &c.Time }),
+	store.RequiredColumn("pressure", codec.Binary.Float64, func(e *NormalEvent) *float64 { return &e.Pressure }, func(c *NormalColumns) *[]float64 { return &c.Pressure }),
+	store.RequiredColumn("temperature", codec.Binary.Float64, func(e *NormalEvent) *float64 { return &e.Temperature }, func(c *NormalColumns) *[]float64 { return &c.Temperature }),
+	store.RequiredColumn("wind", codec.Binary.Float64, func(e *NormalEvent) *float64 { return &e.Wind }, func(c *NormalColumns) *[]float64 { return &c.Wind }),
+)
+
+// normalCellsLayout is the layout of table normal_cells.
+var normalCellsLayout = store.NewLayout(normalCellsColumns, store.Keys[NormalEvent]{
+	Append: func(e *NormalEvent, _ string, dst []byte) ([]byte, error) {
+		return NormalCellsKey{Station: e.Station, Bucket: e.Time}.Append(dst)
+	},
+	Prefix: func(e *NormalEvent, _ string) ([]byte, error) {
+		return NormalCellsKey{Station: e.Station}.Prefix()
+	},
+	Parse: func(row string, e *NormalEvent) (time.Time, error) {
+		k, err := ParseNormalCellsKey(row)
+		e.Station = codec.Keep(e.Station, k.Station)
+		return k.Bucket, err
+	},
+	Delimiter: "#",
+}, store.Layout[NormalEvent]{
 	Table: store.Table{
-		ID: "normal_cells",
-		Families: []store.Family{
-			{
-				Name: "m",
-				GC:   codec.GCRule{},
-			},
-		},
+		ID:       "normal_cells",
+		Families: []store.Family{{Name: "m"}},
 	},
 	Kind:      store.BucketCells,
 	Bucket:    normalCellsBucket,
 	Precision: time.Hour,
-	Columns:   []store.Column{{Name: "pressure"}, {Name: "temperature"}, {Name: "wind"}},
-	Time: func(e *NormalEvent) *time.Time {
-		return &e.Time
-	},
-	Check:   checkNormal,
-	Put:     putNormalCells,
-	Same:    sameNormal,
-	Spans:   spansNormalCells,
-	Key:     keyNormalCells,
-	Set:     setNormalCells,
-	Missing: store.Required[NormalEvent],
-}
-
-// putNormalCells lays out an event as cells of normal_cells.
-func putNormalCells(e *NormalEvent, c *store.Cells) {
-	if !c.SameRow(0) {
-		c.Row(NormalCellsKey{Station: e.Station, Bucket: e.Time}.Append(c.Buffer()))
-	}
-	c.Set(0, codec.AppendBinaryFloat64(c.Cell(0), e.Pressure))    // pressure
-	c.Set(1, codec.AppendBinaryFloat64(c.Cell(1), e.Temperature)) // temperature
-	c.Set(2, codec.AppendBinaryFloat64(c.Cell(2), e.Wind))        // wind
-}
-
-// spansNormalCells returns where the rows of an event's series are in
-// normal_cells.
-func spansNormalCells(e *NormalEvent) ([]codec.Span, error) {
-	key := NormalCellsKey{Station: e.Station}
-	span, err := store.Span(key.Prefix, nil, "#", true)
-	return []codec.Span{span}, err
-}
-
-// keyNormalCells sets the series of an event from a row key of normal_cells,
-// and returns its bucket.
-func keyNormalCells(row string, e *NormalEvent) (time.Time, error) {
-	k, err := ParseNormalCellsKey(row)
-	e.Station = codec.Keep(e.Station, k.Station)
-	return k.Bucket, err
-}
-
-// setNormalCells takes the datum of a column of normal_cells into an event.
-func setNormalCells(e *NormalEvent, column int, datum []byte) (err error) {
-	switch column {
-	case 0: // pressure
-		e.Pressure, err = codec.BinaryFloat64(datum)
-	case 1: // temperature
-		e.Temperature, err = codec.BinaryFloat64(datum)
-	case 2: // wind
-		e.Wind, err = codec.BinaryFloat64(datum)
-	}
-	return err
-}
+	Check:     checkNormal,
+})
 
 // normalSerializedTime is how an event's time stands in the row keys of
 // normal_serialized.
 var normalSerializedTime = codec.TimeFormat{Kind: codec.UnixSeconds}
 
-// normalSerializedLayout is how events lie in normal_serialized.
-var normalSerializedLayout = &store.Layout[NormalEvent]{
+// normalSerializedColumns ties the parts of an event to the columns of table
+// normal_serialized and to the slices of NormalColumns.
+var normalSerializedColumns = store.NewColumns(
+	store.SeriesPart(func(e *NormalEvent) *NormalSeries { return &e.NormalSeries }, func(c *NormalColumns) *[]NormalSeries { return &c.Series }),
+	store.TimePart(func(e *NormalEvent) *time.Time { return &e.Time }, func(c *NormalColumns) *[]time.Time { return &c.Time }),
+	store.EventColumn(
+		"json", appendNormalJSON, parseNormalJSON,
+		store.FieldPart(func(e *NormalEvent) *float64 { return &e.Pressure }, func(c *NormalColumns) *[]float64 { return &c.Pressure }),
+		store.FieldPart(func(e *NormalEvent) *float64 { return &e.Temperature }, func(c *NormalColumns) *[]float64 { return &c.Temperature }),
+		store.FieldPart(func(e *NormalEvent) *float64 { return &e.Wind }, func(c *NormalColumns) *[]float64 { return &c.Wind }),
+	),
+)
+
+// normalSerializedLayout is the layout of table normal_serialized.
+var normalSerializedLayout = store.NewLayout(normalSerializedColumns, store.Keys[NormalEvent]{
+	Append: func(e *NormalEvent, _ string, dst []byte) ([]byte, error) {
+		return NormalSerializedKey{Station: e.Station, Time: e.Time}.Append(dst)
+	},
+	Prefix: func(e *NormalEvent, _ string) ([]byte, error) {
+		return NormalSerializedKey{Station: e.Station}.Prefix()
+	},
+	Parse: func(row string, e *NormalEvent) (time.Time, error) {
+		k, err := ParseNormalSerializedKey(row)
+		e.Station = codec.Keep(e.Station, k.Station)
+		return k.Time, err
+	},
+	Delimiter: "#",
+}, store.Layout[NormalEvent]{
 	Table: store.Table{
-		ID: "normal_serialized",
-		Families: []store.Family{
-			{
-				Name: "m",
-				GC:   codec.GCRule{},
-			},
-		},
+		ID:       "normal_serialized",
+		Families: []store.Family{{Name: "m"}},
 	},
 	Kind:      store.SingleRows,
 	TimeKey:   normalSerializedTime,
 	Precision: time.Hour,
-	Columns:   []store.Column{{Name: "json", Whole: true}},
-	Time: func(e *NormalEvent) *time.Time {
-		return &e.Time
-	},
-	Check: checkNormal,
-	Put:   putNormalSerialized,
-	Spans: spansNormalSerialized,
-	Key:   keyNormalSerialized,
-	Set: func(e *NormalEvent, _ int, blob []byte) error {
-		return parseNormalJSON(e, blob)
-	},
-	Missing: store.Required[NormalEvent],
-}
-
-// putNormalSerialized lays out an event as cells of normal_serialized.
-func putNormalSerialized(e *NormalEvent, c *store.Cells) {
-	c.Row(NormalSerializedKey{Station: e.Station, Time: e.Time}.Append(c.Buffer()))
-	c.Set(0, appendNormalJSON(c.Cell(0), e))
-}
-
-// spansNormalSerialized returns where the rows of an event's series are in
-// normal_serialized.
-func spansNormalSerialized(e *NormalEvent) ([]codec.Span, error) {
-	key := NormalSerializedKey{Station: e.Station}
-	span, err := store.Span(key.Prefix, nil, "#", true)
-	return []codec.Span{span}, err
-}
-
-// keyNormalSerialized sets the series of an event from a row key of
-// normal_serialized, and returns its time.
-func keyNormalSerialized(row string, e *NormalEvent) (time.Time, error) {
-	k, err := ParseNormalSerializedKey(row)
-	e.Station = codec.Keep(e.Station, k.Station)
-	return k.Time, err
-}
+	Check:     checkNormal,
+})
 
 // normalUnserializedTime is how an event's time stands in the row keys of
 // normal_unserialized.
 var normalUnserializedTime = codec.TimeFormat{Layout: "2006-01-02T15"}
 
-// normalUnserializedLayout is how events lie in normal_unserialized.
-var normalUnserializedLayout = &store.Layout[NormalEvent]{
+// normalUnserializedColumns ties the parts of an event to the columns of table
+// normal_unserialized and to the slices of NormalColumns.
+var normalUnserializedColumns = store.NewColumns(
+	store.SeriesPart(func(e *NormalEvent) *NormalSeries { return &e.NormalSeries }, func(c *NormalColumns) *[]NormalSeries { return &c.Series }),
+	store.TimePart(func(e *NormalEvent) *time.Time { return &e.Time }, func(c *NormalColumns) *[]time.Time { return &c.Time }),
+	store.RequiredColumn("pressure", codec.Binary.Float64, func(e *NormalEvent) *float64 { return &e.Pressure }, func(c *NormalColumns) *[]float64 { return &c.Pressure }),
+	store.RequiredColumn("temperature", codec.Binary.Float64, func(e *NormalEvent) *float64 { return &e.Temperature }, func(c *NormalColumns) *[]float64 { return &c.Temperature }),
+	store.RequiredColumn("wind", codec.Binary.Float64, func(e *NormalEvent) *float64 { return &e.Wind }, func(c *NormalColumns) *[]float64 { return &c.Wind }),
+)
+
+// normalUnserializedLayout is the layout of table normal_unserialized.
+var normalUnserializedLayout = store.NewLayout(normalUnserializedColumns, store.Keys[NormalEvent]{
+	Append: func(e *NormalEvent, _ string, dst []byte) ([]byte, error) {
+		return NormalUnserializedKey{Station: e.Station, Time: e.Time}.Append(dst)
+	},
+	Prefix: func(e *NormalEvent, _ string) ([]byte, error) {
+		return NormalUnserializedKey{Station: e.Station}.Prefix()
+	},
+	Parse: func(row string, e *NormalEvent) (time.Time, error) {
+		k, err := ParseNormalUnserializedKey(row)
+		e.Station = codec.Keep(e.Station, k.Station)
+		return k.Time, err
+	},
+	Delimiter: "#",
+}, store.Layout[NormalEvent]{
 	Table: store.Table{
-		ID: "normal_unserialized",
-		Families: []store.Family{
-			{
-				Name: "m",
-				GC:   codec.GCRule{},
-			},
-		},
+		ID:       "normal_unserialized",
+		Families: []store.Family{{Name: "m"}},
 	},
 	Kind:      store.SingleRows,
 	TimeKey:   normalUnserializedTime,
 	Precision: time.Hour,
-	Columns:   []store.Column{{Name: "pressure"}, {Name: "temperature"}, {Name: "wind"}},
-	Time: func(e *NormalEvent) *time.Time {
-		return &e.Time
-	},
-	Check:   checkNormal,
-	Put:     putNormalUnserialized,
-	Spans:   spansNormalUnserialized,
-	Key:     keyNormalUnserialized,
-	Set:     setNormalUnserialized,
-	Missing: store.Required[NormalEvent],
-}
-
-// putNormalUnserialized lays out an event as cells of normal_unserialized.
-func putNormalUnserialized(e *NormalEvent, c *store.Cells) {
-	c.Row(NormalUnserializedKey{Station: e.Station, Time: e.Time}.Append(c.Buffer()))
-	c.Set(0, codec.AppendBinaryFloat64(c.Cell(0), e.Pressure))    // pressure
-	c.Set(1, codec.AppendBinaryFloat64(c.Cell(1), e.Temperature)) // temperature
-	c.Set(2, codec.AppendBinaryFloat64(c.Cell(2), e.Wind))        // wind
-}
-
-// spansNormalUnserialized returns where the rows of an event's series are in
-// normal_unserialized.
-func spansNormalUnserialized(e *NormalEvent) ([]codec.Span, error) {
-	key := NormalUnserializedKey{Station: e.Station}
-	span, err := store.Span(key.Prefix, nil, "#", true)
-	return []codec.Span{span}, err
-}
-
-// keyNormalUnserialized sets the series of an event from a row key of
-// normal_unserialized, and returns its time.
-func keyNormalUnserialized(row string, e *NormalEvent) (time.Time, error) {
-	k, err := ParseNormalUnserializedKey(row)
-	e.Station = codec.Keep(e.Station, k.Station)
-	return k.Time, err
-}
-
-// setNormalUnserialized takes the datum of a column of normal_unserialized into
-// an event.
-func setNormalUnserialized(e *NormalEvent, column int, datum []byte) (err error) {
-	switch column {
-	case 0: // pressure
-		e.Pressure, err = codec.BinaryFloat64(datum)
-	case 1: // temperature
-		e.Temperature, err = codec.BinaryFloat64(datum)
-	case 2: // wind
-		e.Wind, err = codec.BinaryFloat64(datum)
-	}
-	return err
-}
+	Check:     checkNormal,
+})
 
 // normalCombinedBucket is the buckets of normal_combined.
 var normalCombinedBucket = codec.Bucket{
@@ -738,79 +531,43 @@ var normalCombinedBucket = codec.Bucket{
 	Label: codec.Label{Format: codec.TimeFormat{Layout: "2006-01-02"}},
 }
 
-// normalCombinedLayout is how events lie in normal_combined.
-var normalCombinedLayout = &store.Layout[NormalEvent]{
+// normalCombinedColumns ties the parts of an event to the columns of table
+// normal_combined and to the slices of NormalColumns.
+var normalCombinedColumns = store.NewColumns(
+	store.SeriesPart(func(e *NormalEvent) *NormalSeries { return &e.NormalSeries }, func(c *NormalColumns) *[]NormalSeries { return &c.Series }),
+	store.TimePart(func(e *NormalEvent) *time.Time { return &e.Time }, func(c *NormalColumns) *[]time.Time { return &c.Time }),
+	store.EventColumn(
+		"e", appendNormalProto, parseNormalProto,
+		store.FieldPart(func(e *NormalEvent) *float64 { return &e.Pressure }, func(c *NormalColumns) *[]float64 { return &c.Pressure }),
+		store.FieldPart(func(e *NormalEvent) *float64 { return &e.Temperature }, func(c *NormalColumns) *[]float64 { return &c.Temperature }),
+		store.FieldPart(func(e *NormalEvent) *float64 { return &e.Wind }, func(c *NormalColumns) *[]float64 { return &c.Wind }),
+	),
+)
+
+// normalCombinedLayout is the layout of table normal_combined.
+var normalCombinedLayout = store.NewLayout(normalCombinedColumns, store.Keys[NormalEvent]{
+	Append: func(e *NormalEvent, _ string, dst []byte) ([]byte, error) {
+		return NormalCombinedKey{Station: e.Station, Bucket: e.Time}.Append(dst)
+	},
+	Prefix: func(e *NormalEvent, _ string) ([]byte, error) {
+		return NormalCombinedKey{Station: e.Station}.Prefix()
+	},
+	Parse: func(row string, e *NormalEvent) (time.Time, error) {
+		k, err := ParseNormalCombinedKey(row)
+		e.Station = codec.Keep(e.Station, k.Station)
+		return k.Bucket, err
+	},
+	Delimiter: "#",
+}, store.Layout[NormalEvent]{
 	Table: store.Table{
-		ID: "normal_combined",
-		Families: []store.Family{
-			{
-				Name: "m",
-				GC:   codec.GCRule{},
-			},
-		},
+		ID:       "normal_combined",
+		Families: []store.Family{{Name: "m"}},
 	},
 	Kind:      store.BucketCells,
 	Bucket:    normalCombinedBucket,
 	Precision: time.Hour,
-	Columns:   []store.Column{{Name: "e", Whole: true}},
-	Time: func(e *NormalEvent) *time.Time {
-		return &e.Time
-	},
-	Check: checkNormal,
-	Put:   putNormalCombined,
-	Same:  sameNormal,
-	Spans: spansNormalCombined,
-	Key:   keyNormalCombined,
-	Set: func(e *NormalEvent, _ int, blob []byte) error {
-		return parseNormalProto(e, blob)
-	},
-	Missing: store.Required[NormalEvent],
-}
-
-// putNormalCombined lays out an event as cells of normal_combined.
-func putNormalCombined(e *NormalEvent, c *store.Cells) {
-	if !c.SameRow(0) {
-		c.Row(NormalCombinedKey{Station: e.Station, Bucket: e.Time}.Append(c.Buffer()))
-	}
-	c.Set(0, appendNormalProto(c.Cell(0), e))
-}
-
-// spansNormalCombined returns where the rows of an event's series are in
-// normal_combined.
-func spansNormalCombined(e *NormalEvent) ([]codec.Span, error) {
-	key := NormalCombinedKey{Station: e.Station}
-	span, err := store.Span(key.Prefix, nil, "#", true)
-	return []codec.Span{span}, err
-}
-
-// keyNormalCombined sets the series of an event from a row key of
-// normal_combined, and returns its bucket.
-func keyNormalCombined(row string, e *NormalEvent) (time.Time, error) {
-	k, err := ParseNormalCombinedKey(row)
-	e.Station = codec.Keep(e.Station, k.Station)
-	return k.Bucket, err
-}
-
-// normalCellsColumns is how the events of normal_cells are taken into columns.
-var normalCellsColumns = store.Columns[NormalEvent, NormalColumns]{
-	Append:   (*NormalColumns).Append,
-	Truncate: (*NormalColumns).truncate,
-	Extend:   (*NormalColumns).extend,
-	Decode:   (*NormalColumns).decodeNormalCells,
-}
-
-// decodeNormalCells adds the data of a column of normal_cells.
-func (c *NormalColumns) decodeNormalCells(column int, data store.Data) (err error) {
-	switch column {
-	case 0: // pressure
-		c.Pressure, err = store.Extend(c.Pressure, data, codec.BinaryFloat64)
-	case 1: // temperature
-		c.Temperature, err = store.Extend(c.Temperature, data, codec.BinaryFloat64)
-	case 2: // wind
-		c.Wind, err = store.Extend(c.Wind, data, codec.BinaryFloat64)
-	}
-	return err
-}
+	Check:     checkNormal,
+})
 
 // checkNormal refuses an event that no table can hold.
 func checkNormal(e *NormalEvent) error {
@@ -821,11 +578,6 @@ func checkNormal(e *NormalEvent) error {
 	c.Finite("temperature", e.Temperature)
 	c.Finite("wind", e.Wind)
 	return c.Err()
-}
-
-// sameNormal reports whether two events are of one series.
-func sameNormal(a, b *NormalEvent) bool {
-	return a.Station == b.Station
 }
 
 // appendNormalProto appends the fields of an event in protobuf wire format;

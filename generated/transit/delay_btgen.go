@@ -27,114 +27,55 @@ type DelayEvent struct {
 	Stop string
 }
 
-// DelayWriter writes Delay events to table delays. It is safe for use by
-// several goroutines.
+// DelayWriter writes Delay events to table delays. Writing an event again
+// replaces it, so a failed call is safe to repeat.
 type DelayWriter struct {
-	writer store.WriterOf[DelayEvent]
+	store.EventWriter[DelayEvent]
 }
 
-// NewDelayWriter returns a writer; client is a *bigtable.Client, or stands in
-// for one.
+// NewDelayWriter returns a writer; client is usually a *bigtable.Client.
 //
 //go:noinline
 func NewDelayWriter(client Client, opts ...Options) *DelayWriter {
 	return &DelayWriter{store.NewWriter(client, delayLayouts, opts...)}
 }
 
-// Write stores one event. Each row that it goes to is written atomically.
-// Writing an event again replaces it whole, so that a failed call is safe to
-// repeat. With WriteOptions.IfAbsent it stores the event only if there is none
-// of its series and time; else the Failure has the outcome Exists. It returns
-// nil or a *WriteError.
-func (w *DelayWriter) Write(ctx context.Context, event DelayEvent, opts ...WriteOptions) error {
-	return w.writer.Write(ctx, event, opts...)
-}
-
-// WriteAll stores events, in any order, those of one row in one mutation. It
-// returns nil when all are stored, and a *WriteError that names each event that
-// is not; all others are then durable. An event that has the series and time of
-// an earlier one of the call, but other values, is refused with a
-// *DuplicateError, unless WriteOptions.LastWins is set.
-func (w *DelayWriter) WriteAll(ctx context.Context, events []DelayEvent, opts ...WriteOptions) error {
-	return w.writer.WriteAll(ctx, events, opts...)
-}
-
 // DelayBatcher gathers Delay events from any number of goroutines, and writes
-// them together when there are enough of them or they have waited long enough.
-// Its memory is bounded, but for failures that are being reported. Every event
-// that it takes is written, or reported as one that is not.
+// them in batches: when there are enough of them, or when they have waited long
+// enough. Every event that it accepts is written or reported as failed. Its
+// memory is bounded, except for failures that are being reported.
 type DelayBatcher struct {
-	batcher store.BatcherOf[DelayEvent]
+	store.EventBatcher[DelayEvent]
 }
 
-// NewDelayBatcher returns a batcher that writes through w. With each event that
-// is not written failed is called, once, from a goroutine of the batcher, with
-// the *WriteError that Write would return. It may add the event again, but not
-// call Flush or Close, which wait for it, and should be quick: others are
-// written meanwhile, and their failures wait in memory. It may be nil.
+// NewDelayBatcher returns a batcher that writes through w. It calls failed,
+// which may be nil, once per unwritten event, from a goroutine of its own, with
+// the *WriteError that Write would return. The function may add the event
+// again. It must not call Flush or Close, which wait for it, and should be
+// quick: other failures queue up in memory meanwhile.
 //
 //go:noinline
 func NewDelayBatcher(w *DelayWriter, failed func(event DelayEvent, err error), opts ...BatcherOptions) *DelayBatcher {
-	return &DelayBatcher{store.NewBatcher(w.writer, failed, opts...)}
+	return &DelayBatcher{store.NewBatcher(w.EventWriter, failed, opts...)}
 }
 
-// Add takes a copy of an event, to be written soon, and waits while there is no
-// room, until ctx ends. An event that is refused for what it is gives the
-// *WriteError that Write would return, and after Close the error is ErrClosed.
-// WriteAll's comparison of events of one series and time is made within a
-// batch; events of different batches replace each other.
-func (b *DelayBatcher) Add(ctx context.Context, event DelayEvent) error {
-	return b.batcher.Add(ctx, event)
-}
-
-// Flush sends what was added, and waits until all of it is written or reported.
-// It returns a *BatchError if there were failures since it was last called, or
-// why ctx ended; what was added is then still on its way.
-func (b *DelayBatcher) Flush(ctx context.Context) error {
-	return b.batcher.Flush(ctx)
-}
-
-// Close is Flush, and lets no events in any more. It may be called again.
-func (b *DelayBatcher) Close(ctx context.Context) error {
-	return b.batcher.Close(ctx)
-}
-
-// DelayReader reads Delay events, those of a series from table delays. It never
-// returns one that is past its time to live. It is safe for use by several
-// goroutines.
+// DelayReader reads Delay events from table delays. Read holds one bucket in
+// memory at a time.
 type DelayReader struct {
-	reader store.ReaderOf[DelayEvent]
+	store.EventReader[DelaySeries, DelayEvent, DelayColumns]
+	reader store.TableReader[DelayEvent]
 }
 
-// NewDelayReader returns a reader; client is a *bigtable.Client, or stands in
-// for one.
+// NewDelayReader returns a reader; client is usually a *bigtable.Client.
 //
 //go:noinline
 func NewDelayReader(client Client, opts ...Options) *DelayReader {
-	return &DelayReader{store.NewReader(client, delaysLayout, opts...)}
-}
-
-// Read yields the events of a series with from <= time < to, in the order of
-// time, and holds one bucket in memory at a time. A zero from is before all
-// events; a from after to, or a zero to, is a *RangeError. An event that does
-// not decode is yielded as far as it was understood, with a *DecodeError, and
-// the loop may go on; any other error is the last thing yielded.
-func (r *DelayReader) Read(ctx context.Context, series DelaySeries, from, to time.Time, opts ...ReadOptions) iter.Seq2[DelayEvent, error] {
-	return r.reader.Read(ctx, DelayEvent{DelaySeries: series}, from, to, opts...)
-}
-
-// ReadColumns appends the events of a series with from <= time < to to columns,
-// which may be reused. An event that does not decode is left out, and the first
-// *DecodeError returned after all others; any other error ends the read.
-//
-//go:noinline
-func (r *DelayReader) ReadColumns(ctx context.Context, series DelaySeries, from, to time.Time, columns *DelayColumns, opts ...ReadOptions) error {
-	return store.ReadColumns(ctx, r.reader, delaysColumns, columns, nil, DelayEvent{DelaySeries: series}, from, to, opts...)
-}
-
-// Latest returns the newest event of a series, or ErrNotFound.
-func (r *DelayReader) Latest(ctx context.Context, series DelaySeries) (DelayEvent, error) {
-	return r.reader.Latest(ctx, DelayEvent{DelaySeries: series})
+	reader := store.NewReader(client, delaysLayout, opts...)
+	of := func(series DelaySeries) DelayEvent { return DelayEvent{DelaySeries: series} }
+	return &DelayReader{
+		EventReader: store.NewEventReader(reader, delaysColumns, of),
+		reader:      reader,
+	}
 }
 
 // ByRegion yields the events of the series with the region with from <= time <
@@ -174,8 +115,7 @@ func (r *DelayReader) ByRegionAndLineColumns(ctx context.Context, region string,
 	return store.ReadColumns(ctx, r.reader, delaysColumns, columns, &delayByRegionAndLine, event, from, to, opts...)
 }
 
-// DelayColumns is events as columns, all of one length: the i-th event is the
-// i-th of each.
+// DelayColumns holds events column by column. All slices have the same length.
 type DelayColumns struct {
 	Series []DelaySeries
 	Time   []time.Time
@@ -183,43 +123,20 @@ type DelayColumns struct {
 	Stop   []string
 }
 
-// Reset empties the columns and keeps their memory.
+// Reset empties the slices and keeps their memory.
 func (c *DelayColumns) Reset() {
-	c.Series = c.Series[:0]
-	c.Time = c.Time[:0]
-	c.Late = c.Late[:0]
-	c.Stop = c.Stop[:0]
+	delaysColumns.Reset(c)
 }
 
 // Append adds an event.
 func (c *DelayColumns) Append(e *DelayEvent) {
-	c.Series = append(c.Series, e.DelaySeries)
-	c.Time = append(c.Time, e.Time)
-	c.Late = append(c.Late, e.Late)
-	c.Stop = append(c.Stop, e.Stop)
+	delaysColumns.Append(c, e)
 }
 
-// truncate makes all columns n events long.
-func (c *DelayColumns) truncate(n int) {
-	c.Series = c.Series[:n]
-	c.Time = c.Time[:n]
-	c.Late = c.Late[:n]
-	c.Stop = c.Stop[:n]
-}
-
-// extend adds the series and the times of events, whose fields are to follow,
-// and returns how many there were before.
-func (c *DelayColumns) extend(e *DelayEvent, events store.Data) int {
-	n := len(c.Time)
-	c.Series = store.ExtendSame(c.Series, events, e.DelaySeries)
-	c.Time = store.ExtendTimes(c.Time, events)
-	return n
-}
-
-// SetupDelay makes table delays what the schema says and returns what it did; a
-// second call changes nothing. A change that may delete data is refused with a
-// *RefusedError, and nothing is changed, unless Options.Allow names it. With
-// Options.DryRun it returns what it would do.
+// SetupDelay reconciles table delays with the schema and returns what it
+// changed; a second call changes nothing. It refuses a change that may delete
+// data with a *RefusedError, and changes nothing, unless Options.Allow names
+// the change. With Options.DryRun it returns what it would change.
 //
 //go:noinline
 func SetupDelay(ctx context.Context, admin Admin, opts ...Options) (Plan, error) {
@@ -288,7 +205,7 @@ func ParseDelaysKey(row string) (DelaysKey, error) {
 	return k, r.Close()
 }
 
-// delayLayouts says how events lie in each table that they are written to.
+// delayLayouts lists the layouts of all tables that events are written to.
 var delayLayouts = []*store.Layout[DelayEvent]{delaysLayout}
 
 // delaysBucket is the buckets of delays.
@@ -297,84 +214,47 @@ var delaysBucket = codec.Bucket{
 	Label: codec.Label{Format: codec.TimeFormat{Kind: codec.UnixSeconds, Reverse: true}},
 }
 
-// delaysLayout is how events lie in delays.
-var delaysLayout = &store.Layout[DelayEvent]{
+// delaysColumns ties the parts of an event to the columns of table delays and
+// to the slices of DelayColumns.
+var delaysColumns = store.NewColumns(
+	store.SeriesPart(func(e *DelayEvent) *DelaySeries { return &e.DelaySeries }, func(c *DelayColumns) *[]DelaySeries { return &c.Series }),
+	store.TimePart(func(e *DelayEvent) *time.Time { return &e.Time }, func(c *DelayColumns) *[]time.Time { return &c.Time }),
+	store.EventColumn(
+		"event", appendDelayProto, parseDelayProto,
+		store.FieldPart(func(e *DelayEvent) *time.Duration { return &e.Late }, func(c *DelayColumns) *[]time.Duration { return &c.Late }),
+		store.FieldPart(func(e *DelayEvent) *string { return &e.Stop }, func(c *DelayColumns) *[]string { return &c.Stop }),
+	),
+)
+
+// delaysLayout is the layout of table delays.
+var delaysLayout = store.NewLayout(delaysColumns, store.Keys[DelayEvent]{
+	Append: func(e *DelayEvent, _ string, dst []byte) ([]byte, error) {
+		return DelaysKey{Region: e.Region, Bucket: e.Time, Line: e.Line, Vehicle: e.Vehicle}.Append(dst)
+	},
+	Prefix: func(e *DelayEvent, _ string) ([]byte, error) {
+		return DelaysKey{Region: e.Region, Line: e.Line, Vehicle: e.Vehicle}.Prefix()
+	},
+	Suffix: func(e *DelayEvent, _ string) ([]byte, error) {
+		return DelaysKey{Region: e.Region, Line: e.Line, Vehicle: e.Vehicle}.suffix()
+	},
+	Parse: func(row string, e *DelayEvent) (time.Time, error) {
+		k, err := ParseDelaysKey(row)
+		e.Region = codec.Keep(e.Region, k.Region)
+		e.Line = codec.Keep(e.Line, k.Line)
+		e.Vehicle = k.Vehicle
+		return k.Bucket, err
+	},
+	Delimiter: "/",
+}, store.Layout[DelayEvent]{
 	Table: store.Table{
-		ID: "delays",
-		Families: []store.Family{
-			{
-				Name: "m",
-				GC:   codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 30 * 24 * time.Hour},
-				Life: codec.Lifetime{Retention: codec.Retention{{MaxAge: 30 * 24 * time.Hour}}},
-			},
-		},
+		ID:       "delays",
+		Families: []store.Family{{Name: "m", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 30 * 24 * time.Hour}}},
 	},
 	Kind:      store.BucketCells,
 	Bucket:    delaysBucket,
 	Precision: time.Second,
-	Columns:   []store.Column{{Name: "event", Whole: true}},
-	Time: func(e *DelayEvent) *time.Time {
-		return &e.Time
-	},
-	Check: checkDelay,
-	Put:   putDelays,
-	Same:  sameDelay,
-	Spans: spansDelays,
-	Key:   keyDelays,
-	Set: func(e *DelayEvent, _ int, blob []byte) error {
-		return parseDelayProto(e, blob)
-	},
-	Missing: store.Required[DelayEvent],
-}
-
-// putDelays lays out an event as cells of delays.
-func putDelays(e *DelayEvent, c *store.Cells) {
-	if !c.SameRow(0) {
-		c.Row(DelaysKey{Region: e.Region, Bucket: e.Time, Line: e.Line, Vehicle: e.Vehicle}.Append(c.Buffer()))
-	}
-	c.Set(0, appendDelayProto(c.Cell(0), e))
-}
-
-// spansDelays returns where the rows of an event's series are in delays.
-func spansDelays(e *DelayEvent) ([]codec.Span, error) {
-	key := DelaysKey{Region: e.Region, Line: e.Line, Vehicle: e.Vehicle}
-	span, err := store.Span(key.Prefix, key.suffix, "/", true)
-	return []codec.Span{span}, err
-}
-
-// keyDelays sets the series of an event from a row key of delays, and returns
-// its bucket.
-func keyDelays(row string, e *DelayEvent) (time.Time, error) {
-	k, err := ParseDelaysKey(row)
-	e.Region = codec.Keep(e.Region, k.Region)
-	e.Line = codec.Keep(e.Line, k.Line)
-	e.Vehicle = k.Vehicle
-	return k.Bucket, err
-}
-
-// delaysColumns is how the events of delays are taken into columns.
-var delaysColumns = store.Columns[DelayEvent, DelayColumns]{
-	Append:   (*DelayColumns).Append,
-	Truncate: (*DelayColumns).truncate,
-	Extend:   (*DelayColumns).extend,
-	Decode:   (*DelayColumns).decodeDelays,
-}
-
-// decodeDelays adds the data of a column of delays.
-func (c *DelayColumns) decodeDelays(column int, data store.Data) (err error) {
-	switch column {
-	case 0: // event
-		for k := range data.Len() {
-			var e DelayEvent
-			if err := parseDelayProto(&e, data.At(k)); err != nil {
-				return err
-			}
-			c.Late = append(c.Late, e.Late)
-			c.Stop = append(c.Stop, e.Stop)
-		}
-	}
-	return err
-}
+	Check:     checkDelay,
+})
 
 // delayByRegion is how ByRegion finds its rows in delays.
 var delayByRegion = store.Query[DelayEvent]{
@@ -416,11 +296,6 @@ func checkDelay(e *DelayEvent) error {
 	c.String("line", e.Line)
 	c.String("stop", e.Stop)
 	return c.Err()
-}
-
-// sameDelay reports whether two events are of one series.
-func sameDelay(a, b *DelayEvent) bool {
-	return a.Region == b.Region && a.Line == b.Line && a.Vehicle == b.Vehicle
 }
 
 // appendDelayProto appends the fields of an event in protobuf wire format;

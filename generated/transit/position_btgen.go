@@ -27,114 +27,55 @@ type PositionEvent struct {
 	Longitude float64
 }
 
-// PositionWriter writes Position events to table positions. It is safe for use
-// by several goroutines.
+// PositionWriter writes Position events to table positions. Writing an event
+// again replaces it, so a failed call is safe to repeat.
 type PositionWriter struct {
-	writer store.WriterOf[PositionEvent]
+	store.EventWriter[PositionEvent]
 }
 
-// NewPositionWriter returns a writer; client is a *bigtable.Client, or stands
-// in for one.
+// NewPositionWriter returns a writer; client is usually a *bigtable.Client.
 //
 //go:noinline
 func NewPositionWriter(client Client, opts ...Options) *PositionWriter {
 	return &PositionWriter{store.NewWriter(client, positionLayouts, opts...)}
 }
 
-// Write stores one event. Each row that it goes to is written atomically.
-// Writing an event again replaces it whole, so that a failed call is safe to
-// repeat. With WriteOptions.IfAbsent it stores the event only if there is none
-// of its series and time; else the Failure has the outcome Exists. It returns
-// nil or a *WriteError.
-func (w *PositionWriter) Write(ctx context.Context, event PositionEvent, opts ...WriteOptions) error {
-	return w.writer.Write(ctx, event, opts...)
-}
-
-// WriteAll stores events, in any order, those of one row in one mutation. It
-// returns nil when all are stored, and a *WriteError that names each event that
-// is not; all others are then durable. An event that has the series and time of
-// an earlier one of the call, but other values, is refused with a
-// *DuplicateError, unless WriteOptions.LastWins is set.
-func (w *PositionWriter) WriteAll(ctx context.Context, events []PositionEvent, opts ...WriteOptions) error {
-	return w.writer.WriteAll(ctx, events, opts...)
-}
-
 // PositionBatcher gathers Position events from any number of goroutines, and
-// writes them together when there are enough of them or they have waited long
-// enough. Its memory is bounded, but for failures that are being reported.
-// Every event that it takes is written, or reported as one that is not.
+// writes them in batches: when there are enough of them, or when they have
+// waited long enough. Every event that it accepts is written or reported as
+// failed. Its memory is bounded, except for failures that are being reported.
 type PositionBatcher struct {
-	batcher store.BatcherOf[PositionEvent]
+	store.EventBatcher[PositionEvent]
 }
 
-// NewPositionBatcher returns a batcher that writes through w. With each event
-// that is not written failed is called, once, from a goroutine of the batcher,
-// with the *WriteError that Write would return. It may add the event again, but
-// not call Flush or Close, which wait for it, and should be quick: others are
-// written meanwhile, and their failures wait in memory. It may be nil.
+// NewPositionBatcher returns a batcher that writes through w. It calls failed,
+// which may be nil, once per unwritten event, from a goroutine of its own, with
+// the *WriteError that Write would return. The function may add the event
+// again. It must not call Flush or Close, which wait for it, and should be
+// quick: other failures queue up in memory meanwhile.
 //
 //go:noinline
 func NewPositionBatcher(w *PositionWriter, failed func(event PositionEvent, err error), opts ...BatcherOptions) *PositionBatcher {
-	return &PositionBatcher{store.NewBatcher(w.writer, failed, opts...)}
+	return &PositionBatcher{store.NewBatcher(w.EventWriter, failed, opts...)}
 }
 
-// Add takes a copy of an event, to be written soon, and waits while there is no
-// room, until ctx ends. An event that is refused for what it is gives the
-// *WriteError that Write would return, and after Close the error is ErrClosed.
-// WriteAll's comparison of events of one series and time is made within a
-// batch; events of different batches replace each other.
-func (b *PositionBatcher) Add(ctx context.Context, event PositionEvent) error {
-	return b.batcher.Add(ctx, event)
-}
-
-// Flush sends what was added, and waits until all of it is written or reported.
-// It returns a *BatchError if there were failures since it was last called, or
-// why ctx ended; what was added is then still on its way.
-func (b *PositionBatcher) Flush(ctx context.Context) error {
-	return b.batcher.Flush(ctx)
-}
-
-// Close is Flush, and lets no events in any more. It may be called again.
-func (b *PositionBatcher) Close(ctx context.Context) error {
-	return b.batcher.Close(ctx)
-}
-
-// PositionReader reads Position events, those of a series from table positions.
-// It never returns one that is past its time to live. It is safe for use by
-// several goroutines.
+// PositionReader reads Position events from table positions. Read holds one
+// bucket in memory at a time.
 type PositionReader struct {
-	reader store.ReaderOf[PositionEvent]
+	store.EventReader[PositionSeries, PositionEvent, PositionColumns]
+	reader store.TableReader[PositionEvent]
 }
 
-// NewPositionReader returns a reader; client is a *bigtable.Client, or stands
-// in for one.
+// NewPositionReader returns a reader; client is usually a *bigtable.Client.
 //
 //go:noinline
 func NewPositionReader(client Client, opts ...Options) *PositionReader {
-	return &PositionReader{store.NewReader(client, positionsLayout, opts...)}
-}
-
-// Read yields the events of a series with from <= time < to, in the order of
-// time, and holds one bucket in memory at a time. A zero from is before all
-// events; a from after to, or a zero to, is a *RangeError. An event that does
-// not decode is yielded as far as it was understood, with a *DecodeError, and
-// the loop may go on; any other error is the last thing yielded.
-func (r *PositionReader) Read(ctx context.Context, series PositionSeries, from, to time.Time, opts ...ReadOptions) iter.Seq2[PositionEvent, error] {
-	return r.reader.Read(ctx, PositionEvent{PositionSeries: series}, from, to, opts...)
-}
-
-// ReadColumns appends the events of a series with from <= time < to to columns,
-// which may be reused. An event that does not decode is left out, and the first
-// *DecodeError returned after all others; any other error ends the read.
-//
-//go:noinline
-func (r *PositionReader) ReadColumns(ctx context.Context, series PositionSeries, from, to time.Time, columns *PositionColumns, opts ...ReadOptions) error {
-	return store.ReadColumns(ctx, r.reader, positionsColumns, columns, nil, PositionEvent{PositionSeries: series}, from, to, opts...)
-}
-
-// Latest returns the newest event of a series, or ErrNotFound.
-func (r *PositionReader) Latest(ctx context.Context, series PositionSeries) (PositionEvent, error) {
-	return r.reader.Latest(ctx, PositionEvent{PositionSeries: series})
+	reader := store.NewReader(client, positionsLayout, opts...)
+	of := func(series PositionSeries) PositionEvent { return PositionEvent{PositionSeries: series} }
+	return &PositionReader{
+		EventReader: store.NewEventReader(reader, positionsColumns, of),
+		reader:      reader,
+	}
 }
 
 // ByLine yields the events of the series with the region and line with from <=
@@ -228,8 +169,8 @@ const (
 	PositionFieldLongitude Field = "longitude"
 )
 
-// PositionColumns is events as columns, all of one length: the i-th event is
-// the i-th of each.
+// PositionColumns holds events column by column. All slices have the same
+// length.
 type PositionColumns struct {
 	Series    []PositionSeries
 	Time      []time.Time
@@ -237,43 +178,20 @@ type PositionColumns struct {
 	Longitude []float64
 }
 
-// Reset empties the columns and keeps their memory.
+// Reset empties the slices and keeps their memory.
 func (c *PositionColumns) Reset() {
-	c.Series = c.Series[:0]
-	c.Time = c.Time[:0]
-	c.Latitude = c.Latitude[:0]
-	c.Longitude = c.Longitude[:0]
+	positionsColumns.Reset(c)
 }
 
 // Append adds an event.
 func (c *PositionColumns) Append(e *PositionEvent) {
-	c.Series = append(c.Series, e.PositionSeries)
-	c.Time = append(c.Time, e.Time)
-	c.Latitude = append(c.Latitude, e.Latitude)
-	c.Longitude = append(c.Longitude, e.Longitude)
+	positionsColumns.Append(c, e)
 }
 
-// truncate makes all columns n events long.
-func (c *PositionColumns) truncate(n int) {
-	c.Series = c.Series[:n]
-	c.Time = c.Time[:n]
-	c.Latitude = c.Latitude[:n]
-	c.Longitude = c.Longitude[:n]
-}
-
-// extend adds the series and the times of events, whose fields are to follow,
-// and returns how many there were before.
-func (c *PositionColumns) extend(e *PositionEvent, events store.Data) int {
-	n := len(c.Time)
-	c.Series = store.ExtendSame(c.Series, events, e.PositionSeries)
-	c.Time = store.ExtendTimes(c.Time, events)
-	return n
-}
-
-// SetupPosition makes table positions what the schema says and returns what it
-// did; a second call changes nothing. A change that may delete data is refused
-// with a *RefusedError, and nothing is changed, unless Options.Allow names it.
-// With Options.DryRun it returns what it would do.
+// SetupPosition reconciles table positions with the schema and returns what it
+// changed; a second call changes nothing. It refuses a change that may delete
+// data with a *RefusedError, and changes nothing, unless Options.Allow names
+// the change. With Options.DryRun it returns what it would change.
 //
 //go:noinline
 func SetupPosition(ctx context.Context, admin Admin, opts ...Options) (Plan, error) {
@@ -341,7 +259,7 @@ func ParsePositionsKey(row string) (PositionsKey, error) {
 	return k, r.Close()
 }
 
-// positionLayouts says how events lie in each table that they are written to.
+// positionLayouts lists the layouts of all tables that events are written to.
 var positionLayouts = []*store.Layout[PositionEvent]{positionsLayout}
 
 // positionsBucket is the buckets of positions.
@@ -350,89 +268,44 @@ var positionsBucket = codec.Bucket{
 	Label: codec.Label{Format: codec.TimeFormat{Layout: "2006-01-02T15"}},
 }
 
-// positionsLayout is how events lie in positions.
-var positionsLayout = &store.Layout[PositionEvent]{
+// positionsColumns ties the parts of an event to the columns of table positions
+// and to the slices of PositionColumns.
+var positionsColumns = store.NewColumns(
+	store.SeriesPart(func(e *PositionEvent) *PositionSeries { return &e.PositionSeries }, func(c *PositionColumns) *[]PositionSeries { return &c.Series }),
+	store.TimePart(func(e *PositionEvent) *time.Time { return &e.Time }, func(c *PositionColumns) *[]time.Time { return &c.Time }),
+	store.RequiredColumn("latitude", codec.Binary.Float64, func(e *PositionEvent) *float64 { return &e.Latitude }, func(c *PositionColumns) *[]float64 { return &c.Latitude }),
+	store.RequiredColumn("longitude", codec.Binary.Float64, func(e *PositionEvent) *float64 { return &e.Longitude }, func(c *PositionColumns) *[]float64 { return &c.Longitude }),
+)
+
+// positionsLayout is the layout of table positions.
+var positionsLayout = store.NewLayout(positionsColumns, store.Keys[PositionEvent]{
+	Append: func(e *PositionEvent, _ string, dst []byte) ([]byte, error) {
+		return PositionsKey{Region: e.Region, Line: e.Line, Bucket: e.Time, Vehicle: e.Vehicle}.Append(dst)
+	},
+	Prefix: func(e *PositionEvent, _ string) ([]byte, error) {
+		return PositionsKey{Region: e.Region, Line: e.Line, Vehicle: e.Vehicle}.Prefix()
+	},
+	Suffix: func(e *PositionEvent, _ string) ([]byte, error) {
+		return PositionsKey{Region: e.Region, Line: e.Line, Vehicle: e.Vehicle}.suffix()
+	},
+	Parse: func(row string, e *PositionEvent) (time.Time, error) {
+		k, err := ParsePositionsKey(row)
+		e.Region = codec.Keep(e.Region, k.Region)
+		e.Line = codec.Keep(e.Line, k.Line)
+		e.Vehicle = k.Vehicle
+		return k.Bucket, err
+	},
+	Delimiter: "/",
+}, store.Layout[PositionEvent]{
 	Table: store.Table{
-		ID: "positions",
-		Families: []store.Family{
-			{
-				Name: "m",
-				GC:   codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 30 * 24 * time.Hour},
-				Life: codec.Lifetime{Retention: codec.Retention{{MaxAge: 30 * 24 * time.Hour}}},
-			},
-		},
+		ID:       "positions",
+		Families: []store.Family{{Name: "m", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 30 * 24 * time.Hour}}},
 	},
 	Kind:      store.BucketCells,
 	Bucket:    positionsBucket,
 	Precision: time.Second,
-	Columns:   []store.Column{{Name: "latitude"}, {Name: "longitude"}},
-	Time: func(e *PositionEvent) *time.Time {
-		return &e.Time
-	},
-	Check:   checkPosition,
-	Put:     putPositions,
-	Same:    samePosition,
-	Spans:   spansPositions,
-	Key:     keyPositions,
-	Set:     setPositions,
-	Missing: store.Required[PositionEvent],
-}
-
-// putPositions lays out an event as cells of positions.
-func putPositions(e *PositionEvent, c *store.Cells) {
-	if !c.SameRow(0) {
-		c.Row(PositionsKey{Region: e.Region, Line: e.Line, Bucket: e.Time, Vehicle: e.Vehicle}.Append(c.Buffer()))
-	}
-	c.Set(0, codec.AppendBinaryFloat64(c.Cell(0), e.Latitude))  // latitude
-	c.Set(1, codec.AppendBinaryFloat64(c.Cell(1), e.Longitude)) // longitude
-}
-
-// spansPositions returns where the rows of an event's series are in positions.
-func spansPositions(e *PositionEvent) ([]codec.Span, error) {
-	key := PositionsKey{Region: e.Region, Line: e.Line, Vehicle: e.Vehicle}
-	span, err := store.Span(key.Prefix, key.suffix, "/", true)
-	return []codec.Span{span}, err
-}
-
-// keyPositions sets the series of an event from a row key of positions, and
-// returns its bucket.
-func keyPositions(row string, e *PositionEvent) (time.Time, error) {
-	k, err := ParsePositionsKey(row)
-	e.Region = codec.Keep(e.Region, k.Region)
-	e.Line = codec.Keep(e.Line, k.Line)
-	e.Vehicle = k.Vehicle
-	return k.Bucket, err
-}
-
-// setPositions takes the datum of a column of positions into an event.
-func setPositions(e *PositionEvent, column int, datum []byte) (err error) {
-	switch column {
-	case 0: // latitude
-		e.Latitude, err = codec.BinaryFloat64(datum)
-	case 1: // longitude
-		e.Longitude, err = codec.BinaryFloat64(datum)
-	}
-	return err
-}
-
-// positionsColumns is how the events of positions are taken into columns.
-var positionsColumns = store.Columns[PositionEvent, PositionColumns]{
-	Append:   (*PositionColumns).Append,
-	Truncate: (*PositionColumns).truncate,
-	Extend:   (*PositionColumns).extend,
-	Decode:   (*PositionColumns).decodePositions,
-}
-
-// decodePositions adds the data of a column of positions.
-func (c *PositionColumns) decodePositions(column int, data store.Data) (err error) {
-	switch column {
-	case 0: // latitude
-		c.Latitude, err = store.Extend(c.Latitude, data, codec.BinaryFloat64)
-	case 1: // longitude
-		c.Longitude, err = store.Extend(c.Longitude, data, codec.BinaryFloat64)
-	}
-	return err
-}
+	Check:     checkPosition,
+})
 
 // positionByLine is how ByLine finds its rows in positions.
 var positionByLine = store.Query[PositionEvent]{
@@ -523,9 +396,4 @@ func checkPosition(e *PositionEvent) error {
 	c.String("region", e.Region)
 	c.String("line", e.Line)
 	return c.Err()
-}
-
-// samePosition reports whether two events are of one series.
-func samePosition(a, b *PositionEvent) bool {
-	return a.Region == b.Region && a.Line == b.Line && a.Vehicle == b.Vehicle
 }

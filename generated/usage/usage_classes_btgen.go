@@ -5,7 +5,6 @@ package usage
 
 import (
 	"context"
-	"iter"
 	"time"
 
 	"github.com/btgen-dev/btgen/runtime/codec"
@@ -50,116 +49,54 @@ func (c UsageClassesClass) String() string {
 	return codec.EnumString(usageClassesClassNames, int64(c))
 }
 
-// UsageClassesWriter writes UsageClasses events to table usage_classes. It is
-// safe for use by several goroutines.
+// UsageClassesWriter writes UsageClasses events to table usage_classes. Writing
+// an event again replaces it, so a failed call is safe to repeat.
 type UsageClassesWriter struct {
-	writer store.WriterOf[UsageClassesEvent]
+	store.EventWriter[UsageClassesEvent]
 }
 
-// NewUsageClassesWriter returns a writer; client is a *bigtable.Client, or
-// stands in for one.
+// NewUsageClassesWriter returns a writer; client is usually a *bigtable.Client.
 //
 //go:noinline
 func NewUsageClassesWriter(client Client, opts ...Options) *UsageClassesWriter {
 	return &UsageClassesWriter{store.NewWriter(client, usageClassesLayouts, opts...)}
 }
 
-// Write stores one event. Each row that it goes to is written atomically.
-// Writing an event again replaces it whole, so that a failed call is safe to
-// repeat. With WriteOptions.IfAbsent it stores the event only if there is none
-// of its series and time; else the Failure has the outcome Exists. It returns
-// nil or a *WriteError.
-func (w *UsageClassesWriter) Write(ctx context.Context, event UsageClassesEvent, opts ...WriteOptions) error {
-	return w.writer.Write(ctx, event, opts...)
-}
-
-// WriteAll stores events, in any order, those of one row in one mutation. It
-// returns nil when all are stored, and a *WriteError that names each event that
-// is not; all others are then durable. An event that has the series and time of
-// an earlier one of the call, but other values, is refused with a
-// *DuplicateError, unless WriteOptions.LastWins is set.
-func (w *UsageClassesWriter) WriteAll(ctx context.Context, events []UsageClassesEvent, opts ...WriteOptions) error {
-	return w.writer.WriteAll(ctx, events, opts...)
-}
-
 // UsageClassesBatcher gathers UsageClasses events from any number of
-// goroutines, and writes them together when there are enough of them or they
-// have waited long enough. Its memory is bounded, but for failures that are
-// being reported. Every event that it takes is written, or reported as one that
-// is not.
+// goroutines, and writes them in batches: when there are enough of them, or
+// when they have waited long enough. Every event that it accepts is written or
+// reported as failed. Its memory is bounded, except for failures that are being
+// reported.
 type UsageClassesBatcher struct {
-	batcher store.BatcherOf[UsageClassesEvent]
+	store.EventBatcher[UsageClassesEvent]
 }
 
-// NewUsageClassesBatcher returns a batcher that writes through w. With each
-// event that is not written failed is called, once, from a goroutine of the
-// batcher, with the *WriteError that Write would return. It may add the event
-// again, but not call Flush or Close, which wait for it, and should be quick:
-// others are written meanwhile, and their failures wait in memory. It may be
-// nil.
+// NewUsageClassesBatcher returns a batcher that writes through w. It calls
+// failed, which may be nil, once per unwritten event, from a goroutine of its
+// own, with the *WriteError that Write would return. The function may add the
+// event again. It must not call Flush or Close, which wait for it, and should
+// be quick: other failures queue up in memory meanwhile.
 //
 //go:noinline
 func NewUsageClassesBatcher(w *UsageClassesWriter, failed func(event UsageClassesEvent, err error), opts ...BatcherOptions) *UsageClassesBatcher {
-	return &UsageClassesBatcher{store.NewBatcher(w.writer, failed, opts...)}
+	return &UsageClassesBatcher{store.NewBatcher(w.EventWriter, failed, opts...)}
 }
 
-// Add takes a copy of an event, to be written soon, and waits while there is no
-// room, until ctx ends. An event that is refused for what it is gives the
-// *WriteError that Write would return, and after Close the error is ErrClosed.
-// WriteAll's comparison of events of one series and time is made within a
-// batch; events of different batches replace each other.
-func (b *UsageClassesBatcher) Add(ctx context.Context, event UsageClassesEvent) error {
-	return b.batcher.Add(ctx, event)
-}
-
-// Flush sends what was added, and waits until all of it is written or reported.
-// It returns a *BatchError if there were failures since it was last called, or
-// why ctx ended; what was added is then still on its way.
-func (b *UsageClassesBatcher) Flush(ctx context.Context) error {
-	return b.batcher.Flush(ctx)
-}
-
-// Close is Flush, and lets no events in any more. It may be called again.
-func (b *UsageClassesBatcher) Close(ctx context.Context) error {
-	return b.batcher.Close(ctx)
-}
-
-// UsageClassesReader reads UsageClasses events, those of a series from table
-// usage_classes. It never returns one that is past its time to live. It is safe
-// for use by several goroutines.
+// UsageClassesReader reads UsageClasses events from table usage_classes. Read
+// holds one bucket in memory at a time.
 type UsageClassesReader struct {
-	reader store.ReaderOf[UsageClassesEvent]
+	store.EventReader[UsageClassesSeries, UsageClassesEvent, UsageClassesColumns]
 }
 
-// NewUsageClassesReader returns a reader; client is a *bigtable.Client, or
-// stands in for one.
+// NewUsageClassesReader returns a reader; client is usually a *bigtable.Client.
 //
 //go:noinline
 func NewUsageClassesReader(client Client, opts ...Options) *UsageClassesReader {
-	return &UsageClassesReader{store.NewReader(client, usageClassesLayout, opts...)}
-}
-
-// Read yields the events of a series with from <= time < to, in the order of
-// time, and holds one bucket in memory at a time. A zero from is before all
-// events; a from after to, or a zero to, is a *RangeError. An event that does
-// not decode is yielded as far as it was understood, with a *DecodeError, and
-// the loop may go on; any other error is the last thing yielded.
-func (r *UsageClassesReader) Read(ctx context.Context, series UsageClassesSeries, from, to time.Time, opts ...ReadOptions) iter.Seq2[UsageClassesEvent, error] {
-	return r.reader.Read(ctx, UsageClassesEvent{UsageClassesSeries: series}, from, to, opts...)
-}
-
-// ReadColumns appends the events of a series with from <= time < to to columns,
-// which may be reused. An event that does not decode is left out, and the first
-// *DecodeError returned after all others; any other error ends the read.
-//
-//go:noinline
-func (r *UsageClassesReader) ReadColumns(ctx context.Context, series UsageClassesSeries, from, to time.Time, columns *UsageClassesColumns, opts ...ReadOptions) error {
-	return store.ReadColumns(ctx, r.reader, usageClassesColumns, columns, nil, UsageClassesEvent{UsageClassesSeries: series}, from, to, opts...)
-}
-
-// Latest returns the newest event of a series, or ErrNotFound.
-func (r *UsageClassesReader) Latest(ctx context.Context, series UsageClassesSeries) (UsageClassesEvent, error) {
-	return r.reader.Latest(ctx, UsageClassesEvent{UsageClassesSeries: series})
+	reader := store.NewReader(client, usageClassesLayout, opts...)
+	of := func(series UsageClassesSeries) UsageClassesEvent {
+		return UsageClassesEvent{UsageClassesSeries: series}
+	}
+	return &UsageClassesReader{store.NewEventReader(reader, usageClassesColumns, of)}
 }
 
 // The fields of UsageClassesEvent, for ReadOptions.
@@ -168,8 +105,8 @@ const (
 	UsageClassesFieldBytes    Field = "bytes"
 )
 
-// UsageClassesColumns is events as columns, all of one length: the i-th event
-// is the i-th of each.
+// UsageClassesColumns holds events column by column. All slices have the same
+// length.
 type UsageClassesColumns struct {
 	Series   []UsageClassesSeries
 	Time     []time.Time
@@ -178,47 +115,20 @@ type UsageClassesColumns struct {
 	Bytes    []int64
 }
 
-// Reset empties the columns and keeps their memory.
+// Reset empties the slices and keeps their memory.
 func (c *UsageClassesColumns) Reset() {
-	c.Series = c.Series[:0]
-	c.Time = c.Time[:0]
-	c.Class = c.Class[:0]
-	c.Requests = c.Requests[:0]
-	c.Bytes = c.Bytes[:0]
+	usageClassesColumns.Reset(c)
 }
 
 // Append adds an event.
 func (c *UsageClassesColumns) Append(e *UsageClassesEvent) {
-	c.Series = append(c.Series, e.UsageClassesSeries)
-	c.Time = append(c.Time, e.Time)
-	c.Class = append(c.Class, e.Class)
-	c.Requests = append(c.Requests, e.Requests)
-	c.Bytes = append(c.Bytes, e.Bytes)
+	usageClassesColumns.Append(c, e)
 }
 
-// truncate makes all columns n events long.
-func (c *UsageClassesColumns) truncate(n int) {
-	c.Series = c.Series[:n]
-	c.Time = c.Time[:n]
-	c.Class = c.Class[:n]
-	c.Requests = c.Requests[:n]
-	c.Bytes = c.Bytes[:n]
-}
-
-// extend adds the series and the times of events, whose fields are to follow,
-// and returns how many there were before.
-func (c *UsageClassesColumns) extend(e *UsageClassesEvent, events store.Data) int {
-	n := len(c.Time)
-	c.Series = store.ExtendSame(c.Series, events, e.UsageClassesSeries)
-	c.Time = store.ExtendTimes(c.Time, events)
-	c.Class = store.ExtendClasses(c.Class, events)
-	return n
-}
-
-// SetupUsageClasses makes table usage_classes what the schema says and returns
-// what it did; a second call changes nothing. A change that may delete data is
-// refused with a *RefusedError, and nothing is changed, unless Options.Allow
-// names it. With Options.DryRun it returns what it would do.
+// SetupUsageClasses reconciles table usage_classes with the schema and returns
+// what it changed; a second call changes nothing. It refuses a change that may
+// delete data with a *RefusedError, and changes nothing, unless Options.Allow
+// names the change. With Options.DryRun it returns what it would change.
 //
 //go:noinline
 func SetupUsageClasses(ctx context.Context, admin Admin, opts ...Options) (Plan, error) {
@@ -276,7 +186,7 @@ func ParseUsageClassesKey(row string) (UsageClassesKey, error) {
 	return k, r.Close()
 }
 
-// usageClassesLayouts says how events lie in each table that they are written
+// usageClassesLayouts lists the layouts of all tables that events are written
 // to.
 var usageClassesLayouts = []*store.Layout[UsageClassesEvent]{usageClassesLayout}
 
@@ -286,108 +196,44 @@ var usageClassesBucket = codec.Bucket{
 	Label: codec.Label{Format: codec.TimeFormat{Layout: "2006-01-02T15"}},
 }
 
-// usageClassesLayout is how events lie in usage_classes.
-var usageClassesLayout = &store.Layout[UsageClassesEvent]{
+// usageClassesColumns ties the parts of an event to the columns of table
+// usage_classes and to the slices of UsageClassesColumns.
+var usageClassesColumns = store.NewColumns(
+	store.SeriesPart(func(e *UsageClassesEvent) *UsageClassesSeries { return &e.UsageClassesSeries }, func(c *UsageClassesColumns) *[]UsageClassesSeries { return &c.Series }),
+	store.TimePart(func(e *UsageClassesEvent) *time.Time { return &e.Time }, func(c *UsageClassesColumns) *[]time.Time { return &c.Time }),
+	store.ClassPart(func(e *UsageClassesEvent) *int { return (*int)(&e.Class) }, func(c *UsageClassesColumns) *[]UsageClassesClass { return &c.Class }),
+	store.RequiredColumn("requests", codec.Binary.Int64, func(e *UsageClassesEvent) *int64 { return &e.Requests }, func(c *UsageClassesColumns) *[]int64 { return &c.Requests }),
+	store.RequiredColumn("bytes", codec.Binary.Int64, func(e *UsageClassesEvent) *int64 { return &e.Bytes }, func(c *UsageClassesColumns) *[]int64 { return &c.Bytes }),
+)
+
+// usageClassesLayout is the layout of table usage_classes.
+var usageClassesLayout = store.NewLayout(usageClassesColumns, store.Keys[UsageClassesEvent]{
+	Append: func(e *UsageClassesEvent, _ string, dst []byte) ([]byte, error) {
+		return UsageClassesKey{Customer: e.Customer, Bucket: e.Time}.Append(dst)
+	},
+	Prefix: func(e *UsageClassesEvent, _ string) ([]byte, error) {
+		return UsageClassesKey{Customer: e.Customer}.Prefix()
+	},
+	Parse: func(row string, e *UsageClassesEvent) (time.Time, error) {
+		k, err := ParseUsageClassesKey(row)
+		e.Customer = codec.Keep(e.Customer, k.Customer)
+		return k.Bucket, err
+	},
+	Delimiter: "#",
+}, store.Layout[UsageClassesEvent]{
 	Table: store.Table{
 		ID: "usage_classes",
 		Families: []store.Family{
-			{
-				Name:  "short",
-				GC:    codec.GCRule{Kind: codec.GCMaxAge, MaxAge: time.Hour},
-				Life:  codec.Lifetime{Retention: codec.Retention{{MaxAge: time.Hour}}},
-				Class: 1,
-			},
-			{
-				Name:  "standard",
-				GC:    codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 2 * 24 * time.Hour},
-				Life:  codec.Lifetime{Retention: codec.Retention{{MaxAge: 2 * 24 * time.Hour}}},
-				Class: 2,
-			},
-			{
-				Name:  "long",
-				GC:    codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 3 * 24 * time.Hour},
-				Life:  codec.Lifetime{Retention: codec.Retention{{MaxAge: 3 * 24 * time.Hour}}},
-				Class: 3,
-			},
+			{Name: "short", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: time.Hour}, Class: 1},
+			{Name: "standard", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 2 * 24 * time.Hour}, Class: 2},
+			{Name: "long", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 3 * 24 * time.Hour}, Class: 3},
 		},
 	},
 	Kind:      store.BucketCells,
 	Bucket:    usageClassesBucket,
 	Precision: time.Second,
-	Columns:   []store.Column{{Name: "requests"}, {Name: "bytes"}},
-	Time: func(e *UsageClassesEvent) *time.Time {
-		return &e.Time
-	},
-	Choice:  choiceUsageClasses,
-	Check:   checkUsageClasses,
-	Put:     putUsageClasses,
-	Same:    sameUsageClasses,
-	Spans:   spansUsageClasses,
-	Key:     keyUsageClasses,
-	Set:     setUsageClasses,
-	Missing: store.Required[UsageClassesEvent],
-}
-
-// putUsageClasses lays out an event as cells of usage_classes.
-func putUsageClasses(e *UsageClassesEvent, c *store.Cells) {
-	if !c.SameRow(0) {
-		c.Row(UsageClassesKey{Customer: e.Customer, Bucket: e.Time}.Append(c.Buffer()))
-	}
-	c.Set(0, codec.AppendBinaryInt64(c.Cell(0), e.Requests)) // requests
-	c.Set(1, codec.AppendBinaryInt64(c.Cell(1), e.Bytes))    // bytes
-}
-
-// spansUsageClasses returns where the rows of an event's series are in
-// usage_classes.
-func spansUsageClasses(e *UsageClassesEvent) ([]codec.Span, error) {
-	key := UsageClassesKey{Customer: e.Customer}
-	span, err := store.Span(key.Prefix, nil, "#", true)
-	return []codec.Span{span}, err
-}
-
-// keyUsageClasses sets the series of an event from a row key of usage_classes,
-// and returns its bucket.
-func keyUsageClasses(row string, e *UsageClassesEvent) (time.Time, error) {
-	k, err := ParseUsageClassesKey(row)
-	e.Customer = codec.Keep(e.Customer, k.Customer)
-	return k.Bucket, err
-}
-
-// setUsageClasses takes the datum of a column of usage_classes into an event.
-func setUsageClasses(e *UsageClassesEvent, column int, datum []byte) (err error) {
-	switch column {
-	case 0: // requests
-		e.Requests, err = codec.BinaryInt64(datum)
-	case 1: // bytes
-		e.Bytes, err = codec.BinaryInt64(datum)
-	}
-	return err
-}
-
-// usageClassesColumns is how the events of usage_classes are taken into
-// columns.
-var usageClassesColumns = store.Columns[UsageClassesEvent, UsageClassesColumns]{
-	Append:   (*UsageClassesColumns).Append,
-	Truncate: (*UsageClassesColumns).truncate,
-	Extend:   (*UsageClassesColumns).extend,
-	Decode:   (*UsageClassesColumns).decodeUsageClasses,
-}
-
-// decodeUsageClasses adds the data of a column of usage_classes.
-func (c *UsageClassesColumns) decodeUsageClasses(column int, data store.Data) (err error) {
-	switch column {
-	case 0: // requests
-		c.Requests, err = store.Extend(c.Requests, data, codec.BinaryInt64)
-	case 1: // bytes
-		c.Bytes, err = store.Extend(c.Bytes, data, codec.BinaryInt64)
-	}
-	return err
-}
-
-// choiceUsageClasses returns where an event says how long it lives.
-func choiceUsageClasses(e *UsageClassesEvent) store.Choice {
-	return store.Choice{Class: (*int)(&e.Class)}
-}
+	Check:     checkUsageClasses,
+})
 
 // checkUsageClasses refuses an event that no table can hold.
 func checkUsageClasses(e *UsageClassesEvent) error {
@@ -395,9 +241,4 @@ func checkUsageClasses(e *UsageClassesEvent) error {
 	c.Time("time", e.Time)
 	c.String("customer", e.Customer)
 	return c.Err()
-}
-
-// sameUsageClasses reports whether two events are of one series.
-func sameUsageClasses(a, b *UsageClassesEvent) bool {
-	return a.Customer == b.Customer
 }

@@ -5,7 +5,6 @@ package usage
 
 import (
 	"context"
-	"iter"
 	"time"
 
 	"github.com/btgen-dev/btgen/runtime/codec"
@@ -28,116 +27,54 @@ type UsageDefaultEvent struct {
 	Bytes     int64 // bytes
 }
 
-// UsageDefaultWriter writes UsageDefault events to table usage_default. It is
-// safe for use by several goroutines.
+// UsageDefaultWriter writes UsageDefault events to table usage_default. Writing
+// an event again replaces it, so a failed call is safe to repeat.
 type UsageDefaultWriter struct {
-	writer store.WriterOf[UsageDefaultEvent]
+	store.EventWriter[UsageDefaultEvent]
 }
 
-// NewUsageDefaultWriter returns a writer; client is a *bigtable.Client, or
-// stands in for one.
+// NewUsageDefaultWriter returns a writer; client is usually a *bigtable.Client.
 //
 //go:noinline
 func NewUsageDefaultWriter(client Client, opts ...Options) *UsageDefaultWriter {
 	return &UsageDefaultWriter{store.NewWriter(client, usageDefaultLayouts, opts...)}
 }
 
-// Write stores one event. Each row that it goes to is written atomically.
-// Writing an event again replaces it whole, so that a failed call is safe to
-// repeat. With WriteOptions.IfAbsent it stores the event only if there is none
-// of its series and time; else the Failure has the outcome Exists. It returns
-// nil or a *WriteError.
-func (w *UsageDefaultWriter) Write(ctx context.Context, event UsageDefaultEvent, opts ...WriteOptions) error {
-	return w.writer.Write(ctx, event, opts...)
-}
-
-// WriteAll stores events, in any order, those of one row in one mutation. It
-// returns nil when all are stored, and a *WriteError that names each event that
-// is not; all others are then durable. An event that has the series and time of
-// an earlier one of the call, but other values, is refused with a
-// *DuplicateError, unless WriteOptions.LastWins is set.
-func (w *UsageDefaultWriter) WriteAll(ctx context.Context, events []UsageDefaultEvent, opts ...WriteOptions) error {
-	return w.writer.WriteAll(ctx, events, opts...)
-}
-
 // UsageDefaultBatcher gathers UsageDefault events from any number of
-// goroutines, and writes them together when there are enough of them or they
-// have waited long enough. Its memory is bounded, but for failures that are
-// being reported. Every event that it takes is written, or reported as one that
-// is not.
+// goroutines, and writes them in batches: when there are enough of them, or
+// when they have waited long enough. Every event that it accepts is written or
+// reported as failed. Its memory is bounded, except for failures that are being
+// reported.
 type UsageDefaultBatcher struct {
-	batcher store.BatcherOf[UsageDefaultEvent]
+	store.EventBatcher[UsageDefaultEvent]
 }
 
-// NewUsageDefaultBatcher returns a batcher that writes through w. With each
-// event that is not written failed is called, once, from a goroutine of the
-// batcher, with the *WriteError that Write would return. It may add the event
-// again, but not call Flush or Close, which wait for it, and should be quick:
-// others are written meanwhile, and their failures wait in memory. It may be
-// nil.
+// NewUsageDefaultBatcher returns a batcher that writes through w. It calls
+// failed, which may be nil, once per unwritten event, from a goroutine of its
+// own, with the *WriteError that Write would return. The function may add the
+// event again. It must not call Flush or Close, which wait for it, and should
+// be quick: other failures queue up in memory meanwhile.
 //
 //go:noinline
 func NewUsageDefaultBatcher(w *UsageDefaultWriter, failed func(event UsageDefaultEvent, err error), opts ...BatcherOptions) *UsageDefaultBatcher {
-	return &UsageDefaultBatcher{store.NewBatcher(w.writer, failed, opts...)}
+	return &UsageDefaultBatcher{store.NewBatcher(w.EventWriter, failed, opts...)}
 }
 
-// Add takes a copy of an event, to be written soon, and waits while there is no
-// room, until ctx ends. An event that is refused for what it is gives the
-// *WriteError that Write would return, and after Close the error is ErrClosed.
-// WriteAll's comparison of events of one series and time is made within a
-// batch; events of different batches replace each other.
-func (b *UsageDefaultBatcher) Add(ctx context.Context, event UsageDefaultEvent) error {
-	return b.batcher.Add(ctx, event)
-}
-
-// Flush sends what was added, and waits until all of it is written or reported.
-// It returns a *BatchError if there were failures since it was last called, or
-// why ctx ended; what was added is then still on its way.
-func (b *UsageDefaultBatcher) Flush(ctx context.Context) error {
-	return b.batcher.Flush(ctx)
-}
-
-// Close is Flush, and lets no events in any more. It may be called again.
-func (b *UsageDefaultBatcher) Close(ctx context.Context) error {
-	return b.batcher.Close(ctx)
-}
-
-// UsageDefaultReader reads UsageDefault events, those of a series from table
-// usage_default. It never returns one that is past its time to live. It is safe
-// for use by several goroutines.
+// UsageDefaultReader reads UsageDefault events from table usage_default. Read
+// holds one event in memory at a time.
 type UsageDefaultReader struct {
-	reader store.ReaderOf[UsageDefaultEvent]
+	store.EventReader[UsageDefaultSeries, UsageDefaultEvent, UsageDefaultColumns]
 }
 
-// NewUsageDefaultReader returns a reader; client is a *bigtable.Client, or
-// stands in for one.
+// NewUsageDefaultReader returns a reader; client is usually a *bigtable.Client.
 //
 //go:noinline
 func NewUsageDefaultReader(client Client, opts ...Options) *UsageDefaultReader {
-	return &UsageDefaultReader{store.NewReader(client, usageDefaultLayout, opts...)}
-}
-
-// Read yields the events of a series with from <= time < to, in the order of
-// time, and holds one event in memory at a time. A zero from is before all
-// events; a from after to, or a zero to, is a *RangeError. An event that does
-// not decode is yielded as far as it was understood, with a *DecodeError, and
-// the loop may go on; any other error is the last thing yielded.
-func (r *UsageDefaultReader) Read(ctx context.Context, series UsageDefaultSeries, from, to time.Time, opts ...ReadOptions) iter.Seq2[UsageDefaultEvent, error] {
-	return r.reader.Read(ctx, UsageDefaultEvent{UsageDefaultSeries: series}, from, to, opts...)
-}
-
-// ReadColumns appends the events of a series with from <= time < to to columns,
-// which may be reused. An event that does not decode is left out, and the first
-// *DecodeError returned after all others; any other error ends the read.
-//
-//go:noinline
-func (r *UsageDefaultReader) ReadColumns(ctx context.Context, series UsageDefaultSeries, from, to time.Time, columns *UsageDefaultColumns, opts ...ReadOptions) error {
-	return store.ReadColumns(ctx, r.reader, usageDefaultColumns, columns, nil, UsageDefaultEvent{UsageDefaultSeries: series}, from, to, opts...)
-}
-
-// Latest returns the newest event of a series, or ErrNotFound.
-func (r *UsageDefaultReader) Latest(ctx context.Context, series UsageDefaultSeries) (UsageDefaultEvent, error) {
-	return r.reader.Latest(ctx, UsageDefaultEvent{UsageDefaultSeries: series})
+	reader := store.NewReader(client, usageDefaultLayout, opts...)
+	of := func(series UsageDefaultSeries) UsageDefaultEvent {
+		return UsageDefaultEvent{UsageDefaultSeries: series}
+	}
+	return &UsageDefaultReader{store.NewEventReader(reader, usageDefaultColumns, of)}
 }
 
 // The fields of UsageDefaultEvent, for ReadOptions.
@@ -146,8 +83,8 @@ const (
 	UsageDefaultFieldBytes    Field = "bytes"
 )
 
-// UsageDefaultColumns is events as columns, all of one length: the i-th event
-// is the i-th of each.
+// UsageDefaultColumns holds events column by column. All slices have the same
+// length.
 type UsageDefaultColumns struct {
 	Series    []UsageDefaultSeries
 	Time      []time.Time
@@ -158,54 +95,20 @@ type UsageDefaultColumns struct {
 	Bytes     []int64
 }
 
-// Reset empties the columns and keeps their memory.
+// Reset empties the slices and keeps their memory.
 func (c *UsageDefaultColumns) Reset() {
-	c.Series = c.Series[:0]
-	c.Time = c.Time[:0]
-	c.TTL = c.TTL[:0]
-	c.ExpiresAt = c.ExpiresAt[:0]
-	c.WrittenAt = c.WrittenAt[:0]
-	c.Requests = c.Requests[:0]
-	c.Bytes = c.Bytes[:0]
+	usageDefaultColumns.Reset(c)
 }
 
 // Append adds an event.
 func (c *UsageDefaultColumns) Append(e *UsageDefaultEvent) {
-	c.Series = append(c.Series, e.UsageDefaultSeries)
-	c.Time = append(c.Time, e.Time)
-	c.TTL = append(c.TTL, e.TTL)
-	c.ExpiresAt = append(c.ExpiresAt, e.ExpiresAt)
-	c.WrittenAt = append(c.WrittenAt, e.WrittenAt)
-	c.Requests = append(c.Requests, e.Requests)
-	c.Bytes = append(c.Bytes, e.Bytes)
+	usageDefaultColumns.Append(c, e)
 }
 
-// truncate makes all columns n events long.
-func (c *UsageDefaultColumns) truncate(n int) {
-	c.Series = c.Series[:n]
-	c.Time = c.Time[:n]
-	c.TTL = c.TTL[:n]
-	c.ExpiresAt = c.ExpiresAt[:n]
-	c.WrittenAt = c.WrittenAt[:n]
-	c.Requests = c.Requests[:n]
-	c.Bytes = c.Bytes[:n]
-}
-
-// extend adds the series and the times of events, whose fields are to follow,
-// and returns how many there were before.
-func (c *UsageDefaultColumns) extend(e *UsageDefaultEvent, events store.Data) int {
-	n := len(c.Time)
-	c.Series = store.ExtendSame(c.Series, events, e.UsageDefaultSeries)
-	c.Time = store.ExtendTimes(c.Time, events)
-	c.TTL = store.ExtendSame(c.TTL, events, 0)
-	c.ExpiresAt = store.ExtendExpiries(c.ExpiresAt, events)
-	return n
-}
-
-// SetupUsageDefault makes table usage_default what the schema says and returns
-// what it did; a second call changes nothing. A change that may delete data is
-// refused with a *RefusedError, and nothing is changed, unless Options.Allow
-// names it. With Options.DryRun it returns what it would do.
+// SetupUsageDefault reconciles table usage_default with the schema and returns
+// what it changed; a second call changes nothing. It refuses a change that may
+// delete data with a *RefusedError, and changes nothing, unless Options.Allow
+// names the change. With Options.DryRun it returns what it would change.
 //
 //go:noinline
 func SetupUsageDefault(ctx context.Context, admin Admin, opts ...Options) (Plan, error) {
@@ -260,7 +163,7 @@ func ParseUsageDefaultKey(row string) (UsageDefaultKey, error) {
 	return k, r.Close()
 }
 
-// usageDefaultLayouts says how events lie in each table that they are written
+// usageDefaultLayouts lists the layouts of all tables that events are written
 // to.
 var usageDefaultLayouts = []*store.Layout[UsageDefaultEvent]{usageDefaultLayout}
 
@@ -268,97 +171,42 @@ var usageDefaultLayouts = []*store.Layout[UsageDefaultEvent]{usageDefaultLayout}
 // usage_default.
 var usageDefaultTime = codec.TimeFormat{Layout: "2006-01-02T150405"}
 
-// usageDefaultLayout is how events lie in usage_default.
-var usageDefaultLayout = &store.Layout[UsageDefaultEvent]{
+// usageDefaultColumns ties the parts of an event to the columns of table
+// usage_default and to the slices of UsageDefaultColumns.
+var usageDefaultColumns = store.NewColumns(
+	store.SeriesPart(func(e *UsageDefaultEvent) *UsageDefaultSeries { return &e.UsageDefaultSeries }, func(c *UsageDefaultColumns) *[]UsageDefaultSeries { return &c.Series }),
+	store.TimePart(func(e *UsageDefaultEvent) *time.Time { return &e.Time }, func(c *UsageDefaultColumns) *[]time.Time { return &c.Time }),
+	store.TTLPart(func(e *UsageDefaultEvent) *time.Duration { return &e.TTL }, func(c *UsageDefaultColumns) *[]time.Duration { return &c.TTL }),
+	store.ExpiresAtPart(func(e *UsageDefaultEvent) *time.Time { return &e.ExpiresAt }, func(c *UsageDefaultColumns) *[]time.Time { return &c.ExpiresAt }),
+	store.RequiredColumn("requests", codec.Binary.Int64, func(e *UsageDefaultEvent) *int64 { return &e.Requests }, func(c *UsageDefaultColumns) *[]int64 { return &c.Requests }),
+	store.RequiredColumn("bytes", codec.Binary.Int64, func(e *UsageDefaultEvent) *int64 { return &e.Bytes }, func(c *UsageDefaultColumns) *[]int64 { return &c.Bytes }),
+	store.WrittenAtColumn("written_at", codec.Binary.Timestamp, func(e *UsageDefaultEvent) *time.Time { return &e.WrittenAt }, func(c *UsageDefaultColumns) *[]time.Time { return &c.WrittenAt }),
+)
+
+// usageDefaultLayout is the layout of table usage_default.
+var usageDefaultLayout = store.NewLayout(usageDefaultColumns, store.Keys[UsageDefaultEvent]{
+	Append: func(e *UsageDefaultEvent, _ string, dst []byte) ([]byte, error) {
+		return UsageDefaultKey{Customer: e.Customer, Time: e.Time}.Append(dst)
+	},
+	Prefix: func(e *UsageDefaultEvent, _ string) ([]byte, error) {
+		return UsageDefaultKey{Customer: e.Customer}.Prefix()
+	},
+	Parse: func(row string, e *UsageDefaultEvent) (time.Time, error) {
+		k, err := ParseUsageDefaultKey(row)
+		e.Customer = codec.Keep(e.Customer, k.Customer)
+		return k.Time, err
+	},
+	Delimiter: "#",
+}, store.Layout[UsageDefaultEvent]{
 	Table: store.Table{
-		ID: "usage_default",
-		Families: []store.Family{
-			{
-				Name: "m",
-				GC:   codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 2 * 24 * time.Hour},
-				Life: codec.Lifetime{Stamp: codec.StampShifted, Default: 2 * 24 * time.Hour},
-			},
-		},
+		ID:       "usage_default",
+		Families: []store.Family{{Name: "m", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 2 * 24 * time.Hour}, Life: codec.Lifetime{Stamp: codec.StampShifted, Default: 2 * 24 * time.Hour}}},
 	},
 	Kind:      store.SingleRows,
 	TimeKey:   usageDefaultTime,
 	Precision: time.Second,
-	Columns:   []store.Column{{Name: "requests"}, {Name: "bytes"}, {Name: "written_at", WrittenAt: true}},
-	Time: func(e *UsageDefaultEvent) *time.Time {
-		return &e.Time
-	},
-	Choice:  choiceUsageDefault,
-	Check:   checkUsageDefault,
-	Put:     putUsageDefault,
-	Spans:   spansUsageDefault,
-	Key:     keyUsageDefault,
-	Set:     setUsageDefault,
-	Missing: store.Required[UsageDefaultEvent],
-}
-
-// putUsageDefault lays out an event as cells of usage_default.
-func putUsageDefault(e *UsageDefaultEvent, c *store.Cells) {
-	c.Row(UsageDefaultKey{Customer: e.Customer, Time: e.Time}.Append(c.Buffer()))
-	c.Set(0, codec.AppendBinaryInt64(c.Cell(0), e.Requests))      // requests
-	c.Set(1, codec.AppendBinaryInt64(c.Cell(1), e.Bytes))         // bytes
-	c.Set(2, codec.AppendBinaryTimestamp(c.Cell(2), e.WrittenAt)) // written_at
-}
-
-// spansUsageDefault returns where the rows of an event's series are in
-// usage_default.
-func spansUsageDefault(e *UsageDefaultEvent) ([]codec.Span, error) {
-	key := UsageDefaultKey{Customer: e.Customer}
-	span, err := store.Span(key.Prefix, nil, "#", true)
-	return []codec.Span{span}, err
-}
-
-// keyUsageDefault sets the series of an event from a row key of usage_default,
-// and returns its time.
-func keyUsageDefault(row string, e *UsageDefaultEvent) (time.Time, error) {
-	k, err := ParseUsageDefaultKey(row)
-	e.Customer = codec.Keep(e.Customer, k.Customer)
-	return k.Time, err
-}
-
-// setUsageDefault takes the datum of a column of usage_default into an event.
-func setUsageDefault(e *UsageDefaultEvent, column int, datum []byte) (err error) {
-	switch column {
-	case 0: // requests
-		e.Requests, err = codec.BinaryInt64(datum)
-	case 1: // bytes
-		e.Bytes, err = codec.BinaryInt64(datum)
-	case 2: // written_at
-		e.WrittenAt, err = codec.BinaryTimestamp(datum)
-	}
-	return err
-}
-
-// usageDefaultColumns is how the events of usage_default are taken into
-// columns.
-var usageDefaultColumns = store.Columns[UsageDefaultEvent, UsageDefaultColumns]{
-	Append:   (*UsageDefaultColumns).Append,
-	Truncate: (*UsageDefaultColumns).truncate,
-	Extend:   (*UsageDefaultColumns).extend,
-	Decode:   (*UsageDefaultColumns).decodeUsageDefault,
-}
-
-// decodeUsageDefault adds the data of a column of usage_default.
-func (c *UsageDefaultColumns) decodeUsageDefault(column int, data store.Data) (err error) {
-	switch column {
-	case 0: // requests
-		c.Requests, err = store.Extend(c.Requests, data, codec.BinaryInt64)
-	case 1: // bytes
-		c.Bytes, err = store.Extend(c.Bytes, data, codec.BinaryInt64)
-	case 2: // written_at
-		c.WrittenAt, err = store.Extend(c.WrittenAt, data, codec.BinaryTimestamp)
-	}
-	return err
-}
-
-// choiceUsageDefault returns where an event says how long it lives.
-func choiceUsageDefault(e *UsageDefaultEvent) store.Choice {
-	return store.Choice{TTL: &e.TTL, ExpiresAt: &e.ExpiresAt, WrittenAt: &e.WrittenAt}
-}
+	Check:     checkUsageDefault,
+})
 
 // checkUsageDefault refuses an event that no table can hold.
 func checkUsageDefault(e *UsageDefaultEvent) error {

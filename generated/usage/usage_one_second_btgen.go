@@ -5,7 +5,6 @@ package usage
 
 import (
 	"context"
-	"iter"
 	"time"
 
 	"github.com/btgen-dev/btgen/runtime/codec"
@@ -28,115 +27,55 @@ type UsageOneSecondEvent struct {
 }
 
 // UsageOneSecondWriter writes UsageOneSecond events to table usage_one_second.
-// It is safe for use by several goroutines.
+// Writing an event again replaces it, so a failed call is safe to repeat.
 type UsageOneSecondWriter struct {
-	writer store.WriterOf[UsageOneSecondEvent]
+	store.EventWriter[UsageOneSecondEvent]
 }
 
-// NewUsageOneSecondWriter returns a writer; client is a *bigtable.Client, or
-// stands in for one.
+// NewUsageOneSecondWriter returns a writer; client is usually a
+// *bigtable.Client.
 //
 //go:noinline
 func NewUsageOneSecondWriter(client Client, opts ...Options) *UsageOneSecondWriter {
 	return &UsageOneSecondWriter{store.NewWriter(client, usageOneSecondLayouts, opts...)}
 }
 
-// Write stores one event. Each row that it goes to is written atomically.
-// Writing an event again replaces it whole, so that a failed call is safe to
-// repeat. With WriteOptions.IfAbsent it stores the event only if there is none
-// of its series and time; else the Failure has the outcome Exists. It returns
-// nil or a *WriteError.
-func (w *UsageOneSecondWriter) Write(ctx context.Context, event UsageOneSecondEvent, opts ...WriteOptions) error {
-	return w.writer.Write(ctx, event, opts...)
-}
-
-// WriteAll stores events, in any order, those of one row in one mutation. It
-// returns nil when all are stored, and a *WriteError that names each event that
-// is not; all others are then durable. An event that has the series and time of
-// an earlier one of the call, but other values, is refused with a
-// *DuplicateError, unless WriteOptions.LastWins is set.
-func (w *UsageOneSecondWriter) WriteAll(ctx context.Context, events []UsageOneSecondEvent, opts ...WriteOptions) error {
-	return w.writer.WriteAll(ctx, events, opts...)
-}
-
 // UsageOneSecondBatcher gathers UsageOneSecond events from any number of
-// goroutines, and writes them together when there are enough of them or they
-// have waited long enough. Its memory is bounded, but for failures that are
-// being reported. Every event that it takes is written, or reported as one that
-// is not.
+// goroutines, and writes them in batches: when there are enough of them, or
+// when they have waited long enough. Every event that it accepts is written or
+// reported as failed. Its memory is bounded, except for failures that are being
+// reported.
 type UsageOneSecondBatcher struct {
-	batcher store.BatcherOf[UsageOneSecondEvent]
+	store.EventBatcher[UsageOneSecondEvent]
 }
 
-// NewUsageOneSecondBatcher returns a batcher that writes through w. With each
-// event that is not written failed is called, once, from a goroutine of the
-// batcher, with the *WriteError that Write would return. It may add the event
-// again, but not call Flush or Close, which wait for it, and should be quick:
-// others are written meanwhile, and their failures wait in memory. It may be
-// nil.
+// NewUsageOneSecondBatcher returns a batcher that writes through w. It calls
+// failed, which may be nil, once per unwritten event, from a goroutine of its
+// own, with the *WriteError that Write would return. The function may add the
+// event again. It must not call Flush or Close, which wait for it, and should
+// be quick: other failures queue up in memory meanwhile.
 //
 //go:noinline
 func NewUsageOneSecondBatcher(w *UsageOneSecondWriter, failed func(event UsageOneSecondEvent, err error), opts ...BatcherOptions) *UsageOneSecondBatcher {
-	return &UsageOneSecondBatcher{store.NewBatcher(w.writer, failed, opts...)}
+	return &UsageOneSecondBatcher{store.NewBatcher(w.EventWriter, failed, opts...)}
 }
 
-// Add takes a copy of an event, to be written soon, and waits while there is no
-// room, until ctx ends. An event that is refused for what it is gives the
-// *WriteError that Write would return, and after Close the error is ErrClosed.
-// WriteAll's comparison of events of one series and time is made within a
-// batch; events of different batches replace each other.
-func (b *UsageOneSecondBatcher) Add(ctx context.Context, event UsageOneSecondEvent) error {
-	return b.batcher.Add(ctx, event)
-}
-
-// Flush sends what was added, and waits until all of it is written or reported.
-// It returns a *BatchError if there were failures since it was last called, or
-// why ctx ended; what was added is then still on its way.
-func (b *UsageOneSecondBatcher) Flush(ctx context.Context) error {
-	return b.batcher.Flush(ctx)
-}
-
-// Close is Flush, and lets no events in any more. It may be called again.
-func (b *UsageOneSecondBatcher) Close(ctx context.Context) error {
-	return b.batcher.Close(ctx)
-}
-
-// UsageOneSecondReader reads UsageOneSecond events, those of a series from
-// table usage_one_second. It never returns one that is past its time to live.
-// It is safe for use by several goroutines.
+// UsageOneSecondReader reads UsageOneSecond events from table usage_one_second.
+// Read holds one event in memory at a time.
 type UsageOneSecondReader struct {
-	reader store.ReaderOf[UsageOneSecondEvent]
+	store.EventReader[UsageOneSecondSeries, UsageOneSecondEvent, UsageOneSecondColumns]
 }
 
-// NewUsageOneSecondReader returns a reader; client is a *bigtable.Client, or
-// stands in for one.
+// NewUsageOneSecondReader returns a reader; client is usually a
+// *bigtable.Client.
 //
 //go:noinline
 func NewUsageOneSecondReader(client Client, opts ...Options) *UsageOneSecondReader {
-	return &UsageOneSecondReader{store.NewReader(client, usageOneSecondLayout, opts...)}
-}
-
-// Read yields the events of a series with from <= time < to, in the order of
-// time, and holds one event in memory at a time. A zero from is before all
-// events; a from after to, or a zero to, is a *RangeError. An event that does
-// not decode is yielded as far as it was understood, with a *DecodeError, and
-// the loop may go on; any other error is the last thing yielded.
-func (r *UsageOneSecondReader) Read(ctx context.Context, series UsageOneSecondSeries, from, to time.Time, opts ...ReadOptions) iter.Seq2[UsageOneSecondEvent, error] {
-	return r.reader.Read(ctx, UsageOneSecondEvent{UsageOneSecondSeries: series}, from, to, opts...)
-}
-
-// ReadColumns appends the events of a series with from <= time < to to columns,
-// which may be reused. An event that does not decode is left out, and the first
-// *DecodeError returned after all others; any other error ends the read.
-//
-//go:noinline
-func (r *UsageOneSecondReader) ReadColumns(ctx context.Context, series UsageOneSecondSeries, from, to time.Time, columns *UsageOneSecondColumns, opts ...ReadOptions) error {
-	return store.ReadColumns(ctx, r.reader, usageOneSecondColumns, columns, nil, UsageOneSecondEvent{UsageOneSecondSeries: series}, from, to, opts...)
-}
-
-// Latest returns the newest event of a series, or ErrNotFound.
-func (r *UsageOneSecondReader) Latest(ctx context.Context, series UsageOneSecondSeries) (UsageOneSecondEvent, error) {
-	return r.reader.Latest(ctx, UsageOneSecondEvent{UsageOneSecondSeries: series})
+	reader := store.NewReader(client, usageOneSecondLayout, opts...)
+	of := func(series UsageOneSecondSeries) UsageOneSecondEvent {
+		return UsageOneSecondEvent{UsageOneSecondSeries: series}
+	}
+	return &UsageOneSecondReader{store.NewEventReader(reader, usageOneSecondColumns, of)}
 }
 
 // The fields of UsageOneSecondEvent, for ReadOptions.
@@ -145,8 +84,8 @@ const (
 	UsageOneSecondFieldBytes    Field = "bytes"
 )
 
-// UsageOneSecondColumns is events as columns, all of one length: the i-th event
-// is the i-th of each.
+// UsageOneSecondColumns holds events column by column. All slices have the same
+// length.
 type UsageOneSecondColumns struct {
 	Series    []UsageOneSecondSeries
 	Time      []time.Time
@@ -156,50 +95,21 @@ type UsageOneSecondColumns struct {
 	Bytes     []int64
 }
 
-// Reset empties the columns and keeps their memory.
+// Reset empties the slices and keeps their memory.
 func (c *UsageOneSecondColumns) Reset() {
-	c.Series = c.Series[:0]
-	c.Time = c.Time[:0]
-	c.ExpiresAt = c.ExpiresAt[:0]
-	c.WrittenAt = c.WrittenAt[:0]
-	c.Requests = c.Requests[:0]
-	c.Bytes = c.Bytes[:0]
+	usageOneSecondColumns.Reset(c)
 }
 
 // Append adds an event.
 func (c *UsageOneSecondColumns) Append(e *UsageOneSecondEvent) {
-	c.Series = append(c.Series, e.UsageOneSecondSeries)
-	c.Time = append(c.Time, e.Time)
-	c.ExpiresAt = append(c.ExpiresAt, e.ExpiresAt)
-	c.WrittenAt = append(c.WrittenAt, e.WrittenAt)
-	c.Requests = append(c.Requests, e.Requests)
-	c.Bytes = append(c.Bytes, e.Bytes)
+	usageOneSecondColumns.Append(c, e)
 }
 
-// truncate makes all columns n events long.
-func (c *UsageOneSecondColumns) truncate(n int) {
-	c.Series = c.Series[:n]
-	c.Time = c.Time[:n]
-	c.ExpiresAt = c.ExpiresAt[:n]
-	c.WrittenAt = c.WrittenAt[:n]
-	c.Requests = c.Requests[:n]
-	c.Bytes = c.Bytes[:n]
-}
-
-// extend adds the series and the times of events, whose fields are to follow,
-// and returns how many there were before.
-func (c *UsageOneSecondColumns) extend(e *UsageOneSecondEvent, events store.Data) int {
-	n := len(c.Time)
-	c.Series = store.ExtendSame(c.Series, events, e.UsageOneSecondSeries)
-	c.Time = store.ExtendTimes(c.Time, events)
-	c.ExpiresAt = store.ExtendExpiries(c.ExpiresAt, events)
-	return n
-}
-
-// SetupUsageOneSecond makes table usage_one_second what the schema says and
-// returns what it did; a second call changes nothing. A change that may delete
-// data is refused with a *RefusedError, and nothing is changed, unless
-// Options.Allow names it. With Options.DryRun it returns what it would do.
+// SetupUsageOneSecond reconciles table usage_one_second with the schema and
+// returns what it changed; a second call changes nothing. It refuses a change
+// that may delete data with a *RefusedError, and changes nothing, unless
+// Options.Allow names the change. With Options.DryRun it returns what it would
+// change.
 //
 //go:noinline
 func SetupUsageOneSecond(ctx context.Context, admin Admin, opts ...Options) (Plan, error) {
@@ -254,7 +164,7 @@ func ParseUsageOneSecondKey(row string) (UsageOneSecondKey, error) {
 	return k, r.Close()
 }
 
-// usageOneSecondLayouts says how events lie in each table that they are written
+// usageOneSecondLayouts lists the layouts of all tables that events are written
 // to.
 var usageOneSecondLayouts = []*store.Layout[UsageOneSecondEvent]{usageOneSecondLayout}
 
@@ -262,99 +172,42 @@ var usageOneSecondLayouts = []*store.Layout[UsageOneSecondEvent]{usageOneSecondL
 // usage_one_second.
 var usageOneSecondTime = codec.TimeFormat{Layout: "2006-01-02T150405"}
 
-// usageOneSecondLayout is how events lie in usage_one_second.
-var usageOneSecondLayout = &store.Layout[UsageOneSecondEvent]{
+// usageOneSecondColumns ties the parts of an event to the columns of table
+// usage_one_second and to the slices of UsageOneSecondColumns.
+var usageOneSecondColumns = store.NewColumns(
+	store.SeriesPart(func(e *UsageOneSecondEvent) *UsageOneSecondSeries { return &e.UsageOneSecondSeries }, func(c *UsageOneSecondColumns) *[]UsageOneSecondSeries { return &c.Series }),
+	store.TimePart(func(e *UsageOneSecondEvent) *time.Time { return &e.Time }, func(c *UsageOneSecondColumns) *[]time.Time { return &c.Time }),
+	store.ExpiresAtPart(func(e *UsageOneSecondEvent) *time.Time { return &e.ExpiresAt }, func(c *UsageOneSecondColumns) *[]time.Time { return &c.ExpiresAt }),
+	store.RequiredColumn("requests", codec.Binary.Int64, func(e *UsageOneSecondEvent) *int64 { return &e.Requests }, func(c *UsageOneSecondColumns) *[]int64 { return &c.Requests }),
+	store.RequiredColumn("bytes", codec.Binary.Int64, func(e *UsageOneSecondEvent) *int64 { return &e.Bytes }, func(c *UsageOneSecondColumns) *[]int64 { return &c.Bytes }),
+	store.WrittenAtColumn("written_at", codec.Binary.Timestamp, func(e *UsageOneSecondEvent) *time.Time { return &e.WrittenAt }, func(c *UsageOneSecondColumns) *[]time.Time { return &c.WrittenAt }),
+)
+
+// usageOneSecondLayout is the layout of table usage_one_second.
+var usageOneSecondLayout = store.NewLayout(usageOneSecondColumns, store.Keys[UsageOneSecondEvent]{
+	Append: func(e *UsageOneSecondEvent, _ string, dst []byte) ([]byte, error) {
+		return UsageOneSecondKey{Customer: e.Customer, Time: e.Time}.Append(dst)
+	},
+	Prefix: func(e *UsageOneSecondEvent, _ string) ([]byte, error) {
+		return UsageOneSecondKey{Customer: e.Customer}.Prefix()
+	},
+	Parse: func(row string, e *UsageOneSecondEvent) (time.Time, error) {
+		k, err := ParseUsageOneSecondKey(row)
+		e.Customer = codec.Keep(e.Customer, k.Customer)
+		return k.Time, err
+	},
+	Delimiter: "#",
+}, store.Layout[UsageOneSecondEvent]{
 	Table: store.Table{
-		ID: "usage_one_second",
-		Families: []store.Family{
-			{
-				Name: "m",
-				GC:   codec.GCRule{Kind: codec.GCMaxAge, MaxAge: time.Second},
-				Life: codec.Lifetime{Stamp: codec.StampExpiry},
-			},
-		},
-		Splits: []string{"customer-03", "customer-05", "customer-07"},
+		ID:       "usage_one_second",
+		Families: []store.Family{{Name: "m", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: time.Second}, Life: codec.Lifetime{Stamp: codec.StampExpiry}}},
+		Splits:   []string{"customer-03", "customer-05", "customer-07"},
 	},
 	Kind:      store.SingleRows,
 	TimeKey:   usageOneSecondTime,
 	Precision: time.Second,
-	Columns:   []store.Column{{Name: "requests"}, {Name: "bytes"}, {Name: "written_at", WrittenAt: true}},
-	Time: func(e *UsageOneSecondEvent) *time.Time {
-		return &e.Time
-	},
-	Choice:  choiceUsageOneSecond,
-	Check:   checkUsageOneSecond,
-	Put:     putUsageOneSecond,
-	Spans:   spansUsageOneSecond,
-	Key:     keyUsageOneSecond,
-	Set:     setUsageOneSecond,
-	Missing: store.Required[UsageOneSecondEvent],
-}
-
-// putUsageOneSecond lays out an event as cells of usage_one_second.
-func putUsageOneSecond(e *UsageOneSecondEvent, c *store.Cells) {
-	c.Row(UsageOneSecondKey{Customer: e.Customer, Time: e.Time}.Append(c.Buffer()))
-	c.Set(0, codec.AppendBinaryInt64(c.Cell(0), e.Requests))      // requests
-	c.Set(1, codec.AppendBinaryInt64(c.Cell(1), e.Bytes))         // bytes
-	c.Set(2, codec.AppendBinaryTimestamp(c.Cell(2), e.WrittenAt)) // written_at
-}
-
-// spansUsageOneSecond returns where the rows of an event's series are in
-// usage_one_second.
-func spansUsageOneSecond(e *UsageOneSecondEvent) ([]codec.Span, error) {
-	key := UsageOneSecondKey{Customer: e.Customer}
-	span, err := store.Span(key.Prefix, nil, "#", true)
-	return []codec.Span{span}, err
-}
-
-// keyUsageOneSecond sets the series of an event from a row key of
-// usage_one_second, and returns its time.
-func keyUsageOneSecond(row string, e *UsageOneSecondEvent) (time.Time, error) {
-	k, err := ParseUsageOneSecondKey(row)
-	e.Customer = codec.Keep(e.Customer, k.Customer)
-	return k.Time, err
-}
-
-// setUsageOneSecond takes the datum of a column of usage_one_second into an
-// event.
-func setUsageOneSecond(e *UsageOneSecondEvent, column int, datum []byte) (err error) {
-	switch column {
-	case 0: // requests
-		e.Requests, err = codec.BinaryInt64(datum)
-	case 1: // bytes
-		e.Bytes, err = codec.BinaryInt64(datum)
-	case 2: // written_at
-		e.WrittenAt, err = codec.BinaryTimestamp(datum)
-	}
-	return err
-}
-
-// usageOneSecondColumns is how the events of usage_one_second are taken into
-// columns.
-var usageOneSecondColumns = store.Columns[UsageOneSecondEvent, UsageOneSecondColumns]{
-	Append:   (*UsageOneSecondColumns).Append,
-	Truncate: (*UsageOneSecondColumns).truncate,
-	Extend:   (*UsageOneSecondColumns).extend,
-	Decode:   (*UsageOneSecondColumns).decodeUsageOneSecond,
-}
-
-// decodeUsageOneSecond adds the data of a column of usage_one_second.
-func (c *UsageOneSecondColumns) decodeUsageOneSecond(column int, data store.Data) (err error) {
-	switch column {
-	case 0: // requests
-		c.Requests, err = store.Extend(c.Requests, data, codec.BinaryInt64)
-	case 1: // bytes
-		c.Bytes, err = store.Extend(c.Bytes, data, codec.BinaryInt64)
-	case 2: // written_at
-		c.WrittenAt, err = store.Extend(c.WrittenAt, data, codec.BinaryTimestamp)
-	}
-	return err
-}
-
-// choiceUsageOneSecond returns where an event says how long it lives.
-func choiceUsageOneSecond(e *UsageOneSecondEvent) store.Choice {
-	return store.Choice{ExpiresAt: &e.ExpiresAt, WrittenAt: &e.WrittenAt}
-}
+	Check:     checkUsageOneSecond,
+})
 
 // checkUsageOneSecond refuses an event that no table can hold.
 func checkUsageOneSecond(e *UsageOneSecondEvent) error {

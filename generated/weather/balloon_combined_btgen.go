@@ -5,7 +5,6 @@ package weather
 
 import (
 	"context"
-	"iter"
 	"time"
 
 	"github.com/btgen-dev/btgen/runtime/codec"
@@ -31,119 +30,60 @@ type BalloonCombinedEvent struct {
 }
 
 // BalloonCombinedWriter writes BalloonCombined events to table
-// balloon_combined. It is safe for use by several goroutines.
+// balloon_combined. Writing an event again replaces it, so a failed call is
+// safe to repeat.
 type BalloonCombinedWriter struct {
-	writer store.WriterOf[BalloonCombinedEvent]
+	store.EventWriter[BalloonCombinedEvent]
 }
 
-// NewBalloonCombinedWriter returns a writer; client is a *bigtable.Client, or
-// stands in for one.
+// NewBalloonCombinedWriter returns a writer; client is usually a
+// *bigtable.Client.
 //
 //go:noinline
 func NewBalloonCombinedWriter(client Client, opts ...Options) *BalloonCombinedWriter {
 	return &BalloonCombinedWriter{store.NewWriter(client, balloonCombinedLayouts, opts...)}
 }
 
-// Write stores one event. Each row that it goes to is written atomically.
-// Writing an event again replaces it whole, so that a failed call is safe to
-// repeat. With WriteOptions.IfAbsent it stores the event only if there is none
-// of its series and time; else the Failure has the outcome Exists. It returns
-// nil or a *WriteError.
-func (w *BalloonCombinedWriter) Write(ctx context.Context, event BalloonCombinedEvent, opts ...WriteOptions) error {
-	return w.writer.Write(ctx, event, opts...)
-}
-
-// WriteAll stores events, in any order, those of one row in one mutation. It
-// returns nil when all are stored, and a *WriteError that names each event that
-// is not; all others are then durable. An event that has the series and time of
-// an earlier one of the call, but other values, is refused with a
-// *DuplicateError, unless WriteOptions.LastWins is set.
-func (w *BalloonCombinedWriter) WriteAll(ctx context.Context, events []BalloonCombinedEvent, opts ...WriteOptions) error {
-	return w.writer.WriteAll(ctx, events, opts...)
-}
-
 // BalloonCombinedBatcher gathers BalloonCombined events from any number of
-// goroutines, and writes them together when there are enough of them or they
-// have waited long enough. Its memory is bounded, but for failures that are
-// being reported. Every event that it takes is written, or reported as one that
-// is not.
+// goroutines, and writes them in batches: when there are enough of them, or
+// when they have waited long enough. Every event that it accepts is written or
+// reported as failed. Its memory is bounded, except for failures that are being
+// reported.
 type BalloonCombinedBatcher struct {
-	batcher store.BatcherOf[BalloonCombinedEvent]
+	store.EventBatcher[BalloonCombinedEvent]
 }
 
-// NewBalloonCombinedBatcher returns a batcher that writes through w. With each
-// event that is not written failed is called, once, from a goroutine of the
-// batcher, with the *WriteError that Write would return. It may add the event
-// again, but not call Flush or Close, which wait for it, and should be quick:
-// others are written meanwhile, and their failures wait in memory. It may be
-// nil.
+// NewBalloonCombinedBatcher returns a batcher that writes through w. It calls
+// failed, which may be nil, once per unwritten event, from a goroutine of its
+// own, with the *WriteError that Write would return. The function may add the
+// event again. It must not call Flush or Close, which wait for it, and should
+// be quick: other failures queue up in memory meanwhile.
 //
 //go:noinline
 func NewBalloonCombinedBatcher(w *BalloonCombinedWriter, failed func(event BalloonCombinedEvent, err error), opts ...BatcherOptions) *BalloonCombinedBatcher {
-	return &BalloonCombinedBatcher{store.NewBatcher(w.writer, failed, opts...)}
+	return &BalloonCombinedBatcher{store.NewBatcher(w.EventWriter, failed, opts...)}
 }
 
-// Add takes a copy of an event, to be written soon, and waits while there is no
-// room, until ctx ends. An event that is refused for what it is gives the
-// *WriteError that Write would return, and after Close the error is ErrClosed.
-// WriteAll's comparison of events of one series and time is made within a
-// batch; events of different batches replace each other.
-func (b *BalloonCombinedBatcher) Add(ctx context.Context, event BalloonCombinedEvent) error {
-	return b.batcher.Add(ctx, event)
-}
-
-// Flush sends what was added, and waits until all of it is written or reported.
-// It returns a *BatchError if there were failures since it was last called, or
-// why ctx ended; what was added is then still on its way.
-func (b *BalloonCombinedBatcher) Flush(ctx context.Context) error {
-	return b.batcher.Flush(ctx)
-}
-
-// Close is Flush, and lets no events in any more. It may be called again.
-func (b *BalloonCombinedBatcher) Close(ctx context.Context) error {
-	return b.batcher.Close(ctx)
-}
-
-// BalloonCombinedReader reads BalloonCombined events, those of a series from
-// table balloon_combined. It never returns one that is past its time to live.
-// It is safe for use by several goroutines.
+// BalloonCombinedReader reads BalloonCombined events from table
+// balloon_combined. Read holds one bucket in memory at a time.
 type BalloonCombinedReader struct {
-	reader store.ReaderOf[BalloonCombinedEvent]
+	store.EventReader[BalloonCombinedSeries, BalloonCombinedEvent, BalloonCombinedColumns]
 }
 
-// NewBalloonCombinedReader returns a reader; client is a *bigtable.Client, or
-// stands in for one.
+// NewBalloonCombinedReader returns a reader; client is usually a
+// *bigtable.Client.
 //
 //go:noinline
 func NewBalloonCombinedReader(client Client, opts ...Options) *BalloonCombinedReader {
-	return &BalloonCombinedReader{store.NewReader(client, balloonCombinedLayout, opts...)}
+	reader := store.NewReader(client, balloonCombinedLayout, opts...)
+	of := func(series BalloonCombinedSeries) BalloonCombinedEvent {
+		return BalloonCombinedEvent{BalloonCombinedSeries: series}
+	}
+	return &BalloonCombinedReader{store.NewEventReader(reader, balloonCombinedColumns, of)}
 }
 
-// Read yields the events of a series with from <= time < to, in the order of
-// time, and holds one bucket in memory at a time. A zero from is before all
-// events; a from after to, or a zero to, is a *RangeError. An event that does
-// not decode is yielded as far as it was understood, with a *DecodeError, and
-// the loop may go on; any other error is the last thing yielded.
-func (r *BalloonCombinedReader) Read(ctx context.Context, series BalloonCombinedSeries, from, to time.Time, opts ...ReadOptions) iter.Seq2[BalloonCombinedEvent, error] {
-	return r.reader.Read(ctx, BalloonCombinedEvent{BalloonCombinedSeries: series}, from, to, opts...)
-}
-
-// ReadColumns appends the events of a series with from <= time < to to columns,
-// which may be reused. An event that does not decode is left out, and the first
-// *DecodeError returned after all others; any other error ends the read.
-//
-//go:noinline
-func (r *BalloonCombinedReader) ReadColumns(ctx context.Context, series BalloonCombinedSeries, from, to time.Time, columns *BalloonCombinedColumns, opts ...ReadOptions) error {
-	return store.ReadColumns(ctx, r.reader, balloonCombinedColumns, columns, nil, BalloonCombinedEvent{BalloonCombinedSeries: series}, from, to, opts...)
-}
-
-// Latest returns the newest event of a series, or ErrNotFound.
-func (r *BalloonCombinedReader) Latest(ctx context.Context, series BalloonCombinedSeries) (BalloonCombinedEvent, error) {
-	return r.reader.Latest(ctx, BalloonCombinedEvent{BalloonCombinedSeries: series})
-}
-
-// BalloonCombinedColumns is events as columns, all of one length: the i-th
-// event is the i-th of each.
+// BalloonCombinedColumns holds events column by column. All slices have the
+// same length.
 type BalloonCombinedColumns struct {
 	Series      []BalloonCombinedSeries
 	Time        []time.Time
@@ -153,49 +93,21 @@ type BalloonCombinedColumns struct {
 	Altitude    []int64
 }
 
-// Reset empties the columns and keeps their memory.
+// Reset empties the slices and keeps their memory.
 func (c *BalloonCombinedColumns) Reset() {
-	c.Series = c.Series[:0]
-	c.Time = c.Time[:0]
-	c.Pressure = c.Pressure[:0]
-	c.Temperature = c.Temperature[:0]
-	c.Humidity = c.Humidity[:0]
-	c.Altitude = c.Altitude[:0]
+	balloonCombinedColumns.Reset(c)
 }
 
 // Append adds an event.
 func (c *BalloonCombinedColumns) Append(e *BalloonCombinedEvent) {
-	c.Series = append(c.Series, e.BalloonCombinedSeries)
-	c.Time = append(c.Time, e.Time)
-	c.Pressure = append(c.Pressure, e.Pressure)
-	c.Temperature = append(c.Temperature, e.Temperature)
-	c.Humidity = append(c.Humidity, e.Humidity)
-	c.Altitude = append(c.Altitude, e.Altitude)
+	balloonCombinedColumns.Append(c, e)
 }
 
-// truncate makes all columns n events long.
-func (c *BalloonCombinedColumns) truncate(n int) {
-	c.Series = c.Series[:n]
-	c.Time = c.Time[:n]
-	c.Pressure = c.Pressure[:n]
-	c.Temperature = c.Temperature[:n]
-	c.Humidity = c.Humidity[:n]
-	c.Altitude = c.Altitude[:n]
-}
-
-// extend adds the series and the times of events, whose fields are to follow,
-// and returns how many there were before.
-func (c *BalloonCombinedColumns) extend(e *BalloonCombinedEvent, events store.Data) int {
-	n := len(c.Time)
-	c.Series = store.ExtendSame(c.Series, events, e.BalloonCombinedSeries)
-	c.Time = store.ExtendTimes(c.Time, events)
-	return n
-}
-
-// SetupBalloonCombined makes table balloon_combined what the schema says and
-// returns what it did; a second call changes nothing. A change that may delete
-// data is refused with a *RefusedError, and nothing is changed, unless
-// Options.Allow names it. With Options.DryRun it returns what it would do.
+// SetupBalloonCombined reconciles table balloon_combined with the schema and
+// returns what it changed; a second call changes nothing. It refuses a change
+// that may delete data with a *RefusedError, and changes nothing, unless
+// Options.Allow names the change. With Options.DryRun it returns what it would
+// change.
 //
 //go:noinline
 func SetupBalloonCombined(ctx context.Context, admin Admin, opts ...Options) (Plan, error) {
@@ -253,7 +165,7 @@ func ParseBalloonCombinedKey(row string) (BalloonCombinedKey, error) {
 	return k, r.Close()
 }
 
-// balloonCombinedLayouts says how events lie in each table that they are
+// balloonCombinedLayouts lists the layouts of all tables that events are
 // written to.
 var balloonCombinedLayouts = []*store.Layout[BalloonCombinedEvent]{balloonCombinedLayout}
 
@@ -264,87 +176,45 @@ var balloonCombinedBucket = codec.Bucket{
 	Label:  codec.Label{Kind: codec.NumberLabel, Prefix: "week", Pad: 4},
 }
 
-// balloonCombinedLayout is how events lie in balloon_combined.
-var balloonCombinedLayout = &store.Layout[BalloonCombinedEvent]{
+// balloonCombinedColumns ties the parts of an event to the columns of table
+// balloon_combined and to the slices of BalloonCombinedColumns.
+var balloonCombinedColumns = store.NewColumns(
+	store.SeriesPart(func(e *BalloonCombinedEvent) *BalloonCombinedSeries { return &e.BalloonCombinedSeries }, func(c *BalloonCombinedColumns) *[]BalloonCombinedSeries { return &c.Series }),
+	store.TimePart(func(e *BalloonCombinedEvent) *time.Time { return &e.Time }, func(c *BalloonCombinedColumns) *[]time.Time { return &c.Time }),
+	store.EventColumn(
+		"measurements_blob", appendBalloonCombinedProto, parseBalloonCombinedProto,
+		store.FieldPart(func(e *BalloonCombinedEvent) *int64 { return &e.Pressure }, func(c *BalloonCombinedColumns) *[]int64 { return &c.Pressure }),
+		store.FieldPart(func(e *BalloonCombinedEvent) *float64 { return &e.Temperature }, func(c *BalloonCombinedColumns) *[]float64 { return &c.Temperature }),
+		store.FieldPart(func(e *BalloonCombinedEvent) *int64 { return &e.Humidity }, func(c *BalloonCombinedColumns) *[]int64 { return &c.Humidity }),
+		store.FieldPart(func(e *BalloonCombinedEvent) *int64 { return &e.Altitude }, func(c *BalloonCombinedColumns) *[]int64 { return &c.Altitude }),
+	),
+)
+
+// balloonCombinedLayout is the layout of table balloon_combined.
+var balloonCombinedLayout = store.NewLayout(balloonCombinedColumns, store.Keys[BalloonCombinedEvent]{
+	Append: func(e *BalloonCombinedEvent, _ string, dst []byte) ([]byte, error) {
+		return BalloonCombinedKey{Location: e.Location, BalloonID: e.BalloonID, Bucket: e.Time}.Append(dst)
+	},
+	Prefix: func(e *BalloonCombinedEvent, _ string) ([]byte, error) {
+		return BalloonCombinedKey{Location: e.Location, BalloonID: e.BalloonID}.Prefix()
+	},
+	Parse: func(row string, e *BalloonCombinedEvent) (time.Time, error) {
+		k, err := ParseBalloonCombinedKey(row)
+		e.Location = codec.Keep(e.Location, k.Location)
+		e.BalloonID = k.BalloonID
+		return k.Bucket, err
+	},
+	Delimiter: "#",
+}, store.Layout[BalloonCombinedEvent]{
 	Table: store.Table{
-		ID: "balloon_combined",
-		Families: []store.Family{
-			{
-				Name: "measurements",
-				GC:   codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 364 * 24 * time.Hour},
-				Life: codec.Lifetime{Retention: codec.Retention{{MaxAge: 364 * 24 * time.Hour}}},
-			},
-		},
+		ID:       "balloon_combined",
+		Families: []store.Family{{Name: "measurements", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 364 * 24 * time.Hour}}},
 	},
 	Kind:      store.BucketCells,
 	Bucket:    balloonCombinedBucket,
 	Precision: time.Minute,
-	Columns:   []store.Column{{Name: "measurements_blob", Whole: true}},
-	Time: func(e *BalloonCombinedEvent) *time.Time {
-		return &e.Time
-	},
-	Check: checkBalloonCombined,
-	Put:   putBalloonCombined,
-	Same:  sameBalloonCombined,
-	Spans: spansBalloonCombined,
-	Key:   keyBalloonCombined,
-	Set: func(e *BalloonCombinedEvent, _ int, blob []byte) error {
-		return parseBalloonCombinedProto(e, blob)
-	},
-	Missing: store.Required[BalloonCombinedEvent],
-}
-
-// putBalloonCombined lays out an event as cells of balloon_combined.
-func putBalloonCombined(e *BalloonCombinedEvent, c *store.Cells) {
-	if !c.SameRow(0) {
-		c.Row(BalloonCombinedKey{Location: e.Location, BalloonID: e.BalloonID, Bucket: e.Time}.Append(c.Buffer()))
-	}
-	c.Set(0, appendBalloonCombinedProto(c.Cell(0), e))
-}
-
-// spansBalloonCombined returns where the rows of an event's series are in
-// balloon_combined.
-func spansBalloonCombined(e *BalloonCombinedEvent) ([]codec.Span, error) {
-	key := BalloonCombinedKey{Location: e.Location, BalloonID: e.BalloonID}
-	span, err := store.Span(key.Prefix, nil, "#", true)
-	return []codec.Span{span}, err
-}
-
-// keyBalloonCombined sets the series of an event from a row key of
-// balloon_combined, and returns its bucket.
-func keyBalloonCombined(row string, e *BalloonCombinedEvent) (time.Time, error) {
-	k, err := ParseBalloonCombinedKey(row)
-	e.Location = codec.Keep(e.Location, k.Location)
-	e.BalloonID = k.BalloonID
-	return k.Bucket, err
-}
-
-// balloonCombinedColumns is how the events of balloon_combined are taken into
-// columns.
-var balloonCombinedColumns = store.Columns[BalloonCombinedEvent, BalloonCombinedColumns]{
-	Append:   (*BalloonCombinedColumns).Append,
-	Truncate: (*BalloonCombinedColumns).truncate,
-	Extend:   (*BalloonCombinedColumns).extend,
-	Decode:   (*BalloonCombinedColumns).decodeBalloonCombined,
-}
-
-// decodeBalloonCombined adds the data of a column of balloon_combined.
-func (c *BalloonCombinedColumns) decodeBalloonCombined(column int, data store.Data) (err error) {
-	switch column {
-	case 0: // measurements_blob
-		for k := range data.Len() {
-			var e BalloonCombinedEvent
-			if err := parseBalloonCombinedProto(&e, data.At(k)); err != nil {
-				return err
-			}
-			c.Pressure = append(c.Pressure, e.Pressure)
-			c.Temperature = append(c.Temperature, e.Temperature)
-			c.Humidity = append(c.Humidity, e.Humidity)
-			c.Altitude = append(c.Altitude, e.Altitude)
-		}
-	}
-	return err
-}
+	Check:     checkBalloonCombined,
+})
 
 // checkBalloonCombined refuses an event that no table can hold.
 func checkBalloonCombined(e *BalloonCombinedEvent) error {
@@ -352,11 +222,6 @@ func checkBalloonCombined(e *BalloonCombinedEvent) error {
 	c.Time("time", e.Time)
 	c.String("location", e.Location)
 	return c.Err()
-}
-
-// sameBalloonCombined reports whether two events are of one series.
-func sameBalloonCombined(a, b *BalloonCombinedEvent) bool {
-	return a.Location == b.Location && a.BalloonID == b.BalloonID
 }
 
 // appendBalloonCombinedProto appends the fields of an event in protobuf wire

@@ -5,7 +5,6 @@ package weather
 
 import (
 	"context"
-	"iter"
 	"time"
 
 	"github.com/btgen-dev/btgen/runtime/codec"
@@ -31,115 +30,56 @@ type BalloonNewCellsEvent struct {
 }
 
 // BalloonNewCellsWriter writes BalloonNewCells events to table
-// balloon_new_cells. It is safe for use by several goroutines.
+// balloon_new_cells. Writing an event again replaces it, so a failed call is
+// safe to repeat.
 type BalloonNewCellsWriter struct {
-	writer store.WriterOf[BalloonNewCellsEvent]
+	store.EventWriter[BalloonNewCellsEvent]
 }
 
-// NewBalloonNewCellsWriter returns a writer; client is a *bigtable.Client, or
-// stands in for one.
+// NewBalloonNewCellsWriter returns a writer; client is usually a
+// *bigtable.Client.
 //
 //go:noinline
 func NewBalloonNewCellsWriter(client Client, opts ...Options) *BalloonNewCellsWriter {
 	return &BalloonNewCellsWriter{store.NewWriter(client, balloonNewCellsLayouts, opts...)}
 }
 
-// Write stores one event. Each row that it goes to is written atomically.
-// Writing an event again replaces it whole, so that a failed call is safe to
-// repeat. With WriteOptions.IfAbsent it stores the event only if there is none
-// of its series and time; else the Failure has the outcome Exists. It returns
-// nil or a *WriteError.
-func (w *BalloonNewCellsWriter) Write(ctx context.Context, event BalloonNewCellsEvent, opts ...WriteOptions) error {
-	return w.writer.Write(ctx, event, opts...)
-}
-
-// WriteAll stores events, in any order, those of one row in one mutation. It
-// returns nil when all are stored, and a *WriteError that names each event that
-// is not; all others are then durable. An event that has the series and time of
-// an earlier one of the call, but other values, is refused with a
-// *DuplicateError, unless WriteOptions.LastWins is set.
-func (w *BalloonNewCellsWriter) WriteAll(ctx context.Context, events []BalloonNewCellsEvent, opts ...WriteOptions) error {
-	return w.writer.WriteAll(ctx, events, opts...)
-}
-
 // BalloonNewCellsBatcher gathers BalloonNewCells events from any number of
-// goroutines, and writes them together when there are enough of them or they
-// have waited long enough. Its memory is bounded, but for failures that are
-// being reported. Every event that it takes is written, or reported as one that
-// is not.
+// goroutines, and writes them in batches: when there are enough of them, or
+// when they have waited long enough. Every event that it accepts is written or
+// reported as failed. Its memory is bounded, except for failures that are being
+// reported.
 type BalloonNewCellsBatcher struct {
-	batcher store.BatcherOf[BalloonNewCellsEvent]
+	store.EventBatcher[BalloonNewCellsEvent]
 }
 
-// NewBalloonNewCellsBatcher returns a batcher that writes through w. With each
-// event that is not written failed is called, once, from a goroutine of the
-// batcher, with the *WriteError that Write would return. It may add the event
-// again, but not call Flush or Close, which wait for it, and should be quick:
-// others are written meanwhile, and their failures wait in memory. It may be
-// nil.
+// NewBalloonNewCellsBatcher returns a batcher that writes through w. It calls
+// failed, which may be nil, once per unwritten event, from a goroutine of its
+// own, with the *WriteError that Write would return. The function may add the
+// event again. It must not call Flush or Close, which wait for it, and should
+// be quick: other failures queue up in memory meanwhile.
 //
 //go:noinline
 func NewBalloonNewCellsBatcher(w *BalloonNewCellsWriter, failed func(event BalloonNewCellsEvent, err error), opts ...BatcherOptions) *BalloonNewCellsBatcher {
-	return &BalloonNewCellsBatcher{store.NewBatcher(w.writer, failed, opts...)}
+	return &BalloonNewCellsBatcher{store.NewBatcher(w.EventWriter, failed, opts...)}
 }
 
-// Add takes a copy of an event, to be written soon, and waits while there is no
-// room, until ctx ends. An event that is refused for what it is gives the
-// *WriteError that Write would return, and after Close the error is ErrClosed.
-// WriteAll's comparison of events of one series and time is made within a
-// batch; events of different batches replace each other.
-func (b *BalloonNewCellsBatcher) Add(ctx context.Context, event BalloonNewCellsEvent) error {
-	return b.batcher.Add(ctx, event)
-}
-
-// Flush sends what was added, and waits until all of it is written or reported.
-// It returns a *BatchError if there were failures since it was last called, or
-// why ctx ended; what was added is then still on its way.
-func (b *BalloonNewCellsBatcher) Flush(ctx context.Context) error {
-	return b.batcher.Flush(ctx)
-}
-
-// Close is Flush, and lets no events in any more. It may be called again.
-func (b *BalloonNewCellsBatcher) Close(ctx context.Context) error {
-	return b.batcher.Close(ctx)
-}
-
-// BalloonNewCellsReader reads BalloonNewCells events, those of a series from
-// table balloon_new_cells. It never returns one that is past its time to live.
-// It is safe for use by several goroutines.
+// BalloonNewCellsReader reads BalloonNewCells events from table
+// balloon_new_cells. Read holds one bucket in memory at a time.
 type BalloonNewCellsReader struct {
-	reader store.ReaderOf[BalloonNewCellsEvent]
+	store.EventReader[BalloonNewCellsSeries, BalloonNewCellsEvent, BalloonNewCellsColumns]
 }
 
-// NewBalloonNewCellsReader returns a reader; client is a *bigtable.Client, or
-// stands in for one.
+// NewBalloonNewCellsReader returns a reader; client is usually a
+// *bigtable.Client.
 //
 //go:noinline
 func NewBalloonNewCellsReader(client Client, opts ...Options) *BalloonNewCellsReader {
-	return &BalloonNewCellsReader{store.NewReader(client, balloonNewCellsLayout, opts...)}
-}
-
-// Read yields the events of a series with from <= time < to, in the order of
-// time, and holds one bucket in memory at a time. A zero from is before all
-// events; a from after to, or a zero to, is a *RangeError. An event that does
-// not decode is yielded as far as it was understood, with a *DecodeError, and
-// the loop may go on; any other error is the last thing yielded.
-func (r *BalloonNewCellsReader) Read(ctx context.Context, series BalloonNewCellsSeries, from, to time.Time, opts ...ReadOptions) iter.Seq2[BalloonNewCellsEvent, error] {
-	return r.reader.Read(ctx, BalloonNewCellsEvent{BalloonNewCellsSeries: series}, from, to, opts...)
-}
-
-// ReadColumns appends the events of a series with from <= time < to to columns,
-// which may be reused. An event that does not decode is left out, and the first
-// *DecodeError returned after all others; any other error ends the read.
-//
-//go:noinline
-func (r *BalloonNewCellsReader) ReadColumns(ctx context.Context, series BalloonNewCellsSeries, from, to time.Time, columns *BalloonNewCellsColumns, opts ...ReadOptions) error {
-	return store.ReadColumns(ctx, r.reader, balloonNewCellsColumns, columns, nil, BalloonNewCellsEvent{BalloonNewCellsSeries: series}, from, to, opts...)
-}
-
-// Latest returns the newest event of a series, or ErrNotFound.
-func (r *BalloonNewCellsReader) Latest(ctx context.Context, series BalloonNewCellsSeries) (BalloonNewCellsEvent, error) {
-	return r.reader.Latest(ctx, BalloonNewCellsEvent{BalloonNewCellsSeries: series})
+	reader := store.NewReader(client, balloonNewCellsLayout, opts...)
+	of := func(series BalloonNewCellsSeries) BalloonNewCellsEvent {
+		return BalloonNewCellsEvent{BalloonNewCellsSeries: series}
+	}
+	return &BalloonNewCellsReader{store.NewEventReader(reader, balloonNewCellsColumns, of)}
 }
 
 // The fields of BalloonNewCellsEvent, for ReadOptions.
@@ -150,8 +90,8 @@ const (
 	BalloonNewCellsFieldAltitude    Field = "altitude"
 )
 
-// BalloonNewCellsColumns is events as columns, all of one length: the i-th
-// event is the i-th of each.
+// BalloonNewCellsColumns holds events column by column. All slices have the
+// same length.
 type BalloonNewCellsColumns struct {
 	Series      []BalloonNewCellsSeries
 	Time        []time.Time
@@ -161,49 +101,21 @@ type BalloonNewCellsColumns struct {
 	Altitude    []int64
 }
 
-// Reset empties the columns and keeps their memory.
+// Reset empties the slices and keeps their memory.
 func (c *BalloonNewCellsColumns) Reset() {
-	c.Series = c.Series[:0]
-	c.Time = c.Time[:0]
-	c.Pressure = c.Pressure[:0]
-	c.Temperature = c.Temperature[:0]
-	c.Humidity = c.Humidity[:0]
-	c.Altitude = c.Altitude[:0]
+	balloonNewCellsColumns.Reset(c)
 }
 
 // Append adds an event.
 func (c *BalloonNewCellsColumns) Append(e *BalloonNewCellsEvent) {
-	c.Series = append(c.Series, e.BalloonNewCellsSeries)
-	c.Time = append(c.Time, e.Time)
-	c.Pressure = append(c.Pressure, e.Pressure)
-	c.Temperature = append(c.Temperature, e.Temperature)
-	c.Humidity = append(c.Humidity, e.Humidity)
-	c.Altitude = append(c.Altitude, e.Altitude)
+	balloonNewCellsColumns.Append(c, e)
 }
 
-// truncate makes all columns n events long.
-func (c *BalloonNewCellsColumns) truncate(n int) {
-	c.Series = c.Series[:n]
-	c.Time = c.Time[:n]
-	c.Pressure = c.Pressure[:n]
-	c.Temperature = c.Temperature[:n]
-	c.Humidity = c.Humidity[:n]
-	c.Altitude = c.Altitude[:n]
-}
-
-// extend adds the series and the times of events, whose fields are to follow,
-// and returns how many there were before.
-func (c *BalloonNewCellsColumns) extend(e *BalloonNewCellsEvent, events store.Data) int {
-	n := len(c.Time)
-	c.Series = store.ExtendSame(c.Series, events, e.BalloonNewCellsSeries)
-	c.Time = store.ExtendTimes(c.Time, events)
-	return n
-}
-
-// SetupBalloonNewCells makes table balloon_new_cells what the schema says and
-// returns what it did; a second call changes nothing. A change that may delete
-// data is refused with a *RefusedError, and nothing is changed, unless
-// Options.Allow names it. With Options.DryRun it returns what it would do.
+// SetupBalloonNewCells reconciles table balloon_new_cells with the schema and
+// returns what it changed; a second call changes nothing. It refuses a change
+// that may delete data with a *RefusedError, and changes nothing, unless
+// Options.Allow names the change. With Options.DryRun it returns what it would
+// change.
 //
 //go:noinline
 func SetupBalloonNewCells(ctx context.Context, admin Admin, opts ...Options) (Plan, error) {
@@ -261,7 +173,7 @@ func ParseBalloonNewCellsKey(row string) (BalloonNewCellsKey, error) {
 	return k, r.Close()
 }
 
-// balloonNewCellsLayouts says how events lie in each table that they are
+// balloonNewCellsLayouts lists the layouts of all tables that events are
 // written to.
 var balloonNewCellsLayouts = []*store.Layout[BalloonNewCellsEvent]{balloonNewCellsLayout}
 
@@ -272,101 +184,42 @@ var balloonNewCellsBucket = codec.Bucket{
 	Label:  codec.Label{Kind: codec.NumberLabel, Prefix: "week"},
 }
 
-// balloonNewCellsLayout is how events lie in balloon_new_cells.
-var balloonNewCellsLayout = &store.Layout[BalloonNewCellsEvent]{
+// balloonNewCellsColumns ties the parts of an event to the columns of table
+// balloon_new_cells and to the slices of BalloonNewCellsColumns.
+var balloonNewCellsColumns = store.NewColumns(
+	store.SeriesPart(func(e *BalloonNewCellsEvent) *BalloonNewCellsSeries { return &e.BalloonNewCellsSeries }, func(c *BalloonNewCellsColumns) *[]BalloonNewCellsSeries { return &c.Series }),
+	store.TimePart(func(e *BalloonNewCellsEvent) *time.Time { return &e.Time }, func(c *BalloonNewCellsColumns) *[]time.Time { return &c.Time }),
+	store.RequiredColumn("pressure", codec.Text.Int64, func(e *BalloonNewCellsEvent) *int64 { return &e.Pressure }, func(c *BalloonNewCellsColumns) *[]int64 { return &c.Pressure }),
+	store.RequiredColumn("temperature", codec.Text.Float64, func(e *BalloonNewCellsEvent) *float64 { return &e.Temperature }, func(c *BalloonNewCellsColumns) *[]float64 { return &c.Temperature }),
+	store.RequiredColumn("humidity", codec.Text.Int64, func(e *BalloonNewCellsEvent) *int64 { return &e.Humidity }, func(c *BalloonNewCellsColumns) *[]int64 { return &c.Humidity }),
+	store.RequiredColumn("altitude", codec.Text.Int64, func(e *BalloonNewCellsEvent) *int64 { return &e.Altitude }, func(c *BalloonNewCellsColumns) *[]int64 { return &c.Altitude }),
+)
+
+// balloonNewCellsLayout is the layout of table balloon_new_cells.
+var balloonNewCellsLayout = store.NewLayout(balloonNewCellsColumns, store.Keys[BalloonNewCellsEvent]{
+	Append: func(e *BalloonNewCellsEvent, _ string, dst []byte) ([]byte, error) {
+		return BalloonNewCellsKey{Location: e.Location, BalloonID: e.BalloonID, Bucket: e.Time}.Append(dst)
+	},
+	Prefix: func(e *BalloonNewCellsEvent, _ string) ([]byte, error) {
+		return BalloonNewCellsKey{Location: e.Location, BalloonID: e.BalloonID}.Prefix()
+	},
+	Parse: func(row string, e *BalloonNewCellsEvent) (time.Time, error) {
+		k, err := ParseBalloonNewCellsKey(row)
+		e.Location = codec.Keep(e.Location, k.Location)
+		e.BalloonID = k.BalloonID
+		return k.Bucket, err
+	},
+	Delimiter: "#",
+}, store.Layout[BalloonNewCellsEvent]{
 	Table: store.Table{
-		ID: "balloon_new_cells",
-		Families: []store.Family{
-			{
-				Name: "measurements",
-				GC:   codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 364 * 24 * time.Hour},
-				Life: codec.Lifetime{Retention: codec.Retention{{MaxAge: 364 * 24 * time.Hour}}},
-			},
-		},
+		ID:       "balloon_new_cells",
+		Families: []store.Family{{Name: "measurements", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 364 * 24 * time.Hour}}},
 	},
 	Kind:      store.BucketCells,
 	Bucket:    balloonNewCellsBucket,
 	Precision: time.Minute,
-	Columns:   []store.Column{{Name: "pressure"}, {Name: "temperature"}, {Name: "humidity"}, {Name: "altitude"}},
-	Time: func(e *BalloonNewCellsEvent) *time.Time {
-		return &e.Time
-	},
-	Check:   checkBalloonNewCells,
-	Put:     putBalloonNewCells,
-	Same:    sameBalloonNewCells,
-	Spans:   spansBalloonNewCells,
-	Key:     keyBalloonNewCells,
-	Set:     setBalloonNewCells,
-	Missing: store.Required[BalloonNewCellsEvent],
-}
-
-// putBalloonNewCells lays out an event as cells of balloon_new_cells.
-func putBalloonNewCells(e *BalloonNewCellsEvent, c *store.Cells) {
-	if !c.SameRow(0) {
-		c.Row(BalloonNewCellsKey{Location: e.Location, BalloonID: e.BalloonID, Bucket: e.Time}.Append(c.Buffer()))
-	}
-	c.Set(0, codec.AppendTextInt64(c.Cell(0), e.Pressure))      // pressure
-	c.Set(1, codec.AppendTextFloat64(c.Cell(1), e.Temperature)) // temperature
-	c.Set(2, codec.AppendTextInt64(c.Cell(2), e.Humidity))      // humidity
-	c.Set(3, codec.AppendTextInt64(c.Cell(3), e.Altitude))      // altitude
-}
-
-// spansBalloonNewCells returns where the rows of an event's series are in
-// balloon_new_cells.
-func spansBalloonNewCells(e *BalloonNewCellsEvent) ([]codec.Span, error) {
-	key := BalloonNewCellsKey{Location: e.Location, BalloonID: e.BalloonID}
-	span, err := store.Span(key.Prefix, nil, "#", true)
-	return []codec.Span{span}, err
-}
-
-// keyBalloonNewCells sets the series of an event from a row key of
-// balloon_new_cells, and returns its bucket.
-func keyBalloonNewCells(row string, e *BalloonNewCellsEvent) (time.Time, error) {
-	k, err := ParseBalloonNewCellsKey(row)
-	e.Location = codec.Keep(e.Location, k.Location)
-	e.BalloonID = k.BalloonID
-	return k.Bucket, err
-}
-
-// setBalloonNewCells takes the datum of a column of balloon_new_cells into an
-// event.
-func setBalloonNewCells(e *BalloonNewCellsEvent, column int, datum []byte) (err error) {
-	switch column {
-	case 0: // pressure
-		e.Pressure, err = codec.TextInt64(datum)
-	case 1: // temperature
-		e.Temperature, err = codec.TextFloat64(datum)
-	case 2: // humidity
-		e.Humidity, err = codec.TextInt64(datum)
-	case 3: // altitude
-		e.Altitude, err = codec.TextInt64(datum)
-	}
-	return err
-}
-
-// balloonNewCellsColumns is how the events of balloon_new_cells are taken into
-// columns.
-var balloonNewCellsColumns = store.Columns[BalloonNewCellsEvent, BalloonNewCellsColumns]{
-	Append:   (*BalloonNewCellsColumns).Append,
-	Truncate: (*BalloonNewCellsColumns).truncate,
-	Extend:   (*BalloonNewCellsColumns).extend,
-	Decode:   (*BalloonNewCellsColumns).decodeBalloonNewCells,
-}
-
-// decodeBalloonNewCells adds the data of a column of balloon_new_cells.
-func (c *BalloonNewCellsColumns) decodeBalloonNewCells(column int, data store.Data) (err error) {
-	switch column {
-	case 0: // pressure
-		c.Pressure, err = store.Extend(c.Pressure, data, codec.TextInt64)
-	case 1: // temperature
-		c.Temperature, err = store.Extend(c.Temperature, data, codec.TextFloat64)
-	case 2: // humidity
-		c.Humidity, err = store.Extend(c.Humidity, data, codec.TextInt64)
-	case 3: // altitude
-		c.Altitude, err = store.Extend(c.Altitude, data, codec.TextInt64)
-	}
-	return err
-}
+	Check:     checkBalloonNewCells,
+})
 
 // checkBalloonNewCells refuses an event that no table can hold.
 func checkBalloonNewCells(e *BalloonNewCellsEvent) error {
@@ -374,9 +227,4 @@ func checkBalloonNewCells(e *BalloonNewCellsEvent) error {
 	c.Time("time", e.Time)
 	c.String("location", e.Location)
 	return c.Err()
-}
-
-// sameBalloonNewCells reports whether two events are of one series.
-func sameBalloonNewCells(a, b *BalloonNewCellsEvent) bool {
-	return a.Location == b.Location && a.BalloonID == b.BalloonID
 }

@@ -5,7 +5,6 @@ package weather
 
 import (
 	"context"
-	"iter"
 	"time"
 
 	"github.com/btgen-dev/btgen/runtime/codec"
@@ -31,121 +30,63 @@ type BalloonNewColumnsEvent struct {
 }
 
 // BalloonNewColumnsWriter writes BalloonNewColumns events to table
-// balloon_new_columns. It is safe for use by several goroutines.
+// balloon_new_columns. Writing the same event again changes nothing, so a
+// failed call is safe to repeat. Table balloon_new_columns is append-only: an
+// event of the same series and time with other values does not replace the
+// first one; both are read back. WriteOptions.IfAbsent is refused with
+// store.ErrSeveralRows: in table balloon_new_columns, bucket_new_columns, an
+// event is a row for each field, and Bigtable cannot check and write several
+// rows at once.
 type BalloonNewColumnsWriter struct {
-	writer store.WriterOf[BalloonNewColumnsEvent]
+	store.EventWriter[BalloonNewColumnsEvent]
 }
 
-// NewBalloonNewColumnsWriter returns a writer; client is a *bigtable.Client, or
-// stands in for one.
+// NewBalloonNewColumnsWriter returns a writer; client is usually a
+// *bigtable.Client.
 //
 //go:noinline
 func NewBalloonNewColumnsWriter(client Client, opts ...Options) *BalloonNewColumnsWriter {
 	return &BalloonNewColumnsWriter{store.NewWriter(client, balloonNewColumnsLayouts, opts...)}
 }
 
-// Write stores one event. Each row that it goes to is written atomically.
-// Writing the same event again changes nothing, so that a failed call is safe
-// to repeat. Table balloon_new_columns is append-only: an event of the same
-// time with other values does not replace the first one; both are read back.
-// WriteOptions.IfAbsent is refused with ErrSeveralRows: in table
-// balloon_new_columns, bucket_new_columns, an event is a row for each field,
-// which Bigtable cannot check and write at once. It returns nil or a
-// *WriteError.
-func (w *BalloonNewColumnsWriter) Write(ctx context.Context, event BalloonNewColumnsEvent, opts ...WriteOptions) error {
-	return w.writer.Write(ctx, event, opts...)
-}
-
-// WriteAll stores events, in any order, those of one row in one mutation. It
-// returns nil when all are stored, and a *WriteError that names each event that
-// is not; all others are then durable. An event that has the series and time of
-// an earlier one of the call, but other values, is refused with a
-// *DuplicateError, unless WriteOptions.LastWins is set.
-func (w *BalloonNewColumnsWriter) WriteAll(ctx context.Context, events []BalloonNewColumnsEvent, opts ...WriteOptions) error {
-	return w.writer.WriteAll(ctx, events, opts...)
-}
-
 // BalloonNewColumnsBatcher gathers BalloonNewColumns events from any number of
-// goroutines, and writes them together when there are enough of them or they
-// have waited long enough. Its memory is bounded, but for failures that are
-// being reported. Every event that it takes is written, or reported as one that
-// is not.
+// goroutines, and writes them in batches: when there are enough of them, or
+// when they have waited long enough. Every event that it accepts is written or
+// reported as failed. Its memory is bounded, except for failures that are being
+// reported.
 type BalloonNewColumnsBatcher struct {
-	batcher store.BatcherOf[BalloonNewColumnsEvent]
+	store.EventBatcher[BalloonNewColumnsEvent]
 }
 
-// NewBalloonNewColumnsBatcher returns a batcher that writes through w. With
-// each event that is not written failed is called, once, from a goroutine of
-// the batcher, with the *WriteError that Write would return. It may add the
-// event again, but not call Flush or Close, which wait for it, and should be
-// quick: others are written meanwhile, and their failures wait in memory. It
-// may be nil.
+// NewBalloonNewColumnsBatcher returns a batcher that writes through w. It calls
+// failed, which may be nil, once per unwritten event, from a goroutine of its
+// own, with the *WriteError that Write would return. The function may add the
+// event again. It must not call Flush or Close, which wait for it, and should
+// be quick: other failures queue up in memory meanwhile.
 //
 //go:noinline
 func NewBalloonNewColumnsBatcher(w *BalloonNewColumnsWriter, failed func(event BalloonNewColumnsEvent, err error), opts ...BatcherOptions) *BalloonNewColumnsBatcher {
-	return &BalloonNewColumnsBatcher{store.NewBatcher(w.writer, failed, opts...)}
+	return &BalloonNewColumnsBatcher{store.NewBatcher(w.EventWriter, failed, opts...)}
 }
 
-// Add takes a copy of an event, to be written soon, and waits while there is no
-// room, until ctx ends. An event that is refused for what it is gives the
-// *WriteError that Write would return, and after Close the error is ErrClosed.
-// WriteAll's comparison of events of one series and time is made within a
-// batch; events of different batches replace each other.
-func (b *BalloonNewColumnsBatcher) Add(ctx context.Context, event BalloonNewColumnsEvent) error {
-	return b.batcher.Add(ctx, event)
-}
-
-// Flush sends what was added, and waits until all of it is written or reported.
-// It returns a *BatchError if there were failures since it was last called, or
-// why ctx ended; what was added is then still on its way.
-func (b *BalloonNewColumnsBatcher) Flush(ctx context.Context) error {
-	return b.batcher.Flush(ctx)
-}
-
-// Close is Flush, and lets no events in any more. It may be called again.
-func (b *BalloonNewColumnsBatcher) Close(ctx context.Context) error {
-	return b.batcher.Close(ctx)
-}
-
-// BalloonNewColumnsReader reads BalloonNewColumns events, those of a series
-// from table balloon_new_columns. It never returns one that is past its time to
-// live. It is safe for use by several goroutines.
+// BalloonNewColumnsReader reads BalloonNewColumns events from table
+// balloon_new_columns. Read holds one bucket in memory at a time. The table is
+// append-only: where a field has several values at one time, Read yields as
+// many events of that time, ordered by their stored values.
 type BalloonNewColumnsReader struct {
-	reader store.ReaderOf[BalloonNewColumnsEvent]
+	store.EventReader[BalloonNewColumnsSeries, BalloonNewColumnsEvent, BalloonNewColumnsColumns]
 }
 
-// NewBalloonNewColumnsReader returns a reader; client is a *bigtable.Client, or
-// stands in for one.
+// NewBalloonNewColumnsReader returns a reader; client is usually a
+// *bigtable.Client.
 //
 //go:noinline
 func NewBalloonNewColumnsReader(client Client, opts ...Options) *BalloonNewColumnsReader {
-	return &BalloonNewColumnsReader{store.NewReader(client, balloonNewColumnsLayout, opts...)}
-}
-
-// Read yields the events of a series with from <= time < to, in the order of
-// time, and holds one bucket in memory at a time. A zero from is before all
-// events; a from after to, or a zero to, is a *RangeError. An event that does
-// not decode is yielded as far as it was understood, with a *DecodeError, and
-// the loop may go on; any other error is the last thing yielded.
-//
-// The table is append-only: where a field has several values at one time, there
-// are as many events of that time, in the order of their stored values.
-func (r *BalloonNewColumnsReader) Read(ctx context.Context, series BalloonNewColumnsSeries, from, to time.Time, opts ...ReadOptions) iter.Seq2[BalloonNewColumnsEvent, error] {
-	return r.reader.Read(ctx, BalloonNewColumnsEvent{BalloonNewColumnsSeries: series}, from, to, opts...)
-}
-
-// ReadColumns appends the events of a series with from <= time < to to columns,
-// which may be reused. An event that does not decode is left out, and the first
-// *DecodeError returned after all others; any other error ends the read.
-//
-//go:noinline
-func (r *BalloonNewColumnsReader) ReadColumns(ctx context.Context, series BalloonNewColumnsSeries, from, to time.Time, columns *BalloonNewColumnsColumns, opts ...ReadOptions) error {
-	return store.ReadColumns(ctx, r.reader, balloonNewColumnsColumns, columns, nil, BalloonNewColumnsEvent{BalloonNewColumnsSeries: series}, from, to, opts...)
-}
-
-// Latest returns the newest event of a series, or ErrNotFound.
-func (r *BalloonNewColumnsReader) Latest(ctx context.Context, series BalloonNewColumnsSeries) (BalloonNewColumnsEvent, error) {
-	return r.reader.Latest(ctx, BalloonNewColumnsEvent{BalloonNewColumnsSeries: series})
+	reader := store.NewReader(client, balloonNewColumnsLayout, opts...)
+	of := func(series BalloonNewColumnsSeries) BalloonNewColumnsEvent {
+		return BalloonNewColumnsEvent{BalloonNewColumnsSeries: series}
+	}
+	return &BalloonNewColumnsReader{store.NewEventReader(reader, balloonNewColumnsColumns, of)}
 }
 
 // The fields of BalloonNewColumnsEvent, for ReadOptions.
@@ -156,8 +97,8 @@ const (
 	BalloonNewColumnsFieldAltitude    Field = "altitude"
 )
 
-// BalloonNewColumnsColumns is events as columns, all of one length: the i-th
-// event is the i-th of each.
+// BalloonNewColumnsColumns holds events column by column. All slices have the
+// same length.
 type BalloonNewColumnsColumns struct {
 	Series      []BalloonNewColumnsSeries
 	Time        []time.Time
@@ -167,49 +108,21 @@ type BalloonNewColumnsColumns struct {
 	Altitude    []int64
 }
 
-// Reset empties the columns and keeps their memory.
+// Reset empties the slices and keeps their memory.
 func (c *BalloonNewColumnsColumns) Reset() {
-	c.Series = c.Series[:0]
-	c.Time = c.Time[:0]
-	c.Pressure = c.Pressure[:0]
-	c.Temperature = c.Temperature[:0]
-	c.Humidity = c.Humidity[:0]
-	c.Altitude = c.Altitude[:0]
+	balloonNewColumnsColumns.Reset(c)
 }
 
 // Append adds an event.
 func (c *BalloonNewColumnsColumns) Append(e *BalloonNewColumnsEvent) {
-	c.Series = append(c.Series, e.BalloonNewColumnsSeries)
-	c.Time = append(c.Time, e.Time)
-	c.Pressure = append(c.Pressure, e.Pressure)
-	c.Temperature = append(c.Temperature, e.Temperature)
-	c.Humidity = append(c.Humidity, e.Humidity)
-	c.Altitude = append(c.Altitude, e.Altitude)
+	balloonNewColumnsColumns.Append(c, e)
 }
 
-// truncate makes all columns n events long.
-func (c *BalloonNewColumnsColumns) truncate(n int) {
-	c.Series = c.Series[:n]
-	c.Time = c.Time[:n]
-	c.Pressure = c.Pressure[:n]
-	c.Temperature = c.Temperature[:n]
-	c.Humidity = c.Humidity[:n]
-	c.Altitude = c.Altitude[:n]
-}
-
-// extend adds the series and the times of events, whose fields are to follow,
-// and returns how many there were before.
-func (c *BalloonNewColumnsColumns) extend(e *BalloonNewColumnsEvent, events store.Data) int {
-	n := len(c.Time)
-	c.Series = store.ExtendSame(c.Series, events, e.BalloonNewColumnsSeries)
-	c.Time = store.ExtendTimes(c.Time, events)
-	return n
-}
-
-// SetupBalloonNewColumns makes table balloon_new_columns what the schema says
-// and returns what it did; a second call changes nothing. A change that may
-// delete data is refused with a *RefusedError, and nothing is changed, unless
-// Options.Allow names it. With Options.DryRun it returns what it would do.
+// SetupBalloonNewColumns reconciles table balloon_new_columns with the schema
+// and returns what it changed; a second call changes nothing. It refuses a
+// change that may delete data with a *RefusedError, and changes nothing, unless
+// Options.Allow names the change. With Options.DryRun it returns what it would
+// change.
 //
 //go:noinline
 func SetupBalloonNewColumns(ctx context.Context, admin Admin, opts ...Options) (Plan, error) {
@@ -272,7 +185,7 @@ func ParseBalloonNewColumnsKey(row string) (BalloonNewColumnsKey, error) {
 	return k, r.Close()
 }
 
-// balloonNewColumnsLayouts says how events lie in each table that they are
+// balloonNewColumnsLayouts lists the layouts of all tables that events are
 // written to.
 var balloonNewColumnsLayouts = []*store.Layout[BalloonNewColumnsEvent]{balloonNewColumnsLayout}
 
@@ -283,122 +196,42 @@ var balloonNewColumnsBucket = codec.Bucket{
 	Label:  codec.Label{Kind: codec.NumberLabel, Prefix: "week"},
 }
 
-// balloonNewColumnsLayout is how events lie in balloon_new_columns.
-var balloonNewColumnsLayout = &store.Layout[BalloonNewColumnsEvent]{
+// balloonNewColumnsColumns ties the parts of an event to the columns of table
+// balloon_new_columns and to the slices of BalloonNewColumnsColumns.
+var balloonNewColumnsColumns = store.NewColumns(
+	store.SeriesPart(func(e *BalloonNewColumnsEvent) *BalloonNewColumnsSeries { return &e.BalloonNewColumnsSeries }, func(c *BalloonNewColumnsColumns) *[]BalloonNewColumnsSeries { return &c.Series }),
+	store.TimePart(func(e *BalloonNewColumnsEvent) *time.Time { return &e.Time }, func(c *BalloonNewColumnsColumns) *[]time.Time { return &c.Time }),
+	store.RequiredColumn("pressure", codec.Text.Int64, func(e *BalloonNewColumnsEvent) *int64 { return &e.Pressure }, func(c *BalloonNewColumnsColumns) *[]int64 { return &c.Pressure }),
+	store.RequiredColumn("temperature", codec.Text.Float64, func(e *BalloonNewColumnsEvent) *float64 { return &e.Temperature }, func(c *BalloonNewColumnsColumns) *[]float64 { return &c.Temperature }),
+	store.RequiredColumn("humidity", codec.Text.Int64, func(e *BalloonNewColumnsEvent) *int64 { return &e.Humidity }, func(c *BalloonNewColumnsColumns) *[]int64 { return &c.Humidity }),
+	store.RequiredColumn("altitude", codec.Text.Int64, func(e *BalloonNewColumnsEvent) *int64 { return &e.Altitude }, func(c *BalloonNewColumnsColumns) *[]int64 { return &c.Altitude }),
+)
+
+// balloonNewColumnsLayout is the layout of table balloon_new_columns.
+var balloonNewColumnsLayout = store.NewLayout(balloonNewColumnsColumns, store.Keys[BalloonNewColumnsEvent]{
+	Append: func(e *BalloonNewColumnsEvent, metric string, dst []byte) ([]byte, error) {
+		return BalloonNewColumnsKey{Location: e.Location, BalloonID: e.BalloonID, Bucket: e.Time, Metric: metric}.Append(dst)
+	},
+	Prefix: func(e *BalloonNewColumnsEvent, metric string) ([]byte, error) {
+		return BalloonNewColumnsKey{Location: e.Location, BalloonID: e.BalloonID, Metric: metric}.Prefix()
+	},
+	Parse: func(row string, e *BalloonNewColumnsEvent) (time.Time, error) {
+		k, err := ParseBalloonNewColumnsKey(row)
+		e.Location = codec.Keep(e.Location, k.Location)
+		e.BalloonID = k.BalloonID
+		return k.Bucket, err
+	},
+	Delimiter: "#",
+}, store.Layout[BalloonNewColumnsEvent]{
 	Table: store.Table{
-		ID: "balloon_new_columns",
-		Families: []store.Family{
-			{
-				Name: "measurements",
-				GC:   codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 364 * 24 * time.Hour},
-				Life: codec.Lifetime{Retention: codec.Retention{{MaxAge: 364 * 24 * time.Hour}}},
-			},
-		},
+		ID:       "balloon_new_columns",
+		Families: []store.Family{{Name: "measurements", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 364 * 24 * time.Hour}}},
 	},
 	Kind:      store.BucketColumns,
 	Bucket:    balloonNewColumnsBucket,
 	Precision: time.Minute,
-	Columns:   []store.Column{{Name: "pressure"}, {Name: "temperature"}, {Name: "humidity"}, {Name: "altitude"}},
-	Time: func(e *BalloonNewColumnsEvent) *time.Time {
-		return &e.Time
-	},
-	Check:   checkBalloonNewColumns,
-	Put:     putBalloonNewColumns,
-	Same:    sameBalloonNewColumns,
-	Spans:   spansBalloonNewColumns,
-	Key:     keyBalloonNewColumns,
-	Set:     setBalloonNewColumns,
-	Missing: store.Required[BalloonNewColumnsEvent],
-}
-
-// putBalloonNewColumns lays out an event as cells of balloon_new_columns.
-func putBalloonNewColumns(e *BalloonNewColumnsEvent, c *store.Cells) {
-	key := BalloonNewColumnsKey{Location: e.Location, BalloonID: e.BalloonID, Bucket: e.Time}
-	if !c.SameRow(0) {
-		key.Metric = "pressure"
-		c.Row(key.Append(c.Buffer()))
-	}
-	c.Set(0, codec.AppendTextInt64(c.Cell(0), e.Pressure))
-	if !c.SameRow(1) {
-		key.Metric = "temperature"
-		c.Row(key.Append(c.Buffer()))
-	}
-	c.Set(1, codec.AppendTextFloat64(c.Cell(1), e.Temperature))
-	if !c.SameRow(2) {
-		key.Metric = "humidity"
-		c.Row(key.Append(c.Buffer()))
-	}
-	c.Set(2, codec.AppendTextInt64(c.Cell(2), e.Humidity))
-	if !c.SameRow(3) {
-		key.Metric = "altitude"
-		c.Row(key.Append(c.Buffer()))
-	}
-	c.Set(3, codec.AppendTextInt64(c.Cell(3), e.Altitude))
-}
-
-// spansBalloonNewColumns returns where the rows of an event's series are in
-// balloon_new_columns.
-func spansBalloonNewColumns(e *BalloonNewColumnsEvent) ([]codec.Span, error) {
-	var spans []codec.Span
-	for _, metric := range []string{"pressure", "temperature", "humidity", "altitude"} {
-		key := BalloonNewColumnsKey{Location: e.Location, BalloonID: e.BalloonID, Metric: metric}
-		span, err := store.Span(key.Prefix, nil, "#", true)
-		if err != nil {
-			return nil, err
-		}
-		spans = append(spans, span)
-	}
-	return spans, nil
-}
-
-// keyBalloonNewColumns sets the series of an event from a row key of
-// balloon_new_columns, and returns its bucket.
-func keyBalloonNewColumns(row string, e *BalloonNewColumnsEvent) (time.Time, error) {
-	k, err := ParseBalloonNewColumnsKey(row)
-	e.Location = codec.Keep(e.Location, k.Location)
-	e.BalloonID = k.BalloonID
-	return k.Bucket, err
-}
-
-// setBalloonNewColumns takes the datum of a column of balloon_new_columns into
-// an event.
-func setBalloonNewColumns(e *BalloonNewColumnsEvent, column int, datum []byte) (err error) {
-	switch column {
-	case 0: // pressure
-		e.Pressure, err = codec.TextInt64(datum)
-	case 1: // temperature
-		e.Temperature, err = codec.TextFloat64(datum)
-	case 2: // humidity
-		e.Humidity, err = codec.TextInt64(datum)
-	case 3: // altitude
-		e.Altitude, err = codec.TextInt64(datum)
-	}
-	return err
-}
-
-// balloonNewColumnsColumns is how the events of balloon_new_columns are taken
-// into columns.
-var balloonNewColumnsColumns = store.Columns[BalloonNewColumnsEvent, BalloonNewColumnsColumns]{
-	Append:   (*BalloonNewColumnsColumns).Append,
-	Truncate: (*BalloonNewColumnsColumns).truncate,
-	Extend:   (*BalloonNewColumnsColumns).extend,
-	Decode:   (*BalloonNewColumnsColumns).decodeBalloonNewColumns,
-}
-
-// decodeBalloonNewColumns adds the data of a column of balloon_new_columns.
-func (c *BalloonNewColumnsColumns) decodeBalloonNewColumns(column int, data store.Data) (err error) {
-	switch column {
-	case 0: // pressure
-		c.Pressure, err = store.Extend(c.Pressure, data, codec.TextInt64)
-	case 1: // temperature
-		c.Temperature, err = store.Extend(c.Temperature, data, codec.TextFloat64)
-	case 2: // humidity
-		c.Humidity, err = store.Extend(c.Humidity, data, codec.TextInt64)
-	case 3: // altitude
-		c.Altitude, err = store.Extend(c.Altitude, data, codec.TextInt64)
-	}
-	return err
-}
+	Check:     checkBalloonNewColumns,
+})
 
 // checkBalloonNewColumns refuses an event that no table can hold.
 func checkBalloonNewColumns(e *BalloonNewColumnsEvent) error {
@@ -407,9 +240,4 @@ func checkBalloonNewColumns(e *BalloonNewColumnsEvent) error {
 	c.String("location", e.Location)
 	c.NotNaN("temperature", e.Temperature)
 	return c.Err()
-}
-
-// sameBalloonNewColumns reports whether two events are of one series.
-func sameBalloonNewColumns(a, b *BalloonNewColumnsEvent) bool {
-	return a.Location == b.Location && a.BalloonID == b.BalloonID
 }

@@ -5,7 +5,6 @@ package weather
 
 import (
 	"context"
-	"iter"
 	"time"
 
 	"github.com/btgen-dev/btgen/runtime/codec"
@@ -31,119 +30,60 @@ type BalloonSerializedEvent struct {
 }
 
 // BalloonSerializedWriter writes BalloonSerialized events to table
-// balloon_serialized. It is safe for use by several goroutines.
+// balloon_serialized. Writing an event again replaces it, so a failed call is
+// safe to repeat.
 type BalloonSerializedWriter struct {
-	writer store.WriterOf[BalloonSerializedEvent]
+	store.EventWriter[BalloonSerializedEvent]
 }
 
-// NewBalloonSerializedWriter returns a writer; client is a *bigtable.Client, or
-// stands in for one.
+// NewBalloonSerializedWriter returns a writer; client is usually a
+// *bigtable.Client.
 //
 //go:noinline
 func NewBalloonSerializedWriter(client Client, opts ...Options) *BalloonSerializedWriter {
 	return &BalloonSerializedWriter{store.NewWriter(client, balloonSerializedLayouts, opts...)}
 }
 
-// Write stores one event. Each row that it goes to is written atomically.
-// Writing an event again replaces it whole, so that a failed call is safe to
-// repeat. With WriteOptions.IfAbsent it stores the event only if there is none
-// of its series and time; else the Failure has the outcome Exists. It returns
-// nil or a *WriteError.
-func (w *BalloonSerializedWriter) Write(ctx context.Context, event BalloonSerializedEvent, opts ...WriteOptions) error {
-	return w.writer.Write(ctx, event, opts...)
-}
-
-// WriteAll stores events, in any order, those of one row in one mutation. It
-// returns nil when all are stored, and a *WriteError that names each event that
-// is not; all others are then durable. An event that has the series and time of
-// an earlier one of the call, but other values, is refused with a
-// *DuplicateError, unless WriteOptions.LastWins is set.
-func (w *BalloonSerializedWriter) WriteAll(ctx context.Context, events []BalloonSerializedEvent, opts ...WriteOptions) error {
-	return w.writer.WriteAll(ctx, events, opts...)
-}
-
 // BalloonSerializedBatcher gathers BalloonSerialized events from any number of
-// goroutines, and writes them together when there are enough of them or they
-// have waited long enough. Its memory is bounded, but for failures that are
-// being reported. Every event that it takes is written, or reported as one that
-// is not.
+// goroutines, and writes them in batches: when there are enough of them, or
+// when they have waited long enough. Every event that it accepts is written or
+// reported as failed. Its memory is bounded, except for failures that are being
+// reported.
 type BalloonSerializedBatcher struct {
-	batcher store.BatcherOf[BalloonSerializedEvent]
+	store.EventBatcher[BalloonSerializedEvent]
 }
 
-// NewBalloonSerializedBatcher returns a batcher that writes through w. With
-// each event that is not written failed is called, once, from a goroutine of
-// the batcher, with the *WriteError that Write would return. It may add the
-// event again, but not call Flush or Close, which wait for it, and should be
-// quick: others are written meanwhile, and their failures wait in memory. It
-// may be nil.
+// NewBalloonSerializedBatcher returns a batcher that writes through w. It calls
+// failed, which may be nil, once per unwritten event, from a goroutine of its
+// own, with the *WriteError that Write would return. The function may add the
+// event again. It must not call Flush or Close, which wait for it, and should
+// be quick: other failures queue up in memory meanwhile.
 //
 //go:noinline
 func NewBalloonSerializedBatcher(w *BalloonSerializedWriter, failed func(event BalloonSerializedEvent, err error), opts ...BatcherOptions) *BalloonSerializedBatcher {
-	return &BalloonSerializedBatcher{store.NewBatcher(w.writer, failed, opts...)}
+	return &BalloonSerializedBatcher{store.NewBatcher(w.EventWriter, failed, opts...)}
 }
 
-// Add takes a copy of an event, to be written soon, and waits while there is no
-// room, until ctx ends. An event that is refused for what it is gives the
-// *WriteError that Write would return, and after Close the error is ErrClosed.
-// WriteAll's comparison of events of one series and time is made within a
-// batch; events of different batches replace each other.
-func (b *BalloonSerializedBatcher) Add(ctx context.Context, event BalloonSerializedEvent) error {
-	return b.batcher.Add(ctx, event)
-}
-
-// Flush sends what was added, and waits until all of it is written or reported.
-// It returns a *BatchError if there were failures since it was last called, or
-// why ctx ended; what was added is then still on its way.
-func (b *BalloonSerializedBatcher) Flush(ctx context.Context) error {
-	return b.batcher.Flush(ctx)
-}
-
-// Close is Flush, and lets no events in any more. It may be called again.
-func (b *BalloonSerializedBatcher) Close(ctx context.Context) error {
-	return b.batcher.Close(ctx)
-}
-
-// BalloonSerializedReader reads BalloonSerialized events, those of a series
-// from table balloon_serialized. It never returns one that is past its time to
-// live. It is safe for use by several goroutines.
+// BalloonSerializedReader reads BalloonSerialized events from table
+// balloon_serialized. Read holds one event in memory at a time.
 type BalloonSerializedReader struct {
-	reader store.ReaderOf[BalloonSerializedEvent]
+	store.EventReader[BalloonSerializedSeries, BalloonSerializedEvent, BalloonSerializedColumns]
 }
 
-// NewBalloonSerializedReader returns a reader; client is a *bigtable.Client, or
-// stands in for one.
+// NewBalloonSerializedReader returns a reader; client is usually a
+// *bigtable.Client.
 //
 //go:noinline
 func NewBalloonSerializedReader(client Client, opts ...Options) *BalloonSerializedReader {
-	return &BalloonSerializedReader{store.NewReader(client, balloonSerializedLayout, opts...)}
+	reader := store.NewReader(client, balloonSerializedLayout, opts...)
+	of := func(series BalloonSerializedSeries) BalloonSerializedEvent {
+		return BalloonSerializedEvent{BalloonSerializedSeries: series}
+	}
+	return &BalloonSerializedReader{store.NewEventReader(reader, balloonSerializedColumns, of)}
 }
 
-// Read yields the events of a series with from <= time < to, in the order of
-// time, and holds one event in memory at a time. A zero from is before all
-// events; a from after to, or a zero to, is a *RangeError. An event that does
-// not decode is yielded as far as it was understood, with a *DecodeError, and
-// the loop may go on; any other error is the last thing yielded.
-func (r *BalloonSerializedReader) Read(ctx context.Context, series BalloonSerializedSeries, from, to time.Time, opts ...ReadOptions) iter.Seq2[BalloonSerializedEvent, error] {
-	return r.reader.Read(ctx, BalloonSerializedEvent{BalloonSerializedSeries: series}, from, to, opts...)
-}
-
-// ReadColumns appends the events of a series with from <= time < to to columns,
-// which may be reused. An event that does not decode is left out, and the first
-// *DecodeError returned after all others; any other error ends the read.
-//
-//go:noinline
-func (r *BalloonSerializedReader) ReadColumns(ctx context.Context, series BalloonSerializedSeries, from, to time.Time, columns *BalloonSerializedColumns, opts ...ReadOptions) error {
-	return store.ReadColumns(ctx, r.reader, balloonSerializedColumns, columns, nil, BalloonSerializedEvent{BalloonSerializedSeries: series}, from, to, opts...)
-}
-
-// Latest returns the newest event of a series, or ErrNotFound.
-func (r *BalloonSerializedReader) Latest(ctx context.Context, series BalloonSerializedSeries) (BalloonSerializedEvent, error) {
-	return r.reader.Latest(ctx, BalloonSerializedEvent{BalloonSerializedSeries: series})
-}
-
-// BalloonSerializedColumns is events as columns, all of one length: the i-th
-// event is the i-th of each.
+// BalloonSerializedColumns holds events column by column. All slices have the
+// same length.
 type BalloonSerializedColumns struct {
 	Series      []BalloonSerializedSeries
 	Time        []time.Time
@@ -153,49 +93,21 @@ type BalloonSerializedColumns struct {
 	Altitude    []int64
 }
 
-// Reset empties the columns and keeps their memory.
+// Reset empties the slices and keeps their memory.
 func (c *BalloonSerializedColumns) Reset() {
-	c.Series = c.Series[:0]
-	c.Time = c.Time[:0]
-	c.Pressure = c.Pressure[:0]
-	c.Temperature = c.Temperature[:0]
-	c.Humidity = c.Humidity[:0]
-	c.Altitude = c.Altitude[:0]
+	balloonSerializedColumns.Reset(c)
 }
 
 // Append adds an event.
 func (c *BalloonSerializedColumns) Append(e *BalloonSerializedEvent) {
-	c.Series = append(c.Series, e.BalloonSerializedSeries)
-	c.Time = append(c.Time, e.Time)
-	c.Pressure = append(c.Pressure, e.Pressure)
-	c.Temperature = append(c.Temperature, e.Temperature)
-	c.Humidity = append(c.Humidity, e.Humidity)
-	c.Altitude = append(c.Altitude, e.Altitude)
+	balloonSerializedColumns.Append(c, e)
 }
 
-// truncate makes all columns n events long.
-func (c *BalloonSerializedColumns) truncate(n int) {
-	c.Series = c.Series[:n]
-	c.Time = c.Time[:n]
-	c.Pressure = c.Pressure[:n]
-	c.Temperature = c.Temperature[:n]
-	c.Humidity = c.Humidity[:n]
-	c.Altitude = c.Altitude[:n]
-}
-
-// extend adds the series and the times of events, whose fields are to follow,
-// and returns how many there were before.
-func (c *BalloonSerializedColumns) extend(e *BalloonSerializedEvent, events store.Data) int {
-	n := len(c.Time)
-	c.Series = store.ExtendSame(c.Series, events, e.BalloonSerializedSeries)
-	c.Time = store.ExtendTimes(c.Time, events)
-	return n
-}
-
-// SetupBalloonSerialized makes table balloon_serialized what the schema says
-// and returns what it did; a second call changes nothing. A change that may
-// delete data is refused with a *RefusedError, and nothing is changed, unless
-// Options.Allow names it. With Options.DryRun it returns what it would do.
+// SetupBalloonSerialized reconciles table balloon_serialized with the schema
+// and returns what it changed; a second call changes nothing. It refuses a
+// change that may delete data with a *RefusedError, and changes nothing, unless
+// Options.Allow names the change. With Options.DryRun it returns what it would
+// change.
 //
 //go:noinline
 func SetupBalloonSerialized(ctx context.Context, admin Admin, opts ...Options) (Plan, error) {
@@ -252,7 +164,7 @@ func ParseBalloonSerializedKey(row string) (BalloonSerializedKey, error) {
 	return k, r.Close()
 }
 
-// balloonSerializedLayouts says how events lie in each table that they are
+// balloonSerializedLayouts lists the layouts of all tables that events are
 // written to.
 var balloonSerializedLayouts = []*store.Layout[BalloonSerializedEvent]{balloonSerializedLayout}
 
@@ -260,84 +172,45 @@ var balloonSerializedLayouts = []*store.Layout[BalloonSerializedEvent]{balloonSe
 // balloon_serialized.
 var balloonSerializedTime = codec.TimeFormat{Layout: "2006-01-02-1504"}
 
-// balloonSerializedLayout is how events lie in balloon_serialized.
-var balloonSerializedLayout = &store.Layout[BalloonSerializedEvent]{
+// balloonSerializedColumns ties the parts of an event to the columns of table
+// balloon_serialized and to the slices of BalloonSerializedColumns.
+var balloonSerializedColumns = store.NewColumns(
+	store.SeriesPart(func(e *BalloonSerializedEvent) *BalloonSerializedSeries { return &e.BalloonSerializedSeries }, func(c *BalloonSerializedColumns) *[]BalloonSerializedSeries { return &c.Series }),
+	store.TimePart(func(e *BalloonSerializedEvent) *time.Time { return &e.Time }, func(c *BalloonSerializedColumns) *[]time.Time { return &c.Time }),
+	store.EventColumn(
+		"measurements_blob", appendBalloonSerializedProto, parseBalloonSerializedProto,
+		store.FieldPart(func(e *BalloonSerializedEvent) *int64 { return &e.Pressure }, func(c *BalloonSerializedColumns) *[]int64 { return &c.Pressure }),
+		store.FieldPart(func(e *BalloonSerializedEvent) *float64 { return &e.Temperature }, func(c *BalloonSerializedColumns) *[]float64 { return &c.Temperature }),
+		store.FieldPart(func(e *BalloonSerializedEvent) *int64 { return &e.Humidity }, func(c *BalloonSerializedColumns) *[]int64 { return &c.Humidity }),
+		store.FieldPart(func(e *BalloonSerializedEvent) *int64 { return &e.Altitude }, func(c *BalloonSerializedColumns) *[]int64 { return &c.Altitude }),
+	),
+)
+
+// balloonSerializedLayout is the layout of table balloon_serialized.
+var balloonSerializedLayout = store.NewLayout(balloonSerializedColumns, store.Keys[BalloonSerializedEvent]{
+	Append: func(e *BalloonSerializedEvent, _ string, dst []byte) ([]byte, error) {
+		return BalloonSerializedKey{Location: e.Location, BalloonID: e.BalloonID, Time: e.Time}.Append(dst)
+	},
+	Prefix: func(e *BalloonSerializedEvent, _ string) ([]byte, error) {
+		return BalloonSerializedKey{Location: e.Location, BalloonID: e.BalloonID}.Prefix()
+	},
+	Parse: func(row string, e *BalloonSerializedEvent) (time.Time, error) {
+		k, err := ParseBalloonSerializedKey(row)
+		e.Location = codec.Keep(e.Location, k.Location)
+		e.BalloonID = k.BalloonID
+		return k.Time, err
+	},
+	Delimiter: "#",
+}, store.Layout[BalloonSerializedEvent]{
 	Table: store.Table{
-		ID: "balloon_serialized",
-		Families: []store.Family{
-			{
-				Name: "measurements",
-				GC:   codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 364 * 24 * time.Hour},
-				Life: codec.Lifetime{Retention: codec.Retention{{MaxAge: 364 * 24 * time.Hour}}},
-			},
-		},
+		ID:       "balloon_serialized",
+		Families: []store.Family{{Name: "measurements", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 364 * 24 * time.Hour}}},
 	},
 	Kind:      store.SingleRows,
 	TimeKey:   balloonSerializedTime,
 	Precision: time.Minute,
-	Columns:   []store.Column{{Name: "measurements_blob", Whole: true}},
-	Time: func(e *BalloonSerializedEvent) *time.Time {
-		return &e.Time
-	},
-	Check: checkBalloonSerialized,
-	Put:   putBalloonSerialized,
-	Spans: spansBalloonSerialized,
-	Key:   keyBalloonSerialized,
-	Set: func(e *BalloonSerializedEvent, _ int, blob []byte) error {
-		return parseBalloonSerializedProto(e, blob)
-	},
-	Missing: store.Required[BalloonSerializedEvent],
-}
-
-// putBalloonSerialized lays out an event as cells of balloon_serialized.
-func putBalloonSerialized(e *BalloonSerializedEvent, c *store.Cells) {
-	c.Row(BalloonSerializedKey{Location: e.Location, BalloonID: e.BalloonID, Time: e.Time}.Append(c.Buffer()))
-	c.Set(0, appendBalloonSerializedProto(c.Cell(0), e))
-}
-
-// spansBalloonSerialized returns where the rows of an event's series are in
-// balloon_serialized.
-func spansBalloonSerialized(e *BalloonSerializedEvent) ([]codec.Span, error) {
-	key := BalloonSerializedKey{Location: e.Location, BalloonID: e.BalloonID}
-	span, err := store.Span(key.Prefix, nil, "#", true)
-	return []codec.Span{span}, err
-}
-
-// keyBalloonSerialized sets the series of an event from a row key of
-// balloon_serialized, and returns its time.
-func keyBalloonSerialized(row string, e *BalloonSerializedEvent) (time.Time, error) {
-	k, err := ParseBalloonSerializedKey(row)
-	e.Location = codec.Keep(e.Location, k.Location)
-	e.BalloonID = k.BalloonID
-	return k.Time, err
-}
-
-// balloonSerializedColumns is how the events of balloon_serialized are taken
-// into columns.
-var balloonSerializedColumns = store.Columns[BalloonSerializedEvent, BalloonSerializedColumns]{
-	Append:   (*BalloonSerializedColumns).Append,
-	Truncate: (*BalloonSerializedColumns).truncate,
-	Extend:   (*BalloonSerializedColumns).extend,
-	Decode:   (*BalloonSerializedColumns).decodeBalloonSerialized,
-}
-
-// decodeBalloonSerialized adds the data of a column of balloon_serialized.
-func (c *BalloonSerializedColumns) decodeBalloonSerialized(column int, data store.Data) (err error) {
-	switch column {
-	case 0: // measurements_blob
-		for k := range data.Len() {
-			var e BalloonSerializedEvent
-			if err := parseBalloonSerializedProto(&e, data.At(k)); err != nil {
-				return err
-			}
-			c.Pressure = append(c.Pressure, e.Pressure)
-			c.Temperature = append(c.Temperature, e.Temperature)
-			c.Humidity = append(c.Humidity, e.Humidity)
-			c.Altitude = append(c.Altitude, e.Altitude)
-		}
-	}
-	return err
-}
+	Check:     checkBalloonSerialized,
+})
 
 // checkBalloonSerialized refuses an event that no table can hold.
 func checkBalloonSerialized(e *BalloonSerializedEvent) error {

@@ -5,7 +5,6 @@ package weather
 
 import (
 	"context"
-	"iter"
 	"time"
 
 	"github.com/btgen-dev/btgen/runtime/codec"
@@ -31,115 +30,56 @@ type BalloonUnserializedEvent struct {
 }
 
 // BalloonUnserializedWriter writes BalloonUnserialized events to table
-// balloon_unserialized. It is safe for use by several goroutines.
+// balloon_unserialized. Writing an event again replaces it, so a failed call is
+// safe to repeat.
 type BalloonUnserializedWriter struct {
-	writer store.WriterOf[BalloonUnserializedEvent]
+	store.EventWriter[BalloonUnserializedEvent]
 }
 
-// NewBalloonUnserializedWriter returns a writer; client is a *bigtable.Client,
-// or stands in for one.
+// NewBalloonUnserializedWriter returns a writer; client is usually a
+// *bigtable.Client.
 //
 //go:noinline
 func NewBalloonUnserializedWriter(client Client, opts ...Options) *BalloonUnserializedWriter {
 	return &BalloonUnserializedWriter{store.NewWriter(client, balloonUnserializedLayouts, opts...)}
 }
 
-// Write stores one event. Each row that it goes to is written atomically.
-// Writing an event again replaces it whole, so that a failed call is safe to
-// repeat. With WriteOptions.IfAbsent it stores the event only if there is none
-// of its series and time; else the Failure has the outcome Exists. It returns
-// nil or a *WriteError.
-func (w *BalloonUnserializedWriter) Write(ctx context.Context, event BalloonUnserializedEvent, opts ...WriteOptions) error {
-	return w.writer.Write(ctx, event, opts...)
-}
-
-// WriteAll stores events, in any order, those of one row in one mutation. It
-// returns nil when all are stored, and a *WriteError that names each event that
-// is not; all others are then durable. An event that has the series and time of
-// an earlier one of the call, but other values, is refused with a
-// *DuplicateError, unless WriteOptions.LastWins is set.
-func (w *BalloonUnserializedWriter) WriteAll(ctx context.Context, events []BalloonUnserializedEvent, opts ...WriteOptions) error {
-	return w.writer.WriteAll(ctx, events, opts...)
-}
-
 // BalloonUnserializedBatcher gathers BalloonUnserialized events from any number
-// of goroutines, and writes them together when there are enough of them or they
-// have waited long enough. Its memory is bounded, but for failures that are
-// being reported. Every event that it takes is written, or reported as one that
-// is not.
+// of goroutines, and writes them in batches: when there are enough of them, or
+// when they have waited long enough. Every event that it accepts is written or
+// reported as failed. Its memory is bounded, except for failures that are being
+// reported.
 type BalloonUnserializedBatcher struct {
-	batcher store.BatcherOf[BalloonUnserializedEvent]
+	store.EventBatcher[BalloonUnserializedEvent]
 }
 
-// NewBalloonUnserializedBatcher returns a batcher that writes through w. With
-// each event that is not written failed is called, once, from a goroutine of
-// the batcher, with the *WriteError that Write would return. It may add the
-// event again, but not call Flush or Close, which wait for it, and should be
-// quick: others are written meanwhile, and their failures wait in memory. It
-// may be nil.
+// NewBalloonUnserializedBatcher returns a batcher that writes through w. It
+// calls failed, which may be nil, once per unwritten event, from a goroutine of
+// its own, with the *WriteError that Write would return. The function may add
+// the event again. It must not call Flush or Close, which wait for it, and
+// should be quick: other failures queue up in memory meanwhile.
 //
 //go:noinline
 func NewBalloonUnserializedBatcher(w *BalloonUnserializedWriter, failed func(event BalloonUnserializedEvent, err error), opts ...BatcherOptions) *BalloonUnserializedBatcher {
-	return &BalloonUnserializedBatcher{store.NewBatcher(w.writer, failed, opts...)}
+	return &BalloonUnserializedBatcher{store.NewBatcher(w.EventWriter, failed, opts...)}
 }
 
-// Add takes a copy of an event, to be written soon, and waits while there is no
-// room, until ctx ends. An event that is refused for what it is gives the
-// *WriteError that Write would return, and after Close the error is ErrClosed.
-// WriteAll's comparison of events of one series and time is made within a
-// batch; events of different batches replace each other.
-func (b *BalloonUnserializedBatcher) Add(ctx context.Context, event BalloonUnserializedEvent) error {
-	return b.batcher.Add(ctx, event)
-}
-
-// Flush sends what was added, and waits until all of it is written or reported.
-// It returns a *BatchError if there were failures since it was last called, or
-// why ctx ended; what was added is then still on its way.
-func (b *BalloonUnserializedBatcher) Flush(ctx context.Context) error {
-	return b.batcher.Flush(ctx)
-}
-
-// Close is Flush, and lets no events in any more. It may be called again.
-func (b *BalloonUnserializedBatcher) Close(ctx context.Context) error {
-	return b.batcher.Close(ctx)
-}
-
-// BalloonUnserializedReader reads BalloonUnserialized events, those of a series
-// from table balloon_unserialized. It never returns one that is past its time
-// to live. It is safe for use by several goroutines.
+// BalloonUnserializedReader reads BalloonUnserialized events from table
+// balloon_unserialized. Read holds one event in memory at a time.
 type BalloonUnserializedReader struct {
-	reader store.ReaderOf[BalloonUnserializedEvent]
+	store.EventReader[BalloonUnserializedSeries, BalloonUnserializedEvent, BalloonUnserializedColumns]
 }
 
-// NewBalloonUnserializedReader returns a reader; client is a *bigtable.Client,
-// or stands in for one.
+// NewBalloonUnserializedReader returns a reader; client is usually a
+// *bigtable.Client.
 //
 //go:noinline
 func NewBalloonUnserializedReader(client Client, opts ...Options) *BalloonUnserializedReader {
-	return &BalloonUnserializedReader{store.NewReader(client, balloonUnserializedLayout, opts...)}
-}
-
-// Read yields the events of a series with from <= time < to, in the order of
-// time, and holds one event in memory at a time. A zero from is before all
-// events; a from after to, or a zero to, is a *RangeError. An event that does
-// not decode is yielded as far as it was understood, with a *DecodeError, and
-// the loop may go on; any other error is the last thing yielded.
-func (r *BalloonUnserializedReader) Read(ctx context.Context, series BalloonUnserializedSeries, from, to time.Time, opts ...ReadOptions) iter.Seq2[BalloonUnserializedEvent, error] {
-	return r.reader.Read(ctx, BalloonUnserializedEvent{BalloonUnserializedSeries: series}, from, to, opts...)
-}
-
-// ReadColumns appends the events of a series with from <= time < to to columns,
-// which may be reused. An event that does not decode is left out, and the first
-// *DecodeError returned after all others; any other error ends the read.
-//
-//go:noinline
-func (r *BalloonUnserializedReader) ReadColumns(ctx context.Context, series BalloonUnserializedSeries, from, to time.Time, columns *BalloonUnserializedColumns, opts ...ReadOptions) error {
-	return store.ReadColumns(ctx, r.reader, balloonUnserializedColumns, columns, nil, BalloonUnserializedEvent{BalloonUnserializedSeries: series}, from, to, opts...)
-}
-
-// Latest returns the newest event of a series, or ErrNotFound.
-func (r *BalloonUnserializedReader) Latest(ctx context.Context, series BalloonUnserializedSeries) (BalloonUnserializedEvent, error) {
-	return r.reader.Latest(ctx, BalloonUnserializedEvent{BalloonUnserializedSeries: series})
+	reader := store.NewReader(client, balloonUnserializedLayout, opts...)
+	of := func(series BalloonUnserializedSeries) BalloonUnserializedEvent {
+		return BalloonUnserializedEvent{BalloonUnserializedSeries: series}
+	}
+	return &BalloonUnserializedReader{store.NewEventReader(reader, balloonUnserializedColumns, of)}
 }
 
 // The fields of BalloonUnserializedEvent, for ReadOptions.
@@ -150,8 +90,8 @@ const (
 	BalloonUnserializedFieldAltitude    Field = "altitude"
 )
 
-// BalloonUnserializedColumns is events as columns, all of one length: the i-th
-// event is the i-th of each.
+// BalloonUnserializedColumns holds events column by column. All slices have the
+// same length.
 type BalloonUnserializedColumns struct {
 	Series      []BalloonUnserializedSeries
 	Time        []time.Time
@@ -161,50 +101,21 @@ type BalloonUnserializedColumns struct {
 	Altitude    []int64
 }
 
-// Reset empties the columns and keeps their memory.
+// Reset empties the slices and keeps their memory.
 func (c *BalloonUnserializedColumns) Reset() {
-	c.Series = c.Series[:0]
-	c.Time = c.Time[:0]
-	c.Pressure = c.Pressure[:0]
-	c.Temperature = c.Temperature[:0]
-	c.Humidity = c.Humidity[:0]
-	c.Altitude = c.Altitude[:0]
+	balloonUnserializedColumns.Reset(c)
 }
 
 // Append adds an event.
 func (c *BalloonUnserializedColumns) Append(e *BalloonUnserializedEvent) {
-	c.Series = append(c.Series, e.BalloonUnserializedSeries)
-	c.Time = append(c.Time, e.Time)
-	c.Pressure = append(c.Pressure, e.Pressure)
-	c.Temperature = append(c.Temperature, e.Temperature)
-	c.Humidity = append(c.Humidity, e.Humidity)
-	c.Altitude = append(c.Altitude, e.Altitude)
+	balloonUnserializedColumns.Append(c, e)
 }
 
-// truncate makes all columns n events long.
-func (c *BalloonUnserializedColumns) truncate(n int) {
-	c.Series = c.Series[:n]
-	c.Time = c.Time[:n]
-	c.Pressure = c.Pressure[:n]
-	c.Temperature = c.Temperature[:n]
-	c.Humidity = c.Humidity[:n]
-	c.Altitude = c.Altitude[:n]
-}
-
-// extend adds the series and the times of events, whose fields are to follow,
-// and returns how many there were before.
-func (c *BalloonUnserializedColumns) extend(e *BalloonUnserializedEvent, events store.Data) int {
-	n := len(c.Time)
-	c.Series = store.ExtendSame(c.Series, events, e.BalloonUnserializedSeries)
-	c.Time = store.ExtendTimes(c.Time, events)
-	return n
-}
-
-// SetupBalloonUnserialized makes table balloon_unserialized what the schema
-// says and returns what it did; a second call changes nothing. A change that
-// may delete data is refused with a *RefusedError, and nothing is changed,
-// unless Options.Allow names it. With Options.DryRun it returns what it would
-// do.
+// SetupBalloonUnserialized reconciles table balloon_unserialized with the
+// schema and returns what it changed; a second call changes nothing. It refuses
+// a change that may delete data with a *RefusedError, and changes nothing,
+// unless Options.Allow names the change. With Options.DryRun it returns what it
+// would change.
 //
 //go:noinline
 func SetupBalloonUnserialized(ctx context.Context, admin Admin, opts ...Options) (Plan, error) {
@@ -262,7 +173,7 @@ func ParseBalloonUnserializedKey(row string) (BalloonUnserializedKey, error) {
 	return k, r.Close()
 }
 
-// balloonUnserializedLayouts says how events lie in each table that they are
+// balloonUnserializedLayouts lists the layouts of all tables that events are
 // written to.
 var balloonUnserializedLayouts = []*store.Layout[BalloonUnserializedEvent]{balloonUnserializedLayout}
 
@@ -270,98 +181,42 @@ var balloonUnserializedLayouts = []*store.Layout[BalloonUnserializedEvent]{ballo
 // balloon_unserialized.
 var balloonUnserializedTime = codec.TimeFormat{Layout: "2006-01-02-1504"}
 
-// balloonUnserializedLayout is how events lie in balloon_unserialized.
-var balloonUnserializedLayout = &store.Layout[BalloonUnserializedEvent]{
+// balloonUnserializedColumns ties the parts of an event to the columns of table
+// balloon_unserialized and to the slices of BalloonUnserializedColumns.
+var balloonUnserializedColumns = store.NewColumns(
+	store.SeriesPart(func(e *BalloonUnserializedEvent) *BalloonUnserializedSeries { return &e.BalloonUnserializedSeries }, func(c *BalloonUnserializedColumns) *[]BalloonUnserializedSeries { return &c.Series }),
+	store.TimePart(func(e *BalloonUnserializedEvent) *time.Time { return &e.Time }, func(c *BalloonUnserializedColumns) *[]time.Time { return &c.Time }),
+	store.RequiredColumn("pressure", codec.Text.Int64, func(e *BalloonUnserializedEvent) *int64 { return &e.Pressure }, func(c *BalloonUnserializedColumns) *[]int64 { return &c.Pressure }),
+	store.RequiredColumn("temperature", codec.Text.Float64, func(e *BalloonUnserializedEvent) *float64 { return &e.Temperature }, func(c *BalloonUnserializedColumns) *[]float64 { return &c.Temperature }),
+	store.RequiredColumn("humidity", codec.Text.Int64, func(e *BalloonUnserializedEvent) *int64 { return &e.Humidity }, func(c *BalloonUnserializedColumns) *[]int64 { return &c.Humidity }),
+	store.RequiredColumn("altitude", codec.Text.Int64, func(e *BalloonUnserializedEvent) *int64 { return &e.Altitude }, func(c *BalloonUnserializedColumns) *[]int64 { return &c.Altitude }),
+)
+
+// balloonUnserializedLayout is the layout of table balloon_unserialized.
+var balloonUnserializedLayout = store.NewLayout(balloonUnserializedColumns, store.Keys[BalloonUnserializedEvent]{
+	Append: func(e *BalloonUnserializedEvent, _ string, dst []byte) ([]byte, error) {
+		return BalloonUnserializedKey{Location: e.Location, BalloonID: e.BalloonID, Time: e.Time}.Append(dst)
+	},
+	Prefix: func(e *BalloonUnserializedEvent, _ string) ([]byte, error) {
+		return BalloonUnserializedKey{Location: e.Location, BalloonID: e.BalloonID}.Prefix()
+	},
+	Parse: func(row string, e *BalloonUnserializedEvent) (time.Time, error) {
+		k, err := ParseBalloonUnserializedKey(row)
+		e.Location = codec.Keep(e.Location, k.Location)
+		e.BalloonID = k.BalloonID
+		return k.Time, err
+	},
+	Delimiter: "#",
+}, store.Layout[BalloonUnserializedEvent]{
 	Table: store.Table{
-		ID: "balloon_unserialized",
-		Families: []store.Family{
-			{
-				Name: "measurements",
-				GC:   codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 364 * 24 * time.Hour},
-				Life: codec.Lifetime{Retention: codec.Retention{{MaxAge: 364 * 24 * time.Hour}}},
-			},
-		},
+		ID:       "balloon_unserialized",
+		Families: []store.Family{{Name: "measurements", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 364 * 24 * time.Hour}}},
 	},
 	Kind:      store.SingleRows,
 	TimeKey:   balloonUnserializedTime,
 	Precision: time.Minute,
-	Columns:   []store.Column{{Name: "pressure"}, {Name: "temperature"}, {Name: "humidity"}, {Name: "altitude"}},
-	Time: func(e *BalloonUnserializedEvent) *time.Time {
-		return &e.Time
-	},
-	Check:   checkBalloonUnserialized,
-	Put:     putBalloonUnserialized,
-	Spans:   spansBalloonUnserialized,
-	Key:     keyBalloonUnserialized,
-	Set:     setBalloonUnserialized,
-	Missing: store.Required[BalloonUnserializedEvent],
-}
-
-// putBalloonUnserialized lays out an event as cells of balloon_unserialized.
-func putBalloonUnserialized(e *BalloonUnserializedEvent, c *store.Cells) {
-	c.Row(BalloonUnserializedKey{Location: e.Location, BalloonID: e.BalloonID, Time: e.Time}.Append(c.Buffer()))
-	c.Set(0, codec.AppendTextInt64(c.Cell(0), e.Pressure))      // pressure
-	c.Set(1, codec.AppendTextFloat64(c.Cell(1), e.Temperature)) // temperature
-	c.Set(2, codec.AppendTextInt64(c.Cell(2), e.Humidity))      // humidity
-	c.Set(3, codec.AppendTextInt64(c.Cell(3), e.Altitude))      // altitude
-}
-
-// spansBalloonUnserialized returns where the rows of an event's series are in
-// balloon_unserialized.
-func spansBalloonUnserialized(e *BalloonUnserializedEvent) ([]codec.Span, error) {
-	key := BalloonUnserializedKey{Location: e.Location, BalloonID: e.BalloonID}
-	span, err := store.Span(key.Prefix, nil, "#", true)
-	return []codec.Span{span}, err
-}
-
-// keyBalloonUnserialized sets the series of an event from a row key of
-// balloon_unserialized, and returns its time.
-func keyBalloonUnserialized(row string, e *BalloonUnserializedEvent) (time.Time, error) {
-	k, err := ParseBalloonUnserializedKey(row)
-	e.Location = codec.Keep(e.Location, k.Location)
-	e.BalloonID = k.BalloonID
-	return k.Time, err
-}
-
-// setBalloonUnserialized takes the datum of a column of balloon_unserialized
-// into an event.
-func setBalloonUnserialized(e *BalloonUnserializedEvent, column int, datum []byte) (err error) {
-	switch column {
-	case 0: // pressure
-		e.Pressure, err = codec.TextInt64(datum)
-	case 1: // temperature
-		e.Temperature, err = codec.TextFloat64(datum)
-	case 2: // humidity
-		e.Humidity, err = codec.TextInt64(datum)
-	case 3: // altitude
-		e.Altitude, err = codec.TextInt64(datum)
-	}
-	return err
-}
-
-// balloonUnserializedColumns is how the events of balloon_unserialized are
-// taken into columns.
-var balloonUnserializedColumns = store.Columns[BalloonUnserializedEvent, BalloonUnserializedColumns]{
-	Append:   (*BalloonUnserializedColumns).Append,
-	Truncate: (*BalloonUnserializedColumns).truncate,
-	Extend:   (*BalloonUnserializedColumns).extend,
-	Decode:   (*BalloonUnserializedColumns).decodeBalloonUnserialized,
-}
-
-// decodeBalloonUnserialized adds the data of a column of balloon_unserialized.
-func (c *BalloonUnserializedColumns) decodeBalloonUnserialized(column int, data store.Data) (err error) {
-	switch column {
-	case 0: // pressure
-		c.Pressure, err = store.Extend(c.Pressure, data, codec.TextInt64)
-	case 1: // temperature
-		c.Temperature, err = store.Extend(c.Temperature, data, codec.TextFloat64)
-	case 2: // humidity
-		c.Humidity, err = store.Extend(c.Humidity, data, codec.TextInt64)
-	case 3: // altitude
-		c.Altitude, err = store.Extend(c.Altitude, data, codec.TextInt64)
-	}
-	return err
-}
+	Check:     checkBalloonUnserialized,
+})
 
 // checkBalloonUnserialized refuses an event that no table can hold.
 func checkBalloonUnserialized(e *BalloonUnserializedEvent) error {

@@ -35,6 +35,16 @@ type Lifetime struct {
 	Default time.Duration
 }
 
+// Under returns the lifetime of the cells of a family that are collected by a rule: where
+// their timestamps do not say when they expire, its Retention is what the rule leaves alive
+// of at most maxCells cells of a column; see [GCRule.Retention].
+func (l Lifetime) Under(rule GCRule, maxCells int64) Lifetime {
+	if !l.expires() {
+		l.Retention = rule.Retention(maxCells)
+	}
+	return l
+}
+
 // EventTimed reports whether the timestamps are the times of the events, so that
 // a range of time is a range of timestamps, and an event that is written again
 // has the same one.

@@ -10,13 +10,11 @@ import (
 
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/internal/wire"
-	"github.com/btgen-dev/btgen/runtime/scan"
 )
 
 // assembler makes events of the cells of rows.
 type assembler[E any] struct {
 	layout *Layout[E]
-	shape  *scan.Table
 	table  string
 	base   E // an event with the series of the row alone
 	// newestFirst turns the order of events round.
@@ -25,7 +23,7 @@ type assembler[E any] struct {
 	known       bool             // base has the series of such a key
 	times       codec.TimeReader // of such keys
 	latestOnly  bool             // one event of each series is enough
-	fetched     scan.Projection  // of each column; nil for all
+	fetched     fetching         // of each column; nil for all
 	match       func(e *E) bool  // whether a row's series is asked for; nil if all are
 	from, to    time.Time
 	now         func() time.Time
@@ -110,7 +108,7 @@ func (a *assembler[E]) position(q *Query[E], span codec.Span, row wire.Row) (pos
 		start, err := a.timeOf(row)
 		return position{start: start, falling: a.newestFirst}, err
 	}
-	return position{rest: row.Key()[len(span.Prefix):], falling: a.newestFirst != a.shape.Descending()}, nil
+	return position{rest: row.Key()[len(span.Prefix):], falling: a.newestFirst != a.layout.descending()}, nil
 }
 
 // row yields the events of a row, and releases it. The event of a row of its own may
@@ -311,7 +309,7 @@ func release(rows []wire.Row) {
 // offsets takes the data of a bucket that has a column for each event. What is no
 // time is yielded as an error.
 func (a *assembler[E]) offsets(start time.Time, row wire.Row, yield yielder[E]) bool {
-	times := a.shape.Offset.In(start)
+	times := a.layout.offset().In(start)
 	var before *wire.Column
 	for family, c := range a.columnsOf(row) {
 		again := before != nil && row.Same(before, c)
@@ -435,21 +433,23 @@ func (a *assembler[E]) yieldOne(k int, yield yielder[E]) bool {
 	a.found = false
 	now, stale := a.stale()
 	for i := range a.layout.Columns {
-		if a.fetched.Omits(i) {
+		if a.fetched.skips(i) {
 			continue
 		}
 		column, cell := &a.layout.Columns[i], f.cell(i, k)
 		var err error
 		switch {
 		case cell == nil || stale && !a.alive(now, i, k):
-			if !column.WrittenAt && a.fetched.HasValues(i) {
+			if !column.WrittenAt && a.fetched.decodes(i) {
 				err = a.layout.Missing(event, i)
 			}
 		default:
 			a.found = a.found || !column.WrittenAt
-			a.expires(choice, column, cell.Micros)
-			if a.fetched.HasValues(i) {
-				err = a.layout.Set(event, i, f.columns[i].row.Bytes(cell.Value))
+			if choice.ExpiresAt != nil {
+				a.expires(choice, column, cell.Micros)
+			}
+			if a.fetched.decodes(i) {
+				err = a.layout.take(event, i, f.columns[i].row.Bytes(cell.Value))
 			}
 		}
 		if err != nil && failed == nil {
@@ -459,11 +459,16 @@ func (a *assembler[E]) yieldOne(k int, yield yielder[E]) bool {
 	return !a.found || yield(event, failed)
 }
 
+// take takes the datum of a column into an event.
+func (l *Layout[E]) take(e *E, column int, datum []byte) error {
+	if l.set != nil {
+		return l.set[column](e, datum)
+	}
+	return l.Set(e, column, datum)
+}
+
 // expires tells the event when it expires, where its cells say so.
 func (a *assembler[E]) expires(choice Choice, column *Column, stamp int64) {
-	if choice.ExpiresAt == nil {
-		return
-	}
 	if expiry, ok := a.layout.Table.Families[column.Family].Life.Expiry(stamp); ok {
 		*choice.ExpiresAt = expiry
 	}

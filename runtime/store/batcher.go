@@ -73,7 +73,7 @@ type load[E any] struct {
 // *WriteError that Write would return. It may add the event again, but not call Flush
 // or Close, which wait for it, and should be quick: others are written meanwhile, and
 // their failures wait in memory. It may be nil.
-func NewBatcher[E any](w WriterOf[E], failed func(event E, err error), opts ...BatcherOptions) *Batcher[E] {
+func NewBatcher[E any](w EventWriter[E], failed func(event E, err error), opts ...BatcherOptions) *Batcher[E] {
 	o := BatcherOptions{MaxEvents: DefaultMaxEvents, MaxBytes: DefaultMaxBytes, MaxAge: DefaultMaxAge, Flights: DefaultFlights}
 	for _, given := range opts {
 		o.MaxEvents = or(given.MaxEvents, o.MaxEvents)

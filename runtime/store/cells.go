@@ -25,6 +25,7 @@ type Cells struct {
 	kind     Kind
 	named    bool // columns have the name of their datum or their time
 	columns  []Column
+	plain    []bool // whether the cells of a column are set as they are encoded
 	offset   codec.Offset  // BucketOffsets
 	families [][]byte      // the addresses of the families
 	setters  []wire.Setter // all columns in the first family, the second and so on
@@ -73,6 +74,9 @@ func newCells[E any](l *Layout[E]) *Cells {
 		table: &l.Table, kind: l.Kind, named: l.Kind == BucketColumns || l.Kind == BucketOffsets, columns: l.Columns, offset: l.offset(),
 		times: make([]wire.Timestamp, len(l.Table.Families)), isSet: make([]bool, len(l.Columns)), known: make([]int, len(l.Columns)),
 		oldest: make([]int64, len(l.Table.Families)), buffer: make([]byte, 0, 256),
+	}
+	for _, column := range l.Columns {
+		c.plain = append(c.plain, !c.named && !column.WrittenAt)
 	}
 	for i := range l.Table.Families {
 		family := wire.AppendFamily(nil, l.Table.Families[i].Name)
@@ -205,8 +209,11 @@ func (c *Cells) Buffer() []byte {
 // Cell returns a slice for the datum of a column to be appended to, which is then
 // given to Set.
 func (c *Cells) Cell(column int) []byte {
+	if !c.plain[column] {
+		return c.Buffer()
+	}
 	family := c.familyOf(column)
-	if c.named || c.times[family].Micros < 0 || c.columns[column].WrittenAt {
+	if c.times[family].Micros < 0 {
 		return c.Buffer()
 	}
 	c.begun = len(c.mutations)
@@ -291,11 +298,11 @@ func (c *Cells) addressOf(family int, qualifier []byte) []byte {
 // The datum is what was appended to Cell, or any other, and nothing is kept of
 // its memory.
 func (c *Cells) Set(column int, datum []byte) {
-	family := c.familyOf(column)
 	if c.begun >= 0 {
-		c.setBegun(family, column, datum)
+		c.setBegun(column, datum)
 		return
 	}
+	family := c.familyOf(column)
 	c.takeBack(datum)
 	if c.columns[column].WrittenAt && !c.hasData(family) {
 		return // nothing of the event is in the family
@@ -330,7 +337,7 @@ func (c *Cells) Set(column int, datum []byte) {
 }
 
 // setBegun is Set of a datum that was appended to Cell.
-func (c *Cells) setBegun(family, column int, datum []byte) {
+func (c *Cells) setBegun(column int, datum []byte) {
 	begin := c.begun
 	c.begun, c.mutations = -1, datum
 	c.isSet[column] = true
@@ -343,6 +350,7 @@ func (c *Cells) setBegun(family, column int, datum []byte) {
 			c.tooLarge(column, value)
 			return
 		}
+		family := c.familyOf(column)
 		c.mutations = wire.AppendSetCell(c.mutations, c.setter(family, column).Address(), c.times[family].Micros, value)
 	}
 	c.counted()

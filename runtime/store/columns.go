@@ -8,22 +8,87 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
-// Columns is how generated code takes events into a struct of slices, of type C.
+// Columns lists the parts of events of type E, each with its slice in C and its column in
+// a table. See [NewColumns].
 type Columns[E, C any] struct {
-	// Append adds an event.
-	Append func(c *C, e *E)
-	// Truncate makes all slices n events long.
-	Truncate func(c *C, n int)
-	// Extend adds what events have apart from the data of their columns: the series of
-	// e, their times and what follows from their timestamps. It returns how many events
-	// there were before.
-	Extend func(c *C, e *E, events Data) int
-	// Decode adds the data of a column of the layout.
-	Decode func(c *C, column int, data Data) error
+	parts  []Part[E, C]
+	stored []Part[E, C] // those with a column
+
+	// Of each of stored, as close together as they are used for each event.
+	has    []func(e *E) bool
+	encode []func(dst []byte, e *E) []byte
 }
 
-// Data is the data of a column of some events, or what all their columns have in common.
-type Data struct {
+// NewColumns returns the columns of a table with these parts, in the order of the table's
+// columns.
+func NewColumns[E, C any](parts ...Part[E, C]) *Columns[E, C] {
+	cs := &Columns[E, C]{parts: parts}
+	for _, p := range parts {
+		if p.set != nil {
+			cs.stored, cs.has, cs.encode = append(cs.stored, p), append(cs.has, p.has), append(cs.encode, p.encode)
+		}
+	}
+	return cs
+}
+
+// Reset empties the slices of c and keeps their memory.
+func (cs *Columns[E, C]) Reset(c *C) { cs.truncate(c, 0) }
+
+// Append adds an event to the slices of c.
+func (cs *Columns[E, C]) Append(c *C, e *E) {
+	for i := range cs.parts {
+		cs.parts[i].add(c, e)
+	}
+}
+
+// length is the length of the slices of c.
+func (cs *Columns[E, C]) length(c *C) int {
+	if len(cs.parts) == 0 {
+		return 0
+	}
+	return cs.parts[0].length(c)
+}
+
+// truncate makes all slices of c n events long.
+func (cs *Columns[E, C]) truncate(c *C, n int) {
+	for i := range cs.parts {
+		cs.parts[i].truncate(c, n)
+	}
+}
+
+// extend adds what events have apart from the data of their columns: the series of e,
+// their times and what follows from their timestamps. It returns how many events there
+// were before.
+func (cs *Columns[E, C]) extend(c *C, e *E, events eventData) int {
+	n := cs.length(c)
+	for i := range cs.parts {
+		if extend := cs.parts[i].extend; extend != nil {
+			extend(c, e, events)
+		}
+	}
+	return n
+}
+
+// own returns what copies what a copy of an event shares with it; nil if that is nothing.
+func (cs *Columns[E, C]) own() func(e *E) {
+	var all []func(e *E)
+	for i := range cs.parts {
+		if own := cs.parts[i].own; own != nil {
+			all = append(all, own)
+		}
+	}
+	if all == nil {
+		return nil
+	}
+	return func(e *E) {
+		for _, own := range all {
+			own(e)
+		}
+	}
+}
+
+// eventData is the data of a column of some events, or what all their columns have in common.
+type eventData struct {
 	frame      *frame
 	column     *frameColumn
 	begin, end int
@@ -32,19 +97,19 @@ type Data struct {
 }
 
 // Len returns the number of events.
-func (d Data) Len() int { return d.end - d.begin }
+func (d eventData) Len() int { return d.end - d.begin }
 
 // At returns the k-th datum, which is good until the columns are taken.
-func (d Data) At(k int) []byte {
+func (d eventData) At(k int) []byte {
 	if d.frame.turned {
 		k = d.Len() - 1 - k
 	}
 	return d.column.row.Bytes(d.column.cells[d.begin+k].Value)
 }
 
-// Extend appends what decode makes of each datum, zeros if the column is not fetched. An
+// appendDecoded appends what decode makes of each datum, zeros if the column is not fetched. An
 // error ends it.
-func Extend[T any](dst []T, data Data, decode func([]byte) (T, error)) ([]T, error) {
+func appendDecoded[T any](dst []T, data eventData, decode func([]byte) (T, error)) ([]T, error) {
 	dst, added := grow(dst, data)
 	if data.column.holes > 0 {
 		clear(added)
@@ -62,26 +127,26 @@ func Extend[T any](dst []T, data Data, decode func([]byte) (T, error)) ([]T, err
 	return dst, nil
 }
 
-// ExtendTimes appends the times of events.
-func ExtendTimes(dst []time.Time, events Data) []time.Time {
+// appendTimes appends the times of events.
+func appendTimes(dst []time.Time, events eventData) []time.Time {
 	dst = append(dst, events.frame.times[events.begin:events.end]...)
 	turn(dst[len(dst)-events.Len():], events)
 	return dst
 }
 
-// ExtendSequences appends the tie-breakers of events; that of their row if the columns
+// appendSequences appends the tie-breakers of events; that of their row if the columns
 // have none.
-func ExtendSequences(dst []uint32, events Data, ofRow uint32) []uint32 {
+func appendSequences(dst []uint32, events eventData, ofRow uint32) []uint32 {
 	if len(events.frame.sequences) == 0 {
-		return ExtendSame(dst, events, ofRow)
+		return appendSame(dst, events, ofRow)
 	}
 	dst = append(dst, events.frame.sequences[events.begin:events.end]...)
 	turn(dst[len(dst)-events.Len():], events)
 	return dst
 }
 
-// ExtendClasses appends the classes of events.
-func ExtendClasses[T ~int](dst []T, events Data) []T {
+// appendClasses appends the classes of events.
+func appendClasses[T ~int](dst []T, events eventData) []T {
 	dst, added := grow(dst, events)
 	for i := range added {
 		added[i] = T(events.frame.classOf(events.begin + i))
@@ -90,8 +155,8 @@ func ExtendClasses[T ~int](dst []T, events Data) []T {
 	return dst
 }
 
-// ExtendExpiries appends when events expire; zero times if their timestamps do not say it.
-func ExtendExpiries(dst []time.Time, events Data) []time.Time {
+// appendExpiries appends when events expire; zero times if their timestamps do not say it.
+func appendExpiries(dst []time.Time, events eventData) []time.Time {
 	dst, added := grow(dst, events)
 	if events.expiry == nil {
 		clear(added)
@@ -104,8 +169,8 @@ func ExtendExpiries(dst []time.Time, events Data) []time.Time {
 	return dst
 }
 
-// ExtendSame appends a value as often as there are events.
-func ExtendSame[T any](dst []T, events Data, v T) []T {
+// appendSame appends a value as often as there are events.
+func appendSame[T any](dst []T, events eventData, v T) []T {
 	dst, added := grow(dst, events)
 	for i := range added {
 		added[i] = v
@@ -114,14 +179,14 @@ func ExtendSame[T any](dst []T, events Data, v T) []T {
 }
 
 // grow makes a slice longer by a place for each event.
-func grow[T any](dst []T, events Data) (all, added []T) {
+func grow[T any](dst []T, events eventData) (all, added []T) {
 	n := events.Len()
 	all = slices.Grow(dst, n)[:len(dst)+n]
 	return all, all[len(dst):]
 }
 
 // turn puts what was added for events into their order.
-func turn[T any](added []T, events Data) {
+func turn[T any](added []T, events eventData) {
 	if events.frame.turned {
 		slices.Reverse(added)
 	}
@@ -137,7 +202,7 @@ type taker[E any] interface {
 // columnsReading is a read whose events are taken into slices.
 type columnsReading[E, C any] struct {
 	reading[E]
-	into    Columns[E, C]
+	into    *Columns[E, C]
 	columns *C
 	failed  error // what ends the read or, until then, the first event that does not decode
 }
@@ -162,11 +227,11 @@ func (r *columnsReading[E, C]) take(a *assembler[E], begin, end int) (taken, mor
 	if now, stale := a.stale(); stale && !a.allAlive(now, begin, end) {
 		return false, true
 	}
-	data := Data{frame: f, begin: begin, end: end}
+	data := eventData{frame: f, begin: begin, end: end}
 	for i := range f.columns {
 		switch {
-		case a.fetched.Omits(i):
-		case f.columns[i].holes > 0, !a.fetched.HasValues(i) && a.layout.Columns[i].Whole:
+		case a.fetched.skips(i):
+		case f.columns[i].holes > 0, !a.fetched.decodes(i) && a.layout.Columns[i].Whole:
 			return false, true // events may have a default there, or none
 		default:
 			if after, ok := a.layout.Table.Families[a.layout.Columns[i].Family].Life.Expires(); ok {
@@ -174,13 +239,13 @@ func (r *columnsReading[E, C]) take(a *assembler[E], begin, end int) (taken, mor
 			}
 		}
 	}
-	before := r.into.Extend(r.columns, &a.base, data)
+	before := r.into.extend(r.columns, &a.base, data)
 	for i := range f.columns {
-		if data.column = &f.columns[i]; !a.fetched.HasValues(i) {
+		if data.column = &f.columns[i]; !a.fetched.decodes(i) {
 			data.column = &frameColumn{holes: n}
 		}
-		if err := r.into.Decode(r.columns, i, data); err != nil {
-			r.into.Truncate(r.columns, before)
+		if err := r.into.stored[i].decode(r.columns, data); err != nil {
+			r.into.truncate(r.columns, before)
 			return false, true // all but the one that does not decode are good
 		}
 	}
@@ -192,7 +257,7 @@ func (r *columnsReading[E, C]) take(a *assembler[E], begin, end int) (taken, mor
 // [Reader.Query]; without a query, those of the series of base. An event that does
 // not decode is left out, and the first *DecodeError returned when all others are
 // taken; any other error ends it.
-func ReadColumns[E, C any](ctx context.Context, of ReaderOf[E], into Columns[E, C], columns *C, q *Query[E], base E, from, to time.Time, opts ...ReadOptions) error {
+func ReadColumns[E, C any](ctx context.Context, of TableReader[E], into *Columns[E, C], columns *C, q *Query[E], base E, from, to time.Time, opts ...ReadOptions) error {
 	r := of.(*Reader[E])
 	if q == nil {
 		q = &r.whole

@@ -10,6 +10,7 @@ import (
 
 	"cloud.google.com/go/bigtable"
 
+	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
 
@@ -54,56 +55,45 @@ func rowText(e *sample) string {
 }
 
 // intoColumns is how samples of a layout become columns.
-func intoColumns(l *Layout[sample]) Columns[sample, sampleColumns] {
-	return Columns[sample, sampleColumns]{
-		Append: func(c *sampleColumns, e *sample) {
-			c.add(e)
-			c.appended++
-		},
-		Truncate: func(c *sampleColumns, n int) {
-			c.Series, c.Time, c.Sequence, c.Class = c.Series[:n], c.Time[:n], c.Sequence[:n], c.Class[:n]
-			c.TTL, c.ExpiresAt, c.WrittenAt = c.TTL[:n], c.ExpiresAt[:n], c.WrittenAt[:n]
-			c.Value, c.Note = c.Value[:n], c.Note[:n]
-		},
-		Extend: func(c *sampleColumns, e *sample, events Data) int {
-			n := len(c.Time)
-			c.Series = ExtendSame(c.Series, events, e.Series)
-			c.Time = ExtendTimes(c.Time, events)
-			c.Sequence = ExtendSequences(c.Sequence, events, e.Sequence)
-			c.Class = ExtendClasses(c.Class, events)
-			c.TTL = ExtendSame(c.TTL, events, 0)
-			c.ExpiresAt = ExtendExpiries(c.ExpiresAt, events)
-			if !slices.ContainsFunc(l.Columns, func(c Column) bool { return c.WrittenAt }) {
-				c.WrittenAt = ExtendSame(c.WrittenAt, events, time.Time{})
-			}
-			return n
-		},
-		Decode: func(c *sampleColumns, column int, data Data) error { return c.decode(l, column, data) },
+func intoColumns(l *Layout[sample]) *Columns[sample, sampleColumns] {
+	parts := []Part[sample, sampleColumns]{
+		SeriesPart(func(e *sample) *string { return &e.Series }, func(c *sampleColumns) *[]string { return &c.Series }),
+		TimePart(func(e *sample) *time.Time { return &e.Time }, func(c *sampleColumns) *[]time.Time { return &c.Time }),
+		SequencePart(func(e *sample) *uint32 { return &e.Sequence }, func(c *sampleColumns) *[]uint32 { return &c.Sequence }),
+		ClassPart(func(e *sample) *int { return &e.Class }, func(c *sampleColumns) *[]int { return &c.Class }),
+		TTLPart(func(e *sample) *time.Duration { return &e.TTL }, func(c *sampleColumns) *[]time.Duration { return &c.TTL }),
+		ExpiresAtPart(func(e *sample) *time.Time { return &e.ExpiresAt }, func(c *sampleColumns) *[]time.Time { return &c.ExpiresAt }),
 	}
-}
-
-func (c *sampleColumns) decode(l *Layout[sample], column int, data Data) (err error) {
-	set := func(datum []byte) (e sample, err error) {
-		err = l.Set(&e, column, datum)
-		return e, err
-	}
-	switch {
-	case l.Columns[column].Whole:
-		for k := range data.Len() {
-			e, err := set(data.At(k))
-			if err != nil {
-				return err
-			}
-			c.Value, c.Note = append(c.Value, e.Value), append(c.Note, e.Note)
+	value, note := func(e *sample) *uint64 { return &e.Value }, func(e *sample) *[]byte { return &e.Note }
+	values, notes := func(c *sampleColumns) *[]uint64 { return &c.Value }, func(c *sampleColumns) *[][]byte { return &c.Note }
+	writtenAt, writings := func(e *sample) *time.Time { return &e.WrittenAt }, func(c *sampleColumns) *[]time.Time { return &c.WrittenAt }
+	var fields []Part[sample, sampleColumns]
+	stamped := false
+	for i, column := range l.Columns {
+		set := func(datum []byte) (e sample, err error) {
+			err = l.Set(&e, i, datum)
+			return e, err
 		}
-	case l.Columns[column].WrittenAt:
-		c.WrittenAt, err = Extend(c.WrittenAt, data, func(datum []byte) (time.Time, error) { e, err := set(datum); return e.WrittenAt, err })
-	case column == 0:
-		c.Value, err = Extend(c.Value, data, func(datum []byte) (uint64, error) { e, err := set(datum); return e.Value, err })
-	case column == 1:
-		c.Note, err = Extend(c.Note, data, func(datum []byte) ([]byte, error) { e, err := set(datum); return e.Note, err })
+		switch {
+		case column.Whole:
+			parse := func(e *sample, datum []byte) error { return l.Set(e, i, datum) }
+			fields = append(fields, EventColumn(column.Name, nil, parse, FieldPart(value, values), BytesPart(note, notes)))
+		case column.WrittenAt:
+			stamped = true
+			fields = append(fields, WrittenAtColumn(column.Name, codec.Coding[time.Time]{Decode: func(datum []byte) (time.Time, error) { e, err := set(datum); return e.WrittenAt, err }}, writtenAt, writings))
+		case len(fields) == 0:
+			fields = append(fields, RequiredColumn(column.Name, codec.Coding[uint64]{Decode: func(datum []byte) (uint64, error) { e, err := set(datum); return e.Value, err }}, value, values))
+		default:
+			fields = append(fields, BytesColumn(column.Name, codec.Coding[[]byte]{Decode: func(datum []byte) ([]byte, error) { e, err := set(datum); return e.Note, err }}, note, notes))
+		}
 	}
-	return err
+	if !stamped {
+		parts = append(parts, WrittenAtPart(writtenAt, writings))
+	}
+	counting := FieldPart(value, values)
+	counting.length, counting.truncate = func(c *sampleColumns) int { return len(c.Time) }, func(*sampleColumns, int) {}
+	counting.add = func(c *sampleColumns, _ *sample) { c.appended++ }
+	return NewColumns(append(append(parts, fields...), counting)...)
 }
 
 // sparse returns samples of a layout, some of which have a note, none or all of a day.

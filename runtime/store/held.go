@@ -6,28 +6,94 @@ import (
 	"time"
 )
 
-// Generated types hold a Writer, a Batcher and a Reader by the interfaces of this file,
-// and the functions of generated code that call generic ones are not inlined. The compiler
-// otherwise compiles all methods of a generic type again in each package that sees it,
-// for instance as a field of what another package exports: a second for each schema in
-// every package that uses generated code, and in the tests of it.
+// Generated types embed a writer, a batcher and a reader by the interfaces of this file, and
+// the functions of generated code that call generic ones are not inlined. The compiler
+// otherwise compiles all methods of a generic type again in each package that sees it, for
+// instance as a field of what another package exports: a second for each schema in every
+// package that uses generated code, and in its tests.
 
-// WriterOf is a *Writer.
-type WriterOf[E any] interface {
+// EventWriter writes events of type E to all tables of a schema. It is safe for use by
+// several goroutines.
+type EventWriter[E any] interface {
+	// Write stores one event. Each row of the event is written atomically. It returns nil
+	// or a *[WriteError], and is safe to repeat after any error. With
+	// [WriteOptions].IfAbsent it stores the event only if none of its series, time and
+	// sequence is stored; otherwise the outcome of the [Failure] is [Exists].
 	Write(ctx context.Context, event E, opts ...WriteOptions) error
+
+	// WriteAll stores events, in any order, with one mutation for each row. It returns nil
+	// if all are stored, and otherwise a *[WriteError] that names each event that is not
+	// stored; all others are durable. An event is refused with a *[DuplicateError] if it
+	// would replace an earlier one of the call that has other values, unless
+	// [WriteOptions].LastWins is set.
 	WriteAll(ctx context.Context, events []E, opts ...WriteOptions) error
 }
 
-// BatcherOf is a *Batcher.
-type BatcherOf[E any] interface {
+// EventBatcher gathers events of type E from any number of goroutines, and writes them in
+// batches. It is safe for use by several goroutines.
+type EventBatcher[E any] interface {
+	// Add queues a copy of an event. It blocks while the batcher is full, until ctx ends.
+	// It returns a *[WriteError] for an invalid event, as Write does, and [ErrClosed] after
+	// Close. Events of one batch are compared as those of one WriteAll; events of different
+	// batches replace each other.
 	Add(ctx context.Context, event E) error
+
+	// Flush sends the events added so far, and waits until all of them are written or
+	// reported. It returns a *[BatchError] if events failed since the last Flush, or the
+	// cause if ctx ends first; the events are then still being sent.
 	Flush(ctx context.Context) error
+
+	// Close flushes, then rejects further events. It may be called again.
 	Close(ctx context.Context) error
 }
 
-// ReaderOf is a *Reader.
-type ReaderOf[E any] interface {
+// EventReader reads events of type E: those of a series S, one by one or into the slices
+// of C. It never returns events that are past their time to live. It is safe for use by
+// several goroutines.
+type EventReader[S, E, C any] interface {
+	// Read yields the events of a series with from <= time < to in time order. A zero from
+	// is before all events; a from after to, or a zero to, is a *[RangeError]. An event
+	// that cannot be decoded is yielded as far as it was understood, with a
+	// *[DecodeError], and the loop may go on; any other error is the last value yielded.
+	Read(ctx context.Context, series S, from, to time.Time, opts ...ReadOptions) iter.Seq2[E, error]
+
+	// ReadColumns appends the events that Read would yield to columns, which may be
+	// reused. It leaves out events that cannot be decoded, and returns the first
+	// *[DecodeError] after it has read all others; any other error ends the read.
+	ReadColumns(ctx context.Context, series S, from, to time.Time, columns *C, opts ...ReadOptions) error
+
+	// Latest returns the newest event of a series, or [ErrNotFound].
+	Latest(ctx context.Context, series S) (E, error)
+}
+
+// TableReader reads the events of one table; a *[Reader] is one.
+type TableReader[E any] interface {
 	Read(ctx context.Context, base E, from, to time.Time, opts ...ReadOptions) iter.Seq2[E, error]
 	Query(ctx context.Context, q *Query[E], base E, from, to time.Time, opts ...ReadOptions) iter.Seq2[E, error]
 	Latest(ctx context.Context, base E) (E, error)
+}
+
+// NewEventReader returns the reader of a schema, which reads from a table. Of returns an
+// event with nothing but its series.
+func NewEventReader[S, E, C any](table TableReader[E], columns *Columns[E, C], of func(series S) E) EventReader[S, E, C] {
+	return &eventReader[S, E, C]{table, columns, of}
+}
+
+// eventReader reads the events of a series.
+type eventReader[S, E, C any] struct {
+	table   TableReader[E]
+	columns *Columns[E, C]
+	of      func(series S) E
+}
+
+func (r *eventReader[S, E, C]) Read(ctx context.Context, series S, from, to time.Time, opts ...ReadOptions) iter.Seq2[E, error] {
+	return r.table.Read(ctx, r.of(series), from, to, opts...)
+}
+
+func (r *eventReader[S, E, C]) ReadColumns(ctx context.Context, series S, from, to time.Time, columns *C, opts ...ReadOptions) error {
+	return ReadColumns(ctx, r.table, r.columns, columns, nil, r.of(series), from, to, opts...)
+}
+
+func (r *eventReader[S, E, C]) Latest(ctx context.Context, series S) (E, error) {
+	return r.table.Latest(ctx, r.of(series))
 }

@@ -20,7 +20,6 @@ import (
 
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/internal/wire"
-	"github.com/btgen-dev/btgen/runtime/scan"
 )
 
 // Client opens tables. A *bigtable.Client is one; a test may wrap or fake it.
@@ -146,14 +145,20 @@ func merge(opts []Options) Options {
 }
 
 // Kind says where a table keeps an event's time and its data.
-type Kind = scan.Kind
+type Kind int
 
-// The kinds of tables; with BucketOffsets, all columns are those of Layout.Columns[0].
 const (
-	BucketCells   = scan.BucketCells
-	BucketColumns = scan.BucketColumns
-	SingleRows    = scan.SingleRows
-	BucketOffsets = scan.BucketOffsets
+	// BucketCells is a row per bucket: each event is a cell in each column,
+	// and the cell's timestamp is the event's time.
+	BucketCells Kind = iota
+	// BucketColumns is a row per bucket and column of Layout.Columns: each
+	// datum is a column qualifier, with the event's time as its cell's timestamp.
+	BucketColumns
+	// SingleRows is a row per event, with the event's time in the row key.
+	SingleRows
+	// BucketOffsets is a row per bucket: each event is a column of Layout.Columns[0],
+	// whose qualifier is the event's time within the bucket.
+	BucketOffsets
 )
 
 // Layout says how events of type E lie in one table. It is what generated code
@@ -199,11 +204,16 @@ type Layout[E any] struct {
 	// Set takes the stored datum of a column into the event. It keeps no
 	// reference to the datum.
 	Set func(e *E, column int, datum []byte) error
+	// set is Set for each column, to save a call for each cell; nil if there is only Set.
+	set []func(e *E, datum []byte) error
 	// Missing puts the default of a column that a stored event lacks; an error
 	// if it must have one.
 	Missing func(e *E, column int) error
 	// Precision is what event times are truncated to.
 	Precision time.Duration
+	// MaxCells is the most cells that a column of a row can hold; 0 where that is not
+	// known, or more than any rule of a family keeps.
+	MaxCells int64
 }
 
 // Column is one column of a table.
@@ -231,19 +241,17 @@ type Choice struct {
 	WrittenAt *time.Time
 }
 
-// shape returns the shape of the table, by which reads are planned.
-func (l *Layout[E]) shape() scan.Table {
-	t := scan.Table{Kind: l.Kind, Offset: l.offset(), TimeKey: l.TimeKey, Ties: l.Ties > 0}
-	for _, f := range l.Table.Families {
-		t.Families = append(t.Families, scan.Family{Name: f.Name, Life: f.Life, Class: f.Class})
+// descending reports whether the newest row of a series comes first.
+func (l *Layout[E]) descending() bool {
+	if l.Kind == SingleRows {
+		return l.TimeKey.Reverse
 	}
-	var e E
-	for i, c := range l.Columns {
-		required := !c.WrittenAt && l.Missing(&e, i) != nil
-		t.Columns = append(t.Columns, scan.Column{Name: c.Name, Required: required, WrittenAt: c.WrittenAt, Whole: c.Whole})
-	}
-	return t
+	return l.Bucket.Descending()
 }
+
+// sorted reports whether the rows of a series are in the order of time, or
+// against it.
+func (l *Layout[E]) sorted() bool { return l.Kind == SingleRows || l.Bucket.Sorted() }
 
 // offset is how the times of events stand in qualifiers, for BucketOffsets.
 func (l *Layout[E]) offset() codec.Offset {
@@ -260,6 +268,12 @@ func (l *Layout[E]) choice(e *E) Choice {
 
 // hasClasses reports whether each family is that of a TTL class.
 func (t *Table) hasClasses() bool { return len(t.Families) > 0 && t.Families[0].Class > 0 }
+
+// since returns the time of the oldest event that can be alive; false if there
+// is no bound.
+func (t *Table) since(now time.Time) (oldest time.Time, bounded bool) {
+	return codec.Oldest(now, t.Families, func(f *Family) codec.Lifetime { return f.Life })
+}
 
 // ErrNotFound says that a series has no event that is still alive.
 var ErrNotFound = errors.New("no event found")

@@ -101,7 +101,7 @@ func rowsOf(ctx context.Context, client *bigtable.Client, opts ...bigtable.ReadO
 	var lost error
 	var sink wire.Sink
 	err = client.Open("t").ReadRows(wire.WithSink(ctx, &sink), bigtable.InfiniteRange(""), func(arrived bigtable.Row) bool {
-		var decoded wire.Some
+		var decoded *wire.Rows
 		if decoded, lost = sink.Rows(arrived); lost != nil {
 			return false
 		}

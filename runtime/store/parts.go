@@ -1,0 +1,258 @@
+package store
+
+import (
+	"bytes"
+	"time"
+
+	"github.com/btgen-dev/btgen/runtime/codec"
+)
+
+// A Part is one part of an event of type E: its series, its time or one of its fields. It
+// ties together where the part is in the event, in which slice of C it is read column by
+// column, and in which column of a table it is stored, if it has one.
+//
+// The functions that make parts take of, which returns the place of the part in an event,
+// and in, which returns its slice.
+type Part[E, C any] struct {
+	layout func(l *Layout[E]) // tells the layout where the part is; nil if it need not know
+	own    func(e *E)         // copies what a copy of the event shares; nil if that is nothing
+
+	// Of the slice.
+	length   func(c *C) int
+	truncate func(c *C, n int)
+	add      func(c *C, e *E)
+	extend   func(c *C, e *E, events eventData) // parts without a column
+
+	// Of the column.
+	column  Column // without a name if there is none
+	has     func(e *E) bool
+	encode  func(dst []byte, e *E) []byte
+	set     func(e *E, datum []byte) error
+	missing func(e *E) error
+	decode  func(c *C, data eventData) error
+}
+
+// In puts the column into another family than the first, by its index.
+func (p Part[E, C]) In(family int) Part[E, C] {
+	p.column.Family = family
+	return p
+}
+
+// newPart returns a part with a slice.
+func newPart[E, C, T any](of func(e *E) *T, in func(c *C) *[]T) Part[E, C] {
+	return Part[E, C]{
+		length: func(c *C) int { return len(*in(c)) },
+		truncate: func(c *C, n int) {
+			slice := in(c)
+			*slice = (*slice)[:n]
+		},
+		add: func(c *C, e *E) {
+			slice := in(c)
+			*slice = append(*slice, *of(e))
+		},
+	}
+}
+
+// extending returns a part that adds to its slice what add returns of some events.
+func extending[E, C, T any](of func(e *E) *T, in func(c *C) *[]T, add func(dst []T, e *E, events eventData) []T) Part[E, C] {
+	p := newPart(of, in)
+	p.extend = func(c *C, e *E, events eventData) {
+		slice := in(c)
+		*slice = add(*slice, e, events)
+	}
+	return p
+}
+
+// SeriesPart is the series of an event.
+func SeriesPart[E, C any, S comparable](of func(e *E) *S, in func(c *C) *[]S) Part[E, C] {
+	return SeriesPartFunc(of, in, func(a, b *E) bool { return *of(a) == *of(b) }, nil)
+}
+
+// SeriesPartFunc is [SeriesPart] for a series that has slices: same reports whether two
+// events are of one series, and own copies the slices of the series of an event.
+func SeriesPartFunc[E, C, S any](of func(e *E) *S, in func(c *C) *[]S, same func(a, b *E) bool, own func(e *E)) Part[E, C] {
+	p := extending(of, in, func(dst []S, e *E, events eventData) []S { return appendSame(dst, events, *of(e)) })
+	p.layout = func(l *Layout[E]) { l.Same = same }
+	p.own = own
+	return p
+}
+
+// TimePart is the time of an event.
+func TimePart[E, C any](of func(e *E) *time.Time, in func(c *C) *[]time.Time) Part[E, C] {
+	p := extending(of, in, func(dst []time.Time, _ *E, events eventData) []time.Time { return appendTimes(dst, events) })
+	p.layout = func(l *Layout[E]) { l.Time = of }
+	return p
+}
+
+// SequencePart is the tie-breaker of events of one time.
+func SequencePart[E, C any](of func(e *E) *uint32, in func(c *C) *[]uint32) Part[E, C] {
+	return extending(of, in, func(dst []uint32, e *E, events eventData) []uint32 { return appendSequences(dst, events, *of(e)) })
+}
+
+// ClassPart is the TTL class of an event, counted from 1.
+func ClassPart[E, C any, T ~int](of func(e *E) *int, in func(c *C) *[]T) Part[E, C] {
+	p := newPart(func(e *E) *T {
+		class := T(*of(e))
+		return &class
+	}, in)
+	p.extend = func(c *C, _ *E, events eventData) { *in(c) = appendClasses(*in(c), events) }
+	p.layout = choosing(func(e *E, c *Choice) { c.Class = of(e) })
+	return p
+}
+
+// TTLPart is how long an event lives from its writing, which is not known when it is read.
+func TTLPart[E, C any](of func(e *E) *time.Duration, in func(c *C) *[]time.Duration) Part[E, C] {
+	p := extending(of, in, func(dst []time.Duration, _ *E, events eventData) []time.Duration { return appendSame(dst, events, 0) })
+	p.layout = choosing(func(e *E, c *Choice) { c.TTL = of(e) })
+	return p
+}
+
+// ExpiresAtPart is when an event expires.
+func ExpiresAtPart[E, C any](of func(e *E) *time.Time, in func(c *C) *[]time.Time) Part[E, C] {
+	p := extending(of, in, func(dst []time.Time, _ *E, events eventData) []time.Time { return appendExpiries(dst, events) })
+	p.layout = choosing(func(e *E, c *Choice) { c.ExpiresAt = of(e) })
+	return p
+}
+
+// WrittenAtPart is when an event was written, in a table that does not store it.
+func WrittenAtPart[E, C any](of func(e *E) *time.Time, in func(c *C) *[]time.Time) Part[E, C] {
+	p := extending(of, in, func(dst []time.Time, _ *E, events eventData) []time.Time { return appendSame(dst, events, time.Time{}) })
+	p.layout = choosing(func(e *E, c *Choice) { c.WrittenAt = of(e) })
+	return p
+}
+
+// choosing tells the layout of one more place where an event says how long it lives.
+func choosing[E any](place func(e *E, c *Choice)) func(l *Layout[E]) {
+	return func(l *Layout[E]) {
+		others := l.Choice
+		l.Choice = func(e *E) (c Choice) {
+			if others != nil {
+				c = others(e)
+			}
+			place(e, &c)
+			return c
+		}
+	}
+}
+
+// WrittenAtColumn is when an event was written, in a column.
+func WrittenAtColumn[E, C any](name string, coding codec.Coding[time.Time], of func(e *E) *time.Time, in func(c *C) *[]time.Time) Part[E, C] {
+	p := RequiredColumn(name, coding, of, in)
+	p.column.WrittenAt = true
+	p.layout = choosing(func(e *E, c *Choice) { c.WrittenAt = of(e) })
+	return p
+}
+
+// RequiredColumn is a field that every event has.
+func RequiredColumn[E, C, T any](name string, coding codec.Coding[T], of func(e *E) *T, in func(c *C) *[]T) Part[E, C] {
+	p := newPart(of, in)
+	p.column.Name = name
+	p.encode = func(dst []byte, e *E) []byte { return coding.Append(dst, *of(e)) }
+	p.set = func(e *E, datum []byte) (err error) {
+		*of(e), err = coding.Decode(datum)
+		return err
+	}
+	p.missing = func(*E) error { return codec.ErrMissing }
+	p.decode = func(c *C, data eventData) (err error) {
+		slice := in(c)
+		*slice, err = appendDecoded(*slice, data, coding.Decode)
+		return err
+	}
+	return p
+}
+
+// DefaultColumn is a field that has a default where a stored event lacks it.
+func DefaultColumn[E, C, T any](name string, coding codec.Coding[T], missing T, of func(e *E) *T, in func(c *C) *[]T) Part[E, C] {
+	p := RequiredColumn(name, coding, of, in)
+	p.missing = func(e *E) error {
+		*of(e) = missing
+		return nil
+	}
+	return p
+}
+
+// OptionalColumn is a field that an event may lack: then it is nil.
+func OptionalColumn[E, C, T any](name string, coding codec.Coding[T], of func(e *E) **T, in func(c *C) *[]*T) Part[E, C] {
+	pointers := codec.Coding[*T]{
+		Append: func(dst []byte, v *T) []byte { return coding.Append(dst, *v) },
+		Decode: func(datum []byte) (*T, error) { return codec.Optional(coding.Decode(datum)) },
+	}
+	p := RequiredColumn(name, pointers, of, in)
+	p.has = func(e *E) bool { return *of(e) != nil }
+	p.missing = func(*E) error { return nil }
+	p.own = func(e *E) { *of(e) = codec.Clone(*of(e)) }
+	return p
+}
+
+// BytesColumn is a field that every event has and that is a slice.
+func BytesColumn[E, C any, T ~[]byte](name string, coding codec.Coding[T], of func(e *E) *T, in func(c *C) *[]T) Part[E, C] {
+	p := RequiredColumn(name, coding, of, in)
+	p.own = func(e *E) { *of(e) = bytes.Clone(*of(e)) }
+	return p
+}
+
+// DefaultBytesColumn is a field that is a slice, and has what missing returns where a
+// stored event lacks it.
+func DefaultBytesColumn[E, C any, T ~[]byte](name string, coding codec.Coding[T], missing string, of func(e *E) *T, in func(c *C) *[]T) Part[E, C] {
+	p := BytesColumn(name, coding, of, in)
+	p.missing = func(e *E) error {
+		*of(e) = T(missing)
+		return nil
+	}
+	return p
+}
+
+// OptionalBytesColumn is a field that is a slice, and nil where an event lacks it.
+func OptionalBytesColumn[E, C any, T ~[]byte](name string, coding codec.Coding[T], of func(e *E) *T, in func(c *C) *[]T) Part[E, C] {
+	present := codec.Coding[T]{
+		Append: coding.Append,
+		Decode: func(datum []byte) (T, error) { return codec.Present(coding.Decode(datum)) },
+	}
+	p := BytesColumn(name, present, of, in)
+	p.has = func(e *E) bool { return *of(e) != nil }
+	p.missing = func(*E) error { return nil }
+	return p
+}
+
+// EventColumn stores the fields of an event in one column, serialized. Append appends
+// them to dst, and parse sets them.
+func EventColumn[E, C any](name string, serialize func(dst []byte, e *E) []byte, parse func(e *E, blob []byte) error, fields ...Part[E, C]) Part[E, C] {
+	all := NewColumns(fields...)
+	return Part[E, C]{
+		own:      all.own(),
+		length:   all.length,
+		truncate: all.truncate,
+		add:      func(c *C, e *E) { all.Append(c, e) },
+		column:   Column{Name: name, Whole: true},
+		encode:   serialize,
+		set:      parse,
+		missing:  func(*E) error { return codec.ErrMissing },
+		decode: func(c *C, data eventData) error {
+			for k := range data.Len() {
+				var e E
+				if err := parse(&e, data.At(k)); err != nil {
+					return err
+				}
+				all.Append(c, &e)
+			}
+			return nil
+		},
+	}
+}
+
+// FieldPart is a field that is stored with others, see [EventColumn].
+func FieldPart[E, C, T any](of func(e *E) *T, in func(c *C) *[]T) Part[E, C] { return newPart(of, in) }
+
+// OptionalPart is [FieldPart] for a field that is nil where an event lacks it.
+func OptionalPart[E, C, T any](of func(e *E) **T, in func(c *C) *[]*T) Part[E, C] {
+	p := newPart(of, in)
+	p.own = func(e *E) { *of(e) = codec.Clone(*of(e)) }
+	return p
+}
+
+// BytesPart is [FieldPart] for a field that is a slice.
+func BytesPart[E, C any, T ~[]byte](of func(e *E) *T, in func(c *C) *[]T) Part[E, C] {
+	p := newPart(of, in)
+	p.own = func(e *E) { *of(e) = bytes.Clone(*of(e)) }
+	return p
+}
