@@ -353,11 +353,11 @@ func (c *bestColumns) serialized(ctx context.Context, client *bigtable.Client, f
 
 // latest reads the newest cells of the newest week that has some: most likely the
 // one that is now.
-func (c *bestColumns) latest(ctx context.Context, client *bigtable.Client, _, to time.Time) error {
+func (c *bestColumns) latest(ctx context.Context, client *bigtable.Client, _, _ time.Time) error {
 	c.reset()
 	table := client.Open("balloon_new_cells")
 	newest := bigtable.RowFilter(bigtable.LatestNFilter(1))
-	for n := int(to.Sub(origin)/week) + 1; n > 0 && len(c.time) == 0; n-- {
+	for n := int(now.Sub(origin)/week) + 1; n > 0 && len(c.time) == 0; n-- {
 		row, err := table.ReadRow(ctx, bestSeries+"week"+strconv.Itoa(n), newest)
 		if err != nil {
 			return err

@@ -174,9 +174,9 @@ func commonSerialized(ctx context.Context, client *bigtable.Client, from, to tim
 }
 
 // commonLatest reads the newest cells of the newest week that has some.
-func commonLatest(ctx context.Context, client *bigtable.Client, _, to time.Time) ([]reading, error) {
+func commonLatest(ctx context.Context, client *bigtable.Client, _, _ time.Time) ([]reading, error) {
 	table := client.Open("balloon_new_cells")
-	for n := int(to.Sub(origin) / week); n >= 0; n-- {
+	for n := int(now.Sub(origin) / week); n >= 0; n-- {
 		row, err := table.ReadRow(ctx, fmt.Sprintf("%s#%d#week%d", location, balloon, n+1), bigtable.RowFilter(bigtable.LatestNFilter(1)))
 		if err != nil {
 			return nil, err

@@ -84,8 +84,14 @@ func (f *frame) align(g *group) {
 	f.class = g.class
 	f.sequences = append(f.sequences, lead.sequences...)
 	f.times = slices.Grow(f.times, len(lead.cells))[:len(lead.cells)]
-	for k := range f.times {
-		f.times[k] = codec.FromMicros(lead.instant(k).micros)
+	if lead.times != nil {
+		for k, micros := range lead.times {
+			f.times[k] = codec.FromMicros(micros)
+		}
+	} else {
+		for k := range lead.cells {
+			f.times[k] = codec.FromMicros(lead.cells[k].Micros)
+		}
 	}
 	for i := range f.columns {
 		c := &f.columns[i]

@@ -102,14 +102,37 @@ func (g *group) lead() *column {
 // one at each: then the k-th event is the k-th of each.
 func (g *group) agree() bool {
 	lead := g.lead()
-	for k := 1; k < len(lead.cells); k++ {
-		if lead.instant(k-1).compare(lead.instant(k)) >= 0 {
-			return false
-		}
+	if !lead.rises() {
+		return false
 	}
 	for i := range g.columns {
 		if c := &g.columns[i]; c != lead && len(c.cells) > 0 && !c.agrees(lead) {
 			return false
+		}
+	}
+	return true
+}
+
+// rises reports whether each datum is of a later time than the one before.
+func (c *column) rises() bool {
+	switch {
+	case c.sequences != nil:
+		for k := 1; k < len(c.cells); k++ {
+			if c.instant(k-1).compare(c.instant(k)) >= 0 {
+				return false
+			}
+		}
+	case c.times != nil:
+		for k := 1; k < len(c.times); k++ {
+			if c.times[k-1] >= c.times[k] {
+				return false
+			}
+		}
+	default:
+		for k := 1; k < len(c.cells); k++ {
+			if c.cells[k-1].Micros >= c.cells[k].Micros {
+				return false
+			}
 		}
 	}
 	return true
