@@ -109,7 +109,7 @@ func plansOf(l *layout.Layout) map[string]model.Plan {
 			Timed:   q.Plan.Timed,
 			Grouped: q.Grouped() && !q.Table.Metrics(),
 			Single:  len(q.By) == len(l.Series),
-			Edges:   q.Table.Pattern == layout.BucketOffsets && q.Plan.Timed && !q.Table.Stamped(),
+			Edges:   q.Table.Pattern == layout.BucketOffsets && q.Plan.Timed && !q.Table.Shape(l).ByTimestamp(),
 		}
 	}
 	return plans

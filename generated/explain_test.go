@@ -9,9 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -20,6 +18,7 @@ import (
 	"cloud.google.com/go/bigtable/apiv2/bigtablepb"
 	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"google.golang.org/protobuf/testing/protocmp"
 
 	"github.com/btgen-dev/btgen/gen"
 	"github.com/btgen-dev/btgen/gen/explain"
@@ -44,6 +43,7 @@ import (
 	"github.com/btgen-dev/btgen/generated/weather"
 	"github.com/btgen-dev/btgen/generated/weather/weathertest"
 	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/scan"
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
 
@@ -73,191 +73,119 @@ func layoutOf(t *testing.T, r gen.Result, name string) *layout.Layout {
 	return r.Layouts[i]
 }
 
-// requests returns what was sent since the last call, by rows: what is sent at once
-// has no order.
-func (c *traffic) requests(t *testing.T) []layout.Request {
-	t.Helper()
+// requests returns what was sent since the last call: what a plan decides of it.
+func (c *traffic) requests() []*bigtablepb.ReadRowsRequest {
 	sent, _ := c.take()
-	var out []layout.Request
+	var out []*bigtablepb.ReadRowsRequest
 	for _, r := range sent {
-		out = append(out, requestOf(t, r))
-	}
-	return byRows(out)
-}
-
-// byRows sorts requests.
-func byRows(requests []layout.Request) []layout.Request {
-	slices.SortStableFunc(requests, func(a, b layout.Request) int {
-		return cmp.Compare(fmt.Sprint(a.Rows), fmt.Sprint(b.Rows))
-	})
-	return requests
-}
-
-// requestOf takes a request of the client apart.
-func requestOf(t *testing.T, r *bigtablepb.ReadRowsRequest) layout.Request {
-	t.Helper()
-	out := layout.Request{Limit: int(r.RowsLimit)}
-	for _, g := range r.Rows.RowRanges {
-		out.Rows = append(out.Rows, codec.Rows{Start: string(g.GetStartKeyClosed()), End: string(g.GetEndKeyOpen()), Reverse: r.Reversed})
-	}
-	p := filterParser{t: t, out: &out}
-	p.filter(r.Filter)
-	return out
-}
-
-// filterParser takes a filter apart.
-type filterParser struct {
-	t   *testing.T
-	out *layout.Request
-}
-
-// filter takes one that every cell passes.
-func (p *filterParser) filter(f *bigtablepb.RowFilter) {
-	o := &p.out.Filter
-	if keys := p.keys(f); keys != nil {
-		o.Keys = append(o.Keys, keys)
-		return
-	}
-	if cells := p.cells(f); cells != nil {
-		o.Cells = cells
-		return
-	}
-	if branches := f.GetInterleave().GetFilters(); len(branches) == 2 {
-		if present := p.present(branches[1]); present != nil {
-			o.Present = present
-			f = branches[0]
-		}
-	}
-	switch f := f.Filter.(type) {
-	case *bigtablepb.RowFilter_Chain_:
-		for _, f := range f.Chain.Filters {
-			p.filter(f)
-		}
-	case *bigtablepb.RowFilter_ColumnQualifierRegexFilter:
-		o.Columns = p.unquoted(strings.Split(string(f.ColumnQualifierRegexFilter), "|"))
-	case *bigtablepb.RowFilter_CellsPerColumnLimitFilter:
-		if o.Cells == nil {
-			p.t.Error("a limit of cells before the time range")
-		}
-		o.Newest = int(f.CellsPerColumnLimitFilter)
-	case *bigtablepb.RowFilter_CellsPerRowLimitFilter:
-		p.out.Looks = f.CellsPerRowLimitFilter == 1
-	case *bigtablepb.RowFilter_StripValueTransformer:
-	default:
-		p.t.Errorf("unexpected filter %v", f)
-	}
-}
-
-// present takes columns whose cells come without their values; nil if it is something
-// else.
-func (p *filterParser) present(f *bigtablepb.RowFilter) []string {
-	chain := f.GetChain().GetFilters()
-	if len(chain) != 2 || !chain[1].GetStripValueTransformer() || chain[0].GetColumnQualifierRegexFilter() == nil {
-		return nil
-	}
-	return p.unquoted(strings.Split(string(chain[0].GetColumnQualifierRegexFilter()), "|"))
-}
-
-// keys takes patterns for row keys, one of which fits; nil if it is something else.
-func (p *filterParser) keys(f *bigtablepb.RowFilter) []layout.KeyFilter {
-	if re := f.GetRowKeyRegexFilter(); re != nil {
-		return []layout.KeyFilter{{Regexp: string(re)}}
-	}
-	inner, begin, end := columnsOf(f)
-	if re := inner.GetRowKeyRegexFilter(); re != nil {
-		return []layout.KeyFilter{{Regexp: string(re), Begin: begin, End: end}}
-	}
-	return anyOf(f, p.keys)
-}
-
-// cells takes filters of cells, one of which is passed; nil if it is something else.
-func (p *filterParser) cells(f *bigtablepb.RowFilter) []layout.CellFilter {
-	if families := p.families(f); families != nil {
-		return []layout.CellFilter{{Families: families}}
-	}
-	inner, begin, end := columnsOf(f)
-	if families := p.families(inner); families != nil {
-		return []layout.CellFilter{{Families: families, Begin: begin, End: end}}
-	}
-	return anyOf(f, p.cells)
-}
-
-// anyOf takes each branch of a filter; nil if it has none, or one is something else.
-func anyOf[F any](f *bigtablepb.RowFilter, take func(f *bigtablepb.RowFilter) []F) []F {
-	var out []F
-	for _, branch := range f.GetInterleave().GetFilters() {
-		taken := take(branch)
-		if taken == nil {
-			return nil
-		}
-		out = append(out, taken...)
+		out = append(out, &bigtablepb.ReadRowsRequest{Rows: r.Rows, Filter: r.Filter, RowsLimit: r.RowsLimit, Reversed: r.Reversed})
 	}
 	return out
 }
 
-// columnsOf takes a range of columns off a filter, the same in all families; nil if it
-// has none.
-func columnsOf(f *bigtablepb.RowFilter) (inner *bigtablepb.RowFilter, begin, end string) {
-	parts := f.GetChain().GetFilters()
-	if len(parts) != 2 {
-		return nil, "", ""
-	}
-	r := parts[1].GetColumnRangeFilter()
-	if ranges := parts[1].GetInterleave().GetFilters(); len(ranges) > 0 {
-		r = ranges[0].GetColumnRangeFilter()
-	}
-	if r == nil {
-		return nil, "", ""
-	}
-	return parts[0], string(r.GetStartQualifierClosed()), string(r.GetEndQualifierOpen())
-}
-
-// families takes the part of a filter that is about families; nil if it is not.
-func (p *filterParser) families(f *bigtablepb.RowFilter) []layout.FamilyFilter {
-	if names := f.GetFamilyNameRegexFilter(); names != "" {
-		return []layout.FamilyFilter{{Families: strings.Split(strings.ReplaceAll(names, `\.`, "."), "|")}}
-	}
-	if parts := f.GetChain().GetFilters(); len(parts) == 2 && parts[0].GetFamilyNameRegexFilter() != "" {
-		out := p.families(parts[0])
-		if out[0].Windows = p.windows(parts[1]); out[0].Windows == nil {
-			return nil
+// onWire returns planned requests as they are to cross the wire. That is not the work of
+// package store, which sends them.
+func onWire(planned []scan.Request) []*bigtablepb.ReadRowsRequest {
+	var out []*bigtablepb.ReadRowsRequest
+	for _, r := range planned {
+		request := &bigtablepb.ReadRowsRequest{Rows: &bigtablepb.RowSet{}, Filter: filterOnWire(r.Filter), RowsLimit: int64(r.Limit), Reversed: r.Rows[0].Reverse}
+		add := func(start, end string) {
+			rows := &bigtablepb.RowRange{StartKey: &bigtablepb.RowRange_StartKeyClosed{StartKeyClosed: []byte(start)}}
+			if end != "" {
+				rows.EndKey = &bigtablepb.RowRange_EndKeyOpen{EndKeyOpen: []byte(end)}
+			}
+			if start == "" {
+				rows.StartKey = nil
+			}
+			request.Rows.RowRanges = append(request.Rows.RowRanges, rows)
 		}
-		return out
-	}
-	return anyOf(f, p.families)
-}
-
-// windows takes the windows of a family; nil if these are none.
-func (p *filterParser) windows(f *bigtablepb.RowFilter) []codec.Window {
-	if r := f.GetTimestampRangeFilter(); r != nil {
-		return []codec.Window{{From: r.StartTimestampMicros, To: r.EndTimestampMicros}}
-	}
-	if n := f.GetCellsPerColumnLimitFilter(); n > 0 {
-		return []codec.Window{{Versions: int(n)}}
-	}
-	if parts := f.GetChain().GetFilters(); len(parts) == 2 && parts[0].GetCellsPerColumnLimitFilter() > 0 {
-		w := p.windows(parts[1])
-		w[0].Versions = int(parts[0].GetCellsPerColumnLimitFilter())
-		return w
-	}
-	var out []codec.Window
-	for _, branch := range f.GetInterleave().GetFilters() {
-		out = append(out, p.windows(branch)...)
+		for _, rows := range r.Rows {
+			if rows.Keys == nil {
+				add(rows.Start, rows.End)
+			}
+			for _, key := range rows.Keys {
+				add(key, key+"\x00")
+			}
+		}
+		out = append(out, request)
 	}
 	return out
 }
 
-var quoted = regexp.MustCompile(`\\x[0-9a-f]{2}`)
-
-// unquoted undoes the quoting of names and keys.
-func (p *filterParser) unquoted(in []string) []string {
-	var out []string
-	for _, s := range in {
-		out = append(out, quoted.ReplaceAllStringFunc(s, func(hex string) string {
-			n, err := strconv.ParseUint(hex[2:], 16, 8)
-			check(p.t, err)
-			return string([]byte{byte(n)})
+// filterOnWire returns a planned filter as it is to cross the wire.
+func filterOnWire(f scan.Filter) *bigtablepb.RowFilter {
+	switch f := f.(type) {
+	case scan.Chain:
+		return chained(each(f, filterOnWire)...)
+	case scan.Interleave:
+		return interleaved(each(f, filterOnWire))
+	case scan.Keys:
+		return &bigtablepb.RowFilter{Filter: &bigtablepb.RowFilter_RowKeyRegexFilter{RowKeyRegexFilter: []byte(f.Form.Regexp())}}
+	case scan.Columns:
+		names := strings.Join(each(f, codec.QuoteRegexp), "|")
+		return &bigtablepb.RowFilter{Filter: &bigtablepb.RowFilter_ColumnQualifierRegexFilter{ColumnQualifierRegexFilter: []byte(names)}}
+	case scan.ColumnRange:
+		return interleaved(each(f.Families, func(family string) *bigtablepb.RowFilter {
+			r := &bigtablepb.ColumnRange{FamilyName: family}
+			if f.Begin != "" {
+				r.StartQualifier = &bigtablepb.ColumnRange_StartQualifierClosed{StartQualifierClosed: []byte(f.Begin)}
+			}
+			if f.End != "" {
+				r.EndQualifier = &bigtablepb.ColumnRange_EndQualifierOpen{EndQualifierOpen: []byte(f.End)}
+			}
+			return &bigtablepb.RowFilter{Filter: &bigtablepb.RowFilter_ColumnRangeFilter{ColumnRangeFilter: r}}
 		}))
+	case scan.Cells:
+		names := strings.ReplaceAll(strings.Join(f.Families, "|"), ".", `\.`)
+		families := &bigtablepb.RowFilter{Filter: &bigtablepb.RowFilter_FamilyNameRegexFilter{FamilyNameRegexFilter: names}}
+		if f.Windows == nil {
+			return families
+		}
+		return chained(families, interleaved(each(f.Windows, windowOnWire)))
+	case scan.CellsPerColumn:
+		return &bigtablepb.RowFilter{Filter: &bigtablepb.RowFilter_CellsPerColumnLimitFilter{CellsPerColumnLimitFilter: int32(f)}}
+	case scan.CellsPerRow:
+		return &bigtablepb.RowFilter{Filter: &bigtablepb.RowFilter_CellsPerRowLimitFilter{CellsPerRowLimitFilter: int32(f)}}
+	case scan.StripValues:
+		return &bigtablepb.RowFilter{Filter: &bigtablepb.RowFilter_StripValueTransformer{StripValueTransformer: true}}
+	}
+	return nil
+}
+
+// windowOnWire returns a window of cells as it is to cross the wire: the newest cells of a
+// column, and of those the ones in a range of time.
+func windowOnWire(w codec.Window) *bigtablepb.RowFilter {
+	var parts []*bigtablepb.RowFilter
+	if w.Versions > 0 {
+		parts = append(parts, filterOnWire(scan.CellsPerColumn(w.Versions)))
+	}
+	if w.From > 0 || w.To > 0 {
+		r := &bigtablepb.TimestampRange{StartTimestampMicros: w.From, EndTimestampMicros: w.To}
+		parts = append(parts, &bigtablepb.RowFilter{Filter: &bigtablepb.RowFilter_TimestampRangeFilter{TimestampRangeFilter: r}})
+	}
+	return chained(parts...)
+}
+
+// chained chains filters, and interleaved interleaves them: Bigtable refuses both of one.
+func chained(filters ...*bigtablepb.RowFilter) *bigtablepb.RowFilter {
+	if len(filters) == 1 {
+		return filters[0]
+	}
+	return &bigtablepb.RowFilter{Filter: &bigtablepb.RowFilter_Chain_{Chain: &bigtablepb.RowFilter_Chain{Filters: filters}}}
+}
+
+func interleaved(filters []*bigtablepb.RowFilter) *bigtablepb.RowFilter {
+	if len(filters) == 1 {
+		return filters[0]
+	}
+	return &bigtablepb.RowFilter{Filter: &bigtablepb.RowFilter_Interleave_{Interleave: &bigtablepb.RowFilter_Interleave{Filters: filters}}}
+}
+
+// each returns what f makes of each element.
+func each[A, B any](in []A, f func(A) B) []B {
+	var out []B
+	for _, a := range in {
+		out = append(out, f(a))
 	}
 	return out
 }
@@ -278,8 +206,8 @@ type explained struct {
 // ctx is for reads that nobody ends.
 var ctx = context.Background()
 
-// TestExplainedRequests compares what is said of the requests of reads with what
-// the generated readers send.
+// TestExplainedRequests checks that the requests of the plans that explain prints are those
+// that cross the wire when generated readers read.
 func TestExplainedRequests(t *testing.T) {
 	result := resolved(t)
 	doc := explain.New(result.Schemas, result.Layouts)
@@ -298,7 +226,7 @@ func TestExplainedRequests(t *testing.T) {
 				from, to, _ := q.Table.ExampleSpan()
 				for _, span := range spansOf(&q, from, to) {
 					read(span[0], span[1])
-					sameRequests(t, q.Name, q.Requests(l, now, span[0], span[1], nil), c.requests(t))
+					sameRequests(t, q.Name, q.Requests(l, now, span[0], span[1], nil), c.requests())
 				}
 				if n := expectedOf(doc, e.name, q.Name); n != len(q.Requests(l, now, from, to, nil)) {
 					t.Errorf("%s: explained as %d requests", q.Name, n)
@@ -308,21 +236,21 @@ func TestExplainedRequests(t *testing.T) {
 				q := l.ReadQuery()
 				from, to, _ := q.Table.ExampleSpan()
 				read(from, to)
-				sameRequests(t, "fields", q.Requests(l, now, from, to, q.Table.Pickable()[:1]), c.requests(t))
+				sameRequests(t, "fields", q.Requests(l, now, from, to, q.Table.Pickable()[:1]), c.requests())
 			}
 			if err := calls.latest(); err != nil && !strings.Contains(err.Error(), "no event found") {
 				t.Error(err)
 			}
 			search := l.LatestSearch(now)
 			first := fmt.Sprint(l.LatestRequests(now)) != fmt.Sprint(search) // another look comes first
-			if len(search) > 1 && search[0].Looks {                          // there is nothing to be found
-				search = slices.DeleteFunc(search, func(r layout.Request) bool { return !r.Looks })
+			if len(search) > 1 && search[0].KeysOnly {                       // there is nothing to be found
+				search = slices.DeleteFunc(search, func(r scan.Request) bool { return !r.KeysOnly })
 			}
 			want := search
 			if first {
 				want = append(l.LatestRequests(now), search...)
 			}
-			sameRequests(t, "Latest", want, c.requests(t))
+			sameRequests(t, "Latest", want, c.requests())
 		})
 	}
 }
@@ -355,28 +283,15 @@ func expectedOf(doc explain.Document, schema, read string) int {
 	return -1
 }
 
-// asRanges puts in place of each list of keys their ranges, as they are sent.
-func asRanges(requests []layout.Request) []layout.Request {
-	for i := range requests {
-		var ranges []codec.Rows
-		for _, rows := range requests[i].Rows {
-			if rows.Keys == nil {
-				ranges = append(ranges, rows)
-			}
-			for _, key := range rows.Keys {
-				ranges = append(ranges, codec.Rows{Start: key, End: key + "\x00", Reverse: rows.Reverse})
-			}
-		}
-		requests[i].Rows = ranges
-	}
-	return requests
-}
-
-// sameRequests compares requests.
-func sameRequests(t *testing.T, what string, want, got []layout.Request) {
+// sameRequests compares requests by their rows: what is sent at once has no order.
+func sameRequests(t *testing.T, what string, planned []scan.Request, sent []*bigtablepb.ReadRowsRequest) {
 	t.Helper()
-	if diff := gocmp.Diff(byRows(asRanges(want)), got, cmpopts.EquateEmpty(), cmpopts.IgnoreFields(layout.KeyFilter{}, "Form")); diff != "" {
-		t.Errorf("%s: (-explained +sent)\n%s", what, diff)
+	byRows := func(a, b *bigtablepb.ReadRowsRequest) int { return cmp.Compare(fmt.Sprint(a.Rows), fmt.Sprint(b.Rows)) }
+	want := onWire(planned)
+	slices.SortStableFunc(want, byRows)
+	slices.SortStableFunc(sent, byRows)
+	if diff := gocmp.Diff(want, sent, protocmp.Transform(), cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("%s: (-planned +sent)\n%s", what, diff)
 	}
 }
 

@@ -4,6 +4,8 @@
 //
 //   - codec encodes and decodes keys, cells, buckets, time ranges and times to live. It does
 //     not import the Bigtable client, so that the generator can use it, too.
+//   - scan plans reads: which row ranges and which filter their requests have. It does not
+//     import the Bigtable client either.
 //   - store reads, writes and sets up tables with the Bigtable client.
 //   - storetest starts an in-memory Bigtable for tests.
 //   - internal/wire decodes rows and encodes mutations inside the Bigtable client.
@@ -17,7 +19,7 @@ import (
 	"strings"
 )
 
-//go:embed codec/*.go store/*.go storetest/*.go internal/wire/*.go
+//go:embed codec/*.go scan/*.go store/*.go storetest/*.go internal/wire/*.go
 var sources embed.FS
 
 // Module is the path of the module that has the runtime.
@@ -28,7 +30,7 @@ const ImportPath = Module + "/runtime"
 
 // packages are the folders of the packages, and what the folders of their copies are
 // called: those are internal to the code that imports them already.
-var packages = map[string]string{"codec": "codec", "store": "store", "storetest": "storetest", "internal/wire": "wire"}
+var packages = map[string]string{"codec": "codec", "scan": "scan", "store": "store", "storetest": "storetest", "internal/wire": "wire"}
 
 // Source is a file of the runtime.
 type Source struct {
@@ -40,7 +42,7 @@ type Source struct {
 // whose packages have import paths below root.
 func Sources(root string) ([]Source, error) {
 	var out []Source
-	for _, dir := range []string{"codec", "store", "storetest", "internal/wire"} {
+	for _, dir := range []string{"codec", "scan", "store", "storetest", "internal/wire"} {
 		entries, err := fs.ReadDir(sources, dir)
 		if err != nil {
 			return nil, err

@@ -124,7 +124,7 @@ func (s *schemaFile) queryVar(q *layout.Query) jen.Code {
 	if len(q.By) < len(s.layout.Series) {
 		fields = append(fields, field{"Several", jen.True()})
 	}
-	if q.ByKeys() {
+	if q.ByKeys(s.layout) {
 		fields = append(fields, field{"Keys", jen.Id(s.names.queryKeys(q))})
 	}
 	if checked := q.Checked(); len(checked) > 0 {
@@ -139,7 +139,7 @@ func (s *schemaFile) queryVar(q *layout.Query) jen.Code {
 // queryKeys declares the function that returns a pattern for the keys of a query
 // whose spans hold other rows too.
 func (s *schemaFile) queryKeys(q *layout.Query) jen.Code {
-	if !q.ByKeys() {
+	if !q.ByKeys(s.layout) {
 		return nil
 	}
 	return doc(fmt.Sprintf("%s returns a pattern for the keys of the rows of %s.", s.names.queryKeys(q), q.Name)).Line().

@@ -173,7 +173,7 @@ func (s *schemaFile) layoutVar(t *layout.Table) jen.Code {
 
 // layoutFields are what the layout of a table has besides its columns and its keys.
 func (s *schemaFile) layoutFields(t *layout.Table) []field {
-	fields := []field{{"Table", s.tableLit(t)}, {"Kind", s.store(kindName(t))}}
+	fields := []field{{"Table", s.tableLit(t)}, {"Kind", s.store(t.Pattern.Kind().String())}}
 	if t.Pattern.Bucketed() {
 		fields = append(fields, field{"Bucket", jen.Id(s.names.bucket(t))})
 	} else {
@@ -249,19 +249,6 @@ func (s *schemaFile) keyFunc(t *layout.Table) *jen.Statement {
 			}
 			g.Return(jen.Id("k").Dot(at), jen.Err())
 		})
-}
-
-// kindName is the store's name for what a pattern makes of rows and cells.
-func kindName(t *layout.Table) string {
-	switch {
-	case t.Metrics():
-		return "BucketColumns"
-	case t.Pattern == layout.BucketOffsets:
-		return "BucketOffsets"
-	case t.Pattern.Bucketed():
-		return "BucketCells"
-	}
-	return "SingleRows"
 }
 
 // sharesRows reports whether the events of a series and a bucket are in the same rows.

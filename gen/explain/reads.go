@@ -8,6 +8,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/words"
 	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/scan"
 )
 
 // reads explains the methods of the reader.
@@ -60,13 +61,10 @@ func latest(l *layout.Layout) Read {
 }
 
 // requestsOf shows requests.
-func requestsOf(in []layout.Request) []Request {
+func requestsOf(in []scan.Request) []Request {
 	out := []Request{}
 	for _, r := range in {
-		request := Request{Limit: r.Limit, Pages: r.Pages, Filters: filterWords(r.Filter)}
-		if r.Looks {
-			request.Filters = append(request.Filters, "one cell of each row, without its value: to see which rows there are")
-		}
+		request := Request{Limit: r.Limit, Pages: r.Paginated, Filters: filterWords(r.Filter)}
 		for _, rows := range r.Rows {
 			request.Reverse = rows.Reverse
 			for _, key := range rows.Keys {
@@ -81,25 +79,81 @@ func requestsOf(in []layout.Request) []Request {
 	return out
 }
 
-// filterWords says in words what a filter lets through.
-func filterWords(f layout.Filter) []string {
-	var out []string
-	for _, keys := range f.Keys {
-		var forms []string
-		for _, k := range keys {
-			forms = append(forms, keyWords(k))
+// filterWords says in words what a filter returns: a line for each filter of a chain.
+func filterWords(f scan.Filter) []string {
+	switch f := f.(type) {
+	case scan.Chain:
+		var out []string
+		for _, f := range f {
+			out = append(out, filterWords(f)...)
 		}
-		out = append(out, "row keys of the form "+strings.Join(forms, "; or "))
+		return out
+	case scan.Columns:
+		return []string{"columns " + columnsWords(f)}
+	case scan.ColumnRange:
+		return []string{columnRange(f)}
+	case scan.CellsPerColumn:
+		return []string{"of what is left in a column the newest cell"}
+	case scan.CellsPerRow:
+		return []string{"one cell of each row, without its value: to see which rows there are"}
+	case scan.StripValues:
+		return nil // said with what it is for
 	}
-	if f.Columns != nil {
-		out = append(out, "columns "+columnsWords(f.Columns))
+	if present, ok := presentColumns(f); ok {
+		values := f.(scan.Interleave)[0]
+		return append(filterWords(values), "and columns "+columnsWords(present)+" without their values: to see which events there are")
 	}
-	if f.Present != nil {
-		out = append(out, "and columns "+columnsWords(f.Present)+" without their values: to see which events there are")
+	kind := ""
+	if ofKeys(f) {
+		kind = "row keys of the form "
 	}
-	out = append(out, cellsWords(f.Cells)...)
-	if f.Newest > 0 {
-		out = append(out, "of what is left in a column the newest cell")
+	return []string{kind + strings.Join(alternatives(f), "; or ")} // a cell is in one of them
+}
+
+// presentColumns returns the columns whose cells come without their values besides those
+// that come with them; false if f is another filter.
+func presentColumns(f scan.Filter) (present scan.Columns, ok bool) {
+	branches, _ := f.(scan.Interleave)
+	if len(branches) != 2 {
+		return nil, false
+	}
+	stripped, _ := branches[1].(scan.Chain)
+	if len(stripped) != 2 || stripped[1] != scan.Filter(scan.StripValues{}) {
+		return nil, false
+	}
+	present, ok = stripped[0].(scan.Columns)
+	return present, ok
+}
+
+// ofKeys reports whether a filter is one of row keys.
+func ofKeys(f scan.Filter) bool {
+	switch f := f.(type) {
+	case scan.Interleave:
+		return ofKeys(f[0])
+	case scan.Chain:
+		return ofKeys(f[0])
+	}
+	_, ok := f.(scan.Keys)
+	return ok
+}
+
+// alternatives says in words what each of the branches of a filter of keys or cells
+// returns.
+func alternatives(f scan.Filter) []string {
+	var out []string
+	switch f := f.(type) {
+	case scan.Interleave:
+		for _, f := range f {
+			out = append(out, alternatives(f)...)
+		}
+	case scan.Chain: // in some columns
+		for _, text := range alternatives(f[0]) {
+			out = append(out, text+", "+strings.Join(filterWords(f[1]), ", "))
+		}
+	case scan.Keys:
+		out = append(out, keyWords(f.Form))
+	case scan.Cells:
+		out = append(out, familyWords(f))
 	}
 	return out
 }
@@ -114,13 +168,10 @@ func columnsWords(columns []string) string {
 }
 
 // keyWords shows the form of row keys.
-func keyWords(k layout.KeyFilter) string {
+func keyWords(form codec.KeyPieces) string {
 	text := ""
-	for _, piece := range k.Form {
+	for _, piece := range form {
 		text += pieceWords(piece)
-	}
-	if k.Begin != "" || k.End != "" {
-		text += ", " + columnRange(k.Begin, k.End)
 	}
 	return text
 }
@@ -140,27 +191,8 @@ func pieceWords(p codec.KeyPiece) string {
 	return layout.ShowKey(p.Text)
 }
 
-// cellsWords says in words which cells are let through.
-func cellsWords(cells []layout.CellFilter) []string {
-	var families []string
-	for _, c := range cells {
-		for _, g := range c.Families {
-			text := familyWords(g)
-			if len(cells) > 1 && (c.Begin != "" || c.End != "") {
-				text += ", " + columnRange(c.Begin, c.End)
-			}
-			families = append(families, text)
-		}
-	}
-	out := []string{strings.Join(families, "; or ")} // a cell is in one of them
-	if c := cells[0]; len(cells) == 1 && (c.Begin != "" || c.End != "") {
-		out = append(out, columnRange(c.Begin, c.End))
-	}
-	return out
-}
-
 // familyWords says which cells of some families are asked for.
-func familyWords(g layout.FamilyFilter) string {
+func familyWords(g scan.Cells) string {
 	text := "family " + g.Families[0]
 	if len(g.Families) > 1 {
 		text = "families " + strings.Join(g.Families, ", ")
@@ -195,14 +227,14 @@ func windowWords(w codec.Window) string {
 	return strings.Join(parts, " those with ")
 }
 
-// columnRange says which columns are asked for by a range of names.
-func columnRange(begin, end string) string {
+// columnRange says which columns are in a range of names.
+func columnRange(r scan.ColumnRange) string {
 	text := "columns"
-	if begin != "" {
-		text += " from " + binaryOf(begin).Show
+	if r.Begin != "" {
+		text += " from " + binaryOf(r.Begin).Show
 	}
-	if end != "" {
-		text += " to " + binaryOf(end).Show
+	if r.End != "" {
+		text += " to " + binaryOf(r.End).Show
 	}
 	return text
 }

@@ -24,7 +24,7 @@ func eventHead(t *Table) []string {
 	}
 	for _, v := range e.Values[:min(len(e.Values), shownFields)] {
 		name := v.Field
-		if v.Unit != "" {
+		if v.Unit != "" && v.Unit != v.Field {
 			name += ", " + v.Unit
 		}
 		out = append(out, name)

@@ -2,10 +2,8 @@ package layout
 
 import (
 	"encoding/hex"
-	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -95,13 +93,8 @@ func (l *Layout) step() time.Duration {
 // exampleEvent returns the n-th example.
 func (l *Layout) exampleEvent(n int, at time.Time) ExampleEvent {
 	e := ExampleEvent{Time: at, WrittenAt: at.Add(writeDelay), Values: make([]any, len(l.Fields))}
-	numbers := 0
 	for i := range l.Fields {
-		e.Values[i] = exampleValue(&l.Fields[i], numbers, n, at)
-		switch l.Fields[i].Type {
-		case schema.Int32, schema.Int64, schema.Uint32, schema.Uint64:
-			numbers++
-		}
+		e.Values[i] = exampleValue(&l.Fields[i], n, at)
 	}
 	if n == 1 {
 		l.leaveOut(&e)
@@ -146,44 +139,6 @@ func (l *Layout) exampleTTL(n int) time.Duration {
 		return usual
 	}
 	return 0
-}
-
-// What numbers example events have, in the fields that hold whole numbers and in
-// those that hold others: of the weather balloon of Bigtable's documentation.
-// Source: https://cloud.google.com/bigtable/docs/schema-design-time-series
-var (
-	exampleInts   = [][]int64{{94558, 94122, 95992, 96025}, {61, 62, 58, 66}, {612, 611, 602, 598}}
-	exampleFloats = []float64{9.6, 9.7, 9.5, 9.4}
-)
-
-// exampleValue returns the value of a field of the n-th event; numbers is how many
-// fields with whole numbers there are before it.
-func exampleValue(f *Field, numbers, n int, at time.Time) any {
-	ints := exampleInts[numbers%len(exampleInts)]
-	number := ints[n%len(ints)]
-	switch f.Type {
-	case schema.String:
-		return fmt.Sprintf("text %d", n+1)
-	case schema.Bytes:
-		return []byte{0xca, 0xfe, byte(n + 1)}
-	case schema.Bool:
-		return n%2 == 0
-	case schema.Uint32, schema.Uint64:
-		return uint64(number)
-	case schema.Float32, schema.Float64:
-		return exampleFloats[n%len(exampleFloats)]
-	case schema.Timestamp:
-		return at.Add(-time.Duration(n+1) * time.Second)
-	case schema.Duration:
-		return time.Duration(n+1) * 90 * time.Second
-	case schema.UUID:
-		return fmt.Sprintf("f81d4fae-7dec-41d0-a765-00a0c91e6bf%x", n%16)
-	case schema.Enum:
-		return f.Enum[n%len(f.Enum)].Name
-	case schema.JSON:
-		return `{"n":` + strconv.Itoa(n+1) + `}`
-	}
-	return number
 }
 
 // ShowValue writes a value of the field for people: as it stands in a cell of text,

@@ -47,7 +47,7 @@ type Field struct {
 	Enum     codec.Enum // the values of an enum
 	EnumPos  []diag.Pos // of each value of an enum
 	Number   int        // protobuf field number; 0 if there is none
-	Example  any        // a value for pictures, as Default; nil if there is none
+	Example  any        // for drawings and example events, as Default; nil if there is none
 	// Cardinality is about how many values a series value has; 0 if that is not known.
 	Cardinality int64
 }

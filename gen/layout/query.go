@@ -121,12 +121,12 @@ func (q *Query) Grouped() bool {
 
 // ByKeys reports whether the rows of a query are found by a filter of their keys:
 // where its ranges hold others, or where the time is looked for in the keys.
-func (q *Query) ByKeys() bool { return len(q.Checked()) > 0 || q.timeInKeys() }
+func (q *Query) ByKeys(l *Layout) bool { return len(q.Checked()) > 0 || q.timeInKeys(l) }
 
 // timeInKeys reports whether rows of all times are asked for and it is their keys that
 // say when events are.
-func (q *Query) timeInKeys() bool {
-	return !q.Plan.Timed && !q.Table.Stamped()
+func (q *Query) timeInKeys(l *Layout) bool {
+	return !q.Plan.Timed && !q.Table.Shape(l).ByTimestamp()
 }
 
 // PatternPart is what a pattern for keys has for a segment.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/scan"
 )
 
 // oneQuery resolves a schema with a table and a query by some series values.
@@ -53,8 +54,8 @@ func TestPagedRequests(t *testing.T) {
 			t.Errorf("%d ranges", len(requests[0].Rows))
 		}
 		for _, r := range requests {
-			if r.Limit != test.limit || r.Pages != (test.limit > 0) {
-				t.Errorf("limit %d, pages %v", r.Limit, r.Pages)
+			if r.Limit != test.limit || r.Paginated != (test.limit > 0) {
+				t.Errorf("limit %d, paginated %v", r.Limit, r.Paginated)
 			}
 		}
 	}
@@ -72,12 +73,15 @@ func TestTimeInKeys(t *testing.T) {
 	text, anything := func(s string) codec.KeyPiece { return codec.KeyPiece{Text: s} }, codec.KeyPiece{Any: true}
 	first := codec.KeyPieces{text("host#"), anything, text("#2021-03-05T09#kind")}
 	rest := codec.KeyPieces{text("host#"), anything, text("#"), {Text: "2021-03-05T10", High: "2021-03-05T11"}, text("#kind")}
-	compare(t, [][]KeyFilter{{
-		{Form: first, Regexp: `host#\C*#2021-03-05T09#kind`, Begin: "\x07\x08"},
-		{Form: rest, Regexp: `host#\C*#2021-03-05T1(?:[\x30-\x31])#kind`},
-	}}, requests[0].Filter.Keys)
-	for _, c := range requests[0].Filter.Cells {
-		compare(t, CellFilter{Families: c.Families}, c)
+	compare(t, `host#\C*#2021-03-05T09#kind`, first.Regexp())
+	compare(t, `host#\C*#2021-03-05T1(?:[\x30-\x31])#kind`, rest.Regexp())
+	filters := requests[0].Filter.(scan.Chain)
+	compare(t, scan.Interleave{
+		scan.Chain{scan.Keys{Form: first}, scan.ColumnRange{Families: []string{"m"}, Begin: "\x07\x08"}},
+		scan.Keys{Form: rest},
+	}, filters[0])
+	if _, cells := filters[1].(scan.Cells); len(filters) != 2 || !cells { // of any time
+		t.Error(filters)
 	}
 }
 
@@ -157,12 +161,8 @@ func TestRestOfTheBucket(t *testing.T) {
 		q := l.ReadQuery()
 		last := int64(0)
 		for _, r := range q.Requests(l, at(12, 0), test.from, test.to, nil) {
-			for _, c := range r.Filter.Cells {
-				for _, f := range c.Families {
-					for _, w := range f.Windows {
-						last = max(last, w.To)
-					}
-				}
+			for _, w := range r.Filter.(scan.Cells).Windows {
+				last = max(last, w.To)
 			}
 		}
 		if got := codec.FromMicros(last); !got.Equal(test.end) {

@@ -39,6 +39,7 @@ func Resolve(s *schema.Schema) (*Layout, diag.List) {
 	for i := range s.Tables {
 		r.layout.Tables = append(r.layout.Tables, r.table(&s.Tables[i]))
 	}
+	r.checkFieldExamples()
 	r.checkNumbers()
 	r.checkFamilies()
 	r.layout.Read = r.readable()
@@ -408,6 +409,22 @@ func (r *resolver) checkExamples(t *Table) {
 		if f.Example != nil && (f.Name == failed.Field || errors.Is(err, codec.ErrKeyTooLong)) {
 			r.errorf(f.Pos, "write one that events could have", "the example of %q cannot be in the key of table %q: %s", f.Name, t.ID, failed.Err)
 			return
+		}
+	}
+}
+
+// checkFieldExamples refuses examples of fields that the writer refuses.
+func (r *resolver) checkFieldExamples() {
+	for i := range r.schema.Fields {
+		f := &r.schema.Fields[i]
+		at, ok := f.Example.V.(time.Time)
+		if !ok {
+			continue
+		}
+		var c codec.Checker
+		c.Timestamp(f.Name.V, at)
+		if failed, ok := errors.AsType[*codec.FieldError](c.Err()); ok {
+			r.errorf(f.Example.Pos, "write one that events could have", "the example of %q cannot be stored: %s", f.Name.V, failed.Err)
 		}
 	}
 }

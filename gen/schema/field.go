@@ -101,12 +101,20 @@ var ofKey = key[draft]{
 	},
 }
 
-// exampleKey is the key of a value for pictures of row keys.
+// exampleKey is the key example of a series value.
 var exampleKey = key[draft]{
-	name: "example", doc: "a value for pictures of the row key",
-	more:  "For instance {type: string, example: us-west2}. Without one, a value of the type is made up.",
+	name: "example", doc: "a value for drawings of the row key",
+	more:  "For instance {type: string, example: us-west2}. The default is a value of the type.",
 	shape: shape{kind: shapeScalar, what: "a value of the type"},
 	read:  func(_ *walker, n *node, d *draft) { d.example = n },
+}
+
+// fieldExampleKey is the key example of a field.
+var fieldExampleKey = key[draft]{
+	name: "example", doc: "a typical value, for example events",
+	more:  "For instance {type: int64, unit: dBm, example: -67}. Later events vary it. The default is a guess from name and unit.",
+	shape: exampleKey.shape,
+	read:  exampleKey.read,
 }
 
 // cardinalityKey is the key of how many values a series value has.
@@ -147,6 +155,7 @@ var fieldBlock = block[draft]{
 			shape: shape{kind: shapeScalar, what: "a value of the type"},
 			read:  func(_ *walker, n *node, d *draft) { d.def = n },
 		},
+		fieldExampleKey,
 		put("column", "the column, where it is not the name", filled("a column"), func(d *draft) *Value[string] { return &d.Column }).
 			also("Short columns save space: in most patterns they are stored with every cell."),
 		put("family", "the family, in a table with several", filled("a family"), func(d *draft) *Value[string] { return &d.Family }).
@@ -158,27 +167,30 @@ var fieldBlock = block[draft]{
 	},
 	elsewhere: map[string]string{
 		"cardinality": "only series values have one: leave it out",
-		"example":     "only series values have one: leave it out",
 	},
 	check: checkField,
 	cases: func() []caseShape {
 		optional := caseShape{"optional", true, []keyShape{{name: "default", shape: never}}}
-		return append(typeCases("default"), optional)
+		return append(typeCases("default", "example"), optional)
 	},
 }
 
 var never = shape{kind: shapeNever, what: "nothing"}
 
-// typeCases says of each type what its values may be, at the key that has one:
+// typeCases says of each type what its values may be, at the keys that have one:
 // what checkField checks.
-func typeCases(value string) []caseShape {
+func typeCases(values ...string) []caseShape {
 	var cases []caseShape
 	for _, t := range types {
 		of := keyShape{name: "of", shape: never}
 		if t.typ == Enum {
 			of = keyShape{name: "of", required: true, shape: enumForm.shape}
 		}
-		cases = append(cases, caseShape{"type", t.name, []keyShape{{name: value, shape: t.def.shape}, of}})
+		keys := []keyShape{of}
+		for _, value := range values {
+			keys = append(keys, keyShape{name: value, shape: t.def.shape})
+		}
+		cases = append(cases, caseShape{"type", t.name, keys})
 	}
 	return cases
 }
@@ -220,7 +232,7 @@ func fieldFormOf(b block[draft], alone shape) form[Field] {
 }
 
 // checkField reports what is wrong between the keys of a field, and reads its
-// default.
+// default and its example.
 func checkField(w *walker, n *node, d *draft) {
 	if d.def != nil && d.Optional.V {
 		w.errorf(d.def.pos, "an optional field cannot have a default: where the value is missing, either it is nil or the default").Hint = "remove one of the two"

@@ -68,7 +68,7 @@ type Field struct {
 	Unit     string
 	Optional Value[bool]
 	Default  Value[any]    // of Go type string, []byte, bool, int64, uint64, float64, time.Time, time.Duration; see Type
-	Example  Value[any]    // of a series value, for pictures; typed as Default
+	Example  Value[any]    // for drawings and example events; typed as Default
 	Column   Value[string] // column qualifier, where it is not the name
 	Family   Value[string]
 	Values   Value[string] // "binary" or "text"

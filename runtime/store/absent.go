@@ -4,12 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"cloud.google.com/go/bigtable"
 
-	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/internal/wire"
 )
 
@@ -80,7 +78,7 @@ func (w *Writer[E]) sendIfAbsent(ctx context.Context, t *writerTable[E], s *stag
 	p := &s.batch.pieces[piece]
 	wire.AddTo(write, nil, s.cells.mutations[p.begin:p.end])
 	exists := false
-	err := t.api.Apply(ctx, string(key), bigtable.NewCondMutation(t.layout.stored(s.cells.now, s.batch.instant(piece)), nil, write), bigtable.GetCondMutationResult(&exists))
+	err := t.api.Apply(ctx, string(key), bigtable.NewCondMutation(t.stored(s.cells.now, s.batch.instant(piece)), nil, write), bigtable.GetCondMutationResult(&exists))
 	switch {
 	case err != nil:
 		return t.outcomeOf(err), missing(t.id, explain(ctx, err))
@@ -90,49 +88,11 @@ func (w *Writer[E]) sendIfAbsent(ctx context.Context, t *writerTable[E], s *stag
 	return 0, nil
 }
 
-// stored returns the filter of the cells of an event in its row: those that a reader
-// would make an event of at that time. What has expired is not there, whether it was
-// collected or not.
-func (l *Layout[E]) stored(now time.Time, at instant) bigtable.Filter {
-	from, to := time.Time{}, codec.Endless
-	if l.Kind == BucketCells || l.Kind == BucketColumns {
-		from = time.UnixMicro(at.micros)
-		to = from.Add(time.Millisecond)
+// stored returns the filter of the cells of an event in its row, see
+// [scan.Table.EventCells]. What has expired is not there, whether it was collected or not.
+func (t *writerTable[E]) stored(now time.Time, at instant) bigtable.Filter {
+	if cells := t.shape.EventCells(now, time.UnixMicro(at.micros), at.sequence); cells != nil {
+		return filterOf(cells)
 	}
-	var families []bigtable.Filter
-	for i := range l.Table.Families {
-		f := &l.Table.Families[i]
-		if l.Kind == BucketColumns && f.Class != int(at.sequence) {
-			continue // an event of another class is another one
-		}
-		if windows := f.Life.Windows(now, from, to); len(windows) > 0 {
-			families = append(families, chain(bigtable.FamilyFilter(quote(f.Name)), windowsFilter(windows)))
-		}
-	}
-	alive, some := either(families)
-	if !some {
-		return bigtable.BlockAllFilter()
-	}
-	if columns := l.columnsOfEvent(at); columns != "" {
-		return bigtable.ChainFilters(bigtable.ColumnFilter(columns), alive)
-	}
-	return alive
-}
-
-// columnsOfEvent returns a pattern for the columns that the cells of an event are in;
-// empty for any.
-func (l *Layout[E]) columnsOfEvent(at instant) string {
-	switch l.Kind {
-	case BucketColumns:
-		return ""
-	case BucketOffsets:
-		return codec.QuoteRegexp(string(l.offset().Append(nil, time.UnixMicro(at.micros), at.sequence)))
-	}
-	var names []string
-	for _, c := range l.Columns {
-		if !c.WrittenAt {
-			names = append(names, codec.QuoteRegexp(c.Name))
-		}
-	}
-	return strings.Join(names, "|")
+	return bigtable.BlockAllFilter()
 }

@@ -10,11 +10,13 @@ import (
 
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/internal/wire"
+	"github.com/btgen-dev/btgen/runtime/scan"
 )
 
 // assembler makes events of the cells of rows.
 type assembler[E any] struct {
 	layout *Layout[E]
+	shape  *scan.Table
 	table  string
 	base   E // an event with the series of the row alone
 	// newestFirst turns the order of events round.
@@ -23,7 +25,7 @@ type assembler[E any] struct {
 	known       bool             // base has the series of such a key
 	times       codec.TimeReader // of such keys
 	latestOnly  bool             // one event of each series is enough
-	fetched     fetching         // of each column; nil for all
+	fetched     scan.Projection  // of each column; nil for all
 	match       func(e *E) bool  // whether a row's series is asked for; nil if all are
 	from, to    time.Time
 	now         func() time.Time
@@ -108,7 +110,7 @@ func (a *assembler[E]) position(q *Query[E], span codec.Span, row wire.Row) (pos
 		start, err := a.timeOf(row)
 		return position{start: start, falling: a.newestFirst}, err
 	}
-	return position{rest: row.Key()[len(span.Prefix):], falling: a.newestFirst != a.layout.descending()}, nil
+	return position{rest: row.Key()[len(span.Prefix):], falling: a.newestFirst != a.shape.Descending()}, nil
 }
 
 // row yields the events of a row, and releases it. The event of a row of its own may
@@ -309,7 +311,7 @@ func release(rows []wire.Row) {
 // offsets takes the data of a bucket that has a column for each event. What is no
 // time is yielded as an error.
 func (a *assembler[E]) offsets(start time.Time, row wire.Row, yield yielder[E]) bool {
-	times := a.layout.offset().In(start)
+	times := a.shape.Offset.In(start)
 	var before *wire.Column
 	for family, c := range a.columnsOf(row) {
 		again := before != nil && row.Same(before, c)
@@ -433,14 +435,14 @@ func (a *assembler[E]) yieldOne(k int, yield yielder[E]) bool {
 	a.found = false
 	now, stale := a.stale()
 	for i := range a.layout.Columns {
-		if a.fetched.skips(i) {
+		if a.fetched.Omits(i) {
 			continue
 		}
 		column, cell := &a.layout.Columns[i], f.cell(i, k)
 		var err error
 		switch {
 		case cell == nil || stale && !a.alive(now, i, k):
-			if !column.WrittenAt && a.fetched.decodes(i) {
+			if !column.WrittenAt && a.fetched.HasValues(i) {
 				err = a.layout.Missing(event, i)
 			}
 		default:
@@ -448,7 +450,7 @@ func (a *assembler[E]) yieldOne(k int, yield yielder[E]) bool {
 			if choice.ExpiresAt != nil {
 				a.expires(choice, column, cell.Micros)
 			}
-			if a.fetched.decodes(i) {
+			if a.fetched.HasValues(i) {
 				err = a.layout.take(event, i, f.columns[i].row.Bytes(cell.Value))
 			}
 		}

@@ -230,8 +230,8 @@ func (r *columnsReading[E, C]) take(a *assembler[E], begin, end int) (taken, mor
 	data := eventData{frame: f, begin: begin, end: end}
 	for i := range f.columns {
 		switch {
-		case a.fetched.skips(i):
-		case f.columns[i].holes > 0, !a.fetched.decodes(i) && a.layout.Columns[i].Whole:
+		case a.fetched.Omits(i):
+		case f.columns[i].holes > 0, !a.fetched.HasValues(i) && a.layout.Columns[i].Whole:
 			return false, true // events may have a default there, or none
 		default:
 			if after, ok := a.layout.Table.Families[a.layout.Columns[i].Family].Life.Expires(); ok {
@@ -241,7 +241,7 @@ func (r *columnsReading[E, C]) take(a *assembler[E], begin, end int) (taken, mor
 	}
 	before := r.into.extend(r.columns, &a.base, data)
 	for i := range f.columns {
-		if data.column = &f.columns[i]; !a.fetched.decodes(i) {
+		if data.column = &f.columns[i]; !a.fetched.HasValues(i) {
 			data.column = &frameColumn{holes: n}
 		}
 		if err := r.into.stored[i].decode(r.columns, data); err != nil {

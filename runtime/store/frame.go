@@ -6,6 +6,7 @@ import (
 
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/internal/wire"
+	"github.com/btgen-dev/btgen/runtime/scan"
 )
 
 // frame is events as columns of cells: the k-th event has the k-th cell of each column.
@@ -50,7 +51,7 @@ func (f *frame) reset(columns int) {
 }
 
 // fill makes the frame of the data of a bucket, of which so much was fetched.
-func (f *frame) fill(groups []*group, fetched fetching) {
+func (f *frame) fill(groups []*group, fetched scan.Projection) {
 	f.reset(len(groups[0].columns))
 	for i := range f.columns {
 		f.columns[i].row = groups[0].columns[i].row
@@ -104,7 +105,7 @@ func (f *frame) align(g *group) {
 // merge takes the events of a group at one time. Where columns have several data at
 // that time there are as many events as the one with the most has, of those that are
 // fetched with their values, and the others repeat their last one.
-func (f *frame) merge(g *group, at instant, fetched fetching) {
+func (f *frame) merge(g *group, at instant, fetched scan.Projection) {
 	sequenced := slices.ContainsFunc(g.columns, func(c column) bool { return c.sequences != nil })
 	for n := range g.take(at, fetched) {
 		f.times, f.classes = append(f.times, codec.FromMicros(at.micros)), append(f.classes, g.class)

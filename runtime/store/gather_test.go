@@ -195,10 +195,10 @@ func TestGatheredMemory(t *testing.T) {
 			r := NewReader(client, l, clockAt(86400*100))
 			r.gathered = 2000
 			read := r.begin(t.Context(), gatheredQuery(l, r), sample{Series: "s0"}, at(0), at(86400*100), nil)
-			spans, _, err := read.rowsOf()
+			plan, err := read.plan()
 			must(t, err)
-			p := part{Part: codec.Part{From: at(0), To: at(86400 * 100)}}
-			streams, all, err := read.gather(&read.assembler, spans, &p, bigtable.PassAllFilter())
+			p := part{Part: &plan.Parts[0]}
+			streams, all, err := read.gather(&p)
 			must(t, err)
 			var held []wire.Row
 			for _, s := range streams {

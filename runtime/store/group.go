@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/btgen-dev/btgen/runtime/internal/wire"
+	"github.com/btgen-dev/btgen/runtime/scan"
 )
 
 // group is the data of a bucket whose events are of one class, or of all of it where
@@ -165,7 +166,7 @@ func (g *group) earliest() (first instant, found bool) {
 
 // take sets the ends of the data of a time, and returns the most that a column has
 // which is fetched with its values; at least one.
-func (g *group) take(at instant, fetched fetching) int {
+func (g *group) take(at instant, fetched scan.Projection) int {
 	most := 1
 	for i := range g.columns {
 		c := &g.columns[i]
@@ -173,7 +174,7 @@ func (g *group) take(at instant, fetched fetching) int {
 		for c.end < len(c.cells) && c.instant(c.end).compare(at) == 0 {
 			c.end++
 		}
-		if fetched.decodes(i) {
+		if fetched.HasValues(i) {
 			most = max(most, c.end-c.at)
 		}
 	}

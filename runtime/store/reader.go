@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"slices"
 	"sync"
@@ -13,20 +14,21 @@ import (
 
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/internal/wire"
+	"github.com/btgen-dev/btgen/runtime/scan"
 )
 
 // Reader reads the events of one table. It is safe for use by several goroutines.
 type Reader[E any] struct {
 	options Options
 	layout  *Layout[E]
+	shape   scan.Table // of the layout
 	id      string
 	api     bigtable.TableAPI
 	// wire says that rows may come straight from the wire.
 	wire     bool
-	whole    Query[E]          // for all events of a series
-	families []bigtable.Filter // which pass one family each
-	memories sync.Pool         // of reads that are over
-	gathered int               // how many bytes of rows of several spans may be held
+	whole    Query[E]  // for all events of a series
+	memories sync.Pool // of reads that are over
+	gathered int       // how many bytes of rows of several spans may be held
 }
 
 // NewReader returns a Reader for a layout.
@@ -34,9 +36,8 @@ func NewReader[E any](client Client, layout *Layout[E], opts ...Options) *Reader
 	o := merge(opts)
 	id := o.TablePrefix + layout.Table.ID
 	return &Reader[E]{
-		options: o, layout: layout, id: id, api: client.OpenTable(id), wire: wireAllowed(client),
-		whole: Query[E]{Name: "Read", Spans: layout.Spans}, families: familyFilters(layout.Table.Families),
-		gathered: codec.MaxGathered,
+		options: o, layout: layout, shape: layout.shape(), id: id, api: client.OpenTable(id), wire: wireAllowed(client),
+		whole: Query[E]{Name: "Read", Spans: layout.Spans}, gathered: codec.MaxGathered,
 	}
 }
 
@@ -131,7 +132,14 @@ func (r *Reader[E]) Query(ctx context.Context, q *Query[E], base E, from, to tim
 	}
 }
 
-// reading is one read of a query.
+// reading is one read of a query. Its route is, step by step:
+//
+//	plan     which requests it takes: package scan
+//	part     the requests of a part of the range of time, and the rows that they return
+//	         (OneSpan: spanRows; Merged: together; Skipping: skip)
+//	events   the events that the assembler makes of the rows
+//	ordered  the events in the order that the caller wants
+//	count    up to the limit that the caller wants
 type reading[E any] struct {
 	*Reader[E]
 	ctx       context.Context
@@ -139,11 +147,11 @@ type reading[E any] struct {
 	given     E // what the query gives
 	options   ReadOptions
 	op        Operation
+	asked     scan.Read // what is planned
 	assembler assembler[E]
 	yield     yielder[E]
-	all       [1]codec.Part // of the range of time, where it has one
-	more      bool          // whether the caller wants more of a part
-	failed    error         // the last error
+	more      bool  // whether the caller wants more of a part
+	failed    error // the last error
 }
 
 // begin returns a read.
@@ -156,33 +164,139 @@ func (r *Reader[E]) begin(ctx context.Context, q *Query[E], given E, from, to ti
 	return reading[E]{
 		Reader: r, ctx: ctx, q: q, given: given, options: o, op: Operation{Name: q.Name, Table: r.id},
 		assembler: assembler[E]{
-			layout: r.layout, table: r.id, base: given, from: from, to: to,
+			layout: r.layout, shape: &r.shape, table: r.id, base: given, from: from, to: to,
 			newestFirst: o.NewestFirst, latestOnly: o.LatestOnly, now: r.options.Now,
 		},
 	}
 }
+
+// run yields the events, see reading.
+func (r *reading[E]) run(yield yielder[E]) {
+	r.ctx = r.Reader.options.Hooks.start(r.ctx, &r.op)
+	defer func() { r.Reader.options.Hooks.end(r.ctx, &r.op, r.failed) }()
+	r.yield = yield
+	if from, to := r.assembler.from, r.assembler.to; to.IsZero() || from.After(to) {
+		var none E
+		r.count(&none, &RangeError{From: from, To: to})
+		return
+	}
+	r.ordered(r.events)(r.count)
+}
+
+// plan plans the requests, and tells the assembler what it has to know of them.
+func (r *reading[E]) plan() (scan.Plan, error) {
+	spans, err := r.q.Spans(&r.given)
+	if err != nil {
+		return scan.Plan{}, err
+	}
+	a, o := &r.assembler, &r.options
+	r.asked = scan.Read{
+		Spans: spans, AllTimes: r.q.Untimed, Contiguous: r.q.Grouped, MultiSeries: r.q.Several,
+		From: a.from, To: a.to, NewestFirst: o.NewestFirst, TimeOrder: o.TimeOrder, LatestOnly: o.LatestOnly, Limit: o.Limit,
+	}
+	if a.fetched, err = r.project(o.Fields); err != nil {
+		return scan.Plan{}, err
+	}
+	r.asked.Projection = a.fetched
+	if r.q.Match != nil {
+		a.match = func(e *E) bool { return r.q.Match(e, &r.given) }
+	}
+	if r.q.Keys != nil {
+		if r.asked.Keys, err = r.q.Keys(&r.given); err != nil {
+			return scan.Plan{}, err
+		}
+	}
+	plan := r.shape.Plan(&r.asked, r.Reader.options.Now())
+	a.from, a.ranksEnd = plan.From, plan.RanksEnd
+	return plan, nil
+}
+
+// ErrNoField says that ReadOptions.Fields names a field that the table does not have.
+var ErrNoField = errors.New("no such field")
+
+// project returns what is read of each column for some fields; nil for all of them.
+func (r *Reader[E]) project(fields []Field) (scan.Projection, error) {
+	if fields == nil {
+		return nil, nil
+	}
+	columns := make([]int, 0, len(fields))
+	for _, f := range fields {
+		i := slices.IndexFunc(r.layout.Columns, func(c Column) bool { return c.Name == string(f) })
+		if i < 0 && !r.shape.OneValue() {
+			return nil, fmt.Errorf("table %s, field %q: %w", r.layout.Table.ID, f, ErrNoField)
+		}
+		columns = append(columns, i)
+	}
+	return r.shape.Project(columns), nil
+}
+
+// events yields the events in the order of their rows.
+func (r *reading[E]) events(yield yielder[E]) {
+	plan, err := r.plan()
+	if err != nil {
+		var none E
+		yield(&none, err)
+		return
+	}
+	a := &r.assembler
+	a.memory = r.borrow()
+	defer r.release(a.memory)
+	for i := range plan.Parts {
+		p := &plan.Parts[i]
+		if p.Limit > 0 {
+			p.Limit -= r.op.Events
+		}
+		if !r.part(p, yield) {
+			return
+		}
+	}
+}
+
+// part yields the events of a part of the range of time. It reports whether the caller
+// wants more.
+func (r *reading[E]) part(p *scan.Part, yield yielder[E]) bool {
+	switch p.Route {
+	case scan.Skipping:
+		return r.skip(p, yield)
+	case scan.Merged:
+		return r.together(p, yield)
+	}
+	a := &r.assembler
+	if span := &r.asked.Spans[0]; r.layout.Kind == SingleRows && !r.q.Several && span.Whole && span.Suffix == "" {
+		a.prefix, a.times = span.Prefix, codec.NewTimeReader(r.layout.TimeKey)
+	}
+	r.more = true
+	r.spanRows(r.ctx, &r.op, part{Part: p}, 0, always)(func(row wire.Row, err error) bool {
+		if err != nil {
+			if a.flush(yield) {
+				yield(&a.base, err)
+			}
+			r.more = false
+			return false
+		}
+		r.more = a.row(row, yield)
+		return r.more
+	})
+	return r.more && a.flush(yield)
+}
+
+// always is a function wanted of [Reader.spanRows] that does not wait.
+func always() bool { return true }
 
 // streams reports whether events are yielded as they come.
 func (r *reading[E]) streams() bool {
 	return !r.options.LatestOnly && !(r.options.TimeOrder && r.q.Several)
 }
 
-// run yields the events.
-func (r *reading[E]) run(yield yielder[E]) {
-	r.ctx = r.Reader.options.Hooks.start(r.ctx, &r.op)
-	defer func() { r.Reader.options.Hooks.end(r.ctx, &r.op, r.failed) }()
-	r.yield = yield
-	switch from, to := r.assembler.from, r.assembler.to; {
-	case to.IsZero() || from.After(to):
-		var none E
-		r.count(&none, &RangeError{From: from, To: to})
+// ordered returns events in the order that the caller wants.
+func (r *reading[E]) ordered(events func(yielder[E])) func(yielder[E]) {
+	switch {
 	case r.options.LatestOnly:
-		r.firstOfEach(r.scan)(r.count)
+		return r.firstOfEach(events)
 	case !r.streams():
-		r.byTime(r.q, r.scan, r.options.NewestFirst)(r.count)
-	default:
-		r.scan(r.count)
+		return r.byTime(r.q, events, r.options.NewestFirst)
 	}
+	return events
 }
 
 // count counts what is yielded.
@@ -202,7 +316,7 @@ var ErrOrder = errors.New("the rows of the query are not in the order of time")
 // their time by their tie-breakers.
 func (r *Reader[E]) byTime(q *Query[E], events func(yielder[E]), newestFirst bool) func(yielder[E]) {
 	return func(yield yielder[E]) {
-		if q.Untimed || !r.layout.sorted() {
+		if q.Untimed || !r.shape.InOrder() {
 			var none E
 			yield(&none, ErrOrder)
 			return
@@ -270,66 +384,6 @@ func (l *Layout[E]) start(e *E) time.Time {
 	return l.Bucket.Start(*l.Time(e))
 }
 
-// scan yields the events in the order of their rows.
-func (r *reading[E]) scan(yield yielder[E]) {
-	spans, keys, err := r.rowsOf()
-	if err != nil {
-		var none E
-		yield(&none, err)
-		return
-	}
-	now, a := r.Reader.options.Now(), &r.assembler
-	if since, bounded := r.layout.Table.since(now); bounded {
-		a.from = codec.Later(a.from, since)
-	}
-	if !a.from.Before(a.to) {
-		return
-	}
-	a.ranksEnd = r.ranksEnd(now, a.from, a.to)
-	a.memory = r.borrow()
-	defer r.release(a.memory)
-	parts := r.parts(r.all[:0], r.q, a.from, a.to)
-	if a.newestFirst {
-		slices.Reverse(parts)
-	}
-	for _, p := range parts {
-		filter, alive := r.partFilter(r.q, keys, p, now, r.options)
-		if !alive {
-			return
-		}
-		if fields := r.layout.fetchFilter(a.fetched); fields != nil {
-			filter = bigtable.ChainFilters(fields, filter)
-		}
-		part := part{Part: p}
-		if r.layout.endsByRows(r.q, r.options) {
-			part.rows = r.options.Limit - r.op.Events
-		}
-		if !r.part(a, spans, part, filter, yield) {
-			return
-		}
-	}
-}
-
-// rowsOf returns where the rows of the query are, and sets what the assembler is to
-// know of it.
-func (r *reading[E]) rowsOf() ([]codec.Span, *codec.KeyPattern, error) {
-	spans, err := r.q.Spans(&r.given)
-	if err != nil {
-		return nil, nil, err
-	}
-	if r.assembler.fetched, err = r.layout.fetched(r.options.Fields); err != nil {
-		return nil, nil, err
-	}
-	if r.q.Match != nil {
-		r.assembler.match = func(e *E) bool { return r.q.Match(e, &r.given) }
-	}
-	if r.q.Keys == nil {
-		return spans, nil, nil
-	}
-	keys, err := r.q.Keys(&r.given)
-	return spans, keys, err
-}
-
 // borrow returns memory for a read, which release gives back.
 func (r *Reader[E]) borrow() *memory {
 	if m, ok := r.memories.Get().(*memory); ok {
@@ -343,38 +397,3 @@ func (r *Reader[E]) release(m *memory) {
 	m.frame.reset(len(m.frame.columns))
 	r.memories.Put(m)
 }
-
-// part reads a part of the range of time. It reports whether the caller wants more.
-func (r *reading[E]) part(a *assembler[E], spans []codec.Span, p part, filter bigtable.Filter, yield yielder[E]) bool {
-	for i := range spans {
-		spans[i].Newest = a.newestFirst
-	}
-	if a.latestOnly && r.q.Grouped && r.layout.sorted() && r.layout.Kind != BucketColumns {
-		return r.skip(r.ctx, &r.op, a, spans, filter, yield)
-	}
-	if len(spans) > 1 || r.layout.Kind == BucketColumns {
-		return r.together(a, spans, p, filter, yield)
-	}
-	if span := &spans[0]; r.layout.Kind == SingleRows && !r.q.Several && span.Whole && span.Suffix == "" {
-		a.prefix, a.times = span.Prefix, codec.NewTimeReader(r.layout.TimeKey)
-	}
-	r.more = true
-	r.spanRows(r.ctx, &r.op, r.q, spans[0], p, filter, always)(func(row wire.Row, err error) bool {
-		if err != nil {
-			if a.flush(yield) {
-				yield(&a.base, err)
-			}
-			r.more = false
-			return false
-		}
-		r.more = a.row(row, yield)
-		return r.more
-	})
-	return r.more && a.flush(yield)
-}
-
-// always is a function wanted of [Reader.spanRows] that does not wait.
-func always() bool { return true }
-
-// farFuture is later than any event: the end of the year 9999.
-var farFuture = time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)

@@ -15,47 +15,41 @@ import (
 
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/internal/wire"
+	"github.com/btgen-dev/btgen/runtime/scan"
 )
+
+// part is a part of a read that is under way.
+type part struct {
+	*scan.Part
+	read  string        // those up to this key, in the order of keys, were read
+	turns chan struct{} // holds one for each request that is under way, if they are paginated
+}
 
 // spanRows yields the rows of a span. wanted waits until the caller wants more
 // rows than are enough by all likelihood; false if it never does.
-func (r *Reader[E]) spanRows(ctx context.Context, op *Operation, q *Query[E], span codec.Span, p part, filter bigtable.Filter, wanted func() bool) iter.Seq2[wire.Row, error] {
-	switch {
-	case q.Untimed:
-		rows := codec.PrefixRows(span.Prefix)
-		rows.Reverse = span.Newest != r.layout.descending()
-		return r.enough(ctx, op, []codec.Rows{rows}, filter, p, wanted)
-	case r.layout.Kind != SingleRows:
-		return r.bucketRows(ctx, op, span, p, filter, wanted)
+func (r *Reader[E]) spanRows(ctx context.Context, op *Operation, p part, span int, wanted func() bool) iter.Seq2[wire.Row, error] {
+	if q, one := p.Request(span); one {
+		return r.enough(ctx, op, p, q, wanted)
 	}
-	rows, ok := span.Times(r.layout.TimeKey, p.From, p.To)
-	if !ok {
-		return func(func(wire.Row, error) bool) {}
+	lookup, needed := p.Lookup(span)
+	if !needed {
+		return r.requested(ctx, op, p, p.Requests(span), wanted)
 	}
-	return r.enough(ctx, op, []codec.Rows{rows}, r.layout.matching(span, filter), p, wanted)
-}
-
-// bucketRows yields the rows of the buckets that overlap a part, in the order of
-// time.
-func (r *Reader[E]) bucketRows(ctx context.Context, op *Operation, span codec.Span, p part, filter bigtable.Filter, wanted func() bool) iter.Seq2[wire.Row, error] {
-	switch span.Listing(r.layout.Bucket, p.From, p.To) {
-	case codec.ListStored:
-		return r.storedRows(ctx, op, span, p, filter, wanted)
-	case codec.ListRange:
-		filter = r.layout.matching(span, filter)
-		span.Suffix, span.Whole = "", false
-	}
-	if rows, one := span.One(r.layout.Bucket, p.From, p.To); one {
-		return r.enough(ctx, op, []codec.Rows{rows}, filter, p, wanted)
-	}
-	return r.batches(ctx, op, span.Buckets(r.layout.Bucket, p.From, p.To), filter, p, wanted)
-}
-
-// batches yields the rows of what takes one request or several.
-func (r *Reader[E]) batches(ctx context.Context, op *Operation, all iter.Seq[codec.Rows], filter bigtable.Filter, p part, wanted func() bool) iter.Seq2[wire.Row, error] {
 	return func(yield func(wire.Row, error) bool) {
-		for rows := range codec.Batches(all) {
-			for row, err := range r.enough(ctx, op, rows, filter, p, wanted) {
+		stored, err := r.stored(ctx, op, lookup)
+		if err != nil {
+			yield(wire.Row{}, err)
+			return
+		}
+		r.requested(ctx, op, p, p.RequestsOf(stored), wanted)(yield)
+	}
+}
+
+// requested yields the rows of requests, one after the other.
+func (r *Reader[E]) requested(ctx context.Context, op *Operation, p part, requests iter.Seq[scan.Request], wanted func() bool) iter.Seq2[wire.Row, error] {
+	return func(yield func(wire.Row, error) bool) {
+		for q := range requests {
+			for row, err := range r.enough(ctx, op, p, q, wanted) {
 				if !yield(row, err) || err != nil {
 					return
 				}
@@ -64,30 +58,18 @@ func (r *Reader[E]) batches(ctx context.Context, op *Operation, all iter.Seq[cod
 	}
 }
 
-// storedRows yields the rows of buckets after a look which of them there are.
-func (r *Reader[E]) storedRows(ctx context.Context, op *Operation, span codec.Span, p part, filter bigtable.Filter, wanted func() bool) iter.Seq2[wire.Row, error] {
-	return func(yield func(wire.Row, error) bool) {
-		stored, err := r.stored(ctx, op, span, filter)
-		if err != nil {
-			yield(wire.Row{}, err)
-			return
-		}
-		r.batches(ctx, op, r.storedKeys(stored, p.From, p.To, span.Newest), filter, p, wanted)(yield)
-	}
-}
-
-// enough sends a request for no more rows than are enough for a part. A row may
+// enough sends a request, which may be for no more rows than are enough. A row may
 // hold nothing for the caller: if it wants more rows, it gets the rest.
-func (r *Reader[E]) enough(ctx context.Context, op *Operation, rows []codec.Rows, filter bigtable.Filter, p part, wanted func() bool) iter.Seq2[wire.Row, error] {
-	limit := p.rows
+func (r *Reader[E]) enough(ctx context.Context, op *Operation, p part, q scan.Request, wanted func() bool) iter.Seq2[wire.Row, error] {
+	rows, filter, limit := q.Rows, filterOf(q.Filter), q.Limit
 	if p.read != "" {
 		if rows = behind(rows, p.read); rows == nil {
 			return func(func(wire.Row, error) bool) {}
 		}
 	}
 	switch {
-	case p.turns != nil:
-		return r.layout.turned(r.paged(ctx, op, rows, filter, p.turns))
+	case q.Paginated:
+		return r.layout.turned(r.paged(ctx, op, rows, filter, limit, p.turns))
 	case limit == 0:
 		return r.layout.turned(r.rows(ctx, op, rows, filter, 0))
 	case r.layout.Ties > 0:
@@ -120,11 +102,7 @@ func (r *Reader[E]) enough(ctx context.Context, op *Operation, rows []codec.Rows
 
 // paged sends requests for so many rows each, and takes all rows of one before it
 // yields the first: its stream is over while those of others are waited for.
-func (r *Reader[E]) paged(ctx context.Context, op *Operation, rows []codec.Rows, filter bigtable.Filter, turns chan struct{}) iter.Seq2[wire.Row, error] {
-	limit := codec.PageRows
-	if r.layout.Kind == SingleRows {
-		limit = codec.PageEvents
-	}
+func (r *Reader[E]) paged(ctx context.Context, op *Operation, rows []codec.Rows, filter bigtable.Filter, limit int, turns chan struct{}) iter.Seq2[wire.Row, error] {
 	return func(yield func(wire.Row, error) bool) {
 		for rows != nil {
 			page, err := r.page(ctx, op, rows, filter, limit, turns)

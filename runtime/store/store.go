@@ -20,6 +20,7 @@ import (
 
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/internal/wire"
+	"github.com/btgen-dev/btgen/runtime/scan"
 )
 
 // Client opens tables. A *bigtable.Client is one; a test may wrap or fake it.
@@ -145,20 +146,14 @@ func merge(opts []Options) Options {
 }
 
 // Kind says where a table keeps an event's time and its data.
-type Kind int
+type Kind = scan.Kind
 
+// The kinds of tables; with BucketOffsets, all columns are those of Layout.Columns[0].
 const (
-	// BucketCells is a row per bucket: each event is a cell in each column,
-	// and the cell's timestamp is the event's time.
-	BucketCells Kind = iota
-	// BucketColumns is a row per bucket and column of Layout.Columns: each
-	// datum is a column qualifier, with the event's time as its cell's timestamp.
-	BucketColumns
-	// SingleRows is a row per event, with the event's time in the row key.
-	SingleRows
-	// BucketOffsets is a row per bucket: each event is a column of Layout.Columns[0],
-	// whose qualifier is the event's time within the bucket.
-	BucketOffsets
+	BucketCells   = scan.BucketCells
+	BucketColumns = scan.BucketColumns
+	SingleRows    = scan.SingleRows
+	BucketOffsets = scan.BucketOffsets
 )
 
 // Layout says how events of type E lie in one table. It is what generated code
@@ -241,17 +236,19 @@ type Choice struct {
 	WrittenAt *time.Time
 }
 
-// descending reports whether the newest row of a series comes first.
-func (l *Layout[E]) descending() bool {
-	if l.Kind == SingleRows {
-		return l.TimeKey.Reverse
+// shape returns the shape of the table, by which reads are planned.
+func (l *Layout[E]) shape() scan.Table {
+	t := scan.Table{Kind: l.Kind, Offset: l.offset(), TimeKey: l.TimeKey, Ties: l.Ties > 0}
+	for _, f := range l.Table.Families {
+		t.Families = append(t.Families, scan.Family{Name: f.Name, Life: f.Life, Class: f.Class})
 	}
-	return l.Bucket.Descending()
+	var e E
+	for i, c := range l.Columns {
+		required := !c.WrittenAt && l.Missing(&e, i) != nil
+		t.Columns = append(t.Columns, scan.Column{Name: c.Name, Required: required, WrittenAt: c.WrittenAt, Whole: c.Whole})
+	}
+	return t
 }
-
-// sorted reports whether the rows of a series are in the order of time, or
-// against it.
-func (l *Layout[E]) sorted() bool { return l.Kind == SingleRows || l.Bucket.Sorted() }
 
 // offset is how the times of events stand in qualifiers, for BucketOffsets.
 func (l *Layout[E]) offset() codec.Offset {
@@ -268,12 +265,6 @@ func (l *Layout[E]) choice(e *E) Choice {
 
 // hasClasses reports whether each family is that of a TTL class.
 func (t *Table) hasClasses() bool { return len(t.Families) > 0 && t.Families[0].Class > 0 }
-
-// since returns the time of the oldest event that can be alive; false if there
-// is no bound.
-func (t *Table) since(now time.Time) (oldest time.Time, bounded bool) {
-	return codec.Oldest(now, t.Families, func(f *Family) codec.Lifetime { return f.Life })
-}
 
 // ErrNotFound says that a series has no event that is still alive.
 var ErrNotFound = errors.New("no event found")

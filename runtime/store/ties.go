@@ -64,12 +64,13 @@ func (l *Layout[E]) turned(rows iter.Seq2[wire.Row, error]) iter.Seq2[wire.Row, 
 }
 
 // turnedFirst yields the first rows of a range, those of each instant the other way
-// round, and then the others if they are wanted: see [Reader.enough].
+// round, and then the others if they are wanted: see [Reader.enough]. It asks for a limit
+// of rows, one more than are enough.
 func (r *Reader[E]) turnedFirst(ctx context.Context, op *Operation, in codec.Rows, filter bigtable.Filter, limit int, wanted func() bool) iter.Seq2[wire.Row, error] {
 	return func(yield func(wire.Row, error) bool) {
-		n, yielded := 0, 0
+		n, yielded, enough := 0, 0, limit-1
 		var same run // of the last instant
-		for row, err := range r.rows(ctx, op, []codec.Rows{in}, filter, limit+1) {
+		for row, err := range r.rows(ctx, op, []codec.Rows{in}, filter, limit) {
 			if err != nil {
 				yield(wire.Row{}, err)
 				return
@@ -84,15 +85,15 @@ func (r *Reader[E]) turnedFirst(ctx context.Context, op *Operation, in codec.Row
 			}
 			same = append(same, row)
 		}
-		if n <= limit {
+		if n < limit {
 			same.yieldTo(yield)
 			return
 		}
 		last := r.layout.instant(same[0].Key()) // which may have more rows
 		last.Reverse = !in.Reverse
 		left := []codec.Rows{last}
-		if yielded < limit {
-			for row, err := range r.rows(ctx, op, left, filter, limit-yielded) {
+		if yielded < enough {
+			for row, err := range r.rows(ctx, op, left, filter, enough-yielded) {
 				if err == nil {
 					left = after(left, row.Key())
 				}
@@ -119,9 +120,9 @@ func (r *Reader[E]) turnedFirst(ctx context.Context, op *Operation, in codec.Row
 
 // newest returns the row of the newest event, or bucket, in ranges that are looked
 // through one after the other; the zero Row if there is none.
-func (r *Reader[E]) newest(ctx context.Context, op *Operation, in []codec.Rows, filter bigtable.Filter) (wire.Row, error) {
+func (r *Reader[E]) newest(ctx context.Context, op *Operation, in []codec.Rows, filter bigtable.Filter, limit int) (wire.Row, error) {
 	for _, rows := range in {
-		row, err := r.first(ctx, op, rows, filter)
+		row, err := r.first(ctx, op, rows, filter, limit)
 		if row.Exists() || err != nil {
 			return row, err
 		}
@@ -130,12 +131,12 @@ func (r *Reader[E]) newest(ctx context.Context, op *Operation, in []codec.Rows, 
 }
 
 // first returns the row of a range that comes first, or the zero Row if there is
-// none.
-func (r *Reader[E]) first(ctx context.Context, op *Operation, rows codec.Rows, filter bigtable.Filter) (wire.Row, error) {
-	if r.layout.Ties == 0 || rows.Reverse == r.layout.descending() { // what is left of an instant
+// none. It asks for a limit of rows, see turnedFirst.
+func (r *Reader[E]) first(ctx context.Context, op *Operation, rows codec.Rows, filter bigtable.Filter, limit int) (wire.Row, error) {
+	if r.layout.Ties == 0 || rows.Reverse == r.shape.Descending() { // what is left of an instant
 		return r.one(ctx, op, rows, filter, 1)
 	}
-	for row, err := range r.turnedFirst(ctx, op, rows, filter, 1, func() bool { return false }) {
+	for row, err := range r.turnedFirst(ctx, op, rows, filter, limit, func() bool { return false }) {
 		return row, err
 	}
 	return wire.Row{}, nil
@@ -145,13 +146,13 @@ func (r *Reader[E]) first(ctx context.Context, op *Operation, rows codec.Rows, f
 // is before it in time. Where labels do not sort it is the key alone, see newestRow.
 func (r *Reader[E]) before(in []codec.Rows, key string) []codec.Rows {
 	switch {
-	case !r.layout.sorted():
+	case !r.shape.InOrder():
 		return []codec.Rows{{Keys: []string{key}}}
 	case r.layout.Ties == 0:
 		return after(in, key)
 	}
 	instant := r.layout.instant(key)
-	instant.Reverse = r.layout.descending()
+	instant.Reverse = r.shape.Descending()
 	return append(after([]codec.Rows{instant}, key), r.past(in, instant)...)
 }
 
@@ -159,7 +160,7 @@ func (r *Reader[E]) before(in []codec.Rows, key string) []codec.Rows {
 func (r *Reader[E]) past(in []codec.Rows, gone codec.Rows) []codec.Rows {
 	var left []codec.Rows
 	for _, rows := range in {
-		if r.layout.Ties > 0 && rows.Reverse == r.layout.descending() {
+		if r.layout.Ties > 0 && rows.Reverse == r.shape.Descending() {
 			continue // of an instant that is gone, too
 		}
 		if rest, some := rows.Past(gone); some {

@@ -6,25 +6,25 @@ import (
 	"slices"
 	"strings"
 
-	"cloud.google.com/go/bigtable"
-
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/internal/wire"
+	"github.com/btgen-dev/btgen/runtime/scan"
 )
 
 // together brings the rows of several spans together: those of the metrics of a
 // bucket, or those of all salts in the order of their keys. As far as they are few it
 // asks for all of them in one request, and reads the spans at once after that.
-func (r *reading[E]) together(a *assembler[E], spans []codec.Span, p part, filter bigtable.Filter, yield yielder[E]) bool {
+func (r *reading[E]) together(of *scan.Part, yield yielder[E]) bool {
+	a, spans, p := &r.assembler, r.asked.Spans, part{Part: of}
 	ctx, cancel := context.WithCancel(r.ctx)
 	defer cancel()
-	streams, all, err := r.gather(a, spans, &p, filter)
+	streams, all, err := r.gather(&p)
 	if err != nil {
 		yield(&a.base, err)
 		return false
 	}
 	if !all {
-		streams = append(streams, r.startStreams(ctx, a, spans, p, filter)...)
+		streams = append(streams, r.startStreams(ctx, p)...)
 	}
 	defer func() {
 		cancel()
@@ -53,17 +53,17 @@ func (r *reading[E]) together(a *assembler[E], spans []codec.Span, p part, filte
 }
 
 // startStreams starts to read the spans at once.
-func (r *reading[E]) startStreams(ctx context.Context, a *assembler[E], spans []codec.Span, p part, filter bigtable.Filter) []*stream {
-	if len(spans) > codec.MaxStreams {
+func (r *reading[E]) startStreams(ctx context.Context, p part) []*stream {
+	if len(r.asked.Spans) > codec.MaxStreams {
 		p.turns = make(chan struct{}, codec.MaxStreams)
 	}
 	var streams []*stream
-	for i, span := range spans {
-		if r.layout.Kind == BucketColumns && a.fetched.skips(i) {
+	for i := range r.asked.Spans {
+		if !p.Reads(i) {
 			continue
 		}
 		streams = append(streams, startStream(ctx, i, func(op *Operation, wanted func() bool) iter.Seq2[wire.Row, error] {
-			return r.spanRows(ctx, op, r.q, span, p, filter, wanted)
+			return r.spanRows(ctx, op, p, i, wanted)
 		}))
 	}
 	return streams
@@ -71,17 +71,18 @@ func (r *reading[E]) startStreams(ctx context.Context, a *assembler[E], spans []
 
 // gather asks for the rows of all spans in one request, and returns those of each in
 // their order, and whether they are all: if not, the part says which are left.
-func (r *reading[E]) gather(a *assembler[E], spans []codec.Span, p *part, filter bigtable.Filter) (streams []*stream, all bool, err error) {
-	ranges, ok := r.gathers(a, spans, *p)
+func (r *reading[E]) gather(p *part) (streams []*stream, all bool, err error) {
+	q, ok := p.Gathered()
 	if !ok {
 		return nil, false, nil
 	}
+	a, spans := &r.assembler, r.asked.Spans
 	streams, all = make([]*stream, len(spans)), true
 	for i := range streams {
 		streams[i] = &stream{span: i}
 	}
 	size, at := 0, 0
-	for row, err := range r.rows(r.ctx, &r.op, ranges, filter, 0) {
+	for row, err := range r.rows(r.ctx, &r.op, q.Rows, filterOf(q.Filter), q.Limit) {
 		if err != nil {
 			return nil, false, err
 		}
@@ -106,30 +107,6 @@ func (r *reading[E]) gather(a *assembler[E], spans []codec.Span, p *part, filter
 		}
 	}
 	return streams, all, nil
-}
-
-// gathers returns the ranges of all spans; false where they cannot be asked for at once.
-func (r *reading[E]) gathers(a *assembler[E], spans []codec.Span, p part) ([]codec.Rows, bool) {
-	if p.rows > 0 || len(spans) == 1 || len(spans) > codec.MaxStreams || r.layout.Ties > 0 || r.q.Several && !r.layout.sorted() || !codec.Apart(spans) {
-		return nil, false
-	}
-	asked := make([][]codec.Rows, len(spans))
-	for i, span := range spans {
-		switch {
-		case r.layout.Kind == BucketColumns && a.fetched.skips(i):
-		case r.q.Untimed:
-			asked[i] = []codec.Rows{codec.PrefixRows(span.Prefix)}
-		case r.layout.Kind == SingleRows:
-			if rows, some := span.Times(r.layout.TimeKey, p.From, p.To); some {
-				asked[i] = []codec.Rows{rows}
-			}
-		case span.Listing(r.layout.Bucket, p.From, p.To) != codec.ListBuckets:
-			return nil, false
-		default:
-			asked[i] = slices.Collect(span.Buckets(r.layout.Bucket, p.From, p.To))
-		}
-	}
-	return codec.Gather(asked)
 }
 
 // spanOf returns the index of the span that a key is of, by its beginning.

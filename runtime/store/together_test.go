@@ -135,11 +135,11 @@ func TestLatestOfAnyLabels(t *testing.T) {
 			} else if last := c.days[len(c.days)-1]; err != nil || e.Value != uint64(last+1000) {
 				t.Errorf("%s %+v: %v, %v", l.Table.ID, c, e, err)
 			}
-			want := c.requests
+			want, shape := c.requests, l.shape()
 			switch {
-			case l.sorted() && l.Kind != BucketColumns:
+			case shape.InOrder() && l.Kind != BucketColumns:
 				want = 1
-			case l.Kind == BucketColumns && l.sorted() && want > 1:
+			case l.Kind == BucketColumns && shape.InOrder() && want > 1:
 				want = 3 // the row of each field
 			case l.Kind == BucketColumns && want > 1:
 				want = 2*want - 1

@@ -16,6 +16,7 @@ import (
 
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/internal/wire"
+	"github.com/btgen-dev/btgen/runtime/scan"
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
 
@@ -302,13 +303,14 @@ func TestRankCountsInEachBucket(t *testing.T) {
 	same(t, []string{"0", "1", "3", "5"}, got)
 }
 
-// filterOf returns the filter of a read of the whole of day0.
-func filterOf(l *Layout[sample], now time.Time, newest int) string {
-	filter, alive := NewReader(faked(tableFunc{}), l).filter(now, day0, at(86400), newest)
-	if !alive {
+// filterOfDay0 returns the filter of a read of the whole of day0, or of its newest event.
+func filterOfDay0(l *Layout[sample], now time.Time, newest int) string {
+	shape := l.shape()
+	plan := shape.Plan(&scan.Read{Spans: make([]codec.Span, 1), From: day0, To: at(86400), NewestFirst: newest > 0, LatestOnly: newest > 0}, now)
+	if len(plan.Parts) == 0 {
 		return "none"
 	}
-	return fmt.Sprint(filter)
+	return fmt.Sprint(filterOf(plan.Parts[0].Filter))
 }
 
 // Families that want the same times are asked for in one branch, by names that
@@ -340,7 +342,7 @@ func TestFilterOfSeveralFamilies(t *testing.T) {
 	} {
 		l := days()
 		l.Table.Families = tt.families
-		if got := filterOf(l, at(tt.now), tt.newest); got != tt.want {
+		if got := filterOfDay0(l, at(tt.now), tt.newest); got != tt.want {
 			t.Errorf("%s:\n got %s\nwant %s", tt.name, got, tt.want)
 		}
 	}
@@ -701,7 +703,7 @@ func TestLatestAsksAgainForWhatExpired(t *testing.T) {
 	m := bigtable.NewMutation() // the first column has no row at all
 	m.Set("f.1", "note", bigtable.Timestamp(at(60).UnixMicro()), nil)
 	must(t, bt.Client.Open(l.Table.ID).Apply(t.Context(), "s#note#2021-03-05", m))
-	now, requests := 2*86400-35, 0
+	now, requests := 2*86400+5, 0
 	r := NewReader(bt.Client, l, Options{
 		Now: func() time.Time {
 			now += 20

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/btgen-dev/btgen/runtime/internal/wire"
+	"github.com/btgen-dev/btgen/runtime/scan"
 )
 
 // Writer writes events to all tables of a schema. It is safe for use by
@@ -24,6 +25,7 @@ type Writer[E any] struct {
 // writerTable is one table of a Writer.
 type writerTable[E any] struct {
 	layout *Layout[E]
+	shape  scan.Table // of the layout
 	id     string
 	api    bigtable.TableAPI
 	wire   *wirePath
@@ -39,7 +41,7 @@ func NewWriter[E any](client Client, layouts []*Layout[E], opts ...Options) *Wri
 		id := w.options.TablePrefix + l.Table.ID
 		api := client.OpenTable(id)
 		path := &wirePath{allowed: wireAllowed(client), api: api}
-		w.tables = append(w.tables, writerTable[E]{layout: l, id: id, api: api, wire: path, retries: official})
+		w.tables = append(w.tables, writerTable[E]{layout: l, shape: l.shape(), id: id, api: api, wire: path, retries: official})
 	}
 	w.stages.New = func() any { return newStage(w) }
 	return w

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"cloud.google.com/go/bigtable/apiv2/bigtablepb"
+	"google.golang.org/grpc/mem"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 )
@@ -29,8 +30,17 @@ func BenchmarkDecode(b *testing.B) {
 				c.RowStatus = commit
 			}
 		},
+		"names": func(i int, c *chunk) {
+			if c.Value = nil; i%16 == 0 {
+				c.Qualifier = wrapperspb.Bytes(fmt.Append(nil, i))
+			}
+		},
+		"events": func(i int, c *chunk) {
+			c.RowKey, c.FamilyName = fmt.Appendf(nil, "us-west2#3698#2021-03-01-%06d", i), wrapperspb.String("measurements")
+			c.Qualifier, c.RowStatus = wrapperspb.Bytes([]byte("blob")), commit
+		},
 	}
-	for _, name := range []string{"plain", "columns", "rows"} {
+	for _, name := range []string{"plain", "columns", "names", "rows", "events"} {
 		b.Run(name, func(b *testing.B) {
 			response := new(bigtablepb.ReadRowsResponse)
 			for i := range cells {
@@ -52,14 +62,14 @@ func BenchmarkDecode(b *testing.B) {
 			for b.Loop() {
 				d := decoders.Get().(*decoder)
 				d.sink = new(Sink)
-				if err := d.decode(message, &into); err != nil {
+				if err := d.decode(mem.BufferSlice{mem.SliceBuffer(message)}, &into); err != nil {
 					b.Fatal(err)
 				}
-				rows := d.sink.take(0)
-				if rows == nil {
+				rows, ok := d.sink.take(0)
+				if !ok {
 					b.Fatal("no rows")
 				}
-				rows.release()
+				rows.of.release()
 				d.release()
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/cells, "ns/cell")

@@ -12,22 +12,22 @@ import (
 // errWire says that bytes are not the wire form of their message.
 var errWire = errors.New("not a ReadRows response")
 
-// chunk is a CellChunk whose parts are those of the response. As in the client's
-// message, a key or a value is there if it is not empty.
+// chunk is a CellChunk whose parts stand in the memory that has the response. As in
+// the client's message, a key or a value is there if it is not empty.
 type chunk struct {
-	rowKey        []byte
+	rowKey        Text
 	family        optional
 	qualifier     optional
 	micros        int64
 	labelled      bool
-	value         []byte
+	value         Text
 	valueSize     int32
 	reset, commit bool
 }
 
 // optional is the value of a wrapper message, which may be there and empty.
 type optional struct {
-	value []byte
+	value Text
 	given bool
 }
 
@@ -145,20 +145,21 @@ func (f *field) short(message []byte) (n int) {
 	return 0
 }
 
-// parse sets the chunk from its wire form.
-func (c *chunk) parse(message []byte) error {
-	if c.short(message) {
+// parse sets the chunk from its wire form, which begins at a place in memory and ends
+// with it.
+func (c *chunk) parse(memory []byte, at int) error {
+	if c.short(memory, at) {
 		return nil
 	}
 	*c = chunk{}
 	var f field
-	for len(message) > 0 {
-		n := f.next(message)
+	for at < len(memory) {
+		n := f.next(memory[at:])
 		if n < 0 {
 			return errWire
 		}
-		message = message[n:]
-		if err := c.set(&f); err != nil {
+		at += n
+		if err := c.set(&f, memory, at); err != nil {
 			return err
 		}
 	}
@@ -167,51 +168,58 @@ func (c *chunk) parse(message []byte) error {
 
 // short is parse for the chunks that nearly all are: no more than a cell, whose fields
 // are in the order of their numbers and short. It returns false for any other.
-func (c *chunk) short(message []byte) bool {
-	rowKey, message := shortBytes(message, tagRowKey)
-	family, message := shortBytes(message, tagFamilyName)
-	qualifier, message := shortBytes(message, tagQualifier)
-	if family != nil && (!wrapped(family) || !utf8.Valid(family[2:])) || qualifier != nil && !wrapped(qualifier) {
-		return false
+func (c *chunk) short(memory []byte, at int) bool {
+	*c = chunk{}
+	c.rowKey, at = shortText(memory, at, tagRowKey)
+	var family, qualifier Text
+	family, at = shortText(memory, at, tagFamilyName)
+	qualifier, at = shortText(memory, at, tagQualifier)
+	if family.End > 0 {
+		if !wrapped(memory[family.Begin:family.End]) || !utf8.Valid(memory[family.Begin+2:family.End]) {
+			return false
+		}
+		c.family = optional{Text{family.Begin + 2, family.End}, true}
 	}
-	*c = chunk{rowKey: rowKey}
-	if family != nil {
-		c.family = optional{family[2:], true}
+	if qualifier.End > 0 {
+		if !wrapped(memory[qualifier.Begin:qualifier.End]) {
+			return false
+		}
+		c.qualifier = optional{Text{qualifier.Begin + 2, qualifier.End}, true}
 	}
-	if qualifier != nil {
-		c.qualifier = optional{qualifier[2:], true}
-	}
-	if len(message) > 8 && message[0] == tagTimestamp {
-		micros, n := shortVarint(message[1:])
+	if len(memory)-at >= minTime && memory[at] == tagTimestamp {
+		micros, n := shortVarint(memory[at+1:])
 		if n == 0 {
 			return false
 		}
-		c.micros, message = int64(micros), message[1+n:]
+		c.micros, at = int64(micros), at+1+n
 	}
-	c.value, message = shortBytes(message, tagValue)
-	if len(message) == 2 && message[0] == tagCommit && message[1] == 1 {
-		c.commit, message = true, nil
+	c.value, at = shortText(memory, at, tagValue)
+	if len(memory)-at == 2 && memory[at] == tagCommit && memory[at+1] == 1 {
+		c.commit, at = true, at+2
 	}
-	return len(message) == 0
+	return at == len(memory)
 }
 
-// shortBytes takes the first field off a message if it has this tag and a short length;
-// else the content is nil.
-func shortBytes(message []byte, tag byte) (content, rest []byte) {
-	if len(message) < 2 || message[0] != tag || message[1] > maxShort || 2+int(message[1]) > len(message) {
-		return nil, message
+// shortText returns where the bytes of the field at a place are, and the place behind
+// it, if it has this tag and a short length; else no text, and the same place.
+func shortText(memory []byte, at int, tag byte) (t Text, next int) {
+	if len(memory)-at < 2 || memory[at] != tag || memory[at+1] > maxShort {
+		return Text{}, at
 	}
-	return message[2 : 2+int(message[1])], message[2+int(message[1]):]
+	if next = at + 2 + int(memory[at+1]); next > len(memory) {
+		return Text{}, at
+	}
+	return Text{uint32(at + 2), uint32(next)}, next
 }
 
-// set takes a field in. The last one of a number counts, and of reset and commit
-// the last one of both.
-func (c *chunk) set(f *field) error {
+// set takes a field in that ends at a place in memory. The last one of a number counts,
+// and of reset and commit the last one of both.
+func (c *chunk) set(f *field, memory []byte, end int) error {
 	switch f.wire {
 	case protowire.VarintType:
 		c.setNumber(f.number, f.varint)
 	case protowire.BytesType:
-		return c.setBytes(f.number, f.content)
+		return c.setBytes(f.number, memory, Text{uint32(end - len(f.content)), uint32(end)})
 	}
 	return nil
 }
@@ -229,21 +237,21 @@ func (c *chunk) setNumber(number protowire.Number, v uint64) {
 	}
 }
 
-func (c *chunk) setBytes(number protowire.Number, b []byte) error {
+func (c *chunk) setBytes(number protowire.Number, memory []byte, t Text) error {
 	switch number {
 	case fieldRowKey:
-		c.rowKey = b
+		c.rowKey = t
 	case fieldValue:
-		c.value = b
+		c.value = t
 	case fieldQualifier:
-		return c.qualifier.unwrap(b)
+		return c.qualifier.unwrap(memory, t)
 	case fieldFamilyName:
-		if err := c.family.unwrap(b); err != nil || !utf8.Valid(c.family.value) {
+		if err := c.family.unwrap(memory, t); err != nil || !utf8.Valid(memory[c.family.value.Begin:c.family.value.End]) {
 			return errWire
 		}
 	case fieldLabels:
 		c.labelled = true
-		if !utf8.Valid(b) {
+		if !utf8.Valid(memory[t.Begin:t.End]) {
 			return errWire
 		}
 	}
@@ -257,27 +265,27 @@ func wrapped(message []byte) bool {
 
 // unwrap sets the value from a wrapper message. One that lacks it leaves that of an
 // earlier one, as messages are merged.
-func (o *optional) unwrap(message []byte) error {
+func (o *optional) unwrap(memory []byte, message Text) error {
 	o.given = true
-	if wrapped(message) {
-		o.value = message[2:]
+	if wrapped(memory[message.Begin:message.End]) {
+		o.value = Text{message.Begin + 2, message.End}
 		return nil
 	}
 	var f field
-	for len(message) > 0 {
-		n := f.next(message)
+	for at := int(message.Begin); at < int(message.End); {
+		n := f.next(memory[at:message.End])
 		if n < 0 {
 			return errWire
 		}
+		at += n
 		if f.is(fieldWrapped, protowire.BytesType) {
-			o.value = f.content
+			o.value = Text{uint32(at - len(f.content)), uint32(at)}
 		}
-		message = message[n:]
 	}
 	return nil
 }
 
 // addressed reports whether the chunk says of which cell it is.
 func (c *chunk) addressed() bool {
-	return len(c.rowKey) > 0 || c.family.given || c.qualifier.given || c.micros != 0
+	return c.rowKey.Len() > 0 || c.family.given || c.qualifier.given || c.micros != 0
 }

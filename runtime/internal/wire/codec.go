@@ -1,18 +1,11 @@
 package wire
 
 import (
-	"slices"
-	"sync"
-
 	"cloud.google.com/go/bigtable/apiv2/bigtablepb"
 	"google.golang.org/grpc/encoding"
 	"google.golang.org/grpc/encoding/proto"
 	"google.golang.org/grpc/mem"
 )
-
-// messages holds memory for responses that come in pieces. That of gRPC is cleared
-// each time.
-var messages = sync.Pool{New: func() any { return new([]byte) }}
 
 // codec is the [encoding.CodecV2] of one stream: gRPC's own, but for responses.
 type codec struct{ decoder *decoder }
@@ -29,17 +22,7 @@ func (c codec) Unmarshal(data mem.BufferSlice, v any) error {
 		return encoding.GetCodecV2(proto.Name).Unmarshal(data, v)
 	}
 	c.decoder.used = true
-	if len(data) == 1 {
-		return c.decoder.decode(data[0].ReadOnlyData(), response)
-	}
-	message := messages.Get().(*[]byte)
-	*message = slices.Grow((*message)[:0], data.Len())[:data.Len()]
-	data.CopyTo(*message)
-	err := c.decoder.decode(*message, response)
-	if cap(*message) <= maxKept {
-		messages.Put(message)
-	}
-	return err
+	return c.decoder.decode(data, response)
 }
 
 // Name is empty, so that the call has the same content type as without the codec.

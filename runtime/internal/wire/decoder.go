@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"cmp"
 	"errors"
+	"slices"
 	"sync"
 
 	"cloud.google.com/go/bigtable/apiv2/bigtablepb"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/mem"
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/wrapperspb"
@@ -39,8 +41,9 @@ type decoder struct {
 	single   bool // each row has a placeholder of its own: the client counts them
 	used     bool // by the codec, for the message that is received
 
-	rows *Rows  // since the last placeholder, and behind them the row that is in progress
-	keys []byte // theirs, one after the other
+	rows   *Rows  // since the last placeholder, and behind them the row that is in progress
+	keys   []byte // theirs, one after the other
+	before mark   // of the rows when the response came; none of these rows if they were moved since
 
 	state     state
 	begun     mark // of the row that is in progress
@@ -50,7 +53,8 @@ type decoder struct {
 	family    Text
 	qualifier Text
 	micros    int64
-	value     Text   // of the cell that is in progress
+	pieces    []byte // of the value of the cell that is in progress
+	dropped   bool   // part of a row was, since the response came
 	last      []byte // the key of the row before
 
 	placeholders []*bigtablepb.ReadRowsResponse_CellChunk // to be used again, as all that follows
@@ -69,18 +73,30 @@ func (d *decoder) release() {
 	if d.rows != nil {
 		d.rows.release()
 	}
+	if cap(d.pieces) > maxKept {
+		d.pieces = nil
+	}
 	*d = decoder{
-		option: d.option, key: d.key[:0], last: d.last[:0], keys: d.keys[:0],
+		option: d.option, key: d.key[:0], last: d.last[:0], keys: d.keys[:0], pieces: d.pieces[:0],
 		placeholders: d.placeholders, response: d.response[:0],
 	}
 	decoders.Put(d)
 }
 
+// maxMemory is how many bytes the responses take that a row comes in, at most: there may
+// be more in them.
+const maxMemory = 4 * maxRow
+
 // decode decodes a response, and sets what the client gets of it. Where it is no
 // response, what was understood of it has no placeholder, and is never looked for.
-func (d *decoder) decode(message []byte, response *bigtablepb.ReadRowsResponse) error {
+func (d *decoder) decode(data mem.BufferSlice, response *bigtablepb.ReadRowsResponse) error {
 	d.response = d.response[:0]
-	rest, err := d.chunks(message)
+	at, err := d.load(data)
+	if err != nil {
+		return err
+	}
+	message := d.rows.memory[at:]
+	rest, err := d.chunks(at)
 	if err == nil {
 		proto.Reset(response)
 		if len(rest) > 0 {
@@ -91,93 +107,128 @@ func (d *decoder) decode(message []byte, response *bigtablepb.ReadRowsResponse) 
 		return cmp.Or(proto.Unmarshal(message, response), err) // in the words of the client
 	}
 	d.flush()
+	d.tidy(at)
 	response.Chunks = d.response
 	return nil
 }
 
-// chunks takes the chunks of a response in, and returns its other fields. After a
-// chunk that breaks the protocol the others are still looked at: what is no
-// response at all is refused before any of its rows.
-func (d *decoder) chunks(message []byte) (rest []byte, err error) {
+// load adds a response to the memory of the rows, and returns where it begins. It is
+// not copied again: columns and cells say where in it they are.
+func (d *decoder) load(data mem.BufferSlice) (at int, err error) {
+	if d.rows == nil {
+		d.rows = pool.Get().(*Rows)
+	}
+	r, n := d.rows, data.Len()
+	if at = len(r.memory); n > maxMemory-at {
+		return 0, errTooLarge
+	}
+	r.memory = slices.Grow(r.memory, n)[:at+n]
+	data.CopyTo(r.memory[at:])
+	d.before, d.dropped = r.mark(), false
+	return at, nil
+}
+
+// tidy forgets what no row in progress needs of a response that began at a place in
+// memory.
+func (d *decoder) tidy(at int) {
+	switch r := d.rows; {
+	case r == nil:
+	case d.state == newRow:
+		r.memory = r.memory[:0]
+	case d.dropped:
+		d.carry()
+		r.release()
+	case r.mark() == d.before: // it is a piece of a value
+		r.memory = r.memory[:at]
+	}
+}
+
+// chunks takes the chunks in of the response that begins at a place in memory, and
+// returns its other fields. After a chunk that breaks the protocol the others are still
+// looked at: what is no response at all is refused before any of its rows.
+func (d *decoder) chunks(at int) (rest []byte, err error) {
 	var f field
 	var c chunk
 	broken := false
-	for message = message[d.plain(message):]; len(message) > 0; message = message[d.plain(message):] {
-		n := f.next(message)
-		switch {
-		case n < 0:
+	message := d.rows.memory // up to here, whatever is added to it
+	for at = d.plain(message, at); at < len(message); at = d.plain(message, at) {
+		n := f.next(message[at:])
+		if n < 0 {
 			return nil, errWire
-		case !f.is(fieldChunks, protowire.BytesType):
-			rest = append(rest, message[:n]...)
-		default:
-			if err := c.parse(f.content); err != nil {
-				return nil, err
-			}
-			if d.size += len(f.content); d.size > maxRow {
-				return nil, errTooLarge
-			}
-			if !broken && !d.allowed(&c) {
-				broken = true
-				d.refuse(f.content)
-			}
-			if !broken {
-				d.take(&c)
-			}
 		}
-		message = message[n:]
+		if at += n; !f.is(fieldChunks, protowire.BytesType) {
+			rest = append(rest, message[at-n:at]...)
+			continue
+		}
+		if err := c.parse(message[:at], at-len(f.content)); err != nil {
+			return nil, err
+		}
+		if d.size += len(f.content); d.size > maxRow {
+			return nil, errTooLarge
+		}
+		if !broken && !d.allowed(&c) {
+			broken = true
+			d.refuse(f.content)
+		}
+		if !broken {
+			d.take(&c)
+		}
 	}
 	return rest, nil
 }
 
-// plain takes in the chunks at the beginning of a message that are no more than a cell
-// of the row in progress, of the family before, as nearly all are. It returns how long
-// they are.
-func (d *decoder) plain(message []byte) (n int) {
+// plain takes in the chunks from a place in memory on that are no more than a cell of
+// the row in progress, of the family before, as nearly all are. It returns the place
+// behind them.
+func (d *decoder) plain(message []byte, at int) int {
 	if d.state != rowInProgress {
-		return 0
+		return at
 	}
 	r := d.rows
-	columns, cells, memory := r.columns, r.cells, r.memory
-	for len(message)-n >= minPlain && d.size+n <= maxRow-maxShort {
-		field := message[n:]
-		end, at := 2+int(field[1]), 2 // of the chunk, and of its timestamp
-		if field[2] == tagQualifier {
-			at = 4 + int(field[3])
-			if at+minTime > len(field) || !wrapped(field[4:at]) {
+	columns, cells, begin := r.columns, r.cells, at
+	last := min(len(message)-minPlain, at+maxRow-maxShort-d.size) // where one may begin
+	for at <= last {
+		end, time := at+2+int(message[at+1]), at+2
+		if message[time] == tagQualifier {
+			time += 2 + int(message[at+3])
+			if time+minTime > len(message) || !wrapped(message[at+4:time]) {
 				break
 			}
 		}
-		if field[0] != tagChunks || field[1] > maxShort || field[at] != tagTimestamp {
+		if message[at] != tagChunks || message[at+1] > maxShort || message[time] != tagTimestamp {
 			break
 		}
-		micros, length := shortVarint(field[at+1:])
-		value := at + 1 + length + 2 // after its tag and its length
-		if length == 0 || value > end || end > len(field) || field[value-2] != tagValue || int(field[value-1]) != end-value {
+		micros, n := shortVarint(message[time+1:])
+		value := time + 1 + n
+		if value != end { // else it is empty
+			value += 2 // behind its tag and its length
+			if value > end || end > len(message) || message[value-2] != tagValue || int(message[value-1]) != end-value {
+				break
+			}
+		}
+		if n == 0 {
 			break
 		}
-		if at > 2 && !bytes.Equal(field[6:at], memory[d.qualifier.Begin:d.qualifier.End]) {
-			d.qualifier = Text{uint32(len(memory)), uint32(len(memory) + at - 6)}
-			memory = append(memory, field[6:at]...)
+		if time > at+2 && !bytes.Equal(message[at+6:time], r.bytes(d.qualifier)) {
+			d.qualifier = Text{uint32(at + 6), uint32(time)}
 			columns[len(columns)-1].end = uint32(len(cells))
 			columns = append(columns, Column{Family: d.family, Qualifier: d.qualifier, begin: uint32(len(cells))})
 		}
-		begin := len(memory)
-		memory = append(memory, field[value:end]...)
-		cells = append(cells, Cell{Micros: int64(micros), Value: Text{uint32(begin), uint32(len(memory))}})
-		n += end
+		cells = append(cells, Cell{Micros: int64(micros), Value: Text{uint32(value), uint32(end)}})
+		at = end
 	}
 	columns[len(columns)-1].end = uint32(len(cells))
-	r.columns, r.cells, r.memory = columns, cells, memory
-	d.size += n
-	return n
+	r.columns, r.cells = columns, cells
+	d.size += at - begin
+	return at
 }
 
 // allowed reports whether the protocol allows the chunk where the stream stands.
 func (d *decoder) allowed(c *chunk) bool {
 	if d.state == newRow {
-		return !c.reset && len(c.rowKey) > 0 && c.family.given && c.qualifier.given && d.follows(c.rowKey)
+		return !c.reset && c.rowKey.Len() > 0 && c.family.given && c.qualifier.given && d.follows(d.rows.bytes(c.rowKey))
 	}
-	if c.reset && (c.addressed() || len(c.value) > 0 || c.valueSize != 0 || c.labelled) {
+	if c.reset && (c.addressed() || c.value.Len() > 0 || c.valueSize != 0 || c.labelled) {
 		return false
 	}
 	if c.commit && c.valueSize > 0 {
@@ -186,7 +237,7 @@ func (d *decoder) allowed(c *chunk) bool {
 	if d.state == cellInProgress {
 		return c.reset || !c.addressed()
 	}
-	same := len(c.rowKey) == 0 || bytes.Equal(c.rowKey, d.key)
+	same := c.rowKey.Len() == 0 || bytes.Equal(d.rows.bytes(c.rowKey), d.key)
 	return same && (c.qualifier.given || !c.family.given)
 }
 
@@ -212,16 +263,17 @@ func (d *decoder) take(c *chunk) {
 	case d.state == rowInProgress:
 		d.address(c)
 	}
-	piece := d.rows.keep(c.value)
-	if d.state != cellInProgress {
-		d.value = piece
+	value := c.value
+	if d.state == cellInProgress || c.valueSize > 0 {
+		d.pieces = append(d.pieces, d.rows.bytes(c.value)...)
+		if c.valueSize > 0 {
+			d.state = cellInProgress
+			return
+		}
+		value = d.rows.keep(d.pieces)
+		d.pieces = d.pieces[:0]
 	}
-	d.value.End = piece.End // the pieces of a value follow one another
-	if c.valueSize > 0 {
-		d.state = cellInProgress
-		return
-	}
-	d.rows.add(d.micros, d.value)
+	d.rows.add(d.micros, value)
 	d.state = rowInProgress
 	if c.commit {
 		d.commit()
@@ -230,14 +282,9 @@ func (d *decoder) take(c *chunk) {
 
 // start begins a row.
 func (d *decoder) start(c *chunk) {
-	if d.rows == nil {
-		d.rows = pool.Get().(*Rows)
-	}
 	d.begun, d.mixed = d.rows.mark(), false
-	d.key = append(d.key[:0], c.rowKey...)
-	d.family = d.rows.keep(c.family.value)
-	d.qualifier = d.rows.keep(c.qualifier.value)
-	d.micros = c.micros
+	d.key = append(d.key[:0], d.rows.bytes(c.rowKey)...)
+	d.family, d.qualifier, d.micros = c.family.value, c.qualifier.value, c.micros
 	d.rows.begin(d.family, d.qualifier)
 }
 
@@ -246,19 +293,18 @@ func (d *decoder) start(c *chunk) {
 func (d *decoder) address(c *chunk) {
 	d.micros = c.micros
 	same := true
-	if c.family.given && !bytes.Equal(c.family.value, d.bytes(d.family)) {
-		d.family, same, d.mixed = d.rows.keep(c.family.value), false, true
+	if c.family.given && !d.equal(c.family.value, d.family) {
+		d.family, same, d.mixed = c.family.value, false, true
 	}
-	if c.qualifier.given && !bytes.Equal(c.qualifier.value, d.bytes(d.qualifier)) {
-		d.qualifier, same = d.rows.keep(c.qualifier.value), false
+	if c.qualifier.given && !d.equal(c.qualifier.value, d.qualifier) {
+		d.qualifier, same = c.qualifier.value, false
 	}
 	if !same {
 		d.rows.begin(d.family, d.qualifier)
 	}
 }
 
-// bytes returns a text of the row.
-func (d *decoder) bytes(t Text) []byte { return d.rows.memory[t.Begin:t.End] }
+func (d *decoder) equal(a, b Text) bool { return bytes.Equal(d.rows.bytes(a), d.rows.bytes(b)) }
 
 // commit ends a row.
 func (d *decoder) commit() {
@@ -269,37 +315,54 @@ func (d *decoder) commit() {
 	d.rows.end(len(d.keys))
 	d.last, d.key = d.key, d.last
 	d.size, d.state = 0, newRow
-	if d.single || len(d.rows.memory) > maxRow {
-		d.flush()
+}
+
+// flush hands the rows over, and a placeholder for them to the client. One for all of
+// them has the key of the last, after which the client resumes. A row that is in
+// progress stays.
+func (d *decoder) flush() {
+	rows := d.rows
+	if rows == nil || len(rows.rows) == 0 {
+		return
+	}
+	if d.rows = nil; d.state != newRow {
+		d.rows = rows
+		d.carry()
+	}
+	rows.keys, rows.apart = string(d.keys), d.single
+	d.keys = d.keys[:0]
+	n := len(rows.rows)
+	if !d.single {
+		d.place(Some{rows, 0, n})
+		return
+	}
+	for i := range n {
+		d.place(Some{rows, i, i + 1})
 	}
 }
 
-// flush hands the rows over, and one placeholder for all of them to the client: it
-// has the key of the last one, after which the client resumes. A row that is in
-// progress stays.
-func (d *decoder) flush() {
-	if d.rows == nil || d.rows.Len() == 0 {
-		return
-	}
-	rows := d.rows
-	d.rows = nil
-	if d.state != newRow {
-		d.rows = rows.cut(d.begun)
-		d.family, d.qualifier, d.value = d.family.back(d.begun), d.qualifier.back(d.begun), d.value.back(d.begun)
-		d.begun = mark{}
-	}
-	rows.keys = string(d.keys)
-	d.keys = d.keys[:0]
+// place gives the client a placeholder for rows.
+func (d *decoder) place(rows Some) {
 	p := d.placeholder()
-	p.RowKey = append(p.RowKey[:0], d.last...)
+	p.RowKey = append(p.RowKey[:0], rows.At(rows.Len()-1).Key()...)
 	p.TimestampMicros = d.sink.put(rows)
+}
+
+// carry moves the row that is in progress to rows of its own.
+func (d *decoder) carry() {
+	d.rows = d.rows.cut(d.begun)
+	d.begun, d.before, d.dropped = mark{}, mark{-1, -1}, false
+	column := &d.rows.columns[len(d.rows.columns)-1]
+	d.family, d.qualifier = column.Family, column.Qualifier
 }
 
 // drop forgets the row that is in progress.
 func (d *decoder) drop() {
 	if d.state != newRow {
 		d.rows.forget(d.begun)
+		d.dropped = true
 	}
+	d.pieces = d.pieces[:0]
 	d.size, d.state = 0, newRow
 }
 

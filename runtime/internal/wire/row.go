@@ -9,15 +9,22 @@ import (
 )
 
 // Rows is rows that came together, in their order. What their columns and cells refer
-// to is in one piece of memory, so that rows are a few slices without a pointer however
-// many of them there are, and however many cells they have.
+// to is in one piece of memory, the responses as they came, so that rows are a few slices
+// without a pointer however many of them there are, and however many cells they have.
 type Rows struct {
 	keys    string // one after the other
 	rows    []row
 	columns []Column
 	cells   []Cell
 	memory  []byte
-	left    int // how many rows are not released
+	apart   bool // each row has a placeholder of its own
+	left    int  // how many rows are not released
+}
+
+// Some is some of the rows that came together.
+type Some struct {
+	of         *Rows
+	begin, end int
 }
 
 // row is where the key of a row ends in keys, and its columns in columns.
@@ -33,6 +40,9 @@ type Row struct {
 // Text is bytes of a row, see [Row.Bytes]. Rows that come together come nowhere near
 // what 32 bits can count.
 type Text struct{ Begin, End uint32 }
+
+// Len returns the number of bytes.
+func (t Text) Len() int { return int(t.End - t.Begin) }
 
 // Column is the cells of a column that came in succession.
 type Column struct {
@@ -75,7 +85,10 @@ func ordinary(arrived bigtable.Row) *Rows {
 }
 
 // Len returns the number of rows.
-func (r *Rows) Len() int { return len(r.rows) }
+func (s Some) Len() int { return s.end - s.begin }
+
+// At returns the i-th row.
+func (s Some) At(i int) Row { return s.of.At(s.begin + i) }
 
 // At returns the i-th row.
 func (r *Rows) At(i int) Row { return Row{r, i} }
@@ -86,8 +99,8 @@ func (r Row) Exists() bool { return r.of != nil }
 // With reports whether two rows came together.
 func (r Row) With(o Row) bool { return r.of == o.of }
 
-// Last reports whether no row follows of those that came together.
-func (r Row) Last() bool { return r.index == len(r.of.rows)-1 }
+// Last reports whether no row is sure to follow of those that came together.
+func (r Row) Last() bool { return r.of.apart || r.index == len(r.of.rows)-1 }
 
 // Size returns about how many bytes the rows take that came together.
 func (r Row) Size() int {
@@ -175,36 +188,35 @@ func (r *Rows) sort(from int) {
 		if a.Family == b.Family {
 			return 0
 		}
-		return bytes.Compare(r.memory[a.Family.Begin:a.Family.End], r.memory[b.Family.Begin:b.Family.End])
+		return bytes.Compare(r.bytes(a.Family), r.bytes(b.Family))
 	})
 }
 
 // mark is a place in rows.
-type mark struct{ columns, cells, memory int }
+type mark struct{ columns, cells int }
 
 // mark returns the end.
-func (r *Rows) mark() mark { return mark{len(r.columns), len(r.cells), len(r.memory)} }
+func (r *Rows) mark() mark { return mark{len(r.columns), len(r.cells)} }
 
-// forget drops what is behind a mark.
-func (r *Rows) forget(m mark) {
-	r.columns, r.cells, r.memory = r.columns[:m.columns], r.cells[:m.cells], r.memory[:m.memory]
-}
+// forget drops what is behind a mark, but for the memory.
+func (r *Rows) forget(m mark) { r.columns, r.cells = r.columns[:m.columns], r.cells[:m.cells] }
 
 // cut moves what is behind a mark to other rows.
 func (r *Rows) cut(m mark) *Rows {
 	rest := pool.Get().(*Rows)
-	rest.memory = append(rest.memory, r.memory[m.memory:]...)
-	for _, c := range r.columns[m.columns:] {
-		rest.columns = append(rest.columns, Column{
-			c.Family.back(m), c.Qualifier.back(m), c.begin - uint32(m.cells), c.end - uint32(m.cells),
-		})
-	}
-	for _, c := range r.cells[m.cells:] {
-		rest.cells = append(rest.cells, Cell{c.Micros, c.Value.back(m)})
+	var family, moved Text
+	for i, c := range r.columns[m.columns:] {
+		if i == 0 || c.Family != family {
+			family, moved = c.Family, rest.keep(r.bytes(c.Family))
+		}
+		rest.begin(moved, rest.keep(r.bytes(c.Qualifier)))
+		for _, cell := range r.cells[c.begin:c.end] {
+			rest.add(cell.Micros, rest.keep(r.bytes(cell.Value)))
+		}
 	}
 	r.forget(m)
 	return rest
 }
 
-// back returns where a text is after a cut.
-func (t Text) back(m mark) Text { return Text{t.Begin - uint32(m.memory), t.End - uint32(m.memory)} }
+// bytes returns a text of the rows.
+func (r *Rows) bytes(t Text) []byte { return r.memory[t.Begin:t.End] }

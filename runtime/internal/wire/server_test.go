@@ -101,7 +101,7 @@ func rowsOf(ctx context.Context, client *bigtable.Client, opts ...bigtable.ReadO
 	var lost error
 	var sink wire.Sink
 	err = client.Open("t").ReadRows(wire.WithSink(ctx, &sink), bigtable.InfiniteRange(""), func(arrived bigtable.Row) bool {
-		var decoded *wire.Rows
+		var decoded wire.Some
 		if decoded, lost = sink.Rows(arrived); lost != nil {
 			return false
 		}

@@ -21,10 +21,10 @@ var ErrLost = errors.New("rows were lost between the connection and the client: 
 type Sink struct {
 	context.Context
 	mu    sync.Mutex
-	rows  []*Rows // of each placeholder
-	first int64   // the number of rows[0]
-	next  int     // of rows: those before are taken
-	few   [4]*Rows
+	rows  []Some // of each placeholder
+	first int64  // the number of rows[0]
+	next  int    // of rows: those before are taken
+	few   [4]Some
 
 	intercepted bool // the call
 	bypassed    bool // some of its messages were decoded otherwise
@@ -48,17 +48,17 @@ func (s *Sink) Value(key any) any {
 }
 
 // Rows returns the rows that the client's row stands for, or one with its cells.
-func (s *Sink) Rows(arrived bigtable.Row) (*Rows, error) {
+func (s *Sink) Rows(arrived bigtable.Row) (Some, error) {
 	if placeholder := arrived[placeholderFamily]; len(placeholder) > 0 {
-		if rows := s.take(int64(placeholder[0].Timestamp)); rows != nil {
+		if rows, ok := s.take(int64(placeholder[0].Timestamp)); ok {
 			return rows, nil
 		}
-		return nil, ErrLost
+		return Some{}, ErrLost
 	}
 	if rows := ordinary(arrived); rows != nil {
-		return rows, nil
+		return Some{rows, 0, 1}, nil
 	}
-	return nil, errTooLarge
+	return Some{}, errTooLarge
 }
 
 // Close returns ErrLost if there are rows whose placeholder the client has not yielded:
@@ -76,25 +76,25 @@ func (s *Sink) Close() error {
 func (s *Sink) Wired() bool { return s.intercepted && !s.bypassed }
 
 // put adds the rows of a placeholder, and returns their number.
-func (s *Sink) put(rows *Rows) int64 {
+func (s *Sink) put(rows Some) int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.rows = append(s.rows, rows)
 	return s.first + int64(len(s.rows)) - 1
 }
 
-// take takes the rows with a number; it returns nil unless they are the next.
-func (s *Sink) take(number int64) *Rows {
+// take takes the rows with a number; it returns false unless they are the next.
+func (s *Sink) take(number int64) (rows Some, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	i := int(number - s.first)
 	if i != s.next || i >= len(s.rows) {
-		return nil
+		return Some{}, false
 	}
-	rows := s.rows[i]
+	rows = s.rows[i]
 	if s.next = i + 1; s.next == len(s.rows) {
 		s.first += int64(s.next)
 		s.rows, s.next = s.rows[:0], 0
 	}
-	return rows
+	return rows, true
 }

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -245,6 +246,23 @@ func TestErrorsAreTheSame(t *testing.T) {
 	}
 }
 
+// TestAnyCut reads a response that ends anywhere.
+func TestAnyCut(t *testing.T) {
+	ordinary, decoded := cannedClient(t), cannedClient(t, wire.DialOption())
+	chunks := []*chunk{first("a", "f", "q", 1<<50, "v")}
+	for i := range 8 {
+		c := &chunk{TimestampMicros: 1<<50 - int64(i), Value: []byte("12345678"[:i])}
+		if i%3 == 0 {
+			c.Qualifier = wrapperspb.Bytes(fmt.Append(nil, "column", i))
+		}
+		chunks = append(chunks, c)
+	}
+	message := response(t, chunks...)
+	for n := range message {
+		same(t, readCanned(ordinary, message[:n:n]), readCanned(decoded, message[:n:n]))
+	}
+}
+
 // TestLastScannedRow resumes after the last row that was looked at.
 func TestLastScannedRow(t *testing.T) {
 	for _, p := range []path{ordinaryPath, wirePath} {
@@ -358,14 +376,15 @@ func acceptanceCases(t *testing.T) map[string]acceptanceCase {
 func TestRowsBeyondAnyRow(t *testing.T) {
 	client := cannedClient(t, wire.DialOption())
 	piece := strings.Repeat("x", 1<<20)
-	for name, next := range map[string]*chunk{
-		"a value in pieces": {Value: []byte(piece), ValueSize: 1 << 30},
-		"many cells":        {TimestampMicros: 1, Value: []byte(piece)},
+	for name, next := range map[string][]*chunk{
+		"a value in pieces": {{Value: []byte(piece), ValueSize: 1 << 30}},
+		"large cells":       {{TimestampMicros: 1, Value: []byte(piece)}},
+		"small cells":       slices.Repeat([]*chunk{{TimestampMicros: 1 << 50, Value: []byte(piece[:100])}}, len(piece)/100),
 	} {
 		start := first("a", "f", "q", 1, piece)
-		start.ValueSize = next.ValueSize
+		start.ValueSize = next[0].ValueSize
 		messages := [][]byte{response(t, start)}
-		more := response(t, next)
+		more := response(t, next...)
 		for range 300 {
 			messages = append(messages, more)
 		}

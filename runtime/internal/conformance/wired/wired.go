@@ -25,7 +25,7 @@ func ReadRows(ctx context.Context, table bigtable.TableAPI, set bigtable.RowSet,
 	var lost error
 	stopped := false
 	err := table.ReadRows(wire.WithSink(ctx, &sink), set, func(arrived bigtable.Row) bool {
-		var rows *wire.Rows
+		var rows wire.Some
 		if rows, lost = sink.Rows(arrived); lost != nil {
 			return false
 		}

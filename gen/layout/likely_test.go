@@ -1,0 +1,212 @@
+package layout
+
+import (
+	"fmt"
+	"math"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/btgen-dev/btgen/gen/schema"
+	"github.com/btgen-dev/btgen/runtime/codec"
+)
+
+// Examples are values that a reader of the page believes.
+func TestLikelyValues(t *testing.T) {
+	for _, test := range []struct {
+		name, unit string
+		typ        schema.Type
+		low, high  float64
+	}{
+		{"rssi", "dBm", schema.Int64, -95, -40},
+		{"rssi", "", schema.Int32, -95, -40},
+		{"signal", "dBm", schema.Float32, -95, -40},
+		{"rssi", "", schema.Uint32, 40, 95}, // as some devices send it
+		{"temperature", "°C", schema.Float64, -10, 35},
+		{"cpuTemperature", "celsius", schema.Int64, -10, 90},
+		{"temp_max", "°F", schema.Float64, 14, 95},
+		{"humidity", "%", schema.Int64, 20, 90},
+		{"anything", "%", schema.Float32, 0, 100},
+		{"load_pct", "", schema.Uint32, 1, 100},
+		{"battery_percent", "", schema.Int32, 1, 100},
+		{"battery", "mV", schema.Uint32, 2000, 13000},
+		{"voltage", "V", schema.Float64, 1, 400},
+		{"latitude", "", schema.Float64, -90, 90},
+		{"lat", "degrees", schema.Float32, -90, 90},
+		{"longitude", "°", schema.Float64, -180, 180},
+		{"speed", "km/h", schema.Int32, 1, 130},
+		{"price", "USD", schema.Float64, 1, 1000},
+		{"error_count", "", schema.Int64, 1, 1000},
+		{"status", "", schema.Int64, 200, 200},
+		{"response_bytes", "", schema.Uint64, 100, 1e9},
+		{"sent", "bytes", schema.Uint32, 100, 1e9},
+		{"latency_ms", "", schema.Float64, 1, 500},
+		{"ratio", "", schema.Float64, 0.01, 1},
+		{"ratio", "", schema.Int64, 1, 100}, // a fraction would be 0
+		{"pressure", "hPa", schema.Float64, 850, 1050},
+		{"x", "furlongs", schema.Int32, 1, 100},
+	} {
+		f := Field{Name: test.name, Unit: test.unit, Type: test.typ}
+		for n := range 8 {
+			v := reflect.ValueOf(exampleValue(&f, n, time.Now())).Convert(reflect.TypeFor[float64]()).Float()
+			if test.low < 0 && test.high < 0 && v > 0 || v < test.low || v > test.high {
+				t.Errorf("%s in %q, %s: %v, want from %v to %v", test.name, test.unit, test.typ, v, test.low, test.high)
+			}
+		}
+	}
+}
+
+// Every guess fits every type of number.
+func TestLikelyNumbersFit(t *testing.T) {
+	for _, q := range quantities {
+		for name := range strings.FieldsSeq(q.names) {
+			for unit := range q.value {
+				for _, typ := range []schema.Type{schema.Int32, schema.Int64, schema.Uint32, schema.Uint64, schema.Float32, schema.Float64} {
+					f := Field{Name: name, Unit: unit, Type: typ}
+					checkVaried(t, &f)
+				}
+			}
+		}
+	}
+}
+
+// fataler is what tests and rapid share.
+type fataler interface {
+	Helper()
+	Fatalf(format string, args ...any)
+}
+
+// checkVaried checks the values of the events of a field: the first is the example, the
+// others are of its type, its sign and its magnitude.
+func checkVaried(t fataler, f *Field) {
+	t.Helper()
+	at := time.Date(2021, 3, 5, 12, 0, 0, 0, time.UTC)
+	first := exampleValue(f, 0, at)
+	if f.Example != nil && !reflect.DeepEqual(first, f.Example) {
+		t.Fatalf("%+v: the first event has %v", f, first)
+	}
+	for n := range 9 {
+		v := exampleValue(f, n, at)
+		if reflect.TypeOf(v) != reflect.TypeOf(first) {
+			t.Fatalf("%+v: %T beside %T", f, v, first)
+		}
+		switch v := v.(type) {
+		case int64, uint64, float64, time.Duration:
+			checkNear(t, f, number(v), number(first))
+		case time.Time:
+			var c codec.Checker
+			if c.Timestamp(f.Name, v); c.Err() != nil || v.Sub(first.(time.Time)).Abs() > time.Minute {
+				t.Fatalf("%+v: %v after %v: %v", f, v, first, c.Err())
+			}
+		case string:
+			checkText(t, f, v)
+		case []byte:
+			if len(v) != len(first.([]byte)) {
+				t.Fatalf("%+v: %x after %x", f, v, first)
+			}
+		}
+	}
+}
+
+// number returns a value as a number.
+func number(v any) float64 {
+	return reflect.ValueOf(v).Convert(reflect.TypeFor[float64]()).Float()
+}
+
+// checkNear checks a number beside the first.
+func checkNear(t fataler, f *Field, v, first float64) {
+	t.Helper()
+	if math.Signbit(v) != math.Signbit(first) || math.Abs(v) < math.Abs(first)/2 || math.Abs(v) > math.Abs(first) {
+		t.Fatalf("%+v: %v after %v", f, v, first)
+	}
+	if f.Type == schema.Float32 && float64(float32(v)) != v || f.Type == schema.Int32 && float64(int32(v)) != v || f.Type == schema.Uint32 && float64(uint32(v)) != v {
+		t.Fatalf("%+v: %v does not fit", f, v)
+	}
+}
+
+// checkText checks what schemas write as a string.
+func checkText(t fataler, f *Field, v string) {
+	t.Helper()
+	var c codec.Checker
+	switch f.Type {
+	case schema.Enum:
+		number, ok := f.Enum.Number(v)
+		if c.Enum(f.Name, f.Enum, number); !ok {
+			t.Fatalf("%+v: %q is no value", f, v)
+		}
+	case schema.UUID:
+		if _, err := codec.ParseUUID(v); err != nil {
+			t.Fatalf("%+v: %v", f, err)
+		}
+	case schema.JSON:
+		c.JSON(f.Name, []byte(v))
+	default:
+		c.String(f.Name, v)
+	}
+	if c.Err() != nil {
+		t.Fatalf("%+v: %v", f, c.Err())
+	}
+}
+
+// Whatever the example is, later events have values of its type near it.
+func TestVariedExamples(t *testing.T) {
+	enum := codec.Enum{{Number: 0, Name: "low"}, {Number: 7, Name: "high"}, {Number: 9, Name: "none"}}
+	examples := map[schema.Type]*rapid.Generator[any]{
+		schema.String:    rapid.String().AsAny(),
+		schema.Bytes:     rapid.SliceOfN(rapid.Byte(), 0, 4).AsAny(),
+		schema.Bool:      rapid.Bool().AsAny(),
+		schema.Int32:     rapid.Map(rapid.Int32(), func(v int32) int64 { return int64(v) }).AsAny(),
+		schema.Int64:     rapid.Int64().AsAny(),
+		schema.Uint32:    rapid.Map(rapid.Uint32(), func(v uint32) uint64 { return uint64(v) }).AsAny(),
+		schema.Uint64:    rapid.Uint64().AsAny(),
+		schema.Float32:   rapid.Map(rapid.Float32Range(-math.MaxFloat32, math.MaxFloat32), func(v float32) float64 { return float64(v) }).AsAny(),
+		schema.Float64:   rapid.Float64Range(-math.MaxFloat64, math.MaxFloat64).AsAny(),
+		schema.Timestamp: rapid.Map(rapid.Int64(), func(v int64) time.Time { return time.Unix(0, v).UTC() }).AsAny(),
+		schema.Duration:  rapid.Map(rapid.Int64(), func(v int64) time.Duration { return time.Duration(v) }).AsAny(),
+		schema.UUID:      rapid.StringMatching(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`).AsAny(),
+		schema.Enum:      rapid.SampledFrom([]string{"low", "high", "none"}).AsAny(),
+		schema.JSON:      rapid.SampledFrom([]string{`{"a": [1, 9]}`, `"x"`, `"\u0009"`, `-0.5e10`, `9`, `{"9": "\u00e9"}`}).AsAny(),
+	}
+	names := rapid.SampledFrom([]string{"value", "rssi", "latitude", "price", "status", "frequency"})
+	for typ := schema.String; typ <= schema.JSON; typ++ {
+		t.Run(typ.String(), rapid.MakeCheck(func(t *rapid.T) {
+			checkVaried(t, &Field{Name: names.Draw(t, "name"), Type: typ, Enum: enum, Example: examples[typ].Draw(t, "example")})
+		}))
+	}
+}
+
+// Later events differ from the first, where they can.
+func TestVariation(t *testing.T) {
+	at := time.Date(2021, 3, 5, 12, 0, 0, 0, time.UTC)
+	for _, test := range []struct {
+		f    Field
+		want string
+	}{
+		{Field{Type: schema.Int64, Example: int64(-67)}, "-67 -66 -64 -65"},
+		{Field{Type: schema.Int64, Example: int64(94558)}, "94558 93612 91720 92666"},
+		{Field{Type: schema.Int64, Example: int64(2)}, "2 1 1 1"},
+		{Field{Type: schema.Int64, Example: int64(0)}, "0 0 0 0"},
+		{Field{Type: schema.Float64, Example: 9.6}, "9.6 9.5 9.3 9.4"},
+		{Field{Type: schema.Float64, Example: 0.5}, "0.5 0.49 0.48 0.49"},
+		{Field{Type: schema.Float32, Example: 0.0}, "0 0 0 0"},
+		{Field{Type: schema.Float64, Name: "latitude"}, "40.758 40.7576 40.7568 40.7572"},
+		{Field{Type: schema.Int64, Name: "port"}, "443 443 443 443"},
+		{Field{Type: schema.Bool, Example: false}, "false true false true"},
+		{Field{Type: schema.String, Example: "pump-09"}, "pump-09 pump-10 pump-11 pump-12"},
+		{Field{Type: schema.String, Example: "USD"}, "USD USD USD USD"},
+		{Field{Type: schema.Duration, Example: 90 * time.Second}, "1m30s 1m29s 1m27s 1m28s"},
+		{Field{Type: schema.Duration, Name: "uptime"}, "26h0m0s 25h0m0s 23h0m0s 24h0m0s"},
+		{Field{Type: schema.Enum, Enum: codec.Enum{{Name: "a"}, {Name: "b"}, {Name: "c"}}, Example: "b"}, "b c a b"},
+		{Field{Type: schema.Bytes, Example: []byte("ab")}, "[97 98] [97 99] [97 100] [97 101]"},
+		{Field{Type: schema.Bytes, Example: []byte{}}, "[] [] [] []"},
+	} {
+		var got []string
+		for n := range 4 {
+			got = append(got, fmt.Sprint(exampleValue(&test.f, n, at)))
+		}
+		compare(t, test.want, strings.Join(got, " "))
+	}
+}

@@ -1,0 +1,173 @@
+package layout
+
+import (
+	"encoding/json"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/btgen-dev/btgen/gen/schema"
+	"github.com/btgen-dev/btgen/runtime/codec"
+)
+
+// The first example event has the example of a field, the later ones values near it.
+// Numbers vary toward zero: whatever range the example is in, such as 0 to 100 or
+// that of the type, they are in it, too.
+
+// strides are how many steps the values of events in turn differ from the example.
+var strides = []int64{0, 1, 3, 2}
+
+// exampleValue returns the value of a field of the n-th event, typed as
+// Field.Default.
+func exampleValue(f *Field, n int, at time.Time) any {
+	example := f.Example
+	if example == nil {
+		example = unsaidExample(f, at)
+	}
+	stride := strides[n%len(strides)]
+	switch v := example.(type) {
+	case bool:
+		return v == (n%2 == 0)
+	case int64:
+		return v - shift(v, stride, numberStep(f))
+	case uint64:
+		return v - uint64(shift(int64(min(v, math.MaxInt64)), stride, numberStep(f)))
+	case float64:
+		return varyFloat(v, stride, numberStep(f), f.Type == schema.Float32)
+	case time.Duration:
+		return varyDuration(v, stride)
+	case time.Time:
+		return varyTime(v, int64(n))
+	case []byte:
+		return varyBytes(v, n)
+	case string:
+		return f.varyText(v, n)
+	}
+	return example
+}
+
+// unsaidExample returns a likely value for a field without an example.
+func unsaidExample(f *Field, at time.Time) any {
+	switch f.Type {
+	case schema.String:
+		return likelyText(f.Name)
+	case schema.Bytes:
+		return []byte{0xca, 0xfe, 1}
+	case schema.Bool:
+		return true
+	case schema.Timestamp:
+		return at.Add(-time.Second)
+	case schema.Duration:
+		return likelyDuration(f.Name)
+	case schema.UUID:
+		return "f81d4fae-7dec-41d0-a765-00a0c91e6bf0"
+	case schema.Enum:
+		return f.Enum[0].Name
+	case schema.JSON:
+		return `{"n":1}`
+	}
+	return likelyValue(f)
+}
+
+// shift returns what to subtract from a whole number: some steps, which are a
+// fraction of it and at least 1, but no more than half of it.
+func shift(v, stride int64, step float64) int64 {
+	if step == 0 {
+		return 0
+	}
+	size := math.Abs(float64(v))
+	by := min(math.Floor(size/2), float64(stride)*max(1, math.Round(size*step)))
+	return int64(math.Copysign(by, float64(v)))
+}
+
+// varyFloat moves a number toward zero by steps, which are a fraction of it, and rounds
+// it to as many digits as it has, or to as many more as show a step.
+func varyFloat(v float64, stride int64, step float64, single bool) float64 {
+	bits := 64
+	if single {
+		bits = 32
+	}
+	if v == 0 || step == 0 || stride == 0 {
+		return v
+	}
+	moved := func(steps float64, digits int) float64 {
+		near, _ := strconv.ParseFloat(strconv.FormatFloat(v*(1-steps*step), 'e', digits-1, 64), bits) // in range: it is nearer to zero
+		return near
+	}
+	mantissa, _, _ := strings.Cut(strconv.FormatFloat(math.Abs(v), 'e', -1, bits), "e")
+	digits := len(strings.Replace(mantissa, ".", "", 1))
+	for digits < 17 && math.Abs(moved(1, digits)) >= math.Abs(v) {
+		digits++
+	}
+	if near := moved(float64(stride), digits); math.Abs(near) < math.Abs(v) && near != 0 {
+		return near
+	}
+	return v
+}
+
+// durationSteps are the steps of durations, the longest first.
+var durationSteps = []time.Duration{time.Hour, time.Minute, time.Second, time.Millisecond, time.Microsecond, time.Nanosecond}
+
+// varyDuration moves a duration toward zero by steps of a unit: the longest that it is
+// a multiple of, and a tenth of it at most.
+func varyDuration(v time.Duration, stride int64) time.Duration {
+	for _, step := range durationSteps {
+		if v%step == 0 && v/step/10 != 0 {
+			return v - time.Duration(math.Copysign(float64(stride), float64(v)))*step
+		}
+	}
+	return v
+}
+
+// varyTime moves a time toward 1970 by seconds.
+func varyTime(v time.Time, seconds int64) time.Time {
+	by := time.Duration(seconds) * time.Second
+	if v.Unix() < 0 {
+		by = -by
+	}
+	return v.Add(-by)
+}
+
+// varyBytes adds n to the last byte.
+func varyBytes(v []byte, n int) []byte {
+	v = slices.Clone(v)
+	if len(v) > 0 {
+		v[len(v)-1] += byte(n)
+	}
+	return v
+}
+
+// varyText varies a value of the types that the schema writes as strings: it takes the
+// n-th value of an enum after the example, and counts the last number of a text up.
+func (f *Field) varyText(v string, n int) string {
+	switch f.Type {
+	case schema.Enum:
+		i := slices.IndexFunc(f.Enum, func(e codec.EnumName) bool { return e.Name == v })
+		return f.Enum[(i+n)%len(f.Enum)].Name
+	case schema.UUID:
+		last, err := strconv.ParseUint(v[len(v)-1:], 16, 8)
+		if err != nil {
+			return v
+		}
+		return v[:len(v)-1] + strconv.FormatUint((last+uint64(n))%16, 16)
+	}
+	next := countUp(v, n)
+	if f.Type == schema.JSON && !json.Valid([]byte(next)) {
+		return v
+	}
+	return next
+}
+
+// countUp adds n to the last number in a text, if there is one.
+func countUp(v string, n int) string {
+	end := strings.LastIndexAny(v, "0123456789") + 1
+	begin := len(strings.TrimRight(v[:end], "0123456789"))
+	number, err := strconv.ParseUint(v[begin:end], 10, 32)
+	if err != nil {
+		return v
+	}
+	counted := strconv.FormatUint(number+uint64(n), 10)
+	return v[:begin] + strings.Repeat("0", max(0, end-begin-len(counted))) + counted + v[end:]
+}

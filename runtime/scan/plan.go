@@ -1,0 +1,299 @@
+package scan
+
+import (
+	"iter"
+	"slices"
+	"time"
+
+	"github.com/btgen-dev/btgen/runtime/codec"
+)
+
+// MaxTime is later than any event: the end of the year 9999.
+var MaxTime = time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// Plan is what a read requests.
+type Plan struct {
+	// From and To are the range of time with what can be alive of it, To excluded.
+	From, To time.Time
+	// RanksEnd is until when the ranks of cells that the read sees are valid.
+	RanksEnd time.Time
+	// Parts are what is read one after the other; none if no event can be alive.
+	Parts []Part
+}
+
+// Route says how the rows of the spans of a part become one sequence.
+type Route int
+
+const (
+	// OneSpan is the rows of one span, as they come.
+	OneSpan Route = iota
+	// Merged is the rows of several spans, merged in their order.
+	Merged
+	// Skipping is one row at a time: once a series has an event, its other rows are
+	// skipped.
+	Skipping
+)
+
+// Part is a part of the range of time of a read, of which all spans are read with the
+// same filter.
+type Part struct {
+	codec.Part
+	Route  Route
+	Filter Filter // of all requests; those of a span may add to it
+	// Limit is how many rows are enough; 0 for all. Who sends the requests lowers it by
+	// what earlier parts had.
+	Limit int
+
+	table *Table
+	read  *Read
+}
+
+// Plan plans a read at a time.
+func (t *Table) Plan(r *Read, now time.Time) Plan {
+	p := Plan{From: r.From, To: r.To}
+	if since, bounded := t.Since(now); bounded {
+		p.From = codec.Later(p.From, since)
+	}
+	if !p.From.Before(p.To) {
+		return p
+	}
+	p.RanksEnd = t.ranksEnd(now, p.From, p.To)
+	part := Part{Route: t.route(r), table: t, read: r}
+	if t.endsByRows(r) {
+		part.Limit = r.Limit
+	}
+	for _, part.Part = range t.parts(r, p.From, p.To) {
+		if part.Filter = t.partFilter(r, part.Part, now); part.Filter == nil {
+			break
+		}
+		p.Parts = append(p.Parts, part)
+	}
+	return p
+}
+
+// parts cuts a range at the buckets that are not whole in it, where the times of events
+// are in qualifiers alone. The parts are in the order of reading.
+func (t *Table) parts(r *Read, from, to time.Time) []codec.Part {
+	if t.Kind != BucketOffsets || r.AllTimes || t.ByTimestamp() {
+		return []codec.Part{{From: from, To: to}}
+	}
+	parts := t.Offset.CutBuckets(from, to)
+	if r.NewestFirst {
+		slices.Reverse(parts)
+	}
+	return parts
+}
+
+// route returns how the rows of the spans become one sequence.
+func (t *Table) route(r *Read) Route {
+	switch {
+	case r.LatestOnly && r.Contiguous && t.InOrder() && t.Kind != BucketColumns:
+		return Skipping
+	case len(r.Spans) > 1 || t.Kind == BucketColumns:
+		return Merged
+	}
+	return OneSpan
+}
+
+// endsByRows reports whether a read with a limit is over after as many rows, each of
+// which has an event: not if events of several rows are sorted, or left out.
+func (t *Table) endsByRows(r *Read) bool {
+	sorted := r.TimeOrder && r.MultiSeries && t.Kind != SingleRows
+	return r.Limit > 0 && (!r.LatestOnly || !r.MultiSeries) && !sorted
+}
+
+// Requests returns all requests of a plan, as if every row existed: a request that only
+// finds out which rows exist is followed by those for all of them.
+func (p *Plan) Requests() []Request {
+	var out []Request
+	for i := range p.Parts {
+		part := &p.Parts[i]
+		if one, ok := part.Gathered(); ok {
+			if one.Rows != nil {
+				out = append(out, one)
+			}
+			continue
+		}
+		for span := range part.read.Spans {
+			if lookup, ok := part.Lookup(span); ok {
+				out = append(out, lookup)
+			}
+			out = slices.AppendSeq(out, part.Requests(span))
+		}
+	}
+	return out
+}
+
+// Reads reports whether rows of a span are read: not those of a column that is not.
+func (p *Part) Reads(span int) bool {
+	return p.table.Kind != BucketColumns || !p.read.Projection.Omits(span)
+}
+
+// Lookup returns the request that finds out which rows a span has; false if none is
+// needed.
+func (p *Part) Lookup(span int) (Request, bool) {
+	if p.read.AllTimes || p.table.Kind == SingleRows || !p.Reads(span) || p.listing(span) != codec.ListStored {
+		return Request{}, false
+	}
+	return p.table.lookup(p.read.Spans[span], p.Filter), true
+}
+
+// lookup returns the request that finds out which rows a span has that pass a filter.
+func (t *Table) lookup(span codec.Span, f Filter) Request {
+	return Request{Rows: []codec.Rows{codec.PrefixRows(span.Prefix)}, Filter: keysOnly(t.matching(span, f)), KeysOnly: true}
+}
+
+// listing returns how the buckets of a span are read.
+func (p *Part) listing(span int) codec.Listing {
+	return p.read.Spans[span].Listing(p.table.Offset.Bucket, p.From, p.To)
+}
+
+// Requests yields the requests for the rows of a span, in the order of reading.
+func (p *Part) Requests(span int) iter.Seq[Request] {
+	if one, ok := p.Request(span); ok {
+		return func(yield func(Request) bool) { yield(one) }
+	}
+	if !p.Reads(span) || p.read.AllTimes || p.table.Kind == SingleRows {
+		return func(func(Request) bool) {}
+	}
+	s, f := p.span(span)
+	return p.batches(s.Buckets(p.table.Offset.Bucket, p.From, p.To), f)
+}
+
+// Request returns the request for the rows of a span if there is exactly one.
+func (p *Part) Request(span int) (q Request, one bool) {
+	if !p.Reads(span) {
+		return q, false
+	}
+	var rows codec.Rows
+	s, f := p.span(span)
+	switch {
+	case p.read.AllTimes:
+		rows, one = codec.PrefixRows(s.Prefix), true
+		rows.Reverse = s.Newest != p.table.Descending()
+	case p.table.Kind == SingleRows:
+		rows, one = s.Times(p.table.TimeKey, p.From, p.To)
+	default:
+		rows, one = s.One(p.table.Offset.Bucket, p.From, p.To)
+	}
+	if !one {
+		return q, false
+	}
+	return p.request([]codec.Rows{rows}, f), true
+}
+
+// span returns a span as it is read, and the filter of its rows: where they are one range
+// with rows of other series, it has the suffix of the span.
+func (p *Part) span(i int) (codec.Span, Filter) {
+	s, t := p.read.Spans[i], p.table
+	s.Newest = p.read.NewestFirst
+	switch {
+	case p.read.AllTimes:
+	case t.Kind == SingleRows:
+		return s, t.matching(s, p.Filter)
+	case p.listing(i) == codec.ListRange:
+		f := t.matching(s, p.Filter)
+		s.Suffix, s.Whole = "", false
+		return s, f
+	}
+	return s, p.Filter
+}
+
+// Stored is a row that exists, of the bucket that begins at Start.
+type Stored struct {
+	Start time.Time
+	Key   string
+}
+
+// RequestsOf yields the requests for those rows that a lookup found whose buckets overlap
+// the part. The rows are in ascending order of time.
+func (p *Part) RequestsOf(rows []Stored) iter.Seq[Request] {
+	b, newestFirst := p.table.Offset.Bucket, p.read.NewestFirst
+	all := slices.Values(rows)
+	if newestFirst {
+		all = func(yield func(Stored) bool) {
+			for _, row := range slices.Backward(rows) {
+				if !yield(row) {
+					return
+				}
+			}
+		}
+	}
+	keys := func(yield func(string) bool) {
+		for row := range all {
+			if row.Start.Before(p.To) && b.End(row.Start).After(p.From) && !yield(row.Key) {
+				return
+			}
+		}
+	}
+	return p.batches(codec.KeyLists(keys, newestFirst != p.table.Descending(), codec.MaxRowSet), p.Filter)
+}
+
+// batches yields the requests for rows that are read one after the other: as few as
+// Bigtable's limit of the size of a request allows.
+func (p *Part) batches(all iter.Seq[codec.Rows], f Filter) iter.Seq[Request] {
+	return func(yield func(Request) bool) {
+		for rows := range codec.Batches(all) {
+			if !yield(p.request(rows, f)) {
+				return
+			}
+		}
+	}
+}
+
+// request returns a request for rows.
+func (p *Part) request(rows []codec.Rows, f Filter) Request {
+	q := Request{Rows: rows, Filter: f}
+	switch {
+	case len(p.read.Spans) > codec.MaxStreams: // more than can be read at once
+		q.Paginated, q.Limit = true, codec.PageRows
+		if p.table.Kind == SingleRows {
+			q.Limit = codec.PageEvents
+		}
+	case p.Limit > 0:
+		q.Limit = p.table.rowsFor(p.Limit)
+	}
+	return q
+}
+
+// Gathers reports whether the rows of several spans are read by one request, as long as
+// they are few.
+func (t *Table) Gathers(r *Read) bool {
+	n := len(r.Spans)
+	return n > 1 && n <= codec.MaxStreams && !t.Ties && (t.InOrder() || !r.MultiSeries) && codec.Apart(r.Spans)
+}
+
+// Gathered returns one request for the rows of all spans, in the order of their keys;
+// false where they cannot be requested at once. It has no rows if no span has any.
+func (p *Part) Gathered() (Request, bool) {
+	t, r := p.table, p.read
+	if p.Route != Merged || p.Limit > 0 || !t.Gathers(r) {
+		return Request{}, false
+	}
+	all := make([][]codec.Rows, len(r.Spans))
+	for i, span := range r.Spans {
+		switch {
+		case !p.Reads(i):
+		case r.AllTimes:
+			all[i] = []codec.Rows{codec.PrefixRows(span.Prefix)}
+		case t.Kind == SingleRows:
+			if rows, some := span.Times(t.TimeKey, p.From, p.To); some {
+				all[i] = []codec.Rows{rows}
+			}
+		case p.listing(i) != codec.ListBuckets:
+			return Request{}, false
+		default:
+			all[i] = slices.Collect(span.Buckets(t.Offset.Bucket, p.From, p.To))
+		}
+	}
+	rows, ok := codec.Gather(all)
+	return Request{Rows: rows, Filter: p.Filter}, ok
+}
+
+// First returns the request for the first row of a span, for parts that are
+// [Skipping].
+func (p *Part) First(span int) Request {
+	rows := codec.PrefixRows(p.read.Spans[span].Prefix)
+	rows.Reverse = !p.table.Descending()
+	return Request{Rows: []codec.Rows{rows}, Filter: p.Filter, Limit: p.table.rowsFor(1)}
+}

@@ -1,0 +1,326 @@
+package scan_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/scan"
+)
+
+// compare compares values.
+func compare(t *testing.T, what string, want, got any) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s: (-want +got)\n%s", what, diff)
+	}
+}
+
+// hours are tables with a bucket an hour, or a row for each event.
+func hours(kind scan.Kind, lives ...codec.Lifetime) *scan.Table {
+	t := &scan.Table{
+		Kind:    kind,
+		Offset:  codec.Offset{Bucket: codec.Bucket{Every: time.Hour, Label: labels[0]}, Precision: time.Second},
+		TimeKey: codec.TimeFormat{Kind: codec.UnixSeconds},
+	}
+	for i, life := range lives {
+		t.Families = append(t.Families, scan.Family{Name: string(rune('a' + i)), Life: life})
+	}
+	return t
+}
+
+// one is the span of one series.
+var one = []codec.Span{{Prefix: "s#", Delimiter: "#", Whole: true, MaxBytes: codec.MaxRowSet}}
+
+// maxAge is a lifetime of an age.
+func maxAge(age time.Duration) codec.Lifetime {
+	return codec.Lifetime{Retention: codec.Retention{{MaxAge: age}}}
+}
+
+// Of each family the cells are read that garbage collection would leave: families of equal
+// windows are one branch, and the limit to the newest cells comes last.
+func TestFilterOfLifetimes(t *testing.T) {
+	from, to := day, day.Add(12*time.Hour)
+	window := func(from, to time.Time) []codec.Window {
+		return []codec.Window{{From: codec.Micros(from), To: codec.Micros(to)}}
+	}
+	long, short := maxAge(48*time.Hour), maxAge(time.Hour)
+	ranked := codec.Lifetime{Retention: codec.Retention{{MaxAge: time.Hour}, {Versions: 2}}}
+	for _, tt := range []struct {
+		name   string
+		lives  []codec.Lifetime
+		now    time.Time
+		latest bool
+		want   scan.Filter
+	}{
+		{"one family", []codec.Lifetime{long}, to, false, scan.Cells{[]string{"a"}, window(from, to)}},
+		{"equal windows", []codec.Lifetime{long, short, maxAge(72 * time.Hour)}, to, false, scan.Interleave{
+			scan.Cells{[]string{"a", "c"}, window(from, to)}, scan.Cells{[]string{"b"}, window(to.Add(-time.Hour), to)},
+		}},
+		{"the newest", []codec.Lifetime{long}, to, true, scan.Chain{scan.Cells{[]string{"a"}, window(from, to)}, scan.CellsPerColumn(1)}},
+		{"one has expired", []codec.Lifetime{short, long}, to.Add(2 * time.Hour), false, scan.Cells{[]string{"b"}, window(from, to)}},
+		{"all have expired", []codec.Lifetime{short}, to.Add(2 * time.Hour), false, nil},
+		{"by rank", []codec.Lifetime{ranked}, to, false, scan.Cells{[]string{"a"}, []codec.Window{
+			{From: codec.Micros(to.Add(-time.Hour)), To: codec.Micros(to)},
+			{From: codec.Micros(from), To: codec.Micros(to.Add(-time.Hour)), Versions: 2},
+		}}},
+		{"by expiry", []codec.Lifetime{{Stamp: codec.StampExpiry}}, to, false, scan.Cells{[]string{"a"}, []codec.Window{{From: codec.Micros(to) + 1000}}}},
+	} {
+		plan := hours(scan.BucketCells, tt.lives...).Plan(&scan.Read{Spans: one, From: from, To: to, NewestFirst: tt.latest, LatestOnly: tt.latest}, tt.now)
+		var got scan.Filter
+		if len(plan.Parts) > 0 {
+			got = plan.Parts[0].Filter
+		}
+		compare(t, tt.name, tt.want, got)
+	}
+}
+
+// Where the end of a range cuts a bucket some of which is about to pass its age, the rest of
+// the bucket is read too, since it decides the rank of what then lives by its rank alone.
+func TestRestOfBucket(t *testing.T) {
+	ranked := codec.Lifetime{Retention: codec.Retention{{MaxAge: 2 * time.Hour}, {Versions: 10}}}
+	for _, tt := range []struct {
+		name     string
+		kind     scan.Kind
+		from, to time.Time
+		end      time.Time
+		valid    bool // the ranks for ever, not just for a while
+		want     bool // the newest cells alone, if only the latest event is wanted
+	}{
+		{"passes its age", scan.BucketCells, day, day.Add(90 * time.Minute), day.Add(2 * time.Hour), true, false},
+		{"is too young", scan.BucketCells, day.Add(3 * time.Hour), day.Add(210 * time.Minute), day.Add(210 * time.Minute), false, true},
+		{"ends with the range", scan.BucketCells, day, day.Add(time.Hour), day.Add(time.Hour), false, true},
+		{"has a column for each event", scan.BucketColumns, day, day.Add(90 * time.Minute), day.Add(90 * time.Minute), false, true},
+	} {
+		now := day.Add(3 * time.Hour)
+		for _, latest := range []bool{false, true} {
+			plan := hours(tt.kind, ranked).Plan(&scan.Read{Spans: one, From: tt.from, To: tt.to, NewestFirst: latest, LatestOnly: latest}, now)
+			filter, limited := plan.Parts[0].Filter.(scan.Chain)
+			if !limited {
+				filter = scan.Chain{plan.Parts[0].Filter}
+			}
+			compare(t, tt.name, codec.Micros(tt.end), filter[0].(scan.Cells).Windows[0].To)
+			compare(t, tt.name, latest && tt.want, limited)
+			compare(t, tt.name, tt.valid, plan.RanksEnd.Equal(scan.MaxTime))
+		}
+	}
+}
+
+// What has expired is not part of the range of rows.
+func TestRangeOfLivingRows(t *testing.T) {
+	plan := hours(scan.SingleRows, maxAge(time.Hour)).Plan(&scan.Read{Spans: one, From: day, To: day.Add(4 * time.Hour)}, day.Add(3*time.Hour))
+	compare(t, "start", fmt.Sprintf("s#%d", day.Add(2*time.Hour).Unix()), plan.Requests()[0].Rows[0].Start)
+	compare(t, "from", day.Add(2*time.Hour), plan.From)
+}
+
+// The rows of all times are read from the end that the order begins with.
+func TestDirectionOfAllTimes(t *testing.T) {
+	for _, newestFirst := range []bool{false, true} {
+		for _, reverse := range []bool{false, true} {
+			table := hours(scan.SingleRows, codec.Lifetime{})
+			table.TimeKey.Reverse = reverse
+			plan := table.Plan(&scan.Read{Spans: one, AllTimes: true, MultiSeries: true, From: day, To: day.Add(time.Hour), NewestFirst: newestFirst}, day)
+			compare(t, fmt.Sprint(newestFirst, reverse), []codec.Rows{{Start: "s#", End: "s$", Reverse: newestFirst != reverse}}, plan.Requests()[0].Rows)
+		}
+	}
+}
+
+// A filter without any bound is one of families alone, and rows of their own have their
+// time in the key.
+func TestFilterOfRows(t *testing.T) {
+	suffixed := []codec.Span{{Delimiter: "#", Suffix: "s", Whole: true}}
+	requests := func(r *scan.Read) []scan.Request {
+		plan := hours(scan.SingleRows, codec.Lifetime{}).Plan(r, day)
+		return plan.Requests()
+	}
+	from, to := day, day.Add(time.Second)
+	key := func(prefix string, at time.Time) string { return fmt.Sprintf("%s%010d", prefix, at.Unix()) }
+	cells := scan.Cells{Families: []string{"a"}}
+	compare(t, "a prefix", []scan.Request{{
+		Rows: []codec.Rows{{Start: key("s#", from), End: key("s#", to)}}, Filter: cells,
+	}}, requests(&scan.Read{Spans: one, From: from, To: to}))
+	compare(t, "a suffix", []scan.Request{{
+		Rows: []codec.Rows{{Start: key("", from), End: key("", to), Reverse: true}}, Limit: 7,
+		Filter: scan.Chain{scan.Keys{codec.KeyPieces{{Any: true, Width: 10}, {Text: "#s"}}}, cells},
+	}}, requests(&scan.Read{Spans: suffixed, From: from, To: to, NewestFirst: true, Limit: 7}))
+}
+
+// Fields that are fetched come with their values, and the presence of another tells which
+// events there are.
+func TestProjection(t *testing.T) {
+	table := hours(scan.BucketCells, codec.Lifetime{})
+	table.Columns = []scan.Column{{Name: "a"}, {Name: "b"}, {Name: "c", Required: true}, {Name: "at", WrittenAt: true}}
+	none, presence, values := scan.Nothing, scan.Presence, scan.Values
+	whole, optional := *table, *table
+	whole.Columns = []scan.Column{{Name: "all", Whole: true, Required: true}}
+	optional.Columns = append(slices.Clone(table.Columns[:2]), scan.Column{Name: "a"})
+	for _, tt := range []struct {
+		name    string
+		table   *scan.Table
+		columns []int
+		want    scan.Projection
+		filter  scan.Filter // in front of that of cells
+	}{
+		{"all", table, nil, nil, nil},
+		{"an optional one", table, []int{0}, scan.Projection{values, none, presence, none},
+			scan.Interleave{scan.Columns{"a"}, scan.Chain{scan.Columns{"c"}, scan.StripValues{}}}},
+		{"a required one", table, []int{1, 2}, scan.Projection{none, values, values, none}, scan.Columns{"b", "c"}},
+		{"none", table, []int{}, scan.Projection{none, none, presence, none}, scan.Chain{scan.Columns{"c"}, scan.StripValues{}}},
+		{"of one name", &optional, []int{0}, scan.Projection{values, presence, presence},
+			scan.Interleave{scan.Columns{"a"}, scan.Chain{scan.Columns{"b"}, scan.StripValues{}}}},
+		{"of one value", &whole, []int{0}, nil, nil},
+		{"none of one value", &whole, []int{}, scan.Projection{presence}, scan.Chain{scan.Columns{"all"}, scan.StripValues{}}},
+	} {
+		p := tt.table.Project(tt.columns)
+		compare(t, tt.name, tt.want, p)
+		plan := tt.table.Plan(&scan.Read{Spans: one, From: day, To: day.Add(time.Hour), Projection: p}, day)
+		want := scan.Chain{}
+		switch filter := tt.filter.(type) {
+		case nil:
+		case scan.Chain:
+			want = append(want, filter...)
+		default:
+			want = append(want, filter)
+		}
+		got, ok := plan.Parts[0].Filter.(scan.Chain)
+		if !ok {
+			got = scan.Chain{plan.Parts[0].Filter}
+		}
+		compare(t, tt.name, want, got[:len(got)-1])
+	}
+	if p := table.Project([]int{0}); !p.HasValues(0) || p.HasValues(2) || p.Omits(2) || !p.Omits(3) {
+		t.Error(p)
+	}
+}
+
+// A limit of events is one of rows where each row has one; where rows of one instant sort
+// against the others, one more tells whether that instant is complete.
+func TestLimit(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		kind scan.Kind
+		ties bool
+		read scan.Read
+		want int
+	}{
+		{"rows", scan.SingleRows, false, scan.Read{Limit: 3}, 3},
+		{"buckets", scan.BucketCells, false, scan.Read{Limit: 3}, 3},
+		{"ties", scan.SingleRows, true, scan.Read{Limit: 3}, 4},
+		{"the newest of one series", scan.BucketCells, false, scan.Read{Limit: 1, NewestFirst: true, LatestOnly: true}, 1},
+		{"the newest of each series", scan.BucketCells, false, scan.Read{Limit: 3, NewestFirst: true, LatestOnly: true, MultiSeries: true}, 0},
+		{"sorted buckets", scan.BucketCells, false, scan.Read{Limit: 3, TimeOrder: true, MultiSeries: true}, 0},
+		{"sorted rows", scan.SingleRows, false, scan.Read{Limit: 3, TimeOrder: true, MultiSeries: true}, 3},
+		{"no limit", scan.SingleRows, true, scan.Read{}, 0},
+	} {
+		table := hours(tt.kind, codec.Lifetime{})
+		table.Ties = tt.ties
+		tt.read.Spans, tt.read.From, tt.read.To = one, day, day.Add(time.Hour)
+		plan := table.Plan(&tt.read, day)
+		requests := plan.Requests()
+		if len(requests) != 1 || requests[0].Limit != tt.want {
+			t.Errorf("%s: %+v, want a limit of %d", tt.name, requests, tt.want)
+		}
+	}
+}
+
+// Several spans are one request if nothing is in the way, and paginated if they are more
+// than can be read at once.
+func TestSeveralSpans(t *testing.T) {
+	spans := func(n int) (out []codec.Span) {
+		for i := range n {
+			out = append(out, codec.Span{Prefix: fmt.Sprintf("%03d#", i), Whole: true, MaxBytes: codec.MaxRowSet})
+		}
+		return out
+	}
+	for _, tt := range []struct {
+		name     string
+		kind     scan.Kind
+		read     scan.Read
+		ties     bool
+		requests int
+		route    scan.Route
+		limit    int
+	}{
+		{"gathered", scan.BucketCells, scan.Read{Spans: spans(64)}, false, 1, scan.Merged, 0},
+		{"too many", scan.BucketCells, scan.Read{Spans: spans(65)}, false, 65, scan.Merged, codec.PageRows},
+		{"too many rows", scan.SingleRows, scan.Read{Spans: spans(65)}, false, 65, scan.Merged, codec.PageEvents},
+		{"limited", scan.BucketCells, scan.Read{Spans: spans(2), Limit: 5}, false, 2, scan.Merged, 5},
+		{"ties", scan.SingleRows, scan.Read{Spans: spans(2)}, true, 2, scan.Merged, 0},
+		{"not apart", scan.BucketCells, scan.Read{Spans: append(spans(1), spans(1)...)}, false, 2, scan.Merged, 0},
+		{"one", scan.BucketCells, scan.Read{Spans: spans(1)}, false, 1, scan.OneSpan, 0},
+		{"the row of a column", scan.BucketColumns, scan.Read{Spans: spans(1)}, false, 1, scan.Merged, 0},
+		{"the newest of each series", scan.BucketCells, scan.Read{Spans: spans(2), AllTimes: true, Contiguous: true, MultiSeries: true, NewestFirst: true, LatestOnly: true}, false, 2, scan.Skipping, 0},
+	} {
+		table := hours(tt.kind, codec.Lifetime{})
+		table.Ties = tt.ties
+		tt.read.From, tt.read.To = day, day.Add(time.Hour)
+		plan := table.Plan(&tt.read, day)
+		requests := plan.Requests()
+		if len(requests) != tt.requests || plan.Parts[0].Route != tt.route {
+			t.Errorf("%s: %d requests by route %d", tt.name, len(requests), plan.Parts[0].Route)
+			continue
+		}
+		for _, r := range requests {
+			if r.Limit != tt.limit || r.Paginated != (tt.requests > 64) {
+				t.Errorf("%s: %+v", tt.name, r)
+			}
+		}
+	}
+}
+
+// Rows of many buckets whose labels do not sort are looked up before they are read, for each
+// span.
+func TestLookup(t *testing.T) {
+	table := hours(scan.BucketCells, codec.Lifetime{})
+	table.Offset.Bucket.Label = labels[2]
+	two := []codec.Span{{Prefix: "0#", Whole: true, MaxBytes: codec.MaxRowSet}, {Prefix: "1#", Whole: true, MaxBytes: codec.MaxRowSet}}
+	plan := table.Plan(&scan.Read{Spans: two, From: day.AddDate(0, -3, 0), To: day}, day)
+	p := &plan.Parts[0]
+	if _, gathered := p.Gathered(); gathered {
+		t.Error("the rows of both are read without a lookup")
+	}
+	for i, prefix := range []string{"0", "1"} {
+		lookup, needed := p.Lookup(i)
+		compare(t, "lookup", scan.Request{
+			Rows: []codec.Rows{{Start: prefix + "#", End: prefix + "$"}}, KeysOnly: true,
+			Filter: scan.Chain{p.Filter, scan.CellsPerRow(1), scan.StripValues{}},
+		}, lookup)
+		found := []scan.Stored{{day.AddDate(-1, 0, 0), "old"}, {day.Add(-2 * time.Hour), "b2"}, {day.Add(-time.Hour), "b3"}, {day, "new"}}
+		compare(t, "found", []scan.Request{{Rows: []codec.Rows{{Keys: []string{"b2", "b3"}}}, Filter: p.Filter}}, slices.Collect(p.RequestsOf(found)))
+		if !needed || !slices.ContainsFunc(plan.Requests(), func(r scan.Request) bool { return r.KeysOnly && r.Rows[0].Start == prefix+"#" }) {
+			t.Error(prefix)
+		}
+	}
+}
+
+// An event exists if any of its cells is alive, under any of its columns.
+func TestEventCells(t *testing.T) {
+	at := []codec.Window{{From: codec.Micros(day), To: codec.Micros(day) + 1000}}
+	columns := []scan.Column{{Name: "v"}, {Name: "w"}, {Name: "at", WrittenAt: true}}
+	for _, tt := range []struct {
+		kind     scan.Kind
+		life     codec.Lifetime
+		sequence uint32
+		want     scan.Filter
+	}{
+		{scan.BucketCells, maxAge(time.Hour), 0, scan.Chain{scan.Columns{"v", "w"}, scan.Cells{[]string{"a"}, at}}},
+		{scan.SingleRows, codec.Lifetime{}, 0, scan.Chain{scan.Columns{"v", "w"}, scan.Cells{Families: []string{"a"}}}},
+		{scan.BucketOffsets, codec.Lifetime{}, 0, scan.Chain{scan.Columns{"\x00\x00"}, scan.Cells{Families: []string{"a"}}}},
+		{scan.BucketColumns, codec.Lifetime{}, 0, scan.Cells{[]string{"a"}, at}},
+		{scan.BucketColumns, codec.Lifetime{}, 1, nil}, // of another class
+		{scan.BucketCells, maxAge(time.Minute), 0, nil},
+	} {
+		table := hours(tt.kind, tt.life)
+		table.Columns = columns
+		compare(t, fmt.Sprint(tt.kind, tt.sequence), tt.want, table.EventCells(day.Add(30*time.Minute), day, tt.sequence))
+	}
+}
+
+// The names of kinds are those of their constants.
+func TestKindNames(t *testing.T) {
+	compare(t, "names", "[BucketCells BucketColumns SingleRows BucketOffsets Kind(4)]", fmt.Sprint([]scan.Kind{0, 1, 2, 3, 4}))
+}
