@@ -12,6 +12,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/lint"
 	"github.com/btgen-dev/btgen/gen/output"
+	"github.com/btgen-dev/btgen/gen/sample"
 	"github.com/btgen-dev/btgen/gen/schema"
 )
 
@@ -69,6 +70,9 @@ func resolve(in Input) resolved {
 	}
 	l, more := layout.Resolve(s)
 	l.Source, l.Project = in.Source, in.Project
+	if !more.HasErrors() {
+		more = append(more, sample.Check(s, l)...)
+	}
 	return resolved{s, l, slices.Concat(found, more, lint.Check(s, l))}
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/btgen-dev/btgen/gen/internal/model"
 	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/sample"
 	"github.com/btgen-dev/btgen/golden/testlong"
 )
 
@@ -105,7 +106,7 @@ func plansOf(l *layout.Layout) map[string]model.Plan {
 			streams *= len(q.Table.Columns)
 		}
 		plans[q.Name] = model.Plan{
-			Streams: streams, Gathered: q.Gathers(l),
+			Streams: streams, Gathered: sample.Gathers(l, &q),
 			Timed:   q.Plan.Timed,
 			Grouped: q.Grouped() && !q.Table.Metrics(),
 			Single:  len(q.By) == len(l.Series),

@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/btgen-dev/btgen/gen/sample"
+
 	"cloud.google.com/go/bigtable"
 	"cloud.google.com/go/bigtable/apiv2/bigtablepb"
 	gocmp "github.com/google/go-cmp/cmp"
@@ -214,7 +216,7 @@ func TestExplainedRequests(t *testing.T) {
 	for _, e := range explainedReaders(t, result) {
 		t.Run(e.name, func(t *testing.T) {
 			l := layoutOf(t, result, e.name)
-			_, _, now := l.Read.ExampleSpan()
+			_, _, now := sample.Day(l.Read)
 			c := &traffic{}
 			calls := e.reader(c.connect(t, e.addr(t), storetest.Connect), now)
 			queries := append([]layout.Query{l.ReadQuery()}, l.Queries...)
@@ -223,32 +225,32 @@ func TestExplainedRequests(t *testing.T) {
 				if read == nil {
 					t.Fatal("no read ", q.Name)
 				}
-				from, to, _ := q.Table.ExampleSpan()
+				from, to, _ := sample.Day(q.Table)
 				for _, span := range spansOf(&q, from, to) {
 					read(span[0], span[1])
-					sameRequests(t, q.Name, q.Requests(l, now, span[0], span[1], nil), c.requests())
+					sameRequests(t, q.Name, sample.Requests(l, &q, now, span[0], span[1], nil), c.requests())
 				}
-				if n := expectedOf(doc, e.name, q.Name); n != len(q.Requests(l, now, from, to, nil)) {
+				if n := expectedOf(doc, e.name, q.Name); n != len(sample.Requests(l, &q, now, from, to, nil)) {
 					t.Errorf("%s: explained as %d requests", q.Name, n)
 				}
 			}
 			if read := calls.reads["fields"]; read != nil {
 				q := l.ReadQuery()
-				from, to, _ := q.Table.ExampleSpan()
+				from, to, _ := sample.Day(q.Table)
 				read(from, to)
-				sameRequests(t, "fields", q.Requests(l, now, from, to, q.Table.Pickable()[:1]), c.requests())
+				sameRequests(t, "fields", sample.Requests(l, &q, now, from, to, q.Table.Pickable()[:1]), c.requests())
 			}
 			if err := calls.latest(); err != nil && !strings.Contains(err.Error(), "no event found") {
 				t.Error(err)
 			}
-			search := l.LatestSearch(now)
-			first := fmt.Sprint(l.LatestRequests(now)) != fmt.Sprint(search) // another look comes first
-			if len(search) > 1 && search[0].KeysOnly {                       // there is nothing to be found
+			search := sample.LatestSearch(l, now)
+			first := fmt.Sprint(sample.LatestRequests(l, now)) != fmt.Sprint(search) // another look comes first
+			if len(search) > 1 && search[0].KeysOnly {                               // there is nothing to be found
 				search = slices.DeleteFunc(search, func(r scan.Request) bool { return !r.KeysOnly })
 			}
 			want := search
 			if first {
-				want = append(l.LatestRequests(now), search...)
+				want = append(sample.LatestRequests(l, now), search...)
 			}
 			sameRequests(t, "Latest", want, c.requests())
 		})
@@ -432,7 +434,7 @@ func seriesOf[S any](t *testing.T, r gen.Result, name string) S {
 func setSeries(t *testing.T, v reflect.Value, l *layout.Layout, table *layout.Table) {
 	t.Helper()
 	for i := range l.Series {
-		setField(t, v.Field(i), &l.Series[i], table.ExampleSeries(l, i))
+		setField(t, v.Field(i), &l.Series[i], sample.SeriesValue(l, table, i))
 	}
 }
 
@@ -448,7 +450,7 @@ func stored[E any](t *testing.T, l *layout.Layout, table *layout.Table, addr str
 	client, err := storetest.Connect(t.Context(), addr)
 	check(t, err)
 	defer func() { check(t, client.Close()) }()
-	events := table.ExampleEvents(l, 3, 1)
+	events := sample.Events(l, table, 3, 1)
 	if len(events) < 3 {
 		t.Fatalf("table %s: %d examples", table.ID, len(events))
 	}
@@ -456,22 +458,22 @@ func stored[E any](t *testing.T, l *layout.Layout, table *layout.Table, addr str
 		w := newWriter(client, transit.Options{Now: func() time.Time { return events[i].WrittenAt }})
 		check(t, w.Write(t.Context(), eventOf[E](t, l, table, &events[i])))
 	}
-	var got []layout.ExampleRow
+	var got []sample.Row
 	check(t, client.Open(table.ID).ReadRows(t.Context(), bigtable.InfiniteRange(""), func(row bigtable.Row) bool {
 		got = append(got, rowOf(table, row))
 		return true
 	}))
-	if diff := gocmp.Diff(bare(table.ExampleRows(l, events)), got, cmpopts.EquateEmpty()); diff != "" {
+	if diff := gocmp.Diff(bare(sample.Rows(l, table, events)), got, cmpopts.EquateEmpty()); diff != "" {
 		t.Errorf("table %s: (-explained +stored)\n%s", table.ID, diff)
 	}
 }
 
 // rowOf returns a stored row.
-func rowOf(table *layout.Table, row bigtable.Row) layout.ExampleRow {
-	out := layout.ExampleRow{Key: row.Key()}
+func rowOf(table *layout.Table, row bigtable.Row) sample.Row {
+	out := sample.Row{Key: row.Key()}
 	for i, f := range table.Families {
 		for _, item := range row[f.Name] {
-			out.Cells = append(out.Cells, layout.ExampleCell{
+			out.Cells = append(out.Cells, sample.Cell{
 				Family: i, Qualifier: strings.TrimPrefix(item.Column, f.Name+":"), Micros: int64(item.Timestamp), Value: item.Value,
 			})
 		}
@@ -480,7 +482,7 @@ func rowOf(table *layout.Table, row bigtable.Row) layout.ExampleRow {
 }
 
 // bare leaves out what is not stored.
-func bare(rows []layout.ExampleRow) []layout.ExampleRow {
+func bare(rows []sample.Row) []sample.Row {
 	for i := range rows {
 		rows[i].Parts = nil
 		for j := range rows[i].Cells {
@@ -492,8 +494,8 @@ func bare(rows []layout.ExampleRow) []layout.ExampleRow {
 }
 
 // byCell sorts the cells of a row.
-func byCell(row layout.ExampleRow) layout.ExampleRow {
-	slices.SortFunc(row.Cells, func(a, b layout.ExampleCell) int {
+func byCell(row sample.Row) sample.Row {
+	slices.SortFunc(row.Cells, func(a, b sample.Cell) int {
 		return cmp.Or(a.Family-b.Family, cmp.Compare(a.Qualifier, b.Qualifier), cmp.Compare(a.Micros, b.Micros))
 	})
 	return row
@@ -501,7 +503,7 @@ func byCell(row layout.ExampleRow) layout.ExampleRow {
 
 // eventOf makes the event of a generated package of an example: its fields are the
 // last ones of the struct, and its series the first, both in the order of the schema.
-func eventOf[E any](t *testing.T, l *layout.Layout, table *layout.Table, e *layout.ExampleEvent) E {
+func eventOf[E any](t *testing.T, l *layout.Layout, table *layout.Table, e *sample.Event) E {
 	t.Helper()
 	var out E
 	v := reflect.ValueOf(&out).Elem()

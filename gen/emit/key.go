@@ -7,6 +7,7 @@ import (
 	"github.com/dave/jennifer/jen"
 
 	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/sample"
 	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
@@ -15,9 +16,9 @@ import (
 //
 //	type BalloonCellsKey struct { Location string; BalloonID int64; Bucket time.Time }
 func (s *schemaFile) keyType(t *layout.Table) jen.Code {
-	text := []string{fmt.Sprintf("%s is a row key of table %s, of the form", s.names.key(t), t.ID), "", "\t" + layout.ShowKey(t.Picture(s.layout)), ""}
-	if example := t.ExampleKey(s.layout); example != "" {
-		text = append(text, "for instance", "", "\t"+layout.ShowKey(example), "")
+	text := []string{fmt.Sprintf("%s is a row key of table %s, of the form", s.names.key(t), t.ID), "", "\t" + sample.ShowKey(sample.Picture(s.layout, t)), ""}
+	if example := sample.Key(s.layout, t); example != "" {
+		text = append(text, "for instance", "", "\t"+sample.ShowKey(example), "")
 	}
 	text = append(text, keyNotes(s.layout, t)...)
 	return doc(text...).Line().Type().Id(s.names.key(t)).StructFunc(func(g *jen.Group) {
@@ -48,12 +49,12 @@ func keyNotes(l *layout.Layout, t *layout.Table) []string {
 	for _, segment := range t.Segments {
 		switch {
 		case segment.Kind == layout.SeriesSegment && segment.Form != (codec.KeyForm{}):
-			out = append(out, sentence(upperFirst(t.Describe(l, segment))))
+			out = append(out, sentence(upperFirst(sample.Describe(l, t, segment))))
 		case segment.Kind == layout.BucketSegment, segment.Kind == layout.TimeSegment, segment.Kind == layout.SaltSegment, segment.Kind == layout.SequenceSegment:
-			out = append(out, sentence(upperFirst(strings.TrimPrefix(t.Describe(l, segment), "the "))))
+			out = append(out, sentence(upperFirst(strings.TrimPrefix(sample.Describe(l, t, segment), "the "))))
 		}
 	}
-	out = append(out, t.Holds(l))
+	out = append(out, sample.Holds(l, t))
 	for i := range t.Families {
 		f := &t.Families[i]
 		switch {

@@ -10,6 +10,7 @@ import (
 	"github.com/dave/jennifer/jen"
 
 	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/sample"
 	"github.com/btgen-dev/btgen/gen/schema"
 )
 
@@ -25,11 +26,11 @@ func (s *schemaFile) queryMethod(q *layout.Query) jen.Code {
 	if len(given) > 0 {
 		what = "the series with the " + list(given)
 	}
-	text := []string{fmt.Sprintf("%s yields the events of %s with from <= time < to, %s, as Read does. It asks table %s for %s.", q.Name, what, q.Order(s.layout), q.Table.ID, q.Ranges())}
+	text := []string{fmt.Sprintf("%s yields the events of %s with from <= time < to, %s, as Read does. It asks table %s for %s.", q.Name, what, sample.Order(s.layout, q), q.Table.ID, sample.Ranges(q))}
 	if q.Doc != "" {
 		text = append(text, "", sentence(q.Doc))
 	}
-	for _, note := range q.Notes(s.layout) {
+	for _, note := range sample.Notes(s.layout, q) {
 		text = append(text, "", note)
 	}
 	return doc(text...).Line().

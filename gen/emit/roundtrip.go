@@ -8,13 +8,14 @@ import (
 	"github.com/dave/jennifer/jen"
 
 	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/sample"
 	"github.com/btgen-dev/btgen/gen/schema"
 )
 
 // roundTrip renders the test of the code of one schema.
 type roundTrip struct {
 	*schemaFile
-	*layout.RoundTrip
+	*sample.RoundTrip
 }
 
 // roundTripFile renders the file with the test. It is in a package of its own, as
@@ -27,7 +28,7 @@ func roundTripFile(l *layout.Layout, paths paths) ([]byte, error) {
 	}
 	s.importPackage(l.Package, "at", "bt", "c", "ctx", "end", "events", "i", "n", "now", "opts", "other", "r", "series", "t", "times", "unstamped", "w", "written")
 	s.ImportName(paths.test(l.Package), l.Package+"test")
-	examples, ok := l.RoundTrip()
+	examples, ok := sample.NewRoundTrip(l)
 	if !ok {
 		s.add(s.untested())
 		return s.render()

@@ -4,6 +4,8 @@ import (
 	"fmt"
 
 	"github.com/dave/jennifer/jen"
+
+	"github.com/btgen-dev/btgen/gen/sample"
 )
 
 // choiceField is a field of the event that is about its time to live.
@@ -28,7 +30,7 @@ func (s *schemaFile) choiceFieldsOf() []choiceField {
 	case l.MayExpire() && l.MustExpire():
 		out = append(out, choiceField{"ExpiresAt", jen.Qual("time", "Time"), "when the event expires, where TTL is 0; one of them must say it"})
 	case l.MayExpire():
-		out = append(out, choiceField{"ExpiresAt", jen.Qual("time", "Time"), "when the event expires, where TTL is 0; the zero time is " + l.Defaults() + " from its writing"})
+		out = append(out, choiceField{"ExpiresAt", jen.Qual("time", "Time"), "when the event expires, where TTL is 0; the zero time is " + sample.Defaults(l) + " from its writing"})
 	case l.MustExpire():
 		out = append(out, choiceField{"ExpiresAt", jen.Qual("time", "Time"), "when the event expires; the zero time is refused"})
 	}
@@ -59,7 +61,7 @@ func (s *schemaFile) classType() jen.Code {
 		Add(doc(fmt.Sprintf("The values of %s, and how long their events live.", name))).Line().
 		Const().DefsFunc(func(g *jen.Group) {
 		for i, class := range s.layout.Classes {
-			g.Id(s.names.classValue(class)).Id(name).Op("=").Lit(i + 1).Comment("// " + s.layout.ClassAges(i+1))
+			g.Id(s.names.classValue(class)).Id(name).Op("=").Lit(i + 1).Comment("// " + sample.ClassAges(s.layout, i+1))
 		}
 	})
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/btgen-dev/btgen/gen/sample"
+
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/lint"
 	"github.com/btgen-dev/btgen/gen/schema"
@@ -56,11 +58,11 @@ func loadOf(l *layout.Layout) Load {
 
 // tableOf explains the table of a schema with an index.
 func tableOf(s *schema.Schema, index int, l *layout.Layout, t *layout.Table) Table {
-	events := t.ExampleEvents(l, examples, moreExamples)
+	events := sample.Events(l, t, examples, moreExamples)
 	out := Table{
-		ID: t.ID, Doc: oneLine(t.Doc), Pattern: string(t.Pattern), Holds: t.Holds(l), Key: keyOf(l, t),
+		ID: t.ID, Doc: oneLine(t.Doc), Pattern: string(t.Pattern), Holds: sample.Holds(l, t), Key: keyOf(l, t),
 		Events: []Event{}, Rows: []Row{},
-		Size: sizeOf(t.Estimate(l)), Choices: choices(s, index, l, t), Guidance: guidance[t.Pattern],
+		Size: sizeOf(sample.EstimateOf(l, t)), Choices: choices(s, index, l, t), Guidance: guidance[t.Pattern],
 	}
 	for i := range t.Families {
 		out.Families = append(out.Families, familyOf(l, &t.Families[i]))
@@ -71,7 +73,7 @@ func tableOf(s *schema.Schema, index int, l *layout.Layout, t *layout.Table) Tab
 	for i := range events {
 		out.Events = append(out.Events, eventOf(l, &events[i]))
 	}
-	for _, row := range t.ExampleRows(l, events) {
+	for _, row := range sample.Rows(l, t, events) {
 		out.Rows = append(out.Rows, rowOf(l, t, row, events))
 	}
 	for _, a := range t.Allow {
@@ -92,10 +94,10 @@ func titleOf(id string) string {
 
 // keyOf explains the row key.
 func keyOf(l *layout.Layout, t *layout.Table) Key {
-	out := Key{Form: layout.ShowKey(t.Picture(l)), Delimiter: t.Delimiter, Example: bytesOf(t.ExampleKey(l))}
-	parts := t.ExampleParts(l)
+	out := Key{Form: sample.ShowKey(sample.Picture(l, t)), Delimiter: t.Delimiter, Example: bytesOf(sample.Key(l, t))}
+	parts := sample.KeyParts(l, t)
 	for i, g := range t.Segments {
-		segment := Segment{Name: oneLine(t.SegmentName(l, g)), Kind: kinds[g.Kind], Means: t.Means(l, g)}
+		segment := Segment{Name: oneLine(t.SegmentName(l, g)), Kind: kinds[g.Kind], Means: sample.Means(l, t, g)}
 		if g.Kind == layout.SeriesSegment {
 			segment.Doc = oneLine(l.Series[g.Series].Doc)
 		}
@@ -121,7 +123,7 @@ var kinds = map[layout.SegmentKind]string{
 
 // familyOf explains a family.
 func familyOf(l *layout.Layout, f *layout.Family) Family {
-	out := Family{Name: f.Name, TTL: string(f.Strategy), Timestamp: f.Timestamp(), GC: f.GC.String(), Collected: f.Collected(), Read: f.ReadFilter()}
+	out := Family{Name: f.Name, TTL: string(f.Strategy), Timestamp: sample.Timestamp(f), GC: f.GC.String(), Collected: sample.Collected(f), Read: sample.ReadFilter(f)}
 	if f.Class > 0 {
 		out.Class = l.Classes[f.Class-1]
 	}
@@ -130,7 +132,7 @@ func familyOf(l *layout.Layout, f *layout.Family) Family {
 
 // columnOf explains a column.
 func columnOf(l *layout.Layout, t *layout.Table, c layout.Column) Column {
-	out := Column{Family: t.Families[c.Family].Name, Name: layout.ShowKey(c.Qualifier)}
+	out := Column{Family: t.Families[c.Family].Name, Name: sample.ShowKey(c.Qualifier)}
 	if len(l.Classes) > 0 && t.Families[0].Class > 0 {
 		out.Family = "" // in the family of each class
 	}
@@ -166,7 +168,7 @@ func describeField(f *layout.Field) string {
 }
 
 // eventOf shows an example event.
-func eventOf(l *layout.Layout, e *layout.ExampleEvent) Event {
+func eventOf(l *layout.Layout, e *sample.Event) Event {
 	out := Event{Time: showTime(e.Time), WrittenAt: showTime(e.WrittenAt)}
 	if l.Sequence {
 		out.Sequence = &e.Sequence
@@ -182,23 +184,23 @@ func eventOf(l *layout.Layout, e *layout.ExampleEvent) Event {
 	}
 	for i, v := range e.Values {
 		f := &l.Fields[i]
-		out.Values = append(out.Values, Value{Field: f.Name, Unit: oneLine(f.Unit), Text: f.ShowValue(v), None: v == nil})
+		out.Values = append(out.Values, Value{Field: f.Name, Unit: oneLine(f.Unit), Text: sample.ShowValue(f, v), None: v == nil})
 	}
 	return out
 }
 
 // rowOf shows a row.
-func rowOf(l *layout.Layout, t *layout.Table, row layout.ExampleRow, events []layout.ExampleEvent) Row {
+func rowOf(l *layout.Layout, t *layout.Table, row sample.Row, events []sample.Event) Row {
 	out := Row{Key: bytesOf(row.Key), Parts: []Bytes{}, Cells: []Stored{}}
 	for _, p := range row.Parts {
 		out.Parts = append(out.Parts, bytesOf(p.Bytes))
 	}
 	for _, c := range row.Cells {
 		qualifier, value := bytesOf(c.Qualifier), bytesOf(string(c.Value))
-		if t.Pattern == layout.BucketOffsets || t.Metrics() && !t.Readable(l, c.Column) {
+		if t.Pattern == layout.BucketOffsets || t.Metrics() && !sample.Readable(l, t, c.Column) {
 			qualifier = binaryOf(c.Qualifier)
 		}
-		if !t.Readable(l, c.Column) {
+		if !sample.Readable(l, t, c.Column) {
 			value = binaryOf(string(c.Value))
 		}
 		out.Cells = append(out.Cells, Stored{
@@ -210,17 +212,17 @@ func rowOf(l *layout.Layout, t *layout.Table, row layout.ExampleRow, events []la
 }
 
 // meaning says what a cell holds.
-func meaning(l *layout.Layout, t *layout.Table, c layout.ExampleCell, e *layout.ExampleEvent) string {
+func meaning(l *layout.Layout, t *layout.Table, c sample.Cell, e *sample.Event) string {
 	column := t.Columns[c.Column]
 	text := ""
 	switch column.Field {
 	case layout.WrittenAt:
 		return "written at " + showTime(e.WrittenAt)
 	case layout.WholeEvent:
-		text = l.ShowEvent(e)
+		text = sample.ShowEvent(l, e)
 	default:
 		f := &l.Fields[column.Field]
-		text = f.Name + " " + f.ShowValue(e.Values[column.Field])
+		text = f.Name + " " + sample.ShowValue(f, e.Values[column.Field])
 	}
 	if t.Pattern != layout.BucketOffsets {
 		return text
@@ -233,7 +235,7 @@ func meaning(l *layout.Layout, t *layout.Table, c layout.ExampleCell, e *layout.
 }
 
 // sizeOf shows an estimate.
-func sizeOf(e layout.Estimate) Size {
+func sizeOf(e sample.Estimate) Size {
 	out := Size{
 		KeyBytes: e.KeyBytes, RowsPerEvent: e.RowsPerEvent, CellsPerEvent: e.CellsPerEvent, EventsPerRow: e.EventsPerRow,
 		CellsPerRow: e.CellsPerRow, Cell: e.Cell, Event: Range(e.Event), Row: Range(e.Row), Day: Range(e.BytesADay),
@@ -251,7 +253,7 @@ func bytesOf(s string) Bytes {
 	if s == "" {
 		return Bytes{}
 	}
-	return Bytes{Show: layout.ShowKey(s), Hex: hex.EncodeToString([]byte(s))}
+	return Bytes{Show: sample.ShowKey(s), Hex: hex.EncodeToString([]byte(s))}
 }
 
 // binaryOf shows bytes that are no text, though some of them may look like it.

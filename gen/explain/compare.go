@@ -4,6 +4,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/btgen-dev/btgen/gen/sample"
+
 	"github.com/btgen-dev/btgen/gen/diag"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/lint"
@@ -57,11 +59,11 @@ func choiceOf(s *schema.Schema, chosen bool) Choice {
 		return out
 	}
 	t := l.Tables[0]
-	size, q := sizeOf(t.Estimate(l)), l.ReadQuery()
-	from, to, now := t.ExampleSpan()
-	day, newest := Work(q.Work(l, now, from, to, nil)), Work(l.LatestWork(now))
+	size, q := sizeOf(sample.EstimateOf(l, t)), l.ReadQuery()
+	from, to, now := sample.Day(t)
+	day, newest := Work(sample.WorkOf(l, &q, now, from, to, nil)), Work(sample.LatestWork(l, now))
 	out.Size, out.Day, out.Newest = &size, &day, &newest
-	events := t.ExampleEvents(l, pictured, morePictured)
+	events := sample.Events(l, t, pictured, morePictured)
 	out.Picture, out.PictureEvents, out.PictureLater = pictureOf(l, t, events), len(events), later(t, events)
 	return out
 }
@@ -86,7 +88,7 @@ func findingsOf(found diag.List) []Finding {
 
 // later returns how many events are after the bucket of the first; without buckets
 // these are those that come after a bucket in other pictures. They are the last.
-func later(t *layout.Table, events []layout.ExampleEvent) int {
+func later(t *layout.Table, events []sample.Event) int {
 	if !t.Pattern.Bucketed() {
 		return max(0, len(events)-pictured)
 	}
@@ -100,9 +102,9 @@ func later(t *layout.Table, events []layout.ExampleEvent) int {
 }
 
 // pictureOf puts a few events into rows.
-func pictureOf(l *layout.Layout, t *layout.Table, events []layout.ExampleEvent) []PictureRow {
+func pictureOf(l *layout.Layout, t *layout.Table, events []sample.Event) []PictureRow {
 	var out []PictureRow
-	for _, row := range t.ExampleRows(l, events) {
+	for _, row := range sample.Rows(l, t, events) {
 		picture := PictureRow{Key: bytesOf(row.Key), Columns: []PictureCol{}}
 		for _, c := range slices.Backward(row.Cells) { // the newest are first
 			if t.Columns[c.Column].Field == layout.WrittenAt {
@@ -279,6 +281,6 @@ func numbered(label string) bool { return slices.Contains([]byte(label), '%') }
 
 // moderate reports whether the rows of a variant are of a moderate size.
 func moderate(l *layout.Layout) bool {
-	e := l.Tables[0].Estimate(l)
+	e := sample.EstimateOf(l, l.Tables[0])
 	return e.Moderate()
 }

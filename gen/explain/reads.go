@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/sample"
 	"github.com/btgen-dev/btgen/gen/words"
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/scan"
@@ -42,21 +43,21 @@ func given(l *layout.Layout, q *layout.Query) []string {
 // readOf explains a query for the example of a day; columns are those that it
 // fetches, nil for all.
 func readOf(l *layout.Layout, q *layout.Query, columns []int) Read {
-	from, to, now := q.Table.ExampleSpan()
+	from, to, now := sample.Day(q.Table)
 	return Read{
-		Method: q.Name, Given: given(l, q), Doc: oneLine(q.Doc), Table: q.Table.ID, TableNamed: q.Named.IsValid(), Finds: q.Ranges(), Order: q.Order(l),
-		From: showTime(from), To: showTime(to), Requests: requestsOf(q.Requests(l, now, from, to, columns)),
-		Expected: Work(q.Work(l, now, from, to, columns)), EachSeries: len(q.By) < len(l.Series), Scan: oneLine(q.Scan),
+		Method: q.Name, Given: given(l, q), Doc: oneLine(q.Doc), Table: q.Table.ID, TableNamed: q.Named.IsValid(), Finds: sample.Ranges(q), Order: sample.Order(l, q),
+		From: showTime(from), To: showTime(to), Requests: requestsOf(sample.Requests(l, q, now, from, to, columns)),
+		Expected: Work(sample.WorkOf(l, q, now, from, to, columns)), EachSeries: len(q.By) < len(l.Series), Scan: oneLine(q.Scan),
 	}
 }
 
 // latest explains the look for the newest event of a series.
 func latest(l *layout.Layout) Read {
 	q := l.ReadQuery()
-	_, _, now := q.Table.ExampleSpan()
+	_, _, now := sample.Day(q.Table)
 	return Read{
-		Method: "Latest", Given: given(l, &q), Table: q.Table.ID, Finds: l.LatestFinds(), Order: "one event: the newest",
-		Requests: requestsOf(l.LatestRequests(now)), Expected: Work(l.LatestWork(now)),
+		Method: "Latest", Given: given(l, &q), Table: q.Table.ID, Finds: sample.LatestFinds(l), Order: "one event: the newest",
+		Requests: requestsOf(sample.LatestRequests(l, now)), Expected: Work(sample.LatestWork(l, now)),
 	}
 }
 
@@ -162,7 +163,7 @@ func alternatives(f scan.Filter) []string {
 func columnsWords(columns []string) string {
 	var names []string
 	for _, name := range columns {
-		names = append(names, layout.ShowKey(name))
+		names = append(names, sample.ShowKey(name))
 	}
 	return strings.Join(names, ", ")
 }
@@ -186,9 +187,9 @@ func pieceWords(p codec.KeyPiece) string {
 	case p.From:
 		return "{" + p.Text + " and more}"
 	case p.High != "":
-		return "{" + layout.ShowKey(p.Text) + " to " + layout.ShowKey(p.High) + "}"
+		return "{" + sample.ShowKey(p.Text) + " to " + sample.ShowKey(p.High) + "}"
 	}
-	return layout.ShowKey(p.Text)
+	return sample.ShowKey(p.Text)
 }
 
 // familyWords says which cells of some families are asked for.

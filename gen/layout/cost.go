@@ -84,7 +84,7 @@ func (l *Layout) valuesOf(series int) float64 {
 func horizonOf(tables []*Table) time.Duration {
 	var out time.Duration
 	for _, t := range tables {
-		_, age := t.ages()
+		_, age := t.Ages()
 		if age == 0 {
 			return forever
 		}

@@ -408,7 +408,7 @@ func saltSplits(t *Table) []string {
 	parts := min(buckets, codec.MaxSplits+1)
 	var out []string
 	for i := 1; i < parts; i++ {
-		w := t.keyWriter()
+		w := t.KeyWriter()
 		w.SaltNumber(buckets, i*buckets/parts)
 		if prefix, err := w.Prefix(); err == nil {
 			out = append(out, string(prefix))
@@ -457,4 +457,52 @@ func (t *Table) Ties(l *Layout) int {
 		n += t.Width(l, g)
 	}
 	return n + len(t.Delimiter)*(len(t.Segments)-first-1)
+}
+
+// SegmentName is what a segment is called in pictures.
+func (t *Table) SegmentName(l *Layout, g Segment) string {
+	switch g.Kind {
+	case SeriesSegment:
+		return l.Series[g.Series].Name
+	case MetricSegment:
+		return "metric"
+	case ConstSegment:
+		return g.Const
+	case SaltSegment:
+		return "salt"
+	case SequenceSegment:
+		return "sequence"
+	case BucketSegment:
+		return "bucket"
+	default:
+		return "time"
+	}
+}
+
+// KeyWriter returns a writer of the table's keys, or of their beginnings and ends.
+func (t *Table) KeyWriter() codec.KeyWriter {
+	w := codec.NewKeyWriter(nil, t.Delimiter)
+	if t.KeyFields != nil {
+		w.Structured()
+	}
+	return w
+}
+
+// FormOf returns how a series value is written in the key.
+func (t *Table) FormOf(series int) codec.KeyForm {
+	for _, g := range t.Segments {
+		if g.Kind == SeriesSegment && g.Series == series {
+			return g.Form
+		}
+	}
+	return codec.KeyForm{}
+}
+
+// DescribeBucket says how wide the table's buckets are, as a schema does; empty if
+// it has none.
+func (t *Table) DescribeBucket() string {
+	if !t.Pattern.Bucketed() {
+		return ""
+	}
+	return schema.Span{Fixed: t.Bucket.Every, Months: t.Bucket.Months}.String()
 }

@@ -218,3 +218,17 @@ func (t *Table) Allows(rule string) bool { return allows(t.Allow, rule) }
 func allows(allowed []Allowance, rule string) bool {
 	return slices.ContainsFunc(allowed, func(a Allowance) bool { return a.Rule == rule })
 }
+
+// HasVariable reports whether events have fields whose length varies, so that it
+// must be known to tell their size.
+func (l *Layout) HasVariable() bool {
+	return slices.ContainsFunc(l.Fields, func(f Field) bool {
+		return f.Type == schema.String || f.Type == schema.Bytes || f.Type == schema.JSON
+	})
+}
+
+// Explicit reports whether protobuf writes the field even if it is zero: what
+// lacks it is then known to be absent, and a UUID always has its 16 bytes.
+func (f *Field) Explicit() bool {
+	return f.Optional || f.Default != nil || f.Type == schema.Timestamp || f.Type == schema.Enum || f.Type == schema.UUID
+}

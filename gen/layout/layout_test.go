@@ -153,15 +153,6 @@ func TestColumns(t *testing.T) {
 	compare(t, []string{"cells a 0 false", "cells bb 1 true", "rows event -1 false"}, got)
 }
 
-// TestPicture: the example is a key as the generated code makes it.
-func TestPicture(t *testing.T) {
-	l := resolve(t, "1m", `  numbered: {pattern: bucket_new_columns, key: {delimiter: "#", segments: [{const: v1}, id, host, metric, bucket]}, bucket: {every: 1w, origin: 2022-01-03, label: "w%04d"}, family: m, ttl: {keep: forever}}
-`)
-	compare(t, "v1#id#host#metric#bucket", l.Tables[0].Picture(l))
-	compare(t, "v1#7#host#a#w0001", l.Tables[0].ExampleKey(l))
-	compare(t, "the bucket: 1w wide, labelled w%04d from 2022-01-03", l.Tables[0].Describe(l, l.Tables[0].Segments[4]))
-}
-
 // A table whose keys begin with a salt is split in front of the salts.
 func TestSaltSplits(t *testing.T) {
 	table := func(key string) []string {
@@ -173,15 +164,4 @@ func TestSaltSplits(t *testing.T) {
 	many := table(`delimiter: "#", segments: [{hash: [host], buckets: 1000}, host, id, bucket]`)
 	compare(t, 100, len(many))
 	compare(t, []string{"009#", "019#", "990#"}, []string{many[0], many[1], many[99]})
-}
-
-// A key is shown on a line of its own, in comments of generated code too: what is
-// no text there is quoted.
-func TestShowKey(t *testing.T) {
-	for key, want := range map[string]string{
-		"us-west2#3698": "us-west2#3698", "größe": "größe", "a b": "a b",
-		"": `""`, "a\nb": `"a\nb"`, "\xca\xfe": `"\xca\xfe"`, "\u202e": `"\u202e"`,
-	} {
-		compare(t, want, ShowKey(key))
-	}
 }

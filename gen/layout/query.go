@@ -8,7 +8,6 @@ import (
 
 	"github.com/btgen-dev/btgen/gen/diag"
 	"github.com/btgen-dev/btgen/gen/schema"
-	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
 // Query is one way that events are read: of all series that have some values.
@@ -187,6 +186,10 @@ func (t *Table) scans(p Plan) bool {
 	return !hasKind(p.Before, SeriesSegment) && !(t.Pattern.Bucketed() && hasKind(p.After, SeriesSegment))
 }
 
+// Unbounded reports whether the values that the query gives do not narrow the rows down,
+// even where it asks for all series.
+func (q *Query) Unbounded() bool { return q.Table.scans(q.Plan) }
+
 // Scans reports whether the query reads rows that it does not ask for, since no series
 // value that it gives narrows them down. One of all series asks for all rows in its
 // range of time.
@@ -223,7 +226,7 @@ func (t *Table) serves(l *Layout, p Plan, by []int) bool { return t.unserved(l, 
 func (t *Table) unserved(l *Layout, p Plan, by []int) string {
 	single := len(by) == len(l.Series)
 	switch {
-	case t.unordered() && !single:
+	case t.Unordered() && !single:
 		return "labels are not padded, so that rows of several series are in no order of time"
 	case !t.Metrics(), !hasKind(t.Segments, MetricSegment): // an error of the key
 		return ""
@@ -237,13 +240,13 @@ func (t *Table) unserved(l *Layout, p Plan, by []int) string {
 	return ""
 }
 
-// unordered reports whether the labels of buckets do not sort.
-func (t *Table) unordered() bool { return t.Pattern.Bucketed() && !t.Bucket.Sorted() }
+// Unordered reports whether the labels of buckets do not sort.
+func (t *Table) Unordered() bool { return t.Pattern.Bucketed() && !t.Bucket.Sorted() }
 
 // answering proposes what lets a table answer a query that it cannot answer: a padded
 // label, or one more table with another key.
 func (t *Table) answering(s *schema.Schema, l *Layout, by []int) string {
-	if t.unordered() && len(by) < len(l.Series) {
+	if t.Unordered() && len(by) < len(l.Series) {
 		label := t.Bucket.Label
 		bucket := s.Tables[slices.Index(l.Tables, t)].Bucket
 		bucket.Label = schema.Value[string]{V: label.Prefix + "%04d" + label.Suffix, Pos: bucket.Pos}
@@ -438,70 +441,6 @@ func (l *Layout) SaltText(salted []int, buckets int) string {
 	return fmt.Sprintf("{hash: [%s], buckets: %d}", strings.Join(names, ", "), buckets)
 }
 
-// Order says in words in which order the events of the query come.
-func (q *Query) Order(l *Layout) string {
-	switch {
-	case len(q.By) == len(l.Series):
-		return "in the order of time"
-	case !q.Plan.Timed:
-		return "by series in the order of their row keys, and then by time"
-	case q.Table.Pattern.Bucketed():
-		return "by bucket, then by series in the order of their row keys, and then by time"
-	}
-	return "in the order of time"
-}
-
-// Ranges says in words which rows are asked for.
-func (q *Query) Ranges() string {
-	text := "one range of rows"
-	switch {
-	case q.Table.scans(q.Plan):
-		text = q.Extent()
-	case q.Plan.Timed && q.Table.Pattern.Bucketed() && q.Plan.Whole && (len(q.Plan.After) > 0 || !q.Table.Bucket.Sorted()):
-		text = "the rows of the buckets, by their keys"
-	case q.Plan.Timed && q.Table.Pattern.Bucketed() && len(q.Plan.After) > 0:
-		text = "a range of rows for each bucket"
-	}
-	switch n := q.Plan.Salts; {
-	case n > codec.MaxStreams:
-		text += fmt.Sprintf(" for each of %d salts, read a few rows at a time, %d salts at once, and brought together", n, codec.MaxStreams)
-	case n > 1:
-		text += fmt.Sprintf(" for each of %d salts, read at once and brought together", n)
-	case q.Table.Metrics():
-		text += " for each field"
-	}
-	if len(q.Passed) > 0 {
-		text += ", passing over those with another " + strings.Join(q.Passed, " or ")
-	}
-	return text
-}
-
-// Extent says in words what a query reads whose values do not narrow the rows down.
-func (q *Query) Extent() string {
-	i := slices.IndexFunc(q.Plan.Before, func(g Segment) bool { return g.Kind == SaltSegment })
-	switch salted := i >= 0 && q.Plan.Salts == 1; {
-	case salted && q.Plan.Timed:
-		return fmt.Sprintf("the rows of all series of one of %d salts in the range of time", q.Plan.Before[i].Buckets)
-	case salted:
-		return fmt.Sprintf("the rows of one of %d salts", q.Plan.Before[i].Buckets)
-	case q.Plan.Timed:
-		return "the rows of all series in the range of time"
-	}
-	return "the whole table"
-}
-
-// Notes says in sentences what else a reader should know of the query.
-func (q *Query) Notes(l *Layout) []string {
-	var out []string
-	if !q.Plan.Timed {
-		out = append(out, "The server walks the rows of all times, and drops what is not in the range.")
-	}
-	if q.Table != l.Read && !q.Table.outlives(l.Read) {
-		out = append(out, fmt.Sprintf("Events may expire earlier in table %s than in table %s, which Read reads.", q.Table.ID, l.Read.ID))
-	}
-	return out
-}
-
 // ReadQuery is the read of a single series, which every reader has.
 func (l *Layout) ReadQuery() Query {
 	plan := l.SeriesPlan(l.Read)
@@ -519,37 +458,3 @@ func (l *Layout) allSeries() []int {
 
 // SeriesPlan is how a table answers the read of a single series.
 func (l *Layout) SeriesPlan(t *Table) Plan { return t.plan(l.allSeries()) }
-
-// exampleSpans returns where the rows of a query are for made-up series values:
-// a span for each salt that it reads, or for each field in a table that has a row
-// for each.
-func (q *Query) exampleSpans(l *Layout) []codec.Span {
-	if !q.Table.Metrics() {
-		if q.Plan.Salts == 1 {
-			return []codec.Span{q.exampleSpan(l, exampleKey{salt: ownSalt})}
-		}
-		var out []codec.Span
-		for salt := range q.Plan.Salts {
-			out = append(out, q.exampleSpan(l, exampleKey{salt: salt}))
-		}
-		return out
-	}
-	var out []codec.Span
-	for _, c := range q.Table.Columns {
-		out = append(out, q.exampleSpan(l, exampleKey{salt: ownSalt, metric: c.Qualifier}))
-	}
-	return out
-}
-
-// exampleSpan returns where the rows of a query are with a salt and a metric.
-func (q *Query) exampleSpan(l *Layout, k exampleKey) codec.Span {
-	before, after := q.Table.keyWriter(), q.Table.keyWriter()
-	q.Table.writeExamples(l, &before, q.Plan.Before, k)
-	q.Table.writeExamples(l, &after, q.Plan.After, k)
-	prefix, _ := before.Prefix() // of made-up values that do
-	suffix, _ := after.Prefix()
-	if q.Plan.Whole {
-		suffix, _ = after.Key()
-	}
-	return codec.Span{Prefix: string(prefix), Delimiter: q.Table.Delimiter, Suffix: string(suffix), Whole: q.Plan.Whole, MaxBytes: codec.MaxRowSet}
-}

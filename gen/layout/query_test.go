@@ -1,19 +1,31 @@
-package layout
+package layout_test
 
 import (
 	"fmt"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/btgen-dev/btgen/gen/layout"
+
 	"github.com/btgen-dev/btgen/gen/diag"
+	"github.com/btgen-dev/btgen/gen/sample"
 	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
+func compare(t *testing.T, want, got any) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
 // queryTable is a table t of a pattern with the segments of a key.
 func queryTable(pattern, segments string) string {
 	bucket := ""
-	if Pattern(pattern).Bucketed() {
+	if layout.Pattern(pattern).Bucketed() {
 		bucket = "bucket: 1h, "
 	}
 	return fmt.Sprintf("  t: {pattern: %s, key: {delimiter: \"#\", segments: [%s]}, %sfamily: m, ttl: {max_age: 30d}}\n", pattern, segments, bucket)
@@ -21,7 +33,7 @@ func queryTable(pattern, segments string) string {
 
 // ask resolves a query Q of series region, line and host, as the language has it,
 // to tables; there may be errors.
-func ask(t *testing.T, query, tables string) (*Layout, diag.List) {
+func ask(t *testing.T, query, tables string) (*layout.Layout, diag.List) {
 	t.Helper()
 	s, found := schema.Parse("event.yaml", fmt.Appendf(nil, `btgen: v1
 package: app
@@ -35,11 +47,11 @@ tables:
 	if len(found) != 0 {
 		t.Fatal(found)
 	}
-	return Resolve(s)
+	return layout.Resolve(s)
 }
 
 // answer is the query that ask asks for, which has an answer.
-func answer(t *testing.T, query, tables string) (*Layout, *Query) {
+func answer(t *testing.T, query, tables string) (*layout.Layout, *layout.Query) {
 	t.Helper()
 	l, found := ask(t, query, tables)
 	if len(found) != 0 {
@@ -77,7 +89,7 @@ func TestPlans(t *testing.T) {
 		{columns, "metric, region, line, host, bucket", "", "the whole table for each field"},
 	} {
 		_, q := answer(t, "{by: ["+test.by+"]}", queryTable(test.pattern, test.segments))
-		if got := q.Ranges(); got != test.want {
+		if got := sample.Ranges(q); got != test.want {
 			t.Errorf("%s of [%s] by [%s]:\n got %s\nwant %s", test.pattern, test.segments, test.by, got, test.want)
 		}
 		all := test.by == "" && strings.HasSuffix(test.want, "range of time") // which are wanted
@@ -102,7 +114,7 @@ func TestLongestTable(t *testing.T) {
 	} {
 		l, q := answer(t, "{by: ["+test.by+"]}", test.tables)
 		compare(t, test.want, q.Table.ID)
-		compare(t, test.note, strings.Join(q.Notes(l), " "))
+		compare(t, test.note, strings.Join(sample.Notes(l, q), " "))
 	}
 }
 
@@ -121,7 +133,7 @@ func TestAllSeries(t *testing.T) {
 	} {
 		_, q := answer(t, "{by: []}", tables)
 		compare(t, "salted", q.Table.ID)
-		compare(t, "the rows of all series in the range of time for each of 16 salts, read at once and brought together", q.Ranges())
+		compare(t, "the rows of all series in the range of time for each of 16 salts, read at once and brought together", sample.Ranges(q))
 		compare(t, false, q.Scans())
 	}
 	// Of two that are read as a whole, the one that keeps events longer.
@@ -199,7 +211,7 @@ func checkHint(t *testing.T, pattern, by, hint string) {
 	}
 	q := &l.Queries[0]
 	if _, open := q.Plan.Unbound(q.Table); by != "" && (open || q.Scans() || len(q.Passed) > 0) {
-		t.Errorf("%s, by %s: %s", hint, by, q.Ranges())
+		t.Errorf("%s, by %s: %s", hint, by, sample.Ranges(q))
 	}
 }
 
@@ -215,8 +227,8 @@ tables:
   t: {pattern: bucket_new_cells, key: {segments: [{name: id, encoding: raw, pad: %d}, bucket]}, bucket: 1h, family: m, ttl: {max_age: 30d}}
 `, pad))
 		if len(found) == 0 {
-			var l *Layout
-			l, found = Resolve(s)
+			var l *layout.Layout
+			l, found = layout.Resolve(s)
 			compare(t, pad, l.FixedSize(l.Tables[0].Segments[0]))
 		}
 		compare(t, want, len(found) == 0)

@@ -2,7 +2,6 @@ package layout
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -39,7 +38,6 @@ func Resolve(s *schema.Schema) (*Layout, diag.List) {
 	for i := range s.Tables {
 		r.layout.Tables = append(r.layout.Tables, r.table(&s.Tables[i]))
 	}
-	r.checkFieldExamples()
 	r.checkNumbers()
 	r.checkFamilies()
 	r.layout.Read = r.readable()
@@ -151,7 +149,6 @@ func (r *resolver) table(s *schema.Table) *Table {
 	if s.RowKeySchema.V {
 		r.keyFields(t, s.RowKeySchema.Pos)
 	}
-	r.checkExamples(t)
 	return t
 }
 
@@ -392,40 +389,6 @@ func (r *resolver) timing(t *Table, s *schema.Table) {
 	t.Slots = int64(t.Bucket.Widest() / precision)
 	if t.Pattern.EventTimed() {
 		t.MaxCells = t.Slots
-	}
-}
-
-// checkExamples refuses examples of series values that no key can hold.
-func (r *resolver) checkExamples(t *Table) {
-	if !t.Complete() || r.found.HasErrors() {
-		return
-	}
-	_, err := t.writeKey(r.layout, t.exampleKey())
-	failed, ok := errors.AsType[*codec.FieldError](err)
-	if !ok {
-		return
-	}
-	for _, f := range r.layout.Series {
-		if f.Example != nil && (f.Name == failed.Field || errors.Is(err, codec.ErrKeyTooLong)) {
-			r.errorf(f.Pos, "write one that events could have", "the example of %q cannot be in the key of table %q: %s", f.Name, t.ID, failed.Err)
-			return
-		}
-	}
-}
-
-// checkFieldExamples refuses examples of fields that the writer refuses.
-func (r *resolver) checkFieldExamples() {
-	for i := range r.schema.Fields {
-		f := &r.schema.Fields[i]
-		at, ok := f.Example.V.(time.Time)
-		if !ok {
-			continue
-		}
-		var c codec.Checker
-		c.Timestamp(f.Name.V, at)
-		if failed, ok := errors.AsType[*codec.FieldError](c.Err()); ok {
-			r.errorf(f.Example.Pos, "write one that events could have", "the example of %q cannot be stored: %s", f.Name.V, failed.Err)
-		}
 	}
 }
 

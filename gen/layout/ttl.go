@@ -1,7 +1,6 @@
 package layout
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -92,7 +91,7 @@ func (r *resolver) lifetime(t *Table, f *Family, ttl *schema.TTL) {
 		f.GC = codec.GCRule{Kind: codec.GCMaxAge, MaxAge: time.Second}
 		f.Life.Stamp = codec.StampExpiry
 	case schema.DefaultExpiration:
-		if ttl.Age.V > maxDefault {
+		if ttl.Age.V > MaxDefault {
 			r.errorf(ttl.Age.Pos, "use a shorter one, or {keep: forever}", "a default of %s is longer than time has been counted: timestamps would lie before 1970", schema.FormatDuration(ttl.Age.V))
 		}
 		f.GC = codec.GCRule{Kind: codec.GCMaxAge, MaxAge: ttl.Age.V}
@@ -110,9 +109,9 @@ func (r *resolver) lifetime(t *Table, f *Family, ttl *schema.TTL) {
 	f.WrittenAt = ttl.WrittenAt
 }
 
-// maxDefault is the longest default expiration: an event that expires soon has a
+// MaxDefault is the longest default expiration: an event that expires soon has a
 // timestamp that long ago.
-const maxDefault = 50 * 365 * 24 * time.Hour
+const MaxDefault = 50 * 365 * 24 * time.Hour
 
 // gcRule returns the rule of a time to live that is one of Bigtable's own.
 func gcRule(ttl *schema.TTL) codec.GCRule {
@@ -217,7 +216,7 @@ func (r *resolver) checkFamilies() {
 		}
 	}
 	for _, t := range r.layout.Tables {
-		if r.homeless || t.hasClasses() {
+		if r.homeless || t.HasClasses() {
 			continue
 		}
 		for i, f := range t.Families {
@@ -236,7 +235,7 @@ func (r *resolver) checkFamilies() {
 // and would keep its default where it is written again to all of them.
 func (r *resolver) checkDefaults() {
 	var first *Family
-	r.layout.anyFamily(func(f *Family) bool {
+	r.layout.AnyFamily(func(f *Family) bool {
 		switch {
 		case f.Life.Stamp != codec.StampShifted:
 		case first == nil:
@@ -266,8 +265,8 @@ func (l *Layout) telling() []*Table {
 	return slices.DeleteFunc(slices.Clone(l.Tables), func(t *Table) bool { return !l.tellsAll(t) })
 }
 
-// outlives reports whether events live at least as long in t as in other.
-func (t *Table) outlives(other *Table) bool {
+// Outlives reports whether events live at least as long in t as in other.
+func (t *Table) Outlives(other *Table) bool {
 	for _, o := range other.Families {
 		longer := func(f Family) bool { return f.Class == o.Class && f.Life.Outlives(o.Life) }
 		if !slices.ContainsFunc(t.Families, longer) {
@@ -297,7 +296,7 @@ func (r *resolver) readable() *Table {
 // longest lists those of some tables that no other one of them outlives.
 func longest(tables []*Table) []*Table {
 	return slices.DeleteFunc(slices.Clone(tables), func(t *Table) bool {
-		return slices.ContainsFunc(tables, func(o *Table) bool { return o.outlives(t) && !t.outlives(o) })
+		return slices.ContainsFunc(tables, func(o *Table) bool { return o.Outlives(t) && !t.Outlives(o) })
 	})
 }
 
@@ -324,13 +323,13 @@ func (r *resolver) checkOutlives(t *Table) {
 	}
 }
 
-// hasClasses reports whether the events of a table have TTL classes.
-func (t *Table) hasClasses() bool {
+// HasClasses reports whether the events of a table have TTL classes.
+func (t *Table) HasClasses() bool {
 	return slices.ContainsFunc(t.Families, func(f Family) bool { return f.Class > 0 })
 }
 
-// anyFamily reports whether some family of some table is as f says.
-func (l *Layout) anyFamily(is func(f *Family) bool) bool {
+// AnyFamily reports whether some family of some table is as f says.
+func (l *Layout) AnyFamily(is func(f *Family) bool) bool {
 	for _, t := range l.Tables {
 		for i := range t.Families {
 			if is(&t.Families[i]) {
@@ -343,125 +342,39 @@ func (l *Layout) anyFamily(is func(f *Family) bool) bool {
 
 // MustExpire reports whether an event must say when it expires.
 func (l *Layout) MustExpire() bool {
-	return l.anyFamily(func(f *Family) bool { return f.Life.Stamp == codec.StampExpiry })
+	return l.AnyFamily(func(f *Family) bool { return f.Life.Stamp == codec.StampExpiry })
 }
 
 // MayExpire reports whether an event may say how long it lives.
 func (l *Layout) MayExpire() bool {
-	return l.anyFamily(func(f *Family) bool { return f.Life.Stamp == codec.StampShifted })
+	return l.AnyFamily(func(f *Family) bool { return f.Life.Stamp == codec.StampShifted })
 }
 
 // KeepsWrittenAt reports whether the true write time of events is stored.
 func (l *Layout) KeepsWrittenAt() bool {
-	return l.anyFamily(func(f *Family) bool { return f.WrittenAt.IsSet() })
+	return l.AnyFamily(func(f *Family) bool { return f.WrittenAt.IsSet() })
 }
 
-// ClassAges says how long a class keeps events, for comments.
-func (l *Layout) ClassAges(class int) string {
-	var ages []string
-	for _, t := range l.Tables {
-		for _, f := range t.Families {
-			if age := schema.FormatDuration(f.GC.MaxAge); f.Class == class && !slices.Contains(ages, age) {
-				ages = append(ages, age)
-			}
-		}
+// ReadTables lists the tables that a series or a query is read from, some twice.
+func (l *Layout) ReadTables() []*Table {
+	tables := []*Table{l.Read}
+	for i := range l.Queries {
+		tables = append(tables, l.Queries[i].Table)
 	}
-	return strings.Join(ages, " or ")
+	return tables
 }
 
-// Defaults says how long events live that do not say so, for comments.
-func (l *Layout) Defaults() string {
-	var ages []string
-	l.anyFamily(func(f *Family) bool {
-		if age := schema.FormatDuration(f.Life.Default); f.Life.Default > 0 && !slices.Contains(ages, age) {
-			ages = append(ages, age)
-		}
+// KeepsWrittenAt reports whether the table stores the true write time of events.
+func (t *Table) KeepsWrittenAt() bool {
+	return slices.ContainsFunc(t.Columns, func(c Column) bool { return c.Field == WrittenAt })
+}
+
+// Default returns how long an event lives that does not say so; 0 if all do.
+func (l *Layout) Default() time.Duration {
+	var out time.Duration
+	l.AnyFamily(func(f *Family) bool {
+		out = max(out, f.Life.Default)
 		return false
 	})
-	return strings.Join(ages, " or ")
-}
-
-// Describe says when the cells of the family expire, in words.
-func (f *Family) Describe() string {
-	switch f.Life.Stamp {
-	case codec.StampExpiry:
-		return "when they are due, which is their cells' timestamp"
-	case codec.StampShifted:
-		return fmt.Sprintf("when they are due, which is their cells' timestamp and %s", schema.FormatDuration(f.Life.Default))
-	case codec.StampWrite:
-		return fmt.Sprintf("by the rule %s, counted from their writing", f.GC)
-	}
-	if f.GC.Normalize().Kind == codec.GCNone {
-		return "never"
-	}
-	return fmt.Sprintf("by the rule %s", f.GC)
-}
-
-// Timestamp says in words what the timestamps of the family's cells are.
-func (f *Family) Timestamp() string {
-	switch f.Life.Stamp {
-	case codec.StampExpiry:
-		return "when the event expires, rounded up to the millisecond"
-	case codec.StampShifted:
-		return fmt.Sprintf("when the event expires, less %s, rounded up to the millisecond", schema.FormatDuration(f.Life.Default))
-	case codec.StampWrite:
-		return "when the event was written, by the writer's clock, rounded down to the millisecond"
-	}
-	return "the time of the event, rounded down to the millisecond"
-}
-
-// Collected says in words which cells of the family garbage collection takes.
-func (f *Family) Collected() string { return collected(f.GC.Normalize()) }
-
-// collected is Collected for a rule.
-func collected(r codec.GCRule) string {
-	switch r.Kind {
-	case codec.GCMaxAge:
-		return "what is older than " + schema.FormatDuration(r.MaxAge)
-	case codec.GCMaxVersions:
-		return fmt.Sprintf("what is not among the newest %d cells of its column", r.MaxVersions)
-	case codec.GCNone:
-		return "nothing"
-	}
-	join := ", or "
-	if r.Kind == codec.GCIntersection {
-		join = ", and "
-	}
-	var parts []string
-	for _, rule := range r.Rules {
-		part := collected(rule)
-		if len(rule.Rules) > 0 {
-			part = "(" + part + ")"
-		}
-		parts = append(parts, part)
-	}
-	return strings.Join(parts, join)
-}
-
-// ReadFilter says in words which cells of the family every read asks for, because
-// of their time to live: those that garbage collection leaves, as of now.
-func (f *Family) ReadFilter() string {
-	switch f.Life.Stamp {
-	case codec.StampExpiry:
-		return "timestamp > now"
-	case codec.StampShifted:
-		return fmt.Sprintf("timestamp > now − %s", schema.FormatDuration(f.Life.Default))
-	}
-	var terms []string
-	for _, term := range f.Life.Retention {
-		age := fmt.Sprintf("timestamp ≥ now − %s", schema.FormatDuration(term.MaxAge))
-		newest := fmt.Sprintf("among the newest %d cells of its column", term.Versions)
-		switch {
-		case term.Versions == 0:
-			terms = append(terms, age)
-		case term.MaxAge == 0:
-			terms = append(terms, newest)
-		default:
-			terms = append(terms, age+" and "+newest)
-		}
-	}
-	if terms == nil {
-		return "every cell"
-	}
-	return strings.Join(terms, ", or ")
+	return out
 }

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/btgen-dev/btgen/gen/sample"
+
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/schema"
 )
@@ -25,7 +27,7 @@ func tinyCells(l *layout.Layout, t *layout.Table, report reporter) {
 	if t.Pattern != layout.BucketNewCells && t.Pattern != layout.SingleUnserialized {
 		return
 	}
-	e := t.Estimate(l)
+	e := sample.EstimateOf(l, t)
 	if around := e.Event.Upper - e.Values; e.CellsPerEvent >= tinyFrom && around > 4*e.Values {
 		report.at(t.PatternPos, "if readers want whole events, use "+code("pattern: %s", serializedOf(t.Pattern))+"; single fields cannot be read then",
 			"an event is %s cells with %s of values, and up to %s around them: serialized it is one cell", number(float64(e.CellsPerEvent)), size(e.Values), size(around))
@@ -42,7 +44,7 @@ func serializedOf(p layout.Pattern) layout.Pattern {
 
 // longNames is C02.
 func longNames(l *layout.Layout, t *layout.Table, report reporter) {
-	e := t.Estimate(l)
+	e := sample.EstimateOf(l, t)
 	if e.CellsPerRow < manyCells {
 		return
 	}

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/btgen-dev/btgen/gen/sample"
+
 	"github.com/btgen-dev/btgen/gen/diag"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/schema"
@@ -38,7 +40,7 @@ func keySize(l *layout.Layout, t *layout.Table, report reporter) {
 
 // cellSize is L02 for what is declared; the writer checks each cell.
 func cellSize(l *layout.Layout, t *layout.Table, report reporter) {
-	switch n := t.Estimate(l).Cell; {
+	switch n := sample.EstimateOf(l, t).Cell; {
 	case n > maxCellBytes:
 		report.at(t.Pos, "store large values elsewhere, and here where they are", "a cell would have %s by the declared value_bytes; Bigtable takes at most 100 MiB", size(n))
 	case n > maxCellAdvised:
@@ -49,7 +51,7 @@ func cellSize(l *layout.Layout, t *layout.Table, report reporter) {
 // rowSize is L03. What is over by the lower bound, at a rate that is known, cannot
 // be read. By an assumed rate it is a warning.
 func rowSize(l *layout.Layout, t *layout.Table, report reporter) {
-	e := t.Estimate(l)
+	e := sample.EstimateOf(l, t)
 	known := !e.Load.AssumedRate || !t.Pattern.Bucketed() && !e.Load.AssumedValueBytes
 	rule := ""
 	switch {
@@ -76,7 +78,7 @@ func rowCells(l *layout.Layout, t *layout.Table, report reporter) {
 	if !t.Pattern.Bucketed() {
 		return
 	}
-	if e := t.Estimate(l); e.CellsPerRow > maxRowCells {
+	if e := sample.EstimateOf(l, t); e.CellsPerRow > maxRowCells {
 		report.at(t.WidthPos, report.narrower(l, t), "%s cells a row (%s): Bigtable reads and compacts a row as a whole; at most %s are advised", number(e.CellsPerRow), basis(e.Load), number(maxRowCells))
 	}
 }
@@ -100,7 +102,7 @@ func qualifierSize(l *layout.Layout, t *layout.Table, report reporter) {
 			report.at(c.Pos, "shorten it", "a column name of %d bytes; Bigtable takes at most %d", len(c.Qualifier), maxQualifierBytes)
 		}
 	}
-	if e := t.Estimate(l); t.Metrics() && !e.Load.AssumedValueBytes && e.Datum > maxQualifierBytes {
+	if e := sample.EstimateOf(l, t); t.Metrics() && !e.Load.AssumedValueBytes && e.Datum > maxQualifierBytes {
 		report.at(t.PatternPos, "use bucket_new_cells", "values of %s by value_bytes become column names; Bigtable takes at most %s", size(e.Datum), size(maxQualifierBytes))
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/btgen-dev/btgen/gen/diag"
 	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/sample"
 	"github.com/btgen-dev/btgen/gen/schema"
 )
 
@@ -165,7 +166,7 @@ func (s subject) checkAllowances(rules []Rule) diag.List {
 func checkScan(q *layout.Query) diag.List {
 	var found diag.List
 	if q.Scan != "" && !q.Scans() {
-		found.Warnf(q.ScanPos, "query %s asks table %q for %s: there is no scan to allow", q.Name, q.Table.ID, q.Ranges()).Hint = "leave scan out"
+		found.Warnf(q.ScanPos, "query %s asks table %q for %s: there is no scan to allow", q.Name, q.Table.ID, sample.Ranges(q)).Hint = "leave scan out"
 	}
 	return found
 }

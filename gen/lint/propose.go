@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/btgen-dev/btgen/gen/sample"
+
 	"github.com/btgen-dev/btgen/gen/diag"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/schema"
@@ -131,7 +133,7 @@ func rewrite(t *layout.Table, segments []layout.Segment) *layout.Table {
 
 // suits reports whether rows of a bucket are as the rules want them: read by Bigtable
 // with room to grow, of not too many cells, and no wider than what lives in them.
-func suits(e layout.Estimate, width codec.Bucket) bool {
+func suits(e sample.Estimate, width codec.Bucket) bool {
 	return e.Row.Upper <= maxRowAdvised/2 && e.CellsPerRow <= maxRowCells && (e.Shortest == 0 || width.Widest() <= e.Shortest)
 }
 
@@ -139,7 +141,7 @@ func suits(e layout.Estimate, width codec.Bucket) bool {
 // rows finds anything, so that all of them propose the same one.
 func (r reporter) narrower(l *layout.Layout, t *layout.Table) string {
 	for _, width := range t.Narrower() {
-		if other := t.WithBucket(l, width); width%l.Precision == 0 && suits(other.Estimate(l), other.Bucket) {
+		if other := t.WithBucket(l, width); width%l.Precision == 0 && suits(sample.EstimateOf(l, other), other.Bucket) {
 			return declared(l, "use "+r.bucket(t, other))
 		}
 	}

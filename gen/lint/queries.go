@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/sample"
 )
 
 // fullScan is K06: no part of the key is known. The query itself says why it may.
@@ -19,11 +20,11 @@ func fullScan(l *layout.Layout, q *layout.Query, report reporter) {
 		if !q.Table.Metrics() {
 			hint = report.newTable(l, q, why+", or add a table with the time behind a salt")
 		}
-		report.at(q.Pos, hint, "query %s reads %s: the row keys of table %q have the series before the time", q.Name, q.Extent(), q.Table.ID)
+		report.at(q.Pos, hint, "query %s reads %s: the row keys of table %q have the series before the time", q.Name, sample.Extent(q), q.Table.ID)
 		return
 	}
 	report.at(q.Pos, report.newTable(l, q, fmt.Sprintf("%s, or add a table whose key begins with %s", why, given(l, q))),
-		"query %s reads %s to find one %s: no row key of table %q begins with it", q.Name, q.Extent(), given(l, q), q.Table.ID)
+		"query %s reads %s to find one %s: no row key of table %q begins with it", q.Name, sample.Extent(q), given(l, q), q.Table.ID)
 }
 
 // given names the series values that a query gives.
@@ -41,9 +42,9 @@ func walksTimes(l *layout.Layout, q *layout.Query, report reporter) {
 	if !found || q.Scans() {
 		return
 	}
-	from, to, now := q.Table.ExampleSpan()
+	from, to, now := sample.Day(q.Table)
 	reads := "it reads the rows of all times"
-	if w := q.Work(l, now, from, to, nil); w.Walked > 0 {
+	if w := sample.WorkOf(l, q, now, from, to, nil); w.Walked > 0 {
 		reads = fmt.Sprintf("for a day it reads %s rows a series instead of %s", number(w.Walked+w.Rows), number(w.Rows))
 	}
 	report.at(q.Pos, report.newTable(l, q, fmt.Sprintf("allow it, %s, or add a table with the time right after %s", allow("K18", "a few times a day"), given(l, q))),

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/btgen-dev/btgen/gen/sample"
+
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/runtime/codec"
@@ -148,7 +150,7 @@ func visit(r codec.GCRule, yield func(codec.GCRule) bool) bool {
 // shortLived is T15: most of a row is garbage. A bucket of up to twice the time to
 // live is about as wide.
 func shortLived(l *layout.Layout, t *layout.Table, report reporter) {
-	e := t.Estimate(l)
+	e := sample.EstimateOf(l, t)
 	if !t.Pattern.Bucketed() || e.Shortest == 0 || t.Bucket.Widest() <= 2*e.Shortest {
 		return
 	}
@@ -179,7 +181,7 @@ func plannedStorage(l *layout.Layout, t *layout.Table, report reporter) {
 	if l.Expect.Rate == 0 || l.Expect.Series == 0 {
 		return
 	}
-	if e := t.Estimate(l); e.Retention > 0 {
+	if e := sample.EstimateOf(l, t); e.Retention > 0 {
 		kept := schema.FormatDuration(e.Retention)
 		if e.Shortest < e.Retention {
 			kept = schema.FormatDuration(e.Shortest) + " to " + kept

@@ -1,17 +1,20 @@
-package layout
+package sample_test
 
 import (
 	"fmt"
 	"testing"
 	"time"
 
+	"github.com/btgen-dev/btgen/gen/layout"
+
+	"github.com/btgen-dev/btgen/gen/sample"
 	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/scan"
 )
 
 // oneQuery resolves a schema with a table and a query by some series values.
-func oneQuery(t *testing.T, precision, table, by string) (*Layout, *Query) {
+func oneQuery(t *testing.T, precision, table, by string) (*layout.Layout, *layout.Query) {
 	t.Helper()
 	s, found := schema.Parse("event.yaml", fmt.Appendf(nil, `btgen: v1
 package: app
@@ -25,8 +28,8 @@ queries:
   ByThem: {by: [%s], scan: "for a test"}
 `, precision, table, by))
 	if len(found) == 0 {
-		var l *Layout
-		if l, found = Resolve(s); len(found) == 0 {
+		var l *layout.Layout
+		if l, found = layout.Resolve(s); len(found) == 0 {
 			return l, &l.Queries[0]
 		}
 	}
@@ -47,9 +50,9 @@ func TestPagedRequests(t *testing.T) {
 		{65, codec.PageEvents, "pattern: single_unserialized, ttl: {keep: forever}, key: {delimiter: \"#\", segments: [{hash: [host, id], buckets: 65}, kind, {time: unix_s}, host, id]}"},
 	} {
 		l, q := oneQuery(t, "1s", test.table, "kind")
-		requests := q.Requests(l, from, from, from.Add(time.Hour), nil)
+		requests := sample.Requests(l, q, from, from, from.Add(time.Hour), nil)
 		compare(t, test.requests, len(requests))
-		compare(t, test.limit, q.Work(l, from, from, from.Add(time.Hour), nil).Pages)
+		compare(t, test.limit, sample.WorkOf(l, q, from, from, from.Add(time.Hour), nil).Pages)
 		if test.limit == 0 && len(requests[0].Rows) != 64 {
 			t.Errorf("%d ranges", len(requests[0].Rows))
 		}
@@ -66,7 +69,7 @@ func TestPagedRequests(t *testing.T) {
 func TestTimeInKeys(t *testing.T) {
 	at := func(hour, minute int) time.Time { return time.Date(2021, 3, 5, hour, minute, 0, 0, time.UTC) }
 	l, q := oneQuery(t, "1s", "pattern: bucket_offsets, bucket: {every: 1h, label: 2006-01-02T15}, ttl: {default_expiration: 2d}, key: {delimiter: \"#\", segments: [host, id, bucket, kind]}", "host, kind")
-	requests := q.Requests(l, at(12, 0), at(9, 30), at(12, 0), nil)
+	requests := sample.Requests(l, q, at(12, 0), at(9, 30), at(12, 0), nil)
 	if len(requests) != 1 {
 		t.Fatal(requests)
 	}
@@ -93,24 +96,24 @@ func TestWorkOfFamilies(t *testing.T) {
 	to := from.Add(24 * time.Hour)
 	for name, test := range map[string]struct {
 		columns []int
-		want    Work
+		want    sample.Work
 	}{
-		"a":    {[]int{0}, Work{Requests: 1, Rows: 24, Cells: 90_000, Events: 86_400}}, // b tells of events without a
-		"b":    {[]int{1}, Work{Requests: 1, Rows: 24, Cells: 86_400, Events: 86_400}},
-		"both": {nil, Work{Requests: 1, Rows: 24, Cells: 90_000, Events: 86_400}},
+		"a":    {[]int{0}, sample.Work{Requests: 1, Rows: 24, Cells: 90_000, Events: 86_400}}, // b tells of events without a
+		"b":    {[]int{1}, sample.Work{Requests: 1, Rows: 24, Cells: 86_400, Events: 86_400}},
+		"both": {nil, sample.Work{Requests: 1, Rows: 24, Cells: 90_000, Events: 86_400}},
 	} {
-		got := q.Work(l, to, from, to, test.columns)
+		got := sample.WorkOf(l, &q, to, from, to, test.columns)
 		if got != test.want {
 			t.Errorf("%s: %+v, want %+v", name, got, test.want)
 		}
 	}
 	// A day later, nothing is left of what lives for an hour: b alone tells of events.
-	got := q.Work(l, to.Add(24*time.Hour), from, to, []int{0})
+	got := sample.WorkOf(l, &q, to.Add(24*time.Hour), from, to, []int{0})
 	compare(t, 86_400.0, got.Cells)
 }
 
 // familiesLayout has fields in two families, one of which lives for an hour.
-func familiesLayout(t *testing.T) *Layout {
+func familiesLayout(t *testing.T) *layout.Layout {
 	t.Helper()
 	s, found := schema.Parse("event.yaml", []byte(`btgen: v1
 package: app
@@ -129,7 +132,7 @@ expect: {rate: 1/s}
 	if len(found) > 0 {
 		t.Fatal(found)
 	}
-	l, found := Resolve(s)
+	l, found := layout.Resolve(s)
 	if found.HasErrors() {
 		t.Fatal(found)
 	}
@@ -160,7 +163,7 @@ func TestRestOfTheBucket(t *testing.T) {
 		l, _ := oneQuery(t, "1s", test.table+", key: {delimiter: \"#\", segments: ["+segments+"]}", "host, id, kind")
 		q := l.ReadQuery()
 		last := int64(0)
-		for _, r := range q.Requests(l, at(12, 0), test.from, test.to, nil) {
+		for _, r := range sample.Requests(l, &q, at(12, 0), test.from, test.to, nil) {
 			for _, w := range r.Filter.(scan.Cells).Windows {
 				last = max(last, w.To)
 			}

@@ -1,10 +1,11 @@
-package layout
+package sample
 
 import (
 	"reflect"
 	"slices"
 	"time"
 
+	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
@@ -14,7 +15,7 @@ import (
 type RoundTrip struct {
 	// Series are values of the series. The first has an event at each of Times, and
 	// each of the others, which differs from it in one value, has one.
-	Series []ExampleSeries
+	Series []Series
 	// Times are multiples of the precision: the first two are in one bucket, unless
 	// the table keeps fewer versions or a bucket has room for just one, and the
 	// third is in another.
@@ -31,25 +32,25 @@ type RoundTrip struct {
 	Sequence bool
 }
 
-// ExampleSeries is the values of a series.
-type ExampleSeries struct {
+// Series is the values of a series.
+type Series struct {
 	Values  []any // as Field.Example
 	Differs int   // the index of the value that the first series does not have; -1 for the first
 }
 
 // Matches reports whether a query by the values of the first series finds s.
-func (s ExampleSeries) Matches(q *Query) bool { return !slices.Contains(q.By, s.Differs) }
+func (s Series) Matches(q *layout.Query) bool { return !slices.Contains(q.By, s.Differs) }
 
-// RoundTrip returns what a test writes; false if there is nothing that all tables
+// NewRoundTrip returns what a test writes; false if there is nothing that all tables
 // would take.
-func (l *Layout) RoundTrip() (*RoundTrip, bool) {
-	r := &RoundTrip{Series: l.exampleSeries(), Always: l.always(), Sequence: l.readsSequence()}
-	return r, l.exampleTimes(r) && r.Series != nil
+func NewRoundTrip(l *layout.Layout) (*RoundTrip, bool) {
+	r := &RoundTrip{Series: roundTripSeries(l), Always: always(l), Sequence: readsSequence(l)}
+	return r, roundTripTimes(l, r) && r.Series != nil
 }
 
-// exampleSeries returns a series, and for each of its values another series in
+// roundTripSeries returns a series, and for each of its values another series in
 // which that one differs; nil if the tables can hold none.
-func (l *Layout) exampleSeries() []ExampleSeries {
+func roundTripSeries(l *layout.Layout) []Series {
 	values := make([]any, len(l.Series))
 	own := *l
 	own.Series = slices.Clone(l.Series)
@@ -57,7 +58,7 @@ func (l *Layout) exampleSeries() []ExampleSeries {
 	fit := func(i int, candidates []any) bool {
 		return slices.ContainsFunc(candidates, func(v any) bool {
 			own.Series[i].Example = v
-			return own.allTablesTake(i)
+			return allTablesTake(&own, i)
 		})
 	}
 	for i := range l.Series {
@@ -66,16 +67,16 @@ func (l *Layout) exampleSeries() []ExampleSeries {
 		}
 		values[i] = own.Series[i].Example
 	}
-	if slices.ContainsFunc(l.Tables, func(t *Table) bool { return t.ExampleKey(&own) == "" }) {
+	if slices.ContainsFunc(l.Tables, func(t *layout.Table) bool { return Key(&own, t) == "" }) {
 		return nil
 	}
-	out := []ExampleSeries{{values, -1}}
+	out := []Series{{values, -1}}
 	for i := range l.Series {
 		same := func(v any) bool { return reflect.DeepEqual(v, values[i]) }
 		if fit(i, slices.DeleteFunc(otherValues(&l.Series[i], values[i]), same)) {
 			other := slices.Clone(values)
 			other[i] = own.Series[i].Example
-			out = append(out, ExampleSeries{other, i})
+			out = append(out, Series{other, i})
 		}
 		own.Series[i].Example = values[i]
 	}
@@ -84,17 +85,17 @@ func (l *Layout) exampleSeries() []ExampleSeries {
 
 // allTablesTake reports whether the keys of all tables can hold the example of a
 // series value.
-func (l *Layout) allTablesTake(series int) bool {
-	return !slices.ContainsFunc(l.Tables, func(t *Table) bool {
-		w := t.keyWriter()
-		writeExample(&w, &l.Series[series], t.FormOf(series))
+func allTablesTake(l *layout.Layout, series int) bool {
+	return !slices.ContainsFunc(l.Tables, func(t *layout.Table) bool {
+		w := t.KeyWriter()
+		writeValue(&w, &l.Series[series], t.FormOf(series))
 		_, err := w.Key()
 		return err != nil
 	})
 }
 
 // firstValues lists values for a series value, the best first.
-func firstValues(f *Field, tables []*Table, series int) []any {
+func firstValues(f *layout.Field, tables []*layout.Table, series int) []any {
 	var out []any
 	if f.Example != nil {
 		out = append(out, f.Example)
@@ -124,7 +125,7 @@ func firstValues(f *Field, tables []*Table, series int) []any {
 }
 
 // enumValues lists the values of an enum.
-func enumValues(f *Field) []any {
+func enumValues(f *layout.Field) []any {
 	var out []any
 	for _, v := range f.Enum {
 		out = append(out, v.Name)
@@ -134,7 +135,7 @@ func enumValues(f *Field) []any {
 
 // otherValues lists values that differ from one, the best first: those whose text
 // begins with its text, which a range of keys must tell apart.
-func otherValues(f *Field, first any) []any {
+func otherValues(f *layout.Field, first any) []any {
 	switch v := first.(type) {
 	case []byte:
 		return []any{append(slices.Clone(v), 'Z'), append(slices.Clone(v[:max(0, len(v)-1)]), 'Z')} // where the length is fixed
@@ -160,18 +161,18 @@ func otherValues(f *Field, first any) []any {
 	return nil
 }
 
-// exampleTimes sets the times of the events of a series and the clock; false if
+// roundTripTimes sets the times of the events of a series and the clock; false if
 // the tables can keep none.
-func (l *Layout) exampleTimes(r *RoundTrip) bool {
+func roundTripTimes(l *layout.Layout, r *RoundTrip) bool {
 	starts := []time.Time{time.Date(2100, 3, 5, 12, 0, 0, 0, time.UTC)}
 	for _, t := range l.Tables {
-		starts = append(starts, t.ExampleTime()) // where a label cannot count so far
+		starts = append(starts, Time(t)) // where a label cannot count so far
 	}
 	for i, start := range starts {
-		for _, times := range [][]time.Time{l.timesTogether(start), l.timesApart(start)} {
+		for _, times := range [][]time.Time{timesTogether(l, start), timesApart(l, start)} {
 			after := codec.Truncate(times[2], time.Second).Add(time.Second)
 			for _, now := range []time.Time{after, codec.Truncate(times[0], time.Millisecond)} {
-				if l.keeps(times, now) {
+				if keeps(l, times, now) {
 					r.Times, r.Now, r.Far = times, now, i == 0
 					return true
 				}
@@ -182,7 +183,7 @@ func (l *Layout) exampleTimes(r *RoundTrip) bool {
 }
 
 // widest returns the widest buckets of all tables; false if none has any.
-func (l *Layout) widest() (widest codec.Bucket, found bool) {
+func widest(l *layout.Layout) (widest codec.Bucket, found bool) {
 	for _, t := range l.Tables {
 		if t.Pattern.Bucketed() && (!found || t.Bucket.Widest() > widest.Widest()) {
 			widest, found = t.Bucket, true
@@ -192,19 +193,19 @@ func (l *Layout) widest() (widest codec.Bucket, found bool) {
 }
 
 // timesTogether returns times on both sides of a bucket's end.
-func (l *Layout) timesTogether(start time.Time) []time.Time {
+func timesTogether(l *layout.Layout, start time.Time) []time.Time {
 	second := codec.Truncate(start, l.Precision).Add(l.Precision)
-	if b, ok := l.widest(); ok {
+	if b, ok := widest(l); ok {
 		second = codec.Truncate(b.End(second).Add(-1), l.Precision)
 	}
 	return []time.Time{second.Add(-l.Precision), second, second.Add(l.Precision)}
 }
 
 // timesApart returns times of which no two are in one bucket.
-func (l *Layout) timesApart(start time.Time) []time.Time {
-	b, ok := l.widest()
+func timesApart(l *layout.Layout, start time.Time) []time.Time {
+	b, ok := widest(l)
 	if !ok {
-		return l.timesTogether(start)
+		return timesTogether(l, start)
 	}
 	times := []time.Time{codec.Truncate(start, l.Precision)}
 	for range 2 {
@@ -216,13 +217,13 @@ func (l *Layout) timesApart(start time.Time) []time.Time {
 
 // keeps reports whether all tables can hold events of the times, and keep them if
 // a reader's clock says now.
-func (l *Layout) keeps(times []time.Time, now time.Time) bool {
+func keeps(l *layout.Layout, times []time.Time, now time.Time) bool {
 	for _, t := range l.Tables {
-		if slices.ContainsFunc(times, func(at time.Time) bool { return !t.canHold(at) }) {
+		if slices.ContainsFunc(times, func(at time.Time) bool { return !canHold(t, at) }) {
 			return false
 		}
 		rank := 1
-		if t.Pattern.Bucketed() && t.Pattern != BucketOffsets && t.Bucket.Start(times[0]).Equal(t.Bucket.Start(times[1])) {
+		if t.Pattern.Bucketed() && t.Pattern != layout.BucketOffsets && t.Bucket.Start(times[0]).Equal(t.Bucket.Start(times[1])) {
 			rank = 2 // the events are versions of one column
 		}
 		for _, f := range t.Families {
@@ -235,8 +236,8 @@ func (l *Layout) keeps(times []time.Time, now time.Time) bool {
 }
 
 // canHold reports whether the row keys of a table can hold a time.
-func (t *Table) canHold(at time.Time) bool {
-	w := t.keyWriter()
+func canHold(t *layout.Table, at time.Time) bool {
+	w := t.KeyWriter()
 	if t.Pattern.Bucketed() {
 		w.Bucket(t.Bucket, at)
 	} else {
@@ -249,13 +250,13 @@ func (t *Table) canHold(at time.Time) bool {
 // always returns which optional fields no event may lack, so that something is
 // stored of it: the first one where no other is always there. Where families say
 // when an event expires or was written, that goes for each of them.
-func (l *Layout) always() []bool {
+func always(l *layout.Layout) []bool {
 	tell := l.MustExpire() || l.MayExpire() || l.KeepsWrittenAt()
 	out := make([]bool, len(l.Fields))
 	for _, t := range l.Tables {
 		for family := range t.Families {
-			in := slices.DeleteFunc(slices.Clone(t.Columns), func(c Column) bool { return c.Field < 0 || tell && c.Family != family })
-			if len(in) > 0 && !slices.ContainsFunc(in, func(c Column) bool { return !l.Fields[c.Field].Optional }) {
+			in := slices.DeleteFunc(slices.Clone(t.Columns), func(c layout.Column) bool { return c.Field < 0 || tell && c.Family != family })
+			if len(in) > 0 && !slices.ContainsFunc(in, func(c layout.Column) bool { return !l.Fields[c.Field].Optional }) {
 				out[in[0].Field] = true
 			}
 		}
@@ -264,35 +265,11 @@ func (l *Layout) always() []bool {
 }
 
 // readsSequence reports whether all tables that are read have the tie-breaker.
-func (l *Layout) readsSequence() bool {
-	for _, t := range l.readTables() {
+func readsSequence(l *layout.Layout) bool {
+	for _, t := range l.ReadTables() {
 		if !t.HasSequence() {
 			return false
 		}
 	}
 	return l.Sequence
-}
-
-// readTables lists the tables that a series or a query is read from, some twice.
-func (l *Layout) readTables() []*Table {
-	tables := []*Table{l.Read}
-	for i := range l.Queries {
-		tables = append(tables, l.Queries[i].Table)
-	}
-	return tables
-}
-
-// KeepsWrittenAt reports whether the table stores the true write time of events.
-func (t *Table) KeepsWrittenAt() bool {
-	return slices.ContainsFunc(t.Columns, func(c Column) bool { return c.Field == WrittenAt })
-}
-
-// Default returns how long an event lives that does not say so; 0 if all do.
-func (l *Layout) Default() time.Duration {
-	var out time.Duration
-	l.anyFamily(func(f *Family) bool {
-		out = max(out, f.Life.Default)
-		return false
-	})
-	return out
 }

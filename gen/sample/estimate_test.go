@@ -1,10 +1,13 @@
-package layout
+package sample_test
 
 import (
 	"fmt"
 	"math"
 	"testing"
 
+	"github.com/btgen-dev/btgen/gen/layout"
+
+	"github.com/btgen-dev/btgen/gen/sample"
 	"github.com/btgen-dev/btgen/gen/schema"
 )
 
@@ -56,11 +59,11 @@ tables:
 		if found.HasErrors() {
 			t.Fatal(found)
 		}
-		l, found := Resolve(s)
+		l, found := layout.Resolve(s)
 		if found.HasErrors() {
 			t.Fatal(found)
 		}
-		e := l.Tables[0].Estimate(l)
+		e := sample.EstimateOf(l, l.Tables[0])
 		event := e.Event.Upper - e.Values + test.values
 		if math.Abs(event-test.event) > 1e-9 {
 			t.Errorf("%s: an event of %v bytes, want %v (%s)", l.Tables[0].Pattern, event, test.event, test.cell)
@@ -77,7 +80,7 @@ func TestEstimateRows(t *testing.T) {
 		"  rows: {pattern: single_serialized, key: {delimiter: \"#\", segments: [host, id, time]}, family: m, ttl: {max_age: 1d}}\n": 8 * 24 * 60,
 	} {
 		l := resolve(t, "1m", tables)
-		e := l.Tables[0].Estimate(l)
+		e := sample.EstimateOf(l, l.Tables[0])
 		compare(t, want, e.Rows)
 	}
 }

@@ -1,4 +1,4 @@
-package layout
+package sample
 
 import (
 	"encoding/json"
@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
@@ -21,7 +22,7 @@ var strides = []int64{0, 1, 3, 2}
 
 // exampleValue returns the value of a field of the n-th event, typed as
 // Field.Default.
-func exampleValue(f *Field, n int, at time.Time) any {
+func exampleValue(f *layout.Field, n int, at time.Time) any {
 	example := f.Example
 	if example == nil {
 		example = unsaidExample(f, at)
@@ -43,13 +44,13 @@ func exampleValue(f *Field, n int, at time.Time) any {
 	case []byte:
 		return varyBytes(v, n)
 	case string:
-		return f.varyText(v, n)
+		return varyText(f, v, n)
 	}
 	return example
 }
 
 // unsaidExample returns a likely value for a field without an example.
-func unsaidExample(f *Field, at time.Time) any {
+func unsaidExample(f *layout.Field, at time.Time) any {
 	switch f.Type {
 	case schema.String:
 		return likelyText(f.Name)
@@ -141,7 +142,7 @@ func varyBytes(v []byte, n int) []byte {
 
 // varyText varies a value of the types that the schema writes as strings: it takes the
 // n-th value of an enum after the example, and counts the last number of a text up.
-func (f *Field) varyText(v string, n int) string {
+func varyText(f *layout.Field, v string, n int) string {
 	switch f.Type {
 	case schema.Enum:
 		i := slices.IndexFunc(f.Enum, func(e codec.EnumName) bool { return e.Name == v })

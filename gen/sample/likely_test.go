@@ -1,4 +1,4 @@
-package layout
+package sample
 
 import (
 	"fmt"
@@ -8,8 +8,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"pgregory.net/rapid"
 
+	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
@@ -49,7 +52,7 @@ func TestLikelyValues(t *testing.T) {
 		{"pressure", "hPa", schema.Float64, 850, 1050},
 		{"x", "furlongs", schema.Int32, 1, 100},
 	} {
-		f := Field{Name: test.name, Unit: test.unit, Type: test.typ}
+		f := layout.Field{Name: test.name, Unit: test.unit, Type: test.typ}
 		for n := range 8 {
 			v := reflect.ValueOf(exampleValue(&f, n, time.Now())).Convert(reflect.TypeFor[float64]()).Float()
 			if test.low < 0 && test.high < 0 && v > 0 || v < test.low || v > test.high {
@@ -65,7 +68,7 @@ func TestLikelyNumbersFit(t *testing.T) {
 		for name := range strings.FieldsSeq(q.names) {
 			for unit := range q.value {
 				for _, typ := range []schema.Type{schema.Int32, schema.Int64, schema.Uint32, schema.Uint64, schema.Float32, schema.Float64} {
-					f := Field{Name: name, Unit: unit, Type: typ}
+					f := layout.Field{Name: name, Unit: unit, Type: typ}
 					checkVaried(t, &f)
 				}
 			}
@@ -81,7 +84,7 @@ type fataler interface {
 
 // checkVaried checks the values of the events of a field: the first is the example, the
 // others are of its type, its sign and its magnitude.
-func checkVaried(t fataler, f *Field) {
+func checkVaried(t fataler, f *layout.Field) {
 	t.Helper()
 	at := time.Date(2021, 3, 5, 12, 0, 0, 0, time.UTC)
 	first := exampleValue(f, 0, at)
@@ -117,7 +120,7 @@ func number(v any) float64 {
 }
 
 // checkNear checks a number beside the first.
-func checkNear(t fataler, f *Field, v, first float64) {
+func checkNear(t fataler, f *layout.Field, v, first float64) {
 	t.Helper()
 	if math.Signbit(v) != math.Signbit(first) || math.Abs(v) < math.Abs(first)/2 || math.Abs(v) > math.Abs(first) {
 		t.Fatalf("%+v: %v after %v", f, v, first)
@@ -128,7 +131,7 @@ func checkNear(t fataler, f *Field, v, first float64) {
 }
 
 // checkText checks what schemas write as a string.
-func checkText(t fataler, f *Field, v string) {
+func checkText(t fataler, f *layout.Field, v string) {
 	t.Helper()
 	var c codec.Checker
 	switch f.Type {
@@ -173,7 +176,7 @@ func TestVariedExamples(t *testing.T) {
 	names := rapid.SampledFrom([]string{"value", "rssi", "latitude", "price", "status", "frequency"})
 	for typ := schema.String; typ <= schema.JSON; typ++ {
 		t.Run(typ.String(), rapid.MakeCheck(func(t *rapid.T) {
-			checkVaried(t, &Field{Name: names.Draw(t, "name"), Type: typ, Enum: enum, Example: examples[typ].Draw(t, "example")})
+			checkVaried(t, &layout.Field{Name: names.Draw(t, "name"), Type: typ, Enum: enum, Example: examples[typ].Draw(t, "example")})
 		}))
 	}
 }
@@ -182,31 +185,38 @@ func TestVariedExamples(t *testing.T) {
 func TestVariation(t *testing.T) {
 	at := time.Date(2021, 3, 5, 12, 0, 0, 0, time.UTC)
 	for _, test := range []struct {
-		f    Field
+		f    layout.Field
 		want string
 	}{
-		{Field{Type: schema.Int64, Example: int64(-67)}, "-67 -66 -64 -65"},
-		{Field{Type: schema.Int64, Example: int64(94558)}, "94558 93612 91720 92666"},
-		{Field{Type: schema.Int64, Example: int64(2)}, "2 1 1 1"},
-		{Field{Type: schema.Int64, Example: int64(0)}, "0 0 0 0"},
-		{Field{Type: schema.Float64, Example: 9.6}, "9.6 9.5 9.3 9.4"},
-		{Field{Type: schema.Float64, Example: 0.5}, "0.5 0.49 0.48 0.49"},
-		{Field{Type: schema.Float32, Example: 0.0}, "0 0 0 0"},
-		{Field{Type: schema.Float64, Name: "latitude"}, "40.758 40.7576 40.7568 40.7572"},
-		{Field{Type: schema.Int64, Name: "port"}, "443 443 443 443"},
-		{Field{Type: schema.Bool, Example: false}, "false true false true"},
-		{Field{Type: schema.String, Example: "pump-09"}, "pump-09 pump-10 pump-11 pump-12"},
-		{Field{Type: schema.String, Example: "USD"}, "USD USD USD USD"},
-		{Field{Type: schema.Duration, Example: 90 * time.Second}, "1m30s 1m29s 1m27s 1m28s"},
-		{Field{Type: schema.Duration, Name: "uptime"}, "26h0m0s 25h0m0s 23h0m0s 24h0m0s"},
-		{Field{Type: schema.Enum, Enum: codec.Enum{{Name: "a"}, {Name: "b"}, {Name: "c"}}, Example: "b"}, "b c a b"},
-		{Field{Type: schema.Bytes, Example: []byte("ab")}, "[97 98] [97 99] [97 100] [97 101]"},
-		{Field{Type: schema.Bytes, Example: []byte{}}, "[] [] [] []"},
+		{layout.Field{Type: schema.Int64, Example: int64(-67)}, "-67 -66 -64 -65"},
+		{layout.Field{Type: schema.Int64, Example: int64(94558)}, "94558 93612 91720 92666"},
+		{layout.Field{Type: schema.Int64, Example: int64(2)}, "2 1 1 1"},
+		{layout.Field{Type: schema.Int64, Example: int64(0)}, "0 0 0 0"},
+		{layout.Field{Type: schema.Float64, Example: 9.6}, "9.6 9.5 9.3 9.4"},
+		{layout.Field{Type: schema.Float64, Example: 0.5}, "0.5 0.49 0.48 0.49"},
+		{layout.Field{Type: schema.Float32, Example: 0.0}, "0 0 0 0"},
+		{layout.Field{Type: schema.Float64, Name: "latitude"}, "40.758 40.7576 40.7568 40.7572"},
+		{layout.Field{Type: schema.Int64, Name: "port"}, "443 443 443 443"},
+		{layout.Field{Type: schema.Bool, Example: false}, "false true false true"},
+		{layout.Field{Type: schema.String, Example: "pump-09"}, "pump-09 pump-10 pump-11 pump-12"},
+		{layout.Field{Type: schema.String, Example: "USD"}, "USD USD USD USD"},
+		{layout.Field{Type: schema.Duration, Example: 90 * time.Second}, "1m30s 1m29s 1m27s 1m28s"},
+		{layout.Field{Type: schema.Duration, Name: "uptime"}, "26h0m0s 25h0m0s 23h0m0s 24h0m0s"},
+		{layout.Field{Type: schema.Enum, Enum: codec.Enum{{Name: "a"}, {Name: "b"}, {Name: "c"}}, Example: "b"}, "b c a b"},
+		{layout.Field{Type: schema.Bytes, Example: []byte("ab")}, "[97 98] [97 99] [97 100] [97 101]"},
+		{layout.Field{Type: schema.Bytes, Example: []byte{}}, "[] [] [] []"},
 	} {
 		var got []string
 		for n := range 4 {
 			got = append(got, fmt.Sprint(exampleValue(&test.f, n, at)))
 		}
 		compare(t, test.want, strings.Join(got, " "))
+	}
+}
+
+func compare(t *testing.T, want, got any) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
 	}
 }

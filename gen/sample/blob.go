@@ -1,40 +1,35 @@
-package layout
+package sample
 
 import (
 	"encoding/json"
 	"time"
 
+	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
-// Explicit reports whether protobuf writes the field even if it is zero: what
-// lacks it is then known to be absent, and a UUID always has its 16 bytes.
-func (f *Field) Explicit() bool {
-	return f.Optional || f.Default != nil || f.Type == schema.Timestamp || f.Type == schema.Enum || f.Type == schema.UUID
-}
-
 // blobOf returns an event with these values as a serialized cell holds it.
-func (l *Layout) blobOf(format Format, values []any) []byte {
+func blobOf(l *layout.Layout, format layout.Format, values []any) []byte {
 	var out []byte
 	for i, v := range values {
 		f := &l.Fields[i]
 		switch {
 		case v == nil:
-		case format == JSONText:
-			out = f.appendJSON(out, v)
+		case format == layout.JSONText:
+			out = appendJSON(f, out, v)
 		default:
-			out = f.appendProto(out, v)
+			out = appendProto(f, out, v)
 		}
 	}
-	if format == JSONText {
+	if format == layout.JSONText {
 		return codec.EndJSON(out, 0)
 	}
 	return out
 }
 
 // appendProto appends the field as protobuf.
-func (f *Field) appendProto(dst []byte, v any) []byte {
+func appendProto(f *layout.Field, dst []byte, v any) []byte {
 	p := codec.Presence(f.Explicit())
 	switch v := v.(type) {
 	case []byte:
@@ -55,17 +50,17 @@ func (f *Field) appendProto(dst []byte, v any) []byte {
 	case time.Duration:
 		return codec.AppendProtoDuration(dst, f.Number, p, v)
 	case string:
-		return f.appendProtoName(dst, p, v)
+		return appendProtoName(f, dst, p, v)
 	}
 	return dst
 }
 
 // appendProtoName is appendProto for the types whose values the schema writes as
 // strings.
-func (f *Field) appendProtoName(dst []byte, p codec.Presence, v string) []byte {
+func appendProtoName(f *layout.Field, dst []byte, p codec.Presence, v string) []byte {
 	switch f.Type {
 	case schema.Enum:
-		return codec.AppendProtoEnum(dst, f.Number, p, f.number(v))
+		return codec.AppendProtoEnum(dst, f.Number, p, enumNumber(f, v))
 	case schema.UUID:
 		return codec.AppendProtoUUID(dst, f.Number, p, parsedUUID(v))
 	case schema.JSON:
@@ -75,7 +70,7 @@ func (f *Field) appendProtoName(dst []byte, p codec.Presence, v string) []byte {
 }
 
 // appendJSON appends the field as JSON.
-func (f *Field) appendJSON(dst []byte, v any) []byte {
+func appendJSON(f *layout.Field, dst []byte, v any) []byte {
 	switch v := v.(type) {
 	case []byte:
 		return codec.AppendJSONBytes(dst, f.Name, v)
@@ -95,16 +90,16 @@ func (f *Field) appendJSON(dst []byte, v any) []byte {
 	case time.Duration:
 		return codec.AppendJSONDuration(dst, f.Name, v)
 	case string:
-		return f.appendJSONName(dst, v)
+		return appendJSONName(f, dst, v)
 	}
 	return dst
 }
 
 // appendJSONName is appendJSON for the types whose values the schema writes as strings.
-func (f *Field) appendJSONName(dst []byte, v string) []byte {
+func appendJSONName(f *layout.Field, dst []byte, v string) []byte {
 	switch f.Type {
 	case schema.Enum:
-		return codec.AppendJSONEnum(dst, f.Name, f.Enum, f.number(v))
+		return codec.AppendJSONEnum(dst, f.Name, f.Enum, enumNumber(f, v))
 	case schema.UUID:
 		return codec.AppendJSONUUID(dst, f.Name, parsedUUID(v))
 	case schema.JSON:

@@ -1,4 +1,4 @@
-package layout
+package sample
 
 import (
 	"encoding/hex"
@@ -7,12 +7,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
-// ExampleEvent is a made-up event of the series of the example key.
-type ExampleEvent struct {
+// Event is a made-up event of the series of the example key.
+type Event struct {
 	Time     time.Time
 	Sequence uint32
 	// Values are those of Layout.Fields, typed as Field.Default; nil for what
@@ -33,21 +34,21 @@ const writeDelay = 250 * time.Millisecond
 // exampleLife is how long an example event lives that must say so.
 const exampleLife = 7 * 24 * time.Hour
 
-// ExampleEvents returns made-up events of one series that the table can hold: n
+// Events returns made-up events of one series that the table can hold: n
 // at consecutive times and, if those are all in one bucket, more in the next one.
 // One of them lacks its optional fields. Where events have a tie-breaker, the
 // first two are of one time.
-func (t *Table) ExampleEvents(l *Layout, n, more int) []ExampleEvent {
-	first := codec.Truncate(t.ExampleTime(), l.Precision)
-	if first.Before(t.ExampleTime()) && t.Pattern.Bucketed() && first.Before(t.Bucket.Min()) {
+func Events(l *layout.Layout, t *layout.Table, n, more int) []Event {
+	first := codec.Truncate(Time(t), l.Precision)
+	if first.Before(Time(t)) && t.Pattern.Bucketed() && first.Before(t.Bucket.Min()) {
 		first = first.Add(l.Precision)
 	}
-	step := l.step()
-	var out []ExampleEvent
+	step := step(l)
+	var out []Event
 	add := func(at time.Time, sequence uint32) {
-		e := l.exampleEvent(len(out), at)
+		e := eventAt(l, len(out), at)
 		e.Sequence = sequence
-		if t.holds(l, &e) {
+		if holds(l, t, &e) {
 			out = append(out, e)
 		}
 	}
@@ -77,34 +78,34 @@ func (t *Table) ExampleEvents(l *Layout, n, more int) []ExampleEvent {
 }
 
 // holds reports whether there is a key for the event.
-func (t *Table) holds(l *Layout, e *ExampleEvent) bool {
-	k := t.exampleKey()
+func holds(l *layout.Layout, t *layout.Table, e *Event) bool {
+	k := keyValuesOf(t)
 	k.at, k.sequence = e.Time, e.Sequence
-	return t.keyParts(l, k) != nil
+	return keyParts(l, t, k) != nil
 }
 
 // step is the time between two events: that of the load, in steps of the precision.
-func (l *Layout) step() time.Duration {
+func step(l *layout.Layout) time.Duration {
 	interval := min(1/l.Load().Rate, (365 * 24 * time.Hour).Seconds())
 	steps := math.Round(interval * float64(time.Second) / float64(l.Precision))
 	return time.Duration(max(1, steps)) * l.Precision
 }
 
-// exampleEvent returns the n-th example.
-func (l *Layout) exampleEvent(n int, at time.Time) ExampleEvent {
-	e := ExampleEvent{Time: at, WrittenAt: at.Add(writeDelay), Values: make([]any, len(l.Fields))}
+// eventAt returns the n-th example.
+func eventAt(l *layout.Layout, n int, at time.Time) Event {
+	e := Event{Time: at, WrittenAt: at.Add(writeDelay), Values: make([]any, len(l.Fields))}
 	for i := range l.Fields {
 		e.Values[i] = exampleValue(&l.Fields[i], n, at)
 	}
 	if n == 1 {
-		l.leaveOut(&e)
+		leaveOut(l, &e)
 	}
 	if len(l.Classes) > 0 {
 		e.Class = 1 + n%len(l.Classes)
 	}
 	switch {
 	case l.MayExpire():
-		e.TTL = l.exampleTTL(n)
+		e.TTL = ttlOf(l, n)
 	case l.MustExpire():
 		e.ExpiresAt = e.WrittenAt.Add(exampleLife)
 	}
@@ -113,8 +114,8 @@ func (l *Layout) exampleEvent(n int, at time.Time) ExampleEvent {
 
 // leaveOut takes the optional values out of an event, but for one if there would
 // be none left.
-func (l *Layout) leaveOut(e *ExampleEvent) {
-	all := !slices.ContainsFunc(l.Fields, func(f Field) bool { return !f.Optional })
+func leaveOut(l *layout.Layout, e *Event) {
+	all := !slices.ContainsFunc(l.Fields, func(f layout.Field) bool { return !f.Optional })
 	for i, f := range l.Fields {
 		if f.Optional && !(all && i == 0) {
 			e.Values[i] = nil
@@ -122,11 +123,11 @@ func (l *Layout) leaveOut(e *ExampleEvent) {
 	}
 }
 
-// exampleTTL is what the n-th event says of its life where it may: the first
+// ttlOf is what the n-th event says of its life where it may: the first
 // nothing, if that is allowed, the others less or more than the default.
-func (l *Layout) exampleTTL(n int) time.Duration {
+func ttlOf(l *layout.Layout, n int) time.Duration {
 	var usual time.Duration
-	l.anyFamily(func(f *Family) bool {
+	l.AnyFamily(func(f *layout.Family) bool {
 		usual = max(usual, f.Life.Default)
 		return false
 	})
@@ -134,7 +135,7 @@ func (l *Layout) exampleTTL(n int) time.Duration {
 	case n%3 == 1:
 		return max(time.Second, usual/2)
 	case n%3 == 2:
-		return min(2*usual, maxDefault)
+		return min(2*usual, layout.MaxDefault)
 	case l.MustExpire():
 		return usual
 	}
@@ -143,45 +144,37 @@ func (l *Layout) exampleTTL(n int) time.Duration {
 
 // ShowValue writes a value of the field for people: as it stands in a cell of text,
 // bytes in hex.
-func (f *Field) ShowValue(v any) string {
+func ShowValue(f *layout.Field, v any) string {
 	switch v := v.(type) {
 	case nil:
 		return ""
 	case []byte:
 		return hex.EncodeToString(v)
 	}
-	return string(f.encode(true, v))
+	return string(encode(f, true, v))
 }
 
 // ShowEvent writes the values of an event for people.
-func (l *Layout) ShowEvent(e *ExampleEvent) string {
+func ShowEvent(l *layout.Layout, e *Event) string {
 	var parts []string
 	for i, v := range e.Values {
 		if v != nil {
-			parts = append(parts, l.Fields[i].Name+" "+l.Fields[i].ShowValue(v))
+			parts = append(parts, l.Fields[i].Name+" "+ShowValue(&l.Fields[i], v))
 		}
 	}
 	return strings.Join(parts, ", ")
 }
 
-// HasVariable reports whether events have fields whose length varies, so that it
-// must be known to tell their size.
-func (l *Layout) HasVariable() bool {
-	return slices.ContainsFunc(l.Fields, func(f Field) bool {
-		return f.Type == schema.String || f.Type == schema.Bytes || f.Type == schema.JSON
-	})
-}
-
 // encode returns a value as a cell holds it: text or binary.
-func (f *Field) encode(text bool, v any) []byte {
+func encode(f *layout.Field, text bool, v any) []byte {
 	if text {
-		return f.encodeText(v)
+		return encodeText(f, v)
 	}
-	return f.encodeBinary(v)
+	return encodeBinary(f, v)
 }
 
 // encodeText is encode for text.
-func (f *Field) encodeText(v any) []byte {
+func encodeText(f *layout.Field, v any) []byte {
 	switch v := v.(type) {
 	case []byte:
 		return codec.AppendTextBytes(nil, v)
@@ -201,13 +194,13 @@ func (f *Field) encodeText(v any) []byte {
 	case time.Duration:
 		return codec.AppendTextDuration(nil, v)
 	case string:
-		return f.encodeName(true, v)
+		return encodeName(f, true, v)
 	}
 	return nil
 }
 
 // encodeBinary is encode for binary.
-func (f *Field) encodeBinary(v any) []byte {
+func encodeBinary(f *layout.Field, v any) []byte {
 	switch v := v.(type) {
 	case []byte:
 		return codec.AppendBinaryBytes(nil, v)
@@ -227,18 +220,18 @@ func (f *Field) encodeBinary(v any) []byte {
 	case time.Duration:
 		return codec.AppendBinaryDuration(nil, v)
 	case string:
-		return f.encodeName(false, v)
+		return encodeName(f, false, v)
 	}
 	return nil
 }
 
 // encodeName is encode for the types whose values the schema writes as strings.
-func (f *Field) encodeName(text bool, v string) []byte {
+func encodeName(f *layout.Field, text bool, v string) []byte {
 	switch {
 	case f.Type == schema.Enum && text:
-		return codec.AppendTextEnum(nil, f.Enum, f.number(v))
+		return codec.AppendTextEnum(nil, f.Enum, enumNumber(f, v))
 	case f.Type == schema.Enum:
-		return codec.AppendBinaryEnum(nil, f.Enum, f.number(v))
+		return codec.AppendBinaryEnum(nil, f.Enum, enumNumber(f, v))
 	case f.Type == schema.UUID && text:
 		return codec.AppendTextUUID(nil, parsedUUID(v))
 	case f.Type == schema.UUID:
@@ -249,8 +242,8 @@ func (f *Field) encodeName(text bool, v string) []byte {
 	return codec.AppendBinaryString(nil, v)
 }
 
-// number returns the number of an enum's value.
-func (f *Field) number(name string) int64 {
+// enumNumber returns the number of an enum's value.
+func enumNumber(f *layout.Field, name string) int64 {
 	n, _ := f.Enum.Number(name) // one of the enum's own
 	return n
 }

@@ -1,4 +1,4 @@
-package layout
+package sample
 
 import (
 	"fmt"
@@ -8,12 +8,13 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
 // Picture draws the form of the row key: location#balloon_id#bucket.
-func (t *Table) Picture(l *Layout) string {
+func Picture(l *layout.Layout, t *layout.Table) string {
 	var parts []string
 	for _, g := range t.Segments {
 		parts = append(parts, t.SegmentName(l, g))
@@ -24,29 +25,9 @@ func (t *Table) Picture(l *Layout) string {
 	return strings.Join(parts, t.Delimiter)
 }
 
-// SegmentName is what a segment is called in pictures.
-func (t *Table) SegmentName(l *Layout, g Segment) string {
-	switch g.Kind {
-	case SeriesSegment:
-		return l.Series[g.Series].Name
-	case MetricSegment:
-		return "metric"
-	case ConstSegment:
-		return g.Const
-	case SaltSegment:
-		return "salt"
-	case SequenceSegment:
-		return "sequence"
-	case BucketSegment:
-		return "bucket"
-	default:
-		return "time"
-	}
-}
-
-// ExampleTime is an instant that the table can hold: an hour past noon, some
+// Time is an instant that the table can hold: an hour past noon, some
 // days after the origin of its buckets if they have one.
-func (t *Table) ExampleTime() time.Time {
+func Time(t *layout.Table) time.Time {
 	at := time.Date(2021, 3, 5, 12, 0, 0, 0, time.UTC)
 	if !t.Pattern.Bucketed() || t.Bucket.Widest() == 0 { // a width may be missing, which is reported
 		return at
@@ -60,17 +41,17 @@ func (t *Table) ExampleTime() time.Time {
 	return at
 }
 
-// ExampleKey returns a row key of the table for a made-up series, by the code
+// Key returns a row key of the table for a made-up series, by the code
 // that makes the keys of real events; empty if there is no such key.
-func (t *Table) ExampleKey(l *Layout) string {
-	key, _ := t.writeKey(l, t.exampleKey())
+func Key(l *layout.Layout, t *layout.Table) string {
+	key, _ := writeKey(l, t, keyValuesOf(t))
 	return string(key)
 }
 
 // writeKey returns the row key with the values of k.
-func (t *Table) writeKey(l *Layout, k exampleKey) ([]byte, error) {
-	w := t.keyWriter()
-	t.writeExamples(l, &w, t.Segments, k)
+func writeKey(l *layout.Layout, t *layout.Table, k keyValues) ([]byte, error) {
+	w := t.KeyWriter()
+	writeSegments(l, t, &w, t.Segments, k)
 	return w.Key()
 }
 
@@ -80,17 +61,17 @@ type KeyPart struct {
 	Bytes string // as they stand in the key, without the delimiter
 }
 
-// ExampleParts returns the segments of the example key; none if there is no such
+// KeyParts returns the segments of the example key; none if there is no such
 // key.
-func (t *Table) ExampleParts(l *Layout) []KeyPart { return t.keyParts(l, t.exampleKey()) }
+func KeyParts(l *layout.Layout, t *layout.Table) []KeyPart { return keyParts(l, t, keyValuesOf(t)) }
 
 // keyParts takes an example key apart: a segment is what it adds to the key.
-func (t *Table) keyParts(l *Layout, k exampleKey) []KeyPart {
+func keyParts(l *layout.Layout, t *layout.Table, k keyValues) []KeyPart {
 	var out []KeyPart
 	before := 0
 	for i, g := range t.Segments {
-		w := t.keyWriter()
-		t.writeExamples(l, &w, t.Segments[:i+1], k)
+		w := t.KeyWriter()
+		writeSegments(l, t, &w, t.Segments[:i+1], k)
 		prefix, err := w.Prefix()
 		if err != nil {
 			return nil
@@ -101,62 +82,53 @@ func (t *Table) keyParts(l *Layout, k exampleKey) []KeyPart {
 	return out
 }
 
-// keyWriter returns a writer of the table's keys, or of their beginnings and ends.
-func (t *Table) keyWriter() codec.KeyWriter {
-	w := codec.NewKeyWriter(nil, t.Delimiter)
-	if t.KeyFields != nil {
-		w.Structured()
-	}
-	return w
-}
-
 // ownSalt stands for the salt that the values of a key have.
 const ownSalt = -1
 
-// exampleKey is what an example key has besides the values of its series.
-type exampleKey struct {
+// keyValues is what an example key has besides the values of its series.
+type keyValues struct {
 	salt     int    // a salt, or ownSalt
 	metric   string // empty where there is none
 	at       time.Time
 	sequence uint32
 }
 
-// exampleKey is that of the example time.
-func (t *Table) exampleKey() exampleKey {
-	k := exampleKey{salt: ownSalt, at: t.ExampleTime()}
+// keyValuesOf is that of the example time.
+func keyValuesOf(t *layout.Table) keyValues {
+	k := keyValues{salt: ownSalt, at: Time(t)}
 	if t.Metrics() {
 		k.metric = t.Columns[0].Qualifier
 	}
 	return k
 }
 
-// writeExamples writes segments of the key of a made-up series.
-func (t *Table) writeExamples(l *Layout, w *codec.KeyWriter, segments []Segment, k exampleKey) {
+// writeSegments writes segments of the key of a made-up series.
+func writeSegments(l *layout.Layout, t *layout.Table, w *codec.KeyWriter, segments []layout.Segment, k keyValues) {
 	for _, g := range segments {
 		switch g.Kind {
-		case SeriesSegment:
-			writeExample(w, &l.Series[g.Series], g.Form)
-		case SaltSegment:
+		case layout.SeriesSegment:
+			writeValue(w, &l.Series[g.Series], g.Form)
+		case layout.SaltSegment:
 			if k.salt != ownSalt {
 				w.SaltNumber(g.Buckets, k.salt)
 				continue
 			}
 			w.BeginSalt(g.Buckets)
 			for _, i := range g.Salted {
-				writeExample(w, &l.Series[i], t.FormOf(i))
+				writeValue(w, &l.Series[i], t.FormOf(i))
 			}
 			w.EndSalt()
-		case SequenceSegment:
+		case layout.SequenceSegment:
 			w.Sequence(k.sequence)
-		case MetricSegment:
+		case layout.MetricSegment:
 			w.String("metric", k.metric)
-		case ConstSegment:
+		case layout.ConstSegment:
 			w.Const(g.Const)
-		case BucketSegment:
+		case layout.BucketSegment:
 			if t.Bucket.Widest() > 0 {
 				w.Bucket(t.Bucket, k.at)
 			}
-		case TimeSegment:
+		case layout.TimeSegment:
 			w.Time(t.TimeKey, k.at)
 		}
 	}
@@ -171,21 +143,11 @@ func ShowKey(key string) string {
 	return key
 }
 
-// FormOf returns how a series value is written in the key.
-func (t *Table) FormOf(series int) codec.KeyForm {
-	for _, g := range t.Segments {
-		if g.Kind == SeriesSegment && g.Series == series {
-			return g.Form
-		}
-	}
-	return codec.KeyForm{}
-}
-
-// writeExample writes the example of a series value.
-func writeExample(w *codec.KeyWriter, f *Field, form codec.KeyForm) {
-	switch v := exampleSeries(f, form).(type) {
+// writeValue writes the example of a series value.
+func writeValue(w *codec.KeyWriter, f *layout.Field, form codec.KeyForm) {
+	switch v := keyValue(f, form).(type) {
 	case string:
-		writeExampleName(w, f, form, v)
+		writeName(w, f, form, v)
 	case []byte:
 		w.BytesAs(f.Name, form, v)
 	case bool:
@@ -201,35 +163,27 @@ func writeExample(w *codec.KeyWriter, f *Field, form codec.KeyForm) {
 	}
 }
 
-// writeExampleName is writeExample for the types whose values the schema writes as
+// writeName is writeValue for the types whose values the schema writes as
 // strings.
-func writeExampleName(w *codec.KeyWriter, f *Field, form codec.KeyForm, v string) {
+func writeName(w *codec.KeyWriter, f *layout.Field, form codec.KeyForm, v string) {
 	switch f.Type {
 	case schema.UUID:
 		w.UUIDAs(f.Name, form, parsedUUID(v))
 	case schema.Enum:
-		w.EnumAs(f.Name, form, f.Enum, f.number(v))
+		w.EnumAs(f.Name, form, f.Enum, enumNumber(f, v))
 	default:
 		w.StringAs(f.Name, form, v)
 	}
 }
 
-// bits is the size of a number.
-func bits(t schema.Type) int {
-	if t == schema.Int32 || t == schema.Uint32 {
-		return 32
-	}
-	return 64
-}
-
-// ExampleSeries returns the series value with an index that examples of the table
+// SeriesValue returns the series value with an index that examples of the table
 // have, typed as Field.Default.
-func (t *Table) ExampleSeries(l *Layout, series int) any {
-	return exampleSeries(&l.Series[series], t.FormOf(series))
+func SeriesValue(l *layout.Layout, t *layout.Table, series int) any {
+	return keyValue(&l.Series[series], t.FormOf(series))
 }
 
-// exampleSeries returns the example of a series value, or a made-up one.
-func exampleSeries(f *Field, form codec.KeyForm) any {
+// keyValue returns the example of a series value, or a made-up one.
+func keyValue(f *layout.Field, form codec.KeyForm) any {
 	if f.Example != nil {
 		return f.Example
 	}
@@ -275,27 +229,27 @@ func CountBytes(n int) string {
 }
 
 // Describe says in words what a segment of the key is.
-func (t *Table) Describe(l *Layout, g Segment) string {
-	if g.Kind == SeriesSegment {
-		return l.Series[g.Series].Name + ": " + t.Means(l, g)
+func Describe(l *layout.Layout, t *layout.Table, g layout.Segment) string {
+	if g.Kind == layout.SeriesSegment {
+		return l.Series[g.Series].Name + ": " + Means(l, t, g)
 	}
-	return t.Means(l, g)
+	return Means(l, t, g)
 }
 
 // Means is Describe without the name of a series value.
-func (t *Table) Means(l *Layout, g Segment) string {
+func Means(l *layout.Layout, t *layout.Table, g layout.Segment) string {
 	switch g.Kind {
-	case SeriesSegment:
+	case layout.SeriesSegment:
 		return fmt.Sprintf("%s, %s", l.Series[g.Series].Type, DescribeForm(g.Form))
-	case SaltSegment:
-		return l.describeSalt(g)
-	case SequenceSegment:
+	case layout.SaltSegment:
+		return describeSalt(l, g)
+	case layout.SequenceSegment:
 		return "the sequence: the tie-breaker of events of one time"
-	case MetricSegment:
+	case layout.MetricSegment:
 		return "the column name of a field"
-	case ConstSegment:
+	case layout.ConstSegment:
 		return "fixed text"
-	case BucketSegment:
+	case layout.BucketSegment:
 		return "the bucket: " + describeBucket(t.Bucket)
 	default:
 		return "the time: " + t.TimeKey.String()
@@ -312,7 +266,7 @@ func describeBucket(b codec.Bucket) string {
 }
 
 // describeSalt says what a salt is made from.
-func (l *Layout) describeSalt(g Segment) string {
+func describeSalt(l *layout.Layout, g layout.Segment) string {
 	var names []string
 	for _, i := range g.Salted {
 		names = append(names, l.Series[i].Name)
@@ -336,28 +290,28 @@ func DescribeForm(f codec.KeyForm) string {
 }
 
 // Holds says in words what a row of the table and its cells hold.
-func (t *Table) Holds(l *Layout) string {
+func Holds(l *layout.Layout, t *layout.Table) string {
 	switch t.Pattern {
-	case BucketNewColumns:
+	case layout.BucketNewColumns:
 		holds := "A row holds one field of the events of a bucket: each value is a column without a value of its own, and the cell's timestamp is the event's time."
 		if t.RowsPerEvent() > 1 {
 			holds += " An event is several rows, so that it cannot be written with WriteOptions.IfAbsent."
 		}
 		return holds
-	case BucketNewCells:
+	case layout.BucketNewCells:
 		return "A row holds the events of a bucket: each column has a cell for each event, and the cell's timestamp is the event's time."
-	case BucketSerialized:
+	case layout.BucketSerialized:
 		return "A row holds the events of a bucket: each is a cell with all fields, and the cell's timestamp is the event's time."
-	case BucketOffsets:
-		return t.holdsOffsets(l)
-	case SingleSerialized:
+	case layout.BucketOffsets:
+		return holdsOffsets(l, t)
+	case layout.SingleSerialized:
 		return "A row holds one event, as a cell with all fields."
 	}
 	return "A row holds one event, with a column for each field."
 }
 
 // holdsOffsets is Holds for rows whose columns are named by time.
-func (t *Table) holdsOffsets(l *Layout) string {
+func holdsOffsets(l *layout.Layout, t *layout.Table) string {
 	holds := "the value"
 	if t.Serialized() {
 		holds = "all fields"
@@ -371,11 +325,10 @@ func (t *Table) holdsOffsets(l *Layout) string {
 		holds, schema.FormatDuration(l.Precision), bytes)
 }
 
-// DescribeBucket says how wide the table's buckets are, as a schema does; empty if
-// it has none.
-func (t *Table) DescribeBucket() string {
-	if !t.Pattern.Bucketed() {
-		return ""
+// bits is the size of a number.
+func bits(t schema.Type) int {
+	if t == schema.Int32 || t == schema.Uint32 {
+		return 32
 	}
-	return schema.Span{Fixed: t.Bucket.Every, Months: t.Bucket.Months}.String()
+	return 64
 }

@@ -1,4 +1,4 @@
-package layout
+package sample
 
 import (
 	"math"
@@ -6,6 +6,7 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/schema"
 )
 
@@ -192,7 +193,7 @@ func likelyDuration(name string) time.Duration {
 
 // likelyValue guesses a value of a field whose type is a number, typed as
 // Field.Default.
-func likelyValue(f *Field) any {
+func likelyValue(f *layout.Field) any {
 	value, _ := likelyNumber(f.Name, f.Unit)
 	switch f.Type {
 	case schema.Float32:
@@ -215,7 +216,7 @@ func likelyValue(f *Field) any {
 
 // numberStep returns by which fraction the numbers of a field differ from event to
 // event; 0 if they do not.
-func numberStep(f *Field) float64 {
+func numberStep(f *layout.Field) float64 {
 	_, q := likelyNumber(f.Name, f.Unit)
 	switch q.step {
 	case 0:

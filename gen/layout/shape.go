@@ -1,0 +1,45 @@
+package layout
+
+import "github.com/btgen-dev/btgen/runtime/scan"
+
+// Kind returns where tables of a pattern keep an event's time and its data.
+func (p Pattern) Kind() scan.Kind {
+	switch p {
+	case BucketNewColumns:
+		return scan.BucketColumns
+	case BucketOffsets:
+		return scan.BucketOffsets
+	case SingleSerialized, SingleUnserialized:
+		return scan.SingleRows
+	}
+	return scan.BucketCells
+}
+
+// Shape returns the shape of a table, by which its reads are planned.
+func (t *Table) Shape(l *Layout) *scan.Table {
+	shape := &scan.Table{Kind: t.Pattern.Kind(), Offset: t.Offset(l), TimeKey: t.TimeKey, Ties: t.Ties(l) > 0}
+	for _, f := range t.Families {
+		shape.Families = append(shape.Families, scan.Family{Name: f.Name, Life: f.Life, Class: f.Class})
+	}
+	for _, c := range t.Columns {
+		column := scan.Column{Name: c.Qualifier, Whole: c.Field == WholeEvent, WrittenAt: c.Field == WrittenAt}
+		column.Required = column.Whole || c.Field >= 0 && !l.Fields[c.Field].Optional && l.Fields[c.Field].Default == nil
+		shape.Columns = append(shape.Columns, column)
+	}
+	return shape
+}
+
+// Pickable returns the columns of a table that a reader can fetch without the
+// others: none where an event is one value.
+func (t *Table) Pickable() []int {
+	if t.Pattern.OneValue() {
+		return nil
+	}
+	var out []int
+	for i, c := range t.Columns {
+		if c.Field >= 0 {
+			out = append(out, i)
+		}
+	}
+	return out
+}

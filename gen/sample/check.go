@@ -1,0 +1,50 @@
+package sample
+
+import (
+	"errors"
+	"time"
+
+	"github.com/btgen-dev/btgen/gen/diag"
+	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/schema"
+	"github.com/btgen-dev/btgen/runtime/codec"
+)
+
+// Check reports the examples that the tables cannot hold: of series values one for each
+// table, whose key refuses it, and of fields those that the writer refuses. The layout is that
+// of the schema and has no errors.
+func Check(s *schema.Schema, l *layout.Layout) diag.List {
+	found := checkFields(s)
+	for _, t := range l.Tables {
+		_, err := writeKey(l, t, keyValuesOf(t))
+		failed, ok := errors.AsType[*codec.FieldError](err)
+		if !ok || !t.Complete() {
+			continue
+		}
+		for _, f := range l.Series {
+			if f.Example != nil && (f.Name == failed.Field || errors.Is(err, codec.ErrKeyTooLong)) {
+				found.Errorf(f.Pos, "the example of %q cannot be in the key of table %q: %s", f.Name, t.ID, failed.Err).Hint = "write one that events could have"
+				break
+			}
+		}
+	}
+	return found
+}
+
+// checkFields reports the examples of fields that the writer refuses.
+func checkFields(s *schema.Schema) diag.List {
+	var found diag.List
+	for i := range s.Fields {
+		f := &s.Fields[i]
+		at, ok := f.Example.V.(time.Time)
+		if !ok {
+			continue
+		}
+		var c codec.Checker
+		c.Timestamp(f.Name.V, at)
+		if failed, ok := errors.AsType[*codec.FieldError](c.Err()); ok {
+			found.Errorf(f.Example.Pos, "the example of %q cannot be stored: %s", f.Name.V, failed.Err).Hint = "write one that events could have"
+		}
+	}
+	return found
+}

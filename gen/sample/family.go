@@ -1,0 +1,121 @@
+package sample
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/schema"
+	"github.com/btgen-dev/btgen/runtime/codec"
+)
+
+// ClassAges says how long a class keeps events, for comments.
+func ClassAges(l *layout.Layout, class int) string {
+	var ages []string
+	for _, t := range l.Tables {
+		for _, f := range t.Families {
+			if age := schema.FormatDuration(f.GC.MaxAge); f.Class == class && !slices.Contains(ages, age) {
+				ages = append(ages, age)
+			}
+		}
+	}
+	return strings.Join(ages, " or ")
+}
+
+// Defaults says how long events live that do not say so, for comments.
+func Defaults(l *layout.Layout) string {
+	var ages []string
+	l.AnyFamily(func(f *layout.Family) bool {
+		if age := schema.FormatDuration(f.Life.Default); f.Life.Default > 0 && !slices.Contains(ages, age) {
+			ages = append(ages, age)
+		}
+		return false
+	})
+	return strings.Join(ages, " or ")
+}
+
+// Expiry says when the cells of the family expire, in words.
+func Expiry(f *layout.Family) string {
+	switch f.Life.Stamp {
+	case codec.StampExpiry:
+		return "when they are due, which is their cells' timestamp"
+	case codec.StampShifted:
+		return fmt.Sprintf("when they are due, which is their cells' timestamp and %s", schema.FormatDuration(f.Life.Default))
+	case codec.StampWrite:
+		return fmt.Sprintf("by the rule %s, counted from their writing", f.GC)
+	}
+	if f.GC.Normalize().Kind == codec.GCNone {
+		return "never"
+	}
+	return fmt.Sprintf("by the rule %s", f.GC)
+}
+
+// Timestamp says in words what the timestamps of the family's cells are.
+func Timestamp(f *layout.Family) string {
+	switch f.Life.Stamp {
+	case codec.StampExpiry:
+		return "when the event expires, rounded up to the millisecond"
+	case codec.StampShifted:
+		return fmt.Sprintf("when the event expires, less %s, rounded up to the millisecond", schema.FormatDuration(f.Life.Default))
+	case codec.StampWrite:
+		return "when the event was written, by the writer's clock, rounded down to the millisecond"
+	}
+	return "the time of the event, rounded down to the millisecond"
+}
+
+// Collected says in words which cells of the family garbage collection takes.
+func Collected(f *layout.Family) string { return collected(f.GC.Normalize()) }
+
+// collected is Collected for a rule.
+func collected(r codec.GCRule) string {
+	switch r.Kind {
+	case codec.GCMaxAge:
+		return "what is older than " + schema.FormatDuration(r.MaxAge)
+	case codec.GCMaxVersions:
+		return fmt.Sprintf("what is not among the newest %d cells of its column", r.MaxVersions)
+	case codec.GCNone:
+		return "nothing"
+	}
+	join := ", or "
+	if r.Kind == codec.GCIntersection {
+		join = ", and "
+	}
+	var parts []string
+	for _, rule := range r.Rules {
+		part := collected(rule)
+		if len(rule.Rules) > 0 {
+			part = "(" + part + ")"
+		}
+		parts = append(parts, part)
+	}
+	return strings.Join(parts, join)
+}
+
+// ReadFilter says in words which cells of the family every read asks for, because
+// of their time to live: those that garbage collection leaves, as of now.
+func ReadFilter(f *layout.Family) string {
+	switch f.Life.Stamp {
+	case codec.StampExpiry:
+		return "timestamp > now"
+	case codec.StampShifted:
+		return fmt.Sprintf("timestamp > now − %s", schema.FormatDuration(f.Life.Default))
+	}
+	var terms []string
+	for _, term := range f.Life.Retention {
+		age := fmt.Sprintf("timestamp ≥ now − %s", schema.FormatDuration(term.MaxAge))
+		newest := fmt.Sprintf("among the newest %d cells of its column", term.Versions)
+		switch {
+		case term.Versions == 0:
+			terms = append(terms, age)
+		case term.MaxAge == 0:
+			terms = append(terms, newest)
+		default:
+			terms = append(terms, age+" and "+newest)
+		}
+	}
+	if terms == nil {
+		return "every cell"
+	}
+	return strings.Join(terms, ", or ")
+}

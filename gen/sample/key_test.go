@@ -1,0 +1,66 @@
+package sample_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/sample"
+	"github.com/btgen-dev/btgen/gen/schema"
+)
+
+func compare(t *testing.T, want, got any) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+// resolve resolves the tables, below a schema with the precision.
+func resolve(t *testing.T, precision, tables string) *layout.Layout {
+	t.Helper()
+	s, found := schema.Parse("event.yaml", fmt.Appendf(nil, `btgen: v1
+package: app
+name: Event
+series: {host: string, id: {type: int64, example: 7}}
+time: {precision: %s}
+fields: {a: {type: int64, number: 1}, b: {type: string, number: 2, column: bb, values: text}}
+tables:
+%s`, precision, tables))
+	if len(found) == 0 {
+		var l *layout.Layout
+		if l, found = layout.Resolve(s); len(found) == 0 {
+			return l
+		}
+	}
+	t.Fatal(found)
+	return nil
+}
+
+// cells is a table of new cells with a bucket and a ttl.
+func cells(bucket, ttl string) string {
+	return fmt.Sprintf(`  cells: {pattern: bucket_new_cells, key: {delimiter: "#", segments: [host, id, bucket]}, bucket: %s, family: m, ttl: %s}
+`, bucket, ttl)
+}
+
+// TestPicture: the example is a key as the generated code makes it.
+func TestPicture(t *testing.T) {
+	l := resolve(t, "1m", `  numbered: {pattern: bucket_new_columns, key: {delimiter: "#", segments: [{const: v1}, id, host, metric, bucket]}, bucket: {every: 1w, origin: 2022-01-03, label: "w%04d"}, family: m, ttl: {keep: forever}}
+`)
+	compare(t, "v1#id#host#metric#bucket", sample.Picture(l, l.Tables[0]))
+	compare(t, "v1#7#host#a#w0001", sample.Key(l, l.Tables[0]))
+	compare(t, "the bucket: 1w wide, labelled w%04d from 2022-01-03", sample.Describe(l, l.Tables[0], l.Tables[0].Segments[4]))
+}
+
+// A key is shown on a line of its own, in comments of generated code too: what is
+// no text there is quoted.
+func TestShowKey(t *testing.T) {
+	for key, want := range map[string]string{
+		"us-west2#3698": "us-west2#3698", "größe": "größe", "a b": "a b",
+		"": `""`, "a\nb": `"a\nb"`, "\xca\xfe": `"\xca\xfe"`, "\u202e": `"\u202e"`,
+	} {
+		compare(t, want, sample.ShowKey(key))
+	}
+}
