@@ -209,7 +209,7 @@ func (d *decoder) plain(message []byte, at int) int {
 		if n == 0 {
 			break
 		}
-		if time > at+2 && !bytes.Equal(message[at+6:time], r.bytes(d.qualifier)) {
+		if time > at+2 && !sameName(message[at+6:time], r.bytes(d.qualifier)) {
 			d.qualifier = Text{uint32(at + 6), uint32(time)}
 			columns[len(columns)-1].end = uint32(len(cells))
 			columns = append(columns, Column{Family: d.family, Qualifier: d.qualifier, begin: uint32(len(cells))})

@@ -137,7 +137,13 @@ func (r Row) Same(a, b *Column) bool {
 	return r.equal(a.Qualifier, b.Qualifier) && r.equal(a.Family, b.Family)
 }
 
-func (r Row) equal(a, b Text) bool { return a == b || bytes.Equal(r.Bytes(a), r.Bytes(b)) }
+func (r Row) equal(a, b Text) bool { return a == b || sameName(r.Bytes(a), r.Bytes(b)) }
+
+// sameName is [bytes.Equal] for names in succession, most of which differ at the end.
+func sameName(a, b []byte) bool {
+	n := len(a)
+	return n == len(b) && (n == 0 || a[n-1] == b[n-1] && bytes.Equal(a, b))
+}
 
 // Release gives the memory of the row back. It need not be called, but not twice.
 // What the row has is good until all rows that came with it are released.

@@ -21,3 +21,14 @@ func TestShortVarint(t *testing.T) {
 		}
 	}
 }
+
+func TestSameName(t *testing.T) {
+	names := []string{"", "a", "b", "aa", "ab", "ba", "bb", "aaaaaaaaaaaaaaaaa", "aaaaaaaabaaaaaaaa"}
+	for _, a := range names {
+		for _, b := range names {
+			if sameName([]byte(a), []byte(b)) != (a == b) {
+				t.Errorf("%q and %q", a, b)
+			}
+		}
+	}
+}
