@@ -228,8 +228,9 @@ func EventColumn[E, C any](name string, serialize func(dst []byte, e *E) []byte,
 		set:      parse,
 		missing:  func(*E) error { return codec.ErrMissing },
 		decode: func(c *C, data eventData) error {
+			var e, none E // one for all: it is moved to the heap
 			for k := range data.Len() {
-				var e E
+				e = none
 				if err := parse(&e, data.At(k)); err != nil {
 					return err
 				}
