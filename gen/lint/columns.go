@@ -12,29 +12,28 @@ import (
 	"github.com/btgen-dev/btgen/gen/schema"
 )
 
-// What is long for a name that is stored with every cell, and from how many cells
-// in a row on that counts; and how many cells an event has that are many. Our
-// judgement.
+// Thresholds; our judgment.
 const (
-	longFamily    = 8
-	longQualifier = 16
-	manyCells     = 1000
-	tinyFrom      = 5
+	longFamily    = 8    // C02: bytes of a family name, exclusive
+	longQualifier = 16   // C02: bytes of a column name, exclusive
+	manyCells     = 1000 // C02: cells per row, inclusive
+	tinyFrom      = 5    // C01: cells per event, inclusive
 )
 
-// tinyCells is C01: what is stored around the values is a multiple of them.
+// tinyCells is C01: the overhead per cell is a multiple of the values.
 func tinyCells(l *layout.Layout, t *layout.Table, report reporter) {
 	if t.Pattern != layout.BucketNewCells && t.Pattern != layout.SingleUnserialized {
 		return
 	}
 	e := sample.EstimateOf(l, t)
 	if around := e.Event.Upper - e.Values; e.CellsPerEvent >= tinyFrom && around > 4*e.Values {
-		report.at(t.PatternPos, "if readers want whole events, use "+code("pattern: %s", serializedOf(t.Pattern))+"; single fields cannot be read then",
-			"an event is %s cells with %s of values, and up to %s around them: serialized it is one cell", number(float64(e.CellsPerEvent)), size(e.Values), size(around))
+		report.at(t.PatternPos, "if readers want whole events, use "+code("pattern: %s", serializedOf(t.Pattern))+"; it cannot read single fields",
+			"an event takes %s cells: %s of values and up to %s of overhead; serialized, it takes one cell", number(float64(e.CellsPerEvent)), size(e.Values), size(around))
 	}
 }
 
-// serializedOf is the pattern that stores events as one value.
+// serializedOf returns the pattern that stores each event as one value, in the same kind
+// of row as p.
 func serializedOf(p layout.Pattern) layout.Pattern {
 	if p.Bucketed() {
 		return layout.BucketSerialized
@@ -72,29 +71,30 @@ func longNames(l *layout.Layout, t *layout.Table, report reporter) {
 	}
 	if long != nil {
 		report.at(pos, shorterColumns(lines),
-			"column names of over %d characters are stored with every cell: %s in a row, of %s", longQualifier, size(float64(bytes)*e.EventsPerRow), few(long))
+			"column names over %d characters are stored with every cell, %s per row: %s", longQualifier, size(float64(bytes)*e.EventsPerRow), few(long))
 	}
 }
 
-// shorterFamily proposes a short family.
+// shorterFamily proposes a short family name.
 func shorterFamily(t *layout.Table) string {
 	if len(t.Families) > 1 {
-		return "shorten it: family names cannot be changed later"
+		return "shorten it now: a family cannot be renamed later"
 	}
-	return "shorten it, since family names cannot be changed later: " + code("family: m")
+	return "shorten it now, since a family cannot be renamed later: " + code("family: m")
 }
 
-// shorterColumns proposes short columns, if there are lines for some.
+// shorterColumns proposes short column names, given the lines of their fields.
 func shorterColumns(lines []string) string {
-	const hint = "give them short names: columns cannot be renamed later"
+	const hint = "shorten them now, since columns cannot be renamed later"
 	if lines == nil {
 		return hint
 	}
 	return block(hint, append([]string{"fields:"}, lines...)...)
 }
 
-// shortColumn writes the field of a column with a short column, which no other line
-// has: the first letters of its words. A column that is none of a field has no line.
+// shortColumn returns the line of a field with a shorter column name, made of the first
+// letters of its words and unique among the lines. It returns nil for a column that
+// belongs to no field.
 func (r reporter) shortColumn(t *layout.Table, c layout.Column, lines []string) []string {
 	if c.Field < 0 {
 		return nil
@@ -115,8 +115,8 @@ func (r reporter) shortColumn(t *layout.Table, c layout.Column, lines []string) 
 	return []string{"  " + f.Name.V + ": " + f.String()}
 }
 
-// columnsOf returns how many columns of an event are in a family; with TTL classes,
-// if all events were of that class.
+// columnsOf returns how many columns of an event are in a family. With ttl classes, it
+// assumes that all events are of that class.
 func columnsOf(t *layout.Table, family int) int {
 	if t.Families[family].Class > 0 {
 		return len(t.Columns)
@@ -130,7 +130,7 @@ func columnsOf(t *layout.Table, family int) int {
 	return n
 }
 
-// few writes some names, and how many there are besides.
+// few lists up to three names, and counts the others.
 func few(names []string) string {
 	const shown = 3
 	if len(names) <= shown {
@@ -139,7 +139,7 @@ func few(names []string) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(names[:shown], ", "), len(names)-shown)
 }
 
-// manyColumns is C05: each value is a column.
+// manyColumns is C05: values that rarely repeat become column names.
 func manyColumns(l *layout.Layout, t *layout.Table, report reporter) {
 	if !t.Metrics() {
 		return
@@ -148,7 +148,7 @@ func manyColumns(l *layout.Layout, t *layout.Table, report reporter) {
 	pos := t.PatternPos
 	for _, c := range t.Columns {
 		if c.Field < 0 {
-			continue // the write time, which T04 and T05 refuse
+			continue // the write time, which T04 and T05 report
 		}
 		switch f := l.Fields[c.Field]; f.Type {
 		case schema.Float32, schema.Float64, schema.String, schema.Bytes, schema.JSON, schema.UUID, schema.Timestamp, schema.Duration:
@@ -160,18 +160,18 @@ func manyColumns(l *layout.Layout, t *layout.Table, report reporter) {
 	}
 	if names != nil {
 		key := slices.DeleteFunc(segmentsOf(t), func(text string) bool { return text == "metric" })
-		report.at(pos, block("round the values to whole numbers, or use cells", inTable(t.ID, "pattern: bucket_new_cells", report.keyEntry(t, key))...),
-			"values of %s become columns of table %q: they hardly repeat, and to delete one it must be named", few(names), t.ID)
+		report.at(pos, block("round the values to integers, or store them in cells", inTable(t.ID, "pattern: bucket_new_cells", report.keyEntry(t, key))...),
+			"values of %s become column names in table %q: they rarely repeat, so every event adds a column", few(names), t.ID)
 	}
 }
 
-// severalRows is C07: a crash in between leaves a part of the event.
+// severalRows is C07: a crash between two rows leaves a partial event.
 func severalRows(l *layout.Layout, t *layout.Table, report reporter) {
-	hint := "write again what failed, until nothing fails, which is safe; if that will do, say so: " + allow("C07", "failed writes are repeated")
+	hint := "retry failed writes until they succeed, which is safe; then allow the rule: " + allow("C07", "failed writes are retried")
 	if n := t.RowsPerEvent(); n > 1 {
-		report.at(t.PatternPos, hint, "an event is %d rows of table %q, which are not written atomically: readers may see a part of it", n, t.ID)
+		report.at(t.PatternPos, hint, "an event spans %d rows of table %q, which are written separately: readers may see a partial event", n, t.ID)
 	}
 	if len(l.Tables) > 1 && t == l.Tables[1] {
-		report.at(t.Pos, hint, "an event is written to %d tables, which is not atomic: %q may have it before or after %q", len(l.Tables), t.ID, l.Tables[0].ID)
+		report.at(t.Pos, hint, "an event is written to %d tables, not atomically: %q may contain it before or after %q does", len(l.Tables), t.ID, l.Tables[0].ID)
 	}
 }

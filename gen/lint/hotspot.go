@@ -9,28 +9,27 @@ import (
 	"github.com/btgen-dev/btgen/gen/words"
 )
 
-// How many key prefixes are few, and how many events a second go to them without harm:
-// a tenth of what Google states for a node. Our judgement.
+// Thresholds; our judgment.
 const (
-	fewPrefixes = 10
-	fewWrites   = 1_400
+	fewPrefixes = 10    // key prefixes, inclusive
+	fewWrites   = 1_400 // rows written per second that are never a hotspot: a tenth of nodeWrites
 )
 
-// nodeWrites is how many rows of 1 KB a second Google states that a node writes.
-// Source: https://cloud.google.com/bigtable/docs/performance
+// nodeWrites is how many 1 KB rows per second one node writes, according to
+// https://cloud.google.com/bigtable/docs/performance.
 const nodeWrites = 14_000
 
-// prefixes is how many different beginnings the keys of a table have in front of the
-// time. Each grows at one end, in one tablet: so many nodes at most share the writes.
+// prefixes counts the distinct key prefixes before the time. Each grows at one end, in
+// one tablet, so at most n nodes share the writes.
 type prefixes struct {
-	n     float64  // at least; +Inf if there are as many as series, and these are not declared
-	open  []string // series values of which it is not known how many there are
-	whole bool     // whether they are the series themselves
+	n     float64  // lower bound; +Inf for one per series if the number of series is not declared
+	open  []string // series values whose cardinality is not declared
+	whole bool     // whether the prefix contains all series values
 }
 
-// prefixesOf counts the prefixes of the keys of a table: each a combination of the
-// series values, salts, and fields in front of the time. There are no more of series
-// values than there are series.
+// prefixesOf counts the key prefixes of a table: the combinations of series values, salt
+// buckets, and fields before the time. Combinations of series values are capped at the
+// number of series.
 func prefixesOf(l *layout.Layout, t *layout.Table) prefixes {
 	p := prefixes{n: 1}
 	known, metrics := map[int]bool{}, 1.0
@@ -65,7 +64,8 @@ func prefixesOf(l *layout.Layout, t *layout.Table) prefixes {
 	return p
 }
 
-// saltValues returns how many salts there are besides values that are in the key too.
+// saltValues returns how many salt buckets a fixed combination of the known series values
+// can have.
 func saltValues(l *layout.Layout, salt layout.Segment, known map[int]bool) float64 {
 	n := 1.0
 	for _, i := range salt.Salted {
@@ -81,12 +81,12 @@ func saltValues(l *layout.Layout, salt layout.Segment, known map[int]bool) float
 	return min(n, float64(salt.Buckets))
 }
 
-// total is how many rows all series write in a second, if each event is by itself.
+// total returns how many rows per second all series write, one event at a time.
 func total(t *layout.Table, load layout.Load) float64 {
 	return load.Rate * float64(load.Series) * float64(t.RowsPerEvent())
 }
 
-// hot reports whether the prefixes of a table are too few for a load.
+// hot reports whether the table has too few prefixes for the load.
 func (p prefixes) hot(t *layout.Table, load layout.Load) bool {
 	declared := !load.AssumedRate && !load.AssumedSeries
 	switch writes := total(t, load); {
@@ -108,16 +108,16 @@ func hotTail(l *layout.Layout, t *layout.Table, report reporter) {
 	switch hint := spread(l, t, load); {
 	case !p.hot(t, load):
 	case len(p.open) > 0:
-		report.at(first.Pos, hint, "%s need %s key prefixes, at %s a node: there are as many as values of %s, which are not declared",
+		report.at(first.Pos, hint, "%s need %s key prefixes at %s writes a second per node; the cardinality of %s is not declared",
 			writes(load), number(math.Ceil(total(t, load)/nodeWrites)), number(nodeWrites), strings.Join(p.open, " and "))
 	default:
-		report.at(first.Pos, hint, "all writes, %s, go to %s: at most %s, and a node takes about %s a second",
+		report.at(first.Pos, hint, "hotspot: all writes, %s, go to %s; at most %s, at about %s writes a second each",
 			writes(load), words.Count(p.n, "key prefix", "key prefixes"), words.Count(p.n, "node takes them", "nodes share them"), number(nodeWrites))
 	}
 }
 
-// spread proposes keys with more prefixes: the time behind all series values, or a salt
-// of them. Where neither is enough, there is no such key.
+// spread proposes keys with more prefixes: the time after all series values, or a salt of
+// them. If neither is enough, it proposes another series value.
 func spread(l *layout.Layout, t *layout.Table, load layout.Load) string {
 	var keys []string
 	moved := rewrite(t, timeLast(l, t))
@@ -128,17 +128,17 @@ func spread(l *layout.Layout, t *layout.Table, load layout.Load) string {
 		keys = append(keys, "begin with a salt: "+segments(segmentsOf(salted)))
 	}
 	if keys == nil {
-		return "no key spreads so few series: add a series value with many values, such as shard: int32, that writers choose at random"
+		return "no key spreads so few series: add a high-cardinality series value, such as shard: int32, that writers choose at random"
 	}
 	hint := strings.Join(keys, "; or ")
 	if open := prefixesOf(l, t).open; open != nil {
-		hint += "; or declare how many there are, as in " + open[0] + ": {type: string, cardinality: 500}"
+		hint += "; or declare the cardinality, as in " + open[0] + ": {type: string, cardinality: 500}"
 	}
 	return hint
 }
 
-// saltedFor returns a table whose keys begin with a salt that has enough values for a
-// load; nil if no salt has.
+// saltedFor returns the table with a salt that has enough buckets for the load at the
+// beginning of its keys, or nil if no salt is enough.
 func saltedFor(l *layout.Layout, t *layout.Table, load layout.Load) *layout.Table {
 	salt := layout.Segment{Kind: layout.SaltSegment}
 	rest := slices.Clone(t.Segments)

@@ -12,7 +12,7 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
-// keyBeginsWithTime is K01: all writers would be on the last tablet.
+// keyBeginsWithTime is K01: all writes go to the last tablet.
 func keyBeginsWithTime(l *layout.Layout, t *layout.Table, report reporter) {
 	first, ok := firstSegment(t)
 	if !ok || t.Unknown {
@@ -28,7 +28,7 @@ func keyBeginsWithTime(l *layout.Layout, t *layout.Table, report reporter) {
 	if again, _ := firstSegment(other); again.Kind == layout.SeriesSegment && l.Series[again.Series].Type == schema.Timestamp {
 		proposal = salted(l, other, again.Series) // there are only times
 	}
-	report.at(first.Pos, "begin with what has many values: "+proposal,
+	report.at(first.Pos, "begin with a high-cardinality value: "+proposal,
 		"the row key begins with time: all writes go to the end of the table, on one node")
 }
 
@@ -39,18 +39,18 @@ func unpaddedLabel(_ *layout.Layout, t *layout.Table, report reporter) {
 	}
 	l, entry := t.Bucket.Label, "label"
 	if !report.written(t).Bucket.Label.IsSet() {
-		entry = "bucket" // its format in the key
+		entry = "bucket" // the label is in the key
 	}
 	padded := code("%s: %s", entry, schema.Quoted(l.Prefix+"%04d"+l.Suffix))
-	report.at(t.BucketPos, fmt.Sprintf("pad the number: %s; or keep it, and buckets are read key by key: %s", padded, allow("K04", "as in Google's example")),
-		"the bucket label %[1]s%%d%[2]s is not padded: %[1]s10%[2]s sorts before %[1]s2%[2]s, so that no range of rows is a range of time", l.Prefix, l.Suffix)
+	report.at(t.BucketPos, fmt.Sprintf("pad the number: %s; or allow it, and each bucket is read by its key: %s", padded, allow("K04", "as in Google's example")),
+		"the bucket label %[1]s%%d%[2]s is not padded: %[1]s10%[2]s sorts before %[1]s2%[2]s, so a range of rows is not a range of time", l.Prefix, l.Suffix)
 }
 
-// delimiters are those that are proposed, the usual one first.
+// delimiters are candidates for proposals, the preferred one first.
 var delimiters = []string{"#", "|", "~", "##"}
 
-// delimiterInSegment is K05 for what is known before there is a value. The
-// writer refuses a string that contains the delimiter.
+// delimiterInSegment is K05 for segments whose possible values are known. The writer
+// checks strings.
 func delimiterInSegment(l *layout.Layout, t *layout.Table, report reporter) {
 	if t.Delimiter == "" {
 		return
@@ -58,7 +58,7 @@ func delimiterInSegment(l *layout.Layout, t *layout.Table, report reporter) {
 	for _, g := range t.Segments {
 		if text, what := delimited(l, t, g, t.Delimiter); text != "" {
 			report.at(g.Pos, "use a delimiter that no segment can contain"+otherDelimiter(l, t),
-				"%s can contain the delimiter %q, as in %q: two keys could not be told apart", what, t.Delimiter, text)
+				"%s can contain the delimiter %q, as in %q: row keys would be ambiguous", what, t.Delimiter, text)
 		}
 	}
 }
@@ -74,8 +74,8 @@ func otherDelimiter(l *layout.Layout, t *layout.Table) string {
 	return ""
 }
 
-// delimited returns a text of the segment that contains a delimiter, and
-// what the segment is; nothing where there is none.
+// delimited returns a value of the segment that contains the delimiter, and a description
+// of the segment. Both are empty if no value does.
 func delimited(l *layout.Layout, t *layout.Table, g layout.Segment, delimiter string) (text, what string) {
 	samples, what := t.Samples(l, g)
 	for _, s := range samples {
@@ -86,8 +86,7 @@ func delimited(l *layout.Layout, t *layout.Table, g layout.Segment, delimiter st
 	return "", ""
 }
 
-// firstSegment returns the first segment that is not fixed text, which changes
-// nothing; false if there is none.
+// firstSegment returns the first segment that is not constant, and whether there is one.
 func firstSegment(t *layout.Table) (layout.Segment, bool) {
 	i := slices.IndexFunc(t.Segments, func(g layout.Segment) bool { return g.Kind != layout.ConstSegment })
 	if i < 0 {
@@ -96,7 +95,7 @@ func firstSegment(t *layout.Table) (layout.Segment, bool) {
 	return t.Segments[i], true
 }
 
-// sequentialID is K02: ids that are counted up are all made at one end.
+// sequentialID is K02: sequential IDs put all new series at one end of the table.
 func sequentialID(l *layout.Layout, t *layout.Table, report reporter) {
 	first, ok := firstSegment(t)
 	if !ok || t.Unknown || first.Kind != layout.SeriesSegment {
@@ -104,53 +103,53 @@ func sequentialID(l *layout.Layout, t *layout.Table, report reporter) {
 	}
 	switch f := l.Series[first.Series]; f.Type {
 	case schema.Int32, schema.Int64, schema.Uint32, schema.Uint64:
-		report.at(first.Pos, fmt.Sprintf("if it is, begin with a salt: %s; if not, say so: %s", salted(l, t, first.Series), allow("K02", "the numbers are random")),
+		report.at(first.Pos, fmt.Sprintf("if it is sequential, begin with a salt: %s; otherwise, allow the rule: %s", salted(l, t, first.Series), allow("K02", "the numbers are random")),
 			"the row key begins with the number %q: if it is sequential, all new series go to one end of the table, on one node", f.Name)
 	}
 }
 
-// newestFirst is K10.
+// newestFirst is K10: reverse scans make a reversed time unnecessary.
 func newestFirst(_ *layout.Layout, t *layout.Table, report reporter) {
 	for _, g := range t.Segments {
 		if g.Kind == layout.TimeSegment && t.TimeKey.Reverse || g.Kind == layout.BucketSegment && t.Bucket.Label.Format.Reverse {
 			forwards := strings.Replace(g.Text, ", reverse: true", "", 1)
 			report.at(g.Pos, "read with ReadOptions{NewestFirst: true} instead, and write "+withSegment(t, g, forwards),
-				"the newest rows come first in the table: Bigtable scans backwards too, at some cost, so that times in ascending order serve both")
+				"a reversed time sorts the newest rows first: Bigtable also scans in reverse, at some extra cost, so ascending times serve both orders")
 		}
 	}
 }
 
-// rateAbovePrecision is K13 for a declared rate. It is the same for all tables, and
-// said of the first.
+// rateAbovePrecision is K13 for a declared rate. All tables would have the same finding,
+// so it is reported for the first one only.
 func rateAbovePrecision(l *layout.Layout, t *layout.Table, report reporter) {
 	perStep := l.Expect.Rate * l.Precision.Seconds()
 	if !crowded(l.Expect.Rate, l.Precision) || l.Sequence || t != l.Tables[0] {
 		return
 	}
-	lost := "only one of them stays"
+	lost := "only one of them is kept"
 	if t.Metrics() {
-		lost = "those of equal values are one"
+		lost = "those with equal values are stored once"
 	}
 	if perStep <= 1 {
 		shared := 100 * (1 - (1-math.Exp(-perStep))/perStep)
-		report.at(t.Pos, finerTime(l, t, report), "%s of a series at a precision of %s: if they come at random, %.2g%% have the time of an earlier one, and %s",
+		report.at(t.Pos, finerTime(l, t, report), "%s per series at a precision of %s: at random times, %.2g%% share the time of an earlier event, and %s",
 			rate(l.Expect.Rate), schema.FormatDuration(l.Precision), shared, lost)
 		return
 	}
-	report.at(t.Pos, finerTime(l, t, report), "%s of a series at a precision of %s: events of the same %[2]s have the same key and time, and %s",
+	report.at(t.Pos, finerTime(l, t, report), "%s per series at a precision of %s: events within %[2]s share a key and time, and %s",
 		rate(l.Expect.Rate), schema.FormatDuration(l.Precision), lost)
 }
 
-// crowded reports whether several events of a series are likely to have one time: there
-// are more of them than times or, where times are parts of a second, which no clock keeps
-// events apart by, more than one for ten times.
+// crowded reports whether events of a series are likely to share a time: if there is more
+// than one per time step or, for steps below a second, where events come at random, more
+// than one per ten steps. rate is in events per second.
 func crowded(rate float64, precision time.Duration) bool {
 	perStep := rate * precision.Seconds()
 	return perStep > 1 || precision < time.Second && perStep > 0.1
 }
 
-// finerTime proposes how to tell events of the declared rate apart: by a precision that
-// all tables can hold or, where there is none, by a tie-breaker.
+// finerTime proposes how to keep events at the declared rate distinct: a precision that
+// all tables support or, if there is none, a tie-breaker.
 func finerTime(l *layout.Layout, t *layout.Table, report reporter) string {
 	finest := time.Nanosecond
 	for _, t := range l.Tables {
@@ -158,32 +157,31 @@ func finerTime(l *layout.Layout, t *layout.Table, report reporter) string {
 	}
 	for _, precision := range []time.Duration{time.Second, time.Millisecond, time.Microsecond, time.Nanosecond} {
 		if precision < l.Precision && precision >= finest && !crowded(l.Expect.Rate, precision) {
-			return "use a finer time: " + code("time: {precision: %s}", schema.FormatDuration(precision))
+			return "use a finer precision: " + code("time: {precision: %s}", schema.FormatDuration(precision))
 		}
 	}
 	entries := []string{report.keyEntry(t, append(segmentsOf(t), "{sequence: true}"))}
 	if t.Pattern.Bucketed() && t.Pattern != layout.BucketOffsets {
 		entries = append([]string{"pattern: bucket_offsets"}, entries...)
 	}
-	return block("let events carry a tie-breaker, Sequence", inTable(t.ID, entries...)...)
+	return block("add the tie-breaker Sequence to events", inTable(t.ID, entries...)...)
 }
 
-// opaqueBytes is K16: nobody can read such keys in cbt or in the console.
+// opaqueBytes is K16: binary keys are not human-readable.
 func opaqueBytes(l *layout.Layout, t *layout.Table, report reporter) {
 	if t.Delimiter == "" {
 		report.at(t.KeyPos, fmt.Sprintf("write it as text: %s; or allow it: %s", code(`key: {delimiter: "#", %s}`, layout.SegmentsText(asText(l, t))), allow("K16", "a third of the size")),
-			"the row key has no delimiter and is binary: people cannot read it in cbt, in the console or in Key Visualizer")
+			"the row key has no delimiter, so it is binary: unreadable in cbt, the console and Key Visualizer")
 		return
 	}
 	for _, g := range t.Segments {
 		if what, text := opaque(l, t, g); what != "" {
-			report.at(g.Pos, "leave the encoding out, for text: "+withSegment(t, g, text), "%s is written as bytes: people cannot read them in cbt, in the console or in Key Visualizer", what)
+			report.at(g.Pos, "omit the encoding, for text: "+withSegment(t, g, text), "%s is written as bytes: unreadable in cbt, the console and Key Visualizer", what)
 		}
 	}
 }
 
-// asText returns the segments of a key without a delimiter for one that has one: without
-// the encodings that are not text.
+// asText returns the segments of a key without binary encodings, for use with a delimiter.
 func asText(l *layout.Layout, t *layout.Table) []string {
 	out := segmentsOf(t)
 	for i, g := range t.Segments {
@@ -194,8 +192,8 @@ func asText(l *layout.Layout, t *layout.Table) []string {
 	return out
 }
 
-// opaque names a segment that could be text and is not, and writes it as text; nothing
-// if it is text, or bytes by themselves.
+// opaque returns a description of a segment that is binary but could be text, and the
+// segment as text. Both are empty for text and for fields of type bytes.
 func opaque(l *layout.Layout, t *layout.Table, g layout.Segment) (what, text string) {
 	switch g.Kind {
 	case layout.SeriesSegment:
@@ -216,7 +214,7 @@ func opaque(l *layout.Layout, t *layout.Table, g layout.Segment) (what, text str
 	return "", ""
 }
 
-// unsortedTies is K17: after the time, segments put events of one time in order.
+// unsortedTies is K17: segments after the time order the events with equal times.
 func unsortedTies(l *layout.Layout, t *layout.Table, report reporter) {
 	if t.Pattern.Bucketed() || t.Delimiter == "" {
 		return
@@ -229,12 +227,12 @@ func unsortedTies(l *layout.Layout, t *layout.Table, report reporter) {
 		case schema.Int32, schema.Int64, schema.Uint32, schema.Uint64, schema.Duration:
 			padded := fmt.Sprintf("{name: %s, encoding: decimal, pad: %d}", f.Name, digitsOf(f.Type))
 			report.at(g.Pos, "if it is never negative, pad it: "+withSegment(t, g, padded),
-				"%q follows the time as text: events of one time come as 10, 9, and negative numbers in descending order", f.Name)
+				"%q follows the time as text: among events with equal times, 10 sorts before 9, and -1 before -2", f.Name)
 		}
 	}
 }
 
-// digitsOf returns how many decimal digits the largest number of a type has.
+// digitsOf returns the number of decimal digits of the type's largest value.
 func digitsOf(t schema.Type) int {
 	switch t {
 	case schema.Int32, schema.Uint32:

@@ -13,17 +13,17 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
-// Bigtable's limits, from its pages on quotas and schema design.
+// Bigtable's limits, inclusive, from its pages on quotas and schema design.
 const (
-	maxRowBytes       = 256_000_000
-	maxRowAdvised     = 100_000_000
-	maxRowCells       = 100_000 // our judgement
-	maxCellBytes      = 100 << 20
-	maxCellAdvised    = 10_000_000
-	maxFilterBytes    = 20_480
-	maxQualifierBytes = 16 << 10
-	maxFamilyName     = 64
-	maxGCRuleBytes    = 500
+	maxRowBytes         = 256_000_000
+	recommendedRowBytes = 100_000_000
+	maxRowCells         = 100_000 // our judgment
+	maxCellBytes        = 100 << 20
+	recommendedCell     = 10_000_000 // bytes
+	maxFilterBytes      = 20_480
+	maxQualifierBytes   = 16 << 10
+	maxFamilyName       = 64 // bytes
+	maxGCRuleBytes      = 500
 )
 
 // keySize is L01 for the fixed parts of a key; the writer checks each key.
@@ -34,97 +34,101 @@ func keySize(l *layout.Layout, t *layout.Table, report reporter) {
 	}
 	size += max(0, len(t.Segments)-1) * len(t.Delimiter)
 	if size > codec.MaxKey {
-		report.at(t.KeyPos, "shorten it", "the fixed parts of the row key alone have %d bytes; Bigtable takes at most %d", size, codec.MaxKey)
+		report.at(t.KeyPos, "shorten it", "the fixed parts of the row key alone take %s bytes; Bigtable allows at most %s", number(float64(size)), number(codec.MaxKey))
 	}
 }
 
-// cellSize is L02 for what is declared; the writer checks each cell.
+// cellSize is L02 for the declared value_bytes; the writer checks each cell.
 func cellSize(l *layout.Layout, t *layout.Table, report reporter) {
 	switch n := sample.EstimateOf(l, t).Cell; {
 	case n > maxCellBytes:
-		report.at(t.Pos, "store large values elsewhere, and here where they are", "a cell would have %s by the declared value_bytes; Bigtable takes at most 100 MiB", size(n))
-	case n > maxCellAdvised:
-		report.as(diag.Warning).at(t.Pos, "store large values elsewhere, and here where they are", "a cell would have %s by the declared value_bytes; Bigtable advises at most 10 MB", size(n))
+		report.at(t.Pos, storeElsewhere, "a cell takes %s by the declared value_bytes; Bigtable allows at most 100 MiB", size(n))
+	case n > recommendedCell:
+		report.as(diag.Warning).at(t.Pos, storeElsewhere, "a cell takes %s by the declared value_bytes; Bigtable recommends at most 10 MB", size(n))
 	}
 }
 
-// rowSize is L03. What is over by the lower bound, at a rate that is known, cannot
-// be read. By an assumed rate it is a warning.
+// storeElsewhere is the hint for values that are too large.
+const storeElsewhere = "store large values elsewhere, and only their locations in Bigtable"
+
+// rowSize is L03: an error if the lower bound exceeds the limit at a declared rate, and
+// a warning if it does at an assumed rate.
 func rowSize(l *layout.Layout, t *layout.Table, report reporter) {
 	e := sample.EstimateOf(l, t)
 	known := !e.Load.AssumedRate || !t.Pattern.Bucketed() && !e.Load.AssumedValueBytes
 	rule := ""
 	switch {
 	case e.Row.Lower > maxRowBytes && known:
-		rule = "Bigtable cannot read one over 256 MB"
+		rule = "Bigtable cannot read rows over 256 MB"
 	case e.Row.Lower > maxRowBytes:
-		rule, report = "Bigtable cannot read one over 256 MB", report.as(diag.Warning)
-	case e.Row.Upper > maxRowAdvised:
-		rule, report = "Bigtable advises at most 100 MB", report.as(diag.Warning)
-	case e.Row.Upper > maxRowAdvised/2:
-		rule, report = "Bigtable advises at most 100 MB: leave room to grow", report.as(diag.Advice)
+		rule, report = "Bigtable cannot read rows over 256 MB", report.as(diag.Warning)
+	case e.Row.Upper > recommendedRowBytes:
+		rule, report = "Bigtable recommends at most 100 MB", report.as(diag.Warning)
+	case e.Row.Upper > recommendedRowBytes/2:
+		rule, report = "Bigtable recommends at most 100 MB, so leave room to grow", report.as(diag.Advice)
 	default:
 		return
 	}
 	if !t.Pattern.Bucketed() {
-		report.at(t.Pos, "store large values elsewhere, and here where they are", "%s to %s a row by value_bytes; %s", size(e.Row.Lower), size(e.Row.Upper), rule)
+		report.at(t.Pos, storeElsewhere, "a row takes %s to %s by value_bytes; %s", size(e.Row.Lower), size(e.Row.Upper), rule)
 		return
 	}
-	report.at(t.WidthPos, report.narrower(l, t), "%s to %s a row, of %s events (%s); %s", size(e.Row.Lower), size(e.Row.Upper), number(e.EventsPerRow), basis(e.Load), rule)
+	report.at(t.WidthPos, report.narrower(l, t), "a row takes %s to %s, with %s events (%s); %s", size(e.Row.Lower), size(e.Row.Upper), number(e.EventsPerRow), basis(e.Load), rule)
 }
 
-// rowCells is L15.
+// rowCells is L15: rows with very many cells are slow.
 func rowCells(l *layout.Layout, t *layout.Table, report reporter) {
 	if !t.Pattern.Bucketed() {
 		return
 	}
 	if e := sample.EstimateOf(l, t); e.CellsPerRow > maxRowCells {
-		report.at(t.WidthPos, report.narrower(l, t), "%s cells a row (%s): Bigtable reads and compacts a row as a whole; at most %s are advised", number(e.CellsPerRow), basis(e.Load), number(maxRowCells))
+		report.at(t.WidthPos, report.narrower(l, t), "a row has %s cells (%s): Bigtable reads and compacts it as a whole, which is slow over %s cells", number(e.CellsPerRow), basis(e.Load), number(maxRowCells))
 	}
 }
 
-// filterSize is L13: the reader names the columns that it wants.
+// filterSize is L13: a read of some fields names their columns in its filter.
 func filterSize(_ *layout.Layout, t *layout.Table, report reporter) {
 	bytes := 0
 	for _, c := range t.Columns {
 		bytes += len(regexp.QuoteMeta(c.Qualifier) + "|")
 	}
 	if bytes > maxFilterBytes && len(t.Columns) > 1 {
-		report.at(t.Pos, "shorten the column names, or store the events as one value", "a read of most of the fields names columns of %d bytes; Bigtable takes a filter of at most %d", bytes, maxFilterBytes)
+		report.at(t.Pos, "shorten the column names, or store each event as one value", "a read of most fields has a filter of %s bytes of column names; Bigtable allows at most %s", number(float64(bytes)), number(maxFilterBytes))
 	}
 }
 
-// qualifierSize is L04 for column names, and for data that become qualifiers as far
-// as their size is declared; the writer checks each.
+// qualifierSize is L04 for column names, and for values that become qualifiers if their
+// size is declared; the writer checks each qualifier.
 func qualifierSize(l *layout.Layout, t *layout.Table, report reporter) {
 	for _, c := range t.Columns {
 		if len(c.Qualifier) > maxQualifierBytes {
-			report.at(c.Pos, "shorten it", "a column name of %d bytes; Bigtable takes at most %d", len(c.Qualifier), maxQualifierBytes)
+			report.at(c.Pos, "shorten it", "the column name has %s bytes; Bigtable allows at most %s", number(float64(len(c.Qualifier))), number(maxQualifierBytes))
 		}
 	}
 	if e := sample.EstimateOf(l, t); t.Metrics() && !e.Load.AssumedValueBytes && e.Datum > maxQualifierBytes {
-		report.at(t.PatternPos, "use bucket_new_cells", "values of %s by value_bytes become column names; Bigtable takes at most %s", size(e.Datum), size(maxQualifierBytes))
+		report.at(t.PatternPos, "use bucket_new_cells", "values of %s by value_bytes become column names; Bigtable allows at most %s", size(e.Datum), size(maxQualifierBytes))
 	}
 }
 
 var familyPattern = regexp.MustCompile(`^[-_.a-zA-Z0-9]+$`)
 
-// familyName is L05.
+// familyName is L05: characters and length of family names.
 func familyName(_ *layout.Layout, t *layout.Table, report reporter) {
 	for _, f := range t.Families {
 		switch {
 		case f.Name == "": // reported with the table
 		case !familyPattern.MatchString(f.Name):
-			report.at(f.Pos, "use letters, digits, '-', '_' and '.'"+legalFamily(t, f.Name), "%q cannot name a column family", f.Name)
+			report.at(f.Pos, "use letters, digits, '-', '_' and '.'"+legalFamily(t, f.Name), "%q is not a valid column family name", f.Name)
 		case len(f.Name) > maxFamilyName:
-			report.at(f.Pos, "shorten it: the name is stored with every cell", "the name of the column family has %d characters; Bigtable takes at most %d", len(f.Name), maxFamilyName)
+			report.at(f.Pos, "shorten it: the name is stored with every cell", "the column family name has %d characters; Bigtable allows at most %d", len(f.Name), maxFamilyName)
 		}
 	}
 }
 
 var notInFamily = regexp.MustCompile(`[^-_.a-zA-Z0-9]+`)
 
-// legalFamily proposes a name without what it cannot have, where a table has one family.
+// legalFamily proposes the name with invalid characters replaced, if the table has only
+// one family.
 func legalFamily(t *layout.Table, name string) string {
 	legal := strings.Trim(notInFamily.ReplaceAllString(name, "_"), "_")
 	if len(t.Families) > 1 || legal == "" {
@@ -133,41 +137,41 @@ func legalFamily(t *layout.Table, name string) string {
 	return ": " + code("family: %s", schema.Quoted(legal))
 }
 
-// tableID is L07.
+// tableID is L07: characters and length of table IDs.
 func tableID(_ *layout.Layout, t *layout.Table, report reporter) {
 	switch {
 	case !codec.ValidTableID(t.ID):
-		report.at(t.Pos, "use letters, digits, '-', '_' and '.', and begin with a letter, a digit or '_'", "%q cannot name a table", t.ID)
+		report.at(t.Pos, "use letters, digits, '-', '_' and '.', and begin with a letter, a digit or '_'", "%q is not a valid table ID", t.ID)
 	case len(t.ID) > codec.MaxTableID:
-		report.at(t.Pos, "shorten it", "the table id has %d characters; Bigtable takes at most %d", len(t.ID), codec.MaxTableID)
+		report.at(t.Pos, "shorten it", "the table ID has %d characters; Bigtable allows at most %d", len(t.ID), codec.MaxTableID)
 	}
 }
 
-// gcRuleSize is L09.
+// gcRuleSize is L09: the size of a garbage collection rule on the wire.
 func gcRuleSize(_ *layout.Layout, t *layout.Table, report reporter) {
 	for _, f := range t.Families {
 		if n := f.GC.WireSize(); n > maxGCRuleBytes {
-			report.at(f.GCPos, "use fewer rules", "the garbage collection rule has %d bytes; Bigtable takes at most %d", n, maxGCRuleBytes)
+			report.at(f.GCPos, "use fewer rules", "the garbage collection rule has %d bytes; Bigtable allows at most %d", n, maxGCRuleBytes)
 		}
 	}
 }
 
-// gcRuleAge is L10.
+// gcRuleAge is L10: ages in whole seconds.
 func gcRuleAge(_ *layout.Layout, t *layout.Table, report reporter) {
 	for _, f := range t.Families {
 		for rule := range allRules(f.GC) {
 			switch {
 			case rule.Kind != codec.GCMaxAge:
 			case rule.MaxAge < time.Second:
-				report.at(f.GCPos, wholeSeconds(f), "an age of %s: Bigtable takes at least one second", schema.FormatDuration(rule.MaxAge))
+				report.at(f.GCPos, wholeSeconds(f), "the age is %s; Bigtable requires at least one second", schema.FormatDuration(rule.MaxAge))
 			case rule.MaxAge%time.Second != 0:
-				report.at(f.GCPos, wholeSeconds(f), "an age of %s: the fraction of a second is lost when the rule is read back", schema.FormatDuration(rule.MaxAge))
+				report.at(f.GCPos, wholeSeconds(f), "the age is %s; Bigtable drops the fraction of a second when the rule is read back", schema.FormatDuration(rule.MaxAge))
 			}
 		}
 	}
 }
 
-// wholeSeconds proposes the next whole number of seconds for a family of one age.
+// wholeSeconds proposes to round up the age of a family to whole seconds.
 func wholeSeconds(f layout.Family) string {
 	up := (f.GC.MaxAge + time.Second - 1).Truncate(time.Second)
 	switch f.Strategy {
@@ -176,12 +180,12 @@ func wholeSeconds(f layout.Family) string {
 	case layout.MaxAgeFromWrite:
 		return "use whole seconds: " + code("ttl: {max_age: %s, from: write}", schema.FormatDuration(up))
 	}
-	return "use whole seconds, and 1s or more"
+	return "use whole seconds, at least 1s"
 }
 
-// splitCount is L12.
+// splitCount is L12: the number of initial splits.
 func splitCount(_ *layout.Layout, t *layout.Table, report reporter) {
 	if n := len(t.Splits); n > codec.MaxSplits {
-		report.at(report.written(t).Splits[codec.MaxSplits].Pos, "leave some out from here on: Bigtable splits a table by itself as it grows", "table %q has %d initial splits; Bigtable takes at most %d", t.ID, n, codec.MaxSplits)
+		report.at(report.written(t).Splits[codec.MaxSplits].Pos, "remove the splits from here on: Bigtable splits tables automatically as they grow", "table %q has %d initial splits; Bigtable allows at most %d", t.ID, n, codec.MaxSplits)
 	}
 }

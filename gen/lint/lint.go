@@ -1,7 +1,6 @@
-// Package lint holds the rules: what Bigtable refuses, what loses data and what
-// hurts in production. A rule reads the layout, and computes no fact about a table
-// that the layout does not have; what it proposes instead is written with the words
-// of the schema.
+// Package lint checks schemas against rules: what Bigtable rejects, what loses data,
+// and what hurts in production. Rules read the layout and compute no facts about a table
+// themselves. They propose fixes as YAML that can be pasted into the schema.
 package lint
 
 import (
@@ -15,40 +14,40 @@ import (
 	"github.com/btgen-dev/btgen/gen/schema"
 )
 
-// Finder says who finds what a rule is about.
+// Finder is the part of btgen that applies a rule.
 type Finder int
 
 // The finders.
 const (
 	BySchema   Finder = iota // this package, in a schema
-	ByLanguage               // the language or its layout, which cannot go on
+	ByLanguage               // the schema parser or the layout: an error
 	ByWriter                 // the generated writer, in an event
-	BySetup                  // the set-up, in a live table
-	ByDesign                 // nobody: what is generated holds it
+	BySetup                  // setup, in a live table
+	ByDesign                 // nobody: generated code always complies
 )
 
-// Rule is one thing that a table must not do.
+// Rule is one check.
 type Rule struct {
-	ID       string        // stable: a schema names it to excuse it
+	ID       string        // stable, since schemas name it in allow; such as "K01"
 	Severity diag.Severity // of its worst findings
-	Title    string        // in a few words
-	Reason   string        // why, in sentences
-	Source   string        // the page that it comes from
-	Fix      string        // what to do, in sentences
+	Title    string        // a noun phrase, or a clause
+	Reason   string        // full sentences
+	Source   string        // URL of Bigtable's documentation, or "our judgment"
+	Fix      string        // full sentences
 	By       Finder
-	// Limit marks what Bigtable itself refuses, or what the generated code
-	// could not do: a schema cannot excuse it.
+	// Limit marks a hard limit of Bigtable or of generated code, which no schema can allow.
 	Limit bool
-	// Instead is what to write where a schema would excuse the rule in vain.
-	Instead string
-	check   func(l *layout.Layout, t *layout.Table, report reporter) // of a rule about tables
-	query   func(l *layout.Layout, q *layout.Query, report reporter) // of a rule about queries
+	// HowToAllow replaces the usual instruction for a rule that is allowed by other means
+	// than allow; empty for all others.
+	HowToAllow string
+	check      func(l *layout.Layout, t *layout.Table, report reporter) // set for rules about tables
+	query      func(l *layout.Layout, q *layout.Query, report reporter) // set for rules about queries
 }
 
-// Excusable reports whether a schema can allow what the rule finds.
-func (r Rule) Excusable() bool { return !r.Limit && r.By == BySchema }
+// Allowable reports whether a schema can allow the findings of the rule.
+func (r Rule) Allowable() bool { return !r.Limit && r.By == BySchema }
 
-// reporter takes the findings of a rule.
+// reporter collects the findings of a rule.
 type reporter struct {
 	rule     string
 	severity diag.Severity
@@ -56,7 +55,7 @@ type reporter struct {
 	found    *diag.List
 }
 
-// at takes a finding.
+// at adds a finding.
 func (r reporter) at(pos diag.Pos, hint, format string, args ...any) {
 	*r.found = append(*r.found, diag.Diagnostic{
 		Pos: pos, Severity: r.severity, Rule: r.rule,
@@ -64,14 +63,14 @@ func (r reporter) at(pos diag.Pos, hint, format string, args ...any) {
 	})
 }
 
-// as returns a reporter of findings of another severity.
+// as returns a reporter that adds findings with the given severity.
 func (r reporter) as(severity diag.Severity) reporter {
 	r.severity = severity
 	return r
 }
 
-// Check returns what the rules find in one schema and its layout, without what it
-// excuses.
+// Check returns the findings of all rules in a schema and its layout, except those that
+// the schema allows. Unused and invalid allow entries are findings too.
 func Check(s *schema.Schema, l *layout.Layout) diag.List {
 	var found diag.List
 	for _, t := range l.Tables {
@@ -87,41 +86,41 @@ func Check(s *schema.Schema, l *layout.Layout) diag.List {
 	return found
 }
 
-// subject is a table or a query: what rules are about and can be excused for.
+// subject is a table or a query, to which rules apply and which can allow them.
 type subject struct {
 	kind  string // "table" or "query"
 	name  string // for messages
 	allow []layout.Allowance
 }
 
-// check returns what the rules find in a subject and it does not excuse. find
-// reports whether a rule is about such subjects, and what it finds in this one.
+// check returns the findings that the subject does not allow. find reports whether a
+// rule applies to such subjects, and returns its findings in this one.
 func (s subject) check(find func(r Rule) (bool, diag.List)) diag.List {
 	var found diag.List
 	rules := Rules()
 	for _, rule := range rules {
 		about, findings := find(rule)
 		i := slices.IndexFunc(s.allow, func(a layout.Allowance) bool { return a.Rule == rule.ID })
-		if !rule.Excusable() || i < 0 {
+		if !rule.Allowable() || i < 0 {
 			found = append(found, findings...)
 		} else if about && len(findings) == 0 {
-			found.Warnf(s.allow[i].Pos, "unused allow: rule %s (%s) finds nothing in %s", rule.ID, rule.Title, s.name).Hint = "leave it out"
+			found.Warnf(s.allow[i].Pos, "unused allow: rule %s (%s) finds nothing in %s", rule.ID, rule.Title, s.name).Hint = "remove it"
 		}
 	}
 	return append(found, s.checkAllowances(rules)...)
 }
 
-// find returns what a rule finds in a table.
+// find returns the findings of a rule in a table.
 func (r Rule) find(s *schema.Schema, l *layout.Layout, t *layout.Table) diag.List {
 	var found diag.List
 	if r.check == nil || r.Severity != diag.Error && !t.Complete() {
-		return nil // what is doubtful about a table that cannot be is of no use
+		return nil // no warnings for a table that already has errors
 	}
 	r.check(l, t, reporter{r.ID, r.Severity, s, &found})
 	return found
 }
 
-// findQuery returns what a rule finds in a query.
+// findQuery returns the findings of a rule in a query.
 func (r Rule) findQuery(s *schema.Schema, l *layout.Layout, q *layout.Query) diag.List {
 	var found diag.List
 	if r.query != nil {
@@ -130,8 +129,8 @@ func (r Rule) findQuery(s *schema.Schema, l *layout.Layout, q *layout.Query) dia
 	return found
 }
 
-// kind is what a rule is about. Those that look at several schemas at once are
-// about a table too.
+// kind returns "table" or "query", whichever the rule applies to. Rules that CheckShared
+// reports apply to tables.
 func (r Rule) kind() string {
 	if r.query != nil {
 		return "query"
@@ -139,71 +138,71 @@ func (r Rule) kind() string {
 	return "table"
 }
 
-// checkAllowances refuses excuses that cannot have an effect.
+// checkAllowances reports allow entries that cannot have an effect.
 func (s subject) checkAllowances(rules []Rule) diag.List {
 	var found diag.List
 	for _, a := range s.allow {
 		i := slices.IndexFunc(rules, func(r Rule) bool { return r.ID == a.Rule })
 		switch {
 		case i < 0:
-			found.Errorf(a.Pos, "there is no rule %s", a.Rule).Hint = "leave it out; those that can be allowed are " + excusable(rules, s.kind)
-		case rules[i].Instead != "":
-			found.Errorf(a.Pos, "rule %s (%s) is not allowed in this way", a.Rule, rules[i].Title).Hint = rules[i].Instead
-		case !rules[i].Excusable():
-			found.Errorf(a.Pos, "rule %s (%s) cannot be allowed: %s", a.Rule, rules[i].Title, rules[i].whyNot()).Hint = "leave it out"
+			found.Errorf(a.Pos, "unknown rule %s", a.Rule).Hint = fmt.Sprintf("remove it; a %s can allow %s", s.kind, allowable(rules, s.kind))
+		case rules[i].HowToAllow != "":
+			found.Errorf(a.Pos, "allow does not apply to rule %s (%s)", a.Rule, rules[i].Title).Hint = rules[i].HowToAllow
+		case !rules[i].Allowable():
+			found.Errorf(a.Pos, "rule %s (%s) cannot be allowed: %s", a.Rule, rules[i].Title, rules[i].whyNot()).Hint = "remove it"
 		case rules[i].kind() == s.kind:
 		case s.kind == "table":
-			found.Errorf(a.Pos, "rule %s (%s) is about queries, and not allowed for all of a table at once", a.Rule, rules[i].Title).Hint =
-				fmt.Sprintf("write it with the query: queries: {ByHost: {by: [host], allow: {%s: \"…\"}}}", a.Rule)
+			found.Errorf(a.Pos, "rule %s (%s) applies to queries, not to tables", a.Rule, rules[i].Title).Hint =
+				fmt.Sprintf("move it to the query, as in queries: {ByHost: {by: [host], allow: {%s: \"…\"}}}", a.Rule)
 		default:
-			found.Errorf(a.Pos, "rule %s (%s) is about tables", a.Rule, rules[i].Title).Hint = "write it with the table"
+			found.Errorf(a.Pos, "rule %s (%s) applies to tables, not to queries", a.Rule, rules[i].Title).Hint = "move it to the table"
 		}
 	}
 	return found
 }
 
-// checkScan says that a query is allowed a scan that it does not make.
+// checkScan reports an unused scan.
 func checkScan(q *layout.Query) diag.List {
 	var found diag.List
 	if q.Scan != "" && !q.Scans() {
-		found.Warnf(q.ScanPos, "query %s asks table %q for %s: there is no scan to allow", q.Name, q.Table.ID, sample.Ranges(q)).Hint = "leave scan out"
+		found.Warnf(q.ScanPos, "unused scan: in table %q, query %s reads %s", q.Table.ID, q.Name, sample.Ranges(q)).Hint = "remove scan"
 	}
 	return found
 }
 
-// whyNot says why a schema cannot allow what a rule finds.
+// whyNot explains why a schema cannot allow the rule.
 func (r Rule) whyNot() string {
 	switch r.By {
 	case BySetup:
-		return "it is about live tables, and the set-up is told what is allowed there"
+		return "it concerns live tables; changes to them are allowed during setup"
 	case ByDesign:
-		return "the generated code keeps to it"
+		return "generated code always complies"
 	}
-	return "neither Bigtable nor the generated code could live with it"
+	return "it is a hard limit"
 }
 
-// excusable lists the rules that a schema can excuse with a table or a query.
-func excusable(rules []Rule, kind string) string {
+// allowable lists the rules that a table or a query can allow.
+func allowable(rules []Rule, kind string) string {
 	var ids []string
 	for _, r := range rules {
-		if r.Excusable() && r.kind() == kind {
+		if r.Allowable() && r.kind() == kind {
 			ids = append(ids, r.ID)
 		}
 	}
 	return strings.Join(ids, ", ")
 }
 
-// sameKeyFields reports whether GoogleSQL reads the keys of two schemas of a table
-// in the same way.
+// sameKeyFields reports whether GoogleSQL parses the keys of two schemas of a table
+// the same way.
 func sameKeyFields(a, b *layout.Table) bool {
 	return slices.Equal(a.KeyFields, b.KeyFields) && (a.KeyFields == nil || a.Delimiter == b.Delimiter)
 }
 
-// maxFamilies is Bigtable's guidance for the column families of a table.
+// maxFamilies is the number of column families per table that Bigtable recommends at most.
 const maxFamilies = 100
 
-// CheckShared checks the tables that several schemas write to: each must have
-// families of its own, or the events of one would be read as the other's.
+// CheckShared checks the tables that several schemas share. Each schema needs separate
+// families; otherwise the events of one would be read as the other's.
 func CheckShared(layouts []*layout.Layout) diag.List {
 	var found diag.List
 	families := map[string]map[string]diag.Pos{}
@@ -213,10 +212,10 @@ func CheckShared(layouts []*layout.Layout) diag.List {
 			if first := tables[t.ID]; first == nil {
 				tables[t.ID] = t
 			} else if !sameKeyFields(first, t) {
-				found.Errorf(t.Pos, "table %q has another row key schema at %s, or just one of the two has one: GoogleSQL reads all keys of a table in one way", t.ID, first.Pos).Hint = "use another table, or leave row_key_schema out"
+				found.Errorf(t.Pos, "the row_key_schema of table %q differs from that of the same table at %s: GoogleSQL parses all keys of a table the same way", t.ID, first.Pos).Hint = "use another table, or remove row_key_schema"
 			}
 			if first := protections[t.ID]; t.Protected != nil && first != nil && *first.Protected != *t.Protected {
-				found.Errorf(t.Pos, "table %q has another deletion_protection at %s", t.ID, first.Pos).Hint = "say the same in both, or leave it out of one"
+				found.Errorf(t.Pos, "the deletion_protection of table %q differs from that at %s", t.ID, first.Pos).Hint = "use the same value in both, or remove one"
 			} else if t.Protected != nil {
 				protections[t.ID] = t
 			}
@@ -227,14 +226,14 @@ func CheckShared(layouts []*layout.Layout) diag.List {
 			}
 			for _, f := range t.Families {
 				if first, taken := of[f.Name]; taken {
-					found.Errorf(f.Pos, "family %q of table %q is used at %s already", f.Name, t.ID, first).Hint = "give the family another name: schemas that share a table have families of their own"
+					found.Errorf(f.Pos, "family %q of table %q is already used at %s: the events of one schema would be read as the other's", f.Name, t.ID, first).Hint = "rename the family: schemas that share a table need separate families"
 					continue
 				}
 				of[f.Name] = f.Pos
 				if len(of) == maxFamilies+1 && !t.Allows("L06") {
 					found = append(found, diag.Diagnostic{
-						Pos: t.Pos, Severity: diag.Warning, Rule: "L06", Hint: "use another table",
-						Message: fmt.Sprintf("table %q has over %d column families, which is Bigtable's guidance", t.ID, maxFamilies),
+						Pos: t.Pos, Severity: diag.Warning, Rule: "L06", Hint: "move some families to another table",
+						Message: fmt.Sprintf("table %q has over %d column families, Bigtable's recommended maximum", t.ID, maxFamilies),
 					})
 				}
 			}

@@ -7,28 +7,28 @@ import (
 	"github.com/btgen-dev/btgen/gen/diag"
 )
 
-// pageURL is the address of the page with all rules.
+// pageURL is where [Page] is published.
 const pageURL = "https://github.com/btgen-dev/btgen/blob/main/docs/rules.md"
 
-// URL returns the address of the rule's description.
+// URL returns the URL of the rule's description in the manual.
 func (r Rule) URL() string { return pageURL + "#" + r.anchor() }
 
-// anchor is the name of the rule's description within the page.
+// anchor returns the HTML id of the rule's description.
 func (r Rule) anchor() string { return strings.ToLower(r.ID) }
 
-// Markdown returns the description of the rule with its address.
+// Markdown returns the description of the rule, followed by its URL.
 func (r Rule) Markdown() string { return r.section() + "Documentation: <" + r.URL() + ">\n" }
 
-// section returns the description of the rule as it is in the page.
+// section returns the description of the rule as [Page] contains it.
 func (r Rule) section() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "### %s: %s\n\n", r.ID, r.Title)
 	fmt.Fprintf(&b, "*%s; %s.*\n\n", kind(r.Severity), r.by())
 	fmt.Fprintf(&b, "%s\n\n**What to do:** %s\n\n", r.Reason, r.Fix)
 	switch {
-	case r.Instead != "":
-		fmt.Fprintf(&b, "To allow it, %s.\n\n", r.Instead)
-	case r.Excusable():
+	case r.HowToAllow != "":
+		fmt.Fprintf(&b, "To allow it, %s.\n\n", r.HowToAllow)
+	case r.Allowable():
 		fmt.Fprintf(&b, "To allow it for a %s: `allow: {%s: \"the reason\"}`\n\n", r.kind(), r.ID)
 	case r.By == BySchema || r.By == ByLanguage:
 		b.WriteString("It cannot be allowed.\n\n")
@@ -46,7 +46,7 @@ func kind(s diag.Severity) string {
 	return map[diag.Severity]string{diag.Error: "An error", diag.Warning: "A warning", diag.Advice: "Advice"}[s]
 }
 
-// by says which part of btgen applies the rule.
+// by returns which part of btgen applies the rule, as a verb phrase.
 func (r Rule) by() string {
 	return map[Finder]string{
 		BySchema: "detected in the schema", ByLanguage: "enforced by the schema language", ByWriter: "enforced by the generated writer",
@@ -54,7 +54,7 @@ func (r Rule) by() string {
 	}[r.By]
 }
 
-// Page returns a page with all rules, in Markdown.
+// Page returns docs/rules.md, which describes all rules in Markdown.
 func Page() string {
 	var b strings.Builder
 	b.WriteString(`# Rules

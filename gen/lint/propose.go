@@ -13,19 +13,19 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
-// This file writes what messages propose: YAML that can be pasted.
+// This file writes the YAML that hints propose.
 
-// code writes a proposal.
+// code formats a proposal.
 func code(format string, args ...any) string { return diag.Code(fmt.Sprintf(format, args...)) }
 
-// allow writes the excuse of a rule.
+// allow proposes the entry that allows a rule.
 func allow(rule, reason string) string { return code("allow: {%s: %q}", rule, reason) }
 
-// block writes a proposal of several lines after a hint: entries from the top of the
-// schema on.
+// block returns a hint followed by a proposal of several lines, indented as from the top
+// level of the schema.
 func block(hint string, lines ...string) string { return hint + ":\n" + strings.Join(lines, "\n") }
 
-// inTable writes entries of a table, as lines from the top of the schema on.
+// inTable returns entries of a table as the lines of a block.
 func inTable(id string, entries ...string) []string {
 	lines := []string{"tables:", "  " + schema.Quoted(id) + ":"}
 	for _, e := range entries {
@@ -34,18 +34,19 @@ func inTable(id string, entries ...string) []string {
 	return lines
 }
 
-// written is a table as the schema has it.
+// written returns the table as the schema declares it.
 func (r reporter) written(t *layout.Table) *schema.Table {
 	i := slices.IndexFunc(r.schema.Tables, func(s schema.Table) bool { return s.Name.V == t.ID })
 	return &r.schema.Tables[i]
 }
 
-// keyEntry writes the key of a table with other segments.
+// keyEntry returns the key entry of a table, with the given segments.
 func (r reporter) keyEntry(t *layout.Table, segments []string) string {
 	return "key: " + r.written(t).KeyText(segments)
 }
 
-// newTable proposes one more table for a query, which names it if it has named another.
+// newTable proposes an additional table for a query. If the query names its table, the
+// proposal names the new one.
 func (r reporter) newTable(l *layout.Layout, q *layout.Query, hint string) string {
 	lines := q.Table.NewTable(r.schema, l, q.By)
 	if q.Named.IsValid() {
@@ -55,8 +56,8 @@ func (r reporter) newTable(l *layout.Layout, q *layout.Query, hint string) strin
 	return block(hint, lines...)
 }
 
-// segmentsOf returns the segments of a key as the schema has them, the tie-breaker of
-// bucket_offsets at their end.
+// segmentsOf returns the segments of a key as the schema declares them. The tie-breaker of
+// bucket_offsets is the last one.
 func segmentsOf(t *layout.Table) []string {
 	var out []string
 	for _, g := range t.Segments {
@@ -68,10 +69,10 @@ func segmentsOf(t *layout.Table) []string {
 	return out
 }
 
-// segments writes the segments of a key.
+// segments proposes the segments entry of a key.
 func segments(texts []string) string { return diag.Code(layout.SegmentsText(texts)) }
 
-// withSegment writes the segments of a key, one of them in another form.
+// withSegment proposes the segments of a key with g replaced by text.
 func withSegment(t *layout.Table, g layout.Segment, text string) string {
 	out := segmentsOf(t)
 	for i := range t.Segments {
@@ -82,23 +83,23 @@ func withSegment(t *layout.Table, g layout.Segment, text string) string {
 	return segments(out)
 }
 
-// usualSalt is how many values a salt has that is proposed.
+// usualSalt is the number of salt buckets that hints propose.
 const usualSalt = 16
 
-// salted writes the segments of a key behind a salt of some series values.
+// salted proposes the segments of a key with a salt of the given series values in front.
 func salted(l *layout.Layout, t *layout.Table, of ...int) string {
 	salt := layout.Segment{Kind: layout.SaltSegment, Text: l.SaltText(of, usualSalt)}
 	return segments(segmentsOf(rewrite(t, behindConst(t.Segments, salt))))
 }
 
-// behindConst returns segments with one more in front, but for fixed text.
+// behindConst returns segments with first inserted after the leading constants.
 func behindConst(segments []layout.Segment, first layout.Segment) []layout.Segment {
 	i := slices.IndexFunc(segments, func(g layout.Segment) bool { return g.Kind != layout.ConstSegment })
 	return slices.Insert(slices.Clone(segments), max(0, i), first)
 }
 
-// timeLast returns the segments of a key in another order: the time after all series
-// values, of which those of times are last.
+// timeLast returns the segments of a key reordered: the time after all series values, and
+// series values of type timestamp after the others.
 func timeLast(l *layout.Layout, t *layout.Table) []layout.Segment {
 	rank := func(g layout.Segment) int {
 		switch g.Kind {
@@ -123,22 +124,21 @@ func timeLast(l *layout.Layout, t *layout.Table) []layout.Segment {
 	return out
 }
 
-// rewrite returns a table with the segments of another key, for a look at what it would
-// be.
+// rewrite returns a copy of a table with other segments, for analysis only.
 func rewrite(t *layout.Table, segments []layout.Segment) *layout.Table {
 	out := *t
 	out.Segments = segments
 	return &out
 }
 
-// suits reports whether rows of a bucket are as the rules want them: read by Bigtable
-// with room to grow, of not too many cells, and no wider than what lives in them.
+// suits reports whether the rows of a bucket satisfy L03, L15 and T15: size with room to
+// grow, number of cells, and a width of at most the shortest time to live.
 func suits(e sample.Estimate, width codec.Bucket) bool {
-	return e.Row.Upper <= maxRowAdvised/2 && e.CellsPerRow <= maxRowCells && (e.Shortest == 0 || width.Widest() <= e.Shortest)
+	return e.Row.Upper <= recommendedRowBytes/2 && e.CellsPerRow <= maxRowCells && (e.Shortest == 0 || width.Widest() <= e.Shortest)
 }
 
-// narrower proposes the widest of the usual buckets with which no rule about the size of
-// rows finds anything, so that all of them propose the same one.
+// narrower proposes the widest of the usual buckets that satisfies all rules about row
+// size, so that these rules agree on one proposal.
 func (r reporter) narrower(l *layout.Layout, t *layout.Table) string {
 	for _, width := range t.Narrower() {
 		if other := t.WithBucket(l, width); width%l.Precision == 0 && suits(sample.EstimateOf(l, other), other.Bucket) {
@@ -148,7 +148,7 @@ func (r reporter) narrower(l *layout.Layout, t *layout.Table) string {
 	return declared(l, "use a pattern with a row per event")
 }
 
-// declared adds to a hint how to declare the rate, if it is assumed.
+// declared extends a hint with how to declare the rate, if the rate is assumed.
 func declared(l *layout.Layout, hint string) string {
 	if !l.Load().AssumedRate {
 		return hint
@@ -160,14 +160,14 @@ func declared(l *layout.Layout, hint string) string {
 	return line + "; or declare the rate, as in expect: {rate: 1/m}"
 }
 
-// bucket writes the bucket of a table as wide as that of another. What the label says
-// stays as far as it tells such buckets apart.
+// bucket proposes the bucket of t with the width of other's. It keeps the label if that
+// is unambiguous for the new width.
 func (r reporter) bucket(t, other *layout.Table) string {
 	s := r.written(t)
 	out := schema.Bucket{Every: schema.Value[schema.Span]{V: schema.Span{Fixed: other.Bucket.Every}}}
 	kept := t.Bucket
 	kept.Every, kept.Months = other.Bucket.Every, 0
-	apart := kept.Label.Kind != codec.NumberLabel && kept.Validate() == nil // week0001 is no day
+	apart := kept.Label.Kind != codec.NumberLabel && kept.Validate() == nil // week0001 does not label a day
 	if apart {
 		out.Origin, out.Label = s.Bucket.Origin, s.Bucket.Label
 	}

@@ -9,25 +9,25 @@ import (
 	"github.com/btgen-dev/btgen/gen/sample"
 )
 
-// fullScan is K06: no part of the key is known. The query itself says why it may.
+// fullScan is K06: the query gives no prefix of the key. Its scan entry allows it.
 func fullScan(l *layout.Layout, q *layout.Query, report reporter) {
 	if !q.Scans() || q.Scan != "" {
 		return
 	}
-	const why = "say why it may read so much, as in `scan: \"a nightly export\"`"
+	const why = "if it may read that much, say why, as in `scan: \"a nightly export\"`"
 	if len(q.By) == 0 {
 		hint := why
 		if !q.Table.Metrics() {
-			hint = report.newTable(l, q, why+", or add a table with the time behind a salt")
+			hint = report.newTable(l, q, why+"; or add a table whose key begins with a salt and the time")
 		}
-		report.at(q.Pos, hint, "query %s reads %s: the row keys of table %q have the series before the time", q.Name, sample.Extent(q), q.Table.ID)
+		report.at(q.Pos, hint, "query %s reads %s: in the row keys of table %q, the series precedes the time", q.Name, sample.Extent(q), q.Table.ID)
 		return
 	}
-	report.at(q.Pos, report.newTable(l, q, fmt.Sprintf("%s, or add a table whose key begins with %s", why, given(l, q))),
-		"query %s reads %s to find one %s: no row key of table %q begins with it", q.Name, sample.Extent(q), given(l, q), q.Table.ID)
+	report.at(q.Pos, report.newTable(l, q, fmt.Sprintf("%s; or add a table whose key begins with %s", why, given(l, q))),
+		"query %s reads %s to find one %s: row keys of table %q do not begin with %[3]s", q.Name, sample.Extent(q), given(l, q), q.Table.ID)
 }
 
-// given names the series values that a query gives.
+// given lists the series values that a query gives.
 func given(l *layout.Layout, q *layout.Query) string {
 	var names []string
 	for _, i := range q.By {
@@ -36,7 +36,7 @@ func given(l *layout.Layout, q *layout.Query) string {
 	return strings.Join(names, " and ")
 }
 
-// walksTimes is K18: the range of time is a filter of cells, not of rows.
+// walksTimes is K18: the time range filters cells instead of selecting rows.
 func walksTimes(l *layout.Layout, q *layout.Query, report reporter) {
 	series, found := q.Plan.Unbound(q.Table)
 	if !found || q.Scans() {
@@ -45,33 +45,34 @@ func walksTimes(l *layout.Layout, q *layout.Query, report reporter) {
 	from, to, now := sample.Day(q.Table)
 	reads := "it reads the rows of all times"
 	if w := sample.WorkOf(l, q, now, from, to, nil); w.Walked > 0 {
-		reads = fmt.Sprintf("for a day it reads %s rows a series instead of %s", number(w.Walked+w.Rows), number(w.Rows))
+		reads = fmt.Sprintf("for one day, it reads %s rows per series instead of %s", number(w.Walked+w.Rows), number(w.Rows))
 	}
-	report.at(q.Pos, report.newTable(l, q, fmt.Sprintf("allow it, %s, or add a table with the time right after %s", allow("K18", "a few times a day"), given(l, q))),
-		"query %s does not give %s, which stands before the time in %q: %s", q.Name, l.Series[series].Name, q.Table.ID, reads)
+	report.at(q.Pos, report.newTable(l, q, fmt.Sprintf("allow it: %s; or add a table with the time right after %s", allow("K18", "a few times a day"), given(l, q))),
+		"query %s does not give %s, which precedes the time in the keys of %q: %s", q.Name, l.Series[series].Name, q.Table.ID, reads)
 }
 
-// wideSalt is from when on a salt is as good as a hash of the key: our judgement.
+// wideSalt is the highest number of salt buckets that keeps keys in a useful order; our
+// judgment.
 const wideSalt = 100
 
-// hashedKey is K08: what is next to each other in order is nowhere near.
+// hashedKey is K08: over wideSalt ranges per read.
 func hashedKey(l *layout.Layout, q *layout.Query, report reporter) {
 	if q.Plan.Salts > wideSalt {
-		report.at(q.Pos, report.ownSalt(l, q, "make the salt of what the query gives, or of fewer values"),
-			"query %s reads %d ranges, one for each salt: with so many the key is a hash, in whose order nothing is found", q.Name, q.Plan.Salts)
+		report.at(q.Pos, report.ownSalt(l, q, "compute the salt from values that the query gives, or use fewer salt buckets"),
+			"query %s reads %d key ranges, one per salt bucket; with over %d, the key is in effect a hash", q.Name, q.Plan.Salts, wideSalt)
 	}
 }
 
-// saltedQuery is K09: a query that reads all salts.
+// saltedQuery is K09: one range per salt bucket.
 func saltedQuery(l *layout.Layout, q *layout.Query, report reporter) {
 	if 1 < q.Plan.Salts && q.Plan.Salts <= wideSalt && len(q.By) > 0 {
-		report.at(q.Pos, report.ownSalt(l, q, "allow it, "+allow("K09", "a few times a day")+", or make the salt of what it gives, for one range"),
-			"query %s does not give all that the salt is made of: each call reads %d ranges", q.Name, q.Plan.Salts)
+		report.at(q.Pos, report.ownSalt(l, q, "allow it: "+allow("K09", "a few times a day")+"; or compute the salt from values that it gives, to read one range"),
+			"query %s does not give every value in the salt: each call reads %d key ranges", q.Name, q.Plan.Salts)
 	}
 }
 
-// ownSalt proposes a salt that is made of what a query gives or, if that is nothing, one
-// with fewer values.
+// ownSalt proposes a salt computed from the values that a query gives or, if it gives
+// none, a salt with fewer buckets.
 func (r reporter) ownSalt(l *layout.Layout, q *layout.Query, hint string) string {
 	texts := segmentsOf(q.Table)
 	i := slices.IndexFunc(q.Table.Segments, func(g layout.Segment) bool { return g.Kind == layout.SaltSegment })

@@ -10,26 +10,27 @@ import (
 
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/schema"
+	"github.com/btgen-dev/btgen/gen/words"
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
-// someTTL proposes a ttl where there is none.
-const someTTL = "add one, such as `ttl: {max_age: 30d}`, or say that data is to be kept: `ttl: {keep: forever}`"
+// someTTL is the hint for a missing ttl.
+const someTTL = "add one, such as `ttl: {max_age: 30d}`, or keep the data explicitly: `ttl: {keep: forever}`"
 
-// noGCRule is T01.
+// noGCRule is T01: a family without a ttl.
 func noGCRule(_ *layout.Layout, t *layout.Table, report reporter) {
 	for _, f := range t.Families {
 		switch {
 		case f.HasGC:
 		case len(t.Families) > 1:
-			report.at(f.Pos, someTTL, "family %q of table %q has no ttl: Bigtable keeps every cell for ever", f.Name, t.ID)
+			report.at(f.Pos, someTTL, "family %q of table %q has no ttl: Bigtable keeps every cell forever", f.Name, t.ID)
 		default:
-			report.at(t.Pos, someTTL, "table %q has no ttl: Bigtable keeps every cell for ever", t.ID)
+			report.at(t.Pos, someTTL, "table %q has no ttl: Bigtable keeps every cell forever", t.ID)
 		}
 	}
 }
 
-// fewVersions is T02: events that are alive by every age would be collected.
+// fewVersions is T02: events that have not reached any age would be garbage-collected.
 func fewVersions(_ *layout.Layout, t *layout.Table, report reporter) {
 	for _, f := range t.Families {
 		verdict := layout.Fits(t.Pattern, f.Strategy)
@@ -40,8 +41,8 @@ func fewVersions(_ *layout.Layout, t *layout.Table, report reporter) {
 	}
 }
 
-// fewestVersions returns how many versions of a column are kept of those that
-// are not kept for their age; 0 if that is no limit.
+// fewestVersions returns how many versions of a column are kept regardless of age, or 0 if
+// the number is unlimited.
 func fewestVersions(r codec.Retention) int {
 	most := 0
 	for _, term := range r {
@@ -53,8 +54,8 @@ func fewestVersions(r codec.Retention) int {
 	return most
 }
 
-// versionsOnNewColumns is T03: the same value again is one more version of the
-// same column, and an older event is deleted for it.
+// versionsOnNewColumns is T03: an event with a repeated value is a new version of the
+// same column, and deletes an older event.
 func versionsOnNewColumns(_ *layout.Layout, t *layout.Table, report reporter) {
 	for _, f := range t.Families {
 		verdict := layout.Fits(t.Pattern, f.Strategy)
@@ -70,14 +71,14 @@ func versionsOnNewColumns(_ *layout.Layout, t *layout.Table, report reporter) {
 	}
 }
 
-// stamped is T04, T05 and T07: a strategy that would take the cells' timestamps
-// from the events.
-func stamped(rule string) func(l *layout.Layout, t *layout.Table, report reporter) {
+// timestampConflict returns the check of T04, T05 or T07: the strategy needs other cell
+// timestamps than event times.
+func timestampConflict(rule string) func(l *layout.Layout, t *layout.Table, report reporter) {
 	return func(_ *layout.Layout, t *layout.Table, report reporter) {
 		for _, f := range t.Families {
 			strategy := f.Strategy
 			if f.Life.Stamp == codec.StampWrite {
-				strategy = layout.MaxAgeFromWrite // also where it stands within another rule
+				strategy = layout.MaxAgeFromWrite // also if nested in another rule
 			}
 			if verdict := layout.Fits(t.Pattern, strategy); verdict.Rule == rule {
 				report.at(f.GCPos, verdict.Instead, "ttl %s does not fit pattern %s: %s", strategy, t.Pattern, verdict.Reason)
@@ -86,25 +87,25 @@ func stamped(rule string) func(l *layout.Layout, t *layout.Table, report reporte
 	}
 }
 
-// neverCollects is T08: a limit of versions that no column ever reaches.
+// neverCollects is T08: a version limit that no column ever reaches.
 func neverCollects(_ *layout.Layout, t *layout.Table, report reporter) {
 	for _, f := range t.Families {
 		collects := f.GC.Normalize().Kind != codec.GCNone
 		if collects && (f.Life.EventTimed() || f.Life.Stamp == codec.StampWrite) && keepsAll(f.Life.Retention, t.MaxCells) {
-			report.at(f.GCPos, "use an age, such as `ttl: {max_age: 30d}`, or say that data is to be kept: `ttl: {keep: forever}`",
-				"the rule %s collects nothing: it keeps %s cells a column and row, and there are no more", f.GC, number(float64(t.MaxCells)))
+			report.at(f.GCPos, "use an age, such as `ttl: {max_age: 30d}`, or keep the data explicitly: `ttl: {keep: forever}`",
+				"the rule %s never deletes anything: a column of a row holds at most %s, and it keeps that many", f.GC, words.Count(float64(t.MaxCells), "cell", "cells"))
 		}
 	}
 }
 
-// keepsAll reports whether a retention keeps every cell of a column that holds
-// no more than so many.
+// keepsAll reports whether a retention keeps every cell of a column that has at most
+// the given number.
 func keepsAll(r codec.Retention, cells int64) bool {
 	return len(r) == 0 || slices.ContainsFunc(r, func(t codec.Term) bool { return t.MaxAge == 0 && int64(t.Versions) >= cells })
 }
 
-// lateEvents is T14: what comes late is refused, for garbage collection would
-// take it at once.
+// lateEvents is T14: the writer refuses events that garbage collection would delete at
+// once.
 func lateEvents(l *layout.Layout, t *layout.Table, report reporter) {
 	for _, f := range t.Families {
 		terms := f.Life.Retention
@@ -112,29 +113,30 @@ func lateEvents(l *layout.Layout, t *layout.Table, report reporter) {
 			continue
 		}
 		if age := terms[len(terms)-1].MaxAge; age > 0 && l.Expect.Lateness >= age {
-			report.at(f.GCPos, longerAge(t, f, l.Expect.Lateness+age, age), "events may come %s late and live for %s from their own time: the writer refuses those that are past it", schema.FormatDuration(l.Expect.Lateness), schema.FormatDuration(age))
+			report.at(f.GCPos, longerAge(t, f, l.Expect.Lateness+age, age), "events may arrive %s late but live only %s from their event time: the writer refuses expired events", schema.FormatDuration(l.Expect.Lateness), schema.FormatDuration(age))
 		}
 	}
 }
 
-// longerAge proposes a longer age, or one from the writing, for a family of one age.
+// longerAge proposes a longer age or an age from the write time, for a family with a
+// single age.
 func longerAge(t *layout.Table, f layout.Family, longer, age time.Duration) string {
 	if f.Strategy != layout.MaxAge {
 		return "use a longer age"
 	}
 	hint := "use a longer age: " + code("ttl: {max_age: %s}", schema.FormatDuration(longer))
 	if layout.Fits(t.Pattern, layout.MaxAgeFromWrite).Rule == "" {
-		hint += ", or let it run from the writing: " + code("ttl: {max_age: %s, from: write}", schema.FormatDuration(age))
+		hint += ", or measure it from the write time: " + code("ttl: {max_age: %s, from: write}", schema.FormatDuration(age))
 	}
 	return hint
 }
 
-// allRules yields a garbage collection rule and all the rules within it.
+// allRules yields a garbage collection rule and all rules nested in it.
 func allRules(r codec.GCRule) iter.Seq[codec.GCRule] {
 	return func(yield func(codec.GCRule) bool) { visit(r, yield) }
 }
 
-// visit yields r and what is within it until yield has enough.
+// visit yields r and the rules nested in it, and reports whether yield wants more.
 func visit(r codec.GCRule, yield func(codec.GCRule) bool) bool {
 	if !yield(r) {
 		return false
@@ -147,8 +149,8 @@ func visit(r codec.GCRule, yield func(codec.GCRule) bool) bool {
 	return true
 }
 
-// shortLived is T15: most of a row is garbage. A bucket of up to twice the time to
-// live is about as wide.
+// shortLived is T15: most of a row is expired. Buckets of up to twice the time to live
+// are accepted.
 func shortLived(l *layout.Layout, t *layout.Table, report reporter) {
 	e := sample.EstimateOf(l, t)
 	if !t.Pattern.Bucketed() || e.Shortest == 0 || t.Bucket.Widest() <= 2*e.Shortest {
@@ -156,11 +158,11 @@ func shortLived(l *layout.Layout, t *layout.Table, report reporter) {
 	}
 	hint := report.narrower(l, t)
 	alive := e.EventsPerRow * e.Shortest.Seconds() / t.Bucket.Widest().Seconds()
-	report.at(t.WidthPos, hint, "rows grow for %s and data live for %s: readers pass over all but %s of %s events a row (%s)",
+	report.at(t.WidthPos, hint, "rows grow for %s but data lives for %s: reads skip all but %s of %s events per row (%s)",
 		report.written(t).Bucket.Every.V, schema.FormatDuration(e.Shortest), number(max(1, alive)), number(e.EventsPerRow), basis(e.Load))
 }
 
-// replicatedVersions is T11: each cluster counts for itself what has arrived.
+// replicatedVersions is T11: each cluster counts the versions that it has received.
 func replicatedVersions(l *layout.Layout, t *layout.Table, report reporter) {
 	if l.Expect.Clusters < 2 {
 		return
@@ -168,15 +170,15 @@ func replicatedVersions(l *layout.Layout, t *layout.Table, report reporter) {
 	for _, f := range t.Families {
 		for rule := range allRules(f.GC) {
 			if rule.Kind == codec.GCMaxVersions {
-				report.at(f.GCPos, fmt.Sprintf("use an age, such as %s, or allow it: %s", code("ttl: {max_age: 30d}"), allow("T11", "only one cluster is written to")),
-					"max_versions with %d clusters: each collects by what it has received, so that they keep different versions for a while", l.Expect.Clusters)
+				report.at(f.GCPos, fmt.Sprintf("use an age, such as %s, or allow it: %s", code("ttl: {max_age: 30d}"), allow("T11", "only one cluster receives writes")),
+					"max_versions with %d clusters: each collects by the versions it has received, so they differ for a while", l.Expect.Clusters)
 				break
 			}
 		}
 	}
 }
 
-// plannedStorage is T17: what has expired is still there for about a week.
+// plannedStorage is T17: expired data is stored for up to a week.
 func plannedStorage(l *layout.Layout, t *layout.Table, report reporter) {
 	if l.Expect.Rate == 0 || l.Expect.Series == 0 {
 		return
@@ -186,8 +188,8 @@ func plannedStorage(l *layout.Layout, t *layout.Table, report reporter) {
 		if e.Shortest < e.Retention {
 			kept = schema.FormatDuration(e.Shortest) + " to " + kept
 		}
-		report.at(t.Pos, "plan for it, and watch the real size: neither bound counts compression",
-			"%s to %s of storage: %s to %s a day, kept for %s and up to 7 days more",
+		report.at(t.Pos, "plan for it, and monitor the actual size: the bounds do not include compression",
+			"the table takes %s to %s: %s to %s a day, kept for %s plus up to 7 days until garbage collection",
 			size(e.Table.Lower), size(e.Table.Upper), size(e.BytesADay.Lower), size(e.BytesADay.Upper), kept)
 	}
 }

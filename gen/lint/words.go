@@ -7,14 +7,14 @@ import (
 	"github.com/btgen-dev/btgen/gen/words"
 )
 
-// How numbers are written in findings.
+// Formats of numbers in findings.
 var (
 	number = words.Number
 	rate   = words.Rate
 	size   = words.Size
 )
 
-// basis writes what a number was counted with.
+// basis formats the rate that an estimate is based on.
 func basis(load layout.Load) string {
 	if load.AssumedRate {
 		return rate(load.Rate) + ", assumed"
@@ -22,7 +22,7 @@ func basis(load layout.Load) string {
 	return rate(load.Rate)
 }
 
-// writes writes how many events all series have.
+// writes formats the rate of events of all series together.
 func writes(load layout.Load) string {
 	text := rate(load.Rate * float64(load.Series))
 	var assumed []string
@@ -30,7 +30,7 @@ func writes(load layout.Load) string {
 		assumed = append(assumed, number(float64(load.Series))+" series")
 	}
 	if load.AssumedRate {
-		assumed = append(assumed, rate(load.Rate)+" of each")
+		assumed = append(assumed, rate(load.Rate)+" each")
 	}
 	if assumed != nil {
 		text += " (assumed: " + strings.Join(assumed, ", ") + ")"
