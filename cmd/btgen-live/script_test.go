@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"flag"
 	"io"
 	"net"
 	"os"
@@ -35,11 +36,14 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"btgen-live": main})
 }
 
-// TestScripts runs the command line as a user does. ADDR is an address that is
-// free when the script begins.
+var update = flag.Bool("update", false, "rewrite the output that scripts compare with cmp")
+
+// TestScripts runs the scripts in testdata/script, each of which tests one feature of the
+// command line. ADDR is an address that is free when the script begins.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
-		Dir: "testdata/script",
+		Dir:           "testdata/script",
+		UpdateScripts: *update,
 		Setup: func(env *testscript.Env) error {
 			l, err := net.Listen("tcp", "127.0.0.1:0")
 			if err != nil {

@@ -57,13 +57,13 @@ func TestColor(t *testing.T) {
 			}
 			slave.Close()
 			text := <-read
-			if colored := strings.Contains(text, "\x1b["); colored != want || !strings.Contains(text, "unknown version") {
+			if colored := strings.Contains(text, "\x1b["); colored != want || !strings.Contains(text, "unknown language version") {
 				t.Errorf("%s, NO_COLOR=%q: %q", command, noColor, text)
 			}
 		}
 		var text strings.Builder
 		run([]string{command, schema}, &text, io.Discard)
-		if strings.Contains(text.String(), "\x1b[") || !strings.Contains(text.String(), "unknown version") {
+		if strings.Contains(text.String(), "\x1b[") || !strings.Contains(text.String(), "unknown language version") {
 			t.Errorf("%s, not to a terminal: %q", command, text.String())
 		}
 	}

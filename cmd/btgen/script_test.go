@@ -1,6 +1,7 @@
 package main
 
 import (
+	"flag"
 	"os/exec"
 	"strings"
 	"testing"
@@ -12,11 +13,14 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"btgen": main})
 }
 
-// TestScripts runs the command line as a user does: one archive for each thing
-// that it does, in testdata/script.
+var update = flag.Bool("update", false, "rewrite the output that scripts compare with cmp")
+
+// TestScripts runs the scripts in testdata/script, each of which tests one feature of the
+// command line.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
-		Dir: "testdata/script",
+		Dir:           "testdata/script",
+		UpdateScripts: *update,
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("ODD", "a\n::error::\u202e.yaml") // the name of a file
 			return nil

@@ -126,17 +126,17 @@ func rateAbovePrecision(l *layout.Layout, t *layout.Table, report reporter) {
 	if !crowded(l.Expect.Rate, l.Precision) || l.Sequence || t != l.Tables[0] {
 		return
 	}
-	lost := "only one of them is kept"
+	lost := "only one is kept"
 	if t.Metrics() {
-		lost = "those with equal values are stored once"
+		lost = "equal values are merged"
 	}
 	if perStep <= 1 {
 		shared := 100 * (1 - (1-math.Exp(-perStep))/perStep)
-		report.at(t.Pos, finerTime(l, t, report), "%s per series at a precision of %s: at random times, %.2g%% share the time of an earlier event, and %s",
+		report.at(t.Pos, finerTime(l, t, report), "%s per series at precision %s: at random times, %.2g%% share the time of an earlier event, and %s",
 			rate(l.Expect.Rate), schema.FormatDuration(l.Precision), shared, lost)
 		return
 	}
-	report.at(t.Pos, finerTime(l, t, report), "%s per series at a precision of %s: events within %[2]s share a key and time, and %s",
+	report.at(t.Pos, finerTime(l, t, report), "%s per series at precision %s: events within %[2]s share a key and time, and %s",
 		rate(l.Expect.Rate), schema.FormatDuration(l.Precision), lost)
 }
 

@@ -45,10 +45,10 @@ func walksTimes(l *layout.Layout, q *layout.Query, report reporter) {
 	from, to, now := sample.Day(q.Table)
 	reads := "it reads the rows of all times"
 	if w := sample.WorkOf(l, q, now, from, to, nil); w.Walked > 0 {
-		reads = fmt.Sprintf("for one day, it reads %s rows per series instead of %s", number(w.Walked+w.Rows), number(w.Rows))
+		reads = fmt.Sprintf("a day takes %s rows per series instead of %s", number(w.Walked+w.Rows), number(w.Rows))
 	}
 	report.at(q.Pos, report.newTable(l, q, fmt.Sprintf("allow it: %s; or add a table with the time right after %s", allow("K18", "a few times a day"), given(l, q))),
-		"query %s does not give %s, which precedes the time in the keys of %q: %s", q.Name, l.Series[series].Name, q.Table.ID, reads)
+		"query %s does not give %s, which precedes the time in %q: %s", q.Name, l.Series[series].Name, q.Table.ID, reads)
 }
 
 // wideSalt is the highest number of salt buckets that keeps keys in a useful order; our

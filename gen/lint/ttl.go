@@ -93,7 +93,7 @@ func neverCollects(_ *layout.Layout, t *layout.Table, report reporter) {
 		collects := f.GC.Normalize().Kind != codec.GCNone
 		if collects && (f.Life.EventTimed() || f.Life.Stamp == codec.StampWrite) && keepsAll(f.Life.Retention, t.MaxCells) {
 			report.at(f.GCPos, "use an age, such as `ttl: {max_age: 30d}`, or keep the data explicitly: `ttl: {keep: forever}`",
-				"the rule %s never deletes anything: a column of a row holds at most %s, and it keeps that many", f.GC, words.Count(float64(t.MaxCells), "cell", "cells"))
+				"the rule %s never deletes anything: it keeps %s per column and row, the maximum", f.GC, words.Count(float64(t.MaxCells), "cell", "cells"))
 		}
 	}
 }
@@ -189,7 +189,7 @@ func plannedStorage(l *layout.Layout, t *layout.Table, report reporter) {
 			kept = schema.FormatDuration(e.Shortest) + " to " + kept
 		}
 		report.at(t.Pos, "plan for it, and monitor the actual size: the bounds do not include compression",
-			"the table takes %s to %s: %s to %s a day, kept for %s plus up to 7 days until garbage collection",
+			"the table takes %s to %s: %s to %s a day, kept for %s plus up to 7 days",
 			size(e.Table.Lower), size(e.Table.Upper), size(e.BytesADay.Lower), size(e.BytesADay.Upper), kept)
 	}
 }

@@ -24,7 +24,7 @@ func TestParseConfigErrors(t *testing.T) {
 		"btgen: v1\nouts: gen\n":    `btgen.yaml:2:1: unknown key "outs" in btgen.yaml`,
 		"btgen: v1\nschemas: x\n":   `btgen.yaml:2:10: expected a list of paths, found "x"`,
 		"btgen: v1\nout: \"\"\n":    "btgen.yaml:2:6: a path cannot be empty",
-		"btgen: v1\nout: gen\nout:": `btgen.yaml:3:1: the key "out" is here twice`,
+		"btgen: v1\nout: gen\nout:": `btgen.yaml:3:1: duplicate key "out"`,
 	} {
 		c, list := ParseConfig("btgen.yaml", []byte(text))
 		if c == nil || len(list) != 1 || list[0].Error() != want {

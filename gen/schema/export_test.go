@@ -2,7 +2,7 @@ package schema
 
 import "github.com/google/go-cmp/cmp"
 
-// What tests outside of the package need.
+// Exported for tests in package schema_test.
 var (
 	Update      = update
 	Framed      = framed

@@ -10,14 +10,14 @@ import (
 	"strings"
 )
 
-// types are the types of the language: the word for each, and the form of a
-// default value. The default of an enum depends on its values.
+// types lists the types of the language, with the form of their values in default and
+// example. readTyped checks those of an enum further.
 var types = []struct {
 	typ  Type
 	name string
 	def  form[any]
 }{
-	{String, "string", boxed(text("a text"))},
+	{String, "string", boxed(text("a string"))},
 	{Bytes, "bytes", boxed(parsed("base64", "write base64", parseBase64).like(func(s *shape) { s.syntax = []string{base64Syntax} }))},
 	{Bool, "bool", boxed(boolean)},
 	{Int32, "int32", boxed(integer[int64](math.MinInt32, math.MaxInt32))},
@@ -33,7 +33,7 @@ var types = []struct {
 	{JSON, "json", boxed(parsed("JSON in quotes", `write it in single quotes, as in '{"a": 1}'`, parseJSON))},
 }
 
-// String returns the type as the language writes it.
+// String returns the name of the type in the language.
 func (t Type) String() string {
 	for _, known := range types {
 		if known.typ == t {
@@ -43,7 +43,7 @@ func (t Type) String() string {
 	return "invalid"
 }
 
-// typeForm is the name of a type.
+// typeForm is the form of a type name.
 var typeForm = func() form[Type] {
 	names := typeNames()
 	f := hintedWord("type", names, typeHint)
@@ -53,8 +53,8 @@ var typeForm = func() form[Type] {
 	}}
 }()
 
-// draft is a field that is being read: a default can be read only when the
-// type is known, and keys may stand in any order.
+// draft is a field while it is being read: default and example can be read only once the
+// type is known, but keys come in any order.
 type draft struct {
 	Field
 	of, def, example *node
@@ -63,19 +63,18 @@ type draft struct {
 func nameOfField(f *Field) *Value[string] { return &f.Name }
 
 // docKey is the key doc of a series value or a field.
-var docKey = set("doc", "what the value is, for people", prose("a doc"), func(d *draft) *string { return &d.Doc }).
+var docKey = set("doc", "a description of the value", prose("a doc"), func(d *draft) *string { return &d.Doc }).
 	also("It becomes a comment in the generated code.")
 
 // typeKey is the key type of a series value or a field.
 var typeKey = must(put("type", "the type of the value", typeForm, func(d *draft) *Value[Type] { return &d.Type })).
 	also("In Go: string, []byte, bool, int32 to uint64, float32, float64, time.Time, time.Duration, [16]byte, a type with constants (enum), json.RawMessage.")
 
-// noKey are the types that a row key cannot hold. A reader of the language takes
-// them for series values, too, and leaves it to layouts to refuse them: so only
-// editors are told.
+// noKey are the types that a row key cannot contain. The parser accepts them for series
+// values, since package layout reports them; only the JSON Schema excludes them.
 var noKey = []Type{Float32, Float64, JSON}
 
-// keyTypes leaves the types out that a row key cannot hold.
+// keyTypes returns a shape without the types in noKey.
 func keyTypes(s shape) shape {
 	s.words = slices.DeleteFunc(slices.Clone(s.words), func(word string) bool {
 		return slices.ContainsFunc(noKey, func(t Type) bool { return t.String() == word })
@@ -90,10 +89,10 @@ var seriesTypeKey = func() key[draft] {
 	return k
 }()
 
-// ofKey is the key of the values of an enum.
+// ofKey holds the values of an enum.
 var ofKey = key[draft]{
 	name: "of", doc: "the values of an enum, as in [drizzle, rain] or {drizzle: 1, rain: 2}",
-	more:  "Those of a list are numbered from 1. Numbers are stored: never change or reuse one.",
+	more:  "Values in a list are numbered from 1. The numbers are stored: never change or reuse one.",
 	shape: enumForm.shape,
 	read: func(w *walker, n *node, d *draft) {
 		d.of = n
@@ -101,25 +100,25 @@ var ofKey = key[draft]{
 	},
 }
 
-// exampleKey is the key example of a series value.
+// exampleKey holds a value for documentation.
 var exampleKey = key[draft]{
-	name: "example", doc: "a value for drawings of the row key",
-	more:  "For instance {type: string, example: us-west2}. The default is a value of the type.",
+	name: "example", doc: "a typical value, shown in examples of row keys",
+	more:  "For example, {type: string, example: us-west2}. By default, btgen makes up a value of the type.",
 	shape: shape{kind: shapeScalar, what: "a value of the type"},
 	read:  func(_ *walker, n *node, d *draft) { d.example = n },
 }
 
 // fieldExampleKey is the key example of a field.
 var fieldExampleKey = key[draft]{
-	name: "example", doc: "a typical value, for example events",
-	more:  "For instance {type: int64, unit: dBm, example: -67}. Later events vary it. The default is a guess from name and unit.",
+	name: "example", doc: "a typical value, shown in example events",
+	more:  "For example, {type: int64, unit: dBm, example: -67}. Later events vary it. The default is a guess from name and unit.",
 	shape: exampleKey.shape,
 	read:  exampleKey.read,
 }
 
-// cardinalityKey is the key of how many values a series value has.
-var cardinalityKey = put("cardinality", "about how many different values there are", integer[int64](1, 1<<53), func(d *draft) *Value[int64] { return &d.Cardinality }).
-	also("For the check of hotspots, and to choose the table of a query. For instance {type: string, cardinality: 3}; enums and bools need none.")
+// cardinalityKey holds the approximate number of distinct values of a series value.
+var cardinalityKey = put("cardinality", "the approximate number of distinct values", integer[int64](1, 1<<53), func(d *draft) *Value[int64] { return &d.Cardinality }).
+	also("Used to detect hotspots and to choose the table of a query. For example, {type: string, cardinality: 3}. Enums and bools need none.")
 
 var seriesBlock = block[draft]{
 	what:    "a series value",
@@ -128,11 +127,11 @@ var seriesBlock = block[draft]{
 	check:   checkField,
 	cases:   seriesCases,
 	elsewhere: map[string]string{
-		"optional": "every row key holds every series value: leave it out",
-		"default":  "every row key holds every series value: leave it out",
-		"number":   "series values are not serialized: leave it out",
-		"column":   "series values are in the row key: leave it out",
-		"family":   "series values are in the row key: leave it out",
+		"optional": "every row key contains every series value: remove it",
+		"default":  "every row key contains every series value: remove it",
+		"number":   "series values are not serialized: remove it",
+		"column":   "series values are in the row key: remove it",
+		"family":   "series values are in the row key: remove it",
 		"values":   "series values are in the row key: write key: {segments: [{name: …, encoding: text}]}",
 		"encoding": "write key: {segments: [{name: …, encoding: hex}]}",
 	},
@@ -145,28 +144,28 @@ var fieldBlock = block[draft]{
 		typeKey,
 		ofKey,
 		docKey,
-		set("unit", "the unit of the value, for people", prose("a unit"), func(d *draft) *string { return &d.Unit }).
-			also(`For instance Pa, °C or "%". It becomes a comment in the generated code.`),
-		put("optional", "whether an event may lack the value; it is a pointer in Go", boolean, func(d *draft) *Value[bool] { return &d.Optional }).
-			also("The default is false: a stored event that lacks the value, and has no default, cannot be read."),
+		set("unit", "the unit of the value", prose("a unit"), func(d *draft) *string { return &d.Unit }).
+			also(`For example, Pa, °C or "%". It becomes a comment in the generated code.`),
+		put("optional", "whether the value may be missing; in Go, it is a pointer", boolean, func(d *draft) *Value[bool] { return &d.Optional }).
+			also("The default is false: a stored event without the value cannot be read, unless the field has a default."),
 		{
-			name: "default", doc: "the value where a stored event lacks it",
-			more:  "For fields that are added when there are events already. An optional field has none.",
+			name: "default", doc: "the value for stored events that lack it",
+			more:  "For fields that are added after events have been stored. Optional fields have no default.",
 			shape: shape{kind: shapeScalar, what: "a value of the type"},
 			read:  func(_ *walker, n *node, d *draft) { d.def = n },
 		},
 		fieldExampleKey,
-		put("column", "the column, where it is not the name", filled("a column"), func(d *draft) *Value[string] { return &d.Column }).
-			also("Short columns save space: in most patterns they are stored with every cell."),
-		put("family", "the family, in a table with several", filled("a family"), func(d *draft) *Value[string] { return &d.Family }).
-			also("One of the families of its tables."),
-		put("values", "how the value is written: text is readable in cbt", word("form of values", valueForms, nil), func(d *draft) *Value[string] { return &d.Values }).
-			also("The default is what the table says. Binary is big-endian int64 and IEEE 754."),
-		put("number", "the field number in protobuf", numberForm, func(d *draft) *Value[int] { return &d.Number }).
-			also("Without 19000 to 19999, which protobuf has for itself. Needed where a table stores protobuf; never change or reuse one."),
+		put("column", "the column name, if it differs from the field name", filled("a column"), func(d *draft) *Value[string] { return &d.Column }).
+			also("Short names save space: most patterns store them with every cell."),
+		put("family", "the column family, in tables with several", filled("a family"), func(d *draft) *Value[string] { return &d.Family }).
+			also("It must be a family of those tables."),
+		put("values", "how the value is encoded; text is readable in cbt", word("value encoding", valueForms, nil), func(d *draft) *Value[string] { return &d.Values }).
+			also("The default is that of the table. Binary is big-endian int64 and IEEE 754."),
+		put("number", "the protobuf field number", numberForm, func(d *draft) *Value[int] { return &d.Number }).
+			also("Protobuf reserves 19000 to 19999. Required if a table stores protobuf; never change or reuse a number."),
 	},
 	elsewhere: map[string]string{
-		"cardinality": "only series values have one: leave it out",
+		"cardinality": "only series values have one: remove it",
 	},
 	check: checkField,
 	cases: func() []caseShape {
@@ -177,8 +176,8 @@ var fieldBlock = block[draft]{
 
 var never = shape{kind: shapeNever, what: "nothing"}
 
-// typeCases says of each type what its values may be, at the keys that have one:
-// what checkField checks.
+// typeCases describes, for each type, the values that the given keys may have, as
+// checkField checks them.
 func typeCases(values ...string) []caseShape {
 	var cases []caseShape
 	for _, t := range types {
@@ -195,7 +194,7 @@ func typeCases(values ...string) []caseShape {
 	return cases
 }
 
-// seriesCases are the typeCases of the types that a row key can hold.
+// seriesCases returns the typeCases of the types that a row key can contain.
 func seriesCases() []caseShape {
 	cases := slices.DeleteFunc(typeCases("example"), func(c caseShape) bool {
 		return slices.ContainsFunc(noKey, func(t Type) bool { return t.String() == c.value })
@@ -208,16 +207,17 @@ func seriesCases() []caseShape {
 	return cases
 }
 
-// seriesForm and fieldForm are a block, or its type alone.
+// seriesForm and fieldForm are the forms of a block, or of a type as its short form.
 var (
 	seriesForm = fieldFormOf(seriesBlock, keyTypes(typeForm.shape))
 	fieldForm  = fieldFormOf(fieldBlock, typeForm.shape)
 )
 
-// fieldFormOf returns the form of a block, or of a type of a shape alone.
+// fieldFormOf returns the form of a block, with a type of the given shape as its short
+// form.
 func fieldFormOf(b block[draft], alone shape) form[Field] {
 	long := record(b)
-	alone.words = slices.DeleteFunc(slices.Clone(alone.words), func(word string) bool { return word == Enum.String() }) // it needs its values
+	alone.words = slices.DeleteFunc(slices.Clone(alone.words), func(word string) bool { return word == Enum.String() }) // an enum needs values
 	whole := short(alone, func(w *walker, n *node) (d draft, ok bool) {
 		d.Type, ok = located(typeForm).read(w, n)
 		if ok {
@@ -231,28 +231,28 @@ func fieldFormOf(b block[draft], alone shape) form[Field] {
 	}}
 }
 
-// checkField reports what is wrong between the keys of a field, and reads its
-// default and its example.
+// checkField reports keys of a field that contradict each other, and reads its default and
+// example.
 func checkField(w *walker, n *node, d *draft) {
 	if d.def != nil && d.Optional.V {
-		w.errorf(d.def.pos, "an optional field cannot have a default: where the value is missing, either it is nil or the default").Hint = "remove one of the two"
+		w.errorf(d.def.pos, "an optional field cannot have a default: a missing value is either nil or the default").Hint = "remove one of the two"
 	}
 	switch {
 	case !d.Type.IsSet():
 		return
 	case d.Type.V == Enum && d.of == nil && n.entry("of") == nil:
-		w.errorf(n.pos, "an enum needs its values").Hint = "write `{type: enum, of: [drizzle, rain]}`"
+		w.errorf(n.pos, "an enum needs values").Hint = "write `{type: enum, of: [drizzle, rain]}`"
 	case d.Type.V != Enum && d.of != nil:
-		w.errorf(d.of.pos, "only an enum has values, and this is of type %s", d.Type.V).Hint = "write `type: enum`, or remove the key of"
+		w.errorf(d.of.pos, "only enums have values, and the type is %s", d.Type.V).Hint = "write `type: enum`, or remove of"
 	}
 	if (d.Type.V == Enum || d.Type.V == Bool) && d.Cardinality.IsSet() {
-		w.errorf(d.Cardinality.Pos, "the type %s says how many values there are", d.Type.V).Hint = "leave cardinality out"
+		w.errorf(d.Cardinality.Pos, "the type %s determines the cardinality", d.Type.V).Hint = "remove cardinality"
 	}
 	d.Default = readTyped(w, d, d.def)
 	d.Example = readTyped(w, d, d.example)
 }
 
-// readTyped reads a value of the field's type, if there is one.
+// readTyped reads a value of the field's type; n may be nil.
 func readTyped(w *walker, d *draft, n *node) (out Value[any]) {
 	if n == nil {
 		return out
@@ -267,7 +267,7 @@ func readTyped(w *walker, d *draft, n *node) (out Value[any]) {
 	return out
 }
 
-// checkEnumValue reports a value that is none of the enum's.
+// checkEnumValue reports a value that the enum does not have, and whether it has it.
 func checkEnumValue(w *walker, d *draft, n *node) bool {
 	var names []string
 	for _, v := range d.Of {
@@ -277,12 +277,13 @@ func checkEnumValue(w *walker, d *draft, n *node) bool {
 		return true
 	}
 	if len(names) > 0 {
-		w.errorf(n.pos, "%s is no value of the enum", quote(n.text)).Hint = w.suggest(n.text, names, "the values are ")
+		w.errorf(n.pos, "%s is not a value of the enum", quote(n.text)).Hint = w.suggest(n.text, names, "the values are ")
 	}
 	return false
 }
 
-// enumForm is the values of an enum: numbered from 1, or as the file says.
+// enumForm is the form of the values of an enum: a list, numbered from 1, or a mapping to
+// numbers.
 var enumForm = func() form[[]EnumValue] {
 	const what, example = "a list of names", "write `[drizzle, rain]` or `{drizzle: 1, rain: 2}`"
 	names := distinct(listOf(what, example, located(enumNameForm)))
@@ -307,19 +308,19 @@ var enumForm = func() form[[]EnumValue] {
 	}}
 }()
 
-// checkEnumNumbers reports numbers that two values have.
+// checkEnumNumbers reports duplicate numbers.
 func checkEnumNumbers(w *walker, values []EnumValue) {
 	taken := map[int]string{}
 	for _, v := range values {
 		other, ok := taken[v.Number.V]
 		if ok && v.Number.IsSet() {
-			w.errorf(v.Number.Pos, "the number %d is that of %s already", v.Number.V, quote(other)).Hint = "number every value differently"
+			w.errorf(v.Number.Pos, "the number %d is already used by %s", v.Number.V, quote(other)).Hint = "give every value a different number"
 		}
 		taken[v.Number.V] = v.Name.V
 	}
 }
 
-// numberForm is a field number of protobuf.
+// numberForm is the form of a protobuf field number.
 var numberForm = func() form[int] {
 	const first, last = 19000, 19999
 	f := integer(1, 536870911)
@@ -327,14 +328,14 @@ var numberForm = func() form[int] {
 	return form[int]{f.shape, func(w *walker, n *node) (int, bool) {
 		v, ok := f.read(w, n)
 		if ok && v >= first && v <= last {
-			w.errorf(n.pos, "the numbers from %d to %d belong to protobuf itself", first, last).Hint = "write another number"
+			w.errorf(n.pos, "protobuf reserves the numbers %d to %d", first, last).Hint = "use another number"
 			return 0, false
 		}
 		return v, ok
 	}}
 }()
 
-// base64Syntax is what parseBase64 reads, but for the number of characters.
+// base64Syntax matches the syntax of parseBase64, except for the number of characters.
 const base64Syntax = `^[A-Za-z0-9+/\r\n]*={0,2}[\r\n]*$`
 
 func parseBase64(s string) ([]byte, error) {

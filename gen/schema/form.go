@@ -15,55 +15,53 @@ import (
 	"github.com/btgen-dev/btgen/gen/diag"
 )
 
-// The language is described by tables: a block lists the keys of a mapping, and
-// every key has a form, which says what may stand behind it and how that is
-// read. The tables are in language.go, key.go and ttl.go; this file is what
-// they are made of.
+// Tables describe the language: a block lists the keys of a mapping, and the form of each
+// key says which values it accepts and how to read them. The tables are in language.go,
+// field.go, key.go and ttl.go; this file has their building blocks.
 
-// form is what may stand behind a key or in a list. read reports whether there
-// is a value; where there is none, it has said why. It is never called with a
-// broken node.
+// form describes the values of a key or of the items of a list. read reports whether the
+// node has a value; if not, it has added an error. It is never called with a broken node.
 type form[V any] struct {
 	shape shape
 	read  func(w *walker, n *node) (V, bool)
 }
 
-// shape describes a form for those who do not read but document.
+// shape describes a form for documentation, formatting and the JSON Schema.
 type shape struct {
 	kind     shapeKind
-	what     string             // in words, such as "a duration"
-	example  string             // what to write, where there is something else; may be empty
-	words    []string           // of an enumeration; of true or false, if only one of them can be
-	syntax   []string           // regular expressions that a text matches, each of them
-	format   string             // of a text, as JSON Schema calls it: date or date-time
-	not      []shape            // what it cannot be, though it looks so
-	least    int                // characters of a text, or entries of a list
-	most     int                // characters of a text; 0 for any number
-	min, max json.Number        // of a number; may be empty
-	distinct bool               // a list without repetitions
-	name     *shape             // of the names in an open mapping
-	item     func() shape       // of a list, and of the values of an open mapping
+	what     string             // with its article, such as "a duration"
+	example  string             // hint if the value is something else; may be empty
+	words    []string           // the words of shapeWord; for shapeBool, true or false if only one is valid
+	syntax   []string           // regular expressions, all of which a string must match
+	format   string             // of a string, as in JSON Schema: date or date-time; may be empty
+	not      []shape            // exceptions
+	least    int                // characters of a string, or entries of a list or mapping
+	most     int                // characters of a string; 0 if unlimited
+	min, max json.Number        // of a number; empty if unlimited
+	distinct bool               // list items must be distinct
+	name     *shape             // keys of an open mapping
+	item     func() shape       // items of a list, or values of an open mapping
 	keys     func() []keyShape  // of a closed mapping
 	cases    func() []caseShape // of a closed mapping; may be nil
-	either   []shape            // of a choice
+	either   []shape            // the alternatives of shapeEither
 }
 
 type shapeKind int
 
 // The kinds of shapes.
 const (
-	shapeText    shapeKind = iota // any text that reads as what
+	shapeText    shapeKind = iota // a string
 	shapeWord                     // one of words
 	shapeBool                     // true or false
 	shapeInteger                  // from min to max
-	shapeNumber                   // the same, and may have a fraction
+	shapeNumber                   // from min to max, with or without a fraction
 	shapeScalar                   // any scalar
 	shapeList                     // of item
 	shapeOpen                     // a mapping from names to item
 	shapeClosed                   // a mapping with keys
 	shapeEither                   // one of either
-	shapeLazy                     // item, which may contain this shape again
-	shapeNever                    // nothing: the key cannot be there
+	shapeLazy                     // item, which may contain this shape
+	shapeNever                    // no value: the key is not allowed
 )
 
 // keyShape describes a key of a closed mapping.
@@ -75,7 +73,7 @@ type keyShape struct {
 	shape    shape
 }
 
-// caseShape says what keys of a closed mapping are, where the key has the value.
+// caseShape describes keys of a closed mapping under the condition that key has value.
 type caseShape struct {
 	key   string
 	value any
@@ -85,26 +83,26 @@ type caseShape struct {
 // block is a mapping with a fixed set of keys.
 type block[T any] struct {
 	what      string // with its article, such as "a table"
-	example   string // what to write, where there is no mapping
+	example   string // hint if the value is not a mapping
 	keys      []key[T]
-	elsewhere map[string]string                // keys that people look for here, and the hint for each
-	foreign   func(name string) (string, bool) // the same for keys of other variants; may be nil
-	cases     func() []caseShape               // what check says of a key and another; may be nil
-	begin     func(pos diag.Pos, t *T)         // called first; may be nil
-	check     func(w *walker, n *node, t *T)   // called last; may be nil
+	elsewhere map[string]string                // hints for keys that do not belong here
+	foreign   func(name string) (string, bool) // hints for keys of other variants; may be nil
+	cases     func() []caseShape               // what check requires, for the JSON Schema; may be nil
+	begin     func(pos diag.Pos, t *T)         // called before the keys are read; may be nil
+	check     func(w *walker, n *node, t *T)   // called after the keys are read; may be nil
 }
 
 // key is one key of a block.
 type key[T any] struct {
 	name     string
-	doc      string // for people who write schemas
-	more     string // the rest of what an editor shows: the range, the default, an example
+	doc      string // a noun phrase or a clause, for hints and editors
+	more     string // further sentences for editors: range, default, example; may be empty
 	required bool
 	shape    shape
 	read     func(w *walker, n *node, into *T)
 }
 
-// set returns a key whose value is stored at a place of T.
+// set returns a key whose value is stored at the given place of T.
 func set[T, V any](name, doc string, f form[V], at func(*T) *V) key[T] {
 	read := func(w *walker, n *node, into *T) {
 		if v, ok := f.read(w, n); ok {
@@ -114,29 +112,29 @@ func set[T, V any](name, doc string, f form[V], at func(*T) *V) key[T] {
 	return key[T]{name: name, doc: doc, shape: f.shape, read: read}
 }
 
-// put is set for a value that keeps its position.
+// put is set for a value with its position.
 func put[T, V any](name, doc string, f form[V], at func(*T) *Value[V]) key[T] {
 	return set(name, doc, located(f), at)
 }
 
-// inline returns a key whose mapping is part of T itself.
+// inline returns a key whose mapping is read into T itself.
 func inline[T any](name, doc string, b block[T]) key[T] {
 	return key[T]{name: name, doc: doc, shape: b.shape(), read: b.read}
 }
 
-// must returns k as a key that cannot be left out.
+// must returns k as a required key.
 func must[T any](k key[T]) key[T] {
 	k.required = true
 	return k
 }
 
-// also returns k with more to show in an editor, in whole sentences.
+// also returns k with further sentences for editors.
 func (k key[T]) also(more string) key[T] {
 	k.more = more
 	return k
 }
 
-// shape describes the block.
+// shape returns the shape of the block.
 func (b block[T]) shape() shape {
 	return shape{kind: shapeClosed, what: b.what, example: b.example, cases: b.cases, keys: func() []keyShape {
 		var keys []keyShape
@@ -147,7 +145,7 @@ func (b block[T]) shape() shape {
 	}}
 }
 
-// names returns the keys of the block.
+// names returns the names of the block's keys.
 func (b block[T]) names() []string {
 	names := make([]string, len(b.keys))
 	for i, k := range b.keys {
@@ -156,7 +154,7 @@ func (b block[T]) names() []string {
 	return names
 }
 
-// key returns the key with a name.
+// key returns the key with the given name, and whether there is one.
 func (b block[T]) key(name string) (key[T], bool) {
 	i := slices.IndexFunc(b.keys, func(k key[T]) bool { return k.name == name })
 	if i < 0 {
@@ -193,8 +191,8 @@ func (b block[T]) read(w *walker, n *node, into *T) {
 	}
 }
 
-// unknown reports a key that the block does not have. It returns the key that
-// was probably meant, which is then not missing as well.
+// unknown reports a key that the block does not have. It returns the key that was probably
+// meant, so that it is not also reported as missing.
 func (b block[T]) unknown(w *walker, n, k *node) string {
 	d := w.errorf(k.pos, "unknown key %s in %s", quote(k.text), b.what)
 	meant := ""
@@ -206,12 +204,12 @@ func (b block[T]) unknown(w *walker, n, k *node) string {
 		d.Hint = w.suggest(k.text, b.names(), "the keys are ")
 	}
 	if meant != "" && n.entry(meant) != nil {
-		d.Hint = "leave it out: " + meant + " is here already"
+		d.Hint = "remove it; " + meant + " is already set"
 	}
 	return meant
 }
 
-// hint returns what to write instead of a key that belongs somewhere else.
+// hint returns the hint for a key that belongs somewhere else, and whether there is one.
 func (b block[T]) hint(name string) (string, bool) {
 	if hint, ok := b.elsewhere[name]; ok {
 		return hint, true
@@ -222,7 +220,7 @@ func (b block[T]) hint(name string) (string, bool) {
 	return "", false
 }
 
-// record returns the form of a mapping that is a T.
+// record returns the form of a mapping that is read as a T.
 func record[T any](b block[T]) form[T] {
 	return form[T]{b.shape(), func(w *walker, n *node) (t T, ok bool) {
 		b.read(w, n, &t)
@@ -230,7 +228,7 @@ func record[T any](b block[T]) form[T] {
 	}}
 }
 
-// short returns the form that is long, or a scalar that stands for the whole.
+// short returns the form long with a scalar as its short form.
 func short[T any](scalarShape shape, fromScalar func(w *walker, n *node) (T, bool), long form[T]) form[T] {
 	s := shape{kind: shapeEither, what: long.shape.what, either: []shape{scalarShape, long.shape}}
 	return form[T]{s, func(w *walker, n *node) (T, bool) {
@@ -241,12 +239,12 @@ func short[T any](scalarShape shape, fromScalar func(w *walker, n *node) (T, boo
 	}}
 }
 
-// union is a mapping that is one of several: which one, the first key of a
-// block tells.
+// union is a mapping that is one of several blocks, identified by the first key of the
+// block.
 type union[T any] struct {
 	what      string               // with its article, such as "a key segment"
-	example   string               // what to write, where there is no mapping
-	both      func(n *node) string // what to write, where there are two in one
+	example   string               // hint if the value is not a mapping
+	both      func(n *node) string // hint if the value has the first keys of two blocks
 	elsewhere map[string]string
 	variants  []block[T]
 }
@@ -294,7 +292,7 @@ func (u union[T]) read(w *walker, n *node) (t T, ok bool) {
 	return t, n.entry(kinds[chosen]).kind != broken
 }
 
-// variant returns a block that knows which keys belong to the others.
+// variant returns a block with hints for the keys of the other variants.
 func (u union[T]) variant(chosen int) block[T] {
 	b := u.variants[chosen]
 	b.foreign = func(name string) (hint string, ok bool) {
@@ -304,12 +302,12 @@ func (u union[T]) variant(chosen int) block[T] {
 				kinds = append(kinds, u.kinds()[i])
 			}
 		}
-		return fmt.Sprintf("%q goes with %s", name, strings.Join(kinds, ", ")), len(kinds) > 0
+		return fmt.Sprintf("%q is only valid with %s", name, strings.Join(kinds, ", ")), len(kinds) > 0
 	}
 	return b
 }
 
-// none reports a mapping that is none of the variants.
+// none reports a mapping that matches no variant.
 func (u union[T]) none(w *walker, n *node) {
 	for _, e := range n.entries {
 		if hint, ok := u.elsewhere[e.key.text]; ok {
@@ -326,7 +324,7 @@ func (u union[T]) none(w *walker, n *node) {
 	w.errorf(n.pos, "%s needs one of the keys %s", u.what, oneOf(u.kinds())).Hint = u.example
 }
 
-// like returns f with more said of its shape.
+// like returns f with its shape modified.
 func (f form[V]) like(more func(*shape)) form[V] {
 	more(&f.shape)
 	return f
@@ -343,7 +341,7 @@ func located[V any](f form[V]) form[Value[V]] {
 	}}
 }
 
-// pointer returns f as a pointer, for what may be missing.
+// pointer returns f with a pointer to its value, for values that may be missing.
 func pointer[V any](f form[V]) form[*V] {
 	return form[*V]{f.shape, func(w *walker, n *node) (*V, bool) {
 		v, ok := f.read(w, n)
@@ -351,7 +349,7 @@ func pointer[V any](f form[V]) form[*V] {
 	}}
 }
 
-// boxed returns f as a value of any type.
+// boxed returns f with its value as an any.
 func boxed[V any](f form[V]) form[any] {
 	return form[any]{f.shape, func(w *walker, n *node) (any, bool) {
 		v, ok := f.read(w, n)
@@ -359,7 +357,7 @@ func boxed[V any](f form[V]) form[any] {
 	}}
 }
 
-// listOf returns the form of a list that is not empty.
+// listOf returns the form of a non-empty list.
 func listOf[V any](what, example string, item form[V]) form[[]V] {
 	s := shape{kind: shapeList, what: what, least: 1, item: func() shape { return item.shape }}
 	return form[[]V]{s, func(w *walker, n *node) ([]V, bool) {
@@ -380,16 +378,16 @@ func listOf[V any](what, example string, item form[V]) form[[]V] {
 	}}
 }
 
-// wantSome is want for a list or a mapping that may not be empty.
+// wantSome is want for a list or a mapping that must not be empty.
 func (w *walker) wantSome(n *node, what, hint string) {
 	if n.kind == scalar || len(n.items)+len(n.entries) > 0 {
 		w.want(n, what, hint)
 	} else {
-		w.errorf(n.pos, "expected %s, found nothing in it", what).Hint = hint
+		w.errorf(n.pos, "%s cannot be empty", what).Hint = hint
 	}
 }
 
-// distinct returns f without repetitions, which are errors.
+// distinct returns f with an error for each repeated item.
 func distinct(f form[[]Value[string]]) form[[]Value[string]] {
 	f.shape.distinct = true
 	return form[[]Value[string]]{f.shape, func(w *walker, n *node) ([]Value[string], bool) {
@@ -398,7 +396,7 @@ func distinct(f form[[]Value[string]]) form[[]Value[string]] {
 		kept := all[:0]
 		for _, v := range all {
 			if seen[v.V] {
-				w.errorf(v.Pos, "%s is here twice", quote(v.V)).Hint = "remove one"
+				w.errorf(v.Pos, "%s is listed twice", quote(v.V)).Hint = "remove one"
 				continue
 			}
 			seen[v.V] = true
@@ -408,9 +406,8 @@ func distinct(f form[[]Value[string]]) form[[]Value[string]] {
 	}}
 }
 
-// named returns the form of a mapping from names to values, which keeps the
-// order of the file. An entry that cannot be read is kept by its name, so that
-// whoever refers to it is not wrong as well.
+// named returns the form of a mapping from names to values, in the order of the file. An
+// entry that cannot be read keeps its name, so that references to it are not errors too.
 func named[V any](what, example string, name form[string], item form[V], at func(*V) *Value[string]) form[[]V] {
 	s := shape{kind: shapeOpen, what: what, least: 1, name: &name.shape, item: func() shape { return item.shape }}
 	return form[[]V]{s, func(w *walker, n *node) ([]V, bool) {
@@ -432,8 +429,8 @@ func named[V any](what, example string, name form[string], item form[V], at func
 	}}
 }
 
-// word returns the form of one of several words. Synonyms are words that
-// people bring from elsewhere, with the right one for each.
+// word returns the form of one of several words. synonyms maps common mistakes, in lower
+// case, to the correct word; it may be nil.
 func word(what string, words []string, synonyms map[string]string) form[string] {
 	return hintedWord(what, words, func(text string) string {
 		if right := synonyms[strings.ToLower(text)]; right != "" {
@@ -443,14 +440,14 @@ func word(what string, words []string, synonyms map[string]string) form[string] 
 	})
 }
 
-// hintedWord is word with a function that says what to write instead of another
-// text; nothing if it does not know.
+// hintedWord is word with a function that returns the hint for a wrong word, or "" if it
+// has none.
 func hintedWord(what string, words []string, hint func(text string) string) form[string] {
-	s := shape{kind: shapeWord, what: "a " + what, words: words}
+	s := shape{kind: shapeWord, what: withArticle(what), words: words}
 	return form[string]{s, func(w *walker, n *node) (string, bool) {
 		switch {
 		case n.kind != scalar:
-			w.want(n, "a "+what, "one of "+oneOf(words))
+			w.want(n, s.what, "one of "+oneOf(words))
 		case slices.Contains(words, n.text):
 			return n.text, true
 		default:
@@ -468,7 +465,16 @@ func hintedWord(what string, words []string, hint func(text string) string) form
 	}}
 }
 
-// suggestWord is suggest for one of several words, of which people may know the end.
+// withArticle returns a noun with its indefinite article.
+func withArticle(noun string) string {
+	if strings.Contains("aeiou", noun[:1]) {
+		return "an " + noun
+	}
+	return "a " + noun
+}
+
+// suggestWord is suggest for one of several words. It also recognizes the last part of a
+// word, as in serialized.
 func (w *walker) suggestWord(text string, words []string) string {
 	var ends []string
 	for _, word := range words {
@@ -482,7 +488,8 @@ func (w *walker) suggestWord(text string, words []string) string {
 	return "did you mean " + strings.Join(ends, " or ") + "?"
 }
 
-// parsed returns the form of a text that has a syntax of its own.
+// parsed returns the form of a string with a syntax. If parse returns a *problem, its hint
+// is reported too.
 func parsed[V any](what, example string, parse func(string) (V, error)) form[V] {
 	return form[V]{shape{kind: shapeText, what: what, example: example}, func(w *walker, n *node) (v V, ok bool) {
 		if n.kind != scalar {
@@ -499,27 +506,27 @@ func parsed[V any](what, example string, parse func(string) (V, error)) form[V] 
 	}}
 }
 
-// text is any text, which may be empty.
+// text returns the form of any string, including the empty one.
 func text(what string) form[string] {
-	return parsed(what, "write one text", func(s string) (string, error) { return s, nil })
+	return parsed(what, "write a string", func(s string) (string, error) { return s, nil })
 }
 
-// filled is any text that is not empty.
+// filled returns the form of a non-empty string.
 func filled(what string) form[string] {
-	return parsed(what, "write one text", func(s string) (string, error) {
+	return parsed(what, "write a string", func(s string) (string, error) {
 		if s == "" {
-			return "", &problem{what + " cannot be empty", "write one, or leave the key out"}
+			return "", &problem{what + " cannot be empty", "write one, or remove the key"}
 		}
 		return s, nil
 	}).like(func(s *shape) { s.least = 1 })
 }
 
-// noControls is a text without control characters but for line breaks and tabs.
+// noControls matches strings without control characters other than line breaks and tabs.
 const noControls = "^[^\\x00-\\x08\\x0b\\x0c\\x0e-\\x1f\\x7f-\\x9f\u2028\u2029]*$"
 
-// prose is a text for people: it ends up in comments.
+// prose returns the form of a string that is copied into comments.
 func prose(what string) form[string] {
-	return parsed(what, "write one text", func(s string) (string, error) {
+	return parsed(what, "write a string", func(s string) (string, error) {
 		s = strings.TrimSpace(strings.ReplaceAll(s, "\r\n", "\n"))
 		for _, r := range s {
 			if unicode.IsControl(r) && r != '\n' && r != '\t' || r == '\u2028' || r == '\u2029' {
@@ -530,7 +537,7 @@ func prose(what string) form[string] {
 	}).like(func(s *shape) { s.syntax = []string{noControls} })
 }
 
-// reason is why something is allowed that btgen advises against.
+// reason returns the form of the reason for an exception: words, not a boolean.
 func reason(what, example string) form[string] {
 	filled := prose(what).like(func(s *shape) {
 		s.syntax = append(s.syntax, `\S`)
@@ -539,14 +546,14 @@ func reason(what, example string) form[string] {
 	return form[string]{filled.shape, func(w *walker, n *node) (string, bool) {
 		s, ok := filled.read(w, n)
 		if ok && (s == "" || n.boolean) {
-			w.errorf(n.pos, "%s has to say why", what).Hint = "write the reason in quotes, such as " + diag.Code(strconv.Quote(example))
+			w.errorf(n.pos, "%s is not a reason", quote(n.text)).Hint = "write the reason in quotes, such as " + diag.Code(strconv.Quote(example))
 			return "", false
 		}
 		return s, ok
 	}}
 }
 
-// boolean is true or false, and nothing else that YAML has for them.
+// boolean is the form of true and false; it rejects YAML's other spellings.
 var boolean = form[bool]{shape{kind: shapeBool, what: "true or false"}, func(w *walker, n *node) (bool, bool) {
 	if n.plain && (n.text == "true" || n.text == "false") {
 		return n.text == "true", true
@@ -563,13 +570,13 @@ var boolean = form[bool]{shape{kind: shapeBool, what: "true or false"}, func(w *
 	return false, false
 }}
 
-// integerText is how whole numbers are written: a leading zero would be octal
-// to some readers of YAML.
+// integerText is the syntax of integers. Leading zeros are excluded, since some YAML
+// parsers read them as octal.
 var integerText = regexp.MustCompile(`^-?(0|[1-9][0-9]*(_[0-9]+)*)$`)
 
-// whole returns the form of a whole number in a range.
+// whole returns the form of an integer from least to most.
 func whole(least, most *big.Int) form[*big.Int] {
-	what := fmt.Sprintf("a whole number from %v to %v", least, most)
+	what := fmt.Sprintf("an integer from %v to %v", least, most)
 	s := shape{kind: shapeInteger, what: what, min: json.Number(least.String()), max: json.Number(most.String())}
 	return form[*big.Int]{s, func(w *walker, n *node) (*big.Int, bool) {
 		if n.kind != scalar || !integerText.MatchString(n.text) || len(n.text) > 40 {
@@ -589,11 +596,11 @@ func whole(least, most *big.Int) form[*big.Int] {
 	}}
 }
 
-// scaledNumber is a number with a unit of sizes, or of thousands.
+// scaledNumber is the syntax of a number with a unit such as k, MB or g.
 var scaledNumber = regexp.MustCompile(`^((?:0|[1-9][0-9]{0,17})(?:\.[0-9]{1,18})?)\s?([kKmMgG]?)[bB]?$`)
 
-// repairWhole returns the hint for what was probably meant as a whole number of the
-// range; empty if there is none.
+// repairWhole returns the hint for a scaled number, with the integer that it means if that
+// is in the range, or "" for anything else.
 func repairWhole(text string, least, most *big.Int) string {
 	m := scaledNumber.FindStringSubmatch(text)
 	if m == nil {
@@ -603,12 +610,12 @@ func repairWhole(text string, least, most *big.Int) string {
 	thousands := map[string]int64{"": 0, "k": 1, "m": 2, "g": 3}[strings.ToLower(m[2])]
 	sum.Mul(sum, new(big.Rat).SetInt(new(big.Int).Exp(big.NewInt(1000), big.NewInt(thousands), nil)))
 	if !sum.IsInt() || sum.Num().Cmp(least) < 0 || sum.Num().Cmp(most) > 0 {
-		return "write a whole number"
+		return "write an integer"
 	}
-	return fmt.Sprintf("write a whole number, such as `%v`", sum.Num())
+	return fmt.Sprintf("write an integer, such as `%v`", sum.Num())
 }
 
-// integer returns the form of a whole number in a range.
+// integer returns the form of an integer from least to most.
 func integer[V int | int64](least, most V) form[V] {
 	f := whole(big.NewInt(int64(least)), big.NewInt(int64(most)))
 	return form[V]{f.shape, func(w *walker, n *node) (V, bool) {
@@ -620,7 +627,7 @@ func integer[V int | int64](least, most V) form[V] {
 	}}
 }
 
-// unsigned returns the form of a whole number of so many bits.
+// unsigned returns the form of an unsigned integer with the given number of bits.
 func unsigned(bits uint) form[uint64] {
 	f := whole(new(big.Int), new(big.Int).SetUint64(1<<bits-1))
 	return form[uint64]{f.shape, func(w *walker, n *node) (uint64, bool) {
@@ -634,17 +641,17 @@ func unsigned(bits uint) form[uint64] {
 
 var floatText = regexp.MustCompile(`^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?$`)
 
-// float returns the form of a finite number of so many bits.
+// float returns the form of a finite floating-point number with 32 or 64 bits.
 func float(bits int) form[float64] {
-	what := fmt.Sprintf("a finite number of %d bits", bits)
+	what := fmt.Sprintf("a finite %d-bit number", bits)
 	s := shape{kind: shapeNumber, what: what}
-	if bits == 32 { // what rounds to the largest of 32 bits; that of 64 is the largest of most readers of JSON
+	if bits == 32 { // the largest that rounds to a finite 32-bit number; JSON parsers limit 64-bit numbers themselves
 		s.max = json.Number(strconv.FormatFloat(math.Nextafter(1<<128-1<<103, 0), 'e', -1, 64))
 		s.min = "-" + s.max
 	}
 	return form[float64]{s, func(w *walker, n *node) (float64, bool) {
 		if n.kind != scalar || !n.plain || !floatText.MatchString(n.text) {
-			hint := "such as 1, 9.5 or 1e3"
+			hint := "write a number such as 1, 9.5 or 1e3"
 			if n.kind == scalar && !n.plain {
 				hint = "write the number without quotes"
 			}
@@ -660,8 +667,7 @@ func float(bits int) form[float64] {
 	}}
 }
 
-// lazy returns a form that is made when it is needed: forms may nest in
-// themselves.
+// lazy returns a form that f creates on use, so that forms can contain themselves.
 func lazy[V any](what string, f func() form[V]) form[V] {
 	s := shape{kind: shapeLazy, what: what, item: func() shape { return f().shape }}
 	return form[V]{s, func(w *walker, n *node) (V, bool) { return f().read(w, n) }}

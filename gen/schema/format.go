@@ -8,17 +8,16 @@ import (
 	"github.com/btgen-dev/btgen/gen/diag"
 )
 
-// Format returns a schema in the one form that schemas have. Keys of the language
-// stand in the order of its tables, and unknown ones after them. A block is
-// indented by two spaces, and of blank lines there is one at most. Names that
-// follow each other have their values in one column. A list or mapping in
-// brackets stays in brackets on one line, and becomes a block where it has
-// several lines. Texts keep their quotes, and comments their places: above an
-// entry, behind it or at the end of a block.
+// Format returns a schema in canonical form. Keys of the language come in a fixed order,
+// unknown keys after them. Blocks are indented by two spaces, and there is at most one
+// blank line in a row. The values of consecutive names are aligned. A list or mapping in
+// brackets stays in brackets if it is on one line, and becomes a block otherwise. Strings
+// keep their quotes, and comments their places: above an entry, after it, or at the end of
+// a block.
 //
-// What the schema says is not changed: Format need not understand it, and keeps
-// what Parse would refuse. Where it cannot keep something, and where the file is
-// not the YAML of the language, it returns no text and says why.
+// Format never changes the meaning of a schema, and keeps what Parse would reject. If it
+// cannot keep something, or if the file is not YAML that the language supports, it returns
+// nil and the errors.
 func Format(name string, text []byte) ([]byte, diag.List) {
 	return format(name, text, rootBlock.shape())
 }
@@ -37,14 +36,14 @@ func format(name string, text []byte, s shape) ([]byte, diag.List) {
 	before.root.arrange(s)
 	out := before.root.write()
 	if !before.isKept(out, s) {
-		w.errorf(diag.Pos{File: name}, "the file cannot be formatted without a change to what it says").Hint = "write comments in lines of their own, and what stands in brackets on one line"
+		w.errorf(diag.Pos{File: name}, "formatting would change the meaning of the file").Hint = "put comments on separate lines, and bracketed values on one line"
 		return nil, w.list()
 	}
 	return out, nil
 }
 
-// isKept reports whether a text says the same with the same comments, and is
-// formatted. It trusts nothing that has made the text.
+// isKept reports whether a text has the same meaning and comments, and is formatted. It
+// parses the text anew.
 func (before *source) isKept(text []byte, s shape) bool {
 	after := readSource(&walker{}, text)
 	if after == nil || !same(before.root.node, after.root.node, s) || !slices.Equal(slices.Sorted(slices.Values(before.comments)), slices.Sorted(slices.Values(after.comments))) {
@@ -54,8 +53,8 @@ func (before *source) isKept(text []byte, s shape) bool {
 	return bytes.Equal(after.root.write(), text)
 }
 
-// same reports whether two nodes say the same. The order of the keys of the
-// language says nothing.
+// same reports whether two nodes have the same meaning. The order of keys of the language
+// has none.
 func same(a, b *node, s shape) bool {
 	if a.kind != b.kind || a.text != b.text || a.plain != b.plain || len(a.items) != len(b.items) || len(a.entries) != len(b.entries) {
 		return false
@@ -86,8 +85,8 @@ func same(a, b *node, s shape) bool {
 	return true
 }
 
-// of returns the shape of a node, of all that s allows: of several mappings the
-// one whose first key the node has, as union tells them apart.
+// of returns the shape that a node has, among those that s allows. It identifies the
+// variants of a union by their first key.
 func (s shape) of(n *node) shape {
 	all := s.ofKind(n.kind)
 	if len(all) == 1 {
@@ -139,8 +138,8 @@ func (s shape) child(key string) shape {
 	return shape{}
 }
 
-// arrange brings the keys of the language into their order, everywhere in p, and
-// marks the mappings whose values stand in a column.
+// arrange sorts the keys of the language, everywhere in p, and marks the mappings whose
+// values are aligned.
 func (p *piece) arrange(s shape) {
 	s = s.of(p.node)
 	p.aligned = s.kind == shapeOpen
@@ -159,11 +158,11 @@ func (p *piece) arrange(s shape) {
 	}
 }
 
-// sort brings the keys into the order that they have in s.
+// sort sorts the keys into the order of s.
 func (p *piece) sort(s shape) {
 	place := map[string]int{}
 	for i, k := range s.keys() {
-		place[k.name] = i - len(s.keys()) // before those that are not known
+		place[k.name] = i - len(s.keys()) // before unknown keys
 	}
 	first := p.parts[0]
 	slices.SortStableFunc(p.parts, func(a, b *part) int { return cmp.Compare(place[a.name], place[b.name]) })
@@ -174,9 +173,8 @@ func (p *piece) sort(s shape) {
 	}
 }
 
-// splitHead splits what stands above the first entry of a block into what is
-// about the block, and what is about the entry: what a blank line parts from the
-// rest.
+// splitHead splits the comments above the first entry of a block into those about the
+// block, up to the last blank line, and those about the entry.
 func splitHead(head []string) (block, own []string) {
 	for i, line := range slices.Backward(head) {
 		if line == "" || line == documentStart {
@@ -186,7 +184,7 @@ func splitHead(head []string) (block, own []string) {
 	return slices.Clip(head), nil
 }
 
-// trimBlank returns lines without blank ones at the beginning.
+// trimBlank returns lines without leading blank lines.
 func trimBlank(lines []string) []string {
 	for len(lines) > 0 && lines[0] == "" {
 		lines = lines[1:]
@@ -194,8 +192,8 @@ func trimBlank(lines []string) []string {
 	return lines
 }
 
-// hoist moves the comments of the first entry of an item above the hyphen, since
-// the entry stands behind it.
+// hoist moves the comments of the first entry of a list item above the hyphen, which is on
+// the same line as the entry.
 func (p *part) hoist() {
 	if p.key != "" || p.value.inline || len(p.value.parts) == 0 {
 		return

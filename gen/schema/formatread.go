@@ -8,52 +8,51 @@ import (
 	"github.com/btgen-dev/btgen/gen/diag"
 )
 
-// source is a file with all that its nodes do not have: comments, blank lines,
-// and how scalars are written.
+// source is a parsed file that preserves comments, blank lines, and the style of scalars.
 type source struct {
 	root     *piece
 	comments []string
 }
 
-// piece is a node as it is written.
+// piece is a node with its source text.
 type piece struct {
 	node    *node
-	text    []string // of a scalar: its lines, without the indentation of those after the first
-	block   bool     // a scalar of the kind | or >
-	header  gap      // the comment in its first line
-	inline  bool     // a list or mapping in brackets, on one line
+	text    []string // lines of a scalar; those after the first without their indentation
+	block   bool     // a block scalar, which begins with | or >
+	header  gap      // the comment in the first line of a block scalar
+	inline  bool     // a list or mapping in brackets on one line
 	column  int      // of the entries of a block; 0 in brackets
 	parts   []*part
-	foot    []string // comments below the last part; an empty line is a blank one
-	aligned bool     // the values of a mapping stand in a column
+	foot    []string // comments below the last part; "" is a blank line
+	aligned bool     // the values of a mapping are aligned
 }
 
 // part is an entry of a mapping or an item of a list.
 type part struct {
-	head   []string // comments above; an empty line is a blank one
+	head   []string // comments above; "" is a blank line
 	name   string   // the key; empty for an item
-	key    string   // the same, as it is written
+	key    string   // source text of the key
 	value  *piece
-	note   string // the comment behind it
+	note   string // the comment after it, on the same line
 	column int    // of the note
 }
 
-// documentStart is the marker that may stand above the first key.
+// documentStart is the marker that may precede the first key.
 const documentStart = "---"
 
-// sourceReader walks through a text and through its nodes at the same time: what
-// stands between two nodes is punctuation and comments.
+// sourceReader walks a text and its nodes in parallel: between two nodes, there are only
+// punctuation and comments.
 type sourceReader struct {
 	w        *walker
 	text     string
 	offset   int
 	line     int   // of offset, from 1
 	column   int   // of offset, in runes, from 1
-	last     *part // what a comment in the same line is about; nil if there is none
+	last     *part // the part that a comment on the same line is about; may be nil
 	comments []string
 }
 
-// readSource reads a file, or reports why it cannot.
+// readSource parses a file. It returns nil if there are errors.
 func readSource(w *walker, text []byte) *source {
 	text = bytes.ReplaceAll(bytes.TrimPrefix(text, []byte("\uFEFF")), []byte("\r\n"), []byte("\n"))
 	root := readYAML(w, text)
@@ -76,17 +75,17 @@ func readSource(w *walker, text []byte) *source {
 	return &source{p, r.comments}
 }
 
-// pos returns the place where the reader is.
+// pos returns the position of the reader.
 func (r *sourceReader) pos() diag.Pos {
 	return diag.Pos{File: r.w.file, Line: r.line, Column: r.column}
 }
 
-// refuse reports what cannot be formatted.
+// refuse reports text that cannot be formatted.
 func (r *sourceReader) refuse(pos diag.Pos, message, hint string) {
 	r.w.errorf(pos, "%s", message).Hint = hint
 }
 
-// peek returns the next byte; 0 at the end.
+// peek returns the next byte, or 0 at the end.
 func (r *sourceReader) peek() byte {
 	if r.offset == len(r.text) {
 		return 0
@@ -94,13 +93,13 @@ func (r *sourceReader) peek() byte {
 	return r.text[r.offset]
 }
 
-// rest returns the text from here to the end of the line.
+// rest returns the rest of the line.
 func (r *sourceReader) rest() string {
 	line, _, _ := strings.Cut(r.text[r.offset:], "\n")
 	return line
 }
 
-// advance goes on by n bytes.
+// advance skips n bytes.
 func (r *sourceReader) advance(n int) {
 	for i := range n {
 		c := r.text[r.offset+i]
@@ -114,21 +113,21 @@ func (r *sourceReader) advance(n int) {
 	r.offset += n
 }
 
-// gap is what stands between two nodes.
+// gap contains the comments and blank lines between two nodes.
 type gap struct {
-	note   string // a comment in the line where it begins
+	note   string // the comment on the line where the gap begins
 	column int    // of the note
 	lines  []gapLine
-	first  diag.Pos // of the first comment, if there is one
+	first  diag.Pos // of the first comment; zero if there is none
 }
 
-// gapLine is a comment in a line of its own, or a blank line.
+// gapLine is a comment on a separate line, or a blank line, which has no text.
 type gapLine struct {
 	text   string
 	column int
 }
 
-// texts returns the lines without their columns.
+// texts returns the text of lines, with at most one blank line in a row.
 func texts(lines []gapLine) []string {
 	var out []string
 	for _, l := range lines {
@@ -139,7 +138,7 @@ func texts(lines []gapLine) []string {
 	return out
 }
 
-// footOf returns what stands at the end of a block, without blank lines there.
+// footOf returns the text of lines without a trailing blank line.
 func footOf(lines []gapLine) []string {
 	out := texts(lines)
 	if n := len(out); n > 0 && out[n-1] == "" {
@@ -148,11 +147,11 @@ func footOf(lines []gapLine) []string {
 	return out
 }
 
-// gap reads on to a place, or to the first of some bytes; without either, to the
-// end of the text.
+// gap reads up to a position, or up to any of the bytes in until; if both are empty, to
+// the end of the text.
 func (r *sourceReader) gap(to diag.Pos, until string) gap {
 	var g gap
-	begun, bare := r.offset == 0, true // whether the line begins in the gap, and is blank so far
+	begun, bare := r.offset == 0, true // whether the line begins in the gap, and has been blank so far
 	for r.offset < len(r.text) && !(r.line == to.Line && r.column == to.Column) {
 		c := r.text[r.offset]
 		switch {
@@ -185,13 +184,14 @@ func (r *sourceReader) gap(to diag.Pos, until string) gap {
 	return g
 }
 
-// punctuation refuses what is none, or is where there should be none any more.
+// punctuation reports characters that are not punctuation, or that are outside of the
+// top-level mapping (within is false there).
 func (r *sourceReader) punctuation(within bool) {
 	switch c := r.text[r.offset]; {
 	case c == '?':
-		r.refuse(r.pos(), "keys after a question mark are not formatted", "write the key before a colon")
+		r.refuse(r.pos(), "keys after a question mark cannot be formatted", "write the key before a colon")
 	case !within || strings.IndexByte("-:,[]{}", c) < 0:
-		r.refuse(r.pos(), "text that belongs to nothing", "remove it")
+		r.refuse(r.pos(), "unexpected text", "remove it")
 	}
 }
 
@@ -216,10 +216,10 @@ func (r *sourceReader) comment(g *gap, begun, bare bool) {
 }
 
 func (r *sourceReader) refuseComment(pos diag.Pos) {
-	r.refuse(pos, "a comment in this place would move", "write it in a line of its own, above what it is about")
+	r.refuse(pos, "formatting would move this comment", "put it on a separate line, above what it describes")
 }
 
-// note gives the comment at the beginning of a gap to the part before it.
+// note attaches the comment at the beginning of a gap to the preceding part.
 func (r *sourceReader) note(g gap) {
 	switch {
 	case g.note == "":
@@ -230,7 +230,7 @@ func (r *sourceReader) note(g gap) {
 	}
 }
 
-// piece reads a node; the reader is where it begins.
+// piece reads a node, which begins at the position of the reader.
 func (r *sourceReader) piece(n *node, brackets bool) *piece {
 	if n.kind == scalar {
 		return r.scalar(n)
@@ -243,7 +243,7 @@ func (r *sourceReader) piece(n *node, brackets bool) *piece {
 		r.advance(1)
 	case !brackets:
 		p.column = n.pos.Column
-		r.last = nil // a comment behind the first hyphen would move
+		r.last = nil // a comment after the first hyphen would move
 	}
 	for _, item := range n.items {
 		r.part(p, item.pos, nil, item, open || brackets)
@@ -258,7 +258,7 @@ func (r *sourceReader) piece(n *node, brackets bool) *piece {
 	return p
 }
 
-// close reads what follows the last part in brackets.
+// close reads up to the closing bracket.
 func (r *sourceReader) close(p *piece) {
 	end := r.gap(diag.Pos{}, "]}")
 	r.note(end)
@@ -293,7 +293,7 @@ func (r *sourceReader) part(p *piece, begin diag.Pos, key, value *node, brackets
 	r.finish(entry, between)
 }
 
-// finish gives a part the comments between its key and its value.
+// finish attaches the comments between key and value to a part.
 func (r *sourceReader) finish(entry *part, between gap) {
 	value := entry.value
 	switch {
@@ -303,7 +303,7 @@ func (r *sourceReader) finish(entry *part, between gap) {
 	case value.node.kind == scalar || value.inline:
 		r.last = entry
 	case value.column == 0:
-		r.last = nil // a comment behind the last bracket would move
+		r.last = nil // a comment after the last bracket would move
 	}
 	switch {
 	case !between.first.IsValid():
@@ -314,8 +314,8 @@ func (r *sourceReader) finish(entry *part, between gap) {
 	}
 }
 
-// settle gives comments that are indented deeper than the column to the blocks
-// within p that they are indented like, and returns the others.
+// settle attaches comments that are indented deeper than column to the blocks within p
+// that have their indentation, and returns the others.
 func (p *piece) settle(lines []gapLine, column int) []gapLine {
 	deepest := MaxFile
 	for i := 0; i < len(lines); {
@@ -334,8 +334,8 @@ func (p *piece) settle(lines []gapLine, column int) []gapLine {
 	return lines
 }
 
-// blockAt returns the innermost block at the end of p that stands between two
-// columns, or nil.
+// blockAt returns the innermost block at the end of p whose column is from from to to,
+// inclusive, or nil.
 func (p *piece) blockAt(from, to int) *piece {
 	var found *piece
 	for q := p; len(q.parts) > 0 && q.column > 0 && q.column <= to; q = q.parts[len(q.parts)-1].value {

@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// scalar reads a scalar as it is written.
+// scalar reads the source text of a scalar.
 func (r *sourceReader) scalar(n *node) *piece {
 	p := &piece{node: n}
 	switch c := r.peek(); {
@@ -37,11 +37,11 @@ func (r *sourceReader) quoted(quote byte) []string {
 			return withoutIndent(strings.Split(text[:i+1], "\n"))
 		}
 	}
-	r.advance(len(text)) // cannot be: YAML has found the end
+	r.advance(len(text)) // unreachable: the YAML library has found the closing quote
 	return []string{text}
 }
 
-// withoutIndent returns lines, those after the first without their indentation.
+// withoutIndent removes the indentation of all lines but the first.
 func withoutIndent(lines []string) []string {
 	for i := range lines[1:] {
 		lines[i+1] = strings.TrimLeft(lines[i+1], " \t")
@@ -49,8 +49,8 @@ func withoutIndent(lines []string) []string {
 	return lines
 }
 
-// plain reads a scalar without quotes. Where it ends depends on what is around
-// it: so this goes on until all of its value has been read.
+// plain reads a scalar without quotes. Its end depends on the context, so plain reads until
+// it has found all of value.
 func (r *sourceReader) plain(value string) []string {
 	var lines []string
 	for {
@@ -60,7 +60,7 @@ func (r *sourceReader) plain(value string) []string {
 		}
 		line := strings.TrimRight(r.rest(), " \t")
 		if !strings.HasPrefix(value, line) || r.offset+len(r.rest()) == len(r.text) {
-			r.refuse(r.pos(), "a text that is not formatted", "write it in quotes")
+			r.refuse(r.pos(), "this string cannot be formatted", "quote it")
 			return append(lines, value)
 		}
 		lines = append(lines, line)
@@ -76,7 +76,7 @@ func (r *sourceReader) plain(value string) []string {
 	}
 }
 
-// breaks goes on to the next text, and returns how many lines end before it.
+// breaks skips white space, and returns the number of line breaks in it.
 func (r *sourceReader) breaks() int {
 	n := 0
 	for r.offset < len(r.text) && strings.IndexByte(" \t\n", r.text[r.offset]) >= 0 {
@@ -88,8 +88,7 @@ func (r *sourceReader) breaks() int {
 	return n
 }
 
-// header reads the first line of a scalar of the kind | or >, and returns it
-// without the comment.
+// header reads the first line of a block scalar, and returns it without the comment.
 func (r *sourceReader) header(p *piece) string {
 	line := strings.TrimRight(r.rest(), " \t")
 	indicator, _, _ := strings.Cut(line, "#")
@@ -102,14 +101,14 @@ func (r *sourceReader) header(p *piece) string {
 	}
 	indicator = strings.TrimRight(indicator, " \t")
 	if strings.ContainsAny(indicator, "123456789") {
-		r.refuse(r.pos(), "a text whose indentation is given as a number is not formatted", "write it in double quotes, or let its first line begin without spaces")
+		r.refuse(r.pos(), "a string with an indentation number cannot be formatted", "use double quotes, or remove the number and the spaces that begin its first line")
 	}
 	r.advance(len(r.rest()))
 	return indicator
 }
 
-// blockLines reads the lines of a scalar of the kind | or >, without their
-// indentation. Blank lines at the end belong to it only if they are kept.
+// blockLines reads the lines of a block scalar, without their indentation. Trailing blank
+// lines are part of it only if keep is set.
 func (r *sourceReader) blockLines(value string, keep bool) []string {
 	var lines, blank []string
 	indent, empty := -1, strings.Trim(value, "\n") == ""

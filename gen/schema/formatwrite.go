@@ -5,23 +5,23 @@ import (
 	"unicode/utf8"
 )
 
-// sourceWriter writes pieces.
+// sourceWriter formats pieces.
 type sourceWriter struct {
 	strings.Builder
-	line int // where the line begins
+	line int // offset of the current line
 }
 
-// write returns a file.
+// write returns the formatted file.
 func (p *piece) write() []byte {
 	var w sourceWriter
 	w.parts(p, 0, false)
 	return []byte(w.String())
 }
 
-// indent begins a line.
+// indent writes spaces.
 func (w *sourceWriter) indent(indent int) { w.WriteString(strings.Repeat(" ", indent)) }
 
-// end ends the line, with a comment that stands where it stood if there is room.
+// end ends the line with an optional comment, in the given column if that is free.
 func (w *sourceWriter) end(note string, column int) {
 	if note != "" {
 		width := utf8.RuneCountInString(w.String()[w.line:])
@@ -43,7 +43,7 @@ func (w *sourceWriter) comments(lines []string, indent int) {
 	}
 }
 
-// parts writes a block, whose first line may have begun with a hyphen.
+// parts writes a block. begun says that its first line already has a hyphen.
 func (w *sourceWriter) parts(p *piece, indent int, begun bool) {
 	if len(p.parts) == 0 {
 		w.WriteString(p.flow())
@@ -64,7 +64,7 @@ func (w *sourceWriter) parts(p *piece, indent int, begun bool) {
 	w.comments(p.foot, indent)
 }
 
-// part writes an entry whose key, with the colon, is as wide as said.
+// part writes an entry. width is that of the key with its colon and padding.
 func (w *sourceWriter) part(p *part, indent, width int) {
 	value := p.value
 	isBlock := value.node.kind != scalar && !value.inline && len(value.parts) > 0
@@ -92,8 +92,8 @@ func (w *sourceWriter) part(p *part, indent, width int) {
 	w.scalar(p, indent)
 }
 
-// scalar writes the value of a part, and ends the line. The comment stands in
-// the first line of a block, and else in the last.
+// scalar writes the value of a part, and ends the line. The comment is on the first line of
+// a block scalar, and on the last line of any other.
 func (w *sourceWriter) scalar(p *part, indent int) {
 	noted := len(p.value.text) - 1
 	if p.value.block {
@@ -112,7 +112,7 @@ func (w *sourceWriter) scalar(p *part, indent int) {
 	}
 }
 
-// flow returns p in brackets.
+// flow returns p in flow style, which has brackets.
 func (p *piece) flow() string {
 	if p.node.kind == scalar {
 		return strings.Join(p.text, "\n")
@@ -131,7 +131,7 @@ func (p *piece) flow() string {
 	return "{" + strings.Join(parts, ", ") + "}"
 }
 
-// isLine reports whether the part is written in one line.
+// isLine reports whether the part takes a single line.
 func (p *part) isLine() bool {
 	if p.value.node.kind == scalar {
 		return len(p.value.text) == 1 && !p.value.block
@@ -139,8 +139,8 @@ func (p *part) isLine() bool {
 	return p.value.inline || len(p.value.parts) == 0
 }
 
-// widths returns how wide the key of each part is, with its colon and up to its
-// value: those that follow each other in lines are equally wide.
+// widths returns the width of each key with its colon and padding, in characters.
+// Consecutive parts of a single line have the same width if p is aligned.
 func (p *piece) widths() []int {
 	widths := make([]int, len(p.parts))
 	begin := 0

@@ -15,7 +15,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/schema"
 )
 
-// sample is a schema file, right or wrong.
+// sample is a schema file, valid or not.
 type sample struct {
 	name string
 	text []byte
@@ -66,20 +66,20 @@ func glob(tb testing.TB, patterns ...string) []string {
 	return out
 }
 
-// inexpressible is what Parse refuses and JSON Schema has no words for: the
-// reason, and what the messages look like, with their hints after a semicolon.
+// inexpressible lists errors that JSON Schema cannot express: the reason, and a pattern of
+// the message with its hint after a semicolon.
 var inexpressible = []struct {
 	why     string
 	message *regexp.Regexp
 }{
-	{"it refers to another place of the file", regexp.MustCompile(`is no series value; (did you|the series|every query)|is a series value already|that of ".*" already|is no value of the enum|names table .* does not have|^written_at is here twice`)},
-	{"it is about how the YAML is written, which is gone in JSON", regexp.MustCompile(`^the key .* is here twice|^text after the last bracket|^(anchors|aliases|tags|merge keys|directives) are not part|found "(010|0x10)"`)},
+	{"it refers to another place of the file", regexp.MustCompile(`is not a series value; (did you|the series|every query)|is already a series value|is already used by ".*"|is not a value of the enum|names the unknown table|^written_at is set twice`)},
+	{"it is about how the YAML is written, which is gone in JSON", regexp.MustCompile(`^duplicate key|^text after the closing bracket|^YAML .* are not supported|found "(010|0x10)"`)},
 	{"it needs arithmetic", regexp.MustCompile(`does not divide|is longer than 29[02] years|narrower than|does not fit in 64 bits`)},
-	{"it is a syntax within a text", regexp.MustCompile(`is not valid JSON;`)},
+	{"it is a syntax within a string", regexp.MustCompile(`is not valid JSON;`)},
 }
 
-// reason returns why JSON Schema cannot say any of the diagnostics; empty if it
-// can say one of them.
+// reason returns why JSON Schema cannot express any of the diagnostics, or "" if it can
+// express one of them.
 func reason(found diag.List) string {
 	why := ""
 	for _, d := range found {
@@ -96,8 +96,8 @@ func reason(found diag.List) string {
 	return why
 }
 
-// keyless is what is said of series values that a row key cannot hold: layouts refuse
-// them, and the JSON Schema can say it.
+// keyless returns errors for series values that a row key cannot contain. Package layout
+// reports them, and the JSON Schema can express them.
 func keyless(s *schema.Schema) diag.List {
 	var out diag.List
 	for _, f := range s.Series {
@@ -108,8 +108,8 @@ func keyless(s *schema.Schema) diag.List {
 	return out
 }
 
-// TestJSONSchemaAgrees checks that an editor refuses what Parse refuses, but for
-// what JSON Schema cannot say, and nothing else.
+// TestJSONSchemaAgrees checks that an editor reports an error if and only if Parse does,
+// except for errors that JSON Schema cannot express.
 func TestJSONSchemaAgrees(t *testing.T) {
 	refused, accepted := 0, 0
 	for _, s := range samples(t) {
@@ -123,7 +123,7 @@ func TestJSONSchemaAgrees(t *testing.T) {
 			t.Errorf("%s: refused by the editor alone: %v", s.name, err)
 		case len(found) > 0 && why == "" && err == nil:
 			t.Errorf("%s: accepted by the editor: %v", s.name, found)
-		case len(found) > 0 && why != "" && err != nil && !strings.Contains(s.name, "raw.txtar"): // those are no schemas at all
+		case len(found) > 0 && why != "" && err != nil && !strings.Contains(s.name, "raw.txtar"): // those are not schemas
 			t.Errorf("%s: refused by the editor, although %s: %v", s.name, why, err)
 		case err != nil:
 			refused++
@@ -136,8 +136,8 @@ func TestJSONSchemaAgrees(t *testing.T) {
 	}
 }
 
-// TestJSONSchemaIsValid checks both schemas against that of JSON Schemas, and
-// that they are the same every time.
+// TestJSONSchemaIsValid checks both schemas against the JSON Schema meta-schema, and that
+// they are deterministic.
 func TestJSONSchemaIsValid(t *testing.T) {
 	for name, write := range map[string]func() []byte{"schema": schema.JSONSchema, "config": schema.ConfigJSONSchema} {
 		text := write()
@@ -150,7 +150,7 @@ func TestJSONSchemaIsValid(t *testing.T) {
 	}
 }
 
-// TestConfigJSONSchema checks the other of the two with a few files.
+// TestConfigJSONSchema checks the schema of btgen.yaml with a few files.
 func TestConfigJSONSchema(t *testing.T) {
 	check, err := editor.Compile(schema.ConfigJSONSchema())
 	if err != nil {

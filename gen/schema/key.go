@@ -7,37 +7,37 @@ import (
 	"github.com/btgen-dev/btgen/gen/diag"
 )
 
-// encodings are the ways a series value is written in a key.
+// encodings are the encodings of series values in keys.
 var encodings = []string{"text", "decimal", "hex", "base64url", "raw", "binary"}
 
-// maxPad is the largest pad: the size of a row key, which raw bytes may have. How
-// far a number can be padded depends on its encoding.
+// maxPad is the largest pad, in characters: that of raw bytes that fill a row key. Package
+// layout checks the limits of the other encodings.
 const maxPad = 4096
 
-// keyBlock is a part of the table itself.
+// keyBlock is the key of a table; its values are stored in the Table.
 var keyBlock = block[Table]{
 	what:    "a key",
 	example: "write `key: {delimiter: \"#\", segments: [location, bucket]}`",
 	begin:   func(pos diag.Pos, t *Table) { t.Key = pos },
 	keys: []key[Table]{
-		put("delimiter", "what stands between the segments; without one the key is binary", filled("a delimiter"), func(t *Table) *Value[string] { return &t.Delimiter }).
-			also(`One character or more, in quotes. For instance "#". The writer refuses values that contain it, unless their segment says escape: true.`),
-		must(set("segments", "the parts of the key, in order", listOf("a list of key segments", "write `segments: [location, bucket]`", segmentForm), func(t *Table) *[]Segment { return &t.Segments }).
-			also("For instance [location, balloon_id, bucket]. All series values, and the bucket or the time, which must not come first.")),
+		put("delimiter", "the separator between segments; without one, the key is binary", filled("a delimiter"), func(t *Table) *Value[string] { return &t.Delimiter }).
+			also(`One or more characters, in quotes, such as "#". The writer refuses values that contain it, unless their segment has escape: true.`),
+		must(set("segments", "the segments of the key, in order", listOf("a list of key segments", "write `segments: [location, bucket]`", segmentForm), func(t *Table) *[]Segment { return &t.Segments }).
+			also("For example, [location, balloon_id, bucket]. They must include all series values, and the bucket or the time, which must not come first.")),
 	},
-	elsewhere: map[string]string{"row_key_schema": "write `row_key_schema: true` beside the key"},
+	elsewhere: map[string]string{"row_key_schema": "write `row_key_schema: true` next to the key"},
 }
 
-// segmentForm is a key segment: a word, or one of several blocks.
+// segmentForm is the form of a key segment: a word, or one of several blocks.
 var segmentForm = short(shape{kind: shapeText, what: "a series value, bucket, time or metric", least: 1}, readShortSegment, union[Segment]{
 	what:      "a key segment",
 	example:   "write location, bucket, time or {name: slot, encoding: hex}",
-	both:      func(*node) string { return "make them two segments" },
-	elsewhere: map[string]string{"metric": "write metric alone, without braces", "label": "write bucket: {label: …} beside the key", "salt": "write `{hash: [host], buckets: 16}`"},
+	both:      func(*node) string { return "write two segments" },
+	elsewhere: map[string]string{"metric": "write metric alone, without braces", "label": "write bucket: {label: …} next to the key", "salt": "write `{hash: [host], buckets: 16}`"},
 	variants:  []block[Segment]{nameSegment, bucketSegment, timeSegment, constSegment, hashSegment, sequenceSegment},
 }.form())
 
-// readShortSegment reads a segment that is one word.
+// readShortSegment reads a segment that is a single word.
 func readShortSegment(w *walker, n *node) (Segment, bool) {
 	switch n.text {
 	case "bucket":
@@ -49,38 +49,38 @@ func readShortSegment(w *walker, n *node) (Segment, bool) {
 	return Segment{Pos: n.pos, Kind: SegmentName, Name: name}, ok
 }
 
-// beginSegment returns what a block of a kind of segment begins with.
+// beginSegment returns the begin function of a block for a kind of segment.
 func beginSegment(kind SegmentKind) func(diag.Pos, *Segment) {
 	return func(pos diag.Pos, s *Segment) { s.Pos, s.Kind = pos, kind }
 }
 
-// reverseKey is a key of all segments that have an order worth turning round.
-var reverseKey = put("reverse", "whether the newest or largest comes first", boolean, func(s *Segment) *Value[bool] { return &s.Reverse }).
-	also("The default is false. Not for time layouts.")
+// reverseKey is a key of all segments that can sort in descending order.
+var reverseKey = put("reverse", "whether the newest or largest sorts first", boolean, func(s *Segment) *Value[bool] { return &s.Reverse }).
+	also("The default is false. Time layouts cannot be reversed.")
 
-// The kinds of segments, each with its own key first.
+// The kinds of segments. The first key of each identifies it.
 var (
 	nameSegment = block[Segment]{
 		what:  "a key segment with a name",
 		begin: beginSegment(SegmentName),
 		keys: []key[Segment]{
 			must(put("name", "the series value, or metric", segmentNameForm, func(s *Segment) *Value[string] { return &s.Name }).
-				also("For a form that is not the default of the type. For instance {name: slot, encoding: hex, pad: 16}.")),
-			put("encoding", "how the value is written, one of "+oneOf(encodings), word("encoding", encodings, map[string]string{"base64": "base64url", "int": "decimal", "string": "text", "bytes": "raw"}), func(s *Segment) *Value[string] { return &s.Encoding }).
+				also("With options for its encoding. For example, {name: slot, encoding: hex, pad: 16}.")),
+			put("encoding", "how the value is encoded, one of "+oneOf(encodings), word("encoding", encodings, map[string]string{"base64": "base64url", "int": "decimal", "string": "text", "bytes": "raw"}), func(s *Segment) *Value[string] { return &s.Encoding }).
 				also("The default is text for strings, decimal for numbers, hex for bytes."),
-			put("pad", "how many characters the value is padded to", integer(1, maxPad), func(s *Segment) *Value[int] { return &s.Pad }).
-				also("Numbers with a pad sort, and can be reversed; bytes that are raw have just so many."),
+			put("pad", "the number of characters that the value is padded to", integer(1, maxPad), func(s *Segment) *Value[int] { return &s.Pad }).
+				also("Padded numbers sort in numeric order and can be reversed. Raw bytes must have exactly this length."),
 			reverseKey,
-			put("escape", "whether the delimiter is escaped in the value instead of refused", boolean, func(s *Segment) *Value[bool] { return &s.Escape }).
-				also("The default is false. For text, and for raw bytes."),
+			put("escape", "whether the writer escapes the delimiter in values instead of refusing them", boolean, func(s *Segment) *Value[bool] { return &s.Escape }).
+				also("The default is false. For text and raw bytes."),
 		},
 	}
 	bucketSegment = block[Segment]{
 		what:  "a key segment with a bucket",
 		begin: beginSegment(SegmentBucket),
 		keys: []key[Segment]{
-			must(put("bucket", "how the start of the bucket is written, as in unix_ms", filled("a time format"), func(s *Segment) *Value[string] { return &s.Format }).
-				also(`unix_s, unix_ms, unix_us, unix_ns, binary, or a Go time layout that sorts, such as "2006-01-02". By its label: write bucket alone.`)),
+			must(put("bucket", "the format of the start of the bucket, as in unix_ms", filled("a time format"), func(s *Segment) *Value[string] { return &s.Format }).
+				also(`unix_s, unix_ms, unix_us, unix_ns, binary, or a Go time layout that sorts, such as "2006-01-02". For the label of the bucket, write bucket alone.`)),
 			reverseKey,
 		},
 	}
@@ -88,7 +88,7 @@ var (
 		what:  "a key segment with a time",
 		begin: beginSegment(SegmentTime),
 		keys: []key[Segment]{
-			must(put("time", `how the time is written, as in unix_ms or "2006-01-02-1504"`, filled("a time format"), func(s *Segment) *Value[string] { return &s.Format }).
+			must(put("time", `the format of the time, as in unix_ms or "2006-01-02-1504"`, filled("a time format"), func(s *Segment) *Value[string] { return &s.Format }).
 				also("unix_s, unix_ms, unix_us, unix_ns, binary, or a Go time layout that sorts.")),
 			reverseKey,
 		},
@@ -97,18 +97,18 @@ var (
 		what:  "a key segment with a const",
 		begin: beginSegment(SegmentConst),
 		keys: []key[Segment]{
-			must(put("const", "fixed text", filled("fixed text"), func(s *Segment) *Value[string] { return &s.Const }).
-				also("For instance {const: phone}.")),
+			must(put("const", "a constant string", filled("a constant"), func(s *Segment) *Value[string] { return &s.Const }).
+				also("For example, {const: phone}.")),
 		},
 	}
 	hashSegment = block[Segment]{
 		what:  "a key segment with a hash",
 		begin: beginSegment(SegmentHash),
 		keys: []key[Segment]{
-			must(set("hash", "the series values that the salt is made from", nameList("[metric, host]"), func(s *Segment) *[]Value[string] { return &s.Hash }).
-				also("For instance {hash: [metric, host], buckets: 16}. It spreads series over the tablets.")),
-			must(put("buckets", "how many salts there are", integer(2, 1000), func(s *Segment) *Value[int] { return &s.Buckets }).
-				also("A query that does not give the hashed values reads once for each.")),
+			must(set("hash", "the series values that the salt is computed from", nameList("[metric, host]"), func(s *Segment) *[]Value[string] { return &s.Hash }).
+				also("For example, {hash: [metric, host], buckets: 16}. A salt spreads series across tablets.")),
+			must(put("buckets", "the number of salt buckets", integer(2, 1000), func(s *Segment) *Value[int] { return &s.Buckets }).
+				also("A query that does not give all hashed values reads each of them.")),
 		},
 	}
 	sequenceSegment = block[Segment]{
@@ -118,32 +118,31 @@ var (
 	}
 )
 
-// segmentNameForm is a series value, or metric: bucket and time have blocks of
-// their own.
+// segmentNameForm is the form of the name of a series value, or metric. bucket and time
+// have separate blocks.
 var segmentNameForm = parsed("a name", "write `name: slot`", func(s string) (string, error) {
 	switch s {
 	case "":
 		return "", &problem{"a name cannot be empty", "write the name of a series value"}
 	case "bucket", "time":
-		return "", &problem{quote(s) + " is no series value", "it is a segment by itself: " + s + ", or as in {" + s + ": unix_ms}"}
+		return "", &problem{quote(s) + " is not a series value", "write the segment as " + s + ", or as {" + s + ": unix_ms}"}
 	}
 	return s, nil
 }).like(func(s *shape) { s.least, s.not = 1, []shape{{kind: shapeWord, words: []string{"bucket", "time"}}} })
 
-// sequenceKey says that an event carries a tie-breaker; there is no other way
-// to have one.
+// sequenceKey adds a tie-breaker to events; its only value is true.
 var sequenceKey = key[Segment]{
-	name: "sequence", doc: "true: a tie-breaker that the event carries",
-	more:  "For events of one time. It stands after the time, and is Sequence uint32 in Go.",
+	name: "sequence", doc: "true: a tie-breaker that is part of the event",
+	more:  "It distinguishes events with equal times, and must follow the time. It is Sequence uint32 in Go.",
 	shape: shape{kind: shapeBool, what: "true", words: []string{"true"}},
 	read: func(w *walker, n *node, _ *Segment) {
 		if v, ok := boolean.read(w, n); ok && !v {
-			w.errorf(n.pos, "a sequence cannot be false").Hint = "write `sequence: true`, or leave the segment out"
+			w.errorf(n.pos, "sequence cannot be false").Hint = "write `sequence: true`, or remove the segment"
 		}
 	},
 }
 
-// String writes the segment as the language has it.
+// String returns the segment in the schema language.
 func (s Segment) String() string {
 	switch s.Kind {
 	case SegmentBucket:
@@ -180,7 +179,7 @@ func (s Segment) String() string {
 	return "{name: " + s.Name.V + text + "}"
 }
 
-// timed writes a segment with a time or a bucket.
+// timed returns a bucket or time segment in the schema language.
 func timed(word string, s Segment) string {
 	switch {
 	case !s.Format.IsSet():

@@ -7,11 +7,11 @@ import (
 	"github.com/btgen-dev/btgen/gen/diag"
 )
 
-// defaultPrecision is how finely events are timed where the file does not say:
-// the granularity of Bigtable's timestamps.
+// defaultPrecision is the default of time.precision: the granularity of Bigtable's
+// timestamps.
 const defaultPrecision = time.Millisecond
 
-// The words of the language that stand for a choice.
+// The valid words of some keys.
 var (
 	patterns    = []string{"bucket_new_columns", "bucket_new_cells", "single_serialized", "single_unserialized", "bucket_serialized", "bucket_offsets"}
 	valueForms  = []string{"binary", "text"}
@@ -26,39 +26,39 @@ var rootBlock = block[Schema]{
 			read: func(w *walker, n *node, _ *Schema) { versionForm.read(w, n) },
 		}),
 		must(put("package", "the name of the generated package", packageForm, func(s *Schema) *Value[string] { return &s.Package }).
-			also("Lower-case letters, digits and underscores, at most 64 characters. Schemas may share a package.")),
+			also("Lowercase letters, digits and underscores, at most 64 characters. Schemas may share a package.")),
 		must(put("name", "the prefix of the generated names", exportedForm("a name"), func(s *Schema) *Value[string] { return &s.Name }).
 			also("Letters, digits and underscores, beginning with a capital letter: Balloon gives BalloonEvent, BalloonWriter and BalloonReader.")),
-		set("doc", "what an event is, for people", prose("a doc"), func(s *Schema) *string { return &s.Doc }).
-			also("For instance: One reading a minute from a weather balloon. It becomes a comment in the generated code."),
-		must(set("series", "what tells one series from another, in a fixed order",
+		set("doc", "a description of the events", prose("a doc"), func(s *Schema) *string { return &s.Doc }).
+			also("For example: One reading a minute from a weather balloon. It becomes a comment in the generated code."),
+		must(set("series", "the values that identify a series, in a fixed order",
 			named("a mapping from names to types", "write `series: {location: string}`", seriesNameForm, seriesForm, nameOfField),
 			func(s *Schema) *[]Field { return &s.Series }).
-			also("All of it must be in the row key of every table. For instance {location: string, balloon_id: int64}.")),
-		set("time", "how finely events are timed", record(timeBlock), func(s *Schema) *Time { return &s.Time }).
-			also("For instance {precision: 1m}. The default precision is 1ms."),
-		must(set("fields", "what one event carries",
+			also("The row keys of every table contain all of them. For example, {location: string, balloon_id: int64}.")),
+		set("time", "the precision of event times", record(timeBlock), func(s *Schema) *Time { return &s.Time }).
+			also("For example, {precision: 1m}. The default precision is 1ms."),
+		must(set("fields", "the values of an event",
 			named("a mapping from names to types", "write `fields: {pressure: int64}`", fieldNameForm, fieldForm, nameOfField),
 			func(s *Schema) *[]Field { return &s.Fields }).
-			also("For instance {pressure: {type: int64, unit: Pa}}.")),
+			also("For example, {pressure: {type: int64, unit: Pa}}.")),
 		must(set("tables", "the tables that every event is written to",
-			named("a mapping from table ids to tables", "write tables: {readings: {pattern: …, key: …}}", filled("a table id"), record(tableBlock), func(t *Table) *Value[string] { return &t.Name }),
+			named("a mapping from table IDs to tables", "write tables: {readings: {pattern: …, key: …}}", filled("a table ID"), record(tableBlock), func(t *Table) *Value[string] { return &t.Name }),
 			func(s *Schema) *[]Table { return &s.Tables }).
-			also("By their ids in Bigtable. One for most schemas; more for reads that begin with other series values.")),
-		set("queries", "how the events are read; each becomes a method of the reader",
+			also("By their IDs in Bigtable. Most schemas have one; others are for reads that need other row keys.")),
+		set("queries", "reads of more than one series; each becomes a method of the reader",
 			named("a mapping from names to queries", "write `queries: {ByLocation: {by: [location]}}`", exportedForm("a query name"), record(queryBlock), func(q *Query) *Value[string] { return &q.Name }),
 			func(s *Schema) *[]Query { return &s.Queries }).
-			also("For reads of more than a single series. For instance {ByLocation: {by: [location]}} gives ByLocation(ctx, location, from, to)."),
-		set("expect", "the load that the tables are meant for", record(expectBlock), func(s *Schema) *Expect { return &s.Expect }).
-			also("For checks of sizes and ages, and for estimates. For instance {series: 5800, rate: 1/m, lateness: 2h}."),
+			also("For example, {ByLocation: {by: [location]}} becomes ByLocation(ctx, location, from, to)."),
+		set("expect", "the expected load", record(expectBlock), func(s *Schema) *Expect { return &s.Expect }).
+			also("Used to check sizes and ages, and for estimates. For example, {series: 5800, rate: 1/m, lateness: 2h}."),
 	},
 	elsewhere: map[string]string{
 		"version":   "write `btgen: " + Version + "`",
 		"precision": "write `time: {precision: 1m}`",
-		"ttl":       "every table has its own: write it below tables",
-		"pattern":   "every table has its own: write it below tables",
-		"key":       "every table has its own: write it below tables",
-		"bucket":    "every table has its own: write it below tables",
+		"ttl":       "each table has one: move it to the tables",
+		"pattern":   "each table has one: move it to the tables",
+		"key":       "each table has one: move it to the tables",
+		"bucket":    "each table has one: move it to the tables",
 	},
 }
 
@@ -67,8 +67,8 @@ var timeBlock = block[Time]{
 	example: "write `time: {precision: 1m}`",
 	begin:   func(_ diag.Pos, t *Time) { t.Precision.V = defaultPrecision },
 	keys: []key[Time]{
-		put("precision", "what the time of an event is truncated to; 1ms where it is not said", precisionForm, func(t *Time) *Value[time.Duration] { return &t.Precision }).
-			also("A duration that divides a day evenly, from 1ns to 1d: 1ms, 1s, 30s, 1m, 15m, 1h. In most patterns cells are timed in milliseconds, so that it is 1ms or more."),
+		put("precision", "the unit that event times are truncated to; 1ms by default", precisionForm, func(t *Time) *Value[time.Duration] { return &t.Precision }).
+			also("A duration that divides a day evenly, from 1ns to 1d: 1ms, 1s, 30s, 1m, 15m, 1h. Most patterns store the time in the timestamps of cells, and require 1ms or more."),
 	},
 }
 
@@ -76,34 +76,34 @@ var tableBlock = block[Table]{
 	what:    "a table",
 	example: "write {pattern: …, key: {segments: […]}}",
 	keys: []key[Table]{
-		set("doc", "what the table is for, for people", prose("a doc"), func(t *Table) *string { return &t.Doc }).
+		set("doc", "a description of the table", prose("a doc"), func(t *Table) *string { return &t.Doc }).
 			also("It becomes a comment in the generated code."),
-		must(put("pattern", "how events are laid out, one of "+oneOf(patterns), word("pattern", patterns, nil), func(t *Table) *Value[string] { return &t.Pattern }).
-			also("With a row per bucket: bucket_new_cells has a timestamped cell in each column for each event; bucket_serialized one cell with all fields; bucket_offsets a column named by the time within the bucket; bucket_new_columns a row for each field, and a column named by the value. With a row per event: single_unserialized has a column for each field; single_serialized one cell.")),
-		must(inline("key", "how the row key is made, as in {delimiter: \"#\", segments: [location, bucket]}", keyBlock).
-			also("The time must not come first. Without a delimiter the key is binary.")),
-		set("bucket", "how wide a row is in time", bucketForm, func(t *Table) *Bucket { return &t.Bucket }).
-			also("A width such as 1d, or {every, origin, label}. Needed in the bucket patterns; a good row has some ten thousand events, and 256 MB at most."),
+		must(put("pattern", "the layout of events, one of "+oneOf(patterns), word("pattern", patterns, nil), func(t *Table) *Value[string] { return &t.Pattern }).
+			also("Patterns with one row per bucket: bucket_new_cells stores each event as one timestamped cell per field; bucket_serialized as one cell with all fields; bucket_offsets as a column named after the time within the bucket; bucket_new_columns has one row per field, and columns named after the values. Patterns with one row per event: single_unserialized has one column per field; single_serialized has one cell.")),
+		must(inline("key", "the row key, as in {delimiter: \"#\", segments: [location, bucket]}", keyBlock).
+			also("The time must not come first. Without a delimiter, the key is binary.")),
+		set("bucket", "the time span of a row", bucketForm, func(t *Table) *Bucket { return &t.Bucket }).
+			also("A width such as 1d, or {every, origin, label}. Required for bucket patterns. A good row has about ten thousand events, and at most 256 MB."),
 		put("family", "the column family", filled("a family"), func(t *Table) *Value[string] { return &t.Family }).
-			also("Keep it short, since it is stored with every cell. Needed, but with families or ttl classes."),
-		set("families", "the column families, where there are several",
+			also("Keep it short, since it is stored with every cell. Required, except with families or ttl classes."),
+		set("families", "the column families, if there are several",
 			named("a mapping from families to their ttl", "write `families: {raw: {ttl: {max_age: 30d}}}`", filled("a family"), record(familyBlock), func(f *Family) *Value[string] { return &f.Name }),
 			func(t *Table) *[]Family { return &t.Families }).
-			also("In place of family and ttl; each field then names its family. For instance {raw: {ttl: {max_age: 7d}}, stats: {ttl: {max_age: 90d}}}."),
-		put("values", "how values are written: text is readable in cbt", word("form of values", valueForms, nil), func(t *Table) *Value[string] { return &t.Values }).
+			also("They replace family and ttl, and each field names its family. For example, {raw: {ttl: {max_age: 7d}}, stats: {ttl: {max_age: 90d}}}."),
+		put("values", "how values are encoded; text is readable in cbt", word("value encoding", valueForms, nil), func(t *Table) *Value[string] { return &t.Values }).
 			also("The default is binary: big-endian int64 and IEEE 754."),
 		set("blob", "the column of a serialized event", record(blobBlock), func(t *Table) *Blob { return &t.Blob }).
-			also("For serialized patterns. For instance {column: e, format: protobuf}."),
+			also("For serialized patterns. For example, {column: e, format: protobuf}."),
 		set("ttl", "when data expires", pointer(ttlForm(false)), func(t *Table) **TTL { return &t.TTL }).
-			also("One of max_age, max_versions, any_of, all_of, one_second, default_expiration, classes and keep. For instance {max_age: 30d}; or {keep: forever}, which must be said."),
+			also("One of max_age, max_versions, any_of, all_of, one_second, default_expiration, classes and keep. For example, {max_age: 30d}, or {keep: forever}, which must be explicit."),
 		set("splits", "row keys at which a new table is split into tablets", distinct(listOf("a list of row keys", "write `splits: [g, n, t]`", located(filled("a row key")))), func(t *Table) *[]Value[string] { return &t.Splits }).
-			also("At most 100. Keys that begin with a hash are split by themselves. For instance [g, n, t]."),
+			also("At most 100. Keys that begin with a hash are split automatically. For example, [g, n, t]."),
 		put("row_key_schema", "whether GoogleSQL reads the segments of the key as columns", boolean, func(t *Table) *Value[bool] { return &t.RowKeySchema }).
-			also("A structured row key schema: with a delimiter all segments are text that sorts above it; in a binary key they are strings, and the time in text."),
+			also("It creates a structured row key schema. With a delimiter, all segments must be text that sorts above it; in a binary key, they must be strings, with the time as text."),
 		put("deletion_protection", "whether Bigtable refuses to delete the table", boolean, func(t *Table) *Value[bool] { return &t.DeletionProtection }).
-			also("With true, setup protects the table, its families and its instance from deletion. Without the key, what a live table has is left alone."),
-		set("allow", "rules that do not hold here, each with the reason", allowancesForm, func(t *Table) *[]Allow { return &t.Allow }).
-			also(`For instance {K04: "labels as in the documentation"}.`),
+			also("With true, setup protects the table, its families and its instance from deletion. By default, setup does not change the protection of a live table."),
+		set("allow", "the rules that the table may break, each with a reason", allowancesForm, func(t *Table) *[]Allow { return &t.Allow }).
+			also(`For example, {K04: "labels as in the documentation"}.`),
 	},
 	elsewhere: map[string]string{
 		"delimiter":       `write key: {delimiter: "#", segments: […]}`,
@@ -120,7 +120,7 @@ var tableBlock = block[Table]{
 		"column_family":   "write `family`",
 		"columnfamily":    "write `family`",
 		"column_families": "write `families`",
-		"columns":         "the columns are the fields; one can have a name of its own there: pressure: {type: int64, column: p}",
+		"columns":         "each field is a column; to rename one, write pressure: {type: int64, column: p}",
 		"retention":       "write `ttl: {max_age: 30d}`",
 		"gc":              "write `ttl: {max_age: 30d}`",
 		"gc_rule":         "write `ttl: {max_age: 30d}`",
@@ -133,12 +133,12 @@ var bucketBlock = block[Bucket]{
 	example: "write `bucket: {every: 1w}`",
 	begin:   func(pos diag.Pos, b *Bucket) { b.Pos = pos },
 	keys: []key[Bucket]{
-		must(put("every", "how wide a bucket is, as in 1h, 1w, 1mo or 1y", spanForm, func(b *Bucket) *Value[Span] { return &b.Every }).
-			also("A duration from 1m, or months or years that divide the calendar: 1mo, 2mo, 3mo, 4mo, 6mo, 1y.")),
+		must(put("every", "the width of a bucket, as in 1h, 1w, 1mo or 1y", spanForm, func(b *Bucket) *Value[Span] { return &b.Every }).
+			also("A duration of at least 1m, or months or years that divide the calendar evenly: 1mo, 2mo, 3mo, 4mo, 6mo, 1y.")),
 		put("origin", "the date that buckets are counted from, in UTC", originForm, func(b *Bucket) *Value[time.Time] { return &b.Origin }).
-			also("A date or a time such as 2021-03-01 or 2021-03-01T12:00:00Z. By default days begin at midnight and weeks on Monday."),
-		put("label", "how a bucket is named in the key, as in week%04d", filled("a label"), func(b *Bucket) *Value[string] { return &b.Label }).
-			also("A time format for its start (the default), iso_week, or a number counted from the origin, beginning with 1. An unpadded number such as week%d does not sort."),
+			also("A date or a time, such as 2021-03-01 or 2021-03-01T12:00:00Z. By default, days begin at midnight and weeks on Monday."),
+		put("label", "the name of a bucket in the key, as in week%04d", filled("a label"), func(b *Bucket) *Value[string] { return &b.Label }).
+			also("A time format for its start (the default), iso_week, or a number, which is 1 at the origin. Unpadded numbers such as week%d do not sort."),
 	},
 }
 
@@ -146,7 +146,7 @@ var spanForm = parsed("a bucket width", "write `every: 1w`", parseSpan).like(fun
 
 var rateForm = parsed("a rate", "write `rate: 1/m`", parseRate).like(func(s *shape) { s.syntax = []string{ratePattern, rateNotZero} })
 
-// bucketForm is a bucket, or its width alone.
+// bucketForm is the form of a bucket, or of its width as a short form.
 var bucketForm = short(spanForm.shape, func(w *walker, n *node) (Bucket, bool) {
 	every, ok := located(spanForm).read(w, n)
 	return Bucket{Pos: n.pos, Every: every}, ok
@@ -157,7 +157,7 @@ var familyBlock = block[Family]{
 	example: "write `{ttl: {max_age: 30d}}`",
 	keys: []key[Family]{
 		set("ttl", "when the data of the family expires", pointer(ttlForm(false)), func(f *Family) **TTL { return &f.TTL }).
-			also("For instance {max_age: 30d}."),
+			also("For example, {max_age: 30d}."),
 	},
 	elsewhere: map[string]string{"max_age": "write `ttl: {max_age: 30d}`"},
 }
@@ -169,15 +169,15 @@ var blobBlock = block[Blob]{
 	keys: []key[Blob]{
 		put("column", "the column that holds the event", filled("a column"), func(b *Blob) *Value[string] { return &b.Column }).
 			also("Keep it short, since it is stored with every event."),
-		put("format", "protobuf, or json for people", word("blob format", blobFormats, map[string]string{"proto": "protobuf", "proto3": "protobuf", "pb": "protobuf"}), func(b *Blob) *Value[string] { return &b.Format }).
-			also("Each field needs a number for protobuf, which is the default."),
+		put("format", "protobuf, or json to be human-readable", word("blob format", blobFormats, map[string]string{"proto": "protobuf", "proto3": "protobuf", "pb": "protobuf"}), func(b *Blob) *Value[string] { return &b.Format }).
+			also("The default is protobuf, for which each field needs a number."),
 	},
 }
 
-// allowancesForm is the rules that do not hold for a table or a query.
+// allowancesForm is the form of the rules that a table or a query may break.
 var allowancesForm = named("a mapping from rules to reasons", "write `allow: {K02: \"slots are hashed upstream\"}`", ruleForm, allowForm, func(a *Allow) *Value[string] { return &a.Rule })
 
-// allowForm is the reason why a rule does not hold.
+// allowForm is the form of the reason for breaking a rule.
 var allowForm = form[Allow]{reasonForm.shape, func(w *walker, n *node) (Allow, bool) {
 	why, ok := located(reasonForm).read(w, n)
 	return Allow{Reason: why}, ok
@@ -189,15 +189,15 @@ var queryBlock = block[Query]{
 	what:    "a query",
 	example: "write `{by: [location]}`",
 	keys: []key[Query]{
-		set("by", "the series values that the query gives; none with a scan of all series", orEmpty(nameList("[location]")), func(q *Query) *[]Value[string] { return &q.By }).
-			also("For instance [location]. Every query takes a range of time as well."),
-		put("table", "the table that answers the query, by its id", filled("a table id"), func(q *Query) *Value[string] { return &q.Table }).
-			also("For instance rollups. Without it, the table that does so with the least work."),
+		set("by", "the series values that the caller gives; none to scan all series", orEmpty(nameList("[location]")), func(q *Query) *[]Value[string] { return &q.By }).
+			also("For example, [location]. Every query also takes a time range."),
+		put("table", "the ID of the table that the query reads", filled("a table ID"), func(q *Query) *Value[string] { return &q.Table }).
+			also("For example, rollups. By default, btgen chooses the table with the least work."),
 		put("scan", "the reason why the query may read a whole table", reason("scan", "a nightly export"), func(q *Query) *Value[string] { return &q.Scan }).
-			also(`For instance "a nightly export". Without it such a query is refused.`),
-		set("allow", "rules that do not hold for the query, each with the reason", allowancesForm, func(q *Query) *[]Allow { return &q.Allow }).
-			also(`For instance {K18: "looked for by hand"}.`),
-		set("doc", "what the query is for, for people", prose("a doc"), func(q *Query) *string { return &q.Doc }).
+			also(`For example, "a nightly export". Without a reason, such a query is an error.`),
+		set("allow", "the rules that the query may break, each with a reason", allowancesForm, func(q *Query) *[]Allow { return &q.Allow }).
+			also(`For example, {K18: "for manual lookups"}.`),
+		set("doc", "a description of the query", prose("a doc"), func(q *Query) *string { return &q.Doc }).
 			also("It becomes a comment in the generated code."),
 	},
 	elsewhere: map[string]string{
@@ -206,14 +206,14 @@ var queryBlock = block[Query]{
 	},
 }
 
-const queryTimeHint = "every query takes a range of time: leave it out"
+const queryTimeHint = "every query takes a time range: remove it"
 
-// nameList returns the form of a list of names, each at most once.
+// nameList returns the form of a non-empty list of distinct names.
 func nameList(example string) form[[]Value[string]] {
 	return distinct(listOf("a list of names", "write `"+example+"`", located(filled("a name"))))
 }
 
-// orEmpty returns the form of a list that may be empty.
+// orEmpty returns f with the empty list allowed.
 func orEmpty[V any](f form[[]V]) form[[]V] {
 	s := f.shape
 	s.least = 0
@@ -230,19 +230,19 @@ var expectBlock = block[Expect]{
 	example: "write `expect: {series: 5800, rate: 1/m}`",
 	begin:   func(pos diag.Pos, e *Expect) { e.Pos = pos },
 	keys: []key[Expect]{
-		put("series", "how many series there are", integer[int64](1, 1<<53), func(e *Expect) *Value[int64] { return &e.Series }),
-		put("rate", "how many events a series has in a time, as in 1/m", rateForm, func(e *Expect) *Value[float64] { return &e.Rate }).
-			also("A number of events and a time: 1/m, 10/s, 100/1h."),
-		put("value_bytes", "how many bytes a string, bytes or JSON value has on average", integer[int64](1, 1<<30), func(e *Expect) *Value[int64] { return &e.ValueBytes }).
-			also("16 is assumed where it is not said."),
-		put("clusters", "how many clusters the instance has; data is replicated between several", integer[int64](1, 8), func(e *Expect) *Value[int64] { return &e.Clusters }).
-			also("For the check of max_versions, which each cluster counts for itself."),
-		put("lateness", "how long after its time an event may come, as in 2h", ageForm, func(e *Expect) *Value[time.Duration] { return &e.Lateness }).
-			also("The default is that events come as they happen."),
+		put("series", "the number of series", integer[int64](1, 1<<53), func(e *Expect) *Value[int64] { return &e.Series }),
+		put("rate", "the rate of events per series, as in 1/m", rateForm, func(e *Expect) *Value[float64] { return &e.Rate }).
+			also("A number of events and a period: 1/m, 10/s, 100/1h."),
+		put("value_bytes", "the average size of string, bytes and JSON values, in bytes", integer[int64](1, 1<<30), func(e *Expect) *Value[int64] { return &e.ValueBytes }).
+			also("By default, estimates assume 16."),
+		put("clusters", "the number of clusters of the instance, which replicate the data", integer[int64](1, 8), func(e *Expect) *Value[int64] { return &e.Clusters }).
+			also("Used to check max_versions, which each cluster applies separately."),
+		put("lateness", "how long after its time an event may arrive, as in 2h", ageForm, func(e *Expect) *Value[time.Duration] { return &e.Lateness }).
+			also("By default, events are expected to arrive as they happen."),
 	},
 }
 
-// checkSchema reports what is wrong between the blocks of s.
+// checkSchema reports contradictions between the blocks of s.
 func checkSchema(w *walker, s *Schema) {
 	series := map[string]diag.Pos{}
 	names := make([]string, 0, len(s.Series))
@@ -252,7 +252,7 @@ func checkSchema(w *walker, s *Schema) {
 	}
 	for _, f := range s.Fields {
 		if pos, ok := series[f.Name.V]; ok {
-			w.errorf(f.Name.Pos, "%s is a series value already, in line %d", quote(f.Name.V), pos.Line).Hint = "an event has its series values: leave the field out, or name it differently"
+			w.errorf(f.Name.Pos, "%s is already a series value, on line %d", quote(f.Name.V), pos.Line).Hint = "events contain their series values: remove the field, or rename it"
 		}
 	}
 	checkNumbers(w, s.Fields)
@@ -269,12 +269,12 @@ func checkSchema(w *walker, s *Schema) {
 			if by.V != "time" {
 				hint = w.suggest(by.V, names, "the series values are ")
 			}
-			w.errorf(by.Pos, "%s is no series value", quote(by.V)).Hint = hint
+			w.errorf(by.Pos, "%s is not a series value", quote(by.V)).Hint = hint
 		}
 	}
 }
 
-// checkQueryTables reports queries that name a table that there is not.
+// checkQueryTables reports queries that name an unknown table.
 func checkQueryTables(w *walker, s *Schema) {
 	names := make([]string, len(s.Tables))
 	for i, t := range s.Tables {
@@ -282,12 +282,12 @@ func checkQueryTables(w *walker, s *Schema) {
 	}
 	for _, q := range s.Queries {
 		if q.Table.IsSet() && len(names) > 0 && !slices.Contains(names, q.Table.V) {
-			w.errorf(q.Table.Pos, "query %s names table %s, which the schema does not have", q.Name.V, quote(q.Table.V)).Hint = w.suggest(q.Table.V, names, "the tables are ")
+			w.errorf(q.Table.Pos, "query %s names the unknown table %s", q.Name.V, quote(q.Table.V)).Hint = w.suggest(q.Table.V, names, "the tables are ")
 		}
 	}
 }
 
-// checkNumbers reports field numbers that two fields have.
+// checkNumbers reports duplicate field numbers.
 func checkNumbers(w *walker, fields []Field) {
 	numbers := map[int]Value[string]{}
 	for _, f := range fields {
@@ -295,7 +295,7 @@ func checkNumbers(w *walker, fields []Field) {
 			continue
 		}
 		if other, ok := numbers[f.Number.V]; ok {
-			w.errorf(f.Number.Pos, "the number %d is that of %s already", f.Number.V, quote(other.V)).Hint = "number every field differently, and never change a number that was stored"
+			w.errorf(f.Number.Pos, "the number %d is already used by %s", f.Number.V, quote(other.V)).Hint = "give every field a different number, and never change a number that was stored"
 			continue
 		}
 		numbers[f.Number.V] = f.Name

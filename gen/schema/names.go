@@ -23,7 +23,8 @@ var (
 	notInName    = regexp.MustCompile(`[^A-Za-z0-9]+`)
 )
 
-// nameForm returns the form of a name with a syntax.
+// nameForm returns the form of a name that matches syntax. rule is the hint for others, to
+// which the result of repair is added if that matches.
 func nameForm(what string, syntax *regexp.Regexp, rule string, repair func(string) string) form[string] {
 	return parsed(what, rule, func(s string) (string, error) {
 		switch {
@@ -40,17 +41,18 @@ func nameForm(what string, syntax *regexp.Regexp, rule string, repair func(strin
 	}).like(func(s *shape) { s.syntax, s.most = []string{syntax.String()}, maxName })
 }
 
-// isASCII reports whether a repair of s would lose no letters.
+// isASCII reports whether s has only ASCII characters, so that a repair keeps all letters.
 func isASCII(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r > unicode.MaxASCII })
 }
 
-// snake returns s with an underscore for all that cannot be in a name.
+// snake returns s with each run of other characters than letters and digits replaced by an
+// underscore.
 func snake(s string) string {
 	return strings.Trim(notInName.ReplaceAllString(s, "_"), "_")
 }
 
-// exported returns s as Go would write an exported name.
+// exported returns s in the style of an exported Go name.
 func exported(s string) string {
 	var b strings.Builder
 	for _, part := range notInName.Split(s, -1) {
@@ -61,57 +63,56 @@ func exported(s string) string {
 	return b.String()
 }
 
-// exportedForm is a name that Go exports.
+// exportedForm returns the form of an exported Go name.
 func exportedForm(what string) form[string] {
-	return nameForm(what, exportedName, "write letters, digits and underscores, beginning with a capital letter", exported)
+	return nameForm(what, exportedName, "use letters, digits and underscores, beginning with a capital letter", exported)
 }
 
-// identifierForm is the name of a series value or a field. Some names are
-// taken: reserved has the reason for each.
+// identifierForm returns the form of the name of a series value or a field. reserved maps
+// invalid names to the reason.
 func identifierForm(what string, reserved map[string]string) form[string] {
-	f := nameForm(what, plainName, "write letters, digits and underscores, beginning with a letter", snake)
+	f := nameForm(what, plainName, "use letters, digits and underscores, beginning with a letter", snake)
 	f.shape.not = []shape{{kind: shapeWord, words: slices.Sorted(maps.Keys(reserved))}}
 	return form[string]{f.shape, func(w *walker, n *node) (string, bool) {
 		if why, ok := reserved[n.text]; ok {
-			w.errorf(n.pos, "%s cannot be %s: %s", quote(n.text), what, why).Hint = "name it differently"
+			w.errorf(n.pos, "%s cannot be %s: %s", quote(n.text), what, why).Hint = "choose another name"
 			return "", false
 		}
 		return f.read(w, n)
 	}}
 }
 
-const timeIsReserved = "time is the event's own time"
+const timeIsReserved = "every event has a time"
 
 var (
 	seriesNameForm = identifierForm("the name of a series value", map[string]string{
-		"time": timeIsReserved, "bucket": "in a key, bucket is the bucket",
+		"time": timeIsReserved, "bucket": "in a key, bucket means the time bucket",
 	})
 	fieldNameForm = identifierForm("the name of a field", map[string]string{"time": timeIsReserved})
-	enumNameForm  = nameForm("the name of an enum value", hyphenName, "write letters, digits, hyphens and underscores, beginning with a letter", snake)
-	classNameForm = nameForm("the name of a ttl class", hyphenName, "write letters, digits, hyphens and underscores, beginning with a letter", snake)
-	ruleForm      = nameForm("the id of a rule", ruleID, "write a capital letter and two digits", strings.ToUpper)
+	enumNameForm  = nameForm("the name of an enum value", hyphenName, "use letters, digits, hyphens and underscores, beginning with a letter", snake)
+	classNameForm = nameForm("the name of a ttl class", hyphenName, "use letters, digits, hyphens and underscores, beginning with a letter", snake)
+	ruleForm      = nameForm("a rule ID", ruleID, "write a capital letter and two digits", strings.ToUpper)
 )
 
 var versionForm = parsed("a version", "write `btgen: "+Version+"`", func(s string) (string, error) {
 	if s != Version {
-		return "", &problem{"unknown version " + quote(s) + " of the language", "write `btgen: " + Version + "`"}
+		return "", &problem{"unknown language version " + quote(s), "write `btgen: " + Version + "`"}
 	}
 	return s, nil
 }).like(func(s *shape) { s.kind, s.words = shapeWord, []string{Version} })
 
-// Package names that are taken: by Go, or by the packages beside the generated
-// ones.
+// reservedPackages are the package names that Go or the vendored runtime uses.
 var reservedPackages = []string{"main", "init", "internal", "vendor", "testdata", "codec", "store", "storetest"}
 
-// windowsNames are the names that Windows keeps for devices: the go command refuses
-// import paths with them on every system.
+// windowsNames are the names that Windows reserves for devices. The go command rejects
+// import paths that contain them on every system.
 var windowsNames = []string{
 	"aux", "con", "nul", "prn",
 	"com1", "com2", "com3", "com4", "com5", "com6", "com7", "com8", "com9",
 	"lpt1", "lpt2", "lpt3", "lpt4", "lpt5", "lpt6", "lpt7", "lpt8", "lpt9",
 }
 
-// keywords returns the keywords of Go.
+// keywords returns all Go keywords.
 func keywords() []string {
 	var words []string
 	for t := token.BREAK; t <= token.VAR; t++ {
@@ -121,7 +122,7 @@ func keywords() []string {
 }
 
 var packageForm = func() form[string] {
-	f := nameForm("a package name", packageName, "write lower-case letters, digits and underscores, beginning with a letter",
+	f := nameForm("a package name", packageName, "use lowercase letters, digits and underscores, beginning with a letter",
 		func(s string) string { return snake(strings.ToLower(s)) })
 	f.shape.not = []shape{
 		{kind: shapeWord, words: slices.Concat(keywords(), reservedPackages, windowsNames)},
@@ -133,13 +134,13 @@ var packageForm = func() form[string] {
 		case !ok:
 			return "", false
 		case token.IsKeyword(s):
-			w.errorf(n.pos, "%s cannot be a package name: it is a keyword of Go", quote(s)).Hint = "name it differently"
+			w.errorf(n.pos, "%s cannot be a package name: it is a Go keyword", quote(s)).Hint = "choose another name"
 		case slices.Contains(reservedPackages, s):
-			w.errorf(n.pos, "%s cannot be a package name: it is reserved", quote(s)).Hint = "name it differently"
+			w.errorf(n.pos, "%s cannot be a package name: it is reserved", quote(s)).Hint = "choose another name"
 		case slices.Contains(windowsNames, s):
-			w.errorf(n.pos, "%s cannot be a package name: Windows has no folder of that name, and the go command refuses it everywhere", quote(s)).Hint = "name it differently"
+			w.errorf(n.pos, "%s cannot be a package name: Windows reserves it, and the go command rejects it on every system", quote(s)).Hint = "choose another name"
 		case strings.HasSuffix(s, "_test"):
-			w.errorf(n.pos, "%s cannot be a package name: Go takes _test for tests", quote(s)).Hint = "name it differently"
+			w.errorf(n.pos, "%s cannot be a package name: Go reserves the suffix _test for tests", quote(s)).Hint = "choose another name"
 		default:
 			return s, true
 		}
@@ -160,8 +161,7 @@ var precisionForm = parsed("a duration", "write `precision: 1m`", func(s string)
 	return d, nil
 }).like(func(s *shape) { s.syntax, s.most = []string{durationSyntax, notZero}, maxQuantity })
 
-// ageForm is how old data may become. Whether Bigtable can keep to it is a rule
-// (L10), and no matter of the language.
+// ageForm is the form of a maximum age. Rule L10 checks Bigtable's limits.
 var ageForm = parsed("a duration", "write an age, as in 30d", func(s string) (time.Duration, error) {
 	d, err := ParseDuration(s)
 	if err == nil && d == 0 {
@@ -170,7 +170,7 @@ var ageForm = parsed("a duration", "write an age, as in 30d", func(s string) (ti
 	return d, err
 }).like(func(s *shape) { s.syntax, s.most = []string{durationSyntax, notZero}, maxQuantity })
 
-// ttlAgeForm is ageForm for data of one age, which could also be kept for ever.
+// ttlAgeForm is ageForm with a hint for data that is kept forever.
 var ttlAgeForm = form[time.Duration]{ageForm.shape, func(w *walker, n *node) (time.Duration, bool) {
 	if n.kind == scalar && slices.Contains([]string{"forever", "never", "infinite", "unlimited"}, strings.ToLower(n.text)) {
 		w.errorf(n.pos, "%s is not a duration", quote(n.text)).Hint = "write `ttl: {keep: forever}`"
@@ -179,7 +179,7 @@ var ttlAgeForm = form[time.Duration]{ageForm.shape, func(w *walker, n *node) (ti
 	return ageForm.read(w, n)
 }}
 
-// originForm is a date, or a time, that buckets are counted from.
+// originForm is the form of the date or time that buckets are counted from.
 var originForm = parsed("a date", "write `origin: 2021-03-01`", func(s string) (time.Time, error) {
 	if t, err := time.Parse(time.DateOnly, s); err == nil {
 		return t, nil
@@ -193,7 +193,7 @@ var originForm = parsed("a date", "write `origin: 2021-03-01`", func(s string) (
 	s.kind, s.either = shapeEither, []shape{{kind: shapeText, what: "a date", format: "date"}, {kind: shapeText, what: "a time", format: "date-time"}}
 })
 
-// parseTime reads RFC 3339 as it is written there: time.Parse takes more.
+// parseTime parses RFC 3339 strictly; time.Parse accepts more. The result is in UTC.
 func parseTime(s string) (time.Time, error) {
 	var t time.Time
 	if err := t.UnmarshalText([]byte(s)); err != nil {

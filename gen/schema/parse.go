@@ -10,16 +10,16 @@ import (
 // Version is the version of the schema language that Parse reads.
 const Version = "v1"
 
-// maxErrors is how many errors of a file are reported: more help nobody.
+// maxErrors caps the errors reported per file.
 const maxErrors = 100
 
-// Parse reads one schema. Positions name the file as name does. It returns what
-// could be read together with all that is wrong with it, in the order of the
-// file; the schema is never nil, and is complete only where the list holds no
-// error. After 100 errors the list ends with one that says so.
+// Parse parses one schema; positions in the result have name as their file. It returns
+// what it could read and all errors, in the order of the file. The schema is never nil,
+// and is complete only if the list has no errors. After 100 errors, the list ends with
+// one that says so.
 //
-// Parse checks what the words of the language allow, and no more: whether the
-// tables, keys and queries make sense is the business of package layout.
+// Parse checks only the syntax and the references within the file. Package layout checks
+// whether tables, keys and queries make sense.
 func Parse(name string, text []byte) (*Schema, diag.List) {
 	s := &Schema{File: name}
 	s.Time.Precision.V = defaultPrecision
@@ -31,11 +31,11 @@ func Parse(name string, text []byte) (*Schema, diag.List) {
 	return s, w.list()
 }
 
-// walker collects what is wrong with a file while its nodes are read.
+// walker collects the errors of a file while its nodes are read.
 type walker struct {
 	file    string
 	diags   diag.List
-	dropped diag.Diagnostic // where errors go that are too many
+	dropped diag.Diagnostic // placeholder for errors over the limit
 	full    bool
 }
 
@@ -48,12 +48,12 @@ func (w *walker) errorf(pos diag.Pos, format string, args ...any) *diag.Diagnost
 	return w.diags.Errorf(pos, format, args...)
 }
 
-// want reports that n is not what the language wants here.
+// want reports that n is not the expected value.
 func (w *walker) want(n *node, what, hint string) {
 	w.errorf(n.pos, "expected %s, found %s", what, n.describe()).Hint = hint
 }
 
-// problem reports what is wrong with a value.
+// problem reports an invalid value.
 func (w *walker) problem(n *node, p *problem) {
 	w.errorf(n.pos, "%s", p.message).Hint = p.hint
 }
@@ -67,7 +67,8 @@ func (w *walker) list() diag.List {
 	return w.diags
 }
 
-// problem is what is wrong with a value, and what to write instead.
+// problem is the error for an invalid value. hint says what to write instead; it may be
+// empty.
 type problem struct{ message, hint string }
 
 // Error returns the message and the hint in one line.
@@ -78,7 +79,7 @@ func (p *problem) Error() string {
 	return p.message + ": " + p.hint
 }
 
-// quote returns s in quotes, cut where it is too long for a message.
+// quote returns s in quotes, truncated to 40 characters.
 func quote(s string) string {
 	const most = 40
 	n := 0
@@ -90,7 +91,7 @@ func quote(s string) string {
 	return strconv.Quote(s)
 }
 
-// oneOf returns names for a hint, cut where they are too many.
+// oneOf lists at most 20 names.
 func oneOf(names []string) string {
 	const most = 20
 	if len(names) > most {
@@ -99,7 +100,7 @@ func oneOf(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// nearest is diag.Nearest as long as errors are still reported.
+// nearest is diag.Nearest until the limit of errors is reached.
 func (w *walker) nearest(name string, names []string) (string, bool) {
 	if w.full {
 		return "", false
@@ -107,7 +108,8 @@ func (w *walker) nearest(name string, names []string) (string, bool) {
 	return diag.Nearest(name, names)
 }
 
-// suggest returns the hint for a name that is none of names.
+// suggest returns the hint for an unknown name: the nearest of names or, if none is near,
+// all of them after the prefix all.
 func (w *walker) suggest(name string, names []string, all string) string {
 	if near, ok := w.nearest(name, names); ok {
 		return "did you mean " + diag.Code(near) + "?"

@@ -319,7 +319,7 @@ func TestFileErrors(t *testing.T) {
 	for text, want := range map[string]string{
 		strings.Repeat("# 8 bytes\n", 1<<17): "x.yaml: the file is larger than 1 MiB",
 		"btgen: v1\ndoc: a\xff\n":            "x.yaml:2:7: the file is not UTF-8",
-		"btgen: v1\rname: X\n":               "x.yaml:1:10: the character U+000D ends a line in YAML and nowhere else",
+		"btgen: v1\rname: X\n":               "x.yaml:1:10: the character U+000D is a line break in YAML, but not in editors",
 		"\xff\xfeb\x00":                      "x.yaml:1:1: the file is not UTF-8",
 	} {
 		_, list := Parse("x.yaml", []byte(text))

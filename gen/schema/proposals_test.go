@@ -32,7 +32,7 @@ func proposalsOf(hint string) []string {
 	if block != "" {
 		out = append(out, block)
 	}
-	if m := regexp.MustCompile(`^(?:leave|remove) ([a-z_]+)(?: out\b|$)`).FindStringSubmatch(line); m != nil && m[1] != "some" {
+	if m := regexp.MustCompile(`^(?:leave|remove) ([a-z_]+)(?: out\b|;|$)`).FindStringSubmatch(line); m != nil && m[1] != "some" {
 		out = append(out, "-"+m[1])
 	}
 	return out

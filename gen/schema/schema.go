@@ -1,6 +1,6 @@
-// Package schema reads the schema language: what a YAML file says, every value
-// with its line and column. It knows YAML and the words of the language. It
-// knows nothing of what they mean on Bigtable: that is package layout.
+// Package schema parses and formats the schema language, and describes it as a JSON
+// Schema. Every parsed value has its line and column. The package knows the syntax only;
+// package layout derives what a schema means on Bigtable.
 package schema
 
 import (
@@ -9,14 +9,14 @@ import (
 	"github.com/btgen-dev/btgen/gen/diag"
 )
 
-// Value is something that the file says, with the place where it says it. The
-// zero Value is something that the file does not say.
+// Value is a value of the file with its position. The zero Value is one that the file
+// omits.
 type Value[T any] struct {
 	V   T
 	Pos diag.Pos
 }
 
-// IsSet reports whether the file has the value.
+// IsSet reports whether the file contains the value.
 func (v Value[T]) IsSet() bool { return v.Pos.IsValid() }
 
 // Schema is one file: one kind of event and the tables that store it.
@@ -33,15 +33,15 @@ type Schema struct {
 	Expect  Expect
 }
 
-// Time is how finely events are timed.
+// Time describes the times of events.
 type Time struct {
-	Precision Value[time.Duration] // 1ms where the file does not say
+	Precision Value[time.Duration] // divides a day evenly; 1ms by default
 }
 
 // Type is the type of a series value or a field.
 type Type int
 
-// The types of the language. Invalid is a type that could not be read.
+// The types of the language. Invalid stands for a type that could not be parsed.
 const (
 	Invalid Type = iota
 	String
@@ -68,25 +68,25 @@ type Field struct {
 	Unit     string
 	Optional Value[bool]
 	Default  Value[any]    // of Go type string, []byte, bool, int64, uint64, float64, time.Time, time.Duration; see Type
-	Example  Value[any]    // for drawings and example events; typed as Default
-	Column   Value[string] // column qualifier, where it is not the name
+	Example  Value[any]    // for drawings and example events; typed like Default
+	Column   Value[string] // column qualifier, if it differs from the name
 	Family   Value[string]
 	Values   Value[string] // "binary" or "text"
 	Number   Value[int]    // protobuf field number
 	Of       []EnumValue   // the values of an Enum, in the order of the file
-	// Cardinality is about how many values a series value has.
+	// Cardinality is the approximate number of distinct values of a series value.
 	Cardinality Value[int64]
 }
 
 // EnumValue is one value of an enum.
 type EnumValue struct {
 	Name   Value[string]
-	Number Value[int] // from 1; counted up where the file does not say
+	Number Value[int] // numbered from 1, and not set, if the file has a list
 }
 
 // Table is one table that the events are written to.
 type Table struct {
-	Name      Value[string] // the table id
+	Name      Value[string] // the table ID
 	Doc       string
 	Pattern   Value[string]
 	Delimiter Value[string]
@@ -97,17 +97,17 @@ type Table struct {
 	Families  []Family
 	Values    Value[string] // "binary" or "text"
 	Blob      Blob
-	TTL       *TTL // nil where the file has none
+	TTL       *TTL // nil if the file has none
 	Splits    []Value[string]
-	// RowKeySchema says whether GoogleSQL can read the segments of the key.
+	// RowKeySchema is whether GoogleSQL can read the segments of the key as columns.
 	RowKeySchema Value[bool]
-	// DeletionProtection says whether the table may not be deleted; nothing where it is
-	// not set.
+	// DeletionProtection is whether Bigtable refuses to delete the table. If it is not set,
+	// setup leaves the protection of a live table unchanged.
 	DeletionProtection Value[bool]
 	Allow              []Allow
 }
 
-// Bucket is how wide a row is in time, and how it is named in the key.
+// Bucket is the time span of a row, and its name in the key.
 type Bucket struct {
 	Pos    diag.Pos // of the bucket block
 	Every  Value[Span]
@@ -115,23 +115,23 @@ type Bucket struct {
 	Label  Value[string]
 }
 
-// Span is the width of a bucket: a fixed duration, or calendar months (12 for
-// a year). Just one of the two is not zero.
+// Span is the width of a bucket: a fixed duration or a number of calendar months (12 for a
+// year). Exactly one of the two is nonzero.
 type Span struct {
 	Fixed  time.Duration
 	Months int
 }
 
-// SegmentKind says what stands in a segment of the row key.
+// SegmentKind is the kind of a row key segment.
 type SegmentKind int
 
 // The kinds of key segments.
 const (
 	SegmentName     SegmentKind = iota // a series value, or "metric": see Segment.Name
 	SegmentBucket                      // the bucket
-	SegmentTime                        // the event's time
-	SegmentConst                       // fixed text
-	SegmentHash                        // a salt from series values
+	SegmentTime                        // the time of the event
+	SegmentConst                       // a constant string
+	SegmentHash                        // a salt computed from series values
 	SegmentSequence                    // a tie-breaker
 )
 
@@ -139,15 +139,15 @@ const (
 type Segment struct {
 	Pos      diag.Pos
 	Kind     SegmentKind
-	Name     Value[string] // SegmentName
-	Encoding Value[string] // SegmentName
-	Pad      Value[int]    // SegmentName
-	Escape   Value[bool]   // SegmentName
-	Reverse  Value[bool]   // SegmentName, SegmentBucket, SegmentTime
-	Format   Value[string] // SegmentBucket, SegmentTime: as written after "bucket:" or "time:"
-	Const    Value[string] // SegmentConst
-	Hash     []Value[string]
-	Buckets  Value[int] // SegmentHash
+	Name     Value[string]   // SegmentName
+	Encoding Value[string]   // SegmentName
+	Pad      Value[int]      // SegmentName
+	Escape   Value[bool]     // SegmentName
+	Reverse  Value[bool]     // SegmentName, SegmentBucket, SegmentTime
+	Format   Value[string]   // SegmentBucket, SegmentTime: as written after "bucket:" or "time:"
+	Const    Value[string]   // SegmentConst
+	Hash     []Value[string] // SegmentHash
+	Buckets  Value[int]      // SegmentHash
 }
 
 // Family is one column family of a table with several.
@@ -163,7 +163,7 @@ type Blob struct {
 	Format Value[string] // "protobuf" or "json"
 }
 
-// TTLKind is a strategy for the time to live.
+// TTLKind is the strategy of a TTL.
 type TTLKind int
 
 // The strategies of the language.
@@ -178,11 +178,11 @@ const (
 	KeepForever
 )
 
-// TTL is when stored data expires.
+// TTL determines when stored data expires.
 type TTL struct {
 	Pos       diag.Pos
 	Kind      TTLKind
-	Age       Value[time.Duration] // MaxAge, DefaultExpiration
+	Age       Value[time.Duration] // MaxAge, DefaultExpiration: positive
 	From      Value[string]        // MaxAge: "event" or "write"
 	Versions  Value[int]           // MaxVersions
 	Rules     []TTL                // AnyOf, AllOf
@@ -193,32 +193,32 @@ type TTL struct {
 // Class is one TTL class.
 type Class struct {
 	Name Value[string]
-	Age  Value[time.Duration]
+	Age  Value[time.Duration] // positive
 }
 
-// Allow excuses one rule for one table or query, with a reason.
+// Allow is a rule that a table or a query may break, and the reason.
 type Allow struct {
 	Rule   Value[string]
 	Reason Value[string]
 }
 
-// Query is one way the events are read.
+// Query is a read of more than one series.
 type Query struct {
 	Name  Value[string]
-	By    []Value[string] // none for all series
-	Table Value[string]   // the table that answers it, where the file says so
-	Scan  Value[string]   // the reason, where a full scan is allowed
+	By    []Value[string] // series values that the caller gives; empty to scan all series
+	Table Value[string]   // ID of the table to read, if the file names one
+	Scan  Value[string]   // the reason for a full scan, if one is allowed
 	Doc   string
 	Allow []Allow
 }
 
-// Expect is the load that the tables are meant for.
+// Expect is the expected load. Values that are not set are assumed.
 type Expect struct {
 	Pos        diag.Pos       // of the block
 	Series     Value[int64]   // number of series
-	Rate       Value[float64] // events a second and series
-	ValueBytes Value[int64]   // average length of a string, of bytes or of JSON
+	Rate       Value[float64] // events per second and series
+	ValueBytes Value[int64]   // average size of string, bytes and JSON values
 	Clusters   Value[int64]   // number of clusters of the instance
-	// Lateness is how long after its time an event may come.
+	// Lateness is how long after its time an event may arrive.
 	Lateness Value[time.Duration]
 }

@@ -10,21 +10,21 @@ import (
 	"github.com/btgen-dev/btgen/gen/diag"
 )
 
-// ttlForm returns the form of a ttl. One that is nested in another is a rule of
-// garbage collection, and cannot be a strategy that needs the whole family.
+// ttlForm returns the form of a ttl. A nested one is a garbage collection rule, and cannot
+// be a strategy that determines the whole family.
 func ttlForm(nested bool) form[TTL] {
 	u := union[TTL]{
 		what:     "a ttl",
 		example:  "write `{max_age: 30d}`, or `{keep: forever}`",
 		both:     combineTTLs,
-		variants: []block[TTL]{maxAgeTTL, maxVersionsTTL, combinedTTL(AnyOf, "any_of", "data expires when one of the rules says so"), combinedTTL(AllOf, "all_of", "data expires when all of the rules say so")},
+		variants: []block[TTL]{maxAgeTTL, maxVersionsTTL, combinedTTL(AnyOf, "any_of", "data expires when any of the rules applies"), combinedTTL(AllOf, "all_of", "data expires when all of the rules apply")},
 	}
 	whole := []block[TTL]{oneSecondTTL, defaultExpirationTTL, classesTTL, keepTTL}
 	if !nested {
 		u.variants = append(u.variants, whole...)
 		return u.form()
 	}
-	u.what, u.example = "a ttl within another", "write `{max_age: 30d}`"
+	u.what, u.example = "a nested ttl", "write `{max_age: 30d}`"
 	u.elsewhere = map[string]string{}
 	for _, b := range whole {
 		u.elsewhere[b.keys[0].name] = "only max_age, max_versions, any_of and all_of can be combined"
@@ -32,7 +32,7 @@ func ttlForm(nested bool) form[TTL] {
 	return u.form()
 }
 
-// combineTTLs proposes a combination of the rules that stand in one ttl.
+// combineTTLs returns the hint for a ttl with several rules: how to combine them.
 func combineTTLs(n *node) string {
 	var rules []string
 	for _, e := range n.entries {
@@ -44,28 +44,28 @@ func combineTTLs(n *node) string {
 		return "only max_age and max_versions can be combined, as in ttl: {any_of: [{max_age: 30d}, {max_versions: 3}]}"
 	}
 	text := "[" + strings.Join(rules, ", ") + "]"
-	return "say which rule deletes: any of them, " + diag.Code("ttl: {any_of: "+text+"}") + ", or both together, " + diag.Code("ttl: {all_of: "+text+"}")
+	return "to delete when any rule applies, write " + diag.Code("ttl: {any_of: "+text+"}") + "; when all apply, " + diag.Code("ttl: {all_of: "+text+"}")
 }
 
-// bareQuantity is a number that may have a unit.
+// bareQuantity matches a number with or without a unit.
 var bareQuantity = regexp.MustCompile(`^[0-9]+[0-9a-z]*$`)
 
-// beginTTL returns what a block of a strategy begins with.
+// beginTTL returns the begin function of a block for a strategy.
 func beginTTL(kind TTLKind) func(diag.Pos, *TTL) {
 	return func(pos diag.Pos, t *TTL) { t.Pos, t.Kind = pos, kind }
 }
 
 func ageOf(t *TTL) *Value[time.Duration] { return &t.Age }
 
-// writtenAtKey is the column for the true write time, which may stand inside
-// the strategy or beside it.
+// writtenAtKey names the column for the write time. It may be inside the strategy or next
+// to it.
 var writtenAtKey = func() key[TTL] {
-	k := put("written_at", "the column that keeps the true write time", filled("a column"), func(t *TTL) *Value[string] { return &t.WrittenAt }).
-		also("It is WrittenAt in Go.")
+	k := put("written_at", "the column that stores the write time", filled("a column"), func(t *TTL) *Value[string] { return &t.WrittenAt }).
+		also("In Go, it is WrittenAt.")
 	read := k.read
 	k.read = func(w *walker, n *node, t *TTL) {
 		if t.WrittenAt.IsSet() {
-			w.errorf(n.pos, "written_at is here twice").Hint = "remove one"
+			w.errorf(n.pos, "written_at is set twice").Hint = "remove one"
 			return
 		}
 		read(w, n, t)
@@ -73,34 +73,34 @@ var writtenAtKey = func() key[TTL] {
 	return k
 }()
 
-// The strategies, each with its own key first.
+// The strategies. The first key of each identifies it.
 var (
 	maxAgeTTL = block[TTL]{
 		what:  "a ttl with max_age",
 		begin: beginTTL(MaxAge),
 		keys: []key[TTL]{
-			must(put("max_age", "how old data becomes, as in 30d", ttlAgeForm, ageOf).
-				also("A duration of weeks, days, hours, minutes and seconds: 30d, 52w, 1d12h. It runs from the time of the event, unless from says otherwise.")),
-			put("from", "what the age runs from: the event, or the write", word("start of an age", []string{"event", "write"}, map[string]string{"written_at": "write", "time": "event"}), func(t *TTL) *Value[string] { return &t.From }).
-				also("The default is event. Write is for patterns in which the timestamps of cells are free."),
+			must(put("max_age", "the maximum age of data, as in 30d", ttlAgeForm, ageOf).
+				also("A duration in weeks, days, hours, minutes and seconds: 30d, 52w, 1d12h. It is measured from the time of the event, unless from is write.")),
+			put("from", "what the age is measured from: event or write", word("value of from", []string{"event", "write"}, map[string]string{"written_at": "write", "time": "event"}), func(t *TTL) *Value[string] { return &t.From }).
+				also("The default is event. Write is for patterns in which cell timestamps are not event times."),
 		},
 	}
 	maxVersionsTTL = block[TTL]{
 		what:  "a ttl with max_versions",
 		begin: beginTTL(MaxVersions),
 		keys: []key[TTL]{
-			must(put("max_versions", "how many cells a column keeps", integer(1, math.MaxInt32), func(t *TTL) *Value[int] { return &t.Versions }).
-				also("An event expires when its cells are no longer among the newest of their column in their row.")),
+			must(put("max_versions", "the number of cells that a column keeps", integer(1, math.MaxInt32), func(t *TTL) *Value[int] { return &t.Versions }).
+				also("An event expires when its cells are no longer among the newest of their column and row.")),
 		},
 	}
 	oneSecondTTL = block[TTL]{
 		what:  "a ttl with one_second",
 		begin: beginTTL(OneSecond),
 		keys: []key[TTL]{
-			must(inline("one_second", "cells are stamped with the moment when they expire: {}", block[TTL]{
+			must(inline("one_second", "the timestamps of cells are their expiry times: {}", block[TTL]{
 				what: "the block one_second", example: "write `one_second: {}`", keys: []key[TTL]{writtenAtKey},
 			}).
-				also("Each event says when it expires, as ExpiresAt in Go.")),
+				also("Each event says when it expires: ExpiresAt in Go.")),
 			writtenAtKey,
 		},
 	}
@@ -114,7 +114,7 @@ var (
 		begin: beginTTL(Classes),
 		keys: []key[TTL]{
 			must(set("classes", "the ttl classes, each with a family and an age", named("a mapping from classes to ages", "write `classes: {short: 1h, long: 3d}`", classNameForm, classForm, func(c *Class) *Value[string] { return &c.Name }), func(t *TTL) *[]Class { return &t.Classes }).
-				also("For instance {short: 1h, long: 3d}. Each event has a Class in Go.")),
+				also("For example, {short: 1h, long: 3d}. In Go, each event has a Class.")),
 		},
 	}
 	keepTTL = block[TTL]{
@@ -122,28 +122,28 @@ var (
 		begin: beginTTL(KeepForever),
 		keys: []key[TTL]{must(key[TTL]{
 			name: "keep", doc: "forever: data never expires",
-			more:  "It must be said.",
+			more:  "Keeping data must be explicit.",
 			shape: foreverForm.shape,
 			read:  func(w *walker, n *node, _ *TTL) { foreverForm.read(w, n) },
 		})},
 	}
 )
 
-var foreverForm = word("way to keep data", []string{"forever"}, map[string]string{"for_ever": "forever", "always": "forever", "true": "forever"})
+var foreverForm = word("value of keep", []string{"forever"}, map[string]string{"for_ever": "forever", "always": "forever", "true": "forever"})
 
-// classForm is the age of a class.
+// classForm is the form of the age of a class.
 var classForm = form[Class]{ageForm.shape, func(w *walker, n *node) (Class, bool) {
 	age, ok := located(ageForm).read(w, n)
 	return Class{Age: age}, ok
 }}
 
-// defaultExpirationKey takes an age, or a block with it.
+// defaultExpirationKey accepts an age, or a block with the age.
 var defaultExpirationKey = func() key[TTL] {
-	age := put("default_expiration", "how old data becomes where an event does not say, as in 2d", ttlAgeForm, ageOf).
-		also("Counted from the writing. An event may say another: TTL or ExpiresAt in Go. Also {age: 2d, written_at: w}.")
+	age := put("default_expiration", "the age of data if the event does not set one, as in 2d", ttlAgeForm, ageOf).
+		also("It is measured from the write. An event can set another: TTL or ExpiresAt in Go. Also {age: 2d, written_at: w}.")
 	long := inline("", "", block[TTL]{
 		what: "the block default_expiration", example: "write `default_expiration: 2d`",
-		keys: []key[TTL]{must(put("age", "how old data becomes where an event does not say", ageForm, ageOf).
+		keys: []key[TTL]{must(put("age", "the age of data if the event does not set one", ageForm, ageOf).
 			also("A duration such as 2d.")), writtenAtKey},
 	})
 	k := age
@@ -161,15 +161,15 @@ var defaultExpirationKey = func() key[TTL] {
 // combinedTTL returns the block of a strategy that combines others.
 func combinedTTL(kind TTLKind, name, doc string) block[TTL] {
 	nested := lazy("a ttl", func() form[TTL] { return ttlForm(true) })
-	rules := listOf("a list of ttl", "write `"+name+": [{max_age: 30d}, {max_versions: 3}]`", nested).like(func(s *shape) { s.least = 2 })
+	rules := listOf("a list of rules", "write `"+name+": [{max_age: 30d}, {max_versions: 3}]`", nested).like(func(s *shape) { s.least = 2 })
 	return block[TTL]{
 		what:  "a ttl with " + name,
 		begin: beginTTL(kind),
 		keys: []key[TTL]{must(set(name, doc, rules, func(t *TTL) *[]TTL { return &t.Rules }).
-			also("Two rules or more, each of max_age, max_versions, any_of and all_of. For instance [{max_age: 30d}, {max_versions: 3}]."))},
+			also("At least two rules, each max_age, max_versions, any_of or all_of. For example, [{max_age: 30d}, {max_versions: 3}]."))},
 		check: func(w *walker, n *node, _ *TTL) {
 			if v := n.entry(name); v.kind == list && len(v.items) == 1 {
-				w.errorf(v.pos, "%s needs two rules or more", name).Hint = "write the one rule without " + name
+				w.errorf(v.pos, "%s needs at least two rules", name).Hint = "write the rule without " + name
 			}
 		},
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/btgen-dev/btgen/gen/diag"
 )
 
-// otherTypes are the types of other languages and databases, by the type to write
-// instead, or by what to write where that takes more than a word.
+// otherTypes maps hints to the types of other languages and databases, in lower case, that
+// they replace.
 var otherTypes = map[string][]string{
 	"write `string`":    {"text", "varchar", "nvarchar", "char", "nchar", "character", "character varying", "str", "clob", "tinytext", "mediumtext", "longtext", "citext", "keyword", "symbol", "uri", "url", "email", "inet", "ip", "ipaddr", "hostname", "java.lang.string", "ulid", "xml", "google.protobuf.stringvalue"},
 	"write `bytes`":     {"blob", "binary", "varbinary", "byte", "bytea", "tinyblob", "mediumblob", "longblob", "raw", "image", "buffer", "base64"},
@@ -25,16 +25,15 @@ var otherTypes = map[string][]string{
 	"write `uuid`":      {"guid", "uniqueidentifier"},
 	"write `json`":      {"jsonb", "object", "map", "struct", "dict", "array", "list", "set", "record", "message", "any", "variant", "nested", "hstore", "super"},
 
-	"write `timestamp`, for its midnight in UTC, or `string`, as in 2021-03-05":                             {"date", "day", "calendar_date"},
-	"write `int64` for whole numbers, or `float64`":                                                         {"number", "num"},
-	"write `int64`, and count the smallest unit, as in price_cents: floats round, and 0.1 + 0.2 is not 0.3": {"decimal", "numeric", "money", "smallmoney", "currency", "bigdecimal", "bignumeric", "dec", "fixed", "price", "amount", "decimal128", "decimal64"},
-	"write two fields of type `float64`: latitude and longitude":                                            {"point", "geopoint", "geo_point", "geography", "geometry", "location", "latlng", "latlong", "coordinates"},
-	"write its values: `{type: enum, of: [drizzle, rain]}`":                                                 {"enumeration", "choice", "category", "categorical", "oneof"},
-	"write the type of the value, as in `{type: int64, optional: true}`":                                    {"nullable", "null", "optional", "nil", "none"},
+	"write `timestamp`, for its midnight in UTC, or `string`, as in 2021-03-05":                       {"date", "day", "calendar_date"},
+	"write `int64` for whole numbers, or `float64`":                                                   {"number", "num"},
+	"write `int64` in the smallest unit, as in price_cents; floats are inexact: 0.1 + 0.2 is not 0.3": {"decimal", "numeric", "money", "smallmoney", "currency", "bigdecimal", "bignumeric", "dec", "fixed", "price", "amount", "decimal128", "decimal64"},
+	"write two fields of type `float64`: latitude and longitude":                                      {"point", "geopoint", "geo_point", "geography", "geometry", "location", "latlng", "latlong", "coordinates"},
+	"write its values: `{type: enum, of: [drizzle, rain]}`":                                           {"enumeration", "choice", "category", "categorical", "oneof"},
+	"write the type of the value, as in `{type: int64, optional: true}`":                              {"nullable", "null", "optional", "nil", "none"},
 }
 
-// typeHint returns what to write instead of a type that is not of the language; empty
-// if that is not known.
+// typeHint returns the hint for an unknown type, or "" if there is none.
 func typeHint(text string) string {
 	name := strings.ToLower(strings.TrimSpace(text))
 	if hint := otherType(name); hint != "" {
@@ -44,7 +43,7 @@ func typeHint(text string) string {
 		return "write " + diag.Code(fmt.Sprintf("{type: %s, optional: true}", inner))
 	}
 	if strings.HasPrefix(name, "[]") || strings.HasSuffix(name, "[]") || strings.HasPrefix(name, "repeated ") {
-		return "write `json`, or a field for each value: a field has one value"
+		return "write `json`, or one field for each value"
 	}
 	before, _, cut := strings.Cut(name, "(")
 	if !cut {
@@ -56,12 +55,12 @@ func typeHint(text string) string {
 	case before == "enum":
 		return otherType("enumeration")
 	case slices.Contains(typeNames(), before):
-		return fmt.Sprintf("write %s: types have no length or other parameters", diag.Code(before))
+		return fmt.Sprintf("write %s: types have no parameters", diag.Code(before))
 	}
 	return otherType(before)
 }
 
-// otherType is typeHint for a name of other languages alone.
+// otherType is typeHint for a type of another language without parameters.
 func otherType(name string) string {
 	for hint, names := range otherTypes {
 		if slices.Contains(names, name) {
@@ -71,8 +70,8 @@ func otherType(name string) string {
 	return ""
 }
 
-// optionalType returns the type that a name says may be missing, as languages with
-// such types write it; false if it is none.
+// optionalType parses an optional type in the syntax of another language, such as int64?
+// or optional<int64>.
 func optionalType(name string) (inner string, optional bool) {
 	for _, form := range []struct{ before, after string }{
 		{"*", ""}, {"", "?"}, {"optional ", ""}, {"optional<", ">"}, {"optional[", "]"}, {"nullable(", ")"}, {"nullable<", ">"}, {"", "|null"}, {"", " | null"}, {"", " null"},

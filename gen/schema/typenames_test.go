@@ -31,7 +31,7 @@ func TestOtherTypes(t *testing.T) {
 // TestTypeHint: a type of another language leads to the one that holds its values.
 func TestTypeHint(t *testing.T) {
 	for _, test := range []struct{ types, want string }{
-		{"decimal DECIMAL money numeric decimal(10,2) NUMERIC(18,4)", "`int64`, and count the smallest unit"},
+		{"decimal DECIMAL money numeric decimal(10,2) NUMERIC(18,4)", "`int64` in the smallest unit"},
 		{"int integer long bigint INT INTEGER", "`int64`"},
 		{"float double real Double", "`float64`"},
 		{"number", "`int64` for whole numbers, or `float64`"},

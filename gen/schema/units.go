@@ -24,7 +24,7 @@ const (
 var durationUnits = []struct {
 	name string
 	size time.Duration
-	also []string // what people write instead
+	also []string // common mistakes
 }{
 	{"w", week, []string{"wk", "wks", "week", "weeks"}},
 	{"d", day, []string{"day", "days"}},
@@ -39,15 +39,14 @@ var durationUnits = []struct {
 // quantity is a number and its unit, as written.
 type quantity struct{ number, unit string }
 
-// Syntax of durations and sizes: what is right, and what is near enough that a
-// correction can be offered.
+// Syntax of durations and sizes: strict, and with decimals, which can be corrected.
 var (
 	quantitySyntax = regexp.MustCompile(`^([0-9]+)(\pL*)`)
 	looseQuantity  = regexp.MustCompile(`^([0-9]+(?:\.[0-9]+)?)(\pL*)`)
 )
 
-// The same as regular expressions, for those who do not parse: durations, but
-// for their limit, widths of buckets, rates, and what is not zero.
+// Regular expressions for the JSON Schema: durations, widths of buckets, and rates, without
+// their limits.
 var (
 	durationSyntax = "^" + eachUnit("([0-9]+%s)?") + "$"
 	spanSyntax     = "^(" + eachUnit("([0-9]+%s)?") + "|[0-9]+(mo|y))$"
@@ -69,7 +68,7 @@ func eachUnit(format string) string {
 	return b.String()
 }
 
-// maxQuantity is the longest text that is read as a duration or a size.
+// maxQuantity is the length limit of durations and sizes, in bytes.
 const maxQuantity = 64
 
 // quantities splits "1d12h" into its numbers and units.
@@ -89,10 +88,10 @@ func quantities(s string, syntax *regexp.Regexp) ([]quantity, bool) {
 	return all, true
 }
 
-// ParseDuration reads a duration of the language: whole numbers with the units
-// w, d, h, m, s, ms, us and ns, from large to small and each at most once, such
-// as "30s", "52w" or "1d12h". The error says what to write instead. Zero must
-// have a unit too; nothing over 292 years fits.
+// ParseDuration parses a duration of the language: whole numbers with the units w, d, h,
+// m, s, ms, us and ns, in this order and each at most once, such as "30s", "52w" or
+// "1d12h". Zero needs a unit too. The maximum is 292 years. Errors say what to write
+// instead.
 func ParseDuration(s string) (time.Duration, error) {
 	all, ok := quantities(s, quantitySyntax)
 	if !ok {
@@ -106,13 +105,13 @@ func ParseDuration(s string) (time.Duration, error) {
 			return 0, err
 		}
 		if i <= last {
-			return 0, &problem{quote(s) + " does not have its units from large to small, each once", repairDuration(s)}
+			return 0, &problem{quote(s) + " must have its units in descending order, each at most once", repairDuration(s)}
 		}
 		last = i
 		n, err := strconv.ParseInt(q.number, 10, 64)
 		size := durationUnits[i].size
 		if err != nil || n > int64((math.MaxInt64-sum)/size) {
-			return 0, &problem{quote(s) + " is longer than 292 years", "write a shorter one"}
+			return 0, &problem{quote(s) + " is longer than 292 years", "write a shorter duration"}
 		}
 		sum += time.Duration(n) * size
 	}
@@ -129,35 +128,34 @@ func durationUnit(s string, q quantity) (int, error) {
 	switch q.unit {
 	case "":
 		if s != q.number {
-			return 0, &problem{quote(s) + " lacks a unit", "write one behind " + q.number + ", too, as in 1d12h"}
+			return 0, &problem{quote(s) + " lacks a unit", "add one after " + q.number + ", as in 1d12h"}
 		}
 		return 0, &problem{quote(s) + " has no unit", fmt.Sprintf("write `%[1]ss`, `%[1]sm`, `%[1]sh` or `%[1]sd`", q.number)}
 	case "M":
-		return 0, &problem{quote(s) + ` has the unknown unit "M"`, "m is minutes, mo is months"}
+		return 0, &problem{quote(s) + ` has the unknown unit "M"`, "m means minutes, mo means months"}
 	case "mo":
-		return 0, &problem{"a month is not always equally long", "write days, such as `30d`"}
+		return 0, &problem{"months differ in length", "write days, such as `30d`"}
 	case "y":
-		return 0, &problem{"a year is not always equally long", "write days, such as `365d`"}
+		return 0, &problem{"years differ in length", "write days, such as `365d`"}
 	default:
 		return 0, &problem{quote(s) + " has the unknown unit " + quote(q.unit), repairDuration(s)}
 	}
 }
 
-// notDuration says what is wrong with a text that is no duration at all.
+// notDuration returns the error for a string without the syntax of a duration.
 func notDuration(s string) error {
 	message := quote(s) + " is not a duration"
 	switch _, loose := quantities(s, looseQuantity); {
 	case strings.HasPrefix(s, "-") || strings.HasPrefix(s, "+"):
-		message = quote(s) + " has a sign, and a duration has none"
+		message = quote(s) + " has a sign, but durations have none"
 	case loose:
-		message = quote(s) + " has a decimal point, and a duration has none"
+		message = quote(s) + " has a decimal point, but durations have none"
 	}
 	return &problem{message, repairDuration(s)}
 }
 
-// repairDuration returns the hint for a text that was probably meant as a
-// duration: the same with spaces, signs, decimals and other names of the units
-// put right, or the syntax where that is not possible.
+// repairDuration returns the hint for an invalid duration: with spaces, signs, decimals
+// and the names of units corrected, or the syntax if that is not possible.
 func repairDuration(s string) string {
 	const syntax = "write a whole number and a unit, as in 30s, 5m, 12h, 7d, 1w or 1d12h"
 	if name, _, ok := looseUnit(strings.ToLower(s)); ok && len(s) > len(name) {
@@ -186,8 +184,7 @@ func repairDuration(s string) string {
 	return "write " + diag.Code(FormatDuration(time.Duration(sum.Num().Int64())))
 }
 
-// quantitiesInOrder is ParseDuration for a text with known units, which does
-// not try to repair it.
+// quantitiesInOrder is ParseDuration for known units, without a hint in its error.
 func quantitiesInOrder(s string) (time.Duration, error) {
 	all, ok := quantities(s, quantitySyntax)
 	last := -1
@@ -204,7 +201,7 @@ func quantitiesInOrder(s string) (time.Duration, error) {
 	return ParseDuration(s)
 }
 
-// looseUnit returns the unit that somebody calls name.
+// looseUnit returns the unit that has the name or is often called so.
 func looseUnit(name string) (string, time.Duration, bool) {
 	name = strings.ToLower(name)
 	for _, u := range durationUnits {
@@ -226,9 +223,9 @@ func withoutSpaces(s string) string {
 	}, s[:min(len(s), 4*maxQuantity)])
 }
 
-// FormatDuration returns d, which is not negative, as the language writes it,
-// with the largest units that fit: "1d12h", "30d", and weeks where it is whole
-// weeks: "52w". ParseDuration reads it back.
+// FormatDuration formats d in the syntax of [ParseDuration], with the largest units that
+// fit, such as "1d12h" or "30d". It uses weeks only for whole weeks, as in "52w". d must
+// not be negative.
 func FormatDuration(d time.Duration) string {
 	if d == 0 {
 		return "0s"
@@ -243,7 +240,7 @@ func FormatDuration(d time.Duration) string {
 	return b.String()
 }
 
-// String returns the width as the language writes it.
+// String returns the width in the syntax of the language, such as "1w" or "3mo".
 func (s Span) String() string {
 	switch {
 	case s.Months == 0:
@@ -255,11 +252,11 @@ func (s Span) String() string {
 	}
 }
 
-// maxYears is the widest calendar bucket.
+// maxYears is the width of the widest calendar bucket, in years.
 const maxYears = 290
 
-// parseSpan reads the width of a bucket: a duration of a minute or more, or
-// months or years that divide the calendar evenly.
+// parseSpan parses the width of a bucket: a duration of at least a minute, or months or
+// years that divide the calendar evenly.
 func parseSpan(s string) (Span, error) {
 	all, _ := quantities(s, quantitySyntax)
 	for _, q := range all {
@@ -282,7 +279,7 @@ func parseSpan(s string) (Span, error) {
 	return Span{Fixed: d}, err
 }
 
-// parseCalendar reads a width in months or years; unit is its size in months.
+// parseCalendar parses a width in months or years; unit is the size of the unit in months.
 func parseCalendar(s string, all []quantity, unit int) (Span, error) {
 	if len(all) > 1 {
 		return Span{}, &problem{quote(s) + " mixes months or years with another unit", "write one number and one unit, as in 3mo or 1y"}
@@ -291,16 +288,17 @@ func parseCalendar(s string, all []quantity, unit int) (Span, error) {
 	months := n * int64(unit)
 	switch {
 	case err != nil || months > maxYears*12:
-		return Span{}, &problem{fmt.Sprintf("%s is longer than %d years", quote(s), maxYears), "write a shorter one"}
+		return Span{}, &problem{fmt.Sprintf("%s is longer than %d years", quote(s), maxYears), "write a shorter width"}
 	case months == 0:
-		return Span{}, &problem{"a bucket cannot be zero wide", "write `1mo` or more"}
+		return Span{}, &problem{"a bucket cannot have zero width", "write `1mo` or more"}
 	case 12%months != 0 && months%12 != 0:
 		return Span{}, &problem{quote(s) + " does not divide years evenly", "write 1mo, 2mo, 3mo, 4mo, 6mo or whole years"}
 	}
 	return Span{Months: int(months)}, nil
 }
 
-// otherCalendar says what to write for another name of months or years.
+// otherCalendar returns the error for a misspelled unit of months or years, or nil if the
+// unit is something else.
 func otherCalendar(q quantity) error {
 	for unit, names := range map[string][]string{
 		"mo": {"mon", "month", "months", "mth"},
@@ -325,8 +323,8 @@ var sizeUnits = []struct {
 	{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"TiB", 1 << 40},
 }
 
-// ParseSize reads a number of bytes: a whole number alone or with a unit, such
-// as "4096", "16KiB", "1MB" or "10MiB". The error says what to write instead.
+// ParseSize parses a number of bytes, with or without a unit, such as "4096", "16KiB",
+// "1MB" or "10MiB". Errors say what to write instead.
 func ParseSize(s string) (int64, error) {
 	const syntax = "write a whole number and a unit, as in 16KiB, 1MB or 10MiB"
 	all, ok := quantities(s, quantitySyntax)
@@ -354,25 +352,25 @@ func ParseSize(s string) (int64, error) {
 	}
 	n, err := strconv.ParseInt(q.number, 10, 64)
 	if err != nil || n > math.MaxInt64/size {
-		return 0, &problem{quote(s) + " is too large", "write fewer bytes"}
+		return 0, &problem{quote(s) + " is too large", "write a smaller size"}
 	}
 	return n * size, nil
 }
 
 var rateSyntax = regexp.MustCompile(`^([1-9][0-9]{0,11})/(.+)$`)
 
-// rateHint returns the hint for a rate in a time that is none.
+// rateHint returns the hint for a rate with an invalid period.
 func rateHint(number, period string) string {
 	days := map[string]string{"1mo": "30d", "1y": "365d"}[period]
 	if days == "" {
-		return "write a number of events and a time, as in 1/m, 10/s or 100/1h"
+		return "write a number of events and a period, as in 1/m, 10/s or 100/1h"
 	}
 	return "write " + diag.Code(number+"/"+days)
 }
 
-// parseRate reads a rate, such as "1/m", "10/s" or "100/1h", as events a second.
+// parseRate parses a rate, such as "1/m", "10/s" or "100/1h", to events per second.
 func parseRate(s string) (float64, error) {
-	bad := &problem{quote(s) + " is not a rate", "write a number of events and a time, as in 1/m, 10/s or 100/1h"}
+	bad := &problem{quote(s) + " is not a rate", "write a number of events and a period, as in 1/m, 10/s or 100/1h"}
 	m := rateSyntax.FindStringSubmatch(s)
 	if m == nil {
 		return 0, bad

@@ -23,16 +23,16 @@ func TestParseDuration(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                      `"" is not a duration: write a whole number and a unit, as in 30s, 5m, 12h, 7d, 1w or 1d12h`,
 		"d":                     `"d" is not a duration: write a whole number and a unit, as in 30s, 5m, 12h, 7d, 1w or 1d12h`,
-		"1d12":                  `"1d12" lacks a unit: write one behind 12, too, as in 1d12h`,
+		"1d12":                  `"1d12" lacks a unit: add one after 12, as in 1d12h`,
 		"7days":                 "\"7days\" has the unknown unit \"days\": write `7d`",
 		"7 days":                "\"7 days\" is not a duration: write `7d`",
-		"1.5h":                  "\"1.5h\" has a decimal point, and a duration has none: write `1h30m`",
-		"1M":                    `"1M" has the unknown unit "M": m is minutes, mo is months`,
+		"1.5h":                  "\"1.5h\" has a decimal point, but durations have none: write `1h30m`",
+		"1M":                    `"1M" has the unknown unit "M": m means minutes, mo means months`,
 		"1day12hours":           "\"1day12hours\" has the unknown unit \"day\": write `1d12h`",
-		"+1d":                   "\"+1d\" has a sign, and a duration has none: write `1d`",
-		"1h2h":                  "\"1h2h\" does not have its units from large to small, each once: write `3h`",
-		"9223372036854775808ns": `"9223372036854775808ns" is longer than 292 years: write a shorter one`,
-		"15250w2d":              `"15250w2d" is longer than 292 years: write a shorter one`,
+		"+1d":                   "\"+1d\" has a sign, but durations have none: write `1d`",
+		"1h2h":                  "\"1h2h\" must have its units in descending order, each at most once: write `3h`",
+		"9223372036854775808ns": `"9223372036854775808ns" is longer than 292 years: write a shorter duration`,
+		"15250w2d":              `"15250w2d" is longer than 292 years: write a shorter duration`,
 		"1⁵s":                   `"1⁵s" is not a duration: write a whole number and a unit, as in 30s, 5m, 12h, 7d, 1w or 1d12h`,
 	} {
 		if _, err := ParseDuration(text); err == nil || err.Error() != want {
@@ -105,8 +105,8 @@ func TestParseSize(t *testing.T) {
 		"1kib":                 "\"1kib\" has the unknown unit \"kib\": write `1KiB`",
 		"10m":                  "\"10m\" has the unknown unit \"m\": write `10MB` or `10MiB`",
 		"10PB":                 `"10PB" has the unknown unit "PB": write a whole number and a unit, as in 16KiB, 1MB or 10MiB`,
-		"8388608TiB":           `"8388608TiB" is too large: write fewer bytes`,
-		"99999999999999999999": `"99999999999999999999" is too large: write fewer bytes`,
+		"8388608TiB":           `"8388608TiB" is too large: write a smaller size`,
+		"99999999999999999999": `"99999999999999999999" is too large: write a smaller size`,
 	} {
 		if _, err := ParseSize(text); err == nil || err.Error() != want {
 			t.Errorf("%s: got %v, want %s", text, err, want)

@@ -10,23 +10,22 @@ import (
 	"time"
 )
 
-// This file writes parts of a schema as the language has them, for messages that
-// propose some: Parse reads them back.
+// This file writes parts of a schema in the language, for hints. Parse reads them back.
 
-// entries are the entries of a mapping in brackets.
+// entries are the entries of a mapping in flow style.
 type entries []string
 
 // add adds an entry.
 func (e *entries) add(key, value string) { *e = append(*e, key+": "+value) }
 
-// text adds an entry with a text that the file may not have.
+// text adds an entry if its value is set.
 func (e *entries) text(key string, v Value[string]) {
 	if v.IsSet() {
 		e.add(key, Quoted(v.V))
 	}
 }
 
-// prose adds an entry with a text for people.
+// prose adds an entry if its value is not empty.
 func (e *entries) prose(key, v string) {
 	if v != "" {
 		e.add(key, Quoted(v))
@@ -36,13 +35,13 @@ func (e *entries) prose(key, v string) {
 // String returns the mapping.
 func (e entries) String() string { return "{" + strings.Join(e, ", ") + "}" }
 
-// bareText is what YAML reads as a text without quotes, within brackets too.
+// bareText matches strings that need no quotes in YAML, including flow style.
 var bareText = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_./-]*$`)
 
-// notText are the words that some readers of YAML take for something else.
+// notText are words that some YAML parsers do not read as strings.
 var notText = []string{"true", "false", "yes", "no", "on", "off", "y", "n", "null"}
 
-// Quoted returns a text as a scalar of YAML: in quotes if it needs them.
+// Quoted returns a string as a YAML scalar, in quotes if it needs them.
 func Quoted(s string) string {
 	if bareText.MatchString(s) && !slices.Contains(notText, strings.ToLower(s)) {
 		return s
@@ -50,7 +49,8 @@ func Quoted(s string) string {
 	return strconv.Quote(s)
 }
 
-// String writes a series value or a field: its type, if the file says no more.
+// String returns the value of a series value or a field in the schema language, without
+// its name: only the type if nothing else is set.
 func (f Field) String() string {
 	e := entries{"type: " + f.Type.V.String()}
 	if len(f.Of) > 0 {
@@ -82,7 +82,7 @@ func (f Field) String() string {
 	return e.String()
 }
 
-// enumText writes the values of an enum: with their numbers, where the file has some.
+// enumText returns the values of an enum, with their numbers if the file has them.
 func enumText(values []EnumValue) string {
 	var names []string
 	var numbered entries
@@ -96,7 +96,7 @@ func enumText(values []EnumValue) string {
 	return "[" + strings.Join(names, ", ") + "]"
 }
 
-// valueText writes a default or an example.
+// valueText returns a default or an example in the schema language.
 func valueText(v any) string {
 	switch v := v.(type) {
 	case string:
@@ -111,7 +111,7 @@ func valueText(v any) string {
 	return fmt.Sprint(v)
 }
 
-// String writes a bucket: its width, if the file says no more.
+// String returns the bucket in the schema language: only its width if nothing else is set.
 func (b Bucket) String() string {
 	e := entries{"every: " + b.Every.V.String()}
 	if b.Origin.IsSet() {
@@ -124,7 +124,7 @@ func (b Bucket) String() string {
 	return e.String()
 }
 
-// originText writes the date, or the time, that buckets are counted from.
+// originText returns an origin in the schema language: only the date if it is midnight.
 func originText(t time.Time) string {
 	if t.Equal(t.Truncate(day)) {
 		return t.Format(time.DateOnly)
@@ -132,7 +132,7 @@ func originText(t time.Time) string {
 	return strconv.Quote(t.Format(time.RFC3339Nano))
 }
 
-// String writes a blob.
+// String returns the blob in the schema language.
 func (b Blob) String() string {
 	var e entries
 	e.text("column", b.Column)
@@ -140,7 +140,7 @@ func (b Blob) String() string {
 	return e.String()
 }
 
-// String writes a ttl.
+// String returns the ttl in the schema language.
 func (t TTL) String() string {
 	var e entries
 	switch t.Kind {
@@ -173,7 +173,8 @@ func (t TTL) String() string {
 	return e.String()
 }
 
-// KeyText writes the key of a table with other segments, which are entries of a list.
+// KeyText returns the key of the table in the schema language, with the given segments in
+// place of its own.
 func (t *Table) KeyText(segments []string) string {
 	var e entries
 	e.text("delimiter", t.Delimiter)
@@ -181,7 +182,7 @@ func (t *Table) KeyText(segments []string) string {
 	return e.String()
 }
 
-// SegmentTexts writes the segments of the key, each by itself.
+// SegmentTexts returns each segment of the key in the schema language.
 func (t *Table) SegmentTexts() []string {
 	var out []string
 	for _, g := range t.Segments {
@@ -190,8 +191,8 @@ func (t *Table) SegmentTexts() []string {
 	return out
 }
 
-// Lines writes a table of the name with the segments of another key, in lines: a copy
-// of t, but for what is about its key or about t itself.
+// Lines returns the lines of a table in the schema language: a copy of t with the given
+// name and key segments, without doc, splits and allow.
 func (t *Table) Lines(name string, segments []string) []string {
 	out := []string{Quoted(name) + ":"}
 	add := func(key, value string) { out = append(out, "  "+key+": "+value) }

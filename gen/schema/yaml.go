@@ -22,16 +22,16 @@ const MaxFile = 1 << 20
 // Limits of a file. They keep a hostile file from taking time or memory.
 const (
 	maxDepth = 50       // nested lists and mappings
-	maxTrace = 64 << 10 // bytes of a file in which the place of a syntax error is searched
+	maxTrace = 64 << 10 // bytes of a file in which syntax errors are located
 )
 
-// node is a YAML value, reduced to what the language makes use of. No other
-// file of the package knows of YAML libraries.
+// node is a YAML value, reduced to what the language uses. No other file of the package
+// depends on a YAML library.
 type node struct {
 	kind    nodeKind
 	pos     diag.Pos
 	text    string  // of a scalar
-	plain   bool    // a scalar that is not quoted
+	plain   bool    // a scalar without quotes
 	boolean bool    // a plain scalar that YAML reads as a boolean
 	items   []*node // of a list
 	entries []entry // of a mapping, in the order of the file
@@ -45,7 +45,7 @@ type entry struct {
 
 type nodeKind int
 
-// The kinds of nodes. A broken node has been reported already, and is skipped.
+// The kinds of nodes. A broken node has already been reported and is skipped.
 const (
 	broken nodeKind = iota
 	scalar
@@ -53,7 +53,7 @@ const (
 	mapping
 )
 
-// describe returns what n is, for a message.
+// describe returns a description of n for messages.
 func (n *node) describe() string {
 	switch n.kind {
 	case list:
@@ -65,7 +65,7 @@ func (n *node) describe() string {
 	}
 }
 
-// entry returns the value of a key of a mapping, or nil.
+// entry returns the value of a key of a mapping, or nil if there is none.
 func (n *node) entry(key string) *node {
 	for _, e := range n.entries {
 		if e.key.text == key {
@@ -75,8 +75,8 @@ func (n *node) entry(key string) *node {
 	return nil
 }
 
-// readYAML returns the mapping that a file consists of, or nil where there is
-// none. Everything that the language does not take from YAML is reported here.
+// readYAML returns the top-level mapping of a file, or nil if there is none. It reports
+// syntax errors and YAML features that the language does not support.
 func readYAML(w *walker, text []byte) *node {
 	text = bytes.TrimPrefix(text, []byte("\uFEFF"))
 	if !checkText(w, text) {
@@ -90,7 +90,7 @@ func readYAML(w *walker, text []byte) *node {
 	decoder := yaml.NewDecoder(bytes.NewReader(first))
 	err := decoder.Decode(&document)
 	if errors.Is(err, io.EOF) || err == nil && (len(document.Content) == 0 || isNull(document.Content[0])) {
-		w.errorf(diag.Pos{File: w.file}, "the file is empty").Hint = `the first line is "btgen: v1"`
+		w.errorf(diag.Pos{File: w.file}, "the file is empty").Hint = `begin with the line "btgen: v1"`
 		return nil
 	}
 	if err != nil {
@@ -98,21 +98,21 @@ func readYAML(w *walker, text []byte) *node {
 		return nil
 	}
 	if line := textAfter(decoder); line > 0 {
-		w.errorf(diag.Pos{File: w.file, Line: line}, "text after the last bracket, which ends the file").Hint = "remove it, or write the keys without brackets around all of them"
+		w.errorf(diag.Pos{File: w.file, Line: line}, "text after the closing bracket of the file").Hint = "remove it, or remove the brackets around all keys"
 	}
 	c := converter{w: w, lines: strings.Split(string(first), "\n")}
 	root := c.convert(document.Content[0], 0)
 	if root.kind != mapping {
 		if root.kind != broken {
-			w.want(root, "a mapping of keys to values", `the first line is "btgen: v1"`)
+			w.want(root, "a mapping of keys to values", `begin with the line "btgen: v1"`)
 		}
 		return nil
 	}
 	return root
 }
 
-// textAfter returns the line of what follows a mapping in brackets, of which the
-// YAML library says something only if it is asked for more; 0 if nothing does.
+// textAfter returns the line of text after a mapping in brackets, or 0 if there is none.
+// The YAML library reports such text only when it is asked for another document.
 func textAfter(decoder *yaml.Decoder) int {
 	err := decoder.Decode(new(yaml.Node))
 	if err == nil || errors.Is(err, io.EOF) {
@@ -125,11 +125,11 @@ func textAfter(decoder *yaml.Decoder) int {
 	return 1
 }
 
-// checkText refuses what is no text, and line breaks that editors and YAML
-// count differently: positions would be wrong.
+// checkText reports files that are too large or not UTF-8, and line breaks that YAML counts
+// but editors do not, since positions would be wrong. It returns whether it found none.
 func checkText(w *walker, text []byte) bool {
 	if len(text) > MaxFile {
-		w.errorf(diag.Pos{File: w.file}, "the file is larger than 1 MiB").Hint = "a schema is one kind of event: make one file for each"
+		w.errorf(diag.Pos{File: w.file}, "the file is larger than 1 MiB").Hint = "write one file for each kind of event"
 		return false
 	}
 	for i := 0; i < len(text); {
@@ -139,7 +139,7 @@ func checkText(w *walker, text []byte) bool {
 			w.errorf(w.posAt(text, i), "the file is not UTF-8").Hint = "save it as UTF-8"
 			return false
 		case r == '\u0085', r == '\u2028', r == '\u2029', r == '\r' && !bytes.HasPrefix(text[i+1:], []byte("\n")):
-			w.errorf(w.posAt(text, i), "the character %U ends a line in YAML and nowhere else", r).Hint = `end lines with a newline; inside a text in double quotes write an escape such as "\u2028"`
+			w.errorf(w.posAt(text, i), "the character %U is a line break in YAML, but not in editors", r).Hint = `end lines with a newline; in double quotes, write an escape such as "\u2028"`
 			return false
 		}
 		i += size
@@ -147,15 +147,15 @@ func checkText(w *walker, text []byte) bool {
 	return true
 }
 
-// posAt returns the place of a byte of text.
+// posAt returns the position of a byte of text.
 func (w *walker) posAt(text []byte, offset int) diag.Pos {
 	before := text[:offset]
 	line := before[bytes.LastIndexByte(before, '\n')+1:]
 	return diag.Pos{File: w.file, Line: bytes.Count(before, []byte("\n")) + 1, Column: utf8.RuneCount(line) + 1}
 }
 
-// firstDocument returns the text without what follows the first document, and
-// refuses directives: their number makes the YAML library slow.
+// firstDocument returns the first document of a text, and reports others. It also reports
+// directives, since many of them make the YAML library slow; ok is then false.
 func firstDocument(w *walker, text []byte) (first []byte, ok bool) {
 	begun, ended := false, false
 	end := len(text)
@@ -176,11 +176,11 @@ func firstDocument(w *walker, text []byte) (first []byte, ok bool) {
 			}
 			fallthrough
 		case isMarker(row, "---") && begun, ended && rest != "" && rest[0] != '#' && !isMarker(row, "..."):
-			w.errorf(pos, "a second document in the file").Hint = "make it a file of its own"
+			w.errorf(pos, "the file has a second document").Hint = "move it to a separate file"
 			return text[:min(end, offset)], true
 		case rest == "" || rest[0] == '#':
 		case row[0] == '%' && !begun:
-			w.errorf(pos, "directives are not part of the language").Hint = "remove the line"
+			w.errorf(pos, "YAML directives are not supported").Hint = "remove the line"
 			return nil, false
 		default:
 			begun = true
@@ -202,20 +202,20 @@ var (
 	commentValue  = regexp.MustCompile(`:[ \t]+#|[\[{,]#`)
 )
 
-// syntaxHints says what usually lies behind an error of the YAML library.
+// syntaxHints maps parts of the YAML library's messages to hints about the usual cause.
 var syntaxHints = []struct{ part, hint string }{
-	{"cannot start any token", "quote a text that begins with %, @ or `; indent with spaces, not with tabs"},
-	{"mapping values are not allowed", `quote a text that contains ": "; keys of one mapping begin in the same column`},
+	{"cannot start any token", "quote strings that begin with %, @ or `; indent with spaces, not tabs"},
+	{"mapping values are not allowed", `quote strings that contain ": "; align the keys of a mapping in one column`},
 	{"tab character", "indent with spaces"},
-	{"alphabetic or numeric character", "quote a text that begins with * or &"},
-	{"did not find expected key", "keys of one mapping begin in the same column; text after a closing quote or bracket is an error"},
-	{"could not find expected ':'", "a key is followed by a colon and a space"},
-	{"block sequence entries are not allowed", "quote a text that begins with a hyphen; a list begins in a line of its own"},
+	{"alphabetic or numeric character", "quote strings that begin with * or &"},
+	{"did not find expected key", "align the keys of a mapping in one column; remove text after closing quotes and brackets"},
+	{"could not find expected ':'", "write a colon and a space after each key"},
+	{"block sequence entries are not allowed", "quote strings that begin with a hyphen; begin lists on a new line"},
 	{"control characters", `in double quotes, write an escape such as "\x00"`},
 	{"did not find expected ',' or", "close the bracket"},
 	{"node content", "close the bracket"},
 	{"unexpected end of stream", "close the quotes"},
-	{"unknown escape character", `in double quotes a backslash is written \\`},
+	{"unknown escape character", `in double quotes, write \\ for a backslash`},
 }
 
 // syntaxError reports an error of the YAML library.
@@ -226,7 +226,7 @@ func syntaxError(w *walker, text []byte, err error) {
 	}
 	if anchor := unknownAnchor.FindStringSubmatch(match[2]); anchor != nil {
 		pos := w.posAt(text, max(0, bytes.Index(text, []byte("*"+anchor[1]))))
-		w.errorf(pos, "aliases are not part of the language").Hint = "write the value out; quote a text that begins with *"
+		w.errorf(pos, "YAML aliases are not supported").Hint = "write out the value; quote strings that begin with *"
 		return
 	}
 	message := match[2]
@@ -239,7 +239,7 @@ func syntaxError(w *walker, text []byte, err error) {
 	line = min(line, len(lines))
 	hint := syntaxHint(message)
 	if i := slices.IndexFunc(lines, isConflict); i >= 0 {
-		w.errorf(diag.Pos{File: w.file, Line: i + 1}, "a merge conflict that was not resolved").Hint = "keep one of the two sides, and remove the lines with <<<<<<<, ======= and >>>>>>>"
+		w.errorf(diag.Pos{File: w.file, Line: i + 1}, "unresolved merge conflict").Hint = "keep one side, and remove the lines with <<<<<<<, ======= and >>>>>>>"
 		return
 	}
 	if indent := oddIndent(lines, line); indent != "" && strings.Contains(message, "mapping values are not allowed") {
@@ -248,7 +248,7 @@ func syntaxError(w *walker, text []byte, err error) {
 	if strings.Contains(message, "expected ',' or") || strings.Contains(message, "node content") {
 		for i := min(max(reported, 1), line); i <= line; i++ {
 			if commentValue.Match(lines[i-1]) {
-				line, hint = i, `# begins a comment: for the text, quote it: "#"`
+				line, hint = i, `# begins a comment; to use the character, quote it: "#"`
 			}
 		}
 	}
@@ -258,8 +258,8 @@ func syntaxError(w *walker, text []byte, err error) {
 // isConflict reports whether a line marks a merge conflict.
 func isConflict(line []byte) bool { return bytes.HasPrefix(line, []byte("<<<<<<< ")) }
 
-// oddIndent says that a line, counted from 1, is indented more than the key of the
-// line before, which has its value already; empty if it is not.
+// oddIndent returns the hint for a line, counted from 1, that is indented more than the
+// previous one although that has a value, or "" for any other line.
 func oddIndent(lines [][]byte, line int) string {
 	if line < 2 || bytes.HasSuffix(bytes.TrimSpace(lines[line-2]), []byte(":")) {
 		return ""
@@ -269,10 +269,10 @@ func oddIndent(lines [][]byte, line int) string {
 	if here <= before {
 		return ""
 	}
-	return fmt.Sprintf("this line is indented by %d spaces, and the one before by %d: keys of one mapping begin in the same column", here, before)
+	return fmt.Sprintf("this line is indented by %d spaces, but the previous one by %d: align the keys of a mapping in one column", here, before)
 }
 
-// syntaxHint returns what usually lies behind an error of the YAML library.
+// syntaxHint returns the hint for a message of the YAML library, or "" if there is none.
 func syntaxHint(message string) string {
 	for _, h := range syntaxHints {
 		if strings.Contains(message, h.part) {
@@ -282,9 +282,9 @@ func syntaxHint(message string) string {
 	return ""
 }
 
-// firstBadLine returns the line that makes the YAML library fail with message.
-// Its own line numbers name the line where the surrounding block begins, and
-// often the line before: so this looks for the fewest lines that fail alike.
+// firstBadLine returns the line that makes the YAML library fail with message. The library
+// reports the line where the surrounding block begins, and often the line before that, so
+// firstBadLine searches for the shortest prefix that fails with the same message.
 func firstBadLine(lines [][]byte, message string) int {
 	return 1 + sort.Search(len(lines)-1, func(i int) bool {
 		var n yaml.Node
@@ -294,27 +294,26 @@ func firstBadLine(lines [][]byte, message string) int {
 	})
 }
 
-// converter makes nodes of the nodes of the YAML library.
+// converter converts nodes of the YAML library.
 type converter struct {
 	w     *walker
 	lines []string
-	// The last place that was looked up: lines may be long, and are walked once.
+	// The last position passed to at, so that long lines are scanned only once.
 	line, column, offset int
 }
 
-// convert returns n, with everything reported and broken that is not part of
-// the language.
+// convert returns n as a node. It reports unsupported YAML, and returns broken nodes for it.
 func (c *converter) convert(n *yaml.Node, depth int) *node {
 	out := &node{pos: diag.Pos{File: c.w.file, Line: n.Line, Column: n.Column}}
 	switch {
 	case n.Kind == yaml.AliasNode:
-		c.w.errorf(out.pos, "aliases are not part of the language").Hint = "write the value out; quote a text that begins with *"
+		c.w.errorf(out.pos, "YAML aliases are not supported").Hint = "write out the value; quote strings that begin with *"
 	case n.Anchor != "":
-		c.w.errorf(out.pos, "anchors are not part of the language").Hint = "remove the anchor; quote a text that begins with &"
+		c.w.errorf(out.pos, "YAML anchors are not supported").Hint = "remove the anchor; quote strings that begin with &"
 	case n.Style&yaml.TaggedStyle != 0 || c.at(n.Line, n.Column) == '!':
-		c.w.errorf(out.pos, "tags are not part of the language").Hint = "remove the tag; quote a text that begins with !"
+		c.w.errorf(out.pos, "YAML tags are not supported").Hint = "remove the tag; quote strings that begin with !"
 	case depth >= maxDepth:
-		c.w.errorf(out.pos, "nested deeper than %d levels", maxDepth).Hint = "no schema needs that"
+		c.w.errorf(out.pos, "nested deeper than %d levels", maxDepth).Hint = "reduce the nesting"
 	case n.Kind == yaml.ScalarNode:
 		c.scalar(n, out)
 	case n.Kind == yaml.SequenceNode:
@@ -325,7 +324,7 @@ func (c *converter) convert(n *yaml.Node, depth int) *node {
 	return out
 }
 
-// at returns the byte at a line and column.
+// at returns the byte at a line and column, or 0 at the end of the line.
 func (c *converter) at(line, column int) byte {
 	if line < 1 || line > len(c.lines) {
 		return 0
@@ -355,7 +354,7 @@ func (c *converter) list(n *yaml.Node, out *node, depth int) {
 	out.kind = list
 	for _, item := range n.Content {
 		if isNull(item) {
-			out.items = append(out.items, c.null(item, out.pos, "an entry of the list", ""))
+			out.items = append(out.items, c.null(item, out.pos, "a list item", ""))
 		} else {
 			out.items = append(out.items, c.convert(item, depth+1))
 		}
@@ -371,7 +370,7 @@ func (c *converter) mapping(n *yaml.Node, out *node, depth int) {
 			continue
 		}
 		if line, ok := first[key.text]; ok {
-			c.w.errorf(key.pos, "the key %s is here twice", quote(key.text)).Hint = "it is first in line " + strconv.Itoa(line)
+			c.w.errorf(key.pos, "duplicate key %s", quote(key.text)).Hint = "the first one is on line " + strconv.Itoa(line)
 			continue
 		}
 		first[key.text] = key.pos.Line
@@ -379,15 +378,15 @@ func (c *converter) mapping(n *yaml.Node, out *node, depth int) {
 	}
 }
 
-// key returns the key of a mapping, unless it is none that the language has.
+// key returns the key of a mapping. It reports unsupported keys, and returns false for them.
 func (c *converter) key(n *yaml.Node, depth int) (*node, bool) {
 	pos := diag.Pos{File: c.w.file, Line: n.Line, Column: n.Column}
 	switch {
 	case n.Tag == "!!merge" && n.Kind == yaml.ScalarNode:
-		c.w.errorf(pos, "merge keys are not part of the language").Hint = "write the keys out"
+		c.w.errorf(pos, "YAML merge keys are not supported").Hint = "write out the keys"
 		return nil, false
 	case isNull(n):
-		c.w.errorf(pos, "a key without a name").Hint = "write a name before the colon"
+		c.w.errorf(pos, "the key has no name").Hint = "write a name before the colon"
 		return nil, false
 	case n.Kind == yaml.SequenceNode || n.Kind == yaml.MappingNode:
 		c.w.errorf(pos, "a list or a mapping cannot be a key").Hint = "write a name before the colon"
@@ -405,8 +404,8 @@ func (c *converter) value(key *node, n *yaml.Node, depth int) *node {
 	return c.convert(n, depth+1)
 }
 
-// null reports that what has no value, at the place where it would be. YAML puts
-// that after the end of a file that ends too early: then it is at owner.
+// null reports that what has no value, at the position where the value would be or, if
+// that is past the end of the file, at owner.
 func (c *converter) null(n *yaml.Node, owner diag.Pos, what, key string) *node {
 	pos := diag.Pos{File: c.w.file, Line: n.Line, Column: n.Column}
 	if n.Line > len(c.lines) {
@@ -415,16 +414,16 @@ func (c *converter) null(n *yaml.Node, owner diag.Pos, what, key string) *node {
 	d := c.w.errorf(pos, "%s has no value", what)
 	switch {
 	case n.Value != "":
-		d.Hint = "leave it out; or, for the text, quote it: " + strconv.Quote(n.Value)
+		d.Hint = "remove it; or, for the string, quote it: " + strconv.Quote(n.Value)
 	case c.comment(n):
-		d.Hint = `write a value; # begins a comment: for the text, quote it: ` + diag.Code(keyed(key, `"#"`))
+		d.Hint = `write a value; # begins a comment, so quote it: ` + diag.Code(keyed(key, `"#"`))
 	default:
-		d.Hint = "write a value, or leave it out"
+		d.Hint = "write a value, or remove it"
 	}
 	return &node{pos: pos}
 }
 
-// comment reports whether a comment follows where a value is missing.
+// comment reports whether a comment follows a missing value.
 func (c *converter) comment(n *yaml.Node) bool {
 	if c.at(n.Line, n.Column) == 0 {
 		return false
@@ -432,7 +431,7 @@ func (c *converter) comment(n *yaml.Node) bool {
 	return strings.HasPrefix(strings.TrimLeft(c.lines[n.Line-1][c.offset:], " \t"), "#")
 }
 
-// keyed returns "key: value", or value where there is no key.
+// keyed returns "key: value", or only the value if the key is empty or long.
 func keyed(key, value string) string {
 	if key == "" || len(key) > 40 {
 		return value
@@ -440,7 +439,7 @@ func keyed(key, value string) string {
 	return key + ": " + value
 }
 
-// isNull reports whether n is a value that is not there, or null.
+// isNull reports whether n is a missing value or null.
 func isNull(n *yaml.Node) bool {
 	return n.Kind == yaml.ScalarNode && n.Tag == "!!null" && n.Style == 0 && n.Anchor == ""
 }
