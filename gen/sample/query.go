@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/btgen-dev/btgen/gen/layout"
-	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/scan"
 )
 
 // Order says in words in which order the events of the query come.
@@ -34,8 +34,8 @@ func Ranges(q *layout.Query) string {
 		text = "a range of rows for each bucket"
 	}
 	switch n := q.Plan.Salts; {
-	case n > codec.MaxStreams:
-		text += fmt.Sprintf(" for each of %d salts, read a few rows at a time, %d salts at once, and brought together", n, codec.MaxStreams)
+	case n > scan.MaxStreams:
+		text += fmt.Sprintf(" for each of %d salts, read a few rows at a time, %d salts at once, and brought together", n, scan.MaxStreams)
 	case n > 1:
 		text += fmt.Sprintf(" for each of %d salts, read at once and brought together", n)
 	case q.Table.Metrics():

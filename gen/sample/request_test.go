@@ -46,8 +46,8 @@ func TestPagedRequests(t *testing.T) {
 		table           string
 	}{
 		{1, 0, "pattern: bucket_new_cells, bucket: 1d, ttl: {keep: forever}, key: {delimiter: \"#\", segments: [{hash: [host, id], buckets: 64}, kind, bucket, host, id]}"},
-		{65, codec.PageRows, "pattern: bucket_new_cells, bucket: 1d, ttl: {keep: forever}, key: {delimiter: \"#\", segments: [{hash: [host, id], buckets: 65}, kind, bucket, host, id]}"},
-		{65, codec.PageEvents, "pattern: single_unserialized, ttl: {keep: forever}, key: {delimiter: \"#\", segments: [{hash: [host, id], buckets: 65}, kind, {time: unix_s}, host, id]}"},
+		{65, scan.PageRows, "pattern: bucket_new_cells, bucket: 1d, ttl: {keep: forever}, key: {delimiter: \"#\", segments: [{hash: [host, id], buckets: 65}, kind, bucket, host, id]}"},
+		{65, scan.PageEvents, "pattern: single_unserialized, ttl: {keep: forever}, key: {delimiter: \"#\", segments: [{hash: [host, id], buckets: 65}, kind, {time: unix_s}, host, id]}"},
 	} {
 		l, q := oneQuery(t, "1s", test.table, "kind")
 		requests := sample.Requests(l, q, from, from, from.Add(time.Hour), nil)

@@ -57,6 +57,17 @@ func (r Rows) Behind(key string) (Rows, bool) {
 	return r, r.End == "" || r.Start < r.End
 }
 
+// MaxRowSet is the size in bytes that the ranges of one request are kept under.
+// Bigtable takes requests of 512 KiB, with a filter of up to 20 KiB.
+const MaxRowSet = 480 << 10
+
+// rangeOverhead is what a range takes in a request besides its two keys, at most:
+// three tags of one byte, and three lengths of up to two.
+const rangeOverhead = 9
+
+// RangeSize returns how many bytes a range takes in a request, at most.
+func RangeSize(start, end string) int { return len(start) + len(end) + rangeOverhead }
+
 // successor returns the first key after all that start with prefix; "", the end
 // of the table, if there is none.
 func successor(prefix string) string {
@@ -191,7 +202,7 @@ func KeyLists(all iter.Seq[string], reverse bool, maxBytes int) iter.Seq[Rows] {
 			return len(list) == 0 || yield(Rows{Keys: list, Reverse: reverse})
 		}
 		for key := range all {
-			n, bytes := len(keys), rangeSize(key, key)+1
+			n, bytes := len(keys), RangeSize(key, key)+1
 			turns := n > 0 && (key < keys[n-1]) != reverse
 			if turns || maxBytes > 0 && size+bytes > maxBytes {
 				if !flush() {
@@ -256,6 +267,28 @@ func (s Span) Times(f TimeFormat, from, to time.Time) (Rows, bool) {
 		rows.Start, rows.End = f.key(s.Prefix, from), successor(f.key(s.Prefix, end.Add(-1)))
 	}
 	return rows, true
+}
+
+// Recent returns what is asked for of a span so as to see the rows of the bucket of b that
+// holds t and of those after it, and the form of their keys if other rows are in that
+// range; false if there are none.
+func (s Span) Recent(b Bucket, t time.Time) (rows Rows, form KeyPieces, ok bool) {
+	if labels, some := b.LabelsFrom(t); some {
+		form = KeyPieces{}.and(KeyPiece{Any: true}).and(labels...)
+		if !s.Whole || s.Suffix != "" {
+			form = form.and(KeyPiece{Text: s.Delimiter + s.Suffix})
+		}
+		if !s.Whole {
+			form = form.and(KeyPiece{Any: true})
+		}
+		return PrefixRows(s.Prefix), form, true
+	}
+	if !b.Sorted() || s.Suffix != "" {
+		return rows, nil, false
+	}
+	s.Newest = true
+	rows, ok = s.One(b, t, year10k)
+	return rows, nil, ok
 }
 
 // Ends returns the label that sorts first and the one that sorts last of the

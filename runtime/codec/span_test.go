@@ -311,27 +311,9 @@ func TestEnds(t *testing.T) {
 	})
 }
 
-// Several spans are one request if the beginnings of their keys tell them apart; of what
-// was asked for, what lies behind a key in the order of keys is left.
-func TestGather(t *testing.T) {
-	asked := [][]codec.Rows{{{Start: "a#1", End: "a#5", Reverse: true}}, {{Keys: []string{"b#1", "b#7"}}}}
-	want := []codec.Rows{{Start: "a#1", End: "a#5"}, {Start: "b#1", End: "b#1\x00"}, {Start: "b#7", End: "b#7\x00"}}
-	all, ok := codec.Gather(asked)
-	if diff := cmp.Diff(want, all); diff != "" || !ok || !codec.Apart([]codec.Span{{Prefix: "b#"}, {Prefix: "a#"}}) {
-		t.Error(ok, diff)
-	}
-	for name, spans := range map[string][]codec.Span{
-		"a prefix of the other": {{Prefix: "b#"}, {Prefix: "b#b#"}}, "the same": {{Prefix: "b#"}, {Prefix: "b#"}},
-		"a suffix": {{Prefix: "a#"}, {Prefix: "b#", Suffix: "x"}},
-	} {
-		if codec.Apart(spans) {
-			t.Error(name)
-		}
-	}
-	if _, ok := codec.Gather([][]codec.Rows{{{Start: strings.Repeat("x", codec.MaxRowSet)}}}); ok {
-		t.Error("too large for a request")
-	}
-	for _, rows := range []codec.Rows{asked[0][0], asked[1][0]} {
+// Of what was read, what lies behind a key in the order of keys is left.
+func TestBehind(t *testing.T) {
+	for _, rows := range []codec.Rows{{Start: "a#1", End: "a#5", Reverse: true}, {Keys: []string{"b#1", "b#7"}}} {
 		for _, test := range []struct {
 			key  string
 			some bool

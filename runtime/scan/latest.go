@@ -41,7 +41,7 @@ func (s *Search) RequestOf(key string) Request {
 // all spans; false where one request finds the newest event anyway, where these rows
 // cannot be requested at once, or if no event can be alive.
 func (t *Table) Recent(spans []codec.Span, now time.Time) (Request, bool) {
-	if t.Kind == SingleRows || t.InOrder() && len(spans) == 1 || !codec.Apart(spans) {
+	if t.Kind == SingleRows || t.InOrder() && len(spans) == 1 || !apart(spans) {
 		return Request{}, false
 	}
 	filter := t.newest(now)
@@ -59,7 +59,7 @@ func (t *Table) Recent(spans []codec.Span, now time.Time) (Request, bool) {
 			filter = chain(Keys{form}, filter)
 		}
 	}
-	rows, ok := codec.Gather(all)
+	rows, ok := gather(all)
 	return Request{Rows: rows, Filter: filter}, ok
 }
 

@@ -132,7 +132,7 @@ func (p *Part) Reads(span int) bool {
 // Lookup returns the request that finds out which rows a span has; false if none is
 // needed.
 func (p *Part) Lookup(span int) (Request, bool) {
-	if p.read.AllTimes || p.table.Kind == SingleRows || !p.Reads(span) || p.listing(span) != codec.ListStored {
+	if p.read.AllTimes || p.table.Kind == SingleRows || !p.Reads(span) || p.listing(span) != listStored {
 		return Request{}, false
 	}
 	return p.table.lookup(p.read.Spans[span], p.Filter), true
@@ -141,11 +141,6 @@ func (p *Part) Lookup(span int) (Request, bool) {
 // lookup returns the request that finds out which rows a span has that pass a filter.
 func (t *Table) lookup(span codec.Span, f Filter) Request {
 	return Request{Rows: []codec.Rows{codec.PrefixRows(span.Prefix)}, Filter: keysOnly(t.matching(span, f)), KeysOnly: true}
-}
-
-// listing returns how the buckets of a span are read.
-func (p *Part) listing(span int) codec.Listing {
-	return p.read.Spans[span].Listing(p.table.Offset.Bucket, p.From, p.To)
 }
 
 // Requests yields the requests for the rows of a span, in the order of reading.
@@ -191,7 +186,7 @@ func (p *Part) span(i int) (codec.Span, Filter) {
 	case p.read.AllTimes:
 	case t.Kind == SingleRows:
 		return s, t.matching(s, p.Filter)
-	case p.listing(i) == codec.ListRange:
+	case p.listing(i) == listRange:
 		f := t.matching(s, p.Filter)
 		s.Suffix, s.Whole = "", false
 		return s, f
@@ -233,7 +228,7 @@ func (p *Part) RequestsOf(rows []Stored) iter.Seq[Request] {
 // Bigtable's limit of the size of a request allows.
 func (p *Part) batches(all iter.Seq[codec.Rows], f Filter) iter.Seq[Request] {
 	return func(yield func(Request) bool) {
-		for rows := range codec.Batches(all) {
+		for rows := range Batches(all) {
 			if !yield(p.request(rows, f)) {
 				return
 			}
@@ -245,10 +240,10 @@ func (p *Part) batches(all iter.Seq[codec.Rows], f Filter) iter.Seq[Request] {
 func (p *Part) request(rows []codec.Rows, f Filter) Request {
 	q := Request{Rows: rows, Filter: f}
 	switch {
-	case len(p.read.Spans) > codec.MaxStreams: // more than can be read at once
-		q.Paginated, q.Limit = true, codec.PageRows
+	case len(p.read.Spans) > MaxStreams: // more than can be read at once
+		q.Paginated, q.Limit = true, PageRows
 		if p.table.Kind == SingleRows {
-			q.Limit = codec.PageEvents
+			q.Limit = PageEvents
 		}
 	case p.Limit > 0:
 		q.Limit = p.table.rowsFor(p.Limit)
@@ -260,7 +255,7 @@ func (p *Part) request(rows []codec.Rows, f Filter) Request {
 // they are few.
 func (t *Table) Gathers(r *Read) bool {
 	n := len(r.Spans)
-	return n > 1 && n <= codec.MaxStreams && !t.Ties && (t.InOrder() || !r.MultiSeries) && codec.Apart(r.Spans)
+	return n > 1 && n <= MaxStreams && !t.Ties && (t.InOrder() || !r.MultiSeries) && apart(r.Spans)
 }
 
 // Gathered returns one request for the rows of all spans, in the order of their keys;
@@ -280,13 +275,13 @@ func (p *Part) Gathered() (Request, bool) {
 			if rows, some := span.Times(t.TimeKey, p.From, p.To); some {
 				all[i] = []codec.Rows{rows}
 			}
-		case p.listing(i) != codec.ListBuckets:
+		case p.listing(i) != listBuckets:
 			return Request{}, false
 		default:
 			all[i] = slices.Collect(span.Buckets(t.Offset.Bucket, p.From, p.To))
 		}
 	}
-	rows, ok := codec.Gather(all)
+	rows, ok := gather(all)
 	return Request{Rows: rows, Filter: p.Filter}, ok
 }
 

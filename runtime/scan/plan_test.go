@@ -246,8 +246,8 @@ func TestSeveralSpans(t *testing.T) {
 		limit    int
 	}{
 		{"gathered", scan.BucketCells, scan.Read{Spans: spans(64)}, false, 1, scan.Merged, 0},
-		{"too many", scan.BucketCells, scan.Read{Spans: spans(65)}, false, 65, scan.Merged, codec.PageRows},
-		{"too many rows", scan.SingleRows, scan.Read{Spans: spans(65)}, false, 65, scan.Merged, codec.PageEvents},
+		{"too many", scan.BucketCells, scan.Read{Spans: spans(65)}, false, 65, scan.Merged, scan.PageRows},
+		{"too many rows", scan.SingleRows, scan.Read{Spans: spans(65)}, false, 65, scan.Merged, scan.PageEvents},
 		{"limited", scan.BucketCells, scan.Read{Spans: spans(2), Limit: 5}, false, 2, scan.Merged, 5},
 		{"ties", scan.SingleRows, scan.Read{Spans: spans(2)}, true, 2, scan.Merged, 0},
 		{"not apart", scan.BucketCells, scan.Read{Spans: append(spans(1), spans(1)...)}, false, 2, scan.Merged, 0},

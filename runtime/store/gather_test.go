@@ -15,7 +15,6 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/internal/wire"
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
@@ -65,7 +64,7 @@ func TestGatheredStreamsThatBreakOff(t *testing.T) {
 	limit := make(chan struct{}, 64)
 	for _, l := range gatheredLayouts() {
 		_, b, client := gatheredServer(t, l, gatheredSamples(4, "s0", "s1"))
-		for _, gathered := range []int{codec.MaxGathered, 1} {
+		for _, gathered := range []int{maxGathered, 1} {
 			r := NewReader(client, l, clockAt(86400*4-1))
 			r.gathered = gathered
 			reads := map[string]brokenReader{}
@@ -119,10 +118,10 @@ func TestGatheredReadsWhoseContextEnds(t *testing.T) {
 			return out, nil
 		}
 		for _, newestFirst := range []bool{false, true} {
-			want, err := read(codec.MaxGathered, -1, 0, newestFirst)
+			want, err := read(maxGathered, -1, 0, newestFirst)
 			must(t, err)
 			position := 4 // events that stand at one at most
-			for _, gathered := range []int{codec.MaxGathered, 1} {
+			for _, gathered := range []int{maxGathered, 1} {
 				for _, c := range []struct{ chunk, events int }{{0, 0}, {1, 0}, {3, 0}, {-1, 1}, {-1, 3}} {
 					got, err := read(gathered, c.chunk, c.events, newestFirst)
 					if !errors.Is(err, context.Canceled) && !strings.Contains(fmt.Sprint(err), "Canceled") {

@@ -14,6 +14,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/scan"
 )
 
 // of is a query of the series whose names are given, as salts are.
@@ -50,7 +51,7 @@ func texts(t *testing.T, r *Reader[sample], q *Query[sample], o ReadOptions) str
 func TestManySpansTakeTurns(t *testing.T) {
 	for _, l := range []*Layout[sample]{singles(), days()} {
 		bt := newBigtable(t, l)
-		const series, each = 150, 2*codec.PageEvents + 1
+		const series, each = 150, 2*scan.PageEvents + 1
 		var samples []sample
 		var names []string
 		for s := range series {
@@ -79,8 +80,8 @@ func TestManySpansTakeTurns(t *testing.T) {
 			}
 			n, last = n+1, e.Time
 		}
-		if n != series*each || most.Load() > codec.MaxStreams {
-			t.Errorf("%s: %d events of %d, with %d requests at once, at most %d", l.Table.ID, n, series*each, most.Load(), codec.MaxStreams)
+		if n != series*each || most.Load() > scan.MaxStreams {
+			t.Errorf("%s: %d events of %d, with %d requests at once, at most %d", l.Table.ID, n, series*each, most.Load(), scan.MaxStreams)
 		}
 	}
 }

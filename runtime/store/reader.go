@@ -37,7 +37,7 @@ func NewReader[E any](client Client, layout *Layout[E], opts ...Options) *Reader
 	id := o.TablePrefix + layout.Table.ID
 	return &Reader[E]{
 		options: o, layout: layout, shape: layout.shape(), id: id, api: client.OpenTable(id), wire: wireAllowed(client),
-		whole: Query[E]{Name: "Read", Spans: layout.Spans}, gathered: codec.MaxGathered,
+		whole: Query[E]{Name: "Read", Spans: layout.Spans}, gathered: maxGathered,
 	}
 }
 

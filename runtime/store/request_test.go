@@ -19,6 +19,7 @@ import (
 
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/internal/wire"
+	"github.com/btgen-dev/btgen/runtime/scan"
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
 
@@ -127,7 +128,7 @@ func TestRequestsKeepToTheirLimit(t *testing.T) {
 		for rows := range codec.KeyLists(keys, false, codec.MaxRowSet) {
 			send([]codec.Rows{rows})
 		}
-		for rows := range codec.Batches(ranges) {
+		for rows := range scan.Batches(ranges) {
 			send(rows)
 		}
 		if len(sizes) < 4 || slices.Max(sizes) > 512<<10 || slices.Max(sizes) < 256<<10 {

@@ -11,6 +11,11 @@ import (
 	"github.com/btgen-dev/btgen/runtime/scan"
 )
 
+// maxGathered is how many bytes of the rows of several spans are held in memory so as to
+// read all of them by one request: what comes after is read span by span, and held no longer
+// than it takes to bring it into its order.
+const maxGathered = 4 << 20
+
 // together brings the rows of several spans together: those of the metrics of a
 // bucket, or those of all salts in the order of their keys. As far as they are few it
 // asks for all of them in one request, and reads the spans at once after that.
@@ -54,8 +59,8 @@ func (r *reading[E]) together(of *scan.Part, yield yielder[E]) bool {
 
 // startStreams starts to read the spans at once.
 func (r *reading[E]) startStreams(ctx context.Context, p part) []*stream {
-	if len(r.asked.Spans) > codec.MaxStreams {
-		p.turns = make(chan struct{}, codec.MaxStreams)
+	if len(r.asked.Spans) > scan.MaxStreams {
+		p.turns = make(chan struct{}, scan.MaxStreams)
 	}
 	var streams []*stream
 	for i := range r.asked.Spans {
