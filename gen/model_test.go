@@ -107,10 +107,10 @@ func plansOf(l *layout.Layout) map[string]model.Plan {
 		}
 		plans[q.Name] = model.Plan{
 			Streams: streams, Gathered: sample.Gathers(l, &q),
-			Timed:   q.Plan.Timed,
-			Grouped: q.Grouped() && !q.Table.Metrics(),
-			Single:  len(q.By) == len(l.Series),
-			Edges:   q.Table.Pattern == layout.BucketOffsets && q.Plan.Timed && !q.Table.Shape(l).ByTimestamp(),
+			Timed:      q.Plan.Timed,
+			Contiguous: q.Contiguous() && !q.Table.Metrics(),
+			Single:     len(q.By) == len(l.Series),
+			Edges:      q.Table.Pattern == layout.BucketOffsets && q.Plan.Timed && !q.Table.Shape(l).ByTimestamp(),
 		}
 	}
 	return plans

@@ -117,21 +117,21 @@ func distinctNames(wanted []string, reserved map[string]bool) []string {
 func (s *schemaFile) queryVar(q *layout.Query) jen.Code {
 	fields := []field{{"Name", jen.Lit(q.Name)}, {"Spans", jen.Id(s.names.querySpans(q))}}
 	if !q.Plan.Timed {
-		fields = append(fields, field{"Untimed", jen.True()})
+		fields = append(fields, field{"AllTimes", jen.True()})
 	}
-	if q.Grouped() {
-		fields = append(fields, field{"Grouped", jen.True()})
+	if q.Contiguous() {
+		fields = append(fields, field{"Contiguous", jen.True()})
 	}
 	if len(q.By) < len(s.layout.Series) {
-		fields = append(fields, field{"Several", jen.True()})
+		fields = append(fields, field{"MultiSeries", jen.True()})
 	}
 	if q.ByKeys(s.layout) {
 		fields = append(fields, field{"Keys", jen.Id(s.names.queryKeys(q))})
 	}
-	if checked := q.Checked(); len(checked) > 0 {
+	if filtered := q.Filtered(); len(filtered) > 0 {
 		e, given := jen.Id("e"), jen.Id("given")
 		fields = append(fields, field{"Match", jen.Func().Params(jen.List(e, given).Op("*").Id(s.names.event())).Bool().Block(
-			jen.Return(s.sameSeries(checked)))})
+			jen.Return(s.sameSeries(filtered)))})
 	}
 	return doc(fmt.Sprintf("%s is how %s finds its rows in %s.", s.names.query(q), q.Name, q.Table.ID)).Line().
 		Var().Id(s.names.query(q)).Op("=").Add(s.store("Query")).Types(jen.Id(s.names.event())).Add(lines(fields...))

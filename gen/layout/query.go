@@ -22,9 +22,9 @@ type Query struct {
 	Table   *Table      // the one that the schema names, or that answers it best
 	Named   diag.Pos    // where the schema names the table; no place if it does not
 	Plan    Plan
-	// Passed are the names of the series values by which rows are passed over: the
+	// FilteredBy are the names of the series values by which rows are filtered out: the
 	// ranges hold some with other values.
-	Passed []string
+	FilteredBy []string
 }
 
 // Allows reports whether the schema excuses the rule for q.
@@ -45,9 +45,9 @@ type Plan struct {
 	// Salts is how many salts there are, each a range of its own, where the values
 	// that a salt in front of the time is made from are not all given; else 1.
 	Salts int
-	// Checked are the series values that are given and stand in none of these
+	// Filtered are the series values that are given and stand in none of these
 	// segments: of the rows that are found, those with others are passed over.
-	Checked []int
+	Filtered []int
 }
 
 // plan returns how a table answers a query by some series values.
@@ -55,7 +55,7 @@ func (t *Table) plan(by []int) Plan {
 	p := t.rowsOf(by)
 	for _, i := range by {
 		if !hasSeries(p.Before, i) && !hasSeries(p.After, i) {
-			p.Checked = append(p.Checked, i)
+			p.Filtered = append(p.Filtered, i)
 		}
 	}
 	return p
@@ -108,19 +108,19 @@ func hasKind(segments []Segment, kind SegmentKind) bool {
 	return slices.ContainsFunc(segments, func(g Segment) bool { return g.Kind == kind })
 }
 
-// Checked returns the series values that a query gives and that are not among the
+// Filtered returns the series values that a query gives and that are not among the
 // segments of its plan: of the rows that it finds, those with others are passed over.
-func (q *Query) Checked() []int { return q.Plan.Checked }
+func (q *Query) Filtered() []int { return q.Plan.Filtered }
 
-// Grouped reports whether the rows of all times are asked for, and those of a
+// Contiguous reports whether the rows of all times are asked for, and those of a
 // series follow one another.
-func (q *Query) Grouped() bool {
+func (q *Query) Contiguous() bool {
 	return !q.Plan.Timed && !slices.ContainsFunc(q.Table.AfterTime(), func(g Segment) bool { return g.Kind == SeriesSegment })
 }
 
 // ByKeys reports whether the rows of a query are found by a filter of their keys:
 // where its ranges hold others, or where the time is looked for in the keys.
-func (q *Query) ByKeys(l *Layout) bool { return len(q.Checked()) > 0 || q.timeInKeys(l) }
+func (q *Query) ByKeys(l *Layout) bool { return len(q.Filtered()) > 0 || q.timeInKeys(l) }
 
 // timeInKeys reports whether rows of all times are asked for and it is their keys that
 // say when events are.
@@ -197,11 +197,11 @@ func (q *Query) Scans() bool {
 	return q.Table.scans(q.Plan) && !(len(q.By) == 0 && q.Plan.Timed)
 }
 
-// passed returns the names of the series values by which a plan passes over rows.
-func (t *Table) passed(l *Layout, p Plan) []string {
+// filteredBy returns the names of the series values by which a plan passes over rows.
+func (t *Table) filteredBy(l *Layout, p Plan) []string {
 	var names []string
 	for i, f := range l.Series {
-		if slices.Contains(p.Checked, i) || !t.Pattern.Bucketed() && hasSeries(p.After, i) {
+		if slices.Contains(p.Filtered, i) || !t.Pattern.Bucketed() && hasSeries(p.After, i) {
 			names = append(names, f.Name)
 		}
 	}
@@ -331,7 +331,7 @@ func (r *resolver) queries() {
 			r.unanswered(&out, q.Table.V)
 			continue
 		}
-		out.Passed = out.Table.passed(r.layout, out.Plan)
+		out.FilteredBy = out.Table.filteredBy(r.layout, out.Plan)
 		r.layout.Queries = append(r.layout.Queries, out)
 	}
 }
@@ -444,7 +444,7 @@ func (l *Layout) SaltText(salted []int, buckets int) string {
 // ReadQuery is the read of a single series, which every reader has.
 func (l *Layout) ReadQuery() Query {
 	plan := l.SeriesPlan(l.Read)
-	return Query{Name: "Read", By: l.allSeries(), Table: l.Read, Plan: plan, Passed: l.Read.passed(l, plan)}
+	return Query{Name: "Read", By: l.allSeries(), Table: l.Read, Plan: plan, FilteredBy: l.Read.filteredBy(l, plan)}
 }
 
 // allSeries lists the indices of all series values.

@@ -41,8 +41,8 @@ func Ranges(q *layout.Query) string {
 	case q.Table.Metrics():
 		text += " for each field"
 	}
-	if len(q.Passed) > 0 {
-		text += ", passing over those with another " + strings.Join(q.Passed, " or ")
+	if len(q.FilteredBy) > 0 {
+		text += ", passing over those with another " + strings.Join(q.FilteredBy, " or ")
 	}
 	return text
 }

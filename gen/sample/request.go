@@ -13,7 +13,7 @@ import (
 // series values. Columns are indices of the columns to fetch; nil for all.
 func readOf(l *layout.Layout, q *layout.Query, from, to time.Time, columns []int) *scan.Read {
 	r := &scan.Read{
-		Spans: spans(l, q), AllTimes: !q.Plan.Timed, Contiguous: q.Grouped(), MultiSeries: len(q.By) < len(l.Series),
+		Spans: spans(l, q), AllTimes: !q.Plan.Timed, Contiguous: q.Contiguous(), MultiSeries: len(q.By) < len(l.Series),
 		From: from, To: to, Projection: q.Table.Shape(l).Project(columns),
 	}
 	if q.ByKeys(l) {

@@ -413,9 +413,9 @@ var activityActivitiesByActorLayout = store.NewLayout(activityActivitiesByActorC
 // activityByRepository is how ByRepository finds its rows in
 // activities_by_repository.
 var activityByRepository = store.Query[ActivityEvent]{
-	Name:    "ByRepository",
-	Spans:   rowsActivityByRepository,
-	Several: true,
+	Name:        "ByRepository",
+	Spans:       rowsActivityByRepository,
+	MultiSeries: true,
 }
 
 // rowsActivityByRepository returns where the rows of ByRepository are.
@@ -429,9 +429,9 @@ func rowsActivityByRepository(e *ActivityEvent) ([]codec.Span, error) {
 
 // activityByActor is how ByActor finds its rows in activities_by_actor.
 var activityByActor = store.Query[ActivityEvent]{
-	Name:    "ByActor",
-	Spans:   rowsActivityByActor,
-	Several: true,
+	Name:        "ByActor",
+	Spans:       rowsActivityByActor,
+	MultiSeries: true,
 }
 
 // rowsActivityByActor returns where the rows of ByActor are.

@@ -234,11 +234,11 @@ var ticksLayout = store.NewLayout(ticksColumns, store.Keys[TickEvent]{
 
 // tickByExchange is how ByExchange finds its rows in ticks.
 var tickByExchange = store.Query[TickEvent]{
-	Name:    "ByExchange",
-	Spans:   rowsTickByExchange,
-	Untimed: true,
-	Grouped: true,
-	Several: true,
+	Name:        "ByExchange",
+	Spans:       rowsTickByExchange,
+	AllTimes:    true,
+	Contiguous:  true,
+	MultiSeries: true,
 }
 
 // rowsTickByExchange returns where the rows of ByExchange are.

@@ -226,9 +226,9 @@ var pointsLayout = store.NewLayout(pointsColumns, store.Keys[PointEvent]{
 
 // pointByMetric is how ByMetric finds its rows in points.
 var pointByMetric = store.Query[PointEvent]{
-	Name:    "ByMetric",
-	Spans:   rowsPointByMetric,
-	Several: true,
+	Name:        "ByMetric",
+	Spans:       rowsPointByMetric,
+	MultiSeries: true,
 }
 
 // rowsPointByMetric returns where the rows of ByMetric are.

@@ -260,9 +260,9 @@ var samplesLayout = store.NewLayout(samplesColumns, store.Keys[SampleEvent]{
 
 // sampleByMetric is how ByMetric finds its rows in samples.
 var sampleByMetric = store.Query[SampleEvent]{
-	Name:    "ByMetric",
-	Spans:   rowsSampleByMetric,
-	Several: true,
+	Name:        "ByMetric",
+	Spans:       rowsSampleByMetric,
+	MultiSeries: true,
 }
 
 // rowsSampleByMetric returns where the rows of ByMetric are.

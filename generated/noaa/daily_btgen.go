@@ -652,11 +652,11 @@ var dailyCombinedLayout = store.NewLayout(dailyCombinedColumns, store.Keys[Daily
 
 // dailyAllCities is how AllCities finds its rows in daily_cells.
 var dailyAllCities = store.Query[DailyEvent]{
-	Name:    "AllCities",
-	Spans:   rowsDailyAllCities,
-	Untimed: true,
-	Grouped: true,
-	Several: true,
+	Name:        "AllCities",
+	Spans:       rowsDailyAllCities,
+	AllTimes:    true,
+	Contiguous:  true,
+	MultiSeries: true,
 }
 
 // rowsDailyAllCities returns where the rows of AllCities are.

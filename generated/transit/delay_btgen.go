@@ -258,9 +258,9 @@ var delaysLayout = store.NewLayout(delaysColumns, store.Keys[DelayEvent]{
 
 // delayByRegion is how ByRegion finds its rows in delays.
 var delayByRegion = store.Query[DelayEvent]{
-	Name:    "ByRegion",
-	Spans:   rowsDelayByRegion,
-	Several: true,
+	Name:        "ByRegion",
+	Spans:       rowsDelayByRegion,
+	MultiSeries: true,
 }
 
 // rowsDelayByRegion returns where the rows of ByRegion are.
@@ -273,9 +273,9 @@ func rowsDelayByRegion(e *DelayEvent) ([]codec.Span, error) {
 
 // delayByRegionAndLine is how ByRegionAndLine finds its rows in delays.
 var delayByRegionAndLine = store.Query[DelayEvent]{
-	Name:    "ByRegionAndLine",
-	Spans:   rowsDelayByRegionAndLine,
-	Several: true,
+	Name:        "ByRegionAndLine",
+	Spans:       rowsDelayByRegionAndLine,
+	MultiSeries: true,
 }
 
 // rowsDelayByRegionAndLine returns where the rows of ByRegionAndLine are.

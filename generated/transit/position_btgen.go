@@ -309,9 +309,9 @@ var positionsLayout = store.NewLayout(positionsColumns, store.Keys[PositionEvent
 
 // positionByLine is how ByLine finds its rows in positions.
 var positionByLine = store.Query[PositionEvent]{
-	Name:    "ByLine",
-	Spans:   rowsPositionByLine,
-	Several: true,
+	Name:        "ByLine",
+	Spans:       rowsPositionByLine,
+	MultiSeries: true,
 }
 
 // rowsPositionByLine returns where the rows of ByLine are.
@@ -325,11 +325,11 @@ func rowsPositionByLine(e *PositionEvent) ([]codec.Span, error) {
 
 // positionByVehicle is how ByVehicle finds its rows in positions.
 var positionByVehicle = store.Query[PositionEvent]{
-	Name:    "ByVehicle",
-	Spans:   rowsPositionByVehicle,
-	Untimed: true,
-	Several: true,
-	Keys:    keysPositionByVehicle,
+	Name:        "ByVehicle",
+	Spans:       rowsPositionByVehicle,
+	AllTimes:    true,
+	MultiSeries: true,
+	Keys:        keysPositionByVehicle,
 	Match: func(e, given *PositionEvent) bool {
 		return e.Vehicle == given.Vehicle
 	},
@@ -360,10 +360,10 @@ func keysPositionByVehicle(e *PositionEvent) (*codec.KeyPattern, error) {
 
 // positionByRegion is how ByRegion finds its rows in positions.
 var positionByRegion = store.Query[PositionEvent]{
-	Name:    "ByRegion",
-	Spans:   rowsPositionByRegion,
-	Untimed: true,
-	Several: true,
+	Name:        "ByRegion",
+	Spans:       rowsPositionByRegion,
+	AllTimes:    true,
+	MultiSeries: true,
 }
 
 // rowsPositionByRegion returns where the rows of ByRegion are.
@@ -376,10 +376,10 @@ func rowsPositionByRegion(e *PositionEvent) ([]codec.Span, error) {
 
 // positionExport is how Export finds its rows in positions.
 var positionExport = store.Query[PositionEvent]{
-	Name:    "Export",
-	Spans:   rowsPositionExport,
-	Untimed: true,
-	Several: true,
+	Name:        "Export",
+	Spans:       rowsPositionExport,
+	AllTimes:    true,
+	MultiSeries: true,
 }
 
 // rowsPositionExport returns where the rows of Export are.

@@ -106,7 +106,7 @@ func (a *assembler[E]) timeOf(row wire.Row) (time.Time, error) {
 
 // position returns where a row of a span stands among those of others.
 func (a *assembler[E]) position(q *Query[E], span codec.Span, row wire.Row) (position, error) {
-	if !q.Several {
+	if !q.MultiSeries {
 		start, err := a.timeOf(row)
 		return position{start: start, falling: a.newestFirst}, err
 	}

@@ -176,7 +176,7 @@ func TestTimeInKeys(t *testing.T) {
 		l.Put, l.Key = putSingle(key), keySingle(key)
 		r, c := stored(t, l, 1, numbered(130)...)
 		q := &Query[sample]{
-			Untimed: true, Several: true,
+			AllTimes: true, MultiSeries: true,
 			Spans: func(*sample) ([]codec.Span, error) { return []codec.Span{{}}, nil },
 			Keys: func(*sample) (*codec.KeyPattern, error) {
 				p := codec.NewKeyPattern("#")

@@ -19,7 +19,7 @@ import (
 
 // of is a query of the series whose names are given, as salts are.
 func of(series ...string) *Query[sample] {
-	return &Query[sample]{Name: "Of", Several: true, Spans: func(*sample) ([]codec.Span, error) {
+	return &Query[sample]{Name: "Of", MultiSeries: true, Spans: func(*sample) ([]codec.Span, error) {
 		spans := make([]codec.Span, len(series))
 		for i, s := range series {
 			spans[i] = codec.Span{Prefix: s + "#", Delimiter: "#", Whole: true, MaxBytes: codec.MaxRowSet}
@@ -30,7 +30,7 @@ func of(series ...string) *Query[sample] {
 
 // all is a query of the series that begin so, whatever the time.
 func all(prefix string) *Query[sample] {
-	return &Query[sample]{Name: "All", Several: true, Untimed: true, Grouped: true, Spans: func(*sample) ([]codec.Span, error) {
+	return &Query[sample]{Name: "All", MultiSeries: true, AllTimes: true, Contiguous: true, Spans: func(*sample) ([]codec.Span, error) {
 		return []codec.Span{{Prefix: prefix, Delimiter: "#"}}, nil
 	}}
 }
@@ -139,7 +139,7 @@ func TestLatestOnlyWhereSeriesAreMixed(t *testing.T) {
 		return []codec.Span{{Prefix: e.Series + "#", Suffix: fmt.Sprint(e.Value), Delimiter: "#"}}, nil
 	}
 	q := all("")
-	q.Grouped = false
+	q.Contiguous = false
 	if got, want := texts(t, NewReader(bt.Client, l, clockAt(86400)), q, ReadOptions{LatestOnly: true}), "b=3 a=2 a=1"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}

@@ -48,14 +48,10 @@ type Query[E any] struct {
 	// given: for BucketColumns one span for each of Columns; else one, or one for
 	// each salt.
 	Spans func(e *E) ([]codec.Span, error)
-	// Untimed says that series values which are not given follow the prefix of a
-	// span, and not the time: the rows of all times are asked for.
-	Untimed bool
-	// Grouped says, of an Untimed query, that the rows of a series follow one
-	// another: nothing that tells series apart stands behind the time.
-	Grouped bool
-	// Several says that the rows are those of several series.
-	Several bool
+	// AllTimes, MultiSeries and Contiguous are as in [scan.Read].
+	AllTimes    bool
+	MultiSeries bool
+	Contiguous  bool
 	// Keys returns a pattern for the keys of rows that have the values which are
 	// given, where those of the spans may have others, or where their time is to be
 	// looked for in the keys; else nil.
@@ -158,7 +154,7 @@ type reading[E any] struct {
 func (r *Reader[E]) begin(ctx context.Context, q *Query[E], given E, from, to time.Time, opts []ReadOptions) reading[E] {
 	o := mergeReads(opts)
 	o.NewestFirst = o.NewestFirst || o.LatestOnly
-	if o.LatestOnly && !q.Several {
+	if o.LatestOnly && !q.MultiSeries {
 		o.Limit = 1
 	}
 	return reading[E]{
@@ -191,7 +187,7 @@ func (r *reading[E]) plan() (scan.Plan, error) {
 	}
 	a, o := &r.assembler, &r.options
 	r.asked = scan.Read{
-		Spans: spans, AllTimes: r.q.Untimed, Contiguous: r.q.Grouped, MultiSeries: r.q.Several,
+		Spans: spans, AllTimes: r.q.AllTimes, Contiguous: r.q.Contiguous, MultiSeries: r.q.MultiSeries,
 		From: a.from, To: a.to, NewestFirst: o.NewestFirst, TimeOrder: o.TimeOrder, LatestOnly: o.LatestOnly, Limit: o.Limit,
 	}
 	if a.fetched, err = r.project(o.Fields); err != nil {
@@ -262,7 +258,7 @@ func (r *reading[E]) part(p *scan.Part, yield yielder[E]) bool {
 		return r.together(p, yield)
 	}
 	a := &r.assembler
-	if span := &r.asked.Spans[0]; r.layout.Kind == SingleRows && !r.q.Several && span.Whole && span.Suffix == "" {
+	if span := &r.asked.Spans[0]; r.layout.Kind == SingleRows && !r.q.MultiSeries && span.Whole && span.Suffix == "" {
 		a.prefix, a.times = span.Prefix, codec.NewTimeReader(r.layout.TimeKey)
 	}
 	r.more = true
@@ -285,7 +281,7 @@ func always() bool { return true }
 
 // streams reports whether events are yielded as they come.
 func (r *reading[E]) streams() bool {
-	return !r.options.LatestOnly && !(r.options.TimeOrder && r.q.Several)
+	return !r.options.LatestOnly && !(r.options.TimeOrder && r.q.MultiSeries)
 }
 
 // ordered returns events in the order that the caller wants.
@@ -316,7 +312,7 @@ var ErrOrder = errors.New("the rows of the query are not in the order of time")
 // their time by their tie-breakers.
 func (r *Reader[E]) byTime(q *Query[E], events func(yielder[E]), newestFirst bool) func(yielder[E]) {
 	return func(yield yielder[E]) {
-		if q.Untimed || !r.shape.InOrder() {
+		if q.AllTimes || !r.shape.InOrder() {
 			var none E
 			yield(&none, ErrOrder)
 			return

@@ -90,13 +90,13 @@ func ticks(delimiter string, reverse, salted bool) *Layout[tick] {
 func tickQueries(delimiter string, salted bool) map[string]*Query[tick] {
 	all := func(*tick) ([]codec.Span, error) { return []codec.Span{{Prefix: ""}}, nil }
 	queries := map[string]*Query[tick]{
-		"scattered": {Name: "scattered", Several: true, Untimed: true, Spans: all},
+		"scattered": {Name: "scattered", MultiSeries: true, AllTimes: true, Spans: all},
 	}
 	if !salted {
-		queries["all"] = &Query[tick]{Name: "all", Several: true, Untimed: true, Grouped: true, Spans: all}
+		queries["all"] = &Query[tick]{Name: "all", MultiSeries: true, AllTimes: true, Contiguous: true, Spans: all}
 		return queries
 	}
-	queries["salts"] = &Query[tick]{Name: "salts", Several: true, Spans: func(*tick) ([]codec.Span, error) {
+	queries["salts"] = &Query[tick]{Name: "salts", MultiSeries: true, Spans: func(*tick) ([]codec.Span, error) {
 		var out []codec.Span
 		for _, salt := range []string{"a", "b", "c"} {
 			w := codec.NewKeyWriter(nil, delimiter)
@@ -265,7 +265,7 @@ func checkQuery(t *testing.T, name string, r *Reader[tick], q *Query[tick]) {
 			}
 		}
 	}
-	if !q.Untimed {
+	if !q.AllTimes {
 		for _, newest := range []bool{false, true} {
 			o := ReadOptions{NewestFirst: newest, TimeOrder: true}
 			var times []string

@@ -18,9 +18,9 @@ type Plan struct {
 	// Timed says that a range of time is a range of rows. If not, rows of all
 	// times are asked for.
 	Timed bool
-	// Grouped says, where it is not Timed, that the rows of a series follow one
+	// Contiguous says, where it is not Timed, that the rows of a series follow one
 	// another, and those of others are found by skipping them.
-	Grouped bool
+	Contiguous bool
 	// Single says that the rows are those of one series.
 	Single bool
 	// Edges says that a bucket which the range cuts is asked for by itself.

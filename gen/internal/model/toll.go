@@ -74,7 +74,7 @@ func (r *run[E]) crossedNewest(series Series, from, to time.Time, limit int) {
 // others are skipped: a request finds a series, or none more. Of a single series
 // there is one row.
 func (r *run[E]) crossedEach(p Plan, wanted func(Series) bool, from, to time.Time) {
-	if p.Single || p.Grouped {
+	if p.Single || p.Contiguous {
 		p = p.apart()
 	}
 	t := r.expected(p, wanted, from, to, nil)
@@ -92,7 +92,7 @@ func (r *run[E]) crossedEach(p Plan, wanted func(Series) bool, from, to time.Tim
 			t.least = r.table.tied(rows, 1)
 			t.most = t.least
 		}
-	case p.Grouped && r.schema.ties():
+	case p.Contiguous && r.schema.ties():
 		series := map[Series]int{}
 		for row, cells := range rows {
 			series[row.Series] = max(series[row.Series], cells)
@@ -102,7 +102,7 @@ func (r *run[E]) crossedEach(p Plan, wanted func(Series) bool, from, to time.Tim
 		for _, cells := range series {
 			t.most.Cells += 3 * cells // two rows and, if they are of one instant, its last
 		}
-	case p.Grouped:
+	case p.Contiguous:
 		series := map[Series]bool{}
 		for row := range rows {
 			series[row.Series] = true
