@@ -17,8 +17,13 @@ func (s *schemaFile) check() jen.Code {
 		g.Id("c").Dot("Time").Call(jen.Lit("time"), jen.Id("e").Dot("Time"))
 		for _, fields := range [][]layout.Field{s.layout.Series, s.layout.Fields} {
 			for i := range fields {
-				if check := s.checkField(&fields[i]); check != nil {
-					g.Add(s.ifSet("e", &fields[i], check))
+				f := &fields[i]
+				switch check := s.checkField(f); {
+				case check == nil:
+				case f.Optional && (f.Type == schema.String || f.Type == schema.Timestamp):
+					g.Id("c").Dot("Optional"+suffix(f.Type)).Call(jen.Lit(f.Name), jen.Id("e").Dot(s.names.field(f)))
+				default:
+					g.Add(s.ifSet("e", f, check))
 				}
 			}
 		}
@@ -162,7 +167,7 @@ func (s *schemaFile) takeProto(f *layout.Field) jen.Code {
 		// An empty value is not an absent one.
 		return field.Op("=").Add(jen.Append(s.goType(f).Values(), jen.Add(value).Op("...")))
 	case f.Optional:
-		return jen.Id("v").Op(":=").Add(value).Line().Add(field.Op("=").Op("&").Id("v"))
+		return field.Op("=").Add(s.codec("Pointer").Call(value))
 	}
 	return field.Op("=").Add(value)
 }

@@ -2,6 +2,7 @@ package emit
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/dave/jennifer/jen"
@@ -132,6 +133,16 @@ func (s *schemaFile) keyPrefix(t *layout.Table) jen.Code {
 		}
 		g.Return(jen.Id("w").Dot("Prefix").Call())
 	})
+}
+
+// keyString declares the String method of a key, unless a series value has its name.
+func (s *schemaFile) keyString(t *layout.Table) jen.Code {
+	if slices.ContainsFunc(s.layout.Series, func(f layout.Field) bool { return s.names.field(&f) == "String" }) {
+		return nil
+	}
+	return doc("String returns the key, quoted if it is binary, or why there is none.").Line().
+		Func().Params(jen.Id("k").Id(s.names.key(t))).Id("String").Params().String().Block(
+		jen.Return(s.codec("KeyString").Call(jen.Id("k").Dot("Append").Call(jen.Nil()))))
 }
 
 // keyWrite declares the method that writes the segments before the time.

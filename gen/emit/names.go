@@ -34,7 +34,7 @@ func (n names) test() string    { return "Test" + n.schema + "RoundTrip" }
 func (n names) example() string { return "example" + n.schema }
 
 // class is the type of TTL classes, classNames the variable with their names.
-func (n names) class() string                  { return n.schema + "Class" }
+func (n names) class() string                  { return join(n.schema, "Class") }
 func (n names) classNames() string             { return lowerFirst(n.class()) + "Names" }
 func (n names) classValue(class string) string { return n.class() + goName(class) }
 
@@ -66,7 +66,23 @@ func (n names) table(t *layout.Table) string {
 	if strings.HasPrefix(id, n.schema) {
 		return id
 	}
-	return n.schema + id
+	return join(n.schema, id)
+}
+
+// join joins two names, without the last word of the first one where the second begins
+// with it, in the singular or the plural: UsageClasses and Class are UsageClass.
+func join(name, suffix string) string {
+	last, first := splitWords(name), splitWords(suffix)
+	if len(last) < 2 || len(first) == 0 {
+		return name + suffix
+	}
+	word := last[len(last)-1]
+	for _, ending := range []string{"", "s", "es"} {
+		if strings.EqualFold(word, first[0]+ending) || strings.EqualFold(word+ending, first[0]) {
+			return strings.TrimSuffix(name, word) + suffix
+		}
+	}
+	return name + suffix
 }
 
 func (n names) key(t *layout.Table) string      { return n.table(t) + "Key" }

@@ -65,3 +65,19 @@ func TestTableNames(t *testing.T) {
 		}
 	}
 }
+
+// A name does not stutter where one part ends with the word that the next begins with.
+func TestJoin(t *testing.T) {
+	for _, c := range [][3]string{
+		{"Usage", "Class", "UsageClass"},
+		{"UsageClasses", "Class", "UsageClass"},
+		{"UsageEvent", "Events", "UsageEvents"},
+		{"UsageEvent", "EventLog", "UsageEventLog"},
+		{"Event", "Events", "EventEvents"}, // it would lose the name of the schema
+		{"Usage", "Users", "UsageUsers"},
+	} {
+		if got := join(c[0], c[1]); got != c[2] {
+			t.Errorf("join(%q, %q) = %q, want %q", c[0], c[1], got, c[2])
+		}
+	}
+}

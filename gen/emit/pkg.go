@@ -23,7 +23,7 @@ type supportDecl struct {
 // supportDecls is what a user of generated code must be able to name.
 var supportDecls = []supportDecl{
 	{"type", "Client", "store", "Client opens tables; a *bigtable.Client is one."},
-	{"type", "Admin", "store", "Admin makes tables; a *bigtable.AdminClient is one."},
+	{"type", "Admin", "store", "Admin creates tables; a *bigtable.AdminClient is one."},
 	{"type", "Options", "store", "Options say how writers, readers and the set-up work."},
 	{"type", "Field", "store", "Field is a field of an event, for ReadOptions."},
 	{"type", "ReadOptions", "store", "ReadOptions say how events are read."},
@@ -31,6 +31,8 @@ var supportDecls = []supportDecl{
 	{"type", "Hooks", "store", "Hooks trace every operation."},
 	{"type", "Operation", "store", "Operation is what hooks are told of."},
 	{"type", "Plan", "store", "Plan is what the set-up did or would do."},
+	{"type", "Stray", "store", "Stray is a live table, or a part of one, that the schemas do not know."},
+	{"type", "ChangeKind", "store", "ChangeKind says what a Change changes."},
 	{"type", "Change", "store", "Change is one thing that the set-up did or would do."},
 	{"type", "WriteError", "store", "WriteError names each event that was not written, and why."},
 	{"type", "Failure", "store", "Failure is one event of a WriteError."},
@@ -67,14 +69,14 @@ var supportDecls = []supportDecl{
 	{"var", "ErrValue", "codec", "ErrValue: a stored value does not decode."},
 	{"var", "ErrMissing", "codec", "ErrMissing: a stored event lacks a field."},
 	{"var", "ErrNaN", "codec", "ErrNaN: a number that the table has no form for."},
-	{"var", "ErrTime", "codec", "ErrTime: a time that the table cannot hold."},
+	{"var", "ErrTimeRange", "codec", "ErrTimeRange: a time that the table cannot hold."},
 	{"var", "ErrUTF8", "codec", "ErrUTF8: a string that is not UTF-8."},
 	{"var", "ErrEnum", "codec", "ErrEnum: not a value of the enum."},
 	{"var", "ErrJSON", "codec", "ErrJSON: not valid JSON."},
 	{"var", "ErrTooLarge", "codec", "ErrTooLarge: a cell over Bigtable's limits."},
 	{"var", "ErrExpired", "codec", "ErrExpired: the event is past its time to live."},
 	{"var", "ErrNoExpiry", "codec", "ErrNoExpiry: the event does not say when it expires."},
-	{"var", "ErrClass", "codec", "ErrClass: the event has no TTL class, or one that there is not."},
+	{"var", "ErrClass", "codec", "ErrClass: the event has no TTL class, or an unknown one."},
 	{"var", "ErrNoValue", "codec", "ErrNoValue: the event carries nothing."},
 }
 

@@ -55,7 +55,7 @@ func (s *schemaFile) declare() {
 	s.add(s.fieldConsts(), s.columnsType(), s.columnsMethods())
 	s.add(s.setup())
 	for _, t := range s.layout.Tables {
-		s.add(s.keyType(t), s.keyAppend(t), s.keyPrefix(t), s.keyWrite(t), s.keySuffix(t), s.keyParse(t))
+		s.add(s.keyType(t), s.keyAppend(t), s.keyString(t), s.keyPrefix(t), s.keyWrite(t), s.keySuffix(t), s.keyParse(t))
 	}
 	s.add(s.layouts())
 	for _, t := range s.layout.Tables {

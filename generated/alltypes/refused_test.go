@@ -21,8 +21,8 @@ func TestRefusedEvents(t *testing.T) {
 		spoil       func(e *SampleEvent)
 		want        error
 	}{
-		{"no time", "time", func(e *SampleEvent) { e.Time = time.Time{} }, ErrTime},
-		{"before 1970", "time", func(e *SampleEvent) { e.Time = time.UnixMilli(-1) }, ErrTime},
+		{"no time", "time", func(e *SampleEvent) { e.Time = time.Time{} }, ErrTimeRange},
+		{"before 1970", "time", func(e *SampleEvent) { e.Time = time.UnixMilli(-1) }, ErrTimeRange},
 		{"empty string in the key", "site", func(e *SampleEvent) { e.Site = "" }, ErrEmpty},
 		{"no bytes in the key", "tag", func(e *SampleEvent) { e.Tag = nil }, ErrEmpty},
 		{"delimiter in the key", "site", func(e *SampleEvent) { e.Site = "a#b" }, ErrDelimiter},
@@ -30,13 +30,13 @@ func TestRefusedEvents(t *testing.T) {
 		{"bytes in the key, as hex over 4 KiB", "key", func(e *SampleEvent) { e.Tag = make([]byte, 2048) }, ErrKeyTooLong},
 		{"string in the key that is not UTF-8", "site", func(e *SampleEvent) { e.Site = "\xff" }, ErrUTF8},
 		{"no enum in the key", "kind", func(e *SampleEvent) { e.Kind = 2 }, ErrEnum},
-		{"time in the key before 1970", "since", func(e *SampleEvent) { e.Since = time.Unix(-1, 0) }, ErrTime},
+		{"time in the key before 1970", "since", func(e *SampleEvent) { e.Since = time.Unix(-1, 0) }, ErrTimeRange},
 		{"string that is not UTF-8", "text", func(e *SampleEvent) { e.Text = "a\xc3" }, ErrUTF8},
 		{"NaN", "ratio", func(e *SampleEvent) { e.Ratio = nan }, ErrNaN},
 		{"infinity, which JSON does not have", "load", func(e *SampleEvent) { e.Load = float32(math.Inf(1)) }, ErrNaN},
 		{"optional NaN", "maybe_ratio", func(e *SampleEvent) { e.MaybeRatio = &nan }, ErrNaN},
-		{"no timestamp", "at", func(e *SampleEvent) { e.At = time.Time{} }, ErrTime},
-		{"optional timestamp", "maybe_at", func(e *SampleEvent) { e.MaybeAt = &before1677 }, ErrTime},
+		{"no timestamp", "at", func(e *SampleEvent) { e.At = time.Time{} }, ErrTimeRange},
+		{"optional timestamp", "maybe_at", func(e *SampleEvent) { e.MaybeAt = &before1677 }, ErrTimeRange},
 		{"no enum", "state", func(e *SampleEvent) { e.State = 0 }, ErrEnum},
 		{"enum without a name", "state", func(e *SampleEvent) { e.State = 3 }, ErrEnum},
 		{"optional enum", "maybe_state", func(e *SampleEvent) { e.MaybeState = &state }, ErrEnum},

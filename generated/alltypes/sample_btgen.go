@@ -474,6 +474,11 @@ func (k SampleColumnsKey) Append(dst []byte) ([]byte, error) {
 	return w.Key()
 }
 
+// String returns the key, quoted if it is binary, or why there is none.
+func (k SampleColumnsKey) String() string {
+	return codec.KeyString(k.Append(nil))
+}
+
 // Prefix returns what the keys of the series begin with, up to and with the
 // delimiter before the time.
 func (k SampleColumnsKey) Prefix() ([]byte, error) {
@@ -556,6 +561,11 @@ func (k SampleColumnsTextKey) Append(dst []byte) ([]byte, error) {
 	return w.Key()
 }
 
+// String returns the key, quoted if it is binary, or why there is none.
+func (k SampleColumnsTextKey) String() string {
+	return codec.KeyString(k.Append(nil))
+}
+
 // Prefix returns what the keys of the series begin with, up to and with the
 // delimiter before the time.
 func (k SampleColumnsTextKey) Prefix() ([]byte, error) {
@@ -636,6 +646,11 @@ func (k SampleCellsKey) Append(dst []byte) ([]byte, error) {
 	return w.Key()
 }
 
+// String returns the key, quoted if it is binary, or why there is none.
+func (k SampleCellsKey) String() string {
+	return codec.KeyString(k.Append(nil))
+}
+
 // Prefix returns what the keys of the series begin with, up to and with the
 // delimiter before the time.
 func (k SampleCellsKey) Prefix() ([]byte, error) {
@@ -712,6 +727,11 @@ func (k SampleCellsTextKey) Append(dst []byte) ([]byte, error) {
 	k.write(&w)
 	w.Bucket(sampleCellsTextBucket, k.Bucket)
 	return w.Key()
+}
+
+// String returns the key, quoted if it is binary, or why there is none.
+func (k SampleCellsTextKey) String() string {
+	return codec.KeyString(k.Append(nil))
 }
 
 // Prefix returns what the keys of the series begin with, up to and with the
@@ -792,6 +812,11 @@ func (k SampleCombinedKey) Append(dst []byte) ([]byte, error) {
 	return w.Key()
 }
 
+// String returns the key, quoted if it is binary, or why there is none.
+func (k SampleCombinedKey) String() string {
+	return codec.KeyString(k.Append(nil))
+}
+
 // Prefix returns what the keys of the series begin with, up to and with the
 // delimiter before the time.
 func (k SampleCombinedKey) Prefix() ([]byte, error) {
@@ -870,6 +895,11 @@ func (k SampleCombinedJSONKey) Append(dst []byte) ([]byte, error) {
 	return w.Key()
 }
 
+// String returns the key, quoted if it is binary, or why there is none.
+func (k SampleCombinedJSONKey) String() string {
+	return codec.KeyString(k.Append(nil))
+}
+
 // Prefix returns what the keys of the series begin with, up to and with the
 // delimiter before the time.
 func (k SampleCombinedJSONKey) Prefix() ([]byte, error) {
@@ -945,6 +975,11 @@ func (k SampleSerializedKey) Append(dst []byte) ([]byte, error) {
 	k.write(&w)
 	w.Time(sampleSerializedTime, k.Time)
 	return w.Key()
+}
+
+// String returns the key, quoted if it is binary, or why there is none.
+func (k SampleSerializedKey) String() string {
+	return codec.KeyString(k.Append(nil))
 }
 
 // Prefix returns what the keys of the series begin with, up to and with the
@@ -1025,6 +1060,11 @@ func (k SampleSerializedJSONKey) Append(dst []byte) ([]byte, error) {
 	return w.Key()
 }
 
+// String returns the key, quoted if it is binary, or why there is none.
+func (k SampleSerializedJSONKey) String() string {
+	return codec.KeyString(k.Append(nil))
+}
+
 // Prefix returns what the keys of the series begin with, up to and with the
 // delimiter before the time.
 func (k SampleSerializedJSONKey) Prefix() ([]byte, error) {
@@ -1100,6 +1140,11 @@ func (k SampleUnserializedKey) Append(dst []byte) ([]byte, error) {
 	k.write(&w)
 	w.Time(sampleUnserializedTime, k.Time)
 	return w.Key()
+}
+
+// String returns the key, quoted if it is binary, or why there is none.
+func (k SampleUnserializedKey) String() string {
+	return codec.KeyString(k.Append(nil))
 }
 
 // Prefix returns what the keys of the series begin with, up to and with the
@@ -1178,6 +1223,11 @@ func (k SampleUnserializedTextKey) Append(dst []byte) ([]byte, error) {
 	k.write(&w)
 	w.Time(sampleUnserializedTextTime, k.Time)
 	return w.Key()
+}
+
+// String returns the key, quoted if it is binary, or why there is none.
+func (k SampleUnserializedTextKey) String() string {
+	return codec.KeyString(k.Append(nil))
 }
 
 // Prefix returns what the keys of the series begin with, up to and with the
@@ -2155,18 +2205,14 @@ func checkSample(e *SampleEvent) error {
 	c.Enum("state", sampleStateNames, int64(e.State))
 	c.JSON("document", e.Document)
 	c.Enum("level", sampleLevelNames, int64(e.Level))
-	if e.MaybeText != nil {
-		c.String("maybe_text", *e.MaybeText)
-	}
+	c.OptionalString("maybe_text", e.MaybeText)
 	if e.MaybeLoad != nil {
 		c.Finite("maybe_load", float64(*e.MaybeLoad))
 	}
 	if e.MaybeRatio != nil {
 		c.Finite("maybe_ratio", *e.MaybeRatio)
 	}
-	if e.MaybeAt != nil {
-		c.Timestamp("maybe_at", *e.MaybeAt)
-	}
+	c.OptionalTimestamp("maybe_at", e.MaybeAt)
 	if e.MaybeState != nil {
 		c.Enum("maybe_state", sampleMaybeStateNames, int64(*e.MaybeState))
 	}
@@ -2320,43 +2366,31 @@ func parseSampleProto(e *SampleEvent, blob []byte) error {
 		case 15:
 			e.Level = SampleLevel(r.Enum(sampleLevelNames))
 		case 21:
-			v := r.Text()
-			e.MaybeText = &v
+			e.MaybeText = codec.Pointer(r.Text())
 		case 22:
 			e.MaybeRaw = append([]byte{}, r.Bytes()...)
 		case 23:
-			v := r.Bool()
-			e.MaybeFlag = &v
+			e.MaybeFlag = codec.Pointer(r.Bool())
 		case 24:
-			v := r.Int32()
-			e.MaybeSmall = &v
+			e.MaybeSmall = codec.Pointer(r.Int32())
 		case 25:
-			v := r.Int64()
-			e.MaybeCount = &v
+			e.MaybeCount = codec.Pointer(r.Int64())
 		case 26:
-			v := r.Uint32()
-			e.MaybeMask = &v
+			e.MaybeMask = codec.Pointer(r.Uint32())
 		case 27:
-			v := r.Uint64()
-			e.MaybeTotal = &v
+			e.MaybeTotal = codec.Pointer(r.Uint64())
 		case 28:
-			v := r.Float32()
-			e.MaybeLoad = &v
+			e.MaybeLoad = codec.Pointer(r.Float32())
 		case 29:
-			v := r.Float64()
-			e.MaybeRatio = &v
+			e.MaybeRatio = codec.Pointer(r.Float64())
 		case 30:
-			v := r.Timestamp()
-			e.MaybeAt = &v
+			e.MaybeAt = codec.Pointer(r.Timestamp())
 		case 31:
-			v := r.Duration()
-			e.MaybeTook = &v
+			e.MaybeTook = codec.Pointer(r.Duration())
 		case 32:
-			v := r.UUID()
-			e.MaybeID = &v
+			e.MaybeID = codec.Pointer(r.UUID())
 		case 33:
-			v := SampleMaybeState(r.Enum(sampleMaybeStateNames))
-			e.MaybeState = &v
+			e.MaybeState = codec.Pointer(SampleMaybeState(r.Enum(sampleMaybeStateNames)))
 		case 34:
 			e.MaybeDocument = append(json.RawMessage{}, r.JSON()...)
 		case 41:

@@ -143,6 +143,11 @@ func (k SparseColumnsKey) Append(dst []byte) ([]byte, error) {
 	return w.Key()
 }
 
+// String returns the key, quoted if it is binary, or why there is none.
+func (k SparseColumnsKey) String() string {
+	return codec.KeyString(k.Append(nil))
+}
+
 // Prefix returns what the keys of the series begin with, up to and with the
 // delimiter before the time.
 func (k SparseColumnsKey) Prefix() ([]byte, error) {
@@ -193,6 +198,11 @@ func (k SparseCellsKey) Append(dst []byte) ([]byte, error) {
 	return w.Key()
 }
 
+// String returns the key, quoted if it is binary, or why there is none.
+func (k SparseCellsKey) String() string {
+	return codec.KeyString(k.Append(nil))
+}
+
 // Prefix returns what the keys of the series begin with, up to and with the
 // delimiter before the time.
 func (k SparseCellsKey) Prefix() ([]byte, error) {
@@ -238,6 +248,11 @@ func (k SparseUnserializedKey) Append(dst []byte) ([]byte, error) {
 	k.write(&w)
 	w.Time(sparseUnserializedTime, k.Time)
 	return w.Key()
+}
+
+// String returns the key, quoted if it is binary, or why there is none.
+func (k SparseUnserializedKey) String() string {
+	return codec.KeyString(k.Append(nil))
 }
 
 // Prefix returns what the keys of the series begin with, up to and with the
@@ -391,8 +406,6 @@ func checkSparse(e *SparseEvent) error {
 	var c codec.Checker
 	c.Time("time", e.Time)
 	c.String("sensor", e.Sensor)
-	if e.Note != nil {
-		c.String("note", *e.Note)
-	}
+	c.OptionalString("note", e.Note)
 	return c.Err()
 }

@@ -162,6 +162,11 @@ func (k AlarmDevicesKey) Append(dst []byte) ([]byte, error) {
 	return w.Key()
 }
 
+// String returns the key, quoted if it is binary, or why there is none.
+func (k AlarmDevicesKey) String() string {
+	return codec.KeyString(k.Append(nil))
+}
+
 // Prefix returns what the keys of the series begin with, up to and with the
 // delimiter before the time.
 func (k AlarmDevicesKey) Prefix() ([]byte, error) {
@@ -212,6 +217,11 @@ func (k AlarmsByKindKey) Append(dst []byte) ([]byte, error) {
 	k.write(&w)
 	w.Time(alarmsByKindTime, k.Time)
 	return w.Key()
+}
+
+// String returns the key, quoted if it is binary, or why there is none.
+func (k AlarmsByKindKey) String() string {
+	return codec.KeyString(k.Append(nil))
 }
 
 // Prefix returns what the keys of the series begin with, up to and with the

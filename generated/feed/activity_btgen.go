@@ -216,6 +216,11 @@ func (k ActivityActivitiesByRepositoryKey) Append(dst []byte) ([]byte, error) {
 	return w.Key()
 }
 
+// String returns the key, quoted if it is binary, or why there is none.
+func (k ActivityActivitiesByRepositoryKey) String() string {
+	return codec.KeyString(k.Append(nil))
+}
+
 // Prefix returns what the keys of the series begin with, up to and with the
 // delimiter before the time.
 func (k ActivityActivitiesByRepositoryKey) Prefix() ([]byte, error) {
@@ -278,6 +283,11 @@ func (k ActivityActivitiesByActorKey) Append(dst []byte) ([]byte, error) {
 	w.UUID("id", k.ID)
 	w.String("repository", k.Repository)
 	return w.Key()
+}
+
+// String returns the key, quoted if it is binary, or why there is none.
+func (k ActivityActivitiesByActorKey) String() string {
+	return codec.KeyString(k.Append(nil))
 }
 
 // Prefix returns what the keys of the series begin with, up to and with the

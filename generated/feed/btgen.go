@@ -19,7 +19,7 @@ type (
 	// Client opens tables; a *bigtable.Client is one.
 	Client = store.Client
 
-	// Admin makes tables; a *bigtable.AdminClient is one.
+	// Admin creates tables; a *bigtable.AdminClient is one.
 	Admin = store.Admin
 
 	// Options say how writers, readers and the set-up work.
@@ -42,6 +42,12 @@ type (
 
 	// Plan is what the set-up did or would do.
 	Plan = store.Plan
+
+	// Stray is a live table, or a part of one, that the schemas do not know.
+	Stray = store.Stray
+
+	// ChangeKind says what a Change changes.
+	ChangeKind = store.ChangeKind
 
 	// Change is one thing that the set-up did or would do.
 	Change = store.Change
@@ -163,8 +169,8 @@ var (
 	// ErrNaN: a number that the table has no form for.
 	ErrNaN = codec.ErrNaN
 
-	// ErrTime: a time that the table cannot hold.
-	ErrTime = codec.ErrTime
+	// ErrTimeRange: a time that the table cannot hold.
+	ErrTimeRange = codec.ErrTimeRange
 
 	// ErrUTF8: a string that is not UTF-8.
 	ErrUTF8 = codec.ErrUTF8
@@ -184,7 +190,7 @@ var (
 	// ErrNoExpiry: the event does not say when it expires.
 	ErrNoExpiry = codec.ErrNoExpiry
 
-	// ErrClass: the event has no TTL class, or one that there is not.
+	// ErrClass: the event has no TTL class, or an unknown one.
 	ErrClass = codec.ErrClass
 
 	// ErrNoValue: the event carries nothing.

@@ -150,6 +150,11 @@ func (k PointsKey) Append(dst []byte) ([]byte, error) {
 	return w.Key()
 }
 
+// String returns the key, quoted if it is binary, or why there is none.
+func (k PointsKey) String() string {
+	return codec.KeyString(k.Append(nil))
+}
+
 // Prefix returns what the keys of the series begin with, up to the time.
 func (k PointsKey) Prefix() ([]byte, error) {
 	w := codec.NewKeyWriter(nil, "")

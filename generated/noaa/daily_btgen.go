@@ -216,6 +216,11 @@ func (k DailyColumnsKey) Append(dst []byte) ([]byte, error) {
 	return w.Key()
 }
 
+// String returns the key, quoted if it is binary, or why there is none.
+func (k DailyColumnsKey) String() string {
+	return codec.KeyString(k.Append(nil))
+}
+
 // Prefix returns what the keys of the series begin with, up to and with the
 // delimiter before the time.
 func (k DailyColumnsKey) Prefix() ([]byte, error) {
@@ -266,6 +271,11 @@ func (k DailyCellsKey) Append(dst []byte) ([]byte, error) {
 	return w.Key()
 }
 
+// String returns the key, quoted if it is binary, or why there is none.
+func (k DailyCellsKey) String() string {
+	return codec.KeyString(k.Append(nil))
+}
+
 // Prefix returns what the keys of the series begin with, up to and with the
 // delimiter before the time.
 func (k DailyCellsKey) Prefix() ([]byte, error) {
@@ -311,6 +321,11 @@ func (k DailySerializedKey) Append(dst []byte) ([]byte, error) {
 	k.write(&w)
 	w.Time(dailySerializedTime, k.Time)
 	return w.Key()
+}
+
+// String returns the key, quoted if it is binary, or why there is none.
+func (k DailySerializedKey) String() string {
+	return codec.KeyString(k.Append(nil))
 }
 
 // Prefix returns what the keys of the series begin with, up to and with the
@@ -360,6 +375,11 @@ func (k DailyUnserializedKey) Append(dst []byte) ([]byte, error) {
 	return w.Key()
 }
 
+// String returns the key, quoted if it is binary, or why there is none.
+func (k DailyUnserializedKey) String() string {
+	return codec.KeyString(k.Append(nil))
+}
+
 // Prefix returns what the keys of the series begin with, up to and with the
 // delimiter before the time.
 func (k DailyUnserializedKey) Prefix() ([]byte, error) {
@@ -406,6 +426,11 @@ func (k DailyCombinedKey) Append(dst []byte) ([]byte, error) {
 	k.write(&w)
 	w.Bucket(dailyCombinedBucket, k.Bucket)
 	return w.Key()
+}
+
+// String returns the key, quoted if it is binary, or why there is none.
+func (k DailyCombinedKey) String() string {
+	return codec.KeyString(k.Append(nil))
 }
 
 // Prefix returns what the keys of the series begin with, up to and with the

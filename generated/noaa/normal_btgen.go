@@ -145,6 +145,11 @@ func (k NormalColumnsKey) Append(dst []byte) ([]byte, error) {
 	return w.Key()
 }
 
+// String returns the key, quoted if it is binary, or why there is none.
+func (k NormalColumnsKey) String() string {
+	return codec.KeyString(k.Append(nil))
+}
+
 // Prefix returns what the keys of the series begin with, up to and with the
 // delimiter before the time.
 func (k NormalColumnsKey) Prefix() ([]byte, error) {
@@ -195,6 +200,11 @@ func (k NormalCellsKey) Append(dst []byte) ([]byte, error) {
 	return w.Key()
 }
 
+// String returns the key, quoted if it is binary, or why there is none.
+func (k NormalCellsKey) String() string {
+	return codec.KeyString(k.Append(nil))
+}
+
 // Prefix returns what the keys of the series begin with, up to and with the
 // delimiter before the time.
 func (k NormalCellsKey) Prefix() ([]byte, error) {
@@ -240,6 +250,11 @@ func (k NormalSerializedKey) Append(dst []byte) ([]byte, error) {
 	k.write(&w)
 	w.Time(normalSerializedTime, k.Time)
 	return w.Key()
+}
+
+// String returns the key, quoted if it is binary, or why there is none.
+func (k NormalSerializedKey) String() string {
+	return codec.KeyString(k.Append(nil))
 }
 
 // Prefix returns what the keys of the series begin with, up to and with the
@@ -289,6 +304,11 @@ func (k NormalUnserializedKey) Append(dst []byte) ([]byte, error) {
 	return w.Key()
 }
 
+// String returns the key, quoted if it is binary, or why there is none.
+func (k NormalUnserializedKey) String() string {
+	return codec.KeyString(k.Append(nil))
+}
+
 // Prefix returns what the keys of the series begin with, up to and with the
 // delimiter before the time.
 func (k NormalUnserializedKey) Prefix() ([]byte, error) {
@@ -335,6 +355,11 @@ func (k NormalCombinedKey) Append(dst []byte) ([]byte, error) {
 	k.write(&w)
 	w.Bucket(normalCombinedBucket, k.Bucket)
 	return w.Key()
+}
+
+// String returns the key, quoted if it is binary, or why there is none.
+func (k NormalCombinedKey) String() string {
+	return codec.KeyString(k.Append(nil))
 }
 
 // Prefix returns what the keys of the series begin with, up to and with the

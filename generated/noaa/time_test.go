@@ -119,7 +119,7 @@ func TestEventBeforeTheFirstWeek(t *testing.T) {
 		t.Fatalf("got %v", err)
 	}
 	for _, f := range failed.Failures {
-		if f.Outcome != Refused || !errors.Is(f.Err, ErrTime) || strings.HasPrefix(f.Err.Error(), "refused by table normal_cells: ") == (f.Table == "normal_cells") {
+		if f.Outcome != Refused || !errors.Is(f.Err, ErrTimeRange) || strings.HasPrefix(f.Err.Error(), "refused by table normal_cells: ") == (f.Table == "normal_cells") {
 			t.Errorf("%s", f)
 		}
 	}

@@ -35,7 +35,7 @@ func Example() {
 	// Classes: each event is of one, and keeps its own time on its cells.
 	classes := usage.UsageClassesSeries{Customer: "customer-07"}
 	err3 := usage.NewUsageClassesWriter(bt.Client, opts).Write(ctx,
-		usage.UsageClassesEvent{UsageClassesSeries: classes, Time: noon, Class: usage.UsageClassesClassLong})
+		usage.UsageClassesEvent{UsageClassesSeries: classes, Time: noon, Class: usage.UsageClassLong})
 	if err := errors.Join(err1, err2, err3); err != nil {
 		log.Fatal(err)
 	}

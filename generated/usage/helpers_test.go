@@ -148,8 +148,8 @@ var strategies = []strategy{
 		return openedOf(usage.NewUsageClassesWriter(client, o), usage.NewUsageClassesReader(client, o),
 			func(customer string) usage.UsageClassesSeries { return usage.UsageClassesSeries{Customer: customer} },
 			func(u use) usage.UsageClassesEvent {
-				class := map[time.Duration]usage.UsageClassesClass{
-					hour: usage.UsageClassesClassShort, 0: usage.UsageClassesClassStandard, 3 * day: usage.UsageClassesClassLong,
+				class := map[time.Duration]usage.UsageClass{
+					hour: usage.UsageClassShort, 0: usage.UsageClassStandard, 3 * day: usage.UsageClassLong,
 				}[u.life]
 				return usage.UsageClassesEvent{UsageClassesSeries: usage.UsageClassesSeries{Customer: u.customer}, Time: u.at, Class: class, Requests: u.requests}
 			},

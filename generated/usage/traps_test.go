@@ -104,7 +104,7 @@ func TestTrap11OtherEventsOfTheBucketStay(t *testing.T) {
 	w, r := usage.NewUsageClassesWriter(bt.Client, at(noon)), usage.NewUsageClassesReader(bt.Client, at(noon))
 	var events []usage.UsageClassesEvent
 	for i := range 9 {
-		events = append(events, usage.UsageClassesEvent{UsageClassesSeries: s, Time: noon.Add(time.Duration(i) * time.Second), Class: usage.UsageClassesClass(1 + i%3), Requests: int64(i)})
+		events = append(events, usage.UsageClassesEvent{UsageClassesSeries: s, Time: noon.Add(time.Duration(i) * time.Second), Class: usage.UsageClass(1 + i%3), Requests: int64(i)})
 	}
 	check(t, w.WriteAll(t.Context(), events))
 	for i := range events {
@@ -185,7 +185,7 @@ func dead() map[string]func(client usage.Client, o usage.Options) error {
 			})
 		}
 	}
-	classes := func(class usage.UsageClassesClass, age time.Duration) func(usage.Client, usage.Options) error {
+	classes := func(class usage.UsageClass, age time.Duration) func(usage.Client, usage.Options) error {
 		return func(client usage.Client, o usage.Options) error {
 			return usage.NewUsageClassesWriter(client, o).Write(context.Background(), usage.UsageClassesEvent{
 				UsageClassesSeries: usage.UsageClassesSeries{Customer: "c"}, Time: noon.Add(-age), Class: class,
@@ -201,9 +201,9 @@ func dead() map[string]func(client usage.Client, o usage.Options) error {
 		"one second, expires now":       oneSecond(noon),
 		"one second, just expired":      oneSecond(noon.Add(-milli)),
 		"one second, expired in 1960":   oneSecond(noon.AddDate(-61, 0, 0)),
-		"classes, short":                classes(usage.UsageClassesClassShort, hour+time.Second),
-		"classes, standard":             classes(usage.UsageClassesClassStandard, 2*day+time.Second),
-		"classes, long":                 classes(usage.UsageClassesClassLong, 3*day+time.Second),
+		"classes, short":                classes(usage.UsageClassShort, hour+time.Second),
+		"classes, standard":             classes(usage.UsageClassStandard, 2*day+time.Second),
+		"classes, long":                 classes(usage.UsageClassLong, 3*day+time.Second),
 	}
 }
 
@@ -254,7 +254,7 @@ func TestTrap12NotQuiteDead(t *testing.T) {
 	bt := usagetest.New(t)
 	check(t, usage.NewUsageDefaultWriter(bt.Client, at(noon)).Write(t.Context(), usage.UsageDefaultEvent{UsageDefaultSeries: usage.UsageDefaultSeries{Customer: "c"}, Time: noon, TTL: 1}))
 	check(t, usage.NewUsageOneSecondWriter(bt.Client, at(noon)).Write(t.Context(), usage.UsageOneSecondEvent{UsageOneSecondSeries: usage.UsageOneSecondSeries{Customer: "c"}, Time: noon, ExpiresAt: noon.Add(1)}))
-	check(t, usage.NewUsageClassesWriter(bt.Client, at(noon)).Write(t.Context(), usage.UsageClassesEvent{UsageClassesSeries: usage.UsageClassesSeries{Customer: "c"}, Time: noon.Add(-hour), Class: usage.UsageClassesClassShort}))
+	check(t, usage.NewUsageClassesWriter(bt.Client, at(noon)).Write(t.Context(), usage.UsageClassesEvent{UsageClassesSeries: usage.UsageClassesSeries{Customer: "c"}, Time: noon.Add(-hour), Class: usage.UsageClassShort}))
 	for _, s := range strategies {
 		compare(t, 1, len(all(t, s.read(t.Context(), bt.Client, at(noon), "c", noon.Add(-hour), noon.Add(1)))))
 	}
@@ -326,7 +326,7 @@ func TestTrap12EventsWithoutAnEnd(t *testing.T) {
 		if !errors.Is(err, usage.ErrNoExpiry) || refused(t, err).Field != "expires_at" {
 			t.Errorf("no expiry: %v", err)
 		}
-		for _, class := range []usage.UsageClassesClass{0, -1, 4, math.MaxInt} {
+		for _, class := range []usage.UsageClass{0, -1, 4, math.MaxInt} {
 			err := usage.NewUsageClassesWriter(client, o).Write(t.Context(), usage.UsageClassesEvent{UsageClassesSeries: usage.UsageClassesSeries{Customer: "c"}, Time: noon, Class: class})
 			if !errors.Is(err, usage.ErrClass) || refused(t, err).Field != "class" {
 				t.Errorf("class %d: %v", class, err)
@@ -334,7 +334,7 @@ func TestTrap12EventsWithoutAnEnd(t *testing.T) {
 		}
 		far := time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)
 		err = usage.NewUsageOneSecondWriter(client, o).Write(t.Context(), usage.UsageOneSecondEvent{UsageOneSecondSeries: usage.UsageOneSecondSeries{Customer: "c"}, Time: noon, ExpiresAt: far})
-		if !errors.Is(err, usage.ErrTime) {
+		if !errors.Is(err, usage.ErrTimeRange) {
 			t.Errorf("the year 10000: %v", err)
 		}
 	}

@@ -19,34 +19,33 @@ type UsageClassesSeries struct {
 // UsageClassesEvent is one event: What a customer has used in a second.
 type UsageClassesEvent struct {
 	UsageClassesSeries
-	Time     time.Time         // truncated to 1s by the writer; UTC when read
-	Class    UsageClassesClass // how long the event lives; the zero class is refused
+	Time     time.Time  // truncated to 1s by the writer; UTC when read
+	Class    UsageClass // how long the event lives; the zero class is refused
 	Requests int64
 	Bytes    int64 // bytes
 }
 
-// UsageClassesClass decides how long an event lives. The zero UsageClassesClass
-// is none, and refused by the writer.
-type UsageClassesClass int
+// UsageClass decides how long an event lives. The zero UsageClass is none, and
+// refused by the writer.
+type UsageClass int
 
-// The values of UsageClassesClass, and how long their events live.
+// The values of UsageClass, and how long their events live.
 const (
-	UsageClassesClassShort    UsageClassesClass = 1 // 1h
-	UsageClassesClassStandard UsageClassesClass = 2 // 2d
-	UsageClassesClassLong     UsageClassesClass = 3 // 3d
+	UsageClassShort    UsageClass = 1 // 1h
+	UsageClassStandard UsageClass = 2 // 2d
+	UsageClassLong     UsageClass = 3 // 3d
 )
 
-// usageClassesClassNames is what the values of UsageClassesClass are called in
-// the schema.
-var usageClassesClassNames = codec.Enum{
+// usageClassNames is what the values of UsageClass are called in the schema.
+var usageClassNames = codec.Enum{
 	{Number: 1, Name: "short"},
 	{Number: 2, Name: "standard"},
 	{Number: 3, Name: "long"},
 }
 
 // String returns the name of the class, or its number if it has none.
-func (c UsageClassesClass) String() string {
-	return codec.EnumString(usageClassesClassNames, int64(c))
+func (c UsageClass) String() string {
+	return codec.EnumString(usageClassNames, int64(c))
 }
 
 // UsageClassesWriter writes UsageClasses events to table usage_classes. Writing
@@ -110,7 +109,7 @@ const (
 type UsageClassesColumns struct {
 	Series   []UsageClassesSeries
 	Time     []time.Time
-	Class    []UsageClassesClass
+	Class    []UsageClass
 	Requests []int64
 	Bytes    []int64
 }
@@ -164,6 +163,11 @@ func (k UsageClassesKey) Append(dst []byte) ([]byte, error) {
 	return w.Key()
 }
 
+// String returns the key, quoted if it is binary, or why there is none.
+func (k UsageClassesKey) String() string {
+	return codec.KeyString(k.Append(nil))
+}
+
 // Prefix returns what the keys of the series begin with, up to and with the
 // delimiter before the time.
 func (k UsageClassesKey) Prefix() ([]byte, error) {
@@ -201,7 +205,7 @@ var usageClassesBucket = codec.Bucket{
 var usageClassesColumns = store.NewColumns(
 	store.SeriesPart(func(e *UsageClassesEvent) *UsageClassesSeries { return &e.UsageClassesSeries }, func(c *UsageClassesColumns) *[]UsageClassesSeries { return &c.Series }),
 	store.TimePart(func(e *UsageClassesEvent) *time.Time { return &e.Time }, func(c *UsageClassesColumns) *[]time.Time { return &c.Time }),
-	store.ClassPart(func(e *UsageClassesEvent) *int { return (*int)(&e.Class) }, func(c *UsageClassesColumns) *[]UsageClassesClass { return &c.Class }),
+	store.ClassPart(func(e *UsageClassesEvent) *int { return (*int)(&e.Class) }, func(c *UsageClassesColumns) *[]UsageClass { return &c.Class }),
 	store.RequiredColumn("requests", codec.Binary.Int64, func(e *UsageClassesEvent) *int64 { return &e.Requests }, func(c *UsageClassesColumns) *[]int64 { return &c.Requests }),
 	store.RequiredColumn("bytes", codec.Binary.Int64, func(e *UsageClassesEvent) *int64 { return &e.Bytes }, func(c *UsageClassesColumns) *[]int64 { return &c.Bytes }),
 )

@@ -19,7 +19,7 @@ func exampleUsageClasses(series usage.UsageClassesSeries, at time.Time, n int) u
 	return usage.UsageClassesEvent{
 		UsageClassesSeries: series,
 		Time:               at,
-		Class:              storetest.Pick(n, usage.UsageClassesClassShort, usage.UsageClassesClassStandard, usage.UsageClassesClassLong),
+		Class:              storetest.Pick(n, usage.UsageClassShort, usage.UsageClassStandard, usage.UsageClassLong),
 		Requests:           storetest.Int64(n),
 		Bytes:              storetest.Int64(n),
 	}

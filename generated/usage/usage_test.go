@@ -236,7 +236,7 @@ func TestClassesCountFromTheEvent(t *testing.T) {
 	bt := usagetest.New(t)
 	s := usage.UsageClassesSeries{Customer: "c"}
 	written := noon.Add(30 * time.Minute)
-	event := usage.UsageClassesEvent{UsageClassesSeries: s, Time: noon, Class: usage.UsageClassesClassShort, Requests: 1}
+	event := usage.UsageClassesEvent{UsageClassesSeries: s, Time: noon, Class: usage.UsageClassShort, Requests: 1}
 	check(t, usage.NewUsageClassesWriter(bt.Client, at(written)).Write(t.Context(), event))
 	for left, want := range map[time.Duration][]usage.UsageClassesEvent{30 * time.Minute: {event}, 30*time.Minute + milli: nil} {
 		r := usage.NewUsageClassesReader(bt.Client, at(written.Add(left)))
@@ -252,7 +252,7 @@ func TestClassesAreMergedByTime(t *testing.T) {
 	var events []usage.UsageClassesEvent
 	for i := range 12 {
 		events = append(events, usage.UsageClassesEvent{
-			UsageClassesSeries: s, Time: noon.Add(time.Duration(i) * 10 * time.Minute), Class: usage.UsageClassesClass(1 + i*2%3), Requests: int64(i), Bytes: -1,
+			UsageClassesSeries: s, Time: noon.Add(time.Duration(i) * 10 * time.Minute), Class: usage.UsageClass(1 + i*2%3), Requests: int64(i), Bytes: -1,
 		})
 	}
 	now := noon.Add(hour)
@@ -270,7 +270,7 @@ func TestClassesAreMergedByTime(t *testing.T) {
 	r = usage.NewUsageClassesReader(bt.Client, at(noon.Add(150*time.Minute)))
 	var want []usage.UsageClassesEvent
 	for _, e := range events {
-		if e.Class != usage.UsageClassesClassShort || !e.Time.Before(noon.Add(90*time.Minute)) {
+		if e.Class != usage.UsageClassShort || !e.Time.Before(noon.Add(90*time.Minute)) {
 			want = append(want, e)
 		}
 	}

@@ -149,6 +149,11 @@ func (k BalloonNewCellsKey) Append(dst []byte) ([]byte, error) {
 	return w.Key()
 }
 
+// String returns the key, quoted if it is binary, or why there is none.
+func (k BalloonNewCellsKey) String() string {
+	return codec.KeyString(k.Append(nil))
+}
+
 // Prefix returns what the keys of the series begin with, up to and with the
 // delimiter before the time.
 func (k BalloonNewCellsKey) Prefix() ([]byte, error) {

@@ -346,7 +346,7 @@ func TestWriteErrorNamesEachEvent(t *testing.T) {
 	if !slices.Equal(want, got) || failed.Events != 6 {
 		t.Errorf("got %v of %d, want %v", got, failed.Events, want)
 	}
-	for _, reason := range []error{weather.ErrDelimiter, weather.ErrTime} {
+	for _, reason := range []error{weather.ErrDelimiter, weather.ErrTimeRange} {
 		if !errors.Is(err, reason) {
 			t.Errorf("%v is not %v", err, reason)
 		}

@@ -56,7 +56,7 @@ func TestTrap02TimesThatBigtableMistakes(t *testing.T) {
 	w := weather.NewBalloonSerializedWriter(bt.Client, options)
 	for _, at := range []time.Time{{}, time.UnixMicro(-1), time.Unix(-86400, 0), time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)} {
 		err := w.Write(t.Context(), weather.BalloonSerializedEvent{BalloonSerializedSeries: weather.BalloonSerializedSeries{Location: "l"}, Time: at})
-		if !errors.Is(err, weather.ErrTime) {
+		if !errors.Is(err, weather.ErrTimeRange) {
 			t.Errorf("%v: %v", at, err)
 		}
 	}
@@ -217,7 +217,7 @@ func TestTrap14WeeksAreCountedFromTheOrigin(t *testing.T) {
 		compare(t, want, string(key))
 	}
 	_, err := weather.BalloonNewCellsKey{Location: "l", BalloonID: 1, Bucket: time.Date(2021, 2, 28, 0, 0, 0, 0, time.UTC)}.Append(nil)
-	if !errors.Is(err, weather.ErrTime) {
+	if !errors.Is(err, weather.ErrTimeRange) {
 		t.Error(err)
 	}
 }

@@ -132,22 +132,22 @@ func (b Bucket) lastNumber() int64 {
 }
 
 // AppendLabel appends the label of the bucket that holds t. A time outside
-// [b.Min(), b.Max()) gives [ErrTime].
+// [b.Min(), b.Max()) gives [ErrTimeRange].
 func (b Bucket) AppendLabel(dst []byte, t time.Time) ([]byte, error) {
 	if !t.Before(year10k) {
-		return dst, ErrTime
+		return dst, ErrTimeRange
 	}
 	index := b.index(t)
 	switch b.Label.Kind {
 	case NumberLabel:
 		if index < 0 || index >= b.lastNumber() {
-			return dst, ErrTime
+			return dst, ErrTimeRange
 		}
 		return b.Label.appendNumber(dst, index+1), nil
 	case ISOWeekLabel:
 		start := b.start(index)
 		if start.Before(epoch) {
-			return dst, ErrTime
+			return dst, ErrTimeRange
 		}
 		return appendISOWeek(dst, start), nil
 	}
@@ -166,7 +166,7 @@ func (b Bucket) LabelsFrom(t time.Time) (KeyPieces, bool) {
 }
 
 // ParseLabel parses what [Bucket.AppendLabel] wrote, and nothing else, and
-// returns the start of the bucket. The error wraps [ErrTime].
+// returns the start of the bucket. The error wraps [ErrTimeRange].
 func (b Bucket) ParseLabel(s string) (time.Time, error) {
 	start, ok := b.parseLabel(s)
 	if ok {
@@ -175,7 +175,7 @@ func (b Bucket) ParseLabel(s string) (time.Time, error) {
 		ok = err == nil && string(again) == s
 	}
 	if !ok {
-		return time.Time{}, fmt.Errorf("%w: %s is not %s", ErrTime, quote(s), b.wantedLabel(s))
+		return time.Time{}, fmt.Errorf("%w: %s is not %s", ErrTimeRange, quote(s), b.wantedLabel(s))
 	}
 	return start, nil
 }

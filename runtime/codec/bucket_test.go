@@ -71,7 +71,7 @@ func TestTrap14WeekNumbers(t *testing.T) {
 			t.Errorf("%s of %s is %s, %v; want %s", tt.b.Label, tt.at, got, err, tt.label)
 		}
 	}
-	if _, err := weeks.AppendLabel(nil, date("2021-02-28T23:59:59Z")); !errors.Is(err, codec.ErrTime) {
+	if _, err := weeks.AppendLabel(nil, date("2021-02-28T23:59:59Z")); !errors.Is(err, codec.ErrTimeRange) {
 		t.Errorf("before the origin: %v", err)
 	}
 }
@@ -373,7 +373,7 @@ func TestBucketProperties(t *testing.T) {
 		for _, at := range []time.Time{at, b.Min(), b.Min().Add(-1), b.Max(), b.Max().Add(-1)} {
 			_, err := b.AppendLabel(nil, at)
 			want := !at.Before(b.Min()) && at.Before(b.Max())
-			if (err == nil) != want || err != nil && !errors.Is(err, codec.ErrTime) {
+			if (err == nil) != want || err != nil && !errors.Is(err, codec.ErrTimeRange) {
 				t.Fatalf("label of %v in [%v, %v): %v", at, b.Min(), b.Max(), err)
 			}
 		}
@@ -401,7 +401,7 @@ func TestBucketParseLabelIsStrict(t *testing.T) {
 		{hours, []string{"2021-03-05-01", "2021-03-05-24", "2021-03-05"}},
 	} {
 		for _, label := range tt.labels {
-			if got, err := tt.b.ParseLabel(label); !errors.Is(err, codec.ErrTime) {
+			if got, err := tt.b.ParseLabel(label); !errors.Is(err, codec.ErrTimeRange) {
 				t.Errorf("%s: %q is read as %v, %v", tt.b.Label, label, got, err)
 			}
 		}

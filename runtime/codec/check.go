@@ -15,10 +15,10 @@ type Checker struct {
 }
 
 // Time checks the time of an event: the zero [time.Time], times before 1970 and
-// after the year 9999 give [ErrTime].
+// after the year 9999 give [ErrTimeRange].
 func (c *Checker) Time(field string, t time.Time) {
 	if c.err == nil && (t.Before(epoch) || !t.Before(year10k)) {
-		c.fail(field, showTime(t), ErrTime)
+		c.fail(field, showTime(t), ErrTimeRange)
 	}
 }
 
@@ -26,6 +26,20 @@ func (c *Checker) Time(field string, t time.Time) {
 func (c *Checker) String(field, v string) {
 	if c.err == nil && !utf8.ValidString(v) {
 		c.fail(field, quote(v), ErrUTF8)
+	}
+}
+
+// OptionalString is String for a value that may be absent.
+func (c *Checker) OptionalString(field string, v *string) {
+	if v != nil {
+		c.String(field, *v)
+	}
+}
+
+// OptionalTimestamp is Timestamp for a value that may be absent.
+func (c *Checker) OptionalTimestamp(field string, v *time.Time) {
+	if v != nil {
+		c.Timestamp(field, *v)
 	}
 }
 
@@ -47,10 +61,10 @@ func (c *Checker) Enum(field string, e Enum, v int64) {
 }
 
 // Timestamp checks that v can be held in nanoseconds since 1970: from 1677-09-21
-// to 2262-04-11, which leaves out the zero [time.Time]. Else [ErrTime].
+// to 2262-04-11, which leaves out the zero [time.Time]. Else [ErrTimeRange].
 func (c *Checker) Timestamp(field string, v time.Time) {
 	if c.err == nil && (v.Before(minNanos) || v.After(maxNanos)) {
-		c.fail(field, showTime(v), ErrTime)
+		c.fail(field, showTime(v), ErrTimeRange)
 	}
 }
 

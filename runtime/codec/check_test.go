@@ -19,9 +19,9 @@ func TestChecker(t *testing.T) {
 		check func(c *codec.Checker)
 	}{
 		{"time", nil, func(c *codec.Checker) { c.Time("f", time.Unix(0, 0)); c.Time("f", year10k.Add(-1)) }},
-		{"zero time (trap 2)", codec.ErrTime, func(c *codec.Checker) { c.Time("f", time.Time{}) }},
-		{"before 1970 (trap 2)", codec.ErrTime, func(c *codec.Checker) { c.Time("f", time.Unix(0, -1000)) }},
-		{"after 9999", codec.ErrTime, func(c *codec.Checker) { c.Time("f", year10k) }},
+		{"zero time (trap 2)", codec.ErrTimeRange, func(c *codec.Checker) { c.Time("f", time.Time{}) }},
+		{"before 1970 (trap 2)", codec.ErrTimeRange, func(c *codec.Checker) { c.Time("f", time.Unix(0, -1000)) }},
+		{"after 9999", codec.ErrTimeRange, func(c *codec.Checker) { c.Time("f", year10k) }},
 		{"string", nil, func(c *codec.Checker) { c.String("f", "°C") }},
 		{"bad UTF-8", codec.ErrUTF8, func(c *codec.Checker) { c.String("f", "\xb0C") }},
 		{"JSON", nil, func(c *codec.Checker) { c.JSON("f", []byte(`{"a":[1]}`)) }},
@@ -33,15 +33,15 @@ func TestChecker(t *testing.T) {
 			c.Timestamp("f", time.Unix(0, math.MinInt64))
 			c.Timestamp("f", time.Unix(0, math.MaxInt64))
 		}},
-		{"timestamp before 1677", codec.ErrTime, func(c *codec.Checker) { c.Timestamp("f", time.Unix(0, math.MinInt64).Add(-1)) }},
-		{"timestamp after 2262", codec.ErrTime, func(c *codec.Checker) { c.Timestamp("f", time.Unix(0, math.MaxInt64).Add(1)) }},
-		{"zero timestamp", codec.ErrTime, func(c *codec.Checker) { c.Timestamp("f", time.Time{}) }},
+		{"timestamp before 1677", codec.ErrTimeRange, func(c *codec.Checker) { c.Timestamp("f", time.Unix(0, math.MinInt64).Add(-1)) }},
+		{"timestamp after 2262", codec.ErrTimeRange, func(c *codec.Checker) { c.Timestamp("f", time.Unix(0, math.MaxInt64).Add(1)) }},
+		{"zero timestamp", codec.ErrTimeRange, func(c *codec.Checker) { c.Timestamp("f", time.Time{}) }},
 		{"infinity", nil, func(c *codec.Checker) { c.NotNaN("f", math.Inf(-1)) }},
 		{"NaN", codec.ErrNaN, func(c *codec.Checker) { c.NotNaN("f", math.NaN()) }},
 		{"finite", nil, func(c *codec.Checker) { c.Finite("f", math.MaxFloat64) }},
 		{"infinity is not finite", codec.ErrNaN, func(c *codec.Checker) { c.Finite("f", math.Inf(1)) }},
 		{"NaN is not finite", codec.ErrNaN, func(c *codec.Checker) { c.Finite("f", math.NaN()) }},
-		{"first error wins", codec.ErrTime, func(c *codec.Checker) {
+		{"first error wins", codec.ErrTimeRange, func(c *codec.Checker) {
 			c.Time("f", time.Time{})
 			c.Time("g", time.Time{})
 			c.String("g", "\xff")

@@ -22,7 +22,7 @@ var (
 	ErrValue      = errors.New("stored value does not decode")            // a stored value that does not decode
 	ErrMissing    = errors.New("stored event lacks a field")              // a stored event lacks a field that has no default and is not optional
 	ErrNaN        = errors.New("NaN or infinite value")                   // NaN where order or identity matters, NaN or an infinity where the format has none
-	ErrTime       = errors.New("time is outside what the table can hold") // the zero time, one outside 1970 to 9999, or one that a format or bucket label cannot hold
+	ErrTimeRange  = errors.New("time is outside what the table can hold") // the zero time, one outside 1970 to 9999, or one that a format or bucket label cannot hold
 	ErrUTF8       = errors.New("not valid UTF-8")                         // a string that is not UTF-8
 	ErrEnum       = errors.New("not a value of the enum")                 // a number or name that the enum does not list
 	ErrJSON       = errors.New("not valid JSON")                          // a JSON value that is not JSON

@@ -67,7 +67,9 @@ var (
 )
 
 // TextEnumAs is the coding of an enum by the names of its values.
-func TextEnumAs[T ~int64](names Enum) Coding[T] { return enumCoding[T](names, AppendTextEnum, TextEnum) }
+func TextEnumAs[T ~int64](names Enum) Coding[T] {
+	return enumCoding[T](names, AppendTextEnum, TextEnum)
+}
 
 // BinaryEnumAs is the coding of an enum by the numbers of its values.
 func BinaryEnumAs[T ~int64](names Enum) Coding[T] {

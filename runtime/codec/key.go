@@ -196,11 +196,11 @@ func (w *KeyWriter) DurationAs(segment string, f KeyForm, v time.Duration) {
 }
 
 // Timestamp writes v in nanoseconds since 1970, padded to 19 digits. Times
-// before 1970 or after 2262-04-11 give [ErrTime].
+// before 1970 or after 2262-04-11 give [ErrTimeRange].
 func (w *KeyWriter) Timestamp(segment string, v time.Time) { w.TimestampAs(segment, KeyForm{}, v) }
 
 // TimestampAs writes v in nanoseconds since 1970, in 19 digits or 8 bytes. Times
-// before 1970 or after 2262-04-11 give [ErrTime].
+// before 1970 or after 2262-04-11 give [ErrTimeRange].
 func (w *KeyWriter) TimestampAs(segment string, f KeyForm, v time.Time) {
 	if w.accepts(segment, f, TimestampSegment) {
 		w.time(segment, f.timestamp(), v)
@@ -257,7 +257,7 @@ func (w *KeyWriter) Const(text string) {
 }
 
 // Bucket writes the label of the bucket that holds t. Errors name the segment
-// "bucket"; a time without a label gives [ErrTime].
+// "bucket"; a time without a label gives [ErrTimeRange].
 func (w *KeyWriter) Bucket(b Bucket, t time.Time) {
 	if w.err != nil {
 		return
@@ -278,7 +278,7 @@ func (w *KeyWriter) Bucket(b Bucket, t time.Time) {
 }
 
 // Time writes t in the format f. Errors name the segment "time"; a time that
-// the format cannot hold gives [ErrTime].
+// the format cannot hold gives [ErrTimeRange].
 func (w *KeyWriter) Time(f TimeFormat, t time.Time) {
 	if w.err == nil {
 		w.time(timeField, f, t)
@@ -396,3 +396,15 @@ func (w *KeyWriter) Prefix() ([]byte, error) {
 }
 
 func showTime(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
+
+// KeyString is a row key for people: as it is if it is printable, and else quoted; or, if err
+// is not nil, why there is no key.
+func KeyString(key []byte, err error) string {
+	if err != nil {
+		return "no row key: " + err.Error()
+	}
+	if quoted := strconv.Quote(string(key)); quoted[1:len(quoted)-1] != string(key) {
+		return quoted
+	}
+	return string(key)
+}

@@ -87,11 +87,11 @@ func TestKeyWriterRefuses(t *testing.T) {
 		{"empty bytes", "#", "s", codec.ErrEmpty, func(w *codec.KeyWriter) { w.Bytes("s", nil) }},
 		{"bad UTF-8", "#", "s", codec.ErrUTF8, func(w *codec.KeyWriter) { w.String("s", "\xff") }},
 		{"unknown enum", "#", "s", codec.ErrEnum, func(w *codec.KeyWriter) { w.Enum("s", phases, 3) }},
-		{"before 1970", "#", "s", codec.ErrTime, func(w *codec.KeyWriter) { w.Timestamp("s", time.Unix(0, -1)) }},
-		{"zero time", "#", "s", codec.ErrTime, func(w *codec.KeyWriter) { w.Timestamp("s", time.Time{}) }},
-		{"after 2262", "#", "s", codec.ErrTime, func(w *codec.KeyWriter) { w.Timestamp("s", date("2262-04-12")) }},
-		{"before the origin", "#", "bucket", codec.ErrTime, func(w *codec.KeyWriter) { w.Bucket(weeks, date("2021-02-28")) }},
-		{"year 10000", "#", "time", codec.ErrTime, func(w *codec.KeyWriter) { w.Time(minutes, time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)) }},
+		{"before 1970", "#", "s", codec.ErrTimeRange, func(w *codec.KeyWriter) { w.Timestamp("s", time.Unix(0, -1)) }},
+		{"zero time", "#", "s", codec.ErrTimeRange, func(w *codec.KeyWriter) { w.Timestamp("s", time.Time{}) }},
+		{"after 2262", "#", "s", codec.ErrTimeRange, func(w *codec.KeyWriter) { w.Timestamp("s", date("2262-04-12")) }},
+		{"before the origin", "#", "bucket", codec.ErrTimeRange, func(w *codec.KeyWriter) { w.Bucket(weeks, date("2021-02-28")) }},
+		{"year 10000", "#", "time", codec.ErrTimeRange, func(w *codec.KeyWriter) { w.Time(minutes, time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)) }},
 		{"4097 bytes", "#", "key", codec.ErrKeyTooLong, func(w *codec.KeyWriter) { w.String("s", strings.Repeat("x", 4097)) }},
 		{"binary key, no fixed width", "", "s", codec.ErrForm, func(w *codec.KeyWriter) { w.Int("s", 1) }},
 		{"binary key, label of no fixed width", "", "bucket", codec.ErrForm, func(w *codec.KeyWriter) { w.Bucket(weeks, date("2021-03-05")) }},
@@ -391,3 +391,19 @@ func BenchmarkKeyReadTime(b *testing.B) {
 }
 
 var sink string
+
+func TestKeyString(t *testing.T) {
+	for _, c := range []struct {
+		key  string
+		err  error
+		want string
+	}{
+		{"us-west2#3698#week1", nil, "us-west2#3698#week1"},
+		{"a\x00\x01", nil, `"a\x00\x01"`},
+		{"", codec.ErrEmpty, "no row key: " + codec.ErrEmpty.Error()},
+	} {
+		if got := codec.KeyString([]byte(c.key), c.err); got != c.want {
+			t.Errorf("KeyString(%q, %v) = %s, want %s", c.key, c.err, got, c.want)
+		}
+	}
+}

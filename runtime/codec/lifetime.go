@@ -61,7 +61,7 @@ func (l Lifetime) Dated() bool {
 // microseconds and a multiple of 1000. expiresAt and ttl are what the event says
 // of its end, zero if nothing; ttl runs from now, and wins. The error is
 // [ErrExpired] for an event that is past its time to live, [ErrNoExpiry] for one
-// that must say when it expires and does not, or [ErrTime] for one that expires
+// that must say when it expires and does not, or [ErrTimeRange] for one that expires
 // after the year 9999.
 func (l Lifetime) Micros(now, event, expiresAt time.Time, ttl time.Duration) (int64, error) {
 	switch l.Stamp {
@@ -99,7 +99,7 @@ func (l Lifetime) end(now, expiresAt time.Time, ttl time.Duration) (time.Time, e
 // shifted returns the timestamp of an event that expires at end.
 func (l Lifetime) shifted(now, end time.Time) (int64, error) {
 	if !end.Before(year10k) {
-		return 0, &FieldError{Field: "expires_at", Value: showTime(end), Err: ErrTime}
+		return 0, &FieldError{Field: "expires_at", Value: showTime(end), Err: ErrTimeRange}
 	}
 	us := CeilMicros(end) - l.Default.Microseconds()
 	if us < 0 || !l.Alive(now, us, 1) {

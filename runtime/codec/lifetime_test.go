@@ -81,7 +81,7 @@ func TestLifetimeRefuses(t *testing.T) {
 		{"born expired", oneSecond, now, now.Add(-time.Hour), 0, codec.ErrExpired},
 		{"expires now", oneSecond, now, date("2021-03-05T12:00:00Z"), 0, codec.ErrExpired},
 		{"expires before 1970", oneSecond, now, date("1969-12-31"), 0, codec.ErrExpired},
-		{"expires too late", oneSecond, now, date("9999-12-31").Add(day), 0, codec.ErrTime},
+		{"expires too late", oneSecond, now, date("9999-12-31").Add(day), 0, codec.ErrTimeRange},
 		{"negative ttl", oneSecond, now, now.Add(time.Hour), -1, codec.ErrExpired},
 		{"no expiry, but a default", twoDays, none, none, 0, nil},
 		{"negative ttl with a default", twoDays, now, none, -1, codec.ErrExpired},

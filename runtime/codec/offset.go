@@ -60,14 +60,14 @@ func (o Offset) In(start time.Time) OffsetsIn {
 }
 
 // Parse returns the time, in microseconds since 1970, and the sequence number that
-// [Offset.Append] wrote for an event of the bucket. The error wraps [ErrTime].
+// [Offset.Append] wrote for an event of the bucket. The error wraps [ErrTimeRange].
 func (o OffsetsIn) Parse(qualifier []byte) (micros int64, sequence uint32, err error) {
 	want := o.width
 	if o.sequence {
 		want += sequenceBytes
 	}
 	if len(qualifier) != want {
-		return 0, 0, fmt.Errorf("%w: %q is not the time within a bucket in %d bytes", ErrTime, qualifier, want)
+		return 0, 0, fmt.Errorf("%w: %q is not the time within a bucket in %d bytes", ErrTimeRange, qualifier, want)
 	}
 	var steps int64
 	for _, b := range qualifier[:o.width] {
@@ -77,7 +77,7 @@ func (o OffsetsIn) Parse(qualifier []byte) (micros int64, sequence uint32, err e
 		sequence = binary.BigEndian.Uint32(qualifier[o.width:])
 	}
 	if steps < 0 || steps >= o.end {
-		return 0, 0, fmt.Errorf("%w: %q is after the end of the bucket", ErrTime, qualifier)
+		return 0, 0, fmt.Errorf("%w: %q is after the end of the bucket", ErrTimeRange, qualifier)
 	}
 	return o.start + steps*o.precision, sequence, nil
 }

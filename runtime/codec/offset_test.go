@@ -102,7 +102,7 @@ func TestOffsets(t *testing.T) {
 		q := string(rapid.SliceOfN(rapid.Byte(), 0, 12).Draw(t, "qualifier"))
 		us, sequence, err := o.In(start).Parse([]byte(q))
 		if err != nil {
-			if !errors.Is(err, codec.ErrTime) {
+			if !errors.Is(err, codec.ErrTimeRange) {
 				t.Fatal(err)
 			}
 			return
@@ -144,7 +144,7 @@ func TestOffsetsEndWithTheBucket(t *testing.T) {
 		}
 		next := o.Append(nil, last, 1)
 		next[o.Width()-1]++ // none of them ends with 0xff
-		if us, _, err := o.In(start).Parse(next); !errors.Is(err, codec.ErrTime) {
+		if us, _, err := o.In(start).Parse(next); !errors.Is(err, codec.ErrTimeRange) {
 			t.Errorf("%s: the step after the last is %d, %v", name, us, err)
 		}
 	}

@@ -8,6 +8,9 @@ func Optional[T any](v T, err error) (*T, error) {
 	return &v, nil
 }
 
+// Pointer returns the value of an optional field that is present.
+func Pointer[T any](v T) *T { return &v }
+
 // Present makes an empty value of an optional field that is a slice differ
 // from an absent one, which is nil.
 func Present[T ~[]byte](v T, err error) (T, error) {

@@ -182,10 +182,10 @@ func (f TimeFormat) Max() time.Time {
 }
 
 // Append appends t, in UTC and rounded down to the resolution. A time outside
-// [f.Min(), f.Max()) gives [ErrTime].
+// [f.Min(), f.Max()) gives [ErrTimeRange].
 func (f TimeFormat) Append(dst []byte, t time.Time) ([]byte, error) {
 	if t.Before(epoch) || !t.Before(f.Max()) {
-		return dst, ErrTime
+		return dst, ErrTimeRange
 	}
 	if f.Kind == LayoutTime {
 		return appendLayout(dst, f.Layout, t.UTC()), nil
@@ -202,11 +202,11 @@ func (f TimeFormat) Append(dst []byte, t time.Time) ([]byte, error) {
 }
 
 // Parse parses what [TimeFormat.Append] wrote, and nothing else, and returns it
-// in UTC. The error wraps [ErrTime].
+// in UTC. The error wraps [ErrTimeRange].
 func (f TimeFormat) Parse(s string) (time.Time, error) {
 	t, ok := f.parse(s)
 	if !ok || t.Before(epoch) || !t.Before(f.Max()) {
-		return time.Time{}, fmt.Errorf("%w: %s is not of the form %s", ErrTime, quote(s), f)
+		return time.Time{}, fmt.Errorf("%w: %s is not of the form %s", ErrTimeRange, quote(s), f)
 	}
 	return t, nil
 }

@@ -107,7 +107,7 @@ func TestTimeFormatBounds(t *testing.T) {
 			t.Errorf("%s holds [%v, %v)", s, f.Min(), f.Max())
 		}
 		for _, out := range []time.Time{{}, f.Min().Add(-1), f.Max(), f.Max().AddDate(1, 0, 0)} {
-			if _, err := f.Append(nil, out); !errors.Is(err, codec.ErrTime) {
+			if _, err := f.Append(nil, out); !errors.Is(err, codec.ErrTimeRange) {
 				t.Errorf("%s of %v: %v", s, out, err)
 			}
 		}
@@ -171,7 +171,7 @@ func TestTimeFormatParseIsStrict(t *testing.T) {
 		"2006-01-02T15:04:05.000": {"2021-01-01T24:00:00.000", "2021-01-01T00:60:00.000", "2021-01-01T00:00:60.000", "2021-01-01T00:00:00,000", "2021-01-01T00:00:00.00", "2021-01-01T00:00:00.0000"},
 	} {
 		for _, text := range texts {
-			if got, err := mustFormat(s).Parse(text); !errors.Is(err, codec.ErrTime) {
+			if got, err := mustFormat(s).Parse(text); !errors.Is(err, codec.ErrTimeRange) {
 				t.Errorf("%s: %q is read as %v, %v", s, text, got, err)
 			}
 		}

@@ -273,7 +273,7 @@ func (a *assembler[E]) metrics(rows []wire.Row, first wire.Row, yield yielder[E]
 
 // errStray is why a cell is no event: other programs may have written it at the time
 // of the server, which says nothing of the event's.
-var errStray = fmt.Errorf("%w: the timestamp of a cell is not in the bucket of its row", codec.ErrTime)
+var errStray = fmt.Errorf("%w: the timestamp of a cell is not in the bucket of its row", codec.ErrTimeRange)
 
 // inBucket leaves out cells whose timestamps are not in the bucket of their row, and
 // yields an error for each column that has some.

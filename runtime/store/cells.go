@@ -25,7 +25,7 @@ type Cells struct {
 	kind     Kind
 	named    bool // columns have the name of their datum or their time
 	columns  []Column
-	plain    []bool // whether the cells of a column are set as they are encoded
+	plain    []bool        // whether the cells of a column are set as they are encoded
 	offset   codec.Offset  // BucketOffsets
 	families [][]byte      // the addresses of the families
 	setters  []wire.Setter // all columns in the first family, the second and so on

@@ -169,7 +169,7 @@ func TestTimestampsOutsideTheBucket(t *testing.T) {
 					got = append(got, e.Value)
 				}
 				var decode *DecodeError
-				if len(got) != 3 || len(failed) != 1 || !errors.As(failed[0], &decode) || !errors.Is(failed[0], codec.ErrTime) || decode.Row != row || !decode.Time.Equal(stray) {
+				if len(got) != 3 || len(failed) != 1 || !errors.As(failed[0], &decode) || !errors.Is(failed[0], codec.ErrTimeRange) || decode.Row != row || !decode.Time.Equal(stray) {
 					t.Errorf("%s, %v, %+v: %v, %v", l.Table.ID, stray, o, got, failed)
 				}
 			}
@@ -182,7 +182,7 @@ func TestTimestampsOutsideTheBucket(t *testing.T) {
 		row = strings.Replace(row, "06", "07", 1)
 		m.Set("f.1", qualifier, bigtable.Time(at(90*86400)), codec.AppendBinaryUint64(nil, 77))
 		must(t, table.Apply(t.Context(), row, m))
-		if e, err := NewReader(bt.Client, l, clockAt(1)).Latest(t.Context(), sample{Series: "s"}); !errors.Is(err, codec.ErrTime) {
+		if e, err := NewReader(bt.Client, l, clockAt(1)).Latest(t.Context(), sample{Series: "s"}); !errors.Is(err, codec.ErrTimeRange) {
 			t.Errorf("%s: %+v, %v", l.Table.ID, e, err)
 		}
 	}

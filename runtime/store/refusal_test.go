@@ -103,8 +103,8 @@ func TestOneTableRefusesForAll(t *testing.T) {
 		{"delimiter, for an hour", sample{Series: "a#b", Time: now}, codec.ErrDelimiter},
 		{"delimiter, for an hour", sample{Series: "a#b", Time: at(1)}, codec.ErrDelimiter}, // it is too old, too
 		{"range", sample{Series: "a", Time: at(1), Value: 100}, codec.ErrRange},
-		{"label", sample{Series: "a", Time: day0.Add(-1)}, codec.ErrTime},
-		{"label", sample{Series: "a", Time: day0.Add(9 * 24 * time.Hour)}, codec.ErrTime},
+		{"label", sample{Series: "a", Time: day0.Add(-1)}, codec.ErrTimeRange},
+		{"label", sample{Series: "a", Time: day0.Add(9 * 24 * time.Hour)}, codec.ErrTimeRange},
 		{"qualifier", sample{Series: "a", Time: at(1), Note: make([]byte, maxQualifier+1)}, codec.ErrTooLarge},
 	} {
 		for place := range 3 {

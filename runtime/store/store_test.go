@@ -314,7 +314,7 @@ func TestTrap25BulkErrorsAreReported(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if !errors.Is(err, codec.ErrEmpty) || !errors.Is(err, codec.ErrTime) || !strings.HasPrefix(err.Error(), "5 of 6 events not written; event 1, table days, row") {
+	if !errors.Is(err, codec.ErrEmpty) || !errors.Is(err, codec.ErrTimeRange) || !strings.HasPrefix(err.Error(), "5 of 6 events not written; event 1, table days, row") {
 		t.Error(err)
 	}
 	if got, err := collect(t.Context(), NewReader(bt.Client, l), "good", day0, at(9)); len(got) != 1 || err != nil {
