@@ -1,5 +1,5 @@
-// Package gen is btgen as a library: schemas in, files out. It reads and writes
-// nothing on disk; packages project and output do.
+// Package gen is btgen as a library: it turns schemas into generated files. It does not
+// access the disk; packages project and output do.
 package gen
 
 import (
@@ -18,24 +18,23 @@ import (
 
 // Input is one schema file.
 type Input struct {
-	Name string // for positions
+	Name string // file name in positions
 	Text []byte
-	// Source and Project are what generated code records of the file: see
-	// output.Record. Without a Source that is the base of its name. Inputs are in the
-	// order of their sources, then of their names.
+	// Source and Project are recorded in generated code: see [output.Record]. An empty
+	// Source stands for the base of Name. Inputs are sorted by Source, then by Name.
 	Source, Project string
 }
 
-// Result is what became of the schemas.
+// Result is the result of [Resolve] or [Generate].
 type Result struct {
-	Layouts []*layout.Layout // in the order of the inputs
-	Schemas []*schema.Schema // that the layouts are of, one each; of Resolve
-	Files   []output.File    // sorted by path; none where Diagnostics has an error
-	// Diagnostics is what was found, in the order of files and lines.
+	Layouts []*layout.Layout // of the schemas without syntax errors, sorted like the inputs
+	Schemas []*schema.Schema // the schemas of Layouts, with the same indexes; nil from Generate
+	Files   []output.File    // sorted by path; empty from Resolve, and if Diagnostics has an error
+	// Diagnostics are all findings, sorted by file and line.
 	Diagnostics diag.List
 }
 
-// Resolve turns schemas into layouts and checks them against all rules.
+// Resolve resolves schemas to layouts and checks them against all rules.
 func Resolve(inputs []Input) Result {
 	inputs = slices.SortedFunc(slices.Values(inputs), func(a, b Input) int {
 		return cmp.Or(cmp.Compare(a.Source, b.Source), cmp.Compare(a.Name, b.Name))
@@ -55,14 +54,14 @@ func Resolve(inputs []Input) Result {
 	return r
 }
 
-// resolved is what became of one schema by itself.
+// resolved is the result of resolve.
 type resolved struct {
 	schema *schema.Schema
-	layout *layout.Layout // nil if the schema cannot be read: what it means would be a guess
+	layout *layout.Layout // nil if the schema has syntax errors
 	found  diag.List
 }
 
-// resolve turns a schema into a layout and checks it by itself.
+// resolve resolves one schema to a layout and checks it, independently of the others.
 func resolve(in Input) resolved {
 	s, found := schema.Parse(in.Name, in.Text)
 	if found.HasErrors() {
@@ -76,15 +75,15 @@ func resolve(in Input) resolved {
 	return resolved{s, l, slices.Concat(found, more, lint.Check(s, l))}
 }
 
-// Generate renders the code of the schemas for a target. The same schemas and
-// target give the same bytes, in whatever order the schemas come. An error is a defect of btgen; what is wrong with the schemas stands in
-// the Result.
+// Generate generates the code of the schemas for a target. The output is deterministic and
+// does not depend on the order of the inputs. Errors in the schemas are in the Diagnostics;
+// a non-nil error is a bug in btgen.
 func Generate(inputs []Input, target emit.Target) (Result, error) {
 	r := Resolve(inputs)
 	if r.Diagnostics.HasErrors() || len(r.Layouts) == 0 {
 		return r, nil
 	}
-	r.Schemas = nil // most of what would stay in memory, and code is made of layouts alone
+	r.Schemas = nil // frees memory: emitting needs only the layouts
 	files, err := emit.Emit(r.Layouts, target)
 	if err != nil {
 		return r, err

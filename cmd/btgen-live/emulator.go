@@ -21,19 +21,19 @@ import (
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
 
-// newEmulator returns the command that runs a server.
+// newEmulator returns the command emulator.
 func newEmulator() *cobra.Command {
 	e := emulator{addr: "localhost:8086", project: storetest.Project, instance: storetest.Instance}
 	cmd := &cobra.Command{
 		Use:   "emulator [path...]",
 		Short: "Run an in-memory Bigtable with the tables of the schemas",
-		Long: `Run Google's in-memory Bigtable with the tables of the schemas, until it is
-interrupted. It prints what to set so that Bigtable clients connect to it. They
-must name the project and the instance that the tables were made in.
+		Long: `Run Google's in-memory Bigtable with the tables of the schemas until interrupted. The
+command prints the environment variable that connects Bigtable clients to it. Clients
+must use the project and the instance of the tables.
 
-It collects no garbage before a column family is added to a table, and it does
-not know Bigtable's limits. A client that BIGTABLE_EMULATOR_HOST connects takes
-rows of up to 4 MiB.
+The emulator collects no garbage before a column family is added to a table, and does
+not enforce Bigtable's limits. Clients that connect through BIGTABLE_EMULATOR_HOST
+accept rows of up to 4 MiB.
 
 ` + cli.PathsHelp,
 		RunE: func(cmd *cobra.Command, paths []string) error {
@@ -46,19 +46,20 @@ rows of up to 4 MiB.
 			return e.run(ctx, cmd.OutOrStdout(), tables)
 		},
 	}
-	cmd.Flags().StringVar(&e.addr, "addr", e.addr, "host:port to listen on; port 0 is any that is free")
-	cmd.Flags().StringVar(&e.project, "project", e.project, "project that gets the tables")
-	cmd.Flags().StringVar(&e.instance, "instance", e.instance, "instance that gets the tables")
+	cmd.Flags().StringVar(&e.addr, "addr", e.addr, "host:port to listen on; port 0 chooses a free port")
+	cmd.Flags().StringVar(&e.project, "project", e.project, "project of the tables")
+	cmd.Flags().StringVar(&e.instance, "instance", e.instance, "instance of the tables")
 	cmd.Flags().StringVar(&e.prefix, "prefix", "", prefixHelp)
 	return cmd
 }
 
-// interruptible returns ctx until the process is asked to end.
+// interruptible returns a context that is canceled when the process is interrupted or
+// terminated.
 func interruptible(ctx context.Context) (context.Context, context.CancelFunc) {
 	return signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 }
 
-// emulator is the flags of the command.
+// emulator are the flags of the command emulator.
 type emulator struct{ addr, project, instance, prefix string }
 
 // run serves the tables until ctx ends.
@@ -72,15 +73,15 @@ func (e emulator) run(ctx context.Context, stdout io.Writer, tables []store.Tabl
 	}
 	err = e.serve(ctx, stdout, server.Addr, tables)
 	if ctx.Err() != nil {
-		err = nil // it was asked to end
+		err = nil // interrupted
 	}
 	return errors.Join(err, server.Close())
 }
 
-// serve makes the tables, says where they are and waits for ctx to end.
+// serve creates the tables, prints where they are, and waits until ctx is done.
 func (e emulator) serve(ctx context.Context, stdout io.Writer, addr string, tables []store.Table) error {
 	host := reachable(addr)
-	if err := e.makeTables(ctx, stdout, host, tables); err != nil {
+	if err := e.createTables(ctx, stdout, host, tables); err != nil {
 		return err
 	}
 	_, err := fmt.Fprintf(stdout, "the tables are in project %s, instance %s; interrupt to stop\nexport BIGTABLE_EMULATOR_HOST=%s\n",
@@ -92,9 +93,9 @@ func (e emulator) serve(ctx context.Context, stdout io.Writer, addr string, tabl
 	return nil
 }
 
-// makeTables makes the tables in the server at addr and prints them. It names
-// the server itself, so that BIGTABLE_EMULATOR_HOST can stand for another.
-func (e emulator) makeTables(ctx context.Context, stdout io.Writer, addr string, tables []store.Table) error {
+// createTables creates the tables in the server at addr and prints the plan. It connects to
+// addr explicitly, since BIGTABLE_EMULATOR_HOST may name another server.
+func (e emulator) createTables(ctx context.Context, stdout io.Writer, addr string, tables []store.Table) error {
 	conn, err := grpc.NewClient(addr, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
 		return err
@@ -107,8 +108,8 @@ func (e emulator) makeTables(ctx context.Context, stdout io.Writer, addr string,
 	return errors.Join(printPlan(stdout, plan, err), admin.Close())
 }
 
-// reachable returns the address at which clients on this machine find a server
-// that listens at addr: one that listens on all interfaces has no address itself.
+// reachable returns the address of a server for clients on this machine: addr, with the
+// loopback address in place of an unspecified one.
 func reachable(addr string) string {
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {

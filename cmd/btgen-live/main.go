@@ -1,5 +1,5 @@
-// Command btgen-live sets up Bigtable for the schemas of btgen: the tables of an
-// instance, or an emulator with the tables in it.
+// Command btgen-live sets up the tables of btgen schemas, on an instance of Cloud Bigtable or
+// in an emulator.
 package main
 
 import (
@@ -22,12 +22,12 @@ func run(args []string, stdout, stderr io.Writer) int {
 func newRoot() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "btgen-live",
-		Short: "Set up Bigtable for the schemas of btgen",
-		Long: `btgen-live makes the tables of btgen's schemas: on an instance of Cloud Bigtable,
-or in an emulator that it runs; and it says in which way those of an instance
-are not as the schemas say. It refuses the schemas that btgen refuses.
+		Short: "Set up Bigtable for btgen schemas",
+		Long: `btgen-live creates and updates the tables of btgen schemas on an instance of Cloud
+Bigtable, shows how the tables of an instance differ from the schemas, and runs an
+emulator with the tables. It rejects the schemas that btgen rejects.
 
-Exit codes: 0 clean, 1 findings, 2 could not run.`,
+Exit codes: 0 success, 1 findings, 2 failure.`,
 	}
 	root.AddCommand(newSetup(), newPlan(), newEmulator(), cli.NewVersion())
 	return root

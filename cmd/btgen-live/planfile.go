@@ -19,21 +19,20 @@ import (
 	"github.com/btgen-dev/btgen/runtime/store"
 )
 
-// planFile is a plan that was saved, so that just that is carried out, or nothing.
+// planFile is a saved plan. Setup carries out exactly this plan, or nothing.
 type planFile struct {
 	Version  int    `json:"btgen_plan"`
 	Project  string `json:"project"`
 	Instance string `json:"instance"`
-	Emulator bool   `json:"emulator,omitempty"` // it is of an emulator, not of the service
+	Emulator bool   `json:"emulator,omitempty"` // whether it is for an emulator
 	Prefix   string `json:"prefix,omitempty"`
-	// Allow is what was allowed when the plan was made.
+	// Allow are the names of the changes that the plan allows.
 	Allow []string `json:"allow,omitempty"`
-	// Schemas are the tables as the schemas have them: a hash of each, by its id without
-	// the prefix.
+	// Schemas are hashes of the tables in the schemas, by table ID without the prefix.
 	Schemas map[string]string `json:"schemas"`
-	// Changes are the plan as it is printed: what becomes of what.
+	// Changes are the changes, as printed.
 	Changes []string `json:"changes"`
-	// Strays are what the tables have besides.
+	// Strays are tables and families that the schemas do not declare, as printed.
 	Strays []string `json:"strays,omitempty"`
 }
 
@@ -42,7 +41,7 @@ const (
 	maxPlanFile = 64 << 20 // bytes
 )
 
-// stalePlanError says that a saved plan is not the one that there would be now.
+// stalePlanError is the error for a saved plan that differs from the current one.
 type stalePlanError struct {
 	file    string
 	reasons []string
@@ -50,11 +49,11 @@ type stalePlanError struct {
 
 // Error lists the reasons, and says what to do.
 func (e *stalePlanError) Error() string {
-	return fmt.Sprintf("nothing was changed: %s is not the plan for what there is now:\n%s\nmake it again: btgen-live plan --save %[1]s",
+	return fmt.Sprintf("nothing was changed: the plan in %s is out of date:\n%s\ncreate it again: btgen-live plan --save %[1]s",
 		words.Printable(e.file), strings.Join(e.reasons, "\n"))
 }
 
-// newPlanFile returns what is known of a plan before the instance is read.
+// newPlanFile returns a plan without its changes, which note sets.
 func newPlanFile(l *live, tables []store.Table) (*planFile, error) {
 	f := &planFile{
 		Version: planVersion, Project: l.project, Instance: l.instance, Emulator: os.Getenv(emulatorVariable) != "",
@@ -65,9 +64,9 @@ func newPlanFile(l *live, tables []store.Table) (*planFile, error) {
 	return f, err
 }
 
-// hashes returns a hash of each table, by its id.
+// hashes returns a hash of each table, by its ID.
 func hashes(tables []store.Table) (map[string]string, error) {
-	parts := map[string][]string{} // a table that several schemas share has several
+	parts := map[string][]string{} // several if schemas share a table
 	for _, t := range tables {
 		text, err := json.Marshal(t)
 		if err != nil {
@@ -84,7 +83,7 @@ func hashes(tables []store.Table) (map[string]string, error) {
 	return out, nil
 }
 
-// note sets what the plan does.
+// note sets the changes of the plan.
 func (f *planFile) note(plan store.Plan) {
 	f.Changes, f.Strays = []string{}, nil
 	for _, c := range plan.Changes {
@@ -107,7 +106,7 @@ func (f *planFile) save(ctx context.Context, file string) error {
 	return cli.Write(ctx, file, b.Bytes())
 }
 
-// readPlanFile reads a plan that was saved.
+// readPlanFile reads a saved plan.
 func readPlanFile(file string) (*planFile, error) {
 	text, err := cli.Read(file, maxPlanFile)
 	if err != nil {
@@ -118,23 +117,23 @@ func readPlanFile(file string) (*planFile, error) {
 	d.DisallowUnknownFields()
 	err = d.Decode(f)
 	if _, more := d.Token(); err == nil && !errors.Is(more, io.EOF) {
-		err = errors.New("text follows it")
+		err = errors.New("unexpected text after the plan")
 	}
 	if err == nil && f.Version != planVersion {
-		err = fmt.Errorf("it is of version %d, and this is version %d", f.Version, planVersion)
+		err = fmt.Errorf("its version is %d instead of %d", f.Version, planVersion)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s is no plan that btgen-live plan --save has written: %w", words.Printable(file), err)
+		return nil, fmt.Errorf("%s is not a plan of btgen-live plan --save: %w", words.Printable(file), err)
 	}
 	return f, nil
 }
 
-// other says in which way a plan is not one for what is to be set up now.
+// other returns how the target and the schemas of a saved plan differ from the current ones.
 func (f *planFile) other(now *planFile) []string {
 	var reasons []string
 	differ := func(what, planned, named string) {
 		if planned != named {
-			reasons = append(reasons, fmt.Sprintf("- it is for %s%s, and not for %s", what, shown(planned), shown(named)))
+			reasons = append(reasons, fmt.Sprintf("- it is for %s%s, not for %s", what, shown(planned), shown(named)))
 		}
 	}
 	differ("project ", f.Project, now.Project)
@@ -149,11 +148,11 @@ func (f *planFile) other(now *planFile) []string {
 		said, after := now.Schemas[id]
 		switch {
 		case !after:
-			reasons = append(reasons, "- the schemas have no table "+words.Printable(id)+" any more")
+			reasons = append(reasons, "- the schemas no longer have table "+words.Printable(id))
 		case !before:
-			reasons = append(reasons, "- the schemas have a new table "+words.Printable(id))
+			reasons = append(reasons, "- the schemas have the new table "+words.Printable(id))
 		case planned != said:
-			reasons = append(reasons, "- the schemas say otherwise of table "+words.Printable(id))
+			reasons = append(reasons, "- the schemas have changed table "+words.Printable(id))
 		}
 	}
 	return reasons
@@ -167,7 +166,7 @@ func shown(name string) string {
 	return words.Printable(name)
 }
 
-// changed says what there is to do now that was not planned, and the other way round.
+// changed returns how the changes of a saved plan differ from the current ones.
 func (f *planFile) changed(now *planFile) []string {
 	var reasons []string
 	list := func(what string, lines, without []string) {
@@ -177,17 +176,17 @@ func (f *planFile) changed(now *planFile) []string {
 			}
 		}
 	}
-	list("planned, and no longer to be done", f.Changes, now.Changes)
-	list("to be done, and not planned", now.Changes, f.Changes)
-	list("was there when the plan was made", f.Strays, now.Strays)
-	list("is there now", now.Strays, f.Strays)
+	list("planned, but no longer needed", f.Changes, now.Changes)
+	list("needed, but not planned", now.Changes, f.Changes)
+	list("existed when the plan was created", f.Strays, now.Strays)
+	list("exists now", now.Strays, f.Strays)
 	if reasons == nil && !slices.Equal(f.Changes, now.Changes) {
-		reasons = append(reasons, "- the changes have another order")
+		reasons = append(reasons, "- the changes are in a different order")
 	}
 	return reasons
 }
 
-// confirm returns what the set-up asks before it changes anything.
+// confirm returns the Confirm function of setup, which rejects an outdated plan.
 func (f *planFile) confirm(file string, now *planFile) func(store.Plan) error {
 	return func(plan store.Plan) error {
 		now.note(plan)

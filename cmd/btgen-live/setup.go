@@ -16,29 +16,27 @@ import (
 	"github.com/btgen-dev/btgen/runtime/store"
 )
 
-// planHelp explains a plan.
-const planHelp = `In the plan + is what is made, ~ what is changed, and ? a table under the prefix,
-or a family of a table, that the schemas do not know and that is left alone. A
-change that may delete data, or that cannot be taken back, is refused until
---allow has the name that stands below it in the plan; while any is refused,
-nothing is changed.
+// planHelp explains the output of a plan.
+const planHelp = `In the plan, + marks what is created, ~ what is changed, and ? a table under the
+prefix, or a family of a table, that the schemas do not declare and that is left alone.
+Changes that may delete data, or that cannot be undone, are refused unless --allow has
+the name below them in the plan. If any change is refused, nothing is changed.
 
 `
 
-// newSetup returns the command that makes tables what the schemas say.
+// newSetup returns the command setup.
 func newSetup() *cobra.Command {
 	var l live
 	cmd := &cobra.Command{
 		Use:   "setup [path...] --project P --instance I",
-		Short: "Make the tables of the schemas on an instance",
-		Long: `Compare the tables of the schemas with those of an instance of Cloud Bigtable, or
-of the emulator that BIGTABLE_EMULATOR_HOST names; make the tables and column
-families that are missing, change the garbage collection rules that differ, and
-print what was done. With --dry-run it prints what would be done, and changes
-nothing. With --plan it does what the file says that btgen-live plan --save has
-written, and nothing at all if that is not just what there is to do.
+		Short: "Create and update the tables of the schemas on an instance",
+		Long: `Compare the tables of the schemas with those of an instance of Cloud Bigtable, or of
+the emulator that BIGTABLE_EMULATOR_HOST names. Create missing tables and column
+families, change garbage collection rules that differ, and print what was done. With
+--dry-run, print what would be done and change nothing. With --plan, carry out a plan
+that btgen-live plan --save has written, or nothing if that is out of date.
 
-` + planHelp + `Exit codes: 0 done, or nothing to do; 1 refused; 2 could not run.
+` + planHelp + `Exit codes: 0 success, 1 refused changes, 2 failure.
 
 ` + cli.PathsHelp,
 		RunE: func(cmd *cobra.Command, paths []string) error {
@@ -51,22 +49,22 @@ written, and nothing at all if that is not just what there is to do.
 	}
 	l.flags(cmd)
 	cmd.Flags().BoolVar(&l.options.DryRun, "dry-run", false, "print the plan and change nothing")
-	cmd.Flags().StringVar(&l.plan, "plan", "", "carry out the plan of a `file`, or nothing")
+	cmd.Flags().StringVar(&l.plan, "plan", "", "carry out the plan in a `file`, or nothing")
 	cmd.MarkFlagsMutuallyExclusive("plan", "allow")
 	return cmd
 }
 
-// newPlan returns the command that says what there is to do.
+// newPlan returns the command plan.
 func newPlan() *cobra.Command {
 	l := live{options: store.Options{DryRun: true}}
 	cmd := &cobra.Command{
 		Use:   "plan [path...] --project P --instance I",
 		Short: "Print what setup would change on an instance",
-		Long: `Print what setup would do on an instance of Cloud Bigtable, or on the emulator
-that BIGTABLE_EMULATOR_HOST names, and change nothing. With --save the plan is also
-written to a file, for btgen-live setup --plan.
+		Long: `Print what setup would do on an instance of Cloud Bigtable, or on the emulator that
+BIGTABLE_EMULATOR_HOST names, and change nothing. With --save, also write the plan to a
+file, for btgen-live setup --plan.
 
-` + planHelp + `Exit codes: 0 nothing to do, 1 changes, 2 could not run.
+` + planHelp + `Exit codes: 0 nothing to do, 1 changes, 2 failure.
 
 ` + cli.PathsHelp,
 		RunE: func(cmd *cobra.Command, paths []string) error {
@@ -82,12 +80,12 @@ written to a file, for btgen-live setup --plan.
 	return cmd
 }
 
-// live is the flags of the commands that look at an instance.
+// live are the flags of the commands setup and plan.
 type live struct {
 	project, instance string
 	options           store.Options
-	plan              string // the file with the plan that is carried out; empty for none
-	save              string // the file that the plan is written to; empty for none
+	plan              string // file with the plan to carry out; may be empty
+	save              string // file to save the plan to; may be empty
 }
 
 // flags adds the flags to a command.
@@ -95,19 +93,19 @@ func (l *live) flags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&l.project, "project", "", "project of the instance")
 	cmd.Flags().StringVar(&l.instance, "instance", "", "instance of the tables")
 	cmd.Flags().StringVar(&l.options.TablePrefix, "prefix", "", prefixHelp)
-	cmd.Flags().DurationVar(&l.options.Timeout, "timeout", store.DefaultTimeout, "how long each request may take, retries included")
-	cmd.Flags().StringArrayVar(&l.options.Allow, "allow", nil, "`name` of a change that is refused otherwise, from the plan; may be repeated")
+	cmd.Flags().DurationVar(&l.options.Timeout, "timeout", store.DefaultTimeout, "time limit for each request, including retries")
+	cmd.Flags().StringArrayVar(&l.options.Allow, "allow", nil, "`name` of a refused change in the plan, to allow it; can be repeated")
 	for _, name := range []string{"project", "instance"} {
 		if err := cmd.MarkFlagRequired(name); err != nil {
-			panic(err) // there is no such flag
+			panic(err) // impossible: the flags are defined above
 		}
 	}
 }
 
 // prefixHelp explains --prefix.
-const prefixHelp = `what stands before every table id, for instance "staging_"`
+const prefixHelp = `prefix of all table IDs, such as "staging_"`
 
-// setUp sets the instance up for the schemas, and prints the plan.
+// setUp sets up the instance for the schemas, and prints the plan.
 func (l *live) setUp(cmd *cobra.Command, paths []string) (store.Plan, error) {
 	if l.options.Timeout <= 0 {
 		return store.Plan{}, fmt.Errorf("--timeout %s: must be more than 0", l.options.Timeout)
@@ -152,11 +150,12 @@ func (l *live) setUp(cmd *cobra.Command, paths []string) (store.Plan, error) {
 	return plan, errors.Join(err, admin.Close())
 }
 
-// emulatorVariable names an emulator that stands for the service.
+// emulatorVariable is the environment variable with the address of an emulator that clients
+// use instead of Cloud Bigtable.
 const emulatorVariable = "BIGTABLE_EMULATOR_HOST"
 
-// follow has the set-up carry out a plan that was saved: under the same prefix and with
-// what it allows, if it is a plan for what is to be set up now.
+// follow prepares setup for a saved plan, with its prefix and the changes that it allows. It
+// returns a *stalePlanError if the plan is for another target or other schemas.
 func (l *live) follow(now *planFile) error {
 	saved, err := readPlanFile(l.plan)
 	if err != nil {
@@ -173,11 +172,11 @@ func (l *live) follow(now *planFile) error {
 	return nil
 }
 
-// setUpAll sets tables up and looks for others. It looks first: where that
-// fails, nothing is changed yet.
+// setUpAll sets up tables, and adds unknown ones to the plan. It lists the tables first, so
+// that nothing has changed if that fails.
 func setUpAll(ctx context.Context, admin *bigtable.AdminClient, tables []store.Table, options store.Options) (store.Plan, error) {
 	unknown, err := store.UnknownTables(ctx, admin, tables, options)
-	if err != nil && status.Code(err) != codes.PermissionDenied { // who may not list tables may still make some
+	if err != nil && status.Code(err) != codes.PermissionDenied { // without permission to list tables, setup may still have permission to create them
 		return store.Plan{}, err
 	}
 	plan, err := store.Setup(ctx, admin, tables, options)
@@ -185,8 +184,8 @@ func setUpAll(ctx context.Context, admin *bigtable.AdminClient, tables []store.T
 	return plan, err
 }
 
-// printPlan prints a plan and what was refused, which is a finding. Any other
-// error is returned as it is.
+// printPlan prints a plan. If err is a refusal or a stale plan, it prints that too and returns
+// ErrFindings. It returns any other error unchanged.
 func printPlan(stdout io.Writer, plan store.Plan, err error) error {
 	text := plan.String()
 	var refused *store.RefusedError

@@ -11,8 +11,7 @@ import (
 	"unsafe"
 )
 
-// terminal returns the two ends of a terminal: what is written to the second is read
-// from the first.
+// terminal returns both ends of a pseudoterminal: the output to slave is read from master.
 func terminal(t *testing.T) (master, slave *os.File) {
 	t.Helper()
 	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
@@ -37,7 +36,7 @@ func terminal(t *testing.T) (master, slave *os.File) {
 	return master, slave
 }
 
-// TestColor: findings are in color in a terminal, without NO_COLOR, and nowhere else.
+// TestColor checks that findings are in color only in a terminal, and not with NO_COLOR.
 func TestColor(t *testing.T) {
 	schema := filepath.Join(t.TempDir(), "event.yaml")
 	if err := os.WriteFile(schema, []byte("btgen: v2\n"), 0o666); err != nil {

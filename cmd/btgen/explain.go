@@ -16,19 +16,19 @@ import (
 // explainFlags are the flags of explain.
 type explainFlags struct{ format, output string }
 
-// newExplain returns the command that says what the tables look like.
+// newExplain returns the command explain.
 func newExplain() *cobra.Command {
 	var f explainFlags
 	cmd := &cobra.Command{
 		Use:   "explain [path...]",
-		Short: "Draw the tables, and what reads ask for",
-		Long: `Draw each table as Bigtable's documentation does: example rows with their real keys,
-columns and cells; what the timestamps are, what is collected and what is read; how
-large it becomes, and what other patterns and buckets would make of the same load. Of
-each read of the generated reader, say which rows and cells it asks for.
+		Short: "Show the tables, and what reads request",
+		Long: `Show each table as Bigtable's documentation does: example rows with real keys, columns
+and cells; what the timestamps mean, what is garbage-collected and what is read; the
+size of the table, and how other patterns and buckets compare under the same load. For
+each read of the generated reader, show which rows and cells it requests.
 
-In a terminal it is coloured, unless NO_COLOR is set. --format html is one file that
-needs nothing else, for design documents.
+Output to a terminal is in color, unless NO_COLOR is set. --format html writes a single
+self-contained file, for design documents.
 
 ` + cli.PathsHelp,
 		RunE: func(cmd *cobra.Command, paths []string) error {
@@ -36,12 +36,12 @@ needs nothing else, for design documents.
 		},
 	}
 	cmd.Flags().StringVar(&f.format, "format", "text", "text, markdown, html or json")
-	cmd.Flags().StringVarP(&f.output, "output", "o", "", "write to a file, and not to the terminal")
+	cmd.Flags().StringVarP(&f.output, "output", "o", "", "write to a file instead")
 	return cmd
 }
 
-// runExplain explains schemas. Warnings come before a text on a terminal; they do
-// not belong into a document.
+// runExplain explains schemas. It prints warnings to stdout before text for a terminal, and
+// to stderr for documents.
 func runExplain(ctx context.Context, stdout, stderr io.Writer, f explainFlags, paths []string) error {
 	render, known := renderers[f.format]
 	if !known {
@@ -74,10 +74,10 @@ func runExplain(ctx context.Context, stdout, stderr io.Writer, f explainFlags, p
 	return err
 }
 
-// renderers are the formats of an explanation.
-var renderers = map[string]func(doc explain.Document, coloured bool) ([]byte, error){
-	"text": func(doc explain.Document, coloured bool) ([]byte, error) {
-		return []byte(explain.Text(doc, coloured)), nil
+// renderers are the output formats by name.
+var renderers = map[string]func(doc explain.Document, colored bool) ([]byte, error){
+	"text": func(doc explain.Document, colored bool) ([]byte, error) {
+		return []byte(explain.Text(doc, colored)), nil
 	},
 	"markdown": func(doc explain.Document, _ bool) ([]byte, error) { return []byte(explain.Markdown(doc)), nil },
 	"html":     func(doc explain.Document, _ bool) ([]byte, error) { return explain.HTML(doc) },

@@ -15,20 +15,20 @@ import (
 	"github.com/btgen-dev/btgen/gen/words"
 )
 
-// newFmt returns the command that formats schemas.
+// newFmt returns the command fmt.
 func newFmt() *cobra.Command {
 	var check bool
 	cmd := &cobra.Command{
 		Use:   "fmt [path...]",
 		Short: "Format schemas",
-		Long: `Give schemas the one form that all have: keys in the order of the language, two
-spaces of indentation, values of names in one column, at most one blank line.
-Comments, quotes and brackets are kept. Print the names of the files that were
-changed. Where something in a file cannot be kept, say so and change none.
+		Long: `Format schemas: keys in the order of the language, two spaces of indentation, aligned
+values of names, and at most one blank line. Comments, quotes and brackets are kept.
+The names of changed files are printed. If any file cannot be formatted without a
+change of its meaning, no file is changed.
 
-A path is a schema file or a folder with schema files. Without any, btgen.yaml
-names them and is formatted too, and without a btgen.yaml they are those of the
-folder schemas. - is the standard input, which is formatted to the output.`,
+A path is a schema file or a folder with schema files. The default is btgen.yaml and
+its schemas or, without a btgen.yaml, the folder schemas. The path - formats standard
+input to standard output.`,
 		RunE: func(cmd *cobra.Command, paths []string) error {
 			if len(paths) == 1 && paths[0] == "-" {
 				return formatInput(cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr())
@@ -55,7 +55,7 @@ folder schemas. - is the standard input, which is formatted to the output.`,
 	return cmd
 }
 
-// format formats a schema or a btgen.yaml, as the name says.
+// format formats a schema or a btgen.yaml, depending on the file name.
 func format(name string, text []byte) ([]byte, diag.List) {
 	if filepath.Base(name) == schema.ConfigName {
 		return schema.FormatConfig(name, text)
@@ -63,8 +63,8 @@ func format(name string, text []byte) ([]byte, diag.List) {
 	return schema.Format(name, text)
 }
 
-// planFormat returns what has to be done so that files are formatted. It prints
-// why some cannot be.
+// planFormat returns the steps that format files. It prints the errors of files that cannot
+// be formatted.
 func planFormat(stdout io.Writer, paths []string) ([]output.Step, error) {
 	p, err := project.Files(paths)
 	if err != nil {
@@ -77,7 +77,7 @@ func planFormat(stdout io.Writer, paths []string) ([]output.Step, error) {
 		if all = append(all, found...); found != nil {
 			continue
 		}
-		path, err := filepath.EvalSymlinks(filepath.FromSlash(in.Name)) // a link stays one
+		path, err := filepath.EvalSymlinks(filepath.FromSlash(in.Name)) // keep the link
 		if err != nil {
 			return nil, err
 		}
@@ -90,8 +90,8 @@ func planFormat(stdout io.Writer, paths []string) ([]output.Step, error) {
 	return steps, cli.Report(stdout, p, all)
 }
 
-// formatInput formats what it reads. Where it cannot, it writes nothing: editors
-// take what it writes for the file.
+// formatInput formats stdin to stdout. If there are errors, it writes nothing to stdout, since
+// editors replace their buffer with the output.
 func formatInput(stdin io.Reader, stdout, stderr io.Writer) error {
 	text, err := io.ReadAll(io.LimitReader(stdin, schema.MaxFile+1))
 	if err != nil {

@@ -14,20 +14,19 @@ import (
 	"github.com/btgen-dev/btgen/gen/words"
 )
 
-// newGenerate returns the command that writes code.
+// newGenerate returns the command generate.
 func newGenerate() *cobra.Command {
 	var out string
 	var prune, watching bool
 	cmd := &cobra.Command{
 		Use:   "generate [path...]",
-		Short: "Write the code of the schemas",
-		Long: `Write the code of the schemas: all files or none. Files that were not generated
-are never touched, and those that another project has generated stay. Those whose
-schema is gone are removed; if that is the code of more than one schema, --prune
-must say so.
+		Short: "Generate the code of the schemas",
+		Long: `Generate the code of the schemas. Either all files are written or none. Files that
+btgen has not generated, or that belong to another project, are never changed. The
+code of deleted schemas is removed; for more than one schema, this requires --prune.
 
-With --watch it keeps running until it is interrupted, and generates the code again
-whenever a schema or btgen.yaml changes.
+With --watch, keep running until interrupted, and generate the code again whenever a
+schema or btgen.yaml changes.
 
 ` + cli.PathsHelp,
 		RunE: func(cmd *cobra.Command, paths []string) error {
@@ -39,13 +38,13 @@ whenever a schema or btgen.yaml changes.
 		},
 	}
 	outFlag(cmd, &out)
-	cmd.Flags().BoolVar(&prune, "prune", false, "remove the code of schemas that are gone, however many they are")
+	cmd.Flags().BoolVar(&prune, "prune", false, "remove the code of deleted schemas, even if there are several")
 	cmd.Flags().BoolVar(&watching, "watch", false, "generate again whenever a schema changes, until interrupted")
 	return cmd
 }
 
-// runGenerate writes code. One run at a time works in a module: schemas are read
-// when it is this one's turn.
+// runGenerate generates code. It holds the lock of the module while it reads schemas and
+// writes files.
 func runGenerate(cmd *cobra.Command, paths []string, out string, prune bool) error {
 	module, err := project.Module(out)
 	if err != nil {
@@ -76,10 +75,10 @@ func runGenerate(cmd *cobra.Command, paths []string, out string, prune bool) err
 	return printChanged(cmd, target, plan, schemas)
 }
 
-// printChanged prints what was done, and how to get what the code imports.
+// printChanged prints how many files have changed, and how to require a missing runtime.
 func printChanged(cmd *cobra.Command, target *project.Target, plan *output.Plan, schemas int) error {
 	if target.LacksRuntime {
-		fmt.Fprintf(cmd.ErrOrStderr(), "%s: note: go.mod does not require the runtime, which the code imports; run: go get %s\n", cmd.Root().Name(), cli.ModuleVersion())
+		fmt.Fprintf(cmd.ErrOrStderr(), "%s: note: the code imports the runtime, which go.mod does not require; run: go get %s\n", cmd.Root().Name(), cli.ModuleVersion())
 	}
 	created, updated, removed := plan.Changed()
 	if created+updated+removed == 0 {
@@ -91,14 +90,14 @@ func printChanged(cmd *cobra.Command, target *project.Target, plan *output.Plan,
 	return err
 }
 
-// newCheck returns the command that compares code with its schemas.
+// newCheck returns the command check.
 func newCheck() *cobra.Command {
 	var out string
 	cmd := &cobra.Command{
 		Use:   "check [path...]",
-		Short: "Compare the code with the schemas",
-		Long: `Write nothing, and exit with 1 and a unified diff if the code is not what the
-schemas give: a file is missing, was edited, or should be gone.
+		Short: "Check that the code is up to date",
+		Long: `Compare the generated code with the schemas. If a file is missing, was edited or
+should be removed, print a unified diff and exit with 1. No file is changed.
 
 ` + cli.PathsHelp,
 		RunE: func(cmd *cobra.Command, paths []string) error {
@@ -117,7 +116,7 @@ schemas give: a file is missing, was edited, or should be gone.
 	return cmd
 }
 
-// printDiff prints what a plan would change, which is a finding.
+// printDiff prints the changes of a plan. If there are any, it returns ErrFindings.
 func printDiff(stdout io.Writer, plan *output.Plan) error {
 	diff := plan.Diff()
 	if len(diff) == 0 {
@@ -131,11 +130,11 @@ func printDiff(stdout io.Writer, plan *output.Plan) error {
 
 // outFlag adds the flag for the output folder.
 func outFlag(cmd *cobra.Command, out *string) {
-	cmd.Flags().StringVarP(out, "out", "o", "", `folder of the generated code (default "generated")`)
+	cmd.Flags().StringVarP(out, "out", "o", "", `output folder (default "generated")`)
 }
 
-// plan returns where code goes, what has to be done to bring it up to date, and for how
-// many schemas. It prints what was found in them.
+// plan returns the target, the plan that brings it up to date, and the number of schemas. It
+// prints the findings in the schemas.
 func plan(cmd *cobra.Command, progress *cli.Progress, paths []string, out string) (*project.Target, *output.Plan, int, error) {
 	progress.Step("reading schemas")
 	p, err := project.Load(paths, out)
@@ -162,23 +161,23 @@ func plan(cmd *cobra.Command, progress *cli.Progress, paths []string, out string
 	return target, plan, len(p.Inputs), nil
 }
 
-// note prints which generated files are left alone, though nobody may need them.
+// note prints which generated files are left alone although they may be unused.
 func note(cmd *cobra.Command, target *project.Target, plan *output.Plan) {
 	print := func(format, path string) {
 		fmt.Fprintf(cmd.ErrOrStderr(), "%s: note: "+format+"\n", cmd.Root().Name(), words.Printable(filepath.ToSlash(path)))
 	}
 	for _, path := range plan.Orphans {
-		print("%s is left alone: it was generated from a schema of another project, which is gone too; remove it if nobody needs it", path)
+		print("%s was left alone, although its schema and project no longer exist; remove it if it is unused", path)
 	}
 	if !plan.New() {
 		return
 	}
 	for _, dir := range target.Elsewhere() {
-		print("code of these schemas is also in %s; if the output folder has moved, remove that: nothing updates it any more", dir)
+		print("code of these schemas is also in %s; if the output folder has moved, remove that code, which is no longer updated", dir)
 	}
 }
 
-// count writes a number with its noun.
+// count formats a number with its noun.
 func count(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun

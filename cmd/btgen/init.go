@@ -15,15 +15,15 @@ import (
 	"github.com/btgen-dev/btgen/templates"
 )
 
-// newInit returns the command that writes a first schema.
+// newInit returns the command init.
 func newInit() *cobra.Command {
 	pattern := templates.DefaultStarter
 	cmd := &cobra.Command{
 		Use:   "init [file]",
-		Short: "Write a first schema",
-		Long: `Write a schema with comments to start from, to schemas/balloon.yaml or the file
-that is named, and beside it ` + editorSchema + `, by which editors know the
-language. A file that exists is left alone.`,
+		Short: "Create a starter schema",
+		Long: `Create a commented schema to start from, in schemas/balloon.yaml or the given file,
+and next to it ` + editorSchema + `, from which editors complete and check schemas.
+Existing files are not overwritten.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			file := filepath.Join(project.DefaultSchemas, "balloon.yaml")
@@ -42,12 +42,11 @@ language. A file that exists is left alone.`,
 	return cmd
 }
 
-// editorSchema is the file that the starter schemas name to editors.
+// editorSchema is the name of the JSON Schema file that starter schemas refer to.
 const editorSchema = "btgen.schema.json"
 
-// writeStarter writes the starter schema of a pattern to a file that does not
-// exist, and what it names to editors if that does not exist. It returns the
-// files that it has written.
+// writeStarter creates a file with the starter schema of a pattern, and editorSchema next to
+// it unless that exists. It returns the files that it has created.
 func writeStarter(file, pattern string) ([]string, error) {
 	text, err := templates.Starter(pattern)
 	if err != nil {
@@ -57,7 +56,7 @@ func writeStarter(file, pattern string) ([]string, error) {
 		return nil, err
 	}
 	if err := writeNew(file, text); errors.Is(err, fs.ErrExist) {
-		return nil, fmt.Errorf("%s exists already and is left alone; name another file: btgen init FILE", filepath.ToSlash(file))
+		return nil, fmt.Errorf("%s already exists; name another file: btgen init FILE", filepath.ToSlash(file))
 	} else if err != nil {
 		return nil, err
 	}
@@ -69,7 +68,7 @@ func writeStarter(file, pattern string) ([]string, error) {
 	return []string{file, beside}, err
 }
 
-// writeNew writes a file that does not exist.
+// writeNew creates a file. The error is fs.ErrExist if it exists.
 func writeNew(file string, text []byte) error {
 	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/report"
 )
 
-// allRules is what --explain takes besides the id of a rule.
+// allRules is the value of --explain that stands for all rules.
 const allRules = "all"
 
 // lintFlags are the flags of lint.
@@ -25,16 +25,15 @@ type lintFlags struct {
 	format, failOn, explain string
 }
 
-// newLint returns the command that prints what the rules find.
+// newLint returns the command lint.
 func newLint() *cobra.Command {
 	var f lintFlags
 	cmd := &cobra.Command{
 		Use:   "lint [path...]",
 		Short: "Check the schemas against all rules",
-		Long: `Print what is wrong with the schemas, what is doubtful and what could be better,
-and exit with 1 if anything of it is as bad as --fail-on says. The findings are those
-of generate, which leaves advice out, and stops on errors. In a terminal they are in
-color, unless NO_COLOR is set.
+		Long: `Print the errors, warnings and advice for the schemas, and exit with 1 if any of them
+is at least as severe as --fail-on. The command generate prints the same errors and
+warnings, but no advice. Output to a terminal is in color, unless NO_COLOR is set.
 
 ` + cli.PathsHelp,
 		RunE: func(cmd *cobra.Command, paths []string) error {
@@ -44,9 +43,9 @@ color, unless NO_COLOR is set.
 			return runLint(cmd, f, paths)
 		},
 	}
-	cmd.Flags().StringVar(&f.format, "format", "text", "text, json, sarif (for code scanning) or github (annotations of GitHub Actions)")
-	cmd.Flags().StringVar(&f.failOn, "fail-on", "error", "exit with 1 from this severity on: error, warning, advice, or never")
-	cmd.Flags().StringVar(&f.explain, "explain", "", `print the page of a rule, such as K01, or of "all"`)
+	cmd.Flags().StringVar(&f.format, "format", "text", "text, json, sarif (for code scanning) or github (annotations for GitHub Actions)")
+	cmd.Flags().StringVar(&f.failOn, "fail-on", "error", "lowest severity that makes the command exit with 1: error, warning, advice, or never")
+	cmd.Flags().StringVar(&f.explain, "explain", "", `print the description of a rule, such as K01, or of "all"`)
 	return cmd
 }
 
@@ -74,7 +73,7 @@ func runLint(cmd *cobra.Command, f lintFlags, paths []string) error {
 		return err
 	}
 	if f.format == "github" {
-		stdout = cli.Unguarded(stdout) // its lines are commands
+		stdout = cli.Unguarded(stdout) // the lines are commands
 	}
 	if _, err := stdout.Write(text); err != nil {
 		return err
@@ -85,7 +84,7 @@ func runLint(cmd *cobra.Command, f lintFlags, paths []string) error {
 	return nil
 }
 
-// formats are how findings are printed.
+// formats are the output formats by name.
 var formats = map[string]func(stdout io.Writer, p *project.Project, found diag.List) ([]byte, error){
 	"text": func(stdout io.Writer, p *project.Project, found diag.List) ([]byte, error) {
 		return []byte(cli.Findings(stdout, found, p.Text) + summary(len(p.Inputs), found)), nil
@@ -99,10 +98,10 @@ var formats = map[string]func(stdout io.Writer, p *project.Project, found diag.L
 	},
 }
 
-// summary counts the findings.
+// summary returns the number of findings by severity.
 func summary(schemas int, found diag.List) string {
 	if len(found) == 0 {
-		return count(schemas, "schema") + ": nothing found\n"
+		return count(schemas, "schema") + ": no findings\n"
 	}
 	var counts [3]int
 	for _, d := range found {
@@ -115,7 +114,7 @@ func summary(schemas int, found diag.List) string {
 	return fmt.Sprintf("%s: %s, %s, %s\n", count(schemas, "schema"), count(counts[diag.Error], "error"), count(counts[diag.Warning], "warning"), advice)
 }
 
-// threshold returns the mildest severity that fails the command.
+// threshold returns the lowest severity that fails the command.
 func threshold(failOn string) (diag.Severity, error) {
 	for _, s := range []diag.Severity{diag.Error, diag.Warning, diag.Advice} {
 		if s.String() == failOn {
@@ -128,7 +127,7 @@ func threshold(failOn string) (diag.Severity, error) {
 	return 0, fmt.Errorf("--fail-on %s: want error, warning, advice or never", failOn)
 }
 
-// explainRule prints the page of a rule, or of all.
+// explainRule prints the description of a rule, or of all rules.
 func explainRule(stdout io.Writer, id string) error {
 	page := lint.Page()
 	if id != allRules {
@@ -143,14 +142,14 @@ func explainRule(stdout io.Writer, id string) error {
 	return err
 }
 
-// noRule says that there is no such rule, and which there may be.
+// noRule returns the error for an unknown rule.
 func noRule(id string, rules []lint.Rule) error {
 	ids := []string{}
 	for _, r := range rules {
 		ids = append(ids, r.ID)
 	}
 	if near, ok := diag.Nearest(id, ids); ok {
-		return fmt.Errorf("--explain %s: there is no such rule; did you mean %s?", id, near)
+		return fmt.Errorf("--explain %s: unknown rule; did you mean %s?", id, near)
 	}
-	return errors.New("--explain " + id + ": there is no such rule; they are " + strings.Join(ids, ", ") + ", and all prints every page")
+	return errors.New("--explain " + id + ": unknown rule; the rules are " + strings.Join(ids, ", ") + ", or all")
 }

@@ -12,7 +12,7 @@ import (
 )
 
 func main() {
-	if os.Getenv("GOGC") == "" { // a run is over before it is worth it to collect more often
+	if os.Getenv("GOGC") == "" { // a run is too short to collect garbage more often
 		debug.SetGCPercent(300)
 	}
 	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
@@ -28,10 +28,10 @@ func newRoot() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "btgen",
 		Short: "Generate Go code that stores time series in Cloud Bigtable",
-		Long: `btgen reads schemas of time series and writes typed Go writers, readers and
-table set-up for Cloud Bigtable. It refuses schemas that would hurt.
+		Long: `btgen generates typed Go writers, readers and table setup for Cloud Bigtable from
+schemas of time series. It rejects schemas that would lose data or scale poorly.
 
-Exit codes: 0 clean, 1 findings or code out of date, 2 could not run.`,
+Exit codes: 0 success, 1 findings or outdated code, 2 failure.`,
 	}
 	root.AddCommand(newInit(), newGenerate(), newCheck(), newLint(), newExplain(), newFmt(), newSchema(), cli.NewVersion())
 	return root

@@ -7,19 +7,19 @@ import (
 	"github.com/btgen-dev/btgen/gen/schema"
 )
 
-// newSchema returns the command that prints the JSON Schema of the language.
+// newSchema returns the command schema.
 func newSchema() *cobra.Command {
 	var out string
 	var config bool
 	cmd := &cobra.Command{
 		Use:   "schema",
 		Short: "Print the JSON Schema of the language, for editors",
-		Long: `Print the JSON Schema of the language, by which editors complete keys, show what
-they mean and underline what is wrong. A schema names it in a first line such as
+		Long: `Print the JSON Schema of the language, with which editors complete keys, show their
+documentation and underline errors. A schema refers to it in its first line:
 
   # yaml-language-server: $schema=` + editorSchema + `
 
-btgen init writes both. After an update of btgen, write it again with
+btgen init creates both. After updating btgen, generate the file again:
 
   btgen schema -o schemas/` + editorSchema,
 		Args: cobra.NoArgs,
@@ -35,7 +35,7 @@ btgen init writes both. After an update of btgen, write it again with
 			return err
 		},
 	}
-	cmd.Flags().StringVarP(&out, "out", "o", "", "write it to a file instead")
-	cmd.Flags().BoolVar(&config, "config", false, "that of "+schema.ConfigName)
+	cmd.Flags().StringVarP(&out, "out", "o", "", "write to a file instead")
+	cmd.Flags().BoolVar(&config, "config", false, "print the JSON Schema of "+schema.ConfigName)
 	return cmd
 }

@@ -18,12 +18,11 @@ import (
 	"github.com/btgen-dev/btgen/gen/project"
 )
 
-// watch calls generate at once, and again each time the schemas of a project or its
-// btgen.yaml have changed, until the process is interrupted. Findings and failures are
-// printed and do not end it.
+// watch calls generate immediately, and again whenever a schema or btgen.yaml has changed,
+// until the process is interrupted. It prints findings and failures, and continues.
 //
-// It compares what it reads instead of subscribing to changes of files: that also works on
-// network file systems and in containers, and sees folders that are added later.
+// It polls the files instead of subscribing to notifications, which also works on network
+// file systems, in containers, and for folders that are added later.
 func watch(cmd *cobra.Command, paths []string, out string, generate func() error) error {
 	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -44,11 +43,11 @@ func watch(cmd *cobra.Command, paths []string, out string, generate func() error
 	}
 }
 
-// pause returns how long to wait until schemas are read again. Reading takes a tenth of the
-// time at most, so that a large project does not keep a core busy.
+// pause returns how long to wait before reading the schemas again. Reading takes at most a
+// tenth of the time, so that a large project does not keep a core busy.
 func pause(reading time.Duration) time.Duration { return max(300*time.Millisecond, 9*reading) }
 
-// printFailure prints why code was not generated, as the end of the command would.
+// printFailure prints an error of generate as [cli.Run] would.
 func printFailure(cmd *cobra.Command, err error) {
 	var found diag.List
 	switch {
@@ -63,13 +62,12 @@ func printFailure(cmd *cobra.Command, err error) {
 	}
 }
 
-// snapshot is what generated code depends on: the text of each schema by its path, the
-// output folder, and why schemas could not be read.
+// snapshot is the input of generated code.
 type snapshot struct {
-	texts    map[string]string
-	out      string
+	texts    map[string]string // schemas by path
+	out      string            // output folder
 	vendored bool
-	failed   string
+	failed   string // why the schemas could not be read; empty if they could
 }
 
 // takeSnapshot reads the schemas of a project.
@@ -85,7 +83,7 @@ func takeSnapshot(paths []string, out string) snapshot {
 	return s
 }
 
-// equal reports whether two snapshots lead to the same code.
+// equal reports whether two snapshots result in the same code.
 func (s snapshot) equal(o snapshot) bool {
 	return s.out == o.out && s.vendored == o.vendored && s.failed == o.failed && maps.Equal(s.texts, o.texts)
 }

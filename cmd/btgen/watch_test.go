@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// lines is an output that several goroutines may use.
+// lines is an output for concurrent use.
 type lines struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -29,7 +29,7 @@ func (l *lines) String() string {
 	return l.text.String()
 }
 
-// waitFor waits until what a command prints contains a text n times.
+// waitFor waits until the output contains a text n times.
 func (l *lines) waitFor(t *testing.T, text string, n int) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); strings.Count(l.String(), text) < n; time.Sleep(10 * time.Millisecond) {
@@ -39,8 +39,8 @@ func (l *lines) waitFor(t *testing.T, text string, n int) {
 	}
 }
 
-// A watched project has its code generated at first and after each change, whatever is
-// wrong meanwhile.
+// TestWatch checks that the code is generated at first and after each change, including
+// those that correct an error.
 func TestWatch(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
@@ -79,7 +79,7 @@ tables:
 		root.SilenceErrors, root.SilenceUsage = true, true
 		ended <- root.ExecuteContext(ctx)
 	}()
-	failures.waitFor(t, "there is no schemas", 1)
+	failures.waitFor(t, "schemas does not exist", 1)
 	write("schemas/event.yaml", schema)
 	out.waitFor(t, "1 schema: 4 of 4 files created, 0 updated, 0 removed", 1)
 	write("schemas/event.yaml", strings.Replace(schema, "int64", "int46", 1))

@@ -12,7 +12,7 @@ import (
 	"github.com/btgen-dev/btgen/generated/noaa"
 )
 
-// record is a line of a data file.
+// record is a line of a CSV file.
 type record struct {
 	values []string
 	err    error // the first value that cannot be parsed
@@ -32,7 +32,7 @@ func (r *record) time(column int, layout string) time.Time {
 	return v
 }
 
-// load returns the events of a data file with so many columns and a header.
+// load returns the events of a CSV file with a header and the given number of columns.
 func load[E any](root, name string, columns int, event func(r *record) E) ([]E, error) {
 	path := filepath.Join(root, "generated", "noaa", "testdata", name)
 	file, err := os.Open(path)
@@ -57,7 +57,7 @@ func load[E any](root, name string, columns int, event func(r *record) E) ([]E, 
 	return events, nil
 }
 
-// loadHours returns the normal weather of each hour of a year in Seattle.
+// loadHours returns the climate normals of each hour of a year in Seattle.
 func loadHours(root string) ([]noaa.NormalEvent, error) {
 	return load(root, "seattle-weather-hourly-normals.csv", 4, func(r *record) noaa.NormalEvent {
 		return noaa.NormalEvent{

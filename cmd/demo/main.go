@@ -28,7 +28,7 @@ func main() {
 	}
 }
 
-// run does it all in a clone of the repository, and reports on it.
+// run runs the demo in a clone of the repository.
 func run(ctx context.Context, root string, stdout io.Writer) error {
 	if _, err := os.Stat(filepath.Join(root, "generated", "noaa", "testdata")); err != nil {
 		return fmt.Errorf("run it in the root of a clone of btgen: %w", err)
@@ -46,8 +46,8 @@ func run(ctx context.Context, root string, stdout io.Writer) error {
 	return errors.Join(use(ctx, root, bt, &r), r.err, bt.Close())
 }
 
-// generate makes the code of the schemas, and compares it with what is compiled into
-// this program.
+// generate generates the code of the schemas, and compares it with the code that is compiled
+// into this program.
 func generate(root string, r *report) error {
 	begin := time.Now()
 	p, err := project.Load([]string{filepath.Join(root, "schemas")}, filepath.Join(root, "generated"))
@@ -70,14 +70,14 @@ func generate(root string, r *report) error {
 		size += len(f.Content)
 		compiled, err := os.ReadFile(filepath.Join(target.Dir, filepath.FromSlash(f.Path)))
 		if err != nil || !bytes.Equal(compiled, f.Content) {
-			return errors.Join(fmt.Errorf("generated/%s is not what the schemas give; run: go run ./cmd/btgen generate", f.Path), err)
+			return errors.Join(fmt.Errorf("generated/%s is out of date; run: go run ./cmd/btgen generate", f.Path), err)
 		}
 	}
 	r.step("generate", begin, "%d schemas: %d files, %s of Go", len(p.Inputs), len(result.Files), bytesOf(size))
 	return nil
 }
 
-// use writes and reads the data.
+// use writes and reads the data of both files.
 func use(ctx context.Context, root string, bt *noaatest.Bigtable, r *report) error {
 	hours, err := loadHours(root)
 	if err != nil {

@@ -13,10 +13,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// duration is how long a step took, at the end of a line, in columns of any width.
+// duration matches the duration of a step, at the end of a line.
 var duration = regexp.MustCompile(`(?m)  [0-9.]+(µs|ms|s)$`)
 
-// TestDemo compares what the demo prints with what the README shows.
+// TestDemo compares the output of the demo with the README.
 func TestDemo(t *testing.T) {
 	var out bytes.Buffer
 	if err := run(t.Context(), "../..", &out); err != nil {
@@ -39,10 +39,10 @@ func TestDemo(t *testing.T) {
 	}
 }
 
-// sizes is how much code there is, which changes with every line of it.
+// sizes matches the size of the code, which changes often.
 var sizes = regexp.MustCompile(`[0-9]+ kB of Go`)
 
-// TestDemoElsewhere runs the demo where there is no clone.
+// TestDemoElsewhere runs the demo outside of a clone.
 func TestDemoElsewhere(t *testing.T) {
 	err := run(t.Context(), t.TempDir(), new(bytes.Buffer))
 	if !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "root of a clone") {
@@ -50,7 +50,7 @@ func TestDemoElsewhere(t *testing.T) {
 	}
 }
 
-// TestDemoOfOldCode runs the demo where the code is not that of the schemas.
+// TestDemoOfOldCode runs the demo with outdated code.
 func TestDemoOfOldCode(t *testing.T) {
 	root := t.TempDir()
 	for _, dir := range []string{"schemas", "generated"} {
@@ -69,7 +69,7 @@ func TestDemoOfOldCode(t *testing.T) {
 		}
 	}
 	err = run(t.Context(), root, new(bytes.Buffer))
-	if err == nil || !strings.Contains(err.Error(), "generated/noaa/btgen.go is not what the schemas give") {
+	if err == nil || !strings.Contains(err.Error(), "generated/noaa/btgen.go is out of date") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -95,7 +95,7 @@ func TestDemoData(t *testing.T) {
 	}
 }
 
-// TestFiguresAreWritten writes sizes and counts for people.
+// TestFiguresAreWritten checks the formats of sizes and counts.
 func TestFiguresAreWritten(t *testing.T) {
 	for want, got := range map[string]string{
 		"0": number(0), "999": number(999), "1,000": number(1000), "1,234,567": number(1234567),

@@ -14,20 +14,20 @@ import (
 	"github.com/btgen-dev/btgen/generated/noaa/noaatest"
 )
 
-// report prints what the demo does.
+// report prints the results of the demo.
 type report struct {
 	to  io.Writer
 	err error // the first failure to print
 }
 
-// printf prints.
+// printf prints unless printing has failed before.
 func (r *report) printf(format string, args ...any) {
 	if r.err == nil {
 		_, r.err = fmt.Fprintf(r.to, format, args...)
 	}
 }
 
-// step prints what was done since begin, and how long it took.
+// step prints a step and its duration since begin.
 func (r *report) step(what string, begin time.Time, format string, args ...any) {
 	took := time.Since(begin)
 	r.printf("%-9s %s  %s\n", what, fmt.Sprintf(format, args...), short(took))
@@ -41,7 +41,7 @@ func (r *report) hour(e noaa.NormalEvent) {
 	r.line("%s  %6.1f hPa  %4.1f °C  %.1f m/s", e.Time.Format("2 Jan 15:04"), e.Pressure, e.Temperature, e.Wind)
 }
 
-// short rounds a duration to three digits or so.
+// short rounds a duration to about three digits.
 func short(d time.Duration) time.Duration {
 	switch {
 	case d >= time.Second:
@@ -53,7 +53,7 @@ func short(d time.Duration) time.Duration {
 	}
 }
 
-// number writes a count with separators for thousands.
+// number formats a count with thousands separators.
 func number(n int) string {
 	text := strconv.Itoa(n)
 	for i := len(text) - 3; i > 0; i -= 3 {
@@ -62,7 +62,7 @@ func number(n int) string {
 	return text
 }
 
-// bytesOf writes a size.
+// bytesOf formats a size in decimal units.
 func bytesOf(n int) string {
 	switch {
 	case n >= 1e6:
@@ -74,10 +74,10 @@ func bytesOf(n int) string {
 	}
 }
 
-// stored is what a table holds.
+// stored is the content of a table.
 type stored struct{ rows, cells, bytes int }
 
-// tables are those of the hourly schema, by their patterns.
+// tables are the tables of the hourly schema, with their patterns.
 var tables = []struct{ id, pattern string }{
 	{"normal_columns", "bucket_new_columns"},
 	{"normal_cells", "bucket_new_cells"},
@@ -86,7 +86,7 @@ var tables = []struct{ id, pattern string }{
 	{"normal_serialized", "single_serialized"},
 }
 
-// countTables prints what the tables of the year hold, which have the same events.
+// countTables prints the sizes of the tables, each of which has the events of the year.
 func countTables(ctx context.Context, bt *noaatest.Bigtable, events int, r *report) error {
 	r.printf("\nthe same year in five patterns:\n%-22s %7s %8s %10s %8s\n", "pattern", "rows", "cells", "stored", "an event")
 	for _, t := range tables {
@@ -96,15 +96,15 @@ func countTables(ctx context.Context, bt *noaatest.Bigtable, events int, r *repo
 		}
 		r.printf("%-22s %7s %8s %10s %8s\n", t.pattern, number(s.rows), number(s.cells), bytesOf(s.bytes), fmt.Sprintf("%d B", s.bytes/events))
 	}
-	r.printf("\nBytes are those of row keys, column names, timestamps and values of all cells, uncompressed.\n")
+	r.printf("\nSizes include the row key, column name, timestamp and value of each cell, uncompressed.\n")
 	return nil
 }
 
-// timestampSize is how many bytes a cell's timestamp takes.
+// timestampSize is the size of a cell timestamp, in bytes.
 const timestampSize = 8
 
-// count reads a table and counts what it holds. Bigtable stores the row key, the family
-// and the column name with each cell.
+// count reads a table and counts its rows, cells and bytes, with the row key, family, column
+// name and timestamp of each cell.
 func count(ctx context.Context, table *bigtable.Table) (stored, error) {
 	var s stored
 	err := table.ReadRows(ctx, bigtable.InfiniteRange(""), func(row bigtable.Row) bool {

@@ -1,6 +1,5 @@
-// Package cli is what the commands of this module have in common: exit codes,
-// how findings and failures are printed, and what the arguments mean. It knows
-// neither how code is made nor the Bigtable client.
+// Package cli contains what the commands of this module share: exit codes, and how findings
+// and failures are printed. It does not depend on the Bigtable client.
 package cli
 
 import (
@@ -21,21 +20,21 @@ import (
 // The exit codes.
 const (
 	ExitClean    = 0
-	ExitFindings = 1 // findings, or something out of date
-	ExitFailure  = 2 // could not run
+	ExitFindings = 1 // findings, or outdated code
+	ExitFailure  = 2 // the command failed
 )
 
-// PathsHelp says what the arguments of a command are that reads schemas.
-const PathsHelp = `A path is a schema file or a folder with schema files. Without any, btgen.yaml
-names them, and without a btgen.yaml they are those of the folder schemas. A
-file stands for all schemas beside it that have the same package.`
+// PathsHelp describes the arguments of commands that read schemas.
+const PathsHelp = `A path is a schema file or a folder with schema files. The default is the schemas
+of btgen.yaml or, without a btgen.yaml, the folder schemas. A file includes the
+schemas next to it that have the same package.`
 
-// ErrFindings ends a command whose findings were printed already.
+// ErrFindings ends a command that has printed findings, with ExitFindings.
 var ErrFindings = errors.New("findings")
 
-// Run runs a command line and returns its exit code. Findings go to stdout and
-// failures to stderr, after the name of the root command. Nothing that is printed
-// steers who shows it: see [Unguarded].
+// Run runs a command line and returns its exit code. It prints findings to stdout, and
+// failures to stderr after the name of the root command. Output other than to a terminal is
+// escaped so that no CI system interprets it: see [Unguarded].
 func Run(root *cobra.Command, args []string, stdout, stderr io.Writer) int {
 	out, flush := guarded(stdout)
 	failures := &guard{out: stderr}
@@ -62,9 +61,8 @@ func Run(root *cobra.Command, args []string, stdout, stderr io.Writer) int {
 	return ExitFailure
 }
 
-// Report prints the errors and warnings that were found in the schemas of a
-// project, and returns ErrFindings if they forbid to go on. Advice is for those
-// who ask for it.
+// Report prints the errors and warnings in the schemas of a project, and returns
+// ErrFindings if any is an error. It omits advice.
 func Report(stdout io.Writer, p *project.Project, found diag.List) error {
 	found = slices.DeleteFunc(slices.Clone(found), func(d diag.Diagnostic) bool { return d.Severity == diag.Advice })
 	if _, err := io.WriteString(stdout, Findings(stdout, found, p.Text)); err != nil {
@@ -76,8 +74,8 @@ func Report(stdout io.Writer, p *project.Project, found diag.List) error {
 	return nil
 }
 
-// Findings returns findings as they are shown on an output, with the lines of their
-// files: in color in a terminal.
+// Findings formats findings for an output, in color for a terminal. source returns the text
+// of a file; see [diag.List.Format].
 func Findings(out io.Writer, found diag.List, source func(file string) []byte) string {
 	if Colored(out) {
 		return found.FormatColor(source)
@@ -85,8 +83,8 @@ func Findings(out io.Writer, found diag.List, source func(file string) []byte) s
 	return found.Format(source)
 }
 
-// readSource reads a file for the snippets of its diagnostics, which go without
-// them if it cannot be read.
+// readSource reads a file for the snippets of its diagnostics. Without a readable file,
+// there are no snippets.
 func readSource(file string) []byte {
 	text, _ := files.Head(file, schema.MaxFile)
 	return text

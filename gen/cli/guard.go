@@ -13,15 +13,15 @@ import (
 	"github.com/btgen-dev/btgen/gen/words"
 )
 
-// guard is an output in which no line is an instruction to who shows it: see
-// [words.AppendLine]. What a schema says, or how a file is called, may be anything.
+// guard escapes each line with [words.AppendLine], so that no CI system interprets texts of
+// schemas or names of files.
 type guard struct {
 	out  io.Writer
-	rest []byte // of a line that has not ended
+	rest []byte // an incomplete line
 }
 
-// guarded returns an output with a guard, and what ends it. A terminal has none: what
-// is written for one is in color, and made safe where it is made.
+// guarded returns out with a guard, and a function that flushes it. A terminal gets no
+// guard: text for terminals has colors, and is escaped where it is formatted.
 func guarded(out io.Writer) (io.Writer, func() error) {
 	if IsTerminal(out) {
 		return out, func() error { return nil }
@@ -36,11 +36,12 @@ func IsTerminal(out io.Writer) bool {
 	return ok && term.IsTerminal(int(file.Fd()))
 }
 
-// Colored reports whether an output is a terminal that may be written to in color: the
-// environment variable NO_COLOR forbids it, with any text in it.
+// Colored reports whether to use colors: if out is a terminal, and the environment variable
+// NO_COLOR is empty.
 func Colored(out io.Writer) bool { return IsTerminal(out) && os.Getenv("NO_COLOR") == "" }
 
-// Unguarded returns an output for lines that are instructions by design.
+// Unguarded returns an output of [Run] without escaping, for lines that CI systems are
+// supposed to interpret.
 func Unguarded(out io.Writer) io.Writer {
 	if g, ok := out.(*guard); ok {
 		return g.out
@@ -48,7 +49,7 @@ func Unguarded(out io.Writer) io.Writer {
 	return out
 }
 
-// Write writes the lines that have ended.
+// Write writes complete lines, and buffers the rest.
 func (g *guard) Write(text []byte) (int, error) {
 	var lines []byte
 	rest := append(g.rest, text...)
@@ -69,7 +70,7 @@ func (g *guard) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// flush writes what is left without the end of a line.
+// flush writes an incomplete last line.
 func (g *guard) flush() error {
 	if len(g.rest) == 0 {
 		return nil
@@ -79,7 +80,7 @@ func (g *guard) flush() error {
 	return err
 }
 
-// message returns what an error says. The names of files in it may have line ends.
+// message returns the message of an error, with the file names in it escaped.
 func message(err error) string {
 	text := err.Error()
 	for _, name := range fileNames(err) {
@@ -90,7 +91,7 @@ func message(err error) string {
 	return text
 }
 
-// fileNames returns the names in what the operating system says.
+// fileNames returns the file names in errors of the operating system.
 func fileNames(err error) []string {
 	switch e := err.(type) {
 	case *fs.PathError:

@@ -7,15 +7,13 @@ import (
 	"time"
 )
 
-// When progress is printed: the first time after progressAfter, and then for each further
-// step, and again for a step that goes on.
 const (
-	progressAfter = 2 * time.Second
-	progressEvery = 10 * time.Second
+	progressAfter = 2 * time.Second  // until progress is printed
+	progressEvery = 10 * time.Second // until the same step is printed again
 )
 
-// Progress prints what a command is doing, if that takes longer than two seconds. It
-// prints whole lines, so that they also read well in the log of a CI job.
+// Progress prints what a command is doing, if that takes longer than two seconds. It prints
+// whole lines, which are also readable in the log of a CI job.
 type Progress struct {
 	out  io.Writer
 	name string
@@ -25,18 +23,19 @@ type Progress struct {
 	mu    sync.Mutex
 	step  string
 	begun time.Time
-	late  bool // two seconds have passed
+	late  bool // progressAfter has passed
 }
 
-// StartProgress starts to watch a command, which Stop ends. The lines go to out, after the
-// name of the command. Between calls of Step and Stop, nothing else may write to out.
+// StartProgress starts to print the progress of a command to out, after the name of the
+// command. The caller must call Stop. From the first call of Step until Stop, nothing else
+// may write to out.
 func StartProgress(out io.Writer, name string) *Progress {
 	p := &Progress{out: out, name: name, done: make(chan struct{}), gone: make(chan struct{}), begun: time.Now()}
 	go p.watch()
 	return p
 }
 
-// Step says what the command does from now on, such as "rendering 1,000 schemas".
+// Step sets what the command is doing, such as "rendering 1,000 schemas".
 func (p *Progress) Step(format string, args ...any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -46,7 +45,7 @@ func (p *Progress) Step(format string, args ...any) {
 	}
 }
 
-// Stop ends the progress. It may be called more than once, but not at the same time.
+// Stop ends the progress. It may be called more than once, but not concurrently.
 func (p *Progress) Stop() {
 	select {
 	case <-p.done:
@@ -56,7 +55,7 @@ func (p *Progress) Stop() {
 	}
 }
 
-// watch prints the step at the times when it is due.
+// watch prints the step periodically.
 func (p *Progress) watch() {
 	defer close(p.gone)
 	timer := time.NewTimer(progressAfter)

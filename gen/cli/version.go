@@ -11,7 +11,8 @@ import (
 	"github.com/btgen-dev/btgen/runtime"
 )
 
-// NewVersion returns the command that prints what a program is.
+// NewVersion returns the command version, which prints the versions of the program and of
+// Go, and the platform.
 func NewVersion() *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
@@ -25,8 +26,8 @@ func NewVersion() *cobra.Command {
 	}
 }
 
-// ModuleVersion returns the module that has the runtime at the version of the program, as
-// go get takes it.
+// ModuleVersion returns the module of the runtime at the version of the program, as an
+// argument for go get.
 func ModuleVersion() string {
 	if v := Version(); semver.IsValid(v) && v != "v0.0.0" {
 		return runtime.Module + "@" + v
@@ -34,7 +35,7 @@ func ModuleVersion() string {
 	return runtime.Module + "@latest" // built in a clone
 }
 
-// Version returns the version of the module that the program was built from.
+// Version returns the version of the module that the program was built from, or "(devel)".
 func Version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok || info.Main.Version == "" {

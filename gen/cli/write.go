@@ -14,11 +14,12 @@ import (
 	"github.com/btgen-dev/btgen/gen/output"
 )
 
-// Read returns what a regular file of at most most bytes holds.
+// Read returns the content of a regular file of at most most bytes. Its errors are those of
+// package files.
 func Read(file string, most int64) ([]byte, error) { return files.Read(file, most) }
 
-// Commit carries a plan out, unless the process is asked to end meanwhile: then what
-// was done is undone.
+// Commit carries out a plan. If the process is interrupted meanwhile, it undoes the changes
+// and returns an error.
 func Commit(ctx context.Context, plan *output.Plan) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -29,8 +30,8 @@ func Commit(ctx context.Context, plan *output.Plan) error {
 	return err
 }
 
-// Replace gives files that the user names their contents. One run at a time does so
-// from a folder.
+// Replace writes files that the user has named. It locks the working directory, so that
+// only one run at a time writes.
 func Replace(ctx context.Context, steps ...output.Step) error {
 	unlock, err := output.Lock(".")
 	if err != nil {
@@ -44,8 +45,8 @@ func Replace(ctx context.Context, steps ...output.Step) error {
 	return Commit(ctx, plan)
 }
 
-// Write writes a file that the user names, all of it or nothing. What is there and is
-// no file, such as a terminal or a pipe, is written to.
+// Write replaces the content of a file that the user has named, atomically. It follows
+// symbolic links, and writes directly to terminals, pipes and devices.
 func Write(ctx context.Context, file string, text []byte) error {
 	info, err := os.Stat(file)
 	switch {
@@ -55,7 +56,7 @@ func Write(ctx context.Context, file string, text []byte) error {
 		return err
 	}
 	if real, err := filepath.EvalSymlinks(file); err == nil {
-		file = real // a link stays one
+		file = real // keep the link
 	}
 	step, err := output.Replace(file, text)
 	if err != nil {

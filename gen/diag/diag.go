@@ -1,6 +1,5 @@
-// Package diag holds what btgen finds wrong with a schema: a place, a message
-// and what to write instead, and how a person is shown it. It knows nothing of
-// YAML, of Bigtable or of Go source.
+// Package diag defines diagnostics: findings in schemas, with a position, a message and a
+// hint. It also formats them for terminals.
 package diag
 
 import (
@@ -16,17 +15,17 @@ import (
 	"github.com/btgen-dev/btgen/gen/words"
 )
 
-// Pos is a place in a schema file. The zero Pos is no place.
+// Pos is a position in a schema file. The zero Pos is unknown.
 type Pos struct {
-	File   string // as the file was named to btgen, slash-separated
-	Line   int    // from 1; 0 where only the file is known
-	Column int    // in runes, from 1; 0 where only the line is known
+	File   string // as given to btgen, slash-separated
+	Line   int    // from 1; 0 if only the file is known
+	Column int    // in runes, from 1; 0 if only the line is known
 }
 
-// IsValid reports whether p names a line.
+// IsValid reports whether the line is known.
 func (p Pos) IsValid() bool { return p.Line > 0 }
 
-// String returns p as file:line:col, without the parts that are not known.
+// String returns p as file:line:col, without the unknown parts.
 func (p Pos) String() string {
 	switch {
 	case p.Line == 0:
@@ -38,10 +37,10 @@ func (p Pos) String() string {
 	}
 }
 
-// Severity says how bad a finding is.
+// Severity is how severe a finding is. A lower value is more severe.
 type Severity int
 
-// The severities, worst first. Only an Error stops the generator.
+// The severities. Only an Error prevents code generation.
 const (
 	Error Severity = iota
 	Warning
@@ -53,23 +52,23 @@ func (s Severity) String() string {
 	return [...]string{"error", "warning", "advice"}[s]
 }
 
-// Diagnostic is one finding about one place of a schema.
+// Diagnostic is one finding at one position of a schema.
 type Diagnostic struct {
 	Pos      Pos
 	Severity Severity
-	Rule     string // id of the rule that was broken, such as "K01"; empty for the language itself
-	Message  string // what is wrong, without a full stop
-	// Hint is what to do instead; it may be empty. What is to be pasted stands between
-	// backquotes, or in indented lines at the end. Entries, such as `bucket: 6h`, belong
-	// in the nearest mapping around Pos that can have them. Anything else is to be
-	// written at Pos.
+	Rule     string // ID of the broken rule, such as "K01"; empty for errors in the schema language
+	Message  string // what is wrong and its consequence, without a period
+	// Hint is how to fix it; it may be empty. YAML to paste is in backquotes, or in the
+	// lines after the first. Entries, such as `bucket: 6h`, belong in the nearest mapping
+	// around Pos that allows them. Other YAML replaces the value at Pos.
 	Hint string
 }
 
-// Code returns a text between backquotes, as hints have what is to be pasted.
+// Code returns a text in backquotes, which mark YAML to paste in hints.
 func Code(text string) string { return "`" + strings.ReplaceAll(text, "`", "'") + "`" }
 
-// Error returns the finding in one line, in the form file:line:col: message [rule].
+// Error returns the finding on one line: file:line:col: severity: message [rule], where an
+// Error has no severity.
 func (d Diagnostic) Error() string { return d.line(style{}) }
 
 // line is Error in a style.
@@ -88,16 +87,17 @@ func (d Diagnostic) line(s style) string {
 	return b.String()
 }
 
-// List is the findings of a run. A List that holds an error is itself an error.
+// List is a list of findings. As an error, it should be returned by [List.Err] only.
 type List []Diagnostic
 
-// Errorf adds an error without a rule id, and returns it so that a hint can be set.
+// Errorf adds an error. The caller may set the hint and the rule of the result, which is
+// valid until the list changes.
 func (l *List) Errorf(pos Pos, format string, args ...any) *Diagnostic {
 	*l = append(*l, Diagnostic{Pos: pos, Message: fmt.Sprintf(format, args...)})
 	return &(*l)[len(*l)-1]
 }
 
-// Warnf adds a warning; the caller may set its rule and hint.
+// Warnf is Errorf for a warning.
 func (l *List) Warnf(pos Pos, format string, args ...any) *Diagnostic {
 	d := l.Errorf(pos, format, args...)
 	d.Severity = Warning
@@ -109,7 +109,7 @@ func (l List) HasErrors() bool {
 	return slices.ContainsFunc(l, func(d Diagnostic) bool { return d.Severity == Error })
 }
 
-// Err returns l as an error if it holds an Error, and nil otherwise.
+// Err returns l if it contains an Error, and nil otherwise.
 func (l List) Err() error {
 	if !l.HasErrors() {
 		return nil
@@ -117,7 +117,7 @@ func (l List) Err() error {
 	return l
 }
 
-// Error returns the findings, one a line.
+// Error returns the findings, one per line.
 func (l List) Error() string {
 	lines := make([]string, len(l))
 	for i, d := range l {
@@ -126,7 +126,7 @@ func (l List) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// Sort orders the findings by file, line and column, and drops exact repetitions.
+// Sort sorts the findings by file, line, column and severity, and removes duplicates.
 func (l *List) Sort() {
 	slices.SortStableFunc(*l, func(a, b Diagnostic) int {
 		return cmp.Or(
@@ -139,12 +139,13 @@ func (l *List) Sort() {
 	*l = slices.Compact(*l)
 }
 
-// Format returns the findings for a person: each in one line, then the line of
-// the schema with a caret below the place, then the hint. The text of a file
-// comes from source, which may return nil.
+// Format returns the findings for terminals: each on one line, followed by the line of the
+// schema with a caret below the position, and by the hint. source returns the text of a
+// file, or nil to omit the line. The result has no control characters other than line
+// ends and tabs.
 func (l List) Format(source func(file string) []byte) string { return l.format(source, style{}) }
 
-// FormatColor is Format for a terminal that shows colors.
+// FormatColor is Format with colors, as ANSI escape sequences.
 func (l List) FormatColor(source func(file string) []byte) string {
 	return l.format(source, style{colored: true})
 }
@@ -152,7 +153,7 @@ func (l List) FormatColor(source func(file string) []byte) string {
 // format is Format in a style.
 func (l List) format(source func(file string) []byte, s style) string {
 	var b strings.Builder
-	texts := map[string][]string{} // the lines of files
+	texts := map[string][]string{} // lines by file
 	for _, d := range l {
 		lines, read := texts[d.Pos.File]
 		if !read {
@@ -168,10 +169,10 @@ func (l List) format(source func(file string) []byte, s style) string {
 	return b.String()
 }
 
-// proposal is what a line of a hint proposes.
+// proposal matches YAML to paste in the first line of a hint.
 var proposal = regexp.MustCompile("`[^`]+`")
 
-// hint returns a hint with its further lines, which are to be pasted, below the first.
+// hint formats a hint, with its further lines, which are YAML to paste, below the first.
 func hint(text string, s style) string {
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
@@ -184,11 +185,11 @@ func hint(text string, s style) string {
 	return strings.Join(lines, "\n        ")
 }
 
-// maxSnippet is the longest line of a schema, in runes, that is shown with a caret.
+// maxSnippet is the length limit of schema lines that are shown, in runes.
 const maxSnippet = 200
 
-// snippet returns the line at pos and a caret below its column, or nothing
-// where the line is not known.
+// snippet returns the line at the position and a caret below its column, or "" if the line
+// is unknown or too long.
 func snippet(lines []string, d Diagnostic, s style) string {
 	pos := d.Pos
 	if pos.Line < 1 || pos.Line > len(lines) || len(lines[pos.Line-1]) > maxSnippet*utf8.UTFMax {
@@ -215,19 +216,19 @@ func snippet(lines []string, d Diagnostic, s style) string {
 	return out + pad + s.in(d.paint(), "^") + "\n"
 }
 
-// linesOf returns the lines of a text, without their ends; nil for no text.
+// linesOf returns the lines of a text, without line ends; nil for a nil text.
 func linesOf(text []byte) []string {
 	if text == nil {
 		return nil
 	}
-	lines := strings.Split(string(bytes.TrimPrefix(text, []byte("\uFEFF"))), "\n") // no column counts the mark
+	lines := strings.Split(string(bytes.TrimPrefix(text, []byte("\uFEFF"))), "\n") // columns do not count the byte order mark
 	for i, line := range lines {
 		lines[i] = strings.TrimRight(line, "\r")
 	}
 	return lines
 }
 
-// visible returns a line made safe for a terminal, a character for each that it has.
+// visible returns a line with nonprintable characters replaced, one by one.
 func visible(line string) string {
 	return strings.Map(func(r rune) rune {
 		if r != '\t' && !unicode.IsPrint(r) && !unicode.Is(unicode.Zs, r) {

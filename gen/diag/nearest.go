@@ -2,16 +2,15 @@ package diag
 
 import "strings"
 
-// Limits of the search for a nearest name: a name in a hostile file may be long,
-// and a file may have very many.
+// Limits of the search, for hostile files with long names or very many of them.
 const (
 	maxNearestRunes = 64
 	maxNearestNames = 500
 )
 
-// Nearest returns the one of names that name is most likely a misspelling of,
-// and whether any is near enough to be worth a suggestion. Of names that are
-// equally near it returns the first. Case does not count.
+// Nearest returns the one of names that name is most likely a misspelling of, and whether
+// any is near enough to suggest. It ignores case. Of equally near names, it returns the
+// first.
 func Nearest(name string, names []string) (string, bool) {
 	a := []rune(strings.ToLower(name))
 	if len(a) == 0 || len(a) > maxNearestRunes {
@@ -31,8 +30,8 @@ func Nearest(name string, names []string) (string, bool) {
 	return best, bestDistance >= 0
 }
 
-// distance returns the number of runes to insert, delete, replace or swap with
-// a neighbour that make b of a (optimal string alignment).
+// distance returns the optimal string alignment distance: how many runes to insert, delete,
+// replace or swap with a neighbor to turn a into b.
 func distance(a, b []rune) int {
 	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range last {

@@ -1,12 +1,12 @@
 package diag
 
-// style writes text in color, or plainly.
+// style formats text, with or without colors.
 type style struct{ colored bool }
 
-// paint is a color or a weight, as terminals know them.
+// paint is a parameter of the ANSI escape sequence for colors and weights.
 type paint string
 
-// What is painted how.
+// The colors and weights.
 const (
 	bold     paint = "1"
 	dim      paint = "2"
@@ -16,12 +16,12 @@ const (
 	advised  paint = "1;36"
 )
 
-// paint is that of a finding of its severity.
+// paint returns the color of the severity.
 func (d Diagnostic) paint() paint {
 	return map[Severity]paint{Error: wrong, Warning: doubtful, Advice: advised}[d.Severity]
 }
 
-// in paints a text.
+// in returns a text in a color.
 func (s style) in(p paint, text string) string {
 	if !s.colored || text == "" {
 		return text

@@ -14,21 +14,21 @@ import (
 	"github.com/btgen-dev/btgen/gen/words"
 )
 
-// ChangedError says that a file is not as it was when the plan was made.
+// ChangedError is the error for a file that has changed since the plan was made.
 type ChangedError struct{ Path string }
 
 // Error names the file and what to do.
 func (e *ChangedError) Error() string {
-	return fmt.Sprintf("%s was changed meanwhile by somebody else, and is left alone: run the command again", words.Printable(e.Path))
+	return fmt.Sprintf("%s was changed by another process and left alone: run the command again", words.Printable(e.Path))
 }
 
-// Commit carries the plan out, all of it or nothing: new contents are written
-// beside the files first, and only when all of them are on disk are they put in
-// place. Where that fails half-way, or ctx ends, what was done is undone.
+// Commit carries out the plan, all of it or nothing. It writes new contents to partial files
+// next to the final ones, and renames them once all are on disk. If a step fails, or ctx is
+// done, Commit undoes the previous steps.
 //
-// A process that is killed leaves old files, new ones and partial ones under names
-// of their own. Then the next plan has what is left to do, and removes these. No
-// file is ever incomplete under its name, also when the machine stops.
+// A process that is killed leaves a mixture of old, new and partial files. The next plan
+// completes the rest and removes the partial files. No file is ever incomplete under its
+// final name, even after a power failure.
 func (p *Plan) Commit(ctx context.Context) (err error) {
 	c := &commit{plan: p, staged: make([]string, len(p.Steps))}
 	defer func() {
@@ -50,15 +50,15 @@ func (p *Plan) Commit(ctx context.Context) (err error) {
 	return c.settle()
 }
 
-// commit is a plan that is being carried out.
+// commit is the state of Plan.Commit.
 type commit struct {
 	plan    *Plan
-	staged  []string // the partial file of each step; empty where there is none (any more)
-	placed  []Step   // in the order in which they were done
-	folders []string // that were made, outer ones first
+	staged  []string // the partial file of each step; empty if there is none, or no longer
+	placed  []Step   // completed steps, in order
+	folders []string // created folders, outer ones first
 }
 
-// stage writes the new contents beside the files.
+// stage creates missing folders, and writes the new contents to partial files.
 func (c *commit) stage(ctx context.Context) error {
 	for _, s := range c.plan.Steps {
 		if s.Action != Create && s.Action != Update {
@@ -84,7 +84,7 @@ func (c *commit) stage(ctx context.Context) error {
 	return first(errs)
 }
 
-// first returns the first error that there is.
+// first returns the first error that is not nil.
 func first(errs []error) error {
 	for _, err := range errs {
 		if err != nil {
@@ -94,7 +94,7 @@ func first(errs []error) error {
 	return nil
 }
 
-// place puts the new files in place, and then removes the others.
+// place renames the partial files, and then removes files.
 func (c *commit) place(ctx context.Context) error {
 	for i, s := range c.plan.Steps {
 		if c.staged[i] == "" {
@@ -124,7 +124,7 @@ func (c *commit) place(ctx context.Context) error {
 	return nil
 }
 
-// unchanged fails if a file is not as the plan has seen it.
+// unchanged returns a *ChangedError if a file has changed since the plan was made.
 func unchanged(s Step) error {
 	now, err := Replace(s.Path, s.Old)
 	switch {
@@ -136,7 +136,7 @@ func unchanged(s Step) error {
 	return nil
 }
 
-// settle has the folders on disk, and removes those that removals have left empty.
+// settle syncs the folders to disk, and removes folders that are now empty.
 func (c *commit) settle() error {
 	dirs := map[string]bool{}
 	for _, s := range c.placed {
@@ -158,7 +158,7 @@ func (c *commit) settle() error {
 	return nil
 }
 
-// undo brings back what was there, and removes what was made.
+// undo restores old files, and removes new files and folders.
 func (c *commit) undo() error {
 	var errs []error
 	for _, name := range c.staged {
@@ -178,12 +178,12 @@ func (c *commit) undo() error {
 		errs = append(errs, err)
 	}
 	for _, dir := range slices.Backward(c.folders) {
-		_ = disk.rmdir(dir) // others may have put something there
+		_ = disk.rmdir(dir) // fails if another process has added files
 	}
 	return errors.Join(errs...)
 }
 
-// missing returns the folders that have to be made for dir, outer ones first.
+// missing returns the folders to create for dir, outer ones first.
 func missing(dir string) []string {
 	var out []string
 	for {
@@ -196,8 +196,8 @@ func missing(dir string) []string {
 	}
 }
 
-// prune removes a folder that is empty, and those above it below the output folder.
-// A symbolic link to a folder stays.
+// prune removes an empty folder and its empty parents, up to the output folder. It keeps
+// symbolic links.
 func (p *Plan) prune(dir string) {
 	for ; dir != p.root && len(dir) > len(p.root); dir = filepath.Dir(dir) {
 		if info, err := os.Lstat(dir); err != nil || !info.IsDir() || disk.rmdir(dir) != nil {
@@ -206,8 +206,8 @@ func (p *Plan) prune(dir string) {
 	}
 }
 
-// stage writes content beside a file, and returns the name that it has there. It has
-// the permissions of the file, or the usual ones.
+// stage writes content to a partial file next to path, with the permissions of the existing
+// file, if any. It returns the name of the partial file.
 func stage(path string, content []byte) (string, error) {
 	name := partialName(path)
 	f, err := disk.create(name)

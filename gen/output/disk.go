@@ -17,12 +17,12 @@ import (
 	"github.com/btgen-dev/btgen/gen/internal/files"
 )
 
-// disk is what changes files. All that does is here, so that a test can end the
-// process before each step.
+// disk contains all operations that change files, so that a test can end the process before
+// each of them.
 var disk operations
 
 type operations struct {
-	before func(what, path string) // is called before each step; nil outside of tests
+	before func(what, path string) // called before each operation; nil outside of tests
 }
 
 func (d operations) step(what, path string) {
@@ -36,7 +36,7 @@ func (d operations) mkdir(dir string) error {
 	return os.Mkdir(dir, 0o777)
 }
 
-// create makes a file that is not there.
+// create creates a file, which must not exist.
 func (d operations) create(path string) (*os.File, error) {
 	d.step("create", path)
 	return os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
@@ -48,16 +48,16 @@ func (d operations) write(f *os.File, content []byte) error {
 	return err
 }
 
-// sync has the content of a file on disk before its name is.
+// sync writes the content of a file to disk, so that it is there before its name.
 func (d operations) sync(f *os.File) error {
 	d.step("sync", f.Name())
 	return f.Sync()
 }
 
-// syncDir has the names in a folder on disk.
+// syncDir writes the file names in a folder to disk.
 func (d operations) syncDir(dir string) error {
 	d.step("syncDir", dir)
-	if runtime.GOOS == "windows" { // which does that by itself, and opens no folders
+	if runtime.GOOS == "windows" { // it syncs folders automatically, and cannot open them
 		return nil
 	}
 	f, err := os.Open(dir)
@@ -68,7 +68,7 @@ func (d operations) syncDir(dir string) error {
 	if err := f.Sync(); !isAny(err, syscall.EINVAL, syscall.ENOTSUP, errors.ErrUnsupported) {
 		return err
 	}
-	return nil // not all file systems can do that
+	return nil // some file systems do not support it
 }
 
 func (d operations) rename(from, to string) error {
@@ -87,8 +87,8 @@ func (d operations) rmdir(dir string) error {
 	return os.Remove(dir)
 }
 
-// A partial file is one that is being written, beside the one that it becomes. Its
-// name says which that is, and that it is btgen's: .btgen-HASH-RANDOM.tmp.
+// A partial file is written next to the final one, and then renamed. Its name is
+// .btgen-HASH-RANDOM.tmp, with a hash of the final name.
 const partialPrefix, partialSuffix = ".btgen-", ".tmp"
 
 var partialForm = regexp.MustCompile(`^\.btgen-[0-9a-f]{8}-[0-9a-f]{16}\.tmp$`)
@@ -96,19 +96,19 @@ var partialForm = regexp.MustCompile(`^\.btgen-[0-9a-f]{8}-[0-9a-f]{16}\.tmp$`)
 // partialName returns the name of a new partial file.
 func partialName(path string) string {
 	var random [8]byte
-	_, _ = rand.Read(random[:]) // it never fails
+	_, _ = rand.Read(random[:]) // never fails
 	return filepath.Join(filepath.Dir(path), partialStart(path)+hex.EncodeToString(random[:])+partialSuffix)
 }
 
-// partialStart is what the names of the partial files of a file begin with.
+// partialStart returns the prefix of the names of a file's partial files.
 func partialStart(path string) string {
 	h := fnv.New32a()
-	_, _ = h.Write([]byte(filepath.Base(path))) // it never fails
+	_, _ = h.Write([]byte(filepath.Base(path))) // never fails
 	return partialPrefix + hex.EncodeToString(h.Sum(nil)) + "-"
 }
 
-// isPartial reports whether a file is a generated one that was being written when
-// its process was killed: by its name, and by what it holds of the header.
+// isPartial reports whether a file is the partial file of a generated one, left by a killed
+// process. It checks the name, and the header as far as it was written.
 func isPartial(path string) bool {
 	if !partialForm.MatchString(filepath.Base(path)) {
 		return false
@@ -117,7 +117,7 @@ func isPartial(path string) bool {
 	return err == nil && bytes.HasPrefix([]byte(Header), head)
 }
 
-// partialsOf returns the partial files of a file that the user has named.
+// partialsOf returns the partial files of a file.
 func partialsOf(path string) ([]string, error) {
 	entries, err := os.ReadDir(filepath.Dir(path))
 	if errors.Is(err, fs.ErrNotExist) {

@@ -11,9 +11,9 @@ import (
 	"github.com/rogpeppe/go-internal/lockedfile"
 )
 
-// Lock waits until no other run of btgen on this machine has the lock of a folder,
-// and takes it until unlock is called, or the process ends. What it locks is a file
-// in the user's cache, or among the temporary files.
+// Lock acquires the lock of a folder, which only one btgen process on this machine can hold.
+// It waits until the lock is free. The lock is held until unlock is called or the process
+// ends. Its file is in the user's cache folder or the folder for temporary files.
 func Lock(dir string) (unlock func(), err error) {
 	dir, err = filepath.Abs(dir)
 	if err != nil {
@@ -34,10 +34,11 @@ func Lock(dir string) (unlock func(), err error) {
 		}
 		errs = append(errs, err)
 	}
-	return nil, fmt.Errorf("no folder for a lock, which keeps runs at the same time apart: %w", errors.Join(errs...))
+	return nil, fmt.Errorf("cannot create a lock file, which prevents concurrent runs: %w", errors.Join(errs...))
 }
 
-// lockFolders are where locks may be, the first that can be written to.
+// lockFolders returns the candidates for the folder of lock files. The first writable one is
+// used.
 func lockFolders() []string {
 	var out []string
 	if cache, err := os.UserCacheDir(); err == nil {

@@ -1,6 +1,5 @@
-// Package project finds what btgen works on: the schema files, the output
-// folder, and the import path that generated code has there. It tells what the
-// project has generated from what others have.
+// Package project locates the schema files, the output folder and its import path. It
+// distinguishes the generated code of a project from that of others.
 package project
 
 import (
@@ -18,33 +17,32 @@ import (
 	"github.com/btgen-dev/btgen/gen/words"
 )
 
-// The folders of a project that has no btgen.yaml.
+// The folders of a project without a btgen.yaml.
 const (
 	DefaultSchemas = "schemas"
 	DefaultOut     = "generated"
 )
 
-// Project is the schemas of a project and where their code goes.
+// Project is a set of schemas and their output folder.
 type Project struct {
 	Inputs []gen.Input
-	Out    string // folder of the generated code, as it was named
-	// whole is set where the schemas are all that the project has.
+	Out    string // output folder, as it was given
+	// whole is whether Inputs are all schemas of the project.
 	whole bool
-	// alone is set where a file that is named stands for itself.
+	// alone is whether a file does not include the other schemas of its package.
 	alone bool
-	// config is the btgen.yaml of the current folder; nil if there is none.
+	// config is the btgen.yaml of the working directory; nil if there is none.
 	config *config
-	// folders are those that schemas were searched in.
+	// folders are the folders that were searched for schemas.
 	folders []string
 }
 
-// Load finds a project from the current folder. paths are schema files and
-// folders with schema files; without any, btgen.yaml names them, and without
-// that they are those of DefaultSchemas. A file stands for all schemas beside
-// it that have the same package, since those are generated together. A folder
-// with a btgen.yaml below one that is searched is another project's, and is
-// passed over. out is the output folder; empty means what btgen.yaml says, or
-// DefaultOut. What is wrong with btgen.yaml is a diag.List.
+// Load loads the project in the working directory. paths are schema files, and folders with
+// schema files. The default is the schemas of btgen.yaml or, without one, DefaultSchemas. A
+// file includes the schemas next to it that have the same package, since they are generated
+// together. Load skips subfolders with a btgen.yaml, which are separate projects. out is the
+// output folder; if it is empty, it is that of btgen.yaml or DefaultOut. Errors in btgen.yaml
+// are a [diag.List].
 func Load(paths []string, out string) (*Project, error) {
 	config, err := loadConfig("")
 	if err != nil {
@@ -63,9 +61,8 @@ func Load(paths []string, out string) (*Project, error) {
 // Vendored reports whether the runtime is copied into the output folder.
 func (p *Project) Vendored() bool { return p.config.vendored() }
 
-// Files finds schema files as Load does, for what is done with each by itself: a
-// file stands for no others, and a folder for all that is below it. Without any
-// paths, btgen.yaml is among them if there is one.
+// Files is Load for commands that treat each file separately: a file does not include
+// others, folders include all their subfolders, and the default paths include btgen.yaml.
 func Files(paths []string) (*Project, error) {
 	p := &Project{alone: true}
 	if len(paths) == 0 {
@@ -81,7 +78,7 @@ func Files(paths []string) (*Project, error) {
 	return p, p.loadAll(paths)
 }
 
-// loadAll adds the schemas of files and folders, of which there must be some.
+// loadAll adds the schemas of files and folders. It is an error if there are none.
 func (p *Project) loadAll(paths []string) error {
 	seen := map[string]bool{}
 	for _, root := range paths {
@@ -90,7 +87,7 @@ func (p *Project) loadAll(paths []string) error {
 		}
 	}
 	if len(p.Inputs) == 0 {
-		return fmt.Errorf("no schema (*.yaml) in %s: btgen init writes a first one", words.Printable(strings.Join(paths, ", ")))
+		return fmt.Errorf("no schemas (*.yaml) in %s: to create one, run btgen init", words.Printable(strings.Join(paths, ", ")))
 	}
 	return nil
 }
@@ -99,7 +96,7 @@ func (p *Project) loadAll(paths []string) error {
 func (p *Project) load(root string, seen map[string]bool) error {
 	info, err := os.Stat(root)
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("there is no %s: btgen init writes a first schema, and btgen.yaml or an argument names another folder", words.Printable(root))
+		return fmt.Errorf("%s does not exist: to create a schema, run btgen init; to use another folder, name it in btgen.yaml or as an argument", words.Printable(root))
 	}
 	switch {
 	case err != nil:
@@ -113,8 +110,8 @@ func (p *Project) load(root string, seen map[string]bool) error {
 	return p.loadFile(root, seen)
 }
 
-// walk calls f for the schema files in a folder, which may be a symbolic link.
-// Hidden files and folders are those of editors and version control.
+// walk calls f for the schema files in a folder, which may be a symbolic link. It skips
+// hidden files and folders, which belong to editors and version control.
 func (p *Project) walk(root string, f func(name string) error) error {
 	root += string(filepath.Separator)
 	return filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
@@ -132,10 +129,10 @@ func (p *Project) walk(root string, f func(name string) error) error {
 	})
 }
 
-// isHidden reports whether a file or folder is one of editors or version control.
+// isHidden reports whether the name of a file or folder begins with a period.
 func isHidden(d fs.DirEntry) bool { return strings.HasPrefix(d.Name(), ".") }
 
-// loadFile adds a schema file and those beside it that share its package.
+// loadFile adds a schema file and the schemas next to it that share its package.
 func (p *Project) loadFile(name string, seen map[string]bool) error {
 	if err := p.add(name, seen); err != nil {
 		return err
@@ -164,27 +161,27 @@ func (p *Project) loadFile(name string, seen map[string]bool) error {
 	return nil
 }
 
-// packageOf returns the package that a schema names; empty if it names none.
+// packageOf returns the package of a schema; empty if it has none.
 func packageOf(file string) (string, error) {
 	text, err := read(file)
 	if err != nil {
 		return "", err
 	}
-	s, _ := schema.Parse(file, text) // what is wrong with it is found once more
+	s, _ := schema.Parse(file, text) // errors are reported later
 	return s.Package.V, nil
 }
 
-// read returns the text of a schema or a btgen.yaml. Of one that is too large it
-// returns so much that the parser says so.
+// read returns the text of a schema or a btgen.yaml. It truncates a file that is too large,
+// but not below the size that the parser rejects.
 func read(file string) ([]byte, error) { return files.Head(file, schema.MaxFile+1) }
 
-// isSchema reports whether a file is a schema, by its name.
+// isSchema reports whether the name of a file is that of a schema.
 func isSchema(name string) bool {
 	ext := filepath.Ext(name)
 	return (ext == ".yaml" || ext == ".yml") && filepath.Base(name) != schema.ConfigName
 }
 
-// add adds one file, once.
+// add adds a file, unless it has been added before.
 func (p *Project) add(name string, seen map[string]bool) error {
 	name = filepath.Clean(name)
 	if seen[name] {
@@ -199,7 +196,8 @@ func (p *Project) add(name string, seen map[string]bool) error {
 	return nil
 }
 
-// Text returns the text of a schema of the project, for diagnostics.
+// Text returns the text of a schema or of btgen.yaml, for diagnostics; nil if it cannot be
+// read.
 func (p *Project) Text(name string) []byte {
 	i := slices.IndexFunc(p.Inputs, func(in gen.Input) bool { return in.Name == name })
 	if i < 0 {
@@ -209,15 +207,15 @@ func (p *Project) Text(name string) []byte {
 	return p.Inputs[i].Text
 }
 
-// config is a btgen.yaml.
+// config is a parsed btgen.yaml.
 type config struct {
-	file string // as it is named in messages
+	file string // name in messages
 	dir  string // its folder, absolute
 	said *schema.Config
 }
 
-// loadConfig reads the btgen.yaml of a folder; nil if there is none. The empty
-// name is the current folder.
+// loadConfig reads the btgen.yaml of a folder; nil if there is none. An empty dir is the
+// working directory.
 func loadConfig(dir string) (*config, error) {
 	file := filepath.Join(dir, schema.ConfigName)
 	text, err := read(file)
@@ -238,7 +236,7 @@ func loadConfig(dir string) (*config, error) {
 // hasConfig reports whether a folder has a btgen.yaml.
 func hasConfig(dir string) bool { return files.IsRegular(filepath.Join(dir, schema.ConfigName)) }
 
-// schemas are the files and folders that the schemas are in.
+// schemas returns the files and folders with the schemas.
 func (c *config) schemas() []string {
 	if c == nil || len(c.said.Schemas) == 0 {
 		return []string{DefaultSchemas}
@@ -246,7 +244,7 @@ func (c *config) schemas() []string {
 	return c.said.Schemas
 }
 
-// out is the folder of the generated code.
+// out returns the output folder.
 func (c *config) out() string {
 	if c == nil || c.said.Out == "" {
 		return DefaultOut
@@ -257,9 +255,8 @@ func (c *config) out() string {
 // vendored reports whether the runtime is copied into the output folder.
 func (c *config) vendored() bool { return c != nil && c.said.Runtime == schema.RuntimeVendored }
 
-// names reports whether a schema is one of the project: it is named, or is in a
-// folder that is, and in no other project's on the way there. Both paths are
-// absolute.
+// names reports whether a schema belongs to the project: btgen.yaml names it or one of its
+// parents, and there is no other project in between. The path must be absolute.
 func (c *config) names(file string) bool {
 	for _, root := range c.schemas() {
 		if !filepath.IsAbs(root) {

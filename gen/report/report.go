@@ -1,6 +1,5 @@
-// Package report writes findings for programs: as JSON, as SARIF for code
-// scanning, and as the annotations of GitHub Actions. How a person is shown them
-// package diag knows.
+// Package report formats findings for programs: as JSON, as SARIF for code scanning, and
+// as annotations for GitHub Actions. Package diag formats them for people.
 package report
 
 import (
@@ -12,7 +11,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/words"
 )
 
-// jsonFinding is a finding as JSON has it. What is not known is left out.
+// jsonFinding is a finding in JSON, without unknown properties.
 type jsonFinding struct {
 	File     string `json:"file,omitempty"`
 	Line     int    `json:"line,omitempty"`   // from 1
@@ -23,7 +22,7 @@ type jsonFinding struct {
 	Help     string `json:"help,omitempty"`
 }
 
-// JSON returns an object with the findings, in their order.
+// JSON returns a JSON object with the findings, in their order.
 func JSON(found diag.List) ([]byte, error) {
 	findings := make([]jsonFinding, len(found))
 	for i, d := range found {
@@ -32,7 +31,7 @@ func JSON(found diag.List) ([]byte, error) {
 	return encode(map[string]any{"findings": findings})
 }
 
-// encode returns v as indented JSON, with texts as they are.
+// encode returns v as indented JSON without HTML escapes.
 func encode(v any) ([]byte, error) {
 	var b strings.Builder
 	e := json.NewEncoder(&b)
@@ -42,14 +41,14 @@ func encode(v any) ([]byte, error) {
 	return words.LogJSON([]byte(b.String())), err
 }
 
-// What stands for characters that GitHub's workflow commands end values at.
+// Escapes of the characters that end a value in GitHub's workflow commands.
 var (
 	githubData     = strings.NewReplacer("%", "%25", "\n", "%0A")
 	githubProperty = strings.NewReplacer("%", "%25", ":", "%3A", ",", "%2C")
 )
 
-// githubText returns what a command says: in lines, without anything that steers who
-// shows the log.
+// githubText returns the message of a command, without text that a CI system could
+// interpret.
 func githubText(text string) string {
 	var lines []string
 	for line := range strings.SplitSeq(text, "\n") {
@@ -58,8 +57,8 @@ func githubText(text string) string {
 	return githubData.Replace(strings.Join(lines, "\n"))
 }
 
-// GitHub returns the findings as workflow commands, a line each, which GitHub
-// Actions shows beside the lines of a change.
+// GitHub returns the findings as workflow commands, one per line. GitHub Actions shows them
+// as annotations of a change.
 //
 // Source: https://docs.github.com/actions/reference/workflow-commands-for-github-actions
 func GitHub(found diag.List) []byte {
@@ -89,7 +88,7 @@ func GitHub(found diag.List) []byte {
 	return []byte(b.String())
 }
 
-// message is what is wrong and what to do, in one text.
+// message returns the message followed by the hint, if any.
 func message(d diag.Diagnostic) string {
 	if d.Hint == "" {
 		return d.Message

@@ -9,10 +9,10 @@ import (
 	"github.com/btgen-dev/btgen/gen/lint"
 )
 
-// languageRule is the rule of findings that have none: the language's.
+// languageRule is the rule ID of errors in the schema language.
 const languageRule = "language"
 
-// The objects of a SARIF log that a log of btgen has, by their names there.
+// The parts of a SARIF log that btgen writes.
 type (
 	sarifLog struct {
 		Schema  string     `json:"$schema"`
@@ -70,8 +70,8 @@ type (
 	}
 )
 
-// SARIF returns the findings as a log of SARIF 2.1.0, with all rules that there
-// are. Code scanning takes it.
+// SARIF returns the findings as a SARIF 2.1.0 log for code scanning. The log describes all
+// rules. version is that of btgen.
 //
 // Source: https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html
 func SARIF(found diag.List, version string) ([]byte, error) {
@@ -95,11 +95,11 @@ func SARIF(found diag.List, version string) ([]byte, error) {
 	})
 }
 
-// sarifRules returns all rules, and where each is among them.
+// sarifRules returns all rules, and their indexes by ID.
 func sarifRules() (rules []sarifRule, index map[string]int) {
 	rules = []sarifRule{{
 		ID:                   languageRule,
-		ShortDescription:     sarifText{Text: "a schema that is not of the language"},
+		ShortDescription:     sarifText{Text: "an error in the schema language"},
 		DefaultConfiguration: sarifConfiguration{sarifLevel(diag.Error)},
 	}}
 	for _, rule := range lint.Rules() {
@@ -118,12 +118,12 @@ func sarifRules() (rules []sarifRule, index map[string]int) {
 	return rules, index
 }
 
-// sarifLevel is what SARIF calls a severity.
+// sarifLevel returns SARIF's name of a severity.
 func sarifLevel(s diag.Severity) string {
 	return map[diag.Severity]string{diag.Error: "error", diag.Warning: "warning", diag.Advice: "note"}[s]
 }
 
-// locate returns a place; none if no file is known.
+// locate returns the location of a position, or nil if the file is unknown.
 func locate(p diag.Pos) []sarifLocation {
 	if p.File == "" {
 		return nil
@@ -135,8 +135,8 @@ func locate(p diag.Pos) []sarifLocation {
 	return []sarifLocation{{place}}
 }
 
-// uri returns a file as a reference: relative to the folder in which the command
-// runs, or absolute as the file is.
+// uri returns the URI of a file: relative to the working directory, or absolute if the file
+// is.
 func uri(file string) string {
 	if filepath.IsAbs(file) {
 		return (&url.URL{Scheme: "file", Path: path.Join("/", filepath.ToSlash(file))}).String()

@@ -8,10 +8,9 @@ import (
 	"unicode/utf8"
 )
 
-// What CI systems take for a command in their log: what begins with "::" at the
-// beginning of a line, and what begins with "##", a name and "[" anywhere. The
-// commands of GitHub are broken everywhere, for those who do not look for the
-// beginning of a line.
+// Text that CI systems interpret as a command in their log: "::" at the beginning of a
+// line, and "##", a name and "[" anywhere. GitHub's commands are matched anywhere, in case
+// a system does not check for the beginning of a line.
 //
 // Source: https://docs.github.com/actions/reference/workflow-commands-for-github-actions
 var (
@@ -19,13 +18,12 @@ var (
 	command     = regexp.MustCompile(`::(add-mask|add-matcher|add-path|debug|echo|endgroup|error|group|notice|remove-matcher|save-state|set-env|set-output|stop-commands|warning)|##[A-Za-z]*\[`)
 )
 
-// blank is what they skip at the beginning of a line.
+// blank matches the characters that CI systems skip at the beginning of a line.
 const blank = `[\s\v\x{85}\x{feff}\p{Z}]`
 
-// AppendLine appends a line of text, without its end, as it may stand in a
-// terminal and in the log of a CI system, whoever wrote it: characters that steer
-// a terminal or turn the order of others round are written as Go escapes them, and
-// a backslash breaks what a CI system would take for a command.
+// AppendLine appends a line of untrusted text, without its line end, in a form that is safe
+// in terminals and in the logs of CI systems: control and bidirectional characters become
+// Go escapes, and a backslash breaks up CI commands.
 func AppendLine(dst, line []byte) []byte {
 	if !bytes.Contains(line, []byte("::")) && !bytes.Contains(line, []byte("##")) {
 		return appendSafe(dst, line)
@@ -39,15 +37,14 @@ func AppendLine(dst, line []byte) []byte {
 	return appendSafe(dst, line)
 }
 
-// LogJSON returns JSON that has nothing in its texts that a CI system would take for a
-// command, and that means the same.
+// LogJSON returns equivalent JSON whose strings contain no CI commands.
 func LogJSON(text []byte) []byte {
 	text = bytes.ReplaceAll(text, []byte("::"), []byte(`\u003a\u003a`))
 	return bytes.ReplaceAll(text, []byte("##"), []byte(`\u0023\u0023`))
 }
 
-// LogHTML returns HTML that has nothing in its texts that a CI system would take for a
-// command, and that means the same. Scripts and styles must have nothing of the kind.
+// LogHTML returns equivalent HTML whose text contains no CI commands. Scripts and styles
+// must not contain any.
 func LogHTML(text []byte) []byte {
 	text = command.ReplaceAllFunc(text, func(found []byte) []byte {
 		return fmt.Appendf(nil, "&#%d;%s", found[0], found[1:])
@@ -57,7 +54,7 @@ func LogHTML(text []byte) []byte {
 
 var commandInHTML = regexp.MustCompile(`(?m)^(` + blank + `*)::`)
 
-// appendSafe appends a line without what steers a terminal.
+// appendSafe appends a line with control characters escaped.
 func appendSafe(dst, line []byte) []byte {
 	for len(line) > 0 {
 		r, size := utf8.DecodeRune(line)

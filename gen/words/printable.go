@@ -8,10 +8,9 @@ import (
 	"unicode/utf8"
 )
 
-// Printable returns a text in one line that steers neither a terminal nor a
-// program: control characters, line ends, characters that nobody sees or that
-// turn the order of others round, and bytes that are not UTF-8 are written as Go
-// escapes them.
+// Printable returns an untrusted text on one line, in a form that is safe in terminals and
+// for programs: control, invisible and bidirectional characters, line ends, and bytes that
+// are not UTF-8 become Go escapes.
 func Printable(text string) string {
 	if !strings.ContainsFunc(text, hidden) && utf8.ValidString(text) {
 		return text
@@ -29,5 +28,5 @@ func Printable(text string) string {
 	return b.String()
 }
 
-// hidden reports whether a character is none that Printable leaves as it is.
+// hidden reports whether Printable escapes a character.
 func hidden(r rune) bool { return !unicode.IsPrint(r) }

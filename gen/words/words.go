@@ -1,5 +1,4 @@
-// Package words writes for people: counts, rates and sizes, and texts that nobody
-// has checked. It knows nothing of what is counted.
+// Package words formats counts, rates and sizes, and escapes untrusted text.
 package words
 
 import (
@@ -9,15 +8,15 @@ import (
 	"strings"
 )
 
-// What numbers are written in full, and which small ones with a power of ten.
+// Limits of numbers in decimal notation: from tooSmall, inclusive, to tooLong, exclusive.
 const (
 	tooLong  = 1e15
 	tooSmall = 1e-3
 )
 
-// Number writes a number in full, in groups of three digits; with two digits
-// after the point if it is small and not whole, or with two that are not zero if it
-// is below one.
+// Number formats a nonnegative number with thousands separators: 12,345. Below 100 it has
+// up to two decimals, below 0.1 two significant digits. Very large and very small numbers
+// are in scientific notation.
 func Number(x float64) string {
 	rounded := math.Round(x*100) / 100
 	switch {
@@ -35,14 +34,14 @@ func Number(x float64) string {
 	return digits
 }
 
-// scientific writes a number with a power of ten: 1.2e24.
+// scientific formats a number in scientific notation: 1.2e24.
 func scientific(x float64) string {
 	digits, power, _ := strings.Cut(strconv.FormatFloat(x, 'e', 1, 64), "e")
-	n, _ := strconv.Atoi(power) // it is one
+	n, _ := strconv.Atoi(power) // always a number
 	return digits + "e" + strconv.Itoa(n)
 }
 
-// Count writes a number of things: "1 row", "5 rows".
+// Count formats a number of things: "1 row", "5 rows".
 func Count(x float64, one, many string) string {
 	if number := Number(x); number != "1" {
 		return number + " " + many
@@ -50,7 +49,7 @@ func Count(x float64, one, many string) string {
 	return "1 " + one
 }
 
-// Rate writes how many events there are in a time, such as "one event a minute".
+// Rate formats a positive rate of events, such as "one event a minute".
 func Rate(perSecond float64) string {
 	for _, u := range []struct {
 		name    string
@@ -67,7 +66,7 @@ func Rate(perSecond float64) string {
 	return fmt.Sprintf("one event in %s days", Number(1/(perSecond*86400)))
 }
 
-// units are the units of sizes, the largest first.
+// units are the units of sizes, largest first.
 var units = []struct {
 	name  string
 	bytes float64
@@ -76,7 +75,7 @@ var units = []struct {
 // beyondUnits is the first size that has too many digits in the largest unit.
 const beyondUnits = 1e21
 
-// Size writes a number of bytes, in units of a thousand.
+// Size formats a number of bytes in decimal units, such as "92.2 kB".
 func Size(bytes float64) string {
 	if bytes >= beyondUnits {
 		return scientific(bytes) + " bytes"
@@ -89,7 +88,7 @@ func Size(bytes float64) string {
 	return Number(bytes) + " bytes"
 }
 
-// Sizes writes two bounds of a size, in the unit of the upper one: "92.2–276 kB".
+// Sizes formats a range of sizes in the unit of the upper bound: "92.2–276 kB".
 func Sizes(lower, upper float64) string {
 	unit, in := "B", 1.0
 	for _, u := range units {
@@ -114,7 +113,7 @@ func Sizes(lower, upper float64) string {
 	return low + "–" + high + " " + unit
 }
 
-// threeDigits writes a number below a thousand with three digits in all.
+// threeDigits formats a number from 1 to 999 with three significant digits.
 func threeDigits(x float64) string {
 	decimals := 0
 	switch {

@@ -1,5 +1,4 @@
-// Package files reads files that somebody else has put there: regular ones alone,
-// and no more of them than fits into memory.
+// Package files reads untrusted files: only regular ones, and only up to a size limit.
 package files
 
 import (
@@ -11,7 +10,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/words"
 )
 
-// NotRegularError says that a file is none that can be read to its end.
+// NotRegularError is the error for a file that is not regular, such as a named pipe.
 type NotRegularError struct {
 	Path string
 	Kind string // such as "a named pipe"
@@ -19,10 +18,10 @@ type NotRegularError struct {
 
 // Error names the file and what it is.
 func (e *NotRegularError) Error() string {
-	return fmt.Sprintf("%s is %s, and is not read: replace it by a regular file, or remove it", words.Printable(e.Path), e.Kind)
+	return fmt.Sprintf("%s is %s and was not read: replace it with a regular file, or remove it", words.Printable(e.Path), e.Kind)
 }
 
-// TooLargeError says that a file is larger than what is read of it.
+// TooLargeError is the error for a file over the size limit.
 type TooLargeError struct {
 	Path string
 	Most int64 // bytes
@@ -30,12 +29,12 @@ type TooLargeError struct {
 
 // Error names the file and the limit.
 func (e *TooLargeError) Error() string {
-	return fmt.Sprintf("%s is over %s, and is not read: replace it by a smaller file, or remove it", words.Printable(e.Path), words.Size(float64(e.Most)))
+	return fmt.Sprintf("%s is larger than %s and was not read: replace it with a smaller file, or remove it", words.Printable(e.Path), words.Size(float64(e.Most)))
 }
 
-// Read returns what a regular file holds. One that is larger than most bytes is
-// a *[TooLargeError], one that is not regular a *[NotRegularError]. A symbolic
-// link stands for the file that it leads to.
+// Read returns the content of a regular file. The error is a *[TooLargeError] if the file
+// is larger than most bytes, and a *[NotRegularError] if it is not regular. Read follows
+// symbolic links.
 func Read(path string, most int64) ([]byte, error) {
 	content, err := Head(path, most+1)
 	if err == nil && int64(len(content)) > most {
@@ -44,10 +43,10 @@ func Read(path string, most int64) ([]byte, error) {
 	return content, err
 }
 
-// Head returns the first n bytes of a regular file, or all of it if it is
-// shorter. A file that is not regular is a *[NotRegularError].
+// Head returns the first n bytes of a regular file, or all of a shorter one. The error is a
+// *[NotRegularError] if the file is not regular.
 func Head(path string, n int64) ([]byte, error) {
-	info, err := os.Stat(path) // opening a named pipe would wait for its writer
+	info, err := os.Stat(path) // opening a named pipe would block until it has a writer
 	if err != nil {
 		return nil, err
 	}
@@ -59,22 +58,22 @@ func Head(path string, n int64) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, n)) // what Stat says of a size is not always true
+	return io.ReadAll(io.LimitReader(f, n)) // the size that Stat returns is not reliable
 }
 
-// IsRegular reports whether there is a regular file at the path.
+// IsRegular reports whether path is a regular file.
 func IsRegular(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.Mode().IsRegular()
 }
 
-// IsDir reports whether there is a folder at the path.
+// IsDir reports whether path is a folder.
 func IsDir(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.IsDir()
 }
 
-// kind names a file that is not regular.
+// kind describes the type of a file that is not regular.
 func kind(mode fs.FileMode) string {
 	switch {
 	case mode.IsDir():
