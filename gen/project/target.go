@@ -247,7 +247,7 @@ func (t *Target) Foreign(dir string) string {
 	if own, err := filepath.Abs(dir); err == nil && t.own != "" && own == t.dir {
 		return ""
 	}
-	return "the folder of another project, with a separate " + schema.ConfigName
+	return "the folder of another project (it has a " + schema.ConfigName + ")"
 }
 
 // Module returns the folder of the Go module that contains the output folder, as an absolute
