@@ -56,9 +56,9 @@ func TestClean(t *testing.T) {
 	}
 }
 
-// TestTrap08VersionsBelowCells: every event of a bucket is a version of the
+// TestVersionsBelowCells: every event of a bucket is a version of the
 // same column.
-func TestTrap08VersionsBelowCells(t *testing.T) {
+func TestVersionsBelowCells(t *testing.T) {
 	only(t, find(t, "{max_age: 30d}", "{max_versions: 10079}"), "T02")
 	only(t, find(t, "{max_age: 30d}", "{max_versions: 10080}"), "T08") // which then deletes nothing
 	// Younger than an age is kept whatever its rank.
@@ -67,9 +67,9 @@ func TestTrap08VersionsBelowCells(t *testing.T) {
 	}
 }
 
-// TestTrap18KeyCoarserThanEvents: events within the key's resolution would
+// TestKeyCoarserThanEvents: events within the key's resolution would
 // overwrite each other.
-func TestTrap18KeyCoarserThanEvents(t *testing.T) {
+func TestKeyCoarserThanEvents(t *testing.T) {
 	only(t, find(t, "precision: 1m", "precision: 1s"), "K13")
 	only(t, find(t, "2006-01-02-1504", "2006-01-02"), "K13")
 	if found := find(t, "precision: 1m", "precision: 1h"); len(found) != 0 {
@@ -77,8 +77,8 @@ func TestTrap18KeyCoarserThanEvents(t *testing.T) {
 	}
 }
 
-// TestTrap19DelimiterInARegion: "-" stands in regions and in dates.
-func TestTrap19DelimiterInADate(t *testing.T) {
+// TestDelimiterInADate: "-" stands in regions and in dates.
+func TestDelimiterInADate(t *testing.T) {
 	only(t, find(t, `{delimiter: "#", segments: [host, {time`, `{delimiter: "-", segments: [host, {time`), "K05")
 }
 

@@ -250,7 +250,7 @@ func TestRewritingReplacesAnEventWhole(t *testing.T) {
 
 // The rule of sample_combined keeps a day, and the newest three of each week:
 // of the row, not of the range that is read.
-func TestTrap21LimitOfVersionsAndTimeRange(t *testing.T) {
+func TestVersionLimitAppliesBeforeTimeRange(t *testing.T) {
 	bt := newServer(t)
 	day := func(n int) time.Time { return start.AddDate(0, 0, n) }
 	var events []SampleEvent
@@ -285,7 +285,7 @@ func TestTrap21LimitOfVersionsAndTimeRange(t *testing.T) {
 }
 
 // Family and columns have names that mean something in a regular expression.
-func TestTrap22NamesAreNoPatterns(t *testing.T) {
+func TestNamesAreNotPatterns(t *testing.T) {
 	bt := newServer(t)
 	l := sampleCellsLayout
 	check(t, bt.Admin.CreateColumnFamily(t.Context(), l.Table.ID, "oddXfamily-1_x"))

@@ -155,7 +155,7 @@ func TestRequestsOfReadOfTheYoung(t *testing.T) {
 
 // Latest asks for the living cells too. The limit to the newest cell of a
 // column comes after the times: before them it would lose the living.
-func TestTrap21RequestsOfLatest(t *testing.T) {
+func TestRequestsOfLatest(t *testing.T) {
 	for _, tt := range []wireTest{
 		{
 			table: "usage_one_second",

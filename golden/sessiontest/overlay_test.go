@@ -41,7 +41,7 @@ func overlay(t *testing.T) (path string) {
 
 // watchers are tests that look at each message that a client sends, or count goroutines:
 // a client has others for sessions.
-const watchers = "^(TestLeavingTheLoop|TestTrap11OneMutation|TestTrap12DeadEvents.*|TestTrap12EventsWithoutAnEnd|TestTrap13NoServerTimestamps)$"
+const watchers = "^(TestLeavingTheLoop|TestRewriteIsOneMutation|TestExpiredEventsAre(Refused|Skipped)|TestEventsWithoutExpiryAreRefused|TestTimestampsAreNeverTheServers)$"
 
 // TestAllTestsWithSessions runs the tests of generated code and of the runtime where
 // servers and clients speak sessions. With BTGEN_SESSION_OVERLAY, it leaves the overlay

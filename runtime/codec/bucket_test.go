@@ -48,7 +48,7 @@ func TestParseLabel(t *testing.T) {
 
 // week1 has no year: the documented keys need an origin, for 2021-03-05 lies in
 // ISO week 9, and 2021-01-01 in a week of 2020.
-func TestTrap14WeekNumbers(t *testing.T) {
+func TestWeekNumbers(t *testing.T) {
 	iso := codec.Bucket{Every: week, Label: mustLabel("iso_week")}
 	tests := []struct {
 		b     codec.Bucket
@@ -78,7 +78,7 @@ func TestTrap14WeekNumbers(t *testing.T) {
 
 // Labels without padding do not sort: the range from week9 to week11 is read as
 // keys, in lists that do.
-func TestTrap15UnpaddedLabels(t *testing.T) {
+func TestUnpaddedLabels(t *testing.T) {
 	from, to := date("2021-03-01").Add(7*week), date("2021-03-01").Add(11*week)
 	got := slices.Collect(weeks.Rows("p#", from, to, 0))
 	want := []codec.Rows{{Keys: []string{"p#week8", "p#week9"}}, {Keys: []string{"p#week10", "p#week11"}}}
@@ -114,7 +114,7 @@ func TestRowsMaxBytes(t *testing.T) {
 }
 
 // Weeks start on Mondays, not on Thursdays as 1970 did.
-func TestTrap16WeeksStartOnMonday(t *testing.T) {
+func TestWeeksStartOnMonday(t *testing.T) {
 	for _, every := range []time.Duration{week, 2 * week} {
 		b := codec.Bucket{Every: every, Label: mustLabel("2006-01-02")}
 		check(t, every.String(), func(t *rapid.T) {
@@ -134,7 +134,7 @@ func TestTrap16WeeksStartOnMonday(t *testing.T) {
 }
 
 // A bucket is the same wherever the clock is read: days have 24 hours.
-func TestTrap17UTC(t *testing.T) {
+func TestBucketsAreUTC(t *testing.T) {
 	daily := codec.Bucket{Every: day, Label: mustLabel("2006-01-02")}
 	zone := time.FixedZone("", -11*3600)
 	for _, b := range []codec.Bucket{daily, weeks, {Months: 1, Label: mustLabel("2006-01")}} {

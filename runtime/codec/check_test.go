@@ -19,8 +19,8 @@ func TestChecker(t *testing.T) {
 		check func(c *codec.Checker)
 	}{
 		{"time", nil, func(c *codec.Checker) { c.Time("f", time.Unix(0, 0)); c.Time("f", year10k.Add(-1)) }},
-		{"zero time (trap 2)", codec.ErrTimeRange, func(c *codec.Checker) { c.Time("f", time.Time{}) }},
-		{"before 1970 (trap 2)", codec.ErrTimeRange, func(c *codec.Checker) { c.Time("f", time.Unix(0, -1000)) }},
+		{"zero time", codec.ErrTimeRange, func(c *codec.Checker) { c.Time("f", time.Time{}) }},
+		{"before 1970", codec.ErrTimeRange, func(c *codec.Checker) { c.Time("f", time.Unix(0, -1000)) }},
 		{"after 9999", codec.ErrTimeRange, func(c *codec.Checker) { c.Time("f", year10k) }},
 		{"string", nil, func(c *codec.Checker) { c.String("f", "°C") }},
 		{"bad UTF-8", codec.ErrUTF8, func(c *codec.Checker) { c.String("f", "\xb0C") }},

@@ -117,7 +117,7 @@ func TestKeyWriterRefuses(t *testing.T) {
 
 // A delimiter in a value is refused, whatever the type, and so is a value that
 // forms one together with the delimiter after it.
-func TestTrap19Delimiter(t *testing.T) {
+func TestDelimiterInSegments(t *testing.T) {
 	tests := []struct {
 		delim string
 		write func(w *codec.KeyWriter)
@@ -155,7 +155,7 @@ func TestTrap19Delimiter(t *testing.T) {
 
 // A prefix ends with the delimiter: us-west1 does not match us-west10, nor 369
 // the balloon 3698.
-func TestTrap20Prefix(t *testing.T) {
+func TestPrefixOfAnotherKey(t *testing.T) {
 	prefix := func(location string, id int64) string {
 		w := codec.NewKeyWriter(nil, "#")
 		w.String("location", location)

@@ -257,7 +257,7 @@ func TestKeyReaderRefusesForms(t *testing.T) {
 }
 
 // us-west1 does not match us-west10, nor 369 the balloon 3698, in any form.
-func TestTrap20Forms(t *testing.T) {
+func TestPrefixesOfForms(t *testing.T) {
 	for _, delim := range keyDelims {
 		prefix := func(location string, id int64) string {
 			w := codec.NewKeyWriter(nil, delim)

@@ -231,7 +231,7 @@ func TestWindows(t *testing.T) {
 }
 
 // An end of less than a millisecond must not become 0, which is unbounded.
-func TestTrap3EndsAreRoundedUp(t *testing.T) {
+func TestEndsAreRoundedUp(t *testing.T) {
 	got := codec.Retention(nil).Windows(time.Unix(9, 0), time.Unix(0, 0), time.Unix(0, 500_000))
 	if d := cmp.Diff([]codec.Window{{From: 0, To: 1000}}, got); d != "" {
 		t.Error(d)
@@ -239,7 +239,7 @@ func TestTrap3EndsAreRoundedUp(t *testing.T) {
 }
 
 // A late event is known to be too late before it is written.
-func TestTrap12LateEvents(t *testing.T) {
+func TestLateEvents(t *testing.T) {
 	now := date("2021-03-05T12:00:00.0005Z")
 	r := maxAge(time.Hour).Retention(0)
 	for d, alive := range map[time.Duration]bool{

@@ -13,7 +13,7 @@ import (
 )
 
 // One value has one text: 9.5, never 9.50.
-func TestTrap6CanonicalFloat(t *testing.T) {
+func TestCanonicalFloat(t *testing.T) {
 	tests := []struct {
 		v    float64
 		want string

@@ -54,7 +54,7 @@ func TestTruncateIsAMultiple(t *testing.T) {
 }
 
 // Bigtable's timestamps are whole milliseconds, in microseconds.
-func TestTrap1Milliseconds(t *testing.T) {
+func TestTimestampsAreWholeMilliseconds(t *testing.T) {
 	tests := []struct {
 		t        time.Time
 		down, up int64
@@ -63,7 +63,7 @@ func TestTrap1Milliseconds(t *testing.T) {
 		{time.Unix(0, 1), 0, 1000},
 		{time.Unix(0, 1_999_999), 1000, 2000},
 		{time.Unix(0, -1), -1000, 0},
-		{time.Unix(0, 500_000), 0, 1000}, // trap 3: as an end, 0 would be unbounded
+		{time.Unix(0, 500_000), 0, 1000}, // as an end, 0 would be unbounded
 		{date("9999-12-31T23:59:59.999Z"), 253402300799_999_000, 253402300799_999_000},
 	}
 	for _, tt := range tests {

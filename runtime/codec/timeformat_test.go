@@ -281,7 +281,7 @@ func TestTimeFormatRowsCoverage(t *testing.T) {
 	})
 }
 
-func TestTrap20PrefixRows(t *testing.T) {
+func TestPrefixRowsOfTimes(t *testing.T) {
 	tests := []struct{ prefix, end string }{
 		{"us-west1#369#", "us-west1#369$"}, {"a\xff", "b"}, {"\xff\xff", ""}, {"", ""},
 	}

@@ -277,8 +277,8 @@ func TestSameEventTwiceInOneCall(t *testing.T) {
 	}
 }
 
-// TestTrap25BulkErrorsAreReported is about what ApplyBulk returns beside its error.
-func TestTrap25BulkErrorsAreReported(t *testing.T) {
+// TestBulkErrorsAreReported is about what ApplyBulk returns beside its error.
+func TestBulkErrorsAreReported(t *testing.T) {
 	l := days()
 	bt := newBigtable(t, l)
 	client := fakeClient{bt.Client, func(api bigtable.TableAPI) bigtable.TableAPI {
@@ -410,9 +410,9 @@ func TestReadStops(t *testing.T) {
 	}
 }
 
-// TestTrap21RankBeforeTime checks the one case where the newest cells are counted
+// TestRankBeforeTime checks the one case where the newest cells are counted
 // before the time range is cut out: because garbage collection does.
-func TestTrap21RankBeforeTime(t *testing.T) {
+func TestRankBeforeTime(t *testing.T) {
 	l := days()
 	rule := codec.GCRule{Kind: codec.GCIntersection, Rules: []codec.GCRule{
 		{Kind: codec.GCMaxAge, MaxAge: time.Hour}, {Kind: codec.GCMaxVersions, MaxVersions: 2},
@@ -444,8 +444,8 @@ func TestTrap21RankBeforeTime(t *testing.T) {
 	}
 }
 
-// TestTrap22FilterIsQuoted reads family "f.1" of a table that has "fx1" as well.
-func TestTrap22FilterIsQuoted(t *testing.T) {
+// TestFilterIsQuoted reads family "f.1" of a table that has "fx1" as well.
+func TestFilterIsQuoted(t *testing.T) {
 	l := days()
 	l.Table.Families = append(l.Table.Families, Family{Name: "fx1"})
 	bt := newBigtable(t, l)

@@ -416,7 +416,7 @@ func TestNoRequestWhereNothingIsAlive(t *testing.T) {
 
 // A cell that is rewritten in another class is gone from the first, with the
 // columns that it has no more; events of the same class and of other times stay.
-func TestTrap11ClassesWithOptionalColumns(t *testing.T) {
+func TestClassesWithOptionalColumns(t *testing.T) {
 	for _, base := range []*Layout[sample]{days(), singles()} {
 		t.Run(base.Table.ID, func(t *testing.T) {
 			for _, classes := range [][2]int{{1, 2}, {2, 1}, {1, 1}, {2, 2}} {
@@ -466,7 +466,7 @@ func TestTrap11ClassesWithOptionalColumns(t *testing.T) {
 
 // A row of its own is replaced whole in all classes: also what is there under
 // another time, or in a column that the layout does not know.
-func TestTrap11RowOfAClassIsReplacedWhole(t *testing.T) {
+func TestRowOfAClassIsReplacedWhole(t *testing.T) {
 	base := singles()
 	base.Table.Families = classFamilies()
 	l := mortals(base)
@@ -483,7 +483,7 @@ func TestTrap11RowOfAClassIsReplacedWhole(t *testing.T) {
 
 // The order of two writings of one event holds also where the row goes on in
 // another request, which deletes what the first one has set.
-func TestTrap11ClassesAcrossRequests(t *testing.T) {
+func TestClassesAcrossRequests(t *testing.T) {
 	for _, base := range []*Layout[sample]{days(), singles()} {
 		base.Table.Families = classFamilies()
 		l := mortals(base)
@@ -507,7 +507,7 @@ func TestTrap11ClassesAcrossRequests(t *testing.T) {
 
 // An event with an expiry is replaced whole, whichever of the two lives longer,
 // also if it has a column less.
-func TestTrap11ExpiriesWithOptionalColumns(t *testing.T) {
+func TestExpiriesWithOptionalColumns(t *testing.T) {
 	for _, life := range []codec.Lifetime{{Stamp: codec.StampExpiry}, {Stamp: codec.StampShifted, Default: time.Hour}} {
 		for _, ends := range [][2]int{{100, 200}, {200, 100}, {100, 100}} {
 			base := singles()
@@ -572,7 +572,7 @@ func TestWrittenAtAloneIsNoEvent(t *testing.T) {
 
 // A late event keeps the part that one family keeps longer, in each pattern; a
 // row that would have nothing is not written.
-func TestTrap12LateEventInPart(t *testing.T) {
+func TestLateEventInPart(t *testing.T) {
 	for _, l := range []*Layout[sample]{days(), singles(), metrics()} {
 		l.Table.Families = []Family{aged("f.1", 48*time.Hour), aged("young", time.Hour)}
 		l.Columns = []Column{{Name: "v.1"}, {Name: "note", Family: 1}}
@@ -597,7 +597,7 @@ func TestTrap12LateEventInPart(t *testing.T) {
 
 // An event all of whose values are in the family that it is too late for is
 // refused, although another family would take it: it has nothing for that one.
-func TestTrap12NothingLeftOfALateEvent(t *testing.T) {
+func TestNothingLeftOfALateEvent(t *testing.T) {
 	l := days()
 	l.Table.Families = []Family{aged("young", time.Hour), aged("old", 48*time.Hour)}
 	l.Columns = []Column{{Name: "v.1"}, {Name: "note", Family: 1}}

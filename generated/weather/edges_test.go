@@ -16,9 +16,6 @@ import (
 	"github.com/btgen-dev/btgen/generated/weather/weathertest"
 )
 
-// The tests of this file are named after the ways in which Bigtable time series
-// go wrong.
-
 var (
 	cellSeries   = weather.BalloonNewCellsSeries{Location: "us-west1", BalloonID: 369}
 	columnSeries = weather.BalloonNewColumnsSeries{Location: "us-west1", BalloonID: 369}
@@ -33,7 +30,7 @@ func columnEvent(at time.Time, pressure int64, temperature float64) weather.Ball
 	return weather.BalloonNewColumnsEvent{BalloonNewColumnsSeries: columnSeries, Time: at, Pressure: pressure, Temperature: temperature, Humidity: 61, Altitude: 600}
 }
 
-func TestTrap01TimesAreTruncated(t *testing.T) {
+func TestTimesAreTruncated(t *testing.T) {
 	bt := weathertest.New(t)
 	w := weather.NewBalloonNewCellsWriter(bt.Client, options)
 	r := weather.NewBalloonNewCellsReader(bt.Client, options)
@@ -51,7 +48,7 @@ func TestTrap01TimesAreTruncated(t *testing.T) {
 	compare(t, []weather.BalloonNewCellsEvent{cellEvent(cellSeries, noon, 2)}, all(t, r.Read(t.Context(), cellSeries, noon, minute(1))))
 }
 
-func TestTrap02TimesThatBigtableMistakes(t *testing.T) {
+func TestTimesOutOfRangeAreRefused(t *testing.T) {
 	bt := weathertest.New(t)
 	w := weather.NewBalloonSerializedWriter(bt.Client, options)
 	for _, at := range []time.Time{{}, time.UnixMicro(-1), time.Unix(-86400, 0), time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)} {
@@ -63,7 +60,7 @@ func TestTrap02TimesThatBigtableMistakes(t *testing.T) {
 	compare(t, []string(nil), cells(t, bt.Client, "balloon_serialized"))
 }
 
-func TestTrap04SameValueTwice(t *testing.T) {
+func TestEqualValuesAreKeptApart(t *testing.T) {
 	bt := weathertest.New(t)
 	w := weather.NewBalloonNewColumnsWriter(bt.Client, options)
 	r := weather.NewBalloonNewColumnsReader(bt.Client, options)
@@ -78,7 +75,7 @@ func TestTrap04SameValueTwice(t *testing.T) {
 	compare(t, want, all(t, r.Read(t.Context(), columnSeries, minute(0), minute(9))))
 }
 
-func TestTrap05EventsComeInOrderOfTime(t *testing.T) {
+func TestEventsAreInTimeOrder(t *testing.T) {
 	bt := weathertest.New(t)
 	var events []weather.BalloonNewColumnsEvent
 	for i, pressure := range []int64{95992, 94122, 9, 100000, 94558} {
@@ -92,7 +89,7 @@ func TestTrap05EventsComeInOrderOfTime(t *testing.T) {
 	compare(t, events[4], latest)
 }
 
-func TestTrap06FloatsHaveOneText(t *testing.T) {
+func TestFloatsHaveOneText(t *testing.T) {
 	bt := weathertest.New(t)
 	w := weather.NewBalloonNewColumnsWriter(bt.Client, options)
 	half := 0.5
@@ -106,8 +103,8 @@ func TestTrap06FloatsHaveOneText(t *testing.T) {
 	}
 }
 
-// TestTrap07EventOfManyRows lets one of an event's rows fail.
-func TestTrap07EventOfManyRows(t *testing.T) {
+// TestEventOfSeveralRows lets one of an event's rows fail.
+func TestEventOfSeveralRows(t *testing.T) {
 	bt := weathertest.New(t)
 	broken := true
 	client := wrapped{bt.Client, func(api bigtable.TableAPI) bigtable.TableAPI {
@@ -159,7 +156,7 @@ func (b bulk) ApplyBulk(ctx context.Context, rows []string, muts []*bigtable.Mut
 	return b.apply(ctx, rows, muts)
 }
 
-func TestTrap12LateEvents(t *testing.T) {
+func TestLateEvents(t *testing.T) {
 	bt := weathertest.New(t)
 	w := weather.NewBalloonNewCellsWriter(bt.Client, weather.Options{Now: func() time.Time { return noon.AddDate(0, 0, 364) }})
 	check(t, w.Write(t.Context(), cellEvent(cellSeries, minute(0), 1))) // just in time
@@ -205,7 +202,7 @@ func TestExpiredIsNotRead(t *testing.T) {
 	compare(t, 2, len(all(t, r.Read(t.Context(), cellSeries, minute(0), minute(5)))))
 }
 
-func TestTrap14WeeksAreCountedFromTheOrigin(t *testing.T) {
+func TestWeeksAreCountedFromTheOrigin(t *testing.T) {
 	for at, want := range map[string]string{
 		"2021-03-01T00:00:00Z": "l#1#week1", "2021-03-07T23:59:59Z": "l#1#week1", "2021-03-08T00:00:00Z": "l#1#week2",
 		"2022-03-05T00:00:00Z": "l#1#week53", "2031-03-05T00:00:00Z": "l#1#week523",
@@ -222,8 +219,8 @@ func TestTrap14WeeksAreCountedFromTheOrigin(t *testing.T) {
 	}
 }
 
-// TestTrap15LabelsThatDoNotSort reads over week9, week10, week99 and week100.
-func TestTrap15LabelsThatDoNotSort(t *testing.T) {
+// TestLabelsThatDoNotSort reads over week9, week10, week99 and week100.
+func TestLabelsThatDoNotSort(t *testing.T) {
 	bt := weathertest.New(t)
 	var events []weather.BalloonNewCellsEvent
 	for week := range 110 {
@@ -283,9 +280,9 @@ func (r reading) ReadRows(ctx context.Context, set bigtable.RowSet, f func(bigta
 	return r.TableAPI.ReadRows(ctx, set, f, opts...)
 }
 
-// TestTrap16And17BucketsAreUTC writes the hours around a change of summer time
+// TestBucketsAreUTC writes the hours around a change of summer time
 // by a local clock.
-func TestTrap16And17BucketsAreUTC(t *testing.T) {
+func TestBucketsAreUTC(t *testing.T) {
 	berlin := time.FixedZone("UTC+2", 7200)
 	bt := weathertest.New(t)
 	local := time.Date(2021, 3, 8, 1, 59, 0, 0, berlin) // Monday there, still Sunday in UTC
@@ -299,7 +296,7 @@ func TestTrap16And17BucketsAreUTC(t *testing.T) {
 	compare(t, []weather.BalloonNewCellsEvent{cellEvent(cellSeries, local.UTC(), 1)}, got)
 }
 
-func TestTrap19DelimiterInAValue(t *testing.T) {
+func TestDelimiterInAValue(t *testing.T) {
 	bt := weathertest.New(t)
 	w := weather.NewBalloonNewCellsWriter(bt.Client, options)
 	r := weather.NewBalloonNewCellsReader(bt.Client, options)
@@ -330,7 +327,7 @@ func TestTrap19DelimiterInAValue(t *testing.T) {
 	compare(t, []string(nil), cells(t, bt.Client, "balloon_new_cells"))
 }
 
-func TestTrap20PrefixesOfOtherSeries(t *testing.T) {
+func TestSeriesThatIsAPrefixOfAnother(t *testing.T) {
 	bt := weathertest.New(t)
 	w := weather.NewBalloonUnserializedWriter(bt.Client, options)
 	r := weather.NewBalloonUnserializedReader(bt.Client, options)

@@ -16,12 +16,9 @@ import (
 	"github.com/btgen-dev/btgen/generated/usage/usagetest"
 )
 
-// The tests of this file are named after the ways in which TTLs on Bigtable go
-// wrong, and after what holds while the clock goes on.
-
 // Many events that expire at the same moment do not overwrite each other, and
 // come in the order of their own times whatever their expiries are.
-func TestTrap10ExpiriesDoNotCollide(t *testing.T) {
+func TestEqualExpiriesDoNotCollide(t *testing.T) {
 	forEachStrategy(t, func(t *testing.T, s strategy) {
 		bt := usagetest.New(t)
 		now := noon.Add(10 * time.Minute)
@@ -45,7 +42,7 @@ func TestTrap10ExpiriesDoNotCollide(t *testing.T) {
 
 // A second life counts from when it is written, be it shorter or longer than
 // the first: nothing is left of the first.
-func TestTrap11AnotherExpiryTakesEffectAtOnce(t *testing.T) {
+func TestChangedExpiryTakesEffectAtOnce(t *testing.T) {
 	for _, lives := range [][2]time.Duration{{3 * day, hour}, {hour, 3 * day}, {3 * day, 0}, {0, 3 * day}, {hour, 0}, {0, hour}, {hour, hour}} {
 		forEachStrategy(t, func(t *testing.T, s strategy) {
 			old := use{customer: "c", at: noon, requests: 1, life: lives[0]}
@@ -98,7 +95,7 @@ func TestTrap11AnotherExpiryTakesEffectAtOnce(t *testing.T) {
 }
 
 // The others of a bucket keep their cells when one event gets another class.
-func TestTrap11OtherEventsOfTheBucketStay(t *testing.T) {
+func TestRewriteKeepsOtherEventsOfTheBucket(t *testing.T) {
 	bt := usagetest.New(t)
 	s := usage.UsageClassesSeries{Customer: "c"}
 	w, r := usage.NewUsageClassesWriter(bt.Client, at(noon)), usage.NewUsageClassesReader(bt.Client, at(noon))
@@ -117,7 +114,7 @@ func TestTrap11OtherEventsOfTheBucketStay(t *testing.T) {
 
 // A column that the event no longer has does not outlive the event either: it
 // would be all that is left of the row.
-func TestTrap11OldColumnsGo(t *testing.T) {
+func TestRewriteRemovesOldColumns(t *testing.T) {
 	for _, table := range []string{"usage_default", "usage_one_second"} {
 		bt := usagetest.New(t)
 		s := strategies[slices.IndexFunc(strategies, func(s strategy) bool { return s.table == table })]
@@ -135,7 +132,7 @@ func TestTrap11OldColumnsGo(t *testing.T) {
 
 // The older cells go in the mutation that brings the new ones: no reader finds
 // the event missing in between.
-func TestTrap11OneMutation(t *testing.T) {
+func TestRewriteIsOneMutation(t *testing.T) {
 	forEachStrategy(t, func(t *testing.T, s strategy) {
 		bt := usagetest.New(t)
 		client, recorder := record(t, bt)
@@ -223,7 +220,7 @@ func refused(t *testing.T, err error) *usage.FieldError {
 	return field
 }
 
-func TestTrap12DeadEventsAreRefused(t *testing.T) {
+func TestExpiredEventsAreRefused(t *testing.T) {
 	bt := usagetest.New(t)
 	client, recorder := record(t, bt)
 	for name, write := range dead() {
@@ -250,7 +247,7 @@ func TestTrap12DeadEventsAreRefused(t *testing.T) {
 
 // An event that expires in the next millisecond is not dead yet, nor is one of
 // the full age of its class.
-func TestTrap12NotQuiteDead(t *testing.T) {
+func TestEventsAboutToExpireAreWritten(t *testing.T) {
 	bt := usagetest.New(t)
 	check(t, usage.NewUsageDefaultWriter(bt.Client, at(noon)).Write(t.Context(), usage.UsageDefaultEvent{UsageDefaultSeries: usage.UsageDefaultSeries{Customer: "c"}, Time: noon, TTL: 1}))
 	check(t, usage.NewUsageOneSecondWriter(bt.Client, at(noon)).Write(t.Context(), usage.UsageOneSecondEvent{UsageOneSecondSeries: usage.UsageOneSecondSeries{Customer: "c"}, Time: noon, ExpiresAt: noon.Add(1)}))
@@ -260,7 +257,7 @@ func TestTrap12NotQuiteDead(t *testing.T) {
 	}
 }
 
-func TestTrap12DeadEventsAreSkipped(t *testing.T) {
+func TestExpiredEventsAreSkipped(t *testing.T) {
 	bt := usagetest.New(t)
 	client, recorder := record(t, bt)
 	for name, write := range dead() {
@@ -284,7 +281,7 @@ func TestTrap12DeadEventsAreSkipped(t *testing.T) {
 
 // The dead among the living are left out, and the others are stored; without
 // SkipExpired they are named.
-func TestTrap12DeadAmongTheLiving(t *testing.T) {
+func TestLiveEventsAreWrittenDespiteExpiredOnes(t *testing.T) {
 	for _, skip := range []bool{false, true} {
 		bt := usagetest.New(t)
 		s := usage.UsageOneSecondSeries{Customer: "c"}
@@ -316,7 +313,7 @@ func TestTrap12DeadAmongTheLiving(t *testing.T) {
 
 // An event that says too little of its end is refused, also where dead ones are
 // skipped: that would lose data without a word.
-func TestTrap12EventsWithoutAnEnd(t *testing.T) {
+func TestEventsWithoutExpiryAreRefused(t *testing.T) {
 	bt := usagetest.New(t)
 	client, recorder := record(t, bt)
 	for _, skip := range []bool{false, true} {
@@ -346,7 +343,7 @@ func TestTrap12EventsWithoutAnEnd(t *testing.T) {
 // All that is ever sent is row mutations with timestamps of whole milliseconds
 // which the writer has chosen: never the server's clock, and never a
 // ReadModifyWrite, which has it too.
-func TestTrap13NoServerTimestamps(t *testing.T) {
+func TestTimestampsAreNeverTheServers(t *testing.T) {
 	forEachStrategy(t, func(t *testing.T, s strategy) {
 		bt := usagetest.New(t)
 		client, recorder := record(t, bt)
