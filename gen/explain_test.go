@@ -41,7 +41,7 @@ func TestRandomExplanations(t *testing.T) {
 		if second, err := explain.JSON(again); err != nil || !bytes.Equal(data, second) {
 			t.Errorf("JSON does not come back: %v", err)
 		}
-		for _, text := range []string{explain.Text(doc, false), explain.Markdown(doc)} {
+		for _, text := range []string{explain.Text(doc, explain.TextOptions{}), explain.Markdown(doc)} {
 			if strings.ContainsAny(text, "\x1b\u202e\r") {
 				t.Errorf("a text of a schema got out:\n%s", text)
 			}

@@ -63,7 +63,11 @@ func runExplain(ctx context.Context, stdout, stderr io.Writer, f explainFlags, p
 	if err := cli.Report(findings, p, result.Diagnostics); err != nil {
 		return err
 	}
-	text, err := render(explain.New(result.Schemas, result.Layouts), f.output == "" && cli.Colored(stdout))
+	var o explain.TextOptions
+	if f.output == "" {
+		o = explain.TextOptions{Color: cli.Colored(stdout), Width: cli.Width(stdout)}
+	}
+	text, err := render(explain.New(result.Schemas, result.Layouts), o)
 	if err != nil {
 		return err
 	}
@@ -75,11 +79,13 @@ func runExplain(ctx context.Context, stdout, stderr io.Writer, f explainFlags, p
 }
 
 // renderers are the output formats by name.
-var renderers = map[string]func(doc explain.Document, colored bool) ([]byte, error){
-	"text": func(doc explain.Document, colored bool) ([]byte, error) {
-		return []byte(explain.Text(doc, colored)), nil
+var renderers = map[string]func(doc explain.Document, o explain.TextOptions) ([]byte, error){
+	"text": func(doc explain.Document, o explain.TextOptions) ([]byte, error) {
+		return []byte(explain.Text(doc, o)), nil
 	},
-	"markdown": func(doc explain.Document, _ bool) ([]byte, error) { return []byte(explain.Markdown(doc)), nil },
-	"html":     func(doc explain.Document, _ bool) ([]byte, error) { return explain.HTML(doc) },
-	"json":     func(doc explain.Document, _ bool) ([]byte, error) { return explain.JSON(doc) },
+	"markdown": func(doc explain.Document, _ explain.TextOptions) ([]byte, error) {
+		return []byte(explain.Markdown(doc)), nil
+	},
+	"html": func(doc explain.Document, _ explain.TextOptions) ([]byte, error) { return explain.HTML(doc) },
+	"json": func(doc explain.Document, _ explain.TextOptions) ([]byte, error) { return explain.JSON(doc) },
 }

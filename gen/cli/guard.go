@@ -40,6 +40,19 @@ func IsTerminal(out io.Writer) bool {
 // NO_COLOR is empty.
 func Colored(out io.Writer) bool { return IsTerminal(out) && os.Getenv("NO_COLOR") == "" }
 
+// Width returns the number of columns of a terminal; 0 if out is not a terminal, or its
+// width is unknown.
+func Width(out io.Writer) int {
+	if !IsTerminal(out) {
+		return 0
+	}
+	width, _, err := term.GetSize(int(out.(*os.File).Fd()))
+	if err != nil {
+		return 0
+	}
+	return width
+}
+
 // Unguarded returns an output of [Run] without escaping, for lines that CI systems are
 // supposed to interpret.
 func Unguarded(out io.Writer) io.Writer {

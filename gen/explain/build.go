@@ -14,13 +14,13 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
-// How many example events there are in a bucket, and in the one after it.
+// The numbers of example events in a bucket and in the next one.
 const (
 	examples     = 3
 	moreExamples = 1
 )
 
-// New explains schemas: layouts are those of schemas, one each, and without errors.
+// New explains schemas. There is one layout per schema, without errors.
 func New(schemas []*schema.Schema, layouts []*layout.Layout) Document {
 	doc := Document{Version: Version, Schemas: []Schema{}}
 	for i, l := range layouts {
@@ -82,7 +82,7 @@ func tableOf(s *schema.Schema, index int, l *layout.Layout, t *layout.Table) Tab
 	return out
 }
 
-// titleOf is what a rule is about.
+// titleOf returns the title of a rule; empty if there is no such rule.
 func titleOf(id string) string {
 	rules := lint.Rules()
 	i := slices.IndexFunc(rules, func(r lint.Rule) bool { return r.ID == id })
@@ -115,7 +115,7 @@ func keyOf(l *layout.Layout, t *layout.Table) Key {
 	return out
 }
 
-// kinds are what the kinds of segments are called.
+// kinds are the names of the kinds of segments.
 var kinds = map[layout.SegmentKind]string{
 	layout.SeriesSegment: "series", layout.MetricSegment: "metric", layout.ConstSegment: "const", layout.BucketSegment: "bucket",
 	layout.TimeSegment: "time", layout.SaltSegment: "salt", layout.SequenceSegment: "sequence",
@@ -139,23 +139,23 @@ func columnOf(l *layout.Layout, t *layout.Table, c layout.Column) Column {
 	as := map[bool]string{true: "text", false: "binary"}[c.Text]
 	switch {
 	case c.Field == layout.WrittenAt:
-		out.Means = "the time of writing, " + as
+		out.Means = "the write time, as " + as
 	case c.Field == layout.WholeEvent:
 		out.Means = "all fields, as " + string(t.Blob)
 	default:
 		f := &l.Fields[c.Field]
-		out.Means = describeField(f) + ", " + as
+		out.Means = describeField(f) + ", as " + as
 	}
 	switch {
 	case t.Pattern == layout.BucketOffsets && c.Field != layout.WrittenAt:
-		out.Name, out.Means = "", "a column for each event, named by its time within the bucket: "+out.Means
+		out.Name, out.Means = "", "a column per event, named after its time in the bucket: "+out.Means
 	case t.Metrics():
-		out.Means = "a column for each value: " + out.Means
+		out.Means = "a column per value: " + out.Means
 	}
 	return out
 }
 
-// describeField says what type a field has.
+// describeField describes the type of a field.
 func describeField(f *layout.Field) string {
 	text := f.Type.String()
 	if f.Unit != "" {
@@ -211,7 +211,7 @@ func rowOf(l *layout.Layout, t *layout.Table, row sample.Row, events []sample.Ev
 	return out
 }
 
-// meaning says what a cell holds.
+// meaning says what a cell contains.
 func meaning(l *layout.Layout, t *layout.Table, c sample.Cell, e *sample.Event) string {
 	column := t.Columns[c.Column]
 	text := ""
@@ -229,7 +229,7 @@ func meaning(l *layout.Layout, t *layout.Table, c sample.Cell, e *sample.Event) 
 	}
 	at := schema.FormatDuration(e.Time.Sub(t.Bucket.Start(e.Time))) + " into the bucket"
 	if t.Sequence {
-		at += fmt.Sprintf(", no. %d", e.Sequence)
+		at += fmt.Sprintf(", sequence %d", e.Sequence)
 	}
 	return at + ": " + text
 }
@@ -248,7 +248,7 @@ func sizeOf(e sample.Estimate) Size {
 	return out
 }
 
-// bytesOf shows bytes.
+// bytesOf shows bytes as text.
 func bytesOf(s string) Bytes {
 	if s == "" {
 		return Bytes{}
@@ -256,7 +256,7 @@ func bytesOf(s string) Bytes {
 	return Bytes{Show: sample.ShowKey(s), Hex: hex.EncodeToString([]byte(s))}
 }
 
-// binaryOf shows bytes that are no text, though some of them may look like it.
+// binaryOf shows bytes in hex, even if they look like text.
 func binaryOf(s string) Bytes {
 	if s == "" {
 		return Bytes{}
@@ -265,5 +265,5 @@ func binaryOf(s string) Bytes {
 	return Bytes{Show: "0x" + digits, Hex: digits}
 }
 
-// showTime writes a time as briefly as it can be.
+// showTime writes a time with as few digits as possible.
 func showTime(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }

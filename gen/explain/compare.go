@@ -12,19 +12,18 @@ import (
 	"github.com/btgen-dev/btgen/gen/schema"
 )
 
-// How many events a picture of a pattern has, in a bucket and in the next one.
+// The numbers of events in the picture of a pattern, in a bucket and in the next one.
 const (
 	pictured     = 6
 	morePictured = 2
 )
 
-// usualWidths are the buckets that are compared, besides the chosen one.
+// usualWidths are the bucket widths that are compared with the chosen one.
 var usualWidths = []time.Duration{time.Hour, 24 * time.Hour, 7 * 24 * time.Hour, 30 * 24 * time.Hour}
 
-// choices returns what every pattern makes of the load of a table, and what its
-// own does with other buckets: the table as it is, then its pattern with the usual
-// buckets, then the other patterns. Each is a schema of its own, which is resolved
-// and checked as any other.
+// choices returns the table itself, its pattern with the usual bucket widths, and the
+// other patterns, under the same load. Each is a separate schema, which is resolved and
+// checked like any other.
 func choices(s *schema.Schema, index int, l *layout.Layout, t *layout.Table) []Choice {
 	v := variants{schema: s, index: index, layout: l, table: t}
 	out := []Choice{choiceOf(v.alone(), true)}
@@ -43,7 +42,7 @@ func choices(s *schema.Schema, index int, l *layout.Layout, t *layout.Table) []C
 	return out
 }
 
-// choiceOf counts what a variant makes of the load.
+// choiceOf estimates a variant.
 func choiceOf(s *schema.Schema, chosen bool) Choice {
 	table := &s.Tables[0]
 	out := Choice{Pattern: table.Pattern.V, Chosen: chosen}
@@ -68,9 +67,8 @@ func choiceOf(s *schema.Schema, chosen bool) Choice {
 	return out
 }
 
-// findingsOf are the errors of a variant or, if it has none, its warnings, each rule
-// once. Advice, and what is said of rules that are excused in vain, is about the
-// schema as it is.
+// findingsOf returns the errors of a variant or, if it has none, its warnings, with one
+// finding per rule. Advice and warnings about an unused allow are omitted.
 func findingsOf(found diag.List) []Finding {
 	severity := diag.Warning
 	if found.HasErrors() {
@@ -86,8 +84,8 @@ func findingsOf(found diag.List) []Finding {
 	return out
 }
 
-// later returns how many events are after the bucket of the first; without buckets
-// these are those that come after a bucket in other pictures. They are the last.
+// later returns how many events are after the bucket of the first event, or would be if
+// there were buckets. These events are the last ones.
 func later(t *layout.Table, events []sample.Event) int {
 	if !t.Pattern.Bucketed() {
 		return max(0, len(events)-pictured)
@@ -101,7 +99,7 @@ func later(t *layout.Table, events []sample.Event) int {
 	return n
 }
 
-// pictureOf puts a few events into rows.
+// pictureOf arranges a few events in rows.
 func pictureOf(l *layout.Layout, t *layout.Table, events []sample.Event) []PictureRow {
 	var out []PictureRow
 	for _, row := range sample.Rows(l, t, events) {
@@ -124,7 +122,7 @@ func pictureOf(l *layout.Layout, t *layout.Table, events []sample.Event) []Pictu
 	return out
 }
 
-// variants makes other schemas of the same events, with one table each.
+// variants derives schemas of the same events from a schema, with one table each.
 type variants struct {
 	schema *schema.Schema
 	index  int // of the table
@@ -132,8 +130,8 @@ type variants struct {
 	table  *layout.Table
 }
 
-// alone is the schema with no other table than this one, and with the queries that
-// it answers: what others do is none of its business.
+// alone returns the schema with only this table and the queries that it answers; queries
+// of other tables are excluded.
 func (v *variants) alone() *schema.Schema {
 	out := *v.schema
 	table := v.schema.Tables[v.index]
@@ -150,8 +148,8 @@ func (v *variants) alone() *schema.Schema {
 	return &out
 }
 
-// width is how wide the buckets of another pattern are: as those of the table or,
-// if it has none, the widest of the usual ones that holds a moderate number of cells.
+// width returns the bucket width for another pattern: that of the table or, if it has no
+// buckets, the widest usual one with rows of moderate size.
 func (v *variants) width(p layout.Pattern) schema.Span {
 	switch {
 	case !p.Bucketed():
@@ -168,7 +166,7 @@ func (v *variants) width(p layout.Pattern) schema.Span {
 	return schema.Span{Fixed: usualWidths[0]}
 }
 
-// with is the schema with another pattern and another bucket.
+// with returns the schema with another pattern and bucket width.
 func (v *variants) with(p layout.Pattern, width schema.Span) *schema.Schema {
 	out := v.alone()
 	t := &out.Tables[0]
@@ -183,8 +181,8 @@ func (v *variants) with(p layout.Pattern, width schema.Span) *schema.Schema {
 	return out
 }
 
-// reshapeBucket gives a table another bucket. Its label stays if it is a number,
-// which counts buckets of any width.
+// reshapeBucket changes the bucket of a table. A label that is a number stays, since it
+// counts buckets of any width.
 func (v *variants) reshapeBucket(t *schema.Table, p layout.Pattern, width schema.Span) {
 	if !p.Bucketed() {
 		t.Bucket = schema.Bucket{}
@@ -197,12 +195,12 @@ func (v *variants) reshapeBucket(t *schema.Table, p layout.Pattern, width schema
 	}
 }
 
-// isBucket reports whether a pattern has the buckets that the table has.
+// isBucket reports whether a pattern has the same buckets as the table.
 func (v *variants) isBucket(p layout.Pattern, width schema.Span) bool {
 	return p.Bucketed() && width == v.schema.Tables[v.index].Bucket.Every.V
 }
 
-// segments are the segments of the key, for another pattern.
+// segments returns the segments of the key for another pattern.
 func (v *variants) segments(t *schema.Table, p layout.Pattern) []schema.Segment {
 	var out []schema.Segment
 	metric := func() {
@@ -213,7 +211,7 @@ func (v *variants) segments(t *schema.Table, p layout.Pattern) []schema.Segment 
 	for _, g := range t.Segments {
 		switch {
 		case v.isMetric(g):
-			continue // set in front of the time below
+			continue // added before the time below
 		case g.Kind == schema.SegmentTime || g.Kind == schema.SegmentBucket:
 			metric()
 			if !v.isBucket(p, t.Bucket.Every.V) {
@@ -227,13 +225,13 @@ func (v *variants) segments(t *schema.Table, p layout.Pattern) []schema.Segment 
 	return out
 }
 
-// isMetric reports whether a segment is the metric, and no series value of that name.
+// isMetric reports whether a segment is the metric, and not a series value of that name.
 func (v *variants) isMetric(g schema.Segment) bool {
 	named := func(f schema.Field) bool { return f.Name.V == "metric" }
 	return g.Kind == schema.SegmentName && g.Name.V == "metric" && !slices.ContainsFunc(v.schema.Series, named)
 }
 
-// serialize lets a table store events as one value, with what the schema says of it.
+// serialize makes a table store events as one value, and numbers the fields.
 func (v *variants) serialize(s *schema.Schema, t *schema.Table) {
 	t.Values = schema.Value[string]{}
 	if layout.Pattern(t.Pattern.V) == layout.BucketOffsets {
@@ -251,9 +249,8 @@ func (v *variants) serialize(s *schema.Schema, t *schema.Table) {
 	}
 }
 
-// retimed is the segment of the time or the bucket, for another pattern or bucket.
-// A format that counts from 1970 fits buckets of all widths; events are timed as
-// finely as they are.
+// retimed returns the segment of the time or the bucket for another pattern or bucket
+// width. A format that counts from 1970 fits buckets of all widths.
 func retimed(g schema.Segment, p layout.Pattern) schema.Segment {
 	wasBucket := g.Kind == schema.SegmentBucket
 	switch {
@@ -279,7 +276,7 @@ func counted(format string) bool {
 // numbered reports whether a label is a number.
 func numbered(label string) bool { return slices.Contains([]byte(label), '%') }
 
-// moderate reports whether the rows of a variant are of a moderate size.
+// moderate reports whether the rows of a variant have a moderate size.
 func moderate(l *layout.Layout) bool {
 	e := sample.EstimateOf(l, l.Tables[0])
 	return e.Moderate()

@@ -8,8 +8,10 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/net/html"
@@ -62,7 +64,7 @@ func rendered(t testing.TB, doc explain.Document) map[string]string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return map[string]string{"txt": explain.Text(doc, false), "md": explain.Markdown(doc), "html": string(page), "json": string(data)}
+	return map[string]string{"txt": explain.Text(doc, explain.TextOptions{}), "md": explain.Markdown(doc), "html": string(page), "json": string(data)}
 }
 
 // TestGolden compares the explanations of the documented weather balloon with those
@@ -177,7 +179,7 @@ tables:
 `
 
 // check checks what holds for all explanations: they are the same each time, JSON has
-// all of them, only a terminal gets colours, and HTML has just the elements of the page.
+// all of them, only a terminal gets colors, and HTML has just the elements of the page.
 func check(t testing.TB, doc explain.Document) {
 	t.Helper()
 	first := rendered(t, doc)
@@ -188,17 +190,70 @@ func check(t testing.TB, doc explain.Document) {
 	if diff := cmp.Diff(first, rendered(t, again)); diff != "" {
 		t.Errorf("JSON does not say all: (-document +again)\n%s", diff)
 	}
-	coloured := explain.Text(doc, true)
-	if strings.Contains(first["txt"], "\x1b") || !strings.Contains(coloured, "\x1b[1m") || ansi.ReplaceAllString(coloured, "") != first["txt"] {
-		t.Error("colours are where they should not be, or change the text")
+	colored := explain.Text(doc, explain.TextOptions{Color: true})
+	if strings.Contains(first["txt"], "\x1b") || !strings.Contains(colored, "\x1b[1m") || ansi.ReplaceAllString(colored, "") != first["txt"] {
+		t.Error("colors are in the wrong places, or change the text")
 	}
 	checkHTML(t, first["html"])
+	for _, width := range []int{60, 80, 100, 160} {
+		checkWidth(t, explain.Text(doc, explain.TextOptions{Width: width}), width)
+	}
+	checkWidth(t, first["txt"], 100)
 }
+
+// checkWidth checks that no line is wider than a terminal, except for addresses.
+func checkWidth(t testing.TB, text string, width int) {
+	t.Helper()
+	for line := range strings.Lines(text) {
+		line = strings.TrimSuffix(line, "\n")
+		if n := utf8.RuneCountInString(line); n > width && !strings.Contains(line, "https://") {
+			t.Errorf("%d columns, not %d: %s", n, width, line)
+		}
+	}
+}
+
+// Pages of several schemas begin with links to all schemas, tables and reads.
+func TestContents(t *testing.T) {
+	doc := documentOf(t, exampleSchemas(t, "transit_*.yaml")...)
+	out := rendered(t, doc)
+	links := map[string]int{"md": len(markdownLink.FindAllString(out["md"], -1)), "html": strings.Count(out["html"], `href="#`)}
+	want := 0
+	for _, s := range doc.Schemas {
+		want += 2 + len(s.Tables) + len(s.Reads)
+	}
+	for end, n := range links {
+		if n != want {
+			t.Errorf("%s: %d links, want %d", end, n, want)
+		}
+	}
+	anchors := map[string]bool{}
+	for _, m := range markdownHeading.FindAllStringSubmatch(out["md"], -1) {
+		anchor := strings.ReplaceAll(notInAnchor.ReplaceAllString(strings.ToLower(m[1]), ""), " ", "-")
+		for n, first := 1, anchor; anchors[anchor]; n++ {
+			anchor = first + "-" + strconv.Itoa(n)
+		}
+		anchors[anchor] = true
+	}
+	for _, m := range markdownLink.FindAllStringSubmatch(out["md"], -1) {
+		if !anchors[m[1]] {
+			t.Errorf("no heading for #%s in %v", m[1], anchors)
+		}
+	}
+	if one := rendered(t, documentOf(t, exampleSchemas(t, "transit_delays.yaml")...)); strings.Contains(one["html"], `href="#`) || markdownLink.MatchString(one["md"]) {
+		t.Error("a single schema has contents")
+	}
+}
+
+var (
+	markdownLink    = regexp.MustCompile(`\]\(#([^)]*)\)`)
+	markdownHeading = regexp.MustCompile(`(?m)^#+ (.*)$`)
+	notInAnchor     = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
+)
 
 var ansi = regexp.MustCompile(`\x1b\[[0-9;]*m`)
 
 // elements are those of the page.
-var elements = strings.Fields("html head meta title style body section h1 h2 h3 p code span b a ul li div table thead tbody tr th td dl dt dd br figure figcaption svg text rect line polygon polyline")
+var elements = strings.Fields("html head meta title style body nav section h1 h2 h3 p code span b a ul li div table thead tbody tr th td dl dt dd br figure figcaption svg text rect line polygon polyline")
 
 // checkHTML parses a page: it is well-formed, has the elements and attributes of the
 // template and no others, and asks for nothing from elsewhere.
@@ -208,20 +263,54 @@ func checkHTML(t testing.TB, page string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	ids := idsOf(t, root)
 	for n := range root.Descendants() {
 		if n.Type != html.ElementNode {
 			continue
+		}
+		if (n.Data == "table" || n.Data == "svg") && !scrolls(n) {
+			t.Errorf("a %s is cut off in a narrow window", n.Data)
 		}
 		if !slices.Contains(elements, n.Data) {
 			t.Errorf("element %s", n.Data)
 		}
 		for _, a := range n.Attr {
-			if strings.HasPrefix(a.Key, "on") || a.Key == "src" || a.Key == "style" || a.Key == "href" && !strings.HasPrefix(a.Val, "https://cloud.google.com/") {
+			if strings.HasPrefix(a.Key, "on") || a.Key == "src" || a.Key == "style" || a.Key == "href" && !strings.HasPrefix(a.Val, "https://cloud.google.com/") && !ids[strings.TrimPrefix(a.Val, "#")] {
 				t.Errorf("attribute %s=%q", a.Key, a.Val)
 			}
 		}
 	}
 	checkNesting(t, page)
+}
+
+// idsOf returns the IDs of a page, which are unique.
+func idsOf(t testing.TB, root *html.Node) map[string]bool {
+	t.Helper()
+	ids := map[string]bool{}
+	for n := range root.Descendants() {
+		for _, a := range n.Attr {
+			if a.Key != "id" {
+				continue
+			}
+			if ids[a.Val] || a.Val == "" || strings.ContainsAny(a.Val, " \t\n") {
+				t.Errorf("id=%q is empty, repeated or has spaces", a.Val)
+			}
+			ids[a.Val] = true
+		}
+	}
+	return ids
+}
+
+// scrolls reports whether an element is in a box that scrolls.
+func scrolls(n *html.Node) bool {
+	for up := range n.Ancestors() {
+		for _, a := range up.Attr {
+			if a.Key == "class" && (a.Val == "scroll" || strings.HasPrefix(a.Val, "panel")) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // checkNesting checks that the elements are closed in the order in which they were

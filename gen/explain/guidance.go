@@ -4,33 +4,33 @@ import (
 	"github.com/btgen-dev/btgen/gen/layout"
 )
 
-// timeSeriesPage is where Bigtable's documentation says when to use which pattern.
+// timeSeriesPage is the page of Bigtable's documentation about patterns.
 const timeSeriesPage = "https://cloud.google.com/bigtable/docs/schema-design-time-series"
 
-// guidance is when to use each pattern.
+// guidance says when to use each pattern.
 var guidance = map[layout.Pattern]Guidance{
 	layout.BucketNewColumns: {
-		"Buckets are faster to write and to read than a row for each event, and compress better. New columns save space, since a value is stored once as the name of its column; they are for events whose change over time need not be measured.",
+		"Buckets are faster to write and read than a row per event, and compress better. New columns save space, because a value is stored only as the name of its column. Use them if you don't need to measure changes over time.",
 		timeSeriesPage,
 	},
 	layout.BucketNewCells: {
-		"Buckets are faster to write and to read than a row for each event, and compress better. New cells are for measuring change over time, and for reading single fields; without garbage collection their rows only grow.",
+		"Buckets are faster to write and read than a row per event, and compress better. Use new cells to measure changes over time and to read individual fields. Without garbage collection, rows only grow.",
 		timeSeriesPage,
 	},
 	layout.BucketSerialized: {
-		"Serialized events inside the row of a bucket are the cheapest to store and the fastest to read, as long as the row stays small enough. A reader cannot fetch single fields.",
+		"Serialized events in the row of a bucket are the cheapest to store and the fastest to read, as long as the row stays small. Reads cannot fetch individual fields.",
 		timeSeriesPage,
 	},
 	layout.BucketOffsets: {
-		"Buckets are faster to write and to read than a row for each event, and compress better. With the time in the name of the column, the timestamp of the cell is free for any time to live, and events may be closer than a millisecond. A reader cannot fetch single fields.",
+		"Buckets are faster to write and read than a row per event, and compress better. Because the column name contains the time, the cell timestamp is free for any time to live, and events can be less than a millisecond apart. Reads cannot fetch individual fields.",
 		timeSeriesPage,
 	},
 	layout.SingleSerialized: {
-		"A row for each event is simple, and one value is the cheapest and fastest way to store it. It is for queries that vary, and for events so wide that a bucket of them would pass 100 MB. A reader cannot fetch single fields.",
+		"A row per event is simple, and a single value is the cheapest and fastest way to store it. Use it for varied queries, and for events so large that a bucket would exceed 100 MB. Reads cannot fetch individual fields.",
 		timeSeriesPage,
 	},
 	layout.SingleUnserialized: {
-		"A row for each event with a column for each field is the simplest. It is slower than buckets, compresses less, and its writers may meet at one end of the table even with the time last; it is for events without bounds that are always read whole.",
+		"A row per event with a column per field is the simplest pattern. It is slower than buckets and compresses less, and writes can concentrate at one end of the table even if the time comes last. Use it for an unbounded number of events that are always read whole.",
 		timeSeriesPage,
 	},
 }

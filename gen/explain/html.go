@@ -4,6 +4,7 @@ import (
 	"bytes"
 	_ "embed"
 	"html/template"
+	"strings"
 
 	"github.com/btgen-dev/btgen/gen/words"
 )
@@ -11,39 +12,57 @@ import (
 //go:embed page.html
 var page string
 
-// pageTemplate is the page of a document. It needs nothing but itself.
+// pageTemplate is the page of a document. It is self-contained.
 var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
-	"load":         func(s Schema) string { return loadWords(&s.Load) },
-	"drawKey":      func(t Table) keyPicture { return drawKey(&t) },
-	"drawPanels":   func(t Table) []panel { return drawPanels(&t) },
-	"drawGrowth":   func(t Table) *chart { return drawGrowth(&t) },
-	"segment":      func(s Segment) string { return segmentText(s) },
-	"paintOf":      func(i int) int { return i % len(segmentPaints) },
-	"eventHead":    func(t Table) []string { return eventHead(&t) },
-	"eventRow":     func(t Table, e Event) []string { return eventRow(&t, &e) },
-	"shown":        func(rows []Row) []Row { return rows[:min(len(rows), shownRows)] },
-	"hidden":       func(rows []Row) int { return max(0, len(rows)-shownRows) },
-	"cellTexts":    func(c Stored) [2]string { value, means := cellTexts(&c); return [2]string{value, means} },
-	"sizeRows":     func(t Table) []sizeRow { return sizeRows(&t.Size) },
-	"last":         func(cells []Stored) int { return len(cells) - 1 },
-	"sizes":        func(r Range) string { return words.Sizes(r.Lower, r.Upper) },
-	"number":       words.Number,
-	"count":        func(n int64) string { return words.Number(float64(n)) },
-	"choice":       func(c Choice) string { return choiceName(&c) },
-	"rules":        func(c Choice) string { return ruleNames(&c) },
-	"notes":        notes,
-	"given":        orAll,
-	"example":      func(r Read) string { return exampleWords(&r) },
-	"expected":     func(r Read) string { return expectedWords(&r) },
-	"requests":     func(r Read) []Request { return r.Requests[:min(len(r.Requests), shownRequests)] },
-	"moreRequests": func(r Read) string { return furtherRequests(&r) },
-	"asked":        func(r Request) []string { return rowsWords(&r) },
-	"estimateNote": func() string { return estimateNote },
-	"choicesNote":  func() string { return choicesNote },
+	"contents":       func(doc Document) []heading { return contents(&doc) },
+	"anchor":         func(s Schema, parts ...string) string { return s.anchor(parts...) },
+	"load":           func(s Schema) string { return loadWords(&s.Load) },
+	"drawKey":        func(t Table) keyPicture { return drawKey(&t) },
+	"drawPanels":     func(t Table) []panel { return drawPanels(&t) },
+	"drawGrowth":     func(t Table) *chart { return drawGrowth(&t) },
+	"segment":        segmentText,
+	"paintOf":        func(i int) int { return i % len(segmentPaints) },
+	"splits":         splitWords,
+	"eventHead":      func(t Table) []string { return eventHead(&t, shownFields) },
+	"eventRow":       func(t Table, e Event) []string { return eventRow(&t, &e, shownFields) },
+	"shown":          func(rows []Row) []Row { return rows[:min(len(rows), shownRows)] },
+	"hidden":         func(rows []Row) string { return furtherRows(len(rows) - shownRows) },
+	"cellTexts":      func(c Stored) [2]string { value, means := cellTexts(&c); return [2]string{value, means} },
+	"sizeRows":       func(t Table) []sizeRow { return sizeRows(&t.Size) },
+	"last":           func(cells []Stored) int { return len(cells) - 1 },
+	"sizes":          func(r Range) string { return words.Sizes(r.Lower, r.Upper) },
+	"number":         words.Number,
+	"count":          func(n int64) string { return words.Number(float64(n)) },
+	"choice":         func(c Choice) string { return choiceName(&c) },
+	"rules":          func(c Choice) string { return ruleNames(&c) },
+	"reason":         func(c Choice) string { return reason(&c) },
+	"notes":          notes,
+	"given":          givenWords,
+	"named":          func(r Read) string { return namedWords(&r) },
+	"example":        func(r Read) string { return exampleWords(&r) },
+	"expected":       func(r Read) string { return expectedWords(&r) },
+	"requests":       func(r Read) []Request { return r.Requests[:min(len(r.Requests), shownRequests)] },
+	"moreRequests":   func(r Read) string { return furtherRequests(&r) },
+	"asked":          func(r Request) []string { return rowsWords(&r) },
+	"title":          title,
+	"estimateNote":   func() string { return estimateNote },
+	"collectionNote": func() string { return collectionNote },
+	"choicesTitle":   func() string { return title(choicesTitle) },
 }).Parse(page))
 
-// HTML renders a document as one file with its pictures, in light or dark as the
-// reader has it.
+// title begins a text with a capital letter.
+func title(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
+
+// furtherRows says how many example rows are not shown; empty if none.
+func furtherRows(n int) string {
+	if n <= 0 {
+		return ""
+	}
+	return "… and " + words.Count(float64(n), "more row", "more rows")
+}
+
+// HTML renders a document as a self-contained file with pictures, in the reader's light
+// or dark mode.
 func HTML(doc Document) ([]byte, error) {
 	var b bytes.Buffer
 	if err := pageTemplate.Execute(&b, doc); err != nil {

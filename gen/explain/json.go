@@ -7,7 +7,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/words"
 )
 
-// JSON renders a document for programs: its fields as they are.
+// JSON renders a document as indented JSON.
 func JSON(doc Document) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

@@ -9,20 +9,73 @@ import (
 	"github.com/btgen-dev/btgen/gen/words"
 )
 
-// Markdown renders a document as Markdown with tables, as GitHub shows it.
+// Markdown renders a document as GitHub Flavored Markdown.
 func Markdown(doc Document) string {
-	var w markdownWriter
+	w := markdownWriter{anchors: map[string]string{}, taken: map[string]bool{}}
 	for i := range doc.Schemas {
 		if i > 0 {
 			w.line("")
 		}
 		w.schema(&doc.Schemas[i])
 	}
-	return w.b.String()
+	body := w.b.String()
+	w.b.Reset()
+	if all := contents(&doc); all != nil {
+		w.line("**Contents**\n")
+		w.contents(all, "")
+		w.line("")
+	}
+	return w.b.String() + body
 }
 
 // markdownWriter writes Markdown.
-type markdownWriter struct{ b strings.Builder }
+type markdownWriter struct {
+	b       strings.Builder
+	anchors map[string]string // of the headings, by their IDs in contents
+	taken   map[string]bool   // anchors of all headings
+}
+
+// heading writes a heading. GitHub derives its anchor from the text; id, which may be
+// empty, is that of the heading in the contents.
+func (w *markdownWriter) heading(level int, id, text string) {
+	anchor := slug(text)
+	for n, first := 1, anchor; w.taken[anchor]; n++ {
+		anchor = fmt.Sprintf("%s-%d", first, n)
+	}
+	w.taken[anchor] = true
+	if id != "" {
+		w.anchors[id] = anchor
+	}
+	w.line("%s %s", strings.Repeat("#", level), text)
+}
+
+// section writes the heading of a section of a table.
+func (w *markdownWriter) section(text string) {
+	w.line("")
+	w.heading(3, "", text)
+}
+
+// slug returns the anchor that GitHub gives a heading: lowercase letters, digits, hyphens
+// and underscores, with hyphens for spaces.
+func slug(text string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == ' ':
+			return '-'
+		case r == '-', r == '_', unicode.IsLetter(r), unicode.IsDigit(r):
+			return unicode.ToLower(r)
+		}
+		return -1
+	}, text)
+}
+
+// contents lists headings with links.
+func (w *markdownWriter) contents(all []heading, indent string) {
+	for _, h := range all {
+		w.line("%s- [%s](#%s)", indent, markdown(h.Title), w.anchors[h.ID])
+		w.contents(h.Below, indent+"  ")
+	}
+}
 
 // line writes a line.
 func (w *markdownWriter) line(format string, args ...any) { fmt.Fprintf(&w.b, format+"\n", args...) }
@@ -42,10 +95,10 @@ func (w *markdownWriter) table(head []string, rows [][]string) {
 	}
 }
 
-// special are the characters that mean something within a line of Markdown, or may.
+// special are the characters that may have a meaning within a line of Markdown.
 const special = "\\`*[]<>|&~$!"
 
-// markdown writes a text that means nothing to Markdown.
+// markdown escapes a text.
 func markdown(text string) string {
 	var b strings.Builder
 	runes := []rune(text)
@@ -53,7 +106,7 @@ func markdown(text string) string {
 		return i >= 0 && i < len(runes) && (unicode.IsLetter(runes[i]) || unicode.IsDigit(runes[i]))
 	}
 	for i, r := range runes {
-		// An underscore within a word is just that.
+		// An underscore within a word has no meaning.
 		if strings.ContainsRune(special, r) || r == '_' && !(inWord(i-1) && inWord(i+1)) {
 			b.WriteByte('\\')
 		}
@@ -62,10 +115,10 @@ func markdown(text string) string {
 	return b.String()
 }
 
-// openings are what means something at the beginning of a paragraph.
+// openings have a meaning at the start of a paragraph.
 var openings = regexp.MustCompile(`^([#+=:-]|[0-9]+[.)])`)
 
-// opening lets a paragraph begin with a text, whatever that is.
+// opening escapes the start of a paragraph.
 func opening(text string) string {
 	return openings.ReplaceAllStringFunc(text, func(s string) string { return s[:len(s)-1] + `\` + s[len(s)-1:] })
 }
@@ -85,7 +138,7 @@ func code(text string) string {
 	return fence + strings.ReplaceAll(text, "|", `\|`) + fence
 }
 
-// block writes lines as they are.
+// block writes lines as a code block.
 func (w *markdownWriter) block(text string) {
 	fence := "```"
 	for strings.Contains(text, fence) {
@@ -96,21 +149,23 @@ func (w *markdownWriter) block(text string) {
 
 // schema writes a schema.
 func (w *markdownWriter) schema(s *Schema) {
-	w.line("# %s", markdown(s.Name))
+	w.heading(1, s.anchor(), markdown(s.Name))
 	w.paragraph(s.Doc)
-	w.line("\nFrom %s. Counted with %s.", code(s.File), markdown(loadWords(&s.Load)))
+	w.line("\nFrom %s, for a load of %s.", code(s.File), markdown(loadWords(&s.Load)))
 	for i := range s.Tables {
-		w.explainTable(&s.Tables[i])
+		w.explainTable(s, &s.Tables[i])
 	}
-	w.line("\n## Reads of %s", markdown(s.Name))
+	w.line("")
+	w.heading(2, s.anchor("reads"), "Reads of "+markdown(s.Name))
 	for i := range s.Reads {
-		w.read(&s.Reads[i])
+		w.read(s, &s.Reads[i])
 	}
 }
 
 // explainTable writes a table of Bigtable.
-func (w *markdownWriter) explainTable(t *Table) {
-	w.line("\n## Table %s: %s", code(t.ID), code(t.Pattern))
+func (w *markdownWriter) explainTable(s *Schema, t *Table) {
+	w.line("")
+	w.heading(2, s.anchor("table", t.ID), "Table "+code(t.ID)+": "+code(t.Pattern))
 	w.paragraph(t.Doc)
 	w.paragraph(t.Holds)
 	w.key(t)
@@ -123,22 +178,22 @@ func (w *markdownWriter) explainTable(t *Table) {
 
 // key draws the row key as the text does.
 func (w *markdownWriter) key(t *Table) {
-	w.line("\n### Row key")
-	var text textWriter
+	w.section("Row key")
+	text := textWriter{width: defaultWidth}
 	text.line("%s", t.Key.Form)
 	if t.Key.Example.Hex != "" {
-		text.ladder(t)
+		text.example(t)
 	}
 	w.block(dedent(text.b.String()))
-	if n := len(t.Key.Splits); n > 0 {
-		w.line("\nA new table is split at %s, from %s to %s.", words.Count(float64(n), "key", "keys"), code(t.Key.Splits[0].Show), code(t.Key.Splits[n-1].Show))
+	if len(t.Key.Splits) > 0 {
+		w.paragraph(title(splitWords(t.Key.Splits)) + ".")
 	}
 	if t.Key.SQL != nil {
-		w.line("\nGoogleSQL reads it as %s.", markdown(strings.Join(t.Key.SQL, ", ")))
+		w.paragraph("Columns in GoogleSQL: " + strings.Join(t.Key.SQL, ", ") + ".")
 	}
 }
 
-// dedent takes the indent of the text's lines away.
+// dedent removes the indent of lines.
 func dedent(text string) string {
 	lines := strings.Split(text, "\n")
 	for i := range lines {
@@ -149,25 +204,26 @@ func dedent(text string) string {
 
 // rows writes the example events and their rows.
 func (w *markdownWriter) rows(t *Table) {
-	w.line("\n### Example rows")
 	if len(t.Rows) == 0 {
-		w.line("\nThere are none: the table cannot hold the time of the example.")
+		w.section("Example rows")
+		w.line("\nNone: the table cannot store the time of the example.")
 		return
 	}
-	w.line("\nOf these events:")
+	w.section("Example events")
 	var head []string
-	for _, name := range eventHead(t) {
+	for _, name := range eventHead(t, shownFields) {
 		head = append(head, markdown(name))
 	}
 	var events [][]string
 	for i := range t.Events {
 		var row []string
-		for _, text := range eventRow(t, &t.Events[i]) {
+		for _, text := range eventRow(t, &t.Events[i], shownFields) {
 			row = append(row, markdown(text))
 		}
 		events = append(events, row)
 	}
 	w.table(head, events)
+	w.section("Example rows")
 	var rows [][]string
 	for i := range min(len(t.Rows), shownRows) {
 		key := code(t.Rows[i].Key.Show)
@@ -177,29 +233,28 @@ func (w *markdownWriter) rows(t *Table) {
 			key = ""
 		}
 	}
-	w.table([]string{"row key", "column", "timestamp", "value", ""}, rows)
-	if n := len(t.Rows) - shownRows; n > 0 {
-		w.line("\n… and %s.", words.Count(float64(n), "more row", "more rows"))
-	}
+	w.table([]string{"row key", "column", "timestamp", "value", "meaning"}, rows)
+	w.paragraph(furtherRows(len(t.Rows) - shownRows))
 }
 
-// families writes what is collected beside what is read.
+// families writes what is garbage-collected beside what is read.
 func (w *markdownWriter) families(t *Table) {
-	w.line("\n### Time to live")
+	w.section("Time to live")
 	var rows [][]string
 	for _, f := range t.Families {
 		name := code(f.Name)
 		if f.Class != "" {
-			name += ", of class " + markdown(f.Class)
+			name += ", class " + markdown(f.Class)
 		}
 		rows = append(rows, []string{name, markdown(f.Timestamp), markdown(f.Collected) + ": " + code(f.GC), markdown(f.Read)})
 	}
-	w.table([]string{"family", "a cell's timestamp is", "collected, in a week or so", "every read asks for"}, rows)
+	w.table([]string{"family", "cell timestamp", "garbage-collected", "reads request"}, rows)
+	w.paragraph(collectionNote)
 }
 
 // size writes how large everything becomes.
 func (w *markdownWriter) size(t *Table) {
-	w.line("\n### Size and growth")
+	w.section("Size and growth")
 	var rows [][]string
 	for _, row := range sizeRows(&t.Size) {
 		rows = append(rows, []string{row.What, row.Bytes, markdown(row.Means)})
@@ -208,9 +263,9 @@ func (w *markdownWriter) size(t *Table) {
 	w.paragraph(estimateNote)
 }
 
-// choices compares what else could be made of the load.
+// choices compares the table with other patterns and bucket widths.
 func (w *markdownWriter) choices(t *Table) {
-	w.line("\n### The same load in other patterns and buckets")
+	w.section(title(choicesTitle))
 	var rows [][]string
 	for i := range t.Choices {
 		c := &t.Choices[i]
@@ -225,37 +280,40 @@ func (w *markdownWriter) choices(t *Table) {
 				words.Sizes(z.Row.Lower, z.Row.Upper), words.Number(z.CellsPerRow), workWords(c.Day), workWords(c.Newest), ruleNames(c),
 			}
 		} else {
-			row[1], row[8] = "no", markdown(ruleNames(c))
+			row[1], row[8] = "no", markdown(reason(c))
 		}
 		rows = append(rows, row)
 	}
-	w.table([]string{"", "an event", "rows of an event", "cells of an event", "a full row", "cells of a full row", "read a day", "the newest", "rules"}, rows)
+	w.table([]string{"", "event", "rows per event", "cells per event", "full row", "cells per row", "read a day", "read latest", "findings"}, rows)
 	w.paragraph(choicesNote)
-	w.line("")
-	for _, note := range notes(t.Choices) {
-		w.line("- %s", opening(markdown(note)))
+	if all := notes(t.Choices); all != nil {
+		w.line("")
+		for _, note := range all {
+			w.line("- %s", opening(markdown(note)))
+		}
 	}
-	w.line("\n%s is chosen, which follows this guidance: %s ([source](%s))", code(choiceName(&t.Choices[0])), markdown(t.Guidance.Text), t.Guidance.Source)
+	w.line("\n%s is chosen. %s ([Bigtable documentation](%s))", code(choiceName(&t.Choices[0])), markdown(t.Guidance.Text), t.Guidance.Source)
 }
 
-// excused lists what the schema allows.
+// excused lists the findings that the schema allows.
 func (w *markdownWriter) excused(t *Table) {
 	if len(t.Excused) == 0 {
 		return
 	}
-	w.line("\n### Excused rules")
+	w.section("Allowed findings")
 	var rows [][]string
 	for _, e := range t.Excused {
 		rows = append(rows, []string{e.Rule, markdown(e.Title), markdown(e.Reason)})
 	}
-	w.table([]string{"rule", "", "because"}, rows)
+	w.table([]string{"rule", "", "reason"}, rows)
 }
 
 // read writes a read.
-func (w *markdownWriter) read(r *Read) {
-	w.line("\n### %s", markdown(r.Method+" (by "+orAll(r.Given)+")"))
+func (w *markdownWriter) read(s *Schema, r *Read) {
+	w.line("")
+	w.heading(3, s.anchor("reads", r.Method), markdown(r.Method))
 	w.paragraph(r.Doc)
-	rows := [][]string{{"table", code(r.Table) + markdown(namedWords(r)+": "+r.Finds)}, {"order", markdown(r.Order)}}
+	rows := [][]string{{"given", markdown(givenWords(r.Given))}, {"table", code(r.Table) + markdown(namedWords(r)+": "+r.Finds)}, {"order", markdown(r.Order)}}
 	if r.From != "" {
 		rows = append(rows, []string{"example", markdown(exampleWords(r))})
 	}
@@ -273,7 +331,7 @@ func (w *markdownWriter) read(r *Read) {
 	w.table([]string{"", ""}, rows)
 }
 
-// breaks writes lines into one cell of a table.
+// breaks writes lines in one cell of a table.
 func breaks(lines []string) string {
 	var out []string
 	for _, line := range lines {

@@ -1,12 +1,11 @@
-// Package explain says what the tables of a layout look like and what its reads
-// ask for, for people. A [Document] is built once from the layouts: example rows
-// and requests as the generated code writes and sends them, and what else could be
-// made of the same load. Rendering it, as text, Markdown, HTML or JSON, decides
-// nothing. No fact about a table is computed here that the layout does not have.
+// Package explain describes tables and reads for people. A [Document] is built once from
+// the layouts. It contains example rows and requests as the generated code writes and
+// sends them, and a comparison with other designs under the same load. [Text],
+// [Markdown], [HTML] and [JSON] render it. Facts about tables come from the layout.
 package explain
 
-// Version is the version of the JSON form: fields may be added to it, but none is
-// renamed or removed.
+// Version is the version of the JSON format. Within a version, fields may be added, but
+// not renamed or removed.
 const Version = 1
 
 // Document explains the schemas of a project.
@@ -15,7 +14,7 @@ type Document struct {
 	Schemas []Schema `json:"schemas"`
 }
 
-// Schema explains one schema: its tables, and what its reader asks for.
+// Schema explains one schema: its tables and the requests of its reader.
 type Schema struct {
 	Name      string  `json:"name"`
 	File      string  `json:"file"`
@@ -27,24 +26,24 @@ type Schema struct {
 	Reads     []Read  `json:"reads"`
 }
 
-// Load is the load that everything is counted with.
+// Load is the load on which the estimates are based.
 type Load struct {
 	Series          int64   `json:"series"`
-	EventsPerSecond float64 `json:"events_per_second"` // of a series
-	ValueBytes      int64   `json:"value_bytes"`       // of a string, of bytes and of JSON
-	// Assumed names what of it the schema does not declare, as expect has it.
+	EventsPerSecond float64 `json:"events_per_second"` // per series
+	ValueBytes      int64   `json:"value_bytes"`       // of a string, bytes or JSON value
+	// Assumed lists the keys of expect that the schema does not declare.
 	Assumed []string `json:"assumed,omitempty"`
 }
 
-// Bytes are bytes as Bigtable has them.
+// Bytes are bytes that Bigtable stores.
 type Bytes struct {
-	// Show is the bytes as they are, as Go quotes them where they cannot be
-	// printed, or in hex after 0x where they are no text at all.
+	// Show is the bytes as text, quoted as in Go if they are not printable, or in
+	// hex after 0x if they are binary.
 	Show string `json:"show"`
 	Hex  string `json:"hex"`
 }
 
-// Range is two bounds of an estimate, in bytes.
+// Range is the bounds of an estimate, in bytes.
 type Range struct {
 	Lower float64 `json:"lower"`
 	Upper float64 `json:"upper"`
@@ -55,14 +54,14 @@ type Table struct {
 	ID       string   `json:"id"`
 	Doc      string   `json:"doc,omitempty"`
 	Pattern  string   `json:"pattern"`
-	Holds    string   `json:"holds"` // what a row and a cell hold, in words
+	Holds    string   `json:"holds"` // what a row and a cell contain
 	Key      Key      `json:"key"`
 	Families []Family `json:"families"`
 	Columns  []Column `json:"columns"`
 	Events   []Event  `json:"example_events"`
 	Rows     []Row    `json:"example_rows"`
 	Size     Size     `json:"size"`
-	Choices  []Choice `json:"choices"` // the pattern and bucket of the table first
+	Choices  []Choice `json:"choices"` // that of the table first
 	Guidance Guidance `json:"guidance"`
 	Excused  []Excuse `json:"excused,omitempty"`
 }
@@ -74,7 +73,7 @@ type Key struct {
 	Example   Bytes     `json:"example"`
 	Segments  []Segment `json:"segments"`
 	Splits    []Bytes   `json:"splits,omitempty"`
-	// SQL is how GoogleSQL reads the segments; empty if it does not.
+	// SQL lists the columns of a structured row key in GoogleSQL; empty without one.
 	SQL []string `json:"sql,omitempty"`
 }
 
@@ -92,13 +91,13 @@ type Family struct {
 	Name      string `json:"name"`
 	Class     string `json:"class,omitempty"` // the TTL class of its events
 	TTL       string `json:"ttl"`             // the strategy
-	Timestamp string `json:"timestamp"`       // what it is, in words
+	Timestamp string `json:"timestamp"`       // what it is
 	GC        string `json:"gc"`              // the rule, as cbt prints it
-	Collected string `json:"collected"`       // what it takes, in words
-	Read      string `json:"read"`            // what every read asks for, in words
+	Collected string `json:"collected"`       // which cells are garbage-collected
+	Read      string `json:"read"`            // which cells reads request
 }
 
-// Column explains the columns of a field, or of an event.
+// Column explains the columns of a field or an event.
 type Column struct {
 	Family string `json:"family"`
 	Name   string `json:"name"`
@@ -121,7 +120,7 @@ type Value struct {
 	Field string `json:"field"`
 	Unit  string `json:"unit,omitempty"`
 	Text  string `json:"text"`
-	None  bool   `json:"none,omitempty"` // the event lacks it
+	None  bool   `json:"none,omitempty"` // the event has no value
 }
 
 // Row is an example row.
@@ -142,7 +141,7 @@ type Stored struct {
 	Event     int    `json:"event"` // index into the example events
 }
 
-// Size is estimates under the load. Compression is not counted.
+// Size estimates sizes under the load, without compression.
 type Size struct {
 	KeyBytes      int64   `json:"key_bytes"`
 	RowsPerEvent  int64   `json:"rows_per_event"`
@@ -153,10 +152,10 @@ type Size struct {
 	Event         Range   `json:"event_bytes"`
 	Row           Range   `json:"row_bytes"`
 	Day           Range   `json:"day_bytes"` // of all series
-	// Retention is how long data stay, without what collection takes; empty if
-	// for ever, or as events say.
+	// Retention is how long data live before garbage collection; empty if without
+	// limit or chosen by events.
 	Retention string `json:"retention,omitempty"`
-	// Table is the size that the table stays at; nil if it grows for ever.
+	// Table is the steady size of the table; nil if it grows without limit.
 	Table *Range `json:"table_bytes,omitempty"`
 }
 
@@ -166,17 +165,17 @@ type Read struct {
 	Given  []string `json:"given"` // series values
 	Doc    string   `json:"doc,omitempty"`
 	Table  string   `json:"table"`
-	// TableNamed says that the schema names the table.
+	// TableNamed reports whether the query names the table.
 	TableNamed bool      `json:"table_named,omitempty"`
-	Finds      string    `json:"finds"` // which rows, in words
+	Finds      string    `json:"finds"` // which rows
 	Order      string    `json:"order"`
-	From       string    `json:"from,omitempty"` // of the example, which is read at its end
+	From       string    `json:"from,omitempty"` // of the example, which is read at To
 	To         string    `json:"to,omitempty"`
 	Requests   []Request `json:"requests"`
 	Expected   Work      `json:"expected"`
-	// EachSeries says that what is expected counts for each series that it finds.
+	// EachSeries reports whether Expected is per series found.
 	EachSeries bool   `json:"each_series,omitempty"`
-	Scan       string `json:"scan,omitempty"` // why it may read the whole table
+	Scan       string `json:"scan,omitempty"` // why it may scan the whole table
 }
 
 // Request is a request that a read sends.
@@ -185,71 +184,71 @@ type Request struct {
 	Keys    []Bytes    `json:"keys,omitempty"`
 	Reverse bool       `json:"reverse,omitempty"` // from the last row to the first
 	Limit   int        `json:"limit,omitempty"`   // of rows
-	Pages   bool       `json:"pages,omitempty"`   // sent again for the rows that follow, until there are none
-	// Filters are in words: each cell that comes back passes all of them.
+	Pages   bool       `json:"pages,omitempty"`   // whether the request is paginated by Limit
+	// Filters are chained: a returned cell passes all of them.
 	Filters []string `json:"filters"`
 }
 
-// RowRange is a range of row keys, the end without.
+// RowRange is a half-open range of row keys.
 type RowRange struct {
 	Start Bytes `json:"start"`
 	End   Bytes `json:"end"` // empty for the end of the table
 }
 
-// Work is what a read is expected to get.
+// Work is what a read is expected to cost.
 type Work struct {
 	Requests int     `json:"requests"`
-	Pages    int     `json:"rows_a_page,omitempty"` // of requests that are sent again for the rows that follow
+	Pages    int     `json:"rows_a_page,omitempty"` // of paginated requests
 	Rows     float64 `json:"rows"`
 	Cells    float64 `json:"cells"`
 	Events   float64 `json:"events"`
-	Walked   float64 `json:"rows_walked,omitempty"` // that the server looks at and does not send
+	Walked   float64 `json:"rows_walked,omitempty"` // that the server scans but does not return
 }
 
-// Choice is what a pattern and a bucket make of the load of a table.
+// Choice is a pattern and bucket width for the load of a table.
 type Choice struct {
 	Pattern string `json:"pattern"`
 	Bucket  string `json:"bucket,omitempty"`
 	Chosen  bool   `json:"chosen,omitempty"`
-	// Findings are what keeps it from being used or else, what speaks against it.
-	// Of a choice that cannot be, the sizes are nil.
+	// Findings are errors or, if there are none, warnings. A choice with errors is
+	// impossible: its sizes are nil.
 	Findings []Finding    `json:"findings,omitempty"`
 	Size     *Size        `json:"size,omitempty"`
 	Day      *Work        `json:"read_day,omitempty"`    // of one series
-	Newest   *Work        `json:"read_newest,omitempty"` // likewise, at most
+	Newest   *Work        `json:"read_newest,omitempty"` // likewise; a maximum
 	Picture  []PictureRow `json:"picture,omitempty"`
-	// PictureEvents is how many events are in the picture, of which PictureLater are
-	// after the bucket of the first.
+	// PictureEvents is the number of events in the picture, and PictureLater the
+	// number of those after the bucket of the first.
 	PictureEvents int `json:"picture_events,omitempty"`
 	PictureLater  int `json:"picture_events_later,omitempty"`
 }
 
-// Finding is what a rule says of a choice.
+// Finding is a finding of a rule about a choice.
 type Finding struct {
-	Rule     string `json:"rule,omitempty"` // empty where the language has no such table
+	Rule     string `json:"rule,omitempty"` // empty if the language does not allow such a table
 	Severity string `json:"severity"`
 	Message  string `json:"message"`
 }
 
-// PictureRow is a row with a few events of two buckets in it.
+// PictureRow is a row of a picture, which contains a few events.
 type PictureRow struct {
 	Key     Bytes        `json:"key"`
 	Columns []PictureCol `json:"columns"`
 }
 
-// PictureCol is the cells of a column, the oldest first.
+// PictureCol is the cells of a column, oldest first.
 type PictureCol struct {
 	Name   Bytes `json:"name"`
-	Events []int `json:"events"` // which event each cell is of, from 0
+	Events []int `json:"events"` // the event of each cell, from 0
 }
 
-// Guidance is when to use a pattern.
+// Guidance says when to use a pattern.
 type Guidance struct {
 	Text   string `json:"text"`
 	Source string `json:"source"`
 }
 
-// Excuse is a rule that the schema allows a table to break.
+// Excuse is a finding that the schema allows.
 type Excuse struct {
 	Rule   string `json:"rule"`
 	Title  string `json:"title,omitempty"`

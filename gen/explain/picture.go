@@ -20,7 +20,7 @@ const (
 	chartWidth = 720.0
 )
 
-// keyPicture is where the segments of an example key are drawn, in lines.
+// keyPicture is a drawing of the segments of an example key, in lines.
 type keyPicture struct {
 	Width, Height float64
 	Title         string
@@ -32,7 +32,7 @@ type keyPicture struct {
 type keyBox struct {
 	X, Width, Middle        float64
 	NameY, Y, TextY, CountY float64
-	Paint                   int // which of the colours
+	Paint                   int // index of the color
 	Name, Bytes, Count      string
 	Length                  float64 // of the bytes
 }
@@ -43,18 +43,17 @@ type joint struct {
 	Text      string
 }
 
-// How much of a segment is drawn, in characters, and how long and high a line of
-// segments is.
+// How many characters of a segment are drawn, and the size of a line of segments.
 const (
 	longSegment   = 44
-	keyLine       = 1110.0
+	keyLine       = 640.0
 	keyLineHeight = 96.0
 )
 
 // drawKey lays out the segments of the example key of a table.
 func drawKey(t *Table) keyPicture {
 	parts, delimiter, _ := shownParts(t)
-	p := keyPicture{Height: keyLineHeight, Title: "The row key " + t.Key.Form + ", for instance " + t.Key.Example.Show}
+	p := keyPicture{Height: keyLineHeight, Title: "The row key " + t.Key.Form + ", for example " + t.Key.Example.Show}
 	gap := 4.0
 	if delimiter != "" {
 		gap = float64(columns(delimiter))*charWidth + 8
@@ -80,7 +79,7 @@ func drawKey(t *Table) keyPicture {
 	return p
 }
 
-// drawBox lays out a segment, still without its place.
+// drawBox lays out a segment without its position.
 func drawBox(i int, part string, s *Segment) keyBox {
 	part = cut(part, longSegment)
 	name := cut(s.Name, longSegment)
@@ -91,7 +90,7 @@ func drawBox(i int, part string, s *Segment) keyBox {
 	}
 }
 
-// at puts a box in its place.
+// at positions a box.
 func (b *keyBox) at(x, y float64) {
 	b.X, b.Middle = round(x), round(x+b.Width/2)
 	b.NameY, b.Y, b.TextY, b.CountY = y+16, y+26, y+48, y+80
@@ -106,7 +105,7 @@ func cut(text string, to int) string {
 	return string(runes[:to-1]) + "…"
 }
 
-// cutFront shortens a text at its beginning.
+// cutFront shortens a text at its start.
 func cutFront(text string, to int) string {
 	runes := []rune(text)
 	if len(runes) <= to {
@@ -115,8 +114,7 @@ func cutFront(text string, to int) string {
 	return "…" + string(runes[len(runes)-to+1:])
 }
 
-// panel is a picture of how the cells of a few events pile up in the rows of a
-// pattern.
+// panel is a picture of the cells of a few events in the rows of a pattern.
 type panel struct {
 	Name          string
 	Chosen        bool
@@ -124,9 +122,9 @@ type panel struct {
 	Title         string
 	Rows          []panelRow
 	Events        string // which of them
-	More          string // what is not drawn
+	More          string // rows that are not drawn
 	MoreY         float64
-	Full          string // what a full row has
+	Full          string // what a full row contains
 }
 
 // panelRow is a row.
@@ -134,7 +132,7 @@ type panelRow struct {
 	Y, Height, Middle float64
 	Key               string
 	Cells             []panelCell
-	More              string // of its columns
+	More              string // columns that are not drawn
 	MoreX             float64
 }
 
@@ -144,7 +142,7 @@ type panelCell struct {
 	Next          bool // of the next bucket
 }
 
-// How much of a picture is drawn.
+// The limits of a picture.
 const (
 	panelRows    = 8
 	panelColumns = 7
@@ -152,7 +150,7 @@ const (
 	panelLabelW  = panelLabel*smallWidth + 12
 )
 
-// drawPanels draws the chosen pattern and the others, each once.
+// drawPanels draws each pattern once.
 func drawPanels(t *Table) []panel {
 	var out []panel
 	for i := range t.Choices {
@@ -165,7 +163,7 @@ func drawPanels(t *Table) []panel {
 	return out
 }
 
-// drawPanel draws a pattern: a column of a row is a pile of its cells.
+// drawPanel draws a pattern: a column of a row is a stack of cells.
 func drawPanel(c *Choice) panel {
 	p := panel{Name: choiceName(c), Chosen: c.Chosen, Width: panelWidth, Full: rowWords(c.Size) + ": " + words.Sizes(c.Size.Row.Lower, c.Size.Row.Upper)}
 	p.Events = pictureWords(c)
@@ -184,19 +182,19 @@ func drawPanel(c *Choice) panel {
 	return p
 }
 
-// pictureWords says which events a picture has.
+// pictureWords says which events a picture shows.
 func pictureWords(c *Choice) string {
 	first, count := c.PictureEvents-c.PictureLater, func(n int) string { return words.Count(float64(n), "event", "events") }
 	switch {
 	case c.Bucket == "":
 		return count(c.PictureEvents)
 	case c.PictureLater == 0:
-		return count(first) + " of one bucket"
+		return count(first) + " in one bucket"
 	}
-	return fmt.Sprintf("%s of one bucket and %d after it", count(first), c.PictureLater)
+	return fmt.Sprintf("%s in one bucket, %d later", count(first), c.PictureLater)
 }
 
-// drawRow draws a row of a choice from y on.
+// drawRow draws a row of a choice at y.
 func drawRow(c *Choice, row *PictureRow, y float64) panelRow {
 	highest := 1
 	for i := range min(len(row.Columns), panelColumns) {
@@ -219,7 +217,7 @@ func drawRow(c *Choice, row *PictureRow, y float64) panelRow {
 	return out
 }
 
-// opacity is that of a cell: the newer of a bucket, the fuller.
+// opacity returns the opacity of a cell, which is higher for newer events of a bucket.
 func opacity(c *Choice, event int) float64 {
 	first := c.PictureEvents - c.PictureLater
 	n, of := event, first
@@ -229,11 +227,11 @@ func opacity(c *Choice, event int) float64 {
 	return math.Round((0.3+0.7*float64(n+1)/float64(of))*100) / 100
 }
 
-// chart is a picture of how a row grows over its bucket.
+// chart is a picture of how a row grows as its bucket fills.
 type chart struct {
 	Width, Height float64
 	Title         string
-	Band          []string // polygons between the bounds, one a bucket
+	Band          []string // polygons between the bounds, one per bucket
 	Upper         []string // the upper bound, as lines
 	Lines         []chartLine
 	Marks         []chartMark
@@ -254,11 +252,10 @@ type chartMark struct {
 	Text string
 }
 
-// advisedRow is the size of rows that Bigtable advises not to pass.
+// advisedRow is the maximum row size that Bigtable's documentation recommends.
 const advisedRow = 100e6
 
-// drawGrowth draws how large a row becomes over two buckets; nil for a table
-// without buckets.
+// drawGrowth draws the size of rows over two buckets; nil for a table without buckets.
 func drawGrowth(t *Table) *chart {
 	z := &t.Size
 	if t.Choices[0].Bucket == "" || z.EventsPerRow <= 1 {
@@ -276,14 +273,14 @@ func drawGrowth(t *Table) *chart {
 		c.Lines = append(c.Lines, chartLine{Y: round(at(n)), Text: scaleText(n)})
 	}
 	if limit {
-		c.Lines = append(c.Lines, chartLine{Y: round(at(advisedRow)), Text: "advised", Limit: true})
+		c.Lines = append(c.Lines, chartLine{Y: round(at(advisedRow)), Text: "maximum", Limit: true})
 	}
 	half := (c.Right - c.Left) / 2
 	for i := range 2 {
 		x := c.Left + float64(i)*half
 		c.Band = append(c.Band, points(x, c.Bottom, x+half, at(z.Row.Upper), x+half, at(z.Row.Lower)))
 		c.Upper = append(c.Upper, points(x, c.Bottom, x+half, at(z.Row.Upper), x+half, c.Bottom))
-		c.Marks = append(c.Marks, chartMark{round(x + half/2), fmt.Sprintf("%s bucket of %s", []string{"a", "the next"}[i], t.Choices[0].Bucket)})
+		c.Marks = append(c.Marks, chartMark{round(x + half/2), []string{"", "next "}[i] + t.Choices[0].Bucket + " bucket"})
 	}
 	return &c
 }
@@ -297,10 +294,10 @@ func points(xy ...float64) string {
 	return strings.Join(out, " ")
 }
 
-// round is to a tenth of a pixel.
+// round rounds to a tenth of a pixel.
 func round(x float64) float64 { return math.Round(x*10) / 10 }
 
-// scale returns the end of a scale from 0 to at least max, and its steps.
+// scale returns the end of a scale from 0 to at least the largest value, and its steps.
 func scale(largest float64) (top, step float64) {
 	power := math.Pow(10, math.Floor(math.Log10(max(largest, 1))))
 	for _, n := range []float64{0.2, 0.25, 0.5, 1, 2, 2.5, 5} {

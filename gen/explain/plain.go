@@ -6,8 +6,8 @@ import (
 	"github.com/btgen-dev/btgen/gen/words"
 )
 
-// oneLine puts a text of the schema on a line. What cannot be shown, or would
-// steer a terminal, is written as Go does.
+// oneLine returns a text of the schema as one line. Characters that are not printable or
+// would control a terminal are escaped as in Go.
 func oneLine(text string) string {
 	return words.Printable(strings.Join(strings.Fields(text), " "))
 }

@@ -18,7 +18,7 @@ func reads(l *layout.Layout) []Read {
 	out := []Read{readOf(l, &read, nil)}
 	if columns := l.Read.Pickable(); len(columns) > 1 {
 		one := readOf(l, &read, columns[:1])
-		one.Method = fmt.Sprintf("Read, ReadOptions.Fields: %s alone", l.Fields[l.Read.Columns[columns[0]].Field].Name)
+		one.Method = fmt.Sprintf("Read, ReadOptions.Fields: %s only", l.Fields[l.Read.Columns[columns[0]].Field].Name)
 		out = append(out, one)
 	}
 	out = append(out, latest(l))
@@ -56,7 +56,7 @@ func latest(l *layout.Layout) Read {
 	q := l.ReadQuery()
 	_, _, now := sample.Day(q.Table)
 	return Read{
-		Method: "Latest", Given: given(l, &q), Table: q.Table.ID, Finds: sample.LatestFinds(l), Order: "one event: the newest",
+		Method: "Latest", Given: given(l, &q), Table: q.Table.ID, Finds: sample.LatestFinds(l), Order: "a single event: the latest",
 		Requests: requestsOf(sample.LatestRequests(l, now)), Expected: Work(sample.LatestWork(l, now)),
 	}
 }
@@ -94,15 +94,15 @@ func filterWords(f scan.Filter) []string {
 	case scan.ColumnRange:
 		return []string{columnRange(f)}
 	case scan.CellsPerColumn:
-		return []string{"of what is left in a column the newest cell"}
+		return []string{"the newest remaining cell of each column"}
 	case scan.CellsPerRow:
-		return []string{"one cell of each row, without its value: to see which rows there are"}
+		return []string{"one cell per row, without its value, to find rows"}
 	case scan.StripValues:
 		return nil // said with what it is for
 	}
 	if present, ok := presentColumns(f); ok {
 		values := f.(scan.Interleave)[0]
-		return append(filterWords(values), "and columns "+columnsWords(present)+" without their values: to see which events there are")
+		return append(filterWords(values), "and columns "+columnsWords(present)+" without values, to find events")
 	}
 	kind := ""
 	if ofKeys(f) {
@@ -203,7 +203,7 @@ func familyWords(g scan.Cells) string {
 		windows = append(windows, windowWords(w))
 	}
 	if windows == nil {
-		return text + ", every cell"
+		return text + ", all cells"
 	}
 	return text + ", " + strings.Join(windows, "; and ")
 }
@@ -212,7 +212,7 @@ func familyWords(g scan.Cells) string {
 func windowWords(w codec.Window) string {
 	var parts []string
 	if w.Versions > 0 {
-		parts = append(parts, fmt.Sprintf("of the newest %d cells of a column", w.Versions))
+		parts = append(parts, fmt.Sprintf("of the newest %d cells per column", w.Versions))
 	}
 	at := func(us int64) string { return briefly(showTime(time.UnixMicro(us))) }
 	switch {

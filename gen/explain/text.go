@@ -10,9 +10,28 @@ import (
 	"github.com/btgen-dev/btgen/gen/words"
 )
 
-// Text renders a document in aligned lines, for a terminal if they are coloured.
-func Text(doc Document, coloured bool) string {
-	w := textWriter{style: style{coloured}}
+// TextOptions say how [Text] renders. The zero value is for files: plain and 100
+// columns wide.
+type TextOptions struct {
+	Color bool // whether to color the text, for a terminal
+	// Width is the number of columns, such as those of the terminal. 0 means 100;
+	// widths below 60 count as 60.
+	Width int
+}
+
+// The default and the least number of columns.
+const (
+	defaultWidth = 100
+	leastWidth   = 60
+)
+
+// Text renders a document in aligned lines. No line is wider than the width, except for
+// addresses of web pages.
+func Text(doc Document, o TextOptions) string {
+	if o.Width == 0 {
+		o.Width = defaultWidth
+	}
+	w := textWriter{style: style{o.Color}, width: max(o.Width, leastWidth)}
 	for i, s := range doc.Schemas {
 		if i > 0 {
 			w.line("")
@@ -25,7 +44,8 @@ func Text(doc Document, coloured bool) string {
 // textWriter writes text.
 type textWriter struct {
 	style
-	b strings.Builder
+	width int // of a line, in columns
+	b     strings.Builder
 }
 
 // line writes a line.
@@ -33,45 +53,30 @@ func (w *textWriter) line(format string, args ...any) {
 	w.b.WriteString(strings.TrimRight(fmt.Sprintf(format, args...), " ") + "\n")
 }
 
-// wrapped writes a text in lines behind an indent.
-func (w *textWriter) wrapped(indent, text string) {
-	for _, line := range wrap(text, pageColumns-columns(indent)) {
-		w.line("%s", indent+line)
+// wrapped writes a paragraph with an indent.
+func (w *textWriter) wrapped(indent string, p paint, text string) {
+	for _, line := range wrap(text, w.width-columns(indent)) {
+		w.line("%s", indent+w.in(p, strings.TrimRight(line, " ")))
 	}
 }
 
-// pageColumns is how wide text is, but for tables.
-const pageColumns = 100
+// grid returns an empty grid as wide as the text.
+func (w *textWriter) grid() grid { return grid{style: w.style, width: w.width} }
 
-// wrap breaks a text into lines between its words.
-func wrap(text string, wide int) []string {
-	var out []string
-	line := ""
-	for _, word := range strings.Fields(text) {
-		if line != "" && columns(line+" "+word) > wide {
-			out = append(out, line)
-			line = ""
-		}
-		line = strings.TrimPrefix(line+" "+word, " ")
-	}
-	if line != "" {
-		out = append(out, line)
-	}
-	return out
-}
-
-// wrapKeys is wrap for texts with row keys: these are broken where they do not fit
-// in a line, so that nothing of them is lost, and keep their spaces.
-func wrapKeys(text string, wide int) []string {
+// wrap breaks a text into lines between words. A word that is wider than a line, such
+// as a row key, is broken, too; all spaces are kept.
+func wrap(text string, width int) []string {
 	var out []string
 	line := ""
 	for _, word := range strings.SplitAfter(text, " ") {
-		if line != "" && columns(strings.TrimRight(line+word, " ")) > wide {
-			out = append(out, line)
+		if line != "" && columns(strings.TrimRight(line+word, " ")) > width {
+			if strings.TrimLeft(line, " ") != "" {
+				out = append(out, line)
+			}
 			line = ""
 		}
-		for columns(strings.TrimRight(word, " ")) > wide {
-			head := fitting(word, wide)
+		for columns(strings.TrimRight(word, " ")) > width {
+			head := fitting(word, width)
 			out = append(out, head)
 			word = word[len(head):]
 		}
@@ -82,10 +87,10 @@ func wrapKeys(text string, wide int) []string {
 
 // fitting returns as much of the beginning of a text as fits, and at least one
 // character.
-func fitting(text string, wide int) string {
+func fitting(text string, width int) string {
 	end := 0
 	for i, r := range text {
-		if end = i + utf8.RuneLen(r); i > 0 && columns(text[:end]) > wide {
+		if end = i + utf8.RuneLen(r); i > 0 && columns(text[:end]) > width {
 			return text[:i]
 		}
 	}
@@ -106,17 +111,22 @@ func elide(text string, to int) string {
 	return head + "…" + string(tail)
 }
 
-// heading begins a part.
-func (w *textWriter) heading(format string, args ...any) {
+// heading begins a section.
+func (w *textWriter) heading(text string) {
 	w.line("")
-	w.line("  %s", w.in(bold, fmt.Sprintf(format, args...)))
+	w.wrapped("  ", bold, text)
 }
 
 // schema writes a schema.
 func (w *textWriter) schema(s *Schema) {
-	w.line("%s", w.in(bold, s.Name)+w.in(dim, " ("+s.File+")"))
+	if file := " (" + s.File + ")"; columns(s.Name+file) <= w.width {
+		w.line("%s%s", w.in(bold, s.Name), w.in(dim, file))
+	} else {
+		w.wrapped("", bold, s.Name)
+		w.wrapped("  ", dim, s.File)
+	}
 	if s.Doc != "" {
-		w.wrapped("  ", s.Doc)
+		w.wrapped("  ", plain, s.Doc)
 	}
 	for i := range s.Tables {
 		w.table(s, &s.Tables[i])
@@ -133,9 +143,9 @@ func (w *textWriter) table(s *Schema, t *Table) {
 	w.line("")
 	w.line("%s: %s", w.in(bold, "table "+t.ID), t.Pattern)
 	if t.Doc != "" {
-		w.wrapped("  ", t.Doc)
+		w.wrapped("  ", plain, t.Doc)
 	}
-	w.wrapped("  ", t.Holds)
+	w.wrapped("  ", plain, t.Holds)
 	w.key(t)
 	w.rows(t)
 	w.families(t)
@@ -144,62 +154,110 @@ func (w *textWriter) table(s *Schema, t *Table) {
 	w.excused(t)
 }
 
-// key draws the row key, with a line to each of its segments.
+// key draws the row key, with a line for each of its segments.
 func (w *textWriter) key(t *Table) {
 	w.heading("row key")
-	for _, line := range wrapKeys(t.Key.Form, pageColumns-4) {
-		w.line("    %s", line)
-	}
+	w.wrapped("    ", plain, t.Key.Form)
 	if t.Key.Example.Hex != "" {
-		w.ladder(t)
+		w.example(t)
 	}
-	for _, s := range t.Key.Splits {
-		if len(t.Key.Splits) <= 5 {
-			w.line("    %s %s", w.in(dim, "a new table is split at"), elide(s.Show, longKey))
-		}
-	}
-	if n := len(t.Key.Splits); n > 5 {
-		w.line("    %s", w.in(dim, fmt.Sprintf("a new table is split at %d keys, from %s to %s", n, elide(t.Key.Splits[0].Show, longKey/2), elide(t.Key.Splits[n-1].Show, longKey/2))))
+	if text := splitWords(t.Key.Splits); text != "" {
+		w.wrapped("    ", dim, text)
 	}
 	if t.Key.SQL != nil {
-		w.line("    %s %s", w.in(dim, "GoogleSQL reads it as"), strings.Join(t.Key.SQL, ", "))
+		w.wrapped("    ", dim, "columns in GoogleSQL: "+strings.Join(t.Key.SQL, ", "))
 	}
 }
 
-// ladder draws an example key: its bytes, what of it each segment is, and what
-// each segment means.
-func (w *textWriter) ladder(t *Table) {
+// splitWords says at which keys a new table is split; nothing if it is not.
+func splitWords(splits []Bytes) string {
+	switch n := len(splits); {
+	case n == 0:
+		return ""
+	case n > 5:
+		return fmt.Sprintf("a new table is split at %d keys, from %s to %s", n, elide(splits[0].Show, longKey/2), elide(splits[n-1].Show, longKey/2))
+	}
+	var keys []string
+	for _, s := range splits {
+		keys = append(keys, elide(s.Show, longKey))
+	}
+	return "a new table is split at " + strings.Join(keys, ", ")
+}
+
+// example draws an example key: its bytes, which segment they belong to, and what each
+// segment means. Where that does not fit, the segments are listed.
+func (w *textWriter) example(t *Table) {
 	parts, delimiter, quote := shownParts(t)
-	shorten(parts, pageColumns-16-columns(delimiter)*len(parts))
-	line, marks := strings.Repeat(" ", len(quote)), strings.Repeat(" ", len(quote))
-	key := quote
-	var at []int
+	size := "  " + words.Count(float64(len(t.Key.Example.Hex)/2), "byte", "bytes")
+	shorten(parts, w.width-6-columns(size)-columns(delimiter)*len(parts))
+	key, braces := quote, strings.Repeat(" ", len(quote))
+	var at []int // the column at which each segment begins
 	for i, part := range parts {
 		if i > 0 {
 			key += w.in(dim, delimiter)
-			line += strings.Repeat(" ", columns(delimiter))
-			marks += strings.Repeat(" ", columns(delimiter))
+			braces = pad(braces, columns(braces)+columns(delimiter))
 		}
-		at = append(at, columns(marks))
+		at = append(at, columns(braces))
 		key += w.in(segmentPaint(i), part)
-		line += w.in(segmentPaint(i), brace(columns(part)))
-		marks += strings.Repeat(" ", columns(part))
+		braces += brace(columns(part))
 	}
-	w.line("    %s%s  %s", key, quote, w.in(dim, words.Count(float64(len(t.Key.Example.Hex)/2), "byte", "bytes")))
-	w.line("    %s", line)
-	for i := len(parts) - 1; i >= 0; i-- {
+	if columns(braces)+columns(quote)+columns(size)+4 > w.width {
+		w.wrapped("    ", plain, t.Key.Example.Show+size)
+		w.segments(t)
+		return
+	}
+	w.line("    %s%s%s", key, quote, w.in(dim, size))
+	w.line("    %s", w.braces(braces, at))
+	if !w.ladder(t, at) {
+		w.segments(t)
+	}
+}
+
+// braces paints the braces of the segments, which begin at some columns.
+func (w *textWriter) braces(text string, at []int) string {
+	runes, out := []rune(text), ""
+	for i, begin := range at {
+		end := len(runes)
+		if i+1 < len(at) {
+			end = at[i+1]
+		}
+		if i == 0 {
+			out = string(runes[:begin])
+		}
+		out += w.in(segmentPaint(i), string(runes[begin:end]))
+	}
+	return out
+}
+
+// ladder writes what each segment means on a line below its beginning, the last segment
+// first; false and nothing if that does not fit.
+func (w *textWriter) ladder(t *Table, at []int) bool {
+	for i, begin := range at {
+		if 4+begin+columns(segmentText(t.Key.Segments[i])) > w.width {
+			return false
+		}
+	}
+	for i := len(at) - 1; i >= 0; i-- {
 		rung := ""
-		for j := range i {
-			rung = pad(rung, at[j]) + "│"
+		for _, begin := range at[:i] {
+			rung = pad(rung, begin) + "│"
 		}
 		w.line("    %s%s", w.in(dim, pad(rung, at[i])), w.in(segmentPaint(i), segmentText(t.Key.Segments[i])))
+	}
+	return true
+}
+
+// segments lists what each segment means.
+func (w *textWriter) segments(t *Table) {
+	for i, s := range t.Key.Segments {
+		w.wrapped("    ", segmentPaint(i), segmentText(s))
 	}
 }
 
 // shorten elides the longest of the segments of a key until all of them fit in some
 // columns, or are as short as they can be.
-func shorten(parts []string, wide int) {
-	for most := wide; most > 8 && columns(strings.Join(parts, "")) > wide; most-- {
+func shorten(parts []string, width int) {
+	for most := width; most > 8 && columns(strings.Join(parts, "")) > width; most-- {
 		for i, part := range parts {
 			parts[i] = elide(part, most)
 		}
@@ -249,62 +307,76 @@ func (b Bytes) raw() string {
 	return string(out)
 }
 
-// events writes the example events, and what they say of their end.
+// events writes the example events, with as many of their fields as fit.
 func (w *textWriter) events(t *Table) {
 	w.heading("example events")
-	g := grid{style: w.style}
-	var head []cell
-	for _, name := range eventHead(t) {
-		head = append(head, cell{text: name, paint: dim})
-	}
-	g.add(head...)
-	for i := range t.Events {
-		var row []cell
-		for _, text := range eventRow(t, &t.Events[i]) {
-			row = append(row, cell{text: text})
+	for fields := shownFields; fields > 0; fields-- {
+		g := w.grid()
+		var head []cell
+		for _, name := range eventHead(t, fields) {
+			head = append(head, cell{text: name, paint: dim})
 		}
-		g.add(row...)
+		g.add(head...)
+		for i := range t.Events {
+			var row []cell
+			for _, text := range eventRow(t, &t.Events[i], fields) {
+				row = append(row, cell{text: elide(text, longKey)})
+			}
+			g.add(row...)
+		}
+		if fields == 1 || g.fits("    ") {
+			g.write(&w.b, "    ")
+			return
+		}
 	}
-	g.write(&w.b, "    ")
 }
 
-// rows writes the example rows: the cells beside the keys or, where these are
-// long, below them.
+// rows writes the example rows: the cells beside the keys or, where they do not fit,
+// below them.
 func (w *textWriter) rows(t *Table) {
 	if len(t.Rows) == 0 {
 		w.heading("example rows")
-		w.line("    there are none: the table cannot hold the time of the example")
+		w.line("    none: the table cannot store the time of the example")
 		return
 	}
 	w.events(t)
 	w.heading("example rows")
-	beside := columns(t.Rows[0].Key.Show) <= longKey
-	g := grid{style: w.style}
-	head := []cell{{text: "row key", paint: dim}, {text: "column", paint: dim}, {text: "timestamp", paint: dim}, {text: "value", paint: dim}}
-	if beside {
-		g.add(head...)
+	g := w.rowGrid(t, true, true)
+	if !g.fits("    ") {
+		g = w.rowGrid(t, false, true)
 	}
-	for i := range t.Rows {
-		row := &t.Rows[i]
-		switch {
-		case i == shownRows:
-			g.add(cell{text: fmt.Sprintf("… and %s", words.Count(float64(len(t.Rows)-i), "more row", "more rows")), paint: dim, spans: true})
-		case i > shownRows:
-		case beside:
-			w.cells(&g, row.Key.Show, row)
-		default:
-			for _, line := range wrapKeys(row.Key.Show, pageColumns-4) {
-				g.add(cell{text: line, spans: true})
-			}
-			w.cells(&g, "", row)
-		}
+	if !g.fits("    ") {
+		g = w.rowGrid(t, false, false)
 	}
 	g.write(&w.b, "    ")
 }
 
-// cells adds the cells of a row, the first of them behind a key.
-func (w *textWriter) cells(g *grid, key string, row *Row) {
-	column := ""
+// rowGrid is the example rows: the cells beside the keys or below them, and what each
+// means beside its value or below it.
+func (w *textWriter) rowGrid(t *Table, beside, oneLine bool) *grid {
+	g := w.grid()
+	if beside {
+		g.add(cell{text: "row key", paint: dim}, cell{text: "column", paint: dim}, cell{text: "timestamp", paint: dim}, cell{text: "value", paint: dim})
+	}
+	for i := range min(len(t.Rows), shownRows) {
+		row := &t.Rows[i]
+		if !beside {
+			g.add(cell{text: row.Key.Show, spans: true})
+		}
+		g.cells(row, beside, oneLine)
+	}
+	if n := len(t.Rows) - shownRows; n > 0 {
+		g.add(cell{text: furtherRows(n), paint: dim, spans: true})
+	}
+	return &g
+}
+
+// cells adds the cells of a row.
+func (g *grid) cells(row *Row, beside, oneLine bool) {
+	key, column := "", ""
+	if beside {
+		key = row.Key.Show
+	}
 	for i := range row.Cells {
 		c := &row.Cells[i]
 		name := c.Family + ":" + c.Qualifier.Show
@@ -315,24 +387,24 @@ func (w *textWriter) cells(g *grid, key string, row *Row) {
 		column = name
 		value, means := cellTexts(c)
 		line := []cell{{text: key}, {text: shown}, {text: c.Timestamp, paint: dim}, {text: value}}
-		if columns(value)+columns(means) > wideCell {
+		switch {
+		case means == "":
 			g.add(line...)
-			line = []cell{{}, {}, {}}
+		case oneLine:
+			g.add(append(line, cell{text: means, paint: dim})...)
+		default:
+			g.add(line...)
+			g.add(cell{}, cell{}, cell{}, cell{text: means, paint: dim})
 		}
-		if means != "" {
-			line = append(line, cell{text: means, paint: dim})
-		}
-		g.add(line...)
 		key = ""
 	}
 }
 
-// How long keys are that cells stand beside, how many bytes of a value are shown, and
-// how many columns it and what it means may take on one line.
+// How many columns of a key are shown where it is one of several things in a line, and
+// how many bytes of a value.
 const (
 	longKey   = 48
 	longValue = 32
-	wideCell  = 56
 )
 
 // cellTexts returns the value of a cell and what it means, where that says more.
@@ -349,51 +421,55 @@ func cellTexts(c *Stored) (value, means string) {
 	return value, means
 }
 
-// families writes what the timestamps of cells are, and below each other which
-// cells are collected and which are read.
+// families writes what the timestamps of cells are, and below each other which cells
+// are garbage-collected and which are read.
 func (w *textWriter) families(t *Table) {
 	w.heading("time to live")
-	g := grid{style: w.style}
+	g := w.grid()
 	for _, f := range t.Families {
 		name := "family " + f.Name
 		if f.Class != "" {
-			name += ", of class " + f.Class
+			name += ", class " + f.Class
 		}
-		g.add(cell{text: name}, cell{text: "a cell's timestamp is", paint: dim}, cell{text: f.Timestamp})
-		g.add(cell{}, cell{text: "collected, in a week or so", paint: dim}, cell{text: f.Collected + ": " + f.GC})
-		g.add(cell{}, cell{text: "every read asks for", paint: dim}, cell{text: f.Read})
+		g.add(cell{text: name}, cell{text: "cell timestamp", paint: dim}, cell{text: f.Timestamp})
+		g.add(cell{}, cell{text: "garbage-collected", paint: dim}, cell{text: f.Collected + ": " + f.GC})
+		g.add(cell{}, cell{text: "reads request", paint: dim}, cell{text: f.Read})
 	}
 	g.write(&w.b, "    ")
+	w.wrapped("    ", plain, collectionNote)
 }
+
+// collectionNote says when garbage collection happens.
+const collectionNote = "Garbage collection can take up to a week. Until then, reads filter expired cells out."
 
 // size writes how large cells, rows and the table become.
 func (w *textWriter) size(s *Schema, t *Table) {
-	w.heading("size and growth, with %s", loadWords(&s.Load))
-	g := grid{style: w.style}
+	w.heading("size and growth: " + loadWords(&s.Load))
+	g := w.grid()
 	for _, row := range sizeRows(&t.Size) {
 		g.add(cell{text: row.What}, cell{text: row.Bytes}, cell{text: row.Means, paint: dim})
 	}
 	g.write(&w.b, "    ")
-	w.wrapped("    ", estimateNote)
+	w.wrapped("    ", plain, estimateNote)
 }
 
-// estimateNote says how sizes are counted.
-const estimateNote = "Estimates, with numbers and times of a usual length: from about each cell's timestamp and value, and the key once a row, to about the key, the family and the column name again with each cell. Compression is not counted."
+// estimateNote says how sizes are estimated.
+const estimateNote = "These are estimates for numbers and times of typical length. The lower bound counts the timestamp and value of each cell, and the key once per row. The upper bound counts the key, the family and the column name with each cell. Compression is not included."
 
 // sizeRow is a line of the sizes of a table.
 type sizeRow struct{ What, Bytes, Means string }
 
-// sizeRows are the sizes of a table in words.
+// sizeRows describes the sizes of a table.
 func sizeRows(z *Size) []sizeRow {
 	rows := []sizeRow{
-		{"an event", words.Sizes(z.Event.Lower, z.Event.Upper), eventWords(z)},
-		{"a row", words.Sizes(z.Row.Lower, z.Row.Upper), rowWords(z)},
-		{"a day", words.Sizes(z.Day.Lower, z.Day.Upper), "more, of all series"},
+		{"event", words.Sizes(z.Event.Lower, z.Event.Upper), eventWords(z)},
+		{"full row", words.Sizes(z.Row.Lower, z.Row.Upper), rowWords(z)},
+		{"one day", words.Sizes(z.Day.Lower, z.Day.Upper), "growth, all series"},
 	}
 	if z.Table == nil {
-		return append(rows, sizeRow{"the table", "grows", "for ever, or until its events are due"})
+		return append(rows, sizeRow{"table", "grows", "without limit, or until its events expire"})
 	}
-	return append(rows, sizeRow{"the table", words.Sizes(z.Table.Lower, z.Table.Upper), "from then on: " + z.Retention + ", and a week until it is collected"})
+	return append(rows, sizeRow{"table", words.Sizes(z.Table.Lower, z.Table.Upper), "steady state: " + z.Retention + ", plus a week until garbage collection"})
 }
 
 // eventWords says what an event is stored as.
@@ -401,16 +477,16 @@ func eventWords(z *Size) string {
 	return words.Count(float64(z.CellsPerEvent), "cell", "cells") + " in " + words.Count(float64(z.RowsPerEvent), "row", "rows")
 }
 
-// rowWords says what a full row has.
+// rowWords says what a full row contains.
 func rowWords(z *Size) string {
 	text := words.Count(z.CellsPerRow, "cell", "cells")
 	if z.EventsPerRow > 1 {
 		text = words.Count(z.EventsPerRow, "event", "events") + ", " + text
 	}
-	return text + ", a key of " + words.Count(float64(z.KeyBytes), "byte", "bytes")
+	return text + ", " + words.Number(float64(z.KeyBytes)) + "-byte key"
 }
 
-// loadWords says what is counted with, and what of it is assumed.
+// loadWords describes the load of estimates, and says which parts of it are assumed.
 func loadWords(load *Load) string {
 	assumed := func(name string) string {
 		for _, a := range load.Assumed {
@@ -422,31 +498,40 @@ func loadWords(load *Load) string {
 	}
 	text := words.Count(float64(load.Series), "series", "series") + assumed("series") + ", " + words.Rate(load.EventsPerSecond) + " each" + assumed("rate")
 	if assumed("value_bytes") != "" {
-		text += fmt.Sprintf(", texts of %d bytes (assumed)", load.ValueBytes)
+		text += fmt.Sprintf(", strings of %d bytes (assumed)", load.ValueBytes)
 	}
 	return text
 }
 
-// choices compares what else could be made of the load.
+// choices compares the table with other patterns and bucket widths.
 func (w *textWriter) choices(t *Table) {
-	w.heading("the same load in other patterns and buckets")
-	g := grid{style: w.style, right: []bool{false, true, true, true, true, true, true, true}}
-	g.add(cell{text: "  ", paint: dim}, cell{text: "an event", paint: dim}, cell{text: "rows", paint: dim}, cell{text: "cells", paint: dim}, cell{text: "a full row", paint: dim}, cell{text: "cells", paint: dim}, cell{text: "read a day", paint: dim}, cell{text: "the newest", paint: dim})
+	w.heading(choicesTitle)
+	g := w.grid()
+	g.right = []bool{false, true, true, true, true, true, true}
+	g.soft = len(g.right)
+	var head []cell
+	for _, name := range []string{"", "event", "stored", "full row", "cells", "read a day", "latest"} {
+		head = append(head, cell{text: name, paint: dim})
+	}
+	g.add(head...)
 	for i := range t.Choices {
 		g.add(choiceCells(&t.Choices[i])...)
 	}
-	g.write(&w.b, "    ")
-	w.wrapped("      ", choicesNote)
+	g.write(&w.b, "  ")
+	w.wrapped("    ", plain, choicesNote)
 	for _, note := range notes(t.Choices) {
-		w.wrapped("      ", note)
+		w.wrapped("    ", plain, note)
 	}
-	w.line("    %s", w.in(chosen, "► chosen: "+choiceName(&t.Choices[0])))
-	w.wrapped("      ", t.Guidance.Text)
-	w.line("      %s", w.in(dim, t.Guidance.Source))
+	w.line("  %s", w.in(chosen, "► chosen: "+choiceName(&t.Choices[0])))
+	w.wrapped("    ", plain, t.Guidance.Text)
+	w.line("    %s", w.in(dim, t.Guidance.Source))
 }
 
-// choicesNote says what the columns of the comparison are.
-const choicesNote = "Reads are of one series: the rows (r) and cells (c) that come back, for the newest event at most, if the series still reports."
+// choicesTitle and choicesNote introduce the comparison.
+const (
+	choicesTitle = "the same load with other patterns and bucket widths"
+	choicesNote  = "Numbers of rows (r) and cells (c) are those that store an event, and that a read of one series returns; for the latest event at most, if the series still reports."
+)
 
 // choiceName names a choice.
 func choiceName(c *Choice) string {
@@ -458,16 +543,16 @@ func choiceName(c *Choice) string {
 
 // choiceCells is the row of a choice.
 func choiceCells(c *Choice) []cell {
-	name := cell{text: "  " + choiceName(c)}
+	name := cell{text: "  " + choiceName(c), hangs: true}
 	if c.Chosen {
-		name = cell{text: "► " + choiceName(c), paint: chosen}
+		name = cell{text: "► " + choiceName(c), paint: chosen, hangs: true}
 	}
 	if c.Size == nil {
-		return []cell{name, {text: "no: " + ruleNames(c), paint: refused, spans: true}}
+		return []cell{name, {text: "no: " + reason(c), paint: refused, spans: true}}
 	}
 	z := c.Size
 	out := []cell{
-		name, {text: words.Sizes(z.Event.Lower, z.Event.Upper)}, {text: words.Number(float64(z.RowsPerEvent))}, {text: words.Number(float64(z.CellsPerEvent))},
+		name, {text: words.Sizes(z.Event.Lower, z.Event.Upper)}, {text: words.Number(float64(z.RowsPerEvent)) + "r " + words.Number(float64(z.CellsPerEvent)) + "c"},
 		{text: words.Sizes(z.Row.Lower, z.Row.Upper)}, {text: words.Number(z.CellsPerRow)}, {text: workWords(c.Day)}, {text: workWords(c.Newest)},
 	}
 	if len(c.Findings) > 0 {
@@ -476,37 +561,42 @@ func choiceCells(c *Choice) []cell {
 	return out
 }
 
-// workWords is how many rows and cells a read gets.
+// workWords is how many rows and cells a read returns.
 func workWords(w *Work) string { return words.Number(w.Rows) + "r " + words.Number(w.Cells) + "c" }
 
-// longReason is how many characters of a reason there are beside a choice: all of it
-// stands in the notes below.
-const longReason = 60
-
-// ruleNames names the rules that speak against a choice, or gives the reason where a
-// schema of these events cannot have it.
+// ruleNames lists the rules that a choice breaks.
 func ruleNames(c *Choice) string {
 	var out []string
 	for _, f := range c.Findings {
-		name := f.Rule
-		if name == "" {
-			name = cut(f.Message, longReason)
+		if f.Rule != "" {
+			out = append(out, f.Rule)
 		}
-		out = append(out, name)
 	}
 	return strings.Join(out, ", ")
 }
 
-// notes say once for each rule what it says.
+// reason says why a choice is impossible: in full where that is not a rule's, which
+// notes say.
+func reason(c *Choice) string {
+	var out []string
+	if rules := ruleNames(c); rules != "" {
+		out = append(out, rules)
+	}
+	for _, f := range c.Findings {
+		if f.Rule == "" {
+			out = append(out, f.Message)
+		}
+	}
+	return strings.Join(out, "; ")
+}
+
+// notes list the findings of rules, each rule once.
 func notes(choices []Choice) []string {
 	var out []string
 	said := map[string]bool{}
 	for i := range choices {
 		for _, f := range choices[i].Findings {
-			switch {
-			case f.Rule == "":
-				out = append(out, choiceName(&choices[i])+": "+f.Message)
-			case !said[f.Rule]:
+			if f.Rule != "" && !said[f.Rule] {
 				said[f.Rule] = true
 				out = append(out, f.Rule+": "+f.Message)
 			}
@@ -515,15 +605,15 @@ func notes(choices []Choice) []string {
 	return out
 }
 
-// excused lists the rules that the schema allows the table to break.
+// excused lists the findings that the schema allows.
 func (w *textWriter) excused(t *Table) {
 	if len(t.Excused) == 0 {
 		return
 	}
-	w.heading("excused")
-	g := grid{style: w.style}
+	w.heading("allowed findings")
+	g := w.grid()
 	for _, e := range t.Excused {
-		g.add(cell{text: e.Rule, paint: warned}, cell{text: e.Title}, cell{text: "because: " + e.Reason, paint: dim})
+		g.add(cell{text: e.Rule, paint: warned}, cell{text: e.Title}, cell{text: "reason: " + e.Reason, paint: dim})
 	}
 	g.write(&w.b, "    ")
 }
@@ -531,66 +621,59 @@ func (w *textWriter) excused(t *Table) {
 // read writes a read.
 func (w *textWriter) read(r *Read) {
 	w.line("")
-	w.line("  %s%s", w.in(bold, r.Method), w.in(dim, " (by "+orAll(r.Given)+")"))
+	w.wrapped("  ", bold, r.Method)
 	if r.Doc != "" {
-		w.wrapped("    ", r.Doc)
+		w.wrapped("    ", plain, r.Doc)
 	}
-	g := grid{style: w.style}
-	g.wrapped("table", r.Table+namedWords(r)+": "+r.Finds, plain)
-	g.wrapped("order", r.Order, plain)
+	g := w.grid()
+	g.labeled("given", givenWords(r.Given), plain)
+	g.labeled("table", r.Table+namedWords(r)+": "+r.Finds, plain)
+	g.labeled("order", r.Order, plain)
 	if r.From != "" {
-		g.wrapped("example", exampleWords(r), plain)
+		g.labeled("example", exampleWords(r), plain)
 	}
 	if r.Scan != "" {
-		g.wrapped("scan", r.Scan, warned)
+		g.labeled("scan", r.Scan, warned)
 	}
-	w.requests(&g, r)
-	g.wrapped("expected", expectedWords(r), plain)
+	g.requests(r)
+	g.labeled("expected", expectedWords(r), plain)
 	g.write(&w.b, "    ")
 }
 
 // namedWords says that the schema names the table of a read; nothing if it does not.
 func namedWords(r *Read) string {
 	if r.TableNamed {
-		return ", which the query names"
+		return " (named by the query)"
 	}
 	return ""
 }
 
-// wrapped adds a text behind a label of a read, in lines that fit on the page.
-func (g *grid) wrapped(label, text string, p paint) {
-	const before = "    expected  " // the longest label
-	hang := ""
-	for i, line := range wrapKeys(text, pageColumns-len(before)-2) {
-		if i == 1 {
-			hang = "  "
-		}
-		g.add(cell{text: label, paint: dim}, cell{text: hang + line, paint: p})
-		label = ""
-	}
+// labeled adds a text behind a label.
+func (g *grid) labeled(label, text string, p paint) {
+	g.add(cell{text: label, paint: dim}, cell{text: text, paint: p, spans: true, hangs: true})
 }
 
 // requests adds the rows of the requests of a read.
-func (w *textWriter) requests(g *grid, r *Read) {
+func (g *grid) requests(r *Read) {
 	for i, request := range r.Requests {
 		if i == shownRequests {
-			g.wrapped("", moreRequests(len(r.Requests)-i), dim)
+			g.labeled("", moreRequests(len(r.Requests)-i), dim)
 			break
 		}
 		label := "request"
 		for _, line := range rowsWords(&request) {
-			g.wrapped(label, line, plain)
+			g.labeled(label, line, plain)
 			label = ""
 		}
 		label = "filter"
 		for _, line := range request.Filters {
-			g.wrapped(label, line, plain)
+			g.labeled(label, line, plain)
 			label = ""
 		}
 	}
 }
 
-// rowsWords says which rows a request asks for.
+// rowsWords says which rows a request reads.
 func rowsWords(r *Request) []string {
 	var out []string
 	for _, key := range r.Keys {
@@ -603,7 +686,7 @@ func rowsWords(r *Request) []string {
 		}
 		start := rows.Start.Show
 		if start == "" {
-			start = "the beginning of the table"
+			start = "the start of the table"
 		}
 		out = append(out, "rows from "+start+" to "+end)
 	}
@@ -611,43 +694,44 @@ func rowsWords(r *Request) []string {
 		out = append(out[:shownRanges-1], fmt.Sprintf("… and %d more", n-shownRanges+1))
 	}
 	if len(out) > 0 && r.Reverse {
-		out[len(out)-1] += ", from the last to the first"
+		out[len(out)-1] += ", in reverse order"
 	}
 	if len(out) > 0 && r.Limit > 0 {
-		how := " of them"
+		rows := words.Count(float64(r.Limit), "row", "rows")
 		if r.Pages {
-			how = " at a time"
+			out[len(out)-1] += ", in pages of " + rows
+		} else {
+			out[len(out)-1] += ", limit " + rows
 		}
-		out[len(out)-1] += ", " + words.Count(float64(r.Limit), "row", "rows") + how
 	}
 	return out
 }
 
-// expectedWords says what a read gets.
+// expectedWords says what a read returns.
 func expectedWords(r *Read) string {
 	e := &r.Expected
 	text := words.Count(float64(e.Requests), "request", "requests")
 	if e.Pages > 0 {
-		text = "at least " + text + ", in pages of " + words.Count(float64(e.Pages), "row", "rows")
+		text = "at least " + text + " with pages of " + words.Count(float64(e.Pages), "row", "rows")
 	}
 	text += ": " + words.Count(e.Rows, "row", "rows") + ", " +
 		words.Count(e.Cells, "cell", "cells") + ", " + words.Count(e.Events, "event", "events")
 	if r.EachSeries {
-		text += ", of each series that it finds"
+		text += " for each series found"
 	}
 	if e.Walked > 0 {
-		text += "; the server walks " + words.Count(e.Walked, "row", "rows") + " more"
+		text += "; the server scans " + words.Count(e.Walked, "more row", "more rows")
 		if r.EachSeries {
-			text += " of each"
+			text += " for each"
 		}
 	}
 	return text
 }
 
-// orAll lists what is given, or says that nothing is.
-func orAll(names []string) string {
+// givenWords lists the series values that a read is given.
+func givenWords(names []string) string {
 	if len(names) == 0 {
-		return "nothing: all series"
+		return "no series value: all series"
 	}
 	return strings.Join(names, ", ")
 }
@@ -659,10 +743,10 @@ func briefly(text string) string {
 
 // exampleWords says which time an example reads.
 func exampleWords(r *Read) string {
-	return "a day, from " + briefly(r.From) + " to " + briefly(r.To) + ", read at its end"
+	return "one day, from " + briefly(r.From) + " to " + briefly(r.To) + ", read at the end of that day"
 }
 
 // moreRequests says how many requests are not shown.
 func moreRequests(n int) string {
-	return "… and " + words.Count(float64(n), "request", "requests") + " like it"
+	return "… and " + words.Count(float64(n), "similar request", "similar requests")
 }

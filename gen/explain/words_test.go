@@ -21,7 +21,7 @@ fields: %s
 tables:
   events: %s
 %s
-`, series, fields, table, more)}), false)
+`, series, fields, table, more)}), explain.TextOptions{})
 }
 
 // hostTable is a table of buckets of an hour.
@@ -56,7 +56,7 @@ func TestWideEvents(t *testing.T) {
 func TestPages(t *testing.T) {
 	table := `{pattern: bucket_new_cells, key: {delimiter: "#", segments: [{hash: [host], buckets: 100}, kind, bucket, host]}, bucket: 1h, family: m, ttl: {max_age: 30d}}`
 	text := textOf(t, "{host: string, kind: string}", "{a: int64}", table, "queries: {ByKind: {by: [kind]}}")
-	has(t, text, "at least 100 requests, in pages of 4 rows: ")
+	has(t, text, "at least 100 requests with pages of 4 rows: ")
 	has(t, text, `no: no table can answer ByKind: in table "events"`) // the reason, where there is no rule
 }
 
@@ -75,7 +75,7 @@ func TestLongKeys(t *testing.T) {
 
 // Pictures say how many events they have, where events are rarer than buckets too.
 func TestPicturedEvents(t *testing.T) {
-	for rate, want := range map[string]string{"1/s": "6 events of one bucket and 2 after it", "1/1d": "1 event of one bucket and 5 after it"} {
+	for rate, want := range map[string]string{"1/s": "6 events in one bucket, 2 later", "1/1d": "1 event in one bucket, 5 later"} {
 		doc := documentOf(t, gen.Input{Name: "s.yaml", Text: fmt.Appendf(nil, `btgen: v1
 package: app
 name: Event
@@ -103,7 +103,7 @@ expect: {rate: %s}
 		if len(drawn) != c.PictureEvents {
 			t.Errorf("%d events drawn, %d said", len(drawn), c.PictureEvents)
 		}
-		text := explain.Text(doc, false)
+		text := explain.Text(doc, explain.TextOptions{})
 		if strings.Contains(text, "1.00 ") || strings.Contains(text, "0.00 ") || strings.Contains(text, " 0 B") {
 			t.Error(text)
 		}
@@ -125,7 +125,7 @@ queries:
   Found: {by: [region]}
 `
 	for end, got := range rendered(t, documentOf(t, gen.Input{Name: "event.yaml", Text: []byte(text)})) {
-		named := map[string]string{"txt": "hosts, which the query names:", "md": "`hosts`, which the query names:", "html": "<code>hosts</code>, which the query names:", "json": `"table_named": true`}[end]
+		named := map[string]string{"txt": "hosts (named by the query):", "md": "`hosts` (named by the query):", "html": "<code>hosts</code> (named by the query):", "json": `"table_named": true`}[end]
 		if n := strings.Count(got, named); n != 1 {
 			t.Errorf("%s: %d times %q", end, n, named)
 		}

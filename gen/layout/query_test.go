@@ -65,24 +65,24 @@ func TestPlans(t *testing.T) {
 	for _, test := range []struct{ pattern, segments, by, want string }{
 		{cells, "region, line, bucket, host", "region, line", "one range of rows"},
 		{cells, "region, bucket, line, host", "region, line", "a range of rows for each bucket"},
-		{cells, "region, line, host, bucket", "host", "the whole table, passing over those with another host"},
-		{cells, "region, bucket, host, line", "region, line", "one range of rows, passing over those with another line"},
-		{cells, "{hash: [host], buckets: 4}, region, line, bucket, host", "region, line", "one range of rows for each of 4 salts, read at once and brought together"},
+		{cells, "region, line, host, bucket", "host", "the whole table, skipping rows with another host"},
+		{cells, "region, bucket, host, line", "region, line", "one range of rows, skipping rows with another line"},
+		{cells, "{hash: [host], buckets: 4}, region, line, bucket, host", "region, line", "one range of rows for each of 4 salt buckets, read in parallel and merged"},
 		{cells, "{hash: [host], buckets: 4}, region, line, host, bucket", "", "the whole table"},
 		// A salt whose values are not given is not known behind the time either.
-		{cells, "region, bucket, {hash: [host], buckets: 4}, line, host", "region, line", "one range of rows, passing over those with another line"},
+		{cells, "region, bucket, {hash: [host], buckets: 4}, line, host", "region, line", "one range of rows, skipping rows with another line"},
 		{cells, "region, bucket, {hash: [line], buckets: 4}, line, host", "region, line", "a range of rows for each bucket"},
-		{rows, "region, time, {hash: [host], buckets: 4}, line, host", "region, line", "one range of rows, passing over those with another line"},
+		{rows, "region, time, {hash: [host], buckets: 4}, line, host", "region, line", "one range of rows, skipping rows with another line"},
 		// What says nothing behind the time does not cut a range at its buckets.
 		{cells, "region, line, bucket, {const: v1}, host", "region, line", "one range of rows"},
 		{cells, "region, line, bucket, {hash: [region], buckets: 4}, host", "region, line", "one range of rows"},
 		// Rows of buckets are named by what follows the time.
 		{cells, "{hash: [host], buckets: 4}, bucket, host, region, line", "host", "a range of rows for each bucket"},
-		{cells, "{hash: [host], buckets: 4}, bucket, region, line, host", "host", "the rows of all series of one of 4 salts in the range of time, passing over those with another host"},
+		{cells, "{hash: [host], buckets: 4}, bucket, region, line, host", "host", "the rows of all series in one of 4 salt buckets within the time range, skipping rows with another host"},
 		{cells, "{const: v}, bucket, host, region, line", "host, region, line", "the rows of the buckets, by their keys"},
-		{cells, "{const: v}, bucket, host, region, line", "", "the rows of all series in the range of time"},
-		{rows, "{const: v}, time, host, region, line", "host", "the rows of all series in the range of time, passing over those with another host"},
-		{rows, "region, line, time, host", "region, line, host", "one range of rows, passing over those with another host"},
+		{cells, "{const: v}, bucket, host, region, line", "", "the rows of all series within the time range"},
+		{rows, "{const: v}, time, host, region, line", "host", "the rows of all series within the time range, skipping rows with another host"},
+		{rows, "region, line, time, host", "region, line, host", "one range of rows, skipping rows with another host"},
 		// A reader goes through the metrics, wherever they stand.
 		{columns, "host, region, line, bucket, metric", "region, line, host", "the rows of the buckets, by their keys for each field"},
 		{columns, "region, metric, bucket, line, host", "region", "one range of rows for each field"},
@@ -92,7 +92,7 @@ func TestPlans(t *testing.T) {
 		if got := sample.Ranges(q); got != test.want {
 			t.Errorf("%s of [%s] by [%s]:\n got %s\nwant %s", test.pattern, test.segments, test.by, got, test.want)
 		}
-		all := test.by == "" && strings.HasSuffix(test.want, "range of time") // which are wanted
+		all := test.by == "" && strings.HasSuffix(test.want, "the time range") // which are wanted
 		if scans := !all && (strings.HasPrefix(test.want, "the whole") || strings.HasPrefix(test.want, "the rows of all")); q.Scans() != scans {
 			t.Errorf("%s of [%s] by [%s]: scans: %v", test.pattern, test.segments, test.by, q.Scans())
 		}
@@ -110,7 +110,7 @@ func TestLongestTable(t *testing.T) {
 		{"region, line", table("short", byLine, "1d") + table("long", byLine, "365d"), "long", ""},
 		{"region, line", table("long", byLine, "365d") + table("short", byLine, "1d"), "long", ""},
 		{"region, line", table("short", byLine, "1d") + table("long", "host, bucket, region, line", "365d"), "short", "Events may expire earlier in table short than in table long, which Read reads."},
-		{"", table("short", byLine, "1d") + table("long", "host, bucket, region, line", "365d"), "long", "The server walks the rows of all times, and drops what is not in the range."},
+		{"", table("short", byLine, "1d") + table("long", "host, bucket, region, line", "365d"), "long", "The server scans rows of all times and drops those outside the range."},
 	} {
 		l, q := answer(t, "{by: ["+test.by+"]}", test.tables)
 		compare(t, test.want, q.Table.ID)
@@ -133,7 +133,7 @@ func TestAllSeries(t *testing.T) {
 	} {
 		_, q := answer(t, "{by: []}", tables)
 		compare(t, "salted", q.Table.ID)
-		compare(t, "the rows of all series in the range of time for each of 16 salts, read at once and brought together", sample.Ranges(q))
+		compare(t, "the rows of all series within the time range for each of 16 salt buckets, read in parallel and merged", sample.Ranges(q))
 		compare(t, false, q.Scans())
 	}
 	// Of two that are read as a whole, the one that keeps events longer.

@@ -51,31 +51,35 @@ func Expiry(f *layout.Family) string {
 	return fmt.Sprintf("by the rule %s", f.GC)
 }
 
-// Timestamp says in words what the timestamps of the family's cells are.
+// Timestamp says what the timestamps of the family's cells are.
 func Timestamp(f *layout.Family) string {
 	switch f.Life.Stamp {
 	case codec.StampExpiry:
-		return "when the event expires, rounded up to the millisecond"
+		return "the expiry of the event, rounded up to the millisecond"
 	case codec.StampShifted:
-		return fmt.Sprintf("when the event expires, less %s, rounded up to the millisecond", schema.FormatDuration(f.Life.Default))
+		return fmt.Sprintf("the expiry of the event minus %s, rounded up to the millisecond", schema.FormatDuration(f.Life.Default))
 	case codec.StampWrite:
-		return "when the event was written, by the writer's clock, rounded down to the millisecond"
+		return "the time of writing by the writer's clock, rounded down to the millisecond"
 	}
 	return "the time of the event, rounded down to the millisecond"
 }
 
-// Collected says in words which cells of the family garbage collection takes.
-func Collected(f *layout.Family) string { return collected(f.GC.Normalize()) }
+// Collected says which cells of the family are garbage-collected.
+func Collected(f *layout.Family) string {
+	rule := f.GC.Normalize()
+	if rule.Kind == codec.GCNone {
+		return "nothing"
+	}
+	return "cells " + collected(rule)
+}
 
 // collected is Collected for a rule.
 func collected(r codec.GCRule) string {
 	switch r.Kind {
 	case codec.GCMaxAge:
-		return "what is older than " + schema.FormatDuration(r.MaxAge)
+		return "older than " + schema.FormatDuration(r.MaxAge)
 	case codec.GCMaxVersions:
-		return fmt.Sprintf("what is not among the newest %d cells of its column", r.MaxVersions)
-	case codec.GCNone:
-		return "nothing"
+		return fmt.Sprintf("not among the newest %d of their column", r.MaxVersions)
 	}
 	join := ", or "
 	if r.Kind == codec.GCIntersection {
@@ -92,8 +96,8 @@ func collected(r codec.GCRule) string {
 	return strings.Join(parts, join)
 }
 
-// ReadFilter says in words which cells of the family every read asks for, because
-// of their time to live: those that garbage collection leaves, as of now.
+// ReadFilter says which cells of the family reads request, because of their time to
+// live: those that have not expired.
 func ReadFilter(f *layout.Family) string {
 	switch f.Life.Stamp {
 	case codec.StampExpiry:
@@ -104,7 +108,7 @@ func ReadFilter(f *layout.Family) string {
 	var terms []string
 	for _, term := range f.Life.Retention {
 		age := fmt.Sprintf("timestamp ≥ now − %s", schema.FormatDuration(term.MaxAge))
-		newest := fmt.Sprintf("among the newest %d cells of its column", term.Versions)
+		newest := fmt.Sprintf("among the newest %d of their column", term.Versions)
 		switch {
 		case term.Versions == 0:
 			terms = append(terms, age)
@@ -115,7 +119,7 @@ func ReadFilter(f *layout.Family) string {
 		}
 	}
 	if terms == nil {
-		return "every cell"
+		return "all cells"
 	}
 	return strings.Join(terms, ", or ")
 }

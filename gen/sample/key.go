@@ -228,7 +228,7 @@ func CountBytes(n int) string {
 	return fmt.Sprintf("%d bytes", n)
 }
 
-// Describe says in words what a segment of the key is.
+// Describe says what a segment of the key is.
 func Describe(l *layout.Layout, t *layout.Table, g layout.Segment) string {
 	if g.Kind == layout.SeriesSegment {
 		return l.Series[g.Series].Name + ": " + Means(l, t, g)
@@ -236,7 +236,7 @@ func Describe(l *layout.Layout, t *layout.Table, g layout.Segment) string {
 	return Means(l, t, g)
 }
 
-// Means is Describe without the name of a series value.
+// Means is Describe without the name of the series value.
 func Means(l *layout.Layout, t *layout.Table, g layout.Segment) string {
 	switch g.Kind {
 	case layout.SeriesSegment:
@@ -244,11 +244,11 @@ func Means(l *layout.Layout, t *layout.Table, g layout.Segment) string {
 	case layout.SaltSegment:
 		return describeSalt(l, g)
 	case layout.SequenceSegment:
-		return "the sequence: the tie-breaker of events of one time"
+		return "the sequence: distinguishes events with the same time"
 	case layout.MetricSegment:
 		return "the column name of a field"
 	case layout.ConstSegment:
-		return "fixed text"
+		return "a constant"
 	case layout.BucketSegment:
 		return "the bucket: " + describeBucket(t.Bucket)
 	default:
@@ -256,9 +256,9 @@ func Means(l *layout.Layout, t *layout.Table, g layout.Segment) string {
 	}
 }
 
-// describeBucket says how wide a bucket is and how it is labelled.
+// describeBucket says how wide a bucket is and how it is labeled.
 func describeBucket(b codec.Bucket) string {
-	text := fmt.Sprintf("%s wide, labelled %s", schema.Span{Fixed: b.Every, Months: b.Months}, b.Label)
+	text := fmt.Sprintf("%s wide, labeled %s", schema.Span{Fixed: b.Every, Months: b.Months}, b.Label)
 	if b.Label.Kind == codec.NumberLabel {
 		text += " from " + b.Origin.Format("2006-01-02")
 	}
@@ -271,10 +271,10 @@ func describeSalt(l *layout.Layout, g layout.Segment) string {
 	for _, i := range g.Salted {
 		names = append(names, l.Series[i].Name)
 	}
-	return fmt.Sprintf("the salt: the hash of %s, one of %d", strings.Join(names, " and "), g.Buckets)
+	return fmt.Sprintf("the salt: a hash of %s in %d buckets", strings.Join(names, " and "), g.Buckets)
 }
 
-// DescribeForm says in words how a value is written in a key.
+// DescribeForm says how a value is encoded in a key.
 func DescribeForm(f codec.KeyForm) string {
 	text := "as " + f.Encoding.String()
 	if f.Pad > 0 {
@@ -284,30 +284,30 @@ func DescribeForm(f codec.KeyForm) string {
 		text += ", escaped"
 	}
 	if f.Reverse {
-		text += ", the largest first"
+		text += ", in descending order"
 	}
 	return text
 }
 
-// Holds says in words what a row of the table and its cells hold.
+// Holds says what a row of the table and its cells contain.
 func Holds(l *layout.Layout, t *layout.Table) string {
 	switch t.Pattern {
 	case layout.BucketNewColumns:
-		holds := "A row holds one field of the events of a bucket: each value is a column without a value of its own, and the cell's timestamp is the event's time."
+		holds := "A row contains one field of the events in a bucket. Each value is the name of a column with an empty cell, whose timestamp is the time of the event."
 		if t.RowsPerEvent() > 1 {
-			holds += " An event is several rows, so that it cannot be written with WriteOptions.IfAbsent."
+			holds += " An event is several rows, so it cannot be written with WriteOptions.IfAbsent."
 		}
 		return holds
 	case layout.BucketNewCells:
-		return "A row holds the events of a bucket: each column has a cell for each event, and the cell's timestamp is the event's time."
+		return "A row contains the events in a bucket. Each field is a column with a cell per event, whose timestamp is the time of the event."
 	case layout.BucketSerialized:
-		return "A row holds the events of a bucket: each is a cell with all fields, and the cell's timestamp is the event's time."
+		return "A row contains the events in a bucket. Each event is a cell with all fields, whose timestamp is the time of the event."
 	case layout.BucketOffsets:
 		return holdsOffsets(l, t)
 	case layout.SingleSerialized:
-		return "A row holds one event, as a cell with all fields."
+		return "A row contains one event, as a cell with all fields."
 	}
-	return "A row holds one event, with a column for each field."
+	return "A row contains one event, with a column per field."
 }
 
 // holdsOffsets is Holds for rows whose columns are named by time.
@@ -321,7 +321,7 @@ func holdsOffsets(l *layout.Layout, t *layout.Table) string {
 	if width == 1 {
 		bytes = "1 byte"
 	}
-	return fmt.Sprintf("A row holds the events of a bucket: each is a column with %s, named by its time since the start of the bucket, in steps of %s, big-endian in %s.",
+	return fmt.Sprintf("A row contains the events in a bucket. Each event is a column with %s. Its name is the time since the start of the bucket, in steps of %s, big-endian in %s.",
 		holds, schema.FormatDuration(l.Precision), bytes)
 }
 

@@ -51,7 +51,7 @@ func TestPicture(t *testing.T) {
 `)
 	compare(t, "v1#id#host#metric#bucket", sample.Picture(l, l.Tables[0]))
 	compare(t, "v1#7#host#a#w0001", sample.Key(l, l.Tables[0]))
-	compare(t, "the bucket: 1w wide, labelled w%04d from 2022-01-03", sample.Describe(l, l.Tables[0], l.Tables[0].Segments[4]))
+	compare(t, "the bucket: 1w wide, labeled w%04d from 2022-01-03", sample.Describe(l, l.Tables[0], l.Tables[0].Segments[4]))
 }
 
 // A key is shown on a line of its own, in comments of generated code too: what is

@@ -9,20 +9,20 @@ import (
 	"github.com/btgen-dev/btgen/runtime/scan"
 )
 
-// Order says in words in which order the events of the query come.
+// Order says in which order the query returns events.
 func Order(l *layout.Layout, q *layout.Query) string {
 	switch {
 	case len(q.By) == len(l.Series):
-		return "in the order of time"
+		return "in time order"
 	case !q.Plan.Timed:
-		return "by series in the order of their row keys, and then by time"
+		return "by series in row key order, then by time"
 	case q.Table.Pattern.Bucketed():
-		return "by bucket, then by series in the order of their row keys, and then by time"
+		return "by bucket, then by series in row key order, then by time"
 	}
-	return "in the order of time"
+	return "in time order"
 }
 
-// Ranges says in words which rows are asked for.
+// Ranges says which rows the query reads.
 func Ranges(q *layout.Query) string {
 	text := "one range of rows"
 	switch {
@@ -35,28 +35,28 @@ func Ranges(q *layout.Query) string {
 	}
 	switch n := q.Plan.Salts; {
 	case n > scan.MaxStreams:
-		text += fmt.Sprintf(" for each of %d salts, read a few rows at a time, %d salts at once, and brought together", n, scan.MaxStreams)
+		text += fmt.Sprintf(" for each of %d salt buckets, paginated, %d in parallel, and merged", n, scan.MaxStreams)
 	case n > 1:
-		text += fmt.Sprintf(" for each of %d salts, read at once and brought together", n)
+		text += fmt.Sprintf(" for each of %d salt buckets, read in parallel and merged", n)
 	case q.Table.Metrics():
 		text += " for each field"
 	}
 	if len(q.FilteredBy) > 0 {
-		text += ", passing over those with another " + strings.Join(q.FilteredBy, " or ")
+		text += ", skipping rows with another " + strings.Join(q.FilteredBy, " or ")
 	}
 	return text
 }
 
-// Extent says in words what a query reads whose values do not narrow the rows down.
+// Extent says which rows a query reads whose values do not narrow them down.
 func Extent(q *layout.Query) string {
 	i := slices.IndexFunc(q.Plan.Before, func(g layout.Segment) bool { return g.Kind == layout.SaltSegment })
 	switch salted := i >= 0 && q.Plan.Salts == 1; {
 	case salted && q.Plan.Timed:
-		return fmt.Sprintf("the rows of all series of one of %d salts in the range of time", q.Plan.Before[i].Buckets)
+		return fmt.Sprintf("the rows of all series in one of %d salt buckets within the time range", q.Plan.Before[i].Buckets)
 	case salted:
-		return fmt.Sprintf("the rows of one of %d salts", q.Plan.Before[i].Buckets)
+		return fmt.Sprintf("the rows of one of %d salt buckets", q.Plan.Before[i].Buckets)
 	case q.Plan.Timed:
-		return "the rows of all series in the range of time"
+		return "the rows of all series within the time range"
 	}
 	return "the whole table"
 }
@@ -65,7 +65,7 @@ func Extent(q *layout.Query) string {
 func Notes(l *layout.Layout, q *layout.Query) []string {
 	var out []string
 	if !q.Plan.Timed {
-		out = append(out, "The server walks the rows of all times, and drops what is not in the range.")
+		out = append(out, "The server scans rows of all times and drops those outside the range.")
 	}
 	if q.Table != l.Read && !q.Table.Outlives(l.Read) {
 		out = append(out, fmt.Sprintf("Events may expire earlier in table %s than in table %s, which Read reads.", q.Table.ID, l.Read.ID))

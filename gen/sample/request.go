@@ -98,16 +98,16 @@ func LatestFinds(l *layout.Layout) string {
 		text = "the first row of the series"
 	}
 	if shape.Ties {
-		text = "the first two rows of the series and, if they are of one instant, its last"
+		text = "the first two rows of the series and, if they have the same time, the last one"
 	}
 	if !shape.InOrder() {
-		text = "which rows the series has, and then the newest of them"
+		text = "the keys of the series' rows, then the newest row"
 	}
 	if l.Read.Metrics() {
 		text += ", for each field"
 	}
 	if _, recent := latestRecent(l, Time(l.Read)); recent {
-		return "the rows from the bucket of the clock on; if there are none, " + text
+		return "the rows from the current bucket on; if there are none, " + text
 	}
 	return text
 }

@@ -443,9 +443,9 @@ func SetupSample(ctx context.Context, admin Admin, opts ...Options) (Plan, error
 //
 //	north#3698#3698#3698#3698#f81d4fae-7dec-41d0-a765-00a0c91e6bf6#outdoor#true#cafe#1614556800000000000#60000000000#text#2021-03-05T12
 //
-// Bucket: 1h wide, labelled 2006-01-02T15. A row holds one field of the events
-// of a bucket: each value is a column without a value of its own, and the
-// cell's timestamp is the event's time. An event is several rows, so that it
+// Bucket: 1h wide, labeled 2006-01-02T15. A row contains one field of the
+// events in a bucket. Each value is the name of a column with an empty cell,
+// whose timestamp is the time of the event. An event is several rows, so it
 // cannot be written with WriteOptions.IfAbsent. Garbage is collected when:
 // never.
 type SampleColumnsKey struct {
@@ -531,9 +531,9 @@ func ParseSampleColumnsKey(row string) (SampleColumnsKey, error) {
 //
 //	north#3698#3698#3698#3698#f81d4fae-7dec-41d0-a765-00a0c91e6bf6#outdoor#true#cafe#1614556800000000000#60000000000#text#2021-03
 //
-// Bucket: 1mo wide, labelled 2006-01. A row holds one field of the events of a
-// bucket: each value is a column without a value of its own, and the cell's
-// timestamp is the event's time. An event is several rows, so that it cannot be
+// Bucket: 1mo wide, labeled 2006-01. A row contains one field of the events in
+// a bucket. Each value is the name of a column with an empty cell, whose
+// timestamp is the time of the event. An event is several rows, so it cannot be
 // written with WriteOptions.IfAbsent. Garbage is collected when: never.
 type SampleColumnsTextKey struct {
 	Site     string
@@ -618,9 +618,9 @@ func ParseSampleColumnsTextKey(row string) (SampleColumnsTextKey, error) {
 //
 //	north#3698#3698#3698#3698#f81d4fae-7dec-41d0-a765-00a0c91e6bf6#outdoor#true#cafe#1614556800000000000#60000000000#2021-064
 //
-// Bucket: 1d wide, labelled 2006-002. A row holds the events of a bucket: each
-// column has a cell for each event, and the cell's timestamp is the event's
-// time. Garbage is collected when: never.
+// Bucket: 1d wide, labeled 2006-002. A row contains the events in a bucket.
+// Each field is a column with a cell per event, whose timestamp is the time of
+// the event. Garbage is collected when: never.
 type SampleCellsKey struct {
 	Site     string
 	Sensor   int64
@@ -701,9 +701,9 @@ func ParseSampleCellsKey(row string) (SampleCellsKey, error) {
 //
 //	north#3698#3698#3698#3698#f81d4fae-7dec-41d0-a765-00a0c91e6bf6#outdoor#true#cafe#1614556800000000000#60000000000#h2269
 //
-// Bucket: 1h wide, labelled h%d from 2020-12-01. A row holds the events of a
-// bucket: each column has a cell for each event, and the cell's timestamp is
-// the event's time. Garbage is collected when: never.
+// Bucket: 1h wide, labeled h%d from 2020-12-01. A row contains the events in a
+// bucket. Each field is a column with a cell per event, whose timestamp is the
+// time of the event. Garbage is collected when: never.
 type SampleCellsTextKey struct {
 	Site     string
 	Sensor   int64
@@ -784,9 +784,9 @@ func ParseSampleCellsTextKey(row string) (SampleCellsTextKey, error) {
 //
 //	north#3698#3698#3698#3698#f81d4fae-7dec-41d0-a765-00a0c91e6bf6#outdoor#true#cafe#1614556800000000000#60000000000#2021-W09
 //
-// Bucket: 1w wide, labelled iso_week. A row holds the events of a bucket: each
-// is a cell with all fields, and the cell's timestamp is the event's time.
-// Garbage is collected when: (age() > 1d && versions() > 3).
+// Bucket: 1w wide, labeled iso_week. A row contains the events in a bucket.
+// Each event is a cell with all fields, whose timestamp is the time of the
+// event. Garbage is collected when: (age() > 1d && versions() > 3).
 type SampleCombinedKey struct {
 	Site     string
 	Sensor   int64
@@ -867,9 +867,9 @@ func ParseSampleCombinedKey(row string) (SampleCombinedKey, error) {
 //
 //	north#3698#3698#3698#3698#f81d4fae-7dec-41d0-a765-00a0c91e6bf6#outdoor#true#cafe#1614556800000000000#60000000000#2021
 //
-// Bucket: 1y wide, labelled 2006. A row holds the events of a bucket: each is a
-// cell with all fields, and the cell's timestamp is the event's time. Garbage
-// is collected when: never.
+// Bucket: 1y wide, labeled 2006. A row contains the events in a bucket. Each
+// event is a cell with all fields, whose timestamp is the time of the event.
+// Garbage is collected when: never.
 type SampleCombinedJSONKey struct {
 	Site     string
 	Sensor   int64
@@ -950,7 +950,7 @@ func ParseSampleCombinedJSONKey(row string) (SampleCombinedJSONKey, error) {
 //
 //	north#3698#3698#3698#3698#f81d4fae-7dec-41d0-a765-00a0c91e6bf6#outdoor#true#cafe#1614556800000000000#60000000000#2021-03-05T12:00:00.000
 //
-// Time: 2006-01-02T15:04:05.000. A row holds one event, as a cell with all
+// Time: 2006-01-02T15:04:05.000. A row contains one event, as a cell with all
 // fields. Garbage is collected when: never.
 type SampleSerializedKey struct {
 	Site     string
@@ -1033,8 +1033,8 @@ func ParseSampleSerializedKey(row string) (SampleSerializedKey, error) {
 //
 //	north#3698#3698#3698#3698#f81d4fae-7dec-41d0-a765-00a0c91e6bf6#outdoor#true#cafe#1614556800000000000#60000000000#1614945600000000000
 //
-// Time: unix_ns. A row holds one event, as a cell with all fields. Garbage is
-// collected when: (age() > 1820d || versions() > 1).
+// Time: unix_ns. A row contains one event, as a cell with all fields. Garbage
+// is collected when: (age() > 1820d || versions() > 1).
 type SampleSerializedJSONKey struct {
 	Site     string
 	Sensor   int64
@@ -1115,8 +1115,8 @@ func ParseSampleSerializedJSONKey(row string) (SampleSerializedJSONKey, error) {
 //
 //	north#3698#3698#3698#3698#f81d4fae-7dec-41d0-a765-00a0c91e6bf6#outdoor#true#cafe#1614556800000000000#60000000000#1614945600000
 //
-// Time: unix_ms. A row holds one event, with a column for each field. Garbage
-// is collected when: never.
+// Time: unix_ms. A row contains one event, with a column per field. Garbage is
+// collected when: never.
 type SampleUnserializedKey struct {
 	Site     string
 	Sensor   int64
@@ -1198,8 +1198,8 @@ func ParseSampleUnserializedKey(row string) (SampleUnserializedKey, error) {
 //
 //	north#3698#3698#3698#3698#f81d4fae-7dec-41d0-a765-00a0c91e6bf6#outdoor#true#cafe#1614556800000000000#60000000000#1614945600000000
 //
-// Time: unix_us. A row holds one event, with a column for each field. Garbage
-// is collected when: never.
+// Time: unix_us. A row contains one event, with a column per field. Garbage is
+// collected when: never.
 type SampleUnserializedTextKey struct {
 	Site     string
 	Sensor   int64

@@ -123,9 +123,9 @@ func SetupSparse(ctx context.Context, admin Admin, opts ...Options) (Plan, error
 //
 //	north#level#2021-03-05
 //
-// Bucket: 1d wide, labelled 2006-01-02. A row holds one field of the events of
-// a bucket: each value is a column without a value of its own, and the cell's
-// timestamp is the event's time. An event is several rows, so that it cannot be
+// Bucket: 1d wide, labeled 2006-01-02. A row contains one field of the events
+// in a bucket. Each value is the name of a column with an empty cell, whose
+// timestamp is the time of the event. An event is several rows, so it cannot be
 // written with WriteOptions.IfAbsent. Garbage is collected when: never.
 type SparseColumnsKey struct {
 	Sensor string
@@ -180,9 +180,9 @@ func ParseSparseColumnsKey(row string) (SparseColumnsKey, error) {
 //
 //	north#2021-03-05
 //
-// Bucket: 1d wide, labelled 2006-01-02. A row holds the events of a bucket:
-// each column has a cell for each event, and the cell's timestamp is the
-// event's time. Garbage is collected when: never.
+// Bucket: 1d wide, labeled 2006-01-02. A row contains the events in a bucket.
+// Each field is a column with a cell per event, whose timestamp is the time of
+// the event. Garbage is collected when: never.
 type SparseCellsKey struct {
 	Sensor string
 	Bucket time.Time // any time in the bucket; its start when parsed
@@ -233,7 +233,7 @@ func ParseSparseCellsKey(row string) (SparseCellsKey, error) {
 //
 //	north#1614945600
 //
-// Time: unix_s. A row holds one event, with a column for each field. Garbage is
+// Time: unix_s. A row contains one event, with a column per field. Garbage is
 // collected when: never.
 type SparseUnserializedKey struct {
 	Sensor string

@@ -143,9 +143,9 @@ func SetupAlarm(ctx context.Context, admin Admin, opts ...Options) (Plan, error)
 //
 //	pump-7#alarm#leak#2021-03-05
 //
-// Bucket: 1d wide, labelled 2006-01-02. A row holds the events of a bucket:
-// each is a cell with all fields, and the cell's timestamp is the event's time.
-// Garbage is collected when: age() > 30d.
+// Bucket: 1d wide, labeled 2006-01-02. A row contains the events in a bucket.
+// Each event is a cell with all fields, whose timestamp is the time of the
+// event. Garbage is collected when: age() > 30d.
 type AlarmDevicesKey struct {
 	Device string
 	Kind   AlarmKind
@@ -201,7 +201,7 @@ func ParseAlarmDevicesKey(row string) (AlarmDevicesKey, error) {
 //
 //	leak#pump-7#1614945600000
 //
-// Time: unix_ms. A row holds one event, as a cell with all fields. A cell's
+// Time: unix_ms. A row contains one event, as a cell with all fields. A cell's
 // timestamp is when it was written. Garbage is collected when: age() > 3d.
 type AlarmsByKindKey struct {
 	Kind   AlarmKind

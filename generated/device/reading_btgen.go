@@ -117,9 +117,9 @@ func SetupReading(ctx context.Context, admin Admin, opts ...Options) (Plan, erro
 //
 //	pump-7#2021-03-05T12
 //
-// Bucket: 1h wide, labelled 2006-01-02T15. A row holds the events of a bucket:
-// each column has a cell for each event, and the cell's timestamp is the
-// event's time. Family raw: Garbage is collected when: age() > 7d. Family
+// Bucket: 1h wide, labeled 2006-01-02T15. A row contains the events in a
+// bucket. Each field is a column with a cell per event, whose timestamp is the
+// time of the event. Family raw: Garbage is collected when: age() > 7d. Family
 // stats: Garbage is collected when: age() > 90d.
 type ReadingDevicesKey struct {
 	Device string

@@ -120,7 +120,7 @@ func NewActivityReader(client Client, opts ...Options) *ActivityReader {
 }
 
 // ByRepository yields the events of the series with the repository with from <=
-// time < to, in the order of time, as Read does. It asks table
+// time < to, in time order, as Read does. It asks table
 // activities_by_repository for one range of rows.
 func (r *ActivityReader) ByRepository(ctx context.Context, repository string, from, to time.Time, opts ...ReadOptions) iter.Seq2[ActivityEvent, error] {
 	event := ActivityEvent{ActivitySeries: ActivitySeries{Repository: repository}}
@@ -138,8 +138,8 @@ func (r *ActivityReader) ByRepositoryColumns(ctx context.Context, repository str
 }
 
 // ByActor yields the events of the series with the actor with from <= time <
-// to, in the order of time, as Read does. It asks table activities_by_actor for
-// one range of rows.
+// to, in time order, as Read does. It asks table activities_by_actor for one
+// range of rows.
 func (r *ActivityReader) ByActor(ctx context.Context, actor string, from, to time.Time, opts ...ReadOptions) iter.Seq2[ActivityEvent, error] {
 	event := ActivityEvent{ActivitySeries: ActivitySeries{Actor: actor}}
 	return r.readActivitiesByActor.Query(ctx, &activityByActor, event, from, to, opts...)
@@ -194,7 +194,7 @@ func SetupActivity(ctx context.Context, admin Admin, opts ...Options) (Plan, err
 //
 //	btgen#8385054399999#f81d4fae-7dec-41d0-a765-00a0c91e6bf6#gopher
 //
-// Time: unix_ms reversed. A row holds one event, as a cell with all fields.
+// Time: unix_ms reversed. A row contains one event, as a cell with all fields.
 // Garbage is collected when: age() > 90d.
 type ActivityActivitiesByRepositoryKey struct {
 	Repository string
@@ -264,7 +264,7 @@ func ParseActivityActivitiesByRepositoryKey(row string) (ActivityActivitiesByRep
 //
 //	gopher#8385054399999#f81d4fae-7dec-41d0-a765-00a0c91e6bf6#btgen
 //
-// Time: unix_ms reversed. A row holds one event, as a cell with all fields.
+// Time: unix_ms reversed. A row contains one event, as a cell with all fields.
 // Garbage is collected when: age() > 90d.
 type ActivityActivitiesByActorKey struct {
 	Actor      string

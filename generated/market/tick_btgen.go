@@ -79,12 +79,12 @@ func NewTickReader(client Client, opts ...Options) *TickReader {
 }
 
 // ByExchange yields the events of the series with the exchange with from <=
-// time < to, by series in the order of their row keys, and then by time, as
-// Read does. It asks table ticks for one range of rows.
+// time < to, by series in row key order, then by time, as Read does. It asks
+// table ticks for one range of rows.
 //
 // Every symbol of an exchange.
 //
-// The server walks the rows of all times, and drops what is not in the range.
+// The server scans rows of all times and drops those outside the range.
 func (r *TickReader) ByExchange(ctx context.Context, exchange string, from, to time.Time, opts ...ReadOptions) iter.Seq2[TickEvent, error] {
 	event := TickEvent{TickSeries: TickSeries{Exchange: exchange}}
 	return r.reader.Query(ctx, &tickByExchange, event, from, to, opts...)
@@ -137,10 +137,10 @@ func SetupTick(ctx context.Context, admin Admin, opts ...Options) (Plan, error) 
 //
 //	XNYS#ACME#2021-03-05T12
 //
-// Bucket: 1h wide, labelled 2006-01-02T15. A row holds the events of a bucket:
-// each is a column with all fields, named by its time since the start of the
-// bucket, in steps of 1us, big-endian in 4 bytes. Garbage is collected when:
-// age() > 365d.
+// Bucket: 1h wide, labeled 2006-01-02T15. A row contains the events in a
+// bucket. Each event is a column with all fields. Its name is the time since
+// the start of the bucket, in steps of 1us, big-endian in 4 bytes. Garbage is
+// collected when: age() > 365d.
 type TicksKey struct {
 	Exchange string
 	Symbol   string

@@ -77,8 +77,8 @@ func NewPointReader(client Client, opts ...Options) *PointReader {
 }
 
 // ByMetric yields the events of the series with the metric with from <= time <
-// to, by bucket, then by series in the order of their row keys, and then by
-// time, as Read does. It asks table points for one range of rows.
+// to, by bucket, then by series in row key order, then by time, as Read does.
+// It asks table points for one range of rows.
 func (r *PointReader) ByMetric(ctx context.Context, metric uint32, from, to time.Time, opts ...ReadOptions) iter.Seq2[PointEvent, error] {
 	event := PointEvent{PointSeries: PointSeries{Metric: metric}}
 	return r.reader.Query(ctx, &pointByMetric, event, from, to, opts...)
@@ -129,10 +129,10 @@ func SetupPoint(ctx context.Context, admin Admin, opts ...Options) (Plan, error)
 //
 //	"\x00\x00\x00\x011614945600\x00\x00\x01\x02"
 //
-// Metric: uint32, as binary. Bucket: 1h wide, labelled unix_s. Host: uint32, as
-// binary. A row holds the events of a bucket: each is a column with the value,
-// named by its time since the start of the bucket, in steps of 1s, big-endian
-// in 2 bytes. Garbage is collected when: age() > 30d.
+// Metric: uint32, as binary. Bucket: 1h wide, labeled unix_s. Host: uint32, as
+// binary. A row contains the events in a bucket. Each event is a column with
+// the value. Its name is the time since the start of the bucket, in steps of
+// 1s, big-endian in 2 bytes. Garbage is collected when: age() > 30d.
 type PointsKey struct {
 	Metric uint32
 	Bucket time.Time // any time in the bucket; its start when parsed

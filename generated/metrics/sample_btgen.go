@@ -79,9 +79,9 @@ func NewSampleReader(client Client, opts ...Options) *SampleReader {
 }
 
 // ByMetric yields the events of the series with the metric with from <= time <
-// to, by bucket, then by series in the order of their row keys, and then by
-// time, as Read does. It asks table samples for one range of rows for each of
-// 16 salts, read at once and brought together.
+// to, by bucket, then by series in row key order, then by time, as Read does.
+// It asks table samples for one range of rows for each of 16 salt buckets, read
+// in parallel and merged.
 func (r *SampleReader) ByMetric(ctx context.Context, metric string, from, to time.Time, opts ...ReadOptions) iter.Seq2[SampleEvent, error] {
 	event := SampleEvent{SampleSeries: SampleSeries{Metric: metric}}
 	return r.reader.Query(ctx, &sampleByMetric, event, from, to, opts...)
@@ -98,8 +98,8 @@ func (r *SampleReader) ByMetricColumns(ctx context.Context, metric string, from,
 }
 
 // BySeries yields the events of the series with the metric and host with from
-// <= time < to, in the order of time, as Read does. It asks table samples for
-// the rows of the buckets, by their keys.
+// <= time < to, in time order, as Read does. It asks table samples for the rows
+// of the buckets, by their keys.
 func (r *SampleReader) BySeries(ctx context.Context, metric string, host string, from, to time.Time, opts ...ReadOptions) iter.Seq2[SampleEvent, error] {
 	event := SampleEvent{SampleSeries: SampleSeries{Metric: metric, Host: host}}
 	return r.reader.Query(ctx, &sampleBySeries, event, from, to, opts...)
@@ -152,11 +152,11 @@ func SetupSample(ctx context.Context, admin Admin, opts ...Options) (Plan, error
 //
 //	04#cpu.load#2021-03-05T12#web-1
 //
-// Salt: the hash of metric and host, one of 16. Bucket: 1h wide, labelled
-// 2006-01-02T15. A row holds the events of a bucket: each is a column with the
-// value, named by its time since the start of the bucket, in steps of 1s,
-// big-endian in 2 bytes. A cell's timestamp is when the event expires, less
-// 30d. Garbage is collected when: age() > 30d.
+// Salt: a hash of metric and host in 16 buckets. Bucket: 1h wide, labeled
+// 2006-01-02T15. A row contains the events in a bucket. Each event is a column
+// with the value. Its name is the time since the start of the bucket, in steps
+// of 1s, big-endian in 2 bytes. A cell's timestamp is when the event expires,
+// less 30d. Garbage is collected when: age() > 30d.
 type SamplesKey struct {
 	Metric string
 	Bucket time.Time // any time in the bucket; its start when parsed

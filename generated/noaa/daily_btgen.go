@@ -128,10 +128,10 @@ func NewDailyReader(client Client, opts ...Options) *DailyReader {
 }
 
 // AllCities yields the events of all series with from <= time < to, by series
-// in the order of their row keys, and then by time, as Read does. It asks table
-// daily_cells for the whole table.
+// in row key order, then by time, as Read does. It asks table daily_cells for
+// the whole table.
 //
-// The server walks the rows of all times, and drops what is not in the range.
+// The server scans rows of all times and drops those outside the range.
 func (r *DailyReader) AllCities(ctx context.Context, from, to time.Time, opts ...ReadOptions) iter.Seq2[DailyEvent, error] {
 	event := DailyEvent{}
 	return r.reader.Query(ctx, &dailyAllCities, event, from, to, opts...)
@@ -196,9 +196,9 @@ func SetupDaily(ctx context.Context, admin Admin, opts ...Options) (Plan, error)
 //
 //	Seattle#precipitation#2021
 //
-// Bucket: 1y wide, labelled 2006. A row holds one field of the events of a
-// bucket: each value is a column without a value of its own, and the cell's
-// timestamp is the event's time. An event is several rows, so that it cannot be
+// Bucket: 1y wide, labeled 2006. A row contains one field of the events in a
+// bucket. Each value is the name of a column with an empty cell, whose
+// timestamp is the time of the event. An event is several rows, so it cannot be
 // written with WriteOptions.IfAbsent. Garbage is collected when: never.
 type DailyColumnsKey struct {
 	Location string
@@ -253,9 +253,9 @@ func ParseDailyColumnsKey(row string) (DailyColumnsKey, error) {
 //
 //	Seattle#2021
 //
-// Bucket: 1y wide, labelled 2006. A row holds the events of a bucket: each
-// column has a cell for each event, and the cell's timestamp is the event's
-// time. Garbage is collected when: never.
+// Bucket: 1y wide, labeled 2006. A row contains the events in a bucket. Each
+// field is a column with a cell per event, whose timestamp is the time of the
+// event. Garbage is collected when: never.
 type DailyCellsKey struct {
 	Location string
 	Bucket   time.Time // any time in the bucket; its start when parsed
@@ -306,8 +306,8 @@ func ParseDailyCellsKey(row string) (DailyCellsKey, error) {
 //
 //	Seattle#2021-03-05
 //
-// Time: 2006-01-02. A row holds one event, as a cell with all fields. Garbage
-// is collected when: never.
+// Time: 2006-01-02. A row contains one event, as a cell with all fields.
+// Garbage is collected when: never.
 type DailySerializedKey struct {
 	Location string
 	Time     time.Time
@@ -358,8 +358,8 @@ func ParseDailySerializedKey(row string) (DailySerializedKey, error) {
 //
 //	Seattle#1614945600000
 //
-// Time: unix_ms. A row holds one event, with a column for each field. Garbage
-// is collected when: never.
+// Time: unix_ms. A row contains one event, with a column per field. Garbage is
+// collected when: never.
 type DailyUnserializedKey struct {
 	Location string
 	Time     time.Time
@@ -410,9 +410,9 @@ func ParseDailyUnserializedKey(row string) (DailyUnserializedKey, error) {
 //
 //	Seattle#2021-01
 //
-// Bucket: 3mo wide, labelled 2006-01. A row holds the events of a bucket: each
-// is a cell with all fields, and the cell's timestamp is the event's time.
-// Garbage is collected when: never.
+// Bucket: 3mo wide, labeled 2006-01. A row contains the events in a bucket.
+// Each event is a cell with all fields, whose timestamp is the time of the
+// event. Garbage is collected when: never.
 type DailyCombinedKey struct {
 	Location string
 	Bucket   time.Time // any time in the bucket; its start when parsed

@@ -125,9 +125,9 @@ func SetupNormal(ctx context.Context, admin Admin, opts ...Options) (Plan, error
 //
 //	seattle#pressure#2021-03
 //
-// Bucket: 1mo wide, labelled 2006-01. A row holds one field of the events of a
-// bucket: each value is a column without a value of its own, and the cell's
-// timestamp is the event's time. An event is several rows, so that it cannot be
+// Bucket: 1mo wide, labeled 2006-01. A row contains one field of the events in
+// a bucket. Each value is the name of a column with an empty cell, whose
+// timestamp is the time of the event. An event is several rows, so it cannot be
 // written with WriteOptions.IfAbsent. Garbage is collected when: never.
 type NormalColumnsKey struct {
 	Station string
@@ -182,9 +182,9 @@ func ParseNormalColumnsKey(row string) (NormalColumnsKey, error) {
 //
 //	seattle#2021-W09
 //
-// Bucket: 1w wide, labelled iso_week. A row holds the events of a bucket: each
-// column has a cell for each event, and the cell's timestamp is the event's
-// time. Garbage is collected when: never.
+// Bucket: 1w wide, labeled iso_week. A row contains the events in a bucket.
+// Each field is a column with a cell per event, whose timestamp is the time of
+// the event. Garbage is collected when: never.
 type NormalCellsKey struct {
 	Station string
 	Bucket  time.Time // any time in the bucket; its start when parsed
@@ -235,7 +235,7 @@ func ParseNormalCellsKey(row string) (NormalCellsKey, error) {
 //
 //	seattle#1614945600
 //
-// Time: unix_s. A row holds one event, as a cell with all fields. Garbage is
+// Time: unix_s. A row contains one event, as a cell with all fields. Garbage is
 // collected when: never.
 type NormalSerializedKey struct {
 	Station string
@@ -287,7 +287,7 @@ func ParseNormalSerializedKey(row string) (NormalSerializedKey, error) {
 //
 //	seattle#2021-03-05T12
 //
-// Time: 2006-01-02T15. A row holds one event, with a column for each field.
+// Time: 2006-01-02T15. A row contains one event, with a column per field.
 // Garbage is collected when: never.
 type NormalUnserializedKey struct {
 	Station string
@@ -339,9 +339,9 @@ func ParseNormalUnserializedKey(row string) (NormalUnserializedKey, error) {
 //
 //	seattle#2021-03-04
 //
-// Bucket: 30d wide, labelled 2006-01-02. A row holds the events of a bucket:
-// each is a cell with all fields, and the cell's timestamp is the event's time.
-// Garbage is collected when: never.
+// Bucket: 30d wide, labeled 2006-01-02. A row contains the events in a bucket.
+// Each event is a cell with all fields, whose timestamp is the time of the
+// event. Garbage is collected when: never.
 type NormalCombinedKey struct {
 	Station string
 	Bucket  time.Time // any time in the bucket; its start when parsed

@@ -79,8 +79,8 @@ func NewDelayReader(client Client, opts ...Options) *DelayReader {
 }
 
 // ByRegion yields the events of the series with the region with from <= time <
-// to, by bucket, then by series in the order of their row keys, and then by
-// time, as Read does. It asks table delays for one range of rows.
+// to, by bucket, then by series in row key order, then by time, as Read does.
+// It asks table delays for one range of rows.
 func (r *DelayReader) ByRegion(ctx context.Context, region string, from, to time.Time, opts ...ReadOptions) iter.Seq2[DelayEvent, error] {
 	event := DelayEvent{DelaySeries: DelaySeries{Region: region}}
 	return r.reader.Query(ctx, &delayByRegion, event, from, to, opts...)
@@ -97,9 +97,8 @@ func (r *DelayReader) ByRegionColumns(ctx context.Context, region string, from, 
 }
 
 // ByRegionAndLine yields the events of the series with the region and line with
-// from <= time < to, by bucket, then by series in the order of their row keys,
-// and then by time, as Read does. It asks table delays for a range of rows for
-// each bucket.
+// from <= time < to, by bucket, then by series in row key order, then by time,
+// as Read does. It asks table delays for a range of rows for each bucket.
 func (r *DelayReader) ByRegionAndLine(ctx context.Context, region string, line string, from, to time.Time, opts ...ReadOptions) iter.Seq2[DelayEvent, error] {
 	event := DelayEvent{DelaySeries: DelaySeries{Region: region, Line: line}}
 	return r.reader.Query(ctx, &delayByRegionAndLine, event, from, to, opts...)
@@ -151,9 +150,9 @@ func SetupDelay(ctx context.Context, admin Admin, opts ...Options) (Plan, error)
 //
 //	nyc/8385054399/m86/5824
 //
-// Bucket: 1h wide, labelled unix_s reversed. A row holds the events of a
-// bucket: each is a cell with all fields, and the cell's timestamp is the
-// event's time. Garbage is collected when: age() > 30d.
+// Bucket: 1h wide, labeled unix_s reversed. A row contains the events in a
+// bucket. Each event is a cell with all fields, whose timestamp is the time of
+// the event. Garbage is collected when: age() > 30d.
 type DelaysKey struct {
 	Region  string
 	Bucket  time.Time // any time in the bucket; its start when parsed

@@ -79,8 +79,8 @@ func NewPositionReader(client Client, opts ...Options) *PositionReader {
 }
 
 // ByLine yields the events of the series with the region and line with from <=
-// time < to, by bucket, then by series in the order of their row keys, and then
-// by time, as Read does. It asks table positions for one range of rows.
+// time < to, by bucket, then by series in row key order, then by time, as Read
+// does. It asks table positions for one range of rows.
 //
 // All vehicles of a line.
 func (r *PositionReader) ByLine(ctx context.Context, region string, line string, from, to time.Time, opts ...ReadOptions) iter.Seq2[PositionEvent, error] {
@@ -99,13 +99,13 @@ func (r *PositionReader) ByLineColumns(ctx context.Context, region string, line 
 }
 
 // ByVehicle yields the events of the series with the region and vehicle with
-// from <= time < to, by series in the order of their row keys, and then by
-// time, as Read does. It asks table positions for one range of rows, passing
-// over those with another vehicle.
+// from <= time < to, by series in row key order, then by time, as Read does. It
+// asks table positions for one range of rows, skipping rows with another
+// vehicle.
 //
 // A vehicle on any line.
 //
-// The server walks the rows of all times, and drops what is not in the range.
+// The server scans rows of all times and drops those outside the range.
 func (r *PositionReader) ByVehicle(ctx context.Context, region string, vehicle int64, from, to time.Time, opts ...ReadOptions) iter.Seq2[PositionEvent, error] {
 	event := PositionEvent{PositionSeries: PositionSeries{Region: region, Vehicle: vehicle}}
 	return r.reader.Query(ctx, &positionByVehicle, event, from, to, opts...)
@@ -122,12 +122,12 @@ func (r *PositionReader) ByVehicleColumns(ctx context.Context, region string, ve
 }
 
 // ByRegion yields the events of the series with the region with from <= time <
-// to, by series in the order of their row keys, and then by time, as Read does.
-// It asks table positions for one range of rows.
+// to, by series in row key order, then by time, as Read does. It asks table
+// positions for one range of rows.
 //
 // Every vehicle of a region.
 //
-// The server walks the rows of all times, and drops what is not in the range.
+// The server scans rows of all times and drops those outside the range.
 func (r *PositionReader) ByRegion(ctx context.Context, region string, from, to time.Time, opts ...ReadOptions) iter.Seq2[PositionEvent, error] {
 	event := PositionEvent{PositionSeries: PositionSeries{Region: region}}
 	return r.reader.Query(ctx, &positionByRegion, event, from, to, opts...)
@@ -144,10 +144,10 @@ func (r *PositionReader) ByRegionColumns(ctx context.Context, region string, fro
 }
 
 // Export yields the events of all series with from <= time < to, by series in
-// the order of their row keys, and then by time, as Read does. It asks table
-// positions for the whole table.
+// row key order, then by time, as Read does. It asks table positions for the
+// whole table.
 //
-// The server walks the rows of all times, and drops what is not in the range.
+// The server scans rows of all times and drops those outside the range.
 func (r *PositionReader) Export(ctx context.Context, from, to time.Time, opts ...ReadOptions) iter.Seq2[PositionEvent, error] {
 	event := PositionEvent{}
 	return r.reader.Query(ctx, &positionExport, event, from, to, opts...)
@@ -206,9 +206,9 @@ func SetupPosition(ctx context.Context, admin Admin, opts ...Options) (Plan, err
 //
 //	nyc/m86/2021-03-05T12/5824
 //
-// Bucket: 1h wide, labelled 2006-01-02T15. A row holds the events of a bucket:
-// each column has a cell for each event, and the cell's timestamp is the
-// event's time. Garbage is collected when: age() > 30d.
+// Bucket: 1h wide, labeled 2006-01-02T15. A row contains the events in a
+// bucket. Each field is a column with a cell per event, whose timestamp is the
+// time of the event. Garbage is collected when: age() > 30d.
 type PositionsKey struct {
 	Region  string
 	Line    string

@@ -142,12 +142,12 @@ func SetupUsageClasses(ctx context.Context, admin Admin, opts ...Options) (Plan,
 //
 //	customer-07#2021-03-05T12
 //
-// Bucket: 1h wide, labelled 2006-01-02T15. A row holds the events of a bucket:
-// each column has a cell for each event, and the cell's timestamp is the
-// event's time. Events of class short are in family short. Garbage is collected
-// when: age() > 1h. Events of class standard are in family standard. Garbage is
-// collected when: age() > 2d. Events of class long are in family long. Garbage
-// is collected when: age() > 3d.
+// Bucket: 1h wide, labeled 2006-01-02T15. A row contains the events in a
+// bucket. Each field is a column with a cell per event, whose timestamp is the
+// time of the event. Events of class short are in family short. Garbage is
+// collected when: age() > 1h. Events of class standard are in family standard.
+// Garbage is collected when: age() > 2d. Events of class long are in family
+// long. Garbage is collected when: age() > 3d.
 type UsageClassesKey struct {
 	Customer string
 	Bucket   time.Time // any time in the bucket; its start when parsed

@@ -123,8 +123,8 @@ func SetupUsageDefault(ctx context.Context, admin Admin, opts ...Options) (Plan,
 //
 //	customer-07#2021-03-05T120000
 //
-// Time: 2006-01-02T150405. A row holds one event, with a column for each field.
-// A cell's timestamp is when the event expires, less 2d. Garbage is collected
+// Time: 2006-01-02T150405. A row contains one event, with a column per field. A
+// cell's timestamp is when the event expires, less 2d. Garbage is collected
 // when: age() > 2d.
 type UsageDefaultKey struct {
 	Customer string

@@ -124,9 +124,9 @@ func SetupUsageOneSecond(ctx context.Context, admin Admin, opts ...Options) (Pla
 //
 //	customer-07#2021-03-05T120000
 //
-// Time: 2006-01-02T150405. A row holds one event, with a column for each field.
-// A cell's timestamp is when the event expires. Garbage is collected when:
-// age() > 1000000.
+// Time: 2006-01-02T150405. A row contains one event, with a column per field. A
+// cell's timestamp is when the event expires. Garbage is collected when: age()
+// > 1000000.
 type UsageOneSecondKey struct {
 	Customer string
 	Time     time.Time

@@ -122,9 +122,9 @@ func SetupBalloonCombined(ctx context.Context, admin Admin, opts ...Options) (Pl
 //
 //	us-west2#3698#week0001
 //
-// Bucket: 1w wide, labelled week%04d from 2021-03-01. A row holds the events of
-// a bucket: each is a cell with all fields, and the cell's timestamp is the
-// event's time. Garbage is collected when: age() > 364d.
+// Bucket: 1w wide, labeled week%04d from 2021-03-01. A row contains the events
+// in a bucket. Each event is a cell with all fields, whose timestamp is the
+// time of the event. Garbage is collected when: age() > 364d.
 type BalloonCombinedKey struct {
 	Location  string
 	BalloonID int64

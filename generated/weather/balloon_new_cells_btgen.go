@@ -130,9 +130,9 @@ func SetupBalloonNewCells(ctx context.Context, admin Admin, opts ...Options) (Pl
 //
 //	us-west2#3698#week1
 //
-// Bucket: 1w wide, labelled week%d from 2021-03-01. A row holds the events of a
-// bucket: each column has a cell for each event, and the cell's timestamp is
-// the event's time. Garbage is collected when: age() > 364d.
+// Bucket: 1w wide, labeled week%d from 2021-03-01. A row contains the events in
+// a bucket. Each field is a column with a cell per event, whose timestamp is
+// the time of the event. Garbage is collected when: age() > 364d.
 type BalloonNewCellsKey struct {
 	Location  string
 	BalloonID int64

@@ -137,11 +137,11 @@ func SetupBalloonNewColumns(ctx context.Context, admin Admin, opts ...Options) (
 //
 //	us-west2#3698#pressure#week1
 //
-// Bucket: 1w wide, labelled week%d from 2021-03-01. A row holds one field of
-// the events of a bucket: each value is a column without a value of its own,
-// and the cell's timestamp is the event's time. An event is several rows, so
-// that it cannot be written with WriteOptions.IfAbsent. Garbage is collected
-// when: age() > 364d.
+// Bucket: 1w wide, labeled week%d from 2021-03-01. A row contains one field of
+// the events in a bucket. Each value is the name of a column with an empty
+// cell, whose timestamp is the time of the event. An event is several rows, so
+// it cannot be written with WriteOptions.IfAbsent. Garbage is collected when:
+// age() > 364d.
 type BalloonNewColumnsKey struct {
 	Location  string
 	BalloonID int64

@@ -122,7 +122,7 @@ func SetupBalloonSerialized(ctx context.Context, admin Admin, opts ...Options) (
 //
 //	us-west2#3698#2021-03-05-1200
 //
-// Time: 2006-01-02-1504. A row holds one event, as a cell with all fields.
+// Time: 2006-01-02-1504. A row contains one event, as a cell with all fields.
 // Garbage is collected when: age() > 364d.
 type BalloonSerializedKey struct {
 	Location  string

@@ -131,7 +131,7 @@ func SetupBalloonUnserialized(ctx context.Context, admin Admin, opts ...Options)
 //
 //	us-west2#3698#2021-03-05-1200
 //
-// Time: 2006-01-02-1504. A row holds one event, with a column for each field.
+// Time: 2006-01-02-1504. A row contains one event, with a column per field.
 // Garbage is collected when: age() > 364d.
 type BalloonUnserializedKey struct {
 	Location  string
