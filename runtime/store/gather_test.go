@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"cloud.google.com/go/bigtable"
 	"cloud.google.com/go/bigtable/apiv2/bigtablepb"
@@ -15,6 +16,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/internal/wire"
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
@@ -137,7 +139,8 @@ func TestGatheredReadsWhoseContextEnds(t *testing.T) {
 }
 
 // Of rows that are written while a read asks for what its first request left, those may
-// come or not; those that were there before all come, and none twice.
+// come or not; those that were there before all come, and none twice. An event of several
+// rows is not written atomically: a read at the same time may find a part of it, and says so.
 func TestRowsWrittenWhileSpansAreRead(t *testing.T) {
 	for _, l := range gatheredLayouts() {
 		before, after := gatheredSamples(4, "s0", "s1"), gatheredSamples(4, "s0", "s1")
@@ -162,6 +165,9 @@ func TestRowsWrittenWhileSpansAreRead(t *testing.T) {
 			ctx, _ := b.named(t.Context(), -1, 0)
 			seen := map[string]int{}
 			for e, err := range r.Query(ctx, gatheredQuery(l, r), sample{Series: "s0"}, at(0), at(86400*4), ReadOptions{NewestFirst: newestFirst}) {
+				if isPart := errors.Is(err, codec.ErrMissing) && l.Kind == BucketColumns; isPart && isOne(after, e.Time) {
+					continue
+				}
 				must(t, err)
 				if seen[rowText(&e)]++; seen[rowText(&e)] > 1 {
 					t.Errorf("%s: twice: %v", l.Table.ID, rowText(&e))
@@ -180,6 +186,11 @@ func TestRowsWrittenWhileSpansAreRead(t *testing.T) {
 			}
 		}
 	}
+}
+
+// isOne reports whether one of some events is of a time.
+func isOne(events []sample, at time.Time) bool {
+	return slices.ContainsFunc(events, func(e sample) bool { return e.Time.Equal(at) })
 }
 
 // What is held of several spans is no more than allowed and the rows that came last.
