@@ -20,6 +20,7 @@ import (
 	"cloud.google.com/go/bigtable/apiv2/bigtablepb"
 	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/testing/protocmp"
 
 	"github.com/btgen-dev/btgen/gen"
@@ -292,6 +293,9 @@ func sameRequests(t *testing.T, what string, planned []scan.Request, sent []*big
 	want := onWire(planned)
 	slices.SortStableFunc(want, byRows)
 	slices.SortStableFunc(sent, byRows)
+	if slices.EqualFunc(want, sent, func(a, b *bigtablepb.ReadRowsRequest) bool { return proto.Equal(a, b) }) {
+		return // a diff of large requests takes seconds
+	}
 	if diff := gocmp.Diff(want, sent, protocmp.Transform(), cmpopts.EquateEmpty()); diff != "" {
 		t.Errorf("%s: (-planned +sent)\n%s", what, diff)
 	}
