@@ -36,7 +36,8 @@ func (r *run[E]) expected(p Plan, wanted func(Series) bool, from, to time.Time, 
 	requests := r.schema.streams(p, fields) * r.schema.requests(p, from, to)
 	needed := sum(r.table.rows(r.now, wanted, from, to, fields, false))
 	most := sum(r.table.rows(r.now, wanted, from, r.schema.rest(r.now, from, to), fields, false))
-	return toll{Counts{requests, needed}, Counts{requests, most}}
+	pieces := requests + r.schema.streams(p, fields)*r.schema.pieces(p, from, to)
+	return toll{Counts{requests, needed}, Counts{pieces, most}}
 }
 
 // crossed compares what a read of a range let cross the wire with its toll.
