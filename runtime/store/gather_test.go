@@ -90,7 +90,8 @@ func TestGatheredStreamsThatBreakOff(t *testing.T) {
 }
 
 // A context that ends ends the read with an error, wherever it is: within the request for
-// all spans, or when their rows are in memory. What was yielded before is right.
+// all spans, or when their rows are in memory. What was yielded before is right. Only where
+// the last row overtakes the end of the context may the read be complete instead.
 func TestGatheredReadsWhoseContextEnds(t *testing.T) {
 	for _, l := range gatheredLayouts() {
 		_, b, client := gatheredServer(t, l, gatheredSamples(3, "s0", "s1"))
@@ -126,6 +127,9 @@ func TestGatheredReadsWhoseContextEnds(t *testing.T) {
 			for _, gathered := range []int{maxGathered, 1} {
 				for _, c := range []struct{ chunk, events int }{{0, 0}, {1, 0}, {3, 0}, {-1, 1}, {-1, 3}} {
 					got, err := read(gathered, c.chunk, c.events, newestFirst)
+					if err == nil && c.chunk > 0 && slices.Equal(got, want) {
+						continue
+					}
 					if !errors.Is(err, context.Canceled) && !strings.Contains(fmt.Sprint(err), "Canceled") {
 						t.Errorf("%s, %d bytes, %+v: %d events of %d, %v", l.Table.ID, gathered, c, len(got), len(want), err)
 					}
