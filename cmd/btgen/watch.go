@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/btgen-dev/btgen/gen/cli"
-	"github.com/btgen-dev/btgen/gen/diag"
 	"github.com/btgen-dev/btgen/gen/project"
 )
 
@@ -33,7 +31,9 @@ func watch(cmd *cobra.Command, paths []string, out string, generate func() error
 		now := takeSnapshot(paths, out)
 		if first || !now.equal(seen) {
 			seen = now
-			printFailure(cmd, generate())
+			if err := generate(); !errors.Is(err, context.Canceled) {
+				cli.PrintError(cmd, err)
+			}
 		}
 		select {
 		case <-ctx.Done():
@@ -47,21 +47,6 @@ func watch(cmd *cobra.Command, paths []string, out string, generate func() error
 // tenth of the time, so that a large project does not keep a core busy.
 func pause(reading time.Duration) time.Duration { return max(300*time.Millisecond, 9*reading) }
 
-// printFailure prints an error of generate as [cli.Run] would.
-func printFailure(cmd *cobra.Command, err error) {
-	var found diag.List
-	switch {
-	case err == nil, errors.Is(err, cli.ErrFindings): // printed already
-	case errors.As(err, &found):
-		fmt.Fprint(cmd.OutOrStdout(), cli.Findings(cmd.OutOrStdout(), found, func(file string) []byte {
-			text, _ := os.ReadFile(file) // without it there is no snippet
-			return text
-		}))
-	case !errors.Is(err, context.Canceled):
-		fmt.Fprintf(cmd.ErrOrStderr(), "%s: %v\n", cmd.Root().Name(), err)
-	}
-}
-
 // snapshot is the input of generated code.
 type snapshot struct {
 	texts    map[string]string // schemas by path
@@ -74,7 +59,7 @@ type snapshot struct {
 func takeSnapshot(paths []string, out string) snapshot {
 	p, err := project.Load(paths, out)
 	if err != nil {
-		return snapshot{failed: cmp.Or(err.Error(), "failed")}
+		return snapshot{failed: err.Error()}
 	}
 	s := snapshot{texts: map[string]string{}, out: p.Out, vendored: p.Vendored()}
 	for _, in := range p.Inputs {

@@ -42,12 +42,7 @@ func Run(root *cobra.Command, args []string, stdout, stderr io.Writer) int {
 	root.SetArgs(args)
 	root.SetOut(out)
 	root.SetErr(failures)
-	err := root.Execute()
-	var found diag.List
-	if errors.As(err, &found) {
-		_, failed := io.WriteString(out, Findings(out, found, readSource))
-		err = cmp.Or(failed, ErrFindings)
-	}
+	err := printFindings(out, root.Execute())
 	if failed := flush(); err == nil || errors.Is(err, ErrFindings) {
 		err = cmp.Or(failed, err)
 	}
@@ -57,8 +52,31 @@ func Run(root *cobra.Command, args []string, stdout, stderr io.Writer) int {
 	case errors.Is(err, ErrFindings):
 		return ExitFindings
 	}
-	fmt.Fprintf(failures, "%s: %s\n", root.Name(), message(err))
+	printFailure(failures, root, err)
 	return ExitFailure
+}
+
+// PrintError prints an error of a command that continues, as [Run] prints one that ends it.
+func PrintError(cmd *cobra.Command, err error) {
+	if err := printFindings(cmd.OutOrStdout(), err); err != nil && !errors.Is(err, ErrFindings) {
+		printFailure(cmd.ErrOrStderr(), cmd.Root(), err)
+	}
+}
+
+// printFindings prints an error that is a list of findings, and returns ErrFindings in its
+// place. It returns other errors.
+func printFindings(out io.Writer, err error) error {
+	var found diag.List
+	if !errors.As(err, &found) {
+		return err
+	}
+	_, failed := io.WriteString(out, Findings(out, found, readSource))
+	return cmp.Or(failed, ErrFindings)
+}
+
+// printFailure prints any other error after the name of the root command.
+func printFailure(failures io.Writer, root *cobra.Command, err error) {
+	fmt.Fprintf(failures, "%s: %s\n", root.Name(), message(err))
 }
 
 // Report prints the errors and warnings in the schemas of a project, and returns

@@ -497,12 +497,3 @@ func (t *Table) FormOf(series int) codec.KeyForm {
 	}
 	return codec.KeyForm{}
 }
-
-// DescribeBucket says how wide the table's buckets are, as a schema does; empty if
-// it has none.
-func (t *Table) DescribeBucket() string {
-	if !t.Pattern.Bucketed() {
-		return ""
-	}
-	return schema.Span{Fixed: t.Bucket.Every, Months: t.Bucket.Months}.String()
-}

@@ -35,22 +35,6 @@ func Defaults(l *layout.Layout) string {
 	return strings.Join(ages, " or ")
 }
 
-// Expiry says when the cells of the family expire, in words.
-func Expiry(f *layout.Family) string {
-	switch f.Life.Stamp {
-	case codec.StampExpiry:
-		return "when they are due, which is their cells' timestamp"
-	case codec.StampShifted:
-		return fmt.Sprintf("when they are due, which is their cells' timestamp and %s", schema.FormatDuration(f.Life.Default))
-	case codec.StampWrite:
-		return fmt.Sprintf("by the rule %s, counted from their writing", f.GC)
-	}
-	if f.GC.Normalize().Kind == codec.GCNone {
-		return "never"
-	}
-	return fmt.Sprintf("by the rule %s", f.GC)
-}
-
 // Timestamp says what the timestamps of the family's cells are.
 func Timestamp(f *layout.Family) string {
 	switch f.Life.Stamp {

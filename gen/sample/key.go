@@ -220,14 +220,6 @@ func exampleBytes(form codec.KeyForm) []byte {
 	return out
 }
 
-// CountBytes writes a number of bytes.
-func CountBytes(n int) string {
-	if n == 1 {
-		return "1 byte"
-	}
-	return fmt.Sprintf("%d bytes", n)
-}
-
 // Describe says what a segment of the key is.
 func Describe(l *layout.Layout, t *layout.Table, g layout.Segment) string {
 	if g.Kind == layout.SeriesSegment {
