@@ -9,20 +9,20 @@ import (
 	"time"
 )
 
-// week is the width whose buckets start on Mondays.
+// week is the bucket width whose default origin is a Monday.
 const week = 7 * 24 * time.Hour
 
-// monday is the first Monday after 1970-01-01, which is a Thursday.
+// monday is the first Monday after 1970-01-01, a Thursday, in Unix seconds.
 const monday = 4 * 24 * 60 * 60
 
-// Bucket divides time into pieces, each of which is a row of a series: of a fixed
-// width or of whole months, in UTC. Exactly one of Every and Months is set; the
-// methods other than [Bucket.Validate] need a Bucket that passes it.
+// Bucket divides time, in UTC, into intervals of a fixed width or of whole months. Each
+// interval is one row of a series. Exactly one of Every and Months is set. All methods
+// except [Bucket.Validate] require a valid Bucket.
 type Bucket struct {
-	Every  time.Duration // fixed width, at least a minute, in whole seconds
-	Months int           // calendar width
-	// Origin is the start of bucket 1, and of one bucket in any case. The zero
-	// Origin is 1970-01-01; for whole weeks it is 1970-01-05, a Monday.
+	Every  time.Duration // fixed width: whole seconds, at least a minute
+	Months int           // calendar width, in months
+	// Origin is the start of bucket 1 and aligns all buckets. The zero Origin means
+	// 1970-01-01, or Monday 1970-01-05 if the width is a whole number of weeks.
 	Origin time.Time
 	Label  Label
 }
@@ -33,8 +33,8 @@ func (b Bucket) Start(t time.Time) time.Time { return b.start(b.index(t)) }
 // End returns the start of the bucket after the one that holds t.
 func (b Bucket) End(t time.Time) time.Time { return b.start(b.index(t) + 1) }
 
-// Widest returns the width of the widest bucket, or a little more: months are
-// counted as 31 days and years as 366.
+// Widest returns an upper bound of the width of a bucket: it counts 31 days for a month
+// and 366 for a year.
 func (b Bucket) Widest() time.Duration {
 	const days = 24 * time.Hour
 	switch {
@@ -46,8 +46,8 @@ func (b Bucket) Widest() time.Duration {
 	return time.Duration(b.Months) * 31 * days
 }
 
-// index counts buckets from the origin; those before it have negative indexes.
-// It computes in seconds, which fit where nanoseconds do not.
+// index returns the number of buckets from the origin to t; it is negative before the
+// origin. It computes in seconds because nanoseconds would overflow.
 func (b Bucket) index(t time.Time) int64 {
 	if b.Months > 0 {
 		return floorDiv(months(t)-months(b.origin()), int64(b.Months))
@@ -75,30 +75,28 @@ func (b Bucket) origin() time.Time {
 	return epoch
 }
 
-// months counts months since the year 0.
+// months returns the number of months since the year 0.
 func months(t time.Time) int64 {
 	y, m, _ := t.UTC().Date()
 	return int64(y)*12 + int64(m) - 1
 }
 
-// Sorted reports whether the labels sort as bytes in the order of time, or
-// against it, so that a run of buckets is one range of rows. Numbers without
-// padding do not.
+// Sorted reports whether the labels sort bytewise in ascending or descending order of
+// time, so that consecutive buckets form one row range. Unpadded numbers do not sort.
 func (b Bucket) Sorted() bool { return b.Label.Kind != NumberLabel || b.Label.Pad > 0 }
 
-// Descending reports whether the labels sort against the order of time, the
-// newest bucket first.
+// Descending reports whether the labels sort in descending order of time, newest first.
 func (b Bucket) Descending() bool { return b.Label.Kind == TimeLabel && b.Label.Format.Reverse }
 
-// Width returns the length of every label, in bytes; 0 if it varies, as that of
-// numbers without padding does.
+// Width returns the length of every label in bytes, or 0 if it varies, as it does for
+// unpadded numbers.
 func (b Bucket) Width() int { return b.Label.width() }
 
-// inBytes reports whether the labels are no text, and may contain a delimiter.
+// inBytes reports whether the labels are binary and may contain the delimiter.
 func (b Bucket) inBytes() bool { return b.Label.Kind == TimeLabel && b.Label.Format.inBytes() }
 
-// Min returns the first instant that has a label: the first start of a bucket
-// from 1970 on, or the origin if buckets are numbered.
+// Min returns the first instant that has a label: the start of the first bucket from
+// 1970 on, or the origin if buckets are numbered.
 func (b Bucket) Min() time.Time {
 	if b.Label.Kind == NumberLabel {
 		return b.origin()
@@ -110,9 +108,8 @@ func (b Bucket) Min() time.Time {
 	return start
 }
 
-// Max returns the first instant that has no label any more: after the last
-// number that the padding allows, the last time that the label's format can
-// hold, or the year 9999.
+// Max returns the first instant after Min that has no label: after the largest padded
+// number, after the last time that the label's format can represent, or the year 10000.
 func (b Bucket) Max() time.Time {
 	switch {
 	case b.Label.Kind == TimeLabel:
@@ -123,7 +120,7 @@ func (b Bucket) Max() time.Time {
 	return year10k
 }
 
-// lastNumber returns the largest number that a label can hold.
+// lastNumber returns the largest number that a label can represent.
 func (b Bucket) lastNumber() int64 {
 	if b.Label.Pad == 0 {
 		return math.MaxInt64
@@ -131,8 +128,8 @@ func (b Bucket) lastNumber() int64 {
 	return pow10(b.Label.Pad) - 1
 }
 
-// AppendLabel appends the label of the bucket that holds t. A time outside
-// [b.Min(), b.Max()) gives [ErrTimeRange].
+// AppendLabel appends the label of the bucket that contains t. It returns
+// [ErrTimeRange] for a time outside [b.Min(), b.Max()).
 func (b Bucket) AppendLabel(dst []byte, t time.Time) ([]byte, error) {
 	if !t.Before(year10k) {
 		return dst, ErrTimeRange
@@ -154,8 +151,8 @@ func (b Bucket) AppendLabel(dst []byte, t time.Time) ([]byte, error) {
 	return b.Label.Format.Append(dst, b.start(index))
 }
 
-// LabelsFrom returns the pieces of the labels of the bucket that holds t and of those
-// after it, where they are numbers without padding; false if there are none.
+// LabelsFrom returns a pattern for the labels of the bucket that contains t and all
+// later ones. It returns false unless the labels are unpadded numbers.
 func (b Bucket) LabelsFrom(t time.Time) (KeyPieces, bool) {
 	t = Later(t, b.Min())
 	if b.Sorted() || !t.Before(b.Max()) {
@@ -165,8 +162,8 @@ func (b Bucket) LabelsFrom(t time.Time) (KeyPieces, bool) {
 	return KeyPieces{}.and(KeyPiece{Text: b.Label.Prefix}, number, KeyPiece{Text: b.Label.Suffix}), true
 }
 
-// ParseLabel parses what [Bucket.AppendLabel] wrote, and nothing else, and
-// returns the start of the bucket. The error wraps [ErrTimeRange].
+// ParseLabel parses a label that [Bucket.AppendLabel] wrote and returns the start of
+// the bucket. It rejects everything else with an error that wraps [ErrTimeRange].
 func (b Bucket) ParseLabel(s string) (time.Time, error) {
 	start, ok := b.parseLabel(s)
 	if ok {
@@ -180,9 +177,9 @@ func (b Bucket) ParseLabel(s string) (time.Time, error) {
 	return start, nil
 }
 
-// wantedLabel says what a text should be that is no label of b. A text of the right
-// form is one of other buckets: those that rows were written with before the schema
-// changed.
+// wantedLabel describes a valid label, given s, which is none. If s has the right form,
+// it belongs to buckets of another width or origin, usually those before a change of
+// the schema.
 func (b Bucket) wantedLabel(s string) string {
 	at, ok := b.parseLabel(s)
 	if !ok || at.Before(b.Min()) || !at.Before(b.Max()) || b.Start(at).Equal(at) {
@@ -192,10 +189,10 @@ func (b Bucket) wantedLabel(s string) string {
 	if err != nil {
 		return "a label of the form " + b.Label.String()
 	}
-	return fmt.Sprintf("the start of a bucket of %s, such as %s: the row has another width of bucket, or origin", b.width(), label)
+	return fmt.Sprintf("the start of a bucket of %s, such as %s: the row was written with another bucket width or origin", b.width(), label)
 }
 
-// width returns how wide a bucket is, as it stands in a schema.
+// width returns the width of a bucket as written in a schema.
 func (b Bucket) width() string {
 	switch {
 	case b.Months == 0:
@@ -220,9 +217,8 @@ func (b Bucket) parseLabel(s string) (time.Time, bool) {
 	return b.Label.Format.parse(s)
 }
 
-// Validate reports whether the labels can tell all buckets apart, and whether
-// the buckets can be told from one another by looking at a calendar. The error
-// says what to write instead.
+// Validate reports whether b has a valid width and origin and its labels are distinct.
+// The error says what to write instead.
 func (b Bucket) Validate() error {
 	if err := b.validateWidth(); err != nil {
 		return err
@@ -301,13 +297,14 @@ func (b Bucket) validateTimeLabel() error {
 		f, showWidth(b.Every))
 }
 
-// fits reports whether every bucket of fixed width starts where a text of f does.
+// fits reports whether every bucket of fixed width starts at a time that f can
+// represent exactly.
 func (b Bucket) fits(f TimeFormat) bool {
 	r := f.Resolution()
 	return r > 0 && b.Every%r == 0 && Truncate(b.origin(), r).Equal(b.origin())
 }
 
-// showWidth returns d as it stands in a schema, such as 7d or 1h30m.
+// showWidth returns d as written in a schema, such as 7d or 1h30m.
 func showWidth(d time.Duration) string {
 	var s strings.Builder
 	for _, u := range []struct {

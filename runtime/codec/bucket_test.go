@@ -46,8 +46,8 @@ func TestParseLabel(t *testing.T) {
 	}
 }
 
-// week1 has no year: the documented keys need an origin, for 2021-03-05 lies in
-// ISO week 9, and 2021-01-01 in a week of 2020.
+// The documented keys (week1) do not contain a year, so they need an origin: 2021-03-05
+// is in ISO week 9, and 2021-01-01 in a week of 2020.
 func TestWeekNumbers(t *testing.T) {
 	iso := codec.Bucket{Every: week, Label: mustLabel("iso_week")}
 	tests := []struct {
@@ -76,8 +76,8 @@ func TestWeekNumbers(t *testing.T) {
 	}
 }
 
-// Labels without padding do not sort: the range from week9 to week11 is read as
-// keys, in lists that do.
+// Unpadded labels do not sort, so the range from week9 to week11 is read as lists of
+// keys that do.
 func TestUnpaddedLabels(t *testing.T) {
 	from, to := date("2021-03-01").Add(7*week), date("2021-03-01").Add(11*week)
 	got := slices.Collect(weeks.Rows("p#", from, to, 0))
@@ -109,11 +109,11 @@ func TestRowsMaxBytes(t *testing.T) {
 		}
 	}
 	for range weeks.Rows("p#", from, to, 1) {
-		break // must not go on
+		break // must not continue
 	}
 }
 
-// Weeks start on Mondays, not on Thursdays as 1970 did.
+// Weeks start on Mondays, not on Thursdays like 1970.
 func TestWeeksStartOnMonday(t *testing.T) {
 	for _, every := range []time.Duration{week, 2 * week} {
 		b := codec.Bucket{Every: every, Label: mustLabel("2006-01-02")}
@@ -133,7 +133,7 @@ func TestWeeksStartOnMonday(t *testing.T) {
 	}
 }
 
-// A bucket is the same wherever the clock is read: days have 24 hours.
+// Buckets do not depend on the local time zone: all days have 24 hours.
 func TestBucketsAreUTC(t *testing.T) {
 	daily := codec.Bucket{Every: day, Label: mustLabel("2006-01-02")}
 	zone := time.FixedZone("", -11*3600)
@@ -408,7 +408,7 @@ func TestBucketParseLabelIsStrict(t *testing.T) {
 	}
 }
 
-// Rows asks for every bucket that overlaps the range and for no other.
+// Rows requests every bucket that overlaps the range and no other.
 func TestBucketRowsCoverage(t *testing.T) {
 	check(t, "exactly the buckets that overlap", func(t *rapid.T) {
 		b := buckets().Draw(t, "bucket")
@@ -434,7 +434,7 @@ func TestBucketRowsCoverage(t *testing.T) {
 				last = k
 			}
 		}
-		// Walk over the buckets around the range.
+		// Visit the buckets around the range.
 		at := laterOf(b.Min(), from.Add(-3*width))
 		for ; at.Before(to.Add(3*width)) && at.Before(b.Max()); at = b.End(at) {
 			label, err := b.AppendLabel([]byte(prefix), at)
@@ -510,15 +510,15 @@ func TestCount(t *testing.T) {
 	})
 }
 
-// A label of the right form that no bucket has is one of other buckets, such as those
-// before the schema made them wider: the error says so, and not that it wants the form.
+// A label of the right form that is not the start of a bucket was written with another
+// bucket width, before a change of the schema. The error says so.
 func TestLabelOfOtherBuckets(t *testing.T) {
 	dates := mustLabel("2006-01-02")
 	for _, tt := range []struct {
 		b           codec.Bucket
 		label, want string
 	}{
-		{codec.Bucket{Every: week, Label: dates}, "2021-03-05", "the start of a bucket of 7d, such as 2021-03-01: the row has another width of bucket, or origin"},
+		{codec.Bucket{Every: week, Label: dates}, "2021-03-05", "the start of a bucket of 7d, such as 2021-03-01: the row was written with another bucket width or origin"},
 		{codec.Bucket{Every: day, Label: mustLabel("2006-01-02T15")}, "2021-03-05T13", "the start of a bucket of 1d, such as 2021-03-05T00"},
 		{codec.Bucket{Months: 3, Label: mustLabel("2006-01")}, "2021-02", "the start of a bucket of 3mo, such as 2021-01"},
 		{codec.Bucket{Months: 24, Label: mustLabel("2006")}, "2021", "the start of a bucket of 2y, such as 2020"},
@@ -538,5 +538,4 @@ func TestLabelOfOtherBuckets(t *testing.T) {
 	}
 }
 
-// second returns the error of two results.
 func second(_ time.Time, err error) error { return err }

@@ -10,15 +10,15 @@ import (
 	"unicode/utf8"
 )
 
-// The binary encoding of cells is the one that Bigtable's counters and GoogleSQL
-// use: 8 bytes of big-endian two's complement for every integer, IEEE 754
-// big-endian for floats. Decoders take exactly what encoders give and return
-// copies; their errors wrap [ErrValue].
+// The binary encoding of cells is that of Bigtable counters and GoogleSQL: 8 bytes of
+// big-endian two's complement for every integer, and IEEE 754 big-endian for floats.
+// Decoders accept exactly what the encoders write and return copies. Their errors wrap
+// [ErrValue].
 
-// AppendBinaryString appends v as it is.
+// AppendBinaryString appends the bytes of v.
 func AppendBinaryString(dst []byte, v string) []byte { return append(dst, v...) }
 
-// BinaryString decodes what [AppendBinaryString] wrote, which must be UTF-8.
+// BinaryString decodes what [AppendBinaryString] wrote. The bytes must be valid UTF-8.
 func BinaryString(b []byte) (string, error) {
 	if !utf8.Valid(b) {
 		return "", fmt.Errorf("%w: %w: %s", ErrValue, ErrUTF8, quote(string(b)))
@@ -26,10 +26,10 @@ func BinaryString(b []byte) (string, error) {
 	return string(b), nil
 }
 
-// AppendBinaryBytes appends v as it is.
+// AppendBinaryBytes appends v unchanged.
 func AppendBinaryBytes(dst []byte, v []byte) []byte { return append(dst, v...) }
 
-// BinaryBytes returns a copy of b, nil if b is empty. It never fails.
+// BinaryBytes returns a copy of b, or nil if b is empty. The error is always nil.
 func BinaryBytes(b []byte) ([]byte, error) { return append([]byte(nil), b...), nil }
 
 // AppendBinaryBool appends one byte, 0 or 1.
@@ -51,7 +51,8 @@ func BinaryBool(b []byte) (bool, error) {
 // AppendBinaryInt32 appends v in 8 bytes.
 func AppendBinaryInt32(dst []byte, v int32) []byte { return AppendBinaryInt64(dst, int64(v)) }
 
-// BinaryInt32 decodes what [AppendBinaryInt32] wrote; other numbers are refused.
+// BinaryInt32 decodes what [AppendBinaryInt32] wrote. It rejects numbers that do not
+// fit an int32.
 func BinaryInt32(b []byte) (int32, error) {
 	v, err := BinaryInt64(b)
 	if err != nil || v != int64(int32(v)) {
@@ -74,8 +75,8 @@ func BinaryInt64(b []byte) (int64, error) {
 // AppendBinaryUint32 appends v in 8 bytes.
 func AppendBinaryUint32(dst []byte, v uint32) []byte { return AppendBinaryUint64(dst, uint64(v)) }
 
-// BinaryUint32 decodes what [AppendBinaryUint32] wrote; other numbers are
-// refused.
+// BinaryUint32 decodes what [AppendBinaryUint32] wrote. It rejects numbers that do not
+// fit a uint32.
 func BinaryUint32(b []byte) (uint32, error) {
 	v, err := BinaryUint64(b)
 	if err != nil || v > math.MaxUint32 {
@@ -121,13 +122,13 @@ func BinaryFloat64(b []byte) (float64, error) {
 	return math.Float64frombits(binary.BigEndian.Uint64(b)), nil
 }
 
-// AppendBinaryTimestamp appends the nanoseconds since 1970 in 8 bytes. v must
+// AppendBinaryTimestamp appends the nanoseconds since the Unix epoch in 8 bytes. v must
 // pass [Checker.Timestamp].
 func AppendBinaryTimestamp(dst []byte, v time.Time) []byte {
 	return AppendBinaryInt64(dst, v.UnixNano())
 }
 
-// BinaryTimestamp decodes what [AppendBinaryTimestamp] wrote, in UTC.
+// BinaryTimestamp decodes what [AppendBinaryTimestamp] wrote. The time is in UTC.
 func BinaryTimestamp(b []byte) (time.Time, error) {
 	v, err := BinaryInt64(b)
 	if err != nil {
@@ -161,7 +162,7 @@ func BinaryUUID(b []byte) (UUID, error) {
 	return UUID(b), nil
 }
 
-// AppendBinaryJSON appends v as it is. v must pass [Checker.JSON].
+// AppendBinaryJSON appends v unchanged. v must pass [Checker.JSON].
 func AppendBinaryJSON(dst []byte, v json.RawMessage) []byte { return append(dst, v...) }
 
 // BinaryJSON returns a copy of b, which must be valid JSON.
@@ -176,8 +177,8 @@ func BinaryJSON(b []byte) (json.RawMessage, error) {
 // [Checker.Enum].
 func AppendBinaryEnum(dst []byte, _ Enum, v int64) []byte { return AppendBinaryInt64(dst, v) }
 
-// BinaryEnum decodes what [AppendBinaryEnum] wrote. A number that is not in e
-// gives [ErrEnum] as well as [ErrValue].
+// BinaryEnum decodes what [AppendBinaryEnum] wrote. For a number that is not in e, the
+// error wraps [ErrEnum] as well as [ErrValue].
 func BinaryEnum(b []byte, e Enum) (int64, error) {
 	v, err := BinaryInt64(b)
 	if err != nil {
@@ -189,7 +190,7 @@ func BinaryEnum(b []byte, e Enum) (int64, error) {
 	return v, nil
 }
 
-// notBinary returns the error for bytes that are not of the named type.
+// notBinary returns the error for bytes that do not encode the named type.
 func notBinary(kind string, b []byte) error {
 	if len(b) > 16 {
 		return fmt.Errorf("%w: %d bytes are not a binary %s", ErrValue, len(b), kind)

@@ -12,15 +12,15 @@ import (
 	"pgregory.net/rapid"
 )
 
-// encoding is one way to write a T and read it back.
+// encoding is one way to encode and decode a T.
 type encoding[T any] struct {
 	name   string
 	append func([]byte, T) []byte
 	parse  func([]byte) (T, error)
 }
 
-// roundTrip checks that values survive, that the encoders append, and that
-// nothing decoded shares memory with the cell.
+// roundTrip checks that values are unchanged, that encoders append, and that decoded
+// values do not alias the cell.
 func roundTrip[T any](t *testing.T, values *rapid.Generator[T], same func(a, b T) bool, encodings ...encoding[T]) {
 	t.Helper()
 	for _, e := range encodings {

@@ -15,7 +15,7 @@ func TestChecker(t *testing.T) {
 	year10k := time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)
 	tests := []struct {
 		name  string
-		want  error // nil if it passes
+		want  error // nil if the value is valid
 		check func(c *codec.Checker)
 	}{
 		{"time", nil, func(c *codec.Checker) { c.Time("f", time.Unix(0, 0)); c.Time("f", year10k.Add(-1)) }},

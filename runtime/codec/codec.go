@@ -1,9 +1,13 @@
-// Package codec turns events into the bytes that a Bigtable table stores and
-// back: row keys, cell values in three encodings, buckets of time, and the
-// arithmetic of garbage collection (GC) rules and the reads that mirror them.
+// Package codec converts events to and from the bytes that a Bigtable table stores: row
+// keys, cell values in three encodings, and time buckets. It also computes which cells
+// a garbage collection (GC) rule keeps, so that reads can skip expired cells before
+// Bigtable removes them.
 //
-// It knows the layout of a table and nothing of how to reach one: it imports no
-// Bigtable client. Every time is UTC; every function is pure.
+// It knows the layout of a table but not how to reach one: it imports no Bigtable
+// client. All times are in UTC, and all functions are pure. A [KeyWriter] builds a row
+// key and a [KeyReader] parses one; [Span] and [Bucket] compute the row ranges of a
+// time range; [Text] and [Binary] encode cells; [ProtoReader] and [ParseJSON] decode
+// serialized events.
 package codec
 
 import (
@@ -12,35 +16,34 @@ import (
 	"unicode/utf8"
 )
 
-// What a writer refuses and what a reader cannot make sense of. Errors of this
-// package wrap these; test for them with [errors.Is].
+// Errors for values that a writer rejects or a reader cannot decode. The errors of this
+// package wrap them; test for them with [errors.Is].
 var (
-	ErrEmpty      = errors.New("empty key segment")                       // an empty key segment
-	ErrDelimiter  = errors.New("key segment contains the delimiter")      // a key segment contains the delimiter, or would together with the one after it
-	ErrKeyTooLong = errors.New("row key is longer than 4096 bytes")       // a row key over MaxKey bytes
-	ErrKey        = errors.New("row key is not of the table's form")      // a row key that is not of the table's form
-	ErrValue      = errors.New("stored value does not decode")            // a stored value that does not decode
-	ErrMissing    = errors.New("stored event lacks a field")              // a stored event lacks a field that has no default and is not optional
-	ErrNaN        = errors.New("NaN or infinite value")                   // NaN where order or identity matters, NaN or an infinity where the format has none
-	ErrTimeRange  = errors.New("time is outside what the table can hold") // the zero time, one outside 1970 to 9999, or one that a format or bucket label cannot hold
-	ErrUTF8       = errors.New("not valid UTF-8")                         // a string that is not UTF-8
-	ErrEnum       = errors.New("not a value of the enum")                 // a number or name that the enum does not list
-	ErrJSON       = errors.New("not valid JSON")                          // a JSON value that is not JSON
-	ErrTooLarge   = errors.New("larger than Bigtable allows")             // a qualifier over 16 KiB or a value over 100 MiB
-	ErrClass      = errors.New("not a TTL class of the schema")           // no class, or one that the schema does not list
-	ErrNoExpiry   = errors.New("event does not say when it expires")      // where the table has no default
-	ErrExpired    = errors.New("event is older than its TTL")             // an event that garbage collection would remove at once
-	ErrNoValue    = errors.New("event has no value")                      // an event without any value
+	ErrEmpty      = errors.New("empty key segment")                       // a key segment is empty
+	ErrDelimiter  = errors.New("key segment contains the delimiter")      // a key segment contains the delimiter, or forms one together with the delimiter that follows
+	ErrKeyTooLong = errors.New("row key is longer than 4096 bytes")       // a row key has more than MaxKey bytes
+	ErrKey        = errors.New("row key is not of the table's form")      // a row key does not have the form of the table's keys
+	ErrValue      = errors.New("stored value does not decode")            // a stored value cannot be decoded
+	ErrMissing    = errors.New("stored event lacks a field")              // a stored event lacks a field that is required and has no default
+	ErrNaN        = errors.New("NaN or infinite value")                   // NaN where values are ordered or compared, or NaN or an infinity where the format has neither
+	ErrTimeRange  = errors.New("time is outside what the table can hold") // the zero time, a time outside 1970 to 9999, or one that a format or bucket label cannot represent
+	ErrUTF8       = errors.New("not valid UTF-8")                         // a string is not valid UTF-8
+	ErrEnum       = errors.New("not a value of the enum")                 // a number or name is not a value of the enum
+	ErrJSON       = errors.New("not valid JSON")                          // a JSON value is not valid JSON
+	ErrTooLarge   = errors.New("larger than Bigtable allows")             // a qualifier exceeds 16 KiB or a value exceeds 100 MiB
+	ErrClass      = errors.New("not a TTL class of the schema")           // the TTL class is missing or not listed in the schema
+	ErrNoExpiry   = errors.New("event does not say when it expires")      // an event has no expiry, and the table has no default
+	ErrExpired    = errors.New("event is older than its TTL")             // garbage collection would remove the event at once
+	ErrNoValue    = errors.New("event has no value")                      // an event has no value at all
 )
 
-// FieldError says which field or key segment was refused, and why.
+// FieldError reports the field or key segment that was rejected, and why.
 type FieldError struct {
-	Field string // the field or key segment; "key" for the row key as a whole
+	Field string // the field or key segment; "key" for the whole row key
 	Value string // the value, shortened and quoted for display; may be empty
-	Err   error  // wraps one of this package's errors
+	Err   error  // the reason; wraps one of this package's errors
 }
 
-// Error returns the field, the value if there is one, and the reason.
 func (e *FieldError) Error() string {
 	if e.Value == "" {
 		return e.Field + ": " + e.Err.Error()
@@ -48,10 +51,9 @@ func (e *FieldError) Error() string {
 	return e.Field + " " + e.Value + ": " + e.Err.Error()
 }
 
-// Unwrap returns e.Err.
 func (e *FieldError) Unwrap() error { return e.Err }
 
-// maxShown is the number of bytes of a value that an error shows.
+// maxShown is the maximum number of bytes of a value in an error message.
 const maxShown = 40
 
 // quote shortens v and quotes it for display.

@@ -5,16 +5,17 @@ import (
 	"time"
 )
 
-// Coding encodes values of type T as the data of cells.
+// Coding is one way to store values of type T in cells.
 type Coding[T any] struct {
 	// Append appends the encoded value to dst.
 	Append func(dst []byte, v T) []byte
-	// Decode decodes what Append wrote. It keeps no reference to the datum; its errors
-	// wrap [ErrValue].
+	// Decode decodes what Append wrote. The value does not alias the datum. Errors wrap
+	// [ErrValue].
 	Decode func(datum []byte) (T, error)
 }
 
-// Codings holds the coding of each type but enums, see [TextEnumAs] and [BinaryEnumAs].
+// Codings holds a coding for every type except enums, for which there are [TextEnumAs]
+// and [BinaryEnumAs].
 type Codings struct {
 	String    Coding[string]
 	Bytes     Coding[[]byte]
@@ -31,7 +32,7 @@ type Codings struct {
 	JSON      Coding[json.RawMessage]
 }
 
-// Text is the encoding that people can read in cbt, and Binary the one that Bigtable's
+// Text is human-readable, for example in cbt. Binary is the encoding that Bigtable
 // counters and GoogleSQL use.
 var (
 	Text = Codings{
@@ -66,17 +67,16 @@ var (
 	}
 )
 
-// TextEnumAs is the coding of an enum by the names of its values.
+// TextEnumAs returns a coding that stores the names of enum values.
 func TextEnumAs[T ~int64](names Enum) Coding[T] {
 	return enumCoding[T](names, AppendTextEnum, TextEnum)
 }
 
-// BinaryEnumAs is the coding of an enum by the numbers of its values.
+// BinaryEnumAs returns a coding that stores the numbers of enum values.
 func BinaryEnumAs[T ~int64](names Enum) Coding[T] {
 	return enumCoding[T](names, AppendBinaryEnum, BinaryEnum)
 }
 
-// enumCoding is a coding of the values of an enum.
 func enumCoding[T ~int64](names Enum, add func([]byte, Enum, int64) []byte, decode func([]byte, Enum) (int64, error)) Coding[T] {
 	return Coding[T]{
 		Append: func(dst []byte, v T) []byte { return add(dst, names, int64(v)) },

@@ -1,16 +1,16 @@
 package codec
 
-// Enum lists the values of an enumerated type. Numbers and names are unique.
+// Enum lists the values of an enum type. Numbers and names are unique.
 type Enum []EnumName
 
-// EnumName is one value of an [Enum]. A number that is stored as protobuf is an
-// int32, as protobuf's enums are.
+// EnumName is one value of an [Enum]. In protobuf encodings the number must fit an
+// int32.
 type EnumName struct {
 	Number int64
 	Name   string
 }
 
-// Name returns the name of the value n, and whether there is one.
+// Name returns the name of the value n, and whether e contains n.
 func (e Enum) Name(n int64) (string, bool) {
 	for i := range e {
 		if e[i].Number == n {
@@ -20,7 +20,7 @@ func (e Enum) Name(n int64) (string, bool) {
 	return "", false
 }
 
-// Number returns the value called name, and whether there is one.
+// Number returns the number of the value named name, and whether e contains it.
 func (e Enum) Number(name string) (int64, bool) {
 	for i := range e {
 		if e[i].Name == name {

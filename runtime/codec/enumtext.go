@@ -5,7 +5,7 @@ import (
 	"strconv"
 )
 
-// EnumString returns the name of a number, or the number itself if e has none for it.
+// EnumString returns the name of n, or n in decimal if e does not contain it.
 func EnumString(e Enum, n int64) string {
 	if name, ok := e.Name(n); ok {
 		return name
@@ -13,7 +13,8 @@ func EnumString(e Enum, n int64) string {
 	return strconv.FormatInt(n, 10)
 }
 
-// MarshalEnum returns the name of a number, or an error that wraps [ErrEnum].
+// MarshalEnum returns the name of n. It returns an error that wraps [ErrEnum] if e does
+// not contain n.
 func MarshalEnum(e Enum, n int64) ([]byte, error) {
 	name, ok := e.Name(n)
 	if !ok {

@@ -7,8 +7,8 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
-// A row key is written and read segment by segment. A value that contains the delimiter is
-// refused, so that a key can always be read back.
+// A row key is written and parsed segment by segment. The writer rejects a value that
+// contains the delimiter, so every key can be parsed again.
 func ExampleKeyWriter() {
 	day := codec.Bucket{Every: 24 * time.Hour, Label: codec.Label{Kind: codec.TimeLabel, Format: codec.TimeFormat{Layout: "2006-01-02"}}}
 

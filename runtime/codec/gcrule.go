@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// GCKind is one of Bigtable's garbage collection rules.
+// GCKind is the kind of a garbage collection rule in Bigtable.
 type GCKind int
 
 const (
@@ -23,13 +23,13 @@ const (
 // GCRule is the garbage collection rule of a column family.
 type GCRule struct {
 	Kind        GCKind
-	MaxAge      time.Duration // GCMaxAge; Bigtable wants at least 1 ms
+	MaxAge      time.Duration // GCMaxAge; Bigtable requires at least 1 ms
 	MaxVersions int           // GCMaxVersions; at least 1
 	Rules       []GCRule      // GCUnion, GCIntersection
 }
 
-// String returns the rule as Bigtable's Go client and cbt print it, such as
-// "(age() > 30d || versions() > 3)"; "never" if it collects nothing.
+// String returns the rule in the syntax of Bigtable's Go client and cbt, such as
+// "(age() > 30d || versions() > 3)", or "never" if it collects nothing.
 func (r GCRule) String() string {
 	switch r.Kind {
 	case GCMaxAge:
@@ -52,8 +52,8 @@ func (r GCRule) join(operator string) string {
 	return "(" + strings.Join(parts, operator) + ")"
 }
 
-// showAge prints an age as the client does: in the largest of days, hours and
-// minutes that divides it, else in microseconds without a unit.
+// showAge formats an age as the client does: in days, hours or minutes, whichever is
+// the largest unit that divides it, or else in microseconds without a unit.
 func showAge(d time.Duration) string {
 	switch {
 	case d%(24*time.Hour) == 0:
@@ -66,9 +66,9 @@ func showAge(d time.Duration) string {
 	return fmt.Sprintf("%d", d/time.Microsecond)
 }
 
-// Normalize returns a rule that collects the same, in a form that can be
-// compared: nested rules of one kind are flattened, sorted and without
-// duplicates, a rule of one is that one, and a rule of none is [GCNone].
+// Normalize returns an equivalent rule in canonical form: nested rules of the same kind
+// are flattened, sorted and deduplicated; a rule with one child is replaced by the
+// child, and a rule with none by [GCNone].
 func (r GCRule) Normalize() GCRule {
 	switch r.Kind {
 	case GCMaxAge:
@@ -90,7 +90,7 @@ func (r GCRule) normalizeRules() GCRule {
 		case rule.Kind != GCNone:
 			rules = append(rules, rule)
 		case r.Kind == GCIntersection:
-			return GCRule{} // what nothing collects, all do not collect
+			return GCRule{} // one of them collects nothing, so neither does the intersection
 		}
 	}
 	slices.SortFunc(rules, GCRule.compare)
@@ -104,7 +104,7 @@ func (r GCRule) normalizeRules() GCRule {
 	return GCRule{Kind: r.Kind, Rules: rules}
 }
 
-// Equal reports whether r and s are the same rule once normalised.
+// Equal reports whether r and s are equal after [GCRule.Normalize].
 func (r GCRule) Equal(s GCRule) bool { return r.Normalize().compare(s.Normalize()) == 0 }
 
 func (r GCRule) compare(s GCRule) int {
@@ -116,12 +116,12 @@ func (r GCRule) compare(s GCRule) int {
 	)
 }
 
-// WireSize returns the size of the rule as a google.bigtable.admin.v2.GcRule
-// message, in bytes; Bigtable allows 500.
+// WireSize returns the size in bytes of the rule as a google.bigtable.admin.v2.GcRule
+// message. Bigtable allows 500.
 func (r GCRule) WireSize() int { return len(r.appendProto(nil)) }
 
-// The fields of GcRule, of which one is set, and of its message types
-// Intersection and Union.
+// Field numbers of the oneof in GcRule, and of the list in its Intersection and Union
+// messages.
 const (
 	gcMaxNumVersions = 1
 	gcMaxAge         = 2

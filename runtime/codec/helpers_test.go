@@ -17,7 +17,7 @@ func check(t *testing.T, name string, property func(*rapid.T)) {
 	t.Run(name, func(t *testing.T) { rapid.Check(t, property) })
 }
 
-// date parses RFC 3339, with the time of day left out or in.
+// date parses RFC 3339; the time of day is optional.
 func date(s string) time.Time {
 	for _, layout := range []string{time.DateOnly, time.RFC3339Nano} {
 		if t, err := time.Parse(layout, s); err == nil {
@@ -38,7 +38,7 @@ func times(from, to int) *rapid.Generator[time.Time] {
 	})
 }
 
-// nanoTimes draws what int64 nanoseconds can hold.
+// nanoTimes draws instants that int64 nanoseconds can represent.
 func nanoTimes() *rapid.Generator[time.Time] {
 	return rapid.Map(rapid.Int64(), func(ns int64) time.Time { return time.Unix(0, ns).UTC() })
 }

@@ -11,11 +11,13 @@ import (
 	"unicode/utf8"
 )
 
-// An event as JSON is an object with a member for each field. The functions that append
-// one begin it with a comma; [EndJSON] makes an object of them. Their values must pass
-// the [Checker]. JSON of an event stands in it byte for byte.
+// An event is stored as a JSON object with one member per field. The AppendJSON
+// functions append a member that begins with a comma; [EndJSON] turns the members into
+// an object. Their values must pass the [Checker]. Fields of type JSON are copied byte
+// for byte.
 
-// EndJSON makes an object of the members that were appended from begin on.
+// EndJSON turns the members in dst[begin:] into an object by replacing the first comma
+// with a brace. Without members, it appends {}.
 func EndJSON(dst []byte, begin int) []byte {
 	if len(dst) == begin {
 		return append(dst, "{}"...)
@@ -24,12 +26,12 @@ func EndJSON(dst []byte, begin int) []byte {
 	return append(dst, '}')
 }
 
-// appendMember begins a member.
+// appendMember appends a comma and the name of a member.
 func appendMember(dst []byte, name string) []byte {
 	return append(appendQuoted(append(dst, ','), name), ':')
 }
 
-// appendQuoted appends text, which is UTF-8, as JSON.
+// appendQuoted appends text, which must be valid UTF-8, as a JSON string.
 func appendQuoted[T ~string | ~[]byte](dst []byte, text T) []byte {
 	const hexDigits = "0123456789abcdef"
 	dst = append(dst, '"')
@@ -57,12 +59,12 @@ func appendQuoted[T ~string | ~[]byte](dst []byte, text T) []byte {
 	return append(append(dst, text[from:]...), '"')
 }
 
-// AppendJSONString appends a member with text.
+// AppendJSONString appends a member with a string.
 func AppendJSONString(dst []byte, name, v string) []byte {
 	return appendQuoted(appendMember(dst, name), v)
 }
 
-// AppendJSONBytes appends a member with bytes in base64 (RFC 4648, section 4).
+// AppendJSONBytes appends a member with v in base64 (RFC 4648, section 4).
 func AppendJSONBytes(dst []byte, name string, v []byte) []byte {
 	dst = append(appendMember(dst, name), '"')
 	return append(base64.StdEncoding.AppendEncode(dst, v), '"')
@@ -103,20 +105,19 @@ func AppendJSONFloat64(dst []byte, name string, v float64) []byte {
 	return AppendTextFloat64(appendMember(dst, name), v)
 }
 
-// AppendJSONTimestamp appends a member with a time in RFC 3339, UTC, which has no room
-// for the seconds of a zone's offset.
+// AppendJSONTimestamp appends a member with v in RFC 3339 and UTC.
 func AppendJSONTimestamp(dst []byte, name string, v time.Time) []byte {
 	dst = append(appendMember(dst, name), '"')
 	return append(AppendTextTimestamp(dst, v), '"')
 }
 
-// AppendJSONDuration appends a member with a duration in Go's form, such as "1h2m3s".
+// AppendJSONDuration appends a member with v in Go's format, such as "1h2m3s".
 func AppendJSONDuration(dst []byte, name string, v time.Duration) []byte {
 	dst = append(appendMember(dst, name), '"')
 	return append(AppendTextDuration(dst, v), '"')
 }
 
-// AppendJSONUUID appends a member with the canonical text of v.
+// AppendJSONUUID appends a member with the canonical form of v.
 func AppendJSONUUID(dst []byte, name string, v UUID) []byte {
 	dst = append(appendMember(dst, name), '"')
 	return append(AppendTextUUID(dst, v), '"')
@@ -128,22 +129,22 @@ func AppendJSONEnum(dst []byte, name string, e Enum, v int64) []byte {
 	return appendQuoted(appendMember(dst, name), text)
 }
 
-// AppendJSONJSON appends a member with JSON as it is.
+// AppendJSONJSON appends a member with v unchanged.
 func AppendJSONJSON(dst []byte, name string, v json.RawMessage) []byte {
 	return append(appendMember(dst, name), v...)
 }
 
-// JSONDuration is a duration that JSON has in Go's form, such as "1h2m3s".
+// JSONDuration is a duration that JSON represents in Go's format, such as "1h2m3s".
 type JSONDuration time.Duration
 
-// UnmarshalText sets d from Go's form.
+// UnmarshalText parses a duration in Go's format.
 func (d *JSONDuration) UnmarshalText(b []byte) error {
 	v, err := TextDuration(b)
 	*d = JSONDuration(v)
 	return err
 }
 
-// JSONTime returns the time in UTC, or nil.
+// JSONTime returns a copy of t in UTC, or nil if t is nil.
 func JSONTime(t *time.Time) *time.Time {
 	if t == nil {
 		return nil
@@ -152,7 +153,8 @@ func JSONTime(t *time.Time) *time.Time {
 	return &utc
 }
 
-// ParseJSON unmarshals a stored event, an object; its errors wrap [ErrValue].
+// ParseJSON unmarshals a stored event into v. b must be a JSON object. Errors wrap
+// [ErrValue].
 func ParseJSON(b []byte, v any) error {
 	if err := json.Unmarshal(b, v); err != nil {
 		return fmt.Errorf("%w: %w", ErrValue, err)
@@ -163,7 +165,7 @@ func ParseJSON(b []byte, v any) error {
 	if utf8.Valid(b) {
 		return nil
 	}
-	for name, text := range members(b) { // which Unmarshal replaces in strings
+	for name, text := range members(b) { // Unmarshal replaces invalid UTF-8 in strings
 		if bytes.TrimLeft(text, jsonSpace)[0] == '"' && !utf8.Valid(text) {
 			return fmt.Errorf("%w: %w: %s", ErrValue, ErrUTF8, name)
 		}
@@ -171,9 +173,9 @@ func ParseJSON(b []byte, v any) error {
 	return nil
 }
 
-// MemberJSON returns a member of a stored event that is JSON itself as it was given,
-// with the space around it, or, if no member has just this name, v: it is what
-// [ParseJSON] has found, the same without that space.
+// MemberJSON returns the member of the stored event b that has exactly the given name,
+// byte for byte, including surrounding white space. If there is none, it returns v, the
+// value that [ParseJSON] found. It may reuse the memory of v.
 func MemberJSON(b []byte, name string, v json.RawMessage) json.RawMessage {
 	if len(v) == 0 {
 		return v
@@ -181,17 +183,17 @@ func MemberJSON(b []byte, name string, v json.RawMessage) json.RawMessage {
 	quoted := appendQuoted(nil, name)
 	for text, value := range members(b) {
 		if bytes.Equal(text, quoted) {
-			v = append(v[:0], value...) // the last one counts
+			v = append(v[:0], value...) // the last duplicate wins, as in encoding/json
 		}
 	}
 	return v
 }
 
-// jsonSpace is the space that JSON may have between its parts.
+// jsonSpace is the white space of JSON.
 const jsonSpace = " \t\r\n"
 
-// members yields the members of an object, which is valid: the name as it stands there,
-// and all that is between the colon and what follows the value.
+// members yields the members of a valid object: the quoted name, and everything between
+// the colon and the next comma or brace.
 func members(b []byte) iter.Seq2[[]byte, []byte] {
 	return func(yield func(name, value []byte) bool) {
 		var name []byte
@@ -226,5 +228,5 @@ func members(b []byte) iter.Seq2[[]byte, []byte] {
 	}
 }
 
-// MissingField says which field a serialized event lacks.
+// MissingField returns the error for a serialized event that lacks a required field.
 func MissingField(name string) error { return &FieldError{Field: name, Err: ErrMissing} }

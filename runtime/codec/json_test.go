@@ -14,14 +14,14 @@ import (
 	"pgregory.net/rapid"
 )
 
-// documents are JSON in spellings that encoding/json would not give it.
+// documents are JSON in forms that encoding/json does not produce.
 var documents = []string{
 	"[1, 2]", ` {"a" : 1} `, "\t[ ]\r\n", "{ }", "null", " true", "1e400", "-0", "0.50", `"<&>"`, `"\u003c\/\ud83d\ude00"`, "\"\u2028\x7f\"",
 	`{"a":1,"a":2}`, `[{"b":[{"]":"}"}]},"\\\"",":",","]`, strings.Repeat("[", 50) + strings.Repeat("]", 50), `{"doc":{"doc":[1, 2]}, "text" : "x"}`,
 }
 
-// object is an event as JSON with a member of each type, and one with JSON between
-// members that come before and after it.
+// object returns an event as JSON with a member of each type. The JSON member has
+// others before and after it.
 func object(dst []byte, text string, raw []byte, number int64, unsigned uint64, float float64, at time.Time, took time.Duration, id UUID, document string) []byte {
 	begin := len(dst)
 	dst = AppendJSONString(dst, "text", text)
@@ -41,8 +41,8 @@ func object(dst []byte, text string, raw []byte, number int64, unsigned uint64, 
 	return EndJSON(dst, begin)
 }
 
-// TestJSONOfEvents appends members and compares what encoding/json reads of them. The
-// JSON among them comes back byte for byte.
+// TestJSONOfEvents compares appended members with what encoding/json decodes. The JSON
+// member must be unchanged byte for byte.
 func TestJSONOfEvents(t *testing.T) {
 	type parsed struct {
 		Text     string
@@ -92,7 +92,7 @@ func TestJSONOfEvents(t *testing.T) {
 	})
 }
 
-// TestMemberJSON finds members in objects that others have written.
+// TestMemberJSON finds members in objects that other programs wrote.
 func TestMemberJSON(t *testing.T) {
 	for _, c := range []struct{ blob, want string }{
 		{`{}`, "none"},
@@ -118,8 +118,8 @@ func TestMemberJSON(t *testing.T) {
 	}
 }
 
-// What is no object, or has text that is no UTF-8, is not taken for an event. JSON in
-// an event may have been stored with such text.
+// ParseJSON rejects values that are not objects and strings that are not UTF-8. Members
+// of type JSON may contain invalid UTF-8 that was stored earlier.
 func TestParseJSONRefuses(t *testing.T) {
 	var v struct {
 		Text *string         `json:"text"`
@@ -160,7 +160,7 @@ func FuzzMembers(f *testing.F) {
 	})
 }
 
-// JSON must be UTF-8: in a protobuf blob it is a string.
+// JSON must be UTF-8, because protobuf stores it as a string.
 func TestCheckerJSON(t *testing.T) {
 	for _, bad := range []string{"", " ", "{", "[1,]", "\"\xff\"", "{\"\xc3\x28\":1}", "nul", "1 2"} {
 		var c Checker

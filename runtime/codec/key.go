@@ -9,10 +9,10 @@ import (
 	"unicode/utf8"
 )
 
-// MaxKey is the length of the longest row key that Bigtable takes, in bytes.
+// MaxKey is Bigtable's limit for the length of a row key, in bytes.
 const MaxKey = 4096
 
-// The names under which errors report segments that have none of their own.
+// The field names of errors in segments that have no name in the schema.
 const (
 	keyField    = "key"
 	bucketField = "bucket"
@@ -21,20 +21,20 @@ const (
 	sequenceField = "sequence"
 )
 
-// KeyWriter builds a row key out of segments joined by a delimiter. A segment of
-// text that is empty, or that would be read back otherwise than it was written
-// because of the delimiter, is refused: with [ErrEmpty] or [ErrDelimiter].
-// Segments of a fixed number of bytes ([KeyBinary], or [KeyRaw] with a pad) may
-// contain the delimiter. The first error sticks and [KeyWriter.Key] returns it.
+// KeyWriter builds a row key from segments separated by a delimiter. It rejects text
+// segments that a reader could not read back: empty ones with [ErrEmpty], and ones that
+// contain the delimiter with [ErrDelimiter]. Segments of a fixed number of bytes
+// ([KeyBinary], or [KeyRaw] with a pad) may contain the delimiter. The writer keeps the
+// first error; [KeyWriter.Key] returns it.
 //
-// A key with the empty delimiter is binary. Its segments have fixed widths, but
-// for strings and raw bytes: there 0x00 is written 0x00 0xff, and 0x00 0x01 ends
-// the value, which may be empty. Forms of no fixed width are refused with
+// A key with an empty delimiter is binary. Its segments have fixed widths, except for
+// strings and raw bytes: a writer encodes their 0x00 bytes as 0x00 0xff and ends them
+// with 0x00 0x01, so they may be empty. It rejects other forms of variable width with
 // [ErrForm].
 //
-// Each type has a method that takes a [KeyForm], and one for the default form.
+// Each type has a method that takes a [KeyForm] and one that uses the default form.
 //
-// Use it as a value on the stack:
+// Use a KeyWriter as a value on the stack:
 //
 //	w := codec.NewKeyWriter(buf[:0], "#")
 //	w.String("location", e.Location)
@@ -46,17 +46,17 @@ type KeyWriter struct {
 	base  int // where the key starts in buf
 	err   *FieldError
 
-	structured bool // see Structured
+	structured bool // set by Structured
 
-	buckets int    // of the salt that is being made, else 0
-	hash    uint64 // of the segments that the salt is made from so far
+	buckets int    // number of buckets of the salt between BeginSalt and EndSalt, else 0
+	hash    uint64 // hash of the segments since BeginSalt
 }
 
-// usualKey is how long most keys are at most, in bytes.
+// usualKey is the initial capacity for a key, in bytes. Most keys fit.
 const usualKey = 64
 
-// NewKeyWriter returns a writer that appends a key to dst. The empty delimiter
-// makes a binary key.
+// NewKeyWriter returns a writer that appends a key to dst. An empty delimiter makes the
+// key binary.
 func NewKeyWriter(dst []byte, delimiter string) KeyWriter {
 	if dst == nil {
 		dst = make([]byte, 0, usualKey)
@@ -64,20 +64,20 @@ func NewKeyWriter(dst []byte, delimiter string) KeyWriter {
 	return KeyWriter{buf: dst, delim: delimiter, base: len(dst)}
 }
 
-// Structured makes w refuse with [ErrKeySchema] what a structured row key schema
-// of Bigtable cannot take apart. Among the segments of a key with a delimiter,
-// that is text with a byte that does not sort above the delimiter's first one; in
-// a binary key it is an empty value.
+// Structured makes w reject, with [ErrKeySchema], values that Bigtable cannot parse
+// with a structured row key schema. In a key with a delimiter, these are text segments
+// with a byte less than or equal to the delimiter's first byte; in a binary key, empty
+// values.
 //
 // Source: Type.Struct.Encoding of google.bigtable.admin.v2, DelimitedBytes and
 // OrderedCodeBytes in sorted mode.
 func (w *KeyWriter) Structured() { w.structured = true }
 
-// String writes v, which must be valid UTF-8, else [ErrUTF8].
+// String writes v in the default form. It rejects invalid UTF-8 with [ErrUTF8].
 func (w *KeyWriter) String(segment, v string) { w.StringAs(segment, KeyForm{}, v) }
 
-// StringAs writes v, which must be valid UTF-8, else [ErrUTF8], as text, escaped
-// text or hex.
+// StringAs writes v as text, escaped text or hex. It rejects invalid UTF-8 with
+// [ErrUTF8].
 func (w *KeyWriter) StringAs(segment string, f KeyForm, v string) {
 	switch {
 	case !w.accepts(segment, f, StringSegment):
@@ -90,11 +90,11 @@ func (w *KeyWriter) StringAs(segment string, f KeyForm, v string) {
 	}
 }
 
-// Bytes writes v in lower-case hex.
+// Bytes writes v in lowercase hex.
 func (w *KeyWriter) Bytes(segment string, v []byte) { w.BytesAs(segment, KeyForm{}, v) }
 
-// BytesAs writes v in hex, in base64url, or as it is: in a fixed number of bytes,
-// else [ErrRange], or in any number, escaped or not.
+// BytesAs writes v in hex, in base64url, or unchanged. With a pad, it rejects values of
+// another length with [ErrRange].
 func (w *KeyWriter) BytesAs(segment string, f KeyForm, v []byte) {
 	switch {
 	case !w.accepts(segment, f, BytesSegment):
@@ -128,7 +128,7 @@ func variable[T ~string | ~[]byte](w *KeyWriter, segment string, f KeyForm, v T)
 // Bool writes true or false.
 func (w *KeyWriter) Bool(segment string, v bool) { w.BoolAs(segment, KeyForm{}, v) }
 
-// BoolAs writes v as true or false, or as a byte 1 or 0.
+// BoolAs writes v as true or false, or as one byte, 1 or 0.
 func (w *KeyWriter) BoolAs(segment string, f KeyForm, v bool) {
 	switch {
 	case !w.accepts(segment, f, BoolSegment):
@@ -144,9 +144,8 @@ func (w *KeyWriter) BoolAs(segment string, f KeyForm, v bool) {
 // Int writes v in decimal.
 func (w *KeyWriter) Int(segment string, v int64) { w.IntAs(segment, KeyForm{}, v, 64) }
 
-// IntAs writes v, a number of 32 or 64 bits. Numbers with more bits give
-// [ErrRange], and so do negative ones and those with too many digits if the form
-// has a pad.
+// IntAs writes v, an integer of 32 or 64 bits. It rejects values that do not fit with
+// [ErrRange]; if the form has a pad, also negative ones and ones with too many digits.
 func (w *KeyWriter) IntAs(segment string, f KeyForm, v int64, bits int) {
 	if w.accepts(segment, f, intSegment(bits)) {
 		w.int(segment, f, v, bits)
@@ -171,8 +170,8 @@ func (w *KeyWriter) int(segment string, f KeyForm, v int64, bits int) {
 // Uint writes v in decimal.
 func (w *KeyWriter) Uint(segment string, v uint64) { w.UintAs(segment, KeyForm{}, v, 64) }
 
-// UintAs writes v, a number of 32 or 64 bits. Numbers with more bits give
-// [ErrRange], and so do those with too many digits if the form has a pad.
+// UintAs writes v, an integer of 32 or 64 bits. It rejects values that do not fit with
+// [ErrRange]; if the form has a pad, also ones with too many digits.
 func (w *KeyWriter) UintAs(segment string, f KeyForm, v uint64, bits int) {
 	switch {
 	case !w.accepts(segment, f, uintSegment(bits)):
@@ -187,30 +186,30 @@ func (w *KeyWriter) UintAs(segment string, f KeyForm, v uint64, bits int) {
 	}
 }
 
-// Duration writes v in nanoseconds, decimal.
+// Duration writes v as decimal nanoseconds.
 func (w *KeyWriter) Duration(segment string, v time.Duration) { w.Int(segment, int64(v)) }
 
-// DurationAs writes v in nanoseconds, as [KeyWriter.IntAs] does.
+// DurationAs writes v in nanoseconds, like [KeyWriter.IntAs].
 func (w *KeyWriter) DurationAs(segment string, f KeyForm, v time.Duration) {
 	w.IntAs(segment, f, int64(v), 64)
 }
 
-// Timestamp writes v in nanoseconds since 1970, padded to 19 digits. Times
-// before 1970 or after 2262-04-11 give [ErrTimeRange].
+// Timestamp writes v as nanoseconds since the Unix epoch, padded to 19 digits. It
+// rejects times before 1970 or after 2262-04-11 with [ErrTimeRange].
 func (w *KeyWriter) Timestamp(segment string, v time.Time) { w.TimestampAs(segment, KeyForm{}, v) }
 
-// TimestampAs writes v in nanoseconds since 1970, in 19 digits or 8 bytes. Times
-// before 1970 or after 2262-04-11 give [ErrTimeRange].
+// TimestampAs writes v as nanoseconds since the Unix epoch, in 19 digits or 8 bytes. It
+// rejects times before 1970 or after 2262-04-11 with [ErrTimeRange].
 func (w *KeyWriter) TimestampAs(segment string, f KeyForm, v time.Time) {
 	if w.accepts(segment, f, TimestampSegment) {
 		w.time(segment, f.timestamp(), v)
 	}
 }
 
-// UUID writes the canonical text of v.
+// UUID writes v in its canonical form.
 func (w *KeyWriter) UUID(segment string, v UUID) { w.UUIDAs(segment, KeyForm{}, v) }
 
-// UUIDAs writes the canonical text of v, its hex digits, or its 16 bytes.
+// UUIDAs writes v in its canonical form, as 32 hex digits, or as 16 bytes.
 func (w *KeyWriter) UUIDAs(segment string, f KeyForm, v UUID) {
 	switch {
 	case !w.accepts(segment, f, UUIDSegment):
@@ -223,11 +222,11 @@ func (w *KeyWriter) UUIDAs(segment string, f KeyForm, v UUID) {
 	}
 }
 
-// Enum writes the name of v. A value that is not in e gives [ErrEnum].
+// Enum writes the name of v. It rejects a value that is not in e with [ErrEnum].
 func (w *KeyWriter) Enum(segment string, e Enum, v int64) { w.EnumAs(segment, KeyForm{}, e, v) }
 
-// EnumAs writes the name of v, or the number as [KeyWriter.IntAs] does. A value
-// that is not in e gives [ErrEnum].
+// EnumAs writes the name of v, or its number like [KeyWriter.IntAs]. It rejects a value
+// that is not in e with [ErrEnum].
 func (w *KeyWriter) EnumAs(segment string, f KeyForm, e Enum, v int64) {
 	if !w.accepts(segment, f, EnumSegment) {
 		return
@@ -243,21 +242,21 @@ func (w *KeyWriter) EnumAs(segment string, f KeyForm, e Enum, v int64) {
 	}
 }
 
-// Sequence writes a tie-breaker, in 10 digits or, in a binary key, in 4 bytes.
-// Errors name the segment "sequence".
+// Sequence writes a sequence number, which distinguishes events of the same time, in 10
+// digits or, in a binary key, in 4 bytes. Errors name the segment "sequence".
 func (w *KeyWriter) Sequence(v uint32) {
 	w.UintAs(sequenceField, SequenceForm(w.delim), uint64(v), 32)
 }
 
-// Const writes a fixed text, such as a metric's name, unchecked.
+// Const writes a fixed string, such as the name of a metric. It does not validate it.
 func (w *KeyWriter) Const(text string) {
 	if w.err == nil {
 		w.endFixed(append(w.buf, text...))
 	}
 }
 
-// Bucket writes the label of the bucket that holds t. Errors name the segment
-// "bucket"; a time without a label gives [ErrTimeRange].
+// Bucket writes the label of the bucket that contains t. It rejects a time without a
+// label with [ErrTimeRange]. Errors name the segment "bucket".
 func (w *KeyWriter) Bucket(b Bucket, t time.Time) {
 	if w.err != nil {
 		return
@@ -277,8 +276,8 @@ func (w *KeyWriter) Bucket(b Bucket, t time.Time) {
 	}
 }
 
-// Time writes t in the format f. Errors name the segment "time"; a time that
-// the format cannot hold gives [ErrTimeRange].
+// Time writes t in the format f. It rejects a time that the format cannot represent
+// with [ErrTimeRange]. Errors name the segment "time".
 func (w *KeyWriter) Time(f TimeFormat, t time.Time) {
 	if w.err == nil {
 		w.time(timeField, f, t)
@@ -297,8 +296,8 @@ func (w *KeyWriter) time(segment string, f TimeFormat, t time.Time) {
 	}
 }
 
-// accepts reports whether a value of type t can be written in this form, and
-// there was no error so far.
+// accepts reports whether there is no error yet and a value of type t can have the form
+// f. If it cannot, accepts records the error.
 func (w *KeyWriter) accepts(segment string, f KeyForm, t SegmentType) bool {
 	if w.err != nil {
 		return false
@@ -313,13 +312,13 @@ func (w *KeyWriter) accepts(segment string, f KeyForm, t SegmentType) bool {
 	return true
 }
 
-// end finishes a segment of text: buf is w.buf with the segment appended.
+// end finishes a text segment. buf is w.buf with the segment appended.
 func (w *KeyWriter) end(segment string, buf []byte) {
 	start := len(w.buf)
 	n := len(buf) - start
 	w.buf = append(buf, w.delim...)
 	switch {
-	case w.delim == "": // its width tells where it ends
+	case w.delim == "": // its width or terminator tells where it ends
 	case n == 0:
 		w.fail(segment, "", ErrEmpty)
 	case w.firstDelimiter(start) != n:
@@ -332,7 +331,7 @@ func (w *KeyWriter) end(segment string, buf []byte) {
 	}
 }
 
-// endFixed finishes a segment that a reader ends without looking for a
+// endFixed finishes a segment whose end a reader finds without searching for the
 // delimiter.
 func (w *KeyWriter) endFixed(buf []byte) {
 	start := len(w.buf)
@@ -342,14 +341,14 @@ func (w *KeyWriter) endFixed(buf []byte) {
 	}
 }
 
-// takeSalt takes the last segment, of n bytes from start, out of the key and
-// into the salt.
+// takeSalt removes the last segment, n bytes at start, from the key and adds it to the
+// hash of the salt.
 func (w *KeyWriter) takeSalt(start, n int) {
 	w.hash = addSalt(w.hash, w.buf[start:start+n])
 	w.buf = w.buf[:start]
 }
 
-// firstDelimiter returns where a reader would end the segment at start.
+// firstDelimiter returns the offset at which a reader would end the segment at start.
 func (w *KeyWriter) firstDelimiter(start int) int {
 	if len(w.delim) == 1 {
 		return bytes.IndexByte(w.buf[start:], w.delim[0])
@@ -361,8 +360,9 @@ func (w *KeyWriter) fail(field, value string, err error) {
 	w.err = &FieldError{Field: field, Value: value, Err: err}
 }
 
-// Key returns dst with the key appended, or the first error, a [*FieldError].
-// The key must have 1 to [MaxKey] bytes, else [ErrEmpty] or [ErrKeyTooLong].
+// Key returns dst with the key appended, or the first error, a [*FieldError]. It
+// rejects an empty key with [ErrEmpty] and one longer than [MaxKey] with
+// [ErrKeyTooLong].
 func (w *KeyWriter) Key() ([]byte, error) {
 	prefix, err := w.Prefix()
 	if err != nil {
@@ -374,10 +374,10 @@ func (w *KeyWriter) Key() ([]byte, error) {
 	return prefix[:len(prefix)-len(w.delim)], nil
 }
 
-// Prefix returns dst with the segments appended, each followed by the delimiter:
-// a prefix of the keys that start with these segments, and of no others. Without
-// any segment it is empty. A prefix of the keys that end with these segments is
-// [KeyWriter.Key].
+// Prefix returns dst with the segments appended, each followed by the delimiter. It
+// is a prefix of exactly those keys that begin with these segments and have at least
+// one more. Without segments it appends nothing. For the key that ends after these
+// segments, use [KeyWriter.Key].
 func (w *KeyWriter) Prefix() ([]byte, error) {
 	if w.err != nil {
 		return nil, w.err
@@ -397,8 +397,8 @@ func (w *KeyWriter) Prefix() ([]byte, error) {
 
 func showTime(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
 
-// KeyString is a row key for people: as it is if it is printable, and else quoted; or, if err
-// is not nil, why there is no key.
+// KeyString formats a row key for display: unchanged if it is printable, else quoted.
+// If err is not nil, it returns a message with err instead.
 func KeyString(key []byte, err error) string {
 	if err != nil {
 		return "no row key: " + err.Error()

@@ -115,8 +115,8 @@ func TestKeyWriterRefuses(t *testing.T) {
 	}
 }
 
-// A delimiter in a value is refused, whatever the type, and so is a value that
-// forms one together with the delimiter after it.
+// The writer rejects a delimiter in a value of any type, and a value that forms one
+// together with the delimiter after it.
 func TestDelimiterInSegments(t *testing.T) {
 	tests := []struct {
 		delim string
@@ -153,8 +153,8 @@ func TestDelimiterInSegments(t *testing.T) {
 	}
 }
 
-// A prefix ends with the delimiter: us-west1 does not match us-west10, nor 369
-// the balloon 3698.
+// A prefix ends with the delimiter: us-west1 does not match us-west10, and 369 does not
+// match balloon 3698.
 func TestPrefixOfAnotherKey(t *testing.T) {
 	prefix := func(location string, id int64) string {
 		w := codec.NewKeyWriter(nil, "#")
@@ -173,7 +173,7 @@ func TestPrefixOfAnotherKey(t *testing.T) {
 	}
 }
 
-// delimiters are drawn with values that are likely to clash with them.
+// delimiters clash with the values that the tests draw.
 var delimiters = rapid.SampledFrom([]string{"#", "-", "::", "aba", "/", "\x00", "7"})
 
 func segmentTexts() *rapid.Generator[string] {
@@ -212,7 +212,7 @@ type row struct {
 	T  time.Time
 	ID codec.UUID
 	E  int64
-	At time.Time // minute, of the bucket and of the time
+	At time.Time // precision of a minute; both the bucket and the time
 }
 
 func (r row) write(delim string) ([]byte, error) {
@@ -321,7 +321,7 @@ func TestKeyReaderRefuses(t *testing.T) {
 	wantErr(t, r.Close(), "s", codec.ErrKey)
 }
 
-// What a reader accepts is exactly what the writer writes.
+// A reader accepts only what the writer writes.
 func FuzzKeyReader(f *testing.F) {
 	f.Add("s#00#true#-5#7#9#1614945839500000000#01234567-89ab-cdef-0123-456789abcdef#lost#metric#week1#2021-03-05-1203", "#")
 	f.Add("a:::b", "::")

@@ -27,7 +27,7 @@ var (
 	uuidBytes = "\x01\x23\x45\x67\x89\xab\xcd\xef\x01\x23\x45\x67\x89\xab\xcd\xef"
 )
 
-// The bytes of every form, which other languages must write too.
+// The exact bytes of every form, for implementations in other languages.
 func TestKeyFormBytes(t *testing.T) {
 	at := time.Unix(0, 1614945839500000000)
 	tests := []struct {
@@ -256,7 +256,8 @@ func TestKeyReaderRefusesForms(t *testing.T) {
 	}
 }
 
-// us-west1 does not match us-west10, nor 369 the balloon 3698, in any form.
+// In every form, us-west1 does not match us-west10, and 369 does not match balloon
+// 3698.
 func TestPrefixesOfForms(t *testing.T) {
 	for _, delim := range keyDelims {
 		prefix := func(location string, id int64) string {

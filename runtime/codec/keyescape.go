@@ -6,39 +6,37 @@ import (
 	"strings"
 )
 
-// EscapeFits reports whether values can be escaped in keys with the given
-// delimiter. The error wraps [ErrForm].
+// EscapeFits reports whether values can be escaped in keys with the given delimiter.
+// The error wraps [ErrForm].
 //
-// Let d be the first byte of the delimiter and e = d+1. Every byte up to and
-// with e is written as e and two lower-case hex digits; bytes over e stand as
-// they are. With "#", the string "a b#c$" is written
+// Let d be the first byte of the delimiter, and e = d+1. Bytes less than or equal to e
+// are written as e followed by two lowercase hex digits; all other bytes are unchanged.
+// With "#", the string "a b#c$" is written as
 //
 //	a$20b$23c$24
 //
-// No escaped value contains d, so that the first delimiter after it ends it. What
-// goes on sorts after what ends, for its next byte is larger than d: whole keys
-// sort as the tuples of their values do, in any case where the forms of the other
-// segments do, too.
+// An escaped value never contains d, so the next delimiter ends it. All its bytes are
+// greater than d, so a longer value sorts after its prefixes, and keys sort like the
+// tuples of their values, provided that the other segments sort, too.
 //
-// It cannot work with a delimiter that starts with a hex digit, which the
-// escapes need, or with 0xff, which no byte is larger than. It works best with a
-// delimiter that sorts low, such as "#" or "\x00": with "|", every ASCII letter
-// and digit takes three bytes.
+// Escaping does not work with a delimiter that starts with a hex digit, which escapes
+// contain, or with 0xff, the largest byte. A delimiter that sorts low, such as "#" or
+// "\x00", is best: with "|", every ASCII letter and digit takes three bytes.
 func EscapeFits(delimiter string) error {
 	switch {
 	case delimiter == "":
 		return fmt.Errorf("%w: a key without a delimiter needs no escaping", ErrForm)
 	case strings.IndexByte("0123456789abcdef", delimiter[0]) >= 0:
-		return fmt.Errorf("%w: values cannot be escaped where the delimiter %q starts with a hex digit: want one such as #",
+		return fmt.Errorf("%w: values cannot be escaped if the delimiter %q starts with a hex digit: use another, such as #",
 			ErrForm, delimiter)
 	case delimiter[0] == 0xff:
-		return fmt.Errorf("%w: values cannot be escaped where the delimiter starts with 0xff: want one such as #", ErrForm)
+		return fmt.Errorf("%w: values cannot be escaped if the delimiter starts with 0xff: use another, such as #", ErrForm)
 	}
 	return nil
 }
 
-// appendEscaped appends v with every byte up to escape written as escape and two
-// hex digits.
+// appendEscaped appends v and replaces every byte up to and including escape by escape
+// and two hex digits.
 func appendEscaped[T ~string | ~[]byte](dst []byte, v T, escape byte) []byte {
 	const digits = "0123456789abcdef"
 	for i := range len(v) {
@@ -52,7 +50,8 @@ func appendEscaped[T ~string | ~[]byte](dst []byte, v T, escape byte) []byte {
 	return dst
 }
 
-// unescape is the inverse of appendEscaped; false if v is nothing that it writes.
+// unescape is the inverse of appendEscaped. It returns false for anything that
+// appendEscaped does not write.
 func unescape(v string, escape byte) (string, bool) {
 	i := 0
 	for i < len(v) && v[i] > escape {
@@ -81,7 +80,7 @@ func unescape(v string, escape byte) (string, bool) {
 	return string(dst), true
 }
 
-// unhexLower returns the value of a lower-case hex digit.
+// unhexLower returns the value of a lowercase hex digit.
 func unhexLower(c byte) (byte, bool) {
 	if 'A' <= c && c <= 'F' {
 		return 0, false
@@ -89,21 +88,21 @@ func unhexLower(c byte) (byte, bool) {
 	return unhex(c)
 }
 
-// decodeHex decodes lower-case hex.
+// decodeHex decodes lowercase hex.
 func decodeHex(v string) ([]byte, bool) {
 	b, err := hex.DecodeString(v)
 	return b, err == nil && !strings.ContainsAny(v, "ABCDEF")
 }
 
-// A binary key marks the end of a value as ordered code does: 0x00 in the value
-// is written 0x00 0xff, and 0x00 0x01 ends it. The end sorts before everything
-// that goes on.
+// Binary keys terminate values as ordered code does: 0x00 in the value is written as
+// 0x00 0xff, and 0x00 0x01 ends the value. A value sorts before all longer values that
+// it is a prefix of.
 const (
 	zeroByte = "\x00\xff"
 	endBytes = "\x00\x01"
 )
 
-// appendTerminated appends v and the mark of its end.
+// appendTerminated appends v and its terminator.
 func appendTerminated[T ~string | ~[]byte](dst []byte, v T) []byte {
 	for i := range len(v) {
 		if v[i] == 0 {
@@ -115,10 +114,10 @@ func appendTerminated[T ~string | ~[]byte](dst []byte, v T) []byte {
 	return append(dst, endBytes...)
 }
 
-// cutTerminated is the inverse of appendTerminated at the start of s; false if
-// there is nothing that it writes.
+// cutTerminated is the inverse of appendTerminated for the start of s. It returns false
+// for anything that appendTerminated does not write.
 func cutTerminated(s string) (v, rest string, ok bool) {
-	var dst []byte // what precedes s, if it is not a part of the key as it stands
+	var dst []byte // the value before s; nil while it contains no escape
 	for {
 		i := strings.IndexByte(s, 0)
 		switch {

@@ -28,8 +28,8 @@ func ExampleKeyWriter_BeginSalt() {
 	// 11 load #1 2021-03-05 12:03:00 +0000 UTC <nil>
 }
 
-// The weeks of one balloon, the newest first, where the week comes before the
-// balloon and so the keys are no range.
+// The weeks of one balloon, newest first. The week precedes the balloon in the key, so
+// the keys are not one range.
 func ExampleSpan_Buckets() {
 	label, _ := codec.ParseLabel("week%04d")
 	b := codec.Bucket{

@@ -6,23 +6,23 @@ import (
 	"slices"
 )
 
-// What else a writer refuses in a key segment.
+// More errors for key segments that a writer rejects.
 var (
-	ErrRange = errors.New("value does not fit the form of its key segment") // a negative number, one with too many digits, or bytes of another width; also the reason of a store.RangeError
-	ErrForm  = errors.New("form does not fit the key segment")              // a form that the type or the key cannot have, see KeyForm.Validate
+	ErrRange = errors.New("value does not fit the form of its key segment") // a negative number, one with too many digits, or bytes of the wrong length; store.RangeError wraps it, too
+	ErrForm  = errors.New("form does not fit the key segment")              // the type or the key does not support the form; see KeyForm.Validate
 
-	ErrKeySchema = errors.New("value does not fit the row key schema") // what GoogleSQL could not read, see KeyWriter.Structured
+	ErrKeySchema = errors.New("value does not fit the row key schema") // GoogleSQL could not parse the value; see KeyWriter.Structured
 )
 
-// KeyEncoding is one of the ways to write a value in a row key.
+// KeyEncoding is an encoding of values in a row key.
 type KeyEncoding int
 
 const (
-	KeyText      KeyEncoding = iota // what the formless methods of KeyWriter write
+	KeyText      KeyEncoding = iota // the default of each type
 	KeyDecimal                      // a number in decimal
-	KeyHex                          // lower-case hex
-	KeyBase64URL                    // base64url (RFC 4648, section 5) without padding
-	KeyRaw                          // bytes as they are
+	KeyHex                          // lowercase hex
+	KeyBase64URL                    // base64url without padding (RFC 4648, section 5)
+	KeyRaw                          // unchanged bytes
 	KeyBinary                       // a fixed number of bytes, big-endian
 )
 
@@ -30,8 +30,8 @@ var encodingNames = [...]string{
 	KeyText: "text", KeyDecimal: "decimal", KeyHex: "hex", KeyBase64URL: "base64url", KeyRaw: "raw", KeyBinary: "binary",
 }
 
-// ParseKeyEncoding parses the name of an encoding in a schema: text, decimal,
-// hex, base64url, raw or binary.
+// ParseKeyEncoding parses the name of an encoding in a schema: text, decimal, hex,
+// base64url, raw or binary.
 func ParseKeyEncoding(s string) (KeyEncoding, error) {
 	i := slices.Index(encodingNames[:], s)
 	if i < 0 {
@@ -40,7 +40,7 @@ func ParseKeyEncoding(s string) (KeyEncoding, error) {
 	return KeyEncoding(i), nil
 }
 
-// String returns the encoding as it stands in a schema.
+// String returns the name of the encoding in a schema.
 func (e KeyEncoding) String() string {
 	if e < 0 || int(e) >= len(encodingNames) {
 		return fmt.Sprintf("KeyEncoding(%d)", int(e))
@@ -48,9 +48,9 @@ func (e KeyEncoding) String() string {
 	return encodingNames[e]
 }
 
-// KeyForm says how a segment writes its value. The zero KeyForm is the default
-// of each type. [KeyForm.Validate] says which forms a type has; a writer refuses
-// the others with [ErrForm].
+// KeyForm describes how a segment encodes its value. The zero KeyForm is the default
+// form of every type. [KeyForm.Validate] reports which forms a type supports; a writer
+// rejects the others with [ErrForm].
 //
 //	type              encodings
 //	string            text (escape), hex
@@ -62,23 +62,23 @@ func (e KeyEncoding) String() string {
 //	uuid              text, hex of 32 digits, raw or binary of 16 bytes
 //	enum              text (the name), and its number as an int of 4 bytes
 //
-// Binary numbers are big-endian with the sign bit flipped where there is one, so
-// that their bytes sort as they do. Timestamps are nanoseconds since 1970.
+// Binary numbers are big-endian. The sign bit of signed numbers is inverted, so that
+// their bytes sort in numeric order. Timestamps are nanoseconds since the Unix epoch.
 type KeyForm struct {
 	Encoding KeyEncoding
-	// Pad is the number of digits, filled up with zeros: 1 to 20 in decimal, 1 to
-	// 16 in hex. For raw bytes it is their number. 0 leaves the width open.
+	// Pad is the number of digits, padded with zeros: 1 to 20 in decimal, 1 to 16 in
+	// hex. For raw bytes it is the length. 0 means variable width.
 	Pad int
-	// Reverse makes the largest or newest value first: 10^Pad−1−v in decimal,
-	// 16^Pad−1−v in hex, but MaxInt64−v in 19 decimal digits and MaxUint64−v in
-	// 20; all bits complemented in binary; MaxInt64−ns for timestamps.
+	// Reverse sorts the largest or newest value first. It writes 10^Pad−1−v in decimal
+	// and 16^Pad−1−v in hex, except that 19 decimal digits hold MaxInt64−v and 20 hold
+	// MaxUint64−v; the complement of all bits in binary; and MaxInt64−ns for
+	// timestamps.
 	Reverse bool
-	// Escape writes strings and raw bytes so that they may contain the delimiter,
-	// see [EscapeFits].
+	// Escape allows strings and raw bytes to contain the delimiter; see [EscapeFits].
 	Escape bool
 }
 
-// SegmentType is the type of a value in a row key.
+// SegmentType is the type of a key segment.
 type SegmentType int
 
 const (
@@ -95,8 +95,8 @@ const (
 	EnumSegment
 )
 
-// segments lists the names of the types, their encodings and the width of the
-// binary one in bytes.
+// segments lists, for each type, its name, encodings, and the width of the binary
+// encoding in bytes.
 var segments = [...]struct {
 	name      string
 	encodings []KeyEncoding
@@ -117,7 +117,7 @@ var segments = [...]struct {
 
 var numberEncodings = []KeyEncoding{KeyText, KeyDecimal, KeyHex, KeyBinary}
 
-// String returns the type as it stands in a schema.
+// String returns the name of the type in a schema.
 func (t SegmentType) String() string {
 	if t < 0 || int(t) >= len(segments) {
 		return fmt.Sprintf("SegmentType(%d)", int(t))
@@ -125,10 +125,9 @@ func (t SegmentType) String() string {
 	return segments[t].name
 }
 
-// Validate reports whether a value of type t can have this form in a key with
-// the given delimiter, which is empty for a binary key. The error wraps
-// [ErrForm] and says what to write instead. A writer or reader given such a form
-// returns it.
+// Validate reports whether a segment of type t can have this form in a key with the
+// given delimiter, which is empty for a binary key. The error wraps [ErrForm] and says
+// what to write instead. Writers and readers return the same error.
 func (f KeyForm) Validate(t SegmentType, delimiter string) error {
 	switch {
 	case t < 0 || int(t) >= len(segments):
@@ -186,9 +185,9 @@ func (f KeyForm) validatePad(t SegmentType) error {
 	return fmt.Errorf("%w: %s as %s: want a pad of %d to %d", ErrForm, t, f.Encoding, lo, hi)
 }
 
-// Fixed returns the number of bytes of every value of type t in this form, 0 if
-// it varies. A binary key takes forms of fixed width and, because it marks where
-// they end, strings as text and raw bytes without a pad.
+// Fixed returns the width in bytes of every value of type t in this form, or 0 if it
+// varies. A binary key supports forms of fixed width and those that
+// [KeyForm.Terminated] reports.
 func (f KeyForm) Fixed(t SegmentType) int {
 	switch {
 	case f.InBytes(t) && f.Encoding == KeyRaw && t == BytesSegment:
@@ -207,10 +206,10 @@ func (f KeyForm) Fixed(t SegmentType) int {
 	return 0
 }
 
-// Sorts reports whether the keys of a table with the given delimiter sort as the
-// values of this segment do, or the other way round if f.Reverse is set. It
-// holds whatever follows the segment. A string that is not escaped does not sort
-// where it may contain bytes below the delimiter: "a b#" comes before "a#".
+// Sorts reports whether the keys of a table with the given delimiter sort in order of
+// this segment's values, ascending, or descending if f.Reverse is set, whatever follows
+// the segment. A string that is not escaped does not sort if it may contain bytes below
+// the delimiter: "a b#" sorts before "a#".
 func (f KeyForm) Sorts(t SegmentType, delimiter string) bool {
 	switch t {
 	case StringSegment, BytesSegment:
@@ -227,7 +226,7 @@ func (f KeyForm) Sorts(t SegmentType, delimiter string) bool {
 	return f.Fixed(t) > 0
 }
 
-// number reports whether values of type t are written as numbers.
+// number reports whether values of type t are encoded as numbers.
 func (f KeyForm) number(t SegmentType) bool {
 	switch t {
 	case Int32Segment, Int64Segment, Uint32Segment, Uint64Segment, DurationSegment:
@@ -236,13 +235,14 @@ func (f KeyForm) number(t SegmentType) bool {
 	return t == EnumSegment && f.Encoding != KeyText
 }
 
-// InBytes reports whether a value is a fixed number of bytes, any of which may
-// be part of the delimiter.
+// InBytes reports whether values have a fixed number of bytes and may contain the
+// delimiter.
 func (f KeyForm) InBytes(t SegmentType) bool {
 	return f.Encoding == KeyBinary || f.Encoding == KeyRaw && (t == UUIDSegment || f.Pad > 0)
 }
 
-// Terminated reports whether a binary key marks the end of the value.
+// Terminated reports whether a binary key terminates values of type t in this form:
+// text strings, and raw bytes without a pad.
 func (f KeyForm) Terminated(t SegmentType) bool {
 	return t == StringSegment && f.Encoding == KeyText || t == BytesSegment && f.Encoding == KeyRaw && f.Pad == 0
 }

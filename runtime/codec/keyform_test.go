@@ -15,22 +15,22 @@ import (
 	"pgregory.net/rapid"
 )
 
-// keyDelims are the delimiters of keys in the tests of forms; the last makes
-// binary keys.
+// keyDelims are the delimiters that the tests of forms use. The empty one makes keys
+// binary.
 var keyDelims = []string{"#", "::", "/", "\x00", "|", "7", ""}
 
 // segment is a key segment of one type and form.
 type segment struct {
 	name    string
-	sorts   bool // the keys sort as the values
-	reverse bool // or the other way round
+	sorts   bool // keys sort in order of values
+	reverse bool // the order is descending
 	draw    func(t *rapid.T) any
 	write   func(w *codec.KeyWriter, v any)
 	read    func(r *codec.KeyReader) any
 	compare func(a, b any) int
 }
 
-// kind is a segment of one type in any form.
+// kind is a segment type with all its forms.
 type kind struct {
 	t       codec.SegmentType
 	draw    func(t *rapid.T) any
@@ -41,7 +41,7 @@ type kind struct {
 
 func ordered[T cmp.Ordered](a, b any) int { return cmp.Compare(a.(T), b.(T)) }
 
-// nasty draws bytes around the delimiters, the escapes and the marks.
+// nasty draws bytes near the delimiters, escapes and terminators.
 func nasty() *rapid.Generator[[]byte] {
 	return rapid.OneOf(
 		rapid.SliceOfN(rapid.SampledFrom([]byte("\x00\x01\x02\"#$%./0123:;<678ab{|}~\xfe\xff")), 0, 5),
@@ -109,7 +109,8 @@ var kinds = []kind{
 
 func compareTimes(a, b any) int { return a.(time.Time).Compare(b.(time.Time)) }
 
-// allForms returns every form, most of which no type has.
+// allForms returns every combination of form fields. Most are invalid for any given
+// type.
 func allForms() []codec.KeyForm {
 	var forms []codec.KeyForm
 	for e := codec.KeyText; e <= codec.KeyBinary+1; e++ {
@@ -122,7 +123,7 @@ func allForms() []codec.KeyForm {
 	return forms
 }
 
-// segmentsOf returns every segment that a key with the delimiter can have.
+// segmentsOf returns every valid segment of a key with the given delimiter.
 func segmentsOf(delim string) []segment {
 	var all []segment
 	for _, k := range kinds {
@@ -181,7 +182,7 @@ func segmentsOf(delim string) []segment {
 			func(r *codec.KeyReader) any { return r.Sequence() }, ordered[uint32]})
 }
 
-// asInKey returns t as a key tells it.
+// asInKey returns t with the resolution and range of f.
 func asInKey(f codec.TimeFormat, t time.Time) time.Time {
 	s, err := f.Append(nil, t)
 	if err != nil {
@@ -248,7 +249,7 @@ func (l keyLayout) read(key string) ([]any, error) {
 	return values, r.Close()
 }
 
-// draw draws values, some of which are those of like.
+// draw draws values, some of which equal those of like.
 func (l keyLayout) draw(t *rapid.T, like []any) []any {
 	values := make([]any, len(l.segments))
 	for i, s := range l.segments {
@@ -261,7 +262,7 @@ func (l keyLayout) draw(t *rapid.T, like []any) []any {
 	return values
 }
 
-// compare compares n values as the keys should sort.
+// compare compares the first n values in the order in which keys should sort.
 func (l keyLayout) compare(a, b []any, n int) int {
 	for i, s := range l.segments[:n] {
 		if c := s.compare(a[i], b[i]); c != 0 {
@@ -274,7 +275,7 @@ func (l keyLayout) compare(a, b []any, n int) int {
 	return 0
 }
 
-// refusals are what a value of the right type may be refused with.
+// refusals are the possible errors for a value of the right type.
 var refusals = []error{codec.ErrEmpty, codec.ErrDelimiter, codec.ErrRange}
 
 func refused(err error) bool {
@@ -303,8 +304,8 @@ func TestKeyFormRoundTrip(t *testing.T) {
 			t.Fatalf("%s: %q is read as %v, want %v", l, key, got, values)
 		}
 	})
-	// Each segment alone, many times over: one of three hundred comes up too
-	// seldom above.
+	// Each segment alone, many times: the test above seldom draws any one of three
+	// hundred.
 	for delim, all := range segmentTable {
 		for _, s := range all {
 			l := keyLayout{delim, []segment{s}}
@@ -333,7 +334,7 @@ func TestKeyFormRoundTrip(t *testing.T) {
 
 func sign(n int) int { return cmp.Compare(n, 0) }
 
-// Keys sort as the tuples of their values do.
+// Keys sort in the order of the tuples of their values.
 func TestKeyFormOrder(t *testing.T) {
 	sorted := map[string][]segment{}
 	for delim, all := range segmentTable {
@@ -369,7 +370,7 @@ func TestKeyFormOrder(t *testing.T) {
 		order(l)(t)
 	})
 	for delim, all := range sorted {
-		next := all[len(all)-1] // a sequence, which sorts in any case
+		next := all[len(all)-1] // a sequence always sorts
 		for _, s := range all {
 			l := keyLayout{delim, []segment{s, next}}
 			t.Run(l.String(), rapid.MakeCheck(order(l)))
@@ -377,7 +378,7 @@ func TestKeyFormOrder(t *testing.T) {
 	}
 }
 
-// No prefix of one series matches a key of another.
+// A prefix of one series matches no key of another.
 func TestKeyFormPrefixSafety(t *testing.T) {
 	check(t, "tuples", func(t *rapid.T) {
 		l := keyLayouts().Draw(t, "layout")
@@ -398,8 +399,8 @@ func TestKeyFormPrefixSafety(t *testing.T) {
 	})
 }
 
-// checkRead fails unless the key is refused with a typed error, or is just what
-// a writer writes.
+// checkRead fails unless the reader rejects the key with a typed error or a writer
+// writes exactly this key.
 func checkRead(t interface {
 	Fatalf(format string, args ...any)
 }, l keyLayout, key string) {
@@ -416,7 +417,7 @@ func checkRead(t interface {
 	}
 }
 
-func TestKeyFormReadsOnlyWhatIsWritten(t *testing.T) {
+func TestKeyFormReadsOnlyWriterOutput(t *testing.T) {
 	check(t, "keys with changes", func(t *rapid.T) {
 		l := keyLayouts().Draw(t, "layout")
 		key, _, err := l.write(l.draw(t, nil))
@@ -446,9 +447,10 @@ func nastyByte(t *rapid.T) byte {
 	return rapid.OneOf(rapid.Byte(), rapid.SampledFrom([]byte("\x00\x01#$:/09afAF\xff"))).Draw(t, "byte")
 }
 
-// Any bytes, read by any layout, are what a writer writes or give a typed error.
+// Every layout either rejects arbitrary bytes with a typed error or reads what a writer
+// writes.
 func FuzzKeyForms(f *testing.F) {
-	// A key of every pair of segments that follow each other in the table.
+	// One key for each pair of adjacent segments in the table.
 	for d, delim := range keyDelims {
 		all := segmentTable[delim]
 		for i := range len(all) - 1 {
@@ -469,7 +471,7 @@ func FuzzKeyForms(f *testing.F) {
 	})
 }
 
-// What Validate refuses a writer and a reader refuse, and nothing else.
+// Writers and readers reject exactly the forms that Validate rejects.
 func TestKeyFormValidate(t *testing.T) {
 	values := map[codec.SegmentType]any{
 		codec.StringSegment: "x", codec.BytesSegment: "x", codec.BoolSegment: true, codec.Int32Segment: int64(1),
@@ -552,8 +554,7 @@ func TestEscapeFits(t *testing.T) {
 	}
 }
 
-// Strings and raw bytes that are escaped sort with every delimiter that they can
-// be escaped for.
+// Escaped strings and raw bytes sort with every delimiter that EscapeFits accepts.
 func TestEscapeEveryDelimiter(t *testing.T) {
 	check(t, "tuples", func(t *rapid.T) {
 		delim := string(rapid.SliceOfN(rapid.Byte(), 1, 2).Draw(t, "delimiter"))

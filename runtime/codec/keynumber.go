@@ -6,8 +6,7 @@ import (
 	"strconv"
 )
 
-// largest returns the largest number that the digits of a padded form hold. A
-// reversed one is taken from it.
+// largest returns the largest number that fits the pad. Reversed forms write largest−n.
 func (f KeyForm) largest() uint64 {
 	switch {
 	case f.Encoding == KeyHex:
@@ -31,7 +30,7 @@ func (f KeyForm) base() int {
 	return 10
 }
 
-// appendPadded appends n, which is f.largest() at most, in f.Pad digits.
+// appendPadded appends n, at most f.largest(), in f.Pad digits.
 func (f KeyForm) appendPadded(dst []byte, n uint64) []byte {
 	if f.Reverse {
 		n = f.largest() - n
@@ -45,8 +44,8 @@ func (f KeyForm) appendPadded(dst []byte, n uint64) []byte {
 	return dst
 }
 
-// parsePadded is the inverse of appendPadded; false if s is nothing that it
-// writes.
+// parsePadded is the inverse of appendPadded. It returns false for anything that
+// appendPadded does not write.
 func (f KeyForm) parsePadded(s string) (uint64, bool) {
 	n, err := strconv.ParseUint(s, f.base(), 64)
 	if err != nil || n > f.largest() {
@@ -59,7 +58,7 @@ func (f KeyForm) parsePadded(s string) (uint64, bool) {
 	return n, string(f.appendPadded(buf[:0], n)) == s
 }
 
-// appendBinary appends the low bits of n, 32 or 64 of them.
+// appendBinary appends the low 32 or 64 bits of n.
 func (f KeyForm) appendBinary(dst []byte, n uint64, bits int) []byte {
 	if f.Reverse {
 		n = ^n
@@ -83,8 +82,8 @@ func (f KeyForm) parseBinary(s string) uint64 {
 	return n
 }
 
-// signBit returns the sign bit of a binary number, which is flipped so that
-// negative numbers sort first.
+// signBit returns the sign bit of a binary number. It is inverted so that negative
+// numbers sort first.
 func signBit(bits int) uint64 {
 	if bits <= 32 {
 		return 1 << 31
@@ -92,7 +91,7 @@ func signBit(bits int) uint64 {
 	return 1 << 63
 }
 
-// fitsInt reports whether v has the given number of bits.
+// fitsInt reports whether v fits a signed integer of the given number of bits.
 func fitsInt(v int64, bits int) bool { return v<<(64-bits)>>(64-bits) == v }
 
 func intSegment(bits int) SegmentType {
@@ -109,7 +108,7 @@ func uintSegment(bits int) SegmentType {
 	return Uint64Segment
 }
 
-// enumBits returns the bits of an enum's number.
+// enumBits returns the width of an enum's number in bits.
 func (f KeyForm) enumBits() int {
 	if f.Encoding == KeyBinary {
 		return 32
@@ -117,7 +116,7 @@ func (f KeyForm) enumBits() int {
 	return 64
 }
 
-// timestamp returns the format of a timestamp in this form.
+// timestamp returns the time format of a timestamp in this form.
 func (f KeyForm) timestamp() TimeFormat {
 	if f.Encoding == KeyBinary {
 		return TimeFormat{Kind: binaryNanos, Reverse: f.Reverse}
@@ -125,7 +124,7 @@ func (f KeyForm) timestamp() TimeFormat {
 	return TimeFormat{Kind: UnixNanos, Reverse: f.Reverse}
 }
 
-// SequenceForm returns the form of a tie-breaker, a uint32: 10 digits, or 4 bytes
+// SequenceForm returns the form of a sequence number, a uint32: 10 digits, or 4 bytes
 // in a binary key.
 func SequenceForm(delimiter string) KeyForm {
 	if delimiter == "" {

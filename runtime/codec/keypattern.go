@@ -6,33 +6,33 @@ import (
 	"time"
 )
 
-// KeyPattern makes a pattern for row keys, segment by segment.
+// KeyPattern builds a pattern for row keys, segment by segment.
 type KeyPattern struct {
 	delimiter string
 	segments  []KeyPieces
-	time      int // which of them is the time
+	time      int // index of the segment with the time
 	err       error
 }
 
-// NewKeyPattern returns a pattern for keys with a delimiter.
+// NewKeyPattern returns an empty pattern for keys with the given delimiter.
 func NewKeyPattern(delimiter string) *KeyPattern { return &KeyPattern{delimiter: delimiter} }
 
-// Any takes a segment of any value.
+// Any adds a segment with any value.
 func (p *KeyPattern) Any() { p.segment(KeyPiece{Any: true}) }
 
-// Bytes takes a segment of any value of n bytes.
+// Bytes adds a segment with any n bytes.
 func (p *KeyPattern) Bytes(n int) { p.segment(KeyPiece{Any: true, Width: n}) }
 
-// Terminated takes a segment of any value of no fixed width in a binary key.
+// Terminated adds a segment of a binary key with any value of variable width.
 func (p *KeyPattern) Terminated() { p.segment(KeyPiece{Any: true}, KeyPiece{Text: "\x00\x01"}) } // see KeyWriter
 
-// Time takes the segment with the time or the bucket, which the reader knows.
+// Time adds the segment with the time or bucket; [KeyPattern.At] fills it in.
 func (p *KeyPattern) Time() {
 	p.time = len(p.segments)
 	p.segment()
 }
 
-// Known takes a segment of the value that write writes.
+// Known adds a segment with the value that write writes.
 func (p *KeyPattern) Known(write func(w *KeyWriter)) {
 	w := NewKeyWriter(nil, p.delimiter)
 	write(&w)
@@ -43,13 +43,13 @@ func (p *KeyPattern) Known(write func(w *KeyWriter)) {
 	p.segment(KeyPiece{Text: string(segment)})
 }
 
-// segment takes a segment of these pieces.
+// segment adds a segment that consists of the given pieces.
 func (p *KeyPattern) segment(pieces ...KeyPiece) { p.segments = append(p.segments, pieces) }
 
-// Pattern returns the pattern, or the first error of a value.
+// Pattern returns p, or the first error of a function passed to [KeyPattern.Known].
 func (p *KeyPattern) Pattern() (*KeyPattern, error) { return p, p.err }
 
-// At returns the pieces of keys with these times.
+// At returns the pattern for keys with the given times.
 func (p *KeyPattern) At(times KeyPiece) KeyPieces {
 	var out KeyPieces
 	for i, pieces := range p.segments {
@@ -64,23 +64,23 @@ func (p *KeyPattern) At(times KeyPiece) KeyPieces {
 	return out
 }
 
-// KeyPieces is a pattern for row keys: the pieces that they have, one after the other.
+// KeyPieces is a pattern for row keys, as a sequence of pieces.
 type KeyPieces []KeyPiece
 
-// KeyPiece is what a part of a key may be: a text, any bytes, a text in a range, or a
-// number from one on.
+// KeyPiece matches a part of a key: a fixed string, any bytes, the strings of a range,
+// or decimal numbers from a minimum on.
 type KeyPiece struct {
-	Text  string // or, if there is a High, the first of the texts of the same length up to it
+	Text  string // the string; if High is set, the first string of a range of equal length
 	High  string
 	Any   bool
-	Width int  // of any bytes, how many; 0 for any number
-	From  bool // Text is the lowest of numbers in decimal without padding
+	Width int  // if Any is set, the number of bytes; 0 for any number
+	From  bool // Text is the smallest of a range of unpadded decimal numbers
 }
 
-// known reports whether there is just one text.
+// known reports whether the piece matches exactly one string.
 func (p KeyPiece) known() bool { return !p.Any && p.High == "" && !p.From }
 
-// and adds pieces. Texts that follow one another are one.
+// and appends pieces to p and merges adjacent fixed strings.
 func (p KeyPieces) and(more ...KeyPiece) KeyPieces {
 	for _, piece := range more {
 		last := len(p) - 1
@@ -95,8 +95,8 @@ func (p KeyPieces) and(more ...KeyPiece) KeyPieces {
 	return p
 }
 
-// Pattern is a pattern for the keys that have the suffix of the span and these times,
-// among those of a range of times, which has rows of other series too.
+// Pattern returns a pattern for the keys with the prefix and suffix of s and the given
+// times. A row range of these times also contains rows of other series.
 func (s Span) Pattern(times KeyPiece) KeyPieces {
 	out := KeyPieces{}.and(KeyPiece{Text: s.Prefix}, times, KeyPiece{Text: s.Delimiter + s.Suffix})
 	if !s.Whole {
@@ -105,28 +105,31 @@ func (s Span) Pattern(times KeyPiece) KeyPieces {
 	return out
 }
 
-// KeyTimes is how times stand in keys: a [Bucket] or a [TimeFormat].
+// KeyTimes formats times in keys. [Bucket] and [TimeFormat] implement it.
 type KeyTimes interface {
-	// Width is the length of every text; 0 if it varies.
+	// Width returns the length of every formatted time in bytes; 0 if it varies.
 	Width() int
-	// Ends returns the texts of a range that sort first and last; false if there are none.
+	// Ends returns the bytewise first and last of the formatted times in [from, to);
+	// false if there are none.
 	Ends(from, to time.Time) (low, high string, ok bool)
 }
 
-// AnyTime is the piece for all times: as many bytes as a time always has, for "ba"
-// ends as "a" does.
+// AnyTime returns a piece that matches all times. It matches exactly the bytes of a
+// time if they have a fixed number, because a suffix alone is ambiguous: "ba" ends with
+// "a", too.
 func AnyTime(times KeyTimes) KeyPiece { return KeyPiece{Any: true, Width: times.Width()} }
 
-// TimesIn is the piece for the times of a range; false if there are none.
+// TimesIn returns a piece that matches the times in [from, to); false if there are
+// none.
 func TimesIn(times KeyTimes, from, to time.Time) (KeyPiece, bool) {
 	low, high, ok := times.Ends(from, to)
 	if low == high {
-		high = "" // just one
+		high = "" // a single string
 	}
 	return KeyPiece{Text: low, High: high}, ok
 }
 
-// Regexp returns the regular expression that Bigtable takes for the keys.
+// Regexp returns the pattern in the syntax of Bigtable's row key filter, RE2 on bytes.
 func (p KeyPieces) Regexp() string {
 	var b strings.Builder
 	for _, piece := range p {
@@ -135,7 +138,6 @@ func (p KeyPieces) Regexp() string {
 	return b.String()
 }
 
-// regexp is the regular expression for a piece.
 func (p KeyPiece) regexp() string {
 	switch {
 	case p.Any && p.Width == 0:
@@ -151,7 +153,7 @@ func (p KeyPiece) regexp() string {
 	return QuoteRegexp(p.Text)
 }
 
-// between is a pattern for the texts from low to high, all of the same length.
+// between returns a pattern for the strings from low to high, which have equal length.
 func between(low, high string) string {
 	switch {
 	case lowest(low) && highest(high):
@@ -159,7 +161,7 @@ func between(low, high string) string {
 	case low[0] == high[0]:
 		return QuoteRegexp(low[:1]) + between(low[1:], high[1:])
 	}
-	// The first byte is the one of low, the one of high, or any between them.
+	// The first byte equals that of low, or that of high, or lies between them.
 	var branches []string
 	first, last := low[0], high[0]
 	rest := len(low) - 1
@@ -177,13 +179,12 @@ func between(low, high string) string {
 	return "(?:" + strings.Join(branches, "|") + ")"
 }
 
-// lowest and highest report whether no text of the same length sorts before s, or
-// after it.
+// lowest and highest report whether s is the first or last string of its length.
 func lowest(s string) bool { return s == strings.Repeat("\x00", len(s)) }
 
 func highest(s string) bool { return s == strings.Repeat("\xff", len(s)) }
 
-// anyBytes is a pattern for so many bytes.
+// anyBytes returns a pattern for any n bytes.
 func anyBytes(n int) string {
 	if n == 0 {
 		return ""
@@ -191,15 +192,15 @@ func anyBytes(n int) string {
 	return fmt.Sprintf(`\C{%d}`, n)
 }
 
-// QuoteRegexp makes a regular expression of a part of a key or of the name of a column,
-// which may have any bytes.
+// QuoteRegexp returns a regular expression that matches exactly s, which may contain
+// any bytes.
 func QuoteRegexp(s string) string {
 	var b strings.Builder
 	for i := range len(s) {
 		c := s[i]
 		switch {
 		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '_', c == '-', c == '#', c == '/', c == ':':
-			b.WriteByte(c) // filters have a limit of size
+			b.WriteByte(c) // not escaped, because the size of filters is limited
 		default:
 			fmt.Fprintf(&b, `\x%02x`, c)
 		}

@@ -12,8 +12,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A pattern for a range of texts matches those and no others. Go's expressions know
-// runes alone, so the bytes are ASCII.
+// A pattern for a range of strings matches exactly those. Go's regular expressions work
+// on runes, so the test uses ASCII.
 func TestBetween(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 6).Draw(t, "bytes")
@@ -32,7 +32,7 @@ func TestBetween(t *testing.T) {
 	})
 }
 
-// A pattern for the numbers from one on matches those and no others.
+// A pattern for numbers from a minimum on matches exactly those.
 func TestNumbersFrom(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		number := rapid.OneOf(rapid.IntRange(1, 200), rapid.IntRange(1, 1_000_000), rapid.SampledFrom([]int{9, 10, 99, 100, 101, 999, 1000}))

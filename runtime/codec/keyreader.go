@@ -8,18 +8,19 @@ import (
 	"unicode/utf8"
 )
 
-// KeyReader takes apart a row key that a [KeyWriter] made, segment by segment.
-// It accepts only what the writer writes: encoding what was read gives the same
-// key again. The first error sticks, a [*FieldError] that wraps [ErrKey]; after
-// it every method returns the zero value.
+// KeyReader parses a row key that a [KeyWriter] built, segment by segment. It accepts
+// only what the writer writes: encoding the values again yields the same key. It keeps
+// the first error, a [*FieldError] that wraps [ErrKey]; after an error all methods
+// return zero values.
 type KeyReader struct {
 	rest  string
 	delim string
-	done  bool // the last segment was taken
+	done  bool // no segments are left
 	err   *FieldError
 }
 
-// NewKeyReader returns a reader of key. The empty delimiter is for binary keys.
+// NewKeyReader returns a reader of key. An empty delimiter means that the key is
+// binary.
 func NewKeyReader(key, delimiter string) KeyReader {
 	r := KeyReader{rest: key, delim: delimiter}
 	if len(key) > MaxKey {
@@ -89,11 +90,11 @@ func (r *KeyReader) BoolAs(segment string, f KeyForm) bool {
 	return v == yes
 }
 
-// Int reads what [KeyWriter.Int] wrote: a canonical decimal number that fits the
-// given number of bits.
+// Int reads what [KeyWriter.Int] wrote: a canonical decimal number that fits the given
+// number of bits, 32 or 64.
 func (r *KeyReader) Int(segment string, bits int) int64 { return r.IntAs(segment, KeyForm{}, bits) }
 
-// IntAs reads what [KeyWriter.IntAs] wrote: a number of 32 or 64 bits.
+// IntAs reads what [KeyWriter.IntAs] wrote: an integer of 32 or 64 bits.
 func (r *KeyReader) IntAs(segment string, f KeyForm, bits int) int64 {
 	v, ok := r.take(segment, f, intSegment(bits))
 	if !ok {
@@ -123,13 +124,13 @@ func (r *KeyReader) int(segment string, f KeyForm, v string, bits int) int64 {
 	return n
 }
 
-// Uint reads what [KeyWriter.Uint] wrote: a canonical decimal number that fits
-// the given number of bits.
+// Uint reads what [KeyWriter.Uint] wrote: a canonical decimal number that fits the
+// given number of bits, 32 or 64.
 func (r *KeyReader) Uint(segment string, bits int) uint64 {
 	return r.UintAs(segment, KeyForm{}, bits)
 }
 
-// UintAs reads what [KeyWriter.UintAs] wrote: a number of 32 or 64 bits.
+// UintAs reads what [KeyWriter.UintAs] wrote: an integer of 32 or 64 bits.
 func (r *KeyReader) UintAs(segment string, f KeyForm, bits int) uint64 {
 	v, ok := r.take(segment, f, uintSegment(bits))
 	if !ok {
@@ -163,10 +164,10 @@ func (r *KeyReader) DurationAs(segment string, f KeyForm) time.Duration {
 	return time.Duration(r.IntAs(segment, f, 64))
 }
 
-// Timestamp reads what [KeyWriter.Timestamp] wrote, in UTC.
+// Timestamp reads what [KeyWriter.Timestamp] wrote. The time is in UTC.
 func (r *KeyReader) Timestamp(segment string) time.Time { return r.TimestampAs(segment, KeyForm{}) }
 
-// TimestampAs reads what [KeyWriter.TimestampAs] wrote, in UTC.
+// TimestampAs reads what [KeyWriter.TimestampAs] wrote. The time is in UTC.
 func (r *KeyReader) TimestampAs(segment string, f KeyForm) time.Time {
 	if !r.accepts(segment, f, TimestampSegment) {
 		return time.Time{}
@@ -229,7 +230,7 @@ func (r *KeyReader) Sequence() uint32 {
 	return uint32(r.UintAs(sequenceField, SequenceForm(r.delim), 32))
 }
 
-// Const reads what [KeyWriter.Const] wrote: exactly this text.
+// Const reads what [KeyWriter.Const] wrote and rejects any other string.
 func (r *KeyReader) Const(text string) {
 	if r.err != nil {
 		return
@@ -261,8 +262,8 @@ func (r *KeyReader) Bucket(b Bucket) time.Time {
 	return t
 }
 
-// Time reads what [KeyWriter.Time] wrote: the time to the format's resolution,
-// in UTC.
+// Time reads what [KeyWriter.Time] wrote. The time is in UTC and has the resolution of
+// the format.
 func (r *KeyReader) Time(f TimeFormat) time.Time { return r.time(timeField, f) }
 
 func (r *KeyReader) time(segment string, f TimeFormat) time.Time {
@@ -277,7 +278,7 @@ func (r *KeyReader) time(segment string, f TimeFormat) time.Time {
 	return t
 }
 
-// Close returns the first error, or an error if part of the key was not read.
+// Close returns the first error. Unread segments are an error.
 func (r *KeyReader) Close() error {
 	if r.err == nil && !r.done {
 		r.fail(keyField, r.rest, "nothing more")
@@ -288,8 +289,8 @@ func (r *KeyReader) Close() error {
 	return nil
 }
 
-// accepts reports whether there can be a value of type t in this form, and there
-// was no error so far.
+// accepts reports whether there is no error yet and a value of type t can have the form
+// f. If it cannot, accepts records the error.
 func (r *KeyReader) accepts(segment string, f KeyForm, t SegmentType) bool {
 	if r.err != nil {
 		return false
@@ -304,10 +305,10 @@ func (r *KeyReader) accepts(segment string, f KeyForm, t SegmentType) bool {
 	return true
 }
 
-// formError makes a reader's error out of one that wraps [ErrForm].
+// formError converts an error that wraps [ErrForm] to a reader's error.
 func formError(err error) error { return fmt.Errorf("%w: %w", ErrKey, err) }
 
-// take takes the next segment, a value of type t, without its escapes; false
+// take consumes the next segment, a value of type t, and returns it unescaped; false
 // after an error.
 func (r *KeyReader) take(segment string, f KeyForm, t SegmentType) (string, bool) {
 	if !r.accepts(segment, f, t) {
@@ -327,8 +328,8 @@ func (r *KeyReader) take(segment string, f KeyForm, t SegmentType) (string, bool
 	return plain, ok
 }
 
-// piece takes the next segment: width bytes if it is in bytes, which may be part
-// of the delimiter, or if the key is binary.
+// piece consumes the next segment: exactly width bytes if the value is in bytes or the
+// key is binary, else up to the delimiter.
 func (r *KeyReader) piece(segment string, width int, inBytes bool) (string, bool) {
 	if inBytes || r.delim == "" {
 		return r.fixed(segment, width)
@@ -336,8 +337,7 @@ func (r *KeyReader) piece(segment string, width int, inBytes bool) (string, bool
 	return r.next(segment)
 }
 
-// fixed takes a segment of n bytes and the delimiter after it; false after an
-// error.
+// fixed consumes a segment of n bytes and the delimiter after it; false after an error.
 func (r *KeyReader) fixed(segment string, n int) (string, bool) {
 	if r.err != nil {
 		return "", false
@@ -350,8 +350,7 @@ func (r *KeyReader) fixed(segment string, n int) (string, bool) {
 	return v, r.advance(segment, rest)
 }
 
-// terminated takes a string or raw bytes out of a binary key; false after an
-// error.
+// terminated consumes a terminated value of a binary key; false after an error.
 func (r *KeyReader) terminated(segment string) (string, bool) {
 	v, rest, ok := cutTerminated(r.rest)
 	if !ok {
@@ -361,8 +360,7 @@ func (r *KeyReader) terminated(segment string) (string, bool) {
 	return v, r.advance(segment, rest)
 }
 
-// advance goes on with the key after a segment, which must end or go on with the
-// delimiter.
+// advance continues after a segment, where the key must end or have the delimiter.
 func (r *KeyReader) advance(segment, rest string) bool {
 	next, ok := strings.CutPrefix(rest, r.delim)
 	if rest != "" && !ok {
@@ -373,7 +371,7 @@ func (r *KeyReader) advance(segment, rest string) bool {
 	return true
 }
 
-// next takes the next segment; false after an error.
+// next consumes the next segment up to the delimiter; false after an error.
 func (r *KeyReader) next(segment string) (string, bool) {
 	if r.err != nil {
 		return "", false
@@ -384,15 +382,15 @@ func (r *KeyReader) next(segment string) (string, bool) {
 		r.fail(segment, "", "a value")
 		return "", false
 	case !more && r.runsInto(v):
-		r.fail(segment, v, "no part of the delimiter at the end")
+		r.fail(segment, v, "a value that does not end with a part of the delimiter")
 		return "", false
 	}
 	r.rest, r.done = rest, !more
 	return v, true
 }
 
-// runsInto reports whether v followed by the delimiter holds the delimiter too
-// early, which the writer refuses: "a:" before "::".
+// runsInto reports whether v followed by the delimiter contains an earlier delimiter,
+// as "a:" does before "::". The writer rejects such values.
 func (r *KeyReader) runsInto(v string) bool {
 	return len(r.delim) > 1 && strings.Index(v+r.delim, r.delim) != len(v)
 }
@@ -411,8 +409,8 @@ func fail[T any](r *KeyReader, segment, value, want string) (zero T) {
 	return zero
 }
 
-// Keep returns the text of a key that is to be kept: last, if it is the same, or else
-// a copy, so that the rest of the key is not kept with it.
+// Keep returns a copy of text, a substring of a key, so that the caller does not retain
+// the whole key. If text equals last, it returns last instead.
 func Keep(last, text string) string {
 	if last == text {
 		return last

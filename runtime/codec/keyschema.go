@@ -1,13 +1,13 @@
 package codec
 
-// KeyField is a segment of a row key as GoogleSQL for Bigtable reads it by a
-// structured row key schema: a STRING in UTF-8, or BYTES as they are.
+// KeyField is one segment of a structured row key schema, as GoogleSQL for Bigtable
+// reads it: a STRING in UTF-8, or BYTES.
 type KeyField struct {
 	Name  string
 	Bytes bool
 }
 
-// String returns the column as SQL declares it, such as "region STRING".
+// String returns the column's declaration in SQL, such as "region STRING".
 func (f KeyField) String() string {
 	if f.Bytes {
 		return f.Name + " BYTES"

@@ -14,8 +14,8 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
-// delimitedBytes takes a key apart as DelimitedBytes says: google.bigtable.admin.v2,
-// Type.Struct.Encoding, in sorted mode.
+// delimitedBytes splits a key as specified by DelimitedBytes in sorted mode:
+// Type.Struct.Encoding of google.bigtable.admin.v2.
 func delimitedBytes(key []byte, delimiter string) ([][]byte, error) {
 	fields := bytes.Split(key, []byte(delimiter))
 	for _, f := range fields {
@@ -26,7 +26,7 @@ func delimitedBytes(key []byte, delimiter string) ([][]byte, error) {
 	return fields, nil
 }
 
-// orderedCode takes a key apart as OrderedCodeBytes says.
+// orderedCode splits a key as specified by OrderedCodeBytes.
 func orderedCode(key []byte) ([][]byte, error) {
 	fields := [][]byte{nil}
 	last := &fields[0]
@@ -51,8 +51,8 @@ func orderedCode(key []byte) ([][]byte, error) {
 	return fields, nil
 }
 
-// What a writer accepts for a row key schema, GoogleSQL takes apart into the
-// values, in their order.
+// GoogleSQL splits a key that the writer accepts for a row key schema into its values,
+// in order.
 func TestStructuredKeys(t *testing.T) {
 	week := codec.Bucket{Every: 7 * 24 * time.Hour, Label: codec.Label{Format: codec.TimeFormat{Layout: "2006-01-02"}}}
 	label, err := week.AppendLabel(nil, time.Date(2026, 3, 5, 0, 0, 0, 0, time.UTC))
@@ -91,7 +91,8 @@ func TestStructuredKeys(t *testing.T) {
 	})
 }
 
-// What could not be taken apart is refused; without the schema it is taken.
+// With a row key schema the writer rejects values that could not be split; without one
+// it accepts them.
 func TestStructuredRefuses(t *testing.T) {
 	for _, c := range []struct {
 		delimiter, text string

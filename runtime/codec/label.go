@@ -7,21 +7,21 @@ import (
 	"time"
 )
 
-// LabelKind is one of the ways to name a bucket.
+// LabelKind is a way to name buckets.
 type LabelKind int
 
 const (
 	TimeLabel    LabelKind = iota // the bucket's start in a time format
-	NumberLabel                   // a number counted from the origin, from 1
-	ISOWeekLabel                  // ISO 8601 week: 2021-W09
+	NumberLabel                   // a sequential number, 1 for the bucket that starts at the origin
+	ISOWeekLabel                  // the ISO 8601 week, such as 2021-W09
 )
 
-// Label says how the buckets of a table are named in row keys.
+// Label describes how row keys name the buckets of a table.
 type Label struct {
 	Kind           LabelKind
-	Prefix, Suffix string     // NumberLabel: the text around the number
+	Prefix, Suffix string     // NumberLabel: text before and after the number
 	Pad            int        // NumberLabel: digits, padded with zeros; 0 for no padding
-	Format         TimeFormat // TimeLabel; newest first if it is reversed
+	Format         TimeFormat // TimeLabel: newest first if it is reversed
 }
 
 const (
@@ -29,9 +29,8 @@ const (
 	isoWeek = "iso_week"
 )
 
-// ParseLabel parses the text of a label in a schema: a number with %d or padded
-// with %01d to %018d (week%d, week%04d), iso_week, or what [ParseTimeFormat]
-// takes.
+// ParseLabel parses a label in a schema: a number with %d, or padded with %01d to %018d
+// (week%d, week%04d); iso_week; or a format for [ParseTimeFormat].
 func ParseLabel(s string) (Label, error) {
 	if s == isoWeek {
 		return Label{Kind: ISOWeekLabel}, nil
@@ -52,7 +51,7 @@ func ParseLabel(s string) (Label, error) {
 	return Label{Kind: NumberLabel, Prefix: prefix, Suffix: suffix, Pad: pad}, nil
 }
 
-// parsePad parses what stands between % and d: nothing, or 0 and a width.
+// parsePad parses the verb between % and d: empty, or 0 and a width.
 func parsePad(verb string) (int, bool) {
 	if verb == "" {
 		return 0, true
@@ -62,7 +61,7 @@ func parsePad(verb string) (int, bool) {
 	return int(n), ok && valid && len(width) <= 2 && 1 <= n && n <= maxPad && width[0] != '0'
 }
 
-// String returns the label as it stands in a schema.
+// String returns the label as written in a schema.
 func (l Label) String() string {
 	switch {
 	case l.Kind == ISOWeekLabel:
@@ -75,7 +74,7 @@ func (l Label) String() string {
 	return l.Format.String()
 }
 
-// width returns the length of every label, in bytes; 0 if it varies.
+// width returns the length of every label in bytes, or 0 if it varies.
 func (l Label) width() int {
 	switch {
 	case l.Kind == ISOWeekLabel:
@@ -88,8 +87,7 @@ func (l Label) width() int {
 	return 0
 }
 
-// appendNumber appends the label of bucket n, which has no more than l.Pad
-// digits.
+// appendNumber appends the label of bucket n, which must fit l.Pad digits.
 func (l Label) appendNumber(dst []byte, n int64) []byte {
 	dst = append(dst, l.Prefix...)
 	if l.Pad > 0 {
@@ -115,7 +113,7 @@ func appendISOWeek(dst []byte, start time.Time) []byte {
 	return appendDigits(dst, int64(w), 2)
 }
 
-// parseISOWeek returns the Monday on which the week starts.
+// parseISOWeek returns the Monday that starts the week.
 func parseISOWeek(s string) (time.Time, bool) {
 	if len(s) != len("2021-W09") || s[4:6] != "-W" {
 		return time.Time{}, false

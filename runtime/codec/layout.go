@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// element is a part of a layout, from coarse to fine.
+// element is a component of a time layout, ordered from coarse to fine.
 type element int
 
 const (
@@ -32,8 +32,8 @@ func (e element) follows(last element) bool {
 	return last == e-1
 }
 
-// nextElement returns the first element of the layout and its length, given the
-// last element before it. Everything else is a literal of one byte.
+// nextElement returns the first element of the layout and its length. last is the
+// element before it. Everything else is a literal of one byte.
 func nextElement(layout string, last element) (element, int) {
 	switch layout[0] {
 	case '2':
@@ -67,7 +67,8 @@ func nextElement(layout string, last element) (element, int) {
 	return literal, 1
 }
 
-// finest returns the last element of the layout, and the digits of a fraction.
+// finest returns the last element of the layout, and the number of digits if it is a
+// fraction.
 func (f TimeFormat) finest() (last element, digits int) {
 	for rest := f.Layout; rest != ""; {
 		e, n := nextElement(rest, last)
@@ -79,8 +80,8 @@ func (f TimeFormat) finest() (last element, digits int) {
 	return last, digits
 }
 
-// appendLayout does what [time.Time.AppendFormat] does, for layouts that sort
-// and in half the time.
+// appendLayout is equivalent to [time.Time.AppendFormat] for layouts that sort, and
+// takes half the time.
 func appendLayout(dst []byte, layout string, t time.Time) []byte {
 	y, m, d := t.Date()
 	hh, mm, ss := t.Clock()
@@ -113,7 +114,7 @@ func appendLayout(dst []byte, layout string, t time.Time) []byte {
 	return dst
 }
 
-// absent says that a layout does not have an element.
+// absent marks an element that the layout does not have.
 const absent = -1
 
 // parseLayout is the inverse of appendLayout.
@@ -129,7 +130,7 @@ func parseLayout(layout, s string) (time.Time, bool) {
 		e, n := nextElement(layout[at:], last)
 		from := at
 		at += n
-		if e == literal || e == fraction { // which begins with a point
+		if e == literal || e == fraction { // a fraction begins with a point
 			if s[from] != layout[from] {
 				return time.Time{}, false
 			}
@@ -150,7 +151,7 @@ func parseLayout(layout, s string) (time.Time, bool) {
 	return dateOf(v)
 }
 
-// dateOf returns the time with these elements; false if there is none.
+// dateOf returns the time with the given elements; false if it does not exist.
 func dateOf(v [literal]int64) (time.Time, bool) {
 	or := func(e element, otherwise int64) int {
 		if v[e] == absent {
@@ -170,8 +171,8 @@ func dateOf(v [literal]int64) (time.Time, bool) {
 	return t, v[yearDay] == absent || int64(t.YearDay()) == v[yearDay]
 }
 
-// appendDigits appends n in decimal, padded with zeros to width digits; n has
-// no more than that.
+// appendDigits appends n in decimal, padded with zeros to width digits, which n must
+// fit.
 func appendDigits(dst []byte, n int64, width int) []byte {
 	start := len(dst)
 	dst = append(dst, "0000000000000000000"[:width]...)
@@ -182,8 +183,8 @@ func appendDigits(dst []byte, n int64, width int) []byte {
 	return dst
 }
 
-// digits parses up to 19 decimal digits, all of s; false if there is anything
-// else or the number does not fit. No digits are 0.
+// digits parses s, which must consist of at most 19 decimal digits and fit an int64.
+// The empty string yields 0.
 func digits(s string) (int64, bool) {
 	var n int64
 	if len(s) > 19 {

@@ -5,39 +5,39 @@ import (
 	"time"
 )
 
-// Stamp says what the timestamps of the cells of a column family stand for.
+// Stamp defines the meaning of the cell timestamps of a column family.
 type Stamp int
 
 const (
-	// StampEvent is the time of the event, rounded down to the millisecond.
+	// StampEvent is the event time, rounded down to the millisecond.
 	StampEvent Stamp = iota
-	// StampWrite is the time of the writing, by the writer's clock, rounded
-	// down to the millisecond.
+	// StampWrite is the time of the write by the writer's clock, rounded down to the
+	// millisecond.
 	StampWrite
-	// StampExpiry is when the event expires, rounded up to the millisecond:
-	// one-second expiration.
+	// StampExpiry is the time at which the event expires, rounded up to the
+	// millisecond. The family's rule has a maximum age of one second.
 	StampExpiry
-	// StampShifted is when the event expires, rounded up to the millisecond,
-	// less Lifetime.Default: default expiration.
+	// StampShifted is the time at which the event expires minus Lifetime.Default,
+	// rounded up to the millisecond. The family's rule has Default as its maximum age.
 	StampShifted
 )
 
-// Lifetime says what the timestamps of the cells of a column family stand for,
-// and which cells are alive by them, while garbage collection, which takes up
-// to a week, is still pending. The zero Lifetime keeps events for ever, at their
-// own time.
+// Lifetime defines the meaning of the cell timestamps of a column family and which
+// cells are live. Garbage collection may take up to a week to remove the others, so
+// reads must exclude them. The zero Lifetime keeps events forever, with cells at the
+// event time.
 type Lifetime struct {
 	Stamp Stamp
-	// Retention is which cells are alive, for StampEvent and StampWrite.
+	// Retention selects the live cells, for StampEvent and StampWrite.
 	Retention Retention
-	// Default is, for StampShifted, how long an event lives from its writing
-	// that says nothing of it; in whole milliseconds.
+	// Default is, for StampShifted, the lifetime of an event that does not specify one,
+	// counted from the write, in whole milliseconds.
 	Default time.Duration
 }
 
-// Under returns the lifetime of the cells of a family that are collected by a rule: where
-// their timestamps do not say when they expire, its Retention is what the rule leaves alive
-// of at most maxCells cells of a column; see [GCRule.Retention].
+// Under returns the lifetime of cells in a family with the given rule. If the
+// timestamps do not determine when cells expire, its Retention is what the rule keeps,
+// given that a column has at most maxCells cells; see [GCRule.Retention].
 func (l Lifetime) Under(rule GCRule, maxCells int64) Lifetime {
 	if !l.expires() {
 		l.Retention = rule.Retention(maxCells)
@@ -45,24 +45,22 @@ func (l Lifetime) Under(rule GCRule, maxCells int64) Lifetime {
 	return l
 }
 
-// EventTimed reports whether the timestamps are the times of the events, so that
-// a range of time is a range of timestamps, and an event that is written again
-// has the same one.
+// EventTimed reports whether cell timestamps are event times. If so, a time range is a
+// timestamp range, and writing an event again replaces its cells.
 func (l Lifetime) EventTimed() bool { return l.Stamp == StampEvent }
 
-// Dated reports whether ages run from the times of events: garbage collection then
-// depends on every cell having that timestamp, and a range of time may be asked for as
-// one of timestamps. Where it does not, other programs may stamp cells as they like.
+// Dated reports whether the maximum age counts from event times. If so, every cell must
+// have the timestamp of its event, and a read may filter by timestamp. If not, programs
+// may write the cells with other timestamps.
 func (l Lifetime) Dated() bool {
 	return l.EventTimed() && slices.ContainsFunc(l.Retention, func(t Term) bool { return t.MaxAge > 0 })
 }
 
-// Micros returns the timestamp of the cells of an event that is written now, in
-// microseconds and a multiple of 1000. expiresAt and ttl are what the event says
-// of its end, zero if nothing; ttl runs from now, and wins. The error is
-// [ErrExpired] for an event that is past its time to live, [ErrNoExpiry] for one
-// that must say when it expires and does not, or [ErrTimeRange] for one that expires
-// after the year 9999.
+// Micros returns the cell timestamp of an event written at now, in microseconds and a
+// multiple of 1000. expiresAt and ttl are the expiry that the event specifies, or zero;
+// ttl counts from now and takes precedence. Micros returns [ErrExpired] for an event
+// that has already expired, [ErrNoExpiry] for one that must specify an expiry and does
+// not, and [ErrTimeRange] for one that expires after the year 9999.
 func (l Lifetime) Micros(now, event, expiresAt time.Time, ttl time.Duration) (int64, error) {
 	switch l.Stamp {
 	case StampWrite:
@@ -81,7 +79,7 @@ func (l Lifetime) Micros(now, event, expiresAt time.Time, ttl time.Duration) (in
 	return us, nil
 }
 
-// end returns when an event expires.
+// end returns the time at which an event expires.
 func (l Lifetime) end(now, expiresAt time.Time, ttl time.Duration) (time.Time, error) {
 	switch {
 	case ttl < 0:
@@ -96,7 +94,7 @@ func (l Lifetime) end(now, expiresAt time.Time, ttl time.Duration) (time.Time, e
 	return now, &FieldError{Field: "expires_at", Value: showTime(expiresAt), Err: ErrNoExpiry}
 }
 
-// shifted returns the timestamp of an event that expires at end.
+// shifted returns the cell timestamp of an event that expires at end.
 func (l Lifetime) shifted(now, end time.Time) (int64, error) {
 	if !end.Before(year10k) {
 		return 0, &FieldError{Field: "expires_at", Value: showTime(end), Err: ErrTimeRange}
@@ -108,8 +106,8 @@ func (l Lifetime) shifted(now, end time.Time) (int64, error) {
 	return us, nil
 }
 
-// Alive reports whether the cell with the timestamp us, in microseconds, is alive
-// if it is the rank-th newest of its column.
+// Alive reports whether a cell is live at now. us is its timestamp in microseconds, and
+// rank its rank among the cells of its column; the newest has rank 1.
 func (l Lifetime) Alive(now time.Time, us int64, rank int) bool {
 	if l.expires() {
 		return us >= l.oldest(now)
@@ -117,11 +115,12 @@ func (l Lifetime) Alive(now time.Time, us int64, rank int) bool {
 	return l.Retention.Alive(now, us, rank)
 }
 
-// Forever reports whether every cell is alive for ever.
+// Forever reports whether every cell stays live forever.
 func (l Lifetime) Forever() bool { return !l.expires() && l.Retention == nil }
 
-// Fresh returns until when the cell with the timestamp us is alive whatever its rank
-// is, or if it is the newest of its column; the zero time if its rank decides.
+// Fresh returns the time until which the cell with timestamp us stays live regardless
+// of its rank or, if newest is set, as the newest cell of its column. It returns the
+// zero time if the rank decides.
 func (l Lifetime) Fresh(us int64, newest bool) (until time.Time) {
 	if until, ok := l.Expiry(us); ok {
 		return until
@@ -129,8 +128,8 @@ func (l Lifetime) Fresh(us int64, newest bool) (until time.Time) {
 	return l.Retention.Fresh(us, newest)
 }
 
-// Horizon returns the timestamp, in microseconds, from which on the newest cell of a
-// column is alive.
+// Horizon returns the lowest timestamp, in microseconds, at which the newest cell of a
+// column is live.
 func (l Lifetime) Horizon(now time.Time) int64 {
 	if l.expires() {
 		return l.oldest(now)
@@ -138,12 +137,12 @@ func (l Lifetime) Horizon(now time.Time) int64 {
 	return l.Retention.Horizon(now)
 }
 
-// Expires returns how long after its timestamp a cell expires; false if that does not
-// follow from the timestamp alone.
+// Expires returns how long after its timestamp a cell expires; false if the timestamp
+// alone does not determine that.
 func (l Lifetime) Expires() (after time.Duration, ok bool) { return l.Default, l.expires() }
 
-// Expiry returns when the cell with the timestamp us expires; false if that does
-// not follow from the timestamp alone.
+// Expiry returns when the cell with timestamp us expires; false if the timestamp alone
+// does not determine that.
 func (l Lifetime) Expiry(us int64) (time.Time, bool) {
 	if !l.expires() {
 		return time.Time{}, false
@@ -151,10 +150,9 @@ func (l Lifetime) Expiry(us int64) (time.Time, bool) {
 	return FromMicros(us + l.Default.Microseconds()), true
 }
 
-// Windows returns what a read of the events in [from, to) must ask for so as to
-// get all living cells and no others, as [Retention.Windows] does. Where the
-// timestamps are not the times of events, a window cannot tell which of them are
-// in the range: it holds all that are alive.
+// Windows returns the timestamp ranges that contain exactly the live cells of the
+// events in [from, to), like [Retention.Windows]. If timestamps are not event times,
+// they cannot select events by time, and the ranges contain all live cells.
 func (l Lifetime) Windows(now, from, to time.Time) []Window {
 	switch {
 	case l.EventTimed():
@@ -167,8 +165,8 @@ func (l Lifetime) Windows(now, from, to time.Time) []Window {
 	return l.Retention.Windows(now, epoch, Endless)
 }
 
-// Since returns the time of the oldest event that can be alive; false if there is
-// no bound.
+// Since returns the time of the oldest event that can be live; false if there is no
+// bound.
 func (l Lifetime) Since(now time.Time) (time.Time, bool) {
 	if !l.EventTimed() {
 		return time.Time{}, false
@@ -176,29 +174,29 @@ func (l Lifetime) Since(now time.Time) (time.Time, bool) {
 	return l.Retention.Since(now)
 }
 
-// Outlives reports whether an event's cells under l live at least as long as its
-// cells under o, whatever the event.
+// Outlives reports whether, for every event, the cells under l live at least as long as
+// those under o.
 func (l Lifetime) Outlives(o Lifetime) bool {
 	switch {
 	case !l.expires() && l.Retention == nil:
 		return true
-	case l.expires() && o.expires(): // an event that says its end says it to both
+	case l.expires() && o.expires(): // an event that specifies an expiry specifies it for both
 		return l.Stamp == StampExpiry || o.Stamp == StampExpiry || l.Default >= o.Default
 	}
 	return l.Stamp == o.Stamp && l.Retention.Covers(o.Retention)
 }
 
-// expires reports whether the timestamps say when cells expire.
+// expires reports whether the timestamp alone determines when a cell expires.
 func (l Lifetime) expires() bool { return l.Stamp == StampExpiry || l.Stamp == StampShifted }
 
-// oldest returns the oldest timestamp that is alive: the first whole millisecond
-// after now, less Default. A cell is alive until the moment of its expiry.
+// oldest returns the oldest live timestamp: the first whole millisecond after now,
+// minus Default. A cell is live until the moment it expires.
 func (l Lifetime) oldest(now time.Time) int64 {
 	return max(0, Micros(now.Add(-l.Default))+1000)
 }
 
-// Oldest returns the time of the oldest event that can be alive in families with
-// these lifetimes; false if there is no bound.
+// Oldest returns the time of the oldest event that can be live in any of the families;
+// false if there is no bound.
 func Oldest[F any](now time.Time, families []F, life func(*F) Lifetime) (oldest time.Time, bounded bool) {
 	for i := range families {
 		since, ok := life(&families[i]).Since(now)

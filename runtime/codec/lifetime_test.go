@@ -15,8 +15,8 @@ var (
 	twoDays   = codec.Lifetime{Stamp: codec.StampShifted, Default: 2 * day}
 )
 
-// The figures of the documented example: a default of two days, a customer with
-// one hour and one with three days.
+// The numbers of the example in Bigtable's documentation: a default of two days, one
+// customer with one hour and one with three days.
 func TestDefaultExpirationAsDocumented(t *testing.T) {
 	now := date("2021-03-05T12:00:00Z")
 	for ttl, shift := range map[time.Duration]time.Duration{0: 0, time.Hour: -47 * time.Hour, 3 * day: 24 * time.Hour} {
@@ -27,8 +27,8 @@ func TestDefaultExpirationAsDocumented(t *testing.T) {
 	}
 }
 
-// A cell is alive from its writing until just before its expiry, whatever the
-// fractions of a millisecond, and is then in the one window that there is.
+// A cell is live from its write until just before its expiry, regardless of fractions
+// of a millisecond, and only the one window contains it until then.
 func TestLifetimeExpires(t *testing.T) {
 	check(t, "alive until it expires", func(t *rapid.T) {
 		life := rapid.SampledFrom([]codec.Lifetime{oneSecond, twoDays, {Stamp: codec.StampShifted, Default: time.Second}}).Draw(t, "lifetime")
@@ -97,8 +97,8 @@ func TestLifetimeRefuses(t *testing.T) {
 	}
 }
 
-// A timestamp that is not the event's time bounds neither a read nor a row range.
-func TestLifetimeWindowsOfOtherStamps(t *testing.T) {
+// A timestamp that is not the event time bounds neither a read nor a row range.
+func TestLifetimeWindowsWithoutEventTime(t *testing.T) {
 	now := date("2021-03-05T12:00:00Z")
 	written := codec.Lifetime{Stamp: codec.StampWrite, Retention: maxAge(time.Hour).Retention(0)}
 	old := date("2000-01-01")
@@ -135,8 +135,8 @@ func TestRetentionCovers(t *testing.T) {
 	}
 }
 
-// Only cells that grow too old for one reason to live within an hour, and may
-// have another, make a read look at what is newer.
+// A read must count newer cells only if a cell may become too old for one term within
+// an hour and another term may still keep it.
 func TestRetentionTurns(t *testing.T) {
 	now := date("2021-03-05T12:00:00Z")
 	both := allOf(maxAge(day), maxVersions(3)).Retention(0)
@@ -162,7 +162,7 @@ func TestRetentionTurns(t *testing.T) {
 	}
 }
 
-// The oldest event that can be alive is that of the family that keeps the longest.
+// The oldest live event is that of the family that keeps events longest.
 func TestOldestOfFamilies(t *testing.T) {
 	now := date("2021-03-05T12:00:00Z")
 	age := func(age time.Duration) codec.Lifetime {

@@ -6,23 +6,24 @@ import (
 	"strconv"
 )
 
-// Numbers as encoders write them are decoded without a detour: short ones, in
-// decimal digits. Everything else is left to strconv, which gives the same values.
+// The functions below decode and format short numbers faster than strconv. They report
+// false for all other numbers, which their callers leave to strconv; the results are
+// identical.
 
-// maxDigits is how many digits an int64 holds whatever they are.
+// maxDigits is the largest number of digits that always fits an int64.
 const maxDigits = 18
 
-// word is how many characters are looked at together, where there is memory for so
-// many behind the first.
+// word is the number of characters that are decoded at once. The slice must have the
+// capacity for a whole word.
 const word = 8
 
-// isWord reports whether b has some characters that can be looked at together.
+// isWord reports whether b can be decoded as a word.
 func isWord(b []byte) bool { return 0 < len(b) && len(b) <= word && cap(b) >= word }
 
-// wordOf returns the word that b begins.
+// wordOf returns the first 8 bytes of b, which may extend past its length.
 func wordOf(b []byte) uint64 { return binary.LittleEndian.Uint64(b[:word]) }
 
-// shortUint decodes decimal digits; false for anything else, or too many of them.
+// shortUint decodes up to maxDigits decimal digits; false for anything else.
 func shortUint(b []byte) (v uint64, ok bool) {
 	if len(b) == 0 || len(b) > maxDigits {
 		return 0, false
@@ -40,12 +41,13 @@ func shortUint(b []byte) (v uint64, ok bool) {
 	return v, true
 }
 
-// wordUint decodes the first n characters of a word, the first in its lowest byte:
-// digits are added up by pairs, fours and eights. It is false if one is no digit.
+// wordUint decodes the first n characters of a word, the first one in its lowest byte,
+// by adding up digits in pairs, fours and eights. It returns false if one is not a
+// digit.
 func wordUint(w uint64, n int) (v uint64, ok bool) {
 	const zeros = 0x3030303030303030
 	shift := uint(8 * (word - n))
-	w = w<<shift | zeros&(1<<shift-1) // zeros first
+	w = w<<shift | zeros&(1<<shift-1) // leading zeros
 	digits := w - zeros
 	if (digits|(digits+0x7676767676767676))&0x8080808080808080 != 0 { // less than '0', or more than '9'
 		return 0, false
@@ -54,8 +56,8 @@ func wordUint(w uint64, n int) (v uint64, ok bool) {
 	return ((pairs&0x000000ff000000ff)*(100+1000000<<32) + (pairs>>16&0x000000ff000000ff)*(1+10000<<32)) >> 32, true
 }
 
-// shortInt decodes decimal digits after a sign or none; false for anything else, or
-// too many of them.
+// shortInt decodes up to maxDigits decimal digits with an optional minus sign; false
+// for anything else.
 func shortInt(b []byte) (v int64, ok bool) {
 	if len(b) > 0 && b[0] == '-' {
 		u, ok := shortUint(b[1:])
@@ -65,9 +67,9 @@ func shortInt(b []byte) (v int64, ok bool) {
 	return int64(u), ok
 }
 
-// Floats with so many digits are exact: the digits as an integer, and the power of
-// ten to divide them by, so that the quotient is the nearest one (Clinger, "How to
-// Read Floating Point Numbers Accurately", 1990).
+// The largest numbers of digits with which decimals are decoded exactly: the digits as
+// an integer and the power of ten are both exact, so their quotient is the nearest
+// float (Clinger, "How to Read Floating Point Numbers Accurately", 1990).
 const (
 	exactDigits64 = 15
 	exactDigits32 = 7
@@ -76,9 +78,9 @@ const (
 var powers64 = [...]float64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15}
 var powers32 = [...]float32{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7}
 
-// shortDecimal decodes decimal digits with a point among them or none, after a sign
-// or none: the digits, and how many of them follow the point. It is false for
-// anything else, or more than most digits.
+// shortDecimal decodes at most most decimal digits with an optional minus sign and an
+// optional decimal point. It returns the digits as an integer and how many of them
+// follow the point; false for anything else.
 func shortDecimal(b []byte, most int) (negative bool, digits uint64, fraction int, ok bool) {
 	if len(b) > 0 && b[0] == '-' {
 		negative, b = true, b[1:]
@@ -114,7 +116,7 @@ func shortDecimal(b []byte, most int) (negative bool, digits uint64, fraction in
 func wordDecimal(w uint64, n int) (digits uint64, fraction int, ok bool) {
 	const points, ones, highs = 0x2e2e2e2e2e2e2e2e, 0x0101010101010101, 0x8080808080808080
 	other := w ^ points
-	point := (other - ones) &^ other & highs // the lowest bit that is set is that of the first point
+	point := (other - ones) &^ other & highs // its lowest set bit marks the first point
 	at := bits.TrailingZeros64(point) / 8
 	if at >= n {
 		digits, ok = wordUint(w, n)
@@ -128,7 +130,8 @@ func wordDecimal(w uint64, n int) (digits uint64, fraction int, ok bool) {
 	return digits, n - 1 - at, ok
 }
 
-// shortFloat64 decodes a float that is exact; false for any other.
+// shortFloat64 decodes a decimal with few enough digits to be exact; false for any
+// other.
 func shortFloat64(b []byte) (v float64, ok bool) {
 	negative, digits, fraction, ok := shortDecimal(b, exactDigits64)
 	if !ok {
@@ -141,7 +144,8 @@ func shortFloat64(b []byte) (v float64, ok bool) {
 	return v, true
 }
 
-// shortFloat32 decodes a float that is exact; false for any other.
+// shortFloat32 decodes a decimal with few enough digits to be exact; false for any
+// other.
 func shortFloat32(b []byte) (v float32, ok bool) {
 	negative, digits, fraction, ok := shortDecimal(b, exactDigits32)
 	if !ok {
@@ -154,14 +158,14 @@ func shortFloat32(b []byte) (v float32, ok bool) {
 	return v, true
 }
 
-// exactFractions is after how many digits behind the point a float is left to
-// strconv.
+// exactFractions is the number of digits after the point that appendShortFloat64 tries
+// before it leaves a float to strconv.
 const exactFractions = 4
 
-// appendShortFloat64 appends the shortest decimal that reads back as v, if it has few
-// digits behind the point and 15 in all at most; false for any other, and for zero. Of
-// two decimals of so many digits no two are the same float, so that the first that
-// is v is the shortest.
+// appendShortFloat64 appends the shortest decimal that reads back as v if it has fewer
+// than exactFractions digits after the point and at most 15 in total; false for any
+// other, and for zero. No two decimals of up to 15 digits are the same float, so the
+// first match is the shortest.
 func appendShortFloat64(dst []byte, v float64) (out []byte, ok bool) {
 	negative := v < 0
 	if negative {

@@ -10,11 +10,11 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
-// sameNumbers fails the test unless a text is the number that strconv makes of it.
+// sameNumbers fails unless s decodes to the same numbers as with strconv.
 func sameNumbers(t *testing.T, s string) {
 	t.Helper()
 	sameNumber(t, s, slices.Clip([]byte(s)))
-	sameNumber(t, s, append([]byte(s), "1.-/:\xff9e0123"...)[:len(s)]) // with memory behind it
+	sameNumber(t, s, append([]byte(s), "1.-/:\xff9e0123"...)[:len(s)]) // with capacity for a whole word
 }
 
 func sameNumber(t *testing.T, s string, b []byte) {
@@ -45,8 +45,8 @@ func sameNumber(t *testing.T, s string, b []byte) {
 	}
 }
 
-// TestNumbersAreThoseOfStrconv also holds where they are decoded without it.
-func TestNumbersAreThoseOfStrconv(t *testing.T) {
+// TestNumbersMatchStrconv covers numbers that are decoded with and without strconv.
+func TestNumbersMatchStrconv(t *testing.T) {
 	for _, s := range []string{
 		"", "-", "+", ".", "-.", "+.", "..", "1..2", "0", "-0", "+0", "00", "-00.0", "1.", ".5", "-.5", "1_000", "0x1p-2", "1e3", "1.5e-3", "inf", "nan", " 1", "1 ",
 		"94.5", "94587", "9.50", "+5", "007", "123456789012345", "1234567890123456", "12345.67890123456", "999999999999999999", "1000000000000000000", "9223372036854775807",
@@ -68,8 +68,8 @@ func TestNumbersAreThoseOfStrconv(t *testing.T) {
 	}
 }
 
-// TestFloatsAreWrittenAsByStrconv also holds where they are written without it.
-func TestFloatsAreWrittenAsByStrconv(t *testing.T) {
+// TestFloatsMatchStrconv covers floats that are formatted with and without strconv.
+func TestFloatsMatchStrconv(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	same := func(v float64) {
 		t.Helper()

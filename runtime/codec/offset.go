@@ -7,27 +7,27 @@ import (
 	"time"
 )
 
-// Offset writes when an event is as the time since the start of its bucket, in
-// the fewest bytes that hold every instant of a bucket, big-endian, so that byte
-// order is the order of time. A sequence number of 4 bytes may follow, for events
-// of one time.
+// Offset encodes the time of an event relative to the start of its bucket: big-endian,
+// in the fewest bytes that fit every instant of a bucket, so that bytes sort in order
+// of time. A sequence number of 4 bytes may follow to distinguish events of the same
+// time.
 type Offset struct {
 	Bucket    Bucket
-	Precision time.Duration // what offsets are counted in; at least a microsecond
-	Sequence  bool          // whether a sequence number follows
+	Precision time.Duration // the unit of offsets; at least a microsecond
+	Sequence  bool          // whether a sequence number follows the offset
 }
 
 // sequenceBytes is the length of a sequence number in binary.
 const sequenceBytes = 4
 
-// Slots returns how many instants the widest bucket has.
+// Slots returns the number of distinct times in the widest bucket.
 func (o Offset) Slots() int64 { return int64(o.Bucket.Widest() / o.Precision) }
 
-// Width returns the bytes of an offset, without a sequence number.
+// Width returns the number of bytes of an offset, without the sequence number.
 func (o Offset) Width() int { return max(1, (bits.Len64(uint64(o.Slots()-1))+7)/8) }
 
 // Append appends the offset of t, rounded down to the precision, and the sequence
-// number if there is one.
+// number if o.Sequence is set.
 func (o Offset) Append(dst []byte, t time.Time, sequence uint32) []byte {
 	dst = o.append(dst, int64(t.Sub(o.Bucket.Start(t))/o.Precision))
 	if o.Sequence {
@@ -36,7 +36,7 @@ func (o Offset) Append(dst []byte, t time.Time, sequence uint32) []byte {
 	return dst
 }
 
-// append appends a number of steps.
+// append appends an offset of the given number of steps.
 func (o Offset) append(dst []byte, steps int64) []byte {
 	for shift := 8 * (o.Width() - 1); shift >= 0; shift -= 8 {
 		dst = append(dst, byte(steps>>shift))
@@ -44,30 +44,31 @@ func (o Offset) append(dst []byte, steps int64) []byte {
 	return dst
 }
 
-// OffsetsIn reads the qualifiers of one bucket.
+// OffsetsIn parses the qualifiers of one bucket.
 type OffsetsIn struct {
-	start     int64 // the first time of the bucket, in microseconds since 1970
+	start     int64 // the first time of the bucket, in microseconds since the Unix epoch
 	width     int
-	end       int64 // how many steps the bucket has
+	end       int64 // the number of steps in the bucket
 	precision int64 // in microseconds
 	sequence  bool
 }
 
-// In returns how to read the qualifiers of the bucket with the given start.
+// In returns a parser for the qualifiers of the bucket with the given start.
 func (o Offset) In(start time.Time) OffsetsIn {
 	slots := min(o.Slots(), int64((o.Bucket.End(start).Sub(start)+o.Precision-1)/o.Precision))
 	return OffsetsIn{start: o.first(start).UnixMicro(), width: o.Width(), end: slots, precision: o.Precision.Microseconds(), sequence: o.Sequence}
 }
 
-// Parse returns the time, in microseconds since 1970, and the sequence number that
-// [Offset.Append] wrote for an event of the bucket. The error wraps [ErrTimeRange].
+// Parse returns the time, in microseconds since the Unix epoch, and the sequence number
+// of a qualifier that [Offset.Append] wrote for an event of this bucket. Errors wrap
+// [ErrTimeRange].
 func (o OffsetsIn) Parse(qualifier []byte) (micros int64, sequence uint32, err error) {
 	want := o.width
 	if o.sequence {
 		want += sequenceBytes
 	}
 	if len(qualifier) != want {
-		return 0, 0, fmt.Errorf("%w: %q is not the time within a bucket in %d bytes", ErrTimeRange, qualifier, want)
+		return 0, 0, fmt.Errorf("%w: %q is not an offset of %d bytes", ErrTimeRange, qualifier, want)
 	}
 	var steps int64
 	for _, b := range qualifier[:o.width] {
@@ -82,9 +83,9 @@ func (o OffsetsIn) Parse(qualifier []byte) (micros int64, sequence uint32, err e
 	return o.start + steps*o.precision, sequence, nil
 }
 
-// Range returns the qualifiers of the events in [from, to) of the bucket with the
-// given start: from begin up to but without end; an empty end has no bound. Whether
-// the events of the whole bucket are in the range it says by all.
+// Range returns the half-open qualifier range [begin, end) of the events in [from, to),
+// for the bucket with the given start. An empty end is unbounded. all reports whether
+// the range contains every event of the bucket.
 func (o Offset) Range(start, from, to time.Time) (begin, end string, all bool) {
 	all = true
 	first := o.first(start)
@@ -97,12 +98,12 @@ func (o Offset) Range(start, from, to time.Time) (begin, end string, all bool) {
 	return begin, end, all
 }
 
-// first returns the first time that an event of the bucket with the given start can
-// have: times are multiples of the precision, and buckets may begin between them.
+// first returns the earliest event time in the bucket with the given start. Times are
+// multiples of the precision; a bucket may start between two of them.
 func (o Offset) first(start time.Time) time.Time { return Ceil(start, o.Precision) }
 
-// bound returns the first qualifier of so many steps. Past the end of the bucket
-// that is one after all others.
+// bound returns the first qualifier at the given number of steps, or one after all
+// others if that is past the end of the bucket.
 func (o Offset) bound(steps int64) string {
 	if steps >= o.Slots() {
 		return string(o.append(nil, o.Slots()-1)) + "\xff\xff\xff\xff\xff"
@@ -110,7 +111,7 @@ func (o Offset) bound(steps int64) string {
 	return string(o.append(nil, steps))
 }
 
-// steps counts steps of precision, rounded up.
+// steps returns d in units of precision, rounded up.
 func steps(d, precision time.Duration) int64 {
 	return int64((d + precision - 1) / precision)
 }

@@ -44,7 +44,7 @@ func offsets() *rapid.Generator[codec.Offset] {
 		o.Bucket = rapid.SampledFrom([]codec.Bucket{
 			{Every: time.Minute}, {Every: time.Hour}, {Every: day}, {Every: 7 * day}, {Months: 1}, {Months: 12},
 			{Every: time.Hour, Origin: date("2021-03-05T00:30:00Z")}, {Every: day, Origin: date("2021-03-05T00:00:17Z")}, {Every: day, Origin: date("2021-03-05T06:30:00Z")},
-		}).Filter(func(b codec.Bucket) bool { return b.Every%o.Precision == 0 }).Draw(t, "bucket") // schemas have whole steps
+		}).Filter(func(b codec.Bucket) bool { return b.Every%o.Precision == 0 }).Draw(t, "bucket") // schemas require this
 		return o
 	})
 }
@@ -87,7 +87,7 @@ func TestOffsets(t *testing.T) {
 		from, to := draw("from", int64(time.Minute)), draw("to", int64(time.Minute))
 		at := codec.Later(codec.Truncate(draw("at", 0), o.Precision), codec.Ceil(start, o.Precision))
 		if from.After(o.Bucket.End(start).Add(-1)) || !to.After(start) || !from.Before(to) {
-			return // the bucket is not read
+			return // the bucket is not part of the read
 		}
 		begin, end, all := o.Range(start, from, to)
 		q := string(o.Append(nil, at, rapid.Uint32().Draw(t, "sequence")))
@@ -114,8 +114,8 @@ func TestOffsets(t *testing.T) {
 	})
 }
 
-// The steps of a bucket may be all that its bytes hold: the end of the bucket is
-// not the beginning of it.
+// If the last step of a bucket uses all bits of its bytes, the end of the bucket must
+// not wrap around to the beginning.
 func TestOffsetRangeOfFullBytes(t *testing.T) {
 	o := codec.Offset{Bucket: codec.Bucket{Every: 256 * time.Second, Label: codec.Label{Format: codec.TimeFormat{Kind: codec.UnixSeconds}}}, Precision: time.Second}
 	start := time.Unix(256*1000, 0).UTC()
@@ -127,15 +127,15 @@ func TestOffsetRangeOfFullBytes(t *testing.T) {
 	}
 }
 
-// A qualifier says a time of its bucket: the last step does, and the one after it,
-// which the bytes could hold, is the first of the next bucket.
+// Every step of the bucket is a valid qualifier. The first step after it, which the
+// bytes could represent, belongs to the next bucket.
 func TestOffsetsEndWithTheBucket(t *testing.T) {
 	for name, o := range map[string]codec.Offset{
 		"an hour of seconds":    {Bucket: codec.Bucket{Every: time.Hour}, Precision: time.Second},
 		"a month of minutes":    {Bucket: codec.Bucket{Months: 1}, Precision: time.Minute},
 		"an hour with sequence": {Bucket: codec.Bucket{Every: time.Hour}, Precision: time.Second, Sequence: true},
 	} {
-		start := date("2021-02-01") // a month of 28 days, where its qualifiers could hold 31
+		start := date("2021-02-01") // 28 days, although the bytes could represent 31
 		end := o.Bucket.End(start)
 		last := codec.Truncate(end.Add(-1), o.Precision)
 		us, _, err := o.In(start).Parse(o.Append(nil, last, 1))
@@ -143,7 +143,7 @@ func TestOffsetsEndWithTheBucket(t *testing.T) {
 			t.Errorf("%s: the last step is %d, %v; want %d", name, us, err, last.UnixMicro())
 		}
 		next := o.Append(nil, last, 1)
-		next[o.Width()-1]++ // none of them ends with 0xff
+		next[o.Width()-1]++ // does not overflow: the last byte is never 0xff
 		if us, _, err := o.In(start).Parse(next); !errors.Is(err, codec.ErrTimeRange) {
 			t.Errorf("%s: the step after the last is %d, %v", name, us, err)
 		}

@@ -1,6 +1,6 @@
 package codec
 
-// Optional turns what a decoder returns into the value of an optional field.
+// Optional converts the result of a decoder to the value of an optional field.
 func Optional[T any](v T, err error) (*T, error) {
 	if err != nil {
 		return nil, err
@@ -8,11 +8,11 @@ func Optional[T any](v T, err error) (*T, error) {
 	return &v, nil
 }
 
-// Pointer returns the value of an optional field that is present.
+// Pointer returns a pointer to a copy of v.
 func Pointer[T any](v T) *T { return &v }
 
-// Present makes an empty value of an optional field that is a slice differ
-// from an absent one, which is nil.
+// Present converts the result of a decoder to the value of an optional slice field,
+// where an empty value is not nil, because nil means absent.
 func Present[T ~[]byte](v T, err error) (T, error) {
 	if v == nil && err == nil {
 		return T{}, nil
@@ -20,7 +20,7 @@ func Present[T ~[]byte](v T, err error) (T, error) {
 	return v, err
 }
 
-// Clone returns a copy of the value of an optional field; nil if it is absent.
+// Clone returns a pointer to a copy of *v, or nil if v is nil.
 func Clone[T any](v *T) *T {
 	if v == nil {
 		return nil

@@ -2,28 +2,29 @@ package codec
 
 import "time"
 
-// Part is a range of time within which the same columns are asked for: from Begin up
-// to but without End, empty for all of them.
+// Part is a part of a time range and the qualifier range [Begin, End) to read in it.
+// Both are empty if all columns are to be read.
 type Part struct {
 	From, To   time.Time
 	Begin, End string
 }
 
-// CutBuckets cuts a range at the buckets that are not whole in it: the first and the
-// last bucket come by themselves, with the columns that are in the range.
+// CutBuckets splits [from, to) so that buckets that are only partly in the range are
+// parts of their own, with the qualifiers that are in the range.
 func (o Offset) CutBuckets(from, to time.Time) []Part {
 	return o.cut(from, to, o.Bucket.Start, o.Bucket.End)
 }
 
-// CutMilliseconds cuts a range at the milliseconds that are not whole in it: the
-// timestamps of cells are whole ones, and columns say what they do not.
+// CutMilliseconds splits [from, to) so that milliseconds that are only partly in the
+// range are parts of their own, with the qualifiers that are in the range. Cell
+// timestamps are whole milliseconds and cannot make that distinction.
 func (o Offset) CutMilliseconds(from, to time.Time) []Part {
 	start := func(t time.Time) time.Time { return Truncate(t, time.Millisecond) }
 	return o.cut(from, to, start, func(t time.Time) time.Time { return start(t).Add(time.Millisecond) })
 }
 
-// cut cuts a range at the first and the last unit of time, each from its start to
-// its end, that are not whole in it: they come with the columns in the range.
+// cut splits [from, to) before and after a first or last unit that is only partly in
+// the range. start and end return the bounds of the unit that contains t.
 func (o Offset) cut(from, to time.Time, start, end func(t time.Time) time.Time) []Part {
 	b := o.Bucket
 	from, to = Ceil(Later(from, b.Min()), o.Precision), Ceil(earlier(to, b.Max()), o.Precision)
@@ -45,7 +46,7 @@ func (o Offset) cut(from, to time.Time, start, end func(t time.Time) time.Time) 
 	return joinParts(parts, from, to)
 }
 
-// joinParts puts what lies between the parts, whole units, among them.
+// joinParts fills the gaps between the parts with parts of whole units.
 func joinParts(parts []Part, from, to time.Time) []Part {
 	var out []Part
 	for _, p := range parts {

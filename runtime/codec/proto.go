@@ -8,14 +8,14 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// Presence says whether a field that holds its zero value is written.
+// Presence determines whether zero values are written.
 type Presence bool
 
 const (
-	// Implicit omits the zero value, as proto3 does for plain fields. Negative
-	// zero is not the zero value of a float.
+	// Implicit omits the zero value, as proto3 does for fields without a label. The
+	// zero value of a float does not include negative zero.
 	Implicit Presence = false
-	// Explicit writes every value: the field was declared optional.
+	// Explicit writes every value, as for a field declared optional.
 	Explicit Presence = true
 )
 
@@ -86,8 +86,8 @@ func AppendProtoFloat64(dst []byte, number int, p Presence, v float64) []byte {
 	return protowire.AppendFixed64(dst, bits)
 }
 
-// AppendProtoTimestamp appends a field of type google.protobuf.Timestamp. The
-// zero value is the zero [time.Time], not 1970.
+// AppendProtoTimestamp appends a field of type google.protobuf.Timestamp. Its zero
+// value is the zero [time.Time], not the Unix epoch.
 func AppendProtoTimestamp(dst []byte, number int, p Presence, v time.Time) []byte {
 	if p == Implicit && v.IsZero() {
 		return dst
@@ -116,14 +116,14 @@ func AppendProtoEnum(dst []byte, number int, p Presence, v int64) []byte {
 	return AppendProtoInt64(dst, number, p, v)
 }
 
-// AppendProtoJSON appends a field of type string that holds JSON text. v must
-// pass [Checker.JSON].
+// AppendProtoJSON appends a field of type string that contains v. v must pass
+// [Checker.JSON].
 func AppendProtoJSON(dst []byte, number int, p Presence, v json.RawMessage) []byte {
 	return AppendProtoBytes(dst, number, p, v)
 }
 
-// appendSecondsNanos appends a Timestamp or a Duration: both have the seconds as
-// field 1 and the nanoseconds as field 2.
+// appendSecondsNanos appends a Timestamp or a Duration. Both messages have the seconds
+// as field 1 and the nanoseconds as field 2.
 func appendSecondsNanos(dst []byte, number int, seconds, nanos int64) []byte {
 	var buf [32]byte
 	body := AppendProtoInt64(buf[:0], 1, Implicit, seconds)

@@ -20,8 +20,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// event has a field of every type, the numbers being those of the messages in
-// protoSource.
+// event has a field of every type, with the numbers of the messages in protoSource.
 type event struct {
 	S   string
 	B   []byte
@@ -113,8 +112,8 @@ func decode(b []byte) (event, error) {
 	return e, r.Err()
 }
 
-// message returns e as the protobuf library has it. With implicit presence the
-// zero values of the two message types are left out, as the codec does.
+// message returns e as a dynamic protobuf message. With implicit presence, it omits
+// zero values of the two message types, like the codec.
 func (e event) message(d protoreflect.MessageDescriptor, p codec.Presence) proto.Message {
 	m := dynamicpb.NewMessage(d)
 	set := func(number int, v any) {
@@ -170,7 +169,7 @@ var equateEvents = cmp.Options{
 	cmp.Transformer("text", func(b []byte) string { return string(b) }),
 }
 
-// descriptors compiles protoSource: what the generated .proto file will say.
+// descriptors compiles protoSource, which has the form of a generated .proto file.
 func descriptors(t *testing.T) map[codec.Presence]protoreflect.MessageDescriptor {
 	t.Helper()
 	compiler := protocompile.Compiler{Resolver: protocompile.WithStandardImports(&protocompile.SourceResolver{
@@ -186,7 +185,7 @@ func descriptors(t *testing.T) map[codec.Presence]protoreflect.MessageDescriptor
 	}
 }
 
-func TestProtoIsProtobuf(t *testing.T) {
+func TestProtoMatchesProtobuf(t *testing.T) {
 	types := descriptors(t)
 	check(t, "same bytes as the protobuf library", func(t *rapid.T) {
 		p := codec.Presence(rapid.Bool().Draw(t, "presence"))
@@ -221,7 +220,7 @@ func TestProtoRoundTrip(t *testing.T) {
 	})
 }
 
-// wire builds messages that the encoder does not.
+// wire builds messages that the encoder never writes.
 type wire []byte
 
 func (w wire) varint(number int, v uint64) wire {
@@ -351,11 +350,11 @@ func BenchmarkProtoReader(b *testing.B) {
 	}
 }
 
-// After an error every accessor returns the zero value.
+// After an error, every accessor returns the zero value.
 func TestProtoReaderIsSticky(t *testing.T) {
 	r := codec.NewProtoReader(wire{}.varint(1, 1).varint(2, 2))
 	r.Next()
-	first := r.Text() // a varint
+	first := r.Text() // the field is a varint
 	if first != "" || !errors.Is(r.Err(), codec.ErrValue) {
 		t.Fatalf("a varint was read as %q, %v", first, r.Err())
 	}
@@ -369,8 +368,8 @@ func TestProtoReaderIsSticky(t *testing.T) {
 	}
 }
 
-// An enum may have the number 0: it is written as every other value is, and a message
-// that lacks it differs from one that has it.
+// An enum may contain the number 0. It is written like every other value, so that a
+// message that lacks the field differs.
 func TestProtoEnumOfZero(t *testing.T) {
 	e := codec.Enum{{7, "seven"}, {0, "zero"}}
 	with := codec.AppendProtoInt64(codec.AppendProtoEnum(nil, 13, codec.Explicit, 0), 200, codec.Explicit, 5)

@@ -11,7 +11,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// ProtoReader walks over the fields of a protobuf message:
+// ProtoReader iterates over the fields of a protobuf message:
 //
 //	r := codec.NewProtoReader(b)
 //	for r.Next() {
@@ -22,30 +22,30 @@ import (
 //	}
 //	err := r.Err()
 //
-// A field that the caller does not take is skipped, so that messages with newer
-// fields can be read. Of a field that occurs more than once the last is the one
-// that counts; that is the caller's loop. The first error sticks.
+// It skips fields that the caller does not read, so it accepts messages with newer
+// fields. If a field occurs more than once, a loop like this keeps the last value. The
+// reader keeps the first error and then stops.
 type ProtoReader struct {
 	message []byte
-	at      int            // behind the field
-	number  int            // of the field
-	typ     protowire.Type // of the field, while it may be taken
-	value   uint64         // a number, or how long the bytes are that end at the place
+	at      int            // offset after the field
+	number  int            // field number
+	typ     protowire.Type // wire type of the field, or taken
+	value   uint64         // the number, or the length of the bytes that end at offset at
 	err     error
 }
 
-// taken is the type of a field that is not there to be taken, or no more. No field has it.
+// taken is the type of a field that was already read, or of no field. It is not a wire
+// type.
 const taken protowire.Type = 7
 
-// NewProtoReader returns a reader of the message b. It does not keep parts of b
-// in what it returns.
+// NewProtoReader returns a reader of the message b. The values that it returns do not
+// alias b.
 func NewProtoReader(b []byte) ProtoReader { return ProtoReader{message: b, typ: taken} }
 
-// maxShort is the largest number that takes one byte.
+// maxShort is the largest varint of one byte.
 const maxShort = 1<<7 - 1
 
-// Next goes on to the next field. It returns false at the end and after an
-// error.
+// Next advances to the next field. It returns false at the end and after an error.
 func (r *ProtoReader) Next() bool {
 	at := r.at + 1
 	b := r.message
@@ -53,7 +53,7 @@ func (r *ProtoReader) Next() bool {
 		return r.next()
 	}
 	tag, first := b[at-1], uint64(b[at])
-	switch { // a tag of one byte and a number of up to three, as nearly all are
+	switch { // the fast path: a tag of one byte and a varint of up to three, or a fixed64
 	case tag&7 == byte(protowire.Fixed64Type) && at+8 <= len(b):
 		r.value, at = binary.LittleEndian.Uint64(b[at:]), at+8
 	case tag&7 != byte(protowire.VarintType):
@@ -71,7 +71,7 @@ func (r *ProtoReader) Next() bool {
 	return true
 }
 
-// next is Next for any field.
+// next is Next for every kind of field.
 func (r *ProtoReader) next() bool {
 	r.typ = taken
 	if r.err != nil || r.at == len(r.message) {
@@ -108,7 +108,7 @@ func (r *ProtoReader) next() bool {
 	return true
 }
 
-// Number returns the number of the field that [ProtoReader.Next] came to.
+// Number returns the number of the current field.
 func (r *ProtoReader) Number() int { return r.number }
 
 // Err returns the first error, which wraps [ErrValue].
@@ -124,19 +124,21 @@ func (r *ProtoReader) Text() string {
 	return string(b)
 }
 
-// Bytes reads a field of type bytes; nil if it is empty.
+// Bytes reads a field of type bytes. It returns nil if the value is empty.
 func (r *ProtoReader) Bytes() []byte { return append([]byte(nil), r.bytes()...) }
 
 // Bool reads a field of type bool.
 func (r *ProtoReader) Bool() bool { return r.take(protowire.VarintType) != 0 }
 
-// Int32 reads a field of type int32: the low 32 bits, as protobuf has it.
+// Int32 reads a field of type int32. Like protobuf, it truncates larger numbers to 32
+// bits.
 func (r *ProtoReader) Int32() int32 { return int32(r.take(protowire.VarintType)) }
 
 // Int64 reads a field of type int64.
 func (r *ProtoReader) Int64() int64 { return int64(r.take(protowire.VarintType)) }
 
-// Uint32 reads a field of type uint32: the low 32 bits, as protobuf has it.
+// Uint32 reads a field of type uint32. Like protobuf, it truncates larger numbers to 32
+// bits.
 func (r *ProtoReader) Uint32() uint32 { return uint32(r.take(protowire.VarintType)) }
 
 // Uint64 reads a field of type uint64.
@@ -150,8 +152,8 @@ func (r *ProtoReader) Float32() float32 {
 // Float64 reads a field of type double.
 func (r *ProtoReader) Float64() float64 { return math.Float64frombits(r.take(protowire.Fixed64Type)) }
 
-// Timestamp reads a field of type google.protobuf.Timestamp, in UTC. One outside
-// the years 1 to 9999 is an error.
+// Timestamp reads a field of type google.protobuf.Timestamp. The time is in UTC. Times
+// outside the years 1 to 9999 are an error.
 func (r *ProtoReader) Timestamp() time.Time {
 	seconds, nanos, ok := r.secondsNanos()
 	if !ok {
@@ -165,15 +167,15 @@ func (r *ProtoReader) Timestamp() time.Time {
 	return t
 }
 
-// Duration reads a field of type google.protobuf.Duration. One that
-// [time.Duration] cannot hold (292 years) is an error.
+// Duration reads a field of type google.protobuf.Duration. Durations that overflow
+// [time.Duration], about 292 years, are an error.
 func (r *ProtoReader) Duration() time.Duration {
 	seconds, nanos, ok := r.secondsNanos()
 	if !ok {
 		return 0
 	}
 	d := time.Duration(seconds)*time.Second + time.Duration(nanos)
-	// An overflow, too many nanoseconds and mixed signs all show here.
+	// This also detects too many nanoseconds and different signs.
 	if int64(d/time.Second) != seconds || int32(d%time.Second) != nanos {
 		r.fail(fmt.Errorf("duration of %d s and %d ns is out of range", seconds, nanos))
 		return 0
@@ -194,8 +196,8 @@ func (r *ProtoReader) UUID() UUID {
 	return UUID(b)
 }
 
-// Enum reads a field of an enum type. A number that is not in e, be it 0, gives
-// [ErrEnum].
+// Enum reads a field of an enum type. A number that is not in e, including 0, is an
+// error that wraps [ErrEnum].
 func (r *ProtoReader) Enum(e Enum) int64 {
 	v := int64(int32(r.take(protowire.VarintType)))
 	if r.err != nil {
@@ -208,7 +210,8 @@ func (r *ProtoReader) Enum(e Enum) int64 {
 	return v
 }
 
-// HasProto reports whether the message b, which was read without an error, has a field.
+// HasProto reports whether the valid message b contains the field with the given
+// number.
 func HasProto(b []byte, number int) bool {
 	for r := NewProtoReader(b); r.Next(); {
 		if r.Number() == number {
@@ -218,7 +221,7 @@ func HasProto(b []byte, number int) bool {
 	return false
 }
 
-// JSON reads a field of type string that holds JSON text.
+// JSON reads a field of type string that contains JSON.
 func (r *ProtoReader) JSON() json.RawMessage {
 	b := r.bytes()
 	if r.err != nil {
@@ -231,7 +234,7 @@ func (r *ProtoReader) JSON() json.RawMessage {
 	return append(json.RawMessage(nil), b...)
 }
 
-// secondsNanos reads a Timestamp or a Duration.
+// secondsNanos reads a Timestamp or Duration message.
 func (r *ProtoReader) secondsNanos() (seconds int64, nanos int32, ok bool) {
 	m := NewProtoReader(r.bytes())
 	for m.Next() {
@@ -248,13 +251,14 @@ func (r *ProtoReader) secondsNanos() (seconds int64, nanos int32, ok bool) {
 	return seconds, nanos, r.err == nil
 }
 
-// bytes returns a length-delimited value; it shares memory with the message.
+// bytes returns the value of a length-delimited field. It aliases the message.
 func (r *ProtoReader) bytes() []byte {
 	n := int(r.take(protowire.BytesType))
 	return r.message[r.at-n : r.at : r.at]
 }
 
-// take takes the value of the field, which has the given wire type.
+// take returns the value of the current field if it has the given wire type, else it
+// fails.
 func (r *ProtoReader) take(typ protowire.Type) uint64 {
 	if r.typ != typ {
 		return r.refuse(typ)
@@ -263,13 +267,13 @@ func (r *ProtoReader) take(typ protowire.Type) uint64 {
 	return r.value
 }
 
-// refuse fails for want of a value of the given wire type.
+// refuse fails because the field does not have the given wire type.
 func (r *ProtoReader) refuse(typ protowire.Type) uint64 {
 	r.fail(fmt.Errorf("wire type %d where %d is expected", r.typ, typ))
 	return 0
 }
 
-// fail ends the message with an error, unless there is one.
+// fail records err, unless there already is an error, and ends the message.
 func (r *ProtoReader) fail(err error) {
 	if r.err == nil {
 		r.err = fmt.Errorf("%w: protobuf field %d: %w", ErrValue, r.number, err)

@@ -7,24 +7,25 @@ import (
 	"time"
 )
 
-// Retention says which cells of a column are alive: those for which some term
-// holds. It is the complement of the [GCRule] of the column's family, and decides
-// what may be read while garbage collection, which takes up to a week, is still
-// pending. A nil Retention keeps every cell for ever.
+// Retention defines which cells of a column are live: those that satisfy at least one
+// term. It is the complement of the family's [GCRule]. Reads use it to exclude the
+// cells that garbage collection, which may take up to a week, has not removed yet. A
+// nil Retention keeps every cell forever.
 //
-// Whatever is newer than a living cell is alive too. No term implies another,
-// and the terms are sorted by rising MaxAge, with 0 last.
+// If a cell is live, all newer cells of its column are, too. No term implies another,
+// and the terms are sorted by ascending MaxAge, with 0 (any age) last.
 type Retention []Term
 
-// Term is one reason for a cell to be alive: it is no older than MaxAge, and
-// among the newest Versions cells of its column.
+// Term keeps a cell that is no older than MaxAge and among the newest Versions cells of
+// its column.
 type Term struct {
 	MaxAge   time.Duration // 0 for any age
 	Versions int           // 0 for any rank
 }
 
-// Retention returns what the rule leaves alive. A column holds at most maxCells
-// cells, 0 if that is not known: a limit of as many versions is none.
+// Retention returns the cells that the rule keeps. maxCells is the largest number of
+// cells of a column, or 0 if unknown: a limit of at least that many versions has no
+// effect.
 func (r GCRule) Retention(maxCells int64) Retention {
 	terms := r.Normalize().alive(maxCells)
 	if len(terms) == 1 && terms[0] == (Term{}) {
@@ -33,9 +34,9 @@ func (r GCRule) Retention(maxCells int64) Retention {
 	return terms
 }
 
-// alive returns the terms of a normalised rule. A union collects what any rule
-// collects, so a cell must be alive under all of them; an intersection collects
-// what all collect, so one that keeps the cell is enough.
+// alive returns the terms of a normalized rule. A union collects a cell if any of its
+// rules does, so all of them must keep it; an intersection collects a cell only if all
+// of its rules do, so it is enough if one keeps it.
 func (r GCRule) alive(maxCells int64) Retention {
 	switch r.Kind {
 	case GCMaxAge:
@@ -61,7 +62,7 @@ func (r GCRule) alive(maxCells int64) Retention {
 	return Retention{{}}
 }
 
-// and returns what both r and s keep alive.
+// and returns the retention of cells that both r and s keep.
 func (r Retention) and(s Retention) Retention {
 	var both Retention
 	for _, a := range r {
@@ -75,9 +76,9 @@ func (r Retention) and(s Retention) Retention {
 	return both.minimal()
 }
 
-// minimal drops the terms that another one implies, and sorts.
+// minimal sorts r and removes the terms that another one implies.
 func (r Retention) minimal() Retention {
-	slices.SortFunc(r, func(a, b Term) int { // the longest first
+	slices.SortFunc(r, func(a, b Term) int { // the least restrictive first
 		return cmp.Or(
 			-compareLimits(int64(a.MaxAge), int64(b.MaxAge)),
 			-compareLimits(int64(a.Versions), int64(b.Versions)),
@@ -94,7 +95,7 @@ func (r Retention) minimal() Retention {
 	return kept
 }
 
-// compareLimits compares two limits of which 0 is none, and so the highest.
+// compareLimits compares two limits. 0 means unlimited and is the greatest.
 func compareLimits(a, b int64) int { return cmp.Compare(uint64(a)-1, uint64(b)-1) }
 
 func tighter(a, b int64) int64 {
@@ -104,20 +105,19 @@ func tighter(a, b int64) int64 {
 	return b
 }
 
-// Window is a range of cell timestamps to ask for, From included and To not, in
-// microseconds and multiples of 1000. A To of 0 is no bound.
+// Window is a half-open range [From, To) of cell timestamps in microseconds, both
+// multiples of 1000. A To of 0 is unbounded.
 type Window struct {
 	From, To int64
-	// Versions is the number of newest cells of a column that are alive, 0 for
-	// all. It counts from the newest cell of the whole column, not of the
-	// window: a filter limits the cells per column first, and the time then.
+	// Versions limits the live cells to the newest ones of a column; 0 means all. It
+	// counts from the newest cell of the whole column, not of the window, because a
+	// Bigtable filter must limit the cells per column before it selects timestamps.
 	Versions int
 }
 
-// Windows returns what a read of the cells in [from, to) must ask for so as to
-// get all living cells and no others: windows that do not overlap, the newest
-// first. Both ends are rounded up to the millisecond, as befits cell timestamps,
-// which are whole milliseconds.
+// Windows returns the disjoint windows, newest first, that contain exactly the live
+// cells with timestamps in [from, to). It rounds from and to up to whole milliseconds,
+// like cell timestamps.
 func (r Retention) Windows(now, from, to time.Time) []Window {
 	start, ok := boundMicros(from)
 	if !ok {
@@ -147,12 +147,12 @@ func (r Retention) Windows(now, from, to time.Time) []Window {
 	return windows
 }
 
-// oldest returns the timestamp of the oldest cell that a term with a MaxAge
-// keeps, regardless of rank.
+// oldest returns the timestamp of the oldest cell that t keeps, regardless of its rank.
+// t must have a MaxAge.
 func (t Term) oldest(now time.Time) int64 { return CeilMicros(now.Add(-t.MaxAge)) }
 
-// boundMicros returns t as the end of a range of cell timestamps, none of which
-// is negative; false if t is past all timestamps.
+// boundMicros returns t as a bound of cell timestamps, which are not negative; false if
+// t is after all timestamps.
 func boundMicros(t time.Time) (int64, bool) {
 	switch {
 	case t.Before(epoch):
@@ -163,8 +163,8 @@ func boundMicros(t time.Time) (int64, bool) {
 	return CeilMicros(t), true
 }
 
-// Alive reports whether the cell with the timestamp us, in microseconds, is alive
-// if it is the rank-th newest of its column.
+// Alive reports whether a cell is live at now. us is its timestamp in microseconds, and
+// rank its rank among the cells of its column; the newest has rank 1.
 func (r Retention) Alive(now time.Time, us int64, rank int) bool {
 	for _, t := range r {
 		if (t.MaxAge == 0 || us >= t.oldest(now)) && (t.Versions == 0 || rank <= t.Versions) {
@@ -174,11 +174,11 @@ func (r Retention) Alive(now time.Time, us int64, rank int) bool {
 	return r == nil
 }
 
-// Horizon returns the timestamp, in microseconds, from which on the newest cell of a
-// column is alive.
+// Horizon returns the lowest timestamp, in microseconds, at which the newest cell of a
+// column is live.
 func (r Retention) Horizon(now time.Time) int64 {
 	if len(r) == 0 && r != nil {
-		return math.MaxInt64 // nothing is
+		return math.MaxInt64 // no cell is live
 	}
 	if r == nil || r[len(r)-1].MaxAge == 0 {
 		return math.MinInt64
@@ -186,8 +186,9 @@ func (r Retention) Horizon(now time.Time) int64 {
 	return r[len(r)-1].oldest(now)
 }
 
-// Fresh returns until when the cell with the timestamp us is alive whatever its rank
-// is, or if it is the newest of its column; the zero time if its rank decides.
+// Fresh returns the time until which the cell with timestamp us stays live regardless
+// of its rank or, if newest is set, as the newest cell of its column. It returns the
+// zero time if the rank decides.
 func (r Retention) Fresh(us int64, newest bool) (until time.Time) {
 	if r == nil {
 		return Endless
@@ -204,8 +205,8 @@ func (r Retention) Fresh(us int64, newest bool) (until time.Time) {
 	return until
 }
 
-// Turns reports whether a cell in [from, to) that is alive for its age may within
-// d be so for its rank alone, so that the number of newer cells decides.
+// Turns reports whether a cell in [from, to) that is live regardless of its rank may
+// become one whose rank decides within d. If so, a read must count the newer cells.
 func (r Retention) Turns(now, from, to time.Time, d time.Duration) bool {
 	for _, t := range r[:max(0, len(r)-1)] {
 		if oldest := now.Add(-t.MaxAge); oldest.Before(to) && from.Before(oldest.Add(d)) {
@@ -215,13 +216,13 @@ func (r Retention) Turns(now, from, to time.Time, d time.Duration) bool {
 	return false
 }
 
-// LongRead is how long the ranks that a read has seen are good for.
+// LongRead is how long a read may rely on the ranks that it has seen.
 const LongRead = time.Hour
 
-// Rest returns until when the cells of buckets must be read for a range up to a time.
-// What grows too old during the read is alive by its rank, if at all: where that may
-// be within an hour for what is in the bucket that the range cuts, the cells after the
-// range are read too, to be counted.
+// Rest returns the end of the range to read so that a read up to to can count ranks.
+// Cells that become too old during the read are live only by rank. If that can happen
+// within [LongRead] in the bucket that contains to, the read must extend to the end of
+// that bucket to count the newer cells.
 func (r Retention) Rest(b Bucket, now, from, to time.Time) time.Time {
 	if len(r) < 2 {
 		return to
@@ -233,7 +234,7 @@ func (r Retention) Rest(b Bucket, now, from, to time.Time) time.Time {
 	return b.End(to)
 }
 
-// Covers reports whether every cell that o keeps alive is kept by r too.
+// Covers reports whether r keeps every cell that o keeps.
 func (r Retention) Covers(o Retention) bool {
 	if r == nil {
 		return true
@@ -251,8 +252,8 @@ func (t Term) covers(o Term) bool {
 	return compareLimits(int64(t.MaxAge), int64(o.MaxAge)) >= 0 && compareLimits(int64(t.Versions), int64(o.Versions)) >= 0
 }
 
-// Since returns the oldest cell timestamp that can be alive; false if there is
-// no bound.
+// Since returns the oldest timestamp at which a cell can be live; false if there is no
+// bound.
 func (r Retention) Since(now time.Time) (time.Time, bool) {
 	if len(r) == 0 || r[len(r)-1].MaxAge == 0 {
 		return time.Time{}, false

@@ -34,7 +34,7 @@ func allOf(rules ...codec.GCRule) codec.GCRule {
 
 var never codec.GCRule
 
-// rules draws GC rules, nested up to depth.
+// rules draws GC rules, nested up to the given depth.
 func rules(depth int) *rapid.Generator[codec.GCRule] {
 	return rapid.Custom(func(t *rapid.T) codec.GCRule {
 		last := codec.GCIntersection
@@ -56,8 +56,8 @@ func rules(depth int) *rapid.Generator[codec.GCRule] {
 	})
 }
 
-// collects is what Bigtable's documentation says of a rule: whether it collects
-// a cell of the given age and rank, 1 being the newest of its column.
+// collects implements Bigtable's documentation: it reports whether a rule collects a
+// cell of the given age and rank; the newest cell of a column has rank 1.
 func collects(r codec.GCRule, age time.Duration, rank int) bool {
 	collected := func(sub codec.GCRule) bool { return collects(sub, age, rank) }
 	switch r.Kind {
@@ -73,8 +73,8 @@ func collects(r codec.GCRule, age time.Duration, rank int) bool {
 	return false
 }
 
-// The windows of a retention hold exactly the cells that the rule does not
-// collect, whatever garbage collection has done so far.
+// The windows of a retention contain exactly the cells that the rule does not collect,
+// whatever garbage collection has already removed.
 func TestRetentionMirrorsGC(t *testing.T) {
 	check(t, "windows and rank are the complement of the rule", func(t *rapid.T) {
 		rule := rules(3).Draw(t, "rule")
@@ -87,7 +87,7 @@ func TestRetentionMirrorsGC(t *testing.T) {
 		if rapid.Bool().Draw(t, "all") {
 			from, to = time.Time{}, date("9999-12-31")
 		}
-		var stamps []int64 // of one column, the newest first
+		var stamps []int64 // of one column, newest first
 		for _, ms := range rapid.SliceOfNDistinct(rapid.Int64Range(-6000, 1000), 0, 10, rapid.ID[int64]).Draw(t, "cells") {
 			if us := codec.Micros(now) + ms*1000; us >= 0 {
 				stamps = append(stamps, us)
@@ -120,7 +120,8 @@ func TestRetentionMirrorsGC(t *testing.T) {
 				t.Fatalf("the newest cell at %v: horizon %d\nretention %v", at, retention.Horizon(now), retention)
 			}
 			for _, rank := range []int{1, i + 1, math.MaxInt32} {
-				// Before that it is alive; newest asks for rank 1, else any rank counts.
+				// Until then the cell is live; with newest set only at rank 1, else at
+				// any rank.
 				fresh := retention.Fresh(us, rank == 1)
 				if now.Before(fresh) && !retention.Alive(now, us, rank) {
 					t.Fatalf("cell at %v of rank %d is dead before %v\nretention %v", at, rank, fresh, retention)
@@ -230,7 +231,7 @@ func TestWindows(t *testing.T) {
 	}
 }
 
-// An end of less than a millisecond must not become 0, which is unbounded.
+// An end within the first millisecond must not become 0, which means unbounded.
 func TestEndsAreRoundedUp(t *testing.T) {
 	got := codec.Retention(nil).Windows(time.Unix(9, 0), time.Unix(0, 0), time.Unix(0, 500_000))
 	if d := cmp.Diff([]codec.Window{{From: 0, To: 1000}}, got); d != "" {
@@ -238,12 +239,12 @@ func TestEndsAreRoundedUp(t *testing.T) {
 	}
 }
 
-// A late event is known to be too late before it is written.
+// The writer detects an expired event before writing it.
 func TestLateEvents(t *testing.T) {
 	now := date("2021-03-05T12:00:00.0005Z")
 	r := maxAge(time.Hour).Retention(0)
 	for d, alive := range map[time.Duration]bool{
-		-time.Hour: true, 0: true, time.Hour - time.Millisecond: true, time.Hour: false, // its cell is older by 0.5 ms
+		-time.Hour: true, 0: true, time.Hour - time.Millisecond: true, time.Hour: false, // its cell is half a millisecond older
 		time.Hour + time.Millisecond: false,
 	} {
 		if got := r.Alive(now, codec.Micros(now.Add(-d)), 1); got != alive {
@@ -258,7 +259,7 @@ func TestLateEvents(t *testing.T) {
 	}
 }
 
-// toProto is what the set-up sends.
+// toProto returns the message that setup sends.
 func toProto(r codec.GCRule) *adminpb.GcRule {
 	var subs []*adminpb.GcRule
 	for _, rule := range r.Rules {
@@ -277,8 +278,8 @@ func toProto(r codec.GCRule) *adminpb.GcRule {
 	return &adminpb.GcRule{}
 }
 
-// toPolicy is the rule as the client has it; nil if there is a rule of none,
-// which the client prints as nothing.
+// toPolicy returns the rule as the client represents it; nil if it contains a rule
+// without children, which the client formats as an empty string.
 func toPolicy(r codec.GCRule) bigtable.GCPolicy {
 	var subs []bigtable.GCPolicy
 	for _, rule := range r.Rules {
@@ -301,7 +302,7 @@ func toPolicy(r codec.GCRule) bigtable.GCPolicy {
 	return nil
 }
 
-func TestGCRuleIsBigtables(t *testing.T) {
+func TestGCRuleMatchesClient(t *testing.T) {
 	check(t, "size and text", func(t *rapid.T) {
 		rule := rules(3).Draw(t, "rule")
 		if got, want := rule.WireSize(), proto.Size(toProto(rule)); got != want {

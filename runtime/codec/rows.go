@@ -6,22 +6,21 @@ import (
 	"time"
 )
 
-// Rows is what one request asks for: the keys from Start up to but without End,
-// where an empty End is the end of the table; or, if there are Keys, exactly
-// those, in rising order, each of which is sent as a range.
+// Rows is the row set of one request: the key range [Start, End), where an empty End is
+// the end of the table, or, if Keys is not nil, exactly those keys, in ascending order.
 type Rows struct {
 	Start, End string
 	Keys       []string
-	// Reverse says that the rows come in the order of time that was asked for if
-	// they are read from the last key to the first.
+	// Reverse says that the rows must be read in descending order of keys to get them
+	// in the requested order of time.
 	Reverse bool
 }
 
-// PrefixRows returns all keys that start with prefix.
+// PrefixRows returns the range of all keys that start with prefix.
 func PrefixRows(prefix string) Rows { return Rows{Start: prefix, End: successor(prefix)} }
 
-// After returns what is left of r when the rows up to the one with the key were
-// read; false if nothing is.
+// After returns the rows of r that remain after a read up to and including key; false
+// if there are none.
 func (r Rows) After(key string) (Rows, bool) {
 	switch {
 	case r.Keys != nil:
@@ -35,8 +34,8 @@ func (r Rows) After(key string) (Rows, bool) {
 	return r, r.End == "" || r.Start < r.End
 }
 
-// Past returns what is left of r when the rows of a part of it were read, and those
-// that come before them; false if nothing is.
+// Past returns the rows of r that remain after a read of part, a range in r, and of
+// everything before it in reading order; false if there are none.
 func (r Rows) Past(part Rows) (Rows, bool) {
 	if r.Reverse {
 		r.End = part.Start
@@ -46,8 +45,8 @@ func (r Rows) Past(part Rows) (Rows, bool) {
 	return r, r.Start != "" && (r.End == "" || r.Start < r.End)
 }
 
-// Behind returns what is left of r when all rows up to the one with the key were read,
-// in the order of keys, however r is to be read; false if nothing is.
+// Behind returns the rows of r with keys greater than key, whatever the reading order;
+// false if there are none.
 func (r Rows) Behind(key string) (Rows, bool) {
 	if r.Keys != nil {
 		r.Keys = slices.DeleteFunc(slices.Clone(r.Keys), func(k string) bool { return k <= key })
@@ -57,18 +56,18 @@ func (r Rows) Behind(key string) (Rows, bool) {
 	return r, r.End == "" || r.Start < r.End
 }
 
-// MaxRowSet is the size in bytes that the ranges of one request are kept under.
-// Bigtable takes requests of 512 KiB, with a filter of up to 20 KiB.
+// MaxRowSet limits the size in bytes of the row ranges of one request. Bigtable accepts
+// requests of up to 512 KiB, which include a filter of up to 20 KiB.
 const MaxRowSet = 480 << 10
 
-// rangeOverhead is what a range takes in a request besides its two keys, at most:
-// three tags of one byte, and three lengths of up to two.
+// rangeOverhead is the maximum size of a range in a request besides its two keys: three
+// tags of one byte and three lengths of up to two bytes.
 const rangeOverhead = 9
 
-// RangeSize returns how many bytes a range takes in a request, at most.
+// RangeSize returns the maximum size in bytes of a range in a request.
 func RangeSize(start, end string) int { return len(start) + len(end) + rangeOverhead }
 
-// successor returns the first key after all that start with prefix; "", the end
+// successor returns the first key after all keys that start with prefix, or "", the end
 // of the table, if there is none.
 func successor(prefix string) string {
 	for i := len(prefix) - 1; i >= 0; i-- {
@@ -79,8 +78,9 @@ func successor(prefix string) string {
 	return ""
 }
 
-// Span says which rows of a series to read, apart from their time. A key is made
-// of Prefix, the time or bucket, Delimiter, Suffix, and any segments that follow:
+// Span describes which rows of a series to read, independent of their time. A key
+// consists of Prefix, the time or bucket label, Delimiter, Suffix, and possibly more
+// segments:
 //
 //	us-west2#3698#week1                  Prefix "us-west2#3698#", Whole
 //	us-west2#week1#…                     Prefix "us-west2#", Delimiter "#"
@@ -88,28 +88,26 @@ func successor(prefix string) string {
 //	us-west2#week1#3698#…                Prefix "us-west2#", Delimiter "#", Suffix "3698#"
 type Span struct {
 	Prefix    string // the segments before the time, from [KeyWriter.Prefix]
-	Delimiter string // between the time and what follows it; empty in a binary key
-	// Suffix holds the segments right after the time that are known: from
-	// [KeyWriter.Key] if Whole is set, and else from [KeyWriter.Prefix]. Empty if
-	// there are none.
+	Delimiter string // between the time and Suffix; empty in a binary key
+	// Suffix holds the known segments right after the time, from [KeyWriter.Key] if
+	// Whole is set, else from [KeyWriter.Prefix]. It may be empty.
 	Suffix   string
-	Whole    bool // nothing follows the suffix or, if that is empty, the time
-	Newest   bool // the newest first
-	MaxBytes int  // of the ranges of a list; 0 for no bound
+	Whole    bool // no segments follow Suffix or, if it is empty, the time
+	Newest   bool // read the newest rows first
+	MaxBytes int  // maximum size of the ranges of a key list; 0 for no limit
 }
 
-// Buckets yields what must be read to see every bucket of b that overlaps [from,
-// to), in order of time or, if s.Newest is set, against it. Buckets without a
-// label hold nothing and are left out, and an empty or inverted range yields
-// nothing.
+// Buckets yields the requests that together read every bucket of b that overlaps [from,
+// to), in order of time or, if s.Newest is set, in reverse. It skips buckets that
+// cannot have a label. An empty or inverted range yields nothing.
 //
-// Where nothing is known to follow the label, and the labels sort, it is one
-// range. Else it is a range for each bucket or, if the keys are known as a whole,
-// lists of keys: a new one whenever a key does not sort as its time does (week9,
-// week10), and before the ranges of a list pass s.MaxBytes.
+// If s.Suffix is empty and labels sort, there is one range. Otherwise there is one
+// range per bucket or, if s.Whole is set, there are lists of keys. A new list begins
+// where keys do not sort in order of time (week9, week10) and before the ranges of a
+// list exceed s.MaxBytes.
 //
-// Labels of no fixed width, which do not sort, need a delimiter, unless s.Whole
-// is set.
+// Labels of variable width, which do not sort, require a delimiter unless s.Whole is
+// set.
 func (s Span) Buckets(b Bucket, from, to time.Time) iter.Seq[Rows] {
 	return func(yield func(Rows) bool) {
 		if rows, one := s.One(b, from, to); one {
@@ -129,7 +127,8 @@ func (s Span) Buckets(b Bucket, from, to time.Time) iter.Seq[Rows] {
 	}
 }
 
-// One returns what [Span.Buckets] yields if that is one thing; false else.
+// One returns the only request that [Span.Buckets] yields; false unless it yields
+// exactly one that is known without iterating.
 func (s Span) One(b Bucket, from, to time.Time) (rows Rows, one bool) {
 	from, to = Later(from, b.Min()), earlier(to, b.Max())
 	if !from.Before(to) {
@@ -149,7 +148,7 @@ func (s Span) One(b Bucket, from, to time.Time) (rows Rows, one bool) {
 	return rows, true
 }
 
-// run returns the range of the buckets with the indexes from first to last.
+// run returns the range of the buckets with indexes from first to last.
 func (s Span) run(b Bucket, first, last int64) Rows {
 	low, high := first, last
 	if b.Descending() {
@@ -175,7 +174,7 @@ func (s Span) prefixes(b Bucket, first, last int64, yield func(Rows) bool) {
 	}
 }
 
-// lists yields the keys of the buckets.
+// lists yields lists of the keys of the buckets.
 func (s Span) lists(b Bucket, first, last int64, yield func(Rows) bool) {
 	KeyLists(func(yield func(string) bool) {
 		for i := range s.indexes(first, last) {
@@ -186,9 +185,9 @@ func (s Span) lists(b Bucket, first, last int64, yield func(Rows) bool) {
 	}, s.reverse(b), s.MaxBytes)(yield)
 }
 
-// KeyLists puts keys, in the order of reading, into lists that are read forwards or
-// in reverse: a new one whenever a key does not sort as it is to be read, and before
-// the ranges of a list pass maxBytes, if that is not 0.
+// KeyLists groups keys, given in reading order, into lists. A new list begins where
+// keys do not sort in reading order, ascending or descending if reverse is set, and
+// before the ranges of a list exceed maxBytes bytes, unless that is 0.
 func KeyLists(all iter.Seq[string], reverse bool, maxBytes int) iter.Seq[Rows] {
 	return func(yield func(Rows) bool) {
 		var keys []string
@@ -215,7 +214,7 @@ func KeyLists(all iter.Seq[string], reverse bool, maxBytes int) iter.Seq[Rows] {
 	}
 }
 
-// indexes yields the indexes from first to last in the order of reading.
+// indexes yields the indexes from first to last in reading order.
 func (s Span) indexes(first, last int64) iter.Seq[int64] {
 	return func(yield func(int64) bool) {
 		for i := range last - first + 1 {
@@ -230,11 +229,11 @@ func (s Span) indexes(first, last int64) iter.Seq[int64] {
 	}
 }
 
-// reverse reports whether keys must be read from the last to the first.
+// reverse reports whether keys must be read in descending order.
 func (s Span) reverse(b Bucket) bool { return s.Newest != b.Descending() }
 
-// key returns the key, or what the keys begin with, of the bucket with the given
-// index, which has a label.
+// key returns the key, or the prefix of the keys, of the bucket with the given index,
+// which must have a label.
 func (s Span) key(b Bucket, index int64) string {
 	var buf [64]byte
 	key, _ := b.AppendLabel(append(buf[:0], s.Prefix...), b.start(index))
@@ -244,11 +243,11 @@ func (s Span) key(b Bucket, index int64) string {
 	return string(key)
 }
 
-// Times returns the keys made of s.Prefix and a time in [from, to) in the format
-// f, whatever follows the time; false if there can be none. A key's time is the
-// event's rounded down, so both ends are rounded up to the resolution: an event
-// counts by the time that its key says. It looks at s.Prefix and s.Newest alone:
-// what follows the time must be filtered.
+// Times returns the range of keys that consist of s.Prefix, a time in [from, to) in the
+// format f, and anything else; false if there are none. Keys hold event times rounded
+// down, so Times rounds from and to up to the resolution and selects events by the time
+// in their keys. It ignores the other fields of s except Newest: the caller must filter
+// by what follows the time.
 func (s Span) Times(f TimeFormat, from, to time.Time) (Rows, bool) {
 	from, end := f.ceil(Later(from, f.Min())), f.Max()
 	if to.Before(end) {
@@ -269,9 +268,9 @@ func (s Span) Times(f TimeFormat, from, to time.Time) (Rows, bool) {
 	return rows, true
 }
 
-// Recent returns what is asked for of a span so as to see the rows of the bucket of b that
-// holds t and of those after it, and the form of their keys if other rows are in that
-// range; false if there are none.
+// Recent returns the rows of the bucket of b that contains t and of all later ones,
+// newest first where labels sort. If the range also contains other rows, form is the
+// pattern of the keys to read. It returns false if no range describes these rows.
 func (s Span) Recent(b Bucket, t time.Time) (rows Rows, form KeyPieces, ok bool) {
 	if labels, some := b.LabelsFrom(t); some {
 		form = KeyPieces{}.and(KeyPiece{Any: true}).and(labels...)
@@ -291,23 +290,23 @@ func (s Span) Recent(b Bucket, t time.Time) (rows Rows, form KeyPieces, ok bool)
 	return rows, nil, ok
 }
 
-// Ends returns the label that sorts first and the one that sorts last of the
-// buckets that overlap [from, to), where labels sort; false if there are none.
+// Ends returns the bytewise first and last label of the buckets that overlap [from,
+// to); false if there are none. Labels must sort.
 func (b Bucket) Ends(from, to time.Time) (low, high string, ok bool) {
 	from, to = Later(from, b.Min()), earlier(to, b.Max())
 	if !from.Before(to) {
 		return "", "", false
 	}
 	label := func(t time.Time) string {
-		text, _ := b.AppendLabel(nil, t) // it has one
+		text, _ := b.AppendLabel(nil, t) // no error: t has a label
 		return string(text)
 	}
 	low, high = label(from), label(to.Add(-1))
 	return min(low, high), max(low, high), true
 }
 
-// Ends returns the text that sorts first and the one that sorts last of the times
-// in [from, to); false if there are none.
+// Ends returns the bytewise first and last of the formatted times in [from, to); false
+// if there are none.
 func (f TimeFormat) Ends(from, to time.Time) (low, high string, ok bool) {
 	from, to = f.ceil(Later(from, f.Min())), earlier(to, f.Max())
 	if !from.Before(to) {
@@ -317,14 +316,13 @@ func (f TimeFormat) Ends(from, to time.Time) (low, high string, ok bool) {
 	return min(low, high), max(low, high), true
 }
 
-// Rows yields what must be read to see every bucket that overlaps [from, to), in
-// order of time, where prefix followed by the bucket's label is the whole row
-// key: [Span.Buckets] of a whole key.
+// Rows yields the requests that read every bucket that overlaps [from, to), in order of
+// time. A row key is prefix followed by the label. It is [Span.Buckets] for such keys.
 func (b Bucket) Rows(prefix string, from, to time.Time, maxBytes int) iter.Seq[Rows] {
 	return Span{Prefix: prefix, Whole: true, MaxBytes: maxBytes}.Buckets(b, from, to)
 }
 
-// Count returns how many buckets with a label overlap [from, to).
+// Count returns the number of buckets that overlap [from, to) and have a label.
 func (b Bucket) Count(from, to time.Time) int64 {
 	from, to = Later(from, b.Min()), earlier(to, b.Max())
 	if !from.Before(to) {
@@ -333,13 +331,13 @@ func (b Bucket) Count(from, to time.Time) int64 {
 	return b.index(to.Add(-1)) - b.index(from) + 1
 }
 
-// Rows returns the keys made of prefix and a time in [from, to), whatever
-// follows the time; false if there can be none: [Span.Times] of the prefix.
+// Rows returns the range of keys that start with prefix and a time in [from, to); false
+// if there are none. It is [Span.Times] for prefix.
 func (f TimeFormat) Rows(prefix string, from, to time.Time) (Rows, bool) {
 	return Span{Prefix: prefix}.Times(f, from, to)
 }
 
-// key returns prefix and t, which the format can hold.
+// key returns prefix followed by t, which f must be able to represent.
 func (f TimeFormat) key(prefix string, t time.Time) string {
 	var buf [64]byte
 	key, _ := f.Append(append(buf[:0], prefix...), t)

@@ -2,25 +2,24 @@ package codec
 
 import "strconv"
 
-// MaxSaltBuckets is the largest number of buckets of a salt.
+// MaxSaltBuckets is the maximum number of buckets of a salt.
 const MaxSaltBuckets = 1 << 16
 
 const saltField = "salt"
 
-// The parameters of FNV-1a of 64 bits.
+// The parameters of 64-bit FNV-1a.
 const (
 	fnvOffset = 14695981039346656037
 	fnvPrime  = 1099511628211
 )
 
-// Salt returns the salt of the given key segments, from 0 to buckets−1, where
-// buckets is from 1 to [MaxSaltBuckets]. The parts are the segments' bytes as
-// they stand in the key, without the delimiters between them.
+// Salt returns the salt of the given key segments, from 0 to buckets−1. buckets is
+// between 1 and [MaxSaltBuckets]. The parts are the bytes of the segments as written in
+// the key, without delimiters.
 //
-// Other languages compute it so: take FNV-1a of 64 bits over each part's bytes,
-// each part followed by a byte 0x00; exclusive-or the hash with itself shifted
-// right by 32 bits; take the remainder of the division by buckets, unsigned. For
-// instance:
+// To compute it in other languages, hash each part followed by a zero byte with 64-bit
+// FNV-1a, XOR the hash with itself shifted right by 32 bits, and take the unsigned
+// remainder modulo buckets. Examples:
 //
 //	Salt(16)                        = 1
 //	Salt(16, "cpu")                 = 11
@@ -36,7 +35,7 @@ func Salt[T ~string | ~[]byte](buckets int, parts ...T) int {
 	return foldSalt(h, buckets)
 }
 
-// addSalt adds a part and the byte after it to a hash.
+// addSalt adds a part and a zero byte to the hash.
 func addSalt[T ~string | ~[]byte](h uint64, part T) uint64 {
 	for i := range len(part) {
 		h = (h ^ uint64(part[i])) * fnvPrime
@@ -53,8 +52,8 @@ func foldSalt(h uint64, buckets int) int {
 
 func saltBuckets(buckets int) bool { return 1 <= buckets && buckets <= MaxSaltBuckets }
 
-// SaltWidth returns the number of bytes of a salt: in a key with a delimiter the
-// digits of buckets−1, in a binary key 1 byte up to 256 buckets and else 2.
+// SaltWidth returns the width of a salt in bytes: in a key with a delimiter, the number
+// of digits of buckets−1; in a binary key, 1 for up to 256 buckets and 2 for more.
 func SaltWidth(buckets int, delimiter string) int {
 	switch {
 	case delimiter != "":
@@ -70,17 +69,16 @@ func saltForm(buckets int) KeyForm {
 	return KeyForm{Encoding: KeyDecimal, Pad: SaltWidth(buckets, "#")}
 }
 
-// BeginSalt starts a salt of the given number of buckets, from 1 to
-// [MaxSaltBuckets], else [ErrForm]. The segments that are written from here to
-// [KeyWriter.EndSalt] are what the salt is made from and do not become part of
-// the key:
+// BeginSalt begins a salt with the given number of buckets, from 1 to [MaxSaltBuckets];
+// for others it records [ErrForm]. Segments written before [KeyWriter.EndSalt]
+// determine the salt and do not become part of the key:
 //
 //	w.BeginSalt(16)
 //	w.String("metric", k.Metric)
 //	w.EndSalt()
 //	w.String("metric", k.Metric)
 //
-// A key without its EndSalt is refused with [ErrForm].
+// A key without the EndSalt is rejected with [ErrForm].
 func (w *KeyWriter) BeginSalt(buckets int) {
 	if w.err != nil {
 		return
@@ -92,8 +90,8 @@ func (w *KeyWriter) BeginSalt(buckets int) {
 	w.buckets, w.hash = buckets, fnvOffset
 }
 
-// EndSalt writes the salt of the segments since [KeyWriter.BeginSalt], see
-// [Salt], and returns it; 0 after an error.
+// EndSalt writes the salt of the segments since [KeyWriter.BeginSalt] and returns it; 0
+// after an error. See [Salt].
 func (w *KeyWriter) EndSalt() int {
 	if w.err != nil {
 		return 0
@@ -104,8 +102,8 @@ func (w *KeyWriter) EndSalt() int {
 	return salt
 }
 
-// SaltNumber writes a salt that is known: to read a series whose salt is not
-// known, read with every salt from 0 to buckets−1. Other salts give [ErrRange].
+// SaltNumber writes the given salt. To read series whose salt is unknown, read with
+// every salt from 0 to buckets−1. Other salts are rejected with [ErrRange].
 func (w *KeyWriter) SaltNumber(buckets, salt int) {
 	switch {
 	case w.err != nil:
@@ -122,9 +120,8 @@ func (w *KeyWriter) SaltNumber(buckets, salt int) {
 	}
 }
 
-// Salt reads a salt and checks that it is from 0 to buckets−1. To check that it
-// is the salt of the segments it was made from, read these and compare, see
-// [KeyReader.VerifySalt].
+// Salt reads a salt from 0 to buckets−1. To check that it matches the segments, read
+// them and call [KeyReader.VerifySalt].
 func (r *KeyReader) Salt(buckets int) int {
 	if r.err != nil {
 		return 0
@@ -149,9 +146,9 @@ func (r *KeyReader) Salt(buckets int) int {
 	return int(n)
 }
 
-// VerifySalt refuses a key whose salt is not the one of its segments: salt is
-// what [KeyReader.Salt] returned, and want what [KeyWriter.EndSalt] returns for
-// the values that were read.
+// VerifySalt rejects a key whose salt does not match its segments. salt is the result
+// of [KeyReader.Salt], and want is the result of [KeyWriter.EndSalt] for the values
+// read.
 func (r *KeyReader) VerifySalt(salt, want int) {
 	if r.err == nil && salt != want {
 		r.fail(saltField, strconv.Itoa(salt), strconv.Itoa(want)+", the salt of the key's values")

@@ -15,7 +15,7 @@ func collect(s codec.Span, b codec.Bucket, from, to time.Time) []codec.Rows {
 	return slices.Collect(s.Buckets(b, from, to))
 }
 
-// The keys of each kind of span, oldest and newest first.
+// The keys of each kind of span, oldest first and newest first.
 func TestSpan(t *testing.T) {
 	padded, seconds := weeks, weeks
 	padded.Label = mustLabel("w%02d")
@@ -67,7 +67,7 @@ func TestSpan(t *testing.T) {
 				t.Errorf("newest first: %s", d)
 			}
 			for range tt.s.Buckets(tt.b, from, to) {
-				break // must not go on
+				break // must not continue
 			}
 			for _, r := range [][2]time.Time{{from, from}, {to, from}} {
 				if got := collect(tt.s, tt.b, r[0], r[1]); got != nil {
@@ -78,15 +78,15 @@ func TestSpan(t *testing.T) {
 	}
 }
 
-// stored is one row of the table that spans are tried on.
+// stored is one row of the test table.
 type stored struct {
 	key   string
-	times [2]time.Time // it holds times from the first to before the second
-	match bool         // its other segments are those asked for
+	times [2]time.Time // the row holds times in [times[0], times[1])
+	match bool         // the span includes its other segments
 }
 
-// checkSpan fails unless the requests hold the rows with a time in [from, to)
-// that match, each once, and in the order of time.
+// checkSpan fails unless the requests contain each matching row with a time in [from,
+// to) exactly once and in order of time.
 func checkSpan(t *rapid.T, requests []codec.Rows, rows []stored, from, to time.Time, newest bool) {
 	t.Helper()
 	for _, r := range requests {
@@ -125,7 +125,7 @@ func checkSpan(t *rapid.T, requests []codec.Rows, rows []stored, from, to time.T
 	}
 }
 
-// ends are what may stand after the time.
+// ends may follow the time in a key.
 var ends = rapid.SampledFrom([]string{"x", "y", "\x00", "\xff", "0", "x\x00", "\xff\xff"})
 
 func TestSpanBuckets(t *testing.T) {
@@ -206,12 +206,11 @@ func TestSpanTimes(t *testing.T) {
 			}
 			at = asInKey(f, at)
 			if !slices.ContainsFunc(rows, func(r stored) bool { return r.key == key }) {
-				// An instant, as a range that holds nothing else.
+				// An instant is a range that contains nothing else.
 				rows = append(rows, stored{key, [2]time.Time{at, at.Add(1)}, true})
 			}
 		}
-		// Rows are taken by their time alone: one at to or later is out, one before
-		// from too.
+		// Rows are selected by the time in their keys alone.
 		var requests []codec.Rows
 		if r, ok := s.Times(f, from, to); ok {
 			requests = append(requests, r)
@@ -249,7 +248,7 @@ func TestSpanTimesBytes(t *testing.T) {
 	}
 }
 
-// What is left of a request once some of its rows were read, in either direction.
+// Rows that remain after some were read, in both directions.
 func TestRowsAfter(t *testing.T) {
 	keys := func(reverse bool, keys ...string) codec.Rows { return codec.Rows{Keys: keys, Reverse: reverse} }
 	span := func(reverse bool, start, end string) codec.Rows {
@@ -281,7 +280,7 @@ func TestRowsAfter(t *testing.T) {
 	}
 }
 
-// The texts of all times in a range lie between its ends, and those of others do not.
+// All times in a range are formatted between its ends, and no others are.
 func TestEnds(t *testing.T) {
 	reversed := codec.TimeFormat{Kind: codec.UnixMillis, Reverse: true}
 	formats := []codec.TimeFormat{{Kind: codec.UnixSeconds}, {Kind: codec.BinaryTime}, {Layout: "2006-01-02T15"}, reversed}
@@ -311,7 +310,7 @@ func TestEnds(t *testing.T) {
 	})
 }
 
-// Of what was read, what lies behind a key in the order of keys is left.
+// Behind returns the rows after a key in key order.
 func TestBehind(t *testing.T) {
 	for _, rows := range []codec.Rows{{Start: "a#1", End: "a#5", Reverse: true}, {Keys: []string{"b#1", "b#7"}}} {
 		for _, test := range []struct {
@@ -326,8 +325,9 @@ func TestBehind(t *testing.T) {
 	}
 }
 
-// The buckets from that of the clock on are one range, or those of a prefix whose labels
-// are high enough; where neither says it there are none, without a look at all buckets.
+// The latest buckets are one range or, with unpadded labels, the keys of a prefix that
+// match a pattern. If there is neither, Recent returns false without iterating over
+// buckets.
 func TestRecent(t *testing.T) {
 	sorted := codec.Bucket{Every: time.Minute, Label: codec.Label{Kind: codec.TimeLabel, Format: codec.TimeFormat{Kind: codec.UnixSeconds}}}
 	numbered := codec.Bucket{Every: time.Minute, Label: codec.Label{Kind: codec.NumberLabel, Prefix: "m"}}

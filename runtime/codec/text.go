@@ -9,27 +9,27 @@ import (
 	"time"
 )
 
-// The text encoding of cells is what cbt and people can read. Encoders give one
-// text per value. Decoders also take what strconv takes, for other tools write
-// such tables too ("+5", "9.50"); they refuse anything else, return copies, and
-// their errors wrap [ErrValue].
+// The text encoding of cells is readable in cbt. Encoders write one canonical string
+// per value. Decoders also accept what strconv accepts ("+5", "9.50"), because other
+// tools may write the tables. They reject everything else and return copies. Their
+// errors wrap [ErrValue].
 
-// AppendTextString appends v as it is.
+// AppendTextString appends the bytes of v.
 func AppendTextString(dst []byte, v string) []byte { return append(dst, v...) }
 
-// TextString decodes what [AppendTextString] wrote, which must be UTF-8.
+// TextString decodes what [AppendTextString] wrote. The bytes must be valid UTF-8.
 func TextString(b []byte) (string, error) { return BinaryString(b) }
 
-// base64url refuses non-zero bits after the last byte.
+// base64url rejects nonzero trailing bits.
 var base64url = base64.RawURLEncoding.Strict()
 
 // AppendTextBytes appends v in base64url (RFC 4648, section 5) without padding.
 func AppendTextBytes(dst []byte, v []byte) []byte { return base64url.AppendEncode(dst, v) }
 
-// TextBytes decodes what [AppendTextBytes] wrote; nil if b is empty.
+// TextBytes decodes what [AppendTextBytes] wrote. It returns nil if b is empty.
 func TextBytes(b []byte) ([]byte, error) {
 	v, err := base64url.AppendDecode(nil, b)
-	// The decoder skips line breaks; a cell has none.
+	// The decoder skips line breaks, which a cell must not contain.
 	if err != nil || base64url.EncodedLen(len(v)) != len(b) {
 		return nil, notA("base64url", string(b))
 	}
@@ -39,7 +39,7 @@ func TextBytes(b []byte) ([]byte, error) {
 // AppendTextBool appends true or false.
 func AppendTextBool(dst []byte, v bool) []byte { return strconv.AppendBool(dst, v) }
 
-// TextBool decodes what [strconv.ParseBool] takes.
+// TextBool decodes what [strconv.ParseBool] accepts.
 func TextBool(b []byte) (bool, error) {
 	v, err := strconv.ParseBool(string(b))
 	if err != nil {
@@ -117,8 +117,8 @@ func TextUint64(b []byte) (uint64, error) {
 // [AppendTextFloat64].
 func AppendTextFloat32(dst []byte, v float32) []byte { return appendFloat(dst, float64(v), 32) }
 
-// TextFloat32 decodes a number as [strconv.ParseFloat] does; one that float32
-// cannot hold is refused.
+// TextFloat32 decodes what [strconv.ParseFloat] accepts. It rejects numbers that
+// overflow.
 func TextFloat32(b []byte) (float32, error) {
 	if v, ok := shortFloat32(b); ok {
 		return v, nil
@@ -130,9 +130,9 @@ func TextFloat32(b []byte) (float32, error) {
 	return float32(v), nil
 }
 
-// AppendTextFloat64 appends the shortest decimal that reads back as v: the one
-// text by which a float can be a column's name. It has an exponent only below
-// 1e-6 and from 1e+21 on, as in JSON: 9.5, 94587, 1e+30. Zero keeps its sign.
+// AppendTextFloat64 appends the shortest decimal that reads back as v. It is canonical,
+// so a column can be named after it. As in JSON, it has an exponent only below 1e-6 and
+// from 1e+21 on: 9.5, 94587, 1e+30. Zero keeps its sign.
 func AppendTextFloat64(dst []byte, v float64) []byte {
 	if out, ok := appendShortFloat64(dst, v); ok {
 		return out
@@ -140,8 +140,8 @@ func AppendTextFloat64(dst []byte, v float64) []byte {
 	return appendFloat(dst, v, 64)
 }
 
-// TextFloat64 decodes a number as [strconv.ParseFloat] does; one that float64
-// cannot hold is refused.
+// TextFloat64 decodes what [strconv.ParseFloat] accepts. It rejects numbers that
+// overflow.
 func TextFloat64(b []byte) (float64, error) {
 	if v, ok := shortFloat64(b); ok {
 		return v, nil
@@ -161,14 +161,14 @@ func appendFloat(dst []byte, v float64, bits int) []byte {
 	return strconv.AppendFloat(dst, v, format, -1, bits)
 }
 
-// AppendTextTimestamp appends v in RFC 3339, UTC, with as many digits of the
-// second as it needs. v must pass [Checker.Timestamp].
+// AppendTextTimestamp appends v in RFC 3339 and UTC, without trailing zeros in the
+// fraction. v must pass [Checker.Timestamp].
 func AppendTextTimestamp(dst []byte, v time.Time) []byte {
 	return v.UTC().AppendFormat(dst, time.RFC3339Nano)
 }
 
-// TextTimestamp decodes RFC 3339 with any offset, and returns it in UTC. Digits
-// past the nanosecond are dropped.
+// TextTimestamp decodes RFC 3339 with any offset and returns the time in UTC. It drops
+// digits beyond the nanosecond.
 func TextTimestamp(b []byte) (time.Time, error) {
 	t, err := time.Parse(time.RFC3339Nano, string(b))
 	t = t.UTC()
@@ -178,10 +178,10 @@ func TextTimestamp(b []byte) (time.Time, error) {
 	return t, nil
 }
 
-// AppendTextDuration appends v in Go's form: 1h2m3s.
+// AppendTextDuration appends v in Go's format, such as 1h2m3s.
 func AppendTextDuration(dst []byte, v time.Duration) []byte { return append(dst, v.String()...) }
 
-// TextDuration decodes what [time.ParseDuration] takes.
+// TextDuration decodes what [time.ParseDuration] accepts.
 func TextDuration(b []byte) (time.Duration, error) {
 	v, err := time.ParseDuration(string(b))
 	if err != nil {
@@ -190,20 +190,20 @@ func TextDuration(b []byte) (time.Duration, error) {
 	return v, nil
 }
 
-// AppendTextUUID appends the canonical text of v.
+// AppendTextUUID appends the canonical form of v.
 func AppendTextUUID(dst []byte, v UUID) []byte { return v.appendText(dst) }
 
-// TextUUID decodes what [ParseUUID] takes.
+// TextUUID decodes what [ParseUUID] accepts.
 func TextUUID(b []byte) (UUID, error) { return ParseUUID(string(b)) }
 
-// AppendTextJSON appends v as it is. v must pass [Checker.JSON].
+// AppendTextJSON appends v unchanged. v must pass [Checker.JSON].
 func AppendTextJSON(dst []byte, v json.RawMessage) []byte { return append(dst, v...) }
 
 // TextJSON returns a copy of b, which must be valid JSON.
 func TextJSON(b []byte) (json.RawMessage, error) { return BinaryJSON(b) }
 
-// AppendTextEnum appends the name of v. v must be a value of e, see
-// [Checker.Enum]; of any other it appends the number, which does not read back.
+// AppendTextEnum appends the name of v, which must be a value of e; see [Checker.Enum].
+// For any other it appends the number, which cannot be read back.
 func AppendTextEnum(dst []byte, e Enum, v int64) []byte {
 	if name, ok := e.Name(v); ok {
 		return append(dst, name...)
@@ -211,8 +211,8 @@ func AppendTextEnum(dst []byte, e Enum, v int64) []byte {
 	return strconv.AppendInt(dst, v, 10)
 }
 
-// TextEnum decodes the name of a value. A name that is not in e gives [ErrEnum]
-// as well as [ErrValue].
+// TextEnum decodes the name of a value. For a name that is not in e, the error wraps
+// [ErrEnum] as well as [ErrValue].
 func TextEnum(b []byte, e Enum) (int64, error) {
 	for i := range e {
 		if e[i].Name == string(b) {

@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// One value has one text: 9.5, never 9.50.
+// Every value has one canonical form: 9.5, never 9.50.
 func TestCanonicalFloat(t *testing.T) {
 	tests := []struct {
 		v    float64
@@ -74,7 +74,7 @@ func TestTextForm(t *testing.T) {
 	}
 }
 
-// Cells may have been written by other tools.
+// Other tools may have written the cells.
 func TestTextLenient(t *testing.T) {
 	if v, err := codec.TextInt64([]byte("+0065")); v != 65 || err != nil {
 		t.Error(v, err)
@@ -93,7 +93,7 @@ func TestTextLenient(t *testing.T) {
 	}
 }
 
-// textCodecs parse a text and write what they read.
+// textCodecs decode a string and encode the result.
 var textCodecs = map[string]func(b []byte) ([]byte, error){
 	"string": func(b []byte) ([]byte, error) {
 		v, err := codec.TextString(b)
@@ -170,7 +170,7 @@ func TestTextRefuses(t *testing.T) {
 	}
 }
 
-// What is read and written again stays the same from then on.
+// Decoding and encoding again reaches a fixed point.
 func FuzzTextValues(f *testing.F) {
 	for _, s := range []string{"9.50", "+5", "true", "2021-03-05T12:00:00Z", "1.5h", "YQ", `{"a": 1}`, "float", "-0", "0x1p-2"} {
 		f.Add([]byte(s))

@@ -6,23 +6,23 @@ import (
 	"time"
 )
 
-// The instants that bound what is stored.
+// The bounds of times that can be stored.
 var (
 	epoch    = time.Unix(0, 0).UTC()
 	year10k  = time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)
 	minNanos = time.Unix(0, math.MinInt64).UTC() // 1677-09-21
 	maxNanos = time.Unix(0, math.MaxInt64).UTC() // 2262-04-11
 
-	// Endless is past all timestamps of cells.
+	// Endless is after every cell timestamp.
 	Endless = time.Unix(math.MaxInt64/1_000_000, 0)
 )
 
-// Truncate rounds t down to a multiple of precision since the Unix epoch, in
-// UTC and without a monotonic clock reading. It holds for every year from 1 to
-// 9999, before 1970 too. A precision of zero or less changes nothing.
+// Truncate rounds t down to a multiple of precision since the Unix epoch. The result is
+// in UTC and has no monotonic clock reading. It works for all years from 1 to 9999. A
+// precision of zero or less changes nothing.
 //
-// [time.Time.Truncate] counts from the year 1 instead, where 168h falls on
-// Mondays and most other widths on nothing that people would expect.
+// By contrast, [time.Time.Truncate] counts from the year 1, so that 168h ends on
+// Mondays and other widths at arbitrary times.
 func Truncate(t time.Time, precision time.Duration) time.Time {
 	s, ns := t.Unix(), int64(t.Nanosecond())
 	switch {
@@ -39,8 +39,8 @@ func Truncate(t time.Time, precision time.Duration) time.Time {
 	return time.Unix(s, ns).UTC()
 }
 
-// Ceil rounds t up to a multiple of precision since the Unix epoch, in UTC. A
-// precision of zero or less changes nothing.
+// Ceil rounds t up to a multiple of precision since the Unix epoch. The result is in
+// UTC. A precision of zero or less changes nothing.
 func Ceil(t time.Time, precision time.Duration) time.Time {
 	floor := Truncate(t, precision)
 	if floor.Equal(t) {
@@ -49,9 +49,8 @@ func Ceil(t time.Time, precision time.Duration) time.Time {
 	return floor.Add(precision)
 }
 
-// sinceMultiple returns the nanoseconds from the last multiple of p to t. The
-// nanoseconds since 1970 do not fit 64 bits outside the years 1677 to 2262, so
-// it computes with 128.
+// sinceMultiple returns the nanoseconds from the last multiple of p to t. It computes
+// in 128 bits, because 64 bits cannot hold nanoseconds outside the years 1677 to 2262.
 func sinceMultiple(t time.Time, p uint64) uint64 {
 	s, ns := t.Unix(), uint64(t.Nanosecond())
 	if s >= 0 {
@@ -67,12 +66,12 @@ func sinceMultiple(t time.Time, p uint64) uint64 {
 	return 0
 }
 
-// Micros returns t as a Bigtable timestamp: microseconds since 1970, rounded
-// down to the millisecond, for the service refuses anything finer.
+// Micros returns t as a Bigtable timestamp: microseconds since the Unix epoch, rounded
+// down to the millisecond, because Bigtable rejects finer timestamps.
 func Micros(t time.Time) int64 { return t.UnixMilli() * 1000 }
 
-// CeilMicros is [Micros] rounded up to the millisecond: as the end of a range it
-// loses no cell, where Go's client would round it down.
+// CeilMicros is like [Micros] but rounds up to the millisecond. As the end of a range,
+// the result excludes no cell; Go's client would round down.
 func CeilMicros(t time.Time) int64 {
 	us := Micros(t)
 	if t.Nanosecond()%int(time.Millisecond) != 0 {
@@ -81,10 +80,10 @@ func CeilMicros(t time.Time) int64 {
 	return us
 }
 
-// FromMicros returns the time of a Bigtable timestamp, in UTC.
+// FromMicros converts a Bigtable timestamp to a time in UTC.
 func FromMicros(us int64) time.Time { return time.UnixMicro(us).UTC() }
 
-// floorDiv divides rounding towards minus infinity; b is positive.
+// floorDiv returns a/b rounded toward negative infinity; b must be positive.
 func floorDiv(a, b int64) int64 {
 	q := a / b
 	if a%b < 0 {

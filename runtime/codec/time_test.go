@@ -22,7 +22,7 @@ func TestTruncate(t *testing.T) {
 		{"2021-03-05T12:03:59.9+01:00", "2021-03-05T11:00:00Z", "2021-03-05T12:00:00Z", time.Hour},
 	}
 	for _, tt := range tests {
-		if tt.precision == 0 { // nothing changes
+		if tt.precision == 0 { // unchanged
 			tt.floor = tt.t
 		}
 		if got := codec.Truncate(date(tt.t), tt.precision); !sameTime(date(tt.floor), got) {
@@ -53,7 +53,7 @@ func TestTruncateIsAMultiple(t *testing.T) {
 	})
 }
 
-// Bigtable's timestamps are whole milliseconds, in microseconds.
+// Bigtable timestamps are whole milliseconds, in microseconds.
 func TestTimestampsAreWholeMilliseconds(t *testing.T) {
 	tests := []struct {
 		t        time.Time
@@ -63,7 +63,7 @@ func TestTimestampsAreWholeMilliseconds(t *testing.T) {
 		{time.Unix(0, 1), 0, 1000},
 		{time.Unix(0, 1_999_999), 1000, 2000},
 		{time.Unix(0, -1), -1000, 0},
-		{time.Unix(0, 500_000), 0, 1000}, // as an end, 0 would be unbounded
+		{time.Unix(0, 500_000), 0, 1000}, // as an end, 0 would mean unbounded
 		{date("9999-12-31T23:59:59.999Z"), 253402300799_999_000, 253402300799_999_000},
 	}
 	for _, tt := range tests {

@@ -9,26 +9,26 @@ import (
 	"time"
 )
 
-// TimeKind is one of the ways to write a time in a key.
+// TimeKind is an encoding of times in keys.
 type TimeKind int
 
 const (
-	LayoutTime  TimeKind = iota // by a layout of package time
+	LayoutTime  TimeKind = iota // a layout of package time
 	UnixSeconds                 // seconds since 1970, 10 digits
 	UnixMillis                  // milliseconds since 1970, 13 digits
 	UnixMicros                  // microseconds since 1970, 16 digits
 	UnixNanos                   // nanoseconds since 1970, 19 digits
 	BinaryTime                  // microseconds since 1970, 8 bytes, big-endian
 
-	binaryNanos // nanoseconds since 1970, 8 bytes: a timestamp in a key, not for schemas
+	binaryNanos // nanoseconds since 1970, 8 bytes: for timestamp segments, not available in schemas
 )
 
-// unixFormats describes the kinds that count from 1970; LayoutTime has none.
+// unixFormats describes the kinds that count from 1970, so not LayoutTime.
 var unixFormats = [...]struct {
 	name  string
 	unit  int64     // in nanoseconds
 	width int       // digits, or bytes
-	end   time.Time // the first instant with more digits
+	end   time.Time // the first instant that needs more digits
 }{
 	UnixSeconds: {"unix_s", 1e9, 10, time.Unix(1e10, 0).UTC()},
 	UnixMillis:  {"unix_ms", 1e6, 13, time.Unix(1e10, 0).UTC()},
@@ -38,15 +38,15 @@ var unixFormats = [...]struct {
 	binaryNanos: {"binary nanoseconds", 1, 8, maxNanos.Add(1)},
 }
 
-// TimeFormat writes times in a fixed number of bytes, in UTC, whose order is the
-// order of time, or the reverse. [ParseTimeFormat] makes one; the zero TimeFormat
-// is not of use.
+// TimeFormat encodes times in a fixed number of bytes, in UTC, so that bytes sort in
+// ascending or descending order of time. [ParseTimeFormat] returns one; the zero
+// TimeFormat is invalid.
 type TimeFormat struct {
 	Kind   TimeKind
 	Layout string // for LayoutTime
-	// Reverse makes the newest first: the largest number of these digits minus the
-	// number, and MaxInt64 minus it for UnixNanos and BinaryTime. LayoutTime has
-	// no reverse.
+	// Reverse sorts the newest time first. It writes the largest number of the same
+	// number of digits minus the number; for UnixNanos and BinaryTime, MaxInt64 minus
+	// the number. LayoutTime cannot be reversed.
 	Reverse bool
 }
 
@@ -54,12 +54,12 @@ var errTimeFormat = errors.New("want unix_s, unix_ms, unix_us, unix_ns, binary, 
 	"2006, then 01 and 02 (or 002), 15, 04, 05, .000 in this order and none left out, " +
 	`with any of "-_/:.T,~@+" in between`)
 
-// ParseTimeFormat parses the text of a format in a schema: unix_s, unix_ms,
-// unix_us, unix_ns, binary, or a layout of package time that sorts. Such a layout
-// starts with 2006 and goes on in falling order with 01 and 02 (or 002, the day
-// of the year), 15, 04, 05 and a fraction such as .000. It may stop anywhere but
-// leave nothing out, and may have any of "-_/:.T,~@+" in between. A schema says
-// apart from it whether it is reversed.
+// ParseTimeFormat parses a format in a schema: unix_s, unix_ms, unix_us, unix_ns,
+// binary, or a layout of package time that sorts. Such a layout starts with 2006,
+// followed in this order by 01 and 02 (or 002, the day of the year), 15, 04, 05 and a
+// fraction such as .000. It may end after any of them, must not skip one, and may
+// contain any of "-_/:.T,~@+" in between. A schema specifies separately whether a
+// format is reversed.
 func ParseTimeFormat(s string) (TimeFormat, error) {
 	for kind := UnixSeconds; kind <= BinaryTime; kind++ {
 		if s == unixFormats[kind].name {
@@ -84,8 +84,8 @@ func ParseTimeFormat(s string) (TimeFormat, error) {
 	return TimeFormat{Layout: s}, nil
 }
 
-// Validate reports whether the format is one that [ParseTimeFormat] makes, and
-// reversed only if it is a number.
+// Validate reports whether f is a result of [ParseTimeFormat], possibly reversed if it
+// is numeric.
 func (f TimeFormat) Validate() error {
 	if f.Kind < LayoutTime || f.Kind > BinaryTime {
 		return fmt.Errorf("time format of kind %d: %w", int(f.Kind), errTimeFormat)
@@ -102,8 +102,7 @@ func (f TimeFormat) Validate() error {
 	return err
 }
 
-// String returns the format as it stands in a schema, followed by "reversed" if
-// it is.
+// String returns the format as written in a schema, followed by "reversed" if it is.
 func (f TimeFormat) String() string {
 	switch {
 	case f.Kind == LayoutTime:
@@ -114,18 +113,18 @@ func (f TimeFormat) String() string {
 	return unixFormats[f.Kind].name
 }
 
-// Width returns the length of every time in this format, in bytes.
+// Width returns the length of every formatted time, in bytes.
 func (f TimeFormat) Width() int {
 	if f.Kind == LayoutTime {
-		return len(f.Layout) // each element has the length of its text
+		return len(f.Layout) // each element of a layout has the length of its output
 	}
 	return unixFormats[f.Kind].width
 }
 
-// inBytes reports whether the times are no text, and may contain a delimiter.
+// inBytes reports whether the format is binary and may contain the delimiter.
 func (f TimeFormat) inBytes() bool { return f.Kind >= BinaryTime }
 
-// largest returns the number that a reversed one is taken from.
+// largest returns the number from which a reversed format subtracts.
 func (f TimeFormat) largest() int64 {
 	if f.Kind >= UnixNanos {
 		return math.MaxInt64
@@ -133,8 +132,8 @@ func (f TimeFormat) largest() int64 {
 	return pow10(unixFormats[f.Kind].width) - 1
 }
 
-// Resolution returns the width of what one text stands for; 0 if that is months
-// or years, see [TimeFormat.Months].
+// Resolution returns the duration that one formatted time stands for; 0 if it is a
+// month or a year, see [TimeFormat.Months].
 func (f TimeFormat) Resolution() time.Duration {
 	if f.Kind != LayoutTime {
 		return time.Duration(unixFormats[f.Kind].unit)
@@ -154,8 +153,8 @@ func (f TimeFormat) Resolution() time.Duration {
 	return 0
 }
 
-// Months returns 12 for a layout that ends with the year, 1 for one that ends
-// with the month, and 0 for every other format.
+// Months returns 12 for a layout that ends with the year, 1 for one that ends with the
+// month, and 0 for every other format.
 func (f TimeFormat) Months() int {
 	if f.Kind != LayoutTime {
 		return 0
@@ -169,11 +168,11 @@ func (f TimeFormat) Months() int {
 	return 0
 }
 
-// Min returns the first instant that the format can hold, 1970-01-01.
+// Min returns the first instant that the format can represent, 1970-01-01.
 func (f TimeFormat) Min() time.Time { return epoch }
 
-// Max returns the first instant that the format cannot hold any more: the one
-// that needs another digit, or the year 10000.
+// Max returns the first later instant that the format cannot represent: the one that
+// needs another digit, or the year 10000.
 func (f TimeFormat) Max() time.Time {
 	if f.Kind == LayoutTime {
 		return year10k
@@ -181,8 +180,8 @@ func (f TimeFormat) Max() time.Time {
 	return unixFormats[f.Kind].end
 }
 
-// Append appends t, in UTC and rounded down to the resolution. A time outside
-// [f.Min(), f.Max()) gives [ErrTimeRange].
+// Append appends t in UTC, rounded down to the resolution. It rejects a time outside
+// [f.Min(), f.Max()) with [ErrTimeRange].
 func (f TimeFormat) Append(dst []byte, t time.Time) ([]byte, error) {
 	if t.Before(epoch) || !t.Before(f.Max()) {
 		return dst, ErrTimeRange
@@ -201,8 +200,8 @@ func (f TimeFormat) Append(dst []byte, t time.Time) ([]byte, error) {
 	return appendDigits(dst, n, u.width), nil
 }
 
-// Parse parses what [TimeFormat.Append] wrote, and nothing else, and returns it
-// in UTC. The error wraps [ErrTimeRange].
+// Parse parses a time that [TimeFormat.Append] wrote and rejects everything else. The
+// time is in UTC. Errors wrap [ErrTimeRange].
 func (f TimeFormat) Parse(s string) (time.Time, error) {
 	t, ok := f.parse(s)
 	if !ok || t.Before(epoch) || !t.Before(f.Max()) {
@@ -227,7 +226,7 @@ func (f TimeFormat) parse(s string) (time.Time, bool) {
 	return time.Unix(n/perSecond, n%perSecond*u.unit).UTC(), ok
 }
 
-// number parses a number of the right width.
+// number parses a number of the format's width.
 func (f TimeFormat) number(s string) (int64, bool) {
 	if f.inBytes() {
 		n := int64(KeyForm{}.parseBinary(s))
@@ -236,7 +235,7 @@ func (f TimeFormat) number(s string) (int64, bool) {
 	return digits(s)
 }
 
-// floor returns the start of the text that t has.
+// floor rounds t down to the resolution.
 func (f TimeFormat) floor(t time.Time) time.Time {
 	t = t.UTC()
 	switch f.Months() {
@@ -248,7 +247,7 @@ func (f TimeFormat) floor(t time.Time) time.Time {
 	return Truncate(t, f.Resolution())
 }
 
-// ceil returns the first start of a text at or after t.
+// ceil rounds t up to the resolution.
 func (f TimeFormat) ceil(t time.Time) time.Time {
 	floor := f.floor(t)
 	switch {

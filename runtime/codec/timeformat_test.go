@@ -178,7 +178,7 @@ func TestTimeFormatParseIsStrict(t *testing.T) {
 	}
 }
 
-// What a layout accepts it writes back, and package time agrees.
+// Formatting a parsed time returns the same string, and package time agrees.
 func FuzzTimeFormat(f *testing.F) {
 	for _, s := range append(unixFormats, layouts...) {
 		f.Add(s, "2021-03-05T12:03:09.050600000")
@@ -235,8 +235,7 @@ func TestTimeFormatRows(t *testing.T) {
 	}
 }
 
-// near draws instants around a few that are close to each other, so that ranges
-// have edges worth testing.
+// near draws instants around a few close ones, so that ranges have interesting edges.
 func near() *rapid.Generator[time.Time] {
 	return rapid.Custom(func(t *rapid.T) time.Time {
 		base := rapid.SampledFrom([]string{

@@ -2,25 +2,25 @@ package codec
 
 import "time"
 
-// TimeReader parses times of one format that follow one another, as in the keys of a
-// series: the date of most is that of the one before, and is not looked at again.
+// TimeReader parses successive times of one format, as in the keys of a series. It
+// parses the date only if it differs from the previous one.
 type TimeReader struct {
 	format TimeFormat
-	date   int         // how long the date at the beginning is; 0 where none stands apart
-	clock  []clockPart // what follows it
-	day    string      // the last date
-	start  int64       // of the last date, in seconds since 1970
+	date   int         // length of the date at the start; 0 if the format has none
+	clock  []clockPart // what follows the date
+	day    string      // the previous date
+	start  int64       // start of that day, in seconds since the Unix epoch
 }
 
-// clockPart is a number in a layout, or a literal.
+// clockPart is a number or a literal in a layout, after the date.
 type clockPart struct {
 	begin, end int
 	literal    byte
-	unit       time.Duration // of the number; 0 for a literal
-	limit      int64         // which it must be below
+	unit       time.Duration // unit of the number; 0 for a literal
+	limit      int64         // the number must be less
 }
 
-// NewTimeReader returns a reader of times of a valid format.
+// NewTimeReader returns a reader for a valid format.
 func NewTimeReader(f TimeFormat) TimeReader {
 	r := TimeReader{format: f}
 	for at, last := 0, noElement; f.Kind == LayoutTime && at < len(f.Layout); {
@@ -39,7 +39,7 @@ func NewTimeReader(f TimeFormat) TimeReader {
 	return r
 }
 
-// clockParts returns the parts that an element after the date is.
+// clockParts returns the parts of an element after the date.
 func clockParts(layout string, e element, begin, end int) []clockPart {
 	switch e {
 	case hour:
@@ -50,13 +50,13 @@ func clockParts(layout string, e element, begin, end int) []clockPart {
 		return []clockPart{{begin: begin, end: end, unit: time.Second, limit: 60}}
 	}
 	parts := []clockPart{{begin: begin, literal: layout[begin]}}
-	if limit := pow10(end - begin - 1); e == fraction { // behind a point
+	if limit := pow10(end - begin - 1); e == fraction { // after the point
 		parts = append(parts, clockPart{begin: begin + 1, end: end, unit: time.Second / time.Duration(limit), limit: limit})
 	}
 	return parts
 }
 
-// Parse returns what [TimeFormat.Parse] does, and false where that is an error.
+// Parse is like [TimeFormat.Parse] but returns false instead of an error.
 func (r *TimeReader) Parse(s string) (time.Time, bool) {
 	if r.date == 0 || len(s) != len(r.format.Layout) || s[:r.date] != r.day {
 		return r.begin(s)
@@ -79,7 +79,7 @@ func (r *TimeReader) Parse(s string) (time.Time, bool) {
 	return time.Unix(r.start+int64(since/time.Second), int64(since%time.Second)).UTC(), true
 }
 
-// begin parses the first time of a date.
+// begin parses the first time of a date and remembers the date.
 func (r *TimeReader) begin(s string) (time.Time, bool) {
 	t, err := r.format.Parse(s)
 	if err == nil && r.date > 0 {

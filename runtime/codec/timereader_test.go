@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// A TimeReader takes what the format takes, refuses what it refuses, and returns the
-// same, whatever it has read before.
+// A TimeReader accepts, rejects and returns the same as TimeFormat.Parse, whatever it
+// parsed before.
 func TestTimeReader(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 6))
 	for _, text := range []string{
@@ -26,7 +26,7 @@ func TestTimeReader(t *testing.T) {
 				t.Fatal(err)
 			}
 			switch random.IntN(4) {
-			case 0: // what is no time, most likely
+			case 0: // most likely not a time
 				s[random.IntN(len(s))] = "0123456789-:x"[random.IntN(13)]
 			case 1:
 				s = s[:random.IntN(len(s))]

@@ -8,10 +8,10 @@ import (
 // UUID is a universally unique identifier (RFC 9562) of any version.
 type UUID [16]byte
 
-// uuidLen is the length of a UUID's text.
+// uuidLen is the length of the canonical form.
 const uuidLen = 36
 
-// String returns the canonical text: lower-case hex in groups of 8-4-4-4-12.
+// String returns the canonical form: lowercase hex in groups of 8-4-4-4-12.
 func (u UUID) String() string { return string(u.appendText(nil)) }
 
 func (u UUID) appendText(dst []byte) []byte {
@@ -23,8 +23,8 @@ func (u UUID) appendText(dst []byte) []byte {
 	return dst
 }
 
-// ParseUUID parses the canonical text, in either case. Other notations (braces,
-// "urn:uuid:", no dashes) are refused; the error wraps [ErrValue].
+// ParseUUID parses the canonical form, in upper or lower case. It rejects other
+// notations, such as braces, "urn:uuid:" or no dashes. Errors wrap [ErrValue].
 func ParseUUID(s string) (UUID, error) {
 	var u UUID
 	if len(s) != uuidLen || s[8] != '-' || s[13] != '-' || s[18] != '-' || s[23] != '-' {
@@ -58,12 +58,11 @@ func unhex(c byte) (byte, bool) {
 	return 0, false
 }
 
-// MarshalText returns the canonical text. It implements
-// [encoding.TextMarshaler], so that a UUID is a string in JSON.
+// MarshalText implements [encoding.TextMarshaler] with the canonical form, so that JSON
+// represents a UUID as a string.
 func (u UUID) MarshalText() ([]byte, error) { return u.appendText(nil), nil }
 
-// UnmarshalText parses what [ParseUUID] parses. It implements
-// [encoding.TextUnmarshaler].
+// UnmarshalText implements [encoding.TextUnmarshaler] like [ParseUUID].
 func (u *UUID) UnmarshalText(b []byte) error {
 	v, err := ParseUUID(string(b))
 	if err != nil {
@@ -73,7 +72,8 @@ func (u *UUID) UnmarshalText(b []byte) error {
 	return nil
 }
 
-// notA returns the error for a stored text that is not of the named type.
+// notA returns the error for a stored string that is not a valid value of the named
+// type.
 func notA(kind, s string) error {
 	return fmt.Errorf("%w: %s is not a valid %s", ErrValue, quote(s), kind)
 }
