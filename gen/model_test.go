@@ -16,6 +16,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/sample"
 	"github.com/btgen-dev/btgen/golden/testlong"
+	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
 // TestModel compiles random schemas and runs their code against an in-memory
@@ -79,8 +80,8 @@ func fewSchemas(seed int) []model.Schema {
 		of[s.Pattern] = append(of[s.Pattern], s)
 	}
 	var out []model.Schema
-	for i, pattern := range layout.Patterns() {
-		some := of[string(pattern)]
+	for i, pattern := range codec.Patterns() {
+		some := of[pattern.String()]
 		out = append(out, some[(i+seed)%len(some)])
 	}
 	return out
@@ -110,7 +111,7 @@ func plansOf(l *layout.Layout) map[string]model.Plan {
 			Timed:      q.Plan.Timed,
 			Contiguous: q.Contiguous() && !q.Table.Metrics(),
 			Single:     len(q.By) == len(l.Series),
-			Edges:      q.Table.Pattern == layout.BucketOffsets && q.Plan.Timed && !q.Table.Shape(l).ByTimestamp(),
+			Edges:      q.Table.Pattern == codec.BucketOffsets && q.Plan.Timed && !q.Table.Shape(l).ByTimestamp(),
 		}
 	}
 	return plans

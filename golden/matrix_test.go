@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
 // TestMatrix checks that what a strategy does not fit is refused in its case of
@@ -14,7 +15,7 @@ import (
 // the model in package gen.
 func TestMatrix(t *testing.T) {
 	for _, s := range layout.Strategies() {
-		for _, p := range layout.Patterns() {
+		for _, p := range codec.Patterns() {
 			verdict := layout.Fits(p, s)
 			if verdict.Rule == "" {
 				continue
@@ -27,7 +28,7 @@ func TestMatrix(t *testing.T) {
 			_, found, _ := strings.Cut(string(text), "-- "+diagnostics+" --")
 			refused := false
 			for line := range strings.Lines(found) {
-				refused = refused || strings.HasPrefix(line, "schemas/"+string(p)+".yaml:") &&
+				refused = refused || strings.HasPrefix(line, "schemas/"+p.String()+".yaml:") &&
 					strings.Contains(line, verdict.Reason) && strings.Contains(line, "["+verdict.Rule+"]")
 			}
 			if !refused {
@@ -41,15 +42,15 @@ func TestMatrix(t *testing.T) {
 func matrix() string {
 	var b strings.Builder
 	b.WriteString("| `ttl` |")
-	for _, p := range layout.Patterns() {
+	for _, p := range codec.Patterns() {
 		fmt.Fprintf(&b, " `%s` |", p)
 	}
-	b.WriteString("\n|---|" + strings.Repeat("---|", len(layout.Patterns())) + "\n")
+	b.WriteString("\n|---|" + strings.Repeat("---|", len(codec.Patterns())) + "\n")
 	var notes []string
 	noted := map[string]bool{}
 	for _, s := range layout.Strategies() {
 		fmt.Fprintf(&b, "| `%s` |", s)
-		for _, p := range layout.Patterns() {
+		for _, p := range codec.Patterns() {
 			v := layout.Fits(p, s)
 			switch {
 			case v.Rule == "":

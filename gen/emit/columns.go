@@ -8,6 +8,7 @@ import (
 
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/schema"
+	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
 // columnsField is a slice of the columns type: a part of every event.
@@ -229,7 +230,7 @@ func (s *schemaFile) eventColumn(t *layout.Table, c layout.Column) *jen.Statemen
 func (s *schemaFile) fieldConsts() jen.Code {
 	var table *layout.Table
 	for _, t := range s.layout.Tables {
-		if !t.Serialized() && t.Pattern != layout.BucketOffsets {
+		if !t.Serialized() && t.Pattern != codec.BucketOffsets {
 			table = t
 		}
 	}

@@ -173,7 +173,7 @@ func (s *schemaFile) layoutVar(t *layout.Table) jen.Code {
 
 // layoutFields are what the layout of a table has besides its columns and its keys.
 func (s *schemaFile) layoutFields(t *layout.Table) []field {
-	fields := []field{{"Table", s.tableLit(t)}, {"Kind", s.store(t.Pattern.Kind().String())}}
+	fields := []field{{"Table", s.tableLit(t)}, {"Pattern", s.codec(goName(t.Pattern.String()))}}
 	if t.Pattern.Bucketed() {
 		fields = append(fields, field{"Bucket", jen.Id(s.names.bucket(t))})
 	} else {

@@ -60,7 +60,7 @@ func loadOf(l *layout.Layout) Load {
 func tableOf(s *schema.Schema, index int, l *layout.Layout, t *layout.Table) Table {
 	events := sample.Events(l, t, examples, moreExamples)
 	out := Table{
-		ID: t.ID, Doc: oneLine(t.Doc), Pattern: string(t.Pattern), Holds: sample.Holds(l, t), Key: keyOf(l, t),
+		ID: t.ID, Doc: oneLine(t.Doc), Pattern: t.Pattern.String(), Holds: sample.Holds(l, t), Key: keyOf(l, t),
 		Events: []Event{}, Rows: []Row{},
 		Size: sizeOf(sample.EstimateOf(l, t)), Choices: choices(s, index, l, t), Guidance: guidance[t.Pattern],
 	}
@@ -147,7 +147,7 @@ func columnOf(l *layout.Layout, t *layout.Table, c layout.Column) Column {
 		out.Means = describeField(f) + ", as " + as
 	}
 	switch {
-	case t.Pattern == layout.BucketOffsets && c.Field != layout.WrittenAt:
+	case t.Pattern == codec.BucketOffsets && c.Field != layout.WrittenAt:
 		out.Name, out.Means = "", "a column per event, named after its time in the bucket: "+out.Means
 	case t.Metrics():
 		out.Means = "a column per value: " + out.Means
@@ -197,7 +197,7 @@ func rowOf(l *layout.Layout, t *layout.Table, row sample.Row, events []sample.Ev
 	}
 	for _, c := range row.Cells {
 		qualifier, value := bytesOf(c.Qualifier), bytesOf(string(c.Value))
-		if t.Pattern == layout.BucketOffsets || t.Metrics() && !sample.Readable(l, t, c.Column) {
+		if t.Pattern == codec.BucketOffsets || t.Metrics() && !sample.Readable(l, t, c.Column) {
 			qualifier = binaryOf(c.Qualifier)
 		}
 		if !sample.Readable(l, t, c.Column) {
@@ -224,7 +224,7 @@ func meaning(l *layout.Layout, t *layout.Table, c sample.Cell, e *sample.Event) 
 		f := &l.Fields[column.Field]
 		text = f.Name + " " + sample.ShowValue(f, e.Values[column.Field])
 	}
-	if t.Pattern != layout.BucketOffsets {
+	if t.Pattern != codec.BucketOffsets {
 		return text
 	}
 	at := schema.FormatDuration(e.Time.Sub(t.Bucket.Start(e.Time))) + " into the bucket"

@@ -4,12 +4,12 @@ import (
 	"slices"
 	"time"
 
-	"github.com/btgen-dev/btgen/gen/sample"
-
 	"github.com/btgen-dev/btgen/gen/diag"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/lint"
+	"github.com/btgen-dev/btgen/gen/sample"
 	"github.com/btgen-dev/btgen/gen/schema"
+	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
 // The numbers of events in the picture of a pattern, in a bucket and in the next one.
@@ -34,7 +34,7 @@ func choices(s *schema.Schema, index int, l *layout.Layout, t *layout.Table) []C
 			}
 		}
 	}
-	for _, p := range layout.Patterns() {
+	for _, p := range codec.Patterns() {
 		if p != t.Pattern {
 			out = append(out, choiceOf(v.with(p, v.width(p)), false))
 		}
@@ -46,7 +46,7 @@ func choices(s *schema.Schema, index int, l *layout.Layout, t *layout.Table) []C
 func choiceOf(s *schema.Schema, chosen bool) Choice {
 	table := &s.Tables[0]
 	out := Choice{Pattern: table.Pattern.V, Chosen: chosen}
-	if layout.Pattern(table.Pattern.V).Bucketed() {
+	if codec.ParsePattern(table.Pattern.V).Bucketed() {
 		out.Bucket = table.Bucket.Every.V.String()
 	}
 	l, found := layout.Resolve(s)
@@ -150,7 +150,7 @@ func (v *variants) alone() *schema.Schema {
 
 // width returns the bucket width for another pattern: that of the table or, if it has no
 // buckets, the widest usual one with rows of moderate size.
-func (v *variants) width(p layout.Pattern) schema.Span {
+func (v *variants) width(p codec.Pattern) schema.Span {
 	switch {
 	case !p.Bucketed():
 		return schema.Span{}
@@ -167,13 +167,13 @@ func (v *variants) width(p layout.Pattern) schema.Span {
 }
 
 // with returns the schema with another pattern and bucket width.
-func (v *variants) with(p layout.Pattern, width schema.Span) *schema.Schema {
+func (v *variants) with(p codec.Pattern, width schema.Span) *schema.Schema {
 	out := v.alone()
 	t := &out.Tables[0]
-	t.Pattern.V = string(p)
+	t.Pattern.V = p.String()
 	v.reshapeBucket(t, p, width)
 	t.Segments = v.segments(t, p)
-	if p.Serialized() || p == layout.BucketOffsets && (len(out.Fields) > 1 || t.Blob.Pos.IsValid()) {
+	if p.Serialized() || p == codec.BucketOffsets && (len(out.Fields) > 1 || t.Blob.Pos.IsValid()) {
 		v.serialize(out, t)
 	} else {
 		t.Blob = schema.Blob{}
@@ -183,7 +183,7 @@ func (v *variants) with(p layout.Pattern, width schema.Span) *schema.Schema {
 
 // reshapeBucket changes the bucket of a table. A label that is a number stays, since it
 // counts buckets of any width.
-func (v *variants) reshapeBucket(t *schema.Table, p layout.Pattern, width schema.Span) {
+func (v *variants) reshapeBucket(t *schema.Table, p codec.Pattern, width schema.Span) {
 	if !p.Bucketed() {
 		t.Bucket = schema.Bucket{}
 		return
@@ -196,15 +196,15 @@ func (v *variants) reshapeBucket(t *schema.Table, p layout.Pattern, width schema
 }
 
 // isBucket reports whether a pattern has the same buckets as the table.
-func (v *variants) isBucket(p layout.Pattern, width schema.Span) bool {
+func (v *variants) isBucket(p codec.Pattern, width schema.Span) bool {
 	return p.Bucketed() && width == v.schema.Tables[v.index].Bucket.Every.V
 }
 
 // segments returns the segments of the key for another pattern.
-func (v *variants) segments(t *schema.Table, p layout.Pattern) []schema.Segment {
+func (v *variants) segments(t *schema.Table, p codec.Pattern) []schema.Segment {
 	var out []schema.Segment
 	metric := func() {
-		if p == layout.BucketNewColumns {
+		if p == codec.BucketNewColumns {
 			out = append(out, schema.Segment{Pos: t.Key, Kind: schema.SegmentName, Name: schema.Value[string]{V: "metric", Pos: t.Key}})
 		}
 	}
@@ -234,7 +234,7 @@ func (v *variants) isMetric(g schema.Segment) bool {
 // serialize makes a table store events as one value, and numbers the fields.
 func (v *variants) serialize(s *schema.Schema, t *schema.Table) {
 	t.Values = schema.Value[string]{}
-	if layout.Pattern(t.Pattern.V) == layout.BucketOffsets {
+	if codec.ParsePattern(t.Pattern.V) == codec.BucketOffsets {
 		t.Blob.Column = schema.Value[string]{}
 	}
 	next := 1
@@ -251,7 +251,7 @@ func (v *variants) serialize(s *schema.Schema, t *schema.Table) {
 
 // retimed returns the segment of the time or the bucket for another pattern or bucket
 // width. A format that counts from 1970 fits buckets of all widths.
-func retimed(g schema.Segment, p layout.Pattern) schema.Segment {
+func retimed(g schema.Segment, p codec.Pattern) schema.Segment {
 	wasBucket := g.Kind == schema.SegmentBucket
 	switch {
 	case !p.Bucketed() && wasBucket:

@@ -25,7 +25,7 @@ func (r *resolver) key(t *Table, s *schema.Table) {
 			r.errorf(segment.Pos, "leave one of them out", "%s is in the key twice, first at line %d", name, first.Line)
 		}
 		seen[name] = segment.Pos
-		if segment.Kind == SequenceSegment && t.Pattern == BucketOffsets {
+		if segment.Kind == SequenceSegment && t.Pattern == codec.BucketOffsets {
 			t.Sequence = true // it follows the time, in the qualifier
 			continue
 		}
@@ -43,7 +43,7 @@ func (r *resolver) segment(t *Table, s *schema.Table, g *schema.Segment) (Segmen
 	case schema.SegmentSequence:
 		out.Kind = SequenceSegment
 		r.layout.Sequence = true
-		if t.Pattern.Bucketed() && t.Pattern != BucketOffsets {
+		if t.Pattern.Bucketed() && t.Pattern != codec.BucketOffsets {
 			r.errorf(g.Pos, "use `pattern: bucket_offsets`, or one with a row per event, or a finer time precision",
 				"pattern %s has a row per bucket: a tie-breaker of single events has no place in its key", t.Pattern)
 		}

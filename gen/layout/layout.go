@@ -52,35 +52,12 @@ type Field struct {
 	Cardinality int64
 }
 
-// Pattern is one of Bigtable's documented ways to store a time series.
-type Pattern string
-
-// The patterns.
-const (
-	BucketNewColumns   Pattern = "bucket_new_columns"
-	BucketNewCells     Pattern = "bucket_new_cells"
-	BucketSerialized   Pattern = "bucket_serialized"
-	SingleSerialized   Pattern = "single_serialized"
-	SingleUnserialized Pattern = "single_unserialized"
-	BucketOffsets      Pattern = "bucket_offsets"
-)
-
-// Bucketed reports whether a row holds the events of a bucket, not just one.
-func (p Pattern) Bucketed() bool { return p != SingleSerialized && p != SingleUnserialized }
-
-// Serialized reports whether an event is one value with all its fields. With
-// bucket_offsets that depends on how many there are: see Table.Serialized.
-func (p Pattern) Serialized() bool { return p == SingleSerialized || p == BucketSerialized }
-
-// OneValue reports whether an event is one cell.
-func (p Pattern) OneValue() bool { return p.Serialized() || p == BucketOffsets }
-
 // Table is one table of a layout.
 type Table struct {
 	Pos        diag.Pos
 	ID         string
 	Doc        string
-	Pattern    Pattern
+	Pattern    codec.Pattern
 	PatternPos diag.Pos
 	Delimiter  string // between the segments of the row key
 	Segments   []Segment
@@ -120,7 +97,7 @@ func (t *Table) Offset(l *Layout) codec.Offset {
 // Finest returns the finest precision of times that the table can tell apart.
 func (t *Table) Finest() time.Duration {
 	switch {
-	case t.Pattern == BucketOffsets:
+	case t.Pattern == codec.BucketOffsets:
 		return time.Microsecond
 	case t.Pattern.Bucketed():
 		return time.Millisecond
@@ -129,7 +106,7 @@ func (t *Table) Finest() time.Duration {
 }
 
 // Metrics reports whether each field has a row of its own.
-func (t *Table) Metrics() bool { return t.Pattern == BucketNewColumns }
+func (t *Table) Metrics() bool { return t.Pattern == codec.BucketNewColumns }
 
 // RowsPerEvent returns how many rows an event with all fields is written to.
 func (t *Table) RowsPerEvent() int {

@@ -2,6 +2,7 @@ package layout
 
 import (
 	"github.com/btgen-dev/btgen/gen/schema"
+	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
 // Strategy is a way to give data a time to live.
@@ -25,11 +26,6 @@ func Strategies() []Strategy {
 	return []Strategy{MaxAge, MaxAgeFromWrite, MaxVersions, AnyOf, AllOf, OneSecond, DefaultExpiration, Classes, KeepForever}
 }
 
-// Patterns lists the patterns, in the order of the documentation.
-func Patterns() []Pattern {
-	return []Pattern{BucketNewColumns, BucketNewCells, BucketSerialized, BucketOffsets, SingleSerialized, SingleUnserialized}
-}
-
 // strategies is what the language's kinds of ttl are called here.
 var strategies = map[schema.TTLKind]Strategy{
 	schema.MaxAge: MaxAge, schema.MaxVersions: MaxVersions, schema.AnyOf: AnyOf, schema.AllOf: AllOf,
@@ -50,7 +46,7 @@ type Verdict struct {
 const eventTimed = "the timestamps of its cells are the times of events"
 
 // Fits says whether a strategy fits a pattern.
-func Fits(p Pattern, s Strategy) Verdict {
+func Fits(p codec.Pattern, s Strategy) Verdict {
 	switch s {
 	case MaxAgeFromWrite:
 		if p.EventTimed() {
@@ -65,19 +61,13 @@ func Fits(p Pattern, s Strategy) Verdict {
 		}
 	case MaxVersions, AnyOf, AllOf:
 		switch p {
-		case BucketNewColumns:
+		case codec.BucketNewColumns:
 			return Verdict{"T03", s == MaxVersions, "the value is the column, so that an event deletes the older one of the same value",
 				"use `ttl: {max_age: 30d}`"}
-		case BucketNewCells, BucketSerialized:
+		case codec.BucketNewCells, codec.BucketSerialized:
 			return Verdict{"T02", false, "they are versions of one column, and older ones are deleted",
 				"use `ttl: {max_age: 30d}`, or all_of with a max_age, or a narrower bucket"}
 		}
 	}
 	return Verdict{}
-}
-
-// EventTimed reports whether the timestamps of a pattern's cells are the times
-// of their events, and nothing else says them.
-func (p Pattern) EventTimed() bool {
-	return p == BucketNewColumns || p == BucketNewCells || p == BucketSerialized
 }

@@ -25,7 +25,7 @@ func compare(t *testing.T, want, got any) {
 // queryTable is a table t of a pattern with the segments of a key.
 func queryTable(pattern, segments string) string {
 	bucket := ""
-	if layout.Pattern(pattern).Bucketed() {
+	if codec.ParsePattern(pattern).Bucketed() {
 		bucket = "bucket: 1h, "
 	}
 	return fmt.Sprintf("  t: {pattern: %s, key: {delimiter: \"#\", segments: [%s]}, %sfamily: m, ttl: {max_age: 30d}}\n", pattern, segments, bucket)

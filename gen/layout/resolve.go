@@ -128,7 +128,7 @@ func (r *resolver) checkSeries() {
 func (r *resolver) table(s *schema.Table) *Table {
 	t := &Table{
 		Pos: s.Name.Pos, ID: s.Name.V, Doc: s.Doc,
-		Pattern: Pattern(s.Pattern.V), PatternPos: s.Pattern.Pos,
+		Pattern: codec.ParsePattern(s.Pattern.V), PatternPos: s.Pattern.Pos,
 		Delimiter: s.Delimiter.V, KeyPos: s.Key,
 		Splits: splits(s),
 		Allow:  allowances(s.Allow),
@@ -264,7 +264,7 @@ func defaultLabel(b codec.Bucket, delimiter string) string {
 
 // columns resolves where each field is stored.
 func (r *resolver) columns(t *Table, s *schema.Table) {
-	if t.Pattern.Serialized() || t.Pattern == BucketOffsets && (len(r.schema.Fields) > 1 || s.Blob.Pos.IsValid()) {
+	if t.Pattern.Serialized() || t.Pattern == codec.BucketOffsets && (len(r.schema.Fields) > 1 || s.Blob.Pos.IsValid()) {
 		r.blob(t, s)
 		return
 	}
@@ -300,7 +300,7 @@ func (r *resolver) blob(t *Table, s *schema.Table) {
 	column := Column{Pos: s.Name.Pos, Qualifier: "event", Field: WholeEvent}
 	if s.Blob.Column.IsSet() {
 		column.Pos, column.Qualifier = s.Blob.Column.Pos, s.Blob.Column.V
-		if t.Pattern == BucketOffsets {
+		if t.Pattern == codec.BucketOffsets {
 			r.errorf(s.Blob.Column.Pos, "leave column out", "pattern %s names its columns by the times of events", t.Pattern)
 		}
 	}
@@ -372,7 +372,7 @@ func (r *resolver) timing(t *Table, s *schema.Table) {
 	precision, finest := r.layout.Precision, t.Finest()
 	hint := "use `time: {precision: 1ms}`, or pattern bucket_offsets, or a single_… pattern with a time in unix_us"
 	unit := "milliseconds"
-	if t.Pattern == BucketOffsets {
+	if t.Pattern == codec.BucketOffsets {
 		unit = "microseconds"
 		hint = "use `time: {precision: 1us}`, or a single_… pattern with a time in unix_ns"
 	}
@@ -394,7 +394,7 @@ func (r *resolver) timing(t *Table, s *schema.Table) {
 
 // checkVersions refuses a rule that would leave parts of events.
 func (r *resolver) checkVersions(t *Table) {
-	if t.Pattern != BucketNewCells {
+	if t.Pattern != codec.BucketNewCells {
 		return
 	}
 	for _, c := range t.Columns {

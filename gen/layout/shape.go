@@ -2,22 +2,9 @@ package layout
 
 import "github.com/btgen-dev/btgen/runtime/scan"
 
-// Kind returns where tables of a pattern keep an event's time and its data.
-func (p Pattern) Kind() scan.Kind {
-	switch p {
-	case BucketNewColumns:
-		return scan.BucketColumns
-	case BucketOffsets:
-		return scan.BucketOffsets
-	case SingleSerialized, SingleUnserialized:
-		return scan.SingleRows
-	}
-	return scan.BucketCells
-}
-
 // Shape returns the shape of a table, by which its reads are planned.
 func (t *Table) Shape(l *Layout) *scan.Table {
-	shape := &scan.Table{Kind: t.Pattern.Kind(), Offset: t.Offset(l), TimeKey: t.TimeKey, Ties: t.Ties(l) > 0}
+	shape := &scan.Table{Pattern: t.Pattern, Offset: t.Offset(l), TimeKey: t.TimeKey, Ties: t.Ties(l) > 0}
 	for _, f := range t.Families {
 		shape.Families = append(shape.Families, scan.Family{Name: f.Name, Life: f.Life, Class: f.Class})
 	}

@@ -163,7 +163,7 @@ func (r *resolver) writtenAt(t *Table, s *schema.Table) {
 		if !f.WrittenAt.IsSet() {
 			continue
 		}
-		if t.Pattern == BucketOffsets {
+		if t.Pattern == codec.BucketOffsets {
 			r.errorf(f.WrittenAt.Pos, "leave written_at out, or make the write time a field of the event",
 				"pattern %s names its columns by the times of events: there is none for written_at", t.Pattern)
 			continue

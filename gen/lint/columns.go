@@ -6,10 +6,10 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/btgen-dev/btgen/gen/sample"
-
 	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/sample"
 	"github.com/btgen-dev/btgen/gen/schema"
+	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
 // Thresholds; our judgment.
@@ -22,7 +22,7 @@ const (
 
 // tinyCells is C01: the overhead per cell is a multiple of the values.
 func tinyCells(l *layout.Layout, t *layout.Table, report reporter) {
-	if t.Pattern != layout.BucketNewCells && t.Pattern != layout.SingleUnserialized {
+	if t.Pattern != codec.BucketNewCells && t.Pattern != codec.SingleUnserialized {
 		return
 	}
 	e := sample.EstimateOf(l, t)
@@ -34,11 +34,11 @@ func tinyCells(l *layout.Layout, t *layout.Table, report reporter) {
 
 // serializedOf returns the pattern that stores each event as one value, in the same kind
 // of row as p.
-func serializedOf(p layout.Pattern) layout.Pattern {
+func serializedOf(p codec.Pattern) codec.Pattern {
 	if p.Bucketed() {
-		return layout.BucketSerialized
+		return codec.BucketSerialized
 	}
-	return layout.SingleSerialized
+	return codec.SingleSerialized
 }
 
 // longNames is C02.
@@ -54,7 +54,7 @@ func longNames(l *layout.Layout, t *layout.Table, report reporter) {
 				"the family name has %d characters and is stored with every cell: %s in a row of %s cells", n, size(float64(n)*cells), number(cells))
 		}
 	}
-	if t.Metrics() || t.Pattern == layout.BucketOffsets {
+	if t.Metrics() || t.Pattern == codec.BucketOffsets {
 		return // columns are named by data
 	}
 	var long []string

@@ -161,7 +161,7 @@ func finerTime(l *layout.Layout, t *layout.Table, report reporter) string {
 		}
 	}
 	entries := []string{report.keyEntry(t, append(segmentsOf(t), "{sequence: true}"))}
-	if t.Pattern.Bucketed() && t.Pattern != layout.BucketOffsets {
+	if t.Pattern.Bucketed() && t.Pattern != codec.BucketOffsets {
 		entries = append([]string{"pattern: bucket_offsets"}, entries...)
 	}
 	return block("add the tie-breaker Sequence to events", inTable(t.ID, entries...)...)

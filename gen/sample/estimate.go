@@ -148,7 +148,7 @@ func cellsOf(l *layout.Layout, t *layout.Table, load layout.Load) []cellSize {
 		case t.Metrics():
 			cell.qualifier, cell.datum, cell.value = cell.value, cell.value, 0
 			cell.key = int64(len(c.Qualifier) - len(t.Columns[0].Qualifier)) // the metric
-		case t.Pattern == layout.BucketOffsets:
+		case t.Pattern == codec.BucketOffsets:
 			cell.qualifier = int64(len(t.Offset(l).Append(nil, Time(t), 0)))
 			cell.datum = cell.qualifier
 		}

@@ -284,19 +284,19 @@ func DescribeForm(f codec.KeyForm) string {
 // Holds says what a row of the table and its cells contain.
 func Holds(l *layout.Layout, t *layout.Table) string {
 	switch t.Pattern {
-	case layout.BucketNewColumns:
+	case codec.BucketNewColumns:
 		holds := "A row contains one field of the events in a bucket. Each value is the name of a column with an empty cell, whose timestamp is the time of the event."
 		if t.RowsPerEvent() > 1 {
 			holds += " An event is several rows, so it cannot be written with WriteOptions.IfAbsent."
 		}
 		return holds
-	case layout.BucketNewCells:
+	case codec.BucketNewCells:
 		return "A row contains the events in a bucket. Each field is a column with a cell per event, whose timestamp is the time of the event."
-	case layout.BucketSerialized:
+	case codec.BucketSerialized:
 		return "A row contains the events in a bucket. Each event is a cell with all fields, whose timestamp is the time of the event."
-	case layout.BucketOffsets:
+	case codec.BucketOffsets:
 		return holdsOffsets(l, t)
-	case layout.SingleSerialized:
+	case codec.SingleSerialized:
 		return "A row contains one event, as a cell with all fields."
 	}
 	return "A row contains one event, with a column per field."

@@ -203,7 +203,7 @@ func LatestWork(l *layout.Layout, now time.Time) Work {
 	t := l.Read
 	e := EstimateOf(l, t)
 	w := Work{Requests: len(LatestRequests(l, now)), Rows: float64(e.RowsPerEvent), Cells: float64(e.CellsPerEvent), Events: 1}
-	if t.Metrics() || t.Pattern == layout.BucketOffsets {
+	if t.Metrics() || t.Pattern == codec.BucketOffsets {
 		w.Cells = e.CellsPerRow * w.Rows // the bucket is read whole
 	}
 	if t.Unordered() && e.Retention > 0 {

@@ -50,7 +50,7 @@ func Rows(l *layout.Layout, t *layout.Table, events []Event) []Row {
 
 // sorted sorts the cells of a row. Of two in one place the later one stays.
 func sorted(t *layout.Table, cells []Cell) []Cell {
-	named := !t.Metrics() && t.Pattern != layout.BucketOffsets
+	named := !t.Metrics() && t.Pattern != codec.BucketOffsets
 	slices.Reverse(cells)
 	slices.SortStableFunc(cells, func(a, b Cell) int {
 		byName := cmp.Compare(a.Qualifier, b.Qualifier)
@@ -118,7 +118,7 @@ func put(l *layout.Layout, t *layout.Table, row *Row, n int, e *Event, column in
 	switch {
 	case t.Metrics():
 		cell.Qualifier, cell.Value = string(cell.Value), nil
-	case t.Pattern == layout.BucketOffsets:
+	case t.Pattern == codec.BucketOffsets:
 		cell.Qualifier = string(t.Offset(l).Append(nil, e.Time, e.Sequence))
 	}
 	row.Cells = append(row.Cells, cell)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/btgen-dev/btgen/gen/diag"
+	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
 // defaultPrecision is the default of time.precision: the granularity of Bigtable's
@@ -13,10 +14,19 @@ const defaultPrecision = time.Millisecond
 
 // The valid words of some keys.
 var (
-	patterns    = []string{"bucket_new_columns", "bucket_new_cells", "single_serialized", "single_unserialized", "bucket_serialized", "bucket_offsets"}
+	patterns    = patternNames()
 	valueForms  = []string{"binary", "text"}
 	blobFormats = []string{"protobuf", "json"}
 )
+
+// patternNames returns the names of the patterns.
+func patternNames() []string {
+	var names []string
+	for _, p := range codec.Patterns() {
+		names = append(names, p.String())
+	}
+	return names
+}
 
 var rootBlock = block[Schema]{
 	what: "a schema",

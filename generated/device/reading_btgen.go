@@ -204,7 +204,7 @@ var readingDevicesLayout = store.NewLayout(readingDevicesColumns, store.Keys[Rea
 			{Name: "stats", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 90 * 24 * time.Hour}},
 		},
 	},
-	Kind:      store.BucketCells,
+	Pattern:   codec.BucketNewCells,
 	Bucket:    readingDevicesBucket,
 	Precision: time.Second,
 	Check:     checkReading,

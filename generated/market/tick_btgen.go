@@ -228,7 +228,7 @@ var ticksLayout = store.NewLayout(ticksColumns, store.Keys[TickEvent]{
 		ID:       "ticks",
 		Families: []store.Family{{Name: "t", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 365 * 24 * time.Hour}}},
 	},
-	Kind:      store.BucketOffsets,
+	Pattern:   codec.BucketOffsets,
 	Bucket:    ticksBucket,
 	Precision: time.Microsecond,
 	Sequence: func(e *TickEvent) *uint32 {

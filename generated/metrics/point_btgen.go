@@ -223,7 +223,7 @@ var pointsLayout = store.NewLayout(pointsColumns, store.Keys[PointEvent]{
 		ID:       "points",
 		Families: []store.Family{{Name: "t", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 30 * 24 * time.Hour}}},
 	},
-	Kind:      store.BucketOffsets,
+	Pattern:   codec.BucketOffsets,
 	Bucket:    pointsBucket,
 	Precision: time.Second,
 	Check:     checkPoint,

@@ -257,7 +257,7 @@ var samplesLayout = store.NewLayout(samplesColumns, store.Keys[SampleEvent]{
 		Families: []store.Family{{Name: "m", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 30 * 24 * time.Hour}, Life: codec.Lifetime{Stamp: codec.StampShifted, Default: 30 * 24 * time.Hour}}},
 		Splits:   []string{"01#", "02#", "03#", "04#", "05#", "06#", "07#", "08#", "09#", "10#", "11#", "12#", "13#", "14#", "15#"},
 	},
-	Kind:      store.BucketOffsets,
+	Pattern:   codec.BucketOffsets,
 	Bucket:    samplesBucket,
 	Precision: time.Second,
 	Check:     checkSample,

@@ -254,7 +254,7 @@ var delaysLayout = store.NewLayout(delaysColumns, store.Keys[DelayEvent]{
 		ID:       "delays",
 		Families: []store.Family{{Name: "m", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 30 * 24 * time.Hour}}},
 	},
-	Kind:      store.BucketCells,
+	Pattern:   codec.BucketSerialized,
 	Bucket:    delaysBucket,
 	Precision: time.Second,
 	Check:     checkDelay,

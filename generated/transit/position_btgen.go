@@ -306,7 +306,7 @@ var positionsLayout = store.NewLayout(positionsColumns, store.Keys[PositionEvent
 		ID:       "positions",
 		Families: []store.Family{{Name: "m", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 30 * 24 * time.Hour}}},
 	},
-	Kind:      store.BucketCells,
+	Pattern:   codec.BucketNewCells,
 	Bucket:    positionsBucket,
 	Precision: time.Second,
 	Check:     checkPosition,

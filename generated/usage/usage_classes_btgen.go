@@ -233,7 +233,7 @@ var usageClassesLayout = store.NewLayout(usageClassesColumns, store.Keys[UsageCl
 			{Name: "long", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 3 * 24 * time.Hour}, Class: 3},
 		},
 	},
-	Kind:      store.BucketCells,
+	Pattern:   codec.BucketNewCells,
 	Bucket:    usageClassesBucket,
 	Precision: time.Second,
 	Check:     checkUsageClasses,

@@ -207,7 +207,7 @@ var usageDefaultLayout = store.NewLayout(usageDefaultColumns, store.Keys[UsageDe
 		ID:       "usage_default",
 		Families: []store.Family{{Name: "m", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 2 * 24 * time.Hour}, Life: codec.Lifetime{Stamp: codec.StampShifted, Default: 2 * 24 * time.Hour}}},
 	},
-	Kind:      store.SingleRows,
+	Pattern:   codec.SingleUnserialized,
 	TimeKey:   usageDefaultTime,
 	Precision: time.Second,
 	Check:     checkUsageDefault,

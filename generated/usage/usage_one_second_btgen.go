@@ -208,7 +208,7 @@ var usageOneSecondLayout = store.NewLayout(usageOneSecondColumns, store.Keys[Usa
 		Families: []store.Family{{Name: "m", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: time.Second}, Life: codec.Lifetime{Stamp: codec.StampExpiry}}},
 		Splits:   []string{"customer-03", "customer-05", "customer-07"},
 	},
-	Kind:      store.SingleRows,
+	Pattern:   codec.SingleUnserialized,
 	TimeKey:   usageOneSecondTime,
 	Precision: time.Second,
 	Check:     checkUsageOneSecond,

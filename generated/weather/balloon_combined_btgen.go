@@ -215,7 +215,7 @@ var balloonCombinedLayout = store.NewLayout(balloonCombinedColumns, store.Keys[B
 		ID:       "balloon_combined",
 		Families: []store.Family{{Name: "measurements", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 364 * 24 * time.Hour}}},
 	},
-	Kind:      store.BucketCells,
+	Pattern:   codec.BucketSerialized,
 	Bucket:    balloonCombinedBucket,
 	Precision: time.Minute,
 	Check:     checkBalloonCombined,

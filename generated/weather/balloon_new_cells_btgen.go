@@ -220,7 +220,7 @@ var balloonNewCellsLayout = store.NewLayout(balloonNewCellsColumns, store.Keys[B
 		ID:       "balloon_new_cells",
 		Families: []store.Family{{Name: "measurements", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 364 * 24 * time.Hour}}},
 	},
-	Kind:      store.BucketCells,
+	Pattern:   codec.BucketNewCells,
 	Bucket:    balloonNewCellsBucket,
 	Precision: time.Minute,
 	Check:     checkBalloonNewCells,

@@ -232,7 +232,7 @@ var balloonNewColumnsLayout = store.NewLayout(balloonNewColumnsColumns, store.Ke
 		ID:       "balloon_new_columns",
 		Families: []store.Family{{Name: "measurements", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 364 * 24 * time.Hour}}},
 	},
-	Kind:      store.BucketColumns,
+	Pattern:   codec.BucketNewColumns,
 	Bucket:    balloonNewColumnsBucket,
 	Precision: time.Minute,
 	Check:     checkBalloonNewColumns,

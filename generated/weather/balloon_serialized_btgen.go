@@ -211,7 +211,7 @@ var balloonSerializedLayout = store.NewLayout(balloonSerializedColumns, store.Ke
 		ID:       "balloon_serialized",
 		Families: []store.Family{{Name: "measurements", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 364 * 24 * time.Hour}}},
 	},
-	Kind:      store.SingleRows,
+	Pattern:   codec.SingleSerialized,
 	TimeKey:   balloonSerializedTime,
 	Precision: time.Minute,
 	Check:     checkBalloonSerialized,

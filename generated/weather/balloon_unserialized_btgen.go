@@ -217,7 +217,7 @@ var balloonUnserializedLayout = store.NewLayout(balloonUnserializedColumns, stor
 		ID:       "balloon_unserialized",
 		Families: []store.Family{{Name: "measurements", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 364 * 24 * time.Hour}}},
 	},
-	Kind:      store.SingleRows,
+	Pattern:   codec.SingleUnserialized,
 	TimeKey:   balloonUnserializedTime,
 	Precision: time.Minute,
 	Check:     checkBalloonUnserialized,

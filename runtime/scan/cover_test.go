@@ -71,7 +71,7 @@ var lifetimes = []codec.Lifetime{
 // drawTable draws a table without cells.
 func drawTable(t *rapid.T) *table {
 	tab := &table{form: rapid.SampledFrom([]string{wholeForm, suffixForm, regionForm, saltedForm}).Draw(t, "form")}
-	tab.Kind = rapid.SampledFrom([]scan.Kind{scan.BucketCells, scan.BucketColumns, scan.SingleRows, scan.BucketOffsets}).Draw(t, "kind")
+	tab.Pattern = rapid.SampledFrom(codec.Patterns()).Draw(t, "pattern")
 	tab.Offset = codec.Offset{
 		Bucket: codec.Bucket{
 			Every: rapid.SampledFrom([]time.Duration{time.Minute, time.Hour, 6 * time.Hour}).Draw(t, "every"),
@@ -80,10 +80,10 @@ func drawTable(t *rapid.T) *table {
 		Precision: time.Millisecond,
 	}
 	lives := lifetimes
-	switch tab.Kind {
-	case scan.BucketCells, scan.BucketColumns:
+	switch tab.Pattern {
+	case codec.BucketNewCells, codec.BucketSerialized, codec.BucketNewColumns:
 		lives = lifetimes[:5] // timestamps are times of events
-	case scan.BucketOffsets:
+	case codec.BucketOffsets:
 		if rapid.Bool().Draw(t, "fine") {
 			tab.Offset.Precision = 250 * time.Microsecond
 			lives = []codec.Lifetime{{Retention: codec.Retention{{MaxAge: 12 * time.Hour}}}, lifetimes[1], lifetimes[6]}
@@ -106,7 +106,7 @@ func (tab *table) multiSeries() bool { return tab.form == regionForm }
 // timeText is how a time is written in keys.
 func (tab *table) timeText(at time.Time) string {
 	var text []byte
-	if tab.Kind == scan.SingleRows {
+	if !tab.Pattern.Bucketed() {
 		text, _ = tab.TimeKey.Append(nil, at)
 	} else {
 		text, _ = tab.Offset.Bucket.AppendLabel(nil, at)
@@ -116,7 +116,7 @@ func (tab *table) timeText(at time.Time) string {
 
 // key returns the key of a row of an event.
 func (tab *table) key(series, column string, at time.Time) string {
-	if tab.Kind == scan.BucketColumns {
+	if tab.Pattern == codec.BucketNewColumns {
 		series += "#" + column
 	}
 	switch tab.form {
@@ -133,7 +133,7 @@ func (tab *table) key(series, column string, at time.Time) string {
 // spans are where the rows of series s are or, with a region, those of region eu.
 func (tab *table) spans() []codec.Span {
 	of := []string{""}
-	if tab.Kind == scan.BucketColumns {
+	if tab.Pattern == codec.BucketNewColumns {
 		of = []string{"#v", "#w"}
 	}
 	var out []codec.Span
@@ -154,7 +154,7 @@ func (tab *table) spans() []codec.Span {
 		}
 		out = append(out, span)
 	}
-	if tab.Kind == scan.BucketColumns && tab.form == regionForm {
+	if tab.Pattern == codec.BucketNewColumns && tab.form == regionForm {
 		return out[:1] // the prefix holds the rows of all columns
 	}
 	return out
@@ -165,10 +165,10 @@ func (tab *table) put(series string, at, written time.Time) {
 	for i, column := range tab.Columns {
 		family := &tab.Families[i%len(tab.Families)]
 		c := stored{key: tab.key(series, column.Name, at), family: family.Name, qualifier: column.Name, series: series, time: at}
-		switch tab.Kind {
-		case scan.BucketColumns:
+		switch tab.Pattern {
+		case codec.BucketNewColumns:
 			c.qualifier = fmt.Sprint(at.Unix() % 4) // the datum
-		case scan.BucketOffsets:
+		case codec.BucketOffsets:
 			if i > 0 {
 				return // an event is one cell
 			}
@@ -363,7 +363,7 @@ func (tab *table) wanted(r *scan.Read, now time.Time) map[string]stored {
 // range in the bucket that its end cuts.
 func (tab *table) ranked(r *scan.Read, c stored) bool {
 	b := tab.Offset.Bucket
-	return tab.Kind == scan.BucketCells && !c.time.Before(r.To) && b.Start(c.time).Equal(b.Start(r.To)) &&
+	return tab.Pattern.Versioned() && !c.time.Before(r.To) && b.Start(c.time).Equal(b.Start(r.To)) &&
 		slices.ContainsFunc(tab.Families, func(f scan.Family) bool { return len(f.Life.Retention) > 1 })
 }
 
@@ -377,7 +377,7 @@ func (tab *table) drawCells(t *rapid.T) (now time.Time) {
 			at = tab.cells[len(tab.cells)-1].time
 		}
 		at = at.Add(time.Duration(rapid.IntRange(-3, 3).Draw(t, "steps")) * tab.Offset.Precision)
-		if tab.Kind == scan.SingleRows {
+		if !tab.Pattern.Bucketed() {
 			at = codec.Truncate(at, time.Millisecond)
 		}
 		tab.put(rapid.SampledFrom([]string{"s", "ss", "r"}).Draw(t, "series"), at, at.Add(time.Minute))
@@ -426,7 +426,7 @@ func TestCoverage(t *testing.T) {
 	seen := map[string]int{}
 	check(t, func(t *rapid.T) {
 		tab := drawTable(t)
-		if tab.multiSeries() && (!tab.InOrder() || tab.Kind == scan.BucketColumns) {
+		if tab.multiSeries() && (!tab.InOrder() || tab.Pattern == codec.BucketNewColumns) {
 			tab.form = wholeForm // no schema has such a query
 		}
 		now, r := tab.drawCells(t), tab.drawRead(t)
@@ -480,7 +480,7 @@ func TestCoverage(t *testing.T) {
 func ordered(t *rapid.T, tab *table, cells []stored, newestFirst bool) {
 	t.Helper()
 	start := func(c stored) time.Time {
-		if tab.Kind == scan.SingleRows {
+		if !tab.Pattern.Bucketed() {
 			return c.time
 		}
 		return tab.Offset.Bucket.Start(c.time)

@@ -103,7 +103,7 @@ func (t *Table) partFilter(r *Read, p codec.Part, now time.Time) Filter {
 // be alive.
 func (t *Table) cellsOf(r *Read, p codec.Part, now time.Time) Filter {
 	newest := 0
-	if r.LatestOnly && (t.Kind == BucketCells || t.Kind == BucketColumns) {
+	if r.LatestOnly && (t.Pattern.EventTimed()) {
 		newest = 1
 	}
 	switch {
@@ -172,7 +172,7 @@ func (t *Table) cellsIn(windowsOf func(f *Family) []codec.Window) Filter {
 // rest returns until when the cells of a family are read for a range up to a time: in
 // buckets of cells, those count that decide the rank of others.
 func (t *Table) rest(f *Family, now, from, to time.Time) time.Time {
-	if t.Kind != BucketCells {
+	if !t.Pattern.Versioned() {
 		return to
 	}
 	return f.Life.Retention.Rest(t.Offset.Bucket, now, from, to)
@@ -209,7 +209,7 @@ func (t *Table) keys(r *Read, p codec.Part) Filter {
 		return Keys{r.Keys.At(codec.AnyTime(t.keyTimes()))}
 	}
 	parts := []codec.Part{p}
-	if t.Kind == BucketOffsets {
+	if t.Pattern == codec.BucketOffsets {
 		parts = t.Offset.CutBuckets(p.From, p.To)
 	}
 	var branches []Filter
@@ -235,20 +235,20 @@ func keysOnly(f Filter) Filter { return chain(f, CellsPerRow(1), StripValues{}) 
 
 // EventCells returns the filter of the living cells of an event in its row: those that a
 // read would make an event of at that time; nil if none can be alive. sequence is the
-// sequence number of the event or, for BucketColumns, its class: an event of another class
+// sequence number of the event or, for new columns, its class: an event of another class
 // is another event.
 func (t *Table) EventCells(now, event time.Time, sequence uint32) Filter {
 	from, to := time.Time{}, codec.Endless
-	if t.Kind == BucketCells || t.Kind == BucketColumns {
+	if t.Pattern.EventTimed() {
 		from, to = event, event.Add(time.Millisecond)
 	}
 	cells := t.cellsIn(func(f *Family) []codec.Window {
-		if t.Kind == BucketColumns && f.Class != int(sequence) {
+		if t.Pattern == codec.BucketNewColumns && f.Class != int(sequence) {
 			return nil
 		}
 		return f.Life.Windows(now, from, to)
 	})
-	if cells == nil || t.Kind == BucketColumns {
+	if cells == nil || t.Pattern == codec.BucketNewColumns {
 		return cells
 	}
 	return chain(t.columnsOfEvent(event, sequence), cells)
@@ -256,7 +256,7 @@ func (t *Table) EventCells(now, event time.Time, sequence uint32) Filter {
 
 // columnsOfEvent returns the filter of the columns that the cells of an event are in.
 func (t *Table) columnsOfEvent(event time.Time, sequence uint32) Filter {
-	if t.Kind == BucketOffsets {
+	if t.Pattern == codec.BucketOffsets {
 		return Columns{string(t.Offset.Append(nil, event, sequence))}
 	}
 	var names Columns

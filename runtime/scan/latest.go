@@ -41,7 +41,7 @@ func (s *Search) RequestOf(key string) Request {
 // all spans; false where one request finds the newest event anyway, where these rows
 // cannot be requested at once, or if no event can be alive.
 func (t *Table) Recent(spans []codec.Span, now time.Time) (Request, bool) {
-	if t.Kind == SingleRows || t.InOrder() && len(spans) == 1 || !apart(spans) {
+	if !t.Pattern.Bucketed() || t.InOrder() && len(spans) == 1 || !apart(spans) {
 		return Request{}, false
 	}
 	filter := t.newest(now)
@@ -66,7 +66,7 @@ func (t *Table) Recent(spans []codec.Span, now time.Time) (Request, bool) {
 // newest returns the filter of the newest cells of each column or, where cells do not
 // tell, of all that are alive; nil if none can be.
 func (t *Table) newest(now time.Time) Filter {
-	if t.Kind == BucketCells || t.Kind == BucketColumns {
+	if t.Pattern.EventTimed() {
 		return t.alive(now, time.Time{}, MaxTime, 1)
 	}
 	return t.alive(now, time.Time{}, codec.Endless, 0)
@@ -79,7 +79,7 @@ func (t *Table) living(span codec.Span, now time.Time) codec.Rows {
 	rows.Reverse = !t.Descending()
 	since, _ := t.Since(now)
 	span.Newest, span.Whole, span.Suffix = true, span.Whole && span.Suffix == "", ""
-	if t.Kind == SingleRows {
+	if !t.Pattern.Bucketed() {
 		if within, ok := span.Times(t.TimeKey, since, MaxTime); ok {
 			return within
 		}

@@ -74,7 +74,7 @@ func (t *Table) Plan(r *Read, now time.Time) Plan {
 // parts cuts a range at the buckets that are not whole in it, where the times of events
 // are in qualifiers alone. The parts are in the order of reading.
 func (t *Table) parts(r *Read, from, to time.Time) []codec.Part {
-	if t.Kind != BucketOffsets || r.AllTimes || t.ByTimestamp() {
+	if t.Pattern != codec.BucketOffsets || r.AllTimes || t.ByTimestamp() {
 		return []codec.Part{{From: from, To: to}}
 	}
 	parts := t.Offset.CutBuckets(from, to)
@@ -87,9 +87,9 @@ func (t *Table) parts(r *Read, from, to time.Time) []codec.Part {
 // route returns how the rows of the spans become one sequence.
 func (t *Table) route(r *Read) Route {
 	switch {
-	case r.LatestOnly && r.Contiguous && t.InOrder() && t.Kind != BucketColumns:
+	case r.LatestOnly && r.Contiguous && t.InOrder() && t.Pattern != codec.BucketNewColumns:
 		return Skipping
-	case len(r.Spans) > 1 || t.Kind == BucketColumns:
+	case len(r.Spans) > 1 || t.Pattern == codec.BucketNewColumns:
 		return Merged
 	}
 	return OneSpan
@@ -98,7 +98,7 @@ func (t *Table) route(r *Read) Route {
 // endsByRows reports whether a read with a limit is over after as many rows, each of
 // which has an event: not if events of several rows are sorted, or left out.
 func (t *Table) endsByRows(r *Read) bool {
-	sorted := r.TimeOrder && r.MultiSeries && t.Kind != SingleRows
+	sorted := r.TimeOrder && r.MultiSeries && t.Pattern.Bucketed()
 	return r.Limit > 0 && (!r.LatestOnly || !r.MultiSeries) && !sorted
 }
 
@@ -126,13 +126,13 @@ func (p *Plan) Requests() []Request {
 
 // Reads reports whether rows of a span are read: not those of a column that is not.
 func (p *Part) Reads(span int) bool {
-	return p.table.Kind != BucketColumns || !p.read.Projection.Omits(span)
+	return p.table.Pattern != codec.BucketNewColumns || !p.read.Projection.Omits(span)
 }
 
 // Lookup returns the request that finds out which rows a span has; false if none is
 // needed.
 func (p *Part) Lookup(span int) (Request, bool) {
-	if p.read.AllTimes || p.table.Kind == SingleRows || !p.Reads(span) || p.listing(span) != listStored {
+	if p.read.AllTimes || !p.table.Pattern.Bucketed() || !p.Reads(span) || p.listing(span) != listStored {
 		return Request{}, false
 	}
 	return p.table.lookup(p.read.Spans[span], p.Filter), true
@@ -148,7 +148,7 @@ func (p *Part) Requests(span int) iter.Seq[Request] {
 	if one, ok := p.Request(span); ok {
 		return func(yield func(Request) bool) { yield(one) }
 	}
-	if !p.Reads(span) || p.read.AllTimes || p.table.Kind == SingleRows {
+	if !p.Reads(span) || p.read.AllTimes || !p.table.Pattern.Bucketed() {
 		return func(func(Request) bool) {}
 	}
 	s, f := p.span(span)
@@ -166,7 +166,7 @@ func (p *Part) Request(span int) (q Request, one bool) {
 	case p.read.AllTimes:
 		rows, one = codec.PrefixRows(s.Prefix), true
 		rows.Reverse = s.Newest != p.table.Descending()
-	case p.table.Kind == SingleRows:
+	case !p.table.Pattern.Bucketed():
 		rows, one = s.Times(p.table.TimeKey, p.From, p.To)
 	default:
 		rows, one = s.One(p.table.Offset.Bucket, p.From, p.To)
@@ -184,7 +184,7 @@ func (p *Part) span(i int) (codec.Span, Filter) {
 	s.Newest = p.read.NewestFirst
 	switch {
 	case p.read.AllTimes:
-	case t.Kind == SingleRows:
+	case !t.Pattern.Bucketed():
 		return s, t.matching(s, p.Filter)
 	case p.listing(i) == listRange:
 		f := t.matching(s, p.Filter)
@@ -242,7 +242,7 @@ func (p *Part) request(rows []codec.Rows, f Filter) Request {
 	switch {
 	case len(p.read.Spans) > MaxStreams: // more than can be read at once
 		q.Paginated, q.Limit = true, PageRows
-		if p.table.Kind == SingleRows {
+		if !p.table.Pattern.Bucketed() {
 			q.Limit = PageEvents
 		}
 	case p.Limit > 0:
@@ -271,7 +271,7 @@ func (p *Part) Gathered() (Request, bool) {
 		case !p.Reads(i):
 		case r.AllTimes:
 			all[i] = []codec.Rows{codec.PrefixRows(span.Prefix)}
-		case t.Kind == SingleRows:
+		case !t.Pattern.Bucketed():
 			if rows, some := span.Times(t.TimeKey, p.From, p.To); some {
 				all[i] = []codec.Rows{rows}
 			}

@@ -21,9 +21,9 @@ func compare(t *testing.T, what string, want, got any) {
 }
 
 // hours are tables with a bucket an hour, or a row for each event.
-func hours(kind scan.Kind, lives ...codec.Lifetime) *scan.Table {
+func hours(pattern codec.Pattern, lives ...codec.Lifetime) *scan.Table {
 	t := &scan.Table{
-		Kind:    kind,
+		Pattern: pattern,
 		Offset:  codec.Offset{Bucket: codec.Bucket{Every: time.Hour, Label: labels[0]}, Precision: time.Second},
 		TimeKey: codec.TimeFormat{Kind: codec.UnixSeconds},
 	}
@@ -70,7 +70,7 @@ func TestFilterOfLifetimes(t *testing.T) {
 		}}},
 		{"by expiry", []codec.Lifetime{{Stamp: codec.StampExpiry}}, to, false, scan.Cells{[]string{"a"}, []codec.Window{{From: codec.Micros(to) + 1000}}}},
 	} {
-		plan := hours(scan.BucketCells, tt.lives...).Plan(&scan.Read{Spans: one, From: from, To: to, NewestFirst: tt.latest, LatestOnly: tt.latest}, tt.now)
+		plan := hours(codec.BucketNewCells, tt.lives...).Plan(&scan.Read{Spans: one, From: from, To: to, NewestFirst: tt.latest, LatestOnly: tt.latest}, tt.now)
 		var got scan.Filter
 		if len(plan.Parts) > 0 {
 			got = plan.Parts[0].Filter
@@ -85,20 +85,20 @@ func TestRestOfBucket(t *testing.T) {
 	ranked := codec.Lifetime{Retention: codec.Retention{{MaxAge: 2 * time.Hour}, {Versions: 10}}}
 	for _, tt := range []struct {
 		name     string
-		kind     scan.Kind
+		pattern  codec.Pattern
 		from, to time.Time
 		end      time.Time
 		valid    bool // the ranks for ever, not just for a while
 		want     bool // the newest cells alone, if only the latest event is wanted
 	}{
-		{"passes its age", scan.BucketCells, day, day.Add(90 * time.Minute), day.Add(2 * time.Hour), true, false},
-		{"is too young", scan.BucketCells, day.Add(3 * time.Hour), day.Add(210 * time.Minute), day.Add(210 * time.Minute), false, true},
-		{"ends with the range", scan.BucketCells, day, day.Add(time.Hour), day.Add(time.Hour), false, true},
-		{"has a column for each event", scan.BucketColumns, day, day.Add(90 * time.Minute), day.Add(90 * time.Minute), false, true},
+		{"passes its age", codec.BucketNewCells, day, day.Add(90 * time.Minute), day.Add(2 * time.Hour), true, false},
+		{"is too young", codec.BucketNewCells, day.Add(3 * time.Hour), day.Add(210 * time.Minute), day.Add(210 * time.Minute), false, true},
+		{"ends with the range", codec.BucketNewCells, day, day.Add(time.Hour), day.Add(time.Hour), false, true},
+		{"has a column for each event", codec.BucketNewColumns, day, day.Add(90 * time.Minute), day.Add(90 * time.Minute), false, true},
 	} {
 		now := day.Add(3 * time.Hour)
 		for _, latest := range []bool{false, true} {
-			plan := hours(tt.kind, ranked).Plan(&scan.Read{Spans: one, From: tt.from, To: tt.to, NewestFirst: latest, LatestOnly: latest}, now)
+			plan := hours(tt.pattern, ranked).Plan(&scan.Read{Spans: one, From: tt.from, To: tt.to, NewestFirst: latest, LatestOnly: latest}, now)
 			filter, limited := plan.Parts[0].Filter.(scan.Chain)
 			if !limited {
 				filter = scan.Chain{plan.Parts[0].Filter}
@@ -112,7 +112,7 @@ func TestRestOfBucket(t *testing.T) {
 
 // What has expired is not part of the range of rows.
 func TestRangeOfLivingRows(t *testing.T) {
-	plan := hours(scan.SingleRows, maxAge(time.Hour)).Plan(&scan.Read{Spans: one, From: day, To: day.Add(4 * time.Hour)}, day.Add(3*time.Hour))
+	plan := hours(codec.SingleUnserialized, maxAge(time.Hour)).Plan(&scan.Read{Spans: one, From: day, To: day.Add(4 * time.Hour)}, day.Add(3*time.Hour))
 	compare(t, "start", fmt.Sprintf("s#%d", day.Add(2*time.Hour).Unix()), plan.Requests()[0].Rows[0].Start)
 	compare(t, "from", day.Add(2*time.Hour), plan.From)
 }
@@ -121,7 +121,7 @@ func TestRangeOfLivingRows(t *testing.T) {
 func TestDirectionOfAllTimes(t *testing.T) {
 	for _, newestFirst := range []bool{false, true} {
 		for _, reverse := range []bool{false, true} {
-			table := hours(scan.SingleRows, codec.Lifetime{})
+			table := hours(codec.SingleUnserialized, codec.Lifetime{})
 			table.TimeKey.Reverse = reverse
 			plan := table.Plan(&scan.Read{Spans: one, AllTimes: true, MultiSeries: true, From: day, To: day.Add(time.Hour), NewestFirst: newestFirst}, day)
 			compare(t, fmt.Sprint(newestFirst, reverse), []codec.Rows{{Start: "s#", End: "s$", Reverse: newestFirst != reverse}}, plan.Requests()[0].Rows)
@@ -134,7 +134,7 @@ func TestDirectionOfAllTimes(t *testing.T) {
 func TestFilterOfRows(t *testing.T) {
 	suffixed := []codec.Span{{Delimiter: "#", Suffix: "s", Whole: true}}
 	requests := func(r *scan.Read) []scan.Request {
-		plan := hours(scan.SingleRows, codec.Lifetime{}).Plan(r, day)
+		plan := hours(codec.SingleUnserialized, codec.Lifetime{}).Plan(r, day)
 		return plan.Requests()
 	}
 	from, to := day, day.Add(time.Second)
@@ -152,7 +152,7 @@ func TestFilterOfRows(t *testing.T) {
 // Fields that are fetched come with their values, and the presence of another tells which
 // events there are.
 func TestProjection(t *testing.T) {
-	table := hours(scan.BucketCells, codec.Lifetime{})
+	table := hours(codec.BucketNewCells, codec.Lifetime{})
 	table.Columns = []scan.Column{{Name: "a"}, {Name: "b"}, {Name: "c", Required: true}, {Name: "at", WrittenAt: true}}
 	none, presence, values := scan.Nothing, scan.Presence, scan.Values
 	whole, optional := *table, *table
@@ -201,22 +201,22 @@ func TestProjection(t *testing.T) {
 // against the others, one more tells whether that instant is complete.
 func TestLimit(t *testing.T) {
 	for _, tt := range []struct {
-		name string
-		kind scan.Kind
-		ties bool
-		read scan.Read
-		want int
+		name    string
+		pattern codec.Pattern
+		ties    bool
+		read    scan.Read
+		want    int
 	}{
-		{"rows", scan.SingleRows, false, scan.Read{Limit: 3}, 3},
-		{"buckets", scan.BucketCells, false, scan.Read{Limit: 3}, 3},
-		{"ties", scan.SingleRows, true, scan.Read{Limit: 3}, 4},
-		{"the newest of one series", scan.BucketCells, false, scan.Read{Limit: 1, NewestFirst: true, LatestOnly: true}, 1},
-		{"the newest of each series", scan.BucketCells, false, scan.Read{Limit: 3, NewestFirst: true, LatestOnly: true, MultiSeries: true}, 0},
-		{"sorted buckets", scan.BucketCells, false, scan.Read{Limit: 3, TimeOrder: true, MultiSeries: true}, 0},
-		{"sorted rows", scan.SingleRows, false, scan.Read{Limit: 3, TimeOrder: true, MultiSeries: true}, 3},
-		{"no limit", scan.SingleRows, true, scan.Read{}, 0},
+		{"rows", codec.SingleUnserialized, false, scan.Read{Limit: 3}, 3},
+		{"buckets", codec.BucketNewCells, false, scan.Read{Limit: 3}, 3},
+		{"ties", codec.SingleUnserialized, true, scan.Read{Limit: 3}, 4},
+		{"the newest of one series", codec.BucketNewCells, false, scan.Read{Limit: 1, NewestFirst: true, LatestOnly: true}, 1},
+		{"the newest of each series", codec.BucketNewCells, false, scan.Read{Limit: 3, NewestFirst: true, LatestOnly: true, MultiSeries: true}, 0},
+		{"sorted buckets", codec.BucketNewCells, false, scan.Read{Limit: 3, TimeOrder: true, MultiSeries: true}, 0},
+		{"sorted rows", codec.SingleUnserialized, false, scan.Read{Limit: 3, TimeOrder: true, MultiSeries: true}, 3},
+		{"no limit", codec.SingleUnserialized, true, scan.Read{}, 0},
 	} {
-		table := hours(tt.kind, codec.Lifetime{})
+		table := hours(tt.pattern, codec.Lifetime{})
 		table.Ties = tt.ties
 		tt.read.Spans, tt.read.From, tt.read.To = one, day, day.Add(time.Hour)
 		plan := table.Plan(&tt.read, day)
@@ -238,24 +238,24 @@ func TestSeveralSpans(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		name     string
-		kind     scan.Kind
+		pattern  codec.Pattern
 		read     scan.Read
 		ties     bool
 		requests int
 		route    scan.Route
 		limit    int
 	}{
-		{"gathered", scan.BucketCells, scan.Read{Spans: spans(64)}, false, 1, scan.Merged, 0},
-		{"too many", scan.BucketCells, scan.Read{Spans: spans(65)}, false, 65, scan.Merged, scan.PageRows},
-		{"too many rows", scan.SingleRows, scan.Read{Spans: spans(65)}, false, 65, scan.Merged, scan.PageEvents},
-		{"limited", scan.BucketCells, scan.Read{Spans: spans(2), Limit: 5}, false, 2, scan.Merged, 5},
-		{"ties", scan.SingleRows, scan.Read{Spans: spans(2)}, true, 2, scan.Merged, 0},
-		{"not apart", scan.BucketCells, scan.Read{Spans: append(spans(1), spans(1)...)}, false, 2, scan.Merged, 0},
-		{"one", scan.BucketCells, scan.Read{Spans: spans(1)}, false, 1, scan.OneSpan, 0},
-		{"the row of a column", scan.BucketColumns, scan.Read{Spans: spans(1)}, false, 1, scan.Merged, 0},
-		{"the newest of each series", scan.BucketCells, scan.Read{Spans: spans(2), AllTimes: true, Contiguous: true, MultiSeries: true, NewestFirst: true, LatestOnly: true}, false, 2, scan.Skipping, 0},
+		{"gathered", codec.BucketNewCells, scan.Read{Spans: spans(64)}, false, 1, scan.Merged, 0},
+		{"too many", codec.BucketNewCells, scan.Read{Spans: spans(65)}, false, 65, scan.Merged, scan.PageRows},
+		{"too many rows", codec.SingleUnserialized, scan.Read{Spans: spans(65)}, false, 65, scan.Merged, scan.PageEvents},
+		{"limited", codec.BucketNewCells, scan.Read{Spans: spans(2), Limit: 5}, false, 2, scan.Merged, 5},
+		{"ties", codec.SingleUnserialized, scan.Read{Spans: spans(2)}, true, 2, scan.Merged, 0},
+		{"not apart", codec.BucketNewCells, scan.Read{Spans: append(spans(1), spans(1)...)}, false, 2, scan.Merged, 0},
+		{"one", codec.BucketNewCells, scan.Read{Spans: spans(1)}, false, 1, scan.OneSpan, 0},
+		{"the row of a column", codec.BucketNewColumns, scan.Read{Spans: spans(1)}, false, 1, scan.Merged, 0},
+		{"the newest of each series", codec.BucketNewCells, scan.Read{Spans: spans(2), AllTimes: true, Contiguous: true, MultiSeries: true, NewestFirst: true, LatestOnly: true}, false, 2, scan.Skipping, 0},
 	} {
-		table := hours(tt.kind, codec.Lifetime{})
+		table := hours(tt.pattern, codec.Lifetime{})
 		table.Ties = tt.ties
 		tt.read.From, tt.read.To = day, day.Add(time.Hour)
 		plan := table.Plan(&tt.read, day)
@@ -275,7 +275,7 @@ func TestSeveralSpans(t *testing.T) {
 // Rows of many buckets whose labels do not sort are looked up before they are read, for each
 // span.
 func TestLookup(t *testing.T) {
-	table := hours(scan.BucketCells, codec.Lifetime{})
+	table := hours(codec.BucketNewCells, codec.Lifetime{})
 	table.Offset.Bucket.Label = labels[2]
 	two := []codec.Span{{Prefix: "0#", Whole: true, MaxBytes: codec.MaxRowSet}, {Prefix: "1#", Whole: true, MaxBytes: codec.MaxRowSet}}
 	plan := table.Plan(&scan.Read{Spans: two, From: day.AddDate(0, -3, 0), To: day}, day)
@@ -302,25 +302,20 @@ func TestEventCells(t *testing.T) {
 	at := []codec.Window{{From: codec.Micros(day), To: codec.Micros(day) + 1000}}
 	columns := []scan.Column{{Name: "v"}, {Name: "w"}, {Name: "at", WrittenAt: true}}
 	for _, tt := range []struct {
-		kind     scan.Kind
+		pattern  codec.Pattern
 		life     codec.Lifetime
 		sequence uint32
 		want     scan.Filter
 	}{
-		{scan.BucketCells, maxAge(time.Hour), 0, scan.Chain{scan.Columns{"v", "w"}, scan.Cells{[]string{"a"}, at}}},
-		{scan.SingleRows, codec.Lifetime{}, 0, scan.Chain{scan.Columns{"v", "w"}, scan.Cells{Families: []string{"a"}}}},
-		{scan.BucketOffsets, codec.Lifetime{}, 0, scan.Chain{scan.Columns{"\x00\x00"}, scan.Cells{Families: []string{"a"}}}},
-		{scan.BucketColumns, codec.Lifetime{}, 0, scan.Cells{[]string{"a"}, at}},
-		{scan.BucketColumns, codec.Lifetime{}, 1, nil}, // of another class
-		{scan.BucketCells, maxAge(time.Minute), 0, nil},
+		{codec.BucketNewCells, maxAge(time.Hour), 0, scan.Chain{scan.Columns{"v", "w"}, scan.Cells{[]string{"a"}, at}}},
+		{codec.SingleUnserialized, codec.Lifetime{}, 0, scan.Chain{scan.Columns{"v", "w"}, scan.Cells{Families: []string{"a"}}}},
+		{codec.BucketOffsets, codec.Lifetime{}, 0, scan.Chain{scan.Columns{"\x00\x00"}, scan.Cells{Families: []string{"a"}}}},
+		{codec.BucketNewColumns, codec.Lifetime{}, 0, scan.Cells{[]string{"a"}, at}},
+		{codec.BucketNewColumns, codec.Lifetime{}, 1, nil}, // of another class
+		{codec.BucketNewCells, maxAge(time.Minute), 0, nil},
 	} {
-		table := hours(tt.kind, tt.life)
+		table := hours(tt.pattern, tt.life)
 		table.Columns = columns
-		compare(t, fmt.Sprint(tt.kind, tt.sequence), tt.want, table.EventCells(day.Add(30*time.Minute), day, tt.sequence))
+		compare(t, fmt.Sprint(tt.pattern, tt.sequence), tt.want, table.EventCells(day.Add(30*time.Minute), day, tt.sequence))
 	}
-}
-
-// The names of kinds are those of their constants.
-func TestKindNames(t *testing.T) {
-	compare(t, "names", "[BucketCells BucketColumns SingleRows BucketOffsets Kind(4)]", fmt.Sprint([]scan.Kind{0, 1, 2, 3, 4}))
 }

@@ -1,6 +1,10 @@
 package scan
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/btgen-dev/btgen/runtime/codec"
+)
 
 // Fetch is how much of a column is read.
 type Fetch byte
@@ -22,7 +26,7 @@ func (p Projection) HasValues(column int) bool { return p == nil || p[column] ==
 
 // OneValue reports whether an event is stored as one cell.
 func (t *Table) OneValue() bool {
-	return t.Kind == BucketOffsets || slices.ContainsFunc(t.Columns, func(c Column) bool { return c.Whole })
+	return t.Pattern == codec.BucketOffsets || slices.ContainsFunc(t.Columns, func(c Column) bool { return c.Whole })
 }
 
 // Project returns the projection on some columns, by their indices; nil for all columns.
@@ -63,9 +67,9 @@ func (t *Table) telling() (columns []int) {
 // are rows.
 func (t *Table) projected(p Projection) Filter {
 	switch {
-	case p == nil || t.Kind == BucketColumns:
+	case p == nil || t.Pattern == codec.BucketNewColumns:
 		return nil
-	case t.Kind == BucketOffsets:
+	case t.Pattern == codec.BucketOffsets:
 		return StripValues{}
 	}
 	var values, present Columns

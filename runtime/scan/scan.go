@@ -5,47 +5,18 @@
 package scan
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
-// Kind says where a table keeps an event's time and its data.
-type Kind int
-
-const (
-	// BucketCells is a row per bucket: each event is a cell in each column, and the
-	// cell's timestamp is the event's time.
-	BucketCells Kind = iota
-	// BucketColumns is a row per bucket and column of the table: each datum is a column
-	// qualifier, with the event's time as its cell's timestamp.
-	BucketColumns
-	// SingleRows is a row per event, with the event's time in the row key.
-	SingleRows
-	// BucketOffsets is a row per bucket: each event is a column whose qualifier is the
-	// event's time within the bucket.
-	BucketOffsets
-)
-
-// kindNames are the names of the constants.
-var kindNames = [...]string{BucketCells: "BucketCells", BucketColumns: "BucketColumns", SingleRows: "SingleRows", BucketOffsets: "BucketOffsets"}
-
-// String returns the name of the constant.
-func (k Kind) String() string {
-	if k < 0 || int(k) >= len(kindNames) {
-		return fmt.Sprintf("Kind(%d)", int(k))
-	}
-	return kindNames[k]
-}
-
 // Table is the shape of a table, as far as reads depend on it.
 type Table struct {
-	Kind    Kind
-	Offset  codec.Offset     // the buckets, unless Kind is SingleRows, and the precision of event times
-	TimeKey codec.TimeFormat // for SingleRows, how the time is written in row keys
-	// Ties says, for SingleRows, that the time is reversed in row keys and a sequence
+	Pattern codec.Pattern
+	Offset  codec.Offset     // the buckets, if the pattern has them, and the precision of event times
+	TimeKey codec.TimeFormat // for rows of single events, how the time is written in row keys
+	// Ties says, for rows of single events, that the time is reversed in row keys and a sequence
 	// number follows it: the rows of one instant then sort against all others.
 	Ties     bool
 	Families []Family
@@ -60,7 +31,7 @@ type Family struct {
 	Class int
 }
 
-// Column is a column or, for BucketColumns, what the rows of a field have in their keys.
+// Column is a column or, for new columns, what the rows of a field have in their keys.
 type Column struct {
 	Name      string
 	Required  bool // every event has it
@@ -70,7 +41,7 @@ type Column struct {
 
 // Read says which events to read.
 type Read struct {
-	// Spans are where the rows are: one span, one for each salt or, for BucketColumns,
+	// Spans are where the rows are: one span, one for each salt or, for new columns,
 	// one for each column.
 	Spans []codec.Span
 	// AllTimes says that series values which are not given follow the prefix of a span:
@@ -112,11 +83,11 @@ type Request struct {
 
 // InOrder reports whether the rows of a series are in ascending or descending order of
 // time.
-func (t *Table) InOrder() bool { return t.Kind == SingleRows || t.Offset.Bucket.Sorted() }
+func (t *Table) InOrder() bool { return !t.Pattern.Bucketed() || t.Offset.Bucket.Sorted() }
 
 // Descending reports whether the newest row of a series comes first.
 func (t *Table) Descending() bool {
-	if t.Kind == SingleRows {
+	if !t.Pattern.Bucketed() {
 		return t.TimeKey.Reverse
 	}
 	return t.Offset.Bucket.Descending()
@@ -127,10 +98,10 @@ func (t *Table) Descending() bool {
 // goes by timestamps too. Elsewhere cells may have any timestamp, such as those that
 // other programs write.
 func (t *Table) ByTimestamp() bool {
-	switch t.Kind {
-	case SingleRows:
+	switch {
+	case !t.Pattern.Bucketed():
 		return false
-	case BucketOffsets:
+	case t.Pattern == codec.BucketOffsets:
 		return !slices.ContainsFunc(t.Families, func(f Family) bool { return !f.Life.Dated() })
 	}
 	return true
@@ -144,7 +115,7 @@ func (t *Table) Since(now time.Time) (oldest time.Time, bounded bool) {
 
 // keyTimes is how times are written in row keys.
 func (t *Table) keyTimes() codec.KeyTimes {
-	if t.Kind == SingleRows {
+	if !t.Pattern.Bucketed() {
 		return t.TimeKey
 	}
 	return t.Offset.Bucket

@@ -8,6 +8,7 @@ import (
 
 	"cloud.google.com/go/bigtable"
 
+	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/internal/wire"
 )
 
@@ -23,7 +24,7 @@ var ErrSeveralRows = errors.New("IfAbsent: an event of bucket_new_columns with s
 // oneRow refuses an event that is to be written if it is absent and takes several rows.
 func (s *stage[E]) oneRow(table int) {
 	t, l := &s.tables[table], s.writer.tables[table].layout
-	if t.err == nil && l.Kind == BucketColumns && len(l.Columns) > 1 {
+	if t.err == nil && l.Pattern == codec.BucketNewColumns && len(l.Columns) > 1 {
 		t.err = fmt.Errorf("table %s: %w", s.writer.tables[table].id, ErrSeveralRows)
 	}
 }

@@ -142,7 +142,7 @@ func TestOtherClassesExist(t *testing.T) {
 		}
 		must(t, w.Write(t.Context(), event(1), ifAbsent))
 		same(t, 1, len(failuresOf(t, w.Write(t.Context(), event(1), ifAbsent))))
-		if base.Kind == BucketColumns {
+		if base.Pattern == codec.BucketNewColumns {
 			must(t, w.Write(t.Context(), event(2), ifAbsent))
 			continue
 		}

@@ -116,7 +116,7 @@ func (a *assembler[E]) position(q *Query[E], span codec.Span, row wire.Row) (pos
 // row yields the events of a row, and releases it. The event of a row of its own may
 // have to wait for those that came with it, see flush.
 func (a *assembler[E]) row(row wire.Row, yield yielder[E]) bool {
-	if a.layout.Kind == SingleRows {
+	if !a.layout.Pattern.Bucketed() {
 		return a.single(row, yield)
 	}
 	defer row.Release()
@@ -128,7 +128,7 @@ func (a *assembler[E]) row(row wire.Row, yield yielder[E]) bool {
 		return true
 	}
 	a.empty(row)
-	if a.layout.Kind == BucketOffsets {
+	if a.layout.Pattern == codec.BucketOffsets {
 		return a.offsets(start, row, yield) && a.bucket(yield)
 	}
 	a.split(row)
@@ -140,7 +140,7 @@ func (a *assembler[E]) rows(rows []wire.Row, yield yielder[E]) bool {
 	for _, row := range rows {
 		switch {
 		case !row.Exists():
-		case a.layout.Kind == BucketColumns:
+		case a.layout.Pattern == codec.BucketNewColumns:
 			return a.metrics(rows, row, yield)
 		case !a.row(row, yield):
 			return false
@@ -411,7 +411,7 @@ func (a *assembler[E]) yield(begin, end int, yield yielder[E]) bool {
 		if !a.yieldOne(n, yield) {
 			return false
 		}
-		if a.latestOnly && a.found && a.layout.Kind != SingleRows {
+		if a.latestOnly && a.found && a.layout.Pattern.Bucketed() {
 			break // what is older is asked for in part, and not wanted
 		}
 	}
@@ -489,7 +489,7 @@ func (a *assembler[E]) alive(now time.Time, column, k int) bool {
 	f, family := &a.frame, a.familyOf(column, k)
 	stamp := f.cell(column, k).Micros
 	alive := false
-	if a.layout.Kind == BucketCells {
+	if a.layout.Pattern.Versioned() {
 		newer := f.rank(column, k)
 		if now.After(a.ranksEnd) && a.layout.Bucket.End(f.times[k]).After(a.to) {
 			newer = math.MaxInt32 // what the range left out of the bucket may be newer
@@ -541,7 +541,7 @@ func (a *assembler[E]) freshness() freshness {
 		if us == math.MaxInt64 || life.Forever() {
 			continue
 		}
-		until := life.Fresh(us, a.layout.Kind != BucketCells)
+		until := life.Fresh(us, !a.layout.Pattern.Versioned())
 		if f.ever || until.Before(f.until) {
 			f = freshness{until: until}
 		}
@@ -555,7 +555,7 @@ func (a *assembler[E]) findOldest() {
 	for i := range a.oldest {
 		a.oldest[i] = math.MaxInt64
 	}
-	rising := !f.mixed && (a.layout.Kind == BucketCells || a.layout.Kind == BucketColumns)
+	rising := !f.mixed && (a.layout.Pattern.EventTimed())
 	for i := range f.columns {
 		for k := range f.columns[i].cells {
 			if cell := &f.columns[i].cells[k]; !isHole(cell) {

@@ -183,7 +183,7 @@ func unsorted(l *Layout[sample]) *Layout[sample] {
 	key := func(e *sample, column int) []byte {
 		w := codec.NewKeyWriter(nil, "#")
 		w.String("series", e.Series)
-		if l.Kind == BucketColumns {
+		if l.Pattern == codec.BucketNewColumns {
 			w.Const(l.Columns[column].Name)
 		}
 		w.Bucket(days, e.Time)
@@ -193,7 +193,7 @@ func unsorted(l *Layout[sample]) *Layout[sample] {
 	l.Put = func(e *sample, c *Cells) {
 		c.Row(key(e, 0), nil)
 		c.Set(0, codec.AppendBinaryUint64(nil, e.Value))
-		if l.Kind == BucketColumns {
+		if l.Pattern == codec.BucketNewColumns {
 			c.Row(key(e, 1), nil)
 		}
 		c.Set(1, e.Note)
@@ -209,7 +209,7 @@ func unsorted(l *Layout[sample]) *Layout[sample] {
 	l.Key = func(row string, e *sample) (time.Time, error) {
 		r := codec.NewKeyReader(row, "#")
 		e.Series = r.String("series")
-		if l.Kind == BucketColumns {
+		if l.Pattern == codec.BucketNewColumns {
 			r.String("metric")
 		}
 		start := r.Bucket(days)
@@ -262,7 +262,7 @@ func brokenReads(l *Layout[sample]) map[string]brokenReader {
 			return []string{rowText(&e)}, err
 		},
 	}
-	if l.Kind != BucketColumns {
+	if l.Pattern != codec.BucketNewColumns {
 		reads["series"] = query(of("s0", "s1"), begin, end, ReadOptions{})
 		reads["latest of series"] = query(all("s"), begin, end, ReadOptions{LatestOnly: true})
 	}

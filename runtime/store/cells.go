@@ -22,7 +22,7 @@ const (
 // after it, nothing more of it is taken.
 type Cells struct {
 	table    *Table
-	kind     Kind
+	pattern  codec.Pattern
 	named    bool // columns have the name of their datum or their time
 	columns  []Column
 	plain    []bool        // whether the cells of a column are set as they are encoded
@@ -71,7 +71,7 @@ type stagedRow struct {
 // newCells returns cells for the events of a layout.
 func newCells[E any](l *Layout[E]) *Cells {
 	c := &Cells{
-		table: &l.Table, kind: l.Kind, named: l.Kind == BucketColumns || l.Kind == BucketOffsets, columns: l.Columns, offset: l.offset(),
+		table: &l.Table, pattern: l.Pattern, named: l.Pattern == codec.BucketNewColumns || l.Pattern == codec.BucketOffsets, columns: l.Columns, offset: l.offset(),
 		times: make([]wire.Timestamp, len(l.Table.Families)), isSet: make([]bool, len(l.Columns)), known: make([]int, len(l.Columns)),
 		oldest: make([]int64, len(l.Table.Families)), buffer: make([]byte, 0, 256),
 	}
@@ -279,7 +279,7 @@ func (c *Cells) counted() {
 // are set: they may have any timestamp, or be in the family of another class.
 // What expires later would otherwise come before what expires sooner.
 func (c *Cells) replaces(family int) bool {
-	return c.kind == SingleRows && (c.class > 0 || !c.table.Families[family].Life.EventTimed())
+	return !c.pattern.Bucketed() && (c.class > 0 || !c.table.Families[family].Life.EventTimed())
 }
 
 // setter returns what sets the cells of a column in a family.
@@ -293,8 +293,8 @@ func (c *Cells) addressOf(family int, qualifier []byte) []byte {
 	return c.address
 }
 
-// Set puts the datum of a column into the row: as its value or, for
-// BucketColumns, as its qualifier. For BucketOffsets the qualifier is the time.
+// Set puts the datum of a column into the row: as its value or, for new
+// columns, as its qualifier. For BucketOffsets the qualifier is the time.
 // The datum is what was appended to Cell, or any other, and nothing is kept of
 // its memory.
 func (c *Cells) Set(column int, datum []byte) {
@@ -309,7 +309,7 @@ func (c *Cells) Set(column int, datum []byte) {
 	}
 	c.isSet[column] = true
 	c.set++
-	if c.kind == BucketColumns && len(datum) > maxQualifier || len(datum) > maxValue {
+	if c.pattern == codec.BucketNewColumns && len(datum) > maxQualifier || len(datum) > maxValue {
 		c.tooLarge(column, datum)
 		return
 	}
@@ -321,10 +321,10 @@ func (c *Cells) Set(column int, datum []byte) {
 		c.values++
 	}
 	var address []byte
-	switch c.kind {
-	case BucketColumns:
+	switch c.pattern {
+	case codec.BucketNewColumns:
 		address, datum = c.addressOf(family, datum), nil
-	case BucketOffsets:
+	case codec.BucketOffsets:
 		var buf [16]byte
 		qualifier := c.offset.Append(buf[:0], c.event, c.sequence)
 		c.replaceColumn(family, qualifier)
@@ -359,10 +359,10 @@ func (c *Cells) setBegun(column int, datum []byte) {
 // tooLarge refuses the event for a datum.
 func (c *Cells) tooLarge(column int, datum []byte) {
 	name := c.columns[column].Name
-	switch c.kind {
-	case BucketColumns:
+	switch c.pattern {
+	case codec.BucketNewColumns:
 		name = string(datum)
-	case BucketOffsets:
+	case codec.BucketOffsets:
 		name = string(c.offset.Append(nil, c.event, c.sequence))
 	}
 	c.Fail(&codec.FieldError{Field: limited(name), Err: codec.ErrTooLarge})

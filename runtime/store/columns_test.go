@@ -135,7 +135,7 @@ func spoil(t *testing.T, l *Layout[sample], client *bigtable.Client) {
 		m := bigtable.NewMutation()
 		item := items[len(items)/2]
 		_, qualifier, _ := strings.Cut(item.Column, ":")
-		if l.Kind == BucketColumns {
+		if l.Pattern == codec.BucketNewColumns {
 			qualifier = "none"
 		}
 		m.Set(family, qualifier, item.Timestamp, []byte("none"))
@@ -167,7 +167,7 @@ func TestColumnsAreThoseOfEvents(t *testing.T) {
 					r.options.Now = nil
 				}
 				q, base := &r.whole, sample{Series: "s0"}
-				if l.Kind != BucketColumns && random.IntN(3) == 0 {
+				if l.Pattern != codec.BucketNewColumns && random.IntN(3) == 0 {
 					q, base = of("s0", "s1"), sample{}
 				}
 				o := ReadOptions{NewestFirst: random.IntN(2) == 0, Limit: random.IntN(2) * random.IntN(60), TimeOrder: random.IntN(2) == 0, LatestOnly: random.IntN(8) == 0}

@@ -84,14 +84,14 @@ func TestLimitIsOneOfRows(t *testing.T) {
 		r, c := stored(t, l, 86400, numbered(9)...)
 		same(t, []string{"0", "1", "2"}, read(t, r, day0, at(9*86400), ReadOptions{Limit: 3}))
 		streams := 1
-		if l.Kind == BucketColumns {
+		if l.Pattern == codec.BucketNewColumns {
 			streams = 2
 		}
 		same(t, counts{streams, 3}, *c)
 		*c = counts{}
 		same(t, []string{"8", "7"}, read(t, r, day0, at(9*86400), ReadOptions{Limit: 2, NewestFirst: true}))
 		same(t, counts{streams, 2}, *c)
-		if l.Kind == BucketColumns {
+		if l.Pattern == codec.BucketNewColumns {
 			continue // any column is a value
 		}
 		other := *l

@@ -7,6 +7,8 @@ import (
 	"hash/maphash"
 	"slices"
 	"time"
+
+	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
 // ErrDuplicate says that an event was refused since another one of the same call, with
@@ -52,7 +54,7 @@ func (s *stage[E]) distinct(table int, event *E) {
 	if s.lastWins || t.err != nil || t.latest() {
 		return
 	}
-	if t.cells.kind == BucketColumns && len(t.cells.columns) == 1 && !s.ifAbsent {
+	if t.cells.pattern == codec.BucketNewColumns && len(t.cells.columns) == 1 && !s.ifAbsent {
 		return
 	}
 	if other, equal := t.inPlace(); other >= 0 && !equal && !s.equalByNow(table, other, event) {
@@ -136,7 +138,7 @@ func (t *staged) keyOf(event int) string {
 // stay apart in new columns.
 func (c *Cells) instant() instant {
 	at := instant{micros: c.event.UnixMicro(), sequence: c.sequence}
-	if c.kind == BucketColumns {
+	if c.pattern == codec.BucketNewColumns {
 		at.sequence = uint32(c.class)
 	}
 	return at

@@ -69,7 +69,7 @@ func TestEventsInOnePlace(t *testing.T) {
 			err := w.WriteAll(t.Context(), events)
 			got := read(t, NewReader(bt.Client, l, clockAt(600)), at(60), at(60).Add(time.Millisecond), ReadOptions{})
 			switch {
-			case tt.differs && l.Kind == BucketColumns && single: // nothing replaces anything
+			case tt.differs && l.Pattern == codec.BucketNewColumns && single: // nothing replaces anything
 				must(t, err)
 				same(t, []string{"1", "2"}, got)
 			case tt.differs:
@@ -80,7 +80,7 @@ func TestEventsInOnePlace(t *testing.T) {
 				same(t, []string{"1"}, got)
 			}
 			must(t, w.WriteAll(t.Context(), events, WriteOptions{LastWins: true}))
-			if got := read(t, NewReader(bt.Client, l, clockAt(600)), at(60), at(60).Add(time.Millisecond), ReadOptions{}); tt.differs && l.Kind != BucketColumns {
+			if got := read(t, NewReader(bt.Client, l, clockAt(600)), at(60), at(60).Add(time.Millisecond), ReadOptions{}); tt.differs && l.Pattern != codec.BucketNewColumns {
 				same(t, []string{sampleText(tt.second)}, got)
 			}
 		}

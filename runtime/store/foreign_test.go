@@ -15,7 +15,7 @@ import (
 // offsets is days with a column for each sample.
 func offsets() *Layout[sample] {
 	l := days()
-	l.Kind, l.Table.ID, l.Columns = BucketOffsets, "offsets", []Column{{Name: "v", Whole: true}}
+	l.Pattern, l.Table.ID, l.Columns = codec.BucketOffsets, "offsets", []Column{{Name: "v", Whole: true}}
 	l.Put = putValue(l)
 	return l
 }
@@ -150,7 +150,7 @@ func TestTimestampsOutsideTheBucket(t *testing.T) {
 		must(t, NewWriter(bt.Client, []*Layout[sample]{l}, clockAt(1)).WriteAll(t.Context(), spread(3)))
 		table := bt.Client.Open(l.Table.ID)
 		row, qualifier := "s#2021-03-06", "v.1"
-		if l.Kind == BucketColumns {
+		if l.Pattern == codec.BucketNewColumns {
 			row, qualifier = "s#v.1#2021-03-06", "77"
 		}
 		for _, stray := range []time.Time{at(0), at(2 * 86400), at(90 * 86400)} {

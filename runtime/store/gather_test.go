@@ -38,7 +38,7 @@ func gatheredSamples(days int, series ...string) (out []sample) {
 
 // gatheredQuery is a query of several spans.
 func gatheredQuery(l *Layout[sample], r *Reader[sample]) *Query[sample] {
-	if l.Kind == BucketColumns {
+	if l.Pattern == codec.BucketNewColumns {
 		return &r.whole
 	}
 	return of("s0", "s1")
@@ -169,7 +169,7 @@ func TestRowsWrittenWhileSpansAreRead(t *testing.T) {
 			ctx, _ := b.named(t.Context(), -1, 0)
 			seen := map[string]int{}
 			for e, err := range r.Query(ctx, gatheredQuery(l, r), sample{Series: "s0"}, at(0), at(86400*4), ReadOptions{NewestFirst: newestFirst}) {
-				if isPart := errors.Is(err, codec.ErrMissing) && l.Kind == BucketColumns; isPart && isOne(after, e.Time) {
+				if isPart := errors.Is(err, codec.ErrMissing) && l.Pattern == codec.BucketNewColumns; isPart && isOne(after, e.Time) {
 					continue
 				}
 				must(t, err)
@@ -178,7 +178,7 @@ func TestRowsWrittenWhileSpansAreRead(t *testing.T) {
 				}
 			}
 			for _, e := range before {
-				if e.Series == "s1" && l.Kind == BucketColumns {
+				if e.Series == "s1" && l.Pattern == codec.BucketNewColumns {
 					continue
 				}
 				if seen[rowText(&e)] != 1 {

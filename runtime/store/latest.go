@@ -192,7 +192,7 @@ func (r *Reader[E]) newestRows(ctx context.Context, op *Operation, a *assembler[
 		}
 		rows[i] = row
 	}
-	if r.layout.Kind != BucketColumns {
+	if r.layout.Pattern != codec.BucketNewColumns {
 		return rows, nil
 	}
 	return rows, keepNewest(rows, a.timeOf)

@@ -7,7 +7,7 @@ import (
 )
 
 // Keys says how the row keys of a table are made from events, and taken apart. A metric is
-// the name of a column, for BucketColumns, and is empty otherwise.
+// the name of a column, for new columns, and is empty otherwise.
 type Keys[E any] struct {
 	// Append appends the key of the event's row to dst.
 	Append func(e *E, metric string, dst []byte) ([]byte, error)
@@ -41,7 +41,7 @@ func NewLayout[E, C any](columns *Columns[E, C], keys Keys[E], l Layout[E]) *Lay
 		d.Columns = append(d.Columns, columns.stored[i].column)
 		d.set = append(d.set, columns.stored[i].set)
 	}
-	if d.Kind == SingleRows || keys.PerEvent {
+	if !d.Pattern.Bucketed() || keys.PerEvent {
 		d.Same = nil
 	}
 	for i := range d.Table.Families {
@@ -59,14 +59,14 @@ func NewLayout[E, C any](columns *Columns[E, C], keys Keys[E], l Layout[E]) *Lay
 
 // put puts an event into the cells of its row, or of a row for each column.
 func (cs *Columns[E, C]) put(l *Layout[E], keys *Keys[E], e *E, cells *Cells) {
-	if l.Kind != BucketColumns {
+	if l.Pattern != codec.BucketNewColumns {
 		keys.begin(l, e, cells, 0, "")
 	}
 	for i, has := range cs.has {
 		if has != nil && !has(e) {
 			continue
 		}
-		if l.Kind == BucketColumns {
+		if l.Pattern == codec.BucketNewColumns {
 			keys.begin(l, e, cells, i, cs.stored[i].column.Name)
 		}
 		cells.Set(i, cs.encode[i](cells.Cell(i), e))
@@ -82,7 +82,7 @@ func (k *Keys[E]) begin(l *Layout[E], e *E, cells *Cells, n int, metric string) 
 
 // spans returns where the rows of the event's series are.
 func (k *Keys[E]) spans(l *Layout[E], e *E) ([]codec.Span, error) {
-	if l.Kind != BucketColumns {
+	if l.Pattern != codec.BucketNewColumns {
 		span, err := k.span(e, "")
 		return []codec.Span{span}, err
 	}

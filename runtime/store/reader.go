@@ -45,7 +45,7 @@ func NewReader[E any](client Client, layout *Layout[E], opts ...Options) *Reader
 type Query[E any] struct {
 	Name string // for hooks
 	// Spans returns where the rows are of the event's series, as far as they are
-	// given: for BucketColumns one span for each of Columns; else one, or one for
+	// given: for new columns one span for each of Columns; else one, or one for
 	// each salt.
 	Spans func(e *E) ([]codec.Span, error)
 	// AllTimes, MultiSeries and Contiguous are as in [scan.Read].
@@ -258,7 +258,7 @@ func (r *reading[E]) part(p *scan.Part, yield yielder[E]) bool {
 		return r.together(p, yield)
 	}
 	a := &r.assembler
-	if span := &r.asked.Spans[0]; r.layout.Kind == SingleRows && !r.q.MultiSeries && span.Whole && span.Suffix == "" {
+	if span := &r.asked.Spans[0]; !r.layout.Pattern.Bucketed() && !r.q.MultiSeries && span.Whole && span.Suffix == "" {
 		a.prefix, a.times = span.Prefix, codec.NewTimeReader(r.layout.TimeKey)
 	}
 	r.more = true
@@ -317,7 +317,7 @@ func (r *Reader[E]) byTime(q *Query[E], events func(yielder[E]), newestFirst boo
 			yield(&none, ErrOrder)
 			return
 		}
-		if r.layout.Kind == SingleRows && r.layout.Sequence == nil {
+		if !r.layout.Pattern.Bucketed() && r.layout.Sequence == nil {
 			events(yield)
 			return
 		}
@@ -374,7 +374,7 @@ func (l *Layout[E]) compare(a, b *E) int {
 
 // start returns the start of the bucket of an event, or its time if it has a row.
 func (l *Layout[E]) start(e *E) time.Time {
-	if l.Kind == SingleRows {
+	if !l.Pattern.Bucketed() {
 		return *l.Time(e)
 	}
 	return l.Bucket.Start(*l.Time(e))

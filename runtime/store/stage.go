@@ -45,7 +45,7 @@ func newStage[E any](w *Writer[E]) *stage[E] {
 	s := &stage[E]{writer: w, tables: make([]staged, len(w.tables))}
 	for i := range s.tables {
 		s.tables[i].cells = newCells(w.tables[i].layout)
-		s.tables[i].batch.single = w.tables[i].layout.Kind == SingleRows
+		s.tables[i].batch.single = !w.tables[i].layout.Pattern.Bucketed()
 	}
 	return s
 }

@@ -145,25 +145,15 @@ func merge(opts []Options) Options {
 	return out
 }
 
-// Kind says where a table keeps an event's time and its data.
-type Kind = scan.Kind
-
-// The kinds of tables; with BucketOffsets, all columns are those of Layout.Columns[0].
-const (
-	BucketCells   = scan.BucketCells
-	BucketColumns = scan.BucketColumns
-	SingleRows    = scan.SingleRows
-	BucketOffsets = scan.BucketOffsets
-)
-
 // Layout says how events of type E lie in one table. It is what generated code
 // knows and this package does not.
 type Layout[E any] struct {
-	Table   Table
-	Kind    Kind
-	Bucket  codec.Bucket     // all but SingleRows
-	TimeKey codec.TimeFormat // SingleRows: how the time stands in the key
-	// Ties is, for SingleRows whose time stands reversed in the key and a tie-breaker
+	Table Table
+	// Pattern decides where the time and the data of an event are.
+	Pattern codec.Pattern
+	Bucket  codec.Bucket     // patterns with buckets
+	TimeKey codec.TimeFormat // other patterns: how the time is written in row keys
+	// Ties is, for rows of single events whose time stands reversed in the key and a tie-breaker
 	// after it, how many bytes a key has from that on: the rows of an instant then sort
 	// against those of others. Else it is 0.
 	Ties int
@@ -188,7 +178,7 @@ type Layout[E any] struct {
 	// pointers and slices refer to; nil if that is nothing.
 	Own func(e *E)
 	// Spans returns where the rows of the event's series are: one span for each
-	// of Columns for BucketColumns, and just one otherwise.
+	// of Columns for new columns, and just one otherwise.
 	Spans func(e *E) ([]codec.Span, error)
 	// Key sets the series of an event from a row key, and its tie-breaker if it
 	// has one there, and returns its time or the start of its bucket.
@@ -213,7 +203,7 @@ type Layout[E any] struct {
 
 // Column is one column of a table.
 type Column struct {
-	// Name is the column qualifier, or the metric for BucketColumns.
+	// Name is the column qualifier, or the metric for new columns.
 	Name string
 	// Family is the index of its family. Where events have classes, each class
 	// has a family with all columns, and this is 0.
@@ -238,7 +228,7 @@ type Choice struct {
 
 // shape returns the shape of the table, by which reads are planned.
 func (l *Layout[E]) shape() scan.Table {
-	t := scan.Table{Kind: l.Kind, Offset: l.offset(), TimeKey: l.TimeKey, Ties: l.Ties > 0}
+	t := scan.Table{Pattern: l.Pattern, Offset: l.offset(), TimeKey: l.TimeKey, Ties: l.Ties > 0}
 	for _, f := range l.Table.Families {
 		t.Families = append(t.Families, scan.Family{Name: f.Name, Life: f.Life, Class: f.Class})
 	}

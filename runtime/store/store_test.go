@@ -62,7 +62,7 @@ func days() *Layout[sample] {
 	}
 	return &Layout[sample]{
 		Table:     Table{ID: "days", Families: []Family{{Name: "f.1"}}},
-		Kind:      BucketCells,
+		Pattern:   codec.BucketNewCells,
 		Bucket:    bucket,
 		Columns:   []Column{{Name: "v.1"}, {Name: "note"}},
 		Time:      func(e *sample) *time.Time { return &e.Time },

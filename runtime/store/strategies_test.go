@@ -16,7 +16,7 @@ func rowOf(l *Layout[sample], e *sample, column int) ([]byte, error) {
 		return nil, err
 	}
 	prefix := []byte(spans[min(column, len(spans)-1)].Prefix)
-	if l.Kind == SingleRows {
+	if !l.Pattern.Bucketed() {
 		return l.TimeKey.Append(prefix, e.Time)
 	}
 	return l.Bucket.AppendLabel(prefix, e.Time)
@@ -25,7 +25,7 @@ func rowOf(l *Layout[sample], e *sample, column int) ([]byte, error) {
 // offsetBlobs is days with a column for each sample, which has a tie-breaker.
 func offsetBlobs() *Layout[sample] {
 	l := blobs(days())
-	l.Table.ID, l.Kind = "offsets", BucketOffsets
+	l.Table.ID, l.Pattern = "offsets", codec.BucketOffsets
 	l.Sequence = func(e *sample) *uint32 { return &e.Sequence }
 	return l
 }
@@ -74,7 +74,7 @@ func expires(l *Layout[sample]) *Layout[sample] {
 	family.Life = codec.Lifetime{Stamp: codec.StampExpiry}
 	l.Table.Families = []Family{family}
 	l.Choice = func(e *sample) Choice { return Choice{ExpiresAt: &e.ExpiresAt, WrittenAt: &e.WrittenAt} }
-	if l.Kind == BucketOffsets {
+	if l.Pattern == codec.BucketOffsets {
 		return l // which has no column for it
 	}
 	written, put, set := len(l.Columns), l.Put, l.Set

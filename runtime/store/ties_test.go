@@ -35,7 +35,7 @@ func ticks(delimiter string, reverse, salted bool) *Layout[tick] {
 		w.StringAs("series", codec.KeyForm{}, text)
 	}
 	l := &Layout[tick]{
-		Table: s.Table, Kind: SingleRows, TimeKey: key, Columns: s.Columns[:1], Precision: time.Millisecond,
+		Table: s.Table, Pattern: codec.SingleUnserialized, TimeKey: key, Columns: s.Columns[:1], Precision: time.Millisecond,
 		Time:     func(e *tick) *time.Time { return &e.Time },
 		Sequence: func(e *tick) *uint32 { return &e.Sequence },
 		Check:    func(e *tick) error { return s.Check(&e.sample) },

@@ -10,6 +10,7 @@ import (
 
 	"cloud.google.com/go/bigtable"
 
+	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
 
@@ -23,14 +24,14 @@ func TestGatheredRows(t *testing.T) {
 			bt := newBigtable(t, l)
 			var samples []sample
 			names := []string{"s0"}
-			if l.Kind != BucketColumns {
+			if l.Pattern != codec.BucketNewColumns {
 				names = []string{"s0", "s1", "s2"}
 			}
 			for day := range n {
 				for i, name := range names {
 					for k := range 1 + (day+i)%3 {
 						e := sample{Series: name, Time: at(86400*day + 60*k), Value: uint64(100*day + k), ExpiresAt: at(86400 * 100)}
-						if l.Kind != BucketOffsets && l.Table.ID != "singles_expires" || l.Kind == BucketColumns {
+						if l.Pattern != codec.BucketOffsets && l.Table.ID != "singles_expires" || l.Pattern == codec.BucketNewColumns {
 							e.Note = fmt.Append(nil, day)
 						}
 						if l.Table.hasClasses() {
@@ -45,7 +46,7 @@ func TestGatheredRows(t *testing.T) {
 			must(t, err)
 			defer func() { _ = without.Close() }()
 			q, base := of(names...), sample{}
-			if l.Kind == BucketColumns {
+			if l.Pattern == codec.BucketNewColumns {
 				q, base = nil, sample{Series: "s0"}
 			}
 			stored := 0
@@ -93,7 +94,7 @@ func compareGathered(l *Layout[sample], a, b *sample, newestFirst bool) int {
 	if newestFirst {
 		sign = -1
 	}
-	if l.Kind == SingleRows {
+	if !l.Pattern.Bucketed() {
 		return cmp.Or(sign*a.Time.Compare(b.Time), cmp.Compare(a.Series, b.Series))
 	}
 	return cmp.Or(sign*l.Bucket.Start(a.Time).Compare(l.Bucket.Start(b.Time)), cmp.Compare(a.Series, b.Series), sign*a.Time.Compare(b.Time))
@@ -119,7 +120,7 @@ func TestLatestOfAnyLabels(t *testing.T) {
 			for _, day := range c.days {
 				samples = append(samples, sample{Series: "s", Time: at(86400*day + 60), Value: uint64(day)}, sample{Series: "s", Time: at(86400*day + 120), Value: uint64(day + 1000)})
 			}
-			if l.Kind != BucketOffsets {
+			if l.Pattern != codec.BucketOffsets {
 				for i := range samples {
 					samples[i].Note = []byte("n")
 				}
@@ -137,11 +138,11 @@ func TestLatestOfAnyLabels(t *testing.T) {
 			}
 			want, shape := c.requests, l.shape()
 			switch {
-			case shape.InOrder() && l.Kind != BucketColumns:
+			case shape.InOrder() && l.Pattern != codec.BucketNewColumns:
 				want = 1
-			case l.Kind == BucketColumns && shape.InOrder() && want > 1:
+			case l.Pattern == codec.BucketNewColumns && shape.InOrder() && want > 1:
 				want = 3 // the row of each field
-			case l.Kind == BucketColumns && want > 1:
+			case l.Pattern == codec.BucketNewColumns && want > 1:
 				want = 2*want - 1
 			}
 			if requests != want {

@@ -39,7 +39,7 @@ func oldAndMany(name string, versions int) Family {
 func singles() *Layout[sample] {
 	l := days()
 	key := codec.TimeFormat{Kind: codec.UnixMillis}
-	l.Table.ID, l.Kind, l.TimeKey = "singles", SingleRows, key
+	l.Table.ID, l.Pattern, l.TimeKey = "singles", codec.SingleUnserialized, key
 	l.Key = func(row string, e *sample) (time.Time, error) {
 		r := codec.NewKeyReader(row, "#")
 		e.Series = r.String("series")
@@ -62,7 +62,7 @@ func singles() *Layout[sample] {
 // metrics is days with a row for each column, whose qualifiers are the data.
 func metrics() *Layout[sample] {
 	l := days()
-	l.Table.ID, l.Kind = "metrics", BucketColumns
+	l.Table.ID, l.Pattern = "metrics", codec.BucketNewColumns
 	prefix := func(e *sample, column int) codec.KeyWriter {
 		w := codec.NewKeyWriter(nil, "#")
 		w.String("series", e.Series)
@@ -123,7 +123,7 @@ type mortal struct {
 func mortals(l *Layout[sample]) *Layout[mortal] {
 	classes := l.Table.hasClasses()
 	return &Layout[mortal]{
-		Table: l.Table, Kind: l.Kind, Bucket: l.Bucket, TimeKey: l.TimeKey, Columns: l.Columns, Precision: l.Precision,
+		Table: l.Table, Pattern: l.Pattern, Bucket: l.Bucket, TimeKey: l.TimeKey, Columns: l.Columns, Precision: l.Precision,
 		Time:    func(e *mortal) *time.Time { return &e.Time },
 		Check:   func(e *mortal) error { return l.Check(&e.sample) },
 		Put:     func(e *mortal, c *Cells) { l.Put(&e.sample, c) },
@@ -639,7 +639,7 @@ func TestTieBreakersOfClasses(t *testing.T) {
 		Sequence uint32
 	}
 	l := &Layout[tied]{
-		Kind: BucketOffsets, Table: Table{Families: classFamilies()}, Columns: []Column{{Name: "v"}},
+		Pattern: codec.BucketOffsets, Table: Table{Families: classFamilies()}, Columns: []Column{{Name: "v"}},
 		Time:     func(e *tied) *time.Time { return &e.Time },
 		Choice:   func(e *tied) Choice { return Choice{Class: &e.Class} },
 		Sequence: func(e *tied) *uint32 { return &e.Sequence },
@@ -664,7 +664,7 @@ func TestTieBreakersOfClasses(t *testing.T) {
 // day0.
 func expiring() *Layout[sample] {
 	l := days()
-	l.Kind, l.Table.ID = BucketOffsets, "expiring"
+	l.Pattern, l.Table.ID = codec.BucketOffsets, "expiring"
 	family := aged("f.1", time.Second)
 	family.Life = codec.Lifetime{Stamp: codec.StampExpiry}
 	l.Table.Families, l.Columns = []Family{family}, []Column{{Name: "v", Whole: true}}

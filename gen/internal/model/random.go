@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
 // ages are the ages of random schemas: short, so that events pass them.
@@ -16,7 +17,7 @@ var ages = []time.Duration{time.Second, 10 * time.Second, time.Minute, time.Hour
 // Matrix draws a schema for each strategy that fits each pattern.
 func Matrix(seed int) []Schema {
 	var out []Schema
-	for _, p := range layout.Patterns() {
+	for _, p := range codec.Patterns() {
 		for _, s := range layout.Strategies() {
 			if verdict := layout.Fits(p, s); !verdict.Always {
 				out = append(out, drawn(p, s).Example(1000*seed+len(out))) // a key of its own for each
@@ -29,7 +30,7 @@ func Matrix(seed int) []Schema {
 // Random draws a schema of any pattern with one to three families.
 func Random(seed int) Schema {
 	return rapid.Custom(func(t *rapid.T) Schema {
-		p := rapid.SampledFrom([]layout.Pattern{layout.BucketNewColumns, layout.BucketNewCells, layout.SingleUnserialized}).Draw(t, "pattern")
+		p := rapid.SampledFrom([]codec.Pattern{codec.BucketNewColumns, codec.BucketNewCells, codec.SingleUnserialized}).Draw(t, "pattern")
 		s := draw(t, p)
 		age := rapid.SampledFrom(ages).Draw(t, "default")
 		var strategies []layout.Strategy
@@ -58,7 +59,7 @@ func Random(seed int) Schema {
 }
 
 // drawn draws a schema of a pattern with one strategy.
-func drawn(p layout.Pattern, strategy layout.Strategy) *rapid.Generator[Schema] {
+func drawn(p codec.Pattern, strategy layout.Strategy) *rapid.Generator[Schema] {
 	return rapid.Custom(func(t *rapid.T) Schema {
 		s := draw(t, p)
 		if strategy == layout.Classes {
@@ -80,13 +81,13 @@ func drawn(p layout.Pattern, strategy layout.Strategy) *rapid.Generator[Schema] 
 }
 
 // draw draws what schemas of a pattern have in common.
-func draw(t *rapid.T, p layout.Pattern) (s Schema) {
+func draw(t *rapid.T, p codec.Pattern) (s Schema) {
 	s = Schema{
-		Pattern:   string(p),
+		Pattern:   p.String(),
 		Precision: rapid.SampledFrom([]time.Duration{time.Millisecond, time.Second, time.Minute}).Draw(t, "precision"),
 		Text:      rapid.Bool().Draw(t, "text"),
 	}
-	if p == layout.BucketOffsets {
+	if p == codec.BucketOffsets {
 		s.Precision = rapid.SampledFrom([]time.Duration{time.Microsecond, time.Millisecond, time.Second}).Draw(t, "finer precision")
 	}
 	defer func() { drawKey(t, &s) }()
