@@ -1,11 +1,12 @@
-// Package runtime holds the sources of the packages that generated code imports, so that
-// btgen can copy them into a project that wants no dependency on this module
-// ("runtime: vendored" in btgen.yaml). Generated code imports the packages themselves:
+// Package runtime embeds the source of the packages that generated code imports, so
+// that btgen can copy them into a project that does not want to depend on this module
+// ("runtime: vendored" in btgen.yaml). Otherwise, generated code imports these
+// packages:
 //
-//   - codec encodes and decodes keys, cells, buckets, time ranges and times to live. It does
-//     not import the Bigtable client, so that the generator can use it, too.
-//   - scan plans reads: which row ranges and which filter their requests have. It does not
-//     import the Bigtable client either.
+//   - codec encodes and decodes row keys, cells, buckets, time ranges and times to live. It does
+//     not import the Bigtable client, so the generator can use it, too.
+//   - scan plans reads: the row ranges and filters of their requests. It does not import the
+//     Bigtable client either.
 //   - store reads, writes and sets up tables with the Bigtable client.
 //   - storetest starts an in-memory Bigtable for tests.
 //   - internal/wire decodes rows and encodes mutations inside the Bigtable client.
@@ -22,24 +23,25 @@ import (
 //go:embed codec/*.go scan/*.go store/*.go storetest/*.go internal/wire/*.go
 var sources embed.FS
 
-// Module is the path of the module that has the runtime.
+// Module is the path of the module that contains the runtime.
 const Module = "github.com/btgen-dev/btgen"
 
-// ImportPath is the import path of the runtime: that of package store is ImportPath + "/store".
+// ImportPath is the import path of this package and the prefix of the import paths of
+// the packages below it, such as ImportPath + "/store".
 const ImportPath = Module + "/runtime"
 
-// packages are the folders of the packages, and what the folders of their copies are
-// called: those are internal to the code that imports them already.
+// packages maps the directories of the packages to those of their copies. The copies
+// are below an internal directory already, so wire does not need one of its own.
 var packages = map[string]string{"codec": "codec", "scan": "scan", "store": "store", "storetest": "storetest", "internal/wire": "wire"}
 
-// Source is a file of the runtime.
+// Source is a source file of the runtime.
 type Source struct {
-	Path    string // such as "codec/key.go"
+	Path    string // relative to the copies, such as "codec/key.go"
 	Content []byte
 }
 
-// Sources returns the files of the runtime without its tests, sorted by path, for copies
-// whose packages have import paths below root.
+// Sources returns the files of the runtime without tests, sorted by path, for copies
+// whose import paths are below root. Their imports refer to the copies.
 func Sources(root string) ([]Source, error) {
 	var out []Source
 	for _, dir := range []string{"codec", "scan", "store", "storetest", "internal/wire"} {
@@ -61,7 +63,7 @@ func Sources(root string) ([]Source, error) {
 	return out, nil
 }
 
-// relocate replaces the import paths of the packages by those of their copies.
+// relocate replaces import paths of the packages by those of their copies.
 func relocate(content []byte, root string) []byte {
 	for from, to := range packages {
 		content = bytes.ReplaceAll(content, []byte(`"`+path.Join(ImportPath, from)+`"`), []byte(`"`+path.Join(root, to)+`"`))

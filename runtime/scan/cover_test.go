@@ -16,7 +16,7 @@ import (
 	"github.com/btgen-dev/btgen/runtime/scan"
 )
 
-// stored is a cell of a table, and the event that it is of.
+// stored is a cell of a table and the event that it belongs to.
 type stored struct {
 	key, family, qualifier string
 	micros                 int64
@@ -26,37 +26,37 @@ type stored struct {
 	time   time.Time
 }
 
-// id tells cells apart.
+// id identifies a cell.
 func (c stored) id() string {
 	return fmt.Sprintf("%s %s:%x@%d of %s", c.key, c.family, c.qualifier, c.micros, c.time.Format(time.RFC3339Nano))
 }
 
-// table is a table with some cells, in the order of Bigtable.
+// table is a table with cells in Bigtable's order.
 type table struct {
 	scan.Table
 	form  string // of its keys
 	cells []stored
 }
 
-// The forms of keys: what stands in front of the time and behind it.
+// The forms of keys: where the time is.
 const (
-	wholeForm  = "series#time"        // the series is known in front of the time
-	suffixForm = "time#series"        // behind it
-	regionForm = "region#series#time" // queried by the region alone
-	saltedForm = "salt#series#time"   // for which all salts are read
+	wholeForm  = "series#time"        // the series precedes the time
+	suffixForm = "time#series"        // the series follows the time
+	regionForm = "region#series#time" // a query specifies only the region
+	saltedForm = "salt#series#time"   // a read covers all salts
 )
 
-// day is the time around which the cells are.
+// day is close to the time of all cells.
 var day = time.Date(2021, 3, 5, 12, 0, 0, 0, time.UTC)
 
-// labels are of buckets whose rows sort by time, against it, and not at all.
+// labels sort in ascending order of time, in descending order, and not at all.
 var labels = []codec.Label{
 	{Format: codec.TimeFormat{Layout: "2006-01-02T15:04"}},
 	{Format: codec.TimeFormat{Kind: codec.UnixSeconds, Reverse: true}},
 	{Kind: codec.NumberLabel, Prefix: "b"},
 }
 
-// lifetimes of events of some hours.
+// lifetimes keep events for some hours.
 var lifetimes = []codec.Lifetime{
 	{},
 	{Retention: codec.Retention{{MaxAge: 2 * time.Hour}}},
@@ -82,7 +82,7 @@ func drawTable(t *rapid.T) *table {
 	lives := lifetimes
 	switch tab.Pattern {
 	case codec.BucketNewCells, codec.BucketSerialized, codec.BucketNewColumns:
-		lives = lifetimes[:5] // timestamps are times of events
+		lives = lifetimes[:5] // timestamps are event times
 	case codec.BucketOffsets:
 		if rapid.Bool().Draw(t, "fine") {
 			tab.Offset.Precision = 250 * time.Microsecond
@@ -100,10 +100,10 @@ func drawTable(t *rapid.T) *table {
 	return tab
 }
 
-// multiSeries reports whether the series of a region are read.
+// multiSeries reports whether reads return all series of a region.
 func (tab *table) multiSeries() bool { return tab.form == regionForm }
 
-// timeText is how a time is written in keys.
+// timeText formats a time as in keys.
 func (tab *table) timeText(at time.Time) string {
 	var text []byte
 	if !tab.Pattern.Bucketed() {
@@ -114,7 +114,7 @@ func (tab *table) timeText(at time.Time) string {
 	return string(text)
 }
 
-// key returns the key of a row of an event.
+// key returns the row key of an event.
 func (tab *table) key(series, column string, at time.Time) string {
 	if tab.Pattern == codec.BucketNewColumns {
 		series += "#" + column
@@ -130,7 +130,7 @@ func (tab *table) key(series, column string, at time.Time) string {
 	return series + "#" + tab.timeText(at)
 }
 
-// spans are where the rows of series s are or, with a region, those of region eu.
+// spans returns the spans of series s or, with a region, of region eu.
 func (tab *table) spans() []codec.Span {
 	of := []string{""}
 	if tab.Pattern == codec.BucketNewColumns {
@@ -155,12 +155,12 @@ func (tab *table) spans() []codec.Span {
 		out = append(out, span)
 	}
 	if tab.Pattern == codec.BucketNewColumns && tab.form == regionForm {
-		return out[:1] // the prefix holds the rows of all columns
+		return out[:1] // the prefix contains the rows of all columns
 	}
 	return out
 }
 
-// put adds the cells of an event, written at a time.
+// put adds the cells of an event, with the given write time.
 func (tab *table) put(series string, at, written time.Time) {
 	for i, column := range tab.Columns {
 		family := &tab.Families[i%len(tab.Families)]
@@ -170,7 +170,7 @@ func (tab *table) put(series string, at, written time.Time) {
 			c.qualifier = fmt.Sprint(at.Unix() % 4) // the datum
 		case codec.BucketOffsets:
 			if i > 0 {
-				return // an event is one cell
+				return // the event is one cell
 			}
 			c.qualifier = string(tab.Offset.Append(nil, at, 0))
 		}
@@ -185,7 +185,8 @@ func (tab *table) put(series string, at, written time.Time) {
 	}
 }
 
-// sort puts the cells in the order of Bigtable. Of two in one place one stays.
+// sort sorts the cells in Bigtable's order and keeps the last of several in the same
+// place.
 func (tab *table) sort() {
 	slices.SortFunc(tab.cells, func(a, b stored) int {
 		return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.family, b.family), cmp.Compare(a.qualifier, b.qualifier), cmp.Compare(b.micros, a.micros))
@@ -195,7 +196,7 @@ func (tab *table) sort() {
 	})
 }
 
-// ranks returns how many cells of each cell's column are newer, and one.
+// ranks returns the rank of each cell in its column; the newest has rank 1.
 func ranks(cells []stored) []int {
 	out := make([]int, len(cells))
 	for i, c := range cells {
@@ -207,8 +208,8 @@ func ranks(cells []stored) []int {
 	return out
 }
 
-// apply returns what a filter returns of cells in the order of Bigtable, as Bigtable's
-// documentation has it.
+// apply applies a filter to cells in Bigtable's order, as specified in Bigtable's
+// documentation.
 func apply(f scan.Filter, cells []stored) []stored {
 	keep := func(pass func(i int, c stored) bool) []stored {
 		var out []stored
@@ -265,7 +266,7 @@ func apply(f scan.Filter, cells []stored) []stored {
 	panic(fmt.Sprintf("unknown filter %T", f))
 }
 
-// send returns what Bigtable returns to a request: its cells in the order of rows.
+// send returns Bigtable's response to a request: its cells in row order.
 func (tab *table) send(t *rapid.T, r scan.Request) []stored {
 	t.Helper()
 	if len(r.Rows) == 0 {
@@ -333,7 +334,7 @@ func (tab *table) read(t *rapid.T, p *scan.Part, span int) []stored {
 	return out
 }
 
-// ids returns the cells by their names, and fails if one is there twice.
+// ids returns the cells by ID and fails if there are duplicates.
 func ids(t *rapid.T, cells []stored) map[string]stored {
 	t.Helper()
 	out := map[string]stored{}
@@ -346,7 +347,8 @@ func ids(t *rapid.T, cells []stored) map[string]stored {
 	return out
 }
 
-// wanted returns the cells that a read is for: of the series, in the range, and alive.
+// wanted returns the cells that a read should return: those of the series, in the
+// range, and live.
 func (tab *table) wanted(r *scan.Read, now time.Time) map[string]stored {
 	out := map[string]stored{}
 	for i, rank := range ranks(tab.cells) {
@@ -359,15 +361,15 @@ func (tab *table) wanted(r *scan.Read, now time.Time) map[string]stored {
 	return out
 }
 
-// ranked reports whether a cell may be read to decide the rank of others: one after the
-// range in the bucket that its end cuts.
+// ranked reports whether a read may return a cell only to determine the rank of others:
+// one after the range in the bucket that contains its end.
 func (tab *table) ranked(r *scan.Read, c stored) bool {
 	b := tab.Offset.Bucket
 	return tab.Pattern.Versioned() && !c.time.Before(r.To) && b.Start(c.time).Equal(b.Start(r.To)) &&
 		slices.ContainsFunc(tab.Families, func(f scan.Family) bool { return len(f.Life.Retention) > 1 })
 }
 
-// drawCells draws events, and the time at which they are read.
+// drawCells draws events and the time at which they are read.
 func (tab *table) drawCells(t *rapid.T) (now time.Time) {
 	now = day.Add(time.Duration(rapid.IntRange(0, 300).Draw(t, "now")) * time.Minute)
 	n := rapid.IntRange(0, 25).Draw(t, "events")
@@ -412,7 +414,7 @@ func (tab *table) drawRead(t *rapid.T) *scan.Read {
 	return r
 }
 
-// check checks a property of many cases: each takes a fraction of a millisecond.
+// check checks a property with many cases; each takes a fraction of a millisecond.
 func check(t *testing.T, property func(t *rapid.T)) {
 	t.Helper()
 	for range 20 {
@@ -420,8 +422,9 @@ func check(t *testing.T, property func(t *rapid.T)) {
 	}
 }
 
-// TestCoverage lets plans run on some cells: the requests of the spans, and the one request
-// for all of them, return each cell that is wanted once, and no others.
+// TestCoverage executes plans on a simulated table. The requests of the spans, and the
+// one request for all of them, must return each wanted cell exactly once, and no
+// others.
 func TestCoverage(t *testing.T) {
 	seen := map[string]int{}
 	check(t, func(t *rapid.T) {
@@ -476,7 +479,8 @@ func TestCoverage(t *testing.T) {
 	}
 }
 
-// ordered fails unless rows of one series come in the order of time or against it.
+// ordered fails unless the rows of each series are in ascending or descending order of
+// time.
 func ordered(t *rapid.T, tab *table, cells []stored, newestFirst bool) {
 	t.Helper()
 	start := func(c stored) time.Time {
@@ -492,14 +496,14 @@ func ordered(t *rapid.T, tab *table, cells []stored, newestFirst bool) {
 	}
 }
 
-// TestLatestCoverage lets searches for the newest event run on some cells: of the rows
-// that they return, one has it.
+// TestLatestCoverage executes searches for the newest event on a simulated table. One
+// of the rows that they return must have it.
 func TestLatestCoverage(t *testing.T) {
 	seen := map[string]int{}
 	check(t, func(t *rapid.T) {
 		tab := drawTable(t)
 		if tab.multiSeries() {
-			tab.form = wholeForm // Latest is of one series
+			tab.form = wholeForm // Latest reads one series
 		}
 		now := tab.drawCells(t)
 		var newest stored

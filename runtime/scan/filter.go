@@ -7,36 +7,35 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
-// Filter says which cells a request returns. It is a tree of the types below.
+// Filter selects the cells that a request returns. It is a tree of the types below.
 type Filter interface{ isFilter() }
 
 type (
-	// Chain applies filters one after the other. It has at least two.
+	// Chain applies at least two filters in sequence.
 	Chain []Filter
-	// Interleave returns the cells that any of several filters returns. It has at least
-	// two.
+	// Interleave returns the cells that at least one of two or more filters returns.
 	Interleave []Filter
-	// Keys returns the cells of rows whose keys match.
+	// Keys returns the cells of rows whose keys match the pattern.
 	Keys struct{ Form codec.KeyPieces }
-	// Columns returns the cells of the columns with these names, in all families.
+	// Columns returns the cells of the columns with the given names, in all families.
 	Columns []string
-	// ColumnRange returns the cells of the columns from Begin up to but without End in
-	// some families; an empty Begin or End is no bound.
+	// ColumnRange returns the cells of columns in [Begin, End) in the given families.
+	// An empty Begin or End is unbounded.
 	ColumnRange struct {
 		Families   []string
 		Begin, End string
 	}
-	// Cells returns the cells of some families that are in any of the windows; all of
-	// them if there are no windows.
+	// Cells returns the cells of the given families in any of the windows, or all if
+	// there are no windows.
 	Cells struct {
 		Families []string
 		Windows  []codec.Window
 	}
-	// CellsPerColumn returns the newest cells of each column, that many.
+	// CellsPerColumn limits each column to its newest cells.
 	CellsPerColumn int
-	// CellsPerRow returns the first cells of each row, that many.
+	// CellsPerRow limits each row to its first cells.
 	CellsPerRow int
-	// StripValues returns all cells without their values.
+	// StripValues replaces values by empty ones.
 	StripValues struct{}
 )
 
@@ -50,7 +49,7 @@ func (CellsPerColumn) isFilter() {}
 func (CellsPerRow) isFilter()    {}
 func (StripValues) isFilter()    {}
 
-// chain applies filters one after the other; a nil filter returns all cells.
+// chain applies filters in sequence; a nil filter has no effect.
 func chain(filters ...Filter) Filter {
 	var only Filter
 	n := 0
@@ -73,7 +72,8 @@ func chain(filters ...Filter) Filter {
 	return out
 }
 
-// interleave returns the cells that any of the filters returns; nil if there are none.
+// interleave returns the cells that any of the filters returns; nil if there are no
+// filters.
 func interleave(filters []Filter) Filter {
 	switch len(filters) {
 	case 0:
@@ -84,7 +84,7 @@ func interleave(filters []Filter) Filter {
 	return Interleave(filters)
 }
 
-// partFilter returns the filter of a part of a read; nil if no cell can be alive.
+// partFilter returns the filter of a part; nil if no cell can be live.
 func (t *Table) partFilter(r *Read, p codec.Part, now time.Time) Filter {
 	cells := t.cellsOf(r, p, now)
 	if cells == nil {
@@ -99,8 +99,8 @@ func (t *Table) partFilter(r *Read, p codec.Part, now time.Time) Filter {
 	return chain(keys, t.projected(r.Projection), cells, t.columnsOf(p))
 }
 
-// cellsOf returns the filter of the cells of a part by their timestamps; nil if none can
-// be alive.
+// cellsOf returns the filter that selects the cells of a part by timestamp; nil if none
+// can be live.
 func (t *Table) cellsOf(r *Read, p codec.Part, now time.Time) Filter {
 	newest := 0
 	if r.LatestOnly && (t.Pattern.EventTimed()) {
@@ -108,11 +108,11 @@ func (t *Table) cellsOf(r *Read, p codec.Part, now time.Time) Filter {
 	}
 	switch {
 	case !t.ByTimestamp():
-		return t.alive(now, time.Time{}, codec.Endless, newest) // rows and columns say when
+		return t.alive(now, time.Time{}, codec.Endless, newest) // row keys or columns select the time
 	case t.Offset.Precision%time.Millisecond == 0:
 		return t.alive(now, p.From, p.To, newest)
 	}
-	// In the first and the last millisecond, the columns say what is in the range.
+	// In a partial first or last millisecond, the columns select the time.
 	var branches []Filter
 	for _, m := range t.Offset.CutMilliseconds(p.From, p.To) {
 		if cells := t.alive(now, codec.Truncate(m.From, time.Millisecond), m.To, newest); cells != nil {
@@ -122,14 +122,14 @@ func (t *Table) cellsOf(r *Read, p codec.Part, now time.Time) Filter {
 	return interleave(branches)
 }
 
-// alive returns the filter of a read of the cells in [from, to): of each family those that
-// garbage collection would leave; nil if none can be alive. A limit to the newest cells
-// comes last, since it would lose cells in front of the windows.
+// alive returns the filter of live cells with timestamps in [from, to); nil if none can
+// be live. A limit to the newest cells comes after the windows, because before them it
+// could drop cells in the windows.
 func (t *Table) alive(now, from, to time.Time, newest int) Filter {
 	cells := t.cellsIn(func(f *Family) []codec.Window {
 		end := t.rest(f, now, from, to)
 		if end.After(to) {
-			newest = 0 // the newest cell may be past the range
+			newest = 0 // the newest cell may be after the range
 		}
 		return f.Life.Windows(now, from, end)
 	})
@@ -139,8 +139,8 @@ func (t *Table) alive(now, from, to time.Time, newest int) Filter {
 	return chain(cells, CellsPerColumn(newest))
 }
 
-// cellsIn returns the filter of the cells of each family in its windows, with families of
-// equal windows in one branch; nil if no family has windows.
+// cellsIn returns the filter of the cells of each family in its windows; nil if no
+// family has windows. Families with equal windows share a branch.
 func (t *Table) cellsIn(windowsOf func(f *Family) []codec.Window) Filter {
 	all := make([]Cells, 0, len(t.Families))
 	for i := range t.Families {
@@ -169,8 +169,8 @@ func (t *Table) cellsIn(windowsOf func(f *Family) []codec.Window) Filter {
 	return interleave(branches)
 }
 
-// rest returns until when the cells of a family are read for a range up to a time: in
-// buckets of cells, those count that decide the rank of others.
+// rest returns the end of the range of cells to read in a family: in buckets of cells,
+// those that determine the rank of others may follow the range.
 func (t *Table) rest(f *Family, now, from, to time.Time) time.Time {
 	if !t.Pattern.Versioned() {
 		return to
@@ -178,7 +178,8 @@ func (t *Table) rest(f *Family, now, from, to time.Time) time.Time {
 	return f.Life.Retention.Rest(t.Offset.Bucket, now, from, to)
 }
 
-// ranksEnd returns until when the ranks that a read of [from, to) sees are valid.
+// ranksEnd returns the time until which the ranks that a read of [from, to) sees are
+// valid.
 func (t *Table) ranksEnd(now, from, to time.Time) time.Time {
 	for i := range t.Families {
 		f := &t.Families[i]
@@ -189,7 +190,7 @@ func (t *Table) ranksEnd(now, from, to time.Time) time.Time {
 	return MaxTime
 }
 
-// columnsOf returns the filter of the columns of a part; nil if it has all of them.
+// columnsOf returns the filter for the columns of a part; nil for all columns.
 func (t *Table) columnsOf(p codec.Part) Filter {
 	if p.Begin == "" && p.End == "" {
 		return nil
@@ -201,9 +202,9 @@ func (t *Table) columnsOf(p codec.Part) Filter {
 	return r
 }
 
-// keys returns the filter of row keys for a part; nil if no key can match. Where rows of
-// all times are read and timestamps do not say when events are, the keys do and, in the
-// buckets that the part cuts, the columns.
+// keys returns the filter for the row keys of a part; nil if no key can match. If the
+// read covers rows of all times and does not select by timestamp, the keys and, in
+// partial buckets, the columns select the time.
 func (t *Table) keys(r *Read, p codec.Part) Filter {
 	if !r.AllTimes || t.ByTimestamp() {
 		return Keys{r.Keys.At(codec.AnyTime(t.keyTimes()))}
@@ -221,8 +222,8 @@ func (t *Table) keys(r *Read, p codec.Part) Filter {
 	return interleave(branches)
 }
 
-// matching adds to a filter that keys have the suffix of a span, for rows that are read
-// by a range of time: among them are those of other series.
+// matching restricts f to keys with the suffix of the span, for reads of a range that
+// also contains rows of other series.
 func (t *Table) matching(span codec.Span, f Filter) Filter {
 	if span.Suffix == "" {
 		return f
@@ -230,7 +231,7 @@ func (t *Table) matching(span codec.Span, f Filter) Filter {
 	return chain(Keys{span.Pattern(codec.AnyTime(t.keyTimes()))}, f)
 }
 
-// keysOnly makes a filter return one cell of each row, without its value.
+// keysOnly restricts f to one cell per row, without its value.
 func keysOnly(f Filter) Filter { return chain(f, CellsPerRow(1), StripValues{}) }
 
 // EventCells returns the filter of the living cells of an event in its row: those that a
@@ -254,7 +255,7 @@ func (t *Table) EventCells(now, event time.Time, sequence uint32) Filter {
 	return chain(t.columnsOfEvent(event, sequence), cells)
 }
 
-// columnsOfEvent returns the filter of the columns that the cells of an event are in.
+// columnsOfEvent returns the filter for the columns that contain an event.
 func (t *Table) columnsOfEvent(event time.Time, sequence uint32) Filter {
 	if t.Pattern == codec.BucketOffsets {
 		return Columns{string(t.Offset.Append(nil, event, sequence))}

@@ -6,16 +6,16 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
-// Search is what the look for the newest event of a series requests.
+// Search contains the requests that find the newest event of a series.
 type Search struct {
-	// Requests has one request for each span: for its first row that can have a living
-	// event or, where labels do not sort, a lookup of the rows that exist.
+	// Requests has one request per span: for the first row that can have a live event
+	// or, if labels do not sort, a lookup of the existing rows.
 	Requests []Request
-	Filter   Filter // of the rows that a lookup finds
+	Filter   Filter // for the rows that a lookup finds
 }
 
-// Search plans the look for the newest event of the series that spans are of; false if
-// no event can be alive.
+// Search plans the search for the newest event of one series; false if no event can be
+// live.
 func (t *Table) Search(spans []codec.Span, now time.Time) (Search, bool) {
 	s := Search{Filter: t.newest(now)}
 	if s.Filter == nil {
@@ -23,7 +23,7 @@ func (t *Table) Search(spans []codec.Span, now time.Time) (Search, bool) {
 	}
 	s.Requests = make([]Request, len(spans))
 	for i, span := range spans {
-		if !t.InOrder() { // the newest row is not the last
+		if !t.InOrder() { // the newest row may be anywhere
 			s.Requests[i] = t.lookup(span, s.Filter)
 			continue
 		}
@@ -37,9 +37,9 @@ func (s *Search) RequestOf(key string) Request {
 	return Request{Rows: []codec.Rows{{Keys: []string{key}}}, Filter: s.Filter}
 }
 
-// Recent returns the request for the rows of the bucket of now and of those after it, of
-// all spans; false where one request finds the newest event anyway, where these rows
-// cannot be requested at once, or if no event can be alive.
+// Recent returns one request for the rows of the current bucket and later ones, of all
+// spans. It returns false if a single request of [Table.Search] suffices, if one
+// request cannot read these rows, or if no event can be live.
 func (t *Table) Recent(spans []codec.Span, now time.Time) (Request, bool) {
 	if !t.Pattern.Bucketed() || t.InOrder() && len(spans) == 1 || !apart(spans) {
 		return Request{}, false
@@ -55,7 +55,7 @@ func (t *Table) Recent(spans []codec.Span, now time.Time) (Request, bool) {
 			return Request{}, false
 		}
 		all[i] = []codec.Rows{rows}
-		if i == 0 && form != nil { // the same for all
+		if i == 0 && form != nil { // the same for all spans
 			filter = chain(Keys{form}, filter)
 		}
 	}
@@ -63,8 +63,8 @@ func (t *Table) Recent(spans []codec.Span, now time.Time) (Request, bool) {
 	return Request{Rows: rows, Filter: filter}, ok
 }
 
-// newest returns the filter of the newest cells of each column or, where cells do not
-// tell, of all that are alive; nil if none can be.
+// newest returns the filter of the newest cells of each column or, if timestamps do not
+// tell which are newest, of all live cells; nil if none can be live.
 func (t *Table) newest(now time.Time) Filter {
 	if t.Pattern.EventTimed() {
 		return t.alive(now, time.Time{}, MaxTime, 1)
@@ -72,8 +72,8 @@ func (t *Table) newest(now time.Time) Filter {
 	return t.alive(now, time.Time{}, codec.Endless, 0)
 }
 
-// living returns the range of the rows of a span that can have a living event, to be read
-// from the newest.
+// living returns the row range of a span that can have live events, to be read newest
+// first.
 func (t *Table) living(span codec.Span, now time.Time) codec.Rows {
 	rows := codec.PrefixRows(span.Prefix)
 	rows.Reverse = !t.Descending()

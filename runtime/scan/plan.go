@@ -8,47 +8,48 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
-// MaxTime is later than any event: the end of the year 9999.
+// MaxTime is the end of the year 9999, later than any event.
 var MaxTime = time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// Plan is what a read requests.
+// Plan contains everything that a read requests.
 type Plan struct {
-	// From and To are the range of time with what can be alive of it, To excluded.
+	// From and To are the part of the time range that can have live events; To is
+	// excluded.
 	From, To time.Time
-	// RanksEnd is until when the ranks of cells that the read sees are valid.
+	// RanksEnd is the time until which the ranks of cells that the read sees are valid.
 	RanksEnd time.Time
-	// Parts are what is read one after the other; none if no event can be alive.
+	// Parts are read one after the other. There are none if no event can be live.
 	Parts []Part
 }
 
-// Route says how the rows of the spans of a part become one sequence.
+// Route defines how the rows of a part's spans become one sequence.
 type Route int
 
 const (
-	// OneSpan is the rows of one span, as they come.
+	// OneSpan reads the rows of one span in their order.
 	OneSpan Route = iota
-	// Merged is the rows of several spans, merged in their order.
+	// Merged merges the rows of several spans.
 	Merged
-	// Skipping is one row at a time: once a series has an event, its other rows are
-	// skipped.
+	// Skipping reads one row at a time and skips the remaining rows of a series once it
+	// has found an event.
 	Skipping
 )
 
-// Part is a part of the range of time of a read, of which all spans are read with the
-// same filter.
+// Part is a part of the time range of a read. All spans are read with the same filter
+// in it.
 type Part struct {
 	codec.Part
 	Route  Route
 	Filter Filter // of all requests; those of a span may add to it
-	// Limit is how many rows are enough; 0 for all. Who sends the requests lowers it by
-	// what earlier parts had.
+	// Limit is the number of rows that suffice; 0 for all. The sender subtracts the
+	// rows that earlier parts returned.
 	Limit int
 
 	table *Table
 	read  *Read
 }
 
-// Plan plans a read at a time.
+// Plan plans a read at time now. It keeps a reference to r.
 func (t *Table) Plan(r *Read, now time.Time) Plan {
 	p := Plan{From: r.From, To: r.To}
 	if since, bounded := t.Since(now); bounded {
@@ -71,8 +72,8 @@ func (t *Table) Plan(r *Read, now time.Time) Plan {
 	return p
 }
 
-// parts cuts a range at the buckets that are not whole in it, where the times of events
-// are in qualifiers alone. The parts are in the order of reading.
+// parts splits the time range at partial buckets if only qualifiers contain event
+// times. The parts are in reading order.
 func (t *Table) parts(r *Read, from, to time.Time) []codec.Part {
 	if t.Pattern != codec.BucketOffsets || r.AllTimes || t.ByTimestamp() {
 		return []codec.Part{{From: from, To: to}}
@@ -95,15 +96,15 @@ func (t *Table) route(r *Read) Route {
 	return OneSpan
 }
 
-// endsByRows reports whether a read with a limit is over after as many rows, each of
-// which has an event: not if events of several rows are sorted, or left out.
+// endsByRows reports whether a read with a limit may stop after that many rows, because
+// each of them has an event. It may not if it sorts or skips events of several rows.
 func (t *Table) endsByRows(r *Read) bool {
 	sorted := r.TimeOrder && r.MultiSeries && t.Pattern.Bucketed()
 	return r.Limit > 0 && (!r.LatestOnly || !r.MultiSeries) && !sorted
 }
 
-// Requests returns all requests of a plan, as if every row existed: a request that only
-// finds out which rows exist is followed by those for all of them.
+// Requests returns all requests of a plan on the assumption that every row exists. A
+// lookup is followed by requests for all rows that it could find.
 func (p *Plan) Requests() []Request {
 	var out []Request
 	for i := range p.Parts {
@@ -124,13 +125,14 @@ func (p *Plan) Requests() []Request {
 	return out
 }
 
-// Reads reports whether rows of a span are read: not those of a column that is not.
+// Reads reports whether the read needs the rows of a span. It does not need those of a
+// column that is not in the projection.
 func (p *Part) Reads(span int) bool {
 	return p.table.Pattern != codec.BucketNewColumns || !p.read.Projection.Omits(span)
 }
 
-// Lookup returns the request that finds out which rows a span has; false if none is
-// needed.
+// Lookup returns the request that lists the rows of a span; false if the read does not
+// need one.
 func (p *Part) Lookup(span int) (Request, bool) {
 	if p.read.AllTimes || !p.table.Pattern.Bucketed() || !p.Reads(span) || p.listing(span) != listStored {
 		return Request{}, false
@@ -138,12 +140,12 @@ func (p *Part) Lookup(span int) (Request, bool) {
 	return p.table.lookup(p.read.Spans[span], p.Filter), true
 }
 
-// lookup returns the request that finds out which rows a span has that pass a filter.
+// lookup returns a request that lists the rows of a span that pass the filter.
 func (t *Table) lookup(span codec.Span, f Filter) Request {
 	return Request{Rows: []codec.Rows{codec.PrefixRows(span.Prefix)}, Filter: keysOnly(t.matching(span, f)), KeysOnly: true}
 }
 
-// Requests yields the requests for the rows of a span, in the order of reading.
+// Requests yields the requests for the rows of a span in reading order.
 func (p *Part) Requests(span int) iter.Seq[Request] {
 	if one, ok := p.Request(span); ok {
 		return func(yield func(Request) bool) { yield(one) }
@@ -155,7 +157,8 @@ func (p *Part) Requests(span int) iter.Seq[Request] {
 	return p.batches(s.Buckets(p.table.Offset.Bucket, p.From, p.To), f)
 }
 
-// Request returns the request for the rows of a span if there is exactly one.
+// Request returns the request for the rows of a span; false unless there is exactly
+// one.
 func (p *Part) Request(span int) (q Request, one bool) {
 	if !p.Reads(span) {
 		return q, false
@@ -177,8 +180,8 @@ func (p *Part) Request(span int) (q Request, one bool) {
 	return p.request([]codec.Rows{rows}, f), true
 }
 
-// span returns a span as it is read, and the filter of its rows: where they are one range
-// with rows of other series, it has the suffix of the span.
+// span returns span i as it is read, and the filter for its rows. If it reads one range
+// that contains rows of other series, the filter selects the suffix of the span.
 func (p *Part) span(i int) (codec.Span, Filter) {
 	s, t := p.read.Spans[i], p.table
 	s.Newest = p.read.NewestFirst
@@ -194,14 +197,14 @@ func (p *Part) span(i int) (codec.Span, Filter) {
 	return s, p.Filter
 }
 
-// Stored is a row that exists, of the bucket that begins at Start.
+// Stored is an existing row. Start is the start of its bucket.
 type Stored struct {
 	Start time.Time
 	Key   string
 }
 
-// RequestsOf yields the requests for those rows that a lookup found whose buckets overlap
-// the part. The rows are in ascending order of time.
+// RequestsOf yields the requests for those rows of a lookup whose buckets overlap the
+// part. rows must be in ascending order of time.
 func (p *Part) RequestsOf(rows []Stored) iter.Seq[Request] {
 	b, newestFirst := p.table.Offset.Bucket, p.read.NewestFirst
 	all := slices.Values(rows)
@@ -224,8 +227,7 @@ func (p *Part) RequestsOf(rows []Stored) iter.Seq[Request] {
 	return p.batches(codec.KeyLists(keys, newestFirst != p.table.Descending(), codec.MaxRowSet), p.Filter)
 }
 
-// batches yields the requests for rows that are read one after the other: as few as
-// Bigtable's limit of the size of a request allows.
+// batches yields the fewest requests for the rows that Bigtable's size limit allows.
 func (p *Part) batches(all iter.Seq[codec.Rows], f Filter) iter.Seq[Request] {
 	return func(yield func(Request) bool) {
 		for rows := range Batches(all) {
@@ -240,7 +242,7 @@ func (p *Part) batches(all iter.Seq[codec.Rows], f Filter) iter.Seq[Request] {
 func (p *Part) request(rows []codec.Rows, f Filter) Request {
 	q := Request{Rows: rows, Filter: f}
 	switch {
-	case len(p.read.Spans) > MaxStreams: // more than can be read at once
+	case len(p.read.Spans) > MaxStreams: // more than can be read concurrently
 		q.Paginated, q.Limit = true, PageRows
 		if !p.table.Pattern.Bucketed() {
 			q.Limit = PageEvents
@@ -251,15 +253,15 @@ func (p *Part) request(rows []codec.Rows, f Filter) Request {
 	return q
 }
 
-// Gathers reports whether the rows of several spans are read by one request, as long as
+// Gathers reports whether one request can read the rows of several spans, provided that
 // they are few.
 func (t *Table) Gathers(r *Read) bool {
 	n := len(r.Spans)
 	return n > 1 && n <= MaxStreams && !t.Ties && (t.InOrder() || !r.MultiSeries) && apart(r.Spans)
 }
 
-// Gathered returns one request for the rows of all spans, in the order of their keys;
-// false where they cannot be requested at once. It has no rows if no span has any.
+// Gathered returns one request for the rows of all spans, in key order; false if they
+// need several. The request has no rows if no span has any.
 func (p *Part) Gathered() (Request, bool) {
 	t, r := p.table, p.read
 	if p.Route != Merged || p.Limit > 0 || !t.Gathers(r) {
@@ -285,7 +287,7 @@ func (p *Part) Gathered() (Request, bool) {
 	return Request{Rows: rows, Filter: p.Filter}, ok
 }
 
-// First returns the request for the first row of a span, for parts that are
+// First returns the request for the first row of a span, for parts whose Route is
 // [Skipping].
 func (p *Part) First(span int) Request {
 	rows := codec.PrefixRows(p.read.Spans[span].Prefix)

@@ -12,7 +12,7 @@ import (
 	"github.com/btgen-dev/btgen/runtime/scan"
 )
 
-// compare compares values.
+// compare fails unless two values are equal.
 func compare(t *testing.T, what string, want, got any) {
 	t.Helper()
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -20,7 +20,7 @@ func compare(t *testing.T, what string, want, got any) {
 	}
 }
 
-// hours are tables with a bucket an hour, or a row for each event.
+// hours returns a table with hourly buckets or with one row per event.
 func hours(pattern codec.Pattern, lives ...codec.Lifetime) *scan.Table {
 	t := &scan.Table{
 		Pattern: pattern,
@@ -36,13 +36,14 @@ func hours(pattern codec.Pattern, lives ...codec.Lifetime) *scan.Table {
 // one is the span of one series.
 var one = []codec.Span{{Prefix: "s#", Delimiter: "#", Whole: true, MaxBytes: codec.MaxRowSet}}
 
-// maxAge is a lifetime of an age.
+// maxAge returns a lifetime with the given maximum age.
 func maxAge(age time.Duration) codec.Lifetime {
 	return codec.Lifetime{Retention: codec.Retention{{MaxAge: age}}}
 }
 
-// Of each family the cells are read that garbage collection would leave: families of equal
-// windows are one branch, and the limit to the newest cells comes last.
+// The filter selects the cells of each family that garbage collection would keep.
+// Families with equal windows share a branch, and the limit to the newest cells comes
+// last.
 func TestFilterOfLifetimes(t *testing.T) {
 	from, to := day, day.Add(12*time.Hour)
 	window := func(from, to time.Time) []codec.Window {
@@ -79,8 +80,9 @@ func TestFilterOfLifetimes(t *testing.T) {
 	}
 }
 
-// Where the end of a range cuts a bucket some of which is about to pass its age, the rest of
-// the bucket is read too, since it decides the rank of what then lives by its rank alone.
+// If cells in the bucket that contains the end of the range are about to exceed their
+// age, the read includes the rest of the bucket, which determines the ranks by which
+// they then live.
 func TestRestOfBucket(t *testing.T) {
 	ranked := codec.Lifetime{Retention: codec.Retention{{MaxAge: 2 * time.Hour}, {Versions: 10}}}
 	for _, tt := range []struct {
@@ -88,8 +90,8 @@ func TestRestOfBucket(t *testing.T) {
 		pattern  codec.Pattern
 		from, to time.Time
 		end      time.Time
-		valid    bool // the ranks for ever, not just for a while
-		want     bool // the newest cells alone, if only the latest event is wanted
+		valid    bool // the ranks stay valid forever, not just for a while
+		want     bool // a read of the latest event reads only the newest cells
 	}{
 		{"passes its age", codec.BucketNewCells, day, day.Add(90 * time.Minute), day.Add(2 * time.Hour), true, false},
 		{"is too young", codec.BucketNewCells, day.Add(3 * time.Hour), day.Add(210 * time.Minute), day.Add(210 * time.Minute), false, true},
@@ -110,14 +112,14 @@ func TestRestOfBucket(t *testing.T) {
 	}
 }
 
-// What has expired is not part of the range of rows.
-func TestRangeOfLivingRows(t *testing.T) {
+// The row range excludes expired rows.
+func TestRangeOfLiveRows(t *testing.T) {
 	plan := hours(codec.SingleUnserialized, maxAge(time.Hour)).Plan(&scan.Read{Spans: one, From: day, To: day.Add(4 * time.Hour)}, day.Add(3*time.Hour))
 	compare(t, "start", fmt.Sprintf("s#%d", day.Add(2*time.Hour).Unix()), plan.Requests()[0].Rows[0].Start)
 	compare(t, "from", day.Add(2*time.Hour), plan.From)
 }
 
-// The rows of all times are read from the end that the order begins with.
+// A read of all times starts at the end that the order of events requires.
 func TestDirectionOfAllTimes(t *testing.T) {
 	for _, newestFirst := range []bool{false, true} {
 		for _, reverse := range []bool{false, true} {
@@ -129,7 +131,7 @@ func TestDirectionOfAllTimes(t *testing.T) {
 	}
 }
 
-// A filter without any bound is one of families alone, and rows of their own have their
+// Without bounds, the filter only selects families. Rows of single events have their
 // time in the key.
 func TestFilterOfRows(t *testing.T) {
 	suffixed := []codec.Span{{Delimiter: "#", Suffix: "s", Whole: true}}
@@ -149,8 +151,8 @@ func TestFilterOfRows(t *testing.T) {
 	}}, requests(&scan.Read{Spans: suffixed, From: from, To: to, NewestFirst: true, Limit: 7}))
 }
 
-// Fields that are fetched come with their values, and the presence of another tells which
-// events there are.
+// Projected fields are read with their values. The presence of another column shows
+// which events exist.
 func TestProjection(t *testing.T) {
 	table := hours(codec.BucketNewCells, codec.Lifetime{})
 	table.Columns = []scan.Column{{Name: "a"}, {Name: "b"}, {Name: "c", Required: true}, {Name: "at", WrittenAt: true}}
@@ -163,7 +165,7 @@ func TestProjection(t *testing.T) {
 		table   *scan.Table
 		columns []int
 		want    scan.Projection
-		filter  scan.Filter // in front of that of cells
+		filter  scan.Filter // precedes the filter of cells
 	}{
 		{"all", table, nil, nil, nil},
 		{"an optional one", table, []int{0}, scan.Projection{values, none, presence, none},
@@ -197,8 +199,9 @@ func TestProjection(t *testing.T) {
 	}
 }
 
-// A limit of events is one of rows where each row has one; where rows of one instant sort
-// against the others, one more tells whether that instant is complete.
+// A limit of events becomes a limit of rows if each row has one event. If rows of the
+// same time sort in the opposite order, one more row tells whether that instant is
+// complete.
 func TestLimit(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
@@ -227,8 +230,8 @@ func TestLimit(t *testing.T) {
 	}
 }
 
-// Several spans are one request if nothing is in the way, and paginated if they are more
-// than can be read at once.
+// Several spans are one request if possible, and paginated if there are more than can
+// be read concurrently.
 func TestSeveralSpans(t *testing.T) {
 	spans := func(n int) (out []codec.Span) {
 		for i := range n {
@@ -272,8 +275,8 @@ func TestSeveralSpans(t *testing.T) {
 	}
 }
 
-// Rows of many buckets whose labels do not sort are looked up before they are read, for each
-// span.
+// If there are many buckets whose labels do not sort, the read looks up the rows of
+// each span first.
 func TestLookup(t *testing.T) {
 	table := hours(codec.BucketNewCells, codec.Lifetime{})
 	table.Offset.Bucket.Label = labels[2]
@@ -297,7 +300,7 @@ func TestLookup(t *testing.T) {
 	}
 }
 
-// An event exists if any of its cells is alive, under any of its columns.
+// An event exists if any of its cells is live, in any of its columns.
 func TestEventCells(t *testing.T) {
 	at := []codec.Window{{From: codec.Micros(day), To: codec.Micros(day) + 1000}}
 	columns := []scan.Column{{Name: "v"}, {Name: "w"}, {Name: "at", WrittenAt: true}}
@@ -311,7 +314,7 @@ func TestEventCells(t *testing.T) {
 		{codec.SingleUnserialized, codec.Lifetime{}, 0, scan.Chain{scan.Columns{"v", "w"}, scan.Cells{Families: []string{"a"}}}},
 		{codec.BucketOffsets, codec.Lifetime{}, 0, scan.Chain{scan.Columns{"\x00\x00"}, scan.Cells{Families: []string{"a"}}}},
 		{codec.BucketNewColumns, codec.Lifetime{}, 0, scan.Cells{[]string{"a"}, at}},
-		{codec.BucketNewColumns, codec.Lifetime{}, 1, nil}, // of another class
+		{codec.BucketNewColumns, codec.Lifetime{}, 1, nil}, // belongs to another class
 		{codec.BucketNewCells, maxAge(time.Minute), 0, nil},
 	} {
 		table := hours(tt.pattern, tt.life)

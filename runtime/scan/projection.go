@@ -6,33 +6,34 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
-// Fetch is how much of a column is read.
+// Fetch is how much to read of a column.
 type Fetch byte
 
 const (
 	Nothing  Fetch = iota // no cells
-	Presence              // cells without their values, to know which events there are
+	Presence              // cells without values, which show that an event exists
 	Values                // cells with their values
 )
 
-// Projection is how much is read of each column of a table; nil for everything.
+// Projection contains how much to read of each column of a table; nil means everything.
 type Projection []Fetch
 
-// Omits reports whether no cell of a column is read.
+// Omits reports whether the read needs no cells of the column.
 func (p Projection) Omits(column int) bool { return p != nil && p[column] == Nothing }
 
-// HasValues reports whether the cells of a column are read with their values.
+// HasValues reports whether the read needs the values of the column.
 func (p Projection) HasValues(column int) bool { return p == nil || p[column] == Values }
 
-// OneValue reports whether an event is stored as one cell.
+// OneValue reports whether the table stores each event in one cell.
 func (t *Table) OneValue() bool {
 	return t.Pattern == codec.BucketOffsets || slices.ContainsFunc(t.Columns, func(c Column) bool { return c.Whole })
 }
 
-// Project returns the projection on some columns, by their indices; nil for all columns.
-// It does not choose events: unless every event has one of the columns, the presence of
-// one that every event has is read too or, if there is none, of all others. Where events
-// are stored as one cell, its value is read for any column, and its presence for none.
+// Project returns the projection on the columns with the given indexes; nil for all
+// columns. A projection must not affect which events are read. Unless one of the
+// columns is required, it therefore includes the presence of a required column or, if
+// there is none, of all others. If events are stored in one cell, any column needs its
+// value, and no columns need its presence.
 func (t *Table) Project(columns []int) Projection {
 	if columns == nil || t.OneValue() && len(columns) > 0 {
 		return nil
@@ -63,8 +64,8 @@ func (t *Table) telling() (columns []int) {
 	return columns
 }
 
-// projected returns the filter of a projection; nil if everything is read, or if columns
-// are rows.
+// projected returns the filter of a projection; nil if it reads everything or if
+// columns are rows.
 func (t *Table) projected(p Projection) Filter {
 	switch {
 	case p == nil || t.Pattern == codec.BucketNewColumns:
@@ -79,7 +80,8 @@ func (t *Table) projected(p Projection) Filter {
 		}
 	}
 	for i, c := range t.Columns {
-		// Of two columns with one name, in two families, both come with their values.
+		// Two columns with the same name, in different families, are both read with
+		// their values.
 		if p[i] == Presence && !slices.Contains(values, c.Name) {
 			present = append(present, c.Name)
 		}

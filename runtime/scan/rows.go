@@ -8,30 +8,30 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
-// What is read in pages: how many requests at once, and how many rows each returns, of
-// events and of buckets. A connection carries 100 streams, and a stream whose rows nobody
-// takes keeps its place.
+// Limits of paginated reads: the number of concurrent streams, and of rows per page in
+// tables of events and of buckets. A connection carries 100 streams, and a stream whose
+// rows are not consumed occupies its place.
 const (
 	MaxStreams = 64
 	PageEvents = 100
 	PageRows   = 4
 )
 
-// maxUnsorted is how many buckets whose labels do not sort are read key by key without a
-// lookup of those that exist; maxListed is how many others are, or by a range each, where
-// the keys go on after the label.
+// maxUnsorted is the largest number of buckets whose labels do not sort that a read
+// requests by key; for more, it first looks up which rows exist. maxListed is the same
+// for ranges of sorted labels that segments follow; for more, it reads one range.
 const (
 	maxUnsorted = 1000
 	maxListed   = 50_000
 )
 
-// listing is how the buckets of a span are read.
+// listing is a way to read the buckets of a span.
 type listing int
 
 const (
-	listBuckets listing = iota // by the ranges or keys of [codec.Span.Buckets]
-	listStored                 // by the keys that a lookup finds: others may be very many
-	listRange                  // by one range, of which the server returns what has the suffix
+	listBuckets listing = iota // the ranges or keys of [codec.Span.Buckets]
+	listStored                 // the keys that a lookup finds, because there may be too many others
+	listRange                  // one range, in which a filter selects the suffix
 )
 
 // listing returns how the buckets of a span are read.
@@ -47,8 +47,8 @@ func (p *Part) listing(span int) listing {
 	return listBuckets
 }
 
-// Batches puts what is read one after the other into as few requests as Bigtable takes:
-// ranges that are read in the same direction.
+// Batches groups ranges, given in reading order, into the fewest requests that
+// Bigtable's size limit allows. All ranges of a request have the same direction.
 func Batches(all iter.Seq[codec.Rows]) iter.Seq[[]codec.Rows] {
 	return func(yield func([]codec.Rows) bool) {
 		var batch []codec.Rows
@@ -70,8 +70,8 @@ func Batches(all iter.Seq[codec.Rows]) iter.Seq[[]codec.Rows] {
 	}
 }
 
-// apart reports whether the beginning of a key tells which of the spans it is of, and all
-// that a range of it holds is of the span.
+// apart reports whether the spans are disjoint key prefixes without a suffix, so that
+// the start of a key tells its span.
 func apart(spans []codec.Span) bool {
 	prefixes := make([]string, len(spans))
 	for i, span := range spans {
@@ -89,8 +89,8 @@ func apart(spans []codec.Span) bool {
 	return true
 }
 
-// gather puts what is read of each span into one request, which returns all rows in the
-// order of their keys; false where that is too much for a request.
+// gather combines the rows of all spans in one request, which returns them in key
+// order; false if the request would be too large.
 func gather(ofSpans [][]codec.Rows) (all []codec.Rows, ok bool) {
 	size := 0
 	for _, rows := range ofSpans {

@@ -9,7 +9,7 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
-// Several spans are one request if the beginnings of their keys tell them apart.
+// Several spans are one request if their prefixes distinguish their keys.
 func TestGather(t *testing.T) {
 	ofSpans := [][]codec.Rows{{{Start: "a#1", End: "a#5", Reverse: true}}, {{Keys: []string{"b#1", "b#7"}}}}
 	want := []codec.Rows{{Start: "a#1", End: "a#5"}, {Start: "b#1", End: "b#1\x00"}, {Start: "b#7", End: "b#7\x00"}}

@@ -1,7 +1,8 @@
-// Package scan plans reads: given the shape of a table and what is to be read, it returns
-// the row ranges and the filter of every request. A plan is plain data. Package store
-// sends it, and btgen explain prints it, so that both have it from one place. The package
-// knows keys, buckets and times to live, and neither the Bigtable client nor events.
+// Package scan plans reads. Given the shape of a table and a read, it returns the row
+// ranges and the filter of every request. A plan is plain data: package store sends its
+// requests, and btgen explain prints them, so both show the same. The package knows
+// keys, buckets and times to live, but neither events nor the Bigtable client.
+// Everything in it is pure.
 package scan
 
 import (
@@ -11,7 +12,7 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
-// Table is the shape of a table, as far as reads depend on it.
+// Table describes the parts of a table that reads depend on.
 type Table struct {
 	Pattern codec.Pattern
 	Offset  codec.Offset     // the buckets, if the pattern has them, and the precision of event times
@@ -26,58 +27,61 @@ type Table struct {
 // Family is a column family.
 type Family struct {
 	Name string
-	Life codec.Lifetime // which cells are alive by their timestamps
-	// Class is the TTL class of its events, counted from 1; 0 if events have none.
+	Life codec.Lifetime // determines which cells are live
+	// Class is the TTL class of the family's events, counting from 1; 0 if events have
+	// no class.
 	Class int
 }
 
 // Column is a column or, for new columns, what the rows of a field have in their keys.
 type Column struct {
 	Name      string
-	Required  bool // every event has it
-	WrittenAt bool // it holds the write time, which is not part of the event
-	Whole     bool // it holds all fields of an event in one value
+	Required  bool // every event has this column
+	WrittenAt bool // contains the write time, which is not part of the event
+	Whole     bool // contains all fields of an event in one value
 }
 
-// Read says which events to read.
+// Read describes the events to read.
 type Read struct {
 	// Spans are where the rows are: one span, one for each salt or, for new columns,
 	// one for each column.
 	Spans []codec.Span
-	// AllTimes says that series values which are not given follow the prefix of a span:
-	// the rows of all times are read, and their keys or cells say which are in the range.
+	// AllTimes is set if unknown series values follow the prefix of a span. The
+	// requests then cover the rows of all times, and their keys or cells tell which are
+	// in the range.
 	AllTimes bool
-	// MultiSeries says that the rows are those of several series.
+	// MultiSeries is set if the rows belong to several series.
 	MultiSeries bool
-	// Contiguous says, if AllTimes is set, that the rows of a series follow one another.
+	// Contiguous is set, together with AllTimes, if the rows of each series are
+	// adjacent.
 	Contiguous bool
-	// Keys is the pattern of the row keys that are wanted, where the spans have others
-	// or where the keys say which times are in the range; else nil.
+	// Keys is the pattern of the row keys to read, if the spans contain others or if
+	// the keys tell which times are in the range; else nil.
 	Keys *codec.KeyPattern
-	// From and To are the range of time, To excluded.
+	// From and To are the time range; To is excluded.
 	From, To time.Time
 	// NewestFirst reverses the order of events.
 	NewestFirst bool
-	// TimeOrder orders the events of several series by time.
+	// TimeOrder sorts the events of several series by time.
 	TimeOrder bool
 	// LatestOnly reads the newest event of each series. It requires NewestFirst.
 	LatestOnly bool
-	// Limit is how many events are wanted; 0 for all.
+	// Limit is the maximum number of events; 0 for all.
 	Limit int
-	// Projection is what to read of each column; nil for everything.
+	// Projection selects what to read of each column; nil for everything.
 	Projection Projection
 }
 
-// Request is one request to Bigtable.
+// Request is one ReadRows request to Bigtable.
 type Request struct {
-	Rows   []codec.Rows // all in one direction; never empty
+	Rows   []codec.Rows // all read in the same direction; never empty
 	Filter Filter
-	Limit  int // of the rows that come back; 0 for none
-	// Paginated says that the request is repeated, Limit rows at a time, until there
-	// are no more.
+	Limit  int // maximum number of rows; 0 for all
+	// Paginated is set if the request is repeated, with Limit rows per page, until no
+	// rows are left.
 	Paginated bool
-	// KeysOnly says that the request only finds out which rows exist: the requests that
-	// follow name them.
+	// KeysOnly is set if the request only lists the rows that exist. The following
+	// requests then read these rows.
 	KeysOnly bool
 }
 
@@ -93,10 +97,10 @@ func (t *Table) Descending() bool {
 	return t.Offset.Bucket.Descending()
 }
 
-// ByTimestamp reports whether a range of time is read as one of cell timestamps: where
-// nothing else says when events are, and in the columns of a bucket if garbage collection
-// goes by timestamps too. Elsewhere cells may have any timestamp, such as those that
-// other programs write.
+// ByTimestamp reports whether a read selects the time range by cell timestamps. That is
+// so if nothing else contains the event time, and for BucketOffsets if garbage
+// collection depends on timestamps as well. In other tables the timestamps are
+// arbitrary, because other programs may write them.
 func (t *Table) ByTimestamp() bool {
 	switch {
 	case !t.Pattern.Bucketed():
@@ -107,13 +111,13 @@ func (t *Table) ByTimestamp() bool {
 	return true
 }
 
-// Since returns the time of the oldest event that can be alive; false if there is no
+// Since returns the time of the oldest event that can be live; false if there is no
 // bound.
 func (t *Table) Since(now time.Time) (oldest time.Time, bounded bool) {
 	return codec.Oldest(now, t.Families, func(f *Family) codec.Lifetime { return f.Life })
 }
 
-// keyTimes is how times are written in row keys.
+// keyTimes returns the format of times in row keys.
 func (t *Table) keyTimes() codec.KeyTimes {
 	if !t.Pattern.Bucketed() {
 		return t.TimeKey
@@ -121,9 +125,8 @@ func (t *Table) keyTimes() codec.KeyTimes {
 	return t.Offset.Bucket
 }
 
-// rowsFor returns how many rows to request so as to get the first n events that have a
-// row each: where rows of one instant sort against all others, one more tells whether the
-// last instant is complete.
+// rowsFor returns how many rows to request to get the first n events, one per row. With
+// Ties, one more row tells whether the last instant is complete.
 func (t *Table) rowsFor(n int) int {
 	if t.Ties {
 		n++

@@ -1,6 +1,7 @@
-// Package wired reads and writes as a client does, over the wire path of the runtime. A
-// test proxy of the official client that calls it instead of the client has the
-// conformance suite of Bigtable clients test that path; see ../README.md.
+// Package wired implements the calls of the official client on top of the runtime's
+// wire path. A conformance test proxy that calls this package instead of the client
+// runs the conformance suite for Bigtable clients against the wire path; see
+// ../README.md.
 package wired
 
 import (
@@ -16,10 +17,10 @@ import (
 	"github.com/btgen-dev/btgen/runtime/internal/wire"
 )
 
-// DialOption installs the wire path in a connection.
+// DialOption returns an option that installs the wire path in a connection.
 func DialOption() grpc.DialOption { return wire.DialOption() }
 
-// ReadRows is [bigtable.Table.ReadRows]. Rows have no labels.
+// ReadRows is like [bigtable.Table.ReadRows], but its rows have no labels.
 func ReadRows(ctx context.Context, table bigtable.TableAPI, set bigtable.RowSet, yield func(bigtable.Row) bool, opts ...bigtable.ReadOption) error {
 	var sink wire.Sink
 	var lost error
@@ -45,7 +46,7 @@ func ReadRows(ctx context.Context, table bigtable.TableAPI, set bigtable.RowSet,
 	return err
 }
 
-// rowOf returns a row as the client has it.
+// rowOf converts a row to the client's type.
 func rowOf(row wire.Row) bigtable.Row {
 	out := bigtable.Row{}
 	columns := row.Columns()
@@ -62,11 +63,11 @@ func rowOf(row wire.Row) bigtable.Row {
 	return out
 }
 
-// fieldMutations is the number of the mutations in an entry.
+// fieldMutations is the field number of the mutations in an entry.
 const fieldMutations = 2
 
-// call is a table that keeps the error of a call as a whole: an outbox knows better what
-// became of its entries then, and the suite asks for no more than the client does.
+// call remembers the error of a call as a whole. An outbox reports what happened to
+// each entry even then, but the suite expects what the client reports.
 type call struct {
 	bigtable.TableAPI
 	err error
@@ -77,7 +78,7 @@ func (c *call) ApplyBulk(ctx context.Context, keys []string, mutations []*bigtab
 	return errs, c.err
 }
 
-// ApplyBulk is [bigtable.Table.ApplyBulk].
+// ApplyBulk is like [bigtable.Table.ApplyBulk].
 func ApplyBulk(ctx context.Context, table bigtable.TableAPI, entries []*bigtablepb.MutateRowsRequest_Entry) ([]error, error) {
 	encoded := make([][]byte, len(entries))
 	size := 0

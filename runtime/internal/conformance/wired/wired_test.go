@@ -12,7 +12,7 @@ import (
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
 
-// What is written and read by the wire path is what the client writes and reads.
+// The wire path reads and writes the same as the client.
 func TestWired(t *testing.T) {
 	bt := storetest.New(t, func(ctx context.Context, admin *bigtable.AdminClient) error {
 		return admin.CreateTableFromConf(ctx, &bigtable.TableConf{TableID: "t", Families: map[string]bigtable.GCPolicy{"f": bigtable.NoGcPolicy()}})
