@@ -6,17 +6,17 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// answer is what a response says of an entry.
+// answer is the result of one entry in a response.
 type answer struct {
 	index   int64
-	given   bool // there is a status
+	given   bool // the response contains a status
 	code    int32
-	message []byte // of the response
+	message []byte // aliases the response
 }
 
-// The numbers of the fields of the messages.
+// Field numbers of the messages.
 const (
-	fieldAnswers = 1 // of MutateRowsResponse
+	fieldAnswers = 1 // in MutateRowsResponse
 
 	fieldAnswerIndex  = 1
 	fieldAnswerStatus = 2
@@ -25,8 +25,8 @@ const (
 	fieldStatusMessage = 2
 )
 
-// decodeAnswers appends the answers of a response to dst, and returns the other fields
-// of the response too.
+// decodeAnswers appends the answers of a response to dst and also returns the other
+// fields of the response.
 func decodeAnswers(dst []answer, message []byte) (answers []answer, rest []byte, err error) {
 	var f field
 	for len(message) > 0 {
@@ -48,7 +48,7 @@ func decodeAnswers(dst []answer, message []byte) (answers []answer, rest []byte,
 	return dst, rest, nil
 }
 
-// parse sets the answer from its wire form.
+// parse decodes an answer.
 func (a *answer) parse(message []byte) error {
 	var f field
 	for len(message) > 0 {
@@ -70,7 +70,7 @@ func (a *answer) parse(message []byte) error {
 	return nil
 }
 
-// parseStatus sets the status of the answer from its wire form.
+// parseStatus decodes the status of an answer.
 func (a *answer) parseStatus(message []byte) error {
 	var f field
 	for len(message) > 0 {

@@ -14,8 +14,9 @@ import (
 
 const fieldStatusDetails = 3
 
-// TestAnswersOfAnyBytes decodes a response that is cut off anywhere, and with any byte
-// changed to any other: it is an error where it is one to protobuf, else says the same.
+// TestAnswersOfAnyBytes decodes a response truncated at every position, and with every
+// byte replaced by every other. The result must be an error if protobuf reports one,
+// and equal otherwise.
 func TestAnswersOfAnyBytes(t *testing.T) {
 	response, err := proto.Marshal(&bigtablepb.MutateRowsResponse{Entries: []*bigtablepb.MutateRowsResponse_Entry{
 		{Index: 1, Status: &status.Status{Code: 9, Message: "é"}},
@@ -25,13 +26,13 @@ func TestAnswersOfAnyBytes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	response = protowire.AppendTag(response, 2, protowire.BytesType) // another field
+	response = protowire.AppendTag(response, 2, protowire.BytesType) // an unknown field
 	response = protowire.AppendBytes(response, nil)
 	refused := 0
 	for at := range response {
 		for b := range 256 {
 			if b == fieldStatusDetails<<3|int(protowire.BytesType) {
-				continue // they are not looked at
+				continue // not decoded
 			}
 			changed := bytes.Clone(response)
 			changed[at] = byte(b)
@@ -44,8 +45,8 @@ func TestAnswersOfAnyBytes(t *testing.T) {
 	}
 }
 
-// checkAnswers compares what is decoded of a response with what protobuf makes of it,
-// and returns 1 if it is refused.
+// checkAnswers compares the decoded response with that of the protobuf package. It
+// returns 1 if the response is invalid.
 func checkAnswers(t *testing.T, message []byte) int {
 	t.Helper()
 	var want bigtablepb.MutateRowsResponse
@@ -72,8 +73,8 @@ func checkAnswers(t *testing.T, message []byte) int {
 	return 0
 }
 
-// TestWithoutEntries checks that a request says all that the client says, whatever that
-// is in versions to come, but for its entries.
+// TestWithoutEntries checks that the request keeps all fields that the client sets
+// except the entries, including fields of future versions.
 func TestWithoutEntries(t *testing.T) {
 	request := &bigtablepb.MutateRowsRequest{
 		TableName: "t", AuthorizedViewName: "v", AppProfileId: "p",

@@ -11,7 +11,7 @@ import (
 	"google.golang.org/protobuf/types/known/wrapperspb"
 )
 
-// BenchmarkDecode measures what a cell costs that is decoded, in responses of each form.
+// BenchmarkDecode measures the cost of decoding a cell in responses of every form.
 func BenchmarkDecode(b *testing.B) {
 	type chunk = bigtablepb.ReadRowsResponse_CellChunk
 	commit := &bigtablepb.ReadRowsResponse_CellChunk_CommitRow{CommitRow: true}

@@ -9,11 +9,11 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// errWire says that bytes are not the wire form of their message.
+// errWire is the error for bytes that are not a valid message.
 var errWire = errors.New("not a ReadRows response")
 
-// chunk is a CellChunk whose parts stand in the memory that has the response. As in
-// the client's message, a key or a value is there if it is not empty.
+// chunk is a CellChunk whose parts refer to the memory of the response. As in the
+// client's message, a key or value is present if it is not empty.
 type chunk struct {
 	rowKey        Text
 	family        optional
@@ -25,13 +25,13 @@ type chunk struct {
 	reset, commit bool
 }
 
-// optional is the value of a wrapper message, which may be there and empty.
+// optional is the value of a wrapper message, which may be present and empty.
 type optional struct {
 	value Text
 	given bool
 }
 
-// The numbers of the fields of the messages.
+// Field numbers of the messages.
 const (
 	fieldChunks = 1
 
@@ -48,9 +48,9 @@ const (
 	fieldWrapped = 1
 )
 
-// The first bytes of the fields of most chunks, the greatest length that is one
-// byte, and how many bytes must be left for a timestamp, and for a chunk with one, to
-// be looked at.
+// The tags of the fields of most chunks, the largest length that takes one byte, and
+// the minimum number of remaining bytes to decode a timestamp, or a chunk with a
+// timestamp, on the fast path.
 const (
 	tagWrapped    = fieldWrapped<<3 | byte(protowire.BytesType)
 	tagChunks     = fieldChunks<<3 | byte(protowire.BytesType)
@@ -65,25 +65,25 @@ const (
 	minPlain      = 2 + minTime
 )
 
-// shortVarint decodes a number of up to 8 bytes at the beginning of at least as many;
-// n is its length, 0 if it is longer. It is [protowire.ConsumeVarint] without a
-// branch for each byte: the groups of 7 bits move together by twos.
+// shortVarint decodes a varint of up to 8 bytes from a slice of at least 8. n is its
+// length, or 0 if it is longer. It is [protowire.ConsumeVarint] without a branch per
+// byte: it merges groups of 7 bits in pairs.
 func shortVarint(b []byte) (v uint64, n int) {
-	const last = 0x8080808080808080 // the bits that say that a byte is not the last one
+	const last = 0x8080808080808080 // set in the last byte of a varint
 	v = binary.LittleEndian.Uint64(b)
 	ends := ^v & last
 	if ends == 0 {
 		return 0, 0
 	}
-	v &= ends ^ (ends - 1) // up to the last bit of the first end
+	v &= ends ^ (ends - 1) // the bits up to the end of the first varint
 	v = v&0x007f007f007f007f | v&0x7f007f007f007f00>>1
 	v = v&0x00003fff00003fff | v&0x3fff00003fff0000>>2
 	v = v&0x000000000fffffff | v&0x0fffffff00000000>>4
 	return v, bits.TrailingZeros64(ends)/8 + 1
 }
 
-// field is a field of a message: a number, or bytes. Fields of other types are
-// none that the messages know.
+// field is a field of a message: a number or bytes. The messages decoded here have no
+// other types.
 type field struct {
 	number  protowire.Number
 	wire    protowire.Type
@@ -91,14 +91,14 @@ type field struct {
 	content []byte
 }
 
-// is reports whether it is a field with a number and a type. A known number with
-// another type counts as unknown, as in any message.
+// is reports whether the field has the given number and type. A known number with
+// another type counts as unknown, as in protobuf.
 func (f *field) is(number protowire.Number, wire protowire.Type) bool {
 	return f.number == number && f.wire == wire
 }
 
-// next takes the first field off a message; n is its length, negative if there is
-// none.
+// next decodes the first field of a message. n is its length, or negative if it is
+// invalid.
 func (f *field) next(message []byte) (n int) {
 	if n = f.short(message); n > 0 {
 		return n
@@ -122,8 +122,8 @@ func (f *field) next(message []byte) (n int) {
 	return tag + rest
 }
 
-// short is next for the fields that nearly all are: of a number below 16, with a
-// number or with bytes of short length. It returns 0 for any other.
+// short is the fast path of next for fields with a number below 16 that contain a
+// varint or few bytes. It returns 0 for any other.
 func (f *field) short(message []byte) (n int) {
 	if len(message) < 2 || message[0] > maxShort || message[0] < 1<<3 {
 		return 0
@@ -145,8 +145,7 @@ func (f *field) short(message []byte) (n int) {
 	return 0
 }
 
-// parse sets the chunk from its wire form, which begins at a place in memory and ends
-// with it.
+// parse decodes the chunk in memory[at:].
 func (c *chunk) parse(memory []byte, at int) error {
 	if c.short(memory, at) {
 		return nil
@@ -166,8 +165,8 @@ func (c *chunk) parse(memory []byte, at int) error {
 	return nil
 }
 
-// short is parse for the chunks that nearly all are: no more than a cell, whose fields
-// are in the order of their numbers and short. It returns false for any other.
+// short is the fast path of parse for chunks that contain just a cell and whose fields
+// are short and in ascending order. It returns false for any other.
 func (c *chunk) short(memory []byte, at int) bool {
 	*c = chunk{}
 	c.rowKey, at = shortText(memory, at, tagRowKey)
@@ -200,8 +199,9 @@ func (c *chunk) short(memory []byte, at int) bool {
 	return at == len(memory)
 }
 
-// shortText returns where the bytes of the field at a place are, and the place behind
-// it, if it has this tag and a short length; else no text, and the same place.
+// shortText returns the bytes of the field at the given offset and the offset after it
+// if the field has this tag and a short length; else it returns an empty text and the
+// same offset.
 func shortText(memory []byte, at int, tag byte) (t Text, next int) {
 	if len(memory)-at < 2 || memory[at] != tag || memory[at+1] > maxShort {
 		return Text{}, at
@@ -212,8 +212,8 @@ func shortText(memory []byte, at int, tag byte) (t Text, next int) {
 	return Text{uint32(at + 2), uint32(next)}, next
 }
 
-// set takes a field in that ends at a place in memory. The last one of a number counts,
-// and of reset and commit the last one of both.
+// set sets the field f that ends at the given offset. The last occurrence of a field
+// wins, and of reset and commit, which share a oneof, the last of both.
 func (c *chunk) set(f *field, memory []byte, end int) error {
 	switch f.wire {
 	case protowire.VarintType:
@@ -258,13 +258,13 @@ func (c *chunk) setBytes(number protowire.Number, memory []byte, t Text) error {
 	return nil
 }
 
-// wrapped reports whether a wrapper message is a short value and no more.
+// wrapped reports whether a wrapper message contains only a short value.
 func wrapped(message []byte) bool {
 	return len(message) >= 2 && message[0] == tagWrapped && int(message[1]) == len(message)-2 && message[1] <= maxShort
 }
 
-// unwrap sets the value from a wrapper message. One that lacks it leaves that of an
-// earlier one, as messages are merged.
+// unwrap sets the value from a wrapper message. A message without a value keeps the
+// previous one, because protobuf merges messages.
 func (o *optional) unwrap(memory []byte, message Text) error {
 	o.given = true
 	if wrapped(memory[message.Begin:message.End]) {
@@ -285,7 +285,7 @@ func (o *optional) unwrap(memory []byte, message Text) error {
 	return nil
 }
 
-// addressed reports whether the chunk says of which cell it is.
+// addressed reports whether the chunk identifies its cell.
 func (c *chunk) addressed() bool {
 	return c.rowKey.Len() > 0 || c.family.given || c.qualifier.given || c.micros != 0
 }

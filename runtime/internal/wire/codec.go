@@ -7,10 +7,11 @@ import (
 	"google.golang.org/grpc/mem"
 )
 
-// codec is the [encoding.CodecV2] of one stream: gRPC's own, but for responses.
+// codec is the [encoding.CodecV2] of one stream. It decodes responses and leaves
+// requests to gRPC's own codec.
 type codec struct{ decoder *decoder }
 
-// Marshal returns the request as gRPC sends it.
+// Marshal encodes the request like gRPC.
 func (codec) Marshal(v any) (mem.BufferSlice, error) {
 	return encoding.GetCodecV2(proto.Name).Marshal(v)
 }
@@ -25,5 +26,5 @@ func (c codec) Unmarshal(data mem.BufferSlice, v any) error {
 	return c.decoder.decode(data, response)
 }
 
-// Name is empty, so that the call has the same content type as without the codec.
+// Name is empty, so the call has the same content type as without this codec.
 func (codec) Name() string { return "" }

@@ -15,7 +15,7 @@ import (
 	"google.golang.org/protobuf/types/known/wrapperspb"
 )
 
-// state is where in a row the stream stands.
+// state is the position of the stream within a row.
 type state int
 
 const (
@@ -24,51 +24,51 @@ const (
 	cellInProgress
 )
 
-// maxRow is how many bytes a row may take on the wire: more than Bigtable has
-// in one, and what the client takes as one message.
+// maxRow is the maximum size of a row on the wire, in bytes: more than Bigtable allows
+// for a row, and the maximum size of a message that the client accepts.
 const maxRow = 256 << 20
 
-// errTooLarge says that a row is larger than any can be.
+// errTooLarge is the error for a row that exceeds maxRow.
 var errTooLarge = errors.New("a row of more than 256 MiB")
 
-// decoder decodes the responses of one stream. It follows the client's own reader of
-// chunks step by step, but for one thing: the protocol lets a row go on in the
-// next response, and so does the decoder.
+// decoder decodes the responses of one stream. It follows the client's chunk reader
+// step by step, with one difference: a row may continue in the next response, as the
+// protocol allows.
 type decoder struct {
-	option   grpc.CallOption // has a stream decoded by it
+	option   grpc.CallOption // makes a stream use this decoder
 	sink     *Sink
 	reversed bool
-	single   bool // each row has a placeholder of its own: the client counts them
-	used     bool // by the codec, for the message that is received
+	single   bool // one placeholder per row, because the client counts them
+	used     bool // the codec decoded the current message
 
-	rows   *Rows  // since the last placeholder, and behind them the row that is in progress
-	keys   []byte // theirs, one after the other
-	before mark   // of the rows when the response came; none of these rows if they were moved since
+	rows   *Rows  // rows since the last placeholder, then the row in progress
+	keys   []byte // concatenated keys of rows
+	before mark   // end of rows when the response arrived; invalid if the rows were moved since
 
 	state     state
-	begun     mark // of the row that is in progress
-	mixed     bool // it has cells of several families
-	size      int  // of the row on the wire
+	begun     mark // start of the row in progress
+	mixed     bool // the row has cells of several families
+	size      int  // size of the row on the wire
 	key       []byte
 	family    Text
 	qualifier Text
 	micros    int64
-	pieces    []byte // of the value of the cell that is in progress
-	dropped   bool   // part of a row was, since the response came
-	last      []byte // the key of the row before
+	pieces    []byte // value of the cell in progress
+	dropped   bool   // the decoder dropped a partial row since the response arrived
+	last      []byte // key of the previous row
 
-	placeholders []*bigtablepb.ReadRowsResponse_CellChunk // to be used again, as all that follows
-	response     []*bigtablepb.ReadRowsResponse_CellChunk // what the client gets
+	placeholders []*bigtablepb.ReadRowsResponse_CellChunk // reused, like response
+	response     []*bigtablepb.ReadRowsResponse_CellChunk // the client's chunks
 }
 
-// decoders holds decoders of streams that are over, for their memory.
+// decoders is a pool of decoders of finished streams.
 var decoders = sync.Pool{New: func() any {
 	d := new(decoder)
 	d.option = grpc.ForceCodecV2(codec{d})
 	return d
 }}
 
-// release gives the memory of the decoder back.
+// release returns the memory of the decoder to the pools.
 func (d *decoder) release() {
 	if d.rows != nil {
 		d.rows.release()
@@ -83,12 +83,12 @@ func (d *decoder) release() {
 	decoders.Put(d)
 }
 
-// maxMemory is how many bytes the responses take that a row comes in, at most: there may
-// be more in them.
+// maxMemory is the maximum size of the responses that contain one row, in bytes. They
+// may contain more than the row.
 const maxMemory = 4 * maxRow
 
-// decode decodes a response, and sets what the client gets of it. Where it is no
-// response, what was understood of it has no placeholder, and is never looked for.
+// decode decodes a response and sets response to what the client gets. If data is not a
+// valid response, the rows decoded so far have no placeholder and are ignored.
 func (d *decoder) decode(data mem.BufferSlice, response *bigtablepb.ReadRowsResponse) error {
 	d.response = d.response[:0]
 	at, err := d.load(data)
@@ -104,7 +104,7 @@ func (d *decoder) decode(data mem.BufferSlice, response *bigtablepb.ReadRowsResp
 		}
 	}
 	if err != nil {
-		return cmp.Or(proto.Unmarshal(message, response), err) // in the words of the client
+		return cmp.Or(proto.Unmarshal(message, response), err) // return the client's own error
 	}
 	d.flush()
 	d.tidy(at)
@@ -112,8 +112,8 @@ func (d *decoder) decode(data mem.BufferSlice, response *bigtablepb.ReadRowsResp
 	return nil
 }
 
-// load adds a response to the memory of the rows, and returns where it begins. It is
-// not copied again: columns and cells say where in it they are.
+// load appends a response to the memory of the rows and returns its offset. There is no
+// other copy: columns and cells refer to this memory.
 func (d *decoder) load(data mem.BufferSlice) (at int, err error) {
 	if d.rows == nil {
 		d.rows = pool.Get().(*Rows)
@@ -128,8 +128,8 @@ func (d *decoder) load(data mem.BufferSlice) (at int, err error) {
 	return at, nil
 }
 
-// tidy forgets what no row in progress needs of a response that began at a place in
-// memory.
+// tidy releases the memory of the response at the given offset that the row in progress
+// does not need.
 func (d *decoder) tidy(at int) {
 	switch r := d.rows; {
 	case r == nil:
@@ -138,19 +138,19 @@ func (d *decoder) tidy(at int) {
 	case d.dropped:
 		d.carry()
 		r.release()
-	case r.mark() == d.before: // it is a piece of a value
+	case r.mark() == d.before: // the response contains only a piece of a value
 		r.memory = r.memory[:at]
 	}
 }
 
-// chunks takes the chunks in of the response that begins at a place in memory, and
-// returns its other fields. After a chunk that breaks the protocol the others are still
-// looked at: what is no response at all is refused before any of its rows.
+// chunks decodes the chunks of the response at the given offset and returns its other
+// fields. After a chunk that violates the protocol it still validates the others,
+// because an invalid response must yield no rows.
 func (d *decoder) chunks(at int) (rest []byte, err error) {
 	var f field
 	var c chunk
 	broken := false
-	message := d.rows.memory // up to here, whatever is added to it
+	message := d.rows.memory // fixed, although memory may grow
 	for at = d.plain(message, at); at < len(message); at = d.plain(message, at) {
 		n := f.next(message[at:])
 		if n < 0 {
@@ -177,16 +177,15 @@ func (d *decoder) chunks(at int) (rest []byte, err error) {
 	return rest, nil
 }
 
-// plain takes in the chunks from a place in memory on that are no more than a cell of
-// the row in progress, of the family before, as nearly all are. It returns the place
-// behind them.
+// plain decodes the chunks from the given offset on that contain just a cell of the row
+// in progress in the current family, as most do. It returns the offset after them.
 func (d *decoder) plain(message []byte, at int) int {
 	if d.state != rowInProgress {
 		return at
 	}
 	r := d.rows
 	columns, cells, begin := r.columns, r.cells, at
-	last := min(len(message)-minPlain, at+maxRow-maxShort-d.size) // where one may begin
+	last := min(len(message)-minPlain, at+maxRow-maxShort-d.size) // the last offset at which such a chunk may begin
 	for at <= last {
 		end, time := at+2+int(message[at+1]), at+2
 		if message[time] == tagQualifier {
@@ -200,8 +199,8 @@ func (d *decoder) plain(message []byte, at int) int {
 		}
 		micros, n := shortVarint(message[time+1:])
 		value := time + 1 + n
-		if value != end { // else it is empty
-			value += 2 // behind its tag and its length
+		if value != end { // not empty
+			value += 2 // skip the tag and the length
 			if value > end || end > len(message) || message[value-2] != tagValue || int(message[value-1]) != end-value {
 				break
 			}
@@ -223,7 +222,7 @@ func (d *decoder) plain(message []byte, at int) int {
 	return at
 }
 
-// allowed reports whether the protocol allows the chunk where the stream stands.
+// allowed reports whether the protocol allows the chunk in the current state.
 func (d *decoder) allowed(c *chunk) bool {
 	if d.state == newRow {
 		return !c.reset && c.rowKey.Len() > 0 && c.family.given && c.qualifier.given && d.follows(d.rows.bytes(c.rowKey))
@@ -241,7 +240,7 @@ func (d *decoder) allowed(c *chunk) bool {
 	return same && (c.qualifier.given || !c.family.given)
 }
 
-// follows reports whether a row may come after the one before.
+// follows reports whether a row with this key may follow the previous one.
 func (d *decoder) follows(key []byte) bool {
 	if len(d.last) == 0 {
 		return true
@@ -252,7 +251,7 @@ func (d *decoder) follows(key []byte) bool {
 	return bytes.Compare(key, d.last) > 0
 }
 
-// take takes a chunk in.
+// take processes a valid chunk.
 func (d *decoder) take(c *chunk) {
 	switch {
 	case c.reset:
@@ -280,7 +279,7 @@ func (d *decoder) take(c *chunk) {
 	}
 }
 
-// start begins a row.
+// start starts a row.
 func (d *decoder) start(c *chunk) {
 	d.begun, d.mixed = d.rows.mark(), false
 	d.key = append(d.key[:0], d.rows.bytes(c.rowKey)...)
@@ -288,8 +287,8 @@ func (d *decoder) start(c *chunk) {
 	d.rows.begin(d.family, d.qualifier)
 }
 
-// address begins a cell of a row that is in progress: of the column before, as far
-// as the chunk does not say otherwise.
+// address starts a cell of the row in progress. Family and qualifier default to those
+// of the previous cell.
 func (d *decoder) address(c *chunk) {
 	d.micros = c.micros
 	same := true
@@ -306,7 +305,7 @@ func (d *decoder) address(c *chunk) {
 
 func (d *decoder) equal(a, b Text) bool { return bytes.Equal(d.rows.bytes(a), d.rows.bytes(b)) }
 
-// commit ends a row.
+// commit completes a row.
 func (d *decoder) commit() {
 	if d.mixed {
 		d.rows.sort(d.begun.columns)
@@ -317,9 +316,9 @@ func (d *decoder) commit() {
 	d.size, d.state = 0, newRow
 }
 
-// flush hands the rows over, and a placeholder for them to the client. One for all of
-// them has the key of the last, after which the client resumes. A row that is in
-// progress stays.
+// flush passes the completed rows to the sink and their placeholders to the client. If
+// one placeholder stands for all rows, it has the key of the last one, after which the
+// client would resume. A row in progress stays.
 func (d *decoder) flush() {
 	rows := d.rows
 	if rows == nil || len(rows.rows) == 0 {
@@ -341,14 +340,14 @@ func (d *decoder) flush() {
 	}
 }
 
-// place gives the client a placeholder for rows.
+// place passes rows to the sink and adds their placeholder.
 func (d *decoder) place(rows Some) {
 	p := d.placeholder()
 	p.RowKey = append(p.RowKey[:0], rows.At(rows.Len()-1).Key()...)
 	p.TimestampMicros = d.sink.put(rows)
 }
 
-// carry moves the row that is in progress to rows of its own.
+// carry moves the row in progress to a new Rows.
 func (d *decoder) carry() {
 	d.rows = d.rows.cut(d.begun)
 	d.begun, d.before, d.dropped = mark{}, mark{-1, -1}, false
@@ -356,7 +355,7 @@ func (d *decoder) carry() {
 	d.family, d.qualifier = column.Family, column.Qualifier
 }
 
-// drop forgets the row that is in progress.
+// drop discards the row in progress.
 func (d *decoder) drop() {
 	if d.state != newRow {
 		d.rows.forget(d.begun)
@@ -366,7 +365,7 @@ func (d *decoder) drop() {
 	d.size, d.state = 0, newRow
 }
 
-// placeholder adds a chunk that is a row of one cell to what the client gets.
+// placeholder adds a row of one cell to the response for the client.
 func (d *decoder) placeholder() *bigtablepb.ReadRowsResponse_CellChunk {
 	n := len(d.response)
 	if n == len(d.placeholders) {
@@ -378,26 +377,26 @@ func (d *decoder) placeholder() *bigtablepb.ReadRowsResponse_CellChunk {
 	return d.placeholders[n]
 }
 
-// The parts of all placeholders.
+// Parts that all placeholders share.
 var (
 	noFamily    = wrapperspb.String(placeholderFamily)
 	noQualifier = wrapperspb.Bytes(nil)
 	committed   = &bigtablepb.ReadRowsResponse_CellChunk_CommitRow{CommitRow: true}
 )
 
-// refuse has the client itself say what is wrong with a chunk: it brings the client
-// to where the stream stands, and hands it the chunk.
+// refuse makes the client report what is wrong with a chunk: it puts the client in the
+// same state and passes the chunk on.
 func (d *decoder) refuse(message []byte) {
 	d.flush()
 	d.stand()
 	c := new(bigtablepb.ReadRowsResponse_CellChunk)
-	if err := proto.Unmarshal(message, c); err == nil { // it was parsed before
+	if err := proto.Unmarshal(message, c); err == nil { // always: it was parsed before
 		d.response = append(d.response, c)
 	}
 	d.drop()
 }
 
-// unfinished has the client say that the stream ended within a row.
+// unfinished makes the client report that the stream ended within a row.
 func (d *decoder) unfinished(response *bigtablepb.ReadRowsResponse) {
 	d.response = d.response[:0]
 	d.stand()
@@ -405,7 +404,7 @@ func (d *decoder) unfinished(response *bigtablepb.ReadRowsResponse) {
 	response.Chunks = d.response
 }
 
-// stand adds a chunk that brings the client into the state of the decoder.
+// stand adds a chunk that puts the client in the state of the decoder.
 func (d *decoder) stand() {
 	if d.state == newRow {
 		return
@@ -414,7 +413,7 @@ func (d *decoder) stand() {
 		RowKey:          bytes.Clone(d.key),
 		FamilyName:      noFamily,
 		Qualifier:       noQualifier,
-		TimestampMicros: -1, // of no row
+		TimestampMicros: -1, // belongs to no row
 	}
 	if d.state == cellInProgress {
 		c.ValueSize = 1

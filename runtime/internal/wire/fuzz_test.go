@@ -22,7 +22,7 @@ import (
 	"github.com/btgen-dev/btgen/runtime/internal/wire"
 )
 
-// canned is a stream without a network, which receives what it is given.
+// canned is a stream without a network that receives the given messages.
 type canned struct {
 	grpc.ClientStream
 	codec    encoding.CodecV2
@@ -41,14 +41,14 @@ func (s *canned) RecvMsg(m any) error {
 	message := s.messages[0]
 	s.messages = s.messages[1:]
 	if err := s.codec.Unmarshal(mem.BufferSlice{mem.SliceBuffer(message)}, m); err != nil {
-		return status.Errorf(codes.Internal, "grpc: failed to unmarshal the received message: %v", err) // as gRPC says it
+		return status.Errorf(codes.Internal, "grpc: failed to unmarshal the received message: %v", err) // the error of gRPC
 	}
 	return nil
 }
 
 type messagesKey struct{}
 
-// cannedStreamer opens a stream with the messages of the context.
+// cannedStreamer opens a stream that receives the messages in the context.
 func cannedStreamer(ctx context.Context, _ *grpc.StreamDesc, _ *grpc.ClientConn, _ string, _ grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
 	s := &canned{codec: encoding.GetCodecV2(protocodec.Name)}
 	s.messages, _ = ctx.Value(messagesKey{}).([][]byte)
@@ -60,7 +60,7 @@ func cannedStreamer(ctx context.Context, _ *grpc.StreamDesc, _ *grpc.ClientConn,
 	return s, nil
 }
 
-// cannedClient returns a client whose reads get the messages of their context.
+// cannedClient returns a client whose reads receive the messages in their context.
 func cannedClient(t testing.TB, opts ...grpc.DialOption) *bigtable.Client {
 	t.Helper()
 	opts = append(opts, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithChainStreamInterceptor(cannedStreamer))
@@ -83,9 +83,9 @@ func readCanned(client *bigtable.Client, messages ...[]byte) (out result) {
 	return out
 }
 
-// FuzzReadRows compares what both ways of reading make of two responses. Where they
-// are responses, each of their chunks is then sent as one of its own, which is to
-// make no difference.
+// FuzzReadRows compares the results of both read paths for two responses. If both are
+// valid, it then sends each chunk in a response of its own, which must make no
+// difference.
 func FuzzReadRows(f *testing.F) {
 	row, next := sampleRow("a"), sampleRow("b")
 	f.Add(response(f, append(row, next...)...), []byte{})
@@ -99,9 +99,9 @@ func FuzzReadRows(f *testing.F) {
 		chunks, valid := chunksOf(one, two)
 		switch {
 		case huge(chunks):
-			// The client makes room for a value as large as a chunk says.
+			// The client allocates as much memory for a value as a chunk announces.
 		case valid:
-			// The client itself takes no row that is split over responses.
+			// The client rejects a row that is split over responses.
 			want := readCanned(ordinary, response(t, chunks...))
 			same(t, want, got)
 			same(t, want, readCanned(decoded, each(t, chunks...)...))
@@ -109,14 +109,14 @@ func FuzzReadRows(f *testing.F) {
 			want := readCanned(ordinary, one, two)
 			if status.Code(want.err) == codes.Internal {
 				same(t, want, got)
-			} else if got.err == nil { // a row was split, and then came no response
+			} else if got.err == nil { // an invalid response followed a partial row
 				t.Errorf("no error, want %v", want.err)
 			}
 		}
 	})
 }
 
-// chunksOf returns the chunks of messages, and whether all of those are responses.
+// chunksOf returns the chunks of messages and whether all messages are valid.
 func chunksOf(messages ...[]byte) (chunks []*chunk, valid bool) {
 	for _, m := range messages {
 		var r bigtablepb.ReadRowsResponse
@@ -128,7 +128,7 @@ func chunksOf(messages ...[]byte) (chunks []*chunk, valid bool) {
 	return chunks, true
 }
 
-// huge reports whether a chunk says that its value is larger than a test can bear.
+// huge reports whether a chunk announces a value that is too large for a test.
 func huge(chunks []*chunk) bool {
 	return slices.ContainsFunc(chunks, func(c *chunk) bool { return c.ValueSize > 1<<20 })
 }

@@ -7,13 +7,12 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// Mutations have a wire form of their own here: each is a field of the entry that
-// it is for, so that those of one row are put together by putting their bytes
-// together.
+// Mutations are encoded as fields of the entry that contains them, so that
+// concatenating the bytes of mutations merges those of one row.
 
-// The numbers of the fields of the messages.
+// Field numbers of the messages.
 const (
-	fieldEntries = 2 // of MutateRowsRequest
+	fieldEntries = 2 // in MutateRowsRequest
 
 	fieldEntryKey  = 1
 	fieldMutations = 2
@@ -22,24 +21,24 @@ const (
 	fieldDeleteFromColumn = 2
 	fieldDeleteFromFamily = 3
 
-	// Those of the three are numbered alike.
+	// SetCell, DeleteFromColumn and DeleteFromFamily share these.
 	fieldMutationFamily    = 1
 	fieldMutationQualifier = 2
-	fieldMutationMicros    = 3 // SetCell
-	fieldMutationRange     = 3 // DeleteFromColumn
+	fieldMutationMicros    = 3 // in SetCell
+	fieldMutationRange     = 3 // in DeleteFromColumn
 	fieldMutationValue     = 4
 
 	fieldRangeStart = 1
 	fieldRangeEnd   = 2
 )
 
-// AppendFamily appends the address of all columns of a family.
+// AppendFamily appends the address of a family, which consists of all its columns.
 func AppendFamily(dst []byte, family string) []byte {
 	dst = protowire.AppendTag(dst, fieldMutationFamily, protowire.BytesType)
 	return protowire.AppendString(dst, family)
 }
 
-// AppendQualifier makes of the address of a family that of one of its columns.
+// AppendQualifier turns the address of a family into that of one of its columns.
 func AppendQualifier(dst, qualifier []byte) []byte {
 	if len(qualifier) == 0 {
 		return dst
@@ -48,8 +47,8 @@ func AppendQualifier(dst, qualifier []byte) []byte {
 	return protowire.AppendBytes(dst, qualifier)
 }
 
-// AppendSetCell appends a mutation that sets the cell of a column that has the
-// timestamp.
+// AppendSetCell appends a mutation that sets the cell with the given column address and
+// timestamp in microseconds.
 func AppendSetCell(dst, address []byte, micros int64, value []byte) []byte {
 	size := len(address)
 	if micros != 0 {
@@ -67,7 +66,7 @@ func AppendSetCell(dst, address []byte, micros int64, value []byte) []byte {
 	return dst
 }
 
-// appendTime appends a timestamp as it stands in mutations that set a cell.
+// appendTime appends the timestamp field of a SetCell.
 func appendTime(dst []byte, micros int64) []byte {
 	if micros == 0 {
 		return dst
@@ -76,23 +75,23 @@ func appendTime(dst []byte, micros int64) []byte {
 	return protowire.AppendVarint(dst, uint64(micros))
 }
 
-// Where the lengths are in a mutation that sets a cell and takes less than 128
-// bytes: each is one byte.
+// The offsets of the lengths in a SetCell mutation of less than 128 bytes, where each
+// length is one byte.
 const (
 	mutationLength = 1
 	cellLength     = 3
 	shortHead      = 4
 )
 
-// Setter is what the mutations that set the cells of a column begin with, up to and
-// with the timestamp. It saves a writer of many cells from making it each time.
+// Setter is the encoded head of the mutations that set cells of one column, up to the
+// timestamp. It saves a writer of many cells from encoding it each time.
 type Setter struct {
 	head    []byte
-	address int // where it ends in the head
+	address int // its end in head
 	micros  int64
 }
 
-// NewSetter returns the setter of the column with the address.
+// NewSetter returns a setter for the column with the given address.
 func NewSetter(address []byte) Setter {
 	head := protowire.AppendTag(nil, fieldMutations, protowire.BytesType)
 	head = protowire.AppendTag(append(head, 0), fieldSetCell, protowire.BytesType)
@@ -101,17 +100,17 @@ func NewSetter(address []byte) Setter {
 	return s
 }
 
-// Address returns the address of the column.
+// Address returns the address of the column. The caller must not modify it.
 func (s *Setter) Address() []byte { return s.head[shortHead:s.address] }
 
-// stamp puts a timestamp, and the beginning of the value, behind the address.
+// stamp writes a timestamp and the tag of the value after the address.
 func (s *Setter) stamp(t *Timestamp) {
 	s.micros = t.Micros
 	s.head = append(append(s.head[:s.address], t.wire...), fieldMutationValue<<3|byte(protowire.BytesType), 0)
 }
 
-// Begin begins a mutation as [AppendSetCell] does, at less cost: the value is to be
-// appended to what it returns, and then [EndCell] called.
+// Begin begins a mutation like [AppendSetCell], but faster. The caller appends the
+// value to the result and calls [EndCell].
 func (s *Setter) Begin(dst []byte, t *Timestamp) []byte {
 	if s.micros != t.Micros {
 		s.stamp(t)
@@ -119,22 +118,22 @@ func (s *Setter) Begin(dst []byte, t *Timestamp) []byte {
 	return append(dst, s.head...)
 }
 
-// Timestamp is the timestamp of cells, also in wire form.
+// Timestamp is a cell timestamp and its encoding.
 type Timestamp struct {
 	Micros int64
 	wire   []byte
 }
 
-// Set sets the timestamp.
+// Set sets the timestamp, in microseconds.
 func (t *Timestamp) Set(micros int64) {
 	if t.Micros != micros {
 		t.Micros, t.wire = micros, appendTime(t.wire[:0], micros)
 	}
 }
 
-// EndCell ends the mutation that begins in b at one place, and has its value from
-// another one on. It reports whether it could be done: if not, the mutation has
-// another form, which is AppendSetCell's.
+// EndCell completes the mutation at b[begin:] whose value starts at b[value:]. It
+// returns false, and leaves b unchanged, if the value is empty or the mutation is too
+// long; then use [AppendSetCell].
 func EndCell(b []byte, begin, value int) bool {
 	if len(b)-begin > 127 || len(b) == value {
 		return false
@@ -145,8 +144,8 @@ func EndCell(b []byte, begin, value int) bool {
 	return true
 }
 
-// AppendDeleteCells appends a mutation that deletes the cells of a column that
-// have a timestamp in [from, to); to is not 0.
+// AppendDeleteCells appends a mutation that deletes the cells of a column with
+// timestamps in [from, to), in microseconds. to must not be 0.
 func AppendDeleteCells(dst, address []byte, from, to int64) []byte {
 	var buf [2 * (1 + 10)]byte
 	within := buf[:0]
@@ -172,8 +171,7 @@ func AppendDeleteFamily(dst, address []byte) []byte {
 	return append(appendMutation(dst, fieldDeleteFromFamily, len(address)), address...)
 }
 
-// appendMutation appends what stands before the fields of a mutation of a kind,
-// which take so many bytes.
+// appendMutation appends the head of a mutation whose fields take size bytes.
 func appendMutation(dst []byte, kind protowire.Number, size int) []byte {
 	dst = protowire.AppendTag(dst, fieldMutations, protowire.BytesType)
 	dst = protowire.AppendVarint(dst, uint64(1+protowire.SizeBytes(size)))
@@ -181,11 +179,10 @@ func appendMutation(dst []byte, kind protowire.Number, size int) []byte {
 	return protowire.AppendVarint(dst, uint64(size))
 }
 
-// Names keeps the names of families and columns, so that there is one string for all
-// cells of a column. A nil Names keeps none.
+// Names interns the names of families and columns. A nil Names does not.
 type Names map[string]string
 
-// maxNames is how many names are kept: where columns are named by data, no more.
+// maxNames limits the interned names, because column names may be data.
 const maxNames = 256
 
 // of returns a name as a string.
@@ -200,22 +197,22 @@ func (n Names) of(name []byte) string {
 	return out
 }
 
-// AddTo adds mutations in wire form to one of the client. It keeps nothing of their
-// memory.
+// AddTo adds encoded mutations to a mutation of the client. It does not retain
+// mutations.
 func AddTo(m *bigtable.Mutation, names Names, mutations []byte) {
-	slab := bytes.Clone(mutations) // all values are parts of it
+	slab := bytes.Clone(mutations) // all values are parts of this copy
 	var outer, kind field
 	for len(slab) > 0 {
 		n := outer.next(slab)
 		if n < 0 || kind.next(outer.content) < 0 {
-			return // none of ours
+			return // not encoded by this package
 		}
 		addMutation(m, names, kind.number, kind.content)
 		slab = slab[n:]
 	}
 }
 
-// addMutation adds a mutation of a kind to those of the client.
+// addMutation adds a mutation of the given kind to that of the client.
 func addMutation(m *bigtable.Mutation, names Names, kind protowire.Number, fields []byte) {
 	var family, qualifier string
 	var micros int64
@@ -253,7 +250,7 @@ func addMutation(m *bigtable.Mutation, names Names, kind protowire.Number, field
 	}
 }
 
-// timeRange takes a range of timestamps apart.
+// timeRange decodes a range of timestamps.
 func timeRange(message []byte) (from, to bigtable.Timestamp) {
 	var f field
 	for len(message) > 0 {

@@ -14,32 +14,31 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// Outbox holds the entries of one MutateRows request in wire form, and what the
-// server says of each. The client is handed a single placeholder in their stead:
-// the interceptor puts the entries that are still to be sent in its place, and
-// tells the client no more of the answers than whether it should try again. So
-// the client does retries, deadlines, headers, metrics and tracing, and its cost
-// is that of one entry.
+// Outbox contains the encoded entries of one MutateRows request and what the server
+// reports for each. The client gets a single placeholder instead of the entries. The
+// interceptor replaces it by the entries that are still to be sent, and reports to the
+// client only whether it should retry. The client thus still does retries, deadlines,
+// headers, metrics and tracing, at the cost of one entry.
 //
-// What is tried again is what the client itself would: after an attempt that came
-// to its end, the entries whose errors pass; after one that broke off, all that
-// it had sent.
+// The outbox retries the same entries as the client would: after a complete response
+// those with transient errors, and after a broken stream all that the attempt sent. It
+// is not safe for concurrent use.
 type Outbox struct {
-	entries *[]byte // fields of the request, one after another
-	ends    []int   // of each entry in it
+	entries *[]byte // fields of the request, concatenated
+	ends    []int   // end of each entry
 	buffer  mem.Buffer
 
-	pending []int // what is to be sent, by number; all entries if it is nil
+	pending []int // indexes of the entries to send; nil for all
 	results []result
-	answers []answer // of the response that is being decoded
+	answers []answer // of the current response
 	err     error    // of the call
-	// attempts is how often the entries were encoded, to be sent: by the client, or by
-	// an interceptor that tries again by itself.
+	// attempts counts how often the entries were encoded for sending, by the client or
+	// by an interceptor that retries by itself.
 	attempts int
 	memory   *outboxMemory
 }
 
-// outboxMemory is slices of an outbox that is not needed any more.
+// outboxMemory contains the slices of a released outbox.
 type outboxMemory struct {
 	ends    []int
 	results []result
@@ -48,27 +47,27 @@ type outboxMemory struct {
 
 var outboxMemories = sync.Pool{New: func() any { return new(outboxMemory) }}
 
-// result is what the server has said of an entry.
+// result is what is known about an entry.
 type result struct {
-	seen   bool  // in the attempt that is under way
-	stored bool  // for good, whatever becomes of it if it is sent again
-	unsure bool  // an attempt before may have stored it, and did not say so
-	err    error // the last one
+	seen   bool  // in the current attempt
+	stored bool  // final, even if the entry is sent again
+	unsure bool  // an earlier attempt without an answer may have stored the entry
+	err    error // the last error
 }
 
-// EntrySize returns the bytes that an entry takes in a request, whose mutations
-// take so many.
+// EntrySize returns the size in bytes of an entry in a request. mutations is the size
+// of its mutations.
 func EntrySize(key []byte, mutations int) int {
 	return 1 + protowire.SizeBytes(entrySize(key, mutations))
 }
 
-// entrySize is what an entry takes without its tag and its length.
+// entrySize returns the size of an entry without its tag and length.
 func entrySize(key []byte, mutations int) int {
 	return 1 + protowire.SizeBytes(len(key)) + mutations
 }
 
-// NewOutbox returns an outbox for so many entries that take so many bytes. Its
-// memory is used again after [Outbox.Release].
+// NewOutbox returns an outbox with capacity for the given number and size of entries.
+// [Outbox.Release] makes its memory available for reuse.
 func NewOutbox(entries, bytes int) *Outbox {
 	m := outboxMemories.Get().(*outboxMemory)
 	return &Outbox{
@@ -77,13 +76,13 @@ func NewOutbox(entries, bytes int) *Outbox {
 	}
 }
 
-// requestPool is a pool as gRPC has it, but for the zeros that its own fill memory
-// with: it gives slices without a length.
+// requestPool is a [mem.BufferPool] that, unlike those of gRPC, does not clear its
+// buffers. They have length 0.
 type requestPool struct{ pool sync.Pool }
 
 var requests requestPool
 
-// Get returns an empty slice with room for so many bytes.
+// Get returns an empty slice with at least the given capacity.
 func (p *requestPool) Get(size int) *[]byte {
 	if b, ok := p.pool.Get().(*[]byte); ok && cap(*b) >= size {
 		*b = (*b)[:0]
@@ -93,10 +92,11 @@ func (p *requestPool) Get(size int) *[]byte {
 	return &b
 }
 
-// Put takes a slice that nothing refers to any more.
+// Put returns a slice to the pool. Nothing may refer to it any more.
 func (p *requestPool) Put(b *[]byte) { p.pool.Put(b) }
 
-// Entry adds an entry. Its mutations, which take so many bytes, are to follow.
+// Entry adds an entry. The caller then adds its mutations, which must take the given
+// number of bytes.
 func (o *Outbox) Entry(key []byte, mutations int) {
 	b := protowire.AppendTag(*o.entries, fieldEntries, protowire.BytesType)
 	b = protowire.AppendVarint(b, uint64(entrySize(key, mutations)))
@@ -108,8 +108,9 @@ func (o *Outbox) Entry(key []byte, mutations int) {
 // Add adds mutations to the last entry.
 func (o *Outbox) Add(mutations []byte) { *o.entries = append(*o.entries, mutations...) }
 
-// placeholder is what the client gets in place of all entries. No family can have
-// this name: a request that were sent as it is would be refused, and change nothing.
+// placeholder is what the client gets instead of the entries. Its family name is
+// invalid, so if it were ever sent, Bigtable would reject the request without changing
+// anything.
 var placeholder = func() []*bigtable.Mutation {
 	m := bigtable.NewMutation()
 	m.Set(placeholderFamily, "", 0, nil)
@@ -120,9 +121,9 @@ var placeholderKey = []string{"wire placeholder"}
 
 type outboxKey struct{}
 
-// Send writes the entries, by the client's own call. It must be known of the table
-// that its calls are [Intercepted]. It reports whether the entries were sent, or may
-// have been: if not, no outcome of theirs is known, and they may be sent otherwise.
+// Send writes the entries with a call of the client. The calls of the table must be
+// [Intercepted]. It reports whether the entries were sent or may have been. If not, the
+// outbox knows nothing about them, and the caller may send them in another way.
 func (o *Outbox) Send(ctx context.Context, table bigtable.TableAPI) (sent bool) {
 	o.buffer = mem.NewBuffer(o.entries, &requests)
 	errs, err := table.ApplyBulk(context.WithValue(ctx, outboxKey{}, o), placeholderKey, placeholder)
@@ -133,22 +134,23 @@ func (o *Outbox) Send(ctx context.Context, table bigtable.TableAPI) (sent bool) 
 	return o.attempts > 0
 }
 
-// errUnanswered says that the client reports success of entries that were not sent.
+// errUnanswered is the error for an entry for which the client reports success although
+// it was not sent.
 var errUnanswered = errors.New("the entry has no answer")
 
-// UnsureError is the error of an entry that may be stored all the same: it was sent
-// more than once, and what came of that is not known each time.
+// UnsureError is the error of an entry that may be stored nevertheless: it was sent
+// more than once, and the outcome of at least one attempt is unknown.
 type UnsureError struct{ Err error }
 
-// Error says what became of the entry in the end.
+// Error returns the message of the last error.
 func (e *UnsureError) Error() string { return e.Err.Error() }
 
-// Unwrap returns what became of the entry in the end.
+// Unwrap returns the last error.
 func (e *UnsureError) Unwrap() error { return e.Err }
 
-// Err returns why an entry is not known to be stored; nil if it is. What the server
-// has said of it counts, also if the call was then given up. It is an *UnsureError
-// if an attempt that did not say so may have stored the entry.
+// Err returns nil if the given entry is known to be stored, else the reason. An answer
+// of the server counts even if the call failed later. Err returns an *UnsureError if an
+// attempt with an unknown outcome may have stored the entry.
 func (o *Outbox) Err(entry int) error {
 	r := &o.results[entry]
 	switch {
@@ -160,7 +162,7 @@ func (o *Outbox) Err(entry int) error {
 	return o.last(r)
 }
 
-// last returns the last error of an entry that is not stored.
+// last returns the last error of an entry that is not known to be stored.
 func (o *Outbox) last(r *result) error {
 	switch {
 	case r.err != nil && (o.err == nil || !Passes(r.err)):
@@ -171,8 +173,8 @@ func (o *Outbox) last(r *result) error {
 	return errUnanswered
 }
 
-// Release gives the memory back, that of the entries as soon as gRPC is done with it
-// too. Nothing may be asked of the outbox afterwards.
+// Release makes the memory of the outbox available for reuse, that of the entries as
+// soon as gRPC is done with it, too. The caller must not use the outbox afterward.
 func (o *Outbox) Release() {
 	o.buffer.Free()
 	clear(o.results)
@@ -182,14 +184,14 @@ func (o *Outbox) Release() {
 	o.ends, o.results, o.answers, o.memory = nil, nil, nil, nil
 }
 
-// Passes reports whether the client would try an entry with the error again.
+// Passes reports whether err is transient, so that the client would retry the entry.
 func Passes(err error) bool {
 	c := status.Code(err)
 	return c == codes.DeadlineExceeded || c == codes.Unavailable || c == codes.Aborted
 }
 
-// begin begins an attempt. What is sent again was not answered the last time, or with
-// an error that does not say that it is not stored.
+// begin begins an attempt. An entry that is sent again may already be stored, unless
+// the previous attempt returned an error that excludes it.
 func (o *Outbox) begin() {
 	for i := range o.sent() {
 		r := &o.results[o.number(i)]
@@ -199,7 +201,7 @@ func (o *Outbox) begin() {
 	o.attempts++
 }
 
-// number returns the number of the i-th entry of a request.
+// number returns the index of the i-th entry of the current request.
 func (o *Outbox) number(i int) int {
 	if o.pending == nil {
 		return i
@@ -207,7 +209,7 @@ func (o *Outbox) number(i int) int {
 	return o.pending[i]
 }
 
-// sent returns how many entries a request has.
+// sent returns the number of entries in the current request.
 func (o *Outbox) sent() int {
 	if o.pending == nil {
 		return len(o.ends)
@@ -215,7 +217,7 @@ func (o *Outbox) sent() int {
 	return len(o.pending)
 }
 
-// take takes in what the server says of entries.
+// take records the server's answers.
 func (o *Outbox) take() {
 	for i := range o.answers {
 		a := &o.answers[i]
@@ -235,8 +237,8 @@ func (o *Outbox) take() {
 	}
 }
 
-// end ends an attempt that came to its end, and returns what the client is told of
-// its placeholder: an error if there are entries that it should try again.
+// end completes an attempt that got a full response. It returns the status of the
+// placeholder: an error if the client should retry.
 func (o *Outbox) end() *status.Status {
 	again := []int{}
 	for i := range o.sent() {
@@ -256,7 +258,7 @@ func (o *Outbox) end() *status.Status {
 	return status.Convert(o.results[again[0]].err)
 }
 
-// unsent returns the entries that are to be sent, as a reference of its own.
+// unsent returns a new reference to the entries that are to be sent.
 func (o *Outbox) unsent() mem.Buffer {
 	if o.pending == nil {
 		o.buffer.Ref()
@@ -273,20 +275,21 @@ func (o *Outbox) unsent() mem.Buffer {
 	return mem.SliceBuffer(b)
 }
 
-// probe says whether the interceptor has seen a call.
+// probe records whether the interceptor saw a call.
 type probe struct{ seen bool }
 
 type probeKey struct{}
 
-// Intercepted reports whether calls of a table go through the interceptor: whether its
-// codec is used too, [Outbox.Send] says. It makes a call that sends nothing: the
-// interceptor ends it, and where there is none, gRPC refuses its header before it looks
-// for a connection. False may be no more than the state of the connections just now.
+// Intercepted reports whether calls of the table go through the interceptor.
+// [Outbox.Send] reports whether they also use its codec. Intercepted makes a call that
+// sends nothing: the interceptor ends it, and without the interceptor, gRPC rejects its
+// header before it needs a connection. A result of false may be due to the current
+// state of the connections.
 func Intercepted(ctx context.Context, table bigtable.TableAPI) bool {
 	var p probe
 	ctx, cancel := context.WithCancel(context.WithValue(ctx, probeKey{}, &p))
 	cancel()
 	ctx = metadata.AppendToOutgoingContext(ctx, "not a header", "")
-	_, _ = table.ApplyBulk(ctx, placeholderKey, placeholder) // it fails in any case
+	_, _ = table.ApplyBulk(ctx, placeholderKey, placeholder) // always fails
 	return p.seen
 }

@@ -34,8 +34,8 @@ type (
 	mutateStream  = bigtablepb.Bigtable_MutateRowsServer
 )
 
-// mutateServer is a Bigtable that keeps the requests and headers that it gets, and
-// the rows that it stores, and answers as a test wants it to.
+// mutateServer is a Bigtable that records requests, headers and stored rows, and
+// answers as a test specifies.
 type mutateServer struct {
 	bigtablepb.UnimplementedBigtableServer
 	answer func(s *mutateServer, attempt int, request *mutateRequest, stream mutateStream) error
@@ -43,7 +43,7 @@ type mutateServer struct {
 	mu       sync.Mutex
 	requests []*mutateRequest
 	headers  []metadata.MD
-	stored   map[string]int // how often each row was
+	stored   map[string]int // how often each row was stored
 	conns    []net.Conn
 }
 
@@ -61,7 +61,7 @@ func (s *mutateServer) MutateRows(request *mutateRequest, stream mutateStream) e
 	return s.answer(s, attempt, request, stream)
 }
 
-// Accept keeps the connections, so that they can be cut.
+// keptListener keeps its connections so that a test can close them.
 type keptListener struct {
 	net.Listener
 	server *mutateServer
@@ -77,7 +77,7 @@ func (l keptListener) Accept() (net.Conn, error) {
 	return conn, err
 }
 
-// cut breaks all connections off.
+// cut closes all connections.
 func (s *mutateServer) cut() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -95,12 +95,12 @@ func (s *mutateServer) ok(request *mutateRequest, i int) *answer {
 	return &answer{Index: int64(i), Status: new(status.Status)}
 }
 
-// no refuses an entry.
+// no rejects an entry.
 func no(i int, c codes.Code) *answer {
 	return &answer{Index: int64(i), Status: &status.Status{Code: int32(c), Message: c.String()}}
 }
 
-// start starts the server; it ends with the test.
+// start starts the server and stops it at the end of the test.
 func (s *mutateServer) start(t testing.TB) (addr string) {
 	t.Helper()
 	s.stored = map[string]int{}
@@ -115,8 +115,8 @@ func (s *mutateServer) start(t testing.TB) (addr string) {
 	return listener.Addr().String()
 }
 
-// mutations is what the i-th entry of the tests does: one of every kind, and a value
-// whose length takes more than a byte.
+// mutations returns the mutations of the i-th entry: one of every kind, and a value
+// whose length takes more than one byte.
 func mutations(i int) []byte {
 	family := wire.AppendFamily(nil, "f")
 	column := wire.AppendQualifier(slices.Clip(family), []byte("q"))
@@ -138,7 +138,7 @@ func mutations(i int) []byte {
 
 func rowKey(i int) string { return fmt.Sprint("row-", i) }
 
-// sendAll writes entries, and returns the error of each.
+// sendAll writes entries and returns the error of each.
 func (p path) sendAll(ctx context.Context, table bigtable.TableAPI, n int) []error {
 	out := make([]error, n)
 	if p.name == "ordinary" {
@@ -172,7 +172,7 @@ func (p path) sendAll(ctx context.Context, table bigtable.TableAPI, n int) []err
 	return out
 }
 
-// written is what came of a write.
+// written is the outcome of a write.
 type written struct {
 	Errors   []string
 	Requests []*mutateRequest
@@ -180,7 +180,7 @@ type written struct {
 	Stored   map[string]int
 }
 
-// write writes ten entries to a server that answers so.
+// write writes ten entries to a server with the given answers.
 func (p path) write(t *testing.T, answer func(s *mutateServer, attempt int, request *mutateRequest, stream mutateStream) error) written {
 	t.Helper()
 	s := &mutateServer{answer: answer}
@@ -206,11 +206,11 @@ func (p path) write(t *testing.T, answer func(s *mutateServer, attempt int, requ
 	return out
 }
 
-// step is how a server answers the i-th of the entries of a request.
+// step answers the i-th entry of a request.
 type step func(s *mutateServer, request *mutateRequest, i int) *answer
 
-// steps answers the entries one by one. Each attempt has a step of its own, the last
-// of which is that of all that follow; after so many entries it ends with err.
+// steps answers the entries one by one. Each attempt uses the next step, and the last
+// step repeats; err ends the stream after the given number of entries.
 func steps(each ...step) func(s *mutateServer, attempt int, request *mutateRequest, stream mutateStream) error {
 	return func(s *mutateServer, attempt int, request *mutateRequest, stream mutateStream) error {
 		for i := range request.Entries {
@@ -229,12 +229,12 @@ func steps(each ...step) func(s *mutateServer, attempt int, request *mutateReque
 	}
 }
 
-// broken0 is the answer that breaks the stream off.
+// broken0 is an answer that breaks the stream off.
 var broken0 = new(answer)
 
 func stores(s *mutateServer, r *mutateRequest, i int) *answer { return s.ok(r, i) }
 
-// sometimes answers every n-th entry otherwise than the rest.
+// sometimes answers every n-th entry with some and the others with rest.
 func sometimes(n int, some, rest step) step {
 	return func(s *mutateServer, r *mutateRequest, i int) *answer {
 		var row int
@@ -252,7 +252,7 @@ func refuses(c codes.Code) step {
 
 func breaks(*mutateServer, *mutateRequest, int) *answer { return broken0 }
 
-// TestBothPathsWriteTheSame compares requests, headers, errors and what is stored.
+// TestBothPathsWriteTheSame compares requests, headers, errors and stored rows.
 func TestBothPathsWriteTheSame(t *testing.T) {
 	for name, answers := range map[string][]step{
 		"all is well":                  {stores},
@@ -288,8 +288,8 @@ func TestBothPathsWriteTheSame(t *testing.T) {
 	}
 }
 
-// TestErrorsOfTheCallAreTheSame is about requests that get no answers at all.
-func TestErrorsOfTheCallAreTheSame(t *testing.T) {
+// TestCallErrorsAreTheSame covers requests without any answers.
+func TestCallErrorsAreTheSame(t *testing.T) {
 	refuse := func(*mutateServer, int, *mutateRequest, mutateStream) error {
 		return grpcstatus.Error(codes.PermissionDenied, "not yours")
 	}
@@ -299,8 +299,8 @@ func TestErrorsOfTheCallAreTheSame(t *testing.T) {
 	}
 }
 
-// TestConnectionsThatBreak cuts the connection while a request is answered.
-func TestConnectionsThatBreak(t *testing.T) {
+// TestBrokenConnections closes the connection while the server answers a request.
+func TestBrokenConnections(t *testing.T) {
 	answers := steps(stores)
 	for _, p := range []path{ordinaryPath, wirePath} {
 		got := p.write(t, func(s *mutateServer, attempt int, request *mutateRequest, stream mutateStream) error {
@@ -331,9 +331,9 @@ func TestConnectionsThatBreak(t *testing.T) {
 	}
 }
 
-// TestWhatIsAcknowledgedIsKept ends the context while the client tries again: what
-// the server has said of an entry is not lost, and nothing is known of the others.
-func TestWhatIsAcknowledgedIsKept(t *testing.T) {
+// TestAcknowledgedEntriesAreKept ends the context while the client retries. Answers
+// from the server must not be lost, and nothing is known about the other entries.
+func TestAcknowledgedEntriesAreKept(t *testing.T) {
 	for name, first := range map[string]step{
 		"broken off":  sometimes(5, breaks, sometimes(2, refuses(codes.InvalidArgument), stores)),
 		"to be tried": sometimes(5, refuses(codes.Unavailable), sometimes(2, refuses(codes.InvalidArgument), stores)),
@@ -360,7 +360,7 @@ func TestWhatIsAcknowledgedIsKept(t *testing.T) {
 			for i, err := range errs {
 				stored := s.stored[rowKey(i)] > 0
 				var unsure *wire.UnsureError
-				if i == 1 && errors.As(err, &unsure) != (name == "broken off") { // where it was sent again
+				if i == 1 && errors.As(err, &unsure) != (name == "broken off") { // sent more than once
 					t.Errorf("entry %d: %T", i, err)
 				}
 				switch code := grpcstatus.Code(err); {
@@ -376,17 +376,17 @@ func TestWhatIsAcknowledgedIsKept(t *testing.T) {
 	}
 }
 
-// TestAnEntryThatWasStoredStaysSo is about an entry that is sent again with those of
-// a request that broke off, and refused then.
-func TestAnEntryThatWasStoredStaysSo(t *testing.T) {
+// TestStoredEntriesStayStored covers an entry that is sent again together with those of
+// a broken request, and is then rejected.
+func TestStoredEntriesStayStored(t *testing.T) {
 	got := wirePath.write(t, steps(sometimes(10, breaks, stores), sometimes(10, stores, refuses(codes.FailedPrecondition))))
 	if diff := cmp.Diff(slices.Repeat([]string{"<nil>"}, 10), got.Errors); diff != "" {
 		t.Error(diff)
 	}
 }
 
-// TestWithoutTheInterceptor asks clients whether they have it: nothing is sent. And
-// what is sent without it does no harm.
+// TestWithoutTheInterceptor probes clients: the probe sends nothing. Sending without
+// the interceptor changes nothing.
 func TestWithoutTheInterceptor(t *testing.T) {
 	s := &mutateServer{answer: func(s *mutateServer, attempt int, request *mutateRequest, stream mutateStream) error {
 		for i, e := range request.Entries {
@@ -433,9 +433,9 @@ func TestWithoutTheInterceptor(t *testing.T) {
 	}
 }
 
-// TestMemoryIsNotUsedAgainTooEarly writes large requests at once, gives many of them
-// up at once, and looks for bytes of one in another.
-func TestMemoryIsNotUsedAgainTooEarly(t *testing.T) {
+// TestMemoryIsNotReusedTooEarly sends large requests concurrently, cancels many of them
+// at once, and looks for bytes of one request in another.
+func TestMemoryIsNotReusedTooEarly(t *testing.T) {
 	var mixed sync.Map
 	s := &mutateServer{answer: func(s *mutateServer, attempt int, request *mutateRequest, stream mutateStream) error {
 		for i, e := range request.Entries {
@@ -478,7 +478,7 @@ func TestMemoryIsNotUsedAgainTooEarly(t *testing.T) {
 		t.Errorf("the value of row %q is not its own", key)
 		return true
 	})
-	s.mu.Lock() // a request that was given up may still be answered
+	s.mu.Lock() // a canceled request may still be answered
 	defer s.mu.Unlock()
 	if len(s.stored) == 0 {
 		t.Error("nothing was stored")

@@ -8,62 +8,61 @@ import (
 	"cloud.google.com/go/bigtable"
 )
 
-// Rows is rows that came together, in their order. What their columns and cells refer
-// to is in one piece of memory, the responses as they came, so that rows are a few slices
-// without a pointer however many of them there are, and however many cells they have.
+// Rows contains rows that arrived together, in order. Columns and cells refer to the
+// memory of the responses, so any number of rows and cells takes only a few slices
+// without pointers.
 type Rows struct {
-	keys    string // one after the other
+	keys    string // concatenated
 	rows    []row
 	columns []Column
 	cells   []Cell
 	memory  []byte
 	apart   bool // each row has a placeholder of its own
-	left    int  // how many rows are not released
+	left    int  // number of rows that are not released
 }
 
-// Some is some of the rows that came together.
+// Some is a range of rows that arrived together.
 type Some struct {
 	of         *Rows
 	begin, end int
 }
 
-// row is where the key of a row ends in keys, and its columns in columns.
+// row contains the ends of a row's key in keys and of its columns in columns.
 type row struct{ key, columns uint32 }
 
-// Row is the cells of a row, by column. Those of a family follow one another in
-// the order in which they came. The zero Row is none.
+// Row contains the cells of a row by column. The columns of a family are adjacent and
+// in the order in which they arrived. The zero Row is no row.
 type Row struct {
 	of    *Rows
 	index int
 }
 
-// Text is bytes of a row, see [Row.Bytes]. Rows that come together come nowhere near
-// what 32 bits can count.
+// Text refers to bytes of a row, see [Row.Bytes]. 32 bits suffice, because a Rows has
+// less than 4 GiB.
 type Text struct{ Begin, End uint32 }
 
 // Len returns the number of bytes.
 func (t Text) Len() int { return int(t.End - t.Begin) }
 
-// Column is the cells of a column that came in succession.
+// Column contains consecutive cells of a column.
 type Column struct {
 	Family, Qualifier Text
-	begin, end        uint32 // of its cells
+	begin, end        uint32 // range in Rows.cells
 }
 
-// Cell is a version of a value.
+// Cell is one version of a value.
 type Cell struct {
-	Micros int64 // its timestamp, since 1970
+	Micros int64 // timestamp in microseconds since the Unix epoch
 	Value  Text
 }
 
-// pool holds rows whose memory may be used again.
+// pool contains rows whose memory can be reused.
 var pool = sync.Pool{New: func() any { return new(Rows) }}
 
-// maxKept is how much memory of rows is kept for the next ones, in bytes.
+// maxKept is the maximum size of the memory that a pooled Rows keeps, in bytes.
 const maxKept = 4 << 20
 
-// ordinary returns a row with the cells of one of the client; nil if they are more
-// than a row can have.
+// ordinary converts a row of the client; nil if it is larger than a row may be.
 func ordinary(arrived bigtable.Row) *Rows {
 	r := pool.Get().(*Rows)
 	for name, items := range arrived {
@@ -93,21 +92,22 @@ func (s Some) At(i int) Row { return s.of.At(s.begin + i) }
 // At returns the i-th row.
 func (r *Rows) At(i int) Row { return Row{r, i} }
 
-// Exists reports whether there is a row.
+// Exists reports whether r is a row, rather than the zero Row.
 func (r Row) Exists() bool { return r.of != nil }
 
-// With reports whether two rows came together.
+// With reports whether r and o arrived together.
 func (r Row) With(o Row) bool { return r.of == o.of }
 
-// Last reports whether no row is sure to follow of those that came together.
+// Last returns false only if another row that arrived together with r is certain to
+// follow.
 func (r Row) Last() bool { return r.of.apart || r.index == len(r.of.rows)-1 }
 
-// Size returns about how many bytes the rows take that came together.
+// Size returns the approximate size in bytes of all rows that arrived together.
 func (r Row) Size() int {
 	return len(r.of.keys) + len(r.of.memory) + 8*len(r.of.rows) + 16*len(r.of.cells) + 24*len(r.of.columns)
 }
 
-// Key returns the row key. It is good after Release too.
+// Key returns the row key. It remains valid after Release.
 func (r Row) Key() string {
 	begin := uint32(0)
 	if r.index > 0 {
@@ -116,7 +116,7 @@ func (r Row) Key() string {
 	return r.of.keys[begin:r.of.rows[r.index].key]
 }
 
-// Columns returns the columns. They are good until Release.
+// Columns returns the columns. They are valid until Release.
 func (r Row) Columns() []Column {
 	begin := uint32(0)
 	if r.index > 0 {
@@ -125,35 +125,35 @@ func (r Row) Columns() []Column {
 	return r.of.columns[begin:r.of.rows[r.index].columns]
 }
 
-// Cells returns the cells of a column, which are the caller's until Release.
+// Cells returns the cells of a column. The caller may modify the slice until Release.
 func (r Row) Cells(c *Column) []Cell { return r.of.cells[c.begin:c.end:c.end] }
 
-// Bytes returns a text of the row, or of one that came with it, which nobody may change
-// or add to. It is good until Release.
+// Bytes returns the bytes of a text in this row or in one that arrived with it. They
+// must not be modified or appended to, and are valid until Release.
 func (r Row) Bytes(t Text) []byte { return r.of.memory[t.Begin:t.End] }
 
-// Same reports whether two columns of the row have the same name.
+// Same reports whether two columns of the row have the same family and qualifier.
 func (r Row) Same(a, b *Column) bool {
 	return r.equal(a.Qualifier, b.Qualifier) && r.equal(a.Family, b.Family)
 }
 
 func (r Row) equal(a, b Text) bool { return a == b || sameName(r.Bytes(a), r.Bytes(b)) }
 
-// sameName is [bytes.Equal] for names in succession, most of which differ at the end.
+// sameName is [bytes.Equal], optimized for names that usually differ in the last byte.
 func sameName(a, b []byte) bool {
 	n := len(a)
 	return n == len(b) && (n == 0 || a[n-1] == b[n-1] && bytes.Equal(a, b))
 }
 
-// Release gives the memory of the row back. It need not be called, but not twice.
-// What the row has is good until all rows that came with it are released.
+// Release releases the row. The memory is reused once all rows that arrived together
+// are released. Calling Release is optional, but it must not be called twice.
 func (r Row) Release() {
 	if r.of.left--; r.of.left == 0 {
 		r.of.release()
 	}
 }
 
-// release gives the memory of all rows back.
+// release returns the memory of all rows to the pool.
 func (r *Rows) release() {
 	if cap(r.memory) > maxKept || cap(r.cells) > maxKept/16 || cap(r.columns) > maxKept/24 {
 		return
@@ -162,14 +162,14 @@ func (r *Rows) release() {
 	pool.Put(r)
 }
 
-// keep adds bytes to the memory.
+// keep appends bytes to the memory.
 func (r *Rows) keep(b []byte) Text {
 	begin := len(r.memory)
 	r.memory = append(r.memory, b...)
 	return Text{uint32(begin), uint32(len(r.memory))}
 }
 
-// begin begins a column.
+// begin starts a column.
 func (r *Rows) begin(family, qualifier Text) {
 	at := uint32(len(r.cells))
 	r.columns = append(r.columns, Column{family, qualifier, at, at})
@@ -181,14 +181,14 @@ func (r *Rows) add(micros int64, value Text) {
 	r.columns[len(r.columns)-1].end = uint32(len(r.cells))
 }
 
-// end ends a row whose key ends at a place in keys.
+// end completes a row whose key ends at the given offset in keys.
 func (r *Rows) end(key int) {
 	r.rows = append(r.rows, row{uint32(key), uint32(len(r.columns))})
 	r.left++
 }
 
-// sort brings the columns of each family together, from the given one on, as the client
-// does.
+// sort makes the columns of each family adjacent, from the given column on, like the
+// client.
 func (r *Rows) sort(from int) {
 	slices.SortStableFunc(r.columns[from:], func(a, b Column) int {
 		if a.Family == b.Family {
@@ -198,16 +198,16 @@ func (r *Rows) sort(from int) {
 	})
 }
 
-// mark is a place in rows.
+// mark is a position in columns and cells.
 type mark struct{ columns, cells int }
 
-// mark returns the end.
+// mark returns the current end.
 func (r *Rows) mark() mark { return mark{len(r.columns), len(r.cells)} }
 
-// forget drops what is behind a mark, but for the memory.
+// forget drops columns and cells after a mark, but not their memory.
 func (r *Rows) forget(m mark) { r.columns, r.cells = r.columns[:m.columns], r.cells[:m.cells] }
 
-// cut moves what is behind a mark to other rows.
+// cut moves the columns and cells after a mark to a new Rows.
 func (r *Rows) cut(m mark) *Rows {
 	rest := pool.Get().(*Rows)
 	var family, moved Text
@@ -224,5 +224,5 @@ func (r *Rows) cut(m mark) *Rows {
 	return rest
 }
 
-// bytes returns a text of the rows.
+// bytes returns the bytes of a text.
 func (r *Rows) bytes(t Text) []byte { return r.memory[t.Begin:t.End] }

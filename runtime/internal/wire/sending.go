@@ -16,8 +16,8 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// mutateRows opens a stream that sends an outbox. gRPC is not to try again by itself, as
-// a service config may have it do: what came of the first attempt would not be known.
+// mutateRows opens a stream that sends an outbox. It disables retries by gRPC, which a
+// service config may enable, because they would hide the outcome of the first attempt.
 func mutateRows(ctx context.Context, outbox *Outbox, open opener) (grpc.ClientStream, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	inner, err := open(ctx, grpc.ForceCodecV2(outboxCodec{outbox}), grpc.MaxRetryRPCBufferSize(0))
@@ -36,11 +36,11 @@ type sending struct {
 	ended  bool
 }
 
-// errForced says that the codec of the stream is not used.
+// errForced is the error of a stream that does not use the outbox's codec.
 var errForced = status.Error(codes.FailedPrecondition, "another interceptor forces a codec of its own")
 
-// SendMsg sends the client's request without its placeholder, to which the codec adds
-// the entries. Where it does not, the server gets a request that changes nothing.
+// SendMsg sends the client's request without its placeholder; the codec adds the
+// entries. If another codec is in use, the server gets a request that changes nothing.
 func (s *sending) SendMsg(m any) error {
 	request, ok := m.(*bigtablepb.MutateRowsRequest)
 	if !ok {
@@ -55,7 +55,7 @@ func (s *sending) SendMsg(m any) error {
 	return err
 }
 
-// RecvMsg adds to what the server sends a message with the answer to the placeholder.
+// RecvMsg adds a message with the answer to the placeholder to the end of the stream.
 func (s *sending) RecvMsg(m any) error {
 	err := s.ClientStream.RecvMsg(m)
 	if err == nil {
@@ -70,8 +70,7 @@ func (s *sending) RecvMsg(m any) error {
 	return err
 }
 
-// withoutEntries returns a request that says all that another does, but for its
-// entries.
+// withoutEntries returns a copy of a request without its entries.
 func withoutEntries(request *bigtablepb.MutateRowsRequest) *bigtablepb.MutateRowsRequest {
 	out := new(bigtablepb.MutateRowsRequest)
 	to := out.ProtoReflect()
@@ -85,12 +84,12 @@ func withoutEntries(request *bigtablepb.MutateRowsRequest) *bigtablepb.MutateRow
 	return out
 }
 
-// outboxCodec is the [encoding.CodecV2] of one stream: gRPC's own, but for the
-// request, to which it adds the entries of the outbox, and for the answers to them.
+// outboxCodec is the [encoding.CodecV2] of one stream. It extends gRPC's own codec: it
+// adds the entries of the outbox to the request and takes the answers out of responses.
 type outboxCodec struct{ outbox *Outbox }
 
-// Marshal returns the request with the entries of the outbox. It begins an attempt:
-// also one of an interceptor that sends the request once more.
+// Marshal encodes the request with the entries of the outbox. Each call begins an
+// attempt, even if an interceptor retries the request by itself.
 func (c outboxCodec) Marshal(v any) (mem.BufferSlice, error) {
 	out, err := encoding.GetCodecV2(protocodec.Name).Marshal(v)
 	if _, ok := v.(*bigtablepb.MutateRowsRequest); !ok || err != nil {
@@ -100,7 +99,7 @@ func (c outboxCodec) Marshal(v any) (mem.BufferSlice, error) {
 	return append(out, c.outbox.unsent()), nil
 }
 
-// Unmarshal decodes a response. The answers in it go to the outbox alone.
+// Unmarshal decodes a response. Only the outbox gets the answers in it.
 func (c outboxCodec) Unmarshal(data mem.BufferSlice, v any) error {
 	response, ok := v.(*bigtablepb.MutateRowsResponse)
 	if !ok {
@@ -110,7 +109,7 @@ func (c outboxCodec) Unmarshal(data mem.BufferSlice, v any) error {
 	defer message.Free()
 	answers, rest, err := decodeAnswers(c.outbox.answers[:0], message.ReadOnlyData())
 	if err != nil {
-		return cmp.Or(proto.Unmarshal(message.ReadOnlyData(), response), err) // in the words of the client
+		return cmp.Or(proto.Unmarshal(message.ReadOnlyData(), response), err) // return the client's own error
 	}
 	c.outbox.answers = answers
 	c.outbox.take()
@@ -118,5 +117,5 @@ func (c outboxCodec) Unmarshal(data mem.BufferSlice, v any) error {
 	return proto.Unmarshal(rest, response)
 }
 
-// Name is empty, so that the call has the same content type as without the codec.
+// Name is empty, so the call has the same content type as without this codec.
 func (outboxCodec) Name() string { return "" }

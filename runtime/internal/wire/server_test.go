@@ -25,7 +25,7 @@ import (
 // play answers a request. attempt counts the requests of a read from 0.
 type play func(attempt int, request *bigtablepb.ReadRowsRequest, send func(message []byte)) error
 
-// server is a Bigtable that sends what a test wants it to.
+// server is a Bigtable that sends what a test specifies.
 type server struct {
 	bigtablepb.UnimplementedBigtableServer
 	play     play
@@ -41,7 +41,7 @@ func (s *server) ReadRows(request *bigtablepb.ReadRowsRequest, stream bigtablepb
 	return s.play(attempt, request, func(message []byte) { _ = stream.SendMsg(message) })
 }
 
-// rawCodec sends bytes as they are.
+// rawCodec sends bytes unchanged.
 type rawCodec struct{ encoding.CodecV2 }
 
 func (c rawCodec) Marshal(v any) (mem.BufferSlice, error) {
@@ -51,7 +51,7 @@ func (c rawCodec) Marshal(v any) (mem.BufferSlice, error) {
 	return c.CodecV2.Marshal(v)
 }
 
-// serve starts a server that ends with the test.
+// serve starts a server and stops it at the end of the test.
 func serve(t testing.TB, play play) (addr string) {
 	t.Helper()
 	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -65,7 +65,7 @@ func serve(t testing.TB, play play) (addr string) {
 	return listener.Addr().String()
 }
 
-// A path is a way in which rows come to a reader.
+// A path is a way in which rows reach a reader.
 type path struct {
 	name    string
 	connect func(ctx context.Context, addr string, opts ...grpc.DialOption) (*bigtable.Client, error)
@@ -76,7 +76,7 @@ var (
 	wirePath     = path{"wire", storetest.Connect}
 )
 
-// result is what a read gave.
+// result is the result of a read.
 type result struct {
 	rows []string
 	err  error
@@ -96,7 +96,7 @@ func (p path) read(t testing.TB, play play, opts ...bigtable.ReadOption) (out re
 	return out
 }
 
-// rowsOf reads all rows, as texts.
+// rowsOf reads all rows, formatted by text.
 func rowsOf(ctx context.Context, client *bigtable.Client, opts ...bigtable.ReadOption) (rows []string, err error) {
 	var lost error
 	var sink wire.Sink
@@ -118,7 +118,7 @@ func rowsOf(ctx context.Context, client *bigtable.Client, opts ...bigtable.ReadO
 	return rows, err
 }
 
-// text writes a row with its cells, by family.
+// text formats a row with its cells, by family.
 func text(row wire.Row) string {
 	columns := slices.Clone(row.Columns())
 	slices.SortStableFunc(columns, func(a, b wire.Column) int { return bytes.Compare(row.Bytes(a.Family), row.Bytes(b.Family)) })

@@ -8,38 +8,40 @@ import (
 	"cloud.google.com/go/bigtable"
 )
 
-// placeholderFamily is the family of the cell that stands for decoded rows. No
-// family can have a space in its name.
+// placeholderFamily is the family of the cell that stands for decoded rows. It is not a
+// valid family name, because it contains a space.
 const placeholderFamily = "wire placeholder"
 
-// ErrLost says that the client did not yield the placeholders of all rows, each once and
-// in their order: something between it and the wire drops, repeats or reorders messages.
+// ErrLost is the error of a read in which the client did not yield the placeholder of
+// every row exactly once and in order, because an interceptor drops, repeats or
+// reorders messages.
 var ErrLost = errors.New("rows were lost between the connection and the client: an interceptor drops, repeats or reorders messages")
 
-// Sink holds the decoded rows whose placeholders the client has not yielded yet. It
-// is in the context of the call, see [WithSink].
+// Sink contains the decoded rows whose placeholders the client has not yielded yet. It
+// is the context of the call; see [WithSink]. The client may write to it concurrently
+// with the reader.
 type Sink struct {
 	context.Context
 	mu    sync.Mutex
-	rows  []Some // of each placeholder
-	first int64  // the number of rows[0]
-	next  int    // of rows: those before are taken
+	rows  []Some // one element per placeholder
+	first int64  // number of rows[0]
+	next  int    // index in rows of the next to take
 	few   [4]Some
 
-	intercepted bool // the call
-	bypassed    bool // some of its messages were decoded otherwise
+	intercepted bool // the interceptor saw the call
+	bypassed    bool // another codec decoded some of its messages
 }
 
 type sinkKey struct{}
 
-// WithSink returns a context for one call of ReadRows, whose rows a new sink holds. All
-// that the call yields must be given to [Sink.Rows].
+// WithSink returns the context for one ReadRows call whose decoded rows go to sink. The
+// caller must pass all rows that the call yields to [Sink.Rows].
 func WithSink(ctx context.Context, sink *Sink) context.Context {
 	sink.Context, sink.rows = ctx, sink.few[:0]
 	return sink
 }
 
-// Value returns the sink itself for its key.
+// Value implements [context.Context].
 func (s *Sink) Value(key any) any {
 	if key == (sinkKey{}) {
 		return s
@@ -47,7 +49,8 @@ func (s *Sink) Value(key any) any {
 	return s.Context.Value(key)
 }
 
-// Rows returns the rows that the client's row stands for, or one with its cells.
+// Rows returns the rows for which arrived is the placeholder or, if it is an ordinary
+// row, that row. Errors are [ErrLost] or report that a row is too large.
 func (s *Sink) Rows(arrived bigtable.Row) (Some, error) {
 	if placeholder := arrived[placeholderFamily]; len(placeholder) > 0 {
 		if rows, ok := s.take(int64(placeholder[0].Timestamp)); ok {
@@ -61,8 +64,8 @@ func (s *Sink) Rows(arrived bigtable.Row) (Some, error) {
 	return Some{}, errTooLarge
 }
 
-// Close returns ErrLost if there are rows whose placeholder the client has not yielded:
-// to be asked when the call has succeeded, unless it was stopped before its end.
+// Close returns [ErrLost] if the client has not yielded the placeholders of all rows.
+// Call it after the call has succeeded, unless the reader stopped it early.
 func (s *Sink) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -72,10 +75,10 @@ func (s *Sink) Close() error {
 	return nil
 }
 
-// Wired reports whether all rows of the call were decoded from the wire.
+// Wired reports whether all rows of the call were decoded by this package.
 func (s *Sink) Wired() bool { return s.intercepted && !s.bypassed }
 
-// put adds the rows of a placeholder, and returns their number.
+// put adds the rows of a placeholder and returns their number.
 func (s *Sink) put(rows Some) int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -83,7 +86,7 @@ func (s *Sink) put(rows Some) int64 {
 	return s.first + int64(len(s.rows)) - 1
 }
 
-// take takes the rows with a number; it returns false unless they are the next.
+// take returns the rows with the given number; false unless they are next.
 func (s *Sink) take(number int64) (rows Some, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -10,8 +10,8 @@ import (
 	"github.com/btgen-dev/btgen/runtime/internal/wire"
 )
 
-// randomRow returns a row of cells of few columns, short and long ones, some of them in
-// pieces, or part of it and a reset.
+// randomRow returns a row of few columns with short and long cells, some of them in
+// pieces, or part of a row and a reset.
 func randomRow(random *rand.Rand, key string) (chunks []*chunk, whole bool) {
 	text := func() []byte {
 		b := make([]byte, []int{0, 1, 8, 100, 127, 128, 300}[random.IntN(7)])
@@ -48,8 +48,8 @@ func randomRow(random *rand.Rand, key string) (chunks []*chunk, whole bool) {
 	return append(chunks, &chunk{RowStatus: reset}), false
 }
 
-// TestAnySplit reads the same rows in one response, as the client does, and in responses
-// that begin and end anywhere.
+// TestAnySplit reads the same rows in one response and in responses that begin and end
+// anywhere.
 func TestAnySplit(t *testing.T) {
 	ordinary, decoded := cannedClient(t), cannedClient(t, wire.DialOption())
 	for seed := range uint64(300) {

@@ -10,8 +10,8 @@ import (
 	"google.golang.org/protobuf/types/known/wrapperspb"
 )
 
-// TestMemoryOfOneRow reads responses that go on with one row, and looks how much of them
-// is held: no more than the row needs.
+// TestMemoryOfOneRow reads responses that continue one row and checks that the decoder
+// retains only what the row needs.
 func TestMemoryOfOneRow(t *testing.T) {
 	type chunk = bigtablepb.ReadRowsResponse_CellChunk
 	text := strings.Repeat("x", 1000)
@@ -53,8 +53,8 @@ func TestMemoryOfOneRow(t *testing.T) {
 	}
 }
 
-// TestResponsesBeyondAnyRow gives up before a response that nobody sends.
-func TestResponsesBeyondAnyRow(t *testing.T) {
+// TestTooLargeResponses stops at responses larger than any that Bigtable sends.
+func TestTooLargeResponses(t *testing.T) {
 	data := make(mem.BufferSlice, maxMemory>>20+1)
 	piece := mem.SliceBuffer(make([]byte, 1<<20))
 	for i := range data {

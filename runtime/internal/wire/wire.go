@@ -1,16 +1,17 @@
-// Package wire decodes the responses of ReadRows straight from the wire, and encodes
-// the requests of MutateRows straight to it, inside the official client. A stream
-// interceptor takes the rows of a response aside and hands the client a placeholder
-// of one cell instead, and puts entries that are encoded already in the place of
-// a placeholder that the client sends. So the client goes on doing retries,
-// resumption, limits, headers, metrics and tracing, and is spared a message for
-// each cell and an item for each cell of its own [bigtable.Row]. Where it has no
-// limit of rows to keep to, one placeholder is enough for all rows of a response.
+// Package wire decodes ReadRows responses directly from the wire format and encodes
+// MutateRows requests directly to it, inside the official client. It saves the client's
+// cost per cell: a message, and an item in a [bigtable.Row].
 //
-// It knows the protocol and nothing of layouts or events. Where the interceptor is
-// not installed, or not asked, ordinary rows arrive, and [Sink.Rows] takes them too;
-// [Intercepted] says whether an [Outbox] can be sent, and [AddTo] makes of
-// mutations what the client takes otherwise.
+// A stream interceptor sets the rows of a response aside and gives the client a
+// placeholder row of one cell instead. In requests, it replaces a placeholder that the
+// client sends by encoded entries. The client therefore still does retries, resumption,
+// limits, headers, metrics and tracing. Unless the read has a row limit, one
+// placeholder stands for all rows of a response.
+//
+// The package knows the protocol but neither table layouts nor events. Without the
+// interceptor, the client yields ordinary rows, which [Sink.Rows] accepts, too.
+// [Intercepted] reports whether an [Outbox] can be sent; if not, [AddTo] converts
+// mutations to the client's type.
 package wire
 
 import (
@@ -24,25 +25,23 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// ClientOptions returns the options that install the interceptor in a client. They
-// do nothing to a client that is given a connection, see [DialOption].
+// ClientOptions returns the options that install the interceptor in a client. They have
+// no effect on a client that is given a connection; for those, see [DialOption].
 func ClientOptions() []option.ClientOption {
 	return []option.ClientOption{option.WithGRPCDialOption(DialOption())}
 }
 
-// DialOption returns what installs the interceptor in a connection that is to be
-// given to a client.
+// DialOption returns an option that installs the interceptor in a connection.
 func DialOption() grpc.DialOption { return grpc.WithChainStreamInterceptor(intercept) }
 
-// The methods that are intercepted. Clients up to 1.37 have no constants for them.
+// The intercepted methods. The client has no constants for them up to version 1.37.
 const (
 	methodReadRows   = "/google.bigtable.v2.Bigtable/ReadRows"
 	methodMutateRows = "/google.bigtable.v2.Bigtable/MutateRows"
 )
 
-// intercept is a [grpc.StreamClientInterceptor] that touches nothing but ReadRows
-// calls whose context has a sink, and MutateRows calls whose context has an outbox
-// or asks whether it is there.
+// intercept is a [grpc.StreamClientInterceptor]. It affects only ReadRows calls whose
+// context has a sink and MutateRows calls whose context has an outbox or a probe.
 func intercept(ctx context.Context, desc *grpc.StreamDesc, conn *grpc.ClientConn, method string, streamer grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
 	open := func(ctx context.Context, more ...grpc.CallOption) (grpc.ClientStream, error) {
 		return streamer(ctx, desc, conn, method, append(slices.Clip(opts), more...)...)
@@ -64,10 +63,10 @@ func intercept(ctx context.Context, desc *grpc.StreamDesc, conn *grpc.ClientConn
 	return streamer(ctx, desc, conn, method, opts...)
 }
 
-// opener opens the stream of an attempt, with more options.
+// opener opens the stream of an attempt with additional options.
 type opener func(ctx context.Context, more ...grpc.CallOption) (grpc.ClientStream, error)
 
-// readRows opens a stream whose rows go to a sink.
+// readRows opens a stream that decodes its rows to a sink.
 func readRows(ctx context.Context, sink *Sink, open opener) (grpc.ClientStream, error) {
 	d := decoders.Get().(*decoder)
 	d.sink = sink
@@ -79,15 +78,15 @@ func readRows(ctx context.Context, sink *Sink, open opener) (grpc.ClientStream, 
 	return &stream{ClientStream: inner, decoder: d}, nil
 }
 
-// stream is one attempt of a ReadRows call. A row that it breaks off in is gone
-// with it: the client asks for it again.
+// stream is one attempt of a ReadRows call. If it breaks off within a row, the row is
+// discarded; the client requests it again.
 type stream struct {
 	grpc.ClientStream
-	decoder *decoder // nil when the stream is over
+	decoder *decoder // nil after the end of the stream
 }
 
-// SendMsg looks into the request for the order of the rows, and whether the client
-// counts them.
+// SendMsg takes from the request whether rows are in reverse order and whether the
+// client counts them.
 func (s *stream) SendMsg(m any) error {
 	if request, ok := m.(*bigtablepb.ReadRowsRequest); ok && s.decoder != nil {
 		s.decoder.reversed, s.decoder.single = request.Reversed, request.RowsLimit > 0
@@ -95,7 +94,7 @@ func (s *stream) SendMsg(m any) error {
 	return s.ClientStream.SendMsg(m)
 }
 
-// RecvMsg lets the client see that the stream has ended within a row.
+// RecvMsg reports to the client that the stream ended within a row.
 func (s *stream) RecvMsg(m any) error {
 	if s.decoder == nil {
 		return s.ClientStream.RecvMsg(m)

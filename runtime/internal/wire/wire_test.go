@@ -29,7 +29,7 @@ var (
 	reset  = &bigtablepb.ReadRowsResponse_CellChunk_ResetRow{ResetRow: true}
 )
 
-// response returns the wire form of a response.
+// response encodes a response.
 func response(t testing.TB, chunks ...*chunk) []byte {
 	t.Helper()
 	message, err := proto.Marshal(&bigtablepb.ReadRowsResponse{Chunks: chunks})
@@ -39,7 +39,7 @@ func response(t testing.TB, chunks ...*chunk) []byte {
 	return message
 }
 
-// each returns a response for each chunk.
+// each returns one response per chunk.
 func each(t testing.TB, chunks ...*chunk) [][]byte {
 	t.Helper()
 	out := make([][]byte, len(chunks))
@@ -67,8 +67,8 @@ func first(key, family, qualifier string, micros int64, value string) *chunk {
 	}
 }
 
-// sampleRow is a row of every shape: cells of one column, of two families, values
-// in pieces, empty ones, labels, and a reset.
+// sampleRow returns a row with everything: several cells in a column, two families,
+// values in pieces, empty values, labels and a reset.
 func sampleRow(key string) []*chunk {
 	return []*chunk{
 		first(key, "gone", "q", 1000, "forgotten"),
@@ -88,8 +88,7 @@ func sampleRow(key string) []*chunk {
 	}
 }
 
-// same fails the test unless two results are the same: rows, and code and text of
-// the error.
+// same fails unless two results are equal: rows, and the code and message of the error.
 func same(t testing.TB, want, got result) {
 	t.Helper()
 	if diff := cmp.Diff(want.rows, got.rows); diff != "" {
@@ -100,8 +99,8 @@ func same(t testing.TB, want, got result) {
 	}
 }
 
-// errorText is the text of an error. Where a message stands in it, protobuf takes
-// one space or two.
+// errorText returns the message of an error. protobuf randomly uses one or two spaces
+// in it.
 func errorText(err error) string {
 	return strings.ReplaceAll(strings.ReplaceAll(fmt.Sprint(err), "\u00a0", " "), "  ", " ")
 }
@@ -124,8 +123,8 @@ func TestBothPathsReadTheSame(t *testing.T) {
 	t.Run("a response each chunk", func(t *testing.T) { same(t, want, wirePath.read(t, all(each(t, two...)...))) })
 }
 
-// broken plays rows one chunk at a time. The first attempt breaks off after so many
-// chunks; each attempt begins where the request says.
+// broken plays rows one chunk at a time. The first attempt breaks off after the given
+// number of chunks; each attempt begins where the request says.
 func broken(t testing.TB, after int, keys ...string) play {
 	return func(attempt int, request *bigtablepb.ReadRowsRequest, send func([]byte)) error {
 		sent := 0
@@ -145,7 +144,7 @@ func broken(t testing.TB, after int, keys ...string) play {
 	}
 }
 
-func TestStreamsThatBreakOff(t *testing.T) {
+func TestBrokenStreams(t *testing.T) {
 	keys := []string{"a", "b", "c"}
 	var chunks []*chunk
 	for _, key := range keys {
@@ -183,7 +182,7 @@ func TestStreamsThatBreakOff(t *testing.T) {
 	}
 }
 
-func TestAStreamThatEndsWithinARow(t *testing.T) {
+func TestStreamEndsWithinRow(t *testing.T) {
 	row := sampleRow("a")
 	for n := 1; n < len(row); n++ {
 		messages := all(response(t, sampleRow("0")...), response(t, row[:n]...))
@@ -246,7 +245,7 @@ func TestErrorsAreTheSame(t *testing.T) {
 	}
 }
 
-// TestAnyCut reads a response that ends anywhere.
+// TestAnyCut reads a response truncated at every position.
 func TestAnyCut(t *testing.T) {
 	ordinary, decoded := cannedClient(t), cannedClient(t, wire.DialOption())
 	chunks := []*chunk{first("a", "f", "q", 1<<50, "v")}
@@ -263,7 +262,7 @@ func TestAnyCut(t *testing.T) {
 	}
 }
 
-// TestLastScannedRow resumes after the last row that was looked at.
+// TestLastScannedRow resumes after the last scanned row.
 func TestLastScannedRow(t *testing.T) {
 	for _, p := range []path{ordinaryPath, wirePath} {
 		var resumed string
@@ -290,7 +289,7 @@ func TestOrderAndLimit(t *testing.T) {
 			same(t, ordinaryPath.read(t, messages, opts...), wirePath.read(t, messages, opts...))
 		}
 	}
-	// A read that is resumed asks for no more than is left.
+	// A resumed read requests only what is left.
 	for _, p := range []path{ordinaryPath, wirePath} {
 		var limits []int64
 		p.read(t, func(attempt int, request *bigtablepb.ReadRowsRequest, send func([]byte)) error {
@@ -307,7 +306,7 @@ func TestOrderAndLimit(t *testing.T) {
 	}
 }
 
-// TestAcceptance plays the cases that Bigtable publishes for its clients.
+// TestAcceptance plays the acceptance cases that Bigtable publishes for clients.
 func TestAcceptance(t *testing.T) {
 	for name, c := range acceptanceCases(t) {
 		t.Run(name, func(t *testing.T) {
@@ -324,13 +323,13 @@ func TestAcceptance(t *testing.T) {
 	}
 }
 
-// acceptanceCase is a list of chunks, and whether they break the protocol.
+// acceptanceCase is a list of chunks and whether they violate the protocol.
 type acceptanceCase struct {
 	chunks []*chunk
 	fails  bool
 }
 
-// acceptanceCases reads the cases out of the client's module.
+// acceptanceCases reads the cases from the client's module.
 func acceptanceCases(t *testing.T) map[string]acceptanceCase {
 	t.Helper()
 	dir, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", "cloud.google.com/go/bigtable").Output()
@@ -372,8 +371,8 @@ func acceptanceCases(t *testing.T) map[string]acceptanceCase {
 	return cases
 }
 
-// A row that never ends is given up.
-func TestRowsBeyondAnyRow(t *testing.T) {
+// A row that does not end is an error once it is too large.
+func TestTooLargeRow(t *testing.T) {
 	client := cannedClient(t, wire.DialOption())
 	piece := strings.Repeat("x", 1<<20)
 	for name, next := range map[string][]*chunk{
