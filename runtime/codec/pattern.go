@@ -5,32 +5,32 @@ import (
 	"slices"
 )
 
-// Pattern is a way to store a time series in a table. It decides where the table keeps the
-// time of an event and its data.
+// Pattern is a way to store a time series in a table. It determines where the table
+// stores the time of an event and its data.
 type Pattern int
 
 const (
-	// BucketNewColumns is a row per bucket and field: each datum is a column qualifier,
-	// with the time of its event as the cell's timestamp.
+	// BucketNewColumns has one row per bucket and field. Each datum is a column
+	// qualifier, and the cell timestamp is the event time.
 	BucketNewColumns Pattern = iota + 1
-	// BucketNewCells is a row per bucket: each event is a cell in the column of each field,
-	// with its time as the timestamp.
+	// BucketNewCells has one row per bucket and one column per field. Each event is one
+	// cell in each column, and the cell timestamp is the event time.
 	BucketNewCells
-	// BucketSerialized is a row per bucket: each event is a cell with all fields, with its
-	// time as the timestamp.
+	// BucketSerialized has one row per bucket. Each event is one cell with all fields,
+	// and the cell timestamp is the event time.
 	BucketSerialized
-	// BucketOffsets is a row per bucket: each event is a column whose qualifier is the time
-	// within the bucket.
+	// BucketOffsets has one row per bucket. Each event is a column whose qualifier is
+	// the event time within the bucket.
 	BucketOffsets
-	// SingleSerialized is a row per event, with its time in the row key, and one cell with
-	// all fields.
+	// SingleSerialized has one row per event, with the event time in the row key, and
+	// one cell with all fields.
 	SingleSerialized
-	// SingleUnserialized is a row per event, with its time in the row key, and a column per
-	// field.
+	// SingleUnserialized has one row per event, with the event time in the row key, and
+	// one column per field.
 	SingleUnserialized
 )
 
-// patternNames are the patterns as schemas name them.
+// patternNames contains the names of the patterns in schemas.
 var patternNames = [...]string{
 	BucketNewColumns: "bucket_new_columns", BucketNewCells: "bucket_new_cells", BucketSerialized: "bucket_serialized",
 	BucketOffsets: "bucket_offsets", SingleSerialized: "single_serialized", SingleUnserialized: "single_unserialized",
@@ -45,13 +45,13 @@ func Patterns() []Pattern {
 	return out
 }
 
-// ParsePattern returns the pattern that schemas give a name; the zero Pattern, which is none
-// of them, if there is no such pattern.
+// ParsePattern returns the pattern with the given name in schemas, or the zero Pattern,
+// which is invalid, if there is none.
 func ParsePattern(name string) Pattern {
 	return Pattern(max(0, slices.Index(patternNames[:], name)))
 }
 
-// String returns the name that schemas give the pattern.
+// String returns the name of the pattern in schemas.
 func (p Pattern) String() string {
 	if p <= 0 || int(p) >= len(patternNames) {
 		return fmt.Sprintf("Pattern(%d)", int(p))
@@ -59,20 +59,20 @@ func (p Pattern) String() string {
 	return patternNames[p]
 }
 
-// Bucketed reports whether a row has the events of a bucket, instead of just one.
+// Bucketed reports whether a row contains the events of a bucket, rather than one
+// event.
 func (p Pattern) Bucketed() bool { return p != SingleSerialized && p != SingleUnserialized }
 
-// EventTimed reports whether the timestamps of cells are the times of their events, and
-// nothing else says these.
+// EventTimed reports whether only the timestamps of cells contain the event times.
 func (p Pattern) EventTimed() bool { return p == BucketNewColumns || p.Versioned() }
 
-// Versioned reports whether the events of a bucket are versions of the same columns: each is
-// a cell of every column that it has, and its time is the timestamp.
+// Versioned reports whether the events of a bucket are versions of the same columns:
+// cells with the event time as timestamp.
 func (p Pattern) Versioned() bool { return p == BucketNewCells || p == BucketSerialized }
 
-// Serialized reports whether an event is always one value with all its fields. In
-// BucketOffsets, that depends on how many fields there are.
+// Serialized reports whether every event is one value with all its fields. For
+// BucketOffsets that depends on the number of fields, so it reports false.
 func (p Pattern) Serialized() bool { return p == SingleSerialized || p == BucketSerialized }
 
-// OneValue reports whether an event is one cell.
+// OneValue reports whether every event is one cell.
 func (p Pattern) OneValue() bool { return p.Serialized() || p == BucketOffsets }

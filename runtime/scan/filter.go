@@ -234,10 +234,9 @@ func (t *Table) matching(span codec.Span, f Filter) Filter {
 // keysOnly restricts f to one cell per row, without its value.
 func keysOnly(f Filter) Filter { return chain(f, CellsPerRow(1), StripValues{}) }
 
-// EventCells returns the filter of the living cells of an event in its row: those that a
-// read would make an event of at that time; nil if none can be alive. sequence is the
-// sequence number of the event or, for new columns, its class: an event of another class
-// is another event.
+// EventCells returns the filter of the cells of one event in its row that a read at
+// time now would use; nil if none can be live. sequence is the sequence number of the
+// event or, for codec.BucketNewColumns, its class, which is part of its identity.
 func (t *Table) EventCells(now, event time.Time, sequence uint32) Filter {
 	from, to := time.Time{}, codec.Endless
 	if t.Pattern.EventTimed() {

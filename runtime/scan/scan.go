@@ -16,9 +16,10 @@ import (
 type Table struct {
 	Pattern codec.Pattern
 	Offset  codec.Offset     // the buckets, if the pattern has them, and the precision of event times
-	TimeKey codec.TimeFormat // for rows of single events, how the time is written in row keys
-	// Ties says, for rows of single events, that the time is reversed in row keys and a sequence
-	// number follows it: the rows of one instant then sort against all others.
+	TimeKey codec.TimeFormat // for rows of single events, the format of the time in row keys
+	// Ties is set, for rows of single events, if the time is reversed in row keys and a
+	// sequence number follows it. Rows of the same time then sort in the opposite order
+	// to all others.
 	Ties     bool
 	Families []Family
 	Columns  []Column
@@ -33,7 +34,7 @@ type Family struct {
 	Class int
 }
 
-// Column is a column or, for new columns, what the rows of a field have in their keys.
+// Column is a column or, for codec.BucketNewColumns, the rows of one field.
 type Column struct {
 	Name      string
 	Required  bool // every event has this column
@@ -43,8 +44,8 @@ type Column struct {
 
 // Read describes the events to read.
 type Read struct {
-	// Spans are where the rows are: one span, one for each salt or, for new columns,
-	// one for each column.
+	// Spans contain the rows: one span, or one per salt or, for codec.BucketNewColumns,
+	// one per column.
 	Spans []codec.Span
 	// AllTimes is set if unknown series values follow the prefix of a span. The
 	// requests then cover the rows of all times, and their keys or cells tell which are
