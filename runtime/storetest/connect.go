@@ -10,12 +10,11 @@ import (
 	"google.golang.org/grpc"
 )
 
-// newServer starts an in-memory server.
 func newServer(addr string, opts ...grpc.ServerOption) (*bttest.Server, error) {
 	return bttest.NewServer(addr, opts...)
 }
 
-// newClient returns a client with one connection, which has the options.
+// newClient returns a client with one connection.
 func newClient(ctx context.Context, addr string, opts ...grpc.DialOption) (*bigtable.Client, error) {
 	conn, err := grpc.NewClient(addr, opts...)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
 
-// The server runs in the process and listens on the loopback interface. Generated test
-// packages start it with the tables of their schemas.
+// The server runs in the process of the test and listens on the loopback interface.
+// Generated test packages start it with the tables of their schemas.
 func ExampleStart() {
 	ctx := context.Background()
 	bt, err := storetest.Start(ctx)

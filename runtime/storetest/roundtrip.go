@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Same fails the test unless a read yields the wanted events, in their order, and
-// no error. What was read is called what in the message.
+// Same fails the test unless a read yields exactly the wanted events, in order, and no
+// error. what describes the read in messages.
 func Same[E any](t testing.TB, what string, got iter.Seq2[E, error], want ...E) {
 	t.Helper()
 	events, err := collect(got)
@@ -31,11 +31,11 @@ func Same[E any](t testing.TB, what string, got iter.Seq2[E, error], want ...E) 
 		default:
 			continue
 		}
-		return // what follows may be a consequence
+		return // later failures may be a consequence
 	}
 }
 
-// SameInAnyOrder is Same for reads whose order is that of the row keys.
+// SameInAnyOrder is like [Same] but ignores the order of events.
 func SameInAnyOrder[E any](t testing.TB, what string, got iter.Seq2[E, error], want ...E) {
 	t.Helper()
 	events, err := collect(got)
@@ -56,7 +56,7 @@ func SameInAnyOrder[E any](t testing.TB, what string, got iter.Seq2[E, error], w
 	}
 }
 
-// collect returns the events of a read, up to the first error.
+// collect returns the events of a read up to the first error.
 func collect[E any](read iter.Seq2[E, error]) ([]E, error) {
 	var out []E
 	for event, err := range read {
@@ -68,14 +68,15 @@ func collect[E any](read iter.Seq2[E, error]) ([]E, error) {
 	return out, nil
 }
 
-// One returns an event, or why there is none, as a read yields it.
+// One converts the results of a method to a read of one event. A non-nil error follows
+// the event.
 func One[E any](event E, err error) iter.Seq2[E, error] {
 	return func(yield func(E, error) bool) { yield(event, err) }
 }
 
-// Columns returns the events that a method appends to columns of type C, put
-// together again: the first slice is the series, which an event embeds, and the
-// others are called as the fields of the event are.
+// Columns converts a method that appends events to columns of type C to a read that
+// yields events of type E. The first field of C is the series, which E embeds; the
+// others have the names of fields of E.
 func Columns[E, C any](read func(columns *C) error) iter.Seq2[E, error] {
 	return func(yield func(E, error) bool) {
 		var columns C
@@ -104,7 +105,7 @@ func Columns[E, C any](read func(columns *C) error) iter.Seq2[E, error] {
 	}
 }
 
-// differences says in which fields two events differ, a line for each.
+// differences describes the fields in which two events differ, one per line.
 func differences(name string, got, want reflect.Value) []string {
 	if _, isTime := want.Interface().(time.Time); !isTime && want.Kind() == reflect.Struct {
 		var out []string
@@ -119,7 +120,7 @@ func differences(name string, got, want reflect.Value) []string {
 	return []string{fmt.Sprintf("%s: got %s, want %s", name, show(got), show(want))}
 }
 
-// list shows events, a line for each.
+// list formats events, one per line.
 func list[E any](events []E) string {
 	var b strings.Builder
 	for _, e := range events {
@@ -131,7 +132,7 @@ func list[E any](events []E) string {
 	return b.String()
 }
 
-// show writes a value on a line, what pointers point to in their place.
+// show formats a value on one line and dereferences pointers.
 func show(v reflect.Value) string {
 	switch x := v.Interface().(type) {
 	case time.Time:

@@ -13,7 +13,7 @@ import (
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
 
-// Place is a series, reading an event and readings its columns.
+// Place is a series, reading an event, and readings the columns of events.
 type Place struct{ Name string }
 
 type reading struct {
@@ -32,20 +32,20 @@ type readings struct {
 	Raw    [][]byte
 }
 
-// noon is when all readings are.
+// noon is the time of all readings.
 var noon = time.Date(2021, 3, 5, 12, 0, 0, 0, time.UTC)
 
-// of returns a reading with a value.
+// of returns a reading with the given value.
 func of(value int64) reading { return reading{Place: Place{"a"}, Time: noon, Value: value} }
 
-// noted returns a reading with a value and a note.
+// noted returns a reading with the given value and note.
 func noted(value int64, note string) reading {
 	e := of(value)
 	e.Note = &note
 	return e
 }
 
-// yielding is a read that yields events and then an error, if there is one.
+// yielding returns a read that yields events and then err, unless it is nil.
 func yielding(err error, events ...reading) iter.Seq2[reading, error] {
 	return func(yield func(reading, error) bool) {
 		for _, e := range events {
@@ -59,7 +59,7 @@ func yielding(err error, events ...reading) iter.Seq2[reading, error] {
 	}
 }
 
-// failures is a test that keeps what is wrong.
+// failures is a testing.TB that records failures.
 type failures struct {
 	testing.TB
 	text strings.Builder
@@ -69,7 +69,7 @@ func (f *failures) Helper() {}
 
 func (f *failures) Errorf(format string, args ...any) { fmt.Fprintf(&f.text, format+"\n", args...) }
 
-// What differs is said in a way that can be read.
+// Messages describe the differences readably.
 func TestSame(t *testing.T) {
 	broken := errors.New("broken")
 	for name, c := range map[string]struct {
@@ -116,7 +116,7 @@ func TestSameInAnyOrder(t *testing.T) {
 	}
 }
 
-// Columns become events again, and a column that is too short is found.
+// Columns are converted to events, and a column that is too short is detected.
 func TestColumns(t *testing.T) {
 	want := []reading{of(1), noted(2, "x")}
 	read := func(short bool, err error) iter.Seq2[reading, error] {
@@ -153,7 +153,7 @@ func TestOne(t *testing.T) {
 	}
 }
 
-// Examples differ, and every second optional one is absent.
+// Examples are distinct, and every second optional one is absent.
 func TestValues(t *testing.T) {
 	seen := map[string]bool{}
 	for n := range 20 {

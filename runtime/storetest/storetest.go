@@ -1,6 +1,9 @@
-// Package storetest starts Google's in-memory Bigtable for tests, with the
-// settings without which it behaves unlike the service: no limit of 4 MiB for a
-// row, and no metrics sent anywhere.
+// Package storetest starts Google's in-memory Bigtable for tests. It configures the
+// server and clients like the service: rows may exceed 4 MiB, and clients do not export
+// metrics.
+//
+// Generated test packages wrap it; [New] starts a server that stops at the end of a
+// test.
 package storetest
 
 import (
@@ -18,17 +21,17 @@ import (
 	"github.com/btgen-dev/btgen/runtime/internal/wire"
 )
 
-// The project and the instance of the in-memory server. It takes any others too.
+// The project and instance of the in-memory server. It accepts any others, too.
 const (
 	Project  = "project"
 	Instance = "instance"
 )
 
-// maxMessage is the largest message of a server or a client, in bytes: what a
-// row of Bigtable may have.
+// maxMessage is the maximum message size of servers and clients in bytes, which is the
+// maximum size of a Bigtable row.
 const maxMessage = 256 << 20
 
-// Bigtable is a running in-memory server with clients connected to it.
+// Bigtable is a running in-memory server and clients that are connected to it.
 type Bigtable struct {
 	Addr   string // host:port on the loopback interface
 	Client *bigtable.Client
@@ -37,9 +40,11 @@ type Bigtable struct {
 }
 
 // Start starts a server on a free port of the loopback interface and connects to it.
+// The caller must call [Bigtable.Close].
 func Start(ctx context.Context) (*Bigtable, error) { return StartAt(ctx, "127.0.0.1:0") }
 
-// StartAt starts a server at an address and connects to it.
+// StartAt starts a server at the given host:port and connects to it. The caller must
+// call [Bigtable.Close].
 func StartAt(ctx context.Context, addr string) (*Bigtable, error) {
 	server, err := newServer(addr, grpc.MaxRecvMsgSize(maxMessage), grpc.MaxSendMsgSize(maxMessage))
 	if err != nil {
@@ -56,8 +61,8 @@ func StartAt(ctx context.Context, addr string) (*Bigtable, error) {
 	return b, nil
 }
 
-// New starts a server that ends with the test, after setup has run on it. It
-// fails the test where that is not possible.
+// New starts a server, runs setup on it, and stops it at the end of the test. It fails
+// the test if that is not possible.
 func New(t testing.TB, setup func(ctx context.Context, admin *bigtable.AdminClient) error) *Bigtable {
 	t.Helper()
 	b, err := Start(t.Context())
@@ -71,8 +76,8 @@ func New(t testing.TB, setup func(ctx context.Context, admin *bigtable.AdminClie
 	return b
 }
 
-// Close disconnects and ends the server with all its data. It may be called
-// more than once.
+// Close disconnects the clients and stops the server. All its data is lost. Close may
+// be called more than once.
 func (b *Bigtable) Close() error { return b.close() }
 
 func (b *Bigtable) disconnect(server *bttest.Server) error {
@@ -87,20 +92,19 @@ func (b *Bigtable) disconnect(server *bttest.Server) error {
 	return errors.Join(errs...)
 }
 
-// Connect returns a client of the server at addr that reads as one with the
-// ClientOptions of generated code. Further options come after those that a test
-// needs.
+// Connect returns a client of the server at addr with the ClientOptions of generated
+// code. opts take precedence over the default options of tests.
 func Connect(ctx context.Context, addr string, opts ...grpc.DialOption) (*bigtable.Client, error) {
 	return ConnectPlain(ctx, addr, append([]grpc.DialOption{wire.DialOption()}, opts...)...)
 }
 
-// ConnectPlain is Connect without the ClientOptions of generated code.
+// ConnectPlain is like [Connect] but does not use the ClientOptions of generated code.
 func ConnectPlain(ctx context.Context, addr string, opts ...grpc.DialOption) (*bigtable.Client, error) {
 	return newClient(ctx, addr, dialOptions(opts)...)
 }
 
-// ConnectAdmin returns an admin client of the server at addr. Further options
-// come after those that a test needs.
+// ConnectAdmin returns an admin client of the server at addr. opts take precedence over
+// the default options of tests.
 func ConnectAdmin(ctx context.Context, addr string, opts ...grpc.DialOption) (*bigtable.AdminClient, error) {
 	conn, err := dial(addr, opts...)
 	if err != nil {
@@ -118,8 +122,7 @@ func dial(addr string, opts ...grpc.DialOption) (*grpc.ClientConn, error) {
 	return grpc.NewClient(addr, dialOptions(opts)...)
 }
 
-// dialOptions are those of a connection without encryption, as the in-memory server has
-// it, and after them others.
+// dialOptions returns the options of an unencrypted connection, followed by opts.
 func dialOptions(opts []grpc.DialOption) []grpc.DialOption {
 	return append([]grpc.DialOption{
 		grpc.WithTransportCredentials(insecure.NewCredentials()),

@@ -14,21 +14,21 @@ import (
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
 
-// makeTable makes the table t with the family f.
+// makeTable creates table t with family f.
 func makeTable(ctx context.Context, admin *bigtable.AdminClient) error {
 	return admin.CreateTableFromConf(ctx, &bigtable.TableConf{
 		TableID: "t", ColumnFamilies: map[string]bigtable.Family{"f": {}},
 	})
 }
 
-// write writes a cell of a size.
+// write writes a cell of the given size.
 func write(ctx context.Context, client *bigtable.Client, column string, size int) error {
 	m := bigtable.NewMutation()
 	m.Set("f", column, 1000, bytes.Repeat([]byte{'x'}, size))
 	return client.Open("t").Apply(ctx, "row", m)
 }
 
-// A row may be larger than what gRPC takes unless it is told to.
+// A row may be larger than gRPC's default limit for messages.
 func TestLargeRow(t *testing.T) {
 	b := storetest.New(t, makeTable)
 	const size = 6 << 20
@@ -46,7 +46,7 @@ func TestLargeRow(t *testing.T) {
 	}
 }
 
-// The variable that names another emulator does not divert the clients.
+// The environment variable for another emulator does not affect the clients.
 func TestOtherEmulator(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -64,8 +64,8 @@ func TestOtherEmulator(t *testing.T) {
 	}
 }
 
-// Each server has tables of its own.
-func TestServersAreApart(t *testing.T) {
+// Servers do not share tables.
+func TestServersDoNotShareTables(t *testing.T) {
 	storetest.New(t, makeTable)
 	other := storetest.New(t, func(context.Context, *bigtable.AdminClient) error { return nil })
 	if _, err := other.Admin.TableInfo(t.Context(), "t"); status.Code(err) != codes.NotFound {
@@ -73,10 +73,11 @@ func TestServersAreApart(t *testing.T) {
 	}
 }
 
-// A test may close what New closes too, also once garbage is collected.
+// A test may close what New closes at the end, even after garbage collection has
+// started.
 func TestCloseTwice(t *testing.T) {
 	b := storetest.New(t, makeTable)
-	if err := b.Admin.CreateColumnFamily(t.Context(), "t", "g"); err != nil { // starts the collection
+	if err := b.Admin.CreateColumnFamily(t.Context(), "t", "g"); err != nil { // starts garbage collection
 		t.Fatal(err)
 	}
 	for range 2 {
@@ -90,7 +91,7 @@ func TestCloseTwice(t *testing.T) {
 	}
 }
 
-// The server of New ends with the test that it was started for.
+// New stops the server at the end of the test.
 func TestNewEndsWithTheTest(t *testing.T) {
 	var addr string
 	t.Run("inner", func(t *testing.T) { addr = storetest.New(t, makeTable).Addr })

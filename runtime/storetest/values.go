@@ -8,16 +8,16 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
-// The n-th example of each type: no two are equal but of bool, and what is read
-// of them is equal to what was written, whatever the form that they are stored in.
+// The functions below return the n-th example of a type. Examples are distinct, except
+// for bool, and every encoding preserves them.
 
-// String returns the n-th example text.
+// String returns the n-th example string.
 func String(n int) string { return fmt.Sprintf("%d: \"é#\\\"", n) }
 
 // Bytes returns the n-th example bytes.
 func Bytes(n int) []byte { return []byte{0xff, 0, byte(n)} }
 
-// Bool returns true and false by turns.
+// Bool returns true for even n.
 func Bool(n int) bool { return n%2 == 0 }
 
 // Int32 returns the n-th example number.
@@ -38,25 +38,25 @@ func Float32(n int) float32 { return float32(n+1) / 10 }
 // Float64 returns the n-th example number.
 func Float64(n int) float64 { return -float64(n+1) / 10 }
 
-// Timestamp returns the n-th example time.
+// Timestamp returns the n-th example time, in UTC.
 func Timestamp(n int) time.Time { return time.Date(2021, time.March, 5, 12, 0, 0, n+1, time.UTC) }
 
 // Duration returns the n-th example duration.
 func Duration(n int) time.Duration { return time.Duration(n+1)*time.Hour + 1 }
 
-// UUID returns the n-th example identifier.
+// UUID returns the n-th example UUID.
 func UUID(n int) codec.UUID { return codec.UUID{0: 0xf8, 6: 0x40, 8: 0x80, 15: byte(n)} }
 
-// JSON returns the n-th example object.
+// JSON returns the n-th example JSON object.
 func JSON(n int) json.RawMessage { return fmt.Appendf(nil, `{"n":%d}`, n) }
 
-// Pick returns the n-th of the values, from the first again after the last.
+// Pick returns values[n], starting over after the last value.
 func Pick[T any](n int, values ...T) T { return values[n%len(values)] }
 
-// Present returns a place with the value, for an optional field.
+// Present returns a pointer to value, for an optional field.
 func Present[T any](value T) *T { return &value }
 
-// Optional returns a place with the value, or nil in every second example.
+// Optional returns a pointer to value, or nil for every second n.
 func Optional[T any](n int, value T) *T {
 	if n%2 == 1 {
 		return nil
@@ -64,7 +64,7 @@ func Optional[T any](n int, value T) *T {
 	return &value
 }
 
-// OptionalSlice returns the value, or nil in every second example.
+// OptionalSlice returns value, or nil for every second n.
 func OptionalSlice[S ~[]byte](n int, value S) S {
 	if n%2 == 1 {
 		return nil
