@@ -12,16 +12,16 @@ import (
 	"github.com/btgen-dev/btgen/runtime/internal/wire"
 )
 
-// ErrExists says that an event was not written since it is stored already, see
-// WriteOptions.IfAbsent.
+// ErrExists is the error for an event that was not written because it is already
+// stored; see WriteOptions.IfAbsent.
 var ErrExists = errors.New("the event exists")
 
-// ErrSeveralRows says that an event cannot be written if it is absent, since it takes
-// several rows, which Bigtable cannot check and write at once: in bucket_new_columns it
-// has a row for each field.
+// ErrSeveralRows is the error for an event that WriteOptions.IfAbsent does not support,
+// because it takes several rows: in bucket_new_columns it has one per field, and
+// Bigtable cannot check and write several rows atomically.
 var ErrSeveralRows = errors.New("IfAbsent: an event of bucket_new_columns with several fields is several rows, which cannot be checked and written at once")
 
-// oneRow refuses an event that is to be written if it is absent and takes several rows.
+// oneRow refuses an event that is to be written with IfAbsent but takes several rows.
 func (s *stage[E]) oneRow(table int) {
 	t, l := &s.tables[table], s.writer.tables[table].layout
 	if t.err == nil && l.Pattern == codec.BucketNewColumns && len(l.Columns) > 1 {
@@ -29,7 +29,7 @@ func (s *stage[E]) oneRow(table int) {
 	}
 }
 
-// sendAbsent sends each event by itself, to be written if it is not there.
+// sendAbsent sends each event in a request of its own, to be written if it is absent.
 func (w *Writer[E]) sendAbsent(ctx context.Context, t *writerTable[E], s *staged, op *Operation) []Failure {
 	places := s.batch.byPlace()
 	results := make([]Failure, len(places))
@@ -55,7 +55,7 @@ func (w *Writer[E]) sendAbsent(ctx context.Context, t *writerTable[E], s *staged
 	return failures
 }
 
-// byPlace returns the pieces of each place. Those of one place are of equal events, of
+// byPlace groups the pieces by place. Those in one group belong to equal events, of
 // which the first is sent for all.
 func (b *batch) byPlace() (out [][]int) {
 	found := map[place]int{}
@@ -71,7 +71,7 @@ func (b *batch) byPlace() (out [][]int) {
 	return out
 }
 
-// sendIfAbsent sends an event, to be written if it is not there.
+// sendIfAbsent sends an event, to be written if it is absent.
 func (w *Writer[E]) sendIfAbsent(ctx context.Context, t *writerTable[E], s *staged, key []byte, piece int) (Outcome, error) {
 	ctx, cancel := within(ctx, w.options.Timeout)
 	defer cancel()
@@ -89,8 +89,9 @@ func (w *Writer[E]) sendIfAbsent(ctx context.Context, t *writerTable[E], s *stag
 	return 0, nil
 }
 
-// stored returns the filter of the cells of an event in its row, see
-// [scan.Table.EventCells]. What has expired is not there, whether it was collected or not.
+// stored returns the filter for the cells of an event in its row; see
+// [scan.Table.EventCells]. An expired event counts as absent, whether or not it was
+// garbage-collected.
 func (t *writerTable[E]) stored(now time.Time, at instant) bigtable.Filter {
 	if cells := t.shape.EventCells(now, time.UnixMicro(at.micros), at.sequence); cells != nil {
 		return filterOf(cells)

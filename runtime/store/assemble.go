@@ -13,46 +13,46 @@ import (
 	"github.com/btgen-dev/btgen/runtime/scan"
 )
 
-// assembler makes events of the cells of rows.
+// assembler makes events out of the cells of rows.
 type assembler[E any] struct {
 	layout *Layout[E]
 	shape  *scan.Table
 	table  string
-	base   E // an event with the series of the row alone
-	// newestFirst turns the order of events round.
+	base   E // an event with only the series of the row
+	// newestFirst yields events in descending order of time.
 	newestFirst bool
-	prefix      string           // what the key of an event of the series begins with, if just its time follows; else empty
+	prefix      string           // prefix of the keys of the series if only the time follows; else empty
 	known       bool             // base has the series of such a key
-	times       codec.TimeReader // of such keys
-	latestOnly  bool             // one event of each series is enough
-	fetched     scan.Projection  // of each column; nil for all
-	match       func(e *E) bool  // whether a row's series is asked for; nil if all are
+	times       codec.TimeReader // parses the times of such keys
+	latestOnly  bool             // one event per series suffices
+	fetched     scan.Projection  // per column; nil for everything
+	match       func(e *E) bool  // whether the read includes a row's series; nil if it includes all
 	from, to    time.Time
 	now         func() time.Time
-	ranksEnd    time.Time // until then the rank of what was read is known where it matters
-	into        taker[E]  // takes events by the column; nil if they are yielded alone
+	ranksEnd    time.Time // ranks that the read determined are valid until then
+	into        taker[E]  // takes events in columnar form; nil if they are yielded one by one
 	*memory
-	event      E         // the one that is being made
-	found      bool      // some of its data are alive
-	fresh      freshness // of the data that events are made of
-	horizons   []int64   // of the families, at horizonsAt
+	event      E         // the event that is being made
+	found      bool      // some of its data is live
+	fresh      freshness // of the data of the current events
+	horizons   []int64   // of the families at horizonsAt
 	horizonsAt time.Time
-	expired    bool  // something was left out that had expired since it was asked for
-	strayed    error // of a cell that is not in the bucket of its row
+	expired    bool  // the assembler left out data that expired after it was requested
+	strayed    error // error for a cell outside the bucket of its row
 }
 
-// memory is what can be used again for the next read.
+// memory is reused by successive reads.
 type memory struct {
 	groups []*group
 	frame  frame
-	oldest []int64 // timestamps of the families, see findOldest
+	oldest []int64 // lowest timestamps per family; see findOldest
 }
 
-// yielder takes an event, which is good until it returns, and reports whether more
-// are wanted. An event comes with an error as far as it was understood.
+// yielder consumes an event, which is valid until it returns, and reports whether the
+// caller wants more. An event that comes with an error contains what could be decoded.
 type yielder[E any] = func(e *E, err error) bool
 
-// newMemory returns memory for a layout.
+// newMemory returns memory for reads with this layout.
 func (l *Layout[E]) newMemory() *memory {
 	m := &memory{oldest: make([]int64, len(l.Table.Families))}
 	n := 1
@@ -66,8 +66,7 @@ func (l *Layout[E]) newMemory() *memory {
 	return m
 }
 
-// empty returns the groups without data, for those of a row: one for each class, or
-// just one.
+// empty returns empty groups for the cells of a row: one per class, or a single one.
 func (m *memory) empty(row wire.Row) []*group {
 	for _, g := range m.groups {
 		for i := range g.columns {
@@ -77,7 +76,7 @@ func (m *memory) empty(row wire.Row) []*group {
 	return m.groups
 }
 
-// groupOf returns the group that the cells of a family are in.
+// groupOf returns the group for the cells of a family.
 func (m *memory) groupOf(family int) *group {
 	if len(m.groups) == 1 {
 		return m.groups[0]
@@ -85,15 +84,15 @@ func (m *memory) groupOf(family int) *group {
 	return m.groups[family]
 }
 
-// fail says where something was read that cannot be decoded.
+// fail returns the error for a cell or row key that cannot be decoded.
 func (a *assembler[E]) fail(row, column string, at time.Time, err error) error {
 	return &DecodeError{Table: a.table, Row: row, Column: column, Time: at, Err: err}
 }
 
-// wanted reports whether an event at t is in the range.
+// wanted reports whether t is in the time range of the read.
 func (a *assembler[E]) wanted(t time.Time) bool { return !t.Before(a.from) && t.Before(a.to) }
 
-// timeOf takes the key of a row apart: it sets the series, and returns the time or
+// timeOf parses the key of a row. It sets the series of base and returns the time or
 // the start of the bucket.
 func (a *assembler[E]) timeOf(row wire.Row) (time.Time, error) {
 	at, err := a.layout.Key(row.Key(), &a.base)
@@ -104,7 +103,7 @@ func (a *assembler[E]) timeOf(row wire.Row) (time.Time, error) {
 	return at, nil
 }
 
-// position returns where a row of a span stands among those of others.
+// position returns the position of a row among the rows of all spans.
 func (a *assembler[E]) position(q *Query[E], span codec.Span, row wire.Row) (position, error) {
 	if !q.MultiSeries {
 		start, err := a.timeOf(row)
@@ -113,8 +112,8 @@ func (a *assembler[E]) position(q *Query[E], span codec.Span, row wire.Row) (pos
 	return position{rest: row.Key()[len(span.Prefix):], falling: a.newestFirst != a.shape.Descending()}, nil
 }
 
-// row yields the events of a row, and releases it. The event of a row of its own may
-// have to wait for those that came with it, see flush.
+// row yields the events of a row and releases it. It may retain a row with a single
+// event until all rows that arrived with it are complete; see flush.
 func (a *assembler[E]) row(row wire.Row, yield yielder[E]) bool {
 	if !a.layout.Pattern.Bucketed() {
 		return a.single(row, yield)
@@ -135,7 +134,7 @@ func (a *assembler[E]) row(row wire.Row, yield yielder[E]) bool {
 	return a.inBucket(start, yield) && a.bucket(yield)
 }
 
-// rows yields the events of rows that stand at one position, and releases them.
+// rows yields the events of rows at the same position and releases the rows.
 func (a *assembler[E]) rows(rows []wire.Row, yield yielder[E]) bool {
 	for _, row := range rows {
 		switch {
@@ -149,9 +148,9 @@ func (a *assembler[E]) rows(rows []wire.Row, yield yielder[E]) bool {
 	return true
 }
 
-// single takes the event of a row of its own. Like the functions below it reports
-// whether the caller wants more. Where the keys of a series end with the time, its
-// rows that came together are yielded together.
+// single processes a row with a single event. Like the functions below, it reports
+// whether the caller wants more. If the keys of a series end with the time, single
+// collects the rows that arrived together and yields their events together.
 func (a *assembler[E]) single(row wire.Row, yield yielder[E]) bool {
 	at, joins := a.joins(row)
 	if !joins {
@@ -175,8 +174,8 @@ func (a *assembler[E]) single(row wire.Row, yield yielder[E]) bool {
 	return waits || a.flush(yield)
 }
 
-// joins reports whether a row is of the series of those before it, and came with them,
-// and returns its time.
+// joins reports whether a row arrived with the collected rows and belongs to their
+// series, and returns its time.
 func (a *assembler[E]) joins(row wire.Row) (time.Time, bool) {
 	waiting := a.frame.rows
 	text, ofSeries := strings.CutPrefix(row.Key(), a.prefix)
@@ -186,8 +185,8 @@ func (a *assembler[E]) joins(row wire.Row) (time.Time, bool) {
 	return a.times.Parse(text)
 }
 
-// place adds the event of a row of its own to those that wait, one for each class
-// that it has cells of. It returns false if there is none.
+// place adds the event of a row to the frame, or one event per class that has cells in
+// the row. It returns false if there is none.
 func (a *assembler[E]) place(at time.Time, row wire.Row) bool {
 	f := &a.frame
 	before, class := len(f.times), 0
@@ -202,13 +201,13 @@ func (a *assembler[E]) place(at time.Time, row wire.Row) bool {
 			class = of
 		}
 		for _, cell := range row.Cells(c) {
-			f.put(i, &cell) // the newest counts
+			f.put(i, &cell) // the newest wins
 		}
 	}
 	return len(f.times) > before
 }
 
-// flush yields the events of rows of their own that wait, and releases the rows.
+// flush yields the events of the collected rows and releases the rows.
 func (a *assembler[E]) flush(yield yielder[E]) bool {
 	f := &a.frame
 	if len(f.rows) == 0 {
@@ -235,8 +234,8 @@ func (a *assembler[E]) bucket(yield yielder[E]) bool {
 	return begin == end || a.yield(begin, end, yield)
 }
 
-// metrics yields the events of a bucket that has a row for each metric, whose
-// column qualifiers are the data. first is one of them.
+// metrics yields the events of a bucket with one row per metric, whose column
+// qualifiers are the data. first is one of the rows.
 func (a *assembler[E]) metrics(rows []wire.Row, first wire.Row, yield yielder[E]) bool {
 	defer release(rows)
 	start, err := a.timeOf(first)
@@ -264,19 +263,19 @@ func (a *assembler[E]) metrics(rows []wire.Row, first wire.Row, yield yielder[E]
 			}
 		}
 		for _, g := range groups {
-			// Cells come in the order of their columns: of the data, not of time.
+			// Cells are sorted by qualifier, which is the datum, not by time.
 			g.columns[i].sort()
 		}
 	}
 	return a.inBucket(start, yield) && a.bucket(yield)
 }
 
-// errStray is why a cell is no event: other programs may have written it at the time
-// of the server, which says nothing of the event's.
+// errStray is the error for a cell whose timestamp is not in the bucket of its row.
+// Another program may have written it with the server's time.
 var errStray = fmt.Errorf("%w: the timestamp of a cell is not in the bucket of its row", codec.ErrTimeRange)
 
-// inBucket leaves out cells whose timestamps are not in the bucket of their row, and
-// yields an error for each column that has some.
+// inBucket removes cells whose timestamps are not in the bucket of their row. It yields
+// an error for each column that has any.
 func (a *assembler[E]) inBucket(start time.Time, yield yielder[E]) bool {
 	from, to := start.UnixMicro(), a.layout.Bucket.End(start).UnixMicro()
 	for _, g := range a.groups {
@@ -299,7 +298,7 @@ func (a *assembler[E]) inBucket(start time.Time, yield yielder[E]) bool {
 	return true
 }
 
-// release gives the memory of rows back. Nothing may hold on to their cells.
+// release releases rows. Nothing may refer to their cells any more.
 func release(rows []wire.Row) {
 	for _, row := range rows {
 		if row.Exists() {
@@ -308,8 +307,8 @@ func release(rows []wire.Row) {
 	}
 }
 
-// offsets takes the data of a bucket that has a column for each event. What is no
-// time is yielded as an error.
+// offsets collects the data of a bucket with one column per event. It yields an error
+// for each qualifier that is not a time.
 func (a *assembler[E]) offsets(start time.Time, row wire.Row, yield yielder[E]) bool {
 	times := a.shape.Offset.In(start)
 	var before *wire.Column
@@ -317,7 +316,7 @@ func (a *assembler[E]) offsets(start time.Time, row wire.Row, yield yielder[E]) 
 		again := before != nil && row.Same(before, c)
 		before = c
 		if again {
-			continue // older cells of the same event
+			continue // an older cell of the same event
 		}
 		micros, sequence, err := times.Parse(row.Bytes(c.Qualifier))
 		if err != nil {
@@ -339,8 +338,8 @@ func (a *assembler[E]) offsets(start time.Time, row wire.Row, yield yielder[E]) 
 	return true
 }
 
-// columnsOf yields the columns of a row that are of the table's families, which it
-// gives by their index.
+// columnsOf yields the columns of a row that belong to families of the table, with the
+// index of the family.
 func (a *assembler[E]) columnsOf(row wire.Row) iter.Seq2[int, *wire.Column] {
 	families := a.layout.Table.Families
 	return func(yield func(int, *wire.Column) bool) {
@@ -358,8 +357,8 @@ func (a *assembler[E]) columnsOf(row wire.Row) iter.Seq2[int, *wire.Column] {
 	}
 }
 
-// split sorts the cells of a row into the columns of the groups. Columns that the
-// layout does not know are left out.
+// split assigns the cells of a row to the columns of the groups. It ignores columns
+// that are not in the layout.
 func (a *assembler[E]) split(row wire.Row) {
 	var before *wire.Column
 	for family, c := range a.columnsOf(row) {
@@ -383,7 +382,7 @@ func (a *assembler[E]) split(row wire.Row) {
 	}
 }
 
-// column returns the index of a column; -1 if the layout does not know it.
+// column returns the index of a column, or -1 if it is not in the layout.
 func (a *assembler[E]) column(family, class int, qualifier []byte) int {
 	columns := a.layout.Columns
 	for i := range columns {
@@ -394,8 +393,8 @@ func (a *assembler[E]) column(family, class int, qualifier []byte) int {
 	return -1
 }
 
-// yield yields some events of the frame, by the column if that is wanted and they are
-// as they should be.
+// yield yields events [begin, end) of the frame, in columnar form if the caller wants
+// that and the events are valid.
 func (a *assembler[E]) yield(begin, end int, yield yielder[E]) bool {
 	a.fresh = a.freshness()
 	if a.into != nil {
@@ -412,14 +411,14 @@ func (a *assembler[E]) yield(begin, end int, yield yielder[E]) bool {
 			return false
 		}
 		if a.latestOnly && a.found && a.layout.Pattern.Bucketed() {
-			break // what is older is asked for in part, and not wanted
+			break // older events were read only in part
 		}
 	}
 	return true
 }
 
-// yieldOne makes the k-th event of the frame, and yields it unless nothing of it is
-// alive by the clock as it is now: a long scan outlives what it reads.
+// yieldOne makes the k-th event of the frame and yields it unless all of its data has
+// expired by now: a scan may take longer than the data lives.
 func (a *assembler[E]) yieldOne(k int, yield yielder[E]) bool {
 	f, event := &a.frame, &a.event
 	*event = a.base
@@ -461,7 +460,7 @@ func (a *assembler[E]) yieldOne(k int, yield yielder[E]) bool {
 	return !a.found || yield(event, failed)
 }
 
-// take takes the datum of a column into an event.
+// take stores the datum of a column in an event.
 func (l *Layout[E]) take(e *E, column int, datum []byte) error {
 	if l.set != nil {
 		return l.set[column](e, datum)
@@ -469,14 +468,15 @@ func (l *Layout[E]) take(e *E, column int, datum []byte) error {
 	return l.Set(e, column, datum)
 }
 
-// expires tells the event when it expires, where its cells say so.
+// expires sets the expiry of the event if its cells determine it.
 func (a *assembler[E]) expires(choice Choice, column *Column, stamp int64) {
 	if expiry, ok := a.layout.Table.Families[column.Family].Life.Expiry(stamp); ok {
 		*choice.ExpiresAt = expiry
 	}
 }
 
-// familyOf returns the index of the family of the datum of a column of the k-th event.
+// familyOf returns the index of the family with the datum of a column of the k-th
+// event.
 func (a *assembler[E]) familyOf(column, k int) int {
 	if class := a.frame.classOf(k); class > 0 {
 		return class - 1
@@ -484,7 +484,7 @@ func (a *assembler[E]) familyOf(column, k int) int {
 	return a.layout.Columns[column].Family
 }
 
-// alive reports whether the datum of a column of the k-th event is alive.
+// alive reports whether the datum of a column of the k-th event is live.
 func (a *assembler[E]) alive(now time.Time, column, k int) bool {
 	f, family := &a.frame, a.familyOf(column, k)
 	stamp := f.cell(column, k).Micros
@@ -492,17 +492,17 @@ func (a *assembler[E]) alive(now time.Time, column, k int) bool {
 	if a.layout.Pattern.Versioned() {
 		newer := f.rank(column, k)
 		if now.After(a.ranksEnd) && a.layout.Bucket.End(f.times[k]).After(a.to) {
-			newer = math.MaxInt32 // what the range left out of the bucket may be newer
+			newer = math.MaxInt32 // cells after the range, which were not read, may be newer
 		}
 		alive = a.layout.Table.Families[family].Life.Alive(now, stamp, newer+1)
 	} else {
-		alive = stamp >= a.horizon(now, family) // it is the newest of its column
+		alive = stamp >= a.horizon(now, family) // the cell is the newest of its column
 	}
 	a.expired = a.expired || !alive
 	return alive
 }
 
-// allAlive reports whether all data of the events from begin up to end are alive.
+// allAlive reports whether all data of events [begin, end) is live.
 func (a *assembler[E]) allAlive(now time.Time, begin, end int) bool {
 	for i := range a.frame.columns {
 		for k := begin; k < end; k++ {
@@ -514,7 +514,8 @@ func (a *assembler[E]) allAlive(now time.Time, begin, end int) bool {
 	return true
 }
 
-// horizon returns the timestamp from which on the newest cell of a column is alive.
+// horizon returns the lowest timestamp at which the newest cell of a column in the
+// family is live.
 func (a *assembler[E]) horizon(now time.Time, family int) int64 {
 	if families := a.layout.Table.Families; !now.Equal(a.horizonsAt) || len(a.horizons) == 0 {
 		a.horizonsAt, a.horizons = now, a.horizons[:0]
@@ -525,8 +526,8 @@ func (a *assembler[E]) horizon(now time.Time, family int) int64 {
 	return a.horizons[family]
 }
 
-// freshness is until when all data of a bucket are alive, so that they need not be
-// looked at one by one. The zero freshness says nothing.
+// freshness is the time until which all data of a bucket is live, or ever. Until then,
+// cells need not be checked one by one. The zero freshness guarantees nothing.
 type freshness struct {
 	ever  bool
 	until time.Time
@@ -549,7 +550,7 @@ func (a *assembler[E]) freshness() freshness {
 	return f
 }
 
-// findOldest finds the lowest timestamp of the data of each family.
+// findOldest determines the lowest timestamp in each family.
 func (a *assembler[E]) findOldest() {
 	f := &a.frame
 	for i := range a.oldest {
@@ -578,7 +579,7 @@ func (a *assembler[E]) stale() (now time.Time, stale bool) {
 	return now, !now.Before(a.fresh.until)
 }
 
-// last returns the newest event of the rows of one bucket, or of one row.
+// last returns the newest event in the rows of one bucket, or in one row.
 func (a *assembler[E]) last(rows []wire.Row) (E, error) {
 	event, failed := a.base, error(ErrNotFound)
 	keep := func(e *E, err error) bool {
@@ -588,7 +589,7 @@ func (a *assembler[E]) last(rows []wire.Row) (E, error) {
 	a.rows(rows, keep)
 	a.flush(keep)
 	if a.strayed != nil {
-		failed = a.strayed // what is newest of its column may have hidden an event
+		failed = a.strayed // the stray cell may have hidden an event
 	}
 	return event, failed
 }

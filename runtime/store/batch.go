@@ -9,61 +9,61 @@ import (
 	"github.com/btgen-dev/btgen/runtime/internal/wire"
 )
 
-// The limits that Bigtable puts on one request, and what is kept to here.
+// Limits for one request.
 const (
 	// maxMutations is Bigtable's limit for a request, and for one entry in it.
 	maxMutations = 100_000
-	// maxRequest is the size from which on a new request is begun, in bytes.
-	// A gRPC server takes 4 MiB unless it is told otherwise.
+	// maxRequest is the size in bytes that a request does not exceed if it has more
+	// than one entry. gRPC servers accept 4 MiB by default.
 	maxRequest = 3 << 20
 )
 
-// batch gathers events into one entry a row. A row whose entry is full goes on
-// in the next wave: waves are sent one after the other, since the entries of one
-// request are applied in any order and a later event may replace an earlier one.
+// batch collects events in one entry per row. When an entry is full, its row continues
+// in the next wave. Waves are sent one after the other, because Bigtable applies the
+// entries of a request in any order, and a later event may replace an earlier one.
 type batch struct {
 	entries []entry
 	pieces  []piece
 	keys    []byte
 	rows    rowTable
-	waves   [][]int // entries
+	waves   [][]int // indexes of entries
 
-	// What tells apart the events of a row, unless a row has one.
+	// The fields below distinguish the events of a row, unless single is set.
 	single    bool
-	instants  []instant // of the pieces
-	histories []history // of the rows
+	instants  []instant // per piece
+	histories []history // per row
 	places    placeTable
 }
 
-// history is what is known of the events of a row: the last instant, and whether all
-// pieces are in the table of places.
+// history summarizes the events of a row: the latest instant, and whether places
+// contains all of its pieces.
 type history struct {
 	latest  instant
 	indexed bool
 }
 
-// entry is the mutations of one row.
+// entry contains the mutations of one row.
 type entry struct {
 	key         []byte
-	count       int   // of its mutations
-	bytes       int   // of its mutations
-	first, last int32 // of its pieces
+	count       int   // number of mutations
+	bytes       int   // size of the mutations
+	first, last int32 // pieces
 	wave        int32
-	row         int32 // the first entry of its row
-	before      int32 // the entry of its row in the wave before; -1 if there is none
-	history     int32 // of its row, unless a row has one event
+	row         int32 // the first entry of the same row
+	before      int32 // the entry of the same row in the previous wave; -1 if there is none
+	history     int32 // index of the row's history, unless a row has one event
 }
 
-// piece is what an entry has of one event: mutations in wire form, by their place
-// among those of all events. next is the entry's next piece, and row the first entry of
-// its row.
+// piece is the part of an entry that belongs to one event: mutations in wire form, as a
+// range of those of all events. next is the entry's next piece, and row the first entry
+// of its row.
 type piece struct {
 	event      int
 	begin, end int
 	next, row  int32
 }
 
-// reset forgets all events.
+// reset removes all events.
 func (b *batch) reset() {
 	b.entries, b.pieces, b.keys, b.waves = b.entries[:0], b.pieces[:0], b.keys[:0], b.waves[:0]
 	b.rows.reset()
@@ -78,8 +78,8 @@ func (b *batch) find(row *stagedRow) {
 	}
 }
 
-// add takes what an event has of a row, whose entry was looked for, and returns its
-// entry.
+// add adds the part of an event that belongs to a row and returns the row's entry.
+// row.entry must be up to date.
 func (b *batch) add(event int, at instant, row *stagedRow) int {
 	i := row.entry
 	if i < 0 {
@@ -117,7 +117,8 @@ func (b *batch) follow(n int, at instant, h *history) {
 	}
 }
 
-// begin begins an entry, which from then on is that of its row, after the one before.
+// begin creates an entry, which becomes the current one of its row. before is the
+// previous one.
 func (b *batch) begin(key []byte, wave, before int) int {
 	i := len(b.entries)
 	row, known := int32(i), int32(len(b.histories))
@@ -129,7 +130,7 @@ func (b *batch) begin(key []byte, wave, before int) int {
 	}
 	b.entries = append(b.entries, entry{key: key, wave: int32(wave), first: -1, last: -1, row: row, before: int32(before), history: known})
 	if wave == len(b.waves) {
-		b.waves = slices.Grow(b.waves, 1)[:wave+1] // with the memory of one that was
+		b.waves = slices.Grow(b.waves, 1)[:wave+1] // reuses the memory of an earlier wave
 		b.waves[wave] = b.waves[wave][:0]
 	}
 	b.waves[wave] = append(b.waves[wave], i)
@@ -137,10 +138,10 @@ func (b *batch) begin(key []byte, wave, before int) int {
 	return i
 }
 
-// size is what the entry takes in a request.
+// size returns the size of the entry in a request, in bytes.
 func (e *entry) size() int { return wire.EntrySize(e.key, e.bytes) }
 
-// requests cuts a wave into requests under Bigtable's limits.
+// requests splits a wave into requests within Bigtable's limits.
 func (b *batch) requests(wave []int) [][]int {
 	var out [][]int
 	begin, count, bytes := 0, 0, 0
@@ -159,7 +160,7 @@ func (b *batch) requests(wave []int) [][]int {
 	return out
 }
 
-// runs calls f with the mutations of an entry, in as few parts as they lie in.
+// runs calls f with the ranges of an entry's mutations, merging adjacent ones.
 func (b *batch) runs(e *entry, f func(begin, end int)) {
 	begin, end := -1, -1
 	for p := e.first; p >= 0; p = b.pieces[p].next {
@@ -176,8 +177,8 @@ func (b *batch) runs(e *entry, f func(begin, end int)) {
 	}
 }
 
-// rowTable finds the newest entry of a row: a hash table of numbers of entries, plus
-// one, of which at most the half are taken.
+// rowTable finds the newest entry of a row. It is a hash table of entry numbers plus
+// one that is at most half full.
 type rowTable struct {
 	slots []int32
 	used  int
@@ -185,13 +186,12 @@ type rowTable struct {
 
 var rowSeed = maphash.MakeSeed()
 
-// reset empties the table.
 func (t *rowTable) reset() {
 	clear(t.slots)
 	t.used = 0
 }
 
-// find returns the newest entry with the key; -1 if there is none.
+// find returns the newest entry with the given key; -1 if there is none.
 func (t *rowTable) find(key []byte, entries []entry) int {
 	if t.used == 0 {
 		return -1
@@ -199,7 +199,7 @@ func (t *rowTable) find(key []byte, entries []entry) int {
 	return int(t.slots[t.slot(key, entries)]) - 1
 }
 
-// put makes an entry the newest of its row.
+// put makes entry i the newest of its row.
 func (t *rowTable) put(i int, entries []entry) {
 	if 2*t.used >= len(t.slots) {
 		t.grow(entries)
@@ -211,7 +211,7 @@ func (t *rowTable) put(i int, entries []entry) {
 	t.slots[slot] = int32(i + 1)
 }
 
-// slot returns where a key is or is to be put.
+// slot returns the slot of a key, or the empty slot for it.
 func (t *rowTable) slot(key []byte, entries []entry) int {
 	mask := len(t.slots) - 1
 	slot := int(maphash.Bytes(rowSeed, key)) & mask
@@ -224,7 +224,6 @@ func (t *rowTable) slot(key []byte, entries []entry) int {
 	}
 }
 
-// grow doubles the table.
 func (t *rowTable) grow(entries []entry) {
 	old := t.slots
 	t.slots = make([]int32, max(16, 2*len(old)))

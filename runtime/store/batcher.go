@@ -8,30 +8,29 @@ import (
 	"time"
 )
 
-// ErrClosed says that an event was added to a Batcher that is closed.
+// ErrClosed is the error of adding an event to a closed Batcher.
 var ErrClosed = errors.New("the batcher is closed")
 
-// BatcherOptions say when a Batcher sends the events that it has gathered. What is
-// zero has its default.
+// BatcherOptions specify when a Batcher sends the events that it has gathered. Zero
+// fields have their defaults.
 type BatcherOptions struct {
-	// MaxEvents is how many events are gathered at most.
+	// MaxEvents is the maximum number of events in a batch.
 	MaxEvents int
-	// MaxBytes is how many bytes they take at most, but for the last one.
+	// MaxBytes is the size of the mutations, in bytes, at which a batch is full. The
+	// last event may exceed it.
 	MaxBytes int
-	// MaxAge is how long an event waits at most until it is sent, if not all
-	// Flights are under way.
+	// MaxAge is the maximum time that an event waits to be sent, unless all Flights are
+	// in progress.
 	MaxAge time.Duration
-	// Flights is how many batches may be under way at once. With more than one,
-	// events of one series and one time may be stored in another order than they
-	// were added in.
+	// Flights is the maximum number of batches in progress. With more than one, events
+	// of the same series and time may be stored in another order than they were added.
 	Flights int
-	// LastWins is WriteOptions.LastWins, for the events of each batch. Events of one
-	// series and time that are in different batches are not compared: the batch that is
-	// written last wins.
+	// LastWins is WriteOptions.LastWins for the events of each batch. The Batcher does
+	// not compare events in different batches: the batch that is written last wins.
 	LastWins bool
 }
 
-// What BatcherOptions mean where they say nothing.
+// Defaults of BatcherOptions.
 const (
 	DefaultMaxEvents = 10_000
 	DefaultMaxBytes  = 2 << 20
@@ -39,40 +38,40 @@ const (
 	DefaultFlights   = 4
 )
 
-// Batcher gathers events from any number of goroutines and writes them together,
-// when there are enough of them or they have waited long enough. Its memory is
-// bounded, but for batches whose failures are being reported: where events come
-// faster than they can be written, Add waits. Every event that Add takes is written,
-// or reported as one that is not.
+// Batcher gathers events and writes them together once there are enough of them or they
+// have waited long enough. Its memory is bounded, except for failures that are being
+// reported: if events arrive faster than they can be written, Add blocks. Every event
+// that Add accepts is either written or reported as a failure. A Batcher is safe for
+// concurrent use.
 type Batcher[E any] struct {
 	writer  *Writer[E]
 	options BatcherOptions
 	failed  func(event E, err error)
 
-	lock    chan struct{} // holds one while what follows is in use; a mutex that can be waited for with a context
-	open    *load[E]      // what is being gathered; nil if nothing is
+	lock    chan struct{} // a mutex for the fields below that can be acquired with a context
+	open    *load[E]      // the events gathered so far; nil if there are none
 	flights map[*load[E]]bool
 	closed  bool
 	report  BatchError
 	spare   [][]E
 
-	slots chan struct{} // holds one for each batch under way
+	slots chan struct{} // one element per batch in progress
 }
 
-// load is what a Batcher writes together.
+// load is a batch of events that a Batcher writes together.
 type load[E any] struct {
 	stage  *stage[E]
 	events []E
 	timer  *time.Timer
-	due    bool          // it is to be sent as soon as there is a slot
-	done   chan struct{} // closed when all failures are reported
+	due    bool          // send it as soon as a slot is free
+	done   chan struct{} // closed once all failures are reported
 }
 
-// NewBatcher returns a Batcher that writes through w. With each event that is not
-// written failed is called, once, from a goroutine of the Batcher, with the
-// *WriteError that Write would return. It may add the event again, but not call Flush
-// or Close, which wait for it, and should be quick: others are written meanwhile, and
-// their failures wait in memory. It may be nil.
+// NewBatcher returns a Batcher that writes with w. It calls failed once for each event
+// that is not written, with the *WriteError that Write would return, from a goroutine
+// of the Batcher. failed may call Add, but not Flush or Close, which wait for it. It
+// should return quickly: meanwhile the Batcher writes other events, and their failures
+// accumulate in memory. failed may be nil.
 func NewBatcher[E any](w EventWriter[E], failed func(event E, err error), opts ...BatcherOptions) *Batcher[E] {
 	o := BatcherOptions{MaxEvents: DefaultMaxEvents, MaxBytes: DefaultMaxBytes, MaxAge: DefaultMaxAge, Flights: DefaultFlights}
 	for _, given := range opts {
@@ -91,7 +90,7 @@ func NewBatcher[E any](w EventWriter[E], failed func(event E, err error), opts .
 	}
 }
 
-// or returns given if it is positive, and otherwise what holds without it.
+// or returns given if it is positive, else without.
 func or[T int | time.Duration](given, without T) T {
 	if given > 0 {
 		return given
@@ -99,12 +98,12 @@ func or[T int | time.Duration](given, without T) T {
 	return without
 }
 
-// Add takes a copy of an event, to be written soon, also of what its pointers and slices
-// refer to: the caller may use them again. It waits while all is full, until ctx ends.
-// An event that is refused for one of its values, or for its age by a table, gives
-// the *WriteError that Write would return: it is in no table, or, for its age alone,
-// in those that keep it longer. After Close the error is
-// ErrClosed. After any other error than a *WriteError the event is in no table.
+// Add adds a copy of an event, including everything that its pointers and slices refer
+// to. It blocks while the Batcher is full, until ctx ends. If a table refuses the event
+// for one of its values or its age, Add returns the *WriteError that Write would
+// return; the event is then in no table or, if refused only for its age, in the tables
+// that keep it longer. After Close it returns ErrClosed. After any error other than a
+// *WriteError the event is in no table.
 func (b *Batcher[E]) Add(ctx context.Context, event E) error {
 	if err := b.acquire(ctx); err != nil {
 		return err
@@ -123,15 +122,15 @@ func (b *Batcher[E]) Add(ctx context.Context, event E) error {
 	return err
 }
 
-// Flush sends what was gathered and waits until all that was added before is written
-// or reported. It returns a *BatchError if there were failures since it was last
-// called, or why ctx ended: then the events are on their way, and reported later.
+// Flush sends the gathered events and waits until all events added before are written
+// or reported. It returns a *BatchError if events failed since the last call, or the
+// cause if ctx ends first; the events are then sent and reported later.
 func (b *Batcher[E]) Flush(ctx context.Context) error { return b.flush(ctx, false) }
 
-// Close is Flush, and lets no events in any more. It may be called again.
+// Close flushes, then rejects further events. It may be called again.
 func (b *Batcher[E]) Close(ctx context.Context) error { return b.flush(ctx, true) }
 
-// flush is Flush or Close.
+// flush implements Flush and Close.
 func (b *Batcher[E]) flush(ctx context.Context, closing bool) error {
 	if err := b.acquire(ctx); err != nil {
 		return err
@@ -163,7 +162,7 @@ func (b *Batcher[E]) flush(ctx context.Context, closing bool) error {
 	return &report
 }
 
-// acquire takes the lock.
+// acquire acquires the lock.
 func (b *Batcher[E]) acquire(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -176,15 +175,15 @@ func (b *Batcher[E]) acquire(ctx context.Context) error {
 	}
 }
 
-// release gives the lock back.
+// release releases the lock.
 func (b *Batcher[E]) release() { <-b.lock }
 
-// full reports whether no more can be gathered.
+// full reports whether the current load is full.
 func (b *Batcher[E]) full() bool {
 	return b.open != nil && (len(b.open.events) >= b.options.MaxEvents || b.open.stage.size() >= b.options.MaxBytes)
 }
 
-// gather lays an event out.
+// gather adds an event to the current load.
 func (b *Batcher[E]) gather(event E) error {
 	l := b.open
 	if l == nil {
@@ -193,7 +192,7 @@ func (b *Batcher[E]) gather(event E) error {
 	l.events = append(l.events, event)
 	added := &l.events[len(l.events)-1]
 	if own := b.writer.tables[0].layout.Own; own != nil {
-		own(added) // the caller may use its memory again
+		own(added) // the caller may reuse its memory
 	}
 	l.stage.all = l.events
 	taken, refused := l.stage.addOne(added)
@@ -222,7 +221,7 @@ func (b *Batcher[E]) newLoad() *load[E] {
 	return l
 }
 
-// drop gives the memory of a load back.
+// drop makes the memory of a load available for reuse.
 func (b *Batcher[E]) drop(l *load[E]) {
 	l.stage.release()
 	clear(l.events)
@@ -231,7 +230,7 @@ func (b *Batcher[E]) drop(l *load[E]) {
 	}
 }
 
-// age sends a load that has waited long enough.
+// age sends a load once it has waited long enough.
 func (b *Batcher[E]) age(l *load[E]) {
 	b.lock <- struct{}{}
 	defer b.release()
@@ -241,8 +240,8 @@ func (b *Batcher[E]) age(l *load[E]) {
 	}
 }
 
-// launchOpen sends what was gathered, if there is any. If ctx ends before there is a
-// slot, it is sent by the next flight that ends.
+// launchOpen sends the gathered events, if there are any. If ctx ends before a slot is
+// free, they are sent when the next batch completes.
 func (b *Batcher[E]) launchOpen(ctx context.Context) error {
 	if b.open == nil {
 		return nil
@@ -251,7 +250,7 @@ func (b *Batcher[E]) launchOpen(ctx context.Context) error {
 	return b.launch(ctx)
 }
 
-// launch sends what was gathered, as soon as there is a slot.
+// launch sends the gathered events as soon as a slot is free.
 func (b *Batcher[E]) launch(ctx context.Context) error {
 	select {
 	case b.slots <- struct{}{}:
@@ -262,7 +261,7 @@ func (b *Batcher[E]) launch(ctx context.Context) error {
 	}
 }
 
-// tryLaunch sends what was gathered if it is full or due and there is a slot.
+// tryLaunch sends the gathered events if they are full or due and a slot is free.
 func (b *Batcher[E]) tryLaunch() {
 	if b.open == nil || !b.open.due && !b.full() {
 		return
@@ -274,7 +273,7 @@ func (b *Batcher[E]) tryLaunch() {
 	}
 }
 
-// start sends what was gathered, which has a slot.
+// start sends the gathered events. It owns a slot.
 func (b *Batcher[E]) start() {
 	l := b.open
 	b.open = nil
@@ -283,8 +282,8 @@ func (b *Batcher[E]) start() {
 	go b.fly(l)
 }
 
-// fly writes a load and reports what failed. Its slot is given back before that, so
-// that events may be added again then.
+// fly writes a load and reports failures. It releases the slot first, so that failed
+// may call Add.
 func (b *Batcher[E]) fly(l *load[E]) {
 	err := l.stage.send(context.Background(), "Batch")
 	<-b.slots
@@ -303,7 +302,7 @@ func (b *Batcher[E]) fly(l *load[E]) {
 	close(l.done)
 }
 
-// tell calls failed with each event that was not written, and counts them.
+// tell calls failed for each event that was not written and returns their number.
 func (b *Batcher[E]) tell(l *load[E], failed *WriteError) (events int) {
 	if failed == nil {
 		return 0
@@ -323,18 +322,18 @@ func (b *Batcher[E]) tell(l *load[E], failed *WriteError) (events int) {
 	return events
 }
 
-// maxNamed is how many failures a BatchError names.
+// maxNamed is the maximum number of failures that a BatchError contains.
 const maxNamed = 100
 
-// BatchError says what a Batcher has not written since it last said so. The events
-// themselves were handed to the function that NewBatcher was given.
+// BatchError reports the events that a Batcher has not written since the last Flush.
+// The function passed to NewBatcher received the events themselves.
 type BatchError struct {
-	Events   int       // how many events were written or failed
-	Failed   int       // how many of them failed
-	Failures []Failure // the first of them, up to 100; Event is without meaning
+	Events   int       // number of events written or failed
+	Failed   int       // number of events that failed
+	Failures []Failure // the first failures, up to 100; Event is not set
 }
 
-// add adds what came of a batch.
+// add adds the result of a batch.
 func (e *BatchError) add(events, failed int, err *WriteError) {
 	e.Events += events
 	e.Failed += failed
@@ -344,11 +343,11 @@ func (e *BatchError) add(events, failed int, err *WriteError) {
 	}
 }
 
-// Error counts the events and describes the first failure.
+// Error returns the numbers of events and failures and describes the first failure.
 func (e *BatchError) Error() string {
 	f := e.Failures[0]
 	return fmt.Sprintf("%d of %d events not written; the first: table %s, row %q (%s): %v", e.Failed, e.Events, f.Table, f.Row, f.Outcome, f.Err)
 }
 
-// Unwrap returns the reasons, for errors.Is and errors.As.
+// Unwrap returns the errors of the failures, for errors.Is and errors.As.
 func (e *BatchError) Unwrap() []error { return (&WriteError{Failures: e.Failures}).Unwrap() }

@@ -17,58 +17,58 @@ const (
 	maxValue     = 100 << 20
 )
 
-// Cells takes the cells of events from generated code, one event after another,
-// and keeps their mutations in wire form. The first error of an event is kept;
-// after it, nothing more of it is taken.
+// Cells collects the cells of events, one event after another, as mutations in wire
+// form. Generated code calls it. It keeps the first error of an event and ignores the
+// rest of the event.
 type Cells struct {
 	table    *Table
 	pattern  codec.Pattern
-	named    bool // columns have the name of their datum or their time
+	named    bool // columns are named after their datum or time
 	columns  []Column
-	plain    []bool        // whether the cells of a column are set as they are encoded
-	offset   codec.Offset  // BucketOffsets
-	families [][]byte      // the addresses of the families
-	setters  []wire.Setter // all columns in the first family, the second and so on
+	plain    []bool        // per column: cells are set with the encoded datum as their value
+	offset   codec.Offset  // for BucketOffsets
+	families [][]byte      // addresses of the families
+	setters  []wire.Setter // all columns in the first family, then in the second and so on
 
-	now      time.Time // when the events are written
+	now      time.Time // time of the write
 	event    time.Time
 	sequence uint32
-	class    int              // of the event; 0 if events have none
-	times    []wire.Timestamp // of the event's cells in each family; -1 where they would be past their time
-	oldest   []int64          // in each family, from which timestamp on the time of an event is the timestamp
+	class    int              // class of the event; 0 if events have none
+	times    []wire.Timestamp // cell timestamps of the event per family; -1 if the cells have expired
+	oldest   []int64          // per family, the lowest event time that is used as timestamp
 	rows     []stagedRow
-	isSet    []bool // which columns of the last row are set
-	set      int    // how many
-	values   int    // cells that are part of the event
-	expired  bool   // a cell was left out, since it would be past its time
+	isSet    []bool // per column of the last row
+	set      int    // number of columns that are set
+	values   int    // number of cells that are part of the event
+	expired  bool   // a cell was left out because it has expired
 	late     error  // the event is older than the table keeps its events
-	err      error  // why no table may have the event
+	err      error  // why no table may store the event
 
-	mutations []byte // of all events that were taken, and then of this one
-	taken     int    // how much of it is of events that were taken
-	keys      []byte // of the rows of this event
-	known     []int  // the entries of the rows of the last event, by their numbers; -1 for none
-	again     bool   // the event is of the series and the bucket of the last one
-	slot      int    // the number of the row that is begun next; -1 if it has none
+	mutations []byte // of all accepted events, then of the current one
+	taken     int    // length of those of accepted events
+	keys      []byte // row keys of the current event
+	known     []int  // entries of the previous event's rows, by row number; -1 for none
+	again     bool   // the event has the series and bucket of the previous one
+	slot      int    // number of the next row; -1 if it has none
 
-	begun   int    // where the cell begins that Cell has begun; -1 if there is none
-	value   int    // where its value begins
-	buffer  []byte // what Buffer lends
+	begun   int    // start of the cell that Cell began; -1 if there is none
+	value   int    // start of its value
+	buffer  []byte // the slice that Buffer returns
 	lent    bool
-	address []byte // of a column that is named by its datum or its time
+	address []byte // address of a column that is named after its datum or time
 }
 
-// stagedRow is one row that the event goes to.
+// stagedRow is one row of an event.
 type stagedRow struct {
 	slot  int
-	entry int // -1 if it is to be looked for
+	entry int // -1 if it is not known
 	key   []byte
-	begin int // of its mutations
+	begin int // range of the mutations
 	end   int
-	count int // of its mutations
+	count int // number of mutations
 }
 
-// newCells returns cells for the events of a layout.
+// newCells returns Cells for the events of a layout.
 func newCells[E any](l *Layout[E]) *Cells {
 	c := &Cells{
 		table: &l.Table, pattern: l.Pattern, named: l.Pattern == codec.BucketNewColumns || l.Pattern == codec.BucketOffsets, columns: l.Columns, offset: l.offset(),
@@ -89,13 +89,13 @@ func newCells[E any](l *Layout[E]) *Cells {
 	return c
 }
 
-// reset forgets all events.
+// reset removes all events.
 func (c *Cells) reset() {
 	c.mutations, c.taken = c.mutations[:0], 0
 	c.forget()
 }
 
-// at sets when the events that follow are written.
+// at sets the write time of the following events.
 func (c *Cells) at(now time.Time) {
 	c.now = now
 	for i := range c.oldest {
@@ -106,14 +106,14 @@ func (c *Cells) at(now time.Time) {
 	}
 }
 
-// forget makes the next event begin rows that are looked for by their keys.
+// forget makes Cells look up the rows of the next event by key.
 func (c *Cells) forget() {
 	for i := range c.known {
 		c.known[i] = -1
 	}
 }
 
-// begin makes c ready for an event. Where it is too old for the table its cells are
+// begin prepares c for an event. If the event is too old for the table, its cells are
 // left out, but its values are still checked.
 func (c *Cells) begin(event time.Time, choice Choice) {
 	c.mutations, c.keys, c.rows = c.mutations[:c.taken], c.keys[:0], c.rows[:0]
@@ -151,7 +151,7 @@ func (c *Cells) begin(event time.Time, choice Choice) {
 	}
 }
 
-// refuse leaves all cells of the event out.
+// refuse leaves out all cells of the event.
 func (c *Cells) refuse(err error) {
 	for i := range c.times {
 		c.times[i].Set(-1)
@@ -163,7 +163,7 @@ func (c *Cells) refuse(err error) {
 	}
 }
 
-// micros returns the timestamp of the cells of an event in a family.
+// micros returns the cell timestamp of an event in a family.
 func (c *Choice) micros(life *codec.Lifetime, now, event time.Time) (int64, error) {
 	var expiresAt time.Time
 	var ttl time.Duration
@@ -192,7 +192,7 @@ func (c *Cells) beginClass(choice Choice) {
 	}
 }
 
-// familyOf returns the index of the family that the event's cell of a column is in.
+// familyOf returns the index of the family with the event's cell of a column.
 func (c *Cells) familyOf(column int) int {
 	if c.class > 0 {
 		return c.class - 1
@@ -200,14 +200,14 @@ func (c *Cells) familyOf(column int) int {
 	return c.columns[column].Family
 }
 
-// Buffer returns an empty slice for the next key to be appended to.
+// Buffer returns an empty slice to which the caller appends the next row key.
 func (c *Cells) Buffer() []byte {
 	c.lent = true
 	return c.buffer[:0]
 }
 
-// Cell returns a slice for the datum of a column to be appended to, which is then
-// given to Set.
+// Cell returns a slice to which the caller appends the datum of a column. The caller
+// then passes the result to Set.
 func (c *Cells) Cell(column int) []byte {
 	if !c.plain[column] {
 		return c.Buffer()
@@ -222,7 +222,7 @@ func (c *Cells) Cell(column int) []byte {
 	return c.mutations
 }
 
-// takeBack keeps what was lent, if it has grown.
+// takeBack keeps the slice that was lent if it has grown.
 func (c *Cells) takeBack(b []byte) {
 	if c.lent && cap(b) > cap(c.buffer) {
 		c.buffer = b
@@ -230,9 +230,9 @@ func (c *Cells) takeBack(b []byte) {
 	c.lent = false
 }
 
-// SameRow begins the n-th row of the event if it is also the n-th row of the event
-// before, and reports whether it is: then there is no need for its key. n is less
-// than the number of columns.
+// SameRow reports whether the n-th row of the event is also the n-th row of the
+// previous event. If so, it begins the row, and the caller need not compute its key. n
+// must be less than the number of columns.
 func (c *Cells) SameRow(n int) bool {
 	c.slot = n
 	if !c.again || c.known[n] < 0 {
@@ -242,7 +242,7 @@ func (c *Cells) SameRow(n int) bool {
 	return true
 }
 
-// Row begins the row with the key; err is the error that making it gave.
+// Row begins the row with the given key. err is the error of computing the key.
 func (c *Cells) Row(key []byte, err error) {
 	c.takeBack(key)
 	if err != nil && c.err == nil {
@@ -253,7 +253,7 @@ func (c *Cells) Row(key []byte, err error) {
 	c.begins(c.keys[begin:], -1)
 }
 
-// begins begins a row, which may be known as an entry.
+// begins begins a row, whose entry may be known.
 func (c *Cells) begins(key []byte, entry int) {
 	c.finishRow()
 	at := len(c.mutations)
@@ -275,28 +275,28 @@ func (c *Cells) counted() {
 	row.count++
 }
 
-// replaces reports whether the row's cells in a family are deleted before they
-// are set: they may have any timestamp, or be in the family of another class.
-// What expires later would otherwise come before what expires sooner.
+// replaces reports whether a write first deletes the row's cells in a family. It must
+// if they may have any timestamp or be in the family of another class, because a cell
+// that expires later would otherwise hide one that expires sooner.
 func (c *Cells) replaces(family int) bool {
 	return !c.pattern.Bucketed() && (c.class > 0 || !c.table.Families[family].Life.EventTimed())
 }
 
-// setter returns what sets the cells of a column in a family.
+// setter returns the setter for a column in a family.
 func (c *Cells) setter(family, column int) *wire.Setter {
 	return &c.setters[family*len(c.columns)+column]
 }
 
-// addressOf returns the address of a column that is named by its datum or its time.
+// addressOf returns the address of a column that is named after its datum or time.
 func (c *Cells) addressOf(family int, qualifier []byte) []byte {
 	c.address = wire.AppendQualifier(append(c.address[:0], c.families[family]...), qualifier)
 	return c.address
 }
 
-// Set puts the datum of a column into the row: as its value or, for new
-// columns, as its qualifier. For BucketOffsets the qualifier is the time.
-// The datum is what was appended to Cell, or any other, and nothing is kept of
-// its memory.
+// Set adds the datum of a column to the row, as the cell value or, for
+// BucketNewColumns, as the qualifier. For BucketOffsets the qualifier is the time. The
+// datum is the result of appending to Cell, or any other slice. Cells does not retain
+// it.
 func (c *Cells) Set(column int, datum []byte) {
 	if c.begun >= 0 {
 		c.setBegun(column, datum)
@@ -305,7 +305,7 @@ func (c *Cells) Set(column int, datum []byte) {
 	family := c.familyOf(column)
 	c.takeBack(datum)
 	if c.columns[column].WrittenAt && !c.hasData(family) {
-		return // nothing of the event is in the family
+		return // the family has no other data of the event
 	}
 	c.isSet[column] = true
 	c.set++
@@ -336,7 +336,7 @@ func (c *Cells) Set(column int, datum []byte) {
 	c.counted()
 }
 
-// setBegun is Set of a datum that was appended to Cell.
+// setBegun implements Set for a datum that was appended to Cell.
 func (c *Cells) setBegun(column int, datum []byte) {
 	begin := c.begun
 	c.begun, c.mutations = -1, datum
@@ -356,7 +356,7 @@ func (c *Cells) setBegun(column int, datum []byte) {
 	c.counted()
 }
 
-// tooLarge refuses the event for a datum.
+// tooLarge refuses the event because of a datum.
 func (c *Cells) tooLarge(column int, datum []byte) {
 	name := c.columns[column].Name
 	switch c.pattern {
@@ -378,8 +378,8 @@ func (c *Cells) hasData(family int) bool {
 	return false
 }
 
-// replaceColumn deletes what is stored of an event that has a column of its own:
-// it may have any timestamp, or be in the family of another class.
+// replaceColumn deletes what is stored of an event in its own column, which may have
+// any timestamp or be in the family of another class.
 func (c *Cells) replaceColumn(family int, qualifier []byte) {
 	for i := range c.table.Families {
 		f := &c.table.Families[i]
@@ -390,8 +390,8 @@ func (c *Cells) replaceColumn(family int, qualifier []byte) {
 	}
 }
 
-// finishRow deletes what the event does not have and an older one of its time
-// may have: the columns that are not set, and all of them in the families of
+// finishRow deletes what the event does not have but an earlier event of the same time
+// may have stored: the columns that are not set, and all columns in the families of
 // other classes.
 func (c *Cells) finishRow() {
 	if len(c.rows) == 0 || c.named || c.class == 0 && c.set == len(c.columns) {
@@ -425,14 +425,14 @@ func (c *Cells) deleteCell(family, column int) {
 	c.counted()
 }
 
-// Fail refuses the event.
+// Fail refuses the event with the given error.
 func (c *Cells) Fail(err error) {
 	if c.err == nil {
 		c.err = err
 	}
 }
 
-// limited cuts a long qualifier for an error message.
+// limited truncates a long qualifier for an error message.
 func limited(s string) string {
 	if len(s) > 40 {
 		return s[:40] + "…"
@@ -440,8 +440,8 @@ func limited(s string) string {
 	return s
 }
 
-// check ends the event and returns why it cannot be written, if it cannot: with
-// [codec.ErrExpired] to this table, and else to no table.
+// check completes the event and returns why it cannot be written, if so. For
+// [codec.ErrExpired] this table cannot store it; for any other error no table can.
 func (c *Cells) check() error {
 	c.finishRow()
 	switch {

@@ -8,19 +8,19 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
-// Columns lists the parts of events of type E, each with its slice in C and its column in
-// a table. See [NewColumns].
+// Columns lists the parts of events of type E, each with its slice in C and its column
+// in a table. See [NewColumns].
 type Columns[E, C any] struct {
 	parts  []Part[E, C]
-	stored []Part[E, C] // those with a column
+	stored []Part[E, C] // parts with a column
 
-	// Of each of stored, as close together as they are used for each event.
+	// Fields of stored, adjacent because they are used for each event.
 	has    []func(e *E) bool
 	encode []func(dst []byte, e *E) []byte
 }
 
-// NewColumns returns the columns of a table with these parts, in the order of the table's
-// columns.
+// NewColumns returns the parts of an event. Those with a column must be in the order of
+// the table's columns.
 func NewColumns[E, C any](parts ...Part[E, C]) *Columns[E, C] {
 	cs := &Columns[E, C]{parts: parts}
 	for _, p := range parts {
@@ -34,14 +34,14 @@ func NewColumns[E, C any](parts ...Part[E, C]) *Columns[E, C] {
 // Reset empties the slices of c and keeps their memory.
 func (cs *Columns[E, C]) Reset(c *C) { cs.truncate(c, 0) }
 
-// Append adds an event to the slices of c.
+// Append appends an event to the slices of c.
 func (cs *Columns[E, C]) Append(c *C, e *E) {
 	for i := range cs.parts {
 		cs.parts[i].add(c, e)
 	}
 }
 
-// length is the length of the slices of c.
+// length returns the length of the slices of c.
 func (cs *Columns[E, C]) length(c *C) int {
 	if len(cs.parts) == 0 {
 		return 0
@@ -49,16 +49,15 @@ func (cs *Columns[E, C]) length(c *C) int {
 	return cs.parts[0].length(c)
 }
 
-// truncate makes all slices of c n events long.
+// truncate truncates all slices of c to n events.
 func (cs *Columns[E, C]) truncate(c *C, n int) {
 	for i := range cs.parts {
 		cs.parts[i].truncate(c, n)
 	}
 }
 
-// extend adds what events have apart from the data of their columns: the series of e,
-// their times and what follows from their timestamps. It returns how many events there
-// were before.
+// extend appends what events have besides the data of their columns: the series of e,
+// their times, and what timestamps determine. It returns the previous number of events.
 func (cs *Columns[E, C]) extend(c *C, e *E, events eventData) int {
 	n := cs.length(c)
 	for i := range cs.parts {
@@ -69,7 +68,8 @@ func (cs *Columns[E, C]) extend(c *C, e *E, events eventData) int {
 	return n
 }
 
-// own returns what copies what a copy of an event shares with it; nil if that is nothing.
+// own returns a function that clones what copies of an event share; nil if they share
+// nothing.
 func (cs *Columns[E, C]) own() func(e *E) {
 	var all []func(e *E)
 	for i := range cs.parts {
@@ -87,19 +87,20 @@ func (cs *Columns[E, C]) own() func(e *E) {
 	}
 }
 
-// eventData is the data of a column of some events, or what all their columns have in common.
+// eventData contains the data of one column of some events, or what all of their
+// columns have in common.
 type eventData struct {
 	frame      *frame
 	column     *frameColumn
 	begin, end int
-	expiry     *frameColumn  // whose timestamps say when the events expire; nil if none do
-	after      time.Duration // a timestamp that is
+	expiry     *frameColumn  // its timestamps determine when events expire; nil if none do
+	after      time.Duration // time from the timestamp to the expiry
 }
 
 // Len returns the number of events.
 func (d eventData) Len() int { return d.end - d.begin }
 
-// At returns the k-th datum, which is good until the columns are taken.
+// At returns the k-th datum. It is valid until the read continues.
 func (d eventData) At(k int) []byte {
 	if d.frame.turned {
 		k = d.Len() - 1 - k
@@ -107,8 +108,8 @@ func (d eventData) At(k int) []byte {
 	return d.column.row.Bytes(d.column.cells[d.begin+k].Value)
 }
 
-// appendDecoded appends what decode makes of each datum, zeros if the column is not fetched. An
-// error ends it.
+// appendDecoded appends the decoded data, or zeros if the column is not fetched. It
+// stops at the first error.
 func appendDecoded[T any](dst []T, data eventData, decode func([]byte) (T, error)) ([]T, error) {
 	dst, added := grow(dst, data)
 	if data.column.holes > 0 {
@@ -134,8 +135,8 @@ func appendTimes(dst []time.Time, events eventData) []time.Time {
 	return dst
 }
 
-// appendSequences appends the tie-breakers of events; that of their row if the columns
-// have none.
+// appendSequences appends the sequence numbers of events. ofRow is that of their row if
+// the columns have none.
 func appendSequences(dst []uint32, events eventData, ofRow uint32) []uint32 {
 	if len(events.frame.sequences) == 0 {
 		return appendSame(dst, events, ofRow)
@@ -155,7 +156,8 @@ func appendClasses[T ~int](dst []T, events eventData) []T {
 	return dst
 }
 
-// appendExpiries appends when events expire; zero times if their timestamps do not say it.
+// appendExpiries appends the expiries of events, or zero times if timestamps do not
+// determine them.
 func appendExpiries(dst []time.Time, events eventData) []time.Time {
 	dst, added := grow(dst, events)
 	if events.expiry == nil {
@@ -169,7 +171,7 @@ func appendExpiries(dst []time.Time, events eventData) []time.Time {
 	return dst
 }
 
-// appendSame appends a value as often as there are events.
+// appendSame appends a value once per event.
 func appendSame[T any](dst []T, events eventData, v T) []T {
 	dst, added := grow(dst, events)
 	for i := range added {
@@ -178,36 +180,36 @@ func appendSame[T any](dst []T, events eventData, v T) []T {
 	return dst
 }
 
-// grow makes a slice longer by a place for each event.
+// grow extends a slice by one element per event.
 func grow[T any](dst []T, events eventData) (all, added []T) {
 	n := events.Len()
 	all = slices.Grow(dst, n)[:len(dst)+n]
 	return all, all[len(dst):]
 }
 
-// turn puts what was added for events into their order.
+// turn reverses the appended elements if events are in reverse order.
 func turn[T any](added []T, events eventData) {
 	if events.frame.turned {
 		slices.Reverse(added)
 	}
 }
 
-// taker takes events by the column.
+// taker consumes events in columnar form.
 type taker[E any] interface {
-	// take takes the events of the frame from begin up to end, and reports whether more
-	// are wanted. It takes nothing where events have to be made one by one.
+	// take consumes events [begin, end) of the frame and reports whether the caller
+	// wants more. It consumes nothing if the events must be made one by one.
 	take(a *assembler[E], begin, end int) (taken, more bool)
 }
 
-// columnsReading is a read whose events are taken into slices.
+// columnsReading is a read that appends events to slices.
 type columnsReading[E, C any] struct {
 	reading[E]
 	into    *Columns[E, C]
 	columns *C
-	failed  error // what ends the read or, until then, the first event that does not decode
+	failed  error // the error that ends the read or, until then, that of the first undecodable event
 }
 
-// one takes an event.
+// one consumes an event.
 func (r *columnsReading[E, C]) one(e *E, err error) bool {
 	switch {
 	case err == nil:
@@ -218,7 +220,7 @@ func (r *columnsReading[E, C]) one(e *E, err error) bool {
 	return true
 }
 
-// take takes events none of which lacks anything, or may have expired.
+// take consumes events, unless one lacks data or may have expired.
 func (r *columnsReading[E, C]) take(a *assembler[E], begin, end int) (taken, more bool) {
 	f, n, limit := &a.frame, end-begin, r.options.Limit
 	if limit > 0 && r.op.Events+n > limit {
@@ -232,7 +234,7 @@ func (r *columnsReading[E, C]) take(a *assembler[E], begin, end int) (taken, mor
 		switch {
 		case a.fetched.Omits(i):
 		case f.columns[i].holes > 0, !a.fetched.HasValues(i) && a.layout.Columns[i].Whole:
-			return false, true // events may have a default there, or none
+			return false, true // these events may need defaults
 		default:
 			if after, ok := a.layout.Table.Families[a.layout.Columns[i].Family].Life.Expires(); ok {
 				data.expiry, data.after = &f.columns[i], after
@@ -246,17 +248,17 @@ func (r *columnsReading[E, C]) take(a *assembler[E], begin, end int) (taken, mor
 		}
 		if err := r.into.stored[i].decode(r.columns, data); err != nil {
 			r.into.truncate(r.columns, before)
-			return false, true // all but the one that does not decode are good
+			return false, true // only one of them is undecodable
 		}
 	}
 	r.op.Events += n
 	return true, limit == 0 || r.op.Events < limit
 }
 
-// ReadColumns appends the events that a query finds to slices, with the options of
-// [Reader.Query]; without a query, those of the series of base. An event that does
-// not decode is left out, and the first *DecodeError returned when all others are
-// taken; any other error ends it.
+// ReadColumns appends the events of a query to slices, with the options of
+// [Reader.Query]. If q is nil, it reads the series of base. It leaves out undecodable
+// events and returns the first *DecodeError after it has read all others; any other
+// error ends the read.
 func ReadColumns[E, C any](ctx context.Context, of TableReader[E], into *Columns[E, C], columns *C, q *Query[E], base E, from, to time.Time, opts ...ReadOptions) error {
 	r := of.(*Reader[E])
 	if q == nil {
