@@ -12,8 +12,8 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
-// planFor returns what is to be done so that the live tables become what tables
-// say. A change with a hazard is refused unless allow has its name.
+// planFor returns the changes that turn the live tables into the tables of the schemas.
+// A change with a hazard is marked as refused unless allow contains its name.
 func planFor(tables []Table, live map[string]liveTable, allow []string) Plan {
 	var plan Plan
 	for _, t := range tables {
@@ -32,8 +32,8 @@ func planFor(tables []Table, live map[string]liveTable, allow []string) Plan {
 	return plan
 }
 
-// compareFamilies returns the changes of the families of a table: first those to make,
-// then those that differ.
+// compareFamilies returns the changes of a table's families: first additions, then
+// other changes.
 func compareFamilies(t Table, live liveTable) []Change {
 	var added, changed []Change
 	for _, f := range t.Families {
@@ -49,7 +49,7 @@ func compareFamilies(t Table, live liveTable) []Change {
 	return append(added, changed...)
 }
 
-// strays returns what a live table has and a table does not know.
+// strays returns what a live table has and its schemas do not know.
 func strays(t Table, live liveTable) []Stray {
 	var out []Stray
 	for _, name := range slices.Sorted(maps.Keys(live.families)) {
@@ -66,8 +66,7 @@ func strays(t Table, live liveTable) []Stray {
 	return out
 }
 
-// compareProtection returns the change of the deletion protection of a table, if there
-// is one.
+// compareProtection returns the change of a table's deletion protection, if any.
 func compareProtection(t Table, live liveTable) []Change {
 	switch {
 	case t.DeletionProtection == bigtable.Protected && !live.protected:
@@ -80,15 +79,15 @@ func compareProtection(t Table, live liveTable) []Change {
 	return nil
 }
 
-// valueTypeChange is the change of a family that has a value type. Whatever its
-// rule is, it cannot hold the events.
+// valueTypeChange returns the change of a family that has a value type and therefore
+// cannot store events, whatever its rule.
 func valueTypeChange(table string, f Family, have string) Change {
 	c := Change{Kind: ChangeValueType, Table: table, Family: f.Name, ValueType: have}
 	c.hazard("value_type", "", "Bigtable fixes the value type when it makes a family")
 	return c
 }
 
-// ruleChange is the change of the rule of a family.
+// ruleChange returns the change of a family's rule.
 func ruleChange(table string, f Family, have codec.GCRule) Change {
 	c := Change{Kind: ChangeRule, Table: table, Family: f.Name, Have: have, Want: f.GC}
 	dropped := f.GC.Normalize().Kind == codec.GCNone
@@ -114,18 +113,18 @@ func ruleChange(table string, f Family, have codec.GCRule) Change {
 // oneSecond is the rule of one-second expiration.
 var oneSecond = codec.GCRule{Kind: codec.GCMaxAge, MaxAge: time.Second}
 
-// replicated is T10.
+// replicated explains rule T10.
 const replicated = "there Bigtable raises an age by at most 90 days at a time, and drops no rule"
 
-// otherwise says what becomes of cells whose timestamps nobody knows: a live
-// family does not say what they stand for.
+// otherwise describes what happens to cells whose timestamps have an unknown meaning; a
+// live family does not record it.
 func otherwise(rule codec.GCRule) string {
 	return "what is there is collected by " + showRule(rule) + ", whatever its timestamps stand for"
 }
 
-// loss adds the hazards of a change by which a cell that was alive is so no
-// more. A limit is the hazard if nothing is lost once it is raised to what it
-// was; if that is not one of the two alone, both are.
+// loss adds the hazards of a change that expires live cells. A limit is a hazard if
+// raising it to its previous value would prevent any loss; if neither limit alone does,
+// both are hazards.
 func (c *Change) loss(before, after codec.Retention) {
 	if after.Covers(before) {
 		return
@@ -137,7 +136,7 @@ func (c *Change) loss(before, after codec.Retention) {
 	if before == nil {
 		before = codec.Retention{{}}
 	}
-	var ages, versions codec.Retention // after, with one of the limits raised
+	var ages, versions codec.Retention // after, with one limit raised
 	for _, t := range after {
 		ages = append(ages, codec.Term{MaxAge: raise(t.MaxAge, was.MaxAge), Versions: t.Versions})
 		versions = append(versions, codec.Term{MaxAge: t.MaxAge, Versions: raise(t.Versions, was.Versions)})
@@ -155,7 +154,7 @@ func (c *Change) loss(before, after codec.Retention) {
 	c.because("T09", deletes(after, shorter, fewer))
 }
 
-// raise returns the higher of two limits, of which 0 is none.
+// raise returns the higher of two limits; 0 means no limit.
 func raise[T int | time.Duration](limit, to T) T {
 	if limit == 0 || to == 0 {
 		return 0
@@ -163,7 +162,7 @@ func raise[T int | time.Duration](limit, to T) T {
 	return max(limit, to)
 }
 
-// deletes says which data a new rule deletes.
+// deletes describes the data that a new rule deletes.
 func deletes(after codec.Retention, shorter, fewer bool) string {
 	if len(after) > 1 {
 		return "deletes what the new rule collects and the old one keeps"
@@ -182,7 +181,7 @@ func deletes(after codec.Retention, shorter, fewer bool) string {
 	return "deletes " + strings.Join(what, ", and ")
 }
 
-// relaxesAge reports whether a replicated table refuses the change.
+// relaxesAge reports whether Bigtable rejects the change on a replicated table.
 func relaxesAge(have, want codec.GCRule) bool {
 	before, after := longest(have), longest(want)
 	return before > 0 && (after == 0 || after-before > 90*ageDay) || hasAge(have) && !hasAge(want)
@@ -196,18 +195,18 @@ func longest(r codec.GCRule) time.Duration {
 	return 0
 }
 
-// hasAge reports whether a rule speaks of an age.
+// hasAge reports whether a rule contains a maximum age.
 func hasAge(r codec.GCRule) bool {
 	return r.Kind == codec.GCMaxAge || slices.ContainsFunc(r.Rules, hasAge)
 }
 
-// hazard adds a hazard with its reason.
+// hazard adds a hazard and its reason.
 func (c *Change) hazard(name, rule, reason string) {
 	c.Hazards = append(c.Hazards, name)
 	c.because(rule, reason)
 }
 
-// because adds a reason and the rule that it comes from, if there is one.
+// because adds a reason and, unless it is empty, the rule of btgen that it comes from.
 func (c *Change) because(rule, reason string) {
 	c.Reasons = append(c.Reasons, reason)
 	if rule != "" {

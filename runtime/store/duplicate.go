@@ -11,28 +11,29 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
-// ErrDuplicate says that an event was refused since another one of the same call, with
-// other values, would be stored in the same place. See [DuplicateError].
+// ErrDuplicate is the error for an event that was refused because another event of the
+// same call, with other values, would be stored in the same place. See
+// [DuplicateError].
 var ErrDuplicate = errors.New("another event of the call has the same series and time, and other values")
 
-// DuplicateError says which two events of one WriteAll, or of one batch of a Batcher,
-// would be stored in the same place: they have the same series and tie-breaker, and the
-// same time at the precision of the schema, but not the same values. The earlier one is
-// written. It is an [ErrDuplicate].
+// DuplicateError reports two events of one WriteAll, or of one batch of a Batcher, that
+// would be stored in the same place: they have the same series, sequence number, and
+// time at the precision of the schema, but different values. The earlier one is
+// written. The error wraps [ErrDuplicate].
 type DuplicateError struct {
 	Table string    // with its prefix
-	Row   string    // row key of both
-	Time  time.Time // of both, as it is stored
-	// Event and Earlier are the two events, as they were given.
+	Row   string    // row key of both events
+	Time  time.Time // stored time of both events
+	// Event and Earlier are the two events as the caller passed them.
 	Event, Earlier any
-	// EarlierIndex is the index of Earlier in the slice given to WriteAll; -1 for a
+	// EarlierIndex is the index of Earlier in the slice passed to WriteAll; -1 for a
 	// Batcher.
 	EarlierIndex int
-	// Times are those of Earlier and of Event, as they were given.
+	// Times are the times of Earlier and Event as the caller passed them.
 	Times [2]time.Time
 }
 
-// Error names both events, and says what to do.
+// Error describes both events and says how to avoid the conflict.
 func (e *DuplicateError) Error() string {
 	earlier := "an earlier event"
 	if e.EarlierIndex >= 0 {
@@ -46,9 +47,8 @@ func (e *DuplicateError) Error() string {
 // Unwrap returns [ErrDuplicate].
 func (e *DuplicateError) Unwrap() error { return ErrDuplicate }
 
-// distinct refuses the event that was laid out for a table if another one is in its
-// place there and differs. New columns of one field keep both, unless only an event that
-// is absent is to be written.
+// distinct refuses the current event if a different event already has its place in a
+// table. In bucket_new_columns with one field, both are kept unless IfAbsent is set.
 func (s *stage[E]) distinct(table int, event *E) {
 	t := &s.tables[table]
 	if s.lastWins || t.err != nil || t.latest() {
@@ -62,8 +62,7 @@ func (s *stage[E]) distinct(table int, event *E) {
 	}
 }
 
-// duplicate is the error of the event that was laid out, which is in the place of another
-// one.
+// duplicate returns the error for the current event, whose place another event has.
 func (s *stage[E]) duplicate(table, other int, event *E) *DuplicateError {
 	t, l := &s.tables[table], s.writer.tables[table].layout
 	earlier := &s.all[other]
@@ -77,8 +76,8 @@ func (s *stage[E]) duplicate(table, other int, event *E) *DuplicateError {
 	return failed
 }
 
-// latest reports whether the event that was laid out is later than all others of its
-// rows, as most are: then it is in the place of none.
+// latest reports whether the current event is later than all others in its rows, as
+// most are. No other event then has its place.
 func (t *staged) latest() bool {
 	for i := range t.cells.rows {
 		row := &t.cells.rows[i]
@@ -89,8 +88,8 @@ func (t *staged) latest() bool {
 	return true
 }
 
-// equalByNow compares the event that was laid out with another one as that would be
-// laid out now: it may have been at another time, which its cells tell.
+// equalByNow compares the current event with another one as that would be staged now.
+// It may have been staged at another time, which affects its cells.
 func (s *stage[E]) equalByNow(table, other int, event *E) bool {
 	t, l := &s.tables[table], s.writer.tables[table].layout
 	if !slices.ContainsFunc(l.Table.Families, func(f Family) bool { return !f.Life.EventTimed() }) {
@@ -103,8 +102,8 @@ func (s *stage[E]) equalByNow(table, other int, event *E) bool {
 	return equal
 }
 
-// inPlace returns an event that is in the place of the one that was laid out, -1 if
-// there is none, and whether it has the same cells.
+// inPlace returns the event in the place of the current one, or -1 if there is none,
+// and whether both have the same cells.
 func (t *staged) inPlace() (event int, equal bool) {
 	event, equal = -1, true
 	rows, pieces := 0, 0
@@ -128,14 +127,14 @@ func (t *staged) inPlace() (event int, equal bool) {
 	return event, equal && rows == pieces
 }
 
-// keyOf returns the key of the first row of an event that is staged.
+// keyOf returns the key of the first row of a staged event.
 func (t *staged) keyOf(event int) string {
 	n, _ := slices.BinarySearchFunc(t.batch.pieces, event, func(p piece, event int) int { return p.event - event })
 	return string(t.batch.entries[t.batch.pieces[n].row].key)
 }
 
-// instant is what tells the event from others of its rows. Events of several classes
-// stay apart in new columns.
+// instant returns what distinguishes the event from others in its rows. Events of
+// several classes remain distinct in bucket_new_columns.
 func (c *Cells) instant() instant {
 	at := instant{micros: c.event.UnixMicro(), sequence: c.sequence}
 	if c.pattern == codec.BucketNewColumns {
@@ -144,8 +143,8 @@ func (c *Cells) instant() instant {
 	return at
 }
 
-// inPlace returns a piece of the row of an entry that is of the instant; -1 if there is
-// none. Rows whose events come in the order of time need no index of them.
+// inPlace returns a piece with the given instant in the row of an entry; -1 if there is
+// none. Rows whose events arrive in order of time need no index.
 func (b *batch) inPlace(entry int, at instant) int {
 	if entry < 0 {
 		return -1
@@ -169,15 +168,15 @@ func (b *batch) inPlace(entry int, at instant) int {
 	return b.places.find(place{e.row, at}, b)
 }
 
-// after reports whether an instant is after all of those of the row of an entry.
+// after reports whether an instant is later than all others in the row of an entry.
 func (b *batch) after(entry int, at instant) bool {
 	return !b.single && at.micros > b.histories[b.entries[entry].history].latest.micros
 }
 
-// place is where a piece is.
+// place returns the place of a piece.
 func (b *batch) place(n int) place { return place{b.pieces[n].row, b.instant(n)} }
 
-// instant is that of the event of a piece; zero where a row has one event.
+// instant returns the instant of a piece's event; zero if rows have one event.
 func (b *batch) instant(n int) (at instant) {
 	if !b.single {
 		at = b.instants[n]
@@ -185,7 +184,7 @@ func (b *batch) instant(n int) (at instant) {
 	return at
 }
 
-// piecesOf returns how many pieces the event of a piece has.
+// piecesOf returns the number of pieces of the event that piece n belongs to.
 func (b *batch) piecesOf(n int) int {
 	event := b.pieces[n].event
 	begin, end := n, n+1
@@ -198,20 +197,19 @@ func (b *batch) piecesOf(n int) int {
 	return end - begin
 }
 
-// placeTable finds a piece by its row and instant: a hash table of numbers of pieces,
-// plus one, of which at most the half are taken.
+// placeTable finds a piece by place. It is a hash table of piece numbers plus one that
+// is at most half full.
 type placeTable struct {
 	slots []int32
 	used  int
 }
 
-// place is where a piece is: its row, by its first entry, and its instant.
+// place identifies a piece by the first entry of its row and its instant.
 type place struct {
 	row int32
 	at  instant
 }
 
-// reset empties the table.
 func (t *placeTable) reset() {
 	if t.used > 0 {
 		clear(t.slots)
@@ -219,7 +217,7 @@ func (t *placeTable) reset() {
 	}
 }
 
-// find returns a piece that is in a place; -1 if there is none.
+// find returns the piece in a place; -1 if there is none.
 func (t *placeTable) find(at place, b *batch) int {
 	if t.used == 0 {
 		return -1
@@ -227,7 +225,7 @@ func (t *placeTable) find(at place, b *batch) int {
 	return int(t.slots[t.slot(at, b)]) - 1
 }
 
-// put adds a piece, unless there is one in its place.
+// put adds a piece unless its place is taken.
 func (t *placeTable) put(n int, b *batch) {
 	if 2*t.used >= len(t.slots) {
 		t.grow(b)
@@ -238,7 +236,7 @@ func (t *placeTable) put(n int, b *batch) {
 	}
 }
 
-// slot returns where a place is or is to be put.
+// slot returns the slot of a place, or the empty slot for it.
 func (t *placeTable) slot(at place, b *batch) int {
 	mask := len(t.slots) - 1
 	slot := int(maphash.Comparable(rowSeed, at)) & mask
@@ -251,7 +249,6 @@ func (t *placeTable) slot(at place, b *batch) int {
 	}
 }
 
-// grow doubles the table.
 func (t *placeTable) grow(b *batch) {
 	old := t.slots
 	t.slots = make([]int32, max(16, 2*len(old)))

@@ -9,7 +9,7 @@ import (
 	"github.com/btgen-dev/btgen/runtime/scan"
 )
 
-// filterOf returns a planned filter as the client has it.
+// filterOf converts a planned filter to the client's type.
 func filterOf(f scan.Filter) bigtable.Filter {
 	switch f := f.(type) {
 	case scan.Chain:
@@ -38,7 +38,7 @@ func filterOf(f scan.Filter) bigtable.Filter {
 	return bigtable.StripValueFilter()
 }
 
-// filtersOf returns planned filters as the client has them.
+// filtersOf converts planned filters to the client's type.
 func filtersOf(filters []scan.Filter) []bigtable.Filter {
 	out := make([]bigtable.Filter, len(filters))
 	for i, f := range filters {
@@ -47,8 +47,7 @@ func filtersOf(filters []scan.Filter) []bigtable.Filter {
 	return out
 }
 
-// interleaved returns the cells that any of n filters returns. Bigtable refuses to
-// interleave one.
+// interleaved interleaves n filters. Bigtable rejects an interleave of one.
 func interleaved(n int, filter func(i int) bigtable.Filter) bigtable.Filter {
 	if n == 1 {
 		return filter(0)
@@ -60,8 +59,8 @@ func interleaved(n int, filter func(i int) bigtable.Filter) bigtable.Filter {
 	return bigtable.InterleaveFilters(filters...)
 }
 
-// windowFilter returns the filter of a window, which limits something. The newest cells of
-// a column are counted before the time range is cut out, as garbage collection counts them.
+// windowFilter returns the filter of a window that limits something. It counts the
+// newest cells of a column before it selects the time range, like garbage collection.
 func windowFilter(w codec.Window) bigtable.Filter {
 	times := bigtable.TimestampRangeFilterMicros(bigtable.Timestamp(w.From), bigtable.Timestamp(w.To))
 	switch {
@@ -73,7 +72,7 @@ func windowFilter(w codec.Window) bigtable.Filter {
 	return bigtable.ChainFilters(bigtable.LatestNFilter(w.Versions), times)
 }
 
-// alternatives returns a regular expression for any of the names.
+// alternatives returns a regular expression that matches any of the names.
 func alternatives(names []string, quote func(string) string) string {
 	if len(names) == 1 {
 		return quote(names[0])
@@ -85,6 +84,6 @@ func alternatives(names []string, quote func(string) string) string {
 	return strings.Join(quoted, "|")
 }
 
-// quoteFamily escapes the name of a family for a regular expression: of the characters
-// that Bigtable allows in it, only the dot means something.
+// quoteFamily escapes the name of a family for a regular expression. Of the characters
+// that Bigtable allows in names, only the dot is special.
 func quoteFamily(name string) string { return strings.ReplaceAll(name, ".", `\.`) }

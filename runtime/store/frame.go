@@ -9,36 +9,36 @@ import (
 	"github.com/btgen-dev/btgen/runtime/scan"
 )
 
-// frame is events as columns of cells: the k-th event has the k-th cell of each column.
-// They are those of a bucket in the order of time, or those of rows of one event each in
-// the order of the rows.
+// frame contains events as columns of cells: the k-th event has the k-th cell of each
+// column. They are the events of a bucket in order of time, or those of single-event
+// rows in the order of the rows.
 type frame struct {
 	times     []time.Time
-	sequences []uint32 // the tie-breakers, if there are any
-	class     int      // of all events, or
-	classes   []int    // of each, if they are mixed
+	sequences []uint32 // sequence numbers, if events have them
+	class     int      // class of all events, unless mixed
+	classes   []int    // class of each event, if mixed
 	mixed     bool
 	columns   []frameColumn
-	rows      []wire.Row // of the events, where each has one of its own
+	rows      []wire.Row // row of each event, for single-event rows
 	turned    bool       // the last event comes first
 }
 
-// frameColumn is the cells of a column, as many as there are events, or none at all.
+// frameColumn contains the cells of a column: one per event, or none at all.
 type frameColumn struct {
-	row   wire.Row // where the values are
+	row   wire.Row // contains the values
 	cells []wire.Cell
-	holes int         // how many events have no cell
+	holes int         // number of events without a cell
 	own   []wire.Cell // memory for cells that are not those of a group
-	ranks []int       // how many newer cells there are of the same column, see rank
+	ranks []int       // number of newer cells in the same column; see rank
 }
 
-// hole is the cell that an event does not have.
+// hole marks an event without a cell.
 var hole = wire.Cell{Value: wire.Text{Begin: 1}}
 
-// isHole reports whether a cell is none.
+// isHole reports whether c is a hole.
 func isHole(c *wire.Cell) bool { return c.Value.Begin > c.Value.End }
 
-// reset empties the frame for events with so many columns.
+// reset empties the frame, for events with the given number of columns.
 func (f *frame) reset(columns int) {
 	clear(f.rows)
 	f.times, f.sequences, f.classes, f.rows = f.times[:0], f.sequences[:0], f.classes[:0], f.rows[:0]
@@ -50,7 +50,7 @@ func (f *frame) reset(columns int) {
 	}
 }
 
-// fill makes the frame of the data of a bucket, of which so much was fetched.
+// fill fills the frame with the data of a bucket. fetched says what the read includes.
 func (f *frame) fill(groups []*group, fetched scan.Projection) {
 	f.reset(len(groups[0].columns))
 	for i := range f.columns {
@@ -79,7 +79,7 @@ func (f *frame) fill(groups []*group, fetched scan.Projection) {
 	}
 }
 
-// align takes the data of a group whose columns agree.
+// align adds the data of a group whose columns agree.
 func (f *frame) align(g *group) {
 	lead := g.lead()
 	f.class = g.class
@@ -102,9 +102,9 @@ func (f *frame) align(g *group) {
 	}
 }
 
-// merge takes the events of a group at one time. Where columns have several data at
-// that time there are as many events as the one with the most has, of those that are
-// fetched with their values, and the others repeat their last one.
+// merge adds the events of a group at one instant. Columns with several data at that
+// instant make as many events as the column with the most, among those fetched with
+// their values; the others repeat their last datum.
 func (f *frame) merge(g *group, at instant, fetched scan.Projection) {
 	sequenced := slices.ContainsFunc(g.columns, func(c column) bool { return c.sequences != nil })
 	for n := range g.take(at, fetched) {
@@ -125,7 +125,7 @@ func (f *frame) merge(g *group, at instant, fetched scan.Projection) {
 	g.advance()
 }
 
-// within returns which events are in a range of time, of those of a bucket.
+// within returns the range of events with a time in [from, to).
 func (f *frame) within(from, to time.Time) (begin, end int) {
 	end = len(f.times)
 	for begin < end && f.times[begin].Before(from) {
@@ -154,8 +154,8 @@ func (f *frame) cell(column, k int) *wire.Cell {
 	return &c.cells[k]
 }
 
-// rank returns how many cells of a column are newer than that of the k-th event, where
-// the times of events are the timestamps of their cells.
+// rank returns how many cells of a column are newer than that of the k-th event. Event
+// times must be the timestamps of the cells.
 func (f *frame) rank(column, k int) int {
 	c := &f.columns[column]
 	if c.holes == 0 && !f.mixed {
@@ -163,7 +163,7 @@ func (f *frame) rank(column, k int) int {
 	}
 	if len(c.ranks) == 0 {
 		c.ranks = slices.Grow(c.ranks, len(c.cells))[:len(c.cells)]
-		newer := map[int]int{} // by class, each of which has a column of its own
+		newer := map[int]int{} // by class, because each has a column of its own
 		for n := len(c.cells) - 1; n >= 0; n-- {
 			if class := f.classOf(n); !isHole(&c.cells[n]) {
 				c.ranks[n] = newer[class]
@@ -174,8 +174,8 @@ func (f *frame) rank(column, k int) int {
 	return c.ranks[k]
 }
 
-// rowOf returns the key of the row that has the datum of a column of the k-th event, or
-// should have it.
+// rowOf returns the key of the row that contains the datum of a column of the k-th
+// event, or should contain it.
 func (f *frame) rowOf(column, k int) string {
 	if len(f.rows) > 0 {
 		return f.rows[k].Key()
@@ -191,7 +191,7 @@ func (f *frame) rowOf(column, k int) string {
 	return ""
 }
 
-// begin adds an event of a row of its own, which has no cells yet.
+// begin adds a single-event row without cells.
 func (f *frame) begin(row wire.Row, at time.Time, class int) {
 	if len(f.times) == 0 {
 		f.class = class
@@ -205,7 +205,7 @@ func (f *frame) begin(row wire.Row, at time.Time, class int) {
 	}
 }
 
-// put gives the last event a cell, unless it has a newer one.
+// put adds a cell to the last event unless it has a newer one.
 func (f *frame) put(column int, cell *wire.Cell) {
 	c := &f.columns[column]
 	switch last := &c.cells[len(c.cells)-1]; {

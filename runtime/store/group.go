@@ -8,25 +8,26 @@ import (
 	"github.com/btgen-dev/btgen/runtime/scan"
 )
 
-// group is the data of a bucket whose events are of one class, or of all of it where
-// events have no class.
+// group contains the data of a bucket for events of one class, or all of it if events
+// have no class.
 type group struct {
 	class   int
 	columns []column
 }
 
-// column is the data of a column in the order of time. The values are those of a row.
+// column contains the data of a column in order of time. The values are in one row.
 type column struct {
 	cells     []wire.Cell
 	row       wire.Row
-	times     []int64     // of the events in microseconds since 1970, where they are not the timestamps of the cells
-	sequences []uint32    // the tie-breakers, if there are any
-	at, end   int         // the data of the current time
-	own       []wire.Cell // cells that are not the row's own
-	spare     []wire.Cell // memory to sort them with
+	times     []int64     // event times in microseconds since the Unix epoch, unless the timestamps of the cells are
+	sequences []uint32    // sequence numbers, if events have them
+	at, end   int         // range of the data at the current instant
+	own       []wire.Cell // cells that are not the row's
+	spare     []wire.Cell // memory for sorting them
 }
 
-// instant is the time of an event in microseconds since 1970, and its tie-breaker.
+// instant is the time of an event in microseconds since the Unix epoch, and its
+// sequence number.
 type instant struct {
 	micros   int64
 	sequence uint32
@@ -36,7 +37,7 @@ func (t instant) compare(o instant) int {
 	return cmp.Or(cmp.Compare(t.micros, o.micros), cmp.Compare(t.sequence, o.sequence))
 }
 
-// instant returns when the event of the k-th datum is.
+// instant returns the instant of the k-th datum.
 func (c *column) instant(k int) (t instant) {
 	if c.times != nil {
 		t.micros = c.times[k]
@@ -54,8 +55,8 @@ func (c *column) reset(row wire.Row) {
 	*c = column{row: row, own: c.own[:0], spare: c.spare[:0], times: c.times[:0], sequences: c.sequences[:0]}
 }
 
-// ascend puts the data in the order of time, one for each time; they come newest
-// first.
+// ascend sorts the data, which arrive newest first, in order of time and keeps one per
+// time.
 func (c *column) ascend() {
 	cells := c.cells
 	falling := true
@@ -69,13 +70,13 @@ func (c *column) ascend() {
 	}
 }
 
-// sort puts data of its own in the order of time. Those of one time stay in theirs.
+// sort sorts its own data in order of time. It is stable.
 func (c *column) sort() {
 	c.own, c.spare = sortByTime(c.own, c.spare)
 	c.cells = c.own
 }
 
-// only returns the one group that has data; nil if there are several, or none.
+// only returns the only group with data; nil if there are several or none.
 func only(groups []*group) (one *group) {
 	for _, g := range groups {
 		switch {
@@ -89,7 +90,7 @@ func only(groups []*group) (one *group) {
 	return one
 }
 
-// lead returns the first column that has data; nil if none has.
+// lead returns the first column with data; nil if there is none.
 func (g *group) lead() *column {
 	for i := range g.columns {
 		if len(g.columns[i].cells) > 0 {
@@ -99,8 +100,8 @@ func (g *group) lead() *column {
 	return nil
 }
 
-// agree reports whether all columns that have data have them at the same times, and
-// one at each: then the k-th event is the k-th of each.
+// agree reports whether all columns with data have exactly one datum at each of the
+// same instants, so that the k-th event consists of the k-th datum of each.
 func (g *group) agree() bool {
 	lead := g.lead()
 	if !lead.rises() {
@@ -114,7 +115,7 @@ func (g *group) agree() bool {
 	return true
 }
 
-// rises reports whether each datum is of a later time than the one before.
+// rises reports whether the instants are strictly ascending.
 func (c *column) rises() bool {
 	switch {
 	case c.sequences != nil:
@@ -139,8 +140,8 @@ func (c *column) rises() bool {
 	return true
 }
 
-// agrees reports whether two columns, whose times are the timestamps of their cells,
-// have data at the same times.
+// agrees reports whether two columns have data at the same times. Their times must be
+// the timestamps of the cells.
 func (c *column) agrees(o *column) bool {
 	if len(c.cells) != len(o.cells) {
 		return false
@@ -153,7 +154,7 @@ func (c *column) agrees(o *column) bool {
 	return true
 }
 
-// earliest returns the first time that any column is at.
+// earliest returns the first instant at which a column has data.
 func (g *group) earliest() (first instant, found bool) {
 	for i := range g.columns {
 		c := &g.columns[i]
@@ -164,8 +165,8 @@ func (g *group) earliest() (first instant, found bool) {
 	return first, found
 }
 
-// take sets the ends of the data of a time, and returns the most that a column has
-// which is fetched with its values; at least one.
+// take sets the range of the data at an instant. It returns the largest number of data
+// in a column that is fetched with its values, at least 1.
 func (g *group) take(at instant, fetched scan.Projection) int {
 	most := 1
 	for i := range g.columns {
@@ -181,7 +182,7 @@ func (g *group) take(at instant, fetched scan.Projection) int {
 	return most
 }
 
-// advance goes on to the next time.
+// advance moves to the next instant.
 func (g *group) advance() {
 	for i := range g.columns {
 		g.columns[i].at = g.columns[i].end

@@ -6,59 +6,60 @@ import (
 	"time"
 )
 
-// Generated types embed a writer, a batcher and a reader by the interfaces of this file, and
-// the functions of generated code that call generic ones are not inlined. The compiler
-// otherwise compiles all methods of a generic type again in each package that sees it, for
-// instance as a field of what another package exports: a second for each schema in every
-// package that uses generated code, and in its tests.
+// Generated types embed the interfaces of this file, and functions of generated code
+// that call generic ones are not inlined. Otherwise the compiler would compile all
+// methods of a generic type again in each package that sees it, for example as a field
+// of an exported type: one second per schema in every package that uses generated code,
+// and in its tests.
 
-// EventWriter writes events of type E to all tables of a schema. It is safe for use by
-// several goroutines.
+// EventWriter writes events of type E to all tables of a schema. It is safe for
+// concurrent use.
 type EventWriter[E any] interface {
-	// Write stores one event. Each row of the event is written atomically. It returns nil
-	// or a *[WriteError], and is safe to repeat after any error. With
-	// [WriteOptions].IfAbsent it stores the event only if none of its series, time and
-	// sequence is stored; otherwise the outcome of the [Failure] is [Exists].
+	// Write stores one event. Each row of the event is written atomically. It returns
+	// nil or a *[WriteError]. After any error it is safe to repeat the call. With
+	// [WriteOptions].IfAbsent it stores the event only if no event of the same series,
+	// time and sequence is stored; otherwise the outcome of the [Failure] is [Exists].
 	Write(ctx context.Context, event E, opts ...WriteOptions) error
 
-	// WriteAll stores events, in any order, with one mutation for each row. It returns nil
-	// if all are stored, and otherwise a *[WriteError] that names each event that is not
-	// stored; all others are durable. An event is refused with a *[DuplicateError] if it
-	// would replace an earlier one of the call that has other values, unless
-	// [WriteOptions].LastWins is set.
+	// WriteAll stores events in any order, with one mutation per row. It returns nil if
+	// all are stored, else a *[WriteError] that names each event that is not; all
+	// others are durable. Unless [WriteOptions].LastWins is set, it refuses an event
+	// that would replace an earlier one of the call that has other values, with a
+	// *[DuplicateError].
 	WriteAll(ctx context.Context, events []E, opts ...WriteOptions) error
 }
 
-// EventBatcher gathers events of type E from any number of goroutines, and writes them in
-// batches. It is safe for use by several goroutines.
+// EventBatcher gathers events of type E and writes them in batches. It is safe for
+// concurrent use.
 type EventBatcher[E any] interface {
-	// Add queues a copy of an event. It blocks while the batcher is full, until ctx ends.
-	// It returns a *[WriteError] for an invalid event, as Write does, and [ErrClosed] after
-	// Close. Events of one batch are compared as those of one WriteAll; events of different
-	// batches replace each other.
+	// Add queues a copy of an event. It blocks while the batcher is full, until ctx
+	// ends. It returns a *[WriteError] for an invalid event, like Write, and
+	// [ErrClosed] after Close. The batcher compares the events of one batch like those
+	// of one WriteAll; events of different batches replace each other.
 	Add(ctx context.Context, event E) error
 
-	// Flush sends the events added so far, and waits until all of them are written or
-	// reported. It returns a *[BatchError] if events failed since the last Flush, or the
-	// cause if ctx ends first; the events are then still being sent.
+	// Flush sends the events added so far and waits until all of them are written or
+	// reported. It returns a *[BatchError] if events failed since the last Flush, or
+	// the cause if ctx ends first; the batcher then continues to send the events.
 	Flush(ctx context.Context) error
 
 	// Close flushes, then rejects further events. It may be called again.
 	Close(ctx context.Context) error
 }
 
-// EventReader reads events of type E: those of a series S, one by one or into the slices
-// of C. It never returns events that are past their time to live. It is safe for use by
-// several goroutines.
+// EventReader reads events of type E by their series S, one by one or into the slices
+// of C. It never returns events that are past their time to live. It is safe for
+// concurrent use.
 type EventReader[S, E, C any] interface {
-	// Read yields the events of a series with from <= time < to in time order. A zero from
-	// is before all events; a from after to, or a zero to, is a *[RangeError]. An event
-	// that cannot be decoded is yielded as far as it was understood, with a
-	// *[DecodeError], and the loop may go on; any other error is the last value yielded.
+	// Read yields the events of a series with from <= time < to in order of time. A
+	// zero from precedes all events. If from is after to, or to is zero, the error is a
+	// *[RangeError]. For an event that cannot be decoded, Read yields the parts that
+	// could be, with a *[DecodeError], and the loop may continue; any other error is
+	// the last value yielded.
 	Read(ctx context.Context, series S, from, to time.Time, opts ...ReadOptions) iter.Seq2[E, error]
 
 	// ReadColumns appends the events that Read would yield to columns, which may be
-	// reused. It leaves out events that cannot be decoded, and returns the first
+	// reused. It leaves out events that cannot be decoded and returns the first
 	// *[DecodeError] after it has read all others; any other error ends the read.
 	ReadColumns(ctx context.Context, series S, from, to time.Time, columns *C, opts ...ReadOptions) error
 
@@ -66,20 +67,20 @@ type EventReader[S, E, C any] interface {
 	Latest(ctx context.Context, series S) (E, error)
 }
 
-// TableReader reads the events of one table; a *[Reader] is one.
+// TableReader reads the events of one table. *[Reader] implements it.
 type TableReader[E any] interface {
 	Read(ctx context.Context, base E, from, to time.Time, opts ...ReadOptions) iter.Seq2[E, error]
 	Query(ctx context.Context, q *Query[E], base E, from, to time.Time, opts ...ReadOptions) iter.Seq2[E, error]
 	Latest(ctx context.Context, base E) (E, error)
 }
 
-// NewEventReader returns the reader of a schema, which reads from a table. Of returns an
-// event with nothing but its series.
+// NewEventReader returns a reader of a schema that reads from the given table. of
+// returns an event with the given series and no other fields.
 func NewEventReader[S, E, C any](table TableReader[E], columns *Columns[E, C], of func(series S) E) EventReader[S, E, C] {
 	return &eventReader[S, E, C]{table, columns, of}
 }
 
-// eventReader reads the events of a series.
+// eventReader implements EventReader.
 type eventReader[S, E, C any] struct {
 	table   TableReader[E]
 	columns *Columns[E, C]

@@ -9,14 +9,14 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
-// KeySchema is how GoogleSQL for Bigtable reads the row keys of a table: as
-// columns, one for each segment. Writers and readers have no need of it.
+// KeySchema defines how GoogleSQL for Bigtable reads the row keys of a table: as one
+// column per segment. Writers and readers do not need it.
 type KeySchema struct {
-	Delimiter string // between the fields; empty where they are in ordered code
+	Delimiter string // between the fields; empty for ordered code
 	Fields    []codec.KeyField
 }
 
-// String lists the columns, such as "region STRING, slot BYTES".
+// String returns the columns, such as "region STRING, slot BYTES".
 func (k *KeySchema) String() string {
 	columns := make([]string, len(k.Fields))
 	for i, f := range k.Fields {
@@ -25,12 +25,12 @@ func (k *KeySchema) String() string {
 	return strings.Join(columns, ", ")
 }
 
-// equal reports whether two schemas read the same; neither is nil.
+// equal reports whether two schemas define the same columns; neither may be nil.
 func (k *KeySchema) equal(other *KeySchema) bool {
 	return k.Delimiter == other.Delimiter && slices.Equal(k.Fields, other.Fields)
 }
 
-// structType returns the schema as the client takes it; nil for none.
+// structType converts the schema to the client's type; nil for none.
 func (k *KeySchema) structType() *bigtable.StructType {
 	if k == nil {
 		return nil
@@ -49,8 +49,8 @@ func (k *KeySchema) structType() *bigtable.StructType {
 	return t
 }
 
-// compareKeySchema returns the change of the row key schema of a table, if there
-// is one. Bigtable takes a first one at any time, and never another.
+// compareKeySchema returns the change of a table's row key schema, if any. Bigtable
+// allows adding one at any time, but not changing it.
 func compareKeySchema(t Table, live liveTable) []Change {
 	want := t.KeySchema.structType()
 	switch {

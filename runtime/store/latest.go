@@ -28,8 +28,8 @@ func (r *Reader[E]) Latest(ctx context.Context, base E) (event E, err error) {
 	return event, err
 }
 
-// skip yields the newest events of each series, a row at a time: once a series has
-// one, its other rows are skipped.
+// skip yields the newest events of each series, reading one row at a time. Once a
+// series has an event, skip skips its remaining rows.
 func (r *reading[E]) skip(p *scan.Part, yield yielder[E]) bool {
 	a := &r.assembler
 	for i := range r.asked.Spans {
@@ -58,10 +58,11 @@ func (r *reading[E]) skip(p *scan.Part, yield yielder[E]) bool {
 	return true
 }
 
-// without cuts a row off ranges and, if it had an event, all of its series.
+// without removes a row from the ranges and, if it had an event, the rest of its
+// series.
 func (r *Reader[E]) without(rest []codec.Rows, key string, a *assembler[E], found bool) []codec.Rows {
 	spans, err := r.layout.Spans(&a.base)
-	if found && err == nil && strings.HasPrefix(key, spans[0].Prefix) { // and not of another salt
+	if found && err == nil && strings.HasPrefix(key, spans[0].Prefix) { // the same span, and so the same salt
 		return r.past(rest, codec.PrefixRows(spans[0].Prefix))
 	}
 	return r.before(rest, key)
@@ -89,8 +90,8 @@ func (r *Reader[E]) firstOfEach(events func(yielder[E])) func(yielder[E]) {
 	}
 }
 
-// latest finds the newest event: where it takes several requests to do so, it looks
-// first whether the bucket of now has it, or one after it.
+// latest finds the newest event. If that takes several requests, it first reads the
+// current bucket and later ones.
 func (r *Reader[E]) latest(ctx context.Context, op *Operation, base E, spans []codec.Span) (E, error) {
 	m := r.borrow()
 	defer r.release(m)
@@ -110,7 +111,7 @@ func (r *Reader[E]) latest(ctx context.Context, op *Operation, base E, spans []c
 	return r.search(ctx, op, base, spans, m)
 }
 
-// newestOnly returns an assembler of the newest event of a series.
+// newestOnly returns an assembler that makes the newest event of a series.
 func (r *Reader[E]) newestOnly(base E, m *memory) *assembler[E] {
 	return &assembler[E]{
 		layout: r.layout, shape: &r.shape, table: r.id, base: base, to: scan.MaxTime,
@@ -118,8 +119,8 @@ func (r *Reader[E]) newestOnly(base E, m *memory) *assembler[E] {
 	}
 }
 
-// recentRows returns the rows of the newest of the bucket of now and of those after it,
-// of each span; nil if there are none.
+// recentRows returns the newest rows of each span among the current bucket and later
+// ones; nil if there are none.
 func (r *Reader[E]) recentRows(ctx context.Context, op *Operation, a *assembler[E], now time.Time, spans []codec.Span, q scan.Request) ([]wire.Row, error) {
 	rows, starts, found := make([]wire.Row, len(spans)), make([]time.Time, len(spans)), false
 	for row, err := range r.rows(ctx, op, q.Rows, filterOf(q.Filter), q.Limit) {
@@ -137,11 +138,12 @@ func (r *Reader[E]) recentRows(ctx context.Context, op *Operation, a *assembler[
 	return rows, keepNewest(rows, a.timeOf)
 }
 
-// search finds the newest event. What expires between the request and the look
-// at the clock may hide an older one that lives on: then it asks again. So may a
-// row without any column that the layout knows: then it asks for those before it.
+// search finds the newest event. Data that expires between the request and the next
+// look at the clock may hide an older event that is still live; search then repeats the
+// request. A row without any known column may hide one, too; search then reads the rows
+// before it.
 func (r *Reader[E]) search(ctx context.Context, op *Operation, base E, spans []codec.Span, m *memory) (E, error) {
-	var left []codec.Rows // what is before a row without an event
+	var left []codec.Rows // the rows before one without an event
 	var asked time.Time
 	for {
 		a, now := r.newestOnly(base, m), r.options.Now()
@@ -166,10 +168,10 @@ func (r *Reader[E]) search(ctx context.Context, op *Operation, base E, spans []c
 		switch {
 		case !errors.Is(err, ErrNotFound):
 			return event, err
-		case a.expired && !stands: // a clock that stands still would have it go on for ever
+		case a.expired && !stands: // repeating would not end if the clock stood still
 			continue
 		case key == "":
-			return event, err // no telling what is before them
+			return event, err // the rows before it are unknown
 		}
 		if left = r.before(left, key); len(left) == 0 {
 			return event, err
@@ -177,8 +179,8 @@ func (r *Reader[E]) search(ctx context.Context, op *Operation, base E, spans []c
 	}
 }
 
-// newestRows returns the rows of the newest bucket, or of the newest event, of each
-// span: of the first one in what is left of it.
+// newestRows returns the row of the newest bucket or event of each span, or of the
+// first span in the remaining ranges.
 func (r *Reader[E]) newestRows(ctx context.Context, op *Operation, a *assembler[E], s *scan.Search, left []codec.Rows) ([]wire.Row, error) {
 	rows := make([]wire.Row, len(s.Requests))
 	for i, q := range s.Requests {
@@ -198,8 +200,8 @@ func (r *Reader[E]) newestRows(ctx context.Context, op *Operation, a *assembler[
 	return rows, keepNewest(rows, a.timeOf)
 }
 
-// newestRow returns the row of the newest bucket or event that a request finds in ranges,
-// or that it looks up; the zero Row if there is none.
+// newestRow returns the row of the newest bucket or event that a request or lookup
+// finds in the ranges; the zero Row if there is none.
 func (r *Reader[E]) newestRow(ctx context.Context, op *Operation, s *scan.Search, q scan.Request, in []codec.Rows) (wire.Row, error) {
 	if !q.KeysOnly {
 		return r.newest(ctx, op, in, filterOf(q.Filter), q.Limit)
@@ -223,7 +225,7 @@ func (r *Reader[E]) newestRow(ctx context.Context, op *Operation, s *scan.Search
 	return r.one(ctx, op, found.Rows[0], filterOf(found.Filter), found.Limit)
 }
 
-// stored returns the rows that a lookup finds, in the order of time: for tables whose
+// stored returns the rows that a lookup finds, in order of time. It is for tables whose
 // labels do not sort.
 func (r *Reader[E]) stored(ctx context.Context, op *Operation, lookup scan.Request) ([]scan.Stored, error) {
 	var out []scan.Stored

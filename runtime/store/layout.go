@@ -6,30 +6,30 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
-// Keys says how the row keys of a table are made from events, and taken apart. A metric is
-// the name of a column, for new columns, and is empty otherwise.
+// Keys defines how row keys are built from events and parsed. The metric is the name of
+// a column for codec.BucketNewColumns, else empty.
 type Keys[E any] struct {
 	// Append appends the key of the event's row to dst.
 	Append func(e *E, metric string, dst []byte) ([]byte, error)
-	// Prefix returns what the keys of the event's series begin with, up to the time.
+	// Prefix returns the part of the keys of the event's series before the time.
 	Prefix func(e *E, metric string) ([]byte, error)
-	// Suffix returns what the keys of the event's series have after the time; nil if
-	// that is nothing, or not known.
+	// Suffix returns the part of the keys of the event's series right after the time.
+	// It is nil if there is none or it is unknown.
 	Suffix func(e *E, metric string) ([]byte, error)
-	// Parse sets the series of an event from a key, and its tie-breaker if it has one
-	// there, and returns its time or the start of its bucket.
+	// Parse sets the event's series and, if the key contains it, its sequence number.
+	// It returns the time of the event or the start of its bucket.
 	Parse func(row string, e *E) (time.Time, error)
-	// Delimiter separates the segments; empty for binary keys.
+	// Delimiter separates the segments; it is empty for binary keys.
 	Delimiter string
-	// Open says that more follows than Prefix, the time and Suffix.
+	// Open is set if more segments follow Suffix.
 	Open bool
-	// PerEvent says that each event of a bucket has a row of its own.
+	// PerEvent is set if each event of a bucket has a row of its own.
 	PerEvent bool
 }
 
-// NewLayout returns the layout l of a table with what follows from its keys and columns:
-// how events are put into cells and taken from them, and which rows have them. The lifetime
-// of each family follows from its rule.
+// NewLayout completes the layout l of a table with what keys and columns determine: how
+// events are converted to cells and back, and which rows contain them. It derives the
+// lifetime of each family from its rule.
 func NewLayout[E, C any](columns *Columns[E, C], keys Keys[E], l Layout[E]) *Layout[E] {
 	d := &l
 	for i := range columns.parts {
@@ -57,7 +57,7 @@ func NewLayout[E, C any](columns *Columns[E, C], keys Keys[E], l Layout[E]) *Lay
 	return d
 }
 
-// put puts an event into the cells of its row, or of a row for each column.
+// put sets the cells of an event in its row, or in one row per column.
 func (cs *Columns[E, C]) put(l *Layout[E], keys *Keys[E], e *E, cells *Cells) {
 	if l.Pattern != codec.BucketNewColumns {
 		keys.begin(l, e, cells, 0, "")
@@ -80,7 +80,7 @@ func (k *Keys[E]) begin(l *Layout[E], e *E, cells *Cells, n int, metric string) 
 	}
 }
 
-// spans returns where the rows of the event's series are.
+// spans returns the spans of the event's series.
 func (k *Keys[E]) spans(l *Layout[E], e *E) ([]codec.Span, error) {
 	if l.Pattern != codec.BucketNewColumns {
 		span, err := k.span(e, "")
@@ -97,7 +97,7 @@ func (k *Keys[E]) spans(l *Layout[E], e *E) ([]codec.Span, error) {
 	return spans, nil
 }
 
-// span returns where the rows of the event's series, or of one metric of it, are.
+// span returns the span of the event's series, or of one of its metrics.
 func (k *Keys[E]) span(e *E, metric string) (codec.Span, error) {
 	var suffix func() ([]byte, error)
 	if k.Suffix != nil {

@@ -14,20 +14,20 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
-// liveTable is what there is to know of a live table.
+// liveTable describes a live table.
 type liveTable struct {
 	families  map[string]liveFamily // by name
 	keySchema *bigtable.StructType  // nil if there is none
-	protected bool                  // from deletion
+	protected bool                  // against deletion
 }
 
-// liveFamily is what there is to know of a live family.
+// liveFamily describes a live column family.
 type liveFamily struct {
 	rule      codec.GCRule
 	valueType string // empty for plain cells
 }
 
-// readTables returns those of the tables that exist, by id.
+// readTables returns the live tables that exist, by ID.
 func readTables(ctx context.Context, admin patient, tables []Table) (map[string]liveTable, error) {
 	live := map[string]liveTable{}
 	for _, t := range tables {
@@ -42,7 +42,7 @@ func readTables(ctx context.Context, admin patient, tables []Table) (map[string]
 	return live, nil
 }
 
-// readTable returns what there is to know of a table, and whether there is one.
+// readTable returns the live table and whether it exists.
 func readTable(ctx context.Context, admin patient, table string) (liveTable, bool, error) {
 	info, err := admin.tableInfo(ctx, table)
 	switch {
@@ -58,19 +58,20 @@ func readTable(ctx context.Context, admin patient, table string) (liveTable, boo
 	return live, true, nil
 }
 
-// InstanceError says that there is no instance of the name.
-type InstanceError struct{ Err error } // what the service says
+// InstanceError is the error for an instance that does not exist. Err is the error of
+// the service.
+type InstanceError struct{ Err error }
 
 // Error quotes the service and says what to do.
 func (e *InstanceError) Error() string {
 	return fmt.Sprintf("the instance does not exist: %v: name another project or instance, or create it first", e.Err)
 }
 
-// Unwrap returns what the service says.
 func (e *InstanceError) Unwrap() error { return e.Err }
 
 // confirmInstance returns an *[InstanceError] if tables are missing because their
-// instance is: the service has one code for both. What else fails is believed.
+// instance does not exist; the service uses the same status code for both. It does not
+// doubt other errors.
 func confirmInstance(ctx context.Context, admin patient, tables []Table, live map[string]liveTable) error {
 	lister, ok := admin.admin.(Lister)
 	if !ok || len(live) == len(tables) {
@@ -82,7 +83,7 @@ func confirmInstance(ctx context.Context, admin patient, tables []Table, live ma
 	switch status.Code(err) {
 	case codes.NotFound:
 		return &InstanceError{err}
-	case codes.PermissionDenied: // then the words of the service tell, if anything does
+	case codes.PermissionDenied: // the message of the service may tell
 		i := slices.IndexFunc(tables, func(t Table) bool { _, found := live[t.ID]; return !found })
 		_, err := admin.tableInfo(ctx, tables[i].ID)
 		if said := status.Convert(err).Message(); status.Code(err) == codes.NotFound && strings.Contains(said, "nstance") && !strings.Contains(said, "tables/"+tables[i].ID) {
@@ -92,14 +93,14 @@ func confirmInstance(ctx context.Context, admin patient, tables []Table, live ma
 	return nil
 }
 
-// Lister lists the tables of an instance; a *bigtable.AdminClient is one.
+// Lister lists the tables of an instance. *bigtable.AdminClient implements it.
 type Lister interface {
 	Tables(ctx context.Context) ([]string, error)
 }
 
-// UnknownTables returns the tables of an instance that begin with
-// Options.TablePrefix and are none of tables, sorted. [Setup] does not look for
-// them: another schema may well know them.
+// UnknownTables returns the tables of an instance that begin with Options.TablePrefix
+// and are not in tables, sorted. [Setup] ignores them, because they may belong to other
+// schemas.
 func UnknownTables(ctx context.Context, admin Lister, tables []Table, opts ...Options) ([]Stray, error) {
 	o := merge(opts)
 	ctx, cancel := within(ctx, o.Timeout)
@@ -121,10 +122,10 @@ func UnknownTables(ctx context.Context, admin Lister, tables []Table, opts ...Op
 	return strays, nil
 }
 
-// noValueType is what the client makes of a family without a value type.
+// noValueType is the client's representation of a family without a value type.
 var noValueType = bigtable.ProtoToType(nil)
 
-// valueType names the value type of a family as the client does; empty for none.
+// valueType returns the client's name of a family's value type; empty for none.
 func valueType(t bigtable.Type) string {
 	var named any = t
 	switch t := t.(type) {
@@ -140,7 +141,7 @@ func valueType(t bigtable.Type) string {
 	return strings.TrimPrefix(fmt.Sprintf("%T", named), "bigtable.")
 }
 
-// policy turns a rule into what the client takes.
+// policy converts a rule to the client's type.
 func policy(r codec.GCRule) bigtable.GCPolicy {
 	sub := make([]bigtable.GCPolicy, len(r.Rules))
 	for i, s := range r.Rules {
@@ -160,8 +161,8 @@ func policy(r codec.GCRule) bigtable.GCPolicy {
 	}
 }
 
-// ruleOf turns what the client read back into a rule. The client drops
-// fractions of a second.
+// ruleOf converts a rule from the client's type. The client drops fractions of a
+// second.
 func ruleOf(p bigtable.GCPolicy) codec.GCRule {
 	all := func(policies []bigtable.GCPolicy) []codec.GCRule {
 		rules := make([]codec.GCRule, len(policies))

@@ -7,24 +7,24 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
-// A Part is one part of an event of type E: its series, its time or one of its fields. It
-// ties together where the part is in the event, in which slice of C it is read column by
-// column, and in which column of a table it is stored, if it has one.
+// A Part describes one part of an event of type E: its series, its time or one of its
+// fields. It defines where the event and its columnar form C contain the part and, if
+// there is one, the column of the table that stores it.
 //
-// The functions that make parts take of, which returns the place of the part in an event,
-// and in, which returns its slice.
+// The functions that return parts take of, which returns a pointer to the part of an
+// event, and in, which returns a pointer to the slice of its columnar form.
 type Part[E, C any] struct {
-	layout func(l *Layout[E]) // tells the layout where the part is; nil if it need not know
-	own    func(e *E)         // copies what a copy of the event shares; nil if that is nothing
+	layout func(l *Layout[E]) // tells the layout where the part is; may be nil
+	own    func(e *E)         // clones what copies of an event share; may be nil
 
-	// Of the slice.
+	// For the slice.
 	length   func(c *C) int
 	truncate func(c *C, n int)
 	add      func(c *C, e *E)
-	extend   func(c *C, e *E, events eventData) // parts without a column
+	extend   func(c *C, e *E, events eventData) // for parts without a column
 
-	// Of the column.
-	column  Column // without a name if there is none
+	// For the column.
+	column  Column // has no name if there is no column
 	has     func(e *E) bool
 	encode  func(dst []byte, e *E) []byte
 	set     func(e *E, datum []byte) error
@@ -32,7 +32,8 @@ type Part[E, C any] struct {
 	decode  func(c *C, data eventData) error
 }
 
-// In puts the column into another family than the first, by its index.
+// In moves the column to the family with the given index. The default is the first
+// family.
 func (p Part[E, C]) In(family int) Part[E, C] {
 	p.column.Family = family
 	return p
@@ -53,7 +54,7 @@ func newPart[E, C, T any](of func(e *E) *T, in func(c *C) *[]T) Part[E, C] {
 	}
 }
 
-// extending returns a part that adds to its slice what add returns of some events.
+// extending returns a part whose slice add extends.
 func extending[E, C, T any](of func(e *E) *T, in func(c *C) *[]T, add func(dst []T, e *E, events eventData) []T) Part[E, C] {
 	p := newPart(of, in)
 	p.extend = func(c *C, e *E, events eventData) {
@@ -63,13 +64,14 @@ func extending[E, C, T any](of func(e *E) *T, in func(c *C) *[]T, add func(dst [
 	return p
 }
 
-// SeriesPart is the series of an event.
+// SeriesPart returns the part for the series of an event.
 func SeriesPart[E, C any, S comparable](of func(e *E) *S, in func(c *C) *[]S) Part[E, C] {
 	return SeriesPartFunc(of, in, func(a, b *E) bool { return *of(a) == *of(b) }, nil)
 }
 
-// SeriesPartFunc is [SeriesPart] for a series that has slices: same reports whether two
-// events are of one series, and own copies the slices of the series of an event.
+// SeriesPartFunc is like [SeriesPart] for a series that contains slices. same reports
+// whether two events have the same series, and own clones the slices of an event's
+// series.
 func SeriesPartFunc[E, C, S any](of func(e *E) *S, in func(c *C) *[]S, same func(a, b *E) bool, own func(e *E)) Part[E, C] {
 	p := extending(of, in, func(dst []S, e *E, events eventData) []S { return appendSame(dst, events, *of(e)) })
 	p.layout = func(l *Layout[E]) { l.Same = same }
@@ -77,19 +79,20 @@ func SeriesPartFunc[E, C, S any](of func(e *E) *S, in func(c *C) *[]S, same func
 	return p
 }
 
-// TimePart is the time of an event.
+// TimePart returns the part for the time of an event.
 func TimePart[E, C any](of func(e *E) *time.Time, in func(c *C) *[]time.Time) Part[E, C] {
 	p := extending(of, in, func(dst []time.Time, _ *E, events eventData) []time.Time { return appendTimes(dst, events) })
 	p.layout = func(l *Layout[E]) { l.Time = of }
 	return p
 }
 
-// SequencePart is the tie-breaker of events of one time.
+// SequencePart returns the part for the sequence number, which distinguishes events of the same
+// time.
 func SequencePart[E, C any](of func(e *E) *uint32, in func(c *C) *[]uint32) Part[E, C] {
 	return extending(of, in, func(dst []uint32, e *E, events eventData) []uint32 { return appendSequences(dst, events, *of(e)) })
 }
 
-// ClassPart is the TTL class of an event, counted from 1.
+// ClassPart returns the part for the TTL class of an event, counting from 1.
 func ClassPart[E, C any, T ~int](of func(e *E) *int, in func(c *C) *[]T) Part[E, C] {
 	p := newPart(func(e *E) *T {
 		class := T(*of(e))
@@ -100,28 +103,29 @@ func ClassPart[E, C any, T ~int](of func(e *E) *int, in func(c *C) *[]T) Part[E,
 	return p
 }
 
-// TTLPart is how long an event lives from its writing, which is not known when it is read.
+// TTLPart returns the part for the time that an event lives after its write. It is unknown when the
+// event is read.
 func TTLPart[E, C any](of func(e *E) *time.Duration, in func(c *C) *[]time.Duration) Part[E, C] {
 	p := extending(of, in, func(dst []time.Duration, _ *E, events eventData) []time.Duration { return appendSame(dst, events, 0) })
 	p.layout = choosing(func(e *E, c *Choice) { c.TTL = of(e) })
 	return p
 }
 
-// ExpiresAtPart is when an event expires.
+// ExpiresAtPart returns the part for the time at which an event expires.
 func ExpiresAtPart[E, C any](of func(e *E) *time.Time, in func(c *C) *[]time.Time) Part[E, C] {
 	p := extending(of, in, func(dst []time.Time, _ *E, events eventData) []time.Time { return appendExpiries(dst, events) })
 	p.layout = choosing(func(e *E, c *Choice) { c.ExpiresAt = of(e) })
 	return p
 }
 
-// WrittenAtPart is when an event was written, in a table that does not store it.
+// WrittenAtPart returns the part for the write time of an event, for a table that does not store it.
 func WrittenAtPart[E, C any](of func(e *E) *time.Time, in func(c *C) *[]time.Time) Part[E, C] {
 	p := extending(of, in, func(dst []time.Time, _ *E, events eventData) []time.Time { return appendSame(dst, events, time.Time{}) })
 	p.layout = choosing(func(e *E, c *Choice) { c.WrittenAt = of(e) })
 	return p
 }
 
-// choosing tells the layout of one more place where an event says how long it lives.
+// choosing tells the layout where an event specifies its time to live.
 func choosing[E any](place func(e *E, c *Choice)) func(l *Layout[E]) {
 	return func(l *Layout[E]) {
 		others := l.Choice
@@ -135,7 +139,7 @@ func choosing[E any](place func(e *E, c *Choice)) func(l *Layout[E]) {
 	}
 }
 
-// WrittenAtColumn is when an event was written, in a column.
+// WrittenAtColumn returns the part for the write time of an event, stored in a column.
 func WrittenAtColumn[E, C any](name string, coding codec.Coding[time.Time], of func(e *E) *time.Time, in func(c *C) *[]time.Time) Part[E, C] {
 	p := RequiredColumn(name, coding, of, in)
 	p.column.WrittenAt = true
@@ -143,7 +147,7 @@ func WrittenAtColumn[E, C any](name string, coding codec.Coding[time.Time], of f
 	return p
 }
 
-// RequiredColumn is a field that every event has.
+// RequiredColumn returns the part for a field that every event has.
 func RequiredColumn[E, C, T any](name string, coding codec.Coding[T], of func(e *E) *T, in func(c *C) *[]T) Part[E, C] {
 	p := newPart(of, in)
 	p.column.Name = name
@@ -161,7 +165,7 @@ func RequiredColumn[E, C, T any](name string, coding codec.Coding[T], of func(e 
 	return p
 }
 
-// DefaultColumn is a field that has a default where a stored event lacks it.
+// DefaultColumn returns the part for a field that has the value missing if a stored event lacks it.
 func DefaultColumn[E, C, T any](name string, coding codec.Coding[T], missing T, of func(e *E) *T, in func(c *C) *[]T) Part[E, C] {
 	p := RequiredColumn(name, coding, of, in)
 	p.missing = func(e *E) error {
@@ -171,7 +175,7 @@ func DefaultColumn[E, C, T any](name string, coding codec.Coding[T], missing T, 
 	return p
 }
 
-// OptionalColumn is a field that an event may lack: then it is nil.
+// OptionalColumn returns the part for a field that is nil if an event lacks it.
 func OptionalColumn[E, C, T any](name string, coding codec.Coding[T], of func(e *E) **T, in func(c *C) *[]*T) Part[E, C] {
 	pointers := codec.Coding[*T]{
 		Append: func(dst []byte, v *T) []byte { return coding.Append(dst, *v) },
@@ -184,15 +188,15 @@ func OptionalColumn[E, C, T any](name string, coding codec.Coding[T], of func(e 
 	return p
 }
 
-// BytesColumn is a field that every event has and that is a slice.
+// BytesColumn returns the part for a slice field that every event has.
 func BytesColumn[E, C any, T ~[]byte](name string, coding codec.Coding[T], of func(e *E) *T, in func(c *C) *[]T) Part[E, C] {
 	p := RequiredColumn(name, coding, of, in)
 	p.own = func(e *E) { *of(e) = bytes.Clone(*of(e)) }
 	return p
 }
 
-// DefaultBytesColumn is a field that is a slice, and has what missing returns where a
-// stored event lacks it.
+// DefaultBytesColumn returns the part for a slice field that has the value missing if a stored event
+// lacks it.
 func DefaultBytesColumn[E, C any, T ~[]byte](name string, coding codec.Coding[T], missing string, of func(e *E) *T, in func(c *C) *[]T) Part[E, C] {
 	p := BytesColumn(name, coding, of, in)
 	p.missing = func(e *E) error {
@@ -202,7 +206,7 @@ func DefaultBytesColumn[E, C any, T ~[]byte](name string, coding codec.Coding[T]
 	return p
 }
 
-// OptionalBytesColumn is a field that is a slice, and nil where an event lacks it.
+// OptionalBytesColumn returns the part for a slice field that is nil if an event lacks it.
 func OptionalBytesColumn[E, C any, T ~[]byte](name string, coding codec.Coding[T], of func(e *E) *T, in func(c *C) *[]T) Part[E, C] {
 	present := codec.Coding[T]{
 		Append: coding.Append,
@@ -214,8 +218,8 @@ func OptionalBytesColumn[E, C any, T ~[]byte](name string, coding codec.Coding[T
 	return p
 }
 
-// EventColumn stores the fields of an event in one column, serialized. Append appends
-// them to dst, and parse sets them.
+// EventColumn stores the given fields of an event in one column. serialize appends them
+// to dst, and parse sets them.
 func EventColumn[E, C any](name string, serialize func(dst []byte, e *E) []byte, parse func(e *E, blob []byte) error, fields ...Part[E, C]) Part[E, C] {
 	all := NewColumns(fields...)
 	return Part[E, C]{
@@ -228,7 +232,7 @@ func EventColumn[E, C any](name string, serialize func(dst []byte, e *E) []byte,
 		set:      parse,
 		missing:  func(*E) error { return codec.ErrMissing },
 		decode: func(c *C, data eventData) error {
-			var e, none E // one for all: it is moved to the heap
+			var e, none E // allocated once, because they escape to the heap
 			for k := range data.Len() {
 				e = none
 				if err := parse(&e, data.At(k)); err != nil {
@@ -241,17 +245,17 @@ func EventColumn[E, C any](name string, serialize func(dst []byte, e *E) []byte,
 	}
 }
 
-// FieldPart is a field that is stored with others, see [EventColumn].
+// FieldPart returns the part for a field that is stored together with others; see [EventColumn].
 func FieldPart[E, C, T any](of func(e *E) *T, in func(c *C) *[]T) Part[E, C] { return newPart(of, in) }
 
-// OptionalPart is [FieldPart] for a field that is nil where an event lacks it.
+// OptionalPart is like [FieldPart] for a field that is nil if an event lacks it.
 func OptionalPart[E, C, T any](of func(e *E) **T, in func(c *C) *[]*T) Part[E, C] {
 	p := newPart(of, in)
 	p.own = func(e *E) { *of(e) = codec.Clone(*of(e)) }
 	return p
 }
 
-// BytesPart is [FieldPart] for a field that is a slice.
+// BytesPart is like [FieldPart] for a slice field.
 func BytesPart[E, C any, T ~[]byte](of func(e *E) *T, in func(c *C) *[]T) Part[E, C] {
 	p := newPart(of, in)
 	p.own = func(e *E) { *of(e) = bytes.Clone(*of(e)) }

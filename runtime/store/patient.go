@@ -12,15 +12,14 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// patient is an Admin whose calls are retried, each until its time is up: the
-// client does not, for calls that change something. To repeat one whose reply
-// was lost is safe: what is there already is no failure.
+// patient is an Admin that retries calls until they time out. The client does not retry
+// calls that change something. Repeating one whose reply was lost is safe, because what
+// already exists is not an error.
 type patient struct {
 	admin   Admin
 	timeout time.Duration
 }
 
-// tableInfo reads a table.
 func (p patient) tableInfo(ctx context.Context, table string) (info *bigtable.TableInfo, err error) {
 	_, err = p.do(ctx, func(ctx context.Context) (err error) {
 		info, err = p.admin.TableInfo(ctx, table)
@@ -29,12 +28,12 @@ func (p patient) tableInfo(ctx context.Context, table string) (info *bigtable.Ta
 	return info, err
 }
 
-// createTable makes a table; lost is as [patient.do] says.
+// createTable creates a table. For lost, see [patient.do].
 func (p patient) createTable(ctx context.Context, conf *bigtable.TableConf) (lost bool, err error) {
 	return p.do(ctx, func(ctx context.Context) error { return p.admin.CreateTableFromConf(ctx, conf) })
 }
 
-// createFamily makes a family; lost is as [patient.do] says.
+// createFamily creates a family. For lost, see [patient.do].
 func (p patient) createFamily(ctx context.Context, table, family string, config bigtable.Family) (lost bool, err error) {
 	return p.do(ctx, func(ctx context.Context) error {
 		return p.admin.CreateColumnFamilyWithConfig(ctx, table, family, config)
@@ -49,7 +48,7 @@ func (p patient) updateFamily(ctx context.Context, table, family string, config 
 	return err
 }
 
-// addKeySchema gives a row key schema to a table that has none.
+// addKeySchema adds a row key schema to a table without one.
 func (p patient) addKeySchema(ctx context.Context, table string, schema bigtable.StructType) error {
 	_, err := p.do(ctx, func(ctx context.Context) error {
 		return p.admin.UpdateTableWithRowKeySchema(ctx, table, schema)
@@ -65,8 +64,8 @@ func (p patient) protect(ctx context.Context, table string, protection bigtable.
 	return err
 }
 
-// do calls f again while that may help, until its time is up. lost reports
-// whether an attempt may have been carried out though its reply was none.
+// do calls f, and again after transient errors until it times out. lost reports whether
+// an attempt without a reply may have succeeded.
 func (p patient) do(ctx context.Context, f func(ctx context.Context) error) (lost bool, err error) {
 	ctx, cancel := within(ctx, p.timeout)
 	defer cancel()
@@ -81,15 +80,15 @@ func (p patient) do(ctx context.Context, f func(ctx context.Context) error) (los
 		select {
 		case <-ctx.Done():
 			return lost, explain(ctx, err)
-		case <-time.After(wait/2 + rand.N(wait/2)): // not in step with other processes
+		case <-time.After(wait/2 + rand.N(wait/2)): // avoids synchronizing with other processes
 		}
 		wait = min(2*wait, 5*time.Second)
 	}
 }
 
-// passing reports whether a call that failed may succeed later: for one of the
-// reasons for which the client repeats what it reads, or because somebody else
-// changes the table, for which the service has no code of its own.
+// passing reports whether an error is transient: one that the client retries for reads,
+// or a concurrent change of the table, for which the service has no status code of its
+// own.
 func passing(err error) bool {
 	switch status.Code(err) {
 	case codes.Unavailable, codes.Aborted, codes.DeadlineExceeded:
@@ -100,8 +99,7 @@ func passing(err error) bool {
 	return false
 }
 
-// outOfTime reports whether a request failed because its time was up, or that
-// of all of them.
+// outOfTime reports whether a request failed because it or the whole run timed out.
 func outOfTime(ctx context.Context, err error) bool {
 	return err != nil && (ctx.Err() != nil || errors.Is(err, context.DeadlineExceeded))
 }

@@ -9,19 +9,19 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
-// Plan is what [Setup] did or would do.
+// Plan describes what [Setup] did or would do.
 type Plan struct {
-	// Changes are in the order of the tables: first the table itself, then its
-	// new families, then the rules of those it has, then its row key schema and its
-	// deletion protection.
+	// Changes are in the order of the tables: first the table itself, then its new
+	// families, the rules of existing families, its row key schema and its deletion
+	// protection.
 	Changes []Change
-	Strays  []Stray // by table and name
+	Strays  []Stray // sorted by table and name
 }
 
-// Empty reports whether there is nothing to do.
+// Empty reports whether the plan contains no changes.
 func (p Plan) Empty() bool { return len(p.Changes) == 0 }
 
-// Refused returns the changes that are not allowed.
+// Refused returns the changes that are refused.
 func (p Plan) Refused() []Change {
 	var refused []Change
 	for _, c := range p.Changes {
@@ -32,8 +32,7 @@ func (p Plan) Refused() []Change {
 	return refused
 }
 
-// String returns a line for each change, two for one that is refused, and one
-// for each stray; empty if there are none.
+// String returns one line per change, two for a refused one, and one per stray.
 func (p Plan) String() string {
 	var b strings.Builder
 	for _, c := range p.Changes {
@@ -50,21 +49,21 @@ func (p Plan) of(table string) []Change {
 	return slices.DeleteFunc(slices.Clone(p.Changes), func(c Change) bool { return c.Table != table })
 }
 
-// changed returns those of the tables that the plan changes.
+// changed returns the tables that the plan changes.
 func (p Plan) changed(tables []Table) []Table {
 	return slices.DeleteFunc(slices.Clone(tables), func(t Table) bool { return len(p.of(t.ID)) == 0 })
 }
 
-// Stray is a live table, or a part of one, that the schemas do not know. Set-up
-// leaves it alone.
+// Stray is a live table, or a part of one, that is not in the schemas. Setup does not
+// change it.
 type Stray struct {
 	Table      string // with its prefix
 	Family     string // empty for a table
-	KeySchema  bool   // it is the row key schema of the table
-	Protection bool   // it is the deletion protection of the table
+	KeySchema  bool   // the stray is the table's row key schema
+	Protection bool   // the stray is the table's deletion protection
 }
 
-// String names the stray and says that it is left alone.
+// String describes the stray and says that setup does not change it.
 func (s Stray) String() string {
 	what := where(s.Table, s.Family)
 	switch {
@@ -76,7 +75,7 @@ func (s Stray) String() string {
 	return "? " + what + ": not in the schemas, left alone"
 }
 
-// where names a family of a table, or a table.
+// where describes a table or one of its families.
 func where(table, family string) string {
 	if family == "" {
 		return "table " + table
@@ -84,45 +83,47 @@ func where(table, family string) string {
 	return "family " + family + " of table " + table
 }
 
-// ChangeKind says what a change changes.
+// ChangeKind is the kind of a change.
 type ChangeKind int
 
 const (
-	AddTable        ChangeKind = iota // makes a table; its families are changes of their own
-	AddFamily                         // makes a family
-	ChangeRule                        // gives a family another garbage collection rule
-	ChangeValueType                   // would make a family one of plain cells, which Bigtable cannot
-	AddKeySchema                      // gives a row key schema to a table that has none
-	ChangeKeySchema                   // would give a table another row key schema, which Bigtable cannot
+	AddTable        ChangeKind = iota // creates a table; its families are separate changes
+	AddFamily                         // creates a family
+	ChangeRule                        // changes the garbage collection rule of a family
+	ChangeValueType                   // would remove the value type of a family, which Bigtable does not support
+	AddKeySchema                      // adds a row key schema to a table without one
+	ChangeKeySchema                   // would change the row key schema of a table, which Bigtable does not support
 	Protect                           // protects a table from deletion
-	Unprotect                         // takes the deletion protection of a table off
+	Unprotect                         // removes the deletion protection of a table
 )
 
-// Change is one thing that set-up did or would do.
+// Change is one thing that setup did or would do.
 type Change struct {
 	Kind   ChangeKind
 	Table  string       // with its prefix
 	Family string       // empty for AddTable
 	Have   codec.GCRule // ChangeRule
 	Want   codec.GCRule // AddFamily, ChangeRule
-	// ValueType is the one that the family has, for ChangeValueType.
+	// ValueType is the family's live value type, for ChangeValueType.
 	ValueType string
-	// KeySchema is what GoogleSQL is to read, for AddKeySchema and ChangeKeySchema.
+	// KeySchema is the new row key schema, for AddKeySchema and ChangeKeySchema.
 	KeySchema *KeySchema
-	// Splits is the number of keys that the table is split at, for AddTable.
+	// Splits is the number of initial split keys, for AddTable.
 	Splits int
-	// Hazards are why the change must be allowed: "shorter_age",
-	// "fewer_versions", "one_second", "default_expiration", "drop_rule",
-	// "value_type", "row_key_schema" or "drop_protection". Without any it is safe.
+	// Hazards are the reasons for which the change must be allowed by name:
+	// "shorter_age", "fewer_versions", "one_second", "default_expiration", "drop_rule",
+	// "value_type", "row_key_schema" or "drop_protection". A change without hazards is
+	// safe.
 	Hazards []string
-	// Reasons say what the change does to data, and where Bigtable refuses it.
+	// Reasons describe the effect on data and the cases in which Bigtable rejects the
+	// change.
 	Reasons []string
-	Rules   []string // the rules of btgen that it touches, such as "T09"
-	Refused bool     // it has a hazard and is not allowed
+	Rules   []string // IDs of btgen's rules, such as "T09"
+	Refused bool     // the change has a hazard and is not allowed
 }
 
-// Name names the change for Options.Allow: what it does and where, for instance
-// "shorter_age:t/m", or "shorter_age+fewer_versions:t/m" if it does both.
+// Name returns the name of the change for Options.Allow, which consists of its hazards
+// and its place, such as "shorter_age:t/m" or "shorter_age+fewer_versions:t/m".
 func (c Change) Name() string {
 	what := strings.Join(c.Hazards, "+")
 	switch {
@@ -142,8 +143,8 @@ func (c Change) Name() string {
 	return what + ":" + c.Table + "/" + c.Family
 }
 
-// String describes the change in a line, such as "+ family m of table t:
-// max_age 7d", and says in a second one, if it is refused, how to allow it.
+// String describes the change on one line, such as "+ family m of table t: max_age 7d".
+// If the change is refused, a second line says how to allow it.
 func (c Change) String() string {
 	switch {
 	case !c.Refused:
@@ -156,7 +157,7 @@ func (c Change) String() string {
 	return c.line() + "\n  refused; to allow it: " + c.Name()
 }
 
-// impossible reports whether the change is none that could be allowed.
+// impossible reports whether the change cannot be allowed.
 func (c Change) impossible() bool { return c.Kind == ChangeValueType || c.Kind == ChangeKeySchema }
 
 // line describes the change.
@@ -192,7 +193,7 @@ func (c Change) line() string {
 	return s
 }
 
-// plural returns the noun for a number of things.
+// plural returns noun in the form for n things.
 func plural(n int, noun string) string {
 	if n == 1 {
 		return noun
@@ -200,7 +201,7 @@ func plural(n int, noun string) string {
 	return noun + "s"
 }
 
-// showRuleChange says which rule becomes which, as schemas write them.
+// showRuleChange describes the change of a rule in the notation of schemas.
 func showRuleChange(have, want codec.GCRule) string {
 	to := showRule(want)
 	if have.Kind == want.Kind {
@@ -212,7 +213,7 @@ func showRuleChange(have, want codec.GCRule) string {
 	return showRule(have) + " → " + to
 }
 
-// showRule returns a rule as schemas write it.
+// showRule returns a rule in the notation of schemas.
 func showRule(r codec.GCRule) string {
 	switch r.Kind {
 	case codec.GCMaxAge:
@@ -236,7 +237,8 @@ func showRules(rules []codec.GCRule) string {
 	return "(" + strings.Join(parts, ", ") + ")"
 }
 
-// showAge returns an age as schemas write it, in days and the units below: "1d12h".
+// showAge returns an age in the notation of schemas, in days and smaller units:
+// "1d12h".
 func showAge(d time.Duration) string {
 	var b strings.Builder
 	for _, u := range []struct {
@@ -257,14 +259,14 @@ func showAge(d time.Duration) string {
 	return b.String()
 }
 
-// ageDay is what ages are counted in.
+// ageDay is the largest unit of ages.
 const ageDay = 24 * time.Hour
 
-// RefusedError says that set-up changed nothing, since these changes are refused
-// unless they are allowed by name; see [Change.Name] and Options.Allow.
+// RefusedError reports that setup changed nothing because these changes must be allowed
+// by name; see [Change.Name] and Options.Allow.
 type RefusedError struct{ Changes []Change }
 
-// Error lists the changes, why each is refused, and the name that allows it.
+// Error lists the changes, their reasons, and the names that allow them.
 func (e *RefusedError) Error() string {
 	s := "nothing was changed: what follows is refused unless it is allowed by name (Options.Allow, or --allow of btgen-live)"
 	for _, c := range e.Changes {
@@ -273,10 +275,10 @@ func (e *RefusedError) Error() string {
 	return s
 }
 
-// VerifyError says that tables, once read back, were not as set-up had left them.
+// VerifyError reports tables that were not as setup left them when it read them back.
 type VerifyError struct{ Changes []Change }
 
-// Error lists what there is still to do, and what to do about that.
+// Error lists the remaining changes and says what to do.
 func (e *VerifyError) Error() string {
 	s := "read back after the set-up, this is not as it was left: see who else changes it, or whether the server keeps what it is sent, and run the set-up again"
 	for _, c := range e.Changes {
@@ -285,14 +287,13 @@ func (e *VerifyError) Error() string {
 	return s
 }
 
-// TableError says why a table cannot be made.
+// TableError reports why a table cannot be created.
 type TableError struct {
 	Table  string // with its prefix
-	Rule   string // the rule of btgen that it breaks, such as "L07"; may be empty
+	Rule   string // ID of btgen's rule, such as "L07"; may be empty
 	Reason string
 }
 
-// Error names the table and the reason.
 func (e *TableError) Error() string {
 	s := "table " + e.Table + ": " + e.Reason
 	if e.Rule != "" {
