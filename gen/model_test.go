@@ -22,7 +22,7 @@ import (
 // TestModel compiles random schemas and runs their code against an in-memory
 // server: what is written, collected and read must be what the model says, and
 // what crosses the wire no more than the events that are read and the layout's
-// plans take. Every strategy that fits a pattern is among them. So must their
+// access paths take. Every strategy that fits a pattern is among them. So must their
 // generated tests pass, which are written with the code. A usual run takes a schema of
 // each pattern, and a long one all. BTGEN_MODEL_CASES is how many cases are run in all;
 // a nightly run has 10000 or more, and BTGEN_MODEL_SEED gives it other schemas.
@@ -49,9 +49,9 @@ func TestModel(t *testing.T) {
 	result := generateRandom(t, inputs, root)
 	writeTested(t, dir, 0, result.Files)
 	readModel(t)
-	plans := map[string]map[string]model.Plan{}
+	access := map[string]map[string]model.AccessPath{}
 	for _, l := range result.Layouts {
-		plans[l.Package] = plansOf(l)
+		access[l.Package] = accessOf(l)
 	}
 	paths := pathsOf(len(schemas), seed)
 	for n := range testPackages() {
@@ -61,7 +61,7 @@ func TestModel(t *testing.T) {
 			some, theirs = append(some, schemas[i]), append(theirs, paths[i])
 		}
 		var main bytes.Buffer
-		if err := modelTest.Execute(&main, map[string]any{"Root": root, "Schemas": some, "Plans": plans, "Paths": theirs}); err != nil {
+		if err := modelTest.Execute(&main, map[string]any{"Root": root, "Schemas": some, "Access": access, "Paths": theirs}); err != nil {
 			t.Fatal(err)
 		}
 		write(t, filepath.Join(testFolder(dir, n), "model_test.go"), main.Bytes())
@@ -97,24 +97,24 @@ func pathsOf(schemas, seed int) []string {
 	return paths
 }
 
-// plansOf returns how a layout has the reads of its schema answered, by the names
+// accessOf returns how a layout has the reads of its schema answered, by the names
 // that the driver has for them.
-func plansOf(l *layout.Layout) map[string]model.Plan {
-	plans := map[string]model.Plan{}
+func accessOf(l *layout.Layout) map[string]model.AccessPath {
+	access := map[string]model.AccessPath{}
 	for _, q := range append(slices.Clone(l.Queries), l.ReadQuery()) {
-		streams := q.Plan.Salts
+		streams := q.Path.Salts
 		if q.Table.Metrics() {
 			streams *= len(q.Table.Columns)
 		}
-		plans[q.Name] = model.Plan{
+		access[q.Name] = model.AccessPath{
 			Streams: streams, Gathered: sample.Gathers(l, &q),
-			Timed:      q.Plan.Timed,
+			Timed:      q.Path.Timed,
 			Contiguous: q.Contiguous() && !q.Table.Metrics(),
 			Single:     len(q.By) == len(l.Series),
-			Edges:      q.Table.Pattern == codec.BucketOffsets && q.Plan.Timed && !q.Table.Shape(l).ByTimestamp(),
+			Edges:      q.Table.Pattern == codec.BucketOffsets && q.Path.Timed && !q.Table.Shape(l).ByTimestamp(),
 		}
 	}
-	return plans
+	return access
 }
 
 // readModel reads the source of the model, most of which is not part of this
@@ -183,7 +183,7 @@ func Test_{{.Name}}_{{.Pattern}}(t *testing.T) {
 	driver := model.Driver[{{.Name}}.EventEvent]{
 		Client: bt.Client,
 		Traffic: traffic,
-		Plans: {{printf "%#v" (index $.Plans .Name)}},
+		Paths: {{printf "%#v" (index $.Access .Name)}},
 		Setup: func(prefix string) error {
 			_, err := {{.Name}}.SetupEvent(t.Context(), bt.Admin, {{.Name}}.Options{TablePrefix: prefix})
 			return err

@@ -33,12 +33,12 @@ input to standard output.`,
 			if len(paths) == 1 && paths[0] == "-" {
 				return formatInput(cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr())
 			}
-			steps, err := planFormat(cmd.OutOrStdout(), paths)
+			steps, err := formatSteps(cmd.OutOrStdout(), paths)
 			if err != nil {
 				return err
 			}
 			if check {
-				return printDiff(cmd.OutOrStdout(), &output.Plan{Steps: steps})
+				return printDiff(cmd.OutOrStdout(), &output.Changes{Steps: steps})
 			}
 			if err := cli.Replace(cmd.Context(), steps...); err != nil {
 				return err
@@ -63,9 +63,9 @@ func format(name string, text []byte) ([]byte, diag.List) {
 	return schema.Format(name, text)
 }
 
-// planFormat returns the steps that format files. It prints the errors of files that cannot
+// formatSteps returns the steps that format files. It prints the errors of files that cannot
 // be formatted.
-func planFormat(stdout io.Writer, paths []string) ([]output.Step, error) {
+func formatSteps(stdout io.Writer, paths []string) ([]output.Step, error) {
 	p, err := project.Files(paths)
 	if err != nil {
 		return nil, err

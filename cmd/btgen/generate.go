@@ -57,36 +57,36 @@ func runGenerate(cmd *cobra.Command, paths []string, out string, prune bool) err
 	defer unlock()
 	progress := cli.StartProgress(cmd.ErrOrStderr(), cmd.Root().Name())
 	defer progress.Stop()
-	target, plan, schemas, err := plan(cmd, progress, paths, out)
+	target, changes, schemas, err := compare(cmd, progress, paths, out)
 	if err != nil {
 		return err
 	}
 	if !prune {
-		if err := plan.CheckRemovals(); err != nil {
+		if err := changes.CheckRemovals(); err != nil {
 			return err
 		}
 	}
-	progress.Step("writing %s", count(len(plan.Steps), "file"))
-	if err := cli.Commit(cmd.Context(), plan); err != nil {
+	progress.Step("writing %s", count(len(changes.Steps), "file"))
+	if err := cli.Commit(cmd.Context(), changes); err != nil {
 		return err
 	}
 	progress.Stop()
-	note(cmd, target, plan)
-	return printChanged(cmd, target, plan, schemas)
+	note(cmd, target, changes)
+	return printChanged(cmd, target, changes, schemas)
 }
 
 // printChanged prints how many files have changed, and how to require a missing runtime.
-func printChanged(cmd *cobra.Command, target *project.Target, plan *output.Plan, schemas int) error {
+func printChanged(cmd *cobra.Command, target *project.Target, changes *output.Changes, schemas int) error {
 	if target.LacksRuntime {
 		fmt.Fprintf(cmd.ErrOrStderr(), "%s: note: the code imports the runtime, which go.mod does not require; run: go get %s\n", cmd.Root().Name(), cli.ModuleVersion())
 	}
-	created, updated, removed := plan.Changed()
+	created, updated, removed := changes.Changed()
 	if created+updated+removed == 0 {
-		_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s: all %s up to date\n", count(schemas, "schema"), count(len(plan.Steps), "file"))
+		_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s: all %s up to date\n", count(schemas, "schema"), count(len(changes.Steps), "file"))
 		return err
 	}
 	_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s: %d of %s created, %d updated, %d removed\n",
-		count(schemas, "schema"), created, count(len(plan.Steps)-removed, "file"), updated, removed)
+		count(schemas, "schema"), created, count(len(changes.Steps)-removed, "file"), updated, removed)
 	return err
 }
 
@@ -103,22 +103,22 @@ should be removed, print a unified diff and exit with 1. No file is changed.
 		RunE: func(cmd *cobra.Command, paths []string) error {
 			progress := cli.StartProgress(cmd.ErrOrStderr(), cmd.Root().Name())
 			defer progress.Stop()
-			target, plan, _, err := plan(cmd, progress, paths, out)
+			target, changes, _, err := compare(cmd, progress, paths, out)
 			if err != nil {
 				return err
 			}
 			progress.Stop()
-			note(cmd, target, plan)
-			return printDiff(cmd.OutOrStdout(), plan)
+			note(cmd, target, changes)
+			return printDiff(cmd.OutOrStdout(), changes)
 		},
 	}
 	outFlag(cmd, &out)
 	return cmd
 }
 
-// printDiff prints the changes of a plan. If there are any, it returns ErrFindings.
-func printDiff(stdout io.Writer, plan *output.Plan) error {
-	diff := plan.Diff()
+// printDiff prints changes. If there are any, it returns ErrFindings.
+func printDiff(stdout io.Writer, changes *output.Changes) error {
+	diff := changes.Diff()
 	if len(diff) == 0 {
 		return nil
 	}
@@ -133,9 +133,9 @@ func outFlag(cmd *cobra.Command, out *string) {
 	cmd.Flags().StringVarP(out, "out", "o", "", `output folder (default "generated")`)
 }
 
-// plan returns the target, the plan that brings it up to date, and the number of schemas. It
+// compare returns the target, the changes that bring it up to date, and the number of schemas. It
 // prints the findings in the schemas.
-func plan(cmd *cobra.Command, progress *cli.Progress, paths []string, out string) (*project.Target, *output.Plan, int, error) {
+func compare(cmd *cobra.Command, progress *cli.Progress, paths []string, out string) (*project.Target, *output.Changes, int, error) {
 	progress.Step("reading schemas")
 	p, err := project.Load(paths, out)
 	if err != nil {
@@ -154,22 +154,22 @@ func plan(cmd *cobra.Command, progress *cli.Progress, paths []string, out string
 		return nil, nil, 0, err
 	}
 	progress.Step("comparing %s", count(len(result.Files), "file"))
-	plan, err := output.Compare(target.Dir, result.Files, target)
+	changes, err := output.Compare(target.Dir, result.Files, target)
 	if err != nil {
 		return nil, nil, 0, err
 	}
-	return target, plan, len(p.Inputs), nil
+	return target, changes, len(p.Inputs), nil
 }
 
 // note prints which generated files are left alone although they may be unused.
-func note(cmd *cobra.Command, target *project.Target, plan *output.Plan) {
+func note(cmd *cobra.Command, target *project.Target, changes *output.Changes) {
 	print := func(format, path string) {
 		fmt.Fprintf(cmd.ErrOrStderr(), "%s: note: "+format+"\n", cmd.Root().Name(), words.Printable(filepath.ToSlash(path)))
 	}
-	for _, path := range plan.Orphans {
+	for _, path := range changes.Orphans {
 		print("%s was left alone, although its schema and project no longer exist; remove it if it is unused", path)
 	}
-	if !plan.New() {
+	if !changes.New() {
 		return
 	}
 	for _, dir := range target.Elsewhere() {

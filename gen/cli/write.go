@@ -18,12 +18,12 @@ import (
 // package files.
 func Read(file string, most int64) ([]byte, error) { return files.Read(file, most) }
 
-// Commit carries out a plan. If the process is interrupted meanwhile, it undoes the changes
+// Commit makes changes. If the process is interrupted meanwhile, it undoes the changes
 // and returns an error.
-func Commit(ctx context.Context, plan *output.Plan) error {
+func Commit(ctx context.Context, changes *output.Changes) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	err := plan.Commit(ctx)
+	err := changes.Commit(ctx)
 	if err != nil && ctx.Err() != nil {
 		return fmt.Errorf("nothing was changed: %w", err)
 	}
@@ -38,11 +38,11 @@ func Replace(ctx context.Context, steps ...output.Step) error {
 		return err
 	}
 	defer unlock()
-	plan, err := output.ReplaceAll(steps...)
+	changes, err := output.ReplaceAll(steps...)
 	if err != nil {
 		return err
 	}
-	return Commit(ctx, plan)
+	return Commit(ctx, changes)
 }
 
 // Write replaces the content of a file that the user has named, atomically. It follows

@@ -157,19 +157,19 @@ func (s *schemaFile) keyWrite(t *layout.Table) jen.Code {
 
 // keySuffix declares the method that returns what follows the time of a series.
 func (s *schemaFile) keySuffix(t *layout.Table) jen.Code {
-	plan := s.layout.SeriesPlan(t)
-	if len(plan.After) == 0 {
+	path := s.layout.SeriesPath(t)
+	if len(path.After) == 0 {
 		return nil
 	}
 	end := "Prefix"
-	if plan.Whole {
+	if path.Whole {
 		end = "Key"
 	}
 	return doc("suffix returns what follows the time in the keys of the series.").Line().
 		Func().Params(jen.Id("k").Id(s.names.key(t))).Id("suffix").Params().
 		Params(jen.Index().Byte(), jen.Error()).BlockFunc(func(g *jen.Group) {
 		s.newKeyWriter(g, t, "w", jen.Nil())
-		s.writeSegments(g, t, plan.After, ofKey())
+		s.writeSegments(g, t, path.After, ofKey())
 		g.Return(jen.Id("w").Dot(end).Call())
 	})
 }

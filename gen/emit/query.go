@@ -116,7 +116,7 @@ func distinctNames(wanted []string, reserved map[string]bool) []string {
 // queryVar declares what the store knows of a query.
 func (s *schemaFile) queryVar(q *layout.Query) jen.Code {
 	fields := []field{{"Name", jen.Lit(q.Name)}, {"Spans", jen.Id(s.names.querySpans(q))}}
-	if !q.Plan.Timed {
+	if !q.Path.Timed {
 		fields = append(fields, field{"AllTimes", jen.True()})
 	}
 	if q.Contiguous() {
@@ -197,8 +197,8 @@ func (s *schemaFile) sameSeries(series []int) *jen.Statement {
 func (s *schemaFile) querySpans(q *layout.Query) jen.Code {
 	each, values := "", jen.Null()
 	switch {
-	case q.Plan.Salts > 1:
-		each, values = "salt", jen.Lit(q.Plan.Salts)
+	case q.Path.Salts > 1:
+		each, values = "salt", jen.Lit(q.Path.Salts)
 	case q.Table.Metrics():
 		each, values = "metric", jen.Index().String().ValuesFunc(func(g *jen.Group) {
 			for _, c := range q.Table.Columns {
@@ -233,23 +233,23 @@ func (s *schemaFile) querySpans(q *layout.Query) jen.Code {
 // querySpan makes span, and err.
 func (s *schemaFile) querySpan(g *jen.Group, q *layout.Query) {
 	s.newKeyWriter(g, q.Table, "before", jen.Nil())
-	s.writeKnown(g, "before", q, q.Plan.Before)
+	s.writeKnown(g, "before", q, q.Path.Before)
 	suffix := jen.Nil()
-	if len(q.Plan.After) > 0 {
+	if len(q.Path.After) > 0 {
 		s.newKeyWriter(g, q.Table, "after", jen.Nil())
-		s.writeKnown(g, "after", q, q.Plan.After)
+		s.writeKnown(g, "after", q, q.Path.After)
 		suffix = jen.Id("after").Dot("Prefix")
-		if q.Plan.Whole {
+		if q.Path.Whole {
 			suffix = jen.Id("after").Dot("Key")
 		}
 	}
-	g.List(jen.Id("span"), jen.Err()).Op(":=").Add(s.store("Span")).Call(jen.Id("before").Dot("Prefix"), suffix, jen.Lit(q.Table.Delimiter), jen.Lit(q.Plan.Whole))
+	g.List(jen.Id("span"), jen.Err()).Op(":=").Add(s.store("Span")).Call(jen.Id("before").Dot("Prefix"), suffix, jen.Lit(q.Table.Delimiter), jen.Lit(q.Path.Whole))
 }
 
 // writeKnown writes the segments that a query gives.
 func (s *schemaFile) writeKnown(g *jen.Group, to string, q *layout.Query, segments []layout.Segment) {
 	c := keyCode{to: to, from: "e", metric: jen.Id("metric")}
-	if q.Plan.Salts > 1 {
+	if q.Path.Salts > 1 {
 		c.salt = jen.Id("salt")
 	}
 	s.writeSegments(g, q.Table, segments, c)

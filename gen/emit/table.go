@@ -201,14 +201,14 @@ func (s *schemaFile) keys(t *layout.Table) []field {
 		metric, more = jen.Id("metric"), []field{{"Metric", jen.Id("metric")}}
 	}
 	metric.String()
-	plan := s.layout.SeriesPlan(t)
+	path := s.layout.SeriesPath(t)
 	fields := []field{
 		{"Append", jen.Func().Params(event(), metric.Clone(), jen.Id("dst").Index().Byte()).Params(jen.Index().Byte(), jen.Error()).Block(
 			jen.Return(s.keyOf(t, true, more...).Dot("Append").Call(jen.Id("dst"))))},
 		{"Prefix", jen.Func().Params(event(), metric.Clone()).Params(jen.Index().Byte(), jen.Error()).Block(
 			jen.Return(s.keyOf(t, false, more...).Dot("Prefix").Call()))},
 	}
-	if len(plan.After) > 0 {
+	if len(path.After) > 0 {
 		fields = append(fields, field{"Suffix", jen.Func().Params(event(), metric).Params(jen.Index().Byte(), jen.Error()).Block(
 			jen.Return(s.keyOf(t, false, more...).Dot("suffix").Call()))})
 	}
@@ -216,7 +216,7 @@ func (s *schemaFile) keys(t *layout.Table) []field {
 	if t.Delimiter != "" {
 		fields = append(fields, field{"Delimiter", jen.Lit(t.Delimiter)})
 	}
-	if !plan.Whole {
+	if !path.Whole {
 		fields = append(fields, field{"Open", jen.True()})
 	}
 	if t.Pattern.Bucketed() && !sharesRows(t) {

@@ -21,11 +21,11 @@ const rangeCost = 10
 // what is estimated is no better. Our judgement.
 const sameCost = 4
 
-// cost estimates the work of a plan for a read of usual length: how many events the
+// cost estimates the work of an access path for a read of usual length: how many events the
 // server passes over or sends, and how many ranges of rows it looks for. So that tables
 // are weighed by their keys alone, all are taken to keep events for the horizon, and
 // an event of any pattern counts as one: which is best depends on what is done with it.
-func (t *Table) cost(l *Layout, p Plan, horizon time.Duration) float64 {
+func (t *Table) cost(l *Layout, p AccessPath, horizon time.Duration) float64 {
 	span := horizon
 	if p.Timed {
 		span = usualRead
@@ -38,9 +38,9 @@ func (t *Table) cost(l *Layout, p Plan, horizon time.Duration) float64 {
 	return events + rangeCost*ranges
 }
 
-// seriesFound estimates how many series the rows of a plan are of: those that have the
+// seriesFound estimates how many series the rows of an access path are of: those that have the
 // values which narrow the rows down.
-func (t *Table) seriesFound(l *Layout, p Plan) float64 {
+func (t *Table) seriesFound(l *Layout, p AccessPath) float64 {
 	narrowing := p.Before
 	if t.Pattern.Bucketed() {
 		narrowing = slices.Concat(p.Before, p.After)

@@ -21,7 +21,7 @@ type Query struct {
 	Allow   []Allowance // of rules about queries
 	Table   *Table      // the one that the schema names, or that answers it best
 	Named   diag.Pos    // where the schema names the table; no place if it does not
-	Plan    Plan
+	Path    AccessPath
 	// FilteredBy are the names of the series values by which rows are filtered out: the
 	// ranges hold some with other values.
 	FilteredBy []string
@@ -30,8 +30,8 @@ type Query struct {
 // Allows reports whether the schema excuses the rule for q.
 func (q *Query) Allows(rule string) bool { return allows(q.Allow, rule) }
 
-// Plan is how a table answers a query: which rows are asked for.
-type Plan struct {
+// AccessPath is how a table answers a query: which rows are read.
+type AccessPath struct {
 	// Before are the segments in front of the time that are known: all of them, if
 	// Timed is set, or those in front of the first that is not.
 	Before []Segment
@@ -50,8 +50,8 @@ type Plan struct {
 	Filtered []int
 }
 
-// plan returns how a table answers a query by some series values.
-func (t *Table) plan(by []int) Plan {
+// path returns how a table answers a query by some series values.
+func (t *Table) path(by []int) AccessPath {
 	p := t.rowsOf(by)
 	for _, i := range by {
 		if !hasSeries(p.Before, i) && !hasSeries(p.After, i) {
@@ -61,9 +61,9 @@ func (t *Table) plan(by []int) Plan {
 	return p
 }
 
-// rowsOf is plan without what is checked.
-func (t *Table) rowsOf(by []int) Plan {
-	p := Plan{Salts: 1}
+// rowsOf is path without what is checked.
+func (t *Table) rowsOf(by []int) AccessPath {
+	p := AccessPath{Salts: 1}
 	for _, g := range t.BeforeTime() {
 		switch {
 		case g.Kind == SaltSegment && !g.known(by):
@@ -109,13 +109,13 @@ func hasKind(segments []Segment, kind SegmentKind) bool {
 }
 
 // Filtered returns the series values that a query gives and that are not among the
-// segments of its plan: of the rows that it finds, those with others are passed over.
-func (q *Query) Filtered() []int { return q.Plan.Filtered }
+// segments of its access path: of the rows that it finds, those with others are passed over.
+func (q *Query) Filtered() []int { return q.Path.Filtered }
 
 // Contiguous reports whether the rows of all times are asked for, and those of a
 // series follow one another.
 func (q *Query) Contiguous() bool {
-	return !q.Plan.Timed && !slices.ContainsFunc(q.Table.AfterTime(), func(g Segment) bool { return g.Kind == SeriesSegment })
+	return !q.Path.Timed && !slices.ContainsFunc(q.Table.AfterTime(), func(g Segment) bool { return g.Kind == SeriesSegment })
 }
 
 // ByKeys reports whether the rows of a query are found by a filter of their keys:
@@ -125,7 +125,7 @@ func (q *Query) ByKeys(l *Layout) bool { return len(q.Filtered()) > 0 || q.timeI
 // timeInKeys reports whether rows of all times are asked for and it is their keys that
 // say when events are.
 func (q *Query) timeInKeys(l *Layout) bool {
-	return !q.Plan.Timed && !q.Table.Shape(l).ByTimestamp()
+	return !q.Path.Timed && !q.Table.Shape(l).ByTimestamp()
 }
 
 // PatternPart is what a pattern for keys has for a segment.
@@ -154,9 +154,9 @@ func (q *Query) PatternPart(l *Layout, g Segment) PatternPart {
 	return AnyPart
 }
 
-// unsalted leaves the salt of a plan out if nothing behind it narrows the rows
+// unsalted leaves the salt of an access path out if nothing behind it narrows the rows
 // down: all salts are then one range.
-func (p Plan) unsalted() Plan {
+func (p AccessPath) unsalted() AccessPath {
 	i := slices.IndexFunc(p.Before, func(g Segment) bool { return g.Kind == SaltSegment })
 	if p.Salts > 1 && !hasKind(p.Before[i:], SeriesSegment) {
 		p.Before, p.Salts = p.Before[:i], 1
@@ -166,7 +166,7 @@ func (p Plan) unsalted() Plan {
 
 // trimmed leaves out the end of what is known behind the time where it says
 // nothing: fixed text, and a salt of what stands before it.
-func (p Plan) trimmed() Plan {
+func (p AccessPath) trimmed() AccessPath {
 	for n := len(p.After); n > 0; n-- {
 		g := p.After[n-1]
 		known := slices.Concat(p.Before, p.After[:n-1])
@@ -182,23 +182,23 @@ func (p Plan) trimmed() Plan {
 // scans reports whether no series value that a query gives narrows the rows down.
 // Behind the time it does where the rows of buckets are named; where each event
 // has a row, the server walks those of all series.
-func (t *Table) scans(p Plan) bool {
+func (t *Table) scans(p AccessPath) bool {
 	return !hasKind(p.Before, SeriesSegment) && !(t.Pattern.Bucketed() && hasKind(p.After, SeriesSegment))
 }
 
 // Unbounded reports whether the values that the query gives do not narrow the rows down,
 // even where it asks for all series.
-func (q *Query) Unbounded() bool { return q.Table.scans(q.Plan) }
+func (q *Query) Unbounded() bool { return q.Table.scans(q.Path) }
 
 // Scans reports whether the query reads rows that it does not ask for, since no series
 // value that it gives narrows them down. One of all series asks for all rows in its
 // range of time.
 func (q *Query) Scans() bool {
-	return q.Table.scans(q.Plan) && !(len(q.By) == 0 && q.Plan.Timed)
+	return q.Table.scans(q.Path) && !(len(q.By) == 0 && q.Path.Timed)
 }
 
-// filteredBy returns the names of the series values by which a plan passes over rows.
-func (t *Table) filteredBy(l *Layout, p Plan) []string {
+// filteredBy returns the names of the series values by which an access path passes over rows.
+func (t *Table) filteredBy(l *Layout, p AccessPath) []string {
 	var names []string
 	for i, f := range l.Series {
 		if slices.Contains(p.Filtered, i) || !t.Pattern.Bucketed() && hasSeries(p.After, i) {
@@ -210,7 +210,7 @@ func (t *Table) filteredBy(l *Layout, p Plan) []string {
 
 // Unbound returns the series value in front of the time that is not given; false
 // if there is none.
-func (p Plan) Unbound(t *Table) (series int, found bool) {
+func (p AccessPath) Unbound(t *Table) (series int, found bool) {
 	if p.Timed {
 		return 0, false
 	}
@@ -219,11 +219,11 @@ func (p Plan) Unbound(t *Table) (series int, found bool) {
 	return rest[max(0, i)].Series, true
 }
 
-// serves reports whether a table can answer a query by its plan.
-func (t *Table) serves(l *Layout, p Plan, by []int) bool { return t.unserved(l, p, by) == "" }
+// serves reports whether a table can answer a query by its access path.
+func (t *Table) serves(l *Layout, p AccessPath, by []int) bool { return t.unserved(l, p, by) == "" }
 
-// unserved says why a table cannot answer a query by its plan; nothing if it can.
-func (t *Table) unserved(l *Layout, p Plan, by []int) string {
+// unserved says why a table cannot answer a query by its access path; nothing if it can.
+func (t *Table) unserved(l *Layout, p AccessPath, by []int) string {
 	single := len(by) == len(l.Series)
 	switch {
 	case t.Unordered() && !single:
@@ -288,13 +288,13 @@ func (t *Table) unknown(l *Layout, by []int) string {
 // how; nil if none can. Of those that do it with about the least work, it is one that
 // keeps events longest, and in which an event that was written again is one event; of
 // equals the first.
-func bestFor(l *Layout, tables []*Table, by []int) (best *Table, plan Plan) {
-	serving := slices.DeleteFunc(slices.Clone(tables), func(t *Table) bool { return !t.serves(l, t.plan(by), by) })
+func bestFor(l *Layout, tables []*Table, by []int) (best *Table, path AccessPath) {
+	serving := slices.DeleteFunc(slices.Clone(tables), func(t *Table) bool { return !t.serves(l, t.path(by), by) })
 	if len(serving) == 0 {
-		return nil, Plan{}
+		return nil, AccessPath{}
 	}
 	horizon := horizonOf(serving)
-	cost := func(t *Table) float64 { return t.cost(l, t.plan(by), horizon) }
+	cost := func(t *Table) float64 { return t.cost(l, t.path(by), horizon) }
 	byCost := func(a, b *Table) int { return cmp.Compare(cost(a), cost(b)) }
 	least := cost(slices.MinFunc(serving, byCost))
 	serving = slices.DeleteFunc(serving, func(t *Table) bool { return cost(t) > sameCost*least })
@@ -303,7 +303,7 @@ func bestFor(l *Layout, tables []*Table, by []int) (best *Table, plan Plan) {
 		serving = replacing
 	}
 	best = slices.MinFunc(serving, byCost)
-	return best, best.plan(by)
+	return best, best.path(by)
 }
 
 // queries resolves the queries.
@@ -326,12 +326,12 @@ func (r *resolver) queries() {
 			out.Named = q.Table.Pos
 			among = slices.DeleteFunc(slices.Clone(tables), func(t *Table) bool { return t.ID != q.Table.V })
 		}
-		out.Table, out.Plan = bestFor(r.layout, among, out.By)
+		out.Table, out.Path = bestFor(r.layout, among, out.By)
 		if out.Table == nil {
 			r.unanswered(&out, q.Table.V)
 			continue
 		}
-		out.FilteredBy = out.Table.filteredBy(r.layout, out.Plan)
+		out.FilteredBy = out.Table.filteredBy(r.layout, out.Path)
 		r.layout.Queries = append(r.layout.Queries, out)
 	}
 }
@@ -345,7 +345,7 @@ func (r *resolver) unanswered(q *Query, named string) {
 		if named != "" && t.ID != named {
 			continue
 		}
-		why, hint := t.unserved(r.layout, t.plan(q.By), q.By), t.answering(r.schema, r.layout, q.By)
+		why, hint := t.unserved(r.layout, t.path(q.By), q.By), t.answering(r.schema, r.layout, q.By)
 		if !r.layout.tellsAll(t) {
 			why, hint = "it does not store all that an event says of its time to live", "give the table the same ttl as the one that does, or make it two schemas"
 		}
@@ -443,8 +443,8 @@ func (l *Layout) SaltText(salted []int, buckets int) string {
 
 // ReadQuery is the read of a single series, which every reader has.
 func (l *Layout) ReadQuery() Query {
-	plan := l.SeriesPlan(l.Read)
-	return Query{Name: "Read", By: l.allSeries(), Table: l.Read, Plan: plan, FilteredBy: l.Read.filteredBy(l, plan)}
+	path := l.SeriesPath(l.Read)
+	return Query{Name: "Read", By: l.allSeries(), Table: l.Read, Path: path, FilteredBy: l.Read.filteredBy(l, path)}
 }
 
 // allSeries lists the indices of all series values.
@@ -456,5 +456,5 @@ func (l *Layout) allSeries() []int {
 	return all
 }
 
-// SeriesPlan is how a table answers the read of a single series.
-func (l *Layout) SeriesPlan(t *Table) Plan { return t.plan(l.allSeries()) }
+// SeriesPath is how a table answers the read of a single series.
+func (l *Layout) SeriesPath(t *Table) AccessPath { return t.path(l.allSeries()) }

@@ -38,7 +38,7 @@ func given(l *layout.Layout, q *layout.Query) string {
 
 // walksTimes is K18: the time range filters cells instead of selecting rows.
 func walksTimes(l *layout.Layout, q *layout.Query, report reporter) {
-	series, found := q.Plan.Unbound(q.Table)
+	series, found := q.Path.Unbound(q.Table)
 	if !found || q.Scans() {
 		return
 	}
@@ -57,17 +57,17 @@ const wideSalt = 100
 
 // hashedKey is K08: over wideSalt ranges per read.
 func hashedKey(l *layout.Layout, q *layout.Query, report reporter) {
-	if q.Plan.Salts > wideSalt {
+	if q.Path.Salts > wideSalt {
 		report.at(q.Pos, report.ownSalt(l, q, "compute the salt from values that the query gives, or use fewer salt buckets"),
-			"query %s reads %d key ranges, one per salt bucket; with over %d, the key is in effect a hash", q.Name, q.Plan.Salts, wideSalt)
+			"query %s reads %d key ranges, one per salt bucket; with over %d, the key is in effect a hash", q.Name, q.Path.Salts, wideSalt)
 	}
 }
 
 // saltedQuery is K09: one range per salt bucket.
 func saltedQuery(l *layout.Layout, q *layout.Query, report reporter) {
-	if 1 < q.Plan.Salts && q.Plan.Salts <= wideSalt && len(q.By) > 0 {
+	if 1 < q.Path.Salts && q.Path.Salts <= wideSalt && len(q.By) > 0 {
 		report.at(q.Pos, report.ownSalt(l, q, "allow it: "+allow("K09", "a few times a day")+"; or compute the salt from values that it gives, to read one range"),
-			"query %s does not give every value in the salt: each call reads %d key ranges", q.Name, q.Plan.Salts)
+			"query %s does not give every value in the salt: each call reads %d key ranges", q.Name, q.Path.Salts)
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/words"
 )
 
-// ChangedError is the error for a file that has changed since the plan was made.
+// ChangedError is the error for a file that has changed since Compare read it.
 type ChangedError struct{ Path string }
 
 // Error names the file and what to do.
@@ -22,15 +22,15 @@ func (e *ChangedError) Error() string {
 	return fmt.Sprintf("%s was changed by another process and left alone: run the command again", words.Printable(e.Path))
 }
 
-// Commit carries out the plan, all of it or nothing. It writes new contents to partial files
+// Commit makes all of the changes, or none. It writes new contents to partial files
 // next to the final ones, and renames them once all are on disk. If a step fails, or ctx is
 // done, Commit undoes the previous steps.
 //
-// A process that is killed leaves a mixture of old, new and partial files. The next plan
+// A process that is killed leaves a mixture of old, new and partial files. The next run
 // completes the rest and removes the partial files. No file is ever incomplete under its
 // final name, even after a power failure.
-func (p *Plan) Commit(ctx context.Context) (err error) {
-	c := &commit{plan: p, staged: make([]string, len(p.Steps))}
+func (p *Changes) Commit(ctx context.Context) (err error) {
+	c := &commit{changes: p, staged: make([]string, len(p.Steps))}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, c.undo())
@@ -50,9 +50,9 @@ func (p *Plan) Commit(ctx context.Context) (err error) {
 	return c.settle()
 }
 
-// commit is the state of Plan.Commit.
+// commit is the state of Changes.Commit.
 type commit struct {
-	plan    *Plan
+	changes *Changes
 	staged  []string // the partial file of each step; empty if there is none, or no longer
 	placed  []Step   // completed steps, in order
 	folders []string // created folders, outer ones first
@@ -60,7 +60,7 @@ type commit struct {
 
 // stage creates missing folders, and writes the new contents to partial files.
 func (c *commit) stage(ctx context.Context) error {
-	for _, s := range c.plan.Steps {
+	for _, s := range c.changes.Steps {
 		if s.Action != Create && s.Action != Update {
 			continue
 		}
@@ -71,9 +71,9 @@ func (c *commit) stage(ctx context.Context) error {
 			c.folders = append(c.folders, dir)
 		}
 	}
-	errs := make([]error, len(c.plan.Steps))
-	parallel.Waiting(len(c.plan.Steps), func(i int) {
-		s := c.plan.Steps[i]
+	errs := make([]error, len(c.changes.Steps))
+	parallel.Waiting(len(c.changes.Steps), func(i int) {
+		s := c.changes.Steps[i]
 		if s.Action != Create && s.Action != Update {
 			return
 		}
@@ -96,7 +96,7 @@ func first(errs []error) error {
 
 // place renames the partial files, and then removes files.
 func (c *commit) place(ctx context.Context) error {
-	for i, s := range c.plan.Steps {
+	for i, s := range c.changes.Steps {
 		if c.staged[i] == "" {
 			continue
 		}
@@ -109,7 +109,7 @@ func (c *commit) place(ctx context.Context) error {
 		c.staged[i] = ""
 		c.placed = append(c.placed, s)
 	}
-	for _, s := range c.plan.Steps {
+	for _, s := range c.changes.Steps {
 		if s.Action != Remove {
 			continue
 		}
@@ -124,7 +124,7 @@ func (c *commit) place(ctx context.Context) error {
 	return nil
 }
 
-// unchanged returns a *ChangedError if a file has changed since the plan was made.
+// unchanged returns a *ChangedError if a file has changed since Compare read it.
 func unchanged(s Step) error {
 	now, err := Replace(s.Path, s.Old)
 	switch {
@@ -152,7 +152,7 @@ func (c *commit) settle() error {
 	}
 	for _, s := range c.placed {
 		if s.Action == Remove {
-			c.plan.prune(filepath.Dir(s.Path))
+			c.changes.prune(filepath.Dir(s.Path))
 		}
 	}
 	return nil
@@ -198,7 +198,7 @@ func missing(dir string) []string {
 
 // prune removes an empty folder and its empty parents, up to the output folder. It keeps
 // symbolic links.
-func (p *Plan) prune(dir string) {
+func (p *Changes) prune(dir string) {
 	for ; dir != p.root && len(dir) > len(p.root); dir = filepath.Dir(dir) {
 		if info, err := os.Lstat(dir); err != nil || !info.IsDir() || disk.rmdir(dir) != nil {
 			return // only an empty folder can be removed

@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 }
 
 // crash does a job in a folder, and kills the process before a step.
-func crash(job func(dir string) (*Plan, error), dir string) int {
+func crash(job func(dir string) (*Changes, error), dir string) int {
 	at, err := strconv.Atoi(os.Getenv(crashStep))
 	if err != nil {
 		return 3
@@ -46,9 +46,9 @@ func crash(job func(dir string) (*Plan, error), dir string) int {
 			select {} // until that arrives
 		}
 	}
-	plan, err := job(dir)
+	changes, err := job(dir)
 	if err == nil {
-		err = plan.Commit(context.Background())
+		err = changes.Commit(context.Background())
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -59,8 +59,8 @@ func crash(job func(dir string) (*Plan, error), dir string) int {
 
 // crashJobs are what is killed: the code of a project is changed, and files are that the
 // user names.
-var crashJobs = map[string]func(dir string) (*Plan, error){
-	"generate": func(dir string) (*Plan, error) {
+var crashJobs = map[string]func(dir string) (*Changes, error){
+	"generate": func(dir string) (*Changes, error) {
 		return Compare(dir, []File{
 			{Path: "a/keep.go", Content: []byte(ours("k"))},
 			{Path: "a/update.go", Content: []byte(ours("new"))},
@@ -68,7 +68,7 @@ var crashJobs = map[string]func(dir string) (*Plan, error){
 			{Path: "c/ctest/create.go", Content: []byte(ours("c"))},
 		}, owner{})
 	},
-	"format": func(dir string) (*Plan, error) {
+	"format": func(dir string) (*Changes, error) {
 		one, err := Replace(filepath.Join(dir, "a/one.yaml"), []byte("new one"))
 		two, err2 := Replace(filepath.Join(dir, "two.yaml"), []byte("new two"))
 		if err := errors.Join(err, err2); err != nil {
@@ -102,11 +102,11 @@ func TestKilled(t *testing.T) {
 				dir := tree(t, crashTree())
 				killed = killedAt(t, name, dir, step)
 				checkWhole(t, dir)
-				plan, err := job(dir)
+				changes, err := job(dir)
 				if err != nil {
 					t.Fatal(err)
 				}
-				carryOut(t, plan)
+				carryOut(t, changes)
 				compare(t, afterCrash(name), contents(t, dir))
 				if t.Failed() {
 					t.Fatalf("killed before step %d", step)
@@ -176,7 +176,7 @@ func afterCrash(job string) map[string]string {
 // command says that it is done.
 func TestSynced(t *testing.T) {
 	dir := tree(t, crashTree())
-	plan, err := crashJobs["generate"](dir)
+	changes, err := crashJobs["generate"](dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -202,7 +202,7 @@ func TestSynced(t *testing.T) {
 		}
 	}
 	defer func() { disk.before = nil }()
-	carryOut(t, plan)
+	carryOut(t, changes)
 	if staged != 3 || len(named) > 0 {
 		t.Errorf("%d files, and folders that are not on disk: %v", staged, named)
 	}
@@ -213,7 +213,7 @@ func TestInterrupted(t *testing.T) {
 	defer func() { disk.before = nil }()
 	for step := 1; step <= 2+3*3+3+2; step++ {
 		dir := tree(t, crashTree())
-		plan, err := crashJobs["generate"](dir)
+		changes, err := crashJobs["generate"](dir)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -225,7 +225,7 @@ func TestInterrupted(t *testing.T) {
 				cancel(asked)
 			}
 		}
-		err = plan.Commit(ctx)
+		err = changes.Commit(ctx)
 		disk.before = nil
 		want := crashTree()
 		if err == nil && step == 2+3*3+3+2 {
@@ -237,12 +237,12 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// A file that somebody changes while a plan is carried out is left alone, and so is
+// A file that somebody changes while changes are carried out is left alone, and so is
 // everything else.
 func TestChangedMeanwhile(t *testing.T) {
 	for _, name := range []string{"a/update.go", "b/stale.go", "c/create.go"} {
 		dir := tree(t, crashTree())
-		plan, err := crashJobs["generate"](dir)
+		changes, err := crashJobs["generate"](dir)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -252,7 +252,7 @@ func TestChangedMeanwhile(t *testing.T) {
 		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o777), os.WriteFile(path, []byte("somebody's"), 0o666)); err != nil {
 			t.Fatal(err)
 		}
-		err = plan.Commit(t.Context())
+		err = changes.Commit(t.Context())
 		var changed *ChangedError
 		if !errors.As(err, &changed) || changed.Path != path {
 			t.Error(err)
@@ -273,11 +273,11 @@ func TestPartial(t *testing.T) {
 	if err := os.Symlink("../a/keep.go", filepath.Join(dir, "f"+name)); err != nil {
 		t.Skip(err)
 	}
-	plan, err := Compare(dir, []File{{Path: "a/keep.go", Content: []byte(ours(""))}}, owner{stale: func(Record) bool { return false }})
+	changes, err := Compare(dir, []File{{Path: "a/keep.go", Content: []byte(ours(""))}}, owner{stale: func(Record) bool { return false }})
 	if err != nil {
 		t.Fatal(err)
 	}
-	carryOut(t, plan)
+	carryOut(t, changes)
 	for _, gone := range []string{"a", "b", "c", "d"} {
 		delete(files, gone+name)
 	}

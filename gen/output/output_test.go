@@ -81,17 +81,17 @@ func (o owner) Foreign(dir string) string {
 	return o.foreign(dir)
 }
 
-// carryOut carries a plan out.
-func carryOut(t *testing.T, plan *Plan) {
+// carryOut carries changes out.
+func carryOut(t *testing.T, changes *Changes) {
 	t.Helper()
-	if err := plan.Commit(t.Context()); err != nil {
+	if err := changes.Commit(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 }
 
 func TestCommit(t *testing.T) {
 	dir := tree(t, map[string]string{"a/keep.go": ours("k"), "a/update.go": ours("old"), "b/btest/stale.go": ours("s"), "a/mine.go": "package a", "a/notes.txt": ours("")})
-	plan, err := Compare(dir, []File{
+	changes, err := Compare(dir, []File{
 		{Path: "a/keep.go", Content: []byte(ours("k"))},
 		{Path: "a/update.go", Content: []byte(ours("new"))},
 		{Path: "d/create.go", Content: []byte(ours("c"))},
@@ -99,9 +99,9 @@ func TestCommit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	created, updated, removed := plan.Changed()
+	created, updated, removed := changes.Changed()
 	compare(t, []int{1, 1, 1}, []int{created, updated, removed})
-	carryOut(t, plan)
+	carryOut(t, changes)
 	compare(t, map[string]string{
 		"a/keep.go": ours("k"), "a/update.go": ours("new"), "d/create.go": ours("c"), "a/mine.go": "package a", "a/notes.txt": ours(""),
 	}, contents(t, dir))
@@ -110,12 +110,12 @@ func TestCommit(t *testing.T) {
 	}
 }
 
-// TestCommitAllOrNothing makes the last step of a plan fail after the others
-// are done: between plan and commit, a folder takes the place of a file.
+// TestCommitAllOrNothing makes the last step of changes fail after the others
+// are done: between compare and commit, a folder takes the place of a file.
 func TestCommitAllOrNothing(t *testing.T) {
 	before := map[string]string{"a.go": ours("old"), "b.go": ours("stale"), "z.go": ours("old")}
 	dir := tree(t, before)
-	plan, err := Compare(dir, []File{
+	changes, err := Compare(dir, []File{
 		{Path: "a.go", Content: []byte(ours("new"))},
 		{Path: "c.go", Content: []byte(ours("created"))},
 		{Path: "new/folder/d.go", Content: []byte(ours("created"))},
@@ -128,7 +128,7 @@ func TestCommitAllOrNothing(t *testing.T) {
 	if err := errors.Join(os.Remove(z), os.MkdirAll(filepath.Join(z, "x"), 0o777)); err != nil {
 		t.Fatal(err)
 	}
-	if err := plan.Commit(t.Context()); err == nil {
+	if err := changes.Commit(t.Context()); err == nil {
 		t.Fatal("a file was put where a folder stands")
 	}
 	delete(before, "z.go")
@@ -138,15 +138,15 @@ func TestCommitAllOrNothing(t *testing.T) {
 	}
 }
 
-// TestStagingFails makes a plan fail before anything is put in place.
+// TestStagingFails makes changes fail before anything is put in place.
 func TestStagingFails(t *testing.T) {
 	before := map[string]string{"a.go": ours("old"), "x": "a file where a folder must go"}
 	dir := tree(t, before)
-	plan := &Plan{Steps: []Step{
+	changes := &Changes{Steps: []Step{
 		{Action: Update, Path: filepath.Join(dir, "a.go"), Old: []byte(ours("old")), New: []byte(ours("new"))},
 		{Action: Create, Path: filepath.Join(dir, "x/y.go"), New: []byte(ours("y"))},
 	}}
-	if err := plan.Commit(t.Context()); err == nil {
+	if err := changes.Commit(t.Context()); err == nil {
 		t.Fatal("a file was put below a file")
 	}
 	compare(t, before, contents(t, dir))
@@ -183,7 +183,7 @@ func TestLeftovers(t *testing.T) {
 		".hidden/x.go":             ours("hidden"),
 	})
 	var asked []Record
-	plan, err := Compare(dir, []File{{Path: "internal/codec/key.go", Content: []byte(record(""))}}, owner{
+	changes, err := Compare(dir, []File{{Path: "internal/codec/key.go", Content: []byte(record(""))}}, owner{
 		stale:   func(made Record) bool { asked = append(asked, made); return made.Project != "" },
 		orphan:  func(made Record) bool { return len(made.Sources) == 1 && made.Sources[0] == "c.yaml" },
 		foreign: func(dir string) string { return map[bool]string{true: "another's"}[filepath.Base(dir) == "teamb"] },
@@ -197,16 +197,16 @@ func TestLeftovers(t *testing.T) {
 		{Sources: []string{"schemas/a.yaml", "b.yaml"}, Project: "btgen.yaml"},
 	}, asked)
 	var removed []string
-	for _, s := range plan.Steps {
+	for _, s := range changes.Steps {
 		if s.Action == Remove {
 			removed = append(removed, s.Path)
 		}
 	}
 	compare(t, []string{filepath.Join(dir, "a/two.go"), filepath.Join(dir, "internal/codec/old.go")}, removed)
-	compare(t, []string{filepath.Join(dir, "a/crlf.proto")}, plan.Orphans)
-	compare(t, []string{"b.yaml", "schemas/a.yaml"}, plan.Dropped())
+	compare(t, []string{filepath.Join(dir, "a/crlf.proto")}, changes.Orphans)
+	compare(t, []string{"b.yaml", "schemas/a.yaml"}, changes.Dropped())
 	var many *RemovalError
-	if err := plan.CheckRemovals(); !errors.As(err, &many) || many.Files != 2 {
+	if err := changes.CheckRemovals(); !errors.As(err, &many) || many.Files != 2 {
 		t.Error(err)
 	}
 }
@@ -221,26 +221,26 @@ func TestWantedByAnotherName(t *testing.T) {
 	); err != nil {
 		t.Skip(err)
 	}
-	plan, err := Compare(dir, []File{{Path: "app/event.go", Content: []byte(ours("e"))}}, owner{})
+	changes, err := Compare(dir, []File{{Path: "app/event.go", Content: []byte(ours("e"))}}, owner{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	created, updated, removed := plan.Changed()
+	created, updated, removed := changes.Changed()
 	compare(t, []int{0, 0, 0}, []int{created, updated, removed})
 }
 
-// A plan is found behind a symbolic link too, which stays when it is empty.
+// Changes are found behind a symbolic link too, which stays when it is empty.
 func TestLinkedFolder(t *testing.T) {
 	dir := tree(t, map[string]string{"real/a/stale.go": ours("s"), "elsewhere/stale.go": ours("s"), "real/keep": ""})
 	linked := filepath.Join(dir, "linked")
 	if err := errors.Join(os.Symlink("real", linked), os.Symlink("../elsewhere", filepath.Join(dir, "real/b"))); err != nil {
 		t.Skip(err)
 	}
-	plan, err := Compare(linked, nil, owner{})
+	changes, err := Compare(linked, nil, owner{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	carryOut(t, plan)
+	carryOut(t, changes)
 	compare(t, map[string]string{"real/keep": ""}, contents(t, dir))
 	if _, err := os.Lstat(filepath.Join(dir, "real/b")); err != nil {
 		t.Error("the link to a folder is gone:", err)
@@ -273,9 +273,9 @@ func TestOthers(t *testing.T) {
 // Line ends are those of the system that has checked the files out.
 func TestLineEnds(t *testing.T) {
 	dir := tree(t, map[string]string{"a/x.go": strings.ReplaceAll(ours("a\nb\n"), "\n", "\r\n")})
-	plan, err := Compare(dir, []File{{Path: "a/x.go", Content: []byte(ours("a\nb\n"))}}, owner{})
-	if err != nil || len(plan.Diff()) > 0 {
-		t.Errorf("%s, error %v", plan.Diff(), err)
+	changes, err := Compare(dir, []File{{Path: "a/x.go", Content: []byte(ours("a\nb\n"))}}, owner{})
+	if err != nil || len(changes.Diff()) > 0 {
+		t.Errorf("%s, error %v", changes.Diff(), err)
 	}
 }
 
@@ -288,14 +288,14 @@ func TestKeptFilesAreNotTouched(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	plan, err := Compare(dir, []File{
+	changes, err := Compare(dir, []File{
 		{Path: "keep.go", Content: []byte(ours("k"))},
 		{Path: "update.go", Content: []byte(ours("new"))},
 	}, owner{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	carryOut(t, plan)
+	carryOut(t, changes)
 	for name, touched := range map[string]bool{"keep.go": false, "update.go": true} {
 		info, err := os.Stat(filepath.Join(dir, name))
 		if err != nil {
@@ -308,7 +308,7 @@ func TestKeptFilesAreNotTouched(t *testing.T) {
 }
 
 func TestDiff(t *testing.T) {
-	plan := &Plan{Steps: []Step{
+	changes := &Changes{Steps: []Step{
 		{Action: Create, Path: "a.go", New: []byte("a\n")},
 		{Action: Keep, Path: "b.go", Old: []byte("b\n"), New: []byte("b\n")},
 		{Action: Update, Path: "c.go", Old: []byte("c\n"), New: []byte("C\n")},
@@ -330,6 +330,6 @@ diff d.go /dev/null
 +++ /dev/null
 @@ -1,1 +0,0 @@
 -d
-`, string(plan.Diff()))
-	compare(t, "", string((&Plan{Steps: plan.Steps[1:2]}).Diff()))
+`, string(changes.Diff()))
+	compare(t, "", string((&Changes{Steps: changes.Steps[1:2]}).Diff()))
 }

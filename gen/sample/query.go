@@ -14,7 +14,7 @@ func Order(l *layout.Layout, q *layout.Query) string {
 	switch {
 	case len(q.By) == len(l.Series):
 		return "in time order"
-	case !q.Plan.Timed:
+	case !q.Path.Timed:
 		return "by series in row key order, then by time"
 	case q.Table.Pattern.Bucketed():
 		return "by bucket, then by series in row key order, then by time"
@@ -28,12 +28,12 @@ func Ranges(q *layout.Query) string {
 	switch {
 	case q.Unbounded():
 		text = Extent(q)
-	case q.Plan.Timed && q.Table.Pattern.Bucketed() && q.Plan.Whole && (len(q.Plan.After) > 0 || !q.Table.Bucket.Sorted()):
+	case q.Path.Timed && q.Table.Pattern.Bucketed() && q.Path.Whole && (len(q.Path.After) > 0 || !q.Table.Bucket.Sorted()):
 		text = "the rows of the buckets, by their keys"
-	case q.Plan.Timed && q.Table.Pattern.Bucketed() && len(q.Plan.After) > 0:
+	case q.Path.Timed && q.Table.Pattern.Bucketed() && len(q.Path.After) > 0:
 		text = "a range of rows for each bucket"
 	}
-	switch n := q.Plan.Salts; {
+	switch n := q.Path.Salts; {
 	case n > scan.MaxStreams:
 		text += fmt.Sprintf(" for each of %d salt buckets, paginated, %d in parallel, and merged", n, scan.MaxStreams)
 	case n > 1:
@@ -49,13 +49,13 @@ func Ranges(q *layout.Query) string {
 
 // Extent says which rows a query reads whose values do not narrow them down.
 func Extent(q *layout.Query) string {
-	i := slices.IndexFunc(q.Plan.Before, func(g layout.Segment) bool { return g.Kind == layout.SaltSegment })
-	switch salted := i >= 0 && q.Plan.Salts == 1; {
-	case salted && q.Plan.Timed:
-		return fmt.Sprintf("the rows of all series in one of %d salt buckets within the time range", q.Plan.Before[i].Buckets)
+	i := slices.IndexFunc(q.Path.Before, func(g layout.Segment) bool { return g.Kind == layout.SaltSegment })
+	switch salted := i >= 0 && q.Path.Salts == 1; {
+	case salted && q.Path.Timed:
+		return fmt.Sprintf("the rows of all series in one of %d salt buckets within the time range", q.Path.Before[i].Buckets)
 	case salted:
-		return fmt.Sprintf("the rows of one of %d salt buckets", q.Plan.Before[i].Buckets)
-	case q.Plan.Timed:
+		return fmt.Sprintf("the rows of one of %d salt buckets", q.Path.Before[i].Buckets)
+	case q.Path.Timed:
 		return "the rows of all series within the time range"
 	}
 	return "the whole table"
@@ -64,7 +64,7 @@ func Extent(q *layout.Query) string {
 // Notes says in sentences what else a reader should know of the query.
 func Notes(l *layout.Layout, q *layout.Query) []string {
 	var out []string
-	if !q.Plan.Timed {
+	if !q.Path.Timed {
 		out = append(out, "The server scans rows of all times and drops those outside the range.")
 	}
 	if q.Table != l.Read && !q.Table.Outlives(l.Read) {

@@ -13,7 +13,7 @@ import (
 // series values. Columns are indices of the columns to fetch; nil for all.
 func readOf(l *layout.Layout, q *layout.Query, from, to time.Time, columns []int) *scan.Read {
 	r := &scan.Read{
-		Spans: spans(l, q), AllTimes: !q.Plan.Timed, Contiguous: q.Contiguous(), MultiSeries: len(q.By) < len(l.Series),
+		Spans: spans(l, q), AllTimes: !q.Path.Timed, Contiguous: q.Contiguous(), MultiSeries: len(q.By) < len(l.Series),
 		From: from, To: to, Projection: q.Table.Shape(l).Project(columns),
 	}
 	if q.ByKeys(l) {
@@ -167,7 +167,7 @@ func WorkOf(l *layout.Layout, q *layout.Query, now, from, to time.Time, columns 
 			w.Rows = max(w.Rows, rows)
 		}
 	}
-	if !q.Plan.Timed && e.Retention > 0 {
+	if !q.Path.Timed && e.Retention > 0 {
 		w.Walked = max(0, e.Rows-w.Rows)
 	}
 	return w
@@ -220,11 +220,11 @@ func LatestWork(l *layout.Layout, now time.Time) Work {
 // for each.
 func spans(l *layout.Layout, q *layout.Query) []codec.Span {
 	if !q.Table.Metrics() {
-		if q.Plan.Salts == 1 {
+		if q.Path.Salts == 1 {
 			return []codec.Span{span(l, q, keyValues{salt: ownSalt})}
 		}
 		var out []codec.Span
-		for salt := range q.Plan.Salts {
+		for salt := range q.Path.Salts {
 			out = append(out, span(l, q, keyValues{salt: salt}))
 		}
 		return out
@@ -239,12 +239,12 @@ func spans(l *layout.Layout, q *layout.Query) []codec.Span {
 // span returns where the rows of a query are with a salt and a metric.
 func span(l *layout.Layout, q *layout.Query, k keyValues) codec.Span {
 	before, after := q.Table.KeyWriter(), q.Table.KeyWriter()
-	writeSegments(l, q.Table, &before, q.Plan.Before, k)
-	writeSegments(l, q.Table, &after, q.Plan.After, k)
+	writeSegments(l, q.Table, &before, q.Path.Before, k)
+	writeSegments(l, q.Table, &after, q.Path.After, k)
 	prefix, _ := before.Prefix() // of made-up values that do
 	suffix, _ := after.Prefix()
-	if q.Plan.Whole {
+	if q.Path.Whole {
 		suffix, _ = after.Key()
 	}
-	return codec.Span{Prefix: string(prefix), Delimiter: q.Table.Delimiter, Suffix: string(suffix), Whole: q.Plan.Whole, MaxBytes: codec.MaxRowSet}
+	return codec.Span{Prefix: string(prefix), Delimiter: q.Table.Delimiter, Suffix: string(suffix), Whole: q.Path.Whole, MaxBytes: codec.MaxRowSet}
 }

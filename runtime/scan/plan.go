@@ -11,8 +11,8 @@ import (
 // MaxTime is the end of the year 9999, later than any event.
 var MaxTime = time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// Plan contains everything that a read requests.
-type Plan struct {
+// ReadPlan contains everything that a read requests.
+type ReadPlan struct {
 	// From and To are the part of the time range that can have live events; To is
 	// excluded.
 	From, To time.Time
@@ -50,8 +50,8 @@ type Part struct {
 }
 
 // Plan plans a read at time now. It keeps a reference to r.
-func (t *Table) Plan(r *Read, now time.Time) Plan {
-	p := Plan{From: r.From, To: r.To}
+func (t *Table) Plan(r *Read, now time.Time) ReadPlan {
+	p := ReadPlan{From: r.From, To: r.To}
 	if since, bounded := t.Since(now); bounded {
 		p.From = codec.Later(p.From, since)
 	}
@@ -105,7 +105,7 @@ func (t *Table) endsByRows(r *Read) bool {
 
 // Requests returns all requests of a plan on the assumption that every row exists. A
 // lookup is followed by requests for all rows that it could find.
-func (p *Plan) Requests() []Request {
+func (p *ReadPlan) Requests() []Request {
 	var out []Request
 	for i := range p.Parts {
 		part := &p.Parts[i]

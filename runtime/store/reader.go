@@ -180,10 +180,10 @@ func (r *reading[E]) run(yield yielder[E]) {
 }
 
 // plan plans the requests, and tells the assembler what it has to know of them.
-func (r *reading[E]) plan() (scan.Plan, error) {
+func (r *reading[E]) plan() (scan.ReadPlan, error) {
 	spans, err := r.q.Spans(&r.given)
 	if err != nil {
-		return scan.Plan{}, err
+		return scan.ReadPlan{}, err
 	}
 	a, o := &r.assembler, &r.options
 	r.asked = scan.Read{
@@ -191,7 +191,7 @@ func (r *reading[E]) plan() (scan.Plan, error) {
 		From: a.from, To: a.to, NewestFirst: o.NewestFirst, TimeOrder: o.TimeOrder, LatestOnly: o.LatestOnly, Limit: o.Limit,
 	}
 	if a.fetched, err = r.project(o.Fields); err != nil {
-		return scan.Plan{}, err
+		return scan.ReadPlan{}, err
 	}
 	r.asked.Projection = a.fetched
 	if r.q.Match != nil {
@@ -199,7 +199,7 @@ func (r *reading[E]) plan() (scan.Plan, error) {
 	}
 	if r.q.Keys != nil {
 		if r.asked.Keys, err = r.q.Keys(&r.given); err != nil {
-			return scan.Plan{}, err
+			return scan.ReadPlan{}, err
 		}
 	}
 	plan := r.shape.Plan(&r.asked, r.Reader.options.Now())

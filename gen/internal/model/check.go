@@ -22,8 +22,8 @@ type Driver[E any] struct {
 	Client *bigtable.Client
 	// Traffic is what crosses the wire of the readers that Open opens.
 	Traffic *Traffic
-	// Plans are how the layout has Read and the queries answered, by their names.
-	Plans map[string]Plan
+	// Paths are how the layout has Read and the queries answered, by their names.
+	Paths map[string]AccessPath
 	// Setup makes the table with a prefix.
 	Setup func(prefix string) error
 	// Open opens the table with a prefix, with a clock.
@@ -257,7 +257,7 @@ func (r *run[E]) latest(series Series) {
 // columns compares a read of columns with the model.
 func (r *run[E]) columns(series Series, want []Event, from, to time.Time) {
 	events, err := r.access.Columns(r.ctx, toGo[E](Event{Host: series.Host, Shard: series.Shard}), from, to)
-	r.crossed("columns", r.driver.Plans["Read"], only(series), from, to, nil)
+	r.crossed("columns", r.driver.Paths["Read"], only(series), from, to, nil)
 	if err != nil {
 		r.Fatalf("columns: %v", err)
 	}
@@ -277,7 +277,7 @@ func (r *run[E]) fields(series Series, from, to time.Time) {
 		}
 	}
 	got := r.collected(r.access.Fields(r.ctx, toGo[E](Event{Host: series.Host, Shard: series.Shard}), from, to, names))
-	r.crossed(fmt.Sprint("fields ", names), r.driver.Plans["Read"], only(series), from, to, fields)
+	r.crossed(fmt.Sprint("fields ", names), r.driver.Paths["Read"], only(series), from, to, fields)
 	r.same(fmt.Sprint("fields ", names), r.table.ReadFields(r.now, series, from, to, fields), got)
 	// Fields do not choose events.
 	if whole := r.events(series, from, to); !slices.Equal(timesOf(whole), timesOf(got)) {
@@ -317,7 +317,7 @@ func (r *run[E]) each(q Query, given Series, from, to time.Time) {
 		}
 		got[s] = e
 	}
-	r.crossedEach(r.driver.Plans[q.Name], func(s Series) bool { return q.finds(s, given) }, from, to)
+	r.crossedEach(r.driver.Paths[q.Name], func(s Series) bool { return q.finds(s, given) }, from, to)
 	for _, s := range allSeries {
 		events := r.table.Read(r.now, s, from, to)
 		e, found := got[s]
@@ -350,14 +350,14 @@ func (r *run[E]) collected(events iter.Seq2[E, error]) []Event {
 func (r *run[E]) queries(given Series, from, to time.Time) {
 	all := r.schema.Queries()
 	q := all[rapid.IntRange(0, len(all)-1).Draw(r.T, "query")]
-	ask, plan := r.access.Queries[q.Name], r.driver.Plans[q.Name]
+	ask, path := r.access.Queries[q.Name], r.driver.Paths[q.Name]
 	wanted := func(s Series) bool { return q.finds(s, given) }
 	want := r.collected(ask(r.ctx, given, from, to, Order{}))
-	r.crossed(q.Name, plan, wanted, from, to, nil)
+	r.crossed(q.Name, path, wanted, from, to, nil)
 	r.query(q, given, want, from, to)
 	slices.Reverse(want)
 	got := r.collected(ask(r.ctx, given, from, to, Order{NewestFirst: true}))
-	r.crossed(q.Name+", the newest first", plan, wanted, from, to, nil)
+	r.crossed(q.Name+", the newest first", path, wanted, from, to, nil)
 	r.same(q.Name+", the newest first", want, got)
 	r.ordered(q, given, want, from, to)
 	r.each(q, given, from, to)
@@ -366,13 +366,13 @@ func (r *run[E]) queries(given Series, from, to time.Time) {
 // ordered compares a query for so many events, and one for those in the order of time
 // alone, with all of them, the newest first.
 func (r *run[E]) ordered(q Query, given Series, all []Event, from, to time.Time) {
-	ask, plan := r.access.Queries[q.Name], r.driver.Plans[q.Name]
+	ask, path := r.access.Queries[q.Name], r.driver.Paths[q.Name]
 	how := Order{NewestFirst: rapid.Bool().Draw(r.T, "newest first"), Limit: rapid.IntRange(0, 3).Draw(r.T, "limit")}
 	want := slices.Clone(all)
 	if !how.NewestFirst {
 		slices.Reverse(want)
 	}
-	if how.TimeOrder = plan.Timed && rapid.Bool().Draw(r.T, "time order"); how.TimeOrder {
+	if how.TimeOrder = path.Timed && rapid.Bool().Draw(r.T, "time order"); how.TimeOrder {
 		slices.SortStableFunc(want, func(a, b Event) int {
 			order := gocmp.Or(a.Time.Compare(b.Time), gocmp.Compare(a.Sequence, b.Sequence))
 			if how.NewestFirst {
@@ -418,7 +418,7 @@ func (r *run[E]) readTicking() {
 	series := r.host()
 	from, to := r.span()
 	before := r.table.Read(r.now, series, from, to)
-	most := r.expected(r.driver.Plans["Read"], only(series), from, to, nil).most
+	most := r.expected(r.driver.Paths["Read"], only(series), from, to, nil).most
 	r.tick = rapid.SampledFrom([]time.Duration{time.Microsecond, 300 * time.Microsecond, time.Second}).Draw(r.T, "tick")
 	var got []Event
 	for event, err := range r.access.Read(r.ctx, toGo[E](Event{Host: series.Host, Shard: series.Shard}), from, to) {
@@ -457,7 +457,7 @@ func (r *run[E]) same(what string, want, got []Event) {
 // events reads a range.
 func (r *run[E]) events(series Series, from, to time.Time) []Event {
 	out := r.collected(r.access.Read(r.ctx, toGo[E](Event{Host: series.Host, Shard: series.Shard}), from, to))
-	r.crossed("read", r.driver.Plans["Read"], only(series), from, to, nil)
+	r.crossed("read", r.driver.Paths["Read"], only(series), from, to, nil)
 	return out
 }
 

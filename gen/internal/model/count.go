@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Plan is how the layout has a query answered, as far as it can be counted.
-type Plan struct {
+// AccessPath is how the layout has a query answered, as far as it can be counted.
+type AccessPath struct {
 	// Streams is how many ranges are asked for at once: one for each salt or, in
 	// new columns, for each field.
 	Streams int
@@ -27,10 +27,10 @@ type Plan struct {
 	Edges bool
 }
 
-// requests returns how many requests each stream of a plan takes for a range of
+// requests returns how many requests each stream of an access path takes for a range of
 // time: one, and one more wherever a bucket ends that is asked for by itself. There
 // the range counts from the first event that can be in it.
-func (s *Schema) requests(p Plan, from, to time.Time) int {
+func (s *Schema) requests(p AccessPath, from, to time.Time) int {
 	if !from.Before(to) {
 		return 0
 	}
@@ -53,7 +53,7 @@ const keysPerRequest = 512 << 10 / (2*64 + 8)
 
 // pieces returns how many more requests a stream may take because the rows of its buckets
 // are listed and do not fit into one.
-func (s *Schema) pieces(p Plan, from, to time.Time) int {
+func (s *Schema) pieces(p AccessPath, from, to time.Time) int {
 	if s.Bucket == 0 || !p.Timed || !from.Before(to) {
 		return 0
 	}

@@ -12,8 +12,8 @@ type toll struct{ least, most Counts }
 // only tells that a single series is asked for.
 func only(series Series) func(Series) bool { return func(s Series) bool { return s == series } }
 
-// streams returns how many streams a plan has for some fields.
-func (s *Schema) streams(p Plan, fields []int) int {
+// streams returns how many streams an access path has for some fields.
+func (s *Schema) streams(p AccessPath, fields []int) int {
 	if p.Gathered {
 		return 1
 	}
@@ -23,15 +23,15 @@ func (s *Schema) streams(p Plan, fields []int) int {
 	return p.Streams
 }
 
-// apart is the plan with a request for each stream.
-func (p Plan) apart() Plan {
+// apart is the access path with a request for each stream.
+func (p AccessPath) apart() AccessPath {
 	p.Gathered = false
 	return p
 }
 
 // expected returns the toll of a read of a range: the cells that make up its
 // events, and none besides but for the rest of a bucket.
-func (r *run[E]) expected(p Plan, wanted func(Series) bool, from, to time.Time, fields []int) toll {
+func (r *run[E]) expected(p AccessPath, wanted func(Series) bool, from, to time.Time, fields []int) toll {
 	fields = r.schema.asks(fields)
 	requests := r.schema.streams(p, fields) * r.schema.requests(p, from, to)
 	needed := sum(r.table.rows(r.now, wanted, from, to, fields, false))
@@ -41,7 +41,7 @@ func (r *run[E]) expected(p Plan, wanted func(Series) bool, from, to time.Time, 
 }
 
 // crossed compares what a read of a range let cross the wire with its toll.
-func (r *run[E]) crossed(what string, p Plan, wanted func(Series) bool, from, to time.Time, fields []int) {
+func (r *run[E]) crossed(what string, p AccessPath, wanted func(Series) bool, from, to time.Time, fields []int) {
 	r.within(fmt.Sprintf("%s from %v to %v", what, from, to), r.expected(p, wanted, from, to, fields))
 }
 
@@ -49,11 +49,11 @@ func (r *run[E]) crossed(what string, p Plan, wanted func(Series) bool, from, to
 // no more rows than that, and the rest of the last of them; only where all that is
 // in a row may be its rest are more rows asked for.
 func (r *run[E]) crossedNewest(series Series, from, to time.Time, limit int) {
-	plan := r.driver.Plans["Read"]
+	path := r.driver.Paths["Read"]
 	if limit > 0 {
-		plan = plan.apart()
+		path = path.apart()
 	}
-	t := r.expected(plan, only(series), from, to, nil)
+	t := r.expected(path, only(series), from, to, nil)
 	if limit > 0 {
 		rows := r.table.rows(r.now, only(series), from, to, nil, false)
 		t.least = Counts{Cells: r.table.newestRows(rows, 1)}
@@ -74,7 +74,7 @@ func (r *run[E]) crossedNewest(series Series, from, to time.Time, limit int) {
 // the newest cell of each column. Where the rows of a series follow one another, its
 // others are skipped: a request finds a series, or none more. Of a single series
 // there is one row.
-func (r *run[E]) crossedEach(p Plan, wanted func(Series) bool, from, to time.Time) {
+func (r *run[E]) crossedEach(p AccessPath, wanted func(Series) bool, from, to time.Time) {
 	if p.Single || p.Contiguous {
 		p = p.apart()
 	}
@@ -124,9 +124,9 @@ func (r *run[E]) crossedEach(p Plan, wanted func(Series) bool, from, to time.Tim
 // for each field in new columns, and of its columns the newest cell.
 func (r *run[E]) crossedLatest(series Series) {
 	rows := r.table.rows(r.now, only(series), time.Time{}, time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC), nil, true)
-	plan := r.driver.Plans["Read"]
-	counts := Counts{plan.Streams, r.table.newestRows(rows, 1)}
-	if plan.Gathered { // it looks first for the bucket of now, and those after it
+	path := r.driver.Paths["Read"]
+	counts := Counts{path.Streams, r.table.newestRows(rows, 1)}
+	if path.Gathered { // it looks first for the bucket of now, and those after it
 		recent := maps.Clone(rows)
 		maps.DeleteFunc(recent, func(row row, _ int) bool { return !row.start.Add(r.schema.Bucket).After(r.now) })
 		if counts.Requests++; len(recent) > 0 {
