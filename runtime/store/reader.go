@@ -17,18 +17,18 @@ import (
 	"github.com/btgen-dev/btgen/runtime/scan"
 )
 
-// Reader reads the events of one table. It is safe for use by several goroutines.
+// Reader reads the events of one table. It is safe for concurrent use.
 type Reader[E any] struct {
 	options Options
 	layout  *Layout[E]
-	shape   scan.Table // of the layout
+	shape   scan.Table // derived from the layout
 	id      string
 	api     bigtable.TableAPI
-	// wire says that rows may come straight from the wire.
+	// wire allows decoding rows directly from the wire.
 	wire     bool
-	whole    Query[E]  // for all events of a series
-	memories sync.Pool // of reads that are over
-	gathered int       // how many bytes of rows of several spans may be held
+	whole    Query[E]  // all events of a series
+	memories sync.Pool // of completed reads
+	gathered int       // maximum bytes of rows of several spans in memory
 }
 
 // NewReader returns a Reader for a layout.
@@ -41,57 +41,55 @@ func NewReader[E any](client Client, layout *Layout[E], opts ...Options) *Reader
 	}
 }
 
-// Query says which rows a read asks for.
+// Query defines which rows a read requests.
 type Query[E any] struct {
-	Name string // for hooks
-	// Spans returns where the rows are of the event's series, as far as they are
-	// given: for new columns one span for each of Columns; else one, or one for
-	// each salt.
+	Name string // passed to hooks
+	// Spans returns the spans with the rows of the event's series, as far as the query
+	// specifies it: for codec.BucketNewColumns one per column; else one, or one per
+	// salt.
 	Spans func(e *E) ([]codec.Span, error)
-	// AllTimes, MultiSeries and Contiguous are as in [scan.Read].
+	// AllTimes, MultiSeries and Contiguous are the fields of [scan.Read].
 	AllTimes    bool
 	MultiSeries bool
 	Contiguous  bool
-	// Keys returns a pattern for the keys of rows that have the values which are
-	// given, where those of the spans may have others, or where their time is to be
-	// looked for in the keys; else nil.
+	// Keys returns a pattern for row keys with the specified values. It is nil unless
+	// the spans contain others or the keys tell which times are in the range.
 	Keys func(given *E) (*codec.KeyPattern, error)
-	// Match reports whether a row's series, in e, has the values that are given, as
-	// Keys says it for most rows; nil if all rows of the spans have.
+	// Match reports whether the series of a row, in e, has the specified values. It
+	// decides rows that the pattern of Keys only approximates. It is nil if all rows of
+	// the spans match.
 	Match func(e, given *E) bool
 }
 
-// ReadOptions say how events are read. Where several are given, the fields that are
-// not zero in a later one win.
+// ReadOptions specify how to read events. If several are passed, nonzero fields of
+// later ones take precedence.
 type ReadOptions struct {
-	// NewestFirst turns the order round: the last event comes first.
+	// NewestFirst yields events in reverse order, newest first.
 	NewestFirst bool
-	// Limit is how many events are yielded at most; 0 for no limit. No more rows
-	// are asked for, unless TimeOrder or LatestOnly has to see them.
+	// Limit is the maximum number of events; 0 for no limit. The read requests only as
+	// many rows, unless TimeOrder or LatestOnly requires more.
 	Limit int
-	// TimeOrder makes a query of several series yield events in the order of time
-	// alone, where it would come by bucket and series: it then holds a bucket of
-	// all of them in memory. Where the time does not follow what the query gives
-	// it is ErrOrder.
+	// TimeOrder yields the events of a query of several series in order of time, rather
+	// than by bucket and series. The read then holds one bucket of all series in
+	// memory. If the segments that the query specifies do not precede the time in row
+	// keys, the error is ErrOrder.
 	TimeOrder bool
-	// LatestOnly yields the newest event of each series alone, in no particular
-	// order. Where the time comes last in the keys, it asks for one row of each
-	// series; else it looks through the rows of the range, and holds the series
-	// that it has seen in memory.
+	// LatestOnly yields only the newest event of each series, in no particular order.
+	// If the time comes last in row keys, the read requests one row per series; else it
+	// reads all rows of the range and holds the series that it has seen in memory.
 	LatestOnly bool
-	// Fields are the fields to fetch; nil for all, and an empty slice for none, which
-	// leaves the series and the time. The others stay zero. Fields do not choose
-	// events: one that lacks all of them is yielded too, with their defaults. To know
-	// of it, a read of fields none of which every event must have asks for one more
-	// cell of each event, without its value; or for all of them, if there is no field
-	// that every event must have. In a table of new columns there are as many events
-	// of one time as the fetched field with the most values has. Where an event is
-	// stored as one value, all fields are fetched unless there are none. A name that
-	// is none of the table's is ErrNoField.
+	// Fields are the fields to read; nil for all, and an empty slice for only the
+	// series and the time. The other fields are zero. Fields does not select events: an
+	// event without any of them is yielded, too, with their defaults. To find it, a
+	// read without a required field reads one more cell per event, without its value,
+	// or all others if no field is required. In bucket_new_columns there are as many
+	// events of the same time as the requested field with the most values has. If
+	// events are stored as one value, the read fetches all fields unless the slice is
+	// empty. An unknown field is ErrNoField.
 	Fields []Field
 }
 
-// mergeReads returns the options of one read.
+// mergeReads merges the options of one read.
 func mergeReads(opts []ReadOptions) ReadOptions {
 	var out ReadOptions
 	for _, o := range opts {
@@ -108,19 +106,19 @@ func mergeReads(opts []ReadOptions) ReadOptions {
 	return out
 }
 
-// Read yields the events of the series of base with from <= time < to, in the
-// order of time, and holds no more than one bucket in memory; of several salts or
-// fields up to 4 MiB of their rows as well. A zero from is before
-// all events; a from after to, or a zero to, is a *RangeError. An event that
-// cannot be decoded is yielded as far as it was understood, with a
-// *DecodeError; the caller may go on. Any other error is the last thing yielded.
+// Read yields the events of the series of base with from <= time < to in order of time.
+// It holds at most one bucket in memory and, for several salts or fields, up to 4 MiB
+// of their rows. A zero from precedes all events. If from is after to, or to is zero,
+// the error is a *RangeError. For an event that cannot be decoded, Read yields the
+// parts that could be, with a *DecodeError, and the caller may continue. Any other
+// error is the last value yielded.
 func (r *Reader[E]) Read(ctx context.Context, base E, from, to time.Time, opts ...ReadOptions) iter.Seq2[E, error] {
 	return r.Query(ctx, &r.whole, base, from, to, opts...)
 }
 
-// Query yields the events that a query finds with from <= time < to, as Read does:
-// in the order of the row keys, and within a row in the order of time. What the
-// query gives is set in base.
+// Query yields the events that a query selects with from <= time < to, like Read, in
+// the order of row keys and, within a row, in order of time. base contains the values
+// that the query specifies.
 func (r *Reader[E]) Query(ctx context.Context, q *Query[E], base E, from, to time.Time, opts ...ReadOptions) iter.Seq2[E, error] {
 	return func(yield func(E, error) bool) {
 		read := r.begin(ctx, q, base, from, to, opts)
@@ -128,10 +126,10 @@ func (r *Reader[E]) Query(ctx context.Context, q *Query[E], base E, from, to tim
 	}
 }
 
-// reading is one read of a query. Its route is, step by step:
+// reading is one read of a query. It has these steps:
 //
-//	plan     which requests it takes: package scan
-//	part     the requests of a part of the range of time, and the rows that they return
+//	plan     the requests of the read, from package scan
+//	part     the requests of one part of the time range, and the rows that they return
 //	         (OneSpan: spanRows; Merged: together; Skipping: skip)
 //	events   the events that the assembler makes of the rows
 //	ordered  the events in the order that the caller wants
@@ -140,17 +138,17 @@ type reading[E any] struct {
 	*Reader[E]
 	ctx       context.Context
 	q         *Query[E]
-	given     E // what the query gives
+	given     E // the values that the query specifies
 	options   ReadOptions
 	op        Operation
-	asked     scan.Read // what is planned
+	asked     scan.Read // the input of the planner
 	assembler assembler[E]
 	yield     yielder[E]
-	more      bool  // whether the caller wants more of a part
+	more      bool  // the caller wants more of a part
 	failed    error // the last error
 }
 
-// begin returns a read.
+// begin returns a new reading.
 func (r *Reader[E]) begin(ctx context.Context, q *Query[E], given E, from, to time.Time, opts []ReadOptions) reading[E] {
 	o := mergeReads(opts)
 	o.NewestFirst = o.NewestFirst || o.LatestOnly
@@ -166,7 +164,7 @@ func (r *Reader[E]) begin(ctx context.Context, q *Query[E], given E, from, to ti
 	}
 }
 
-// run yields the events, see reading.
+// run yields the events; see reading.
 func (r *reading[E]) run(yield yielder[E]) {
 	r.ctx = r.Reader.options.Hooks.start(r.ctx, &r.op)
 	defer func() { r.Reader.options.Hooks.end(r.ctx, &r.op, r.failed) }()
@@ -179,7 +177,7 @@ func (r *reading[E]) run(yield yielder[E]) {
 	r.ordered(r.events)(r.count)
 }
 
-// plan plans the requests, and tells the assembler what it has to know of them.
+// plan plans the requests and configures the assembler for them.
 func (r *reading[E]) plan() (scan.ReadPlan, error) {
 	spans, err := r.q.Spans(&r.given)
 	if err != nil {
@@ -207,10 +205,11 @@ func (r *reading[E]) plan() (scan.ReadPlan, error) {
 	return plan, nil
 }
 
-// ErrNoField says that ReadOptions.Fields names a field that the table does not have.
+// ErrNoField is the error for a name in ReadOptions.Fields that is not a field of the
+// table.
 var ErrNoField = errors.New("no such field")
 
-// project returns what is read of each column for some fields; nil for all of them.
+// project returns the projection on the given fields; nil for all fields.
 func (r *Reader[E]) project(fields []Field) (scan.Projection, error) {
 	if fields == nil {
 		return nil, nil
@@ -248,7 +247,7 @@ func (r *reading[E]) events(yield yielder[E]) {
 	}
 }
 
-// part yields the events of a part of the range of time. It reports whether the caller
+// part yields the events of a part of the time range. It reports whether the caller
 // wants more.
 func (r *reading[E]) part(p *scan.Part, yield yielder[E]) bool {
 	switch p.Route {
@@ -276,10 +275,10 @@ func (r *reading[E]) part(p *scan.Part, yield yielder[E]) bool {
 	return r.more && a.flush(yield)
 }
 
-// always is a function wanted of [Reader.spanRows] that does not wait.
+// always is a wanted function for [Reader.spanRows] that never blocks.
 func always() bool { return true }
 
-// streams reports whether events are yielded as they come.
+// streams reports whether events are yielded in the order in which they arrive.
 func (r *reading[E]) streams() bool {
 	return !r.options.LatestOnly && !(r.options.TimeOrder && r.q.MultiSeries)
 }
@@ -295,7 +294,7 @@ func (r *reading[E]) ordered(events func(yielder[E])) func(yielder[E]) {
 	return events
 }
 
-// count counts what is yielded.
+// count counts an event and yields it.
 func (r *reading[E]) count(event *E, err error) bool {
 	if err != nil {
 		r.failed = err
@@ -305,11 +304,11 @@ func (r *reading[E]) count(event *E, err error) bool {
 	return r.yield(event, err) && (r.options.Limit == 0 || r.op.Events < r.options.Limit)
 }
 
-// ErrOrder says that a query cannot yield its events in the order of time.
+// ErrOrder is the error for a query that cannot yield its events in order of time.
 var ErrOrder = errors.New("the rows of the query are not in the order of time")
 
-// byTime sorts events that come by bucket, a bucket at a time, and those that come by
-// their time by their tie-breakers.
+// byTime sorts events that arrive by bucket one bucket at a time, and sorts those that
+// arrive by time by their sequence numbers.
 func (r *Reader[E]) byTime(q *Query[E], events func(yielder[E]), newestFirst bool) func(yielder[E]) {
 	return func(yield yielder[E]) {
 		if q.AllTimes || !r.shape.InOrder() {
@@ -343,7 +342,7 @@ func (r *Reader[E]) byTime(q *Query[E], events func(yielder[E]), newestFirst boo
 			switch {
 			case err != nil && !isDecodeError(err):
 				if flush() {
-					yield(event, err) // the last thing
+					yield(event, err) // the last value
 				}
 				return
 			case err != nil && !yield(event, err):
@@ -363,7 +362,7 @@ func (r *Reader[E]) byTime(q *Query[E], events func(yielder[E]), newestFirst boo
 	}
 }
 
-// compare orders events by their times and their tie-breakers.
+// compare orders events by time and sequence number.
 func (l *Layout[E]) compare(a, b *E) int {
 	order := l.Time(a).Compare(*l.Time(b))
 	if order == 0 && l.Sequence != nil {
@@ -372,7 +371,8 @@ func (l *Layout[E]) compare(a, b *E) int {
 	return order
 }
 
-// start returns the start of the bucket of an event, or its time if it has a row.
+// start returns the start of an event's bucket, or the time of an event with a row of
+// its own.
 func (l *Layout[E]) start(e *E) time.Time {
 	if !l.Pattern.Bucketed() {
 		return *l.Time(e)
@@ -380,7 +380,7 @@ func (l *Layout[E]) start(e *E) time.Time {
 	return l.Bucket.Start(*l.Time(e))
 }
 
-// borrow returns memory for a read, which release gives back.
+// borrow returns memory for a read. release returns it.
 func (r *Reader[E]) borrow() *memory {
 	if m, ok := r.memories.Get().(*memory); ok {
 		return m
@@ -389,7 +389,7 @@ func (r *Reader[E]) borrow() *memory {
 }
 
 func (r *Reader[E]) release(m *memory) {
-	m.empty(wire.Row{}) // without what is the rows'
+	m.empty(wire.Row{}) // drop references to rows
 	m.frame.reset(len(m.frame.columns))
 	r.memories.Put(m)
 }

@@ -18,15 +18,15 @@ import (
 	"github.com/btgen-dev/btgen/runtime/scan"
 )
 
-// part is a part of a read that is under way.
+// part is a part of a read in progress.
 type part struct {
 	*scan.Part
-	read  string        // those up to this key, in the order of keys, were read
-	turns chan struct{} // holds one for each request that is under way, if they are paginated
+	read  string        // rows up to this key, in key order, were read
+	turns chan struct{} // one element per request in progress, if they are paginated
 }
 
-// spanRows yields the rows of a span. wanted waits until the caller wants more
-// rows than are enough by all likelihood; false if it never does.
+// spanRows yields the rows of a span. wanted blocks until the caller wants more rows
+// than are expected to suffice; it returns false if the caller never does.
 func (r *Reader[E]) spanRows(ctx context.Context, op *Operation, p part, span int, wanted func() bool) iter.Seq2[wire.Row, error] {
 	if q, one := p.Request(span); one {
 		return r.enough(ctx, op, p, q, wanted)
@@ -58,8 +58,8 @@ func (r *Reader[E]) requested(ctx context.Context, op *Operation, p part, reques
 	}
 }
 
-// enough sends a request, which may be for no more rows than are enough. A row may
-// hold nothing for the caller: if it wants more rows, it gets the rest.
+// enough sends a request that may be limited to the rows that should suffice. Some rows
+// may have nothing for the caller; if it wants more, enough requests the rest.
 func (r *Reader[E]) enough(ctx context.Context, op *Operation, p part, q scan.Request, wanted func() bool) iter.Seq2[wire.Row, error] {
 	rows, filter, limit := q.Rows, filterOf(q.Filter), q.Limit
 	if p.read != "" {
@@ -79,7 +79,7 @@ func (r *Reader[E]) enough(ctx context.Context, op *Operation, p part, q scan.Re
 		n, last := 0, ""
 		for row, err := range r.rows(ctx, op, rows, filter, limit) {
 			if err == nil {
-				n, last = n+1, row.Key() // the row is the caller's from here on
+				n, last = n+1, row.Key() // afterward the row belongs to the caller
 			}
 			if !yield(row, err) || err != nil {
 				return
@@ -100,15 +100,15 @@ func (r *Reader[E]) enough(ctx context.Context, op *Operation, p part, q scan.Re
 	}
 }
 
-// paged sends requests for so many rows each, and takes all rows of one before it
-// yields the first: its stream is over while those of others are waited for.
+// paged sends requests for limit rows each. It reads all rows of a page before it
+// yields the first, so the page's stream ends while the caller waits for other streams.
 func (r *Reader[E]) paged(ctx context.Context, op *Operation, rows []codec.Rows, filter bigtable.Filter, limit int, turns chan struct{}) iter.Seq2[wire.Row, error] {
 	return func(yield func(wire.Row, error) bool) {
 		for rows != nil {
 			page, err := r.page(ctx, op, rows, filter, limit, turns)
 			last := ""
 			for _, row := range page {
-				last = row.Key() // the row is the caller's from here on
+				last = row.Key() // afterward the row belongs to the caller
 				if !yield(row, nil) {
 					return
 				}
@@ -124,7 +124,7 @@ func (r *Reader[E]) paged(ctx context.Context, op *Operation, rows []codec.Rows,
 	}
 }
 
-// page reads some rows when it is its turn.
+// page reads one page when a slot is free.
 func (r *Reader[E]) page(ctx context.Context, op *Operation, rows []codec.Rows, filter bigtable.Filter, limit int, turns chan struct{}) (page []wire.Row, err error) {
 	select {
 	case turns <- struct{}{}:
@@ -141,7 +141,8 @@ func (r *Reader[E]) page(ctx context.Context, op *Operation, rows []codec.Rows, 
 	return page, nil
 }
 
-// after returns what is left of a request when the row with the key was read.
+// after returns the rows of a request that remain after the row with the given key, in
+// reading order.
 func after(rows []codec.Rows, key string) []codec.Rows {
 	var left []codec.Rows
 	for _, r := range rows {
@@ -152,8 +153,7 @@ func after(rows []codec.Rows, key string) []codec.Rows {
 	return left
 }
 
-// behind returns what is left of a request when all rows up to the one with the key, in
-// the order of keys, were read.
+// behind returns the rows of a request with keys greater than key.
 func behind(rows []codec.Rows, key string) []codec.Rows {
 	var left []codec.Rows
 	for _, r := range rows {
@@ -164,9 +164,9 @@ func behind(rows []codec.Rows, key string) []codec.Rows {
 	return left
 }
 
-// one returns the first row, if there is one. Where no other can come it waits for the
-// end of the stream, which costs less than to break it off; whatever comes of that, the
-// row is there.
+// one returns the first row, if any. If there can be no other, it waits for the end of
+// the stream, because that is cheaper than canceling it; errors after the row do not
+// matter.
 func (r *Reader[E]) one(ctx context.Context, op *Operation, rows codec.Rows, filter bigtable.Filter, limit int) (first wire.Row, err error) {
 	for row, err := range r.rows(ctx, op, []codec.Rows{rows}, filter, limit) {
 		switch {
@@ -180,9 +180,9 @@ func (r *Reader[E]) one(ctx context.Context, op *Operation, rows codec.Rows, fil
 	return first, nil
 }
 
-// rows yields the rows of a request, up to a limit unless it is 0. It gives up when
-// no row comes within the time-out; the time that the caller takes does not count.
-// With a client that has [wire.ClientOptions] the cells come straight from the wire.
+// rows yields the rows of a request, up to limit unless it is 0. It gives up if no row
+// arrives within the timeout, which does not include the time that the caller takes. If
+// the client has [wire.ClientOptions], cells are decoded directly from the wire.
 func (r *Reader[E]) rows(ctx context.Context, op *Operation, rows []codec.Rows, filter bigtable.Filter, limit int) iter.Seq2[wire.Row, error] {
 	return func(yield func(wire.Row, error) bool) {
 		for again := false; rows != nil; {
@@ -196,22 +196,22 @@ func (r *Reader[E]) rows(ctx context.Context, op *Operation, rows []codec.Rows, 
 				return
 			case q.rows > 0:
 				rows = after(rows, q.last)
-				limit = max(0, limit-q.rows) // the client itself stops at the limit
+				limit = max(0, limit-q.rows) // the client stops at the limit by itself
 			}
 			again = true
 		}
 	}
 }
 
-// resumedAtEnd reports whether the server refused to go on behind the last key of
-// a range. After a stream that broke off, the client asks for what follows the row
-// that came last: of the range of a single key, from behind the key up to the next
-// possible one, and Bigtable rejects such an empty range, together with all others.
+// resumedAtEnd reports whether the server rejected a resumed read because of an empty
+// range. After a broken stream, the client requests the rows after the last one. For
+// the range of a single key, the rest is empty, and Bigtable rejects the request with
+// all its ranges.
 func resumedAtEnd(err error) bool {
 	return status.Code(err) == codes.InvalidArgument && strings.Contains(err.Error(), "must be less than end_key")
 }
 
-// send sends a request and hands over its rows.
+// send sends a request and passes its rows on.
 func (r *Reader[E]) send(ctx context.Context, q *request, rows []codec.Rows, filter bigtable.Filter, limit int) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -231,20 +231,20 @@ func (r *Reader[E]) send(ctx context.Context, q *request, rows []codec.Rows, fil
 	return explain(ctx, err)
 }
 
-// request is one that is under way.
+// request is a request in progress.
 type request struct {
 	op      *Operation
 	yield   func(wire.Row, error) bool
 	sink    wire.Sink
 	options [3]bigtable.ReadOption
 	idle    *idle
-	rows    int    // how many have come
-	last    string // the key of the last of them
+	rows    int    // number of rows received
+	last    string // key of the last row
 	stopped bool   // the caller wants no more
-	lost    error  // why rows are not there
+	lost    error  // why rows are missing
 }
 
-// take yields the rows that the client's row stands for.
+// take yields the rows that a row of the client stands for.
 func (q *request) take(arrived bigtable.Row) bool {
 	q.idle.pause()
 	defer q.idle.resume()
@@ -264,18 +264,18 @@ func (q *request) take(arrived bigtable.Row) bool {
 	return true
 }
 
-// idle gives up a request when no row comes for so long.
+// idle cancels a request if no row arrives for some time.
 type idle struct {
 	timer  *time.Timer
 	after  time.Duration
-	cancel context.CancelCauseFunc // of the request
+	cancel context.CancelCauseFunc // cancels the request
 	gaveUp bool
 }
 
-// idles holds those of requests that are over.
+// idles contains those of completed requests.
 var idles = sync.Pool{New: func() any { return new(idle) }}
 
-// startIdle starts to wait.
+// startIdle starts the timer.
 func startIdle(after time.Duration, cancel context.CancelCauseFunc) *idle {
 	if after <= 0 {
 		after = math.MaxInt64
@@ -290,17 +290,18 @@ func startIdle(after time.Duration, cancel context.CancelCauseFunc) *idle {
 	return i
 }
 
-// pause stops the waiting while the caller has a row.
+// pause stops the timer while the caller processes a row.
 func (i *idle) pause() { i.gaveUp = i.gaveUp || !i.timer.Stop() }
 
-// resume goes on with the waiting.
+// resume restarts the timer.
 func (i *idle) resume() {
 	if !i.gaveUp {
 		i.timer.Reset(i.after)
 	}
 }
 
-// end ends the waiting. One that gave up is not used again: it may be about to.
+// end stops the timer. An idle that gave up is not reused, because its timer function
+// may still run.
 func (i *idle) end() {
 	if i.pause(); !i.gaveUp {
 		i.cancel = nil
@@ -320,12 +321,11 @@ func (q *request) optionsOf(rows []codec.Rows, filter bigtable.Filter, limit int
 	return out
 }
 
-// rowSet returns the ranges that a request asks for, each with its start and without
-// its end. A single key is such a range too. The client loses the rows of a list of
-// keys that is read in reverse, if the stream breaks off before the first row: it
-// resumes with an empty list and reports no error. It may send a list of one key, or
-// a range that ends with the key it starts with, over a session of its own, past the
-// reader of the wire.
+// rowSet returns the ranges of a request, each with its start and without its end,
+// including single keys. It does not use lists of keys: if a reversed read of a list
+// breaks off before the first row, the client loses the list, resumes with an empty one
+// and reports no error. The client may also send a list of one key, or a range that
+// ends with its start key, over a session, which bypasses the wire decoder.
 func rowSet(rows []codec.Rows) bigtable.RowSet {
 	if len(rows) == 1 && rows[0].Keys == nil {
 		return bigtable.NewRange(rows[0].Start, rows[0].End)

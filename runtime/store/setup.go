@@ -13,32 +13,32 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
-// Table is what set-up knows of a table.
+// Table describes a table to [Setup].
 type Table struct {
-	ID       string // without a prefix
+	ID       string // without prefix
 	Families []Family
-	// Splits are the row keys at which a new table is split into tablets;
-	// Bigtable takes at most 100. They mean nothing to a table that exists.
+	// Splits are the row keys at which a new table is split into tablets, at most 100.
+	// They do not affect an existing table.
 	Splits []string
-	// KeySchema is how GoogleSQL reads the row keys; nil if it need not.
+	// KeySchema defines how GoogleSQL reads the row keys; nil for no definition.
 	KeySchema *KeySchema
-	// DeletionProtection says whether Bigtable refuses to delete the table;
-	// bigtable.None leaves that to others.
+	// DeletionProtection specifies whether Bigtable refuses to delete the table;
+	// bigtable.None leaves the setting unchanged.
 	DeletionProtection bigtable.DeletionProtection
 }
 
 // Family is a column family.
 type Family struct {
 	Name string
-	GC   codec.GCRule   // by which Bigtable collects its cells
-	Life codec.Lifetime // what their timestamps are, and which of them are alive
-	// Class is the TTL class of the events that it holds, counted from 1; 0 if
-	// events have no class.
+	GC   codec.GCRule   // garbage collection rule
+	Life codec.Lifetime // meaning of its timestamps, and which cells are live
+	// Class is the TTL class of the family's events, counting from 1; 0 if events have
+	// no class.
 	Class int
 }
 
-// Admin is what set-up needs of a *bigtable.AdminClient. Its methods are those
-// of the client, and give the status codes of the service.
+// Admin contains the methods of *bigtable.AdminClient that setup uses. Implementations
+// must return the status codes of the service.
 type Admin interface {
 	TableInfo(ctx context.Context, table string) (*bigtable.TableInfo, error)
 	CreateTableFromConf(ctx context.Context, conf *bigtable.TableConf) error
@@ -48,31 +48,34 @@ type Admin interface {
 	UpdateTableWithDeletionProtection(ctx context.Context, table string, protection bigtable.DeletionProtection) error
 }
 
-// Setup makes live tables what tables say: it reads them, makes the tables and
-// families that are missing, changes the rules that differ, and reads back what
-// it changed.
+// Setup reconciles live tables with tables: it reads them, creates missing tables and
+// families, changes rules that differ, and reads the changed tables back.
 //
-// A change that may delete data, or that cannot be taken back, is refused unless
-// Options.Allow has its [Change.Name]. While any is refused, nothing at all is
-// changed, and the error is a *[RefusedError]. Names that fit no change mean
-// nothing, so that a program may keep them; but a name that is kept allows the
-// next change of that name too.
+// # Refused changes
 //
-// The Plan holds what was done, also where that is not all since a request
-// failed; with Options.DryRun it holds what would be done, nothing is changed,
-// and what would be refused is marked and is no error. What the tables do not
-// know is reported in the plan and left alone.
+// Setup refuses a change that may delete data or cannot be undone unless Options.Allow
+// contains its [Change.Name]. If it refuses any change, it changes nothing and returns
+// a *[RefusedError]. It ignores names of other changes, so a program may keep a name;
+// but a name that is kept allows the next change with that name, too.
 //
-// Setup may run at the same time in several processes: what another one has made
-// meanwhile is not in the plan, and is no error unless it differs, which is a
-// *[VerifyError]. A request that the service cannot serve now is sent again
-// until Options.Timeout or ctx ends it, and then no more are sent. One that
-// fails otherwise does not keep Setup from the rest. Several errors are joined as
-// [errors.Join] does. A second call does what is left to do.
+// # The plan
 //
-// An instance that does not exist is an *[InstanceError], and a table that no
-// server would take is a *[TableError]. One that is given
-// several times is one table, with all families and all splits.
+// The Plan contains what was done, even if some requests failed. With Options.DryRun,
+// Setup changes nothing, and the plan contains what it would do; refused changes are
+// marked and are not an error. The plan lists everything in the tables that the schemas
+// do not know; Setup does not change it.
+//
+// # Concurrency and errors
+//
+// Several processes may call Setup concurrently. What another process creates in the
+// meantime is not in the plan. If it differs, the error is a *[VerifyError]. Setup
+// repeats a request after transient errors until Options.Timeout or ctx ends; then it
+// sends no more. After any other error it continues with the remaining changes. It
+// joins several errors with [errors.Join]. Calling Setup again does what is left.
+//
+// If the instance does not exist, the error is an *[InstanceError]; for a table that no
+// server would accept, it is a *[TableError]. Tables with the same ID are merged, with
+// all families and splits.
 func Setup(ctx context.Context, admin Admin, tables []Table, opts ...Options) (Plan, error) {
 	o := merge(opts)
 	tables, err := prepare(tables, o.TablePrefix)
@@ -105,8 +108,8 @@ func Setup(ctx context.Context, admin Admin, tables []Table, opts ...Options) (P
 	return Plan{Changes: r.done, Strays: plan.Strays}, errors.Join(r.errs...)
 }
 
-// prepare returns the tables under their full ids, each once, or why the first
-// of them cannot be made.
+// prepare returns the tables with their full IDs, each once, or the reason why one of
+// them cannot be created.
 func prepare(tables []Table, prefix string) ([]Table, error) {
 	var out []Table
 	for _, t := range tables {
@@ -128,7 +131,7 @@ func prepare(tables []Table, prefix string) ([]Table, error) {
 	return out, nil
 }
 
-// add makes t have what other has too.
+// add merges other into t.
 func (t *Table) add(other Table) error {
 	for _, f := range other.Families {
 		i := slices.IndexFunc(t.Families, func(have Family) bool { return have.Name == f.Name })
@@ -156,13 +159,13 @@ func (t *Table) add(other Table) error {
 	return nil
 }
 
-// like reports whether two families of one name can be one.
+// like reports whether two families of the same name can be merged.
 func (f Family) like(other Family) bool {
 	return f.GC.Equal(other.GC) && f.Life.Stamp == other.Life.Stamp && f.Life.Default == other.Life.Default
 }
 
-// check refuses a table that Bigtable would refuse: only set-up knows the prefix,
-// and all schemas of a table.
+// check rejects a table that Bigtable would reject. Only setup knows the prefix and all
+// schemas of a table.
 func (t *Table) check(prefix string) error {
 	with := ""
 	if prefix != "" {
@@ -179,13 +182,13 @@ func (t *Table) check(prefix string) error {
 	return nil
 }
 
-// setupRun carries out a plan.
+// setupRun executes a plan.
 type setupRun struct {
 	admin  patient
 	done   []Change
-	failed map[string]bool // the names of the changes that failed
+	failed map[string]bool // names of the failed changes
 	errs   []error
-	ended  bool // time is up: no more requests
+	ended  bool // timed out: send no more requests
 }
 
 // apply makes the changes of a plan.
@@ -203,9 +206,10 @@ func (r *setupRun) apply(ctx context.Context, tables []Table, plan Plan) {
 	}
 }
 
-// makeTable makes a table with its families, and returns what is left to do. If
-// there is one already, that is what it lacks: somebody else may know of fewer
-// families. Whose it is if a reply was lost nobody knows; it counts as made.
+// makeTable creates a table with its families and returns the changes that remain. If
+// the table exists already, these are its missing families, because another process may
+// not know all of them. If a reply was lost, nobody knows who created the table; it
+// counts as created here.
 func (r *setupRun) makeTable(ctx context.Context, t Table, changes []Change) []Change {
 	conf := &bigtable.TableConf{
 		TableID: t.ID, SplitKeys: t.Splits, ColumnFamilies: map[string]bigtable.Family{},
@@ -241,7 +245,7 @@ func (r *setupRun) makeTable(ctx context.Context, t Table, changes []Change) []C
 	return left
 }
 
-// change makes one change of a table that exists.
+// change makes one change of an existing table.
 func (r *setupRun) change(ctx context.Context, c Change) {
 	config := bigtable.Family{GCPolicy: policy(c.Want)}
 	switch c.Kind {
@@ -279,9 +283,9 @@ func (r *setupRun) change(ctx context.Context, c Change) {
 	}
 }
 
-// addKeySchema gives a table its row key schema. A server that takes the request for
-// all that there is to say of a table, as the emulator does, has the deletion
-// protection off then: it is put on again.
+// addKeySchema adds a row key schema to a table. Servers that interpret the request as
+// an update of the whole table, such as the emulator, also remove the deletion
+// protection; addKeySchema restores it.
 func (r *setupRun) addKeySchema(ctx context.Context, c Change) error {
 	before, _, err := readTable(ctx, r.admin, c.Table)
 	if err != nil {
@@ -297,8 +301,8 @@ func (r *setupRun) addKeySchema(ctx context.Context, c Change) error {
 	return r.admin.protect(ctx, c.Table, bigtable.Protected)
 }
 
-// unchanged looks once more before a rule is changed: what was safe to change, or
-// was allowed, was so for the rule that the plan has seen.
+// unchanged reads a rule again before it is changed, because the change was safe or
+// allowed only for the rule in the plan.
 func (r *setupRun) unchanged(ctx context.Context, c Change) error {
 	live, found, err := readTable(ctx, r.admin, c.Table)
 	if err != nil {
@@ -310,8 +314,8 @@ func (r *setupRun) unchanged(ctx context.Context, c Change) error {
 	return nil
 }
 
-// becauseReplicated adds to an error what the service may have meant: it does
-// not say in its code that a rule cannot be changed on a replicated table.
+// becauseReplicated adds a possible reason to an error: the status code does not tell
+// that a rule cannot be changed on a replicated table.
 func becauseReplicated(err error) error {
 	switch status.Code(err) {
 	case codes.FailedPrecondition, codes.InvalidArgument:
@@ -320,7 +324,7 @@ func becauseReplicated(err error) error {
 	return err
 }
 
-// fail notes that changes were not made.
+// fail records that changes failed.
 func (r *setupRun) fail(ctx context.Context, err error, changes ...Change) {
 	r.errs = append(r.errs, err)
 	for _, c := range changes {
@@ -329,12 +333,11 @@ func (r *setupRun) fail(ctx context.Context, err error, changes ...Change) {
 	r.ended = outOfTime(ctx, err)
 }
 
-// verify reads the tables that were changed back. What was not kept as it was
-// sent, or was changed by somebody else, shows in the run that sent it, and not
-// first in what readers lack.
+// verify reads the changed tables back. If the server did not store a change, or
+// another process changed it, this run reports it rather than a later read.
 func (r *setupRun) verify(ctx context.Context, tables []Table) {
 	if r.ended {
-		return // the next request would wait as long
+		return // the next request would time out, too
 	}
 	live, err := readTables(ctx, r.admin, tables)
 	if err != nil {
@@ -342,8 +345,8 @@ func (r *setupRun) verify(ctx context.Context, tables []Table) {
 		return
 	}
 	left := slices.DeleteFunc(planFor(tables, live, nil).Changes, func(c Change) bool {
-		// A server without GoogleSQL, such as the emulator, takes a row key schema
-		// and does not keep it; neither writers nor readers need it.
+		// A server without GoogleSQL, such as the emulator, accepts a row key schema
+		// and drops it. Writers and readers do not need it.
 		return r.failed[c.Name()] || c.Kind == AddKeySchema
 	})
 	if len(left) > 0 {
@@ -351,7 +354,7 @@ func (r *setupRun) verify(ctx context.Context, tables []Table) {
 	}
 }
 
-// Tables returns what set-up knows of the tables of a schema.
+// Tables returns the tables of a schema for [Setup].
 func Tables[E any](layouts []*Layout[E]) []Table {
 	tables := make([]Table, len(layouts))
 	for i, l := range layouts {

@@ -8,21 +8,20 @@ import (
 	"github.com/btgen-dev/btgen/runtime/internal/wire"
 )
 
-// byTime orders data by the times of their events.
+// byTime compares data by event time.
 func byTime(a, b wire.Cell) int { return cmp.Compare(a.Micros, b.Micros) }
 
-// How many bits of a time are looked at together, and from how many cells on it is
-// worth it.
+// The number of bits of a time per counting pass, and the number of cells from which on
+// counting is faster than comparing.
 const (
 	digitBits   = 11
 	manyToOrder = 256
 )
 
-// sortByTime puts cells in the order of time, those of one time in the order they
-// have. The result is in one of the two slices, of which the second is as long as it
-// needs to be. Cells that come in the order of their data have no order of time
-// at all: counting them by the digits of their times takes a few steps for each,
-// however many there are.
+// sortByTime sorts cells by time and is stable. The result is in one of the two slices;
+// the other is free, and other grows to the necessary length. Cells that arrive in the
+// order of their data are not sorted by time at all, and counting the digits of their
+// times takes a few steps per cell, independent of their number.
 func sortByTime(cells, other []wire.Cell) (sorted, free []wire.Cell) {
 	low, high, ordered := span(cells)
 	switch {
@@ -53,12 +52,12 @@ func sortByTime(cells, other []wire.Cell) (sorted, free []wire.Cell) {
 	return cells, other
 }
 
-// digit returns the digit of a time that begins at a bit.
+// digit returns the digit of a time at the given bit.
 func digit(micros int64, shift int) uint64 {
 	return uint64(micros) >> shift & (1<<digitBits - 1)
 }
 
-// span returns the earliest and the latest time, and whether cells are in order.
+// span returns the earliest and the latest time, and whether the cells are in order.
 func span(cells []wire.Cell) (low, high int64, ordered bool) {
 	ordered = true
 	for i := range cells {

@@ -13,31 +13,31 @@ import (
 	"github.com/btgen-dev/btgen/runtime/internal/wire"
 )
 
-// stage is where events are laid out for all tables of a writer until they are
-// sent. Its memory is used again.
+// stage contains the events of a call, encoded for all tables of a writer. Its memory
+// is reused.
 type stage[E any] struct {
 	writer *Writer[E]
 	events int
-	event  E  // the one that is laid out: truncating its time does not show outside
-	last   *E // the event before, as it was given
+	event  E  // the current event; its time is truncated only in this copy
+	last   *E // the previous event, as given
 	tables []staged
 
-	all      []E  // the events, as they were given, up to the one that is laid out at least
-	batched  bool // they are those of a Batcher
-	lastWins bool // of events with one place the last one is kept
-	ifAbsent bool // they are written where they are not stored
+	all      []E  // the given events, at least up to the current one
+	batched  bool // the events are those of a Batcher
+	lastWins bool // the last event of a place wins
+	ifAbsent bool // write only events that are absent
 }
 
-// staged is what one table gets of the events of a stage.
+// staged is the part of a stage that one table gets.
 type staged struct {
 	cells    *Cells
-	err      error   // why the event that is laid out does not go into this table
-	instant  instant // of it
+	err      error   // why the current event is not stored in this table
+	instant  instant // of the current event
 	batch    batch
 	refused  []Failure
 	ifAbsent bool  // as in the stage
-	expired  int   // events that were skipped
-	from, to int64 // the bucket of the last event, in seconds
+	expired  int   // number of skipped events
+	from, to int64 // bucket of the previous event, in seconds
 }
 
 // newStage returns a stage for the tables of a writer.
@@ -50,10 +50,10 @@ func newStage[E any](w *Writer[E]) *stage[E] {
 	return s
 }
 
-// maxKept is how large the memory of a table may be to be used again, in bytes.
+// maxKept is the maximum size of a table's memory that is kept for reuse, in bytes.
 const maxKept = 32 << 20
 
-// release gives the stage back to its writer.
+// release returns the stage to its writer.
 func (s *stage[E]) release() {
 	var none E
 	s.event, s.last, s.events, s.all, s.batched, s.lastWins, s.ifAbsent = none, nil, 0, nil, false, false, false
@@ -69,15 +69,15 @@ func (s *stage[E]) release() {
 	s.writer.stages.Put(s)
 }
 
-// at sets when the events that follow are written.
+// at sets the write time of the following events.
 func (s *stage[E]) at(now time.Time) {
 	for i := range s.tables {
 		s.tables[i].cells.at(now)
 	}
 }
 
-// addOne is add of an event that is written now and only kept if a table takes it.
-// It returns why it was refused by others.
+// addOne is add for an event that is written now, and is kept only if a table accepts
+// it. It returns the failures of the other tables.
 func (s *stage[E]) addOne(event *E) (taken bool, refused []Failure) {
 	s.at(s.writer.options.Now())
 	s.add(event)
@@ -97,7 +97,7 @@ func (s *stage[E]) addOne(event *E) (taken bool, refused []Failure) {
 	return taken, refused
 }
 
-// size returns the bytes of what the table that gets most gets.
+// size returns the size in bytes for the table that gets the most.
 func (s *stage[E]) size() int {
 	size := 0
 	for i := range s.tables {
@@ -106,9 +106,9 @@ func (s *stage[E]) size() int {
 	return size
 }
 
-// add lays out an event for all tables. One that any of them refuses for what it is
-// goes into none of them; one that is too old for some, into the others. The event
-// must stay as it is until the next one is added.
+// add stages an event for all tables. If any table refuses it as invalid, none stores
+// it; if it is too old for some tables, the others store it. The event must not change
+// until the next one is added.
 func (s *stage[E]) add(event *E) {
 	refusing := -1
 	for i := range s.tables {
@@ -128,7 +128,7 @@ func (s *stage[E]) add(event *E) {
 	s.events++
 }
 
-// layOut lays out an event for one table.
+// layOut encodes an event for one table.
 func (s *stage[E]) layOut(table int, event *E) {
 	t, l := &s.tables[table], s.writer.tables[table].layout
 	if t.err = l.Check(event); t.err != nil {
@@ -163,8 +163,8 @@ func (s *stage[E]) layOut(table int, event *E) {
 	}
 }
 
-// take takes the event into what its table gets, unless that refuses it, or another
-// one does: refusing is the first of those, -1 if there is none.
+// take adds the current event to a table unless that table or another one refuses it.
+// refusing is the first table that does, or -1.
 func (s *stage[E]) take(table, refusing int) {
 	t := &s.tables[table]
 	if refusing >= 0 && (t.err == nil || errors.Is(t.err, codec.ErrExpired)) {
@@ -182,7 +182,7 @@ func (s *stage[E]) take(table, refusing int) {
 	}
 }
 
-// take takes the event that was laid out into the batch.
+// take adds the current event to the batch.
 func (t *staged) take(event int) {
 	c := t.cells
 	for i := range c.rows {
@@ -198,7 +198,7 @@ func (t *staged) take(event int) {
 	c.taken = len(c.mutations)
 }
 
-// send sends what was staged, table by table.
+// send sends the staged events, table by table.
 func (s *stage[E]) send(ctx context.Context, name string) error {
 	w := s.writer
 	failed := &WriteError{Events: s.events}
@@ -237,19 +237,19 @@ func (t *staged) outbox(req []int) *wire.Outbox {
 	return out
 }
 
-// mutation returns an entry as the client takes it.
+// mutation converts an entry to the client's type.
 func (t *staged) mutation(e *entry, names wire.Names) *bigtable.Mutation {
 	m := bigtable.NewMutation()
 	t.batch.runs(e, func(begin, end int) { wire.AddTo(m, names, t.cells.mutations[begin:end]) })
 	return m
 }
 
-// apply sends an entry by itself.
+// apply sends one entry.
 func (t *staged) apply(ctx context.Context, api bigtable.TableAPI, e *entry) error {
 	return api.Apply(ctx, string(e.key), t.mutation(e, nil))
 }
 
-// applyBulk sends the entries of a request as the client takes them.
+// applyBulk sends the entries of a request with the client's own encoding.
 func (t *staged) applyBulk(ctx context.Context, api bigtable.TableAPI, req []int) func(int) error {
 	keys := make([]string, len(req))
 	mutations := make([]*bigtable.Mutation, len(req))
@@ -267,7 +267,7 @@ func (t *staged) applyBulk(ctx context.Context, api bigtable.TableAPI, req []int
 	}
 }
 
-// failures names the events of the entries that have an error.
+// failures returns a failure for each event of the entries that failed.
 func (t *staged) failures(ctx context.Context, table string, req []int, errOf func(i int) error, outcomeOf func(error) Outcome) []Failure {
 	var out []Failure
 	for i, n := range req {

@@ -1,10 +1,15 @@
-// Package store writes events to Bigtable and reads them back. Generated code
-// says in a [Layout] how its events lie in a table; everything that is the same
-// for every schema is here: one mutation a row, requests under Bigtable's
-// limits, deadlines, errors that name each event, row ranges, the filter that
-// mirrors garbage collection, and the assembly of events from cells.
+// Package store writes events to Bigtable, reads them and sets up their tables.
+// Generated code describes in a [Layout] how its events are stored; everything that is
+// the same for all schemas is in this package: one mutation per row, requests within
+// Bigtable's limits, deadlines, errors that name each event, row ranges, filters that
+// mirror garbage collection, and the assembly of events from cells.
 //
-// It rests on the official client alone, through [bigtable.TableAPI].
+//   - [Writer.Write] and [Writer.WriteAll] store events; a [Batcher] gathers them first.
+//   - [Reader.Read], [Reader.Query] and [Reader.Latest] return events.
+//   - [Setup] creates tables and changes their garbage collection rules.
+//
+// Generated packages wrap these with types of their own. The package uses only the
+// official client, through [bigtable.TableAPI].
 package store
 
 import (
@@ -23,64 +28,63 @@ import (
 	"github.com/btgen-dev/btgen/runtime/scan"
 )
 
-// Client opens tables. A *bigtable.Client is one; a test may wrap or fake it.
+// Client opens tables. *bigtable.Client implements it; a test may use a wrapper or a
+// fake.
 type Client interface {
 	OpenTable(table string) bigtable.TableAPI
 }
 
 // ClientOptions returns options for [bigtable.NewClient] that make reads and writes
-// cheaper: of what Bigtable sends to a reader, the client then decodes no more than
-// it needs to know how far the read has come, and the reader decodes the cells from
-// the wire; and of what a writer sends in bulk, the client encodes no more than the
-// beginning, and the writer has encoded the rest. What is read and written is the
-// same, and other calls of the client are as ever. They have no effect on a client
-// that is given a connection, as it is by BIGTABLE_EMULATOR_HOST, nor where a reader
-// or a writer has another [Client] than a [bigtable.Client] itself.
+// cheaper: the Reader decodes cells, and the Writer encodes bulk requests, directly in
+// wire format, and the client processes only what it needs for retries. The results are
+// the same, and other calls of the client are not affected. The options have no effect
+// on a client that is given a connection, for example by BIGTABLE_EMULATOR_HOST, or if
+// the [Client] of a Reader or Writer is not a *bigtable.Client.
 func ClientOptions() []option.ClientOption { return wire.ClientOptions() }
 
-// Options say how a writer, a reader or the set-up works. The zero Options
-// work; where several are given, the fields that are not zero in a later one win.
+// Options configure a writer, a reader or setup. The zero value is valid. If several
+// are passed, nonzero fields of later ones take precedence.
 type Options struct {
-	// TablePrefix stands before every table id, for instance "staging_".
+	// TablePrefix precedes every table ID, for example "staging_".
 	TablePrefix string
-	// Now is the clock that time to live is measured with; time.Now if nil.
+	// Now is the clock for times to live; time.Now if nil.
 	Now func() time.Time
-	// Timeout bounds each request of a writer or of the set-up, and how long a
-	// reader waits for its next row. 0 means DefaultTimeout; a negative one
-	// means none, and then a call whose context has no deadline may retry for ever.
+	// Timeout limits each request of a writer or of setup, and the time for which a
+	// reader waits for its next row. 0 means DefaultTimeout. A negative value means no
+	// limit; a call whose context has no deadline may then retry forever.
 	Timeout time.Duration
-	// Parallelism is how many requests of one WriteAll may be under way at
-	// once; 0 means DefaultParallelism.
+	// Parallelism is the maximum number of concurrent requests of one WriteAll; 0 means
+	// DefaultParallelism.
 	Parallelism int
-	// SkipExpired makes a writer skip events that are past their time to live,
-	// and count them in Operation.Expired, instead of refusing them.
+	// SkipExpired makes a writer skip events that are past their time to live, and
+	// count them in Operation.Expired, instead of refusing them.
 	SkipExpired bool
-	// DryRun makes the set-up return its plan and change nothing.
+	// DryRun makes setup return its plan without changing anything.
 	DryRun bool
-	// Allow names the changes that the set-up refuses unless they are allowed;
-	// see Change.Name.
+	// Allow contains the names of changes that setup otherwise refuses; see
+	// Change.Name.
 	Allow []string
-	// Confirm is called by the set-up with its plan, also one without changes, before
-	// it changes anything; nil means that nobody is asked. If it returns an error,
-	// nothing is changed and the set-up returns that error.
+	// Confirm is called by setup with its plan, even if it is empty, before any change;
+	// nil means no confirmation. If it returns an error, setup changes nothing and
+	// returns that error.
 	Confirm func(Plan) error
 	// Hooks trace every operation.
 	Hooks Hooks
 }
 
-// What Options mean where they say nothing.
+// Defaults of Options.
 const (
 	DefaultTimeout     = time.Minute
 	DefaultParallelism = 4
 )
 
-// Hooks are called around every operation, from the goroutine that runs it.
-// Either may be nil.
+// Hooks are called at the start and the end of every operation, by the goroutine that
+// executes it. Either may be nil.
 type Hooks struct {
-	// Start is called before the first request; what it returns is the context
-	// of all that follows.
+	// Start is called before the first request. The context that it returns is used for
+	// the rest of the operation.
 	Start func(ctx context.Context, op Operation) context.Context
-	// End is called when the operation is over, with what it did and how it failed.
+	// End is called at the end of the operation with its statistics and error.
 	End func(ctx context.Context, op Operation, err error)
 }
 
@@ -88,17 +92,17 @@ type Hooks struct {
 type Operation struct {
 	Name     string // "Write", "WriteAll", "Read", "Latest", or the name of a query
 	Table    string // with its prefix
-	Events   int    // events handed to a writer or yielded by a reader
-	Expired  int    // events that a writer skipped, see Options.SkipExpired
+	Events   int    // events passed to a writer or yielded by a reader
+	Expired  int    // events that a writer skipped; see Options.SkipExpired
 	Rows     int    // rows written or received
-	Requests int    // requests sent, without the client's own retries
-	// OrdinaryRequests is how many of the requests were encoded, or their rows decoded,
-	// by the client: all of them without the ClientOptions, and none with them unless
-	// something is in the way.
+	Requests int    // requests sent, not counting the client's own retries
+	// OrdinaryRequests is the number of requests that the client encoded, or whose rows
+	// it decoded: without ClientOptions all of them, and with ClientOptions none unless
+	// an interceptor prevents it.
 	OrdinaryRequests int
 }
 
-// start calls the Start hook, if there is one.
+// start calls the Start hook, if any.
 func (h Hooks) start(ctx context.Context, op *Operation) context.Context {
 	if h.Start == nil {
 		return ctx
@@ -106,14 +110,14 @@ func (h Hooks) start(ctx context.Context, op *Operation) context.Context {
 	return h.Start(ctx, *op)
 }
 
-// end calls the End hook, if there is one.
+// end calls the End hook, if any.
 func (h Hooks) end(ctx context.Context, op *Operation, err error) {
 	if h.End != nil {
 		h.End(ctx, *op, err)
 	}
 }
 
-// merge returns the options with their defaults filled in.
+// merge merges options and fills in defaults.
 func merge(opts []Options) Options {
 	out := Options{Now: time.Now, Timeout: DefaultTimeout, Parallelism: DefaultParallelism}
 	for _, o := range opts {
@@ -145,88 +149,88 @@ func merge(opts []Options) Options {
 	return out
 }
 
-// Layout says how events of type E lie in one table. It is what generated code
-// knows and this package does not.
+// Layout describes how events of type E are stored in one table. Generated code
+// provides it.
 type Layout[E any] struct {
 	Table Table
-	// Pattern decides where the time and the data of an event are.
+	// Pattern determines where the time and the data of an event are stored.
 	Pattern codec.Pattern
-	Bucket  codec.Bucket     // patterns with buckets
-	TimeKey codec.TimeFormat // other patterns: how the time is written in row keys
-	// Ties is, for rows of single events whose time stands reversed in the key and a tie-breaker
-	// after it, how many bytes a key has from that on: the rows of an instant then sort
-	// against those of others. Else it is 0.
+	Bucket  codec.Bucket     // for patterns with buckets
+	TimeKey codec.TimeFormat // for other patterns, the format of the time in row keys
+	// Ties is, for rows of single events with a reversed time and a sequence number
+	// after it, the number of bytes that a key has from the sequence number on. Rows of
+	// the same time then sort in the opposite order to all others. Else it is 0.
 	Ties int
 
-	// Columns is where the data of an event are. The functions below know them
-	// by their index.
+	// Columns are the columns with the data of events. The functions below identify
+	// them by index.
 	Columns []Column
-	// Time returns the place of the event's time.
+	// Time returns a pointer to the event's time.
 	Time func(e *E) *time.Time
-	// Choice returns the places of what an event says of its time to live; nil
-	// where events say nothing of it.
+	// Choice returns pointers to what an event specifies about its time to live; nil if
+	// events specify nothing.
 	Choice func(e *E) Choice
-	// Check refuses an event that no table can hold, with a *codec.FieldError.
+	// Check rejects an event that no table can store, with a *codec.FieldError.
 	Check func(e *E) error
-	// Put sets the cells of an event, whose time is already truncated. It sets
-	// none for what the event lacks.
+	// Put sets the cells of an event, whose time is already truncated. It sets none for
+	// missing values.
 	Put func(e *E, cells *Cells)
-	// Same reports whether two events are of one series, so that those of one
-	// bucket are in the same rows; nil where Put does not ask for it.
+	// Same reports whether two events have the same series, so that those of the same
+	// bucket have the same rows; nil if Put does not need it.
 	Same func(a, b *E) bool
-	// Own copies what an event shares with the one that it was copied from: what
-	// pointers and slices refer to; nil if that is nothing.
+	// Own clones what an event shares with its copies, which is what its pointers and
+	// slices refer to; nil if there is nothing.
 	Own func(e *E)
-	// Spans returns where the rows of the event's series are: one span for each
-	// of Columns for new columns, and just one otherwise.
+	// Spans returns the spans of the event's series: for codec.BucketNewColumns one per
+	// column, else exactly one.
 	Spans func(e *E) ([]codec.Span, error)
-	// Key sets the series of an event from a row key, and its tie-breaker if it
-	// has one there, and returns its time or the start of its bucket.
+	// Key sets the event's series and, if the key contains it, its sequence number. It
+	// returns the time of the event or the start of its bucket.
 	Key func(row string, e *E) (time.Time, error)
-	// Sequence returns the place of the tie-breaker that follows the time of an
-	// event, for BucketOffsets in its column; nil if there is none.
+	// Sequence returns a pointer to the sequence number that follows the time of an
+	// event, for codec.BucketOffsets in its column; nil if there is none.
 	Sequence func(e *E) *uint32
-	// Set takes the stored datum of a column into the event. It keeps no
-	// reference to the datum.
+	// Set stores the datum of a column in the event. It must not retain the datum.
 	Set func(e *E, column int, datum []byte) error
-	// set is Set for each column, to save a call for each cell; nil if there is only Set.
+	// set has one Set per column, which saves a call per cell; nil if there is only
+	// Set.
 	set []func(e *E, datum []byte) error
-	// Missing puts the default of a column that a stored event lacks; an error
-	// if it must have one.
+	// Missing sets the default of a column that a stored event lacks. It returns an
+	// error if the column is required.
 	Missing func(e *E, column int) error
-	// Precision is what event times are truncated to.
+	// Precision is the duration to which event times are truncated.
 	Precision time.Duration
-	// MaxCells is the most cells that a column of a row can hold; 0 where that is not
-	// known, or more than any rule of a family keeps.
+	// MaxCells is the maximum number of cells in a column of a row; 0 if it is unknown
+	// or larger than any family's rule keeps.
 	MaxCells int64
 }
 
 // Column is one column of a table.
 type Column struct {
-	// Name is the column qualifier, or the metric for new columns.
+	// Name is the column qualifier or, for codec.BucketNewColumns, the metric.
 	Name string
-	// Family is the index of its family. Where events have classes, each class
-	// has a family with all columns, and this is 0.
+	// Family is the index of its family. If events have classes, each class has a
+	// family with all columns, and Family is 0.
 	Family int
-	// WrittenAt marks the column of the write time, which is no part of the event.
+	// WrittenAt marks the column of the write time, which is not part of the event.
 	WrittenAt bool
-	// Whole marks the column of an event that is one value with all fields.
+	// Whole marks the column of a value that contains all fields of an event.
 	Whole bool
 }
 
-// Field is a field of an event, by the name of its column.
+// Field is a field of an event, identified by the name of its column.
 type Field string
 
-// Choice is where an event says how long it lives: places in the event, nil for
-// what events of the schema do not say.
+// Choice points to the fields with which an event specifies its time to live; nil for
+// fields that the schema does not have.
 type Choice struct {
 	ExpiresAt *time.Time
 	TTL       *time.Duration
-	Class     *int // counted from 1
+	Class     *int // counting from 1
 	WrittenAt *time.Time
 }
 
-// shape returns the shape of the table, by which reads are planned.
+// shape returns what the planner of reads needs to know.
 func (l *Layout[E]) shape() scan.Table {
 	t := scan.Table{Pattern: l.Pattern, Offset: l.offset(), TimeKey: l.TimeKey, Ties: l.Ties > 0}
 	for _, f := range l.Table.Families {
@@ -240,12 +244,12 @@ func (l *Layout[E]) shape() scan.Table {
 	return t
 }
 
-// offset is how the times of events stand in qualifiers, for BucketOffsets.
+// offset returns the encoding of times in qualifiers, for codec.BucketOffsets.
 func (l *Layout[E]) offset() codec.Offset {
 	return codec.Offset{Bucket: l.Bucket, Precision: l.Precision, Sequence: l.Sequence != nil}
 }
 
-// choice returns the places of e, none if events say nothing.
+// choice returns the Choice of e, or the zero Choice.
 func (l *Layout[E]) choice(e *E) Choice {
 	if l.Choice == nil {
 		return Choice{}
@@ -253,23 +257,23 @@ func (l *Layout[E]) choice(e *E) Choice {
 	return l.Choice(e)
 }
 
-// hasClasses reports whether each family is that of a TTL class.
+// hasClasses reports whether each family belongs to a TTL class.
 func (t *Table) hasClasses() bool { return len(t.Families) > 0 && t.Families[0].Class > 0 }
 
-// ErrNotFound says that a series has no event that is still alive.
+// ErrNotFound is the error for a series without live events.
 var ErrNotFound = errors.New("no event found")
 
-// DecodeError says which stored cell could not be made part of an event. The
-// reader that yields it goes on with the next event if it is asked to.
+// DecodeError reports a stored cell or row key that cannot be decoded. The reader that
+// yields it can continue with the next event.
 type DecodeError struct {
 	Table  string
 	Row    string
-	Column string    // column qualifier; empty where the row key itself is at fault
-	Time   time.Time // of the event; zero where the row key itself is at fault
+	Column string    // column qualifier; empty for an invalid row key
+	Time   time.Time // of the event; zero for an invalid row key
 	Err    error
 }
 
-// Error says where the cell is and what is wrong with it.
+// Error describes the place of the cell and what is wrong with it.
 func (e *DecodeError) Error() string {
 	s := fmt.Sprintf("table %s, row %q", e.Table, e.Row)
 	if e.Column != "" {
@@ -281,14 +285,13 @@ func (e *DecodeError) Error() string {
 	return s + ": " + e.Err.Error()
 }
 
-// Unwrap returns what is wrong with the cell.
 func (e *DecodeError) Unwrap() error { return e.Err }
 
-// errIdle is why a read is given up whose next row does not come.
-var errIdle = fmt.Errorf("no row came within the time-out: %w", context.DeadlineExceeded)
+// errIdle is the cause of a read that ends because no row arrives.
+var errIdle = fmt.Errorf("no row arrived within the timeout: %w", context.DeadlineExceeded)
 
-// explain adds to an error of the client why its context ended, which the
-// client flattens away: errors.Is(err, context.DeadlineExceeded) then holds.
+// explain adds the cause of ctx to an error of the client, which drops it, so that
+// errors.Is(err, context.DeadlineExceeded) holds.
 func explain(ctx context.Context, err error) error {
 	if err == nil {
 		return nil
@@ -300,11 +303,11 @@ func explain(ctx context.Context, err error) error {
 	return fmt.Errorf("%w: %w", cause, err)
 }
 
-// RangeError says that the range of time of a read ends before it begins, or that
-// its end is the zero time. It is an [codec.ErrRange].
+// RangeError reports a time range that ends before it begins or ends at the zero time.
+// It wraps [codec.ErrRange].
 type RangeError struct{ From, To time.Time }
 
-// Error says what is wrong with the range.
+// Error describes the range and what is wrong with it.
 func (e *RangeError) Error() string {
 	if e.To.IsZero() {
 		return "the range of time has no end: to is the zero time; to read all events, pass time.Now()"
@@ -312,25 +315,24 @@ func (e *RangeError) Error() string {
 	return fmt.Sprintf("the range of time ends at %s, before it begins at %s", e.To.Format(time.RFC3339Nano), e.From.Format(time.RFC3339Nano))
 }
 
-// Unwrap returns [codec.ErrRange].
 func (e *RangeError) Unwrap() error { return codec.ErrRange }
 
-// MissingTableError says that Bigtable does not find the table of a read or a write,
-// or one of its column families: the status NotFound.
+// MissingTableError reports that Bigtable did not find the table of a read or write, or
+// one of its column families.
 type MissingTableError struct {
 	Table string // with its prefix
-	Err   error  // what Bigtable said: status.Code(Err) is codes.NotFound
+	Err   error  // the error of Bigtable, with the status code codes.NotFound
 }
 
-// Error says what to do, and what Bigtable said.
+// Error says what to do and quotes Bigtable's error.
 func (e *MissingTableError) Error() string {
 	return fmt.Sprintf("table %s or its column families do not exist: run btgen-live setup, or check TablePrefix, project and instance: %v", e.Table, e.Err)
 }
 
-// Unwrap returns what Bigtable said.
 func (e *MissingTableError) Unwrap() error { return e.Err }
 
-// missing turns the error of a request into a *MissingTableError if it is one.
+// missing converts the error of a request to a *MissingTableError if the table is
+// missing.
 func missing(table string, err error) error {
 	if status.Code(err) != codes.NotFound {
 		return err
@@ -338,7 +340,7 @@ func missing(table string, err error) error {
 	return &MissingTableError{Table: table, Err: err}
 }
 
-// within returns ctx with the time-out of the options, if there is one.
+// within returns ctx with the timeout, if there is one.
 func within(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc) {
 	if timeout <= 0 {
 		return context.WithCancel(ctx)
@@ -346,11 +348,11 @@ func within(ctx context.Context, timeout time.Duration) (context.Context, contex
 	return context.WithTimeout(ctx, timeout)
 }
 
-// Required is the Missing of a layout all of whose columns every event has.
+// Required is the Missing function of a layout whose columns are all required.
 func Required[E any](*E, int) error { return codec.ErrMissing }
 
-// Span returns the span of rows whose keys begin with prefix, followed by the time
-// and, unless it is nil, by suffix; whole says that nothing follows.
+// Span returns the span of rows whose keys consist of prefix, a time and, unless it is
+// nil, suffix. whole says that no segments follow.
 func Span(prefix, suffix func() ([]byte, error), delimiter string, whole bool) (codec.Span, error) {
 	span := codec.Span{Delimiter: delimiter, Whole: whole, MaxBytes: codec.MaxRowSet}
 	text, err := prefix()

@@ -11,30 +11,30 @@ import (
 	"github.com/btgen-dev/btgen/runtime/internal/wire"
 )
 
-// stream is rows of a span in their order: those in a queue, or those that it reads
-// ahead in a goroutine of its own, one row at a time.
+// stream yields the rows of a span in order, from a queue or from a goroutine that
+// reads one row ahead.
 type stream struct {
 	span   int
 	queue  []streamed
-	rows   chan streamed // nil if there is but the queue
-	wanted chan struct{} // taken from where more rows are wanted than were asked for
-	op     Operation     // what the goroutine did; to be read after it has ended
-	failed error         // why it ended before the last row; likewise
-	head   streamed      // the next row, if there is one
-	peeked bool          // and peek was called
+	rows   chan streamed // nil if there is only the queue
+	wanted chan struct{} // receives when the reader wants more rows than expected
+	op     Operation     // statistics of the goroutine; valid after it has ended
+	failed error         // why the goroutine ended early; valid after it has ended
+	head   streamed      // the next row, if any
+	peeked bool          // peek was called for head
 }
 
 // streamed is a row, or the error that ended the stream.
 type streamed struct {
 	row    wire.Row
 	err    error
-	at     position // of the row
-	placed bool     // it was asked for
+	at     position // position of the row
+	placed bool     // the position is set
 }
 
-// startStream starts to read the rows that read yields. The context ends it. Before
-// read asks for more than is likely to be needed it calls wanted, which waits until
-// the row after those is looked for; it returns false if it never is.
+// startStream starts reading the rows that read yields, until ctx ends. Before read
+// requests more rows than are expected to suffice, it calls wanted, which blocks until
+// the consumer looks for the row after those, and returns false if it never does.
 func startStream(ctx context.Context, span int, read func(op *Operation, wanted func() bool) iter.Seq2[wire.Row, error]) *stream {
 	s := &stream{span: span, rows: make(chan streamed), wanted: make(chan struct{})}
 	wanted := func() bool {
@@ -60,8 +60,8 @@ func startStream(ctx context.Context, span int, read func(op *Operation, wanted 
 	return s
 }
 
-// peek returns the next row without taking it; nil at the end. A stream that
-// the context has ended is not at its end.
+// peek returns the next row without consuming it; nil at the end. It does not return
+// nil for a stream whose context has ended.
 func (s *stream) peek() *streamed {
 	if !s.peeked {
 		if s.head, s.peeked = s.next(); !s.peeked {
@@ -91,11 +91,11 @@ func (s *stream) next() (next streamed, open bool) {
 	return next, open
 }
 
-// take takes the row that peek returned.
+// take consumes the row that peek returned.
 func (s *stream) take() { s.peeked = false }
 
-// wait waits for the goroutine to end and adds what it did to op. Its context
-// must have been ended.
+// wait waits for the goroutine to end and adds its statistics to op. The context must
+// have ended.
 func (s *stream) wait(op *Operation) {
 	if s.rows == nil {
 		return
@@ -107,16 +107,16 @@ func (s *stream) wait(op *Operation) {
 	op.OrdinaryRequests += s.op.OrdinaryRequests
 }
 
-// position is where a row stands among those of several streams: by the bucket, if
-// all are of one series, and else by what follows the prefix in its key.
+// position orders the rows of several streams: by bucket if all have the same series,
+// else by the part of the key after the prefix.
 type position struct {
 	start time.Time
 	rest  string
-	// falling says that positions are read from the last to the first.
+	// falling says that positions are read in descending order.
 	falling bool
 }
 
-// compare orders positions as they are read.
+// compare orders positions in reading order.
 func (p position) compare(o position) int {
 	order := cmp.Or(p.start.Compare(o.start), strings.Compare(p.rest, o.rest))
 	if p.falling {
@@ -125,7 +125,7 @@ func (p position) compare(o position) int {
 	return order
 }
 
-// place sets the position of the row, which is of a span.
+// place sets the position of a row in the given span.
 func (s *streamed) place(span int, positionOf func(span int, row wire.Row) (position, error)) error {
 	if s.err == nil && !s.placed {
 		s.at, s.err = positionOf(span, s.row)
@@ -134,9 +134,8 @@ func (s *streamed) place(span int, positionOf func(span int, row wire.Row) (posi
 	return s.err
 }
 
-// nextRows takes the rows of the first position that any stream is at: one for each
-// span, none for those that have no row there. It returns false at the end of all
-// streams.
+// nextRows takes the rows at the first position of any stream: one per span, or none
+// for spans without a row there. It returns false at the end of all streams.
 func nextRows(rows []wire.Row, streams []*stream, positionOf func(span int, row wire.Row) (position, error)) (found bool, err error) {
 	var first position
 	clear(rows)
@@ -162,7 +161,7 @@ func nextRows(rows []wire.Row, streams []*stream, positionOf func(span int, row 
 	return found, nil
 }
 
-// keepNewest drops the rows that are of an earlier bucket than another one.
+// keepNewest drops all rows that are not in the newest bucket.
 func keepNewest(rows []wire.Row, bucketOf func(row wire.Row) (time.Time, error)) error {
 	starts := make([]time.Time, len(rows))
 	var newest time.Time
@@ -187,7 +186,7 @@ func keepNewest(rows []wire.Row, bucketOf func(row wire.Row) (time.Time, error))
 	return nil
 }
 
-// isDecodeError reports whether a read can go on after err.
+// isDecodeError reports whether a read can continue after err.
 func isDecodeError(err error) bool {
 	var decode *DecodeError
 	return errors.As(err, &decode)

@@ -10,25 +10,25 @@ import (
 	"github.com/btgen-dev/btgen/runtime/internal/wire"
 )
 
-// Where the time stands reversed in the keys and a tie-breaker after it, rows that are
-// read in the order of time have those of each instant the wrong way round. What is
-// read whole is turned in memory, an instant at a time; of the last instant that is
-// wanted no more rows are asked for than are, from its other end.
+// If the time is reversed in row keys and a sequence number follows it, a read in order
+// of time gets the rows of each instant in reverse. A full read reverses them in
+// memory, one instant at a time. A read with a limit requests the last instant from its
+// other end, so that it reads no more rows than necessary.
 
-// instant returns the rows of the instant of a key.
+// instant returns the rows with the same instant as the given key.
 func (l *Layout[E]) instant(key string) codec.Rows {
 	return codec.PrefixRows(key[:max(0, len(key)-l.Ties)])
 }
 
-// tied reports whether two rows are of one series and instant.
+// tied reports whether two rows have the same series and instant.
 func (l *Layout[E]) tied(a, b string) bool {
 	return len(a) == len(b) && len(a) > l.Ties && a[:len(a)-l.Ties] == b[:len(b)-l.Ties]
 }
 
-// run is the rows of one instant, the last of which comes first.
+// run contains the rows of one instant in reverse order.
 type run []wire.Row
 
-// yieldTo yields the rows. It reports whether more are wanted.
+// yieldTo yields the rows. It reports whether the caller wants more.
 func (r run) yieldTo(yield func(wire.Row, error) bool) bool {
 	for i := len(r) - 1; i >= 0; i-- {
 		if !yield(r[i], nil) {
@@ -38,8 +38,8 @@ func (r run) yieldTo(yield func(wire.Row, error) bool) bool {
 	return true
 }
 
-// turned yields the rows of each instant the other way round. After an error those of
-// the last instant are not yielded, since there may be others before them.
+// turned reverses the rows of each instant. After an error it does not yield the rows
+// of the last instant, because others may precede them.
 func (l *Layout[E]) turned(rows iter.Seq2[wire.Row, error]) iter.Seq2[wire.Row, error] {
 	if l.Ties == 0 {
 		return rows
@@ -63,13 +63,13 @@ func (l *Layout[E]) turned(rows iter.Seq2[wire.Row, error]) iter.Seq2[wire.Row, 
 	}
 }
 
-// turnedFirst yields the first rows of a range, those of each instant the other way
-// round, and then the others if they are wanted: see [Reader.enough]. It asks for a limit
-// of rows, one more than are enough.
+// turnedFirst yields the first rows of a range, with those of each instant reversed,
+// and then the rest if the caller wants it; see [Reader.enough]. limit is one more than
+// the number of rows that should suffice.
 func (r *Reader[E]) turnedFirst(ctx context.Context, op *Operation, in codec.Rows, filter bigtable.Filter, limit int, wanted func() bool) iter.Seq2[wire.Row, error] {
 	return func(yield func(wire.Row, error) bool) {
 		n, yielded, enough := 0, 0, limit-1
-		var same run // of the last instant
+		var same run // rows of the last instant
 		for row, err := range r.rows(ctx, op, []codec.Rows{in}, filter, limit) {
 			if err != nil {
 				yield(wire.Row{}, err)
@@ -89,7 +89,7 @@ func (r *Reader[E]) turnedFirst(ctx context.Context, op *Operation, in codec.Row
 			same.yieldTo(yield)
 			return
 		}
-		last := r.layout.instant(same[0].Key()) // which may have more rows
+		last := r.layout.instant(same[0].Key()) // may have more rows
 		last.Reverse = !in.Reverse
 		left := []codec.Rows{last}
 		if yielded < enough {
@@ -118,8 +118,8 @@ func (r *Reader[E]) turnedFirst(ctx context.Context, op *Operation, in codec.Row
 	}
 }
 
-// newest returns the row of the newest event, or bucket, in ranges that are looked
-// through one after the other; the zero Row if there is none.
+// newest returns the row of the newest event or bucket in the ranges, which it reads
+// one after the other; the zero Row if there is none.
 func (r *Reader[E]) newest(ctx context.Context, op *Operation, in []codec.Rows, filter bigtable.Filter, limit int) (wire.Row, error) {
 	for _, rows := range in {
 		row, err := r.first(ctx, op, rows, filter, limit)
@@ -130,10 +130,10 @@ func (r *Reader[E]) newest(ctx context.Context, op *Operation, in []codec.Rows, 
 	return wire.Row{}, nil
 }
 
-// first returns the row of a range that comes first, or the zero Row if there is
-// none. It asks for a limit of rows, see turnedFirst.
+// first returns the first row of a range, or the zero Row if there is none. For limit,
+// see turnedFirst.
 func (r *Reader[E]) first(ctx context.Context, op *Operation, rows codec.Rows, filter bigtable.Filter, limit int) (wire.Row, error) {
-	if r.layout.Ties == 0 || rows.Reverse == r.shape.Descending() { // what is left of an instant
+	if r.layout.Ties == 0 || rows.Reverse == r.shape.Descending() { // a single row, or the rest of an instant
 		return r.one(ctx, op, rows, filter, 1)
 	}
 	for row, err := range r.turnedFirst(ctx, op, rows, filter, limit, func() bool { return false }) {
@@ -142,8 +142,9 @@ func (r *Reader[E]) first(ctx context.Context, op *Operation, rows codec.Rows, f
 	return wire.Row{}, nil
 }
 
-// before cuts ranges at the row with a key, which is the newest in them: what is left
-// is before it in time. Where labels do not sort it is the key alone, see newestRow.
+// before removes the row with the given key, which is the newest, from the ranges and
+// keeps what precedes it in time. If labels do not sort, it removes only the key; see
+// newestRow.
 func (r *Reader[E]) before(in []codec.Rows, key string) []codec.Rows {
 	switch {
 	case !r.shape.InOrder():
@@ -156,12 +157,12 @@ func (r *Reader[E]) before(in []codec.Rows, key string) []codec.Rows {
 	return append(after([]codec.Rows{instant}, key), r.past(in, instant)...)
 }
 
-// past cuts ranges at others, which are at their beginning.
+// past removes gone, a range at the beginning of the others, from them.
 func (r *Reader[E]) past(in []codec.Rows, gone codec.Rows) []codec.Rows {
 	var left []codec.Rows
 	for _, rows := range in {
 		if r.layout.Ties > 0 && rows.Reverse == r.shape.Descending() {
-			continue // of an instant that is gone, too
+			continue // belongs to an instant that was removed, too
 		}
 		if rest, some := rows.Past(gone); some {
 			left = append(left, rest)

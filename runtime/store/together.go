@@ -11,14 +11,14 @@ import (
 	"github.com/btgen-dev/btgen/runtime/scan"
 )
 
-// maxGathered is how many bytes of the rows of several spans are held in memory so as to
-// read all of them by one request: what comes after is read span by span, and held no longer
-// than it takes to bring it into its order.
+// maxGathered is the maximum size of the rows of several spans that one request holds
+// in memory, in bytes. The remaining rows are read span by span and held only until
+// they are in order.
 const maxGathered = 4 << 20
 
-// together brings the rows of several spans together: those of the metrics of a
-// bucket, or those of all salts in the order of their keys. As far as they are few it
-// asks for all of them in one request, and reads the spans at once after that.
+// together merges the rows of several spans: those of the metrics of a bucket, or of
+// all salts in key order. It first reads all spans with one request; if there are too
+// many rows, it then reads the spans concurrently.
 func (r *reading[E]) together(of *scan.Part, yield yielder[E]) bool {
 	a, spans, p := &r.assembler, r.asked.Spans, part{Part: of}
 	ctx, cancel := context.WithCancel(r.ctx)
@@ -39,7 +39,7 @@ func (r *reading[E]) together(of *scan.Part, yield yielder[E]) bool {
 	}()
 	rows := make([]wire.Row, len(spans))
 	for {
-		if err := r.ctx.Err(); err != nil { // rows in memory would not know
+		if err := r.ctx.Err(); err != nil { // rows in memory do not notice that the context ended
 			yield(&a.base, explain(r.ctx, err))
 			return false
 		}
@@ -57,7 +57,7 @@ func (r *reading[E]) together(of *scan.Part, yield yielder[E]) bool {
 	}
 }
 
-// startStreams starts to read the spans at once.
+// startStreams starts reading the spans concurrently.
 func (r *reading[E]) startStreams(ctx context.Context, p part) []*stream {
 	if len(r.asked.Spans) > scan.MaxStreams {
 		p.turns = make(chan struct{}, scan.MaxStreams)
@@ -74,8 +74,8 @@ func (r *reading[E]) startStreams(ctx context.Context, p part) []*stream {
 	return streams
 }
 
-// gather asks for the rows of all spans in one request, and returns those of each in
-// their order, and whether they are all: if not, the part says which are left.
+// gather requests the rows of all spans at once. It returns the rows of each span in
+// order, and whether they are all; if not, p records what is left.
 func (r *reading[E]) gather(p *part) (streams []*stream, all bool, err error) {
 	q, ok := p.Gathered()
 	if !ok {
@@ -114,7 +114,7 @@ func (r *reading[E]) gather(p *part) (streams []*stream, all bool, err error) {
 	return streams, all, nil
 }
 
-// spanOf returns the index of the span that a key is of, by its beginning.
+// spanOf returns the index of the span whose prefix the key has.
 func spanOf(spans []codec.Span, key string) int {
 	return max(0, slices.IndexFunc(spans, func(s codec.Span) bool { return strings.HasPrefix(key, s.Prefix) }))
 }

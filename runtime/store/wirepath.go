@@ -12,33 +12,34 @@ import (
 	"github.com/btgen-dev/btgen/runtime/internal/wire"
 )
 
-// disableVariable is the environment variable that makes readers and writers work
-// as if the client had no ClientOptions, if it is 1 or true when they are made.
+// disableVariable is the environment variable that disables the effect of ClientOptions
+// if it is 1 or true when a reader or writer is created.
 const disableVariable = "BTGEN_DISABLE_WIRE"
 
-// wireAllowed reports whether requests of a client may be encoded, and its responses
-// decoded, by this package: only those of the official client itself. What else stands
-// between may look into them.
+// wireAllowed reports whether this package may encode the requests and decode the
+// responses of a client. It may only for the official client itself, because a wrapper
+// may inspect them.
 func wireAllowed(client Client) bool {
 	_, official := client.(*bigtable.Client)
 	disabled, _ := strconv.ParseBool(os.Getenv(disableVariable))
 	return official && !disabled
 }
 
-// askAgain is after how long a client is asked again whether it takes encoded entries:
-// it may have had no connection, or an interceptor was in the way.
+// askAgain is the time after which wirePath probes a client again that did not accept
+// encoded entries: it may have had no connection, or an interceptor may have
+// interfered.
 const askAgain = 10 * time.Second
 
-// wirePath knows whether the client of a table takes encoded entries.
+// wirePath caches whether a table's client accepts encoded entries.
 type wirePath struct {
 	allowed bool
 	api     bigtable.TableAPI
 	open    atomic.Bool
-	closed  atomic.Pointer[time.Time] // when it was last found to be
+	closed  atomic.Pointer[time.Time] // time of the last negative probe
 }
 
-// usable reports whether entries may be sent encoded. It asks the client, if that was
-// not done lately.
+// usable reports whether entries may be sent encoded. It probes the client unless a
+// recent result is known.
 func (p *wirePath) usable() bool {
 	if !p.allowed || p.open.Load() {
 		return p.allowed
@@ -54,7 +55,7 @@ func (p *wirePath) usable() bool {
 	return true
 }
 
-// close has entries sent otherwise for a while.
+// close disables the wire path for some time.
 func (p *wirePath) close() {
 	now := time.Now()
 	p.closed.Store(&now)

@@ -14,8 +14,7 @@ import (
 	"github.com/btgen-dev/btgen/runtime/scan"
 )
 
-// Writer writes events to all tables of a schema. It is safe for use by
-// several goroutines.
+// Writer writes events to all tables of a schema. It is safe for concurrent use.
 type Writer[E any] struct {
 	options Options
 	tables  []writerTable[E]
@@ -25,11 +24,11 @@ type Writer[E any] struct {
 // writerTable is one table of a Writer.
 type writerTable[E any] struct {
 	layout *Layout[E]
-	shape  scan.Table // of the layout
+	shape  scan.Table // derived from the layout
 	id     string
 	api    bigtable.TableAPI
 	wire   *wirePath
-	// retries says that the client sends again what failed, without saying so.
+	// retries is set if the client retries by itself without reporting it.
 	retries bool
 }
 
@@ -47,28 +46,30 @@ func NewWriter[E any](client Client, layouts []*Layout[E], opts ...Options) *Wri
 	return w
 }
 
-// WriteOptions say how events are written. Where several are given, what any of them
-// says holds.
+// WriteOptions specify how to write events. If several are passed, an option that any
+// of them sets applies.
 type WriteOptions struct {
-	// LastWins stores the last of several events of one call that have the same series,
-	// time and tie-breaker, and not the same values. Without it, all but the first of
-	// them are refused with a *DuplicateError. In bucket_new_columns, which is
-	// append-only, the values of all of them are stored.
+	// LastWins stores the last of several events of a call that have the same series,
+	// time and sequence number but different values. Without it, all but the first are
+	// refused with a *DuplicateError. bucket_new_columns is append-only and stores the
+	// values of all of them.
 	LastWins bool
-	// IfAbsent stores an event only where there is none of its series, time and
-	// tie-breaker that is alive; one that is there is a Failure with the outcome Exists
-	// and ErrExists. Each event is a call of its own for each table, CheckAndMutateRow,
-	// which Bigtable takes with an app profile that has single-cluster routing and
-	// allows single-row transactions. The client sends it once: after a failure that is
-	// Unknown the event may be stored, and is then found to exist by the next try. Tables
-	// are written independently of each other: where two writers store different events
-	// at once, each may win in one table, and both are told so by the tables of their
-	// failures. Events of several rows, those of bucket_new_columns with several fields,
-	// are refused with ErrSeveralRows. LastWins means nothing then.
+	// IfAbsent stores an event only if no live event has its series, time and sequence
+	// number; else there is a Failure with the outcome Exists and ErrExists. LastWins
+	// then has no effect.
+	//
+	// Each event takes one CheckAndMutateRow request per table. Bigtable requires an
+	// app profile with single-cluster routing that allows single-row transactions. The
+	// client sends the request once: after a failure with the outcome Unknown, the
+	// event may be stored, and a second try then finds that it exists. Tables are
+	// written independently: if two writers store different events concurrently, each
+	// may win in one table, and the tables in their failures tell both. Events that
+	// take several rows, as in bucket_new_columns with several fields, are refused with
+	// ErrSeveralRows.
 	IfAbsent bool
 }
 
-// mergeWrites returns the options of one write.
+// mergeWrites merges the options of one write.
 func mergeWrites(opts []WriteOptions) (out WriteOptions) {
 	for _, o := range opts {
 		out.LastWins = out.LastWins || o.LastWins
@@ -77,24 +78,26 @@ func mergeWrites(opts []WriteOptions) (out WriteOptions) {
 	return out
 }
 
-// Write stores one event, as WriteAll does.
+// Write stores one event like WriteAll.
 func (w *Writer[E]) Write(ctx context.Context, event E, opts ...WriteOptions) error {
 	return w.write(ctx, "Write", []E{event}, opts)
 }
 
-// WriteAll stores the events in every table, all events of a row in one atomic
-// mutation. An event that any table refuses for one of its values goes into no table;
-// one that is past its time to live in a table goes into those that keep it longer.
-// So is one refused that differs from an earlier one of the call in whose place it
-// would be stored, with a *DuplicateError, unless WriteOptions.LastWins is set.
-// It returns nil when all are stored, and a *WriteError that names each event that is
-// not, for each table that does not have it; the others are durable.
-// Writing an event again replaces it, so it is safe to try again after any error.
+// WriteAll stores the events in every table, all events of a row with one atomic
+// mutation. It returns nil if all are stored, else a *WriteError that names each event
+// that is not, with each table that lacks it; all others are durable.
+//
+// An event that any table refuses for one of its values is stored in no table. One that
+// is past its time to live in a table is stored in the tables that keep it longer.
+// Unless WriteOptions.LastWins is set, WriteAll refuses an event that would replace an
+// earlier one of the call that has other values, with a *DuplicateError.
+//
+// Writing an event again replaces it, so it is safe to repeat the call after any error.
 func (w *Writer[E]) WriteAll(ctx context.Context, events []E, opts ...WriteOptions) error {
 	return w.write(ctx, "WriteAll", events, opts)
 }
 
-// write stages the events for all tables, and then writes them table by table.
+// write stages the events for all tables and then writes them table by table.
 func (w *Writer[E]) write(ctx context.Context, name string, events []E, opts []WriteOptions) error {
 	o := mergeWrites(opts)
 	s := w.stages.Get().(*stage[E])
@@ -107,7 +110,7 @@ func (w *Writer[E]) write(ctx context.Context, name string, events []E, opts []W
 	return s.send(ctx, name)
 }
 
-// sendAll sends what a table gets and returns what failed.
+// sendAll sends what a table gets and returns the failures.
 func (w *Writer[E]) sendAll(ctx context.Context, t *writerTable[E], s *staged, op *Operation) []Failure {
 	if s.ifAbsent {
 		return w.sendAbsent(ctx, t, s, op)
@@ -127,20 +130,20 @@ func (w *Writer[E]) sendAll(ctx context.Context, t *writerTable[E], s *staged, o
 	return failures
 }
 
-// sent is what came of a request.
+// sent is the result of a request.
 type sent struct {
 	failures []Failure
-	ordinary bool // the client encoded it
+	ordinary bool // the client encoded the request
 }
 
-// send sends requests, several at once.
+// send sends requests concurrently.
 func (w *Writer[E]) send(ctx context.Context, t *writerTable[E], s *staged, reqs [][]int) []sent {
 	results := make([]sent, len(reqs))
 	w.atOnce(len(reqs), func(i int) { results[i] = w.sendOne(ctx, t, s, reqs[i]) })
 	return results
 }
 
-// atOnce calls f with 0 up to n, as many at once as there may be requests.
+// atOnce calls f with 0 to n-1, concurrently as far as Options.Parallelism allows.
 func (w *Writer[E]) atOnce(n int, f func(i int)) {
 	if n == 1 {
 		f(0)
@@ -168,16 +171,17 @@ func (w *Writer[E]) sendOne(ctx context.Context, t *writerTable[E], s *staged, r
 		if out.Send(ctx, t.api) {
 			return sent{s.failures(ctx, t.id, req, out.Err, outcomeOf), false}
 		}
-		if ctx.Err() == nil { // something is in the way
+		if ctx.Err() == nil { // an interceptor interferes
 			t.wire.close()
 		}
 	}
 	return sent{s.failures(ctx, t.id, req, t.sendOrdinary(ctx, s, req), t.outcomeOf), true}
 }
 
-// sendOrdinary sends a request as the client takes it. A row with one event is applied.
-// Where the client diverts it to its session protocol, it does not try again what is
-// unavailable: that goes on in bulk, which it diverts never.
+// sendOrdinary sends a request with the client's own encoding. It uses Apply for a
+// single-event row. If the client diverts that to its session protocol, it does not
+// retry when the service is unavailable; sendOrdinary then continues in bulk, which the
+// client never diverts.
 func (t *writerTable[E]) sendOrdinary(ctx context.Context, s *staged, req []int) func(int) error {
 	if first := &s.batch.entries[req[0]]; len(req) == 1 && first.first == first.last {
 		err := s.apply(ctx, t.api, first)
@@ -188,9 +192,8 @@ func (t *writerTable[E]) sendOrdinary(ctx context.Context, s *staged, req []int)
 	return s.applyBulk(ctx, t.api, req)
 }
 
-// outcomeOf says what is known of an entry with the error that the client returns.
-// It may have sent the entry several times, and says no more than what came of the
-// last one.
+// outcomeOf returns what is known about an entry with an error from the client. The
+// client may have sent the entry several times and reports only the last result.
 func (t *writerTable[E]) outcomeOf(err error) Outcome {
 	if t.retries {
 		return Unknown
@@ -198,9 +201,9 @@ func (t *writerTable[E]) outcomeOf(err error) Outcome {
 	return outcomeOf(err)
 }
 
-// outcomeOf says what is known of an entry with the error. Only where the
-// server says that it did not do it is that known: when a stream breaks or the
-// context ends, the client has forgotten which entries were acknowledged.
+// outcomeOf returns what is known about an entry with the given error. It is Failed
+// only if the server says that it did not apply the entry: when a stream breaks or the
+// context ends, the client does not know which entries were acknowledged.
 func outcomeOf(err error) Outcome {
 	var unsure *wire.UnsureError
 	if errors.As(err, &unsure) {
@@ -215,41 +218,41 @@ func outcomeOf(err error) Outcome {
 	return Unknown
 }
 
-// Outcome is what is known of an event that was not written.
+// Outcome is what is known about an event that was not written.
 type Outcome int
 
 const (
-	// Refused events were not sent to the table: the event itself is at fault. Only
-	// one that is refused for its age, with ErrExpired, may be in other tables.
+	// Refused events were not sent to the table, because the event itself is invalid.
+	// Only one refused for its age, with ErrExpired, may be in other tables.
 	Refused Outcome = iota
-	// Failed events were refused by the server, and are not stored. Where a writer
-	// has another Client than a [bigtable.Client] itself, that is its word.
+	// Failed events were rejected by the server and are not stored. If the writer's
+	// Client is not a [bigtable.Client], this relies on its reports.
 	Failed
-	// Unknown events may be stored or not: the call ended before the server's
-	// answer, or they were refused when they were sent once more. Without the
-	// ClientOptions all failures are unknown: the client sends events again, and
-	// does not say what came of it the first time. Writing them again is safe.
+	// Unknown events may or may not be stored: the call ended before the server's
+	// answer, or they were rejected when they were sent again. Without ClientOptions
+	// all failures are Unknown, because the client retries and does not report the
+	// result of its first attempt. Writing the events again is safe.
 	Unknown
-	// Exists says that an event is stored already, and was not written: see
+	// Exists means that the event is already stored and was not written; see
 	// WriteOptions.IfAbsent.
 	Exists
 )
 
-// String returns the outcome in lower case.
+// String returns the name of the outcome in lower case.
 func (o Outcome) String() string {
 	return [...]string{"refused", "failed", "unknown", "exists"}[o]
 }
 
-// Failure is an event that was not written to a table, and why.
+// Failure reports an event that was not written to a table.
 type Failure struct {
-	Event   int    // index of the event in the slice given to WriteAll; 0 for Write
+	Event   int    // index of the event in the slice passed to WriteAll; 0 for Write
 	Table   string // with its prefix
 	Row     string // row key; empty for a refused event
 	Outcome Outcome
 	Err     error
 }
 
-// String describes the failure in one line.
+// String describes the failure on one line.
 func (f Failure) String() string {
 	if f.Outcome == Refused {
 		return fmt.Sprintf("event %d, table %s: %v", f.Event, f.Table, f.Err)
@@ -257,14 +260,14 @@ func (f Failure) String() string {
 	return fmt.Sprintf("event %d, table %s, row %q (%s): %v", f.Event, f.Table, f.Row, f.Outcome, f.Err)
 }
 
-// WriteError names the events of one call that were not written, each once for
-// every row that failed. Every other event is durable in every table.
+// WriteError reports the events of one call that were not written, each once for every
+// row that failed. Every other event is durable in every table.
 type WriteError struct {
-	Events   int // how many events the call had
+	Events   int // number of events in the call
 	Failures []Failure
 }
 
-// Error counts the events and describes the first few failures.
+// Error returns the number of failed events and describes the first few failures.
 func (e *WriteError) Error() string {
 	const shown = 3
 	events := map[int]bool{}
@@ -285,7 +288,7 @@ func (e *WriteError) Error() string {
 	return s
 }
 
-// Unwrap returns the reasons, for errors.Is and errors.As.
+// Unwrap returns the errors of the failures, for errors.Is and errors.As.
 func (e *WriteError) Unwrap() []error {
 	errs := make([]error, len(e.Failures))
 	for i, f := range e.Failures {
