@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	_ "github.com/btgen-dev/btgen/golden/testlong" // fewer cases of a property in a usual run
+	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/store"
 )
 
@@ -42,7 +43,7 @@ func (m model) between(from, to time.Time) []SampleEvent {
 // is append-only.
 func newEvents(t *rapid.T, l *store.Layout[SampleEvent], series SampleSeries) []SampleEvent {
 	event := rapid.Custom(func(t *rapid.T) SampleEvent { return newEvent(t, series) })
-	if l.Kind == store.BucketColumns {
+	if l.Pattern == codec.BucketNewColumns {
 		return rapid.SliceOfNDistinct(event, 0, 3, func(e SampleEvent) int64 { return e.Time.UnixNano() }).Draw(t, "events")
 	}
 	return rapid.SliceOfN(event, 0, 6).Draw(t, "events")

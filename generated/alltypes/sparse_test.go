@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
@@ -48,7 +49,7 @@ func sparseEvent(series SparseSeries) *rapid.Generator[SparseEvent] {
 // sparseEvents draws events, some of the same time unless the table is
 // append-only.
 func sparseEvents(t *rapid.T, l *store.Layout[SparseEvent], series SparseSeries) []SparseEvent {
-	if l.Kind == store.BucketColumns {
+	if l.Pattern == codec.BucketNewColumns {
 		return rapid.SliceOfNDistinct(sparseEvent(series), 1, 8, func(e SparseEvent) time.Time { return e.Time }).Draw(t, "events")
 	}
 	return rapid.SliceOfN(sparseEvent(series), 1, 8).Draw(t, "events")

@@ -13,6 +13,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/dynamicpb"
 
+	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/store"
 )
 
@@ -26,7 +27,7 @@ func strip(t *testing.T, client *bigtable.Client, l *store.Layout[SampleEvent], 
 		switch {
 		case l.Columns[0].Name == "event":
 			m.Set(l.Table.Families[0].Name, column, cell.Timestamp, stripBlob(t, l, cell.Value, dropped))
-		case l.Kind == store.BucketColumns:
+		case l.Pattern == codec.BucketNewColumns:
 			segments := strings.Split(cell.Row, "#")
 			if !dropped(segments[len(segments)-2]) {
 				continue
@@ -177,14 +178,14 @@ func spoil(t *testing.T, client *bigtable.Client, l *store.Layout[SampleEvent], 
 	for _, cell := range storedCells(t, client, l.Table.ID) {
 		family, qualifier, _ := strings.Cut(cell.Column, ":")
 		inColumn := qualifier == column
-		if l.Kind == store.BucketColumns {
+		if l.Pattern == codec.BucketNewColumns {
 			inColumn = strings.Contains(cell.Row, "#state#")
 		}
 		if !inColumn || !cell.Timestamp.Time().Equal(at) {
 			continue
 		}
 		m := bigtable.NewMutation()
-		if l.Kind == store.BucketColumns {
+		if l.Pattern == codec.BucketNewColumns {
 			m.DeleteTimestampRange(family, qualifier, cell.Timestamp, cell.Timestamp+1000)
 			qualifier = "garbage"
 		}
@@ -215,7 +216,7 @@ func TestForeignRowsBelowThePrefix(t *testing.T) {
 		if n != 2 {
 			t.Errorf("%d events, want 2; errors %v", n, errs)
 		}
-		if l.Kind != store.SingleRows && !l.Bucket.Sorted() {
+		if l.Pattern.Bucketed() && !l.Bucket.Sorted() {
 			if len(errs) != 0 {
 				t.Errorf("rows are read one by one, and still: %v", errs)
 			}
@@ -232,7 +233,7 @@ func TestForeignRowsBelowThePrefix(t *testing.T) {
 
 func TestRewritingReplacesAnEventWhole(t *testing.T) {
 	forEachTable(t, func(t *testing.T, client Client, l *store.Layout[SampleEvent]) {
-		if l.Kind == store.BucketColumns {
+		if l.Pattern == codec.BucketNewColumns {
 			t.Skip("append-only")
 		}
 		w := layoutWriter(client, l)
