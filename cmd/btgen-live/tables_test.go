@@ -15,7 +15,7 @@ import (
 func TestTablesOf(t *testing.T) {
 	day := codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 24 * time.Hour}
 	one := codec.GCRule{Kind: codec.GCMaxVersions, MaxVersions: 1}
-	due := codec.Lifetime{Stamp: codec.StampExpiry}
+	due := codec.Lifetime{Timestamp: codec.TimestampExpiry}
 	table := func(id, family string, rule codec.GCRule) *layout.Table {
 		return &layout.Table{ID: id, Families: []layout.Family{{Name: family, GC: rule, HasGC: true}}}
 	}

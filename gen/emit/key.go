@@ -71,11 +71,11 @@ func keyNotes(l *layout.Layout, t *layout.Table) []string {
 
 // garbage says which cells of a family are collected, and what their timestamps are.
 func garbage(f *layout.Family) string {
-	stamp := map[codec.Stamp]string{
-		codec.StampWrite:   "A cell's timestamp is when it was written. ",
-		codec.StampExpiry:  "A cell's timestamp is when the event expires. ",
-		codec.StampShifted: fmt.Sprintf("A cell's timestamp is when the event expires, less %s. ", schema.FormatDuration(f.Life.Default)),
-	}[f.Life.Stamp]
+	stamp := map[codec.TimestampSource]string{
+		codec.TimestampWrite:   "A cell's timestamp is when it was written. ",
+		codec.TimestampExpiry:  "A cell's timestamp is when the event expires. ",
+		codec.TimestampShifted: fmt.Sprintf("A cell's timestamp is when the event expires, less %s. ", schema.FormatDuration(f.Life.Default)),
+	}[f.Life.Timestamp]
 	return stamp + "Garbage is collected when: " + f.GC.String() + "."
 }
 

@@ -96,11 +96,11 @@ func (s *schemaFile) family(f *layout.Family) *jen.Statement {
 	if f.GC.Kind != codec.GCNone {
 		fields = append(fields, field{"GC", s.codec("GCRule").Add(s.gcRule(f.GC))})
 	}
-	stamps := map[codec.Stamp]string{
-		codec.StampWrite: "StampWrite", codec.StampExpiry: "StampExpiry", codec.StampShifted: "StampShifted",
+	stamps := map[codec.TimestampSource]string{
+		codec.TimestampWrite: "TimestampWrite", codec.TimestampExpiry: "TimestampExpiry", codec.TimestampShifted: "TimestampShifted",
 	}
-	if stamp, ok := stamps[f.Life.Stamp]; ok {
-		life := []field{{"Stamp", s.codec(stamp)}}
+	if stamp, ok := stamps[f.Life.Timestamp]; ok {
+		life := []field{{"Timestamp", s.codec(stamp)}}
 		if f.Life.Default > 0 {
 			life = append(life, field{"Default", duration(f.Life.Default)})
 		}

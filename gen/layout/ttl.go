@@ -89,20 +89,20 @@ func (r *resolver) lifetime(t *Table, f *Family, ttl *schema.TTL) {
 	switch ttl.Kind {
 	case schema.OneSecond:
 		f.GC = codec.GCRule{Kind: codec.GCMaxAge, MaxAge: time.Second}
-		f.Life.Stamp = codec.StampExpiry
+		f.Life.Timestamp = codec.TimestampExpiry
 	case schema.DefaultExpiration:
 		if ttl.Age.V > MaxDefault {
 			r.errorf(ttl.Age.Pos, "use a shorter one, or {keep: forever}", "a default of %s is longer than time has been counted: timestamps would lie before 1970", schema.FormatDuration(ttl.Age.V))
 		}
 		f.GC = codec.GCRule{Kind: codec.GCMaxAge, MaxAge: ttl.Age.V}
-		f.Life = codec.Lifetime{Stamp: codec.StampShifted, Default: ttl.Age.V}
+		f.Life = codec.Lifetime{Timestamp: codec.TimestampShifted, Default: ttl.Age.V}
 	default:
 		f.GC = gcRule(ttl)
 		if r.fromWrite(ttl) {
-			f.Life.Stamp = codec.StampWrite
+			f.Life.Timestamp = codec.TimestampWrite
 		}
 		f.Life = f.Life.Under(f.GC, t.MaxCells)
-		if f.Life.Stamp == codec.StampWrite && ttl.Kind == schema.MaxAge {
+		if f.Life.Timestamp == codec.TimestampWrite && ttl.Kind == schema.MaxAge {
 			f.Strategy = MaxAgeFromWrite
 		}
 	}
@@ -237,7 +237,7 @@ func (r *resolver) checkDefaults() {
 	var first *Family
 	r.layout.AnyFamily(func(f *Family) bool {
 		switch {
-		case f.Life.Stamp != codec.StampShifted:
+		case f.Life.Timestamp != codec.TimestampShifted:
 		case first == nil:
 			first = f
 		case f.Life.Default != first.Life.Default:
@@ -255,7 +255,7 @@ func (l *Layout) tellsAll(t *Table) bool {
 	class, expiry := len(l.Classes) == 0, !l.MustExpire() && !l.MayExpire()
 	for _, f := range t.Families {
 		class = class || f.Class > 0
-		expiry = expiry || f.Life.Stamp == codec.StampExpiry || f.Life.Stamp == codec.StampShifted
+		expiry = expiry || f.Life.Timestamp == codec.TimestampExpiry || f.Life.Timestamp == codec.TimestampShifted
 	}
 	return class && expiry
 }
@@ -342,12 +342,12 @@ func (l *Layout) AnyFamily(is func(f *Family) bool) bool {
 
 // MustExpire reports whether an event must say when it expires.
 func (l *Layout) MustExpire() bool {
-	return l.AnyFamily(func(f *Family) bool { return f.Life.Stamp == codec.StampExpiry })
+	return l.AnyFamily(func(f *Family) bool { return f.Life.Timestamp == codec.TimestampExpiry })
 }
 
 // MayExpire reports whether an event may say how long it lives.
 func (l *Layout) MayExpire() bool {
-	return l.AnyFamily(func(f *Family) bool { return f.Life.Stamp == codec.StampShifted })
+	return l.AnyFamily(func(f *Family) bool { return f.Life.Timestamp == codec.TimestampShifted })
 }
 
 // KeepsWrittenAt reports whether the true write time of events is stored.

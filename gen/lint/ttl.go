@@ -77,7 +77,7 @@ func timestampConflict(rule string) func(l *layout.Layout, t *layout.Table, repo
 	return func(_ *layout.Layout, t *layout.Table, report reporter) {
 		for _, f := range t.Families {
 			strategy := f.Strategy
-			if f.Life.Stamp == codec.StampWrite {
+			if f.Life.Timestamp == codec.TimestampWrite {
 				strategy = layout.MaxAgeFromWrite // also if nested in another rule
 			}
 			if verdict := layout.Fits(t.Pattern, strategy); verdict.Rule == rule {
@@ -91,7 +91,7 @@ func timestampConflict(rule string) func(l *layout.Layout, t *layout.Table, repo
 func neverCollects(_ *layout.Layout, t *layout.Table, report reporter) {
 	for _, f := range t.Families {
 		collects := f.GC.Normalize().Kind != codec.GCNone
-		if collects && (f.Life.EventTimed() || f.Life.Stamp == codec.StampWrite) && keepsAll(f.Life.Retention, t.MaxCells) {
+		if collects && (f.Life.EventTimed() || f.Life.Timestamp == codec.TimestampWrite) && keepsAll(f.Life.Retention, t.MaxCells) {
 			report.at(f.GCPos, "use an age, such as `ttl: {max_age: 30d}`, or keep the data explicitly: `ttl: {keep: forever}`",
 				"the rule %s never deletes anything: it keeps %s per column and row, the maximum", f.GC, words.Count(float64(t.MaxCells), "cell", "cells"))
 		}

@@ -37,12 +37,12 @@ func Defaults(l *layout.Layout) string {
 
 // Timestamp says what the timestamps of the family's cells are.
 func Timestamp(f *layout.Family) string {
-	switch f.Life.Stamp {
-	case codec.StampExpiry:
+	switch f.Life.Timestamp {
+	case codec.TimestampExpiry:
 		return "the expiry of the event, rounded up to the millisecond"
-	case codec.StampShifted:
+	case codec.TimestampShifted:
 		return fmt.Sprintf("the expiry of the event minus %s, rounded up to the millisecond", schema.FormatDuration(f.Life.Default))
-	case codec.StampWrite:
+	case codec.TimestampWrite:
 		return "the time of writing by the writer's clock, rounded down to the millisecond"
 	}
 	return "the time of the event, rounded down to the millisecond"
@@ -83,10 +83,10 @@ func collected(r codec.GCRule) string {
 // ReadFilter says which cells of the family reads request, because of their time to
 // live: those that have not expired.
 func ReadFilter(f *layout.Family) string {
-	switch f.Life.Stamp {
-	case codec.StampExpiry:
+	switch f.Life.Timestamp {
+	case codec.TimestampExpiry:
 		return "timestamp > now"
-	case codec.StampShifted:
+	case codec.TimestampShifted:
 		return fmt.Sprintf("timestamp > now − %s", schema.FormatDuration(f.Life.Default))
 	}
 	var terms []string

@@ -191,10 +191,10 @@ func workColumns(l *layout.Layout, t *layout.Table, columns []int) []layout.Colu
 // is taken to live as long as the class that lives longest.
 func columnSince(t *layout.Table, c layout.Column, now, from time.Time) time.Time {
 	_, age := t.ColumnAges(c)
-	if age == 0 {
-		return from
+	if since := now.Add(-age); age > 0 && since.After(from) {
+		return since
 	}
-	return codec.Later(from, now.Add(-age))
+	return from
 }
 
 // LatestWork returns what a look for the newest event of a series that still reports is

@@ -327,7 +327,7 @@ var alarmsByKindLayout = store.NewLayout(alarmsByKindColumns, store.Keys[AlarmEv
 }, store.Layout[AlarmEvent]{
 	Table: store.Table{
 		ID:       "alarms_by_kind",
-		Families: []store.Family{{Name: "m", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 3 * 24 * time.Hour}, Life: codec.Lifetime{Stamp: codec.StampWrite}}},
+		Families: []store.Family{{Name: "m", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 3 * 24 * time.Hour}, Life: codec.Lifetime{Timestamp: codec.TimestampWrite}}},
 	},
 	Pattern:   codec.SingleSerialized,
 	TimeKey:   alarmsByKindTime,

@@ -254,7 +254,7 @@ var samplesLayout = store.NewLayout(samplesColumns, store.Keys[SampleEvent]{
 }, store.Layout[SampleEvent]{
 	Table: store.Table{
 		ID:       "samples",
-		Families: []store.Family{{Name: "m", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 30 * 24 * time.Hour}, Life: codec.Lifetime{Stamp: codec.StampShifted, Default: 30 * 24 * time.Hour}}},
+		Families: []store.Family{{Name: "m", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 30 * 24 * time.Hour}, Life: codec.Lifetime{Timestamp: codec.TimestampShifted, Default: 30 * 24 * time.Hour}}},
 		Splits:   []string{"01#", "02#", "03#", "04#", "05#", "06#", "07#", "08#", "09#", "10#", "11#", "12#", "13#", "14#", "15#"},
 	},
 	Pattern:   codec.BucketOffsets,

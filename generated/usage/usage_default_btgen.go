@@ -205,7 +205,7 @@ var usageDefaultLayout = store.NewLayout(usageDefaultColumns, store.Keys[UsageDe
 }, store.Layout[UsageDefaultEvent]{
 	Table: store.Table{
 		ID:       "usage_default",
-		Families: []store.Family{{Name: "m", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 2 * 24 * time.Hour}, Life: codec.Lifetime{Stamp: codec.StampShifted, Default: 2 * 24 * time.Hour}}},
+		Families: []store.Family{{Name: "m", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 2 * 24 * time.Hour}, Life: codec.Lifetime{Timestamp: codec.TimestampShifted, Default: 2 * 24 * time.Hour}}},
 	},
 	Pattern:   codec.SingleUnserialized,
 	TimeKey:   usageDefaultTime,

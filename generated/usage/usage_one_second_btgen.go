@@ -205,7 +205,7 @@ var usageOneSecondLayout = store.NewLayout(usageOneSecondColumns, store.Keys[Usa
 }, store.Layout[UsageOneSecondEvent]{
 	Table: store.Table{
 		ID:       "usage_one_second",
-		Families: []store.Family{{Name: "m", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: time.Second}, Life: codec.Lifetime{Stamp: codec.StampExpiry}}},
+		Families: []store.Family{{Name: "m", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: time.Second}, Life: codec.Lifetime{Timestamp: codec.TimestampExpiry}}},
 		Splits:   []string{"customer-03", "customer-05", "customer-07"},
 	},
 	Pattern:   codec.SingleUnserialized,

@@ -113,7 +113,7 @@ func (b Bucket) Min() time.Time {
 func (b Bucket) Max() time.Time {
 	switch {
 	case b.Label.Kind == TimeLabel:
-		return earlier(year10k, b.End(b.Label.Format.Max().Add(-1)))
+		return minTime(year10k, b.End(b.Label.Format.Max().Add(-1)))
 	case b.Label.Kind == NumberLabel && b.lastNumber() <= b.index(year10k):
 		return b.start(b.lastNumber())
 	}
@@ -154,7 +154,7 @@ func (b Bucket) AppendLabel(dst []byte, t time.Time) ([]byte, error) {
 // LabelsFrom returns a pattern for the labels of the bucket that contains t and all
 // later ones. It returns false unless the labels are unpadded numbers.
 func (b Bucket) LabelsFrom(t time.Time) (KeyPieces, bool) {
-	t = Later(t, b.Min())
+	t = maxTime(t, b.Min())
 	if b.Sorted() || !t.Before(b.Max()) {
 		return nil, false
 	}

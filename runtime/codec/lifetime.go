@@ -5,21 +5,21 @@ import (
 	"time"
 )
 
-// Stamp defines the meaning of the cell timestamps of a column family.
-type Stamp int
+// TimestampSource defines the meaning of the cell timestamps of a column family.
+type TimestampSource int
 
 const (
-	// StampEvent is the event time, rounded down to the millisecond.
-	StampEvent Stamp = iota
-	// StampWrite is the time of the write by the writer's clock, rounded down to the
+	// TimestampEvent is the event time, rounded down to the millisecond.
+	TimestampEvent TimestampSource = iota
+	// TimestampWrite is the time of the write by the writer's clock, rounded down to the
 	// millisecond.
-	StampWrite
-	// StampExpiry is the time at which the event expires, rounded up to the
+	TimestampWrite
+	// TimestampExpiry is the time at which the event expires, rounded up to the
 	// millisecond. The family's rule has a maximum age of one second.
-	StampExpiry
-	// StampShifted is the time at which the event expires minus Lifetime.Default,
+	TimestampExpiry
+	// TimestampShifted is the time at which the event expires minus Lifetime.Default,
 	// rounded up to the millisecond. The family's rule has Default as its maximum age.
-	StampShifted
+	TimestampShifted
 )
 
 // Lifetime defines the meaning of the cell timestamps of a column family and which
@@ -27,10 +27,10 @@ const (
 // reads must exclude them. The zero Lifetime keeps events forever, with cells at the
 // event time.
 type Lifetime struct {
-	Stamp Stamp
-	// Retention selects the live cells, for StampEvent and StampWrite.
+	Timestamp TimestampSource
+	// Retention selects the live cells, for TimestampEvent and TimestampWrite.
 	Retention Retention
-	// Default is, for StampShifted, the lifetime of an event that does not specify one,
+	// Default is, for TimestampShifted, the lifetime of an event that does not specify one,
 	// counted from the write, in whole milliseconds.
 	Default time.Duration
 }
@@ -47,7 +47,7 @@ func (l Lifetime) Under(rule GCRule, maxCells int64) Lifetime {
 
 // EventTimed reports whether cell timestamps are event times. If so, a time range is a
 // timestamp range, and writing an event again replaces its cells.
-func (l Lifetime) EventTimed() bool { return l.Stamp == StampEvent }
+func (l Lifetime) EventTimed() bool { return l.Timestamp == TimestampEvent }
 
 // Dated reports whether the maximum age counts from event times. If so, every cell must
 // have the timestamp of its event, and a read may filter by timestamp. If not, programs
@@ -62,10 +62,10 @@ func (l Lifetime) Dated() bool {
 // that has already expired, [ErrNoExpiry] for one that must specify an expiry and does
 // not, and [ErrTimeRange] for one that expires after the year 9999.
 func (l Lifetime) Micros(now, event, expiresAt time.Time, ttl time.Duration) (int64, error) {
-	switch l.Stamp {
-	case StampWrite:
+	switch l.Timestamp {
+	case TimestampWrite:
 		return Micros(now), nil
-	case StampExpiry, StampShifted:
+	case TimestampExpiry, TimestampShifted:
 		end, err := l.end(now, expiresAt, ttl)
 		if err != nil {
 			return 0, err
@@ -88,7 +88,7 @@ func (l Lifetime) end(now, expiresAt time.Time, ttl time.Duration) (time.Time, e
 		return now.Add(ttl), nil
 	case !expiresAt.IsZero():
 		return expiresAt, nil
-	case l.Stamp == StampShifted:
+	case l.Timestamp == TimestampShifted:
 		return now.Add(l.Default), nil
 	}
 	return now, &FieldError{Field: "expires_at", Value: showTime(expiresAt), Err: ErrNoExpiry}
@@ -181,13 +181,15 @@ func (l Lifetime) Outlives(o Lifetime) bool {
 	case !l.expires() && l.Retention == nil:
 		return true
 	case l.expires() && o.expires(): // an event that specifies an expiry specifies it for both
-		return l.Stamp == StampExpiry || o.Stamp == StampExpiry || l.Default >= o.Default
+		return l.Timestamp == TimestampExpiry || o.Timestamp == TimestampExpiry || l.Default >= o.Default
 	}
-	return l.Stamp == o.Stamp && l.Retention.Covers(o.Retention)
+	return l.Timestamp == o.Timestamp && l.Retention.Covers(o.Retention)
 }
 
 // expires reports whether the timestamp alone determines when a cell expires.
-func (l Lifetime) expires() bool { return l.Stamp == StampExpiry || l.Stamp == StampShifted }
+func (l Lifetime) expires() bool {
+	return l.Timestamp == TimestampExpiry || l.Timestamp == TimestampShifted
+}
 
 // oldest returns the oldest live timestamp: the first whole millisecond after now,
 // minus Default. A cell is live until the moment it expires.

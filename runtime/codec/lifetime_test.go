@@ -11,8 +11,8 @@ import (
 )
 
 var (
-	oneSecond = codec.Lifetime{Stamp: codec.StampExpiry}
-	twoDays   = codec.Lifetime{Stamp: codec.StampShifted, Default: 2 * day}
+	oneSecond = codec.Lifetime{Timestamp: codec.TimestampExpiry}
+	twoDays   = codec.Lifetime{Timestamp: codec.TimestampShifted, Default: 2 * day}
 )
 
 // The numbers of the example in Bigtable's documentation: a default of two days, one
@@ -31,7 +31,7 @@ func TestDefaultExpirationAsDocumented(t *testing.T) {
 // of a millisecond, and only the one window contains it until then.
 func TestLifetimeExpires(t *testing.T) {
 	check(t, "alive until it expires", func(t *rapid.T) {
-		life := rapid.SampledFrom([]codec.Lifetime{oneSecond, twoDays, {Stamp: codec.StampShifted, Default: time.Second}}).Draw(t, "lifetime")
+		life := rapid.SampledFrom([]codec.Lifetime{oneSecond, twoDays, {Timestamp: codec.TimestampShifted, Default: time.Second}}).Draw(t, "lifetime")
 		now := date("2021-03-05T12:00:00Z").Add(time.Duration(rapid.Int64Range(0, 3e6).Draw(t, "ns")))
 		ttl := time.Duration(rapid.OneOf(rapid.Int64Range(1, 3e6), rapid.Int64Range(1, int64(4*day))).Draw(t, "ttl"))
 		us, err := life.Micros(now, time.Time{}, time.Time{}, ttl)
@@ -88,7 +88,7 @@ func TestLifetimeRefuses(t *testing.T) {
 		{"born expired with a default", twoDays, now, now.Add(-1e6), 0, codec.ErrExpired},
 		{"ttl wins", twoDays, now, now.Add(-1e6), time.Second, nil},
 		{"too old", hour, now.Add(-2 * time.Hour), none, 0, codec.ErrExpired},
-		{"old, but written now", codec.Lifetime{Stamp: codec.StampWrite, Retention: hour.Retention}, now.Add(-2 * time.Hour), none, 0, nil},
+		{"old, but written now", codec.Lifetime{Timestamp: codec.TimestampWrite, Retention: hour.Retention}, now.Add(-2 * time.Hour), none, 0, nil},
 	}
 	for _, tt := range tests {
 		if _, err := tt.life.Micros(now, tt.event, tt.expiresAt, tt.ttl); !errors.Is(err, tt.want) {
@@ -100,7 +100,7 @@ func TestLifetimeRefuses(t *testing.T) {
 // A timestamp that is not the event time bounds neither a read nor a row range.
 func TestLifetimeWindowsWithoutEventTime(t *testing.T) {
 	now := date("2021-03-05T12:00:00Z")
-	written := codec.Lifetime{Stamp: codec.StampWrite, Retention: maxAge(time.Hour).Retention(0)}
+	written := codec.Lifetime{Timestamp: codec.TimestampWrite, Retention: maxAge(time.Hour).Retention(0)}
 	old := date("2000-01-01")
 	for _, life := range []codec.Lifetime{written, oneSecond, twoDays} {
 		windows := life.Windows(now, old, old.Add(time.Hour))

@@ -27,14 +27,14 @@ func (o Offset) CutMilliseconds(from, to time.Time) []Part {
 // the range. start and end return the bounds of the unit that contains t.
 func (o Offset) cut(from, to time.Time, start, end func(t time.Time) time.Time) []Part {
 	b := o.Bucket
-	from, to = Ceil(Later(from, b.Min()), o.Precision), Ceil(earlier(to, b.Max()), o.Precision)
+	from, to = Ceil(maxTime(from, b.Min()), o.Precision), Ceil(minTime(to, b.Max()), o.Precision)
 	if !from.Before(to) {
 		return nil
 	}
 	var parts []Part
 	first, last := start(from), start(to.Add(-1))
 	for _, unit := range []time.Time{first, last} {
-		p := Part{From: Later(unit, from), To: earlier(end(unit), to)}
+		p := Part{From: maxTime(unit, from), To: minTime(end(unit), to)}
 		if p.From.After(unit) || p.To.Before(end(unit)) {
 			p.Begin, p.End, _ = o.Range(b.Start(unit), p.From, p.To)
 			parts = append(parts, p)

@@ -199,7 +199,7 @@ func (r Retention) Fresh(us int64, newest bool) (until time.Time) {
 		case t.MaxAge == 0:
 			return Endless
 		default:
-			until = Later(until, FromMicros(us).Add(t.MaxAge))
+			until = maxTime(until, FromMicros(us).Add(t.MaxAge))
 		}
 	}
 	return until
@@ -228,7 +228,7 @@ func (r Retention) Rest(b Bucket, now, from, to time.Time) time.Time {
 		return to
 	}
 	start := b.Start(to)
-	if start.Equal(to) || !r.Turns(now, Later(from, start), to, LongRead) {
+	if start.Equal(to) || !r.Turns(now, maxTime(from, start), to, LongRead) {
 		return to
 	}
 	return b.End(to)

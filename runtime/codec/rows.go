@@ -114,7 +114,7 @@ func (s Span) Buckets(b Bucket, from, to time.Time) iter.Seq[Rows] {
 			yield(rows)
 			return
 		}
-		from, to := Later(from, b.Min()), earlier(to, b.Max())
+		from, to := maxTime(from, b.Min()), minTime(to, b.Max())
 		if !from.Before(to) {
 			return
 		}
@@ -130,7 +130,7 @@ func (s Span) Buckets(b Bucket, from, to time.Time) iter.Seq[Rows] {
 // One returns the only request that [Span.Buckets] yields; false unless it yields
 // exactly one that is known without iterating.
 func (s Span) One(b Bucket, from, to time.Time) (rows Rows, one bool) {
-	from, to = Later(from, b.Min()), earlier(to, b.Max())
+	from, to = maxTime(from, b.Min()), minTime(to, b.Max())
 	if !from.Before(to) {
 		return rows, false
 	}
@@ -249,7 +249,7 @@ func (s Span) key(b Bucket, index int64) string {
 // in their keys. It ignores the other fields of s except Newest: the caller must filter
 // by what follows the time.
 func (s Span) Times(f TimeFormat, from, to time.Time) (Rows, bool) {
-	from, end := f.ceil(Later(from, f.Min())), f.Max()
+	from, end := f.ceil(maxTime(from, f.Min())), f.Max()
 	if to.Before(end) {
 		end = f.ceil(to)
 	}
@@ -293,7 +293,7 @@ func (s Span) Recent(b Bucket, t time.Time) (rows Rows, form KeyPieces, ok bool)
 // Ends returns the bytewise first and last label of the buckets that overlap [from,
 // to); false if there are none. Labels must sort.
 func (b Bucket) Ends(from, to time.Time) (low, high string, ok bool) {
-	from, to = Later(from, b.Min()), earlier(to, b.Max())
+	from, to = maxTime(from, b.Min()), minTime(to, b.Max())
 	if !from.Before(to) {
 		return "", "", false
 	}
@@ -308,7 +308,7 @@ func (b Bucket) Ends(from, to time.Time) (low, high string, ok bool) {
 // Ends returns the bytewise first and last of the formatted times in [from, to); false
 // if there are none.
 func (f TimeFormat) Ends(from, to time.Time) (low, high string, ok bool) {
-	from, to = f.ceil(Later(from, f.Min())), earlier(to, f.Max())
+	from, to = f.ceil(maxTime(from, f.Min())), minTime(to, f.Max())
 	if !from.Before(to) {
 		return "", "", false
 	}
@@ -324,7 +324,7 @@ func (b Bucket) Rows(prefix string, from, to time.Time, maxBytes int) iter.Seq[R
 
 // Count returns the number of buckets that overlap [from, to) and have a label.
 func (b Bucket) Count(from, to time.Time) int64 {
-	from, to = Later(from, b.Min()), earlier(to, b.Max())
+	from, to = maxTime(from, b.Min()), minTime(to, b.Max())
 	if !from.Before(to) {
 		return 0
 	}

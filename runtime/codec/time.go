@@ -92,15 +92,16 @@ func floorDiv(a, b int64) int64 {
 	return q
 }
 
-func earlier(a, b time.Time) time.Time {
+// minTime returns the earlier of two times.
+func minTime(a, b time.Time) time.Time {
 	if b.Before(a) {
 		return b
 	}
 	return a
 }
 
-// Later returns the later of two times.
-func Later(a, b time.Time) time.Time {
+// maxTime returns the later of two times.
+func maxTime(a, b time.Time) time.Time {
 	if b.After(a) {
 		return b
 	}

@@ -63,9 +63,9 @@ var lifetimes = []codec.Lifetime{
 	{Retention: codec.Retention{{Versions: 2}}},
 	{Retention: codec.Retention{{MaxAge: time.Hour}, {Versions: 3}}},
 	{Retention: codec.Retention{{MaxAge: time.Hour}, {MaxAge: 5 * time.Hour, Versions: 2}}},
-	{Stamp: codec.StampWrite, Retention: codec.Retention{{MaxAge: 3 * time.Hour}}},
-	{Stamp: codec.StampExpiry},
-	{Stamp: codec.StampShifted, Default: time.Hour},
+	{Timestamp: codec.TimestampWrite, Retention: codec.Retention{{MaxAge: 3 * time.Hour}}},
+	{Timestamp: codec.TimestampExpiry},
+	{Timestamp: codec.TimestampShifted, Default: time.Hour},
 }
 
 // drawTable draws a table without cells.
@@ -175,10 +175,10 @@ func (tab *table) put(series string, at, written time.Time) {
 			c.qualifier = string(tab.Offset.Append(nil, at, 0))
 		}
 		c.micros = codec.Micros(at)
-		switch family.Life.Stamp {
-		case codec.StampWrite:
+		switch family.Life.Timestamp {
+		case codec.TimestampWrite:
 			c.micros = codec.Micros(written)
-		case codec.StampExpiry, codec.StampShifted:
+		case codec.TimestampExpiry, codec.TimestampShifted:
 			c.micros = codec.CeilMicros(at.Add(2*time.Hour)) - family.Life.Default.Microseconds()
 		}
 		tab.cells = append(tab.cells, c)

@@ -52,8 +52,8 @@ type Part struct {
 // Plan plans a read at time now. It keeps a reference to r.
 func (t *Table) Plan(r *Read, now time.Time) ReadPlan {
 	p := ReadPlan{From: r.From, To: r.To}
-	if since, bounded := t.Since(now); bounded {
-		p.From = codec.Later(p.From, since)
+	if since, bounded := t.Since(now); bounded && since.After(p.From) {
+		p.From = since
 	}
 	if !p.From.Before(p.To) {
 		return p

@@ -69,7 +69,7 @@ func TestFilterOfLifetimes(t *testing.T) {
 			{From: codec.Micros(to.Add(-time.Hour)), To: codec.Micros(to)},
 			{From: codec.Micros(from), To: codec.Micros(to.Add(-time.Hour)), Versions: 2},
 		}}},
-		{"by expiry", []codec.Lifetime{{Stamp: codec.StampExpiry}}, to, false, scan.Cells{[]string{"a"}, []codec.Window{{From: codec.Micros(to) + 1000}}}},
+		{"by expiry", []codec.Lifetime{{Timestamp: codec.TimestampExpiry}}, to, false, scan.Cells{[]string{"a"}, []codec.Window{{From: codec.Micros(to) + 1000}}}},
 	} {
 		plan := hours(codec.BucketNewCells, tt.lives...).Plan(&scan.Read{Spans: one, From: from, To: to, NewestFirst: tt.latest, LatestOnly: tt.latest}, tt.now)
 		var got scan.Filter

@@ -95,7 +95,7 @@ func TestExpiredEventsAreAbsent(t *testing.T) {
 	expires := expiring()
 	written := singles()
 	rule := codec.GCRule{Kind: codec.GCMaxAge, MaxAge: time.Hour}
-	written.Table.Families = []Family{{Name: "f.1", GC: rule, Life: codec.Lifetime{Stamp: codec.StampWrite, Retention: rule.Retention(0)}}}
+	written.Table.Families = []Family{{Name: "f.1", GC: rule, Life: codec.Lifetime{Timestamp: codec.TimestampWrite, Retention: rule.Retention(0)}}}
 	ranked := days()
 	ranked.Table.Families = []Family{oldAndMany("f.1", 2)}
 	now := 0

@@ -423,9 +423,9 @@ func (a *assembler[E]) yieldOne(k int, yield yielder[E]) bool {
 	f, event := &a.frame, &a.event
 	*event = a.base
 	*a.layout.Time(event) = f.times[k]
-	choice := a.layout.choice(event)
-	if choice.Class != nil {
-		*choice.Class = f.classOf(k)
+	fields := a.layout.ttlFields(event)
+	if fields.Class != nil {
+		*fields.Class = f.classOf(k)
 	}
 	if len(f.sequences) > 0 {
 		*a.layout.Sequence(event) = f.sequences[k]
@@ -446,8 +446,8 @@ func (a *assembler[E]) yieldOne(k int, yield yielder[E]) bool {
 			}
 		default:
 			a.found = a.found || !column.WrittenAt
-			if choice.ExpiresAt != nil {
-				a.expires(choice, column, cell.Micros)
+			if fields.ExpiresAt != nil {
+				a.expires(fields, column, cell.Micros)
 			}
 			if a.fetched.HasValues(i) {
 				err = a.layout.take(event, i, f.columns[i].row.Bytes(cell.Value))
@@ -469,9 +469,9 @@ func (l *Layout[E]) take(e *E, column int, datum []byte) error {
 }
 
 // expires sets the expiry of the event if its cells determine it.
-func (a *assembler[E]) expires(choice Choice, column *Column, stamp int64) {
+func (a *assembler[E]) expires(fields TTLFields, column *Column, stamp int64) {
 	if expiry, ok := a.layout.Table.Families[column.Family].Life.Expiry(stamp); ok {
-		*choice.ExpiresAt = expiry
+		*fields.ExpiresAt = expiry
 	}
 }
 

@@ -19,12 +19,12 @@ type BatcherOptions struct {
 	// MaxBytes is the size of the mutations, in bytes, at which a batch is full. The
 	// last event may exceed it.
 	MaxBytes int
-	// MaxAge is the maximum time that an event waits to be sent, unless all Flights are
+	// MaxAge is the maximum time that an event waits to be sent, unless all MaxConcurrentBatches are
 	// in progress.
 	MaxAge time.Duration
-	// Flights is the maximum number of batches in progress. With more than one, events
+	// MaxConcurrentBatches is the maximum number of batches in progress. With more than one, events
 	// of the same series and time may be stored in another order than they were added.
-	Flights int
+	MaxConcurrentBatches int
 	// LastWins is WriteOptions.LastWins for the events of each batch. The Batcher does
 	// not compare events in different batches: the batch that is written last wins.
 	LastWins bool
@@ -32,10 +32,10 @@ type BatcherOptions struct {
 
 // Defaults of BatcherOptions.
 const (
-	DefaultMaxEvents = 10_000
-	DefaultMaxBytes  = 2 << 20
-	DefaultMaxAge    = 100 * time.Millisecond
-	DefaultFlights   = 4
+	DefaultMaxEvents            = 10_000
+	DefaultMaxBytes             = 2 << 20
+	DefaultMaxAge               = 100 * time.Millisecond
+	DefaultMaxConcurrentBatches = 4
 )
 
 // Batcher gathers events and writes them together once there are enough of them or they
@@ -48,12 +48,12 @@ type Batcher[E any] struct {
 	options BatcherOptions
 	failed  func(event E, err error)
 
-	lock    chan struct{} // a mutex for the fields below that can be acquired with a context
-	open    *load[E]      // the events gathered so far; nil if there are none
-	flights map[*load[E]]bool
-	closed  bool
-	report  BatchError
-	spare   [][]E
+	lock     chan struct{} // a mutex for the fields below that can be acquired with a context
+	open     *load[E]      // the events gathered so far; nil if there are none
+	inFlight map[*load[E]]bool
+	closed   bool
+	report   BatchError
+	spare    [][]E
 
 	slots chan struct{} // one element per batch in progress
 }
@@ -73,12 +73,12 @@ type load[E any] struct {
 // should return quickly: meanwhile the Batcher writes other events, and their failures
 // accumulate in memory. failed may be nil.
 func NewBatcher[E any](w EventWriter[E], failed func(event E, err error), opts ...BatcherOptions) *Batcher[E] {
-	o := BatcherOptions{MaxEvents: DefaultMaxEvents, MaxBytes: DefaultMaxBytes, MaxAge: DefaultMaxAge, Flights: DefaultFlights}
+	o := BatcherOptions{MaxEvents: DefaultMaxEvents, MaxBytes: DefaultMaxBytes, MaxAge: DefaultMaxAge, MaxConcurrentBatches: DefaultMaxConcurrentBatches}
 	for _, given := range opts {
 		o.MaxEvents = or(given.MaxEvents, o.MaxEvents)
 		o.MaxBytes = or(given.MaxBytes, o.MaxBytes)
 		o.MaxAge = or(given.MaxAge, o.MaxAge)
-		o.Flights = or(given.Flights, o.Flights)
+		o.MaxConcurrentBatches = or(given.MaxConcurrentBatches, o.MaxConcurrentBatches)
 		o.LastWins = o.LastWins || given.LastWins
 	}
 	if failed == nil {
@@ -86,7 +86,7 @@ func NewBatcher[E any](w EventWriter[E], failed func(event E, err error), opts .
 	}
 	return &Batcher[E]{
 		writer: w.(*Writer[E]), options: o, failed: failed,
-		lock: make(chan struct{}, 1), slots: make(chan struct{}, o.Flights), flights: map[*load[E]]bool{},
+		lock: make(chan struct{}, 1), slots: make(chan struct{}, o.MaxConcurrentBatches), inFlight: map[*load[E]]bool{},
 	}
 }
 
@@ -138,7 +138,7 @@ func (b *Batcher[E]) flush(ctx context.Context, closing bool) error {
 	b.closed = b.closed || closing
 	err := b.launchOpen(ctx)
 	var waits []chan struct{}
-	for l := range b.flights {
+	for l := range b.inFlight {
 		waits = append(waits, l.done)
 	}
 	b.release()
@@ -225,7 +225,7 @@ func (b *Batcher[E]) newLoad() *load[E] {
 func (b *Batcher[E]) drop(l *load[E]) {
 	l.stage.release()
 	clear(l.events)
-	if len(b.spare) <= b.options.Flights {
+	if len(b.spare) <= b.options.MaxConcurrentBatches {
 		b.spare = append(b.spare, l.events[:0])
 	}
 }
@@ -278,7 +278,7 @@ func (b *Batcher[E]) start() {
 	l := b.open
 	b.open = nil
 	l.timer.Stop()
-	b.flights[l] = true
+	b.inFlight[l] = true
 	go b.fly(l)
 }
 
@@ -297,7 +297,7 @@ func (b *Batcher[E]) fly(l *load[E]) {
 	b.lock <- struct{}{}
 	b.report.add(len(l.events), events, failed)
 	b.drop(l)
-	delete(b.flights, l)
+	delete(b.inFlight, l)
 	b.release()
 	close(l.done)
 }

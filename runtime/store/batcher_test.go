@@ -163,7 +163,7 @@ func TestNothingIsLost(t *testing.T) {
 func checkNothingIsLost(t *testing.T, s *faultyServer, client *bigtable.Client, events int) {
 	w := NewWriter(client, []*Layout[sample]{days()}, Options{Timeout: 400 * time.Millisecond})
 	told := &outcomes{of: map[uint64]Outcome{}}
-	b := NewBatcher(w, told.failed, BatcherOptions{MaxEvents: events / 100, Flights: 8, MaxAge: 50 * time.Millisecond})
+	b := NewBatcher(w, told.failed, BatcherOptions{MaxEvents: events / 100, MaxConcurrentBatches: 8, MaxAge: 50 * time.Millisecond})
 	const adders = 8
 	var refused atomic.Int64
 	var wg sync.WaitGroup
@@ -306,7 +306,7 @@ func TestBatcherSendsByCountSizeAndAge(t *testing.T) {
 // context, and what it gives up is not taken.
 func TestBatcherHoldsBack(t *testing.T) {
 	g := &gate{open: make(chan struct{})}
-	b := NewBatcher(g.writer(), nil, BatcherOptions{MaxEvents: 2, Flights: 3, MaxAge: time.Hour})
+	b := NewBatcher(g.writer(), nil, BatcherOptions{MaxEvents: 2, MaxConcurrentBatches: 3, MaxAge: time.Hour})
 	const room = 2 * (3 + 1)
 	for i := range room {
 		must(t, b.Add(t.Context(), nth(i)))
@@ -372,7 +372,7 @@ func TestBatcherReports(t *testing.T) {
 func TestBatcherCloses(t *testing.T) {
 	before := runtime.NumGoroutine()
 	g := &gate{open: make(chan struct{})}
-	b := NewBatcher(g.writer(), nil, BatcherOptions{MaxEvents: 3, Flights: 1})
+	b := NewBatcher(g.writer(), nil, BatcherOptions{MaxEvents: 3, MaxConcurrentBatches: 1})
 	for i := range 5 {
 		must(t, b.Add(t.Context(), nth(i)))
 	}
@@ -406,7 +406,7 @@ func TestFailedEventsCanBeAddedAgain(t *testing.T) {
 		if err := b.Add(t.Context(), e); err != nil {
 			t.Error(err)
 		}
-	}, BatcherOptions{MaxEvents: 1, Flights: 1})
+	}, BatcherOptions{MaxEvents: 1, MaxConcurrentBatches: 1})
 	for i := range 100 {
 		must(t, b.Add(t.Context(), nth(i)))
 	}

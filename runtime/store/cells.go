@@ -115,12 +115,12 @@ func (c *Cells) forget() {
 
 // begin prepares c for an event. If the event is too old for the table, its cells are
 // left out, but its values are still checked.
-func (c *Cells) begin(event time.Time, choice Choice) {
+func (c *Cells) begin(event time.Time, fields TTLFields) {
 	c.mutations, c.keys, c.rows = c.mutations[:c.taken], c.keys[:0], c.rows[:0]
 	c.values, c.expired, c.late, c.err = 0, false, nil, nil
 	c.event, c.class, c.slot, c.begun = event, 0, -1, -1
 	if c.table.hasClasses() {
-		c.beginClass(choice)
+		c.beginClass(fields)
 		return
 	}
 	alive := false
@@ -133,7 +133,7 @@ func (c *Cells) begin(event time.Time, choice Choice) {
 			continue
 		}
 		life := &c.table.Families[i].Life
-		us, err := choice.micros(life, c.now, event)
+		us, err := fields.micros(life, c.now, event)
 		switch {
 		case err == nil:
 			alive = true
@@ -164,7 +164,7 @@ func (c *Cells) refuse(err error) {
 }
 
 // micros returns the cell timestamp of an event in a family.
-func (c *Choice) micros(life *codec.Lifetime, now, event time.Time) (int64, error) {
+func (c *TTLFields) micros(life *codec.Lifetime, now, event time.Time) (int64, error) {
 	var expiresAt time.Time
 	var ttl time.Duration
 	if c.ExpiresAt != nil {
@@ -177,8 +177,8 @@ func (c *Choice) micros(life *codec.Lifetime, now, event time.Time) (int64, erro
 }
 
 // beginClass is begin for an event with a class.
-func (c *Cells) beginClass(choice Choice) {
-	class := *choice.Class
+func (c *Cells) beginClass(fields TTLFields) {
+	class := *fields.Class
 	if class < 1 || class > len(c.table.Families) {
 		c.refuse(&codec.FieldError{Field: "class", Value: strconv.Itoa(class), Err: codec.ErrClass})
 		return

@@ -92,9 +92,9 @@ func ruleChange(table string, f Family, have codec.GCRule) Change {
 	c := Change{Kind: ChangeRule, Table: table, Family: f.Name, Have: have, Want: f.GC}
 	dropped := f.GC.Normalize().Kind == codec.GCNone
 	switch {
-	case f.Life.Stamp == codec.StampExpiry:
+	case f.Life.Timestamp == codec.TimestampExpiry:
 		c.hazard("one_second", "T06", otherwise(f.GC)+": take a new family")
-	case f.Life.Stamp == codec.StampShifted:
+	case f.Life.Timestamp == codec.TimestampShifted:
 		c.hazard("default_expiration", "T06", otherwise(f.GC))
 		c.loss(have.Retention(0), f.GC.Retention(0))
 	case have.Equal(oneSecond) && !dropped:

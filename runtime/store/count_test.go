@@ -169,7 +169,7 @@ func TestRestOfABucketThatTurns(t *testing.T) {
 // Where the timestamps of cells are not the times of events, and rows of all times
 // are asked for, the time is looked for in the keys.
 func TestTimeInKeys(t *testing.T) {
-	written := Family{Name: "f.1", Life: codec.Lifetime{Stamp: codec.StampWrite}}
+	written := Family{Name: "f.1", Life: codec.Lifetime{Timestamp: codec.TimestampWrite}}
 	for _, key := range []codec.TimeFormat{{Kind: codec.UnixMillis}, {Kind: codec.UnixMillis, Reverse: true}, {Kind: codec.BinaryTime}, {Layout: "20060102150405"}} {
 		l := singles()
 		l.Table.Families, l.TimeKey = []Family{written}, key

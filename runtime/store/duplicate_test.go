@@ -170,7 +170,7 @@ func TestDuplicateInOneTable(t *testing.T) {
 // the clock goes on, and the first is written.
 func TestDuplicatesOfABatcher(t *testing.T) {
 	written := singles()
-	written.Table.Families = []Family{{Name: "f.1", Life: codec.Lifetime{Stamp: codec.StampWrite}}}
+	written.Table.Families = []Family{{Name: "f.1", Life: codec.Lifetime{Timestamp: codec.TimestampWrite}}}
 	for _, l := range []*Layout[sample]{singles(), days(), written} {
 		for _, lastWins := range []bool{false, true} {
 			bt := newBigtable(t, l)

@@ -40,7 +40,7 @@ func TestForeignTimestamps(t *testing.T) {
 	const times = 5
 	month := 30 * 24 * time.Hour
 	write := aged("f.1", month)
-	write.Life.Stamp = codec.StampWrite
+	write.Life.Timestamp = codec.TimestampWrite
 	versions := codec.GCRule{Kind: codec.GCMaxVersions, MaxVersions: 2}
 	many := Family{Name: "f.1", GC: versions, Life: codec.Lifetime{Retention: versions.Retention(0)}}
 	now := bigtable.Timestamp(at(86400 * 20).UnixMicro())

@@ -28,7 +28,7 @@ type liveFamily struct {
 }
 
 // readTables returns the live tables that exist, by ID.
-func readTables(ctx context.Context, admin patient, tables []Table) (map[string]liveTable, error) {
+func readTables(ctx context.Context, admin retryAdmin, tables []Table) (map[string]liveTable, error) {
 	live := map[string]liveTable{}
 	for _, t := range tables {
 		table, found, err := readTable(ctx, admin, t.ID)
@@ -43,7 +43,7 @@ func readTables(ctx context.Context, admin patient, tables []Table) (map[string]
 }
 
 // readTable returns the live table and whether it exists.
-func readTable(ctx context.Context, admin patient, table string) (liveTable, bool, error) {
+func readTable(ctx context.Context, admin retryAdmin, table string) (liveTable, bool, error) {
 	info, err := admin.tableInfo(ctx, table)
 	switch {
 	case status.Code(err) == codes.NotFound:
@@ -72,7 +72,7 @@ func (e *InstanceError) Unwrap() error { return e.Err }
 // confirmInstance returns an *[InstanceError] if tables are missing because their
 // instance does not exist; the service uses the same status code for both. It does not
 // doubt other errors.
-func confirmInstance(ctx context.Context, admin patient, tables []Table, live map[string]liveTable) error {
+func confirmInstance(ctx context.Context, admin retryAdmin, tables []Table, live map[string]liveTable) error {
 	lister, ok := admin.admin.(Lister)
 	if !ok || len(live) == len(tables) {
 		return nil

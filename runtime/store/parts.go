@@ -99,7 +99,7 @@ func ClassPart[E, C any, T ~int](of func(e *E) *int, in func(c *C) *[]T) Part[E,
 		return &class
 	}, in)
 	p.extend = func(c *C, _ *E, events eventData) { *in(c) = appendClasses(*in(c), events) }
-	p.layout = choosing(func(e *E, c *Choice) { c.Class = of(e) })
+	p.layout = ttlField(func(e *E, c *TTLFields) { c.Class = of(e) })
 	return p
 }
 
@@ -107,29 +107,29 @@ func ClassPart[E, C any, T ~int](of func(e *E) *int, in func(c *C) *[]T) Part[E,
 // event is read.
 func TTLPart[E, C any](of func(e *E) *time.Duration, in func(c *C) *[]time.Duration) Part[E, C] {
 	p := extending(of, in, func(dst []time.Duration, _ *E, events eventData) []time.Duration { return appendSame(dst, events, 0) })
-	p.layout = choosing(func(e *E, c *Choice) { c.TTL = of(e) })
+	p.layout = ttlField(func(e *E, c *TTLFields) { c.TTL = of(e) })
 	return p
 }
 
 // ExpiresAtPart returns the part for the time at which an event expires.
 func ExpiresAtPart[E, C any](of func(e *E) *time.Time, in func(c *C) *[]time.Time) Part[E, C] {
 	p := extending(of, in, func(dst []time.Time, _ *E, events eventData) []time.Time { return appendExpiries(dst, events) })
-	p.layout = choosing(func(e *E, c *Choice) { c.ExpiresAt = of(e) })
+	p.layout = ttlField(func(e *E, c *TTLFields) { c.ExpiresAt = of(e) })
 	return p
 }
 
 // WrittenAtPart returns the part for the write time of an event, for a table that does not store it.
 func WrittenAtPart[E, C any](of func(e *E) *time.Time, in func(c *C) *[]time.Time) Part[E, C] {
 	p := extending(of, in, func(dst []time.Time, _ *E, events eventData) []time.Time { return appendSame(dst, events, time.Time{}) })
-	p.layout = choosing(func(e *E, c *Choice) { c.WrittenAt = of(e) })
+	p.layout = ttlField(func(e *E, c *TTLFields) { c.WrittenAt = of(e) })
 	return p
 }
 
-// choosing tells the layout where an event specifies its time to live.
-func choosing[E any](place func(e *E, c *Choice)) func(l *Layout[E]) {
+// ttlField tells the layout where an event specifies its time to live.
+func ttlField[E any](place func(e *E, c *TTLFields)) func(l *Layout[E]) {
 	return func(l *Layout[E]) {
-		others := l.Choice
-		l.Choice = func(e *E) (c Choice) {
+		others := l.TTLFields
+		l.TTLFields = func(e *E) (c TTLFields) {
 			if others != nil {
 				c = others(e)
 			}
@@ -143,7 +143,7 @@ func choosing[E any](place func(e *E, c *Choice)) func(l *Layout[E]) {
 func WrittenAtColumn[E, C any](name string, coding codec.Coding[time.Time], of func(e *E) *time.Time, in func(c *C) *[]time.Time) Part[E, C] {
 	p := RequiredColumn(name, coding, of, in)
 	p.column.WrittenAt = true
-	p.layout = choosing(func(e *E, c *Choice) { c.WrittenAt = of(e) })
+	p.layout = ttlField(func(e *E, c *TTLFields) { c.WrittenAt = of(e) })
 	return p
 }
 

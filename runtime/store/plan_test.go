@@ -35,8 +35,8 @@ func planRule(t *testing.T, have codec.GCRule, want Family, allow ...string) Cha
 func TestPlanRules(t *testing.T) {
 	const replicated = "refused where the table is replicated: there Bigtable raises an age by at most 90 days at a time, and drops no rule"
 	second := codec.GCRule{Kind: codec.GCMaxAge, MaxAge: time.Second}
-	expiry := codec.Lifetime{Stamp: codec.StampExpiry}
-	shifted := codec.Lifetime{Stamp: codec.StampShifted, Default: 30 * ageDay}
+	expiry := codec.Lifetime{Timestamp: codec.TimestampExpiry}
+	shifted := codec.Lifetime{Timestamp: codec.TimestampShifted, Default: 30 * ageDay}
 	for _, c := range []struct {
 		have codec.GCRule
 		want Family
@@ -120,7 +120,7 @@ func TestPlanRules(t *testing.T) {
 			second, Family{GC: maxAge(365), Life: shifted}, "default_expiration:t/m",
 			"max_age 1s → 365d (what is there is collected by max_age 365d, whatever its timestamps stand for; " + replicated + ") [T06, T10]",
 		},
-		{second, Family{GC: maxAge(30), Life: codec.Lifetime{Stamp: codec.StampWrite}},
+		{second, Family{GC: maxAge(30), Life: codec.Lifetime{Timestamp: codec.TimestampWrite}},
 			"one_second:t/m", "max_age 1s → 30d (its cells may be timed by their expiry, and those that have expired would come back) [T06]",
 		},
 	} {

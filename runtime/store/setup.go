@@ -82,7 +82,7 @@ func Setup(ctx context.Context, admin Admin, tables []Table, opts ...Options) (P
 	if err != nil {
 		return Plan{}, err
 	}
-	r := setupRun{admin: patient{admin, o.Timeout}, failed: map[string]bool{}}
+	r := setupRun{admin: retryAdmin{admin, o.Timeout}, failed: map[string]bool{}}
 	live, err := readTables(ctx, r.admin, tables)
 	if err != nil {
 		return Plan{}, err
@@ -161,7 +161,7 @@ func (t *Table) add(other Table) error {
 
 // like reports whether two families of the same name can be merged.
 func (f Family) like(other Family) bool {
-	return f.GC.Equal(other.GC) && f.Life.Stamp == other.Life.Stamp && f.Life.Default == other.Life.Default
+	return f.GC.Equal(other.GC) && f.Life.Timestamp == other.Life.Timestamp && f.Life.Default == other.Life.Default
 }
 
 // check rejects a table that Bigtable would reject. Only setup knows the prefix and all
@@ -184,7 +184,7 @@ func (t *Table) check(prefix string) error {
 
 // setupRun executes a plan.
 type setupRun struct {
-	admin  patient
+	admin  retryAdmin
 	done   []Change
 	failed map[string]bool // names of the failed changes
 	errs   []error

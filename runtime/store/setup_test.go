@@ -325,13 +325,13 @@ var hazards = []struct {
 	},
 	{
 		"one_second:t/f", store.Family{GC: age(30 * day)},
-		store.Family{GC: age(time.Second), Life: codec.Lifetime{Stamp: codec.StampExpiry}},
+		store.Family{GC: age(time.Second), Life: codec.Lifetime{Timestamp: codec.TimestampExpiry}},
 		"~ rule of family f of table t: max_age 30d → 1s " +
 			"(what is there is collected by max_age 1s, whatever its timestamps stand for: take a new family) [T06]", false,
 	},
 	{
 		"default_expiration:t/f", store.Family{GC: age(2 * day)},
-		store.Family{GC: age(3 * day), Life: codec.Lifetime{Stamp: codec.StampShifted, Default: 3 * day}},
+		store.Family{GC: age(3 * day), Life: codec.Lifetime{Timestamp: codec.TimestampShifted, Default: 3 * day}},
 		"~ rule of family f of table t: max_age 2d → 3d " +
 			"(what is there is collected by max_age 3d, whatever its timestamps stand for) [T06]", false,
 	},
@@ -392,8 +392,8 @@ func TestSetupRefuses(t *testing.T) {
 func TestSetupExpiry(t *testing.T) {
 	admin, sent := recorded(t, start(t))
 	table := store.Table{ID: "t", Families: []store.Family{
-		{Name: "second", GC: age(time.Second), Life: codec.Lifetime{Stamp: codec.StampExpiry}},
-		{Name: "default", GC: age(2 * day), Life: codec.Lifetime{Stamp: codec.StampShifted, Default: 2 * day}},
+		{Name: "second", GC: age(time.Second), Life: codec.Lifetime{Timestamp: codec.TimestampExpiry}},
+		{Name: "default", GC: age(2 * day), Life: codec.Lifetime{Timestamp: codec.TimestampShifted, Default: 2 * day}},
 	}}
 	for i := range 2 {
 		plan, err := store.Setup(t.Context(), admin, []store.Table{table})
@@ -544,7 +544,7 @@ func TestSetupImpossibleTables(t *testing.T) {
 			"table t: two schemas have a family b, and differ in its time to live: give one of them another name",
 		},
 		{
-			[]store.Table{small, {ID: "t", Families: []store.Family{{Name: "a", GC: age(day), Life: codec.Lifetime{Stamp: codec.StampShifted, Default: day}}}}}, store.Options{},
+			[]store.Table{small, {ID: "t", Families: []store.Family{{Name: "a", GC: age(day), Life: codec.Lifetime{Timestamp: codec.TimestampShifted, Default: day}}}}}, store.Options{},
 			"table t: two schemas have a family a, and differ in its time to live: give one of them another name",
 		},
 		{[]store.Table{small, small}, store.Options{}, ""},

@@ -137,10 +137,10 @@ func (s *stage[E]) layOut(table int, event *E) {
 	s.event = *event
 	at := l.Time(&s.event)
 	*at = codec.Truncate(*at, l.Precision)
-	choice := l.choice(&s.event)
-	t.cells.begin(*at, choice)
-	if choice.WrittenAt != nil {
-		*choice.WrittenAt = t.cells.now
+	fields := l.ttlFields(&s.event)
+	t.cells.begin(*at, fields)
+	if fields.WrittenAt != nil {
+		*fields.WrittenAt = t.cells.now
 	}
 	if l.Sequence != nil {
 		t.cells.sequence = *l.Sequence(&s.event)

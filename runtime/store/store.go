@@ -167,9 +167,9 @@ type Layout[E any] struct {
 	Columns []Column
 	// Time returns a pointer to the event's time.
 	Time func(e *E) *time.Time
-	// Choice returns pointers to what an event specifies about its time to live; nil if
+	// TTLFields returns pointers to what an event specifies about its time to live; nil if
 	// events specify nothing.
-	Choice func(e *E) Choice
+	TTLFields func(e *E) TTLFields
 	// Check rejects an event that no table can store, with a *codec.FieldError.
 	Check func(e *E) error
 	// Put sets the cells of an event, whose time is already truncated. It sets none for
@@ -221,9 +221,9 @@ type Column struct {
 // Field is a field of an event, identified by the name of its column.
 type Field string
 
-// Choice points to the fields with which an event specifies its time to live; nil for
+// TTLFields points to the fields with which an event specifies its time to live; nil for
 // fields that the schema does not have.
-type Choice struct {
+type TTLFields struct {
 	ExpiresAt *time.Time
 	TTL       *time.Duration
 	Class     *int // counting from 1
@@ -249,12 +249,12 @@ func (l *Layout[E]) offset() codec.Offset {
 	return codec.Offset{Bucket: l.Bucket, Precision: l.Precision, Sequence: l.Sequence != nil}
 }
 
-// choice returns the Choice of e, or the zero Choice.
-func (l *Layout[E]) choice(e *E) Choice {
-	if l.Choice == nil {
-		return Choice{}
+// choice returns the TTLFields of e, or the zero TTLFields.
+func (l *Layout[E]) ttlFields(e *E) TTLFields {
+	if l.TTLFields == nil {
+		return TTLFields{}
 	}
-	return l.Choice(e)
+	return l.TTLFields(e)
 }
 
 // hasClasses reports whether each family belongs to a TTL class.

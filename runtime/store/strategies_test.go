@@ -63,7 +63,7 @@ func classed(l *Layout[sample]) *Layout[sample] {
 	for i := range l.Table.Families {
 		l.Table.Families[i].Class = i + 1
 	}
-	l.Choice = func(e *sample) Choice { return Choice{Class: &e.Class} }
+	l.TTLFields = func(e *sample) TTLFields { return TTLFields{Class: &e.Class} }
 	return l
 }
 
@@ -71,9 +71,9 @@ func classed(l *Layout[sample]) *Layout[sample] {
 func expires(l *Layout[sample]) *Layout[sample] {
 	l.Table.ID += "_expires"
 	family := aged("f.1", time.Second)
-	family.Life = codec.Lifetime{Stamp: codec.StampExpiry}
+	family.Life = codec.Lifetime{Timestamp: codec.TimestampExpiry}
 	l.Table.Families = []Family{family}
-	l.Choice = func(e *sample) Choice { return Choice{ExpiresAt: &e.ExpiresAt, WrittenAt: &e.WrittenAt} }
+	l.TTLFields = func(e *sample) TTLFields { return TTLFields{ExpiresAt: &e.ExpiresAt, WrittenAt: &e.WrittenAt} }
 	if l.Pattern == codec.BucketOffsets {
 		return l // which has no column for it
 	}
@@ -98,11 +98,11 @@ func expires(l *Layout[sample]) *Layout[sample] {
 func shifted(l *Layout[sample]) *Layout[sample] {
 	l.Table.ID += "_shifted"
 	family := aged("f.1", 100*24*time.Hour)
-	family.Life = codec.Lifetime{Stamp: codec.StampShifted, Default: 100 * 24 * time.Hour}
+	family.Life = codec.Lifetime{Timestamp: codec.TimestampShifted, Default: 100 * 24 * time.Hour}
 	l.Table.Families = []Family{aged("e", 300*24*time.Hour), family}
 	l.Columns = slices.Clone(l.Columns)
 	l.Columns[0].Family = 1
-	l.Choice = func(e *sample) Choice { return Choice{TTL: &e.TTL, ExpiresAt: &e.ExpiresAt} }
+	l.TTLFields = func(e *sample) TTLFields { return TTLFields{TTL: &e.TTL, ExpiresAt: &e.ExpiresAt} }
 	return l
 }
 

@@ -131,11 +131,11 @@ func mortals(l *Layout[sample]) *Layout[mortal] {
 		Key:     func(row string, e *mortal) (time.Time, error) { return l.Key(row, &e.sample) },
 		Set:     func(e *mortal, column int, datum []byte) error { return l.Set(&e.sample, column, datum) },
 		Missing: func(e *mortal, column int) error { return l.Missing(&e.sample, column) },
-		Choice: func(e *mortal) Choice {
+		TTLFields: func(e *mortal) TTLFields {
 			if classes {
-				return Choice{Class: &e.Class}
+				return TTLFields{Class: &e.Class}
 			}
-			return Choice{ExpiresAt: &e.ExpiresAt}
+			return TTLFields{ExpiresAt: &e.ExpiresAt}
 		},
 	}
 }
@@ -508,7 +508,7 @@ func TestClassesAcrossRequests(t *testing.T) {
 // An event with an expiry is replaced whole, whichever of the two lives longer,
 // also if it has a column less.
 func TestExpiriesWithOptionalColumns(t *testing.T) {
-	for _, life := range []codec.Lifetime{{Stamp: codec.StampExpiry}, {Stamp: codec.StampShifted, Default: time.Hour}} {
+	for _, life := range []codec.Lifetime{{Timestamp: codec.TimestampExpiry}, {Timestamp: codec.TimestampShifted, Default: time.Hour}} {
 		for _, ends := range [][2]int{{100, 200}, {200, 100}, {100, 100}} {
 			base := singles()
 			base.Table.Families = []Family{{Name: "a", Life: life}, {Name: "b", Life: life}}
@@ -613,7 +613,7 @@ func TestNothingLeftOfALateEvent(t *testing.T) {
 func TestAgeFromTheWriting(t *testing.T) {
 	l := singles()
 	family := aged("w", time.Hour)
-	family.Life.Stamp = codec.StampWrite
+	family.Life.Timestamp = codec.TimestampWrite
 	l.Table.Families = []Family{family}
 	bt := newBigtable(t, l)
 	layouts := []*Layout[sample]{l}
@@ -640,10 +640,10 @@ func TestTieBreakersOfClasses(t *testing.T) {
 	}
 	l := &Layout[tied]{
 		Pattern: codec.BucketOffsets, Table: Table{Families: classFamilies()}, Columns: []Column{{Name: "v"}},
-		Time:     func(e *tied) *time.Time { return &e.Time },
-		Choice:   func(e *tied) Choice { return Choice{Class: &e.Class} },
-		Sequence: func(e *tied) *uint32 { return &e.Sequence },
-		Set:      func(*tied, int, []byte) error { return nil },
+		Time:      func(e *tied) *time.Time { return &e.Time },
+		TTLFields: func(e *tied) TTLFields { return TTLFields{Class: &e.Class} },
+		Sequence:  func(e *tied) *uint32 { return &e.Sequence },
+		Set:       func(*tied, int, []byte) error { return nil },
 	}
 	a := &assembler[tied]{layout: l, from: day0, to: at(60), now: func() time.Time { return day0 }, memory: l.newMemory()}
 	us := day0.UnixMicro()
@@ -666,11 +666,11 @@ func expiring() *Layout[sample] {
 	l := days()
 	l.Pattern, l.Table.ID = codec.BucketOffsets, "expiring"
 	family := aged("f.1", time.Second)
-	family.Life = codec.Lifetime{Stamp: codec.StampExpiry}
+	family.Life = codec.Lifetime{Timestamp: codec.TimestampExpiry}
 	l.Table.Families, l.Columns = []Family{family}, []Column{{Name: "v", Whole: true}}
-	l.Choice = func(e *sample) Choice {
+	l.TTLFields = func(e *sample) TTLFields {
 		end := at(int(e.Value))
-		return Choice{ExpiresAt: &end}
+		return TTLFields{ExpiresAt: &end}
 	}
 	l.Put = putValue(l)
 	return l

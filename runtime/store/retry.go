@@ -12,62 +12,62 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// patient is an Admin that retries calls until they time out. The client does not retry
+// retryAdmin is an Admin that retries calls until they time out. The client does not retry
 // calls that change something. Repeating one whose reply was lost is safe, because what
 // already exists is not an error.
-type patient struct {
+type retryAdmin struct {
 	admin   Admin
 	timeout time.Duration
 }
 
-func (p patient) tableInfo(ctx context.Context, table string) (info *bigtable.TableInfo, err error) {
-	_, err = p.do(ctx, func(ctx context.Context) (err error) {
-		info, err = p.admin.TableInfo(ctx, table)
+func (r retryAdmin) tableInfo(ctx context.Context, table string) (info *bigtable.TableInfo, err error) {
+	_, err = r.do(ctx, func(ctx context.Context) (err error) {
+		info, err = r.admin.TableInfo(ctx, table)
 		return err
 	})
 	return info, err
 }
 
-// createTable creates a table. For lost, see [patient.do].
-func (p patient) createTable(ctx context.Context, conf *bigtable.TableConf) (lost bool, err error) {
-	return p.do(ctx, func(ctx context.Context) error { return p.admin.CreateTableFromConf(ctx, conf) })
+// createTable creates a table. For lost, see [retryAdmin.do].
+func (r retryAdmin) createTable(ctx context.Context, conf *bigtable.TableConf) (lost bool, err error) {
+	return r.do(ctx, func(ctx context.Context) error { return r.admin.CreateTableFromConf(ctx, conf) })
 }
 
-// createFamily creates a family. For lost, see [patient.do].
-func (p patient) createFamily(ctx context.Context, table, family string, config bigtable.Family) (lost bool, err error) {
-	return p.do(ctx, func(ctx context.Context) error {
-		return p.admin.CreateColumnFamilyWithConfig(ctx, table, family, config)
+// createFamily creates a family. For lost, see [retryAdmin.do].
+func (r retryAdmin) createFamily(ctx context.Context, table, family string, config bigtable.Family) (lost bool, err error) {
+	return r.do(ctx, func(ctx context.Context) error {
+		return r.admin.CreateColumnFamilyWithConfig(ctx, table, family, config)
 	})
 }
 
 // updateFamily changes the rule of a family.
-func (p patient) updateFamily(ctx context.Context, table, family string, config bigtable.Family) error {
-	_, err := p.do(ctx, func(ctx context.Context) error {
-		return p.admin.UpdateFamily(ctx, table, family, config)
+func (r retryAdmin) updateFamily(ctx context.Context, table, family string, config bigtable.Family) error {
+	_, err := r.do(ctx, func(ctx context.Context) error {
+		return r.admin.UpdateFamily(ctx, table, family, config)
 	})
 	return err
 }
 
 // addKeySchema adds a row key schema to a table without one.
-func (p patient) addKeySchema(ctx context.Context, table string, schema bigtable.StructType) error {
-	_, err := p.do(ctx, func(ctx context.Context) error {
-		return p.admin.UpdateTableWithRowKeySchema(ctx, table, schema)
+func (r retryAdmin) addKeySchema(ctx context.Context, table string, schema bigtable.StructType) error {
+	_, err := r.do(ctx, func(ctx context.Context) error {
+		return r.admin.UpdateTableWithRowKeySchema(ctx, table, schema)
 	})
 	return err
 }
 
 // protect changes the deletion protection of a table.
-func (p patient) protect(ctx context.Context, table string, protection bigtable.DeletionProtection) error {
-	_, err := p.do(ctx, func(ctx context.Context) error {
-		return p.admin.UpdateTableWithDeletionProtection(ctx, table, protection)
+func (r retryAdmin) protect(ctx context.Context, table string, protection bigtable.DeletionProtection) error {
+	_, err := r.do(ctx, func(ctx context.Context) error {
+		return r.admin.UpdateTableWithDeletionProtection(ctx, table, protection)
 	})
 	return err
 }
 
 // do calls f, and again after transient errors until it times out. lost reports whether
 // an attempt without a reply may have succeeded.
-func (p patient) do(ctx context.Context, f func(ctx context.Context) error) (lost bool, err error) {
-	ctx, cancel := within(ctx, p.timeout)
+func (r retryAdmin) do(ctx context.Context, f func(ctx context.Context) error) (lost bool, err error) {
+	ctx, cancel := within(ctx, r.timeout)
 	defer cancel()
 	wait := 100 * time.Millisecond
 	for {
