@@ -55,7 +55,8 @@ type EventReader[S, E, C any] interface {
 	// zero from precedes all events. If from is after to, or to is zero, the error is a
 	// *[RangeError]. For an event that cannot be decoded, Read yields the parts that
 	// could be, with a *[DecodeError], and the loop may continue; any other error is
-	// the last value yielded.
+	// the last value yielded. If ctx ends before the last event is yielded,
+	// no further event is, and that error wraps the cause of ctx.
 	Read(ctx context.Context, series S, from, to time.Time, opts ...ReadOptions) iter.Seq2[E, error]
 
 	// ReadColumns appends the events that Read would yield to columns, which may be

@@ -111,7 +111,8 @@ func mergeReads(opts []ReadOptions) ReadOptions {
 // of their rows. A zero from precedes all events. If from is after to, or to is zero,
 // the error is a *RangeError. For an event that cannot be decoded, Read yields the
 // parts that could be, with a *DecodeError, and the caller may continue. Any other
-// error is the last value yielded.
+// error is the last value yielded. If ctx ends before the last event is yielded, no further event
+// is, and that error wraps the cause of ctx.
 func (r *Reader[E]) Read(ctx context.Context, base E, from, to time.Time, opts ...ReadOptions) iter.Seq2[E, error] {
 	return r.Query(ctx, &r.whole, base, from, to, opts...)
 }
@@ -294,8 +295,14 @@ func (r *reading[E]) ordered(events func(yielder[E])) func(yielder[E]) {
 	return events
 }
 
-// count counts an event and yields it.
+// count counts an event and yields it. If the context of the read has ended, its error is
+// yielded instead of the next event, which may be in memory already.
 func (r *reading[E]) count(event *E, err error) bool {
+	if ended := r.ctx.Err(); ended != nil && (err == nil || isDecodeError(err)) {
+		r.failed = explain(r.ctx, ended)
+		r.yield(&r.given, r.failed)
+		return false
+	}
 	if err != nil {
 		r.failed = err
 	} else {

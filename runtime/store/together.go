@@ -39,10 +39,6 @@ func (r *reading[E]) together(of *scan.Part, yield yielder[E]) bool {
 	}()
 	rows := make([]wire.Row, len(spans))
 	for {
-		if err := r.ctx.Err(); err != nil { // rows in memory do not notice that the context ended
-			yield(&a.base, explain(r.ctx, err))
-			return false
-		}
 		found, err := nextRows(rows, streams, func(i int, row wire.Row) (position, error) { return a.position(r.q, spans[i], row) })
 		switch {
 		case err != nil:

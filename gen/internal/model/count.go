@@ -47,20 +47,6 @@ func (s *Schema) requests(p AccessPath, from, to time.Time) int {
 	return 1 + len(ends)
 }
 
-// keysPerRequest is how many rows fit at least into a request that lists them: that is
-// promised to have up to 512 KiB, and the keys of the model's schemas have up to 64 bytes.
-const keysPerRequest = 512 << 10 / (2*64 + 8)
-
-// pieces returns how many more requests a stream may take because the rows of its buckets
-// are listed and do not fit into one.
-func (s *Schema) pieces(p AccessPath, from, to time.Time) int {
-	if s.Bucket == 0 || !p.Timed || !from.Before(to) {
-		return 0
-	}
-	from = s.next(from)
-	return int(max(0, to.Sub(from)/s.Bucket) / keysPerRequest)
-}
-
 // next returns the first time from t on that an event can have.
 func (s *Schema) next(t time.Time) time.Time {
 	if t.Before(time.Unix(0, 0)) {

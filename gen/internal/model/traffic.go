@@ -24,7 +24,18 @@ type Traffic struct {
 }
 
 // Counts are the requests for rows that were sent, and the cells that came.
-type Counts struct{ Requests, Cells int }
+type Counts struct {
+	Requests, Cells int
+	KeyBytes        int // of what the requests say of rows
+	Full            int // requests with so many of them that the next range may not have fitted
+}
+
+// Bigtable refuses requests of more than maxRequest bytes. Those for rows that do not fit
+// into one have at least fullRequest bytes of row keys, but the last.
+const (
+	maxRequest  = 512 << 10
+	fullRequest = maxRequest * 3 / 4
+)
 
 // Intercept is the interceptor of the client's streams, the last of them: what a
 // reader has put in the place of gRPC's codec sees the messages after it.
@@ -80,10 +91,24 @@ func (s *countedStream) SendMsg(m any) error {
 	if r, ok := m.(*bigtablepb.ReadRowsRequest); ok {
 		s.traffic.mu.Lock()
 		defer s.traffic.mu.Unlock()
-		s.traffic.counts.Requests++
-		s.traffic.broken = cmp.Or(s.traffic.broken, wholeRanges(r.GetRows()))
+		s.traffic.asked(r)
 	}
 	return s.ClientStream.SendMsg(m)
+}
+
+// asked counts a request.
+func (t *Traffic) asked(r *bigtablepb.ReadRowsRequest) {
+	keys := protobuf.Size(r.GetRows())
+	t.counts.Requests++
+	t.counts.KeyBytes += keys
+	if keys >= fullRequest {
+		t.counts.Full++
+	}
+	var tooLarge error
+	if size := protobuf.Size(r); size > maxRequest {
+		tooLarge = fmt.Errorf("a request of %d bytes", size)
+	}
+	t.broken = cmp.Or(t.broken, wholeRanges(r.GetRows()), tooLarge)
 }
 
 // wholeRanges returns an error unless a request asks for ranges with their start and
