@@ -17,11 +17,10 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
-// ifAbsent writes where there is nothing yet.
+// ifAbsent writes only events that are absent.
 var ifAbsent = WriteOptions{IfAbsent: true}
 
-// failuresOf returns the outcomes of the failures of an error, in the order of events and
-// tables.
+// failuresOf returns the outcomes in an error, by event and table.
 func failuresOf(t *testing.T, err error) (out []string) {
 	t.Helper()
 	var failed *WriteError
@@ -39,14 +38,14 @@ func failuresOf(t *testing.T, err error) (out []string) {
 	return out
 }
 
-// TestWriteIfAbsent writes events where there are some: those stay, and others beside
-// them, in the same row or not, do not count.
+// TestWriteIfAbsent writes events in places that are taken: the stored events stay.
+// Events in other places, in the same row or not, have no effect.
 func TestWriteIfAbsent(t *testing.T) {
 	for _, l := range []*Layout[sample]{singles(), days(), offsets(), oneMetric()} {
 		bt := newBigtable(t, l)
 		w := NewWriter(bt.Client, []*Layout[sample]{l}, clockAt(86400*2))
 		var events []sample
-		for i := range 300 { // offsets of any bytes
+		for i := range 300 { // offsets with every byte
 			events = append(events, sample{Series: "s", Time: at(i), Value: uint64(i)})
 		}
 		must(t, w.WriteAll(t.Context(), events, ifAbsent))
@@ -88,9 +87,9 @@ func outcomeAt(err error, event int) Outcome {
 	return -1
 }
 
-// TestExpiredEventsAreAbsent writes events in the place of some that have expired and
-// were not collected yet: by their expiry, by the age of their class or of their writing,
-// or by their rank.
+// TestExpiredEventsAreAbsent writes events in the places of events that have expired
+// but are not garbage-collected: by their expiry, by the age of their class or write
+// time, or by rank.
 func TestExpiredEventsAreAbsent(t *testing.T) {
 	expires := expiring()
 	written := singles()
@@ -103,7 +102,7 @@ func TestExpiredEventsAreAbsent(t *testing.T) {
 	for _, tt := range []struct {
 		layout        *Layout[sample]
 		first, second sample
-		dead          int // from when on the first is
+		dead          int // the first event has expired from here on
 		newer         []sample
 	}{
 		{expires, sample{Value: 100}, sample{Value: 9000}, 101, nil},
@@ -122,14 +121,14 @@ func TestExpiredEventsAreAbsent(t *testing.T) {
 		}
 		now = tt.dead
 		must(t, w.Write(t.Context(), tt.second, ifAbsent))
-		if tt.newer == nil { // else it is of the same rank
+		if tt.newer == nil { // else the rank is the same
 			same(t, []string{sampleText(tt.second)}, read(t, NewReader(bt.Client, l, clock), at(0), at(60), ReadOptions{}))
 		}
 	}
 }
 
-// TestOtherClassesExist has an event of another class be the same one, while it is alive;
-// not in new columns, where it is one more.
+// TestOtherClassesExist covers an event of another class, which has the same place
+// while it is live, except in bucket_new_columns, where it is another event.
 func TestOtherClassesExist(t *testing.T) {
 	for _, base := range []*Layout[sample]{singles(), days(), offsets(), oneMetric()} {
 		base.Table.Families = classFamilies()
@@ -153,7 +152,8 @@ func TestOtherClassesExist(t *testing.T) {
 	}
 }
 
-// TestEventsOfSeveralRows cannot be written if they are absent: nothing is sent.
+// TestEventsOfSeveralRows covers events that IfAbsent does not support: nothing is
+// sent.
 func TestEventsOfSeveralRows(t *testing.T) {
 	l, other := metrics(), days()
 	bt := newBigtable(t, l, other)
@@ -164,7 +164,7 @@ func TestEventsOfSeveralRows(t *testing.T) {
 	same(t, map[string]int{}, columnsOf(t, bt.Client, other.Table.ID))
 }
 
-// TestLostReplyIfAbsent loses the reply to an event that was stored: it is unknown, and
+// TestLostReplyIfAbsent loses the reply for a stored event: its outcome is Unknown, and
 // the next try finds it.
 func TestLostReplyIfAbsent(t *testing.T) {
 	l := days()
@@ -186,7 +186,7 @@ func TestLostReplyIfAbsent(t *testing.T) {
 	same(t, 2, calls)
 }
 
-// conditional is a table whose conditional writes a test has put a hand on.
+// conditional is a table with conditional writes that a test intercepts.
 type conditional struct {
 	bigtable.TableAPI
 	through func(apply func() error) error
@@ -196,9 +196,9 @@ func (c conditional) Apply(ctx context.Context, row string, m *bigtable.Mutation
 	return c.through(func() error { return c.TableAPI.Apply(ctx, row, m, opts...) })
 }
 
-// TestTablesAreCheckedApart has an event in one of two tables, as after a writer that was
-// killed between them: the other one gets it.
-func TestTablesAreCheckedApart(t *testing.T) {
+// TestTablesAreCheckedSeparately covers an event in one of two tables, as after a crash
+// of a writer between them: the other table gets it.
+func TestTablesAreCheckedSeparately(t *testing.T) {
 	one, other := days(), singles()
 	bt := newBigtable(t, one, other)
 	must(t, NewWriter(bt.Client, []*Layout[sample]{one}, clockAt(60)).Write(t.Context(), nth(1)))
@@ -211,7 +211,7 @@ func TestTablesAreCheckedApart(t *testing.T) {
 	}
 }
 
-// TestOneWriterWins has many write different events in one place at once.
+// TestOneWriterWins writes different events to the same place concurrently.
 func TestOneWriterWins(t *testing.T) {
 	l := days()
 	bt := newBigtable(t, l)
@@ -235,8 +235,8 @@ func TestOneWriterWins(t *testing.T) {
 	same(t, []sample{{Series: "s", Time: at(1), Value: uint64(won.Load())}}, got)
 }
 
-// TestEqualEventsIfAbsent writes equal events in one call: they are one event, which is
-// stored, or exists for all of them.
+// TestEqualEventsIfAbsent writes equal events in one call: they count as one event,
+// which is stored or exists.
 func TestEqualEventsIfAbsent(t *testing.T) {
 	for _, l := range []*Layout[sample]{singles(), days(), offsets(), oneMetric()} {
 		bt := newBigtable(t, l)
@@ -252,8 +252,8 @@ func TestEqualEventsIfAbsent(t *testing.T) {
 	}
 }
 
-// TestDifferingEventsIfAbsent refuses the second of two events in a place where both would
-// be stored otherwise.
+// TestDifferingEventsIfAbsent writes two different events to a place: the second is
+// refused.
 func TestDifferingEventsIfAbsent(t *testing.T) {
 	l := oneMetric()
 	bt := newBigtable(t, l)
@@ -261,7 +261,8 @@ func TestDifferingEventsIfAbsent(t *testing.T) {
 	wantDuplicate(t, NewWriter(bt.Client, []*Layout[sample]{l}, clockAt(60)).WriteAll(t.Context(), events, ifAbsent), 1, 0, events)
 }
 
-// TestIfAbsentInACall refuses events that differ, as ever, and says what is missing.
+// TestIfAbsentInACall covers a call with different events: they are refused as without
+// IfAbsent.
 func TestIfAbsentInACall(t *testing.T) {
 	l := days()
 	bt := newBigtable(t, l)

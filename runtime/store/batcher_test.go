@@ -27,8 +27,8 @@ import (
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
 
-// faultyServer is a Bigtable that fails at random. It knows which samples it has
-// stored, by their values.
+// faultyServer is a Bigtable that fails at random. It records the stored samples by
+// value.
 type faultyServer struct {
 	bigtablepb.UnimplementedBigtableServer
 	seed   uint64
@@ -42,7 +42,7 @@ func (s *faultyServer) PingAndWarm(context.Context, *bigtablepb.PingAndWarmReque
 	return new(bigtablepb.PingAndWarmResponse), nil
 }
 
-// chance reports true in so many of a hundred cases, and counts them.
+// chance returns true with the given probability and counts how often.
 func (s *faultyServer) chance(percent int, fault string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -53,14 +53,14 @@ func (s *faultyServer) chance(percent int, fault string) bool {
 	return hit
 }
 
-// doomed reports whether the server takes nothing for a row, ever.
+// doomed reports whether the server rejects everything for a row.
 func (s *faultyServer) doomed(row []byte) bool {
 	h := fnv.New64a()
 	_, _ = h.Write(row)
 	return (h.Sum64()^s.seed*0x9e3779b97f4a7c15)>>20%13 == 0
 }
 
-// mutate stores what an entry has, or does not, and says so, or something else.
+// mutate stores an entry or not, and returns its status or another one.
 func (s *faultyServer) mutate(row []byte, mutations []*bigtablepb.Mutation) *spb.Status {
 	if s.doomed(row) {
 		return status.New(codes.InvalidArgument, "doomed").Proto()
@@ -105,7 +105,7 @@ func (s *faultyServer) MutateRows(r *bigtablepb.MutateRowsRequest, stream bigtab
 	return nil
 }
 
-// startServer serves until the test ends.
+// startServer serves until the end of the test.
 func startServer(t *testing.T, s bigtablepb.BigtableServer) (addr string) {
 	t.Helper()
 	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -117,7 +117,7 @@ func startServer(t *testing.T, s bigtablepb.BigtableServer) (addr string) {
 	return listener.Addr().String()
 }
 
-// outcomes gathers what a Batcher says of its events.
+// outcomes records what a Batcher reports.
 type outcomes struct {
 	mu    sync.Mutex
 	of    map[uint64]Outcome
@@ -136,7 +136,7 @@ func (o *outcomes) failed(e sample, err error) {
 }
 
 // TestNothingIsLost adds events from several goroutines while the server fails at
-// random, and counts: what was taken is stored or reported, all of it, once.
+// random. Every accepted event must be stored or reported exactly once.
 func TestNothingIsLost(t *testing.T) {
 	for _, connect := range []struct {
 		name   string
@@ -172,7 +172,7 @@ func checkNothingIsLost(t *testing.T, s *faultyServer, client *bigtable.Client, 
 			for i := adder; i < events; i += adders {
 				e := sample{Series: fmt.Sprint("s", i%37), Time: at(i), Value: uint64(i)}
 				if i%1000 == 999 {
-					e.Series = "" // refused
+					e.Series = "" // invalid
 				}
 				if err := b.Add(t.Context(), e); err != nil {
 					refused.Add(1)
@@ -186,7 +186,7 @@ func checkNothingIsLost(t *testing.T, s *faultyServer, client *bigtable.Client, 
 	if !errors.As(closing, &report) {
 		t.Fatal(closing)
 	}
-	s.mu.Lock() // a request that was given up may still be under way there
+	s.mu.Lock() // requests that were given up may still be in progress there
 	defer s.mu.Unlock()
 	stored, failed, unknown := 0, 0, 0
 	for i := range events {
@@ -220,15 +220,15 @@ func checkNothingIsLost(t *testing.T, s *faultyServer, client *bigtable.Client, 
 	}
 }
 
-// gate is a server whose answers wait until a test lets them.
+// gate is a server whose answers wait for the test.
 type gate struct {
 	mu      sync.Mutex
-	batches []int // entries of each request
+	batches []int // number of entries of each request
 	open    chan struct{}
 	fails   atomic.Bool
 }
 
-// writer returns a writer to the gate.
+// writer returns a writer that is connected to the gate.
 func (g *gate) writer(opts ...Options) *Writer[sample] {
 	take := func(ctx context.Context, entries int) error {
 		g.mu.Lock()
@@ -252,7 +252,7 @@ func (g *gate) writer(opts ...Options) *Writer[sample] {
 	}), []*Layout[sample]{days()}, opts...)
 }
 
-// requests returns how many requests there were.
+// requests returns the number of requests.
 func (g *gate) requests() int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -271,7 +271,7 @@ func eventually(t *testing.T, what string, holds func() bool) {
 	t.Fatal("never: " + what)
 }
 
-// nth is an event with a row of its own.
+// nth returns an event with a row of its own.
 func nth(i int) sample { return sample{Series: fmt.Sprint("s", i), Time: at(i), Value: uint64(i)} }
 
 func TestBatcherSendsByCountSizeAndAge(t *testing.T) {
@@ -302,8 +302,8 @@ func TestBatcherSendsByCountSizeAndAge(t *testing.T) {
 	}
 }
 
-// TestBatcherHoldsBack fills a Batcher whose writes do not end: Add waits with its
-// context, and what it gives up is not taken.
+// TestBatcherHoldsBack fills a Batcher whose writes do not end: Add blocks until its
+// context ends, and does not accept the event.
 func TestBatcherHoldsBack(t *testing.T) {
 	g := &gate{open: make(chan struct{})}
 	b := NewBatcher(g.writer(), nil, BatcherOptions{MaxEvents: 2, MaxConcurrentBatches: 3, MaxAge: time.Hour})
@@ -333,8 +333,8 @@ func TestBatcherHoldsBack(t *testing.T) {
 	}
 }
 
-// TestBatcherReports is about failures, which come with their events and once in the
-// error of Flush, and about events that Add refuses.
+// TestBatcherReports covers failures, which are reported with their events and once in
+// the error of Flush, and events that Add refuses.
 func TestBatcherReports(t *testing.T) {
 	g := &gate{open: make(chan struct{})}
 	g.fails.Store(true)
@@ -364,11 +364,11 @@ func TestBatcherReports(t *testing.T) {
 	if want := `5 of 5 events not written; the first: table days, row "s0#2021-03-05" (failed): rpc error: code = PermissionDenied desc = closed`; fmt.Sprint(err) != want {
 		t.Errorf("%v, want %s", err, want)
 	}
-	must(t, b.Flush(t.Context())) // it was said
+	must(t, b.Flush(t.Context())) // already reported
 }
 
-// TestBatcherCloses checks that Close may be called again, that nothing is added
-// after it, and that no goroutine is left.
+// TestBatcherCloses checks that Close may be called again, that Add fails afterward,
+// and that no goroutine is left.
 func TestBatcherCloses(t *testing.T) {
 	before := runtime.NumGoroutine()
 	g := &gate{open: make(chan struct{})}
@@ -391,8 +391,8 @@ func TestBatcherCloses(t *testing.T) {
 	eventually(t, "all goroutines ended", func() bool { return runtime.NumGoroutine() <= before })
 }
 
-// TestFailedEventsCanBeAddedAgain adds them from where they are reported, while
-// others wait for room.
+// TestFailedEventsCanBeAddedAgain adds events in the function that reports them while
+// other calls of Add block.
 func TestFailedEventsCanBeAddedAgain(t *testing.T) {
 	g := &gate{open: make(chan struct{})}
 	g.fails.Store(true)

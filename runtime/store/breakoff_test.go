@@ -25,28 +25,27 @@ import (
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
 
-// breaking is a server that passes reads on to another one, and what comes of them
-// row by row, or chunk by chunk. The stream of one request of each read breaks off.
+// breaking is a server that forwards reads to another one and returns the results row
+// by row or chunk by chunk. The stream of one request per read breaks off.
 type breaking struct {
 	bigtablepb.UnimplementedBigtableServer
 	to    bigtablepb.BigtableClient
-	whole bool // rows are not split: the client itself takes none that are
+	whole bool // do not split rows, because the client does not support that
 	mu    sync.Mutex
-	reads map[string]*brokenRead // by their names, in the header
-	// sends is called before so many chunks of a request of a read are sent; nil if
-	// nobody wants to know.
+	reads map[string]*brokenRead // by name, from the header
+	// sends is called before the server sends the given chunk of a request; may be nil.
 	sends func(request, chunks int)
 }
 
-// brokenRead is what becomes of the requests of a read.
+// brokenRead records the requests of a read.
 type brokenRead struct {
-	request, after int   // which request breaks off, after how many chunks; at its end at the latest
-	chunks         []int // of the requests
+	request, after int   // the request that breaks off, and after how many chunks, at the latest at its end
+	chunks         []int // number sent per request
 }
 
 const readHeader = "test-read"
 
-// named returns the context of a read, and what will be known of it.
+// named returns a context that identifies a read, and its record.
 func (b *breaking) named(ctx context.Context, request, after int) (context.Context, *brokenRead) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -55,7 +54,7 @@ func (b *breaking) named(ctx context.Context, request, after int) (context.Conte
 	return metadata.AppendToOutgoingContext(ctx, readHeader, name), read
 }
 
-// requests returns how many chunks each request of a read got.
+// requests returns the number of chunks of each request of a read.
 func (b *breaking) requests(read *brokenRead) []int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -66,7 +65,7 @@ func (b *breaking) PingAndWarm(context.Context, *bigtablepb.PingAndWarmRequest) 
 	return new(bigtablepb.PingAndWarmResponse), nil
 }
 
-// errBroken is what the client resumes after.
+// errBroken is an error after which the client resumes.
 var errBroken = status.Error(codes.Unavailable, "broken off")
 
 func (b *breaking) ReadRows(request *bigtablepb.ReadRowsRequest, stream bigtablepb.Bigtable_ReadRowsServer) error {
@@ -107,15 +106,15 @@ func (b *breaking) ReadRows(request *bigtablepb.ReadRowsRequest, stream bigtable
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if read.chunks[n] = sent; err == nil && n == read.request {
-		return errBroken // nothing is left to be read
+		return errBroken // nothing is left to read
 	}
 	return err
 }
 
-// pass hands the chunks of each row over.
+// pass forwards the chunks of each row.
 func (b *breaking) pass(from bigtablepb.Bigtable_ReadRowsClient, row func([]*bigtablepb.ReadRowsResponse_CellChunk) error) error {
 	var chunks []*bigtablepb.ReadRowsResponse_CellChunk
-	var names bigtablepb.ReadRowsResponse_CellChunk // of the cell before
+	var names bigtablepb.ReadRowsResponse_CellChunk // of the previous cell
 	for {
 		response, err := from.Recv()
 		if errors.Is(err, io.EOF) {
@@ -137,8 +136,8 @@ func (b *breaking) pass(from bigtablepb.Bigtable_ReadRowsClient, row func([]*big
 	}
 }
 
-// emptyRange refuses a request with a range that no key is in, as Bigtable does and
-// the in-memory server does not.
+// emptyRange rejects a request with an empty range, like Bigtable and unlike the
+// in-memory server.
 func emptyRange(rows *bigtablepb.RowSet) error {
 	for i, r := range rows.GetRowRanges() {
 		start, end := string(r.GetStartKeyClosed()), string(r.GetEndKeyOpen())
@@ -155,8 +154,8 @@ func emptyRange(rows *bigtablepb.RowSet) error {
 	return nil
 }
 
-// brief leaves out what a chunk has in common with the one before, as Bigtable does
-// and the in-memory server does not.
+// brief omits what a chunk has in common with the previous one, like Bigtable and
+// unlike the in-memory server.
 func brief(c, names *bigtablepb.ReadRowsResponse_CellChunk) {
 	if len(c.RowKey) > 0 && string(c.RowKey) != string(names.RowKey) {
 		names.RowKey, names.FamilyName, names.Qualifier = c.RowKey, c.FamilyName, c.Qualifier
@@ -174,7 +173,7 @@ func brief(c, names *bigtablepb.ReadRowsResponse_CellChunk) {
 	names.FamilyName, names.Qualifier = wrapperspb.String(family.GetValue()), wrapperspb.Bytes(qualifier.GetValue())
 }
 
-// unsorted are days whose labels do not sort, from day 8 on.
+// unsorted changes the labels to days that do not sort, starting with day 8.
 func unsorted(l *Layout[sample]) *Layout[sample] {
 	l.Table.ID += "_numbered"
 	l.Bucket.Label = codec.Label{Kind: codec.NumberLabel, Prefix: "day"}
@@ -221,7 +220,7 @@ func unsorted(l *Layout[sample]) *Layout[sample] {
 // brokenReader is a way to read.
 type brokenReader = func(ctx context.Context, r *Reader[sample]) ([]string, error)
 
-// brokenReads are the ways to read: everything or the day in the middle alone.
+// brokenReads are ways to read everything or only the middle day.
 func brokenReads(l *Layout[sample]) map[string]brokenReader {
 	type read = brokenReader
 	query := func(q *Query[sample], from, to time.Time, o ReadOptions) read {
@@ -269,10 +268,10 @@ func brokenReads(l *Layout[sample]) map[string]brokenReader {
 	return reads
 }
 
-// Reads give the same whether a stream breaks off or not: before its first row, after
-// any row, within one or at its end; forwards and backwards, on both paths.
+// Reads return the same whether or not a stream breaks off: before its first row, after
+// any row, within a row or at the end; forward and in reverse, on both paths.
 func TestReadsOfStreamsThatBreakOff(t *testing.T) {
-	limit := make(chan struct{}, 64) // the client waits a little before it resumes
+	limit := make(chan struct{}, 64) // the client waits briefly before it resumes
 	for _, l := range []*Layout[sample]{days(), singles(), metrics(), unsorted(days()), unsorted(metrics())} {
 		bt := newBigtable(t, l)
 		now := clockAt(86400 * 4)
@@ -297,8 +296,8 @@ func TestReadsOfStreamsThatBreakOff(t *testing.T) {
 	}
 }
 
-// breakOff compares what reads give with what they give when a stream breaks off, as
-// many of them at once as the limit holds.
+// breakOff compares the results of reads with and without broken streams, as many
+// concurrently as limit allows.
 func (b *breaking) breakOff(t *testing.T, what string, r *Reader[sample], reads map[string]brokenReader, limit chan struct{}) {
 	t.Helper()
 	var wg sync.WaitGroup
@@ -315,7 +314,7 @@ func (b *breaking) breakOff(t *testing.T, what string, r *Reader[sample], reads 
 					defer func() { <-limit }()
 					ctx, broken := b.named(t.Context(), request, after)
 					got, err := read(ctx, r)
-					reached := len(b.requests(broken)) > request || name == "limit" // which may do without its last ones
+					reached := len(b.requests(broken)) > request || name == "limit" // a limit may not need the last requests
 					if diff := cmp.Diff(want, got); diff != "" || err != nil || !reached {
 						t.Errorf("%s, %s: request %d, broken off after %d of %d: %v (-want +got)\n%s", what, name, request, after, chunks, err, diff)
 					}
@@ -326,7 +325,7 @@ func (b *breaking) breakOff(t *testing.T, what string, r *Reader[sample], reads 
 	wg.Wait()
 }
 
-// breaks returns after which of so many chunks a stream breaks off.
+// breaks returns the numbers of chunks after which a stream breaks off.
 func breaks(chunks int) (out []int) {
 	for n := range chunks + 1 {
 		if n < 2 || n == chunks || os.Getenv("BTGEN_LONG") == "1" {

@@ -14,7 +14,7 @@ import (
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
 
-// sampleColumns is samples as columns, as generated code has them.
+// sampleColumns are samples in columnar form, as in generated code.
 type sampleColumns struct {
 	Series    []string
 	Time      []time.Time
@@ -26,7 +26,7 @@ type sampleColumns struct {
 	Value     []uint64
 	Note      [][]byte
 
-	appended int // samples that came one by one
+	appended int // samples that were appended one by one
 }
 
 func (c *sampleColumns) add(e *sample) {
@@ -35,7 +35,7 @@ func (c *sampleColumns) add(e *sample) {
 	c.Value, c.Note = append(c.Value, e.Value), append(c.Note, e.Note)
 }
 
-// text is the samples, one by one. It fails if the columns are not of one length.
+// text formats the samples. It fails if the columns have different lengths.
 func (c *sampleColumns) text() (out []string) {
 	for i := range max(len(c.Series), len(c.Time), len(c.Sequence), len(c.Class), len(c.TTL), len(c.ExpiresAt), len(c.WrittenAt), len(c.Value), len(c.Note)) {
 		out = append(out, rowText(&sample{c.Series[i], c.Time[i], c.Value[i], c.Note[i], c.Class[i], c.TTL[i], c.ExpiresAt[i], c.WrittenAt[i], c.Sequence[i]}))
@@ -54,7 +54,7 @@ func rowText(e *sample) string {
 	return s
 }
 
-// intoColumns is how samples of a layout become columns.
+// intoColumns returns the columns of a layout's samples.
 func intoColumns(l *Layout[sample]) *Columns[sample, sampleColumns] {
 	parts := []Part[sample, sampleColumns]{
 		SeriesPart(func(e *sample) *string { return &e.Series }, func(c *sampleColumns) *[]string { return &c.Series }),
@@ -96,8 +96,8 @@ func intoColumns(l *Layout[sample]) *Columns[sample, sampleColumns] {
 	return NewColumns(append(append(parts, fields...), counting)...)
 }
 
-// sparse returns samples of a layout, some of which have a note, none or all of a day.
-// They live long, but for some of the first day.
+// sparse returns samples with a note in some, none or all of a day. They live long,
+// except for some of the first day.
 func sparse(random *rand.Rand, l *Layout[sample], days, each int) (samples []sample) {
 	for day := range days {
 		notes := random.IntN(3)
@@ -122,7 +122,7 @@ func sparse(random *rand.Rand, l *Layout[sample], days, each int) (samples []sam
 	return samples
 }
 
-// spoil makes a value none in a row of a table.
+// spoil makes a value in a row of a table undecodable.
 func spoil(t *testing.T, l *Layout[sample], client *bigtable.Client) {
 	t.Helper()
 	var rows []bigtable.Row
@@ -143,10 +143,10 @@ func spoil(t *testing.T, l *Layout[sample], client *bigtable.Client) {
 	}
 }
 
-// ReadColumns gives the events of Query, in its order, with any options and on both
-// paths, whether the columns of a bucket agree or not, with those that expire during
-// the read and those that do not decode.
-func TestColumnsAreThoseOfEvents(t *testing.T) {
+// ReadColumns returns the events of Query in the same order, with all options and on
+// both paths, whether or not the columns of a bucket agree, including events that
+// expire during the read and undecodable ones.
+func TestColumnsMatchEvents(t *testing.T) {
 	const n = 6
 	for _, l := range strategies() {
 		t.Run(l.Table.ID, func(t *testing.T) {
@@ -185,9 +185,9 @@ func TestColumnsAreThoseOfEvents(t *testing.T) {
 	}
 }
 
-// sameColumns compares ReadColumns with Query. It returns how many events came by the
-// column, and how many alone. A reader without a clock has one that moves on after the
-// request.
+// sameColumns compares ReadColumns with Query. It returns how many events arrived in
+// columnar form and how many one by one. A reader without a clock gets one that
+// advances after the request.
 func sameColumns(t *testing.T, r *Reader[sample], q *Query[sample], base sample, from, to time.Time, o ReadOptions) (taken, made int) {
 	t.Helper()
 	clock := r.options.Now

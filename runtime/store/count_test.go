@@ -11,11 +11,11 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
-// counts is what reads ask for, and what Bigtable sends.
+// counts contains the numbers of requests and of cells that Bigtable returns.
 type counts struct{ Requests, Cells int }
 
-// counted returns a client whose reads are counted. It takes all that a request
-// has in it, as the wire does, before the reader gets the first row.
+// counted returns a client that counts. It receives the whole response before the
+// reader gets the first row.
 func counted(client Client, c *counts) Client {
 	var mu sync.Mutex
 	return fakeClient{client, func(api bigtable.TableAPI) bigtable.TableAPI {
@@ -43,8 +43,8 @@ func counted(client Client, c *counts) Client {
 	}}
 }
 
-// stored writes samples of series s, one each so many seconds, the first at the
-// start of day0, and returns a reader whose reads are counted.
+// stored writes samples of series s at the given interval, the first at the start of
+// day0, and returns a reader that counts.
 func stored(t *testing.T, l *Layout[sample], seconds int, samples ...sample) (*Reader[sample], *counts) {
 	t.Helper()
 	bt := newBigtable(t, l)
@@ -56,7 +56,7 @@ func stored(t *testing.T, l *Layout[sample], seconds int, samples ...sample) (*R
 	return NewReader(counted(bt.Client, c), l, clockAt(seconds*len(samples))), c
 }
 
-// numbered are samples with the values 0 to n−1.
+// numbered returns samples with the values 0 to n−1.
 func numbered(n int) []sample {
 	samples := make([]sample, n)
 	for i := range samples {
@@ -65,7 +65,7 @@ func numbered(n int) []sample {
 	return samples
 }
 
-// read returns the values of what is read of series s.
+// read returns the values of series s.
 func read(t *testing.T, r *Reader[sample], from, to time.Time, o ReadOptions) []string {
 	t.Helper()
 	var out []string
@@ -76,9 +76,9 @@ func read(t *testing.T, r *Reader[sample], from, to time.Time, o ReadOptions) []
 	return out
 }
 
-// A limit of events is one of rows too, and where those have none the rest of the
-// rows is asked for.
-func TestLimitIsOneOfRows(t *testing.T) {
+// A limit of events limits rows, too. If those have no events, the read requests the
+// rest.
+func TestLimitRows(t *testing.T) {
 	for _, l := range []*Layout[sample]{singles(), days(), metrics()} {
 		l.Columns[0].Name = "v"
 		r, c := stored(t, l, 86400, numbered(9)...)
@@ -92,7 +92,7 @@ func TestLimitIsOneOfRows(t *testing.T) {
 		same(t, []string{"8", "7"}, read(t, r, day0, at(9*86400), ReadOptions{Limit: 2, NewestFirst: true}))
 		same(t, counts{streams, 2}, *c)
 		if l.Pattern == codec.BucketNewColumns {
-			continue // any column is a value
+			continue // every column is a value
 		}
 		other := *l
 		other.Columns = []Column{{Name: "other"}, {Name: "note"}} // which no row has
@@ -104,15 +104,15 @@ func TestLimitIsOneOfRows(t *testing.T) {
 	}
 }
 
-// Streams of several rows ask for more only when the row is looked for that comes
-// after those that are enough.
+// Streams of several spans request more rows only when the consumer needs the row after
+// those that suffice.
 func TestLimitOfStreams(t *testing.T) {
 	l := metrics()
 	l.Columns = []Column{{Name: "v"}, {Name: "note"}}
 	set := l.Set
 	l.Set = func(e *sample, column int, datum []byte) error {
 		if string(datum) < "3" {
-			return codec.ErrMissing // it does not decode, and does not count
+			return codec.ErrMissing // undecodable, so it does not count
 		}
 		return set(e, column, datum)
 	}
@@ -127,8 +127,8 @@ func TestLimitOfStreams(t *testing.T) {
 	same(t, counts{3, 9}, *c)
 }
 
-// The newest event of columns named by values is among the newest cells of them.
-func TestLatestOfValuesThatRepeat(t *testing.T) {
+// The newest event in columns that are named after values is among their newest cells.
+func TestLatestOfRepeatedValues(t *testing.T) {
 	r, c := stored(t, metrics(), 60, sample{Value: 1}, sample{Value: 2}, sample{Value: 1}, sample{Value: 1}, sample{Value: 2}, sample{Value: 1})
 	event, err := r.Latest(t.Context(), sample{Series: "s"})
 	must(t, err)
@@ -139,23 +139,23 @@ func TestLatestOfValuesThatRepeat(t *testing.T) {
 	same(t, counts{2, 2}, *c)
 }
 
-// Only of a bucket that is about to pass its age the rest is read, since it decides
-// what is left of it; and no bucket after it.
-func TestRestOfABucketThatTurns(t *testing.T) {
+// If the bucket is about to exceed its age, the read includes its rest, which
+// determines the ranks, but no later bucket.
+func TestRestOfExpiringBucket(t *testing.T) {
 	l := days()
 	l.Table.Families = []Family{oldAndMany("f.1", 2)} // an hour, or the newest two
 	l.Columns = []Column{{Name: "v"}, {Name: "note"}}
-	r, c := stored(t, l, 600, numbered(3*144)...) // three days, a cell each ten minutes
+	r, c := stored(t, l, 600, numbered(3*144)...) // three days, one cell every ten minutes
 	for _, tt := range []struct {
 		now, from, to int // in cells
-		want          int // cells
+		want          int // in cells
 	}{
-		{432, 426, 430, 6},     // alive by age, which goes by within an hour: with the last two
+		{432, 426, 430, 6},     // live by age for less than an hour: with the last two
 		{432, 0, 429, 4 + 6},   // the newest two of the first days, and those of the last hour
-		{432, 0, 432, 4 + 6},   // the whole bucket is its rest
-		{296, 140, 150, 2 + 0}, // all of the cut bucket is old
-		{150, 140, 144, 2},     // no bucket is cut
-		{150, 145, 147, 143},   // the rest of the second bucket, and not the third
+		{432, 0, 432, 4 + 6},   // the rest is the whole bucket
+		{296, 140, 150, 2 + 0}, // all of the partial bucket is old
+		{150, 140, 144, 2},     // no partial bucket
+		{150, 145, 147, 143},   // the rest of the second bucket, not of the third
 	} {
 		r.options = merge([]Options{clockAt(tt.now * 600)})
 		*c = counts{}
@@ -166,8 +166,8 @@ func TestRestOfABucketThatTurns(t *testing.T) {
 	}
 }
 
-// Where the timestamps of cells are not the times of events, and rows of all times
-// are asked for, the time is looked for in the keys.
+// If cell timestamps are not event times, and the read covers rows of all times, the
+// keys select the time.
 func TestTimeInKeys(t *testing.T) {
 	written := Family{Name: "f.1", Life: codec.Lifetime{Timestamp: codec.TimestampWrite}}
 	for _, key := range []codec.TimeFormat{{Kind: codec.UnixMillis}, {Kind: codec.UnixMillis, Reverse: true}, {Kind: codec.BinaryTime}, {Layout: "20060102150405"}} {
@@ -199,7 +199,7 @@ func TestTimeInKeys(t *testing.T) {
 	}
 }
 
-// putSingle and keySingle are Put and Key of singles with another form of time.
+// putSingle and keySingle are the Put and Key of singles with another time format.
 func putSingle(key codec.TimeFormat) func(e *sample, c *Cells) {
 	return func(e *sample, c *Cells) {
 		w := codec.NewKeyWriter(nil, "#")
@@ -219,8 +219,8 @@ func keySingle(key codec.TimeFormat) func(row string, e *sample) (time.Time, err
 	}
 }
 
-// In a binary key "ba" ends as "a" does, and is another series.
-func TestSeriesThatEndsAsAnother(t *testing.T) {
+// In a binary key, "ba" ends with "a", but is another series.
+func TestSeriesWithSuffixOfAnother(t *testing.T) {
 	key := codec.TimeFormat{Kind: codec.BinaryTime}
 	l := singles()
 	l.TimeKey = key

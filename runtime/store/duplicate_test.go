@@ -13,14 +13,14 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
-// oneMetric is metrics with one column: an event is one row.
+// oneMetric returns metrics with one column, so that each event has one row.
 func oneMetric() *Layout[sample] {
 	l := metrics()
 	l.Table.ID, l.Columns = "metric", l.Columns[:1]
 	return l
 }
 
-// wantDuplicate checks that an error refuses one event, since it differs from another.
+// wantDuplicate checks that an error refuses one event because it differs from another.
 func wantDuplicate(t *testing.T, err error, event, earlier int, events []sample) {
 	t.Helper()
 	var failed *WriteError
@@ -41,8 +41,9 @@ func wantDuplicate(t *testing.T, err error, event, earlier int, events []sample)
 	}
 }
 
-// TestEventsInOnePlace writes events of one series and time in one call: the second is
-// refused if it differs from the first, unless the last may win. Equal ones are one.
+// TestEventsInOnePlace writes events of the same series and time in one call. The
+// second is refused if it differs from the first, unless LastWins is set. Equal events
+// count as one.
 func TestEventsInOnePlace(t *testing.T) {
 	for _, base := range []func() *Layout[sample]{singles, days, offsets, metrics, oneMetric} {
 		for _, tt := range []struct {
@@ -60,7 +61,7 @@ func TestEventsInOnePlace(t *testing.T) {
 			l := base()
 			single := len(l.Columns) == 1
 			if single && tt.second.Note != nil {
-				continue // it has none
+				continue // it has no note
 			}
 			first := sample{Series: "s", Time: at(60), Value: 1}
 			events := []sample{nth(7), first, nth(8), tt.second}
@@ -69,7 +70,7 @@ func TestEventsInOnePlace(t *testing.T) {
 			err := w.WriteAll(t.Context(), events)
 			got := read(t, NewReader(bt.Client, l, clockAt(600)), at(60), at(60).Add(time.Millisecond), ReadOptions{})
 			switch {
-			case tt.differs && l.Pattern == codec.BucketNewColumns && single: // nothing replaces anything
+			case tt.differs && l.Pattern == codec.BucketNewColumns && single: // nothing is replaced
 				must(t, err)
 				same(t, []string{"1", "2"}, got)
 			case tt.differs:
@@ -87,8 +88,8 @@ func TestEventsInOnePlace(t *testing.T) {
 	}
 }
 
-// TestDuplicatesAmongMany has pairs among events in any order, of rows of any size: all
-// but the first of each place are refused.
+// TestDuplicatesAmongMany has pairs among events in any order and in rows of any size.
+// All but the first of each place are refused.
 func TestDuplicatesAmongMany(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	for _, l := range []*Layout[sample]{singles(), days(), offsets(), metrics()} {
@@ -132,8 +133,8 @@ func TestDuplicatesAmongMany(t *testing.T) {
 	}
 }
 
-// TestDuplicateInTheNextRequest has so much in a row that it goes on in a request of its
-// own: its events are compared all the same.
+// TestDuplicateInTheNextRequest has so many events in a row that it continues in
+// another request. They must be compared all the same.
 func TestDuplicateInTheNextRequest(t *testing.T) {
 	l := days()
 	bt := newBigtable(t, l)
@@ -151,8 +152,8 @@ func TestDuplicateInTheNextRequest(t *testing.T) {
 	}
 }
 
-// TestDuplicateInOneTable has a table that knows times to the second alone: what it
-// refuses goes into no table.
+// TestDuplicateInOneTable covers a table with a precision of a second: no table stores
+// what it refuses.
 func TestDuplicateInOneTable(t *testing.T) {
 	coarse, fine := days(), singles()
 	coarse.Precision = time.Second
@@ -166,8 +167,8 @@ func TestDuplicateInOneTable(t *testing.T) {
 	}
 }
 
-// TestDuplicatesOfABatcher adds events in one place: Add refuses what differs, however
-// the clock goes on, and the first is written.
+// TestDuplicatesOfABatcher adds events in the same place: Add refuses different ones,
+// even if the clock advances, and the first is written.
 func TestDuplicatesOfABatcher(t *testing.T) {
 	written := singles()
 	written.Table.Families = []Family{{Name: "f.1", Life: codec.Lifetime{Timestamp: codec.TimestampWrite}}}
@@ -197,8 +198,8 @@ func TestDuplicatesOfABatcher(t *testing.T) {
 	}
 }
 
-// TestRetryOfABatch repeats a call that failed, whole, with equal events and one that was
-// refused in it: what is stored by then does not count as another event of the call.
+// TestRetryOfABatch repeats a failed call with equal events and one that was refused.
+// Events that are already stored do not count as others of the same call.
 func TestRetryOfABatch(t *testing.T) {
 	for _, l := range []*Layout[sample]{singles(), days(), offsets(), metrics()} {
 		bt := newBigtable(t, l)
@@ -230,7 +231,7 @@ func TestRetryOfABatch(t *testing.T) {
 	}
 }
 
-// TestWriteInALoop replaces an event in each call: there is nothing to compare it with.
+// TestWriteInALoop replaces an event in each call, which is not a duplicate.
 func TestWriteInALoop(t *testing.T) {
 	for _, l := range []*Layout[sample]{singles(), days(), offsets()} {
 		bt := newBigtable(t, l)

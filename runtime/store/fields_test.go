@@ -13,8 +13,8 @@ import (
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
 
-// lenient is a layout whose events may lack their value: it is 7 then, as if it had
-// been added to the schema after them.
+// lenient returns a layout whose value has the default 7, as if it had been added to
+// the schema later.
 func lenient(l *Layout[sample]) *Layout[sample] {
 	out := *l
 	out.Missing = func(e *sample, column int) error {
@@ -26,11 +26,10 @@ func lenient(l *Layout[sample]) *Layout[sample] {
 	return &out
 }
 
-// lacking is the value of an event without one.
+// lacking marks an event without a value.
 const lacking = 1 << 40
 
-// storedAs writes samples, of which those with the value that is lacking are left with
-// their note alone.
+// storedAs writes samples and removes the value of those that are lacking.
 func storedAs(t *testing.T, l *Layout[sample], samples []sample) *storetest.Bigtable {
 	t.Helper()
 	bt := newBigtable(t, l)
@@ -56,9 +55,10 @@ func storedAs(t *testing.T, l *Layout[sample], samples []sample) *storetest.Bigt
 	return bt
 }
 
-// TestFieldsDoNotChooseEvents reads some fields of events some of which lack them: the
-// same events come as without Fields, with what was asked for, and its defaults.
-func TestFieldsDoNotChooseEvents(t *testing.T) {
+// TestFieldsDoNotSelectEvents reads some fields of events of which some lack them. The
+// read returns the same events as without Fields, with the requested values and their
+// defaults.
+func TestFieldsDoNotSelectEvents(t *testing.T) {
 	sparse := []sample{
 		{Series: "s", Time: at(0), Value: 1, Note: []byte("a")},
 		{Series: "s", Time: at(60), Value: 2},
@@ -76,7 +76,7 @@ func TestFieldsDoNotChooseEvents(t *testing.T) {
 		for _, tt := range []struct {
 			layout  *Layout[sample]
 			samples []sample
-			fields  string // of v, n or both
+			fields  string // v, n or both
 			want    []string
 		}{
 			{layout: lenient(base()), samples: sparse, fields: "vn", want: []string{"1a", "2", "7c", "7d", "5"}},
@@ -103,8 +103,8 @@ func TestFieldsDoNotChooseEvents(t *testing.T) {
 	}
 }
 
-// sameEvents reads fields of series s with all options: the times are those of a read
-// of all fields, and what is read in order is what is wanted.
+// sameEvents reads fields of series s with all options. The times must equal those of a
+// full read, and the results must be want.
 func sameEvents(t *testing.T, r *Reader[sample], fields []Field, want []string) {
 	t.Helper()
 	for _, o := range []ReadOptions{{}, {NewestFirst: true}, {Limit: 2}, {NewestFirst: true, Limit: 3}, {LatestOnly: true}, {TimeOrder: true}} {
@@ -127,9 +127,9 @@ func sameEvents(t *testing.T, r *Reader[sample], fields []Field, want []string) 
 	}
 }
 
-// TestFieldsOfValuesThatAreWhole reads fields of events that are one value: all of
-// them if any, and without any its key and time alone.
-func TestFieldsOfValuesThatAreWhole(t *testing.T) {
+// TestFieldsOfWholeValues reads fields of events that are stored as one value: the read
+// returns all fields if any is requested, and only series and time if none is.
+func TestFieldsOfWholeValues(t *testing.T) {
 	whole := days()
 	whole.Columns = []Column{{Name: "event", Whole: true}}
 	for _, l := range []*Layout[sample]{whole, offsets()} {
@@ -149,8 +149,8 @@ func TestFieldsOfValuesThatAreWhole(t *testing.T) {
 	}
 }
 
-// TestFieldsThatThereAreNot asks for a field that the table does not have.
-func TestFieldsThatThereAreNot(t *testing.T) {
+// TestUnknownField requests a field that the table does not have.
+func TestUnknownField(t *testing.T) {
 	r, c := stored(t, days(), 60, numbered(3)...)
 	for _, err := range r.Read(t.Context(), sample{Series: "s"}, at(0), at(60), ReadOptions{Fields: []Field{"v.1", "w"}}) {
 		if !errors.Is(err, ErrNoField) {
@@ -160,8 +160,8 @@ func TestFieldsThatThereAreNot(t *testing.T) {
 	same(t, counts{}, *c)
 }
 
-// TestCellsOfFields counts what a read of some fields lets Bigtable send: their cells
-// alone, if one of them is in every event; else one more cell of each event.
+// TestCellsOfFields counts the cells that Bigtable sends for some fields: only theirs
+// if one of them is required, else one more per event.
 func TestCellsOfFields(t *testing.T) {
 	for _, l := range []*Layout[sample]{singles(), days(), metrics()} {
 		samples := numbered(9)
@@ -182,9 +182,9 @@ func TestCellsOfFields(t *testing.T) {
 	}
 }
 
-// TestValuesOfOtherFieldsStay has a field as large as a test wants it tell that events
-// exist: its values are not sent.
-func TestValuesOfOtherFieldsStay(t *testing.T) {
+// TestValuesOfOtherFieldsAreNotSent uses a large field to detect events. Bigtable must
+// not send its values.
+func TestValuesOfOtherFieldsAreNotSent(t *testing.T) {
 	for _, l := range []*Layout[sample]{singles(), days()} {
 		bytes := 0
 		bt := newBigtable(t, l)
@@ -197,7 +197,7 @@ func TestValuesOfOtherFieldsStay(t *testing.T) {
 	}
 }
 
-// sized returns a client that counts the bytes of the values that reads get.
+// sized returns a client that counts the bytes of the values that it receives.
 func sized(client Client, bytes *int) Client {
 	return fakeClient{client, func(api bigtable.TableAPI) bigtable.TableAPI {
 		return tableFunc{TableAPI: api, readRows: func(ctx context.Context, set bigtable.RowSet, f func(bigtable.Row) bool, opts ...bigtable.ReadOption) error {

@@ -12,7 +12,7 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
-// offsets is days with a column for each sample.
+// offsets returns days with one column per sample.
 func offsets() *Layout[sample] {
 	l := days()
 	l.Pattern, l.Table.ID, l.Columns = codec.BucketOffsets, "offsets", []Column{{Name: "v", Whole: true}}
@@ -20,7 +20,7 @@ func offsets() *Layout[sample] {
 	return l
 }
 
-// everywhere is a query of all series that finds their times in their keys.
+// everywhere returns a query of all series whose keys select the time.
 func everywhere(l *Layout[sample]) *Query[sample] {
 	q := all("")
 	q.Keys = func(*sample) (*codec.KeyPattern, error) {
@@ -32,10 +32,10 @@ func everywhere(l *Layout[sample]) *Query[sample] {
 	return q
 }
 
-// TestForeignTimestamps reads cells that other programs have written, with timestamps
-// that are not the times of events: at the time of the writing, at none, or past the
-// year 9999. Where the keys or the columns say when events are, they are all read, if
-// garbage collection keeps them.
+// TestForeignTimestamps reads cells that other programs wrote with timestamps that are
+// not event times: the time of the write, 0, or past the year 9999. If keys or columns
+// contain the event time, the read must return all of them that garbage collection
+// keeps.
 func TestForeignTimestamps(t *testing.T) {
 	const times = 5
 	month := 30 * 24 * time.Hour
@@ -114,7 +114,7 @@ func TestForeignTimestamps(t *testing.T) {
 	}
 }
 
-// spread are samples of series s, one each day.
+// spread returns samples of series s, one per day.
 func spread(n int) []sample {
 	samples := numbered(n)
 	for i := range samples {
@@ -123,9 +123,9 @@ func spread(n int) []sample {
 	return samples
 }
 
-// The newest buckets may have no column that the layout knows: Latest goes on with the
-// ones before them, in the order of time, also where their labels do not sort.
-func TestLatestPassesOverBuckets(t *testing.T) {
+// The newest buckets may have no column of the layout. Latest then continues with
+// earlier ones, in order of time, even if labels do not sort.
+func TestLatestSkipsForeignBuckets(t *testing.T) {
 	for _, l := range []*Layout[sample]{unsorted(days()), days(), singles()} {
 		bt := newBigtable(t, l)
 		samples := spread(12)
@@ -140,9 +140,9 @@ func TestLatestPassesOverBuckets(t *testing.T) {
 	}
 }
 
-// In a bucket the timestamp of a cell is the time of its event: a cell of another
-// program whose timestamp is not in the bucket of its row is an error, and no event of
-// that time; the others of its row are read.
+// In a bucket, the cell timestamp is the event time. A cell of another program whose
+// timestamp is not in the bucket of its row is an error and not an event; the other
+// events of the row are read.
 func TestTimestampsOutsideTheBucket(t *testing.T) {
 	for _, l := range []*Layout[sample]{days(), metrics()} {
 		bt := newBigtable(t, l)
@@ -177,7 +177,7 @@ func TestTimestampsOutsideTheBucket(t *testing.T) {
 			m.DeleteTimestampRange("f.1", qualifier, bigtable.Time(stray), bigtable.Time(stray)+1000)
 			must(t, table.Apply(t.Context(), row, m))
 		}
-		// One that is newer hides the newest event from Latest: that is said.
+		// A newer stray cell hides the newest event, and Latest reports it.
 		m := bigtable.NewMutation()
 		row = strings.Replace(row, "06", "07", 1)
 		m.Set("f.1", qualifier, bigtable.Time(at(90*86400)), codec.AppendBinaryUint64(nil, 77))

@@ -20,12 +20,12 @@ import (
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
 
-// gatheredLayouts are layouts of which several spans are asked for at once.
+// gatheredLayouts are layouts of which several spans are read with one request.
 func gatheredLayouts() []*Layout[sample] {
 	return []*Layout[sample]{metrics(), unsorted(metrics()), days(), singles()}
 }
 
-// gatheredSamples are two a day for each of some series.
+// gatheredSamples returns two samples per day for each series.
 func gatheredSamples(days int, series ...string) (out []sample) {
 	for i := range 2 * days {
 		for _, s := range series {
@@ -35,7 +35,7 @@ func gatheredSamples(days int, series ...string) (out []sample) {
 	return out
 }
 
-// gatheredQuery is a query of several spans.
+// gatheredQuery returns a query of several spans.
 func gatheredQuery(l *Layout[sample], r *Reader[sample]) *Query[sample] {
 	if l.Pattern == codec.BucketNewColumns {
 		return &r.whole
@@ -43,7 +43,8 @@ func gatheredQuery(l *Layout[sample], r *Reader[sample]) *Query[sample] {
 	return of("s0", "s1")
 }
 
-// broken returns a server in front of one with samples of a layout, and a client of it.
+// gatheredServer returns a server in front of one with samples of a layout, and a
+// client of it.
 func gatheredServer(t *testing.T, l *Layout[sample], samples []sample) (*storetest.Bigtable, *breaking, *bigtable.Client) {
 	t.Helper()
 	bt := newBigtable(t, l)
@@ -58,10 +59,10 @@ func gatheredServer(t *testing.T, l *Layout[sample], samples []sample) (*storete
 	return bt, b, client
 }
 
-// Reads of several spans give the same whether a stream breaks off or not: that of the
-// request for all of them, or one of those for what it left. So does Latest where the
-// bucket of the clock has the newest event.
-func TestGatheredStreamsThatBreakOff(t *testing.T) {
+// Reads of several spans return the same whether or not a stream breaks off: that of
+// the request for all spans, or one of those for the rest. So does Latest if the
+// current bucket has the newest event.
+func TestGatheredBrokenStreams(t *testing.T) {
 	limit := make(chan struct{}, 64)
 	for _, l := range gatheredLayouts() {
 		_, b, client := gatheredServer(t, l, gatheredSamples(4, "s0", "s1"))
@@ -92,7 +93,7 @@ func TestGatheredStreamsThatBreakOff(t *testing.T) {
 // ends with the error of the context: whether it ends in the loop over the events, within
 // the request for all spans, within that for what the first one left, or when the rows
 // are in memory.
-func TestGatheredReadsWhoseContextEnds(t *testing.T) {
+func TestGatheredContextEnds(t *testing.T) {
 	type end struct {
 		gathered, request, chunk int // before so many chunks of which request are sent
 		events                   int // or after so many events; 0 if it does not end there
@@ -216,7 +217,7 @@ func TestRowsWrittenWhileSpansAreRead(t *testing.T) {
 	}
 }
 
-// What is held of several spans is no more than allowed and the rows that came last.
+// A read of several spans holds no more than the limit and the rows that arrived last.
 func TestGatheredMemory(t *testing.T) {
 	for _, l := range gatheredLayouts() {
 		bt := newBigtable(t, l)
@@ -253,10 +254,9 @@ func TestGatheredMemory(t *testing.T) {
 	}
 }
 
-// Spans are asked for one by one where they are more than may be read at once, where
-// their ranges are more than a request takes, or where rows are limited; no request is
-// larger than Bigtable takes.
-func TestWhatIsNotGathered(t *testing.T) {
+// Spans are read one by one if there are too many, if their ranges do not fit into a
+// request, or if rows are limited. No request exceeds Bigtable's limit.
+func TestNotGathered(t *testing.T) {
 	series := func(n int) (out []string) {
 		for i := range n {
 			out = append(out, fmt.Sprintf("s%02d", i))
@@ -268,7 +268,7 @@ func TestWhatIsNotGathered(t *testing.T) {
 		query   *Query[sample]
 		series  string
 		options ReadOptions
-		one     bool // request
+		one     bool // one request
 	}{
 		"64 spans":                 {days(), of(series(64)...), "", ReadOptions{}, true},
 		"65 spans":                 {days(), of(series(65)...), "", ReadOptions{}, false},

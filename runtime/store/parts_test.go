@@ -10,14 +10,14 @@ import (
 	"github.com/btgen-dev/btgen/runtime/internal/wire"
 )
 
-// pair is an event of two fields in one column, the second of which may be absent.
+// pair is an event of two fields in one column. The second may be absent.
 type pair struct{ first, second byte }
 
-// pairs is pairs as columns.
+// pairs is the columnar form of pair.
 type pairs struct{ first, second []byte }
 
-// TestEventsInOneColumn decodes many events into slices: none has a field of the one
-// before, and none takes memory of its own.
+// TestEventsInOneColumn decodes many events into slices. None may have a field of the
+// previous one, or allocate.
 func TestEventsInOneColumn(t *testing.T) {
 	parse := func(e *pair, blob []byte) error {
 		switch len(blob) {

@@ -96,7 +96,7 @@ func TestPlanRules(t *testing.T) {
 		},
 		{maxAge(7), Family{GC: allOf(maxAge(7), maxVersions(3))}, "rule:t/m", "max_age 7d → all_of(max_age 7d, max_versions 3) (" + replicated + ") [T10]"},
 		{maxAge(7), Family{GC: anyOf(maxAge(7), allOf(maxAge(7), maxVersions(3)))}, "rule:t/m", "max_age 7d → any_of(max_age 7d, all_of(max_age 7d, max_versions 3))"},
-		{ // what is compared is printed in one form
+		{ // equal rules have the same form
 			anyOf(maxVersions(3), maxAge(7)), Family{GC: anyOf(anyOf(maxAge(30)), maxVersions(3))}, "rule:t/m",
 			"any_of(max_age 7d, max_versions 3) → any_of(max_age 30d, max_versions 3)",
 		},
@@ -140,8 +140,8 @@ func TestPlanRules(t *testing.T) {
 	}
 }
 
-// The order is that of the tables: the table, its families, its rules; and what
-// is unknown is apart, sorted.
+// Changes are in the order of the tables: the table, its families, its rules. Strays
+// are separate and sorted.
 func TestPlanOrder(t *testing.T) {
 	const on, off = bigtable.Protected, bigtable.Unprotected
 	hosts := &KeySchema{Delimiter: "#", Fields: []codec.KeyField{{Name: "host"}, {Name: "slot", Bytes: true}}}
@@ -205,7 +205,7 @@ func TestPlanOrder(t *testing.T) {
 	}
 }
 
-// drawRule draws small rules, so that their limits meet.
+// drawRule draws small rules, so that their limits are often equal.
 func drawRule(t *rapid.T, depth int) codec.GCRule {
 	kind := rapid.IntRange(0, 4).Draw(t, "kind")
 	if depth == 0 {
@@ -226,10 +226,10 @@ func drawRule(t *rapid.T, depth int) codec.GCRule {
 	}
 }
 
-// A change is safe if and only if every cell that the old rule keeps is kept by
-// the new one, tried cell by cell. Keeping everything may not be taken back, so
-// it has a hazard of its own.
-func TestPlanLosesNothingUnseen(t *testing.T) {
+// A change is safe if and only if the new rule keeps every cell that the old one keeps,
+// checked cell by cell. Keeping everything cannot always be undone, so it has a hazard
+// of its own.
+func TestPlanReportsEveryLoss(t *testing.T) {
 	now := time.Date(2021, 3, 5, 0, 0, 0, 0, time.UTC)
 	rapid.Check(t, func(t *rapid.T) {
 		have, want := drawRule(t, 2), drawRule(t, 2)

@@ -17,7 +17,7 @@ import (
 	"github.com/btgen-dev/btgen/runtime/scan"
 )
 
-// of is a query of the series whose names are given, as salts are.
+// of returns a query of the given series, whose names are like salts.
 func of(series ...string) *Query[sample] {
 	return &Query[sample]{Name: "Of", MultiSeries: true, Spans: func(*sample) ([]codec.Span, error) {
 		spans := make([]codec.Span, len(series))
@@ -28,14 +28,14 @@ func of(series ...string) *Query[sample] {
 	}}
 }
 
-// all is a query of the series that begin so, whatever the time.
+// all returns a query of all series with a prefix, at all times.
 func all(prefix string) *Query[sample] {
 	return &Query[sample]{Name: "All", MultiSeries: true, AllTimes: true, Contiguous: true, Spans: func(*sample) ([]codec.Span, error) {
 		return []codec.Span{{Prefix: prefix, Delimiter: "#"}}, nil
 	}}
 }
 
-// texts runs a query, and returns the series and values in the order they come in.
+// texts returns the series and values of a query in order.
 func texts(t *testing.T, r *Reader[sample], q *Query[sample], o ReadOptions) string {
 	t.Helper()
 	var out []string
@@ -46,9 +46,9 @@ func texts(t *testing.T, r *Reader[sample], q *Query[sample], o ReadOptions) str
 	return strings.Join(out, " ")
 }
 
-// More spans than a connection has streams are read in turns: all rows come, in
-// their order, and so many requests are under way at once and no more.
-func TestManySpansTakeTurns(t *testing.T) {
+// More spans than a connection has streams are paginated: all rows arrive in order, and
+// no more requests than allowed are in progress.
+func TestManySpansArePaginated(t *testing.T) {
 	for _, l := range []*Layout[sample]{singles(), days()} {
 		bt := newBigtable(t, l)
 		const series, each = 150, 2*scan.PageEvents + 1
@@ -86,7 +86,7 @@ func TestManySpansTakeTurns(t *testing.T) {
 	}
 }
 
-// The newest of a single series is one row.
+// The newest event of a single series is one row.
 func TestLatestOnlyOfOneSeries(t *testing.T) {
 	for _, l := range []*Layout[sample]{singles(), days()} {
 		r, c := stored(t, l, 600, numbered(100)...)
@@ -101,14 +101,14 @@ func TestLatestOnlyOfOneSeries(t *testing.T) {
 	}
 }
 
-// A row whose beginning is not the one that its series has, as of another salt, is
-// passed over by itself: the read goes on and ends.
-func TestLatestOnlyOfForeignBeginnings(t *testing.T) {
+// A row whose prefix does not match its series, such as one with another salt, is
+// skipped, and the read ends.
+func TestLatestOnlyWithForeignPrefix(t *testing.T) {
 	l := singles()
 	key := l.Key
 	l.Key = func(row string, e *sample) (time.Time, error) {
 		at, err := key(row, e)
-		e.Series = strings.Replace(e.Series, "wrong", "a", 1) // as if the key said so
+		e.Series = strings.Replace(e.Series, "wrong", "a", 1) // as if the key contained it
 		return at, err
 	}
 	bt := newBigtable(t, l)
@@ -127,15 +127,15 @@ func TestLatestOnlyOfForeignBeginnings(t *testing.T) {
 	}
 }
 
-// Where the rows of a series do not follow one another, the newest of each are
-// looked for among all of them.
-func TestLatestOnlyWhereSeriesAreMixed(t *testing.T) {
+// If the rows of a series are not adjacent, the read searches all rows for the newest
+// of each series.
+func TestLatestOnlyOfMixedSeries(t *testing.T) {
 	l := singles()
 	bt := newBigtable(t, l)
 	must(t, NewWriter(bt.Client, []*Layout[sample]{l}, clockAt(86400)).WriteAll(t.Context(), []sample{
 		{Series: "a", Time: at(1), Value: 1}, {Series: "a", Time: at(2), Value: 2}, {Series: "b", Time: at(3), Value: 3},
 	}))
-	l.Spans = func(e *sample) ([]codec.Span, error) { // by value, too, which the key of a test cannot show
+	l.Spans = func(e *sample) ([]codec.Span, error) { // as if the key also contained the value
 		return []codec.Span{{Prefix: e.Series + "#", Suffix: fmt.Sprint(e.Value), Delimiter: "#"}}, nil
 	}
 	q := all("")
@@ -145,8 +145,8 @@ func TestLatestOnlyWhereSeriesAreMixed(t *testing.T) {
 	}
 }
 
-// An error that ends a read is the last thing, also where events are sorted: those
-// that came before it are yielded first.
+// An error that ends a read is the last value, even if events are sorted: those before
+// it are yielded first.
 func TestTimeOrderEndsWithAnError(t *testing.T) {
 	q := of("")
 	r := NewReader(noTables{}, days())
@@ -166,7 +166,7 @@ func TestTimeOrderEndsWithAnError(t *testing.T) {
 	}
 }
 
-// The iterator of a read may be used by several goroutines.
+// Several goroutines may use the iterator of a read.
 func TestIteratorIsReusable(t *testing.T) {
 	r, _ := stored(t, singles(), 1, numbered(3)...)
 	events := r.Read(t.Context(), sample{Series: "s"}, at(0), at(86400), ReadOptions{LatestOnly: true})
@@ -193,8 +193,8 @@ func TestIteratorIsReusable(t *testing.T) {
 	}
 }
 
-// Of many buckets whose labels do not sort, only those that there are are asked for.
-func TestUnsortedBucketsThatThereAre(t *testing.T) {
+// Of many buckets whose labels do not sort, the read requests only existing ones.
+func TestExistingUnsortedBuckets(t *testing.T) {
 	l := days()
 	l.Bucket = codec.Bucket{Every: time.Minute, Origin: at(0), Label: codec.Label{Kind: codec.NumberLabel, Prefix: "m"}}
 	l.Put = putValue(l)
@@ -212,7 +212,7 @@ func TestUnsortedBucketsThatThereAre(t *testing.T) {
 		if newest {
 			first, last = last, first
 		}
-		// One look at the buckets; then m1441, …, m8641 and m10081, … are lists.
+		// One lookup of the buckets; then m1441, …, m8641 and m10081, … are lists.
 		if len(got) != 38 || first != "1" || last != "38" || *c != (counts{3, 38 + 38}) {
 			t.Errorf("%d events from %s to %s with %+v", len(got), first, last, *c)
 		}

@@ -13,9 +13,9 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
-// TestRangeThatEndsBeforeItBegins reads such a range, and one without an end, in
-// every way: an error, and no request.
-func TestRangeThatEndsBeforeItBegins(t *testing.T) {
+// TestInvertedRange reads an inverted range, and one without an end, in every way: an
+// error, and no request.
+func TestInvertedRange(t *testing.T) {
 	for _, l := range []*Layout[sample]{singles(), days(), metrics()} {
 		r, c := stored(t, l, 60, numbered(3)...)
 		for _, span := range [][2]time.Time{{at(60), at(0)}, {at(60), at(60).Add(-1)}, {at(0), {}}, {{}, {}}} {
@@ -40,7 +40,7 @@ func TestRangeThatEndsBeforeItBegins(t *testing.T) {
 	}
 }
 
-// wantRange checks that an error says what range was asked for.
+// wantRange checks that an error contains the requested range.
 func wantRange(t *testing.T, err error, from, to time.Time) {
 	t.Helper()
 	var failed *RangeError
@@ -49,8 +49,8 @@ func wantRange(t *testing.T, err error, from, to time.Time) {
 	}
 }
 
-// TestRangeOfNothing reads ranges that are empty or begin nowhere: no error.
-func TestRangeOfNothing(t *testing.T) {
+// TestEmptyRange reads ranges that are empty or start at the zero time: no error.
+func TestEmptyRange(t *testing.T) {
 	for _, l := range []*Layout[sample]{singles(), days(), metrics()} {
 		r, _ := stored(t, l, 60, numbered(3)...)
 		same(t, []string(nil), read(t, r, at(60), at(60), ReadOptions{}))
@@ -59,7 +59,7 @@ func TestRangeOfNothing(t *testing.T) {
 	}
 }
 
-// TestMissingTable reads from and writes to a table that nobody has made.
+// TestMissingTable reads from and writes to a table that does not exist.
 func TestMissingTable(t *testing.T) {
 	for _, l := range []*Layout[sample]{singles(), days(), metrics()} {
 		bt := newBigtable(t, l)
@@ -73,7 +73,7 @@ func TestMissingTable(t *testing.T) {
 		var columns sampleColumns
 		wantMissing(t, ReadColumns(t.Context(), r, intoColumns(l), &columns, nil, sample{Series: "s"}, at(0), at(60)), table)
 
-		plain := fakeClient{bt.Client, func(api bigtable.TableAPI) bigtable.TableAPI { return api }} // no wire
+		plain := fakeClient{bt.Client, func(api bigtable.TableAPI) bigtable.TableAPI { return api }} // without the wire path
 		for _, client := range []Client{bt.Client, plain} {
 			w := NewWriter(client, []*Layout[sample]{l}, other)
 			wantMissing(t, w.Write(t.Context(), nth(1)), table)
@@ -87,8 +87,8 @@ func TestMissingTable(t *testing.T) {
 	}
 }
 
-// wantMissing checks that an error names the table and what to do, and keeps what
-// the server said; of a call that writes, for each event.
+// wantMissing checks that an error names the table, says what to do, and wraps the
+// server's error, for each event of a write.
 func wantMissing(t *testing.T, err error, table string) {
 	t.Helper()
 	errs := []error{err}
@@ -119,7 +119,7 @@ func wantMissing(t *testing.T, err error, table string) {
 	}
 }
 
-// Another status says nothing of the table.
+// Other status codes do not become a MissingTableError.
 func TestOtherStatus(t *testing.T) {
 	err := status.Error(codes.PermissionDenied, "no")
 	if got := missing("t", err); got != err {

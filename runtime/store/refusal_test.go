@@ -15,8 +15,8 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
-// keyed is a layout with a row for each sample, whose key write writes, and which
-// keeps it for an age, or for ever if that is 0.
+// keyed returns a layout with one row per sample, whose key write writes. Its maximum
+// age is age, or unlimited if that is 0.
 func keyed(id string, age time.Duration, write func(w *codec.KeyWriter, e *sample)) *Layout[sample] {
 	l := singles()
 	l.Table.ID = id
@@ -35,7 +35,7 @@ func keyed(id string, age time.Duration, write func(w *codec.KeyWriter, e *sampl
 	return l
 }
 
-// hexed is keyed with a key that takes any short series.
+// hexed returns keyed with a key that accepts any short series.
 func hexed(id string, age time.Duration) *Layout[sample] {
 	return keyed(id, age, func(w *codec.KeyWriter, e *sample) {
 		w.StringAs("series", codec.KeyForm{Encoding: codec.KeyHex}, e.Series)
@@ -43,7 +43,7 @@ func hexed(id string, age time.Duration) *Layout[sample] {
 	})
 }
 
-// taken counts the rows that each table was sent.
+// taken returns a client that counts the rows sent to each table.
 func taken(rows map[string]int) Client {
 	return openFunc(func(table string) bigtable.TableAPI {
 		return tableFunc{
@@ -59,14 +59,15 @@ func taken(rows map[string]int) Client {
 	})
 }
 
-// openFunc is a client.
+// openFunc implements Client.
 type openFunc func(table string) bigtable.TableAPI
 
 func (f openFunc) OpenTable(table string) bigtable.TableAPI { return f(table) }
 
 // TestOneTableRefusesForAll writes events with a value that one of several tables
-// refuses: none of them gets anything of it, and each has a failure that says why. An
-// event that is too old for a table goes into the others, unless it has such a value.
+// refuses. No table stores any part of such an event, and each has a failure with the
+// reason. An event that is too old for a table is stored in the others, unless it has
+// such a value.
 func TestOneTableRefusesForAll(t *testing.T) {
 	now := at(0).Add(48 * time.Hour)
 	number := codec.Bucket{Every: 24 * time.Hour, Origin: day0, Label: codec.Label{Kind: codec.NumberLabel, Prefix: "d", Pad: 1}}
@@ -147,8 +148,8 @@ func TestOneTableRefusesForAll(t *testing.T) {
 	}
 }
 
-// TestAgeIsOfATable writes an event that is too old for one of two tables.
-func TestAgeIsOfATable(t *testing.T) {
+// TestAgeDependsOnTable writes an event that is too old for one of two tables.
+func TestAgeDependsOnTable(t *testing.T) {
 	now := at(0).Add(48 * time.Hour)
 	old := sample{Series: "a#b", Time: at(1)}
 	for _, skip := range []bool{false, true} {
@@ -177,8 +178,8 @@ func TestAgeIsOfATable(t *testing.T) {
 	}
 }
 
-// TestRefusedByName says in the failure of a table that could have had the event
-// which one refused it.
+// TestRefusedByName checks that the failure of a table that could have stored the event
+// names the table that refused it.
 func TestRefusedByName(t *testing.T) {
 	delimited := keyed("delimited", 0, func(w *codec.KeyWriter, e *sample) {
 		w.String("series", e.Series)

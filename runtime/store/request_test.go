@@ -23,9 +23,9 @@ import (
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
 
-// A timer that runs out just when a row comes may give up late: never a request that
-// has got its memory since.
-func TestTimersThatRunOutWhileARowComes(t *testing.T) {
+// A timer that expires while a row arrives may fire late. It must not cancel a request
+// that has since reused its memory.
+func TestTimerExpiresWhileRowArrives(t *testing.T) {
 	row := bigtable.Row{"f": {{Row: "r", Column: "f:c"}}}
 	var wg sync.WaitGroup
 	for range 8 {
@@ -46,7 +46,7 @@ func TestTimersThatRunOutWhileARowComes(t *testing.T) {
 	wg.Wait()
 }
 
-// scripted is a server whose answers to reads a test writes.
+// scripted is a server with answers from a test.
 type scripted struct {
 	bigtablepb.UnimplementedBigtableServer
 	requests atomic.Int64
@@ -61,7 +61,7 @@ func (s *scripted) ReadRows(r *bigtablepb.ReadRowsRequest, stream bigtablepb.Big
 	return s.read(int(s.requests.Add(1)), r, stream)
 }
 
-// scriptedReader returns a reader of days from a server.
+// scriptedReader returns a reader of days that is connected to a server.
 func scriptedReader(t *testing.T, s *scripted) *Reader[sample] {
 	t.Helper()
 	client, err := storetest.Connect(t.Context(), startServer(t, s))
@@ -70,10 +70,10 @@ func scriptedReader(t *testing.T, s *scripted) *Reader[sample] {
 	return NewReader(client, days())
 }
 
-// A server that has scanned the only row of a range and then breaks off is asked for
-// what follows, which is nothing: a read takes its refusal for the end of the range,
-// and not again and again.
-func TestNothingFollowsTheRowThatWasScanned(t *testing.T) {
+// If a server has scanned the only row of a range and then breaks off, the client
+// requests the empty rest. The read treats its rejection as the end of the range and
+// does not repeat it.
+func TestResumeAfterLastScannedRow(t *testing.T) {
 	for _, stubborn := range []bool{false, true} {
 		s := &scripted{read: func(n int, r *bigtablepb.ReadRowsRequest, stream bigtablepb.Bigtable_ReadRowsServer) error {
 			switch {
@@ -94,8 +94,8 @@ func TestNothingFollowsTheRowThatWasScanned(t *testing.T) {
 	}
 }
 
-// Requests for long keys and for short ones keep to Bigtable's limit.
-func TestRequestsKeepToTheirLimit(t *testing.T) {
+// Requests for long and short keys stay within Bigtable's limit.
+func TestRequestSizeLimit(t *testing.T) {
 	stop := errors.New("seen")
 	for _, width := range []int{5, 30, 4000} {
 		var sizes []int

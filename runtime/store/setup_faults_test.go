@@ -19,8 +19,7 @@ import (
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
 
-// serve starts an in-memory server whose calls go through intercept, and returns
-// an admin client of it.
+// serve starts an in-memory server with an interceptor, and returns an admin client.
 func serve(t *testing.T, intercept grpc.UnaryServerInterceptor) *bigtable.AdminClient {
 	t.Helper()
 	server, err := bttest.NewServer("127.0.0.1:0", grpc.ChainUnaryInterceptor(intercept))
@@ -36,9 +35,9 @@ func serve(t *testing.T, intercept grpc.UnaryServerInterceptor) *bigtable.AdminC
 	return admin
 }
 
-// The server fails half-way: it makes the table, and neither says so nor makes
-// the families. A second run completes it.
-func TestSetupHalfWay(t *testing.T) {
+// The server fails halfway: it creates the table but not the families, and does not
+// reply. A second run completes it.
+func TestSetupHalfway(t *testing.T) {
 	var broken atomic.Bool
 	broken.Store(true)
 	admin := serve(t, func(ctx context.Context, req any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
@@ -74,8 +73,8 @@ func TestSetupHalfWay(t *testing.T) {
 	}
 }
 
-// The reply to the making of a table is lost, and only the table was made: the
-// same run makes its families.
+// The reply to CreateTable is lost, and only the table was created: the same run
+// creates its families.
 func TestSetupLostReplyOfHalf(t *testing.T) {
 	var lost atomic.Bool
 	admin := serve(t, func(ctx context.Context, req any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
@@ -96,8 +95,8 @@ func TestSetupLostReplyOfHalf(t *testing.T) {
 	same(t, "changes", show(plan), made(small))
 }
 
-// What a replicated instance refuses is explained, and does not keep set-up
-// from the rest.
+// An error of a replicated instance is explained, and setup continues with the
+// remaining changes.
 func TestSetupOfReplicatedTable(t *testing.T) {
 	var strict atomic.Bool
 	var failure atomic.Uint32 // its code
@@ -139,8 +138,8 @@ func TestSetupOfReplicatedTable(t *testing.T) {
 	}
 }
 
-// Another process, which knows of fewer families, makes the table between the
-// look and the making of it: through the client, both end well.
+// Another process, which knows fewer families, creates the table after setup has read
+// it and before setup creates it. With the real client, both succeed.
 func TestSetupRaceThroughTheClient(t *testing.T) {
 	var raced atomic.Bool
 	admin := serve(t, func(ctx context.Context, req any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
@@ -165,8 +164,8 @@ func TestSetupRaceThroughTheClient(t *testing.T) {
 	same(t, "families", live(t, admin, "t"), map[string]string{"a": "age() > 1d", "b": "versions() > 1", "theirs": "<never>"})
 }
 
-// Somebody else made the table, and what they made cannot be read: that is said
-// once, and the other tables are made.
+// Another process creates the table, and reading it then fails. Setup reports that once
+// and creates the other tables.
 func TestSetupRaceThenReadFails(t *testing.T) {
 	f := &fake{}
 	f.before = func(_ context.Context, call string) error {
@@ -185,8 +184,9 @@ func TestSetupRaceThenReadFails(t *testing.T) {
 	same(t, "changes", show(plan), []string{"+ table u"})
 }
 
-// A table is protected when it is made, or later, and the protection is taken off only if
-// that is allowed by name. A table of which the schemas say nothing keeps what it has.
+// Setup protects a table when it creates it, or later, and removes the protection only
+// if that is allowed by name. A table whose schemas do not specify it keeps its
+// protection.
 func TestSetupDeletionProtection(t *testing.T) {
 	b := start(t)
 	table := func(p bigtable.DeletionProtection) store.Table { return store.Table{ID: "t", DeletionProtection: p} }
@@ -194,8 +194,8 @@ func TestSetupDeletionProtection(t *testing.T) {
 	for i, step := range []struct {
 		tables    []store.Table
 		allow     string
-		plan      string // or what is refused
-		protected bool   // table t is, from then on
+		plan      string // or the refused changes
+		protected bool   // table t, afterward
 	}{
 		{tables: []store.Table{table(bigtable.None), other}, plan: "+ table t\n+ table u\n+ deletion protection of table u\n"},
 		{tables: []store.Table{table(bigtable.Protected), other}, plan: "+ deletion protection of table t\n", protected: true},
@@ -231,9 +231,9 @@ func TestSetupDeletionProtection(t *testing.T) {
 	}
 }
 
-// A server that has the protection off once a table gets its row key schema, as the
-// in-memory one does, does not get away with it: not where the schema protects the table,
-// and not where somebody else does.
+// Setup restores the deletion protection if a server removes it when it adds a row key
+// schema, as the in-memory server does, whether the schema or something else has set
+// it.
 func TestSetupKeepsDeletionProtection(t *testing.T) {
 	for _, declared := range []bigtable.DeletionProtection{bigtable.Protected, bigtable.None} {
 		b := start(t)
@@ -243,7 +243,7 @@ func TestSetupKeepsDeletionProtection(t *testing.T) {
 		}
 		table.DeletionProtection = declared
 		table.KeySchema = &store.KeySchema{Delimiter: "#", Fields: []codec.KeyField{{Name: "host"}}}
-		for range 2 { // the server keeps no row key schema
+		for range 2 { // the server does not store a row key schema
 			plan, err := store.Setup(t.Context(), b.Admin, []store.Table{table})
 			if err != nil || len(plan.Changes) != 1 || plan.Changes[0].Kind != store.AddKeySchema {
 				t.Errorf("plan %s, error %v", plan, err)
@@ -255,7 +255,7 @@ func TestSetupKeepsDeletionProtection(t *testing.T) {
 	}
 }
 
-// The reply to a change of the protection is lost: it is made all the same.
+// The reply to a change of the protection is lost, but the change counts as made.
 func TestSetupDeletionProtectionLostReply(t *testing.T) {
 	var lost atomic.Bool
 	admin := serve(t, func(ctx context.Context, req any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
@@ -274,8 +274,8 @@ func TestSetupDeletionProtectionLostReply(t *testing.T) {
 	}
 }
 
-// An instance that does not exist is no instance without tables: nothing is planned and
-// nothing is sent that changes anything.
+// An instance that does not exist differs from one without tables: setup plans nothing
+// and sends no change.
 func TestSetupWithoutInstance(t *testing.T) {
 	for name, list := range map[string]codes.Code{"may list": codes.NotFound, "may not list": codes.PermissionDenied} {
 		t.Run(name, func(t *testing.T) {
@@ -301,7 +301,7 @@ func TestSetupWithoutInstance(t *testing.T) {
 			}
 		})
 	}
-	// Where only tables are missing, somebody who may not list them can still make them.
+	// If only tables are missing, a user who may not list them can still create them.
 	b := start(t)
 	denied := serve(t, func(ctx context.Context, req any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
 		if _, ok := req.(*adminpb.ListTablesRequest); ok {
@@ -316,8 +316,7 @@ func TestSetupWithoutInstance(t *testing.T) {
 	}
 }
 
-// Whoever is asked to confirm a plan sees all of it before anything is changed, and may
-// end the set-up.
+// Confirm sees the whole plan before any change and may stop setup.
 func TestSetupConfirm(t *testing.T) {
 	b := start(t)
 	no := errors.New("no")

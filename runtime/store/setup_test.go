@@ -41,7 +41,7 @@ func allOf(r ...codec.GCRule) codec.GCRule {
 
 const day = 24 * time.Hour
 
-// sample is a table with a family for each kind of rule.
+// sample is a table with one family per kind of rule.
 var sample = store.Table{ID: "t", Families: []store.Family{
 	{Name: "old", GC: age(7 * day)},
 	{Name: "many", GC: versions(3)},
@@ -50,10 +50,10 @@ var sample = store.Table{ID: "t", Families: []store.Family{
 	{Name: "kept"},
 }}
 
-// small is a table with the families a and b.
+// small is a table with families a and b.
 var small = store.Table{ID: "t", Families: []store.Family{{Name: "a", GC: age(day)}, {Name: "b", GC: versions(1)}}}
 
-// made are the changes of a table that did not exist.
+// made returns the changes of tables that did not exist.
 func made(tables ...store.Table) []string {
 	var out []string
 	for _, t := range tables {
@@ -69,7 +69,7 @@ func madeFamily(t store.Table, f store.Family) string {
 	return fmt.Sprintf("+ family %s of table %s: %s", f.Name, t.ID, said(f.GC))
 }
 
-// said is a rule as schemas write it, made without the code under test.
+// said returns a rule in the notation of schemas, without the code under test.
 func said(r codec.GCRule) string {
 	switch r.Kind {
 	case codec.GCMaxAge:
@@ -97,7 +97,7 @@ func show(plan store.Plan) []string {
 	return out
 }
 
-// refused returns the names of the changes that an error says were refused.
+// refused returns the names of the refused changes in an error.
 func refused(err error) []string {
 	var names []string
 	if e, ok := errors.AsType[*store.RefusedError](err); ok {
@@ -108,7 +108,7 @@ func refused(err error) []string {
 	return names
 }
 
-// unsettled returns the names of the changes that were found left to do.
+// unsettled returns the names of the remaining changes in an error.
 func unsettled(err error) []string {
 	var names []string
 	if e, ok := errors.AsType[*store.VerifyError](err); ok {
@@ -119,7 +119,7 @@ func unsettled(err error) []string {
 	return names
 }
 
-// same fails the test unless what was got is what was wanted.
+// same fails unless got equals want.
 func same(t interface {
 	Helper()
 	Errorf(format string, args ...any)
@@ -135,7 +135,7 @@ func start(t *testing.T) *storetest.Bigtable {
 	return storetest.New(t, func(context.Context, *bigtable.AdminClient) error { return nil })
 }
 
-// wire is the rule as Bigtable's message, made without the code under test.
+// wire returns the rule as Bigtable's message, without the code under test.
 func wire(r codec.GCRule) *adminpb.GcRule {
 	var rules []*adminpb.GcRule
 	for _, sub := range r.Rules {
@@ -154,7 +154,7 @@ func wire(r codec.GCRule) *adminpb.GcRule {
 	return &adminpb.GcRule{}
 }
 
-// rules draws rules as schemas have them: nested, in whole seconds.
+// rules draws rules as in schemas: nested, in whole seconds.
 func rules() *rapid.Generator[codec.GCRule] { return rulesOf(3) }
 
 func rulesOf(depth int) *rapid.Generator[codec.GCRule] {
@@ -176,7 +176,7 @@ func rulesOf(depth int) *rapid.Generator[codec.GCRule] {
 	})
 }
 
-// requests records what a client sends to make tables and families.
+// requests records the requests that create tables and families.
 type requests struct {
 	mu       sync.Mutex
 	families map[string]*adminpb.ColumnFamily // by table/family
@@ -208,7 +208,7 @@ func (r *requests) intercept(ctx context.Context, method string, req, reply any,
 	return next(ctx, method, req, reply, conn, opts...)
 }
 
-// recorded returns an admin client of the server, and what it sends.
+// recorded returns an admin client of the server, and a record of its requests.
 func recorded(t *testing.T, b *storetest.Bigtable) (*bigtable.AdminClient, *requests) {
 	t.Helper()
 	r := &requests{families: map[string]*adminpb.ColumnFamily{}, splits: map[string][]string{}}
@@ -220,7 +220,7 @@ func recorded(t *testing.T, b *storetest.Bigtable) (*bigtable.AdminClient, *requ
 	return admin, r
 }
 
-func TestSetupMakesTables(t *testing.T) {
+func TestSetupCreatesTables(t *testing.T) {
 	admin, sent := recorded(t, start(t))
 	other := store.Table{ID: "other", Families: sample.Families[:1]}
 	plan, err := store.Setup(t.Context(), admin, []store.Table{sample, other})
@@ -284,7 +284,7 @@ func TestSetupLeavesOtherFamiliesAlone(t *testing.T) {
 	}
 }
 
-// live returns the rules of a table as the client prints them.
+// live returns the rules of a table as the client formats them.
 func live(t testing.TB, admin store.Admin, table string) map[string]string {
 	t.Helper()
 	info, err := admin.TableInfo(t.Context(), table)
@@ -337,14 +337,14 @@ var hazards = []struct {
 	},
 }
 
-// one is the table t with one family f like f.
+// one returns table t with one family f like the given one.
 func one(f store.Family) store.Table {
 	f.Name = "f"
 	return store.Table{ID: "t", Families: []store.Family{f}}
 }
 
-// A change that may delete data is refused, with everything else, until it is
-// allowed by its name; then the rule of the schema is sent, and nothing else.
+// Setup refuses a change that may delete data, and makes no other change, until it is
+// allowed by name. Then it sends the rule of the schema and nothing else.
 func TestSetupRefuses(t *testing.T) {
 	for _, c := range hazards {
 		t.Run(c.name, func(t *testing.T) {
@@ -388,7 +388,7 @@ func TestSetupRefuses(t *testing.T) {
 	}
 }
 
-// The rules that the two ways of expiry rest on, in a new family.
+// The rules that the two kinds of expiration require, in a new family.
 func TestSetupExpiry(t *testing.T) {
 	admin, sent := recorded(t, start(t))
 	table := store.Table{ID: "t", Families: []store.Family{
@@ -407,7 +407,7 @@ func TestSetupExpiry(t *testing.T) {
 	}, protocmp.Transform())
 }
 
-// What keeps more is changed without being allowed.
+// A rule that keeps more is changed without being allowed.
 func TestSetupRelaxes(t *testing.T) {
 	for _, c := range []struct {
 		have, want codec.GCRule
@@ -435,8 +435,8 @@ func TestSetupRelaxes(t *testing.T) {
 	}
 }
 
-// A family of an aggregate takes no plain cells, and Bigtable never makes it one
-// that does, whatever is allowed.
+// A family with an aggregate type does not accept plain cells. Bigtable never removes
+// the type, whatever is allowed.
 func TestSetupValueType(t *testing.T) {
 	b := start(t)
 	sum := bigtable.Family{ValueType: bigtable.AggregateType{Input: bigtable.Int64Type{}, Aggregator: bigtable.SumAggregator{}}}
@@ -454,7 +454,7 @@ func TestSetupValueType(t *testing.T) {
 	}
 }
 
-// A dry run says what a run would do, marks what it would refuse, and sends
+// A dry run reports what a run would do and marks what it would refuse. It sends
 // nothing.
 func TestSetupDryRun(t *testing.T) {
 	admin, sent := recorded(t, start(t))
@@ -514,7 +514,7 @@ func TestSetupSplits(t *testing.T) {
 	}
 }
 
-// What no server would take is said before anything is sent.
+// A table that no server would accept is reported before anything is sent.
 func TestSetupImpossibleTables(t *testing.T) {
 	many := make([]string, 60)
 	for i := range many {
@@ -563,8 +563,7 @@ func TestSetupImpossibleTables(t *testing.T) {
 	}
 }
 
-// Tables that another prefix stands before, or that the schemas know, are not
-// reported.
+// UnknownTables does not report tables with another prefix or in the schemas.
 func TestUnknownTables(t *testing.T) {
 	b := start(t)
 	for _, id := range []string{"x_t", "x_old", "t", "y_t", "x_a"} {
@@ -586,7 +585,7 @@ func TestUnknownTables(t *testing.T) {
 	same(t, "text", store.Stray{Table: "x_a"}.String(), "? table x_a: not in the schemas, left alone")
 }
 
-// A rule that says the same in another form is the same rule.
+// Equivalent rules are equal.
 func TestSetupComparesNormalRules(t *testing.T) {
 	b := start(t)
 	table := func(r codec.GCRule) []store.Table {
@@ -618,8 +617,8 @@ func TestSetupPrefix(t *testing.T) {
 	same(t, "refused", refused(err), []string{"drop_rule:x_t/a"})
 }
 
-// What is sent has the size that the rule of btgen's linter counts, is read
-// back as the same rule, and gives nothing to do a second time.
+// A rule has the size that the linter computes, is read back as the same rule, and a
+// second run has nothing to do.
 func TestSetupRuleRoundTrip(t *testing.T) {
 	admin, sent := recorded(t, start(t))
 	n := 0
@@ -646,8 +645,8 @@ func TestSetupRuleRoundTrip(t *testing.T) {
 	})
 }
 
-// What is sent is what Bigtable documents, with a new table and to one that
-// exists; and a server that keeps no row key schema is no failure.
+// Setup sends a row key schema as Bigtable documents it, for new and existing tables. A
+// server that does not store it is not an error.
 func TestSetupRowKeySchema(t *testing.T) {
 	var sent []*adminpb.Type_Struct
 	admin := serve(t, func(ctx context.Context, req any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
@@ -702,7 +701,7 @@ func TestSetupRowKeySchema(t *testing.T) {
 func TestSetupConcurrently(t *testing.T) {
 	var call sync.Mutex
 	admin := serve(t, func(ctx context.Context, req any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
-		call.Lock() // bttest reads a rule while it changes it
+		call.Lock() // bttest has a data race between reading and changing a rule
 		defer call.Unlock()
 		return next(ctx, req)
 	})
@@ -734,10 +733,10 @@ func TestSetupConcurrently(t *testing.T) {
 	want = slices.DeleteFunc(want, func(s string) bool { return s == "+ table v" })
 	made := slices.DeleteFunc(slices.Clone(changes), func(s string) bool { return s[0] != '+' })
 	same(t, "what was made", made, want[:len(want)-1])
-	same(t, "changes of all", slices.Compact(changes), want) // several may change one rule
+	same(t, "changes of all", slices.Compact(changes), want) // several runs may change the same rule
 }
 
-// A server that accepts connections and says nothing.
+// A server that accepts connections and does not reply.
 func TestSetupTimesOutOnSilence(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -755,12 +754,12 @@ func TestSetupTimesOutOnSilence(t *testing.T) {
 	}
 }
 
-// fake is an Admin in memory.
+// fake is an in-memory Admin.
 type fake struct {
 	tables map[string]map[string]bigtable.GCPolicy
 	calls  []string
-	// before is called first, with the call as "info t", "table t",
-	// "family t/f" or "update t/f"; an error that it returns ends the call.
+	// before is called first, with the call as "info t", "table t", "family t/f" or
+	// "update t/f". An error that it returns ends the call.
 	before func(ctx context.Context, call string) error
 }
 
@@ -845,7 +844,8 @@ func (f *fake) count(call string) int {
 	return n
 }
 
-// Somebody else makes the table between the look and the making of it.
+// Another process creates the table after setup has read it and before setup creates
+// it.
 func TestSetupTableRace(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -879,7 +879,8 @@ func TestSetupTableRace(t *testing.T) {
 	}
 }
 
-// Somebody else makes the family between the look and the making of it.
+// Another process creates the family after setup has read the table and before setup
+// creates it.
 func TestSetupFamilyRace(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -907,7 +908,8 @@ func TestSetupFamilyRace(t *testing.T) {
 	}
 }
 
-// A family that exists and does not, by turns, is an error and no endless loop.
+// A server that alternately reports that a family exists and does not exist is an
+// error, not an endless loop.
 func TestSetupFamilyContradiction(t *testing.T) {
 	f := &fake{tables: map[string]map[string]bigtable.GCPolicy{"t": {}}}
 	f.before = func(_ context.Context, call string) error {
@@ -921,8 +923,8 @@ func TestSetupFamilyContradiction(t *testing.T) {
 	same(t, "left", unsettled(err), []string{"family:t/a"})
 }
 
-// What was made is read back: a rule that was not kept as it was sent shows in
-// the run that sent it, not in the next.
+// Setup reads changes back: if a rule was not stored as sent, this run reports it, not
+// the next one.
 func TestSetupReadsBack(t *testing.T) {
 	kept := func(family string) func(*fake) {
 		return func(f *fake) { f.tables["t"][family] = bigtable.MaxVersionsPolicy(7) }
@@ -965,7 +967,7 @@ func TestSetupReadsBack(t *testing.T) {
 	}
 }
 
-// The read that follows a change fails: what was made is said all the same.
+// If reading a change back fails, setup still reports what was done.
 func TestSetupReadBackFails(t *testing.T) {
 	for _, code := range []codes.Code{codes.PermissionDenied, codes.Unavailable} {
 		for name, tables := range map[string]map[string]map[string]bigtable.GCPolicy{
@@ -996,7 +998,7 @@ func TestSetupReadBackFails(t *testing.T) {
 	}
 }
 
-// Neither failure hides the other: of a family, and of the read that follows.
+// Setup reports both the failure of a family and that of the read that follows.
 func TestSetupReadBackFailsToo(t *testing.T) {
 	f := &fake{tables: map[string]map[string]bigtable.GCPolicy{"t": {}}}
 	f.before = func(_ context.Context, call string) error {
@@ -1016,8 +1018,8 @@ func TestSetupReadBackFailsToo(t *testing.T) {
 	}
 }
 
-// A fraction of a second is lost by the client, which is said in the first run.
-// The linter refuses such an age (L10).
+// The client drops fractions of a second, which the first run reports. The linter
+// rejects such an age (L10).
 func TestSetupFractionOfASecond(t *testing.T) {
 	b := start(t)
 	table := store.Table{ID: "t", Families: []store.Family{{Name: "f", GC: age(2500 * time.Millisecond)}}}
@@ -1028,12 +1030,12 @@ func TestSetupFractionOfASecond(t *testing.T) {
 	}
 }
 
-// busy is what the service says while somebody else changes the same table.
+// busy is the error of the service while another request changes the same table.
 var busy = status.Error(codes.FailedPrecondition,
 	"Could not modify schema of projects/p/instances/i/tables/t due to concurrent modifications. "+
 		"This could mean another change to this table's schema, or a change to the replication topology (adding/removing a cluster).")
 
-func TestSetupRetriesWhatPasses(t *testing.T) {
+func TestSetupRetriesTransientErrors(t *testing.T) {
 	for _, failure := range []error{
 		status.Error(codes.Unavailable, "try again"), status.Error(codes.Aborted, "try again"),
 		status.Error(codes.DeadlineExceeded, "took too long"), busy,
@@ -1066,7 +1068,7 @@ func TestSetupRetriesWhatPasses(t *testing.T) {
 	}
 }
 
-// The waits between attempts grow up to a limit, and differ from run to run.
+// The delays between attempts grow up to a limit and are random.
 func TestSetupWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		waits := func() []time.Duration {
@@ -1099,8 +1101,8 @@ func TestSetupWaits(t *testing.T) {
 	})
 }
 
-// Failures as the client gives them, not as a fake does: those that pass are
-// repeated, and the others surface with the code and the text of the service.
+// Errors from the real client rather than a fake: transient ones are retried, and
+// others are returned with the code and message of the service.
 func TestSetupThroughTheClient(t *testing.T) {
 	const create, modify = "CreateTable", "ModifyColumnFamilies"
 	for _, method := range []string{create, modify} {
@@ -1147,14 +1149,14 @@ func TestSetupThroughTheClient(t *testing.T) {
 	}
 }
 
-// A reply is lost: the retry finds that what it makes is there already. That
-// counts as made, but nobody knows that it was: what is missing is made too.
+// A reply is lost: the retry finds that the object exists. That counts as created, but
+// its owner is unknown, so setup creates what is missing.
 func TestSetupLostReply(t *testing.T) {
 	ours := map[string]bigtable.GCPolicy{"a": bigtable.MaxAgePolicy(day), "b": bigtable.MaxVersionsPolicy(1)}
 	less := map[string]bigtable.GCPolicy{"b": bigtable.MaxVersionsPolicy(1)}
 	for _, c := range []struct {
 		name    string
-		call    string // whose reply is lost
+		call    string // the call whose reply is lost
 		before  map[string]bigtable.GCPolicy
 		after   map[string]bigtable.GCPolicy
 		failure codes.Code
@@ -1203,8 +1205,8 @@ func TestSetupEnds(t *testing.T) {
 		parent  time.Duration // deadline of the caller; 0 for none
 		want    time.Duration
 	}{
-		{"unavailable, default time-out", unavailable, store.Options{}, 0, store.DefaultTimeout},
-		{"unavailable, time-out", unavailable, store.Options{Timeout: 2 * time.Second}, 0, 2 * time.Second},
+		{"unavailable, default timeout", unavailable, store.Options{}, 0, store.DefaultTimeout},
+		{"unavailable, timeout", unavailable, store.Options{Timeout: 2 * time.Second}, 0, 2 * time.Second},
 		{"unavailable, the caller's deadline", unavailable, store.Options{}, 3 * time.Second, 3 * time.Second},
 		{"unavailable, the caller's deadline alone", unavailable, store.Options{Timeout: -1}, time.Hour, time.Hour},
 		{"a call hangs", hanging, store.Options{Timeout: time.Second}, 0, time.Second},
@@ -1262,7 +1264,7 @@ func TestSetupEndsAtAFamily(t *testing.T) {
 	})
 }
 
-// The time-out is that of a request: many slow ones may take longer.
+// The timeout applies to each request: many slow ones may take longer.
 func TestSetupTimeoutIsPerRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fake{before: func(context.Context, string) error {
@@ -1280,7 +1282,7 @@ func TestSetupTimeoutIsPerRequest(t *testing.T) {
 	})
 }
 
-func TestSetupCancelled(t *testing.T) {
+func TestSetupCanceled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		f := &fake{before: func(context.Context, string) error { return status.Error(codes.Unavailable, "try again") }}
@@ -1295,8 +1297,8 @@ func TestSetupCancelled(t *testing.T) {
 	})
 }
 
-// It ends with its context also where that was given a cause of its own.
-func TestSetupCancelledWithCause(t *testing.T) {
+// Setup ends with its context, even if the context has another cause.
+func TestSetupCanceledWithCause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		shutdown := errors.New("shutting down")
@@ -1314,8 +1316,8 @@ func TestSetupCancelledWithCause(t *testing.T) {
 	})
 }
 
-// Errors that do not pass surface at once, and the other tables are made; unless
-// it cannot be known whether something is to be refused.
+// Permanent errors are returned at once, and the other tables are created, unless it is
+// unknown whether a change must be refused.
 func TestSetupSurfacesErrors(t *testing.T) {
 	for _, c := range []struct{ call, message string }{
 		{"info t", "reading table t"},
@@ -1347,7 +1349,7 @@ func TestSetupSurfacesErrors(t *testing.T) {
 	}
 }
 
-// A FailedPrecondition of another kind is not retried.
+// A FailedPrecondition for another reason is not retried.
 func TestSetupFailedPrecondition(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fake{before: func(context.Context, string) error {
@@ -1359,7 +1361,7 @@ func TestSetupFailedPrecondition(t *testing.T) {
 	})
 }
 
-// A second run completes what the first one could not.
+// A second run completes what the first could not.
 func TestSetupAfterFailure(t *testing.T) {
 	tables := []store.Table{{ID: "s", Families: sample.Families}, small, {ID: "u", Families: small.Families}}
 	for _, broken := range []string{"info t", "table t", "table u", "family s/many", "family s/kept"} {
@@ -1390,7 +1392,7 @@ func TestSetupAfterFailure(t *testing.T) {
 	}
 }
 
-// Rules go through the client's policies unchanged, whatever they say.
+// Every rule survives the conversion to the client's policies.
 func TestSetupPolicies(t *testing.T) {
 	f := &fake{}
 	n := 0
@@ -1406,7 +1408,7 @@ func TestSetupPolicies(t *testing.T) {
 		}
 		plan, err := store.Setup(context.Background(), f, table(other))
 		names := refused(err)
-		oneSecond := rule.Equal(age(time.Second)) // its cells may be timed by their expiry
+		oneSecond := rule.Equal(age(time.Second)) // its cells may have their expiry as timestamp
 		if rule.Equal(other) || !oneSecond && other.Retention(0).Covers(rule.Retention(0)) {
 			if err != nil || plan.Empty() != rule.Equal(other) {
 				rt.Fatalf("changes %v, error %v for a rule that keeps as much", plan, err)
@@ -1423,7 +1425,7 @@ func TestSetupPolicies(t *testing.T) {
 	})
 }
 
-func TestSetupOfNothing(t *testing.T) {
+func TestSetupWithoutTables(t *testing.T) {
 	f := &fake{}
 	plan, err := store.Setup(t.Context(), f, nil)
 	if plan.String() != "" || err != nil || len(f.calls) > 0 {
@@ -1431,8 +1433,8 @@ func TestSetupOfNothing(t *testing.T) {
 	}
 }
 
-// A rule that somebody changes while the set-up is under way is left to them: what
-// was planned was planned for another one.
+// Setup does not change a rule that was changed after it was read, because the plan was
+// made for another one.
 func TestSetupRuleChangedMeanwhile(t *testing.T) {
 	f := &fake{tables: map[string]map[string]bigtable.GCPolicy{"t": {"a": bigtable.MaxAgePolicy(7 * day)}}}
 	f.before = func(_ context.Context, call string) error {

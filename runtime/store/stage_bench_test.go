@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// BenchmarkStage lays events out for one table, without sending them: sorted by series
-// and time, or with the series taking turns.
+// BenchmarkStage stages events for one table without sending them: sorted by series and
+// time, or with alternating series.
 func BenchmarkStage(b *testing.B) {
 	for _, l := range []*Layout[sample]{singles(), days(), offsets(), metrics()} {
 		for _, order := range []string{"sorted", "turns"} {

@@ -19,28 +19,28 @@ import (
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
 
-// sample is an event of the tests: a series, a time and one number.
+// sample is the event of the tests: a series, a time and a number.
 type sample struct {
 	Series string
 	Time   time.Time
 	Value  uint64
-	Note   []byte // optional, and as large as a test wants it
+	Note   []byte // optional and of any size
 
-	// What samples of some layouts have, see strategies.
+	// Fields of samples in some layouts; see strategies.
 	Class                int
 	TTL                  time.Duration
 	ExpiresAt, WrittenAt time.Time
 	Sequence             uint32
 }
 
-// day0 is the day that most samples are of.
+// day0 is the day of most samples.
 var day0 = time.Date(2021, 3, 5, 0, 0, 0, 0, time.UTC)
 
 // at returns the time n seconds into day0.
 func at(n int) time.Time { return day0.Add(time.Duration(n) * time.Second) }
 
-// putValue returns the Put of a layout whose events are their value alone, in the
-// row of their bucket.
+// putValue returns the Put of a layout that stores only the value, in the row of the
+// bucket.
 func putValue(l *Layout[sample]) func(e *sample, c *Cells) {
 	return func(e *sample, c *Cells) {
 		w := codec.NewKeyWriter(nil, "#")
@@ -51,8 +51,8 @@ func putValue(l *Layout[sample]) func(e *sample, c *Cells) {
 	}
 }
 
-// days is a layout as generated code has it: a row a day, a cell in columns
-// "v.1" and "note" for each sample.
+// days returns a layout as in generated code: one row per day, and one cell in columns
+// "v.1" and "note" per sample.
 func days() *Layout[sample] {
 	bucket := codec.Bucket{Every: 24 * time.Hour, Label: codec.Label{Format: codec.TimeFormat{Layout: "2006-01-02"}}}
 	prefix := func(e *sample) codec.KeyWriter {
@@ -109,7 +109,7 @@ func days() *Layout[sample] {
 	}
 }
 
-// newBigtable starts a server with the layouts' tables.
+// newBigtable starts a server with the tables of layouts.
 func newBigtable(t *testing.T, layouts ...*Layout[sample]) *storetest.Bigtable {
 	t.Helper()
 	return storetest.New(t, func(ctx context.Context, admin *bigtable.AdminClient) error {
@@ -118,7 +118,7 @@ func newBigtable(t *testing.T, layouts ...*Layout[sample]) *storetest.Bigtable {
 	})
 }
 
-// fakeClient opens tables that a test has put a hand on.
+// fakeClient opens tables that a test wraps.
 type fakeClient struct {
 	Client
 	wrap func(bigtable.TableAPI) bigtable.TableAPI
@@ -128,7 +128,7 @@ func (c fakeClient) OpenTable(table string) bigtable.TableAPI {
 	return c.wrap(c.Client.OpenTable(table))
 }
 
-// tableFunc is a table some of whose calls are replaced.
+// tableFunc is a table with some methods replaced.
 type tableFunc struct {
 	bigtable.TableAPI
 	apply    func(ctx context.Context, row string, m *bigtable.Mutation) error
@@ -157,7 +157,7 @@ func (t tableFunc) ReadRows(ctx context.Context, set bigtable.RowSet, f func(big
 	return t.TableAPI.ReadRows(ctx, set, f, opts...)
 }
 
-// noTables is a client all of whose calls are replaced.
+// noTables is a client with all methods replaced.
 type noTables struct{}
 
 func (noTables) OpenTable(string) bigtable.TableAPI { return nil }
@@ -167,7 +167,7 @@ func faked(f tableFunc) Client {
 	return fakeClient{noTables{}, func(bigtable.TableAPI) bigtable.TableAPI { return f }}
 }
 
-// collect reads all samples of a series in a range, and the first error.
+// collect reads all samples of a series in a range, up to the first error.
 func collect(ctx context.Context, r *Reader[sample], series string, from, to time.Time) ([]sample, error) {
 	var out []sample
 	for e, err := range r.Read(ctx, sample{Series: series}, from, to) {
@@ -203,8 +203,8 @@ func TestWriteAllCoalescesRows(t *testing.T) {
 	}
 }
 
-// TestRequestsKeepToLimits writes rows and cells beyond what one request, one
-// entry and one message may have, to a server that takes 4 MiB as most do.
+// TestRequestsKeepToLimits writes more rows and cells than one request, one entry and
+// one message may have, to a server with the default limit of 4 MiB.
 func TestRequestsKeepToLimits(t *testing.T) {
 	l := days()
 	bt := newBigtable(t, l)
@@ -219,7 +219,7 @@ func TestRequestsKeepToLimits(t *testing.T) {
 		}}
 	}}
 	var events []sample
-	for i := range 40 { // 12 MB in two rows, so that both go on in later waves
+	for i := range 40 { // 12 MB in two rows, so that both continue in later waves
 		events = append(events, sample{Series: fmt.Sprint("s", i%2), Time: at(i), Note: make([]byte, 300_000)})
 	}
 	w := NewWriter(client, []*Layout[sample]{l})
@@ -235,7 +235,7 @@ func TestRequestsKeepToLimits(t *testing.T) {
 	}
 }
 
-func TestBatchCutsRowsAndRequests(t *testing.T) {
+func TestBatchSplitsRowsAndRequests(t *testing.T) {
 	var b batch
 	for i := range 3 {
 		row := &stagedRow{entry: -1, key: []byte("row"), count: 60_000}
@@ -255,8 +255,8 @@ func TestBatchCutsRowsAndRequests(t *testing.T) {
 	}
 }
 
-// TestSameEventTwiceInOneCall checks that the later one wins where it may, also where
-// the row goes on in another request.
+// TestSameEventTwiceInOneCall checks that the last one wins if LastWins is set, even if
+// the row continues in another request.
 func TestSameEventTwiceInOneCall(t *testing.T) {
 	l := days()
 	bt := newBigtable(t, l)
@@ -277,7 +277,7 @@ func TestSameEventTwiceInOneCall(t *testing.T) {
 	}
 }
 
-// TestBulkErrorsAreReported is about what ApplyBulk returns beside its error.
+// TestBulkErrorsAreReported covers the errors that ApplyBulk returns besides its own.
 func TestBulkErrorsAreReported(t *testing.T) {
 	l := days()
 	bt := newBigtable(t, l)
@@ -322,8 +322,8 @@ func TestBulkErrorsAreReported(t *testing.T) {
 	}
 }
 
-// TestDefaultDeadline checks that a call does not hang although its context has
-// no end, and that the error says why.
+// TestDefaultDeadline checks that a call whose context has no deadline does not hang,
+// and that the error says why.
 func TestDefaultDeadline(t *testing.T) {
 	l := days()
 	client := faked(tableFunc{
@@ -356,9 +356,9 @@ func TestDefaultDeadline(t *testing.T) {
 	}
 }
 
-// TestIdleTimeoutIsNotTheCallers checks that the time a caller takes for its
-// rows does not count.
-func TestIdleTimeoutIsNotTheCallers(t *testing.T) {
+// TestIdleTimeoutExcludesCaller checks that the timeout does not include the time that
+// a caller takes.
+func TestIdleTimeoutExcludesCaller(t *testing.T) {
 	l := days()
 	bt := newBigtable(t, l)
 	w := NewWriter(bt.Client, []*Layout[sample]{l})
@@ -410,8 +410,8 @@ func TestReadStops(t *testing.T) {
 	}
 }
 
-// TestRankBeforeTime checks the one case where the newest cells are counted
-// before the time range is cut out: because garbage collection does.
+// TestRankBeforeTime covers the one case in which the filter counts the newest cells
+// before it selects the time range, like garbage collection.
 func TestRankBeforeTime(t *testing.T) {
 	l := days()
 	rule := codec.GCRule{Kind: codec.GCIntersection, Rules: []codec.GCRule{
@@ -433,8 +433,8 @@ func TestRankBeforeTime(t *testing.T) {
 		{3000, 0, 9000, all},            // all are younger than an hour
 		{3600 + 1500, 0, 9000, all[3:]}, // 0, 600 and 1200 are older
 		{90000, 0, 9000, all[4:]},       // all are older: the newest two of the bucket are left
-		{90000, 0, 2700, all[4:5]},      // of which the range has one
-		{90000, 0, 2400, nil},           // or none, although it has cells of its own
+		{90000, 0, 2700, all[4:5]},      // of which one is in the range
+		{90000, 0, 2400, nil},           // none of them is, although the range contains cells
 	} {
 		r := NewReader(bt.Client, l, Options{Now: func() time.Time { return at(c.now) }})
 		got, err := collect(t.Context(), r, "s", at(c.from), at(c.to))
@@ -444,7 +444,7 @@ func TestRankBeforeTime(t *testing.T) {
 	}
 }
 
-// TestFilterIsQuoted reads family "f.1" of a table that has "fx1" as well.
+// TestFilterIsQuoted reads family "f.1" of a table that also has "fx1".
 func TestFilterIsQuoted(t *testing.T) {
 	l := days()
 	l.Table.Families = append(l.Table.Families, Family{Name: "fx1"})

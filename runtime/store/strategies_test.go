@@ -9,7 +9,7 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
-// rowOf returns the key of the row that a column of a sample is in.
+// rowOf returns the key of the row with a column of a sample.
 func rowOf(l *Layout[sample], e *sample, column int) ([]byte, error) {
 	spans, err := l.Spans(e)
 	if err != nil {
@@ -22,7 +22,7 @@ func rowOf(l *Layout[sample], e *sample, column int) ([]byte, error) {
 	return l.Bucket.AppendLabel(prefix, e.Time)
 }
 
-// offsetBlobs is days with a column for each sample, which has a tie-breaker.
+// offsetBlobs returns days with one column per sample and a sequence number.
 func offsetBlobs() *Layout[sample] {
 	l := blobs(days())
 	l.Table.ID, l.Pattern = "offsets", codec.BucketOffsets
@@ -30,7 +30,7 @@ func offsetBlobs() *Layout[sample] {
 	return l
 }
 
-// blobs has the samples of a layout stored as one value.
+// blobs changes a layout to store samples as one value.
 func blobs(l *Layout[sample]) *Layout[sample] {
 	l.Table.ID += "_blobs"
 	l.Columns = []Column{{Name: "blob", Whole: true}}
@@ -56,7 +56,7 @@ func blobs(l *Layout[sample]) *Layout[sample] {
 	return l
 }
 
-// classed gives the samples of a layout a class, each of which has a family.
+// classed adds a class to the samples of a layout, with one family per class.
 func classed(l *Layout[sample]) *Layout[sample] {
 	l.Table.ID += "_classed"
 	l.Table.Families = []Family{aged("z", 100*24*time.Hour), aged("y", 200*24*time.Hour)}
@@ -67,7 +67,7 @@ func classed(l *Layout[sample]) *Layout[sample] {
 	return l
 }
 
-// expires gives the samples of a layout an expiry, and keeps when they were written.
+// expires adds an expiry to the samples of a layout, and their write time.
 func expires(l *Layout[sample]) *Layout[sample] {
 	l.Table.ID += "_expires"
 	family := aged("f.1", time.Second)
@@ -75,7 +75,7 @@ func expires(l *Layout[sample]) *Layout[sample] {
 	l.Table.Families = []Family{family}
 	l.TTLFields = func(e *sample) TTLFields { return TTLFields{ExpiresAt: &e.ExpiresAt, WrittenAt: &e.WrittenAt} }
 	if l.Pattern == codec.BucketOffsets {
-		return l // which has no column for it
+		return l // the layout has no column for it
 	}
 	written, put, set := len(l.Columns), l.Put, l.Set
 	l.Columns = append(slices.Clone(l.Columns), Column{Name: "written", WrittenAt: true})
@@ -93,8 +93,8 @@ func expires(l *Layout[sample]) *Layout[sample] {
 	return l
 }
 
-// shifted gives the samples of a layout an expiry if they want one, in a second family
-// if there are several columns.
+// shifted adds an optional expiry to the samples of a layout, in a second family if
+// there are several columns.
 func shifted(l *Layout[sample]) *Layout[sample] {
 	l.Table.ID += "_shifted"
 	family := aged("f.1", 100*24*time.Hour)
@@ -106,7 +106,8 @@ func shifted(l *Layout[sample]) *Layout[sample] {
 	return l
 }
 
-// strategies are layouts of every kind with what events may say of their time to live.
+// strategies are layouts of every kind with every way in which events specify their
+// time to live.
 func strategies() []*Layout[sample] {
 	aging := func(l *Layout[sample]) *Layout[sample] {
 		l.Table.ID += "_aging"

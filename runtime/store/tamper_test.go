@@ -29,11 +29,11 @@ import (
 type tampering struct {
 	grpc.ClientStream
 	tamper func(s *tampering, m proto.Message) error
-	n      int // messages so far
+	n      int // number of messages so far
 	kept   []proto.Message
 }
 
-// receive receives the next message as it comes.
+// receive receives the next message unchanged.
 func (s *tampering) receive(m proto.Message) error {
 	proto.Reset(m)
 	err := s.ClientStream.RecvMsg(m)
@@ -45,7 +45,7 @@ func (s *tampering) receive(m proto.Message) error {
 
 func (s *tampering) RecvMsg(m any) error { return s.tamper(s, m.(proto.Message)) }
 
-// drops drops the messages with some numbers, from 1.
+// drops drops the messages that which selects; the first has number 1.
 func drops(which func(n int) bool) func(s *tampering, m proto.Message) error {
 	return func(s *tampering, m proto.Message) error {
 		for {
@@ -56,7 +56,7 @@ func drops(which func(n int) bool) func(s *tampering, m proto.Message) error {
 	}
 }
 
-// repeats hands every third message over twice.
+// repeats delivers every third message twice.
 func repeats(s *tampering, m proto.Message) error {
 	if len(s.kept) > 0 {
 		proto.Reset(m)
@@ -71,7 +71,7 @@ func repeats(s *tampering, m proto.Message) error {
 	return err
 }
 
-// swaps hands the first two messages over in the wrong order.
+// swaps delivers the first two messages in reverse order.
 func swaps(s *tampering, m proto.Message) error {
 	if s.n == 0 {
 		if err := s.receive(m); err != nil {
@@ -89,7 +89,7 @@ func swaps(s *tampering, m proto.Message) error {
 	return s.receive(m)
 }
 
-// breaks off once, after it has dropped the message before.
+// dropsAndBreaks breaks off once, after it has dropped the previous message.
 func dropsAndBreaks() func(s *tampering, m proto.Message) error {
 	var broken atomic.Bool
 	return func(s *tampering, m proto.Message) error {
@@ -103,7 +103,7 @@ func dropsAndBreaks() func(s *tampering, m proto.Message) error {
 	}
 }
 
-// onStreams is an interceptor of the streams of a method.
+// onStreams returns an interceptor for the streams of a method.
 func onStreams(method string, wrap func(open func(opts ...grpc.CallOption) (grpc.ClientStream, error)) (grpc.ClientStream, error)) grpc.StreamClientInterceptor {
 	return func(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, called string, streamer grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
 		open := func(more ...grpc.CallOption) (grpc.ClientStream, error) {
@@ -116,8 +116,8 @@ func onStreams(method string, wrap func(open func(opts ...grpc.CallOption) (grpc
 	}
 }
 
-// outside and inside install an interceptor between the client and that of the wire's
-// reader, and between this and the connection.
+// outside and inside install an interceptor between the client and the wire path, and
+// between the wire path and the connection.
 func outside(i grpc.StreamClientInterceptor) grpc.DialOption { return grpc.WithStreamInterceptor(i) }
 func inside(i grpc.StreamClientInterceptor) grpc.DialOption {
 	return grpc.WithChainStreamInterceptor(i)
@@ -125,9 +125,9 @@ func inside(i grpc.StreamClientInterceptor) grpc.DialOption {
 
 var places = map[string]func(grpc.StreamClientInterceptor) grpc.DialOption{"outside": outside, "inside": inside}
 
-// Whatever interceptors do to the messages of a read, it gives all that is stored, or
-// an error: never less than all, and nil.
-func TestReadsWhoseMessagesAreTamperedWith(t *testing.T) {
+// Whatever interceptors do to the messages of a read, it returns everything that is
+// stored, or an error: never incomplete results without an error.
+func TestTamperedReads(t *testing.T) {
 	const rows = 10
 	l := days()
 	bt := newBigtable(t, l)
@@ -173,10 +173,9 @@ func TestReadsWhoseMessagesAreTamperedWith(t *testing.T) {
 // forced is gRPC's own codec, which an interceptor forces on all streams.
 type forced struct{ encoding.CodecV2 }
 
-// What is read and written is the same where another interceptor forces a codec, and
-// hooks are told that requests take the ordinary way. When it no longer
-// does, they are again.
-func TestAnInterceptorThatForcesACodec(t *testing.T) {
+// Reads and writes return the same if another interceptor forces a codec. Hooks report
+// that the client encodes the requests until the interceptor stops doing so.
+func TestForcedCodec(t *testing.T) {
 	var forces atomic.Bool
 	forces.Store(true)
 	force := func(open func(...grpc.CallOption) (grpc.ClientStream, error)) (grpc.ClientStream, error) {
@@ -197,7 +196,7 @@ func TestAnInterceptorThatForcesACodec(t *testing.T) {
 	for i := range 6 {
 		forces.Store(i < 3)
 		if i == 4 {
-			long := time.Now().Add(-time.Hour) // it is asked again
+			long := time.Now().Add(-time.Hour) // time for another probe
 			w.tables[0].wire.closed.Store(&long)
 		}
 		must(t, w.WriteAll(t.Context(), []sample{{Series: "a", Time: at(i), Value: 1}, {Series: "b", Time: at(i), Value: 2}}))
@@ -214,8 +213,8 @@ func TestAnInterceptorThatForcesACodec(t *testing.T) {
 	}
 }
 
-// A server that cannot be reached for what is not encoded is not waited for.
-func TestAForcedCodecAndAServerThatHangs(t *testing.T) {
+// A writer does not wait for a server that is reachable only for encoded requests.
+func TestForcedCodecWithHangingServer(t *testing.T) {
 	s := &answering{rows: func(r *bigtablepb.MutateRowsRequest, stream bigtablepb.Bigtable_MutateRowsServer) error {
 		if len(r.Entries) == 0 {
 			return hang(stream.Context())
@@ -231,8 +230,8 @@ func TestAForcedCodecAndAServerThatHangs(t *testing.T) {
 	must(t, NewWriter(client, []*Layout[sample]{days()}, Options{Timeout: 10 * time.Second}).WriteAll(t.Context(), []sample{nth(1), nth(2)}))
 }
 
-// A variable of the environment has readers and writers leave the wire alone.
-func TestTheWireIsDisabled(t *testing.T) {
+// An environment variable disables the wire path.
+func TestWireDisabled(t *testing.T) {
 	l := days()
 	bt := newBigtable(t, l)
 	for value, disabled := range map[string]bool{"1": true, "true": true, "": false, "0": false} {
@@ -250,11 +249,11 @@ func TestTheWireIsDisabled(t *testing.T) {
 	}
 }
 
-// lossy is a server that stores what it gets and loses the first replies, and then
-// refuses to store anything.
+// lossy is a server that stores what it gets and loses the first replies, then rejects
+// everything.
 type lossy struct {
 	bigtablepb.UnimplementedBigtableServer
-	lose   int // replies
+	lose   int // number of replies
 	refuse codes.Code
 
 	mu       sync.Mutex
@@ -266,7 +265,7 @@ func (s *lossy) PingAndWarm(context.Context, *bigtablepb.PingAndWarmRequest) (*b
 	return new(bigtablepb.PingAndWarmResponse), nil
 }
 
-// next returns how an attempt ends; it stores rows if their reply is lost.
+// next returns the result of an attempt. It stores rows if their reply is lost.
 func (s *lossy) next(rows ...string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -305,7 +304,7 @@ func (s *lossy) MutateRows(r *bigtablepb.MutateRowsRequest, stream bigtablepb.Bi
 	return stream.Send(response)
 }
 
-// retrying is an interceptor that tries a request again by itself.
+// retrying is an interceptor that retries a request by itself.
 func retrying(open func(...grpc.CallOption) (grpc.ClientStream, error)) (grpc.ClientStream, error) {
 	stream, err := open()
 	return &retriedStream{ClientStream: stream, open: open}, err
@@ -339,13 +338,13 @@ func (s *retriedStream) RecvMsg(m any) error {
 	}
 }
 
-// retriedByConfig has gRPC itself try requests again.
+// retriedByConfig makes gRPC retry requests.
 const retriedByConfig = `{"methodConfig": [{"name": [{"service": "google.bigtable.v2.Bigtable"}], "retryPolicy": {
 	"maxAttempts": 4, "initialBackoff": "0.001s", "maxBackoff": "0.001s", "backoffMultiplier": 1, "retryableStatusCodes": ["UNAVAILABLE"]}}]}`
 
-// An event that may be stored, since a reply was lost before it was refused, is not
-// said to have failed: whoever has sent it again, on both paths, alone and in bulk. With
-// the ClientOptions, one that was refused the first time is.
+// An event that may be stored, because a reply was lost before the event was rejected,
+// is not reported as Failed, whoever sent it again, on both paths, alone and in bulk.
+// With ClientOptions, an event rejected the first time is.
 func TestRefusedAfterALostReply(t *testing.T) {
 	var wg sync.WaitGroup
 	for name, opts := range map[string][]grpc.DialOption{
@@ -383,8 +382,8 @@ func TestRefusedAfterALostReply(t *testing.T) {
 	wg.Wait()
 }
 
-// A single event is tried again as long as its time lasts.
-func TestAnEventSurvivesTenUnavailable(t *testing.T) {
+// A single event is retried until the timeout.
+func TestEventSurvivesTenUnavailable(t *testing.T) {
 	s := &lossy{lose: 10, stored: map[string]bool{}}
 	client, err := storetest.Connect(t.Context(), startServer(t, s))
 	must(t, err)
@@ -395,9 +394,9 @@ func TestAnEventSurvivesTenUnavailable(t *testing.T) {
 	}
 }
 
-// The probe says no while an interceptor of the user's keeps calls from the wire's, and
-// yes afterwards.
-func TestClientsAreAskedAgain(t *testing.T) {
+// The probe is negative while an interceptor of the user keeps calls from the wire
+// path, and positive afterward.
+func TestClientsAreProbedAgain(t *testing.T) {
 	var keeps atomic.Bool
 	keeps.Store(true)
 	l := days()

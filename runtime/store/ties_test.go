@@ -15,7 +15,7 @@ import (
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
 
-// tick is a sample with a tie-breaker.
+// tick is a sample with a sequence number.
 type tick struct {
 	sample
 	Sequence uint32
@@ -25,9 +25,9 @@ func (e tick) String() string {
 	return fmt.Sprintf("%s%d.%d", e.Series, e.Time.Sub(day0)/time.Second, e.Sequence)
 }
 
-// ticks is a layout with a row for each tick: keys of the series, the time, which may
-// stand reversed, the tie-breaker and fixed text. Salted keys have a salt, the first
-// letter of the series, in front of the time, and the series behind it.
+// ticks returns a layout with one row per tick. Keys consist of the series, the time,
+// which may be reversed, the sequence number and a constant. Salted keys have a salt,
+// the first letter of the series, before the time, and the series after it.
 func ticks(delimiter string, reverse, salted bool) *Layout[tick] {
 	s := singles()
 	key := codec.TimeFormat{Kind: codec.UnixMillis, Reverse: reverse}
@@ -86,7 +86,7 @@ func ticks(delimiter string, reverse, salted bool) *Layout[tick] {
 	return l
 }
 
-// tickQueries are queries of all series: by their salts, and without any time.
+// tickQueries returns queries of all series: by salt, and for all times.
 func tickQueries(delimiter string, salted bool) map[string]*Query[tick] {
 	all := func(*tick) ([]codec.Span, error) { return []codec.Span{{Prefix: ""}}, nil }
 	queries := map[string]*Query[tick]{
@@ -112,7 +112,8 @@ func tickQueries(delimiter string, salted bool) map[string]*Query[tick] {
 	return queries
 }
 
-// tickEvents are ticks of three series, of which several are of one time, in no order.
+// tickEvents returns ticks of three series in no order. Several of them have the same
+// time.
 func tickEvents() []tick {
 	var out []tick
 	for i, e := range []string{"a 1 2", "a 0 0", "a 1 0", "a 3 7", "a 1 1", "ab 1 0", "ab 1 1", "ab 2 4000000000", "ab 2 9", "b 1 5", "b 4 1", "b 4 10", "b 4 2", "b 4 0"} {
@@ -127,7 +128,7 @@ func tickEvents() []tick {
 	return out
 }
 
-// inOrder returns some of the ticks in the order of time and of the tie-breaker.
+// inOrder returns the selected ticks, sorted by time and sequence number.
 func inOrder(of func(e tick) bool) []tick {
 	out := slices.DeleteFunc(tickEvents(), func(e tick) bool { return !of(e) })
 	slices.SortFunc(out, func(a, b tick) int {
@@ -136,8 +137,8 @@ func inOrder(of func(e tick) bool) []tick {
 	return out
 }
 
-// newTicks starts a server with ticks, some of which have a column alone that the layout
-// does not know.
+// newTicks starts a server with ticks. Those in unknown have only a column that is not
+// in the layout.
 func newTicks(t *testing.T, l *Layout[tick], known, unknown []tick) *storetest.Bigtable {
 	t.Helper()
 	bt := storetest.New(t, func(ctx context.Context, admin *bigtable.AdminClient) error {
@@ -161,7 +162,7 @@ func onBothReaders(t *testing.T, bt *storetest.Bigtable, l *Layout[tick], test f
 	test("ordinary", NewReader(bt.Client, l, clockAt(1)))
 }
 
-// tickTexts shows the ticks of a read.
+// tickTexts formats the ticks of a read.
 func tickTexts(t *testing.T, r *Reader[tick], q *Query[tick], series string, from, to time.Time, o ReadOptions) string {
 	t.Helper()
 	var out []string
@@ -172,7 +173,7 @@ func tickTexts(t *testing.T, r *Reader[tick], q *Query[tick], series string, fro
 	return strings.Join(out, " ")
 }
 
-// showTicks shows ticks as tickTexts does.
+// showTicks formats ticks like tickTexts.
 func showTicks(ticks []tick, o ReadOptions) string {
 	ticks = slices.Clone(ticks)
 	if o.NewestFirst {
@@ -188,9 +189,9 @@ func showTicks(ticks []tick, o ReadOptions) string {
 	return strings.Join(out, " ")
 }
 
-// TestOneOrder reads ticks of one time in every way: they come in the order of their
-// tie-breakers, or against it with the newest first, whether the time stands reversed
-// in the keys or not.
+// TestOneOrder reads ticks of the same time in every way. They arrive in ascending
+// order of sequence numbers, or in descending order with NewestFirst, whether or not
+// the time is reversed in the keys.
 func TestOneOrder(t *testing.T) {
 	for _, delimiter := range []string{"#", ""} {
 		for kind := range 4 {
@@ -233,7 +234,7 @@ func checkSeries(t *testing.T, name string, r *Reader[tick], series string, from
 	}
 }
 
-// checkQuery reads several series: each in order, and with TimeOrder all of them.
+// checkQuery reads several series: each in order, and all of them with TimeOrder.
 func checkQuery(t *testing.T, name string, r *Reader[tick], q *Query[tick]) {
 	t.Helper()
 	all := strings.Fields(tickTexts(t, r, q, "", at(0), at(60), ReadOptions{}))
@@ -288,8 +289,8 @@ func checkQuery(t *testing.T, name string, r *Reader[tick], q *Query[tick]) {
 	}
 }
 
-// Rows of an instant that have no event are passed over: the newest that has one is
-// found, in the same instant or before it.
+// Rows of an instant without events are skipped: Latest finds the newest event in the
+// same instant or before it.
 func TestTiesWithoutEvents(t *testing.T) {
 	l := ticks("#", true, false)
 	all := inOrder(func(e tick) bool { return e.Series == "b" })
@@ -316,8 +317,8 @@ func TestTiesWithoutEvents(t *testing.T) {
 	}
 }
 
-// A read that ends with an error within an instant yields nothing of it: what comes
-// first may be among the rows that did not arrive.
+// A read that fails within an instant yields nothing of it, because the first events
+// may be in rows that did not arrive.
 func TestErrorWithinAnInstant(t *testing.T) {
 	l := ticks("#", true, false)
 	bt := newTicks(t, l, tickEvents(), nil)

@@ -14,11 +14,11 @@ import (
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
 
-// Whatever part of the rows of several spans is asked for at once, before they are read
-// one by one, all events come, each once and in their order, in one direction or the
-// other, on both paths.
+// Whatever part of the rows of several spans one request reads before the spans are
+// read one by one, each event arrives exactly once and in order, in both directions and
+// on both paths.
 func TestGatheredRows(t *testing.T) {
-	const n = 12 // days
+	const n = 12 // number of days
 	for _, l := range []*Layout[sample]{metrics(), unsorted(metrics()), classed(metrics()), days(), singles(), offsets(), expires(singles())} {
 		t.Run(l.Table.ID, func(t *testing.T) {
 			bt := newBigtable(t, l)
@@ -86,9 +86,8 @@ func TestGatheredRows(t *testing.T) {
 	}
 }
 
-// compareGathered orders samples by their bucket, their series and their time, or where
-// they have rows of their own by time and series. Rows that stand at one position come by
-// span in any direction.
+// compareGathered orders samples by bucket, series and time, or rows of single events
+// by time and series. Rows at the same position are ordered by span in both directions.
 func compareGathered(l *Layout[sample], a, b *sample, newestFirst bool) int {
 	sign := 1
 	if newestFirst {
@@ -100,16 +99,16 @@ func compareGathered(l *Layout[sample], a, b *sample, newestFirst bool) int {
 	return cmp.Or(sign*l.Bucket.Start(a.Time).Compare(l.Bucket.Start(b.Time)), cmp.Compare(a.Series, b.Series), sign*a.Time.Compare(b.Time))
 }
 
-// Latest is one request where the bucket of now has the newest event or one after it,
-// whatever the labels; else it finds it all the same.
+// Latest takes one request if the current bucket or a later one has the newest event,
+// whatever the labels; else it finds it with more requests.
 func TestLatestOfAnyLabels(t *testing.T) {
 	for _, layout := range []func() *Layout[sample]{
 		days, metrics, offsets, func() *Layout[sample] { return unsorted(days()) }, func() *Layout[sample] { return unsorted(metrics()) },
 	} {
 		for _, c := range []struct {
-			days     []int // with events
+			days     []int // days with events
 			now      int
-			requests int // where labels do not sort
+			requests int // if labels do not sort
 		}{
 			{[]int{1, 2, 3}, 3, 1}, {[]int{0, 1, 2, 3, 4, 5}, 2, 1}, {[]int{0, 2, 92, 93}, 2, 1}, {[]int{0, 1, 2}, 1, 1}, {[]int{2}, 2, 1},
 			{[]int{0, 1}, 3, 3}, {[]int{1, 2, 91}, 95, 3}, {nil, 3, 2},
@@ -141,7 +140,7 @@ func TestLatestOfAnyLabels(t *testing.T) {
 			case shape.InOrder() && l.Pattern != codec.BucketNewColumns:
 				want = 1
 			case l.Pattern == codec.BucketNewColumns && shape.InOrder() && want > 1:
-				want = 3 // the row of each field
+				want = 3 // one row per field
 			case l.Pattern == codec.BucketNewColumns && want > 1:
 				want = 2*want - 1
 			}

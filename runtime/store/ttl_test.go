@@ -20,14 +20,14 @@ import (
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
 
-// aged returns a family of a maximum age.
+// aged returns a family with a maximum age.
 func aged(name string, age time.Duration) Family {
 	rule := codec.GCRule{Kind: codec.GCMaxAge, MaxAge: age}
 	return Family{Name: name, GC: rule, Life: codec.Lifetime{Retention: rule.Retention(0)}}
 }
 
-// oldAndMany returns a family that loses a cell when it is older than an hour
-// and there are so many newer ones of its column.
+// oldAndMany returns a family that loses a cell once it is older than an hour and its
+// column has the given number of newer ones.
 func oldAndMany(name string, versions int) Family {
 	rule := codec.GCRule{Kind: codec.GCIntersection, Rules: []codec.GCRule{
 		{Kind: codec.GCMaxAge, MaxAge: time.Hour}, {Kind: codec.GCMaxVersions, MaxVersions: versions},
@@ -35,7 +35,7 @@ func oldAndMany(name string, versions int) Family {
 	return Family{Name: name, GC: rule, Life: codec.Lifetime{Retention: rule.Retention(0)}}
 }
 
-// singles is days with a row for each sample.
+// singles returns days with one row per sample.
 func singles() *Layout[sample] {
 	l := days()
 	key := codec.TimeFormat{Kind: codec.UnixMillis}
@@ -59,7 +59,7 @@ func singles() *Layout[sample] {
 	return l
 }
 
-// metrics is days with a row for each column, whose qualifiers are the data.
+// metrics returns days with one row per column, whose qualifiers are the data.
 func metrics() *Layout[sample] {
 	l := days()
 	l.Table.ID, l.Pattern = "metrics", codec.BucketNewColumns
@@ -111,15 +111,15 @@ func metrics() *Layout[sample] {
 	return l
 }
 
-// mortal is a sample that says how long it lives.
+// mortal is a sample that specifies how long it lives.
 type mortal struct {
 	sample
 	Class     int
 	ExpiresAt time.Time
 }
 
-// mortals is a layout of samples that say how long they live, by a class for
-// each family or else by an expiry.
+// mortals returns a layout of samples that specify how long they live, by class with
+// one family each, or by expiry.
 func mortals(l *Layout[sample]) *Layout[mortal] {
 	classes := l.Table.hasClasses()
 	return &Layout[mortal]{
@@ -140,14 +140,15 @@ func mortals(l *Layout[sample]) *Layout[mortal] {
 	}
 }
 
-// classFamilies are families of the classes 1 and 2, of an hour and of a day.
+// classFamilies returns the families of class 1, which keeps an hour, and class 2,
+// which keeps a day.
 func classFamilies() []Family {
 	short, long := aged("short", time.Hour), aged("long", 24*time.Hour)
 	short.Class, long.Class = 1, 2
 	return []Family{short, long}
 }
 
-// serve starts a server with a layout's table.
+// serve starts a server with the table of a layout.
 func serve[E any](t *testing.T, l *Layout[E]) *storetest.Bigtable {
 	t.Helper()
 	return storetest.New(t, func(ctx context.Context, admin *bigtable.AdminClient) error {
@@ -156,10 +157,10 @@ func serve[E any](t *testing.T, l *Layout[E]) *storetest.Bigtable {
 	})
 }
 
-// clockAt returns options with a clock that stands n seconds into day0.
+// clockAt returns options with a clock that always shows n seconds into day0.
 func clockAt(n int) Options { return Options{Now: func() time.Time { return at(n) }} }
 
-// values writes down what is read: values with notes, and what does not decode.
+// values formats the results of a read: values with notes, and undecodable events.
 func values[E any](t *testing.T, r *Reader[E], base E, from, to time.Time, of func(E) string) []string {
 	t.Helper()
 	var out []string
@@ -181,7 +182,7 @@ func sampleText(e sample) string { return fmt.Sprintf("%d%s", e.Value, e.Note) }
 
 func mortalText(e mortal) string { return fmt.Sprintf("%d%s class %d", e.Value, e.Note, e.Class) }
 
-// columnsOf returns how many cells the columns of a table have, by family and
+// columnsOf returns the number of cells in each column of a table, by family and
 // qualifier.
 func columnsOf(t *testing.T, client *bigtable.Client, table string) map[string]int {
 	t.Helper()
@@ -211,10 +212,10 @@ func same(t *testing.T, want, got any) {
 	}
 }
 
-// A rule keeps what is young, and the newest two however old. While the loop
-// runs all grow old, so that the rank decides: it counts the cells that are
-// newer, not those that are left to yield.
-func TestRankDecidesWhenAgeIsOverDuringARead(t *testing.T) {
+// A rule keeps young cells, and the newest two at any age. During the loop all exceed
+// the age, so their rank decides. It counts newer cells, not those that are still to be
+// yielded.
+func TestRankDecidesWhenAgePassesDuringRead(t *testing.T) {
 	l := days()
 	l.Table.Families = []Family{oldAndMany("f.1", 2)}
 	bt := newBigtable(t, l)
@@ -223,7 +224,7 @@ func TestRankDecidesWhenAgeIsOverDuringARead(t *testing.T) {
 		samples = append(samples, sample{Series: "s", Time: at(i * 600), Value: uint64(i)})
 	}
 	must(t, NewWriter(bt.Client, []*Layout[sample]{l}, clockAt(3000)).WriteAll(t.Context(), samples))
-	for after, want := range map[string][]string{ // the value after which an age goes by
+	for after, want := range map[string][]string{ // by the value after which an age passes
 		"":  {"0", "1", "2", "3", "4", "5"},
 		"0": {"0", "4", "5"},
 		"2": {"0", "1", "2", "4", "5"},
@@ -241,8 +242,8 @@ func TestRankDecidesWhenAgeIsOverDuringARead(t *testing.T) {
 	}
 }
 
-// The rank counts what is newer than the range too: the end of a range makes no
-// cell the newest.
+// The rank also counts cells after the range: the end of a range does not make a cell
+// the newest.
 func TestRankCountsBeyondTheRange(t *testing.T) {
 	l := days()
 	l.Table.Families = []Family{oldAndMany("f.1", 2)}
@@ -262,8 +263,8 @@ func TestRankCountsBeyondTheRange(t *testing.T) {
 	}
 }
 
-// A column is read from its own family, and not from another one that the table
-// has as well: there it may be from before it was moved.
+// A column is read from its own family only. Another family may contain an older
+// version, from before the column was moved.
 func TestColumnsOfOtherFamiliesAreNotRead(t *testing.T) {
 	for _, l := range []*Layout[sample]{days(), singles(), metrics()} {
 		l.Table.Families = []Family{{Name: "now"}, {Name: "before"}}
@@ -284,7 +285,7 @@ func TestColumnsOfOtherFamiliesAreNotRead(t *testing.T) {
 	}
 }
 
-// Rows are ranked apart: each bucket keeps its newest.
+// Each row has its own ranks: each bucket keeps its newest cells.
 func TestRankCountsInEachBucket(t *testing.T) {
 	l := days()
 	l.Table.Families = []Family{oldAndMany("f.1", 1)}
@@ -303,7 +304,7 @@ func TestRankCountsInEachBucket(t *testing.T) {
 	same(t, []string{"0", "1", "3", "5"}, got)
 }
 
-// filterOfDay0 returns the filter of a read of the whole of day0, or of its newest event.
+// filterOfDay0 returns the filter of a read of all of day0, or of its newest event.
 func filterOfDay0(l *Layout[sample], now time.Time, newest int) string {
 	shape := l.shape()
 	plan := shape.Plan(&scan.Read{Spans: make([]codec.Span, 1), From: day0, To: at(86400), NewestFirst: newest > 0, LatestOnly: newest > 0}, now)
@@ -313,9 +314,9 @@ func filterOfDay0(l *Layout[sample], now time.Time, newest int) string {
 	return fmt.Sprint(filterOf(plan.Parts[0].Filter))
 }
 
-// Families that want the same times are asked for in one branch, by names that
-// mean themselves alone. One whose cells are all expired is left out, and the
-// limit to the newest cells comes last.
+// Families with equal windows share a branch, and their names are quoted. A family
+// whose cells have all expired is left out, and the limit to the newest cells comes
+// last.
 func TestFilterOfSeveralFamilies(t *testing.T) {
 	ms := func(n int) string { return fmt.Sprint(at(n).UnixMicro()) }
 	whole := "timestamp_range(" + ms(0) + "," + ms(86400) + ")"
@@ -348,8 +349,8 @@ func TestFilterOfSeveralFamilies(t *testing.T) {
 	}
 }
 
-// The server takes the filter of families with the same window, and it lets
-// pass the cells of each of them and of no other.
+// The server accepts the filter of families with equal windows, which selects exactly
+// their cells.
 func TestFilterOfSeveralFamiliesPasses(t *testing.T) {
 	l := days()
 	l.Table.Families = []Family{aged("f.1", 48*time.Hour), aged("young", time.Minute), aged("g.1", 72*time.Hour)}
@@ -388,8 +389,8 @@ func TestFilterOfSeveralFamiliesPasses(t *testing.T) {
 	same(t, map[string]bool{"f.1": true, "g.1": true}, crossed)
 }
 
-// Where nothing can be alive in the range, nothing is asked for.
-func TestNoRequestWhereNothingIsAlive(t *testing.T) {
+// If no event in the range can be live, the read sends no request.
+func TestNoRequestIfNothingIsLive(t *testing.T) {
 	for _, l := range []*Layout[sample]{days(), singles(), metrics()} {
 		l.Table.Families = []Family{aged("f.1", time.Hour), aged("g", 2*time.Hour)}
 		l.Columns = []Column{{Name: "v.1"}, {Name: "note", Family: 1}}
@@ -414,8 +415,8 @@ func TestNoRequestWhereNothingIsAlive(t *testing.T) {
 	}
 }
 
-// A cell that is rewritten in another class is gone from the first, with the
-// columns that it has no more; events of the same class and of other times stay.
+// Rewriting an event in another class removes its cells from the first class, including
+// optional columns that it no longer has. Events of the same class at other times stay.
 func TestClassesWithOptionalColumns(t *testing.T) {
 	for _, base := range []*Layout[sample]{days(), singles()} {
 		t.Run(base.Table.ID, func(t *testing.T) {
@@ -454,7 +455,7 @@ func TestClassesWithOptionalColumns(t *testing.T) {
 					latest, err := r.Latest(t.Context(), mortal{sample: sample{Series: "s"}})
 					must(t, err)
 					same(t, "2c class 2", mortalText(latest))
-					// An hour on, those of class 2 are left.
+					// An hour later, only those of class 2 are left.
 					want = slices.DeleteFunc(want, func(s string) bool { return s[len(s)-1] == '1' })
 					old := NewReader(bt.Client, l, clockAt(3603))
 					same(t, want, values(t, old, mortal{sample: sample{Series: "s"}}, day0, at(86400), mortalText))
@@ -464,9 +465,9 @@ func TestClassesWithOptionalColumns(t *testing.T) {
 	}
 }
 
-// A row of its own is replaced whole in all classes: also what is there under
-// another time, or in a column that the layout does not know.
-func TestRowOfAClassIsReplacedWhole(t *testing.T) {
+// A row of a single event is replaced entirely in all classes, including cells with
+// other timestamps and unknown columns.
+func TestRowOfClassIsReplacedEntirely(t *testing.T) {
 	base := singles()
 	base.Table.Families = classFamilies()
 	l := mortals(base)
@@ -481,8 +482,8 @@ func TestRowOfAClassIsReplacedWhole(t *testing.T) {
 	same(t, map[string]int{"short:v.1": 1}, columnsOf(t, bt.Client, "singles"))
 }
 
-// The order of two writings of one event holds also where the row goes on in
-// another request, which deletes what the first one has set.
+// Two writes of an event keep their order even if the row continues in another request,
+// which deletes what the first one set.
 func TestClassesAcrossRequests(t *testing.T) {
 	for _, base := range []*Layout[sample]{days(), singles()} {
 		base.Table.Families = classFamilies()
@@ -505,8 +506,8 @@ func TestClassesAcrossRequests(t *testing.T) {
 	}
 }
 
-// An event with an expiry is replaced whole, whichever of the two lives longer,
-// also if it has a column less.
+// An event with an expiry is replaced entirely, whichever version lives longer, even if
+// it has fewer columns.
 func TestExpiriesWithOptionalColumns(t *testing.T) {
 	for _, life := range []codec.Lifetime{{Timestamp: codec.TimestampExpiry}, {Timestamp: codec.TimestampShifted, Default: time.Hour}} {
 		for _, ends := range [][2]int{{100, 200}, {200, 100}, {100, 100}} {
@@ -531,9 +532,9 @@ func TestExpiriesWithOptionalColumns(t *testing.T) {
 	}
 }
 
-// Where somebody else has left several cells in a row of its own, the newest of
-// each column counts.
-func TestNewestCellOfARowCounts(t *testing.T) {
+// If another program has left several cells in a single-event row, the newest of each
+// column counts.
+func TestNewestCellOfRowCounts(t *testing.T) {
 	l := singles()
 	bt := newBigtable(t, l)
 	must(t, NewWriter(bt.Client, []*Layout[sample]{l}).Write(t.Context(), sample{Series: "s", Time: at(10), Value: 7, Note: []byte("n")}))
@@ -548,8 +549,8 @@ func TestNewestCellOfARowCounts(t *testing.T) {
 	same(t, "8n", sampleText(latest))
 }
 
-// The time of the writing is no part of the event: alone it is not worth a row,
-// and a row that has nothing else is no event.
+// The write time is not part of the event: it is not written without other columns, and
+// a row that contains nothing else is not an event.
 func TestWrittenAtAloneIsNoEvent(t *testing.T) {
 	for _, base := range []*Layout[sample]{days(), singles()} {
 		l := *base
@@ -570,8 +571,8 @@ func TestWrittenAtAloneIsNoEvent(t *testing.T) {
 	}
 }
 
-// A late event keeps the part that one family keeps longer, in each pattern; a
-// row that would have nothing is not written.
+// The part of a late event in a family that keeps events longer is stored, in each
+// pattern. A row that would be empty is not written.
 func TestLateEventInPart(t *testing.T) {
 	for _, l := range []*Layout[sample]{days(), singles(), metrics()} {
 		l.Table.Families = []Family{aged("f.1", 48*time.Hour), aged("young", time.Hour)}
@@ -595,9 +596,9 @@ func TestLateEventInPart(t *testing.T) {
 	}
 }
 
-// An event all of whose values are in the family that it is too late for is
-// refused, although another family would take it: it has nothing for that one.
-func TestNothingLeftOfALateEvent(t *testing.T) {
+// An event is refused if all of its values belong to a family that it is too late for,
+// although another family, for which it has none, would accept it.
+func TestLateEventWithoutOtherValues(t *testing.T) {
 	l := days()
 	l.Table.Families = []Family{aged("young", time.Hour), aged("old", 48*time.Hour)}
 	l.Columns = []Column{{Name: "v.1"}, {Name: "note", Family: 1}}
@@ -608,9 +609,9 @@ func TestNothingLeftOfALateEvent(t *testing.T) {
 	}
 }
 
-// Where the timestamps are those of the writing, a range of time is one of row
-// keys alone, and the age counts from the writing.
-func TestAgeFromTheWriting(t *testing.T) {
+// If timestamps are write times, only row keys select the time range, and the age
+// counts from the write.
+func TestAgeFromWriteTime(t *testing.T) {
 	l := singles()
 	family := aged("w", time.Hour)
 	family.Life.Timestamp = codec.TimestampWrite
@@ -632,8 +633,9 @@ func TestAgeFromTheWriting(t *testing.T) {
 	}
 }
 
-// Events of one time come in the order of their tie-breakers, whatever their classes.
-func TestTieBreakersOfClasses(t *testing.T) {
+// Events of the same time are in the order of their sequence numbers, whatever their
+// classes.
+func TestSequencesOfClasses(t *testing.T) {
 	type tied struct {
 		mortal
 		Sequence uint32
@@ -660,7 +662,7 @@ func TestTieBreakersOfClasses(t *testing.T) {
 	same(t, []string{"0 of class 1", "1 of class 2", "2 of class 1", "3 of class 2"}, got)
 }
 
-// expiring is days with a column for each sample, which expires Value seconds into
+// expiring returns days with one column per sample, which expires Value seconds into
 // day0.
 func expiring() *Layout[sample] {
 	l := days()
@@ -676,16 +678,16 @@ func expiring() *Layout[sample] {
 	return l
 }
 
-// What expires between the request and the look at the clock does not hide an older
-// event that lives longer.
-func TestLatestOnlyOfWhatExpires(t *testing.T) {
+// Data that expires between the request and the next look at the clock does not hide an
+// older event that lives longer.
+func TestLatestOnlyOfExpiringEvents(t *testing.T) {
 	l := expiring()
 	bt := newBigtable(t, l)
 	must(t, NewWriter(bt.Client, []*Layout[sample]{l}, clockAt(3)).WriteAll(t.Context(), []sample{
 		{Series: "s", Time: at(1), Value: 5000}, {Series: "s", Time: at(2), Value: 200},
 	}))
 	for _, o := range []ReadOptions{{}, {NewestFirst: true}, {LatestOnly: true}} {
-		now := at(100) // of the request
+		now := at(100) // time of the request
 		r := NewReader(bt.Client, l, Options{Now: func() time.Time {
 			defer func() { now = at(300) }()
 			return now
@@ -694,9 +696,9 @@ func TestLatestOnlyOfWhatExpires(t *testing.T) {
 	}
 }
 
-// Where the newest data expire between the request and the look at the clock, Latest asks
-// for the same rows again, and finds what lives on or nothing.
-func TestLatestAsksAgainForWhatExpired(t *testing.T) {
+// If the newest data expires between the request and the next look at the clock, Latest
+// requests the same rows again and finds an older event or none.
+func TestLatestRepeatsAfterExpiry(t *testing.T) {
 	l := metrics()
 	l.Table.Families = []Family{aged("f.1", 48*time.Hour)}
 	bt := newBigtable(t, l)

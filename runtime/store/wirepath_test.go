@@ -38,9 +38,9 @@ func TestClientsWithTheOptionsGetPlaceholders(t *testing.T) {
 	}
 }
 
-// A client that opens its connections itself, as those of services do, takes the
-// options too.
-func TestOptionsOfAClientWithoutAConnection(t *testing.T) {
+// A client that opens its own connections, like those in production, supports the
+// options, too.
+func TestClientOptionsWithoutConnection(t *testing.T) {
 	l := days()
 	bt := newBigtable(t, l)
 	opts := append(ClientOptions(),

@@ -18,7 +18,7 @@ import (
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
 
-// answering is a Bigtable whose answers a test writes.
+// answering is a Bigtable with answers from a test.
 type answering struct {
 	bigtablepb.UnimplementedBigtableServer
 	rows func(r *bigtablepb.MutateRowsRequest, stream bigtablepb.Bigtable_MutateRowsServer) error
@@ -38,14 +38,14 @@ func stores(stream bigtablepb.Bigtable_MutateRowsServer, entry int) error {
 	return stream.Send(&bigtablepb.MutateRowsResponse{Entries: []*bigtablepb.MutateRowsResponse_Entry{answer}})
 }
 
-// hang waits for the end of a call, and says why it ended.
+// hang waits for the end of a call and returns its cause.
 func hang(ctx context.Context) error {
 	<-ctx.Done()
 	return status.FromContextError(ctx.Err()).Err()
 }
 
-// onBothPaths runs a test with a writer whose client has the ClientOptions, and one
-// whose client has not.
+// onBothPaths runs a test with a writer whose client has ClientOptions, and one whose
+// client does not.
 func onBothPaths(t *testing.T, s *answering, opts Options, test func(t *testing.T, w *Writer[sample])) {
 	for name, connect := range map[string]func(context.Context, string, ...grpc.DialOption) (*bigtable.Client, error){
 		"wire": storetest.Connect, "ordinary": storetest.ConnectPlain,
@@ -60,7 +60,7 @@ func onBothPaths(t *testing.T, s *answering, opts Options, test func(t *testing.
 }
 
 // TestBulkKeepsToLimits writes more mutations to one row, and to many rows, than one
-// request may have. The server takes 4 MiB.
+// request may have. The server accepts 4 MiB.
 func TestBulkKeepsToLimits(t *testing.T) {
 	var cells, largest, requests atomic.Int64
 	s := &answering{rows: func(r *bigtablepb.MutateRowsRequest, stream bigtablepb.Bigtable_MutateRowsServer) error {
@@ -89,7 +89,7 @@ func TestBulkKeepsToLimits(t *testing.T) {
 		} {
 			cells.Store(0)
 			requests.Store(0)
-			const n = 120_000 // each sets a cell and deletes another
+			const n = 120_000 // each sets one cell and deletes another
 			events := make([]sample, n)
 			for i := range events {
 				events[i] = event(i)
@@ -102,9 +102,9 @@ func TestBulkKeepsToLimits(t *testing.T) {
 	})
 }
 
-// TestRequestsUnderWayAreBounded counts how many requests there are at once: the
-// first ones are not answered before as many have come as may.
-func TestRequestsUnderWayAreBounded(t *testing.T) {
+// TestConcurrentRequestsAreBounded counts concurrent requests. The first ones are
+// answered only after as many have arrived as may be concurrent.
+func TestConcurrentRequestsAreBounded(t *testing.T) {
 	const bound = 3
 	var now, most atomic.Int64
 	s := &answering{rows: func(r *bigtablepb.MutateRowsRequest, stream bigtablepb.Bigtable_MutateRowsServer) error {
@@ -116,7 +116,7 @@ func TestRequestsUnderWayAreBounded(t *testing.T) {
 		for begin := time.Now(); most.Load() < bound && time.Since(begin) < 10*time.Second; {
 			time.Sleep(time.Millisecond)
 		}
-		time.Sleep(20 * time.Millisecond) // one more would show
+		time.Sleep(20 * time.Millisecond) // time for one more to arrive
 		for i := range r.Entries {
 			if err := stores(stream, i); err != nil {
 				return err
@@ -137,12 +137,12 @@ func TestRequestsUnderWayAreBounded(t *testing.T) {
 	})
 }
 
-// TestUnknownIsSaidOfTheUnanswered has the server hang after half of the rows, until
-// the time is over. The ordinary client forgets the answers to the others.
-func TestUnknownIsSaidOfTheUnanswered(t *testing.T) {
+// TestUnansweredEntriesAreUnknown makes the server hang after half of the rows until
+// the timeout. The ordinary client loses the answers to the others.
+func TestUnansweredEntriesAreUnknown(t *testing.T) {
 	const rows = 20
 	s := &answering{rows: func(r *bigtablepb.MutateRowsRequest, stream bigtablepb.Bigtable_MutateRowsServer) error {
-		if len(r.Entries) == rows { // the rest may be sent again, where the server is the first to give up
+		if len(r.Entries) == rows { // the rest may be sent again if the server gives up first
 			for i := range rows / 2 {
 				if err := stores(stream, i); err != nil {
 					return err
@@ -173,9 +173,9 @@ func TestUnknownIsSaidOfTheUnanswered(t *testing.T) {
 	})
 }
 
-// TestClientsAreAskedOnce writes through a client that is a *bigtable.Client and one
-// that stands in for it, and counts what comes of it at the server.
-func TestClientsAreAskedOnce(t *testing.T) {
+// TestClientsAreProbedOnce writes with a *bigtable.Client and with a wrapper, and
+// counts the requests at the server.
+func TestClientsAreProbedOnce(t *testing.T) {
 	var requests atomic.Int64
 	s := &answering{rows: func(r *bigtablepb.MutateRowsRequest, stream bigtablepb.Bigtable_MutateRowsServer) error {
 		requests.Add(1)
@@ -210,9 +210,9 @@ func TestClientsAreAskedOnce(t *testing.T) {
 	}
 }
 
-// TestRefusalsOfTheServerAreKept ends the call while rows are tried again that the
-// server could not take yet: what it has said of the others stands.
-func TestRefusalsOfTheServerAreKept(t *testing.T) {
+// TestServerRejectionsAreKept ends the call while the writer retries rows that were
+// unavailable. The answers for the other rows are kept.
+func TestServerRejectionsAreKept(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	s := &answering{rows: func(r *bigtablepb.MutateRowsRequest, stream bigtablepb.Bigtable_MutateRowsServer) error {
@@ -246,12 +246,12 @@ func TestRefusalsOfTheServerAreKept(t *testing.T) {
 	}
 }
 
-// What was sent before, and may be stored, is not known to have failed when it is
-// refused.
-func TestRefusedWhenSentAgain(t *testing.T) {
+// An entry that was sent before and may be stored is not reported as Failed when it is
+// rejected.
+func TestRejectedRetryIsUnknown(t *testing.T) {
 	for _, c := range []struct {
-		first codes.Code // of each entry; the stream breaks off if it is OK
-		call  bool       // whether the whole call is refused then
+		first codes.Code // status of each entry; the stream breaks off if it is OK
+		call  bool       // then the whole call is rejected
 		want  Outcome
 	}{
 		{codes.OK, false, Unknown}, {codes.OK, true, Unknown},
