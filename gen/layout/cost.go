@@ -6,25 +6,25 @@ import (
 	"time"
 )
 
-// What a query is weighed by: a read of a day; of a table that keeps events for ever,
-// those of ten years.
+// The time range for which queries are compared: a read of one day or, for tables that
+// keep events forever, ten years of them.
 const (
 	usualRead = 24 * time.Hour
 	forever   = 10 * 365 * 24 * time.Hour
 )
 
-// rangeCost is how many events are as much work as one more range of rows. Our
-// judgement.
+// rangeCost is the number of events that cost as much as one more row range. Our
+// estimate.
 const rangeCost = 10
 
-// sameCost is up to which factor two tables answer a query with about the same work:
-// what is estimated is no better. Our judgement.
+// sameCost is the factor within which two tables answer a query at about the same cost,
+// because the estimates are not more precise. Our judgment.
 const sameCost = 4
 
-// cost estimates the work of an access path for a read of usual length: how many events the
-// server passes over or sends, and how many ranges of rows it looks for. So that tables
-// are weighed by their keys alone, all are taken to keep events for the horizon, and
-// an event of any pattern counts as one: which is best depends on what is done with it.
+// cost estimates the cost of an access path for a read of usual length, from the number
+// of events that the server skips or sends and the number of row ranges. It compares
+// tables by their keys alone: it assumes that all keep events for the horizon, and
+// counts an event of any pattern as one, because the best pattern depends on the use.
 func (t *Table) cost(l *Layout, p AccessPath, horizon time.Duration) float64 {
 	span := horizon
 	if p.Timed {
@@ -38,8 +38,8 @@ func (t *Table) cost(l *Layout, p AccessPath, horizon time.Duration) float64 {
 	return events + rangeCost*ranges
 }
 
-// seriesFound estimates how many series the rows of an access path are of: those that have the
-// values which narrow the rows down.
+// seriesFound estimates the number of series in the rows of an access path: those with
+// the values that restrict the rows.
 func (t *Table) seriesFound(l *Layout, p AccessPath) float64 {
 	narrowing := p.Before
 	if t.Pattern.Bucketed() {
@@ -63,8 +63,8 @@ func (t *Table) seriesFound(l *Layout, p AccessPath) float64 {
 	return max(1, found)
 }
 
-// valuesOf estimates how many values a series value has: as declared, or as many as
-// the other undeclared ones.
+// valuesOf estimates the number of values of a series value: as declared, or evenly
+// divided among the undeclared ones.
 func (l *Layout) valuesOf(series int) float64 {
 	if n := l.Series[series].Cardinality; n > 0 {
 		return float64(n)
@@ -80,7 +80,7 @@ func (l *Layout) valuesOf(series int) float64 {
 	return math.Pow(max(1, rest), 1/unknown)
 }
 
-// horizonOf returns how long the longest of some tables keeps events.
+// horizonOf returns how long the table that keeps events longest keeps them.
 func horizonOf(tables []*Table) time.Duration {
 	var out time.Duration
 	for _, t := range tables {

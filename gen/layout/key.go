@@ -18,7 +18,7 @@ func (r *resolver) key(t *Table, s *schema.Table) {
 	for i := range s.Segments {
 		segment, name, ok := r.segment(t, s, &s.Segments[i])
 		if !ok {
-			t.Unknown = true // it may be any of those that are missing
+			t.Unknown = true // the segment may be any of the missing ones
 			continue
 		}
 		if first, twice := seen[name]; twice && segment.Kind != ConstSegment {
@@ -26,7 +26,7 @@ func (r *resolver) key(t *Table, s *schema.Table) {
 		}
 		seen[name] = segment.Pos
 		if segment.Kind == SequenceSegment && t.Pattern == codec.BucketOffsets {
-			t.Sequence = true // it follows the time, in the qualifier
+			t.Sequence = true // it follows the time in the qualifier
 			continue
 		}
 		t.Segments = append(t.Segments, segment)
@@ -34,7 +34,7 @@ func (r *resolver) key(t *Table, s *schema.Table) {
 	r.checkSegments(t, s, seen)
 }
 
-// segment resolves one segment, and returns what it is called in messages.
+// segment resolves one segment and returns its description for messages.
 func (r *resolver) segment(t *Table, s *schema.Table, g *schema.Segment) (Segment, string, bool) {
 	out := Segment{Pos: g.Pos, Text: g.String()}
 	switch g.Kind {
@@ -45,7 +45,7 @@ func (r *resolver) segment(t *Table, s *schema.Table, g *schema.Segment) (Segmen
 		r.layout.Sequence = true
 		if t.Pattern.Bucketed() && t.Pattern != codec.BucketOffsets {
 			r.errorf(g.Pos, "use `pattern: bucket_offsets`, or one with a row per event, or a finer time precision",
-				"pattern %s has a row per bucket: a tie-breaker of single events has no place in its key", t.Pattern)
+				"pattern %s has one row per bucket: its key cannot contain the sequence of an event", t.Pattern)
 		}
 		return out, "the sequence", true
 	case schema.SegmentConst:
@@ -62,13 +62,13 @@ func (r *resolver) segment(t *Table, s *schema.Table, g *schema.Segment) (Segmen
 	return r.named(t, s, g)
 }
 
-// salt resolves a segment that spreads series over the tablets.
+// salt resolves a segment that distributes series over the tablets.
 func (r *resolver) salt(g *schema.Segment) (Segment, string, bool) {
 	out := Segment{Pos: g.Pos, Text: g.String(), Kind: SaltSegment, Buckets: g.Buckets.V}
 	for _, name := range g.Hash {
 		i := slices.IndexFunc(r.layout.Series, func(f Field) bool { return f.Name == name.V })
 		if i < 0 {
-			r.errorf(name.Pos, r.seriesHint(name.V), "%q is not a series value: a reader could not know the salt", name.V)
+			r.errorf(name.Pos, r.seriesHint(name.V), "%q is not a series value: a reader could not compute the salt", name.V)
 			continue
 		}
 		out.Salted = append(out.Salted, i)
@@ -76,14 +76,14 @@ func (r *resolver) salt(g *schema.Segment) (Segment, string, bool) {
 	return out, "the hash", true
 }
 
-// segmentTypes are the codec's types of key segments.
+// segmentTypes maps field types to the codec's segment types.
 var segmentTypes = map[schema.Type]codec.SegmentType{
 	schema.String: codec.StringSegment, schema.Bytes: codec.BytesSegment, schema.Bool: codec.BoolSegment,
 	schema.Int32: codec.Int32Segment, schema.Int64: codec.Int64Segment, schema.Uint32: codec.Uint32Segment, schema.Uint64: codec.Uint64Segment,
 	schema.Duration: codec.DurationSegment, schema.Timestamp: codec.TimestampSegment, schema.UUID: codec.UUIDSegment, schema.Enum: codec.EnumSegment,
 }
 
-// named resolves a segment with a name: a series value, or the metric.
+// named resolves a named segment: a series value or the metric.
 func (r *resolver) named(t *Table, s *schema.Table, g *schema.Segment) (Segment, string, bool) {
 	out := Segment{Pos: g.Pos, Text: g.String()}
 	name := g.Name.V
@@ -95,13 +95,13 @@ func (r *resolver) named(t *Table, s *schema.Table, g *schema.Segment) (Segment,
 	if name == "metric" {
 		for _, pos := range []diag.Pos{g.Encoding.Pos, g.Pad.Pos, g.Escape.Pos, g.Reverse.Pos} {
 			if pos.IsValid() {
-				r.errorf(pos, "leave it out", "the metric is a column name, and stands in the key as it is")
+				r.errorf(pos, "leave it out", "the metric is a column name, which the key contains unchanged")
 			}
 		}
 		out.Kind = MetricSegment
 		return out, "the metric", true
 	}
-	hint := "a segment is a series value, bucket, time, metric or {const: text}"
+	hint := "write a series value, bucket, time, metric or {const: text}"
 	if near, ok := diag.Nearest(name, r.segmentNames()); ok {
 		hint = fmt.Sprintf("did you mean %s?", diag.Code(near))
 	}
@@ -110,34 +110,34 @@ func (r *resolver) named(t *Table, s *schema.Table, g *schema.Segment) (Segment,
 		hint = timeHint(t, s)
 	}
 	if slices.ContainsFunc(r.layout.Fields, func(f Field) bool { return f.Name == name }) {
-		hint = fmt.Sprintf("%q is a field of the event; move it to series if it tells one series from another", name)
+		hint = fmt.Sprintf("%q is a field of the event; move it to series if it identifies the series", name)
 	}
 	r.errorf(g.Pos, hint, "key segment %q is not a series value", name)
 	return out, "", false
 }
 
-// timeHint says how the time of the event is written in a key.
+// timeHint says how to write the event time in a key.
 func timeHint(t *Table, s *schema.Table) string {
 	switch {
 	case slices.ContainsFunc(s.Segments, func(g schema.Segment) bool { return g.Kind == schema.SegmentTime || g.Kind == schema.SegmentBucket }):
-		return "leave it out: the key has the time of the event already"
+		return "leave it out: the key already contains the time of the event"
 	case t.Pattern.Bucketed():
 		return "the bucket of the event's time is `bucket`, or as in {bucket: unix_ms}"
 	}
 	return "the time of the event is `time`, or as in {time: unix_ms}"
 }
 
-// form resolves how a series value is written.
+// form resolves the encoding of a series value.
 func (r *resolver) form(t *Table, out *Segment, g *schema.Segment) {
 	typ, ok := segmentTypes[r.layout.Series[out.Series].Type]
 	if !ok {
-		return // reported with the series
+		return // reported at the series value
 	}
 	pos := g.Pos
 	if g.Encoding.IsSet() {
 		encoding, err := codec.ParseKeyEncoding(g.Encoding.V)
 		if err != nil {
-			return // the language has no other
+			return // the language has no other encodings
 		}
 		out.Form.Encoding, pos = encoding, g.Encoding.Pos
 	} else if t.Delimiter == "" {
@@ -154,7 +154,7 @@ func (r *resolver) form(t *Table, out *Segment, g *schema.Segment) {
 	}
 }
 
-// enumFits refuses a pad that the number of an enum value does not fit.
+// enumFits rejects a pad that is too small for the number of an enum value.
 func (r *resolver) enumFits(f *Field, form codec.KeyForm, pos diag.Pos) {
 	base := 10
 	if form.Encoding == codec.KeyHex {
@@ -163,14 +163,14 @@ func (r *resolver) enumFits(f *Field, form codec.KeyForm, pos diag.Pos) {
 	for _, v := range f.Enum {
 		if n := len(strconv.FormatInt(v.Number, base)); n > form.Pad {
 			r.errorf(pos, fmt.Sprintf("write %s, or more if the enum will grow", diag.Code(fmt.Sprintf("pad: %d", n))),
-				"series value %q: the number %d of %q has %d digits as %s: the writer would refuse it", f.Name, v.Number, v.Name, n, form.Encoding)
+				"series value %q: the number %d of %q has %d digits as %s: the writer would reject it", f.Name, v.Number, v.Name, n, form.Encoding)
 			return
 		}
 	}
 }
 
-// FixedSize returns the number of bytes that a segment has in every key as far as
-// that is known: those of fixed text, and of a series value of a fixed width.
+// FixedSize returns the number of bytes that a segment always takes: those of a
+// constant or of a series value of fixed width.
 func (l *Layout) FixedSize(g Segment) int {
 	if g.Kind != SeriesSegment {
 		return len(g.Const)
@@ -182,8 +182,7 @@ func (l *Layout) FixedSize(g Segment) int {
 	return g.Form.Fixed(typ)
 }
 
-// binaryEncoding is what a type is written in where the key has no delimiter and
-// the schema says nothing.
+// binaryEncoding returns the default encoding of a type in a key without a delimiter.
 func binaryEncoding(t codec.SegmentType) codec.KeyEncoding {
 	switch t {
 	case codec.StringSegment:
@@ -194,7 +193,7 @@ func binaryEncoding(t codec.SegmentType) codec.KeyEncoding {
 	return codec.KeyBinary
 }
 
-// segmentNames lists what a segment can be called.
+// segmentNames lists all valid segment names.
 func (r *resolver) segmentNames() []string {
 	names := []string{"bucket", "time", "metric"}
 	for _, f := range r.layout.Series {
@@ -211,7 +210,7 @@ func (r *resolver) timeKey(t *Table, g *schema.Segment) {
 	}
 	format, err := codec.ParseTimeFormat(text)
 	if err != nil {
-		r.errorf(g.Format.Pos, goLayout(text, r.layoutFor(t)), "%q is no time format for a key", text)
+		r.errorf(g.Format.Pos, goLayout(text, r.layoutFor(t)), "%q is not a time format for a key", text)
 		return
 	}
 	t.TimeKey = format
@@ -223,27 +222,27 @@ func (r *resolver) timeKey(t *Table, g *schema.Segment) {
 		if !pos.IsValid() {
 			pos = g.Pos
 		}
-		r.found.Errorf(pos, "a time of the form %q cannot tell events apart that are %s from each other: the later one would overwrite the other",
+		r.found.Errorf(pos, "the time format %q cannot distinguish events %s apart: the later one would overwrite the other",
 			text, schema.FormatDuration(r.layout.Precision)).Rule = "K13"
 		r.found[len(r.found)-1].Hint = r.finerTime(t, resolution)
 	}
 }
 
-// strftime are the parts of times as C and Python write them, and as Go does.
+// strftime maps the time elements of C and Python to those of Go.
 var strftime = strings.NewReplacer("%Y", "2006", "%m", "01", "%d", "02", "%j", "002", "%H", "15", "%M", "04", "%S", "05", "%F", "2006-01-02", "%T", "15:04:05")
 
-// goLayout returns the hint for a time format that is none: the same as Go writes it, if
-// it is written as for strftime, or a usual one.
+// goLayout returns a hint for an invalid time format: its translation if it is in
+// strftime syntax, else a usual one.
 func goLayout(text, usual string) string {
 	layout := strftime.Replace(text)
 	if _, err := codec.ParseTimeFormat(layout); err == nil && layout != text {
-		return fmt.Sprintf("write %s, the time layout of Go with the parts of 2006-01-02 15:04:05", diag.Code(schema.Quoted(layout)))
+		return fmt.Sprintf("write %s: Go's time layouts consist of parts of 2006-01-02 15:04:05", diag.Code(schema.Quoted(layout)))
 	}
-	return fmt.Sprintf("write a time layout of Go from the year on, such as %s, or unix_s, unix_ms, unix_us, unix_ns or binary", diag.Code(schema.Quoted(usual)))
+	return fmt.Sprintf("write a Go time layout that starts with the year, such as %s, or unix_s, unix_ms, unix_us, unix_ns or binary", diag.Code(schema.Quoted(usual)))
 }
 
-// defaultTime is the format of a time where the schema does not say: as fine as
-// the events are.
+// defaultTime returns the default format of a time, which is as fine as the schema's
+// precision.
 func (r *resolver) defaultTime(t *Table) string {
 	switch {
 	case r.layout.Precision%time.Microsecond != 0:
@@ -256,21 +255,21 @@ func (r *resolver) defaultTime(t *Table) string {
 	return "unix_ms"
 }
 
-// reversed returns a format whose newest time comes first.
+// reversed returns the format with the newest time first.
 func (r *resolver) reversed(f codec.TimeFormat, pos diag.Pos) codec.TimeFormat {
 	if f.Kind == codec.LayoutTime {
-		r.errorf(pos, "use a number, as in {time: unix_ms, reverse: true} or {bucket: unix_s, reverse: true}", "a time of the form %q cannot be reversed", f)
+		r.errorf(pos, "use a number, as in {time: unix_ms, reverse: true} or {bucket: unix_s, reverse: true}", "the time format %q cannot be reversed", f)
 		return f
 	}
 	f.Reverse = true
 	return f
 }
 
-// layouts are the layouts of times that are proposed, the coarsest first.
+// layouts are the proposed time layouts, coarsest first.
 var layouts = []string{"2006-01-02", "2006-01-02-15", "2006-01-02-1504", "2006-01-02-150405"}
 
-// layoutFor returns a layout of times that is as fine as events are, or else the format
-// of a time where the schema does not say.
+// layoutFor returns a time layout that is as fine as the schema's precision, or else
+// the default format.
 func (r *resolver) layoutFor(t *Table) string {
 	for _, layout := range layouts {
 		f, err := codec.ParseTimeFormat(layout)
@@ -281,8 +280,8 @@ func (r *resolver) layoutFor(t *Table) string {
 	return r.defaultTime(t)
 }
 
-// finerTime says how to make the time in the key, of a resolution, and the precision
-// agree: by a format that is as fine as events are, or coarser events.
+// finerTime proposes how to make the time in the key, of the given resolution, agree
+// with the precision: a finer format or a coarser precision.
 func (r *resolver) finerTime(t *Table, resolution time.Duration) string {
 	format := r.defaultTime(t)
 	if t.TimeKey.Kind == codec.LayoutTime {
@@ -290,7 +289,7 @@ func (r *resolver) finerTime(t *Table, resolution time.Duration) string {
 	}
 	hint := "use a finer format: " + diag.Code("time: "+schema.Quoted(format))
 	if day := 24 * time.Hour; resolution > 0 && resolution <= day && day%resolution == 0 {
-		hint += ", or let the writer truncate times, at the top: " + diag.Code("time: {precision: "+schema.FormatDuration(resolution)+"}")
+		hint += ", or truncate times in the writer, at the top of the schema: " + diag.Code("time: {precision: "+schema.FormatDuration(resolution)+"}")
 	}
 	return hint
 }
@@ -308,11 +307,11 @@ func (r *resolver) checkSegments(t *Table, s *schema.Table, seen map[string]diag
 			other := map[SegmentKind]string{BucketSegment: "the bucket", TimeSegment: "the time"}[g.Kind]
 			r.errorf(g.Pos, "write "+diag.Code(strings.TrimPrefix(last, "the ")), "pattern %s has %s in its key, not %s", t.Pattern, last, other)
 		case g.Kind == MetricSegment && !t.Metrics():
-			r.errorf(g.Pos, "leave metric out, or use pattern bucket_new_columns", "pattern %s keeps all fields of an event in one row: there is no metric in its key", t.Pattern)
+			r.errorf(g.Pos, "leave metric out, or use pattern bucket_new_columns", "pattern %s stores all fields of an event in one row: its key has no metric", t.Pattern)
 		case g.Kind == SequenceSegment && slices.ContainsFunc(t.Segments[i+1:], func(g Segment) bool { return g.Kind == SeriesSegment }):
-			r.errorf(g.Pos, "put it last: "+r.sequenceLast(s), "a tie-breaker before a series value: the rows of a series could not be told from those of another without a look at each")
+			r.errorf(g.Pos, "put it last: "+r.sequenceLast(s), "sequence precedes a series value: a read of one series would have to inspect the rows of all series")
 		case g.Kind == SequenceSegment && t.timeIndex() > slices.Index(t.kinds(), SequenceSegment):
-			r.errorf(g.Pos, "put it last: "+r.sequenceLast(s), "a tie-breaker before the time would keep events of a series apart")
+			r.errorf(g.Pos, "put it last: "+r.sequenceLast(s), "sequence precedes the time: the events of a series would not be in time order")
 		}
 	}
 	if _, ok := seen[last]; !ok {
@@ -320,13 +319,13 @@ func (r *resolver) checkSegments(t *Table, s *schema.Table, seen map[string]diag
 		r.errorf(s.Key, "end the segments with it: "+diag.Code(SegmentsText(append(s.SegmentTexts(), word))), "the key of a %s table needs %s", t.Pattern, last)
 	}
 	if _, ok := seen["the metric"]; !ok && t.Metrics() {
-		r.errorf(s.Key, "add it before the bucket: "+diag.Code(SegmentsText(beforeTime(s, "metric"))), "the key of a bucket_new_columns table needs the metric: each field has a row of its own")
+		r.errorf(s.Key, "add it before the bucket: "+diag.Code(SegmentsText(beforeTime(s, "metric"))), "the key of a bucket_new_columns table needs metric: each field has its own row")
 	}
 	r.checkAllSeries(t, s, seen)
 	r.checkBinaryBucket(t)
 }
 
-// checkAllSeries refuses a key that lacks series values.
+// checkAllSeries rejects a key that lacks series values.
 func (r *resolver) checkAllSeries(t *Table, s *schema.Table, seen map[string]diag.Pos) {
 	var missing, names []string
 	for _, f := range r.layout.Series {
@@ -340,7 +339,7 @@ func (r *resolver) checkAllSeries(t *Table, s *schema.Table, seen map[string]dia
 	}
 }
 
-// beforeTime returns the segments of a key with more of them in front of the time.
+// beforeTime returns the segments of a key with more of them before the time.
 func beforeTime(s *schema.Table, more ...string) []string {
 	i := slices.IndexFunc(s.Segments, func(g schema.Segment) bool { return g.Kind == schema.SegmentTime || g.Kind == schema.SegmentBucket })
 	texts := s.SegmentTexts()
@@ -350,14 +349,14 @@ func beforeTime(s *schema.Table, more ...string) []string {
 	return slices.Insert(texts, i, more...)
 }
 
-// sequenceLast proposes the segments of a key with the tie-breaker at their end.
+// sequenceLast proposes the segments of a key with the sequence at the end.
 func (r *resolver) sequenceLast(s *schema.Table) string {
 	const sequence = "{sequence: true}"
 	texts := slices.DeleteFunc(s.SegmentTexts(), func(text string) bool { return text == sequence })
 	return diag.Code(SegmentsText(append(texts, sequence)))
 }
 
-// seriesHint says what to write instead of a name that is no series value.
+// seriesHint proposes a series value instead of an unknown name.
 func (r *resolver) seriesHint(name string) string {
 	var names []string
 	for _, f := range r.layout.Series {
@@ -369,11 +368,11 @@ func (r *resolver) seriesHint(name string) string {
 	return "the series values are " + list(names)
 }
 
-// checkBinaryBucket refuses a label of no fixed width in a key without delimiter.
+// checkBinaryBucket rejects a label of variable width in a key without a delimiter.
 func (r *resolver) checkBinaryBucket(t *Table) {
 	if t.Delimiter == "" && t.Pattern.Bucketed() && t.BucketPos.IsValid() && t.Bucket.Width() == 0 && t.Bucket.Validate() == nil {
 		l := t.Bucket.Label
-		r.errorf(t.BucketPos, "pad it: "+diag.Code(schema.Quoted(l.Prefix+"%04d"+l.Suffix)), "the label %q has no fixed width: a key without a delimiter could not be taken apart", t.Bucket.Label)
+		r.errorf(t.BucketPos, "pad it: "+diag.Code(schema.Quoted(l.Prefix+"%04d"+l.Suffix)), "the label %q has a variable width: a key without a delimiter could not be parsed", t.Bucket.Label)
 	}
 }
 
@@ -386,20 +385,19 @@ func (t *Table) kinds() []SegmentKind {
 	return out
 }
 
-// timeIndex returns where the time or the bucket stands in the key.
+// timeIndex returns the index of the time or the bucket in the key.
 func (t *Table) timeIndex() int {
 	return slices.IndexFunc(t.Segments, func(g Segment) bool { return g.Kind == TimeSegment || g.Kind == BucketSegment })
 }
 
-// BeforeTime and AfterTime return the segments on the two sides of the time or
-// the bucket.
+// BeforeTime returns the segments before the time or the bucket.
 func (t *Table) BeforeTime() []Segment { return t.Segments[:max(0, t.timeIndex())] }
 
 // AfterTime returns the segments after the time or the bucket.
 func (t *Table) AfterTime() []Segment { return t.Segments[t.timeIndex()+1:] }
 
-// saltSplits returns where a new table is split whose keys begin with a salt: in
-// front of each salt but the first, or of as many as Bigtable takes, evenly.
+// saltSplits returns the split keys of a new table whose keys begin with a salt: one
+// before each salt except the first, or as many as Bigtable allows, evenly distributed.
 func saltSplits(t *Table) []string {
 	if len(t.Segments) == 0 || t.Segments[0].Kind != SaltSegment {
 		return nil
@@ -417,14 +415,12 @@ func saltSplits(t *Table) []string {
 	return out
 }
 
-// Sorted reports whether the keys of the table sort as the values of a segment
-// with a series value do.
+// Sorted reports whether the keys of the table sort by the value of a series segment.
 func (t *Table) Sorted(l *Layout, g Segment) bool {
 	return g.Form.Sorts(segmentTypes[l.Series[g.Series].Type], t.Delimiter)
 }
 
-// Width returns the bytes that a segment other than the time takes, whatever its
-// value; 0 if that varies.
+// Width returns the number of bytes of a segment other than the time; 0 if it varies.
 func (t *Table) Width(l *Layout, g Segment) int {
 	switch g.Kind {
 	case SeriesSegment:
@@ -439,14 +435,14 @@ func (t *Table) Width(l *Layout, g Segment) int {
 	return 0
 }
 
-// HasSequence reports whether the table has the tie-breaker of an event: in its keys or
-// in the names of its columns.
+// HasSequence reports whether the table stores the sequence of an event, in its keys or
+// column names.
 func (t *Table) HasSequence() bool {
 	return t.Sequence || slices.Contains(t.kinds(), SequenceSegment)
 }
 
-// Ties returns how many bytes a key has from the tie-breaker on, where the time stands
-// reversed and a tie-breaker after it; else 0.
+// Ties returns the number of bytes of a key from the sequence on, if the time is
+// reversed and the sequence follows it; else 0.
 func (t *Table) Ties(l *Layout) int {
 	first := slices.Index(t.kinds(), SequenceSegment)
 	if first < 0 || !t.TimeKey.Reverse {
@@ -459,7 +455,7 @@ func (t *Table) Ties(l *Layout) int {
 	return n + len(t.Delimiter)*(len(t.Segments)-first-1)
 }
 
-// SegmentName is what a segment is called in pictures.
+// SegmentName returns the name of a segment in drawings.
 func (t *Table) SegmentName(l *Layout, g Segment) string {
 	switch g.Kind {
 	case SeriesSegment:
@@ -479,7 +475,7 @@ func (t *Table) SegmentName(l *Layout, g Segment) string {
 	}
 }
 
-// KeyWriter returns a writer of the table's keys, or of their beginnings and ends.
+// KeyWriter returns a writer for the table's keys and their prefixes and suffixes.
 func (t *Table) KeyWriter() codec.KeyWriter {
 	w := codec.NewKeyWriter(nil, t.Delimiter)
 	if t.KeyFields != nil {
@@ -488,7 +484,7 @@ func (t *Table) KeyWriter() codec.KeyWriter {
 	return w
 }
 
-// FormOf returns how a series value is written in the key.
+// FormOf returns the encoding of a series value in the key.
 func (t *Table) FormOf(series int) codec.KeyForm {
 	for _, g := range t.Segments {
 		if g.Kind == SeriesSegment && g.Series == series {

@@ -9,15 +9,14 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
-// maxKeyDelimiter is the length of the longest delimiter of a row key schema, in
-// bytes. Source: Type.Struct.Encoding.DelimitedBytes of google.bigtable.admin.v2.
+// maxKeyDelimiter is the maximum length of the delimiter in a row key schema, in bytes.
+// Source: Type.Struct.Encoding.DelimitedBytes of google.bigtable.admin.v2.
 const maxKeyDelimiter = 50
 
-// keyFields resolves the row key schema that Bigtable is told of, and refuses keys
-// that it could not take apart. A key with a delimiter is DelimitedBytes: no field
-// has a byte that does not sort above the delimiter's first one. A binary key is
-// OrderedCodeBytes, as far as it is: its fields are escaped, with an end between
-// each two.
+// keyFields resolves the row key schema and rejects keys that GoogleSQL could not
+// parse. A key with a delimiter is DelimitedBytes: every byte of its fields must sort
+// above the delimiter's first byte. A binary key is OrderedCodeBytes, whose fields are
+// escaped and separated by terminators.
 func (r *resolver) keyFields(t *Table, pos diag.Pos) {
 	if len(t.Delimiter) > maxKeyDelimiter {
 		r.errorf(pos, "use a shorter one, such as `delimiter: \"#\"`", "the delimiter of a row key schema has at most %d bytes", maxKeyDelimiter)
@@ -42,32 +41,32 @@ func (r *resolver) keyFields(t *Table, pos diag.Pos) {
 	}
 }
 
-// keyFieldName refuses a name that a field cannot have.
+// keyFieldName rejects an invalid or duplicate field name.
 func (r *resolver) keyFieldName(t *Table, g Segment, name string) {
 	switch {
 	case slices.ContainsFunc(t.KeyFields, func(f codec.KeyField) bool { return strings.EqualFold(f.Name, name) }):
-		r.errorf(g.Pos, "name the series value differently", "row_key_schema: two segments of the key would be the column %q", name)
+		r.errorf(g.Pos, "name the series value differently", "row_key_schema: two segments of the key would have the column name %q", name)
 	case slices.ContainsFunc(t.Families, func(f Family) bool { return strings.EqualFold(f.Name, name) }):
-		r.errorf(g.Pos, "name the family differently, or the series value", "row_key_schema: the segment %q has the name of a column family, and GoogleSQL could not tell the two apart", name)
+		r.errorf(g.Pos, "name the family differently, or the series value", "row_key_schema: the segment %q has the name of a column family: GoogleSQL could not distinguish them", name)
 	}
 }
 
-// misfit returns why a segment does not fit a row key schema, and what to write
-// instead; nothing if it does.
+// misfit returns why a segment does not fit a row key schema and what to write instead,
+// or empty strings.
 func (r *resolver) misfit(t *Table, g Segment, last bool) (reason, hint string) {
 	samples, what := t.Samples(r.layout, g)
 	switch {
 	case t.Delimiter == "" && last:
 		return r.misfitEnd(t, g, samples, what)
 	case t.Delimiter == "" && !r.terminated(g):
-		return what + " is neither escaped nor followed by the mark of its end, as ordered code wants it of all segments but the last",
+		return what + " is neither escaped nor terminated, which ordered code requires of all segments except the last",
 			"leave row_key_schema out, or give the key a delimiter and segments of text"
 	case t.Delimiter == "":
 		return "", ""
 	case g.Form.Escape:
-		return what + " is escaped, and would be read with its escapes", "leave escape out: what contains the delimiter is then refused; or write encoding: hex"
+		return what + " is escaped, and GoogleSQL would not unescape it", "leave escape out, so that the writer rejects values with the delimiter, or write encoding: hex"
 	case r.inBytes(t, g):
-		return what + " is a fixed number of bytes, any of which may be the delimiter or sort below it", "write it as text, for instance with encoding: hex"
+		return what + " has a fixed number of bytes, which may equal the delimiter or sort below it", "write it as text, for example with encoding: hex"
 	}
 	for _, s := range samples {
 		if s == "" {
@@ -85,20 +84,19 @@ func (r *resolver) misfit(t *Table, g Segment, last bool) (reason, hint string) 
 func (r *resolver) misfitEnd(t *Table, g Segment, samples []string, what string) (reason, hint string) {
 	switch {
 	case r.terminated(g):
-		return what + " comes last, and the mark of its end would be taken for the beginning of one more segment", "put the bucket or the time last, as text"
+		return what + " comes last, so its terminator would be read as the start of another segment", "put the bucket or the time last, as text"
 	case r.inBytes(t, g), strings.Contains(strings.Join(samples, ""), "\x00"):
-		return what + " can contain zeros, which are not escaped as ordered code wants it", `write it as text, as in {bucket: "2006-01-02"} or {time: unix_ms}`
+		return what + " can contain zero bytes, which are not escaped as ordered code requires", `write it as text, as in {bucket: "2006-01-02"} or {time: unix_ms}`
 	}
 	return "", ""
 }
 
-// terminated reports whether a segment of a binary key is followed by the mark
-// of its end.
+// terminated reports whether a binary key terminates the segment.
 func (r *resolver) terminated(g Segment) bool {
 	return g.Kind == SeriesSegment && g.Form.Terminated(segmentTypes[r.layout.Series[g.Series].Type])
 }
 
-// inBytes reports whether a segment is a fixed number of bytes of any value.
+// inBytes reports whether a segment has a fixed number of arbitrary bytes.
 func (r *resolver) inBytes(t *Table, g Segment) bool {
 	switch g.Kind {
 	case SeriesSegment:

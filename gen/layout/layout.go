@@ -1,9 +1,10 @@
-// Package layout decides what a schema means on Bigtable: key segments and
-// their encodings, bucket arithmetic, families, columns, what a cell's
-// timestamp stands for, the garbage collection rule and what it leaves alive.
-// A Layout is plain data, fully resolved. Rules, emitted code, explanations and
-// set-up read it, and work nothing out for themselves. It knows nothing of YAML
-// or of Go source; positions are carried along for messages alone.
+// Package layout decides how a schema is stored in Bigtable: key segments and their
+// encodings, buckets, families, columns, the meaning of cell timestamps, garbage
+// collection rules and the cells that they keep.
+//
+// A [Layout] is plain data and fully resolved. Lint rules, code generation,
+// explanations and setup read it and decide nothing themselves. The package knows
+// neither YAML nor Go source; it carries positions only for messages.
 package layout
 
 import (
@@ -15,24 +16,24 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
-// Layout is one schema on Bigtable.
+// Layout describes how one schema is stored in Bigtable.
 type Layout struct {
 	File      string
-	Source    string // the file as generated code records it; its base name if empty
-	Project   string // the btgen.yaml that names it, likewise; empty without one
+	Source    string // the file that generated code names; its base name if empty
+	Project   string // the btgen.yaml that lists it; empty if none does
 	Package   string // Go package of the generated code
 	Name      string // prefix of the generated names
 	NamePos   diag.Pos
 	Doc       string
-	Series    []Field       // what tells one series from another
-	Fields    []Field       // what an event carries
-	Precision time.Duration // what event times are truncated to
-	Expect    Expect        // the load that is declared
-	Sequence  bool          // events carry a tie-breaker
-	Classes   []string      // TTL classes that an event chooses from; nil if there are none
-	Tables    []*Table      // every event goes to each of them
-	Read      *Table        // the table that a single series is read from
-	Queries   []Query       // what else is read, in the order of the schema
+	Series    []Field       // the values that identify a series
+	Fields    []Field       // the values of an event
+	Precision time.Duration // event times are truncated to it
+	Expect    Expect        // the declared load
+	Sequence  bool          // events have a sequence number
+	Classes   []string      // TTL classes of events; nil if there are none
+	Tables    []*Table      // every event is written to all of them
+	Read      *Table        // reads of a single series use it
+	Queries   []Query       // other reads, in the order of the schema
 }
 
 // Field is a series value or a field of the event.
@@ -47,8 +48,9 @@ type Field struct {
 	Enum     codec.Enum // the values of an enum
 	EnumPos  []diag.Pos // of each value of an enum
 	Number   int        // protobuf field number; 0 if there is none
-	Example  any        // for drawings and example events, as Default; nil if there is none
-	// Cardinality is about how many values a series value has; 0 if that is not known.
+	Example  any        // for drawings and example events, like Default; nil if there is none
+	// Cardinality is the approximate number of distinct values of a series value; 0 if
+	// unknown.
 	Cardinality int64
 }
 
@@ -61,27 +63,27 @@ type Table struct {
 	PatternPos diag.Pos
 	Delimiter  string // between the segments of the row key
 	Segments   []Segment
-	Unknown    bool // whether the key has a segment besides that was not understood
+	Unknown    bool // the key has another segment that is invalid
 	KeyPos     diag.Pos
-	Bucket     codec.Bucket     // patterns with buckets
-	BucketPos  diag.Pos         // of the bucket's label, or of the bucket
-	WidthPos   diag.Pos         // of the bucket's width
-	TimeKey    codec.TimeFormat // patterns with a row per event
-	Sequence   bool             // bucket_offsets: the tie-breaker follows the time in the qualifier
-	Families   []Family         // one for each of Layout.Classes, in their order, if events have classes
-	Columns    []Column         // in the order of the fields, or of a serialized event; then those for the write time
+	Bucket     codec.Bucket     // for patterns with buckets
+	BucketPos  diag.Pos         // position of the bucket's label, or of the bucket
+	WidthPos   diag.Pos         // position of the bucket's width
+	TimeKey    codec.TimeFormat // for patterns with a row per event
+	Sequence   bool             // for bucket_offsets: the sequence follows the time in the qualifier
+	Families   []Family         // one per element of Layout.Classes, in order, if events have classes
+	Columns    []Column         // in the order of the fields, or of a serialized event; then those of the write time
 	Blob       Format           // of a serialized event
-	// Slots is how many events of a series a bucket can hold: one for every
-	// instant at the schema's precision.
+	// Slots is the maximum number of events of a series in a bucket: one per instant at
+	// the schema's precision.
 	Slots int64
-	// MaxCells is the most cells that a column of a row can hold.
+	// MaxCells is the maximum number of cells in a column of a row.
 	MaxCells int64
-	Splits   []string // row keys at which a new table is split, sorted
-	// KeyFields is how GoogleSQL reads the segments of the key, one for each; nil
-	// unless the schema wants it to.
+	Splits   []string // split keys of a new table, sorted
+	// KeyFields are the fields of the row key schema, one per segment; nil unless the
+	// schema requests one.
 	KeyFields []codec.KeyField
-	// Protected says whether the table is protected from deletion; nil where the schema
-	// leaves that to others.
+	// Protected says whether the table is protected from deletion; nil if the schema
+	// does not specify it.
 	Protected *bool
 	Allow     []Allowance
 }
@@ -89,12 +91,12 @@ type Table struct {
 // Serialized reports whether an event is one value with all its fields.
 func (t *Table) Serialized() bool { return t.Blob != "" }
 
-// Offset is how the times of events stand in the qualifiers of bucket_offsets.
+// Offset returns the encoding of event times in the qualifiers of bucket_offsets.
 func (t *Table) Offset(l *Layout) codec.Offset {
 	return codec.Offset{Bucket: t.Bucket, Precision: l.Precision, Sequence: t.Sequence}
 }
 
-// Finest returns the finest precision of times that the table can tell apart.
+// Finest returns the finest precision at which the table can distinguish event times.
 func (t *Table) Finest() time.Duration {
 	switch {
 	case t.Pattern == codec.BucketOffsets:
@@ -105,10 +107,10 @@ func (t *Table) Finest() time.Duration {
 	return t.TimeKey.Resolution()
 }
 
-// Metrics reports whether each field has a row of its own.
+// Metrics reports whether each field has its own row.
 func (t *Table) Metrics() bool { return t.Pattern == codec.BucketNewColumns }
 
-// RowsPerEvent returns how many rows an event with all fields is written to.
+// RowsPerEvent returns the number of rows of an event with all fields.
 func (t *Table) RowsPerEvent() int {
 	if t.Metrics() {
 		return len(t.Columns)
@@ -116,30 +118,30 @@ func (t *Table) RowsPerEvent() int {
 	return 1
 }
 
-// SegmentKind says what stands in a segment of the row key.
+// SegmentKind is the kind of a key segment.
 type SegmentKind int
 
 // The kinds of key segments.
 const (
 	SeriesSegment   SegmentKind = iota // a series value
 	MetricSegment                      // the column name of a field
-	ConstSegment                       // fixed text
+	ConstSegment                       // a constant string
 	BucketSegment                      // the label of the bucket
 	TimeSegment                        // the time of the event
 	SaltSegment                        // a hash of series values
-	SequenceSegment                    // the tie-breaker of the event
+	SequenceSegment                    // the sequence number of the event
 )
 
 // Segment is one part of the row key.
 type Segment struct {
 	Pos    diag.Pos
-	Text   string // as the schema has it
+	Text   string // as in the schema
 	Kind   SegmentKind
 	Series int           // SeriesSegment: index into Layout.Series
-	Form   codec.KeyForm // SeriesSegment: how the value is written
+	Form   codec.KeyForm // SeriesSegment: encoding of the value
 	Const  string        // ConstSegment
-	Salted []int         // SaltSegment: the series values that it is made from
-	// Buckets is how many salts there are.
+	Salted []int         // SaltSegment: indexes of the hashed series values
+	// Buckets is the number of salts.
 	Buckets int
 }
 
@@ -149,63 +151,61 @@ type Family struct {
 	Name  string
 	GC    codec.GCRule
 	GCPos diag.Pos
-	// HasGC is false where the schema says nothing of a time to live.
+	// HasGC is false if the schema does not specify a time to live.
 	HasGC     bool
 	Strategy  Strategy
-	Life      codec.Lifetime       // what the timestamps of cells are, and which are alive
-	Class     int                  // the TTL class of its events, counted from 1; 0 if they have none
-	WrittenAt schema.Value[string] // the column for the true write time, if there is one
+	Life      codec.Lifetime       // meaning of cell timestamps, and which cells are live
+	Class     int                  // TTL class of its events, counting from 1; 0 if they have none
+	WrittenAt schema.Value[string] // column of the write time, if there is one
 }
 
-// What is in a column that has no field.
+// Values of Column.Field for columns without a field.
 const (
 	WholeEvent = -1 // a serialized event
-	WrittenAt  = -2 // the true write time
+	WrittenAt  = -2 // the write time
 )
 
-// Column is one column of a table, or one metric where data are qualifiers.
+// Column is one column of a table, or one metric if data are qualifiers.
 type Column struct {
 	Pos       diag.Pos
 	Qualifier string
 	Field     int  // index into Layout.Fields, or WholeEvent or WrittenAt
-	Family    int  // index into Table.Families; where events have classes, each family has every column
-	Text      bool // the datum is text, not binary
+	Family    int  // index into Table.Families; if events have classes, each family has every column
+	Text      bool // the datum is encoded as text, not binary
 }
 
-// Format is how a serialized event is written.
+// Format is the format of a serialized event.
 type Format string
 
-// The formats.
 const (
 	Protobuf Format = "protobuf"
 	JSONText Format = "json"
 )
 
-// Allowance excuses a rule, with a reason.
+// Allowance is an allow entry of the schema: an exception to a rule, with a reason.
 type Allowance struct {
 	Pos    diag.Pos
 	Rule   string
 	Reason string
 }
 
-// Allows reports whether the schema excuses the rule for t.
+// Allows reports whether the schema allows t to break the rule.
 func (t *Table) Allows(rule string) bool { return allows(t.Allow, rule) }
 
-// allows reports whether a rule is among those that are excused.
 func allows(allowed []Allowance, rule string) bool {
 	return slices.ContainsFunc(allowed, func(a Allowance) bool { return a.Rule == rule })
 }
 
-// HasVariable reports whether events have fields whose length varies, so that it
-// must be known to tell their size.
+// HasVariable reports whether events have fields of variable length, whose size must be
+// declared.
 func (l *Layout) HasVariable() bool {
 	return slices.ContainsFunc(l.Fields, func(f Field) bool {
 		return f.Type == schema.String || f.Type == schema.Bytes || f.Type == schema.JSON
 	})
 }
 
-// Explicit reports whether protobuf writes the field even if it is zero: what
-// lacks it is then known to be absent, and a UUID always has its 16 bytes.
+// Explicit reports whether protobuf writes the field even if it is zero, so that an
+// absent value is distinct. A UUID always has 16 bytes.
 func (f *Field) Explicit() bool {
 	return f.Optional || f.Default != nil || f.Type == schema.Timestamp || f.Type == schema.Enum || f.Type == schema.UUID
 }

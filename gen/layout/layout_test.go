@@ -20,7 +20,7 @@ func compare(t *testing.T, want, got any) {
 	}
 }
 
-// resolve resolves the tables, below a schema with the precision.
+// resolve resolves tables below a schema with the given precision.
 func resolve(t *testing.T, precision, tables string) *Layout {
 	t.Helper()
 	s, found := schema.Parse("event.yaml", fmt.Appendf(nil, `btgen: v1
@@ -41,7 +41,7 @@ tables:
 	return nil
 }
 
-// cells is a table of new cells with a bucket and a ttl.
+// cells returns a table with bucket_new_cells.
 func cells(bucket, ttl string) string {
 	return fmt.Sprintf(`  cells: {pattern: bucket_new_cells, key: {delimiter: "#", segments: [host, id, bucket]}, bucket: %s, family: m, ttl: %s}
 `, bucket, ttl)
@@ -101,7 +101,7 @@ func TestRetention(t *testing.T) {
 		"{any_of: [{max_age: 30d}, {max_age: 1d}]}":                               {{MaxAge: day}},
 		"{all_of: [{max_age: 30d}, {max_age: 1d}]}":                               {{MaxAge: 30 * day}},
 		"{all_of: [{max_age: 1d}, {max_versions: 3}]}":                            {{MaxAge: day}, {Versions: 3}},
-		"{all_of: [{max_age: 1d}, {max_versions: 60}]}":                           nil, // a bucket holds no more
+		"{all_of: [{max_age: 1d}, {max_versions: 60}]}":                           nil, // a bucket never has more
 		"{max_versions: 60}":                                                      nil,
 		"{any_of: [{max_age: 30d}, {max_versions: 60}]}":                          {{MaxAge: 30 * day}},
 		"{all_of: [{max_age: 1d}, {all_of: [{max_age: 2d}, {max_versions: 1}]}]}": {{MaxAge: 2 * day}, {Versions: 1}},
@@ -120,7 +120,7 @@ func TestCheapest(t *testing.T) {
 		rows     = "  rows: {pattern: single_serialized, key: {delimiter: \"#\", segments: [host, id, time]}, family: m, ttl: {keep: forever}}\n"
 	)
 	for tables, want := range map[string]string{
-		columns + rows: "rows", rows + columns: "rows", // in which an event is replaced
+		columns + rows: "rows", rows + columns: "rows", // rows replace an event that is written again
 		numbered + columns: "numbered", columns + numbered: "numbered",
 		cells("1h", "{keep: forever}") + rows: "cells", rows + cells("1h", "{keep: forever}"): "rows", // the first of equals
 		numbered: "numbered",
@@ -131,7 +131,7 @@ func TestCheapest(t *testing.T) {
 	}
 }
 
-// TestTimeKey: a time without a format is as fine as events are.
+// A time without a format has the precision of the schema.
 func TestTimeKey(t *testing.T) {
 	for precision, want := range map[string]codec.TimeKind{
 		"1d": codec.UnixMillis, "1ms": codec.UnixMillis, "500us": codec.UnixMicros, "1us": codec.UnixMicros, "100ns": codec.UnixNanos,
@@ -153,7 +153,7 @@ func TestColumns(t *testing.T) {
 	compare(t, []string{"cells a 0 false", "cells bb 1 true", "rows event -1 false"}, got)
 }
 
-// A table whose keys begin with a salt is split in front of the salts.
+// A table whose keys begin with a salt is split at the salts.
 func TestSaltSplits(t *testing.T) {
 	table := func(key string) []string {
 		return resolve(t, "1m", fmt.Sprintf("  t: {pattern: bucket_new_cells, key: {%s}, bucket: 1h, family: m, ttl: {max_age: 1d}}\n", key)).Tables[0].Splits

@@ -10,43 +10,43 @@ import (
 	"github.com/btgen-dev/btgen/gen/schema"
 )
 
-// Query is one way that events are read: of all series that have some values.
+// Query is a way to read events: those of all series with given values.
 type Query struct {
 	Pos     diag.Pos
 	Name    string
 	Doc     string
-	By      []int  // the series values that are given, in the order of the schema's list
+	By      []int  // the specified series values, in the order of the schema's list
 	Scan    string // why a full scan is allowed; empty if it is not
 	ScanPos diag.Pos
-	Allow   []Allowance // of rules about queries
-	Table   *Table      // the one that the schema names, or that answers it best
-	Named   diag.Pos    // where the schema names the table; no place if it does not
+	Allow   []Allowance // exceptions to rules about queries
+	Table   *Table      // the table that the schema names or, if it names none, the best one
+	Named   diag.Pos    // where the schema names the table, if it does
 	Path    AccessPath
-	// FilteredBy are the names of the series values by which rows are filtered out: the
-	// ranges hold some with other values.
+	// FilteredBy are the names of the series values by which rows are filtered, because
+	// the row ranges contain rows with other values.
 	FilteredBy []string
 }
 
-// Allows reports whether the schema excuses the rule for q.
+// Allows reports whether the schema allows q to break the rule.
 func (q *Query) Allows(rule string) bool { return allows(q.Allow, rule) }
 
-// AccessPath is how a table answers a query: which rows are read.
+// AccessPath describes which rows of a table a query reads.
 type AccessPath struct {
-	// Before are the segments in front of the time that are known: all of them, if
-	// Timed is set, or those in front of the first that is not.
+	// Before are the known segments before the time: all of them if Timed is set, else
+	// those before the first unknown one.
 	Before []Segment
-	// After are the segments right behind the time that are known.
+	// After are the known segments right after the time.
 	After []Segment
-	// Timed says that the time follows what is known, so that a range of time is
-	// a range of rows. If not, the server walks all times of what it finds.
+	// Timed is set if the time follows the known segments, so that a time range is a
+	// row range. If not, the server scans all times of these rows.
 	Timed bool
-	// Whole says that nothing follows After: the rows are those of one series.
+	// Whole is set if nothing follows After: the rows belong to one series.
 	Whole bool
-	// Salts is how many salts there are, each a range of its own, where the values
-	// that a salt in front of the time is made from are not all given; else 1.
+	// Salts is the number of salts, each with its own range, if the query does not
+	// specify all values that a salt before the time hashes; else 1.
 	Salts int
-	// Filtered are the series values that are given and stand in none of these
-	// segments: of the rows that are found, those with others are passed over.
+	// Filtered are the specified series values that are in none of these segments: rows
+	// with other values must be filtered out.
 	Filtered []int
 }
 
@@ -61,7 +61,7 @@ func (t *Table) path(by []int) AccessPath {
 	return p
 }
 
-// rowsOf is path without what is checked.
+// rowsOf is path without checks.
 func (t *Table) rowsOf(by []int) AccessPath {
 	p := AccessPath{Salts: 1}
 	for _, g := range t.BeforeTime() {
@@ -84,8 +84,8 @@ func (t *Table) rowsOf(by []int) AccessPath {
 	return p
 }
 
-// known reports whether a segment can be written where some series values are
-// given. The metric can: a reader goes through the fields.
+// known reports whether a reader can write a segment if it knows some series values. It
+// can always write the metric by iterating over the fields.
 func (g Segment) known(by []int) bool {
 	switch g.Kind {
 	case SeriesSegment:
@@ -98,48 +98,48 @@ func (g Segment) known(by []int) bool {
 	return true
 }
 
-// hasSeries reports whether a series value is among segments.
+// hasSeries reports whether segments contain a series value.
 func hasSeries(segments []Segment, series int) bool {
 	return slices.ContainsFunc(segments, func(g Segment) bool { return g.Kind == SeriesSegment && g.Series == series })
 }
 
-// hasKind reports whether a segment of a kind is among segments.
+// hasKind reports whether segments contain one of the given kind.
 func hasKind(segments []Segment, kind SegmentKind) bool {
 	return slices.ContainsFunc(segments, func(g Segment) bool { return g.Kind == kind })
 }
 
-// Filtered returns the series values that a query gives and that are not among the
-// segments of its access path: of the rows that it finds, those with others are passed over.
+// Filtered returns the specified series values that are not among the segments of the
+// access path: rows with other values must be filtered out.
 func (q *Query) Filtered() []int { return q.Path.Filtered }
 
-// Contiguous reports whether the rows of all times are asked for, and those of a
-// series follow one another.
+// Contiguous reports whether the query reads rows of all times and the rows of each
+// series are adjacent.
 func (q *Query) Contiguous() bool {
 	return !q.Path.Timed && !slices.ContainsFunc(q.Table.AfterTime(), func(g Segment) bool { return g.Kind == SeriesSegment })
 }
 
-// ByKeys reports whether the rows of a query are found by a filter of their keys:
-// where its ranges hold others, or where the time is looked for in the keys.
+// ByKeys reports whether the query filters row keys, because its ranges contain other
+// rows or because the keys select the time.
 func (q *Query) ByKeys(l *Layout) bool { return len(q.Filtered()) > 0 || q.timeInKeys(l) }
 
-// timeInKeys reports whether rows of all times are asked for and it is their keys that
-// say when events are.
+// timeInKeys reports whether the query reads rows of all times and their keys select
+// the time.
 func (q *Query) timeInKeys(l *Layout) bool {
 	return !q.Path.Timed && !q.Table.Shape(l).ByTimestamp()
 }
 
-// PatternPart is what a pattern for keys has for a segment.
+// PatternPart is the part of a key pattern for a segment.
 type PatternPart int
 
 const (
 	AnyPart        PatternPart = iota // any value
-	BytesPart                         // any value of the width of the segment
-	TerminatedPart                    // any value of no fixed width in a binary key
+	BytesPart                         // any value of the segment's width
+	TerminatedPart                    // any value of variable width in a binary key
 	TimePart                          // the time or the bucket
-	KnownPart                         // the value that is given
+	KnownPart                         // the specified value
 )
 
-// PatternPart returns what the pattern for the keys of the query has for a segment.
+// PatternPart returns the part of the query's key pattern for a segment.
 func (q *Query) PatternPart(l *Layout, g Segment) PatternPart {
 	switch {
 	case g.Kind == BucketSegment, g.Kind == TimeSegment:
@@ -154,8 +154,8 @@ func (q *Query) PatternPart(l *Layout, g Segment) PatternPart {
 	return AnyPart
 }
 
-// unsalted leaves the salt of an access path out if nothing behind it narrows the rows
-// down: all salts are then one range.
+// unsalted drops the salt of an access path if nothing after it restricts the rows: all
+// salts are then one range.
 func (p AccessPath) unsalted() AccessPath {
 	i := slices.IndexFunc(p.Before, func(g Segment) bool { return g.Kind == SaltSegment })
 	if p.Salts > 1 && !hasKind(p.Before[i:], SeriesSegment) {
@@ -164,8 +164,8 @@ func (p AccessPath) unsalted() AccessPath {
 	return p
 }
 
-// trimmed leaves out the end of what is known behind the time where it says
-// nothing: fixed text, and a salt of what stands before it.
+// trimmed drops the end of the known segments after the time if it does not restrict
+// the rows: constants, and a salt of values before it.
 func (p AccessPath) trimmed() AccessPath {
 	for n := len(p.After); n > 0; n-- {
 		g := p.After[n-1]
@@ -179,25 +179,26 @@ func (p AccessPath) trimmed() AccessPath {
 	return p
 }
 
-// scans reports whether no series value that a query gives narrows the rows down.
-// Behind the time it does where the rows of buckets are named; where each event
-// has a row, the server walks those of all series.
+// scans reports whether no specified series value restricts the rows. Values after the
+// time restrict them if reads name the rows of buckets; if each event has a row, the
+// server scans the rows of all series.
 func (t *Table) scans(p AccessPath) bool {
 	return !hasKind(p.Before, SeriesSegment) && !(t.Pattern.Bucketed() && hasKind(p.After, SeriesSegment))
 }
 
-// Unbounded reports whether the values that the query gives do not narrow the rows down,
-// even where it asks for all series.
+// Unbounded reports whether the specified values do not restrict the rows, even if the
+// query reads all series.
 func (q *Query) Unbounded() bool { return q.Table.scans(q.Path) }
 
-// Scans reports whether the query reads rows that it does not ask for, since no series
-// value that it gives narrows them down. One of all series asks for all rows in its
-// range of time.
+// Scans reports whether the query reads rows that it does not return, because no
+// specified series value restricts them. A query of all series returns all rows in its
+// time range.
 func (q *Query) Scans() bool {
 	return q.Table.scans(q.Path) && !(len(q.By) == 0 && q.Path.Timed)
 }
 
-// filteredBy returns the names of the series values by which an access path passes over rows.
+// filteredBy returns the names of the series values by which an access path filters
+// rows.
 func (t *Table) filteredBy(l *Layout, p AccessPath) []string {
 	var names []string
 	for i, f := range l.Series {
@@ -208,8 +209,8 @@ func (t *Table) filteredBy(l *Layout, p AccessPath) []string {
 	return names
 }
 
-// Unbound returns the series value in front of the time that is not given; false
-// if there is none.
+// Unbound returns the first series value before the time that the query does not
+// specify; false if there is none.
 func (p AccessPath) Unbound(t *Table) (series int, found bool) {
 	if p.Timed {
 		return 0, false
@@ -219,32 +220,33 @@ func (p AccessPath) Unbound(t *Table) (series int, found bool) {
 	return rest[max(0, i)].Series, true
 }
 
-// serves reports whether a table can answer a query by its access path.
+// serves reports whether a table can answer a query with its access path.
 func (t *Table) serves(l *Layout, p AccessPath, by []int) bool { return t.unserved(l, p, by) == "" }
 
-// unserved says why a table cannot answer a query by its access path; nothing if it can.
+// unserved returns why a table cannot answer a query with its access path; empty if it
+// can.
 func (t *Table) unserved(l *Layout, p AccessPath, by []int) string {
 	single := len(by) == len(l.Series)
 	switch {
 	case t.Unordered() && !single:
-		return "labels are not padded, so that rows of several series are in no order of time"
-	case !t.Metrics(), !hasKind(t.Segments, MetricSegment): // an error of the key
+		return "its labels are not padded, so the rows of several series are not in time order"
+	case !t.Metrics(), !hasKind(t.Segments, MetricSegment): // the key has an error
 		return ""
 	case p.Salts > 1:
-		return "the fields of an event are rows under a salt of values that are not given"
+		return "the fields of an event are rows, with a salt of unspecified values"
 	case !hasKind(p.Before, MetricSegment) && !hasKind(p.After, MetricSegment):
-		return fmt.Sprintf("the fields of an event are rows, and %s stands before the metric", t.unknown(l, by))
+		return fmt.Sprintf("the fields of an event are rows, and %s precedes the metric", t.unknown(l, by))
 	case !single && !hasKind(p.Before, MetricSegment):
-		return "the fields of an event are rows, and the metric stands behind the bucket"
+		return "the fields of an event are rows, and the metric follows the bucket"
 	}
 	return ""
 }
 
-// Unordered reports whether the labels of buckets do not sort.
+// Unordered reports whether the bucket labels do not sort.
 func (t *Table) Unordered() bool { return t.Pattern.Bucketed() && !t.Bucket.Sorted() }
 
-// answering proposes what lets a table answer a query that it cannot answer: a padded
-// label, or one more table with another key.
+// answering proposes how a table could answer a query that it cannot: with a padded
+// label, or with another table and key.
 func (t *Table) answering(s *schema.Schema, l *Layout, by []int) string {
 	if t.Unordered() && len(by) < len(l.Series) {
 		label := t.Bucket.Label
@@ -255,8 +257,8 @@ func (t *Table) answering(s *schema.Schema, l *Layout, by []int) string {
 	return "add a table that can:\n" + strings.Join(t.NewTable(s, l, by), "\n")
 }
 
-// NewTable writes one more table for a query, in lines from the top of the schema on:
-// like t, but with the key that the query wants.
+// NewTable writes another table for a query as lines of the schema: like t, but with
+// the key that the query requires.
 func (t *Table) NewTable(s *schema.Schema, l *Layout, by []int) []string {
 	name := t.ID + "_by"
 	for _, i := range by {
@@ -275,19 +277,18 @@ func (t *Table) NewTable(s *schema.Schema, l *Layout, by []int) []string {
 	return lines
 }
 
-// unknown says what the first segment of the key is that cannot be written.
+// unknown describes the first segment of the key that the query does not determine.
 func (t *Table) unknown(l *Layout, by []int) string {
 	i := slices.IndexFunc(t.Segments, func(g Segment) bool { return !g.known(by) })
 	if g := t.Segments[i]; g.Kind == SeriesSegment {
-		return l.Series[g.Series].Name + ", which is not given,"
+		return "the unspecified " + l.Series[g.Series].Name
 	}
-	return "a salt of values that are not given"
+	return "a salt of unspecified values"
 }
 
-// bestFor returns the table that answers a query by some series values best, and
-// how; nil if none can. Of those that do it with about the least work, it is one that
-// keeps events longest, and in which an event that was written again is one event; of
-// equals the first.
+// bestFor returns the table that answers a query best, and how; nil if none can. Among
+// those with about the lowest cost, it prefers those that keep events longest, then
+// those in which writing an event again replaces it, then the first.
 func bestFor(l *Layout, tables []*Table, by []int) (best *Table, path AccessPath) {
 	serving := slices.DeleteFunc(slices.Clone(tables), func(t *Table) bool { return !t.serves(l, t.path(by), by) })
 	if len(serving) == 0 {
@@ -310,7 +311,7 @@ func bestFor(l *Layout, tables []*Table, by []int) (best *Table, path AccessPath
 func (r *resolver) queries() {
 	tables := r.layout.telling()
 	if len(tables) == 0 {
-		tables = r.layout.Tables // an error of its own
+		tables = r.layout.Tables // unknown tables are a separate error
 	}
 	for i := range r.schema.Queries {
 		q := &r.schema.Queries[i]
@@ -319,7 +320,7 @@ func (r *resolver) queries() {
 			out.By = append(out.By, slices.IndexFunc(r.layout.Series, func(f Field) bool { return f.Name == name.V }))
 		}
 		if slices.Contains(out.By, -1) {
-			continue // the schema says so
+			continue // the schema allows a full scan
 		}
 		among := tables
 		if q.Table.IsSet() {
@@ -336,8 +337,8 @@ func (r *resolver) queries() {
 	}
 }
 
-// unanswered says of each table why it cannot answer a query, or of the one that the
-// query names.
+// unanswered reports why each table, or the one that the query names, cannot answer a
+// query.
 func (r *resolver) unanswered(q *Query, named string) {
 	var reasons []string
 	var first string
@@ -347,7 +348,7 @@ func (r *resolver) unanswered(q *Query, named string) {
 		}
 		why, hint := t.unserved(r.layout, t.path(q.By), q.By), t.answering(r.schema, r.layout, q.By)
 		if !r.layout.tellsAll(t) {
-			why, hint = "it does not store all that an event says of its time to live", "give the table the same ttl as the one that does, or make it two schemas"
+			why, hint = "it does not store everything that an event specifies about its time to live", "give the table the same ttl as the one that does, or split the schema in two"
 		}
 		if named == "" {
 			why = fmt.Sprintf("in table %q %s", t.ID, why)
@@ -366,9 +367,9 @@ func (r *resolver) unanswered(q *Query, named string) {
 	r.errorf(pos, first, "%s: %s", subject, strings.Join(reasons, "; "))
 }
 
-// WantedSegments returns the segments of the key that the table would have to answer a
-// query by some series values: they come first, and what is not given follows the
-// time. A salt stays, as far as it is made of what is given.
+// WantedSegments returns the key with which the table could answer a query by some
+// series values: they come first, and the others follow the time. It keeps a salt of
+// specified values.
 func (t *Table) WantedSegments(l *Layout, by []int) []string {
 	var first, metric, at, open, last, fixed []string
 	given := make([]string, len(by))
@@ -403,24 +404,24 @@ func (t *Table) WantedSegments(l *Layout, by []int) []string {
 		first = append(first, salt)
 	}
 	if len(by) == 0 && t.Metrics() {
-		at, open = open, at // a scan: the fields of an event could not be brought together
+		at, open = open, at // a scan: the fields of an event could not be merged otherwise
 	}
 	return slices.Concat(first, given, metric, at, open, fixed, last)
 }
 
-// WantedKey writes the key that would answer a query.
+// WantedKey formats the key that would answer a query.
 func (t *Table) WantedKey(l *Layout, by []int) string { return SegmentsText(t.WantedSegments(l, by)) }
 
-// SegmentsText writes the segments of a key.
+// SegmentsText formats the segments of a key.
 func SegmentsText(segments []string) string {
 	return "segments: [" + strings.Join(segments, ", ") + "]"
 }
 
-// usualSalt is how many values a salt has that a message proposes.
+// usualSalt is the number of values of a salt that a message proposes.
 const usualSalt = 16
 
-// saltText writes a salt that is made of what is given; empty if nothing is, and if
-// the salt is that of all series.
+// saltText formats a salt of the specified values among those of g; empty if there are
+// none, or if the salt hashes all series values.
 func (l *Layout) saltText(g Segment, by []int) string {
 	salted := slices.DeleteFunc(slices.Clone(g.Salted), func(i int) bool { return !slices.Contains(by, i) })
 	switch {
@@ -432,7 +433,7 @@ func (l *Layout) saltText(g Segment, by []int) string {
 	return l.SaltText(salted, g.Buckets)
 }
 
-// SaltText writes a salt that is made of some series values.
+// SaltText formats a salt of some series values.
 func (l *Layout) SaltText(salted []int, buckets int) string {
 	var names []string
 	for _, i := range salted {
@@ -441,13 +442,13 @@ func (l *Layout) SaltText(salted []int, buckets int) string {
 	return fmt.Sprintf("{hash: [%s], buckets: %d}", strings.Join(names, ", "), buckets)
 }
 
-// ReadQuery is the read of a single series, which every reader has.
+// ReadQuery returns the read of a single series, which every reader has.
 func (l *Layout) ReadQuery() Query {
 	path := l.SeriesPath(l.Read)
 	return Query{Name: "Read", By: l.allSeries(), Table: l.Read, Path: path, FilteredBy: l.Read.filteredBy(l, path)}
 }
 
-// allSeries lists the indices of all series values.
+// allSeries returns the indexes of all series values.
 func (l *Layout) allSeries() []int {
 	all := make([]int, len(l.Series))
 	for i := range all {
@@ -456,5 +457,5 @@ func (l *Layout) allSeries() []int {
 	return all
 }
 
-// SeriesPath is how a table answers the read of a single series.
+// SeriesPath returns how a table answers a read of a single series.
 func (l *Layout) SeriesPath(t *Table) AccessPath { return t.path(l.allSeries()) }

@@ -22,7 +22,7 @@ func compare(t *testing.T, want, got any) {
 	}
 }
 
-// queryTable is a table t of a pattern with the segments of a key.
+// queryTable returns table t with the given pattern and segments.
 func queryTable(pattern, segments string) string {
 	bucket := ""
 	if codec.ParsePattern(pattern).Bucketed() {
@@ -31,8 +31,7 @@ func queryTable(pattern, segments string) string {
 	return fmt.Sprintf("  t: {pattern: %s, key: {delimiter: \"#\", segments: [%s]}, %sfamily: m, ttl: {max_age: 30d}}\n", pattern, segments, bucket)
 }
 
-// ask resolves a query Q of series region, line and host, as the language has it,
-// to tables; there may be errors.
+// ask resolves a query Q of the series region, line and host. There may be errors.
 func ask(t *testing.T, query, tables string) (*layout.Layout, diag.List) {
 	t.Helper()
 	s, found := schema.Parse("event.yaml", fmt.Appendf(nil, `btgen: v1
@@ -50,7 +49,7 @@ tables:
 	return layout.Resolve(s)
 }
 
-// answer is the query that ask asks for, which has an answer.
+// answer is like ask for a query that has an answer.
 func answer(t *testing.T, query, tables string) (*layout.Layout, *layout.Query) {
 	t.Helper()
 	l, found := ask(t, query, tables)
@@ -69,21 +68,21 @@ func TestPlans(t *testing.T) {
 		{cells, "region, bucket, host, line", "region, line", "one range of rows, skipping rows with another line"},
 		{cells, "{hash: [host], buckets: 4}, region, line, bucket, host", "region, line", "one range of rows for each of 4 salt buckets, read in parallel and merged"},
 		{cells, "{hash: [host], buckets: 4}, region, line, host, bucket", "", "the whole table"},
-		// A salt whose values are not given is not known behind the time either.
+		// An unknown salt after the time is unknown, too.
 		{cells, "region, bucket, {hash: [host], buckets: 4}, line, host", "region, line", "one range of rows, skipping rows with another line"},
 		{cells, "region, bucket, {hash: [line], buckets: 4}, line, host", "region, line", "a range of rows for each bucket"},
 		{rows, "region, time, {hash: [host], buckets: 4}, line, host", "region, line", "one range of rows, skipping rows with another line"},
-		// What says nothing behind the time does not cut a range at its buckets.
+		// A constant after the time does not split a range into buckets.
 		{cells, "region, line, bucket, {const: v1}, host", "region, line", "one range of rows"},
 		{cells, "region, line, bucket, {hash: [region], buckets: 4}, host", "region, line", "one range of rows"},
-		// Rows of buckets are named by what follows the time.
+		// Segments after the time identify the rows of buckets.
 		{cells, "{hash: [host], buckets: 4}, bucket, host, region, line", "host", "a range of rows for each bucket"},
 		{cells, "{hash: [host], buckets: 4}, bucket, region, line, host", "host", "the rows of all series in one of 4 salt buckets within the time range, skipping rows with another host"},
 		{cells, "{const: v}, bucket, host, region, line", "host, region, line", "the rows of the buckets, by their keys"},
 		{cells, "{const: v}, bucket, host, region, line", "", "the rows of all series within the time range"},
 		{rows, "{const: v}, time, host, region, line", "host", "the rows of all series within the time range, skipping rows with another host"},
 		{rows, "region, line, time, host", "region, line, host", "one range of rows, skipping rows with another host"},
-		// A reader goes through the metrics, wherever they stand.
+		// A reader iterates over the metrics, wherever they are in the key.
 		{columns, "host, region, line, bucket, metric", "region, line, host", "the rows of the buckets, by their keys for each field"},
 		{columns, "region, metric, bucket, line, host", "region", "one range of rows for each field"},
 		{columns, "metric, region, line, host, bucket", "", "the whole table for each field"},
@@ -92,15 +91,15 @@ func TestPlans(t *testing.T) {
 		if got := sample.Ranges(q); got != test.want {
 			t.Errorf("%s of [%s] by [%s]:\n got %s\nwant %s", test.pattern, test.segments, test.by, got, test.want)
 		}
-		all := test.by == "" && strings.HasSuffix(test.want, "the time range") // which are wanted
+		all := test.by == "" && strings.HasSuffix(test.want, "the time range") // the query returns all of them
 		if scans := !all && (strings.HasPrefix(test.want, "the whole") || strings.HasPrefix(test.want, "the rows of all")); q.Scans() != scans {
 			t.Errorf("%s of [%s] by [%s]: scans: %v", test.pattern, test.segments, test.by, q.Scans())
 		}
 	}
 }
 
-// Of tables that answer a query equally well, it is asked of the one that keeps
-// events longest; where a better one keeps them for less, its comment says so.
+// Among tables that answer a query equally well, the one that keeps events longest
+// answers it. If a better one keeps them for less time, the query's comment says so.
 func TestLongestTable(t *testing.T) {
 	table := func(id, segments, age string) string {
 		return strings.Replace(strings.Replace(queryTable("bucket_new_cells", segments), "  t:", "  "+id+":", 1), "30d", age, 1)
@@ -118,9 +117,9 @@ func TestLongestTable(t *testing.T) {
 	}
 }
 
-// A query of all series is asked of the table whose keys have the time behind a salt,
-// wherever it stands: there it is a range of rows for each salt, and not every row that
-// there is. Events that are kept longer are no reason to read them all.
+// A query of all series uses the table whose time follows a salt, wherever the table is
+// listed: it reads one range per salt, not every row. Another table that keeps events
+// longer would have to be read as a whole.
 func TestAllSeries(t *testing.T) {
 	table := func(id, segments, age string) string {
 		return strings.Replace(strings.Replace(queryTable("bucket_new_cells", segments), "  t:", "  "+id+":", 1), "30d", age, 1)
@@ -136,13 +135,13 @@ func TestAllSeries(t *testing.T) {
 		compare(t, "the rows of all series within the time range for each of 16 salt buckets, read in parallel and merged", sample.Ranges(q))
 		compare(t, false, q.Scans())
 	}
-	// Of two that are read as a whole, the one that keeps events longer.
+	// Of two tables that must be read as a whole, the one that keeps events longer.
 	_, q := answer(t, "{by: []}", table("short", "region, line, host, bucket", "1d")+table("long", "host, line, region, bucket", "365d"))
 	compare(t, "long", q.Table.ID)
 	compare(t, true, q.Scans())
 }
 
-// A query that names its table is asked of it, whatever another one would cost.
+// A query that names its table uses it, whatever another one would cost.
 func TestNamedTable(t *testing.T) {
 	table := func(id, segments string) string {
 		return strings.Replace(queryTable("bucket_new_cells", segments), "  t:", "  "+id+":", 1)
@@ -161,16 +160,16 @@ func TestNamedTable(t *testing.T) {
 	}
 }
 
-// TestUnanswered: each table says for itself why it cannot, and the key of the hint
-// can.
+// TestUnanswered checks that the message says for each table why it cannot answer, and
+// that the key of the hint can.
 func TestUnanswered(t *testing.T) {
 	for _, test := range []struct{ segments, by, why, hint string }{
-		{"region, line, host, metric, bucket", "region", "line, which is not given, stands before the metric", "segments: [region, metric, bucket, line, host]"},
-		{"region, bucket, line, metric, host", "region", "line, which is not given, stands before the metric", "segments: [region, metric, bucket, line, host]"},
-		{"region, bucket, {hash: [line], buckets: 4}, metric, line, host", "region", "a salt of values that are not given stands before the metric", "segments: [{hash: [region], buckets: 4}, region, metric, bucket, line, host]"},
-		{"region, line, bucket, metric, host", "line, region", "the metric stands behind the bucket", "segments: [line, region, metric, bucket, host]"},
-		{"{hash: [host], buckets: 4}, region, metric, bucket, line, host", "region", "rows under a salt of values that are not given", "segments: [{hash: [region], buckets: 4}, region, metric, bucket, line, host]"},
-		{"region, line, host, metric, bucket", "", "region, which is not given, stands before the metric", "segments: [metric, region, line, host, bucket]"},
+		{"region, line, host, metric, bucket", "region", "the unspecified line precedes the metric", "segments: [region, metric, bucket, line, host]"},
+		{"region, bucket, line, metric, host", "region", "the unspecified line precedes the metric", "segments: [region, metric, bucket, line, host]"},
+		{"region, bucket, {hash: [line], buckets: 4}, metric, line, host", "region", "a salt of unspecified values precedes the metric", "segments: [{hash: [region], buckets: 4}, region, metric, bucket, line, host]"},
+		{"region, line, bucket, metric, host", "line, region", "the metric follows the bucket", "segments: [line, region, metric, bucket, host]"},
+		{"{hash: [host], buckets: 4}, region, metric, bucket, line, host", "region", "rows, with a salt of unspecified values", "segments: [{hash: [region], buckets: 4}, region, metric, bucket, line, host]"},
+		{"region, line, host, metric, bucket", "", "the unspecified region precedes the metric", "segments: [metric, region, line, host, bucket]"},
 	} {
 		_, found := ask(t, "{by: ["+test.by+"]}", queryTable("bucket_new_columns", test.segments))
 		if len(found) != 1 || !strings.Contains(found[0].Message, test.why) || !strings.Contains(found[0].Hint, test.hint+"}\n") {
@@ -181,7 +180,8 @@ func TestUnanswered(t *testing.T) {
 	}
 }
 
-// The key of a hint is one of the table's pattern, with the forms of its segments.
+// The key of a hint is valid for the table's pattern and keeps the forms of its
+// segments.
 func TestWantedKey(t *testing.T) {
 	for _, test := range []struct{ pattern, segments, by, want string }{
 		{"bucket_new_cells", "region, line, host, bucket", "host", "host, bucket, region, line"},
@@ -199,8 +199,8 @@ func TestWantedKey(t *testing.T) {
 	}
 }
 
-// checkHint checks that a table with the key of a hint answers a query, and does
-// not leave anything before the time open.
+// checkHint checks that a table with the key of a hint answers a query without unknown
+// segments before the time.
 func checkHint(t *testing.T, pattern, by, hint string) {
 	t.Helper()
 	_, segments, _ := strings.Cut(hint, "segments: [")
@@ -215,7 +215,7 @@ func checkHint(t *testing.T, pattern, by, hint string) {
 	}
 }
 
-// Raw bytes can be as wide as a row key, as far as the language goes.
+// The language allows raw bytes as wide as a row key.
 func TestRawPad(t *testing.T) {
 	for pad, want := range map[int]bool{1: true, codec.MaxKey: true, codec.MaxKey + 1: false} {
 		s, found := schema.Parse("event.yaml", fmt.Appendf(nil, `btgen: v1

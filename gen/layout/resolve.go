@@ -13,9 +13,8 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
-// Resolve returns what a schema means on Bigtable, and what stands in the way.
-// The layout is complete if the list has no error. Whether it is wise is for
-// the rules of package lint to say.
+// Resolve returns the layout of a schema, and its errors. The layout is complete if
+// there are none. Package lint decides whether it is advisable.
 func Resolve(s *schema.Schema) (*Layout, diag.List) {
 	r := resolver{schema: s, layout: &Layout{
 		File:      s.File,
@@ -45,13 +44,13 @@ func Resolve(s *schema.Schema) (*Layout, diag.List) {
 	return r.layout, r.found
 }
 
-// resolver carries what is found on the way.
+// resolver contains the state of Resolve.
 type resolver struct {
 	schema   *schema.Schema
 	layout   *Layout
 	found    diag.List
-	protobuf []*Table // that store events as protobuf
-	// homeless is set where a field has no family of its own.
+	protobuf []*Table // tables that store events as protobuf
+	// homeless is set if a field does not name its family.
 	homeless bool
 }
 
@@ -60,8 +59,8 @@ func (r *resolver) errorf(pos diag.Pos, hint, format string, args ...any) {
 	r.found.Errorf(pos, format, args...).Hint = hint
 }
 
-// wanted parts an error of the codec into what is wrong and, where it says what
-// it wants, what to write instead.
+// wanted splits an error of the codec into the message and, if it says what it wants, a
+// hint.
 func wanted(err error) (message, hint string) {
 	message = err.Error()
 	if i := strings.LastIndex(message, "want "); i > len("; ") { // or ": "
@@ -97,7 +96,7 @@ func fields(in []schema.Field) []Field {
 	return out
 }
 
-// cardinality returns how many values a series value has; 0 if that is not known.
+// cardinality returns the number of values of a series value; 0 if unknown.
 func cardinality(f *schema.Field) int64 {
 	switch f.Type.V {
 	case schema.Bool:
@@ -108,12 +107,12 @@ func cardinality(f *schema.Field) int64 {
 	return f.Cardinality.V
 }
 
-// checkSeries refuses series values of types that a key cannot hold, and fewer values
-// than the declared series need.
+// checkSeries rejects series values of types that keys do not support, and
+// cardinalities that are too small for the declared series.
 func (r *resolver) checkSeries() {
 	if most := r.layout.mostSeries(); most > 0 && r.layout.Expect.Series > most {
 		r.errorf(r.schema.Expect.Series.Pos, "correct the number, or the cardinality of a series value",
-			"expect declares %d series, and the values of series make %d at most", r.layout.Expect.Series, most)
+			"expect declares %d series, but the cardinalities of series allow at most %d", r.layout.Expect.Series, most)
 	}
 	for _, f := range r.schema.Series {
 		switch f.Type.V {
@@ -152,7 +151,7 @@ func (r *resolver) table(s *schema.Table) *Table {
 	return t
 }
 
-// allowances resolves the rules that a table or a query excuses.
+// allowances resolves the allow entries of a table or a query.
 func allowances(in []schema.Allow) []Allowance {
 	var out []Allowance
 	for _, a := range in {
@@ -161,13 +160,13 @@ func allowances(in []schema.Allow) []Allowance {
 	return out
 }
 
-// bucket resolves how wide a row is and what it is called.
+// bucket resolves the width and the label of a bucket.
 func (r *resolver) bucket(t *Table, s *schema.Table) {
 	t.BucketPos, t.WidthPos = s.Bucket.Pos, s.Bucket.Every.Pos
 	if !t.Pattern.Bucketed() {
 		if s.Bucket.Pos.IsValid() {
 			r.errorf(s.Bucket.Pos, "leave bucket out, or use a pattern with a row per bucket",
-				"pattern %s has a row per event and no bucket", t.Pattern)
+				"pattern %s has one row per event and no bucket", t.Pattern)
 		}
 		return
 	}
@@ -182,7 +181,7 @@ func (r *resolver) bucket(t *Table, s *schema.Table) {
 	text, pos := s.Bucket.Label.V, s.Bucket.Label.Pos
 	if i := slices.IndexFunc(s.Segments, func(g schema.Segment) bool { return g.Kind == schema.SegmentBucket && g.Format.IsSet() }); i >= 0 {
 		if s.Bucket.Label.IsSet() {
-			r.errorf(s.Segments[i].Format.Pos, "leave one of them out", "the bucket has a format here and a label of its own")
+			r.errorf(s.Segments[i].Format.Pos, "leave one of them out", "the bucket has both this format and a label")
 		}
 		text, pos = s.Segments[i].Format.V, s.Segments[i].Format.Pos
 	}
@@ -193,7 +192,7 @@ func (r *resolver) bucket(t *Table, s *schema.Table) {
 	label, err := codec.ParseLabel(text)
 	if err != nil {
 		if _, dated := codec.ParseLabel("2006-" + text); dated == nil {
-			r.found.Errorf(pos, "the label %q has no year: the buckets of all years would have one row", text).Rule = "K14"
+			r.found.Errorf(pos, "the label %q has no year: buckets of different years would share a row", text).Rule = "K14"
 			r.found[len(r.found)-1].Hint = "write " + diag.Code(schema.Quoted("2006-"+text))
 			return
 		}
@@ -210,14 +209,14 @@ func (r *resolver) bucket(t *Table, s *schema.Table) {
 	}
 	if label.Kind == codec.NumberLabel && !s.Bucket.Origin.IsSet() {
 		r.errorf(pos, "add the day on which bucket 1 begins: "+originProposal(s, text),
-			"the label %q counts buckets, but there is no origin to count from", text)
+			"the label %q numbers buckets but has no origin", text)
 		return
 	}
 	r.validateBucket(t, s, pos)
 }
 
-// originProposal proposes the origin of numbered buckets; where the number stands in the
-// key, it names the key of the bucket alone.
+// originProposal proposes an origin for numbered buckets. If the key specifies the
+// number, it contains only the key of the bucket.
 func originProposal(s *schema.Table, label string) string {
 	b := s.Bucket
 	b.Origin = schema.Value[time.Time]{V: time.Date(2021, 3, 1, 0, 0, 0, 0, time.UTC), Pos: b.Pos}
@@ -227,8 +226,8 @@ func originProposal(s *schema.Table, label string) string {
 	return diag.Code("bucket: " + b.String())
 }
 
-// validateBucket refuses buckets that their labels cannot tell apart; pos is
-// that of the label.
+// validateBucket rejects buckets whose labels are not distinct. pos is the position of
+// the label.
 func (r *resolver) validateBucket(t *Table, s *schema.Table, pos diag.Pos) {
 	err := t.Bucket.Validate()
 	if err == nil {
@@ -237,7 +236,7 @@ func (r *resolver) validateBucket(t *Table, s *schema.Table, pos diag.Pos) {
 	uncounted := t.Bucket
 	uncounted.Origin = time.Time{}
 	if s.Bucket.Origin.IsSet() && uncounted.Validate() == nil {
-		pos = s.Bucket.Origin.Pos // all is well without it
+		pos = s.Bucket.Origin.Pos // valid without it
 	}
 	message, hint := wanted(err)
 	if t.Bucket.Label.Kind == codec.ISOWeekLabel {
@@ -246,8 +245,8 @@ func (r *resolver) validateBucket(t *Table, s *schema.Table, pos diag.Pos) {
 	r.errorf(pos, hint, "%s", message)
 }
 
-// defaultLabel is the start of the bucket in ISO form, as short as the width and
-// the origin allow.
+// defaultLabel is the start of the bucket in ISO form, as short as the width and the
+// origin allow.
 func defaultLabel(b codec.Bucket, delimiter string) string {
 	label := ""
 	for _, label = range []string{"2006", "2006-01", "2006-01-02", "2006-01-02T15", "2006-01-02T1504", "2006-01-02T150405"} {
@@ -262,7 +261,7 @@ func defaultLabel(b codec.Bucket, delimiter string) string {
 	return label
 }
 
-// columns resolves where each field is stored.
+// columns resolves the columns of the fields.
 func (r *resolver) columns(t *Table, s *schema.Table) {
 	if t.Pattern.Serialized() || t.Pattern == codec.BucketOffsets && (len(r.schema.Fields) > 1 || s.Blob.Pos.IsValid()) {
 		r.blob(t, s)
@@ -291,7 +290,7 @@ func (r *resolver) columns(t *Table, s *schema.Table) {
 // blob resolves the column of a serialized event.
 func (r *resolver) blob(t *Table, s *schema.Table) {
 	if s.Values.IsSet() {
-		r.errorf(s.Values.Pos, "leave values out; a blob that people can read is blob: {format: json}", "values has no effect on a serialized event")
+		r.errorf(s.Values.Pos, "leave values out; for a readable blob, use blob: {format: json}", "values has no effect on a serialized event")
 	}
 	t.Blob = Protobuf
 	if s.Blob.Format.IsSet() {
@@ -301,7 +300,7 @@ func (r *resolver) blob(t *Table, s *schema.Table) {
 	if s.Blob.Column.IsSet() {
 		column.Pos, column.Qualifier = s.Blob.Column.Pos, s.Blob.Column.V
 		if t.Pattern == codec.BucketOffsets {
-			r.errorf(s.Blob.Column.Pos, "leave column out", "pattern %s names its columns by the times of events", t.Pattern)
+			r.errorf(s.Blob.Column.Pos, "leave column out", "pattern %s names its columns after event times", t.Pattern)
 		}
 	}
 	t.Columns = []Column{column}
@@ -311,11 +310,11 @@ func (r *resolver) blob(t *Table, s *schema.Table) {
 	r.protobuf = append(r.protobuf, t)
 }
 
-// checkNumbers refuses fields without a number where events are stored as protobuf.
+// checkNumbers rejects fields without a number if events are stored as protobuf.
 func (r *resolver) checkNumbers() {
 	var without []string
 	var tables []string
-	lines := []string{"store JSON, with blob: {format: json}, or number the fields, and never change or reuse a number:", "fields:"}
+	lines := []string{"use blob: {format: json}, or number the fields, and never change or reuse a number:", "fields:"}
 	next := 1
 	for _, f := range r.schema.Fields {
 		next = max(next, f.Number.V+1)
@@ -343,7 +342,7 @@ func (r *resolver) checkNumbers() {
 		plural(len(without), "field "+list(without)+" has", "fields "+list(without)+" have"), plural(len(tables), "table "+list(tables)+" stores", "tables "+list(tables)+" store"))
 }
 
-// plural returns one of two texts, by a number.
+// plural returns one or many, depending on n.
 func plural(n int, one, many string) string {
 	if n == 1 {
 		return one
@@ -351,7 +350,7 @@ func plural(n int, one, many string) string {
 	return many
 }
 
-// list writes names, the first few if there are many.
+// list formats names, and only the first few of many.
 func list(names []string) string {
 	const shown = 3
 	if n := len(names) - shown; n > 1 {
@@ -363,7 +362,7 @@ func list(names []string) string {
 	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
 }
 
-// timing checks that no two events of a series share a cell.
+// timing checks that events of a series do not share a cell.
 func (r *resolver) timing(t *Table, s *schema.Table) {
 	t.MaxCells, t.Slots = 1, 1
 	if !t.Pattern.Bucketed() || !s.Bucket.Every.IsSet() {
@@ -377,14 +376,14 @@ func (r *resolver) timing(t *Table, s *schema.Table) {
 		hint = "use `time: {precision: 1us}`, or a single_… pattern with a time in unix_ns"
 	}
 	if precision%finest != 0 {
-		r.errorf(r.schema.Time.Precision.Pos, hint, "pattern %s times its cells in %s: events closer than that would overwrite each other", t.Pattern, unit)
+		r.errorf(r.schema.Time.Precision.Pos, hint, "pattern %s has cell timestamps in %s: events closer together would overwrite each other", t.Pattern, unit)
 		return
 	}
 	if t.Bucket.Months == 0 && t.Bucket.Every%precision != 0 {
 		b := s.Bucket
 		b.Every.V.Fixed = max(precision, b.Every.V.Fixed.Truncate(precision))
 		r.errorf(s.Bucket.Every.Pos, "use a multiple of it: "+diag.Code("bucket: "+b.String()),
-			"a bucket of %s does not hold a whole number of steps of time.precision, %s", schema.FormatDuration(t.Bucket.Every), schema.FormatDuration(precision))
+			"a bucket of %s is not a multiple of time.precision, %s", schema.FormatDuration(t.Bucket.Every), schema.FormatDuration(precision))
 	}
 	t.Slots = int64(t.Bucket.Widest() / precision)
 	if t.Pattern.EventTimed() {
@@ -392,7 +391,7 @@ func (r *resolver) timing(t *Table, s *schema.Table) {
 	}
 }
 
-// checkVersions refuses a rule that would leave parts of events.
+// checkVersions rejects a rule that would keep incomplete events.
 func (r *resolver) checkVersions(t *Table) {
 	if t.Pattern != codec.BucketNewCells {
 		return
@@ -404,13 +403,13 @@ func (r *resolver) checkVersions(t *Table) {
 		f := &t.Families[c.Family]
 		if slices.ContainsFunc(f.Life.Retention, func(term codec.Term) bool { return term.Versions > 0 }) {
 			r.errorf(f.GCPos, "use an age, such as `ttl: {max_age: 30d}`, or make the fields required",
-				"max_versions counts cells by column, and that of the optional field %q has fewer: old events would come back in part", r.layout.Fields[c.Field].Name)
+				"max_versions counts cells per column, and the optional field %q has fewer: old events would reappear in part", r.layout.Fields[c.Field].Name)
 			return
 		}
 	}
 }
 
-// splits returns where a new table is split.
+// splits returns the split keys of a new table.
 func splits(s *schema.Table) []string {
 	var out []string
 	for _, split := range s.Splits {

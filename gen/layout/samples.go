@@ -7,10 +7,9 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
-// Samples returns texts that between them have every byte that the segment can
-// have in a key as far as that is known, and what the segment is. There are none
-// for what only the writer can check, and where a reader does not look for the
-// delimiter.
+// Samples returns strings that together contain every byte that the segment can have in
+// a key, and a description of the segment. There are none if only the writer can check
+// values, or if readers do not search for the delimiter.
 func (t *Table) Samples(l *Layout, g Segment) (samples []string, what string) {
 	switch g.Kind {
 	case ConstSegment:
@@ -33,9 +32,8 @@ func (t *Table) Samples(l *Layout, g Segment) (samples []string, what string) {
 	return formSamples(f, g.Form), "series value \"" + f.Name + "\""
 }
 
-// formSamples returns texts that between them have every character that a value
-// can have in a key, as far as that is known; none where a reader does not look
-// for the delimiter.
+// formSamples returns strings that together contain every character that a value can
+// have in a key; none if that is unknown or readers do not search for the delimiter.
 func formSamples(f Field, form codec.KeyForm) []string {
 	switch {
 	case form.Escape, form.Encoding == codec.KeyRaw, form.Encoding == codec.KeyBinary:
@@ -50,8 +48,8 @@ func formSamples(f Field, form codec.KeyForm) []string {
 	return typeSamples(f)
 }
 
-// typeSamples returns texts that between them have every character that a
-// value of the field's type can have in a key.
+// typeSamples returns strings that together contain every character that a value of the
+// field's type can have in a key.
 func typeSamples(f Field) []string {
 	switch f.Type {
 	case schema.Int32, schema.Int64, schema.Duration:
@@ -74,10 +72,9 @@ func typeSamples(f Field) []string {
 	return nil // the writer checks each value
 }
 
-// digits returns the ten digits.
 func digits() []string { return strings.Split("0123456789", "") }
 
-// labelSamples returns the fixed characters and the digits of a bucket label.
+// labelSamples returns the literal characters of a bucket label, and the digits.
 func labelSamples(t *Table) []string {
 	label := t.Bucket.Label
 	switch label.Kind {
@@ -90,10 +87,10 @@ func labelSamples(t *Table) []string {
 	}
 }
 
-// timeSamples returns the fixed characters and the digits of a time.
+// timeSamples returns the literal characters of a time, and the digits.
 func timeSamples(f codec.TimeFormat) []string {
 	if f.Kind == codec.BinaryTime {
-		return nil // taken by its width
+		return nil // read by its width
 	}
 	return append(digits(), strings.FieldsFunc(f.Layout, func(r rune) bool { return r >= '0' && r <= '9' })...)
 }

@@ -2,7 +2,7 @@ package layout
 
 import "github.com/btgen-dev/btgen/runtime/scan"
 
-// Shape returns the shape of a table, by which its reads are planned.
+// Shape returns what package scan needs to plan reads of the table.
 func (t *Table) Shape(l *Layout) *scan.Table {
 	shape := &scan.Table{Pattern: t.Pattern, Offset: t.Offset(l), TimeKey: t.TimeKey, Ties: t.Ties(l) > 0}
 	for _, f := range t.Families {
@@ -16,8 +16,8 @@ func (t *Table) Shape(l *Layout) *scan.Table {
 	return shape
 }
 
-// Pickable returns the columns of a table that a reader can fetch without the
-// others: none where an event is one value.
+// Pickable returns the columns of a table that a reader can fetch separately; none if
+// an event is one value.
 func (t *Table) Pickable() []int {
 	if t.Pattern.OneValue() {
 		return nil

@@ -33,17 +33,17 @@ func (r *resolver) several(t *Table, s *schema.Table) {
 		r.errorf(s.Family.Pos, "leave one of them out", "table %q has both family and families", t.ID)
 	}
 	if s.TTL != nil {
-		r.errorf(s.TTL.Pos, "write it with a family, as in families: {raw: {ttl: {max_age: 30d}}}", "in a table with families, each has a ttl of its own")
+		r.errorf(s.TTL.Pos, "write it with a family, as in families: {raw: {ttl: {max_age: 30d}}}", "a table with families has a ttl per family")
 	}
 	if t.Pattern.OneValue() && len(s.Families) > 1 {
 		r.errorf(s.Families[1].Name.Pos, "use family and ttl, or a pattern that stores fields one by one",
-			"pattern %s stores an event as one value, which is in one family", t.Pattern)
+			"pattern %s stores an event as one value, in one family", t.Pattern)
 	}
 	for i := range s.Families {
 		f := Family{Pos: s.Families[i].Name.Pos, Name: s.Families[i].Name.V, GCPos: s.Families[i].Name.Pos}
 		ttl := s.Families[i].TTL
 		if ttl != nil && ttl.Kind == schema.Classes {
-			r.errorf(ttl.Pos, "write ttl: {classes: …} in place of families", "classes make families of their own, one each")
+			r.errorf(ttl.Pos, "write ttl: {classes: …} in place of families", "each class has its own family")
 			ttl = &schema.TTL{Pos: ttl.Pos, Kind: schema.KeepForever}
 		}
 		r.lifetime(t, &f, ttl)
@@ -51,8 +51,8 @@ func (r *resolver) several(t *Table, s *schema.Table) {
 	}
 }
 
-// classes makes a family for each TTL class. Its name is that of the class,
-// after the table's family if there is one.
+// classes creates a family for each TTL class. Its name is that of the class, after the
+// table's family if there is one.
 func (r *resolver) classes(t *Table, s *schema.Table) {
 	known := make([]string, len(s.TTL.Classes))
 	for i, c := range s.TTL.Classes {
@@ -74,12 +74,12 @@ func (r *resolver) classes(t *Table, s *schema.Table) {
 	slices.SortStableFunc(t.Families, func(a, b Family) int { return a.Class - b.Class })
 	if len(known) != len(r.layout.Classes) || slices.ContainsFunc(t.Families, func(f Family) bool { return f.Class == 0 }) {
 		r.errorf(s.TTL.Pos, "give all tables the same classes; their ages may differ",
-			"an event has one class for all tables, and table %q has other classes than the first table that has some: %s", t.ID, strings.Join(r.layout.Classes, ", "))
+			"an event has one class for all tables, but table %q has other classes than the first table with classes: %s", t.ID, strings.Join(r.layout.Classes, ", "))
 	}
 }
 
-// lifetime resolves a time to live: the rule by which cells are collected, what
-// their timestamps are, and which of them are alive.
+// lifetime resolves a time to live: the garbage collection rule, the meaning of cell
+// timestamps, and which cells are live.
 func (r *resolver) lifetime(t *Table, f *Family, ttl *schema.TTL) {
 	if ttl == nil {
 		return
@@ -92,7 +92,7 @@ func (r *resolver) lifetime(t *Table, f *Family, ttl *schema.TTL) {
 		f.Life.Timestamp = codec.TimestampExpiry
 	case schema.DefaultExpiration:
 		if ttl.Age.V > MaxDefault {
-			r.errorf(ttl.Age.Pos, "use a shorter one, or {keep: forever}", "a default of %s is longer than time has been counted: timestamps would lie before 1970", schema.FormatDuration(ttl.Age.V))
+			r.errorf(ttl.Age.Pos, "use a shorter one, or {keep: forever}", "a default of %s is too long: timestamps would be before 1970", schema.FormatDuration(ttl.Age.V))
 		}
 		f.GC = codec.GCRule{Kind: codec.GCMaxAge, MaxAge: ttl.Age.V}
 		f.Life = codec.Lifetime{Timestamp: codec.TimestampShifted, Default: ttl.Age.V}
@@ -109,11 +109,11 @@ func (r *resolver) lifetime(t *Table, f *Family, ttl *schema.TTL) {
 	f.WrittenAt = ttl.WrittenAt
 }
 
-// MaxDefault is the longest default expiration: an event that expires soon has a
-// timestamp that long ago.
+// MaxDefault is the longest default expiration: the timestamp of an event that expires
+// soon is that long before.
 const MaxDefault = 50 * 365 * 24 * time.Hour
 
-// gcRule returns the rule of a time to live that is one of Bigtable's own.
+// gcRule returns the rule of a time to live that Bigtable supports directly.
 func gcRule(ttl *schema.TTL) codec.GCRule {
 	switch ttl.Kind {
 	case schema.MaxAge:
@@ -133,8 +133,8 @@ func gcRule(ttl *schema.TTL) codec.GCRule {
 	return codec.GCRule{}
 }
 
-// fromWrite reports whether the ages of a time to live run from the writing. A
-// cell has one timestamp, so they all run from the same.
+// fromWrite reports whether the ages of a time to live count from the write. A cell has
+// one timestamp, so all must count from the same time.
 func (r *resolver) fromWrite(ttl *schema.TTL) bool {
 	var write, event []*schema.TTL
 	var visit func(t *schema.TTL)
@@ -152,12 +152,12 @@ func (r *resolver) fromWrite(ttl *schema.TTL) bool {
 	visit(ttl)
 	if len(write) > 0 && len(event) > 0 {
 		r.errorf(event[0].Pos, "write from: write with each max_age, or with none",
-			"this age runs from the event and another from the writing, but a cell has one timestamp")
+			"this age counts from the event and another from the write, but a cell has one timestamp")
 	}
 	return len(write) > 0
 }
 
-// writtenAt adds the columns for the true write time.
+// writtenAt adds the columns of the write time.
 func (r *resolver) writtenAt(t *Table, s *schema.Table) {
 	for i, f := range t.Families {
 		if !f.WrittenAt.IsSet() {
@@ -165,13 +165,13 @@ func (r *resolver) writtenAt(t *Table, s *schema.Table) {
 		}
 		if t.Pattern == codec.BucketOffsets {
 			r.errorf(f.WrittenAt.Pos, "leave written_at out, or make the write time a field of the event",
-				"pattern %s names its columns by the times of events: there is none for written_at", t.Pattern)
+				"pattern %s names its columns after event times: there is no column for written_at", t.Pattern)
 			continue
 		}
 		c := Column{Pos: f.WrittenAt.Pos, Qualifier: f.WrittenAt.V, Field: WrittenAt, Family: i, Text: s.Values.V == "text"}
 		for _, other := range t.Columns {
 			if other.Qualifier == c.Qualifier && other.Family == i {
-				r.errorf(c.Pos, "give it a column of its own", "the column %q of written_at is that of the event's data", c.Qualifier)
+				r.errorf(c.Pos, "give it a column of its own", "the column %q of written_at also stores event data", c.Qualifier)
 			}
 		}
 		t.Columns = append(t.Columns, c)
@@ -196,16 +196,15 @@ func (r *resolver) familyOf(t *Table, s *schema.Table, f *schema.Field) int {
 	case !f.Family.IsSet():
 		own := *f
 		own.Family = schema.Value[string]{V: names[0], Pos: f.Name.Pos}
-		r.errorf(f.Name.Pos, "name one of "+strings.Join(names, ", ")+", as in "+diag.Code(f.Name.V+": "+own.String()), "table %q has several families, and field %q does not say which is its own", t.ID, f.Name.V)
+		r.errorf(f.Name.Pos, "name one of "+strings.Join(names, ", ")+", as in "+diag.Code(f.Name.V+": "+own.String()), "table %q has several families, but field %q does not name one", t.ID, f.Name.V)
 	case i < 0:
 		r.errorf(f.Family.Pos, "write one of "+strings.Join(names, ", "), "table %q has no family %q", t.ID, f.Family.V)
 	}
 	return max(i, 0)
 }
 
-// checkFamilies checks that each family has a field, that no table lacks the
-// families that fields name, and that an event does not lose a part that it
-// must have.
+// checkFamilies checks that each family has a field, that all tables have the families
+// that fields name, and that no event loses a required part.
 func (r *resolver) checkFamilies() {
 	for _, f := range r.schema.Fields {
 		has := func(t *Table) bool {
@@ -231,8 +230,8 @@ func (r *resolver) checkFamilies() {
 	r.checkDefaults()
 }
 
-// checkDefaults refuses defaults that differ: an event is read from one family,
-// and would keep its default where it is written again to all of them.
+// checkDefaults rejects different defaults: an event is read from one family, and
+// writing it again to all of them would keep that default.
 func (r *resolver) checkDefaults() {
 	var first *Family
 	r.layout.AnyFamily(func(f *Family) bool {
@@ -242,15 +241,15 @@ func (r *resolver) checkDefaults() {
 			first = f
 		case f.Life.Default != first.Life.Default:
 			r.errorf(f.GCPos, "use the same default everywhere in a schema, or max_age",
-				"a default of %s here, and of %s in line %d: an event has one expiry, which reading and writing it again would change",
+				"the default is %s here but %s in line %d: reading an event and writing it again would change its expiry",
 				schema.FormatDuration(f.Life.Default), schema.FormatDuration(first.Life.Default), first.GCPos.Line)
 		}
 		return false
 	})
 }
 
-// tellsAll reports whether an event that is read from a table says all of its
-// time to live that its writer said.
+// tellsAll reports whether an event that is read from a table contains everything that
+// its writer specified about its time to live.
 func (l *Layout) tellsAll(t *Table) bool {
 	class, expiry := len(l.Classes) == 0, !l.MustExpire() && !l.MayExpire()
 	for _, f := range t.Families {
@@ -260,7 +259,7 @@ func (l *Layout) tellsAll(t *Table) bool {
 	return class && expiry
 }
 
-// telling lists the tables from which an event is read with all of that.
+// telling returns the tables for which tellsAll holds.
 func (l *Layout) telling() []*Table {
 	return slices.DeleteFunc(slices.Clone(l.Tables), func(t *Table) bool { return !l.tellsAll(t) })
 }
@@ -276,13 +275,13 @@ func (t *Table) Outlives(other *Table) bool {
 	return true
 }
 
-// readable resolves the table that a series is read from: one that tells all of
-// an event, keeps events longest, and answers with the fewest ranges.
+// readable returns the table for reads of a single series: among those that tell all of
+// an event, the one that keeps events longest, then the one with the fewest ranges.
 func (r *resolver) readable() *Table {
 	tables := r.layout.telling()
 	if len(tables) == 0 {
-		r.errorf(r.layout.NamePos, "let the tables share a strategy, or make it two schemas",
-			"an event says its class and when it expires, and no table stores both: what is read could not be written again")
+		r.errorf(r.layout.NamePos, "use one strategy for all tables, or split the schema in two",
+			"an event specifies its class and its expiry, but no table stores both: an event that was read could not be written again")
 		tables = r.layout.Tables
 	}
 	tables = longest(tables)
@@ -293,15 +292,15 @@ func (r *resolver) readable() *Table {
 	return best
 }
 
-// longest lists those of some tables that no other one of them outlives.
+// longest returns those tables that no other one outlives.
 func longest(tables []*Table) []*Table {
 	return slices.DeleteFunc(slices.Clone(tables), func(t *Table) bool {
 		return slices.ContainsFunc(tables, func(o *Table) bool { return o.Outlives(t) && !t.Outlives(o) })
 	})
 }
 
-// checkOutlives refuses a field that an event must have and that can expire
-// before another one of the event.
+// checkOutlives rejects a required field that can expire before another field of the
+// event.
 func (r *resolver) checkOutlives(t *Table) {
 	for _, c := range t.Columns {
 		if c.Field < 0 {
@@ -315,7 +314,7 @@ func (r *resolver) checkOutlives(t *Table) {
 			if own := t.Families[c.Family]; i != c.Family && !own.Life.Outlives(other.Life) {
 				optional := r.schema.Fields[c.Field]
 				optional.Optional = schema.Value[bool]{V: true, Pos: f.Pos}
-				r.errorf(f.Pos, "make it optional: "+diag.Code(f.Name+": "+optional.String())+", or give it a default, or let no other family keep data longer",
+				r.errorf(f.Pos, "make it optional: "+diag.Code(f.Name+": "+optional.String())+", or give it a default, or keep all families equally long",
 					"field %q can expire before the rest of its event: in table %q family %q does not keep data as long as family %q", f.Name, t.ID, own.Name, other.Name)
 				break
 			}
@@ -328,7 +327,7 @@ func (t *Table) HasClasses() bool {
 	return slices.ContainsFunc(t.Families, func(f Family) bool { return f.Class > 0 })
 }
 
-// AnyFamily reports whether some family of some table is as f says.
+// AnyFamily reports whether is holds for any family of any table.
 func (l *Layout) AnyFamily(is func(f *Family) bool) bool {
 	for _, t := range l.Tables {
 		for i := range t.Families {
@@ -340,22 +339,22 @@ func (l *Layout) AnyFamily(is func(f *Family) bool) bool {
 	return false
 }
 
-// MustExpire reports whether an event must say when it expires.
+// MustExpire reports whether an event must specify its expiry.
 func (l *Layout) MustExpire() bool {
 	return l.AnyFamily(func(f *Family) bool { return f.Life.Timestamp == codec.TimestampExpiry })
 }
 
-// MayExpire reports whether an event may say how long it lives.
+// MayExpire reports whether an event may specify its time to live.
 func (l *Layout) MayExpire() bool {
 	return l.AnyFamily(func(f *Family) bool { return f.Life.Timestamp == codec.TimestampShifted })
 }
 
-// KeepsWrittenAt reports whether the true write time of events is stored.
+// KeepsWrittenAt reports whether the write time of events is stored.
 func (l *Layout) KeepsWrittenAt() bool {
 	return l.AnyFamily(func(f *Family) bool { return f.WrittenAt.IsSet() })
 }
 
-// ReadTables lists the tables that a series or a query is read from, some twice.
+// ReadTables returns the tables that reads and queries use, possibly with duplicates.
 func (l *Layout) ReadTables() []*Table {
 	tables := []*Table{l.Read}
 	for i := range l.Queries {
@@ -364,12 +363,12 @@ func (l *Layout) ReadTables() []*Table {
 	return tables
 }
 
-// KeepsWrittenAt reports whether the table stores the true write time of events.
+// KeepsWrittenAt reports whether the table stores the write time of events.
 func (t *Table) KeepsWrittenAt() bool {
 	return slices.ContainsFunc(t.Columns, func(c Column) bool { return c.Field == WrittenAt })
 }
 
-// Default returns how long an event lives that does not say so; 0 if all do.
+// Default returns how long an event lives that does not specify it; 0 if all events do.
 func (l *Layout) Default() time.Duration {
 	var out time.Duration
 	l.AnyFamily(func(f *Family) bool {
