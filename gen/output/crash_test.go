@@ -16,8 +16,8 @@ import (
 	"testing"
 )
 
-// These variables make the test binary a process that is killed before a step of
-// what it does in a folder.
+// These variables make the test binary a process that is killed before a given step of
+// a job in a folder.
 const (
 	crashJob  = "BTGEN_TEST_CRASH_JOB"
 	crashStep = "BTGEN_TEST_CRASH_STEP"
@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// crash does a job in a folder, and kills the process before a step.
+// crash runs a job in a folder and kills the process before a step.
 func crash(job func(dir string) (*Changes, error), dir string) int {
 	at, err := strconv.Atoi(os.Getenv(crashStep))
 	if err != nil {
@@ -43,7 +43,7 @@ func crash(job func(dir string) (*Changes, error), dir string) int {
 			if self, err := os.FindProcess(os.Getpid()); err == nil {
 				_ = self.Kill()
 			}
-			select {} // until that arrives
+			select {} // until the signal arrives
 		}
 	}
 	changes, err := job(dir)
@@ -57,8 +57,8 @@ func crash(job func(dir string) (*Changes, error), dir string) int {
 	return 0
 }
 
-// crashJobs are what is killed: the code of a project is changed, and files are that the
-// user names.
+// crashJobs are the jobs to kill: changes of a project's code, and of files that the
+// user has named.
 var crashJobs = map[string]func(dir string) (*Changes, error){
 	"generate": func(dir string) (*Changes, error) {
 		return Compare(dir, []File{
@@ -78,8 +78,8 @@ var crashJobs = map[string]func(dir string) (*Changes, error){
 	},
 }
 
-// crashTree is what is there before, with what looks like a file that a run has left,
-// but is the user's.
+// crashTree contains the files before a job. One of them looks like a partial file, but
+// belongs to the user.
 func crashTree() map[string]string {
 	return map[string]string{
 		"a/keep.go": ours("k"), "a/update.go": ours("old"), "b/stale.go": ours("s"), "b/btest/stale.go": ours("s"),
@@ -88,8 +88,8 @@ func crashTree() map[string]string {
 	}
 }
 
-// A process is killed before each of its steps: no file is ever incomplete, none of the
-// user's is touched, and the next run has everything as it should be.
+// The process is killed before each of its steps: no file is ever incomplete, no file
+// of the user is changed, and the next run completes the job.
 func TestKilled(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts many processes")
@@ -119,14 +119,14 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// steps is how many there are of each job.
+// steps is the number of steps of each job.
 var steps = map[string]int{
-	"generate": 2 + 3*3 + 3 + 2 + 6 + 2, // folders made; files staged, put in place, and removed; folders synced, and removed
+	"generate": 2 + 3*3 + 3 + 2 + 6 + 2, // folders created; files staged, renamed and removed; folders synced and removed
 	"format":   2*3 + 2 + 2,
 }
 
-// killedAt runs a job that is killed before a step, and reports whether it was, and
-// did not come to its end first.
+// killedAt runs a job that is killed before a step, and reports whether it was killed
+// before its end.
 func killedAt(t *testing.T, job, dir string, step int) bool {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
@@ -138,7 +138,7 @@ func killedAt(t *testing.T, job, dir string, step int) bool {
 	return err != nil
 }
 
-// checkWhole checks that what was there before is as it was, or as it should be.
+// checkWhole checks that every file is in its old or its new state.
 func checkWhole(t *testing.T, dir string) {
 	t.Helper()
 	before, now := crashTree(), contents(t, dir)
@@ -158,7 +158,7 @@ func checkWhole(t *testing.T, dir string) {
 	}
 }
 
-// afterCrash is what is there when a job was done.
+// afterCrash returns the files after a job is done.
 func afterCrash(job string) map[string]string {
 	want := crashTree()
 	switch job {
@@ -172,8 +172,8 @@ func afterCrash(job string) map[string]string {
 	return want
 }
 
-// What a file holds is on disk before it has its name, and its name before the
-// command says that it is done.
+// The content of a file is on disk before its name, and its name before the command
+// reports success.
 func TestSynced(t *testing.T) {
 	dir := tree(t, crashTree())
 	changes, err := crashJobs["generate"](dir)
@@ -208,7 +208,7 @@ func TestSynced(t *testing.T) {
 	}
 }
 
-// A run that is interrupted between two steps leaves what was there.
+// Interrupting a run between two steps restores the old files.
 func TestInterrupted(t *testing.T) {
 	defer func() { disk.before = nil }()
 	for step := 1; step <= 2+3*3+3+2; step++ {
@@ -229,7 +229,7 @@ func TestInterrupted(t *testing.T) {
 		disk.before = nil
 		want := crashTree()
 		if err == nil && step == 2+3*3+3+2 {
-			want = afterCrash("generate") // it was too late
+			want = afterCrash("generate") // the interruption was too late
 		} else if !errors.Is(err, asked) {
 			t.Fatalf("interrupted before step %d: %v", step, err)
 		}
@@ -237,8 +237,8 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// A file that somebody changes while changes are carried out is left alone, and so is
-// everything else.
+// If a file changes while changes are committed, neither it nor any other file is
+// changed.
 func TestChangedMeanwhile(t *testing.T) {
 	for _, name := range []string{"a/update.go", "b/stale.go", "c/create.go"} {
 		dir := tree(t, crashTree())
@@ -261,8 +261,8 @@ func TestChangedMeanwhile(t *testing.T) {
 	}
 }
 
-// What a run has left that was killed while it wrote is removed by its name and by what
-// it holds, and nothing else is.
+// Partial files of a killed run are identified by name and content and removed, and no
+// other files.
 func TestPartial(t *testing.T) {
 	name := "/.btgen-01234567-0123456789abcdef.tmp"
 	files := map[string]string{
@@ -287,7 +287,8 @@ func TestPartial(t *testing.T) {
 	}
 }
 
-// Locks of one folder are held by one at a time, also by other names of it.
+// Only one process at a time holds the lock of a folder, even under different names of
+// the folder.
 func TestLock(t *testing.T) {
 	dir := tree(t, map[string]string{"real/x": ""})
 	if err := os.Symlink("real", filepath.Join(dir, "linked")); err != nil {
@@ -313,7 +314,7 @@ func TestLock(t *testing.T) {
 	}
 	group.Wait()
 	compare(t, 8, held)
-	unlock, err := Lock(dir) // another folder's
+	unlock, err := Lock(dir) // that of another folder
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,10 +13,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// ours is a generated file with a body.
+// ours returns a generated file with the given body.
 func ours(body string) string { return Header + "\n" + SourceLine + "s.yaml\n" + body }
 
-// tree writes files into a new folder.
+// tree writes files to a new folder.
 func tree(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -58,8 +58,8 @@ func compare(t *testing.T, want, got any) {
 	}
 }
 
-// owner is an Owner of which a test says what it answers; by default a project that
-// has made everything, and that is alone.
+// owner is an Owner with answers from a test. By default, it has generated everything
+// and there is no other project.
 type owner struct {
 	stale, orphan func(Record) bool
 	rival         func(pkg string, made Record) string
@@ -81,7 +81,7 @@ func (o owner) Foreign(dir string) string {
 	return o.foreign(dir)
 }
 
-// carryOut carries changes out.
+// carryOut commits changes.
 func carryOut(t *testing.T, changes *Changes) {
 	t.Helper()
 	if err := changes.Commit(t.Context()); err != nil {
@@ -110,8 +110,8 @@ func TestCommit(t *testing.T) {
 	}
 }
 
-// TestCommitAllOrNothing makes the last step of changes fail after the others
-// are done: between compare and commit, a folder takes the place of a file.
+// TestCommitAllOrNothing makes the last step fail after the others: between Compare and
+// Commit, a folder replaces a file.
 func TestCommitAllOrNothing(t *testing.T) {
 	before := map[string]string{"a.go": ours("old"), "b.go": ours("stale"), "z.go": ours("old")}
 	dir := tree(t, before)
@@ -132,13 +132,13 @@ func TestCommitAllOrNothing(t *testing.T) {
 		t.Fatal("a file was put where a folder stands")
 	}
 	delete(before, "z.go")
-	compare(t, before, contents(t, dir)) // and no file that was staged is left
+	compare(t, before, contents(t, dir)) // no partial file is left
 	if _, err := os.Stat(filepath.Join(dir, "new")); !errors.Is(err, fs.ErrNotExist) {
 		t.Error("a folder that was made is left")
 	}
 }
 
-// TestStagingFails makes changes fail before anything is put in place.
+// TestStagingFails makes changes fail before any file is replaced.
 func TestStagingFails(t *testing.T) {
 	before := map[string]string{"a.go": ours("old"), "x": "a file where a folder must go"}
 	dir := tree(t, before)
@@ -161,8 +161,8 @@ func TestNotOurs(t *testing.T) {
 	}
 }
 
-// What is in the folders of packages is asked for by its record; what is deeper was
-// not put there by btgen, nor is what another project or module has.
+// Records determine who owns the files in package folders. Compare ignores deeper
+// files, which btgen never writes, and those of other projects and modules.
 func TestLeftovers(t *testing.T) {
 	record := func(lines string) string { return Header + "\n" + lines + "\n" }
 	dir := tree(t, map[string]string{
@@ -211,8 +211,8 @@ func TestLeftovers(t *testing.T) {
 	}
 }
 
-// A file that is made may stand there by another name too: as a link, in a folder that
-// is one, or where case does not count.
+// A generated file may exist under another name: as a symbolic link, in a linked
+// folder, or with different case.
 func TestWantedByAnotherName(t *testing.T) {
 	dir := tree(t, map[string]string{"app/event.go": ours("e")})
 	if err := errors.Join(
@@ -229,7 +229,8 @@ func TestWantedByAnotherName(t *testing.T) {
 	compare(t, []int{0, 0, 0}, []int{created, updated, removed})
 }
 
-// Changes are found behind a symbolic link too, which stays when it is empty.
+// Compare follows symbolic links to folders, and Commit keeps them even if the folders
+// become empty.
 func TestLinkedFolder(t *testing.T) {
 	dir := tree(t, map[string]string{"real/a/stale.go": ours("s"), "elsewhere/stale.go": ours("s"), "real/keep": ""})
 	linked := filepath.Join(dir, "linked")
@@ -250,7 +251,7 @@ func TestLinkedFolder(t *testing.T) {
 	}
 }
 
-// Nothing is written over that others make, nor into their folders.
+// Files of others are not overwritten, and nothing is written to their folders.
 func TestOthers(t *testing.T) {
 	before := map[string]string{"a/x.go": ours("another's"), "b/x.go": ours("ours")}
 	dir := tree(t, before)
@@ -270,7 +271,7 @@ func TestOthers(t *testing.T) {
 	compare(t, before, contents(t, dir))
 }
 
-// Line ends are those of the system that has checked the files out.
+// Line ends depend on the system that has checked the files out.
 func TestLineEnds(t *testing.T) {
 	dir := tree(t, map[string]string{"a/x.go": strings.ReplaceAll(ours("a\nb\n"), "\n", "\r\n")})
 	changes, err := Compare(dir, []File{{Path: "a/x.go", Content: []byte(ours("a\nb\n"))}}, owner{})
@@ -279,7 +280,7 @@ func TestLineEnds(t *testing.T) {
 	}
 }
 
-// TestKeptFilesAreNotTouched: build caches go by the time of a file.
+// TestKeptFilesAreNotTouched checks modification times, which build caches use.
 func TestKeptFilesAreNotTouched(t *testing.T) {
 	dir := tree(t, map[string]string{"keep.go": ours("k"), "update.go": ours("old")})
 	long := time.Now().Add(-time.Hour).Truncate(time.Second)

@@ -15,8 +15,8 @@ import (
 	"github.com/btgen-dev/btgen/gen/words"
 )
 
-// sample has a finding of each severity, without a rule, a place or a hint, and
-// with characters that mean something to GitHub.
+// sample contains a finding of each severity, some without a rule, a place or a hint,
+// and characters that GitHub interprets.
 var sample = diag.List{
 	{Pos: diag.Pos{File: "schemas/a b.yaml", Line: 3, Column: 7}, Rule: "K01", Message: "100% of <keys>", Hint: "write\nit: a, b"},
 	{Pos: diag.Pos{File: "c:,d.yaml", Line: 1}, Severity: diag.Warning, Message: "doubtful\r\n::error::injected"},
@@ -33,8 +33,7 @@ func TestGitHub(t *testing.T) {
 	}
 }
 
-// Whatever a message has in it, a finding is one line, and no line of it steers
-// anything once GitHub has put it together again.
+// Whatever the message, a finding is one line, and GitHub interprets no other line.
 func TestGitHubLines(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.StringOf(rapid.SampledFrom([]rune("a:%,\r\n ☃"))).Draw(t, "text")
@@ -96,8 +95,8 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-// A log validates against the published JSON Schema of SARIF, and tells of each
-// finding and each rule.
+// A log is valid according to SARIF's JSON Schema, and contains every finding and every
+// rule.
 func TestSARIF(t *testing.T) {
 	compiler := jsonschema.NewCompiler()
 	compiler.AssertFormat()

@@ -9,7 +9,7 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
-// blobOf returns an event with these values as a serialized cell holds it.
+// blobOf returns the serialized cell of an event with the given values.
 func blobOf(l *layout.Layout, format layout.Format, values []any) []byte {
 	var out []byte
 	for i, v := range values {
@@ -28,7 +28,7 @@ func blobOf(l *layout.Layout, format layout.Format, values []any) []byte {
 	return out
 }
 
-// appendProto appends the field as protobuf.
+// appendProto appends the field in protobuf encoding.
 func appendProto(f *layout.Field, dst []byte, v any) []byte {
 	p := codec.Presence(f.Explicit())
 	switch v := v.(type) {
@@ -55,8 +55,7 @@ func appendProto(f *layout.Field, dst []byte, v any) []byte {
 	return dst
 }
 
-// appendProtoName is appendProto for the types whose values the schema writes as
-// strings.
+// appendProtoName is appendProto for types whose values schemas write as strings.
 func appendProtoName(f *layout.Field, dst []byte, p codec.Presence, v string) []byte {
 	switch f.Type {
 	case schema.Enum:
@@ -95,7 +94,7 @@ func appendJSON(f *layout.Field, dst []byte, v any) []byte {
 	return dst
 }
 
-// appendJSONName is appendJSON for the types whose values the schema writes as strings.
+// appendJSONName is appendJSON for types whose values schemas write as strings.
 func appendJSONName(f *layout.Field, dst []byte, v string) []byte {
 	switch f.Type {
 	case schema.Enum:

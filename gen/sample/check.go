@@ -10,9 +10,9 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
-// Check reports the examples that the tables cannot hold: of series values one for each
-// table, whose key refuses it, and of fields those that the writer refuses. The layout is that
-// of the schema and has no errors.
+// Check reports examples that cannot be stored: those of series values that a table's
+// key rejects, and those of fields that the writer rejects. l must be the layout of s
+// and have no errors.
 func Check(s *schema.Schema, l *layout.Layout) diag.List {
 	found := checkFields(s)
 	for _, t := range l.Tables {
@@ -23,7 +23,7 @@ func Check(s *schema.Schema, l *layout.Layout) diag.List {
 		}
 		for _, f := range l.Series {
 			if f.Example != nil && (f.Name == failed.Field || errors.Is(err, codec.ErrKeyTooLong)) {
-				found.Errorf(f.Pos, "the example of %q cannot be in the key of table %q: %s", f.Name, t.ID, failed.Err).Hint = "write one that events could have"
+				found.Errorf(f.Pos, "the example of %q cannot be in the key of table %q: %s", f.Name, t.ID, failed.Err).Hint = "write a value that events can have"
 				break
 			}
 		}
@@ -31,7 +31,7 @@ func Check(s *schema.Schema, l *layout.Layout) diag.List {
 	return found
 }
 
-// checkFields reports the examples of fields that the writer refuses.
+// checkFields reports the examples of fields that the writer rejects.
 func checkFields(s *schema.Schema) diag.List {
 	var found diag.List
 	for i := range s.Fields {
@@ -43,7 +43,7 @@ func checkFields(s *schema.Schema) diag.List {
 		var c codec.Checker
 		c.Timestamp(f.Name.V, at)
 		if failed, ok := errors.AsType[*codec.FieldError](c.Err()); ok {
-			found.Errorf(f.Example.Pos, "the example of %q cannot be stored: %s", f.Name.V, failed.Err).Hint = "write one that events could have"
+			found.Errorf(f.Example.Pos, "the example of %q cannot be stored: %s", f.Name.V, failed.Err).Hint = "write a value that events can have"
 		}
 	}
 	return found

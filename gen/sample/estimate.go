@@ -9,62 +9,62 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
-// Bounds are two bounds of a size in bytes. Bigtable publishes neither what a cell
-// costs besides what it holds nor how well it compresses.
+// Bounds are the bounds of a size in bytes. Bigtable publishes neither the overhead of
+// a cell nor the compression ratio.
 type Bounds struct {
-	// Lower counts each cell's timestamp and value, and the key once for a row.
+	// Lower counts the timestamp and value of each cell, and the key once per row.
 	Lower float64
-	// Upper counts the key, the family and the qualifier again for each cell.
+	// Upper also counts the key, the family and the qualifier for each cell.
 	Upper float64
 }
 
-// Estimate is the size of a table under a load. Events are counted with all their
-// fields.
+// Estimate is the estimated size of a table under a load, for events with all fields.
 type Estimate struct {
 	Load          layout.Load
 	KeyBytes      int64   // of the example key
-	RowsPerEvent  int64   // rows that an event is written to
-	CellsPerEvent int64   // cells, in all of them
-	EventsPerRow  float64 // that a full bucket has
+	RowsPerEvent  int64   // rows per event
+	CellsPerEvent int64   // cells per event, in all rows
+	EventsPerRow  float64 // in a full bucket
 	CellsPerRow   float64
-	Values        float64       // bytes of what an event carries
-	Cell          float64       // bytes of the largest value of a cell
-	Datum         float64       // bytes of the largest datum in a qualifier
-	Event         Bounds        // bytes of an event in a bucket that is full
-	Row           Bounds        // bytes of a full row
-	BytesADay     Bounds        // of all series
-	Retention     time.Duration // of the family that keeps data longest; 0 if that is for ever
-	Shortest      time.Duration // of the one that keeps them shortest, if none does for ever
-	// Table is the size of the table once as much is collected as is written: at
-	// least what is alive, and at most what expired within the last week, too. It is 0
-	// if something is kept for ever.
+	Values        float64       // size of an event's values
+	Cell          float64       // size of the largest cell value
+	Datum         float64       // size of the largest datum in a qualifier
+	Event         Bounds        // size of an event in a full bucket
+	Row           Bounds        // size of a full row
+	BytesADay     Bounds        // for all series
+	Retention     time.Duration // of the family that keeps data longest; 0 if one keeps it forever
+	Shortest      time.Duration // of the family that keeps data shortest, if none keeps it forever
+	// Table is the size of the table once garbage collection keeps pace with writes.
+	// The lower bound includes only live data, the upper one also what expired within
+	// the last week. It is 0 if any data is kept forever.
 	Table Bounds
-	// Rows is how many rows a series then has; 0 if nothing is collected.
+	// Rows is the number of rows of a series at that point; 0 if nothing is
+	// garbage-collected.
 	Rows float64
 }
 
-// EventsIn returns how many events a series has in a time.
+// EventsIn returns the number of events of a series in a duration.
 func (e *Estimate) EventsIn(d time.Duration) float64 { return e.Load.Rate * d.Seconds() }
 
-// collectionLag is how long garbage collection may take.
-// Source: https://cloud.google.com/bigtable/docs/garbage-collection
+// collectionLag is the maximum delay of garbage collection. Source:
+// https://cloud.google.com/bigtable/docs/garbage-collection
 const collectionLag = 7 * 24 * time.Hour
 
-// timestampBytes is what a cell's timestamp takes.
+// timestampBytes is the size of a cell timestamp.
 const timestampBytes = 8
 
-// EstimateOf returns the size of a table under the load of its schema.
+// EstimateOf estimates the size of a table under the load of its schema.
 func EstimateOf(l *layout.Layout, t *layout.Table) Estimate {
 	e := Estimate{Load: l.Load(), RowsPerEvent: int64(t.RowsPerEvent()), EventsPerRow: 1}
 	if !t.Complete() {
-		return e // an error says so
+		return e // the layout has an error
 	}
 	e.KeyBytes = int64(len(Key(l, t)))
 	if t.Pattern.Bucketed() {
 		e.EventsPerRow = max(1, min(e.Load.Rate*t.Bucket.Widest().Seconds(), float64(t.Slots)))
 	}
-	var event Bounds   // without the key that a row has once
-	var longer float64 // keys of the rows of an event than the example key, in all
+	var event Bounds   // without the key, which a row has once
+	var longer float64 // total by which the row keys of an event exceed the example key
 	cells := cellsOf(l, t, e.Load)
 	for _, c := range cells {
 		e.CellsPerEvent++
@@ -88,9 +88,9 @@ func EstimateOf(l *layout.Layout, t *layout.Table) Estimate {
 	return e
 }
 
-// stored returns the size of the table once as much is collected as is written.
+// stored returns the size of the table once garbage collection keeps pace with writes.
 func (e *Estimate) stored(cells []cellSize) Bounds {
-	events := e.Load.Rate * float64(e.Load.Series) // a second
+	events := e.Load.Rate * float64(e.Load.Series) // per second
 	var out Bounds
 	for _, c := range cells {
 		bytes := c.bytes(e.KeyBytes)
@@ -100,36 +100,36 @@ func (e *Estimate) stored(cells []cellSize) Bounds {
 	return out
 }
 
-// What a moderate row has at most: half of what the rules warn of.
+// Limits of moderate rows: half of the limits of the lint rules.
 const (
 	moderateCells = 50_000
 	moderateBytes = 50_000_000
 )
 
-// Moderate reports whether full rows are small enough to be held in memory while
-// they are read, with room to grow.
+// Moderate reports whether full rows are small enough to be held in memory during a
+// read, with room to grow.
 func (e *Estimate) Moderate() bool {
 	return e.CellsPerRow <= moderateCells && e.Row.Upper <= moderateBytes
 }
 
-// cellSize is the size of a cell of an event, in bytes.
+// cellSize is the size of one cell of an event, in bytes.
 type cellSize struct {
 	family, qualifier int64
-	datum             int64 // what of the qualifier is data
+	datum             int64 // the part of the qualifier that is data
 	value             int64
-	key               int64 // what the key of its row is longer than the example key
+	key               int64 // by how much the row key exceeds the example key
 
-	shortest, longest time.Duration // how long it is kept; the two differ between TTL classes
+	shortest, longest time.Duration // retention; the two differ between TTL classes
 }
 
-// bytes returns the size of the cell in a row with the example key, without the key
-// that the row has once.
+// bytes returns the size of the cell in a row with the example key, which a row has
+// once.
 func (c cellSize) bytes(key int64) Bounds {
 	value := timestampBytes + float64(c.value)
 	return Bounds{value + float64(c.datum), value + float64(c.family+c.qualifier) + float64(key+c.key)}
 }
 
-// cellsOf returns the sizes of the cells of an event with all its fields.
+// cellsOf returns the sizes of the cells of an event with all fields.
 func cellsOf(l *layout.Layout, t *layout.Table, load layout.Load) []cellSize {
 	var out []cellSize
 	for _, c := range t.Columns {
@@ -147,7 +147,7 @@ func cellsOf(l *layout.Layout, t *layout.Table, load layout.Load) []cellSize {
 		case c.Field == layout.WrittenAt:
 		case t.Metrics():
 			cell.qualifier, cell.datum, cell.value = cell.value, cell.value, 0
-			cell.key = int64(len(c.Qualifier) - len(t.Columns[0].Qualifier)) // the metric
+			cell.key = int64(len(c.Qualifier) - len(t.Columns[0].Qualifier)) // the key contains the metric
 		case t.Pattern == codec.BucketOffsets:
 			cell.qualifier = int64(len(t.Offset(l).Append(nil, Time(t), 0)))
 			cell.datum = cell.qualifier
@@ -157,7 +157,7 @@ func cellsOf(l *layout.Layout, t *layout.Table, load layout.Load) []cellSize {
 	return out
 }
 
-// valueBytes returns the bytes of a value of a field, as text or binary.
+// valueBytes returns the size of a field's value, as text or binary.
 func valueBytes(f *layout.Field, text bool, load layout.Load) int64 {
 	switch f.Type {
 	case schema.String, schema.Bytes, schema.JSON:
@@ -188,7 +188,7 @@ func valueBytes(f *layout.Field, text bool, load layout.Load) int64 {
 	return 8
 }
 
-// averageName returns the length of the names of an enum.
+// averageName returns the average length of an enum's names.
 func averageName(e codec.Enum) int64 {
 	total := 0
 	for _, v := range e {
@@ -197,9 +197,8 @@ func averageName(e codec.Enum) int64 {
 	return int64(total / max(1, len(e)))
 }
 
-// blobBytes returns the bytes of a serialized event: in protobuf a tag and the
-// value of each field, whole numbers as varints of middling size; in JSON the name
-// of each field, too.
+// blobBytes returns the size of a serialized event: in protobuf a tag and a value per
+// field, with integers as varints of medium size; in JSON also the field names.
 func blobBytes(l *layout.Layout, format layout.Format, load layout.Load) int64 {
 	var total int64
 	for i := range l.Fields {
@@ -216,7 +215,7 @@ func blobBytes(l *layout.Layout, format layout.Format, load layout.Load) int64 {
 	return total
 }
 
-// protoBytes returns the bytes of a value in protobuf, without its tag.
+// protoBytes returns the size of a value in protobuf, without its tag.
 func protoBytes(f *layout.Field, load layout.Load) int64 {
 	switch f.Type {
 	case schema.Float32, schema.Float64, schema.Bool:

@@ -11,15 +11,15 @@ import (
 	"github.com/btgen-dev/btgen/gen/schema"
 )
 
-// TestBalloonWeek reckons the size of the documented weather balloon's week, 10,080
-// events of four fields, which is known for the documented keys and names: key +
-// family + qualifier + 8 + value for each cell.
+// TestBalloonWeek computes the size of the documented weather balloon's week: 10,080
+// events of four fields. It is known for the documented keys and names: key + family +
+// qualifier + 8 + value per cell.
 //
-// The known sizes are of the values that the documentation shows, short decimals of
-// 5, 3, 2 and 3 bytes, and of a blob of 16. An estimate does not know the values: it
-// counts each of these numbers as 8 bytes, in text too, and the protobuf as 24, so
-// that it is 19 or 8 bytes an event above. What it counts for them is taken out, and
-// what is known put in; all else must be the same.
+// The known sizes are those of the values in the documentation, short decimals of 5, 3,
+// 2 and 3 bytes, and of a blob of 16. An estimate does not know the values: it counts 8
+// bytes per number, also as text, and 24 for the protobuf, so it is 19 or 8 bytes per
+// event larger. The test replaces these sizes by the known ones; everything else must
+// match.
 func TestBalloonWeek(t *testing.T) {
 	const (
 		events  = 7 * 24 * 60
@@ -33,7 +33,7 @@ func TestBalloonWeek(t *testing.T) {
 	for _, test := range []struct {
 		location, table string
 		values          float64
-		cell            string // as reckoned by hand
+		cell            string // computed by hand
 		event           float64
 		week            string
 	}{
@@ -72,10 +72,11 @@ tables:
 	}
 }
 
-// TestEstimateRows: what a series has once as much is collected as is written.
+// TestEstimateRows checks the number of rows once garbage collection keeps pace with
+// writes.
 func TestEstimateRows(t *testing.T) {
 	for tables, want := range map[string]float64{
-		cells("1h", "{max_age: 1d}"):   8 * 24, // a day, and the week that collection may take
+		cells("1h", "{max_age: 1d}"):   8 * 24, // a day, and the week that garbage collection may take
 		cells("1h", "{keep: forever}"): 0,
 		"  rows: {pattern: single_serialized, key: {delimiter: \"#\", segments: [host, id, time]}, family: m, ttl: {max_age: 1d}}\n": 8 * 24 * 60,
 	} {

@@ -12,32 +12,31 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
-// Event is a made-up event of the series of the example key.
+// Event is an example event of the example series.
 type Event struct {
 	Time     time.Time
 	Sequence uint32
-	// Values are those of Layout.Fields, typed as Field.Default; nil for what
-	// the event lacks.
+	// Values are those of Layout.Fields, typed like Field.Default; nil for absent ones.
 	Values []any
-	// WrittenAt is the writer's clock.
+	// WrittenAt is the write time.
 	WrittenAt time.Time
-	// Class, TTL and ExpiresAt are what the event says of its end, as far as
-	// events of the schema do.
+	// Class, TTL and ExpiresAt are the time to live that the event specifies, if the
+	// schema allows it.
 	Class     int
 	TTL       time.Duration
 	ExpiresAt time.Time
 }
 
-// writeDelay is how long after its time an example event is written.
+// writeDelay is the time from an example event to its write.
 const writeDelay = 250 * time.Millisecond
 
-// exampleLife is how long an example event lives that must say so.
+// exampleLife is the time to live of example events that must specify one.
 const exampleLife = 7 * 24 * time.Hour
 
-// Events returns made-up events of one series that the table can hold: n
-// at consecutive times and, if those are all in one bucket, more in the next one.
-// One of them lacks its optional fields. Where events have a tie-breaker, the
-// first two are of one time.
+// Events returns example events of one series that the table can store: n at
+// consecutive times and, if those are all in one bucket, more in the next one. One of
+// them lacks its optional fields. If events have a sequence, the first two have the
+// same time.
 func Events(l *layout.Layout, t *layout.Table, n, more int) []Event {
 	first := codec.Truncate(Time(t), l.Precision)
 	if first.Before(Time(t)) && t.Pattern.Bucketed() && first.Before(t.Bucket.Min()) {
@@ -77,14 +76,15 @@ func Events(l *layout.Layout, t *layout.Table, n, more int) []Event {
 	return out
 }
 
-// holds reports whether there is a key for the event.
+// holds reports whether the event has a valid key.
 func holds(l *layout.Layout, t *layout.Table, e *Event) bool {
 	k := keyValuesOf(t)
 	k.at, k.sequence = e.Time, e.Sequence
 	return keyParts(l, t, k) != nil
 }
 
-// step is the time between two events: that of the load, in steps of the precision.
+// step returns the time between two events: that of the load, as a multiple of the
+// precision.
 func step(l *layout.Layout) time.Duration {
 	interval := min(1/l.Load().Rate, (365 * 24 * time.Hour).Seconds())
 	steps := math.Round(interval * float64(time.Second) / float64(l.Precision))
@@ -112,8 +112,8 @@ func eventAt(l *layout.Layout, n int, at time.Time) Event {
 	return e
 }
 
-// leaveOut takes the optional values out of an event, but for one if there would
-// be none left.
+// leaveOut removes the optional values of an event, except for one if there are no
+// others.
 func leaveOut(l *layout.Layout, e *Event) {
 	all := !slices.ContainsFunc(l.Fields, func(f layout.Field) bool { return !f.Optional })
 	for i, f := range l.Fields {
@@ -123,8 +123,8 @@ func leaveOut(l *layout.Layout, e *Event) {
 	}
 }
 
-// ttlOf is what the n-th event says of its life where it may: the first
-// nothing, if that is allowed, the others less or more than the default.
+// ttlOf returns the time to live that the n-th event specifies: none for the first, if
+// allowed, and less or more than the default for the others.
 func ttlOf(l *layout.Layout, n int) time.Duration {
 	var usual time.Duration
 	l.AnyFamily(func(f *layout.Family) bool {
@@ -142,8 +142,8 @@ func ttlOf(l *layout.Layout, n int) time.Duration {
 	return 0
 }
 
-// ShowValue writes a value of the field for people: as it stands in a cell of text,
-// bytes in hex.
+// ShowValue formats a value of the field for display: as in a text cell, and bytes in
+// hex.
 func ShowValue(f *layout.Field, v any) string {
 	switch v := v.(type) {
 	case nil:
@@ -154,7 +154,7 @@ func ShowValue(f *layout.Field, v any) string {
 	return string(encode(f, true, v))
 }
 
-// ShowEvent writes the values of an event for people.
+// ShowEvent formats the values of an event for display.
 func ShowEvent(l *layout.Layout, e *Event) string {
 	var parts []string
 	for i, v := range e.Values {
@@ -165,7 +165,7 @@ func ShowEvent(l *layout.Layout, e *Event) string {
 	return strings.Join(parts, ", ")
 }
 
-// encode returns a value as a cell holds it: text or binary.
+// encode returns the cell value, as text or binary.
 func encode(f *layout.Field, text bool, v any) []byte {
 	if text {
 		return encodeText(f, v)
@@ -173,7 +173,7 @@ func encode(f *layout.Field, text bool, v any) []byte {
 	return encodeBinary(f, v)
 }
 
-// encodeText is encode for text.
+// encodeText returns the cell value as text.
 func encodeText(f *layout.Field, v any) []byte {
 	switch v := v.(type) {
 	case []byte:
@@ -199,7 +199,7 @@ func encodeText(f *layout.Field, v any) []byte {
 	return nil
 }
 
-// encodeBinary is encode for binary.
+// encodeBinary returns the cell value as binary.
 func encodeBinary(f *layout.Field, v any) []byte {
 	switch v := v.(type) {
 	case []byte:
@@ -225,7 +225,7 @@ func encodeBinary(f *layout.Field, v any) []byte {
 	return nil
 }
 
-// encodeName is encode for the types whose values the schema writes as strings.
+// encodeName is encode for types whose values schemas write as strings.
 func encodeName(f *layout.Field, text bool, v string) []byte {
 	switch {
 	case f.Type == schema.Enum && text:
@@ -244,12 +244,12 @@ func encodeName(f *layout.Field, text bool, v string) []byte {
 
 // enumNumber returns the number of an enum's value.
 func enumNumber(f *layout.Field, name string) int64 {
-	n, _ := f.Enum.Number(name) // one of the enum's own
+	n, _ := f.Enum.Number(name) // always found
 	return n
 }
 
-// parsedUUID parses a UUID that an example has.
+// parsedUUID parses the UUID of an example.
 func parsedUUID(s string) codec.UUID {
-	id, _ := codec.ParseUUID(s) // it is one
+	id, _ := codec.ParseUUID(s) // always valid
 	return id
 }

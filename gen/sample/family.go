@@ -10,7 +10,7 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
-// ClassAges says how long a class keeps events, for comments.
+// ClassAges returns how long a class keeps events, for comments.
 func ClassAges(l *layout.Layout, class int) string {
 	var ages []string
 	for _, t := range l.Tables {
@@ -23,7 +23,7 @@ func ClassAges(l *layout.Layout, class int) string {
 	return strings.Join(ages, " or ")
 }
 
-// Defaults says how long events live that do not say so, for comments.
+// Defaults returns how long events live that do not specify it, for comments.
 func Defaults(l *layout.Layout) string {
 	var ages []string
 	l.AnyFamily(func(f *layout.Family) bool {
@@ -35,7 +35,7 @@ func Defaults(l *layout.Layout) string {
 	return strings.Join(ages, " or ")
 }
 
-// Timestamp says what the timestamps of the family's cells are.
+// Timestamp describes the timestamps of the family's cells.
 func Timestamp(f *layout.Family) string {
 	switch f.Life.Timestamp {
 	case codec.TimestampExpiry:
@@ -48,7 +48,7 @@ func Timestamp(f *layout.Family) string {
 	return "the time of the event, rounded down to the millisecond"
 }
 
-// Collected says which cells of the family are garbage-collected.
+// Collected describes the cells of the family that are garbage-collected.
 func Collected(f *layout.Family) string {
 	rule := f.GC.Normalize()
 	if rule.Kind == codec.GCNone {
@@ -57,7 +57,7 @@ func Collected(f *layout.Family) string {
 	return "cells " + collected(rule)
 }
 
-// collected is Collected for a rule.
+// collected describes the cells that a rule collects.
 func collected(r codec.GCRule) string {
 	switch r.Kind {
 	case codec.GCMaxAge:
@@ -80,8 +80,8 @@ func collected(r codec.GCRule) string {
 	return strings.Join(parts, join)
 }
 
-// ReadFilter says which cells of the family reads request, because of their time to
-// live: those that have not expired.
+// ReadFilter describes the cells of the family that reads request: those that have not
+// expired.
 func ReadFilter(f *layout.Family) string {
 	switch f.Life.Timestamp {
 	case codec.TimestampExpiry:

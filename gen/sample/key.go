@@ -13,7 +13,7 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
-// Picture draws the form of the row key: location#balloon_id#bucket.
+// Picture returns the form of the row key, such as location#balloon_id#bucket.
 func Picture(l *layout.Layout, t *layout.Table) string {
 	var parts []string
 	for _, g := range t.Segments {
@@ -25,11 +25,11 @@ func Picture(l *layout.Layout, t *layout.Table) string {
 	return strings.Join(parts, t.Delimiter)
 }
 
-// Time is an instant that the table can hold: an hour past noon, some
-// days after the origin of its buckets if they have one.
+// Time returns a time that the table can store: 12:00 or later, some days after the
+// origin of its buckets, if any.
 func Time(t *layout.Table) time.Time {
 	at := time.Date(2021, 3, 5, 12, 0, 0, 0, time.UTC)
-	if !t.Pattern.Bucketed() || t.Bucket.Widest() == 0 { // a width may be missing, which is reported
+	if !t.Pattern.Bucketed() || t.Bucket.Widest() == 0 { // an invalid bucket is reported elsewhere
 		return at
 	}
 	switch first, end := t.Bucket.Min(), t.Bucket.Max(); {
@@ -41,8 +41,8 @@ func Time(t *layout.Table) time.Time {
 	return at
 }
 
-// Key returns a row key of the table for a made-up series, by the code
-// that makes the keys of real events; empty if there is no such key.
+// Key returns the row key of an example event, computed with the code that computes
+// real keys; empty if it is invalid.
 func Key(l *layout.Layout, t *layout.Table) string {
 	key, _ := writeKey(l, t, keyValuesOf(t))
 	return string(key)
@@ -55,17 +55,16 @@ func writeKey(l *layout.Layout, t *layout.Table, k keyValues) ([]byte, error) {
 	return w.Key()
 }
 
-// KeyPart is a segment of an example key.
+// KeyPart is one segment of an example key.
 type KeyPart struct {
-	Name  string // of the segment, as in pictures
-	Bytes string // as they stand in the key, without the delimiter
+	Name  string // name of the segment, as in drawings
+	Bytes string // its bytes in the key, without the delimiter
 }
 
-// KeyParts returns the segments of the example key; none if there is no such
-// key.
+// KeyParts returns the segments of the example key; none if it is invalid.
 func KeyParts(l *layout.Layout, t *layout.Table) []KeyPart { return keyParts(l, t, keyValuesOf(t)) }
 
-// keyParts takes an example key apart: a segment is what it adds to the key.
+// keyParts splits an example key: a segment is what it adds to the key.
 func keyParts(l *layout.Layout, t *layout.Table, k keyValues) []KeyPart {
 	var out []KeyPart
 	before := 0
@@ -82,18 +81,18 @@ func keyParts(l *layout.Layout, t *layout.Table, k keyValues) []KeyPart {
 	return out
 }
 
-// ownSalt stands for the salt that the values of a key have.
+// ownSalt stands for the salt that matches the values of a key.
 const ownSalt = -1
 
-// keyValues is what an example key has besides the values of its series.
+// keyValues contains the values of an example key besides those of its series.
 type keyValues struct {
-	salt     int    // a salt, or ownSalt
-	metric   string // empty where there is none
+	salt     int    // a salt or ownSalt
+	metric   string // empty if the key has none
 	at       time.Time
 	sequence uint32
 }
 
-// keyValuesOf is that of the example time.
+// keyValuesOf returns the values at the example time.
 func keyValuesOf(t *layout.Table) keyValues {
 	k := keyValues{salt: ownSalt, at: Time(t)}
 	if t.Metrics() {
@@ -102,7 +101,7 @@ func keyValuesOf(t *layout.Table) keyValues {
 	return k
 }
 
-// writeSegments writes segments of the key of a made-up series.
+// writeSegments writes segments of the example key.
 func writeSegments(l *layout.Layout, t *layout.Table, w *codec.KeyWriter, segments []layout.Segment, k keyValues) {
 	for _, g := range segments {
 		switch g.Kind {
@@ -134,8 +133,8 @@ func writeSegments(l *layout.Layout, t *layout.Table, w *codec.KeyWriter, segmen
 	}
 }
 
-// ShowKey shows a key or a picture of one on a line: as it is or, where it has
-// characters that cannot be shown or is no text at all, as Go quotes it.
+// ShowKey formats a key or a picture of one on one line: unchanged if it is printable,
+// else as a quoted Go string.
 func ShowKey(key string) string {
 	if key == "" || strings.ContainsFunc(key, func(r rune) bool { return !unicode.IsPrint(r) || r == utf8.RuneError }) {
 		return strconv.Quote(key)
@@ -163,8 +162,7 @@ func writeValue(w *codec.KeyWriter, f *layout.Field, form codec.KeyForm) {
 	}
 }
 
-// writeName is writeValue for the types whose values the schema writes as
-// strings.
+// writeName is writeValue for types whose values schemas write as strings.
 func writeName(w *codec.KeyWriter, f *layout.Field, form codec.KeyForm, v string) {
 	switch f.Type {
 	case schema.UUID:
@@ -176,13 +174,13 @@ func writeName(w *codec.KeyWriter, f *layout.Field, form codec.KeyForm, v string
 	}
 }
 
-// SeriesValue returns the series value with an index that examples of the table
-// have, typed as Field.Default.
+// SeriesValue returns the example of a series value in the table, typed like
+// Field.Default.
 func SeriesValue(l *layout.Layout, t *layout.Table, series int) any {
 	return keyValue(&l.Series[series], t.FormOf(series))
 }
 
-// keyValue returns the example of a series value, or a made-up one.
+// keyValue returns the example of a series value, or a likely one.
 func keyValue(f *layout.Field, form codec.KeyForm) any {
 	if f.Example != nil {
 		return f.Example
@@ -208,7 +206,7 @@ func keyValue(f *layout.Field, form codec.KeyForm) any {
 	return int64(3698)
 }
 
-// exampleBytes returns as many bytes as a form wants.
+// exampleBytes returns bytes of the length that a form requires.
 func exampleBytes(form codec.KeyForm) []byte {
 	out := []byte{0xca, 0xfe}
 	for len(out) < form.Pad {
@@ -220,7 +218,7 @@ func exampleBytes(form codec.KeyForm) []byte {
 	return out
 }
 
-// Describe says what a segment of the key is.
+// Describe describes a segment of the key.
 func Describe(l *layout.Layout, t *layout.Table, g layout.Segment) string {
 	if g.Kind == layout.SeriesSegment {
 		return l.Series[g.Series].Name + ": " + Means(l, t, g)
@@ -228,7 +226,7 @@ func Describe(l *layout.Layout, t *layout.Table, g layout.Segment) string {
 	return Means(l, t, g)
 }
 
-// Means is Describe without the name of the series value.
+// Means is like [Describe] without the name of the series value.
 func Means(l *layout.Layout, t *layout.Table, g layout.Segment) string {
 	switch g.Kind {
 	case layout.SeriesSegment:
@@ -248,7 +246,7 @@ func Means(l *layout.Layout, t *layout.Table, g layout.Segment) string {
 	}
 }
 
-// describeBucket says how wide a bucket is and how it is labeled.
+// describeBucket describes the width and the label of a bucket.
 func describeBucket(b codec.Bucket) string {
 	text := fmt.Sprintf("%s wide, labeled %s", schema.Span{Fixed: b.Every, Months: b.Months}, b.Label)
 	if b.Label.Kind == codec.NumberLabel {
@@ -257,7 +255,7 @@ func describeBucket(b codec.Bucket) string {
 	return text
 }
 
-// describeSalt says what a salt is made from.
+// describeSalt describes a salt.
 func describeSalt(l *layout.Layout, g layout.Segment) string {
 	var names []string
 	for _, i := range g.Salted {
@@ -266,7 +264,7 @@ func describeSalt(l *layout.Layout, g layout.Segment) string {
 	return fmt.Sprintf("the salt: a hash of %s in %d buckets", strings.Join(names, " and "), g.Buckets)
 }
 
-// DescribeForm says how a value is encoded in a key.
+// DescribeForm describes the encoding of a value in a key.
 func DescribeForm(f codec.KeyForm) string {
 	text := "as " + f.Encoding.String()
 	if f.Pad > 0 {
@@ -281,7 +279,7 @@ func DescribeForm(f codec.KeyForm) string {
 	return text
 }
 
-// Holds says what a row of the table and its cells contain.
+// Holds describes what a row of the table and its cells contain.
 func Holds(l *layout.Layout, t *layout.Table) string {
 	switch t.Pattern {
 	case codec.BucketNewColumns:
@@ -302,7 +300,7 @@ func Holds(l *layout.Layout, t *layout.Table) string {
 	return "A row contains one event, with a column per field."
 }
 
-// holdsOffsets is Holds for rows whose columns are named by time.
+// holdsOffsets is Holds for columns that are named after times.
 func holdsOffsets(l *layout.Layout, t *layout.Table) string {
 	holds := "the value"
 	if t.Serialized() {
@@ -317,7 +315,7 @@ func holdsOffsets(l *layout.Layout, t *layout.Table) string {
 		holds, schema.FormatDuration(l.Precision), bytes)
 }
 
-// bits is the size of a number.
+// bits returns the size of an integer type.
 func bits(t schema.Type) int {
 	if t == schema.Int32 || t == schema.Uint32 {
 		return 32

@@ -18,7 +18,7 @@ func compare(t *testing.T, want, got any) {
 	}
 }
 
-// resolve resolves the tables, below a schema with the precision.
+// resolve resolves tables below a schema with the given precision.
 func resolve(t *testing.T, precision, tables string) *layout.Layout {
 	t.Helper()
 	s, found := schema.Parse("event.yaml", fmt.Appendf(nil, `btgen: v1
@@ -39,13 +39,13 @@ tables:
 	return nil
 }
 
-// cells is a table of new cells with a bucket and a ttl.
+// cells returns a table with bucket_new_cells.
 func cells(bucket, ttl string) string {
 	return fmt.Sprintf(`  cells: {pattern: bucket_new_cells, key: {delimiter: "#", segments: [host, id, bucket]}, bucket: %s, family: m, ttl: %s}
 `, bucket, ttl)
 }
 
-// TestPicture: the example is a key as the generated code makes it.
+// TestPicture compares the example with a key of generated code.
 func TestPicture(t *testing.T) {
 	l := resolve(t, "1m", `  numbered: {pattern: bucket_new_columns, key: {delimiter: "#", segments: [{const: v1}, id, host, metric, bucket]}, bucket: {every: 1w, origin: 2022-01-03, label: "w%04d"}, family: m, ttl: {keep: forever}}
 `)
@@ -54,8 +54,8 @@ func TestPicture(t *testing.T) {
 	compare(t, "the bucket: 1w wide, labeled w%04d from 2022-01-03", sample.Describe(l, l.Tables[0], l.Tables[0].Segments[4]))
 }
 
-// A key is shown on a line of its own, in comments of generated code too: what is
-// no text there is quoted.
+// Comments of generated code show keys on one line: those that are not printable are
+// quoted.
 func TestShowKey(t *testing.T) {
 	for key, want := range map[string]string{
 		"us-west2#3698": "us-west2#3698", "größe": "größe", "a b": "a b",

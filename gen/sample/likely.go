@@ -10,16 +10,15 @@ import (
 	"github.com/btgen-dev/btgen/gen/schema"
 )
 
-// A field without an example gets a likely value, guessed from its name and unit:
-// the first quantity that has one of the words of the name and the unit, else the
-// first that has the unit. The guesses below are in no other way part of a table:
-// only examples show them.
+// A field without an example gets a likely value, guessed from its name and unit: that
+// of the first quantity with one of the words in the name and the unit, else of the
+// first with the unit. The guesses affect only examples.
 
-// quantity is what numbers of some names usually are.
+// quantity describes the usual numbers of fields with certain names.
 type quantity struct {
 	names string             // words, or words joined by underscores
-	value map[string]float64 // by unit; "" is that of a field without a unit
-	step  float64            // from one event to the next, as a fraction; 0 for usualStep
+	value map[string]float64 // by unit; "" is for fields without a unit
+	step  float64            // difference between successive events, as a fraction; 0 for usualStep
 }
 
 // usualStep is how far apart the numbers of events are, as a fraction, and noStep is
@@ -83,10 +82,11 @@ var quantities = []quantity{
 	{names: "level", value: map[string]float64{"%": 64, "mm": 2400, "cm": 240, "m": 2.4, "": 64}},
 }
 
-// usualNumber is a number of which nothing is known.
+// usualNumber is the guess for any other field.
 var usualNumber = quantity{value: map[string]float64{"": 42}}
 
-// spellings are other ways to write units, in lowercase, and those that names end with.
+// spellings maps other spellings of units, in lowercase, and suffixes of names, to
+// units.
 var spellings = map[string]string{
 	"c": "°C", "℃": "°C", "degc": "°C", "celsius": "°C", "f": "°F", "℉": "°F", "degf": "°F", "fahrenheit": "°F", "kelvin": "K",
 	"deg": "°", "degree": "°", "degrees": "°", "percent": "%", "pct": "%", "pa": "Pa", "hpa": "hPa", "kpa": "kPa", "dbm": "dBm", "db": "dB",
@@ -97,7 +97,7 @@ var spellings = map[string]string{
 	"lux": "lx", "liter": "l", "liters": "l", "litres": "l", "usd": "USD", "eur": "EUR", "cents": "ct", "hz": "Hz", "mhz": "MHz", "ghz": "GHz",
 }
 
-// in returns the value of the quantity in a unit.
+// in returns the value of the quantity in the given unit.
 func (q *quantity) in(unit string) (float64, bool) {
 	if known, ok := spellings[strings.ToLower(unit)]; ok && q.value[unit] == 0 {
 		unit = known
@@ -130,7 +130,7 @@ func likelyNumber(name, unit string) (value float64, q *quantity) {
 	return usualNumber.value[""], &usualNumber
 }
 
-// snakeCase writes a name in lowercase words with underscores between them.
+// snakeCase converts a name to lowercase words with underscores.
 func snakeCase(name string) string {
 	var b strings.Builder
 	lower := false
@@ -144,7 +144,7 @@ func snakeCase(name string) string {
 	return b.String()
 }
 
-// names reports whether a name contains one of some words.
+// names reports whether a name contains one of the given words.
 func names(name, words string) bool {
 	for _, word := range strings.Fields(words) {
 		if strings.Contains("_"+name+"_", "_"+word+"_") {
@@ -154,7 +154,7 @@ func names(name, words string) bool {
 	return false
 }
 
-// likelyTexts and likelyDurations are for fields of these types, as quantities are.
+// likelyTexts and likelyDurations are the guesses for fields of these types.
 var (
 	likelyTexts = []struct{ names, value string }{
 		{"status state", "ok"}, {"level severity", "info"}, {"method", "GET"}, {"path url uri", "/items/1"}, {"host hostname server", "web-1"},
@@ -191,8 +191,7 @@ func likelyDuration(name string) time.Duration {
 	return 90 * time.Second
 }
 
-// likelyValue guesses a value of a field whose type is a number, typed as
-// Field.Default.
+// likelyValue guesses a value of a numeric field, typed like Field.Default.
 func likelyValue(f *layout.Field) any {
 	value, _ := likelyNumber(f.Name, f.Unit)
 	switch f.Type {
@@ -214,8 +213,8 @@ func likelyValue(f *layout.Field) any {
 	return int64(whole)
 }
 
-// numberStep returns by which fraction the numbers of a field differ from event to
-// event; 0 if they do not.
+// numberStep returns the fraction by which the numbers of a field differ between
+// events; 0 if they are constant.
 func numberStep(f *layout.Field) float64 {
 	_, q := likelyNumber(f.Name, f.Unit)
 	switch q.step {

@@ -17,7 +17,7 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
-// Examples are values that a reader of the page believes.
+// Examples are plausible values.
 func TestLikelyValues(t *testing.T) {
 	for _, test := range []struct {
 		name, unit string
@@ -27,7 +27,7 @@ func TestLikelyValues(t *testing.T) {
 		{"rssi", "dBm", schema.Int64, -95, -40},
 		{"rssi", "", schema.Int32, -95, -40},
 		{"signal", "dBm", schema.Float32, -95, -40},
-		{"rssi", "", schema.Uint32, 40, 95}, // as some devices send it
+		{"rssi", "", schema.Uint32, 40, 95}, // the absolute value, as some devices send it
 		{"temperature", "°C", schema.Float64, -10, 35},
 		{"cpuTemperature", "celsius", schema.Int64, -10, 90},
 		{"temp_max", "°F", schema.Float64, 14, 95},
@@ -48,7 +48,7 @@ func TestLikelyValues(t *testing.T) {
 		{"sent", "bytes", schema.Uint32, 100, 1e9},
 		{"latency_ms", "", schema.Float64, 1, 500},
 		{"ratio", "", schema.Float64, 0.01, 1},
-		{"ratio", "", schema.Int64, 1, 100}, // a fraction would be 0
+		{"ratio", "", schema.Int64, 1, 100}, // a fraction would round to 0
 		{"pressure", "hPa", schema.Float64, 850, 1050},
 		{"x", "furlongs", schema.Int32, 1, 100},
 	} {
@@ -62,7 +62,7 @@ func TestLikelyValues(t *testing.T) {
 	}
 }
 
-// Every guess fits every type of number.
+// Every guess fits every numeric type.
 func TestLikelyNumbersFit(t *testing.T) {
 	for _, q := range quantities {
 		for name := range strings.FieldsSeq(q.names) {
@@ -76,14 +76,14 @@ func TestLikelyNumbersFit(t *testing.T) {
 	}
 }
 
-// fataler is what tests and rapid share.
+// fataler is the common interface of testing.T and rapid.T.
 type fataler interface {
 	Helper()
 	Fatalf(format string, args ...any)
 }
 
-// checkVaried checks the values of the events of a field: the first is the example, the
-// others are of its type, its sign and its magnitude.
+// checkVaried checks a field's values in successive events: the first is the example,
+// and the others have its type, sign and magnitude.
 func checkVaried(t fataler, f *layout.Field) {
 	t.Helper()
 	at := time.Date(2021, 3, 5, 12, 0, 0, 0, time.UTC)
@@ -114,12 +114,12 @@ func checkVaried(t fataler, f *layout.Field) {
 	}
 }
 
-// number returns a value as a number.
+// number converts a value to float64.
 func number(v any) float64 {
 	return reflect.ValueOf(v).Convert(reflect.TypeFor[float64]()).Float()
 }
 
-// checkNear checks a number beside the first.
+// checkNear checks that a number is close to the first.
 func checkNear(t fataler, f *layout.Field, v, first float64) {
 	t.Helper()
 	if math.Signbit(v) != math.Signbit(first) || math.Abs(v) < math.Abs(first)/2 || math.Abs(v) > math.Abs(first) {
@@ -130,7 +130,7 @@ func checkNear(t fataler, f *layout.Field, v, first float64) {
 	}
 }
 
-// checkText checks what schemas write as a string.
+// checkText checks values that schemas write as strings.
 func checkText(t fataler, f *layout.Field, v string) {
 	t.Helper()
 	var c codec.Checker
@@ -154,7 +154,7 @@ func checkText(t fataler, f *layout.Field, v string) {
 	}
 }
 
-// Whatever the example is, later events have values of its type near it.
+// Whatever the example, later events have similar values of the same type.
 func TestVariedExamples(t *testing.T) {
 	enum := codec.Enum{{Number: 0, Name: "low"}, {Number: 7, Name: "high"}, {Number: 9, Name: "none"}}
 	examples := map[schema.Type]*rapid.Generator[any]{
@@ -181,7 +181,7 @@ func TestVariedExamples(t *testing.T) {
 	}
 }
 
-// Later events differ from the first, where they can.
+// Later events differ from the first if they can.
 func TestVariation(t *testing.T) {
 	at := time.Date(2021, 3, 5, 12, 0, 0, 0, time.UTC)
 	for _, test := range []struct {

@@ -9,7 +9,7 @@ import (
 	"github.com/btgen-dev/btgen/runtime/scan"
 )
 
-// Order says in which order the query returns events.
+// Order describes the order of the query's events.
 func Order(l *layout.Layout, q *layout.Query) string {
 	switch {
 	case len(q.By) == len(l.Series):
@@ -22,7 +22,7 @@ func Order(l *layout.Layout, q *layout.Query) string {
 	return "in time order"
 }
 
-// Ranges says which rows the query reads.
+// Ranges describes the rows that the query reads.
 func Ranges(q *layout.Query) string {
 	text := "one range of rows"
 	switch {
@@ -47,7 +47,7 @@ func Ranges(q *layout.Query) string {
 	return text
 }
 
-// Extent says which rows a query reads whose values do not narrow them down.
+// Extent describes the rows of a query whose values do not restrict them.
 func Extent(q *layout.Query) string {
 	i := slices.IndexFunc(q.Path.Before, func(g layout.Segment) bool { return g.Kind == layout.SaltSegment })
 	switch salted := i >= 0 && q.Path.Salts == 1; {
@@ -61,7 +61,7 @@ func Extent(q *layout.Query) string {
 	return "the whole table"
 }
 
-// Notes says in sentences what else a reader should know of the query.
+// Notes returns sentences with other information about the query.
 func Notes(l *layout.Layout, q *layout.Query) []string {
 	var out []string
 	if !q.Path.Timed {

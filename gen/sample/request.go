@@ -9,8 +9,8 @@ import (
 	"github.com/btgen-dev/btgen/runtime/scan"
 )
 
-// readOf returns what the reader reads to answer the query for a range of time, for made-up
-// series values. Columns are indices of the columns to fetch; nil for all.
+// readOf returns the read that answers the query for a time range and example values.
+// columns are indexes of the columns to fetch; nil for all.
 func readOf(l *layout.Layout, q *layout.Query, from, to time.Time, columns []int) *scan.Read {
 	r := &scan.Read{
 		Spans: spans(l, q), AllTimes: !q.Path.Timed, Contiguous: q.Contiguous(), MultiSeries: len(q.By) < len(l.Series),
@@ -22,21 +22,21 @@ func readOf(l *layout.Layout, q *layout.Query, from, to time.Time, columns []int
 	return r
 }
 
-// Requests returns what the reader requests to answer the query for a range of time, at a
-// time, for made-up series values. Columns are indices of the columns to fetch; nil for
-// all. That the reader sends these requests is verified by TestExplainedRequests.
+// Requests returns the requests that answer the query for a time range and example
+// values at time now. columns are indexes of the columns to fetch; nil for all.
+// TestExplainedRequests verifies that the reader sends these requests.
 func Requests(l *layout.Layout, q *layout.Query, now, from, to time.Time, columns []int) []scan.Request {
 	plan := q.Table.Shape(l).Plan(readOf(l, q, from, to, columns), now)
 	return plan.Requests()
 }
 
-// Gathers reports whether the rows of several salts or fields are read by one request, as
-// long as they are few.
+// Gathers reports whether one request reads the rows of several salts or fields,
+// provided that they are few.
 func Gathers(l *layout.Layout, q *layout.Query) bool {
 	return q.Table.Shape(l).Gathers(readOf(l, q, time.Time{}, time.Time{}, nil))
 }
 
-// keyPattern returns the pattern for the keys of a query.
+// keyPattern returns the pattern for the row keys of a query.
 func keyPattern(l *layout.Layout, q *layout.Query) *codec.KeyPattern {
 	p := codec.NewKeyPattern(q.Table.Delimiter)
 	for _, g := range q.Table.Segments {
@@ -56,8 +56,8 @@ func keyPattern(l *layout.Layout, q *layout.Query) *codec.KeyPattern {
 	return p
 }
 
-// LatestRequests returns what the reader requests to find the newest event of a made-up
-// series, if the first row that it finds has it and no other is of its time.
+// LatestRequests returns the requests that find the newest event of the example series,
+// if the first row contains it and no other event has the same time.
 func LatestRequests(l *layout.Layout, now time.Time) []scan.Request {
 	if recent, ok := latestRecent(l, now); ok {
 		return []scan.Request{recent}
@@ -65,15 +65,15 @@ func LatestRequests(l *layout.Layout, now time.Time) []scan.Request {
 	return LatestSearch(l, now)
 }
 
-// latestRecent returns the request for the rows of the bucket of now and of those after
-// it; false if the reader does not send it.
+// latestRecent returns the request for the current bucket and later ones; false if the
+// reader does not send it.
 func latestRecent(l *layout.Layout, now time.Time) (scan.Request, bool) {
 	q := l.ReadQuery()
 	return q.Table.Shape(l).Recent(spans(l, &q), now)
 }
 
-// LatestSearch returns what the reader requests where LatestRequests finds nothing, or
-// instead of it.
+// LatestSearch returns the requests that follow if LatestRequests finds nothing, or
+// that replace it.
 func LatestSearch(l *layout.Layout, now time.Time) []scan.Request {
 	q := l.ReadQuery()
 	t, spans := q.Table, spans(l, &q)
@@ -90,7 +90,7 @@ func LatestSearch(l *layout.Layout, now time.Time) []scan.Request {
 	return out
 }
 
-// LatestFinds says in words which rows the look for the newest event asks for.
+// LatestFinds describes the rows that a search for the newest event requests.
 func LatestFinds(l *layout.Layout) string {
 	shape := l.Read.Shape(l)
 	text := "the last row of the series"
@@ -112,31 +112,28 @@ func LatestFinds(l *layout.Layout) string {
 	return text
 }
 
-// Day is a day in the life of the example series of a table, and the time
-// at which it is read: at its end.
+// Day returns one day of the example series, and the time of the read at its end.
 func Day(t *layout.Table) (from, to, now time.Time) {
 	from = codec.Truncate(Time(t), 24*time.Hour)
 	to = from.Add(24 * time.Hour)
 	return from, to, to
 }
 
-// Work is what a read is expected to ask for and to get, for one series under the
-// load of the schema. Events are counted with all their fields.
+// Work is the expected cost of a read of one series under the load of the schema, for
+// events with all fields.
 type Work struct {
 	Requests int
-	// Pages is how many rows some of the requests ask for at a time; 0 if none does.
-	// There is then one more of it for each page that is full.
+	// Pages is the number of rows per page of paginated requests; 0 if there are none.
+	// Each full page takes one more request.
 	Pages  int
-	Rows   float64 // that come back
+	Rows   float64 // rows returned
 	Cells  float64
 	Events float64
-	// Walked is how many rows the server looks at that it does not send; 0 if it
-	// goes straight to what it sends.
+	// Walked is the number of rows that the server scans but does not return.
 	Walked float64
 }
 
-// WorkOf returns what a read for a range of time is expected to cost, for each
-// series that it finds.
+// WorkOf returns the expected cost of a read of a time range, per series that it finds.
 func WorkOf(l *layout.Layout, q *layout.Query, now, from, to time.Time, columns []int) Work {
 	t, e := q.Table, EstimateOf(l, q.Table)
 	requests := Requests(l, q, now, from, to, columns)
@@ -173,7 +170,7 @@ func WorkOf(l *layout.Layout, q *layout.Query, now, from, to time.Time, columns 
 	return w
 }
 
-// workColumns returns the columns of the cells that come back where columns are
+// workColumns returns the columns of the returned cells if the given columns are
 // fetched; nil for all.
 func workColumns(l *layout.Layout, t *layout.Table, columns []int) []layout.Column {
 	projection := t.Shape(l).Project(columns)
@@ -186,9 +183,8 @@ func workColumns(l *layout.Layout, t *layout.Table, columns []int) []layout.Colu
 	return out
 }
 
-// columnSince returns the time of the first event from a time on whose cell in a
-// column is alive. What is in the families of classes, each event in one of them,
-// is taken to live as long as the class that lives longest.
+// columnSince returns the time of the first event after from whose cell in a column is
+// live. If each class has its own family, it uses the class that lives longest.
 func columnSince(t *layout.Table, c layout.Column, now, from time.Time) time.Time {
 	_, age := t.ColumnAges(c)
 	if since := now.Add(-age); age > 0 && since.After(from) {
@@ -197,17 +193,17 @@ func columnSince(t *layout.Table, c layout.Column, now, from time.Time) time.Tim
 	return from
 }
 
-// LatestWork returns what a look for the newest event of a series that still reports is
-// expected to cost, at most.
+// LatestWork returns the maximum expected cost of a search for the newest event of an
+// active series.
 func LatestWork(l *layout.Layout, now time.Time) Work {
 	t := l.Read
 	e := EstimateOf(l, t)
 	w := Work{Requests: len(LatestRequests(l, now)), Rows: float64(e.RowsPerEvent), Cells: float64(e.CellsPerEvent), Events: 1}
 	if t.Metrics() || t.Pattern == codec.BucketOffsets {
-		w.Cells = e.CellsPerRow * w.Rows // the bucket is read whole
+		w.Cells = e.CellsPerRow * w.Rows // the whole bucket is read
 	}
 	if t.Unordered() && e.Retention > 0 {
-		w.Walked = max(0, e.Rows-w.Rows) // to see which there are
+		w.Walked = max(0, e.Rows-w.Rows) // to list the existing ones
 	}
 	if t.Ties(l) > 0 {
 		w.Rows, w.Cells = 2*w.Rows, 2*w.Cells
@@ -215,9 +211,8 @@ func LatestWork(l *layout.Layout, now time.Time) Work {
 	return w
 }
 
-// spans returns where the rows of a query are for made-up series values:
-// a span for each salt that it reads, or for each field in a table that has a row
-// for each.
+// spans returns the spans of a query for example values: one per salt that it reads, or
+// per field in a table with a row for each.
 func spans(l *layout.Layout, q *layout.Query) []codec.Span {
 	if !q.Table.Metrics() {
 		if q.Path.Salts == 1 {
@@ -236,12 +231,12 @@ func spans(l *layout.Layout, q *layout.Query) []codec.Span {
 	return out
 }
 
-// span returns where the rows of a query are with a salt and a metric.
+// span returns the span of a query with the given salt and metric.
 func span(l *layout.Layout, q *layout.Query, k keyValues) codec.Span {
 	before, after := q.Table.KeyWriter(), q.Table.KeyWriter()
 	writeSegments(l, q.Table, &before, q.Path.Before, k)
 	writeSegments(l, q.Table, &after, q.Path.After, k)
-	prefix, _ := before.Prefix() // of made-up values that do
+	prefix, _ := before.Prefix() // example values are valid
 	suffix, _ := after.Prefix()
 	if q.Path.Whole {
 		suffix, _ = after.Key()

@@ -13,7 +13,7 @@ import (
 	"github.com/btgen-dev/btgen/runtime/scan"
 )
 
-// oneQuery resolves a schema with a table and a query by some series values.
+// oneQuery resolves a schema with one table and a query by some series values.
 func oneQuery(t *testing.T, precision, table, by string) (*layout.Layout, *layout.Query) {
 	t.Helper()
 	s, found := schema.Parse("event.yaml", fmt.Appendf(nil, `btgen: v1
@@ -37,9 +37,9 @@ queries:
 	return nil, nil
 }
 
-// Several spans are one request; more of them than a connection has streams are read a
-// few rows at a time.
-func TestPagedRequests(t *testing.T) {
+// Several spans are one request. More spans than a connection has streams are
+// paginated.
+func TestPaginatedRequests(t *testing.T) {
 	from := time.Date(2021, 3, 5, 0, 0, 0, 0, time.UTC)
 	for _, test := range []struct {
 		requests, limit int
@@ -64,8 +64,8 @@ func TestPagedRequests(t *testing.T) {
 	}
 }
 
-// Where the timestamps of cells do not say when events are, and rows of all times are
-// asked for, the keys do and, in the buckets that the range cuts, the columns.
+// If cell timestamps are not event times and the query reads rows of all times, the
+// keys select the time and, in partial buckets, the columns do.
 func TestTimeInKeys(t *testing.T) {
 	at := func(hour, minute int) time.Time { return time.Date(2021, 3, 5, hour, minute, 0, 0, time.UTC) }
 	l, q := oneQuery(t, "1s", "pattern: bucket_offsets, bucket: {every: 1h, label: 2006-01-02T15}, ttl: {default_expiration: 2d}, key: {delimiter: \"#\", segments: [host, id, bucket, kind]}", "host, kind")
@@ -88,7 +88,7 @@ func TestTimeInKeys(t *testing.T) {
 	}
 }
 
-// What comes back of a column is as old as its own family keeps it.
+// The returned cells of a column are as old as its own family keeps them.
 func TestWorkOfFamilies(t *testing.T) {
 	l := familiesLayout(t)
 	q := l.ReadQuery()
@@ -98,7 +98,7 @@ func TestWorkOfFamilies(t *testing.T) {
 		columns []int
 		want    sample.Work
 	}{
-		"a":    {[]int{0}, sample.Work{Requests: 1, Rows: 24, Cells: 90_000, Events: 86_400}}, // b tells of events without a
+		"a":    {[]int{0}, sample.Work{Requests: 1, Rows: 24, Cells: 90_000, Events: 86_400}}, // b shows which events exist without a
 		"b":    {[]int{1}, sample.Work{Requests: 1, Rows: 24, Cells: 86_400, Events: 86_400}},
 		"both": {nil, sample.Work{Requests: 1, Rows: 24, Cells: 90_000, Events: 86_400}},
 	} {
@@ -107,12 +107,14 @@ func TestWorkOfFamilies(t *testing.T) {
 			t.Errorf("%s: %+v, want %+v", name, got, test.want)
 		}
 	}
-	// A day later, nothing is left of what lives for an hour: b alone tells of events.
+	// A day later, all data with a lifetime of an hour has expired: only b shows which
+	// events exist.
 	got := sample.WorkOf(l, &q, to.Add(24*time.Hour), from, to, []int{0})
 	compare(t, 86_400.0, got.Cells)
 }
 
-// familiesLayout has fields in two families, one of which lives for an hour.
+// familiesLayout returns a layout with fields in two families, one of which keeps an
+// hour.
 func familiesLayout(t *testing.T) *layout.Layout {
 	t.Helper()
 	s, found := schema.Parse("event.yaml", []byte(`btgen: v1
@@ -139,8 +141,8 @@ expect: {rate: 1/s}
 	return l
 }
 
-// Where a cell is alive by its rank alone, those of the bucket that come after the range
-// decide, and are asked for: by the tables in which they are cells of one column.
+// If a cell is live only by its rank, cells of its bucket after the range determine the
+// rank, and reads request them in tables where events are cells of one column.
 func TestRestOfTheBucket(t *testing.T) {
 	const ranked = "ttl: {all_of: [{max_age: 2h}, {max_versions: 10}]}"
 	at := func(hour, minute int) time.Time { return time.Date(2021, 3, 5, hour, minute, 0, 0, time.UTC) }

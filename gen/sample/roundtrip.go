@@ -10,51 +10,51 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
-// RoundTrip is what a test of the generated code writes and reads again. All of
-// it is chosen so that what is read is equal to what was written.
+// RoundTrip is what a test of the generated code writes and reads. The values are
+// chosen so that reading returns what was written.
 type RoundTrip struct {
-	// Series are values of the series. The first has an event at each of Times, and
-	// each of the others, which differs from it in one value, has one.
+	// Series are different series values. The first series has an event at each of
+	// Times. Each of the others differs from it in one value and has one event.
 	Series []Series
-	// Times are multiples of the precision: the first two are in one bucket, unless
-	// the table keeps fewer versions or a bucket has room for just one, and the
-	// third is in another.
+	// Times are multiples of the precision: the first two are in one bucket, unless the
+	// table keeps fewer versions or a bucket has room for only one, and the third is in
+	// another.
 	Times []time.Time
-	// Far says that the times are far in the future. The server of the tests collects
-	// garbage by the clock on the wall, once a family was added to a table, and leaves
-	// alone what is ahead of it.
+	// Far says that the times are far in the future. The in-memory server
+	// garbage-collects by the system clock after a family was added to a table, and
+	// keeps cells in the future.
 	Far bool
-	// Now is what the clock of writers and readers says: a moment after the events,
-	// unless that would be too late for the first of them.
+	// Now is the clock of writers and readers: just after the events, unless the first
+	// would have expired by then.
 	Now    time.Time
-	Always []bool // the optional fields that no event lacks, so that something is stored of it
-	// Sequence says that the tie-breaker is in all tables that are read.
+	Always []bool // the optional fields that every event has, so that it stores some value
+	// Sequence says that all tables that are read store the sequence.
 	Sequence bool
 }
 
-// Series is the values of a series.
+// Series is one set of series values.
 type Series struct {
-	Values  []any // as Field.Example
-	Differs int   // the index of the value that the first series does not have; -1 for the first
+	Values  []any // typed like Field.Example
+	Differs int   // index of the value in which it differs from the first series; -1 for the first
 }
 
-// Matches reports whether a query by the values of the first series finds s.
+// Matches reports whether a query by the values of the first series returns events of
+// s.
 func (s Series) Matches(q *layout.Query) bool { return !slices.Contains(q.By, s.Differs) }
 
-// NewRoundTrip returns what a test writes; false if there is nothing that all tables
-// would take.
+// NewRoundTrip returns what a test writes; false if no event fits all tables.
 func NewRoundTrip(l *layout.Layout) (*RoundTrip, bool) {
 	r := &RoundTrip{Series: roundTripSeries(l), Always: always(l), Sequence: readsSequence(l)}
 	return r, roundTripTimes(l, r) && r.Series != nil
 }
 
-// roundTripSeries returns a series, and for each of its values another series in
-// which that one differs; nil if the tables can hold none.
+// roundTripSeries returns a series, and for each of its values another series that
+// differs in it; nil if the tables cannot store any.
 func roundTripSeries(l *layout.Layout) []Series {
 	values := make([]any, len(l.Series))
 	own := *l
 	own.Series = slices.Clone(l.Series)
-	// fit puts the first value that all tables take; false if they take none.
+	// fit selects the first value that all tables accept; false if there is none.
 	fit := func(i int, candidates []any) bool {
 		return slices.ContainsFunc(candidates, func(v any) bool {
 			own.Series[i].Example = v
@@ -83,8 +83,8 @@ func roundTripSeries(l *layout.Layout) []Series {
 	return out
 }
 
-// allTablesTake reports whether the keys of all tables can hold the example of a
-// series value.
+// allTablesTake reports whether the keys of all tables accept the example of a series
+// value.
 func allTablesTake(l *layout.Layout, series int) bool {
 	return !slices.ContainsFunc(l.Tables, func(t *layout.Table) bool {
 		w := t.KeyWriter()
@@ -94,7 +94,7 @@ func allTablesTake(l *layout.Layout, series int) bool {
 	})
 }
 
-// firstValues lists values for a series value, the best first.
+// firstValues returns candidates for a series value, best first.
 func firstValues(f *layout.Field, tables []*layout.Table, series int) []any {
 	var out []any
 	if f.Example != nil {
@@ -133,12 +133,12 @@ func enumValues(f *layout.Field) []any {
 	return out
 }
 
-// otherValues lists values that differ from one, the best first: those whose text
-// begins with its text, which a range of keys must tell apart.
+// otherValues returns different values, best first: those of which the first is a
+// prefix, so that a key range must distinguish them.
 func otherValues(f *layout.Field, first any) []any {
 	switch v := first.(type) {
 	case []byte:
-		return []any{append(slices.Clone(v), 'Z'), append(slices.Clone(v[:max(0, len(v)-1)]), 'Z')} // where the length is fixed
+		return []any{append(slices.Clone(v), 'Z'), append(slices.Clone(v[:max(0, len(v)-1)]), 'Z')} // if the length is fixed
 	case bool:
 		return []any{!v}
 	case int64:
@@ -161,12 +161,12 @@ func otherValues(f *layout.Field, first any) []any {
 	return nil
 }
 
-// roundTripTimes sets the times of the events of a series and the clock; false if
-// the tables can keep none.
+// roundTripTimes sets the times of the events of a series and the clock; false if the
+// tables cannot keep any.
 func roundTripTimes(l *layout.Layout, r *RoundTrip) bool {
 	starts := []time.Time{time.Date(2100, 3, 5, 12, 0, 0, 0, time.UTC)}
 	for _, t := range l.Tables {
-		starts = append(starts, Time(t)) // where a label cannot count so far
+		starts = append(starts, Time(t)) // if a label cannot represent the other
 	}
 	for i, start := range starts {
 		for _, times := range [][]time.Time{timesTogether(l, start), timesApart(l, start)} {
@@ -182,7 +182,7 @@ func roundTripTimes(l *layout.Layout, r *RoundTrip) bool {
 	return false
 }
 
-// widest returns the widest buckets of all tables; false if none has any.
+// widest returns the widest buckets of all tables; false if there are none.
 func widest(l *layout.Layout) (widest codec.Bucket, found bool) {
 	for _, t := range l.Tables {
 		if t.Pattern.Bucketed() && (!found || t.Bucket.Widest() > widest.Widest()) {
@@ -192,7 +192,7 @@ func widest(l *layout.Layout) (widest codec.Bucket, found bool) {
 	return widest, found
 }
 
-// timesTogether returns times on both sides of a bucket's end.
+// timesTogether returns times before and after the end of a bucket.
 func timesTogether(l *layout.Layout, start time.Time) []time.Time {
 	second := codec.Truncate(start, l.Precision).Add(l.Precision)
 	if b, ok := widest(l); ok {
@@ -201,7 +201,7 @@ func timesTogether(l *layout.Layout, start time.Time) []time.Time {
 	return []time.Time{second.Add(-l.Precision), second, second.Add(l.Precision)}
 }
 
-// timesApart returns times of which no two are in one bucket.
+// timesApart returns times in different buckets.
 func timesApart(l *layout.Layout, start time.Time) []time.Time {
 	b, ok := widest(l)
 	if !ok {
@@ -215,8 +215,8 @@ func timesApart(l *layout.Layout, start time.Time) []time.Time {
 	return times
 }
 
-// keeps reports whether all tables can hold events of the times, and keep them if
-// a reader's clock says now.
+// keeps reports whether all tables accept events of these times, and keep them until
+// now.
 func keeps(l *layout.Layout, times []time.Time, now time.Time) bool {
 	for _, t := range l.Tables {
 		if slices.ContainsFunc(times, func(at time.Time) bool { return !canHold(t, at) }) {
@@ -235,7 +235,7 @@ func keeps(l *layout.Layout, times []time.Time, now time.Time) bool {
 	return true
 }
 
-// canHold reports whether the row keys of a table can hold a time.
+// canHold reports whether the row keys of a table can represent a time.
 func canHold(t *layout.Table, at time.Time) bool {
 	w := t.KeyWriter()
 	if t.Pattern.Bucketed() {
@@ -247,9 +247,9 @@ func canHold(t *layout.Table, at time.Time) bool {
 	return err == nil
 }
 
-// always returns which optional fields no event may lack, so that something is
-// stored of it: the first one where no other is always there. Where families say
-// when an event expires or was written, that goes for each of them.
+// always returns which optional fields every event must have, so that it stores some
+// value: the first one if no field is required. If families determine the expiry or
+// write time of an event, each of them needs a value.
 func always(l *layout.Layout) []bool {
 	tell := l.MustExpire() || l.MayExpire() || l.KeepsWrittenAt()
 	out := make([]bool, len(l.Fields))
@@ -264,7 +264,7 @@ func always(l *layout.Layout) []bool {
 	return out
 }
 
-// readsSequence reports whether all tables that are read have the tie-breaker.
+// readsSequence reports whether all tables that are read store the sequence.
 func readsSequence(l *layout.Layout) bool {
 	for _, t := range l.ReadTables() {
 		if !t.HasSequence() {

@@ -9,7 +9,7 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
-// Row is a row of a table with example events in it.
+// Row is a row of a table with example events.
 type Row struct {
 	Key   string
 	Parts []KeyPart
@@ -18,17 +18,17 @@ type Row struct {
 
 // Cell is a cell as the generated writer stores it.
 type Cell struct {
-	Event     int // the index of the event that it is of
+	Event     int // index of its event
 	Column    int // index into Table.Columns
 	Family    int // index into Table.Families
 	Qualifier string
-	Micros    int64 // the timestamp
+	Micros    int64 // timestamp in microseconds
 	Value     []byte
 }
 
-// Rows returns the rows that events are stored in, in the order of their
-// keys: of each the cells by family, by column, the newest first. Columns are in
-// the order of the schema or, where they are named by data, in that of their names.
+// Rows returns the rows in which events are stored, in key order, and their cells by
+// family and column, newest first. Columns are in the order of the schema or, if they
+// are named after data, sorted by name.
 func Rows(l *layout.Layout, t *layout.Table, events []Event) []Row {
 	var rows []Row
 	for n := range events {
@@ -48,7 +48,7 @@ func Rows(l *layout.Layout, t *layout.Table, events []Event) []Row {
 	return rows
 }
 
-// sorted sorts the cells of a row. Of two in one place the later one stays.
+// sorted sorts the cells of a row. Of several in the same place, it keeps the last.
 func sorted(t *layout.Table, cells []Cell) []Cell {
 	named := !t.Metrics() && t.Pattern != codec.BucketOffsets
 	slices.Reverse(cells)
@@ -64,7 +64,7 @@ func sorted(t *layout.Table, cells []Cell) []Cell {
 	})
 }
 
-// store lays out an event as the generated writer does.
+// store encodes an event like the generated writer.
 func store(l *layout.Layout, t *layout.Table, n int, e *Event) []Row {
 	if !t.Metrics() {
 		row := rowOf(l, t, e, "")
@@ -83,14 +83,14 @@ func store(l *layout.Layout, t *layout.Table, n int, e *Event) []Row {
 	return rows
 }
 
-// rowOf returns the row of an event, still without its cells.
+// rowOf returns the row of an event without cells.
 func rowOf(l *layout.Layout, t *layout.Table, e *Event, metric string) Row {
 	k := keyValues{salt: ownSalt, metric: metric, at: e.Time, sequence: e.Sequence}
-	key, _ := writeKey(l, t, k) // the table holds the event
+	key, _ := writeKey(l, t, k) // no error: the table can store the event
 	return Row{Key: string(key), Parts: keyParts(l, t, k)}
 }
 
-// put adds the cell of a column to the row of an event, if it has one.
+// put adds an event's cell of a column to the row, if it has one.
 func put(l *layout.Layout, t *layout.Table, row *Row, n int, e *Event, column int) {
 	c := t.Columns[column]
 	cell := Cell{Event: n, Column: column, Family: c.Family, Qualifier: c.Qualifier}
@@ -99,13 +99,13 @@ func put(l *layout.Layout, t *layout.Table, row *Row, n int, e *Event, column in
 	}
 	micros, err := t.Families[cell.Family].Life.Micros(e.WrittenAt, e.Time, e.ExpiresAt, e.TTL)
 	if err != nil {
-		return // past its time
+		return // expired
 	}
 	cell.Micros = micros
 	switch {
 	case c.Field == layout.WrittenAt:
 		if !slices.ContainsFunc(row.Cells, func(other Cell) bool { return other.Family == cell.Family }) {
-			return // nothing of the event is in the family
+			return // the family has no other data of the event
 		}
 		cell.Value = writtenAt(e, c.Text)
 	case c.Field == layout.WholeEvent:
@@ -124,7 +124,7 @@ func put(l *layout.Layout, t *layout.Table, row *Row, n int, e *Event, column in
 	row.Cells = append(row.Cells, cell)
 }
 
-// writtenAt returns the true write time of an event as its column holds it.
+// writtenAt returns the cell value of the write time.
 func writtenAt(e *Event, text bool) []byte {
 	if text {
 		return codec.AppendTextTimestamp(nil, e.WrittenAt)
@@ -132,7 +132,7 @@ func writtenAt(e *Event, text bool) []byte {
 	return codec.AppendBinaryTimestamp(nil, e.WrittenAt)
 }
 
-// Readable reports whether what a column holds is text.
+// Readable reports whether the data of a column is text.
 func Readable(l *layout.Layout, t *layout.Table, column int) bool {
 	c := t.Columns[column]
 	switch {

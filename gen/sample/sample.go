@@ -1,6 +1,6 @@
-// Package sample interprets a layout for people and for tests: made-up events, the rows and
-// keys that the generated writer stores them in, the requests that the generated reader
-// sends for them, estimates of sizes and work, and sentences that describe tables, families
-// and queries. It decides nothing: a fact that generated code depends on is in package
-// layout, or in the runtime that both call.
+// Package sample interprets a layout for people and for tests. It returns example
+// events, the rows and keys in which the generated writer stores them, the requests of
+// the generated reader, estimates of sizes and costs, and sentences that describe
+// tables, families and queries. It makes no decisions: facts on which generated code
+// depends are in package layout, or in the runtime that both use.
 package sample

@@ -13,15 +13,14 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
-// The first example event has the example of a field, the later ones values near it.
-// Numbers vary toward zero: whatever range the example is in, such as 0 to 100 or
-// that of the type, they are in it, too.
+// The first example event has the example of a field, and later ones have similar
+// values. Numbers vary toward zero, so they stay in any range that contains the example
+// and 0, such as 0 to 100 or that of the type.
 
-// strides are how many steps the values of events in turn differ from the example.
+// strides are the numbers of steps by which successive events differ from the example.
 var strides = []int64{0, 1, 3, 2}
 
-// exampleValue returns the value of a field of the n-th event, typed as
-// Field.Default.
+// exampleValue returns the field's value in the n-th event, typed like Field.Default.
 func exampleValue(f *layout.Field, n int, at time.Time) any {
 	example := f.Example
 	if example == nil {
@@ -72,8 +71,8 @@ func unsaidExample(f *layout.Field, at time.Time) any {
 	return likelyValue(f)
 }
 
-// shift returns what to subtract from a whole number: some steps, which are a
-// fraction of it and at least 1, but no more than half of it.
+// shift returns what to subtract from an integer: stride steps of the given fraction of
+// it and at least 1, but at most half of it in total.
 func shift(v, stride int64, step float64) int64 {
 	if step == 0 {
 		return 0
@@ -83,8 +82,8 @@ func shift(v, stride int64, step float64) int64 {
 	return int64(math.Copysign(by, float64(v)))
 }
 
-// varyFloat moves a number toward zero by steps, which are a fraction of it, and rounds
-// it to as many digits as it has, or to as many more as show a step.
+// varyFloat moves a number toward zero by steps of the given fraction, and rounds it to
+// as many digits as it has, or to as many as are necessary to show a step.
 func varyFloat(v float64, stride int64, step float64, single bool) float64 {
 	bits := 64
 	if single {
@@ -94,7 +93,7 @@ func varyFloat(v float64, stride int64, step float64, single bool) float64 {
 		return v
 	}
 	moved := func(steps float64, digits int) float64 {
-		near, _ := strconv.ParseFloat(strconv.FormatFloat(v*(1-steps*step), 'e', digits-1, 64), bits) // in range: it is nearer to zero
+		near, _ := strconv.ParseFloat(strconv.FormatFloat(v*(1-steps*step), 'e', digits-1, 64), bits) // in range, because it is closer to zero
 		return near
 	}
 	mantissa, _, _ := strings.Cut(strconv.FormatFloat(math.Abs(v), 'e', -1, bits), "e")
@@ -108,11 +107,11 @@ func varyFloat(v float64, stride int64, step float64, single bool) float64 {
 	return v
 }
 
-// durationSteps are the steps of durations, the longest first.
+// durationSteps are the units for varying durations, longest first.
 var durationSteps = []time.Duration{time.Hour, time.Minute, time.Second, time.Millisecond, time.Microsecond, time.Nanosecond}
 
-// varyDuration moves a duration toward zero by steps of a unit: the longest that it is
-// a multiple of, and a tenth of it at most.
+// varyDuration moves a duration toward zero by steps of the longest unit that divides
+// it and is at most a tenth of it.
 func varyDuration(v time.Duration, stride int64) time.Duration {
 	for _, step := range durationSteps {
 		if v%step == 0 && v/step/10 != 0 {
@@ -122,7 +121,7 @@ func varyDuration(v time.Duration, stride int64) time.Duration {
 	return v
 }
 
-// varyTime moves a time toward 1970 by seconds.
+// varyTime moves a time toward 1970.
 func varyTime(v time.Time, seconds int64) time.Time {
 	by := time.Duration(seconds) * time.Second
 	if v.Unix() < 0 {
@@ -140,8 +139,8 @@ func varyBytes(v []byte, n int) []byte {
 	return v
 }
 
-// varyText varies a value of the types that the schema writes as strings: it takes the
-// n-th value of an enum after the example, and counts the last number of a text up.
+// varyText varies a value of a type that schemas write as a string: it takes the n-th
+// value of an enum after the example, and increments the last number in other strings.
 func varyText(f *layout.Field, v string, n int) string {
 	switch f.Type {
 	case schema.Enum:
@@ -161,7 +160,7 @@ func varyText(f *layout.Field, v string, n int) string {
 	return next
 }
 
-// countUp adds n to the last number in a text, if there is one.
+// countUp adds n to the last number in a string, if there is one.
 func countUp(v string, n int) string {
 	end := strings.LastIndexAny(v, "0123456789") + 1
 	begin := len(strings.TrimRight(v[:end], "0123456789"))

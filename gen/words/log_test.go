@@ -43,13 +43,13 @@ func TestPrintable(t *testing.T) {
 	}
 }
 
-// hostile draws texts of what logs and terminals take for instructions.
+// hostile draws strings that logs and terminals may interpret.
 var hostile = rapid.Custom(func(t *rapid.T) string {
 	part := rapid.SampledFrom([]string{":", "::", "#", "##", "[", "]", "error", "group", " ", "\t", "\x1b", "\r", "\u202e", "\u2028", "\xff", "é", "<", "&", `"`, `\`, "\n"})
 	return strings.Join(rapid.SliceOf(part).Draw(t, "parts"), "")
 })
 
-// checkLog fails if a line would be taken for an instruction.
+// checkLog fails if a line would be interpreted.
 func checkLog(t *rapid.T, text string) {
 	for line := range strings.SplitSeq(text, "\n") {
 		if strings.HasPrefix(strings.TrimSpace(line), "::") || strings.Contains(line, "::error") || strings.Contains(line, "::group") ||

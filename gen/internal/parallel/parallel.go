@@ -1,4 +1,4 @@
-// Package parallel spreads work over the processors.
+// Package parallel distributes work over goroutines.
 package parallel
 
 import (
@@ -6,17 +6,18 @@ import (
 	"sync"
 )
 
-// For calls f for 0 to n-1, on as many goroutines as there are processors, and
-// returns when all calls have.
+// For calls f for 0 to n-1 on as many goroutines as there are processors, and returns
+// when all calls have returned.
 func For(n int, f func(i int)) { spread(n, runtime.GOMAXPROCS(0), f) }
 
-// waits is how many calls of Waiting are under way at once.
+// waits is the number of concurrent calls of Waiting.
 const waits = 16
 
-// Waiting is For for calls that wait for a disk, more of them at once.
+// Waiting is like [For] for calls that wait for a disk. It makes more of them
+// concurrently.
 func Waiting(n int, f func(i int)) { spread(n, waits, f) }
 
-// spread calls f for 0 to n-1 on some goroutines.
+// spread calls f for 0 to n-1 on the given number of goroutines.
 func spread(n, goroutines int, f func(i int)) {
 	var wg sync.WaitGroup
 	next := make(chan int)

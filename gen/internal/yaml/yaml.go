@@ -1,5 +1,5 @@
-// Package yaml is the one place that knows which library reads YAML: gopkg.in/yaml.v3,
-// which nobody maintains any more, and which is to be replaced here alone.
+// Package yaml wraps gopkg.in/yaml.v3, which is no longer maintained, so that replacing
+// the library affects only this package.
 package yaml
 
 import (
@@ -8,13 +8,13 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// Node is a value of a document with its place and its style.
+// Node is a value in a document, with its position and style.
 type Node = yaml.Node
 
-// Decoder reads the documents of a stream.
+// Decoder decodes the documents of a stream.
 type Decoder = yaml.Decoder
 
-// The kinds of nodes.
+// Kinds of nodes.
 const (
 	DocumentNode = yaml.DocumentNode
 	SequenceNode = yaml.SequenceNode
@@ -23,18 +23,18 @@ const (
 	AliasNode    = yaml.AliasNode
 )
 
-// TaggedStyle is the style of a scalar with a tag, FlowStyle that of a mapping or a
+// TaggedStyle is the style of a scalar with a tag. FlowStyle is that of a mapping or
 // sequence in brackets.
 const (
 	TaggedStyle = yaml.TaggedStyle
 	FlowStyle   = yaml.FlowStyle
 )
 
-// NewDecoder returns a Decoder of what r gives.
+// NewDecoder returns a Decoder that reads from r.
 func NewDecoder(r io.Reader) *Decoder { return yaml.NewDecoder(r) }
 
-// Unmarshal reads the first document of a text into a node.
+// Unmarshal decodes the first document of text into a node.
 func Unmarshal(text []byte, document *Node) error { return yaml.Unmarshal(text, document) }
 
-// Marshal returns the text of a node.
+// Marshal encodes a node.
 func Marshal(n *Node) ([]byte, error) { return yaml.Marshal(n) }

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// TestImportedHereAlone looks for the library in all Go files of the module.
+// TestImportedHereAlone searches all Go files of the module for imports of the library.
 func TestImportedHereAlone(t *testing.T) {
 	var found []string
 	err := fs.WalkDir(os.DirFS("../../.."), ".", func(path string, d fs.DirEntry, err error) error {
@@ -43,8 +43,8 @@ func TestImportedHereAlone(t *testing.T) {
 	}
 }
 
-// TestRepositoryFiles reads the YAML files that other programs take from this repository,
-// and checks that they have the keys that those need.
+// TestRepositoryFiles parses the YAML files in this repository that other programs use,
+// and checks that they have the required keys.
 func TestRepositoryFiles(t *testing.T) {
 	for path, keys := range map[string][]string{
 		".github/workflows/ci.yml": {"name", "on", "permissions", "concurrency", "jobs"},
