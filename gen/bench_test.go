@@ -14,10 +14,9 @@ import (
 	"github.com/btgen-dev/btgen/golden/cputime"
 )
 
-// BenchmarkGenerate compares generating with formatting alone, which no
-// generator can do without, on as many processors. The metrics are the ratios of
-// the two, in time and in the processors' time, which depends less on what else
-// runs, and the most memory that was in use while generating.
+// BenchmarkGenerate compares generating with only formatting, which every generator
+// needs, on equally many processors. The metrics are the ratios of wall time and of CPU
+// time, which depends less on other processes, and the peak memory of generating.
 func BenchmarkGenerate(b *testing.B) {
 	for _, n := range []int{1, 100, 1000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
@@ -49,7 +48,7 @@ func rendered(files []output.File) []output.File {
 	return out
 }
 
-// formatAll formats files, and keeps nothing.
+// formatAll formats files and discards the results.
 func formatAll(b *testing.B, files []output.File) {
 	parallel.For(len(files), func(i int) {
 		if _, err := format.Source(files[i].Content); err != nil {
@@ -58,10 +57,10 @@ func formatAll(b *testing.B, files []output.File) {
 	})
 }
 
-// cost is what some work took.
+// cost is the time that some work took.
 type cost struct{ time, cpu time.Duration }
 
-// add adds what f takes, from a heap without garbage.
+// add adds the cost of f, which starts with a garbage-collected heap.
 func (c *cost) add(f func()) {
 	runtime.GC()
 	start, cpu := time.Now(), cputime.Spent()
@@ -70,8 +69,8 @@ func (c *cost) add(f func()) {
 	c.cpu += cputime.Spent() - cpu
 }
 
-// watchMemory looks every few milliseconds how many bytes the heap has, garbage
-// included, until the function that it returns is called, which returns the most.
+// watchMemory samples the heap size, including garbage, every few milliseconds. The
+// function that it returns stops sampling and returns the maximum.
 func watchMemory() func() uint64 {
 	done, peak := make(chan bool), make(chan uint64)
 	go func() {

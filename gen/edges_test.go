@@ -2,8 +2,8 @@ package gen
 
 import "fmt"
 
-// edges are what is left of schemas for which events that a test could write are
-// hard to find: series, precision, fields, the pattern with its key, and the rest.
+// edges are parts of schemas for which it is hard to find events that a test can write:
+// series, precision, fields, the pattern with its key, and the rest.
 var edges = []struct{ what, series, precision, fields, key, rest string }{
 	{"one version a column", "host: string", "1s", "v: int64", `bucket_new_cells, key: {delimiter: "#", segments: [host, bucket]}`,
 		"bucket: 1d, ttl: {max_versions: 1}, allow: {T02: only the newest counts}"},
@@ -37,7 +37,7 @@ var edges = []struct{ what, series, precision, fields, key, rest string }{
 		"ttl: {one_second: {}}"},
 }
 
-// edgeSchemas writes a schema for each of the edges.
+// edgeSchemas returns one schema for each of the edges.
 func edgeSchemas() []Input {
 	var out []Input
 	for i, e := range edges {

@@ -12,8 +12,8 @@ import (
 	"github.com/btgen-dev/btgen/gen/schema"
 )
 
-// TestRandomSchemasInEditors checks that editors find nothing wrong with schemas
-// that have no findings, and that these say the same when they are formatted.
+// TestRandomSchemasInEditors checks that editors accept schemas without findings, and
+// that formatting these does not change their meaning.
 func TestRandomSchemasInEditors(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		for _, in := range randomInputs.Draw(t, "schemas") {

@@ -13,9 +13,9 @@ import (
 	"github.com/btgen-dev/btgen/gen/explain"
 )
 
-// TestRandomExplanations explains random schemas: the same ones in the same words,
-// JSON says all, HTML has no element that a schema could have put there, and no text
-// steers a terminal that is none.
+// TestRandomExplanations explains random schemas. The result must be deterministic,
+// JSON must be complete, HTML must not contain elements from a schema, and no text may
+// contain terminal escapes.
 func TestRandomExplanations(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		inputs := randomInputs.Draw(t, "schemas")
@@ -54,7 +54,7 @@ func TestRandomExplanations(t *testing.T) {
 	})
 }
 
-// checkPage looks for elements that an explanation does not have.
+// checkPage checks that the page contains only elements that an explanation uses.
 func checkPage(t *rapid.T, page []byte) {
 	root, err := html.Parse(bytes.NewReader(page))
 	if err != nil {

@@ -36,7 +36,7 @@ func examples(tb testing.TB) []Input {
 	return out
 }
 
-// many returns n schemas of six fields, in the patterns by turns.
+// many returns n schemas of six fields with alternating patterns.
 func many(n int) []Input {
 	tables := []string{
 		"pattern: bucket_new_cells\n    key: {delimiter: \"#\", segments: [region, host, bucket]}\n    bucket: 1d",
@@ -81,8 +81,8 @@ func generate(tb testing.TB, inputs []Input) Result {
 	return r
 }
 
-// TestSameSchemasSameBytes generates in every order of files that chance gives,
-// and under other names of their folders.
+// TestSameSchemasSameBytes generates with the files in random order, and in folders
+// with other names.
 func TestSameSchemasSameBytes(t *testing.T) {
 	inputs := append(examples(t), many(20)...)
 	want := generate(t, inputs).Files
@@ -109,8 +109,9 @@ func compare(t *testing.T, want, got []output.File) {
 	}
 }
 
-// TestOneMoreFieldAddsLines checks that an optional field at the end adds at most ten
-// lines to the code of a table, and changes at most three: a review shows what was added.
+// TestOneMoreFieldAddsLines checks that adding an optional field at the end adds at
+// most ten lines to the code of a table and changes at most three, so that a review
+// shows the addition.
 func TestOneMoreFieldAddsLines(t *testing.T) {
 	for i, before := range many(4) {
 		after := before
@@ -136,7 +137,7 @@ func TestOneMoreFieldAddsLines(t *testing.T) {
 	}
 }
 
-// linesOf returns the lines of a file that is generated from a schema.
+// linesOf returns the lines of a file generated from a schema.
 func linesOf(t *testing.T, input Input, file string) []string {
 	t.Helper()
 	for _, f := range generate(t, []Input{input}).Files {
@@ -148,8 +149,8 @@ func linesOf(t *testing.T, input Input, file string) []string {
 	return nil
 }
 
-// TestUntested checks that the test of a schema says so where no event fits all of
-// its tables: there is none that a writer would take.
+// TestUntested checks that the generated test of a schema says so if no event fits all
+// of its tables.
 func TestUntested(t *testing.T) {
 	const text = `btgen: v1
 package: app
@@ -204,8 +205,8 @@ func TestExportsAreDocumented(t *testing.T) {
 	}
 }
 
-// exported returns the exported names of a declaration with their comments.
-// Constants and variables of one block may share the block's.
+// exported returns the exported names of a declaration with their comments. Constants
+// and variables of a block may share its comment.
 func exported(decl ast.Decl) map[string]*ast.CommentGroup {
 	out := map[string]*ast.CommentGroup{}
 	add := func(name *ast.Ident, doc *ast.CommentGroup) {
@@ -230,7 +231,7 @@ func exported(decl ast.Decl) map[string]*ast.CommentGroup {
 	return out
 }
 
-// ofPrivateType reports whether a function is a method that nobody sees.
+// ofPrivateType reports whether a function is a method of an unexported type.
 func ofPrivateType(d *ast.FuncDecl) bool {
 	if d.Recv == nil {
 		return false

@@ -19,13 +19,13 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
-// TestModel compiles random schemas and runs their code against an in-memory
-// server: what is written, collected and read must be what the model says, and
-// what crosses the wire no more than the events that are read and the layout's
-// access paths take. Every strategy that fits a pattern is among them. So must their
-// generated tests pass, which are written with the code. A usual run takes a schema of
-// each pattern, and a long one all. BTGEN_MODEL_CASES is how many cases are run in all;
-// a nightly run has 10000 or more, and BTGEN_MODEL_SEED gives it other schemas.
+// TestModel compiles random schemas and runs their code against an in-memory server.
+// Writes, garbage collection and reads must behave like the model, and a read must
+// transfer no more than its events and the access paths of the layout require. The
+// schemas include every strategy that works with a pattern. Their generated tests must
+// pass, too. A normal run uses one schema per pattern, and a long one all.
+// BTGEN_MODEL_CASES is the total number of cases, at least 10000 in a nightly run;
+// BTGEN_MODEL_SEED selects other schemas.
 func TestModel(t *testing.T) {
 	total := numberOf(t, "BTGEN_MODEL_CASES", testlong.Pick(30, 500))
 	seed := numberOf(t, "BTGEN_MODEL_SEED", 1)
@@ -73,7 +73,7 @@ func TestModel(t *testing.T) {
 	}
 }
 
-// fewSchemas is one schema of the matrix for each pattern: each with another strategy.
+// fewSchemas returns one schema of the matrix per pattern, each with another strategy.
 func fewSchemas(seed int) []model.Schema {
 	of := map[string][]model.Schema{}
 	for _, s := range model.Matrix(seed) {
@@ -87,8 +87,8 @@ func fewSchemas(seed int) []model.Schema {
 	return out
 }
 
-// pathsOf returns how the clients of so many schemas connect: every other one as
-// with the ClientOptions of the code. The next seed has it the other way round.
+// pathsOf returns how the clients of the schemas connect: every other one with
+// ClientOptions. The next seed exchanges them.
 func pathsOf(schemas, seed int) []string {
 	paths := make([]string, schemas)
 	for i := range paths {
@@ -97,8 +97,8 @@ func pathsOf(schemas, seed int) []string {
 	return paths
 }
 
-// accessOf returns how a layout has the reads of its schema answered, by the names
-// that the driver has for them.
+// accessOf returns how a layout answers the reads of its schema, by their names in the
+// driver.
 func accessOf(l *layout.Layout) map[string]model.AccessPath {
 	access := map[string]model.AccessPath{}
 	for _, q := range append(slices.Clone(l.Queries), l.ReadQuery()) {
@@ -117,8 +117,8 @@ func accessOf(l *layout.Layout) map[string]model.AccessPath {
 	return access
 }
 
-// readModel reads the source of the model, most of which is not part of this
-// test's program, so that go test knows that its result depends on it.
+// readModel reads the source of the model, most of which is not linked into this test,
+// so that go test knows that its result depends on it.
 func readModel(t *testing.T) {
 	t.Helper()
 	paths, err := filepath.Glob("internal/model/*.go")
@@ -132,7 +132,7 @@ func readModel(t *testing.T) {
 	}
 }
 
-// numberOf returns the number in an environment variable.
+// numberOf returns the number in an environment variable, or otherwise.
 func numberOf(t *testing.T, variable string, otherwise int) int {
 	t.Helper()
 	text := os.Getenv(variable)

@@ -32,10 +32,9 @@ import (
 // root is the import path of the output of the random schemas.
 const root = "example.com/app/generated"
 
-// TestRandomSchemas checks what holds for the code of all schemas that have no
-// findings: it is Go as gofmt writes it, imports nothing that a schema could
-// have put there, and depends neither on the order nor on the folder of the
-// files; and what describes it to protobuf compiles.
+// TestRandomSchemas checks the code of all schemas without findings: it is formatted
+// Go, imports nothing that a schema could have injected, depends neither on the order
+// nor on the folder of the files, and its .proto files compile.
 func TestRandomSchemas(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		inputs := randomInputs.Draw(t, "schemas")
@@ -59,10 +58,9 @@ func TestRandomSchemas(t *testing.T) {
 	})
 }
 
-// TestGeneratedTests vets the code of the schema sets, all at once, and runs the tests
-// that are generated with it: they pass for every schema that has no errors. The tests
-// are brought into a few packages, which are built faster than one each, and faster than
-// a single one.
+// TestGeneratedTests vets the code of the schema sets and runs its generated tests,
+// which must pass for every schema without errors. It merges the tests into a few
+// packages, which build faster than one package per schema and than a single package.
 func TestGeneratedTests(t *testing.T) {
 	testlong.Skip(t, "builds much code")
 	dir := testlong.Scratch(t)
@@ -80,9 +78,9 @@ func TestGeneratedTests(t *testing.T) {
 	}
 }
 
-// schemaSets returns schemas by the names of their sets: some random ones, the edges,
-// the starters and the golden cases, each set with packages of its own.
-// BTGEN_TESTED_SEEDS is how many sets of random schemas there are instead.
+// schemaSets returns sets of schemas by name: random ones, the edges, the starters and
+// the golden cases. Sets do not share packages. If BTGEN_TESTED_SEEDS is set, it
+// returns that many sets of random schemas instead.
 func schemaSets(t *testing.T, seeds int) map[string][]Input {
 	t.Helper()
 	sets := map[string][]Input{"edges": edgeSchemas()}
@@ -100,7 +98,7 @@ func schemaSets(t *testing.T, seeds int) map[string][]Input {
 	for name, inputs := range sets {
 		for i := range inputs {
 			if name == "golden_odd_names" {
-				break // they are to be odd; others would be one package
+				break // distinct names are necessary only for others
 			}
 			inputs[i].Text = packageLine.ReplaceAll(inputs[i].Text, []byte("${0}_"+name))
 		}
@@ -108,10 +106,10 @@ func schemaSets(t *testing.T, seeds int) map[string][]Input {
 	return sets
 }
 
-// packageLine is where a schema names its package.
+// packageLine matches the line that names the package of a schema.
 var packageLine = regexp.MustCompile(`(?m)^package: \w+`)
 
-// goldenSets adds the golden cases with code.
+// goldenSets adds the golden cases that generate code.
 func goldenSets(t *testing.T, sets map[string][]Input) {
 	t.Helper()
 	paths, err := filepath.Glob("../golden/code/*.txtar")
@@ -132,15 +130,15 @@ func goldenSets(t *testing.T, sets map[string][]Input) {
 	}
 }
 
-// testPackages is how many packages tests are brought into.
+// testPackages returns the number of packages into which tests are merged.
 func testPackages() int { return testlong.Pick(1, 4) }
 
-// testFolder is the folder of one of them.
+// testFolder returns the folder of the n-th test package.
 func testFolder(dir string, n int) string {
 	return filepath.Join(dir, fmt.Sprint("tests", n%testPackages()))
 }
 
-// testFolders are all of them, for the go command.
+// testFolders returns the folders of all test packages, for the go command.
 func testFolders(dir string) []string {
 	var out []string
 	for n := range testPackages() {
@@ -149,8 +147,8 @@ func testFolders(dir string) []string {
 	return out
 }
 
-// writeTested writes generated files, and their tests into the test packages, the
-// first into that with a number. It returns how many tests there are.
+// writeTested writes generated files, and their tests to the test packages, beginning
+// with the one with the given number. It returns the number of tests.
 func writeTested(t *testing.T, dir string, first int, files []output.File) (tests int) {
 	t.Helper()
 	for _, f := range files {
@@ -168,13 +166,13 @@ func writeTested(t *testing.T, dir string, first int, files []output.File) (test
 	return tests
 }
 
-// What has to be changed in generated tests that come into one package.
+// Replacements in generated tests that are merged into one package.
 var (
 	packageClause = regexp.MustCompile(`(?m)^package \w+_test$`)
 	testNames     = regexp.MustCompile(`\b(Test[A-Z]\w*RoundTrip|example[A-Z]\w*)\b`)
 )
 
-// write writes a file and the folders that it is in.
+// write writes a file and creates its folders.
 func write(t *testing.T, path string, content []byte) {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
@@ -185,12 +183,13 @@ func write(t *testing.T, path string, content []byte) {
 	}
 }
 
-// fataler is a *testing.T or a *rapid.T.
+// fataler is the common interface of testing.T and rapid.T.
 type fataler interface {
 	Fatalf(format string, args ...any)
 }
 
-// generateRandom fails the test if the schemas, which are valid, have errors.
+// generateRandom generates code and fails the test if the schemas, which are valid,
+// have errors.
 func generateRandom(t fataler, inputs []Input, root string) Result {
 	r, err := Generate(inputs, emit.Target{ImportPath: root})
 	if err == nil {
@@ -202,8 +201,8 @@ func generateRandom(t fataler, inputs []Input, root string) Result {
 	return r
 }
 
-// imports is what generated code may import besides its own packages: the standard
-// library, the client, what the client takes its options from, and the runtime.
+// imports lists what generated code may import besides its own packages: the standard
+// library, the client, the package of the client's options, and the runtime.
 var imports = []string{
 	"bytes", "context", "encoding/json", "errors", "iter", "slices", "testing", "time",
 	"cloud.google.com/go/bigtable", "google.golang.org/api/option",
@@ -241,7 +240,7 @@ func checkProto(t *rapid.T, f output.File) {
 	}
 }
 
-// randomInputs makes schemas without findings: one to three, in two packages.
+// randomInputs draws schemas without findings: one to three, in two packages.
 var randomInputs = rapid.Custom(func(t *rapid.T) []Input {
 	var out []Input
 	for i := range rapid.IntRange(1, 3).Draw(t, "schemas") {
@@ -251,7 +250,7 @@ var randomInputs = rapid.Custom(func(t *rapid.T) []Input {
 	return out
 })
 
-// randomSchema writes one schema.
+// randomSchema formats one random schema.
 type randomSchema struct {
 	*rapid.T
 	n         int
@@ -259,14 +258,14 @@ type randomSchema struct {
 	precision string
 	series    []string
 	enums     int
-	sparse    bool              // some field is optional
-	expiring  bool              // events may say when they expire, and then have no classes
+	sparse    bool              // a field is optional
+	expiring  bool              // events may specify their expiry; they then have no classes
 	types     map[string]string // of the series values
-	metrics   bool              // some table has a row for each field
-	families  string            // what fields say of their families, if tables have several
+	metrics   bool              // a table has one row per field
+	families  string            // what fields specify about their families if tables have several
 }
 
-// line adds a line of YAML.
+// line appends a line of YAML.
 func (s *randomSchema) line(format string, args ...any) { fmt.Fprintf(&s.b, format+"\n", args...) }
 
 // pick returns one of several words.
@@ -274,12 +273,12 @@ func (s *randomSchema) pick(label string, words ...string) string {
 	return rapid.SampledFrom(words).Draw(s.T, label)
 }
 
-// chance is true one time in n.
+// chance returns true once in n times on average.
 func (s *randomSchema) chance(label string, n int) bool {
 	return rapid.IntRange(1, n).Draw(s.T, label) == n
 }
 
-// prose is a text that somebody who means ill could write. JSON is YAML.
+// prose returns a string that a malicious author could write. JSON is YAML.
 func (s *randomSchema) prose(label string) string {
 	parts := rapid.SliceOfN(rapid.OneOf(
 		rapid.SampledFrom([]string{"*/", "/*", "//", "`", `"`, `\`, "\n", "\n\n", "\u202e", "%d", "\n# Heading", "\n - item", "\n1. item", "\n\tcode", "\n[link]: http://x", "//go:build ignore", "+build x", "import \"C\"", "func init() {}", "}"}),
@@ -287,7 +286,7 @@ func (s *randomSchema) prose(label string) string {
 	), 0, 8).Draw(s.T, label)
 	text, err := json.Marshal(strings.Map(func(r rune) rune {
 		if r != '\n' && (unicode.IsControl(r) && r != '\t' || r == '\u2028' || r == '\u2029' || r == '\ufeff' || r == utf8.RuneError) {
-			return -1 // the language has none
+			return -1 // not allowed in schemas
 		}
 		return r
 	}, strings.Join(parts, " ")))
@@ -297,7 +296,7 @@ func (s *randomSchema) prose(label string) string {
 	return string(text)
 }
 
-// text writes the schema.
+// text returns the schema.
 func (s *randomSchema) text() []byte {
 	s.line("btgen: v1\npackage: %s\nname: %s%d", s.pick("package", "app", "time"), s.pick("name", "Event", "HTTPLog", "A_b"), s.n)
 	if s.chance("doc", 2) {
@@ -341,12 +340,12 @@ func (s *randomSchema) text() []byte {
 	return []byte(s.b.String())
 }
 
-// name returns one of the ways to write a name.
+// name returns a name in one of the possible styles.
 func (s *randomSchema) name(word string, i int) string {
 	return fmt.Sprintf(s.pick("spelling", "%s_%d", "%s%d_id", "x_%s%d", "%sURL%d", "http_%s_%d"), word, i)
 }
 
-// typed writes a type; that of a field may be optional or have a default.
+// typed returns a type; that of a field may be optional or have a default.
 func (s *randomSchema) typed(what string, field bool) string {
 	defaults := map[string]string{
 		"string": s.prose("default"), "bytes": `"AP8="`, "bool": "true", "int32": "-2147483648", "int64": "-9223372036854775808",
@@ -385,7 +384,7 @@ func (s *randomSchema) typed(what string, field bool) string {
 	return text
 }
 
-// segment writes a series value in one of the forms that its type has.
+// segment returns a series value in a form that its type supports.
 func (s *randomSchema) segment(name string) string {
 	number := []string{"decimal, pad: 20", "decimal, pad: 19, reverse: true", "hex, pad: 16", "hex, pad: 8, reverse: true", "binary", "binary, reverse: true"}
 	forms := map[string][]string{
@@ -400,7 +399,7 @@ func (s *randomSchema) segment(name string) string {
 	return fmt.Sprintf("{name: %s, encoding: %s}", name, form)
 }
 
-// table writes a table of any pattern.
+// table appends a table of any pattern.
 func (s *randomSchema) table(i int) {
 	pattern := s.pick("pattern", "bucket_new_columns", "bucket_new_cells", "bucket_serialized", "single_serialized", "single_unserialized")
 	segments := append([]string{"site"}, rapid.Permutation(slices.Clone(s.series)).Draw(s.T, "segments")...) // K01: no timestamp first

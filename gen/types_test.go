@@ -18,9 +18,8 @@ import (
 	"github.com/btgen-dev/btgen/gen/output"
 )
 
-// TestGeneratedTypes checks the types of the code of the schema sets, with that of its
-// tests: it is what a compiler refuses code for, and takes seconds for what takes
-// minutes to compile and run, as TestGeneratedTests does.
+// TestGeneratedTypes type-checks the code of the schema sets and of its tests. It finds
+// most compiler errors within seconds, whereas TestGeneratedTests takes minutes.
 func TestGeneratedTypes(t *testing.T) {
 	c := newTypeChecker(t)
 	for name, inputs := range schemaSets(t, 5) {
@@ -30,8 +29,8 @@ func TestGeneratedTypes(t *testing.T) {
 	}
 }
 
-// typeChecker checks packages of generated code against what they import: each other,
-// and packages that are compiled.
+// typeChecker checks generated packages and their imports: each other and compiled
+// packages.
 type typeChecker struct {
 	fset     *token.FileSet
 	compiled types.Importer
@@ -39,8 +38,7 @@ type typeChecker struct {
 	checked  map[string]*types.Package
 }
 
-// newTypeChecker finds what the go command has compiled of the packages that generated
-// code may import.
+// newTypeChecker locates the compiled packages that generated code may import.
 func newTypeChecker(t *testing.T) *typeChecker {
 	t.Helper()
 	cmd := exec.Command("go", "list", "-deps", "-export", "-f", "{{.ImportPath}} {{.Export}}", "../runtime/...")
@@ -68,8 +66,8 @@ func newTypeChecker(t *testing.T) *typeChecker {
 	}
 }
 
-// check checks files, all of what was generated. Packages that were checked before, by
-// their paths, are not checked again.
+// check checks all generated files. It skips packages with import paths that were
+// already checked.
 func (c *typeChecker) check(files []output.File) error {
 	for _, f := range files {
 		if !strings.HasSuffix(f.Path, ".go") {
@@ -101,7 +99,7 @@ func (c *typeChecker) check(files []output.File) error {
 	return nil
 }
 
-// Import checks a package of generated code, or loads another.
+// Import checks a generated package, or loads a compiled one.
 func (c *typeChecker) Import(name string) (*types.Package, error) {
 	if p := c.checked[name]; p != nil {
 		return p, nil

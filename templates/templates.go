@@ -1,5 +1,5 @@
-// Package templates holds what btgen writes for users to edit: the folder starter has the
-// schemas of btgen init.
+// Package templates contains files that btgen writes for users to edit: the folder
+// starter contains the schemas of btgen init.
 package templates
 
 import (
@@ -11,14 +11,14 @@ import (
 //go:embed starter/*.yaml
 var starters embed.FS
 
-// DefaultStarter is the pattern that most time series do well with.
+// DefaultStarter is the pattern that suits most time series.
 const DefaultStarter = "bucket_new_cells"
 
-// Starters returns the patterns that there is a starter schema for, sorted.
+// Starters returns the patterns that have a starter schema, sorted.
 func Starters() []string {
 	entries, err := starters.ReadDir("starter")
 	if err != nil {
-		return nil // cannot be: the folder is part of the program
+		return nil // impossible: the folder is embedded
 	}
 	var out []string
 	for _, e := range entries {

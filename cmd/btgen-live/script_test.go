@@ -38,8 +38,8 @@ func TestMain(m *testing.M) {
 
 var update = flag.Bool("update", false, "rewrite the output that scripts compare with cmp")
 
-// TestScripts runs the scripts in testdata/script, each of which tests one feature of the
-// command line. ADDR is an address that is free when the script begins.
+// TestScripts runs the scripts in testdata/script, each of which tests one feature of
+// the command line. ADDR is a free address.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:           "testdata/script",
@@ -67,7 +67,7 @@ func serves(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
-	for { // so that the client need not wait between its attempts
+	for { // the client need not back off
 		conn, err := net.Dial("tcp", args[0])
 		if err == nil {
 			ts.Check(conn.Close())
@@ -86,8 +86,8 @@ func serves(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// meddles makes a table with the families f, which keeps all, and sum, of sums,
-// as somebody else may do: meddles ADDRESS PROJECT INSTANCE TABLE.
+// meddles creates a table with the families f, which keeps everything, and sum, an
+// aggregate, as another program might: meddles ADDRESS PROJECT INSTANCE TABLE.
 func meddles(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 4 {
 		ts.Fatalf("usage: meddles ADDRESS PROJECT INSTANCE TABLE")
@@ -111,7 +111,7 @@ func connect(ctx context.Context, ts *testscript.TestScript, args []string) *big
 	return admin
 }
 
-// pause waits a moment, and fails the script once ctx has ended.
+// pause waits briefly, and fails the script once ctx has ended.
 func pause(ctx context.Context, ts *testscript.TestScript, err error) {
 	select {
 	case <-ctx.Done():
@@ -120,7 +120,8 @@ func pause(ctx context.Context, ts *testscript.TestScript, err error) {
 	}
 }
 
-// exits runs a program that must end with an exit code: exits CODE PROGRAM ARG...
+// exits runs a program that must end with the given exit code: exits CODE PROGRAM
+// ARG...
 func exits(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: exits CODE PROGRAM ARG...")
@@ -139,8 +140,8 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// emulate runs the emulator and returns what it printed, the last line being
-// the one that names its address, and a function that ends it by a signal.
+// emulate runs the emulator. It returns the printed lines, the last of which contains
+// the address, and a function that ends the emulator with a signal.
 func emulate(t *testing.T, args ...string) (lines []string, end func(syscall.Signal) error) {
 	t.Helper()
 	cmd := exec.Command("btgen-live", append([]string{"emulator", "--addr", "127.0.0.1:0"}, args...)...)
@@ -168,10 +169,10 @@ func emulate(t *testing.T, args ...string) (lines []string, end func(syscall.Sig
 	return nil, nil
 }
 
-// An application that knows nothing of btgen talks to the emulator with the
-// official client and the environment variable that it prints.
+// An application without btgen uses the emulator through the official client and the
+// environment variable that the emulator prints.
 func TestApplication(t *testing.T) {
-	// The emulator must make the tables in itself, whatever the variable says.
+	// The emulator must create the tables in itself, whatever the variable contains.
 	t.Setenv("BIGTABLE_EMULATOR_HOST", "127.0.0.1:1")
 	lines, end := emulate(t, "--project", "acme", "--instance", "main", "testdata/event.yaml")
 	address, ok := strings.CutPrefix(lines[len(lines)-1], "export BIGTABLE_EMULATOR_HOST=127.0.0.1:")
@@ -214,8 +215,7 @@ func TestApplication(t *testing.T) {
 	}
 }
 
-// Signals end the emulator also while clients are connected, and what it
-// printed was complete.
+// Signals end the emulator even if clients are connected, and its output is complete.
 func TestEmulatorEnds(t *testing.T) {
 	for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
 		t.Run(s.String(), func(t *testing.T) {
@@ -244,7 +244,7 @@ func TestEmulatorEnds(t *testing.T) {
 	}
 }
 
-// An interrupt ends a set-up that waits for a server that says nothing.
+// An interrupt ends setup while it waits for a server that does not reply.
 func TestSetupInterrupted(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -259,7 +259,7 @@ func TestSetupInterrupted(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = cmd.Process.Kill() })
-	conn, err := l.Accept() // it has begun
+	conn, err := l.Accept() // setup has started
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -267,7 +267,7 @@ func TestSetupInterrupted(t *testing.T) {
 	if err := cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
-	_ = cmd.Wait() // the exit code is looked at below
+	_ = cmd.Wait() // the exit code is checked below
 	if code := cmd.ProcessState.ExitCode(); code != 2 {
 		t.Errorf("exit code %d, want 2", code)
 	}
@@ -276,9 +276,9 @@ func TestSetupInterrupted(t *testing.T) {
 	}
 }
 
-// Processes that run at once all end well, and each table and family is made by
-// one of them.
-func TestSetupAtOnce(t *testing.T) {
+// Concurrent setup processes all succeed, and one of them creates each table and
+// family.
+func TestConcurrentSetup(t *testing.T) {
 	b := storetest.New(t, func(context.Context, *bigtable.AdminClient) error { return nil })
 	outputs := make([]strings.Builder, 4)
 	var group sync.WaitGroup
@@ -307,9 +307,9 @@ func TestSetupAtOnce(t *testing.T) {
 	}
 }
 
-// An instance that does not exist is no instance without tables: there is no plan for
-// it, whether one may list tables or not.
-func TestInstanceThatDoesNotExist(t *testing.T) {
+// An instance that does not exist differs from one without tables: there is no plan for
+// it, whether or not the user may list tables.
+func TestMissingInstance(t *testing.T) {
 	for _, list := range []codes.Code{codes.NotFound, codes.PermissionDenied} {
 		server, err := bttest.NewServer("127.0.0.1:0", grpc.UnaryInterceptor(func(_ context.Context, req any, _ *grpc.UnaryServerInfo, _ grpc.UnaryHandler) (any, error) {
 			const message = "Instance not found: projects/p/instances/nowhere"
@@ -338,7 +338,7 @@ func TestInstanceThatDoesNotExist(t *testing.T) {
 	}
 }
 
-// TestManual checks the plan that the manual shows.
+// TestManual compares the plan in the manual.
 func TestManual(t *testing.T) {
 	page, err := os.ReadFile("../../docs/operations.md")
 	if err != nil {
@@ -372,7 +372,7 @@ func TestManual(t *testing.T) {
 	}
 }
 
-// TestCommandsOfTheManual checks that the commands and flags exist that the manual mentions.
+// TestCommandsOfTheManual checks that the commands and flags in the manual exist.
 func TestCommandsOfTheManual(t *testing.T) {
 	page, err := os.ReadFile("../../docs/operations.md")
 	if err != nil {
@@ -390,12 +390,12 @@ func TestCommandsOfTheManual(t *testing.T) {
 	}
 }
 
-// brokenWriter is a standard output that takes nothing.
+// brokenWriter is an output that always fails.
 type brokenWriter struct{}
 
 func (brokenWriter) Write([]byte) (int, error) { return 0, errors.New("no space left") }
 
-// What cannot be printed is a failure.
+// A failure to print is a failure of the command.
 func TestBrokenOutput(t *testing.T) {
 	b := storetest.New(t, func(context.Context, *bigtable.AdminClient) error { return nil })
 	t.Setenv("BIGTABLE_EMULATOR_HOST", b.Addr)

@@ -11,7 +11,8 @@ import (
 	"unsafe"
 )
 
-// terminal returns both ends of a pseudoterminal: the output to slave is read from master.
+// terminal returns both ends of a pseudoterminal: master reads what is written to
+// slave.
 func terminal(t *testing.T) (master, slave *os.File) {
 	t.Helper()
 	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
@@ -36,7 +37,7 @@ func terminal(t *testing.T) (master, slave *os.File) {
 	return master, slave
 }
 
-// TestColor checks that findings are in color only in a terminal, and not with NO_COLOR.
+// TestColor checks that findings are in color only on a terminal and without NO_COLOR.
 func TestColor(t *testing.T) {
 	schema := filepath.Join(t.TempDir(), "event.yaml")
 	if err := os.WriteFile(schema, []byte("btgen: v2\n"), 0o666); err != nil {
@@ -48,7 +49,7 @@ func TestColor(t *testing.T) {
 			master, slave := terminal(t)
 			read := make(chan string)
 			go func() {
-				text, _ := io.ReadAll(master) // ends with an error when the other end is closed
+				text, _ := io.ReadAll(master) // returns an error when the other end is closed
 				read <- string(text)
 			}()
 			if code := run([]string{command, schema}, slave, io.Discard); code != 1 {

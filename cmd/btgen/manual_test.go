@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestCommandsOfTheManual checks that the commands and flags exist that the manual, the
-// workflow for users and the hooks of pre-commit mention.
+// TestCommandsOfTheManual checks that the commands and flags in the manual, the
+// workflow for users and the pre-commit hooks exist.
 func TestCommandsOfTheManual(t *testing.T) {
 	command := regexp.MustCompile("(?:go tool btgen|`btgen) ([a-z][^`|>\n]*)")
 	mentioned := 0

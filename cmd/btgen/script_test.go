@@ -22,14 +22,14 @@ func TestScripts(t *testing.T) {
 		Dir:           "testdata/script",
 		UpdateScripts: *update,
 		Setup: func(env *testscript.Env) error {
-			env.Setenv("ODD", "a\n::error::\u202e.yaml") // the name of a file
+			env.Setenv("ODD", "a\n::error::\u202e.yaml") // a file name
 			return nil
 		},
 	})
 }
 
-// TestDoesNotLinkTheClient checks that the command does not depend on the Bigtable client, so
-// that it starts in milliseconds and builds in seconds.
+// TestDoesNotLinkTheClient checks that the command does not depend on the Bigtable
+// client, so that it starts in milliseconds and builds in seconds.
 func TestDoesNotLinkTheClient(t *testing.T) {
 	out, err := exec.Command("go", "list", "-deps", ".").Output()
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// lines is an output for concurrent use.
+// lines is a buffer for concurrent use.
 type lines struct {
 	mu   sync.Mutex
 	text bytes.Buffer

@@ -39,7 +39,7 @@ func TestDemo(t *testing.T) {
 	}
 }
 
-// sizes matches the size of the code, which changes often.
+// sizes matches the size of the generated code, which changes often.
 var sizes = regexp.MustCompile(`[0-9]+ kB of Go`)
 
 // TestDemoElsewhere runs the demo outside of a clone.
@@ -74,7 +74,7 @@ func TestDemoOfOldCode(t *testing.T) {
 	}
 }
 
-// TestDemoData checks the counts of the demo against the lines of its data.
+// TestDemoData compares the counts of the demo with the lines of its data.
 func TestDemoData(t *testing.T) {
 	hours, err := loadHours("../..")
 	if err != nil {
@@ -95,8 +95,8 @@ func TestDemoData(t *testing.T) {
 	}
 }
 
-// TestFiguresAreWritten checks the formats of sizes and counts.
-func TestFiguresAreWritten(t *testing.T) {
+// TestNumberFormats checks the formats of sizes and counts.
+func TestNumberFormats(t *testing.T) {
 	for want, got := range map[string]string{
 		"0": number(0), "999": number(999), "1,000": number(1000), "1,234,567": number(1234567),
 		"999 bytes": bytesOf(999), "1 kB": bytesOf(1000), "1.23 MB": bytesOf(1234567),

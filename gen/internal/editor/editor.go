@@ -1,5 +1,5 @@
-// Package editor sees a schema as an editor does: YAML 1.2, read as JSON and
-// checked against the JSON Schema of the language. It is for tests alone.
+// Package editor validates schemas like an editor: it reads YAML 1.2 as JSON and checks
+// it against the JSON Schema of the language. It is only for tests.
 package editor
 
 import (
@@ -16,13 +16,13 @@ import (
 	"github.com/btgen-dev/btgen/gen/schema"
 )
 
-// Checker returns what an editor finds wrong with a file, or nil. What it cannot
-// read as YAML is wrong, too.
+// Checker returns an error if an editor would report one in the file, or if the file is
+// not valid YAML.
 type Checker func(text []byte) error
 
 var language = sync.OnceValues(func() (Checker, error) { return Compile(schema.JSONSchema()) })
 
-// Check returns what an editor finds wrong with a schema file, or nil.
+// Check checks a schema file like an editor.
 func Check(text []byte) error {
 	check, err := language()
 	if err != nil {
@@ -31,7 +31,7 @@ func Check(text []byte) error {
 	return check(text)
 }
 
-// Compile reads a JSON Schema, and checks it against that of JSON Schemas.
+// Compile compiles a JSON Schema and validates it.
 func Compile(text []byte) (Checker, error) {
 	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
 	if err != nil {
@@ -55,7 +55,7 @@ func Compile(text []byte) (Checker, error) {
 	}, nil
 }
 
-// value returns a node as JSON has it.
+// value converts a node to its JSON value.
 func value(n *yaml.Node) any {
 	switch n.Kind {
 	case yaml.MappingNode:
@@ -83,7 +83,7 @@ func value(n *yaml.Node) any {
 	return plain(n.Value)
 }
 
-// The core schema of YAML 1.2, which is what the plain scalars mean to editors.
+// Plain scalars in the core schema of YAML 1.2, which editors use.
 var (
 	null    = regexp.MustCompile(`^(null|Null|NULL|~|)$`)
 	boolean = regexp.MustCompile(`^(true|True|TRUE|false|False|FALSE)$`)
@@ -91,7 +91,7 @@ var (
 	number  = regexp.MustCompile(`^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]{1,4})?$`)
 )
 
-// plain returns what a plain scalar is.
+// plain returns the value of a plain scalar.
 func plain(text string) any {
 	switch {
 	case null.MatchString(text):
@@ -110,7 +110,7 @@ func plain(text string) any {
 	return text
 }
 
-// decimal returns a whole number without what JSON does not have.
+// decimal converts an integer to the syntax of JSON.
 func decimal(text string) string {
 	text = strings.TrimPrefix(text, "+")
 	sign := ""
