@@ -31,7 +31,7 @@ func newEmulator() *cobra.Command {
 command prints the environment variable that connects Bigtable clients to it. Clients
 must use the project and the instance of the tables.
 
-The emulator collects no garbage before a column family is added to a table, and does
+The emulator does not collect garbage until a column family is added to a table, and does
 not enforce Bigtable's limits. Clients that connect through BIGTABLE_EMULATOR_HOST
 accept rows of up to 4 MiB.
 

@@ -17,16 +17,16 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Driver is how the generated code of a schema is run.
+// Driver runs the generated code of a schema.
 type Driver[E any] struct {
 	Client *bigtable.Client
-	// Traffic is what crosses the wire of the readers that Open opens.
+	// Traffic counts the requests and responses of the readers that Open opens.
 	Traffic *Traffic
-	// Paths are how the layout has Read and the queries answered, by their names.
+	// Paths describe how the layout answers Read and the queries, by name.
 	Paths map[string]AccessPath
-	// Setup makes the table with a prefix.
+	// Setup creates the table with a prefix.
 	Setup func(prefix string) error
-	// Open opens the table with a prefix, with a clock.
+	// Open opens the table with a prefix and a clock.
 	Open func(prefix string, now func() time.Time) Access[E]
 	// Refusals are the errors of the generated package.
 	Refusals map[Refusal]error
@@ -35,29 +35,29 @@ type Driver[E any] struct {
 // Access is a writer and a reader of generated code.
 type Access[E any] struct {
 	WriteAll func(ctx context.Context, events []E) error
-	// Failures returns the errors of single events within that of WriteAll, and
-	// whether there are others for the second table.
+	// Failures returns the errors of single events in the error of WriteAll, and
+	// whether it contains others for the second table.
 	Failures func(err error) (failures map[int]error, short bool)
 	Read     func(ctx context.Context, base E, from, to time.Time) iter.Seq2[E, error]
-	Columns  func(ctx context.Context, base E, from, to time.Time) ([]E, error) // as columns, put together again
+	Columns  func(ctx context.Context, base E, from, to time.Time) ([]E, error) // in columnar form, converted to events
 	Fields   func(ctx context.Context, base E, from, to time.Time, fields []string) iter.Seq2[E, error]
-	Newest   func(ctx context.Context, base E, from, to time.Time, limit int) iter.Seq2[E, error] // the newest first
+	Newest   func(ctx context.Context, base E, from, to time.Time, limit int) iter.Seq2[E, error] // newest first
 	Latest   func(ctx context.Context, base E) (E, error)
-	Queries  map[string]Ask[E] // by their names
+	Queries  map[string]Ask[E] // by name
 	NotFound error
 }
 
-// Ask asks a query for the series that have what it gives in common with one.
+// Ask runs a query with the values of the given series that the query specifies.
 type Ask[E any] func(ctx context.Context, given Series, from, to time.Time, how Order) iter.Seq2[E, error]
 
-// Order says what a query is asked for: its events the newest first, in the order of
-// time alone, the newest of each series, or so many of them.
+// Order contains the options of a query: newest first, order of time, newest event per
+// series, or a limit.
 type Order struct {
 	NewestFirst, TimeOrder, LatestOnly bool
 	Limit                              int
 }
 
-// cases counts the tables that were made, so that each has a prefix of its own.
+// cases counts the tables, so that each has a unique prefix.
 var cases atomic.Int64
 
 // run is one case: a table, its model and a clock.
@@ -70,11 +70,11 @@ type run[E any] struct {
 	table  *Table
 	prefix string
 	now    time.Time
-	tick   time.Duration // how far the clock goes on with each look at it
-	times  []time.Time   // of the events so far
+	tick   time.Duration // by how much the clock advances at each reading
+	times  []time.Time   // times of the events so far
 }
 
-// Check runs one case: random events, clocks, collections and reads.
+// Check runs one case: random events, clocks, garbage collection and reads.
 func Check[E any](t *rapid.T, ctx context.Context, s *Schema, d *Driver[E]) {
 	r := &run[E]{T: t, ctx: ctx, schema: s, driver: d, table: NewTable(s), prefix: fmt.Sprintf("c%d_", cases.Add(1))}
 	r.now = time.Date(2026, 3, 5, 11, 59, 58, 0, time.UTC).Add(time.Duration(rapid.Int64Range(0, int64(4*time.Second)).Draw(t, "now")))
@@ -103,26 +103,26 @@ func Check[E any](t *rapid.T, ctx context.Context, s *Schema, d *Driver[E]) {
 	r.read()
 }
 
-// clock is the clock of writers and readers.
+// clock returns the time for writers and readers.
 func (r *run[E]) clock() time.Time {
 	now := r.now
 	r.now = r.now.Add(r.tick)
 	return now
 }
 
-// duration draws a time that is near one that means something.
+// duration draws a duration that is close to a relevant one.
 func (r *run[E]) duration(label string) time.Duration {
 	d := rapid.SampledFrom(append([]time.Duration{0, 5 * time.Minute, 72 * time.Hour}, ages...)).Draw(r.T, label)
 	near := rapid.SampledFrom([]time.Duration{0, 0, 1, -1, time.Microsecond, time.Millisecond, -time.Millisecond, 400 * time.Millisecond}).Draw(r.T, label+" off")
 	return max(0, d+near)
 }
 
-// host draws a series; the name of one begins with that of another.
+// host draws a series. The name of one is a prefix of another.
 func (r *run[E]) host() Series {
 	return rapid.SampledFrom(append([]Series{{"a", 1}, {"a", 1}}, allSeries...)).Draw(r.T, "series")
 }
 
-// allSeries are those that events are of.
+// allSeries are the series of all events.
 var allSeries = []Series{{"a", 1}, {"ab", 1}, {"ba", 1}, {"a", 12}}
 
 // write writes some events.
@@ -135,7 +135,7 @@ func (r *run[E]) write() {
 	r.writeAll(events)
 }
 
-// writeAll writes events, and compares what is refused.
+// writeAll writes events and compares the refused ones with the model.
 func (r *run[E]) writeAll(events []Event) {
 	var written []E
 	var want []Refusal
@@ -154,8 +154,8 @@ func (r *run[E]) writeAll(events []Event) {
 	}
 }
 
-// rewrite writes events again as they are read: they keep their end. Only an event
-// that must say when it expires, and has lost the part that did, is refused.
+// rewrite writes events again as they were read: they keep their expiry. An event is
+// refused only if it must specify its expiry and has lost the part that contains it.
 func (r *run[E]) rewrite() {
 	series := r.host()
 	from, to := r.span()
@@ -182,7 +182,7 @@ func (r *run[E]) event() Event {
 		e.Sequence = uint32(rapid.IntRange(0, 2).Draw(r.T, "sequence"))
 	}
 	switch how := rapid.IntRange(0, 3).Draw(r.T, "time"); {
-	case how < 2 && len(r.times) > 0: // again
+	case how < 2 && len(r.times) > 0: // the same time again
 		e.Time = r.times[max(0, len(r.times)-1-rapid.IntRange(0, 3).Draw(r.T, "back"))]
 	case how == 3:
 		e.Time = r.now.Add(-r.duration("age"))
@@ -207,7 +207,7 @@ func (r *run[E]) event() Event {
 	return e
 }
 
-// span draws the range of a read.
+// span draws the time range of a read.
 func (r *run[E]) span() (from, to time.Time) {
 	if rapid.Bool().Draw(r.T, "all") {
 		return time.Time{}, time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -225,7 +225,7 @@ func (r *run[E]) span() (from, to time.Time) {
 	return from, to
 }
 
-// read compares a read of a range and the newest event with the model.
+// read compares a read of a time range, and the newest event, with the model.
 func (r *run[E]) read() {
 	series := r.host()
 	from, to := r.span()
@@ -254,7 +254,7 @@ func (r *run[E]) latest(series Series) {
 	}
 }
 
-// columns compares a read of columns with the model.
+// columns compares a read in columnar form with the model.
 func (r *run[E]) columns(series Series, want []Event, from, to time.Time) {
 	events, err := r.access.Columns(r.ctx, toGo[E](Event{Host: series.Host, Shard: series.Shard}), from, to)
 	r.crossed("columns", r.driver.Paths["Read"], only(series), from, to, nil)
@@ -279,13 +279,13 @@ func (r *run[E]) fields(series Series, from, to time.Time) {
 	got := r.collected(r.access.Fields(r.ctx, toGo[E](Event{Host: series.Host, Shard: series.Shard}), from, to, names))
 	r.crossed(fmt.Sprint("fields ", names), r.driver.Paths["Read"], only(series), from, to, fields)
 	r.same(fmt.Sprint("fields ", names), r.table.ReadFields(r.now, series, from, to, fields), got)
-	// Fields do not choose events.
+	// Fields do not select events.
 	if whole := r.events(series, from, to); !slices.Equal(timesOf(whole), timesOf(got)) {
 		r.Fatalf("fields %v at %v: %+v, of the events %+v\nschema\n%s", names, r.now, got, whole, r.schema.YAML())
 	}
 }
 
-// timesOf returns the times of events, each once.
+// timesOf returns the distinct times of events.
 func timesOf(events []Event) []time.Time {
 	var times []time.Time
 	for _, e := range events {
@@ -294,7 +294,7 @@ func timesOf(events []Event) []time.Time {
 	return slices.Compact(times)
 }
 
-// newest compares reads against the order of time with those in it.
+// newest compares reads in reverse order with those in order of time.
 func (r *run[E]) newest(series Series, from, to time.Time) {
 	want := r.events(series, from, to)
 	slices.Reverse(want)
@@ -345,8 +345,8 @@ func (r *run[E]) collected(events iter.Seq2[E, error]) []Event {
 	return out
 }
 
-// queries compares reads of a query with the model. The events of a series are in
-// order; which series come first is left open.
+// queries compares reads of queries with the model. The events of a series must be in
+// order; the order of series is arbitrary.
 func (r *run[E]) queries(given Series, from, to time.Time) {
 	all := r.schema.Queries()
 	q := all[rapid.IntRange(0, len(all)-1).Draw(r.T, "query")]
@@ -363,8 +363,8 @@ func (r *run[E]) queries(given Series, from, to time.Time) {
 	r.each(q, given, from, to)
 }
 
-// ordered compares a query for so many events, and one for those in the order of time
-// alone, with all of them, the newest first.
+// ordered compares a query with a limit, and one in order of time, with the full query,
+// newest first.
 func (r *run[E]) ordered(q Query, given Series, all []Event, from, to time.Time) {
 	ask, path := r.access.Queries[q.Name], r.driver.Paths[q.Name]
 	how := Order{NewestFirst: rapid.Bool().Draw(r.T, "newest first"), Limit: rapid.IntRange(0, 3).Draw(r.T, "limit")}
@@ -391,7 +391,7 @@ func (r *run[E]) ordered(q Query, given Series, all []Event, from, to time.Time)
 	r.same(fmt.Sprintf("%s, %+v", q.Name, how), want, got)
 }
 
-// query compares what a query finds with the model.
+// query compares the result of a query with the model.
 func (r *run[E]) query(q Query, given Series, events []Event, from, to time.Time) {
 	got := map[Series][]Event{}
 	for _, e := range events {
@@ -409,11 +409,11 @@ func (r *run[E]) query(q Query, given Series, events []Event, from, to time.Time
 	}
 }
 
-// readTicking reads while the clock goes on: what is alive at the end is there,
-// and nothing that was not alive when it was yielded.
+// readTicking reads while the clock advances: the result must contain what is live at
+// the end, and nothing that was not live when it was yielded.
 func (r *run[E]) readTicking() {
 	if len(r.schema.Families) > 1 {
-		return // parts of events may go
+		return // parts of events may expire
 	}
 	series := r.host()
 	from, to := r.span()
@@ -442,27 +442,27 @@ func (r *run[E]) readTicking() {
 	}
 }
 
-// contains reports whether an event is one of several.
+// contains reports whether events contains e.
 func contains(events []Event, e Event) bool {
 	return slices.ContainsFunc(events, func(other Event) bool { return cmp.Equal(e, other) })
 }
 
-// same compares events.
+// same fails unless the events are equal.
 func (r *run[E]) same(what string, want, got []Event) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		r.Fatalf("%s at %v (-want +got)\n%s\nschema\n%s", what, r.now, diff, r.schema.YAML())
 	}
 }
 
-// events reads a range.
+// events reads a time range.
 func (r *run[E]) events(series Series, from, to time.Time) []Event {
 	out := r.collected(r.access.Read(r.ctx, toGo[E](Event{Host: series.Host, Shard: series.Shard}), from, to))
 	r.crossed("read", r.driver.Paths["Read"], only(series), from, to, nil)
 	return out
 }
 
-// collect deletes the garbage of the table on the server: all of it, or each
-// cell one time in several.
+// collect garbage-collects the table on the server: everything, or each cell with a
+// probability of 1/oneIn.
 func (r *run[E]) collect(oneIn int) {
 	table := r.driver.Client.Open(r.prefix + r.schema.Name)
 	garbage := map[string]*bigtable.Mutation{}
@@ -495,9 +495,10 @@ func (r *run[E]) collect(oneIn int) {
 	}
 }
 
-// restamp gives cells other timestamps, as programs do that write at the time of the
-// server or at none, where neither the time of an event nor its end is in them. Reads
-// return the same as before. It comes last: a writer stamps what it replaces.
+// restamp gives cells other timestamps, like programs that use the server's time or
+// none, unless the timestamps contain the time or expiry of an event. Reads must return
+// the same as before. It must be last, because a writer changes the timestamps of what
+// it replaces.
 func (r *run[E]) restamp() {
 	if r.schema.eventTimed() || r.schema.Classes != nil {
 		return
@@ -532,7 +533,7 @@ func (r *run[E]) restamp() {
 	}
 }
 
-// rule returns the time to live of a family of the server.
+// rule returns the time to live of a family on the server.
 func (r *run[E]) rule(family string) TTL {
 	for i, age := range r.schema.Classes {
 		if family == fmt.Sprintf("m_c%d", i+1) {
@@ -548,7 +549,7 @@ func (r *run[E]) rule(family string) TTL {
 	return TTL{}
 }
 
-// Rows puts the events of a struct of columns together, by the names of the fields.
+// Rows converts a struct of columns to events by the names of its fields.
 func Rows[E any](columns any, series string) []E {
 	v := reflect.ValueOf(columns)
 	out := make([]E, v.FieldByName("Time").Len())
@@ -565,7 +566,7 @@ func Rows[E any](columns any, series string) []E {
 	return out
 }
 
-// toGo turns an event into the Go type of the generated code.
+// toGo converts an event to the Go type of the generated code.
 func toGo[E any](e Event) E {
 	var out E
 	v := reflect.ValueOf(&out).Elem()

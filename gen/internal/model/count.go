@@ -8,28 +8,29 @@ import (
 	"time"
 )
 
-// AccessPath is how the layout has a query answered, as far as it can be counted.
+// AccessPath describes how the layout answers a query, as far as requests can be
+// counted.
 type AccessPath struct {
-	// Streams is how many ranges are asked for at once: one for each salt or, in
-	// new columns, for each field.
+	// Streams is the number of ranges that are read concurrently: one per salt or, in
+	// new columns, per field.
 	Streams int
-	// Gathered says that these are asked for in one request, unless rows are limited.
+	// Gathered is set if one request reads them, unless rows are limited.
 	Gathered bool
-	// Timed says that a range of time is a range of rows. If not, rows of all
-	// times are asked for.
+	// Timed is set if a time range is a row range. If not, the reader requests rows of
+	// all times.
 	Timed bool
-	// Contiguous says, where it is not Timed, that the rows of a series follow one
-	// another, and those of others are found by skipping them.
+	// Contiguous is set, unless Timed is, if the rows of a series are adjacent, and the
+	// reader finds the next series by skipping them.
 	Contiguous bool
-	// Single says that the rows are those of one series.
+	// Single is set if the rows belong to one series.
 	Single bool
-	// Edges says that a bucket which the range cuts is asked for by itself.
+	// Edges is set if the reader requests partial buckets separately.
 	Edges bool
 }
 
-// requests returns how many requests each stream of an access path takes for a range of
-// time: one, and one more wherever a bucket ends that is asked for by itself. There
-// the range counts from the first event that can be in it.
+// requests returns the number of requests per stream of an access path for a time
+// range: one, plus one for each end of a bucket that is requested separately. The range
+// begins with the first possible event.
 func (s *Schema) requests(p AccessPath, from, to time.Time) int {
 	if !from.Before(to) {
 		return 0
@@ -47,7 +48,7 @@ func (s *Schema) requests(p AccessPath, from, to time.Time) int {
 	return 1 + len(ends)
 }
 
-// next returns the first time from t on that an event can have.
+// next returns the first possible event time at or after t.
 func (s *Schema) next(t time.Time) time.Time {
 	if t.Before(time.Unix(0, 0)) {
 		t = time.Unix(0, 0)
@@ -55,14 +56,15 @@ func (s *Schema) next(t time.Time) time.Time {
 	return t.UTC().Add(s.Precision - 1).Truncate(s.Precision)
 }
 
-// bucketEnd returns the end of the bucket that holds t.
+// bucketEnd returns the end of the bucket that contains t.
 func (s *Schema) bucketEnd(t time.Time) time.Time { return t.UTC().Truncate(s.Bucket).Add(s.Bucket) }
 
-// cuts reports whether t is within a bucket.
+// cuts reports whether t is inside a bucket.
 func (s *Schema) cuts(t time.Time) bool { return !t.Equal(t.Truncate(s.Bucket)) }
 
-// rest returns until when cells come of a read up to a time: where the rank of
-// some that are about to pass their age depends on the rest of a bucket, to its end.
+// rest returns the end of the cells that a read up to to requests: the end of the
+// bucket if the rank of cells that are about to exceed their age depends on the rest of
+// it.
 func (s *Schema) rest(now, from, to time.Time) time.Time {
 	if !s.eventTimed() || s.newColumns() || !s.cuts(to) {
 		return to
@@ -81,7 +83,7 @@ func (s *Schema) rest(now, from, to time.Time) time.Time {
 	return to
 }
 
-// turns returns the ages after which a cell may be alive for its rank.
+// turns returns the ages after which a cell may be live because of its rank.
 func (t TTL) turns() []time.Duration {
 	var ages []time.Duration
 	ranked := slices.ContainsFunc(t.Rules, func(r TTL) bool { return r.Kind == "max_versions" })
@@ -97,9 +99,9 @@ func (t TTL) turns() []time.Duration {
 // row is the row of a cell.
 type row struct {
 	Series
-	start    time.Time // of the bucket, or the time of the event
+	start    time.Time // start of the bucket, or time of the event
 	sequence uint32
-	metric   int // new columns: the field
+	metric   int // new columns: index of the field
 }
 
 // rowOf returns the row of a cell.
@@ -114,13 +116,13 @@ func (m *Table) rowOf(c column) row {
 	return r
 }
 
-// compareRows compares rows of one series and metric by the times of their events.
+// compareRows compares rows of the same series and metric by time.
 func (m *Table) compareRows(a, b row) int {
 	return cmp.Or(a.start.Compare(b.start), cmp.Compare(a.sequence, b.sequence))
 }
 
-// rows counts in each row the cells that make up the events of some series in a
-// range; or, of them, the newest of each column alone.
+// rows counts the cells per row that make up the events of some series in a time range,
+// or only the newest of each column.
 func (m *Table) rows(now time.Time, wanted func(Series) bool, from, to time.Time, fields []int, newest bool) map[row]int {
 	out := map[row]int{}
 	for _, s := range allSeries {
@@ -139,7 +141,7 @@ func (m *Table) rows(now time.Time, wanted func(Series) bool, from, to time.Time
 	return out
 }
 
-// sum returns how many cells are in rows.
+// sum returns the total number of cells in rows.
 func sum(rows map[row]int) int {
 	n := 0
 	for _, cells := range rows {
@@ -148,8 +150,8 @@ func sum(rows map[row]int) int {
 	return n
 }
 
-// newestRows returns how many cells are in the newest rows, so many of each series
-// and metric.
+// newestRows returns the number of cells in the newest rows, up to limit per series and
+// metric.
 func (m *Table) newestRows(rows map[row]int, limit int) int {
 	type group struct {
 		Series
@@ -166,17 +168,17 @@ func (m *Table) newestRows(rows map[row]int, limit int) int {
 	return n
 }
 
-// ties reports whether the keys sort the events of an instant against the instants: a
-// reader has to look which comes first.
+// ties reports whether row keys sort events of the same instant in the opposite order,
+// so that a reader must determine which is first.
 func (s *Schema) ties() bool {
 	return s.Sequence && !s.bucketed() && strings.Contains(s.TimeKey, "reverse")
 }
 
-// tied returns what it takes to find the newest rows of a series, so many of them,
-// where there are ties: one more, to see if the last of them is of the same instant
-// and, if it is, those of the instant from its other end.
+// tied returns the cost of finding the newest limit rows of a series with ties: one
+// more row, to see whether the last of them has the same instant and, if so, the rows
+// of that instant from the other end.
 func (m *Table) tied(rows map[row]int, limit int) Counts {
-	stored := slices.SortedFunc(maps.Keys(rows), func(a, b row) int { // as the keys are
+	stored := slices.SortedFunc(maps.Keys(rows), func(a, b row) int { // in key order
 		return cmp.Or(b.start.Compare(a.start), cmp.Compare(a.sequence, b.sequence))
 	})
 	c := Counts{Requests: 1}

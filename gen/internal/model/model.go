@@ -8,24 +8,24 @@ import (
 	"time"
 )
 
-// Event is an event, whatever its Go type.
+// Event is an event, independent of its Go type.
 type Event struct {
 	Host      string
 	Shard     int64
 	Time      time.Time
 	Sequence  uint32
 	Values    []int64
-	Has       []bool // which values there are
+	Has       []bool // which values the event has
 	Class     int
 	TTL       time.Duration
 	ExpiresAt time.Time
 	WrittenAt time.Time
 }
 
-// Refusal is why an event is not stored.
+// Refusal is a reason for which an event is not stored.
 type Refusal string
 
-// The refusals.
+// The reasons.
 const (
 	Stored   Refusal = ""
 	Expired  Refusal = "expired"
@@ -34,11 +34,11 @@ const (
 	NoValue  Refusal = "no value"
 )
 
-// column is where a cell is: in a row of an event or a bucket.
+// column identifies a cell without its timestamp.
 type column struct {
 	host     string
 	shard    int64
-	start    time.Time // of the bucket, or the time of the event
+	start    time.Time // start of the bucket, or time of the event
 	sequence uint32
 	field    int   // -1 for a whole event, writtenAt for the write time
 	value    int64 // new columns: the value that is the qualifier
@@ -47,35 +47,35 @@ type column struct {
 
 const (
 	whole     = -1
-	writtenAt = -2 // and below: one for each family
+	writtenAt = -2 // and below: one per family
 )
 
 // cell is one cell.
 type cell struct {
 	micros int64
-	event  Event // for the value: the whole event
+	event  Event // the whole event, of which the cell contains a value
 }
 
-// Table is the model of a table: nothing is ever collected from it.
+// Table is the model of a table. It never garbage-collects.
 type Table struct {
 	schema *Schema
-	cells  map[column][]cell // the newest first
+	cells  map[column][]cell // newest first
 }
 
 // NewTable returns an empty table.
 func NewTable(s *Schema) *Table { return &Table{schema: s, cells: map[column][]cell{}} }
 
-// floor and ceil return a time in microseconds, in whole milliseconds.
+// floor and ceil convert a time to microseconds, rounded to whole milliseconds.
 func floor(t time.Time) int64 { return t.UnixMilli() * 1000 }
 
 func ceil(t time.Time) int64 { return floor(t.Add(time.Millisecond - 1)) }
 
-// start returns what names the row of an event.
+// start returns the time that identifies the row of an event.
 func (m *Table) start(t time.Time) time.Time {
 	if m.schema.eventTimed() {
 		return t.Truncate(m.schema.Bucket)
 	}
-	return t // a row or a column of its own
+	return t // the event has its own row or column
 }
 
 // familyOf returns the family of a field.
@@ -97,8 +97,8 @@ func (m *Table) ttl(c column) TTL {
 	return m.familyOf(c.field).TTL
 }
 
-// collects says whether a rule of garbage collection takes a cell of an age that
-// is the rank-th newest of its column.
+// collects reports whether a garbage collection rule removes a cell of the given age
+// and rank; the newest of a column has rank 1.
 func (t TTL) collects(age time.Duration, rank int) bool {
 	switch t.Kind {
 	case "max_age", "default_expiration":
@@ -115,7 +115,7 @@ func (t TTL) collects(age time.Duration, rank int) bool {
 	return false
 }
 
-// alive says whether a reader may see a cell: it is not garbage, and not due.
+// alive reports whether a reader may return a cell.
 func (t TTL) alive(now time.Time, micros int64, rank int) bool {
 	at := time.UnixMicro(micros)
 	switch t.Kind {
@@ -127,7 +127,7 @@ func (t TTL) alive(now time.Time, micros int64, rank int) bool {
 	return !t.collects(now.Sub(at), rank)
 }
 
-// fromWrite says whether ages run from the writing.
+// fromWrite reports whether ages count from the write.
 func (t TTL) fromWrite() bool {
 	return t.FromWrite || slices.ContainsFunc(t.Rules, TTL.fromWrite)
 }
@@ -163,7 +163,7 @@ func (t TTL) stamp(now time.Time, e *Event) (int64, Refusal) {
 	return micros, Stored
 }
 
-// Write stores an event at a time of the clock, or says why not.
+// Write stores an event at time now, or returns why it does not.
 func (m *Table) Write(now time.Time, e Event) Refusal {
 	e.Time = e.Time.Truncate(m.schema.Precision)
 	e.WrittenAt = now
@@ -180,7 +180,7 @@ func (m *Table) Write(now time.Time, e Event) Refusal {
 		case refusal == Stored:
 			stamps[f] = micros
 		case refusal == Expired && ttl.Kind != "one_second" && ttl.Kind != "default_expiration":
-			late = Expired // another family may have time for its part
+			late = Expired // another family may still accept its part
 		default:
 			return refusal
 		}
@@ -210,7 +210,7 @@ func (m *Table) Write(now time.Time, e Event) Refusal {
 	return Stored
 }
 
-// present lists the fields that an event has.
+// present returns the fields that an event has.
 func (m *Table) present(e *Event) []int {
 	if m.schema.serialized() {
 		return []int{whole}
@@ -224,8 +224,8 @@ func (m *Table) present(e *Event) []int {
 	return out
 }
 
-// replace takes out what is stored of an event, in all classes. New columns are
-// never replaced; the same value of the same class is the same cell.
+// replace removes the stored version of an event in all classes. New columns are never
+// replaced; the same value of the same class is the same cell.
 func (m *Table) replace(e *Event) {
 	for c, cells := range m.cells {
 		same := c.host == e.Host && c.shard == e.Shard && c.start.Equal(m.start(e.Time)) && c.sequence == e.Sequence
@@ -248,7 +248,7 @@ func (m *Table) put(field int, micros int64, e Event) {
 	slices.SortFunc(m.cells[c], func(a, b cell) int { return cmp.Compare(b.micros, a.micros) })
 }
 
-// instant is the events of one time and class, in the making.
+// instant collects the events of one time and class.
 type instant struct {
 	time     time.Time
 	sequence uint32
@@ -256,20 +256,20 @@ type instant struct {
 	cells    map[int][]cell // by field, in the order of the stored values
 }
 
-// Series is what tells the events of a table apart but for their time.
+// Series identifies a series.
 type Series struct {
 	Host  string
 	Shard int64
 }
 
-// Read returns the events of a series in [from, to), in the order of their times and,
-// within an instant, of their tie-breakers, however the keys sort.
+// Read returns the events of a series in [from, to), sorted by time and sequence,
+// whatever the order of row keys.
 func (m *Table) Read(now time.Time, series Series, from, to time.Time) []Event {
 	return m.ReadFields(now, series, from, to, nil)
 }
 
-// ReadFields is Read with some fields alone; nil is all of them. An event comes whether
-// it has them or not.
+// ReadFields is like Read but returns only some fields; nil for all. It also returns
+// events without any of them.
 func (m *Table) ReadFields(now time.Time, series Series, from, to time.Time, fields []int) []Event {
 	fields, asked := m.schema.fetches(fields), m.schema.asks(fields)
 	byTime := map[string]*instant{}
@@ -295,8 +295,8 @@ func (m *Table) ReadFields(now time.Time, series Series, from, to time.Time, fie
 	return out
 }
 
-// living yields the cells of the events of a series in [from, to) that are alive,
-// of some fields alone; nil is all of them.
+// living yields the live cells of the events of a series in [from, to), of some fields
+// only; nil for all.
 func (m *Table) living(now time.Time, series Series, from, to time.Time, fields []int) iter.Seq2[column, cell] {
 	return func(yield func(column, cell) bool) {
 		for c, cells := range m.cells {
@@ -313,8 +313,8 @@ func (m *Table) living(now time.Time, series Series, from, to time.Time, fields 
 	}
 }
 
-// fetches returns which of the fields that are asked for are fetched; nil where an
-// event is one value, unless none are asked for.
+// fetches returns which of the requested fields are fetched; nil if an event is one
+// value, unless no fields are requested.
 func (s *Schema) fetches(fields []int) []int {
 	if len(fields) > 0 && s.oneValue() {
 		return nil
@@ -325,9 +325,9 @@ func (s *Schema) fetches(fields []int) []int {
 // oneValue reports whether an event is one cell.
 func (s *Schema) oneValue() bool { return s.serialized() || s.Pattern == "bucket_offsets" }
 
-// asks returns the fields whose cells come when some are asked for, nil for all. If
-// an event may lack all that are asked for, cells of others tell that it exists: of
-// the first field that it must have, or of any.
+// asks returns the fields whose cells a read of some fields requests; nil for all. If
+// an event may lack all of them, cells of others show that it exists: those of the
+// first required field, or of all.
 func (s *Schema) asks(fields []int) []int {
 	fields = s.fetches(fields)
 	required := func(i int) bool { return s.Fields[i].Presence == Required }
@@ -349,10 +349,10 @@ func (s *Schema) asks(fields []int) []int {
 	return all
 }
 
-// fetched reports whether a field is one of those to fetch; nil is all.
+// fetched reports whether a field is among those to fetch; nil means all.
 func fetched(fields []int, field int) bool { return fields == nil || slices.Contains(fields, field) }
 
-// events makes the events of an instant: one, or several in new columns.
+// events returns the events of an instant: one, or several in new columns.
 func (m *Table) events(series Series, in *instant, fields []int) []Event {
 	most := 0
 	for field, cells := range in.cells {
@@ -373,7 +373,7 @@ func (m *Table) events(series Series, in *instant, fields []int) []Event {
 		for i, f := range m.schema.Fields {
 			switch {
 			case !fetched(fields, i):
-				e.Has[i] = f.Presence != Optional // zero
+				e.Has[i] = f.Presence != Optional // zero value
 			case f.Presence == Default:
 				e.Values[i], e.Has[i] = defaultValue, true
 			}
@@ -386,7 +386,7 @@ func (m *Table) events(series Series, in *instant, fields []int) []Event {
 	return out
 }
 
-// take takes a cell into an event, with its value or without.
+// take adds a cell to an event, with or without its value.
 func (m *Table) take(e *Event, field int, c cell, value bool) {
 	switch ttl := m.familyOf(field).TTL; ttl.Kind {
 	case "one_second", "default_expiration":

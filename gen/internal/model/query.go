@@ -5,17 +5,17 @@ import (
 	"strings"
 )
 
-// ShortTable is what the name of the second table of a schema ends with.
+// ShortTable is the suffix of the name of a schema's second table.
 const ShortTable = "_short"
 
 // Query is a query of a schema.
 type Query struct {
 	Name string
-	By   []string // Host and Shard, as Go has them
+	By   []string // Host and Shard, as in Go
 	Scan bool     // it reads a whole table
 }
 
-// yaml writes the query.
+// yaml formats the query.
 func (q Query) yaml() string {
 	text := "{by: [" + strings.ToLower(strings.Join(q.By, ", ")) + "]"
 	if q.Scan {
@@ -24,13 +24,12 @@ func (q Query) yaml() string {
 	return text + "}"
 }
 
-// finds reports whether the events of a series are among those of the query for
-// another one.
+// finds reports whether the query with the values of given returns events of s.
 func (q Query) finds(s, given Series) bool {
 	return (s.Host == given.Host || !slices.Contains(q.By, "Host")) && (s.Shard == given.Shard || !slices.Contains(q.By, "Shard"))
 }
 
-// Queries lists the queries that the table of the schema can answer.
+// Queries returns the queries that the table of the schema can answer.
 func (s *Schema) Queries() []Query {
 	var out []Query
 	for _, q := range []Query{
@@ -46,11 +45,11 @@ func (s *Schema) Queries() []Query {
 	return out
 }
 
-// answers reports whether the table can answer a query, and sets whether it has to
-// be read as a whole for it: if no value that is given is in the part of the key
-// that can be written. That ends with the first value which is not given. A salt
-// of such values can be any number, but not behind the time; and what is behind the
-// time helps with buckets, whose keys are known, and not with rows of events.
+// answers reports whether the table can answer a query, and sets whether it must scan
+// the whole table: it must if no specified value is in the part of the key that the
+// reader can write, which ends before the first unspecified value. A salt of
+// unspecified values can be any number, but only before the time. Values after the time
+// restrict the rows of buckets, whose keys are known, but not rows of single events.
 func (s *Schema) answers(q *Query) bool {
 	missing := func(text string) bool {
 		for _, value := range []string{"Host", "Shard"} {
@@ -79,7 +78,7 @@ func (s *Schema) answers(q *Query) bool {
 	}
 	if written(s.Before, false) {
 		written(s.After, true)
-		q.Scan = q.Scan && len(q.By) > 0 // all series in a range of time are what is asked for
+		q.Scan = q.Scan && len(q.By) > 0 // all series in a time range are the expected result
 	}
 	return !s.newColumns() || len(q.By) == 2 || metric && !salted
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
-// ages are the ages of random schemas: short, so that events pass them.
+// ages are the ages in random schemas: short, so that events exceed them.
 var ages = []time.Duration{time.Second, 10 * time.Second, time.Minute, time.Hour, 48 * time.Hour}
 
 // Matrix draws a schema for each strategy that fits each pattern.
@@ -20,7 +20,7 @@ func Matrix(seed int) []Schema {
 	for _, p := range codec.Patterns() {
 		for _, s := range layout.Strategies() {
 			if verdict := layout.Fits(p, s); !verdict.Always {
-				out = append(out, drawn(p, s).Example(1000*seed+len(out))) // a key of its own for each
+				out = append(out, drawn(p, s).Example(1000*seed+len(out))) // a different key for each
 			}
 		}
 	}
@@ -43,7 +43,7 @@ func Random(seed int) Schema {
 		for i := range n {
 			ttl := drawTTL(t, &s, rapid.SampledFrom(strategies).Draw(t, "strategy"))
 			if ttl.Kind == "default_expiration" {
-				ttl.Age = age // so that an event that says nothing has one expiry
+				ttl.Age = age // so that an event without an expiry has a single default
 			}
 			s.Families = append(s.Families, drawFamily(t, &s, string(rune('a'+i)), ttl))
 		}
@@ -80,7 +80,7 @@ func drawn(p codec.Pattern, strategy layout.Strategy) *rapid.Generator[Schema] {
 	})
 }
 
-// draw draws what schemas of a pattern have in common.
+// draw draws what all schemas of a pattern have in common.
 func draw(t *rapid.T, p codec.Pattern) (s Schema) {
 	s = Schema{
 		Pattern:   p.String(),
@@ -132,7 +132,7 @@ func drawKey(t *rapid.T, s *Schema) {
 	s.TimeKey = drawTime(t, s)
 }
 
-// insert puts a segment anywhere in the key.
+// insert inserts a segment at a random place in the key.
 func insert(t *rapid.T, s *Schema, segment string) {
 	side := &s.Before
 	if rapid.Bool().Draw(t, "behind the time") {
@@ -141,7 +141,7 @@ func insert(t *rapid.T, s *Schema, segment string) {
 	*side = slices.Insert(*side, rapid.IntRange(0, len(*side)).Draw(t, "place"), segment)
 }
 
-// drawTime draws how the time stands in the key.
+// drawTime draws the form of the time in the key.
 func drawTime(t *rapid.T, s *Schema) string {
 	word, formats := "time", []string{"unix_ms", "unix_us", "unix_ns", "unix_ms, reverse: true", "unix_ns, reverse: true", "binary", "binary, reverse: true", `"2006-01-02T150405.000"`}
 	if s.bucketed() {
@@ -152,18 +152,18 @@ func drawTime(t *rapid.T, s *Schema) string {
 	}
 	format := rapid.SampledFrom(formats).Draw(t, "format")
 	if s.Delimiter == "::" {
-		format = strings.ReplaceAll(format, ":0", "0") // a time must not have a part of the delimiter
+		format = strings.ReplaceAll(format, ":0", "0") // a time must not contain a part of the delimiter
 	}
 	return "{" + word + ": " + format + "}"
 }
 
-// drawFamily draws the rest of a family.
+// drawFamily draws the other attributes of a family.
 func drawFamily(t *rapid.T, s *Schema, name string, ttl TTL) Family {
 	expires := !s.bucketed() && (ttl.Kind == "one_second" || ttl.Kind == "default_expiration")
 	return Family{Name: name, TTL: ttl, WrittenAt: expires && rapid.Bool().Draw(t, "written_at")}
 }
 
-// drawTTL draws a time to live of a strategy that loses nothing.
+// drawTTL draws a time to live with a strategy that does not lose data.
 func drawTTL(t *rapid.T, s *Schema, strategy layout.Strategy) TTL {
 	age := TTL{Kind: "max_age", Age: rapid.SampledFrom(ages).Draw(t, "age")}
 	other := TTL{Kind: "max_age", Age: rapid.SampledFrom(ages).Draw(t, "other age")}

@@ -1,8 +1,8 @@
-// Package model says what a reader of generated code must return: a small model
-// of cells, rules of garbage collection and the clock, written without the code
-// that it checks. Random schemas are drawn, compiled and run against an in-memory
-// server, and what they read must be what the model says, whatever garbage
-// collection has done so far. It is for tests alone.
+// Package model specifies what readers of generated code must return. It contains a
+// small model of cells, garbage collection rules and the clock, written without the
+// code under test. Tests draw random schemas, compile their code and run it against an
+// in-memory server; reads must return what the model returns, whatever garbage
+// collection has removed. The package is only for tests.
 package model
 
 import (
@@ -11,39 +11,38 @@ import (
 	"time"
 )
 
-// Schema is a schema with one table, as far as the model needs to know, or with a
-// second one that has the same key and keeps next to nothing.
+// Schema is a schema with one table, as far as the model needs it, or with a second
+// table that has the same key and keeps almost nothing.
 type Schema struct {
 	Name      string // of the package and the table
 	Pattern   string
 	Precision time.Duration
 	Bucket    time.Duration // 0 for a row per event
-	Text      bool          // values are text
+	Text      bool          // values are encoded as text
 	Delimiter string        // empty for a binary key
-	Before    []string      // the segments before the time, as the language has them
-	TimeKey   string        // the segment with the time or the bucket
-	After     []string      // the segments after it
-	Sequence  bool          // events carry a tie-breaker
-	Short     bool          // there is the second table
+	Before    []string      // segments before the time, as in a schema
+	TimeKey   string        // segment with the time or the bucket
+	After     []string      // segments after the time
+	Sequence  bool          // events have a sequence
+	Short     bool          // there is a second table
 	Fields    []Field
-	Families  []Family // just one with the TTL classes if there are Classes
+	Families  []Family // with Classes, a single one for all classes
 	Classes   []time.Duration
 }
 
 // Presence says whether a stored event may lack a field.
 type Presence string
 
-// The presences.
 const (
 	Required Presence = "required"
 	Optional Presence = "optional"
-	Default  Presence = "default" // written always; read as defaultValue where it is gone
+	Default  Presence = "default" // always written; read as defaultValue if it has expired
 )
 
-// defaultValue is what a field with a default is read as where it is gone.
+// defaultValue is the default of fields that have one.
 const defaultValue = 7
 
-// Field is one field, an int64 called v0, v1 and so on.
+// Field is an int64 field named v0, v1 and so on.
 type Field struct {
 	Presence Presence
 	Family   int
@@ -56,7 +55,7 @@ type Family struct {
 	WrittenAt bool
 }
 
-// TTL is a time to live, as the language has it.
+// TTL is a time to live, as in a schema.
 type TTL struct {
 	Kind      string // max_age, max_versions, any_of, all_of, one_second, default_expiration or keep
 	Age       time.Duration
@@ -68,7 +67,7 @@ type TTL struct {
 // bucketed reports whether a row is a bucket.
 func (s *Schema) bucketed() bool { return s.Bucket > 0 }
 
-// eventTimed reports whether the timestamps of cells are the times of events.
+// eventTimed reports whether cell timestamps are event times.
 func (s *Schema) eventTimed() bool { return s.bucketed() && s.Pattern != "bucket_offsets" }
 
 // serialized reports whether an event is one value with all fields.
@@ -79,7 +78,7 @@ func (s *Schema) serialized() bool {
 // newColumns reports whether values are column names.
 func (s *Schema) newColumns() bool { return s.Pattern == "bucket_new_columns" }
 
-// has reports whether some family's TTL is of the kind.
+// has reports whether any family has a TTL of the given kind.
 func (s *Schema) has(kind string) bool {
 	for _, f := range s.Families {
 		if f.TTL.Kind == kind {
@@ -89,14 +88,14 @@ func (s *Schema) has(kind string) bool {
 	return false
 }
 
-// YAML writes the schema.
+// YAML returns the schema.
 func (s *Schema) YAML() string {
 	var b strings.Builder
 	s.write(&b)
 	return b.String()
 }
 
-// write writes the schema.
+// write appends the schema.
 func (s *Schema) write(b *strings.Builder) {
 	line := func(format string, args ...any) { fmt.Fprintf(b, format+"\n", args...) }
 	line("btgen: v1\npackage: %s\nname: Event\nseries: {host: string, shard: int64}\ntime: {precision: %s}\nfields:", s.Name, short(s.Precision))
@@ -150,7 +149,7 @@ func (s *Schema) write(b *strings.Builder) {
 	}
 }
 
-// delimiter writes the delimiter.
+// delimiter formats the delimiter.
 func (s *Schema) delimiter() string {
 	if s.Delimiter == "" {
 		return ""
@@ -158,7 +157,7 @@ func (s *Schema) delimiter() string {
 	return fmt.Sprintf("delimiter: %q, ", s.Delimiter)
 }
 
-// ttl writes the time to live of a family.
+// ttl formats the time to live of a family.
 func (f *Family) ttl() string {
 	text := f.TTL.yaml()
 	if f.WrittenAt {
@@ -167,7 +166,7 @@ func (f *Family) ttl() string {
 	return text
 }
 
-// yaml writes a time to live.
+// yaml formats a time to live.
 func (t TTL) yaml() string {
 	switch t.Kind {
 	case "max_age":
@@ -191,7 +190,7 @@ func (t TTL) yaml() string {
 	return "{keep: forever}"
 }
 
-// short writes a duration as the language has it.
+// short formats a duration as in a schema.
 func short(d time.Duration) string {
 	switch {
 	case d%time.Hour == 0:

@@ -6,16 +6,16 @@ import (
 	"time"
 )
 
-// toll is what a read has to let cross the wire, and may.
+// toll is the minimum and maximum traffic of a read.
 type toll struct {
 	least, most Counts
-	apart       int // the most requests where the row keys of all streams do not fit into one
+	apart       int // maximum number of requests if the row keys of all streams do not fit into one
 }
 
-// only tells that a single series is asked for.
+// only returns a filter for a single series.
 func only(series Series) func(Series) bool { return func(s Series) bool { return s == series } }
 
-// streams returns how many streams an access path has for some fields.
+// streams returns the number of streams of an access path for some fields.
 func (s *Schema) streams(p AccessPath, fields []int) int {
 	if p.Gathered {
 		return 1
@@ -26,14 +26,14 @@ func (s *Schema) streams(p AccessPath, fields []int) int {
 	return p.Streams
 }
 
-// apart is the access path with a request for each stream.
+// apart returns the access path with one request per stream.
 func (p AccessPath) apart() AccessPath {
 	p.Gathered = false
 	return p
 }
 
-// expected returns the toll of a read of a range: the cells that make up its
-// events, and none besides but for the rest of a bucket.
+// expected returns the toll of a read of a time range: the cells of its events, and
+// otherwise only the rest of a bucket.
 func (r *run[E]) expected(p AccessPath, wanted func(Series) bool, from, to time.Time, fields []int) toll {
 	fields = r.schema.asks(fields)
 	requests := r.schema.streams(p, fields) * r.schema.requests(p, from, to)
@@ -43,14 +43,14 @@ func (r *run[E]) expected(p AccessPath, wanted func(Series) bool, from, to time.
 	return toll{Counts{Requests: requests, Cells: needed}, Counts{Requests: requests, Cells: most}, apart}
 }
 
-// crossed compares what a read of a range let cross the wire with its toll.
+// crossed compares the traffic of a read of a time range with its toll.
 func (r *run[E]) crossed(what string, p AccessPath, wanted func(Series) bool, from, to time.Time, fields []int) {
 	r.within(fmt.Sprintf("%s from %v to %v", what, from, to), r.expected(p, wanted, from, to, fields))
 }
 
-// crossedNewest is crossed for a read of the newest events. With a limit there are
-// no more rows than that, and the rest of the last of them; only where all that is
-// in a row may be its rest are more rows asked for.
+// crossedNewest is crossed for a read of the newest events. With a limit, it reads only
+// that many rows and the rest of the last of them. It reads more rows only if
+// everything in a row may belong to that rest.
 func (r *run[E]) crossedNewest(series Series, from, to time.Time, limit int) {
 	path := r.driver.Paths["Read"]
 	if limit > 0 {
@@ -73,10 +73,10 @@ func (r *run[E]) crossedNewest(series Series, from, to time.Time, limit int) {
 	r.within(fmt.Sprintf("the newest %d from %v to %v", limit, from, to), t)
 }
 
-// crossedEach is crossed for the newest event of each series of a query: of each row
-// the newest cell of each column. Where the rows of a series follow one another, its
-// others are skipped: a request finds a series, or none more. Of a single series
-// there is one row.
+// crossedEach is crossed for the newest event of each series of a query: from each row,
+// the newest cell of each column. If the rows of a series are adjacent, the reader
+// skips the others: a request finds a series, or that there are no more. For a single
+// series, it reads one row.
 func (r *run[E]) crossedEach(p AccessPath, wanted func(Series) bool, from, to time.Time) {
 	if p.Single || p.Contiguous {
 		p = p.apart()
@@ -104,7 +104,7 @@ func (r *run[E]) crossedEach(p AccessPath, wanted func(Series) bool, from, to ti
 		t.least = Counts{Requests: t.least.Requests + len(series), Cells: r.table.newestRows(rows, 1)}
 		t.most = Counts{Requests: t.most.Requests + 2*len(series)}
 		for _, cells := range series {
-			t.most.Cells += 3 * cells // two rows and, if they are of one instant, its last
+			t.most.Cells += 3 * cells // two rows and, if they have the same instant, its last row
 		}
 	case p.Contiguous:
 		series := map[Series]bool{}
@@ -123,13 +123,13 @@ func (r *run[E]) crossedEach(p AccessPath, wanted func(Series) bool, from, to ti
 	r.within(fmt.Sprintf("the newest of each from %v to %v", from, to), t)
 }
 
-// crossedLatest is crossed for the newest event of a series: the newest row of it,
-// for each field in new columns, and of its columns the newest cell.
+// crossedLatest is crossed for the newest event of a series: its newest row, or one per
+// field in new columns, and of its columns the newest cell.
 func (r *run[E]) crossedLatest(series Series) {
 	rows := r.table.rows(r.now, only(series), time.Time{}, time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC), nil, true)
 	path := r.driver.Paths["Read"]
 	counts := Counts{Requests: path.Streams, Cells: r.table.newestRows(rows, 1)}
-	if path.Gathered { // it looks first for the bucket of now, and those after it
+	if path.Gathered { // the reader first requests the current bucket and later ones
 		recent := maps.Clone(rows)
 		maps.DeleteFunc(recent, func(row row, _ int) bool { return !row.start.Add(r.schema.Bucket).After(r.now) })
 		if counts.Requests++; len(recent) > 0 {
@@ -142,9 +142,9 @@ func (r *run[E]) crossedLatest(series Series) {
 	r.within("latest", toll{least: counts, most: counts})
 }
 
-// within compares what crossed the wire since the last look with a toll. What is
-// not there need not be asked for. Row keys that do not fit into a request fill it, and
-// go on in the next one.
+// within compares the traffic since the last call with a toll. A read need not request
+// what does not exist. Row keys that do not fit into one request fill it and continue
+// in the next.
 func (r *run[E]) within(what string, t toll) {
 	got, err := r.driver.Traffic.Take()
 	if err != nil {

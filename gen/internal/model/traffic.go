@@ -16,29 +16,30 @@ import (
 	protobuf "google.golang.org/protobuf/proto"
 )
 
-// Traffic counts what the reads of a client ask for, and get.
+// Traffic counts the requests and responses of a client's reads.
 type Traffic struct {
 	mu     sync.Mutex
 	counts Counts
-	broken error // of the first stream that failed: the client would ask again; or a request of a wrong form
+	broken error // error of the first stream that failed, after which the client would retry, or of an invalid request
 }
 
-// Counts are the requests for rows that were sent, and the cells that came.
+// Counts contains the numbers of requests sent and of cells received.
 type Counts struct {
 	Requests, Cells int
-	KeyBytes        int // of what the requests say of rows
-	Full            int // requests with so many of them that the next range may not have fitted
+	KeyBytes        int // size of the row keys in the requests
+	Full            int // number of requests with so many row keys that the next range might not have fit
 }
 
-// Bigtable refuses requests of more than maxRequest bytes. Those for rows that do not fit
-// into one have at least fullRequest bytes of row keys, but the last.
+// Bigtable rejects requests over maxRequest bytes. A read whose row keys do not fit
+// into one request sends requests with at least fullRequest bytes of row keys, except
+// for the last.
 const (
 	maxRequest  = 512 << 10
 	fullRequest = maxRequest * 3 / 4
 )
 
-// Intercept is the interceptor of the client's streams, the last of them: what a
-// reader has put in the place of gRPC's codec sees the messages after it.
+// Intercept is the last stream interceptor of the client. Codecs that a reader installs
+// see the messages after it.
 func (t *Traffic) Intercept(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, streamer grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
 	counted := countedCodec{encoding.GetCodecV2(proto.Name), t}
 	for _, o := range opts {
@@ -50,8 +51,8 @@ func (t *Traffic) Intercept(ctx context.Context, desc *grpc.StreamDesc, cc *grpc
 	return &countedStream{s, t}, err
 }
 
-// countedCodec counts the cells of messages as they are on the wire: a chunk has
-// one, unless its value is a long one.
+// countedCodec counts the cells of messages on the wire. A chunk contains one cell,
+// unless a long value is split.
 type countedCodec struct {
 	encoding.CodecV2
 	traffic *Traffic
@@ -71,7 +72,8 @@ func (c countedCodec) Unmarshal(data mem.BufferSlice, v any) error {
 	return c.CodecV2.Unmarshal(data, v)
 }
 
-// Take returns what was counted since the last call, and why a stream failed.
+// Take returns the counts since the last call, and the error of a failed stream, if
+// any.
 func (t *Traffic) Take() (Counts, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -111,9 +113,9 @@ func (t *Traffic) asked(r *bigtablepb.ReadRowsRequest) {
 	t.broken = cmp.Or(t.broken, wholeRanges(r.GetRows()), tooLarge)
 }
 
-// wholeRanges returns an error unless a request asks for ranges with their start and
-// without their end. The client may divert any other form of a single row to its
-// session protocol, past the reader of the wire, and loses rows of a list of keys.
+// wholeRanges returns an error unless all ranges of a request include their start and
+// exclude their end. The client may divert other requests for a single row to its
+// session protocol, past the wire decoder, and loses rows of key lists.
 func wholeRanges(rows *bigtablepb.RowSet) error {
 	whole := len(rows.GetRowKeys()) == 0 && len(rows.GetRowRanges()) > 0
 	for _, r := range rows.GetRowRanges() {
@@ -125,8 +127,8 @@ func wholeRanges(rows *bigtablepb.RowSet) error {
 	return nil
 }
 
-// RecvMsg takes note of a stream that fails. One that the reader has enough of fails
-// too, and is not asked for again.
+// RecvMsg records the error of a failed stream. A stream that the reader cancels fails,
+// too, and is not repeated.
 func (s *countedStream) RecvMsg(m any) error {
 	err := s.ClientStream.RecvMsg(m)
 	s.traffic.mu.Lock()
