@@ -11,6 +11,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/internal/parallel"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/lint"
+	"github.com/btgen-dev/btgen/gen/names"
 	"github.com/btgen-dev/btgen/gen/output"
 	"github.com/btgen-dev/btgen/gen/sample"
 	"github.com/btgen-dev/btgen/gen/schema"
@@ -49,7 +50,7 @@ func Resolve(inputs []Input) Result {
 		}
 	}
 	r.Diagnostics = append(r.Diagnostics, lint.CheckShared(r.Layouts)...)
-	r.Diagnostics = append(r.Diagnostics, emit.Check(r.Layouts)...)
+	r.Diagnostics = append(r.Diagnostics, names.Check(r.Layouts)...)
 	r.Diagnostics.Sort()
 	return r
 }

@@ -20,7 +20,7 @@ func readOptsParam() *jen.Statement { return jen.Id("opts").Op("...").Id("ReadOp
 
 // eventSeq is iter.Seq2[Event, error].
 func (s *schemaFile) eventSeq() *jen.Statement {
-	return jen.Qual("iter", "Seq2").Types(jen.Id(s.names.event()), jen.Error())
+	return jen.Qual("iter", "Seq2").Types(jen.Id(s.names.Event), jen.Error())
 }
 
 // notInlined ends the comment of a function that calls generic ones: inlined, it would
@@ -33,20 +33,20 @@ func notInlined() *jen.Statement {
 //
 //	type BalloonWriter struct { store.EventWriter[BalloonEvent] }
 func (s *schemaFile) writerType() jen.Code {
-	text := []string{fmt.Sprintf("%s writes %s events to %s. %s", s.names.writer(), s.layout.Name, s.tableList(), s.replaces())}
+	text := []string{fmt.Sprintf("%s writes %s events to %s. %s", s.names.Writer, s.layout.Name, s.tableList(), s.replaces())}
 	if note := s.severalRows(); note != "" {
 		text = append(text, note)
 	}
 	return doc(text...).Line().
-		Type().Id(s.names.writer()).Struct(s.store("EventWriter").Types(jen.Id(s.names.event())))
+		Type().Id(s.names.Writer).Struct(s.store("EventWriter").Types(jen.Id(s.names.Event)))
 }
 
 // newWriter declares the writer's constructor.
 func (s *schemaFile) newWriter() jen.Code {
-	return doc(fmt.Sprintf("%s returns a writer; client is usually a *bigtable.Client.", s.names.newWriter())).Add(notInlined()).
-		Func().Id(s.names.newWriter()).Params(jen.Id("client").Id("Client"), optsParam()).Op("*").Id(s.names.writer()).Block(
-		jen.Return(jen.Op("&").Id(s.names.writer()).Values(
-			s.store("NewWriter").Call(jen.Id("client"), jen.Id(s.names.layouts()), jen.Id("opts").Op("...")),
+	return doc(fmt.Sprintf("%s returns a writer; client is usually a *bigtable.Client.", s.names.NewWriter)).Add(notInlined()).
+		Func().Id(s.names.NewWriter).Params(jen.Id("client").Id("Client"), optsParam()).Op("*").Id(s.names.Writer).Block(
+		jen.Return(jen.Op("&").Id(s.names.Writer).Values(
+			s.store("NewWriter").Call(jen.Id("client"), jen.Id(s.names.Layouts), jen.Id("opts").Op("...")),
 		)),
 	)
 }
@@ -69,7 +69,7 @@ func (s *schemaFile) replaces() string {
 // severalRows says why an event cannot be written if it is absent; nothing if it can.
 func (s *schemaFile) severalRows() string {
 	for _, t := range s.layout.Tables {
-		if t.Metrics() && len(t.Columns) > 1 {
+		if t.RowsPerEvent() > 1 {
 			return fmt.Sprintf("WriteOptions.IfAbsent is refused with store.ErrSeveralRows: in table %s, %s, an event is a row for each field, and Bigtable cannot check and write several rows at once.", t.ID, t.Pattern)
 		}
 	}
@@ -88,21 +88,21 @@ func (s *schemaFile) place() string {
 //
 //	type BalloonBatcher struct { store.EventBatcher[BalloonEvent] }
 func (s *schemaFile) batcherType() jen.Code {
-	return doc(fmt.Sprintf("%s gathers %s events from any number of goroutines, and writes them in batches: when there are enough of them, or when they have waited long enough. Every event that it accepts is written or reported as failed. Its memory is bounded, except for failures that are being reported.", s.names.batcher(), s.layout.Name)).Line().
-		Type().Id(s.names.batcher()).Struct(s.store("EventBatcher").Types(jen.Id(s.names.event())))
+	return doc(fmt.Sprintf("%s gathers %s events from any number of goroutines, and writes them in batches: when there are enough of them, or when they have waited long enough. Every event that it accepts is written or reported as failed. Its memory is bounded, except for failures that are being reported.", s.names.Batcher, s.layout.Name)).Line().
+		Type().Id(s.names.Batcher).Struct(s.store("EventBatcher").Types(jen.Id(s.names.Event)))
 }
 
 // newBatcher declares the batcher's constructor.
 func (s *schemaFile) newBatcher() jen.Code {
 	return doc(
-		s.names.newBatcher()+" returns a batcher that writes through w. It calls failed, which may be nil, once per unwritten event, from a goroutine of its own, with the *WriteError that Write would return. The function may add the event again. It must not call Flush or Close, which wait for it, and should be quick: other failures queue up in memory meanwhile.",
+		s.names.NewBatcher+" returns a batcher that writes through w. It calls failed, which may be nil, once per unwritten event, from a goroutine of its own, with the *WriteError that Write would return. The function may add the event again. It must not call Flush or Close, which wait for it, and should be quick: other failures queue up in memory meanwhile.",
 	).Add(notInlined()).
-		Func().Id(s.names.newBatcher()).Params(
-		jen.Id("w").Op("*").Id(s.names.writer()),
-		jen.Id("failed").Func().Params(jen.Id("event").Id(s.names.event()), jen.Err().Error()),
+		Func().Id(s.names.NewBatcher).Params(
+		jen.Id("w").Op("*").Id(s.names.Writer),
+		jen.Id("failed").Func().Params(jen.Id("event").Id(s.names.Event), jen.Err().Error()),
 		jen.Id("opts").Op("...").Id("BatcherOptions"),
-	).Op("*").Id(s.names.batcher()).Block(
-		jen.Return(jen.Op("&").Id(s.names.batcher()).Values(
+	).Op("*").Id(s.names.Batcher).Block(
+		jen.Return(jen.Op("&").Id(s.names.Batcher).Values(
 			s.store("NewBatcher").Call(jen.Id("w").Dot("EventWriter"), jen.Id("failed"), jen.Id("opts").Op("...")),
 		)),
 	)
@@ -112,33 +112,33 @@ func (s *schemaFile) newBatcher() jen.Code {
 //
 //	type BalloonReader struct { store.EventReader[BalloonSeries, BalloonEvent, BalloonColumns] }
 func (s *schemaFile) readerType() jen.Code {
-	text := fmt.Sprintf("%s reads %s events from table %s. Read holds %s in memory at a time.", s.names.reader(), s.layout.Name, s.layout.Read.ID, holds(s.layout.Read))
+	text := fmt.Sprintf("%s reads %s events from table %s. Read holds %s in memory at a time.", s.names.Reader, s.layout.Name, s.layout.Read.ID, holds(s.layout.Read))
 	if s.layout.Read.Metrics() {
 		text += " The table is append-only: where a field has several values at one time, Read yields as many events of that time, ordered by their stored values."
 	}
 	return doc(text).Line().
-		Type().Id(s.names.reader()).StructFunc(func(g *jen.Group) {
-		g.Add(s.store("EventReader").Types(jen.Id(s.names.series()), jen.Id(s.names.event()), jen.Id(s.names.columns())))
-		for _, t := range s.queriedTables() {
-			g.Id(s.readerOf(t)).Add(s.store("TableReader").Types(jen.Id(s.names.event())))
+		Type().Id(s.names.Reader).StructFunc(func(g *jen.Group) {
+		g.Add(s.store("EventReader").Types(jen.Id(s.names.Series), jen.Id(s.names.Event), jen.Id(s.names.Columns)))
+		for _, t := range s.layout.QueriedTables() {
+			g.Id(s.names.Table(t).Reader).Add(s.store("TableReader").Types(jen.Id(s.names.Event)))
 		}
 	})
 }
 
 // newReader declares the reader's constructor.
 func (s *schemaFile) newReader() jen.Code {
-	return doc(fmt.Sprintf("%s returns a reader; client is usually a *bigtable.Client.", s.names.newReader())).Add(notInlined()).
-		Func().Id(s.names.newReader()).Params(jen.Id("client").Id("Client"), optsParam()).Op("*").Id(s.names.reader()).BlockFunc(func(g *jen.Group) {
+	return doc(fmt.Sprintf("%s returns a reader; client is usually a *bigtable.Client.", s.names.NewReader)).Add(notInlined()).
+		Func().Id(s.names.NewReader).Params(jen.Id("client").Id("Client"), optsParam()).Op("*").Id(s.names.Reader).BlockFunc(func(g *jen.Group) {
 		read := func(t *layout.Table) *jen.Statement {
-			return s.store("NewReader").Call(jen.Id("client"), jen.Id(s.names.layout(t)), jen.Id("opts").Op("..."))
+			return s.store("NewReader").Call(jen.Id("client"), jen.Id(s.names.Table(t).Layout), jen.Id("opts").Op("..."))
 		}
 		g.Id("reader").Op(":=").Add(read(s.layout.Read))
-		g.Id("of").Op(":=").Func().Params(jen.Id("series").Id(s.names.series())).Id(s.names.event()).Add(oneLine(
-			jen.Id(s.names.event()).Values(jen.Id(s.names.series()).Op(":").Id("series"))))
-		embedded := s.store("NewEventReader").Call(jen.Id("reader"), jen.Id(s.names.columnsVar(s.layout.Read)), jen.Id("of"))
-		tables := s.queriedTables()
+		g.Id("of").Op(":=").Func().Params(jen.Id("series").Id(s.names.Series)).Id(s.names.Event).Add(oneLine(
+			jen.Id(s.names.Event).Values(jen.Id(s.names.Series).Op(":").Id("series"))))
+		embedded := s.store("NewEventReader").Call(jen.Id("reader"), jen.Id(s.names.Table(s.layout.Read).Columns), jen.Id("of"))
+		tables := s.layout.QueriedTables()
 		if len(tables) == 0 {
-			g.Return(jen.Op("&").Id(s.names.reader()).Values(embedded))
+			g.Return(jen.Op("&").Id(s.names.Reader).Values(embedded))
 			return
 		}
 		fields := []field{{"EventReader", embedded}}
@@ -147,9 +147,9 @@ func (s *schemaFile) newReader() jen.Code {
 			if t == s.layout.Read {
 				reader = jen.Id("reader")
 			}
-			fields = append(fields, field{s.readerOf(t), reader})
+			fields = append(fields, field{s.names.Table(t).Reader, reader})
 		}
-		g.Return(jen.Op("&").Id(s.names.reader()).Add(lines(fields...)))
+		g.Return(jen.Op("&").Id(s.names.Reader).Add(lines(fields...)))
 	})
 }
 
@@ -164,27 +164,27 @@ func holds(t *layout.Table) string {
 // setup declares the setup function.
 func (s *schemaFile) setup() jen.Code {
 	return doc(
-		fmt.Sprintf("%s reconciles %s with the schema and returns what it changed;", s.names.setup(), s.tableList()),
+		fmt.Sprintf("%s reconciles %s with the schema and returns what it changed;", s.names.Setup, s.tableList()),
 		"a second call changes nothing. It refuses a change that may delete data with",
 		"a *RefusedError, and changes nothing, unless Options.Allow names the change. With",
 		"Options.DryRun it returns what it would change.",
 	).Add(notInlined()).
-		Func().Id(s.names.setup()).
+		Func().Id(s.names.Setup).
 		Params(ctxParam(), jen.Id("admin").Id("Admin"), optsParam()).
 		Params(jen.Id("Plan"), jen.Error()).Block(
 		jen.Return(s.store("Setup").Call(
-			jen.Id("ctx"), jen.Id("admin"), s.store("Tables").Call(jen.Id(s.names.layouts())), jen.Id("opts").Op("..."),
+			jen.Id("ctx"), jen.Id("admin"), s.store("Tables").Call(jen.Id(s.names.Layouts)), jen.Id("opts").Op("..."),
 		)),
 	)
 }
 
 // layouts declares the list of all tables' layouts.
 func (s *schemaFile) layouts() jen.Code {
-	return doc(fmt.Sprintf("%s lists the layouts of all tables that events are written to.", s.names.layouts())).Line().
-		Var().Id(s.names.layouts()).Op("=").Index().Op("*").Add(s.store("Layout")).Types(jen.Id(s.names.event())).
+	return doc(fmt.Sprintf("%s lists the layouts of all tables that events are written to.", s.names.Layouts)).Line().
+		Var().Id(s.names.Layouts).Op("=").Index().Op("*").Add(s.store("Layout")).Types(jen.Id(s.names.Event)).
 		ValuesFunc(func(g *jen.Group) {
 			for _, t := range s.layout.Tables {
-				g.Id(s.names.layout(t))
+				g.Id(s.names.Table(t).Layout)
 			}
 		})
 }

@@ -19,16 +19,16 @@ type columnsField struct {
 
 // columnsFields lists the slices of the columns type, in the order of the event.
 func (s *schemaFile) columnsFields() []columnsField {
-	out := []columnsField{{"Series", jen.Id(s.names.series())}, {"Time", jen.Qual("time", "Time")}}
+	out := []columnsField{{"Series", jen.Id(s.names.Series)}, {"Time", jen.Qual("time", "Time")}}
 	if s.layout.Sequence {
 		out = append(out, columnsField{"Sequence", jen.Uint32()})
 	}
-	for _, f := range s.choiceFieldsOf() {
+	for _, f := range s.ttlFields() {
 		out = append(out, columnsField{f.name, f.typ})
 	}
 	for i := range s.layout.Fields {
 		f := &s.layout.Fields[i]
-		out = append(out, columnsField{s.names.field(f), s.fieldType(f)})
+		out = append(out, columnsField{s.names.Field(f).Name, s.fieldType(f)})
 	}
 	return out
 }
@@ -37,8 +37,8 @@ func (s *schemaFile) columnsFields() []columnsField {
 //
 //	type BalloonColumns struct { Series []BalloonSeries; Time []time.Time; Pressure []int64; … }
 func (s *schemaFile) columnsType() jen.Code {
-	return doc(fmt.Sprintf("%s holds events column by column. All slices have the same length.", s.names.columns())).Line().
-		Type().Id(s.names.columns()).StructFunc(func(g *jen.Group) {
+	return doc(fmt.Sprintf("%s holds events column by column. All slices have the same length.", s.names.Columns)).Line().
+		Type().Id(s.names.Columns).StructFunc(func(g *jen.Group) {
 		for _, f := range s.columnsFields() {
 			g.Id(f.name).Index().Add(f.typ)
 		}
@@ -52,11 +52,11 @@ func (s *schemaFile) columnsMethods() jen.Code {
 		if params != nil {
 			args = append(args, jen.Id("e"))
 		}
-		return doc(text).Line().Func().Params(jen.Id("c").Op("*").Id(s.names.columns())).Id(name).Params(params...).Block(
-			jen.Id(s.names.columnsVar(s.layout.Read)).Dot(name).Call(args...)).Line()
+		return doc(text).Line().Func().Params(jen.Id("c").Op("*").Id(s.names.Columns)).Id(name).Params(params...).Block(
+			jen.Id(s.names.Table(s.layout.Read).Columns).Dot(name).Call(args...)).Line()
 	}
 	return method("Reset empties the slices and keeps their memory.", "Reset").Line().
-		Add(method("Append adds an event.", "Append", jen.Id("e").Op("*").Id(s.names.event())))
+		Add(method("Append adds an event.", "Append", jen.Id("e").Op("*").Id(s.names.Event)))
 }
 
 // columnsVar declares the table of the parts of an event, each with its place in the
@@ -67,17 +67,17 @@ func (s *schemaFile) columnsMethods() jen.Code {
 //		…
 //	)
 func (s *schemaFile) columnsVar(t *layout.Table) jen.Code {
-	return doc(fmt.Sprintf("%s ties the parts of an event to the columns of table %s and to the slices of %s.", s.names.columnsVar(t), t.ID, s.names.columns())).Line().
-		Var().Id(s.names.columnsVar(t)).Op("=").Add(s.store("NewColumns")).CustomFunc(multiCall, func(g *jen.Group) {
+	return doc(fmt.Sprintf("%s ties the parts of an event to the columns of table %s and to the slices of %s.", s.names.Table(t).Columns, t.ID, s.names.Columns)).Line().
+		Var().Id(s.names.Table(t).Columns).Op("=").Add(s.store("NewColumns")).CustomFunc(multiCall, func(g *jen.Group) {
 		g.Add(s.seriesPart())
 		g.Add(s.store("TimePart").Call(s.accessors("Time", "Time", jen.Qual("time", "Time"))...))
 		if s.layout.Sequence {
 			g.Add(s.store("SequencePart").Call(s.accessors("Sequence", "Sequence", jen.Uint32())...))
 		}
 		stored := slices.ContainsFunc(t.Columns, func(c layout.Column) bool { return c.Field == layout.WrittenAt })
-		for _, f := range s.choiceFieldsOf() {
-			if f.name != "WrittenAt" || !stored {
-				g.Add(s.choicePart(f))
+		for _, f := range s.ttlFields() {
+			if f.kind != layout.WrittenAtField || !stored {
+				g.Add(s.ttlPart(f))
 			}
 		}
 		for _, c := range t.Columns {
@@ -96,12 +96,12 @@ func (s *schemaFile) accessors(of, in string, typ *jen.Statement) []jen.Code {
 
 // placeOf returns the place of a part in an event.
 func (s *schemaFile) placeOf(name string, typ *jen.Statement) *jen.Statement {
-	return jen.Func().Params(jen.Id("e").Op("*").Id(s.names.event())).Op("*").Add(typ).Add(oneLine(jen.Op("&").Id("e").Dot(name)))
+	return jen.Func().Params(jen.Id("e").Op("*").Id(s.names.Event)).Op("*").Add(typ).Add(oneLine(jen.Op("&").Id("e").Dot(name)))
 }
 
 // slice returns the slice of a part.
 func (s *schemaFile) slice(name string, typ *jen.Statement) *jen.Statement {
-	return jen.Func().Params(jen.Id("c").Op("*").Id(s.names.columns())).Op("*").Index().Add(typ).Add(oneLine(jen.Op("&").Id("c").Dot(name)))
+	return jen.Func().Params(jen.Id("c").Op("*").Id(s.names.Columns)).Op("*").Index().Add(typ).Add(oneLine(jen.Op("&").Id("c").Dot(name)))
 }
 
 // oneLine is a body that returns a value.
@@ -111,11 +111,11 @@ func oneLine(value jen.Code) *jen.Statement {
 
 // seriesPart renders the series of an event. Go does not compare slices.
 func (s *schemaFile) seriesPart() jen.Code {
-	args := s.accessors(s.names.series(), "Series", jen.Id(s.names.series()))
+	args := s.accessors(s.names.Series, "Series", jen.Id(s.names.Series))
 	if !slices.ContainsFunc(s.layout.Series, func(f layout.Field) bool { return isSlice(&f) }) {
 		return s.store("SeriesPart").Call(args...)
 	}
-	return s.store("SeriesPartFunc").Call(append(args, jen.Id(s.names.same()), jen.Id(s.names.own()))...)
+	return s.store("SeriesPartFunc").Call(append(args, jen.Id(s.names.Same), jen.Id(s.names.Own))...)
 }
 
 // seriesFuncs declares what a series with slices needs: the functions that compare the
@@ -131,13 +131,13 @@ func (s *schemaFile) seriesFuncs() []jen.Code {
 		}
 		equal.Add(s.equal(&s.layout.Series[i]))
 	}
-	same := doc(s.names.same() + " reports whether two events are of one series.").Line().
-		Func().Id(s.names.same()).Params(jen.List(jen.Id("a"), jen.Id("b")).Op("*").Id(s.names.event())).Bool().Block(jen.Return(equal))
-	own := doc(s.names.own() + " copies the slices of the series of an event.").Line().
-		Func().Id(s.names.own()).Params(jen.Id("e").Op("*").Id(s.names.event())).BlockFunc(func(g *jen.Group) {
+	same := doc(s.names.Same + " reports whether two events are of one series.").Line().
+		Func().Id(s.names.Same).Params(jen.List(jen.Id("a"), jen.Id("b")).Op("*").Id(s.names.Event)).Bool().Block(jen.Return(equal))
+	own := doc(s.names.Own + " copies the slices of the series of an event.").Line().
+		Func().Id(s.names.Own).Params(jen.Id("e").Op("*").Id(s.names.Event)).BlockFunc(func(g *jen.Group) {
 		for i := range s.layout.Series {
 			if f := &s.layout.Series[i]; isSlice(f) {
-				v := jen.Id("e").Dot(s.names.field(f))
+				v := jen.Id("e").Dot(s.names.Field(f).Name)
 				g.Add(v.Clone().Op("=").Qual("bytes", "Clone").Call(v))
 			}
 		}
@@ -145,11 +145,11 @@ func (s *schemaFile) seriesFuncs() []jen.Code {
 	return []jen.Code{same, own}
 }
 
-// choicePart renders what an event says of its time to live.
-func (s *schemaFile) choicePart(f choiceField) jen.Code {
+// ttlPart renders what an event says of its time to live.
+func (s *schemaFile) ttlPart(f ttlField) jen.Code {
 	args := s.accessors(f.name, f.name, f.typ)
-	if f.name == "Class" {
-		args[0] = jen.Func().Params(jen.Id("e").Op("*").Id(s.names.event())).Op("*").Int().Add(oneLine(jen.Parens(jen.Op("*").Int()).Call(jen.Op("&").Id("e").Dot(f.name))))
+	if f.kind == layout.ClassField {
+		args[0] = jen.Func().Params(jen.Id("e").Op("*").Id(s.names.Event)).Op("*").Int().Add(oneLine(jen.Parens(jen.Op("*").Int()).Call(jen.Op("&").Id("e").Dot(f.name))))
 	}
 	return s.store(f.name + "Part").Call(args...)
 }
@@ -179,7 +179,7 @@ func (s *schemaFile) columnPart(t *layout.Table, c layout.Column) *jen.Statement
 		if isSlice(f) {
 			kind += "Bytes"
 		}
-		part = s.store(kind + "Column").Call(append(args, s.accessors(s.names.field(f), s.names.field(f), s.fieldType(f))...)...)
+		part = s.store(kind + "Column").Call(append(args, s.accessors(s.names.Field(f).Name, s.names.Field(f).Name, s.fieldType(f))...)...)
 	}
 	if c.Family > 0 {
 		part.Dot("In").Call(jen.Lit(c.Family))
@@ -198,16 +198,16 @@ func sliceDefault(f *layout.Field) *jen.Statement {
 // coding is how the values of a field are encoded in a column.
 func (s *schemaFile) coding(c layout.Column, f *layout.Field) *jen.Statement {
 	if f.Type == schema.Enum {
-		return s.codec(encoding(c.Text) + "EnumAs").Types(jen.Id(s.names.enum(f))).Call(jen.Id(s.names.enumNames(f)))
+		return s.codec(encoding(c.Text) + "EnumAs").Types(jen.Id(s.names.Field(f).Enum)).Call(jen.Id(s.names.Field(f).EnumNames))
 	}
 	return s.codec(encoding(c.Text)).Dot(suffix(f.Type))
 }
 
 // eventColumn renders a column that stores all fields of an event.
 func (s *schemaFile) eventColumn(t *layout.Table, c layout.Column) *jen.Statement {
-	serialize := s.names.appendProto()
+	serialize := s.names.AppendProto
 	if t.Blob == layout.JSONText {
-		serialize = s.names.appendJSON()
+		serialize = s.names.AppendJSON
 	}
 	return s.store("EventColumn").CustomFunc(multiCall, func(g *jen.Group) {
 		g.List(jen.Lit(c.Qualifier), jen.Id(serialize), jen.Id(s.parser(t)))
@@ -220,7 +220,7 @@ func (s *schemaFile) eventColumn(t *layout.Table, c layout.Column) *jen.Statemen
 			case f.Optional:
 				kind = "Optional"
 			}
-			g.Add(s.store(kind + "Part").Call(s.accessors(s.names.field(f), s.names.field(f), s.fieldType(f))...))
+			g.Add(s.store(kind + "Part").Call(s.accessors(s.names.Field(f).Name, s.names.Field(f).Name, s.fieldType(f))...))
 		}
 	})
 }
@@ -237,11 +237,11 @@ func (s *schemaFile) fieldConsts() jen.Code {
 	if table == nil {
 		return nil
 	}
-	return doc(fmt.Sprintf("The fields of %s, for ReadOptions.", s.names.event())).Line().
+	return doc(fmt.Sprintf("The fields of %s, for ReadOptions.", s.names.Event)).Line().
 		Const().DefsFunc(func(g *jen.Group) {
 		for _, c := range table.Columns {
 			if c.Field >= 0 {
-				g.Id(s.names.fieldConst(&s.layout.Fields[c.Field])).Id("Field").Op("=").Lit(c.Qualifier)
+				g.Id(s.names.Field(&s.layout.Fields[c.Field]).Const).Id("Field").Op("=").Lit(c.Qualifier)
 			}
 		}
 	})
@@ -252,16 +252,16 @@ const columnsComment = "An event that does not decode is left out, and the first
 
 // queryColumns declares the method that reads what a query finds as columns.
 func (s *schemaFile) queryColumns(q *layout.Query) jen.Code {
-	return doc(fmt.Sprintf("%sColumns appends what %[1]s yields to columns, which may be reused. %s", q.Name, columnsComment)).Add(notInlined()).
-		Func().Params(jen.Id("r").Op("*").Id(s.names.reader())).Id(q.Name + "Columns").ParamsFunc(func(g *jen.Group) {
+	return doc(fmt.Sprintf("%s appends what %s yields to columns, which may be reused. %s", s.names.Query(q).ColumnsMethod, s.names.Query(q).Method, columnsComment)).Add(notInlined()).
+		Func().Params(jen.Id("r").Op("*").Id(s.names.Reader)).Id(s.names.Query(q).ColumnsMethod).ParamsFunc(func(g *jen.Group) {
 		s.queryParams(g, q)
-		g.Id("columns").Op("*").Id(s.names.columns())
+		g.Id("columns").Op("*").Id(s.names.Columns)
 		g.Add(readOptsParam())
 	}).Error().BlockFunc(func(g *jen.Group) {
-		g.Id("event").Op(":=").Id(s.names.event()).Values(s.givenSeries(q))
+		g.Id("event").Op(":=").Id(s.names.Event).Values(s.givenSeries(q))
 		g.Return(s.store("ReadColumns").Call(
-			jen.Id("ctx"), jen.Id("r").Dot(s.readerOf(q.Table)), jen.Id(s.names.columnsVar(q.Table)), jen.Id("columns"),
-			jen.Op("&").Id(s.names.query(q)), jen.Id("event"), jen.Id("from"), jen.Id("to"), jen.Id("opts").Op("..."),
+			jen.Id("ctx"), jen.Id("r").Dot(s.names.Table(q.Table).Reader), jen.Id(s.names.Table(q.Table).Columns), jen.Id("columns"),
+			jen.Op("&").Id(s.names.Query(q).Var), jen.Id("event"), jen.Id("from"), jen.Id("to"), jen.Id("opts").Op("..."),
 		))
 	})
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/btgen-dev/btgen/gen/internal/parallel"
 	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/names"
 	"github.com/btgen-dev/btgen/gen/output"
 	"github.com/btgen-dev/btgen/runtime"
 )
@@ -27,11 +28,13 @@ type Target struct {
 // as they are given, then the copies of the runtime.
 func Emit(layouts []*layout.Layout, target Target) ([]output.File, error) {
 	paths := newPaths(target)
+	all := make([]*names.Schema, len(layouts))
+	parallel.For(len(all), func(i int) { all[i] = names.Of(layouts[i]) })
 	var jobs []func() ([]output.File, error)
-	for _, l := range layouts {
-		jobs = append(jobs, func() ([]output.File, error) { return schemaFiles(l, paths) })
+	for i, l := range layouts {
+		jobs = append(jobs, func() ([]output.File, error) { return schemaFiles(l, all[i], paths) })
 	}
-	for _, p := range packagesOf(layouts) {
+	for _, p := range packagesOf(layouts, all) {
 		jobs = append(jobs, func() ([]output.File, error) { return packageFiles(p, paths) })
 	}
 	results := make([][]output.File, len(jobs))
@@ -73,25 +76,25 @@ const (
 )
 
 // schemaFiles renders what one schema has for itself.
-func schemaFiles(l *layout.Layout, paths paths) ([]output.File, error) {
-	s := newSchemaFile(l, paths)
+func schemaFiles(l *layout.Layout, n *names.Schema, paths paths) ([]output.File, error) {
+	s := newSchemaFile(l, n, paths)
 	s.declare()
 	source, err := s.render()
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", l.File, err)
 	}
-	base := path.Join(l.Package, s.names.file())
-	test, err := roundTripFile(l, paths)
+	base := path.Join(l.Package, n.File)
+	test, err := roundTripFile(l, n, paths)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", l.File, err)
 	}
 	files := []output.File{{Path: base + "_btgen.go", Content: source}, {Path: base + "_btgen_test.go", Content: test}}
-	if s.uses(layout.Protobuf) {
-		proto, err := protoFile(l)
+	if l.Stores(layout.Protobuf) {
+		proto, err := protoFile(l, n)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", l.File, err)
 		}
-		files = append(files, output.File{Path: path.Join(l.Package, protoName(l)), Content: proto})
+		files = append(files, output.File{Path: path.Join(l.Package, n.Proto), Content: proto})
 	}
 	return files, nil
 }
@@ -99,22 +102,22 @@ func schemaFiles(l *layout.Layout, paths paths) ([]output.File, error) {
 // goPackage is the schemas that share a Go package.
 type goPackage struct {
 	name    string
-	schemas []string // names, in the order of the layouts
+	schemas []*names.Schema // in the order of the layouts
 	origin  []output.Record
 }
 
 // packagesOf groups layouts by package, in the order of their first schema.
-func packagesOf(layouts []*layout.Layout) []*goPackage {
+func packagesOf(layouts []*layout.Layout, all []*names.Schema) []*goPackage {
 	var out []*goPackage
 	known := map[string]*goPackage{}
-	for _, l := range layouts {
+	for i, l := range layouts {
 		p := known[l.Package]
 		if p == nil {
 			p = &goPackage{name: l.Package}
 			known[l.Package] = p
 			out = append(out, p)
 		}
-		p.schemas = append(p.schemas, l.Name)
+		p.schemas = append(p.schemas, all[i])
 		p.origin = append(p.origin, recordOf(l))
 	}
 	return out

@@ -11,8 +11,8 @@ import (
 
 // check declares the function that refuses events that no table can hold.
 func (s *schemaFile) check() jen.Code {
-	return doc(fmt.Sprintf("%s refuses an event that no table can hold.", s.names.check())).Line().
-		Func().Id(s.names.check()).Params(jen.Id("e").Op("*").Id(s.names.event())).Error().BlockFunc(func(g *jen.Group) {
+	return doc(fmt.Sprintf("%s refuses an event that no table can hold.", s.names.Check)).Line().
+		Func().Id(s.names.Check).Params(jen.Id("e").Op("*").Id(s.names.Event)).Error().BlockFunc(func(g *jen.Group) {
 		g.Var().Id("c").Add(s.codec("Checker"))
 		g.Id("c").Dot("Time").Call(jen.Lit("time"), jen.Id("e").Dot("Time"))
 		for _, fields := range [][]layout.Field{s.layout.Series, s.layout.Fields} {
@@ -21,7 +21,7 @@ func (s *schemaFile) check() jen.Code {
 				switch check := s.checkField(f); {
 				case check == nil:
 				case f.Optional && (f.Type == schema.String || f.Type == schema.Timestamp):
-					g.Id("c").Dot("Optional"+suffix(f.Type)).Call(jen.Lit(f.Name), jen.Id("e").Dot(s.names.field(f)))
+					g.Id("c").Dot("Optional"+suffix(f.Type)).Call(jen.Lit(f.Name), jen.Id("e").Dot(s.names.Field(f).Name))
 				default:
 					g.Add(s.ifSet("e", f, check))
 				}
@@ -40,36 +40,26 @@ func (s *schemaFile) checkField(f *layout.Field) jen.Code {
 	case schema.String, schema.JSON, schema.Timestamp:
 		return call(suffix(f.Type), s.value("e", f))
 	case schema.Enum:
-		return call("Enum", jen.Id(s.names.enumNames(f)), s.encodable("e", f))
+		return call("Enum", jen.Id(s.names.Field(f).EnumNames), s.encodable("e", f))
 	case schema.Float32, schema.Float64:
 		value := s.value("e", f)
 		if f.Type == schema.Float32 {
 			value = jen.Float64().Parens(value)
 		}
 		switch {
-		case s.uses(layout.JSONText):
+		case s.layout.Stores(layout.JSONText):
 			return call("Finite", value)
-		case s.hasMetrics():
+		case s.layout.HasMetrics():
 			return call("NotNaN", value)
 		}
 	}
 	return nil
 }
 
-// hasMetrics reports whether any table has data as column qualifiers.
-func (s *schemaFile) hasMetrics() bool {
-	for _, t := range s.layout.Tables {
-		if t.Metrics() {
-			return true
-		}
-	}
-	return false
-}
-
 // appendProto declares the function that serializes an event.
 func (s *schemaFile) appendProto() jen.Code {
-	return doc(fmt.Sprintf("%s appends the fields of an event in protobuf wire format; %s.proto describes it.", s.names.appendProto(), s.names.file())).Line().
-		Func().Id(s.names.appendProto()).Params(jen.Id("dst").Index().Byte(), jen.Id("e").Op("*").Id(s.names.event())).Index().Byte().
+	return doc(fmt.Sprintf("%s appends the fields of an event in protobuf wire format; %s.proto describes it.", s.names.AppendProto, s.names.File)).Line().
+		Func().Id(s.names.AppendProto).Params(jen.Id("dst").Index().Byte(), jen.Id("e").Op("*").Id(s.names.Event)).Index().Byte().
 		BlockFunc(func(g *jen.Group) {
 			for i := range s.layout.Fields {
 				f := &s.layout.Fields[i]
@@ -86,8 +76,8 @@ func (s *schemaFile) appendProto() jen.Code {
 
 // parseProto declares the function that takes a serialized event apart.
 func (s *schemaFile) parseProto() jen.Code {
-	return doc(fmt.Sprintf("%s sets the fields of an event from what %s wrote. It skips fields that it does not know.", s.names.parseProto(), s.names.appendProto())).Line().
-		Func().Id(s.names.parseProto()).Params(jen.Id("e").Op("*").Id(s.names.event()), jen.Id("blob").Index().Byte()).Error().
+	return doc(fmt.Sprintf("%s sets the fields of an event from what %s wrote. It skips fields that it does not know.", s.names.ParseProto, s.names.AppendProto)).Line().
+		Func().Id(s.names.ParseProto).Params(jen.Id("e").Op("*").Id(s.names.Event), jen.Id("blob").Index().Byte()).Error().
 		BlockFunc(func(g *jen.Group) {
 			for i := range s.layout.Fields {
 				if f := &s.layout.Fields[i]; f.Default != nil {
@@ -131,7 +121,7 @@ func (s *schemaFile) requireProto(g *jen.Group) {
 // isNone is the condition that the field of e has a zero value that its type
 // does not have, or that was not written; nil where zero need not be written.
 func (s *schemaFile) isNone(f *layout.Field) *jen.Statement {
-	v := jen.Id("e").Dot(s.names.field(f))
+	v := jen.Id("e").Dot(s.names.Field(f).Name)
 	switch f.Type {
 	case schema.Timestamp:
 		return v.Dot("IsZero").Call()
@@ -155,13 +145,13 @@ func (s *schemaFile) takeProto(f *layout.Field) jen.Code {
 	case schema.String:
 		method = "Text"
 	case schema.Enum:
-		args = append(args, jen.Id(s.names.enumNames(f)))
+		args = append(args, jen.Id(s.names.Field(f).EnumNames))
 	}
 	value := jen.Id("r").Dot(method).Call(args...)
 	if f.Type == schema.Enum {
-		value = jen.Id(s.names.enum(f)).Call(value)
+		value = jen.Id(s.names.Field(f).Enum).Call(value)
 	}
-	field := jen.Id("e").Dot(s.names.field(f))
+	field := jen.Id("e").Dot(s.names.Field(f).Name)
 	switch {
 	case f.Optional && isSlice(f):
 		// An empty value is not an absent one.
@@ -175,15 +165,15 @@ func (s *schemaFile) takeProto(f *layout.Field) jen.Code {
 // jsonStruct declares the form of an event as JSON. All fields are pointers,
 // so that an absent one differs from zero.
 func (s *schemaFile) jsonStruct() jen.Code {
-	return doc(fmt.Sprintf("%s is the fields of an event as JSON.", s.names.jsonType())).Line().
-		Type().Id(s.names.jsonType()).StructFunc(func(g *jen.Group) {
+	return doc(fmt.Sprintf("%s is the fields of an event as JSON.", s.names.JSON)).Line().
+		Type().Id(s.names.JSON).StructFunc(func(g *jen.Group) {
 		for i := range s.layout.Fields {
 			f := &s.layout.Fields[i]
 			t := jen.Op("*").Add(s.jsonGoType(f))
 			if f.Type == schema.JSON {
 				t = s.goType(f) // null is a value of it
 			}
-			g.Id(s.names.field(f)).Add(t).Tag(map[string]string{"json": f.Name + ",omitempty"})
+			g.Id(s.names.Field(f).Name).Add(t).Tag(map[string]string{"json": f.Name + ",omitempty"})
 		}
 	})
 }
@@ -198,15 +188,15 @@ func (s *schemaFile) jsonGoType(f *layout.Field) *jen.Statement {
 
 // appendJSON declares the function that serializes an event as JSON.
 func (s *schemaFile) appendJSON() jen.Code {
-	return doc(fmt.Sprintf("%s appends the fields of an event as JSON.", s.names.appendJSON())).Line().
-		Func().Id(s.names.appendJSON()).Params(jen.Id("dst").Index().Byte(), jen.Id("e").Op("*").Id(s.names.event())).Index().Byte().
+	return doc(fmt.Sprintf("%s appends the fields of an event as JSON.", s.names.AppendJSON)).Line().
+		Func().Id(s.names.AppendJSON).Params(jen.Id("dst").Index().Byte(), jen.Id("e").Op("*").Id(s.names.Event)).Index().Byte().
 		BlockFunc(func(g *jen.Group) {
 			g.Id("begin").Op(":=").Len(jen.Id("dst"))
 			for i := range s.layout.Fields {
 				f := &s.layout.Fields[i]
 				args := []jen.Code{jen.Id("dst"), jen.Lit(f.Name)}
 				if f.Type == schema.Enum {
-					args = append(args, jen.Id(s.names.enumNames(f)))
+					args = append(args, jen.Id(s.names.Field(f).EnumNames))
 				}
 				args = append(args, s.encodable("e", f))
 				g.Add(s.ifSet("e", f, jen.Id("dst").Op("=").Add(s.codec("AppendJSON"+suffix(f.Type))).Call(args...)))
@@ -217,10 +207,10 @@ func (s *schemaFile) appendJSON() jen.Code {
 
 // parseJSON declares the function that takes a JSON event apart.
 func (s *schemaFile) parseJSON() jen.Code {
-	return doc(fmt.Sprintf("%s sets the fields of an event from what %s wrote. It skips fields that it does not know.", s.names.parseJSON(), s.names.appendJSON())).Line().
-		Func().Id(s.names.parseJSON()).Params(jen.Id("e").Op("*").Id(s.names.event()), jen.Id("blob").Index().Byte()).Error().
+	return doc(fmt.Sprintf("%s sets the fields of an event from what %s wrote. It skips fields that it does not know.", s.names.ParseJSON, s.names.AppendJSON)).Line().
+		Func().Id(s.names.ParseJSON).Params(jen.Id("e").Op("*").Id(s.names.Event), jen.Id("blob").Index().Byte()).Error().
 		BlockFunc(func(g *jen.Group) {
-			g.Var().Id("v").Id(s.names.jsonType())
+			g.Var().Id("v").Id(s.names.JSON)
 			g.If(jen.Err().Op(":=").Add(s.codec("ParseJSON")).Call(jen.Id("blob"), jen.Op("&").Id("v")), jen.Err().Op("!=").Nil()).Block(
 				jen.Return(jen.Err()))
 			for i := range s.layout.Fields {
@@ -232,8 +222,8 @@ func (s *schemaFile) parseJSON() jen.Code {
 
 // fromJSON sets one field from its JSON form.
 func (s *schemaFile) fromJSON(f *layout.Field) jen.Code {
-	v := jen.Id("v").Dot(s.names.field(f))
-	to := jen.Id("e").Dot(s.names.field(f))
+	v := jen.Id("v").Dot(s.names.Field(f).Name)
+	to := jen.Id("e").Dot(s.names.Field(f).Name)
 	pointed := jen.Op("*").Add(v)
 	if f.Type == schema.JSON {
 		pointed = s.codec("MemberJSON").Call(jen.Id("blob"), jen.Lit(f.Name), v)

@@ -17,17 +17,17 @@ import (
 //
 //	type BalloonCellsKey struct { Location string; BalloonID int64; Bucket time.Time }
 func (s *schemaFile) keyType(t *layout.Table) jen.Code {
-	text := []string{fmt.Sprintf("%s is a row key of table %s, of the form", s.names.key(t), t.ID), "", "\t" + sample.ShowKey(sample.Picture(s.layout, t)), ""}
+	text := []string{fmt.Sprintf("%s is a row key of table %s, of the form", s.names.Table(t).Key, t.ID), "", "\t" + sample.ShowKey(sample.Picture(s.layout, t)), ""}
 	if example := sample.Key(s.layout, t); example != "" {
 		text = append(text, "for instance", "", "\t"+sample.ShowKey(example), "")
 	}
 	text = append(text, keyNotes(s.layout, t)...)
-	return doc(text...).Line().Type().Id(s.names.key(t)).StructFunc(func(g *jen.Group) {
+	return doc(text...).Line().Type().Id(s.names.Table(t).Key).StructFunc(func(g *jen.Group) {
 		for _, segment := range t.Segments {
 			switch segment.Kind {
 			case layout.SeriesSegment:
 				f := &s.layout.Series[segment.Series]
-				g.Id(s.names.field(f)).Add(s.goType(f))
+				g.Id(s.names.Field(f).Name).Add(s.goType(f))
 			case layout.MetricSegment:
 				g.Id("Metric").String().Comment("// the column name of a field")
 			case layout.BucketSegment:
@@ -102,16 +102,16 @@ func (s *schemaFile) keyAppend(t *layout.Table) jen.Code {
 		"delimiter, a time that the table cannot hold and a key over 4 KiB are refused",
 		"with a *FieldError.",
 	).Line().
-		Func().Params(jen.Id("k").Id(s.names.key(t))).Id("Append").Params(jen.Id("dst").Index().Byte()).
+		Func().Params(jen.Id("k").Id(s.names.Table(t).Key)).Id("Append").Params(jen.Id("dst").Index().Byte()).
 		Params(jen.Index().Byte(), jen.Error()).BlockFunc(func(g *jen.Group) {
 		s.newKeyWriter(g, t, "w", jen.Id("dst"))
 		if len(t.BeforeTime()) > 0 {
 			g.Id("k").Dot("write").Call(jen.Op("&").Id("w"))
 		}
 		if t.Pattern.Bucketed() {
-			g.Id("w").Dot("Bucket").Call(jen.Id(s.names.bucket(t)), jen.Id("k").Dot("Bucket"))
+			g.Id("w").Dot("Bucket").Call(jen.Id(s.names.Table(t).Bucket), jen.Id("k").Dot("Bucket"))
 		} else {
-			g.Id("w").Dot("Time").Call(jen.Id(s.names.timeKey(t)), jen.Id("k").Dot("Time"))
+			g.Id("w").Dot("Time").Call(jen.Id(s.names.Table(t).Time), jen.Id("k").Dot("Time"))
 		}
 		s.writeSegments(g, t, t.AfterTime(), ofKey())
 		g.Return(jen.Id("w").Dot("Key").Call())
@@ -125,7 +125,7 @@ func (s *schemaFile) keyPrefix(t *layout.Table) jen.Code {
 		text = []string{"Prefix returns what the keys of the series begin with, up to the time."}
 	}
 	return doc(text...).Line().
-		Func().Params(jen.Id("k").Id(s.names.key(t))).Id("Prefix").Params().
+		Func().Params(jen.Id("k").Id(s.names.Table(t).Key)).Id("Prefix").Params().
 		Params(jen.Index().Byte(), jen.Error()).BlockFunc(func(g *jen.Group) {
 		s.newKeyWriter(g, t, "w", jen.Nil())
 		if len(t.BeforeTime()) > 0 {
@@ -137,11 +137,11 @@ func (s *schemaFile) keyPrefix(t *layout.Table) jen.Code {
 
 // keyString declares the String method of a key, unless a series value has its name.
 func (s *schemaFile) keyString(t *layout.Table) jen.Code {
-	if slices.ContainsFunc(s.layout.Series, func(f layout.Field) bool { return s.names.field(&f) == "String" }) {
+	if slices.ContainsFunc(s.layout.Series, func(f layout.Field) bool { return s.names.Field(&f).Name == "String" }) {
 		return nil
 	}
 	return doc("String returns the key, quoted if it is binary, or why there is none.").Line().
-		Func().Params(jen.Id("k").Id(s.names.key(t))).Id("String").Params().String().Block(
+		Func().Params(jen.Id("k").Id(s.names.Table(t).Key)).Id("String").Params().String().Block(
 		jen.Return(s.codec("KeyString").Call(jen.Id("k").Dot("Append").Call(jen.Nil()))))
 }
 
@@ -151,7 +151,7 @@ func (s *schemaFile) keyWrite(t *layout.Table) jen.Code {
 		return nil
 	}
 	return doc("write writes the segments before the time.").Line().
-		Func().Params(jen.Id("k").Id(s.names.key(t))).Id("write").Params(jen.Id("w").Op("*").Add(s.codec("KeyWriter"))).
+		Func().Params(jen.Id("k").Id(s.names.Table(t).Key)).Id("write").Params(jen.Id("w").Op("*").Add(s.codec("KeyWriter"))).
 		BlockFunc(func(g *jen.Group) { s.writeSegments(g, t, t.BeforeTime(), ofKey()) })
 }
 
@@ -166,7 +166,7 @@ func (s *schemaFile) keySuffix(t *layout.Table) jen.Code {
 		end = "Key"
 	}
 	return doc("suffix returns what follows the time in the keys of the series.").Line().
-		Func().Params(jen.Id("k").Id(s.names.key(t))).Id("suffix").Params().
+		Func().Params(jen.Id("k").Id(s.names.Table(t).Key)).Id("suffix").Params().
 		Params(jen.Index().Byte(), jen.Error()).BlockFunc(func(g *jen.Group) {
 		s.newKeyWriter(g, t, "w", jen.Nil())
 		s.writeSegments(g, t, path.After, ofKey())
@@ -254,7 +254,7 @@ func segmentMethod(t schema.Type) (method, wide string, bits int) {
 // writeSegment writes one series value.
 func (s *schemaFile) writeSegment(c keyCode, f *layout.Field, form codec.KeyForm) jen.Code {
 	method, wide, bits := segmentMethod(f.Type)
-	value := jen.Id(c.from).Dot(s.names.field(f))
+	value := jen.Id(c.from).Dot(s.names.Field(f).Name)
 	args := []jen.Code{jen.Lit(f.Name)}
 	as := s.keyForm(form)
 	if as != nil {
@@ -263,7 +263,7 @@ func (s *schemaFile) writeSegment(c keyCode, f *layout.Field, form codec.KeyForm
 	}
 	switch {
 	case f.Type == schema.Enum:
-		args = append(args, jen.Id(s.names.enumNames(f)), jen.Int64().Call(value))
+		args = append(args, jen.Id(s.names.Field(f).EnumNames), jen.Int64().Call(value))
 	case wide != "":
 		args = append(args, jen.Id(wide).Call(value))
 	default:
@@ -277,10 +277,10 @@ func (s *schemaFile) writeSegment(c keyCode, f *layout.Field, form codec.KeyForm
 
 // keyParse declares the function that takes a key apart.
 func (s *schemaFile) keyParse(t *layout.Table) jen.Code {
-	return doc(fmt.Sprintf("%s takes a row key apart.", s.names.parseKey(t))).Line().
-		Func().Id(s.names.parseKey(t)).Params(jen.Id("row").String()).
-		Params(jen.Id(s.names.key(t)), jen.Error()).BlockFunc(func(g *jen.Group) {
-		g.Var().Id("k").Id(s.names.key(t))
+	return doc(fmt.Sprintf("%s takes a row key apart.", s.names.Table(t).ParseKey)).Line().
+		Func().Id(s.names.Table(t).ParseKey).Params(jen.Id("row").String()).
+		Params(jen.Id(s.names.Table(t).Key), jen.Error()).BlockFunc(func(g *jen.Group) {
+		g.Var().Id("k").Id(s.names.Table(t).Key)
 		g.Id("r").Op(":=").Add(s.codec("NewKeyReader")).Call(jen.Id("row"), jen.Lit(t.Delimiter))
 		for _, segment := range t.Segments {
 			g.Add(s.parseSegment(t, segment))
@@ -302,9 +302,9 @@ func (s *schemaFile) parseSegment(t *layout.Table, segment layout.Segment) jen.C
 	case layout.MetricSegment:
 		return jen.Id("k").Dot("Metric").Op("=").Add(r("String", jen.Lit("metric")))
 	case layout.BucketSegment:
-		return jen.Id("k").Dot("Bucket").Op("=").Add(r("Bucket", jen.Id(s.names.bucket(t))))
+		return jen.Id("k").Dot("Bucket").Op("=").Add(r("Bucket", jen.Id(s.names.Table(t).Bucket)))
 	case layout.TimeSegment:
-		return jen.Id("k").Dot("Time").Op("=").Add(r("Time", jen.Id(s.names.timeKey(t))))
+		return jen.Id("k").Dot("Time").Op("=").Add(r("Time", jen.Id(s.names.Table(t).Time)))
 	}
 	f := &s.layout.Series[segment.Series]
 	method, wide, bits := segmentMethod(f.Type)
@@ -317,13 +317,13 @@ func (s *schemaFile) parseSegment(t *layout.Table, segment layout.Segment) jen.C
 		args = append(args, jen.Lit(bits))
 	}
 	if f.Type == schema.Enum {
-		args = append(args, jen.Id(s.names.enumNames(f)))
+		args = append(args, jen.Id(s.names.Field(f).EnumNames))
 	}
 	value := r(method, args...)
 	if wide != "" || f.Type == schema.Enum {
 		value = s.goType(f).Call(value)
 	}
-	return jen.Id("k").Dot(s.names.field(f)).Op("=").Add(value)
+	return jen.Id("k").Dot(s.names.Field(f).Name).Op("=").Add(value)
 }
 
 // keyOf is the key of an event e: BalloonCellsKey{Location: e.Location, …}.
@@ -332,7 +332,7 @@ func (s *schemaFile) keyOf(t *layout.Table, withTime bool, more ...field) *jen.S
 	for _, segment := range t.Segments {
 		switch segment.Kind {
 		case layout.SeriesSegment:
-			name := s.names.field(&s.layout.Series[segment.Series])
+			name := s.names.Field(&s.layout.Series[segment.Series]).Name
 			fields = append(fields, field{name, jen.Id("e").Dot(name)})
 		case layout.BucketSegment:
 			if withTime {
@@ -348,5 +348,5 @@ func (s *schemaFile) keyOf(t *layout.Table, withTime bool, more ...field) *jen.S
 			}
 		}
 	}
-	return jen.Id(s.names.key(t)).Add(inline(append(fields, more...)...))
+	return jen.Id(s.names.Table(t).Key).Add(inline(append(fields, more...)...))
 }

@@ -8,6 +8,7 @@ import (
 	"text/template"
 
 	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/names"
 	"github.com/btgen-dev/btgen/gen/schema"
 )
 
@@ -49,17 +50,8 @@ type protoMessage struct {
 }
 
 type protoEnum struct {
-	Name, Prefix string
-	Values       []protoValue
-}
-
-// Zero is the name of the value zero, which protobuf wants first. One that the schema
-// does not have is added.
-func (e protoEnum) Zero() string {
-	if i := slices.IndexFunc(e.Values, func(v protoValue) bool { return v.Number == 0 }); i >= 0 {
-		return e.Values[i].Name
-	}
-	return e.Prefix + "_UNSPECIFIED"
+	Name, Zero string
+	Values     []protoValue
 }
 
 type protoValue struct {
@@ -72,19 +64,16 @@ type protoField struct {
 	Number                 int
 }
 
-// protoName is the name of the .proto file of a schema.
-func protoName(l *layout.Layout) string { return names{l.Name}.file() + ".proto" }
-
 // protoFile renders the .proto file of a schema whose events are serialized.
-func protoFile(l *layout.Layout) ([]byte, error) {
+func protoFile(l *layout.Layout, n *names.Schema) ([]byte, error) {
 	m := protoMessage{Head: recordOf(l).Head(), Package: l.Package, Message: l.Name}
 	about := fmt.Sprintf("%s is what one event carries. Its series stands in the row key, and its time in the row key or in the timestamp of its cell.", l.Name)
 	m.Doc = wrap(append([]string{about}, strings.Fields(sentence(l.Doc))...))
 	for i := range l.Fields {
 		f := &l.Fields[i]
-		m.Fields = append(m.Fields, protoFieldOf(f))
+		m.Fields = append(m.Fields, protoFieldOf(f, n.Field(f)))
 		if f.Type == schema.Enum {
-			m.Enums = append(m.Enums, protoEnumOf(f))
+			m.Enums = append(m.Enums, protoEnumOf(f, n.Field(f)))
 		}
 		if known := wellKnown(f.Type); known != "" && !slices.Contains(m.Imports, known) {
 			m.Imports = append(m.Imports, known)
@@ -97,7 +86,7 @@ func protoFile(l *layout.Layout) ([]byte, error) {
 }
 
 // protoFieldOf describes one field.
-func protoFieldOf(f *layout.Field) protoField {
+func protoFieldOf(f *layout.Field, n *names.Field) protoField {
 	label := ""
 	if f.Explicit() && wellKnown(f.Type) == "" {
 		label = "optional "
@@ -111,11 +100,11 @@ func protoFieldOf(f *layout.Field) protoField {
 	if f.Default != nil {
 		docs = append(docs, fmt.Sprintf("%s if absent", showDefault(f)))
 	}
-	return protoField{Doc: commentLine(strings.Join(docs, "; ")), Label: label, Type: protoType(f), Name: f.Name, Number: f.Number}
+	return protoField{Doc: commentLine(strings.Join(docs, "; ")), Label: label, Type: protoType(f, n), Name: f.Name, Number: f.Number}
 }
 
 // protoType is the protobuf type of a field.
-func protoType(f *layout.Field) string {
+func protoType(f *layout.Field, n *names.Field) string {
 	switch f.Type {
 	case schema.Float32:
 		return "float"
@@ -128,7 +117,7 @@ func protoType(f *layout.Field) string {
 	case schema.UUID:
 		return "bytes"
 	case schema.Enum:
-		return goName(f.Name)
+		return n.ProtoEnum
 	case schema.JSON:
 		return "string"
 	}
@@ -146,12 +135,15 @@ func wellKnown(t schema.Type) string {
 	return ""
 }
 
-// protoEnumOf describes an enum. Its names begin with the enum's, since those of
-// one message share a scope.
-func protoEnumOf(f *layout.Field) protoEnum {
-	e := protoEnum{Name: goName(f.Name), Prefix: strings.ToUpper(snake(f.Name))}
+// protoEnumOf describes an enum. Its first value is zero, as protobuf requires; one that the
+// schema does not have is added.
+func protoEnumOf(f *layout.Field, n *names.Field) protoEnum {
+	e := protoEnum{Name: n.ProtoEnum, Zero: n.ProtoZero}
+	if zero, has := f.Enum.Name(0); has {
+		e.Zero = n.ProtoValue(zero)
+	}
 	for _, v := range f.Enum {
-		e.Values = append(e.Values, protoValue{e.Prefix + "_" + strings.ToUpper(snake(v.Name)), v.Number})
+		e.Values = append(e.Values, protoValue{n.ProtoValue(v.Name), v.Number})
 	}
 	return e
 }

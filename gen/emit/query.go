@@ -2,10 +2,6 @@ package emit
 
 import (
 	"fmt"
-	godoc "go/doc"
-	"go/token"
-	"maps"
-	"slices"
 
 	"github.com/dave/jennifer/jen"
 
@@ -26,7 +22,7 @@ func (s *schemaFile) queryMethod(q *layout.Query) jen.Code {
 	if len(given) > 0 {
 		what = "the series with the " + list(given)
 	}
-	text := []string{fmt.Sprintf("%s yields the events of %s with from <= time < to, %s, as Read does. It asks table %s for %s.", q.Name, what, sample.Order(s.layout, q), q.Table.ID, sample.Ranges(q))}
+	text := []string{fmt.Sprintf("%s yields the events of %s with from <= time < to, %s, as Read does. It asks table %s for %s.", s.names.Query(q).Method, what, sample.Order(s.layout, q), q.Table.ID, sample.Ranges(q))}
 	if q.Doc != "" {
 		text = append(text, "", sentence(q.Doc))
 	}
@@ -34,12 +30,12 @@ func (s *schemaFile) queryMethod(q *layout.Query) jen.Code {
 		text = append(text, "", note)
 	}
 	return doc(text...).Line().
-		Func().Params(jen.Id("r").Op("*").Id(s.names.reader())).Id(q.Name).ParamsFunc(func(g *jen.Group) {
+		Func().Params(jen.Id("r").Op("*").Id(s.names.Reader)).Id(s.names.Query(q).Method).ParamsFunc(func(g *jen.Group) {
 		s.queryParams(g, q)
 		g.Add(readOptsParam())
 	}).Add(s.eventSeq()).BlockFunc(func(g *jen.Group) {
-		g.Id("event").Op(":=").Id(s.names.event()).Values(s.givenSeries(q))
-		g.Return(jen.Id("r").Dot(s.readerOf(q.Table)).Dot("Query").Call(jen.Id("ctx"), jen.Op("&").Id(s.names.query(q)), jen.Id("event"), jen.Id("from"), jen.Id("to"), jen.Id("opts").Op("...")))
+		g.Id("event").Op(":=").Id(s.names.Event).Values(s.givenSeries(q))
+		g.Return(jen.Id("r").Dot(s.names.Table(q.Table).Reader).Dot("Query").Call(jen.Id("ctx"), jen.Op("&").Id(s.names.Query(q).Var), jen.Id("event"), jen.Id("from"), jen.Id("to"), jen.Id("opts").Op("...")))
 	})
 }
 
@@ -49,73 +45,26 @@ func (s *schemaFile) givenSeries(q *layout.Query) jen.Code {
 		return jen.Null()
 	}
 	var fields []field
-	params := s.params(q)
+	params := s.names.Query(q).Params
 	for n, i := range q.By {
-		fields = append(fields, field{s.names.field(&s.layout.Series[i]), jen.Id(params[n])})
+		fields = append(fields, field{s.names.Field(&s.layout.Series[i]).Name, jen.Id(params[n])})
 	}
-	return jen.Id(s.names.series()).Op(":").Id(s.names.series()).Add(inline(fields...))
+	return jen.Id(s.names.Series).Op(":").Id(s.names.Series).Add(inline(fields...))
 }
 
 // queryParams are the parameters of a query: what it gives, and the range of time.
 func (s *schemaFile) queryParams(g *jen.Group, q *layout.Query) {
 	g.Add(ctxParam())
-	params := s.params(q)
+	params := s.names.Query(q).Params
 	for n, i := range q.By {
 		g.Id(params[n]).Add(s.goType(&s.layout.Series[i]))
 	}
 	g.List(jen.Id("from"), jen.Id("to")).Qual("time", "Time")
 }
 
-// params are the names of the parameters for the series values of a query, in the
-// order of its list.
-func (s *schemaFile) params(q *layout.Query) []string {
-	wanted := make([]string, len(q.By))
-	for n, i := range q.By {
-		wanted[n] = lowerFirst(s.names.field(&s.layout.Series[i]))
-	}
-	return distinctNames(wanted, s.reserved())
-}
-
-// reserved is the names that a parameter for a series value would hide, or that are taken:
-// what the file declares and imports, and the other names in a query.
-func (s *schemaFile) reserved() map[string]bool {
-	out := map[string]bool{}
-	file := newScope()
-	newCollisions(s.layout).schema(file)
-	for name := range file.taken {
-		out[name] = true
-	}
-	for _, name := range []string{"context", "errors", "iter", "json", "time", "bigtable", "codec", "store", "r", "ctx", "from", "to", "opts", "columns", "event"} {
-		out[name] = true
-	}
-	return out
-}
-
-// distinctNames returns names for what would be called as wanted, in that order.
-// Those that are free stay, and the others get longer until they are.
-func distinctNames(wanted []string, reserved map[string]bool) []string {
-	taken := maps.Clone(reserved)
-	free := func(name string) bool { return !taken[name] && !token.IsKeyword(name) && !godoc.IsPredeclared(name) }
-	out := make([]string, len(wanted))
-	for i, name := range wanted {
-		if free(name) {
-			out[i], taken[name] = name, true
-		}
-	}
-	for i, name := range wanted {
-		if out[i] == "" {
-			for !free(name) {
-				name += "Value"
-			}
-			out[i], taken[name] = name, true
-		}
-	}
-	return out
-}
-
 // queryVar declares what the store knows of a query.
 func (s *schemaFile) queryVar(q *layout.Query) jen.Code {
-	fields := []field{{"Name", jen.Lit(q.Name)}, {"Spans", jen.Id(s.names.querySpans(q))}}
+	fields := []field{{"Name", jen.Lit(q.Name)}, {"Spans", jen.Id(s.names.Query(q).Spans)}}
 	if !q.Path.Timed {
 		fields = append(fields, field{"AllTimes", jen.True()})
 	}
@@ -126,15 +75,15 @@ func (s *schemaFile) queryVar(q *layout.Query) jen.Code {
 		fields = append(fields, field{"MultiSeries", jen.True()})
 	}
 	if q.ByKeys(s.layout) {
-		fields = append(fields, field{"Keys", jen.Id(s.names.queryKeys(q))})
+		fields = append(fields, field{"Keys", jen.Id(s.names.Query(q).Keys)})
 	}
 	if filtered := q.Filtered(); len(filtered) > 0 {
 		e, given := jen.Id("e"), jen.Id("given")
-		fields = append(fields, field{"Match", jen.Func().Params(jen.List(e, given).Op("*").Id(s.names.event())).Bool().Block(
+		fields = append(fields, field{"Match", jen.Func().Params(jen.List(e, given).Op("*").Id(s.names.Event)).Bool().Block(
 			jen.Return(s.sameSeries(filtered)))})
 	}
-	return doc(fmt.Sprintf("%s is how %s finds its rows in %s.", s.names.query(q), q.Name, q.Table.ID)).Line().
-		Var().Id(s.names.query(q)).Op("=").Add(s.store("Query")).Types(jen.Id(s.names.event())).Add(lines(fields...))
+	return doc(fmt.Sprintf("%s is how %s finds its rows in %s.", s.names.Query(q).Var, q.Name, q.Table.ID)).Line().
+		Var().Id(s.names.Query(q).Var).Op("=").Add(s.store("Query")).Types(jen.Id(s.names.Event)).Add(lines(fields...))
 }
 
 // queryKeys declares the function that returns a pattern for the keys of a query
@@ -143,8 +92,8 @@ func (s *schemaFile) queryKeys(q *layout.Query) jen.Code {
 	if !q.ByKeys(s.layout) {
 		return nil
 	}
-	return doc(fmt.Sprintf("%s returns a pattern for the keys of the rows of %s.", s.names.queryKeys(q), q.Name)).Line().
-		Func().Id(s.names.queryKeys(q)).Params(jen.Id("e").Op("*").Id(s.names.event())).Params(jen.Op("*").Add(s.codec("KeyPattern")), jen.Error()).BlockFunc(func(g *jen.Group) {
+	return doc(fmt.Sprintf("%s returns a pattern for the keys of the rows of %s.", s.names.Query(q).Keys, q.Name)).Line().
+		Func().Id(s.names.Query(q).Keys).Params(jen.Id("e").Op("*").Id(s.names.Event)).Params(jen.Op("*").Add(s.codec("KeyPattern")), jen.Error()).BlockFunc(func(g *jen.Group) {
 		g.Id("p").Op(":=").Add(s.codec("NewKeyPattern")).Call(jen.Lit(q.Table.Delimiter))
 		for _, segment := range q.Table.Segments {
 			g.Add(s.keySegment(q, segment))
@@ -177,7 +126,7 @@ func (s *schemaFile) sameSeries(series []int) *jen.Statement {
 	out := jen.Null()
 	for n, i := range series {
 		f := &s.layout.Series[i]
-		e, given := jen.Id("e").Dot(s.names.field(f)), jen.Id("given").Dot(s.names.field(f))
+		e, given := jen.Id("e").Dot(s.names.Field(f).Name), jen.Id("given").Dot(s.names.Field(f).Name)
 		if n > 0 {
 			out.Op("&&")
 		}
@@ -206,8 +155,8 @@ func (s *schemaFile) querySpans(q *layout.Query) jen.Code {
 			}
 		})
 	}
-	f := doc(fmt.Sprintf("%s returns where the rows of %s are.", s.names.querySpans(q), q.Name)).Line().
-		Func().Id(s.names.querySpans(q)).Params(jen.Id("e").Op("*").Id(s.names.event())).
+	f := doc(fmt.Sprintf("%s returns where the rows of %s are.", s.names.Query(q).Spans, q.Name)).Line().
+		Func().Id(s.names.Query(q).Spans).Params(jen.Id("e").Op("*").Id(s.names.Event)).
 		Params(jen.Index().Add(s.codec("Span")), jen.Error())
 	if each == "" {
 		return f.BlockFunc(func(g *jen.Group) {
@@ -253,23 +202,4 @@ func (s *schemaFile) writeKnown(g *jen.Group, to string, q *layout.Query, segmen
 		c.salt = jen.Id("salt")
 	}
 	s.writeSegments(g, q.Table, segments, c)
-}
-
-// queriedTables lists the tables that queries are answered from.
-func (s *schemaFile) queriedTables() []*layout.Table {
-	var out []*layout.Table
-	for _, t := range s.layout.Tables {
-		if slices.ContainsFunc(s.layout.Queries, func(q layout.Query) bool { return q.Table == t }) {
-			out = append(out, t)
-		}
-	}
-	return out
-}
-
-// readerOf is the field of the reader that reads a table.
-func (s *schemaFile) readerOf(t *layout.Table) string {
-	if t == s.layout.Read {
-		return "reader"
-	}
-	return s.names.tableReader(t)
 }

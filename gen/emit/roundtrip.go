@@ -8,6 +8,7 @@ import (
 	"github.com/dave/jennifer/jen"
 
 	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/names"
 	"github.com/btgen-dev/btgen/gen/sample"
 	"github.com/btgen-dev/btgen/gen/schema"
 )
@@ -20,10 +21,10 @@ type roundTrip struct {
 
 // roundTripFile renders the file with the test. It is in a package of its own, as
 // a user of the code is.
-func roundTripFile(l *layout.Layout, paths paths) ([]byte, error) {
+func roundTripFile(l *layout.Layout, n *names.Schema, paths paths) ([]byte, error) {
 	s := &schemaFile{
 		source: newSource(paths.pkg(l.Package)+"_test", l.Package+"_test", recordOf(l), paths),
-		names:  names{l.Name},
+		names:  n,
 		layout: l,
 	}
 	s.importPackage(l.Package, "at", "bt", "c", "ctx", "end", "events", "i", "n", "now", "opts", "other", "r", "series", "t", "times", "unstamped", "w", "written")
@@ -40,8 +41,8 @@ func roundTripFile(l *layout.Layout, paths paths) ([]byte, error) {
 
 // untested declares a test that says why there is none.
 func (s *schemaFile) untested() jen.Code {
-	return doc(s.names.test() + " would write events and read them again.").Line().
-		Func().Id(s.names.test()).Params(testParam()).Block(
+	return doc(s.names.Test + " would write events and read them again.").Line().
+		Func().Id(s.names.Test).Params(testParam()).Block(
 		jen.Id("t").Dot("Skip").Call(jen.Lit("btgen knows no events that all tables of the schema can hold and keep")),
 	)
 }
@@ -51,20 +52,20 @@ func testParam() *jen.Statement { return jen.Id("t").Op("*").Qual("testing", "T"
 
 // example declares the function that makes the events.
 func (r *roundTrip) example() jen.Code {
-	fields := []field{{r.names.series(), jen.Id("series")}, {"Time", jen.Id("at")}}
+	fields := []field{{r.names.Series, jen.Id("series")}, {"Time", jen.Id("at")}}
 	if r.Sequence {
 		fields = append(fields, field{"Sequence", jen.Uint32().Call(jen.Id("n"))})
 	}
 	if len(r.layout.Classes) > 0 {
-		fields = append(fields, field{"Class", r.pick(r.layout.Classes, r.names.classValue)})
+		fields = append(fields, field{"Class", r.pick(r.layout.Classes, r.names.ClassValue)})
 	}
 	for i := range r.layout.Fields {
 		f := &r.layout.Fields[i]
-		fields = append(fields, field{r.names.field(f), r.exampleOf(f, r.Always[i])})
+		fields = append(fields, field{r.names.Field(f).Name, r.exampleOf(f, r.Always[i])})
 	}
-	return doc(fmt.Sprintf("%s returns the n-th event of the test.", r.names.example())).Line().
-		Func().Id(r.names.example()).Params(jen.Id("series").Add(r.own(r.names.series())), jen.Id("at").Qual("time", "Time"), jen.Id("n").Int()).
-		Add(r.own(r.names.event())).Block(jen.Return(r.own(r.names.event()).Add(lines(fields...))))
+	return doc(fmt.Sprintf("%s returns the n-th event of the test.", r.names.Example)).Line().
+		Func().Id(r.names.Example).Params(jen.Id("series").Add(r.own(r.names.Series)), jen.Id("at").Qual("time", "Time"), jen.Id("n").Int()).
+		Add(r.own(r.names.Event)).Block(jen.Return(r.own(r.names.Event).Add(lines(fields...))))
 }
 
 // pick is the n-th of some values.
@@ -85,7 +86,7 @@ func (r *roundTrip) exampleOf(f *layout.Field, always bool) *jen.Statement {
 		for _, v := range f.Enum {
 			values = append(values, v.Name)
 		}
-		value = r.pick(values, func(v string) string { return r.names.enumValue(f, v) })
+		value = r.pick(values, func(v string) string { return r.names.Field(f).Value(v) })
 	}
 	switch {
 	case !f.Optional || always && isSlice(f):
@@ -100,8 +101,8 @@ func (r *roundTrip) exampleOf(f *layout.Field, always bool) *jen.Statement {
 
 // test declares the test.
 func (r *roundTrip) test() jen.Code {
-	return doc(fmt.Sprintf("%s writes events to an in-memory Bigtable, and again, and reads them in every way.", r.names.test())).Line().
-		Func().Id(r.names.test()).Params(testParam()).BlockFunc(func(g *jen.Group) {
+	return doc(fmt.Sprintf("%s writes events to an in-memory Bigtable, and again, and reads them in every way.", r.names.Test)).Line().
+		Func().Id(r.names.Test).Params(testParam()).BlockFunc(func(g *jen.Group) {
 		r.seriesVar(g)
 		r.timeVars(g)
 		r.eventVars(g)
@@ -114,8 +115,8 @@ func (r *roundTrip) test() jen.Code {
 		client := func(name string) *jen.Statement {
 			return r.own(name).Call(jen.Id("bt").Dot("Client"), jen.Id("opts"))
 		}
-		g.Id("w").Op(":=").Add(client(r.names.newWriter()))
-		g.Id("r").Op(":=").Add(client(r.names.newReader()))
+		g.Id("w").Op(":=").Add(client(r.names.NewWriter))
+		g.Id("r").Op(":=").Add(client(r.names.NewReader))
 		g.Comment("// Writing the events again changes nothing.")
 		g.For(jen.Range().Lit(2)).BlockFunc(func(g *jen.Group) {
 			g.If(jen.Err().Op(":=").Id("w").Dot("WriteAll").Call(jen.Id("ctx"), jen.Id(r.written())), jen.Err().Op("!=").Nil()).Block(
@@ -133,9 +134,9 @@ func (r *roundTrip) seriesVar(g *jen.Group) {
 	var fields []field
 	for i := range r.layout.Series {
 		f := &r.layout.Series[i]
-		fields = append(fields, field{r.names.field(f), r.literal(f, r.Series[0].Values[i])})
+		fields = append(fields, field{r.names.Field(f).Name, r.literal(f, r.Series[0].Values[i])})
 	}
-	first := jen.Index().Add(r.own(r.names.series())).Values(inline(fields...))
+	first := jen.Index().Add(r.own(r.names.Series)).Values(inline(fields...))
 	if len(r.Series) == 1 {
 		g.Id("series").Op(":=").Add(first)
 		return
@@ -144,7 +145,7 @@ func (r *roundTrip) seriesVar(g *jen.Group) {
 	g.Id("series").Op(":=").Qual("slices", "Repeat").Call(first, jen.Lit(len(r.Series)))
 	for n, s := range r.Series[1:] {
 		f := &r.layout.Series[s.Differs]
-		g.Id("series").Index(jen.Lit(n + 1)).Dot(r.names.field(f)).Op("=").Add(r.literal(f, s.Values[s.Differs]))
+		g.Id("series").Index(jen.Lit(n + 1)).Dot(r.names.Field(f).Name).Op("=").Add(r.literal(f, s.Values[s.Differs]))
 	}
 }
 
@@ -165,10 +166,10 @@ func (r *roundTrip) timeVars(g *jen.Group) {
 // eventVars declares the events.
 func (r *roundTrip) eventVars(g *jen.Group) {
 	add := func(series, at *jen.Statement, n *jen.Statement) jen.Code {
-		return jen.Id("events").Op("=").Append(jen.Id("events"), jen.Id(r.names.example()).Call(series, at, n))
+		return jen.Id("events").Op("=").Append(jen.Id("events"), jen.Id(r.names.Example).Call(series, at, n))
 	}
 	time := func(i int) *jen.Statement { return jen.Id("times").Index(jen.Lit(i)) }
-	g.Var().Id("events").Index().Add(r.own(r.names.event()))
+	g.Var().Id("events").Index().Add(r.own(r.names.Event))
 	g.For(jen.List(jen.Id("n"), jen.Id("at")).Op(":=").Range().Id("times")).Block(
 		add(jen.Id("series").Index(jen.Lit(0)), jen.Id("at"), jen.Id("n")))
 	if len(r.Series) > 1 {
@@ -272,8 +273,8 @@ func (r *roundTrip) reads(g *jen.Group) {
 // columns is what a method reads as columns.
 func (r *roundTrip) columns(method string, from, to jen.Code, args ...jen.Code) *jen.Statement {
 	call := slices.Concat([]jen.Code{jen.Id("ctx")}, args, []jen.Code{from, to, jen.Id("c")})
-	return r.storetest("Columns").Types(r.own(r.names.event())).Call(
-		jen.Func().Params(jen.Id("c").Op("*").Add(r.own(r.names.columns()))).Error().Block(
+	return r.storetest("Columns").Types(r.own(r.names.Event)).Call(
+		jen.Func().Params(jen.Id("c").Op("*").Add(r.own(r.names.Columns))).Error().Block(
 			jen.Return(jen.Id("r").Dot(method).Call(call...))))
 }
 
@@ -282,7 +283,7 @@ func (r *roundTrip) columns(method string, from, to jen.Code, args ...jen.Code) 
 func (r *roundTrip) query(g *jen.Group, q *layout.Query) {
 	var args []jen.Code
 	for _, i := range q.By {
-		args = append(args, jen.Id("series").Index(jen.Lit(0)).Dot(r.names.field(&r.layout.Series[i])))
+		args = append(args, jen.Id("series").Index(jen.Lit(0)).Dot(r.names.Field(&r.layout.Series[i]).Name))
 	}
 	how := "SameInAnyOrder"
 	if len(q.By) == len(r.layout.Series) {
@@ -296,6 +297,6 @@ func (r *roundTrip) query(g *jen.Group, q *layout.Query) {
 	}
 	time := func(i int) *jen.Statement { return jen.Id("times").Index(jen.Lit(i)) }
 	call := slices.Concat([]jen.Code{jen.Id("ctx")}, args, []jen.Code{time(0), jen.Id("end")})
-	r.same(g, how, q.Name, jen.Id("r").Dot(q.Name).Call(call...), want...)
-	r.same(g, "Same", q.Name+"Columns of a range", r.columns(q.Name+"Columns", time(1), time(2), args...), jen.Id(r.wanted(q)).Index(jen.Lit(1)))
+	r.same(g, how, q.Name, jen.Id("r").Dot(r.names.Query(q).Method).Call(call...), want...)
+	r.same(g, "Same", q.Name+"Columns of a range", r.columns(r.names.Query(q).ColumnsMethod, time(1), time(2), args...), jen.Id(r.wanted(q)).Index(jen.Lit(1)))
 }

@@ -2,27 +2,27 @@ package emit
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/dave/jennifer/jen"
 
 	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/names"
 	"github.com/btgen-dev/btgen/gen/schema"
 )
 
 // schemaFile renders the Go file of one schema.
 type schemaFile struct {
 	*source
-	names  names
+	names  *names.Schema
 	layout *layout.Layout
 }
 
 // newSchemaFile returns the empty file of a schema.
-func newSchemaFile(l *layout.Layout, paths paths) *schemaFile {
+func newSchemaFile(l *layout.Layout, n *names.Schema, paths paths) *schemaFile {
 	return &schemaFile{
 		source: newSource(paths.pkg(l.Package), l.Package, recordOf(l), paths),
-		names:  names{l.Name},
+		names:  n,
 		layout: l,
 	}
 }
@@ -32,17 +32,10 @@ func (s *schemaFile) own(name string) *jen.Statement {
 	return jen.Qual(s.paths.pkg(s.layout.Package), name)
 }
 
-// uses reports whether any table has events serialized in the format.
-func (s *schemaFile) uses(format layout.Format) bool { return usesFormat(s.layout, format) }
-
-func usesFormat(l *layout.Layout, format layout.Format) bool {
-	return slices.ContainsFunc(l.Tables, func(t *layout.Table) bool { return t.Blob == format })
-}
-
 // declare adds all declarations, in the order of the output.
 func (s *schemaFile) declare() {
 	s.add(s.seriesType(), s.eventType())
-	for _, f := range s.enums() {
+	for _, f := range s.layout.Enums() {
 		s.add(s.enumType(f), s.enumNames(f), s.enumString(f), s.enumMarshal(f), s.enumUnmarshal(f))
 	}
 	s.add(s.classType(), s.classNames(), s.classString())
@@ -67,10 +60,10 @@ func (s *schemaFile) declare() {
 	}
 	s.add(s.check())
 	s.add(s.seriesFuncs()...)
-	if s.uses(layout.Protobuf) {
+	if s.layout.Stores(layout.Protobuf) {
 		s.add(s.appendProto(), s.parseProto())
 	}
-	if s.uses(layout.JSONText) {
+	if s.layout.Stores(layout.JSONText) {
 		s.add(s.jsonStruct(), s.appendJSON(), s.parseJSON())
 	}
 }
@@ -83,19 +76,6 @@ func (s *schemaFile) add(decls ...jen.Code) {
 			s.Line()
 		}
 	}
-}
-
-// enums lists the series values and fields that are enums.
-func (s *schemaFile) enums() []*layout.Field {
-	var out []*layout.Field
-	for _, fields := range [][]layout.Field{s.layout.Series, s.layout.Fields} {
-		for i := range fields {
-			if fields[i].Type == schema.Enum {
-				out = append(out, &fields[i])
-			}
-		}
-	}
-	return out
 }
 
 // tableList names the tables for a comment.
@@ -114,11 +94,11 @@ func (s *schemaFile) tableList() string {
 //
 //	type BalloonSeries struct { Location string; … }
 func (s *schemaFile) seriesType() jen.Code {
-	return doc(fmt.Sprintf("%s tells one series of %s events from another.", s.names.series(), s.layout.Name)).Line().
-		Type().Id(s.names.series()).StructFunc(func(g *jen.Group) {
+	return doc(fmt.Sprintf("%s tells one series of %s events from another.", s.names.Series, s.layout.Name)).Line().
+		Type().Id(s.names.Series).StructFunc(func(g *jen.Group) {
 		for i := range s.layout.Series {
 			f := &s.layout.Series[i]
-			g.Id(s.names.field(f)).Add(s.goType(f)).Add(fieldComment(f))
+			g.Id(s.names.Field(f).Name).Add(s.goType(f)).Add(fieldComment(f))
 		}
 	})
 }
@@ -160,20 +140,20 @@ func showDefault(f *layout.Field) string {
 //
 //	type BalloonEvent struct { BalloonSeries; Time time.Time; Pressure int64; … }
 func (s *schemaFile) eventType() jen.Code {
-	text := s.names.event() + " is one event."
+	text := s.names.Event + " is one event."
 	if s.layout.Doc != "" {
-		text = s.names.event() + " is one event: " + sentence(s.layout.Doc)
+		text = s.names.Event + " is one event: " + sentence(s.layout.Doc)
 	}
-	return doc(text).Line().Type().Id(s.names.event()).StructFunc(func(g *jen.Group) {
-		g.Id(s.names.series())
+	return doc(text).Line().Type().Id(s.names.Event).StructFunc(func(g *jen.Group) {
+		g.Id(s.names.Series)
 		g.Id("Time").Qual("time", "Time").Comment(fmt.Sprintf("// truncated to %s by the writer; UTC when read", schema.FormatDuration(s.layout.Precision)))
 		if s.layout.Sequence {
 			g.Id("Sequence").Uint32().Comment("// tells events of one time apart")
 		}
-		s.choiceFields(g)
+		s.declareTTLFields(g)
 		for i := range s.layout.Fields {
 			f := &s.layout.Fields[i]
-			g.Id(s.names.field(f)).Add(s.fieldType(f)).Add(fieldComment(f))
+			g.Id(s.names.Field(f).Name).Add(s.fieldType(f)).Add(fieldComment(f))
 		}
 	})
 }
@@ -183,17 +163,17 @@ func (s *schemaFile) eventType() jen.Code {
 //	type DailyWeather int64
 //	const ( DailyWeatherDrizzle DailyWeather = 1; … )
 func (s *schemaFile) enumType(f *layout.Field) jen.Code {
-	name := s.names.enum(f)
+	name := s.names.Field(f).Enum
 	zero := "none, and refused by the writer"
 	if value, has := f.Enum.Name(0); has {
-		zero = s.names.enumValue(f, value) + ", also where nothing was set"
+		zero = s.names.Field(f).Value(value) + ", also where nothing was set"
 	}
 	return doc(fmt.Sprintf("%[1]s is a value of %[2]s. The zero %[1]s is %[3]s.", name, f.Name, zero)).Line().
 		Type().Id(name).Int64().Line().Line().
 		Add(doc(fmt.Sprintf("The values of %s. Their numbers are stored.", name))).Line().
 		Const().DefsFunc(func(g *jen.Group) {
 		for _, v := range f.Enum {
-			g.Id(s.names.enumValue(f, v.Name)).Id(name).Op("=").Lit(int(v.Number))
+			g.Id(s.names.Field(f).Value(v.Name)).Id(name).Op("=").Lit(int(v.Number))
 		}
 	})
 }
@@ -202,8 +182,8 @@ func (s *schemaFile) enumType(f *layout.Field) jen.Code {
 //
 //	var dailyWeatherNames = codec.Enum{{Number: 1, Name: "drizzle"}, …}
 func (s *schemaFile) enumNames(f *layout.Field) jen.Code {
-	return doc(fmt.Sprintf("%s is how the values of %s are called in the table.", s.names.enumNames(f), s.names.enum(f))).Line().
-		Var().Id(s.names.enumNames(f)).Op("=").Add(s.codec("Enum")).CustomFunc(jen.Options{Open: "{", Close: "}", Separator: ",", Multi: true}, func(g *jen.Group) {
+	return doc(fmt.Sprintf("%s is how the values of %s are called in the table.", s.names.Field(f).EnumNames, s.names.Field(f).Enum)).Line().
+		Var().Id(s.names.Field(f).EnumNames).Op("=").Add(s.codec("Enum")).CustomFunc(jen.Options{Open: "{", Close: "}", Separator: ",", Multi: true}, func(g *jen.Group) {
 		for _, v := range f.Enum {
 			g.Add(inline(field{"Number", jen.Lit(int(v.Number))}, field{"Name", jen.Lit(v.Name)}))
 		}
@@ -213,25 +193,25 @@ func (s *schemaFile) enumNames(f *layout.Field) jen.Code {
 // enumString declares the String method of an enum.
 func (s *schemaFile) enumString(f *layout.Field) jen.Code {
 	return doc("String returns the name of the value, or its number if it has none.").Line().
-		Func().Params(jen.Id("v").Id(s.names.enum(f))).Id("String").Params().String().Block(
-		jen.Return(s.codec("EnumString").Call(jen.Id(s.names.enumNames(f)), jen.Int64().Call(jen.Id("v")))),
+		Func().Params(jen.Id("v").Id(s.names.Field(f).Enum)).Id("String").Params().String().Block(
+		jen.Return(s.codec("EnumString").Call(jen.Id(s.names.Field(f).EnumNames), jen.Int64().Call(jen.Id("v")))),
 	)
 }
 
 // enumMarshal declares the MarshalText method of an enum.
 func (s *schemaFile) enumMarshal(f *layout.Field) jen.Code {
 	return doc("MarshalText returns the name of the value, for JSON and flags; an error if it has none.").Line().
-		Func().Params(jen.Id("v").Id(s.names.enum(f))).Id("MarshalText").Params().Params(jen.Index().Byte(), jen.Error()).Block(
-		jen.Return(s.codec("MarshalEnum").Call(jen.Id(s.names.enumNames(f)), jen.Int64().Call(jen.Id("v")))),
+		Func().Params(jen.Id("v").Id(s.names.Field(f).Enum)).Id("MarshalText").Params().Params(jen.Index().Byte(), jen.Error()).Block(
+		jen.Return(s.codec("MarshalEnum").Call(jen.Id(s.names.Field(f).EnumNames), jen.Int64().Call(jen.Id("v")))),
 	)
 }
 
 // enumUnmarshal declares the UnmarshalText method of an enum.
 func (s *schemaFile) enumUnmarshal(f *layout.Field) jen.Code {
 	return doc("UnmarshalText sets the value to the one with the name.").Line().
-		Func().Params(jen.Id("v").Op("*").Id(s.names.enum(f))).Id("UnmarshalText").Params(jen.Id("text").Index().Byte()).Error().Block(
-		jen.List(jen.Id("n"), jen.Err()).Op(":=").Add(s.codec("TextEnum")).Call(jen.Id("text"), jen.Id(s.names.enumNames(f))),
-		jen.If(jen.Err().Op("==").Nil()).Block(jen.Op("*").Id("v").Op("=").Id(s.names.enum(f)).Call(jen.Id("n"))),
+		Func().Params(jen.Id("v").Op("*").Id(s.names.Field(f).Enum)).Id("UnmarshalText").Params(jen.Id("text").Index().Byte()).Error().Block(
+		jen.List(jen.Id("n"), jen.Err()).Op(":=").Add(s.codec("TextEnum")).Call(jen.Id("text"), jen.Id(s.names.Field(f).EnumNames)),
+		jen.If(jen.Err().Op("==").Nil()).Block(jen.Op("*").Id("v").Op("=").Id(s.names.Field(f).Enum).Call(jen.Id("n"))),
 		jen.Return(jen.Err()),
 	)
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/dave/jennifer/jen"
 
 	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/names"
 	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
@@ -16,8 +17,8 @@ import (
 //	var balloonCellsBucket = codec.Bucket{Every: 7 * 24 * time.Hour, …}
 func (s *schemaFile) timeVar(t *layout.Table) jen.Code {
 	if !t.Pattern.Bucketed() {
-		return doc(fmt.Sprintf("%s is how an event's time stands in the row keys of %s.", s.names.timeKey(t), t.ID)).Line().
-			Var().Id(s.names.timeKey(t)).Op("=").Add(s.codec("TimeFormat")).Add(s.timeFormat(t.TimeKey))
+		return doc(fmt.Sprintf("%s is how an event's time stands in the row keys of %s.", s.names.Table(t).Time, t.ID)).Line().
+			Var().Id(s.names.Table(t).Time).Op("=").Add(s.codec("TimeFormat")).Add(s.timeFormat(t.TimeKey))
 	}
 	b := t.Bucket
 	fields := []field{{"Every", duration(b.Every)}}
@@ -28,8 +29,8 @@ func (s *schemaFile) timeVar(t *layout.Table) jen.Code {
 		fields = append(fields, field{"Origin", date(b.Origin)})
 	}
 	fields = append(fields, field{"Label", s.codec("Label").Add(s.label(b.Label))})
-	return doc(fmt.Sprintf("%s is the buckets of %s.", s.names.bucket(t), t.ID)).Line().
-		Var().Id(s.names.bucket(t)).Op("=").Add(s.codec("Bucket")).Add(lines(fields...))
+	return doc(fmt.Sprintf("%s is the buckets of %s.", s.names.Table(t).Bucket, t.ID)).Line().
+		Var().Id(s.names.Table(t).Bucket).Op("=").Add(s.codec("Bucket")).Add(lines(fields...))
 }
 
 // timeFormat renders the fields of a codec.TimeFormat.
@@ -162,10 +163,10 @@ func (s *schemaFile) keySchema(t *layout.Table) *jen.Statement {
 //
 //	var balloonCellsLayout = store.NewLayout(balloonCellsColumns, store.Keys[BalloonEvent]{…}, store.Layout[BalloonEvent]{…})
 func (s *schemaFile) layoutVar(t *layout.Table) jen.Code {
-	event := func() *jen.Statement { return jen.Id(s.names.event()) }
-	return doc(fmt.Sprintf("%s is the layout of table %s.", s.names.layout(t), t.ID)).Line().
-		Var().Id(s.names.layout(t)).Op("=").Add(s.store("NewLayout")).Call(
-		jen.Id(s.names.columnsVar(t)),
+	event := func() *jen.Statement { return jen.Id(s.names.Event) }
+	return doc(fmt.Sprintf("%s is the layout of table %s.", s.names.Table(t).Layout, t.ID)).Line().
+		Var().Id(s.names.Table(t).Layout).Op("=").Add(s.store("NewLayout")).Call(
+		jen.Id(s.names.Table(t).Columns),
 		s.store("Keys").Types(event()).Add(lines(s.keys(t)...)),
 		s.store("Layout").Types(event()).Add(lines(s.layoutFields(t)...)),
 	)
@@ -173,11 +174,11 @@ func (s *schemaFile) layoutVar(t *layout.Table) jen.Code {
 
 // layoutFields are what the layout of a table has besides its columns and its keys.
 func (s *schemaFile) layoutFields(t *layout.Table) []field {
-	fields := []field{{"Table", s.tableLit(t)}, {"Pattern", s.codec(goName(t.Pattern.String()))}}
+	fields := []field{{"Table", s.tableLit(t)}, {"Pattern", s.codec(names.Exported(t.Pattern.String()))}}
 	if t.Pattern.Bucketed() {
-		fields = append(fields, field{"Bucket", jen.Id(s.names.bucket(t))})
+		fields = append(fields, field{"Bucket", jen.Id(s.names.Table(t).Bucket)})
 	} else {
-		fields = append(fields, field{"TimeKey", jen.Id(s.names.timeKey(t))})
+		fields = append(fields, field{"TimeKey", jen.Id(s.names.Table(t).Time)})
 		if ties := t.Ties(s.layout); ties > 0 {
 			fields = append(fields, field{"Ties", jen.Lit(ties)})
 		}
@@ -187,15 +188,15 @@ func (s *schemaFile) layoutFields(t *layout.Table) []field {
 		fields = append(fields, field{"MaxCells", jen.Lit(int(t.MaxCells))})
 	}
 	if t.HasSequence() {
-		fields = append(fields, field{"Sequence", jen.Func().Params(jen.Id("e").Op("*").Id(s.names.event())).Op("*").Uint32().Block(
+		fields = append(fields, field{"Sequence", jen.Func().Params(jen.Id("e").Op("*").Id(s.names.Event)).Op("*").Uint32().Block(
 			jen.Return(jen.Op("&").Id("e").Dot("Sequence")))})
 	}
-	return append(fields, field{"Check", jen.Id(s.names.check())})
+	return append(fields, field{"Check", jen.Id(s.names.Check)})
 }
 
 // keys are how the keys of a table are made from events, and taken apart.
 func (s *schemaFile) keys(t *layout.Table) []field {
-	event := func() *jen.Statement { return jen.Id("e").Op("*").Id(s.names.event()) }
+	event := func() *jen.Statement { return jen.Id("e").Op("*").Id(s.names.Event) }
 	metric, more := jen.Id("_"), []field(nil)
 	if t.Metrics() {
 		metric, more = jen.Id("metric"), []field{{"Metric", jen.Id("metric")}}
@@ -219,7 +220,7 @@ func (s *schemaFile) keys(t *layout.Table) []field {
 	if !path.Whole {
 		fields = append(fields, field{"Open", jen.True()})
 	}
-	if t.Pattern.Bucketed() && !sharesRows(t) {
+	if t.Pattern.Bucketed() && !t.SharesRows() {
 		fields = append(fields, field{"PerEvent", jen.True()})
 	}
 	return fields
@@ -231,16 +232,16 @@ func (s *schemaFile) keyFunc(t *layout.Table) *jen.Statement {
 	if t.Pattern.Bucketed() {
 		at = "Bucket"
 	}
-	return jen.Func().Params(jen.Id("row").String(), jen.Id("e").Op("*").Id(s.names.event())).Params(jen.Qual("time", "Time"), jen.Error()).
+	return jen.Func().Params(jen.Id("row").String(), jen.Id("e").Op("*").Id(s.names.Event)).Params(jen.Qual("time", "Time"), jen.Error()).
 		BlockFunc(func(g *jen.Group) {
-			g.List(jen.Id("k"), jen.Err()).Op(":=").Id(s.names.parseKey(t)).Call(jen.Id("row"))
+			g.List(jen.Id("k"), jen.Err()).Op(":=").Id(s.names.Table(t).ParseKey).Call(jen.Id("row"))
 			for _, segment := range t.Segments {
 				switch segment.Kind {
 				case layout.SeriesSegment:
 					f := &s.layout.Series[segment.Series]
-					e, k := jen.Id("e").Dot(s.names.field(f)), jen.Id("k").Dot(s.names.field(f))
+					e, k := jen.Id("e").Dot(s.names.Field(f).Name), jen.Id("k").Dot(s.names.Field(f).Name)
 					if f.Type == schema.String { // the next row has the same one as a rule
-						k = s.codec("Keep").Call(jen.Id("e").Dot(s.names.field(f)), k)
+						k = s.codec("Keep").Call(jen.Id("e").Dot(s.names.Field(f).Name), k)
 					}
 					g.Add(e).Op("=").Add(k)
 				case layout.SequenceSegment:
@@ -249,11 +250,6 @@ func (s *schemaFile) keyFunc(t *layout.Table) *jen.Statement {
 			}
 			g.Return(jen.Id("k").Dot(at), jen.Err())
 		})
-}
-
-// sharesRows reports whether the events of a series and a bucket are in the same rows.
-func sharesRows(t *layout.Table) bool {
-	return t.Pattern.Bucketed() && !slices.ContainsFunc(t.Segments, func(g layout.Segment) bool { return g.Kind == layout.SequenceSegment })
 }
 
 // equal is the condition that a series value is the same in a and b.
@@ -271,10 +267,10 @@ func (s *schemaFile) equal(f *layout.Field) *jen.Statement {
 // parser is the function that takes a serialized event apart; empty if the
 // table has none.
 func (s *schemaFile) parser(t *layout.Table) string {
-	return map[layout.Format]string{layout.Protobuf: s.names.parseProto(), layout.JSONText: s.names.parseJSON()}[t.Blob]
+	return map[layout.Format]string{layout.Protobuf: s.names.ParseProto, layout.JSONText: s.names.ParseJSON}[t.Blob]
 }
 
 // setDefault puts the default of a field into e.
 func (s *schemaFile) setDefault(f *layout.Field) *jen.Statement {
-	return jen.Id("e").Dot(s.names.field(f)).Op("=").Add(s.defaultValue(f))
+	return jen.Id("e").Dot(s.names.Field(f).Name).Op("=").Add(s.defaultValue(f))
 }

@@ -35,7 +35,7 @@ func (s *schemaFile) goType(f *layout.Field) *jen.Statement {
 	case schema.UUID:
 		return jen.Id("UUID")
 	case schema.Enum:
-		return jen.Id(s.names.enum(f))
+		return jen.Id(s.names.Field(f).Enum)
 	case schema.JSON:
 		return jen.Qual("encoding/json", "RawMessage")
 	}
@@ -60,7 +60,7 @@ func (s *schemaFile) fieldType(f *layout.Field) *jen.Statement {
 
 // value is the field of e, as a value of its goType.
 func (s *schemaFile) value(e string, f *layout.Field) *jen.Statement {
-	v := jen.Id(e).Dot(s.names.field(f))
+	v := jen.Id(e).Dot(s.names.Field(f).Name)
 	if f.Optional && !isSlice(f) {
 		return jen.Op("*").Add(v)
 	}
@@ -77,7 +77,7 @@ func (s *schemaFile) encodable(e string, f *layout.Field) *jen.Statement {
 
 // isSet is the condition that an optional field of e is there.
 func (s *schemaFile) isSet(e string, f *layout.Field) *jen.Statement {
-	return jen.Id(e).Dot(s.names.field(f)).Op("!=").Nil()
+	return jen.Id(e).Dot(s.names.Field(f).Name).Op("!=").Nil()
 }
 
 // ifSet guards code by isSet if the field is optional.
@@ -114,7 +114,7 @@ func (s *schemaFile) literal(f *layout.Field, value any) *jen.Statement {
 		case schema.UUID:
 			return s.uuidLiteral(v)
 		case schema.Enum:
-			return s.own(s.names.enumValue(f, v))
+			return s.own(s.names.Field(f).Value(v))
 		case schema.JSON:
 			return jen.Qual("encoding/json", "RawMessage").Call(jen.Lit(v))
 		}

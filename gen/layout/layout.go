@@ -110,6 +110,11 @@ func (t *Table) Finest() time.Duration {
 // Metrics reports whether each field has its own row.
 func (t *Table) Metrics() bool { return t.Pattern == codec.BucketNewColumns }
 
+// SharesRows reports whether the events of a series and a bucket are in the same rows.
+func (t *Table) SharesRows() bool {
+	return t.Pattern.Bucketed() && !hasKind(t.Segments, SequenceSegment)
+}
+
 // RowsPerEvent returns the number of rows of an event with all fields.
 func (t *Table) RowsPerEvent() int {
 	if t.Metrics() {
@@ -194,6 +199,27 @@ func (t *Table) Allows(rule string) bool { return allows(t.Allow, rule) }
 
 func allows(allowed []Allowance, rule string) bool {
 	return slices.ContainsFunc(allowed, func(a Allowance) bool { return a.Rule == rule })
+}
+
+// Stores reports whether a table has events that are serialized in a format.
+func (l *Layout) Stores(format Format) bool {
+	return slices.ContainsFunc(l.Tables, func(t *Table) bool { return t.Blob == format })
+}
+
+// HasMetrics reports whether a table has data as column qualifiers.
+func (l *Layout) HasMetrics() bool { return slices.ContainsFunc(l.Tables, (*Table).Metrics) }
+
+// Enums returns the series values and the fields that are enums.
+func (l *Layout) Enums() []*Field {
+	var out []*Field
+	for _, fields := range [][]Field{l.Series, l.Fields} {
+		for i := range fields {
+			if fields[i].Type == schema.Enum {
+				out = append(out, &fields[i])
+			}
+		}
+	}
+	return out
 }
 
 // HasVariable reports whether events have fields of variable length, whose size must be

@@ -459,3 +459,10 @@ func (l *Layout) allSeries() []int {
 
 // SeriesPath returns how a table answers a read of a single series.
 func (l *Layout) SeriesPath(t *Table) AccessPath { return t.path(l.allSeries()) }
+
+// QueriedTables returns the tables that queries are answered from.
+func (l *Layout) QueriedTables() []*Table {
+	return slices.DeleteFunc(slices.Clone(l.Tables), func(t *Table) bool {
+		return !slices.ContainsFunc(l.Queries, func(q Query) bool { return q.Table == t })
+	})
+}

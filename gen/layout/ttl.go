@@ -377,3 +377,44 @@ func (l *Layout) Default() time.Duration {
 	})
 	return out
 }
+
+// TTLField is a field of the event that is about its time to live.
+type TTLField int
+
+// The fields about the time to live, in the order of the event.
+const (
+	ClassField       TTLField = iota // the TTL class
+	TTLDurationField                 // how long the event lives from its writing
+	ExpiresAtField                   // when the event expires
+	WrittenAtField                   // the true write time
+)
+
+// TTLFields returns the fields of an event that say how long it lives. They are part of the
+// event, so that no writer can forget them.
+func (l *Layout) TTLFields() []TTLField {
+	var out []TTLField
+	for _, f := range []struct {
+		field TTLField
+		is    bool
+	}{
+		{ClassField, len(l.Classes) > 0},
+		{TTLDurationField, l.MayExpire()},
+		{ExpiresAtField, l.MayExpire() || l.MustExpire()},
+		{WrittenAtField, l.KeepsWrittenAt()},
+	} {
+		if f.is {
+			out = append(out, f.field)
+		}
+	}
+	return out
+}
+
+// ClassPos returns where the schema declares the i-th class: in its first table.
+func (l *Layout) ClassPos(i int) diag.Pos {
+	for _, f := range l.Tables[0].Families {
+		if f.Class == i+1 {
+			return f.Pos
+		}
+	}
+	return l.NamePos
+}

@@ -4,10 +4,10 @@ import (
 	"math"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/schema"
+	"github.com/btgen-dev/btgen/gen/words"
 )
 
 // A field without an example gets a likely value, guessed from its name and unit: that
@@ -108,7 +108,7 @@ func (q *quantity) in(unit string) (float64, bool) {
 
 // likelyNumber guesses a number from the name and the unit of a field.
 func likelyNumber(name, unit string) (value float64, q *quantity) {
-	name, unit = snakeCase(name), strings.TrimSpace(unit)
+	name, unit = words.Snake(name), strings.TrimSpace(unit)
 	tail := name[strings.LastIndexByte(name, '_')+1:]
 	for i := range quantities {
 		q := &quantities[i]
@@ -130,23 +130,9 @@ func likelyNumber(name, unit string) (value float64, q *quantity) {
 	return usualNumber.value[""], &usualNumber
 }
 
-// snakeCase converts a name to lowercase words with underscores.
-func snakeCase(name string) string {
-	var b strings.Builder
-	lower := false
-	for _, r := range name {
-		if unicode.IsUpper(r) && lower {
-			b.WriteByte('_')
-		}
-		lower = unicode.IsLower(r) || unicode.IsDigit(r)
-		b.WriteRune(unicode.ToLower(r))
-	}
-	return b.String()
-}
-
 // names reports whether a name contains one of the given words.
-func names(name, words string) bool {
-	for _, word := range strings.Fields(words) {
+func names(name, given string) bool {
+	for _, word := range strings.Fields(given) {
 		if strings.Contains("_"+name+"_", "_"+word+"_") {
 			return true
 		}
@@ -174,7 +160,7 @@ var (
 // likelyText guesses a string from the name of a field.
 func likelyText(name string) string {
 	for _, guess := range likelyTexts {
-		if names(snakeCase(name), guess.names) {
+		if names(words.Snake(name), guess.names) {
 			return guess.value
 		}
 	}
@@ -184,7 +170,7 @@ func likelyText(name string) string {
 // likelyDuration guesses a duration from the name of a field.
 func likelyDuration(name string) time.Duration {
 	for _, guess := range likelyDurations {
-		if names(snakeCase(name), guess.names) {
+		if names(words.Snake(name), guess.names) {
 			return guess.value
 		}
 	}

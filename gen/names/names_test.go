@@ -1,4 +1,4 @@
-package emit
+package names
 
 import (
 	"go/token"
@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/words"
 )
 
 func TestNames(t *testing.T) {
@@ -29,7 +30,7 @@ func TestNames(t *testing.T) {
 		{"___", "", "", ""},
 	}
 	for _, test := range tests {
-		got := []string{goName(test.name), lowerFirst(goName(test.name)), snake(test.name)}
+		got := []string{Exported(test.name), unexported(Exported(test.name)), words.Snake(test.name)}
 		if want := []string{test.goName, test.lower, test.snake}; strings.Join(got, " ") != strings.Join(want, " ") {
 			t.Errorf("%q: got %q, want %q", test.name, got, want)
 		}
@@ -41,26 +42,26 @@ func TestNames(t *testing.T) {
 func TestNamesAreIdentifiers(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		name := rapid.StringMatching(`[A-Za-z][A-Za-z0-9_]{0,20}`).Draw(t, "name")
-		got := goName(name)
+		got := Exported(name)
 		if !token.IsIdentifier(got) || !token.IsExported(got) {
 			t.Errorf("%q is %q, which is no exported name", name, got)
 		}
-		if again := goName(got); again != got {
+		if again := Exported(got); again != got {
 			t.Errorf("%q is %q, and that is %q", name, got, again)
 		}
-		if lower := lowerFirst(got); token.IsExported(lower) {
+		if lower := unexported(got); token.IsExported(lower) {
 			t.Errorf("%q is %q in private", name, lower)
 		}
 	})
 }
 
 func TestTableNames(t *testing.T) {
-	n := names{schema: "Balloon"}
 	for id, want := range map[string]string{
 		"balloon_cells": "BalloonCellsKey", "balloon": "BalloonKey", "cells": "BalloonCellsKey",
 		"my-table.v2": "BalloonMyTableV2Key", "9": "Balloon9Key", "___": "BalloonKey",
 	} {
-		if got := n.key(&layout.Table{ID: id}); got != want {
+		table := &layout.Table{ID: id}
+		if got := Of(&layout.Layout{Name: "Balloon", Tables: []*layout.Table{table}}).Table(table).Key; got != want {
 			t.Errorf("%q: got %s, want %s", id, got, want)
 		}
 	}

@@ -1,0 +1,120 @@
+package names_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/tools/txtar"
+
+	"github.com/btgen-dev/btgen/gen"
+	"github.com/btgen-dev/btgen/gen/emit"
+	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/names"
+)
+
+// Every name that generated code declares in its package, and every method of a reader, is
+// registered: otherwise, nothing would find that it collides.
+func TestEveryEmittedNameIsRegistered(t *testing.T) {
+	cases, err := filepath.Glob("../../golden/code/*.txtar")
+	if err != nil || len(cases) == 0 {
+		t.Fatalf("%d cases, error %v", len(cases), err)
+	}
+	declared := 0
+	for _, name := range cases {
+		archive, err := txtar.ParseFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var inputs []gen.Input
+		for _, f := range archive.Files {
+			if strings.HasPrefix(f.Name, "schemas/") {
+				inputs = append(inputs, gen.Input{Name: f.Name, Text: f.Data})
+			}
+		}
+		declared += checkEmitted(t, filepath.Base(name), inputs)
+	}
+	if declared < 1000 {
+		t.Errorf("%d declarations: the test does not see the code", declared)
+	}
+}
+
+// checkEmitted generates code and checks its declarations. It returns how many these are.
+func checkEmitted(t *testing.T, what string, inputs []gen.Input) (declared int) {
+	r, err := gen.Generate(inputs, emit.Target{ImportPath: "example.com/app"})
+	if err != nil || r.Diagnostics.HasErrors() {
+		t.Fatalf("%s: %v, error %v", what, r.Diagnostics, err)
+	}
+	packages := map[string][]*layout.Layout{}
+	for _, l := range r.Layouts {
+		packages[l.Package] = append(packages[l.Package], l)
+	}
+	for _, f := range r.Files {
+		layouts, known := packages[path.Dir(f.Path)]
+		if !known || !strings.HasSuffix(f.Path, ".go") || strings.HasSuffix(f.Path, "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), f.Path, f.Content, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pkg, readers := names.Declared(layouts)
+		for _, name := range declarations(file) {
+			declared++
+			if name != "_" && !pkg[name] {
+				t.Errorf("%s: %s declares %s, which is not registered", what, f.Path, name)
+			}
+		}
+		for _, name := range readerMethods(file) {
+			declared++
+			if !readers[name] {
+				t.Errorf("%s: %s has a reader with the method %s, which is not registered", what, f.Path, name)
+			}
+		}
+	}
+	return declared
+}
+
+// declarations returns the names that a file declares in its package.
+func declarations(file *ast.File) (out []string) {
+	for _, d := range file.Decls {
+		switch d := d.(type) {
+		case *ast.FuncDecl:
+			if d.Recv == nil {
+				out = append(out, d.Name.Name)
+			}
+		case *ast.GenDecl:
+			for _, spec := range d.Specs {
+				switch spec := spec.(type) {
+				case *ast.TypeSpec:
+					out = append(out, spec.Name.Name)
+				case *ast.ValueSpec:
+					for _, name := range spec.Names {
+						out = append(out, name.Name)
+					}
+				}
+			}
+		}
+	}
+	return out
+}
+
+// readerMethods returns the methods that a file declares for readers.
+func readerMethods(file *ast.File) (out []string) {
+	for _, d := range file.Decls {
+		f, ok := d.(*ast.FuncDecl)
+		if !ok || f.Recv == nil {
+			continue
+		}
+		if star, ok := f.Recv.List[0].Type.(*ast.StarExpr); ok {
+			if of, ok := star.X.(*ast.Ident); ok && strings.HasSuffix(of.Name, "Reader") {
+				out = append(out, f.Name.Name)
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,24 @@
+package names
+
+import "github.com/btgen-dev/btgen/gen/layout"
+
+// Declared returns the names that are registered for a package of some schemas, and those
+// of the methods and fields of their readers.
+func Declared(layouts []*layout.Layout) (pkg map[string]bool, readers map[string]bool) {
+	s := newPackage()
+	readers = map[string]bool{}
+	for _, l := range layouts {
+		n, _ := register(l, s)
+		for _, t := range n.tables {
+			readers[t.Reader] = true
+		}
+		for _, q := range n.queries {
+			readers[q.Method], readers[q.ColumnsMethod] = true, true
+		}
+	}
+	pkg = map[string]bool{}
+	for name := range s.taken {
+		pkg[name] = true
+	}
+	return pkg, readers
+}

@@ -1,0 +1,302 @@
+// Package names makes every identifier of generated code, and finds those that collide. A
+// name is registered where it is made, together with the part of the schema that it comes
+// from: no name can be emitted without being checked. All names follow from the name of the
+// schema and one entry of it, so that a new entry changes no other name.
+package names
+
+import (
+	"fmt"
+
+	"github.com/btgen-dev/btgen/gen/diag"
+	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/schema"
+	"github.com/btgen-dev/btgen/gen/words"
+)
+
+// Schema is the names in the generated code of one schema.
+type Schema struct {
+	Name  string // of the schema
+	File  string // the base name of its files
+	Proto string // the name of its .proto file
+
+	Series, Event, Columns string // types
+	Writer, NewWriter      string
+	Batcher, NewBatcher    string
+	Reader, NewReader      string
+	Setup                  string
+	Layouts                string // the variable with the layouts of all tables
+	Check                  string // the function that refuses events
+	Same, Own              string // the functions that compare the series of events, and copy them
+	AppendProto,
+	ParseProto,
+	JSON,
+	AppendJSON,
+	ParseJSON string
+	Class, ClassNames string // the type of TTL classes, and the variable with their names
+
+	Test, Example string // in the package of the tests: the test, and the function that makes its events
+
+	classes   map[string]string
+	ttlFields map[layout.TTLField]string
+	fields    map[string]*Field
+	tables    map[string]*Table
+	queries   map[string]*Query
+}
+
+// Field is the names for a series value or a field.
+type Field struct {
+	Name      string // in the series, the event, its columns and row keys
+	Const     string // for ReadOptions; empty for a series value
+	Enum      string // the type of an enum
+	EnumNames string // the variable with the names of its values
+	ProtoEnum string // the type of an enum in the .proto file
+	ProtoZero string // the value 0 there, if the enum has none
+	values    map[string]enumValue
+}
+
+// enumValue is the names of a value of an enum.
+type enumValue struct{ name, proto string }
+
+// Value returns the name of the constant for a value of an enum.
+func (f *Field) Value(value string) string { return f.values[value].name }
+
+// ProtoValue returns the name of a value of an enum in the .proto file.
+func (f *Field) ProtoValue(value string) string { return f.values[value].proto }
+
+// Table is the names for a table.
+type Table struct {
+	Key, ParseKey string // the type of row keys, and the function that parses them
+	Layout        string // the variable with the layout
+	Columns       string // the variable with the columns
+	Bucket, Time  string // the variable for the buckets or, without these, for the time in row keys
+	Reader        string // the field of the reader that reads the table
+}
+
+// Query is the names for a query.
+type Query struct {
+	Method, ColumnsMethod string   // of the reader
+	Var                   string   // the variable with the query
+	Keys, Spans           string   // the functions that return its keys and spans
+	Params                []string // the parameters for its series values, in their order
+}
+
+// Of returns the names of a schema. The layout has no errors, and no names that [Check]
+// refuses.
+func Of(l *layout.Layout) *Schema {
+	pkg := newPackage()
+	n, _ := register(l, pkg)
+	return n
+}
+
+// Field returns the names for a series value or a field.
+func (n *Schema) Field(f *layout.Field) *Field { return n.fields[f.Name] }
+
+// Table returns the names for a table.
+func (n *Schema) Table(t *layout.Table) *Table { return n.tables[t.ID] }
+
+// Query returns the names for a query.
+func (n *Schema) Query(q *layout.Query) *Query { return n.queries[q.Name] }
+
+// ClassValue returns the name of the constant for a TTL class.
+func (n *Schema) ClassValue(class string) string { return n.classes[class] }
+
+// TTLField returns the name of a field of the event that is about its time to live.
+func (n *Schema) TTLField(f layout.TTLField) string { return n.ttlFields[f] }
+
+// register registers the names of a schema in its package.
+func register(l *layout.Layout, pkg *scope) (*Schema, map[diag.Pos]diag.Diagnostic) {
+	r := &registrar{pkg: pkg, own: map[string]bool{}, found: map[diag.Pos]diag.Diagnostic{}}
+	n := &Schema{
+		Name: l.Name,
+		File: words.Snake(l.Name), Proto: words.Snake(l.Name) + ".proto",
+		Test: "Test" + l.Name + "RoundTrip", Example: "example" + l.Name,
+		classes: map[string]string{}, ttlFields: map[layout.TTLField]string{},
+		fields: map[string]*Field{}, tables: map[string]*Table{}, queries: map[string]*Query{},
+	}
+	n.declare(r, l)
+	n.members(r, l)
+	n.ofClasses(r, l)
+	n.ofFields(r, l)
+	n.ofTables(r, l)
+	n.ofQueries(r, l)
+	n.ofProto(r, l)
+	return n, r.found
+}
+
+// declare registers what each schema has once.
+func (n *Schema) declare(r *registrar, l *layout.Layout) {
+	as := r.of(r.pkg, origin{what: "schema " + l.Name, pos: l.NamePos})
+	n.Series, n.Event, n.Columns = as(l.Name+"Series"), as(l.Name+"Event"), as(l.Name+"Columns")
+	n.Writer, n.NewWriter = as(l.Name+"Writer"), as("New"+l.Name+"Writer")
+	n.Reader, n.NewReader = as(l.Name+"Reader"), as("New"+l.Name+"Reader")
+	n.Batcher, n.NewBatcher = as(l.Name+"Batcher"), as("New"+l.Name+"Batcher")
+	n.Setup, n.Check = as("Setup"+l.Name), as("check"+l.Name)
+	n.Layouts = as(unexported(l.Name) + "Layouts")
+	n.Same, n.Own = as("same"+l.Name), as("own"+l.Name)
+	n.AppendProto, n.ParseProto = as("append"+l.Name+"Proto"), as("parse"+l.Name+"Proto")
+	n.JSON = as(unexported(l.Name) + "JSON")
+	n.AppendJSON, n.ParseJSON = as("append"+l.Name+"JSON"), as("parse"+l.Name+"JSON")
+}
+
+// ttlFieldNames are the names of the fields of events that are about their time to live.
+var ttlFieldNames = map[layout.TTLField]string{
+	layout.ClassField: "Class", layout.TTLDurationField: "TTL", layout.ExpiresAtField: "ExpiresAt", layout.WrittenAtField: "WrittenAt",
+}
+
+// members registers the fields of the event, which its columns have too, and of row keys.
+func (n *Schema) members(r *registrar, l *layout.Layout) {
+	event, key := newScope(), newKeyScope(l)
+	own := func(s *scope, what string, names ...string) {
+		for _, name := range names {
+			r.of(s, origin{what: what})(name)
+		}
+	}
+	own(event, "the event's time", "Time")
+	own(event, "the event's series", n.Series)
+	own(event, "a part of the type for columns", "Series", "Append", "Reset")
+	if l.Sequence {
+		own(event, "the event's tie-breaker", "Sequence")
+	}
+	for _, f := range l.TTLFields() {
+		n.ttlFields[f] = ttlFieldNames[f]
+		own(event, "what the event says of its time to live", ttlFieldNames[f])
+	}
+	for i := range l.Series {
+		f := &l.Series[i]
+		from := origin{what: fmt.Sprintf("series value %q", f.Name), pos: f.Pos}
+		n.fields[f.Name] = &Field{Name: r.of(event, from)(r.of(key, from)(Exported(f.Name)))}
+	}
+	for i := range l.Fields {
+		f := &l.Fields[i]
+		n.fields[f.Name] = &Field{Name: r.of(event, fieldOrigin(f))(Exported(f.Name))}
+	}
+}
+
+// newKeyScope returns a scope with what the types of row keys have besides series values.
+func newKeyScope(l *layout.Layout) *scope {
+	s := newScope()
+	own := origin{what: "a part of the type of row keys"}
+	s.taken["Append"], s.taken["Prefix"] = own, own
+	for _, t := range l.Tables {
+		if t.Pattern.Bucketed() {
+			s.taken["Bucket"] = own
+		}
+		if t.Metrics() {
+			s.taken["Metric"] = own
+		}
+	}
+	return s
+}
+
+// fieldOrigin and enumOrigin are where the names of fields and of enums come from.
+func fieldOrigin(f *layout.Field) origin {
+	return origin{what: fmt.Sprintf("field %q", f.Name), pos: f.Pos}
+}
+func enumOrigin(f *layout.Field) origin {
+	return origin{what: fmt.Sprintf("enum %q", f.Name), pos: f.Pos}
+}
+
+// valueOrigin is where the names of the i-th value of an enum come from.
+func valueOrigin(f *layout.Field, i int) origin {
+	return origin{what: fmt.Sprintf("value %q of enum %q", f.Enum[i].Name, f.Name), pos: f.EnumPos[i], within: f.Pos}
+}
+
+// ofClasses registers the type of TTL classes, and its values.
+func (n *Schema) ofClasses(r *registrar, l *layout.Layout) {
+	if len(l.Classes) == 0 {
+		return
+	}
+	as := r.of(r.pkg, origin{what: "the TTL classes of schema " + l.Name, pos: l.NamePos, rename: "schema " + l.Name})
+	n.Class = as(join(l.Name, "Class"))
+	n.ClassNames = as(unexported(n.Class) + "Names")
+	for i, class := range l.Classes {
+		n.classes[class] = r.of(r.pkg, origin{what: fmt.Sprintf("TTL class %q", class), pos: l.ClassPos(i)})(n.Class + Exported(class))
+	}
+}
+
+// ofFields registers the constants of fields, and the types of enums.
+func (n *Schema) ofFields(r *registrar, l *layout.Layout) {
+	for i := range l.Fields {
+		f := &l.Fields[i]
+		n.Field(f).Const = r.of(r.pkg, fieldOrigin(f))(l.Name + "Field" + Exported(f.Name))
+	}
+	for _, f := range l.Enums() {
+		out, as := n.Field(f), r.of(r.pkg, enumOrigin(f))
+		out.Enum = as(l.Name + Exported(f.Name))
+		out.EnumNames = as(unexported(out.Enum) + "Names")
+		out.values = map[string]enumValue{}
+		for i, v := range f.Enum {
+			out.values[v.Name] = enumValue{name: r.of(r.pkg, valueOrigin(f, i))(out.Enum + Exported(v.Name))}
+		}
+	}
+}
+
+// ofTables registers what is declared for each table.
+func (n *Schema) ofTables(r *registrar, l *layout.Layout) {
+	for _, t := range l.Tables {
+		as := r.of(r.pkg, origin{what: fmt.Sprintf("table %q", t.ID), pos: t.Pos})
+		base := Exported(t.ID)
+		if len(base) < len(l.Name) || base[:len(l.Name)] != l.Name { // the schema's name once
+			base = join(l.Name, base)
+		}
+		n.tables[t.ID] = &Table{
+			Key: as(base + "Key"), ParseKey: as("Parse" + base + "Key"),
+			Layout: as(unexported(base) + "Layout"), Columns: as(unexported(base) + "Columns"),
+			Bucket: as(unexported(base) + "Bucket"), Time: as(unexported(base) + "Time"),
+			Reader: "read" + Exported(t.ID),
+		}
+		if t == l.Read {
+			n.tables[t.ID].Reader = "reader"
+		}
+	}
+}
+
+// ofQueries registers what is declared for each query, and the methods of the reader.
+func (n *Schema) ofQueries(r *registrar, l *layout.Layout) {
+	methods := newScope()
+	every := origin{what: "a method of every reader"}
+	for _, name := range []string{"Read", "ReadColumns", "Latest", "EventReader"} {
+		methods.taken[name] = every
+	}
+	for i := range l.Queries {
+		q := &l.Queries[i]
+		from := origin{what: "query " + q.Name, pos: q.Pos}
+		method, as := r.of(methods, from), r.of(r.pkg, from)
+		n.queries[q.Name] = &Query{
+			Method: method(q.Name), ColumnsMethod: method(q.Name + "Columns"),
+			Var: as(unexported(l.Name) + q.Name), Spans: as("rows" + l.Name + q.Name), Keys: as("keys" + l.Name + q.Name),
+		}
+	}
+	for i := range l.Queries {
+		q := &l.Queries[i]
+		n.Query(q).Params = n.params(r, l, q)
+	}
+}
+
+// ofProto registers the names in the message that describes serialized events: there, the
+// values of all enums share a scope with its fields. They begin with the enum's name.
+func (n *Schema) ofProto(r *registrar, l *layout.Layout) {
+	message := &scope{"the .proto file", map[string]origin{}}
+	if !l.Stores(layout.Protobuf) {
+		return
+	}
+	for i := range l.Fields {
+		r.of(message, fieldOrigin(&l.Fields[i]))(l.Fields[i].Name)
+	}
+	for i := range l.Fields {
+		f := &l.Fields[i]
+		if f.Type != schema.Enum {
+			continue
+		}
+		out, prefix := n.Field(f), upperSnake(f.Name)+"_"
+		out.ProtoEnum = r.of(message, enumOrigin(f))(Exported(f.Name))
+		if _, has := f.Enum.Name(0); !has {
+			out.ProtoZero = r.of(message, origin{what: fmt.Sprintf("the zero value of enum %q", f.Name), pos: f.Pos})(prefix + "UNSPECIFIED")
+		}
+		for i, v := range f.Enum {
+			value := out.values[v.Name]
+			value.proto = r.of(message, valueOrigin(f, i))(prefix + upperSnake(v.Name))
+			out.values[v.Name] = value
+		}
+	}
+}

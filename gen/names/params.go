@@ -1,0 +1,56 @@
+package names
+
+import (
+	godoc "go/doc"
+	"go/token"
+	"maps"
+
+	"github.com/btgen-dev/btgen/gen/layout"
+)
+
+// visible are the names in a query that a parameter would hide or repeat: the packages that
+// the file imports, and what the methods declare.
+var visible = []string{
+	"context", "errors", "iter", "json", "time", "bigtable", "codec", "store",
+	"r", "ctx", "from", "to", "opts", "columns", "event",
+}
+
+// params returns the parameters for the series values of a query. They hide nothing that the
+// file declares or imports.
+func (n *Schema) params(r *registrar, l *layout.Layout, q *layout.Query) []string {
+	reserved := maps.Clone(r.own)
+	for _, s := range shared {
+		reserved[s.Name] = true
+	}
+	reserved[ClientOptions] = true
+	for _, name := range visible {
+		reserved[name] = true
+	}
+	wanted := make([]string, len(q.By))
+	for i, by := range q.By {
+		wanted[i] = unexported(n.Field(&l.Series[by]).Name)
+	}
+	return distinct(wanted, reserved)
+}
+
+// distinct returns names for what would be called as wanted, in that order. Those that are
+// free stay, and the others get longer until they are.
+func distinct(wanted []string, reserved map[string]bool) []string {
+	taken := maps.Clone(reserved)
+	free := func(name string) bool { return !taken[name] && !token.IsKeyword(name) && !godoc.IsPredeclared(name) }
+	out := make([]string, len(wanted))
+	for i, name := range wanted {
+		if free(name) {
+			out[i], taken[name] = name, true
+		}
+	}
+	for i, name := range wanted {
+		if out[i] == "" {
+			for !free(name) {
+				name += "Value"
+			}
+			out[i], taken[name] = name, true
+		}
+	}
+	return out
+}
