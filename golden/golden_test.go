@@ -1,10 +1,10 @@
-// Package golden compares what btgen makes of schemas with what was reviewed:
-// the files, or the diagnostics. Each case is a txtar archive with the schemas
-// in "schemas/" and the results in "want/".
+// Package golden compares the output of btgen with reviewed output: files or
+// diagnostics. Each case is a txtar archive with the schemas in "schemas/" and the
+// results in "want/".
 //
 //	go test ./golden -update
 //
-// rewrites the results, and refuses to save code that does not compile.
+// rewrites the results. It does not save code that does not compile.
 package golden
 
 import (
@@ -26,11 +26,10 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// importPath is that of the output folder in all cases.
+// importPath is the import path of the output folder in all cases.
 const importPath = "example.com/app/generated"
 
-// diagnostics is the name of the file with what was found; it is there only
-// where something was.
+// diagnostics is the name of the file with the findings, if there are any.
 const diagnostics = "want/diagnostics"
 
 // goldenCase is one archive.
@@ -59,8 +58,8 @@ func cases(t *testing.T) []goldenCase {
 	return out
 }
 
-// generate runs btgen on the schemas of a case, for code below root. It returns
-// the results as files of an archive.
+// generate runs btgen on the schemas of a case, for code below root. It returns the
+// results as files of an archive.
 func (c goldenCase) generate(t *testing.T, root string) ([]txtar.File, gen.Result) {
 	t.Helper()
 	var inputs []gen.Input
@@ -92,7 +91,7 @@ func (c goldenCase) generate(t *testing.T, root string) ([]txtar.File, gen.Resul
 	return out, result
 }
 
-// wanted returns the results that the archive has.
+// wanted returns the expected results in the archive.
 func (c goldenCase) wanted() []txtar.File {
 	return slices.DeleteFunc(slices.Clone(c.archive.Files), func(f txtar.File) bool { return !strings.HasPrefix(f.Name, "want/") })
 }
@@ -116,7 +115,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// texts makes files comparable, and their differences readable.
+// texts converts files for comparison with readable differences.
 func texts(files []txtar.File) map[string]string {
 	out := map[string]string{}
 	for _, f := range files {
@@ -136,19 +135,19 @@ func (c goldenCase) save(t *testing.T, results []txtar.File) {
 }
 
 // compile vets the changed code of all cases in a folder of this module, and fails the
-// test before anything is saved if it does not compile. The folder has one name,
-// so that Go's build cache holds what did not change.
+// test before anything is saved if it does not compile. The folder always has the same
+// name, so that Go's build cache contains what has not changed.
 func compile(t *testing.T, all []goldenCase) {
 	t.Helper()
 	const dir = "compile-cases"
-	if err := os.RemoveAll(dir); err != nil { // what an interrupted run left
+	if err := os.RemoveAll(dir); err != nil { // left by an interrupted run
 		t.Fatal(err)
 	}
 	defer os.RemoveAll(dir)
 	changed := 0
 	for _, c := range all {
 		if got, _ := c.generate(t, importPath); !strings.HasPrefix(c.path, "code") || cmp.Equal(texts(c.wanted()), texts(got)) {
-			continue // what was saved has compiled
+			continue // compiled before it was saved
 		}
 		changed++
 		name := strings.TrimSuffix(filepath.Base(c.path), ".txtar")
@@ -171,12 +170,11 @@ func compile(t *testing.T, all []goldenCase) {
 	}
 }
 
-// TestRules checks that every rule has a case that it fires in, and a near miss
-// in which nothing is found.
+// TestRules checks that every rule has a case with a finding and a similar one without.
 func TestRules(t *testing.T) {
 	for _, rule := range lint.Rules() {
 		if rule.By != lint.BySchema && rule.By != lint.ByLanguage {
-			continue // no schema breaks it
+			continue // not about schemas
 		}
 		fires, err := os.ReadFile("rules/" + rule.ID + ".txtar")
 		if err != nil {
@@ -198,8 +196,8 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// TestCodeHasNoFindings checks that the cases with code are whole, and that in the
-// others something is found.
+// TestCodeHasNoFindings checks that cases with code are complete and that the others
+// have findings.
 func TestCodeHasNoFindings(t *testing.T) {
 	for _, c := range cases(t) {
 		_, result := c.generate(t, importPath)

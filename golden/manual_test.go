@@ -18,7 +18,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// checkGenerated checks, or with -update writes, what a page has between two marks.
+// checkGenerated compares, or with -update writes, the part of a page between two
+// marks.
 func checkGenerated(t *testing.T, page, begin, end, want string) {
 	t.Helper()
 	text, err := os.ReadFile(page)
@@ -72,7 +73,7 @@ var (
 	named   = regexp.MustCompile(`<a id="([^"]+)"></a>`)
 )
 
-// anchors returns the names of the places in a page that links can lead to.
+// anchors returns the anchors in a page.
 func anchors(text string) map[string]bool {
 	out := map[string]bool{}
 	for _, m := range named.FindAllStringSubmatch(text, -1) {
@@ -89,7 +90,7 @@ func anchors(text string) map[string]bool {
 	return out
 }
 
-// slugOf returns the anchor that GitHub gives to a heading.
+// slugOf returns GitHub's anchor for a heading.
 func slugOf(heading string) string {
 	keep := func(c rune) rune {
 		switch {
@@ -103,8 +104,8 @@ func slugOf(heading string) string {
 	return strings.Map(keep, strings.ToLower(heading))
 }
 
-// TestLinks checks that relative links in the manual lead to files of this repository, and
-// to anchors in them.
+// TestLinks checks that relative links in the manual refer to existing files and
+// anchors.
 func TestLinks(t *testing.T) {
 	checked := 0
 	for _, name := range pages(t) {
@@ -130,7 +131,7 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// TestAnchors checks the anchors of headings against those that GitHub gives.
+// TestAnchors compares the anchors of headings with those of GitHub.
 func TestAnchors(t *testing.T) {
 	got := anchors("# Patterns and time to live\n## `btgen lint`, K01: why?\n<a id=\"x\"></a>\n## Same\n## Same\n")
 	want := map[string]bool{"patterns-and-time-to-live": true, "btgen-lint-k01-why": true, "x": true, "same": true, "same-1": true}
@@ -139,8 +140,8 @@ func TestAnchors(t *testing.T) {
 	}
 }
 
-// TestReadmeIsShort checks that the README stays an introduction, and that it links to every
-// page of the manual.
+// TestReadmeIsShort checks that the README is an introduction that links to every page
+// of the manual.
 func TestReadmeIsShort(t *testing.T) {
 	const most = 250
 	text, err := os.ReadFile("../README.md")
@@ -160,8 +161,8 @@ func TestReadmeIsShort(t *testing.T) {
 // module is the prefix of the import paths of this module.
 const module = "github.com/btgen-dev/btgen/"
 
-// packages returns the packages of this module that its commands are made of, with those of
-// them that they import.
+// packages returns the packages of this module that its commands use, with their
+// imports among them.
 func packages(t *testing.T) map[string][]string {
 	t.Helper()
 	imports := map[string][]string{}
@@ -198,15 +199,15 @@ func packages(t *testing.T) map[string][]string {
 	return imports
 }
 
-// undrawn are packages that are left out of the drawing: helpers that most packages import,
-// and packages that exist for tests alone.
+// undrawn reports whether the drawing omits a package: a helper that most packages
+// import, or a package only for tests.
 func undrawn(pkg string) bool {
 	return pkg == "gen/diag" || pkg == "gen/words" || pkg == "gen/cli" || pkg == "runtime" || pkg == "templates" ||
 		pkg == "cmd/demo" || strings.HasPrefix(pkg, "gen/internal/") || strings.HasPrefix(pkg, "runtime/internal/conformance")
 }
 
-// drawing returns a Mermaid graph of the packages. It has an arrow for each import that does
-// not follow from the other arrows.
+// drawing returns a Mermaid graph of the packages. It has an arrow for each import that
+// does not follow from others.
 func drawing(imports map[string][]string) string {
 	edges := map[string][]string{}
 	for pkg, imported := range imports {
@@ -222,7 +223,7 @@ func drawing(imports map[string][]string) string {
 	var b strings.Builder
 	b.WriteString("```mermaid\nflowchart TD\n")
 	for _, group := range []string{"cmd", "gen", "runtime"} {
-		fmt.Fprintf(&b, "  subgraph folder_%s[%s/]\n", group, group) // an ID that no package has
+		fmt.Fprintf(&b, "  subgraph folder_%s[%s/]\n", group, group) // not the name of a package
 		for _, pkg := range slices.Sorted(maps.Keys(edges)) {
 			if strings.HasPrefix(pkg+"/", group+"/") {
 				fmt.Fprintf(&b, "    %s[%s]\n", id(pkg), pkg)
@@ -241,8 +242,8 @@ func drawing(imports map[string][]string) string {
 	return b.String()
 }
 
-// TestArchitecture checks that the drawing of the packages is what they import, and that the
-// page names all packages and no others.
+// TestArchitecture checks that the drawing matches the imports, and that the page names
+// exactly the existing packages.
 func TestArchitecture(t *testing.T) {
 	const page = "../docs/architecture.md"
 	imports := packages(t)

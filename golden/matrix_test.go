@@ -10,9 +10,9 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
-// TestMatrix checks that what a strategy does not fit is refused in its case of
-// matrix/, by the rule that the layout names. What fits is run, by the test of
-// the model in package gen.
+// TestMatrix checks that a strategy that does not work with a pattern is rejected in
+// its case in matrix/ by the rule in the layout. The model test in package gen runs the
+// others.
 func TestMatrix(t *testing.T) {
 	for _, s := range layout.Strategies() {
 		for _, p := range codec.Patterns() {
@@ -38,7 +38,7 @@ func TestMatrix(t *testing.T) {
 	}
 }
 
-// matrix returns the table of which strategy fits which pattern, for the manual.
+// matrix returns the table of strategies and patterns for the manual.
 func matrix() string {
 	var b strings.Builder
 	b.WriteString("| `ttl` |")
@@ -70,7 +70,7 @@ func matrix() string {
 	return b.String() + "\n" + strings.Join(notes, "")
 }
 
-// TestManualMatrix checks the table in the manual.
+// TestManualMatrix compares the table in the manual.
 func TestManualMatrix(t *testing.T) {
 	checkGenerated(t, "../docs/patterns.md", "<!-- matrix -->\n", "<!-- end of matrix -->", matrix())
 }

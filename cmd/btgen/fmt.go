@@ -21,8 +21,8 @@ func newFmt() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "fmt [path...]",
 		Short: "Format schemas",
-		Long: `Format schemas: keys in the order of the language, two spaces of indentation, aligned
-values of names, and at most one blank line. Comments, quotes and brackets are kept.
+		Long: `Format schemas: keys in canonical order, two-space indentation, aligned values, and at
+most one blank line in a row. Comments, quotes and brackets are kept.
 The names of changed files are printed. If any file cannot be formatted without a
 change of its meaning, no file is changed.
 

@@ -123,8 +123,8 @@ func TestNearest(t *testing.T) {
 	}
 }
 
-// A file is read and split once, however much is wrong with it, and a line that is too
-// long to show is not looked at.
+// A file is read and split once, however many findings it has, and lines that are too
+// long to show are skipped.
 func TestFormatManyFindings(t *testing.T) {
 	text := []byte(strings.Repeat("a", 1<<20) + "\n" + strings.Repeat("b: c\n", 1000))
 	list := make(diag.List, 2000)
@@ -143,7 +143,7 @@ func TestFormatManyFindings(t *testing.T) {
 	}
 }
 
-// What a file is called, and what is said of it, is one line.
+// File names and messages take one line.
 func TestFormatIsSafe(t *testing.T) {
 	list := diag.List{{Pos: diag.Pos{File: "a\n::error::b\x1b[31m.yaml", Line: 1}, Message: "bad\r\u202e", Hint: "write\n\x1bgood"}}
 	const want = `a\n::error::b\x1b[31m.yaml:1: bad\r\u202e
@@ -155,8 +155,8 @@ func TestFormatIsSafe(t *testing.T) {
 	}
 }
 
-// In color it is the same text. What is to be pasted stands out, and no text of a schema
-// or of a file's name brings colors of its own.
+// Colors do not change the text. Proposals stand out, and texts of schemas and file
+// names cannot contain colors.
 func TestFormatColor(t *testing.T) {
 	list := diag.List{
 		{Pos: diag.Pos{File: "a\x1b[31m.yaml", Line: 1, Column: 2}, Message: "bad", Rule: "K01", Hint: "write `key: x` or `b`:\ntables:\n  a: \x1b[0m"},

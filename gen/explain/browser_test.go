@@ -14,10 +14,9 @@ import (
 	"github.com/btgen-dev/btgen/golden/testlong"
 )
 
-// inspect looks at a page in a browser, and writes what is wrong with it, and which
-// colours it has, at its end: text of a picture that is cut off, a page that is wider
-// than its window, and text that hardly differs from what is behind it. 4.5 is what
-// WCAG 2.1 asks for text (success criterion 1.4.3).
+// inspect inspects a page in a browser and appends its faults and colors: truncated
+// text in a drawing, a page that is wider than its window, and text with little
+// contrast. WCAG 2.1 requires a contrast of 4.5 for text (success criterion 1.4.3).
 const inspect = `
 <pre id="found"></pre>
 <script>
@@ -51,8 +50,8 @@ document.getElementById("found").textContent = found.join("\n");
 
 var foundInPage = regexp.MustCompile(`(?s)<pre id="found">(.*?)</pre>`)
 
-// TestBrowser looks at explanations in a headless Chromium, in light and dark, wide
-// and narrow. testdata/screenshot.sh makes pictures of the same, for people.
+// TestBrowser displays explanations in a headless Chromium, in light and dark mode,
+// wide and narrow. testdata/screenshot.sh takes screenshots of them.
 func TestBrowser(t *testing.T) {
 	testlong.Skip(t, "starts a browser")
 	chromium, err := exec.LookPath("chromium")

@@ -25,7 +25,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// documentOf explains schemas, which have no errors.
+// documentOf explains schemas without errors.
 func documentOf(t testing.TB, inputs ...gen.Input) explain.Document {
 	t.Helper()
 	r := gen.Resolve(inputs)
@@ -35,7 +35,7 @@ func documentOf(t testing.TB, inputs ...gen.Input) explain.Document {
 	return explain.New(r.Schemas, r.Layouts)
 }
 
-// exampleSchemas are the schemas of this repository that a pattern names.
+// exampleSchemas returns the schemas of this repository that match a pattern.
 func exampleSchemas(t testing.TB, pattern string) []gen.Input {
 	t.Helper()
 	paths, err := filepath.Glob("../../schemas/" + pattern)
@@ -53,7 +53,7 @@ func exampleSchemas(t testing.TB, pattern string) []gen.Input {
 	return out
 }
 
-// rendered is a document in all formats, by the ends of file names.
+// rendered returns a document in all formats, by file name extension.
 func rendered(t testing.TB, doc explain.Document) map[string]string {
 	t.Helper()
 	page, err := explain.HTML(doc)
@@ -67,8 +67,8 @@ func rendered(t testing.TB, doc explain.Document) map[string]string {
 	return map[string]string{"txt": explain.Text(doc, explain.TextOptions{}), "md": explain.Markdown(doc), "html": string(page), "json": string(data)}
 }
 
-// TestGolden compares the explanations of the documented weather balloon with those
-// that somebody has looked at; -update rewrites them.
+// TestGolden compares the explanations of the documented weather balloon with reviewed
+// ones; -update rewrites them.
 func TestGolden(t *testing.T) {
 	for _, in := range exampleSchemas(t, "balloon_*.yaml") {
 		name := strings.TrimSuffix(filepath.Base(in.Name), ".yaml")
@@ -91,8 +91,8 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// TestExamples checks that every table of the example schemas has example rows, and
-// that its read asks for the first of them.
+// TestExamples checks that every table of the example schemas has example rows and that
+// its read requests the first of them.
 func TestExamples(t *testing.T) {
 	doc := documentOf(t, exampleSchemas(t, "*.yaml")...)
 	check(t, doc)
@@ -111,7 +111,7 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// asks reports whether a read asks for a row.
+// asks reports whether a read requests a row.
 func asks(r explain.Read, key explain.Bytes) bool {
 	return slices.ContainsFunc(r.Requests, func(request explain.Request) bool {
 		return slices.Contains(request.Keys, key) || slices.ContainsFunc(request.Ranges, func(rows explain.RowRange) bool {
@@ -130,7 +130,7 @@ func TestMatrix(t *testing.T) {
 	}
 }
 
-// TestHostileTexts: nothing that a schema says gets out of the place that it has.
+// TestHostileTexts checks that texts in a schema cannot break out of their place.
 func TestHostileTexts(t *testing.T) {
 	archive, err := txtar.ParseFile("../../golden/code/hostile_texts.txtar")
 	if err != nil {
@@ -151,13 +151,13 @@ func TestHostileTexts(t *testing.T) {
 	}
 }
 
-// codeOfMarkdown is what Markdown shows as it is.
+// codeOfMarkdown matches code in Markdown, which is shown verbatim.
 var codeOfMarkdown = regexp.MustCompile("(?ms)^```$.*?^```$|``.*?``|`[^`\n]*`")
 
-// meansSomething finds what the texts of the hostile schema want to be in Markdown.
+// meansSomething matches the markup in the texts of the hostile schema.
 var meansSomething = regexp.MustCompile(`^# Heading|^- item|(^|[^\\])<|[^\\]\]\(http://x|[^\\|] \| \\u202e`)
 
-// hostile is a schema whose texts want to be HTML, Markdown and commands of terminals.
+// hostile is a schema with texts that contain HTML, Markdown and terminal escapes.
 const hostile = `
 btgen: v1
 package: app
@@ -178,8 +178,8 @@ tables:
     allow: {C01: "<script>alert(1)</script>"}
 `
 
-// check checks what holds for all explanations: they are the same each time, JSON has
-// all of them, only a terminal gets colors, and HTML has just the elements of the page.
+// check checks what all explanations have in common: they are deterministic, JSON is
+// complete, only a terminal gets colors, and HTML contains only elements of the page.
 func check(t testing.TB, doc explain.Document) {
 	t.Helper()
 	first := rendered(t, doc)
@@ -252,11 +252,11 @@ var (
 
 var ansi = regexp.MustCompile(`\x1b\[[0-9;]*m`)
 
-// elements are those of the page.
+// elements lists the elements of the page.
 var elements = strings.Fields("html head meta title style body nav section h1 h2 h3 p code span b a ul li div table thead tbody tr th td dl dt dd br figure figcaption svg text rect line polygon polyline")
 
-// checkHTML parses a page: it is well-formed, has the elements and attributes of the
-// template and no others, and asks for nothing from elsewhere.
+// checkHTML checks that a page is well-formed, uses only the elements and attributes of
+// the template, and loads nothing from elsewhere.
 func checkHTML(t testing.TB, page string) {
 	t.Helper()
 	root, err := html.Parse(strings.NewReader(page))
@@ -301,7 +301,7 @@ func idsOf(t testing.TB, root *html.Node) map[string]bool {
 	return ids
 }
 
-// scrolls reports whether an element is in a box that scrolls.
+// scrolls reports whether an element is in a scrollable box.
 func scrolls(n *html.Node) bool {
 	for up := range n.Ancestors() {
 		for _, a := range up.Attr {
@@ -313,8 +313,7 @@ func scrolls(n *html.Node) bool {
 	return false
 }
 
-// checkNesting checks that the elements are closed in the order in which they were
-// opened, so that no browser has to guess.
+// checkNesting checks that elements are closed in reverse order.
 func checkNesting(t testing.TB, page string) {
 	t.Helper()
 	var open []string

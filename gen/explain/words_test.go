@@ -9,7 +9,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/explain"
 )
 
-// textOf explains a schema of some fields, with a table and more, as text.
+// textOf explains a schema with the given fields, table and other parts, as text.
 func textOf(t *testing.T, series, fields, table, more string) string {
 	t.Helper()
 	return explain.Text(documentOf(t, gen.Input{Name: "s.yaml", Text: fmt.Appendf(nil, `btgen: v1
@@ -24,10 +24,10 @@ tables:
 `, series, fields, table, more)}), explain.TextOptions{})
 }
 
-// hostTable is a table of buckets of an hour.
+// hostTable is a table with hourly buckets.
 const hostTable = `{pattern: bucket_new_cells, key: {delimiter: "#", segments: [host, bucket]}, bucket: 1h, family: m, ttl: {max_age: 30d}}`
 
-// has checks that a text has others in it.
+// has checks that text contains all parts.
 func has(t *testing.T, text string, parts ...string) {
 	t.Helper()
 	for _, part := range parts {
@@ -37,7 +37,7 @@ func has(t *testing.T, text string, parts ...string) {
 	}
 }
 
-// Of wide events the first fields are shown.
+// Wide events show only their first fields.
 func TestWideEvents(t *testing.T) {
 	var fields []string
 	for i := range 11 {
@@ -52,15 +52,15 @@ func TestWideEvents(t *testing.T) {
 	}
 }
 
-// Many salts are read in pages: there may be more requests than spans.
+// Reads of many salts are paginated: there may be more requests than spans.
 func TestPages(t *testing.T) {
 	table := `{pattern: bucket_new_cells, key: {delimiter: "#", segments: [{hash: [host], buckets: 100}, kind, bucket, host]}, bucket: 1h, family: m, ttl: {max_age: 30d}}`
 	text := textOf(t, "{host: string, kind: string}", "{a: int64}", table, "queries: {ByKind: {by: [kind]}}")
 	has(t, text, "at least 100 requests with pages of 4 rows: ")
-	has(t, text, `no: no table can answer ByKind: in table "events"`) // the reason, where there is no rule
+	has(t, text, `no: no table can answer ByKind: in table "events"`) // the reason, if there is no rule
 }
 
-// Long keys and what is said of them stay on the page.
+// Long keys and their descriptions fit the page.
 func TestLongKeys(t *testing.T) {
 	long := strings.Repeat("0123456789", 15)
 	series := fmt.Sprintf("{host: {type: string, example: %q}, kind: {type: string, example: %q}}", long, "k"+long)
@@ -73,7 +73,7 @@ func TestLongKeys(t *testing.T) {
 	has(t, text, "#2021-03-05T12  316 bytes\n", "┘ └───────────┘\n", "\n    request   rows from\n                0123")
 }
 
-// Pictures say how many events they have, where events are rarer than buckets too.
+// Drawings show the number of their events, even if events are rarer than buckets.
 func TestPicturedEvents(t *testing.T) {
 	for rate, want := range map[string]string{"1/s": "6 events in one bucket, 2 later", "1/1d": "1 event in one bucket, 5 later"} {
 		doc := documentOf(t, gen.Input{Name: "s.yaml", Text: fmt.Appendf(nil, `btgen: v1
@@ -110,7 +110,7 @@ expect: {rate: %s}
 	}
 }
 
-// A table that a query names is said to be named, in every format.
+// Every format says that a query names its table.
 func TestNamedTable(t *testing.T) {
 	const text = `btgen: v1
 package: app

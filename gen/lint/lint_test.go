@@ -32,7 +32,7 @@ tables:
 expect: {rate: 1/h}
 `
 
-// find returns what is found in the text with old replaced by new.
+// find returns the findings in the text with old replaced by new.
 func find(t *testing.T, old, new string) diag.List {
 	t.Helper()
 	changed := strings.Replace(text, old, new, 1)
@@ -42,7 +42,7 @@ func find(t *testing.T, old, new string) diag.List {
 	return gen.Resolve([]gen.Input{{Name: "event.yaml", Text: []byte(changed)}}).Diagnostics
 }
 
-// only fails the test unless there is one finding, of the rule.
+// only fails unless the only finding has the given rule.
 func only(t *testing.T, found diag.List, rule string) {
 	t.Helper()
 	if len(found) != 1 || found[0].Rule != rule {
@@ -56,12 +56,11 @@ func TestClean(t *testing.T) {
 	}
 }
 
-// TestVersionsBelowCells: every event of a bucket is a version of the
-// same column.
+// TestVersionsBelowCells: all events of a bucket are versions of one column.
 func TestVersionsBelowCells(t *testing.T) {
 	only(t, find(t, "{max_age: 30d}", "{max_versions: 10079}"), "T02")
-	only(t, find(t, "{max_age: 30d}", "{max_versions: 10080}"), "T08") // which then deletes nothing
-	// Younger than an age is kept whatever its rank.
+	only(t, find(t, "{max_age: 30d}", "{max_versions: 10080}"), "T08") // the rule deletes nothing
+	// Cells younger than the age are kept at any rank.
 	if found := find(t, "{max_age: 30d}", "{all_of: [{max_age: 30d}, {max_versions: 1}]}"); len(found) != 0 {
 		t.Error(found)
 	}
@@ -77,12 +76,12 @@ func TestKeyCoarserThanEvents(t *testing.T) {
 	}
 }
 
-// TestDelimiterInADate: "-" stands in regions and in dates.
+// TestDelimiterInADate: both regions and dates contain "-".
 func TestDelimiterInADate(t *testing.T) {
 	only(t, find(t, `{delimiter: "#", segments: [host, {time`, `{delimiter: "-", segments: [host, {time`), "K05")
 }
 
-// TestBucketsAgree: what is wrong with a bucket for several reasons has one way out.
+// TestBucketsAgree: several findings about a bucket have the same fix.
 func TestBucketsAgree(t *testing.T) {
 	wide := func(bucket string) diag.List {
 		changed := strings.NewReplacer("precision: 1m", "precision: 1s", "bucket: 1w", bucket, "expect: {rate: 1/h}", "", "2006-01-02-1504", "2006-01-02-150405").Replace(text)

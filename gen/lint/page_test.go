@@ -17,7 +17,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite docs/rules.md")
 
-// TestPage checks that the manual contains all rules. Its page is written by
+// TestPage checks that the manual contains all rules. To update its page, run
 //
 //	go test ./gen/lint -run TestPage -update
 func TestPage(t *testing.T) {
@@ -50,14 +50,14 @@ func TestURL(t *testing.T) {
 	}
 }
 
-// ruleID is the id of a rule in a text. T00:00 is a time.
+// ruleID matches the ID of a rule. T00:00 is a time.
 var (
 	ruleID = regexp.MustCompile(`\b[CKLT][0-9]{2}\b`)
 	aTime  = regexp.MustCompile(`\bT[0-9]{2}:[0-9]{2}`)
 )
 
-// TestNamedRules: every id that a person can meet, in the manual, in a message, in
-// the comments of generated code or in a schema, has a page.
+// TestNamedRules checks that every ID in the manual, a message, a comment of generated
+// code or a schema has a page.
 func TestNamedRules(t *testing.T) {
 	known := map[string]bool{}
 	for _, rule := range lint.Rules() {
@@ -92,7 +92,7 @@ func TestNamedRules(t *testing.T) {
 	}
 }
 
-// TestRulesAreComplete checks what every rule has to have.
+// TestRulesAreComplete checks that every rule has all required parts.
 func TestRulesAreComplete(t *testing.T) {
 	last := ""
 	sentence := regexp.MustCompile(`^[A-Z0-9].*\.$`)

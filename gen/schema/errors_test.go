@@ -14,8 +14,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// frame is a schema without errors, by top-level key. A case of an error gives
-// the keys that it is about, and the rest comes from here.
+// frame is a schema without errors, by top-level key. A test case contains the keys
+// that it tests, and frame provides the others.
 var frame = []struct{ key, text string }{
 	{"btgen", "btgen: v1\n"},
 	{"package", "package: weather\n"},
@@ -25,8 +25,8 @@ var frame = []struct{ key, text string }{
 	{"tables", "tables:\n  readings:\n    pattern: single_unserialized\n    key: {delimiter: \"#\", segments: [location, balloon_id, time]}\n"},
 }
 
-// framed returns text with the keys that it lacks after it, so that the lines
-// of text keep their numbers.
+// framed appends the missing keys to text, so that the line numbers of text do not
+// change.
 func framed(text string) string {
 	var rest strings.Builder
 	for _, f := range frame {
@@ -43,9 +43,8 @@ func TestFrame(t *testing.T) {
 	}
 }
 
-// TestErrors runs the cases of testdata/errors: files in pairs, a schema and
-// what is wrong with it. The schemas in raw.txtar stand for themselves, all
-// others are framed.
+// TestErrors runs the cases in testdata/errors: pairs of a schema and its errors. It
+// frames all schemas except those in raw.txtar.
 func TestErrors(t *testing.T) {
 	paths, err := filepath.Glob("testdata/errors/*.txtar")
 	if err != nil || len(paths) == 0 {
@@ -84,7 +83,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// explain returns what is wrong with a schema, each error with its hint.
+// explain returns the errors of a schema with their hints.
 func explain(text string) string {
 	_, list := Parse("x.yaml", []byte(text))
 	var b strings.Builder

@@ -2,7 +2,7 @@ package schema
 
 import "github.com/google/go-cmp/cmp"
 
-// Exported for tests in package schema_test.
+// Exports for tests in package schema_test.
 var (
 	Update      = update
 	Framed      = framed

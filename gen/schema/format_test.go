@@ -17,8 +17,8 @@ import (
 	"github.com/btgen-dev/btgen/golden/testlong"
 )
 
-// TestFormat runs the cases of testdata/format: files in pairs, a schema and what
-// becomes of it, or what is wrong with it.
+// TestFormat runs the cases in testdata/format: pairs of a schema and its formatted
+// form, or its errors.
 func TestFormat(t *testing.T) {
 	for _, path := range glob(t, "testdata/format/*.txtar") {
 		archive, err := txtar.ParseFile(path)
@@ -48,7 +48,7 @@ func TestFormat(t *testing.T) {
 	}
 }
 
-// some is one sample of eight, or all of them in a long run.
+// some returns one of eight samples, or all of them in a long run.
 func some(all []sample) (out []sample) {
 	for i := 0; i < len(all); i += testlong.Pick(8, 1) {
 		out = append(out, all[i])
@@ -69,8 +69,8 @@ func TestFormatKeeps(t *testing.T) {
 	}
 }
 
-// TestFormatIsIndependentOfLayout formats schemas whose layout was changed
-// without a change to what they say.
+// TestFormatIsIndependentOfLayout formats schemas with a different layout and the same
+// meaning.
 func TestFormatIsIndependentOfLayout(t *testing.T) {
 	for _, s := range some(samples(t)) {
 		want, found := schema.Format("x.yaml", s.text)
@@ -86,10 +86,10 @@ func TestFormatIsIndependentOfLayout(t *testing.T) {
 			"spaces in lines": spaced(text),
 		} {
 			if name == "indentation" && (strings.Contains(text, " #") || mappingItem.MatchString(text)) {
-				continue // comments would have to move with it, and hyphens stand for spaces
+				continue // comments would have to move, too, and hyphens replace spaces
 			}
 			if strings.Contains(text, "|\n") && name != "CRLF" || name == "spaces in lines" && strings.ContainsAny(text, `"'`) {
-				continue // there a space may be part of a text
+				continue // a space there may be part of a string
 			}
 			got, found := schema.Format("x.yaml", []byte(changed))
 			if diff := cmp.Diff(text, string(got)); diff != "" {
@@ -99,10 +99,10 @@ func TestFormatIsIndependentOfLayout(t *testing.T) {
 	}
 }
 
-// mappingItem is a mapping in a list whose first key follows the hyphen.
+// mappingItem matches a mapping in a list whose first key follows the hyphen.
 var mappingItem = regexp.MustCompile(`(?m)^ *- \w+:`)
 
-// indented returns text with twice the indentation.
+// indented doubles the indentation of text.
 func indented(text string) string {
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
@@ -112,7 +112,7 @@ func indented(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// spaced returns text with more spaces in lines that have no comments.
+// spaced adds spaces to lines without comments.
 func spaced(text string) string {
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
@@ -123,9 +123,9 @@ func spaced(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// checkFormat checks that a text is formatted or refused, that it says the same
-// then, with every character of its comments and values, and that it stays as it
-// is when it is formatted again. It reports whether the text was formatted.
+// checkFormat checks that a text is either formatted or rejected. Formatting must keep
+// its meaning and every character of its comments and values, and must be idempotent.
+// checkFormat reports whether the text was formatted.
 func checkFormat(t *testing.T, name string, text []byte) bool {
 	t.Helper()
 	out, found := schema.Format("x.yaml", text)
@@ -153,7 +153,7 @@ func checkFormat(t *testing.T, name string, text []byte) bool {
 	return true
 }
 
-// letters returns what a text consists of, sorted, but for spaces and punctuation.
+// letters returns the sorted characters of a text without spaces and punctuation.
 func letters(text []byte) string {
 	runes := slices.DeleteFunc([]rune(string(text)), func(r rune) bool {
 		return unicode.IsSpace(r) || strings.ContainsRune("{}[],:-.\uFEFF", r)
@@ -162,7 +162,7 @@ func letters(text []byte) string {
 	return string(runes)
 }
 
-// FuzzFormat formats any text, and shows it to an editor.
+// FuzzFormat formats arbitrary texts and validates the result like an editor.
 func FuzzFormat(f *testing.F) {
 	for _, s := range some(samples(f)) {
 		f.Add(s.text)
@@ -190,8 +190,8 @@ func FuzzFormat(f *testing.F) {
 	})
 }
 
-// TestFormatHostile formats large files that make YAML libraries slow. That it
-// ends is the test.
+// TestFormatHostile formats large files that make YAML libraries slow. It fails by
+// timeout.
 func TestFormatHostile(t *testing.T) {
 	for name, text := range schema.Hostile(testlong.Pick(1<<14, 1<<18)) {
 		t.Run(name, func(t *testing.T) { schema.Format("x.yaml", []byte(text)) })

@@ -13,8 +13,8 @@ import (
 	"github.com/btgen-dev/btgen/golden/testlong"
 )
 
-// hostile returns files of about so many bytes that make YAML libraries panic,
-// or take much time or memory.
+// hostile returns files of about the given size that make YAML libraries panic, or use
+// much time or memory.
 func hostile(size int) map[string]string {
 	repeat := func(s string) string { return strings.Repeat(s, max(1, size/len(s))) }
 	upTo := func(size int, format string) string {
@@ -80,9 +80,9 @@ func hostile(size int) map[string]string {
 	}
 }
 
-// TestHostile reads every hostile file at the largest size that is read, and at
-// the largest in which the place of a syntax error is searched. That it ends is
-// the test; each takes well below a second.
+// TestHostile parses every hostile file at the maximum size, and at the maximum size
+// for which the position of a syntax error is searched. It fails by timeout; each file
+// takes well below a second.
 func TestHostile(t *testing.T) {
 	for _, size := range testlong.Pick([]int{maxTrace}, []int{MaxFile, maxTrace}) {
 		for name, text := range hostile(size - 1000) {
@@ -96,7 +96,7 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// patternSchemas returns a schema without errors for each pattern.
+// patternSchemas returns a schema without errors per pattern.
 func patternSchemas() []string {
 	bucket := "    bucket: {every: 1w, origin: 2021-03-01, label: week%04d}\n    family: m\n    ttl: {max_age: 52w}\n"
 	var schemas []string
@@ -110,8 +110,8 @@ func patternSchemas() []string {
 	return schemas
 }
 
-// FuzzParse checks that no file makes Parse panic, that positions are within
-// the file, and that a schema without errors reads the same again.
+// FuzzParse checks that Parse does not panic, that positions are within the file, and
+// that a schema without errors survives a round trip.
 func FuzzParse(f *testing.F) {
 	for _, text := range hostile(2000) {
 		f.Add([]byte(text))

@@ -6,8 +6,8 @@ import (
 	"golang.org/x/mod/module"
 )
 
-// A package name that the language takes is one that the go command takes as a part of
-// an import path: of all short ones, and of those that it knows.
+// The go command accepts every package name that the language accepts as part of an
+// import path: all short ones, and those that it treats specially.
 func TestPackageNamesAreImportPaths(t *testing.T) {
 	const first, more = "abcdefghijklmnopqrstuvwxyz", "abcdefghijklmnopqrstuvwxyz0123456789_"
 	names := append([]string{}, windowsNames...)
@@ -35,7 +35,7 @@ func TestPackageNamesAreImportPaths(t *testing.T) {
 	}
 }
 
-// Each of the names is refused for what it is, and by the go command.
+// Both the language and the go command reject each of these names.
 func TestWindowsNames(t *testing.T) {
 	for _, name := range windowsNames {
 		w := &walker{file: "x.yaml"}

@@ -13,7 +13,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/diag"
 )
 
-// at returns a value of the balloon example.
+// at returns a value of the balloon example with its position.
 func at[V any](line, column int, v V) Value[V] {
 	return Value[V]{V: v, Pos: pos(line, column)}
 }
@@ -22,8 +22,8 @@ func pos(line, column int) diag.Pos {
 	return diag.Pos{File: "balloon.yaml", Line: line, Column: column}
 }
 
-// TestExample reads the example of the documentation of the language, every
-// value with its place.
+// TestExample parses the example in the documentation of the language and compares
+// every value and position.
 func TestExample(t *testing.T) {
 	text, err := os.ReadFile("testdata/balloon.yaml")
 	if err != nil {
@@ -80,13 +80,13 @@ func TestExample(t *testing.T) {
 	}
 }
 
-// noPositions compares what a schema says, and not where.
+// noPositions ignores positions.
 var noPositions = cmpopts.IgnoreTypes(diag.Pos{})
 
-// val returns a value without a place.
+// val returns a value without a position.
 func val[V any](v V) Value[V] { return Value[V]{V: v} }
 
-// parse returns a framed schema that has no errors.
+// parse parses a framed schema, which must not have errors.
 func parse(t *testing.T, text string) *Schema {
 	t.Helper()
 	s, list := Parse("x.yaml", []byte(framed(text)))
@@ -186,7 +186,7 @@ func TestTTLs(t *testing.T) {
 		want TTL
 	}{
 		{"{max_age: 30d}", TTL{Kind: MaxAge, Age: val(720 * h)}},
-		{"{max_age: 500ms}", TTL{Kind: MaxAge, Age: val(500 * time.Millisecond)}}, // rule L10 refuses it
+		{"{max_age: 500ms}", TTL{Kind: MaxAge, Age: val(500 * time.Millisecond)}}, // rejected by rule L10
 		{"{from: write, max_age: 30d}", TTL{Kind: MaxAge, Age: val(720 * h), From: val("write")}},
 		{"{max_versions: 3}", TTL{Kind: MaxVersions, Versions: val(3)}},
 		{"{any_of: [{max_age: 1h}, {all_of: [{max_age: 2h}, {max_versions: 1}]}]}", TTL{Kind: AnyOf, Rules: []TTL{
@@ -212,7 +212,7 @@ func TestTTLs(t *testing.T) {
 	}
 }
 
-// oneTable is a table to which keys can be added.
+// oneTable is a table that tests extend with more keys.
 const oneTable = "tables:\n  t:\n    pattern: single_serialized\n    key: {segments: [location]}\n"
 
 func TestTables(t *testing.T) {
@@ -274,7 +274,7 @@ func TestQueriesAndExpect(t *testing.T) {
 	}
 }
 
-// TestFileForms reads the same schema as files are saved in different places.
+// TestFileForms parses the same schema with different line ends and encodings.
 func TestFileForms(t *testing.T) {
 	want := parse(t, "")
 	text := framed("")
@@ -329,7 +329,7 @@ func TestFileErrors(t *testing.T) {
 	}
 }
 
-// TestPartial checks that a schema with errors still holds what is right.
+// TestPartial checks that a schema with errors contains its valid parts.
 func TestPartial(t *testing.T) {
 	s, list := Parse("x.yaml", []byte(framed("fields: {a: int46, b: int64}\n")))
 	if len(list) != 1 {
@@ -340,8 +340,8 @@ func TestPartial(t *testing.T) {
 	}
 }
 
-// TestLanguage walks the tables that describe the language, as whoever makes a
-// JSON Schema of them will.
+// TestLanguage visits the tables that describe the language, like the generator of the
+// JSON Schema.
 func TestLanguage(t *testing.T) {
 	paths := map[string]bool{}
 	var walk func(path string, s shape, depth int)

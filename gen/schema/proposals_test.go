@@ -17,12 +17,12 @@ import (
 	"github.com/btgen-dev/btgen/gen/schema"
 )
 
-// This file pastes what messages propose, as somebody does who reads them and knows
-// nothing else: entries into the nearest mapping that can have them, a block from the
-// top of the schema on, and anything else in the place of what the message points at.
+// This file applies the proposals in messages like a user who knows nothing else: it
+// pastes entries into the nearest mapping that can contain them, blocks at the top of
+// the schema, and everything else in place of what the message refers to.
 
-// proposalsOf returns what a hint proposes: what stands between backquotes, and the
-// indented lines at its end.
+// proposalsOf returns the proposals in a hint: texts in backquotes, and the indented
+// lines at its end.
 func proposalsOf(hint string) []string {
 	line, block, _ := strings.Cut(hint, "\n")
 	var out []string
@@ -38,14 +38,14 @@ func proposalsOf(hint string) []string {
 	return out
 }
 
-// place is where a finding is: a node, and the mappings and lists around it.
+// place is the place of a finding: a node and its parents.
 type place struct {
 	parent *yaml.Node // a mapping or a list
 	index  int        // in its Content
 	around []*yaml.Node
 }
 
-// find finds the deepest node at a position.
+// find returns the innermost node at a position.
 func find(n *yaml.Node, pos diag.Pos, around []*yaml.Node) (place, bool) {
 	around = append(slices.Clip(around), n)
 	for i, child := range n.Content {
@@ -62,7 +62,7 @@ func find(n *yaml.Node, pos diag.Pos, around []*yaml.Node) (place, bool) {
 // isKey reports whether the place is the key of an entry.
 func (p place) isKey() bool { return p.parent.Kind == yaml.MappingNode && p.index%2 == 0 }
 
-// value is what the node is, or the value of the entry that it is the key of.
+// value returns the node, or the value of the entry whose key it is.
 func (p place) value() *yaml.Node {
 	if p.isKey() {
 		return p.parent.Content[p.index+1]
@@ -70,8 +70,8 @@ func (p place) value() *yaml.Node {
 	return p.parent.Content[p.index]
 }
 
-// mappings are those that an entry with a key can be pasted into: the one that has such
-// an entry here, and then the nearest first.
+// mappings returns the mappings into which an entry with the given key can be pasted:
+// first the one that contains such an entry, then the nearest.
 func (p place) mappings(key string) []*yaml.Node {
 	out := []*yaml.Node{}
 	for _, n := range append(slices.Clone(p.around), p.value()) {
@@ -86,7 +86,8 @@ func (p place) mappings(key string) []*yaml.Node {
 	return out
 }
 
-// remove removes the entry or the item that the place is in, and what is then empty.
+// remove removes the entry or item of the place, and then its parents if they are
+// empty.
 func (p place) remove() {
 	first, n := p.index, 1
 	if p.parent.Kind == yaml.MappingNode {
@@ -101,7 +102,7 @@ func (p place) remove() {
 	}
 }
 
-// entry returns the index of the value of a key; -1 if there is none.
+// entry returns the index of a key's value; -1 if there is none.
 func entry(n *yaml.Node, key string) int {
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		if n.Content[i].Value == key {
@@ -111,11 +112,11 @@ func entry(n *yaml.Node, key string) int {
 	return -1
 }
 
-// merged are the mappings into which entries are pasted, and not over them.
+// merged lists the mappings to which entries are added rather than replaced.
 var merged = []string{"allow", "expect", "tables", "queries", "fields", "series"}
 
-// paste puts entries into a mapping. Below tables and queries, entries go into those
-// that are there.
+// paste adds entries to a mapping. Below tables and queries, it merges them into
+// existing entries.
 func paste(into, entries *yaml.Node, deep bool) {
 	for i := 0; i+1 < len(entries.Content); i += 2 {
 		key, value := entries.Content[i], entries.Content[i+1]
@@ -131,7 +132,7 @@ func paste(into, entries *yaml.Node, deep bool) {
 	}
 }
 
-// parsed returns the node of a text.
+// parsed returns the node of a YAML text.
 func parsed(t testing.TB, text string) *yaml.Node {
 	t.Helper()
 	var doc yaml.Node
@@ -141,8 +142,8 @@ func parsed(t testing.TB, text string) *yaml.Node {
 	return &doc
 }
 
-// follow returns a schema in which a proposal of a finding was followed; false if there
-// is no place for it.
+// follow applies a proposal of a finding to a schema; false if there is no place for
+// it.
 func follow(t testing.TB, text []byte, d diag.Diagnostic, proposal string) (string, bool) {
 	t.Helper()
 	key, _, _ := strings.Cut(strings.TrimPrefix(proposal, "-"), ":")
@@ -164,8 +165,7 @@ func follow(t testing.TB, text []byte, d diag.Diagnostic, proposal string) (stri
 	}
 }
 
-// followIn is follow for a mapping that entries are pasted into. It reports whether
-// there is anything to do.
+// followIn is follow for a given mapping. It reports whether it changed anything.
 func followIn(t testing.TB, doc *yaml.Node, p place, into *yaml.Node, d diag.Diagnostic, proposal string) bool {
 	if name, isRemoval := strings.CutPrefix(proposal, "-"); isRemoval {
 		at := entry(into, name)
@@ -197,7 +197,7 @@ func followIn(t testing.TB, doc *yaml.Node, p place, into *yaml.Node, d diag.Dia
 	return true
 }
 
-// encode writes a schema.
+// encode formats a schema.
 func encode(t testing.TB, doc *yaml.Node) string {
 	t.Helper()
 	out, err := yaml.Marshal(doc)
@@ -207,11 +207,10 @@ func encode(t testing.TB, doc *yaml.Node) string {
 	return string(out)
 }
 
-// places are the parts of a message that change when lines do.
+// places matches the parts of a message that depend on line numbers.
 var places = regexp.MustCompile(`line [0-9]+|:[0-9]+:[0-9]+`)
 
-// worse returns the first error that is among those that are found now and was not
-// among those before.
+// worse returns the first new error.
 func worse(before, now diag.List) (diag.Diagnostic, bool) {
 	message := func(d diag.Diagnostic) string { return places.ReplaceAllString(d.Message, "") }
 	for _, d := range now {
@@ -222,8 +221,8 @@ func worse(before, now diag.List) (diag.Diagnostic, bool) {
 	return diag.Diagnostic{}, false
 }
 
-// count returns how many findings there are of the rule of one or, if it has none, with
-// its message.
+// count returns the number of findings with the same rule or, if there is none, the
+// same message.
 func count(found diag.List, of diag.Diagnostic) int {
 	n := 0
 	for _, d := range found {
@@ -234,11 +233,11 @@ func count(found diag.List, of diag.Diagnostic) int {
 	return n
 }
 
-// project is schemas by the names of their files.
+// project contains schemas by file name.
 type project map[string][]byte
 
-// find returns what is found in the schemas: in their language alone, if one of them is
-// not of it.
+// find returns the findings in the schemas. If a schema violates the language, it
+// returns only such errors.
 func (p project) find() (found diag.List, language bool) {
 	var inputs []gen.Input
 	for name, text := range p {
@@ -252,19 +251,19 @@ func (p project) find() (found diag.List, language bool) {
 	return gen.Resolve(inputs).Diagnostics, false
 }
 
-// with returns the schemas with another text of one.
+// with returns the project with another text for one schema.
 func (p project) with(name, text string) project {
 	out := maps.Clone(p)
 	out[name] = []byte(text)
 	return out
 }
 
-// maxSteps is how many more proposals are followed until a schema is right again: one
-// that changes the pattern may ask for another key.
+// maxSteps is the number of further proposals to apply until a schema is valid:
+// changing the pattern may require another key.
 const maxSteps = 5
 
-// try follows a proposal of a finding, and the first of those that come up in turn. It
-// reports what is wrong with it; nothing if the finding is gone and nothing else came.
+// try applies a proposal, and then the first proposal of each new finding. It returns
+// an empty string if the finding and all others are gone, else what is wrong.
 func (p project) try(t testing.TB, d diag.Diagnostic, proposal string) string {
 	t.Helper()
 	before, language := p.find()
@@ -280,7 +279,7 @@ func (p project) try(t testing.TB, d diag.Diagnostic, proposal string) string {
 		case count(found, d) >= count(before, d):
 			return "the finding is still there\n" + text + found.Error()
 		case language && !still, !new, before.HasErrors() && !still:
-			return "" // other errors, which have hidden it, are none of its own
+			return "" // the remaining errors were hidden before
 		}
 		proposals := proposalsOf(next.Hint)
 		if len(proposals) == 0 {
@@ -295,7 +294,7 @@ func (p project) try(t testing.TB, d diag.Diagnostic, proposal string) string {
 	return "there are always more errors\n" + text
 }
 
-// goldenProjects are the schemas of the golden cases.
+// goldenProjects returns the schemas of the golden cases.
 func goldenProjects(t testing.TB) map[string]project {
 	t.Helper()
 	out := map[string]project{}
@@ -320,7 +319,7 @@ func goldenProjects(t testing.TB) map[string]project {
 	return out
 }
 
-// unproposed are the rules whose messages propose no YAML, and why.
+// unproposed lists the rules whose messages do not propose YAML, and why.
 var unproposed = map[string]string{
 	"C03": "the language has no way to break it",
 	"L01": "only the user knows what to shorten",
@@ -334,11 +333,11 @@ var unproposed = map[string]string{
 	"T17": "it is what to plan for",
 }
 
-// deadEnds are cases in which there is nothing left where something was left out.
+// deadEnds lists cases in which a required part is missing.
 var deadEnds = []string{"testdata/errors/keys.txtar/null.yaml", "testdata/errors/ttls.txtar/nested_null.yaml"}
 
-// TestProposals follows every proposal of every finding in the golden cases and the
-// cases of errors: then the finding is gone, and no other error has come.
+// TestProposals applies every proposal of every finding in the golden cases and the
+// cases of errors. It must fix the finding and cause no other error.
 func TestProposals(t *testing.T) {
 	tried := map[string]int{}
 	for name, p := range goldenProjects(t) {
@@ -368,10 +367,11 @@ func TestProposals(t *testing.T) {
 	}
 }
 
-// mostWords is how many words a message has, and a hint besides what it proposes.
+// mostWords is the maximum number of words in a message, and in a hint without its
+// proposals.
 const mostWords = 25
 
-// words counts the words of a text, without what is proposed in it and lists of names.
+// words counts the words of a text without proposals and lists of names.
 func words(text string) int {
 	text, _, _ = strings.Cut(text, "\n")
 	text = regexp.MustCompile("\\([^)]*\\)|`[^`]+`|\"[^\"]*\"|\\{[^}]*\\}|\\[[^]]*\\]").ReplaceAllString(text, "x")
@@ -379,13 +379,13 @@ func words(text string) int {
 	return len(strings.Fields(text))
 }
 
-// TestShortMessages: what is read in a terminal is short.
+// TestShortMessages checks that messages fit a terminal.
 func TestShortMessages(t *testing.T) {
 	seen := map[string]bool{}
 	for name, p := range goldenProjects(t) {
 		found, _ := p.find()
 		for _, d := range found {
-			for _, text := range append(strings.Split(d.Message, "; in table"), d.Hint) { // a part for each table
+			for _, text := range append(strings.Split(d.Message, "; in table"), d.Hint) { // one part per table
 				if n := words(text); n > mostWords && !seen[text] {
 					seen[text] = true
 					t.Errorf("%s: %d words: %s [%s]", name, n, text, d.Rule)

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestOtherTypes: each type of other languages has one answer, in which a type of
-// this language stands.
+// TestOtherTypes checks that each type of other languages has one proposal, which is a
+// type of this language.
 func TestOtherTypes(t *testing.T) {
 	seen := map[string]string{}
 	for hint, names := range otherTypes {
@@ -28,7 +28,8 @@ func TestOtherTypes(t *testing.T) {
 	}
 }
 
-// TestTypeHint: a type of another language leads to the one that holds its values.
+// TestTypeHint checks that the proposal for a type of another language can hold its
+// values.
 func TestTypeHint(t *testing.T) {
 	for _, test := range []struct{ types, want string }{
 		{"decimal DECIMAL money numeric decimal(10,2) NUMERIC(18,4)", "`int64` in the smallest unit"},

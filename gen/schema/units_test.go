@@ -41,7 +41,7 @@ func TestParseDuration(t *testing.T) {
 	}
 }
 
-// TestDurationRoundTrip formats any duration and reads it back.
+// TestDurationRoundTrip formats and parses arbitrary durations.
 func TestDurationRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d := time.Duration(rapid.Int64Min(0).Draw(t, "d"))
@@ -52,7 +52,7 @@ func TestDurationRoundTrip(t *testing.T) {
 	})
 }
 
-// TestDurationRepair checks that what an error says to write is a duration.
+// TestDurationRepair checks that the proposal in an error is a valid duration.
 func TestDurationRepair(t *testing.T) {
 	number := rapid.StringMatching(`[0-9]{1,12}(\.[0-9]{1,3})?`)
 	unit := rapid.SampledFrom([]string{"w", "d", "h", "m", "s", "ms", "us", "ns", "days", "Hours", "min", "µs", "M", "x", "", "mo"})

@@ -12,8 +12,8 @@ import (
 	"github.com/btgen-dev/btgen/gen/schema"
 )
 
-// TestWritten: what is written of each series value, field and table of the samples
-// reads back as it was.
+// TestWritten checks that series values, fields and tables of the samples survive a
+// round trip.
 func TestWritten(t *testing.T) {
 	tables := 0
 	for _, sample := range samples(t) {

@@ -1,9 +1,9 @@
-// Package cputime measures the processors' time of this process, for benchmarks: unlike
-// the time that passes, it depends little on what else the machine does.
+// Package cputime measures the CPU time of this process, for benchmarks. Unlike wall
+// time, it depends little on other processes.
 package cputime
 
 import "time"
 
-// Spent returns what this process has taken since its start, in user mode and in the
-// system. It is 0 where the operating system does not say.
+// Spent returns the CPU time of this process since its start, in user and system mode;
+// 0 if the operating system does not report it.
 func Spent() time.Duration { return spent() }

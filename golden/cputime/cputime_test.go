@@ -8,7 +8,7 @@ import (
 	"github.com/btgen-dev/btgen/golden/cputime"
 )
 
-// TestSpent spends time until it is counted.
+// TestSpent uses CPU time until Spent increases.
 func TestSpent(t *testing.T) {
 	if cputime.Spent() == 0 {
 		t.Skip("not known on ", runtime.GOOS)

@@ -17,7 +17,7 @@ func spent() time.Duration {
 	return duration(kernel) + duration(user)
 }
 
-// duration is how long a span of time is that Windows counts in steps of 100 ns.
+// duration converts a time span in Windows units of 100 ns.
 func duration(t syscall.Filetime) time.Duration {
 	return time.Duration(uint64(t.HighDateTime)<<32|uint64(t.LowDateTime)) * 100
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/btgen-dev/btgen/golden/testlong"
 )
 
-// client is the module of the Bigtable client.
+// client is the path of the Bigtable client's module.
 const client = "cloud.google.com/go/bigtable"
 
 // versionIn returns the version of the client that a go.mod file requires.
@@ -35,8 +35,8 @@ func versionIn(t *testing.T, path string) string {
 	return ""
 }
 
-// TestClientRange checks that the manual declares the versions of the client that are tested:
-// the oldest by TestOldestClient, the newest by all other tests.
+// TestClientRange checks that the manual states the tested versions of the client: the
+// oldest, which TestOldestClient uses, and the newest, which all other tests use.
 func TestClientRange(t *testing.T) {
 	const page = "../../docs/operations.md"
 	text, err := os.ReadFile(page)
@@ -49,8 +49,8 @@ func TestClientRange(t *testing.T) {
 	}
 }
 
-// TestOldestClient generates the code of all example schemas in a module that has the
-// oldest client, and runs the tests that come with the code.
+// TestOldestClient generates the code of all example schemas in a module with the
+// oldest client, and runs its generated tests.
 func TestOldestClient(t *testing.T) {
 	testlong.Skip(t, "compiles another version of the client")
 	dir, err := filepath.Abs(testlong.Scratch(t))

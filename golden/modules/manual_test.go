@@ -1,9 +1,9 @@
-// Package modules_test uses btgen as its users do, in modules of their own: it follows the
-// manual, and uses the oldest supported client.
+// Package modules_test uses btgen like its users, in separate modules: it follows the
+// manual and uses the oldest supported client.
 //
 //	go test ./golden/modules -update
 //
-// rewrites the output of commands, and the parts of files that the manual shows.
+// rewrites the output of commands and the parts of files in the manual.
 package modules_test
 
 import (
@@ -21,8 +21,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"golang.org/x/mod/modfile"
 
-	// Compiles what other modules need before the tests begin. Otherwise these tests and
-	// the go command that runs them would do so at the same time.
+	// Compile what other modules need before the tests begin. Otherwise the tests and
+	// the go command that runs them would compile it concurrently.
 	_ "github.com/btgen-dev/btgen/generated/weather/weathertest"
 	"github.com/btgen-dev/btgen/golden/testlong"
 )
@@ -32,7 +32,7 @@ var update = flag.Bool("update", false, "rewrite the output of the commands in t
 // page is a Markdown file of the manual.
 type page struct{ root, name, text string }
 
-// manual returns the README and then the files in docs, in the order of their names.
+// manual returns the README and then the files in docs, sorted by name.
 func manual(t *testing.T, root string) []*page {
 	t.Helper()
 	docs, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
@@ -64,7 +64,7 @@ type block struct {
 	line     int
 }
 
-// errorf reports a mistake in the block.
+// errorf reports an error in the block.
 func (b block) errorf(t *testing.T, format string, args ...any) {
 	t.Helper()
 	t.Errorf("%s:%d: "+format, append([]any{b.page.name, b.line}, args...)...)
@@ -104,10 +104,10 @@ func (b block) save(t *testing.T, text string) {
 	}
 }
 
-// TestManual follows the tour in the README, and then the other pages of the manual in the
-// module of the tour: it writes the files, runs the commands and compares their output. What
-// a page shows of a file must be in that file, of the module or of this repository. Only the
-// commands that install btgen are replaced: the module uses this checkout.
+// TestManual follows the tour in the README, then the other pages of the manual in the
+// module of the tour: it writes the files, runs the commands and compares their output.
+// Excerpts of files must be in these files, in the module or in this repository. It
+// replaces only the commands that install btgen, so that the module uses this checkout.
 func TestManual(t *testing.T) {
 	root, err := filepath.Abs("../..")
 	if err != nil {
@@ -136,8 +136,8 @@ func TestManual(t *testing.T) {
 }
 
 // TestManualModules runs the blocks of the manual that are marked as modules, each in a
-// folder of its own next to a clone of btgen. Only the command that installs the latest
-// published version is replaced.
+// folder of its own next to a clone of btgen. It replaces only the command that
+// installs the latest published version.
 func TestManualModules(t *testing.T) {
 	testlong.Skip(t, "compiles another version of the client")
 	root, err := filepath.Abs("../..")
@@ -146,7 +146,7 @@ func TestManualModules(t *testing.T) {
 	}
 	dir := testlong.Scratch(t)
 	if err := os.Symlink(root, filepath.Join(dir, "btgen")); err != nil {
-		t.Skip(err) // Windows may not let us
+		t.Skip(err) // Windows may not allow it
 	}
 	const self = "github.com/btgen-dev/btgen"
 	latest := strings.NewReplacer("go get -tool "+self+"/cmd/btgen@latest",
@@ -179,9 +179,9 @@ func TestManualModules(t *testing.T) {
 // ellipsis is the line between the parts of an excerpt.
 const ellipsis = "…\n"
 
-// checkExcerpt checks that the parts of the block, separated by lines with an ellipsis, are
-// in a file in this order. What follows the name of the file selects what is shown exactly:
-// "a.txt 8-14 23-30" are lines, and "a.go Event" is a type with its comment.
+// checkExcerpt checks that the parts of the block, separated by lines with an ellipsis,
+// are in a file in this order. A selector after the name of the file selects the exact
+// text: "a.txt 8-14 23-30" are lines, and "a.go Event" is a type with its comment.
 func (b block) checkExcerpt(t *testing.T, root, from string) {
 	t.Helper()
 	fields := strings.Fields(from)
@@ -212,7 +212,7 @@ func (b block) checkExcerpt(t *testing.T, root, from string) {
 	}
 }
 
-// checkParts checks that the parts of the block are in a text in this order.
+// checkParts checks that a text contains the parts of the block in this order.
 func (b block) checkParts(t *testing.T, from, text string) {
 	t.Helper()
 	rest := "\n" + text
@@ -260,7 +260,7 @@ func (b block) commands() []command {
 }
 
 // run runs the command and compares its output. It returns the output, or the expected
-// output if the two only differ in what changes with every run.
+// output if they differ only in volatile parts.
 func (c command) run(t *testing.T, dir string, b block, env ...string) string {
 	t.Helper()
 	cmd := exec.Command("sh", "-c", c.line)
@@ -278,7 +278,7 @@ func (c command) run(t *testing.T, dir string, b block, env ...string) string {
 	return got
 }
 
-// session runs the commands of the block, except those that install btgen.
+// session runs the commands of the block except those that install btgen.
 func (b block) session(t *testing.T, dir string) {
 	t.Helper()
 	updated := ""
@@ -296,26 +296,26 @@ func (b block) session(t *testing.T, dir string) {
 	}
 }
 
-// chatter is what Go says of the modules that it downloads and adds.
+// chatter matches messages of the go command about modules that it downloads and adds.
 var chatter = regexp.MustCompile(`(?m)^go: (downloading|creating new go.mod|added|upgraded|finding|found|to add module requirements|warning: "all" matched no packages).*\n|^\tgo mod tidy\n`)
 
-// untimed removes the durations of tests, and the number of files with a vendored runtime,
-// which changes with every file of the runtime.
+// untimed removes the durations of tests, and the number of files with a vendored
+// runtime, which changes with every file of the runtime.
 func untimed(text string) string {
 	return created.ReplaceAllString(times.ReplaceAllString(text, "\t0s"), "N of N files created")
 }
 
-// created is the count of files that were created.
+// created matches the number of created files.
 var created = regexp.MustCompile(`[0-9]{2,} of [0-9]{2,} files created`)
 
-// times is how long the tests of a package took, at the end of a line.
+// times matches the duration of a package's tests at the end of a line.
 var times = regexp.MustCompile(`(?m)\t([0-9.]+s|\(cached\))$`)
 
-// moduleEnv is the environment for Go commands in a module made by newModule.
+// moduleEnv returns the environment for Go commands in a module created by newModule.
 func moduleEnv() []string { return []string{"GOFLAGS=-mod=mod", "GOWORK=off"} }
 
-// newModule makes a module in dir that has this checkout of btgen as a tool, and
-// the same versions of everything else.
+// newModule creates a module in dir that has this checkout of btgen as a tool and the
+// same versions of all dependencies.
 func newModule(t *testing.T, root, dir, path string) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(root, "go.mod"))
@@ -355,8 +355,8 @@ func newModule(t *testing.T, root, dir, path string) {
 	}
 }
 
-// TestGoTool uses btgen from a module of its own: a tool line in go.mod, a line
-// for go generate, and a program that runs on the generated code.
+// TestGoTool uses btgen from a separate module: a tool line in go.mod, a go:generate
+// line, and a program that runs the generated code.
 func TestGoTool(t *testing.T) {
 	testlong.Skip(t, "builds another module of its own, besides that of TestManual")
 	root, err := filepath.Abs("../..")
@@ -375,7 +375,7 @@ func TestGoTool(t *testing.T) {
 			for _, v := range append(os.Environ(), moduleEnv()...) {
 				name, value, _ := strings.Cut(v, "=")
 				switch name {
-				case "PATH", "HOME", "WORK", "TMPDIR": // as testscript has them
+				case "PATH", "HOME", "WORK", "TMPDIR": // set by testscript
 				default:
 					env.Setenv(name, value)
 				}

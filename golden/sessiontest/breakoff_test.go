@@ -19,21 +19,21 @@ import (
 	"github.com/btgen-dev/btgen/golden/testlong"
 )
 
-// breaks has a server break off the stream of one request of each read.
+// breaks makes a server break off the stream of one request of each read.
 type breaks struct {
 	mu    sync.Mutex
 	reads []*broken
 }
 
-// broken is what becomes of the requests of a read.
+// broken records the requests of a read.
 type broken struct {
-	request, after int   // which one breaks off, after how many rows; at its end at the latest
-	rows           []int // of the requests
+	request, after int   // the request that breaks off, and after how many rows, at the latest at its end
+	rows           []int // number per request
 }
 
 const readHeader = "test-read"
 
-// named returns the context of a read, and what will be known of it.
+// named returns a context that identifies a read, and its record.
 func (b *breaks) named(ctx context.Context, request, after int) (context.Context, *broken) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -42,14 +42,15 @@ func (b *breaks) named(ctx context.Context, request, after int) (context.Context
 	return metadata.AppendToOutgoingContext(ctx, readHeader, fmt.Sprint(len(b.reads)-1)), read
 }
 
-// requests returns how many rows each request of a read got.
+// requests returns the number of rows of each request of a read.
 func (b *breaks) requests(read *broken) []int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return slices.Clone(read.rows)
 }
 
-// of returns the read that a request is of, and its number; nil if it has no name.
+// of returns the read that a request belongs to, and its number; nil if the read has no
+// name.
 func (b *breaks) of(ctx context.Context) (*broken, int) {
 	header, _ := metadata.FromIncomingContext(ctx)
 	if len(header.Get(readHeader)) == 0 {
@@ -83,7 +84,8 @@ func (b *breaks) stream(server any, stream grpc.ServerStream, info *grpc.StreamS
 	return err
 }
 
-// brokenStream is the stream of a request. The in-memory server sends a row at a time.
+// brokenStream is the stream of a request. The in-memory server sends one row at a
+// time.
 type brokenStream struct {
 	grpc.ServerStream
 	breaks bool
@@ -91,7 +93,7 @@ type brokenStream struct {
 	rows   int
 }
 
-// RecvMsg refuses what Bigtable refuses and the in-memory server does not.
+// RecvMsg rejects requests that Bigtable rejects and the in-memory server does not.
 func (s *brokenStream) RecvMsg(m any) error {
 	err := s.ServerStream.RecvMsg(m)
 	if r, ok := m.(*bigtablepb.ReadRowsRequest); ok && err == nil {
@@ -100,7 +102,7 @@ func (s *brokenStream) RecvMsg(m any) error {
 	return err
 }
 
-// emptyRange refuses a range that no key is in, as Bigtable does.
+// emptyRange rejects an empty range, like Bigtable.
 func emptyRange(rows *bigtablepb.RowSet) error {
 	for i, r := range rows.GetRowRanges() {
 		start, end := string(r.GetStartKeyClosed()), string(r.GetEndKeyOpen())
@@ -122,14 +124,14 @@ func (s *brokenStream) SendMsg(m any) error {
 	return s.ServerStream.SendMsg(m)
 }
 
-// Reads of every pattern give the same whether a stream breaks off or not: before its
-// first row, after any of them or at its end, forwards and backwards, with the
-// ClientOptions and without, whatever share of calls clients divert.
-func TestReadsOfStreamsThatBreakOff(t *testing.T) {
+// Reads of every pattern return the same whether or not a stream breaks off: before its
+// first row, after any row or at its end, forward and in reverse, with and without
+// ClientOptions, whatever share of calls clients divert.
+func TestBrokenStreams(t *testing.T) {
 	b := new(breaks)
 	s := &sessiontest.Sessions{Load: 1}
 	addr := serve(t, tables, append(s.ServerOptions(), grpc.ChainStreamInterceptor(b.stream))...)
-	limit := make(chan struct{}, 64) // the client waits a little before it resumes
+	limit := make(chan struct{}, 64) // the client waits briefly before it resumes
 	var wg sync.WaitGroup
 	for _, tab := range tables {
 		for path, opts := range map[string][]option.ClientOption{"wire": tab.options(), "ordinary": nil} {

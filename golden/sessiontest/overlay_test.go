@@ -11,8 +11,8 @@ import (
 	"github.com/btgen-dev/btgen/golden/testlong"
 )
 
-// overlay writes a file for the flag -overlay of the go command: with it, tests and
-// benchmarks that know nothing of sessions have servers and clients that speak them.
+// overlay writes a file for the -overlay flag of the go command, with which tests and
+// benchmarks that do not know sessions use servers and clients that do.
 func overlay(t *testing.T) (path string) {
 	t.Helper()
 	replace := map[string]string{}
@@ -39,13 +39,13 @@ func overlay(t *testing.T) (path string) {
 	return path
 }
 
-// watchers are tests that look at each message that a client sends, or count goroutines:
-// a client has others for sessions.
+// watchers are tests that inspect each message of a client or count goroutines;
+// sessions add others.
 const watchers = "^(TestLeavingTheLoop|TestRewriteIsOneMutation|TestExpiredEventsAre(Refused|Skipped)|TestEventsWithoutExpiryAreRefused|TestTimestampsAreNeverTheServers)$"
 
-// TestAllTestsWithSessions runs the tests of generated code and of the runtime where
-// servers and clients speak sessions. With BTGEN_SESSION_OVERLAY, it leaves the overlay
-// there, for instance to run benchmarks with.
+// TestAllTestsWithSessions runs the tests of generated code and of the runtime with
+// sessions. If BTGEN_SESSION_OVERLAY is set, it leaves the overlay there, for example
+// for benchmarks.
 func TestAllTestsWithSessions(t *testing.T) {
 	path := overlay(t)
 	testlong.Skip(t, "runs the tests of all generated code three times")

@@ -1,8 +1,8 @@
-// Package sessiontest has servers for tests speak the session protocol of the official
-// client: virtual RPCs on long-lived streams, to which the client diverts reads and writes
-// of single rows if Bigtable tells it to. They are answered by the same server, by its
-// ordinary methods. It knows the protocol of the client in this module's go.mod, and
-// nothing of tables or events; older clients have no sessions.
+// Package sessiontest adds the session protocol of the official client to servers for
+// tests: virtual RPCs on long-lived streams, to which the client diverts reads and
+// writes of single rows if Bigtable tells it to. The same server answers them with its
+// ordinary methods. The package supports the protocol of the client in this module's
+// go.mod and does not depend on tables or events; older clients have no sessions.
 package sessiontest
 
 import (
@@ -25,39 +25,39 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Sessions has a server speak the session protocol.
+// Sessions adds the session protocol to a server.
 type Sessions struct {
 	// Load is the share of the calls for single rows that clients divert, from 0 to 1.
 	Load float64
-	// Fail returns the error of a virtual RPC that is not carried out; nil for one that is.
-	// A nil Fail lets all of them be.
+	// Fail returns the error of a virtual RPC that the server does not execute; nil for
+	// one that it executes. A nil Fail executes all.
 	Fail func() error
 
 	reads, writes atomic.Int64
 }
 
-// LoadVariable is the environment variable that says how much clients divert, where tests
-// that know nothing of sessions are run with them.
+// LoadVariable is the environment variable with the share of diverted calls for tests
+// that do not know sessions.
 const LoadVariable = "BTGEN_SESSION_LOAD"
 
-// FromEnvironment returns sessions with the load of LoadVariable.
+// FromEnvironment returns Sessions with the load in LoadVariable.
 func FromEnvironment() *Sessions {
 	load, _ := strconv.ParseFloat(os.Getenv(LoadVariable), 64)
 	return &Sessions{Load: load}
 }
 
-// Reads returns how many rows were asked for by sessions.
+// Reads returns the number of rows requested in sessions.
 func (s *Sessions) Reads() int64 { return s.reads.Load() }
 
-// Writes returns how many mutations came by sessions.
+// Writes returns the number of mutations sent in sessions.
 func (s *Sessions) Writes() int64 { return s.writes.Load() }
 
-// ServerOptions are for a gRPC server with a Bigtable.
+// ServerOptions returns options for the gRPC server of a Bigtable.
 func (s *Sessions) ServerOptions() []grpc.ServerOption {
 	return []grpc.ServerOption{grpc.ChainUnaryInterceptor(s.unary), grpc.ChainStreamInterceptor(s.stream)}
 }
 
-// unary tells clients how much to divert.
+// unary tells clients how many calls to divert.
 func (s *Sessions) unary(ctx context.Context, request any, info *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (any, error) {
 	if info.FullMethod != bigtablepb.Bigtable_GetClientConfiguration_FullMethodName {
 		return handle(ctx, request)
@@ -116,14 +116,14 @@ func (s *session) serve() error {
 	}
 }
 
-// answer carries a virtual RPC out.
+// answer executes a virtual RPC.
 func (s *session) answer(r *bigtablepb.VirtualRpcRequest) *bigtablepb.SessionResponse {
 	response, err := s.call(r)
 	if err != nil {
 		failed := &bigtablepb.ErrorResponse{RpcId: r.RpcId, Status: status.Convert(err).Proto()}
 		return &bigtablepb.SessionResponse{Payload: &bigtablepb.SessionResponse_Error{Error: failed}}
 	}
-	payload, _ := proto.Marshal(response) // what was received as messages can be sent
+	payload, _ := proto.Marshal(response) // no error: the message was decoded before
 	done := &bigtablepb.VirtualRpcResponse{RpcId: r.RpcId, Payload: payload}
 	return &bigtablepb.SessionResponse{Payload: &bigtablepb.SessionResponse_VirtualRpc{VirtualRpc: done}}
 }
@@ -172,7 +172,7 @@ func (s *session) fails() error {
 	return s.Fail()
 }
 
-// rowStream takes the row in what ReadRows sends. Its cells must be whole.
+// rowStream collects the row that ReadRows sends. Its cells must not be split.
 type rowStream struct {
 	bigtablepb.Bigtable_ReadRowsServer
 	ctx    context.Context
@@ -193,7 +193,7 @@ func (s *rowStream) Send(r *bigtablepb.ReadRowsResponse) error {
 	return nil
 }
 
-// take takes a cell.
+// take adds a cell.
 func (s *rowStream) take(c *bigtablepb.ReadRowsResponse_CellChunk) {
 	if s.row == nil {
 		s.row = &bigtablepb.Row{Key: c.RowKey}
@@ -209,8 +209,8 @@ func (s *rowStream) take(c *bigtablepb.ReadRowsResponse_CellChunk) {
 	s.column.Cells = append(s.column.Cells, &bigtablepb.Cell{TimestampMicros: c.TimestampMicros, Value: c.Value, Labels: c.Labels})
 }
 
-// Connect returns a client of a server at addr that speaks sessions. It opens its
-// connections itself: one that is given a connection has no sessions.
+// Connect returns a client with sessions for the server at addr. The client opens its
+// connections itself, because one that is given a connection has no sessions.
 func Connect(ctx context.Context, addr, project, instance string, opts ...option.ClientOption) (*bigtable.Client, error) {
 	w := watch{told: make(chan float32, 16)}
 	opts = append([]option.ClientOption{
@@ -230,7 +230,7 @@ func Connect(ctx context.Context, addr, project, instance string, opts ...option
 	return client, nil
 }
 
-// watch sees what a client is told, and whether it opens sessions.
+// watch observes the server's instructions to a client, and whether it opens sessions.
 type watch struct {
 	told   chan float32
 	opened atomic.Bool
@@ -255,19 +255,19 @@ func (w *watch) stream(ctx context.Context, desc *grpc.StreamDesc, conn *grpc.Cl
 	if method == bigtablepb.Bigtable_OpenTable_FullMethodName {
 		w.opened.Store(true)
 	}
-	if ctx.Value(probeKey{}) != nil { // the server, and other interceptors, need not see it
+	if ctx.Value(probeKey{}) != nil { // the server and other interceptors need not see it
 		return nil, status.Error(codes.NotFound, "a probe")
 	}
 	return open(ctx, desc, conn, method, opts...)
 }
 
-// probeTable is a table that a client is asked for until it diverts a call.
+// probeTable is the table of calls that wait until the client diverts one.
 const probeTable = "no-such-table"
 
-// probeKey marks the context of calls for it.
+// probeKey marks the context of these calls.
 type probeKey struct{}
 
-// wait waits until the client does what it is told.
+// wait waits until the client follows the server's instructions.
 func (w *watch) wait(ctx context.Context, client *bigtable.Client) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
@@ -281,7 +281,7 @@ func (w *watch) wait(ctx context.Context, client *bigtable.Client) error {
 	}
 	table, ctx := client.OpenTable(probeTable), context.WithValue(ctx, probeKey{}, true)
 	for !w.opened.Load() {
-		_, _ = table.ReadRow(ctx, "row") // there is none
+		_, _ = table.ReadRow(ctx, "row") // the table does not exist
 		if ctx.Err() != nil {
 			return fmt.Errorf("the client opens no session: %w", context.Cause(ctx))
 		}

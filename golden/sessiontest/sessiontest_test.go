@@ -21,7 +21,7 @@ import (
 
 const project, instance = "project", "instance"
 
-// serve starts an in-memory server with the tables, which ends with the test.
+// serve starts an in-memory server with the tables and stops it at the end of the test.
 func serve(t *testing.T, tables []table, opts ...grpc.ServerOption) (addr string) {
 	t.Helper()
 	server, err := bttest.NewServer("127.0.0.1:0", opts...)
@@ -38,7 +38,7 @@ func serve(t *testing.T, tables []table, opts ...grpc.ServerOption) (addr string
 	return server.Addr
 }
 
-// connect returns a client that speaks sessions until the end of the test.
+// connect returns a client with sessions, which is closed at the end of the test.
 func connect(t *testing.T, addr string, opts ...option.ClientOption) *bigtable.Client {
 	t.Helper()
 	client, err := sessiontest.Connect(t.Context(), addr, project, instance, opts...)
@@ -47,8 +47,9 @@ func connect(t *testing.T, addr string, opts ...option.ClientOption) *bigtable.C
 	return client
 }
 
-// The client diverts what it may: this is what the other tests of the package rely on.
-func TestTheClientDiverts(t *testing.T) {
+// The client diverts the calls that it may divert. The other tests of this package rely
+// on that.
+func TestClientDiverts(t *testing.T) {
 	s := &sessiontest.Sessions{Load: 1}
 	tab := tables[1]
 	client := connect(t, serve(t, []table{tab}, s.ServerOptions()...))
@@ -82,9 +83,8 @@ func TestTheClientDiverts(t *testing.T) {
 	}
 }
 
-// Whatever share of its calls Bigtable tells a client to divert, generated code reads and
-// writes the same, and sends nothing by sessions with the ClientOptions; no read does
-// without them either.
+// Whatever share of calls a client diverts, generated code reads and writes the same.
+// With ClientOptions it uses no sessions, and reads do not use them without, either.
 func TestGeneratedCodeWithSessions(t *testing.T) {
 	for _, load := range []float64{0, 0.5, 1} {
 		t.Run(fmt.Sprint(load), func(t *testing.T) {
@@ -121,9 +121,9 @@ func TestGeneratedCodeWithSessions(t *testing.T) {
 	}
 }
 
-// A single event is tried again as long as its time lasts, also where the client diverts
-// it to a session, which it does not try again by itself.
-func TestAnEventSurvivesTenUnavailable(t *testing.T) {
+// A single event is retried until the timeout, even if the client diverts it to a
+// session, which it does not retry by itself.
+func TestEventSurvivesTenUnavailable(t *testing.T) {
 	for _, wired := range []bool{false, true} {
 		t.Run(fmt.Sprint(wired), func(t *testing.T) {
 			t.Parallel()
@@ -150,7 +150,7 @@ func TestAnEventSurvivesTenUnavailable(t *testing.T) {
 				opts = tab.options()
 			}
 			a := tab.open(connect(t, addr, opts...), clock)
-			left.Store(10) // the client has read something already
+			left.Store(10) // the client has already read something
 			check(t, a.writeOne(t.Context(), 0))
 			if left.Load() != -1 {
 				t.Errorf("%d failures are left", left.Load())

@@ -19,14 +19,13 @@ import (
 	"github.com/btgen-dev/btgen/generated/weather"
 )
 
-// noon is when tests read.
+// noon is the time of all reads.
 var noon = time.Date(2026, 3, 5, 12, 0, 0, 0, time.UTC)
 
-// clock stands still. What all generated packages alias is that of weather here.
+// clock always shows noon. All generated packages alias the same type.
 var clock = weather.Options{Now: func() time.Time { return noon }}
 
-// table is a generated writer and reader, whose events are those of one series, some
-// time apart.
+// table is a generated writer and reader, with events of one series at regular times.
 type table struct {
 	name    string
 	setup   func(ctx context.Context, admin *bigtable.AdminClient) error
@@ -34,7 +33,7 @@ type table struct {
 	open    func(client weather.Client, o weather.Options) access
 }
 
-// access writes events and reads them in several ways, as texts.
+// access writes events and reads them in several ways, as strings.
 type access struct {
 	writeOne func(ctx context.Context, n int) error
 	writeAll func(ctx context.Context, n, end int) error
@@ -53,11 +52,11 @@ type reader[S, E any] interface {
 	Latest(ctx context.Context, series S) (E, error)
 }
 
-// eventsOfEach is how many events tests write to a table.
+// eventsOfEach is the number of events that tests write to a table.
 const eventsOfEach = 4
 
-// tableOf returns the table of a writer and a reader. The events are a step apart, and
-// the last of them is before noon.
+// tableOf returns the table of a writer and a reader. The interval of the events is
+// step, and the last of them is before noon.
 func tableOf[W writer[E], R reader[S, E], S, E any](
 	name string, setup func(context.Context, weather.Admin, ...weather.Options) (weather.Plan, error), options func() []option.ClientOption,
 	newWriter func(weather.Client, ...weather.Options) W, newReader func(weather.Client, ...weather.Options) R,
@@ -113,8 +112,8 @@ func tableOf[W writer[E], R reader[S, E], S, E any](
 
 const week = 7 * 24 * time.Hour
 
-// tables are those of each pattern, with labels that sort and ones that do not, salts,
-// text and binary keys, and each way to expire.
+// tables cover each pattern, labels that sort and ones that do not, salts, text and
+// binary keys, and each way to expire.
 var tables = []table{
 	tableOf("new columns", weather.SetupBalloonNewColumns, weather.ClientOptions, weather.NewBalloonNewColumnsWriter, weather.NewBalloonNewColumnsReader, week,
 		weather.BalloonNewColumnsSeries{Location: "l", BalloonID: 1}, func(s weather.BalloonNewColumnsSeries, at time.Time, n int) weather.BalloonNewColumnsEvent {

@@ -1,6 +1,7 @@
-// Package testlong says how much the tests of this repository do. A usual run tries a few
-// cases of everything, in a minute or three. With BTGEN_LONG=1 in the environment it is
-// many cases, and code is built and run for all of them: that is for CI.
+// Package testlong controls how much the tests of this repository do. A normal run
+// tests a few cases of everything and takes one to three minutes. With BTGEN_LONG=1 in
+// the environment, tests run many cases and build and run the code of all of them, for
+// CI.
 package testlong
 
 import (
@@ -10,31 +11,31 @@ import (
 	"strings"
 	"testing"
 
-	_ "pgregory.net/rapid" // its flags must be there
+	_ "pgregory.net/rapid" // defines its flags
 )
 
-// Variable is the environment variable that asks for a long run, if it is "1".
+// Variable is the environment variable that enables a long run if it is "1".
 const Variable = "BTGEN_LONG"
 
-// usualChecks is how many cases of a property are tried in a usual run; a long one tries
-// as many as rapid does by itself. The flag -rapid.checks goes before both.
+// usualChecks is the number of cases per property in a normal run; a long run uses
+// rapid's default. The flag -rapid.checks overrides both.
 const usualChecks = "20"
 
-// In the packages whose tests import this one, properties try fewer cases. The flag is
-// set before the command line is read.
+// Properties in packages that import this one try fewer cases. The flag is set before
+// the command line is parsed.
 func init() {
 	if Enabled() {
 		return
 	}
 	if err := flag.Set("rapid.checks", usualChecks); err != nil {
-		panic(err) // rapid has no such flag any more
+		panic(err) // rapid no longer has the flag
 	}
 }
 
 // Enabled reports whether this is a long run.
 func Enabled() bool { return os.Getenv(Variable) == "1" }
 
-// Pick returns what a usual run takes, or what a long one takes.
+// Pick returns usual in a normal run and long in a long one.
 func Pick[T any](usual, long T) T {
 	if Enabled() {
 		return long
@@ -42,7 +43,7 @@ func Pick[T any](usual, long T) T {
 	return usual
 }
 
-// Skip skips a test in a usual run, for a reason.
+// Skip skips a test in a normal run, with the given reason.
 func Skip(t testing.TB, reason string) {
 	t.Helper()
 	if !Enabled() {
@@ -50,17 +51,17 @@ func Skip(t testing.TB, reason string) {
 	}
 }
 
-// Scratch makes a folder for code that a test builds, below the testdata of its package,
-// so that no pattern of the go command matches it. It ends with the test. Its name is that
-// of the test: the same code at the same path is in Go's build cache already, instead of
-// another 100 MB each run.
+// Scratch creates a folder for code that a test builds, below the testdata of its
+// package, so that package patterns do not match it. It is removed at the end of the
+// test. Its name depends only on the test, so that Go's build cache contains the same
+// code at the same path, instead of another 100 MB per run.
 func Scratch(t testing.TB) string {
 	t.Helper()
 	if err := os.MkdirAll("testdata", 0o777); err != nil {
 		t.Fatal(err)
 	}
 	dir := filepath.Join("testdata", "compile-"+strings.ToLower(t.Name()))
-	if err := os.RemoveAll(dir); err != nil { // what an interrupted run left
+	if err := os.RemoveAll(dir); err != nil { // left by an interrupted run
 		t.Fatal(err)
 	}
 	if err := os.Mkdir(dir, 0o777); err != nil {
@@ -70,7 +71,7 @@ func Scratch(t testing.TB) string {
 		if err := os.RemoveAll(dir); err != nil {
 			t.Error(err)
 		}
-		_ = os.Remove("testdata") // unless there is something else
+		_ = os.Remove("testdata") // unless it is not empty
 	})
 	return dir
 }

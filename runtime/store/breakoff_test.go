@@ -270,7 +270,7 @@ func brokenReads(l *Layout[sample]) map[string]brokenReader {
 
 // Reads return the same whether or not a stream breaks off: before its first row, after
 // any row, within a row or at the end; forward and in reverse, on both paths.
-func TestReadsOfStreamsThatBreakOff(t *testing.T) {
+func TestBrokenStreams(t *testing.T) {
 	limit := make(chan struct{}, 64) // the client waits briefly before it resumes
 	for _, l := range []*Layout[sample]{days(), singles(), metrics(), unsorted(days()), unsorted(metrics())} {
 		bt := newBigtable(t, l)
