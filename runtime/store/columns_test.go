@@ -150,6 +150,7 @@ func TestColumnsMatchEvents(t *testing.T) {
 	const n = 6
 	for _, l := range strategies() {
 		t.Run(l.Table.ID, func(t *testing.T) {
+			t.Parallel()
 			random := rand.New(rand.NewPCG(1, 2))
 			bt := newBigtable(t, l)
 			must(t, NewWriter(bt.Client, []*Layout[sample]{l}, clockAt(86400*n)).WriteAll(t.Context(), sparse(random, l, n, 20)))

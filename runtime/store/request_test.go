@@ -17,6 +17,7 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/btgen-dev/btgen/golden/testlong"
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/internal/wire"
 	"github.com/btgen-dev/btgen/runtime/scan"
@@ -30,7 +31,7 @@ func TestTimerExpiresWhileRowArrives(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
-			for i := range 20_000 {
+			for i := range testlong.Pick(2_000, 20_000) {
 				after := time.Duration(i%40) * time.Microsecond
 				_, cancel := context.WithCancelCause(t.Context())
 				q := &request{op: new(Operation), yield: func(wire.Row, error) bool { return true }, idle: startIdle(after, cancel)}

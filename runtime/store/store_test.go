@@ -325,6 +325,7 @@ func TestBulkErrorsAreReported(t *testing.T) {
 // TestDefaultDeadline checks that a call whose context has no deadline does not hang,
 // and that the error says why.
 func TestDefaultDeadline(t *testing.T) {
+	t.Parallel() // it waits
 	l := days()
 	client := faked(tableFunc{
 		apply: func(ctx context.Context, _ string, _ *bigtable.Mutation) error { return hang(ctx) },
@@ -359,6 +360,7 @@ func TestDefaultDeadline(t *testing.T) {
 // TestIdleTimeoutExcludesCaller checks that the timeout does not include the time that
 // a caller takes.
 func TestIdleTimeoutExcludesCaller(t *testing.T) {
+	t.Parallel() // it waits
 	l := days()
 	bt := newBigtable(t, l)
 	w := NewWriter(bt.Client, []*Layout[sample]{l})

@@ -384,6 +384,7 @@ func TestRefusedAfterALostReply(t *testing.T) {
 
 // A single event is retried until the timeout.
 func TestEventSurvivesTenUnavailable(t *testing.T) {
+	t.Parallel() // it waits
 	s := &lossy{lose: 10, stored: map[string]bool{}}
 	client, err := storetest.Connect(t.Context(), startServer(t, s))
 	must(t, err)

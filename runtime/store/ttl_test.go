@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strconv"
 	"testing"
@@ -207,6 +208,9 @@ func must(t *testing.T, err error) {
 
 func same(t *testing.T, want, got any) {
 	t.Helper()
+	if reflect.DeepEqual(want, got) { // much faster, for large values
+		return
+	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
