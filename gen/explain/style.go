@@ -3,6 +3,7 @@ package explain
 import (
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/text/width"
 )
@@ -40,6 +41,10 @@ func (s style) in(p paint, text string) string {
 func columns(text string) int {
 	n := 0
 	for _, r := range text {
+		if r < utf8.RuneSelf {
+			n++
+			continue
+		}
 		switch kind := width.LookupRune(r).Kind(); {
 		case unicode.In(r, unicode.Mn, unicode.Me):
 		case kind == width.EastAsianWide, kind == width.EastAsianFullwidth:

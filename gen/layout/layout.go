@@ -195,10 +195,8 @@ type Allowance struct {
 }
 
 // Allows reports whether the schema allows t to break the rule.
-func (t *Table) Allows(rule string) bool { return allows(t.Allow, rule) }
-
-func allows(allowed []Allowance, rule string) bool {
-	return slices.ContainsFunc(allowed, func(a Allowance) bool { return a.Rule == rule })
+func (t *Table) Allows(rule string) bool {
+	return slices.ContainsFunc(t.Allow, func(a Allowance) bool { return a.Rule == rule })
 }
 
 // Stores reports whether a table has events that are serialized in a format.

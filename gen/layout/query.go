@@ -27,9 +27,6 @@ type Query struct {
 	FilteredBy []string
 }
 
-// Allows reports whether the schema allows q to break the rule.
-func (q *Query) Allows(rule string) bool { return allows(q.Allow, rule) }
-
 // AccessPath describes which rows of a table a query reads.
 type AccessPath struct {
 	// Before are the known segments before the time: all of them if Timed is set, else

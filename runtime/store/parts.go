@@ -147,6 +147,16 @@ func WrittenAtColumn[E, C any](name string, coding codec.Coding[time.Time], of f
 	return p
 }
 
+// ownPointer returns the function that gives a copy of an event its own value of a pointer.
+func ownPointer[E, T any](of func(e *E) **T) func(e *E) {
+	return func(e *E) { *of(e) = codec.Clone(*of(e)) }
+}
+
+// ownBytes is like [ownPointer] for a slice.
+func ownBytes[E any, T ~[]byte](of func(e *E) *T) func(e *E) {
+	return func(e *E) { *of(e) = bytes.Clone(*of(e)) }
+}
+
 // RequiredColumn returns the part for a field that every event has.
 func RequiredColumn[E, C, T any](name string, coding codec.Coding[T], of func(e *E) *T, in func(c *C) *[]T) Part[E, C] {
 	p := newPart(of, in)
@@ -184,14 +194,14 @@ func OptionalColumn[E, C, T any](name string, coding codec.Coding[T], of func(e 
 	p := RequiredColumn(name, pointers, of, in)
 	p.has = func(e *E) bool { return *of(e) != nil }
 	p.missing = func(*E) error { return nil }
-	p.own = func(e *E) { *of(e) = codec.Clone(*of(e)) }
+	p.own = ownPointer(of)
 	return p
 }
 
 // BytesColumn returns the part for a slice field that every event has.
 func BytesColumn[E, C any, T ~[]byte](name string, coding codec.Coding[T], of func(e *E) *T, in func(c *C) *[]T) Part[E, C] {
 	p := RequiredColumn(name, coding, of, in)
-	p.own = func(e *E) { *of(e) = bytes.Clone(*of(e)) }
+	p.own = ownBytes(of)
 	return p
 }
 
@@ -251,13 +261,13 @@ func FieldPart[E, C, T any](of func(e *E) *T, in func(c *C) *[]T) Part[E, C] { r
 // OptionalPart is like [FieldPart] for a field that is nil if an event lacks it.
 func OptionalPart[E, C, T any](of func(e *E) **T, in func(c *C) *[]*T) Part[E, C] {
 	p := newPart(of, in)
-	p.own = func(e *E) { *of(e) = codec.Clone(*of(e)) }
+	p.own = ownPointer(of)
 	return p
 }
 
 // BytesPart is like [FieldPart] for a slice field.
 func BytesPart[E, C any, T ~[]byte](of func(e *E) *T, in func(c *C) *[]T) Part[E, C] {
 	p := newPart(of, in)
-	p.own = func(e *E) { *of(e) = bytes.Clone(*of(e)) }
+	p.own = ownBytes(of)
 	return p
 }
