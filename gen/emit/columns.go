@@ -8,7 +8,6 @@ import (
 
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/schema"
-	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
 // columnsField is a slice of the columns type: a part of every event.
@@ -124,15 +123,8 @@ func (s *schemaFile) seriesFuncs() []jen.Code {
 	if !slices.ContainsFunc(s.layout.Series, func(f layout.Field) bool { return isSlice(&f) }) {
 		return nil
 	}
-	equal := jen.Null()
-	for i := range s.layout.Series {
-		if i > 0 {
-			equal.Op("&&")
-		}
-		equal.Add(s.equal(&s.layout.Series[i]))
-	}
 	same := doc(s.names.Same + " reports whether two events are of one series.").Line().
-		Func().Id(s.names.Same).Params(jen.List(jen.Id("a"), jen.Id("b")).Op("*").Id(s.names.Event)).Bool().Block(jen.Return(equal))
+		Func().Id(s.names.Same).Params(jen.List(jen.Id("a"), jen.Id("b")).Op("*").Id(s.names.Event)).Bool().Block(jen.Return(s.sameValues("a", "b", s.layout.AllSeries())))
 	own := doc(s.names.Own + " copies the slices of the series of an event.").Line().
 		Func().Id(s.names.Own).Params(jen.Id("e").Op("*").Id(s.names.Event)).BlockFunc(func(g *jen.Group) {
 		for i := range s.layout.Series {
@@ -228,12 +220,7 @@ func (s *schemaFile) eventColumn(t *layout.Table, c layout.Column) *jen.Statemen
 // fieldConsts declares the fields, for ReadOptions. Only tables that store them one
 // by one can fetch some of them.
 func (s *schemaFile) fieldConsts() jen.Code {
-	var table *layout.Table
-	for _, t := range s.layout.Tables {
-		if !t.Serialized() && t.Pattern != codec.BucketOffsets {
-			table = t
-		}
-	}
+	table := s.layout.Projectable()
 	if table == nil {
 		return nil
 	}

@@ -71,7 +71,7 @@ func (s *schemaFile) queryVar(q *layout.Query) jen.Code {
 	if q.Contiguous() {
 		fields = append(fields, field{"Contiguous", jen.True()})
 	}
-	if len(q.By) < len(s.layout.Series) {
+	if q.MultiSeries(s.layout) {
 		fields = append(fields, field{"MultiSeries", jen.True()})
 	}
 	if q.ByKeys(s.layout) {
@@ -80,7 +80,7 @@ func (s *schemaFile) queryVar(q *layout.Query) jen.Code {
 	if filtered := q.Filtered(); len(filtered) > 0 {
 		e, given := jen.Id("e"), jen.Id("given")
 		fields = append(fields, field{"Match", jen.Func().Params(jen.List(e, given).Op("*").Id(s.names.Event)).Bool().Block(
-			jen.Return(s.sameSeries(filtered)))})
+			jen.Return(s.sameValues("e", "given", filtered)))})
 	}
 	return doc(fmt.Sprintf("%s is how %s finds its rows in %s.", s.names.Query(q).Var, q.Name, q.Table.ID)).Line().
 		Var().Id(s.names.Query(q).Var).Op("=").Add(s.store("Query")).Types(jen.Id(s.names.Event)).Add(lines(fields...))
@@ -121,22 +121,22 @@ func (s *schemaFile) keySegment(q *layout.Query, segment layout.Segment) jen.Cod
 	}
 }
 
-// sameSeries is the condition that e and given have the same series values.
-func (s *schemaFile) sameSeries(series []int) *jen.Statement {
+// sameValues is the condition that two events have the same of some series values.
+func (s *schemaFile) sameValues(a, b string, series []int) *jen.Statement {
 	out := jen.Null()
 	for n, i := range series {
 		f := &s.layout.Series[i]
-		e, given := jen.Id("e").Dot(s.names.Field(f).Name), jen.Id("given").Dot(s.names.Field(f).Name)
+		x, y := s.value(a, f), s.value(b, f)
 		if n > 0 {
 			out.Op("&&")
 		}
 		switch f.Type {
 		case schema.Bytes:
-			out.String().Call(e).Op("==").String().Call(given)
+			out.Qual("bytes", "Equal").Call(x, y)
 		case schema.Timestamp:
-			out.Add(e).Dot("Equal").Call(given)
+			out.Add(x).Dot("Equal").Call(y)
 		default:
-			out.Add(e).Op("==").Add(given)
+			out.Add(x).Op("==").Add(y)
 		}
 	}
 	return out

@@ -2,7 +2,6 @@ package emit
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/dave/jennifer/jen"
 
@@ -184,7 +183,7 @@ func (s *schemaFile) layoutFields(t *layout.Table) []field {
 		}
 	}
 	fields = append(fields, field{"Precision", duration(s.layout.Precision)})
-	if slices.ContainsFunc(t.Families, func(f layout.Family) bool { return !slices.Equal(f.Life.Retention, f.Life.Under(f.GC, 0).Retention) }) {
+	if t.CountsCells() {
 		fields = append(fields, field{"MaxCells", jen.Lit(int(t.MaxCells))})
 	}
 	if t.HasSequence() {
@@ -250,18 +249,6 @@ func (s *schemaFile) keyFunc(t *layout.Table) *jen.Statement {
 			}
 			g.Return(jen.Id("k").Dot(at), jen.Err())
 		})
-}
-
-// equal is the condition that a series value is the same in a and b.
-func (s *schemaFile) equal(f *layout.Field) *jen.Statement {
-	a, b := s.value("a", f), s.value("b", f)
-	switch f.Type {
-	case schema.Bytes, schema.JSON:
-		return jen.Qual("bytes", "Equal").Call(a, b)
-	case schema.Timestamp:
-		return a.Dot("Equal").Call(b)
-	}
-	return a.Op("==").Add(b)
 }
 
 // parser is the function that takes a serialized event apart; empty if the

@@ -225,7 +225,7 @@ func (t *Table) serves(l *Layout, p AccessPath, by []int) bool { return t.unserv
 func (t *Table) unserved(l *Layout, p AccessPath, by []int) string {
 	single := len(by) == len(l.Series)
 	switch {
-	case t.Unordered() && !single:
+	case !t.Shape(l).InOrder() && !single:
 		return "its labels are not padded, so the rows of several series are not in time order"
 	case !t.Metrics(), !hasKind(t.Segments, MetricSegment): // the key has an error
 		return ""
@@ -239,13 +239,10 @@ func (t *Table) unserved(l *Layout, p AccessPath, by []int) string {
 	return ""
 }
 
-// Unordered reports whether the bucket labels do not sort.
-func (t *Table) Unordered() bool { return t.Pattern.Bucketed() && !t.Bucket.Sorted() }
-
 // answering proposes how a table could answer a query that it cannot: with a padded
 // label, or with another table and key.
 func (t *Table) answering(s *schema.Schema, l *Layout, by []int) string {
-	if t.Unordered() && len(by) < len(l.Series) {
+	if !t.Shape(l).InOrder() && len(by) < len(l.Series) {
 		label := t.Bucket.Label
 		bucket := s.Tables[slices.Index(l.Tables, t)].Bucket
 		bucket.Label = schema.Value[string]{V: label.Prefix + "%04d" + label.Suffix, Pos: bucket.Pos}
@@ -395,7 +392,7 @@ func (t *Table) WantedSegments(l *Layout, by []int) []string {
 		last = append(last, "{sequence: true}")
 	}
 	if len(by) == 0 && !t.Metrics() {
-		salt = cmp.Or(salt, l.SaltText(l.allSeries(), usualSalt))
+		salt = cmp.Or(salt, l.SaltText(l.AllSeries(), usualSalt))
 	}
 	if salt != "" {
 		first = append(first, salt)
@@ -442,11 +439,11 @@ func (l *Layout) SaltText(salted []int, buckets int) string {
 // ReadQuery returns the read of a single series, which every reader has.
 func (l *Layout) ReadQuery() Query {
 	path := l.SeriesPath(l.Read)
-	return Query{Name: "Read", By: l.allSeries(), Table: l.Read, Path: path, FilteredBy: l.Read.filteredBy(l, path)}
+	return Query{Name: "Read", By: l.AllSeries(), Table: l.Read, Path: path, FilteredBy: l.Read.filteredBy(l, path)}
 }
 
-// allSeries returns the indexes of all series values.
-func (l *Layout) allSeries() []int {
+// AllSeries returns the indexes of all series values.
+func (l *Layout) AllSeries() []int {
 	all := make([]int, len(l.Series))
 	for i := range all {
 		all[i] = i
@@ -455,7 +452,7 @@ func (l *Layout) allSeries() []int {
 }
 
 // SeriesPath returns how a table answers a read of a single series.
-func (l *Layout) SeriesPath(t *Table) AccessPath { return t.path(l.allSeries()) }
+func (l *Layout) SeriesPath(t *Table) AccessPath { return t.path(l.AllSeries()) }
 
 // QueriedTables returns the tables that queries are answered from.
 func (l *Layout) QueriedTables() []*Table {
@@ -463,3 +460,6 @@ func (l *Layout) QueriedTables() []*Table {
 		return !slices.ContainsFunc(l.Queries, func(q Query) bool { return q.Table == t })
 	})
 }
+
+// MultiSeries reports whether the query can find events of several series.
+func (q *Query) MultiSeries(l *Layout) bool { return len(q.By) < len(l.Series) }

@@ -1,6 +1,10 @@
 package layout
 
-import "github.com/btgen-dev/btgen/runtime/scan"
+import (
+	"slices"
+
+	"github.com/btgen-dev/btgen/runtime/scan"
+)
 
 // Shape returns what package scan needs to plan reads of the table.
 func (t *Table) Shape(l *Layout) *scan.Table {
@@ -29,4 +33,24 @@ func (t *Table) Pickable() []int {
 		}
 	}
 	return out
+}
+
+// Projectable returns a table from which a reader can fetch some of the fields; nil if no
+// table stores them one by one. The names of the fields are those of its columns.
+func (l *Layout) Projectable() *Table {
+	var out *Table
+	for _, t := range l.Tables {
+		if len(t.Pickable()) > 0 {
+			out = t
+		}
+	}
+	return out
+}
+
+// CountsCells reports whether a rule of a family follows from how many cells a column of a
+// row can hold, too.
+func (t *Table) CountsCells() bool {
+	return slices.ContainsFunc(t.Families, func(f Family) bool {
+		return !slices.Equal(f.Life.Retention, f.Life.Under(f.GC, 0).Retention)
+	})
 }

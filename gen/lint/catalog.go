@@ -165,7 +165,7 @@ func limitRules() []Rule {
 			Fix:    "Rename it. Short names are better, since the name is stored with every cell.",
 		},
 		{
-			ID: "L06", Severity: diag.Warning, Title: "over 100 column families in a table", Source: designPage, // reported by CheckShared
+			ID: "L06", Severity: diag.Warning, Title: "over 100 column families in a table", Source: designPage, shared: manyFamilies,
 			Reason: "More families slow Bigtable down. The families of all schemas that share the table count.",
 			Fix:    "Move some families to another table.",
 		},

@@ -42,6 +42,7 @@ type Rule struct {
 	HowToAllow string
 	check      func(l *layout.Layout, t *layout.Table, report reporter) // set for rules about tables
 	query      func(l *layout.Layout, q *layout.Query, report reporter) // set for rules about queries
+	shared     func(tables []*layout.Table, report reporter)            // set for rules about tables with all schemas that share them
 }
 
 // Allowable reports whether a schema can allow the findings of the rule.
@@ -129,8 +130,7 @@ func (r Rule) findQuery(s *schema.Schema, l *layout.Layout, q *layout.Query) dia
 	return found
 }
 
-// kind returns "table" or "query", whichever the rule applies to. Rules that CheckShared
-// reports apply to tables.
+// kind returns "table" or "query", whichever the rule applies to.
 func (r Rule) kind() string {
 	if r.query != nil {
 		return "query"
@@ -190,54 +190,4 @@ func allowable(rules []Rule, kind string) string {
 		}
 	}
 	return strings.Join(ids, ", ")
-}
-
-// sameKeyFields reports whether GoogleSQL parses the keys of two schemas of a table
-// the same way.
-func sameKeyFields(a, b *layout.Table) bool {
-	return slices.Equal(a.KeyFields, b.KeyFields) && (a.KeyFields == nil || a.Delimiter == b.Delimiter)
-}
-
-// maxFamilies is the number of column families per table that Bigtable recommends at most.
-const maxFamilies = 100
-
-// CheckShared checks the tables that several schemas share. Each schema needs separate
-// families; otherwise the events of one would be read as the other's.
-func CheckShared(layouts []*layout.Layout) diag.List {
-	var found diag.List
-	families := map[string]map[string]diag.Pos{}
-	tables, protections := map[string]*layout.Table{}, map[string]*layout.Table{}
-	for _, l := range layouts {
-		for _, t := range l.Tables {
-			if first := tables[t.ID]; first == nil {
-				tables[t.ID] = t
-			} else if !sameKeyFields(first, t) {
-				found.Errorf(t.Pos, "the row_key_schema of table %q differs from that of the same table at %s: GoogleSQL parses all keys of a table the same way", t.ID, first.Pos).Hint = "use another table, or remove row_key_schema"
-			}
-			if first := protections[t.ID]; t.Protected != nil && first != nil && *first.Protected != *t.Protected {
-				found.Errorf(t.Pos, "the deletion_protection of table %q differs from that at %s", t.ID, first.Pos).Hint = "use the same value in both, or remove one"
-			} else if t.Protected != nil {
-				protections[t.ID] = t
-			}
-			of := families[t.ID]
-			if of == nil {
-				of = map[string]diag.Pos{}
-				families[t.ID] = of
-			}
-			for _, f := range t.Families {
-				if first, taken := of[f.Name]; taken {
-					found.Errorf(f.Pos, "family %q of table %q is already used at %s: the events of one schema would be read as the other's", f.Name, t.ID, first).Hint = "rename the family: schemas that share a table need separate families"
-					continue
-				}
-				of[f.Name] = f.Pos
-				if len(of) == maxFamilies+1 && !t.Allows("L06") {
-					found = append(found, diag.Diagnostic{
-						Pos: t.Pos, Severity: diag.Warning, Rule: "L06", Hint: "move some families to another table",
-						Message: fmt.Sprintf("table %q has over %d column families, Bigtable's recommended maximum", t.ID, maxFamilies),
-					})
-				}
-			}
-		}
-	}
-	return found
 }

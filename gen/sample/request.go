@@ -13,7 +13,7 @@ import (
 // columns are indexes of the columns to fetch; nil for all.
 func readOf(l *layout.Layout, q *layout.Query, from, to time.Time, columns []int) *scan.Read {
 	r := &scan.Read{
-		Spans: spans(l, q), AllTimes: !q.Path.Timed, Contiguous: q.Contiguous(), MultiSeries: len(q.By) < len(l.Series),
+		Spans: spans(l, q), AllTimes: !q.Path.Timed, Contiguous: q.Contiguous(), MultiSeries: q.MultiSeries(l),
 		From: from, To: to, Projection: q.Table.Shape(l).Project(columns),
 	}
 	if q.ByKeys(l) {
@@ -202,7 +202,7 @@ func LatestWork(l *layout.Layout, now time.Time) Work {
 	if t.Metrics() || t.Pattern == codec.BucketOffsets {
 		w.Cells = e.CellsPerRow * w.Rows // the whole bucket is read
 	}
-	if t.Unordered() && e.Retention > 0 {
+	if !t.Shape(l).InOrder() && e.Retention > 0 {
 		w.Walked = max(0, e.Rows-w.Rows) // to list the existing ones
 	}
 	if t.Ties(l) > 0 {

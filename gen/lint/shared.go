@@ -1,0 +1,111 @@
+package lint
+
+import (
+	"slices"
+
+	"github.com/btgen-dev/btgen/gen/diag"
+	"github.com/btgen-dev/btgen/gen/layout"
+)
+
+// CheckShared checks the tables of all schemas together: schemas that share a table must
+// agree on it, and rules about tables with all their schemas apply. Unused allow entries for
+// such rules are not findings, since the other schemas may not be at hand.
+func CheckShared(layouts []*layout.Layout) diag.List {
+	var found diag.List
+	for _, tables := range shared(layouts) {
+		separateFamilies(tables, &found)
+		sameKeySchemas(tables, &found)
+		sameProtection(tables, &found)
+		for _, rule := range Rules() {
+			found = append(found, rule.findShared(tables)...)
+		}
+	}
+	return found
+}
+
+// shared groups the tables of several schemas by their IDs, in the order of the schemas.
+func shared(layouts []*layout.Layout) [][]*layout.Table {
+	var out [][]*layout.Table
+	index := map[string]int{}
+	for _, l := range layouts {
+		for _, t := range l.Tables {
+			i, known := index[t.ID]
+			if !known {
+				i = len(out)
+				index[t.ID], out = i, append(out, nil)
+			}
+			out[i] = append(out[i], t)
+		}
+	}
+	return out
+}
+
+// findShared returns the findings of a rule in a table that some schemas share, without those
+// that the schema with the finding allows.
+func (r Rule) findShared(tables []*layout.Table) diag.List {
+	var found diag.List
+	if r.shared == nil {
+		return nil
+	}
+	r.shared(tables, reporter{rule: r.ID, severity: r.Severity, found: &found})
+	return slices.DeleteFunc(found, func(d diag.Diagnostic) bool {
+		return slices.ContainsFunc(tables, func(t *layout.Table) bool { return t.Pos == d.Pos && t.Allows(r.ID) })
+	})
+}
+
+// separateFamilies reports families that several schemas use: the events of one would be read
+// as the other's.
+func separateFamilies(tables []*layout.Table, found *diag.List) {
+	families := map[string]diag.Pos{}
+	for _, t := range tables {
+		for _, f := range t.Families {
+			if first, taken := families[f.Name]; taken {
+				found.Errorf(f.Pos, "family %q of table %q is already used at %s: the events of one schema would be read as the other's", f.Name, t.ID, first).Hint = "rename the family: schemas that share a table need separate families"
+				continue
+			}
+			families[f.Name] = f.Pos
+		}
+	}
+}
+
+// sameKeySchemas reports row key schemas that differ from the first.
+func sameKeySchemas(tables []*layout.Table, found *diag.List) {
+	first := tables[0]
+	for _, t := range tables[1:] {
+		if !slices.Equal(first.KeyFields, t.KeyFields) || first.KeyFields != nil && first.Delimiter != t.Delimiter {
+			found.Errorf(t.Pos, "the row_key_schema of table %q differs from that of the same table at %s: GoogleSQL parses all keys of a table the same way", t.ID, first.Pos).Hint = "use another table, or remove row_key_schema"
+		}
+	}
+}
+
+// sameProtection reports deletion protection that differs from that of an earlier schema.
+func sameProtection(tables []*layout.Table, found *diag.List) {
+	var first *layout.Table
+	for _, t := range tables {
+		switch {
+		case t.Protected == nil:
+		case first != nil && *first.Protected != *t.Protected:
+			found.Errorf(t.Pos, "the deletion_protection of table %q differs from that at %s", t.ID, first.Pos).Hint = "use the same value in both, or remove one"
+		default:
+			first = t
+		}
+	}
+}
+
+// maxFamilies is the number of column families per table that Bigtable recommends at most.
+const maxFamilies = 100
+
+// manyFamilies is L06: over maxFamilies column families. It reports the schema that adds the
+// first one beyond.
+func manyFamilies(tables []*layout.Table, report reporter) {
+	families := map[string]bool{}
+	for _, t := range tables {
+		for _, f := range t.Families {
+			families[f.Name] = true
+		}
+		if len(families) > maxFamilies {
+			report.at(t.Pos, "move some families to another table", "table %q has over %d column families, Bigtable's recommended maximum", t.ID, maxFamilies)
+			return
+		}
+	}
+}
