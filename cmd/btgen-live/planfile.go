@@ -56,7 +56,7 @@ func (e *stalePlanError) Error() string {
 // newPlanFile returns a plan without its changes, which note sets.
 func newPlanFile(l *live, tables []store.Table) (*planFile, error) {
 	f := &planFile{
-		Version: planVersion, Project: l.project, Instance: l.instance, Emulator: os.Getenv(emulatorVariable) != "",
+		Version: planVersion, Project: l.project, Instance: l.instance, Emulator: os.Getenv(store.EmulatorVariable) != "",
 		Prefix: l.options.TablePrefix, Allow: l.options.Allow,
 	}
 	var err error

@@ -114,6 +114,9 @@ func (l *live) setUp(cmd *cobra.Command, paths []string) (store.Plan, error) {
 	if err != nil {
 		return store.Plan{}, err
 	}
+	if err := store.CheckDrafts(tables, l.options); err != nil {
+		return store.Plan{}, err
+	}
 	now, err := newPlanFile(l, tables)
 	if err != nil {
 		return store.Plan{}, err
@@ -144,15 +147,11 @@ func (l *live) setUp(cmd *cobra.Command, paths []string) (store.Plan, error) {
 		err = now.save(ctx, l.save)
 	}
 	err = printPlan(cmd.OutOrStdout(), plan, err)
-	if host := os.Getenv(emulatorVariable); host != "" && errors.Is(err, context.DeadlineExceeded) {
+	if host := os.Getenv(store.EmulatorVariable); host != "" && errors.Is(err, context.DeadlineExceeded) {
 		err = fmt.Errorf("%w (is an emulator running at %s, as BIGTABLE_EMULATOR_HOST says?)", err, host)
 	}
 	return plan, errors.Join(err, admin.Close())
 }
-
-// emulatorVariable is the environment variable with the address of an emulator that clients
-// use instead of Cloud Bigtable.
-const emulatorVariable = "BIGTABLE_EMULATOR_HOST"
 
 // follow prepares setup for a saved plan, with its prefix and the changes that it allows. It
 // returns a *stalePlanError if the plan is for another target or other schemas.

@@ -32,7 +32,7 @@ func tablesOf(layouts []*layout.Layout) []store.Table {
 	var tables []store.Table
 	for _, l := range layouts {
 		for _, t := range l.Tables {
-			table := store.Table{ID: t.ID, Splits: t.Splits}
+			table := store.Table{ID: t.ID, Splits: t.Splits, Draft: t.Draft}
 			if t.KeyFields != nil {
 				table.KeySchema = &store.KeySchema{Delimiter: t.Delimiter, Fields: t.KeyFields}
 			}

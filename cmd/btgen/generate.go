@@ -18,6 +18,7 @@ import (
 func newGenerate() *cobra.Command {
 	var out string
 	var prune, watching bool
+	var accept []string
 	cmd := &cobra.Command{
 		Use:   "generate [path...]",
 		Short: "Generate the code of the schemas",
@@ -25,12 +26,15 @@ func newGenerate() *cobra.Command {
 btgen has not generated, or that belong to another project, are never changed. The
 code of deleted schemas is removed; for more than one schema, this requires --prune.
 
+The facts that decide how events are stored are kept in btgen.lock. A change that would
+make stored events unreadable, wrong or deleted is an error, unless --accept names it.
+
 With --watch, keep running until interrupted, and generate the code again whenever a
 schema or btgen.yaml changes.
 
 ` + cli.PathsHelp,
 		RunE: func(cmd *cobra.Command, paths []string) error {
-			generate := func() error { return runGenerate(cmd, paths, out, prune) }
+			generate := func() error { return runGenerate(cmd, paths, out, prune, accept) }
 			if watching {
 				return watch(cmd, paths, out, generate)
 			}
@@ -39,13 +43,15 @@ schema or btgen.yaml changes.
 	}
 	outFlag(cmd, &out)
 	cmd.Flags().BoolVar(&prune, "prune", false, "remove the code of deleted schemas, even if there are several")
+	cmd.Flags().StringArrayVar(&accept, "accept", nil, "accept a `change` of stored data by its name, with a reason: E04:table=reason; can be repeated")
 	cmd.Flags().BoolVar(&watching, "watch", false, "generate again whenever a schema changes, until interrupted")
+	cmd.MarkFlagsMutuallyExclusive("accept", "watch")
 	return cmd
 }
 
 // runGenerate generates code. It holds the lock of the module while it reads schemas and
 // writes files.
-func runGenerate(cmd *cobra.Command, paths []string, out string, prune bool) error {
+func runGenerate(cmd *cobra.Command, paths []string, out string, prune bool, accept []string) error {
 	module, err := project.Module(out)
 	if err != nil {
 		return err
@@ -57,7 +63,7 @@ func runGenerate(cmd *cobra.Command, paths []string, out string, prune bool) err
 	defer unlock()
 	progress := cli.StartProgress(cmd.ErrOrStderr(), cmd.Root().Name())
 	defer progress.Stop()
-	target, changes, schemas, err := compare(cmd, progress, paths, out)
+	target, changes, schemas, err := compare(cmd, progress, paths, out, accept)
 	if err != nil {
 		return err
 	}
@@ -96,14 +102,15 @@ func newCheck() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check [path...]",
 		Short: "Check that the code is up to date",
-		Long: `Compare the generated code with the schemas. If a file is missing, was edited or
-should be removed, print a unified diff and exit with 1. No file is changed.
+		Long: `Compare the generated code and btgen.lock with the schemas. If a file is missing, was
+edited or should be removed, print a unified diff and exit with 1. A change that would
+make stored events unreadable, wrong or deleted is an error. No file is changed.
 
 ` + cli.PathsHelp,
 		RunE: func(cmd *cobra.Command, paths []string) error {
 			progress := cli.StartProgress(cmd.ErrOrStderr(), cmd.Root().Name())
 			defer progress.Stop()
-			target, changes, _, err := compare(cmd, progress, paths, out)
+			target, changes, _, err := compare(cmd, progress, paths, out, nil)
 			if err != nil {
 				return err
 			}
@@ -134,8 +141,9 @@ func outFlag(cmd *cobra.Command, out *string) {
 }
 
 // compare returns the target, the changes that bring it up to date, and the number of schemas. It
-// prints the findings in the schemas.
-func compare(cmd *cobra.Command, progress *cli.Progress, paths []string, out string) (*project.Target, *output.Changes, int, error) {
+// prints the findings in the schemas, and the changes that their locks forbid unless accept
+// names them.
+func compare(cmd *cobra.Command, progress *cli.Progress, paths []string, out string, accept []string) (*project.Target, *output.Changes, int, error) {
 	progress.Step("reading schemas")
 	p, err := project.Load(paths, out)
 	if err != nil {
@@ -154,9 +162,21 @@ func compare(cmd *cobra.Command, progress *cli.Progress, paths []string, out str
 		return nil, nil, 0, err
 	}
 	progress.Step("comparing %s", count(len(result.Files), "file"))
+	locks, found, err := cli.LockSteps(p, result.Layouts, accept)
+	if err != nil {
+		return nil, nil, 0, err
+	}
+	if err := cli.Report(cmd.OutOrStdout(), p, found); err != nil {
+		return nil, nil, 0, err
+	}
 	changes, err := output.Compare(target.Dir, result.Files, target)
 	if err != nil {
 		return nil, nil, 0, err
+	}
+	for _, step := range locks {
+		if err := changes.Add(step); err != nil {
+			return nil, nil, 0, err
+		}
 	}
 	return target, changes, len(p.Inputs), nil
 }

@@ -52,6 +52,7 @@ time: {precision: 1s}
 fields: {value: int64}
 tables:
   events:
+    draft: true
     pattern: bucket_new_cells
     key: {delimiter: "#", segments: [host, bucket]}
     bucket: 1h

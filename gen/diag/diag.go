@@ -56,8 +56,12 @@ func (s Severity) String() string {
 type Diagnostic struct {
 	Pos      Pos
 	Severity Severity
+	Class    string // of a change, such as "DATA", shown in place of the severity; empty for others
 	Rule     string // ID of the broken rule, such as "K01"; empty for errors in the schema language
 	Message  string // what is wrong and its consequence, without a period
+	// Note shows what the finding is about, such as an example of a row key, in lines that
+	// are printed below the line of the schema; it may be empty.
+	Note string
 	// Hint is how to fix it; it may be empty. YAML to paste is in backquotes, or in the
 	// lines after the first. Entries, such as `bucket: 6h`, belong in the nearest mapping
 	// around Pos that allows them. Other YAML replaces the value at Pos.
@@ -68,7 +72,7 @@ type Diagnostic struct {
 func Code(text string) string { return "`" + strings.ReplaceAll(text, "`", "'") + "`" }
 
 // Error returns the finding on one line: file:line:col: severity: message [rule], where an
-// Error has no severity.
+// Error has no severity, and a change has its class instead.
 func (d Diagnostic) Error() string { return d.line(style{}) }
 
 // line is Error in a style.
@@ -77,7 +81,9 @@ func (d Diagnostic) line(s style) string {
 	if at := d.Pos.String(); at != "" {
 		b.WriteString(s.in(bold, words.Printable(at)+":") + " ")
 	}
-	if d.Severity != Error {
+	if d.Class != "" {
+		b.WriteString(s.in(d.paint(), d.Class+":") + " ")
+	} else if d.Severity != Error {
 		b.WriteString(s.in(d.paint(), d.Severity.String()+":") + " ")
 	}
 	b.WriteString(s.in(bold, words.Printable(d.Message)))
@@ -162,6 +168,9 @@ func (l List) format(source func(file string) []byte, s style) string {
 		}
 		b.WriteString(d.line(s) + "\n")
 		b.WriteString(snippet(lines, d, s))
+		for line := range strings.Lines(d.Note) {
+			b.WriteString("  " + s.in(dim, words.Printable(strings.TrimSuffix(line, "\n"))) + "\n")
+		}
 		if d.Hint != "" {
 			b.WriteString("  " + s.in(bold, "help:") + " " + hint(d.Hint, s) + "\n")
 		}

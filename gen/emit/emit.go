@@ -7,6 +7,7 @@ package emit
 import (
 	"fmt"
 	"path"
+	"slices"
 
 	"github.com/btgen-dev/btgen/gen/internal/parallel"
 	"github.com/btgen-dev/btgen/gen/layout"
@@ -104,6 +105,7 @@ type goPackage struct {
 	name    string
 	schemas []*names.Schema // in the order of the layouts
 	origin  []output.Record
+	drafts  bool // whether any table is a draft
 }
 
 // packagesOf groups layouts by package, in the order of their first schema.
@@ -119,6 +121,7 @@ func packagesOf(layouts []*layout.Layout, all []*names.Schema) []*goPackage {
 		}
 		p.schemas = append(p.schemas, all[i])
 		p.origin = append(p.origin, recordOf(l))
+		p.drafts = p.drafts || slices.ContainsFunc(l.Tables, func(t *layout.Table) bool { return t.Draft })
 	}
 	return out
 }

@@ -96,6 +96,11 @@ func testFile(p *goPackage, paths paths) ([]byte, error) {
 
 	s.Add(doc("setup makes the tables of all schemas.")).Line().
 		Func().Id("setup").Params(ctxParam(), jen.Id("admin").Op("*").Qual(bigtablePath, "AdminClient"), options).Error().BlockFunc(func(g *jen.Group) {
+		if p.drafts {
+			g.Id("opts").Op("=").Append(
+				jen.Index().Add(in(paths.pkg(p.name), "Options")).Values(jen.Values(jen.Dict{jen.Id("AllowDrafts"): jen.True()})), jen.Id("opts").Op("..."),
+			)
+		}
 		for _, schema := range p.schemas {
 			g.If(
 				jen.List(jen.Id("_"), jen.Err()).Op(":=").Add(in(paths.pkg(p.name), schema.Setup)).Call(jen.Id("ctx"), jen.Id("admin"), jen.Id("opts").Op("...")),

@@ -137,6 +137,9 @@ func (s *schemaFile) tableLit(t *layout.Table) *jen.Statement {
 		name := map[bool]string{true: "Protected", false: "Unprotected"}[*t.Protected]
 		fields = append(fields, field{"DeletionProtection", jen.Qual(bigtablePath, name)})
 	}
+	if t.Draft {
+		fields = append(fields, field{"Draft", jen.True()})
+	}
 	return s.store("Table").Add(lines(fields...))
 }
 

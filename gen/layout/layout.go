@@ -86,6 +86,8 @@ type Table struct {
 	// does not specify it.
 	Protected *bool
 	Allow     []Allowance
+	// Draft says that nothing is stored yet, and that the layout may change freely.
+	Draft bool
 }
 
 // Serialized reports whether an event is one value with all its fields.

@@ -131,6 +131,7 @@ func (r *resolver) table(s *schema.Table) *Table {
 		Delimiter: s.Delimiter.V, KeyPos: s.Key,
 		Splits: splits(s),
 		Allow:  allowances(s.Allow),
+		Draft:  s.Draft.V,
 	}
 	if s.DeletionProtection.IsSet() {
 		t.Protected = &s.DeletionProtection.V

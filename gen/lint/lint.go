@@ -23,6 +23,7 @@ const (
 	ByLanguage               // the schema parser or the layout: an error
 	ByWriter                 // the generated writer, in an event
 	BySetup                  // setup, in a live table
+	ByLock                   // package evolve, in a change of a schema
 	ByDesign                 // nobody: generated code always complies
 )
 
@@ -173,6 +174,8 @@ func checkScan(q *layout.Query) diag.List {
 // whyNot explains why a schema cannot allow the rule.
 func (r Rule) whyNot() string {
 	switch r.By {
+	case ByLock:
+		return "it concerns a change; btgen generate --accept accepts one by name"
 	case BySetup:
 		return "it concerns live tables; changes to them are allowed during setup"
 	case ByDesign:

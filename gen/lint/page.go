@@ -50,7 +50,7 @@ func kind(s diag.Severity) string {
 func (r Rule) by() string {
 	return map[Finder]string{
 		BySchema: "detected in the schema", ByLanguage: "enforced by the schema language", ByWriter: "enforced by the generated writer",
-		BySetup: "detected by setup in a live table", ByDesign: "generated code always complies",
+		BySetup: "detected by setup in a live table", ByLock: "detected when a schema changes", ByDesign: "generated code always complies",
 	}[r.By]
 }
 

@@ -52,7 +52,7 @@ func TestURL(t *testing.T) {
 
 // ruleID matches the ID of a rule. T00:00 is a time.
 var (
-	ruleID = regexp.MustCompile(`\b[CKLT][0-9]{2}\b`)
+	ruleID = regexp.MustCompile(`\b[CEKLT][0-9]{2}\b`)
 	aTime  = regexp.MustCompile(`\bT[0-9]{2}:[0-9]{2}`)
 )
 
@@ -97,7 +97,7 @@ func TestRulesAreComplete(t *testing.T) {
 	last := ""
 	sentence := regexp.MustCompile(`^[A-Z0-9].*\.$`)
 	for _, rule := range lint.Rules() {
-		if rule.ID <= last || !regexp.MustCompile(`^[CKLT]\d\d$`).MatchString(rule.ID) {
+		if rule.ID <= last || !regexp.MustCompile(`^[CEKLT]\d\d$`).MatchString(rule.ID) {
 			t.Errorf("rule %q after %q", rule.ID, last)
 		}
 		last = rule.ID

@@ -41,6 +41,7 @@ var shared = []SharedName{
 	{"type", "DecodeError", "store", "DecodeError says which stored cell does not decode."},
 	{"type", "RefusedError", "store", "RefusedError lists the changes that the set-up refuses unless they are allowed."},
 	{"type", "VerifyError", "store", "VerifyError says that tables are not as the set-up left them."},
+	{"type", "DraftError", "store", "DraftError says which tables are drafts, which only an emulator stores."},
 	{"type", "InstanceError", "store", "InstanceError says that the instance of the tables does not exist."},
 	{"type", "TableError", "store", "TableError says why a table cannot be made."},
 	{"type", "MissingTableError", "store", "MissingTableError says that Bigtable does not find a table or its column families."},

@@ -50,6 +50,8 @@ type Changes struct {
 	root string
 	// partial are the partial files of killed processes.
 	partial []string
+	// added is the number of leading steps that Add has added.
+	added int
 }
 
 // Owner distinguishes the code of one project from that of others, by the records in
@@ -398,9 +400,9 @@ func (p *Changes) Changed() (created, updated, removed int) {
 	return created, updated, removed
 }
 
-// New reports whether all files are created.
+// New reports whether all files are created in the output folder.
 func (p *Changes) New() bool {
-	return !slices.ContainsFunc(p.Steps, func(s Step) bool { return s.Action != Create })
+	return !slices.ContainsFunc(p.Steps[p.added:], func(s Step) bool { return s.Action != Create })
 }
 
 // RemovalError is the error for changes that remove the code of several schemas.
@@ -458,4 +460,21 @@ func (p *Changes) Diff() []byte {
 		}
 	}
 	return b.Bytes()
+}
+
+// Add adds the step for a file that is not below the output folder, and is written before all
+// others. It also removes the partial files of killed processes. A file that differs only in
+// line ends, which version control may have changed, is kept.
+func (p *Changes) Add(s Step) error {
+	if s.Action == Update && bytes.Equal(bytes.ReplaceAll(s.Old, []byte("\r\n"), []byte("\n")), s.New) {
+		s.Action = Keep
+	}
+	partial, err := partialsOf(s.Path)
+	if err != nil {
+		return err
+	}
+	p.partial = append(p.partial, partial...)
+	p.Steps = slices.Insert(p.Steps, 0, s)
+	p.added++
+	return nil
 }

@@ -17,8 +17,10 @@ type jsonFinding struct {
 	Line     int    `json:"line,omitempty"`   // from 1
 	Column   int    `json:"column,omitempty"` // in characters, from 1
 	Severity string `json:"severity"`         // error, warning or advice
+	Class    string `json:"class,omitempty"`  // of a change: DATA, ROLLOUT, SOURCE or SAFE
 	Rule     string `json:"rule,omitempty"`
 	Message  string `json:"message"`
+	Note     string `json:"note,omitempty"`
 	Help     string `json:"help,omitempty"`
 }
 
@@ -26,7 +28,7 @@ type jsonFinding struct {
 func JSON(found diag.List) ([]byte, error) {
 	findings := make([]jsonFinding, len(found))
 	for i, d := range found {
-		findings[i] = jsonFinding{d.Pos.File, d.Pos.Line, d.Pos.Column, d.Severity.String(), d.Rule, d.Message, d.Hint}
+		findings[i] = jsonFinding{d.Pos.File, d.Pos.Line, d.Pos.Column, d.Severity.String(), d.Class, d.Rule, d.Message, d.Note, d.Hint}
 	}
 	return encode(map[string]any{"findings": findings})
 }
@@ -88,10 +90,17 @@ func GitHub(found diag.List) []byte {
 	return []byte(b.String())
 }
 
-// message returns the message followed by the hint, if any.
+// message returns the message with the class, the note and the hint, if any.
 func message(d diag.Diagnostic) string {
-	if d.Hint == "" {
-		return d.Message
+	text := d.Message
+	if d.Class != "" {
+		text = d.Class + ": " + text
 	}
-	return d.Message + "\nhelp: " + d.Hint
+	if d.Note != "" {
+		text += "\n" + d.Note
+	}
+	if d.Hint != "" {
+		text += "\nhelp: " + d.Hint
+	}
+	return text
 }

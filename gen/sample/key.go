@@ -48,6 +48,14 @@ func Key(l *layout.Layout, t *layout.Table) string {
 	return string(key)
 }
 
+// KeyAt is [Key] for an event of a given time.
+func KeyAt(l *layout.Layout, t *layout.Table, at time.Time) string {
+	k := keyValuesOf(t)
+	k.at = at
+	key, _ := writeKey(l, t, k)
+	return string(key)
+}
+
 // writeKey returns the row key with the values of k.
 func writeKey(l *layout.Layout, t *layout.Table, k keyValues) ([]byte, error) {
 	w := t.KeyWriter()

@@ -112,6 +112,8 @@ var tableBlock = block[Table]{
 			also("It creates a structured row key schema. With a delimiter, all segments must be text that sorts above it; in a binary key, they must be strings, with the time as text."),
 		put("deletion_protection", "whether Bigtable refuses to delete the table", boolean, func(t *Table) *Value[bool] { return &t.DeletionProtection }).
 			also("With true, setup protects the table, its families and its instance from deletion. By default, setup does not change the protection of a live table."),
+		put("draft", "whether nothing is stored yet, so that the layout may change freely", boolean, func(t *Table) *Value[bool] { return &t.Draft }).
+			also("Setup refuses a draft except on an emulator. Without draft, btgen.lock keeps the layout of the table, and btgen refuses changes that would make stored data unreadable."),
 		set("allow", "the rules that the table may break, each with a reason", allowancesForm, func(t *Table) *[]Allow { return &t.Allow }).
 			also(`For example, {K04: "labels as in the documentation"}.`),
 	},

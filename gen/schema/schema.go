@@ -104,7 +104,9 @@ type Table struct {
 	// DeletionProtection is whether Bigtable refuses to delete the table. If it is not set,
 	// setup leaves the protection of a live table unchanged.
 	DeletionProtection Value[bool]
-	Allow              []Allow
+	// Draft is whether nothing is stored yet, so that the layout may change freely.
+	Draft Value[bool]
+	Allow []Allow
 }
 
 // Bucket is the time span of a row, and its name in the key.

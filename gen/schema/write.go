@@ -230,5 +230,8 @@ func (t *Table) Lines(name string, segments []string) []string {
 	if t.DeletionProtection.IsSet() {
 		add("deletion_protection", strconv.FormatBool(t.DeletionProtection.V))
 	}
+	if t.Draft.V {
+		add("draft", "true")
+	}
 	return out
 }

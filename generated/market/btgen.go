@@ -81,6 +81,9 @@ type (
 	// VerifyError says that tables are not as the set-up left them.
 	VerifyError = store.VerifyError
 
+	// DraftError says which tables are drafts, which only an emulator stores.
+	DraftError = store.DraftError
+
 	// InstanceError says that the instance of the tables does not exist.
 	InstanceError = store.InstanceError
 

@@ -25,6 +25,8 @@ type Table struct {
 	// DeletionProtection specifies whether Bigtable refuses to delete the table;
 	// bigtable.None leaves the setting unchanged.
 	DeletionProtection bigtable.DeletionProtection
+	// Draft says that the layout of the table may still change; see [DraftError].
+	Draft bool
 }
 
 // Family is a column family.
@@ -73,11 +75,15 @@ type Admin interface {
 // sends no more. After any other error it continues with the remaining changes. It
 // joins several errors with [errors.Join]. Calling Setup again does what is left.
 //
-// If the instance does not exist, the error is an *[InstanceError]; for a table that no
+// For a draft table, the error is a *[DraftError] except on an emulator, and Setup sends no
+// request. If the instance does not exist, the error is an *[InstanceError]; for a table that no
 // server would accept, it is a *[TableError]. Tables with the same ID are merged, with
 // all families and splits.
 func Setup(ctx context.Context, admin Admin, tables []Table, opts ...Options) (Plan, error) {
 	o := merge(opts)
+	if err := CheckDrafts(tables, o); err != nil {
+		return Plan{}, err
+	}
 	tables, err := prepare(tables, o.TablePrefix)
 	if err != nil {
 		return Plan{}, err

@@ -64,6 +64,9 @@ type Options struct {
 	// Allow contains the names of changes that setup otherwise refuses; see
 	// Change.Name.
 	Allow []string
+	// AllowDrafts lets setup create draft tables on any server, for tests. Otherwise, setup
+	// creates them only if BIGTABLE_EMULATOR_HOST is set.
+	AllowDrafts bool
 	// Confirm is called by setup with its plan, even if it is empty, before any change;
 	// nil means no confirmation. If it returns an error, setup changes nothing and
 	// returns that error.
@@ -135,6 +138,7 @@ func merge(opts []Options) Options {
 		}
 		out.SkipExpired = out.SkipExpired || o.SkipExpired
 		out.DryRun = out.DryRun || o.DryRun
+		out.AllowDrafts = out.AllowDrafts || o.AllowDrafts
 		out.Allow = append(out.Allow, o.Allow...)
 		if o.Confirm != nil {
 			out.Confirm = o.Confirm

@@ -1,0 +1,386 @@
+package evolve
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/btgen-dev/btgen/gen/diag"
+	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/lock"
+	"github.com/btgen-dev/btgen/gen/schema"
+)
+
+// lockPos marks values as set that are written in the schema language.
+var lockPos = diag.Pos{Line: 1}
+
+// columns compares fields. renamed are the families that have another name: old to new.
+func (c *comparer) columns(renamed map[string]string) {
+	var removed, added []lock.Column
+	for _, old := range c.old.Live() {
+		if i := find(c.new.Columns, old.Key, false); i >= 0 {
+			c.column(old, c.new.Columns[i], renamed, false)
+		} else {
+			removed = append(removed, old)
+		}
+	}
+	for _, new := range c.new.Columns {
+		if find(c.old.Columns, new.Key, false) >= 0 {
+			continue
+		}
+		if i := find(c.old.Columns, new.Key, true); i >= 0 {
+			c.again(c.old.Columns[i], new)
+			continue
+		}
+		added = append(added, new)
+	}
+	for _, new := range added {
+		if i := slices.IndexFunc(removed, func(old lock.Column) bool { return mayBeRename(old, new) }); i >= 0 {
+			c.renamed(removed[i], new)
+			removed = slices.Delete(removed, i, i+1)
+			continue
+		}
+		c.added(new)
+	}
+	for _, old := range removed {
+		c.add(Change{Rule: "E31", Item: item(old), place: atTable, Old: c.show(old)},
+			"field %q is removed: programs with the old code cannot read new events that lack a required field; deploy readers first", item(old))
+	}
+}
+
+// find returns the index of a column by its key, among the retired or the other ones.
+func find(columns []lock.Column, key string, retired bool) int {
+	return slices.IndexFunc(columns, func(c lock.Column) bool { return c.Key == key && c.Retired == retired })
+}
+
+// item is what a column is called in the names of changes.
+func item(c lock.Column) string {
+	switch {
+	case c.Field != "":
+		return c.Field
+	case c.Key == "":
+		return "value"
+	}
+	return c.Key
+}
+
+// mayBeRename reports whether a field that disappears may be the one that appears.
+func mayBeRename(old, new lock.Column) bool {
+	if old.Written || new.Written {
+		return old.Written && new.Written
+	}
+	return old.Field != "" && old.Field == new.Field || old.Type == new.Type && old.Text == new.Text
+}
+
+// show describes how a field is stored.
+func (c *comparer) show(col lock.Column) string { return c.in(c.old, col) }
+
+func (c *comparer) in(l *lock.Layout, col lock.Column) string {
+	value := "written_at"
+	if !col.Written {
+		value = col.Type.String()
+	}
+	switch {
+	case l.Blob == layout.Protobuf:
+		return fmt.Sprintf("number %s: %s as %s", col.Key, col.Field, value)
+	case l.Blob == layout.JSONText:
+		return fmt.Sprintf("%q: %s", col.Key, value)
+	}
+	form := "binary"
+	if col.Text {
+		form = "text"
+	}
+	where := strconv.Quote(col.Key)
+	if col.Family != "" {
+		where = col.Family + ":" + where
+	}
+	return fmt.Sprintf("column %s: %s as %s", where, value, form)
+}
+
+// required reports whether an event cannot lack a field.
+func required(c lock.Column) bool { return !c.Optional && c.Default == nil }
+
+// added is a field that no stored event has.
+func (c *comparer) added(new lock.Column) {
+	if new.Written || !required(new) {
+		c.add(Change{Rule: "E70", Item: item(new), place: atColumn, column: new.Key, New: c.in(c.new, new)}, "field %q is added: stored events lack it", item(new))
+		return
+	}
+	c.add(Change{Rule: "E12", Item: item(new), place: atColumn, column: new.Key, Old: "absent", New: c.in(c.new, new)},
+		"required field %q is added: %s", item(new), c.lacking())
+}
+
+// lacking says what happens to stored events that lack a required field.
+func (c *comparer) lacking() string {
+	switch {
+	case c.new.Blob == layout.Protobuf:
+		return "stored events lack it, and are read with 0 or are undecodable"
+	}
+	return "stored events lack it, and are undecodable"
+}
+
+// renamed is a field that is stored in another place.
+func (c *comparer) renamed(old, new lock.Column) {
+	change := Change{Rule: "E09", Item: item(new), place: atColumn, column: new.Key, Old: c.in(c.old, old), New: c.in(c.new, new), way: way{column: &old}}
+	switch {
+	case c.new.Blob == layout.Protobuf && old.Field == new.Field:
+		change.way.restore = "number: " + old.Key
+		c.add(change, "the number of field %q changes from %s to %s: its stored values are not read", new.Field, old.Key, new.Key)
+	case c.new.Blob == layout.Protobuf:
+		change.way.restore = "number: " + old.Key
+		c.add(change, "field %q is removed and %q of the same type is added: if that is a rename, its stored values are not read", old.Field, new.Field)
+	case c.new.Blob == layout.JSONText:
+		c.add(change, "field %q is removed and %q of the same type is added: if that is a rename, its stored values are not read", old.Key, new.Key)
+	default:
+		change.way.restore = "column: " + quoted(old.Key)
+		c.add(change, "column %q is removed and %q of the same type is added: if that is a rename, its stored values are not read", old.Key, new.Key)
+	}
+}
+
+// again is a field in the place of one that was removed earlier.
+func (c *comparer) again(old, new lock.Column) {
+	probe := comparer{old: c.old, new: c.new}
+	probe.column(old, new, nil, true)
+	if slices.ContainsFunc(probe.changes, func(d Change) bool { return ClassOf(d.Rule) == Data }) {
+		c.add(Change{Rule: "E14", Item: item(new), place: atColumn, column: new.Key, Old: c.in(c.old, old), New: c.in(c.new, new), way: way{number: c.free()}},
+			"%s of a removed field is taken up again with another meaning: values of old events are read as %q", c.place(new), item(new))
+		return
+	}
+	c.added(new)
+}
+
+// place is where a field is stored, as the beginning of a sentence.
+func (c *comparer) place(col lock.Column) string {
+	switch c.new.Blob {
+	case layout.Protobuf:
+		return "number " + col.Key
+	case layout.JSONText:
+		return fmt.Sprintf("the name %q", col.Key)
+	}
+	return fmt.Sprintf("column %q", col.Key)
+}
+
+// free returns a protobuf number that was never used; 0 if events are not stored as protobuf.
+func (c *comparer) free() int {
+	if c.new.Blob != layout.Protobuf {
+		return 0
+	}
+	last := 0
+	for _, columns := range [][]lock.Column{c.old.Columns, c.new.Columns} {
+		for _, col := range columns {
+			n, _ := strconv.Atoi(col.Key)
+			last = max(last, n)
+		}
+	}
+	return last + 1
+}
+
+// column compares a field that is stored in the same place. again is whether the old one is
+// retired.
+func (c *comparer) column(old, new lock.Column, renamed map[string]string, again bool) {
+	at := Change{Item: item(new), place: atColumn, column: new.Key, Old: c.in(c.old, old), New: c.in(c.new, new), way: way{column: &old}}
+	if old.Family != new.Family && renamed[old.Family] != new.Family {
+		move := at
+		move.Rule, move.way.restore = "E08", "family: "+quoted(old.Family)
+		c.add(move, "field %q moves from family %q to %q: its stored values are not read", item(new), old.Family, new.Family)
+	}
+	switch {
+	case old.Written != new.Written:
+		at.Rule = "E10"
+		c.add(at, "column %q becomes one of another kind: stored values are undecodable or wrong", new.Key)
+		return
+	case old.Written:
+		c.text(old, new, at)
+		return
+	case old.Field != new.Field:
+		at.Rule = "E17"
+		c.add(at, "number %s of field %q is now that of %q: values of stored events are read under the new name", new.Key, old.Field, new.Field)
+	}
+	if old.Type != new.Type {
+		c.typeOf(old, new, at)
+		return
+	}
+	c.text(old, new, at)
+	if old.Type == schema.Enum {
+		text := old.Text || c.new.Blob == layout.JSONText
+		c.enum(enumOf{item(new), new.Key, old.Enum, new.Enum, text})
+	}
+	if !again {
+		c.presence(old, new, at)
+	}
+}
+
+// text compares the encoding of values that are stored one by one.
+func (c *comparer) text(old, new lock.Column, at Change) {
+	if old.Text == new.Text || old.Type == schema.String || old.Type == schema.JSON {
+		return
+	}
+	at.Rule, at.way.restore = "E10", "values: binary"
+	if old.Text {
+		at.way.restore = "values: text"
+	}
+	c.add(at, "the encoding of column %q changes: stored values are undecodable or wrong", new.Key)
+}
+
+// typeOf compares the types of a field.
+func (c *comparer) typeOf(old, new lock.Column, at Change) {
+	if widens(old.Type, new.Type) && old.Text == new.Text {
+		at.Rule = "E51"
+		c.add(at, "field %q: %s becomes %s, which reads every stored value: the Go field has another type", item(new), old.Type, new.Type)
+		return
+	}
+	at.Rule, at.way.restore = "E10", "type: "+old.Type.String()
+	c.add(at, "field %q: %s becomes %s: stored values are undecodable or wrong", item(new), old.Type, new.Type)
+}
+
+// implicit reports whether protobuf omits the zero of a field.
+func (c *comparer) implicit(col lock.Column) bool {
+	return c.new.Blob == layout.Protobuf && required(col) && col.Type != schema.Timestamp && col.Type != schema.Enum && col.Type != schema.UUID
+}
+
+// presence compares what an event without the field means.
+func (c *comparer) presence(old, new lock.Column, at Change) {
+	same := old.Optional == new.Optional && (old.Default == nil) == (new.Default == nil) && (old.Default == nil || *old.Default == *new.Default)
+	at.Old, at.New = presenceText(old), presenceText(new)
+	at.way.restore = at.Old
+	switch {
+	case same:
+	case !required(old) && required(new):
+		at.Rule = "E13"
+		c.add(at, "field %q becomes required: %s", item(new), c.lacking())
+	case required(old) && c.implicit(old):
+		at.Rule = "E13"
+		c.add(at, "field %q was required: stored events omit a 0, which is read as absent", item(new))
+	case required(old) && new.Optional:
+		at.Rule = "E34"
+		c.add(at, "field %q becomes optional: programs with the old code cannot read events that lack it; deploy readers first", item(new))
+	case required(old):
+		at.Rule = "E72"
+		c.add(at, "field %q gets a default: stored events have the field", item(new))
+	case old.Default != nil:
+		at.Rule = "E13"
+		c.add(at, "the default of field %q changes: stored events that lack it are read with another value", item(new))
+	default:
+		at.Rule = "E53"
+		c.add(at, "field %q gets a default: stored events that lack it are read with the default, and the Go field is not a pointer", item(new))
+	}
+}
+
+// presenceText describes what an event without a field means, in the schema language.
+func presenceText(c lock.Column) string {
+	switch {
+	case c.Default != nil:
+		return "default: " + quoted(*c.Default)
+	case c.Optional:
+		return "optional: true"
+	}
+	return "required"
+}
+
+// enumOf is an enum of a column or a key.
+type enumOf struct {
+	item, key string
+	old, new  []lock.EnumValue
+	names     bool // names are stored, not numbers
+}
+
+// enum compares the values of an enum.
+func (c *comparer) enum(e enumOf) {
+	if wrong, was, is := e.wrong(); wrong != "" {
+		c.add(Change{Rule: "E11", Item: e.item, place: atEnum, column: e.key, value: wrong, Old: was, New: is, way: way{pairs: keepValues(e.old, e.new)}},
+			"enum %q changes: stored values have another meaning, or are undecodable", e.item)
+		return
+	}
+	var added []string
+	for _, v := range e.new {
+		if v.Retired {
+			continue
+		}
+		reused := func(o lock.EnumValue) bool {
+			return o.Retired && (e.names && o.Name == v.Name && o.Number != v.Number || !e.names && o.Number == v.Number && o.Name != v.Name)
+		}
+		if i := slices.IndexFunc(e.old, reused); i >= 0 && !e.has(v) {
+			c.add(Change{Rule: "E14", Item: e.item, place: atEnum, column: e.key, value: v.Name, Old: valueText(e.old[i]), New: valueText(v), way: way{pairs: keepValues(e.old, e.new)}},
+				"a value that enum %q had earlier is taken up again with another meaning", e.item)
+			return
+		}
+		if !e.has(v) {
+			added = append(added, v.Name)
+		}
+	}
+	if added != nil {
+		c.add(Change{Rule: "E32", Item: e.item, place: atEnum, column: e.key, value: added[0], New: strings.Join(added, ", ")},
+			"enum %q gets the %s %s: programs with the old code cannot read it; deploy readers first", e.item, plural(len(added), "value", "values"), strings.Join(added, ", "))
+	} else if e.names && !slices.EqualFunc(live(e.old), live(e.new), func(a, b lock.EnumValue) bool { return a == b }) {
+		c.add(Change{Rule: "E50", Item: e.item, place: atEnum, column: e.key, value: live(e.new)[0].Name}, "enum %q is renumbered: names are stored, and only the Go constants change", e.item)
+	}
+}
+
+func live(values []lock.EnumValue) []lock.EnumValue {
+	return slices.DeleteFunc(slices.Clone(values), func(v lock.EnumValue) bool { return v.Retired })
+}
+
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return many
+}
+
+// has reports whether the old enum has what is stored for a value.
+func (e enumOf) has(v lock.EnumValue) bool {
+	return slices.ContainsFunc(e.old, func(o lock.EnumValue) bool {
+		return !o.Retired && (e.names && o.Name == v.Name || !e.names && o.Number == v.Number)
+	})
+}
+
+// wrong returns the first stored value that is undecodable or has another meaning: the new
+// value in its place or, if it has none, any; and what it was and is.
+func (e enumOf) wrong() (value, was, is string) {
+	for _, o := range e.old {
+		if o.Retired {
+			continue
+		}
+		i := slices.IndexFunc(e.new, func(v lock.EnumValue) bool {
+			return !v.Retired && (e.names && v.Name == o.Name || !e.names && v.Number == o.Number)
+		})
+		switch {
+		case i < 0:
+			return first(e.new), valueText(o), "no such value"
+		case !e.names && e.new[i].Name != o.Name:
+			return e.new[i].Name, valueText(o), valueText(e.new[i])
+		}
+	}
+	return "", "", ""
+}
+
+func first(values []lock.EnumValue) string {
+	for _, v := range values {
+		if !v.Retired {
+			return v.Name
+		}
+	}
+	return "-"
+}
+
+func valueText(v lock.EnumValue) string { return fmt.Sprintf("%d: %s", v.Number, v.Name) }
+
+// keepValues returns an enum that has all old values, and the new ones under new numbers.
+func keepValues(old, new []lock.EnumValue) []enumPair {
+	var out []enumPair
+	last := int64(0)
+	for _, v := range old {
+		last = max(last, v.Number)
+		if !v.Retired {
+			out = append(out, enumPair{v.Number, v.Name})
+		}
+	}
+	for _, v := range new {
+		if !v.Retired && !slices.ContainsFunc(old, func(o lock.EnumValue) bool { return o.Name == v.Name && !o.Retired }) {
+			last++
+			out = append(out, enumPair{last, v.Name})
+		}
+	}
+	return out
+}

@@ -1,0 +1,211 @@
+// Package evolve compares the facts of tables, old and new, and classifies what a change does
+// to stored events and to programs. It knows nothing of files: package lock stores facts, and
+// package layout derives them from schemas.
+package evolve
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/btgen-dev/btgen/gen/diag"
+	"github.com/btgen-dev/btgen/gen/lock"
+	"github.com/btgen-dev/btgen/gen/schema"
+)
+
+// Class is what a change does, the worst first.
+type Class int
+
+// The classes.
+const (
+	Data    Class = iota // stored events become unreadable, wrong or deleted
+	Rollout              // safe only in one order of deployment
+	Source               // Go code that uses the generated code must change
+	Safe                 // nothing
+)
+
+// Classes lists the names of the classes.
+var Classes = []string{Data: "DATA", Rollout: "ROLLOUT", Source: "SOURCE", Safe: "SAFE"}
+
+// String returns the class in upper case.
+func (c Class) String() string { return Classes[c] }
+
+// ClassOf returns the class of a rule, such as E04.
+func ClassOf(rule string) Class {
+	switch {
+	case rule < "E30":
+		return Data
+	case rule < "E50":
+		return Rollout
+	case rule < "E70":
+		return Source
+	}
+	return Safe
+}
+
+// Severity returns the severity of findings of the class.
+func (c Class) Severity() diag.Severity {
+	return []diag.Severity{Data: diag.Error, Rollout: diag.Warning, Source: diag.Advice, Safe: diag.Advice}[c]
+}
+
+// placeKind is the kind of a place in a table of a schema.
+type placeKind int
+
+const (
+	atTable placeKind = iota
+	atPattern
+	atKey
+	atBucket
+	atFamily // its name
+	atAge    // its ttl
+	atColumn
+	atEnum // a value of the enum of a column, or of a segment
+)
+
+// Change is a difference between two sets of facts.
+type Change struct {
+	Rule    string
+	Item    string // what of the table changes, such as a column; empty for the table
+	Message string // what changes and what follows from it
+	// Old and New are an example of what is stored, before and after; empty for row keys,
+	// of which the caller makes examples.
+	Old, New string
+	Keys     bool // examples are row keys
+
+	place  placeKind
+	column string // key of the column, for atColumn and atEnum
+	value  string // enum value, for atEnum
+	family string // for atFamily and atAge
+	way    way
+}
+
+// way is the way out of a change, as far as the facts know it.
+type way struct {
+	restore string       // what the schema said, to paste; empty if the facts do not know it
+	text    string       // replaces the usual sentence
+	beside  bool         // a second table helps
+	column  *lock.Column // the old column
+	pairs   []enumPair   // the old values of an enum
+	number  int          // a protobuf number that was never used
+}
+
+// enumPair is an enum value to keep.
+type enumPair struct {
+	number int64
+	name   string
+}
+
+// name returns the name by which a change of a table is accepted.
+func (c *Change) name(table string) string {
+	if c.Item == "" {
+		return c.Rule + ":" + table
+	}
+	return c.Rule + ":" + table + "/" + c.Item
+}
+
+// Compare returns the changes from one set of facts to another one, of tables of the same
+// name. It does not consider whether events lie under the old facts.
+func Compare(old, new *lock.Layout) []Change {
+	c := &comparer{old: old, new: new}
+	if c.pattern() {
+		return c.changes
+	}
+	c.key()
+	c.bucket()
+	c.time()
+	c.precision()
+	renamed := c.families()
+	c.columns(renamed)
+	return c.changes
+}
+
+// comparer collects changes.
+type comparer struct {
+	old, new *lock.Layout
+	changes  []Change
+}
+
+// add adds a change.
+func (c *comparer) add(change Change, format string, args ...any) *Change {
+	change.Message = fmt.Sprintf(format, args...)
+	c.changes = append(c.changes, change)
+	return &c.changes[len(c.changes)-1]
+}
+
+// pattern compares what a row and a cell are. If they differ, there is nothing else to compare.
+func (c *comparer) pattern() bool {
+	switch {
+	case c.old.Pattern != c.new.Pattern:
+		c.add(Change{Rule: "E03", place: atPattern, Keys: true, way: way{restore: "pattern: " + c.old.Pattern.String(), beside: true}},
+			"pattern %s becomes %s: stored events are in other rows and cells, and are not read", c.old.Pattern, c.new.Pattern)
+	case c.old.Blob != c.new.Blob:
+		c.add(Change{Rule: "E03", place: atPattern, Old: blobText(c.old), New: blobText(c.new), way: way{restore: blobRestore(c.old), beside: true}},
+			"events stored as %s become %s: stored values cannot be decoded", blobText(c.old), blobText(c.new))
+	default:
+		if c.old.BlobColumn != c.new.BlobColumn {
+			c.add(Change{
+				Rule: "E09", Item: c.new.BlobColumn, place: atPattern, Old: "column " + c.old.BlobColumn, New: "column " + c.new.BlobColumn,
+				way: way{restore: "blob: {column: " + quoted(c.old.BlobColumn) + "}"},
+			}, "the column of events %q becomes %q: stored events are not read", c.old.BlobColumn, c.new.BlobColumn)
+		}
+		return false
+	}
+	return true
+}
+
+func blobText(l *lock.Layout) string {
+	if l.Blob == "" {
+		return "single values"
+	}
+	return string(l.Blob)
+}
+
+func blobRestore(l *lock.Layout) string {
+	if l.Blob == "" {
+		return ""
+	}
+	return "blob: {format: " + string(l.Blob) + "}"
+}
+
+// Merge returns the new facts with all columns and enum values of the old ones, so that none
+// is taken up again with another meaning.
+func Merge(old, new *lock.Layout) lock.Layout {
+	out := *new
+	out.Number, out.Accepted = old.Number, old.Accepted
+	out.Columns = slices.Clone(new.Columns)
+	if old.Blob != new.Blob { // the keys of its columns mean something else
+		return out
+	}
+	for _, was := range old.Columns {
+		i := slices.IndexFunc(out.Columns, func(c lock.Column) bool { return c.Key == was.Key && c.Family == was.Family })
+		if i < 0 {
+			was.Retired = true
+			out.Columns = append(out.Columns, was)
+			continue
+		}
+		out.Columns[i].Enum = mergeEnum(was.Enum, out.Columns[i].Enum)
+	}
+	out.Segments = slices.Clone(new.Segments)
+	for i := range out.Segments {
+		if i < len(old.Segments) && old.Segments[i].Name == out.Segments[i].Name {
+			out.Segments[i].Enum = mergeEnum(old.Segments[i].Enum, out.Segments[i].Enum)
+		}
+	}
+	out.SortColumns()
+	return out
+}
+
+// mergeEnum returns the new values and the old ones that are no longer used.
+func mergeEnum(old, new []lock.EnumValue) []lock.EnumValue {
+	out := slices.Clone(new)
+	for _, v := range old {
+		if !slices.ContainsFunc(new, func(o lock.EnumValue) bool { return o.Number == v.Number && o.Name == v.Name }) {
+			v.Retired = true
+			out = append(out, v)
+		}
+	}
+	lock.SortValues(out)
+	return out
+}
+
+// quoted returns a string for a message that is pasted into a schema.
+func quoted(s string) string { return schema.Quoted(s) }

@@ -1,0 +1,80 @@
+package evolve
+
+import (
+	"slices"
+
+	"github.com/btgen-dev/btgen/gen/lock"
+	"github.com/btgen-dev/btgen/runtime/codec"
+)
+
+// families compares column families, and returns those that have another name: old to new.
+func (c *comparer) families() map[string]string {
+	gone, come := c.unmatched(c.old, c.new), c.unmatched(c.new, c.old)
+	renamed := map[string]string{}
+	for _, f := range gone {
+		switch {
+		case len(gone) == 1 && len(come) == 1:
+			renamed[f.Name] = come[0].Name
+			c.add(Change{Rule: "E08", Item: come[0].Name, place: atFamily, family: come[0].Name, Old: "family " + f.Name, New: "family " + come[0].Name, way: way{restore: "family: " + quoted(f.Name)}},
+				"family %q becomes %q: stored cells are not read, and setup leaves the old family alone", f.Name, come[0].Name)
+		case f.Class:
+			c.add(Change{Rule: "E08", Item: f.Name, place: atTable, Old: "family " + f.Name, New: "no such family"},
+				"family %q of a TTL class is gone: its stored events are not read", f.Name)
+		}
+	}
+	if len(gone) != 1 || len(come) != 1 {
+		for _, f := range come {
+			c.add(Change{Rule: "E35", Item: f.Name, place: atFamily, family: f.Name}, "family %q is added: run setup before programs write to it", f.Name)
+		}
+	}
+	for _, new := range c.new.Families {
+		if i := slices.IndexFunc(c.old.Families, func(f lock.Family) bool { return f.Name == new.Name }); i >= 0 {
+			c.age(c.old.Families[i], new)
+		}
+	}
+	return renamed
+}
+
+// unmatched returns the families of one layout that another one lacks.
+func (c *comparer) unmatched(of, in *lock.Layout) []lock.Family {
+	return slices.DeleteFunc(slices.Clone(of.Families), func(f lock.Family) bool {
+		return slices.ContainsFunc(in.Families, func(o lock.Family) bool { return o.Name == f.Name })
+	})
+}
+
+// age compares how long a family keeps events.
+func (c *comparer) age(old, new lock.Family) {
+	at := Change{Item: new.Name, place: atAge, family: new.Name, Old: ruleText(old), New: ruleText(new)}
+	a, b := lifetime(c.old, old), lifetime(c.new, new)
+	switch {
+	case old.Class != new.Class:
+		at.Rule = "E08"
+		c.add(at, "family %q becomes that of a TTL class, or is no longer: its stored events are read as others", new.Name)
+	case old.Timestamp != new.Timestamp || old.Default != new.Default:
+		at.Rule = "E15"
+		c.add(at, "the timestamps of family %q get another meaning: stored events are deleted, or never", new.Name)
+	case old.GC.Equal(new.GC):
+	case !b.Outlives(a):
+		at.Rule = "E15"
+		c.add(at, "family %q keeps events less long: %s becomes %s, and stored events are deleted", new.Name, ruleText(old), ruleText(new))
+	default:
+		at.Rule = "E71"
+		c.add(at, "family %q keeps events at least as long: %s becomes %s", new.Name, ruleText(old), ruleText(new))
+	}
+}
+
+func ruleText(f lock.Family) string {
+	if f.Timestamp == codec.TimestampShifted {
+		return "default_expiration " + f.GC.String()
+	}
+	return f.GC.String()
+}
+
+// lifetime returns which cells of a family are alive.
+func lifetime(l *lock.Layout, f lock.Family) codec.Lifetime {
+	cells := int64(1)
+	if l.Pattern.EventTimed() && l.Precision > 0 {
+		cells = int64(l.Bucket.Widest() / l.Precision)
+	}
+	return codec.Lifetime{Timestamp: f.Timestamp, Default: f.Default}.Under(f.GC, cells)
+}

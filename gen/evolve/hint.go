@@ -1,0 +1,152 @@
+package evolve
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/btgen-dev/btgen/gen/diag"
+	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/sample"
+	"github.com/btgen-dev/btgen/gen/schema"
+)
+
+// examples returns how the same event is stored before and after a change: the first two
+// row keys, or rows and columns, that differ.
+func examples(p *pair, rule string) (old, new string) {
+	like := p.layout
+	if like == nil {
+		like = &layout.Layout{}
+	}
+	l, t := p.old.Rebuild(p.old.Newest(), like, true)
+	if p.facts == nil {
+		return sample.ShowKey(sample.Key(l, t)), ""
+	}
+	if rule == "E03" {
+		return firstCell(l, t), firstCell(p.layout, p.table)
+	}
+	at := sample.Time(p.table)
+	for _, step := range []time.Duration{0, 90 * time.Minute, 27 * time.Hour, 5 * 24 * time.Hour, 40 * 24 * time.Hour, 400 * 24 * time.Hour} {
+		old, new = sample.KeyAt(l, t, at.Add(step)), sample.KeyAt(p.layout, p.table, at.Add(step))
+		if old != new && old != "" && new != "" {
+			break
+		}
+	}
+	return sample.ShowKey(old), sample.ShowKey(new)
+}
+
+// firstCell shows the row and the column of an example event.
+func firstCell(l *layout.Layout, t *layout.Table) string {
+	events := sample.Events(l, t, 1, 0)
+	if len(events) == 0 {
+		return ""
+	}
+	rows := sample.Rows(l, t, events)
+	if len(rows) == 0 || len(rows[0].Cells) == 0 {
+		return ""
+	}
+	cell := rows[0].Cells[0]
+	return sample.ShowKey(rows[0].Key) + "  " + t.Families[cell.Family].Name + ":" + sample.ShowKey(cell.Qualifier)
+}
+
+// hint returns the way out of a change of stored data, with what to paste.
+func (c *Comparison) hint(p *pair, change *Change, twoTables bool) string {
+	s, table, field := c.sources(p, change)
+	w := &change.way
+	switch {
+	case w.text != "":
+		return w.text
+	case change.Rule == "E09" && field != nil && w.column != nil:
+		return renameHint(field, w)
+	case change.Rule == "E10" && field != nil && w.restore != "":
+		return "keep " + diag.Code(w.restore) + ", and add a field for the new values: " + diag.Code(newField(s, field))
+	case change.Rule == "E12" && field != nil:
+		f := *field
+		f.Optional = schema.Value[bool]{V: true, Pos: lockPos}
+		return "make it optional, or give it a default: " + diag.Code(f.Name.V+": "+f.String())
+	case change.Rule == "E14" && w.number > 0:
+		return fmt.Sprintf("use a number that was never used: %s", diag.Code(fmt.Sprintf("number: %d", w.number)))
+	case w.pairs != nil:
+		return "keep the stored values, and add new ones with new numbers: " + diag.Code("of: "+enumText(w.pairs))
+	case change.Rule == "E14" && field != nil:
+		return "store it elsewhere: " + diag.Code("column: "+schema.Quoted(change.column+"_2"))
+	case change.Rule == "E17":
+		return "keep the name, or give the field a new number; if it is only renamed, accept the change"
+	case w.beside && twoTables && table != nil:
+		return besideHint(table, w)
+	case w.restore != "":
+		return "restore " + diag.Code(w.restore)
+	case change.Rule == "E15":
+		return "restore the previous ttl: stored events keep to what it says"
+	}
+	return "undo the change"
+}
+
+// renameHint returns how to keep the place of a field that is renamed.
+func renameHint(field *schema.Field, w *way) string {
+	f := *field
+	f.Name.V = field.Name.V
+	switch {
+	case strings.HasPrefix(w.restore, "column: "):
+		f.Column = schema.Value[string]{V: w.column.Key, Pos: lockPos}
+	case strings.HasPrefix(w.restore, "number: "):
+		return "if it is a rename, keep the " + diag.Code(w.restore) + "; if not, remove and add the fields one after the other, with btgen generate in between"
+	default:
+		return fmt.Sprintf("keep the name %s; to remove one field and add another, run btgen generate in between", diag.Code(w.column.Key))
+	}
+	return "if it is a rename, keep the column: " + diag.Code(f.Name.V+": "+f.String()) + "; if not, run btgen generate between removing and adding"
+}
+
+// newField returns an additional field for values of a new type.
+func newField(s *schema.Schema, field *schema.Field) string {
+	f := *field
+	f.Optional = schema.Value[bool]{V: true, Pos: lockPos}
+	f.Column = schema.Value[string]{}
+	if f.Number.IsSet() {
+		for _, o := range s.Fields {
+			f.Number.V = max(f.Number.V, o.Number.V+1)
+		}
+	}
+	return f.Name.V + "_2: " + f.String()
+}
+
+// enumText returns the values of an enum in the schema language.
+func enumText(pairs []enumPair) string {
+	var out []string
+	for _, p := range pairs {
+		out = append(out, fmt.Sprintf("%s: %d", schema.Quoted(p.name), p.number))
+	}
+	return "{" + strings.Join(out, ", ") + "}"
+}
+
+// besideHint returns how to write to a second table with the new layout.
+func besideHint(table *schema.Table, w *way) string {
+	first := "keep this table as it was"
+	if w.restore != "" {
+		first += ", " + diag.Code(w.restore)
+	}
+	first += ", and add one with the new layout; back-fill it, and then remove this one:"
+	return first + "\n" + strings.Join(table.Lines(table.Name.V+"_2", table.SegmentTexts()), "\n")
+}
+
+// sources returns the schema, the table and the field of a change, as far as they exist.
+func (c *Comparison) sources(p *pair, change *Change) (*schema.Schema, *schema.Table, *schema.Field) {
+	if p.layout == nil || c.in.Schema == nil {
+		return nil, nil, nil
+	}
+	s := c.in.Schema(p.layout.File)
+	if s == nil {
+		return nil, nil, nil
+	}
+	var table *schema.Table
+	if i := slices.IndexFunc(s.Tables, func(t schema.Table) bool { return t.Name.V == p.table.ID }); i >= 0 {
+		table = &s.Tables[i]
+	}
+	for i := range s.Fields {
+		if f := &s.Fields[i]; f.Name.V == change.Item || change.column != "" && f.Name.V == fieldName(p, change.column) {
+			return s, table, f
+		}
+	}
+	return s, table, nil
+}

@@ -1,0 +1,295 @@
+package evolve
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/lock"
+	"github.com/btgen-dev/btgen/gen/schema"
+	"github.com/btgen-dev/btgen/runtime/codec"
+)
+
+// key compares the segments of row keys.
+func (c *comparer) key() {
+	old, new := plain(c.old.Segments), plain(c.new.Segments)
+	same := func(a, b lock.Segment) bool { return sameSegment(a, b, true) }
+	switch {
+	case c.old.Delimiter == c.new.Delimiter && slices.EqualFunc(old, new, same):
+		c.keyEnums(old, new)
+	case c.old.Delimiter == c.new.Delimiter && slices.EqualFunc(unsalted(old), unsalted(new), same):
+		c.add(Change{Rule: "E06", Keys: true, place: atKey, way: way{restore: keyRestore(c.old), beside: true}},
+			"%s becomes %s: stored rows are not found", saltText(old), saltText(new))
+	case c.old.Delimiter == c.new.Delimiter && c.renamedSeries(old, new):
+		c.keyEnums(old, new)
+	default:
+		c.add(Change{Rule: "E05", Keys: true, place: atKey, way: way{restore: keyRestore(c.old), beside: true}},
+			"the row key %s becomes %s: stored rows are not found", keyText(c.old), keyText(c.new))
+	}
+}
+
+// plain returns segments with one form for encodings that write the same bytes.
+func plain(segments []lock.Segment) []lock.Segment {
+	out := slices.Clone(segments)
+	for i := range out {
+		f := &out[i].Form
+		switch t := out[i].Type; {
+		case f.Encoding == codec.KeyDecimal && t != schema.Enum:
+			f.Encoding = codec.KeyText
+		case f.Encoding == codec.KeyHex && t == schema.Bytes:
+			f.Encoding = codec.KeyText
+		case f.Encoding == codec.KeyRaw && t == schema.UUID:
+			f.Encoding = codec.KeyBinary
+		}
+	}
+	return out
+}
+
+// sameSegment reports whether two segments write the same bytes for a value. Values of an
+// enum are compared elsewhere.
+func sameSegment(a, b lock.Segment, named bool) bool {
+	return a.Kind == b.Kind && (!named || a.Name == b.Name) && a.Type == b.Type && a.Form == b.Form && a.Const == b.Const &&
+		a.Buckets == b.Buckets && (!named || slices.Equal(a.Salted, b.Salted))
+}
+
+// unsalted returns the segments that are not a salt.
+func unsalted(segments []lock.Segment) []lock.Segment {
+	return slices.DeleteFunc(slices.Clone(segments), func(g lock.Segment) bool { return g.Kind == layout.SaltSegment })
+}
+
+// saltText describes the salt of a key.
+func saltText(segments []lock.Segment) string {
+	for i, g := range segments {
+		if g.Kind == layout.SaltSegment {
+			return fmt.Sprintf("segment %d, the salt of %s with %d values,", i+1, strings.Join(g.Salted, " and "), g.Buckets)
+		}
+	}
+	return "a key without a salt"
+}
+
+// renamedSeries reports whether the keys differ only in the names of series values, and in
+// types whose values are the same bytes. Only then it adds changes.
+func (c *comparer) renamedSeries(old, new []lock.Segment) bool {
+	if len(old) != len(new) {
+		return false
+	}
+	has := func(segments []lock.Segment, name string) bool {
+		return slices.ContainsFunc(segments, func(g lock.Segment) bool { return g.Kind == layout.SeriesSegment && g.Name == name })
+	}
+	var changes []Change
+	for i := range old {
+		a, b := old[i], new[i]
+		if a.Kind == layout.SaltSegment && b.Kind == a.Kind && a.Buckets == b.Buckets && len(a.Salted) == len(b.Salted) {
+			continue // its names change with the others: see below
+		}
+		if a.Kind == layout.SeriesSegment && b.Kind == a.Kind && a.Name != b.Name && (has(new, a.Name) || has(old, b.Name)) {
+			return false // another order
+		}
+		if a.Kind == layout.SeriesSegment && a.Name != b.Name {
+			changes = append(changes, Change{Rule: "E50", Item: b.Name, place: atKey, Message: fmt.Sprintf("series value %q becomes %q: the Go field has another name", a.Name, b.Name)})
+		}
+		if a.Type != b.Type && widens(a.Type, b.Type) && a.Form.Encoding == codec.KeyText && !a.Form.Reverse {
+			changes = append(changes, Change{Rule: "E51", Item: b.Name, place: atKey, Message: fmt.Sprintf("series value %q: %s becomes %s, which has the same bytes in keys: the Go field has another type", b.Name, a.Type, b.Type)})
+			a.Type = b.Type
+		}
+		if !sameSegment(a, b, false) {
+			return false
+		}
+	}
+	if !sameSalt(old, new) {
+		return false
+	}
+	c.changes = append(c.changes, changes...)
+	return len(changes) > 0
+}
+
+// sameSalt reports whether salts are computed from the same segments, whatever their names.
+func sameSalt(old, new []lock.Segment) bool {
+	at := func(segments []lock.Segment) []int {
+		var out []int
+		for _, g := range segments {
+			for _, name := range g.Salted {
+				out = append(out, slices.IndexFunc(segments, func(s lock.Segment) bool { return s.Kind == layout.SeriesSegment && s.Name == name }))
+			}
+		}
+		return out
+	}
+	return slices.Equal(at(old), at(new))
+}
+
+// widens reports whether every stored value of one type is a value of another one, and has
+// the same bytes, in keys as text and in cells, except for floats.
+func widens(from, to schema.Type) bool {
+	switch from {
+	case schema.Int32:
+		return to == schema.Int64
+	case schema.Uint32:
+		return to == schema.Uint64 || to == schema.Int64
+	}
+	return false
+}
+
+// keyEnums compares the enums of keys.
+func (c *comparer) keyEnums(old, new []lock.Segment) {
+	for i := range old {
+		if old[i].Kind == layout.SeriesSegment && old[i].Type == schema.Enum && new[i].Type == schema.Enum {
+			c.enum(enumOf{new[i].Name, new[i].Name, old[i].Enum, new[i].Enum, old[i].Form.Encoding == codec.KeyText})
+		}
+	}
+}
+
+// bucket compares the rows of patterns with buckets.
+func (c *comparer) bucket() {
+	a, b := c.old.Bucket, c.new.Bucket
+	if !c.new.Pattern.Bucketed() || sameBuckets(a, b) {
+		return
+	}
+	c.add(Change{Rule: "E04", Keys: true, place: atBucket, way: way{restore: "bucket: " + bucketText(a), beside: true}},
+		"bucket %s becomes %s: stored rows are not found, or their events are not read", bucketText(a), bucketText(b))
+}
+
+// sameBuckets reports whether two buckets divide time in the same way, with the same labels.
+func sameBuckets(a, b codec.Bucket) bool {
+	if a.Label != b.Label || a.Every != b.Every || a.Months != b.Months {
+		return false
+	}
+	if a.Label.Kind == codec.NumberLabel {
+		return a.Origin.Equal(b.Origin)
+	}
+	at := time.Date(2021, 3, 5, 12, 0, 0, 0, time.UTC)
+	return a.Start(at).Equal(b.Start(at)) && a.Min().Equal(b.Min()) && a.Max().Equal(b.Max())
+}
+
+// bucketText returns a bucket in the schema language.
+func bucketText(b codec.Bucket) string {
+	at := lockPos
+	out := schema.Bucket{Every: schema.Value[schema.Span]{V: schema.Span{Fixed: b.Every, Months: b.Months}, Pos: at}}
+	label := b.Label
+	label.Format.Reverse = false
+	out.Label = schema.Value[string]{V: label.String(), Pos: at}
+	if !b.Origin.IsZero() {
+		out.Origin = schema.Value[time.Time]{V: b.Origin, Pos: at}
+	}
+	return out.String()
+}
+
+// time compares the time in the keys of patterns with a row per event.
+func (c *comparer) time() {
+	if a, b := c.old.TimeKey, c.new.TimeKey; a != b && !c.new.Pattern.Bucketed() {
+		c.add(Change{Rule: "E07", Keys: true, place: atKey, way: way{restore: "{" + timeText(a) + "}", beside: true}},
+			"{%s} in the row key becomes {%s}: stored rows are not found", timeText(a), timeText(b))
+	}
+	if c.old.Sequence != c.new.Sequence {
+		c.add(Change{Rule: "E05", Item: "sequence", place: atKey, Old: offsetText(c.old.Sequence), New: offsetText(c.new.Sequence), way: way{beside: true}},
+			"the tie-breaker of events is added or removed: the names of stored columns cannot be read")
+	}
+}
+
+func offsetText(sequence bool) string {
+	if sequence {
+		return "qualifier: offset, tie-breaker"
+	}
+	return "qualifier: offset"
+}
+
+// timeText returns the time of a key in the schema language.
+func timeText(f codec.TimeFormat) string {
+	reverse := ""
+	if f.Reverse {
+		reverse, f.Reverse = ", reverse: true", false
+	}
+	return "time: " + schema.Quoted(f.String()) + reverse
+}
+
+// precision compares what event times are truncated to.
+func (c *comparer) precision() {
+	a, b := c.old.Precision, c.new.Precision
+	was, is := schema.FormatDuration(a), schema.FormatDuration(b)
+	switch {
+	case a == b:
+	case c.new.Pattern == codec.BucketOffsets:
+		c.add(Change{Rule: "E16", place: atTable, Old: "offsets counted in " + was, New: "offsets counted in " + is, way: way{restore: "time: {precision: " + was + "}"}},
+			"precision %s becomes %s: the offsets in stored columns are read as other times", was, is)
+	case b > a:
+		c.add(Change{Rule: "E33", place: atTable}, "precision %s becomes %s: stored events stay readable, but an event that is written again becomes a second one", was, is)
+	default:
+		c.add(Change{Rule: "E72", place: atTable}, "precision %s becomes %s: stored events stay as they are", was, is)
+	}
+}
+
+// keyText describes a row key in messages.
+func keyText(l *lock.Layout) string {
+	var out []string
+	for _, g := range l.Segments {
+		out = append(out, segmentText(l, g))
+	}
+	text := "[" + strings.Join(out, ", ") + "]"
+	if l.Delimiter != "" {
+		text += " with delimiter " + schema.Quoted(l.Delimiter)
+	}
+	return text
+}
+
+// keyRestore returns a row key in the schema language.
+func keyRestore(l *lock.Layout) string {
+	var out []string
+	for _, g := range l.Segments {
+		out = append(out, segmentText(l, g))
+	}
+	t := schema.Table{}
+	if l.Delimiter != "" {
+		t.Delimiter = schema.Value[string]{V: l.Delimiter, Pos: lockPos}
+	}
+	return "key: " + t.KeyText(out)
+}
+
+// segmentText returns a segment in the schema language.
+func segmentText(l *lock.Layout, g lock.Segment) string {
+	reverse := func(text string, reversed bool) string {
+		if reversed {
+			return text + ", reverse: true}"
+		}
+		return text + "}"
+	}
+	switch g.Kind {
+	case layout.ConstSegment:
+		return "{const: " + schema.Quoted(g.Const) + "}"
+	case layout.BucketSegment:
+		if l.Bucket.Label.Format.Reverse {
+			f := l.Bucket.Label.Format
+			f.Reverse = false
+			return reverse("{bucket: "+schema.Quoted(f.String()), true)
+		}
+		return "bucket"
+	case layout.TimeSegment:
+		return "{" + timeText(l.TimeKey) + "}"
+	case layout.MetricSegment:
+		return "metric"
+	case layout.SequenceSegment:
+		return "{sequence: true}"
+	case layout.SaltSegment:
+		return fmt.Sprintf("{hash: [%s], buckets: %d}", strings.Join(g.Salted, ", "), g.Buckets)
+	}
+	return seriesText(g)
+}
+
+// seriesText returns the segment of a series value in the schema language.
+func seriesText(g lock.Segment) string {
+	text := g.Name
+	if g.Form != (codec.KeyForm{}) {
+		text = "{name: " + g.Name + ", encoding: " + g.Form.Encoding.String()
+		if g.Form.Pad > 0 {
+			text += fmt.Sprintf(", pad: %d", g.Form.Pad)
+		}
+		if g.Form.Reverse {
+			text += ", reverse: true"
+		}
+		if g.Form.Escape {
+			text += ", escape: true"
+		}
+		text += "}"
+	}
+	return text
+}

@@ -1,0 +1,132 @@
+package evolve
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/btgen-dev/btgen/gen/diag"
+	"github.com/btgen-dev/btgen/gen/lock"
+)
+
+// AcceptError is the error for a change that cannot be accepted.
+type AcceptError struct {
+	Argument string // as the user has written it
+	Reason   string
+}
+
+// Error names the argument and what is wrong with it.
+func (e *AcceptError) Error() string { return fmt.Sprintf("--accept %q: %s", e.Argument, e.Reason) }
+
+// Accept accepts changes by name, each with a reason: NAME=REASON. The changes are no longer
+// among the Findings, and are recorded by Next. It accepts nothing but changes of stored data
+// that the comparison has found. The error is an *AcceptError.
+func (c *Comparison) Accept(arguments []string) ([]lock.Acceptance, error) {
+	var out []lock.Acceptance
+	for _, argument := range arguments {
+		i := slices.IndexFunc(c.Findings, func(f Finding) bool { return f.Class == Data && strings.HasPrefix(argument, f.Name+"=") })
+		if i < 0 {
+			return nil, &AcceptError{argument, c.notAcceptable(argument)}
+		}
+		f := &c.Findings[i]
+		reason := strings.TrimSpace(strings.TrimPrefix(argument, f.Name+"="))
+		if reason == "" {
+			return nil, &AcceptError{argument, "a reason is missing after the equals sign"}
+		}
+		out = append(out, lock.Acceptance{Change: f.Name, Reason: reason})
+	}
+	return out, nil
+}
+
+// notAcceptable says why an argument accepts nothing.
+func (c *Comparison) notAcceptable(argument string) string {
+	var names []string
+	for _, f := range c.Findings {
+		if f.Class == Data {
+			names = append(names, f.Name)
+		}
+		if f.Name == argument {
+			return "a reason is missing: write " + argument + "=REASON"
+		}
+	}
+	if names == nil {
+		return "there is no such change: stored data are not affected"
+	}
+	return "there is no such change; the changes are " + strings.Join(slices.Compact(names), ", ")
+}
+
+// Refused returns the changes of stored data that are not accepted, with how to accept them.
+func (c *Comparison) Refused(accepted []lock.Acceptance) diag.List {
+	var out diag.List
+	for _, f := range c.Findings {
+		if f.Class != Data || slices.ContainsFunc(accepted, func(a lock.Acceptance) bool { return a.Change == f.Name }) {
+			continue
+		}
+		d := f.Diagnostic
+		first, lines, more := strings.Cut(d.Hint, "\n")
+		d.Hint = first
+		if more {
+			d.Hint += "\n" + lines
+		}
+		d.Note = strings.TrimPrefix(d.Note+"\nif stored events may be lost: btgen generate --accept "+shellQuoted(f.Name+"=REASON"), "\n")
+		out = append(out, d)
+	}
+	return out
+}
+
+// shellQuoted returns an argument for a shell.
+func shellQuoted(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
+
+// Next returns the lock after the changes. A table with accepted changes keeps its previous
+// facts as an older layout. Tables that the schemas of the input do not have are kept.
+func (c *Comparison) Next(accepted []lock.Acceptance) *lock.Lock {
+	out := &lock.Lock{}
+	for i := range c.pairs {
+		p := &c.pairs[i]
+		if t, known := p.next(c.acceptedOf(p, accepted)); known {
+			out.Tables = append(out.Tables, t)
+		}
+	}
+	out.Sort()
+	return out
+}
+
+// acceptedOf returns the accepted changes of a table, sorted.
+func (c *Comparison) acceptedOf(p *pair, accepted []lock.Acceptance) []lock.Acceptance {
+	var out []lock.Acceptance
+	for _, a := range accepted {
+		if slices.ContainsFunc(c.Findings, func(f Finding) bool { return f.pair == p && f.Name == a.Change }) {
+			out = append(out, a)
+		}
+	}
+	slices.SortFunc(out, func(a, b lock.Acceptance) int { return cmp.Compare(a.Change, b.Change) })
+	return slices.CompactFunc(out, func(a, b lock.Acceptance) bool { return a.Change == b.Change })
+}
+
+// next returns a table after the changes, and whether the lock has it.
+func (p *pair) next(accepted []lock.Acceptance) (lock.Table, bool) {
+	switch {
+	case p.old == nil && p.facts == nil:
+		return lock.Table{}, false
+	case p.old == nil:
+		return *p.facts, true
+	case p.facts == nil:
+		t := *p.old
+		if len(accepted) > 0 {
+			t.Removed = accepted[0].Change + ": " + accepted[0].Reason
+		}
+		return t, true
+	}
+	t := *p.old
+	t.Removed = ""
+	merged := Merge(p.old.Newest(), p.facts.Newest())
+	if len(accepted) == 0 {
+		t.Layouts = slices.Clone(t.Layouts)
+		t.Layouts[0] = merged
+		return t, true
+	}
+	merged.Number, merged.Accepted = p.old.Newest().Number+1, accepted
+	t.Layouts = append([]lock.Layout{merged}, t.Layouts...)
+	return t, true
+}

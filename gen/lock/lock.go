@@ -1,0 +1,239 @@
+// Package lock reads and writes btgen.lock: the facts of each table that decide how stored
+// events lie in Bigtable. It derives them from layouts, and knows neither YAML nor which
+// changes of facts are harmful; package evolve does.
+package lock
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/schema"
+	"github.com/btgen-dev/btgen/runtime/codec"
+)
+
+// Name is the name of the file.
+const Name = "btgen.lock"
+
+// Lock is the content of a btgen.lock.
+type Lock struct {
+	Tables []Table // sorted by Name and Family
+}
+
+// Table is what the events of one schema are in one table. A table that several schemas
+// share occurs several times, with different families.
+type Table struct {
+	Name string // the table ID, without a prefix
+	// Family is the first family that the table had when it was locked. It distinguishes
+	// the schemas of a shared table, and never changes.
+	Family string
+	// Removed is why the schemas no longer have the table, as accepted by the user; empty
+	// if they have it.
+	Removed string
+	Layouts []Layout // the newest first; never empty
+}
+
+// Layout is one set of facts under which events are, or were, written to a table.
+type Layout struct {
+	Number     int // counted from 1, the oldest
+	Pattern    codec.Pattern
+	Precision  time.Duration // what event times are truncated to
+	Delimiter  string
+	Segments   []Segment        // of the row key
+	Bucket     codec.Bucket     // patterns with a row per bucket
+	TimeKey    codec.TimeFormat // patterns with a row per event
+	Sequence   bool             // bucket_offsets: a tie-breaker follows the time in the qualifier
+	Blob       layout.Format    // of serialized events; empty if fields are stored one by one
+	BlobColumn string
+	Families   []Family     // sorted by name
+	Columns    []Column     // sorted by Key, also those that are no longer used
+	Accepted   []Acceptance // the changes from the next older layout, sorted by Change
+}
+
+// Segment is one segment of a row key.
+type Segment struct {
+	Kind    layout.SegmentKind
+	Name    string        // SeriesSegment: the series value
+	Type    schema.Type   // SeriesSegment
+	Form    codec.KeyForm // SeriesSegment
+	Enum    []EnumValue   // SeriesSegment of an enum
+	Const   string        // ConstSegment
+	Salted  []string      // SaltSegment: the series values that it is computed from
+	Buckets int           // SaltSegment
+}
+
+// Family is a column family.
+type Family struct {
+	Name      string
+	GC        codec.GCRule
+	Timestamp codec.TimestampSource // what the timestamps of its cells are
+	Default   time.Duration         // TimestampShifted: how long an event lives that does not say so
+	Class     bool                  // whether it is that of a TTL class
+}
+
+// Column is how one field of the event is stored.
+type Column struct {
+	// Key is what distinguishes the field among stored ones: the column's qualifier or
+	// metric, the name in JSON, or the protobuf number in decimal.
+	Key string
+	// Field is the name of the field, for messages. Only serialized events have one, since
+	// columns are named by Key.
+	Field    string
+	Family   string // of fields that are stored one by one, without TTL classes
+	Type     schema.Type
+	Written  bool // the column is that of the true write time; it has no Type
+	Text     bool // the value is text, not binary
+	Optional bool
+	Default  *string     // as text; nil if there is none
+	Enum     []EnumValue // sorted by Number and Name, also those that are no longer used
+	Retired  bool        // events are no longer written with the field
+}
+
+// EnumValue is one value of an enum.
+type EnumValue struct {
+	Number  int64
+	Name    string
+	Retired bool // it is no longer in the schema
+}
+
+// Acceptance is a change that the user has accepted.
+type Acceptance struct {
+	Change string // its name, such as "E04:balloon_buckets"
+	Reason string
+}
+
+// Of returns the facts of a table of a layout, as its first Layout.
+func Of(l *layout.Layout, t *layout.Table) Table {
+	facts := Layout{
+		Number: 1, Pattern: t.Pattern, Precision: l.Precision, Delimiter: t.Delimiter, Segments: segmentsOf(l, t),
+		Bucket: t.Bucket, TimeKey: t.TimeKey, Sequence: t.Sequence, Blob: t.Blob,
+	}
+	if t.Pattern.Bucketed() {
+		facts.TimeKey = codec.TimeFormat{}
+	}
+	for _, f := range t.Families {
+		facts.Families = append(facts.Families, Family{f.Name, f.GC.Normalize(), f.Life.Timestamp, f.Life.Default, f.Class > 0})
+	}
+	slices.SortFunc(facts.Families, func(a, b Family) int { return cmp.Compare(a.Name, b.Name) })
+	for _, c := range t.Columns {
+		if c.Field == layout.WholeEvent {
+			facts.Columns = append(facts.Columns, serialized(l, t)...)
+			if t.Pattern != codec.BucketOffsets { // whose qualifiers are times
+				facts.BlobColumn = c.Qualifier
+			}
+			continue
+		}
+		facts.Columns = append(facts.Columns, columnOf(l, t, c))
+	}
+	slices.SortFunc(facts.Columns, compareColumns)
+	return Table{Name: t.ID, Family: facts.Families[0].Name, Layouts: []Layout{facts}}
+}
+
+// compareColumns sorts columns. Protobuf numbers sort as numbers.
+func compareColumns(a, b Column) int {
+	return cmp.Or(cmp.Compare(len(number(a.Key)), len(number(b.Key))), cmp.Compare(a.Key, b.Key), cmp.Compare(a.Family, b.Family))
+}
+
+// number returns a decimal number, or "" for other keys.
+func number(key string) string {
+	for _, r := range key {
+		if r < '0' || r > '9' {
+			return ""
+		}
+	}
+	return key
+}
+
+// segmentsOf returns the segments of the row keys of a table.
+func segmentsOf(l *layout.Layout, t *layout.Table) []Segment {
+	var out []Segment
+	for _, g := range t.Segments {
+		s := Segment{Kind: g.Kind, Const: g.Const, Buckets: g.Buckets}
+		if g.Kind == layout.SeriesSegment {
+			f := &l.Series[g.Series]
+			s.Name, s.Type, s.Form, s.Enum = f.Name, f.Type, g.Form, enumOf(f.Enum)
+		}
+		for _, i := range g.Salted {
+			s.Salted = append(s.Salted, l.Series[i].Name)
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// enumOf returns the values of an enum.
+func enumOf(e codec.Enum) []EnumValue {
+	var out []EnumValue
+	for _, v := range e {
+		out = append(out, EnumValue{Number: v.Number, Name: v.Name})
+	}
+	slices.SortFunc(out, compareValues)
+	return out
+}
+
+func compareValues(a, b EnumValue) int {
+	return cmp.Or(cmp.Compare(a.Number, b.Number), cmp.Compare(a.Name, b.Name))
+}
+
+// fieldOf returns the facts of a field that do not depend on the table.
+func fieldOf(f *layout.Field) Column {
+	c := Column{Type: f.Type, Optional: f.Optional, Enum: enumOf(f.Enum)}
+	if f.Default != nil {
+		text := showDefault(f)
+		c.Default = &text
+	}
+	return c
+}
+
+// serialized returns the fields of events that are stored as one value.
+func serialized(l *layout.Layout, t *layout.Table) []Column {
+	var out []Column
+	for i := range l.Fields {
+		f := &l.Fields[i]
+		c := fieldOf(f)
+		c.Key, c.Field = f.Name, f.Name
+		if t.Blob == layout.Protobuf {
+			c.Key = itoa(f.Number)
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// columnOf returns the facts of a column that holds one field.
+func columnOf(l *layout.Layout, t *layout.Table, c layout.Column) Column {
+	out := Column{Written: true}
+	if c.Field != layout.WrittenAt {
+		out = fieldOf(&l.Fields[c.Field])
+	}
+	out.Key, out.Text = c.Qualifier, c.Text
+	if t.Pattern == codec.BucketOffsets {
+		out.Key = "" // the qualifier is a time
+	}
+	if !t.HasClasses() {
+		out.Family = t.Families[c.Family].Name
+	}
+	return out
+}
+
+// Newest returns the layout under which events are written.
+func (t *Table) Newest() *Layout { return &t.Layouts[0] }
+
+// Live returns the columns that are in use.
+func (l *Layout) Live() []Column {
+	return slices.DeleteFunc(slices.Clone(l.Columns), func(c Column) bool { return c.Retired })
+}
+
+// SortColumns sorts the columns.
+func (l *Layout) SortColumns() { slices.SortFunc(l.Columns, compareColumns) }
+
+// SortValues sorts the values of an enum.
+func SortValues(values []EnumValue) { slices.SortFunc(values, compareValues) }
+
+// Sort sorts the tables.
+func (l *Lock) Sort() {
+	slices.SortFunc(l.Tables, func(a, b Table) int {
+		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Family, b.Family))
+	})
+}

@@ -1,0 +1,166 @@
+package lock
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/sample"
+	"github.com/btgen-dev/btgen/gen/schema"
+)
+
+// layouts resolves the schemas of the project and of the golden cases.
+func layouts(t *testing.T) []*layout.Layout {
+	t.Helper()
+	var out []*layout.Layout
+	for _, pattern := range []string{"../../schemas/*.yaml", "../../templates/starter/*.yaml"} {
+		files, err := filepath.Glob(pattern)
+		if err != nil || len(files) == 0 {
+			t.Fatal("no files ", pattern, err)
+		}
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s, found := schema.Parse(file, text)
+			l, more := layout.Resolve(s)
+			if err := append(found, more...).Err(); err != nil {
+				t.Fatal(err)
+			}
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+// all returns a lock with all tables.
+func all(layouts []*layout.Layout) *Lock {
+	out := &Lock{}
+	for _, l := range layouts {
+		for _, t := range l.Tables {
+			facts := Of(l, t)
+			facts.Name = strings.TrimSuffix(filepath.Base(l.File), ".yaml") + "_" + facts.Name // starters share names
+			out.Tables = append(out.Tables, facts)
+		}
+	}
+	out.Sort()
+	return out
+}
+
+// TestRoundTrip checks that a file has all facts.
+func TestRoundTrip(t *testing.T) {
+	want := all(layouts(t))
+	for i := range want.Tables {
+		newest := want.Tables[i].Newest()
+		newest.Accepted = []Acceptance{{`E04:"x" y`, "a\nreason \U0001F600"}}
+		for j := range newest.Columns {
+			newest.Columns[j].Retired = j%2 == 0
+		}
+	}
+	got, err := Parse(Name, want.Text())
+	if err != nil {
+		t.Fatalf("%v\n%s", err, want.Text())
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	crlf := []byte(strings.ReplaceAll(string(want.Text()), "\n", "\r\n"))
+	if got, err = Parse(Name, crlf); err != nil || !cmp.Equal(want, got) {
+		t.Errorf("with other line ends: %v", err)
+	}
+}
+
+// TestRebuild checks that a rebuilt layout stores an event in the same rows and cells.
+func TestRebuild(t *testing.T) {
+	for _, l := range layouts(t) {
+		for _, table := range l.Tables {
+			facts := Of(l, table)
+			rebuilt, its := facts.Rebuild(facts.Newest(), l, true)
+			if want, got := sample.Key(l, table), sample.Key(rebuilt, its); want != got && !table.Metrics() { // whose first column differs
+				t.Errorf("%s: key %q, want %q", table.ID, got, want)
+			}
+			again := Of(rebuilt, its)
+			if diff := cmp.Diff(facts, again); diff != "" {
+				// An example row needs no default, only that there is one.
+				t.Errorf("%s: (-want +got)\n%s", table.ID, diff)
+			}
+		}
+	}
+}
+
+// TestDamage checks that no line can be edited, removed, repeated or moved without an error.
+func TestDamage(t *testing.T) {
+	lock := all(layouts(t))
+	lock.Tables = lock.Tables[:3]
+	text := string(lock.Text())
+	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+	refused := func(what string, changed []string) {
+		t.Helper()
+		_, err := Parse(Name, []byte(strings.Join(changed, "\n")+"\n"))
+		var damage *Error
+		if !errors.As(err, &damage) || damage.Problem != Damaged || !strings.Contains(err.Error(), "git checkout HEAD -- btgen.lock") {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	for i, line := range lines {
+		with := func(middle ...string) []string {
+			return append(append(append([]string{}, lines[:i]...), middle...), lines[i+1:]...)
+		}
+		refused("without "+line, with())
+		refused("twice "+line, with(line, line))
+		if i > 1 && line != "" {
+			for _, at := range []int{0, len(line) / 2, len(line) - 1} {
+				refused("edited "+line, with(line[:at]+"7"+line[at+1:]+"7"))
+			}
+		}
+	}
+	for _, text := range []string{"", "\n", "x", strings.Join(lines[:len(lines)-1], "\n")} {
+		refused("instead", []string{text})
+	}
+}
+
+// TestProblems checks the errors for files of newer versions and with conflicts.
+func TestProblems(t *testing.T) {
+	for text, want := range map[string]string{
+		"# btgen.lock v2: x\nnew\n":                            "btgen.lock:1: version 2 of the file is that of a newer btgen: update btgen",
+		head + "<<<<<<< HEAD\nx\n=======\ny\n>>>>>>> branch\n": "btgen.lock:3: a merge left a conflict: take the file of the branch that you merge into, such as with git checkout main -- btgen.lock, and run btgen generate",
+	} {
+		if _, err := Parse(Name, []byte(text)); err == nil || err.Error() != want {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+}
+
+// TestMergeFriendly checks that a change of one table changes no lines of another one.
+func TestMergeFriendly(t *testing.T) {
+	lock := all(layouts(t))
+	before := strings.Split(string(lock.Text()), "\n")
+	lock.Tables[0].Newest().Columns[0].Retired = true
+	after := strings.Split(string(lock.Text()), "\n")
+	changed := 0
+	for i := range before {
+		if before[i] != after[i] {
+			changed++
+		}
+	}
+	if len(before) != len(after) || changed != 2 {
+		t.Errorf("%d lines changed", changed)
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add(head + "\nt/m 1 column \"a\" enum retired\nt/m 1 column \"a\" enum 1 \"x\"\n")
+	f.Add(head + "\nt/m 1 family m any_of(max_age=1d,all_of(max_versions=2)) event\nt/m sum 0\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		lock, err := Parse(Name, []byte(text))
+		if err == nil && strings.ReplaceAll(text, "\r\n", "\n") != string(lock.Text()) {
+			t.Errorf("accepted %q", text)
+		}
+	})
+}

@@ -1,0 +1,133 @@
+package lock
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/schema"
+	"github.com/btgen-dev/btgen/runtime/codec"
+)
+
+// Rebuild returns a layout with one table that stores events as the facts say, for example
+// rows. like is a layout whose examples and units it takes over, by the names of series
+// values and fields. Retired columns are included, unless live is set.
+func (t *Table) Rebuild(facts *Layout, like *layout.Layout, live bool) (*layout.Layout, *layout.Table) {
+	l := &layout.Layout{Precision: facts.Precision, Expect: like.Expect}
+	out := &layout.Table{
+		ID: t.Name, Pattern: facts.Pattern, Delimiter: facts.Delimiter, Bucket: facts.Bucket, TimeKey: facts.TimeKey,
+		Sequence: facts.Sequence, Blob: facts.Blob, MaxCells: 1, Slots: 1,
+	}
+	if out.Pattern.Bucketed() && facts.Precision > 0 {
+		out.Slots = int64(out.Bucket.Widest() / facts.Precision)
+		if out.Pattern.EventTimed() {
+			out.MaxCells = out.Slots
+		}
+	}
+	rebuildKey(l, out, facts, like)
+	rebuildFamilies(l, out, facts)
+	rebuildColumns(l, out, facts, like, live)
+	l.Tables, l.Read = []*layout.Table{out}, out
+	return l, out
+}
+
+// exampleOf gives a field the example and the unit of the field of the same name, if both
+// have the same type.
+func exampleOf(f layout.Field, like []layout.Field) layout.Field {
+	i := slices.IndexFunc(like, func(o layout.Field) bool { return o.Name == f.Name && o.Type == f.Type })
+	if i < 0 {
+		return f
+	}
+	f.Unit, f.Example = like[i].Unit, like[i].Example
+	if f.Type != schema.Enum {
+		return f
+	}
+	name, said := f.Example.(string)
+	if !said && len(like[i].Enum) > 0 {
+		name = like[i].Enum[0].Name
+	}
+	f.Example = nil
+	if _, known := f.Enum.Number(name); known {
+		f.Example = name
+	}
+	return f
+}
+
+// codecEnum returns the values of an enum that are in use.
+func codecEnum(values []EnumValue) codec.Enum {
+	var out codec.Enum
+	for _, v := range values {
+		if !v.Retired {
+			out = append(out, codec.EnumName{Number: v.Number, Name: v.Name})
+		}
+	}
+	return out
+}
+
+func rebuildKey(l *layout.Layout, t *layout.Table, facts *Layout, like *layout.Layout) {
+	for _, g := range facts.Segments {
+		if g.Kind == layout.SeriesSegment {
+			l.Series = append(l.Series, exampleOf(layout.Field{Name: g.Name, Type: g.Type, Enum: codecEnum(g.Enum)}, like.Series))
+		}
+	}
+	index := func(name string) int {
+		return slices.IndexFunc(l.Series, func(f layout.Field) bool { return f.Name == name })
+	}
+	for _, g := range facts.Segments {
+		s := layout.Segment{Kind: g.Kind, Form: g.Form, Const: g.Const, Buckets: g.Buckets}
+		switch g.Kind {
+		case layout.SeriesSegment:
+			s.Series = index(g.Name)
+		case layout.SequenceSegment:
+			l.Sequence = true
+		case layout.SaltSegment:
+			for _, name := range g.Salted {
+				if i := index(name); i >= 0 {
+					s.Salted = append(s.Salted, i)
+				}
+			}
+		}
+		t.Segments = append(t.Segments, s)
+	}
+	l.Sequence = l.Sequence || facts.Sequence
+}
+
+func rebuildFamilies(l *layout.Layout, t *layout.Table, facts *Layout) {
+	for _, f := range facts.Families {
+		family := layout.Family{Name: f.Name, GC: f.GC, HasGC: true, Life: codec.Lifetime{Timestamp: f.Timestamp, Default: f.Default}.Under(f.GC, t.MaxCells)}
+		if f.Class {
+			l.Classes = append(l.Classes, f.Name)
+			family.Class = len(l.Classes)
+		}
+		t.Families = append(t.Families, family)
+	}
+}
+
+func rebuildColumns(l *layout.Layout, t *layout.Table, facts *Layout, like *layout.Layout, live bool) {
+	if facts.Blob != "" {
+		t.Columns = []layout.Column{{Qualifier: facts.BlobColumn, Field: layout.WholeEvent}}
+	}
+	for _, c := range facts.Columns {
+		if c.Retired && live {
+			continue
+		}
+		f := layout.Field{Name: c.Key, Type: c.Type, Optional: c.Optional, Enum: codecEnum(c.Enum)}
+		if c.Default != nil {
+			f.Default = *c.Default
+		}
+		if facts.Blob != "" {
+			f.Name = c.Field
+			f.Number, _ = strconv.Atoi(c.Key)
+			l.Fields = append(l.Fields, exampleOf(f, like.Fields))
+			continue
+		}
+		column := layout.Column{Qualifier: c.Key, Field: len(l.Fields), Text: c.Text}
+		column.Family = max(0, slices.IndexFunc(t.Families, func(f layout.Family) bool { return f.Name == c.Family }))
+		if c.Written {
+			column.Field = layout.WrittenAt
+		} else {
+			l.Fields = append(l.Fields, exampleOf(f, like.Fields))
+		}
+		t.Columns = append(t.Columns, column)
+	}
+}

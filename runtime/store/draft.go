@@ -1,0 +1,47 @@
+package store
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+)
+
+// EmulatorVariable is the environment variable with the address of an emulator, to which
+// clients of Bigtable connect instead of the service.
+const EmulatorVariable = "BIGTABLE_EMULATOR_HOST"
+
+// DraftError is the error for tables whose schemas say draft: their layouts may still change
+// freely, so that stored events could become unreadable.
+type DraftError struct {
+	Tables []string // with their prefix, in the order of the schemas
+}
+
+// Error names the tables and what to do.
+func (e *DraftError) Error() string {
+	tables, them := "table "+e.Tables[0]+" is a draft", "it"
+	if len(e.Tables) > 1 {
+		tables, them = "tables "+strings.Join(e.Tables, ", ")+" are drafts", "them"
+	}
+	return fmt.Sprintf("%s, whose layout may still change, and only an emulator stores %s: to keep the layout, remove draft: true from the schema and run btgen generate; for tests, set Options.AllowDrafts", tables, them)
+}
+
+// CheckDrafts returns the *DraftError with which Setup refuses the tables, without sending a
+// request; nil if there are no drafts, Options.AllowDrafts is set, or clients connect to an
+// emulator.
+func CheckDrafts(tables []Table, opts ...Options) error {
+	o := merge(opts)
+	if o.AllowDrafts || os.Getenv(EmulatorVariable) != "" {
+		return nil
+	}
+	var drafts []string
+	for _, t := range tables {
+		if id := o.TablePrefix + t.ID; t.Draft && !slices.Contains(drafts, id) {
+			drafts = append(drafts, id)
+		}
+	}
+	if drafts == nil {
+		return nil
+	}
+	return &DraftError{drafts}
+}

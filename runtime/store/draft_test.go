@@ -1,0 +1,43 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"cloud.google.com/go/bigtable"
+
+	"github.com/btgen-dev/btgen/runtime/store"
+	"github.com/btgen-dev/btgen/runtime/storetest"
+)
+
+// TestDrafts checks that setup creates a draft only on an emulator or where a test allows it,
+// and that it refuses a draft before it sends any request.
+func TestDrafts(t *testing.T) {
+	ctx := context.Background()
+	bt := storetest.New(t, func(context.Context, *bigtable.AdminClient) error { return nil })
+	tables := []store.Table{
+		{ID: "kept", Families: []store.Family{{Name: "m"}}},
+		{ID: "shared", Families: []store.Family{{Name: "a"}}},
+		{ID: "shared", Families: []store.Family{{Name: "b"}}, Draft: true},
+	}
+	t.Setenv(store.EmulatorVariable, "")
+	for _, o := range []store.Options{{TablePrefix: "p_"}, {TablePrefix: "p_", DryRun: true}} {
+		_, err := store.Setup(ctx, nil, tables, o) // without a client, a request would panic
+		var draft *store.DraftError
+		if !errors.As(err, &draft) || len(draft.Tables) != 1 || draft.Tables[0] != "p_shared" || !strings.Contains(err.Error(), "remove draft: true") {
+			t.Errorf("%+v: %v", o, err)
+		}
+	}
+	if plan, err := store.Setup(ctx, bt.Admin, tables[:1]); err != nil || plan.Empty() {
+		t.Errorf("without drafts: %v, %v", plan, err)
+	}
+	if plan, err := store.Setup(ctx, bt.Admin, tables, store.Options{TablePrefix: "a_", AllowDrafts: true}); err != nil || plan.Empty() {
+		t.Errorf("allowed: %v, %v", plan, err)
+	}
+	t.Setenv(store.EmulatorVariable, bt.Addr)
+	if plan, err := store.Setup(ctx, bt.Admin, tables, store.Options{TablePrefix: "b_"}); err != nil || plan.Empty() {
+		t.Errorf("on an emulator: %v, %v", plan, err)
+	}
+}
