@@ -41,6 +41,13 @@ func (cs *Columns[E, C]) Append(c *C, e *E) {
 	}
 }
 
+// appendAll appends events to the slices of c, one slice after the other.
+func (cs *Columns[E, C]) appendAll(c *C, events []E) {
+	for i := range cs.parts {
+		cs.parts[i].addAll(c, events)
+	}
+}
+
 // length returns the length of the slices of c.
 func (cs *Columns[E, C]) length(c *C) int {
 	if len(cs.parts) == 0 {

@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"slices"
 	"time"
 
 	"github.com/btgen-dev/btgen/runtime/codec"
@@ -21,6 +22,7 @@ type Part[E, C any] struct {
 	length   func(c *C) int
 	truncate func(c *C, n int)
 	add      func(c *C, e *E)
+	addAll   func(c *C, events []E)
 	extend   func(c *C, e *E, events eventData) // for parts without a column
 
 	// For the column.
@@ -50,6 +52,15 @@ func newPart[E, C, T any](of func(e *E) *T, in func(c *C) *[]T) Part[E, C] {
 		add: func(c *C, e *E) {
 			slice := in(c)
 			*slice = append(*slice, *of(e))
+		},
+		addAll: func(c *C, events []E) {
+			slice := in(c)
+			n := len(*slice)
+			*slice = slices.Grow(*slice, len(events))[:n+len(events)]
+			added := (*slice)[n:]
+			for i := range added {
+				added[i] = *of(&events[i])
+			}
 		},
 	}
 }
@@ -228,6 +239,10 @@ func OptionalBytesColumn[E, C any, T ~[]byte](name string, coding codec.Coding[T
 	return p
 }
 
+// maxParsed is the number of events that are parsed before their fields are appended to the
+// slices, one slice after the other.
+const maxParsed = 32
+
 // EventColumn stores the given fields of an event in one column. serialize appends them
 // to dst, and parse sets them.
 func EventColumn[E, C any](name string, serialize func(dst []byte, e *E) []byte, parse func(e *E, blob []byte) error, fields ...Part[E, C]) Part[E, C] {
@@ -236,19 +251,23 @@ func EventColumn[E, C any](name string, serialize func(dst []byte, e *E) []byte,
 		own:      all.own(),
 		length:   all.length,
 		truncate: all.truncate,
-		add:      func(c *C, e *E) { all.Append(c, e) },
+		add:      all.Append,
+		addAll:   all.appendAll,
 		column:   Column{Name: name, Whole: true},
 		encode:   serialize,
 		set:      parse,
 		missing:  func(*E) error { return codec.ErrMissing },
 		decode: func(c *C, data eventData) error {
-			var e, none E // allocated once, because they escape to the heap
-			for k := range data.Len() {
-				e = none
-				if err := parse(&e, data.At(k)); err != nil {
-					return err
+			events := make([]E, min(data.Len(), maxParsed))
+			for begin := 0; begin < data.Len(); begin += len(events) {
+				events = events[:min(len(events), data.Len()-begin)]
+				clear(events)
+				for i := range events {
+					if err := parse(&events[i], data.At(begin+i)); err != nil {
+						return err
+					}
 				}
-				all.Append(c, &e)
+				all.appendAll(c, events)
 			}
 			return nil
 		},
