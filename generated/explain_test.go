@@ -102,12 +102,17 @@ func onWire(planned []scan.Request) []*bigtablepb.ReadRowsRequest {
 			}
 			request.Rows.RowRanges = append(request.Rows.RowRanges, rows)
 		}
+		list := len(r.Rows) == 1 && len(r.Rows[0].Keys) > 1 && !r.Rows[0].Reverse
 		for _, rows := range r.Rows {
 			if rows.Keys == nil {
 				add(rows.Start, rows.End)
 			}
 			for _, key := range rows.Keys {
-				add(key, key+"\x00")
+				if list {
+					request.Rows.RowKeys = append(request.Rows.RowKeys, []byte(key))
+				} else {
+					add(key, key+"\x00")
+				}
 			}
 		}
 		out = append(out, request)

@@ -256,7 +256,7 @@ func TestUnsortedLabelsWithoutEnd(t *testing.T) {
 	keys := 0
 	client := wrapped{bt.Client, func(api bigtable.TableAPI) bigtable.TableAPI {
 		return reading{api, func(set bigtable.RowSet) {
-			if list, ok := set.(bigtable.RowRangeList); ok {
+			if list, ok := set.(bigtable.RowList); ok {
 				keys += len(list)
 			}
 		}}

@@ -102,10 +102,16 @@ func TestUnpaddedLabels(t *testing.T) {
 
 func TestRowsMaxBytes(t *testing.T) {
 	from, to := date("2021-03-01"), date("2021-03-01").Add(5*week)
-	for maxBytes, lists := range map[int]int{0: 1, 1: 5, 24: 5, 48: 3, 119: 2, 120: 1} {
-		got := slices.Collect(weeks.Rows("p#", from, to, maxBytes))
-		if len(got) != lists {
-			t.Errorf("ranges of 24 bytes, %d at most: %v", maxBytes, got)
+	for newest, wants := range map[bool]map[int]int{
+		false: {0: 1, 1: 5, 10: 5, 20: 3, 49: 2, 50: 1},   // keys of 10 bytes
+		true:  {0: 1, 1: 5, 24: 5, 48: 3, 119: 2, 120: 1}, // ranges of 24 bytes
+	} {
+		for maxBytes, lists := range wants {
+			s := codec.Span{Prefix: "p#", Whole: true, MaxBytes: maxBytes, Newest: newest}
+			got := slices.Collect(s.Buckets(weeks, from, to))
+			if len(got) != lists {
+				t.Errorf("newest first %v, %d bytes at most: %v", newest, maxBytes, got)
+			}
 		}
 	}
 	for range weeks.Rows("p#", from, to, 1) {

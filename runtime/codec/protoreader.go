@@ -49,7 +49,11 @@ const maxShort = 1<<7 - 1
 func (r *ProtoReader) Next() bool {
 	at := r.at + 1
 	b := r.message
-	if at >= len(b) || b[at-1] < 1<<3 || b[at-1] > maxShort {
+	if at > len(b) {
+		r.typ = taken
+		return false
+	}
+	if at == len(b) || b[at-1] < 1<<3 || b[at-1] > maxShort {
 		return r.next()
 	}
 	tag, first := b[at-1], uint64(b[at])

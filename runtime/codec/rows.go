@@ -56,13 +56,17 @@ func (r Rows) Behind(key string) (Rows, bool) {
 	return r, r.End == "" || r.Start < r.End
 }
 
-// MaxRowSet limits the size in bytes of the row ranges of one request. Bigtable accepts
+// MaxRowSet limits the size in bytes of the row keys and ranges of one request. Bigtable accepts
 // requests of up to 512 KiB, which include a filter of up to 20 KiB.
 const MaxRowSet = 480 << 10
 
 // rangeOverhead is the maximum size of a range in a request besides its two keys: three
 // tags of one byte and three lengths of up to two bytes.
 const rangeOverhead = 9
+
+// keyOverhead is the maximum size of a key in a list of keys besides its bytes: a tag of one
+// byte and a length of up to two bytes.
+const keyOverhead = 3
 
 // RangeSize returns the maximum size in bytes of a range in a request.
 func RangeSize(start, end string) int { return len(start) + len(end) + rangeOverhead }
@@ -94,7 +98,7 @@ type Span struct {
 	Suffix   string
 	Whole    bool // no segments follow Suffix or, if it is empty, the time
 	Newest   bool // read the newest rows first
-	MaxBytes int  // maximum size of the ranges of a key list; 0 for no limit
+	MaxBytes int  // maximum size of a key list in a request; 0 for no limit
 }
 
 // Buckets yields the requests that together read every bucket of b that overlaps [from,
@@ -103,8 +107,8 @@ type Span struct {
 //
 // If s.Suffix is empty and labels sort, there is one range. Otherwise there is one
 // range per bucket or, if s.Whole is set, there are lists of keys. A new list begins
-// where keys do not sort in order of time (week9, week10) and before the ranges of a
-// list exceed s.MaxBytes.
+// where keys do not sort in order of time (week9, week10) and before a list
+// exceeds s.MaxBytes.
 //
 // Labels of variable width, which do not sort, require a delimiter unless s.Whole is
 // set.
@@ -187,7 +191,8 @@ func (s Span) lists(b Bucket, first, last int64, yield func(Rows) bool) {
 
 // KeyLists groups keys, given in reading order, into lists. A new list begins where
 // keys do not sort in reading order, ascending or descending if reverse is set, and
-// before the ranges of a list exceed maxBytes bytes, unless that is 0.
+// before a list exceeds maxBytes bytes in a request, unless that is 0. The keys of a
+// reversed list are sent as ranges.
 func KeyLists(all iter.Seq[string], reverse bool, maxBytes int) iter.Seq[Rows] {
 	return func(yield func(Rows) bool) {
 		var keys []string
@@ -201,7 +206,10 @@ func KeyLists(all iter.Seq[string], reverse bool, maxBytes int) iter.Seq[Rows] {
 			return len(list) == 0 || yield(Rows{Keys: list, Reverse: reverse})
 		}
 		for key := range all {
-			n, bytes := len(keys), RangeSize(key, key)+1
+			n, bytes := len(keys), len(key)+keyOverhead
+			if reverse {
+				bytes = RangeSize(key, key) + 1
+			}
 			turns := n > 0 && (key < keys[n-1]) != reverse
 			if turns || maxBytes > 0 && size+bytes > maxBytes {
 				if !flush() {

@@ -107,14 +107,6 @@ type eventData struct {
 // Len returns the number of events.
 func (d eventData) Len() int { return d.end - d.begin }
 
-// At returns the k-th datum. It is valid until the read continues.
-func (d eventData) At(k int) []byte {
-	if d.frame.turned {
-		k = d.Len() - 1 - k
-	}
-	return d.column.row.Bytes(d.column.cells[d.begin+k].Value)
-}
-
 // appendDecoded appends the decoded data, or zeros if the column is not fetched. It
 // stops at the first error.
 func appendDecoded[T any](dst []T, data eventData, decode func([]byte) (T, error)) ([]T, error) {

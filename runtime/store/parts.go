@@ -258,12 +258,17 @@ func EventColumn[E, C any](name string, serialize func(dst []byte, e *E) []byte,
 		set:      parse,
 		missing:  func(*E) error { return codec.ErrMissing },
 		decode: func(c *C, data eventData) error {
-			events := make([]E, min(data.Len(), maxParsed))
-			for begin := 0; begin < data.Len(); begin += len(events) {
-				events = events[:min(len(events), data.Len()-begin)]
+			row, cells, turned := data.column.row, data.column.cells[data.begin:data.end], data.frame.turned
+			events := make([]E, min(len(cells), maxParsed))
+			for begin := 0; begin < len(cells); begin += len(events) {
+				events = events[:min(len(events), len(cells)-begin)]
 				clear(events)
 				for i := range events {
-					if err := parse(&events[i], data.At(begin+i)); err != nil {
+					k := begin + i
+					if turned {
+						k = len(cells) - 1 - k
+					}
+					if err := parse(&events[i], row.Bytes(cells[k].Value)); err != nil {
 						return err
 					}
 				}

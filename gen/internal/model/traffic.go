@@ -110,18 +110,21 @@ func (t *Traffic) asked(r *bigtablepb.ReadRowsRequest) {
 	if size := protobuf.Size(r); size > maxRequest {
 		tooLarge = fmt.Errorf("a request of %d bytes", size)
 	}
-	t.broken = cmp.Or(t.broken, wholeRanges(r.GetRows()), tooLarge)
+	t.broken = cmp.Or(t.broken, safeRows(r), tooLarge)
 }
 
-// wholeRanges returns an error unless all ranges of a request include their start and
-// exclude their end. The client may divert other requests for a single row to its
-// session protocol, past the wire decoder, and loses rows of key lists.
-func wholeRanges(rows *bigtablepb.RowSet) error {
-	whole := len(rows.GetRowKeys()) == 0 && len(rows.GetRowRanges()) > 0
+// safeRows returns an error unless a request is for ranges that include their start and
+// exclude their end, or for a list of several keys in ascending order. The client may divert
+// other requests for a single row to its session protocol, past the wire decoder, and loses
+// rows of key lists that are read in reverse.
+func safeRows(r *bigtablepb.ReadRowsRequest) error {
+	rows := r.GetRows()
+	keys, ranges := len(rows.GetRowKeys()), len(rows.GetRowRanges())
+	safe := keys == 0 && ranges > 0 || keys > 1 && ranges == 0 && !r.GetReversed()
 	for _, r := range rows.GetRowRanges() {
-		whole = whole && len(r.GetStartKeyOpen()) == 0 && len(r.GetEndKeyClosed()) == 0
+		safe = safe && len(r.GetStartKeyOpen()) == 0 && len(r.GetEndKeyClosed()) == 0
 	}
-	if !whole {
+	if !safe {
 		return fmt.Errorf("a request for %v", rows)
 	}
 	return nil
