@@ -159,7 +159,7 @@ func (b Bucket) LabelsFrom(t time.Time) (KeyPieces, bool) {
 		return nil, false
 	}
 	number := KeyPiece{Text: strconv.FormatInt(b.index(t)+1, 10), From: true}
-	return KeyPieces{}.and(KeyPiece{Text: b.Label.Prefix}, number, KeyPiece{Text: b.Label.Suffix}), true
+	return make(KeyPieces, 0, 3).and(KeyPiece{Text: b.Label.Prefix}, number, KeyPiece{Text: b.Label.Suffix}), true
 }
 
 // ParseLabel parses a label that [Bucket.AppendLabel] wrote and returns the start of

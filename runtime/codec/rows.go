@@ -281,7 +281,7 @@ func (s Span) Times(f TimeFormat, from, to time.Time) (Rows, bool) {
 // pattern of the keys to read. It returns false if no range describes these rows.
 func (s Span) Recent(b Bucket, t time.Time) (rows Rows, form KeyPieces, ok bool) {
 	if labels, some := b.LabelsFrom(t); some {
-		form = KeyPieces{}.and(KeyPiece{Any: true}).and(labels...)
+		form = append(make(KeyPieces, 0, len(labels)+3), KeyPiece{Any: true}).and(labels...)
 		if !s.Whole || s.Suffix != "" {
 			form = form.and(KeyPiece{Text: s.Delimiter + s.Suffix})
 		}

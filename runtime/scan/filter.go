@@ -52,16 +52,19 @@ func (StripValues) isFilter()    {}
 // chain applies filters in sequence; a nil filter has no effect.
 func chain(filters ...Filter) Filter {
 	var only Filter
-	n := 0
+	n, size := 0, 0
 	for _, f := range filters {
 		if f != nil {
-			only, n = f, n+1
+			only, n, size = f, n+1, size+1
+		}
+		if inner, ok := f.(Chain); ok {
+			size += len(inner) - 1
 		}
 	}
 	if n < 2 {
 		return only
 	}
-	out := make(Chain, 0, n)
+	out := make(Chain, 0, size)
 	for _, f := range filters {
 		if inner, ok := f.(Chain); ok {
 			out = append(out, inner...)

@@ -94,7 +94,7 @@ func (w *Writer[E]) sendIfAbsent(ctx context.Context, t *writerTable[E], s *stag
 // garbage-collected.
 func (t *writerTable[E]) stored(now time.Time, at instant) bigtable.Filter {
 	if cells := t.shape.EventCells(now, time.UnixMicro(at.micros), at.sequence); cells != nil {
-		return filterOf(cells)
+		return new(filters).of(cells)
 	}
 	return bigtable.BlockAllFilter()
 }

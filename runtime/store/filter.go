@@ -1,7 +1,9 @@
 package store
 
 import (
+	"slices"
 	"strings"
+	"sync/atomic"
 
 	"cloud.google.com/go/bigtable"
 
@@ -9,15 +11,26 @@ import (
 	"github.com/btgen-dev/btgen/runtime/scan"
 )
 
-// filterOf converts a planned filter to the client's type.
-func filterOf(f scan.Filter) bigtable.Filter {
+// filters converts planned filters to the client's type. It keeps the last pattern for row
+// keys, whose regular expression is expensive: [Reader.Latest] uses the same one for all
+// series until the current bucket ends.
+type filters struct{ keys atomic.Pointer[keyFilter] }
+
+// keyFilter is a filter for the row keys that match a pattern.
+type keyFilter struct {
+	form   codec.KeyPieces
+	filter bigtable.Filter
+}
+
+// of converts a filter.
+func (c *filters) of(f scan.Filter) bigtable.Filter {
 	switch f := f.(type) {
 	case scan.Chain:
-		return bigtable.ChainFilters(filtersOf(f)...)
+		return bigtable.ChainFilters(c.each(f)...)
 	case scan.Interleave:
-		return bigtable.InterleaveFilters(filtersOf(f)...)
+		return bigtable.InterleaveFilters(c.each(f)...)
 	case scan.Keys:
-		return bigtable.RowKeyFilter(f.Form.Regexp())
+		return c.ofKeys(f.Form)
 	case scan.Columns:
 		return bigtable.ColumnFilter(alternatives(f, codec.QuoteRegexp))
 	case scan.ColumnRange:
@@ -38,13 +51,23 @@ func filterOf(f scan.Filter) bigtable.Filter {
 	return bigtable.StripValueFilter()
 }
 
-// filtersOf converts planned filters to the client's type.
-func filtersOf(filters []scan.Filter) []bigtable.Filter {
-	out := make([]bigtable.Filter, len(filters))
-	for i, f := range filters {
-		out[i] = filterOf(f)
+// each converts several filters.
+func (c *filters) each(planned []scan.Filter) []bigtable.Filter {
+	out := make([]bigtable.Filter, len(planned))
+	for i, f := range planned {
+		out[i] = c.of(f)
 	}
 	return out
+}
+
+// ofKeys returns the filter for the row keys that match a pattern.
+func (c *filters) ofKeys(form codec.KeyPieces) bigtable.Filter {
+	if last := c.keys.Load(); last != nil && slices.Equal(last.form, form) {
+		return last.filter
+	}
+	f := &keyFilter{form, bigtable.RowKeyFilter(form.Regexp())}
+	c.keys.Store(f)
+	return f.filter
 }
 
 // interleaved interleaves n filters. Bigtable rejects an interleave of one.

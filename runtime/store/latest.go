@@ -34,7 +34,7 @@ func (r *reading[E]) skip(p *scan.Part, yield yielder[E]) bool {
 	a := &r.assembler
 	for i := range r.asked.Spans {
 		q := p.First(i)
-		filter := filterOf(q.Filter)
+		filter := r.filters.of(q.Filter)
 		for rest := q.Rows; len(rest) > 0; {
 			row, err := r.newest(r.ctx, &r.op, rest, filter, q.Limit)
 			if err != nil {
@@ -123,7 +123,7 @@ func (r *Reader[E]) newestOnly(base E, m *memory) *assembler[E] {
 // ones; nil if there are none.
 func (r *Reader[E]) recentRows(ctx context.Context, op *Operation, a *assembler[E], now time.Time, spans []codec.Span, q scan.Request) ([]wire.Row, error) {
 	rows, starts, found := make([]wire.Row, len(spans)), make([]time.Time, len(spans)), false
-	for row, err := range r.rows(ctx, op, q.Rows, filterOf(q.Filter), q.Limit) {
+	for row, err := range r.rows(ctx, op, q.Rows, r.filters.of(q.Filter), q.Limit) {
 		if err != nil {
 			return nil, err
 		}
@@ -135,7 +135,8 @@ func (r *Reader[E]) recentRows(ctx context.Context, op *Operation, a *assembler[
 	if !found {
 		return nil, nil
 	}
-	return rows, keepNewest(rows, a.timeOf)
+	keepNewest(rows, starts)
+	return rows, nil
 }
 
 // search finds the newest event. Data that expires between the request and the next
@@ -197,14 +198,25 @@ func (r *Reader[E]) newestRows(ctx context.Context, op *Operation, a *assembler[
 	if r.layout.Pattern != codec.BucketNewColumns {
 		return rows, nil
 	}
-	return rows, keepNewest(rows, a.timeOf)
+	starts := make([]time.Time, len(rows))
+	for i, row := range rows {
+		var err error
+		if row.Exists() {
+			starts[i], err = a.timeOf(row)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	keepNewest(rows, starts)
+	return rows, nil
 }
 
 // newestRow returns the row of the newest bucket or event that a request or lookup
 // finds in the ranges; the zero Row if there is none.
 func (r *Reader[E]) newestRow(ctx context.Context, op *Operation, s *scan.Search, q scan.Request, in []codec.Rows) (wire.Row, error) {
 	if !q.KeysOnly {
-		return r.newest(ctx, op, in, filterOf(q.Filter), q.Limit)
+		return r.newest(ctx, op, in, r.filters.of(q.Filter), q.Limit)
 	}
 	stored, err := r.stored(ctx, op, q)
 	if err != nil {
@@ -222,7 +234,7 @@ func (r *Reader[E]) newestRow(ctx context.Context, op *Operation, s *scan.Search
 		return wire.Row{}, nil
 	}
 	found := s.RequestOf(stored[len(stored)-1].Key)
-	return r.one(ctx, op, found.Rows[0], filterOf(found.Filter), found.Limit)
+	return r.one(ctx, op, found.Rows[0], r.filters.of(found.Filter), found.Limit)
 }
 
 // stored returns the rows that a lookup finds, in order of time. It is for tables whose
@@ -230,7 +242,7 @@ func (r *Reader[E]) newestRow(ctx context.Context, op *Operation, s *scan.Search
 func (r *Reader[E]) stored(ctx context.Context, op *Operation, lookup scan.Request) ([]scan.Stored, error) {
 	var out []scan.Stored
 	var event E
-	for row, err := range r.rows(ctx, op, lookup.Rows, filterOf(lookup.Filter), lookup.Limit) {
+	for row, err := range r.rows(ctx, op, lookup.Rows, r.filters.of(lookup.Filter), lookup.Limit) {
 		if err != nil {
 			return nil, err
 		}

@@ -26,7 +26,8 @@ type Reader[E any] struct {
 	api     bigtable.TableAPI
 	// wire allows decoding rows directly from the wire.
 	wire     bool
-	whole    Query[E]  // all events of a series
+	whole    Query[E] // all events of a series
+	filters  filters
 	memories sync.Pool // of completed reads
 	gathered int       // maximum bytes of rows of several spans in memory
 }

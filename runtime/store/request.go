@@ -61,7 +61,7 @@ func (r *Reader[E]) requested(ctx context.Context, op *Operation, p part, reques
 // enough sends a request that may be limited to the rows that should suffice. Some rows
 // may have nothing for the caller; if it wants more, enough requests the rest.
 func (r *Reader[E]) enough(ctx context.Context, op *Operation, p part, q scan.Request, wanted func() bool) iter.Seq2[wire.Row, error] {
-	rows, filter, limit := q.Rows, filterOf(q.Filter), q.Limit
+	rows, filter, limit := q.Rows, r.filters.of(q.Filter), q.Limit
 	if p.read != "" {
 		if rows = behind(rows, p.read); rows == nil {
 			return func(func(wire.Row, error) bool) {}

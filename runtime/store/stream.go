@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"slices"
 	"strings"
 	"time"
 
@@ -161,29 +162,14 @@ func nextRows(rows []wire.Row, streams []*stream, positionOf func(span int, row 
 	return found, nil
 }
 
-// keepNewest drops all rows that are not in the newest bucket.
-func keepNewest(rows []wire.Row, bucketOf func(row wire.Row) (time.Time, error)) error {
-	starts := make([]time.Time, len(rows))
-	var newest time.Time
-	for i, row := range rows {
-		if !row.Exists() {
-			continue
-		}
-		start, err := bucketOf(row)
-		if err != nil {
-			return err
-		}
-		starts[i] = start
-		if start.After(newest) {
-			newest = start
-		}
-	}
+// keepNewest drops all rows that are not in the newest bucket, given the starts of theirs.
+func keepNewest(rows []wire.Row, starts []time.Time) {
+	newest := slices.MaxFunc(starts, time.Time.Compare)
 	for i, start := range starts {
 		if start.Before(newest) {
 			rows[i] = wire.Row{}
 		}
 	}
-	return nil
 }
 
 // isDecodeError reports whether a read can continue after err.

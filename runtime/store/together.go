@@ -83,7 +83,7 @@ func (r *reading[E]) gather(p *part) (streams []*stream, all bool, err error) {
 		streams[i] = &stream{span: i}
 	}
 	size, at := 0, 0
-	for row, err := range r.rows(r.ctx, &r.op, q.Rows, filterOf(q.Filter), q.Limit) {
+	for row, err := range r.rows(r.ctx, &r.op, q.Rows, r.filters.of(q.Filter), q.Limit) {
 		if err != nil {
 			return nil, false, err
 		}

@@ -315,7 +315,7 @@ func filterOfDay0(l *Layout[sample], now time.Time, newest int) string {
 	if len(plan.Parts) == 0 {
 		return "none"
 	}
-	return fmt.Sprint(filterOf(plan.Parts[0].Filter))
+	return fmt.Sprint(new(filters).of(plan.Parts[0].Filter))
 }
 
 // Families with equal windows share a branch, and their names are quoted. A family
