@@ -124,7 +124,16 @@ func onWire(planned []scan.Request) []*bigtablepb.ReadRowsRequest {
 func filterOnWire(f scan.Filter) *bigtablepb.RowFilter {
 	switch f := f.(type) {
 	case scan.Chain:
-		return chained(each(f, filterOnWire)...)
+		var filters []*bigtablepb.RowFilter
+		for _, inner := range f {
+			onWire := filterOnWire(inner)
+			if cells, ok := inner.(scan.Cells); ok && cells.Windows != nil {
+				filters = append(filters, onWire.GetChain().Filters...) // not a chain within a chain
+			} else {
+				filters = append(filters, onWire)
+			}
+		}
+		return chained(filters...)
 	case scan.Interleave:
 		return interleaved(each(f, filterOnWire))
 	case scan.Keys:

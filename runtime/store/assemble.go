@@ -556,18 +556,33 @@ func (a *assembler[E]) findOldest() {
 	for i := range a.oldest {
 		a.oldest[i] = math.MaxInt64
 	}
-	rising := !f.mixed && (a.layout.Pattern.EventTimed())
+	rising := !f.mixed && a.layout.Pattern.EventTimed()
 	for i := range f.columns {
-		for k := range f.columns[i].cells {
-			if cell := &f.columns[i].cells[k]; !isHole(cell) {
-				oldest := &a.oldest[a.familyOf(i, k)]
-				*oldest = min(*oldest, cell.Micros)
-				if rising {
-					break
-				}
+		for cells, k := f.columns[i].cells, 0; k < len(cells); {
+			n := len(cells) // whose cells are in the same family
+			if f.mixed {
+				n = k + 1
 			}
+			oldest := &a.oldest[a.familyOf(i, k)]
+			*oldest = min(*oldest, lowest(cells[k:n], rising))
+			k = n
 		}
 	}
+}
+
+// lowest returns the lowest timestamp of cells, whose timestamps may be rising.
+func lowest(cells []wire.Cell, rising bool) int64 {
+	var micros int64 = math.MaxInt64
+	for i := range cells {
+		if isHole(&cells[i]) {
+			continue
+		}
+		micros = min(micros, cells[i].Micros)
+		if rising {
+			break
+		}
+	}
+	return micros
 }
 
 // stale reports whether data may have expired by now.

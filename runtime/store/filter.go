@@ -26,7 +26,7 @@ type keyFilter struct {
 func (c *filters) of(f scan.Filter) bigtable.Filter {
 	switch f := f.(type) {
 	case scan.Chain:
-		return bigtable.ChainFilters(c.each(f)...)
+		return bigtable.ChainFilters(c.chained(f)...)
 	case scan.Interleave:
 		return bigtable.InterleaveFilters(c.each(f)...)
 	case scan.Keys:
@@ -38,11 +38,11 @@ func (c *filters) of(f scan.Filter) bigtable.Filter {
 			return bigtable.ColumnRangeFilter(f.Families[i], f.Begin, f.End)
 		})
 	case scan.Cells:
-		families := bigtable.FamilyFilter(alternatives(f.Families, quoteFamily))
-		if len(f.Windows) == 0 {
-			return families
+		filters := appendCells(nil, f)
+		if len(filters) == 1 {
+			return filters[0]
 		}
-		return bigtable.ChainFilters(families, interleaved(len(f.Windows), func(i int) bigtable.Filter { return windowFilter(f.Windows[i]) }))
+		return bigtable.ChainFilters(filters...)
 	case scan.CellsPerColumn:
 		return bigtable.LatestNFilter(int(f))
 	case scan.CellsPerRow:
@@ -58,6 +58,29 @@ func (c *filters) each(planned []scan.Filter) []bigtable.Filter {
 		out[i] = c.of(f)
 	}
 	return out
+}
+
+// chained converts the filters of a chain. Those of cells become two in a row.
+func (c *filters) chained(planned scan.Chain) []bigtable.Filter {
+	out := make([]bigtable.Filter, 0, len(planned)+1)
+	for _, f := range planned {
+		if cells, ok := f.(scan.Cells); ok {
+			out = appendCells(out, cells)
+		} else {
+			out = append(out, c.of(f))
+		}
+	}
+	return out
+}
+
+// appendCells appends the filters that together return cells: one for the families and,
+// unless all their cells are read, one for the windows.
+func appendCells(dst []bigtable.Filter, cells scan.Cells) []bigtable.Filter {
+	dst = append(dst, bigtable.FamilyFilter(alternatives(cells.Families, quoteFamily)))
+	if len(cells.Windows) == 0 {
+		return dst
+	}
+	return append(dst, interleaved(len(cells.Windows), func(i int) bigtable.Filter { return windowFilter(cells.Windows[i]) }))
 }
 
 // ofKeys returns the filter for the row keys that match a pattern.

@@ -340,7 +340,7 @@ func TestFilterOfSeveralFamilies(t *testing.T) {
 		{"the newest", 86400, []Family{aged("a", 48*time.Hour), aged("young", time.Hour)}, 1,
 			"(((col(a:) | " + whole + ") + (col(young:) | " + hour + ")) | col(*,1))"},
 		{"one is dead", 86400 + 3601, []Family{aged("a", 48*time.Hour), aged("dead", time.Hour)}, 0, "(col(a:) | " + whole + ")"},
-		{"two are the same and one is dead", 86400 + 3601, []Family{aged("dead", time.Hour), aged("a", 48*time.Hour), aged("b", 47*time.Hour)}, 1, "((col(a|b:) | " + whole + ") | col(*,1))"},
+		{"two are the same and one is dead", 86400 + 3601, []Family{aged("dead", time.Hour), aged("a", 48*time.Hour), aged("b", 47*time.Hour)}, 1, "(col(a|b:) | " + whole + " | col(*,1))"},
 		{"all are dead", 86400 + 3601, []Family{aged("a", time.Hour), aged("b", time.Minute)}, 0, "none"},
 		{"old and many", 86400, []Family{oldAndMany("a", 2), oldAndMany("b", 2), aged("c", 48*time.Hour)}, 0,
 			"((col(a|b:) | (" + hour + " + " + old + ")) + (col(c:) | " + whole + "))"},
