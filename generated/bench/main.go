@@ -4,6 +4,12 @@
 //
 //	go run ./generated/bench           # measures, which takes some minutes, and updates
 //	go run ./generated/bench -render   # updates from the last measurement
+//
+// It also compares a plain server with one that speaks the session protocol of the official
+// client, to which clients divert a share of their calls for single rows. It then prints a
+// table and updates nothing:
+//
+//	go run ./generated/bench -sessions 0,0.5,1
 package main
 
 import (
@@ -30,8 +36,13 @@ func main() {
 	count := flag.Int("count", 6, "how often everything is measured, in turns")
 	time := flag.String("benchtime", "300ms", "how long each benchmark runs, as in go test")
 	render := flag.Bool("render", false, "measure nothing: show what was measured last")
+	sessions := flag.String("sessions", "", "compare a plain server with one that speaks sessions, at these loads, such as 0,0.5,1; update nothing")
 	flag.Parse()
-	if err := run(*count, *time, *render); err != nil {
+	measure := func() error { return run(*count, *time, *render) }
+	if *sessions != "" {
+		measure = func() error { return compareSessions(*count, *time, *sessions, os.Stdout) }
+	}
+	if err := measure(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(2)
 	}
@@ -60,18 +71,38 @@ func measureAll(count int, benchtime string, to io.Writer) ([]byte, error) {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	program := filepath.Join(dir, "bench.test")
+	p, err := build(dir, "bench.test")
 	var out bytes.Buffer
-	err = command(os.Stderr, "go", "test", "-c", "-o", program, pkg)
 	for i := 0; i < count && err == nil; i++ {
-		err = command(io.MultiWriter(&out, to), program, "-test.run=^$", "-test.bench=.", "-test.benchtime="+benchtime, "-test.timeout=1h")
+		err = p.run(io.MultiWriter(&out, to), ".", benchtime)
 	}
 	return out.Bytes(), err
 }
 
-// command runs a command.
-func command(stdout io.Writer, name string, args ...string) error {
-	cmd := exec.Command(name, args...)
+// program is the benchmarks, compiled.
+type program struct {
+	path     string
+	variable string // of its environment; may be empty
+}
+
+// build compiles the benchmarks into a folder.
+func build(dir, name string, flags ...string) (program, error) {
+	path := filepath.Join(dir, name)
+	args := append([]string{"test", "-c", "-o", path}, flags...)
+	return program{path: path}, execute(exec.Command("go", append(args, pkg)...), os.Stderr)
+}
+
+// run runs benchmarks.
+func (p program) run(stdout io.Writer, pattern, benchtime string) error {
+	cmd := exec.Command(p.path, "-test.run=^$", "-test.bench="+pattern, "-test.benchtime="+benchtime, "-test.timeout=1h")
+	if p.variable != "" {
+		cmd.Env = append(os.Environ(), p.variable)
+	}
+	return execute(cmd, stdout)
+}
+
+// execute runs a command.
+func execute(cmd *exec.Cmd, stdout io.Writer) error {
 	cmd.Stdout, cmd.Stderr = stdout, os.Stderr
 	if err := cmd.Run(); err != nil {
 		return fmt.Errorf("%s: %w", cmd, err)
