@@ -63,14 +63,14 @@ func (s *schemaFile) replaces() string {
 		return "Writing an event again replaces it, so a failed call is safe to repeat."
 	}
 	return "Writing the same event again changes nothing, so a failed call is safe to repeat. " +
-		"Table " + strings.Join(appendOnly, ", ") + " is append-only: an event of the same " + s.place() + " with other values does not replace the first one; both are read back."
+		"Table " + strings.Join(appendOnly, ", ") + " is append-only: an event with the same " + s.place() + " but other values does not replace the first one; reads return both."
 }
 
 // severalRows says why an event cannot be written if it is absent; nothing if it can.
 func (s *schemaFile) severalRows() string {
 	for _, t := range s.layout.Tables {
 		if t.RowsPerEvent() > 1 {
-			return fmt.Sprintf("WriteOptions.IfAbsent is refused with store.ErrSeveralRows: in table %s, %s, an event is a row for each field, and Bigtable cannot check and write several rows at once.", t.ID, t.Pattern)
+			return fmt.Sprintf("WriteOptions.IfAbsent is refused with store.ErrSeveralRows: in table %s, %s, an event has one row per field, and Bigtable cannot check and write several rows atomically.", t.ID, t.Pattern)
 		}
 	}
 	return ""
@@ -88,14 +88,14 @@ func (s *schemaFile) place() string {
 //
 //	type BalloonBatcher struct { store.EventBatcher[BalloonEvent] }
 func (s *schemaFile) batcherType() jen.Code {
-	return doc(fmt.Sprintf("%s gathers %s events from any number of goroutines, and writes them in batches: when there are enough of them, or when they have waited long enough. Every event that it accepts is written or reported as failed. Its memory is bounded, except for failures that are being reported.", s.names.Batcher, s.layout.Name)).Line().
+	return doc(fmt.Sprintf("%s gathers %s events from any number of goroutines and writes them in batches, when there are enough of them or they have waited long enough. Every event that it accepts is written or reported as failed. Its memory is bounded, except for failures that are being reported.", s.names.Batcher, s.layout.Name)).Line().
 		Type().Id(s.names.Batcher).Struct(s.store("EventBatcher").Types(jen.Id(s.names.Event)))
 }
 
 // newBatcher declares the batcher's constructor.
 func (s *schemaFile) newBatcher() jen.Code {
 	return doc(
-		s.names.NewBatcher+" returns a batcher that writes through w. It calls failed, which may be nil, once per unwritten event, from a goroutine of its own, with the *WriteError that Write would return. The function may add the event again. It must not call Flush or Close, which wait for it, and should be quick: other failures queue up in memory meanwhile.",
+		s.names.NewBatcher+" returns a batcher that writes through w. It calls failed, which may be nil, once per unwritten event, from its own goroutine, with the *WriteError that Write would return. The function may add the event again, but must not call Flush or Close, which wait for it. It should return quickly, because other failures accumulate in memory meanwhile.",
 	).Add(notInlined()).
 		Func().Id(s.names.NewBatcher).Params(
 		jen.Id("w").Op("*").Id(s.names.Writer),
@@ -114,7 +114,7 @@ func (s *schemaFile) newBatcher() jen.Code {
 func (s *schemaFile) readerType() jen.Code {
 	text := fmt.Sprintf("%s reads %s events from table %s. Read holds %s in memory at a time.", s.names.Reader, s.layout.Name, s.layout.Read.ID, holds(s.layout.Read))
 	if s.layout.Read.Metrics() {
-		text += " The table is append-only: where a field has several values at one time, Read yields as many events of that time, ordered by their stored values."
+		text += " The table is append-only: if a field has several values at the same time, Read yields that many events, ordered by their stored values."
 	}
 	return doc(text).Line().
 		Type().Id(s.names.Reader).StructFunc(func(g *jen.Group) {

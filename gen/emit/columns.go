@@ -66,7 +66,7 @@ func (s *schemaFile) columnsMethods() jen.Code {
 //		…
 //	)
 func (s *schemaFile) columnsVar(t *layout.Table) jen.Code {
-	return doc(fmt.Sprintf("%s ties the parts of an event to the columns of table %s and to the slices of %s.", s.names.Table(t).Columns, t.ID, s.names.Columns)).Line().
+	return doc(fmt.Sprintf("%s maps the parts of an event to the columns of table %s and to the slices of %s.", s.names.Table(t).Columns, t.ID, s.names.Columns)).Line().
 		Var().Id(s.names.Table(t).Columns).Op("=").Add(s.store("NewColumns")).CustomFunc(multiCall, func(g *jen.Group) {
 		g.Add(s.seriesPart())
 		g.Add(s.store("TimePart").Call(s.accessors("Time", "Time", jen.Qual("time", "Time"))...))
@@ -123,9 +123,9 @@ func (s *schemaFile) seriesFuncs() []jen.Code {
 	if !slices.ContainsFunc(s.layout.Series, func(f layout.Field) bool { return isSlice(&f) }) {
 		return nil
 	}
-	same := doc(s.names.Same + " reports whether two events are of one series.").Line().
+	same := doc(s.names.Same + " reports whether two events have the same series.").Line().
 		Func().Id(s.names.Same).Params(jen.List(jen.Id("a"), jen.Id("b")).Op("*").Id(s.names.Event)).Bool().Block(jen.Return(s.sameValues("a", "b", s.layout.AllSeries())))
-	own := doc(s.names.Own + " copies the slices of the series of an event.").Line().
+	own := doc(s.names.Own + " clones the slices in the series of an event.").Line().
 		Func().Id(s.names.Own).Params(jen.Id("e").Op("*").Id(s.names.Event)).BlockFunc(func(g *jen.Group) {
 		for i := range s.layout.Series {
 			if f := &s.layout.Series[i]; isSlice(f) {
@@ -235,7 +235,7 @@ func (s *schemaFile) fieldConsts() jen.Code {
 }
 
 // columnsComment says what a method that reads columns does with errors.
-const columnsComment = "An event that does not decode is left out, and the first *DecodeError returned after all others; any other error ends the read."
+const columnsComment = "It leaves out events that cannot be decoded and returns the first *DecodeError after it has read all others; any other error ends the read."
 
 // queryColumns declares the method that reads what a query finds as columns.
 func (s *schemaFile) queryColumns(q *layout.Query) jen.Code {

@@ -11,7 +11,7 @@ import (
 
 // check declares the function that refuses events that no table can hold.
 func (s *schemaFile) check() jen.Code {
-	return doc(fmt.Sprintf("%s refuses an event that no table can hold.", s.names.Check)).Line().
+	return doc(fmt.Sprintf("%s rejects an event that no table can store.", s.names.Check)).Line().
 		Func().Id(s.names.Check).Params(jen.Id("e").Op("*").Id(s.names.Event)).Error().BlockFunc(func(g *jen.Group) {
 		g.Var().Id("c").Add(s.codec("Checker"))
 		g.Id("c").Dot("Time").Call(jen.Lit("time"), jen.Id("e").Dot("Time"))
@@ -76,7 +76,7 @@ func (s *schemaFile) appendProto() jen.Code {
 
 // parseProto declares the function that takes a serialized event apart.
 func (s *schemaFile) parseProto() jen.Code {
-	return doc(fmt.Sprintf("%s sets the fields of an event from what %s wrote. It skips fields that it does not know.", s.names.ParseProto, s.names.AppendProto)).Line().
+	return doc(fmt.Sprintf("%s sets the fields of an event from the output of %s. It skips unknown fields.", s.names.ParseProto, s.names.AppendProto)).Line().
 		Func().Id(s.names.ParseProto).Params(jen.Id("e").Op("*").Id(s.names.Event), jen.Id("blob").Index().Byte()).Error().
 		BlockFunc(func(g *jen.Group) {
 			for i := range s.layout.Fields {
@@ -165,7 +165,7 @@ func (s *schemaFile) takeProto(f *layout.Field) jen.Code {
 // jsonStruct declares the form of an event as JSON. All fields are pointers,
 // so that an absent one differs from zero.
 func (s *schemaFile) jsonStruct() jen.Code {
-	return doc(fmt.Sprintf("%s is the fields of an event as JSON.", s.names.JSON)).Line().
+	return doc(fmt.Sprintf("%s contains the fields of an event in JSON.", s.names.JSON)).Line().
 		Type().Id(s.names.JSON).StructFunc(func(g *jen.Group) {
 		for i := range s.layout.Fields {
 			f := &s.layout.Fields[i]
@@ -207,7 +207,7 @@ func (s *schemaFile) appendJSON() jen.Code {
 
 // parseJSON declares the function that takes a JSON event apart.
 func (s *schemaFile) parseJSON() jen.Code {
-	return doc(fmt.Sprintf("%s sets the fields of an event from what %s wrote. It skips fields that it does not know.", s.names.ParseJSON, s.names.AppendJSON)).Line().
+	return doc(fmt.Sprintf("%s sets the fields of an event from the output of %s. It skips unknown fields.", s.names.ParseJSON, s.names.AppendJSON)).Line().
 		Func().Id(s.names.ParseJSON).Params(jen.Id("e").Op("*").Id(s.names.Event), jen.Id("blob").Index().Byte()).Error().
 		BlockFunc(func(g *jen.Group) {
 			g.Var().Id("v").Id(s.names.JSON)

@@ -19,7 +19,7 @@ import (
 func (s *schemaFile) keyType(t *layout.Table) jen.Code {
 	text := []string{fmt.Sprintf("%s is a row key of table %s, of the form", s.names.Table(t).Key, t.ID), "", "\t" + sample.ShowKey(sample.Picture(s.layout, t)), ""}
 	if example := sample.Key(s.layout, t); example != "" {
-		text = append(text, "for instance", "", "\t"+sample.ShowKey(example), "")
+		text = append(text, "for example", "", "\t"+sample.ShowKey(example), "")
 	}
 	text = append(text, keyNotes(s.layout, t)...)
 	return doc(text...).Line().Type().Id(s.names.Table(t).Key).StructFunc(func(g *jen.Group) {
@@ -72,11 +72,11 @@ func keyNotes(l *layout.Layout, t *layout.Table) []string {
 // garbage says which cells of a family are collected, and what their timestamps are.
 func garbage(f *layout.Family) string {
 	stamp := map[codec.TimestampSource]string{
-		codec.TimestampWrite:   "A cell's timestamp is when it was written. ",
-		codec.TimestampExpiry:  "A cell's timestamp is when the event expires. ",
-		codec.TimestampShifted: fmt.Sprintf("A cell's timestamp is when the event expires, less %s. ", schema.FormatDuration(f.Life.Default)),
+		codec.TimestampWrite:   "The timestamp of a cell is the time of the write. ",
+		codec.TimestampExpiry:  "The timestamp of a cell is the expiry of the event. ",
+		codec.TimestampShifted: fmt.Sprintf("The timestamp of a cell is the expiry of the event minus %s. ", schema.FormatDuration(f.Life.Default)),
 	}[f.Life.Timestamp]
-	return stamp + "Garbage is collected when: " + f.GC.String() + "."
+	return stamp + "Garbage collection rule: " + f.GC.String() + "."
 }
 
 // upperFirst begins a sentence.
@@ -98,9 +98,9 @@ func (s *schemaFile) newKeyWriter(g *jen.Group, t *layout.Table, name string, ds
 // keyAppend declares the Append method of a key.
 func (s *schemaFile) keyAppend(t *layout.Table) jen.Code {
 	return doc(
-		"Append appends the key to dst. A segment that is empty or contains the",
-		"delimiter, a time that the table cannot hold and a key over 4 KiB are refused",
-		"with a *FieldError.",
+		"Append appends the key to dst. It returns a *FieldError if a segment is empty or",
+		"contains the delimiter, if the table cannot represent the time, or if the key",
+		"exceeds 4 KiB.",
 	).Line().
 		Func().Params(jen.Id("k").Id(s.names.Table(t).Key)).Id("Append").Params(jen.Id("dst").Index().Byte()).
 		Params(jen.Index().Byte(), jen.Error()).BlockFunc(func(g *jen.Group) {
@@ -120,9 +120,9 @@ func (s *schemaFile) keyAppend(t *layout.Table) jen.Code {
 
 // keyPrefix declares the Prefix method of a key.
 func (s *schemaFile) keyPrefix(t *layout.Table) jen.Code {
-	text := []string{"Prefix returns what the keys of the series begin with, up to and with the", "delimiter before the time."}
+	text := []string{"Prefix returns the prefix of the keys of the series, up to and including the", "delimiter before the time."}
 	if t.Delimiter == "" {
-		text = []string{"Prefix returns what the keys of the series begin with, up to the time."}
+		text = []string{"Prefix returns the prefix of the keys of the series, up to the time."}
 	}
 	return doc(text...).Line().
 		Func().Params(jen.Id("k").Id(s.names.Table(t).Key)).Id("Prefix").Params().
@@ -140,7 +140,7 @@ func (s *schemaFile) keyString(t *layout.Table) jen.Code {
 	if slices.ContainsFunc(s.layout.Series, func(f layout.Field) bool { return s.names.Field(&f).Name == "String" }) {
 		return nil
 	}
-	return doc("String returns the key, quoted if it is binary, or why there is none.").Line().
+	return doc("String returns the key, quoted if it is not printable, or the error if it is invalid.").Line().
 		Func().Params(jen.Id("k").Id(s.names.Table(t).Key)).Id("String").Params().String().Block(
 		jen.Return(s.codec("KeyString").Call(jen.Id("k").Dot("Append").Call(jen.Nil()))))
 }
@@ -165,7 +165,7 @@ func (s *schemaFile) keySuffix(t *layout.Table) jen.Code {
 	if path.Whole {
 		end = "Key"
 	}
-	return doc("suffix returns what follows the time in the keys of the series.").Line().
+	return doc("suffix returns the segments after the time in the keys of the series.").Line().
 		Func().Params(jen.Id("k").Id(s.names.Table(t).Key)).Id("suffix").Params().
 		Params(jen.Index().Byte(), jen.Error()).BlockFunc(func(g *jen.Group) {
 		s.newKeyWriter(g, t, "w", jen.Nil())
@@ -277,7 +277,7 @@ func (s *schemaFile) writeSegment(c keyCode, f *layout.Field, form codec.KeyForm
 
 // keyParse declares the function that takes a key apart.
 func (s *schemaFile) keyParse(t *layout.Table) jen.Code {
-	return doc(fmt.Sprintf("%s takes a row key apart.", s.names.Table(t).ParseKey)).Line().
+	return doc(fmt.Sprintf("%s parses a row key. Errors are of type *FieldError.", s.names.Table(t).ParseKey)).Line().
 		Func().Id(s.names.Table(t).ParseKey).Params(jen.Id("row").String()).
 		Params(jen.Id(s.names.Table(t).Key), jen.Error()).BlockFunc(func(g *jen.Group) {
 		g.Var().Id("k").Id(s.names.Table(t).Key)

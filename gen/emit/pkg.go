@@ -37,12 +37,12 @@ func aliasFile(p *goPackage, paths paths) ([]byte, error) {
 	}
 	s.PackageComment(fmt.Sprintf("// Package %s writes and reads the time series %s in Bigtable.", p.name, list(titles)))
 	// const _ = store.IsAtLeastVersion1
-	s.Add(doc("The runtime must be at least as new as this code; if it is not, run: go get " + runtime.Module + "@latest")).Line().
+	s.Add(doc("This code requires a runtime that is at least as new. To update it, run: go get " + runtime.Module + "@latest")).Line().
 		Const().Id("_").Op("=").Add(s.store("IsAtLeastVersion1")).Line()
 	for _, block := range []struct{ kind, doc string }{
-		{"type", "Types that writers, readers and the set-up take or return."},
-		{"const", "What is known of an event that was not written."},
-		{"var", "Reasons, for errors.Is."},
+		{"type", "Types of the parameters and results of writers, readers and setup functions."},
+		{"const", "Outcomes of events that were not written."},
+		{"var", "Errors, for errors.Is."},
 	} {
 		s.Add(doc(block.doc)).Line().Id(block.kind).CustomFunc(jen.Options{Open: "(", Close: ")", Separator: "\n", Multi: true}, func(g *jen.Group) {
 			for _, d := range names.Shared() {
@@ -56,8 +56,8 @@ func aliasFile(p *goPackage, paths paths) ([]byte, error) {
 	}
 	// func ClientOptions() []option.ClientOption { return store.ClientOptions() }
 	s.Add(doc(
-		names.ClientOptions+" returns options for bigtable.NewClient that make reads and writes cheaper: cells are decoded straight from the wire and encoded straight to it, inside the client.",
-		"What is read and written is the same. They have no effect on a client that is given a connection, as it is by BIGTABLE_EMULATOR_HOST, nor on readers and writers of another Client than a *bigtable.Client.",
+		names.ClientOptions+" returns options for bigtable.NewClient that make reads and writes cheaper: cells are decoded directly from the wire and encoded directly to it, inside the client.",
+		"Results are the same. The options have no effect on a client that is given a connection, for example by BIGTABLE_EMULATOR_HOST, or on readers and writers whose Client is not a *bigtable.Client.",
 	)).Line().
 		Func().Id(names.ClientOptions).Params().Index().Qual(optionPath, "ClientOption").Block(jen.Return(s.store(names.ClientOptions).Call()))
 	return s.render()
@@ -68,15 +68,15 @@ func testFile(p *goPackage, paths paths) ([]byte, error) {
 	name := p.name + "test"
 	s := newSource(paths.test(p.name), name, joined(p.origin), paths)
 	s.importPackage(p.name, "admin", "b", "ctx", "opts", "setup", "t")
-	s.PackageComment(fmt.Sprintf("// Package %s gives tests an in-memory Bigtable with the tables of package %s.", name, p.name))
+	s.PackageComment(fmt.Sprintf("// Package %s provides tests with an in-memory Bigtable that has the tables of package %s.", name, p.name))
 	in := func(pkg, name string) *jen.Statement { return jen.Qual(pkg, name) }
 	options := jen.Id("opts").Op("...").Add(in(paths.pkg(p.name), "Options"))
 	bigtableType := jen.Op("*").Id("Bigtable")
 
-	s.Add(doc("Bigtable is a running in-memory Bigtable with its clients.")).Line().
+	s.Add(doc("Bigtable is a running in-memory Bigtable and its clients.")).Line().
 		Type().Id("Bigtable").Op("=").Add(in(paths.storetest, "Bigtable")).Line()
 
-	s.Add(doc("New starts an in-memory Bigtable with the tables made. It ends with the test.")).Line().
+	s.Add(doc("New starts an in-memory Bigtable with all tables and stops it at the end of the test.")).Line().
 		Func().Id("New").Params(jen.Id("t").Qual("testing", "TB"), options).Add(bigtableType).Block(
 		jen.Id("t").Dot("Helper").Call(),
 		jen.Return(in(paths.storetest, "New").Call(jen.Id("t"), jen.Func().Params(ctxParam(), jen.Id("admin").Op("*").Qual(bigtablePath, "AdminClient")).Error().Block(
@@ -84,7 +84,7 @@ func testFile(p *goPackage, paths paths) ([]byte, error) {
 		))),
 	).Line()
 
-	s.Add(doc("Start starts an in-memory Bigtable with the tables made, for examples and", "programs. The caller closes it.")).Line().
+	s.Add(doc("Start starts an in-memory Bigtable with all tables, for examples and", "programs. The caller must close it.")).Line().
 		Func().Id("Start").Params(ctxParam(), options).Params(bigtableType, jen.Error()).Block(
 		jen.List(jen.Id("b"), jen.Err()).Op(":=").Add(in(paths.storetest, "Start")).Call(jen.Id("ctx")),
 		jen.If(jen.Err().Op("!=").Nil()).Block(jen.Return(jen.Nil(), jen.Err())),
@@ -94,7 +94,7 @@ func testFile(p *goPackage, paths paths) ([]byte, error) {
 		jen.Return(jen.Id("b"), jen.Nil()),
 	).Line()
 
-	s.Add(doc("setup makes the tables of all schemas.")).Line().
+	s.Add(doc("setup creates the tables of all schemas.")).Line().
 		Func().Id("setup").Params(ctxParam(), jen.Id("admin").Op("*").Qual(bigtablePath, "AdminClient"), options).Error().BlockFunc(func(g *jen.Group) {
 		if p.drafts {
 			g.Id("opts").Op("=").Append(

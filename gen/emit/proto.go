@@ -67,7 +67,7 @@ type protoField struct {
 // protoFile renders the .proto file of a schema whose events are serialized.
 func protoFile(l *layout.Layout, n *names.Schema) ([]byte, error) {
 	m := protoMessage{Head: recordOf(l).Head(), Package: l.Package, Message: l.Name}
-	about := fmt.Sprintf("%s is what one event carries. Its series stands in the row key, and its time in the row key or in the timestamp of its cell.", l.Name)
+	about := fmt.Sprintf("%s contains the fields of one event. Its series is in the row key, and its time is in the row key or in the timestamp of its cell.", l.Name)
 	m.Doc = wrap(append([]string{about}, strings.Fields(sentence(l.Doc))...))
 	for i := range l.Fields {
 		f := &l.Fields[i]

@@ -14,15 +14,15 @@ import (
 //
 //	func (r *BalloonReader) ByLocation(ctx context.Context, location string, from, to time.Time) iter.Seq2[BalloonEvent, error]
 func (s *schemaFile) queryMethod(q *layout.Query) jen.Code {
-	what := "all series"
+	what := "of all series"
 	var given []string
 	for _, i := range q.By {
 		given = append(given, s.layout.Series[i].Name)
 	}
 	if len(given) > 0 {
-		what = "the series with the " + list(given)
+		what = "of the series with the given " + list(given)
 	}
-	text := []string{fmt.Sprintf("%s yields the events of %s with from <= time < to, %s, as Read does. It asks table %s for %s.", s.names.Query(q).Method, what, sample.Order(s.layout, q), q.Table.ID, sample.Ranges(q))}
+	text := []string{fmt.Sprintf("%s yields the events with from <= time < to %s, %s. Its errors are those of Read. It reads from table %s: %s.", s.names.Query(q).Method, what, sample.Order(s.layout, q), q.Table.ID, sample.Ranges(q))}
 	if q.Doc != "" {
 		text = append(text, "", sentence(q.Doc))
 	}
@@ -82,7 +82,7 @@ func (s *schemaFile) queryVar(q *layout.Query) jen.Code {
 		fields = append(fields, field{"Match", jen.Func().Params(jen.List(e, given).Op("*").Id(s.names.Event)).Bool().Block(
 			jen.Return(s.sameValues("e", "given", filtered)))})
 	}
-	return doc(fmt.Sprintf("%s is how %s finds its rows in %s.", s.names.Query(q).Var, q.Name, q.Table.ID)).Line().
+	return doc(fmt.Sprintf("%s defines which rows %s reads in %s.", s.names.Query(q).Var, q.Name, q.Table.ID)).Line().
 		Var().Id(s.names.Query(q).Var).Op("=").Add(s.store("Query")).Types(jen.Id(s.names.Event)).Add(lines(fields...))
 }
 
@@ -92,7 +92,7 @@ func (s *schemaFile) queryKeys(q *layout.Query) jen.Code {
 	if !q.ByKeys(s.layout) {
 		return nil
 	}
-	return doc(fmt.Sprintf("%s returns a pattern for the keys of the rows of %s.", s.names.Query(q).Keys, q.Name)).Line().
+	return doc(fmt.Sprintf("%s returns a pattern for the row keys of %s.", s.names.Query(q).Keys, q.Name)).Line().
 		Func().Id(s.names.Query(q).Keys).Params(jen.Id("e").Op("*").Id(s.names.Event)).Params(jen.Op("*").Add(s.codec("KeyPattern")), jen.Error()).BlockFunc(func(g *jen.Group) {
 		g.Id("p").Op(":=").Add(s.codec("NewKeyPattern")).Call(jen.Lit(q.Table.Delimiter))
 		for _, segment := range q.Table.Segments {
@@ -155,7 +155,7 @@ func (s *schemaFile) querySpans(q *layout.Query) jen.Code {
 			}
 		})
 	}
-	f := doc(fmt.Sprintf("%s returns where the rows of %s are.", s.names.Query(q).Spans, q.Name)).Line().
+	f := doc(fmt.Sprintf("%s returns the spans with the rows of %s.", s.names.Query(q).Spans, q.Name)).Line().
 		Func().Id(s.names.Query(q).Spans).Params(jen.Id("e").Op("*").Id(s.names.Event)).
 		Params(jen.Index().Add(s.codec("Span")), jen.Error())
 	if each == "" {

@@ -43,7 +43,7 @@ func roundTripFile(l *layout.Layout, n *names.Schema, paths paths) ([]byte, erro
 func (s *schemaFile) untested() jen.Code {
 	return doc(s.names.Test + " would write events and read them again.").Line().
 		Func().Id(s.names.Test).Params(testParam()).Block(
-		jen.Id("t").Dot("Skip").Call(jen.Lit("btgen knows no events that all tables of the schema can hold and keep")),
+		jen.Id("t").Dot("Skip").Call(jen.Lit("btgen found no events that all tables of the schema can store and keep")),
 	)
 }
 
@@ -101,7 +101,7 @@ func (r *roundTrip) exampleOf(f *layout.Field, always bool) *jen.Statement {
 
 // test declares the test.
 func (r *roundTrip) test() jen.Code {
-	return doc(fmt.Sprintf("%s writes events to an in-memory Bigtable, and again, and reads them in every way.", r.names.Test)).Line().
+	return doc(fmt.Sprintf("%s writes events to an in-memory Bigtable twice and reads them in every way.", r.names.Test)).Line().
 		Func().Id(r.names.Test).Params(testParam()).BlockFunc(func(g *jen.Group) {
 		r.seriesVar(g)
 		r.timeVars(g)
@@ -152,7 +152,7 @@ func (r *roundTrip) seriesVar(g *jen.Group) {
 // timeVars declares the times of the first series and the clock.
 func (r *roundTrip) timeVars(g *jen.Group) {
 	if r.Far {
-		g.Comment("// Far in the future: the in-memory server collects garbage by the clock on the wall.")
+		g.Comment("// Far in the future, because the in-memory server garbage-collects by the system clock.")
 	}
 	g.Id("times").Op(":=").Index().Qual("time", "Time").CustomFunc(jen.Options{Open: "{", Close: "}", Separator: ",", Multi: true}, func(g *jen.Group) {
 		for _, at := range r.Times {
@@ -226,10 +226,10 @@ func (r *roundTrip) unstamped(g *jen.Group) {
 		return
 	}
 	stamp := jen.Id("now")
-	text := "// Some queries are read from tables that keep the time of writing too."
+	text := "// Some queries read tables that store the write time, too."
 	if r.layout.Read.KeepsWrittenAt() {
 		stamp = jen.Qual("time", "Time").Values()
-		text = "// Some queries are read from tables that do not keep the time of writing."
+		text = "// Some queries read tables that do not store the write time."
 	}
 	g.Comment(text)
 	g.Id("unstamped").Op(":=").Qual("slices", "Clone").Call(jen.Id("events"))
@@ -260,7 +260,7 @@ func (r *roundTrip) reads(g *jen.Group) {
 	r.same(g, "Same", "Read", read(series, time(0), jen.Id("end")), all)
 	r.same(g, "Same", "Read of a range", read(series, time(1), time(2)), event(1))
 	newest := r.own("ReadOptions").Add(inline(field{"NewestFirst", jen.True()}, field{"Limit", jen.Lit(2)}))
-	r.same(g, "Same", "Read, the newest first", read(series, time(0), jen.Id("end"), newest), event(2), event(1))
+	r.same(g, "Same", "Read, newest first", read(series, time(0), jen.Id("end"), newest), event(2), event(1))
 	r.same(g, "Same", "ReadColumns", r.columns("ReadColumns", time(0), jen.Id("end"), series), all)
 	r.same(g, "Same", "Latest", r.storetest("One").Call(jen.Id("r").Dot("Latest").Call(jen.Id("ctx"), series)), event(2))
 	if len(r.Series) > 1 {

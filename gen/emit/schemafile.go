@@ -94,7 +94,7 @@ func (s *schemaFile) tableList() string {
 //
 //	type BalloonSeries struct { Location string; … }
 func (s *schemaFile) seriesType() jen.Code {
-	return doc(fmt.Sprintf("%s tells one series of %s events from another.", s.names.Series, s.layout.Name)).Line().
+	return doc(fmt.Sprintf("%s identifies a series of %s events.", s.names.Series, s.layout.Name)).Line().
 		Type().Id(s.names.Series).StructFunc(func(g *jen.Group) {
 		for i := range s.layout.Series {
 			f := &s.layout.Series[i]
@@ -116,7 +116,7 @@ func fieldComment(f *layout.Field) jen.Code {
 		parts = append(parts, "nil if absent")
 	}
 	if f.Default != nil {
-		parts = append(parts, fmt.Sprintf("%v where a stored event lacks it", showDefault(f)))
+		parts = append(parts, fmt.Sprintf("%v if a stored event lacks it", showDefault(f)))
 	}
 	if len(parts) == 0 {
 		return jen.Null()
@@ -148,7 +148,7 @@ func (s *schemaFile) eventType() jen.Code {
 		g.Id(s.names.Series)
 		g.Id("Time").Qual("time", "Time").Comment(fmt.Sprintf("// truncated to %s by the writer; UTC when read", schema.FormatDuration(s.layout.Precision)))
 		if s.layout.Sequence {
-			g.Id("Sequence").Uint32().Comment("// tells events of one time apart")
+			g.Id("Sequence").Uint32().Comment("// distinguishes events with the same time")
 		}
 		s.declareTTLFields(g)
 		for i := range s.layout.Fields {
@@ -164,9 +164,9 @@ func (s *schemaFile) eventType() jen.Code {
 //	const ( DailyWeatherDrizzle DailyWeather = 1; … )
 func (s *schemaFile) enumType(f *layout.Field) jen.Code {
 	name := s.names.Field(f).Enum
-	zero := "none, and refused by the writer"
+	zero := "invalid, and the writer rejects it"
 	if value, has := f.Enum.Name(0); has {
-		zero = s.names.Field(f).Value(value) + ", also where nothing was set"
+		zero = s.names.Field(f).Value(value) + ", so an unset field has that value"
 	}
 	return doc(fmt.Sprintf("%[1]s is a value of %[2]s. The zero %[1]s is %[3]s.", name, f.Name, zero)).Line().
 		Type().Id(name).Int64().Line().Line().
@@ -182,7 +182,7 @@ func (s *schemaFile) enumType(f *layout.Field) jen.Code {
 //
 //	var dailyWeatherNames = codec.Enum{{Number: 1, Name: "drizzle"}, …}
 func (s *schemaFile) enumNames(f *layout.Field) jen.Code {
-	return doc(fmt.Sprintf("%s is how the values of %s are called in the table.", s.names.Field(f).EnumNames, s.names.Field(f).Enum)).Line().
+	return doc(fmt.Sprintf("%s contains the names of the values of %s in the table.", s.names.Field(f).EnumNames, s.names.Field(f).Enum)).Line().
 		Var().Id(s.names.Field(f).EnumNames).Op("=").Add(s.codec("Enum")).CustomFunc(jen.Options{Open: "{", Close: "}", Separator: ",", Multi: true}, func(g *jen.Group) {
 		for _, v := range f.Enum {
 			g.Add(inline(field{"Number", jen.Lit(int(v.Number))}, field{"Name", jen.Lit(v.Name)}))
@@ -208,7 +208,7 @@ func (s *schemaFile) enumMarshal(f *layout.Field) jen.Code {
 
 // enumUnmarshal declares the UnmarshalText method of an enum.
 func (s *schemaFile) enumUnmarshal(f *layout.Field) jen.Code {
-	return doc("UnmarshalText sets the value to the one with the name.").Line().
+	return doc("UnmarshalText sets the value to the one with the given name.").Line().
 		Func().Params(jen.Id("v").Op("*").Id(s.names.Field(f).Enum)).Id("UnmarshalText").Params(jen.Id("text").Index().Byte()).Error().Block(
 		jen.List(jen.Id("n"), jen.Err()).Op(":=").Add(s.codec("TextEnum")).Call(jen.Id("text"), jen.Id(s.names.Field(f).EnumNames)),
 		jen.If(jen.Err().Op("==").Nil()).Block(jen.Op("*").Id("v").Op("=").Id(s.names.Field(f).Enum).Call(jen.Id("n"))),

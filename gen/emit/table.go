@@ -16,7 +16,7 @@ import (
 //	var balloonCellsBucket = codec.Bucket{Every: 7 * 24 * time.Hour, …}
 func (s *schemaFile) timeVar(t *layout.Table) jen.Code {
 	if !t.Pattern.Bucketed() {
-		return doc(fmt.Sprintf("%s is how an event's time stands in the row keys of %s.", s.names.Table(t).Time, t.ID)).Line().
+		return doc(fmt.Sprintf("%s is the encoding of event times in the row keys of %s.", s.names.Table(t).Time, t.ID)).Line().
 			Var().Id(s.names.Table(t).Time).Op("=").Add(s.codec("TimeFormat")).Add(s.timeFormat(t.TimeKey))
 	}
 	b := t.Bucket
@@ -28,7 +28,7 @@ func (s *schemaFile) timeVar(t *layout.Table) jen.Code {
 		fields = append(fields, field{"Origin", date(b.Origin)})
 	}
 	fields = append(fields, field{"Label", s.codec("Label").Add(s.label(b.Label))})
-	return doc(fmt.Sprintf("%s is the buckets of %s.", s.names.Table(t).Bucket, t.ID)).Line().
+	return doc(fmt.Sprintf("%s defines the buckets of %s.", s.names.Table(t).Bucket, t.ID)).Line().
 		Var().Id(s.names.Table(t).Bucket).Op("=").Add(s.codec("Bucket")).Add(lines(fields...))
 }
 

@@ -24,13 +24,13 @@ func (s *schemaFile) ttlFields() []ttlField {
 		f := ttlField{kind: kind, name: s.names.TTLField(kind), typ: jen.Qual("time", "Time")}
 		switch kind {
 		case layout.ClassField:
-			f.typ, f.comment = jen.Id(s.names.Class), "how long the event lives; the zero class is refused"
+			f.typ, f.comment = jen.Id(s.names.Class), "how long the event lives; the writer rejects the zero class"
 		case layout.TTLDurationField:
-			f.typ, f.comment = jen.Qual("time", "Duration"), "how long the event lives from its writing; 0 leaves it to ExpiresAt; always 0 when read"
+			f.typ, f.comment = jen.Qual("time", "Duration"), "time to live, counted from the write; 0 means that ExpiresAt applies; always 0 when read"
 		case layout.ExpiresAtField:
 			f.comment = "when the event expires" + expiresAtNote(s.layout)
 		case layout.WrittenAtField:
-			f.comment = "set by the writer, to its clock"
+			f.comment = "write time, set by the writer"
 		}
 		out = append(out, f)
 	}
@@ -41,11 +41,11 @@ func (s *schemaFile) ttlFields() []ttlField {
 func expiresAtNote(l *layout.Layout) string {
 	switch {
 	case !l.MayExpire():
-		return "; the zero time is refused"
+		return "; the writer rejects the zero time"
 	case l.MustExpire():
-		return ", where TTL is 0; one of them must say it"
+		return ", if TTL is 0; one of them is required"
 	}
-	return ", where TTL is 0; the zero time is " + sample.Defaults(l) + " from its writing"
+	return ", if TTL is 0; the zero time means " + sample.Defaults(l) + " after the write"
 }
 
 // declareTTLFields declares them in the event.
@@ -64,7 +64,7 @@ func (s *schemaFile) classType() jen.Code {
 		return nil
 	}
 	name := s.names.Class
-	return doc(fmt.Sprintf("%s decides how long an event lives. The zero %[1]s is none, and refused by the writer.", name)).Line().
+	return doc(fmt.Sprintf("%s determines how long an event lives. The zero %[1]s is invalid, and the writer rejects it.", name)).Line().
 		Type().Id(name).Int().Line().Line().
 		Add(doc(fmt.Sprintf("The values of %s, and how long their events live.", name))).Line().
 		Const().DefsFunc(func(g *jen.Group) {
@@ -79,7 +79,7 @@ func (s *schemaFile) classNames() jen.Code {
 	if len(s.layout.Classes) == 0 {
 		return nil
 	}
-	return doc(fmt.Sprintf("%s is what the values of %s are called in the schema.", s.names.ClassNames, s.names.Class)).Line().
+	return doc(fmt.Sprintf("%s contains the names of the values of %s in the schema.", s.names.ClassNames, s.names.Class)).Line().
 		Var().Id(s.names.ClassNames).Op("=").Add(s.codec("Enum")).CustomFunc(jen.Options{Open: "{", Close: "}", Separator: ",", Multi: true}, func(g *jen.Group) {
 		for i, class := range s.layout.Classes {
 			g.Add(inline(field{"Number", jen.Lit(i + 1)}, field{"Name", jen.Lit(class)}))

@@ -13,7 +13,7 @@ import (
 	"github.com/btgen-dev/btgen/runtime/store"
 )
 
-// SampleSeries tells one series of Sample events from another.
+// SampleSeries identifies a series of Sample events.
 type SampleSeries struct {
 	Site     string // where it was taken
 	Sensor   int64
@@ -61,24 +61,24 @@ type SampleEvent struct {
 	MaybeID         *UUID              // nil if absent
 	MaybeState      *SampleMaybeState  // nil if absent
 	MaybeDocument   json.RawMessage    // nil if absent
-	DefaultText     string             // "none" where a stored event lacks it
-	DefaultRaw      []byte             // cafe where a stored event lacks it
-	DefaultFlag     bool               // true where a stored event lacks it
-	DefaultSmall    int32              // -7 where a stored event lacks it
-	DefaultCount    int64              // -9223372036854775808 where a stored event lacks it
-	DefaultMask     uint32             // 7 where a stored event lacks it
-	DefaultTotal    uint64             // 18446744073709551615 where a stored event lacks it
-	DefaultLoad     float32            // 0.1 where a stored event lacks it
-	DefaultRatio    float64            // 1e-300 where a stored event lacks it
-	DefaultAt       time.Time          // 2021-03-05 12:00:00.000000001 +0000 UTC where a stored event lacks it
-	DefaultTook     time.Duration      // 1h30m0s where a stored event lacks it
-	DefaultID       UUID               // "f81d4fae-7dec-41d0-a765-00a0c91e6bf6" where a stored event lacks it
-	DefaultState    SampleDefaultState // "unknown" where a stored event lacks it
-	DefaultDocument json.RawMessage    // "{\"a\": [1, null]}" where a stored event lacks it
+	DefaultText     string             // "none" if a stored event lacks it
+	DefaultRaw      []byte             // cafe if a stored event lacks it
+	DefaultFlag     bool               // true if a stored event lacks it
+	DefaultSmall    int32              // -7 if a stored event lacks it
+	DefaultCount    int64              // -9223372036854775808 if a stored event lacks it
+	DefaultMask     uint32             // 7 if a stored event lacks it
+	DefaultTotal    uint64             // 18446744073709551615 if a stored event lacks it
+	DefaultLoad     float32            // 0.1 if a stored event lacks it
+	DefaultRatio    float64            // 1e-300 if a stored event lacks it
+	DefaultAt       time.Time          // 2021-03-05 12:00:00.000000001 +0000 UTC if a stored event lacks it
+	DefaultTook     time.Duration      // 1h30m0s if a stored event lacks it
+	DefaultID       UUID               // "f81d4fae-7dec-41d0-a765-00a0c91e6bf6" if a stored event lacks it
+	DefaultState    SampleDefaultState // "unknown" if a stored event lacks it
+	DefaultDocument json.RawMessage    // "{\"a\": [1, null]}" if a stored event lacks it
 }
 
-// SampleKind is a value of kind. The zero SampleKind is SampleKindIndoor, also
-// where nothing was set.
+// SampleKind is a value of kind. The zero SampleKind is SampleKindIndoor, so an
+// unset field has that value.
 type SampleKind int64
 
 // The values of SampleKind. Their numbers are stored.
@@ -87,7 +87,7 @@ const (
 	SampleKindIndoor  SampleKind = 0
 )
 
-// sampleKindNames is how the values of SampleKind are called in the table.
+// sampleKindNames contains the names of the values of SampleKind in the table.
 var sampleKindNames = codec.Enum{
 	{Number: 1, Name: "outdoor"},
 	{Number: 0, Name: "indoor"},
@@ -104,7 +104,7 @@ func (v SampleKind) MarshalText() ([]byte, error) {
 	return codec.MarshalEnum(sampleKindNames, int64(v))
 }
 
-// UnmarshalText sets the value to the one with the name.
+// UnmarshalText sets the value to the one with the given name.
 func (v *SampleKind) UnmarshalText(text []byte) error {
 	n, err := codec.TextEnum(text, sampleKindNames)
 	if err == nil {
@@ -113,8 +113,8 @@ func (v *SampleKind) UnmarshalText(text []byte) error {
 	return err
 }
 
-// SampleState is a value of state. The zero SampleState is none, and refused by
-// the writer.
+// SampleState is a value of state. The zero SampleState is invalid, and the
+// writer rejects it.
 type SampleState int64
 
 // The values of SampleState. Their numbers are stored.
@@ -124,7 +124,8 @@ const (
 	SampleStateDown SampleState = 40
 )
 
-// sampleStateNames is how the values of SampleState are called in the table.
+// sampleStateNames contains the names of the values of SampleState in the
+// table.
 var sampleStateNames = codec.Enum{
 	{Number: 1, Name: "idle"},
 	{Number: 2, Name: "busy"},
@@ -142,7 +143,7 @@ func (v SampleState) MarshalText() ([]byte, error) {
 	return codec.MarshalEnum(sampleStateNames, int64(v))
 }
 
-// UnmarshalText sets the value to the one with the name.
+// UnmarshalText sets the value to the one with the given name.
 func (v *SampleState) UnmarshalText(text []byte) error {
 	n, err := codec.TextEnum(text, sampleStateNames)
 	if err == nil {
@@ -151,8 +152,8 @@ func (v *SampleState) UnmarshalText(text []byte) error {
 	return err
 }
 
-// SampleLevel is a value of level. The zero SampleLevel is SampleLevelLow, also
-// where nothing was set.
+// SampleLevel is a value of level. The zero SampleLevel is SampleLevelLow, so
+// an unset field has that value.
 type SampleLevel int64
 
 // The values of SampleLevel. Their numbers are stored.
@@ -161,7 +162,8 @@ const (
 	SampleLevelLow  SampleLevel = 0
 )
 
-// sampleLevelNames is how the values of SampleLevel are called in the table.
+// sampleLevelNames contains the names of the values of SampleLevel in the
+// table.
 var sampleLevelNames = codec.Enum{
 	{Number: 1, Name: "high"},
 	{Number: 0, Name: "low"},
@@ -178,7 +180,7 @@ func (v SampleLevel) MarshalText() ([]byte, error) {
 	return codec.MarshalEnum(sampleLevelNames, int64(v))
 }
 
-// UnmarshalText sets the value to the one with the name.
+// UnmarshalText sets the value to the one with the given name.
 func (v *SampleLevel) UnmarshalText(text []byte) error {
 	n, err := codec.TextEnum(text, sampleLevelNames)
 	if err == nil {
@@ -188,7 +190,7 @@ func (v *SampleLevel) UnmarshalText(text []byte) error {
 }
 
 // SampleMaybeState is a value of maybe_state. The zero SampleMaybeState is
-// SampleMaybeStateRed, also where nothing was set.
+// SampleMaybeStateRed, so an unset field has that value.
 type SampleMaybeState int64
 
 // The values of SampleMaybeState. Their numbers are stored.
@@ -197,8 +199,8 @@ const (
 	SampleMaybeStateGreen SampleMaybeState = 1
 )
 
-// sampleMaybeStateNames is how the values of SampleMaybeState are called in the
-// table.
+// sampleMaybeStateNames contains the names of the values of SampleMaybeState in
+// the table.
 var sampleMaybeStateNames = codec.Enum{
 	{Number: 0, Name: "red"},
 	{Number: 1, Name: "green"},
@@ -215,7 +217,7 @@ func (v SampleMaybeState) MarshalText() ([]byte, error) {
 	return codec.MarshalEnum(sampleMaybeStateNames, int64(v))
 }
 
-// UnmarshalText sets the value to the one with the name.
+// UnmarshalText sets the value to the one with the given name.
 func (v *SampleMaybeState) UnmarshalText(text []byte) error {
 	n, err := codec.TextEnum(text, sampleMaybeStateNames)
 	if err == nil {
@@ -225,7 +227,7 @@ func (v *SampleMaybeState) UnmarshalText(text []byte) error {
 }
 
 // SampleDefaultState is a value of default_state. The zero SampleDefaultState
-// is none, and refused by the writer.
+// is invalid, and the writer rejects it.
 type SampleDefaultState int64
 
 // The values of SampleDefaultState. Their numbers are stored.
@@ -234,8 +236,8 @@ const (
 	SampleDefaultStateKnown   SampleDefaultState = 2
 )
 
-// sampleDefaultStateNames is how the values of SampleDefaultState are called in
-// the table.
+// sampleDefaultStateNames contains the names of the values of
+// SampleDefaultState in the table.
 var sampleDefaultStateNames = codec.Enum{
 	{Number: 1, Name: "unknown"},
 	{Number: 2, Name: "known"},
@@ -252,7 +254,7 @@ func (v SampleDefaultState) MarshalText() ([]byte, error) {
 	return codec.MarshalEnum(sampleDefaultStateNames, int64(v))
 }
 
-// UnmarshalText sets the value to the one with the name.
+// UnmarshalText sets the value to the one with the given name.
 func (v *SampleDefaultState) UnmarshalText(text []byte) error {
 	n, err := codec.TextEnum(text, sampleDefaultStateNames)
 	if err == nil {
@@ -266,11 +268,11 @@ func (v *SampleDefaultState) UnmarshalText(text []byte) error {
 // sample_combined_json, sample_serialized, sample_serialized_json,
 // sample_unserialized and sample_unserialized_text. Writing the same event
 // again changes nothing, so a failed call is safe to repeat. Table
-// sample_columns, sample_columns_text is append-only: an event of the same
-// series and time with other values does not replace the first one; both are
-// read back. WriteOptions.IfAbsent is refused with store.ErrSeveralRows: in
-// table sample_columns, bucket_new_columns, an event is a row for each field,
-// and Bigtable cannot check and write several rows at once.
+// sample_columns, sample_columns_text is append-only: an event with the same
+// series and time but other values does not replace the first one; reads return
+// both. WriteOptions.IfAbsent is refused with store.ErrSeveralRows: in table
+// sample_columns, bucket_new_columns, an event has one row per field, and
+// Bigtable cannot check and write several rows atomically.
 type SampleWriter struct {
 	store.EventWriter[SampleEvent]
 }
@@ -282,8 +284,8 @@ func NewSampleWriter(client Client, opts ...Options) *SampleWriter {
 	return &SampleWriter{store.NewWriter(client, sampleLayouts, opts...)}
 }
 
-// SampleBatcher gathers Sample events from any number of goroutines, and writes
-// them in batches: when there are enough of them, or when they have waited long
+// SampleBatcher gathers Sample events from any number of goroutines and writes
+// them in batches, when there are enough of them or they have waited long
 // enough. Every event that it accepts is written or reported as failed. Its
 // memory is bounded, except for failures that are being reported.
 type SampleBatcher struct {
@@ -291,10 +293,10 @@ type SampleBatcher struct {
 }
 
 // NewSampleBatcher returns a batcher that writes through w. It calls failed,
-// which may be nil, once per unwritten event, from a goroutine of its own, with
-// the *WriteError that Write would return. The function may add the event
-// again. It must not call Flush or Close, which wait for it, and should be
-// quick: other failures queue up in memory meanwhile.
+// which may be nil, once per unwritten event, from its own goroutine, with the
+// *WriteError that Write would return. The function may add the event again,
+// but must not call Flush or Close, which wait for it. It should return
+// quickly, because other failures accumulate in memory meanwhile.
 //
 //go:noinline
 func NewSampleBatcher(w *SampleWriter, failed func(event SampleEvent, err error), opts ...BatcherOptions) *SampleBatcher {
@@ -439,15 +441,14 @@ func SetupSample(ctx context.Context, admin Admin, opts ...Options) (Plan, error
 //
 //	site#sensor#channel#slot#serial#unit#kind#active#tag#since#interval#metric#bucket
 //
-// for instance
+// for example
 //
 //	north#3698#3698#3698#3698#f81d4fae-7dec-41d0-a765-00a0c91e6bf6#outdoor#true#cafe#1614556800000000000#60000000000#text#2021-03-05T12
 //
 // Bucket: 1h wide, labeled 2006-01-02T15. A row contains one field of the
 // events in a bucket. Each value is the name of a column with an empty cell,
 // whose timestamp is the time of the event. An event is several rows, so it
-// cannot be written with WriteOptions.IfAbsent. Garbage is collected when:
-// never.
+// cannot be written with WriteOptions.IfAbsent. Garbage collection rule: never.
 type SampleColumnsKey struct {
 	Site     string
 	Sensor   int64
@@ -464,9 +465,9 @@ type SampleColumnsKey struct {
 	Bucket   time.Time // any time in the bucket; its start when parsed
 }
 
-// Append appends the key to dst. A segment that is empty or contains the
-// delimiter, a time that the table cannot hold and a key over 4 KiB are refused
-// with a *FieldError.
+// Append appends the key to dst. It returns a *FieldError if a segment is empty
+// or contains the delimiter, if the table cannot represent the time, or if the
+// key exceeds 4 KiB.
 func (k SampleColumnsKey) Append(dst []byte) ([]byte, error) {
 	w := codec.NewKeyWriter(dst, "#")
 	k.write(&w)
@@ -474,12 +475,13 @@ func (k SampleColumnsKey) Append(dst []byte) ([]byte, error) {
 	return w.Key()
 }
 
-// String returns the key, quoted if it is binary, or why there is none.
+// String returns the key, quoted if it is not printable, or the error if it is
+// invalid.
 func (k SampleColumnsKey) String() string {
 	return codec.KeyString(k.Append(nil))
 }
 
-// Prefix returns what the keys of the series begin with, up to and with the
+// Prefix returns the prefix of the keys of the series, up to and including the
 // delimiter before the time.
 func (k SampleColumnsKey) Prefix() ([]byte, error) {
 	w := codec.NewKeyWriter(nil, "#")
@@ -503,7 +505,7 @@ func (k SampleColumnsKey) write(w *codec.KeyWriter) {
 	w.String("metric", k.Metric)
 }
 
-// ParseSampleColumnsKey takes a row key apart.
+// ParseSampleColumnsKey parses a row key. Errors are of type *FieldError.
 func ParseSampleColumnsKey(row string) (SampleColumnsKey, error) {
 	var k SampleColumnsKey
 	r := codec.NewKeyReader(row, "#")
@@ -527,14 +529,14 @@ func ParseSampleColumnsKey(row string) (SampleColumnsKey, error) {
 //
 //	site#sensor#channel#slot#serial#unit#kind#active#tag#since#interval#metric#bucket
 //
-// for instance
+// for example
 //
 //	north#3698#3698#3698#3698#f81d4fae-7dec-41d0-a765-00a0c91e6bf6#outdoor#true#cafe#1614556800000000000#60000000000#text#2021-03
 //
 // Bucket: 1mo wide, labeled 2006-01. A row contains one field of the events in
 // a bucket. Each value is the name of a column with an empty cell, whose
 // timestamp is the time of the event. An event is several rows, so it cannot be
-// written with WriteOptions.IfAbsent. Garbage is collected when: never.
+// written with WriteOptions.IfAbsent. Garbage collection rule: never.
 type SampleColumnsTextKey struct {
 	Site     string
 	Sensor   int64
@@ -551,9 +553,9 @@ type SampleColumnsTextKey struct {
 	Bucket   time.Time // any time in the bucket; its start when parsed
 }
 
-// Append appends the key to dst. A segment that is empty or contains the
-// delimiter, a time that the table cannot hold and a key over 4 KiB are refused
-// with a *FieldError.
+// Append appends the key to dst. It returns a *FieldError if a segment is empty
+// or contains the delimiter, if the table cannot represent the time, or if the
+// key exceeds 4 KiB.
 func (k SampleColumnsTextKey) Append(dst []byte) ([]byte, error) {
 	w := codec.NewKeyWriter(dst, "#")
 	k.write(&w)
@@ -561,12 +563,13 @@ func (k SampleColumnsTextKey) Append(dst []byte) ([]byte, error) {
 	return w.Key()
 }
 
-// String returns the key, quoted if it is binary, or why there is none.
+// String returns the key, quoted if it is not printable, or the error if it is
+// invalid.
 func (k SampleColumnsTextKey) String() string {
 	return codec.KeyString(k.Append(nil))
 }
 
-// Prefix returns what the keys of the series begin with, up to and with the
+// Prefix returns the prefix of the keys of the series, up to and including the
 // delimiter before the time.
 func (k SampleColumnsTextKey) Prefix() ([]byte, error) {
 	w := codec.NewKeyWriter(nil, "#")
@@ -590,7 +593,7 @@ func (k SampleColumnsTextKey) write(w *codec.KeyWriter) {
 	w.String("metric", k.Metric)
 }
 
-// ParseSampleColumnsTextKey takes a row key apart.
+// ParseSampleColumnsTextKey parses a row key. Errors are of type *FieldError.
 func ParseSampleColumnsTextKey(row string) (SampleColumnsTextKey, error) {
 	var k SampleColumnsTextKey
 	r := codec.NewKeyReader(row, "#")
@@ -614,13 +617,13 @@ func ParseSampleColumnsTextKey(row string) (SampleColumnsTextKey, error) {
 //
 //	site#sensor#channel#slot#serial#unit#kind#active#tag#since#interval#bucket
 //
-// for instance
+// for example
 //
 //	north#3698#3698#3698#3698#f81d4fae-7dec-41d0-a765-00a0c91e6bf6#outdoor#true#cafe#1614556800000000000#60000000000#2021-064
 //
 // Bucket: 1d wide, labeled 2006-002. A row contains the events in a bucket.
 // Each field is a column with a cell per event, whose timestamp is the time of
-// the event. Garbage is collected when: never.
+// the event. Garbage collection rule: never.
 type SampleCellsKey struct {
 	Site     string
 	Sensor   int64
@@ -636,9 +639,9 @@ type SampleCellsKey struct {
 	Bucket   time.Time // any time in the bucket; its start when parsed
 }
 
-// Append appends the key to dst. A segment that is empty or contains the
-// delimiter, a time that the table cannot hold and a key over 4 KiB are refused
-// with a *FieldError.
+// Append appends the key to dst. It returns a *FieldError if a segment is empty
+// or contains the delimiter, if the table cannot represent the time, or if the
+// key exceeds 4 KiB.
 func (k SampleCellsKey) Append(dst []byte) ([]byte, error) {
 	w := codec.NewKeyWriter(dst, "#")
 	k.write(&w)
@@ -646,12 +649,13 @@ func (k SampleCellsKey) Append(dst []byte) ([]byte, error) {
 	return w.Key()
 }
 
-// String returns the key, quoted if it is binary, or why there is none.
+// String returns the key, quoted if it is not printable, or the error if it is
+// invalid.
 func (k SampleCellsKey) String() string {
 	return codec.KeyString(k.Append(nil))
 }
 
-// Prefix returns what the keys of the series begin with, up to and with the
+// Prefix returns the prefix of the keys of the series, up to and including the
 // delimiter before the time.
 func (k SampleCellsKey) Prefix() ([]byte, error) {
 	w := codec.NewKeyWriter(nil, "#")
@@ -674,7 +678,7 @@ func (k SampleCellsKey) write(w *codec.KeyWriter) {
 	w.Duration("interval", k.Interval)
 }
 
-// ParseSampleCellsKey takes a row key apart.
+// ParseSampleCellsKey parses a row key. Errors are of type *FieldError.
 func ParseSampleCellsKey(row string) (SampleCellsKey, error) {
 	var k SampleCellsKey
 	r := codec.NewKeyReader(row, "#")
@@ -697,13 +701,13 @@ func ParseSampleCellsKey(row string) (SampleCellsKey, error) {
 //
 //	site#sensor#channel#slot#serial#unit#kind#active#tag#since#interval#bucket
 //
-// for instance
+// for example
 //
 //	north#3698#3698#3698#3698#f81d4fae-7dec-41d0-a765-00a0c91e6bf6#outdoor#true#cafe#1614556800000000000#60000000000#h2269
 //
 // Bucket: 1h wide, labeled h%d from 2020-12-01. A row contains the events in a
 // bucket. Each field is a column with a cell per event, whose timestamp is the
-// time of the event. Garbage is collected when: never.
+// time of the event. Garbage collection rule: never.
 type SampleCellsTextKey struct {
 	Site     string
 	Sensor   int64
@@ -719,9 +723,9 @@ type SampleCellsTextKey struct {
 	Bucket   time.Time // any time in the bucket; its start when parsed
 }
 
-// Append appends the key to dst. A segment that is empty or contains the
-// delimiter, a time that the table cannot hold and a key over 4 KiB are refused
-// with a *FieldError.
+// Append appends the key to dst. It returns a *FieldError if a segment is empty
+// or contains the delimiter, if the table cannot represent the time, or if the
+// key exceeds 4 KiB.
 func (k SampleCellsTextKey) Append(dst []byte) ([]byte, error) {
 	w := codec.NewKeyWriter(dst, "#")
 	k.write(&w)
@@ -729,12 +733,13 @@ func (k SampleCellsTextKey) Append(dst []byte) ([]byte, error) {
 	return w.Key()
 }
 
-// String returns the key, quoted if it is binary, or why there is none.
+// String returns the key, quoted if it is not printable, or the error if it is
+// invalid.
 func (k SampleCellsTextKey) String() string {
 	return codec.KeyString(k.Append(nil))
 }
 
-// Prefix returns what the keys of the series begin with, up to and with the
+// Prefix returns the prefix of the keys of the series, up to and including the
 // delimiter before the time.
 func (k SampleCellsTextKey) Prefix() ([]byte, error) {
 	w := codec.NewKeyWriter(nil, "#")
@@ -757,7 +762,7 @@ func (k SampleCellsTextKey) write(w *codec.KeyWriter) {
 	w.Duration("interval", k.Interval)
 }
 
-// ParseSampleCellsTextKey takes a row key apart.
+// ParseSampleCellsTextKey parses a row key. Errors are of type *FieldError.
 func ParseSampleCellsTextKey(row string) (SampleCellsTextKey, error) {
 	var k SampleCellsTextKey
 	r := codec.NewKeyReader(row, "#")
@@ -780,13 +785,13 @@ func ParseSampleCellsTextKey(row string) (SampleCellsTextKey, error) {
 //
 //	site#sensor#channel#slot#serial#unit#kind#active#tag#since#interval#bucket
 //
-// for instance
+// for example
 //
 //	north#3698#3698#3698#3698#f81d4fae-7dec-41d0-a765-00a0c91e6bf6#outdoor#true#cafe#1614556800000000000#60000000000#2021-W09
 //
 // Bucket: 1w wide, labeled iso_week. A row contains the events in a bucket.
 // Each event is a cell with all fields, whose timestamp is the time of the
-// event. Garbage is collected when: (age() > 1d && versions() > 3).
+// event. Garbage collection rule: (age() > 1d && versions() > 3).
 type SampleCombinedKey struct {
 	Site     string
 	Sensor   int64
@@ -802,9 +807,9 @@ type SampleCombinedKey struct {
 	Bucket   time.Time // any time in the bucket; its start when parsed
 }
 
-// Append appends the key to dst. A segment that is empty or contains the
-// delimiter, a time that the table cannot hold and a key over 4 KiB are refused
-// with a *FieldError.
+// Append appends the key to dst. It returns a *FieldError if a segment is empty
+// or contains the delimiter, if the table cannot represent the time, or if the
+// key exceeds 4 KiB.
 func (k SampleCombinedKey) Append(dst []byte) ([]byte, error) {
 	w := codec.NewKeyWriter(dst, "#")
 	k.write(&w)
@@ -812,12 +817,13 @@ func (k SampleCombinedKey) Append(dst []byte) ([]byte, error) {
 	return w.Key()
 }
 
-// String returns the key, quoted if it is binary, or why there is none.
+// String returns the key, quoted if it is not printable, or the error if it is
+// invalid.
 func (k SampleCombinedKey) String() string {
 	return codec.KeyString(k.Append(nil))
 }
 
-// Prefix returns what the keys of the series begin with, up to and with the
+// Prefix returns the prefix of the keys of the series, up to and including the
 // delimiter before the time.
 func (k SampleCombinedKey) Prefix() ([]byte, error) {
 	w := codec.NewKeyWriter(nil, "#")
@@ -840,7 +846,7 @@ func (k SampleCombinedKey) write(w *codec.KeyWriter) {
 	w.Duration("interval", k.Interval)
 }
 
-// ParseSampleCombinedKey takes a row key apart.
+// ParseSampleCombinedKey parses a row key. Errors are of type *FieldError.
 func ParseSampleCombinedKey(row string) (SampleCombinedKey, error) {
 	var k SampleCombinedKey
 	r := codec.NewKeyReader(row, "#")
@@ -863,13 +869,13 @@ func ParseSampleCombinedKey(row string) (SampleCombinedKey, error) {
 //
 //	site#sensor#channel#slot#serial#unit#kind#active#tag#since#interval#bucket
 //
-// for instance
+// for example
 //
 //	north#3698#3698#3698#3698#f81d4fae-7dec-41d0-a765-00a0c91e6bf6#outdoor#true#cafe#1614556800000000000#60000000000#2021
 //
 // Bucket: 1y wide, labeled 2006. A row contains the events in a bucket. Each
 // event is a cell with all fields, whose timestamp is the time of the event.
-// Garbage is collected when: never.
+// Garbage collection rule: never.
 type SampleCombinedJSONKey struct {
 	Site     string
 	Sensor   int64
@@ -885,9 +891,9 @@ type SampleCombinedJSONKey struct {
 	Bucket   time.Time // any time in the bucket; its start when parsed
 }
 
-// Append appends the key to dst. A segment that is empty or contains the
-// delimiter, a time that the table cannot hold and a key over 4 KiB are refused
-// with a *FieldError.
+// Append appends the key to dst. It returns a *FieldError if a segment is empty
+// or contains the delimiter, if the table cannot represent the time, or if the
+// key exceeds 4 KiB.
 func (k SampleCombinedJSONKey) Append(dst []byte) ([]byte, error) {
 	w := codec.NewKeyWriter(dst, "#")
 	k.write(&w)
@@ -895,12 +901,13 @@ func (k SampleCombinedJSONKey) Append(dst []byte) ([]byte, error) {
 	return w.Key()
 }
 
-// String returns the key, quoted if it is binary, or why there is none.
+// String returns the key, quoted if it is not printable, or the error if it is
+// invalid.
 func (k SampleCombinedJSONKey) String() string {
 	return codec.KeyString(k.Append(nil))
 }
 
-// Prefix returns what the keys of the series begin with, up to and with the
+// Prefix returns the prefix of the keys of the series, up to and including the
 // delimiter before the time.
 func (k SampleCombinedJSONKey) Prefix() ([]byte, error) {
 	w := codec.NewKeyWriter(nil, "#")
@@ -923,7 +930,7 @@ func (k SampleCombinedJSONKey) write(w *codec.KeyWriter) {
 	w.Duration("interval", k.Interval)
 }
 
-// ParseSampleCombinedJSONKey takes a row key apart.
+// ParseSampleCombinedJSONKey parses a row key. Errors are of type *FieldError.
 func ParseSampleCombinedJSONKey(row string) (SampleCombinedJSONKey, error) {
 	var k SampleCombinedJSONKey
 	r := codec.NewKeyReader(row, "#")
@@ -946,12 +953,12 @@ func ParseSampleCombinedJSONKey(row string) (SampleCombinedJSONKey, error) {
 //
 //	site#sensor#channel#slot#serial#unit#kind#active#tag#since#interval#time
 //
-// for instance
+// for example
 //
 //	north#3698#3698#3698#3698#f81d4fae-7dec-41d0-a765-00a0c91e6bf6#outdoor#true#cafe#1614556800000000000#60000000000#2021-03-05T12:00:00.000
 //
 // Time: 2006-01-02T15:04:05.000. A row contains one event, as a cell with all
-// fields. Garbage is collected when: never.
+// fields. Garbage collection rule: never.
 type SampleSerializedKey struct {
 	Site     string
 	Sensor   int64
@@ -967,9 +974,9 @@ type SampleSerializedKey struct {
 	Time     time.Time
 }
 
-// Append appends the key to dst. A segment that is empty or contains the
-// delimiter, a time that the table cannot hold and a key over 4 KiB are refused
-// with a *FieldError.
+// Append appends the key to dst. It returns a *FieldError if a segment is empty
+// or contains the delimiter, if the table cannot represent the time, or if the
+// key exceeds 4 KiB.
 func (k SampleSerializedKey) Append(dst []byte) ([]byte, error) {
 	w := codec.NewKeyWriter(dst, "#")
 	k.write(&w)
@@ -977,12 +984,13 @@ func (k SampleSerializedKey) Append(dst []byte) ([]byte, error) {
 	return w.Key()
 }
 
-// String returns the key, quoted if it is binary, or why there is none.
+// String returns the key, quoted if it is not printable, or the error if it is
+// invalid.
 func (k SampleSerializedKey) String() string {
 	return codec.KeyString(k.Append(nil))
 }
 
-// Prefix returns what the keys of the series begin with, up to and with the
+// Prefix returns the prefix of the keys of the series, up to and including the
 // delimiter before the time.
 func (k SampleSerializedKey) Prefix() ([]byte, error) {
 	w := codec.NewKeyWriter(nil, "#")
@@ -1005,7 +1013,7 @@ func (k SampleSerializedKey) write(w *codec.KeyWriter) {
 	w.Duration("interval", k.Interval)
 }
 
-// ParseSampleSerializedKey takes a row key apart.
+// ParseSampleSerializedKey parses a row key. Errors are of type *FieldError.
 func ParseSampleSerializedKey(row string) (SampleSerializedKey, error) {
 	var k SampleSerializedKey
 	r := codec.NewKeyReader(row, "#")
@@ -1029,12 +1037,12 @@ func ParseSampleSerializedKey(row string) (SampleSerializedKey, error) {
 //
 //	site#sensor#channel#slot#serial#unit#kind#active#tag#since#interval#time
 //
-// for instance
+// for example
 //
 //	north#3698#3698#3698#3698#f81d4fae-7dec-41d0-a765-00a0c91e6bf6#outdoor#true#cafe#1614556800000000000#60000000000#1614945600000000000
 //
 // Time: unix_ns. A row contains one event, as a cell with all fields. Garbage
-// is collected when: (age() > 1820d || versions() > 1).
+// collection rule: (age() > 1820d || versions() > 1).
 type SampleSerializedJSONKey struct {
 	Site     string
 	Sensor   int64
@@ -1050,9 +1058,9 @@ type SampleSerializedJSONKey struct {
 	Time     time.Time
 }
 
-// Append appends the key to dst. A segment that is empty or contains the
-// delimiter, a time that the table cannot hold and a key over 4 KiB are refused
-// with a *FieldError.
+// Append appends the key to dst. It returns a *FieldError if a segment is empty
+// or contains the delimiter, if the table cannot represent the time, or if the
+// key exceeds 4 KiB.
 func (k SampleSerializedJSONKey) Append(dst []byte) ([]byte, error) {
 	w := codec.NewKeyWriter(dst, "#")
 	k.write(&w)
@@ -1060,12 +1068,13 @@ func (k SampleSerializedJSONKey) Append(dst []byte) ([]byte, error) {
 	return w.Key()
 }
 
-// String returns the key, quoted if it is binary, or why there is none.
+// String returns the key, quoted if it is not printable, or the error if it is
+// invalid.
 func (k SampleSerializedJSONKey) String() string {
 	return codec.KeyString(k.Append(nil))
 }
 
-// Prefix returns what the keys of the series begin with, up to and with the
+// Prefix returns the prefix of the keys of the series, up to and including the
 // delimiter before the time.
 func (k SampleSerializedJSONKey) Prefix() ([]byte, error) {
 	w := codec.NewKeyWriter(nil, "#")
@@ -1088,7 +1097,8 @@ func (k SampleSerializedJSONKey) write(w *codec.KeyWriter) {
 	w.Duration("interval", k.Interval)
 }
 
-// ParseSampleSerializedJSONKey takes a row key apart.
+// ParseSampleSerializedJSONKey parses a row key. Errors are of type
+// *FieldError.
 func ParseSampleSerializedJSONKey(row string) (SampleSerializedJSONKey, error) {
 	var k SampleSerializedJSONKey
 	r := codec.NewKeyReader(row, "#")
@@ -1111,12 +1121,12 @@ func ParseSampleSerializedJSONKey(row string) (SampleSerializedJSONKey, error) {
 //
 //	site#sensor#channel#slot#serial#unit#kind#active#tag#since#interval#time
 //
-// for instance
+// for example
 //
 //	north#3698#3698#3698#3698#f81d4fae-7dec-41d0-a765-00a0c91e6bf6#outdoor#true#cafe#1614556800000000000#60000000000#1614945600000
 //
-// Time: unix_ms. A row contains one event, with a column per field. Garbage is
-// collected when: never.
+// Time: unix_ms. A row contains one event, with a column per field. Garbage
+// collection rule: never.
 type SampleUnserializedKey struct {
 	Site     string
 	Sensor   int64
@@ -1132,9 +1142,9 @@ type SampleUnserializedKey struct {
 	Time     time.Time
 }
 
-// Append appends the key to dst. A segment that is empty or contains the
-// delimiter, a time that the table cannot hold and a key over 4 KiB are refused
-// with a *FieldError.
+// Append appends the key to dst. It returns a *FieldError if a segment is empty
+// or contains the delimiter, if the table cannot represent the time, or if the
+// key exceeds 4 KiB.
 func (k SampleUnserializedKey) Append(dst []byte) ([]byte, error) {
 	w := codec.NewKeyWriter(dst, "#")
 	k.write(&w)
@@ -1142,12 +1152,13 @@ func (k SampleUnserializedKey) Append(dst []byte) ([]byte, error) {
 	return w.Key()
 }
 
-// String returns the key, quoted if it is binary, or why there is none.
+// String returns the key, quoted if it is not printable, or the error if it is
+// invalid.
 func (k SampleUnserializedKey) String() string {
 	return codec.KeyString(k.Append(nil))
 }
 
-// Prefix returns what the keys of the series begin with, up to and with the
+// Prefix returns the prefix of the keys of the series, up to and including the
 // delimiter before the time.
 func (k SampleUnserializedKey) Prefix() ([]byte, error) {
 	w := codec.NewKeyWriter(nil, "#")
@@ -1170,7 +1181,7 @@ func (k SampleUnserializedKey) write(w *codec.KeyWriter) {
 	w.Duration("interval", k.Interval)
 }
 
-// ParseSampleUnserializedKey takes a row key apart.
+// ParseSampleUnserializedKey parses a row key. Errors are of type *FieldError.
 func ParseSampleUnserializedKey(row string) (SampleUnserializedKey, error) {
 	var k SampleUnserializedKey
 	r := codec.NewKeyReader(row, "#")
@@ -1194,12 +1205,12 @@ func ParseSampleUnserializedKey(row string) (SampleUnserializedKey, error) {
 //
 //	site#sensor#channel#slot#serial#unit#kind#active#tag#since#interval#time
 //
-// for instance
+// for example
 //
 //	north#3698#3698#3698#3698#f81d4fae-7dec-41d0-a765-00a0c91e6bf6#outdoor#true#cafe#1614556800000000000#60000000000#1614945600000000
 //
-// Time: unix_us. A row contains one event, with a column per field. Garbage is
-// collected when: never.
+// Time: unix_us. A row contains one event, with a column per field. Garbage
+// collection rule: never.
 type SampleUnserializedTextKey struct {
 	Site     string
 	Sensor   int64
@@ -1215,9 +1226,9 @@ type SampleUnserializedTextKey struct {
 	Time     time.Time
 }
 
-// Append appends the key to dst. A segment that is empty or contains the
-// delimiter, a time that the table cannot hold and a key over 4 KiB are refused
-// with a *FieldError.
+// Append appends the key to dst. It returns a *FieldError if a segment is empty
+// or contains the delimiter, if the table cannot represent the time, or if the
+// key exceeds 4 KiB.
 func (k SampleUnserializedTextKey) Append(dst []byte) ([]byte, error) {
 	w := codec.NewKeyWriter(dst, "#")
 	k.write(&w)
@@ -1225,12 +1236,13 @@ func (k SampleUnserializedTextKey) Append(dst []byte) ([]byte, error) {
 	return w.Key()
 }
 
-// String returns the key, quoted if it is binary, or why there is none.
+// String returns the key, quoted if it is not printable, or the error if it is
+// invalid.
 func (k SampleUnserializedTextKey) String() string {
 	return codec.KeyString(k.Append(nil))
 }
 
-// Prefix returns what the keys of the series begin with, up to and with the
+// Prefix returns the prefix of the keys of the series, up to and including the
 // delimiter before the time.
 func (k SampleUnserializedTextKey) Prefix() ([]byte, error) {
 	w := codec.NewKeyWriter(nil, "#")
@@ -1253,7 +1265,8 @@ func (k SampleUnserializedTextKey) write(w *codec.KeyWriter) {
 	w.Duration("interval", k.Interval)
 }
 
-// ParseSampleUnserializedTextKey takes a row key apart.
+// ParseSampleUnserializedTextKey parses a row key. Errors are of type
+// *FieldError.
 func ParseSampleUnserializedTextKey(row string) (SampleUnserializedTextKey, error) {
 	var k SampleUnserializedTextKey
 	r := codec.NewKeyReader(row, "#")
@@ -1275,13 +1288,13 @@ func ParseSampleUnserializedTextKey(row string) (SampleUnserializedTextKey, erro
 // sampleLayouts lists the layouts of all tables that events are written to.
 var sampleLayouts = []*store.Layout[SampleEvent]{sampleColumnsLayout, sampleColumnsTextLayout, sampleCellsLayout, sampleCellsTextLayout, sampleCombinedLayout, sampleCombinedJSONLayout, sampleSerializedLayout, sampleSerializedJSONLayout, sampleUnserializedLayout, sampleUnserializedTextLayout}
 
-// sampleColumnsBucket is the buckets of sample_columns.
+// sampleColumnsBucket defines the buckets of sample_columns.
 var sampleColumnsBucket = codec.Bucket{
 	Every: time.Hour,
 	Label: codec.Label{Format: codec.TimeFormat{Layout: "2006-01-02T15"}},
 }
 
-// sampleColumnsColumns ties the parts of an event to the columns of table
+// sampleColumnsColumns maps the parts of an event to the columns of table
 // sample_columns and to the slices of SampleColumns.
 var sampleColumnsColumns = store.NewColumns(
 	store.SeriesPartFunc(func(e *SampleEvent) *SampleSeries { return &e.SampleSeries }, func(c *SampleColumns) *[]SampleSeries { return &c.Series }, sameSample, ownSample),
@@ -1366,13 +1379,13 @@ var sampleColumnsLayout = store.NewLayout(sampleColumnsColumns, store.Keys[Sampl
 	Check:     checkSample,
 })
 
-// sampleColumnsTextBucket is the buckets of sample_columns_text.
+// sampleColumnsTextBucket defines the buckets of sample_columns_text.
 var sampleColumnsTextBucket = codec.Bucket{
 	Months: 1,
 	Label:  codec.Label{Format: codec.TimeFormat{Layout: "2006-01"}},
 }
 
-// sampleColumnsTextColumns ties the parts of an event to the columns of table
+// sampleColumnsTextColumns maps the parts of an event to the columns of table
 // sample_columns_text and to the slices of SampleColumns.
 var sampleColumnsTextColumns = store.NewColumns(
 	store.SeriesPartFunc(func(e *SampleEvent) *SampleSeries { return &e.SampleSeries }, func(c *SampleColumns) *[]SampleSeries { return &c.Series }, sameSample, ownSample),
@@ -1457,13 +1470,13 @@ var sampleColumnsTextLayout = store.NewLayout(sampleColumnsTextColumns, store.Ke
 	Check:     checkSample,
 })
 
-// sampleCellsBucket is the buckets of sample_cells.
+// sampleCellsBucket defines the buckets of sample_cells.
 var sampleCellsBucket = codec.Bucket{
 	Every: 24 * time.Hour,
 	Label: codec.Label{Format: codec.TimeFormat{Layout: "2006-002"}},
 }
 
-// sampleCellsColumns ties the parts of an event to the columns of table
+// sampleCellsColumns maps the parts of an event to the columns of table
 // sample_cells and to the slices of SampleColumns.
 var sampleCellsColumns = store.NewColumns(
 	store.SeriesPartFunc(func(e *SampleEvent) *SampleSeries { return &e.SampleSeries }, func(c *SampleColumns) *[]SampleSeries { return &c.Series }, sameSample, ownSample),
@@ -1548,14 +1561,14 @@ var sampleCellsLayout = store.NewLayout(sampleCellsColumns, store.Keys[SampleEve
 	Check:     checkSample,
 })
 
-// sampleCellsTextBucket is the buckets of sample_cells_text.
+// sampleCellsTextBucket defines the buckets of sample_cells_text.
 var sampleCellsTextBucket = codec.Bucket{
 	Every:  time.Hour,
 	Origin: time.Date(2020, time.December, 1, 0, 0, 0, 0, time.UTC),
 	Label:  codec.Label{Kind: codec.NumberLabel, Prefix: "h"},
 }
 
-// sampleCellsTextColumns ties the parts of an event to the columns of table
+// sampleCellsTextColumns maps the parts of an event to the columns of table
 // sample_cells_text and to the slices of SampleColumns.
 var sampleCellsTextColumns = store.NewColumns(
 	store.SeriesPartFunc(func(e *SampleEvent) *SampleSeries { return &e.SampleSeries }, func(c *SampleColumns) *[]SampleSeries { return &c.Series }, sameSample, ownSample),
@@ -1640,13 +1653,13 @@ var sampleCellsTextLayout = store.NewLayout(sampleCellsTextColumns, store.Keys[S
 	Check:     checkSample,
 })
 
-// sampleCombinedBucket is the buckets of sample_combined.
+// sampleCombinedBucket defines the buckets of sample_combined.
 var sampleCombinedBucket = codec.Bucket{
 	Every: 7 * 24 * time.Hour,
 	Label: codec.Label{Kind: codec.ISOWeekLabel},
 }
 
-// sampleCombinedColumns ties the parts of an event to the columns of table
+// sampleCombinedColumns maps the parts of an event to the columns of table
 // sample_combined and to the slices of SampleColumns.
 var sampleCombinedColumns = store.NewColumns(
 	store.SeriesPartFunc(func(e *SampleEvent) *SampleSeries { return &e.SampleSeries }, func(c *SampleColumns) *[]SampleSeries { return &c.Series }, sameSample, ownSample),
@@ -1734,13 +1747,13 @@ var sampleCombinedLayout = store.NewLayout(sampleCombinedColumns, store.Keys[Sam
 	Check:     checkSample,
 })
 
-// sampleCombinedJSONBucket is the buckets of sample_combined_json.
+// sampleCombinedJSONBucket defines the buckets of sample_combined_json.
 var sampleCombinedJSONBucket = codec.Bucket{
 	Months: 12,
 	Label:  codec.Label{Format: codec.TimeFormat{Layout: "2006"}},
 }
 
-// sampleCombinedJSONColumns ties the parts of an event to the columns of table
+// sampleCombinedJSONColumns maps the parts of an event to the columns of table
 // sample_combined_json and to the slices of SampleColumns.
 var sampleCombinedJSONColumns = store.NewColumns(
 	store.SeriesPartFunc(func(e *SampleEvent) *SampleSeries { return &e.SampleSeries }, func(c *SampleColumns) *[]SampleSeries { return &c.Series }, sameSample, ownSample),
@@ -1828,11 +1841,11 @@ var sampleCombinedJSONLayout = store.NewLayout(sampleCombinedJSONColumns, store.
 	Check:     checkSample,
 })
 
-// sampleSerializedTime is how an event's time stands in the row keys of
+// sampleSerializedTime is the encoding of event times in the row keys of
 // sample_serialized.
 var sampleSerializedTime = codec.TimeFormat{Layout: "2006-01-02T15:04:05.000"}
 
-// sampleSerializedColumns ties the parts of an event to the columns of table
+// sampleSerializedColumns maps the parts of an event to the columns of table
 // sample_serialized and to the slices of SampleColumns.
 var sampleSerializedColumns = store.NewColumns(
 	store.SeriesPartFunc(func(e *SampleEvent) *SampleSeries { return &e.SampleSeries }, func(c *SampleColumns) *[]SampleSeries { return &c.Series }, sameSample, ownSample),
@@ -1920,11 +1933,11 @@ var sampleSerializedLayout = store.NewLayout(sampleSerializedColumns, store.Keys
 	Check:     checkSample,
 })
 
-// sampleSerializedJSONTime is how an event's time stands in the row keys of
+// sampleSerializedJSONTime is the encoding of event times in the row keys of
 // sample_serialized_json.
 var sampleSerializedJSONTime = codec.TimeFormat{Kind: codec.UnixNanos}
 
-// sampleSerializedJSONColumns ties the parts of an event to the columns of
+// sampleSerializedJSONColumns maps the parts of an event to the columns of
 // table sample_serialized_json and to the slices of SampleColumns.
 var sampleSerializedJSONColumns = store.NewColumns(
 	store.SeriesPartFunc(func(e *SampleEvent) *SampleSeries { return &e.SampleSeries }, func(c *SampleColumns) *[]SampleSeries { return &c.Series }, sameSample, ownSample),
@@ -2013,11 +2026,11 @@ var sampleSerializedJSONLayout = store.NewLayout(sampleSerializedJSONColumns, st
 	Check:     checkSample,
 })
 
-// sampleUnserializedTime is how an event's time stands in the row keys of
+// sampleUnserializedTime is the encoding of event times in the row keys of
 // sample_unserialized.
 var sampleUnserializedTime = codec.TimeFormat{Kind: codec.UnixMillis}
 
-// sampleUnserializedColumns ties the parts of an event to the columns of table
+// sampleUnserializedColumns maps the parts of an event to the columns of table
 // sample_unserialized and to the slices of SampleColumns.
 var sampleUnserializedColumns = store.NewColumns(
 	store.SeriesPartFunc(func(e *SampleEvent) *SampleSeries { return &e.SampleSeries }, func(c *SampleColumns) *[]SampleSeries { return &c.Series }, sameSample, ownSample),
@@ -2102,11 +2115,11 @@ var sampleUnserializedLayout = store.NewLayout(sampleUnserializedColumns, store.
 	Check:     checkSample,
 })
 
-// sampleUnserializedTextTime is how an event's time stands in the row keys of
+// sampleUnserializedTextTime is the encoding of event times in the row keys of
 // sample_unserialized_text.
 var sampleUnserializedTextTime = codec.TimeFormat{Kind: codec.UnixMicros}
 
-// sampleUnserializedTextColumns ties the parts of an event to the columns of
+// sampleUnserializedTextColumns maps the parts of an event to the columns of
 // table sample_unserialized_text and to the slices of SampleColumns.
 var sampleUnserializedTextColumns = store.NewColumns(
 	store.SeriesPartFunc(func(e *SampleEvent) *SampleSeries { return &e.SampleSeries }, func(c *SampleColumns) *[]SampleSeries { return &c.Series }, sameSample, ownSample),
@@ -2191,7 +2204,7 @@ var sampleUnserializedTextLayout = store.NewLayout(sampleUnserializedTextColumns
 	Check:     checkSample,
 })
 
-// checkSample refuses an event that no table can hold.
+// checkSample rejects an event that no table can store.
 func checkSample(e *SampleEvent) error {
 	var c codec.Checker
 	c.Time("time", e.Time)
@@ -2228,12 +2241,12 @@ func checkSample(e *SampleEvent) error {
 	return c.Err()
 }
 
-// sameSample reports whether two events are of one series.
+// sameSample reports whether two events have the same series.
 func sameSample(a, b *SampleEvent) bool {
 	return a.Site == b.Site && a.Sensor == b.Sensor && a.Channel == b.Channel && a.Slot == b.Slot && a.Serial == b.Serial && a.Unit == b.Unit && a.Kind == b.Kind && a.Active == b.Active && bytes.Equal(a.Tag, b.Tag) && a.Since.Equal(b.Since) && a.Interval == b.Interval
 }
 
-// ownSample copies the slices of the series of an event.
+// ownSample clones the slices in the series of an event.
 func ownSample(e *SampleEvent) {
 	e.Tag = bytes.Clone(e.Tag)
 }
@@ -2315,8 +2328,8 @@ func appendSampleProto(dst []byte, e *SampleEvent) []byte {
 	return dst
 }
 
-// parseSampleProto sets the fields of an event from what appendSampleProto
-// wrote. It skips fields that it does not know.
+// parseSampleProto sets the fields of an event from the output of
+// appendSampleProto. It skips unknown fields.
 func parseSampleProto(e *SampleEvent, blob []byte) error {
 	e.DefaultText = "none"
 	e.DefaultRaw = []byte("\xca\xfe")
@@ -2441,7 +2454,7 @@ func parseSampleProto(e *SampleEvent, blob []byte) error {
 	return nil
 }
 
-// sampleJSON is the fields of an event as JSON.
+// sampleJSON contains the fields of an event in JSON.
 type sampleJSON struct {
 	Text            *string             `json:"text,omitempty"`
 	Raw             *[]byte             `json:"raw,omitempty"`
@@ -2565,8 +2578,8 @@ func appendSampleJSON(dst []byte, e *SampleEvent) []byte {
 	return codec.EndJSON(dst, begin)
 }
 
-// parseSampleJSON sets the fields of an event from what appendSampleJSON wrote.
-// It skips fields that it does not know.
+// parseSampleJSON sets the fields of an event from the output of
+// appendSampleJSON. It skips unknown fields.
 func parseSampleJSON(e *SampleEvent, blob []byte) error {
 	var v sampleJSON
 	if err := codec.ParseJSON(blob, &v); err != nil {

@@ -65,8 +65,8 @@ func exampleSample(series alltypes.SampleSeries, at time.Time, n int) alltypes.S
 	}
 }
 
-// TestSampleRoundTrip writes events to an in-memory Bigtable, and again, and
-// reads them in every way.
+// TestSampleRoundTrip writes events to an in-memory Bigtable twice and reads
+// them in every way.
 func TestSampleRoundTrip(t *testing.T) {
 	// Each of the other series differs from the first in one value.
 	series := slices.Repeat([]alltypes.SampleSeries{{Site: "north", Sensor: 3698, Channel: 3698, Slot: 3698, Serial: 3698, Unit: alltypes.UUID{0xf8, 0x1d, 0x4f, 0xae, 0x7d, 0xec, 0x41, 0xd0, 0xa7, 0x65, 0x00, 0xa0, 0xc9, 0x1e, 0x6b, 0xf6}, Kind: alltypes.SampleKindOutdoor, Active: true, Tag: []byte("\xca\xfe"), Since: time.Date(2021, time.March, 1, 0, 0, 0, 0, time.UTC), Interval: time.Minute}}, 12)
@@ -81,7 +81,7 @@ func TestSampleRoundTrip(t *testing.T) {
 	series[9].Tag = []byte("\xca\xfeZ")
 	series[10].Since = time.Date(2021, time.March, 1, 0, 0, 1, 0, time.UTC)
 	series[11].Interval = 600000000001 * time.Nanosecond
-	// Far in the future: the in-memory server collects garbage by the clock on the wall.
+	// Far in the future, because the in-memory server garbage-collects by the system clock.
 	times := []time.Time{
 		time.Date(2100, time.December, 31, 23, 59, 59, 998000000, time.UTC),
 		time.Date(2100, time.December, 31, 23, 59, 59, 999000000, time.UTC),
@@ -109,7 +109,7 @@ func TestSampleRoundTrip(t *testing.T) {
 		}
 		storetest.Same(t, "Read", r.Read(ctx, series[0], times[0], end), events[:3]...)
 		storetest.Same(t, "Read of a range", r.Read(ctx, series[0], times[1], times[2]), events[1])
-		storetest.Same(t, "Read, the newest first", r.Read(ctx, series[0], times[0], end, alltypes.ReadOptions{NewestFirst: true, Limit: 2}), events[2], events[1])
+		storetest.Same(t, "Read, newest first", r.Read(ctx, series[0], times[0], end, alltypes.ReadOptions{NewestFirst: true, Limit: 2}), events[2], events[1])
 		storetest.Same(t, "ReadColumns", storetest.Columns[alltypes.SampleEvent](func(c *alltypes.SampleColumns) error {
 			return r.ReadColumns(ctx, series[0], times[0], end, c)
 		}), events[:3]...)

@@ -11,7 +11,7 @@ import (
 	"github.com/btgen-dev/btgen/runtime/store"
 )
 
-// SparseSeries tells one series of Sparse events from another.
+// SparseSeries identifies a series of Sparse events.
 type SparseSeries struct {
 	Sensor string
 }
@@ -28,11 +28,11 @@ type SparseEvent struct {
 // SparseWriter writes Sparse events to tables sparse_columns, sparse_cells and
 // sparse_unserialized. Writing the same event again changes nothing, so a
 // failed call is safe to repeat. Table sparse_columns is append-only: an event
-// of the same series and time with other values does not replace the first one;
-// both are read back. WriteOptions.IfAbsent is refused with
+// with the same series and time but other values does not replace the first
+// one; reads return both. WriteOptions.IfAbsent is refused with
 // store.ErrSeveralRows: in table sparse_columns, bucket_new_columns, an event
-// is a row for each field, and Bigtable cannot check and write several rows at
-// once.
+// has one row per field, and Bigtable cannot check and write several rows
+// atomically.
 type SparseWriter struct {
 	store.EventWriter[SparseEvent]
 }
@@ -44,8 +44,8 @@ func NewSparseWriter(client Client, opts ...Options) *SparseWriter {
 	return &SparseWriter{store.NewWriter(client, sparseLayouts, opts...)}
 }
 
-// SparseBatcher gathers Sparse events from any number of goroutines, and writes
-// them in batches: when there are enough of them, or when they have waited long
+// SparseBatcher gathers Sparse events from any number of goroutines and writes
+// them in batches, when there are enough of them or they have waited long
 // enough. Every event that it accepts is written or reported as failed. Its
 // memory is bounded, except for failures that are being reported.
 type SparseBatcher struct {
@@ -53,10 +53,10 @@ type SparseBatcher struct {
 }
 
 // NewSparseBatcher returns a batcher that writes through w. It calls failed,
-// which may be nil, once per unwritten event, from a goroutine of its own, with
-// the *WriteError that Write would return. The function may add the event
-// again. It must not call Flush or Close, which wait for it, and should be
-// quick: other failures queue up in memory meanwhile.
+// which may be nil, once per unwritten event, from its own goroutine, with the
+// *WriteError that Write would return. The function may add the event again,
+// but must not call Flush or Close, which wait for it. It should return
+// quickly, because other failures accumulate in memory meanwhile.
 //
 //go:noinline
 func NewSparseBatcher(w *SparseWriter, failed func(event SparseEvent, err error), opts ...BatcherOptions) *SparseBatcher {
@@ -119,23 +119,23 @@ func SetupSparse(ctx context.Context, admin Admin, opts ...Options) (Plan, error
 //
 //	sensor#metric#bucket
 //
-// for instance
+// for example
 //
 //	north#level#2021-03-05
 //
 // Bucket: 1d wide, labeled 2006-01-02. A row contains one field of the events
 // in a bucket. Each value is the name of a column with an empty cell, whose
 // timestamp is the time of the event. An event is several rows, so it cannot be
-// written with WriteOptions.IfAbsent. Garbage is collected when: never.
+// written with WriteOptions.IfAbsent. Garbage collection rule: never.
 type SparseColumnsKey struct {
 	Sensor string
 	Metric string    // the column name of a field
 	Bucket time.Time // any time in the bucket; its start when parsed
 }
 
-// Append appends the key to dst. A segment that is empty or contains the
-// delimiter, a time that the table cannot hold and a key over 4 KiB are refused
-// with a *FieldError.
+// Append appends the key to dst. It returns a *FieldError if a segment is empty
+// or contains the delimiter, if the table cannot represent the time, or if the
+// key exceeds 4 KiB.
 func (k SparseColumnsKey) Append(dst []byte) ([]byte, error) {
 	w := codec.NewKeyWriter(dst, "#")
 	k.write(&w)
@@ -143,12 +143,13 @@ func (k SparseColumnsKey) Append(dst []byte) ([]byte, error) {
 	return w.Key()
 }
 
-// String returns the key, quoted if it is binary, or why there is none.
+// String returns the key, quoted if it is not printable, or the error if it is
+// invalid.
 func (k SparseColumnsKey) String() string {
 	return codec.KeyString(k.Append(nil))
 }
 
-// Prefix returns what the keys of the series begin with, up to and with the
+// Prefix returns the prefix of the keys of the series, up to and including the
 // delimiter before the time.
 func (k SparseColumnsKey) Prefix() ([]byte, error) {
 	w := codec.NewKeyWriter(nil, "#")
@@ -162,7 +163,7 @@ func (k SparseColumnsKey) write(w *codec.KeyWriter) {
 	w.String("metric", k.Metric)
 }
 
-// ParseSparseColumnsKey takes a row key apart.
+// ParseSparseColumnsKey parses a row key. Errors are of type *FieldError.
 func ParseSparseColumnsKey(row string) (SparseColumnsKey, error) {
 	var k SparseColumnsKey
 	r := codec.NewKeyReader(row, "#")
@@ -176,21 +177,21 @@ func ParseSparseColumnsKey(row string) (SparseColumnsKey, error) {
 //
 //	sensor#bucket
 //
-// for instance
+// for example
 //
 //	north#2021-03-05
 //
 // Bucket: 1d wide, labeled 2006-01-02. A row contains the events in a bucket.
 // Each field is a column with a cell per event, whose timestamp is the time of
-// the event. Garbage is collected when: never.
+// the event. Garbage collection rule: never.
 type SparseCellsKey struct {
 	Sensor string
 	Bucket time.Time // any time in the bucket; its start when parsed
 }
 
-// Append appends the key to dst. A segment that is empty or contains the
-// delimiter, a time that the table cannot hold and a key over 4 KiB are refused
-// with a *FieldError.
+// Append appends the key to dst. It returns a *FieldError if a segment is empty
+// or contains the delimiter, if the table cannot represent the time, or if the
+// key exceeds 4 KiB.
 func (k SparseCellsKey) Append(dst []byte) ([]byte, error) {
 	w := codec.NewKeyWriter(dst, "#")
 	k.write(&w)
@@ -198,12 +199,13 @@ func (k SparseCellsKey) Append(dst []byte) ([]byte, error) {
 	return w.Key()
 }
 
-// String returns the key, quoted if it is binary, or why there is none.
+// String returns the key, quoted if it is not printable, or the error if it is
+// invalid.
 func (k SparseCellsKey) String() string {
 	return codec.KeyString(k.Append(nil))
 }
 
-// Prefix returns what the keys of the series begin with, up to and with the
+// Prefix returns the prefix of the keys of the series, up to and including the
 // delimiter before the time.
 func (k SparseCellsKey) Prefix() ([]byte, error) {
 	w := codec.NewKeyWriter(nil, "#")
@@ -216,7 +218,7 @@ func (k SparseCellsKey) write(w *codec.KeyWriter) {
 	w.String("sensor", k.Sensor)
 }
 
-// ParseSparseCellsKey takes a row key apart.
+// ParseSparseCellsKey parses a row key. Errors are of type *FieldError.
 func ParseSparseCellsKey(row string) (SparseCellsKey, error) {
 	var k SparseCellsKey
 	r := codec.NewKeyReader(row, "#")
@@ -229,20 +231,20 @@ func ParseSparseCellsKey(row string) (SparseCellsKey, error) {
 //
 //	sensor#time
 //
-// for instance
+// for example
 //
 //	north#1614945600
 //
-// Time: unix_s. A row contains one event, with a column per field. Garbage is
-// collected when: never.
+// Time: unix_s. A row contains one event, with a column per field. Garbage
+// collection rule: never.
 type SparseUnserializedKey struct {
 	Sensor string
 	Time   time.Time
 }
 
-// Append appends the key to dst. A segment that is empty or contains the
-// delimiter, a time that the table cannot hold and a key over 4 KiB are refused
-// with a *FieldError.
+// Append appends the key to dst. It returns a *FieldError if a segment is empty
+// or contains the delimiter, if the table cannot represent the time, or if the
+// key exceeds 4 KiB.
 func (k SparseUnserializedKey) Append(dst []byte) ([]byte, error) {
 	w := codec.NewKeyWriter(dst, "#")
 	k.write(&w)
@@ -250,12 +252,13 @@ func (k SparseUnserializedKey) Append(dst []byte) ([]byte, error) {
 	return w.Key()
 }
 
-// String returns the key, quoted if it is binary, or why there is none.
+// String returns the key, quoted if it is not printable, or the error if it is
+// invalid.
 func (k SparseUnserializedKey) String() string {
 	return codec.KeyString(k.Append(nil))
 }
 
-// Prefix returns what the keys of the series begin with, up to and with the
+// Prefix returns the prefix of the keys of the series, up to and including the
 // delimiter before the time.
 func (k SparseUnserializedKey) Prefix() ([]byte, error) {
 	w := codec.NewKeyWriter(nil, "#")
@@ -268,7 +271,7 @@ func (k SparseUnserializedKey) write(w *codec.KeyWriter) {
 	w.String("sensor", k.Sensor)
 }
 
-// ParseSparseUnserializedKey takes a row key apart.
+// ParseSparseUnserializedKey parses a row key. Errors are of type *FieldError.
 func ParseSparseUnserializedKey(row string) (SparseUnserializedKey, error) {
 	var k SparseUnserializedKey
 	r := codec.NewKeyReader(row, "#")
@@ -280,13 +283,13 @@ func ParseSparseUnserializedKey(row string) (SparseUnserializedKey, error) {
 // sparseLayouts lists the layouts of all tables that events are written to.
 var sparseLayouts = []*store.Layout[SparseEvent]{sparseColumnsLayout, sparseCellsLayout, sparseUnserializedLayout}
 
-// sparseColumnsBucket is the buckets of sparse_columns.
+// sparseColumnsBucket defines the buckets of sparse_columns.
 var sparseColumnsBucket = codec.Bucket{
 	Every: 24 * time.Hour,
 	Label: codec.Label{Format: codec.TimeFormat{Layout: "2006-01-02"}},
 }
 
-// sparseColumnsColumns ties the parts of an event to the columns of table
+// sparseColumnsColumns maps the parts of an event to the columns of table
 // sparse_columns and to the slices of SparseColumns.
 var sparseColumnsColumns = store.NewColumns(
 	store.SeriesPart(func(e *SparseEvent) *SparseSeries { return &e.SparseSeries }, func(c *SparseColumns) *[]SparseSeries { return &c.Series }),
@@ -321,13 +324,13 @@ var sparseColumnsLayout = store.NewLayout(sparseColumnsColumns, store.Keys[Spars
 	Check:     checkSparse,
 })
 
-// sparseCellsBucket is the buckets of sparse_cells.
+// sparseCellsBucket defines the buckets of sparse_cells.
 var sparseCellsBucket = codec.Bucket{
 	Every: 24 * time.Hour,
 	Label: codec.Label{Format: codec.TimeFormat{Layout: "2006-01-02"}},
 }
 
-// sparseCellsColumns ties the parts of an event to the columns of table
+// sparseCellsColumns maps the parts of an event to the columns of table
 // sparse_cells and to the slices of SparseColumns.
 var sparseCellsColumns = store.NewColumns(
 	store.SeriesPart(func(e *SparseEvent) *SparseSeries { return &e.SparseSeries }, func(c *SparseColumns) *[]SparseSeries { return &c.Series }),
@@ -362,11 +365,11 @@ var sparseCellsLayout = store.NewLayout(sparseCellsColumns, store.Keys[SparseEve
 	Check:     checkSparse,
 })
 
-// sparseUnserializedTime is how an event's time stands in the row keys of
+// sparseUnserializedTime is the encoding of event times in the row keys of
 // sparse_unserialized.
 var sparseUnserializedTime = codec.TimeFormat{Kind: codec.UnixSeconds}
 
-// sparseUnserializedColumns ties the parts of an event to the columns of table
+// sparseUnserializedColumns maps the parts of an event to the columns of table
 // sparse_unserialized and to the slices of SparseColumns.
 var sparseUnserializedColumns = store.NewColumns(
 	store.SeriesPart(func(e *SparseEvent) *SparseSeries { return &e.SparseSeries }, func(c *SparseColumns) *[]SparseSeries { return &c.Series }),
@@ -401,7 +404,7 @@ var sparseUnserializedLayout = store.NewLayout(sparseUnserializedColumns, store.
 	Check:     checkSparse,
 })
 
-// checkSparse refuses an event that no table can hold.
+// checkSparse rejects an event that no table can store.
 func checkSparse(e *SparseEvent) error {
 	var c codec.Checker
 	c.Time("time", e.Time)

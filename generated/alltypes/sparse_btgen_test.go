@@ -25,13 +25,13 @@ func exampleSparse(series alltypes.SparseSeries, at time.Time, n int) alltypes.S
 	}
 }
 
-// TestSparseRoundTrip writes events to an in-memory Bigtable, and again, and
-// reads them in every way.
+// TestSparseRoundTrip writes events to an in-memory Bigtable twice and reads
+// them in every way.
 func TestSparseRoundTrip(t *testing.T) {
 	// Each of the other series differs from the first in one value.
 	series := slices.Repeat([]alltypes.SparseSeries{{Sensor: "north"}}, 2)
 	series[1].Sensor = "north0"
-	// Far in the future: the in-memory server collects garbage by the clock on the wall.
+	// Far in the future, because the in-memory server garbage-collects by the system clock.
 	times := []time.Time{
 		time.Date(2100, time.March, 5, 23, 59, 58, 0, time.UTC),
 		time.Date(2100, time.March, 5, 23, 59, 59, 0, time.UTC),
@@ -59,7 +59,7 @@ func TestSparseRoundTrip(t *testing.T) {
 		}
 		storetest.Same(t, "Read", r.Read(ctx, series[0], times[0], end), events[:3]...)
 		storetest.Same(t, "Read of a range", r.Read(ctx, series[0], times[1], times[2]), events[1])
-		storetest.Same(t, "Read, the newest first", r.Read(ctx, series[0], times[0], end, alltypes.ReadOptions{NewestFirst: true, Limit: 2}), events[2], events[1])
+		storetest.Same(t, "Read, newest first", r.Read(ctx, series[0], times[0], end, alltypes.ReadOptions{NewestFirst: true, Limit: 2}), events[2], events[1])
 		storetest.Same(t, "ReadColumns", storetest.Columns[alltypes.SparseEvent](func(c *alltypes.SparseColumns) error {
 			return r.ReadColumns(ctx, series[0], times[0], end, c)
 		}), events[:3]...)

@@ -11,7 +11,7 @@ import (
 	"github.com/btgen-dev/btgen/runtime/store"
 )
 
-// AlarmSeries tells one series of Alarm events from another.
+// AlarmSeries identifies a series of Alarm events.
 type AlarmSeries struct {
 	Device string
 	Kind   AlarmKind
@@ -24,8 +24,8 @@ type AlarmEvent struct {
 	Text string
 }
 
-// AlarmKind is a value of kind. The zero AlarmKind is none, and refused by the
-// writer.
+// AlarmKind is a value of kind. The zero AlarmKind is invalid, and the writer
+// rejects it.
 type AlarmKind int64
 
 // The values of AlarmKind. Their numbers are stored.
@@ -34,7 +34,7 @@ const (
 	AlarmKindHeat AlarmKind = 2
 )
 
-// alarmKindNames is how the values of AlarmKind are called in the table.
+// alarmKindNames contains the names of the values of AlarmKind in the table.
 var alarmKindNames = codec.Enum{
 	{Number: 1, Name: "leak"},
 	{Number: 2, Name: "heat"},
@@ -51,7 +51,7 @@ func (v AlarmKind) MarshalText() ([]byte, error) {
 	return codec.MarshalEnum(alarmKindNames, int64(v))
 }
 
-// UnmarshalText sets the value to the one with the name.
+// UnmarshalText sets the value to the one with the given name.
 func (v *AlarmKind) UnmarshalText(text []byte) error {
 	n, err := codec.TextEnum(text, alarmKindNames)
 	if err == nil {
@@ -73,8 +73,8 @@ func NewAlarmWriter(client Client, opts ...Options) *AlarmWriter {
 	return &AlarmWriter{store.NewWriter(client, alarmLayouts, opts...)}
 }
 
-// AlarmBatcher gathers Alarm events from any number of goroutines, and writes
-// them in batches: when there are enough of them, or when they have waited long
+// AlarmBatcher gathers Alarm events from any number of goroutines and writes
+// them in batches, when there are enough of them or they have waited long
 // enough. Every event that it accepts is written or reported as failed. Its
 // memory is bounded, except for failures that are being reported.
 type AlarmBatcher struct {
@@ -82,10 +82,10 @@ type AlarmBatcher struct {
 }
 
 // NewAlarmBatcher returns a batcher that writes through w. It calls failed,
-// which may be nil, once per unwritten event, from a goroutine of its own, with
-// the *WriteError that Write would return. The function may add the event
-// again. It must not call Flush or Close, which wait for it, and should be
-// quick: other failures queue up in memory meanwhile.
+// which may be nil, once per unwritten event, from its own goroutine, with the
+// *WriteError that Write would return. The function may add the event again,
+// but must not call Flush or Close, which wait for it. It should return
+// quickly, because other failures accumulate in memory meanwhile.
 //
 //go:noinline
 func NewAlarmBatcher(w *AlarmWriter, failed func(event AlarmEvent, err error), opts ...BatcherOptions) *AlarmBatcher {
@@ -139,22 +139,22 @@ func SetupAlarm(ctx context.Context, admin Admin, opts ...Options) (Plan, error)
 //
 //	device#alarm#kind#bucket
 //
-// for instance
+// for example
 //
 //	pump-7#alarm#leak#2021-03-05
 //
 // Bucket: 1d wide, labeled 2006-01-02. A row contains the events in a bucket.
 // Each event is a cell with all fields, whose timestamp is the time of the
-// event. Garbage is collected when: age() > 30d.
+// event. Garbage collection rule: age() > 30d.
 type AlarmDevicesKey struct {
 	Device string
 	Kind   AlarmKind
 	Bucket time.Time // any time in the bucket; its start when parsed
 }
 
-// Append appends the key to dst. A segment that is empty or contains the
-// delimiter, a time that the table cannot hold and a key over 4 KiB are refused
-// with a *FieldError.
+// Append appends the key to dst. It returns a *FieldError if a segment is empty
+// or contains the delimiter, if the table cannot represent the time, or if the
+// key exceeds 4 KiB.
 func (k AlarmDevicesKey) Append(dst []byte) ([]byte, error) {
 	w := codec.NewKeyWriter(dst, "#")
 	k.write(&w)
@@ -162,12 +162,13 @@ func (k AlarmDevicesKey) Append(dst []byte) ([]byte, error) {
 	return w.Key()
 }
 
-// String returns the key, quoted if it is binary, or why there is none.
+// String returns the key, quoted if it is not printable, or the error if it is
+// invalid.
 func (k AlarmDevicesKey) String() string {
 	return codec.KeyString(k.Append(nil))
 }
 
-// Prefix returns what the keys of the series begin with, up to and with the
+// Prefix returns the prefix of the keys of the series, up to and including the
 // delimiter before the time.
 func (k AlarmDevicesKey) Prefix() ([]byte, error) {
 	w := codec.NewKeyWriter(nil, "#")
@@ -182,7 +183,7 @@ func (k AlarmDevicesKey) write(w *codec.KeyWriter) {
 	w.Enum("kind", alarmKindNames, int64(k.Kind))
 }
 
-// ParseAlarmDevicesKey takes a row key apart.
+// ParseAlarmDevicesKey parses a row key. Errors are of type *FieldError.
 func ParseAlarmDevicesKey(row string) (AlarmDevicesKey, error) {
 	var k AlarmDevicesKey
 	r := codec.NewKeyReader(row, "#")
@@ -197,21 +198,22 @@ func ParseAlarmDevicesKey(row string) (AlarmDevicesKey, error) {
 //
 //	kind#device#time
 //
-// for instance
+// for example
 //
 //	leak#pump-7#1614945600000
 //
-// Time: unix_ms. A row contains one event, as a cell with all fields. A cell's
-// timestamp is when it was written. Garbage is collected when: age() > 3d.
+// Time: unix_ms. A row contains one event, as a cell with all fields. The
+// timestamp of a cell is the time of the write. Garbage collection rule: age()
+// > 3d.
 type AlarmsByKindKey struct {
 	Kind   AlarmKind
 	Device string
 	Time   time.Time
 }
 
-// Append appends the key to dst. A segment that is empty or contains the
-// delimiter, a time that the table cannot hold and a key over 4 KiB are refused
-// with a *FieldError.
+// Append appends the key to dst. It returns a *FieldError if a segment is empty
+// or contains the delimiter, if the table cannot represent the time, or if the
+// key exceeds 4 KiB.
 func (k AlarmsByKindKey) Append(dst []byte) ([]byte, error) {
 	w := codec.NewKeyWriter(dst, "#")
 	k.write(&w)
@@ -219,12 +221,13 @@ func (k AlarmsByKindKey) Append(dst []byte) ([]byte, error) {
 	return w.Key()
 }
 
-// String returns the key, quoted if it is binary, or why there is none.
+// String returns the key, quoted if it is not printable, or the error if it is
+// invalid.
 func (k AlarmsByKindKey) String() string {
 	return codec.KeyString(k.Append(nil))
 }
 
-// Prefix returns what the keys of the series begin with, up to and with the
+// Prefix returns the prefix of the keys of the series, up to and including the
 // delimiter before the time.
 func (k AlarmsByKindKey) Prefix() ([]byte, error) {
 	w := codec.NewKeyWriter(nil, "#")
@@ -238,7 +241,7 @@ func (k AlarmsByKindKey) write(w *codec.KeyWriter) {
 	w.String("device", k.Device)
 }
 
-// ParseAlarmsByKindKey takes a row key apart.
+// ParseAlarmsByKindKey parses a row key. Errors are of type *FieldError.
 func ParseAlarmsByKindKey(row string) (AlarmsByKindKey, error) {
 	var k AlarmsByKindKey
 	r := codec.NewKeyReader(row, "#")
@@ -251,13 +254,13 @@ func ParseAlarmsByKindKey(row string) (AlarmsByKindKey, error) {
 // alarmLayouts lists the layouts of all tables that events are written to.
 var alarmLayouts = []*store.Layout[AlarmEvent]{alarmDevicesLayout, alarmsByKindLayout}
 
-// alarmDevicesBucket is the buckets of devices.
+// alarmDevicesBucket defines the buckets of devices.
 var alarmDevicesBucket = codec.Bucket{
 	Every: 24 * time.Hour,
 	Label: codec.Label{Format: codec.TimeFormat{Layout: "2006-01-02"}},
 }
 
-// alarmDevicesColumns ties the parts of an event to the columns of table
+// alarmDevicesColumns maps the parts of an event to the columns of table
 // devices and to the slices of AlarmColumns.
 var alarmDevicesColumns = store.NewColumns(
 	store.SeriesPart(func(e *AlarmEvent) *AlarmSeries { return &e.AlarmSeries }, func(c *AlarmColumns) *[]AlarmSeries { return &c.Series }),
@@ -294,11 +297,11 @@ var alarmDevicesLayout = store.NewLayout(alarmDevicesColumns, store.Keys[AlarmEv
 	Check:     checkAlarm,
 })
 
-// alarmsByKindTime is how an event's time stands in the row keys of
+// alarmsByKindTime is the encoding of event times in the row keys of
 // alarms_by_kind.
 var alarmsByKindTime = codec.TimeFormat{Kind: codec.UnixMillis}
 
-// alarmsByKindColumns ties the parts of an event to the columns of table
+// alarmsByKindColumns maps the parts of an event to the columns of table
 // alarms_by_kind and to the slices of AlarmColumns.
 var alarmsByKindColumns = store.NewColumns(
 	store.SeriesPart(func(e *AlarmEvent) *AlarmSeries { return &e.AlarmSeries }, func(c *AlarmColumns) *[]AlarmSeries { return &c.Series }),
@@ -335,7 +338,7 @@ var alarmsByKindLayout = store.NewLayout(alarmsByKindColumns, store.Keys[AlarmEv
 	Check:     checkAlarm,
 })
 
-// checkAlarm refuses an event that no table can hold.
+// checkAlarm rejects an event that no table can store.
 func checkAlarm(e *AlarmEvent) error {
 	var c codec.Checker
 	c.Time("time", e.Time)
@@ -352,8 +355,8 @@ func appendAlarmProto(dst []byte, e *AlarmEvent) []byte {
 	return dst
 }
 
-// parseAlarmProto sets the fields of an event from what appendAlarmProto wrote.
-// It skips fields that it does not know.
+// parseAlarmProto sets the fields of an event from the output of
+// appendAlarmProto. It skips unknown fields.
 func parseAlarmProto(e *AlarmEvent, blob []byte) error {
 	r := codec.NewProtoReader(blob)
 	for r.Next() {

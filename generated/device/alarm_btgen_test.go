@@ -23,14 +23,14 @@ func exampleAlarm(series device.AlarmSeries, at time.Time, n int) device.AlarmEv
 	}
 }
 
-// TestAlarmRoundTrip writes events to an in-memory Bigtable, and again, and
-// reads them in every way.
+// TestAlarmRoundTrip writes events to an in-memory Bigtable twice and reads
+// them in every way.
 func TestAlarmRoundTrip(t *testing.T) {
 	// Each of the other series differs from the first in one value.
 	series := slices.Repeat([]device.AlarmSeries{{Device: "pump-7", Kind: device.AlarmKindLeak}}, 3)
 	series[1].Device = "pump-70"
 	series[2].Kind = device.AlarmKindHeat
-	// Far in the future: the in-memory server collects garbage by the clock on the wall.
+	// Far in the future, because the in-memory server garbage-collects by the system clock.
 	times := []time.Time{
 		time.Date(2100, time.March, 5, 23, 59, 59, 998000000, time.UTC),
 		time.Date(2100, time.March, 5, 23, 59, 59, 999000000, time.UTC),
@@ -58,7 +58,7 @@ func TestAlarmRoundTrip(t *testing.T) {
 		}
 		storetest.Same(t, "Read", r.Read(ctx, series[0], times[0], end), events[:3]...)
 		storetest.Same(t, "Read of a range", r.Read(ctx, series[0], times[1], times[2]), events[1])
-		storetest.Same(t, "Read, the newest first", r.Read(ctx, series[0], times[0], end, device.ReadOptions{NewestFirst: true, Limit: 2}), events[2], events[1])
+		storetest.Same(t, "Read, newest first", r.Read(ctx, series[0], times[0], end, device.ReadOptions{NewestFirst: true, Limit: 2}), events[2], events[1])
 		storetest.Same(t, "ReadColumns", storetest.Columns[device.AlarmEvent](func(c *device.AlarmColumns) error {
 			return r.ReadColumns(ctx, series[0], times[0], end, c)
 		}), events[:3]...)

@@ -11,11 +11,11 @@ import (
 	"google.golang.org/api/option"
 )
 
-// The runtime must be at least as new as this code; if it is not, run: go get
-// github.com/btgen-dev/btgen@latest
+// This code requires a runtime that is at least as new. To update it, run: go
+// get github.com/btgen-dev/btgen@latest
 const _ = store.IsAtLeastVersion1
 
-// Types that writers, readers and the set-up take or return.
+// Types of the parameters and results of writers, readers and setup functions.
 type (
 	// Client opens tables; a *bigtable.Client is one.
 	Client = store.Client
@@ -106,7 +106,7 @@ type (
 	UUID = codec.UUID
 )
 
-// What is known of an event that was not written.
+// Outcomes of events that were not written.
 const (
 	// Refused events were not sent.
 	Refused = store.Refused
@@ -121,7 +121,7 @@ const (
 	Exists = store.Exists
 )
 
-// Reasons, for errors.Is.
+// Errors, for errors.Is.
 var (
 	// ErrDuplicate: another event of the call has the same series and time, and
 	// other values.
@@ -202,11 +202,10 @@ var (
 )
 
 // ClientOptions returns options for bigtable.NewClient that make reads and
-// writes cheaper: cells are decoded straight from the wire and encoded straight
-// to it, inside the client. What is read and written is the same. They have no
-// effect on a client that is given a connection, as it is by
-// BIGTABLE_EMULATOR_HOST, nor on readers and writers of another Client than a
-// *bigtable.Client.
+// writes cheaper: cells are decoded directly from the wire and encoded directly
+// to it, inside the client. Results are the same. The options have no effect on
+// a client that is given a connection, for example by BIGTABLE_EMULATOR_HOST,
+// or on readers and writers whose Client is not a *bigtable.Client.
 func ClientOptions() []option.ClientOption {
 	return store.ClientOptions()
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/btgen-dev/btgen/runtime/store"
 )
 
-// ReadingSeries tells one series of Reading events from another.
+// ReadingSeries identifies a series of Reading events.
 type ReadingSeries struct {
 	Device string
 }
@@ -21,7 +21,7 @@ type ReadingEvent struct {
 	ReadingSeries
 	Time   time.Time // truncated to 1s by the writer; UTC when read
 	Level  float64
-	Errors int64  // 0 where a stored event lacks it
+	Errors int64  // 0 if a stored event lacks it
 	Signal []byte // as sampled; nil if absent
 }
 
@@ -38,19 +38,19 @@ func NewReadingWriter(client Client, opts ...Options) *ReadingWriter {
 	return &ReadingWriter{store.NewWriter(client, readingLayouts, opts...)}
 }
 
-// ReadingBatcher gathers Reading events from any number of goroutines, and
-// writes them in batches: when there are enough of them, or when they have
-// waited long enough. Every event that it accepts is written or reported as
-// failed. Its memory is bounded, except for failures that are being reported.
+// ReadingBatcher gathers Reading events from any number of goroutines and
+// writes them in batches, when there are enough of them or they have waited
+// long enough. Every event that it accepts is written or reported as failed.
+// Its memory is bounded, except for failures that are being reported.
 type ReadingBatcher struct {
 	store.EventBatcher[ReadingEvent]
 }
 
 // NewReadingBatcher returns a batcher that writes through w. It calls failed,
-// which may be nil, once per unwritten event, from a goroutine of its own, with
-// the *WriteError that Write would return. The function may add the event
-// again. It must not call Flush or Close, which wait for it, and should be
-// quick: other failures queue up in memory meanwhile.
+// which may be nil, once per unwritten event, from its own goroutine, with the
+// *WriteError that Write would return. The function may add the event again,
+// but must not call Flush or Close, which wait for it. It should return
+// quickly, because other failures accumulate in memory meanwhile.
 //
 //go:noinline
 func NewReadingBatcher(w *ReadingWriter, failed func(event ReadingEvent, err error), opts ...BatcherOptions) *ReadingBatcher {
@@ -113,22 +113,22 @@ func SetupReading(ctx context.Context, admin Admin, opts ...Options) (Plan, erro
 //
 //	device#bucket
 //
-// for instance
+// for example
 //
 //	pump-7#2021-03-05T12
 //
 // Bucket: 1h wide, labeled 2006-01-02T15. A row contains the events in a
 // bucket. Each field is a column with a cell per event, whose timestamp is the
-// time of the event. Family raw: Garbage is collected when: age() > 7d. Family
-// stats: Garbage is collected when: age() > 90d.
+// time of the event. Family raw: Garbage collection rule: age() > 7d. Family
+// stats: Garbage collection rule: age() > 90d.
 type ReadingDevicesKey struct {
 	Device string
 	Bucket time.Time // any time in the bucket; its start when parsed
 }
 
-// Append appends the key to dst. A segment that is empty or contains the
-// delimiter, a time that the table cannot hold and a key over 4 KiB are refused
-// with a *FieldError.
+// Append appends the key to dst. It returns a *FieldError if a segment is empty
+// or contains the delimiter, if the table cannot represent the time, or if the
+// key exceeds 4 KiB.
 func (k ReadingDevicesKey) Append(dst []byte) ([]byte, error) {
 	w := codec.NewKeyWriter(dst, "#")
 	k.write(&w)
@@ -136,12 +136,13 @@ func (k ReadingDevicesKey) Append(dst []byte) ([]byte, error) {
 	return w.Key()
 }
 
-// String returns the key, quoted if it is binary, or why there is none.
+// String returns the key, quoted if it is not printable, or the error if it is
+// invalid.
 func (k ReadingDevicesKey) String() string {
 	return codec.KeyString(k.Append(nil))
 }
 
-// Prefix returns what the keys of the series begin with, up to and with the
+// Prefix returns the prefix of the keys of the series, up to and including the
 // delimiter before the time.
 func (k ReadingDevicesKey) Prefix() ([]byte, error) {
 	w := codec.NewKeyWriter(nil, "#")
@@ -154,7 +155,7 @@ func (k ReadingDevicesKey) write(w *codec.KeyWriter) {
 	w.String("device", k.Device)
 }
 
-// ParseReadingDevicesKey takes a row key apart.
+// ParseReadingDevicesKey parses a row key. Errors are of type *FieldError.
 func ParseReadingDevicesKey(row string) (ReadingDevicesKey, error) {
 	var k ReadingDevicesKey
 	r := codec.NewKeyReader(row, "#")
@@ -166,13 +167,13 @@ func ParseReadingDevicesKey(row string) (ReadingDevicesKey, error) {
 // readingLayouts lists the layouts of all tables that events are written to.
 var readingLayouts = []*store.Layout[ReadingEvent]{readingDevicesLayout}
 
-// readingDevicesBucket is the buckets of devices.
+// readingDevicesBucket defines the buckets of devices.
 var readingDevicesBucket = codec.Bucket{
 	Every: time.Hour,
 	Label: codec.Label{Format: codec.TimeFormat{Layout: "2006-01-02T15"}},
 }
 
-// readingDevicesColumns ties the parts of an event to the columns of table
+// readingDevicesColumns maps the parts of an event to the columns of table
 // devices and to the slices of ReadingColumns.
 var readingDevicesColumns = store.NewColumns(
 	store.SeriesPart(func(e *ReadingEvent) *ReadingSeries { return &e.ReadingSeries }, func(c *ReadingColumns) *[]ReadingSeries { return &c.Series }),
@@ -210,7 +211,7 @@ var readingDevicesLayout = store.NewLayout(readingDevicesColumns, store.Keys[Rea
 	Check:     checkReading,
 })
 
-// checkReading refuses an event that no table can hold.
+// checkReading rejects an event that no table can store.
 func checkReading(e *ReadingEvent) error {
 	var c codec.Checker
 	c.Time("time", e.Time)

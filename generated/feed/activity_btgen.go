@@ -12,7 +12,7 @@ import (
 	"github.com/btgen-dev/btgen/runtime/store"
 )
 
-// ActivitySeries tells one series of Activity events from another.
+// ActivitySeries identifies a series of Activity events.
 type ActivitySeries struct {
 	Repository string
 	Actor      string
@@ -27,8 +27,8 @@ type ActivityEvent struct {
 	Text string
 }
 
-// ActivityKind is a value of kind. The zero ActivityKind is none, and refused
-// by the writer.
+// ActivityKind is a value of kind. The zero ActivityKind is invalid, and the
+// writer rejects it.
 type ActivityKind int64
 
 // The values of ActivityKind. Their numbers are stored.
@@ -38,7 +38,8 @@ const (
 	ActivityKindStar  ActivityKind = 3
 )
 
-// activityKindNames is how the values of ActivityKind are called in the table.
+// activityKindNames contains the names of the values of ActivityKind in the
+// table.
 var activityKindNames = codec.Enum{
 	{Number: 1, Name: "push"},
 	{Number: 2, Name: "issue"},
@@ -56,7 +57,7 @@ func (v ActivityKind) MarshalText() ([]byte, error) {
 	return codec.MarshalEnum(activityKindNames, int64(v))
 }
 
-// UnmarshalText sets the value to the one with the name.
+// UnmarshalText sets the value to the one with the given name.
 func (v *ActivityKind) UnmarshalText(text []byte) error {
 	n, err := codec.TextEnum(text, activityKindNames)
 	if err == nil {
@@ -79,19 +80,19 @@ func NewActivityWriter(client Client, opts ...Options) *ActivityWriter {
 	return &ActivityWriter{store.NewWriter(client, activityLayouts, opts...)}
 }
 
-// ActivityBatcher gathers Activity events from any number of goroutines, and
-// writes them in batches: when there are enough of them, or when they have
-// waited long enough. Every event that it accepts is written or reported as
-// failed. Its memory is bounded, except for failures that are being reported.
+// ActivityBatcher gathers Activity events from any number of goroutines and
+// writes them in batches, when there are enough of them or they have waited
+// long enough. Every event that it accepts is written or reported as failed.
+// Its memory is bounded, except for failures that are being reported.
 type ActivityBatcher struct {
 	store.EventBatcher[ActivityEvent]
 }
 
 // NewActivityBatcher returns a batcher that writes through w. It calls failed,
-// which may be nil, once per unwritten event, from a goroutine of its own, with
-// the *WriteError that Write would return. The function may add the event
-// again. It must not call Flush or Close, which wait for it, and should be
-// quick: other failures queue up in memory meanwhile.
+// which may be nil, once per unwritten event, from its own goroutine, with the
+// *WriteError that Write would return. The function may add the event again,
+// but must not call Flush or Close, which wait for it. It should return
+// quickly, because other failures accumulate in memory meanwhile.
 //
 //go:noinline
 func NewActivityBatcher(w *ActivityWriter, failed func(event ActivityEvent, err error), opts ...BatcherOptions) *ActivityBatcher {
@@ -119,17 +120,17 @@ func NewActivityReader(client Client, opts ...Options) *ActivityReader {
 	}
 }
 
-// ByRepository yields the events of the series with the repository with from <=
-// time < to, in time order, as Read does. It asks table
-// activities_by_repository for one range of rows.
+// ByRepository yields the events with from <= time < to of the series with the
+// given repository, in time order. Its errors are those of Read. It reads from
+// table activities_by_repository: one range of rows.
 func (r *ActivityReader) ByRepository(ctx context.Context, repository string, from, to time.Time, opts ...ReadOptions) iter.Seq2[ActivityEvent, error] {
 	event := ActivityEvent{ActivitySeries: ActivitySeries{Repository: repository}}
 	return r.reader.Query(ctx, &activityByRepository, event, from, to, opts...)
 }
 
 // ByRepositoryColumns appends what ByRepository yields to columns, which may be
-// reused. An event that does not decode is left out, and the first *DecodeError
-// returned after all others; any other error ends the read.
+// reused. It leaves out events that cannot be decoded and returns the first
+// *DecodeError after it has read all others; any other error ends the read.
 //
 //go:noinline
 func (r *ActivityReader) ByRepositoryColumns(ctx context.Context, repository string, from, to time.Time, columns *ActivityColumns, opts ...ReadOptions) error {
@@ -137,17 +138,17 @@ func (r *ActivityReader) ByRepositoryColumns(ctx context.Context, repository str
 	return store.ReadColumns(ctx, r.reader, activityActivitiesByRepositoryColumns, columns, &activityByRepository, event, from, to, opts...)
 }
 
-// ByActor yields the events of the series with the actor with from <= time <
-// to, in time order, as Read does. It asks table activities_by_actor for one
-// range of rows.
+// ByActor yields the events with from <= time < to of the series with the given
+// actor, in time order. Its errors are those of Read. It reads from table
+// activities_by_actor: one range of rows.
 func (r *ActivityReader) ByActor(ctx context.Context, actor string, from, to time.Time, opts ...ReadOptions) iter.Seq2[ActivityEvent, error] {
 	event := ActivityEvent{ActivitySeries: ActivitySeries{Actor: actor}}
 	return r.readActivitiesByActor.Query(ctx, &activityByActor, event, from, to, opts...)
 }
 
 // ByActorColumns appends what ByActor yields to columns, which may be reused.
-// An event that does not decode is left out, and the first *DecodeError
-// returned after all others; any other error ends the read.
+// It leaves out events that cannot be decoded and returns the first
+// *DecodeError after it has read all others; any other error ends the read.
 //
 //go:noinline
 func (r *ActivityReader) ByActorColumns(ctx context.Context, actor string, from, to time.Time, columns *ActivityColumns, opts ...ReadOptions) error {
@@ -190,12 +191,12 @@ func SetupActivity(ctx context.Context, admin Admin, opts ...Options) (Plan, err
 //
 //	repository#time#id#actor
 //
-// for instance
+// for example
 //
 //	btgen#8385054399999#f81d4fae-7dec-41d0-a765-00a0c91e6bf6#gopher
 //
 // Time: unix_ms reversed. A row contains one event, as a cell with all fields.
-// Garbage is collected when: age() > 90d.
+// Garbage collection rule: age() > 90d.
 type ActivityActivitiesByRepositoryKey struct {
 	Repository string
 	Time       time.Time
@@ -203,9 +204,9 @@ type ActivityActivitiesByRepositoryKey struct {
 	Actor      string
 }
 
-// Append appends the key to dst. A segment that is empty or contains the
-// delimiter, a time that the table cannot hold and a key over 4 KiB are refused
-// with a *FieldError.
+// Append appends the key to dst. It returns a *FieldError if a segment is empty
+// or contains the delimiter, if the table cannot represent the time, or if the
+// key exceeds 4 KiB.
 func (k ActivityActivitiesByRepositoryKey) Append(dst []byte) ([]byte, error) {
 	w := codec.NewKeyWriter(dst, "#")
 	w.Structured()
@@ -216,12 +217,13 @@ func (k ActivityActivitiesByRepositoryKey) Append(dst []byte) ([]byte, error) {
 	return w.Key()
 }
 
-// String returns the key, quoted if it is binary, or why there is none.
+// String returns the key, quoted if it is not printable, or the error if it is
+// invalid.
 func (k ActivityActivitiesByRepositoryKey) String() string {
 	return codec.KeyString(k.Append(nil))
 }
 
-// Prefix returns what the keys of the series begin with, up to and with the
+// Prefix returns the prefix of the keys of the series, up to and including the
 // delimiter before the time.
 func (k ActivityActivitiesByRepositoryKey) Prefix() ([]byte, error) {
 	w := codec.NewKeyWriter(nil, "#")
@@ -235,7 +237,7 @@ func (k ActivityActivitiesByRepositoryKey) write(w *codec.KeyWriter) {
 	w.String("repository", k.Repository)
 }
 
-// suffix returns what follows the time in the keys of the series.
+// suffix returns the segments after the time in the keys of the series.
 func (k ActivityActivitiesByRepositoryKey) suffix() ([]byte, error) {
 	w := codec.NewKeyWriter(nil, "#")
 	w.Structured()
@@ -244,7 +246,8 @@ func (k ActivityActivitiesByRepositoryKey) suffix() ([]byte, error) {
 	return w.Key()
 }
 
-// ParseActivityActivitiesByRepositoryKey takes a row key apart.
+// ParseActivityActivitiesByRepositoryKey parses a row key. Errors are of type
+// *FieldError.
 func ParseActivityActivitiesByRepositoryKey(row string) (ActivityActivitiesByRepositoryKey, error) {
 	var k ActivityActivitiesByRepositoryKey
 	r := codec.NewKeyReader(row, "#")
@@ -260,12 +263,12 @@ func ParseActivityActivitiesByRepositoryKey(row string) (ActivityActivitiesByRep
 //
 //	actor#time#id#repository
 //
-// for instance
+// for example
 //
 //	gopher#8385054399999#f81d4fae-7dec-41d0-a765-00a0c91e6bf6#btgen
 //
 // Time: unix_ms reversed. A row contains one event, as a cell with all fields.
-// Garbage is collected when: age() > 90d.
+// Garbage collection rule: age() > 90d.
 type ActivityActivitiesByActorKey struct {
 	Actor      string
 	Time       time.Time
@@ -273,9 +276,9 @@ type ActivityActivitiesByActorKey struct {
 	Repository string
 }
 
-// Append appends the key to dst. A segment that is empty or contains the
-// delimiter, a time that the table cannot hold and a key over 4 KiB are refused
-// with a *FieldError.
+// Append appends the key to dst. It returns a *FieldError if a segment is empty
+// or contains the delimiter, if the table cannot represent the time, or if the
+// key exceeds 4 KiB.
 func (k ActivityActivitiesByActorKey) Append(dst []byte) ([]byte, error) {
 	w := codec.NewKeyWriter(dst, "#")
 	k.write(&w)
@@ -285,12 +288,13 @@ func (k ActivityActivitiesByActorKey) Append(dst []byte) ([]byte, error) {
 	return w.Key()
 }
 
-// String returns the key, quoted if it is binary, or why there is none.
+// String returns the key, quoted if it is not printable, or the error if it is
+// invalid.
 func (k ActivityActivitiesByActorKey) String() string {
 	return codec.KeyString(k.Append(nil))
 }
 
-// Prefix returns what the keys of the series begin with, up to and with the
+// Prefix returns the prefix of the keys of the series, up to and including the
 // delimiter before the time.
 func (k ActivityActivitiesByActorKey) Prefix() ([]byte, error) {
 	w := codec.NewKeyWriter(nil, "#")
@@ -303,7 +307,7 @@ func (k ActivityActivitiesByActorKey) write(w *codec.KeyWriter) {
 	w.String("actor", k.Actor)
 }
 
-// suffix returns what follows the time in the keys of the series.
+// suffix returns the segments after the time in the keys of the series.
 func (k ActivityActivitiesByActorKey) suffix() ([]byte, error) {
 	w := codec.NewKeyWriter(nil, "#")
 	w.UUID("id", k.ID)
@@ -311,7 +315,8 @@ func (k ActivityActivitiesByActorKey) suffix() ([]byte, error) {
 	return w.Key()
 }
 
-// ParseActivityActivitiesByActorKey takes a row key apart.
+// ParseActivityActivitiesByActorKey parses a row key. Errors are of type
+// *FieldError.
 func ParseActivityActivitiesByActorKey(row string) (ActivityActivitiesByActorKey, error) {
 	var k ActivityActivitiesByActorKey
 	r := codec.NewKeyReader(row, "#")
@@ -325,11 +330,11 @@ func ParseActivityActivitiesByActorKey(row string) (ActivityActivitiesByActorKey
 // activityLayouts lists the layouts of all tables that events are written to.
 var activityLayouts = []*store.Layout[ActivityEvent]{activityActivitiesByRepositoryLayout, activityActivitiesByActorLayout}
 
-// activityActivitiesByRepositoryTime is how an event's time stands in the row
+// activityActivitiesByRepositoryTime is the encoding of event times in the row
 // keys of activities_by_repository.
 var activityActivitiesByRepositoryTime = codec.TimeFormat{Kind: codec.UnixMillis, Reverse: true}
 
-// activityActivitiesByRepositoryColumns ties the parts of an event to the
+// activityActivitiesByRepositoryColumns maps the parts of an event to the
 // columns of table activities_by_repository and to the slices of
 // ActivityColumns.
 var activityActivitiesByRepositoryColumns = store.NewColumns(
@@ -374,11 +379,11 @@ var activityActivitiesByRepositoryLayout = store.NewLayout(activityActivitiesByR
 	Check:     checkActivity,
 })
 
-// activityActivitiesByActorTime is how an event's time stands in the row keys
+// activityActivitiesByActorTime is the encoding of event times in the row keys
 // of activities_by_actor.
 var activityActivitiesByActorTime = codec.TimeFormat{Kind: codec.UnixMillis, Reverse: true}
 
-// activityActivitiesByActorColumns ties the parts of an event to the columns of
+// activityActivitiesByActorColumns maps the parts of an event to the columns of
 // table activities_by_actor and to the slices of ActivityColumns.
 var activityActivitiesByActorColumns = store.NewColumns(
 	store.SeriesPart(func(e *ActivityEvent) *ActivitySeries { return &e.ActivitySeries }, func(c *ActivityColumns) *[]ActivitySeries { return &c.Series }),
@@ -420,7 +425,7 @@ var activityActivitiesByActorLayout = store.NewLayout(activityActivitiesByActorC
 	Check:     checkActivity,
 })
 
-// activityByRepository is how ByRepository finds its rows in
+// activityByRepository defines which rows ByRepository reads in
 // activities_by_repository.
 var activityByRepository = store.Query[ActivityEvent]{
 	Name:        "ByRepository",
@@ -428,7 +433,7 @@ var activityByRepository = store.Query[ActivityEvent]{
 	MultiSeries: true,
 }
 
-// rowsActivityByRepository returns where the rows of ByRepository are.
+// rowsActivityByRepository returns the spans with the rows of ByRepository.
 func rowsActivityByRepository(e *ActivityEvent) ([]codec.Span, error) {
 	before := codec.NewKeyWriter(nil, "#")
 	before.Structured()
@@ -437,14 +442,14 @@ func rowsActivityByRepository(e *ActivityEvent) ([]codec.Span, error) {
 	return []codec.Span{span}, err
 }
 
-// activityByActor is how ByActor finds its rows in activities_by_actor.
+// activityByActor defines which rows ByActor reads in activities_by_actor.
 var activityByActor = store.Query[ActivityEvent]{
 	Name:        "ByActor",
 	Spans:       rowsActivityByActor,
 	MultiSeries: true,
 }
 
-// rowsActivityByActor returns where the rows of ByActor are.
+// rowsActivityByActor returns the spans with the rows of ByActor.
 func rowsActivityByActor(e *ActivityEvent) ([]codec.Span, error) {
 	before := codec.NewKeyWriter(nil, "#")
 	before.String("actor", e.Actor)
@@ -452,7 +457,7 @@ func rowsActivityByActor(e *ActivityEvent) ([]codec.Span, error) {
 	return []codec.Span{span}, err
 }
 
-// checkActivity refuses an event that no table can hold.
+// checkActivity rejects an event that no table can store.
 func checkActivity(e *ActivityEvent) error {
 	var c codec.Checker
 	c.Time("time", e.Time)
@@ -471,8 +476,8 @@ func appendActivityProto(dst []byte, e *ActivityEvent) []byte {
 	return dst
 }
 
-// parseActivityProto sets the fields of an event from what appendActivityProto
-// wrote. It skips fields that it does not know.
+// parseActivityProto sets the fields of an event from the output of
+// appendActivityProto. It skips unknown fields.
 func parseActivityProto(e *ActivityEvent, blob []byte) error {
 	r := codec.NewProtoReader(blob)
 	for r.Next() {

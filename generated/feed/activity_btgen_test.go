@@ -24,15 +24,15 @@ func exampleActivity(series feed.ActivitySeries, at time.Time, n int) feed.Activ
 	}
 }
 
-// TestActivityRoundTrip writes events to an in-memory Bigtable, and again, and
-// reads them in every way.
+// TestActivityRoundTrip writes events to an in-memory Bigtable twice and reads
+// them in every way.
 func TestActivityRoundTrip(t *testing.T) {
 	// Each of the other series differs from the first in one value.
 	series := slices.Repeat([]feed.ActivitySeries{{Repository: "btgen", Actor: "gopher", ID: feed.UUID{0xf8, 0x1d, 0x4f, 0xae, 0x7d, 0xec, 0x41, 0xd0, 0xa7, 0x65, 0x00, 0xa0, 0xc9, 0x1e, 0x6b, 0xf6}}}, 4)
 	series[1].Repository = "btgen0"
 	series[2].Actor = "gopher0"
 	series[3].ID = feed.UUID{0xf8, 0x1d, 0x4f, 0xae, 0x7d, 0xec, 0x41, 0xd0, 0xa7, 0x65, 0x00, 0xa0, 0xc9, 0x1e, 0x6b, 0xf7}
-	// Far in the future: the in-memory server collects garbage by the clock on the wall.
+	// Far in the future, because the in-memory server garbage-collects by the system clock.
 	times := []time.Time{
 		time.Date(2100, time.March, 5, 12, 0, 0, 0, time.UTC),
 		time.Date(2100, time.March, 5, 12, 0, 0, 1000000, time.UTC),
@@ -60,7 +60,7 @@ func TestActivityRoundTrip(t *testing.T) {
 		}
 		storetest.Same(t, "Read", r.Read(ctx, series[0], times[0], end), events[:3]...)
 		storetest.Same(t, "Read of a range", r.Read(ctx, series[0], times[1], times[2]), events[1])
-		storetest.Same(t, "Read, the newest first", r.Read(ctx, series[0], times[0], end, feed.ReadOptions{NewestFirst: true, Limit: 2}), events[2], events[1])
+		storetest.Same(t, "Read, newest first", r.Read(ctx, series[0], times[0], end, feed.ReadOptions{NewestFirst: true, Limit: 2}), events[2], events[1])
 		storetest.Same(t, "ReadColumns", storetest.Columns[feed.ActivityEvent](func(c *feed.ActivityColumns) error {
 			return r.ReadColumns(ctx, series[0], times[0], end, c)
 		}), events[:3]...)

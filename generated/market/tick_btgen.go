@@ -12,7 +12,7 @@ import (
 	"github.com/btgen-dev/btgen/runtime/store"
 )
 
-// TickSeries tells one series of Tick events from another.
+// TickSeries identifies a series of Tick events.
 type TickSeries struct {
 	Exchange string
 	Symbol   string
@@ -22,7 +22,7 @@ type TickSeries struct {
 type TickEvent struct {
 	TickSeries
 	Time     time.Time // truncated to 1us by the writer; UTC when read
-	Sequence uint32    // tells events of one time apart
+	Sequence uint32    // distinguishes events with the same time
 	Price    float64
 	Size     int64
 }
@@ -40,19 +40,19 @@ func NewTickWriter(client Client, opts ...Options) *TickWriter {
 	return &TickWriter{store.NewWriter(client, tickLayouts, opts...)}
 }
 
-// TickBatcher gathers Tick events from any number of goroutines, and writes
-// them in batches: when there are enough of them, or when they have waited long
-// enough. Every event that it accepts is written or reported as failed. Its
-// memory is bounded, except for failures that are being reported.
+// TickBatcher gathers Tick events from any number of goroutines and writes them
+// in batches, when there are enough of them or they have waited long enough.
+// Every event that it accepts is written or reported as failed. Its memory is
+// bounded, except for failures that are being reported.
 type TickBatcher struct {
 	store.EventBatcher[TickEvent]
 }
 
 // NewTickBatcher returns a batcher that writes through w. It calls failed,
-// which may be nil, once per unwritten event, from a goroutine of its own, with
-// the *WriteError that Write would return. The function may add the event
-// again. It must not call Flush or Close, which wait for it, and should be
-// quick: other failures queue up in memory meanwhile.
+// which may be nil, once per unwritten event, from its own goroutine, with the
+// *WriteError that Write would return. The function may add the event again,
+// but must not call Flush or Close, which wait for it. It should return
+// quickly, because other failures accumulate in memory meanwhile.
 //
 //go:noinline
 func NewTickBatcher(w *TickWriter, failed func(event TickEvent, err error), opts ...BatcherOptions) *TickBatcher {
@@ -78,9 +78,9 @@ func NewTickReader(client Client, opts ...Options) *TickReader {
 	}
 }
 
-// ByExchange yields the events of the series with the exchange with from <=
-// time < to, by series in row key order, then by time, as Read does. It asks
-// table ticks for one range of rows.
+// ByExchange yields the events with from <= time < to of the series with the
+// given exchange, by series in row key order, then by time. Its errors are
+// those of Read. It reads from table ticks: one range of rows.
 //
 // Every symbol of an exchange.
 //
@@ -91,8 +91,8 @@ func (r *TickReader) ByExchange(ctx context.Context, exchange string, from, to t
 }
 
 // ByExchangeColumns appends what ByExchange yields to columns, which may be
-// reused. An event that does not decode is left out, and the first *DecodeError
-// returned after all others; any other error ends the read.
+// reused. It leaves out events that cannot be decoded and returns the first
+// *DecodeError after it has read all others; any other error ends the read.
 //
 //go:noinline
 func (r *TickReader) ByExchangeColumns(ctx context.Context, exchange string, from, to time.Time, columns *TickColumns, opts ...ReadOptions) error {
@@ -133,23 +133,23 @@ func SetupTick(ctx context.Context, admin Admin, opts ...Options) (Plan, error) 
 //
 //	exchange#symbol#bucket
 //
-// for instance
+// for example
 //
 //	XNYS#ACME#2021-03-05T12
 //
 // Bucket: 1h wide, labeled 2006-01-02T15. A row contains the events in a
 // bucket. Each event is a column with all fields. Its name is the time since
-// the start of the bucket, in steps of 1us, big-endian in 4 bytes. Garbage is
-// collected when: age() > 365d.
+// the start of the bucket, in steps of 1us, big-endian in 4 bytes. Garbage
+// collection rule: age() > 365d.
 type TicksKey struct {
 	Exchange string
 	Symbol   string
 	Bucket   time.Time // any time in the bucket; its start when parsed
 }
 
-// Append appends the key to dst. A segment that is empty or contains the
-// delimiter, a time that the table cannot hold and a key over 4 KiB are refused
-// with a *FieldError.
+// Append appends the key to dst. It returns a *FieldError if a segment is empty
+// or contains the delimiter, if the table cannot represent the time, or if the
+// key exceeds 4 KiB.
 func (k TicksKey) Append(dst []byte) ([]byte, error) {
 	w := codec.NewKeyWriter(dst, "#")
 	k.write(&w)
@@ -157,12 +157,13 @@ func (k TicksKey) Append(dst []byte) ([]byte, error) {
 	return w.Key()
 }
 
-// String returns the key, quoted if it is binary, or why there is none.
+// String returns the key, quoted if it is not printable, or the error if it is
+// invalid.
 func (k TicksKey) String() string {
 	return codec.KeyString(k.Append(nil))
 }
 
-// Prefix returns what the keys of the series begin with, up to and with the
+// Prefix returns the prefix of the keys of the series, up to and including the
 // delimiter before the time.
 func (k TicksKey) Prefix() ([]byte, error) {
 	w := codec.NewKeyWriter(nil, "#")
@@ -176,7 +177,7 @@ func (k TicksKey) write(w *codec.KeyWriter) {
 	w.String("symbol", k.Symbol)
 }
 
-// ParseTicksKey takes a row key apart.
+// ParseTicksKey parses a row key. Errors are of type *FieldError.
 func ParseTicksKey(row string) (TicksKey, error) {
 	var k TicksKey
 	r := codec.NewKeyReader(row, "#")
@@ -189,13 +190,13 @@ func ParseTicksKey(row string) (TicksKey, error) {
 // tickLayouts lists the layouts of all tables that events are written to.
 var tickLayouts = []*store.Layout[TickEvent]{ticksLayout}
 
-// ticksBucket is the buckets of ticks.
+// ticksBucket defines the buckets of ticks.
 var ticksBucket = codec.Bucket{
 	Every: time.Hour,
 	Label: codec.Label{Format: codec.TimeFormat{Layout: "2006-01-02T15"}},
 }
 
-// ticksColumns ties the parts of an event to the columns of table ticks and to
+// ticksColumns maps the parts of an event to the columns of table ticks and to
 // the slices of TickColumns.
 var ticksColumns = store.NewColumns(
 	store.SeriesPart(func(e *TickEvent) *TickSeries { return &e.TickSeries }, func(c *TickColumns) *[]TickSeries { return &c.Series }),
@@ -237,7 +238,7 @@ var ticksLayout = store.NewLayout(ticksColumns, store.Keys[TickEvent]{
 	Check: checkTick,
 })
 
-// tickByExchange is how ByExchange finds its rows in ticks.
+// tickByExchange defines which rows ByExchange reads in ticks.
 var tickByExchange = store.Query[TickEvent]{
 	Name:        "ByExchange",
 	Spans:       rowsTickByExchange,
@@ -246,7 +247,7 @@ var tickByExchange = store.Query[TickEvent]{
 	MultiSeries: true,
 }
 
-// rowsTickByExchange returns where the rows of ByExchange are.
+// rowsTickByExchange returns the spans with the rows of ByExchange.
 func rowsTickByExchange(e *TickEvent) ([]codec.Span, error) {
 	before := codec.NewKeyWriter(nil, "#")
 	before.String("exchange", e.Exchange)
@@ -254,7 +255,7 @@ func rowsTickByExchange(e *TickEvent) ([]codec.Span, error) {
 	return []codec.Span{span}, err
 }
 
-// checkTick refuses an event that no table can hold.
+// checkTick rejects an event that no table can store.
 func checkTick(e *TickEvent) error {
 	var c codec.Checker
 	c.Time("time", e.Time)
@@ -271,8 +272,8 @@ func appendTickProto(dst []byte, e *TickEvent) []byte {
 	return dst
 }
 
-// parseTickProto sets the fields of an event from what appendTickProto wrote.
-// It skips fields that it does not know.
+// parseTickProto sets the fields of an event from the output of
+// appendTickProto. It skips unknown fields.
 func parseTickProto(e *TickEvent, blob []byte) error {
 	r := codec.NewProtoReader(blob)
 	for r.Next() {

@@ -25,14 +25,14 @@ func exampleTick(series market.TickSeries, at time.Time, n int) market.TickEvent
 	}
 }
 
-// TestTickRoundTrip writes events to an in-memory Bigtable, and again, and
-// reads them in every way.
+// TestTickRoundTrip writes events to an in-memory Bigtable twice and reads them
+// in every way.
 func TestTickRoundTrip(t *testing.T) {
 	// Each of the other series differs from the first in one value.
 	series := slices.Repeat([]market.TickSeries{{Exchange: "XNYS", Symbol: "ACME"}}, 3)
 	series[1].Exchange = "XNYS0"
 	series[2].Symbol = "ACME0"
-	// Far in the future: the in-memory server collects garbage by the clock on the wall.
+	// Far in the future, because the in-memory server garbage-collects by the system clock.
 	times := []time.Time{
 		time.Date(2100, time.March, 5, 12, 59, 59, 999998000, time.UTC),
 		time.Date(2100, time.March, 5, 12, 59, 59, 999999000, time.UTC),
@@ -60,7 +60,7 @@ func TestTickRoundTrip(t *testing.T) {
 		}
 		storetest.Same(t, "Read", r.Read(ctx, series[0], times[0], end), events[:3]...)
 		storetest.Same(t, "Read of a range", r.Read(ctx, series[0], times[1], times[2]), events[1])
-		storetest.Same(t, "Read, the newest first", r.Read(ctx, series[0], times[0], end, market.ReadOptions{NewestFirst: true, Limit: 2}), events[2], events[1])
+		storetest.Same(t, "Read, newest first", r.Read(ctx, series[0], times[0], end, market.ReadOptions{NewestFirst: true, Limit: 2}), events[2], events[1])
 		storetest.Same(t, "ReadColumns", storetest.Columns[market.TickEvent](func(c *market.TickColumns) error {
 			return r.ReadColumns(ctx, series[0], times[0], end, c)
 		}), events[:3]...)

@@ -12,7 +12,7 @@ import (
 	"github.com/btgen-dev/btgen/runtime/store"
 )
 
-// PointSeries tells one series of Point events from another.
+// PointSeries identifies a series of Point events.
 type PointSeries struct {
 	Metric uint32 // number of the metric
 	Host   uint32 // number of the host
@@ -38,8 +38,8 @@ func NewPointWriter(client Client, opts ...Options) *PointWriter {
 	return &PointWriter{store.NewWriter(client, pointLayouts, opts...)}
 }
 
-// PointBatcher gathers Point events from any number of goroutines, and writes
-// them in batches: when there are enough of them, or when they have waited long
+// PointBatcher gathers Point events from any number of goroutines and writes
+// them in batches, when there are enough of them or they have waited long
 // enough. Every event that it accepts is written or reported as failed. Its
 // memory is bounded, except for failures that are being reported.
 type PointBatcher struct {
@@ -47,10 +47,10 @@ type PointBatcher struct {
 }
 
 // NewPointBatcher returns a batcher that writes through w. It calls failed,
-// which may be nil, once per unwritten event, from a goroutine of its own, with
-// the *WriteError that Write would return. The function may add the event
-// again. It must not call Flush or Close, which wait for it, and should be
-// quick: other failures queue up in memory meanwhile.
+// which may be nil, once per unwritten event, from its own goroutine, with the
+// *WriteError that Write would return. The function may add the event again,
+// but must not call Flush or Close, which wait for it. It should return
+// quickly, because other failures accumulate in memory meanwhile.
 //
 //go:noinline
 func NewPointBatcher(w *PointWriter, failed func(event PointEvent, err error), opts ...BatcherOptions) *PointBatcher {
@@ -76,17 +76,17 @@ func NewPointReader(client Client, opts ...Options) *PointReader {
 	}
 }
 
-// ByMetric yields the events of the series with the metric with from <= time <
-// to, by bucket, then by series in row key order, then by time, as Read does.
-// It asks table points for one range of rows.
+// ByMetric yields the events with from <= time < to of the series with the
+// given metric, by bucket, then by series in row key order, then by time. Its
+// errors are those of Read. It reads from table points: one range of rows.
 func (r *PointReader) ByMetric(ctx context.Context, metric uint32, from, to time.Time, opts ...ReadOptions) iter.Seq2[PointEvent, error] {
 	event := PointEvent{PointSeries: PointSeries{Metric: metric}}
 	return r.reader.Query(ctx, &pointByMetric, event, from, to, opts...)
 }
 
 // ByMetricColumns appends what ByMetric yields to columns, which may be reused.
-// An event that does not decode is left out, and the first *DecodeError
-// returned after all others; any other error ends the read.
+// It leaves out events that cannot be decoded and returns the first
+// *DecodeError after it has read all others; any other error ends the read.
 //
 //go:noinline
 func (r *PointReader) ByMetricColumns(ctx context.Context, metric uint32, from, to time.Time, columns *PointColumns, opts ...ReadOptions) error {
@@ -125,23 +125,23 @@ func SetupPoint(ctx context.Context, admin Admin, opts ...Options) (Plan, error)
 //
 //	metric bucket host
 //
-// for instance
+// for example
 //
 //	"\x00\x00\x00\x011614945600\x00\x00\x01\x02"
 //
 // Metric: uint32, as binary. Bucket: 1h wide, labeled unix_s. Host: uint32, as
 // binary. A row contains the events in a bucket. Each event is a column with
 // the value. Its name is the time since the start of the bucket, in steps of
-// 1s, big-endian in 2 bytes. Garbage is collected when: age() > 30d.
+// 1s, big-endian in 2 bytes. Garbage collection rule: age() > 30d.
 type PointsKey struct {
 	Metric uint32
 	Bucket time.Time // any time in the bucket; its start when parsed
 	Host   uint32
 }
 
-// Append appends the key to dst. A segment that is empty or contains the
-// delimiter, a time that the table cannot hold and a key over 4 KiB are refused
-// with a *FieldError.
+// Append appends the key to dst. It returns a *FieldError if a segment is empty
+// or contains the delimiter, if the table cannot represent the time, or if the
+// key exceeds 4 KiB.
 func (k PointsKey) Append(dst []byte) ([]byte, error) {
 	w := codec.NewKeyWriter(dst, "")
 	k.write(&w)
@@ -150,12 +150,13 @@ func (k PointsKey) Append(dst []byte) ([]byte, error) {
 	return w.Key()
 }
 
-// String returns the key, quoted if it is binary, or why there is none.
+// String returns the key, quoted if it is not printable, or the error if it is
+// invalid.
 func (k PointsKey) String() string {
 	return codec.KeyString(k.Append(nil))
 }
 
-// Prefix returns what the keys of the series begin with, up to the time.
+// Prefix returns the prefix of the keys of the series, up to the time.
 func (k PointsKey) Prefix() ([]byte, error) {
 	w := codec.NewKeyWriter(nil, "")
 	k.write(&w)
@@ -167,14 +168,14 @@ func (k PointsKey) write(w *codec.KeyWriter) {
 	w.UintAs("metric", codec.KeyForm{Encoding: codec.KeyBinary}, uint64(k.Metric), 32)
 }
 
-// suffix returns what follows the time in the keys of the series.
+// suffix returns the segments after the time in the keys of the series.
 func (k PointsKey) suffix() ([]byte, error) {
 	w := codec.NewKeyWriter(nil, "")
 	w.UintAs("host", codec.KeyForm{Encoding: codec.KeyBinary}, uint64(k.Host), 32)
 	return w.Key()
 }
 
-// ParsePointsKey takes a row key apart.
+// ParsePointsKey parses a row key. Errors are of type *FieldError.
 func ParsePointsKey(row string) (PointsKey, error) {
 	var k PointsKey
 	r := codec.NewKeyReader(row, "")
@@ -187,13 +188,13 @@ func ParsePointsKey(row string) (PointsKey, error) {
 // pointLayouts lists the layouts of all tables that events are written to.
 var pointLayouts = []*store.Layout[PointEvent]{pointsLayout}
 
-// pointsBucket is the buckets of points.
+// pointsBucket defines the buckets of points.
 var pointsBucket = codec.Bucket{
 	Every: time.Hour,
 	Label: codec.Label{Format: codec.TimeFormat{Kind: codec.UnixSeconds}},
 }
 
-// pointsColumns ties the parts of an event to the columns of table points and
+// pointsColumns maps the parts of an event to the columns of table points and
 // to the slices of PointColumns.
 var pointsColumns = store.NewColumns(
 	store.SeriesPart(func(e *PointEvent) *PointSeries { return &e.PointSeries }, func(c *PointColumns) *[]PointSeries { return &c.Series }),
@@ -229,14 +230,14 @@ var pointsLayout = store.NewLayout(pointsColumns, store.Keys[PointEvent]{
 	Check:     checkPoint,
 })
 
-// pointByMetric is how ByMetric finds its rows in points.
+// pointByMetric defines which rows ByMetric reads in points.
 var pointByMetric = store.Query[PointEvent]{
 	Name:        "ByMetric",
 	Spans:       rowsPointByMetric,
 	MultiSeries: true,
 }
 
-// rowsPointByMetric returns where the rows of ByMetric are.
+// rowsPointByMetric returns the spans with the rows of ByMetric.
 func rowsPointByMetric(e *PointEvent) ([]codec.Span, error) {
 	before := codec.NewKeyWriter(nil, "")
 	before.UintAs("metric", codec.KeyForm{Encoding: codec.KeyBinary}, uint64(e.Metric), 32)
@@ -244,7 +245,7 @@ func rowsPointByMetric(e *PointEvent) ([]codec.Span, error) {
 	return []codec.Span{span}, err
 }
 
-// checkPoint refuses an event that no table can hold.
+// checkPoint rejects an event that no table can store.
 func checkPoint(e *PointEvent) error {
 	var c codec.Checker
 	c.Time("time", e.Time)

@@ -12,7 +12,7 @@ import (
 	"github.com/btgen-dev/btgen/runtime/store"
 )
 
-// SampleSeries tells one series of Sample events from another.
+// SampleSeries identifies a series of Sample events.
 type SampleSeries struct {
 	Metric string
 	Host   string
@@ -22,8 +22,8 @@ type SampleSeries struct {
 type SampleEvent struct {
 	SampleSeries
 	Time      time.Time     // truncated to 1s by the writer; UTC when read
-	TTL       time.Duration // how long the event lives from its writing; 0 leaves it to ExpiresAt; always 0 when read
-	ExpiresAt time.Time     // when the event expires, where TTL is 0; the zero time is 30d from its writing
+	TTL       time.Duration // time to live, counted from the write; 0 means that ExpiresAt applies; always 0 when read
+	ExpiresAt time.Time     // when the event expires, if TTL is 0; the zero time means 30d after the write
 	Value     float64
 }
 
@@ -40,8 +40,8 @@ func NewSampleWriter(client Client, opts ...Options) *SampleWriter {
 	return &SampleWriter{store.NewWriter(client, sampleLayouts, opts...)}
 }
 
-// SampleBatcher gathers Sample events from any number of goroutines, and writes
-// them in batches: when there are enough of them, or when they have waited long
+// SampleBatcher gathers Sample events from any number of goroutines and writes
+// them in batches, when there are enough of them or they have waited long
 // enough. Every event that it accepts is written or reported as failed. Its
 // memory is bounded, except for failures that are being reported.
 type SampleBatcher struct {
@@ -49,10 +49,10 @@ type SampleBatcher struct {
 }
 
 // NewSampleBatcher returns a batcher that writes through w. It calls failed,
-// which may be nil, once per unwritten event, from a goroutine of its own, with
-// the *WriteError that Write would return. The function may add the event
-// again. It must not call Flush or Close, which wait for it, and should be
-// quick: other failures queue up in memory meanwhile.
+// which may be nil, once per unwritten event, from its own goroutine, with the
+// *WriteError that Write would return. The function may add the event again,
+// but must not call Flush or Close, which wait for it. It should return
+// quickly, because other failures accumulate in memory meanwhile.
 //
 //go:noinline
 func NewSampleBatcher(w *SampleWriter, failed func(event SampleEvent, err error), opts ...BatcherOptions) *SampleBatcher {
@@ -78,18 +78,18 @@ func NewSampleReader(client Client, opts ...Options) *SampleReader {
 	}
 }
 
-// ByMetric yields the events of the series with the metric with from <= time <
-// to, by bucket, then by series in row key order, then by time, as Read does.
-// It asks table samples for one range of rows for each of 16 salt buckets, read
-// in parallel and merged.
+// ByMetric yields the events with from <= time < to of the series with the
+// given metric, by bucket, then by series in row key order, then by time. Its
+// errors are those of Read. It reads from table samples: one range of rows for
+// each of 16 salt buckets, read in parallel and merged.
 func (r *SampleReader) ByMetric(ctx context.Context, metric string, from, to time.Time, opts ...ReadOptions) iter.Seq2[SampleEvent, error] {
 	event := SampleEvent{SampleSeries: SampleSeries{Metric: metric}}
 	return r.reader.Query(ctx, &sampleByMetric, event, from, to, opts...)
 }
 
 // ByMetricColumns appends what ByMetric yields to columns, which may be reused.
-// An event that does not decode is left out, and the first *DecodeError
-// returned after all others; any other error ends the read.
+// It leaves out events that cannot be decoded and returns the first
+// *DecodeError after it has read all others; any other error ends the read.
 //
 //go:noinline
 func (r *SampleReader) ByMetricColumns(ctx context.Context, metric string, from, to time.Time, columns *SampleColumns, opts ...ReadOptions) error {
@@ -97,17 +97,17 @@ func (r *SampleReader) ByMetricColumns(ctx context.Context, metric string, from,
 	return store.ReadColumns(ctx, r.reader, samplesColumns, columns, &sampleByMetric, event, from, to, opts...)
 }
 
-// BySeries yields the events of the series with the metric and host with from
-// <= time < to, in time order, as Read does. It asks table samples for the rows
-// of the buckets, by their keys.
+// BySeries yields the events with from <= time < to of the series with the
+// given metric and host, in time order. Its errors are those of Read. It reads
+// from table samples: the rows of the buckets, by their keys.
 func (r *SampleReader) BySeries(ctx context.Context, metric string, host string, from, to time.Time, opts ...ReadOptions) iter.Seq2[SampleEvent, error] {
 	event := SampleEvent{SampleSeries: SampleSeries{Metric: metric, Host: host}}
 	return r.reader.Query(ctx, &sampleBySeries, event, from, to, opts...)
 }
 
 // BySeriesColumns appends what BySeries yields to columns, which may be reused.
-// An event that does not decode is left out, and the first *DecodeError
-// returned after all others; any other error ends the read.
+// It leaves out events that cannot be decoded and returns the first
+// *DecodeError after it has read all others; any other error ends the read.
 //
 //go:noinline
 func (r *SampleReader) BySeriesColumns(ctx context.Context, metric string, host string, from, to time.Time, columns *SampleColumns, opts ...ReadOptions) error {
@@ -148,24 +148,24 @@ func SetupSample(ctx context.Context, admin Admin, opts ...Options) (Plan, error
 //
 //	salt#metric#bucket#host
 //
-// for instance
+// for example
 //
 //	04#cpu.load#2021-03-05T12#web-1
 //
 // Salt: a hash of metric and host in 16 buckets. Bucket: 1h wide, labeled
 // 2006-01-02T15. A row contains the events in a bucket. Each event is a column
 // with the value. Its name is the time since the start of the bucket, in steps
-// of 1s, big-endian in 2 bytes. A cell's timestamp is when the event expires,
-// less 30d. Garbage is collected when: age() > 30d.
+// of 1s, big-endian in 2 bytes. The timestamp of a cell is the expiry of the
+// event minus 30d. Garbage collection rule: age() > 30d.
 type SamplesKey struct {
 	Metric string
 	Bucket time.Time // any time in the bucket; its start when parsed
 	Host   string
 }
 
-// Append appends the key to dst. A segment that is empty or contains the
-// delimiter, a time that the table cannot hold and a key over 4 KiB are refused
-// with a *FieldError.
+// Append appends the key to dst. It returns a *FieldError if a segment is empty
+// or contains the delimiter, if the table cannot represent the time, or if the
+// key exceeds 4 KiB.
 func (k SamplesKey) Append(dst []byte) ([]byte, error) {
 	w := codec.NewKeyWriter(dst, "#")
 	k.write(&w)
@@ -174,12 +174,13 @@ func (k SamplesKey) Append(dst []byte) ([]byte, error) {
 	return w.Key()
 }
 
-// String returns the key, quoted if it is binary, or why there is none.
+// String returns the key, quoted if it is not printable, or the error if it is
+// invalid.
 func (k SamplesKey) String() string {
 	return codec.KeyString(k.Append(nil))
 }
 
-// Prefix returns what the keys of the series begin with, up to and with the
+// Prefix returns the prefix of the keys of the series, up to and including the
 // delimiter before the time.
 func (k SamplesKey) Prefix() ([]byte, error) {
 	w := codec.NewKeyWriter(nil, "#")
@@ -196,14 +197,14 @@ func (k SamplesKey) write(w *codec.KeyWriter) {
 	w.String("metric", k.Metric)
 }
 
-// suffix returns what follows the time in the keys of the series.
+// suffix returns the segments after the time in the keys of the series.
 func (k SamplesKey) suffix() ([]byte, error) {
 	w := codec.NewKeyWriter(nil, "#")
 	w.String("host", k.Host)
 	return w.Key()
 }
 
-// ParseSamplesKey takes a row key apart.
+// ParseSamplesKey parses a row key. Errors are of type *FieldError.
 func ParseSamplesKey(row string) (SamplesKey, error) {
 	var k SamplesKey
 	r := codec.NewKeyReader(row, "#")
@@ -217,13 +218,13 @@ func ParseSamplesKey(row string) (SamplesKey, error) {
 // sampleLayouts lists the layouts of all tables that events are written to.
 var sampleLayouts = []*store.Layout[SampleEvent]{samplesLayout}
 
-// samplesBucket is the buckets of samples.
+// samplesBucket defines the buckets of samples.
 var samplesBucket = codec.Bucket{
 	Every: time.Hour,
 	Label: codec.Label{Format: codec.TimeFormat{Layout: "2006-01-02T15"}},
 }
 
-// samplesColumns ties the parts of an event to the columns of table samples and
+// samplesColumns maps the parts of an event to the columns of table samples and
 // to the slices of SampleColumns.
 var samplesColumns = store.NewColumns(
 	store.SeriesPart(func(e *SampleEvent) *SampleSeries { return &e.SampleSeries }, func(c *SampleColumns) *[]SampleSeries { return &c.Series }),
@@ -263,14 +264,14 @@ var samplesLayout = store.NewLayout(samplesColumns, store.Keys[SampleEvent]{
 	Check:     checkSample,
 })
 
-// sampleByMetric is how ByMetric finds its rows in samples.
+// sampleByMetric defines which rows ByMetric reads in samples.
 var sampleByMetric = store.Query[SampleEvent]{
 	Name:        "ByMetric",
 	Spans:       rowsSampleByMetric,
 	MultiSeries: true,
 }
 
-// rowsSampleByMetric returns where the rows of ByMetric are.
+// rowsSampleByMetric returns the spans with the rows of ByMetric.
 func rowsSampleByMetric(e *SampleEvent) ([]codec.Span, error) {
 	var spans []codec.Span
 	for salt := range 16 {
@@ -286,13 +287,13 @@ func rowsSampleByMetric(e *SampleEvent) ([]codec.Span, error) {
 	return spans, nil
 }
 
-// sampleBySeries is how BySeries finds its rows in samples.
+// sampleBySeries defines which rows BySeries reads in samples.
 var sampleBySeries = store.Query[SampleEvent]{
 	Name:  "BySeries",
 	Spans: rowsSampleBySeries,
 }
 
-// rowsSampleBySeries returns where the rows of BySeries are.
+// rowsSampleBySeries returns the spans with the rows of BySeries.
 func rowsSampleBySeries(e *SampleEvent) ([]codec.Span, error) {
 	before := codec.NewKeyWriter(nil, "#")
 	before.BeginSalt(16)
@@ -306,7 +307,7 @@ func rowsSampleBySeries(e *SampleEvent) ([]codec.Span, error) {
 	return []codec.Span{span}, err
 }
 
-// checkSample refuses an event that no table can hold.
+// checkSample rejects an event that no table can store.
 func checkSample(e *SampleEvent) error {
 	var c codec.Checker
 	c.Time("time", e.Time)

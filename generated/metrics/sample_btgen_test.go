@@ -23,14 +23,14 @@ func exampleSample(series metrics.SampleSeries, at time.Time, n int) metrics.Sam
 	}
 }
 
-// TestSampleRoundTrip writes events to an in-memory Bigtable, and again, and
-// reads them in every way.
+// TestSampleRoundTrip writes events to an in-memory Bigtable twice and reads
+// them in every way.
 func TestSampleRoundTrip(t *testing.T) {
 	// Each of the other series differs from the first in one value.
 	series := slices.Repeat([]metrics.SampleSeries{{Metric: "cpu.load", Host: "web-1"}}, 3)
 	series[1].Metric = "cpu.load0"
 	series[2].Host = "web-10"
-	// Far in the future: the in-memory server collects garbage by the clock on the wall.
+	// Far in the future, because the in-memory server garbage-collects by the system clock.
 	times := []time.Time{
 		time.Date(2100, time.March, 5, 12, 59, 58, 0, time.UTC),
 		time.Date(2100, time.March, 5, 12, 59, 59, 0, time.UTC),
@@ -64,7 +64,7 @@ func TestSampleRoundTrip(t *testing.T) {
 		}
 		storetest.Same(t, "Read", r.Read(ctx, series[0], times[0], end), events[:3]...)
 		storetest.Same(t, "Read of a range", r.Read(ctx, series[0], times[1], times[2]), events[1])
-		storetest.Same(t, "Read, the newest first", r.Read(ctx, series[0], times[0], end, metrics.ReadOptions{NewestFirst: true, Limit: 2}), events[2], events[1])
+		storetest.Same(t, "Read, newest first", r.Read(ctx, series[0], times[0], end, metrics.ReadOptions{NewestFirst: true, Limit: 2}), events[2], events[1])
 		storetest.Same(t, "ReadColumns", storetest.Columns[metrics.SampleEvent](func(c *metrics.SampleColumns) error {
 			return r.ReadColumns(ctx, series[0], times[0], end, c)
 		}), events[:3]...)

@@ -12,7 +12,7 @@ import (
 	"github.com/btgen-dev/btgen/runtime/store"
 )
 
-// DailySeries tells one series of Daily events from another.
+// DailySeries identifies a series of Daily events.
 type DailySeries struct {
 	Location string
 }
@@ -28,8 +28,8 @@ type DailyEvent struct {
 	Weather       DailyWeather
 }
 
-// DailyWeather is a value of weather. The zero DailyWeather is none, and
-// refused by the writer.
+// DailyWeather is a value of weather. The zero DailyWeather is invalid, and the
+// writer rejects it.
 type DailyWeather int64
 
 // The values of DailyWeather. Their numbers are stored.
@@ -41,7 +41,8 @@ const (
 	DailyWeatherFog     DailyWeather = 5
 )
 
-// dailyWeatherNames is how the values of DailyWeather are called in the table.
+// dailyWeatherNames contains the names of the values of DailyWeather in the
+// table.
 var dailyWeatherNames = codec.Enum{
 	{Number: 1, Name: "drizzle"},
 	{Number: 2, Name: "rain"},
@@ -61,7 +62,7 @@ func (v DailyWeather) MarshalText() ([]byte, error) {
 	return codec.MarshalEnum(dailyWeatherNames, int64(v))
 }
 
-// UnmarshalText sets the value to the one with the name.
+// UnmarshalText sets the value to the one with the given name.
 func (v *DailyWeather) UnmarshalText(text []byte) error {
 	n, err := codec.TextEnum(text, dailyWeatherNames)
 	if err == nil {
@@ -73,11 +74,11 @@ func (v *DailyWeather) UnmarshalText(text []byte) error {
 // DailyWriter writes Daily events to tables daily_columns, daily_cells,
 // daily_serialized, daily_unserialized and daily_combined. Writing the same
 // event again changes nothing, so a failed call is safe to repeat. Table
-// daily_columns is append-only: an event of the same series and time with other
-// values does not replace the first one; both are read back.
+// daily_columns is append-only: an event with the same series and time but
+// other values does not replace the first one; reads return both.
 // WriteOptions.IfAbsent is refused with store.ErrSeveralRows: in table
-// daily_columns, bucket_new_columns, an event is a row for each field, and
-// Bigtable cannot check and write several rows at once.
+// daily_columns, bucket_new_columns, an event has one row per field, and
+// Bigtable cannot check and write several rows atomically.
 type DailyWriter struct {
 	store.EventWriter[DailyEvent]
 }
@@ -89,8 +90,8 @@ func NewDailyWriter(client Client, opts ...Options) *DailyWriter {
 	return &DailyWriter{store.NewWriter(client, dailyLayouts, opts...)}
 }
 
-// DailyBatcher gathers Daily events from any number of goroutines, and writes
-// them in batches: when there are enough of them, or when they have waited long
+// DailyBatcher gathers Daily events from any number of goroutines and writes
+// them in batches, when there are enough of them or they have waited long
 // enough. Every event that it accepts is written or reported as failed. Its
 // memory is bounded, except for failures that are being reported.
 type DailyBatcher struct {
@@ -98,10 +99,10 @@ type DailyBatcher struct {
 }
 
 // NewDailyBatcher returns a batcher that writes through w. It calls failed,
-// which may be nil, once per unwritten event, from a goroutine of its own, with
-// the *WriteError that Write would return. The function may add the event
-// again. It must not call Flush or Close, which wait for it, and should be
-// quick: other failures queue up in memory meanwhile.
+// which may be nil, once per unwritten event, from its own goroutine, with the
+// *WriteError that Write would return. The function may add the event again,
+// but must not call Flush or Close, which wait for it. It should return
+// quickly, because other failures accumulate in memory meanwhile.
 //
 //go:noinline
 func NewDailyBatcher(w *DailyWriter, failed func(event DailyEvent, err error), opts ...BatcherOptions) *DailyBatcher {
@@ -127,9 +128,9 @@ func NewDailyReader(client Client, opts ...Options) *DailyReader {
 	}
 }
 
-// AllCities yields the events of all series with from <= time < to, by series
-// in row key order, then by time, as Read does. It asks table daily_cells for
-// the whole table.
+// AllCities yields the events with from <= time < to of all series, by series
+// in row key order, then by time. Its errors are those of Read. It reads from
+// table daily_cells: the whole table.
 //
 // The server scans rows of all times and drops those outside the range.
 func (r *DailyReader) AllCities(ctx context.Context, from, to time.Time, opts ...ReadOptions) iter.Seq2[DailyEvent, error] {
@@ -138,8 +139,8 @@ func (r *DailyReader) AllCities(ctx context.Context, from, to time.Time, opts ..
 }
 
 // AllCitiesColumns appends what AllCities yields to columns, which may be
-// reused. An event that does not decode is left out, and the first *DecodeError
-// returned after all others; any other error ends the read.
+// reused. It leaves out events that cannot be decoded and returns the first
+// *DecodeError after it has read all others; any other error ends the read.
 //
 //go:noinline
 func (r *DailyReader) AllCitiesColumns(ctx context.Context, from, to time.Time, columns *DailyColumns, opts ...ReadOptions) error {
@@ -192,23 +193,23 @@ func SetupDaily(ctx context.Context, admin Admin, opts ...Options) (Plan, error)
 //
 //	location#metric#bucket
 //
-// for instance
+// for example
 //
 //	Seattle#precipitation#2021
 //
 // Bucket: 1y wide, labeled 2006. A row contains one field of the events in a
 // bucket. Each value is the name of a column with an empty cell, whose
 // timestamp is the time of the event. An event is several rows, so it cannot be
-// written with WriteOptions.IfAbsent. Garbage is collected when: never.
+// written with WriteOptions.IfAbsent. Garbage collection rule: never.
 type DailyColumnsKey struct {
 	Location string
 	Metric   string    // the column name of a field
 	Bucket   time.Time // any time in the bucket; its start when parsed
 }
 
-// Append appends the key to dst. A segment that is empty or contains the
-// delimiter, a time that the table cannot hold and a key over 4 KiB are refused
-// with a *FieldError.
+// Append appends the key to dst. It returns a *FieldError if a segment is empty
+// or contains the delimiter, if the table cannot represent the time, or if the
+// key exceeds 4 KiB.
 func (k DailyColumnsKey) Append(dst []byte) ([]byte, error) {
 	w := codec.NewKeyWriter(dst, "#")
 	k.write(&w)
@@ -216,12 +217,13 @@ func (k DailyColumnsKey) Append(dst []byte) ([]byte, error) {
 	return w.Key()
 }
 
-// String returns the key, quoted if it is binary, or why there is none.
+// String returns the key, quoted if it is not printable, or the error if it is
+// invalid.
 func (k DailyColumnsKey) String() string {
 	return codec.KeyString(k.Append(nil))
 }
 
-// Prefix returns what the keys of the series begin with, up to and with the
+// Prefix returns the prefix of the keys of the series, up to and including the
 // delimiter before the time.
 func (k DailyColumnsKey) Prefix() ([]byte, error) {
 	w := codec.NewKeyWriter(nil, "#")
@@ -235,7 +237,7 @@ func (k DailyColumnsKey) write(w *codec.KeyWriter) {
 	w.String("metric", k.Metric)
 }
 
-// ParseDailyColumnsKey takes a row key apart.
+// ParseDailyColumnsKey parses a row key. Errors are of type *FieldError.
 func ParseDailyColumnsKey(row string) (DailyColumnsKey, error) {
 	var k DailyColumnsKey
 	r := codec.NewKeyReader(row, "#")
@@ -249,21 +251,21 @@ func ParseDailyColumnsKey(row string) (DailyColumnsKey, error) {
 //
 //	location#bucket
 //
-// for instance
+// for example
 //
 //	Seattle#2021
 //
 // Bucket: 1y wide, labeled 2006. A row contains the events in a bucket. Each
 // field is a column with a cell per event, whose timestamp is the time of the
-// event. Garbage is collected when: never.
+// event. Garbage collection rule: never.
 type DailyCellsKey struct {
 	Location string
 	Bucket   time.Time // any time in the bucket; its start when parsed
 }
 
-// Append appends the key to dst. A segment that is empty or contains the
-// delimiter, a time that the table cannot hold and a key over 4 KiB are refused
-// with a *FieldError.
+// Append appends the key to dst. It returns a *FieldError if a segment is empty
+// or contains the delimiter, if the table cannot represent the time, or if the
+// key exceeds 4 KiB.
 func (k DailyCellsKey) Append(dst []byte) ([]byte, error) {
 	w := codec.NewKeyWriter(dst, "#")
 	k.write(&w)
@@ -271,12 +273,13 @@ func (k DailyCellsKey) Append(dst []byte) ([]byte, error) {
 	return w.Key()
 }
 
-// String returns the key, quoted if it is binary, or why there is none.
+// String returns the key, quoted if it is not printable, or the error if it is
+// invalid.
 func (k DailyCellsKey) String() string {
 	return codec.KeyString(k.Append(nil))
 }
 
-// Prefix returns what the keys of the series begin with, up to and with the
+// Prefix returns the prefix of the keys of the series, up to and including the
 // delimiter before the time.
 func (k DailyCellsKey) Prefix() ([]byte, error) {
 	w := codec.NewKeyWriter(nil, "#")
@@ -289,7 +292,7 @@ func (k DailyCellsKey) write(w *codec.KeyWriter) {
 	w.String("location", k.Location)
 }
 
-// ParseDailyCellsKey takes a row key apart.
+// ParseDailyCellsKey parses a row key. Errors are of type *FieldError.
 func ParseDailyCellsKey(row string) (DailyCellsKey, error) {
 	var k DailyCellsKey
 	r := codec.NewKeyReader(row, "#")
@@ -302,20 +305,20 @@ func ParseDailyCellsKey(row string) (DailyCellsKey, error) {
 //
 //	location#time
 //
-// for instance
+// for example
 //
 //	Seattle#2021-03-05
 //
 // Time: 2006-01-02. A row contains one event, as a cell with all fields.
-// Garbage is collected when: never.
+// Garbage collection rule: never.
 type DailySerializedKey struct {
 	Location string
 	Time     time.Time
 }
 
-// Append appends the key to dst. A segment that is empty or contains the
-// delimiter, a time that the table cannot hold and a key over 4 KiB are refused
-// with a *FieldError.
+// Append appends the key to dst. It returns a *FieldError if a segment is empty
+// or contains the delimiter, if the table cannot represent the time, or if the
+// key exceeds 4 KiB.
 func (k DailySerializedKey) Append(dst []byte) ([]byte, error) {
 	w := codec.NewKeyWriter(dst, "#")
 	k.write(&w)
@@ -323,12 +326,13 @@ func (k DailySerializedKey) Append(dst []byte) ([]byte, error) {
 	return w.Key()
 }
 
-// String returns the key, quoted if it is binary, or why there is none.
+// String returns the key, quoted if it is not printable, or the error if it is
+// invalid.
 func (k DailySerializedKey) String() string {
 	return codec.KeyString(k.Append(nil))
 }
 
-// Prefix returns what the keys of the series begin with, up to and with the
+// Prefix returns the prefix of the keys of the series, up to and including the
 // delimiter before the time.
 func (k DailySerializedKey) Prefix() ([]byte, error) {
 	w := codec.NewKeyWriter(nil, "#")
@@ -341,7 +345,7 @@ func (k DailySerializedKey) write(w *codec.KeyWriter) {
 	w.String("location", k.Location)
 }
 
-// ParseDailySerializedKey takes a row key apart.
+// ParseDailySerializedKey parses a row key. Errors are of type *FieldError.
 func ParseDailySerializedKey(row string) (DailySerializedKey, error) {
 	var k DailySerializedKey
 	r := codec.NewKeyReader(row, "#")
@@ -354,20 +358,20 @@ func ParseDailySerializedKey(row string) (DailySerializedKey, error) {
 //
 //	location#time
 //
-// for instance
+// for example
 //
 //	Seattle#1614945600000
 //
-// Time: unix_ms. A row contains one event, with a column per field. Garbage is
-// collected when: never.
+// Time: unix_ms. A row contains one event, with a column per field. Garbage
+// collection rule: never.
 type DailyUnserializedKey struct {
 	Location string
 	Time     time.Time
 }
 
-// Append appends the key to dst. A segment that is empty or contains the
-// delimiter, a time that the table cannot hold and a key over 4 KiB are refused
-// with a *FieldError.
+// Append appends the key to dst. It returns a *FieldError if a segment is empty
+// or contains the delimiter, if the table cannot represent the time, or if the
+// key exceeds 4 KiB.
 func (k DailyUnserializedKey) Append(dst []byte) ([]byte, error) {
 	w := codec.NewKeyWriter(dst, "#")
 	k.write(&w)
@@ -375,12 +379,13 @@ func (k DailyUnserializedKey) Append(dst []byte) ([]byte, error) {
 	return w.Key()
 }
 
-// String returns the key, quoted if it is binary, or why there is none.
+// String returns the key, quoted if it is not printable, or the error if it is
+// invalid.
 func (k DailyUnserializedKey) String() string {
 	return codec.KeyString(k.Append(nil))
 }
 
-// Prefix returns what the keys of the series begin with, up to and with the
+// Prefix returns the prefix of the keys of the series, up to and including the
 // delimiter before the time.
 func (k DailyUnserializedKey) Prefix() ([]byte, error) {
 	w := codec.NewKeyWriter(nil, "#")
@@ -393,7 +398,7 @@ func (k DailyUnserializedKey) write(w *codec.KeyWriter) {
 	w.String("location", k.Location)
 }
 
-// ParseDailyUnserializedKey takes a row key apart.
+// ParseDailyUnserializedKey parses a row key. Errors are of type *FieldError.
 func ParseDailyUnserializedKey(row string) (DailyUnserializedKey, error) {
 	var k DailyUnserializedKey
 	r := codec.NewKeyReader(row, "#")
@@ -406,21 +411,21 @@ func ParseDailyUnserializedKey(row string) (DailyUnserializedKey, error) {
 //
 //	location#bucket
 //
-// for instance
+// for example
 //
 //	Seattle#2021-01
 //
 // Bucket: 3mo wide, labeled 2006-01. A row contains the events in a bucket.
 // Each event is a cell with all fields, whose timestamp is the time of the
-// event. Garbage is collected when: never.
+// event. Garbage collection rule: never.
 type DailyCombinedKey struct {
 	Location string
 	Bucket   time.Time // any time in the bucket; its start when parsed
 }
 
-// Append appends the key to dst. A segment that is empty or contains the
-// delimiter, a time that the table cannot hold and a key over 4 KiB are refused
-// with a *FieldError.
+// Append appends the key to dst. It returns a *FieldError if a segment is empty
+// or contains the delimiter, if the table cannot represent the time, or if the
+// key exceeds 4 KiB.
 func (k DailyCombinedKey) Append(dst []byte) ([]byte, error) {
 	w := codec.NewKeyWriter(dst, "#")
 	k.write(&w)
@@ -428,12 +433,13 @@ func (k DailyCombinedKey) Append(dst []byte) ([]byte, error) {
 	return w.Key()
 }
 
-// String returns the key, quoted if it is binary, or why there is none.
+// String returns the key, quoted if it is not printable, or the error if it is
+// invalid.
 func (k DailyCombinedKey) String() string {
 	return codec.KeyString(k.Append(nil))
 }
 
-// Prefix returns what the keys of the series begin with, up to and with the
+// Prefix returns the prefix of the keys of the series, up to and including the
 // delimiter before the time.
 func (k DailyCombinedKey) Prefix() ([]byte, error) {
 	w := codec.NewKeyWriter(nil, "#")
@@ -446,7 +452,7 @@ func (k DailyCombinedKey) write(w *codec.KeyWriter) {
 	w.String("location", k.Location)
 }
 
-// ParseDailyCombinedKey takes a row key apart.
+// ParseDailyCombinedKey parses a row key. Errors are of type *FieldError.
 func ParseDailyCombinedKey(row string) (DailyCombinedKey, error) {
 	var k DailyCombinedKey
 	r := codec.NewKeyReader(row, "#")
@@ -458,13 +464,13 @@ func ParseDailyCombinedKey(row string) (DailyCombinedKey, error) {
 // dailyLayouts lists the layouts of all tables that events are written to.
 var dailyLayouts = []*store.Layout[DailyEvent]{dailyColumnsLayout, dailyCellsLayout, dailySerializedLayout, dailyUnserializedLayout, dailyCombinedLayout}
 
-// dailyColumnsBucket is the buckets of daily_columns.
+// dailyColumnsBucket defines the buckets of daily_columns.
 var dailyColumnsBucket = codec.Bucket{
 	Months: 12,
 	Label:  codec.Label{Format: codec.TimeFormat{Layout: "2006"}},
 }
 
-// dailyColumnsColumns ties the parts of an event to the columns of table
+// dailyColumnsColumns maps the parts of an event to the columns of table
 // daily_columns and to the slices of DailyColumns.
 var dailyColumnsColumns = store.NewColumns(
 	store.SeriesPart(func(e *DailyEvent) *DailySeries { return &e.DailySeries }, func(c *DailyColumns) *[]DailySeries { return &c.Series }),
@@ -501,13 +507,13 @@ var dailyColumnsLayout = store.NewLayout(dailyColumnsColumns, store.Keys[DailyEv
 	Check:     checkDaily,
 })
 
-// dailyCellsBucket is the buckets of daily_cells.
+// dailyCellsBucket defines the buckets of daily_cells.
 var dailyCellsBucket = codec.Bucket{
 	Months: 12,
 	Label:  codec.Label{Format: codec.TimeFormat{Layout: "2006"}},
 }
 
-// dailyCellsColumns ties the parts of an event to the columns of table
+// dailyCellsColumns maps the parts of an event to the columns of table
 // daily_cells and to the slices of DailyColumns.
 var dailyCellsColumns = store.NewColumns(
 	store.SeriesPart(func(e *DailyEvent) *DailySeries { return &e.DailySeries }, func(c *DailyColumns) *[]DailySeries { return &c.Series }),
@@ -544,11 +550,11 @@ var dailyCellsLayout = store.NewLayout(dailyCellsColumns, store.Keys[DailyEvent]
 	Check:     checkDaily,
 })
 
-// dailySerializedTime is how an event's time stands in the row keys of
+// dailySerializedTime is the encoding of event times in the row keys of
 // daily_serialized.
 var dailySerializedTime = codec.TimeFormat{Layout: "2006-01-02"}
 
-// dailySerializedColumns ties the parts of an event to the columns of table
+// dailySerializedColumns maps the parts of an event to the columns of table
 // daily_serialized and to the slices of DailyColumns.
 var dailySerializedColumns = store.NewColumns(
 	store.SeriesPart(func(e *DailyEvent) *DailySeries { return &e.DailySeries }, func(c *DailyColumns) *[]DailySeries { return &c.Series }),
@@ -588,11 +594,11 @@ var dailySerializedLayout = store.NewLayout(dailySerializedColumns, store.Keys[D
 	Check:     checkDaily,
 })
 
-// dailyUnserializedTime is how an event's time stands in the row keys of
+// dailyUnserializedTime is the encoding of event times in the row keys of
 // daily_unserialized.
 var dailyUnserializedTime = codec.TimeFormat{Kind: codec.UnixMillis}
 
-// dailyUnserializedColumns ties the parts of an event to the columns of table
+// dailyUnserializedColumns maps the parts of an event to the columns of table
 // daily_unserialized and to the slices of DailyColumns.
 var dailyUnserializedColumns = store.NewColumns(
 	store.SeriesPart(func(e *DailyEvent) *DailySeries { return &e.DailySeries }, func(c *DailyColumns) *[]DailySeries { return &c.Series }),
@@ -629,13 +635,13 @@ var dailyUnserializedLayout = store.NewLayout(dailyUnserializedColumns, store.Ke
 	Check:     checkDaily,
 })
 
-// dailyCombinedBucket is the buckets of daily_combined.
+// dailyCombinedBucket defines the buckets of daily_combined.
 var dailyCombinedBucket = codec.Bucket{
 	Months: 3,
 	Label:  codec.Label{Format: codec.TimeFormat{Layout: "2006-01"}},
 }
 
-// dailyCombinedColumns ties the parts of an event to the columns of table
+// dailyCombinedColumns maps the parts of an event to the columns of table
 // daily_combined and to the slices of DailyColumns.
 var dailyCombinedColumns = store.NewColumns(
 	store.SeriesPart(func(e *DailyEvent) *DailySeries { return &e.DailySeries }, func(c *DailyColumns) *[]DailySeries { return &c.Series }),
@@ -675,7 +681,7 @@ var dailyCombinedLayout = store.NewLayout(dailyCombinedColumns, store.Keys[Daily
 	Check:     checkDaily,
 })
 
-// dailyAllCities is how AllCities finds its rows in daily_cells.
+// dailyAllCities defines which rows AllCities reads in daily_cells.
 var dailyAllCities = store.Query[DailyEvent]{
 	Name:        "AllCities",
 	Spans:       rowsDailyAllCities,
@@ -684,14 +690,14 @@ var dailyAllCities = store.Query[DailyEvent]{
 	MultiSeries: true,
 }
 
-// rowsDailyAllCities returns where the rows of AllCities are.
+// rowsDailyAllCities returns the spans with the rows of AllCities.
 func rowsDailyAllCities(e *DailyEvent) ([]codec.Span, error) {
 	before := codec.NewKeyWriter(nil, "#")
 	span, err := store.Span(before.Prefix, nil, "#", false)
 	return []codec.Span{span}, err
 }
 
-// checkDaily refuses an event that no table can hold.
+// checkDaily rejects an event that no table can store.
 func checkDaily(e *DailyEvent) error {
 	var c codec.Checker
 	c.Time("time", e.Time)
@@ -715,8 +721,8 @@ func appendDailyProto(dst []byte, e *DailyEvent) []byte {
 	return dst
 }
 
-// parseDailyProto sets the fields of an event from what appendDailyProto wrote.
-// It skips fields that it does not know.
+// parseDailyProto sets the fields of an event from the output of
+// appendDailyProto. It skips unknown fields.
 func parseDailyProto(e *DailyEvent, blob []byte) error {
 	r := codec.NewProtoReader(blob)
 	for r.Next() {
@@ -742,7 +748,7 @@ func parseDailyProto(e *DailyEvent, blob []byte) error {
 	return nil
 }
 
-// dailyJSON is the fields of an event as JSON.
+// dailyJSON contains the fields of an event in JSON.
 type dailyJSON struct {
 	Precipitation *float64      `json:"precipitation,omitempty"`
 	TempMax       *float64      `json:"temp_max,omitempty"`
@@ -762,8 +768,8 @@ func appendDailyJSON(dst []byte, e *DailyEvent) []byte {
 	return codec.EndJSON(dst, begin)
 }
 
-// parseDailyJSON sets the fields of an event from what appendDailyJSON wrote.
-// It skips fields that it does not know.
+// parseDailyJSON sets the fields of an event from the output of
+// appendDailyJSON. It skips unknown fields.
 func parseDailyJSON(e *DailyEvent, blob []byte) error {
 	var v dailyJSON
 	if err := codec.ParseJSON(blob, &v); err != nil {

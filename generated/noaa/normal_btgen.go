@@ -11,7 +11,7 @@ import (
 	"github.com/btgen-dev/btgen/runtime/store"
 )
 
-// NormalSeries tells one series of Normal events from another.
+// NormalSeries identifies a series of Normal events.
 type NormalSeries struct {
 	Station string
 }
@@ -29,11 +29,11 @@ type NormalEvent struct {
 // NormalWriter writes Normal events to tables normal_columns, normal_cells,
 // normal_serialized, normal_unserialized and normal_combined. Writing the same
 // event again changes nothing, so a failed call is safe to repeat. Table
-// normal_columns is append-only: an event of the same series and time with
-// other values does not replace the first one; both are read back.
+// normal_columns is append-only: an event with the same series and time but
+// other values does not replace the first one; reads return both.
 // WriteOptions.IfAbsent is refused with store.ErrSeveralRows: in table
-// normal_columns, bucket_new_columns, an event is a row for each field, and
-// Bigtable cannot check and write several rows at once.
+// normal_columns, bucket_new_columns, an event has one row per field, and
+// Bigtable cannot check and write several rows atomically.
 type NormalWriter struct {
 	store.EventWriter[NormalEvent]
 }
@@ -45,8 +45,8 @@ func NewNormalWriter(client Client, opts ...Options) *NormalWriter {
 	return &NormalWriter{store.NewWriter(client, normalLayouts, opts...)}
 }
 
-// NormalBatcher gathers Normal events from any number of goroutines, and writes
-// them in batches: when there are enough of them, or when they have waited long
+// NormalBatcher gathers Normal events from any number of goroutines and writes
+// them in batches, when there are enough of them or they have waited long
 // enough. Every event that it accepts is written or reported as failed. Its
 // memory is bounded, except for failures that are being reported.
 type NormalBatcher struct {
@@ -54,10 +54,10 @@ type NormalBatcher struct {
 }
 
 // NewNormalBatcher returns a batcher that writes through w. It calls failed,
-// which may be nil, once per unwritten event, from a goroutine of its own, with
-// the *WriteError that Write would return. The function may add the event
-// again. It must not call Flush or Close, which wait for it, and should be
-// quick: other failures queue up in memory meanwhile.
+// which may be nil, once per unwritten event, from its own goroutine, with the
+// *WriteError that Write would return. The function may add the event again,
+// but must not call Flush or Close, which wait for it. It should return
+// quickly, because other failures accumulate in memory meanwhile.
 //
 //go:noinline
 func NewNormalBatcher(w *NormalWriter, failed func(event NormalEvent, err error), opts ...BatcherOptions) *NormalBatcher {
@@ -121,23 +121,23 @@ func SetupNormal(ctx context.Context, admin Admin, opts ...Options) (Plan, error
 //
 //	station#metric#bucket
 //
-// for instance
+// for example
 //
 //	seattle#pressure#2021-03
 //
 // Bucket: 1mo wide, labeled 2006-01. A row contains one field of the events in
 // a bucket. Each value is the name of a column with an empty cell, whose
 // timestamp is the time of the event. An event is several rows, so it cannot be
-// written with WriteOptions.IfAbsent. Garbage is collected when: never.
+// written with WriteOptions.IfAbsent. Garbage collection rule: never.
 type NormalColumnsKey struct {
 	Station string
 	Metric  string    // the column name of a field
 	Bucket  time.Time // any time in the bucket; its start when parsed
 }
 
-// Append appends the key to dst. A segment that is empty or contains the
-// delimiter, a time that the table cannot hold and a key over 4 KiB are refused
-// with a *FieldError.
+// Append appends the key to dst. It returns a *FieldError if a segment is empty
+// or contains the delimiter, if the table cannot represent the time, or if the
+// key exceeds 4 KiB.
 func (k NormalColumnsKey) Append(dst []byte) ([]byte, error) {
 	w := codec.NewKeyWriter(dst, "#")
 	k.write(&w)
@@ -145,12 +145,13 @@ func (k NormalColumnsKey) Append(dst []byte) ([]byte, error) {
 	return w.Key()
 }
 
-// String returns the key, quoted if it is binary, or why there is none.
+// String returns the key, quoted if it is not printable, or the error if it is
+// invalid.
 func (k NormalColumnsKey) String() string {
 	return codec.KeyString(k.Append(nil))
 }
 
-// Prefix returns what the keys of the series begin with, up to and with the
+// Prefix returns the prefix of the keys of the series, up to and including the
 // delimiter before the time.
 func (k NormalColumnsKey) Prefix() ([]byte, error) {
 	w := codec.NewKeyWriter(nil, "#")
@@ -164,7 +165,7 @@ func (k NormalColumnsKey) write(w *codec.KeyWriter) {
 	w.String("metric", k.Metric)
 }
 
-// ParseNormalColumnsKey takes a row key apart.
+// ParseNormalColumnsKey parses a row key. Errors are of type *FieldError.
 func ParseNormalColumnsKey(row string) (NormalColumnsKey, error) {
 	var k NormalColumnsKey
 	r := codec.NewKeyReader(row, "#")
@@ -178,21 +179,21 @@ func ParseNormalColumnsKey(row string) (NormalColumnsKey, error) {
 //
 //	station#bucket
 //
-// for instance
+// for example
 //
 //	seattle#2021-W09
 //
 // Bucket: 1w wide, labeled iso_week. A row contains the events in a bucket.
 // Each field is a column with a cell per event, whose timestamp is the time of
-// the event. Garbage is collected when: never.
+// the event. Garbage collection rule: never.
 type NormalCellsKey struct {
 	Station string
 	Bucket  time.Time // any time in the bucket; its start when parsed
 }
 
-// Append appends the key to dst. A segment that is empty or contains the
-// delimiter, a time that the table cannot hold and a key over 4 KiB are refused
-// with a *FieldError.
+// Append appends the key to dst. It returns a *FieldError if a segment is empty
+// or contains the delimiter, if the table cannot represent the time, or if the
+// key exceeds 4 KiB.
 func (k NormalCellsKey) Append(dst []byte) ([]byte, error) {
 	w := codec.NewKeyWriter(dst, "#")
 	k.write(&w)
@@ -200,12 +201,13 @@ func (k NormalCellsKey) Append(dst []byte) ([]byte, error) {
 	return w.Key()
 }
 
-// String returns the key, quoted if it is binary, or why there is none.
+// String returns the key, quoted if it is not printable, or the error if it is
+// invalid.
 func (k NormalCellsKey) String() string {
 	return codec.KeyString(k.Append(nil))
 }
 
-// Prefix returns what the keys of the series begin with, up to and with the
+// Prefix returns the prefix of the keys of the series, up to and including the
 // delimiter before the time.
 func (k NormalCellsKey) Prefix() ([]byte, error) {
 	w := codec.NewKeyWriter(nil, "#")
@@ -218,7 +220,7 @@ func (k NormalCellsKey) write(w *codec.KeyWriter) {
 	w.String("station", k.Station)
 }
 
-// ParseNormalCellsKey takes a row key apart.
+// ParseNormalCellsKey parses a row key. Errors are of type *FieldError.
 func ParseNormalCellsKey(row string) (NormalCellsKey, error) {
 	var k NormalCellsKey
 	r := codec.NewKeyReader(row, "#")
@@ -231,20 +233,20 @@ func ParseNormalCellsKey(row string) (NormalCellsKey, error) {
 //
 //	station#time
 //
-// for instance
+// for example
 //
 //	seattle#1614945600
 //
-// Time: unix_s. A row contains one event, as a cell with all fields. Garbage is
-// collected when: never.
+// Time: unix_s. A row contains one event, as a cell with all fields. Garbage
+// collection rule: never.
 type NormalSerializedKey struct {
 	Station string
 	Time    time.Time
 }
 
-// Append appends the key to dst. A segment that is empty or contains the
-// delimiter, a time that the table cannot hold and a key over 4 KiB are refused
-// with a *FieldError.
+// Append appends the key to dst. It returns a *FieldError if a segment is empty
+// or contains the delimiter, if the table cannot represent the time, or if the
+// key exceeds 4 KiB.
 func (k NormalSerializedKey) Append(dst []byte) ([]byte, error) {
 	w := codec.NewKeyWriter(dst, "#")
 	k.write(&w)
@@ -252,12 +254,13 @@ func (k NormalSerializedKey) Append(dst []byte) ([]byte, error) {
 	return w.Key()
 }
 
-// String returns the key, quoted if it is binary, or why there is none.
+// String returns the key, quoted if it is not printable, or the error if it is
+// invalid.
 func (k NormalSerializedKey) String() string {
 	return codec.KeyString(k.Append(nil))
 }
 
-// Prefix returns what the keys of the series begin with, up to and with the
+// Prefix returns the prefix of the keys of the series, up to and including the
 // delimiter before the time.
 func (k NormalSerializedKey) Prefix() ([]byte, error) {
 	w := codec.NewKeyWriter(nil, "#")
@@ -270,7 +273,7 @@ func (k NormalSerializedKey) write(w *codec.KeyWriter) {
 	w.String("station", k.Station)
 }
 
-// ParseNormalSerializedKey takes a row key apart.
+// ParseNormalSerializedKey parses a row key. Errors are of type *FieldError.
 func ParseNormalSerializedKey(row string) (NormalSerializedKey, error) {
 	var k NormalSerializedKey
 	r := codec.NewKeyReader(row, "#")
@@ -283,20 +286,20 @@ func ParseNormalSerializedKey(row string) (NormalSerializedKey, error) {
 //
 //	station#time
 //
-// for instance
+// for example
 //
 //	seattle#2021-03-05T12
 //
 // Time: 2006-01-02T15. A row contains one event, with a column per field.
-// Garbage is collected when: never.
+// Garbage collection rule: never.
 type NormalUnserializedKey struct {
 	Station string
 	Time    time.Time
 }
 
-// Append appends the key to dst. A segment that is empty or contains the
-// delimiter, a time that the table cannot hold and a key over 4 KiB are refused
-// with a *FieldError.
+// Append appends the key to dst. It returns a *FieldError if a segment is empty
+// or contains the delimiter, if the table cannot represent the time, or if the
+// key exceeds 4 KiB.
 func (k NormalUnserializedKey) Append(dst []byte) ([]byte, error) {
 	w := codec.NewKeyWriter(dst, "#")
 	k.write(&w)
@@ -304,12 +307,13 @@ func (k NormalUnserializedKey) Append(dst []byte) ([]byte, error) {
 	return w.Key()
 }
 
-// String returns the key, quoted if it is binary, or why there is none.
+// String returns the key, quoted if it is not printable, or the error if it is
+// invalid.
 func (k NormalUnserializedKey) String() string {
 	return codec.KeyString(k.Append(nil))
 }
 
-// Prefix returns what the keys of the series begin with, up to and with the
+// Prefix returns the prefix of the keys of the series, up to and including the
 // delimiter before the time.
 func (k NormalUnserializedKey) Prefix() ([]byte, error) {
 	w := codec.NewKeyWriter(nil, "#")
@@ -322,7 +326,7 @@ func (k NormalUnserializedKey) write(w *codec.KeyWriter) {
 	w.String("station", k.Station)
 }
 
-// ParseNormalUnserializedKey takes a row key apart.
+// ParseNormalUnserializedKey parses a row key. Errors are of type *FieldError.
 func ParseNormalUnserializedKey(row string) (NormalUnserializedKey, error) {
 	var k NormalUnserializedKey
 	r := codec.NewKeyReader(row, "#")
@@ -335,21 +339,21 @@ func ParseNormalUnserializedKey(row string) (NormalUnserializedKey, error) {
 //
 //	station#bucket
 //
-// for instance
+// for example
 //
 //	seattle#2021-03-04
 //
 // Bucket: 30d wide, labeled 2006-01-02. A row contains the events in a bucket.
 // Each event is a cell with all fields, whose timestamp is the time of the
-// event. Garbage is collected when: never.
+// event. Garbage collection rule: never.
 type NormalCombinedKey struct {
 	Station string
 	Bucket  time.Time // any time in the bucket; its start when parsed
 }
 
-// Append appends the key to dst. A segment that is empty or contains the
-// delimiter, a time that the table cannot hold and a key over 4 KiB are refused
-// with a *FieldError.
+// Append appends the key to dst. It returns a *FieldError if a segment is empty
+// or contains the delimiter, if the table cannot represent the time, or if the
+// key exceeds 4 KiB.
 func (k NormalCombinedKey) Append(dst []byte) ([]byte, error) {
 	w := codec.NewKeyWriter(dst, "#")
 	k.write(&w)
@@ -357,12 +361,13 @@ func (k NormalCombinedKey) Append(dst []byte) ([]byte, error) {
 	return w.Key()
 }
 
-// String returns the key, quoted if it is binary, or why there is none.
+// String returns the key, quoted if it is not printable, or the error if it is
+// invalid.
 func (k NormalCombinedKey) String() string {
 	return codec.KeyString(k.Append(nil))
 }
 
-// Prefix returns what the keys of the series begin with, up to and with the
+// Prefix returns the prefix of the keys of the series, up to and including the
 // delimiter before the time.
 func (k NormalCombinedKey) Prefix() ([]byte, error) {
 	w := codec.NewKeyWriter(nil, "#")
@@ -375,7 +380,7 @@ func (k NormalCombinedKey) write(w *codec.KeyWriter) {
 	w.String("station", k.Station)
 }
 
-// ParseNormalCombinedKey takes a row key apart.
+// ParseNormalCombinedKey parses a row key. Errors are of type *FieldError.
 func ParseNormalCombinedKey(row string) (NormalCombinedKey, error) {
 	var k NormalCombinedKey
 	r := codec.NewKeyReader(row, "#")
@@ -387,13 +392,13 @@ func ParseNormalCombinedKey(row string) (NormalCombinedKey, error) {
 // normalLayouts lists the layouts of all tables that events are written to.
 var normalLayouts = []*store.Layout[NormalEvent]{normalColumnsLayout, normalCellsLayout, normalSerializedLayout, normalUnserializedLayout, normalCombinedLayout}
 
-// normalColumnsBucket is the buckets of normal_columns.
+// normalColumnsBucket defines the buckets of normal_columns.
 var normalColumnsBucket = codec.Bucket{
 	Months: 1,
 	Label:  codec.Label{Format: codec.TimeFormat{Layout: "2006-01"}},
 }
 
-// normalColumnsColumns ties the parts of an event to the columns of table
+// normalColumnsColumns maps the parts of an event to the columns of table
 // normal_columns and to the slices of NormalColumns.
 var normalColumnsColumns = store.NewColumns(
 	store.SeriesPart(func(e *NormalEvent) *NormalSeries { return &e.NormalSeries }, func(c *NormalColumns) *[]NormalSeries { return &c.Series }),
@@ -428,13 +433,13 @@ var normalColumnsLayout = store.NewLayout(normalColumnsColumns, store.Keys[Norma
 	Check:     checkNormal,
 })
 
-// normalCellsBucket is the buckets of normal_cells.
+// normalCellsBucket defines the buckets of normal_cells.
 var normalCellsBucket = codec.Bucket{
 	Every: 7 * 24 * time.Hour,
 	Label: codec.Label{Kind: codec.ISOWeekLabel},
 }
 
-// normalCellsColumns ties the parts of an event to the columns of table
+// normalCellsColumns maps the parts of an event to the columns of table
 // normal_cells and to the slices of NormalColumns.
 var normalCellsColumns = store.NewColumns(
 	store.SeriesPart(func(e *NormalEvent) *NormalSeries { return &e.NormalSeries }, func(c *NormalColumns) *[]NormalSeries { return &c.Series }),
@@ -469,11 +474,11 @@ var normalCellsLayout = store.NewLayout(normalCellsColumns, store.Keys[NormalEve
 	Check:     checkNormal,
 })
 
-// normalSerializedTime is how an event's time stands in the row keys of
+// normalSerializedTime is the encoding of event times in the row keys of
 // normal_serialized.
 var normalSerializedTime = codec.TimeFormat{Kind: codec.UnixSeconds}
 
-// normalSerializedColumns ties the parts of an event to the columns of table
+// normalSerializedColumns maps the parts of an event to the columns of table
 // normal_serialized and to the slices of NormalColumns.
 var normalSerializedColumns = store.NewColumns(
 	store.SeriesPart(func(e *NormalEvent) *NormalSeries { return &e.NormalSeries }, func(c *NormalColumns) *[]NormalSeries { return &c.Series }),
@@ -511,11 +516,11 @@ var normalSerializedLayout = store.NewLayout(normalSerializedColumns, store.Keys
 	Check:     checkNormal,
 })
 
-// normalUnserializedTime is how an event's time stands in the row keys of
+// normalUnserializedTime is the encoding of event times in the row keys of
 // normal_unserialized.
 var normalUnserializedTime = codec.TimeFormat{Layout: "2006-01-02T15"}
 
-// normalUnserializedColumns ties the parts of an event to the columns of table
+// normalUnserializedColumns maps the parts of an event to the columns of table
 // normal_unserialized and to the slices of NormalColumns.
 var normalUnserializedColumns = store.NewColumns(
 	store.SeriesPart(func(e *NormalEvent) *NormalSeries { return &e.NormalSeries }, func(c *NormalColumns) *[]NormalSeries { return &c.Series }),
@@ -550,13 +555,13 @@ var normalUnserializedLayout = store.NewLayout(normalUnserializedColumns, store.
 	Check:     checkNormal,
 })
 
-// normalCombinedBucket is the buckets of normal_combined.
+// normalCombinedBucket defines the buckets of normal_combined.
 var normalCombinedBucket = codec.Bucket{
 	Every: 30 * 24 * time.Hour,
 	Label: codec.Label{Format: codec.TimeFormat{Layout: "2006-01-02"}},
 }
 
-// normalCombinedColumns ties the parts of an event to the columns of table
+// normalCombinedColumns maps the parts of an event to the columns of table
 // normal_combined and to the slices of NormalColumns.
 var normalCombinedColumns = store.NewColumns(
 	store.SeriesPart(func(e *NormalEvent) *NormalSeries { return &e.NormalSeries }, func(c *NormalColumns) *[]NormalSeries { return &c.Series }),
@@ -594,7 +599,7 @@ var normalCombinedLayout = store.NewLayout(normalCombinedColumns, store.Keys[Nor
 	Check:     checkNormal,
 })
 
-// checkNormal refuses an event that no table can hold.
+// checkNormal rejects an event that no table can store.
 func checkNormal(e *NormalEvent) error {
 	var c codec.Checker
 	c.Time("time", e.Time)
@@ -614,8 +619,8 @@ func appendNormalProto(dst []byte, e *NormalEvent) []byte {
 	return dst
 }
 
-// parseNormalProto sets the fields of an event from what appendNormalProto
-// wrote. It skips fields that it does not know.
+// parseNormalProto sets the fields of an event from the output of
+// appendNormalProto. It skips unknown fields.
 func parseNormalProto(e *NormalEvent, blob []byte) error {
 	r := codec.NewProtoReader(blob)
 	for r.Next() {
@@ -631,7 +636,7 @@ func parseNormalProto(e *NormalEvent, blob []byte) error {
 	return r.Err()
 }
 
-// normalJSON is the fields of an event as JSON.
+// normalJSON contains the fields of an event in JSON.
 type normalJSON struct {
 	Pressure    *float64 `json:"pressure,omitempty"`
 	Temperature *float64 `json:"temperature,omitempty"`
@@ -647,8 +652,8 @@ func appendNormalJSON(dst []byte, e *NormalEvent) []byte {
 	return codec.EndJSON(dst, begin)
 }
 
-// parseNormalJSON sets the fields of an event from what appendNormalJSON wrote.
-// It skips fields that it does not know.
+// parseNormalJSON sets the fields of an event from the output of
+// appendNormalJSON. It skips unknown fields.
 func parseNormalJSON(e *NormalEvent, blob []byte) error {
 	var v normalJSON
 	if err := codec.ParseJSON(blob, &v); err != nil {

@@ -25,13 +25,13 @@ func exampleNormal(series noaa.NormalSeries, at time.Time, n int) noaa.NormalEve
 	}
 }
 
-// TestNormalRoundTrip writes events to an in-memory Bigtable, and again, and
-// reads them in every way.
+// TestNormalRoundTrip writes events to an in-memory Bigtable twice and reads
+// them in every way.
 func TestNormalRoundTrip(t *testing.T) {
 	// Each of the other series differs from the first in one value.
 	series := slices.Repeat([]noaa.NormalSeries{{Station: "seattle"}}, 2)
 	series[1].Station = "seattle0"
-	// Far in the future: the in-memory server collects garbage by the clock on the wall.
+	// Far in the future, because the in-memory server garbage-collects by the system clock.
 	times := []time.Time{
 		time.Date(2100, time.March, 31, 22, 0, 0, 0, time.UTC),
 		time.Date(2100, time.March, 31, 23, 0, 0, 0, time.UTC),
@@ -59,7 +59,7 @@ func TestNormalRoundTrip(t *testing.T) {
 		}
 		storetest.Same(t, "Read", r.Read(ctx, series[0], times[0], end), events[:3]...)
 		storetest.Same(t, "Read of a range", r.Read(ctx, series[0], times[1], times[2]), events[1])
-		storetest.Same(t, "Read, the newest first", r.Read(ctx, series[0], times[0], end, noaa.ReadOptions{NewestFirst: true, Limit: 2}), events[2], events[1])
+		storetest.Same(t, "Read, newest first", r.Read(ctx, series[0], times[0], end, noaa.ReadOptions{NewestFirst: true, Limit: 2}), events[2], events[1])
 		storetest.Same(t, "ReadColumns", storetest.Columns[noaa.NormalEvent](func(c *noaa.NormalColumns) error {
 			return r.ReadColumns(ctx, series[0], times[0], end, c)
 		}), events[:3]...)

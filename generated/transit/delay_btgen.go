@@ -12,7 +12,7 @@ import (
 	"github.com/btgen-dev/btgen/runtime/store"
 )
 
-// DelaySeries tells one series of Delay events from another.
+// DelaySeries identifies a series of Delay events.
 type DelaySeries struct {
 	Region  string
 	Line    string
@@ -40,8 +40,8 @@ func NewDelayWriter(client Client, opts ...Options) *DelayWriter {
 	return &DelayWriter{store.NewWriter(client, delayLayouts, opts...)}
 }
 
-// DelayBatcher gathers Delay events from any number of goroutines, and writes
-// them in batches: when there are enough of them, or when they have waited long
+// DelayBatcher gathers Delay events from any number of goroutines and writes
+// them in batches, when there are enough of them or they have waited long
 // enough. Every event that it accepts is written or reported as failed. Its
 // memory is bounded, except for failures that are being reported.
 type DelayBatcher struct {
@@ -49,10 +49,10 @@ type DelayBatcher struct {
 }
 
 // NewDelayBatcher returns a batcher that writes through w. It calls failed,
-// which may be nil, once per unwritten event, from a goroutine of its own, with
-// the *WriteError that Write would return. The function may add the event
-// again. It must not call Flush or Close, which wait for it, and should be
-// quick: other failures queue up in memory meanwhile.
+// which may be nil, once per unwritten event, from its own goroutine, with the
+// *WriteError that Write would return. The function may add the event again,
+// but must not call Flush or Close, which wait for it. It should return
+// quickly, because other failures accumulate in memory meanwhile.
 //
 //go:noinline
 func NewDelayBatcher(w *DelayWriter, failed func(event DelayEvent, err error), opts ...BatcherOptions) *DelayBatcher {
@@ -78,17 +78,17 @@ func NewDelayReader(client Client, opts ...Options) *DelayReader {
 	}
 }
 
-// ByRegion yields the events of the series with the region with from <= time <
-// to, by bucket, then by series in row key order, then by time, as Read does.
-// It asks table delays for one range of rows.
+// ByRegion yields the events with from <= time < to of the series with the
+// given region, by bucket, then by series in row key order, then by time. Its
+// errors are those of Read. It reads from table delays: one range of rows.
 func (r *DelayReader) ByRegion(ctx context.Context, region string, from, to time.Time, opts ...ReadOptions) iter.Seq2[DelayEvent, error] {
 	event := DelayEvent{DelaySeries: DelaySeries{Region: region}}
 	return r.reader.Query(ctx, &delayByRegion, event, from, to, opts...)
 }
 
 // ByRegionColumns appends what ByRegion yields to columns, which may be reused.
-// An event that does not decode is left out, and the first *DecodeError
-// returned after all others; any other error ends the read.
+// It leaves out events that cannot be decoded and returns the first
+// *DecodeError after it has read all others; any other error ends the read.
 //
 //go:noinline
 func (r *DelayReader) ByRegionColumns(ctx context.Context, region string, from, to time.Time, columns *DelayColumns, opts ...ReadOptions) error {
@@ -96,17 +96,19 @@ func (r *DelayReader) ByRegionColumns(ctx context.Context, region string, from, 
 	return store.ReadColumns(ctx, r.reader, delaysColumns, columns, &delayByRegion, event, from, to, opts...)
 }
 
-// ByRegionAndLine yields the events of the series with the region and line with
-// from <= time < to, by bucket, then by series in row key order, then by time,
-// as Read does. It asks table delays for a range of rows for each bucket.
+// ByRegionAndLine yields the events with from <= time < to of the series with
+// the given region and line, by bucket, then by series in row key order, then
+// by time. Its errors are those of Read. It reads from table delays: a range of
+// rows for each bucket.
 func (r *DelayReader) ByRegionAndLine(ctx context.Context, region string, line string, from, to time.Time, opts ...ReadOptions) iter.Seq2[DelayEvent, error] {
 	event := DelayEvent{DelaySeries: DelaySeries{Region: region, Line: line}}
 	return r.reader.Query(ctx, &delayByRegionAndLine, event, from, to, opts...)
 }
 
 // ByRegionAndLineColumns appends what ByRegionAndLine yields to columns, which
-// may be reused. An event that does not decode is left out, and the first
-// *DecodeError returned after all others; any other error ends the read.
+// may be reused. It leaves out events that cannot be decoded and returns the
+// first *DecodeError after it has read all others; any other error ends the
+// read.
 //
 //go:noinline
 func (r *DelayReader) ByRegionAndLineColumns(ctx context.Context, region string, line string, from, to time.Time, columns *DelayColumns, opts ...ReadOptions) error {
@@ -146,13 +148,13 @@ func SetupDelay(ctx context.Context, admin Admin, opts ...Options) (Plan, error)
 //
 //	region/bucket/line/vehicle
 //
-// for instance
+// for example
 //
 //	nyc/8385054399/m86/5824
 //
 // Bucket: 1h wide, labeled unix_s reversed. A row contains the events in a
 // bucket. Each event is a cell with all fields, whose timestamp is the time of
-// the event. Garbage is collected when: age() > 30d.
+// the event. Garbage collection rule: age() > 30d.
 type DelaysKey struct {
 	Region  string
 	Bucket  time.Time // any time in the bucket; its start when parsed
@@ -160,9 +162,9 @@ type DelaysKey struct {
 	Vehicle int64
 }
 
-// Append appends the key to dst. A segment that is empty or contains the
-// delimiter, a time that the table cannot hold and a key over 4 KiB are refused
-// with a *FieldError.
+// Append appends the key to dst. It returns a *FieldError if a segment is empty
+// or contains the delimiter, if the table cannot represent the time, or if the
+// key exceeds 4 KiB.
 func (k DelaysKey) Append(dst []byte) ([]byte, error) {
 	w := codec.NewKeyWriter(dst, "/")
 	k.write(&w)
@@ -172,12 +174,13 @@ func (k DelaysKey) Append(dst []byte) ([]byte, error) {
 	return w.Key()
 }
 
-// String returns the key, quoted if it is binary, or why there is none.
+// String returns the key, quoted if it is not printable, or the error if it is
+// invalid.
 func (k DelaysKey) String() string {
 	return codec.KeyString(k.Append(nil))
 }
 
-// Prefix returns what the keys of the series begin with, up to and with the
+// Prefix returns the prefix of the keys of the series, up to and including the
 // delimiter before the time.
 func (k DelaysKey) Prefix() ([]byte, error) {
 	w := codec.NewKeyWriter(nil, "/")
@@ -190,7 +193,7 @@ func (k DelaysKey) write(w *codec.KeyWriter) {
 	w.String("region", k.Region)
 }
 
-// suffix returns what follows the time in the keys of the series.
+// suffix returns the segments after the time in the keys of the series.
 func (k DelaysKey) suffix() ([]byte, error) {
 	w := codec.NewKeyWriter(nil, "/")
 	w.String("line", k.Line)
@@ -198,7 +201,7 @@ func (k DelaysKey) suffix() ([]byte, error) {
 	return w.Key()
 }
 
-// ParseDelaysKey takes a row key apart.
+// ParseDelaysKey parses a row key. Errors are of type *FieldError.
 func ParseDelaysKey(row string) (DelaysKey, error) {
 	var k DelaysKey
 	r := codec.NewKeyReader(row, "/")
@@ -212,13 +215,13 @@ func ParseDelaysKey(row string) (DelaysKey, error) {
 // delayLayouts lists the layouts of all tables that events are written to.
 var delayLayouts = []*store.Layout[DelayEvent]{delaysLayout}
 
-// delaysBucket is the buckets of delays.
+// delaysBucket defines the buckets of delays.
 var delaysBucket = codec.Bucket{
 	Every: time.Hour,
 	Label: codec.Label{Format: codec.TimeFormat{Kind: codec.UnixSeconds, Reverse: true}},
 }
 
-// delaysColumns ties the parts of an event to the columns of table delays and
+// delaysColumns maps the parts of an event to the columns of table delays and
 // to the slices of DelayColumns.
 var delaysColumns = store.NewColumns(
 	store.SeriesPart(func(e *DelayEvent) *DelaySeries { return &e.DelaySeries }, func(c *DelayColumns) *[]DelaySeries { return &c.Series }),
@@ -260,14 +263,14 @@ var delaysLayout = store.NewLayout(delaysColumns, store.Keys[DelayEvent]{
 	Check:     checkDelay,
 })
 
-// delayByRegion is how ByRegion finds its rows in delays.
+// delayByRegion defines which rows ByRegion reads in delays.
 var delayByRegion = store.Query[DelayEvent]{
 	Name:        "ByRegion",
 	Spans:       rowsDelayByRegion,
 	MultiSeries: true,
 }
 
-// rowsDelayByRegion returns where the rows of ByRegion are.
+// rowsDelayByRegion returns the spans with the rows of ByRegion.
 func rowsDelayByRegion(e *DelayEvent) ([]codec.Span, error) {
 	before := codec.NewKeyWriter(nil, "/")
 	before.String("region", e.Region)
@@ -275,14 +278,14 @@ func rowsDelayByRegion(e *DelayEvent) ([]codec.Span, error) {
 	return []codec.Span{span}, err
 }
 
-// delayByRegionAndLine is how ByRegionAndLine finds its rows in delays.
+// delayByRegionAndLine defines which rows ByRegionAndLine reads in delays.
 var delayByRegionAndLine = store.Query[DelayEvent]{
 	Name:        "ByRegionAndLine",
 	Spans:       rowsDelayByRegionAndLine,
 	MultiSeries: true,
 }
 
-// rowsDelayByRegionAndLine returns where the rows of ByRegionAndLine are.
+// rowsDelayByRegionAndLine returns the spans with the rows of ByRegionAndLine.
 func rowsDelayByRegionAndLine(e *DelayEvent) ([]codec.Span, error) {
 	before := codec.NewKeyWriter(nil, "/")
 	before.String("region", e.Region)
@@ -292,7 +295,7 @@ func rowsDelayByRegionAndLine(e *DelayEvent) ([]codec.Span, error) {
 	return []codec.Span{span}, err
 }
 
-// checkDelay refuses an event that no table can hold.
+// checkDelay rejects an event that no table can store.
 func checkDelay(e *DelayEvent) error {
 	var c codec.Checker
 	c.Time("time", e.Time)
@@ -310,8 +313,8 @@ func appendDelayProto(dst []byte, e *DelayEvent) []byte {
 	return dst
 }
 
-// parseDelayProto sets the fields of an event from what appendDelayProto wrote.
-// It skips fields that it does not know.
+// parseDelayProto sets the fields of an event from the output of
+// appendDelayProto. It skips unknown fields.
 func parseDelayProto(e *DelayEvent, blob []byte) error {
 	r := codec.NewProtoReader(blob)
 	for r.Next() {

@@ -24,15 +24,15 @@ func exampleDelay(series transit.DelaySeries, at time.Time, n int) transit.Delay
 	}
 }
 
-// TestDelayRoundTrip writes events to an in-memory Bigtable, and again, and
-// reads them in every way.
+// TestDelayRoundTrip writes events to an in-memory Bigtable twice and reads
+// them in every way.
 func TestDelayRoundTrip(t *testing.T) {
 	// Each of the other series differs from the first in one value.
 	series := slices.Repeat([]transit.DelaySeries{{Region: "nyc", Line: "m86", Vehicle: 5824}}, 4)
 	series[1].Region = "nyc0"
 	series[2].Line = "m860"
 	series[3].Vehicle = 58241
-	// Far in the future: the in-memory server collects garbage by the clock on the wall.
+	// Far in the future, because the in-memory server garbage-collects by the system clock.
 	times := []time.Time{
 		time.Date(2100, time.March, 5, 12, 59, 58, 0, time.UTC),
 		time.Date(2100, time.March, 5, 12, 59, 59, 0, time.UTC),
@@ -60,7 +60,7 @@ func TestDelayRoundTrip(t *testing.T) {
 		}
 		storetest.Same(t, "Read", r.Read(ctx, series[0], times[0], end), events[:3]...)
 		storetest.Same(t, "Read of a range", r.Read(ctx, series[0], times[1], times[2]), events[1])
-		storetest.Same(t, "Read, the newest first", r.Read(ctx, series[0], times[0], end, transit.ReadOptions{NewestFirst: true, Limit: 2}), events[2], events[1])
+		storetest.Same(t, "Read, newest first", r.Read(ctx, series[0], times[0], end, transit.ReadOptions{NewestFirst: true, Limit: 2}), events[2], events[1])
 		storetest.Same(t, "ReadColumns", storetest.Columns[transit.DelayEvent](func(c *transit.DelayColumns) error {
 			return r.ReadColumns(ctx, series[0], times[0], end, c)
 		}), events[:3]...)

@@ -12,7 +12,7 @@ import (
 	"github.com/btgen-dev/btgen/runtime/store"
 )
 
-// PositionSeries tells one series of Position events from another.
+// PositionSeries identifies a series of Position events.
 type PositionSeries struct {
 	Region  string
 	Line    string
@@ -40,19 +40,19 @@ func NewPositionWriter(client Client, opts ...Options) *PositionWriter {
 	return &PositionWriter{store.NewWriter(client, positionLayouts, opts...)}
 }
 
-// PositionBatcher gathers Position events from any number of goroutines, and
-// writes them in batches: when there are enough of them, or when they have
-// waited long enough. Every event that it accepts is written or reported as
-// failed. Its memory is bounded, except for failures that are being reported.
+// PositionBatcher gathers Position events from any number of goroutines and
+// writes them in batches, when there are enough of them or they have waited
+// long enough. Every event that it accepts is written or reported as failed.
+// Its memory is bounded, except for failures that are being reported.
 type PositionBatcher struct {
 	store.EventBatcher[PositionEvent]
 }
 
 // NewPositionBatcher returns a batcher that writes through w. It calls failed,
-// which may be nil, once per unwritten event, from a goroutine of its own, with
-// the *WriteError that Write would return. The function may add the event
-// again. It must not call Flush or Close, which wait for it, and should be
-// quick: other failures queue up in memory meanwhile.
+// which may be nil, once per unwritten event, from its own goroutine, with the
+// *WriteError that Write would return. The function may add the event again,
+// but must not call Flush or Close, which wait for it. It should return
+// quickly, because other failures accumulate in memory meanwhile.
 //
 //go:noinline
 func NewPositionBatcher(w *PositionWriter, failed func(event PositionEvent, err error), opts ...BatcherOptions) *PositionBatcher {
@@ -78,9 +78,10 @@ func NewPositionReader(client Client, opts ...Options) *PositionReader {
 	}
 }
 
-// ByLine yields the events of the series with the region and line with from <=
-// time < to, by bucket, then by series in row key order, then by time, as Read
-// does. It asks table positions for one range of rows.
+// ByLine yields the events with from <= time < to of the series with the given
+// region and line, by bucket, then by series in row key order, then by time.
+// Its errors are those of Read. It reads from table positions: one range of
+// rows.
 //
 // All vehicles of a line.
 func (r *PositionReader) ByLine(ctx context.Context, region string, line string, from, to time.Time, opts ...ReadOptions) iter.Seq2[PositionEvent, error] {
@@ -88,9 +89,9 @@ func (r *PositionReader) ByLine(ctx context.Context, region string, line string,
 	return r.reader.Query(ctx, &positionByLine, event, from, to, opts...)
 }
 
-// ByLineColumns appends what ByLine yields to columns, which may be reused. An
-// event that does not decode is left out, and the first *DecodeError returned
-// after all others; any other error ends the read.
+// ByLineColumns appends what ByLine yields to columns, which may be reused. It
+// leaves out events that cannot be decoded and returns the first *DecodeError
+// after it has read all others; any other error ends the read.
 //
 //go:noinline
 func (r *PositionReader) ByLineColumns(ctx context.Context, region string, line string, from, to time.Time, columns *PositionColumns, opts ...ReadOptions) error {
@@ -98,10 +99,10 @@ func (r *PositionReader) ByLineColumns(ctx context.Context, region string, line 
 	return store.ReadColumns(ctx, r.reader, positionsColumns, columns, &positionByLine, event, from, to, opts...)
 }
 
-// ByVehicle yields the events of the series with the region and vehicle with
-// from <= time < to, by series in row key order, then by time, as Read does. It
-// asks table positions for one range of rows, skipping rows with another
-// vehicle.
+// ByVehicle yields the events with from <= time < to of the series with the
+// given region and vehicle, by series in row key order, then by time. Its
+// errors are those of Read. It reads from table positions: one range of rows,
+// skipping rows with another vehicle.
 //
 // A vehicle on any line.
 //
@@ -112,8 +113,8 @@ func (r *PositionReader) ByVehicle(ctx context.Context, region string, vehicle i
 }
 
 // ByVehicleColumns appends what ByVehicle yields to columns, which may be
-// reused. An event that does not decode is left out, and the first *DecodeError
-// returned after all others; any other error ends the read.
+// reused. It leaves out events that cannot be decoded and returns the first
+// *DecodeError after it has read all others; any other error ends the read.
 //
 //go:noinline
 func (r *PositionReader) ByVehicleColumns(ctx context.Context, region string, vehicle int64, from, to time.Time, columns *PositionColumns, opts ...ReadOptions) error {
@@ -121,9 +122,9 @@ func (r *PositionReader) ByVehicleColumns(ctx context.Context, region string, ve
 	return store.ReadColumns(ctx, r.reader, positionsColumns, columns, &positionByVehicle, event, from, to, opts...)
 }
 
-// ByRegion yields the events of the series with the region with from <= time <
-// to, by series in row key order, then by time, as Read does. It asks table
-// positions for one range of rows.
+// ByRegion yields the events with from <= time < to of the series with the
+// given region, by series in row key order, then by time. Its errors are those
+// of Read. It reads from table positions: one range of rows.
 //
 // Every vehicle of a region.
 //
@@ -134,8 +135,8 @@ func (r *PositionReader) ByRegion(ctx context.Context, region string, from, to t
 }
 
 // ByRegionColumns appends what ByRegion yields to columns, which may be reused.
-// An event that does not decode is left out, and the first *DecodeError
-// returned after all others; any other error ends the read.
+// It leaves out events that cannot be decoded and returns the first
+// *DecodeError after it has read all others; any other error ends the read.
 //
 //go:noinline
 func (r *PositionReader) ByRegionColumns(ctx context.Context, region string, from, to time.Time, columns *PositionColumns, opts ...ReadOptions) error {
@@ -143,9 +144,9 @@ func (r *PositionReader) ByRegionColumns(ctx context.Context, region string, fro
 	return store.ReadColumns(ctx, r.reader, positionsColumns, columns, &positionByRegion, event, from, to, opts...)
 }
 
-// Export yields the events of all series with from <= time < to, by series in
-// row key order, then by time, as Read does. It asks table positions for the
-// whole table.
+// Export yields the events with from <= time < to of all series, by series in
+// row key order, then by time. Its errors are those of Read. It reads from
+// table positions: the whole table.
 //
 // The server scans rows of all times and drops those outside the range.
 func (r *PositionReader) Export(ctx context.Context, from, to time.Time, opts ...ReadOptions) iter.Seq2[PositionEvent, error] {
@@ -153,9 +154,9 @@ func (r *PositionReader) Export(ctx context.Context, from, to time.Time, opts ..
 	return r.reader.Query(ctx, &positionExport, event, from, to, opts...)
 }
 
-// ExportColumns appends what Export yields to columns, which may be reused. An
-// event that does not decode is left out, and the first *DecodeError returned
-// after all others; any other error ends the read.
+// ExportColumns appends what Export yields to columns, which may be reused. It
+// leaves out events that cannot be decoded and returns the first *DecodeError
+// after it has read all others; any other error ends the read.
 //
 //go:noinline
 func (r *PositionReader) ExportColumns(ctx context.Context, from, to time.Time, columns *PositionColumns, opts ...ReadOptions) error {
@@ -202,13 +203,13 @@ func SetupPosition(ctx context.Context, admin Admin, opts ...Options) (Plan, err
 //
 //	region/line/bucket/vehicle
 //
-// for instance
+// for example
 //
 //	nyc/m86/2021-03-05T12/5824
 //
 // Bucket: 1h wide, labeled 2006-01-02T15. A row contains the events in a
 // bucket. Each field is a column with a cell per event, whose timestamp is the
-// time of the event. Garbage is collected when: age() > 30d.
+// time of the event. Garbage collection rule: age() > 30d.
 type PositionsKey struct {
 	Region  string
 	Line    string
@@ -216,9 +217,9 @@ type PositionsKey struct {
 	Vehicle int64
 }
 
-// Append appends the key to dst. A segment that is empty or contains the
-// delimiter, a time that the table cannot hold and a key over 4 KiB are refused
-// with a *FieldError.
+// Append appends the key to dst. It returns a *FieldError if a segment is empty
+// or contains the delimiter, if the table cannot represent the time, or if the
+// key exceeds 4 KiB.
 func (k PositionsKey) Append(dst []byte) ([]byte, error) {
 	w := codec.NewKeyWriter(dst, "/")
 	k.write(&w)
@@ -227,12 +228,13 @@ func (k PositionsKey) Append(dst []byte) ([]byte, error) {
 	return w.Key()
 }
 
-// String returns the key, quoted if it is binary, or why there is none.
+// String returns the key, quoted if it is not printable, or the error if it is
+// invalid.
 func (k PositionsKey) String() string {
 	return codec.KeyString(k.Append(nil))
 }
 
-// Prefix returns what the keys of the series begin with, up to and with the
+// Prefix returns the prefix of the keys of the series, up to and including the
 // delimiter before the time.
 func (k PositionsKey) Prefix() ([]byte, error) {
 	w := codec.NewKeyWriter(nil, "/")
@@ -246,14 +248,14 @@ func (k PositionsKey) write(w *codec.KeyWriter) {
 	w.String("line", k.Line)
 }
 
-// suffix returns what follows the time in the keys of the series.
+// suffix returns the segments after the time in the keys of the series.
 func (k PositionsKey) suffix() ([]byte, error) {
 	w := codec.NewKeyWriter(nil, "/")
 	w.Int("vehicle", k.Vehicle)
 	return w.Key()
 }
 
-// ParsePositionsKey takes a row key apart.
+// ParsePositionsKey parses a row key. Errors are of type *FieldError.
 func ParsePositionsKey(row string) (PositionsKey, error) {
 	var k PositionsKey
 	r := codec.NewKeyReader(row, "/")
@@ -267,13 +269,13 @@ func ParsePositionsKey(row string) (PositionsKey, error) {
 // positionLayouts lists the layouts of all tables that events are written to.
 var positionLayouts = []*store.Layout[PositionEvent]{positionsLayout}
 
-// positionsBucket is the buckets of positions.
+// positionsBucket defines the buckets of positions.
 var positionsBucket = codec.Bucket{
 	Every: time.Hour,
 	Label: codec.Label{Format: codec.TimeFormat{Layout: "2006-01-02T15"}},
 }
 
-// positionsColumns ties the parts of an event to the columns of table positions
+// positionsColumns maps the parts of an event to the columns of table positions
 // and to the slices of PositionColumns.
 var positionsColumns = store.NewColumns(
 	store.SeriesPart(func(e *PositionEvent) *PositionSeries { return &e.PositionSeries }, func(c *PositionColumns) *[]PositionSeries { return &c.Series }),
@@ -312,14 +314,14 @@ var positionsLayout = store.NewLayout(positionsColumns, store.Keys[PositionEvent
 	Check:     checkPosition,
 })
 
-// positionByLine is how ByLine finds its rows in positions.
+// positionByLine defines which rows ByLine reads in positions.
 var positionByLine = store.Query[PositionEvent]{
 	Name:        "ByLine",
 	Spans:       rowsPositionByLine,
 	MultiSeries: true,
 }
 
-// rowsPositionByLine returns where the rows of ByLine are.
+// rowsPositionByLine returns the spans with the rows of ByLine.
 func rowsPositionByLine(e *PositionEvent) ([]codec.Span, error) {
 	before := codec.NewKeyWriter(nil, "/")
 	before.String("region", e.Region)
@@ -328,7 +330,7 @@ func rowsPositionByLine(e *PositionEvent) ([]codec.Span, error) {
 	return []codec.Span{span}, err
 }
 
-// positionByVehicle is how ByVehicle finds its rows in positions.
+// positionByVehicle defines which rows ByVehicle reads in positions.
 var positionByVehicle = store.Query[PositionEvent]{
 	Name:        "ByVehicle",
 	Spans:       rowsPositionByVehicle,
@@ -340,7 +342,7 @@ var positionByVehicle = store.Query[PositionEvent]{
 	},
 }
 
-// rowsPositionByVehicle returns where the rows of ByVehicle are.
+// rowsPositionByVehicle returns the spans with the rows of ByVehicle.
 func rowsPositionByVehicle(e *PositionEvent) ([]codec.Span, error) {
 	before := codec.NewKeyWriter(nil, "/")
 	before.String("region", e.Region)
@@ -348,8 +350,7 @@ func rowsPositionByVehicle(e *PositionEvent) ([]codec.Span, error) {
 	return []codec.Span{span}, err
 }
 
-// keysPositionByVehicle returns a pattern for the keys of the rows of
-// ByVehicle.
+// keysPositionByVehicle returns a pattern for the row keys of ByVehicle.
 func keysPositionByVehicle(e *PositionEvent) (*codec.KeyPattern, error) {
 	p := codec.NewKeyPattern("/")
 	p.Known(func(w *codec.KeyWriter) {
@@ -363,7 +364,7 @@ func keysPositionByVehicle(e *PositionEvent) (*codec.KeyPattern, error) {
 	return p.Pattern()
 }
 
-// positionByRegion is how ByRegion finds its rows in positions.
+// positionByRegion defines which rows ByRegion reads in positions.
 var positionByRegion = store.Query[PositionEvent]{
 	Name:        "ByRegion",
 	Spans:       rowsPositionByRegion,
@@ -371,7 +372,7 @@ var positionByRegion = store.Query[PositionEvent]{
 	MultiSeries: true,
 }
 
-// rowsPositionByRegion returns where the rows of ByRegion are.
+// rowsPositionByRegion returns the spans with the rows of ByRegion.
 func rowsPositionByRegion(e *PositionEvent) ([]codec.Span, error) {
 	before := codec.NewKeyWriter(nil, "/")
 	before.String("region", e.Region)
@@ -379,7 +380,7 @@ func rowsPositionByRegion(e *PositionEvent) ([]codec.Span, error) {
 	return []codec.Span{span}, err
 }
 
-// positionExport is how Export finds its rows in positions.
+// positionExport defines which rows Export reads in positions.
 var positionExport = store.Query[PositionEvent]{
 	Name:        "Export",
 	Spans:       rowsPositionExport,
@@ -387,14 +388,14 @@ var positionExport = store.Query[PositionEvent]{
 	MultiSeries: true,
 }
 
-// rowsPositionExport returns where the rows of Export are.
+// rowsPositionExport returns the spans with the rows of Export.
 func rowsPositionExport(e *PositionEvent) ([]codec.Span, error) {
 	before := codec.NewKeyWriter(nil, "/")
 	span, err := store.Span(before.Prefix, nil, "/", false)
 	return []codec.Span{span}, err
 }
 
-// checkPosition refuses an event that no table can hold.
+// checkPosition rejects an event that no table can store.
 func checkPosition(e *PositionEvent) error {
 	var c codec.Checker
 	c.Time("time", e.Time)

@@ -11,7 +11,7 @@ import (
 	"github.com/btgen-dev/btgen/runtime/store"
 )
 
-// UsageClassesSeries tells one series of UsageClasses events from another.
+// UsageClassesSeries identifies a series of UsageClasses events.
 type UsageClassesSeries struct {
 	Customer string
 }
@@ -20,13 +20,13 @@ type UsageClassesSeries struct {
 type UsageClassesEvent struct {
 	UsageClassesSeries
 	Time     time.Time  // truncated to 1s by the writer; UTC when read
-	Class    UsageClass // how long the event lives; the zero class is refused
+	Class    UsageClass // how long the event lives; the writer rejects the zero class
 	Requests int64
 	Bytes    int64 // bytes
 }
 
-// UsageClass decides how long an event lives. The zero UsageClass is none, and
-// refused by the writer.
+// UsageClass determines how long an event lives. The zero UsageClass is
+// invalid, and the writer rejects it.
 type UsageClass int
 
 // The values of UsageClass, and how long their events live.
@@ -36,7 +36,7 @@ const (
 	UsageClassLong     UsageClass = 3 // 3d
 )
 
-// usageClassNames is what the values of UsageClass are called in the schema.
+// usageClassNames contains the names of the values of UsageClass in the schema.
 var usageClassNames = codec.Enum{
 	{Number: 1, Name: "short"},
 	{Number: 2, Name: "standard"},
@@ -61,20 +61,19 @@ func NewUsageClassesWriter(client Client, opts ...Options) *UsageClassesWriter {
 	return &UsageClassesWriter{store.NewWriter(client, usageClassesLayouts, opts...)}
 }
 
-// UsageClassesBatcher gathers UsageClasses events from any number of
-// goroutines, and writes them in batches: when there are enough of them, or
-// when they have waited long enough. Every event that it accepts is written or
-// reported as failed. Its memory is bounded, except for failures that are being
-// reported.
+// UsageClassesBatcher gathers UsageClasses events from any number of goroutines
+// and writes them in batches, when there are enough of them or they have waited
+// long enough. Every event that it accepts is written or reported as failed.
+// Its memory is bounded, except for failures that are being reported.
 type UsageClassesBatcher struct {
 	store.EventBatcher[UsageClassesEvent]
 }
 
 // NewUsageClassesBatcher returns a batcher that writes through w. It calls
-// failed, which may be nil, once per unwritten event, from a goroutine of its
-// own, with the *WriteError that Write would return. The function may add the
-// event again. It must not call Flush or Close, which wait for it, and should
-// be quick: other failures queue up in memory meanwhile.
+// failed, which may be nil, once per unwritten event, from its own goroutine,
+// with the *WriteError that Write would return. The function may add the event
+// again, but must not call Flush or Close, which wait for it. It should return
+// quickly, because other failures accumulate in memory meanwhile.
 //
 //go:noinline
 func NewUsageClassesBatcher(w *UsageClassesWriter, failed func(event UsageClassesEvent, err error), opts ...BatcherOptions) *UsageClassesBatcher {
@@ -138,24 +137,24 @@ func SetupUsageClasses(ctx context.Context, admin Admin, opts ...Options) (Plan,
 //
 //	customer#bucket
 //
-// for instance
+// for example
 //
 //	customer-07#2021-03-05T12
 //
 // Bucket: 1h wide, labeled 2006-01-02T15. A row contains the events in a
 // bucket. Each field is a column with a cell per event, whose timestamp is the
-// time of the event. Events of class short are in family short. Garbage is
-// collected when: age() > 1h. Events of class standard are in family standard.
-// Garbage is collected when: age() > 2d. Events of class long are in family
-// long. Garbage is collected when: age() > 3d.
+// time of the event. Events of class short are in family short. Garbage
+// collection rule: age() > 1h. Events of class standard are in family standard.
+// Garbage collection rule: age() > 2d. Events of class long are in family long.
+// Garbage collection rule: age() > 3d.
 type UsageClassesKey struct {
 	Customer string
 	Bucket   time.Time // any time in the bucket; its start when parsed
 }
 
-// Append appends the key to dst. A segment that is empty or contains the
-// delimiter, a time that the table cannot hold and a key over 4 KiB are refused
-// with a *FieldError.
+// Append appends the key to dst. It returns a *FieldError if a segment is empty
+// or contains the delimiter, if the table cannot represent the time, or if the
+// key exceeds 4 KiB.
 func (k UsageClassesKey) Append(dst []byte) ([]byte, error) {
 	w := codec.NewKeyWriter(dst, "#")
 	k.write(&w)
@@ -163,12 +162,13 @@ func (k UsageClassesKey) Append(dst []byte) ([]byte, error) {
 	return w.Key()
 }
 
-// String returns the key, quoted if it is binary, or why there is none.
+// String returns the key, quoted if it is not printable, or the error if it is
+// invalid.
 func (k UsageClassesKey) String() string {
 	return codec.KeyString(k.Append(nil))
 }
 
-// Prefix returns what the keys of the series begin with, up to and with the
+// Prefix returns the prefix of the keys of the series, up to and including the
 // delimiter before the time.
 func (k UsageClassesKey) Prefix() ([]byte, error) {
 	w := codec.NewKeyWriter(nil, "#")
@@ -181,7 +181,7 @@ func (k UsageClassesKey) write(w *codec.KeyWriter) {
 	w.String("customer", k.Customer)
 }
 
-// ParseUsageClassesKey takes a row key apart.
+// ParseUsageClassesKey parses a row key. Errors are of type *FieldError.
 func ParseUsageClassesKey(row string) (UsageClassesKey, error) {
 	var k UsageClassesKey
 	r := codec.NewKeyReader(row, "#")
@@ -194,13 +194,13 @@ func ParseUsageClassesKey(row string) (UsageClassesKey, error) {
 // to.
 var usageClassesLayouts = []*store.Layout[UsageClassesEvent]{usageClassesLayout}
 
-// usageClassesBucket is the buckets of usage_classes.
+// usageClassesBucket defines the buckets of usage_classes.
 var usageClassesBucket = codec.Bucket{
 	Every: time.Hour,
 	Label: codec.Label{Format: codec.TimeFormat{Layout: "2006-01-02T15"}},
 }
 
-// usageClassesColumns ties the parts of an event to the columns of table
+// usageClassesColumns maps the parts of an event to the columns of table
 // usage_classes and to the slices of UsageClassesColumns.
 var usageClassesColumns = store.NewColumns(
 	store.SeriesPart(func(e *UsageClassesEvent) *UsageClassesSeries { return &e.UsageClassesSeries }, func(c *UsageClassesColumns) *[]UsageClassesSeries { return &c.Series }),
@@ -239,7 +239,7 @@ var usageClassesLayout = store.NewLayout(usageClassesColumns, store.Keys[UsageCl
 	Check:     checkUsageClasses,
 })
 
-// checkUsageClasses refuses an event that no table can hold.
+// checkUsageClasses rejects an event that no table can store.
 func checkUsageClasses(e *UsageClassesEvent) error {
 	var c codec.Checker
 	c.Time("time", e.Time)

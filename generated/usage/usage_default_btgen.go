@@ -11,7 +11,7 @@ import (
 	"github.com/btgen-dev/btgen/runtime/store"
 )
 
-// UsageDefaultSeries tells one series of UsageDefault events from another.
+// UsageDefaultSeries identifies a series of UsageDefault events.
 type UsageDefaultSeries struct {
 	Customer string
 }
@@ -20,9 +20,9 @@ type UsageDefaultSeries struct {
 type UsageDefaultEvent struct {
 	UsageDefaultSeries
 	Time      time.Time     // truncated to 1s by the writer; UTC when read
-	TTL       time.Duration // how long the event lives from its writing; 0 leaves it to ExpiresAt; always 0 when read
-	ExpiresAt time.Time     // when the event expires, where TTL is 0; the zero time is 2d from its writing
-	WrittenAt time.Time     // set by the writer, to its clock
+	TTL       time.Duration // time to live, counted from the write; 0 means that ExpiresAt applies; always 0 when read
+	ExpiresAt time.Time     // when the event expires, if TTL is 0; the zero time means 2d after the write
+	WrittenAt time.Time     // write time, set by the writer
 	Requests  int64
 	Bytes     int64 // bytes
 }
@@ -40,20 +40,19 @@ func NewUsageDefaultWriter(client Client, opts ...Options) *UsageDefaultWriter {
 	return &UsageDefaultWriter{store.NewWriter(client, usageDefaultLayouts, opts...)}
 }
 
-// UsageDefaultBatcher gathers UsageDefault events from any number of
-// goroutines, and writes them in batches: when there are enough of them, or
-// when they have waited long enough. Every event that it accepts is written or
-// reported as failed. Its memory is bounded, except for failures that are being
-// reported.
+// UsageDefaultBatcher gathers UsageDefault events from any number of goroutines
+// and writes them in batches, when there are enough of them or they have waited
+// long enough. Every event that it accepts is written or reported as failed.
+// Its memory is bounded, except for failures that are being reported.
 type UsageDefaultBatcher struct {
 	store.EventBatcher[UsageDefaultEvent]
 }
 
 // NewUsageDefaultBatcher returns a batcher that writes through w. It calls
-// failed, which may be nil, once per unwritten event, from a goroutine of its
-// own, with the *WriteError that Write would return. The function may add the
-// event again. It must not call Flush or Close, which wait for it, and should
-// be quick: other failures queue up in memory meanwhile.
+// failed, which may be nil, once per unwritten event, from its own goroutine,
+// with the *WriteError that Write would return. The function may add the event
+// again, but must not call Flush or Close, which wait for it. It should return
+// quickly, because other failures accumulate in memory meanwhile.
 //
 //go:noinline
 func NewUsageDefaultBatcher(w *UsageDefaultWriter, failed func(event UsageDefaultEvent, err error), opts ...BatcherOptions) *UsageDefaultBatcher {
@@ -119,21 +118,21 @@ func SetupUsageDefault(ctx context.Context, admin Admin, opts ...Options) (Plan,
 //
 //	customer#time
 //
-// for instance
+// for example
 //
 //	customer-07#2021-03-05T120000
 //
-// Time: 2006-01-02T150405. A row contains one event, with a column per field. A
-// cell's timestamp is when the event expires, less 2d. Garbage is collected
-// when: age() > 2d.
+// Time: 2006-01-02T150405. A row contains one event, with a column per field.
+// The timestamp of a cell is the expiry of the event minus 2d. Garbage
+// collection rule: age() > 2d.
 type UsageDefaultKey struct {
 	Customer string
 	Time     time.Time
 }
 
-// Append appends the key to dst. A segment that is empty or contains the
-// delimiter, a time that the table cannot hold and a key over 4 KiB are refused
-// with a *FieldError.
+// Append appends the key to dst. It returns a *FieldError if a segment is empty
+// or contains the delimiter, if the table cannot represent the time, or if the
+// key exceeds 4 KiB.
 func (k UsageDefaultKey) Append(dst []byte) ([]byte, error) {
 	w := codec.NewKeyWriter(dst, "#")
 	k.write(&w)
@@ -141,12 +140,13 @@ func (k UsageDefaultKey) Append(dst []byte) ([]byte, error) {
 	return w.Key()
 }
 
-// String returns the key, quoted if it is binary, or why there is none.
+// String returns the key, quoted if it is not printable, or the error if it is
+// invalid.
 func (k UsageDefaultKey) String() string {
 	return codec.KeyString(k.Append(nil))
 }
 
-// Prefix returns what the keys of the series begin with, up to and with the
+// Prefix returns the prefix of the keys of the series, up to and including the
 // delimiter before the time.
 func (k UsageDefaultKey) Prefix() ([]byte, error) {
 	w := codec.NewKeyWriter(nil, "#")
@@ -159,7 +159,7 @@ func (k UsageDefaultKey) write(w *codec.KeyWriter) {
 	w.String("customer", k.Customer)
 }
 
-// ParseUsageDefaultKey takes a row key apart.
+// ParseUsageDefaultKey parses a row key. Errors are of type *FieldError.
 func ParseUsageDefaultKey(row string) (UsageDefaultKey, error) {
 	var k UsageDefaultKey
 	r := codec.NewKeyReader(row, "#")
@@ -172,11 +172,11 @@ func ParseUsageDefaultKey(row string) (UsageDefaultKey, error) {
 // to.
 var usageDefaultLayouts = []*store.Layout[UsageDefaultEvent]{usageDefaultLayout}
 
-// usageDefaultTime is how an event's time stands in the row keys of
+// usageDefaultTime is the encoding of event times in the row keys of
 // usage_default.
 var usageDefaultTime = codec.TimeFormat{Layout: "2006-01-02T150405"}
 
-// usageDefaultColumns ties the parts of an event to the columns of table
+// usageDefaultColumns maps the parts of an event to the columns of table
 // usage_default and to the slices of UsageDefaultColumns.
 var usageDefaultColumns = store.NewColumns(
 	store.SeriesPart(func(e *UsageDefaultEvent) *UsageDefaultSeries { return &e.UsageDefaultSeries }, func(c *UsageDefaultColumns) *[]UsageDefaultSeries { return &c.Series }),
@@ -213,7 +213,7 @@ var usageDefaultLayout = store.NewLayout(usageDefaultColumns, store.Keys[UsageDe
 	Check:     checkUsageDefault,
 })
 
-// checkUsageDefault refuses an event that no table can hold.
+// checkUsageDefault rejects an event that no table can store.
 func checkUsageDefault(e *UsageDefaultEvent) error {
 	var c codec.Checker
 	c.Time("time", e.Time)

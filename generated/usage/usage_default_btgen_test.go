@@ -24,13 +24,13 @@ func exampleUsageDefault(series usage.UsageDefaultSeries, at time.Time, n int) u
 	}
 }
 
-// TestUsageDefaultRoundTrip writes events to an in-memory Bigtable, and again,
-// and reads them in every way.
+// TestUsageDefaultRoundTrip writes events to an in-memory Bigtable twice and
+// reads them in every way.
 func TestUsageDefaultRoundTrip(t *testing.T) {
 	// Each of the other series differs from the first in one value.
 	series := slices.Repeat([]usage.UsageDefaultSeries{{Customer: "customer-07"}}, 2)
 	series[1].Customer = "customer-070"
-	// Far in the future: the in-memory server collects garbage by the clock on the wall.
+	// Far in the future, because the in-memory server garbage-collects by the system clock.
 	times := []time.Time{
 		time.Date(2100, time.March, 5, 12, 0, 0, 0, time.UTC),
 		time.Date(2100, time.March, 5, 12, 0, 1, 0, time.UTC),
@@ -65,7 +65,7 @@ func TestUsageDefaultRoundTrip(t *testing.T) {
 		}
 		storetest.Same(t, "Read", r.Read(ctx, series[0], times[0], end), events[:3]...)
 		storetest.Same(t, "Read of a range", r.Read(ctx, series[0], times[1], times[2]), events[1])
-		storetest.Same(t, "Read, the newest first", r.Read(ctx, series[0], times[0], end, usage.ReadOptions{NewestFirst: true, Limit: 2}), events[2], events[1])
+		storetest.Same(t, "Read, newest first", r.Read(ctx, series[0], times[0], end, usage.ReadOptions{NewestFirst: true, Limit: 2}), events[2], events[1])
 		storetest.Same(t, "ReadColumns", storetest.Columns[usage.UsageDefaultEvent](func(c *usage.UsageDefaultColumns) error {
 			return r.ReadColumns(ctx, series[0], times[0], end, c)
 		}), events[:3]...)

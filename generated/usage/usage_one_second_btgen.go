@@ -11,7 +11,7 @@ import (
 	"github.com/btgen-dev/btgen/runtime/store"
 )
 
-// UsageOneSecondSeries tells one series of UsageOneSecond events from another.
+// UsageOneSecondSeries identifies a series of UsageOneSecond events.
 type UsageOneSecondSeries struct {
 	Customer string
 }
@@ -20,8 +20,8 @@ type UsageOneSecondSeries struct {
 type UsageOneSecondEvent struct {
 	UsageOneSecondSeries
 	Time      time.Time // truncated to 1s by the writer; UTC when read
-	ExpiresAt time.Time // when the event expires; the zero time is refused
-	WrittenAt time.Time // set by the writer, to its clock
+	ExpiresAt time.Time // when the event expires; the writer rejects the zero time
+	WrittenAt time.Time // write time, set by the writer
 	Requests  int64
 	Bytes     int64 // bytes
 }
@@ -41,19 +41,19 @@ func NewUsageOneSecondWriter(client Client, opts ...Options) *UsageOneSecondWrit
 }
 
 // UsageOneSecondBatcher gathers UsageOneSecond events from any number of
-// goroutines, and writes them in batches: when there are enough of them, or
-// when they have waited long enough. Every event that it accepts is written or
-// reported as failed. Its memory is bounded, except for failures that are being
+// goroutines and writes them in batches, when there are enough of them or they
+// have waited long enough. Every event that it accepts is written or reported
+// as failed. Its memory is bounded, except for failures that are being
 // reported.
 type UsageOneSecondBatcher struct {
 	store.EventBatcher[UsageOneSecondEvent]
 }
 
 // NewUsageOneSecondBatcher returns a batcher that writes through w. It calls
-// failed, which may be nil, once per unwritten event, from a goroutine of its
-// own, with the *WriteError that Write would return. The function may add the
-// event again. It must not call Flush or Close, which wait for it, and should
-// be quick: other failures queue up in memory meanwhile.
+// failed, which may be nil, once per unwritten event, from its own goroutine,
+// with the *WriteError that Write would return. The function may add the event
+// again, but must not call Flush or Close, which wait for it. It should return
+// quickly, because other failures accumulate in memory meanwhile.
 //
 //go:noinline
 func NewUsageOneSecondBatcher(w *UsageOneSecondWriter, failed func(event UsageOneSecondEvent, err error), opts ...BatcherOptions) *UsageOneSecondBatcher {
@@ -120,21 +120,21 @@ func SetupUsageOneSecond(ctx context.Context, admin Admin, opts ...Options) (Pla
 //
 //	customer#time
 //
-// for instance
+// for example
 //
 //	customer-07#2021-03-05T120000
 //
-// Time: 2006-01-02T150405. A row contains one event, with a column per field. A
-// cell's timestamp is when the event expires. Garbage is collected when: age()
-// > 1000000.
+// Time: 2006-01-02T150405. A row contains one event, with a column per field.
+// The timestamp of a cell is the expiry of the event. Garbage collection rule:
+// age() > 1000000.
 type UsageOneSecondKey struct {
 	Customer string
 	Time     time.Time
 }
 
-// Append appends the key to dst. A segment that is empty or contains the
-// delimiter, a time that the table cannot hold and a key over 4 KiB are refused
-// with a *FieldError.
+// Append appends the key to dst. It returns a *FieldError if a segment is empty
+// or contains the delimiter, if the table cannot represent the time, or if the
+// key exceeds 4 KiB.
 func (k UsageOneSecondKey) Append(dst []byte) ([]byte, error) {
 	w := codec.NewKeyWriter(dst, "#")
 	k.write(&w)
@@ -142,12 +142,13 @@ func (k UsageOneSecondKey) Append(dst []byte) ([]byte, error) {
 	return w.Key()
 }
 
-// String returns the key, quoted if it is binary, or why there is none.
+// String returns the key, quoted if it is not printable, or the error if it is
+// invalid.
 func (k UsageOneSecondKey) String() string {
 	return codec.KeyString(k.Append(nil))
 }
 
-// Prefix returns what the keys of the series begin with, up to and with the
+// Prefix returns the prefix of the keys of the series, up to and including the
 // delimiter before the time.
 func (k UsageOneSecondKey) Prefix() ([]byte, error) {
 	w := codec.NewKeyWriter(nil, "#")
@@ -160,7 +161,7 @@ func (k UsageOneSecondKey) write(w *codec.KeyWriter) {
 	w.String("customer", k.Customer)
 }
 
-// ParseUsageOneSecondKey takes a row key apart.
+// ParseUsageOneSecondKey parses a row key. Errors are of type *FieldError.
 func ParseUsageOneSecondKey(row string) (UsageOneSecondKey, error) {
 	var k UsageOneSecondKey
 	r := codec.NewKeyReader(row, "#")
@@ -173,11 +174,11 @@ func ParseUsageOneSecondKey(row string) (UsageOneSecondKey, error) {
 // to.
 var usageOneSecondLayouts = []*store.Layout[UsageOneSecondEvent]{usageOneSecondLayout}
 
-// usageOneSecondTime is how an event's time stands in the row keys of
+// usageOneSecondTime is the encoding of event times in the row keys of
 // usage_one_second.
 var usageOneSecondTime = codec.TimeFormat{Layout: "2006-01-02T150405"}
 
-// usageOneSecondColumns ties the parts of an event to the columns of table
+// usageOneSecondColumns maps the parts of an event to the columns of table
 // usage_one_second and to the slices of UsageOneSecondColumns.
 var usageOneSecondColumns = store.NewColumns(
 	store.SeriesPart(func(e *UsageOneSecondEvent) *UsageOneSecondSeries { return &e.UsageOneSecondSeries }, func(c *UsageOneSecondColumns) *[]UsageOneSecondSeries { return &c.Series }),
@@ -214,7 +215,7 @@ var usageOneSecondLayout = store.NewLayout(usageOneSecondColumns, store.Keys[Usa
 	Check:     checkUsageOneSecond,
 })
 
-// checkUsageOneSecond refuses an event that no table can hold.
+// checkUsageOneSecond rejects an event that no table can store.
 func checkUsageOneSecond(e *UsageOneSecondEvent) error {
 	var c codec.Checker
 	c.Time("time", e.Time)

@@ -11,8 +11,7 @@ import (
 	"github.com/btgen-dev/btgen/runtime/store"
 )
 
-// BalloonCombinedSeries tells one series of BalloonCombined events from
-// another.
+// BalloonCombinedSeries identifies a series of BalloonCombined events.
 type BalloonCombinedSeries struct {
 	Location  string // Google Cloud region
 	BalloonID int64
@@ -45,19 +44,19 @@ func NewBalloonCombinedWriter(client Client, opts ...Options) *BalloonCombinedWr
 }
 
 // BalloonCombinedBatcher gathers BalloonCombined events from any number of
-// goroutines, and writes them in batches: when there are enough of them, or
-// when they have waited long enough. Every event that it accepts is written or
-// reported as failed. Its memory is bounded, except for failures that are being
+// goroutines and writes them in batches, when there are enough of them or they
+// have waited long enough. Every event that it accepts is written or reported
+// as failed. Its memory is bounded, except for failures that are being
 // reported.
 type BalloonCombinedBatcher struct {
 	store.EventBatcher[BalloonCombinedEvent]
 }
 
 // NewBalloonCombinedBatcher returns a batcher that writes through w. It calls
-// failed, which may be nil, once per unwritten event, from a goroutine of its
-// own, with the *WriteError that Write would return. The function may add the
-// event again. It must not call Flush or Close, which wait for it, and should
-// be quick: other failures queue up in memory meanwhile.
+// failed, which may be nil, once per unwritten event, from its own goroutine,
+// with the *WriteError that Write would return. The function may add the event
+// again, but must not call Flush or Close, which wait for it. It should return
+// quickly, because other failures accumulate in memory meanwhile.
 //
 //go:noinline
 func NewBalloonCombinedBatcher(w *BalloonCombinedWriter, failed func(event BalloonCombinedEvent, err error), opts ...BatcherOptions) *BalloonCombinedBatcher {
@@ -118,22 +117,22 @@ func SetupBalloonCombined(ctx context.Context, admin Admin, opts ...Options) (Pl
 //
 //	location#balloon_id#bucket
 //
-// for instance
+// for example
 //
 //	us-west2#3698#week0001
 //
 // Bucket: 1w wide, labeled week%04d from 2021-03-01. A row contains the events
 // in a bucket. Each event is a cell with all fields, whose timestamp is the
-// time of the event. Garbage is collected when: age() > 364d.
+// time of the event. Garbage collection rule: age() > 364d.
 type BalloonCombinedKey struct {
 	Location  string
 	BalloonID int64
 	Bucket    time.Time // any time in the bucket; its start when parsed
 }
 
-// Append appends the key to dst. A segment that is empty or contains the
-// delimiter, a time that the table cannot hold and a key over 4 KiB are refused
-// with a *FieldError.
+// Append appends the key to dst. It returns a *FieldError if a segment is empty
+// or contains the delimiter, if the table cannot represent the time, or if the
+// key exceeds 4 KiB.
 func (k BalloonCombinedKey) Append(dst []byte) ([]byte, error) {
 	w := codec.NewKeyWriter(dst, "#")
 	k.write(&w)
@@ -141,12 +140,13 @@ func (k BalloonCombinedKey) Append(dst []byte) ([]byte, error) {
 	return w.Key()
 }
 
-// String returns the key, quoted if it is binary, or why there is none.
+// String returns the key, quoted if it is not printable, or the error if it is
+// invalid.
 func (k BalloonCombinedKey) String() string {
 	return codec.KeyString(k.Append(nil))
 }
 
-// Prefix returns what the keys of the series begin with, up to and with the
+// Prefix returns the prefix of the keys of the series, up to and including the
 // delimiter before the time.
 func (k BalloonCombinedKey) Prefix() ([]byte, error) {
 	w := codec.NewKeyWriter(nil, "#")
@@ -160,7 +160,7 @@ func (k BalloonCombinedKey) write(w *codec.KeyWriter) {
 	w.Int("balloon_id", k.BalloonID)
 }
 
-// ParseBalloonCombinedKey takes a row key apart.
+// ParseBalloonCombinedKey parses a row key. Errors are of type *FieldError.
 func ParseBalloonCombinedKey(row string) (BalloonCombinedKey, error) {
 	var k BalloonCombinedKey
 	r := codec.NewKeyReader(row, "#")
@@ -174,14 +174,14 @@ func ParseBalloonCombinedKey(row string) (BalloonCombinedKey, error) {
 // written to.
 var balloonCombinedLayouts = []*store.Layout[BalloonCombinedEvent]{balloonCombinedLayout}
 
-// balloonCombinedBucket is the buckets of balloon_combined.
+// balloonCombinedBucket defines the buckets of balloon_combined.
 var balloonCombinedBucket = codec.Bucket{
 	Every:  7 * 24 * time.Hour,
 	Origin: time.Date(2021, time.March, 1, 0, 0, 0, 0, time.UTC),
 	Label:  codec.Label{Kind: codec.NumberLabel, Prefix: "week", Pad: 4},
 }
 
-// balloonCombinedColumns ties the parts of an event to the columns of table
+// balloonCombinedColumns maps the parts of an event to the columns of table
 // balloon_combined and to the slices of BalloonCombinedColumns.
 var balloonCombinedColumns = store.NewColumns(
 	store.SeriesPart(func(e *BalloonCombinedEvent) *BalloonCombinedSeries { return &e.BalloonCombinedSeries }, func(c *BalloonCombinedColumns) *[]BalloonCombinedSeries { return &c.Series }),
@@ -221,7 +221,7 @@ var balloonCombinedLayout = store.NewLayout(balloonCombinedColumns, store.Keys[B
 	Check:     checkBalloonCombined,
 })
 
-// checkBalloonCombined refuses an event that no table can hold.
+// checkBalloonCombined rejects an event that no table can store.
 func checkBalloonCombined(e *BalloonCombinedEvent) error {
 	var c codec.Checker
 	c.Time("time", e.Time)
@@ -239,8 +239,8 @@ func appendBalloonCombinedProto(dst []byte, e *BalloonCombinedEvent) []byte {
 	return dst
 }
 
-// parseBalloonCombinedProto sets the fields of an event from what
-// appendBalloonCombinedProto wrote. It skips fields that it does not know.
+// parseBalloonCombinedProto sets the fields of an event from the output of
+// appendBalloonCombinedProto. It skips unknown fields.
 func parseBalloonCombinedProto(e *BalloonCombinedEvent, blob []byte) error {
 	r := codec.NewProtoReader(blob)
 	for r.Next() {

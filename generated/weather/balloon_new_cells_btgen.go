@@ -11,8 +11,7 @@ import (
 	"github.com/btgen-dev/btgen/runtime/store"
 )
 
-// BalloonNewCellsSeries tells one series of BalloonNewCells events from
-// another.
+// BalloonNewCellsSeries identifies a series of BalloonNewCells events.
 type BalloonNewCellsSeries struct {
 	Location  string // Google Cloud region
 	BalloonID int64
@@ -45,19 +44,19 @@ func NewBalloonNewCellsWriter(client Client, opts ...Options) *BalloonNewCellsWr
 }
 
 // BalloonNewCellsBatcher gathers BalloonNewCells events from any number of
-// goroutines, and writes them in batches: when there are enough of them, or
-// when they have waited long enough. Every event that it accepts is written or
-// reported as failed. Its memory is bounded, except for failures that are being
+// goroutines and writes them in batches, when there are enough of them or they
+// have waited long enough. Every event that it accepts is written or reported
+// as failed. Its memory is bounded, except for failures that are being
 // reported.
 type BalloonNewCellsBatcher struct {
 	store.EventBatcher[BalloonNewCellsEvent]
 }
 
 // NewBalloonNewCellsBatcher returns a batcher that writes through w. It calls
-// failed, which may be nil, once per unwritten event, from a goroutine of its
-// own, with the *WriteError that Write would return. The function may add the
-// event again. It must not call Flush or Close, which wait for it, and should
-// be quick: other failures queue up in memory meanwhile.
+// failed, which may be nil, once per unwritten event, from its own goroutine,
+// with the *WriteError that Write would return. The function may add the event
+// again, but must not call Flush or Close, which wait for it. It should return
+// quickly, because other failures accumulate in memory meanwhile.
 //
 //go:noinline
 func NewBalloonNewCellsBatcher(w *BalloonNewCellsWriter, failed func(event BalloonNewCellsEvent, err error), opts ...BatcherOptions) *BalloonNewCellsBatcher {
@@ -126,22 +125,22 @@ func SetupBalloonNewCells(ctx context.Context, admin Admin, opts ...Options) (Pl
 //
 //	location#balloon_id#bucket
 //
-// for instance
+// for example
 //
 //	us-west2#3698#week1
 //
 // Bucket: 1w wide, labeled week%d from 2021-03-01. A row contains the events in
 // a bucket. Each field is a column with a cell per event, whose timestamp is
-// the time of the event. Garbage is collected when: age() > 364d.
+// the time of the event. Garbage collection rule: age() > 364d.
 type BalloonNewCellsKey struct {
 	Location  string
 	BalloonID int64
 	Bucket    time.Time // any time in the bucket; its start when parsed
 }
 
-// Append appends the key to dst. A segment that is empty or contains the
-// delimiter, a time that the table cannot hold and a key over 4 KiB are refused
-// with a *FieldError.
+// Append appends the key to dst. It returns a *FieldError if a segment is empty
+// or contains the delimiter, if the table cannot represent the time, or if the
+// key exceeds 4 KiB.
 func (k BalloonNewCellsKey) Append(dst []byte) ([]byte, error) {
 	w := codec.NewKeyWriter(dst, "#")
 	k.write(&w)
@@ -149,12 +148,13 @@ func (k BalloonNewCellsKey) Append(dst []byte) ([]byte, error) {
 	return w.Key()
 }
 
-// String returns the key, quoted if it is binary, or why there is none.
+// String returns the key, quoted if it is not printable, or the error if it is
+// invalid.
 func (k BalloonNewCellsKey) String() string {
 	return codec.KeyString(k.Append(nil))
 }
 
-// Prefix returns what the keys of the series begin with, up to and with the
+// Prefix returns the prefix of the keys of the series, up to and including the
 // delimiter before the time.
 func (k BalloonNewCellsKey) Prefix() ([]byte, error) {
 	w := codec.NewKeyWriter(nil, "#")
@@ -168,7 +168,7 @@ func (k BalloonNewCellsKey) write(w *codec.KeyWriter) {
 	w.Int("balloon_id", k.BalloonID)
 }
 
-// ParseBalloonNewCellsKey takes a row key apart.
+// ParseBalloonNewCellsKey parses a row key. Errors are of type *FieldError.
 func ParseBalloonNewCellsKey(row string) (BalloonNewCellsKey, error) {
 	var k BalloonNewCellsKey
 	r := codec.NewKeyReader(row, "#")
@@ -182,14 +182,14 @@ func ParseBalloonNewCellsKey(row string) (BalloonNewCellsKey, error) {
 // written to.
 var balloonNewCellsLayouts = []*store.Layout[BalloonNewCellsEvent]{balloonNewCellsLayout}
 
-// balloonNewCellsBucket is the buckets of balloon_new_cells.
+// balloonNewCellsBucket defines the buckets of balloon_new_cells.
 var balloonNewCellsBucket = codec.Bucket{
 	Every:  7 * 24 * time.Hour,
 	Origin: time.Date(2021, time.March, 1, 0, 0, 0, 0, time.UTC),
 	Label:  codec.Label{Kind: codec.NumberLabel, Prefix: "week"},
 }
 
-// balloonNewCellsColumns ties the parts of an event to the columns of table
+// balloonNewCellsColumns maps the parts of an event to the columns of table
 // balloon_new_cells and to the slices of BalloonNewCellsColumns.
 var balloonNewCellsColumns = store.NewColumns(
 	store.SeriesPart(func(e *BalloonNewCellsEvent) *BalloonNewCellsSeries { return &e.BalloonNewCellsSeries }, func(c *BalloonNewCellsColumns) *[]BalloonNewCellsSeries { return &c.Series }),
@@ -226,7 +226,7 @@ var balloonNewCellsLayout = store.NewLayout(balloonNewCellsColumns, store.Keys[B
 	Check:     checkBalloonNewCells,
 })
 
-// checkBalloonNewCells refuses an event that no table can hold.
+// checkBalloonNewCells rejects an event that no table can store.
 func checkBalloonNewCells(e *BalloonNewCellsEvent) error {
 	var c codec.Checker
 	c.Time("time", e.Time)

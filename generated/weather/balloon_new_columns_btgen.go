@@ -11,8 +11,7 @@ import (
 	"github.com/btgen-dev/btgen/runtime/store"
 )
 
-// BalloonNewColumnsSeries tells one series of BalloonNewColumns events from
-// another.
+// BalloonNewColumnsSeries identifies a series of BalloonNewColumns events.
 type BalloonNewColumnsSeries struct {
 	Location  string // Google Cloud region
 	BalloonID int64
@@ -32,11 +31,11 @@ type BalloonNewColumnsEvent struct {
 // BalloonNewColumnsWriter writes BalloonNewColumns events to table
 // balloon_new_columns. Writing the same event again changes nothing, so a
 // failed call is safe to repeat. Table balloon_new_columns is append-only: an
-// event of the same series and time with other values does not replace the
-// first one; both are read back. WriteOptions.IfAbsent is refused with
+// event with the same series and time but other values does not replace the
+// first one; reads return both. WriteOptions.IfAbsent is refused with
 // store.ErrSeveralRows: in table balloon_new_columns, bucket_new_columns, an
-// event is a row for each field, and Bigtable cannot check and write several
-// rows at once.
+// event has one row per field, and Bigtable cannot check and write several rows
+// atomically.
 type BalloonNewColumnsWriter struct {
 	store.EventWriter[BalloonNewColumnsEvent]
 }
@@ -50,19 +49,19 @@ func NewBalloonNewColumnsWriter(client Client, opts ...Options) *BalloonNewColum
 }
 
 // BalloonNewColumnsBatcher gathers BalloonNewColumns events from any number of
-// goroutines, and writes them in batches: when there are enough of them, or
-// when they have waited long enough. Every event that it accepts is written or
-// reported as failed. Its memory is bounded, except for failures that are being
+// goroutines and writes them in batches, when there are enough of them or they
+// have waited long enough. Every event that it accepts is written or reported
+// as failed. Its memory is bounded, except for failures that are being
 // reported.
 type BalloonNewColumnsBatcher struct {
 	store.EventBatcher[BalloonNewColumnsEvent]
 }
 
 // NewBalloonNewColumnsBatcher returns a batcher that writes through w. It calls
-// failed, which may be nil, once per unwritten event, from a goroutine of its
-// own, with the *WriteError that Write would return. The function may add the
-// event again. It must not call Flush or Close, which wait for it, and should
-// be quick: other failures queue up in memory meanwhile.
+// failed, which may be nil, once per unwritten event, from its own goroutine,
+// with the *WriteError that Write would return. The function may add the event
+// again, but must not call Flush or Close, which wait for it. It should return
+// quickly, because other failures accumulate in memory meanwhile.
 //
 //go:noinline
 func NewBalloonNewColumnsBatcher(w *BalloonNewColumnsWriter, failed func(event BalloonNewColumnsEvent, err error), opts ...BatcherOptions) *BalloonNewColumnsBatcher {
@@ -71,8 +70,8 @@ func NewBalloonNewColumnsBatcher(w *BalloonNewColumnsWriter, failed func(event B
 
 // BalloonNewColumnsReader reads BalloonNewColumns events from table
 // balloon_new_columns. Read holds one bucket in memory at a time. The table is
-// append-only: where a field has several values at one time, Read yields as
-// many events of that time, ordered by their stored values.
+// append-only: if a field has several values at the same time, Read yields that
+// many events, ordered by their stored values.
 type BalloonNewColumnsReader struct {
 	store.EventReader[BalloonNewColumnsSeries, BalloonNewColumnsEvent, BalloonNewColumnsColumns]
 }
@@ -133,14 +132,14 @@ func SetupBalloonNewColumns(ctx context.Context, admin Admin, opts ...Options) (
 //
 //	location#balloon_id#metric#bucket
 //
-// for instance
+// for example
 //
 //	us-west2#3698#pressure#week1
 //
 // Bucket: 1w wide, labeled week%d from 2021-03-01. A row contains one field of
 // the events in a bucket. Each value is the name of a column with an empty
 // cell, whose timestamp is the time of the event. An event is several rows, so
-// it cannot be written with WriteOptions.IfAbsent. Garbage is collected when:
+// it cannot be written with WriteOptions.IfAbsent. Garbage collection rule:
 // age() > 364d.
 type BalloonNewColumnsKey struct {
 	Location  string
@@ -149,9 +148,9 @@ type BalloonNewColumnsKey struct {
 	Bucket    time.Time // any time in the bucket; its start when parsed
 }
 
-// Append appends the key to dst. A segment that is empty or contains the
-// delimiter, a time that the table cannot hold and a key over 4 KiB are refused
-// with a *FieldError.
+// Append appends the key to dst. It returns a *FieldError if a segment is empty
+// or contains the delimiter, if the table cannot represent the time, or if the
+// key exceeds 4 KiB.
 func (k BalloonNewColumnsKey) Append(dst []byte) ([]byte, error) {
 	w := codec.NewKeyWriter(dst, "#")
 	k.write(&w)
@@ -159,12 +158,13 @@ func (k BalloonNewColumnsKey) Append(dst []byte) ([]byte, error) {
 	return w.Key()
 }
 
-// String returns the key, quoted if it is binary, or why there is none.
+// String returns the key, quoted if it is not printable, or the error if it is
+// invalid.
 func (k BalloonNewColumnsKey) String() string {
 	return codec.KeyString(k.Append(nil))
 }
 
-// Prefix returns what the keys of the series begin with, up to and with the
+// Prefix returns the prefix of the keys of the series, up to and including the
 // delimiter before the time.
 func (k BalloonNewColumnsKey) Prefix() ([]byte, error) {
 	w := codec.NewKeyWriter(nil, "#")
@@ -179,7 +179,7 @@ func (k BalloonNewColumnsKey) write(w *codec.KeyWriter) {
 	w.String("metric", k.Metric)
 }
 
-// ParseBalloonNewColumnsKey takes a row key apart.
+// ParseBalloonNewColumnsKey parses a row key. Errors are of type *FieldError.
 func ParseBalloonNewColumnsKey(row string) (BalloonNewColumnsKey, error) {
 	var k BalloonNewColumnsKey
 	r := codec.NewKeyReader(row, "#")
@@ -194,14 +194,14 @@ func ParseBalloonNewColumnsKey(row string) (BalloonNewColumnsKey, error) {
 // written to.
 var balloonNewColumnsLayouts = []*store.Layout[BalloonNewColumnsEvent]{balloonNewColumnsLayout}
 
-// balloonNewColumnsBucket is the buckets of balloon_new_columns.
+// balloonNewColumnsBucket defines the buckets of balloon_new_columns.
 var balloonNewColumnsBucket = codec.Bucket{
 	Every:  7 * 24 * time.Hour,
 	Origin: time.Date(2021, time.March, 1, 0, 0, 0, 0, time.UTC),
 	Label:  codec.Label{Kind: codec.NumberLabel, Prefix: "week"},
 }
 
-// balloonNewColumnsColumns ties the parts of an event to the columns of table
+// balloonNewColumnsColumns maps the parts of an event to the columns of table
 // balloon_new_columns and to the slices of BalloonNewColumnsColumns.
 var balloonNewColumnsColumns = store.NewColumns(
 	store.SeriesPart(func(e *BalloonNewColumnsEvent) *BalloonNewColumnsSeries { return &e.BalloonNewColumnsSeries }, func(c *BalloonNewColumnsColumns) *[]BalloonNewColumnsSeries { return &c.Series }),
@@ -238,7 +238,7 @@ var balloonNewColumnsLayout = store.NewLayout(balloonNewColumnsColumns, store.Ke
 	Check:     checkBalloonNewColumns,
 })
 
-// checkBalloonNewColumns refuses an event that no table can hold.
+// checkBalloonNewColumns rejects an event that no table can store.
 func checkBalloonNewColumns(e *BalloonNewColumnsEvent) error {
 	var c codec.Checker
 	c.Time("time", e.Time)

@@ -26,14 +26,14 @@ func exampleBalloonNewColumns(series weather.BalloonNewColumnsSeries, at time.Ti
 	}
 }
 
-// TestBalloonNewColumnsRoundTrip writes events to an in-memory Bigtable, and
-// again, and reads them in every way.
+// TestBalloonNewColumnsRoundTrip writes events to an in-memory Bigtable twice
+// and reads them in every way.
 func TestBalloonNewColumnsRoundTrip(t *testing.T) {
 	// Each of the other series differs from the first in one value.
 	series := slices.Repeat([]weather.BalloonNewColumnsSeries{{Location: "us-west2", BalloonID: 3698}}, 3)
 	series[1].Location = "us-west20"
 	series[2].BalloonID = 36981
-	// Far in the future: the in-memory server collects garbage by the clock on the wall.
+	// Far in the future, because the in-memory server garbage-collects by the system clock.
 	times := []time.Time{
 		time.Date(2100, time.March, 7, 23, 58, 0, 0, time.UTC),
 		time.Date(2100, time.March, 7, 23, 59, 0, 0, time.UTC),
@@ -61,7 +61,7 @@ func TestBalloonNewColumnsRoundTrip(t *testing.T) {
 		}
 		storetest.Same(t, "Read", r.Read(ctx, series[0], times[0], end), events[:3]...)
 		storetest.Same(t, "Read of a range", r.Read(ctx, series[0], times[1], times[2]), events[1])
-		storetest.Same(t, "Read, the newest first", r.Read(ctx, series[0], times[0], end, weather.ReadOptions{NewestFirst: true, Limit: 2}), events[2], events[1])
+		storetest.Same(t, "Read, newest first", r.Read(ctx, series[0], times[0], end, weather.ReadOptions{NewestFirst: true, Limit: 2}), events[2], events[1])
 		storetest.Same(t, "ReadColumns", storetest.Columns[weather.BalloonNewColumnsEvent](func(c *weather.BalloonNewColumnsColumns) error {
 			return r.ReadColumns(ctx, series[0], times[0], end, c)
 		}), events[:3]...)

@@ -11,8 +11,7 @@ import (
 	"github.com/btgen-dev/btgen/runtime/store"
 )
 
-// BalloonSerializedSeries tells one series of BalloonSerialized events from
-// another.
+// BalloonSerializedSeries identifies a series of BalloonSerialized events.
 type BalloonSerializedSeries struct {
 	Location  string // Google Cloud region
 	BalloonID int64
@@ -45,19 +44,19 @@ func NewBalloonSerializedWriter(client Client, opts ...Options) *BalloonSerializ
 }
 
 // BalloonSerializedBatcher gathers BalloonSerialized events from any number of
-// goroutines, and writes them in batches: when there are enough of them, or
-// when they have waited long enough. Every event that it accepts is written or
-// reported as failed. Its memory is bounded, except for failures that are being
+// goroutines and writes them in batches, when there are enough of them or they
+// have waited long enough. Every event that it accepts is written or reported
+// as failed. Its memory is bounded, except for failures that are being
 // reported.
 type BalloonSerializedBatcher struct {
 	store.EventBatcher[BalloonSerializedEvent]
 }
 
 // NewBalloonSerializedBatcher returns a batcher that writes through w. It calls
-// failed, which may be nil, once per unwritten event, from a goroutine of its
-// own, with the *WriteError that Write would return. The function may add the
-// event again. It must not call Flush or Close, which wait for it, and should
-// be quick: other failures queue up in memory meanwhile.
+// failed, which may be nil, once per unwritten event, from its own goroutine,
+// with the *WriteError that Write would return. The function may add the event
+// again, but must not call Flush or Close, which wait for it. It should return
+// quickly, because other failures accumulate in memory meanwhile.
 //
 //go:noinline
 func NewBalloonSerializedBatcher(w *BalloonSerializedWriter, failed func(event BalloonSerializedEvent, err error), opts ...BatcherOptions) *BalloonSerializedBatcher {
@@ -118,21 +117,21 @@ func SetupBalloonSerialized(ctx context.Context, admin Admin, opts ...Options) (
 //
 //	location#balloon_id#time
 //
-// for instance
+// for example
 //
 //	us-west2#3698#2021-03-05-1200
 //
 // Time: 2006-01-02-1504. A row contains one event, as a cell with all fields.
-// Garbage is collected when: age() > 364d.
+// Garbage collection rule: age() > 364d.
 type BalloonSerializedKey struct {
 	Location  string
 	BalloonID int64
 	Time      time.Time
 }
 
-// Append appends the key to dst. A segment that is empty or contains the
-// delimiter, a time that the table cannot hold and a key over 4 KiB are refused
-// with a *FieldError.
+// Append appends the key to dst. It returns a *FieldError if a segment is empty
+// or contains the delimiter, if the table cannot represent the time, or if the
+// key exceeds 4 KiB.
 func (k BalloonSerializedKey) Append(dst []byte) ([]byte, error) {
 	w := codec.NewKeyWriter(dst, "#")
 	k.write(&w)
@@ -140,12 +139,13 @@ func (k BalloonSerializedKey) Append(dst []byte) ([]byte, error) {
 	return w.Key()
 }
 
-// String returns the key, quoted if it is binary, or why there is none.
+// String returns the key, quoted if it is not printable, or the error if it is
+// invalid.
 func (k BalloonSerializedKey) String() string {
 	return codec.KeyString(k.Append(nil))
 }
 
-// Prefix returns what the keys of the series begin with, up to and with the
+// Prefix returns the prefix of the keys of the series, up to and including the
 // delimiter before the time.
 func (k BalloonSerializedKey) Prefix() ([]byte, error) {
 	w := codec.NewKeyWriter(nil, "#")
@@ -159,7 +159,7 @@ func (k BalloonSerializedKey) write(w *codec.KeyWriter) {
 	w.Int("balloon_id", k.BalloonID)
 }
 
-// ParseBalloonSerializedKey takes a row key apart.
+// ParseBalloonSerializedKey parses a row key. Errors are of type *FieldError.
 func ParseBalloonSerializedKey(row string) (BalloonSerializedKey, error) {
 	var k BalloonSerializedKey
 	r := codec.NewKeyReader(row, "#")
@@ -173,11 +173,11 @@ func ParseBalloonSerializedKey(row string) (BalloonSerializedKey, error) {
 // written to.
 var balloonSerializedLayouts = []*store.Layout[BalloonSerializedEvent]{balloonSerializedLayout}
 
-// balloonSerializedTime is how an event's time stands in the row keys of
+// balloonSerializedTime is the encoding of event times in the row keys of
 // balloon_serialized.
 var balloonSerializedTime = codec.TimeFormat{Layout: "2006-01-02-1504"}
 
-// balloonSerializedColumns ties the parts of an event to the columns of table
+// balloonSerializedColumns maps the parts of an event to the columns of table
 // balloon_serialized and to the slices of BalloonSerializedColumns.
 var balloonSerializedColumns = store.NewColumns(
 	store.SeriesPart(func(e *BalloonSerializedEvent) *BalloonSerializedSeries { return &e.BalloonSerializedSeries }, func(c *BalloonSerializedColumns) *[]BalloonSerializedSeries { return &c.Series }),
@@ -217,7 +217,7 @@ var balloonSerializedLayout = store.NewLayout(balloonSerializedColumns, store.Ke
 	Check:     checkBalloonSerialized,
 })
 
-// checkBalloonSerialized refuses an event that no table can hold.
+// checkBalloonSerialized rejects an event that no table can store.
 func checkBalloonSerialized(e *BalloonSerializedEvent) error {
 	var c codec.Checker
 	c.Time("time", e.Time)
@@ -235,8 +235,8 @@ func appendBalloonSerializedProto(dst []byte, e *BalloonSerializedEvent) []byte 
 	return dst
 }
 
-// parseBalloonSerializedProto sets the fields of an event from what
-// appendBalloonSerializedProto wrote. It skips fields that it does not know.
+// parseBalloonSerializedProto sets the fields of an event from the output of
+// appendBalloonSerializedProto. It skips unknown fields.
 func parseBalloonSerializedProto(e *BalloonSerializedEvent, blob []byte) error {
 	r := codec.NewProtoReader(blob)
 	for r.Next() {

@@ -26,14 +26,14 @@ func exampleBalloonSerialized(series weather.BalloonSerializedSeries, at time.Ti
 	}
 }
 
-// TestBalloonSerializedRoundTrip writes events to an in-memory Bigtable, and
-// again, and reads them in every way.
+// TestBalloonSerializedRoundTrip writes events to an in-memory Bigtable twice
+// and reads them in every way.
 func TestBalloonSerializedRoundTrip(t *testing.T) {
 	// Each of the other series differs from the first in one value.
 	series := slices.Repeat([]weather.BalloonSerializedSeries{{Location: "us-west2", BalloonID: 3698}}, 3)
 	series[1].Location = "us-west20"
 	series[2].BalloonID = 36981
-	// Far in the future: the in-memory server collects garbage by the clock on the wall.
+	// Far in the future, because the in-memory server garbage-collects by the system clock.
 	times := []time.Time{
 		time.Date(2100, time.March, 5, 12, 0, 0, 0, time.UTC),
 		time.Date(2100, time.March, 5, 12, 1, 0, 0, time.UTC),
@@ -61,7 +61,7 @@ func TestBalloonSerializedRoundTrip(t *testing.T) {
 		}
 		storetest.Same(t, "Read", r.Read(ctx, series[0], times[0], end), events[:3]...)
 		storetest.Same(t, "Read of a range", r.Read(ctx, series[0], times[1], times[2]), events[1])
-		storetest.Same(t, "Read, the newest first", r.Read(ctx, series[0], times[0], end, weather.ReadOptions{NewestFirst: true, Limit: 2}), events[2], events[1])
+		storetest.Same(t, "Read, newest first", r.Read(ctx, series[0], times[0], end, weather.ReadOptions{NewestFirst: true, Limit: 2}), events[2], events[1])
 		storetest.Same(t, "ReadColumns", storetest.Columns[weather.BalloonSerializedEvent](func(c *weather.BalloonSerializedColumns) error {
 			return r.ReadColumns(ctx, series[0], times[0], end, c)
 		}), events[:3]...)

@@ -11,8 +11,7 @@ import (
 	"github.com/btgen-dev/btgen/runtime/store"
 )
 
-// BalloonUnserializedSeries tells one series of BalloonUnserialized events from
-// another.
+// BalloonUnserializedSeries identifies a series of BalloonUnserialized events.
 type BalloonUnserializedSeries struct {
 	Location  string // Google Cloud region
 	BalloonID int64
@@ -45,8 +44,8 @@ func NewBalloonUnserializedWriter(client Client, opts ...Options) *BalloonUnseri
 }
 
 // BalloonUnserializedBatcher gathers BalloonUnserialized events from any number
-// of goroutines, and writes them in batches: when there are enough of them, or
-// when they have waited long enough. Every event that it accepts is written or
+// of goroutines and writes them in batches, when there are enough of them or
+// they have waited long enough. Every event that it accepts is written or
 // reported as failed. Its memory is bounded, except for failures that are being
 // reported.
 type BalloonUnserializedBatcher struct {
@@ -54,10 +53,10 @@ type BalloonUnserializedBatcher struct {
 }
 
 // NewBalloonUnserializedBatcher returns a batcher that writes through w. It
-// calls failed, which may be nil, once per unwritten event, from a goroutine of
-// its own, with the *WriteError that Write would return. The function may add
-// the event again. It must not call Flush or Close, which wait for it, and
-// should be quick: other failures queue up in memory meanwhile.
+// calls failed, which may be nil, once per unwritten event, from its own
+// goroutine, with the *WriteError that Write would return. The function may add
+// the event again, but must not call Flush or Close, which wait for it. It
+// should return quickly, because other failures accumulate in memory meanwhile.
 //
 //go:noinline
 func NewBalloonUnserializedBatcher(w *BalloonUnserializedWriter, failed func(event BalloonUnserializedEvent, err error), opts ...BatcherOptions) *BalloonUnserializedBatcher {
@@ -127,21 +126,21 @@ func SetupBalloonUnserialized(ctx context.Context, admin Admin, opts ...Options)
 //
 //	location#balloon_id#time
 //
-// for instance
+// for example
 //
 //	us-west2#3698#2021-03-05-1200
 //
 // Time: 2006-01-02-1504. A row contains one event, with a column per field.
-// Garbage is collected when: age() > 364d.
+// Garbage collection rule: age() > 364d.
 type BalloonUnserializedKey struct {
 	Location  string
 	BalloonID int64
 	Time      time.Time
 }
 
-// Append appends the key to dst. A segment that is empty or contains the
-// delimiter, a time that the table cannot hold and a key over 4 KiB are refused
-// with a *FieldError.
+// Append appends the key to dst. It returns a *FieldError if a segment is empty
+// or contains the delimiter, if the table cannot represent the time, or if the
+// key exceeds 4 KiB.
 func (k BalloonUnserializedKey) Append(dst []byte) ([]byte, error) {
 	w := codec.NewKeyWriter(dst, "#")
 	k.write(&w)
@@ -149,12 +148,13 @@ func (k BalloonUnserializedKey) Append(dst []byte) ([]byte, error) {
 	return w.Key()
 }
 
-// String returns the key, quoted if it is binary, or why there is none.
+// String returns the key, quoted if it is not printable, or the error if it is
+// invalid.
 func (k BalloonUnserializedKey) String() string {
 	return codec.KeyString(k.Append(nil))
 }
 
-// Prefix returns what the keys of the series begin with, up to and with the
+// Prefix returns the prefix of the keys of the series, up to and including the
 // delimiter before the time.
 func (k BalloonUnserializedKey) Prefix() ([]byte, error) {
 	w := codec.NewKeyWriter(nil, "#")
@@ -168,7 +168,7 @@ func (k BalloonUnserializedKey) write(w *codec.KeyWriter) {
 	w.Int("balloon_id", k.BalloonID)
 }
 
-// ParseBalloonUnserializedKey takes a row key apart.
+// ParseBalloonUnserializedKey parses a row key. Errors are of type *FieldError.
 func ParseBalloonUnserializedKey(row string) (BalloonUnserializedKey, error) {
 	var k BalloonUnserializedKey
 	r := codec.NewKeyReader(row, "#")
@@ -182,11 +182,11 @@ func ParseBalloonUnserializedKey(row string) (BalloonUnserializedKey, error) {
 // written to.
 var balloonUnserializedLayouts = []*store.Layout[BalloonUnserializedEvent]{balloonUnserializedLayout}
 
-// balloonUnserializedTime is how an event's time stands in the row keys of
+// balloonUnserializedTime is the encoding of event times in the row keys of
 // balloon_unserialized.
 var balloonUnserializedTime = codec.TimeFormat{Layout: "2006-01-02-1504"}
 
-// balloonUnserializedColumns ties the parts of an event to the columns of table
+// balloonUnserializedColumns maps the parts of an event to the columns of table
 // balloon_unserialized and to the slices of BalloonUnserializedColumns.
 var balloonUnserializedColumns = store.NewColumns(
 	store.SeriesPart(func(e *BalloonUnserializedEvent) *BalloonUnserializedSeries { return &e.BalloonUnserializedSeries }, func(c *BalloonUnserializedColumns) *[]BalloonUnserializedSeries { return &c.Series }),
@@ -223,7 +223,7 @@ var balloonUnserializedLayout = store.NewLayout(balloonUnserializedColumns, stor
 	Check:     checkBalloonUnserialized,
 })
 
-// checkBalloonUnserialized refuses an event that no table can hold.
+// checkBalloonUnserialized rejects an event that no table can store.
 func checkBalloonUnserialized(e *BalloonUnserializedEvent) error {
 	var c codec.Checker
 	c.Time("time", e.Time)

@@ -21,9 +21,9 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// BalloonSerialized is what one event carries. Its series stands in the row
-// key, and its time in the row key or in the timestamp of its cell. One reading
-// a minute from a weather balloon.
+// BalloonSerialized contains the fields of one event. Its series is in the row
+// key, and its time is in the row key or in the timestamp of its cell. One
+// reading a minute from a weather balloon.
 type BalloonSerialized struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Pressure      int64                  `protobuf:"varint,1,opt,name=pressure,proto3" json:"pressure,omitempty"`        // Pa

@@ -2,7 +2,7 @@
 // source: schemas/metrics_points.yaml
 // source: schemas/metrics_samples.yaml
 
-// Package metricstest gives tests an in-memory Bigtable with the tables of package metrics.
+// Package metricstest provides tests with an in-memory Bigtable that has the tables of package metrics.
 package metricstest
 
 import (
@@ -16,10 +16,11 @@ import (
 	"github.com/btgen-dev/btgen/generated/metrics"
 )
 
-// Bigtable is a running in-memory Bigtable with its clients.
+// Bigtable is a running in-memory Bigtable and its clients.
 type Bigtable = storetest.Bigtable
 
-// New starts an in-memory Bigtable with the tables made. It ends with the test.
+// New starts an in-memory Bigtable with all tables and stops it at the end of
+// the test.
 func New(t testing.TB, opts ...metrics.Options) *Bigtable {
 	t.Helper()
 	return storetest.New(t, func(ctx context.Context, admin *bigtable.AdminClient) error {
@@ -27,8 +28,8 @@ func New(t testing.TB, opts ...metrics.Options) *Bigtable {
 	})
 }
 
-// Start starts an in-memory Bigtable with the tables made, for examples and
-// programs. The caller closes it.
+// Start starts an in-memory Bigtable with all tables, for examples and
+// programs. The caller must close it.
 func Start(ctx context.Context, opts ...metrics.Options) (*Bigtable, error) {
 	b, err := storetest.Start(ctx)
 	if err != nil {
@@ -40,7 +41,7 @@ func Start(ctx context.Context, opts ...metrics.Options) (*Bigtable, error) {
 	return b, nil
 }
 
-// setup makes the tables of all schemas.
+// setup creates the tables of all schemas.
 func setup(ctx context.Context, admin *bigtable.AdminClient, opts ...metrics.Options) error {
 	if _, err := metrics.SetupPoint(ctx, admin, opts...); err != nil {
 		return err

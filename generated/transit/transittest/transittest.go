@@ -2,7 +2,7 @@
 // source: schemas/transit_delays.yaml
 // source: schemas/transit_positions.yaml
 
-// Package transittest gives tests an in-memory Bigtable with the tables of package transit.
+// Package transittest provides tests with an in-memory Bigtable that has the tables of package transit.
 package transittest
 
 import (
@@ -16,10 +16,11 @@ import (
 	"github.com/btgen-dev/btgen/generated/transit"
 )
 
-// Bigtable is a running in-memory Bigtable with its clients.
+// Bigtable is a running in-memory Bigtable and its clients.
 type Bigtable = storetest.Bigtable
 
-// New starts an in-memory Bigtable with the tables made. It ends with the test.
+// New starts an in-memory Bigtable with all tables and stops it at the end of
+// the test.
 func New(t testing.TB, opts ...transit.Options) *Bigtable {
 	t.Helper()
 	return storetest.New(t, func(ctx context.Context, admin *bigtable.AdminClient) error {
@@ -27,8 +28,8 @@ func New(t testing.TB, opts ...transit.Options) *Bigtable {
 	})
 }
 
-// Start starts an in-memory Bigtable with the tables made, for examples and
-// programs. The caller closes it.
+// Start starts an in-memory Bigtable with all tables, for examples and
+// programs. The caller must close it.
 func Start(ctx context.Context, opts ...transit.Options) (*Bigtable, error) {
 	b, err := storetest.Start(ctx)
 	if err != nil {
@@ -40,7 +41,7 @@ func Start(ctx context.Context, opts ...transit.Options) (*Bigtable, error) {
 	return b, nil
 }
 
-// setup makes the tables of all schemas.
+// setup creates the tables of all schemas.
 func setup(ctx context.Context, admin *bigtable.AdminClient, opts ...transit.Options) error {
 	if _, err := transit.SetupDelay(ctx, admin, opts...); err != nil {
 		return err

@@ -3,7 +3,7 @@
 // source: schemas/usage_default.yaml
 // source: schemas/usage_one_second.yaml
 
-// Package usagetest gives tests an in-memory Bigtable with the tables of package usage.
+// Package usagetest provides tests with an in-memory Bigtable that has the tables of package usage.
 package usagetest
 
 import (
@@ -17,10 +17,11 @@ import (
 	"github.com/btgen-dev/btgen/generated/usage"
 )
 
-// Bigtable is a running in-memory Bigtable with its clients.
+// Bigtable is a running in-memory Bigtable and its clients.
 type Bigtable = storetest.Bigtable
 
-// New starts an in-memory Bigtable with the tables made. It ends with the test.
+// New starts an in-memory Bigtable with all tables and stops it at the end of
+// the test.
 func New(t testing.TB, opts ...usage.Options) *Bigtable {
 	t.Helper()
 	return storetest.New(t, func(ctx context.Context, admin *bigtable.AdminClient) error {
@@ -28,8 +29,8 @@ func New(t testing.TB, opts ...usage.Options) *Bigtable {
 	})
 }
 
-// Start starts an in-memory Bigtable with the tables made, for examples and
-// programs. The caller closes it.
+// Start starts an in-memory Bigtable with all tables, for examples and
+// programs. The caller must close it.
 func Start(ctx context.Context, opts ...usage.Options) (*Bigtable, error) {
 	b, err := storetest.Start(ctx)
 	if err != nil {
@@ -41,7 +42,7 @@ func Start(ctx context.Context, opts ...usage.Options) (*Bigtable, error) {
 	return b, nil
 }
 
-// setup makes the tables of all schemas.
+// setup creates the tables of all schemas.
 func setup(ctx context.Context, admin *bigtable.AdminClient, opts ...usage.Options) error {
 	if _, err := usage.SetupUsageClasses(ctx, admin, opts...); err != nil {
 		return err

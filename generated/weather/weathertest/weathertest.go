@@ -5,7 +5,7 @@
 // source: schemas/balloon_serialized.yaml
 // source: schemas/balloon_unserialized.yaml
 
-// Package weathertest gives tests an in-memory Bigtable with the tables of package weather.
+// Package weathertest provides tests with an in-memory Bigtable that has the tables of package weather.
 package weathertest
 
 import (
@@ -19,10 +19,11 @@ import (
 	"github.com/btgen-dev/btgen/generated/weather"
 )
 
-// Bigtable is a running in-memory Bigtable with its clients.
+// Bigtable is a running in-memory Bigtable and its clients.
 type Bigtable = storetest.Bigtable
 
-// New starts an in-memory Bigtable with the tables made. It ends with the test.
+// New starts an in-memory Bigtable with all tables and stops it at the end of
+// the test.
 func New(t testing.TB, opts ...weather.Options) *Bigtable {
 	t.Helper()
 	return storetest.New(t, func(ctx context.Context, admin *bigtable.AdminClient) error {
@@ -30,8 +31,8 @@ func New(t testing.TB, opts ...weather.Options) *Bigtable {
 	})
 }
 
-// Start starts an in-memory Bigtable with the tables made, for examples and
-// programs. The caller closes it.
+// Start starts an in-memory Bigtable with all tables, for examples and
+// programs. The caller must close it.
 func Start(ctx context.Context, opts ...weather.Options) (*Bigtable, error) {
 	b, err := storetest.Start(ctx)
 	if err != nil {
@@ -43,7 +44,7 @@ func Start(ctx context.Context, opts ...weather.Options) (*Bigtable, error) {
 	return b, nil
 }
 
-// setup makes the tables of all schemas.
+// setup creates the tables of all schemas.
 func setup(ctx context.Context, admin *bigtable.AdminClient, opts ...weather.Options) error {
 	if _, err := weather.SetupBalloonCombined(ctx, admin, opts...); err != nil {
 		return err
