@@ -9,7 +9,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/layout"
 )
 
-// ctxParam is the first parameter of every call that may wait.
+// ctxParam is the first parameter of calls that may block.
 func ctxParam() *jen.Statement { return jen.Id("ctx").Qual("context", "Context") }
 
 // optsParam is the last parameter of every constructor.
@@ -18,13 +18,13 @@ func optsParam() *jen.Statement { return jen.Id("opts").Op("...").Id("Options") 
 // readOptsParam is the last parameter of every query.
 func readOptsParam() *jen.Statement { return jen.Id("opts").Op("...").Id("ReadOptions") }
 
-// eventSeq is iter.Seq2[Event, error].
+// eventSeq is the type iter.Seq2[Event, error].
 func (s *schemaFile) eventSeq() *jen.Statement {
 	return jen.Qual("iter", "Seq2").Types(jen.Id(s.names.Event), jen.Error())
 }
 
-// notInlined ends the comment of a function that calls generic ones: inlined, it would
-// have them compiled again in each package that calls it.
+// notInlined ends the comment of a function that calls generic ones. If it were
+// inlined, every package that calls it would compile them again.
 func notInlined() *jen.Statement {
 	return jen.Line().Comment("//").Line().Comment("//go:noinline").Line()
 }
@@ -51,7 +51,7 @@ func (s *schemaFile) newWriter() jen.Code {
 	)
 }
 
-// replaces says what writing an event again does.
+// replaces describes the effect of writing an event again.
 func (s *schemaFile) replaces() string {
 	var appendOnly []string
 	for _, t := range s.layout.Tables {
@@ -66,7 +66,7 @@ func (s *schemaFile) replaces() string {
 		"Table " + strings.Join(appendOnly, ", ") + " is append-only: an event with the same " + s.place() + " but other values does not replace the first one; reads return both."
 }
 
-// severalRows says why an event cannot be written if it is absent; nothing if it can.
+// severalRows returns why WriteOptions.IfAbsent does not work; empty if it does.
 func (s *schemaFile) severalRows() string {
 	for _, t := range s.layout.Tables {
 		if t.RowsPerEvent() > 1 {
@@ -76,7 +76,7 @@ func (s *schemaFile) severalRows() string {
 	return ""
 }
 
-// place is what tells the events of the schema apart.
+// place describes what identifies an event of the schema.
 func (s *schemaFile) place() string {
 	if s.layout.Sequence {
 		return "series, time and sequence"
@@ -153,7 +153,7 @@ func (s *schemaFile) newReader() jen.Code {
 	})
 }
 
-// holds says how much of a table a reader has in memory.
+// holds describes how much of a table a reader has in memory.
 func holds(t *layout.Table) string {
 	if t.Pattern.Bucketed() {
 		return "one bucket"

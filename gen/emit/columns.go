@@ -10,7 +10,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/schema"
 )
 
-// columnsField is a slice of the columns type: a part of every event.
+// columnsField is a slice of the columns type for a part of every event.
 type columnsField struct {
 	name string
 	typ  *jen.Statement
@@ -32,7 +32,7 @@ func (s *schemaFile) columnsFields() []columnsField {
 	return out
 }
 
-// columnsType declares events as columns:
+// columnsType declares the columnar form of events:
 //
 //	type BalloonColumns struct { Series []BalloonSeries; Time []time.Time; Pressure []int64; … }
 func (s *schemaFile) columnsType() jen.Code {
@@ -58,8 +58,8 @@ func (s *schemaFile) columnsMethods() jen.Code {
 		Add(method("Append adds an event.", "Append", jen.Id("e").Op("*").Id(s.names.Event)))
 }
 
-// columnsVar declares the table of the parts of an event, each with its place in the
-// event, its slice in the columns type, and its column in a table:
+// columnsVar declares the parts of an event, each with its place in the event, its
+// slice in the columns type, and its column in a table:
 //
 //	var balloonCellsColumns = store.NewColumns(
 //		store.RequiredColumn("pressure", codec.Text.Int64, func(e *BalloonEvent) *int64 { return &e.Pressure }, func(c *BalloonColumns) *[]int64 { return &c.Pressure }),
@@ -88,27 +88,28 @@ func (s *schemaFile) columnsVar(t *layout.Table) jen.Code {
 // multiCall puts each argument of a call on a line of its own.
 var multiCall = jen.Options{Open: "(", Close: ")", Separator: ",", Multi: true}
 
-// accessors are the functions that return the place of a part in an event and its slice.
+// accessors renders the functions that return pointers to a part of an event and to its
+// slice.
 func (s *schemaFile) accessors(of, in string, typ *jen.Statement) []jen.Code {
 	return []jen.Code{s.placeOf(of, typ), s.slice(in, typ)}
 }
 
-// placeOf returns the place of a part in an event.
+// placeOf renders the function that returns a pointer to a part of an event.
 func (s *schemaFile) placeOf(name string, typ *jen.Statement) *jen.Statement {
 	return jen.Func().Params(jen.Id("e").Op("*").Id(s.names.Event)).Op("*").Add(typ).Add(oneLine(jen.Op("&").Id("e").Dot(name)))
 }
 
-// slice returns the slice of a part.
+// slice renders the function that returns a pointer to the slice of a part.
 func (s *schemaFile) slice(name string, typ *jen.Statement) *jen.Statement {
 	return jen.Func().Params(jen.Id("c").Op("*").Id(s.names.Columns)).Op("*").Index().Add(typ).Add(oneLine(jen.Op("&").Id("c").Dot(name)))
 }
 
-// oneLine is a body that returns a value.
+// oneLine renders a function body that returns a value.
 func oneLine(value jen.Code) *jen.Statement {
 	return jen.Custom(jen.Options{Open: "{", Close: "}"}, jen.Return(value))
 }
 
-// seriesPart renders the series of an event. Go does not compare slices.
+// seriesPart renders the series of an event. Go cannot compare slices.
 func (s *schemaFile) seriesPart() jen.Code {
 	args := s.accessors(s.names.Series, "Series", jen.Id(s.names.Series))
 	if !slices.ContainsFunc(s.layout.Series, func(f layout.Field) bool { return isSlice(&f) }) {
@@ -117,8 +118,8 @@ func (s *schemaFile) seriesPart() jen.Code {
 	return s.store("SeriesPartFunc").Call(append(args, jen.Id(s.names.Same), jen.Id(s.names.Own))...)
 }
 
-// seriesFuncs declares what a series with slices needs: the functions that compare the
-// series of two events, and copy its slices.
+// seriesFuncs declares the functions for series with slices: one compares the series of
+// two events, and one clones the slices.
 func (s *schemaFile) seriesFuncs() []jen.Code {
 	if !slices.ContainsFunc(s.layout.Series, func(f layout.Field) bool { return isSlice(&f) }) {
 		return nil
@@ -137,7 +138,7 @@ func (s *schemaFile) seriesFuncs() []jen.Code {
 	return []jen.Code{same, own}
 }
 
-// ttlPart renders what an event says of its time to live.
+// ttlPart renders the part for a field about the time to live.
 func (s *schemaFile) ttlPart(f ttlField) jen.Code {
 	args := s.accessors(f.name, f.name, f.typ)
 	if f.kind == layout.ClassField {
@@ -179,7 +180,7 @@ func (s *schemaFile) columnPart(t *layout.Table, c layout.Column) *jen.Statement
 	return part
 }
 
-// sliceDefault is the default of a field that is a slice, as a string.
+// sliceDefault returns the default of a slice field as a string.
 func sliceDefault(f *layout.Field) *jen.Statement {
 	if v, ok := f.Default.([]byte); ok {
 		return jen.Lit(string(v))
@@ -187,7 +188,7 @@ func sliceDefault(f *layout.Field) *jen.Statement {
 	return jen.Lit(f.Default)
 }
 
-// coding is how the values of a field are encoded in a column.
+// coding renders the encoding of a field's values in a column.
 func (s *schemaFile) coding(c layout.Column, f *layout.Field) *jen.Statement {
 	if f.Type == schema.Enum {
 		return s.codec(encoding(c.Text) + "EnumAs").Types(jen.Id(s.names.Field(f).Enum)).Call(jen.Id(s.names.Field(f).EnumNames))
@@ -217,8 +218,8 @@ func (s *schemaFile) eventColumn(t *layout.Table, c layout.Column) *jen.Statemen
 	})
 }
 
-// fieldConsts declares the fields, for ReadOptions. Only tables that store them one
-// by one can fetch some of them.
+// fieldConsts declares the fields for ReadOptions. Only tables that store fields one by
+// one can fetch some of them.
 func (s *schemaFile) fieldConsts() jen.Code {
 	table := s.layout.Projectable()
 	if table == nil {
@@ -234,10 +235,10 @@ func (s *schemaFile) fieldConsts() jen.Code {
 	})
 }
 
-// columnsComment says what a method that reads columns does with errors.
+// columnsComment describes the errors of methods that read columns.
 const columnsComment = "It leaves out events that cannot be decoded and returns the first *DecodeError after it has read all others; any other error ends the read."
 
-// queryColumns declares the method that reads what a query finds as columns.
+// queryColumns declares the method that reads a query in columnar form.
 func (s *schemaFile) queryColumns(q *layout.Query) jen.Code {
 	return doc(fmt.Sprintf("%s appends what %s yields to columns, which may be reused. %s", s.names.Query(q).ColumnsMethod, s.names.Query(q).Method, columnsComment)).Add(notInlined()).
 		Func().Params(jen.Id("r").Op("*").Id(s.names.Reader)).Id(s.names.Query(q).ColumnsMethod).ParamsFunc(func(g *jen.Group) {

@@ -1,7 +1,7 @@
-// Package emit renders a layout as Go source, with jennifer. It decides
-// nothing: what the generated code does stands in the layout, and what is the
-// same for every schema is in package runtime. One function makes one declaration
-// of the output, in the order of the output.
+// Package emit renders layouts as Go source with jennifer. It makes no decisions: the
+// layout determines what the generated code does, and the runtime contains what is the
+// same for every schema. Each function renders one declaration, in the order of the
+// output.
 package emit
 
 import (
@@ -16,17 +16,17 @@ import (
 	"github.com/btgen-dev/btgen/runtime"
 )
 
-// Target is where generated code goes.
+// Target is the destination of generated code.
 type Target struct {
-	ImportPath string // of the output folder
-	// Vendored copies the runtime to the folder internal of the output folder. Without
-	// it, generated code imports the runtime from the module of btgen.
+	ImportPath string // import path of the output folder
+	// Vendored copies the runtime to the folder internal of the output folder.
+	// Otherwise, generated code imports the runtime from the module of btgen.
 	Vendored bool
 }
 
-// Emit renders all files of the layouts. They depend on nothing but the layouts and the
-// target, and come in an order that depends on the layouts alone: by package and schema
-// as they are given, then the copies of the runtime.
+// Emit renders all files of the layouts. They depend only on the layouts and the
+// target. Their order depends only on the layouts: by package and schema as given, then
+// the copies of the runtime.
 func Emit(layouts []*layout.Layout, target Target) ([]output.File, error) {
 	paths := newPaths(target)
 	all := make([]*names.Schema, len(layouts))
@@ -55,7 +55,7 @@ func Emit(layouts []*layout.Layout, target Target) ([]output.File, error) {
 	return append(files, copies...), err
 }
 
-// paths knows the import paths of the generated packages and of the runtime.
+// paths contains the import paths of the generated packages and of the runtime.
 type paths struct{ root, codec, store, storetest string }
 
 // newPaths returns the import paths of a target.
@@ -70,13 +70,13 @@ func newPaths(t Target) paths {
 func (p paths) pkg(name string) string  { return path.Join(p.root, name) }
 func (p paths) test(name string) string { return path.Join(p.root, name, name+"test") }
 
-// The official client, and the options of such clients.
+// The import paths of the official client and of its options.
 const (
 	bigtablePath = "cloud.google.com/go/bigtable"
 	optionPath   = "google.golang.org/api/option"
 )
 
-// schemaFiles renders what one schema has for itself.
+// schemaFiles renders the files of one schema.
 func schemaFiles(l *layout.Layout, n *names.Schema, paths paths) ([]output.File, error) {
 	s := newSchemaFile(l, n, paths)
 	s.declare()
@@ -100,7 +100,7 @@ func schemaFiles(l *layout.Layout, n *names.Schema, paths paths) ([]output.File,
 	return files, nil
 }
 
-// goPackage is the schemas that share a Go package.
+// goPackage contains the schemas that share a Go package.
 type goPackage struct {
 	name    string
 	schemas []*names.Schema // in the order of the layouts

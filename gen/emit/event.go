@@ -9,7 +9,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/schema"
 )
 
-// check declares the function that refuses events that no table can hold.
+// check declares the function that rejects events that no table can store.
 func (s *schemaFile) check() jen.Code {
 	return doc(fmt.Sprintf("%s rejects an event that no table can store.", s.names.Check)).Line().
 		Func().Id(s.names.Check).Params(jen.Id("e").Op("*").Id(s.names.Event)).Error().BlockFunc(func(g *jen.Group) {
@@ -31,7 +31,8 @@ func (s *schemaFile) check() jen.Code {
 	})
 }
 
-// checkField checks one value, or is nil where all values of the type will do.
+// checkField renders the check of one value, or returns nil if all values of its type
+// are valid.
 func (s *schemaFile) checkField(f *layout.Field) jen.Code {
 	call := func(method string, args ...jen.Code) jen.Code {
 		return jen.Id("c").Dot(method).Call(append([]jen.Code{jen.Lit(f.Name)}, args...)...)
@@ -74,7 +75,7 @@ func (s *schemaFile) appendProto() jen.Code {
 		})
 }
 
-// parseProto declares the function that takes a serialized event apart.
+// parseProto declares the function that parses a serialized event.
 func (s *schemaFile) parseProto() jen.Code {
 	return doc(fmt.Sprintf("%s sets the fields of an event from the output of %s. It skips unknown fields.", s.names.ParseProto, s.names.AppendProto)).Line().
 		Func().Id(s.names.ParseProto).Params(jen.Id("e").Op("*").Id(s.names.Event), jen.Id("blob").Index().Byte()).Error().
@@ -97,8 +98,8 @@ func (s *schemaFile) parseProto() jen.Code {
 		})
 }
 
-// requireProto ends parseProto. Protobuf leaves out the zero value of a field,
-// which for some types is none: then nothing was stored.
+// requireProto ends parseProto. Protobuf omits the zero value of a field. If that is
+// not a valid value of the type, nothing was stored.
 func (s *schemaFile) requireProto(g *jen.Group) {
 	var required []jen.Code
 	for i := range s.layout.Fields {
@@ -118,8 +119,8 @@ func (s *schemaFile) requireProto(g *jen.Group) {
 	g.Return(jen.Nil())
 }
 
-// isNone is the condition that the field of e has a zero value that its type
-// does not have, or that was not written; nil where zero need not be written.
+// isNone renders the condition that the field of e has a zero value that is invalid or
+// was not written; nil if zero values are omitted.
 func (s *schemaFile) isNone(f *layout.Field) *jen.Statement {
 	v := jen.Id("e").Dot(s.names.Field(f).Name)
 	switch f.Type {
@@ -127,7 +128,7 @@ func (s *schemaFile) isNone(f *layout.Field) *jen.Statement {
 		return v.Dot("IsZero").Call()
 	case schema.Enum:
 		none := v.Op("==").Lit(0)
-		if _, has := f.Enum.Name(0); has { // it is written, as every value of an enum is
+		if _, has := f.Enum.Name(0); has { // like every value of an enum, it is written
 			none.Op("&&").Op("!").Add(s.codec("HasProto")).Call(jen.Id("blob"), jen.Lit(f.Number))
 		}
 		return none
@@ -154,7 +155,7 @@ func (s *schemaFile) takeProto(f *layout.Field) jen.Code {
 	field := jen.Id("e").Dot(s.names.Field(f).Name)
 	switch {
 	case f.Optional && isSlice(f):
-		// An empty value is not an absent one.
+		// An empty value differs from an absent one.
 		return field.Op("=").Add(jen.Append(s.goType(f).Values(), jen.Add(value).Op("...")))
 	case f.Optional:
 		return field.Op("=").Add(s.codec("Pointer").Call(value))
@@ -162,8 +163,8 @@ func (s *schemaFile) takeProto(f *layout.Field) jen.Code {
 	return field.Op("=").Add(value)
 }
 
-// jsonStruct declares the form of an event as JSON. All fields are pointers,
-// so that an absent one differs from zero.
+// jsonStruct declares the type for an event in JSON. All fields are pointers, so that
+// an absent value differs from zero.
 func (s *schemaFile) jsonStruct() jen.Code {
 	return doc(fmt.Sprintf("%s contains the fields of an event in JSON.", s.names.JSON)).Line().
 		Type().Id(s.names.JSON).StructFunc(func(g *jen.Group) {
@@ -171,14 +172,14 @@ func (s *schemaFile) jsonStruct() jen.Code {
 			f := &s.layout.Fields[i]
 			t := jen.Op("*").Add(s.jsonGoType(f))
 			if f.Type == schema.JSON {
-				t = s.goType(f) // null is a value of it
+				t = s.goType(f) // null is a valid value
 			}
 			g.Id(s.names.Field(f).Name).Add(t).Tag(map[string]string{"json": f.Name + ",omitempty"})
 		}
 	})
 }
 
-// jsonGoType is the Go type that marshals as the value should look.
+// jsonGoType renders the Go type whose JSON form is that of the value.
 func (s *schemaFile) jsonGoType(f *layout.Field) *jen.Statement {
 	if f.Type == schema.Duration {
 		return s.codec("JSONDuration")
@@ -205,7 +206,7 @@ func (s *schemaFile) appendJSON() jen.Code {
 		})
 }
 
-// parseJSON declares the function that takes a JSON event apart.
+// parseJSON declares the function that parses an event in JSON.
 func (s *schemaFile) parseJSON() jen.Code {
 	return doc(fmt.Sprintf("%s sets the fields of an event from the output of %s. It skips unknown fields.", s.names.ParseJSON, s.names.AppendJSON)).Line().
 		Func().Id(s.names.ParseJSON).Params(jen.Id("e").Op("*").Id(s.names.Event), jen.Id("blob").Index().Byte()).Error().

@@ -41,7 +41,7 @@ func (s *schemaFile) keyType(t *layout.Table) jen.Code {
 	})
 }
 
-// keyNotes says what each segment is, and what a row and its cells hold.
+// keyNotes describes the segments, and what a row and its cells contain.
 func keyNotes(l *layout.Layout, t *layout.Table) []string {
 	var out []string
 	if t.Doc != "" {
@@ -69,7 +69,8 @@ func keyNotes(l *layout.Layout, t *layout.Table) []string {
 	return []string{strings.Join(out, " ")}
 }
 
-// garbage says which cells of a family are collected, and what their timestamps are.
+// garbage describes which cells of a family are garbage-collected, and what their
+// timestamps are.
 func garbage(f *layout.Family) string {
 	stamp := map[codec.TimestampSource]string{
 		codec.TimestampWrite:   "The timestamp of a cell is the time of the write. ",
@@ -79,7 +80,7 @@ func garbage(f *layout.Family) string {
 	return stamp + "Garbage collection rule: " + f.GC.String() + "."
 }
 
-// upperFirst begins a sentence.
+// upperFirst capitalizes the first letter.
 func upperFirst(s string) string {
 	if s == "" {
 		return s
@@ -87,7 +88,8 @@ func upperFirst(s string) string {
 	return strings.ToUpper(s[:1]) + s[1:]
 }
 
-// newKeyWriter makes a writer of the table's keys, or of their beginnings and ends.
+// newKeyWriter renders the creation of a writer for the table's keys, or for their
+// prefixes and suffixes.
 func (s *schemaFile) newKeyWriter(g *jen.Group, t *layout.Table, name string, dst jen.Code) {
 	g.Id(name).Op(":=").Add(s.codec("NewKeyWriter")).Call(dst, jen.Lit(t.Delimiter))
 	if t.KeyFields != nil {
@@ -155,7 +157,7 @@ func (s *schemaFile) keyWrite(t *layout.Table) jen.Code {
 		BlockFunc(func(g *jen.Group) { s.writeSegments(g, t, t.BeforeTime(), ofKey()) })
 }
 
-// keySuffix declares the method that returns what follows the time of a series.
+// keySuffix declares the method that returns the segments after the time.
 func (s *schemaFile) keySuffix(t *layout.Table) jen.Code {
 	path := s.layout.SeriesPath(t)
 	if len(path.After) == 0 {
@@ -174,18 +176,18 @@ func (s *schemaFile) keySuffix(t *layout.Table) jen.Code {
 	})
 }
 
-// keyCode says where the parts of a key are in the code that writes it.
+// keyCode names the variables in code that writes a key.
 type keyCode struct {
 	to     string // the codec.KeyWriter
 	from   string // the struct with the series values
 	metric *jen.Statement
-	salt   *jen.Statement // nil where it is made from the series values
+	salt   *jen.Statement // nil if it is computed from the series values
 }
 
-// ofKey is the code in the methods of a key.
+// ofKey returns the variables in methods of a key.
 func ofKey() keyCode { return keyCode{to: "w", from: "k", metric: jen.Id("k").Dot("Metric")} }
 
-// writeSegments writes segments other than the time.
+// writeSegments renders the segments other than the time.
 func (s *schemaFile) writeSegments(g *jen.Group, t *layout.Table, segments []layout.Segment, c keyCode) {
 	for _, segment := range segments {
 		switch segment.Kind {
@@ -211,7 +213,7 @@ func (s *schemaFile) writeSegments(g *jen.Group, t *layout.Table, segments []lay
 	}
 }
 
-// keyForm renders how a value is written in a key; nil for the default of its type.
+// keyForm renders the form of a value in a key; nil for the default of its type.
 func (s *schemaFile) keyForm(f codec.KeyForm) *jen.Statement {
 	if f == (codec.KeyForm{}) {
 		return nil
@@ -235,8 +237,8 @@ func (s *schemaFile) keyForm(f codec.KeyForm) *jen.Statement {
 	return s.codec("KeyForm").Add(inline(fields...))
 }
 
-// segmentMethod is the method of the key codec for a type, the type that it takes
-// where that is not the Go type itself, and the size of a number in bits.
+// segmentMethod returns the method of the key codec for a type, the type of its
+// parameter if it differs from the Go type, and the size of a number in bits.
 func segmentMethod(t schema.Type) (method, wide string, bits int) {
 	switch t {
 	case schema.Int32:
@@ -251,7 +253,7 @@ func segmentMethod(t schema.Type) (method, wide string, bits int) {
 	return suffix(t), "", 0
 }
 
-// writeSegment writes one series value.
+// writeSegment renders the code that writes one series value.
 func (s *schemaFile) writeSegment(c keyCode, f *layout.Field, form codec.KeyForm) jen.Code {
 	method, wide, bits := segmentMethod(f.Type)
 	value := jen.Id(c.from).Dot(s.names.Field(f).Name)
@@ -275,7 +277,7 @@ func (s *schemaFile) writeSegment(c keyCode, f *layout.Field, form codec.KeyForm
 	return jen.Id(c.to).Dot(method).Call(args...)
 }
 
-// keyParse declares the function that takes a key apart.
+// keyParse declares the function that parses a key.
 func (s *schemaFile) keyParse(t *layout.Table) jen.Code {
 	return doc(fmt.Sprintf("%s parses a row key. Errors are of type *FieldError.", s.names.Table(t).ParseKey)).Line().
 		Func().Id(s.names.Table(t).ParseKey).Params(jen.Id("row").String()).
@@ -289,7 +291,7 @@ func (s *schemaFile) keyParse(t *layout.Table) jen.Code {
 	})
 }
 
-// parseSegment takes one segment.
+// parseSegment renders the code that parses one segment.
 func (s *schemaFile) parseSegment(t *layout.Table, segment layout.Segment) jen.Code {
 	r := func(method string, args ...jen.Code) *jen.Statement { return jen.Id("r").Dot(method).Call(args...) }
 	switch segment.Kind {
@@ -326,7 +328,7 @@ func (s *schemaFile) parseSegment(t *layout.Table, segment layout.Segment) jen.C
 	return jen.Id("k").Dot(s.names.Field(f).Name).Op("=").Add(value)
 }
 
-// keyOf is the key of an event e: BalloonCellsKey{Location: e.Location, …}.
+// keyOf renders the key of an event e: BalloonCellsKey{Location: e.Location, …}.
 func (s *schemaFile) keyOf(t *layout.Table, withTime bool, more ...field) *jen.Statement {
 	var fields []field
 	for _, segment := range t.Segments {

@@ -12,7 +12,7 @@ import (
 	"github.com/btgen-dev/btgen/runtime"
 )
 
-// packageFiles renders what the schemas of one package share.
+// packageFiles renders the files that the schemas of a package share.
 func packageFiles(p *goPackage, paths paths) ([]output.File, error) {
 	names, err := aliasFile(p, paths)
 	if err != nil {
@@ -63,7 +63,7 @@ func aliasFile(p *goPackage, paths paths) ([]byte, error) {
 	return s.render()
 }
 
-// testFile renders the package that gives tests an in-memory Bigtable.
+// testFile renders the package with an in-memory Bigtable for tests.
 func testFile(p *goPackage, paths paths) ([]byte, error) {
 	name := p.name + "test"
 	s := newSource(paths.test(p.name), name, joined(p.origin), paths)
@@ -112,7 +112,7 @@ func testFile(p *goPackage, paths paths) ([]byte, error) {
 	return s.render()
 }
 
-// list joins names as a sentence does.
+// list joins names for a sentence.
 func list(names []string) string {
 	if len(names) == 1 {
 		return names[0]

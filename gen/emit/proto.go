@@ -12,7 +12,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/schema"
 )
 
-// protoTemplate is the .proto file that describes serialized events to other
+// protoTemplate is the .proto file that describes serialized events for other
 // languages.
 var protoTemplate = template.Must(template.New("proto").Parse(`{{.Head}}
 syntax = "proto3";
@@ -41,7 +41,7 @@ message {{.Message}} {
 }
 `))
 
-// protoMessage is what the template shows.
+// protoMessage is the data of the template.
 type protoMessage struct {
 	Head, Package, Message string
 	Imports, Doc           []string
@@ -103,7 +103,7 @@ func protoFieldOf(f *layout.Field, n *names.Field) protoField {
 	return protoField{Doc: commentLine(strings.Join(docs, "; ")), Label: label, Type: protoType(f, n), Name: f.Name, Number: f.Number}
 }
 
-// protoType is the protobuf type of a field.
+// protoType returns the protobuf type of a field.
 func protoType(f *layout.Field, n *names.Field) string {
 	switch f.Type {
 	case schema.Float32:
@@ -124,7 +124,7 @@ func protoType(f *layout.Field, n *names.Field) string {
 	return f.Type.String()
 }
 
-// wellKnown is the file that has to be imported for a type.
+// wellKnown returns the file to import for a type.
 func wellKnown(t schema.Type) string {
 	switch t {
 	case schema.Timestamp:
@@ -135,8 +135,8 @@ func wellKnown(t schema.Type) string {
 	return ""
 }
 
-// protoEnumOf describes an enum. Its first value is zero, as protobuf requires; one that the
-// schema does not have is added.
+// protoEnumOf describes an enum. Protobuf requires a first value of zero, which it adds
+// if the schema does not have one.
 func protoEnumOf(f *layout.Field, n *names.Field) protoEnum {
 	e := protoEnum{Name: n.ProtoEnum, Zero: n.ProtoZero}
 	if zero, has := f.Enum.Name(0); has {

@@ -39,7 +39,7 @@ func (s *schemaFile) queryMethod(q *layout.Query) jen.Code {
 	})
 }
 
-// givenSeries is the series of an event as far as a query gives it.
+// givenSeries renders the series values that a query specifies.
 func (s *schemaFile) givenSeries(q *layout.Query) jen.Code {
 	if len(q.By) == 0 {
 		return jen.Null()
@@ -52,7 +52,7 @@ func (s *schemaFile) givenSeries(q *layout.Query) jen.Code {
 	return jen.Id(s.names.Series).Op(":").Id(s.names.Series).Add(inline(fields...))
 }
 
-// queryParams are the parameters of a query: what it gives, and the range of time.
+// queryParams renders the parameters of a query: the series values and the time range.
 func (s *schemaFile) queryParams(g *jen.Group, q *layout.Query) {
 	g.Add(ctxParam())
 	params := s.names.Query(q).Params
@@ -62,7 +62,7 @@ func (s *schemaFile) queryParams(g *jen.Group, q *layout.Query) {
 	g.List(jen.Id("from"), jen.Id("to")).Qual("time", "Time")
 }
 
-// queryVar declares what the store knows of a query.
+// queryVar declares the store.Query of a query.
 func (s *schemaFile) queryVar(q *layout.Query) jen.Code {
 	fields := []field{{"Name", jen.Lit(q.Name)}, {"Spans", jen.Id(s.names.Query(q).Spans)}}
 	if !q.Path.Timed {
@@ -86,8 +86,8 @@ func (s *schemaFile) queryVar(q *layout.Query) jen.Code {
 		Var().Id(s.names.Query(q).Var).Op("=").Add(s.store("Query")).Types(jen.Id(s.names.Event)).Add(lines(fields...))
 }
 
-// queryKeys declares the function that returns a pattern for the keys of a query
-// whose spans hold other rows too.
+// queryKeys declares the function that returns a key pattern for a query whose spans
+// contain other rows, too.
 func (s *schemaFile) queryKeys(q *layout.Query) jen.Code {
 	if !q.ByKeys(s.layout) {
 		return nil
@@ -102,7 +102,7 @@ func (s *schemaFile) queryKeys(q *layout.Query) jen.Code {
 	})
 }
 
-// keySegment takes a segment into the pattern p.
+// keySegment renders the code that adds a segment to pattern p.
 func (s *schemaFile) keySegment(q *layout.Query, segment layout.Segment) jen.Code {
 	p := func(method string, args ...jen.Code) jen.Code { return jen.Id("p").Dot(method).Call(args...) }
 	switch q.PatternPart(s.layout, segment) {
@@ -121,7 +121,7 @@ func (s *schemaFile) keySegment(q *layout.Query, segment layout.Segment) jen.Cod
 	}
 }
 
-// sameValues is the condition that two events have the same of some series values.
+// sameValues renders the condition that two events have equal values of some series.
 func (s *schemaFile) sameValues(a, b string, series []int) *jen.Statement {
 	out := jen.Null()
 	for n, i := range series {
@@ -142,7 +142,7 @@ func (s *schemaFile) sameValues(a, b string, series []int) *jen.Statement {
 	return out
 }
 
-// querySpans declares the function that returns where the rows of a query are.
+// querySpans declares the function that returns the spans of a query.
 func (s *schemaFile) querySpans(q *layout.Query) jen.Code {
 	each, values := "", jen.Null()
 	switch {
@@ -179,7 +179,7 @@ func (s *schemaFile) querySpans(q *layout.Query) jen.Code {
 	})
 }
 
-// querySpan makes span, and err.
+// querySpan renders the code that sets span and err.
 func (s *schemaFile) querySpan(g *jen.Group, q *layout.Query) {
 	s.newKeyWriter(g, q.Table, "before", jen.Nil())
 	s.writeKnown(g, "before", q, q.Path.Before)
@@ -195,7 +195,7 @@ func (s *schemaFile) querySpan(g *jen.Group, q *layout.Query) {
 	g.List(jen.Id("span"), jen.Err()).Op(":=").Add(s.store("Span")).Call(jen.Id("before").Dot("Prefix"), suffix, jen.Lit(q.Table.Delimiter), jen.Lit(q.Path.Whole))
 }
 
-// writeKnown writes the segments that a query gives.
+// writeKnown renders the code that writes the segments that a query specifies.
 func (s *schemaFile) writeKnown(g *jen.Group, to string, q *layout.Query, segments []layout.Segment) {
 	c := keyCode{to: to, from: "e", metric: jen.Id("metric")}
 	if q.Path.Salts > 1 {

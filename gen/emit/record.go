@@ -8,15 +8,15 @@ import (
 	"github.com/btgen-dev/btgen/gen/output"
 )
 
-// recordOf returns what is recorded of a schema.
+// recordOf returns the record of a schema.
 func recordOf(l *layout.Layout) output.Record {
-	if l.Source == "" { // nobody knows where it stands
+	if l.Source == "" { // the location is unknown
 		return output.Record{Sources: []string{path.Base(l.File)}}
 	}
 	return output.Record{Sources: []string{l.Source}, Project: l.Project}
 }
 
-// joined returns what a file is made of that is made of all of these.
+// joined returns the record of a file that is generated from several schemas.
 func joined(records []output.Record) output.Record {
 	var r output.Record
 	for i, each := range records {
@@ -24,7 +24,7 @@ func joined(records []output.Record) output.Record {
 		if i == 0 {
 			r.Project = each.Project
 		} else if r.Project != each.Project {
-			r.Project = "" // it is no project's alone
+			r.Project = "" // several projects share the file
 		}
 	}
 	slices.Sort(r.Sources)

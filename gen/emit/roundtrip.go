@@ -19,8 +19,8 @@ type roundTrip struct {
 	*sample.RoundTrip
 }
 
-// roundTripFile renders the file with the test. It is in a package of its own, as
-// a user of the code is.
+// roundTripFile renders the test file. It is in an external test package, like the code
+// of users.
 func roundTripFile(l *layout.Layout, n *names.Schema, paths paths) ([]byte, error) {
 	s := &schemaFile{
 		source: newSource(paths.pkg(l.Package)+"_test", l.Package+"_test", recordOf(l), paths),
@@ -39,7 +39,7 @@ func roundTripFile(l *layout.Layout, n *names.Schema, paths paths) ([]byte, erro
 	return r.render()
 }
 
-// untested declares a test that says why there is none.
+// untested declares a test that says why it does nothing.
 func (s *schemaFile) untested() jen.Code {
 	return doc(s.names.Test + " would write events and read them again.").Line().
 		Func().Id(s.names.Test).Params(testParam()).Block(
@@ -50,7 +50,7 @@ func (s *schemaFile) untested() jen.Code {
 // testParam is the parameter of a test.
 func testParam() *jen.Statement { return jen.Id("t").Op("*").Qual("testing", "T") }
 
-// example declares the function that makes the events.
+// example declares the function that returns the events.
 func (r *roundTrip) example() jen.Code {
 	fields := []field{{r.names.Series, jen.Id("series")}, {"Time", jen.Id("at")}}
 	if r.Sequence {
@@ -68,7 +68,7 @@ func (r *roundTrip) example() jen.Code {
 		Add(r.own(r.names.Event)).Block(jen.Return(r.own(r.names.Event).Add(lines(fields...))))
 }
 
-// pick is the n-th of some values.
+// pick renders the n-th of some values.
 func (r *roundTrip) pick(values []string, name func(string) string) *jen.Statement {
 	return r.storetest("Pick").CallFunc(func(g *jen.Group) {
 		g.Id("n")
@@ -78,7 +78,7 @@ func (r *roundTrip) pick(values []string, name func(string) string) *jen.Stateme
 	})
 }
 
-// exampleOf is the n-th value of a field.
+// exampleOf renders the n-th value of a field.
 func (r *roundTrip) exampleOf(f *layout.Field, always bool) *jen.Statement {
 	value := r.storetest(suffix(f.Type)).Call(jen.Id("n"))
 	if f.Type == schema.Enum {
@@ -178,11 +178,11 @@ func (r *roundTrip) eventVars(g *jen.Group) {
 	}
 }
 
-// expiry is how long after the clock the events expire that say so.
+// expiry is the time after the clock at which events expire that specify it.
 const expiry = time.Hour
 
-// choices sets what the events say of their time to live, and declares written
-// where an event is not read as it was written: its end is what it comes to.
+// choices sets the times to live of events. If reading does not return an event as it
+// was written, it declares written, because the expiry is stored instead of the TTL.
 func (r *roundTrip) choices(g *jen.Group) {
 	l := r.layout
 	event := func(events string, i jen.Code, name string) *jen.Statement { return jen.Id(events).Index(i).Dot(name) }
@@ -218,9 +218,8 @@ func (r *roundTrip) written() string {
 	return "events"
 }
 
-// unstamped declares the events as queries yield them that are read from tables
-// which do not store what that of Read does, or the other way round: when they
-// were written.
+// unstamped declares the events that queries return if they read tables that store the
+// write time and Read does not, or vice versa.
 func (r *roundTrip) unstamped(g *jen.Group) {
 	if !slices.ContainsFunc(r.layout.Queries, func(q layout.Query) bool { return r.wanted(&q) == "unstamped" }) {
 		return
@@ -236,7 +235,7 @@ func (r *roundTrip) unstamped(g *jen.Group) {
 	g.For(jen.Id("i").Op(":=").Range().Id("unstamped")).Block(jen.Id("unstamped").Index(jen.Id("i")).Dot("WrittenAt").Op("=").Add(stamp))
 }
 
-// wanted is the variable with the events as a query yields them.
+// wanted returns the variable with the events that a query returns.
 func (r *roundTrip) wanted(q *layout.Query) string {
 	if q.Table.KeepsWrittenAt() != r.layout.Read.KeepsWrittenAt() {
 		return "unstamped"
@@ -244,12 +243,12 @@ func (r *roundTrip) wanted(q *layout.Query) string {
 	return "events"
 }
 
-// same compares what is read with what is wanted.
+// same renders the comparison of the results of a read.
 func (r *roundTrip) same(g *jen.Group, how, what string, got jen.Code, want ...jen.Code) {
 	g.Add(r.storetest(how).Call(append([]jen.Code{jen.Id("t"), jen.Lit(what), got}, want...)...))
 }
 
-// reads compares what the methods yield that every reader has.
+// reads renders the reads that every reader supports.
 func (r *roundTrip) reads(g *jen.Group) {
 	event := func(i int) jen.Code { return jen.Id("events").Index(jen.Lit(i)) }
 	time := func(i int) *jen.Statement { return jen.Id("times").Index(jen.Lit(i)) }
@@ -270,7 +269,7 @@ func (r *roundTrip) reads(g *jen.Group) {
 	}
 }
 
-// columns is what a method reads as columns.
+// columns renders a read in columnar form.
 func (r *roundTrip) columns(method string, from, to jen.Code, args ...jen.Code) *jen.Statement {
 	call := slices.Concat([]jen.Code{jen.Id("ctx")}, args, []jen.Code{from, to, jen.Id("c")})
 	return r.storetest("Columns").Types(r.own(r.names.Event)).Call(
@@ -278,8 +277,8 @@ func (r *roundTrip) columns(method string, from, to jen.Code, args ...jen.Code) 
 			jen.Return(jen.Id("r").Dot(method).Call(call...))))
 }
 
-// query compares what a query by the values of the first series yields, and as
-// columns in a range that has one event.
+// query renders a query by the values of the first series, and the same query in
+// columnar form in a range with one event.
 func (r *roundTrip) query(g *jen.Group, q *layout.Query) {
 	var args []jen.Code
 	for _, i := range q.By {

@@ -27,7 +27,7 @@ func newSchemaFile(l *layout.Layout, n *names.Schema, paths paths) *schemaFile {
 	}
 }
 
-// own refers to a name of the schema's package, from there and from its tests.
+// own renders a name of the schema's package, in that package or in its tests.
 func (s *schemaFile) own(name string) *jen.Statement {
 	return jen.Qual(s.paths.pkg(s.layout.Package), name)
 }
@@ -78,7 +78,7 @@ func (s *schemaFile) add(decls ...jen.Code) {
 	}
 }
 
-// tableList names the tables for a comment.
+// tableList lists the tables for a comment.
 func (s *schemaFile) tableList() string {
 	var ids []string
 	for _, t := range s.layout.Tables {
@@ -90,7 +90,7 @@ func (s *schemaFile) tableList() string {
 	return "tables " + strings.Join(ids[:len(ids)-1], ", ") + " and " + ids[len(ids)-1]
 }
 
-// seriesType declares what tells series apart:
+// seriesType declares the type that identifies a series:
 //
 //	type BalloonSeries struct { Location string; … }
 func (s *schemaFile) seriesType() jen.Code {
@@ -103,7 +103,7 @@ func (s *schemaFile) seriesType() jen.Code {
 	})
 }
 
-// fieldComment puts what the schema says of a field behind it.
+// fieldComment renders the description of a field in the schema as a trailing comment.
 func fieldComment(f *layout.Field) jen.Code {
 	var parts []string
 	if f.Unit != "" {
@@ -124,7 +124,7 @@ func fieldComment(f *layout.Field) jen.Code {
 	return jen.Comment(comment(strings.Join(parts, "; ")))
 }
 
-// showDefault writes a default for a comment.
+// showDefault formats a default for a comment.
 func showDefault(f *layout.Field) string {
 	switch v := f.Default.(type) {
 	case string:

@@ -15,14 +15,14 @@ import (
 	"github.com/btgen-dev/btgen/gen/output"
 )
 
-// source is a Go file in the making.
+// source is a Go file under construction.
 type source struct {
 	*jen.File
 	paths  paths
 	origin output.Record
 }
 
-// newSource returns an empty file of the package with the import path.
+// newSource returns an empty file of a package.
 func newSource(importPath, name string, origin output.Record, paths paths) *source {
 	f := jen.NewFilePathName(importPath, name)
 	f.NoFormat = true
@@ -33,8 +33,8 @@ func newSource(importPath, name string, origin output.Record, paths paths) *sour
 	return &source{File: f, paths: paths, origin: origin}
 }
 
-// importPackage imports a generated package by its name, unless that is one of a
-// variable or a function of the file.
+// importPackage imports a generated package under its name, unless the file declares a
+// variable or a function with that name.
 func (s *source) importPackage(name string, taken ...string) {
 	if slices.Contains(taken, name) {
 		s.ImportAlias(s.paths.pkg(name), name+"pkg")
@@ -43,14 +43,14 @@ func (s *source) importPackage(name string, taken ...string) {
 	s.ImportName(s.paths.pkg(name), name)
 }
 
-// codec and store refer to the packages of the runtime.
+// codec and store refer to packages of the runtime.
 func (s *source) codec(name string) *jen.Statement { return jen.Qual(s.paths.codec, name) }
 func (s *source) store(name string) *jen.Statement { return jen.Qual(s.paths.store, name) }
 
-// storetest refers to what tests have for themselves.
+// storetest refers to the runtime's package for tests.
 func (s *source) storetest(name string) *jen.Statement { return jen.Qual(s.paths.storetest, name) }
 
-// render returns the formatted file under its header.
+// render returns the formatted file with its header.
 func (s *source) render() ([]byte, error) {
 	var b bytes.Buffer
 	if err := s.Render(&b); err != nil {
@@ -63,9 +63,8 @@ func (s *source) render() ([]byte, error) {
 	return out, nil
 }
 
-// groupImports parts the import block in three, as a person would: the
-// standard library, other modules, and the generated packages. It puts head above
-// the file.
+// groupImports groups the imports: the standard library, other modules, and generated
+// packages. It prepends head.
 func groupImports(head string, src []byte, root string) []byte {
 	begin := bytes.Index(src, []byte("import ("))
 	if begin < 0 {
@@ -98,8 +97,8 @@ func groupImports(head string, src []byte, root string) []byte {
 	return slices.Concat([]byte(head), src[:begin], []byte(b.String()), src[end:])
 }
 
-// doc adds a comment, wrapped as a person would: text of a schema never leaves
-// the comment that it stands in. A line that begins with a tab is kept as it is.
+// doc adds a wrapped comment. Text of a schema cannot escape from the comment. A line
+// that begins with a tab is kept as is.
 func doc(lines ...string) *jen.Statement {
 	lines = wrap(strings.Split(strings.Join(lines, "\n"), "\n"))
 	c := make(jen.Statement, 0, 2*len(lines)+declSize)
@@ -108,7 +107,7 @@ func doc(lines ...string) *jen.Statement {
 			c.Line()
 			alone := lines[i-1] == "" && (i == len(lines)-1 || lines[i+1] == "")
 			if first, _ := utf8.DecodeRuneInString(line); alone && unicode.IsUpper(first) {
-				line = sentence(line) // else gofmt would make it a heading
+				line = sentence(line) // otherwise, gofmt would make it a heading
 			}
 		}
 		c.Comment(comment(line))
@@ -116,24 +115,23 @@ func doc(lines ...string) *jen.Statement {
 	return &c
 }
 
-// declSize is how many parts most declarations have at most that follow their
-// comment.
+// declSize is the usual maximum number of parts after the comment of a declaration.
 const declSize = 12
 
-// straight replaces what gofmt would replace or move, but only when it sees the
-// comment a second time: paired quotes and the definitions of links.
+// straight replaces text that gofmt would replace or move only when it formats the
+// comment a second time: paired quotes and link definitions.
 func straight(line string) string {
 	line = strings.ReplaceAll(line, "``", `"`)
 	line = strings.ReplaceAll(line, "''", `"`)
 	return strings.ReplaceAll(line, "]:", "] :")
 }
 
-// comment makes a line of text a comment. Nothing of it may be an instruction:
-// gofmt takes a comment that begins with +build, wherever it stands, to the top
-// of the file, where it would keep the file from being compiled.
+// comment returns a line of text as a comment. It must not be a directive: gofmt moves
+// a comment that begins with +build, wherever it is, to the top of the file, where it
+// would exclude the file from the build.
 func comment(line string) string {
 	line = commentLine(line)
-	if !strings.HasPrefix(line, "\t") { // gofmt leaves code alone, and a key is shown as it is
+	if !strings.HasPrefix(line, "\t") { // gofmt does not change code, and keys are shown unchanged
 		line = straight(line)
 	}
 	blank := line[:len(line)-len(strings.TrimLeftFunc(line, unicode.IsSpace))]
@@ -146,14 +144,14 @@ func comment(line string) string {
 	return "// " + line
 }
 
-// wrap breaks lines that are longer than a comment should be, and joins what is
-// left over with the line below. A line that begins with a tab is code, and has
-// an empty line between itself and text; of several empty lines one is left.
+// wrap breaks lines that are too long for a comment, and joins the remainder with the
+// next line. Lines that begin with a tab are code, and are separated from text by an
+// empty line. It merges successive empty lines.
 func wrap(lines []string) []string {
 	const width = 77
 	var out []string
 	var rest []byte
-	used := 0 // of the width
+	used := 0 // part of the width
 	flush := func() {
 		if len(rest) > 0 {
 			out = append(out, string(rest))
@@ -192,7 +190,7 @@ func wrap(lines []string) []string {
 	return out
 }
 
-// commentLine makes text safe as one line of a comment.
+// commentLine escapes text so that it is safe in one line of a comment.
 func commentLine(s string) string {
 	s = strings.TrimRight(s, " \t")
 	if isPlain(s) {
@@ -205,13 +203,13 @@ func commentLine(s string) string {
 		case unicode.IsControl(r), r == '\u2028', r == '\u2029', r == '\ufeff':
 			return ' '
 		case unicode.Is(unicode.Bidi_Control, r):
-			return utf8.RuneError // it would show a reviewer another order than the compiler's
+			return utf8.RuneError // it would hide the order that the compiler sees from reviewers
 		}
 		return r
 	}, s), " \t")
 }
 
-// isPlain reports whether text is printable ASCII, as most is.
+// isPlain reports whether text is printable ASCII.
 func isPlain(s string) bool {
 	for i := range len(s) {
 		if s[i] < ' ' || s[i] > '~' {
@@ -221,7 +219,7 @@ func isPlain(s string) bool {
 	return true
 }
 
-// sentence joins a schema's own words to the generated ones.
+// sentence ends a text of the schema with a period.
 func sentence(s string) string {
 	s = strings.TrimSpace(s)
 	if s == "" || strings.HasSuffix(s, ".") || strings.HasSuffix(s, "!") || strings.HasSuffix(s, "?") {
@@ -230,7 +228,7 @@ func sentence(s string) string {
 	return s + "."
 }
 
-// duration renders a duration as Go writes it: 7 * 24 * time.Hour.
+// duration renders a duration in Go syntax: 7 * 24 * time.Hour.
 func duration(d time.Duration) *jen.Statement {
 	units := []struct {
 		size time.Duration

@@ -11,7 +11,7 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
-// timeVar declares how the time stands in the keys of a table:
+// timeVar declares the encoding of times in the keys of a table:
 //
 //	var balloonCellsBucket = codec.Bucket{Every: 7 * 24 * time.Hour, …}
 func (s *schemaFile) timeVar(t *layout.Table) jen.Code {
@@ -89,8 +89,8 @@ func (s *schemaFile) gcRule(r codec.GCRule) *jen.Statement {
 	})})
 }
 
-// family renders a column family. Its lifetime follows from the rule, but for what the
-// timestamps of its cells stand for.
+// family renders a column family. The rule determines its lifetime, except for the
+// meaning of cell timestamps.
 func (s *schemaFile) family(f *layout.Family) *jen.Statement {
 	fields := []field{{"Name", jen.Lit(f.Name)}}
 	if f.GC.Kind != codec.GCNone {
@@ -112,7 +112,7 @@ func (s *schemaFile) family(f *layout.Family) *jen.Statement {
 	return inline(fields...)
 }
 
-// tableLit renders what setup knows of a table.
+// tableLit renders what setup needs to know about a table.
 func (s *schemaFile) tableLit(t *layout.Table) *jen.Statement {
 	families := jen.Index().Add(s.store("Family")).CustomFunc(jen.Options{Open: "{", Close: "}", Separator: ",", Multi: true}, func(g *jen.Group) {
 		for i := range t.Families {
@@ -143,7 +143,7 @@ func (s *schemaFile) tableLit(t *layout.Table) *jen.Statement {
 	return s.store("Table").Add(lines(fields...))
 }
 
-// keySchema renders how GoogleSQL reads the row keys of a table.
+// keySchema renders the row key schema of a table.
 func (s *schemaFile) keySchema(t *layout.Table) *jen.Statement {
 	fields := []field{{"Delimiter", jen.Lit(t.Delimiter)}}
 	if t.Delimiter == "" {
@@ -161,7 +161,7 @@ func (s *schemaFile) keySchema(t *layout.Table) *jen.Statement {
 	return jen.Op("&").Add(s.store("KeySchema")).Add(inline(fields...))
 }
 
-// layoutVar declares all that the store knows of a table:
+// layoutVar declares everything that the store needs to know about a table:
 //
 //	var balloonCellsLayout = store.NewLayout(balloonCellsColumns, store.Keys[BalloonEvent]{…}, store.Layout[BalloonEvent]{…})
 func (s *schemaFile) layoutVar(t *layout.Table) jen.Code {
@@ -174,7 +174,7 @@ func (s *schemaFile) layoutVar(t *layout.Table) jen.Code {
 	)
 }
 
-// layoutFields are what the layout of a table has besides its columns and its keys.
+// layoutFields renders the fields of a layout except its columns and keys.
 func (s *schemaFile) layoutFields(t *layout.Table) []field {
 	fields := []field{{"Table", s.tableLit(t)}, {"Pattern", s.codec(names.Exported(t.Pattern.String()))}}
 	if t.Pattern.Bucketed() {
@@ -196,7 +196,7 @@ func (s *schemaFile) layoutFields(t *layout.Table) []field {
 	return append(fields, field{"Check", jen.Id(s.names.Check)})
 }
 
-// keys are how the keys of a table are made from events, and taken apart.
+// keys renders how row keys are built from events and parsed.
 func (s *schemaFile) keys(t *layout.Table) []field {
 	event := func() *jen.Statement { return jen.Id("e").Op("*").Id(s.names.Event) }
 	metric, more := jen.Id("_"), []field(nil)
@@ -228,7 +228,7 @@ func (s *schemaFile) keys(t *layout.Table) []field {
 	return fields
 }
 
-// keyFunc takes the row key of a stored event apart.
+// keyFunc renders the function that parses the row key of a stored event.
 func (s *schemaFile) keyFunc(t *layout.Table) *jen.Statement {
 	at := "Time"
 	if t.Pattern.Bucketed() {
@@ -242,7 +242,7 @@ func (s *schemaFile) keyFunc(t *layout.Table) *jen.Statement {
 				case layout.SeriesSegment:
 					f := &s.layout.Series[segment.Series]
 					e, k := jen.Id("e").Dot(s.names.Field(f).Name), jen.Id("k").Dot(s.names.Field(f).Name)
-					if f.Type == schema.String { // the next row has the same one as a rule
+					if f.Type == schema.String { // usually, the next row has the same value
 						k = s.codec("Keep").Call(jen.Id("e").Dot(s.names.Field(f).Name), k)
 					}
 					g.Add(e).Op("=").Add(k)
@@ -254,13 +254,13 @@ func (s *schemaFile) keyFunc(t *layout.Table) *jen.Statement {
 		})
 }
 
-// parser is the function that takes a serialized event apart; empty if the
+// parser returns the name of the function that parses serialized events; empty if the
 // table has none.
 func (s *schemaFile) parser(t *layout.Table) string {
 	return map[layout.Format]string{layout.Protobuf: s.names.ParseProto, layout.JSONText: s.names.ParseJSON}[t.Blob]
 }
 
-// setDefault puts the default of a field into e.
+// setDefault renders the assignment of a field's default.
 func (s *schemaFile) setDefault(f *layout.Field) *jen.Statement {
 	return jen.Id("e").Dot(s.names.Field(f).Name).Op("=").Add(s.defaultValue(f))
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/sample"
 )
 
-// ttlField is a field of the event that is about its time to live.
+// ttlField is a field of the event about its time to live.
 type ttlField struct {
 	kind    layout.TTLField
 	name    string
@@ -37,7 +37,7 @@ func (s *schemaFile) ttlFields() []ttlField {
 	return out
 }
 
-// expiresAtNote says what no time of expiry means.
+// expiresAtNote describes the meaning of a zero ExpiresAt.
 func expiresAtNote(l *layout.Layout) string {
 	switch {
 	case !l.MayExpire():
@@ -48,7 +48,7 @@ func expiresAtNote(l *layout.Layout) string {
 	return ", if TTL is 0; the zero time means " + sample.Defaults(l) + " after the write"
 }
 
-// declareTTLFields declares them in the event.
+// declareTTLFields declares these fields in the event.
 func (s *schemaFile) declareTTLFields(g *jen.Group) {
 	for _, f := range s.ttlFields() {
 		g.Id(f.name).Add(f.typ).Comment("// " + f.comment)
