@@ -8,8 +8,8 @@ import (
 	"github.com/btgen-dev/btgen/gen/words"
 )
 
-// Check refuses schemas of which names would collide, within one package, one struct or one
-// message, and files that not all systems can have.
+// Check reports names that collide within a package, a struct or a message, and file
+// names that some systems do not support.
 func Check(layouts []*layout.Layout) diag.List {
 	var found diag.List
 	packages := map[string]*scope{}
@@ -22,7 +22,7 @@ func Check(layouts []*layout.Layout) diag.List {
 		}
 		file := l.Package + "/" + words.Snake(l.Name)
 		if first, taken := files[file]; taken {
-			found.Errorf(l.NamePos, "package %q has a schema of this name already, at %s", l.Package, first).Hint = "give it another name"
+			found.Errorf(l.NamePos, "package %q already has a schema with this name, at %s", l.Package, first).Hint = "give it another name"
 			continue
 		}
 		files[file] = l.NamePos
@@ -36,13 +36,13 @@ func Check(layouts []*layout.Layout) diag.List {
 	return found
 }
 
-// checkFile refuses a .proto file of which the name is not one on all systems: no module may
-// contain it.
+// checkFile rejects a .proto file with a name that Windows reserves, which no module
+// may contain.
 func checkFile(l *layout.Layout, n *Schema, found *diag.List) {
 	if !l.Stores(layout.Protobuf) {
 		return
 	}
 	if err := module.CheckFilePath(n.Proto); err != nil {
-		found.Errorf(l.NamePos, "its .proto file would be %s, which Windows does not have, and no Go module can contain", n.Proto).Hint = "give the schema another name"
+		found.Errorf(l.NamePos, "its .proto file would be %s, a name that Windows reserves and that no Go module may contain", n.Proto).Hint = "give the schema another name"
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/schema"
 )
 
-// schemaOf returns a schema of package app; more is added to its only table.
+// schemaOf returns a schema of package app. more is added to its only table.
 func schemaOf(name, series, fields, table, ttl string, more ...string) string {
 	return fmt.Sprintf(`btgen: v1
 package: app
@@ -27,8 +27,8 @@ tables:
 %s`, name, series, fields, table, ttl, strings.Join(more, "\n"))
 }
 
-// checked returns the findings of Check in some schemas, which are files a.yaml, b.yaml and
-// so on.
+// checked returns the findings of Check in schemas with the file names a.yaml, b.yaml
+// and so on.
 func checked(t *testing.T, schemas ...string) []string {
 	t.Helper()
 	var layouts []*layout.Layout
@@ -50,8 +50,8 @@ func checked(t *testing.T, schemas ...string) []string {
 	return out
 }
 
-// A collision is one finding, which names what the user wrote, where the other is if it is
-// in another file, and what to rename.
+// A collision is one finding. It names what the user wrote, the place of the other name
+// if that is in another file, and what to rename.
 func TestCheck(t *testing.T) {
 	const age, classes = "{max_age: 30d}", "{classes: {short: 1h, Short: 3d}}"
 	for name, tt := range map[string]struct {

@@ -17,8 +17,8 @@ import (
 	"github.com/btgen-dev/btgen/gen/names"
 )
 
-// Every name that generated code declares in its package, and every method of a reader, is
-// registered: otherwise, nothing would find that it collides.
+// Every name that generated code declares in its package, and every method of a reader,
+// must be registered, because collisions with others are not detected.
 func TestEveryEmittedNameIsRegistered(t *testing.T) {
 	cases, err := filepath.Glob("../../golden/code/*.txtar")
 	if err != nil || len(cases) == 0 {

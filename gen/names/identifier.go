@@ -33,7 +33,8 @@ func Exported(name string) string {
 	return b.String()
 }
 
-// unexported makes a name private: BalloonCells is balloonCells, IDTable is idTable.
+// unexported returns the unexported form of a name: BalloonCells becomes balloonCells,
+// and IDTable becomes idTable.
 func unexported(name string) string {
 	r := []rune(name)
 	for i := range r {
@@ -45,8 +46,8 @@ func unexported(name string) string {
 	return string(r)
 }
 
-// join joins two names, without the last word of the first one where the second begins
-// with it, in the singular or the plural: UsageClasses and Class are UsageClass.
+// join joins two names. If suffix begins with the last word of name, in the singular or
+// plural, the word occurs only once: UsageClasses and Class become UsageClass.
 func join(name, suffix string) string {
 	last, first := words.Split(name), words.Split(suffix)
 	if len(last) < 2 || len(first) == 0 {
@@ -61,5 +62,5 @@ func join(name, suffix string) string {
 	return name + suffix
 }
 
-// upperSnake returns a name as values of enums have it in protobuf: a-b is A_B.
+// upperSnake returns a name in the form of protobuf enum values: a-b becomes A_B.
 func upperSnake(name string) string { return strings.ToUpper(words.Snake(name)) }

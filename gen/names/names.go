@@ -1,7 +1,7 @@
-// Package names makes every identifier of generated code, and finds those that collide. A
-// name is registered where it is made, together with the part of the schema that it comes
-// from: no name can be emitted without being checked. All names follow from the name of the
-// schema and one entry of it, so that a new entry changes no other name.
+// Package names returns all identifiers of generated code and finds those that collide.
+// A name is registered where it is created, together with the part of the schema that
+// it comes from, so every emitted name is checked. Names depend only on the name of the
+// schema and one entry of it, so a new entry does not change other names.
 package names
 
 import (
@@ -13,7 +13,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/words"
 )
 
-// Schema is the names in the generated code of one schema.
+// Schema contains the names in the generated code of one schema.
 type Schema struct {
 	Name  string // of the schema
 	File  string // the base name of its files
@@ -25,8 +25,8 @@ type Schema struct {
 	Reader, NewReader      string
 	Setup                  string
 	Layouts                string // the variable with the layouts of all tables
-	Check                  string // the function that refuses events
-	Same, Own              string // the functions that compare the series of events, and copy them
+	Check                  string // the function that rejects invalid events
+	Same, Own              string // the functions that compare the series of events and clone them
 	AppendProto,
 	ParseProto,
 	JSON,
@@ -34,7 +34,7 @@ type Schema struct {
 	ParseJSON string
 	Class, ClassNames string // the type of TTL classes, and the variable with their names
 
-	Test, Example string // in the package of the tests: the test, and the function that makes its events
+	Test, Example string // in the test package: the test, and the function that returns its events
 
 	classes   map[string]string
 	ttlFields map[layout.TTLField]string
@@ -43,7 +43,7 @@ type Schema struct {
 	queries   map[string]*Query
 }
 
-// Field is the names for a series value or a field.
+// Field contains the names for a series value or a field.
 type Field struct {
 	Name      string // in the series, the event, its columns and row keys
 	Const     string // for ReadOptions; empty for a series value
@@ -54,7 +54,7 @@ type Field struct {
 	values    map[string]enumValue
 }
 
-// enumValue is the names of a value of an enum.
+// enumValue contains the names of an enum value.
 type enumValue struct{ name, proto string }
 
 // Value returns the name of the constant for a value of an enum.
@@ -63,7 +63,7 @@ func (f *Field) Value(value string) string { return f.values[value].name }
 // ProtoValue returns the name of a value of an enum in the .proto file.
 func (f *Field) ProtoValue(value string) string { return f.values[value].proto }
 
-// Table is the names for a table.
+// Table contains the names for a table.
 type Table struct {
 	Key, ParseKey string // the type of row keys, and the function that parses them
 	Layout        string // the variable with the layout
@@ -72,7 +72,7 @@ type Table struct {
 	Reader        string // the field of the reader that reads the table
 }
 
-// Query is the names for a query.
+// Query contains the names for a query.
 type Query struct {
 	Method, ColumnsMethod string   // of the reader
 	Var                   string   // the variable with the query
@@ -80,8 +80,8 @@ type Query struct {
 	Params                []string // the parameters for its series values, in their order
 }
 
-// Of returns the names of a schema. The layout has no errors, and no names that [Check]
-// refuses.
+// Of returns the names of a schema. The layout must have no errors, and [Check] must
+// not have rejected its names.
 func Of(l *layout.Layout) *Schema {
 	pkg := newPackage()
 	n, _ := register(l, pkg)
@@ -100,7 +100,7 @@ func (n *Schema) Query(q *layout.Query) *Query { return n.queries[q.Name] }
 // ClassValue returns the name of the constant for a TTL class.
 func (n *Schema) ClassValue(class string) string { return n.classes[class] }
 
-// TTLField returns the name of a field of the event that is about its time to live.
+// TTLField returns the name of an event's field about its time to live.
 func (n *Schema) TTLField(f layout.TTLField) string { return n.ttlFields[f] }
 
 // register registers the names of a schema in its package.
@@ -138,7 +138,7 @@ func (n *Schema) declare(r *registrar, l *layout.Layout) {
 	n.AppendJSON, n.ParseJSON = as("append"+l.Name+"JSON"), as("parse"+l.Name+"JSON")
 }
 
-// ttlFieldNames are the names of the fields of events that are about their time to live.
+// ttlFieldNames contains the names of the fields about the time to live.
 var ttlFieldNames = map[layout.TTLField]string{
 	layout.ClassField: "Class", layout.TTLDurationField: "TTL", layout.ExpiresAtField: "ExpiresAt", layout.WrittenAtField: "WrittenAt",
 }
@@ -172,7 +172,7 @@ func (n *Schema) members(r *registrar, l *layout.Layout) {
 	}
 }
 
-// newKeyScope returns a scope with what the types of row keys have besides series values.
+// newKeyScope returns a scope with the names in row key types other than series values.
 func newKeyScope(l *layout.Layout) *scope {
 	s := newScope()
 	own := origin{what: "a part of the type of row keys"}

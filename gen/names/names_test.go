@@ -37,8 +37,8 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestNamesAreIdentifiers: what the language takes for a name is one in Go, and
-// making it a name twice changes nothing.
+// TestNamesAreIdentifiers: names that the language accepts become Go identifiers, and
+// the conversion is idempotent.
 func TestNamesAreIdentifiers(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		name := rapid.StringMatching(`[A-Za-z][A-Za-z0-9_]{0,20}`).Draw(t, "name")
@@ -67,7 +67,7 @@ func TestTableNames(t *testing.T) {
 	}
 }
 
-// A name does not stutter where one part ends with the word that the next begins with.
+// Names do not stutter if one part ends with the word with which the next begins.
 func TestJoin(t *testing.T) {
 	for _, c := range [][3]string{
 		{"Usage", "Class", "UsageClass"},

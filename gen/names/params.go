@@ -8,15 +8,15 @@ import (
 	"github.com/btgen-dev/btgen/gen/layout"
 )
 
-// visible are the names in a query that a parameter would hide or repeat: the packages that
-// the file imports, and what the methods declare.
+// visible lists the names in a query that a parameter would shadow or duplicate:
+// imported packages, and variables of the methods.
 var visible = []string{
 	"context", "errors", "iter", "json", "time", "bigtable", "codec", "store",
 	"r", "ctx", "from", "to", "opts", "columns", "event",
 }
 
-// params returns the parameters for the series values of a query. They hide nothing that the
-// file declares or imports.
+// params returns the parameters for the series values of a query. They do not shadow
+// what the file declares or imports.
 func (n *Schema) params(r *registrar, l *layout.Layout, q *layout.Query) []string {
 	reserved := maps.Clone(r.own)
 	for _, s := range shared {
@@ -33,8 +33,8 @@ func (n *Schema) params(r *registrar, l *layout.Layout, q *layout.Query) []strin
 	return distinct(wanted, reserved)
 }
 
-// distinct returns names for what would be called as wanted, in that order. Those that are
-// free stay, and the others get longer until they are.
+// distinct returns distinct names in the order of the wanted ones. It keeps those that
+// are free and extends the others.
 func distinct(wanted []string, reserved map[string]bool) []string {
 	taken := maps.Clone(reserved)
 	free := func(name string) bool { return !taken[name] && !token.IsKeyword(name) && !godoc.IsPredeclared(name) }

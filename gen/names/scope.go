@@ -7,17 +7,18 @@ import (
 	"github.com/btgen-dev/btgen/gen/diag"
 )
 
-// origin is where a name comes from.
+// origin is the source of a name.
 type origin struct {
 	what string   // what the user wrote, for messages
-	pos  diag.Pos // no place for what is not in a schema
-	// rename is what to rename, if that is not what.
+	pos  diag.Pos // zero for names that are not from a schema
+	// rename is what to rename, if it differs from what.
 	rename string
-	// within is the place of what it is a part of, if that has a collision of its own.
+	// within is the position of the enclosing part, if that can have a collision of its
+	// own.
 	within diag.Pos
 }
 
-// scope is the names that must differ from each other: those of a package, a struct or a
+// scope contains names that must be distinct: those of a package, a struct or a
 // message.
 type scope struct {
 	where string // for messages
@@ -27,11 +28,11 @@ type scope struct {
 // newScope returns a scope of Go names.
 func newScope() *scope { return &scope{"Go", map[string]origin{}} }
 
-// registrar registers the names of one schema, and finds those that collide. It reports one
-// collision for each part of the schema, however many of its names collide.
+// registrar registers the names of one schema and finds collisions. It reports one
+// collision per part of the schema, even if several of its names collide.
 type registrar struct {
 	pkg   *scope          // the package of the schema
-	own   map[string]bool // what is registered in pkg
+	own   map[string]bool // the names registered in pkg
 	found map[diag.Pos]diag.Diagnostic
 }
 

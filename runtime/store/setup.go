@@ -50,7 +50,7 @@ type Admin interface {
 	UpdateTableWithDeletionProtection(ctx context.Context, table string, protection bigtable.DeletionProtection) error
 }
 
-// Setup reconciles live tables with tables: it reads them, creates missing tables and
+// Setup reconciles live tables with the given ones: it reads them, creates missing tables and
 // families, changes rules that differ, and reads the changed tables back.
 //
 // # Refused changes
