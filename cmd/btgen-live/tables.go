@@ -3,10 +3,9 @@ package main
 import (
 	"io"
 
-	"cloud.google.com/go/bigtable"
-
 	"github.com/btgen-dev/btgen/gen"
 	"github.com/btgen-dev/btgen/gen/cli"
+	"github.com/btgen-dev/btgen/gen/dynamic"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/project"
 	"github.com/btgen-dev/btgen/runtime/store"
@@ -32,17 +31,7 @@ func tablesOf(layouts []*layout.Layout) []store.Table {
 	var tables []store.Table
 	for _, l := range layouts {
 		for _, t := range l.Tables {
-			table := store.Table{ID: t.ID, Splits: t.Splits, Draft: t.Draft}
-			if t.KeyFields != nil {
-				table.KeySchema = &store.KeySchema{Delimiter: t.Delimiter, Fields: t.KeyFields}
-			}
-			if t.Protected != nil {
-				table.DeletionProtection = map[bool]bigtable.DeletionProtection{true: bigtable.Protected, false: bigtable.Unprotected}[*t.Protected]
-			}
-			for _, f := range t.Families {
-				table.Families = append(table.Families, store.Family{Name: f.Name, GC: f.GC, Life: f.Life, Class: f.Class})
-			}
-			tables = append(tables, table)
+			tables = append(tables, dynamic.Table(t))
 		}
 	}
 	return tables

@@ -47,10 +47,10 @@ func (s *schemaFile) checkField(f *layout.Field) jen.Code {
 		if f.Type == schema.Float32 {
 			value = jen.Float64().Parens(value)
 		}
-		switch {
-		case s.layout.Stores(layout.JSONText):
+		switch s.layout.Floats() {
+		case layout.FiniteFloats:
 			return call("Finite", value)
-		case s.layout.HasMetrics():
+		case layout.NoNaNs:
 			return call("NotNaN", value)
 		}
 	}
@@ -104,7 +104,8 @@ func (s *schemaFile) requireProto(g *jen.Group) {
 	var required []jen.Code
 	for i := range s.layout.Fields {
 		f := &s.layout.Fields[i]
-		if absent := s.isNone(f); absent != nil && !f.Optional && f.Default == nil {
+		if f.Required() && f.HasNoZero() {
+			absent := s.isNone(f)
 			required = append(required, jen.If(absent).Block(jen.Return(s.codec("MissingField").Call(jen.Lit(f.Name)))))
 		}
 	}
@@ -120,7 +121,7 @@ func (s *schemaFile) requireProto(g *jen.Group) {
 }
 
 // isNone renders the condition that the field of e has a zero value that is invalid or
-// was not written; nil if zero values are omitted.
+// was not written.
 func (s *schemaFile) isNone(f *layout.Field) *jen.Statement {
 	v := jen.Id("e").Dot(s.names.Field(f).Name)
 	switch f.Type {
@@ -132,10 +133,8 @@ func (s *schemaFile) isNone(f *layout.Field) *jen.Statement {
 			none.Op("&&").Op("!").Add(s.codec("HasProto")).Call(jen.Id("blob"), jen.Lit(f.Number))
 		}
 		return none
-	case schema.JSON:
-		return v.Op("==").Nil()
 	}
-	return nil
+	return v.Op("==").Nil()
 }
 
 // takeProto sets one field from the reader.

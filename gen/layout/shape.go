@@ -14,7 +14,7 @@ func (t *Table) Shape(l *Layout) *scan.Table {
 	}
 	for _, c := range t.Columns {
 		column := scan.Column{Name: c.Qualifier, Whole: c.Field == WholeEvent, WrittenAt: c.Field == WrittenAt}
-		column.Required = column.Whole || c.Field >= 0 && !l.Fields[c.Field].Optional && l.Fields[c.Field].Default == nil
+		column.Required = column.Whole || c.Field >= 0 && l.Fields[c.Field].Required()
 		shape.Columns = append(shape.Columns, column)
 	}
 	return shape

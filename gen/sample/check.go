@@ -16,7 +16,8 @@ import (
 func Check(s *schema.Schema, l *layout.Layout) diag.List {
 	found := checkFields(s)
 	for _, t := range l.Tables {
-		_, err := writeKey(l, t, keyValuesOf(t))
+		k := exampleKey(l, t)
+		_, err := writeKey(l, t, &k)
 		failed, ok := errors.AsType[*codec.FieldError](err)
 		if !ok || !t.Complete() {
 			continue

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/btgen-dev/btgen/gen/layout"
-	"github.com/btgen-dev/btgen/gen/schema"
+	"github.com/btgen-dev/btgen/gen/value"
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
@@ -78,9 +78,9 @@ func Events(l *layout.Layout, t *layout.Table, n, more int) []Event {
 
 // holds reports whether the event has a valid key.
 func holds(l *layout.Layout, t *layout.Table, e *Event) bool {
-	k := keyValuesOf(t)
-	k.at, k.sequence = e.Time, e.Sequence
-	return keyParts(l, t, k) != nil
+	k := exampleKey(l, t)
+	k.At, k.Sequence = e.Time, e.Sequence
+	return keyParts(l, t, &k) != nil
 }
 
 // step returns the time between two events: that of the load, as a multiple of the
@@ -151,7 +151,7 @@ func ShowValue(f *layout.Field, v any) string {
 	case []byte:
 		return hex.EncodeToString(v)
 	}
-	return string(encode(f, true, v))
+	return string(value.Append(nil, f, true, v))
 }
 
 // ShowEvent formats the values of an event for display.
@@ -163,93 +163,4 @@ func ShowEvent(l *layout.Layout, e *Event) string {
 		}
 	}
 	return strings.Join(parts, ", ")
-}
-
-// encode returns the cell value, as text or binary.
-func encode(f *layout.Field, text bool, v any) []byte {
-	if text {
-		return encodeText(f, v)
-	}
-	return encodeBinary(f, v)
-}
-
-// encodeText returns the cell value as text.
-func encodeText(f *layout.Field, v any) []byte {
-	switch v := v.(type) {
-	case []byte:
-		return codec.AppendTextBytes(nil, v)
-	case bool:
-		return codec.AppendTextBool(nil, v)
-	case int64:
-		return codec.AppendTextInt64(nil, v)
-	case uint64:
-		return codec.AppendTextUint64(nil, v)
-	case float64:
-		if f.Type == schema.Float32 {
-			return codec.AppendTextFloat32(nil, float32(v))
-		}
-		return codec.AppendTextFloat64(nil, v)
-	case time.Time:
-		return codec.AppendTextTimestamp(nil, v)
-	case time.Duration:
-		return codec.AppendTextDuration(nil, v)
-	case string:
-		return encodeName(f, true, v)
-	}
-	return nil
-}
-
-// encodeBinary returns the cell value as binary.
-func encodeBinary(f *layout.Field, v any) []byte {
-	switch v := v.(type) {
-	case []byte:
-		return codec.AppendBinaryBytes(nil, v)
-	case bool:
-		return codec.AppendBinaryBool(nil, v)
-	case int64:
-		return codec.AppendBinaryInt64(nil, v)
-	case uint64:
-		return codec.AppendBinaryUint64(nil, v)
-	case float64:
-		if f.Type == schema.Float32 {
-			return codec.AppendBinaryFloat32(nil, float32(v))
-		}
-		return codec.AppendBinaryFloat64(nil, v)
-	case time.Time:
-		return codec.AppendBinaryTimestamp(nil, v)
-	case time.Duration:
-		return codec.AppendBinaryDuration(nil, v)
-	case string:
-		return encodeName(f, false, v)
-	}
-	return nil
-}
-
-// encodeName is encode for types whose values schemas write as strings.
-func encodeName(f *layout.Field, text bool, v string) []byte {
-	switch {
-	case f.Type == schema.Enum && text:
-		return codec.AppendTextEnum(nil, f.Enum, enumNumber(f, v))
-	case f.Type == schema.Enum:
-		return codec.AppendBinaryEnum(nil, f.Enum, enumNumber(f, v))
-	case f.Type == schema.UUID && text:
-		return codec.AppendTextUUID(nil, parsedUUID(v))
-	case f.Type == schema.UUID:
-		return codec.AppendBinaryUUID(nil, parsedUUID(v))
-	case text:
-		return codec.AppendTextString(nil, v)
-	}
-	return codec.AppendBinaryString(nil, v)
-}
-
-// enumNumber returns the number of an enum's value.
-func enumNumber(f *layout.Field, name string) int64 {
-	n, _ := f.Enum.Number(name) // always found
-	return n
-}
-
-// parsedUUID parses the UUID of an example.
-func parsedUUID(s string) codec.UUID {
-	id, _ := codec.ParseUUID(s) // always valid
-	return id
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/schema"
+	"github.com/btgen-dev/btgen/gen/value"
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
@@ -44,7 +45,8 @@ func Time(t *layout.Table) time.Time {
 // Key returns the row key of an example event, computed with the code that computes
 // real keys; empty if it is invalid.
 func Key(l *layout.Layout, t *layout.Table) string {
-	key, _ := writeKey(l, t, keyValuesOf(t))
+	k := exampleKey(l, t)
+	key, _ := writeKey(l, t, &k)
 	return string(key)
 }
 
@@ -57,9 +59,9 @@ func KeyAt(l *layout.Layout, t *layout.Table, at time.Time) string {
 }
 
 // writeKey returns the row key with the values of k.
-func writeKey(l *layout.Layout, t *layout.Table, k keyValues) ([]byte, error) {
+func writeKey(l *layout.Layout, t *layout.Table, k *value.Key) ([]byte, error) {
 	w := t.KeyWriter()
-	writeSegments(l, t, &w, t.Segments, k)
+	value.WriteSegments(l, t, &w, t.Segments, k)
 	return w.Key()
 }
 
@@ -70,15 +72,18 @@ type KeyPart struct {
 }
 
 // KeyParts returns the segments of the example key; none if it is invalid.
-func KeyParts(l *layout.Layout, t *layout.Table) []KeyPart { return keyParts(l, t, keyValuesOf(t)) }
+func KeyParts(l *layout.Layout, t *layout.Table) []KeyPart {
+	k := exampleKey(l, t)
+	return keyParts(l, t, &k)
+}
 
 // keyParts splits an example key: a segment is what it adds to the key.
-func keyParts(l *layout.Layout, t *layout.Table, k keyValues) []KeyPart {
+func keyParts(l *layout.Layout, t *layout.Table, k *value.Key) []KeyPart {
 	var out []KeyPart
 	before := 0
 	for i, g := range t.Segments {
 		w := t.KeyWriter()
-		writeSegments(l, t, &w, t.Segments[:i+1], k)
+		value.WriteSegments(l, t, &w, t.Segments[:i+1], k)
 		prefix, err := w.Prefix()
 		if err != nil {
 			return nil
@@ -89,56 +94,22 @@ func keyParts(l *layout.Layout, t *layout.Table, k keyValues) []KeyPart {
 	return out
 }
 
-// ownSalt stands for the salt that matches the values of a key.
-const ownSalt = -1
-
-// keyValues contains the values of an example key besides those of its series.
-type keyValues struct {
-	salt     int    // a salt or ownSalt
-	metric   string // empty if the key has none
-	at       time.Time
-	sequence uint32
-}
-
-// keyValuesOf returns the values at the example time.
-func keyValuesOf(t *layout.Table) keyValues {
-	k := keyValues{salt: ownSalt, at: Time(t)}
+// exampleKey returns what the example key contains.
+func exampleKey(l *layout.Layout, t *layout.Table) value.Key {
+	k := value.Key{Series: exampleSeries(l, t), Salt: value.OwnSalt, At: Time(t)}
 	if t.Metrics() {
-		k.metric = t.Columns[0].Qualifier
+		k.Metric = t.Columns[0].Qualifier
 	}
 	return k
 }
 
-// writeSegments writes segments of the example key.
-func writeSegments(l *layout.Layout, t *layout.Table, w *codec.KeyWriter, segments []layout.Segment, k keyValues) {
-	for _, g := range segments {
-		switch g.Kind {
-		case layout.SeriesSegment:
-			writeValue(w, &l.Series[g.Series], g.Form)
-		case layout.SaltSegment:
-			if k.salt != ownSalt {
-				w.SaltNumber(g.Buckets, k.salt)
-				continue
-			}
-			w.BeginSalt(g.Buckets)
-			for _, i := range g.Salted {
-				writeValue(w, &l.Series[i], t.FormOf(i))
-			}
-			w.EndSalt()
-		case layout.SequenceSegment:
-			w.Sequence(k.sequence)
-		case layout.MetricSegment:
-			w.String("metric", k.metric)
-		case layout.ConstSegment:
-			w.Const(g.Const)
-		case layout.BucketSegment:
-			if t.Bucket.Widest() > 0 {
-				w.Bucket(t.Bucket, k.at)
-			}
-		case layout.TimeSegment:
-			w.Time(t.TimeKey, k.at)
-		}
+// exampleSeries returns the series values of the examples of a table.
+func exampleSeries(l *layout.Layout, t *layout.Table) []any {
+	out := make([]any, len(l.Series))
+	for i := range out {
+		out[i] = SeriesValue(l, t, i)
 	}
+	return out
 }
 
 // ShowKey formats a key or a picture of one on one line: unchanged if it is printable,
@@ -150,40 +121,8 @@ func ShowKey(key string) string {
 	return key
 }
 
-// writeValue writes the example of a series value.
-func writeValue(w *codec.KeyWriter, f *layout.Field, form codec.KeyForm) {
-	switch v := keyValue(f, form).(type) {
-	case string:
-		writeName(w, f, form, v)
-	case []byte:
-		w.BytesAs(f.Name, form, v)
-	case bool:
-		w.BoolAs(f.Name, form, v)
-	case uint64:
-		w.UintAs(f.Name, form, v, bits(f.Type))
-	case int64:
-		w.IntAs(f.Name, form, v, bits(f.Type))
-	case time.Duration:
-		w.DurationAs(f.Name, form, v)
-	case time.Time:
-		w.TimestampAs(f.Name, form, v)
-	}
-}
-
-// writeName is writeValue for types whose values schemas write as strings.
-func writeName(w *codec.KeyWriter, f *layout.Field, form codec.KeyForm, v string) {
-	switch f.Type {
-	case schema.UUID:
-		w.UUIDAs(f.Name, form, parsedUUID(v))
-	case schema.Enum:
-		w.EnumAs(f.Name, form, f.Enum, enumNumber(f, v))
-	default:
-		w.StringAs(f.Name, form, v)
-	}
-}
-
-// SeriesValue returns the example of a series value in the table, typed like
-// Field.Default.
+// SeriesValue returns the series value with an index that examples of the table
+// have, typed as Field.Default.
 func SeriesValue(l *layout.Layout, t *layout.Table, series int) any {
 	return keyValue(&l.Series[series], t.FormOf(series))
 }
@@ -321,12 +260,4 @@ func holdsOffsets(l *layout.Layout, t *layout.Table) string {
 	}
 	return fmt.Sprintf("A row contains the events in a bucket. Each event is a column with %s. Its name is the time since the start of the bucket, in steps of %s, big-endian in %s.",
 		holds, schema.FormatDuration(l.Precision), bytes)
-}
-
-// bits returns the size of an integer type.
-func bits(t schema.Type) int {
-	if t == schema.Int32 || t == schema.Uint32 {
-		return 32
-	}
-	return 64
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/value"
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/scan"
 )
@@ -36,23 +37,9 @@ func Gathers(l *layout.Layout, q *layout.Query) bool {
 	return q.Table.Shape(l).Gathers(readOf(l, q, time.Time{}, time.Time{}, nil))
 }
 
-// keyPattern returns the pattern for the row keys of a query.
+// keyPattern returns the pattern for the row keys of a query with example values.
 func keyPattern(l *layout.Layout, q *layout.Query) *codec.KeyPattern {
-	p := codec.NewKeyPattern(q.Table.Delimiter)
-	for _, g := range q.Table.Segments {
-		switch q.PatternPart(l, g) {
-		case layout.TimePart:
-			p.Time()
-		case layout.KnownPart:
-			p.Known(func(w *codec.KeyWriter) { writeSegments(l, q.Table, w, []layout.Segment{g}, keyValuesOf(q.Table)) })
-		case layout.BytesPart:
-			p.Bytes(q.Table.Width(l, g))
-		case layout.TerminatedPart:
-			p.Terminated()
-		case layout.AnyPart:
-			p.Any()
-		}
-	}
+	p, _ := value.KeyPattern(l, q, exampleSeries(l, q.Table)) // example values are valid
 	return p
 }
 
@@ -211,35 +198,8 @@ func LatestWork(l *layout.Layout, now time.Time) Work {
 	return w
 }
 
-// spans returns the spans of a query for example values: one per salt that it reads, or
-// per field in a table with a row for each.
+// spans returns the spans of a query with example values.
 func spans(l *layout.Layout, q *layout.Query) []codec.Span {
-	if !q.Table.Metrics() {
-		if q.Path.Salts == 1 {
-			return []codec.Span{span(l, q, keyValues{salt: ownSalt})}
-		}
-		var out []codec.Span
-		for salt := range q.Path.Salts {
-			out = append(out, span(l, q, keyValues{salt: salt}))
-		}
-		return out
-	}
-	var out []codec.Span
-	for _, c := range q.Table.Columns {
-		out = append(out, span(l, q, keyValues{salt: ownSalt, metric: c.Qualifier}))
-	}
-	return out
-}
-
-// span returns the span of a query with the given salt and metric.
-func span(l *layout.Layout, q *layout.Query, k keyValues) codec.Span {
-	before, after := q.Table.KeyWriter(), q.Table.KeyWriter()
-	writeSegments(l, q.Table, &before, q.Path.Before, k)
-	writeSegments(l, q.Table, &after, q.Path.After, k)
-	prefix, _ := before.Prefix() // example values are valid
-	suffix, _ := after.Prefix()
-	if q.Path.Whole {
-		suffix, _ = after.Key()
-	}
-	return codec.Span{Prefix: string(prefix), Delimiter: q.Table.Delimiter, Suffix: string(suffix), Whole: q.Path.Whole, MaxBytes: codec.MaxRowSet}
+	spans, _ := value.Spans(l, q, exampleSeries(l, q.Table)) // example values are valid
+	return spans
 }

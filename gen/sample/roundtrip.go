@@ -7,6 +7,7 @@ import (
 
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/schema"
+	"github.com/btgen-dev/btgen/gen/value"
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
@@ -88,7 +89,7 @@ func roundTripSeries(l *layout.Layout) []Series {
 func allTablesTake(l *layout.Layout, series int) bool {
 	return !slices.ContainsFunc(l.Tables, func(t *layout.Table) bool {
 		w := t.KeyWriter()
-		writeValue(&w, &l.Series[series], t.FormOf(series))
+		value.WriteSeries(&w, &l.Series[series], t.FormOf(series), SeriesValue(l, t, series))
 		_, err := w.Key()
 		return err != nil
 	})

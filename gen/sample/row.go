@@ -6,6 +6,7 @@ import (
 
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/schema"
+	"github.com/btgen-dev/btgen/gen/value"
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
@@ -85,9 +86,10 @@ func store(l *layout.Layout, t *layout.Table, n int, e *Event) []Row {
 
 // rowOf returns the row of an event without cells.
 func rowOf(l *layout.Layout, t *layout.Table, e *Event, metric string) Row {
-	k := keyValues{salt: ownSalt, metric: metric, at: e.Time, sequence: e.Sequence}
-	key, _ := writeKey(l, t, k) // no error: the table can store the event
-	return Row{Key: string(key), Parts: keyParts(l, t, k)}
+	k := exampleKey(l, t)
+	k.Metric, k.At, k.Sequence = metric, e.Time, e.Sequence
+	key, _ := writeKey(l, t, &k) // no error: the table can store the event
+	return Row{Key: string(key), Parts: keyParts(l, t, &k)}
 }
 
 // put adds an event's cell of a column to the row, if it has one.
@@ -109,11 +111,11 @@ func put(l *layout.Layout, t *layout.Table, row *Row, n int, e *Event, column in
 		}
 		cell.Value = writtenAt(e, c.Text)
 	case c.Field == layout.WholeEvent:
-		cell.Value = blobOf(l, t.Blob, e.Values)
+		cell.Value = value.NewBlob(l.Fields, t.Blob).Append(nil, e.Values)
 	case e.Values[c.Field] == nil:
 		return
 	default:
-		cell.Value = encode(&l.Fields[c.Field], c.Text, e.Values[c.Field])
+		cell.Value = value.Append(nil, &l.Fields[c.Field], c.Text, e.Values[c.Field])
 	}
 	switch {
 	case t.Metrics():

@@ -41,6 +41,14 @@ func (p Part[E, C]) In(family int) Part[E, C] {
 	return p
 }
 
+// If makes the column optional: an event for which has returns false lacks it, and stays as
+// it is when it is read.
+func (p Part[E, C]) If(has func(e *E) bool) Part[E, C] {
+	p.has = has
+	p.missing = func(*E) error { return nil }
+	return p
+}
+
 // newPart returns a part with a slice.
 func newPart[E, C, T any](of func(e *E) *T, in func(c *C) *[]T) Part[E, C] {
 	return Part[E, C]{

@@ -30,6 +30,25 @@ type Driver[E any] struct {
 	Open func(prefix string, now func() time.Time) Access[E]
 	// Refusals are the errors of the generated package.
 	Refusals map[Refusal]error
+	// ToGo and FromGo convert events, if they are no structs of generated code.
+	ToGo   func(e Event) E
+	FromGo func(e E) Event
+}
+
+// toGo turns an event into the type of the driver.
+func (r *run[E]) toGo(e Event) E {
+	if r.driver.ToGo != nil {
+		return r.driver.ToGo(e)
+	}
+	return toGo[E](e)
+}
+
+// fromGo is the inverse of toGo.
+func (r *run[E]) fromGo(e E) Event {
+	if r.driver.FromGo != nil {
+		return r.driver.FromGo(e)
+	}
+	return fromGo(r.schema, e)
 }
 
 // Access is a writer and a reader of generated code.
@@ -140,7 +159,7 @@ func (r *run[E]) writeAll(events []Event) {
 	var written []E
 	var want []Refusal
 	for _, e := range events {
-		written, want = append(written, toGo[E](e)), append(want, r.table.Write(r.now, e))
+		written, want = append(written, r.toGo(e)), append(want, r.table.Write(r.now, e))
 	}
 	err := r.access.WriteAll(r.ctx, written)
 	failures, short := r.access.Failures(err)
@@ -240,7 +259,7 @@ func (r *run[E]) read() {
 // latest compares the newest event of a series with the model.
 func (r *run[E]) latest(series Series) {
 	all := r.table.Read(r.now, series, time.Time{}, time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC))
-	latest, err := r.access.Latest(r.ctx, toGo[E](Event{Host: series.Host, Shard: series.Shard}))
+	latest, err := r.access.Latest(r.ctx, r.toGo(Event{Host: series.Host, Shard: series.Shard}))
 	r.crossedLatest(series)
 	switch {
 	case len(all) == 0:
@@ -250,20 +269,20 @@ func (r *run[E]) latest(series Series) {
 	case err != nil:
 		r.Fatalf("latest: %v, want %+v", err, all[len(all)-1])
 	default:
-		r.same("latest", all[len(all)-1:], []Event{fromGo(r.schema, latest)})
+		r.same("latest", all[len(all)-1:], []Event{r.fromGo(latest)})
 	}
 }
 
 // columns compares a read in columnar form with the model.
 func (r *run[E]) columns(series Series, want []Event, from, to time.Time) {
-	events, err := r.access.Columns(r.ctx, toGo[E](Event{Host: series.Host, Shard: series.Shard}), from, to)
+	events, err := r.access.Columns(r.ctx, r.toGo(Event{Host: series.Host, Shard: series.Shard}), from, to)
 	r.crossed("columns", r.driver.Paths["Read"], only(series), from, to, nil)
 	if err != nil {
 		r.Fatalf("columns: %v", err)
 	}
 	var got []Event
 	for _, e := range events {
-		got = append(got, fromGo(r.schema, e))
+		got = append(got, r.fromGo(e))
 	}
 	r.same("columns", want, got)
 }
@@ -276,7 +295,7 @@ func (r *run[E]) fields(series Series, from, to time.Time) {
 			fields, names = append(fields, i), append(names, fmt.Sprint("v", i))
 		}
 	}
-	got := r.collected(r.access.Fields(r.ctx, toGo[E](Event{Host: series.Host, Shard: series.Shard}), from, to, names))
+	got := r.collected(r.access.Fields(r.ctx, r.toGo(Event{Host: series.Host, Shard: series.Shard}), from, to, names))
 	r.crossed(fmt.Sprint("fields ", names), r.driver.Paths["Read"], only(series), from, to, fields)
 	r.same(fmt.Sprint("fields ", names), r.table.ReadFields(r.now, series, from, to, fields), got)
 	// Fields do not select events.
@@ -302,7 +321,7 @@ func (r *run[E]) newest(series Series, from, to time.Time) {
 	if limit > 0 {
 		want = want[:min(limit, len(want))]
 	}
-	got := r.collected(r.access.Newest(r.ctx, toGo[E](Event{Host: series.Host, Shard: series.Shard}), from, to, limit))
+	got := r.collected(r.access.Newest(r.ctx, r.toGo(Event{Host: series.Host, Shard: series.Shard}), from, to, limit))
 	r.crossedNewest(series, from, to, limit)
 	r.same("the newest first", want, got)
 }
@@ -340,7 +359,7 @@ func (r *run[E]) collected(events iter.Seq2[E, error]) []Event {
 		if err != nil {
 			r.Fatalf("reading: %v", err)
 		}
-		out = append(out, fromGo(r.schema, e))
+		out = append(out, r.fromGo(e))
 	}
 	return out
 }
@@ -421,11 +440,11 @@ func (r *run[E]) readTicking() {
 	most := r.expected(r.driver.Paths["Read"], only(series), from, to, nil).most
 	r.tick = rapid.SampledFrom([]time.Duration{time.Microsecond, 300 * time.Microsecond, time.Second}).Draw(r.T, "tick")
 	var got []Event
-	for event, err := range r.access.Read(r.ctx, toGo[E](Event{Host: series.Host, Shard: series.Shard}), from, to) {
+	for event, err := range r.access.Read(r.ctx, r.toGo(Event{Host: series.Host, Shard: series.Shard}), from, to) {
 		if err != nil {
 			r.Fatalf("reading: %v", err)
 		}
-		e := fromGo(r.schema, event)
+		e := r.fromGo(event)
 		got = append(got, e)
 		looked := r.now.Add(-r.tick)
 		if !contains(before, e) || !contains(r.table.Read(looked, series, from, to), e) {
@@ -456,7 +475,7 @@ func (r *run[E]) same(what string, want, got []Event) {
 
 // events reads a time range.
 func (r *run[E]) events(series Series, from, to time.Time) []Event {
-	out := r.collected(r.access.Read(r.ctx, toGo[E](Event{Host: series.Host, Shard: series.Shard}), from, to))
+	out := r.collected(r.access.Read(r.ctx, r.toGo(Event{Host: series.Host, Shard: series.Shard}), from, to))
 	r.crossed("read", r.driver.Paths["Read"], only(series), from, to, nil)
 	return out
 }

@@ -1,0 +1,133 @@
+package dynamic
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/store"
+)
+
+// NewWriter returns a writer of events to all tables of the schema.
+func (s *Schema) NewWriter(client store.Client, opts ...store.Options) *store.Writer[Event] {
+	var layouts []*store.Layout[Event]
+	for _, t := range s.layout.Tables {
+		layouts = append(layouts, s.tables[t].layout)
+	}
+	return store.NewWriter(client, layouts, opts...)
+}
+
+// Reader reads events. It is safe for concurrent use.
+type Reader struct {
+	schema  *Schema
+	readers map[*table]*store.Reader[Event]
+}
+
+// NewReader returns a reader of the tables that the schema reads.
+func (s *Schema) NewReader(client store.Client, opts ...store.Options) *Reader {
+	r := &Reader{s, map[*table]*store.Reader[Event]{}}
+	for _, t := range s.layout.ReadTables() {
+		if of := s.tables[t]; r.readers[of] == nil {
+			r.readers[of] = store.NewReader(client, of.layout, opts...)
+		}
+	}
+	return r
+}
+
+// whole returns the table that series are read from, and its reader.
+func (r *Reader) whole() (*table, *store.Reader[Event]) {
+	t := r.schema.tables[r.schema.layout.Read]
+	return t, r.readers[t]
+}
+
+// Read yields the events of a series with from <= time < to, as [store.Reader.Read] does.
+func (r *Reader) Read(ctx context.Context, series []any, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[Event, error] {
+	base, err := r.base(series, nil)
+	if err != nil {
+		return failed(err)
+	}
+	_, reader := r.whole()
+	return r.complete(reader.Read(ctx, base, from, to, opts...))
+}
+
+// Latest returns the newest event of a series, as [store.Reader.Latest] does.
+func (r *Reader) Latest(ctx context.Context, series []any) (Event, error) {
+	base, err := r.base(series, nil)
+	if err != nil {
+		return Event{}, err
+	}
+	_, reader := r.whole()
+	e, err := reader.Latest(ctx, base)
+	return r.sized(e), err
+}
+
+// ReadColumns appends what Read yields to columns, as [store.ReadColumns] does.
+func (r *Reader) ReadColumns(ctx context.Context, series []any, from, to time.Time, columns *Columns, opts ...store.ReadOptions) error {
+	base, err := r.base(series, nil)
+	if err != nil {
+		return err
+	}
+	t, reader := r.whole()
+	return store.ReadColumns(ctx, reader, t.columns, columns, nil, base, from, to, opts...)
+}
+
+// Query yields the events that a query of the schema finds with from <= time < to, as
+// [store.Reader.Query] does. given has a value for each of Layout.Series; only those that
+// the query specifies are used.
+func (r *Reader) Query(ctx context.Context, name string, given []any, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[Event, error] {
+	q := r.schema.queries[name]
+	if q == nil {
+		return failed(fmt.Errorf("the schema has no query %q", name))
+	}
+	base, err := r.base(given, q.of.By)
+	if err != nil {
+		return failed(err)
+	}
+	return r.complete(r.readers[q.table].Query(ctx, q.query, base, from, to, opts...))
+}
+
+// base returns an event with the series values of a read: those with the indexes in by,
+// or all if it is nil. It rejects values of other Go types.
+func (r *Reader) base(series []any, by []int) (Event, error) {
+	fields := r.schema.layout.Series
+	if len(series) != len(fields) {
+		return Event{}, fmt.Errorf("%w: %d series values, not %d", codec.ErrValue, len(fields), len(series))
+	}
+	if by == nil {
+		for i := range fields {
+			by = append(by, i)
+		}
+	}
+	base := Event{Series: make([]any, len(fields))}
+	for _, i := range by {
+		if err := r.schema.checkValue(&fields[i], series[i]); err != nil {
+			return Event{}, err
+		}
+		base.Series[i] = series[i]
+	}
+	return base, nil
+}
+
+// complete gives all events a value for each field.
+func (r *Reader) complete(events iter.Seq2[Event, error]) iter.Seq2[Event, error] {
+	return func(yield func(Event, error) bool) {
+		for e, err := range events {
+			if !yield(r.sized(e), err) {
+				return
+			}
+		}
+	}
+}
+
+// sized returns an event with a value for each field.
+func (r *Reader) sized(e Event) Event {
+	e.Values = append(e.Values, make([]any, len(r.schema.layout.Fields)-len(e.Values))...)
+	return e
+}
+
+// failed yields an error.
+func failed(err error) iter.Seq2[Event, error] {
+	return func(yield func(Event, error) bool) { yield(Event{}, err) }
+}

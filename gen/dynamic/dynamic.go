@@ -1,0 +1,218 @@
+// Package dynamic writes and reads the events of a schema without generated code, for
+// tools that learn of the schema only when they run. It describes to package store how a
+// resolved layout stores events, as generated code does, with the series and the fields of
+// events as values of package value. It must not decide anything about a table: what is
+// not in the layout belongs there.
+package dynamic
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"cloud.google.com/go/bigtable"
+
+	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/value"
+	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/store"
+)
+
+// Event is an event of any schema. Values have the types that package value lists.
+type Event struct {
+	Series   []any // one for each of Layout.Series
+	Time     time.Time
+	Sequence uint32
+	Values   []any // one for each of Layout.Fields; nil for what the event lacks
+	// Class, TTL, ExpiresAt and WrittenAt are as in generated events, if those of the
+	// schema have them; else zero.
+	Class     int
+	TTL       time.Duration
+	ExpiresAt time.Time
+	WrittenAt time.Time
+}
+
+// Columns holds events column by column. The zero value is empty.
+type Columns struct {
+	Series    [][]any
+	Time      []time.Time
+	Sequence  []uint32
+	Class     []int
+	TTL       []time.Duration
+	ExpiresAt []time.Time
+	WrittenAt []time.Time
+	Values    [][]any // one slice for each of Layout.Fields
+}
+
+// Schema is a schema whose events can be written and read. It is immutable.
+type Schema struct {
+	layout  *layout.Layout
+	tables  map[*layout.Table]*table
+	queries map[string]*query
+}
+
+// table is how the store knows a table.
+type table struct {
+	of      *layout.Table
+	columns *store.Columns[Event, Columns]
+	layout  *store.Layout[Event]
+}
+
+// query is how the store knows a query.
+type query struct {
+	of    *layout.Query
+	table *table
+	query *store.Query[Event]
+}
+
+// New returns the schema of a layout without errors.
+func New(l *layout.Layout) *Schema {
+	s := &Schema{layout: l, tables: map[*layout.Table]*table{}, queries: map[string]*query{}}
+	for _, t := range l.Tables {
+		s.tables[t] = s.table(t)
+	}
+	for i := range l.Queries {
+		q := &l.Queries[i]
+		s.queries[q.Name] = &query{q, s.tables[q.Table], s.query(q)}
+	}
+	return s
+}
+
+// Layout returns the layout of the schema.
+func (s *Schema) Layout() *layout.Layout { return s.layout }
+
+// Tables returns what setup needs to know of the tables.
+func (s *Schema) Tables() []store.Table {
+	var out []store.Table
+	for _, t := range s.layout.Tables {
+		out = append(out, Table(t))
+	}
+	return out
+}
+
+// Table returns what setup needs to know of a table.
+func Table(t *layout.Table) store.Table {
+	out := store.Table{ID: t.ID, Splits: t.Splits, Draft: t.Draft}
+	for _, f := range t.Families {
+		out.Families = append(out.Families, store.Family{Name: f.Name, GC: f.GC, Life: f.Life, Class: f.Class})
+	}
+	if t.KeyFields != nil {
+		out.KeySchema = &store.KeySchema{Delimiter: t.Delimiter, Fields: t.KeyFields}
+	}
+	if t.Protected != nil {
+		out.DeletionProtection = map[bool]bigtable.DeletionProtection{true: bigtable.Protected, false: bigtable.Unprotected}[*t.Protected]
+	}
+	return out
+}
+
+// table describes a table to the store.
+func (s *Schema) table(t *layout.Table) *table {
+	l := store.Layout[Event]{Table: Table(t), Pattern: t.Pattern, Precision: s.layout.Precision, Check: s.check}
+	if t.Pattern.Bucketed() {
+		l.Bucket = t.Bucket
+	} else {
+		l.TimeKey, l.Ties = t.TimeKey, t.Ties(s.layout)
+	}
+	if t.CountsCells() {
+		l.MaxCells = t.MaxCells
+	}
+	if t.HasSequence() {
+		l.Sequence = func(e *Event) *uint32 { return &e.Sequence }
+	}
+	columns := s.columns(t)
+	return &table{t, columns, store.NewLayout(columns, s.keys(t), l)}
+}
+
+// keys describes the row keys of a table.
+func (s *Schema) keys(t *layout.Table) store.Keys[Event] {
+	path := s.layout.SeriesPath(t)
+	write := func(e *Event, metric string, segments []layout.Segment) codec.KeyWriter {
+		w := t.KeyWriter()
+		value.WriteSegments(s.layout, t, &w, segments, &value.Key{Series: e.Series, Salt: value.OwnSalt, Metric: metric, At: e.Time, Sequence: e.Sequence})
+		return w
+	}
+	keys := store.Keys[Event]{
+		Append: func(e *Event, metric string, dst []byte) ([]byte, error) {
+			w := write(e, metric, t.Segments)
+			key, err := w.Key()
+			return append(dst, key...), err
+		},
+		Prefix: func(e *Event, metric string) ([]byte, error) {
+			w := write(e, metric, t.BeforeTime())
+			return w.Prefix()
+		},
+		Parse: func(row string, e *Event) (time.Time, error) {
+			k, err := value.Read(s.layout, t, row)
+			e.Series = k.Series
+			if t.HasSequence() && !t.Sequence {
+				e.Sequence = k.Sequence
+			}
+			return k.At, err
+		},
+		Delimiter: t.Delimiter, Open: !path.Whole, PerEvent: t.Pattern.Bucketed() && !t.SharesRows(),
+	}
+	if len(path.After) > 0 {
+		keys.Suffix = func(e *Event, metric string) ([]byte, error) {
+			w := write(e, metric, path.After)
+			if path.Whole {
+				return w.Key()
+			}
+			return w.Prefix()
+		}
+	}
+	return keys
+}
+
+// query describes a query to the store.
+func (s *Schema) query(q *layout.Query) *store.Query[Event] {
+	out := &store.Query[Event]{
+		Name: q.Name, AllTimes: !q.Path.Timed, Contiguous: q.Contiguous(), MultiSeries: q.MultiSeries(s.layout),
+		Spans: func(e *Event) ([]codec.Span, error) { return value.Spans(s.layout, q, e.Series) },
+	}
+	if q.ByKeys(s.layout) {
+		out.Keys = func(given *Event) (*codec.KeyPattern, error) { return value.KeyPattern(s.layout, q, given.Series) }
+	}
+	if filtered := q.Filtered(); len(filtered) > 0 {
+		out.Match = func(e, given *Event) bool {
+			return !slices.ContainsFunc(filtered, func(i int) bool { return !value.Equal(e.Series[i], given.Series[i]) })
+		}
+	}
+	return out
+}
+
+// check refuses an event that no table can store, or whose values have other Go types than
+// those of the schema.
+func (s *Schema) check(e *Event) error {
+	if len(e.Series) != len(s.layout.Series) || len(e.Values) != len(s.layout.Fields) {
+		return fmt.Errorf("%w: an event has %d series values and %d fields, not %d and %d",
+			codec.ErrValue, len(s.layout.Series), len(s.layout.Fields), len(e.Series), len(e.Values))
+	}
+	var c codec.Checker
+	c.Time("time", e.Time)
+	if err := c.Err(); err != nil {
+		return err
+	}
+	for i := range e.Series {
+		if err := s.checkValue(&s.layout.Series[i], e.Series[i]); err != nil {
+			return err
+		}
+	}
+	for i := range e.Values {
+		f := &s.layout.Fields[i]
+		if f.Optional && e.Values[i] == nil {
+			continue
+		}
+		if err := s.checkValue(f, e.Values[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkValue refuses a value that no table can store.
+func (s *Schema) checkValue(f *layout.Field, v any) error {
+	if v == nil {
+		return codec.MissingField(f.Name)
+	}
+	return value.Check(f, v, s.layout.Floats())
+}

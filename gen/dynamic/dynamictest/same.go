@@ -1,0 +1,265 @@
+// Package dynamictest checks that package dynamic and generated code are the same: that
+// they store the same cells, refuse the same events, and read the same events.
+package dynamictest
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"iter"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"cloud.google.com/go/bigtable"
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/btgen-dev/btgen/gen"
+	"github.com/btgen-dev/btgen/gen/dynamic"
+	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/value"
+	"github.com/btgen-dev/btgen/golden/testlong"
+	"github.com/btgen-dev/btgen/runtime/store"
+	"github.com/btgen-dev/btgen/runtime/storetest"
+)
+
+// Resolve returns the layout of a schema. It fails the test if the schema has errors.
+func Resolve(t testing.TB, yaml []byte) *layout.Layout {
+	t.Helper()
+	r := gen.Resolve([]gen.Input{{Name: "schema.yaml", Text: yaml}})
+	if err := r.Diagnostics.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return r.Layouts[0]
+}
+
+// prefixes counts the prefixes of tables.
+var prefixes atomic.Int64
+
+// Same checks random events of a schema in generated code, which the constructors are of,
+// and in package dynamic.
+func Same[S, E, C any, W store.EventWriter[E], R store.EventReader[S, E, C]](
+	t *testing.T, b *storetest.Bigtable, l *layout.Layout,
+	newWriter func(client store.Client, opts ...store.Options) W, newReader func(client store.Client, opts ...store.Options) R,
+) {
+	t.Helper()
+	traffic, ok := NewTraffic(l)
+	if !ok {
+		t.Fatal("no events")
+	}
+	traffic.Refused = 20
+	s := dynamic.New(l)
+	Checks(t, 5)
+	rapid.Check(t, func(rt *rapid.T) {
+		theirs, ours := fmt.Sprintf("g%d_", prefixes.Add(1)), fmt.Sprintf("d%d_", prefixes.Add(1))
+		for _, prefix := range []string{theirs, ours} {
+			if _, err := store.Setup(t.Context(), b.Admin, s.Tables(), store.Options{TablePrefix: prefix}); err != nil {
+				rt.Fatal(err)
+			}
+		}
+		now := func() time.Time { return traffic.Now }
+		o := store.Options{TablePrefix: theirs, Now: now}
+		c := &comparison[S, E, C]{
+			T: rt, ctx: t.Context(), client: b.Client, traffic: traffic, layout: l, structs: structs{l},
+			theirs: newWriter(b.Client, o), ours: s.NewWriter(b.Client, store.Options{TablePrefix: ours, Now: now}),
+		}
+		for range rapid.IntRange(1, 2).Draw(rt, "writes") {
+			c.write(theirs, ours)
+		}
+		for range 3 {
+			// Each reads what the other wrote.
+			c.read(newReader(b.Client, store.Options{TablePrefix: ours, Now: now}), s.NewReader(b.Client, o))
+		}
+	})
+}
+
+// Checks makes properties of a test try fewer cases, unless this is a long run.
+func Checks(t testing.TB, n int) {
+	t.Helper()
+	f := flag.Lookup("rapid.checks")
+	before := f.Value.String()
+	if err := f.Value.Set(testlong.Pick(strconv.Itoa(n), before)); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = f.Value.Set(before) })
+}
+
+// comparison is one case.
+type comparison[S, E, C any] struct {
+	*rapid.T
+	structs
+	ctx     context.Context
+	client  *bigtable.Client
+	traffic *Traffic
+	layout  *layout.Layout
+	theirs  store.EventWriter[E]
+	ours    *store.Writer[dynamic.Event]
+}
+
+// write writes events with both writers, and compares the errors and the cells.
+func (c *comparison[S, E, C]) write(theirs, ours string) {
+	events := c.traffic.Events(c.T, 6)
+	converted := make([]E, len(events))
+	for i := range events {
+		c.event(reflect.ValueOf(&converted[i]).Elem(), &events[i])
+	}
+	o := store.WriteOptions{LastWins: rapid.Bool().Draw(c.T, "last wins")}
+	want, got := c.theirs.WriteAll(c.ctx, converted, o), c.ours.WriteAll(c.ctx, events, o)
+	if a, b := text(want, theirs), text(got, ours); a != b {
+		c.Fatalf("generated code says\n%s\npackage dynamic says\n%s", a, b)
+	}
+	for _, t := range c.layout.Tables {
+		if diff := cmp.Diff(Rows(c.ctx, c.client, theirs+t.ID), Rows(c.ctx, c.client, ours+t.ID)); diff != "" {
+			c.Fatalf("table %s: (-generated code +package dynamic)\n%s", t.ID, diff)
+		}
+	}
+}
+
+// text returns the text of an error without the prefix of tables.
+func text(err error, prefix string) string {
+	if err == nil {
+		return "ok"
+	}
+	return strings.ReplaceAll(err.Error(), prefix, "")
+}
+
+// Rows returns the cells of a table by row, each with its family, qualifier, timestamp and
+// value, or the error of reading them.
+func Rows(ctx context.Context, client *bigtable.Client, table string) map[string][]string {
+	out := map[string][]string{}
+	err := client.Open(table).ReadRows(ctx, bigtable.InfiniteRange(""), func(row bigtable.Row) bool {
+		for _, items := range row {
+			for _, i := range items {
+				out[row.Key()] = append(out[row.Key()], fmt.Sprintf("%q %d %q", i.Column, i.Timestamp, i.Value))
+			}
+		}
+		slices.Sort(out[row.Key()])
+		return true
+	})
+	if err != nil {
+		out["error"] = []string{err.Error()}
+	}
+	return out
+}
+
+// read compares reads of what one of them wrote.
+func (c *comparison[S, E, C]) read(theirs store.EventReader[S, E, C], ours *dynamic.Reader) {
+	series := rapid.SampledFrom(c.traffic.Series()).Draw(c.T, "series")
+	var s S
+	c.series(reflect.ValueOf(&s).Elem(), series)
+	edges := c.traffic.Edges()
+	from, to := edges[0], edges[len(edges)-1] // few buckets, of which some queries list each
+	if rapid.Bool().Draw(c.T, "range") {
+		from, to = rapid.SampledFrom(edges).Draw(c.T, "from"), rapid.SampledFrom(edges).Draw(c.T, "to")
+	}
+	o := c.options()
+	c.same("Read", o, theirs.Read(c.ctx, s, from, to, o), ours.Read(c.ctx, series, from, to, o))
+
+	var columns C
+	var dynamicColumns dynamic.Columns
+	wantErr, gotErr := theirs.ReadColumns(c.ctx, s, from, to, &columns, o), ours.ReadColumns(c.ctx, series, from, to, &dynamicColumns, o)
+	if n := reflect.ValueOf(columns).FieldByName("Time").Len(); len(dynamicColumns.Time) != n || shown(wantErr) != shown(gotErr) {
+		c.Fatalf("ReadColumns: %d events, %v; want %d, %v", len(dynamicColumns.Time), gotErr, n, wantErr)
+	}
+	for i := range c.layout.Fields {
+		if len(dynamicColumns.Values) > 0 && len(dynamicColumns.Values[i]) != len(dynamicColumns.Time) && o.Fields == nil {
+			c.Fatalf("ReadColumns: %d values of field %d, want %d", len(dynamicColumns.Values[i]), i, len(dynamicColumns.Time))
+		}
+	}
+
+	want, wantErr := theirs.Latest(c.ctx, s)
+	got, gotErr := ours.Latest(c.ctx, series)
+	if shown(wantErr) != shown(gotErr) {
+		c.Fatalf("Latest: %v, want %v", gotErr, wantErr)
+	}
+	if gotErr == nil {
+		c.equal("Latest", store.ReadOptions{}, c.dynamic(reflect.ValueOf(want)), got)
+	}
+	for i := range c.layout.Queries {
+		q := &c.layout.Queries[i]
+		args := []reflect.Value{reflect.ValueOf(c.ctx)}
+		for _, n := range q.By {
+			args = append(args, reflect.ValueOf(s).Field(n))
+		}
+		args = append(args, reflect.ValueOf(from), reflect.ValueOf(to), reflect.ValueOf(o))
+		events := reflect.ValueOf(theirs).MethodByName(q.Name).Call(args)[0].Interface().(iter.Seq2[E, error])
+		c.same(q.Name, o, events, ours.Query(c.ctx, q.Name, series, from, to, o))
+	}
+}
+
+// options draws how events are read.
+func (c *comparison[S, E, C]) options() store.ReadOptions {
+	o := store.ReadOptions{
+		NewestFirst: rapid.Bool().Draw(c.T, "newest first"), Limit: rapid.SampledFrom([]int{0, 0, 1, 2}).Draw(c.T, "limit"),
+		TimeOrder: rapid.IntRange(0, 4).Draw(c.T, "time order") == 0, LatestOnly: rapid.IntRange(0, 4).Draw(c.T, "latest only") == 0,
+	}
+	if columns := c.layout.Read.Pickable(); len(columns) > 0 && rapid.IntRange(0, 3).Draw(c.T, "fields") == 0 {
+		o.Fields = []store.Field{}
+		for _, i := range columns {
+			if rapid.Bool().Draw(c.T, "fetch") {
+				o.Fields = append(o.Fields, store.Field(c.layout.Read.Columns[i].Qualifier))
+			}
+		}
+	}
+	return o
+}
+
+// same compares two reads.
+func (c *comparison[S, E, C]) same(name string, o store.ReadOptions, theirs iter.Seq2[E, error], ours iter.Seq2[dynamic.Event, error]) {
+	next, stop := iter.Pull2(ours)
+	defer stop()
+	for want, wantErr := range theirs {
+		got, gotErr, ok := next()
+		if !ok || shown(wantErr) != shown(gotErr) {
+			c.Fatalf("%s, %+v: %v, want %v and %+v", name, o, gotErr, wantErr, want)
+		}
+		if gotErr == nil {
+			c.equal(name, o, c.dynamic(reflect.ValueOf(want)), got)
+		}
+	}
+	if got, err, ok := next(); ok {
+		c.Fatalf("%s, %+v: an event too many: %+v, %v", name, o, got, err)
+	}
+}
+
+// shown returns the text of an error of a read, without the prefix of its table.
+func shown(err error) string {
+	if err == nil {
+		return ""
+	}
+	_, after, found := strings.Cut(err.Error(), "_")
+	if !found {
+		return err.Error()
+	}
+	return after
+}
+
+// equal compares two events. Fields that were not asked for are zero in generated events,
+// and missing in others.
+func (c *comparison[S, E, C]) equal(name string, o store.ReadOptions, want, got dynamic.Event) {
+	if o.Fields != nil {
+		for _, i := range c.layout.Read.Pickable() {
+			column := c.layout.Read.Columns[i]
+			if !slices.Contains(o.Fields, store.Field(column.Qualifier)) {
+				want.Values[column.Field], got.Values[column.Field] = nil, nil
+			}
+		}
+		if len(o.Fields) == 0 {
+			want.Values, got.Values = nil, nil
+		}
+	}
+	if !Equal(&want, &got) {
+		c.Fatalf("%s, %+v: generated code reads\n%+v\npackage dynamic reads\n%+v", name, o, want, got)
+	}
+}
+
+// Equal reports whether two events are the same.
+func Equal(a, b *dynamic.Event) bool {
+	return slices.EqualFunc(a.Series, b.Series, value.Equal) && slices.EqualFunc(a.Values, b.Values, value.Equal) &&
+		a.Time.Equal(b.Time) && a.Sequence == b.Sequence && a.Class == b.Class && a.TTL == b.TTL && a.ExpiresAt.Equal(b.ExpiresAt) && a.WrittenAt.Equal(b.WrittenAt)
+}

@@ -1,0 +1,179 @@
+package gen
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"iter"
+	"strings"
+	"testing"
+	"time"
+
+	"cloud.google.com/go/bigtable"
+	"google.golang.org/grpc"
+	"pgregory.net/rapid"
+
+	"github.com/btgen-dev/btgen/gen/dynamic"
+	"github.com/btgen-dev/btgen/gen/internal/model"
+	"github.com/btgen-dev/btgen/golden/testlong"
+	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/store"
+	"github.com/btgen-dev/btgen/runtime/storetest"
+)
+
+// TestDynamicModel runs the random schemas of [TestModel] without generated code: what
+// package dynamic writes and reads must be what the model says, for every strategy that
+// fits a pattern.
+func TestDynamicModel(t *testing.T) {
+	seed := numberOf(t, "BTGEN_MODEL_SEED", 1)
+	schemas := model.Matrix(seed)
+	for i := range testlong.Pick(5, 100) {
+		schemas = append(schemas, model.Random(100*seed+i))
+	}
+	b := storetest.New(t, func(context.Context, *bigtable.AdminClient) error { return nil })
+	paths := pathsOf(len(schemas), seed)
+	rapidChecks(t, testlong.Pick("1", "100"))
+	for i := range schemas {
+		s := &schemas[i]
+		s.Name = fmt.Sprintf("s%02d", i)
+		t.Run(s.Name+"_"+s.Pattern, func(t *testing.T) {
+			result := Resolve([]Input{{Name: s.Name + ".yaml", Text: []byte(s.YAML())}})
+			if err := result.Diagnostics.Err(); err != nil {
+				t.Fatal(err)
+			}
+			connect := map[string]func(context.Context, string, ...grpc.DialOption) (*bigtable.Client, error){"Connect": storetest.Connect, "ConnectPlain": storetest.ConnectPlain}[paths[i]]
+			traffic := &model.Traffic{}
+			client, err := connect(t.Context(), b.Addr, grpc.WithChainStreamInterceptor(traffic.Intercept))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer client.Close()
+			d := dynamicModel{schema: s, dynamic: dynamic.New(result.Layouts[0]), client: client, server: b}
+			driver := d.driver(t.Context())
+			driver.Traffic, driver.Paths = traffic, accessOf(result.Layouts[0])
+			rapid.Check(t, func(c *rapid.T) { model.Check(c, t.Context(), s, driver) })
+		})
+	}
+}
+
+// dynamicModel lets the model run package dynamic.
+type dynamicModel struct {
+	schema  *model.Schema
+	dynamic *dynamic.Schema
+	client  *bigtable.Client
+	server  *storetest.Bigtable
+}
+
+// driver is how the model runs it.
+func (d *dynamicModel) driver(ctx context.Context) *model.Driver[dynamic.Event] {
+	return &model.Driver[dynamic.Event]{
+		Client: d.server.Client,
+		Setup: func(prefix string) error {
+			_, err := store.Setup(ctx, d.server.Admin, d.dynamic.Tables(), store.Options{TablePrefix: prefix})
+			return err
+		},
+		Open: d.open,
+		Refusals: map[model.Refusal]error{
+			model.Expired: codec.ErrExpired, model.NoExpiry: codec.ErrNoExpiry, model.NoClass: codec.ErrClass, model.NoValue: codec.ErrNoValue,
+		},
+		ToGo: d.toGo, FromGo: d.fromGo,
+	}
+}
+
+// open opens the table with a prefix.
+func (d *dynamicModel) open(prefix string, now func() time.Time) model.Access[dynamic.Event] {
+	o := store.Options{TablePrefix: prefix, Now: now}
+	r := d.dynamic.NewReader(d.client, o)
+	var columns dynamic.Columns
+	queries := map[string]model.Ask[dynamic.Event]{}
+	for _, q := range d.schema.Queries() {
+		queries[q.Name] = func(ctx context.Context, given model.Series, from, to time.Time, how model.Order) iter.Seq2[dynamic.Event, error] {
+			return r.Query(ctx, q.Name, []any{given.Host, given.Shard}, from, to,
+				store.ReadOptions{NewestFirst: how.NewestFirst, TimeOrder: how.TimeOrder, LatestOnly: how.LatestOnly, Limit: how.Limit})
+		}
+	}
+	return model.Access[dynamic.Event]{
+		WriteAll: func(ctx context.Context, events []dynamic.Event) error {
+			return d.dynamic.NewWriter(d.server.Client, o).WriteAll(ctx, events, store.WriteOptions{LastWins: true})
+		},
+		Failures: failuresOf,
+		Read: func(ctx context.Context, base dynamic.Event, from, to time.Time) iter.Seq2[dynamic.Event, error] {
+			return r.Read(ctx, base.Series, from, to)
+		},
+		Columns: func(ctx context.Context, base dynamic.Event, from, to time.Time) ([]dynamic.Event, error) {
+			columns.Reset() // the same for all reads
+			err := r.ReadColumns(ctx, base.Series, from, to, &columns)
+			return columns.Events(), err
+		},
+		Fields: func(ctx context.Context, base dynamic.Event, from, to time.Time, names []string) iter.Seq2[dynamic.Event, error] {
+			fields := []store.Field{}
+			for _, name := range names {
+				fields = append(fields, store.Field(name))
+			}
+			return r.Read(ctx, base.Series, from, to, store.ReadOptions{Fields: fields})
+		},
+		Newest: func(ctx context.Context, base dynamic.Event, from, to time.Time, limit int) iter.Seq2[dynamic.Event, error] {
+			return r.Read(ctx, base.Series, from, to, store.ReadOptions{NewestFirst: true, Limit: limit})
+		},
+		Latest: func(ctx context.Context, base dynamic.Event) (dynamic.Event, error) {
+			return r.Latest(ctx, base.Series)
+		},
+		NotFound: store.ErrNotFound, Queries: queries,
+	}
+}
+
+// failuresOf returns the errors of single events, and whether there are others for the
+// second table.
+func failuresOf(err error) (out map[int]error, short bool) {
+	out = map[int]error{}
+	if failed, ok := errors.AsType[*store.WriteError](err); ok {
+		for _, f := range failed.Failures {
+			if strings.HasSuffix(f.Table, model.ShortTable) {
+				short = true
+				continue
+			}
+			out[f.Event] = f.Err
+		}
+	}
+	return out, short
+}
+
+// toGo converts an event of the model.
+func (d *dynamicModel) toGo(e model.Event) dynamic.Event {
+	out := dynamic.Event{
+		Series: []any{e.Host, e.Shard}, Time: e.Time, Sequence: e.Sequence, Class: e.Class, TTL: e.TTL, ExpiresAt: e.ExpiresAt,
+		Values: make([]any, len(d.schema.Fields)),
+	}
+	for i, f := range d.schema.Fields {
+		if i < len(e.Has) && (e.Has[i] || f.Presence != model.Optional) {
+			out.Values[i] = e.Values[i]
+		}
+	}
+	return out
+}
+
+// fromGo is the inverse of toGo. A field that was not read has the zero value in generated
+// code, unless it is optional.
+func (d *dynamicModel) fromGo(e dynamic.Event) model.Event {
+	out := model.Event{
+		Host: e.Series[0].(string), Shard: e.Series[1].(int64), Time: e.Time, Sequence: e.Sequence, Class: e.Class, TTL: e.TTL, ExpiresAt: e.ExpiresAt, WrittenAt: e.WrittenAt,
+		Values: make([]int64, len(d.schema.Fields)), Has: make([]bool, len(d.schema.Fields)),
+	}
+	for i, f := range d.schema.Fields {
+		v, has := e.Values[i].(int64)
+		out.Values[i], out.Has[i] = v, has || f.Presence != model.Optional
+	}
+	return out
+}
+
+// rapidChecks sets how many cases properties try in a test.
+func rapidChecks(t *testing.T, checks string) {
+	t.Helper()
+	f := flag.Lookup("rapid.checks")
+	before := f.Value.String()
+	if err := f.Value.Set(checks); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = f.Value.Set(before) })
+}

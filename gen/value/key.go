@@ -1,0 +1,113 @@
+package value
+
+import (
+	"time"
+
+	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/runtime/codec"
+)
+
+// OwnSalt is the [Key].Salt of a key with the salt of its values.
+const OwnSalt = -1
+
+// Key is what a row key contains.
+type Key struct {
+	Series   []any     // one value for each of Layout.Series
+	Salt     int       // OwnSalt, or another salt to write
+	Metric   string    // column name of a field; empty for patterns without metrics
+	At       time.Time // of the event, or any time in the bucket; the start of the bucket when read
+	Sequence uint32
+}
+
+// WriteSegments writes segments of a key.
+func WriteSegments(l *layout.Layout, t *layout.Table, w *codec.KeyWriter, segments []layout.Segment, k *Key) {
+	for _, g := range segments {
+		switch g.Kind {
+		case layout.SeriesSegment:
+			WriteSeries(w, &l.Series[g.Series], g.Form, k.Series[g.Series])
+		case layout.SaltSegment:
+			if k.Salt != OwnSalt {
+				w.SaltNumber(g.Buckets, k.Salt)
+				continue
+			}
+			writeSalt(l, t, w, g, k.Series)
+		case layout.SequenceSegment:
+			w.Sequence(k.Sequence)
+		case layout.MetricSegment:
+			w.String("metric", k.Metric)
+		case layout.ConstSegment:
+			w.Const(g.Const)
+		case layout.BucketSegment:
+			if t.Bucket.Widest() > 0 { // a width may be missing, which is reported
+				w.Bucket(t.Bucket, k.At)
+			}
+		case layout.TimeSegment:
+			w.Time(t.TimeKey, k.At)
+		}
+	}
+}
+
+// writeSalt writes the salt of series values and returns it.
+func writeSalt(l *layout.Layout, t *layout.Table, w *codec.KeyWriter, g layout.Segment, series []any) int {
+	w.BeginSalt(g.Buckets)
+	for _, i := range g.Salted {
+		WriteSeries(w, &l.Series[i], t.FormOf(i), series[i])
+	}
+	return w.EndSalt()
+}
+
+// WriteSeries writes a series value. It writes nothing if the value does not have the Go
+// type of the field; see [Check].
+func WriteSeries(w *codec.KeyWriter, f *layout.Field, form codec.KeyForm, v any) {
+	if k := of(f); k.key != nil {
+		k.key(w, f, form, v)
+	}
+}
+
+// Read parses a row key of a table, as generated code does: it does not check the salt.
+// Errors are of type [*codec.FieldError] and wrap [codec.ErrKey].
+func Read(l *layout.Layout, t *layout.Table, row string) (Key, error) {
+	return read(l, t, row, false)
+}
+
+// ReadVerified is [Read], and refuses a key whose salt is not that of its values: a reader
+// of the series does not find its row.
+func ReadVerified(l *layout.Layout, t *layout.Table, row string) (Key, error) {
+	return read(l, t, row, true)
+}
+
+func read(l *layout.Layout, t *layout.Table, row string, verify bool) (Key, error) {
+	k := Key{Series: make([]any, len(l.Series)), Salt: OwnSalt}
+	r := codec.NewKeyReader(row, t.Delimiter)
+	for _, g := range t.Segments {
+		readSegment(l, t, &r, g, &k)
+	}
+	for _, g := range t.Segments {
+		if verify && g.Kind == layout.SaltSegment {
+			w := t.KeyWriter()
+			r.VerifySalt(k.Salt, writeSalt(l, t, &w, g, k.Series))
+		}
+	}
+	return k, r.Close()
+}
+
+// readSegment reads one segment of a key.
+func readSegment(l *layout.Layout, t *layout.Table, r *codec.KeyReader, g layout.Segment, k *Key) {
+	switch g.Kind {
+	case layout.SeriesSegment:
+		f := &l.Series[g.Series]
+		k.Series[g.Series] = of(f).fromKey(r, f, g.Form)
+	case layout.SaltSegment:
+		k.Salt = r.Salt(g.Buckets)
+	case layout.SequenceSegment:
+		k.Sequence = r.Sequence()
+	case layout.MetricSegment:
+		k.Metric = r.String("metric")
+	case layout.ConstSegment:
+		r.Const(g.Const)
+	case layout.BucketSegment:
+		k.At = r.Bucket(t.Bucket)
+	case layout.TimeSegment:
+		k.At = r.Time(t.TimeKey)
+	}
+}

@@ -1,0 +1,344 @@
+// Package value encodes and decodes the values of fields that are known from a schema
+// only: in cells, in serialized events and in row keys, as generated code does. It knows
+// the codec and layouts, and no Bigtable client.
+//
+// A value is typed as the schema package types defaults and examples:
+//
+//	string                  string
+//	bytes                   []byte
+//	bool                    bool
+//	int32, int64            int64
+//	uint32, uint64          uint64
+//	float32, float64        float64
+//	timestamp               time.Time
+//	duration                time.Duration
+//	uuid                    string, in lower case
+//	enum                    string, the name of the value
+//	json                    string
+//
+// nil is the value of a field that an event lacks.
+package value
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"reflect"
+	"strings"
+	"time"
+
+	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/schema"
+	"github.com/btgen-dev/btgen/runtime/codec"
+)
+
+// kind is how the values of one type are stored. All functions but check take values of
+// the type only.
+type kind struct {
+	text, binary codec.Coding[any]
+	zero         any                                                                  // what protobuf leaves out
+	proto        func(dst []byte, f *layout.Field, p codec.Presence, v any) []byte    // appends a field
+	fromProto    func(r *codec.ProtoReader, f *layout.Field) any                      // reads the current one
+	json         func(dst []byte, f *layout.Field, v any) []byte                      // appends a member
+	member       reflect.Type                                                         // of a member, when it is parsed
+	fromMember   func(f *layout.Field, member any) (any, error)                       // a member that is present
+	key          func(w *codec.KeyWriter, f *layout.Field, form codec.KeyForm, v any) // writes a segment
+	fromKey      func(r *codec.KeyReader, f *layout.Field, form codec.KeyForm) any    // reads a segment
+	check        func(f *layout.Field, v any) error                                   // refuses another Go type, and what no cell holds
+}
+
+// typed is the kind of a type whose values the codec has as T and this package as V.
+type typed[T, V any] struct {
+	to         func(v V) T
+	from       func(v T) V
+	text       codec.Coding[T]
+	binary     codec.Coding[T]
+	proto      func(dst []byte, number int, p codec.Presence, v T) []byte
+	fromProto  func(r *codec.ProtoReader) T
+	json       func(dst []byte, name string, v T) []byte
+	fromMember func(v T) V // from, if nil
+	key        func(w *codec.KeyWriter, segment string, form codec.KeyForm, v T)
+	fromKey    func(r *codec.KeyReader, segment string, form codec.KeyForm) T
+	fits       func(v V) bool // nil if all values do
+}
+
+// kind converts values between T and V.
+func (t typed[T, V]) kind() kind {
+	var zero T
+	k := kind{
+		text: coding(t.text, t.to, t.from), binary: coding(t.binary, t.to, t.from), zero: t.from(zero), member: reflect.TypeFor[T](),
+		proto: func(dst []byte, f *layout.Field, p codec.Presence, v any) []byte {
+			return t.proto(dst, f.Number, p, t.to(v.(V)))
+		},
+		json: func(dst []byte, f *layout.Field, v any) []byte { return t.json(dst, f.Name, t.to(v.(V))) },
+		check: func(f *layout.Field, v any) error {
+			if as, ok := v.(V); !ok || t.fits != nil && !t.fits(as) {
+				return &codec.FieldError{Field: f.Name, Err: fmt.Errorf("%w: %v (%T) is no %s", codec.ErrValue, v, v, f.Type)}
+			}
+			return nil
+		},
+	}
+	k.fromProto = func(r *codec.ProtoReader, _ *layout.Field) any { return t.from(t.fromProto(r)) }
+	k.fromMember = func(_ *layout.Field, member any) (any, error) {
+		if t.fromMember != nil {
+			return t.fromMember(member.(T)), nil
+		}
+		return t.from(member.(T)), nil
+	}
+	k.key = func(w *codec.KeyWriter, f *layout.Field, form codec.KeyForm, v any) {
+		if v, ok := v.(V); ok {
+			t.key(w, f.Name, form, t.to(v))
+		}
+	}
+	k.fromKey = func(r *codec.KeyReader, f *layout.Field, form codec.KeyForm) any {
+		return t.from(t.fromKey(r, f.Name, form))
+	}
+	return k
+}
+
+// coding converts the values of a coding.
+func coding[T, V any](c codec.Coding[T], to func(V) T, from func(T) V) codec.Coding[any] {
+	return codec.Coding[any]{
+		Append: func(dst []byte, v any) []byte { return c.Append(dst, to(v.(V))) },
+		Decode: func(datum []byte) (any, error) {
+			v, err := c.Decode(datum)
+			if err != nil {
+				return nil, err
+			}
+			return from(v), nil
+		},
+	}
+}
+
+func same[T any](v T) T { return v }
+
+func utc(t time.Time) time.Time { return t.UTC() }
+
+// uuid parses a UUID that was checked.
+func uuid(s string) codec.UUID {
+	id, _ := codec.ParseUUID(s)
+	return id
+}
+
+func isUUID(s string) bool {
+	id, err := codec.ParseUUID(s)
+	return err == nil && id.String() == s
+}
+
+// of returns the kind of a field.
+func of(f *layout.Field) kind {
+	if f.Type == schema.Enum {
+		return enumKind(f.Enum)
+	}
+	return kinds[f.Type]
+}
+
+// kinds are the kinds of the types other than enums.
+var kinds = map[schema.Type]kind{
+	schema.String: typed[string, string]{
+		same[string], same[string], codec.Text.String, codec.Binary.String,
+		codec.AppendProtoString, (*codec.ProtoReader).Text, codec.AppendJSONString, nil,
+		(*codec.KeyWriter).StringAs,
+		func(r *codec.KeyReader, segment string, form codec.KeyForm) string {
+			return strings.Clone(r.StringAs(segment, form)) // a part of many keys
+		},
+		nil,
+	}.kind(),
+	schema.Bytes: typed[[]byte, []byte]{
+		same[[]byte], present, codec.Text.Bytes, codec.Binary.Bytes,
+		codec.AppendProtoBytes, (*codec.ProtoReader).Bytes, codec.AppendJSONBytes, nil,
+		(*codec.KeyWriter).BytesAs, (*codec.KeyReader).BytesAs, func(v []byte) bool { return v != nil },
+	}.kind(),
+	schema.Bool: typed[bool, bool]{
+		same[bool], same[bool], codec.Text.Bool, codec.Binary.Bool,
+		codec.AppendProtoBool, (*codec.ProtoReader).Bool, codec.AppendJSONBool, nil,
+		(*codec.KeyWriter).BoolAs, (*codec.KeyReader).BoolAs, nil,
+	}.kind(),
+	schema.Int32: typed[int32, int64]{
+		func(v int64) int32 { return int32(v) }, func(v int32) int64 { return int64(v) }, codec.Text.Int32, codec.Binary.Int32,
+		codec.AppendProtoInt32, (*codec.ProtoReader).Int32, codec.AppendJSONInt32, nil,
+		func(w *codec.KeyWriter, segment string, form codec.KeyForm, v int32) {
+			w.IntAs(segment, form, int64(v), 32)
+		},
+		func(r *codec.KeyReader, segment string, form codec.KeyForm) int32 {
+			return int32(r.IntAs(segment, form, 32))
+		},
+		func(v int64) bool { return v == int64(int32(v)) },
+	}.kind(),
+	schema.Int64: typed[int64, int64]{
+		same[int64], same[int64], codec.Text.Int64, codec.Binary.Int64,
+		codec.AppendProtoInt64, (*codec.ProtoReader).Int64, codec.AppendJSONInt64, nil,
+		func(w *codec.KeyWriter, segment string, form codec.KeyForm, v int64) {
+			w.IntAs(segment, form, v, 64)
+		},
+		func(r *codec.KeyReader, segment string, form codec.KeyForm) int64 {
+			return r.IntAs(segment, form, 64)
+		},
+		nil,
+	}.kind(),
+	schema.Uint32: typed[uint32, uint64]{
+		func(v uint64) uint32 { return uint32(v) }, func(v uint32) uint64 { return uint64(v) }, codec.Text.Uint32, codec.Binary.Uint32,
+		codec.AppendProtoUint32, (*codec.ProtoReader).Uint32, codec.AppendJSONUint32, nil,
+		func(w *codec.KeyWriter, segment string, form codec.KeyForm, v uint32) {
+			w.UintAs(segment, form, uint64(v), 32)
+		},
+		func(r *codec.KeyReader, segment string, form codec.KeyForm) uint32 {
+			return uint32(r.UintAs(segment, form, 32))
+		},
+		func(v uint64) bool { return v <= math.MaxUint32 },
+	}.kind(),
+	schema.Uint64: typed[uint64, uint64]{
+		same[uint64], same[uint64], codec.Text.Uint64, codec.Binary.Uint64,
+		codec.AppendProtoUint64, (*codec.ProtoReader).Uint64, codec.AppendJSONUint64, nil,
+		func(w *codec.KeyWriter, segment string, form codec.KeyForm, v uint64) {
+			w.UintAs(segment, form, v, 64)
+		},
+		func(r *codec.KeyReader, segment string, form codec.KeyForm) uint64 {
+			return r.UintAs(segment, form, 64)
+		},
+		nil,
+	}.kind(),
+	schema.Float32: typed[float32, float64]{
+		func(v float64) float32 { return float32(v) }, func(v float32) float64 { return float64(v) }, codec.Text.Float32, codec.Binary.Float32,
+		codec.AppendProtoFloat32, (*codec.ProtoReader).Float32, codec.AppendJSONFloat32, nil,
+		nil, nil, nil,
+	}.kind(),
+	schema.Float64: typed[float64, float64]{
+		same[float64], same[float64], codec.Text.Float64, codec.Binary.Float64,
+		codec.AppendProtoFloat64, (*codec.ProtoReader).Float64, codec.AppendJSONFloat64, nil,
+		nil, nil, nil,
+	}.kind(),
+	schema.Timestamp: typed[time.Time, time.Time]{
+		same[time.Time], same[time.Time], codec.Text.Timestamp, codec.Binary.Timestamp,
+		codec.AppendProtoTimestamp, (*codec.ProtoReader).Timestamp, codec.AppendJSONTimestamp, utc,
+		(*codec.KeyWriter).TimestampAs, (*codec.KeyReader).TimestampAs, nil,
+	}.kind(),
+	schema.Duration: durationKind(),
+	schema.UUID: typed[codec.UUID, string]{
+		uuid, codec.UUID.String, codec.Text.UUID, codec.Binary.UUID,
+		codec.AppendProtoUUID, (*codec.ProtoReader).UUID, codec.AppendJSONUUID, nil,
+		(*codec.KeyWriter).UUIDAs, (*codec.KeyReader).UUIDAs, isUUID,
+	}.kind(),
+	schema.JSON: typed[json.RawMessage, string]{
+		func(v string) json.RawMessage { return json.RawMessage(v) }, func(v json.RawMessage) string { return string(v) }, codec.Text.JSON, codec.Binary.JSON,
+		codec.AppendProtoJSON, (*codec.ProtoReader).JSON, codec.AppendJSONJSON, nil,
+		nil, nil, nil,
+	}.kind(),
+}
+
+// present returns bytes that are not nil, because nil is the value of a missing field.
+func present(b []byte) []byte {
+	if b == nil {
+		return []byte{}
+	}
+	return b
+}
+
+// durationKind is the kind of durations, which are members of JSON in Go's format.
+func durationKind() kind {
+	k := typed[time.Duration, time.Duration]{
+		same[time.Duration], same[time.Duration], codec.Text.Duration, codec.Binary.Duration,
+		codec.AppendProtoDuration, (*codec.ProtoReader).Duration, codec.AppendJSONDuration, nil,
+		(*codec.KeyWriter).DurationAs, (*codec.KeyReader).DurationAs, nil,
+	}.kind()
+	k.member = reflect.TypeFor[codec.JSONDuration]()
+	k.fromMember = func(_ *layout.Field, member any) (any, error) {
+		return time.Duration(member.(codec.JSONDuration)), nil
+	}
+	return k
+}
+
+// enumKind is the kind of an enum. Its values have numbers, and names here.
+func enumKind(names codec.Enum) kind {
+	number := func(name string) int64 {
+		n, _ := names.Number(name)
+		return n
+	}
+	name := func(n int64) string {
+		name, _ := names.Name(n)
+		return name
+	}
+	k := typed[int64, string]{
+		number, name, codec.TextEnumAs[int64](names), codec.BinaryEnumAs[int64](names),
+		codec.AppendProtoEnum, func(r *codec.ProtoReader) int64 { return r.Enum(names) },
+		func(dst []byte, member string, v int64) []byte { return codec.AppendJSONEnum(dst, member, names, v) }, nil,
+		func(w *codec.KeyWriter, segment string, form codec.KeyForm, v int64) {
+			w.EnumAs(segment, form, names, v)
+		},
+		func(r *codec.KeyReader, segment string, form codec.KeyForm) int64 {
+			return r.EnumAs(segment, form, names)
+		},
+		func(v string) bool { _, ok := names.Number(v); return ok },
+	}.kind()
+	k.member = reflect.TypeFor[string]()
+	k.fromMember = func(_ *layout.Field, member any) (any, error) {
+		n, err := codec.TextEnum([]byte(member.(string)), names)
+		if err != nil {
+			return nil, err
+		}
+		return name(n), nil
+	}
+	return k
+}
+
+// Coding returns how the values of a field are stored in cells: as text, or binary.
+func Coding(f *layout.Field, text bool) codec.Coding[any] {
+	if text {
+		return of(f).text
+	}
+	return of(f).binary
+}
+
+// Append appends a value to dst as a cell contains it: as text, or binary.
+func Append(dst []byte, f *layout.Field, text bool, v any) []byte {
+	return Coding(f, text).Append(dst, v)
+}
+
+// Zero returns the value of a field that protobuf leaves out.
+func Zero(f *layout.Field) any { return of(f).zero }
+
+// Check refuses a value that no cell can store, as generated code does with an error of
+// package codec, and, with one that wraps [codec.ErrValue], nil and a value that does not
+// have the Go type of the field, is out of its range, or is no value of its enum. floats
+// are the floating-point numbers that can be stored.
+func Check(f *layout.Field, v any, floats layout.Floats) error {
+	if err := of(f).check(f, v); err != nil {
+		return err
+	}
+	var c codec.Checker
+	switch v := v.(type) {
+	case string:
+		if f.Type == schema.JSON {
+			c.JSON(f.Name, []byte(v))
+		} else {
+			c.String(f.Name, v)
+		}
+	case time.Time:
+		c.Timestamp(f.Name, v)
+	case float64:
+		switch floats {
+		case layout.FiniteFloats:
+			c.Finite(f.Name, v)
+		case layout.NoNaNs:
+			c.NotNaN(f.Name, v)
+		}
+	}
+	return c.Err()
+}
+
+// Equal reports whether two values are the same. NaNs are.
+func Equal(a, b any) bool {
+	switch a := a.(type) {
+	case []byte:
+		b, ok := b.([]byte)
+		return ok && bytes.Equal(a, b)
+	case time.Time:
+		b, ok := b.(time.Time)
+		return ok && a.Equal(b)
+	case float64:
+		b, ok := b.(float64)
+		return ok && (a == b || math.IsNaN(a) && math.IsNaN(b))
+	}
+	return a == b
+}

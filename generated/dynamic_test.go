@@ -1,0 +1,79 @@
+package generated_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"cloud.google.com/go/bigtable"
+
+	"github.com/btgen-dev/btgen/gen/dynamic/dynamictest"
+	"github.com/btgen-dev/btgen/generated/alltypes"
+	"github.com/btgen-dev/btgen/generated/device"
+	"github.com/btgen-dev/btgen/generated/feed"
+	"github.com/btgen-dev/btgen/generated/market"
+	"github.com/btgen-dev/btgen/generated/metrics"
+	"github.com/btgen-dev/btgen/generated/noaa"
+	"github.com/btgen-dev/btgen/generated/transit"
+	"github.com/btgen-dev/btgen/generated/usage"
+	"github.com/btgen-dev/btgen/generated/weather"
+	runtime "github.com/btgen-dev/btgen/runtime/store"
+	"github.com/btgen-dev/btgen/runtime/storetest"
+)
+
+// dynamicCases has a test for each schema.
+var dynamicCases = map[string]func(t *testing.T, b *storetest.Bigtable, yaml []byte){
+	"all_types":            asGenerated(alltypes.NewSampleWriter, alltypes.NewSampleReader),
+	"balloon_combined":     asGenerated(weather.NewBalloonCombinedWriter, weather.NewBalloonCombinedReader),
+	"balloon_new_cells":    asGenerated(weather.NewBalloonNewCellsWriter, weather.NewBalloonNewCellsReader),
+	"balloon_new_columns":  asGenerated(weather.NewBalloonNewColumnsWriter, weather.NewBalloonNewColumnsReader),
+	"balloon_serialized":   asGenerated(weather.NewBalloonSerializedWriter, weather.NewBalloonSerializedReader),
+	"balloon_unserialized": asGenerated(weather.NewBalloonUnserializedWriter, weather.NewBalloonUnserializedReader),
+	"device_alarms":        asGenerated(device.NewAlarmWriter, device.NewAlarmReader),
+	"device_readings":      asGenerated(device.NewReadingWriter, device.NewReadingReader),
+	"feed_activities":      asGenerated(feed.NewActivityWriter, feed.NewActivityReader),
+	"market_ticks":         asGenerated(market.NewTickWriter, market.NewTickReader),
+	"metrics_points":       asGenerated(metrics.NewPointWriter, metrics.NewPointReader),
+	"metrics_samples":      asGenerated(metrics.NewSampleWriter, metrics.NewSampleReader),
+	"noaa_daily":           asGenerated(noaa.NewDailyWriter, noaa.NewDailyReader),
+	"noaa_normals":         asGenerated(noaa.NewNormalWriter, noaa.NewNormalReader),
+	"sparse":               asGenerated(alltypes.NewSparseWriter, alltypes.NewSparseReader),
+	"transit_delays":       asGenerated(transit.NewDelayWriter, transit.NewDelayReader),
+	"transit_positions":    asGenerated(transit.NewPositionWriter, transit.NewPositionReader),
+	"usage_classes":        asGenerated(usage.NewUsageClassesWriter, usage.NewUsageClassesReader),
+	"usage_default":        asGenerated(usage.NewUsageDefaultWriter, usage.NewUsageDefaultReader),
+	"usage_one_second":     asGenerated(usage.NewUsageOneSecondWriter, usage.NewUsageOneSecondReader),
+}
+
+// asGenerated returns a test that compares generated code with package dynamic.
+func asGenerated[S, E, C any, W runtime.EventWriter[E], R runtime.EventReader[S, E, C]](
+	newWriter func(runtime.Client, ...runtime.Options) W, newReader func(runtime.Client, ...runtime.Options) R,
+) func(t *testing.T, b *storetest.Bigtable, yaml []byte) {
+	return func(t *testing.T, b *storetest.Bigtable, yaml []byte) {
+		dynamictest.Same(t, b, dynamictest.Resolve(t, yaml), newWriter, newReader)
+	}
+}
+
+// Code for every example schema, and what interprets the schema, store the same cells,
+// and each reads what the other stored.
+func TestDynamic(t *testing.T) {
+	b := storetest.New(t, func(context.Context, *bigtable.AdminClient) error { return nil })
+	paths, err := filepath.Glob("../schemas/*.yaml")
+	check(t, err)
+	if len(paths) != len(dynamicCases) {
+		t.Errorf("%d schemas, %d cases", len(paths), len(dynamicCases))
+	}
+	for _, path := range paths {
+		name := filepath.Base(path[:len(path)-len(".yaml")])
+		t.Run(name, func(t *testing.T) {
+			yaml, err := os.ReadFile(path)
+			check(t, err)
+			compare := dynamicCases[name]
+			if compare == nil {
+				t.Fatal("no case for this schema")
+			}
+			compare(t, b, yaml)
+		})
+	}
+}
