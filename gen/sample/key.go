@@ -52,9 +52,9 @@ func Key(l *layout.Layout, t *layout.Table) string {
 
 // KeyAt is [Key] for an event of a given time.
 func KeyAt(l *layout.Layout, t *layout.Table, at time.Time) string {
-	k := keyValuesOf(t)
-	k.at = at
-	key, _ := writeKey(l, t, k)
+	k := exampleKey(l, t)
+	k.At = at
+	key, _ := writeKey(l, t, &k)
 	return string(key)
 }
 
