@@ -11,48 +11,38 @@ import (
 
 // overlay has the benchmarks built with a server and clients that speak the session
 // protocol of the official client, and loadVariable says which share of the calls for
-// single rows the clients divert to it.
+// single rows the clients divert to it. If it is empty, the server does not speak sessions.
 const (
 	overlay      = "golden/sessiontest/testdata/overlay.json"
 	loadVariable = "BTGEN_SESSION_LOAD"
 )
 
-// compareSessions measures generated code with ClientOptions with a plain server and with
-// one that speaks sessions, at several loads, all in turns, and writes a table.
+// compareSessions measures generated code with ClientOptions with a server that does not
+// speak sessions and with one that does, at several loads, all in turns, and writes a table.
+// The clients are the same: they open their connections themselves.
 func compareSessions(count int, benchtime, loads string, to io.Writer) error {
 	dir, err := os.MkdirTemp("", "bench")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	plain, err := build(dir, "plain.test")
+	p, err := build(dir, "sessions.test", "-overlay", overlay)
 	if err != nil {
 		return err
 	}
-	sessions, err := build(dir, "sessions.test", "-overlay", overlay)
-	if err != nil {
-		return err
-	}
-	servers := []string{"plain"}
-	programs := map[string]program{"plain": plain}
-	for load := range strings.SplitSeq(loads, ",") {
-		servers = append(servers, load)
-		programs[load] = program{path: sessions.path, variable: loadVariable + "=" + load}
-	}
-	printed := map[string]*strings.Builder{}
+	servers := append([]string{""}, strings.Split(loads, ",")...)
+	printed := make([]strings.Builder, len(servers))
 	for range count {
-		for _, server := range servers {
-			if printed[server] == nil {
-				printed[server] = new(strings.Builder)
-			}
-			if err := programs[server].run(io.MultiWriter(printed[server], os.Stderr), "(Read|Write)/case=/path=wire", benchtime); err != nil {
+		for i, load := range servers {
+			p.variable = loadVariable + "=" + load
+			if err := p.run(io.MultiWriter(&printed[i], os.Stderr), "(Read|Write)/case=/path=wire", benchtime); err != nil {
 				return err
 			}
 		}
 	}
 	var all []*results
-	for _, server := range servers {
-		r, err := parse(printed[server].String())
+	for i := range printed {
+		r, err := parse(printed[i].String())
 		if err != nil {
 			return err
 		}
@@ -66,8 +56,8 @@ func compareSessions(count int, benchtime, loads string, to io.Writer) error {
 	return err
 }
 
-// sessionTable returns a table of the CPU time with a plain server, the first of them, and
-// of how many times as much it is with the others.
+// sessionTable returns a table of the CPU time with the first server, which does not speak
+// sessions, and of how many times as much it is with the others.
 func sessionTable(servers []string, of []*results) (string, error) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%-60s %12s", "", "ns/event")
