@@ -19,7 +19,7 @@ var ErrExists = errors.New("the event exists")
 // ErrSeveralRows is the error for an event that WriteOptions.IfAbsent does not support,
 // because it takes several rows: in bucket_new_columns it has one per field, and
 // Bigtable cannot check and write several rows atomically.
-var ErrSeveralRows = errors.New("IfAbsent: an event of bucket_new_columns with several fields is several rows, which cannot be checked and written at once")
+var ErrSeveralRows = errors.New("IfAbsent: an event of bucket_new_columns with several fields takes several rows, which Bigtable cannot check and write atomically")
 
 // oneRow refuses an event that is to be written with IfAbsent but takes several rows.
 func (s *stage[E]) oneRow(table int) {

@@ -73,7 +73,7 @@ func compareProtection(t Table, live liveTable) []Change {
 		return []Change{{Kind: Protect, Table: t.ID}}
 	case t.DeletionProtection == bigtable.Unprotected && live.protected:
 		c := Change{Kind: Unprotect, Table: t.ID}
-		c.hazard("drop_protection", "", "the table, its families and its instance can be deleted from then on")
+		c.hazard("drop_protection", "", "the table, its families and its instance can then be deleted")
 		return []Change{c}
 	}
 	return nil
@@ -83,7 +83,7 @@ func compareProtection(t Table, live liveTable) []Change {
 // cannot store events, whatever its rule.
 func valueTypeChange(table string, f Family, have string) Change {
 	c := Change{Kind: ChangeValueType, Table: table, Family: f.Name, ValueType: have}
-	c.hazard("value_type", "", "Bigtable fixes the value type when it makes a family")
+	c.hazard("value_type", "", "Bigtable cannot change the value type of an existing family")
 	return c
 }
 
@@ -93,19 +93,19 @@ func ruleChange(table string, f Family, have codec.GCRule) Change {
 	dropped := f.GC.Normalize().Kind == codec.GCNone
 	switch {
 	case f.Life.Timestamp == codec.TimestampExpiry:
-		c.hazard("one_second", "T06", otherwise(f.GC)+": take a new family")
+		c.hazard("one_second", "T06", otherwise(f.GC)+": use a new family")
 	case f.Life.Timestamp == codec.TimestampShifted:
 		c.hazard("default_expiration", "T06", otherwise(f.GC))
 		c.loss(have.Retention(0), f.GC.Retention(0))
 	case have.Equal(oneSecond) && !dropped:
-		c.hazard("one_second", "T06", "its cells may be timed by their expiry, and those that have expired would come back")
+		c.hazard("one_second", "T06", "its cell timestamps may be expiries, and expired cells would reappear")
 	case dropped:
-		c.hazard("drop_rule", "", "keeps every cell for ever")
+		c.hazard("drop_rule", "", "keeps every cell forever")
 	default:
 		c.loss(have.Retention(0), f.GC.Retention(0))
 	}
 	if dropped || relaxesAge(have, f.GC) {
-		c.because("T10", "refused where the table is replicated: "+replicated)
+		c.because("T10", "rejected if the table is replicated: "+replicated)
 	}
 	return c
 }
@@ -114,12 +114,12 @@ func ruleChange(table string, f Family, have codec.GCRule) Change {
 var oneSecond = codec.GCRule{Kind: codec.GCMaxAge, MaxAge: time.Second}
 
 // replicated explains rule T10.
-const replicated = "there Bigtable raises an age by at most 90 days at a time, and drops no rule"
+const replicated = "Bigtable then raises an age by at most 90 days at a time and cannot drop a rule"
 
 // otherwise describes what happens to cells whose timestamps have an unknown meaning; a
 // live family does not record it.
 func otherwise(rule codec.GCRule) string {
-	return "what is there is collected by " + showRule(rule) + ", whatever its timestamps stand for"
+	return "Bigtable applies " + showRule(rule) + " to existing cells, whatever their timestamps mean"
 }
 
 // loss adds the hazards of a change that expires live cells. A limit is a hazard if
@@ -165,7 +165,7 @@ func raise[T int | time.Duration](limit, to T) T {
 // deletes describes the data that a new rule deletes.
 func deletes(after codec.Retention, shorter, fewer bool) string {
 	if len(after) > 1 {
-		return "deletes what the new rule collects and the old one keeps"
+		return "deletes cells that the old rule keeps and the new one does not"
 	}
 	var what []string
 	if t := after[0]; shorter && t.MaxAge > 0 {

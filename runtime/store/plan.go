@@ -152,7 +152,7 @@ func (c Change) String() string {
 	case c.Kind == ChangeValueType:
 		return c.line() + "\n  refused; it cannot be allowed: give the family another name in the schema"
 	case c.Kind == ChangeKeySchema:
-		return c.line() + "\n  refused; it cannot be allowed: remove the one that it has first (gcloud beta bigtable tables update)"
+		return c.line() + "\n  refused; it cannot be allowed: first remove the existing one (gcloud beta bigtable tables update)"
 	}
 	return c.line() + "\n  refused; to allow it: " + c.Name()
 }
@@ -268,7 +268,7 @@ type RefusedError struct{ Changes []Change }
 
 // Error lists the changes, their reasons, and the names that allow them.
 func (e *RefusedError) Error() string {
-	s := "nothing was changed: what follows is refused unless it is allowed by name (Options.Allow, or --allow of btgen-live)"
+	s := "nothing was changed: these changes are refused unless allowed by name (Options.Allow, or --allow of btgen-live)"
 	for _, c := range e.Changes {
 		s += "\n" + c.String()
 	}
@@ -280,7 +280,7 @@ type VerifyError struct{ Changes []Change }
 
 // Error lists the remaining changes and says what to do.
 func (e *VerifyError) Error() string {
-	s := "read back after the set-up, this is not as it was left: see who else changes it, or whether the server keeps what it is sent, and run the set-up again"
+	s := "after setup, the tables differ from what it sent: check for concurrent changes, and whether the server stores everything that it is sent; then run setup again"
 	for _, c := range e.Changes {
 		s += "\n" + c.line()
 	}

@@ -33,7 +33,7 @@ func planRule(t *testing.T, have codec.GCRule, want Family, allow ...string) Cha
 }
 
 func TestPlanRules(t *testing.T) {
-	const replicated = "refused where the table is replicated: there Bigtable raises an age by at most 90 days at a time, and drops no rule"
+	const replicated = "rejected if the table is replicated: Bigtable then raises an age by at most 90 days at a time and cannot drop a rule"
 	second := codec.GCRule{Kind: codec.GCMaxAge, MaxAge: time.Second}
 	expiry := codec.Lifetime{Timestamp: codec.TimestampExpiry}
 	shifted := codec.Lifetime{Timestamp: codec.TimestampShifted, Default: 30 * ageDay}
@@ -79,16 +79,16 @@ func TestPlanRules(t *testing.T) {
 		},
 		{
 			allOf(maxAge(30), maxVersions(3)), Family{GC: allOf(maxAge(7), maxVersions(3))}, "shorter_age:t/m",
-			"all_of(max_age 30d, max_versions 3) → all_of(max_age 7d, max_versions 3) (deletes what the new rule collects and the old one keeps) [T09]",
+			"all_of(max_age 30d, max_versions 3) → all_of(max_age 7d, max_versions 3) (deletes cells that the old rule keeps and the new one does not) [T09]",
 		},
 		{
 			allOf(maxAge(30), maxVersions(3)), Family{GC: allOf(maxAge(7), maxVersions(2))}, "shorter_age+fewer_versions:t/m",
-			"all_of(max_age 30d, max_versions 3) → all_of(max_age 7d, max_versions 2) (deletes what the new rule collects and the old one keeps) [T09]",
+			"all_of(max_age 30d, max_versions 3) → all_of(max_age 7d, max_versions 2) (deletes cells that the old rule keeps and the new one does not) [T09]",
 		},
 		{ // a cell of 10 days and the third of its column is lost, though neither limit alone loses one
 			anyOf(maxAge(30), maxVersions(3)), Family{GC: allOf(anyOf(maxAge(30), maxVersions(2)), anyOf(maxAge(7), maxVersions(3)))}, "shorter_age+fewer_versions:t/m",
 			"any_of(max_age 30d, max_versions 3) → all_of(any_of(max_age 7d, max_versions 3), any_of(max_age 30d, max_versions 2)) " +
-				"(deletes what the new rule collects and the old one keeps) [T09]",
+				"(deletes cells that the old rule keeps and the new one does not) [T09]",
 		},
 		{ // the newest cell was kept at any age
 			allOf(maxAge(7), maxVersions(1)), Family{GC: maxAge(7)}, "shorter_age+fewer_versions:t/m",
@@ -101,27 +101,27 @@ func TestPlanRules(t *testing.T) {
 			"any_of(max_age 7d, max_versions 3) → any_of(max_age 30d, max_versions 3)",
 		},
 		// No rule.
-		{maxAge(7), Family{}, "drop_rule:t/m", "max_age 7d → keep forever (keeps every cell for ever; " + replicated + ") [T10]"},
-		{maxVersions(3), Family{}, "drop_rule:t/m", "max_versions 3 → keep forever (keeps every cell for ever; " + replicated + ") [T10]"},
+		{maxAge(7), Family{}, "drop_rule:t/m", "max_age 7d → keep forever (keeps every cell forever; " + replicated + ") [T10]"},
+		{maxVersions(3), Family{}, "drop_rule:t/m", "max_versions 3 → keep forever (keeps every cell forever; " + replicated + ") [T10]"},
 		// Expiry.
 		{
 			maxAge(30), Family{GC: second, Life: expiry}, "one_second:t/m",
-			"max_age 30d → 1s (what is there is collected by max_age 1s, whatever its timestamps stand for: take a new family) [T06]",
+			"max_age 30d → 1s (Bigtable applies max_age 1s to existing cells, whatever their timestamps mean: use a new family) [T06]",
 		},
 		{
 			codec.GCRule{}, Family{GC: second, Life: expiry}, "one_second:t/m",
-			"keep forever → max_age 1s (what is there is collected by max_age 1s, whatever its timestamps stand for: take a new family) [T06]",
+			"keep forever → max_age 1s (Bigtable applies max_age 1s to existing cells, whatever their timestamps mean: use a new family) [T06]",
 		},
 		{
 			maxAge(7), Family{GC: maxAge(30), Life: shifted}, "default_expiration:t/m",
-			"max_age 7d → 30d (what is there is collected by max_age 30d, whatever its timestamps stand for) [T06]",
+			"max_age 7d → 30d (Bigtable applies max_age 30d to existing cells, whatever their timestamps mean) [T06]",
 		},
 		{
 			second, Family{GC: maxAge(365), Life: shifted}, "default_expiration:t/m",
-			"max_age 1s → 365d (what is there is collected by max_age 365d, whatever its timestamps stand for; " + replicated + ") [T06, T10]",
+			"max_age 1s → 365d (Bigtable applies max_age 365d to existing cells, whatever their timestamps mean; " + replicated + ") [T06, T10]",
 		},
 		{second, Family{GC: maxAge(30), Life: codec.Lifetime{Timestamp: codec.TimestampWrite}},
-			"one_second:t/m", "max_age 1s → 30d (its cells may be timed by their expiry, and those that have expired would come back) [T06]",
+			"one_second:t/m", "max_age 1s → 30d (its cell timestamps may be expiries, and expired cells would reappear) [T06]",
 		},
 	} {
 		t.Run(c.text, func(t *testing.T) {
@@ -164,17 +164,17 @@ func TestPlanOrder(t *testing.T) {
 	const want = `+ family new of table z: max_versions 1
 ~ rule of family c of table z: max_age 2d → 1d (deletes data older than 1d) [T09]
   refused; to allow it: shorter_age:z/c
-~ value type of family b of table z: SumAggregator → none (Bigtable fixes the value type when it makes a family)
+~ value type of family b of table z: SumAggregator → none (Bigtable cannot change the value type of an existing family)
   refused; it cannot be allowed: give the family another name in the schema
 + table y, split at 4 keys
 + family m of table y: max_age 1d
 + family l of table y: keep forever
 + row key schema of table k1: host STRING, slot BYTES
-~ row key schema of table k3: → host STRING, slot BYTES (it has another one, and Bigtable changes none)
-  refused; it cannot be allowed: remove the one that it has first (gcloud beta bigtable tables update)
+~ row key schema of table k3: → host STRING, slot BYTES (it has another one, which Bigtable cannot change)
+  refused; it cannot be allowed: first remove the existing one (gcloud beta bigtable tables update)
 + row key schema of table p1: host STRING, slot BYTES
 + deletion protection of table p1
-~ deletion protection of table p3: on → off (the table, its families and its instance can be deleted from then on)
+~ deletion protection of table p3: on → off (the table, its families and its instance can then be deleted)
   refused; to allow it: drop_protection:p3
 + table p6
 + deletion protection of table p6

@@ -313,7 +313,7 @@ func (r *reading[E]) count(event *E, err error) bool {
 }
 
 // ErrOrder is the error for a query that cannot yield its events in order of time.
-var ErrOrder = errors.New("the rows of the query are not in the order of time")
+var ErrOrder = errors.New("the rows of the query are not in time order")
 
 // byTime sorts events that arrive by bucket one bucket at a time, and sorts those that
 // arrive by time by their sequence numbers.

@@ -146,20 +146,20 @@ func (t *Table) add(other Table) error {
 			t.Families = append(t.Families, f)
 		case !t.Families[i].like(f):
 			return &TableError{Table: t.ID, Reason: fmt.Sprintf(
-				"two schemas have a family %s, and differ in its time to live: give one of them another name", f.Name)}
+				"two schemas declare family %s with different times to live: rename one of them", f.Name)}
 		}
 	}
 	switch {
 	case t.KeySchema == nil:
 		t.KeySchema = other.KeySchema
 	case other.KeySchema != nil && !t.KeySchema.equal(other.KeySchema):
-		return &TableError{Table: t.ID, Reason: "two schemas have a row key schema for it, and the two differ"}
+		return &TableError{Table: t.ID, Reason: "two schemas declare different row key schemas for it"}
 	}
 	switch {
 	case t.DeletionProtection == bigtable.None:
 		t.DeletionProtection = other.DeletionProtection
 	case other.DeletionProtection != bigtable.None && other.DeletionProtection != t.DeletionProtection:
-		return &TableError{Table: t.ID, Reason: "one schema protects it from deletion, and another says that it is not protected"}
+		return &TableError{Table: t.ID, Reason: "one schema protects it from deletion, and another does not"}
 	}
 	t.Splits = slices.Compact(slices.Sorted(slices.Values(append(t.Splits, other.Splits...))))
 	return nil
@@ -179,11 +179,11 @@ func (t *Table) check(prefix string) error {
 	}
 	switch {
 	case len(t.ID) > codec.MaxTableID:
-		return &TableError{t.ID, "L07", fmt.Sprintf("the id is %s%d characters long, and Bigtable takes %d", with, len(t.ID), codec.MaxTableID)}
+		return &TableError{t.ID, "L07", fmt.Sprintf("the ID %shas %d characters, but Bigtable allows %d", with, len(t.ID), codec.MaxTableID)}
 	case !codec.ValidTableID(t.ID):
-		return &TableError{t.ID, "L07", fmt.Sprintf("the id is %snot of letters, digits and _ - . alone, or begins with - or .", with)}
+		return &TableError{t.ID, "L07", fmt.Sprintf("the ID %smust consist of letters, digits and _ - . and must not begin with - or .", with)}
 	case len(t.Splits) > codec.MaxSplits:
-		return &TableError{t.ID, "L12", fmt.Sprintf("it has %d initial splits, and Bigtable takes %d", len(t.Splits), codec.MaxSplits)}
+		return &TableError{t.ID, "L12", fmt.Sprintf("it has %d initial splits, but Bigtable allows %d", len(t.Splits), codec.MaxSplits)}
 	}
 	return nil
 }

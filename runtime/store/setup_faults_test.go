@@ -112,7 +112,7 @@ func TestSetupOfReplicatedTable(t *testing.T) {
 	}
 	strict.Store(true)
 	other := store.Table{ID: "t", Families: []store.Family{{Name: "a", GC: age(365 * day)}, {Name: "b", GC: versions(2)}, {Name: "c"}}}
-	const explanation = " (if the table is replicated: there Bigtable raises an age by at most 90 days at a time, and drops no rule) [T10]"
+	const explanation = " (if the table is replicated: Bigtable then raises an age by at most 90 days at a time and cannot drop a rule) [T10]"
 	for _, code := range []codes.Code{codes.FailedPrecondition, codes.InvalidArgument, codes.PermissionDenied} {
 		failure.Store(uint32(code))
 		plan, err := store.Setup(t.Context(), admin, []store.Table{other, {ID: "u"}})
@@ -205,7 +205,7 @@ func TestSetupDeletionProtection(t *testing.T) {
 		{tables: []store.Table{table(bigtable.Unprotected), other}, allow: "deletion_protection:t", plan: "refused drop_protection:t", protected: true},
 		{
 			tables: []store.Table{table(bigtable.Unprotected), other}, allow: "drop_protection:t",
-			plan: "~ deletion protection of table t: on → off (the table, its families and its instance can be deleted from then on)\n",
+			plan: "~ deletion protection of table t: on → off (the table, its families and its instance can then be deleted)\n",
 		},
 		{tables: []store.Table{table(bigtable.Unprotected), table(bigtable.None), other}},
 		{tables: []store.Table{table(bigtable.None), table(bigtable.Protected), other}, plan: "+ deletion protection of table t\n", protected: true},

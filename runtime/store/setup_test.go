@@ -320,20 +320,20 @@ var hazards = []struct {
 	},
 	{
 		"drop_rule:t/f", store.Family{GC: age(30 * day)}, store.Family{},
-		"~ rule of family f of table t: max_age 30d → keep forever (keeps every cell for ever; " +
-			"refused where the table is replicated: there Bigtable raises an age by at most 90 days at a time, and drops no rule) [T10]", true,
+		"~ rule of family f of table t: max_age 30d → keep forever (keeps every cell forever; " +
+			"rejected if the table is replicated: Bigtable then raises an age by at most 90 days at a time and cannot drop a rule) [T10]", true,
 	},
 	{
 		"one_second:t/f", store.Family{GC: age(30 * day)},
 		store.Family{GC: age(time.Second), Life: codec.Lifetime{Timestamp: codec.TimestampExpiry}},
 		"~ rule of family f of table t: max_age 30d → 1s " +
-			"(what is there is collected by max_age 1s, whatever its timestamps stand for: take a new family) [T06]", false,
+			"(Bigtable applies max_age 1s to existing cells, whatever their timestamps mean: use a new family) [T06]", false,
 	},
 	{
 		"default_expiration:t/f", store.Family{GC: age(2 * day)},
 		store.Family{GC: age(3 * day), Life: codec.Lifetime{Timestamp: codec.TimestampShifted, Default: 3 * day}},
 		"~ rule of family f of table t: max_age 2d → 3d " +
-			"(what is there is collected by max_age 3d, whatever its timestamps stand for) [T06]", false,
+			"(Bigtable applies max_age 3d to existing cells, whatever their timestamps mean) [T06]", false,
 	},
 }
 
@@ -360,7 +360,7 @@ func TestSetupRefuses(t *testing.T) {
 			tables := []store.Table{{ID: "u", Families: small.Families}, wanted}
 			plan, err := store.Setup(t.Context(), admin, tables, store.Options{Allow: []string{"shorter_age:t/new", c.name + "x"}})
 			same(t, "refused", refused(err), []string{c.name})
-			message := "nothing was changed: what follows is refused unless it is allowed by name (Options.Allow, or --allow of btgen-live)\n" +
+			message := "nothing was changed: these changes are refused unless allowed by name (Options.Allow, or --allow of btgen-live)\n" +
 				c.message + "\n  refused; to allow it: " + c.name
 			if err == nil || err.Error() != message {
 				t.Errorf("error %v, want %s", err, message)
@@ -447,7 +447,7 @@ func TestSetupValueType(t *testing.T) {
 	tables := []store.Table{one(store.Family{GC: age(day)})}
 	plan, err := store.Setup(t.Context(), b.Admin, tables, store.Options{Allow: []string{"value_type:t/f", "shorter_age:t/f"}})
 	same(t, "refused", refused(err), []string{"value_type:t/f"})
-	want := `~ value type of family f of table t: SumAggregator → none (Bigtable fixes the value type when it makes a family)
+	want := `~ value type of family f of table t: SumAggregator → none (Bigtable cannot change the value type of an existing family)
   refused; it cannot be allowed: give the family another name in the schema`
 	if err == nil || !strings.HasSuffix(err.Error(), want) || !plan.Empty() {
 		t.Errorf("changed %v, error %v, want %s", plan, err, want)
@@ -532,20 +532,20 @@ func TestSetupImpossibleTables(t *testing.T) {
 	}{
 		{[]store.Table{{ID: "u"}, {ID: strings.Repeat("t", 26)}}, prefix, ""},
 		{[]store.Table{{ID: "u"}, {ID: strings.Repeat("t", 27)}}, prefix, `table a_long_prefix_of_a_team_ttttttttttttttttttttttttttt: ` +
-			`the id is with the prefix "a_long_prefix_of_a_team_" 51 characters long, and Bigtable takes 50 [L07]`},
+			`the ID with the prefix "a_long_prefix_of_a_team_" has 51 characters, but Bigtable allows 50 [L07]`},
 		{[]store.Table{{ID: strings.Repeat("t", 51)}}, store.Options{}, "table " + strings.Repeat("t", 51) +
-			": the id is 51 characters long, and Bigtable takes 50 [L07]"},
-		{[]store.Table{{ID: "t"}}, store.Options{TablePrefix: "-x"}, `table -xt: the id is with the prefix "-x" not of letters, digits and _ - . alone, or begins with - or . [L07]`},
-		{[]store.Table{{ID: "t\n"}}, store.Options{}, "table t\n: the id is not of letters, digits and _ - . alone, or begins with - or . [L07]"},
-		{[]store.Table{{}}, store.Options{}, "table : the id is not of letters, digits and _ - . alone, or begins with - or . [L07]"},
-		{[]store.Table{{ID: "t", Splits: many}, {ID: "t", Splits: more}}, store.Options{}, "table t: it has 120 initial splits, and Bigtable takes 100 [L12]"},
+			": the ID has 51 characters, but Bigtable allows 50 [L07]"},
+		{[]store.Table{{ID: "t"}}, store.Options{TablePrefix: "-x"}, `table -xt: the ID with the prefix "-x" must consist of letters, digits and _ - . and must not begin with - or . [L07]`},
+		{[]store.Table{{ID: "t\n"}}, store.Options{}, "table t\n: the ID must consist of letters, digits and _ - . and must not begin with - or . [L07]"},
+		{[]store.Table{{}}, store.Options{}, "table : the ID must consist of letters, digits and _ - . and must not begin with - or . [L07]"},
+		{[]store.Table{{ID: "t", Splits: many}, {ID: "t", Splits: more}}, store.Options{}, "table t: it has 120 initial splits, but Bigtable allows 100 [L12]"},
 		{
 			[]store.Table{small, {ID: "t", Families: []store.Family{{Name: "b", GC: versions(2)}}}}, store.Options{},
-			"table t: two schemas have a family b, and differ in its time to live: give one of them another name",
+			"table t: two schemas declare family b with different times to live: rename one of them",
 		},
 		{
 			[]store.Table{small, {ID: "t", Families: []store.Family{{Name: "a", GC: age(day), Life: codec.Lifetime{Timestamp: codec.TimestampShifted, Default: day}}}}}, store.Options{},
-			"table t: two schemas have a family a, and differ in its time to live: give one of them another name",
+			"table t: two schemas declare family a with different times to live: rename one of them",
 		},
 		{[]store.Table{small, small}, store.Options{}, ""},
 	} {
@@ -958,8 +958,8 @@ func TestSetupReadsBack(t *testing.T) {
 			}
 			plan, err := store.Setup(t.Context(), f, []store.Table{small, {ID: "u"}})
 			same(t, "changes", show(plan), append(c.changes, "+ table u"))
-			want := "read back after the set-up, this is not as it was left: " +
-				"see who else changes it, or whether the server keeps what it is sent, and run the set-up again\n" + c.want
+			want := "after setup, the tables differ from what it sent: check for concurrent changes, " +
+				"and whether the server stores everything that it is sent; then run setup again\n" + c.want
 			if err == nil || err.Error() != want {
 				t.Errorf("error %v, want %q", err, want)
 			}

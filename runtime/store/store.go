@@ -314,9 +314,9 @@ type RangeError struct{ From, To time.Time }
 // Error describes the range and what is wrong with it.
 func (e *RangeError) Error() string {
 	if e.To.IsZero() {
-		return "the range of time has no end: to is the zero time; to read all events, pass time.Now()"
+		return "the time range has no end: to is the zero time; to read all events, pass time.Now()"
 	}
-	return fmt.Sprintf("the range of time ends at %s, before it begins at %s", e.To.Format(time.RFC3339Nano), e.From.Format(time.RFC3339Nano))
+	return fmt.Sprintf("the time range ends at %s, before it begins at %s", e.To.Format(time.RFC3339Nano), e.From.Format(time.RFC3339Nano))
 }
 
 func (e *RangeError) Unwrap() error { return codec.ErrRange }
