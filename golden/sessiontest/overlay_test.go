@@ -2,6 +2,7 @@ package sessiontest_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -37,18 +38,40 @@ func TestOverlayReplacesFiles(t *testing.T) {
 // sessions add others.
 const watchers = "^(TestLeavingTheLoop|TestRewriteIsOneMutation|TestExpiredEventsAre(Refused|Skipped)|TestEventsWithoutExpiryAreRefused|TestTimestampsAreNeverTheServers)$"
 
+// loads are the shares of the calls for single rows that clients divert.
+var loads = []string{"0", "0.5", "1"}
+
 // TestAllTestsWithSessions runs the tests of generated code and of the runtime with
 // sessions.
 func TestAllTestsWithSessions(t *testing.T) {
 	testlong.Skip(t, "runs the tests of all generated code three times")
-	for _, load := range []string{"0", "0.5", "1"} {
-		t.Run(load, func(t *testing.T) {
-			command := exec.CommandContext(t.Context(), "go", "test", "-count=1", "-overlay", overlay, "-skip", watchers, "./generated/...", "./runtime/store", "./runtime/internal/wire")
-			command.Dir = "../.."
-			command.Env = append(os.Environ(), sessiontest.LoadVariable+"="+load, testlong.Variable+"=")
-			if out, err := command.CombinedOutput(); err != nil {
-				t.Errorf("%v\n%s", err, out)
-			}
-		})
+	self, err := os.Executable()
+	check(t, err)
+	command := exec.CommandContext(t.Context(), "go", "test", "-count=1", "-vet=off", "-exec", self, "-overlay", overlay, "-skip", watchers,
+		"./generated/...", "./runtime/store", "./runtime/internal/wire")
+	command.Dir = "../.."
+	command.Env = append(os.Environ(), forEachLoad+"=1", testlong.Variable+"=")
+	if out, err := command.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// forEachLoad is the environment variable that makes this program run another test
+// program.
+const forEachLoad = "BTGEN_SESSION_FOR_EACH_LOAD"
+
+// TestMain runs the test program in its arguments once for each load, if the go command
+// starts it for its -exec flag. This way the tests are linked only once.
+func TestMain(m *testing.M) {
+	if os.Getenv(forEachLoad) == "" {
+		os.Exit(m.Run())
+	}
+	for _, load := range loads {
+		command := exec.Command(os.Args[1], os.Args[2:]...)
+		command.Env = append(os.Environ(), sessiontest.LoadVariable+"="+load, forEachLoad+"=")
+		if out, err := command.CombinedOutput(); err != nil {
+			fmt.Printf("session load %s: %v\n%s", load, err, out)
+			os.Exit(1)
+		}
 	}
 }
