@@ -55,6 +55,30 @@ func Resolve(inputs []Input) Result {
 	return r
 }
 
+// Layouts resolves schemas to layouts, in the order of the inputs, without checking them
+// against the rules. Layouts of schemas with errors are missing.
+func Layouts(inputs []Input) ([]*layout.Layout, diag.List) {
+	each := make([]resolved, len(inputs))
+	parallel.For(len(inputs), func(i int) {
+		s, found := schema.Parse(inputs[i].Name, inputs[i].Text)
+		if !found.HasErrors() {
+			l, more := layout.Resolve(s)
+			each[i].layout, found = l, append(found, more...)
+		}
+		each[i].found = found
+	})
+	var layouts []*layout.Layout
+	var all diag.List
+	for _, one := range each {
+		all = append(all, one.found...)
+		if !one.found.HasErrors() {
+			layouts = append(layouts, one.layout)
+		}
+	}
+	all.Sort()
+	return layouts, all
+}
+
 // resolved is the result of resolve.
 type resolved struct {
 	schema *schema.Schema

@@ -33,6 +33,6 @@ schemas of time series. It rejects schemas that would lose data or scale poorly.
 
 Exit codes: 0 success, 1 findings or outdated code, 2 failure.`,
 	}
-	root.AddCommand(newInit(), newGenerate(), newCheck(), newLint(), newExplain(), newFmt(), newSchema(), cli.NewVersion())
+	root.AddCommand(newInit(), newGenerate(), newCheck(), newBreaking(), newLint(), newExplain(), newFmt(), newSchema(), cli.NewVersion())
 	return root
 }

@@ -225,13 +225,25 @@ func (c *comparer) text(old, new lock.Column, at Change) {
 
 // typeOf compares the types of a field.
 func (c *comparer) typeOf(old, new lock.Column, at Change) {
-	if widens(old.Type, new.Type) && old.Text == new.Text {
+	if c.widens(old, new) {
 		at.Rule = "E51"
 		c.add(at, "field %q: %s becomes %s, which reads every stored value: the Go field has another type", item(new), old.Type, new.Type)
 		return
 	}
 	at.Rule, at.way.restore = "E10", "type: "+old.Type.String()
 	c.add(at, "field %q: %s becomes %s: stored values are undecodable or wrong", item(new), old.Type, new.Type)
+}
+
+// widens reports whether every stored value of a field is a value of another type, with the
+// same bytes.
+func (c *comparer) widens(old, new lock.Column) bool {
+	if old.Text != new.Text {
+		return false
+	}
+	if old.Type == schema.String && new.Type == schema.Bytes {
+		return !old.Text && c.new.Blob != layout.JSONText
+	}
+	return widens(old.Type, new.Type)
 }
 
 // implicit reports whether protobuf omits the zero of a field.
@@ -302,7 +314,7 @@ func (c *comparer) enum(e enumOf) {
 		}
 		if i := slices.IndexFunc(e.old, reused); i >= 0 && !e.has(v) {
 			c.add(Change{Rule: "E14", Item: e.item, place: atEnum, column: e.key, value: v.Name, Old: valueText(e.old[i]), New: valueText(v), way: way{pairs: keepValues(e.old, e.new)}},
-				"a value that enum %q had earlier is taken up again with another meaning", e.item)
+				"enum %q takes up a removed value again with another meaning: stored values are read as the new one", e.item)
 			return
 		}
 		if !e.has(v) {

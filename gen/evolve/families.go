@@ -1,9 +1,12 @@
 package evolve
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/btgen-dev/btgen/gen/lock"
+	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
@@ -44,30 +47,66 @@ func (c *comparer) unmatched(of, in *lock.Layout) []lock.Family {
 
 // age compares how long a family keeps events.
 func (c *comparer) age(old, new lock.Family) {
-	at := Change{Item: new.Name, place: atAge, family: new.Name, Old: ruleText(old), New: ruleText(new)}
+	at := Change{Item: new.Name, place: atAge, family: new.Name, Old: ttlText(old), New: ttlText(new), way: way{restore: "ttl: " + ttlText(old)}}
 	a, b := lifetime(c.old, old), lifetime(c.new, new)
 	switch {
 	case old.Class != new.Class:
 		at.Rule = "E08"
 		c.add(at, "family %q becomes that of a TTL class, or is no longer: its stored events are read as others", new.Name)
+	case old.Timestamp == codec.TimestampEvent && new.Timestamp == codec.TimestampWrite && old.GC.Equal(new.GC):
+		at.Rule = "E37"
+		c.add(at, "ages in family %q count from the write: stored events expire as before, and programs with the old code may miss late new ones; deploy readers first", new.Name)
 	case old.Timestamp != new.Timestamp || old.Default != new.Default:
 		at.Rule = "E15"
 		c.add(at, "the timestamps of family %q get another meaning: stored events are deleted, or never", new.Name)
 	case old.GC.Equal(new.GC):
 	case !b.Outlives(a):
 		at.Rule = "E15"
-		c.add(at, "family %q keeps events less long: %s becomes %s, and stored events are deleted", new.Name, ruleText(old), ruleText(new))
+		c.add(at, "the ttl of family %q changes from %s to %s: stored events are deleted", new.Name, ttlText(old), ttlText(new))
 	default:
 		at.Rule = "E71"
-		c.add(at, "family %q keeps events at least as long: %s becomes %s", new.Name, ruleText(old), ruleText(new))
+		c.add(at, "the ttl of family %q changes from %s to %s: stored events are kept at least as long", new.Name, ttlText(old), ttlText(new))
 	}
 }
 
-func ruleText(f lock.Family) string {
-	if f.Timestamp == codec.TimestampShifted {
-		return "default_expiration " + f.GC.String()
+// ttlText returns the time to live of a family in the schema language.
+func ttlText(f lock.Family) string {
+	switch f.Timestamp {
+	case codec.TimestampExpiry:
+		return "{one_second: {}}"
+	case codec.TimestampShifted:
+		return "{default_expiration: " + schema.FormatDuration(f.Default) + "}"
 	}
-	return f.GC.String()
+	if f.Class {
+		return schema.FormatDuration(f.GC.MaxAge)
+	}
+	return gcText(f.GC, f.Timestamp == codec.TimestampWrite)
+}
+
+// gcText returns a garbage collection rule in the schema language.
+func gcText(r codec.GCRule, fromWrite bool) string {
+	list := func(name string) string {
+		var parts []string
+		for _, rule := range r.Rules {
+			parts = append(parts, gcText(rule, fromWrite))
+		}
+		return "{" + name + ": [" + strings.Join(parts, ", ") + "]}"
+	}
+	switch r.Kind {
+	case codec.GCMaxAge:
+		from := ""
+		if fromWrite {
+			from = ", from: write"
+		}
+		return "{max_age: " + schema.FormatDuration(r.MaxAge) + from + "}"
+	case codec.GCMaxVersions:
+		return fmt.Sprintf("{max_versions: %d}", r.MaxVersions)
+	case codec.GCUnion:
+		return list("any_of")
+	case codec.GCIntersection:
+		return list("all_of")
+	}
+	return "{keep: forever}"
 }
 
 // lifetime returns which cells of a family are alive.

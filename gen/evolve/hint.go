@@ -3,6 +3,7 @@ package evolve
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -34,6 +35,36 @@ func examples(p *pair, rule string) (old, new string) {
 		}
 	}
 	return sample.ShowKey(old), sample.ShowKey(new)
+}
+
+// cells returns the examples of a change of a column, with the cells of an example event.
+func cells(p *pair, change *Change) (old, new string) {
+	old, new = change.Old, change.New
+	if p.old == nil || p.facts == nil || change.way.column == nil {
+		return old, new
+	}
+	l, t := p.old.Rebuild(p.old.Newest(), p.layout, true)
+	return old + cellOf(l, t, change.way.column.Key), new + cellOf(p.layout, p.table, change.column)
+}
+
+// cellOf shows the value of a column in an example event; empty if fields are not stored as
+// the values of columns.
+func cellOf(l *layout.Layout, t *layout.Table, column string) string {
+	events := sample.Events(l, t, 1, 0)
+	if len(events) == 0 || t.Metrics() || t.Serialized() {
+		return ""
+	}
+	for _, row := range sample.Rows(l, t, events) {
+		for _, cell := range row.Cells {
+			if c := t.Columns[cell.Column]; c.Qualifier == column && c.Field >= 0 {
+				if sample.Readable(l, t, cell.Column) {
+					return ", such as " + strconv.Quote(string(cell.Value))
+				}
+				return fmt.Sprintf(", such as 0x%x for %s", cell.Value, sample.ShowValue(&l.Fields[c.Field], events[cell.Event].Values[c.Field]))
+			}
+		}
+	}
+	return ""
 }
 
 // firstCell shows the row and the column of an example event.

@@ -21,7 +21,7 @@ func (c *comparer) key() {
 		c.keyEnums(old, new)
 	case c.old.Delimiter == c.new.Delimiter && slices.EqualFunc(unsalted(old), unsalted(new), same):
 		c.add(Change{Rule: "E06", Keys: true, place: atKey, way: way{restore: keyRestore(c.old), beside: true}},
-			"%s becomes %s: stored rows are not found", saltText(old), saltText(new))
+			"the salt changes from %s to %s: stored rows are not found", saltText(old), saltText(new))
 	case c.old.Delimiter == c.new.Delimiter && c.renamedSeries(old, new):
 		c.keyEnums(old, new)
 	default:
@@ -63,10 +63,10 @@ func unsalted(segments []lock.Segment) []lock.Segment {
 func saltText(segments []lock.Segment) string {
 	for i, g := range segments {
 		if g.Kind == layout.SaltSegment {
-			return fmt.Sprintf("segment %d, the salt of %s with %d values,", i+1, strings.Join(g.Salted, " and "), g.Buckets)
+			return fmt.Sprintf("{hash: [%s], buckets: %d} at segment %d", strings.Join(g.Salted, ", "), g.Buckets, i+1)
 		}
 	}
-	return "a key without a salt"
+	return "no salt"
 }
 
 // renamedSeries reports whether the keys differ only in the names of series values, and in
@@ -147,7 +147,7 @@ func (c *comparer) bucket() {
 		return
 	}
 	c.add(Change{Rule: "E04", Keys: true, place: atBucket, way: way{restore: "bucket: " + bucketText(a), beside: true}},
-		"bucket %s becomes %s: stored rows are not found, or their events are not read", bucketText(a), bucketText(b))
+		"bucket %s becomes %s: stored rows are not found, or not read", bucketText(a), bucketText(b))
 }
 
 // sameBuckets reports whether two buckets divide time in the same way, with the same labels.

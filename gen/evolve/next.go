@@ -63,16 +63,25 @@ func (c *Comparison) Refused(accepted []lock.Acceptance) diag.List {
 		if f.Class != Data || slices.ContainsFunc(accepted, func(a lock.Acceptance) bool { return a.Change == f.Name }) {
 			continue
 		}
-		d := f.Diagnostic
-		first, lines, more := strings.Cut(d.Hint, "\n")
-		d.Hint = first
-		if more {
-			d.Hint += "\n" + lines
-		}
-		d.Note = strings.TrimPrefix(d.Note+"\nif stored events may be lost: btgen generate --accept "+shellQuoted(f.Name+"=REASON"), "\n")
-		out = append(out, d)
+		out = append(out, f.Report())
 	}
 	return out
+}
+
+// Report returns the diagnostic of a finding with how to accept the change, or why it was
+// accepted.
+func (f *Finding) Report() diag.Diagnostic {
+	d := f.Diagnostic
+	switch {
+	case f.Class != Data:
+		return d
+	case f.Accepted != "":
+		d.Note += "\naccepted: " + f.Accepted
+	default:
+		d.Note += "\nif stored events may be lost: btgen generate --accept " + shellQuoted(f.Name+"=REASON")
+	}
+	d.Note = strings.TrimPrefix(d.Note, "\n")
+	return d
 }
 
 // shellQuoted returns an argument for a shell.
@@ -129,4 +138,35 @@ func (p *pair) next(accepted []lock.Acceptance) (lock.Table, bool) {
 	merged.Number, merged.Accepted = p.old.Newest().Number+1, accepted
 	t.Layouts = append([]lock.Layout{merged}, t.Layouts...)
 	return t, true
+}
+
+// MarkAccepted sets the reasons of findings that a lock, of the new version, has accepted since
+// the old one.
+func (c *Comparison) MarkAccepted(now *lock.Lock) {
+	for i := range c.Findings {
+		f := &c.Findings[i]
+		if f.Class != Data || f.pair == nil || f.pair.old == nil {
+			continue
+		}
+		j := slices.IndexFunc(now.Tables, func(t lock.Table) bool { return t.Name == f.pair.old.Name && t.Family == f.pair.old.Family })
+		if j < 0 {
+			continue
+		}
+		f.Accepted = acceptedIn(&now.Tables[j], f.Name, f.pair.old.Newest().Number)
+	}
+}
+
+// acceptedIn returns the reason for a change in the layouts after one; empty if there is none.
+func acceptedIn(t *lock.Table, name string, after int) string {
+	if reason, ok := strings.CutPrefix(t.Removed, name+": "); ok {
+		return reason
+	}
+	for _, l := range t.Layouts {
+		for _, a := range l.Accepted {
+			if l.Number > after && a.Change == name {
+				return a.Reason
+			}
+		}
+	}
+	return ""
 }

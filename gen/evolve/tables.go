@@ -30,6 +30,7 @@ type Finding struct {
 	Diagnostic diag.Diagnostic
 	Old, New   string // an example of what is stored; may be empty
 	Hint       string // the way out, without how to accept the change
+	Accepted   string // the reason, if the change is accepted in a lock; else empty
 
 	pair *pair
 }
@@ -56,11 +57,16 @@ func Diff(in Input) *Comparison {
 	for i := range c.pairs {
 		c.comparePair(&c.pairs[i])
 	}
+	c.sort()
+	return c
+}
+
+// sort sorts the findings.
+func (c *Comparison) sort() {
 	slices.SortStableFunc(c.Findings, func(a, b Finding) int {
 		p, q := a.Diagnostic.Pos, b.Diagnostic.Pos
 		return cmp.Or(cmp.Compare(a.Class, b.Class), cmp.Compare(p.File, q.File), cmp.Compare(p.Line, q.Line), cmp.Compare(p.Column, q.Column), cmp.Compare(a.Name, b.Name))
 	})
-	return c
 }
 
 // List returns the findings of a class, or of worse ones.
@@ -147,7 +153,7 @@ func (c *Comparison) comparePair(p *pair) {
 		for _, change := range Compare(p.old.Newest(), p.facts.Newest()) {
 			if change.Rule == "E71" && p.layout.Expect.Clusters > 1 {
 				change.Rule = "E36"
-				change.Message += ": with several clusters, Bigtable allows only steps of 90 days"
+				change.Message += ", but several clusters only allow steps of 90 days"
 			}
 			c.add(p, change, true)
 		}
@@ -197,6 +203,8 @@ func (c *Comparison) add(p *pair, change Change, twoTables bool) {
 	f := Finding{Class: ClassOf(change.Rule), Name: name, Old: change.Old, New: change.New, pair: p}
 	if change.Keys {
 		f.Old, f.New = examples(p, change.Rule)
+	} else if change.Rule == "E08" || change.Rule == "E09" || change.Rule == "E10" {
+		f.Old, f.New = cells(p, &change)
 	}
 	f.Diagnostic = diag.Diagnostic{
 		Pos: c.position(p, &change), Severity: f.Class.Severity(), Class: f.Class.String(), Rule: change.Rule, Message: change.Message, Note: note(f.Old, f.New),

@@ -68,6 +68,22 @@ var crashJobs = map[string]func(dir string) (*Changes, error){
 			{Path: "c/ctest/create.go", Content: []byte(ours("c"))},
 		}, owner{})
 	},
+	"lock": func(dir string) (*Changes, error) {
+		changes, err := Compare(dir, []File{
+			{Path: "a/keep.go", Content: []byte(ours("k"))},
+			{Path: "a/update.go", Content: []byte(ours("new"))},
+			{Path: "c/create.go", Content: []byte(ours("c"))},
+			{Path: "c/ctest/create.go", Content: []byte(ours("c"))},
+		}, owner{})
+		if err != nil {
+			return nil, err
+		}
+		step, err := Replace(filepath.Join(dir, "btgen.lock"), []byte("new lock"))
+		if err != nil {
+			return nil, err
+		}
+		return changes, changes.Add(step)
+	},
 	"format": func(dir string) (*Changes, error) {
 		one, err := Replace(filepath.Join(dir, "a/one.yaml"), []byte("new one"))
 		two, err2 := Replace(filepath.Join(dir, "two.yaml"), []byte("new two"))
@@ -83,6 +99,7 @@ var crashJobs = map[string]func(dir string) (*Changes, error){
 func crashTree() map[string]string {
 	return map[string]string{
 		"a/keep.go": ours("k"), "a/update.go": ours("old"), "b/stale.go": ours("s"), "b/btest/stale.go": ours("s"),
+		"btgen.lock": "old lock",
 		"a/one.yaml": "old one", "two.yaml": "old two", "a/mine.go": "package a",
 		"a/.btgen-12345": "mine", "a/.btgen-notes.tmp": ours("mine"), "a/.btgen-01234567-0123456789abcdef.tmp": "mine, without the header",
 	}
@@ -102,6 +119,9 @@ func TestKilled(t *testing.T) {
 				dir := tree(t, crashTree())
 				killed = killedAt(t, name, dir, step)
 				checkWhole(t, dir)
+				if now := contents(t, dir); name == "lock" && now["btgen.lock"] == "old lock" && (now["a/update.go"] != ours("old") || now["c/create.go"] != "" || now["b/stale.go"] == "") {
+					t.Errorf("there is new code beside the old lock, which would forget what was accepted")
+				}
 				changes, err := job(dir)
 				if err != nil {
 					t.Fatal(err)
@@ -122,6 +142,7 @@ func TestKilled(t *testing.T) {
 // steps is the number of steps of each job.
 var steps = map[string]int{
 	"generate": 2 + 3*3 + 3 + 2 + 6 + 2, // folders created; files staged, renamed and removed; folders synced and removed
+	"lock":     2 + 4*3 + 4 + 2 + 6 + 2, // the same, and the lock
 	"format":   2*3 + 2 + 2,
 }
 
@@ -166,6 +187,9 @@ func afterCrash(job string) map[string]string {
 		want["a/update.go"], want["c/create.go"], want["c/ctest/create.go"] = ours("new"), ours("c"), ours("c")
 		delete(want, "b/stale.go")
 		delete(want, "b/btest/stale.go")
+	case "lock":
+		want = afterCrash("generate")
+		want["btgen.lock"] = "new lock"
 	case "format":
 		want["a/one.yaml"], want["two.yaml"] = "new one", "new two"
 	}

@@ -48,6 +48,9 @@ func (p *Project) Locks() ([]Lock, error) {
 	return out, nil
 }
 
+// Whole reports whether the schemas are all schemas of the project of the working directory.
+func (p *Project) Whole() bool { return p.hasAll() }
+
 // hasAll reports whether the schemas of the run are all schemas of the working directory's
 // project: those of no arguments, or of arguments that contain the same folders. Without a
 // btgen.yaml and the folder DefaultSchemas, any folders are those of the project.

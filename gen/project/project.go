@@ -78,6 +78,25 @@ func Files(paths []string) (*Project, error) {
 	return p, p.loadAll(paths)
 }
 
+// LoadOther returns the schemas of another version of a project: those of a folder with a
+// btgen.yaml or the folder DefaultSchemas, or of a folder with schema files.
+func LoadOther(dir string) ([]gen.Input, error) {
+	c, err := loadConfig(dir)
+	if err != nil {
+		return nil, err
+	}
+	roots := []string{dir}
+	if c != nil || files.IsDir(filepath.Join(dir, DefaultSchemas)) {
+		roots = nil
+		for _, root := range c.schemas() {
+			roots = append(roots, filepath.Join(dir, root))
+		}
+	}
+	p := &Project{}
+	err = p.loadAll(roots)
+	return p.Inputs, err
+}
+
 // loadAll adds the schemas of files and folders. It is an error if there are none.
 func (p *Project) loadAll(paths []string) error {
 	seen := map[string]bool{}

@@ -175,3 +175,20 @@ func TestSARIF(t *testing.T) {
 		}
 	}
 }
+
+// TestMarkdown checks that texts of schemas cannot become markup or end a table or a block.
+func TestMarkdown(t *testing.T) {
+	got := string(Markdown("title", diag.List{
+		{Pos: diag.Pos{File: "a|b`c.yaml", Line: 1}, Class: "DATA", Severity: diag.Error, Rule: "E04", Message: "a|b <script> @team `x`", Note: "old\n</details>", Hint: "write\nthis"},
+		{Severity: diag.Advice, Message: "plain"},
+	}))
+	const want = "### title\n\n| class | rule | place | change |\n|---|---|---|---|\n" +
+		"| DATA | E04 | `a\\|b'c.yaml:1` | a\\|b &lt;script&gt; &#64;team \\`x\\` |\n| advice |  |  | plain |\n" +
+		"\n<details><summary>E04 a|b`c.yaml:1</summary>\n\n    old\n    </details>\n    write\n    this\n\n</details>\n"
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	if got := string(Markdown("nothing", nil)); got != "### nothing\n" {
+		t.Errorf("%q", got)
+	}
+}

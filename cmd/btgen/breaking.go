@@ -1,0 +1,124 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/btgen-dev/btgen/gen/cli"
+	"github.com/btgen-dev/btgen/gen/evolve"
+	"github.com/btgen-dev/btgen/gen/project"
+	"github.com/btgen-dev/btgen/gen/report"
+)
+
+// breakingFlags are the flags of breaking.
+type breakingFlags struct{ against, format, failOn string }
+
+// newBreaking returns the command breaking.
+func newBreaking() *cobra.Command {
+	var f breakingFlags
+	cmd := &cobra.Command{
+		Use:   "breaking [path...]",
+		Short: "Show what changes of the schemas do to stored events and to programs",
+		Long: `Compare the schemas with an earlier version, and print what each change does, the worst
+first: DATA if stored events become unreadable, wrong or deleted; ROLLOUT if it is safe
+only in one order of deployment; SOURCE if Go code must change; or SAFE. The exit code
+is 1 if any change is at least as bad as --fail-on and is not accepted in btgen.lock.
+
+The earlier version is btgen.lock, a folder with schemas, or a revision of git, as in
+--against git:main. Only a folder or a revision also knows names in Go code and queries.
+
+` + cli.PathsHelp,
+		RunE: func(cmd *cobra.Command, paths []string) error { return runBreaking(cmd, f, paths) },
+	}
+	cmd.Flags().StringVar(&f.against, "against", "lock", "the earlier version: lock, a folder, or git:REVISION")
+	cmd.Flags().StringVar(&f.format, "format", "text", "text, json, sarif, github or markdown (for the comment of a pull request)")
+	cmd.Flags().StringVar(&f.failOn, "fail-on", "data", "least bad class that makes the command exit with 1: data, rollout, source, safe, or never")
+	return cmd
+}
+
+// runBreaking prints the changes of schemas.
+func runBreaking(cmd *cobra.Command, f breakingFlags, paths []string) error {
+	worst, err := classThreshold(f.failOn)
+	if err != nil {
+		return err
+	}
+	if !slices.Contains([]string{"text", "json", "sarif", "github", "markdown"}, f.format) {
+		return fmt.Errorf("--format %s: want text, json, sarif, github or markdown", f.format)
+	}
+	p, err := project.Load(paths, "")
+	if err != nil {
+		return err
+	}
+	findings, err := cli.Changes(p, f.against)
+	if err != nil {
+		return err
+	}
+	stdout := cmd.OutOrStdout()
+	text, err := changesText(stdout, p, f.format, findings)
+	if err != nil {
+		return err
+	}
+	if f.format == "github" {
+		stdout = cli.Unguarded(stdout) // the lines are commands
+	}
+	if _, err := stdout.Write(text); err != nil {
+		return err
+	}
+	if slices.ContainsFunc(findings, func(c evolve.Finding) bool { return c.Class <= worst && c.Accepted == "" }) {
+		return cli.ErrFindings
+	}
+	return nil
+}
+
+// changesText formats changes.
+func changesText(stdout io.Writer, p *project.Project, format string, findings []evolve.Finding) ([]byte, error) {
+	found := cli.ListOf(findings)
+	switch format {
+	case "json":
+		return report.JSON(found)
+	case "sarif":
+		return report.SARIF(found, cli.Version())
+	case "github":
+		return report.GitHub(found), nil
+	case "markdown":
+		return report.Markdown("btgen: "+changesSummary(findings), found), nil
+	}
+	return []byte(cli.Findings(stdout, found, p.Text) + changesSummary(findings) + "\n"), nil
+}
+
+// changesSummary counts changes by class.
+func changesSummary(findings []evolve.Finding) string {
+	if len(findings) == 0 {
+		return "no changes"
+	}
+	var parts []string
+	for class, name := range evolve.Classes {
+		n := 0
+		for _, f := range findings {
+			if f.Class == evolve.Class(class) {
+				n++
+			}
+		}
+		if n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, name))
+		}
+	}
+	return count(len(findings), "change") + ": " + strings.Join(parts, ", ")
+}
+
+// classThreshold returns the least bad class that fails the command.
+func classThreshold(failOn string) (evolve.Class, error) {
+	for class, name := range evolve.Classes {
+		if strings.EqualFold(name, failOn) {
+			return evolve.Class(class), nil
+		}
+	}
+	if failOn == "never" {
+		return evolve.Data - 1, nil
+	}
+	return 0, fmt.Errorf("--fail-on %s: want data, rollout, source, safe or never", failOn)
+}

@@ -1,0 +1,145 @@
+package evolve
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+
+	"github.com/btgen-dev/btgen/gen/diag"
+	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/lock"
+)
+
+// LockOf returns the facts of all tables of layouts, except for drafts.
+func LockOf(layouts []*layout.Layout) *lock.Lock {
+	out := &lock.Lock{}
+	for _, l := range layouts {
+		for _, t := range l.Tables {
+			if !t.Draft {
+				out.Tables = append(out.Tables, lock.Of(l, t))
+			}
+		}
+	}
+	out.Sort()
+	return out
+}
+
+// Version is a layout with the text of its schema.
+type Version struct {
+	Layout *layout.Layout
+	Text   []byte
+}
+
+// AddNames adds the changes between old and new schemas that no lock knows: those of names in
+// generated code and of queries, and a finding of class Safe for other differences.
+func (c *Comparison) AddNames(old, new []Version) {
+	for _, n := range new {
+		if i := slices.IndexFunc(old, func(o Version) bool { return sameSchema(o.Layout, n.Layout) }); i >= 0 {
+			c.names(old[i], n)
+		}
+	}
+	c.sort()
+}
+
+// sameSchema reports whether two layouts are versions of one schema: they have the same names
+// or, if either was renamed, a table in common.
+func sameSchema(a, b *layout.Layout) bool {
+	if a.Package == b.Package && a.Name == b.Name {
+		return true
+	}
+	return slices.ContainsFunc(a.Tables, func(t *layout.Table) bool {
+		return slices.ContainsFunc(b.Tables, func(o *layout.Table) bool {
+			return t.ID == o.ID && len(t.Families) > 0 && len(o.Families) > 0 && t.Families[0].Name == o.Families[0].Name
+		})
+	})
+}
+
+// names adds the changes of names from one version of a schema to another one.
+func (c *Comparison) names(old, new Version) {
+	a, b := old.Layout, new.Layout
+	before := len(c.Findings)
+	if a.Package != b.Package || a.Name != b.Name {
+		c.plain("E50", b.NamePos, "", fmt.Sprintf("%s.%s becomes %s.%s: programs that use the generated code must be changed", a.Package, a.Name, b.Package, b.Name))
+	}
+	for i := range b.Fields {
+		f := &b.Fields[i]
+		if fieldIndex(a, f.Name) >= 0 {
+			continue
+		}
+		if was := renamedField(a, b, i); was != "" {
+			c.plain("E50", f.Pos, f.Name, fmt.Sprintf("field %q becomes %q, in the same column: the Go field has another name", was, f.Name))
+		}
+	}
+	for _, q := range a.Queries {
+		i := slices.IndexFunc(b.Queries, func(o layout.Query) bool { return o.Name == q.Name })
+		switch {
+		case i < 0:
+			c.plain("E52", b.NamePos, q.Name, fmt.Sprintf("query %s is removed or renamed: the reader lacks the method", q.Name))
+		case !slices.Equal(q.By, b.Queries[i].By) && !slices.Equal(byNames(a, q.By), byNames(b, b.Queries[i].By)):
+			c.plain("E52", b.NamePos, q.Name, fmt.Sprintf("query %s takes other values: calls of the method must be changed", q.Name))
+		}
+	}
+	if len(c.Findings) == before && !c.hasFindings(a, b) && !bytes.Equal(old.Text, new.Text) {
+		c.plain("E72", b.NamePos, "", "stored events and existing Go code do not depend on what changes in the schema")
+	}
+}
+
+// byNames returns the names of series values.
+func byNames(l *layout.Layout, by []int) []string {
+	var out []string
+	for _, i := range by {
+		out = append(out, l.Series[i].Name)
+	}
+	return out
+}
+
+// hasFindings reports whether there are findings about a table of a layout, or about one that
+// it no longer has.
+func (c *Comparison) hasFindings(old, new *layout.Layout) bool {
+	return slices.ContainsFunc(c.Findings, func(f Finding) bool {
+		if f.pair == nil || f.pair.layout != nil {
+			return f.pair != nil && f.pair.layout == new
+		}
+		return slices.ContainsFunc(old.Tables, func(t *layout.Table) bool { return t.ID == f.pair.old.Name })
+	})
+}
+
+// plain adds a finding without an example.
+func (c *Comparison) plain(rule string, pos diag.Pos, item, message string) {
+	class := ClassOf(rule)
+	name := rule
+	if item != "" {
+		name += ":" + item
+	}
+	c.Findings = append(c.Findings, Finding{
+		Class: class, Name: name,
+		Diagnostic: diag.Diagnostic{Pos: pos, Severity: class.Severity(), Class: class.String(), Rule: rule, Message: message},
+	})
+}
+
+func fieldIndex(l *layout.Layout, name string) int {
+	return slices.IndexFunc(l.Fields, func(f layout.Field) bool { return f.Name == name })
+}
+
+// renamedField returns the old name of a field that is stored where it was; empty if there is
+// none.
+func renamedField(a, b *layout.Layout, field int) string {
+	for _, t := range b.Tables {
+		i := slices.IndexFunc(a.Tables, func(o *layout.Table) bool { return o.ID == t.ID })
+		if i < 0 {
+			continue
+		}
+		for _, col := range t.Columns {
+			j := slices.IndexFunc(a.Tables[i].Columns, func(o layout.Column) bool {
+				return col.Field == field && o.Field >= 0 && o.Qualifier == col.Qualifier
+			})
+			if j < 0 {
+				continue
+			}
+			if was := a.Fields[a.Tables[i].Columns[j].Field].Name; fieldIndex(b, was) < 0 {
+				return was
+			}
+		}
+	}
+	return ""
+}

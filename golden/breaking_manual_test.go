@@ -1,0 +1,73 @@
+package golden
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/btgen-dev/btgen/gen/evolve"
+	"github.com/btgen-dev/btgen/gen/lint"
+)
+
+// TestBreakingManual checks the table of edits in the manual, which is written by
+//
+//	go test ./golden -run TestBreakingManual -update
+func TestBreakingManual(t *testing.T) {
+	const file, begin, end = "../docs/evolution.md", "<!-- edits -->\n", "<!-- end of edits -->\n"
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, _ := bytes.Cut(text, []byte(begin))
+	_, after, found := bytes.Cut(rest, []byte(end))
+	if !found {
+		t.Fatal("no place for the table")
+	}
+	want := slices.Concat(before, []byte(begin), []byte(editTable(t)), []byte(end), after)
+	if *update {
+		if err := os.WriteFile(file, want, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if diff := cmp.Diff(string(want), string(text)); diff != "" {
+		t.Errorf("go test ./golden -run TestBreakingManual -update would change %s (-want +got)\n%s", file, diff)
+	}
+}
+
+// editTable returns the catalog as a table, the worst edits first.
+func editTable(t *testing.T) string {
+	fixes := map[string]string{}
+	for _, r := range lint.Rules() {
+		fixes[r.ID], _, _ = strings.Cut(r.Fix, ". ")
+	}
+	rows := map[evolve.Class][]string{}
+	for _, e := range edits(t) {
+		title := strings.TrimSpace(string(e.archive.Comment))
+		_, c := e.compare(t)
+		if len(c.Findings) == 0 {
+			continue
+		}
+		worst := c.Findings[0]
+		_, data, _ := strings.Cut(worst.Diagnostic.Message, ": ")
+		if worst.Class == evolve.Data {
+			data = worst.Diagnostic.Message[strings.LastIndex(worst.Diagnostic.Message, ": ")+2:]
+		} else if data == "" || worst.Class == evolve.Safe {
+			data = "stored events are read as before"
+		}
+		rows[worst.Class] = append(rows[worst.Class], fmt.Sprintf("| %s | %s [%s](rules.md#%s) | %s | %s |\n",
+			title, worst.Class, worst.Diagnostic.Rule, strings.ToLower(worst.Diagnostic.Rule), strings.ReplaceAll(data, "|", `\|`), strings.TrimSuffix(fixes[worst.Diagnostic.Rule], ".")))
+	}
+	var b strings.Builder
+	b.WriteString("\n| edit | class and rule | consequence | what to do |\n|---|---|---|---|\n")
+	for class := range evolve.Classes {
+		slices.Sort(rows[evolve.Class(class)])
+		b.WriteString(strings.Join(rows[evolve.Class(class)], ""))
+	}
+	return b.String() + "\n"
+}
