@@ -70,7 +70,7 @@ func (d *dynamicModel) driver(ctx context.Context) *model.Driver[dynamic.Event] 
 	return &model.Driver[dynamic.Event]{
 		Client: d.server.Client,
 		Setup: func(prefix string) error {
-			_, err := store.Setup(ctx, d.server.Admin, d.dynamic.Tables(), store.Options{TablePrefix: prefix})
+			_, err := store.Setup(ctx, d.server.Admin, d.dynamic.Tables(), store.SetupOptions{TablePrefix: prefix})
 			return err
 		},
 		Open: d.open,
@@ -83,8 +83,8 @@ func (d *dynamicModel) driver(ctx context.Context) *model.Driver[dynamic.Event] 
 
 // open opens the table with a prefix.
 func (d *dynamicModel) open(prefix string, now func() time.Time) model.Access[dynamic.Event] {
-	o := store.Options{TablePrefix: prefix, Now: now}
-	r := d.dynamic.NewReader(d.client, o)
+	o := store.WriterOptions{TablePrefix: prefix, Now: now}
+	r := d.dynamic.NewReader(d.client, store.ReaderOptions{TablePrefix: prefix, Now: now})
 	var columns dynamic.Columns
 	queries := map[string]model.Ask[dynamic.Event]{}
 	for _, q := range d.schema.Queries() {

@@ -162,6 +162,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/btgen-dev/btgen/gen/internal/model"
+	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/storetest"
 {{- range .Schemas}}
 	"{{$.Root}}/{{.Name}}"
@@ -185,20 +187,19 @@ func Test_{{.Name}}_{{.Pattern}}(t *testing.T) {
 		Traffic: traffic,
 		Paths: {{printf "%#v" (index $.Access .Name)}},
 		Setup: func(prefix string) error {
-			_, err := {{.Name}}.SetupEvent(t.Context(), bt.Admin, {{.Name}}.Options{TablePrefix: prefix})
+			_, err := {{.Name}}.SetupEvent(t.Context(), bt.Admin, store.SetupOptions{TablePrefix: prefix})
 			return err
 		},
 		Open: func(prefix string, now func() time.Time) model.Access[{{.Name}}.EventEvent] {
-			o := {{.Name}}.Options{TablePrefix: prefix, Now: now}
-			r := {{.Name}}.NewEventReader(client, o)
+			r := {{.Name}}.NewEventReader(client, store.ReaderOptions{TablePrefix: prefix, Now: now})
 			var columns {{.Name}}.EventColumns
 			return model.Access[{{.Name}}.EventEvent]{
 				WriteAll: func(ctx context.Context, events []{{.Name}}.EventEvent) error {
-					return {{.Name}}.NewEventWriter(bt.Client, o).WriteAll(ctx, events, {{.Name}}.WriteOptions{LastWins: true})
+					return {{.Name}}.NewEventWriter(bt.Client, store.WriterOptions{TablePrefix: prefix, Now: now}).WriteAll(ctx, events, store.WriteOptions{LastWins: true})
 				},
 				Failures: func(err error) (out map[int]error, short bool) {
 					out = map[int]error{}
-					if failed, ok := errors.AsType[*{{.Name}}.WriteError](err); ok {
+					if failed, ok := errors.AsType[*store.WriteError](err); ok {
 						for _, f := range failed.Failures {
 							if strings.HasSuffix(f.Table, model.ShortTable) {
 								short = true
@@ -218,31 +219,31 @@ func Test_{{.Name}}_{{.Pattern}}(t *testing.T) {
 					return model.Rows[{{.Name}}.EventEvent](columns, "EventSeries"), err
 				},
 				Fields: func(ctx context.Context, base {{.Name}}.EventEvent, from, to time.Time, names []string) iter.Seq2[{{.Name}}.EventEvent, error] {
-					fields := []{{.Name}}.Field{}
+					fields := []store.Field{}
 					for _, name := range names {
-						fields = append(fields, {{.Name}}.Field(name))
+						fields = append(fields, store.Field(name))
 					}
-					return r.Read(ctx, base.EventSeries, from, to, {{.Name}}.ReadOptions{Fields: fields})
+					return r.Read(ctx, base.EventSeries, from, to, store.ReadOptions{Fields: fields})
 				},
 				Newest: func(ctx context.Context, base {{.Name}}.EventEvent, from, to time.Time, limit int) iter.Seq2[{{.Name}}.EventEvent, error] {
-					return r.Read(ctx, base.EventSeries, from, to, {{.Name}}.ReadOptions{NewestFirst: true, Limit: limit})
+					return r.Read(ctx, base.EventSeries, from, to, store.ReadOptions{NewestFirst: true, Limit: limit})
 				},
 				Latest: func(ctx context.Context, base {{.Name}}.EventEvent) ({{.Name}}.EventEvent, error) {
 					return r.Latest(ctx, base.EventSeries)
 				},
-				NotFound: {{.Name}}.ErrNotFound,
+				NotFound: store.ErrNotFound,
 				Queries: map[string]model.Ask[{{.Name}}.EventEvent]{
 					{{- $name := .Name}}{{range .Queries}}
 					"{{.Name}}": func(ctx context.Context, given model.Series, from, to time.Time, how model.Order) iter.Seq2[{{$name}}.EventEvent, error] {
-						return r.{{.Name}}(ctx{{range .By}}, given.{{.}}{{end}}, from, to, {{$name}}.ReadOptions{NewestFirst: how.NewestFirst, TimeOrder: how.TimeOrder, LatestOnly: how.LatestOnly, Limit: how.Limit})
+						return r.{{.Name}}(ctx{{range .By}}, given.{{.}}{{end}}, from, to, store.ReadOptions{NewestFirst: how.NewestFirst, TimeOrder: how.TimeOrder, LatestOnly: how.LatestOnly, Limit: how.Limit})
 					},
 					{{- end}}
 				},
 			}
 		},
 		Refusals: map[model.Refusal]error{
-			model.Expired: {{.Name}}.ErrExpired, model.NoExpiry: {{.Name}}.ErrNoExpiry,
-			model.NoClass: {{.Name}}.ErrClass, model.NoValue: {{.Name}}.ErrNoValue,
+			model.Expired: codec.ErrExpired, model.NoExpiry: codec.ErrNoExpiry,
+			model.NoClass: codec.ErrClass, model.NoValue: codec.ErrNoValue,
 		},
 	}
 	rapid.Check(t, func(c *rapid.T) { model.Check(c, t.Context(), &schema, &driver) })

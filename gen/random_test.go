@@ -202,10 +202,10 @@ func generateRandom(t fataler, inputs []Input, root string) Result {
 }
 
 // imports lists what generated code may import besides its own packages: the standard
-// library, the client, the package of the client's options, and the runtime.
+// library, the client, and the runtime.
 var imports = []string{
 	"bytes", "context", "encoding/json", "errors", "iter", "slices", "testing", "time",
-	"cloud.google.com/go/bigtable", "google.golang.org/api/option",
+	"cloud.google.com/go/bigtable",
 	runtime.ImportPath + "/codec", runtime.ImportPath + "/store", runtime.ImportPath + "/storetest",
 }
 

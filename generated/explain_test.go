@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/btgen-dev/btgen/gen/sample"
+	"github.com/btgen-dev/btgen/runtime/store"
 
 	"cloud.google.com/go/bigtable"
 	"cloud.google.com/go/bigtable/apiv2/bigtablepb"
@@ -317,7 +318,7 @@ func sameRequests(t *testing.T, what string, planned []scan.Request, sent []*big
 
 // reader is a generated reader.
 type reader[E, S any] interface {
-	Read(ctx context.Context, series S, from, to time.Time, opts ...transit.ReadOptions) iter.Seq2[E, error]
+	Read(ctx context.Context, series S, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[E, error]
 	Latest(ctx context.Context, series S) (E, error)
 }
 
@@ -329,11 +330,11 @@ type calls struct {
 
 // callsOf returns the calls of a reader for a series: with fields, a read of a field
 // alone, where there is one.
-func callsOf[E, S any](r reader[E, S], series S, fields ...transit.Field) calls {
+func callsOf[E, S any](r reader[E, S], series S, fields ...store.Field) calls {
 	out := calls{reads: map[string]func(from, to time.Time){}}
 	out.reads["Read"] = func(from, to time.Time) { drain(r.Read(ctx, series, from, to)) }
 	if fields != nil {
-		out.reads["fields"] = func(from, to time.Time) { drain(r.Read(ctx, series, from, to, transit.ReadOptions{Fields: fields})) }
+		out.reads["fields"] = func(from, to time.Time) { drain(r.Read(ctx, series, from, to, store.ReadOptions{Fields: fields})) }
 	}
 	out.latest = func() error {
 		_, err := r.Latest(ctx, series)
@@ -352,7 +353,9 @@ func (c calls) with(name string, read func(from, to time.Time)) calls {
 // examples are of.
 func explainedReaders(t *testing.T, result gen.Result) []explained {
 	const m, m86, gopher = "nyc", "m86", "gopher"
-	o := func(now time.Time) transit.Options { return transit.Options{Now: func() time.Time { return now }} }
+	o := func(now time.Time) store.ReaderOptions {
+		return store.ReaderOptions{Now: func() time.Time { return now }}
+	}
 	return []explained{
 		{"transit.Position", transitServer, func(client *bigtable.Client, now time.Time) calls {
 			r := transit.NewPositionReader(client, o(now))
@@ -458,12 +461,12 @@ func setSeries(t *testing.T, v reflect.Value, l *layout.Layout, table *layout.Ta
 
 // writer is a generated writer.
 type writer[E any] interface {
-	Write(ctx context.Context, event E, opts ...transit.WriteOptions) error
+	Write(ctx context.Context, event E, opts ...store.WriteOptions) error
 }
 
 // stored writes example events with the generated writer, and returns what is then
 // in a table: rows, without what only explanations have.
-func stored[E any](t *testing.T, l *layout.Layout, table *layout.Table, addr string, newWriter func(client *bigtable.Client, o transit.Options) writer[E]) {
+func stored[E any](t *testing.T, l *layout.Layout, table *layout.Table, addr string, newWriter func(client *bigtable.Client, o store.WriterOptions) writer[E]) {
 	t.Helper()
 	client, err := storetest.Connect(t.Context(), addr)
 	check(t, err)
@@ -473,7 +476,7 @@ func stored[E any](t *testing.T, l *layout.Layout, table *layout.Table, addr str
 		t.Fatalf("table %s: %d examples", table.ID, len(events))
 	}
 	for i := range events {
-		w := newWriter(client, transit.Options{Now: func() time.Time { return events[i].WrittenAt }})
+		w := newWriter(client, store.WriterOptions{Now: func() time.Time { return events[i].WrittenAt }})
 		check(t, w.Write(t.Context(), eventOf[E](t, l, table, &events[i])))
 	}
 	var got []sample.Row
@@ -620,9 +623,9 @@ func marketServer(t *testing.T) string  { return markettest.New(t).Addr }
 func metricsServer(t *testing.T) string { return metricstest.New(t).Addr }
 
 // storesOf stores examples with a generated writer in a server of their codec.
-func storesOf[E any, W writer[E]](server func(t *testing.T) string, newWriter func(client transit.Client, opts ...transit.Options) W) func(t *testing.T, l *layout.Layout, table *layout.Table) {
+func storesOf[E any, W writer[E]](server func(t *testing.T) string, newWriter func(client store.Client, opts ...store.WriterOptions) W) func(t *testing.T, l *layout.Layout, table *layout.Table) {
 	return func(t *testing.T, l *layout.Layout, table *layout.Table) {
 		t.Helper()
-		stored(t, l, table, server(t), func(client *bigtable.Client, o transit.Options) writer[E] { return newWriter(client, o) })
+		stored(t, l, table, server(t), func(client *bigtable.Client, o store.WriterOptions) writer[E] { return newWriter(client, o) })
 	}
 }

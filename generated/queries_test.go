@@ -27,6 +27,8 @@ import (
 	"github.com/btgen-dev/btgen/generated/metrics/metricstest"
 	"github.com/btgen-dev/btgen/generated/transit"
 	"github.com/btgen-dev/btgen/generated/transit/transittest"
+	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
 
@@ -148,7 +150,6 @@ func vehicle(region, line string, number int64) transit.PositionSeries {
 func TestBucketInTheMiddle(t *testing.T) {
 	bt := transittest.New(t)
 	c := &traffic{}
-	o := transit.Options{Now: clock}
 	client := c.connect(t, bt.Addr, storetest.ConnectPlain)
 	var events []transit.PositionEvent
 	for hour := range 3 {
@@ -159,8 +160,8 @@ func TestBucketInTheMiddle(t *testing.T) {
 			}
 		}
 	}
-	check(t, transit.NewPositionWriter(client, o).WriteAll(t.Context(), events))
-	r := transit.NewPositionReader(client, o)
+	check(t, transit.NewPositionWriter(client, store.WriterOptions{Now: clock}).WriteAll(t.Context(), events))
+	r := transit.NewPositionReader(client, store.ReaderOptions{Now: clock})
 	of := func(from, to time.Duration, keep func(transit.PositionSeries) bool) []transit.PositionEvent {
 		return slices.DeleteFunc(slices.Clone(events), func(e transit.PositionEvent) bool {
 			return !keep(e.PositionSeries) || e.Time.Before(noon.Add(from)) || !e.Time.Before(noon.Add(to))
@@ -189,12 +190,12 @@ func TestBucketInTheMiddle(t *testing.T) {
 	same(t, c, exported, all(t, r.Export(t.Context(), noon.Add(time.Hour), noon.Add(3*time.Hour))), 1, 2*len(exported))
 	byTime := of(0, 3*time.Hour, line)
 	slices.SortStableFunc(byTime, func(a, b transit.PositionEvent) int { return a.Time.Compare(b.Time) })
-	same(t, c, byTime, all(t, r.ByLine(t.Context(), "nyc", "m86", noon, noon.Add(3*time.Hour), transit.ReadOptions{TimeOrder: true})), 1, 2*len(byTime))
+	same(t, c, byTime, all(t, r.ByLine(t.Context(), "nyc", "m86", noon, noon.Add(3*time.Hour), store.ReadOptions{TimeOrder: true})), 1, 2*len(byTime))
 	newest := of(0, 3*time.Hour, one)
 	slices.Reverse(newest)
 	// A row has two events of two cells, and no more rows are asked for than events.
-	same(t, c, newest[:1], all(t, r.Read(t.Context(), vehicle("nyc", "m86", 5824), noon, noon.Add(3*time.Hour), transit.ReadOptions{NewestFirst: true, Limit: 1})), 1, 4)
-	three := all(t, r.Read(t.Context(), vehicle("nyc", "m86", 5824), noon, noon.Add(3*time.Hour), transit.ReadOptions{NewestFirst: true, Limit: 3}))
+	same(t, c, newest[:1], all(t, r.Read(t.Context(), vehicle("nyc", "m86", 5824), noon, noon.Add(3*time.Hour), store.ReadOptions{NewestFirst: true, Limit: 1})), 1, 4)
+	three := all(t, r.Read(t.Context(), vehicle("nyc", "m86", 5824), noon, noon.Add(3*time.Hour), store.ReadOptions{NewestFirst: true, Limit: 3}))
 	if _, cells := c.take(); !cmp.Equal(newest[:3], three) || cells < 8 { // the third row may be under way
 		t.Errorf("%d cells for %+v", cells, three)
 	}
@@ -202,13 +203,13 @@ func TestBucketInTheMiddle(t *testing.T) {
 		newest[i].Longitude = 0
 	}
 	same(t, c, newest, all(t, r.Read(t.Context(), vehicle("nyc", "m86", 5824), noon, noon.Add(3*time.Hour),
-		transit.ReadOptions{NewestFirst: true, Fields: []transit.Field{transit.PositionFieldLatitude}})), 1, len(newest))
+		store.ReadOptions{NewestFirst: true, Fields: []store.Field{transit.PositionFieldLatitude}})), 1, len(newest))
 	latest, err := r.Latest(t.Context(), vehicle("nyc", "m86", 5824))
 	check(t, err)
 	same(t, c, of(2*time.Hour+1, 3*time.Hour, one), []transit.PositionEvent{latest}, 1, 2)
 	// The rows of a vehicle do not follow one another, and none is missed.
 	seen := map[transit.PositionSeries]time.Time{}
-	for _, e := range all(t, r.ByRegion(t.Context(), "nyc", noon, noon.Add(3*time.Hour), transit.ReadOptions{LatestOnly: true})) {
+	for _, e := range all(t, r.ByRegion(t.Context(), "nyc", noon, noon.Add(3*time.Hour), store.ReadOptions{LatestOnly: true})) {
 		if _, twice := seen[e.PositionSeries]; twice {
 			t.Errorf("%v twice", e.PositionSeries)
 		}
@@ -225,7 +226,6 @@ func TestBucketInTheMiddle(t *testing.T) {
 func TestRangePerBucket(t *testing.T) {
 	bt := transittest.New(t)
 	c := &traffic{}
-	o := transit.Options{Now: clock}
 	client := c.connect(t, bt.Addr, storetest.ConnectPlain)
 	var events []transit.DelayEvent
 	for hour := range 3 {
@@ -238,8 +238,8 @@ func TestRangePerBucket(t *testing.T) {
 			}
 		}
 	}
-	check(t, transit.NewDelayWriter(client, o).WriteAll(t.Context(), events))
-	r := transit.NewDelayReader(client, o)
+	check(t, transit.NewDelayWriter(client, store.WriterOptions{Now: clock}).WriteAll(t.Context(), events))
+	r := transit.NewDelayReader(client, store.ReaderOptions{Now: clock})
 	of := func(line string, hours int) []transit.DelayEvent {
 		out := slices.DeleteFunc(slices.Clone(events), func(e transit.DelayEvent) bool {
 			return line != "" && e.Line != line || !e.Time.Before(noon.Add(time.Duration(hours)*time.Hour))
@@ -263,26 +263,25 @@ func TestRangePerBucket(t *testing.T) {
 	same(t, c, of("m86", 3), all(t, r.ByRegionAndLine(t.Context(), "nyc", "m86", noon.AddDate(-1, 0, 0), noon.AddDate(1, 0, 0))), 1, 6)
 	newest := of("m86", 3)
 	slices.Reverse(newest)
-	same(t, c, newest, all(t, r.ByRegionAndLine(t.Context(), "nyc", "m86", noon, noon.Add(3*time.Hour), transit.ReadOptions{NewestFirst: true})), 1, 6)
+	same(t, c, newest, all(t, r.ByRegionAndLine(t.Context(), "nyc", "m86", noon, noon.Add(3*time.Hour), store.ReadOptions{NewestFirst: true})), 1, 6)
 	latest := slices.Clone(newest[:2])
-	same(t, c, latest, all(t, r.ByRegionAndLine(t.Context(), "nyc", "m86", noon, noon.Add(3*time.Hour), transit.ReadOptions{LatestOnly: true})), 1, 6)
+	same(t, c, latest, all(t, r.ByRegionAndLine(t.Context(), "nyc", "m86", noon, noon.Add(3*time.Hour), store.ReadOptions{LatestOnly: true})), 1, 6)
 }
 
 // Two tables, each for one of the queries, with the newest first in their keys.
 func TestNewestFirstFeed(t *testing.T) {
 	bt := feedtest.New(t)
 	c := &traffic{}
-	o := feed.Options{Now: clock}
 	client := c.connect(t, bt.Addr, storetest.ConnectPlain)
 	var events []feed.ActivityEvent
 	for i := range 12 {
 		events = append(events, feed.ActivityEvent{
-			ActivitySeries: feed.ActivitySeries{Repository: []string{"btgen", "btgen2"}[i%2], Actor: []string{"ann", "bob", "eve"}[i%3], ID: feed.UUID{byte(i + 1)}},
+			ActivitySeries: feed.ActivitySeries{Repository: []string{"btgen", "btgen2"}[i%2], Actor: []string{"ann", "bob", "eve"}[i%3], ID: codec.UUID{byte(i + 1)}},
 			Time:           noon.Add(time.Duration(i/4) * time.Minute), Kind: feed.ActivityKindPush, Text: fmt.Sprint(i),
 		})
 	}
-	check(t, feed.NewActivityWriter(client, o).WriteAll(t.Context(), events))
-	r := feed.NewActivityReader(client, o)
+	check(t, feed.NewActivityWriter(client, store.WriterOptions{Now: clock}).WriteAll(t.Context(), events))
+	r := feed.NewActivityReader(client, store.ReaderOptions{Now: clock})
 	// Those of one instant come against the order of their ids, as time does in the keys.
 	of := func(keep func(e feed.ActivityEvent) bool) []feed.ActivityEvent {
 		out := slices.DeleteFunc(slices.Clone(events), func(e feed.ActivityEvent) bool { return !keep(e) })
@@ -310,10 +309,10 @@ func TestNewestFirstFeed(t *testing.T) {
 // apart does not get into it, and does get into the other one.
 func TestRowKeySchema(t *testing.T) {
 	b := feedtest.New(t)
-	w := feed.NewActivityWriter(b.Client, feed.Options{Now: clock})
-	event := feed.ActivityEvent{ActivitySeries: feed.ActivitySeries{Repository: "b t", Actor: "ann", ID: feed.UUID{1}}, Time: noon, Kind: feed.ActivityKindPush}
-	if err := w.Write(t.Context(), event); !errors.Is(err, feed.ErrKeySchema) || !strings.Contains(err.Error(), `repository`) {
-		t.Errorf("a space in a key: %v, want %v", err, feed.ErrKeySchema)
+	w := feed.NewActivityWriter(b.Client, store.WriterOptions{Now: clock})
+	event := feed.ActivityEvent{ActivitySeries: feed.ActivitySeries{Repository: "b t", Actor: "ann", ID: codec.UUID{1}}, Time: noon, Kind: feed.ActivityKindPush}
+	if err := w.Write(t.Context(), event); !errors.Is(err, codec.ErrKeySchema) || !strings.Contains(err.Error(), `repository`) {
+		t.Errorf("a space in a key: %v, want %v", err, codec.ErrKeySchema)
 	}
 	event.Repository = "b-t"
 	check(t, w.Write(t.Context(), event))
@@ -331,7 +330,6 @@ func TestRowKeySchema(t *testing.T) {
 func TestTicksWithinAMicrosecond(t *testing.T) {
 	bt := markettest.New(t)
 	c := &traffic{}
-	o := market.Options{Now: clock}
 	client := c.connect(t, bt.Addr, storetest.ConnectPlain)
 	acme, other := market.TickSeries{Exchange: "XNYS", Symbol: "ACME"}, market.TickSeries{Exchange: "XNYS", Symbol: "ACMEX"}
 	var events []market.TickEvent
@@ -341,14 +339,14 @@ func TestTicksWithinAMicrosecond(t *testing.T) {
 			events = append(events, market.TickEvent{TickSeries: s, Time: at, Sequence: uint32(i % 3), Price: float64(i), Size: int64(i)})
 		}
 	}
-	check(t, market.NewTickWriter(client, o).WriteAll(t.Context(), events))
-	r := market.NewTickReader(client, o)
+	check(t, market.NewTickWriter(client, store.WriterOptions{Now: clock}).WriteAll(t.Context(), events))
+	r := market.NewTickReader(client, store.ReaderOptions{Now: clock})
 	same(t, c, events[:20], all(t, r.Read(t.Context(), acme, noon, noon.Add(2*time.Hour))), 1, 20)
 	same(t, c, events, all(t, r.ByExchange(t.Context(), "XNYS", noon, noon.Add(2*time.Hour))), 1, 40)
 	// The newest of each symbol: a row of each, and the end.
-	same(t, c, []market.TickEvent{events[39], events[19]}, all(t, r.ByExchange(t.Context(), "XNYS", noon, noon.Add(2*time.Hour), market.ReadOptions{LatestOnly: true})), 3, 22) // of the newest bucket
-	for _, err := range r.ByExchange(t.Context(), "XNYS", noon, noon.Add(time.Hour), market.ReadOptions{TimeOrder: true}) {
-		if !errors.Is(err, market.ErrOrder) {
+	same(t, c, []market.TickEvent{events[39], events[19]}, all(t, r.ByExchange(t.Context(), "XNYS", noon, noon.Add(2*time.Hour), store.ReadOptions{LatestOnly: true})), 3, 22) // of the newest bucket
+	for _, err := range r.ByExchange(t.Context(), "XNYS", noon, noon.Add(time.Hour), store.ReadOptions{TimeOrder: true}) {
+		if !errors.Is(err, store.ErrOrder) {
 			t.Errorf("order of time of a query by series: %v", err)
 		}
 	}
@@ -366,7 +364,6 @@ func TestTicksWithinAMicrosecond(t *testing.T) {
 func TestSaltedMetrics(t *testing.T) {
 	bt := metricstest.New(t)
 	c := &traffic{}
-	o := metrics.Options{Now: clock}
 	client := c.connect(t, bt.Addr, storetest.ConnectPlain)
 	var events []metrics.SampleEvent
 	for hour := range 3 {
@@ -379,8 +376,8 @@ func TestSaltedMetrics(t *testing.T) {
 			}
 		}
 	}
-	check(t, metrics.NewSampleWriter(client, o).WriteAll(t.Context(), events))
-	r := metrics.NewSampleReader(client, o)
+	check(t, metrics.NewSampleWriter(client, store.WriterOptions{Now: clock}).WriteAll(t.Context(), events))
+	r := metrics.NewSampleReader(client, store.ReaderOptions{Now: clock})
 	// As long as its rows are few, the ranges of all salts are one request.
 	same(t, c, events, all(t, r.ByMetric(t.Context(), "cpu.load", noon, noon.Add(3*time.Hour))), 1, len(events))
 	series := metrics.SampleSeries{Metric: "cpu.load", Host: "web-07"}
@@ -396,7 +393,6 @@ func TestSaltedMetrics(t *testing.T) {
 func TestBinaryKeys(t *testing.T) {
 	bt := metricstest.New(t)
 	c := &traffic{}
-	o := metrics.Options{Now: clock}
 	client := c.connect(t, bt.Addr, storetest.ConnectPlain)
 	var events []metrics.PointEvent
 	for hour := range 2 {
@@ -406,10 +402,10 @@ func TestBinaryKeys(t *testing.T) {
 			})
 		}
 	}
-	w := metrics.NewPointWriter(client, o)
+	w := metrics.NewPointWriter(client, store.WriterOptions{Now: clock})
 	check(t, w.WriteAll(t.Context(), events))
 	check(t, w.Write(t.Context(), metrics.PointEvent{PointSeries: metrics.PointSeries{Metric: 256, Host: 1}, Time: noon}))
-	r := metrics.NewPointReader(client, o)
+	r := metrics.NewPointReader(client, store.ReaderOptions{Now: clock})
 	same(t, c, events, all(t, r.ByMetric(t.Context(), 1, noon, noon.Add(3*time.Hour))), 1, len(events))
 	same(t, c, []metrics.PointEvent{events[2], events[6]}, all(t, r.Read(t.Context(), events[2].PointSeries, noon, noon.Add(3*time.Hour))), 1, 2)
 	key, err := metrics.PointsKey{Metric: 1, Bucket: noon, Host: 258}.Append(nil)

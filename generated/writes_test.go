@@ -29,6 +29,7 @@ import (
 	"github.com/btgen-dev/btgen/generated/usage"
 	"github.com/btgen-dev/btgen/generated/weather"
 	"github.com/btgen-dev/btgen/golden/testlong"
+	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
 
@@ -203,21 +204,21 @@ func isNamed(v reflect.Value) bool {
 
 // eventWriter is the writer of a schema.
 type eventWriter[E any] interface {
-	Write(ctx context.Context, event E, opts ...weather.WriteOptions) error
-	WriteAll(ctx context.Context, events []E, opts ...weather.WriteOptions) error
+	Write(ctx context.Context, event E, opts ...store.WriteOptions) error
+	WriteAll(ctx context.Context, events []E, opts ...store.WriteOptions) error
 }
 
 // lastWins is for events of which several may have one time.
-var lastWins = weather.WriteOptions{LastWins: true}
+var lastWins = store.WriteOptions{LastWins: true}
 
 // samePaths writes events with both clients: what is sent and what is refused must
 // be the same, and all events at once must be the same as one after another.
-func samePaths[E any, W eventWriter[E]](t *testing.T, newWriter func(client store, opts ...weather.Options) W) {
+func samePaths[E any, W eventWriter[E]](t *testing.T, newWriter func(client store.Client, opts ...store.WriterOptions) W) {
 	name := reflect.TypeFor[E]().String()
 	t.Run(name, func(t *testing.T) {
 		t.Parallel()
 		s, wired, plain := startWrites(t)
-		opts := weather.Options{Now: clock, Parallelism: 1}
+		opts := store.WriterOptions{Now: clock, Parallelism: 1}
 		onWire, ordinary := newWriter(wired, opts), newWriter(plain, opts)
 		stored := 0
 		for seed := range testlong.Pick(uint64(2), 5) {
@@ -242,9 +243,6 @@ func samePaths[E any, W eventWriter[E]](t *testing.T, newWriter func(client stor
 		}
 	})
 }
-
-// store opens tables.
-type store = weather.Client
 
 func TestBothPathsSendTheSame(t *testing.T) {
 	samePaths[alltypes.SampleEvent](t, alltypes.NewSampleWriter)

@@ -30,9 +30,8 @@ const Module = "github.com/btgen-dev/btgen"
 // the packages below it, such as ImportPath + "/store".
 const ImportPath = Module + "/runtime"
 
-// packages maps the directories of the packages to those of their copies. The copies
-// are below an internal directory already, so wire does not need one of its own.
-var packages = map[string]string{"codec": "codec", "scan": "scan", "store": "store", "storetest": "storetest", "internal/wire": "wire"}
+// packages are the directories of the packages, which their copies have, too.
+var packages = []string{"codec", "internal/wire", "scan", "store", "storetest"}
 
 // Source is a source file of the runtime.
 type Source struct {
@@ -44,7 +43,7 @@ type Source struct {
 // whose import paths are below root. Their imports refer to the copies.
 func Sources(root string) ([]Source, error) {
 	var out []Source
-	for _, dir := range []string{"codec", "scan", "store", "storetest", "internal/wire"} {
+	for _, dir := range packages {
 		entries, err := fs.ReadDir(sources, dir)
 		if err != nil {
 			return nil, err
@@ -57,7 +56,7 @@ func Sources(root string) ([]Source, error) {
 			if err != nil {
 				return nil, err
 			}
-			out = append(out, Source{Path: path.Join(packages[dir], d.Name()), Content: relocate(content, root)})
+			out = append(out, Source{Path: path.Join(dir, d.Name()), Content: relocate(content, root)})
 		}
 	}
 	return out, nil
@@ -65,8 +64,8 @@ func Sources(root string) ([]Source, error) {
 
 // relocate replaces import paths of the packages by those of their copies.
 func relocate(content []byte, root string) []byte {
-	for from, to := range packages {
-		content = bytes.ReplaceAll(content, []byte(`"`+path.Join(ImportPath, from)+`"`), []byte(`"`+path.Join(root, to)+`"`))
+	for _, dir := range packages {
+		content = bytes.ReplaceAll(content, []byte(`"`+path.Join(ImportPath, dir)+`"`), []byte(`"`+path.Join(root, dir)+`"`))
 	}
 	return content
 }

@@ -104,7 +104,7 @@ func (e emulator) createTables(ctx context.Context, stdout io.Writer, addr strin
 	if err != nil {
 		return errors.Join(err, conn.Close())
 	}
-	plan, err := store.Setup(ctx, admin, tables, store.Options{TablePrefix: e.prefix, AllowDrafts: true})
+	plan, err := store.Setup(ctx, admin, tables, store.SetupOptions{TablePrefix: e.prefix, AllowDrafts: true})
 	return errors.Join(printPlan(stdout, plan, err), admin.Close())
 }
 

@@ -56,7 +56,7 @@ that btgen-live plan --save has written, or nothing if that is out of date.
 
 // newPlan returns the command plan.
 func newPlan() *cobra.Command {
-	l := live{options: store.Options{DryRun: true}}
+	l := live{options: store.SetupOptions{DryRun: true}}
 	cmd := &cobra.Command{
 		Use:   "plan [path...] --project P --instance I",
 		Short: "Print what setup would change on an instance",
@@ -83,7 +83,7 @@ file, for btgen-live setup --plan.
 // live are the flags of the commands setup and plan.
 type live struct {
 	project, instance string
-	options           store.Options
+	options           store.SetupOptions
 	plan              string // file with the plan to carry out; may be empty
 	save              string // file to save the plan to; may be empty
 }
@@ -173,7 +173,7 @@ func (l *live) follow(now *planFile) error {
 
 // setUpAll sets up tables, and adds unknown ones to the plan. It lists the tables first, so
 // that nothing has changed if that fails.
-func setUpAll(ctx context.Context, admin *bigtable.AdminClient, tables []store.Table, options store.Options) (store.Plan, error) {
+func setUpAll(ctx context.Context, admin *bigtable.AdminClient, tables []store.Table, options store.SetupOptions) (store.Plan, error) {
 	unknown, err := store.UnknownTables(ctx, admin, tables, options)
 	if err != nil && status.Code(err) != codes.PermissionDenied { // without permission to list tables, setup may still have permission to create them
 		return store.Plan{}, err

@@ -19,6 +19,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/project"
 	"github.com/btgen-dev/btgen/generated/noaa"
 	"github.com/btgen-dev/btgen/generated/noaa/noaatest"
+	"github.com/btgen-dev/btgen/runtime/storetest"
 )
 
 func main() {
@@ -78,7 +79,7 @@ func generate(root string, r *report) error {
 }
 
 // use writes and reads the data of both files.
-func use(ctx context.Context, root string, bt *noaatest.Bigtable, r *report) error {
+func use(ctx context.Context, root string, bt *storetest.Bigtable, r *report) error {
 	hours, err := loadHours(root)
 	if err != nil {
 		return err

@@ -11,7 +11,7 @@ import (
 	"cloud.google.com/go/bigtable"
 
 	"github.com/btgen-dev/btgen/generated/noaa"
-	"github.com/btgen-dev/btgen/generated/noaa/noaatest"
+	"github.com/btgen-dev/btgen/runtime/storetest"
 )
 
 // report prints the results of the demo.
@@ -87,7 +87,7 @@ var tables = []struct{ id, pattern string }{
 }
 
 // countTables prints the sizes of the tables, each of which has the events of the year.
-func countTables(ctx context.Context, bt *noaatest.Bigtable, events int, r *report) error {
+func countTables(ctx context.Context, bt *storetest.Bigtable, events int, r *report) error {
 	r.printf("\nthe same year in five patterns:\n%-22s %7s %8s %10s %8s\n", "pattern", "rows", "cells", "stored", "an event")
 	for _, t := range tables {
 		s, err := count(ctx, bt.Client.Open(t.id))

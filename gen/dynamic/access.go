@@ -11,7 +11,7 @@ import (
 )
 
 // NewWriter returns a writer of events to all tables of the schema.
-func (s *Schema) NewWriter(client store.Client, opts ...store.Options) *store.Writer[Event] {
+func (s *Schema) NewWriter(client store.Client, opts ...store.WriterOptions) *store.Writer[Event] {
 	var layouts []*store.Layout[Event]
 	for _, t := range s.layout.Tables {
 		layouts = append(layouts, s.tables[t].layout)
@@ -26,7 +26,7 @@ type Reader struct {
 }
 
 // NewReader returns a reader of the tables that the schema reads.
-func (s *Schema) NewReader(client store.Client, opts ...store.Options) *Reader {
+func (s *Schema) NewReader(client store.Client, opts ...store.ReaderOptions) *Reader {
 	r := &Reader{s, map[*table]*store.Reader[Event]{}}
 	for _, t := range s.layout.ReadTables() {
 		if of := s.tables[t]; r.readers[of] == nil {

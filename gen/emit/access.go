@@ -12,11 +12,13 @@ import (
 // ctxParam is the first parameter of calls that may block.
 func ctxParam() *jen.Statement { return jen.Id("ctx").Qual("context", "Context") }
 
-// optsParam is the last parameter of every constructor.
-func optsParam() *jen.Statement { return jen.Id("opts").Op("...").Id("Options") }
+// optsParam is the last parameter of every call that has options: those of the type.
+func (s *schemaFile) optsParam(kind string) *jen.Statement {
+	return jen.Id("opts").Op("...").Add(s.store(kind))
+}
 
-// readOptsParam is the last parameter of every query.
-func readOptsParam() *jen.Statement { return jen.Id("opts").Op("...").Id("ReadOptions") }
+// clientParam is the first parameter of every reader and writer.
+func (s *schemaFile) clientParam() *jen.Statement { return jen.Id("client").Add(s.store("Client")) }
 
 // eventSeq is the type iter.Seq2[Event, error].
 func (s *schemaFile) eventSeq() *jen.Statement {
@@ -44,7 +46,7 @@ func (s *schemaFile) writerType() jen.Code {
 // newWriter declares the writer's constructor.
 func (s *schemaFile) newWriter() jen.Code {
 	return doc(fmt.Sprintf("%s returns a writer; client is usually a *bigtable.Client.", s.names.NewWriter)).Add(notInlined()).
-		Func().Id(s.names.NewWriter).Params(jen.Id("client").Id("Client"), optsParam()).Op("*").Id(s.names.Writer).Block(
+		Func().Id(s.names.NewWriter).Params(s.clientParam(), s.optsParam("WriterOptions")).Op("*").Id(s.names.Writer).Block(
 		jen.Return(jen.Op("&").Id(s.names.Writer).Values(
 			s.store("NewWriter").Call(jen.Id("client"), jen.Id(s.names.Layouts), jen.Id("opts").Op("...")),
 		)),
@@ -95,12 +97,12 @@ func (s *schemaFile) batcherType() jen.Code {
 // newBatcher declares the batcher's constructor.
 func (s *schemaFile) newBatcher() jen.Code {
 	return doc(
-		s.names.NewBatcher+" returns a batcher that writes through w. It calls failed, which may be nil, once per unwritten event, from its own goroutine, with the *WriteError that Write would return. The function may add the event again, but must not call Flush or Close, which wait for it. It should return quickly, because other failures accumulate in memory meanwhile.",
+		s.names.NewBatcher+" returns a batcher that writes through w. It calls failed, which may be nil, once per unwritten event, from its own goroutine, with the *store.WriteError that Write would return. The function may add the event again, but must not call Flush or Close, which wait for it. It should return quickly, because other failures accumulate in memory meanwhile.",
 	).Add(notInlined()).
 		Func().Id(s.names.NewBatcher).Params(
 		jen.Id("w").Op("*").Id(s.names.Writer),
 		jen.Id("failed").Func().Params(jen.Id("event").Id(s.names.Event), jen.Err().Error()),
-		jen.Id("opts").Op("...").Id("BatcherOptions"),
+		s.optsParam("BatcherOptions"),
 	).Op("*").Id(s.names.Batcher).Block(
 		jen.Return(jen.Op("&").Id(s.names.Batcher).Values(
 			s.store("NewBatcher").Call(jen.Id("w").Dot("EventWriter"), jen.Id("failed"), jen.Id("opts").Op("...")),
@@ -128,14 +130,13 @@ func (s *schemaFile) readerType() jen.Code {
 // newReader declares the reader's constructor.
 func (s *schemaFile) newReader() jen.Code {
 	return doc(fmt.Sprintf("%s returns a reader; client is usually a *bigtable.Client.", s.names.NewReader)).Add(notInlined()).
-		Func().Id(s.names.NewReader).Params(jen.Id("client").Id("Client"), optsParam()).Op("*").Id(s.names.Reader).BlockFunc(func(g *jen.Group) {
+		Func().Id(s.names.NewReader).Params(s.clientParam(), s.optsParam("ReaderOptions")).Op("*").Id(s.names.Reader).BlockFunc(func(g *jen.Group) {
 		read := func(t *layout.Table) *jen.Statement {
 			return s.store("NewReader").Call(jen.Id("client"), jen.Id(s.names.Table(t).Layout), jen.Id("opts").Op("..."))
 		}
 		g.Id("reader").Op(":=").Add(read(s.layout.Read))
-		g.Id("of").Op(":=").Func().Params(jen.Id("series").Id(s.names.Series)).Id(s.names.Event).Add(oneLine(
-			jen.Id(s.names.Event).Values(jen.Id(s.names.Series).Op(":").Id("series"))))
-		embedded := s.store("NewEventReader").Call(jen.Id("reader"), jen.Id(s.names.Table(s.layout.Read).Columns), jen.Id("of"))
+		g.Id("series").Op(":=").Add(s.placeOf(s.names.Series, jen.Id(s.names.Series)))
+		embedded := s.store("NewEventReader").Call(jen.Id("reader"), jen.Id(s.names.Table(s.layout.Read).Columns), jen.Id("series"))
 		tables := s.layout.QueriedTables()
 		if len(tables) == 0 {
 			g.Return(jen.Op("&").Id(s.names.Reader).Values(embedded))
@@ -166,12 +167,12 @@ func (s *schemaFile) setup() jen.Code {
 	return doc(
 		fmt.Sprintf("%s reconciles %s with the schema and returns what it changed;", s.names.Setup, s.tableList()),
 		"a second call changes nothing. It refuses a change that may delete data with",
-		"a *RefusedError, and changes nothing, unless Options.Allow names the change. With",
-		"Options.DryRun it returns what it would change.",
+		"a *store.RefusedError, and changes nothing, unless SetupOptions.Allow names the",
+		"change. With SetupOptions.DryRun it returns what it would change.",
 	).Add(notInlined()).
 		Func().Id(s.names.Setup).
-		Params(ctxParam(), jen.Id("admin").Id("Admin"), optsParam()).
-		Params(jen.Id("Plan"), jen.Error()).Block(
+		Params(ctxParam(), jen.Id("admin").Add(s.store("Admin")), s.optsParam("SetupOptions")).
+		Params(s.store("Plan"), jen.Error()).Block(
 		jen.Return(s.store("Setup").Call(
 			jen.Id("ctx"), jen.Id("admin"), s.store("Tables").Call(jen.Id(s.names.Layouts)), jen.Id("opts").Op("..."),
 		)),
@@ -180,7 +181,7 @@ func (s *schemaFile) setup() jen.Code {
 
 // layouts declares the list of all tables' layouts.
 func (s *schemaFile) layouts() jen.Code {
-	return doc(fmt.Sprintf("%s lists the layouts of all tables that events are written to.", s.names.Layouts)).Line().
+	return doc(fmt.Sprintf("%s lists the layouts of all tables.", s.names.Layouts)).Line().
 		Var().Id(s.names.Layouts).Op("=").Index().Op("*").Add(s.store("Layout")).Types(jen.Id(s.names.Event)).
 		ValuesFunc(func(g *jen.Group) {
 			for _, t := range s.layout.Tables {

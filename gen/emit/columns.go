@@ -51,8 +51,8 @@ func (s *schemaFile) columnsMethods() jen.Code {
 		if params != nil {
 			args = append(args, jen.Id("e"))
 		}
-		return doc(text).Line().Func().Params(jen.Id("c").Op("*").Id(s.names.Columns)).Id(name).Params(params...).Block(
-			jen.Id(s.names.Table(s.layout.Read).Columns).Dot(name).Call(args...)).Line()
+		return doc(text).Line().Func().Params(jen.Id("c").Op("*").Id(s.names.Columns)).Id(name).Params(params...).Add(oneLine(
+			jen.Id(s.names.Table(s.layout.Read).Columns).Dot(name).Call(args...))).Line()
 	}
 	return method("Reset empties the slices and keeps their memory.", "Reset").Line().
 		Add(method("Append adds an event.", "Append", jen.Id("e").Op("*").Id(s.names.Event)))
@@ -96,17 +96,17 @@ func (s *schemaFile) accessors(of, in string, typ *jen.Statement) []jen.Code {
 
 // placeOf renders the function that returns a pointer to a part of an event.
 func (s *schemaFile) placeOf(name string, typ *jen.Statement) *jen.Statement {
-	return jen.Func().Params(jen.Id("e").Op("*").Id(s.names.Event)).Op("*").Add(typ).Add(oneLine(jen.Op("&").Id("e").Dot(name)))
+	return jen.Func().Params(jen.Id("e").Op("*").Id(s.names.Event)).Op("*").Add(typ).Add(oneLine(jen.Return(jen.Op("&").Id("e").Dot(name))))
 }
 
 // slice renders the function that returns a pointer to the slice of a part.
 func (s *schemaFile) slice(name string, typ *jen.Statement) *jen.Statement {
-	return jen.Func().Params(jen.Id("c").Op("*").Id(s.names.Columns)).Op("*").Index().Add(typ).Add(oneLine(jen.Op("&").Id("c").Dot(name)))
+	return jen.Func().Params(jen.Id("c").Op("*").Id(s.names.Columns)).Op("*").Index().Add(typ).Add(oneLine(jen.Return(jen.Op("&").Id("c").Dot(name))))
 }
 
-// oneLine renders a function body that returns a value.
-func oneLine(value jen.Code) *jen.Statement {
-	return jen.Custom(jen.Options{Open: "{", Close: "}"}, jen.Return(value))
+// oneLine renders a function body of one statement.
+func oneLine(statement jen.Code) *jen.Statement {
+	return jen.Custom(jen.Options{Open: "{", Close: "}"}, statement)
 }
 
 // seriesPart renders the series of an event. Go cannot compare slices.
@@ -142,7 +142,7 @@ func (s *schemaFile) seriesFuncs() []jen.Code {
 func (s *schemaFile) ttlPart(f ttlField) jen.Code {
 	args := s.accessors(f.name, f.name, f.typ)
 	if f.kind == layout.ClassField {
-		args[0] = jen.Func().Params(jen.Id("e").Op("*").Id(s.names.Event)).Op("*").Int().Add(oneLine(jen.Parens(jen.Op("*").Int()).Call(jen.Op("&").Id("e").Dot(f.name))))
+		args[0] = jen.Func().Params(jen.Id("e").Op("*").Id(s.names.Event)).Op("*").Int().Add(oneLine(jen.Return(jen.Parens(jen.Op("*").Int()).Call(jen.Op("&").Id("e").Dot(f.name)))))
 	}
 	return s.store(f.name + "Part").Call(args...)
 }
@@ -225,18 +225,18 @@ func (s *schemaFile) fieldConsts() jen.Code {
 	if table == nil {
 		return nil
 	}
-	return doc(fmt.Sprintf("The fields of %s, for ReadOptions.", s.names.Event)).Line().
+	return doc(fmt.Sprintf("The fields of %s, for store.ReadOptions.", s.names.Event)).Line().
 		Const().DefsFunc(func(g *jen.Group) {
 		for _, c := range table.Columns {
 			if c.Field >= 0 {
-				g.Id(s.names.Field(&s.layout.Fields[c.Field]).Const).Id("Field").Op("=").Lit(c.Qualifier)
+				g.Id(s.names.Field(&s.layout.Fields[c.Field]).Const).Add(s.store("Field")).Op("=").Lit(c.Qualifier)
 			}
 		}
 	})
 }
 
 // columnsComment describes the errors of methods that read columns.
-const columnsComment = "It leaves out events that cannot be decoded and returns the first *DecodeError after it has read all others; any other error ends the read."
+const columnsComment = "It leaves out events that cannot be decoded and returns the first *store.DecodeError after it has read all others; any other error ends the read."
 
 // queryColumns declares the method that reads a query in columnar form.
 func (s *schemaFile) queryColumns(q *layout.Query) jen.Code {
@@ -244,7 +244,7 @@ func (s *schemaFile) queryColumns(q *layout.Query) jen.Code {
 		Func().Params(jen.Id("r").Op("*").Id(s.names.Reader)).Id(s.names.Query(q).ColumnsMethod).ParamsFunc(func(g *jen.Group) {
 		s.queryParams(g, q)
 		g.Id("columns").Op("*").Id(s.names.Columns)
-		g.Add(readOptsParam())
+		g.Add(s.optsParam("ReadOptions"))
 	}).Error().BlockFunc(func(g *jen.Group) {
 		g.Id("event").Op(":=").Id(s.names.Event).Values(s.givenSeries(q))
 		g.Return(s.store("ReadColumns").Call(

@@ -19,7 +19,7 @@ import (
 // Target is the destination of generated code.
 type Target struct {
 	ImportPath string // import path of the output folder
-	// Vendored copies the runtime to the folder internal of the output folder.
+	// Vendored copies the runtime to the folder runtime of the output folder.
 	// Otherwise, generated code imports the runtime from the module of btgen.
 	Vendored bool
 }
@@ -70,11 +70,8 @@ func newPaths(t Target) paths {
 func (p paths) pkg(name string) string  { return path.Join(p.root, name) }
 func (p paths) test(name string) string { return path.Join(p.root, name, name+"test") }
 
-// The import paths of the official client and of its options.
-const (
-	bigtablePath = "cloud.google.com/go/bigtable"
-	optionPath   = "google.golang.org/api/option"
-)
+// bigtablePath is the import path of the official client.
+const bigtablePath = "cloud.google.com/go/bigtable"
 
 // schemaFiles renders the files of one schema.
 func schemaFiles(l *layout.Layout, n *names.Schema, paths paths) ([]output.File, error) {

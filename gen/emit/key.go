@@ -100,7 +100,7 @@ func (s *schemaFile) newKeyWriter(g *jen.Group, t *layout.Table, name string, ds
 // keyAppend declares the Append method of a key.
 func (s *schemaFile) keyAppend(t *layout.Table) jen.Code {
 	return doc(
-		"Append appends the key to dst. It returns a *FieldError if a segment is empty or",
+		"Append appends the key to dst. It returns a *codec.FieldError if a segment is empty or",
 		"contains the delimiter, if the table cannot represent the time, or if the key",
 		"exceeds 4 KiB.",
 	).Line().
@@ -143,8 +143,8 @@ func (s *schemaFile) keyString(t *layout.Table) jen.Code {
 		return nil
 	}
 	return doc("String returns the key, quoted if it is not printable, or the error if it is invalid.").Line().
-		Func().Params(jen.Id("k").Id(s.names.Table(t).Key)).Id("String").Params().String().Block(
-		jen.Return(s.codec("KeyString").Call(jen.Id("k").Dot("Append").Call(jen.Nil()))))
+		Func().Params(jen.Id("k").Id(s.names.Table(t).Key)).Id("String").Params().String().Add(oneLine(
+		jen.Return(s.codec("KeyString").Call(jen.Id("k").Dot("Append").Call(jen.Nil())))))
 }
 
 // keyWrite declares the method that writes the segments before the time.

@@ -7,14 +7,13 @@ import (
 
 	"github.com/dave/jennifer/jen"
 
-	"github.com/btgen-dev/btgen/gen/names"
 	"github.com/btgen-dev/btgen/gen/output"
 	"github.com/btgen-dev/btgen/runtime"
 )
 
 // packageFiles renders the files that the schemas of a package share.
 func packageFiles(p *goPackage, paths paths) ([]output.File, error) {
-	names, err := aliasFile(p, paths)
+	doc, err := packageFile(p, paths)
 	if err != nil {
 		return nil, err
 	}
@@ -23,43 +22,25 @@ func packageFiles(p *goPackage, paths paths) ([]output.File, error) {
 		return nil, err
 	}
 	return []output.File{
-		{Path: path.Join(p.name, output.PackageFile), Content: names},
+		{Path: path.Join(p.name, output.PackageFile), Content: doc},
 		{Path: path.Join(p.name, p.name+"test", p.name+"test.go"), Content: test},
 	}, nil
 }
 
-// aliasFile renders the names that the package takes over.
-func aliasFile(p *goPackage, paths paths) ([]byte, error) {
+// packageFile renders the file that documents the package. Users name the types and the
+// errors of the runtime by their own import paths.
+func packageFile(p *goPackage, paths paths) ([]byte, error) {
 	s := newSource(paths.pkg(p.name), p.name, joined(p.origin), paths)
 	var titles []string
 	for _, n := range p.schemas {
 		titles = append(titles, n.Name)
 	}
 	s.PackageComment(fmt.Sprintf("// Package %s writes and reads the time series %s in Bigtable.", p.name, list(titles)))
+	s.PackageComment("//\n// Options, plans and most errors are in the first of these packages, and the reasons why a\n// value is refused in the second:")
+	s.PackageComment(fmt.Sprintf("//\n//\t%s\n//\t%s", paths.store, paths.codec))
 	// const _ = store.IsAtLeastVersion1
 	s.Add(doc("This code requires a runtime that is at least as new. To update it, run: go get " + runtime.Module + "@latest")).Line().
 		Const().Id("_").Op("=").Add(s.store("IsAtLeastVersion1")).Line()
-	for _, block := range []struct{ kind, doc string }{
-		{"type", "Types of the parameters and results of writers, readers and setup functions."},
-		{"const", "Outcomes of events that were not written."},
-		{"var", "Errors, for errors.Is."},
-	} {
-		s.Add(doc(block.doc)).Line().Id(block.kind).CustomFunc(jen.Options{Open: "(", Close: ")", Separator: "\n", Multi: true}, func(g *jen.Group) {
-			for _, d := range names.Shared() {
-				if d.Kind == block.kind {
-					from := map[string]func(string) *jen.Statement{"store": s.store, "codec": s.codec}[d.From]
-					g.Add(doc(d.Doc)).Line().Id(d.Name).Op("=").Add(from(d.Name))
-				}
-			}
-		})
-		s.Line()
-	}
-	// func ClientOptions() []option.ClientOption { return store.ClientOptions() }
-	s.Add(doc(
-		names.ClientOptions+" returns options for bigtable.NewClient that make reads and writes cheaper: cells are decoded directly from the wire and encoded directly to it, inside the client.",
-		"Results are the same. The options have no effect on a client that is given a connection, for example by BIGTABLE_EMULATOR_HOST, or on readers and writers whose Client is not a *bigtable.Client.",
-	)).Line().
-		Func().Id(names.ClientOptions).Params().Index().Qual(optionPath, "ClientOption").Block(jen.Return(s.store(names.ClientOptions).Call()))
 	return s.render()
 }
 
@@ -70,11 +51,8 @@ func testFile(p *goPackage, paths paths) ([]byte, error) {
 	s.importPackage(p.name, "admin", "b", "ctx", "opts", "setup", "t")
 	s.PackageComment(fmt.Sprintf("// Package %s provides tests with an in-memory Bigtable that has the tables of package %s.", name, p.name))
 	in := func(pkg, name string) *jen.Statement { return jen.Qual(pkg, name) }
-	options := jen.Id("opts").Op("...").Add(in(paths.pkg(p.name), "Options"))
-	bigtableType := jen.Op("*").Id("Bigtable")
-
-	s.Add(doc("Bigtable is a running in-memory Bigtable and its clients.")).Line().
-		Type().Id("Bigtable").Op("=").Add(in(paths.storetest, "Bigtable")).Line()
+	options := jen.Id("opts").Op("...").Add(in(paths.store, "SetupOptions"))
+	bigtableType := jen.Op("*").Add(in(paths.storetest, "Bigtable"))
 
 	s.Add(doc("New starts an in-memory Bigtable with all tables and stops it at the end of the test.")).Line().
 		Func().Id("New").Params(jen.Id("t").Qual("testing", "TB"), options).Add(bigtableType).Block(
@@ -97,9 +75,8 @@ func testFile(p *goPackage, paths paths) ([]byte, error) {
 	s.Add(doc("setup creates the tables of all schemas.")).Line().
 		Func().Id("setup").Params(ctxParam(), jen.Id("admin").Op("*").Qual(bigtablePath, "AdminClient"), options).Error().BlockFunc(func(g *jen.Group) {
 		if p.drafts {
-			g.Id("opts").Op("=").Append(
-				jen.Index().Add(in(paths.pkg(p.name), "Options")).Values(jen.Values(jen.Dict{jen.Id("AllowDrafts"): jen.True()})), jen.Id("opts").Op("..."),
-			)
+			g.Id("opts").Op("=").Append(jen.Index().Add(in(paths.store, "SetupOptions")).Values(jen.Values()), jen.Id("opts").Op("..."))
+			g.Id("opts").Index(jen.Len(jen.Id("opts")).Op("-").Lit(1)).Dot("AllowDrafts").Op("=").True()
 		}
 		for _, schema := range p.schemas {
 			g.If(

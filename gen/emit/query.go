@@ -32,7 +32,7 @@ func (s *schemaFile) queryMethod(q *layout.Query) jen.Code {
 	return doc(text...).Line().
 		Func().Params(jen.Id("r").Op("*").Id(s.names.Reader)).Id(s.names.Query(q).Method).ParamsFunc(func(g *jen.Group) {
 		s.queryParams(g, q)
-		g.Add(readOptsParam())
+		g.Add(s.optsParam("ReadOptions"))
 	}).Add(s.eventSeq()).BlockFunc(func(g *jen.Group) {
 		g.Id("event").Op(":=").Id(s.names.Event).Values(s.givenSeries(q))
 		g.Return(jen.Id("r").Dot(s.names.Table(q.Table).Reader).Dot("Query").Call(jen.Id("ctx"), jen.Op("&").Id(s.names.Query(q).Var), jen.Id("event"), jen.Id("from"), jen.Id("to"), jen.Id("opts").Op("...")))

@@ -27,7 +27,7 @@ func roundTripFile(l *layout.Layout, n *names.Schema, paths paths) ([]byte, erro
 		names:  n,
 		layout: l,
 	}
-	s.importPackage(l.Package, "at", "bt", "c", "ctx", "end", "events", "i", "n", "now", "opts", "other", "r", "series", "t", "times", "unstamped", "w", "written")
+	s.importPackage(l.Package, "at", "bt", "c", "ctx", "end", "events", "i", "n", "clock", "now", "other", "r", "series", "t", "times", "unstamped", "w", "written")
 	s.ImportName(paths.test(l.Package), l.Package+"test")
 	examples, ok := sample.NewRoundTrip(l)
 	if !ok {
@@ -111,12 +111,12 @@ func (r *roundTrip) test() jen.Code {
 		g.Line()
 		g.Id("bt").Op(":=").Qual(r.paths.test(r.layout.Package), "New").Call(jen.Id("t"))
 		g.Id("ctx").Op(":=").Id("t").Dot("Context").Call()
-		g.Id("opts").Op(":=").Add(r.own("Options")).Add(inline(field{"Now", jen.Func().Params().Qual("time", "Time").Custom(jen.Options{Open: "{", Close: "}"}, jen.Return(jen.Id("now")))}))
-		client := func(name string) *jen.Statement {
-			return r.own(name).Call(jen.Id("bt").Dot("Client"), jen.Id("opts"))
+		g.Id("clock").Op(":=").Func().Params().Qual("time", "Time").Add(oneLine(jen.Return(jen.Id("now"))))
+		client := func(name, options string) *jen.Statement {
+			return r.own(name).Call(jen.Id("bt").Dot("Client"), r.store(options).Add(inline(field{"Now", jen.Id("clock")})))
 		}
-		g.Id("w").Op(":=").Add(client(r.names.NewWriter))
-		g.Id("r").Op(":=").Add(client(r.names.NewReader))
+		g.Id("w").Op(":=").Add(client(r.names.NewWriter, "WriterOptions"))
+		g.Id("r").Op(":=").Add(client(r.names.NewReader, "ReaderOptions"))
 		g.Comment("// Writing the events again changes nothing.")
 		g.For(jen.Range().Lit(2)).BlockFunc(func(g *jen.Group) {
 			g.If(jen.Err().Op(":=").Id("w").Dot("WriteAll").Call(jen.Id("ctx"), jen.Id(r.written())), jen.Err().Op("!=").Nil()).Block(
@@ -258,7 +258,7 @@ func (r *roundTrip) reads(g *jen.Group) {
 	}
 	r.same(g, "Same", "Read", read(series, time(0), jen.Id("end")), all)
 	r.same(g, "Same", "Read of a range", read(series, time(1), time(2)), event(1))
-	newest := r.own("ReadOptions").Add(inline(field{"NewestFirst", jen.True()}, field{"Limit", jen.Lit(2)}))
+	newest := r.store("ReadOptions").Add(inline(field{"NewestFirst", jen.True()}, field{"Limit", jen.Lit(2)}))
 	r.same(g, "Same", "Read, newest first", read(series, time(0), jen.Id("end"), newest), event(2), event(1))
 	r.same(g, "Same", "ReadColumns", r.columns("ReadColumns", time(0), jen.Id("end"), series), all)
 	r.same(g, "Same", "Latest", r.storetest("One").Call(jen.Id("r").Dot("Latest").Call(jen.Id("ctx"), series)), event(2))

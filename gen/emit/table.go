@@ -100,11 +100,7 @@ func (s *schemaFile) family(f *layout.Family) *jen.Statement {
 		codec.TimestampWrite: "TimestampWrite", codec.TimestampExpiry: "TimestampExpiry", codec.TimestampShifted: "TimestampShifted",
 	}
 	if stamp, ok := stamps[f.Life.Timestamp]; ok {
-		life := []field{{"Timestamp", s.codec(stamp)}}
-		if f.Life.Default > 0 {
-			life = append(life, field{"Default", duration(f.Life.Default)})
-		}
-		fields = append(fields, field{"Life", s.codec("Lifetime").Add(inline(life...))})
+		fields = append(fields, field{"Life", s.codec("Lifetime").Add(inline(field{"Timestamp", s.codec(stamp)}))})
 	}
 	if f.Class > 0 {
 		fields = append(fields, field{"Class", jen.Lit(f.Class)})

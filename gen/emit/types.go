@@ -33,7 +33,7 @@ func (s *schemaFile) goType(f *layout.Field) *jen.Statement {
 	case schema.Duration:
 		return jen.Qual("time", "Duration")
 	case schema.UUID:
-		return jen.Id("UUID")
+		return s.codec("UUID")
 	case schema.Enum:
 		return jen.Id(s.names.Field(f).Enum)
 	case schema.JSON:
@@ -141,9 +141,9 @@ func (s *schemaFile) literal(f *layout.Field, value any) *jen.Statement {
 func (s *schemaFile) uuidLiteral(text string) *jen.Statement {
 	u, err := codec.ParseUUID(text)
 	if err != nil {
-		return s.own("UUID").Values() // the schema has refused it
+		return s.codec("UUID").Values() // the schema has refused it
 	}
-	return s.own("UUID").CustomFunc(jen.Options{Open: "{", Close: "}", Separator: ","}, func(g *jen.Group) {
+	return s.codec("UUID").CustomFunc(jen.Options{Open: "{", Close: "}", Separator: ","}, func(g *jen.Group) {
 		for _, b := range u {
 			g.Id(fmt.Sprintf("%#02x", b))
 		}

@@ -95,7 +95,7 @@ func (r *resolver) lifetime(t *Table, f *Family, ttl *schema.TTL) {
 			r.errorf(ttl.Age.Pos, "use a shorter one, or {keep: forever}", "a default of %s is too long: timestamps would be before 1970", schema.FormatDuration(ttl.Age.V))
 		}
 		f.GC = codec.GCRule{Kind: codec.GCMaxAge, MaxAge: ttl.Age.V}
-		f.Life = codec.Lifetime{Timestamp: codec.TimestampShifted, Default: ttl.Age.V}
+		f.Life = codec.Lifetime{Timestamp: codec.TimestampShifted}.Under(f.GC, 0)
 	default:
 		f.GC = gcRule(ttl)
 		if r.fromWrite(ttl) {

@@ -17,7 +17,7 @@ func Check(layouts []*layout.Layout) diag.List {
 	for _, l := range layouts {
 		pkg := packages[l.Package]
 		if pkg == nil {
-			pkg = newPackage()
+			pkg = newScope()
 			packages[l.Package] = pkg
 		}
 		file := l.Package + "/" + words.Snake(l.Name)

@@ -5,7 +5,7 @@ import "github.com/btgen-dev/btgen/gen/layout"
 // Declared returns the names that are registered for a package of some schemas, and those
 // of the methods and fields of their readers.
 func Declared(layouts []*layout.Layout) (pkg map[string]bool, readers map[string]bool) {
-	s := newPackage()
+	s := newScope()
 	readers = map[string]bool{}
 	for _, l := range layouts {
 		n, _ := register(l, s)

@@ -83,7 +83,7 @@ type Query struct {
 // Of returns the names of a schema. The layout must have no errors, and [Check] must
 // not have rejected its names.
 func Of(l *layout.Layout) *Schema {
-	pkg := newPackage()
+	pkg := newScope()
 	n, _ := register(l, pkg)
 	return n
 }

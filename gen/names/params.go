@@ -19,10 +19,6 @@ var visible = []string{
 // what the file declares or imports.
 func (n *Schema) params(r *registrar, l *layout.Layout, q *layout.Query) []string {
 	reserved := maps.Clone(r.own)
-	for _, s := range shared {
-		reserved[s.Name] = true
-	}
-	reserved[ClientOptions] = true
 	for _, name := range visible {
 		reserved[name] = true
 	}

@@ -248,6 +248,13 @@ func (p *Changes) unusedRuntime(dir string, packages []string, w *wanted, owner 
 	if err != nil {
 		return err
 	}
+	hidden, err := subfolders(filepath.Join(vendored, "internal"))
+	if err != nil {
+		return err
+	}
+	for _, name := range hidden {
+		copies = append(copies, "internal/"+name)
+	}
 	for _, name := range copies {
 		if owner.Foreign(filepath.Join(vendored, name)) != "" {
 			continue

@@ -166,24 +166,24 @@ func TestNotOurs(t *testing.T) {
 func TestLeftovers(t *testing.T) {
 	record := func(lines string) string { return Header + "\n" + lines + "\n" }
 	dir := tree(t, map[string]string{
-		"a/two.go":                 record(SourceLine + "schemas/a.yaml\n" + SourceLine + "b.yaml\n" + ProjectLine + "btgen.yaml\n"),
-		"a/crlf.proto":             Header + "\r\n" + SourceLine + "c.yaml\r\n\r\n",
-		"a/quoted.go":              record(SourceLine + `"a\n\u202e.yaml"` + "\n"),
-		"a/atest/test.go":          record(SourceLine + "d.yaml\n"),
-		"a/none.go":                record(""),
-		"a/notes.txt":              ours("no name of a generated file"),
-		"a/deep/x.go":              ours("deeper than generated files are"),
-		"a/atest/deep/x.go":        ours("deeper than generated files are"),
-		"internal/codec/old.go":    record(""),
-		"internal/codec/schema.go": record(SourceLine + "e.yaml\n"),
-		"internal/other/x.go":      record(""),
-		"teamb/x.go":               ours("of another project"),
-		"teamb/generated/x/x.go":   ours("of another project"),
-		"x.go":                     ours("beside the folders of packages"),
-		".hidden/x.go":             ours("hidden"),
+		"a/two.go":                record(SourceLine + "schemas/a.yaml\n" + SourceLine + "b.yaml\n" + ProjectLine + "btgen.yaml\n"),
+		"a/crlf.proto":            Header + "\r\n" + SourceLine + "c.yaml\r\n\r\n",
+		"a/quoted.go":             record(SourceLine + `"a\n\u202e.yaml"` + "\n"),
+		"a/atest/test.go":         record(SourceLine + "d.yaml\n"),
+		"a/none.go":               record(""),
+		"a/notes.txt":             ours("no name of a generated file"),
+		"a/deep/x.go":             ours("deeper than generated files are"),
+		"a/atest/deep/x.go":       ours("deeper than generated files are"),
+		"runtime/codec/old.go":    record(""),
+		"runtime/codec/schema.go": record(SourceLine + "e.yaml\n"),
+		"runtime/other/x.go":      record(""),
+		"teamb/x.go":              ours("of another project"),
+		"teamb/generated/x/x.go":  ours("of another project"),
+		"x.go":                    ours("beside the folders of packages"),
+		".hidden/x.go":            ours("hidden"),
 	})
 	var asked []Record
-	changes, err := Compare(dir, []File{{Path: "internal/codec/key.go", Content: []byte(record(""))}}, owner{
+	changes, err := Compare(dir, []File{{Path: "runtime/codec/key.go", Content: []byte(record(""))}}, owner{
 		stale:   func(made Record) bool { asked = append(asked, made); return made.Project != "" },
 		orphan:  func(made Record) bool { return len(made.Sources) == 1 && made.Sources[0] == "c.yaml" },
 		foreign: func(dir string) string { return map[bool]string{true: "another's"}[filepath.Base(dir) == "teamb"] },
@@ -202,7 +202,7 @@ func TestLeftovers(t *testing.T) {
 			removed = append(removed, s.Path)
 		}
 	}
-	compare(t, []string{filepath.Join(dir, "a/two.go"), filepath.Join(dir, "internal/codec/old.go")}, removed)
+	compare(t, []string{filepath.Join(dir, "a/two.go"), filepath.Join(dir, "runtime/codec/old.go")}, removed)
 	compare(t, []string{filepath.Join(dir, "a/crlf.proto")}, changes.Orphans)
 	compare(t, []string{"b.yaml", "schemas/a.yaml"}, changes.Dropped())
 	var many *RemovalError

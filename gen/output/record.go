@@ -18,8 +18,9 @@ type File struct {
 const (
 	// PackageFile is the file that every generated package contains exactly once.
 	PackageFile = "btgen.go"
-	// VendorFolder is the folder for copies of the runtime.
-	VendorFolder = "internal"
+	// VendorFolder is the folder for copies of the runtime. It is not internal: whoever
+	// imports a generated package must be able to name the types of its signatures.
+	VendorFolder = "runtime"
 )
 
 // Header is the first line of every generated file. Files without it are never overwritten

@@ -38,7 +38,7 @@ var configBlock = block[Config]{
 		set("out", "the output folder", filled("a path"), func(c *Config) *string { return &c.Out }).
 			also("The default is generated."),
 		set("runtime", "whether generated code imports the runtime or contains a copy", word("runtime", []string{RuntimeModule, RuntimeVendored}, map[string]string{"copy": RuntimeVendored, "copied": RuntimeVendored, "vendor": RuntimeVendored, "internal": RuntimeVendored, "import": RuntimeModule, "imported": RuntimeModule}), func(c *Config) *string { return &c.Runtime }).
-			also("The default is module: generated code imports it, and go.mod requires github.com/btgen-dev/btgen. With vendored, it is copied into the folder internal of out."),
+			also("The default is module: generated code imports it, and go.mod requires github.com/btgen-dev/btgen. With vendored, it is copied into the folder runtime of out."),
 	},
 }
 

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/store"
 )
 
@@ -44,14 +45,14 @@ func scribble(e *SampleEvent) {
 		}
 	}
 	*e.MaybeText, *e.MaybeFlag, *e.MaybeSmall, *e.MaybeCount, *e.MaybeMask, *e.MaybeTotal = "x", true, -1, -1, 99, 99
-	*e.MaybeLoad, *e.MaybeRatio, *e.MaybeAt, *e.MaybeTook, *e.MaybeID, *e.MaybeState = -1, -1, end, -1, UUID{99}, 99
+	*e.MaybeLoad, *e.MaybeRatio, *e.MaybeAt, *e.MaybeTook, *e.MaybeID, *e.MaybeState = -1, -1, end, -1, codec.UUID{99}, 99
 }
 
 // TestBatcherOwnsItsEvents has the caller use the memory of an event again as soon as
 // Add has returned: what failed is the event as it was added.
 func TestBatcherOwnsItsEvents(t *testing.T) {
 	var got []SampleEvent
-	b := NewSampleBatcher(NewSampleWriter(refusing{}, options), func(e SampleEvent, err error) { got = append(got, e) }, BatcherOptions{MaxAge: time.Hour})
+	b := NewSampleBatcher(NewSampleWriter(refusing{}, writing), func(e SampleEvent, err error) { got = append(got, e) }, store.BatcherOptions{MaxAge: time.Hour})
 	e := shared()
 	check(t, b.Add(t.Context(), e))
 	scribble(&e)
@@ -70,7 +71,7 @@ func TestBatcherOwnsItsEvents(t *testing.T) {
 // the next series: the events go to the rows of their own series.
 func TestBatcherTellsSeriesApart(t *testing.T) {
 	bt := newServer(t)
-	b := NewSampleBatcher(NewSampleWriter(bt.Client, options), func(_ SampleEvent, err error) { t.Error(err) }, BatcherOptions{MaxAge: time.Hour})
+	b := NewSampleBatcher(NewSampleWriter(bt.Client, writing), func(_ SampleEvent, err error) { t.Error(err) }, store.BatcherOptions{MaxAge: time.Hour})
 	e := shared()
 	for i, tag := range []string{"one", "two"} {
 		copy(e.Tag, tag)

@@ -23,11 +23,11 @@ func TestEventsAreComparedAsStored(t *testing.T) {
 		{"another value", func(a, b *SampleEvent) { b.Small = a.Small + 1 }, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			forEachTable(t, func(t *testing.T, client Client, l *store.Layout[SampleEvent]) {
+			forEachTable(t, func(t *testing.T, client store.Client, l *store.Layout[SampleEvent]) {
 				w := layoutWriter(client, l)
 				a, b := full(), full()
 				tt.change(&a, &b)
-				if err := w.WriteAll(t.Context(), []SampleEvent{a, b}); errors.Is(err, ErrDuplicate) != tt.differs || !tt.differs && err != nil {
+				if err := w.WriteAll(t.Context(), []SampleEvent{a, b}); errors.Is(err, store.ErrDuplicate) != tt.differs || !tt.differs && err != nil {
 					t.Error(err)
 				}
 			})

@@ -10,6 +10,8 @@ import (
 
 	"github.com/btgen-dev/btgen/generated/alltypes"
 	"github.com/btgen-dev/btgen/generated/alltypes/alltypestest"
+	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/store"
 )
 
 // Every type of the language, in the row key and in the event.
@@ -24,7 +26,7 @@ func Example() {
 	series := alltypes.SampleSeries{
 		Site:   "north",
 		Sensor: 3698,
-		Unit:   alltypes.UUID{0xf8, 0x1d, 0x4f, 0xae},
+		Unit:   codec.UUID{0xf8, 0x1d, 0x4f, 0xae},
 		Kind:   alltypes.SampleKindOutdoor,
 		Tag:    []byte{0xca, 0xfe},
 		Since:  time.Date(2021, 3, 1, 0, 0, 0, 0, time.UTC),
@@ -42,7 +44,7 @@ func Example() {
 		DefaultState:    alltypes.SampleDefaultStateKnown,
 		DefaultDocument: json.RawMessage("null"),
 	}
-	w := alltypes.NewSampleWriter(bt.Client, options)
+	w := alltypes.NewSampleWriter(bt.Client, writing)
 	if err := w.Write(ctx, event); err != nil {
 		log.Fatal(err)
 	}
@@ -65,7 +67,10 @@ func Example() {
 }
 
 // options have a clock by which the examples are new.
-var options = alltypes.Options{Now: func() time.Time { return time.Date(2021, 3, 6, 0, 0, 0, 0, time.UTC) }}
+var options = store.ReaderOptions{Now: func() time.Time { return time.Date(2021, 3, 6, 0, 0, 0, 0, time.UTC) }}
+
+// writing is options for writers.
+var writing = store.WriterOptions{Now: options.Now}
 
 // The row key of a table has a type, whose documentation shows it.
 func ExampleParseSparseCellsKey() {
@@ -107,7 +112,7 @@ func ExampleSparseReader_Latest() {
 	latest, err := r.Latest(ctx, north)
 	fmt.Println(*latest.Note, *latest.Opened, latest.Level == nil, err)
 	_, err = r.Latest(ctx, alltypes.SparseSeries{Sensor: "south"})
-	fmt.Println(errors.Is(err, alltypes.ErrNotFound), err)
+	fmt.Println(errors.Is(err, store.ErrNotFound), err)
 
 	// Output:
 	// door checked false true <nil>

@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
+	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
@@ -30,7 +31,10 @@ var (
 )
 
 // options have a clock by which nothing has expired.
-var options = Options{Now: func() time.Time { return start }}
+var options = store.ReaderOptions{Now: func() time.Time { return start }}
+
+// writing is options for writers.
+var writing = store.WriterOptions{Now: options.Now}
 
 // newServer starts an in-memory Bigtable with the tables of this package.
 func newServer(t testing.TB) *storetest.Bigtable {
@@ -42,8 +46,8 @@ func newServer(t testing.TB) *storetest.Bigtable {
 }
 
 // layoutWriter returns a writer to one table alone.
-func layoutWriter(client Client, l *store.Layout[SampleEvent]) *store.Writer[SampleEvent] {
-	return store.NewWriter(client, []*store.Layout[SampleEvent]{l}, options)
+func layoutWriter(client store.Client, l *store.Layout[SampleEvent]) *store.Writer[SampleEvent] {
+	return store.NewWriter(client, []*store.Layout[SampleEvent]{l}, writing)
 }
 
 // tb is a test, or one of the checks of a property.
@@ -156,7 +160,7 @@ var values = map[reflect.Type]*rapid.Generator[any]{
 	reflect.TypeFor[float64]():       floats.AsAny(),
 	reflect.TypeFor[time.Time]():     times.AsAny(),
 	reflect.TypeFor[time.Duration](): sample(rapid.Map(rapid.Int64(), func(n int64) time.Duration { return time.Duration(n) }), 0, -1, math.MinInt64, math.MaxInt64).AsAny(),
-	reflect.TypeFor[UUID]():          rapid.Custom(func(t *rapid.T) UUID { return UUID(rapid.SliceOfN(rapid.Byte(), 16, 16).Draw(t, "uuid")) }).AsAny(),
+	reflect.TypeFor[codec.UUID]():    rapid.Custom(func(t *rapid.T) codec.UUID { return codec.UUID(rapid.SliceOfN(rapid.Byte(), 16, 16).Draw(t, "uuid")) }).AsAny(),
 	reflect.TypeFor[json.RawMessage](): rapid.Map(rapid.SampledFrom([]string{
 		"null", `""`, ` {"a": [1, 2.50, "<é>"] } `, "-0", "[]", "1e400", "\t{ }\r\n", `{"a":1,"a":2, "text": "}", "document": "\""}`, "[{}, [\"],\", {\"\":{}}] ]", "\"<&>\u2028\\u003c\\/\x7f\"",
 	}), func(s string) json.RawMessage { return json.RawMessage(s) }).AsAny(),
@@ -212,11 +216,11 @@ func errorsOf(seq iter.Seq2[SampleEvent, error]) (errs []error, events int) {
 }
 
 // decodeError returns the DecodeError that err wraps.
-func decodeError(t testing.TB, err error) *DecodeError {
+func decodeError(t testing.TB, err error) *store.DecodeError {
 	t.Helper()
-	var decode *DecodeError
+	var decode *store.DecodeError
 	if !errors.As(err, &decode) {
-		t.Fatalf("got %v, want a DecodeError", err)
+		t.Fatalf("got %v, want a store.DecodeError", err)
 	}
 	return decode
 }

@@ -15,6 +15,7 @@ import (
 	"google.golang.org/protobuf/types/dynamicpb"
 	"pgregory.net/rapid"
 
+	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/store"
 )
 
@@ -60,7 +61,7 @@ func setProto(m *dynamicpb.Message, field protoreflect.FieldDescriptor, value an
 		secondsNanos(value.Unix(), int64(value.Nanosecond()))
 	case time.Duration:
 		secondsNanos(int64(value/time.Second), int64(value%time.Second))
-	case UUID:
+	case codec.UUID:
 		m.Set(field, protoreflect.ValueOf(value[:]))
 	case json.RawMessage:
 		m.Set(field, protoreflect.ValueOf(string(value)))

@@ -14,7 +14,7 @@ import (
 )
 
 // forEachTable runs a test for every table, all on one server.
-func forEachTable(t *testing.T, f func(t *testing.T, client Client, l *store.Layout[SampleEvent])) {
+func forEachTable(t *testing.T, f func(t *testing.T, client store.Client, l *store.Layout[SampleEvent])) {
 	bt := newServer(t)
 	for _, l := range sampleLayouts {
 		t.Run(l.Table.ID, func(t *testing.T) { f(t, bt.Client, l) })
@@ -59,7 +59,7 @@ func newBound(t *rapid.T, events []SampleEvent, label string) time.Time {
 }
 
 func TestRandomEventsAreReadBack(t *testing.T) {
-	forEachTable(t, func(t *testing.T, client Client, l *store.Layout[SampleEvent]) {
+	forEachTable(t, func(t *testing.T, client store.Client, l *store.Layout[SampleEvent]) {
 		w, r := layoutWriter(client, l), store.NewReader(client, l, options)
 		rapid.Check(t, func(t *rapid.T) {
 			series := newSeries(t)
@@ -83,7 +83,7 @@ func TestRandomEventsAreReadBack(t *testing.T) {
 			latest, err := r.Latest(t.Context(), base)
 			whole := m.between(start, end)
 			if len(whole) == 0 {
-				if !errors.Is(err, ErrNotFound) {
+				if !errors.Is(err, store.ErrNotFound) {
 					t.Fatalf("Latest of nothing: %v", err)
 				}
 				return
@@ -96,7 +96,7 @@ func TestRandomEventsAreReadBack(t *testing.T) {
 
 // What is read back is in UTC, whatever zone was written.
 func TestTimesAreReadInUTC(t *testing.T) {
-	forEachTable(t, func(t *testing.T, client Client, l *store.Layout[SampleEvent]) {
+	forEachTable(t, func(t *testing.T, client store.Client, l *store.Layout[SampleEvent]) {
 		zone := time.FixedZone("LMT", 1172)
 		e := plain()
 		e.Time, e.At, e.DefaultAt = e.Time.In(zone), e.At.In(zone), e.DefaultAt.In(zone)
@@ -131,7 +131,7 @@ func TestKeysRoundTrip(t *testing.T) {
 // The series of an event is that of its key, not the value with the same key that it
 // was asked for by.
 func TestSeriesAreThoseOfKeys(t *testing.T) {
-	forEachTable(t, func(t *testing.T, client Client, l *store.Layout[SampleEvent]) {
+	forEachTable(t, func(t *testing.T, client store.Client, l *store.Layout[SampleEvent]) {
 		e := rapid.Custom(func(t *rapid.T) SampleEvent { return newEvent(t, newSeries(t)) }).Example(1)
 		check(t, layoutWriter(client, l).Write(t.Context(), e))
 		base := SampleEvent{SampleSeries: e.SampleSeries}

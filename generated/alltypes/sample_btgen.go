@@ -20,7 +20,7 @@ type SampleSeries struct {
 	Channel  int32
 	Slot     uint32
 	Serial   uint64
-	Unit     UUID
+	Unit     codec.UUID
 	Kind     SampleKind
 	Active   bool
 	Tag      []byte    // in hex in the key
@@ -43,7 +43,7 @@ type SampleEvent struct {
 	Ratio           float64
 	At              time.Time
 	Took            time.Duration
-	ID              UUID
+	ID              codec.UUID
 	State           SampleState
 	Document        json.RawMessage
 	Level           SampleLevel
@@ -58,7 +58,7 @@ type SampleEvent struct {
 	MaybeRatio      *float64           // nil if absent
 	MaybeAt         *time.Time         // nil if absent
 	MaybeTook       *time.Duration     // nil if absent
-	MaybeID         *UUID              // nil if absent
+	MaybeID         *codec.UUID        // nil if absent
 	MaybeState      *SampleMaybeState  // nil if absent
 	MaybeDocument   json.RawMessage    // nil if absent
 	DefaultText     string             // "none" if a stored event lacks it
@@ -72,7 +72,7 @@ type SampleEvent struct {
 	DefaultRatio    float64            // 1e-300 if a stored event lacks it
 	DefaultAt       time.Time          // 2021-03-05 12:00:00.000000001 +0000 UTC if a stored event lacks it
 	DefaultTook     time.Duration      // 1h30m0s if a stored event lacks it
-	DefaultID       UUID               // "f81d4fae-7dec-41d0-a765-00a0c91e6bf6" if a stored event lacks it
+	DefaultID       codec.UUID         // "f81d4fae-7dec-41d0-a765-00a0c91e6bf6" if a stored event lacks it
 	DefaultState    SampleDefaultState // "unknown" if a stored event lacks it
 	DefaultDocument json.RawMessage    // "{\"a\": [1, null]}" if a stored event lacks it
 }
@@ -280,7 +280,7 @@ type SampleWriter struct {
 // NewSampleWriter returns a writer; client is usually a *bigtable.Client.
 //
 //go:noinline
-func NewSampleWriter(client Client, opts ...Options) *SampleWriter {
+func NewSampleWriter(client store.Client, opts ...store.WriterOptions) *SampleWriter {
 	return &SampleWriter{store.NewWriter(client, sampleLayouts, opts...)}
 }
 
@@ -294,12 +294,12 @@ type SampleBatcher struct {
 
 // NewSampleBatcher returns a batcher that writes through w. It calls failed,
 // which may be nil, once per unwritten event, from its own goroutine, with the
-// *WriteError that Write would return. The function may add the event again,
-// but must not call Flush or Close, which wait for it. It should return
+// *store.WriteError that Write would return. The function may add the event
+// again, but must not call Flush or Close, which wait for it. It should return
 // quickly, because other failures accumulate in memory meanwhile.
 //
 //go:noinline
-func NewSampleBatcher(w *SampleWriter, failed func(event SampleEvent, err error), opts ...BatcherOptions) *SampleBatcher {
+func NewSampleBatcher(w *SampleWriter, failed func(event SampleEvent, err error), opts ...store.BatcherOptions) *SampleBatcher {
 	return &SampleBatcher{store.NewBatcher(w.EventWriter, failed, opts...)}
 }
 
@@ -312,57 +312,57 @@ type SampleReader struct {
 // NewSampleReader returns a reader; client is usually a *bigtable.Client.
 //
 //go:noinline
-func NewSampleReader(client Client, opts ...Options) *SampleReader {
+func NewSampleReader(client store.Client, opts ...store.ReaderOptions) *SampleReader {
 	reader := store.NewReader(client, sampleCellsLayout, opts...)
-	of := func(series SampleSeries) SampleEvent { return SampleEvent{SampleSeries: series} }
-	return &SampleReader{store.NewEventReader(reader, sampleCellsColumns, of)}
+	series := func(e *SampleEvent) *SampleSeries { return &e.SampleSeries }
+	return &SampleReader{store.NewEventReader(reader, sampleCellsColumns, series)}
 }
 
-// The fields of SampleEvent, for ReadOptions.
+// The fields of SampleEvent, for store.ReadOptions.
 const (
-	SampleFieldText            Field = "text"
-	SampleFieldRaw             Field = "raw"
-	SampleFieldFlag            Field = "flag"
-	SampleFieldSmall           Field = "small"
-	SampleFieldCount           Field = "count"
-	SampleFieldMask            Field = "mask"
-	SampleFieldTotal           Field = "total"
-	SampleFieldLoad            Field = "cpu.load"
-	SampleFieldRatio           Field = "ratio (.*)|%"
-	SampleFieldAt              Field = "at"
-	SampleFieldTook            Field = "took"
-	SampleFieldID              Field = "id"
-	SampleFieldState           Field = "state"
-	SampleFieldDocument        Field = "document"
-	SampleFieldLevel           Field = "level"
-	SampleFieldMaybeText       Field = "maybe_text"
-	SampleFieldMaybeRaw        Field = "maybe_raw"
-	SampleFieldMaybeFlag       Field = "maybe_flag"
-	SampleFieldMaybeSmall      Field = "maybe_small"
-	SampleFieldMaybeCount      Field = "maybe_count"
-	SampleFieldMaybeMask       Field = "maybe_mask"
-	SampleFieldMaybeTotal      Field = "maybe_total"
-	SampleFieldMaybeLoad       Field = "maybe_load"
-	SampleFieldMaybeRatio      Field = "maybe_ratio"
-	SampleFieldMaybeAt         Field = "maybe_at"
-	SampleFieldMaybeTook       Field = "maybe_took"
-	SampleFieldMaybeID         Field = "maybe_id"
-	SampleFieldMaybeState      Field = "maybe_state"
-	SampleFieldMaybeDocument   Field = "maybe_document"
-	SampleFieldDefaultText     Field = "default_text"
-	SampleFieldDefaultRaw      Field = "default_raw"
-	SampleFieldDefaultFlag     Field = "default_flag"
-	SampleFieldDefaultSmall    Field = "default_small"
-	SampleFieldDefaultCount    Field = "default_count"
-	SampleFieldDefaultMask     Field = "default_mask"
-	SampleFieldDefaultTotal    Field = "default_total"
-	SampleFieldDefaultLoad     Field = "default_load"
-	SampleFieldDefaultRatio    Field = "default_ratio"
-	SampleFieldDefaultAt       Field = "default_at"
-	SampleFieldDefaultTook     Field = "default_took"
-	SampleFieldDefaultID       Field = "default_id"
-	SampleFieldDefaultState    Field = "default_state"
-	SampleFieldDefaultDocument Field = "default_document"
+	SampleFieldText            store.Field = "text"
+	SampleFieldRaw             store.Field = "raw"
+	SampleFieldFlag            store.Field = "flag"
+	SampleFieldSmall           store.Field = "small"
+	SampleFieldCount           store.Field = "count"
+	SampleFieldMask            store.Field = "mask"
+	SampleFieldTotal           store.Field = "total"
+	SampleFieldLoad            store.Field = "cpu.load"
+	SampleFieldRatio           store.Field = "ratio (.*)|%"
+	SampleFieldAt              store.Field = "at"
+	SampleFieldTook            store.Field = "took"
+	SampleFieldID              store.Field = "id"
+	SampleFieldState           store.Field = "state"
+	SampleFieldDocument        store.Field = "document"
+	SampleFieldLevel           store.Field = "level"
+	SampleFieldMaybeText       store.Field = "maybe_text"
+	SampleFieldMaybeRaw        store.Field = "maybe_raw"
+	SampleFieldMaybeFlag       store.Field = "maybe_flag"
+	SampleFieldMaybeSmall      store.Field = "maybe_small"
+	SampleFieldMaybeCount      store.Field = "maybe_count"
+	SampleFieldMaybeMask       store.Field = "maybe_mask"
+	SampleFieldMaybeTotal      store.Field = "maybe_total"
+	SampleFieldMaybeLoad       store.Field = "maybe_load"
+	SampleFieldMaybeRatio      store.Field = "maybe_ratio"
+	SampleFieldMaybeAt         store.Field = "maybe_at"
+	SampleFieldMaybeTook       store.Field = "maybe_took"
+	SampleFieldMaybeID         store.Field = "maybe_id"
+	SampleFieldMaybeState      store.Field = "maybe_state"
+	SampleFieldMaybeDocument   store.Field = "maybe_document"
+	SampleFieldDefaultText     store.Field = "default_text"
+	SampleFieldDefaultRaw      store.Field = "default_raw"
+	SampleFieldDefaultFlag     store.Field = "default_flag"
+	SampleFieldDefaultSmall    store.Field = "default_small"
+	SampleFieldDefaultCount    store.Field = "default_count"
+	SampleFieldDefaultMask     store.Field = "default_mask"
+	SampleFieldDefaultTotal    store.Field = "default_total"
+	SampleFieldDefaultLoad     store.Field = "default_load"
+	SampleFieldDefaultRatio    store.Field = "default_ratio"
+	SampleFieldDefaultAt       store.Field = "default_at"
+	SampleFieldDefaultTook     store.Field = "default_took"
+	SampleFieldDefaultID       store.Field = "default_id"
+	SampleFieldDefaultState    store.Field = "default_state"
+	SampleFieldDefaultDocument store.Field = "default_document"
 )
 
 // SampleColumns holds events column by column. All slices have the same length.
@@ -380,7 +380,7 @@ type SampleColumns struct {
 	Ratio           []float64
 	At              []time.Time
 	Took            []time.Duration
-	ID              []UUID
+	ID              []codec.UUID
 	State           []SampleState
 	Document        []json.RawMessage
 	Level           []SampleLevel
@@ -395,7 +395,7 @@ type SampleColumns struct {
 	MaybeRatio      []*float64
 	MaybeAt         []*time.Time
 	MaybeTook       []*time.Duration
-	MaybeID         []*UUID
+	MaybeID         []*codec.UUID
 	MaybeState      []*SampleMaybeState
 	MaybeDocument   []json.RawMessage
 	DefaultText     []string
@@ -409,31 +409,27 @@ type SampleColumns struct {
 	DefaultRatio    []float64
 	DefaultAt       []time.Time
 	DefaultTook     []time.Duration
-	DefaultID       []UUID
+	DefaultID       []codec.UUID
 	DefaultState    []SampleDefaultState
 	DefaultDocument []json.RawMessage
 }
 
 // Reset empties the slices and keeps their memory.
-func (c *SampleColumns) Reset() {
-	sampleCellsColumns.Reset(c)
-}
+func (c *SampleColumns) Reset() { sampleCellsColumns.Reset(c) }
 
 // Append adds an event.
-func (c *SampleColumns) Append(e *SampleEvent) {
-	sampleCellsColumns.Append(c, e)
-}
+func (c *SampleColumns) Append(e *SampleEvent) { sampleCellsColumns.Append(c, e) }
 
 // SetupSample reconciles tables sample_columns, sample_columns_text,
 // sample_cells, sample_cells_text, sample_combined, sample_combined_json,
 // sample_serialized, sample_serialized_json, sample_unserialized and
 // sample_unserialized_text with the schema and returns what it changed; a
 // second call changes nothing. It refuses a change that may delete data with a
-// *RefusedError, and changes nothing, unless Options.Allow names the change.
-// With Options.DryRun it returns what it would change.
+// *store.RefusedError, and changes nothing, unless SetupOptions.Allow names the
+// change. With SetupOptions.DryRun it returns what it would change.
 //
 //go:noinline
-func SetupSample(ctx context.Context, admin Admin, opts ...Options) (Plan, error) {
+func SetupSample(ctx context.Context, admin store.Admin, opts ...store.SetupOptions) (store.Plan, error) {
 	return store.Setup(ctx, admin, store.Tables(sampleLayouts), opts...)
 }
 
@@ -455,7 +451,7 @@ type SampleColumnsKey struct {
 	Channel  int32
 	Slot     uint32
 	Serial   uint64
-	Unit     UUID
+	Unit     codec.UUID
 	Kind     SampleKind
 	Active   bool
 	Tag      []byte
@@ -465,9 +461,9 @@ type SampleColumnsKey struct {
 	Bucket   time.Time // any time in the bucket; its start when parsed
 }
 
-// Append appends the key to dst. It returns a *FieldError if a segment is empty
-// or contains the delimiter, if the table cannot represent the time, or if the
-// key exceeds 4 KiB.
+// Append appends the key to dst. It returns a *codec.FieldError if a segment is
+// empty or contains the delimiter, if the table cannot represent the time, or
+// if the key exceeds 4 KiB.
 func (k SampleColumnsKey) Append(dst []byte) ([]byte, error) {
 	w := codec.NewKeyWriter(dst, "#")
 	k.write(&w)
@@ -477,9 +473,7 @@ func (k SampleColumnsKey) Append(dst []byte) ([]byte, error) {
 
 // String returns the key, quoted if it is not printable, or the error if it is
 // invalid.
-func (k SampleColumnsKey) String() string {
-	return codec.KeyString(k.Append(nil))
-}
+func (k SampleColumnsKey) String() string { return codec.KeyString(k.Append(nil)) }
 
 // Prefix returns the prefix of the keys of the series, up to and including the
 // delimiter before the time.
@@ -543,7 +537,7 @@ type SampleColumnsTextKey struct {
 	Channel  int32
 	Slot     uint32
 	Serial   uint64
-	Unit     UUID
+	Unit     codec.UUID
 	Kind     SampleKind
 	Active   bool
 	Tag      []byte
@@ -553,9 +547,9 @@ type SampleColumnsTextKey struct {
 	Bucket   time.Time // any time in the bucket; its start when parsed
 }
 
-// Append appends the key to dst. It returns a *FieldError if a segment is empty
-// or contains the delimiter, if the table cannot represent the time, or if the
-// key exceeds 4 KiB.
+// Append appends the key to dst. It returns a *codec.FieldError if a segment is
+// empty or contains the delimiter, if the table cannot represent the time, or
+// if the key exceeds 4 KiB.
 func (k SampleColumnsTextKey) Append(dst []byte) ([]byte, error) {
 	w := codec.NewKeyWriter(dst, "#")
 	k.write(&w)
@@ -565,9 +559,7 @@ func (k SampleColumnsTextKey) Append(dst []byte) ([]byte, error) {
 
 // String returns the key, quoted if it is not printable, or the error if it is
 // invalid.
-func (k SampleColumnsTextKey) String() string {
-	return codec.KeyString(k.Append(nil))
-}
+func (k SampleColumnsTextKey) String() string { return codec.KeyString(k.Append(nil)) }
 
 // Prefix returns the prefix of the keys of the series, up to and including the
 // delimiter before the time.
@@ -630,7 +622,7 @@ type SampleCellsKey struct {
 	Channel  int32
 	Slot     uint32
 	Serial   uint64
-	Unit     UUID
+	Unit     codec.UUID
 	Kind     SampleKind
 	Active   bool
 	Tag      []byte
@@ -639,9 +631,9 @@ type SampleCellsKey struct {
 	Bucket   time.Time // any time in the bucket; its start when parsed
 }
 
-// Append appends the key to dst. It returns a *FieldError if a segment is empty
-// or contains the delimiter, if the table cannot represent the time, or if the
-// key exceeds 4 KiB.
+// Append appends the key to dst. It returns a *codec.FieldError if a segment is
+// empty or contains the delimiter, if the table cannot represent the time, or
+// if the key exceeds 4 KiB.
 func (k SampleCellsKey) Append(dst []byte) ([]byte, error) {
 	w := codec.NewKeyWriter(dst, "#")
 	k.write(&w)
@@ -651,9 +643,7 @@ func (k SampleCellsKey) Append(dst []byte) ([]byte, error) {
 
 // String returns the key, quoted if it is not printable, or the error if it is
 // invalid.
-func (k SampleCellsKey) String() string {
-	return codec.KeyString(k.Append(nil))
-}
+func (k SampleCellsKey) String() string { return codec.KeyString(k.Append(nil)) }
 
 // Prefix returns the prefix of the keys of the series, up to and including the
 // delimiter before the time.
@@ -714,7 +704,7 @@ type SampleCellsTextKey struct {
 	Channel  int32
 	Slot     uint32
 	Serial   uint64
-	Unit     UUID
+	Unit     codec.UUID
 	Kind     SampleKind
 	Active   bool
 	Tag      []byte
@@ -723,9 +713,9 @@ type SampleCellsTextKey struct {
 	Bucket   time.Time // any time in the bucket; its start when parsed
 }
 
-// Append appends the key to dst. It returns a *FieldError if a segment is empty
-// or contains the delimiter, if the table cannot represent the time, or if the
-// key exceeds 4 KiB.
+// Append appends the key to dst. It returns a *codec.FieldError if a segment is
+// empty or contains the delimiter, if the table cannot represent the time, or
+// if the key exceeds 4 KiB.
 func (k SampleCellsTextKey) Append(dst []byte) ([]byte, error) {
 	w := codec.NewKeyWriter(dst, "#")
 	k.write(&w)
@@ -735,9 +725,7 @@ func (k SampleCellsTextKey) Append(dst []byte) ([]byte, error) {
 
 // String returns the key, quoted if it is not printable, or the error if it is
 // invalid.
-func (k SampleCellsTextKey) String() string {
-	return codec.KeyString(k.Append(nil))
-}
+func (k SampleCellsTextKey) String() string { return codec.KeyString(k.Append(nil)) }
 
 // Prefix returns the prefix of the keys of the series, up to and including the
 // delimiter before the time.
@@ -798,7 +786,7 @@ type SampleCombinedKey struct {
 	Channel  int32
 	Slot     uint32
 	Serial   uint64
-	Unit     UUID
+	Unit     codec.UUID
 	Kind     SampleKind
 	Active   bool
 	Tag      []byte
@@ -807,9 +795,9 @@ type SampleCombinedKey struct {
 	Bucket   time.Time // any time in the bucket; its start when parsed
 }
 
-// Append appends the key to dst. It returns a *FieldError if a segment is empty
-// or contains the delimiter, if the table cannot represent the time, or if the
-// key exceeds 4 KiB.
+// Append appends the key to dst. It returns a *codec.FieldError if a segment is
+// empty or contains the delimiter, if the table cannot represent the time, or
+// if the key exceeds 4 KiB.
 func (k SampleCombinedKey) Append(dst []byte) ([]byte, error) {
 	w := codec.NewKeyWriter(dst, "#")
 	k.write(&w)
@@ -819,9 +807,7 @@ func (k SampleCombinedKey) Append(dst []byte) ([]byte, error) {
 
 // String returns the key, quoted if it is not printable, or the error if it is
 // invalid.
-func (k SampleCombinedKey) String() string {
-	return codec.KeyString(k.Append(nil))
-}
+func (k SampleCombinedKey) String() string { return codec.KeyString(k.Append(nil)) }
 
 // Prefix returns the prefix of the keys of the series, up to and including the
 // delimiter before the time.
@@ -882,7 +868,7 @@ type SampleCombinedJSONKey struct {
 	Channel  int32
 	Slot     uint32
 	Serial   uint64
-	Unit     UUID
+	Unit     codec.UUID
 	Kind     SampleKind
 	Active   bool
 	Tag      []byte
@@ -891,9 +877,9 @@ type SampleCombinedJSONKey struct {
 	Bucket   time.Time // any time in the bucket; its start when parsed
 }
 
-// Append appends the key to dst. It returns a *FieldError if a segment is empty
-// or contains the delimiter, if the table cannot represent the time, or if the
-// key exceeds 4 KiB.
+// Append appends the key to dst. It returns a *codec.FieldError if a segment is
+// empty or contains the delimiter, if the table cannot represent the time, or
+// if the key exceeds 4 KiB.
 func (k SampleCombinedJSONKey) Append(dst []byte) ([]byte, error) {
 	w := codec.NewKeyWriter(dst, "#")
 	k.write(&w)
@@ -903,9 +889,7 @@ func (k SampleCombinedJSONKey) Append(dst []byte) ([]byte, error) {
 
 // String returns the key, quoted if it is not printable, or the error if it is
 // invalid.
-func (k SampleCombinedJSONKey) String() string {
-	return codec.KeyString(k.Append(nil))
-}
+func (k SampleCombinedJSONKey) String() string { return codec.KeyString(k.Append(nil)) }
 
 // Prefix returns the prefix of the keys of the series, up to and including the
 // delimiter before the time.
@@ -965,7 +949,7 @@ type SampleSerializedKey struct {
 	Channel  int32
 	Slot     uint32
 	Serial   uint64
-	Unit     UUID
+	Unit     codec.UUID
 	Kind     SampleKind
 	Active   bool
 	Tag      []byte
@@ -974,9 +958,9 @@ type SampleSerializedKey struct {
 	Time     time.Time
 }
 
-// Append appends the key to dst. It returns a *FieldError if a segment is empty
-// or contains the delimiter, if the table cannot represent the time, or if the
-// key exceeds 4 KiB.
+// Append appends the key to dst. It returns a *codec.FieldError if a segment is
+// empty or contains the delimiter, if the table cannot represent the time, or
+// if the key exceeds 4 KiB.
 func (k SampleSerializedKey) Append(dst []byte) ([]byte, error) {
 	w := codec.NewKeyWriter(dst, "#")
 	k.write(&w)
@@ -986,9 +970,7 @@ func (k SampleSerializedKey) Append(dst []byte) ([]byte, error) {
 
 // String returns the key, quoted if it is not printable, or the error if it is
 // invalid.
-func (k SampleSerializedKey) String() string {
-	return codec.KeyString(k.Append(nil))
-}
+func (k SampleSerializedKey) String() string { return codec.KeyString(k.Append(nil)) }
 
 // Prefix returns the prefix of the keys of the series, up to and including the
 // delimiter before the time.
@@ -1049,7 +1031,7 @@ type SampleSerializedJSONKey struct {
 	Channel  int32
 	Slot     uint32
 	Serial   uint64
-	Unit     UUID
+	Unit     codec.UUID
 	Kind     SampleKind
 	Active   bool
 	Tag      []byte
@@ -1058,9 +1040,9 @@ type SampleSerializedJSONKey struct {
 	Time     time.Time
 }
 
-// Append appends the key to dst. It returns a *FieldError if a segment is empty
-// or contains the delimiter, if the table cannot represent the time, or if the
-// key exceeds 4 KiB.
+// Append appends the key to dst. It returns a *codec.FieldError if a segment is
+// empty or contains the delimiter, if the table cannot represent the time, or
+// if the key exceeds 4 KiB.
 func (k SampleSerializedJSONKey) Append(dst []byte) ([]byte, error) {
 	w := codec.NewKeyWriter(dst, "#")
 	k.write(&w)
@@ -1070,9 +1052,7 @@ func (k SampleSerializedJSONKey) Append(dst []byte) ([]byte, error) {
 
 // String returns the key, quoted if it is not printable, or the error if it is
 // invalid.
-func (k SampleSerializedJSONKey) String() string {
-	return codec.KeyString(k.Append(nil))
-}
+func (k SampleSerializedJSONKey) String() string { return codec.KeyString(k.Append(nil)) }
 
 // Prefix returns the prefix of the keys of the series, up to and including the
 // delimiter before the time.
@@ -1133,7 +1113,7 @@ type SampleUnserializedKey struct {
 	Channel  int32
 	Slot     uint32
 	Serial   uint64
-	Unit     UUID
+	Unit     codec.UUID
 	Kind     SampleKind
 	Active   bool
 	Tag      []byte
@@ -1142,9 +1122,9 @@ type SampleUnserializedKey struct {
 	Time     time.Time
 }
 
-// Append appends the key to dst. It returns a *FieldError if a segment is empty
-// or contains the delimiter, if the table cannot represent the time, or if the
-// key exceeds 4 KiB.
+// Append appends the key to dst. It returns a *codec.FieldError if a segment is
+// empty or contains the delimiter, if the table cannot represent the time, or
+// if the key exceeds 4 KiB.
 func (k SampleUnserializedKey) Append(dst []byte) ([]byte, error) {
 	w := codec.NewKeyWriter(dst, "#")
 	k.write(&w)
@@ -1154,9 +1134,7 @@ func (k SampleUnserializedKey) Append(dst []byte) ([]byte, error) {
 
 // String returns the key, quoted if it is not printable, or the error if it is
 // invalid.
-func (k SampleUnserializedKey) String() string {
-	return codec.KeyString(k.Append(nil))
-}
+func (k SampleUnserializedKey) String() string { return codec.KeyString(k.Append(nil)) }
 
 // Prefix returns the prefix of the keys of the series, up to and including the
 // delimiter before the time.
@@ -1217,7 +1195,7 @@ type SampleUnserializedTextKey struct {
 	Channel  int32
 	Slot     uint32
 	Serial   uint64
-	Unit     UUID
+	Unit     codec.UUID
 	Kind     SampleKind
 	Active   bool
 	Tag      []byte
@@ -1226,9 +1204,9 @@ type SampleUnserializedTextKey struct {
 	Time     time.Time
 }
 
-// Append appends the key to dst. It returns a *FieldError if a segment is empty
-// or contains the delimiter, if the table cannot represent the time, or if the
-// key exceeds 4 KiB.
+// Append appends the key to dst. It returns a *codec.FieldError if a segment is
+// empty or contains the delimiter, if the table cannot represent the time, or
+// if the key exceeds 4 KiB.
 func (k SampleUnserializedTextKey) Append(dst []byte) ([]byte, error) {
 	w := codec.NewKeyWriter(dst, "#")
 	k.write(&w)
@@ -1238,9 +1216,7 @@ func (k SampleUnserializedTextKey) Append(dst []byte) ([]byte, error) {
 
 // String returns the key, quoted if it is not printable, or the error if it is
 // invalid.
-func (k SampleUnserializedTextKey) String() string {
-	return codec.KeyString(k.Append(nil))
-}
+func (k SampleUnserializedTextKey) String() string { return codec.KeyString(k.Append(nil)) }
 
 // Prefix returns the prefix of the keys of the series, up to and including the
 // delimiter before the time.
@@ -1285,7 +1261,7 @@ func ParseSampleUnserializedTextKey(row string) (SampleUnserializedTextKey, erro
 	return k, r.Close()
 }
 
-// sampleLayouts lists the layouts of all tables that events are written to.
+// sampleLayouts lists the layouts of all tables.
 var sampleLayouts = []*store.Layout[SampleEvent]{sampleColumnsLayout, sampleColumnsTextLayout, sampleCellsLayout, sampleCellsTextLayout, sampleCombinedLayout, sampleCombinedJSONLayout, sampleSerializedLayout, sampleSerializedJSONLayout, sampleUnserializedLayout, sampleUnserializedTextLayout}
 
 // sampleColumnsBucket defines the buckets of sample_columns.
@@ -1310,7 +1286,7 @@ var sampleColumnsColumns = store.NewColumns(
 	store.RequiredColumn("ratio (.*)|%", codec.Binary.Float64, func(e *SampleEvent) *float64 { return &e.Ratio }, func(c *SampleColumns) *[]float64 { return &c.Ratio }),
 	store.RequiredColumn("at", codec.Binary.Timestamp, func(e *SampleEvent) *time.Time { return &e.At }, func(c *SampleColumns) *[]time.Time { return &c.At }),
 	store.RequiredColumn("took", codec.Binary.Duration, func(e *SampleEvent) *time.Duration { return &e.Took }, func(c *SampleColumns) *[]time.Duration { return &c.Took }),
-	store.RequiredColumn("id", codec.Binary.UUID, func(e *SampleEvent) *UUID { return &e.ID }, func(c *SampleColumns) *[]UUID { return &c.ID }),
+	store.RequiredColumn("id", codec.Binary.UUID, func(e *SampleEvent) *codec.UUID { return &e.ID }, func(c *SampleColumns) *[]codec.UUID { return &c.ID }),
 	store.RequiredColumn("state", codec.BinaryEnumAs[SampleState](sampleStateNames), func(e *SampleEvent) *SampleState { return &e.State }, func(c *SampleColumns) *[]SampleState { return &c.State }),
 	store.BytesColumn("document", codec.Binary.JSON, func(e *SampleEvent) *json.RawMessage { return &e.Document }, func(c *SampleColumns) *[]json.RawMessage { return &c.Document }),
 	store.RequiredColumn("level", codec.BinaryEnumAs[SampleLevel](sampleLevelNames), func(e *SampleEvent) *SampleLevel { return &e.Level }, func(c *SampleColumns) *[]SampleLevel { return &c.Level }),
@@ -1325,7 +1301,7 @@ var sampleColumnsColumns = store.NewColumns(
 	store.OptionalColumn("maybe_ratio", codec.Binary.Float64, func(e *SampleEvent) **float64 { return &e.MaybeRatio }, func(c *SampleColumns) *[]*float64 { return &c.MaybeRatio }),
 	store.OptionalColumn("maybe_at", codec.Binary.Timestamp, func(e *SampleEvent) **time.Time { return &e.MaybeAt }, func(c *SampleColumns) *[]*time.Time { return &c.MaybeAt }),
 	store.OptionalColumn("maybe_took", codec.Binary.Duration, func(e *SampleEvent) **time.Duration { return &e.MaybeTook }, func(c *SampleColumns) *[]*time.Duration { return &c.MaybeTook }),
-	store.OptionalColumn("maybe_id", codec.Binary.UUID, func(e *SampleEvent) **UUID { return &e.MaybeID }, func(c *SampleColumns) *[]*UUID { return &c.MaybeID }),
+	store.OptionalColumn("maybe_id", codec.Binary.UUID, func(e *SampleEvent) **codec.UUID { return &e.MaybeID }, func(c *SampleColumns) *[]*codec.UUID { return &c.MaybeID }),
 	store.OptionalColumn("maybe_state", codec.BinaryEnumAs[SampleMaybeState](sampleMaybeStateNames), func(e *SampleEvent) **SampleMaybeState { return &e.MaybeState }, func(c *SampleColumns) *[]*SampleMaybeState { return &c.MaybeState }),
 	store.OptionalBytesColumn("maybe_document", codec.Binary.JSON, func(e *SampleEvent) *json.RawMessage { return &e.MaybeDocument }, func(c *SampleColumns) *[]json.RawMessage { return &c.MaybeDocument }),
 	store.DefaultColumn("default_text", codec.Binary.String, "none", func(e *SampleEvent) *string { return &e.DefaultText }, func(c *SampleColumns) *[]string { return &c.DefaultText }),
@@ -1339,7 +1315,7 @@ var sampleColumnsColumns = store.NewColumns(
 	store.DefaultColumn("default_ratio", codec.Binary.Float64, 1e-300, func(e *SampleEvent) *float64 { return &e.DefaultRatio }, func(c *SampleColumns) *[]float64 { return &c.DefaultRatio }),
 	store.DefaultColumn("default_at", codec.Binary.Timestamp, time.Date(2021, time.March, 5, 12, 0, 0, 1, time.UTC), func(e *SampleEvent) *time.Time { return &e.DefaultAt }, func(c *SampleColumns) *[]time.Time { return &c.DefaultAt }),
 	store.DefaultColumn("default_took", codec.Binary.Duration, 90*time.Minute, func(e *SampleEvent) *time.Duration { return &e.DefaultTook }, func(c *SampleColumns) *[]time.Duration { return &c.DefaultTook }),
-	store.DefaultColumn("default_id", codec.Binary.UUID, UUID{0xf8, 0x1d, 0x4f, 0xae, 0x7d, 0xec, 0x41, 0xd0, 0xa7, 0x65, 0x00, 0xa0, 0xc9, 0x1e, 0x6b, 0xf6}, func(e *SampleEvent) *UUID { return &e.DefaultID }, func(c *SampleColumns) *[]UUID { return &c.DefaultID }),
+	store.DefaultColumn("default_id", codec.Binary.UUID, codec.UUID{0xf8, 0x1d, 0x4f, 0xae, 0x7d, 0xec, 0x41, 0xd0, 0xa7, 0x65, 0x00, 0xa0, 0xc9, 0x1e, 0x6b, 0xf6}, func(e *SampleEvent) *codec.UUID { return &e.DefaultID }, func(c *SampleColumns) *[]codec.UUID { return &c.DefaultID }),
 	store.DefaultColumn("default_state", codec.BinaryEnumAs[SampleDefaultState](sampleDefaultStateNames), SampleDefaultStateUnknown, func(e *SampleEvent) *SampleDefaultState { return &e.DefaultState }, func(c *SampleColumns) *[]SampleDefaultState { return &c.DefaultState }),
 	store.DefaultBytesColumn("default_document", codec.Binary.JSON, "{\"a\": [1, null]}", func(e *SampleEvent) *json.RawMessage { return &e.DefaultDocument }, func(c *SampleColumns) *[]json.RawMessage { return &c.DefaultDocument }),
 )
@@ -1401,7 +1377,7 @@ var sampleColumnsTextColumns = store.NewColumns(
 	store.RequiredColumn("ratio (.*)|%", codec.Text.Float64, func(e *SampleEvent) *float64 { return &e.Ratio }, func(c *SampleColumns) *[]float64 { return &c.Ratio }),
 	store.RequiredColumn("at", codec.Text.Timestamp, func(e *SampleEvent) *time.Time { return &e.At }, func(c *SampleColumns) *[]time.Time { return &c.At }),
 	store.RequiredColumn("took", codec.Text.Duration, func(e *SampleEvent) *time.Duration { return &e.Took }, func(c *SampleColumns) *[]time.Duration { return &c.Took }),
-	store.RequiredColumn("id", codec.Text.UUID, func(e *SampleEvent) *UUID { return &e.ID }, func(c *SampleColumns) *[]UUID { return &c.ID }),
+	store.RequiredColumn("id", codec.Text.UUID, func(e *SampleEvent) *codec.UUID { return &e.ID }, func(c *SampleColumns) *[]codec.UUID { return &c.ID }),
 	store.RequiredColumn("state", codec.TextEnumAs[SampleState](sampleStateNames), func(e *SampleEvent) *SampleState { return &e.State }, func(c *SampleColumns) *[]SampleState { return &c.State }),
 	store.BytesColumn("document", codec.Text.JSON, func(e *SampleEvent) *json.RawMessage { return &e.Document }, func(c *SampleColumns) *[]json.RawMessage { return &c.Document }),
 	store.RequiredColumn("level", codec.TextEnumAs[SampleLevel](sampleLevelNames), func(e *SampleEvent) *SampleLevel { return &e.Level }, func(c *SampleColumns) *[]SampleLevel { return &c.Level }),
@@ -1416,7 +1392,7 @@ var sampleColumnsTextColumns = store.NewColumns(
 	store.OptionalColumn("maybe_ratio", codec.Text.Float64, func(e *SampleEvent) **float64 { return &e.MaybeRatio }, func(c *SampleColumns) *[]*float64 { return &c.MaybeRatio }),
 	store.OptionalColumn("maybe_at", codec.Text.Timestamp, func(e *SampleEvent) **time.Time { return &e.MaybeAt }, func(c *SampleColumns) *[]*time.Time { return &c.MaybeAt }),
 	store.OptionalColumn("maybe_took", codec.Text.Duration, func(e *SampleEvent) **time.Duration { return &e.MaybeTook }, func(c *SampleColumns) *[]*time.Duration { return &c.MaybeTook }),
-	store.OptionalColumn("maybe_id", codec.Text.UUID, func(e *SampleEvent) **UUID { return &e.MaybeID }, func(c *SampleColumns) *[]*UUID { return &c.MaybeID }),
+	store.OptionalColumn("maybe_id", codec.Text.UUID, func(e *SampleEvent) **codec.UUID { return &e.MaybeID }, func(c *SampleColumns) *[]*codec.UUID { return &c.MaybeID }),
 	store.OptionalColumn("maybe_state", codec.TextEnumAs[SampleMaybeState](sampleMaybeStateNames), func(e *SampleEvent) **SampleMaybeState { return &e.MaybeState }, func(c *SampleColumns) *[]*SampleMaybeState { return &c.MaybeState }),
 	store.OptionalBytesColumn("maybe_document", codec.Text.JSON, func(e *SampleEvent) *json.RawMessage { return &e.MaybeDocument }, func(c *SampleColumns) *[]json.RawMessage { return &c.MaybeDocument }),
 	store.DefaultColumn("default_text", codec.Text.String, "none", func(e *SampleEvent) *string { return &e.DefaultText }, func(c *SampleColumns) *[]string { return &c.DefaultText }),
@@ -1430,7 +1406,7 @@ var sampleColumnsTextColumns = store.NewColumns(
 	store.DefaultColumn("default_ratio", codec.Text.Float64, 1e-300, func(e *SampleEvent) *float64 { return &e.DefaultRatio }, func(c *SampleColumns) *[]float64 { return &c.DefaultRatio }),
 	store.DefaultColumn("default_at", codec.Text.Timestamp, time.Date(2021, time.March, 5, 12, 0, 0, 1, time.UTC), func(e *SampleEvent) *time.Time { return &e.DefaultAt }, func(c *SampleColumns) *[]time.Time { return &c.DefaultAt }),
 	store.DefaultColumn("default_took", codec.Text.Duration, 90*time.Minute, func(e *SampleEvent) *time.Duration { return &e.DefaultTook }, func(c *SampleColumns) *[]time.Duration { return &c.DefaultTook }),
-	store.DefaultColumn("default_id", codec.Text.UUID, UUID{0xf8, 0x1d, 0x4f, 0xae, 0x7d, 0xec, 0x41, 0xd0, 0xa7, 0x65, 0x00, 0xa0, 0xc9, 0x1e, 0x6b, 0xf6}, func(e *SampleEvent) *UUID { return &e.DefaultID }, func(c *SampleColumns) *[]UUID { return &c.DefaultID }),
+	store.DefaultColumn("default_id", codec.Text.UUID, codec.UUID{0xf8, 0x1d, 0x4f, 0xae, 0x7d, 0xec, 0x41, 0xd0, 0xa7, 0x65, 0x00, 0xa0, 0xc9, 0x1e, 0x6b, 0xf6}, func(e *SampleEvent) *codec.UUID { return &e.DefaultID }, func(c *SampleColumns) *[]codec.UUID { return &c.DefaultID }),
 	store.DefaultColumn("default_state", codec.TextEnumAs[SampleDefaultState](sampleDefaultStateNames), SampleDefaultStateUnknown, func(e *SampleEvent) *SampleDefaultState { return &e.DefaultState }, func(c *SampleColumns) *[]SampleDefaultState { return &c.DefaultState }),
 	store.DefaultBytesColumn("default_document", codec.Text.JSON, "{\"a\": [1, null]}", func(e *SampleEvent) *json.RawMessage { return &e.DefaultDocument }, func(c *SampleColumns) *[]json.RawMessage { return &c.DefaultDocument }),
 )
@@ -1492,7 +1468,7 @@ var sampleCellsColumns = store.NewColumns(
 	store.RequiredColumn("ratio (.*)|%", codec.Binary.Float64, func(e *SampleEvent) *float64 { return &e.Ratio }, func(c *SampleColumns) *[]float64 { return &c.Ratio }),
 	store.RequiredColumn("at", codec.Binary.Timestamp, func(e *SampleEvent) *time.Time { return &e.At }, func(c *SampleColumns) *[]time.Time { return &c.At }),
 	store.RequiredColumn("took", codec.Binary.Duration, func(e *SampleEvent) *time.Duration { return &e.Took }, func(c *SampleColumns) *[]time.Duration { return &c.Took }),
-	store.RequiredColumn("id", codec.Binary.UUID, func(e *SampleEvent) *UUID { return &e.ID }, func(c *SampleColumns) *[]UUID { return &c.ID }),
+	store.RequiredColumn("id", codec.Binary.UUID, func(e *SampleEvent) *codec.UUID { return &e.ID }, func(c *SampleColumns) *[]codec.UUID { return &c.ID }),
 	store.RequiredColumn("state", codec.BinaryEnumAs[SampleState](sampleStateNames), func(e *SampleEvent) *SampleState { return &e.State }, func(c *SampleColumns) *[]SampleState { return &c.State }),
 	store.BytesColumn("document", codec.Binary.JSON, func(e *SampleEvent) *json.RawMessage { return &e.Document }, func(c *SampleColumns) *[]json.RawMessage { return &c.Document }),
 	store.RequiredColumn("level", codec.BinaryEnumAs[SampleLevel](sampleLevelNames), func(e *SampleEvent) *SampleLevel { return &e.Level }, func(c *SampleColumns) *[]SampleLevel { return &c.Level }),
@@ -1507,7 +1483,7 @@ var sampleCellsColumns = store.NewColumns(
 	store.OptionalColumn("maybe_ratio", codec.Binary.Float64, func(e *SampleEvent) **float64 { return &e.MaybeRatio }, func(c *SampleColumns) *[]*float64 { return &c.MaybeRatio }),
 	store.OptionalColumn("maybe_at", codec.Binary.Timestamp, func(e *SampleEvent) **time.Time { return &e.MaybeAt }, func(c *SampleColumns) *[]*time.Time { return &c.MaybeAt }),
 	store.OptionalColumn("maybe_took", codec.Binary.Duration, func(e *SampleEvent) **time.Duration { return &e.MaybeTook }, func(c *SampleColumns) *[]*time.Duration { return &c.MaybeTook }),
-	store.OptionalColumn("maybe_id", codec.Binary.UUID, func(e *SampleEvent) **UUID { return &e.MaybeID }, func(c *SampleColumns) *[]*UUID { return &c.MaybeID }),
+	store.OptionalColumn("maybe_id", codec.Binary.UUID, func(e *SampleEvent) **codec.UUID { return &e.MaybeID }, func(c *SampleColumns) *[]*codec.UUID { return &c.MaybeID }),
 	store.OptionalColumn("maybe_state", codec.BinaryEnumAs[SampleMaybeState](sampleMaybeStateNames), func(e *SampleEvent) **SampleMaybeState { return &e.MaybeState }, func(c *SampleColumns) *[]*SampleMaybeState { return &c.MaybeState }),
 	store.OptionalBytesColumn("maybe_document", codec.Binary.JSON, func(e *SampleEvent) *json.RawMessage { return &e.MaybeDocument }, func(c *SampleColumns) *[]json.RawMessage { return &c.MaybeDocument }),
 	store.DefaultColumn("default_text", codec.Binary.String, "none", func(e *SampleEvent) *string { return &e.DefaultText }, func(c *SampleColumns) *[]string { return &c.DefaultText }),
@@ -1521,7 +1497,7 @@ var sampleCellsColumns = store.NewColumns(
 	store.DefaultColumn("default_ratio", codec.Binary.Float64, 1e-300, func(e *SampleEvent) *float64 { return &e.DefaultRatio }, func(c *SampleColumns) *[]float64 { return &c.DefaultRatio }),
 	store.DefaultColumn("default_at", codec.Binary.Timestamp, time.Date(2021, time.March, 5, 12, 0, 0, 1, time.UTC), func(e *SampleEvent) *time.Time { return &e.DefaultAt }, func(c *SampleColumns) *[]time.Time { return &c.DefaultAt }),
 	store.DefaultColumn("default_took", codec.Binary.Duration, 90*time.Minute, func(e *SampleEvent) *time.Duration { return &e.DefaultTook }, func(c *SampleColumns) *[]time.Duration { return &c.DefaultTook }),
-	store.DefaultColumn("default_id", codec.Binary.UUID, UUID{0xf8, 0x1d, 0x4f, 0xae, 0x7d, 0xec, 0x41, 0xd0, 0xa7, 0x65, 0x00, 0xa0, 0xc9, 0x1e, 0x6b, 0xf6}, func(e *SampleEvent) *UUID { return &e.DefaultID }, func(c *SampleColumns) *[]UUID { return &c.DefaultID }),
+	store.DefaultColumn("default_id", codec.Binary.UUID, codec.UUID{0xf8, 0x1d, 0x4f, 0xae, 0x7d, 0xec, 0x41, 0xd0, 0xa7, 0x65, 0x00, 0xa0, 0xc9, 0x1e, 0x6b, 0xf6}, func(e *SampleEvent) *codec.UUID { return &e.DefaultID }, func(c *SampleColumns) *[]codec.UUID { return &c.DefaultID }),
 	store.DefaultColumn("default_state", codec.BinaryEnumAs[SampleDefaultState](sampleDefaultStateNames), SampleDefaultStateUnknown, func(e *SampleEvent) *SampleDefaultState { return &e.DefaultState }, func(c *SampleColumns) *[]SampleDefaultState { return &c.DefaultState }),
 	store.DefaultBytesColumn("default_document", codec.Binary.JSON, "{\"a\": [1, null]}", func(e *SampleEvent) *json.RawMessage { return &e.DefaultDocument }, func(c *SampleColumns) *[]json.RawMessage { return &c.DefaultDocument }),
 )
@@ -1584,7 +1560,7 @@ var sampleCellsTextColumns = store.NewColumns(
 	store.RequiredColumn("ratio (.*)|%", codec.Text.Float64, func(e *SampleEvent) *float64 { return &e.Ratio }, func(c *SampleColumns) *[]float64 { return &c.Ratio }),
 	store.RequiredColumn("at", codec.Text.Timestamp, func(e *SampleEvent) *time.Time { return &e.At }, func(c *SampleColumns) *[]time.Time { return &c.At }),
 	store.RequiredColumn("took", codec.Text.Duration, func(e *SampleEvent) *time.Duration { return &e.Took }, func(c *SampleColumns) *[]time.Duration { return &c.Took }),
-	store.RequiredColumn("id", codec.Text.UUID, func(e *SampleEvent) *UUID { return &e.ID }, func(c *SampleColumns) *[]UUID { return &c.ID }),
+	store.RequiredColumn("id", codec.Text.UUID, func(e *SampleEvent) *codec.UUID { return &e.ID }, func(c *SampleColumns) *[]codec.UUID { return &c.ID }),
 	store.RequiredColumn("state", codec.TextEnumAs[SampleState](sampleStateNames), func(e *SampleEvent) *SampleState { return &e.State }, func(c *SampleColumns) *[]SampleState { return &c.State }),
 	store.BytesColumn("document", codec.Text.JSON, func(e *SampleEvent) *json.RawMessage { return &e.Document }, func(c *SampleColumns) *[]json.RawMessage { return &c.Document }),
 	store.RequiredColumn("level", codec.TextEnumAs[SampleLevel](sampleLevelNames), func(e *SampleEvent) *SampleLevel { return &e.Level }, func(c *SampleColumns) *[]SampleLevel { return &c.Level }),
@@ -1599,7 +1575,7 @@ var sampleCellsTextColumns = store.NewColumns(
 	store.OptionalColumn("maybe_ratio", codec.Text.Float64, func(e *SampleEvent) **float64 { return &e.MaybeRatio }, func(c *SampleColumns) *[]*float64 { return &c.MaybeRatio }),
 	store.OptionalColumn("maybe_at", codec.Text.Timestamp, func(e *SampleEvent) **time.Time { return &e.MaybeAt }, func(c *SampleColumns) *[]*time.Time { return &c.MaybeAt }),
 	store.OptionalColumn("maybe_took", codec.Text.Duration, func(e *SampleEvent) **time.Duration { return &e.MaybeTook }, func(c *SampleColumns) *[]*time.Duration { return &c.MaybeTook }),
-	store.OptionalColumn("maybe_id", codec.Text.UUID, func(e *SampleEvent) **UUID { return &e.MaybeID }, func(c *SampleColumns) *[]*UUID { return &c.MaybeID }),
+	store.OptionalColumn("maybe_id", codec.Text.UUID, func(e *SampleEvent) **codec.UUID { return &e.MaybeID }, func(c *SampleColumns) *[]*codec.UUID { return &c.MaybeID }),
 	store.OptionalColumn("maybe_state", codec.TextEnumAs[SampleMaybeState](sampleMaybeStateNames), func(e *SampleEvent) **SampleMaybeState { return &e.MaybeState }, func(c *SampleColumns) *[]*SampleMaybeState { return &c.MaybeState }),
 	store.OptionalBytesColumn("maybe_document", codec.Text.JSON, func(e *SampleEvent) *json.RawMessage { return &e.MaybeDocument }, func(c *SampleColumns) *[]json.RawMessage { return &c.MaybeDocument }),
 	store.DefaultColumn("default_text", codec.Text.String, "none", func(e *SampleEvent) *string { return &e.DefaultText }, func(c *SampleColumns) *[]string { return &c.DefaultText }),
@@ -1613,7 +1589,7 @@ var sampleCellsTextColumns = store.NewColumns(
 	store.DefaultColumn("default_ratio", codec.Text.Float64, 1e-300, func(e *SampleEvent) *float64 { return &e.DefaultRatio }, func(c *SampleColumns) *[]float64 { return &c.DefaultRatio }),
 	store.DefaultColumn("default_at", codec.Text.Timestamp, time.Date(2021, time.March, 5, 12, 0, 0, 1, time.UTC), func(e *SampleEvent) *time.Time { return &e.DefaultAt }, func(c *SampleColumns) *[]time.Time { return &c.DefaultAt }),
 	store.DefaultColumn("default_took", codec.Text.Duration, 90*time.Minute, func(e *SampleEvent) *time.Duration { return &e.DefaultTook }, func(c *SampleColumns) *[]time.Duration { return &c.DefaultTook }),
-	store.DefaultColumn("default_id", codec.Text.UUID, UUID{0xf8, 0x1d, 0x4f, 0xae, 0x7d, 0xec, 0x41, 0xd0, 0xa7, 0x65, 0x00, 0xa0, 0xc9, 0x1e, 0x6b, 0xf6}, func(e *SampleEvent) *UUID { return &e.DefaultID }, func(c *SampleColumns) *[]UUID { return &c.DefaultID }),
+	store.DefaultColumn("default_id", codec.Text.UUID, codec.UUID{0xf8, 0x1d, 0x4f, 0xae, 0x7d, 0xec, 0x41, 0xd0, 0xa7, 0x65, 0x00, 0xa0, 0xc9, 0x1e, 0x6b, 0xf6}, func(e *SampleEvent) *codec.UUID { return &e.DefaultID }, func(c *SampleColumns) *[]codec.UUID { return &c.DefaultID }),
 	store.DefaultColumn("default_state", codec.TextEnumAs[SampleDefaultState](sampleDefaultStateNames), SampleDefaultStateUnknown, func(e *SampleEvent) *SampleDefaultState { return &e.DefaultState }, func(c *SampleColumns) *[]SampleDefaultState { return &c.DefaultState }),
 	store.DefaultBytesColumn("default_document", codec.Text.JSON, "{\"a\": [1, null]}", func(e *SampleEvent) *json.RawMessage { return &e.DefaultDocument }, func(c *SampleColumns) *[]json.RawMessage { return &c.DefaultDocument }),
 )
@@ -1677,7 +1653,7 @@ var sampleCombinedColumns = store.NewColumns(
 		store.FieldPart(func(e *SampleEvent) *float64 { return &e.Ratio }, func(c *SampleColumns) *[]float64 { return &c.Ratio }),
 		store.FieldPart(func(e *SampleEvent) *time.Time { return &e.At }, func(c *SampleColumns) *[]time.Time { return &c.At }),
 		store.FieldPart(func(e *SampleEvent) *time.Duration { return &e.Took }, func(c *SampleColumns) *[]time.Duration { return &c.Took }),
-		store.FieldPart(func(e *SampleEvent) *UUID { return &e.ID }, func(c *SampleColumns) *[]UUID { return &c.ID }),
+		store.FieldPart(func(e *SampleEvent) *codec.UUID { return &e.ID }, func(c *SampleColumns) *[]codec.UUID { return &c.ID }),
 		store.FieldPart(func(e *SampleEvent) *SampleState { return &e.State }, func(c *SampleColumns) *[]SampleState { return &c.State }),
 		store.BytesPart(func(e *SampleEvent) *json.RawMessage { return &e.Document }, func(c *SampleColumns) *[]json.RawMessage { return &c.Document }),
 		store.FieldPart(func(e *SampleEvent) *SampleLevel { return &e.Level }, func(c *SampleColumns) *[]SampleLevel { return &c.Level }),
@@ -1692,7 +1668,7 @@ var sampleCombinedColumns = store.NewColumns(
 		store.OptionalPart(func(e *SampleEvent) **float64 { return &e.MaybeRatio }, func(c *SampleColumns) *[]*float64 { return &c.MaybeRatio }),
 		store.OptionalPart(func(e *SampleEvent) **time.Time { return &e.MaybeAt }, func(c *SampleColumns) *[]*time.Time { return &c.MaybeAt }),
 		store.OptionalPart(func(e *SampleEvent) **time.Duration { return &e.MaybeTook }, func(c *SampleColumns) *[]*time.Duration { return &c.MaybeTook }),
-		store.OptionalPart(func(e *SampleEvent) **UUID { return &e.MaybeID }, func(c *SampleColumns) *[]*UUID { return &c.MaybeID }),
+		store.OptionalPart(func(e *SampleEvent) **codec.UUID { return &e.MaybeID }, func(c *SampleColumns) *[]*codec.UUID { return &c.MaybeID }),
 		store.OptionalPart(func(e *SampleEvent) **SampleMaybeState { return &e.MaybeState }, func(c *SampleColumns) *[]*SampleMaybeState { return &c.MaybeState }),
 		store.BytesPart(func(e *SampleEvent) *json.RawMessage { return &e.MaybeDocument }, func(c *SampleColumns) *[]json.RawMessage { return &c.MaybeDocument }),
 		store.FieldPart(func(e *SampleEvent) *string { return &e.DefaultText }, func(c *SampleColumns) *[]string { return &c.DefaultText }),
@@ -1706,7 +1682,7 @@ var sampleCombinedColumns = store.NewColumns(
 		store.FieldPart(func(e *SampleEvent) *float64 { return &e.DefaultRatio }, func(c *SampleColumns) *[]float64 { return &c.DefaultRatio }),
 		store.FieldPart(func(e *SampleEvent) *time.Time { return &e.DefaultAt }, func(c *SampleColumns) *[]time.Time { return &c.DefaultAt }),
 		store.FieldPart(func(e *SampleEvent) *time.Duration { return &e.DefaultTook }, func(c *SampleColumns) *[]time.Duration { return &c.DefaultTook }),
-		store.FieldPart(func(e *SampleEvent) *UUID { return &e.DefaultID }, func(c *SampleColumns) *[]UUID { return &c.DefaultID }),
+		store.FieldPart(func(e *SampleEvent) *codec.UUID { return &e.DefaultID }, func(c *SampleColumns) *[]codec.UUID { return &c.DefaultID }),
 		store.FieldPart(func(e *SampleEvent) *SampleDefaultState { return &e.DefaultState }, func(c *SampleColumns) *[]SampleDefaultState { return &c.DefaultState }),
 		store.BytesPart(func(e *SampleEvent) *json.RawMessage { return &e.DefaultDocument }, func(c *SampleColumns) *[]json.RawMessage { return &c.DefaultDocument }),
 	),
@@ -1771,7 +1747,7 @@ var sampleCombinedJSONColumns = store.NewColumns(
 		store.FieldPart(func(e *SampleEvent) *float64 { return &e.Ratio }, func(c *SampleColumns) *[]float64 { return &c.Ratio }),
 		store.FieldPart(func(e *SampleEvent) *time.Time { return &e.At }, func(c *SampleColumns) *[]time.Time { return &c.At }),
 		store.FieldPart(func(e *SampleEvent) *time.Duration { return &e.Took }, func(c *SampleColumns) *[]time.Duration { return &c.Took }),
-		store.FieldPart(func(e *SampleEvent) *UUID { return &e.ID }, func(c *SampleColumns) *[]UUID { return &c.ID }),
+		store.FieldPart(func(e *SampleEvent) *codec.UUID { return &e.ID }, func(c *SampleColumns) *[]codec.UUID { return &c.ID }),
 		store.FieldPart(func(e *SampleEvent) *SampleState { return &e.State }, func(c *SampleColumns) *[]SampleState { return &c.State }),
 		store.BytesPart(func(e *SampleEvent) *json.RawMessage { return &e.Document }, func(c *SampleColumns) *[]json.RawMessage { return &c.Document }),
 		store.FieldPart(func(e *SampleEvent) *SampleLevel { return &e.Level }, func(c *SampleColumns) *[]SampleLevel { return &c.Level }),
@@ -1786,7 +1762,7 @@ var sampleCombinedJSONColumns = store.NewColumns(
 		store.OptionalPart(func(e *SampleEvent) **float64 { return &e.MaybeRatio }, func(c *SampleColumns) *[]*float64 { return &c.MaybeRatio }),
 		store.OptionalPart(func(e *SampleEvent) **time.Time { return &e.MaybeAt }, func(c *SampleColumns) *[]*time.Time { return &c.MaybeAt }),
 		store.OptionalPart(func(e *SampleEvent) **time.Duration { return &e.MaybeTook }, func(c *SampleColumns) *[]*time.Duration { return &c.MaybeTook }),
-		store.OptionalPart(func(e *SampleEvent) **UUID { return &e.MaybeID }, func(c *SampleColumns) *[]*UUID { return &c.MaybeID }),
+		store.OptionalPart(func(e *SampleEvent) **codec.UUID { return &e.MaybeID }, func(c *SampleColumns) *[]*codec.UUID { return &c.MaybeID }),
 		store.OptionalPart(func(e *SampleEvent) **SampleMaybeState { return &e.MaybeState }, func(c *SampleColumns) *[]*SampleMaybeState { return &c.MaybeState }),
 		store.BytesPart(func(e *SampleEvent) *json.RawMessage { return &e.MaybeDocument }, func(c *SampleColumns) *[]json.RawMessage { return &c.MaybeDocument }),
 		store.FieldPart(func(e *SampleEvent) *string { return &e.DefaultText }, func(c *SampleColumns) *[]string { return &c.DefaultText }),
@@ -1800,7 +1776,7 @@ var sampleCombinedJSONColumns = store.NewColumns(
 		store.FieldPart(func(e *SampleEvent) *float64 { return &e.DefaultRatio }, func(c *SampleColumns) *[]float64 { return &c.DefaultRatio }),
 		store.FieldPart(func(e *SampleEvent) *time.Time { return &e.DefaultAt }, func(c *SampleColumns) *[]time.Time { return &c.DefaultAt }),
 		store.FieldPart(func(e *SampleEvent) *time.Duration { return &e.DefaultTook }, func(c *SampleColumns) *[]time.Duration { return &c.DefaultTook }),
-		store.FieldPart(func(e *SampleEvent) *UUID { return &e.DefaultID }, func(c *SampleColumns) *[]UUID { return &c.DefaultID }),
+		store.FieldPart(func(e *SampleEvent) *codec.UUID { return &e.DefaultID }, func(c *SampleColumns) *[]codec.UUID { return &c.DefaultID }),
 		store.FieldPart(func(e *SampleEvent) *SampleDefaultState { return &e.DefaultState }, func(c *SampleColumns) *[]SampleDefaultState { return &c.DefaultState }),
 		store.BytesPart(func(e *SampleEvent) *json.RawMessage { return &e.DefaultDocument }, func(c *SampleColumns) *[]json.RawMessage { return &c.DefaultDocument }),
 	),
@@ -1863,7 +1839,7 @@ var sampleSerializedColumns = store.NewColumns(
 		store.FieldPart(func(e *SampleEvent) *float64 { return &e.Ratio }, func(c *SampleColumns) *[]float64 { return &c.Ratio }),
 		store.FieldPart(func(e *SampleEvent) *time.Time { return &e.At }, func(c *SampleColumns) *[]time.Time { return &c.At }),
 		store.FieldPart(func(e *SampleEvent) *time.Duration { return &e.Took }, func(c *SampleColumns) *[]time.Duration { return &c.Took }),
-		store.FieldPart(func(e *SampleEvent) *UUID { return &e.ID }, func(c *SampleColumns) *[]UUID { return &c.ID }),
+		store.FieldPart(func(e *SampleEvent) *codec.UUID { return &e.ID }, func(c *SampleColumns) *[]codec.UUID { return &c.ID }),
 		store.FieldPart(func(e *SampleEvent) *SampleState { return &e.State }, func(c *SampleColumns) *[]SampleState { return &c.State }),
 		store.BytesPart(func(e *SampleEvent) *json.RawMessage { return &e.Document }, func(c *SampleColumns) *[]json.RawMessage { return &c.Document }),
 		store.FieldPart(func(e *SampleEvent) *SampleLevel { return &e.Level }, func(c *SampleColumns) *[]SampleLevel { return &c.Level }),
@@ -1878,7 +1854,7 @@ var sampleSerializedColumns = store.NewColumns(
 		store.OptionalPart(func(e *SampleEvent) **float64 { return &e.MaybeRatio }, func(c *SampleColumns) *[]*float64 { return &c.MaybeRatio }),
 		store.OptionalPart(func(e *SampleEvent) **time.Time { return &e.MaybeAt }, func(c *SampleColumns) *[]*time.Time { return &c.MaybeAt }),
 		store.OptionalPart(func(e *SampleEvent) **time.Duration { return &e.MaybeTook }, func(c *SampleColumns) *[]*time.Duration { return &c.MaybeTook }),
-		store.OptionalPart(func(e *SampleEvent) **UUID { return &e.MaybeID }, func(c *SampleColumns) *[]*UUID { return &c.MaybeID }),
+		store.OptionalPart(func(e *SampleEvent) **codec.UUID { return &e.MaybeID }, func(c *SampleColumns) *[]*codec.UUID { return &c.MaybeID }),
 		store.OptionalPart(func(e *SampleEvent) **SampleMaybeState { return &e.MaybeState }, func(c *SampleColumns) *[]*SampleMaybeState { return &c.MaybeState }),
 		store.BytesPart(func(e *SampleEvent) *json.RawMessage { return &e.MaybeDocument }, func(c *SampleColumns) *[]json.RawMessage { return &c.MaybeDocument }),
 		store.FieldPart(func(e *SampleEvent) *string { return &e.DefaultText }, func(c *SampleColumns) *[]string { return &c.DefaultText }),
@@ -1892,7 +1868,7 @@ var sampleSerializedColumns = store.NewColumns(
 		store.FieldPart(func(e *SampleEvent) *float64 { return &e.DefaultRatio }, func(c *SampleColumns) *[]float64 { return &c.DefaultRatio }),
 		store.FieldPart(func(e *SampleEvent) *time.Time { return &e.DefaultAt }, func(c *SampleColumns) *[]time.Time { return &c.DefaultAt }),
 		store.FieldPart(func(e *SampleEvent) *time.Duration { return &e.DefaultTook }, func(c *SampleColumns) *[]time.Duration { return &c.DefaultTook }),
-		store.FieldPart(func(e *SampleEvent) *UUID { return &e.DefaultID }, func(c *SampleColumns) *[]UUID { return &c.DefaultID }),
+		store.FieldPart(func(e *SampleEvent) *codec.UUID { return &e.DefaultID }, func(c *SampleColumns) *[]codec.UUID { return &c.DefaultID }),
 		store.FieldPart(func(e *SampleEvent) *SampleDefaultState { return &e.DefaultState }, func(c *SampleColumns) *[]SampleDefaultState { return &c.DefaultState }),
 		store.BytesPart(func(e *SampleEvent) *json.RawMessage { return &e.DefaultDocument }, func(c *SampleColumns) *[]json.RawMessage { return &c.DefaultDocument }),
 	),
@@ -1955,7 +1931,7 @@ var sampleSerializedJSONColumns = store.NewColumns(
 		store.FieldPart(func(e *SampleEvent) *float64 { return &e.Ratio }, func(c *SampleColumns) *[]float64 { return &c.Ratio }),
 		store.FieldPart(func(e *SampleEvent) *time.Time { return &e.At }, func(c *SampleColumns) *[]time.Time { return &c.At }),
 		store.FieldPart(func(e *SampleEvent) *time.Duration { return &e.Took }, func(c *SampleColumns) *[]time.Duration { return &c.Took }),
-		store.FieldPart(func(e *SampleEvent) *UUID { return &e.ID }, func(c *SampleColumns) *[]UUID { return &c.ID }),
+		store.FieldPart(func(e *SampleEvent) *codec.UUID { return &e.ID }, func(c *SampleColumns) *[]codec.UUID { return &c.ID }),
 		store.FieldPart(func(e *SampleEvent) *SampleState { return &e.State }, func(c *SampleColumns) *[]SampleState { return &c.State }),
 		store.BytesPart(func(e *SampleEvent) *json.RawMessage { return &e.Document }, func(c *SampleColumns) *[]json.RawMessage { return &c.Document }),
 		store.FieldPart(func(e *SampleEvent) *SampleLevel { return &e.Level }, func(c *SampleColumns) *[]SampleLevel { return &c.Level }),
@@ -1970,7 +1946,7 @@ var sampleSerializedJSONColumns = store.NewColumns(
 		store.OptionalPart(func(e *SampleEvent) **float64 { return &e.MaybeRatio }, func(c *SampleColumns) *[]*float64 { return &c.MaybeRatio }),
 		store.OptionalPart(func(e *SampleEvent) **time.Time { return &e.MaybeAt }, func(c *SampleColumns) *[]*time.Time { return &c.MaybeAt }),
 		store.OptionalPart(func(e *SampleEvent) **time.Duration { return &e.MaybeTook }, func(c *SampleColumns) *[]*time.Duration { return &c.MaybeTook }),
-		store.OptionalPart(func(e *SampleEvent) **UUID { return &e.MaybeID }, func(c *SampleColumns) *[]*UUID { return &c.MaybeID }),
+		store.OptionalPart(func(e *SampleEvent) **codec.UUID { return &e.MaybeID }, func(c *SampleColumns) *[]*codec.UUID { return &c.MaybeID }),
 		store.OptionalPart(func(e *SampleEvent) **SampleMaybeState { return &e.MaybeState }, func(c *SampleColumns) *[]*SampleMaybeState { return &c.MaybeState }),
 		store.BytesPart(func(e *SampleEvent) *json.RawMessage { return &e.MaybeDocument }, func(c *SampleColumns) *[]json.RawMessage { return &c.MaybeDocument }),
 		store.FieldPart(func(e *SampleEvent) *string { return &e.DefaultText }, func(c *SampleColumns) *[]string { return &c.DefaultText }),
@@ -1984,7 +1960,7 @@ var sampleSerializedJSONColumns = store.NewColumns(
 		store.FieldPart(func(e *SampleEvent) *float64 { return &e.DefaultRatio }, func(c *SampleColumns) *[]float64 { return &c.DefaultRatio }),
 		store.FieldPart(func(e *SampleEvent) *time.Time { return &e.DefaultAt }, func(c *SampleColumns) *[]time.Time { return &c.DefaultAt }),
 		store.FieldPart(func(e *SampleEvent) *time.Duration { return &e.DefaultTook }, func(c *SampleColumns) *[]time.Duration { return &c.DefaultTook }),
-		store.FieldPart(func(e *SampleEvent) *UUID { return &e.DefaultID }, func(c *SampleColumns) *[]UUID { return &c.DefaultID }),
+		store.FieldPart(func(e *SampleEvent) *codec.UUID { return &e.DefaultID }, func(c *SampleColumns) *[]codec.UUID { return &c.DefaultID }),
 		store.FieldPart(func(e *SampleEvent) *SampleDefaultState { return &e.DefaultState }, func(c *SampleColumns) *[]SampleDefaultState { return &c.DefaultState }),
 		store.BytesPart(func(e *SampleEvent) *json.RawMessage { return &e.DefaultDocument }, func(c *SampleColumns) *[]json.RawMessage { return &c.DefaultDocument }),
 	),
@@ -2046,7 +2022,7 @@ var sampleUnserializedColumns = store.NewColumns(
 	store.RequiredColumn("ratio (.*)|%", codec.Binary.Float64, func(e *SampleEvent) *float64 { return &e.Ratio }, func(c *SampleColumns) *[]float64 { return &c.Ratio }),
 	store.RequiredColumn("at", codec.Binary.Timestamp, func(e *SampleEvent) *time.Time { return &e.At }, func(c *SampleColumns) *[]time.Time { return &c.At }),
 	store.RequiredColumn("took", codec.Binary.Duration, func(e *SampleEvent) *time.Duration { return &e.Took }, func(c *SampleColumns) *[]time.Duration { return &c.Took }),
-	store.RequiredColumn("id", codec.Binary.UUID, func(e *SampleEvent) *UUID { return &e.ID }, func(c *SampleColumns) *[]UUID { return &c.ID }),
+	store.RequiredColumn("id", codec.Binary.UUID, func(e *SampleEvent) *codec.UUID { return &e.ID }, func(c *SampleColumns) *[]codec.UUID { return &c.ID }),
 	store.RequiredColumn("state", codec.BinaryEnumAs[SampleState](sampleStateNames), func(e *SampleEvent) *SampleState { return &e.State }, func(c *SampleColumns) *[]SampleState { return &c.State }),
 	store.BytesColumn("document", codec.Binary.JSON, func(e *SampleEvent) *json.RawMessage { return &e.Document }, func(c *SampleColumns) *[]json.RawMessage { return &c.Document }),
 	store.RequiredColumn("level", codec.BinaryEnumAs[SampleLevel](sampleLevelNames), func(e *SampleEvent) *SampleLevel { return &e.Level }, func(c *SampleColumns) *[]SampleLevel { return &c.Level }),
@@ -2061,7 +2037,7 @@ var sampleUnserializedColumns = store.NewColumns(
 	store.OptionalColumn("maybe_ratio", codec.Binary.Float64, func(e *SampleEvent) **float64 { return &e.MaybeRatio }, func(c *SampleColumns) *[]*float64 { return &c.MaybeRatio }),
 	store.OptionalColumn("maybe_at", codec.Binary.Timestamp, func(e *SampleEvent) **time.Time { return &e.MaybeAt }, func(c *SampleColumns) *[]*time.Time { return &c.MaybeAt }),
 	store.OptionalColumn("maybe_took", codec.Binary.Duration, func(e *SampleEvent) **time.Duration { return &e.MaybeTook }, func(c *SampleColumns) *[]*time.Duration { return &c.MaybeTook }),
-	store.OptionalColumn("maybe_id", codec.Binary.UUID, func(e *SampleEvent) **UUID { return &e.MaybeID }, func(c *SampleColumns) *[]*UUID { return &c.MaybeID }),
+	store.OptionalColumn("maybe_id", codec.Binary.UUID, func(e *SampleEvent) **codec.UUID { return &e.MaybeID }, func(c *SampleColumns) *[]*codec.UUID { return &c.MaybeID }),
 	store.OptionalColumn("maybe_state", codec.BinaryEnumAs[SampleMaybeState](sampleMaybeStateNames), func(e *SampleEvent) **SampleMaybeState { return &e.MaybeState }, func(c *SampleColumns) *[]*SampleMaybeState { return &c.MaybeState }),
 	store.OptionalBytesColumn("maybe_document", codec.Binary.JSON, func(e *SampleEvent) *json.RawMessage { return &e.MaybeDocument }, func(c *SampleColumns) *[]json.RawMessage { return &c.MaybeDocument }),
 	store.DefaultColumn("default_text", codec.Binary.String, "none", func(e *SampleEvent) *string { return &e.DefaultText }, func(c *SampleColumns) *[]string { return &c.DefaultText }),
@@ -2075,7 +2051,7 @@ var sampleUnserializedColumns = store.NewColumns(
 	store.DefaultColumn("default_ratio", codec.Binary.Float64, 1e-300, func(e *SampleEvent) *float64 { return &e.DefaultRatio }, func(c *SampleColumns) *[]float64 { return &c.DefaultRatio }),
 	store.DefaultColumn("default_at", codec.Binary.Timestamp, time.Date(2021, time.March, 5, 12, 0, 0, 1, time.UTC), func(e *SampleEvent) *time.Time { return &e.DefaultAt }, func(c *SampleColumns) *[]time.Time { return &c.DefaultAt }),
 	store.DefaultColumn("default_took", codec.Binary.Duration, 90*time.Minute, func(e *SampleEvent) *time.Duration { return &e.DefaultTook }, func(c *SampleColumns) *[]time.Duration { return &c.DefaultTook }),
-	store.DefaultColumn("default_id", codec.Binary.UUID, UUID{0xf8, 0x1d, 0x4f, 0xae, 0x7d, 0xec, 0x41, 0xd0, 0xa7, 0x65, 0x00, 0xa0, 0xc9, 0x1e, 0x6b, 0xf6}, func(e *SampleEvent) *UUID { return &e.DefaultID }, func(c *SampleColumns) *[]UUID { return &c.DefaultID }),
+	store.DefaultColumn("default_id", codec.Binary.UUID, codec.UUID{0xf8, 0x1d, 0x4f, 0xae, 0x7d, 0xec, 0x41, 0xd0, 0xa7, 0x65, 0x00, 0xa0, 0xc9, 0x1e, 0x6b, 0xf6}, func(e *SampleEvent) *codec.UUID { return &e.DefaultID }, func(c *SampleColumns) *[]codec.UUID { return &c.DefaultID }),
 	store.DefaultColumn("default_state", codec.BinaryEnumAs[SampleDefaultState](sampleDefaultStateNames), SampleDefaultStateUnknown, func(e *SampleEvent) *SampleDefaultState { return &e.DefaultState }, func(c *SampleColumns) *[]SampleDefaultState { return &c.DefaultState }),
 	store.DefaultBytesColumn("default_document", codec.Binary.JSON, "{\"a\": [1, null]}", func(e *SampleEvent) *json.RawMessage { return &e.DefaultDocument }, func(c *SampleColumns) *[]json.RawMessage { return &c.DefaultDocument }),
 )
@@ -2135,7 +2111,7 @@ var sampleUnserializedTextColumns = store.NewColumns(
 	store.RequiredColumn("ratio (.*)|%", codec.Text.Float64, func(e *SampleEvent) *float64 { return &e.Ratio }, func(c *SampleColumns) *[]float64 { return &c.Ratio }),
 	store.RequiredColumn("at", codec.Text.Timestamp, func(e *SampleEvent) *time.Time { return &e.At }, func(c *SampleColumns) *[]time.Time { return &c.At }),
 	store.RequiredColumn("took", codec.Text.Duration, func(e *SampleEvent) *time.Duration { return &e.Took }, func(c *SampleColumns) *[]time.Duration { return &c.Took }),
-	store.RequiredColumn("id", codec.Text.UUID, func(e *SampleEvent) *UUID { return &e.ID }, func(c *SampleColumns) *[]UUID { return &c.ID }),
+	store.RequiredColumn("id", codec.Text.UUID, func(e *SampleEvent) *codec.UUID { return &e.ID }, func(c *SampleColumns) *[]codec.UUID { return &c.ID }),
 	store.RequiredColumn("state", codec.TextEnumAs[SampleState](sampleStateNames), func(e *SampleEvent) *SampleState { return &e.State }, func(c *SampleColumns) *[]SampleState { return &c.State }),
 	store.BytesColumn("document", codec.Text.JSON, func(e *SampleEvent) *json.RawMessage { return &e.Document }, func(c *SampleColumns) *[]json.RawMessage { return &c.Document }),
 	store.RequiredColumn("level", codec.TextEnumAs[SampleLevel](sampleLevelNames), func(e *SampleEvent) *SampleLevel { return &e.Level }, func(c *SampleColumns) *[]SampleLevel { return &c.Level }),
@@ -2150,7 +2126,7 @@ var sampleUnserializedTextColumns = store.NewColumns(
 	store.OptionalColumn("maybe_ratio", codec.Text.Float64, func(e *SampleEvent) **float64 { return &e.MaybeRatio }, func(c *SampleColumns) *[]*float64 { return &c.MaybeRatio }),
 	store.OptionalColumn("maybe_at", codec.Text.Timestamp, func(e *SampleEvent) **time.Time { return &e.MaybeAt }, func(c *SampleColumns) *[]*time.Time { return &c.MaybeAt }),
 	store.OptionalColumn("maybe_took", codec.Text.Duration, func(e *SampleEvent) **time.Duration { return &e.MaybeTook }, func(c *SampleColumns) *[]*time.Duration { return &c.MaybeTook }),
-	store.OptionalColumn("maybe_id", codec.Text.UUID, func(e *SampleEvent) **UUID { return &e.MaybeID }, func(c *SampleColumns) *[]*UUID { return &c.MaybeID }),
+	store.OptionalColumn("maybe_id", codec.Text.UUID, func(e *SampleEvent) **codec.UUID { return &e.MaybeID }, func(c *SampleColumns) *[]*codec.UUID { return &c.MaybeID }),
 	store.OptionalColumn("maybe_state", codec.TextEnumAs[SampleMaybeState](sampleMaybeStateNames), func(e *SampleEvent) **SampleMaybeState { return &e.MaybeState }, func(c *SampleColumns) *[]*SampleMaybeState { return &c.MaybeState }),
 	store.OptionalBytesColumn("maybe_document", codec.Text.JSON, func(e *SampleEvent) *json.RawMessage { return &e.MaybeDocument }, func(c *SampleColumns) *[]json.RawMessage { return &c.MaybeDocument }),
 	store.DefaultColumn("default_text", codec.Text.String, "none", func(e *SampleEvent) *string { return &e.DefaultText }, func(c *SampleColumns) *[]string { return &c.DefaultText }),
@@ -2164,7 +2140,7 @@ var sampleUnserializedTextColumns = store.NewColumns(
 	store.DefaultColumn("default_ratio", codec.Text.Float64, 1e-300, func(e *SampleEvent) *float64 { return &e.DefaultRatio }, func(c *SampleColumns) *[]float64 { return &c.DefaultRatio }),
 	store.DefaultColumn("default_at", codec.Text.Timestamp, time.Date(2021, time.March, 5, 12, 0, 0, 1, time.UTC), func(e *SampleEvent) *time.Time { return &e.DefaultAt }, func(c *SampleColumns) *[]time.Time { return &c.DefaultAt }),
 	store.DefaultColumn("default_took", codec.Text.Duration, 90*time.Minute, func(e *SampleEvent) *time.Duration { return &e.DefaultTook }, func(c *SampleColumns) *[]time.Duration { return &c.DefaultTook }),
-	store.DefaultColumn("default_id", codec.Text.UUID, UUID{0xf8, 0x1d, 0x4f, 0xae, 0x7d, 0xec, 0x41, 0xd0, 0xa7, 0x65, 0x00, 0xa0, 0xc9, 0x1e, 0x6b, 0xf6}, func(e *SampleEvent) *UUID { return &e.DefaultID }, func(c *SampleColumns) *[]UUID { return &c.DefaultID }),
+	store.DefaultColumn("default_id", codec.Text.UUID, codec.UUID{0xf8, 0x1d, 0x4f, 0xae, 0x7d, 0xec, 0x41, 0xd0, 0xa7, 0x65, 0x00, 0xa0, 0xc9, 0x1e, 0x6b, 0xf6}, func(e *SampleEvent) *codec.UUID { return &e.DefaultID }, func(c *SampleColumns) *[]codec.UUID { return &c.DefaultID }),
 	store.DefaultColumn("default_state", codec.TextEnumAs[SampleDefaultState](sampleDefaultStateNames), SampleDefaultStateUnknown, func(e *SampleEvent) *SampleDefaultState { return &e.DefaultState }, func(c *SampleColumns) *[]SampleDefaultState { return &c.DefaultState }),
 	store.DefaultBytesColumn("default_document", codec.Text.JSON, "{\"a\": [1, null]}", func(e *SampleEvent) *json.RawMessage { return &e.DefaultDocument }, func(c *SampleColumns) *[]json.RawMessage { return &c.DefaultDocument }),
 )
@@ -2342,7 +2318,7 @@ func parseSampleProto(e *SampleEvent, blob []byte) error {
 	e.DefaultRatio = 1e-300
 	e.DefaultAt = time.Date(2021, time.March, 5, 12, 0, 0, 1, time.UTC)
 	e.DefaultTook = 90 * time.Minute
-	e.DefaultID = UUID{0xf8, 0x1d, 0x4f, 0xae, 0x7d, 0xec, 0x41, 0xd0, 0xa7, 0x65, 0x00, 0xa0, 0xc9, 0x1e, 0x6b, 0xf6}
+	e.DefaultID = codec.UUID{0xf8, 0x1d, 0x4f, 0xae, 0x7d, 0xec, 0x41, 0xd0, 0xa7, 0x65, 0x00, 0xa0, 0xc9, 0x1e, 0x6b, 0xf6}
 	e.DefaultState = SampleDefaultStateUnknown
 	e.DefaultDocument = json.RawMessage("{\"a\": [1, null]}")
 	r := codec.NewProtoReader(blob)
@@ -2467,7 +2443,7 @@ type sampleJSON struct {
 	Ratio           *float64            `json:"ratio,omitempty"`
 	At              *time.Time          `json:"at,omitempty"`
 	Took            *codec.JSONDuration `json:"took,omitempty"`
-	ID              *UUID               `json:"id,omitempty"`
+	ID              *codec.UUID         `json:"id,omitempty"`
 	State           *SampleState        `json:"state,omitempty"`
 	Document        json.RawMessage     `json:"document,omitempty"`
 	Level           *SampleLevel        `json:"level,omitempty"`
@@ -2482,7 +2458,7 @@ type sampleJSON struct {
 	MaybeRatio      *float64            `json:"maybe_ratio,omitempty"`
 	MaybeAt         *time.Time          `json:"maybe_at,omitempty"`
 	MaybeTook       *codec.JSONDuration `json:"maybe_took,omitempty"`
-	MaybeID         *UUID               `json:"maybe_id,omitempty"`
+	MaybeID         *codec.UUID         `json:"maybe_id,omitempty"`
 	MaybeState      *SampleMaybeState   `json:"maybe_state,omitempty"`
 	MaybeDocument   json.RawMessage     `json:"maybe_document,omitempty"`
 	DefaultText     *string             `json:"default_text,omitempty"`
@@ -2496,7 +2472,7 @@ type sampleJSON struct {
 	DefaultRatio    *float64            `json:"default_ratio,omitempty"`
 	DefaultAt       *time.Time          `json:"default_at,omitempty"`
 	DefaultTook     *codec.JSONDuration `json:"default_took,omitempty"`
-	DefaultID       *UUID               `json:"default_id,omitempty"`
+	DefaultID       *codec.UUID         `json:"default_id,omitempty"`
 	DefaultState    *SampleDefaultState `json:"default_state,omitempty"`
 	DefaultDocument json.RawMessage     `json:"default_document,omitempty"`
 }
@@ -2719,7 +2695,7 @@ func parseSampleJSON(e *SampleEvent, blob []byte) error {
 	if v.DefaultID != nil {
 		e.DefaultID = *v.DefaultID
 	} else {
-		e.DefaultID = UUID{0xf8, 0x1d, 0x4f, 0xae, 0x7d, 0xec, 0x41, 0xd0, 0xa7, 0x65, 0x00, 0xa0, 0xc9, 0x1e, 0x6b, 0xf6}
+		e.DefaultID = codec.UUID{0xf8, 0x1d, 0x4f, 0xae, 0x7d, 0xec, 0x41, 0xd0, 0xa7, 0x65, 0x00, 0xa0, 0xc9, 0x1e, 0x6b, 0xf6}
 	}
 	if v.DefaultState != nil {
 		e.DefaultState = *v.DefaultState

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/storetest"
 
 	"github.com/btgen-dev/btgen/generated/alltypes"
@@ -69,13 +71,13 @@ func exampleSample(series alltypes.SampleSeries, at time.Time, n int) alltypes.S
 // them in every way.
 func TestSampleRoundTrip(t *testing.T) {
 	// Each of the other series differs from the first in one value.
-	series := slices.Repeat([]alltypes.SampleSeries{{Site: "north", Sensor: 3698, Channel: 3698, Slot: 3698, Serial: 3698, Unit: alltypes.UUID{0xf8, 0x1d, 0x4f, 0xae, 0x7d, 0xec, 0x41, 0xd0, 0xa7, 0x65, 0x00, 0xa0, 0xc9, 0x1e, 0x6b, 0xf6}, Kind: alltypes.SampleKindOutdoor, Active: true, Tag: []byte("\xca\xfe"), Since: time.Date(2021, time.March, 1, 0, 0, 0, 0, time.UTC), Interval: time.Minute}}, 12)
+	series := slices.Repeat([]alltypes.SampleSeries{{Site: "north", Sensor: 3698, Channel: 3698, Slot: 3698, Serial: 3698, Unit: codec.UUID{0xf8, 0x1d, 0x4f, 0xae, 0x7d, 0xec, 0x41, 0xd0, 0xa7, 0x65, 0x00, 0xa0, 0xc9, 0x1e, 0x6b, 0xf6}, Kind: alltypes.SampleKindOutdoor, Active: true, Tag: []byte("\xca\xfe"), Since: time.Date(2021, time.March, 1, 0, 0, 0, 0, time.UTC), Interval: time.Minute}}, 12)
 	series[1].Site = "north0"
 	series[2].Sensor = 36981
 	series[3].Channel = 36981
 	series[4].Slot = 36981
 	series[5].Serial = 36981
-	series[6].Unit = alltypes.UUID{0xf8, 0x1d, 0x4f, 0xae, 0x7d, 0xec, 0x41, 0xd0, 0xa7, 0x65, 0x00, 0xa0, 0xc9, 0x1e, 0x6b, 0xf7}
+	series[6].Unit = codec.UUID{0xf8, 0x1d, 0x4f, 0xae, 0x7d, 0xec, 0x41, 0xd0, 0xa7, 0x65, 0x00, 0xa0, 0xc9, 0x1e, 0x6b, 0xf7}
 	series[7].Kind = alltypes.SampleKindIndoor
 	series[8].Active = false
 	series[9].Tag = []byte("\xca\xfeZ")
@@ -99,9 +101,9 @@ func TestSampleRoundTrip(t *testing.T) {
 
 	bt := alltypestest.New(t)
 	ctx := t.Context()
-	opts := alltypes.Options{Now: func() time.Time { return now }}
-	w := alltypes.NewSampleWriter(bt.Client, opts)
-	r := alltypes.NewSampleReader(bt.Client, opts)
+	clock := func() time.Time { return now }
+	w := alltypes.NewSampleWriter(bt.Client, store.WriterOptions{Now: clock})
+	r := alltypes.NewSampleReader(bt.Client, store.ReaderOptions{Now: clock})
 	// Writing the events again changes nothing.
 	for range 2 {
 		if err := w.WriteAll(ctx, events); err != nil {
@@ -109,7 +111,7 @@ func TestSampleRoundTrip(t *testing.T) {
 		}
 		storetest.Same(t, "Read", r.Read(ctx, series[0], times[0], end), events[:3]...)
 		storetest.Same(t, "Read of a range", r.Read(ctx, series[0], times[1], times[2]), events[1])
-		storetest.Same(t, "Read, newest first", r.Read(ctx, series[0], times[0], end, alltypes.ReadOptions{NewestFirst: true, Limit: 2}), events[2], events[1])
+		storetest.Same(t, "Read, newest first", r.Read(ctx, series[0], times[0], end, store.ReadOptions{NewestFirst: true, Limit: 2}), events[2], events[1])
 		storetest.Same(t, "ReadColumns", storetest.Columns[alltypes.SampleEvent](func(c *alltypes.SampleColumns) error {
 			return r.ReadColumns(ctx, series[0], times[0], end, c)
 		}), events[:3]...)

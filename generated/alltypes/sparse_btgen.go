@@ -40,7 +40,7 @@ type SparseWriter struct {
 // NewSparseWriter returns a writer; client is usually a *bigtable.Client.
 //
 //go:noinline
-func NewSparseWriter(client Client, opts ...Options) *SparseWriter {
+func NewSparseWriter(client store.Client, opts ...store.WriterOptions) *SparseWriter {
 	return &SparseWriter{store.NewWriter(client, sparseLayouts, opts...)}
 }
 
@@ -54,12 +54,12 @@ type SparseBatcher struct {
 
 // NewSparseBatcher returns a batcher that writes through w. It calls failed,
 // which may be nil, once per unwritten event, from its own goroutine, with the
-// *WriteError that Write would return. The function may add the event again,
-// but must not call Flush or Close, which wait for it. It should return
+// *store.WriteError that Write would return. The function may add the event
+// again, but must not call Flush or Close, which wait for it. It should return
 // quickly, because other failures accumulate in memory meanwhile.
 //
 //go:noinline
-func NewSparseBatcher(w *SparseWriter, failed func(event SparseEvent, err error), opts ...BatcherOptions) *SparseBatcher {
+func NewSparseBatcher(w *SparseWriter, failed func(event SparseEvent, err error), opts ...store.BatcherOptions) *SparseBatcher {
 	return &SparseBatcher{store.NewBatcher(w.EventWriter, failed, opts...)}
 }
 
@@ -72,17 +72,17 @@ type SparseReader struct {
 // NewSparseReader returns a reader; client is usually a *bigtable.Client.
 //
 //go:noinline
-func NewSparseReader(client Client, opts ...Options) *SparseReader {
+func NewSparseReader(client store.Client, opts ...store.ReaderOptions) *SparseReader {
 	reader := store.NewReader(client, sparseCellsLayout, opts...)
-	of := func(series SparseSeries) SparseEvent { return SparseEvent{SparseSeries: series} }
-	return &SparseReader{store.NewEventReader(reader, sparseCellsColumns, of)}
+	series := func(e *SparseEvent) *SparseSeries { return &e.SparseSeries }
+	return &SparseReader{store.NewEventReader(reader, sparseCellsColumns, series)}
 }
 
-// The fields of SparseEvent, for ReadOptions.
+// The fields of SparseEvent, for store.ReadOptions.
 const (
-	SparseFieldLevel  Field = "level"
-	SparseFieldNote   Field = "note"
-	SparseFieldOpened Field = "opened"
+	SparseFieldLevel  store.Field = "level"
+	SparseFieldNote   store.Field = "note"
+	SparseFieldOpened store.Field = "opened"
 )
 
 // SparseColumns holds events column by column. All slices have the same length.
@@ -95,23 +95,19 @@ type SparseColumns struct {
 }
 
 // Reset empties the slices and keeps their memory.
-func (c *SparseColumns) Reset() {
-	sparseCellsColumns.Reset(c)
-}
+func (c *SparseColumns) Reset() { sparseCellsColumns.Reset(c) }
 
 // Append adds an event.
-func (c *SparseColumns) Append(e *SparseEvent) {
-	sparseCellsColumns.Append(c, e)
-}
+func (c *SparseColumns) Append(e *SparseEvent) { sparseCellsColumns.Append(c, e) }
 
 // SetupSparse reconciles tables sparse_columns, sparse_cells and
 // sparse_unserialized with the schema and returns what it changed; a second
 // call changes nothing. It refuses a change that may delete data with a
-// *RefusedError, and changes nothing, unless Options.Allow names the change.
-// With Options.DryRun it returns what it would change.
+// *store.RefusedError, and changes nothing, unless SetupOptions.Allow names the
+// change. With SetupOptions.DryRun it returns what it would change.
 //
 //go:noinline
-func SetupSparse(ctx context.Context, admin Admin, opts ...Options) (Plan, error) {
+func SetupSparse(ctx context.Context, admin store.Admin, opts ...store.SetupOptions) (store.Plan, error) {
 	return store.Setup(ctx, admin, store.Tables(sparseLayouts), opts...)
 }
 
@@ -133,9 +129,9 @@ type SparseColumnsKey struct {
 	Bucket time.Time // any time in the bucket; its start when parsed
 }
 
-// Append appends the key to dst. It returns a *FieldError if a segment is empty
-// or contains the delimiter, if the table cannot represent the time, or if the
-// key exceeds 4 KiB.
+// Append appends the key to dst. It returns a *codec.FieldError if a segment is
+// empty or contains the delimiter, if the table cannot represent the time, or
+// if the key exceeds 4 KiB.
 func (k SparseColumnsKey) Append(dst []byte) ([]byte, error) {
 	w := codec.NewKeyWriter(dst, "#")
 	k.write(&w)
@@ -145,9 +141,7 @@ func (k SparseColumnsKey) Append(dst []byte) ([]byte, error) {
 
 // String returns the key, quoted if it is not printable, or the error if it is
 // invalid.
-func (k SparseColumnsKey) String() string {
-	return codec.KeyString(k.Append(nil))
-}
+func (k SparseColumnsKey) String() string { return codec.KeyString(k.Append(nil)) }
 
 // Prefix returns the prefix of the keys of the series, up to and including the
 // delimiter before the time.
@@ -189,9 +183,9 @@ type SparseCellsKey struct {
 	Bucket time.Time // any time in the bucket; its start when parsed
 }
 
-// Append appends the key to dst. It returns a *FieldError if a segment is empty
-// or contains the delimiter, if the table cannot represent the time, or if the
-// key exceeds 4 KiB.
+// Append appends the key to dst. It returns a *codec.FieldError if a segment is
+// empty or contains the delimiter, if the table cannot represent the time, or
+// if the key exceeds 4 KiB.
 func (k SparseCellsKey) Append(dst []byte) ([]byte, error) {
 	w := codec.NewKeyWriter(dst, "#")
 	k.write(&w)
@@ -201,9 +195,7 @@ func (k SparseCellsKey) Append(dst []byte) ([]byte, error) {
 
 // String returns the key, quoted if it is not printable, or the error if it is
 // invalid.
-func (k SparseCellsKey) String() string {
-	return codec.KeyString(k.Append(nil))
-}
+func (k SparseCellsKey) String() string { return codec.KeyString(k.Append(nil)) }
 
 // Prefix returns the prefix of the keys of the series, up to and including the
 // delimiter before the time.
@@ -242,9 +234,9 @@ type SparseUnserializedKey struct {
 	Time   time.Time
 }
 
-// Append appends the key to dst. It returns a *FieldError if a segment is empty
-// or contains the delimiter, if the table cannot represent the time, or if the
-// key exceeds 4 KiB.
+// Append appends the key to dst. It returns a *codec.FieldError if a segment is
+// empty or contains the delimiter, if the table cannot represent the time, or
+// if the key exceeds 4 KiB.
 func (k SparseUnserializedKey) Append(dst []byte) ([]byte, error) {
 	w := codec.NewKeyWriter(dst, "#")
 	k.write(&w)
@@ -254,9 +246,7 @@ func (k SparseUnserializedKey) Append(dst []byte) ([]byte, error) {
 
 // String returns the key, quoted if it is not printable, or the error if it is
 // invalid.
-func (k SparseUnserializedKey) String() string {
-	return codec.KeyString(k.Append(nil))
-}
+func (k SparseUnserializedKey) String() string { return codec.KeyString(k.Append(nil)) }
 
 // Prefix returns the prefix of the keys of the series, up to and including the
 // delimiter before the time.
@@ -280,7 +270,7 @@ func ParseSparseUnserializedKey(row string) (SparseUnserializedKey, error) {
 	return k, r.Close()
 }
 
-// sparseLayouts lists the layouts of all tables that events are written to.
+// sparseLayouts lists the layouts of all tables.
 var sparseLayouts = []*store.Layout[SparseEvent]{sparseColumnsLayout, sparseCellsLayout, sparseUnserializedLayout}
 
 // sparseColumnsBucket defines the buckets of sparse_columns.

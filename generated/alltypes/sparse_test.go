@@ -103,12 +103,12 @@ func TestEventWithoutAnyValue(t *testing.T) {
 	level := SparseEvent{SparseSeries: series, Time: start, Level: new(int64(7))}
 	nothing := SparseEvent{SparseSeries: series, Time: start.Add(time.Second)}
 	err := NewSparseWriter(bt.Client).WriteAll(t.Context(), []SparseEvent{nothing, level})
-	var failed *WriteError
+	var failed *store.WriteError
 	if !errors.As(err, &failed) || len(failed.Failures) != len(sparseLayouts) {
 		t.Fatalf("got %v, want a failure for each table", err)
 	}
 	for _, f := range failed.Failures {
-		if f.Event != 0 || f.Outcome != Refused || !errors.Is(f.Err, ErrNoValue) {
+		if f.Event != 0 || f.Outcome != store.Refused || !errors.Is(f.Err, codec.ErrNoValue) {
 			t.Errorf("got %v, want event 0 refused for having no value", f)
 		}
 	}

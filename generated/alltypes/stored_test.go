@@ -73,7 +73,7 @@ func stripBlob(t *testing.T, l *store.Layout[SampleEvent], blob []byte, dropped 
 // full is an event with a value in every field.
 func full() SampleEvent {
 	e := plain()
-	state, id, at := SampleMaybeStateGreen, UUID{1}, start
+	state, id, at := SampleMaybeStateGreen, codec.UUID{1}, start
 	e.MaybeText, e.MaybeRaw, e.MaybeFlag = new(string), []byte{}, new(bool)
 	e.MaybeSmall, e.MaybeCount, e.MaybeMask, e.MaybeTotal = new(int32), new(int64), new(uint32), new(uint64)
 	e.MaybeLoad, e.MaybeRatio, e.MaybeAt, e.MaybeTook = new(float32), new(float64), &at, new(time.Duration)
@@ -109,7 +109,7 @@ func TestFieldsThatAnOlderEventLacks(t *testing.T) {
 }
 
 // parseUUID parses a UUID as it stands in a schema.
-func parseUUID(text string) (u UUID, err error) {
+func parseUUID(text string) (u codec.UUID, err error) {
 	err = u.UnmarshalText([]byte(text))
 	return u, err
 }
@@ -129,8 +129,8 @@ func TestRequiredFieldsThatAreNotStored(t *testing.T) {
 				check(t, layoutWriter(bt.Client, l).Write(t.Context(), e))
 
 				errs, events := errorsOf(store.NewReader(bt.Client, l, options).Read(t.Context(), seriesOf(e), start, end))
-				if events != 1 || len(errs) != 1 || !errors.Is(errs[0], ErrMissing) {
-					t.Errorf("%s: %d events and errors %v, want the later event and ErrMissing", l.Table.ID, events, errs)
+				if events != 1 || len(errs) != 1 || !errors.Is(errs[0], codec.ErrMissing) {
+					t.Errorf("%s: %d events and errors %v, want the later event and codec.ErrMissing", l.Table.ID, events, errs)
 				}
 			}
 		})
@@ -140,7 +140,7 @@ func TestRequiredFieldsThatAreNotStored(t *testing.T) {
 // A cell that does not decode is an error that says where it is, and the
 // events before and after it are read.
 func TestStoredGarbage(t *testing.T) {
-	forEachTable(t, func(t *testing.T, client Client, l *store.Layout[SampleEvent]) {
+	forEachTable(t, func(t *testing.T, client store.Client, l *store.Layout[SampleEvent]) {
 		events := []SampleEvent{plain(), plain(), plain()}
 		for i := range events {
 			events[i].Time = events[i].Time.Add(time.Duration(i) * time.Minute)
@@ -156,7 +156,7 @@ func TestStoredGarbage(t *testing.T) {
 		if d.Table != l.Table.ID || d.Row != row || d.Column != column || !d.Time.Equal(events[1].Time) {
 			t.Errorf("got %+v\nwant row %q, column %q, time %s", d, row, column, events[1].Time)
 		}
-		if !errors.Is(d, ErrValue) && !errors.Is(d, ErrEnum) {
+		if !errors.Is(d, codec.ErrValue) && !errors.Is(d, codec.ErrEnum) {
 			t.Errorf("got %v, want what is wrong with the value", d)
 		}
 		for _, part := range []string{d.Table, d.Column, "12:01:00"} {
@@ -201,7 +201,7 @@ func spoil(t *testing.T, client *bigtable.Client, l *store.Layout[SampleEvent], 
 // written by this code. Where a range of rows has it, it is an error with the
 // row; the events are read all the same.
 func TestForeignRowsBelowThePrefix(t *testing.T) {
-	forEachTable(t, func(t *testing.T, client Client, l *store.Layout[SampleEvent]) {
+	forEachTable(t, func(t *testing.T, client store.Client, l *store.Layout[SampleEvent]) {
 		e := plain()
 		check(t, layoutWriter(client, l).Write(t.Context(), e))
 		e.Time = e.Time.AddDate(0, 0, 10)
@@ -225,14 +225,14 @@ func TestForeignRowsBelowThePrefix(t *testing.T) {
 		if l == sampleColumnsTextLayout || l == sampleCombinedJSONLayout {
 			return // one bucket: the foreign row is past its only key
 		}
-		if len(errs) != 1 || decodeError(t, errs[0]).Row != foreign || !errors.Is(errs[0], ErrKey) {
+		if len(errs) != 1 || decodeError(t, errs[0]).Row != foreign || !errors.Is(errs[0], codec.ErrKey) {
 			t.Errorf("got %v, want one error with row %q", errs, foreign)
 		}
 	})
 }
 
 func TestRewritingReplacesAnEventWhole(t *testing.T) {
-	forEachTable(t, func(t *testing.T, client Client, l *store.Layout[SampleEvent]) {
+	forEachTable(t, func(t *testing.T, client store.Client, l *store.Layout[SampleEvent]) {
 		if l.Pattern == codec.BucketNewColumns {
 			t.Skip("append-only")
 		}
@@ -276,7 +276,7 @@ func TestVersionLimitAppliesBeforeTimeRange(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			r := store.NewReader(bt.Client, sampleCombinedLayout, Options{Now: func() time.Time { return tt.now }})
+			r := store.NewReader(bt.Client, sampleCombinedLayout, store.ReaderOptions{Now: func() time.Time { return tt.now }})
 			compare(t, sampleCombinedLayout, tt.want, all(t, r.Read(t.Context(), seriesOf(plain()), tt.from, tt.to)))
 			latest, err := r.Latest(t.Context(), seriesOf(plain()))
 			check(t, err)

@@ -12,7 +12,7 @@ import (
 	"cloud.google.com/go/bigtable"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/btgen-dev/btgen/generated/weather"
+	"github.com/btgen-dev/btgen/runtime/store"
 )
 
 // read reads a range of time. take, unless it is nil, is called with each event
@@ -186,12 +186,12 @@ func sampleOf(field fields) sample {
 
 // rangeReader is a generated reader of the events of a series.
 type rangeReader[S, G, C any] interface {
-	Read(ctx context.Context, series S, from, to time.Time, opts ...weather.ReadOptions) iter.Seq2[G, error]
-	ReadColumns(ctx context.Context, series S, from, to time.Time, columns *C, opts ...weather.ReadOptions) error
+	Read(ctx context.Context, series S, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[G, error]
+	ReadColumns(ctx context.Context, series S, from, to time.Time, columns *C, opts ...store.ReadOptions) error
 }
 
 // seriesOf returns how a generated reader reads a series.
-func seriesOf[S, G, C any, R rangeReader[S, G, C]](open func(client weather.Client, opts ...weather.Options) R, series S) func(client *bigtable.Client) calls[G, C] {
+func seriesOf[S, G, C any, R rangeReader[S, G, C]](open func(client store.Client, opts ...store.ReaderOptions) R, series S) func(client *bigtable.Client) calls[G, C] {
 	return func(client *bigtable.Client) calls[G, C] {
 		r := open(client, options)
 		return calls[G, C]{
@@ -206,4 +206,7 @@ func seriesOf[S, G, C any, R rangeReader[S, G, C]](open func(client weather.Clie
 }
 
 // options have the clock stand still, so that requests repeat.
-var options = weather.Options{Now: func() time.Time { return now }}
+var options = store.ReaderOptions{Now: func() time.Time { return now }}
+
+// writing is options for writers.
+var writing = store.WriterOptions{Now: options.Now}

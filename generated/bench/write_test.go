@@ -248,7 +248,7 @@ func (r *report) event() weather.BalloonNewCellsEvent {
 
 // generatedWrite writes with generated code.
 func generatedWrite(client *bigtable.Client, reports []report) write {
-	w := weather.NewBalloonNewCellsWriter(client, options)
+	w := weather.NewBalloonNewCellsWriter(client, writing)
 	var events []weather.BalloonNewCellsEvent
 	for _, r := range reports {
 		events = append(events, r.event())
@@ -261,7 +261,7 @@ func generatedWrite(client *bigtable.Client, reports []report) write {
 
 // batcherWrite writes with a generated Batcher.
 func batcherWrite(client *bigtable.Client, reports []report) write {
-	b := weather.NewBalloonNewCellsBatcher(weather.NewBalloonNewCellsWriter(client, options), nil)
+	b := weather.NewBalloonNewCellsBatcher(weather.NewBalloonNewCellsWriter(client, writing), nil)
 	return func(ctx context.Context) error {
 		for i := range reports {
 			if err := b.Add(ctx, reports[i].event()); err != nil {

@@ -69,7 +69,7 @@ type AlarmWriter struct {
 // NewAlarmWriter returns a writer; client is usually a *bigtable.Client.
 //
 //go:noinline
-func NewAlarmWriter(client Client, opts ...Options) *AlarmWriter {
+func NewAlarmWriter(client store.Client, opts ...store.WriterOptions) *AlarmWriter {
 	return &AlarmWriter{store.NewWriter(client, alarmLayouts, opts...)}
 }
 
@@ -83,12 +83,12 @@ type AlarmBatcher struct {
 
 // NewAlarmBatcher returns a batcher that writes through w. It calls failed,
 // which may be nil, once per unwritten event, from its own goroutine, with the
-// *WriteError that Write would return. The function may add the event again,
-// but must not call Flush or Close, which wait for it. It should return
+// *store.WriteError that Write would return. The function may add the event
+// again, but must not call Flush or Close, which wait for it. It should return
 // quickly, because other failures accumulate in memory meanwhile.
 //
 //go:noinline
-func NewAlarmBatcher(w *AlarmWriter, failed func(event AlarmEvent, err error), opts ...BatcherOptions) *AlarmBatcher {
+func NewAlarmBatcher(w *AlarmWriter, failed func(event AlarmEvent, err error), opts ...store.BatcherOptions) *AlarmBatcher {
 	return &AlarmBatcher{store.NewBatcher(w.EventWriter, failed, opts...)}
 }
 
@@ -101,10 +101,10 @@ type AlarmReader struct {
 // NewAlarmReader returns a reader; client is usually a *bigtable.Client.
 //
 //go:noinline
-func NewAlarmReader(client Client, opts ...Options) *AlarmReader {
+func NewAlarmReader(client store.Client, opts ...store.ReaderOptions) *AlarmReader {
 	reader := store.NewReader(client, alarmDevicesLayout, opts...)
-	of := func(series AlarmSeries) AlarmEvent { return AlarmEvent{AlarmSeries: series} }
-	return &AlarmReader{store.NewEventReader(reader, alarmDevicesColumns, of)}
+	series := func(e *AlarmEvent) *AlarmSeries { return &e.AlarmSeries }
+	return &AlarmReader{store.NewEventReader(reader, alarmDevicesColumns, series)}
 }
 
 // AlarmColumns holds events column by column. All slices have the same length.
@@ -115,23 +115,19 @@ type AlarmColumns struct {
 }
 
 // Reset empties the slices and keeps their memory.
-func (c *AlarmColumns) Reset() {
-	alarmDevicesColumns.Reset(c)
-}
+func (c *AlarmColumns) Reset() { alarmDevicesColumns.Reset(c) }
 
 // Append adds an event.
-func (c *AlarmColumns) Append(e *AlarmEvent) {
-	alarmDevicesColumns.Append(c, e)
-}
+func (c *AlarmColumns) Append(e *AlarmEvent) { alarmDevicesColumns.Append(c, e) }
 
 // SetupAlarm reconciles tables devices and alarms_by_kind with the schema and
 // returns what it changed; a second call changes nothing. It refuses a change
-// that may delete data with a *RefusedError, and changes nothing, unless
-// Options.Allow names the change. With Options.DryRun it returns what it would
-// change.
+// that may delete data with a *store.RefusedError, and changes nothing, unless
+// SetupOptions.Allow names the change. With SetupOptions.DryRun it returns what
+// it would change.
 //
 //go:noinline
-func SetupAlarm(ctx context.Context, admin Admin, opts ...Options) (Plan, error) {
+func SetupAlarm(ctx context.Context, admin store.Admin, opts ...store.SetupOptions) (store.Plan, error) {
 	return store.Setup(ctx, admin, store.Tables(alarmLayouts), opts...)
 }
 
@@ -152,9 +148,9 @@ type AlarmDevicesKey struct {
 	Bucket time.Time // any time in the bucket; its start when parsed
 }
 
-// Append appends the key to dst. It returns a *FieldError if a segment is empty
-// or contains the delimiter, if the table cannot represent the time, or if the
-// key exceeds 4 KiB.
+// Append appends the key to dst. It returns a *codec.FieldError if a segment is
+// empty or contains the delimiter, if the table cannot represent the time, or
+// if the key exceeds 4 KiB.
 func (k AlarmDevicesKey) Append(dst []byte) ([]byte, error) {
 	w := codec.NewKeyWriter(dst, "#")
 	k.write(&w)
@@ -164,9 +160,7 @@ func (k AlarmDevicesKey) Append(dst []byte) ([]byte, error) {
 
 // String returns the key, quoted if it is not printable, or the error if it is
 // invalid.
-func (k AlarmDevicesKey) String() string {
-	return codec.KeyString(k.Append(nil))
-}
+func (k AlarmDevicesKey) String() string { return codec.KeyString(k.Append(nil)) }
 
 // Prefix returns the prefix of the keys of the series, up to and including the
 // delimiter before the time.
@@ -211,9 +205,9 @@ type AlarmsByKindKey struct {
 	Time   time.Time
 }
 
-// Append appends the key to dst. It returns a *FieldError if a segment is empty
-// or contains the delimiter, if the table cannot represent the time, or if the
-// key exceeds 4 KiB.
+// Append appends the key to dst. It returns a *codec.FieldError if a segment is
+// empty or contains the delimiter, if the table cannot represent the time, or
+// if the key exceeds 4 KiB.
 func (k AlarmsByKindKey) Append(dst []byte) ([]byte, error) {
 	w := codec.NewKeyWriter(dst, "#")
 	k.write(&w)
@@ -223,9 +217,7 @@ func (k AlarmsByKindKey) Append(dst []byte) ([]byte, error) {
 
 // String returns the key, quoted if it is not printable, or the error if it is
 // invalid.
-func (k AlarmsByKindKey) String() string {
-	return codec.KeyString(k.Append(nil))
-}
+func (k AlarmsByKindKey) String() string { return codec.KeyString(k.Append(nil)) }
 
 // Prefix returns the prefix of the keys of the series, up to and including the
 // delimiter before the time.
@@ -251,7 +243,7 @@ func ParseAlarmsByKindKey(row string) (AlarmsByKindKey, error) {
 	return k, r.Close()
 }
 
-// alarmLayouts lists the layouts of all tables that events are written to.
+// alarmLayouts lists the layouts of all tables.
 var alarmLayouts = []*store.Layout[AlarmEvent]{alarmDevicesLayout, alarmsByKindLayout}
 
 // alarmDevicesBucket defines the buckets of devices.

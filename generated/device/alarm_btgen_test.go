@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/storetest"
 
 	"github.com/btgen-dev/btgen/generated/device"
@@ -48,9 +49,9 @@ func TestAlarmRoundTrip(t *testing.T) {
 
 	bt := devicetest.New(t)
 	ctx := t.Context()
-	opts := device.Options{Now: func() time.Time { return now }}
-	w := device.NewAlarmWriter(bt.Client, opts)
-	r := device.NewAlarmReader(bt.Client, opts)
+	clock := func() time.Time { return now }
+	w := device.NewAlarmWriter(bt.Client, store.WriterOptions{Now: clock})
+	r := device.NewAlarmReader(bt.Client, store.ReaderOptions{Now: clock})
 	// Writing the events again changes nothing.
 	for range 2 {
 		if err := w.WriteAll(ctx, events); err != nil {
@@ -58,7 +59,7 @@ func TestAlarmRoundTrip(t *testing.T) {
 		}
 		storetest.Same(t, "Read", r.Read(ctx, series[0], times[0], end), events[:3]...)
 		storetest.Same(t, "Read of a range", r.Read(ctx, series[0], times[1], times[2]), events[1])
-		storetest.Same(t, "Read, newest first", r.Read(ctx, series[0], times[0], end, device.ReadOptions{NewestFirst: true, Limit: 2}), events[2], events[1])
+		storetest.Same(t, "Read, newest first", r.Read(ctx, series[0], times[0], end, store.ReadOptions{NewestFirst: true, Limit: 2}), events[2], events[1])
 		storetest.Same(t, "ReadColumns", storetest.Columns[device.AlarmEvent](func(c *device.AlarmColumns) error {
 			return r.ReadColumns(ctx, series[0], times[0], end, c)
 		}), events[:3]...)

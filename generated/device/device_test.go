@@ -20,6 +20,8 @@ import (
 
 	"github.com/btgen-dev/btgen/generated/device"
 	"github.com/btgen-dev/btgen/generated/device/devicetest"
+	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
 
@@ -39,8 +41,8 @@ var (
 )
 
 // at returns options with a clock that stands.
-func at(now time.Time) device.Options {
-	return device.Options{Now: func() time.Time { return now }}
+func at(now time.Time) store.ReaderOptions {
+	return store.ReaderOptions{Now: func() time.Time { return now }}
 }
 
 // reading is an event with a signal, told apart by its level.
@@ -136,7 +138,7 @@ func TestRulesOnTheServer(t *testing.T) {
 func TestSignalGoesBeforeTheRest(t *testing.T) {
 	bt := devicetest.New(t)
 	event := reading(noon, 0.5)
-	check(t, device.NewReadingWriter(bt.Client, at(noon)).Write(t.Context(), event))
+	check(t, device.NewReadingWriter(bt.Client, writing(at(noon))).Write(t.Context(), event))
 	for _, tt := range []struct {
 		age  time.Duration
 		want []device.ReadingEvent
@@ -154,7 +156,7 @@ func TestSignalGoesBeforeTheRest(t *testing.T) {
 		compare(t, tt.want, all(t, r.Read(t.Context(), pump, time.Time{}, noon.AddDate(1, 0, 0))))
 		latest, err := r.Latest(t.Context(), pump)
 		if len(tt.want) == 0 {
-			if !errors.Is(err, device.ErrNotFound) {
+			if !errors.Is(err, store.ErrNotFound) {
 				t.Errorf("%v, %v", latest, err)
 			}
 			continue
@@ -172,7 +174,7 @@ func TestEachEventHasItsOwnAge(t *testing.T) {
 	for i := range 20 {
 		events = append(events, reading(noon.Add(time.Duration(i)*7*time.Minute), float64(i)))
 	}
-	check(t, device.NewReadingWriter(bt.Client, at(noon.Add(3*time.Hour))).WriteAll(t.Context(), events))
+	check(t, device.NewReadingWriter(bt.Client, writing(at(noon.Add(3*time.Hour)))).WriteAll(t.Context(), events))
 	from, to := events[0].Time, events[19].Time.Add(1)
 
 	r := device.NewReadingReader(bt.Client, at(events[5].Time.Add(7*day)))
@@ -186,7 +188,7 @@ func TestEachEventHasItsOwnAge(t *testing.T) {
 
 	// Both ends go by while the loop runs: first the signals, then the rest.
 	now := events[0].Time.Add(7 * day)
-	r = device.NewReadingReader(bt.Client, device.Options{Now: func() time.Time { return now }})
+	r = device.NewReadingReader(bt.Client, store.ReaderOptions{Now: func() time.Time { return now }})
 	want := append([]device.ReadingEvent{events[0], events[1]}, bare(events[2], events[3])...)
 	want = append(want, bare(events[10:]...)...)
 	var got []device.ReadingEvent
@@ -206,7 +208,7 @@ func TestEachEventHasItsOwnAge(t *testing.T) {
 // What comes so late that its signal is past its week is stored without it.
 func TestLateEventIsStoredInPart(t *testing.T) {
 	bt := devicetest.New(t)
-	w, r := device.NewReadingWriter(bt.Client, at(noon)), device.NewReadingReader(bt.Client, at(noon))
+	w, r := device.NewReadingWriter(bt.Client, writing(at(noon))), device.NewReadingReader(bt.Client, at(noon))
 	late := reading(noon.Add(-10*day), 1)
 	edge := reading(noon.Add(-7*day), 2)
 	over := reading(noon.Add(-7*day-time.Second), 3)
@@ -218,15 +220,15 @@ func TestLateEventIsStoredInPart(t *testing.T) {
 	// Nothing is left of what is too old for both, be it with a signal or not.
 	for _, dead := range append(bare(reading(noon.Add(-90*day-time.Second), 4)), reading(noon.Add(-91*day), 5)) {
 		err := w.Write(t.Context(), dead)
-		var failed *device.WriteError
-		var field *device.FieldError
-		if !errors.Is(err, device.ErrExpired) || !errors.As(err, &failed) || failed.Failures[0].Outcome != device.Refused || !errors.As(err, &field) || field.Field != "time" {
+		var failed *store.WriteError
+		var field *codec.FieldError
+		if !errors.Is(err, codec.ErrExpired) || !errors.As(err, &failed) || failed.Failures[0].Outcome != store.Refused || !errors.As(err, &field) || field.Field != "time" {
 			t.Errorf("%v", err)
 		}
 		expired := 0
-		skip := at(noon)
+		skip := writing(at(noon))
 		skip.SkipExpired = true
-		skip.Hooks.End = func(_ context.Context, op device.Operation, _ error) { expired += op.Expired }
+		skip.Hooks.End = func(_ context.Context, op store.Operation, _ error) { expired += op.Expired }
 		check(t, device.NewReadingWriter(bt.Client, skip).Write(t.Context(), dead))
 		compare(t, 1, expired)
 	}
@@ -234,9 +236,9 @@ func TestLateEventIsStoredInPart(t *testing.T) {
 
 	// What is stored in part counts as stored.
 	expired := 0
-	skip := at(noon)
+	skip := writing(at(noon))
 	skip.SkipExpired = true
-	skip.Hooks.End = func(_ context.Context, op device.Operation, _ error) { expired += op.Expired }
+	skip.Hooks.End = func(_ context.Context, op store.Operation, _ error) { expired += op.Expired }
 	check(t, device.NewReadingWriter(bt.Client, skip).Write(t.Context(), late))
 	compare(t, 0, expired)
 }
@@ -245,7 +247,7 @@ func TestLateEventIsStoredInPart(t *testing.T) {
 // keeps what it has.
 func TestRewritingRemovesAbsentFields(t *testing.T) {
 	bt := devicetest.New(t)
-	w, r := device.NewReadingWriter(bt.Client, at(noon)), device.NewReadingReader(bt.Client, at(noon))
+	w, r := device.NewReadingWriter(bt.Client, writing(at(noon))), device.NewReadingReader(bt.Client, at(noon))
 	events := []device.ReadingEvent{reading(noon.Add(-2*time.Second), 1), reading(noon.Add(-time.Second), 2), reading(noon, 3)}
 	check(t, w.WriteAll(t.Context(), events))
 	events[1].Signal, events[1].Level = nil, 20
@@ -257,10 +259,10 @@ func TestRewritingRemovesAbsentFields(t *testing.T) {
 	// Also within one call, and it may come back.
 	again := events[1]
 	again.Signal = []byte{}
-	check(t, w.WriteAll(t.Context(), []device.ReadingEvent{events[1], again}, device.WriteOptions{LastWins: true}))
+	check(t, w.WriteAll(t.Context(), []device.ReadingEvent{events[1], again}, store.WriteOptions{LastWins: true}))
 	events[1].Signal = []byte{}
 	compare(t, events, all(t, r.Read(t.Context(), pump, noon.Add(-time.Minute), noon.Add(1))))
-	check(t, w.WriteAll(t.Context(), []device.ReadingEvent{again, bare(again)[0]}, device.WriteOptions{LastWins: true}))
+	check(t, w.WriteAll(t.Context(), []device.ReadingEvent{again, bare(again)[0]}, store.WriteOptions{LastWins: true}))
 	events[1].Signal = nil
 	compare(t, events, all(t, r.Read(t.Context(), pump, noon.Add(-time.Minute), noon.Add(1))))
 }
@@ -331,13 +333,13 @@ func TestLateEventWithoutSignal(t *testing.T) {
 		}
 	})
 	late := bare(reading(noon.Add(-10*day), 1), reading(noon.Add(-11*day), 2))
-	check(t, device.NewReadingWriter(client, at(noon)).WriteAll(t.Context(), late))
+	check(t, device.NewReadingWriter(client, writing(at(noon))).WriteAll(t.Context(), late))
 	compare(t, 2, entries)
 }
 
 // seen returns a client of the server whose streams are shown to a test: one that
 // encodes requests itself.
-func seen(t *testing.T, bt *devicetest.Bigtable, see func(m any)) *bigtable.Client {
+func seen(t *testing.T, bt *storetest.Bigtable, see func(m any)) *bigtable.Client {
 	t.Helper()
 	client, err := storetest.ConnectPlain(t.Context(), bt.Addr, grpc.WithChainStreamInterceptor(
 		func(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, streamer grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
@@ -367,7 +369,7 @@ func TestSharedTableDoesNotMix(t *testing.T) {
 	bt := devicetest.New(t)
 	now := noon.Add(time.Hour)
 	readings, alarms := device.NewReadingReader(bt.Client, at(now)), device.NewAlarmReader(bt.Client, at(now))
-	rw, aw := device.NewReadingWriter(bt.Client, at(now)), device.NewAlarmWriter(bt.Client, at(now))
+	rw, aw := device.NewReadingWriter(bt.Client, writing(at(now))), device.NewAlarmWriter(bt.Client, writing(at(now)))
 	var wantReadings []device.ReadingEvent
 	var wantAlarms []device.AlarmEvent
 	look := func() {
@@ -380,14 +382,14 @@ func TestSharedTableDoesNotMix(t *testing.T) {
 		if n := len(wantReadings); n > 0 {
 			check(t, err)
 			compare(t, wantReadings[n-1], r)
-		} else if !errors.Is(err, device.ErrNotFound) {
+		} else if !errors.Is(err, store.ErrNotFound) {
 			t.Errorf("%v, %v", r, err)
 		}
 		a, err := alarms.Latest(t.Context(), leak)
 		if n := len(wantAlarms); n > 0 {
 			check(t, err)
 			compare(t, wantAlarms[n-1], a)
-		} else if !errors.Is(err, device.ErrNotFound) {
+		} else if !errors.Is(err, store.ErrNotFound) {
 			t.Errorf("%v, %v", a, err)
 		}
 	}
@@ -413,7 +415,7 @@ func TestSharedTableDoesNotMix(t *testing.T) {
 func TestAlarmsLiveThirtyDays(t *testing.T) {
 	bt := devicetest.New(t)
 	event := alarm(noon.Add(-5*day), "five days late")
-	check(t, device.NewAlarmWriter(bt.Client, at(noon)).Write(t.Context(), event))
+	check(t, device.NewAlarmWriter(bt.Client, writing(at(noon))).Write(t.Context(), event))
 	for left, want := range map[time.Duration][]device.AlarmEvent{0: {event}, 25 * day: {event}, 25*day + milli: nil} {
 		r := device.NewAlarmReader(bt.Client, at(noon.Add(left)))
 		compare(t, want, all(t, r.Read(t.Context(), leak, time.Time{}, noon)))
@@ -424,12 +426,12 @@ func TestAlarmsLiveThirtyDays(t *testing.T) {
 // late, or too late for the other table, begins its days there when it comes.
 func TestAlarmsByKindCountFromTheWriting(t *testing.T) {
 	bt := devicetest.New(t)
-	w := device.NewAlarmWriter(bt.Client, at(noon.Add(1500*time.Microsecond)))
+	w := device.NewAlarmWriter(bt.Client, writing(at(noon.Add(1500*time.Microsecond))))
 	late, tooLate := alarm(noon.Add(-5*day), "late"), alarm(noon.Add(-40*day), "too late")
 	err := w.WriteAll(t.Context(), []device.AlarmEvent{late, tooLate})
-	var failed *device.WriteError
-	if !errors.Is(err, device.ErrExpired) || !errors.As(err, &failed) || len(failed.Failures) != 1 ||
-		failed.Failures[0].Event != 1 || failed.Failures[0].Table != "devices" || failed.Failures[0].Outcome != device.Refused {
+	var failed *store.WriteError
+	if !errors.Is(err, codec.ErrExpired) || !errors.As(err, &failed) || len(failed.Failures) != 1 ||
+		failed.Failures[0].Event != 1 || failed.Failures[0].Table != "devices" || failed.Failures[0].Outcome != store.Refused {
 		t.Errorf("%v, want a refused event in one of two tables", err)
 	}
 	row := func(e device.AlarmEvent) string { return fmt.Sprintf("leak#pump-7#%013d", e.Time.UnixMilli()) }
@@ -440,9 +442,14 @@ func TestAlarmsByKindCountFromTheWriting(t *testing.T) {
 	// one the older would come first.
 	for _, clock := range []time.Duration{time.Hour, -time.Hour} {
 		late.Text = clock.String()
-		check(t, device.NewAlarmWriter(bt.Client, at(noon.Add(clock))).Write(t.Context(), late))
+		check(t, device.NewAlarmWriter(bt.Client, writing(at(noon.Add(clock)))).Write(t.Context(), late))
 		compare(t, []string{row(tooLate) + " m:event 1ms", row(late) + " m:event " + clock.String()}, cells(t, bt.Client, "alarms_by_kind", "m"))
 		read := all(t, device.NewAlarmReader(bt.Client, at(noon)).Read(t.Context(), leak, time.Time{}, noon))
 		compare(t, []device.AlarmEvent{late}, read)
 	}
+}
+
+// writing returns the options of a writer that has what those of a reader have.
+func writing(o store.ReaderOptions) store.WriterOptions {
+	return store.WriterOptions{TablePrefix: o.TablePrefix, Now: o.Now, Timeout: o.Timeout, Hooks: o.Hooks}
 }

@@ -34,7 +34,7 @@ type ReadingWriter struct {
 // NewReadingWriter returns a writer; client is usually a *bigtable.Client.
 //
 //go:noinline
-func NewReadingWriter(client Client, opts ...Options) *ReadingWriter {
+func NewReadingWriter(client store.Client, opts ...store.WriterOptions) *ReadingWriter {
 	return &ReadingWriter{store.NewWriter(client, readingLayouts, opts...)}
 }
 
@@ -48,12 +48,12 @@ type ReadingBatcher struct {
 
 // NewReadingBatcher returns a batcher that writes through w. It calls failed,
 // which may be nil, once per unwritten event, from its own goroutine, with the
-// *WriteError that Write would return. The function may add the event again,
-// but must not call Flush or Close, which wait for it. It should return
+// *store.WriteError that Write would return. The function may add the event
+// again, but must not call Flush or Close, which wait for it. It should return
 // quickly, because other failures accumulate in memory meanwhile.
 //
 //go:noinline
-func NewReadingBatcher(w *ReadingWriter, failed func(event ReadingEvent, err error), opts ...BatcherOptions) *ReadingBatcher {
+func NewReadingBatcher(w *ReadingWriter, failed func(event ReadingEvent, err error), opts ...store.BatcherOptions) *ReadingBatcher {
 	return &ReadingBatcher{store.NewBatcher(w.EventWriter, failed, opts...)}
 }
 
@@ -66,17 +66,17 @@ type ReadingReader struct {
 // NewReadingReader returns a reader; client is usually a *bigtable.Client.
 //
 //go:noinline
-func NewReadingReader(client Client, opts ...Options) *ReadingReader {
+func NewReadingReader(client store.Client, opts ...store.ReaderOptions) *ReadingReader {
 	reader := store.NewReader(client, readingDevicesLayout, opts...)
-	of := func(series ReadingSeries) ReadingEvent { return ReadingEvent{ReadingSeries: series} }
-	return &ReadingReader{store.NewEventReader(reader, readingDevicesColumns, of)}
+	series := func(e *ReadingEvent) *ReadingSeries { return &e.ReadingSeries }
+	return &ReadingReader{store.NewEventReader(reader, readingDevicesColumns, series)}
 }
 
-// The fields of ReadingEvent, for ReadOptions.
+// The fields of ReadingEvent, for store.ReadOptions.
 const (
-	ReadingFieldLevel  Field = "level"
-	ReadingFieldErrors Field = "errors"
-	ReadingFieldSignal Field = "signal"
+	ReadingFieldLevel  store.Field = "level"
+	ReadingFieldErrors store.Field = "errors"
+	ReadingFieldSignal store.Field = "signal"
 )
 
 // ReadingColumns holds events column by column. All slices have the same
@@ -90,22 +90,19 @@ type ReadingColumns struct {
 }
 
 // Reset empties the slices and keeps their memory.
-func (c *ReadingColumns) Reset() {
-	readingDevicesColumns.Reset(c)
-}
+func (c *ReadingColumns) Reset() { readingDevicesColumns.Reset(c) }
 
 // Append adds an event.
-func (c *ReadingColumns) Append(e *ReadingEvent) {
-	readingDevicesColumns.Append(c, e)
-}
+func (c *ReadingColumns) Append(e *ReadingEvent) { readingDevicesColumns.Append(c, e) }
 
 // SetupReading reconciles table devices with the schema and returns what it
 // changed; a second call changes nothing. It refuses a change that may delete
-// data with a *RefusedError, and changes nothing, unless Options.Allow names
-// the change. With Options.DryRun it returns what it would change.
+// data with a *store.RefusedError, and changes nothing, unless
+// SetupOptions.Allow names the change. With SetupOptions.DryRun it returns what
+// it would change.
 //
 //go:noinline
-func SetupReading(ctx context.Context, admin Admin, opts ...Options) (Plan, error) {
+func SetupReading(ctx context.Context, admin store.Admin, opts ...store.SetupOptions) (store.Plan, error) {
 	return store.Setup(ctx, admin, store.Tables(readingLayouts), opts...)
 }
 
@@ -126,9 +123,9 @@ type ReadingDevicesKey struct {
 	Bucket time.Time // any time in the bucket; its start when parsed
 }
 
-// Append appends the key to dst. It returns a *FieldError if a segment is empty
-// or contains the delimiter, if the table cannot represent the time, or if the
-// key exceeds 4 KiB.
+// Append appends the key to dst. It returns a *codec.FieldError if a segment is
+// empty or contains the delimiter, if the table cannot represent the time, or
+// if the key exceeds 4 KiB.
 func (k ReadingDevicesKey) Append(dst []byte) ([]byte, error) {
 	w := codec.NewKeyWriter(dst, "#")
 	k.write(&w)
@@ -138,9 +135,7 @@ func (k ReadingDevicesKey) Append(dst []byte) ([]byte, error) {
 
 // String returns the key, quoted if it is not printable, or the error if it is
 // invalid.
-func (k ReadingDevicesKey) String() string {
-	return codec.KeyString(k.Append(nil))
-}
+func (k ReadingDevicesKey) String() string { return codec.KeyString(k.Append(nil)) }
 
 // Prefix returns the prefix of the keys of the series, up to and including the
 // delimiter before the time.
@@ -164,7 +159,7 @@ func ParseReadingDevicesKey(row string) (ReadingDevicesKey, error) {
 	return k, r.Close()
 }
 
-// readingLayouts lists the layouts of all tables that events are written to.
+// readingLayouts lists the layouts of all tables.
 var readingLayouts = []*store.Layout[ReadingEvent]{readingDevicesLayout}
 
 // readingDevicesBucket defines the buckets of devices.

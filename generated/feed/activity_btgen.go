@@ -16,7 +16,7 @@ import (
 type ActivitySeries struct {
 	Repository string
 	Actor      string
-	ID         UUID
+	ID         codec.UUID
 }
 
 // ActivityEvent is one event: Somebody did something to a repository.
@@ -76,7 +76,7 @@ type ActivityWriter struct {
 // NewActivityWriter returns a writer; client is usually a *bigtable.Client.
 //
 //go:noinline
-func NewActivityWriter(client Client, opts ...Options) *ActivityWriter {
+func NewActivityWriter(client store.Client, opts ...store.WriterOptions) *ActivityWriter {
 	return &ActivityWriter{store.NewWriter(client, activityLayouts, opts...)}
 }
 
@@ -90,12 +90,12 @@ type ActivityBatcher struct {
 
 // NewActivityBatcher returns a batcher that writes through w. It calls failed,
 // which may be nil, once per unwritten event, from its own goroutine, with the
-// *WriteError that Write would return. The function may add the event again,
-// but must not call Flush or Close, which wait for it. It should return
+// *store.WriteError that Write would return. The function may add the event
+// again, but must not call Flush or Close, which wait for it. It should return
 // quickly, because other failures accumulate in memory meanwhile.
 //
 //go:noinline
-func NewActivityBatcher(w *ActivityWriter, failed func(event ActivityEvent, err error), opts ...BatcherOptions) *ActivityBatcher {
+func NewActivityBatcher(w *ActivityWriter, failed func(event ActivityEvent, err error), opts ...store.BatcherOptions) *ActivityBatcher {
 	return &ActivityBatcher{store.NewBatcher(w.EventWriter, failed, opts...)}
 }
 
@@ -110,11 +110,11 @@ type ActivityReader struct {
 // NewActivityReader returns a reader; client is usually a *bigtable.Client.
 //
 //go:noinline
-func NewActivityReader(client Client, opts ...Options) *ActivityReader {
+func NewActivityReader(client store.Client, opts ...store.ReaderOptions) *ActivityReader {
 	reader := store.NewReader(client, activityActivitiesByRepositoryLayout, opts...)
-	of := func(series ActivitySeries) ActivityEvent { return ActivityEvent{ActivitySeries: series} }
+	series := func(e *ActivityEvent) *ActivitySeries { return &e.ActivitySeries }
 	return &ActivityReader{
-		EventReader:           store.NewEventReader(reader, activityActivitiesByRepositoryColumns, of),
+		EventReader:           store.NewEventReader(reader, activityActivitiesByRepositoryColumns, series),
 		reader:                reader,
 		readActivitiesByActor: store.NewReader(client, activityActivitiesByActorLayout, opts...),
 	}
@@ -123,17 +123,18 @@ func NewActivityReader(client Client, opts ...Options) *ActivityReader {
 // ByRepository yields the events with from <= time < to of the series with the
 // given repository, in time order. Its errors are those of Read. It reads from
 // table activities_by_repository: one range of rows.
-func (r *ActivityReader) ByRepository(ctx context.Context, repository string, from, to time.Time, opts ...ReadOptions) iter.Seq2[ActivityEvent, error] {
+func (r *ActivityReader) ByRepository(ctx context.Context, repository string, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[ActivityEvent, error] {
 	event := ActivityEvent{ActivitySeries: ActivitySeries{Repository: repository}}
 	return r.reader.Query(ctx, &activityByRepository, event, from, to, opts...)
 }
 
 // ByRepositoryColumns appends what ByRepository yields to columns, which may be
 // reused. It leaves out events that cannot be decoded and returns the first
-// *DecodeError after it has read all others; any other error ends the read.
+// *store.DecodeError after it has read all others; any other error ends the
+// read.
 //
 //go:noinline
-func (r *ActivityReader) ByRepositoryColumns(ctx context.Context, repository string, from, to time.Time, columns *ActivityColumns, opts ...ReadOptions) error {
+func (r *ActivityReader) ByRepositoryColumns(ctx context.Context, repository string, from, to time.Time, columns *ActivityColumns, opts ...store.ReadOptions) error {
 	event := ActivityEvent{ActivitySeries: ActivitySeries{Repository: repository}}
 	return store.ReadColumns(ctx, r.reader, activityActivitiesByRepositoryColumns, columns, &activityByRepository, event, from, to, opts...)
 }
@@ -141,17 +142,18 @@ func (r *ActivityReader) ByRepositoryColumns(ctx context.Context, repository str
 // ByActor yields the events with from <= time < to of the series with the given
 // actor, in time order. Its errors are those of Read. It reads from table
 // activities_by_actor: one range of rows.
-func (r *ActivityReader) ByActor(ctx context.Context, actor string, from, to time.Time, opts ...ReadOptions) iter.Seq2[ActivityEvent, error] {
+func (r *ActivityReader) ByActor(ctx context.Context, actor string, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[ActivityEvent, error] {
 	event := ActivityEvent{ActivitySeries: ActivitySeries{Actor: actor}}
 	return r.readActivitiesByActor.Query(ctx, &activityByActor, event, from, to, opts...)
 }
 
 // ByActorColumns appends what ByActor yields to columns, which may be reused.
 // It leaves out events that cannot be decoded and returns the first
-// *DecodeError after it has read all others; any other error ends the read.
+// *store.DecodeError after it has read all others; any other error ends the
+// read.
 //
 //go:noinline
-func (r *ActivityReader) ByActorColumns(ctx context.Context, actor string, from, to time.Time, columns *ActivityColumns, opts ...ReadOptions) error {
+func (r *ActivityReader) ByActorColumns(ctx context.Context, actor string, from, to time.Time, columns *ActivityColumns, opts ...store.ReadOptions) error {
 	event := ActivityEvent{ActivitySeries: ActivitySeries{Actor: actor}}
 	return store.ReadColumns(ctx, r.readActivitiesByActor, activityActivitiesByActorColumns, columns, &activityByActor, event, from, to, opts...)
 }
@@ -166,9 +168,7 @@ type ActivityColumns struct {
 }
 
 // Reset empties the slices and keeps their memory.
-func (c *ActivityColumns) Reset() {
-	activityActivitiesByRepositoryColumns.Reset(c)
-}
+func (c *ActivityColumns) Reset() { activityActivitiesByRepositoryColumns.Reset(c) }
 
 // Append adds an event.
 func (c *ActivityColumns) Append(e *ActivityEvent) {
@@ -178,11 +178,11 @@ func (c *ActivityColumns) Append(e *ActivityEvent) {
 // SetupActivity reconciles tables activities_by_repository and
 // activities_by_actor with the schema and returns what it changed; a second
 // call changes nothing. It refuses a change that may delete data with a
-// *RefusedError, and changes nothing, unless Options.Allow names the change.
-// With Options.DryRun it returns what it would change.
+// *store.RefusedError, and changes nothing, unless SetupOptions.Allow names the
+// change. With SetupOptions.DryRun it returns what it would change.
 //
 //go:noinline
-func SetupActivity(ctx context.Context, admin Admin, opts ...Options) (Plan, error) {
+func SetupActivity(ctx context.Context, admin store.Admin, opts ...store.SetupOptions) (store.Plan, error) {
 	return store.Setup(ctx, admin, store.Tables(activityLayouts), opts...)
 }
 
@@ -200,13 +200,13 @@ func SetupActivity(ctx context.Context, admin Admin, opts ...Options) (Plan, err
 type ActivityActivitiesByRepositoryKey struct {
 	Repository string
 	Time       time.Time
-	ID         UUID
+	ID         codec.UUID
 	Actor      string
 }
 
-// Append appends the key to dst. It returns a *FieldError if a segment is empty
-// or contains the delimiter, if the table cannot represent the time, or if the
-// key exceeds 4 KiB.
+// Append appends the key to dst. It returns a *codec.FieldError if a segment is
+// empty or contains the delimiter, if the table cannot represent the time, or
+// if the key exceeds 4 KiB.
 func (k ActivityActivitiesByRepositoryKey) Append(dst []byte) ([]byte, error) {
 	w := codec.NewKeyWriter(dst, "#")
 	w.Structured()
@@ -219,9 +219,7 @@ func (k ActivityActivitiesByRepositoryKey) Append(dst []byte) ([]byte, error) {
 
 // String returns the key, quoted if it is not printable, or the error if it is
 // invalid.
-func (k ActivityActivitiesByRepositoryKey) String() string {
-	return codec.KeyString(k.Append(nil))
-}
+func (k ActivityActivitiesByRepositoryKey) String() string { return codec.KeyString(k.Append(nil)) }
 
 // Prefix returns the prefix of the keys of the series, up to and including the
 // delimiter before the time.
@@ -272,13 +270,13 @@ func ParseActivityActivitiesByRepositoryKey(row string) (ActivityActivitiesByRep
 type ActivityActivitiesByActorKey struct {
 	Actor      string
 	Time       time.Time
-	ID         UUID
+	ID         codec.UUID
 	Repository string
 }
 
-// Append appends the key to dst. It returns a *FieldError if a segment is empty
-// or contains the delimiter, if the table cannot represent the time, or if the
-// key exceeds 4 KiB.
+// Append appends the key to dst. It returns a *codec.FieldError if a segment is
+// empty or contains the delimiter, if the table cannot represent the time, or
+// if the key exceeds 4 KiB.
 func (k ActivityActivitiesByActorKey) Append(dst []byte) ([]byte, error) {
 	w := codec.NewKeyWriter(dst, "#")
 	k.write(&w)
@@ -290,9 +288,7 @@ func (k ActivityActivitiesByActorKey) Append(dst []byte) ([]byte, error) {
 
 // String returns the key, quoted if it is not printable, or the error if it is
 // invalid.
-func (k ActivityActivitiesByActorKey) String() string {
-	return codec.KeyString(k.Append(nil))
-}
+func (k ActivityActivitiesByActorKey) String() string { return codec.KeyString(k.Append(nil)) }
 
 // Prefix returns the prefix of the keys of the series, up to and including the
 // delimiter before the time.
@@ -327,7 +323,7 @@ func ParseActivityActivitiesByActorKey(row string) (ActivityActivitiesByActorKey
 	return k, r.Close()
 }
 
-// activityLayouts lists the layouts of all tables that events are written to.
+// activityLayouts lists the layouts of all tables.
 var activityLayouts = []*store.Layout[ActivityEvent]{activityActivitiesByRepositoryLayout, activityActivitiesByActorLayout}
 
 // activityActivitiesByRepositoryTime is the encoding of event times in the row

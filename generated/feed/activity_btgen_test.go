@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/storetest"
 
 	"github.com/btgen-dev/btgen/generated/feed"
@@ -28,10 +30,10 @@ func exampleActivity(series feed.ActivitySeries, at time.Time, n int) feed.Activ
 // them in every way.
 func TestActivityRoundTrip(t *testing.T) {
 	// Each of the other series differs from the first in one value.
-	series := slices.Repeat([]feed.ActivitySeries{{Repository: "btgen", Actor: "gopher", ID: feed.UUID{0xf8, 0x1d, 0x4f, 0xae, 0x7d, 0xec, 0x41, 0xd0, 0xa7, 0x65, 0x00, 0xa0, 0xc9, 0x1e, 0x6b, 0xf6}}}, 4)
+	series := slices.Repeat([]feed.ActivitySeries{{Repository: "btgen", Actor: "gopher", ID: codec.UUID{0xf8, 0x1d, 0x4f, 0xae, 0x7d, 0xec, 0x41, 0xd0, 0xa7, 0x65, 0x00, 0xa0, 0xc9, 0x1e, 0x6b, 0xf6}}}, 4)
 	series[1].Repository = "btgen0"
 	series[2].Actor = "gopher0"
-	series[3].ID = feed.UUID{0xf8, 0x1d, 0x4f, 0xae, 0x7d, 0xec, 0x41, 0xd0, 0xa7, 0x65, 0x00, 0xa0, 0xc9, 0x1e, 0x6b, 0xf7}
+	series[3].ID = codec.UUID{0xf8, 0x1d, 0x4f, 0xae, 0x7d, 0xec, 0x41, 0xd0, 0xa7, 0x65, 0x00, 0xa0, 0xc9, 0x1e, 0x6b, 0xf7}
 	// Far in the future, because the in-memory server garbage-collects by the system clock.
 	times := []time.Time{
 		time.Date(2100, time.March, 5, 12, 0, 0, 0, time.UTC),
@@ -50,9 +52,9 @@ func TestActivityRoundTrip(t *testing.T) {
 
 	bt := feedtest.New(t)
 	ctx := t.Context()
-	opts := feed.Options{Now: func() time.Time { return now }}
-	w := feed.NewActivityWriter(bt.Client, opts)
-	r := feed.NewActivityReader(bt.Client, opts)
+	clock := func() time.Time { return now }
+	w := feed.NewActivityWriter(bt.Client, store.WriterOptions{Now: clock})
+	r := feed.NewActivityReader(bt.Client, store.ReaderOptions{Now: clock})
 	// Writing the events again changes nothing.
 	for range 2 {
 		if err := w.WriteAll(ctx, events); err != nil {
@@ -60,7 +62,7 @@ func TestActivityRoundTrip(t *testing.T) {
 		}
 		storetest.Same(t, "Read", r.Read(ctx, series[0], times[0], end), events[:3]...)
 		storetest.Same(t, "Read of a range", r.Read(ctx, series[0], times[1], times[2]), events[1])
-		storetest.Same(t, "Read, newest first", r.Read(ctx, series[0], times[0], end, feed.ReadOptions{NewestFirst: true, Limit: 2}), events[2], events[1])
+		storetest.Same(t, "Read, newest first", r.Read(ctx, series[0], times[0], end, store.ReadOptions{NewestFirst: true, Limit: 2}), events[2], events[1])
 		storetest.Same(t, "ReadColumns", storetest.Columns[feed.ActivityEvent](func(c *feed.ActivityColumns) error {
 			return r.ReadColumns(ctx, series[0], times[0], end, c)
 		}), events[:3]...)

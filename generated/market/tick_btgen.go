@@ -36,7 +36,7 @@ type TickWriter struct {
 // NewTickWriter returns a writer; client is usually a *bigtable.Client.
 //
 //go:noinline
-func NewTickWriter(client Client, opts ...Options) *TickWriter {
+func NewTickWriter(client store.Client, opts ...store.WriterOptions) *TickWriter {
 	return &TickWriter{store.NewWriter(client, tickLayouts, opts...)}
 }
 
@@ -50,12 +50,12 @@ type TickBatcher struct {
 
 // NewTickBatcher returns a batcher that writes through w. It calls failed,
 // which may be nil, once per unwritten event, from its own goroutine, with the
-// *WriteError that Write would return. The function may add the event again,
-// but must not call Flush or Close, which wait for it. It should return
+// *store.WriteError that Write would return. The function may add the event
+// again, but must not call Flush or Close, which wait for it. It should return
 // quickly, because other failures accumulate in memory meanwhile.
 //
 //go:noinline
-func NewTickBatcher(w *TickWriter, failed func(event TickEvent, err error), opts ...BatcherOptions) *TickBatcher {
+func NewTickBatcher(w *TickWriter, failed func(event TickEvent, err error), opts ...store.BatcherOptions) *TickBatcher {
 	return &TickBatcher{store.NewBatcher(w.EventWriter, failed, opts...)}
 }
 
@@ -69,11 +69,11 @@ type TickReader struct {
 // NewTickReader returns a reader; client is usually a *bigtable.Client.
 //
 //go:noinline
-func NewTickReader(client Client, opts ...Options) *TickReader {
+func NewTickReader(client store.Client, opts ...store.ReaderOptions) *TickReader {
 	reader := store.NewReader(client, ticksLayout, opts...)
-	of := func(series TickSeries) TickEvent { return TickEvent{TickSeries: series} }
+	series := func(e *TickEvent) *TickSeries { return &e.TickSeries }
 	return &TickReader{
-		EventReader: store.NewEventReader(reader, ticksColumns, of),
+		EventReader: store.NewEventReader(reader, ticksColumns, series),
 		reader:      reader,
 	}
 }
@@ -85,17 +85,18 @@ func NewTickReader(client Client, opts ...Options) *TickReader {
 // Every symbol of an exchange.
 //
 // The server scans rows of all times and drops those outside the range.
-func (r *TickReader) ByExchange(ctx context.Context, exchange string, from, to time.Time, opts ...ReadOptions) iter.Seq2[TickEvent, error] {
+func (r *TickReader) ByExchange(ctx context.Context, exchange string, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[TickEvent, error] {
 	event := TickEvent{TickSeries: TickSeries{Exchange: exchange}}
 	return r.reader.Query(ctx, &tickByExchange, event, from, to, opts...)
 }
 
 // ByExchangeColumns appends what ByExchange yields to columns, which may be
 // reused. It leaves out events that cannot be decoded and returns the first
-// *DecodeError after it has read all others; any other error ends the read.
+// *store.DecodeError after it has read all others; any other error ends the
+// read.
 //
 //go:noinline
-func (r *TickReader) ByExchangeColumns(ctx context.Context, exchange string, from, to time.Time, columns *TickColumns, opts ...ReadOptions) error {
+func (r *TickReader) ByExchangeColumns(ctx context.Context, exchange string, from, to time.Time, columns *TickColumns, opts ...store.ReadOptions) error {
 	event := TickEvent{TickSeries: TickSeries{Exchange: exchange}}
 	return store.ReadColumns(ctx, r.reader, ticksColumns, columns, &tickByExchange, event, from, to, opts...)
 }
@@ -110,22 +111,18 @@ type TickColumns struct {
 }
 
 // Reset empties the slices and keeps their memory.
-func (c *TickColumns) Reset() {
-	ticksColumns.Reset(c)
-}
+func (c *TickColumns) Reset() { ticksColumns.Reset(c) }
 
 // Append adds an event.
-func (c *TickColumns) Append(e *TickEvent) {
-	ticksColumns.Append(c, e)
-}
+func (c *TickColumns) Append(e *TickEvent) { ticksColumns.Append(c, e) }
 
 // SetupTick reconciles table ticks with the schema and returns what it changed;
 // a second call changes nothing. It refuses a change that may delete data with
-// a *RefusedError, and changes nothing, unless Options.Allow names the change.
-// With Options.DryRun it returns what it would change.
+// a *store.RefusedError, and changes nothing, unless SetupOptions.Allow names
+// the change. With SetupOptions.DryRun it returns what it would change.
 //
 //go:noinline
-func SetupTick(ctx context.Context, admin Admin, opts ...Options) (Plan, error) {
+func SetupTick(ctx context.Context, admin store.Admin, opts ...store.SetupOptions) (store.Plan, error) {
 	return store.Setup(ctx, admin, store.Tables(tickLayouts), opts...)
 }
 
@@ -147,9 +144,9 @@ type TicksKey struct {
 	Bucket   time.Time // any time in the bucket; its start when parsed
 }
 
-// Append appends the key to dst. It returns a *FieldError if a segment is empty
-// or contains the delimiter, if the table cannot represent the time, or if the
-// key exceeds 4 KiB.
+// Append appends the key to dst. It returns a *codec.FieldError if a segment is
+// empty or contains the delimiter, if the table cannot represent the time, or
+// if the key exceeds 4 KiB.
 func (k TicksKey) Append(dst []byte) ([]byte, error) {
 	w := codec.NewKeyWriter(dst, "#")
 	k.write(&w)
@@ -159,9 +156,7 @@ func (k TicksKey) Append(dst []byte) ([]byte, error) {
 
 // String returns the key, quoted if it is not printable, or the error if it is
 // invalid.
-func (k TicksKey) String() string {
-	return codec.KeyString(k.Append(nil))
-}
+func (k TicksKey) String() string { return codec.KeyString(k.Append(nil)) }
 
 // Prefix returns the prefix of the keys of the series, up to and including the
 // delimiter before the time.
@@ -187,7 +182,7 @@ func ParseTicksKey(row string) (TicksKey, error) {
 	return k, r.Close()
 }
 
-// tickLayouts lists the layouts of all tables that events are written to.
+// tickLayouts lists the layouts of all tables.
 var tickLayouts = []*store.Layout[TickEvent]{ticksLayout}
 
 // ticksBucket defines the buckets of ticks.

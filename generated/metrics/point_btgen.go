@@ -34,7 +34,7 @@ type PointWriter struct {
 // NewPointWriter returns a writer; client is usually a *bigtable.Client.
 //
 //go:noinline
-func NewPointWriter(client Client, opts ...Options) *PointWriter {
+func NewPointWriter(client store.Client, opts ...store.WriterOptions) *PointWriter {
 	return &PointWriter{store.NewWriter(client, pointLayouts, opts...)}
 }
 
@@ -48,12 +48,12 @@ type PointBatcher struct {
 
 // NewPointBatcher returns a batcher that writes through w. It calls failed,
 // which may be nil, once per unwritten event, from its own goroutine, with the
-// *WriteError that Write would return. The function may add the event again,
-// but must not call Flush or Close, which wait for it. It should return
+// *store.WriteError that Write would return. The function may add the event
+// again, but must not call Flush or Close, which wait for it. It should return
 // quickly, because other failures accumulate in memory meanwhile.
 //
 //go:noinline
-func NewPointBatcher(w *PointWriter, failed func(event PointEvent, err error), opts ...BatcherOptions) *PointBatcher {
+func NewPointBatcher(w *PointWriter, failed func(event PointEvent, err error), opts ...store.BatcherOptions) *PointBatcher {
 	return &PointBatcher{store.NewBatcher(w.EventWriter, failed, opts...)}
 }
 
@@ -67,11 +67,11 @@ type PointReader struct {
 // NewPointReader returns a reader; client is usually a *bigtable.Client.
 //
 //go:noinline
-func NewPointReader(client Client, opts ...Options) *PointReader {
+func NewPointReader(client store.Client, opts ...store.ReaderOptions) *PointReader {
 	reader := store.NewReader(client, pointsLayout, opts...)
-	of := func(series PointSeries) PointEvent { return PointEvent{PointSeries: series} }
+	series := func(e *PointEvent) *PointSeries { return &e.PointSeries }
 	return &PointReader{
-		EventReader: store.NewEventReader(reader, pointsColumns, of),
+		EventReader: store.NewEventReader(reader, pointsColumns, series),
 		reader:      reader,
 	}
 }
@@ -79,17 +79,18 @@ func NewPointReader(client Client, opts ...Options) *PointReader {
 // ByMetric yields the events with from <= time < to of the series with the
 // given metric, by bucket, then by series in row key order, then by time. Its
 // errors are those of Read. It reads from table points: one range of rows.
-func (r *PointReader) ByMetric(ctx context.Context, metric uint32, from, to time.Time, opts ...ReadOptions) iter.Seq2[PointEvent, error] {
+func (r *PointReader) ByMetric(ctx context.Context, metric uint32, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[PointEvent, error] {
 	event := PointEvent{PointSeries: PointSeries{Metric: metric}}
 	return r.reader.Query(ctx, &pointByMetric, event, from, to, opts...)
 }
 
 // ByMetricColumns appends what ByMetric yields to columns, which may be reused.
 // It leaves out events that cannot be decoded and returns the first
-// *DecodeError after it has read all others; any other error ends the read.
+// *store.DecodeError after it has read all others; any other error ends the
+// read.
 //
 //go:noinline
-func (r *PointReader) ByMetricColumns(ctx context.Context, metric uint32, from, to time.Time, columns *PointColumns, opts ...ReadOptions) error {
+func (r *PointReader) ByMetricColumns(ctx context.Context, metric uint32, from, to time.Time, columns *PointColumns, opts ...store.ReadOptions) error {
 	event := PointEvent{PointSeries: PointSeries{Metric: metric}}
 	return store.ReadColumns(ctx, r.reader, pointsColumns, columns, &pointByMetric, event, from, to, opts...)
 }
@@ -102,22 +103,19 @@ type PointColumns struct {
 }
 
 // Reset empties the slices and keeps their memory.
-func (c *PointColumns) Reset() {
-	pointsColumns.Reset(c)
-}
+func (c *PointColumns) Reset() { pointsColumns.Reset(c) }
 
 // Append adds an event.
-func (c *PointColumns) Append(e *PointEvent) {
-	pointsColumns.Append(c, e)
-}
+func (c *PointColumns) Append(e *PointEvent) { pointsColumns.Append(c, e) }
 
 // SetupPoint reconciles table points with the schema and returns what it
 // changed; a second call changes nothing. It refuses a change that may delete
-// data with a *RefusedError, and changes nothing, unless Options.Allow names
-// the change. With Options.DryRun it returns what it would change.
+// data with a *store.RefusedError, and changes nothing, unless
+// SetupOptions.Allow names the change. With SetupOptions.DryRun it returns what
+// it would change.
 //
 //go:noinline
-func SetupPoint(ctx context.Context, admin Admin, opts ...Options) (Plan, error) {
+func SetupPoint(ctx context.Context, admin store.Admin, opts ...store.SetupOptions) (store.Plan, error) {
 	return store.Setup(ctx, admin, store.Tables(pointLayouts), opts...)
 }
 
@@ -139,9 +137,9 @@ type PointsKey struct {
 	Host   uint32
 }
 
-// Append appends the key to dst. It returns a *FieldError if a segment is empty
-// or contains the delimiter, if the table cannot represent the time, or if the
-// key exceeds 4 KiB.
+// Append appends the key to dst. It returns a *codec.FieldError if a segment is
+// empty or contains the delimiter, if the table cannot represent the time, or
+// if the key exceeds 4 KiB.
 func (k PointsKey) Append(dst []byte) ([]byte, error) {
 	w := codec.NewKeyWriter(dst, "")
 	k.write(&w)
@@ -152,9 +150,7 @@ func (k PointsKey) Append(dst []byte) ([]byte, error) {
 
 // String returns the key, quoted if it is not printable, or the error if it is
 // invalid.
-func (k PointsKey) String() string {
-	return codec.KeyString(k.Append(nil))
-}
+func (k PointsKey) String() string { return codec.KeyString(k.Append(nil)) }
 
 // Prefix returns the prefix of the keys of the series, up to the time.
 func (k PointsKey) Prefix() ([]byte, error) {
@@ -185,7 +181,7 @@ func ParsePointsKey(row string) (PointsKey, error) {
 	return k, r.Close()
 }
 
-// pointLayouts lists the layouts of all tables that events are written to.
+// pointLayouts lists the layouts of all tables.
 var pointLayouts = []*store.Layout[PointEvent]{pointsLayout}
 
 // pointsBucket defines the buckets of points.

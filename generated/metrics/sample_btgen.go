@@ -36,7 +36,7 @@ type SampleWriter struct {
 // NewSampleWriter returns a writer; client is usually a *bigtable.Client.
 //
 //go:noinline
-func NewSampleWriter(client Client, opts ...Options) *SampleWriter {
+func NewSampleWriter(client store.Client, opts ...store.WriterOptions) *SampleWriter {
 	return &SampleWriter{store.NewWriter(client, sampleLayouts, opts...)}
 }
 
@@ -50,12 +50,12 @@ type SampleBatcher struct {
 
 // NewSampleBatcher returns a batcher that writes through w. It calls failed,
 // which may be nil, once per unwritten event, from its own goroutine, with the
-// *WriteError that Write would return. The function may add the event again,
-// but must not call Flush or Close, which wait for it. It should return
+// *store.WriteError that Write would return. The function may add the event
+// again, but must not call Flush or Close, which wait for it. It should return
 // quickly, because other failures accumulate in memory meanwhile.
 //
 //go:noinline
-func NewSampleBatcher(w *SampleWriter, failed func(event SampleEvent, err error), opts ...BatcherOptions) *SampleBatcher {
+func NewSampleBatcher(w *SampleWriter, failed func(event SampleEvent, err error), opts ...store.BatcherOptions) *SampleBatcher {
 	return &SampleBatcher{store.NewBatcher(w.EventWriter, failed, opts...)}
 }
 
@@ -69,11 +69,11 @@ type SampleReader struct {
 // NewSampleReader returns a reader; client is usually a *bigtable.Client.
 //
 //go:noinline
-func NewSampleReader(client Client, opts ...Options) *SampleReader {
+func NewSampleReader(client store.Client, opts ...store.ReaderOptions) *SampleReader {
 	reader := store.NewReader(client, samplesLayout, opts...)
-	of := func(series SampleSeries) SampleEvent { return SampleEvent{SampleSeries: series} }
+	series := func(e *SampleEvent) *SampleSeries { return &e.SampleSeries }
 	return &SampleReader{
-		EventReader: store.NewEventReader(reader, samplesColumns, of),
+		EventReader: store.NewEventReader(reader, samplesColumns, series),
 		reader:      reader,
 	}
 }
@@ -82,17 +82,18 @@ func NewSampleReader(client Client, opts ...Options) *SampleReader {
 // given metric, by bucket, then by series in row key order, then by time. Its
 // errors are those of Read. It reads from table samples: one range of rows for
 // each of 16 salt buckets, read in parallel and merged.
-func (r *SampleReader) ByMetric(ctx context.Context, metric string, from, to time.Time, opts ...ReadOptions) iter.Seq2[SampleEvent, error] {
+func (r *SampleReader) ByMetric(ctx context.Context, metric string, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[SampleEvent, error] {
 	event := SampleEvent{SampleSeries: SampleSeries{Metric: metric}}
 	return r.reader.Query(ctx, &sampleByMetric, event, from, to, opts...)
 }
 
 // ByMetricColumns appends what ByMetric yields to columns, which may be reused.
 // It leaves out events that cannot be decoded and returns the first
-// *DecodeError after it has read all others; any other error ends the read.
+// *store.DecodeError after it has read all others; any other error ends the
+// read.
 //
 //go:noinline
-func (r *SampleReader) ByMetricColumns(ctx context.Context, metric string, from, to time.Time, columns *SampleColumns, opts ...ReadOptions) error {
+func (r *SampleReader) ByMetricColumns(ctx context.Context, metric string, from, to time.Time, columns *SampleColumns, opts ...store.ReadOptions) error {
 	event := SampleEvent{SampleSeries: SampleSeries{Metric: metric}}
 	return store.ReadColumns(ctx, r.reader, samplesColumns, columns, &sampleByMetric, event, from, to, opts...)
 }
@@ -100,17 +101,18 @@ func (r *SampleReader) ByMetricColumns(ctx context.Context, metric string, from,
 // BySeries yields the events with from <= time < to of the series with the
 // given metric and host, in time order. Its errors are those of Read. It reads
 // from table samples: the rows of the buckets, by their keys.
-func (r *SampleReader) BySeries(ctx context.Context, metric string, host string, from, to time.Time, opts ...ReadOptions) iter.Seq2[SampleEvent, error] {
+func (r *SampleReader) BySeries(ctx context.Context, metric string, host string, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[SampleEvent, error] {
 	event := SampleEvent{SampleSeries: SampleSeries{Metric: metric, Host: host}}
 	return r.reader.Query(ctx, &sampleBySeries, event, from, to, opts...)
 }
 
 // BySeriesColumns appends what BySeries yields to columns, which may be reused.
 // It leaves out events that cannot be decoded and returns the first
-// *DecodeError after it has read all others; any other error ends the read.
+// *store.DecodeError after it has read all others; any other error ends the
+// read.
 //
 //go:noinline
-func (r *SampleReader) BySeriesColumns(ctx context.Context, metric string, host string, from, to time.Time, columns *SampleColumns, opts ...ReadOptions) error {
+func (r *SampleReader) BySeriesColumns(ctx context.Context, metric string, host string, from, to time.Time, columns *SampleColumns, opts ...store.ReadOptions) error {
 	event := SampleEvent{SampleSeries: SampleSeries{Metric: metric, Host: host}}
 	return store.ReadColumns(ctx, r.reader, samplesColumns, columns, &sampleBySeries, event, from, to, opts...)
 }
@@ -125,22 +127,19 @@ type SampleColumns struct {
 }
 
 // Reset empties the slices and keeps their memory.
-func (c *SampleColumns) Reset() {
-	samplesColumns.Reset(c)
-}
+func (c *SampleColumns) Reset() { samplesColumns.Reset(c) }
 
 // Append adds an event.
-func (c *SampleColumns) Append(e *SampleEvent) {
-	samplesColumns.Append(c, e)
-}
+func (c *SampleColumns) Append(e *SampleEvent) { samplesColumns.Append(c, e) }
 
 // SetupSample reconciles table samples with the schema and returns what it
 // changed; a second call changes nothing. It refuses a change that may delete
-// data with a *RefusedError, and changes nothing, unless Options.Allow names
-// the change. With Options.DryRun it returns what it would change.
+// data with a *store.RefusedError, and changes nothing, unless
+// SetupOptions.Allow names the change. With SetupOptions.DryRun it returns what
+// it would change.
 //
 //go:noinline
-func SetupSample(ctx context.Context, admin Admin, opts ...Options) (Plan, error) {
+func SetupSample(ctx context.Context, admin store.Admin, opts ...store.SetupOptions) (store.Plan, error) {
 	return store.Setup(ctx, admin, store.Tables(sampleLayouts), opts...)
 }
 
@@ -163,9 +162,9 @@ type SamplesKey struct {
 	Host   string
 }
 
-// Append appends the key to dst. It returns a *FieldError if a segment is empty
-// or contains the delimiter, if the table cannot represent the time, or if the
-// key exceeds 4 KiB.
+// Append appends the key to dst. It returns a *codec.FieldError if a segment is
+// empty or contains the delimiter, if the table cannot represent the time, or
+// if the key exceeds 4 KiB.
 func (k SamplesKey) Append(dst []byte) ([]byte, error) {
 	w := codec.NewKeyWriter(dst, "#")
 	k.write(&w)
@@ -176,9 +175,7 @@ func (k SamplesKey) Append(dst []byte) ([]byte, error) {
 
 // String returns the key, quoted if it is not printable, or the error if it is
 // invalid.
-func (k SamplesKey) String() string {
-	return codec.KeyString(k.Append(nil))
-}
+func (k SamplesKey) String() string { return codec.KeyString(k.Append(nil)) }
 
 // Prefix returns the prefix of the keys of the series, up to and including the
 // delimiter before the time.
@@ -215,7 +212,7 @@ func ParseSamplesKey(row string) (SamplesKey, error) {
 	return k, r.Close()
 }
 
-// sampleLayouts lists the layouts of all tables that events are written to.
+// sampleLayouts lists the layouts of all tables.
 var sampleLayouts = []*store.Layout[SampleEvent]{samplesLayout}
 
 // samplesBucket defines the buckets of samples.
@@ -255,7 +252,7 @@ var samplesLayout = store.NewLayout(samplesColumns, store.Keys[SampleEvent]{
 }, store.Layout[SampleEvent]{
 	Table: store.Table{
 		ID:       "samples",
-		Families: []store.Family{{Name: "m", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 30 * 24 * time.Hour}, Life: codec.Lifetime{Timestamp: codec.TimestampShifted, Default: 30 * 24 * time.Hour}}},
+		Families: []store.Family{{Name: "m", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 30 * 24 * time.Hour}, Life: codec.Lifetime{Timestamp: codec.TimestampShifted}}},
 		Splits:   []string{"01#", "02#", "03#", "04#", "05#", "06#", "07#", "08#", "09#", "10#", "11#", "12#", "13#", "14#", "15#"},
 	},
 	Pattern:   codec.BucketOffsets,

@@ -86,7 +86,7 @@ type DailyWriter struct {
 // NewDailyWriter returns a writer; client is usually a *bigtable.Client.
 //
 //go:noinline
-func NewDailyWriter(client Client, opts ...Options) *DailyWriter {
+func NewDailyWriter(client store.Client, opts ...store.WriterOptions) *DailyWriter {
 	return &DailyWriter{store.NewWriter(client, dailyLayouts, opts...)}
 }
 
@@ -100,12 +100,12 @@ type DailyBatcher struct {
 
 // NewDailyBatcher returns a batcher that writes through w. It calls failed,
 // which may be nil, once per unwritten event, from its own goroutine, with the
-// *WriteError that Write would return. The function may add the event again,
-// but must not call Flush or Close, which wait for it. It should return
+// *store.WriteError that Write would return. The function may add the event
+// again, but must not call Flush or Close, which wait for it. It should return
 // quickly, because other failures accumulate in memory meanwhile.
 //
 //go:noinline
-func NewDailyBatcher(w *DailyWriter, failed func(event DailyEvent, err error), opts ...BatcherOptions) *DailyBatcher {
+func NewDailyBatcher(w *DailyWriter, failed func(event DailyEvent, err error), opts ...store.BatcherOptions) *DailyBatcher {
 	return &DailyBatcher{store.NewBatcher(w.EventWriter, failed, opts...)}
 }
 
@@ -119,11 +119,11 @@ type DailyReader struct {
 // NewDailyReader returns a reader; client is usually a *bigtable.Client.
 //
 //go:noinline
-func NewDailyReader(client Client, opts ...Options) *DailyReader {
+func NewDailyReader(client store.Client, opts ...store.ReaderOptions) *DailyReader {
 	reader := store.NewReader(client, dailyCellsLayout, opts...)
-	of := func(series DailySeries) DailyEvent { return DailyEvent{DailySeries: series} }
+	series := func(e *DailyEvent) *DailySeries { return &e.DailySeries }
 	return &DailyReader{
-		EventReader: store.NewEventReader(reader, dailyCellsColumns, of),
+		EventReader: store.NewEventReader(reader, dailyCellsColumns, series),
 		reader:      reader,
 	}
 }
@@ -133,28 +133,29 @@ func NewDailyReader(client Client, opts ...Options) *DailyReader {
 // table daily_cells: the whole table.
 //
 // The server scans rows of all times and drops those outside the range.
-func (r *DailyReader) AllCities(ctx context.Context, from, to time.Time, opts ...ReadOptions) iter.Seq2[DailyEvent, error] {
+func (r *DailyReader) AllCities(ctx context.Context, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[DailyEvent, error] {
 	event := DailyEvent{}
 	return r.reader.Query(ctx, &dailyAllCities, event, from, to, opts...)
 }
 
 // AllCitiesColumns appends what AllCities yields to columns, which may be
 // reused. It leaves out events that cannot be decoded and returns the first
-// *DecodeError after it has read all others; any other error ends the read.
+// *store.DecodeError after it has read all others; any other error ends the
+// read.
 //
 //go:noinline
-func (r *DailyReader) AllCitiesColumns(ctx context.Context, from, to time.Time, columns *DailyColumns, opts ...ReadOptions) error {
+func (r *DailyReader) AllCitiesColumns(ctx context.Context, from, to time.Time, columns *DailyColumns, opts ...store.ReadOptions) error {
 	event := DailyEvent{}
 	return store.ReadColumns(ctx, r.reader, dailyCellsColumns, columns, &dailyAllCities, event, from, to, opts...)
 }
 
-// The fields of DailyEvent, for ReadOptions.
+// The fields of DailyEvent, for store.ReadOptions.
 const (
-	DailyFieldPrecipitation Field = "precipitation"
-	DailyFieldTempMax       Field = "temp_max"
-	DailyFieldTempMin       Field = "temp_min"
-	DailyFieldWind          Field = "wind"
-	DailyFieldWeather       Field = "weather"
+	DailyFieldPrecipitation store.Field = "precipitation"
+	DailyFieldTempMax       store.Field = "temp_max"
+	DailyFieldTempMin       store.Field = "temp_min"
+	DailyFieldWind          store.Field = "wind"
+	DailyFieldWeather       store.Field = "weather"
 )
 
 // DailyColumns holds events column by column. All slices have the same length.
@@ -169,23 +170,20 @@ type DailyColumns struct {
 }
 
 // Reset empties the slices and keeps their memory.
-func (c *DailyColumns) Reset() {
-	dailyCellsColumns.Reset(c)
-}
+func (c *DailyColumns) Reset() { dailyCellsColumns.Reset(c) }
 
 // Append adds an event.
-func (c *DailyColumns) Append(e *DailyEvent) {
-	dailyCellsColumns.Append(c, e)
-}
+func (c *DailyColumns) Append(e *DailyEvent) { dailyCellsColumns.Append(c, e) }
 
 // SetupDaily reconciles tables daily_columns, daily_cells, daily_serialized,
 // daily_unserialized and daily_combined with the schema and returns what it
 // changed; a second call changes nothing. It refuses a change that may delete
-// data with a *RefusedError, and changes nothing, unless Options.Allow names
-// the change. With Options.DryRun it returns what it would change.
+// data with a *store.RefusedError, and changes nothing, unless
+// SetupOptions.Allow names the change. With SetupOptions.DryRun it returns what
+// it would change.
 //
 //go:noinline
-func SetupDaily(ctx context.Context, admin Admin, opts ...Options) (Plan, error) {
+func SetupDaily(ctx context.Context, admin store.Admin, opts ...store.SetupOptions) (store.Plan, error) {
 	return store.Setup(ctx, admin, store.Tables(dailyLayouts), opts...)
 }
 
@@ -207,9 +205,9 @@ type DailyColumnsKey struct {
 	Bucket   time.Time // any time in the bucket; its start when parsed
 }
 
-// Append appends the key to dst. It returns a *FieldError if a segment is empty
-// or contains the delimiter, if the table cannot represent the time, or if the
-// key exceeds 4 KiB.
+// Append appends the key to dst. It returns a *codec.FieldError if a segment is
+// empty or contains the delimiter, if the table cannot represent the time, or
+// if the key exceeds 4 KiB.
 func (k DailyColumnsKey) Append(dst []byte) ([]byte, error) {
 	w := codec.NewKeyWriter(dst, "#")
 	k.write(&w)
@@ -219,9 +217,7 @@ func (k DailyColumnsKey) Append(dst []byte) ([]byte, error) {
 
 // String returns the key, quoted if it is not printable, or the error if it is
 // invalid.
-func (k DailyColumnsKey) String() string {
-	return codec.KeyString(k.Append(nil))
-}
+func (k DailyColumnsKey) String() string { return codec.KeyString(k.Append(nil)) }
 
 // Prefix returns the prefix of the keys of the series, up to and including the
 // delimiter before the time.
@@ -263,9 +259,9 @@ type DailyCellsKey struct {
 	Bucket   time.Time // any time in the bucket; its start when parsed
 }
 
-// Append appends the key to dst. It returns a *FieldError if a segment is empty
-// or contains the delimiter, if the table cannot represent the time, or if the
-// key exceeds 4 KiB.
+// Append appends the key to dst. It returns a *codec.FieldError if a segment is
+// empty or contains the delimiter, if the table cannot represent the time, or
+// if the key exceeds 4 KiB.
 func (k DailyCellsKey) Append(dst []byte) ([]byte, error) {
 	w := codec.NewKeyWriter(dst, "#")
 	k.write(&w)
@@ -275,9 +271,7 @@ func (k DailyCellsKey) Append(dst []byte) ([]byte, error) {
 
 // String returns the key, quoted if it is not printable, or the error if it is
 // invalid.
-func (k DailyCellsKey) String() string {
-	return codec.KeyString(k.Append(nil))
-}
+func (k DailyCellsKey) String() string { return codec.KeyString(k.Append(nil)) }
 
 // Prefix returns the prefix of the keys of the series, up to and including the
 // delimiter before the time.
@@ -316,9 +310,9 @@ type DailySerializedKey struct {
 	Time     time.Time
 }
 
-// Append appends the key to dst. It returns a *FieldError if a segment is empty
-// or contains the delimiter, if the table cannot represent the time, or if the
-// key exceeds 4 KiB.
+// Append appends the key to dst. It returns a *codec.FieldError if a segment is
+// empty or contains the delimiter, if the table cannot represent the time, or
+// if the key exceeds 4 KiB.
 func (k DailySerializedKey) Append(dst []byte) ([]byte, error) {
 	w := codec.NewKeyWriter(dst, "#")
 	k.write(&w)
@@ -328,9 +322,7 @@ func (k DailySerializedKey) Append(dst []byte) ([]byte, error) {
 
 // String returns the key, quoted if it is not printable, or the error if it is
 // invalid.
-func (k DailySerializedKey) String() string {
-	return codec.KeyString(k.Append(nil))
-}
+func (k DailySerializedKey) String() string { return codec.KeyString(k.Append(nil)) }
 
 // Prefix returns the prefix of the keys of the series, up to and including the
 // delimiter before the time.
@@ -369,9 +361,9 @@ type DailyUnserializedKey struct {
 	Time     time.Time
 }
 
-// Append appends the key to dst. It returns a *FieldError if a segment is empty
-// or contains the delimiter, if the table cannot represent the time, or if the
-// key exceeds 4 KiB.
+// Append appends the key to dst. It returns a *codec.FieldError if a segment is
+// empty or contains the delimiter, if the table cannot represent the time, or
+// if the key exceeds 4 KiB.
 func (k DailyUnserializedKey) Append(dst []byte) ([]byte, error) {
 	w := codec.NewKeyWriter(dst, "#")
 	k.write(&w)
@@ -381,9 +373,7 @@ func (k DailyUnserializedKey) Append(dst []byte) ([]byte, error) {
 
 // String returns the key, quoted if it is not printable, or the error if it is
 // invalid.
-func (k DailyUnserializedKey) String() string {
-	return codec.KeyString(k.Append(nil))
-}
+func (k DailyUnserializedKey) String() string { return codec.KeyString(k.Append(nil)) }
 
 // Prefix returns the prefix of the keys of the series, up to and including the
 // delimiter before the time.
@@ -423,9 +413,9 @@ type DailyCombinedKey struct {
 	Bucket   time.Time // any time in the bucket; its start when parsed
 }
 
-// Append appends the key to dst. It returns a *FieldError if a segment is empty
-// or contains the delimiter, if the table cannot represent the time, or if the
-// key exceeds 4 KiB.
+// Append appends the key to dst. It returns a *codec.FieldError if a segment is
+// empty or contains the delimiter, if the table cannot represent the time, or
+// if the key exceeds 4 KiB.
 func (k DailyCombinedKey) Append(dst []byte) ([]byte, error) {
 	w := codec.NewKeyWriter(dst, "#")
 	k.write(&w)
@@ -435,9 +425,7 @@ func (k DailyCombinedKey) Append(dst []byte) ([]byte, error) {
 
 // String returns the key, quoted if it is not printable, or the error if it is
 // invalid.
-func (k DailyCombinedKey) String() string {
-	return codec.KeyString(k.Append(nil))
-}
+func (k DailyCombinedKey) String() string { return codec.KeyString(k.Append(nil)) }
 
 // Prefix returns the prefix of the keys of the series, up to and including the
 // delimiter before the time.
@@ -461,7 +449,7 @@ func ParseDailyCombinedKey(row string) (DailyCombinedKey, error) {
 	return k, r.Close()
 }
 
-// dailyLayouts lists the layouts of all tables that events are written to.
+// dailyLayouts lists the layouts of all tables.
 var dailyLayouts = []*store.Layout[DailyEvent]{dailyColumnsLayout, dailyCellsLayout, dailySerializedLayout, dailyUnserializedLayout, dailyCombinedLayout}
 
 // dailyColumnsBucket defines the buckets of daily_columns.

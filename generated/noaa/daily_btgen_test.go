@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/storetest"
 
 	"github.com/btgen-dev/btgen/generated/noaa"
@@ -51,9 +52,9 @@ func TestDailyRoundTrip(t *testing.T) {
 
 	bt := noaatest.New(t)
 	ctx := t.Context()
-	opts := noaa.Options{Now: func() time.Time { return now }}
-	w := noaa.NewDailyWriter(bt.Client, opts)
-	r := noaa.NewDailyReader(bt.Client, opts)
+	clock := func() time.Time { return now }
+	w := noaa.NewDailyWriter(bt.Client, store.WriterOptions{Now: clock})
+	r := noaa.NewDailyReader(bt.Client, store.ReaderOptions{Now: clock})
 	// Writing the events again changes nothing.
 	for range 2 {
 		if err := w.WriteAll(ctx, events); err != nil {
@@ -61,7 +62,7 @@ func TestDailyRoundTrip(t *testing.T) {
 		}
 		storetest.Same(t, "Read", r.Read(ctx, series[0], times[0], end), events[:3]...)
 		storetest.Same(t, "Read of a range", r.Read(ctx, series[0], times[1], times[2]), events[1])
-		storetest.Same(t, "Read, newest first", r.Read(ctx, series[0], times[0], end, noaa.ReadOptions{NewestFirst: true, Limit: 2}), events[2], events[1])
+		storetest.Same(t, "Read, newest first", r.Read(ctx, series[0], times[0], end, store.ReadOptions{NewestFirst: true, Limit: 2}), events[2], events[1])
 		storetest.Same(t, "ReadColumns", storetest.Columns[noaa.DailyEvent](func(c *noaa.DailyColumns) error {
 			return r.ReadColumns(ctx, series[0], times[0], end, c)
 		}), events[:3]...)

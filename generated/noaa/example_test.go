@@ -9,6 +9,8 @@ import (
 
 	"github.com/btgen-dev/btgen/generated/noaa"
 	"github.com/btgen-dev/btgen/generated/noaa/noaatest"
+	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/store"
 )
 
 // Events are written to every table of the schema, and read from the one that
@@ -66,10 +68,10 @@ func ExampleWriteError() {
 		{NormalSeries: noaa.NormalSeries{Station: "seattle"}, Time: hour, Pressure: 1016.6},
 		{NormalSeries: noaa.NormalSeries{Station: "sea#tac"}, Time: hour, Pressure: 1016.6},
 	})
-	if failed, ok := errors.AsType[*noaa.WriteError](err); ok {
+	if failed, ok := errors.AsType[*store.WriteError](err); ok {
 		fmt.Println(failed.Failures[0])
 	}
-	fmt.Println("the delimiter:", errors.Is(err, noaa.ErrDelimiter))
+	fmt.Println("the delimiter:", errors.Is(err, codec.ErrDelimiter))
 
 	// Output:
 	// event 1, table normal_columns: station "sea#tac": key segment contains the delimiter
@@ -85,7 +87,7 @@ func ExampleSetupNormal() {
 	}
 	defer bt.Close()
 
-	staging := noaa.Options{TablePrefix: "staging_"}
+	staging := store.SetupOptions{TablePrefix: "staging_"}
 	plan, err := noaa.SetupNormal(ctx, bt.Admin, staging)
 	if err != nil {
 		log.Fatal(err)

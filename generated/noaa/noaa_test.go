@@ -166,7 +166,7 @@ func (s series[E]) bounds(t *rapid.T) (from, to time.Time) {
 
 // readBack checks that every table gives back what was written, whole and over
 // random ranges, and the newest event.
-func readBack[E comparable](t *testing.T, client Client, layouts []*store.Layout[E], s series[E]) {
+func readBack[E comparable](t *testing.T, client store.Client, layouts []*store.Layout[E], s series[E]) {
 	for _, l := range layouts {
 		t.Run(l.Table.ID, func(t *testing.T) {
 			r := store.NewReader(client, l)

@@ -41,7 +41,7 @@ type NormalWriter struct {
 // NewNormalWriter returns a writer; client is usually a *bigtable.Client.
 //
 //go:noinline
-func NewNormalWriter(client Client, opts ...Options) *NormalWriter {
+func NewNormalWriter(client store.Client, opts ...store.WriterOptions) *NormalWriter {
 	return &NormalWriter{store.NewWriter(client, normalLayouts, opts...)}
 }
 
@@ -55,12 +55,12 @@ type NormalBatcher struct {
 
 // NewNormalBatcher returns a batcher that writes through w. It calls failed,
 // which may be nil, once per unwritten event, from its own goroutine, with the
-// *WriteError that Write would return. The function may add the event again,
-// but must not call Flush or Close, which wait for it. It should return
+// *store.WriteError that Write would return. The function may add the event
+// again, but must not call Flush or Close, which wait for it. It should return
 // quickly, because other failures accumulate in memory meanwhile.
 //
 //go:noinline
-func NewNormalBatcher(w *NormalWriter, failed func(event NormalEvent, err error), opts ...BatcherOptions) *NormalBatcher {
+func NewNormalBatcher(w *NormalWriter, failed func(event NormalEvent, err error), opts ...store.BatcherOptions) *NormalBatcher {
 	return &NormalBatcher{store.NewBatcher(w.EventWriter, failed, opts...)}
 }
 
@@ -73,17 +73,17 @@ type NormalReader struct {
 // NewNormalReader returns a reader; client is usually a *bigtable.Client.
 //
 //go:noinline
-func NewNormalReader(client Client, opts ...Options) *NormalReader {
+func NewNormalReader(client store.Client, opts ...store.ReaderOptions) *NormalReader {
 	reader := store.NewReader(client, normalCellsLayout, opts...)
-	of := func(series NormalSeries) NormalEvent { return NormalEvent{NormalSeries: series} }
-	return &NormalReader{store.NewEventReader(reader, normalCellsColumns, of)}
+	series := func(e *NormalEvent) *NormalSeries { return &e.NormalSeries }
+	return &NormalReader{store.NewEventReader(reader, normalCellsColumns, series)}
 }
 
-// The fields of NormalEvent, for ReadOptions.
+// The fields of NormalEvent, for store.ReadOptions.
 const (
-	NormalFieldPressure    Field = "pressure"
-	NormalFieldTemperature Field = "temperature"
-	NormalFieldWind        Field = "wind"
+	NormalFieldPressure    store.Field = "pressure"
+	NormalFieldTemperature store.Field = "temperature"
+	NormalFieldWind        store.Field = "wind"
 )
 
 // NormalColumns holds events column by column. All slices have the same length.
@@ -96,24 +96,20 @@ type NormalColumns struct {
 }
 
 // Reset empties the slices and keeps their memory.
-func (c *NormalColumns) Reset() {
-	normalCellsColumns.Reset(c)
-}
+func (c *NormalColumns) Reset() { normalCellsColumns.Reset(c) }
 
 // Append adds an event.
-func (c *NormalColumns) Append(e *NormalEvent) {
-	normalCellsColumns.Append(c, e)
-}
+func (c *NormalColumns) Append(e *NormalEvent) { normalCellsColumns.Append(c, e) }
 
 // SetupNormal reconciles tables normal_columns, normal_cells,
 // normal_serialized, normal_unserialized and normal_combined with the schema
 // and returns what it changed; a second call changes nothing. It refuses a
-// change that may delete data with a *RefusedError, and changes nothing, unless
-// Options.Allow names the change. With Options.DryRun it returns what it would
-// change.
+// change that may delete data with a *store.RefusedError, and changes nothing,
+// unless SetupOptions.Allow names the change. With SetupOptions.DryRun it
+// returns what it would change.
 //
 //go:noinline
-func SetupNormal(ctx context.Context, admin Admin, opts ...Options) (Plan, error) {
+func SetupNormal(ctx context.Context, admin store.Admin, opts ...store.SetupOptions) (store.Plan, error) {
 	return store.Setup(ctx, admin, store.Tables(normalLayouts), opts...)
 }
 
@@ -135,9 +131,9 @@ type NormalColumnsKey struct {
 	Bucket  time.Time // any time in the bucket; its start when parsed
 }
 
-// Append appends the key to dst. It returns a *FieldError if a segment is empty
-// or contains the delimiter, if the table cannot represent the time, or if the
-// key exceeds 4 KiB.
+// Append appends the key to dst. It returns a *codec.FieldError if a segment is
+// empty or contains the delimiter, if the table cannot represent the time, or
+// if the key exceeds 4 KiB.
 func (k NormalColumnsKey) Append(dst []byte) ([]byte, error) {
 	w := codec.NewKeyWriter(dst, "#")
 	k.write(&w)
@@ -147,9 +143,7 @@ func (k NormalColumnsKey) Append(dst []byte) ([]byte, error) {
 
 // String returns the key, quoted if it is not printable, or the error if it is
 // invalid.
-func (k NormalColumnsKey) String() string {
-	return codec.KeyString(k.Append(nil))
-}
+func (k NormalColumnsKey) String() string { return codec.KeyString(k.Append(nil)) }
 
 // Prefix returns the prefix of the keys of the series, up to and including the
 // delimiter before the time.
@@ -191,9 +185,9 @@ type NormalCellsKey struct {
 	Bucket  time.Time // any time in the bucket; its start when parsed
 }
 
-// Append appends the key to dst. It returns a *FieldError if a segment is empty
-// or contains the delimiter, if the table cannot represent the time, or if the
-// key exceeds 4 KiB.
+// Append appends the key to dst. It returns a *codec.FieldError if a segment is
+// empty or contains the delimiter, if the table cannot represent the time, or
+// if the key exceeds 4 KiB.
 func (k NormalCellsKey) Append(dst []byte) ([]byte, error) {
 	w := codec.NewKeyWriter(dst, "#")
 	k.write(&w)
@@ -203,9 +197,7 @@ func (k NormalCellsKey) Append(dst []byte) ([]byte, error) {
 
 // String returns the key, quoted if it is not printable, or the error if it is
 // invalid.
-func (k NormalCellsKey) String() string {
-	return codec.KeyString(k.Append(nil))
-}
+func (k NormalCellsKey) String() string { return codec.KeyString(k.Append(nil)) }
 
 // Prefix returns the prefix of the keys of the series, up to and including the
 // delimiter before the time.
@@ -244,9 +236,9 @@ type NormalSerializedKey struct {
 	Time    time.Time
 }
 
-// Append appends the key to dst. It returns a *FieldError if a segment is empty
-// or contains the delimiter, if the table cannot represent the time, or if the
-// key exceeds 4 KiB.
+// Append appends the key to dst. It returns a *codec.FieldError if a segment is
+// empty or contains the delimiter, if the table cannot represent the time, or
+// if the key exceeds 4 KiB.
 func (k NormalSerializedKey) Append(dst []byte) ([]byte, error) {
 	w := codec.NewKeyWriter(dst, "#")
 	k.write(&w)
@@ -256,9 +248,7 @@ func (k NormalSerializedKey) Append(dst []byte) ([]byte, error) {
 
 // String returns the key, quoted if it is not printable, or the error if it is
 // invalid.
-func (k NormalSerializedKey) String() string {
-	return codec.KeyString(k.Append(nil))
-}
+func (k NormalSerializedKey) String() string { return codec.KeyString(k.Append(nil)) }
 
 // Prefix returns the prefix of the keys of the series, up to and including the
 // delimiter before the time.
@@ -297,9 +287,9 @@ type NormalUnserializedKey struct {
 	Time    time.Time
 }
 
-// Append appends the key to dst. It returns a *FieldError if a segment is empty
-// or contains the delimiter, if the table cannot represent the time, or if the
-// key exceeds 4 KiB.
+// Append appends the key to dst. It returns a *codec.FieldError if a segment is
+// empty or contains the delimiter, if the table cannot represent the time, or
+// if the key exceeds 4 KiB.
 func (k NormalUnserializedKey) Append(dst []byte) ([]byte, error) {
 	w := codec.NewKeyWriter(dst, "#")
 	k.write(&w)
@@ -309,9 +299,7 @@ func (k NormalUnserializedKey) Append(dst []byte) ([]byte, error) {
 
 // String returns the key, quoted if it is not printable, or the error if it is
 // invalid.
-func (k NormalUnserializedKey) String() string {
-	return codec.KeyString(k.Append(nil))
-}
+func (k NormalUnserializedKey) String() string { return codec.KeyString(k.Append(nil)) }
 
 // Prefix returns the prefix of the keys of the series, up to and including the
 // delimiter before the time.
@@ -351,9 +339,9 @@ type NormalCombinedKey struct {
 	Bucket  time.Time // any time in the bucket; its start when parsed
 }
 
-// Append appends the key to dst. It returns a *FieldError if a segment is empty
-// or contains the delimiter, if the table cannot represent the time, or if the
-// key exceeds 4 KiB.
+// Append appends the key to dst. It returns a *codec.FieldError if a segment is
+// empty or contains the delimiter, if the table cannot represent the time, or
+// if the key exceeds 4 KiB.
 func (k NormalCombinedKey) Append(dst []byte) ([]byte, error) {
 	w := codec.NewKeyWriter(dst, "#")
 	k.write(&w)
@@ -363,9 +351,7 @@ func (k NormalCombinedKey) Append(dst []byte) ([]byte, error) {
 
 // String returns the key, quoted if it is not printable, or the error if it is
 // invalid.
-func (k NormalCombinedKey) String() string {
-	return codec.KeyString(k.Append(nil))
-}
+func (k NormalCombinedKey) String() string { return codec.KeyString(k.Append(nil)) }
 
 // Prefix returns the prefix of the keys of the series, up to and including the
 // delimiter before the time.
@@ -389,7 +375,7 @@ func ParseNormalCombinedKey(row string) (NormalCombinedKey, error) {
 	return k, r.Close()
 }
 
-// normalLayouts lists the layouts of all tables that events are written to.
+// normalLayouts lists the layouts of all tables.
 var normalLayouts = []*store.Layout[NormalEvent]{normalColumnsLayout, normalCellsLayout, normalSerializedLayout, normalUnserializedLayout, normalCombinedLayout}
 
 // normalColumnsBucket defines the buckets of normal_columns.

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/storetest"
 
 	"github.com/btgen-dev/btgen/generated/noaa"
@@ -49,9 +50,9 @@ func TestNormalRoundTrip(t *testing.T) {
 
 	bt := noaatest.New(t)
 	ctx := t.Context()
-	opts := noaa.Options{Now: func() time.Time { return now }}
-	w := noaa.NewNormalWriter(bt.Client, opts)
-	r := noaa.NewNormalReader(bt.Client, opts)
+	clock := func() time.Time { return now }
+	w := noaa.NewNormalWriter(bt.Client, store.WriterOptions{Now: clock})
+	r := noaa.NewNormalReader(bt.Client, store.ReaderOptions{Now: clock})
 	// Writing the events again changes nothing.
 	for range 2 {
 		if err := w.WriteAll(ctx, events); err != nil {
@@ -59,7 +60,7 @@ func TestNormalRoundTrip(t *testing.T) {
 		}
 		storetest.Same(t, "Read", r.Read(ctx, series[0], times[0], end), events[:3]...)
 		storetest.Same(t, "Read of a range", r.Read(ctx, series[0], times[1], times[2]), events[1])
-		storetest.Same(t, "Read, newest first", r.Read(ctx, series[0], times[0], end, noaa.ReadOptions{NewestFirst: true, Limit: 2}), events[2], events[1])
+		storetest.Same(t, "Read, newest first", r.Read(ctx, series[0], times[0], end, store.ReadOptions{NewestFirst: true, Limit: 2}), events[2], events[1])
 		storetest.Same(t, "ReadColumns", storetest.Columns[noaa.NormalEvent](func(c *noaa.NormalColumns) error {
 			return r.ReadColumns(ctx, series[0], times[0], end, c)
 		}), events[:3]...)

@@ -10,6 +10,7 @@ import (
 	"cloud.google.com/go/bigtable"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/store"
 )
 
@@ -114,12 +115,12 @@ func TestEventBeforeTheFirstWeek(t *testing.T) {
 	bt := newServer(t)
 	events := hourly(time.Unix(0, 0).UTC(), 1)
 	err := NewNormalWriter(bt.Client).WriteAll(t.Context(), events)
-	var failed *WriteError
+	var failed *store.WriteError
 	if !errors.As(err, &failed) || len(failed.Failures) != len(normalLayouts) {
 		t.Fatalf("got %v", err)
 	}
 	for _, f := range failed.Failures {
-		if f.Outcome != Refused || !errors.Is(f.Err, ErrTimeRange) || strings.HasPrefix(f.Err.Error(), "refused by table normal_cells: ") == (f.Table == "normal_cells") {
+		if f.Outcome != store.Refused || !errors.Is(f.Err, codec.ErrTimeRange) || strings.HasPrefix(f.Err.Error(), "refused by table normal_cells: ") == (f.Table == "normal_cells") {
 			t.Errorf("%s", f)
 		}
 	}

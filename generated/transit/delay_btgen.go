@@ -36,7 +36,7 @@ type DelayWriter struct {
 // NewDelayWriter returns a writer; client is usually a *bigtable.Client.
 //
 //go:noinline
-func NewDelayWriter(client Client, opts ...Options) *DelayWriter {
+func NewDelayWriter(client store.Client, opts ...store.WriterOptions) *DelayWriter {
 	return &DelayWriter{store.NewWriter(client, delayLayouts, opts...)}
 }
 
@@ -50,12 +50,12 @@ type DelayBatcher struct {
 
 // NewDelayBatcher returns a batcher that writes through w. It calls failed,
 // which may be nil, once per unwritten event, from its own goroutine, with the
-// *WriteError that Write would return. The function may add the event again,
-// but must not call Flush or Close, which wait for it. It should return
+// *store.WriteError that Write would return. The function may add the event
+// again, but must not call Flush or Close, which wait for it. It should return
 // quickly, because other failures accumulate in memory meanwhile.
 //
 //go:noinline
-func NewDelayBatcher(w *DelayWriter, failed func(event DelayEvent, err error), opts ...BatcherOptions) *DelayBatcher {
+func NewDelayBatcher(w *DelayWriter, failed func(event DelayEvent, err error), opts ...store.BatcherOptions) *DelayBatcher {
 	return &DelayBatcher{store.NewBatcher(w.EventWriter, failed, opts...)}
 }
 
@@ -69,11 +69,11 @@ type DelayReader struct {
 // NewDelayReader returns a reader; client is usually a *bigtable.Client.
 //
 //go:noinline
-func NewDelayReader(client Client, opts ...Options) *DelayReader {
+func NewDelayReader(client store.Client, opts ...store.ReaderOptions) *DelayReader {
 	reader := store.NewReader(client, delaysLayout, opts...)
-	of := func(series DelaySeries) DelayEvent { return DelayEvent{DelaySeries: series} }
+	series := func(e *DelayEvent) *DelaySeries { return &e.DelaySeries }
 	return &DelayReader{
-		EventReader: store.NewEventReader(reader, delaysColumns, of),
+		EventReader: store.NewEventReader(reader, delaysColumns, series),
 		reader:      reader,
 	}
 }
@@ -81,17 +81,18 @@ func NewDelayReader(client Client, opts ...Options) *DelayReader {
 // ByRegion yields the events with from <= time < to of the series with the
 // given region, by bucket, then by series in row key order, then by time. Its
 // errors are those of Read. It reads from table delays: one range of rows.
-func (r *DelayReader) ByRegion(ctx context.Context, region string, from, to time.Time, opts ...ReadOptions) iter.Seq2[DelayEvent, error] {
+func (r *DelayReader) ByRegion(ctx context.Context, region string, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[DelayEvent, error] {
 	event := DelayEvent{DelaySeries: DelaySeries{Region: region}}
 	return r.reader.Query(ctx, &delayByRegion, event, from, to, opts...)
 }
 
 // ByRegionColumns appends what ByRegion yields to columns, which may be reused.
 // It leaves out events that cannot be decoded and returns the first
-// *DecodeError after it has read all others; any other error ends the read.
+// *store.DecodeError after it has read all others; any other error ends the
+// read.
 //
 //go:noinline
-func (r *DelayReader) ByRegionColumns(ctx context.Context, region string, from, to time.Time, columns *DelayColumns, opts ...ReadOptions) error {
+func (r *DelayReader) ByRegionColumns(ctx context.Context, region string, from, to time.Time, columns *DelayColumns, opts ...store.ReadOptions) error {
 	event := DelayEvent{DelaySeries: DelaySeries{Region: region}}
 	return store.ReadColumns(ctx, r.reader, delaysColumns, columns, &delayByRegion, event, from, to, opts...)
 }
@@ -100,18 +101,18 @@ func (r *DelayReader) ByRegionColumns(ctx context.Context, region string, from, 
 // the given region and line, by bucket, then by series in row key order, then
 // by time. Its errors are those of Read. It reads from table delays: a range of
 // rows for each bucket.
-func (r *DelayReader) ByRegionAndLine(ctx context.Context, region string, line string, from, to time.Time, opts ...ReadOptions) iter.Seq2[DelayEvent, error] {
+func (r *DelayReader) ByRegionAndLine(ctx context.Context, region string, line string, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[DelayEvent, error] {
 	event := DelayEvent{DelaySeries: DelaySeries{Region: region, Line: line}}
 	return r.reader.Query(ctx, &delayByRegionAndLine, event, from, to, opts...)
 }
 
 // ByRegionAndLineColumns appends what ByRegionAndLine yields to columns, which
 // may be reused. It leaves out events that cannot be decoded and returns the
-// first *DecodeError after it has read all others; any other error ends the
-// read.
+// first *store.DecodeError after it has read all others; any other error ends
+// the read.
 //
 //go:noinline
-func (r *DelayReader) ByRegionAndLineColumns(ctx context.Context, region string, line string, from, to time.Time, columns *DelayColumns, opts ...ReadOptions) error {
+func (r *DelayReader) ByRegionAndLineColumns(ctx context.Context, region string, line string, from, to time.Time, columns *DelayColumns, opts ...store.ReadOptions) error {
 	event := DelayEvent{DelaySeries: DelaySeries{Region: region, Line: line}}
 	return store.ReadColumns(ctx, r.reader, delaysColumns, columns, &delayByRegionAndLine, event, from, to, opts...)
 }
@@ -125,22 +126,19 @@ type DelayColumns struct {
 }
 
 // Reset empties the slices and keeps their memory.
-func (c *DelayColumns) Reset() {
-	delaysColumns.Reset(c)
-}
+func (c *DelayColumns) Reset() { delaysColumns.Reset(c) }
 
 // Append adds an event.
-func (c *DelayColumns) Append(e *DelayEvent) {
-	delaysColumns.Append(c, e)
-}
+func (c *DelayColumns) Append(e *DelayEvent) { delaysColumns.Append(c, e) }
 
 // SetupDelay reconciles table delays with the schema and returns what it
 // changed; a second call changes nothing. It refuses a change that may delete
-// data with a *RefusedError, and changes nothing, unless Options.Allow names
-// the change. With Options.DryRun it returns what it would change.
+// data with a *store.RefusedError, and changes nothing, unless
+// SetupOptions.Allow names the change. With SetupOptions.DryRun it returns what
+// it would change.
 //
 //go:noinline
-func SetupDelay(ctx context.Context, admin Admin, opts ...Options) (Plan, error) {
+func SetupDelay(ctx context.Context, admin store.Admin, opts ...store.SetupOptions) (store.Plan, error) {
 	return store.Setup(ctx, admin, store.Tables(delayLayouts), opts...)
 }
 
@@ -162,9 +160,9 @@ type DelaysKey struct {
 	Vehicle int64
 }
 
-// Append appends the key to dst. It returns a *FieldError if a segment is empty
-// or contains the delimiter, if the table cannot represent the time, or if the
-// key exceeds 4 KiB.
+// Append appends the key to dst. It returns a *codec.FieldError if a segment is
+// empty or contains the delimiter, if the table cannot represent the time, or
+// if the key exceeds 4 KiB.
 func (k DelaysKey) Append(dst []byte) ([]byte, error) {
 	w := codec.NewKeyWriter(dst, "/")
 	k.write(&w)
@@ -176,9 +174,7 @@ func (k DelaysKey) Append(dst []byte) ([]byte, error) {
 
 // String returns the key, quoted if it is not printable, or the error if it is
 // invalid.
-func (k DelaysKey) String() string {
-	return codec.KeyString(k.Append(nil))
-}
+func (k DelaysKey) String() string { return codec.KeyString(k.Append(nil)) }
 
 // Prefix returns the prefix of the keys of the series, up to and including the
 // delimiter before the time.
@@ -212,7 +208,7 @@ func ParseDelaysKey(row string) (DelaysKey, error) {
 	return k, r.Close()
 }
 
-// delayLayouts lists the layouts of all tables that events are written to.
+// delayLayouts lists the layouts of all tables.
 var delayLayouts = []*store.Layout[DelayEvent]{delaysLayout}
 
 // delaysBucket defines the buckets of delays.

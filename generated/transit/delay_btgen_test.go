@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/storetest"
 
 	"github.com/btgen-dev/btgen/generated/transit"
@@ -50,9 +51,9 @@ func TestDelayRoundTrip(t *testing.T) {
 
 	bt := transittest.New(t)
 	ctx := t.Context()
-	opts := transit.Options{Now: func() time.Time { return now }}
-	w := transit.NewDelayWriter(bt.Client, opts)
-	r := transit.NewDelayReader(bt.Client, opts)
+	clock := func() time.Time { return now }
+	w := transit.NewDelayWriter(bt.Client, store.WriterOptions{Now: clock})
+	r := transit.NewDelayReader(bt.Client, store.ReaderOptions{Now: clock})
 	// Writing the events again changes nothing.
 	for range 2 {
 		if err := w.WriteAll(ctx, events); err != nil {
@@ -60,7 +61,7 @@ func TestDelayRoundTrip(t *testing.T) {
 		}
 		storetest.Same(t, "Read", r.Read(ctx, series[0], times[0], end), events[:3]...)
 		storetest.Same(t, "Read of a range", r.Read(ctx, series[0], times[1], times[2]), events[1])
-		storetest.Same(t, "Read, newest first", r.Read(ctx, series[0], times[0], end, transit.ReadOptions{NewestFirst: true, Limit: 2}), events[2], events[1])
+		storetest.Same(t, "Read, newest first", r.Read(ctx, series[0], times[0], end, store.ReadOptions{NewestFirst: true, Limit: 2}), events[2], events[1])
 		storetest.Same(t, "ReadColumns", storetest.Columns[transit.DelayEvent](func(c *transit.DelayColumns) error {
 			return r.ReadColumns(ctx, series[0], times[0], end, c)
 		}), events[:3]...)

@@ -36,7 +36,7 @@ type PositionWriter struct {
 // NewPositionWriter returns a writer; client is usually a *bigtable.Client.
 //
 //go:noinline
-func NewPositionWriter(client Client, opts ...Options) *PositionWriter {
+func NewPositionWriter(client store.Client, opts ...store.WriterOptions) *PositionWriter {
 	return &PositionWriter{store.NewWriter(client, positionLayouts, opts...)}
 }
 
@@ -50,12 +50,12 @@ type PositionBatcher struct {
 
 // NewPositionBatcher returns a batcher that writes through w. It calls failed,
 // which may be nil, once per unwritten event, from its own goroutine, with the
-// *WriteError that Write would return. The function may add the event again,
-// but must not call Flush or Close, which wait for it. It should return
+// *store.WriteError that Write would return. The function may add the event
+// again, but must not call Flush or Close, which wait for it. It should return
 // quickly, because other failures accumulate in memory meanwhile.
 //
 //go:noinline
-func NewPositionBatcher(w *PositionWriter, failed func(event PositionEvent, err error), opts ...BatcherOptions) *PositionBatcher {
+func NewPositionBatcher(w *PositionWriter, failed func(event PositionEvent, err error), opts ...store.BatcherOptions) *PositionBatcher {
 	return &PositionBatcher{store.NewBatcher(w.EventWriter, failed, opts...)}
 }
 
@@ -69,11 +69,11 @@ type PositionReader struct {
 // NewPositionReader returns a reader; client is usually a *bigtable.Client.
 //
 //go:noinline
-func NewPositionReader(client Client, opts ...Options) *PositionReader {
+func NewPositionReader(client store.Client, opts ...store.ReaderOptions) *PositionReader {
 	reader := store.NewReader(client, positionsLayout, opts...)
-	of := func(series PositionSeries) PositionEvent { return PositionEvent{PositionSeries: series} }
+	series := func(e *PositionEvent) *PositionSeries { return &e.PositionSeries }
 	return &PositionReader{
-		EventReader: store.NewEventReader(reader, positionsColumns, of),
+		EventReader: store.NewEventReader(reader, positionsColumns, series),
 		reader:      reader,
 	}
 }
@@ -84,17 +84,18 @@ func NewPositionReader(client Client, opts ...Options) *PositionReader {
 // rows.
 //
 // All vehicles of a line.
-func (r *PositionReader) ByLine(ctx context.Context, region string, line string, from, to time.Time, opts ...ReadOptions) iter.Seq2[PositionEvent, error] {
+func (r *PositionReader) ByLine(ctx context.Context, region string, line string, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[PositionEvent, error] {
 	event := PositionEvent{PositionSeries: PositionSeries{Region: region, Line: line}}
 	return r.reader.Query(ctx, &positionByLine, event, from, to, opts...)
 }
 
 // ByLineColumns appends what ByLine yields to columns, which may be reused. It
-// leaves out events that cannot be decoded and returns the first *DecodeError
-// after it has read all others; any other error ends the read.
+// leaves out events that cannot be decoded and returns the first
+// *store.DecodeError after it has read all others; any other error ends the
+// read.
 //
 //go:noinline
-func (r *PositionReader) ByLineColumns(ctx context.Context, region string, line string, from, to time.Time, columns *PositionColumns, opts ...ReadOptions) error {
+func (r *PositionReader) ByLineColumns(ctx context.Context, region string, line string, from, to time.Time, columns *PositionColumns, opts ...store.ReadOptions) error {
 	event := PositionEvent{PositionSeries: PositionSeries{Region: region, Line: line}}
 	return store.ReadColumns(ctx, r.reader, positionsColumns, columns, &positionByLine, event, from, to, opts...)
 }
@@ -107,17 +108,18 @@ func (r *PositionReader) ByLineColumns(ctx context.Context, region string, line 
 // A vehicle on any line.
 //
 // The server scans rows of all times and drops those outside the range.
-func (r *PositionReader) ByVehicle(ctx context.Context, region string, vehicle int64, from, to time.Time, opts ...ReadOptions) iter.Seq2[PositionEvent, error] {
+func (r *PositionReader) ByVehicle(ctx context.Context, region string, vehicle int64, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[PositionEvent, error] {
 	event := PositionEvent{PositionSeries: PositionSeries{Region: region, Vehicle: vehicle}}
 	return r.reader.Query(ctx, &positionByVehicle, event, from, to, opts...)
 }
 
 // ByVehicleColumns appends what ByVehicle yields to columns, which may be
 // reused. It leaves out events that cannot be decoded and returns the first
-// *DecodeError after it has read all others; any other error ends the read.
+// *store.DecodeError after it has read all others; any other error ends the
+// read.
 //
 //go:noinline
-func (r *PositionReader) ByVehicleColumns(ctx context.Context, region string, vehicle int64, from, to time.Time, columns *PositionColumns, opts ...ReadOptions) error {
+func (r *PositionReader) ByVehicleColumns(ctx context.Context, region string, vehicle int64, from, to time.Time, columns *PositionColumns, opts ...store.ReadOptions) error {
 	event := PositionEvent{PositionSeries: PositionSeries{Region: region, Vehicle: vehicle}}
 	return store.ReadColumns(ctx, r.reader, positionsColumns, columns, &positionByVehicle, event, from, to, opts...)
 }
@@ -129,17 +131,18 @@ func (r *PositionReader) ByVehicleColumns(ctx context.Context, region string, ve
 // Every vehicle of a region.
 //
 // The server scans rows of all times and drops those outside the range.
-func (r *PositionReader) ByRegion(ctx context.Context, region string, from, to time.Time, opts ...ReadOptions) iter.Seq2[PositionEvent, error] {
+func (r *PositionReader) ByRegion(ctx context.Context, region string, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[PositionEvent, error] {
 	event := PositionEvent{PositionSeries: PositionSeries{Region: region}}
 	return r.reader.Query(ctx, &positionByRegion, event, from, to, opts...)
 }
 
 // ByRegionColumns appends what ByRegion yields to columns, which may be reused.
 // It leaves out events that cannot be decoded and returns the first
-// *DecodeError after it has read all others; any other error ends the read.
+// *store.DecodeError after it has read all others; any other error ends the
+// read.
 //
 //go:noinline
-func (r *PositionReader) ByRegionColumns(ctx context.Context, region string, from, to time.Time, columns *PositionColumns, opts ...ReadOptions) error {
+func (r *PositionReader) ByRegionColumns(ctx context.Context, region string, from, to time.Time, columns *PositionColumns, opts ...store.ReadOptions) error {
 	event := PositionEvent{PositionSeries: PositionSeries{Region: region}}
 	return store.ReadColumns(ctx, r.reader, positionsColumns, columns, &positionByRegion, event, from, to, opts...)
 }
@@ -149,25 +152,26 @@ func (r *PositionReader) ByRegionColumns(ctx context.Context, region string, fro
 // table positions: the whole table.
 //
 // The server scans rows of all times and drops those outside the range.
-func (r *PositionReader) Export(ctx context.Context, from, to time.Time, opts ...ReadOptions) iter.Seq2[PositionEvent, error] {
+func (r *PositionReader) Export(ctx context.Context, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[PositionEvent, error] {
 	event := PositionEvent{}
 	return r.reader.Query(ctx, &positionExport, event, from, to, opts...)
 }
 
 // ExportColumns appends what Export yields to columns, which may be reused. It
-// leaves out events that cannot be decoded and returns the first *DecodeError
-// after it has read all others; any other error ends the read.
+// leaves out events that cannot be decoded and returns the first
+// *store.DecodeError after it has read all others; any other error ends the
+// read.
 //
 //go:noinline
-func (r *PositionReader) ExportColumns(ctx context.Context, from, to time.Time, columns *PositionColumns, opts ...ReadOptions) error {
+func (r *PositionReader) ExportColumns(ctx context.Context, from, to time.Time, columns *PositionColumns, opts ...store.ReadOptions) error {
 	event := PositionEvent{}
 	return store.ReadColumns(ctx, r.reader, positionsColumns, columns, &positionExport, event, from, to, opts...)
 }
 
-// The fields of PositionEvent, for ReadOptions.
+// The fields of PositionEvent, for store.ReadOptions.
 const (
-	PositionFieldLatitude  Field = "latitude"
-	PositionFieldLongitude Field = "longitude"
+	PositionFieldLatitude  store.Field = "latitude"
+	PositionFieldLongitude store.Field = "longitude"
 )
 
 // PositionColumns holds events column by column. All slices have the same
@@ -180,22 +184,19 @@ type PositionColumns struct {
 }
 
 // Reset empties the slices and keeps their memory.
-func (c *PositionColumns) Reset() {
-	positionsColumns.Reset(c)
-}
+func (c *PositionColumns) Reset() { positionsColumns.Reset(c) }
 
 // Append adds an event.
-func (c *PositionColumns) Append(e *PositionEvent) {
-	positionsColumns.Append(c, e)
-}
+func (c *PositionColumns) Append(e *PositionEvent) { positionsColumns.Append(c, e) }
 
 // SetupPosition reconciles table positions with the schema and returns what it
 // changed; a second call changes nothing. It refuses a change that may delete
-// data with a *RefusedError, and changes nothing, unless Options.Allow names
-// the change. With Options.DryRun it returns what it would change.
+// data with a *store.RefusedError, and changes nothing, unless
+// SetupOptions.Allow names the change. With SetupOptions.DryRun it returns what
+// it would change.
 //
 //go:noinline
-func SetupPosition(ctx context.Context, admin Admin, opts ...Options) (Plan, error) {
+func SetupPosition(ctx context.Context, admin store.Admin, opts ...store.SetupOptions) (store.Plan, error) {
 	return store.Setup(ctx, admin, store.Tables(positionLayouts), opts...)
 }
 
@@ -217,9 +218,9 @@ type PositionsKey struct {
 	Vehicle int64
 }
 
-// Append appends the key to dst. It returns a *FieldError if a segment is empty
-// or contains the delimiter, if the table cannot represent the time, or if the
-// key exceeds 4 KiB.
+// Append appends the key to dst. It returns a *codec.FieldError if a segment is
+// empty or contains the delimiter, if the table cannot represent the time, or
+// if the key exceeds 4 KiB.
 func (k PositionsKey) Append(dst []byte) ([]byte, error) {
 	w := codec.NewKeyWriter(dst, "/")
 	k.write(&w)
@@ -230,9 +231,7 @@ func (k PositionsKey) Append(dst []byte) ([]byte, error) {
 
 // String returns the key, quoted if it is not printable, or the error if it is
 // invalid.
-func (k PositionsKey) String() string {
-	return codec.KeyString(k.Append(nil))
-}
+func (k PositionsKey) String() string { return codec.KeyString(k.Append(nil)) }
 
 // Prefix returns the prefix of the keys of the series, up to and including the
 // delimiter before the time.
@@ -266,7 +265,7 @@ func ParsePositionsKey(row string) (PositionsKey, error) {
 	return k, r.Close()
 }
 
-// positionLayouts lists the layouts of all tables that events are written to.
+// positionLayouts lists the layouts of all tables.
 var positionLayouts = []*store.Layout[PositionEvent]{positionsLayout}
 
 // positionsBucket defines the buckets of positions.

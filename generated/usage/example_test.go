@@ -9,6 +9,7 @@ import (
 
 	"github.com/btgen-dev/btgen/generated/usage"
 	"github.com/btgen-dev/btgen/generated/usage/usagetest"
+	"github.com/btgen-dev/btgen/runtime/store"
 )
 
 // An event says how long it lives in one of three ways, by the TTL strategy of
@@ -22,19 +23,19 @@ func Example() {
 	defer bt.Close()
 	noon := time.Date(2021, 3, 5, 12, 0, 0, 0, time.UTC)
 	now := noon
-	opts := usage.Options{Now: func() time.Time { return now }}
+	clock := func() time.Time { return now }
 
 	// Default expiration: two days, unless the event has a TTL of its own.
 	byDefault := usage.UsageDefaultSeries{Customer: "customer-07"}
-	err1 := usage.NewUsageDefaultWriter(bt.Client, opts).Write(ctx,
+	err1 := usage.NewUsageDefaultWriter(bt.Client, store.WriterOptions{Now: clock}).Write(ctx,
 		usage.UsageDefaultEvent{UsageDefaultSeries: byDefault, Time: noon, TTL: time.Hour})
 	// One-second expiration: each event says when it expires.
 	oneSecond := usage.UsageOneSecondSeries{Customer: "customer-07"}
-	err2 := usage.NewUsageOneSecondWriter(bt.Client, opts).Write(ctx,
+	err2 := usage.NewUsageOneSecondWriter(bt.Client, store.WriterOptions{Now: clock}).Write(ctx,
 		usage.UsageOneSecondEvent{UsageOneSecondSeries: oneSecond, Time: noon, ExpiresAt: noon.Add(90 * time.Minute)})
 	// Classes: each event is of one, and keeps its own time on its cells.
 	classes := usage.UsageClassesSeries{Customer: "customer-07"}
-	err3 := usage.NewUsageClassesWriter(bt.Client, opts).Write(ctx,
+	err3 := usage.NewUsageClassesWriter(bt.Client, store.WriterOptions{Now: clock}).Write(ctx,
 		usage.UsageClassesEvent{UsageClassesSeries: classes, Time: noon, Class: usage.UsageClassLong})
 	if err := errors.Join(err1, err2, err3); err != nil {
 		log.Fatal(err)
@@ -42,13 +43,13 @@ func Example() {
 
 	for _, now = range []time.Time{noon, noon.Add(time.Hour), noon.Add(2 * time.Hour)} {
 		fmt.Println(now.Format(time.TimeOnly))
-		if e, err := usage.NewUsageDefaultReader(bt.Client, opts).Latest(ctx, byDefault); err == nil {
+		if e, err := usage.NewUsageDefaultReader(bt.Client, store.ReaderOptions{Now: clock}).Latest(ctx, byDefault); err == nil {
 			fmt.Println("  default: until", e.ExpiresAt.Format(time.TimeOnly))
 		}
-		if e, err := usage.NewUsageOneSecondReader(bt.Client, opts).Latest(ctx, oneSecond); err == nil {
+		if e, err := usage.NewUsageOneSecondReader(bt.Client, store.ReaderOptions{Now: clock}).Latest(ctx, oneSecond); err == nil {
 			fmt.Println("  one second: until", e.ExpiresAt.Format(time.TimeOnly))
 		}
-		if e, err := usage.NewUsageClassesReader(bt.Client, opts).Latest(ctx, classes); err == nil {
+		if e, err := usage.NewUsageClassesReader(bt.Client, store.ReaderOptions{Now: clock}).Latest(ctx, classes); err == nil {
 			fmt.Println("  class:", e.Class)
 		}
 	}

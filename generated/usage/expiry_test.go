@@ -14,6 +14,8 @@ import (
 
 	"github.com/btgen-dev/btgen/generated/usage"
 	"github.com/btgen-dev/btgen/generated/usage/usagetest"
+	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/store"
 )
 
 // Many events that expire at the same moment do not overwrite each other, and
@@ -98,7 +100,7 @@ func TestChangedExpiryTakesEffectAtOnce(t *testing.T) {
 func TestRewriteKeepsOtherEventsOfTheBucket(t *testing.T) {
 	bt := usagetest.New(t)
 	s := usage.UsageClassesSeries{Customer: "c"}
-	w, r := usage.NewUsageClassesWriter(bt.Client, at(noon)), usage.NewUsageClassesReader(bt.Client, at(noon))
+	w, r := usage.NewUsageClassesWriter(bt.Client, writing(at(noon))), usage.NewUsageClassesReader(bt.Client, at(noon))
 	var events []usage.UsageClassesEvent
 	for i := range 9 {
 		events = append(events, usage.UsageClassesEvent{UsageClassesSeries: s, Time: noon.Add(time.Duration(i) * time.Second), Class: usage.UsageClass(1 + i%3), Requests: int64(i)})
@@ -167,29 +169,29 @@ func TestRewriteIsOneMutation(t *testing.T) {
 }
 
 // dead is events that are past their time when they are written, at noon.
-func dead() map[string]func(client usage.Client, o usage.Options) error {
-	byDefault := func(ttl time.Duration, expiresAt time.Time) func(usage.Client, usage.Options) error {
-		return func(client usage.Client, o usage.Options) error {
+func dead() map[string]func(client store.Client, o store.WriterOptions) error {
+	byDefault := func(ttl time.Duration, expiresAt time.Time) func(store.Client, store.WriterOptions) error {
+		return func(client store.Client, o store.WriterOptions) error {
 			return usage.NewUsageDefaultWriter(client, o).Write(context.Background(), usage.UsageDefaultEvent{
 				UsageDefaultSeries: usage.UsageDefaultSeries{Customer: "c"}, Time: noon, TTL: ttl, ExpiresAt: expiresAt,
 			})
 		}
 	}
-	oneSecond := func(expiresAt time.Time) func(usage.Client, usage.Options) error {
-		return func(client usage.Client, o usage.Options) error {
+	oneSecond := func(expiresAt time.Time) func(store.Client, store.WriterOptions) error {
+		return func(client store.Client, o store.WriterOptions) error {
 			return usage.NewUsageOneSecondWriter(client, o).Write(context.Background(), usage.UsageOneSecondEvent{
 				UsageOneSecondSeries: usage.UsageOneSecondSeries{Customer: "c"}, Time: noon, ExpiresAt: expiresAt,
 			})
 		}
 	}
-	classes := func(class usage.UsageClass, age time.Duration) func(usage.Client, usage.Options) error {
-		return func(client usage.Client, o usage.Options) error {
+	classes := func(class usage.UsageClass, age time.Duration) func(store.Client, store.WriterOptions) error {
+		return func(client store.Client, o store.WriterOptions) error {
 			return usage.NewUsageClassesWriter(client, o).Write(context.Background(), usage.UsageClassesEvent{
 				UsageClassesSeries: usage.UsageClassesSeries{Customer: "c"}, Time: noon.Add(-age), Class: class,
 			})
 		}
 	}
-	return map[string]func(usage.Client, usage.Options) error{
+	return map[string]func(store.Client, store.WriterOptions) error{
 		"default, expires now":          byDefault(0, noon),
 		"default, expired long ago":     byDefault(0, noon.AddDate(-1, 0, 0)),
 		"default, expired in 1960":      byDefault(0, noon.AddDate(-61, 0, 0)),
@@ -206,15 +208,15 @@ func dead() map[string]func(client usage.Client, o usage.Options) error {
 
 // refused returns the reason of the only failure of an error, which must be that
 // of an event that was not sent.
-func refused(t *testing.T, err error) *usage.FieldError {
+func refused(t *testing.T, err error) *codec.FieldError {
 	t.Helper()
-	var failed *usage.WriteError
+	var failed *store.WriteError
 	if !errors.As(err, &failed) || len(failed.Failures) != 1 {
 		t.Fatalf("got %v, want a WriteError of one event", err)
 	}
 	f := failed.Failures[0]
-	var field *usage.FieldError
-	if f.Outcome != usage.Refused || f.Row != "" || !errors.As(f.Err, &field) {
+	var field *codec.FieldError
+	if f.Outcome != store.Refused || f.Row != "" || !errors.As(f.Err, &field) {
 		t.Fatalf("got %+v, want a refused event and its field", f)
 	}
 	return field
@@ -225,8 +227,8 @@ func TestExpiredEventsAreRefused(t *testing.T) {
 	client, recorder := record(t, bt)
 	for name, write := range dead() {
 		t.Run(name, func(t *testing.T) {
-			err := write(client, at(noon))
-			if !errors.Is(err, usage.ErrExpired) {
+			err := write(client, writing(at(noon)))
+			if !errors.Is(err, codec.ErrExpired) {
 				t.Errorf("got %v, want ErrExpired", err)
 			}
 			field := refused(t, err)
@@ -249,9 +251,9 @@ func TestExpiredEventsAreRefused(t *testing.T) {
 // the full age of its class.
 func TestEventsAboutToExpireAreWritten(t *testing.T) {
 	bt := usagetest.New(t)
-	check(t, usage.NewUsageDefaultWriter(bt.Client, at(noon)).Write(t.Context(), usage.UsageDefaultEvent{UsageDefaultSeries: usage.UsageDefaultSeries{Customer: "c"}, Time: noon, TTL: 1}))
-	check(t, usage.NewUsageOneSecondWriter(bt.Client, at(noon)).Write(t.Context(), usage.UsageOneSecondEvent{UsageOneSecondSeries: usage.UsageOneSecondSeries{Customer: "c"}, Time: noon, ExpiresAt: noon.Add(1)}))
-	check(t, usage.NewUsageClassesWriter(bt.Client, at(noon)).Write(t.Context(), usage.UsageClassesEvent{UsageClassesSeries: usage.UsageClassesSeries{Customer: "c"}, Time: noon.Add(-hour), Class: usage.UsageClassShort}))
+	check(t, usage.NewUsageDefaultWriter(bt.Client, writing(at(noon))).Write(t.Context(), usage.UsageDefaultEvent{UsageDefaultSeries: usage.UsageDefaultSeries{Customer: "c"}, Time: noon, TTL: 1}))
+	check(t, usage.NewUsageOneSecondWriter(bt.Client, writing(at(noon))).Write(t.Context(), usage.UsageOneSecondEvent{UsageOneSecondSeries: usage.UsageOneSecondSeries{Customer: "c"}, Time: noon, ExpiresAt: noon.Add(1)}))
+	check(t, usage.NewUsageClassesWriter(bt.Client, writing(at(noon))).Write(t.Context(), usage.UsageClassesEvent{UsageClassesSeries: usage.UsageClassesSeries{Customer: "c"}, Time: noon.Add(-hour), Class: usage.UsageClassShort}))
 	for _, s := range strategies {
 		compare(t, 1, len(all(t, s.read(t.Context(), bt.Client, at(noon), "c", noon.Add(-hour), noon.Add(1)))))
 	}
@@ -262,16 +264,16 @@ func TestExpiredEventsAreSkipped(t *testing.T) {
 	client, recorder := record(t, bt)
 	for name, write := range dead() {
 		t.Run(name, func(t *testing.T) {
-			var ops []usage.Operation
-			o := at(noon)
+			var ops []store.Operation
+			o := writing(at(noon))
 			o.SkipExpired = true
-			o.Hooks.End = func(_ context.Context, op usage.Operation, err error) {
+			o.Hooks.End = func(_ context.Context, op store.Operation, err error) {
 				check(t, err)
 				op.Table = ""
 				ops = append(ops, op)
 			}
 			check(t, write(client, o))
-			compare(t, []usage.Operation{{Name: "Write", Events: 1, Expired: 1}}, ops)
+			compare(t, []store.Operation{{Name: "Write", Events: 1, Expired: 1}}, ops)
 			if sent := recorder.take(); len(sent) > 0 {
 				t.Errorf("sent: %v", sent)
 			}
@@ -293,12 +295,12 @@ func TestLiveEventsAreWrittenDespiteExpiredOnes(t *testing.T) {
 			}
 			events = append(events, event)
 		}
-		o := at(noon)
+		o := writing(at(noon))
 		o.SkipExpired = skip
 		expired := -1
-		o.Hooks.End = func(_ context.Context, op usage.Operation, _ error) { expired = op.Expired }
+		o.Hooks.End = func(_ context.Context, op store.Operation, _ error) { expired = op.Expired }
 		err := usage.NewUsageOneSecondWriter(bt.Client, o).WriteAll(t.Context(), events)
-		var failed *usage.WriteError
+		var failed *store.WriteError
 		switch {
 		case skip:
 			check(t, err)
@@ -317,21 +319,21 @@ func TestEventsWithoutExpiryAreRefused(t *testing.T) {
 	bt := usagetest.New(t)
 	client, recorder := record(t, bt)
 	for _, skip := range []bool{false, true} {
-		o := at(noon)
+		o := writing(at(noon))
 		o.SkipExpired = skip
 		err := usage.NewUsageOneSecondWriter(client, o).Write(t.Context(), usage.UsageOneSecondEvent{UsageOneSecondSeries: usage.UsageOneSecondSeries{Customer: "c"}, Time: noon})
-		if !errors.Is(err, usage.ErrNoExpiry) || refused(t, err).Field != "expires_at" {
+		if !errors.Is(err, codec.ErrNoExpiry) || refused(t, err).Field != "expires_at" {
 			t.Errorf("no expiry: %v", err)
 		}
 		for _, class := range []usage.UsageClass{0, -1, 4, math.MaxInt} {
 			err := usage.NewUsageClassesWriter(client, o).Write(t.Context(), usage.UsageClassesEvent{UsageClassesSeries: usage.UsageClassesSeries{Customer: "c"}, Time: noon, Class: class})
-			if !errors.Is(err, usage.ErrClass) || refused(t, err).Field != "class" {
+			if !errors.Is(err, codec.ErrClass) || refused(t, err).Field != "class" {
 				t.Errorf("class %d: %v", class, err)
 			}
 		}
 		far := time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)
 		err = usage.NewUsageOneSecondWriter(client, o).Write(t.Context(), usage.UsageOneSecondEvent{UsageOneSecondSeries: usage.UsageOneSecondSeries{Customer: "c"}, Time: noon, ExpiresAt: far})
-		if !errors.Is(err, usage.ErrTimeRange) {
+		if !errors.Is(err, codec.ErrTimeRange) {
 			t.Errorf("the year 10000: %v", err)
 		}
 	}
@@ -403,7 +405,7 @@ func TestEventsThatExpireDuringARead(t *testing.T) {
 		check(t, s.write(t.Context(), bt.Client, at(noon), uses...))
 		now := noon
 		var got []int64
-		for u, err := range s.read(t.Context(), bt.Client, usage.Options{Now: func() time.Time { return now }}, "c", noon, noon.Add(hour)) {
+		for u, err := range s.read(t.Context(), bt.Client, store.ReaderOptions{Now: func() time.Time { return now }}, "c", noon, noon.Add(hour)) {
 			check(t, err)
 			got = append(got, u.requests)
 			switch u.requests {
@@ -436,7 +438,7 @@ func TestLatestExpiresOnTheWay(t *testing.T) {
 				"the older expires": {noon.Add(2*day - apart), noon.Add(2*day + milli), 0},
 			} {
 				ticks := 0
-				o := usage.Options{Now: func() time.Time {
+				o := store.ReaderOptions{Now: func() time.Time {
 					if ticks++; ticks == 1 {
 						return tt.asked
 					}
@@ -444,7 +446,7 @@ func TestLatestExpiresOnTheWay(t *testing.T) {
 				}}
 				got, err := s.latest(t.Context(), bt.Client, o, "c")
 				if tt.want == 0 {
-					if !errors.Is(err, usage.ErrNotFound) {
+					if !errors.Is(err, store.ErrNotFound) {
 						t.Errorf("%s: %v, %v", name, got, err)
 					}
 					continue

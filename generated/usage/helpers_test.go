@@ -19,7 +19,7 @@ import (
 	"google.golang.org/protobuf/testing/protocmp"
 
 	"github.com/btgen-dev/btgen/generated/usage"
-	"github.com/btgen-dev/btgen/generated/usage/usagetest"
+	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
 
@@ -33,8 +33,8 @@ const (
 var noon = time.Date(2021, 3, 5, 12, 0, 0, 0, time.UTC)
 
 // at returns options with a clock that stands.
-func at(now time.Time) usage.Options {
-	return usage.Options{Now: func() time.Time { return now }}
+func at(now time.Time) store.ReaderOptions {
+	return store.ReaderOptions{Now: func() time.Time { return now }}
 }
 
 // use is an event of any strategy.
@@ -59,7 +59,7 @@ type strategy struct {
 	// alive until its age is over one hour, two days or three days. Otherwise it
 	// expires at a moment, and is gone then.
 	byEvent bool
-	open    func(client usage.Client, o usage.Options) opened
+	open    func(client store.Client, o store.ReaderOptions) opened
 }
 
 // opened writes and reads the events of a strategy.
@@ -69,25 +69,25 @@ type opened struct {
 	latest func(ctx context.Context, customer string) (use, error)
 }
 
-func (s strategy) write(ctx context.Context, client usage.Client, o usage.Options, uses ...use) error {
+func (s strategy) write(ctx context.Context, client store.Client, o store.ReaderOptions, uses ...use) error {
 	return s.open(client, o).write(ctx, uses...)
 }
 
-func (s strategy) read(ctx context.Context, client usage.Client, o usage.Options, customer string, from, to time.Time) iter.Seq2[use, error] {
+func (s strategy) read(ctx context.Context, client store.Client, o store.ReaderOptions, customer string, from, to time.Time) iter.Seq2[use, error] {
 	return s.open(client, o).read(ctx, customer, from, to)
 }
 
-func (s strategy) latest(ctx context.Context, client usage.Client, o usage.Options, customer string) (use, error) {
+func (s strategy) latest(ctx context.Context, client store.Client, o store.ReaderOptions, customer string) (use, error) {
 	return s.open(client, o).latest(ctx, customer)
 }
 
 // openedOf makes a writer and a reader work on uses.
 func openedOf[S, E any](
 	w interface {
-		WriteAll(context.Context, []E, ...usage.WriteOptions) error
+		WriteAll(context.Context, []E, ...store.WriteOptions) error
 	},
 	r interface {
-		Read(ctx context.Context, series S, from, to time.Time, opts ...usage.ReadOptions) iter.Seq2[E, error]
+		Read(ctx context.Context, series S, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[E, error]
 		Latest(ctx context.Context, series S) (E, error)
 	},
 	series func(string) S, event func(use) E, useOf func(E) use,
@@ -98,7 +98,7 @@ func openedOf[S, E any](
 			for _, u := range uses {
 				events = append(events, event(u))
 			}
-			return w.WriteAll(ctx, events, usage.WriteOptions{LastWins: true})
+			return w.WriteAll(ctx, events, store.WriteOptions{LastWins: true})
 		},
 		read: func(ctx context.Context, customer string, from, to time.Time) iter.Seq2[use, error] {
 			return func(yield func(use, error) bool) {
@@ -117,8 +117,8 @@ func openedOf[S, E any](
 }
 
 var strategies = []strategy{
-	{table: "usage_default", open: func(client usage.Client, o usage.Options) opened {
-		return openedOf(usage.NewUsageDefaultWriter(client, o), usage.NewUsageDefaultReader(client, o),
+	{table: "usage_default", open: func(client store.Client, o store.ReaderOptions) opened {
+		return openedOf(usage.NewUsageDefaultWriter(client, writing(o)), usage.NewUsageDefaultReader(client, o),
 			func(customer string) usage.UsageDefaultSeries { return usage.UsageDefaultSeries{Customer: customer} },
 			func(u use) usage.UsageDefaultEvent {
 				return usage.UsageDefaultEvent{UsageDefaultSeries: usage.UsageDefaultSeries{Customer: u.customer}, Time: u.at, TTL: u.life, Requests: u.requests}
@@ -127,8 +127,8 @@ var strategies = []strategy{
 				return use{customer: e.Customer, at: e.Time, requests: e.Requests}
 			})
 	}},
-	{table: "usage_one_second", open: func(client usage.Client, o usage.Options) opened {
-		return openedOf(usage.NewUsageOneSecondWriter(client, o), usage.NewUsageOneSecondReader(client, o),
+	{table: "usage_one_second", open: func(client store.Client, o store.ReaderOptions) opened {
+		return openedOf(usage.NewUsageOneSecondWriter(client, writing(o)), usage.NewUsageOneSecondReader(client, o),
 			func(customer string) usage.UsageOneSecondSeries {
 				return usage.UsageOneSecondSeries{Customer: customer}
 			},
@@ -144,8 +144,8 @@ var strategies = []strategy{
 				return use{customer: e.Customer, at: e.Time, requests: e.Requests}
 			})
 	}},
-	{table: "usage_classes", byEvent: true, open: func(client usage.Client, o usage.Options) opened {
-		return openedOf(usage.NewUsageClassesWriter(client, o), usage.NewUsageClassesReader(client, o),
+	{table: "usage_classes", byEvent: true, open: func(client store.Client, o store.ReaderOptions) opened {
+		return openedOf(usage.NewUsageClassesWriter(client, writing(o)), usage.NewUsageClassesReader(client, o),
 			func(customer string) usage.UsageClassesSeries { return usage.UsageClassesSeries{Customer: customer} },
 			func(u use) usage.UsageClassesEvent {
 				class := map[time.Duration]usage.UsageClass{
@@ -191,7 +191,7 @@ func cells(t *testing.T, client *bigtable.Client, table string) []cell {
 }
 
 // liveTable returns a table as the server has it, with its rules.
-func liveTable(t *testing.T, bt *usagetest.Bigtable, table string) *adminpb.Table {
+func liveTable(t *testing.T, bt *storetest.Bigtable, table string) *adminpb.Table {
 	t.Helper()
 	conn, err := grpc.NewClient(bt.Addr, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	check(t, err)
@@ -206,7 +206,7 @@ func liveTable(t *testing.T, bt *usagetest.Bigtable, table string) *adminpb.Tabl
 
 // collect deletes at once what garbage collection may delete at a time, by the
 // ages that the server was given: the rules of all strategies are ages.
-func collect(t *testing.T, bt *usagetest.Bigtable, table string, now time.Time) {
+func collect(t *testing.T, bt *storetest.Bigtable, table string, now time.Time) {
 	t.Helper()
 	live := liveTable(t, bt, table)
 	for _, c := range cells(t, bt.Client, table) {
@@ -238,7 +238,7 @@ type recorder struct {
 
 // record returns a client of the server whose requests are kept: one that encodes
 // them itself, so that they can be seen.
-func record(t *testing.T, bt *usagetest.Bigtable) (*bigtable.Client, *recorder) {
+func record(t *testing.T, bt *storetest.Bigtable) (*bigtable.Client, *recorder) {
 	t.Helper()
 	r := &recorder{}
 	client, err := storetest.ConnectPlain(t.Context(), bt.Addr,
@@ -330,4 +330,9 @@ func all[E any](t *testing.T, events iter.Seq2[E, error]) []E {
 		out = append(out, e)
 	}
 	return out
+}
+
+// writing returns the options of a writer that has what those of a reader have.
+func writing(o store.ReaderOptions) store.WriterOptions {
+	return store.WriterOptions{TablePrefix: o.TablePrefix, Now: o.Now, Timeout: o.Timeout, Hooks: o.Hooks}
 }

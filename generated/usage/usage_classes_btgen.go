@@ -57,7 +57,7 @@ type UsageClassesWriter struct {
 // NewUsageClassesWriter returns a writer; client is usually a *bigtable.Client.
 //
 //go:noinline
-func NewUsageClassesWriter(client Client, opts ...Options) *UsageClassesWriter {
+func NewUsageClassesWriter(client store.Client, opts ...store.WriterOptions) *UsageClassesWriter {
 	return &UsageClassesWriter{store.NewWriter(client, usageClassesLayouts, opts...)}
 }
 
@@ -71,12 +71,12 @@ type UsageClassesBatcher struct {
 
 // NewUsageClassesBatcher returns a batcher that writes through w. It calls
 // failed, which may be nil, once per unwritten event, from its own goroutine,
-// with the *WriteError that Write would return. The function may add the event
-// again, but must not call Flush or Close, which wait for it. It should return
-// quickly, because other failures accumulate in memory meanwhile.
+// with the *store.WriteError that Write would return. The function may add the
+// event again, but must not call Flush or Close, which wait for it. It should
+// return quickly, because other failures accumulate in memory meanwhile.
 //
 //go:noinline
-func NewUsageClassesBatcher(w *UsageClassesWriter, failed func(event UsageClassesEvent, err error), opts ...BatcherOptions) *UsageClassesBatcher {
+func NewUsageClassesBatcher(w *UsageClassesWriter, failed func(event UsageClassesEvent, err error), opts ...store.BatcherOptions) *UsageClassesBatcher {
 	return &UsageClassesBatcher{store.NewBatcher(w.EventWriter, failed, opts...)}
 }
 
@@ -89,18 +89,16 @@ type UsageClassesReader struct {
 // NewUsageClassesReader returns a reader; client is usually a *bigtable.Client.
 //
 //go:noinline
-func NewUsageClassesReader(client Client, opts ...Options) *UsageClassesReader {
+func NewUsageClassesReader(client store.Client, opts ...store.ReaderOptions) *UsageClassesReader {
 	reader := store.NewReader(client, usageClassesLayout, opts...)
-	of := func(series UsageClassesSeries) UsageClassesEvent {
-		return UsageClassesEvent{UsageClassesSeries: series}
-	}
-	return &UsageClassesReader{store.NewEventReader(reader, usageClassesColumns, of)}
+	series := func(e *UsageClassesEvent) *UsageClassesSeries { return &e.UsageClassesSeries }
+	return &UsageClassesReader{store.NewEventReader(reader, usageClassesColumns, series)}
 }
 
-// The fields of UsageClassesEvent, for ReadOptions.
+// The fields of UsageClassesEvent, for store.ReadOptions.
 const (
-	UsageClassesFieldRequests Field = "requests"
-	UsageClassesFieldBytes    Field = "bytes"
+	UsageClassesFieldRequests store.Field = "requests"
+	UsageClassesFieldBytes    store.Field = "bytes"
 )
 
 // UsageClassesColumns holds events column by column. All slices have the same
@@ -114,22 +112,19 @@ type UsageClassesColumns struct {
 }
 
 // Reset empties the slices and keeps their memory.
-func (c *UsageClassesColumns) Reset() {
-	usageClassesColumns.Reset(c)
-}
+func (c *UsageClassesColumns) Reset() { usageClassesColumns.Reset(c) }
 
 // Append adds an event.
-func (c *UsageClassesColumns) Append(e *UsageClassesEvent) {
-	usageClassesColumns.Append(c, e)
-}
+func (c *UsageClassesColumns) Append(e *UsageClassesEvent) { usageClassesColumns.Append(c, e) }
 
 // SetupUsageClasses reconciles table usage_classes with the schema and returns
 // what it changed; a second call changes nothing. It refuses a change that may
-// delete data with a *RefusedError, and changes nothing, unless Options.Allow
-// names the change. With Options.DryRun it returns what it would change.
+// delete data with a *store.RefusedError, and changes nothing, unless
+// SetupOptions.Allow names the change. With SetupOptions.DryRun it returns what
+// it would change.
 //
 //go:noinline
-func SetupUsageClasses(ctx context.Context, admin Admin, opts ...Options) (Plan, error) {
+func SetupUsageClasses(ctx context.Context, admin store.Admin, opts ...store.SetupOptions) (store.Plan, error) {
 	return store.Setup(ctx, admin, store.Tables(usageClassesLayouts), opts...)
 }
 
@@ -152,9 +147,9 @@ type UsageClassesKey struct {
 	Bucket   time.Time // any time in the bucket; its start when parsed
 }
 
-// Append appends the key to dst. It returns a *FieldError if a segment is empty
-// or contains the delimiter, if the table cannot represent the time, or if the
-// key exceeds 4 KiB.
+// Append appends the key to dst. It returns a *codec.FieldError if a segment is
+// empty or contains the delimiter, if the table cannot represent the time, or
+// if the key exceeds 4 KiB.
 func (k UsageClassesKey) Append(dst []byte) ([]byte, error) {
 	w := codec.NewKeyWriter(dst, "#")
 	k.write(&w)
@@ -164,9 +159,7 @@ func (k UsageClassesKey) Append(dst []byte) ([]byte, error) {
 
 // String returns the key, quoted if it is not printable, or the error if it is
 // invalid.
-func (k UsageClassesKey) String() string {
-	return codec.KeyString(k.Append(nil))
-}
+func (k UsageClassesKey) String() string { return codec.KeyString(k.Append(nil)) }
 
 // Prefix returns the prefix of the keys of the series, up to and including the
 // delimiter before the time.
@@ -190,8 +183,7 @@ func ParseUsageClassesKey(row string) (UsageClassesKey, error) {
 	return k, r.Close()
 }
 
-// usageClassesLayouts lists the layouts of all tables that events are written
-// to.
+// usageClassesLayouts lists the layouts of all tables.
 var usageClassesLayouts = []*store.Layout[UsageClassesEvent]{usageClassesLayout}
 
 // usageClassesBucket defines the buckets of usage_classes.

@@ -36,7 +36,7 @@ type UsageDefaultWriter struct {
 // NewUsageDefaultWriter returns a writer; client is usually a *bigtable.Client.
 //
 //go:noinline
-func NewUsageDefaultWriter(client Client, opts ...Options) *UsageDefaultWriter {
+func NewUsageDefaultWriter(client store.Client, opts ...store.WriterOptions) *UsageDefaultWriter {
 	return &UsageDefaultWriter{store.NewWriter(client, usageDefaultLayouts, opts...)}
 }
 
@@ -50,12 +50,12 @@ type UsageDefaultBatcher struct {
 
 // NewUsageDefaultBatcher returns a batcher that writes through w. It calls
 // failed, which may be nil, once per unwritten event, from its own goroutine,
-// with the *WriteError that Write would return. The function may add the event
-// again, but must not call Flush or Close, which wait for it. It should return
-// quickly, because other failures accumulate in memory meanwhile.
+// with the *store.WriteError that Write would return. The function may add the
+// event again, but must not call Flush or Close, which wait for it. It should
+// return quickly, because other failures accumulate in memory meanwhile.
 //
 //go:noinline
-func NewUsageDefaultBatcher(w *UsageDefaultWriter, failed func(event UsageDefaultEvent, err error), opts ...BatcherOptions) *UsageDefaultBatcher {
+func NewUsageDefaultBatcher(w *UsageDefaultWriter, failed func(event UsageDefaultEvent, err error), opts ...store.BatcherOptions) *UsageDefaultBatcher {
 	return &UsageDefaultBatcher{store.NewBatcher(w.EventWriter, failed, opts...)}
 }
 
@@ -68,18 +68,16 @@ type UsageDefaultReader struct {
 // NewUsageDefaultReader returns a reader; client is usually a *bigtable.Client.
 //
 //go:noinline
-func NewUsageDefaultReader(client Client, opts ...Options) *UsageDefaultReader {
+func NewUsageDefaultReader(client store.Client, opts ...store.ReaderOptions) *UsageDefaultReader {
 	reader := store.NewReader(client, usageDefaultLayout, opts...)
-	of := func(series UsageDefaultSeries) UsageDefaultEvent {
-		return UsageDefaultEvent{UsageDefaultSeries: series}
-	}
-	return &UsageDefaultReader{store.NewEventReader(reader, usageDefaultColumns, of)}
+	series := func(e *UsageDefaultEvent) *UsageDefaultSeries { return &e.UsageDefaultSeries }
+	return &UsageDefaultReader{store.NewEventReader(reader, usageDefaultColumns, series)}
 }
 
-// The fields of UsageDefaultEvent, for ReadOptions.
+// The fields of UsageDefaultEvent, for store.ReadOptions.
 const (
-	UsageDefaultFieldRequests Field = "requests"
-	UsageDefaultFieldBytes    Field = "bytes"
+	UsageDefaultFieldRequests store.Field = "requests"
+	UsageDefaultFieldBytes    store.Field = "bytes"
 )
 
 // UsageDefaultColumns holds events column by column. All slices have the same
@@ -95,22 +93,19 @@ type UsageDefaultColumns struct {
 }
 
 // Reset empties the slices and keeps their memory.
-func (c *UsageDefaultColumns) Reset() {
-	usageDefaultColumns.Reset(c)
-}
+func (c *UsageDefaultColumns) Reset() { usageDefaultColumns.Reset(c) }
 
 // Append adds an event.
-func (c *UsageDefaultColumns) Append(e *UsageDefaultEvent) {
-	usageDefaultColumns.Append(c, e)
-}
+func (c *UsageDefaultColumns) Append(e *UsageDefaultEvent) { usageDefaultColumns.Append(c, e) }
 
 // SetupUsageDefault reconciles table usage_default with the schema and returns
 // what it changed; a second call changes nothing. It refuses a change that may
-// delete data with a *RefusedError, and changes nothing, unless Options.Allow
-// names the change. With Options.DryRun it returns what it would change.
+// delete data with a *store.RefusedError, and changes nothing, unless
+// SetupOptions.Allow names the change. With SetupOptions.DryRun it returns what
+// it would change.
 //
 //go:noinline
-func SetupUsageDefault(ctx context.Context, admin Admin, opts ...Options) (Plan, error) {
+func SetupUsageDefault(ctx context.Context, admin store.Admin, opts ...store.SetupOptions) (store.Plan, error) {
 	return store.Setup(ctx, admin, store.Tables(usageDefaultLayouts), opts...)
 }
 
@@ -130,9 +125,9 @@ type UsageDefaultKey struct {
 	Time     time.Time
 }
 
-// Append appends the key to dst. It returns a *FieldError if a segment is empty
-// or contains the delimiter, if the table cannot represent the time, or if the
-// key exceeds 4 KiB.
+// Append appends the key to dst. It returns a *codec.FieldError if a segment is
+// empty or contains the delimiter, if the table cannot represent the time, or
+// if the key exceeds 4 KiB.
 func (k UsageDefaultKey) Append(dst []byte) ([]byte, error) {
 	w := codec.NewKeyWriter(dst, "#")
 	k.write(&w)
@@ -142,9 +137,7 @@ func (k UsageDefaultKey) Append(dst []byte) ([]byte, error) {
 
 // String returns the key, quoted if it is not printable, or the error if it is
 // invalid.
-func (k UsageDefaultKey) String() string {
-	return codec.KeyString(k.Append(nil))
-}
+func (k UsageDefaultKey) String() string { return codec.KeyString(k.Append(nil)) }
 
 // Prefix returns the prefix of the keys of the series, up to and including the
 // delimiter before the time.
@@ -168,8 +161,7 @@ func ParseUsageDefaultKey(row string) (UsageDefaultKey, error) {
 	return k, r.Close()
 }
 
-// usageDefaultLayouts lists the layouts of all tables that events are written
-// to.
+// usageDefaultLayouts lists the layouts of all tables.
 var usageDefaultLayouts = []*store.Layout[UsageDefaultEvent]{usageDefaultLayout}
 
 // usageDefaultTime is the encoding of event times in the row keys of
@@ -205,7 +197,7 @@ var usageDefaultLayout = store.NewLayout(usageDefaultColumns, store.Keys[UsageDe
 }, store.Layout[UsageDefaultEvent]{
 	Table: store.Table{
 		ID:       "usage_default",
-		Families: []store.Family{{Name: "m", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 2 * 24 * time.Hour}, Life: codec.Lifetime{Timestamp: codec.TimestampShifted, Default: 2 * 24 * time.Hour}}},
+		Families: []store.Family{{Name: "m", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 2 * 24 * time.Hour}, Life: codec.Lifetime{Timestamp: codec.TimestampShifted}}},
 	},
 	Pattern:   codec.SingleUnserialized,
 	TimeKey:   usageDefaultTime,

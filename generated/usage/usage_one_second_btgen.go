@@ -36,7 +36,7 @@ type UsageOneSecondWriter struct {
 // *bigtable.Client.
 //
 //go:noinline
-func NewUsageOneSecondWriter(client Client, opts ...Options) *UsageOneSecondWriter {
+func NewUsageOneSecondWriter(client store.Client, opts ...store.WriterOptions) *UsageOneSecondWriter {
 	return &UsageOneSecondWriter{store.NewWriter(client, usageOneSecondLayouts, opts...)}
 }
 
@@ -51,12 +51,12 @@ type UsageOneSecondBatcher struct {
 
 // NewUsageOneSecondBatcher returns a batcher that writes through w. It calls
 // failed, which may be nil, once per unwritten event, from its own goroutine,
-// with the *WriteError that Write would return. The function may add the event
-// again, but must not call Flush or Close, which wait for it. It should return
-// quickly, because other failures accumulate in memory meanwhile.
+// with the *store.WriteError that Write would return. The function may add the
+// event again, but must not call Flush or Close, which wait for it. It should
+// return quickly, because other failures accumulate in memory meanwhile.
 //
 //go:noinline
-func NewUsageOneSecondBatcher(w *UsageOneSecondWriter, failed func(event UsageOneSecondEvent, err error), opts ...BatcherOptions) *UsageOneSecondBatcher {
+func NewUsageOneSecondBatcher(w *UsageOneSecondWriter, failed func(event UsageOneSecondEvent, err error), opts ...store.BatcherOptions) *UsageOneSecondBatcher {
 	return &UsageOneSecondBatcher{store.NewBatcher(w.EventWriter, failed, opts...)}
 }
 
@@ -70,18 +70,16 @@ type UsageOneSecondReader struct {
 // *bigtable.Client.
 //
 //go:noinline
-func NewUsageOneSecondReader(client Client, opts ...Options) *UsageOneSecondReader {
+func NewUsageOneSecondReader(client store.Client, opts ...store.ReaderOptions) *UsageOneSecondReader {
 	reader := store.NewReader(client, usageOneSecondLayout, opts...)
-	of := func(series UsageOneSecondSeries) UsageOneSecondEvent {
-		return UsageOneSecondEvent{UsageOneSecondSeries: series}
-	}
-	return &UsageOneSecondReader{store.NewEventReader(reader, usageOneSecondColumns, of)}
+	series := func(e *UsageOneSecondEvent) *UsageOneSecondSeries { return &e.UsageOneSecondSeries }
+	return &UsageOneSecondReader{store.NewEventReader(reader, usageOneSecondColumns, series)}
 }
 
-// The fields of UsageOneSecondEvent, for ReadOptions.
+// The fields of UsageOneSecondEvent, for store.ReadOptions.
 const (
-	UsageOneSecondFieldRequests Field = "requests"
-	UsageOneSecondFieldBytes    Field = "bytes"
+	UsageOneSecondFieldRequests store.Field = "requests"
+	UsageOneSecondFieldBytes    store.Field = "bytes"
 )
 
 // UsageOneSecondColumns holds events column by column. All slices have the same
@@ -96,23 +94,19 @@ type UsageOneSecondColumns struct {
 }
 
 // Reset empties the slices and keeps their memory.
-func (c *UsageOneSecondColumns) Reset() {
-	usageOneSecondColumns.Reset(c)
-}
+func (c *UsageOneSecondColumns) Reset() { usageOneSecondColumns.Reset(c) }
 
 // Append adds an event.
-func (c *UsageOneSecondColumns) Append(e *UsageOneSecondEvent) {
-	usageOneSecondColumns.Append(c, e)
-}
+func (c *UsageOneSecondColumns) Append(e *UsageOneSecondEvent) { usageOneSecondColumns.Append(c, e) }
 
 // SetupUsageOneSecond reconciles table usage_one_second with the schema and
 // returns what it changed; a second call changes nothing. It refuses a change
-// that may delete data with a *RefusedError, and changes nothing, unless
-// Options.Allow names the change. With Options.DryRun it returns what it would
-// change.
+// that may delete data with a *store.RefusedError, and changes nothing, unless
+// SetupOptions.Allow names the change. With SetupOptions.DryRun it returns what
+// it would change.
 //
 //go:noinline
-func SetupUsageOneSecond(ctx context.Context, admin Admin, opts ...Options) (Plan, error) {
+func SetupUsageOneSecond(ctx context.Context, admin store.Admin, opts ...store.SetupOptions) (store.Plan, error) {
 	return store.Setup(ctx, admin, store.Tables(usageOneSecondLayouts), opts...)
 }
 
@@ -132,9 +126,9 @@ type UsageOneSecondKey struct {
 	Time     time.Time
 }
 
-// Append appends the key to dst. It returns a *FieldError if a segment is empty
-// or contains the delimiter, if the table cannot represent the time, or if the
-// key exceeds 4 KiB.
+// Append appends the key to dst. It returns a *codec.FieldError if a segment is
+// empty or contains the delimiter, if the table cannot represent the time, or
+// if the key exceeds 4 KiB.
 func (k UsageOneSecondKey) Append(dst []byte) ([]byte, error) {
 	w := codec.NewKeyWriter(dst, "#")
 	k.write(&w)
@@ -144,9 +138,7 @@ func (k UsageOneSecondKey) Append(dst []byte) ([]byte, error) {
 
 // String returns the key, quoted if it is not printable, or the error if it is
 // invalid.
-func (k UsageOneSecondKey) String() string {
-	return codec.KeyString(k.Append(nil))
-}
+func (k UsageOneSecondKey) String() string { return codec.KeyString(k.Append(nil)) }
 
 // Prefix returns the prefix of the keys of the series, up to and including the
 // delimiter before the time.
@@ -170,8 +162,7 @@ func ParseUsageOneSecondKey(row string) (UsageOneSecondKey, error) {
 	return k, r.Close()
 }
 
-// usageOneSecondLayouts lists the layouts of all tables that events are written
-// to.
+// usageOneSecondLayouts lists the layouts of all tables.
 var usageOneSecondLayouts = []*store.Layout[UsageOneSecondEvent]{usageOneSecondLayout}
 
 // usageOneSecondTime is the encoding of event times in the row keys of

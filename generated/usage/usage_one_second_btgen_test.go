@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/storetest"
 
 	"github.com/btgen-dev/btgen/generated/usage"
@@ -52,9 +53,9 @@ func TestUsageOneSecondRoundTrip(t *testing.T) {
 
 	bt := usagetest.New(t)
 	ctx := t.Context()
-	opts := usage.Options{Now: func() time.Time { return now }}
-	w := usage.NewUsageOneSecondWriter(bt.Client, opts)
-	r := usage.NewUsageOneSecondReader(bt.Client, opts)
+	clock := func() time.Time { return now }
+	w := usage.NewUsageOneSecondWriter(bt.Client, store.WriterOptions{Now: clock})
+	r := usage.NewUsageOneSecondReader(bt.Client, store.ReaderOptions{Now: clock})
 	// Writing the events again changes nothing.
 	for range 2 {
 		if err := w.WriteAll(ctx, events); err != nil {
@@ -62,7 +63,7 @@ func TestUsageOneSecondRoundTrip(t *testing.T) {
 		}
 		storetest.Same(t, "Read", r.Read(ctx, series[0], times[0], end), events[:3]...)
 		storetest.Same(t, "Read of a range", r.Read(ctx, series[0], times[1], times[2]), events[1])
-		storetest.Same(t, "Read, newest first", r.Read(ctx, series[0], times[0], end, usage.ReadOptions{NewestFirst: true, Limit: 2}), events[2], events[1])
+		storetest.Same(t, "Read, newest first", r.Read(ctx, series[0], times[0], end, store.ReadOptions{NewestFirst: true, Limit: 2}), events[2], events[1])
 		storetest.Same(t, "ReadColumns", storetest.Columns[usage.UsageOneSecondEvent](func(c *usage.UsageOneSecondColumns) error {
 			return r.ReadColumns(ctx, series[0], times[0], end, c)
 		}), events[:3]...)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/btgen-dev/btgen/generated/usage"
 	"github.com/btgen-dev/btgen/generated/usage/usagetest"
+	"github.com/btgen-dev/btgen/runtime/store"
 )
 
 // customers is the documented example: there are ten, of whom the first wants
@@ -49,7 +50,7 @@ func TestTenCustomers(t *testing.T) {
 						switch {
 						case err == nil:
 							latest = append(latest, newest)
-						case !errors.Is(err, usage.ErrNotFound):
+						case !errors.Is(err, store.ErrNotFound):
 							t.Fatal(err)
 						}
 					}
@@ -153,28 +154,28 @@ func TestEventsKeepTheirExpiryWhenWrittenAgain(t *testing.T) {
 		if life != 2*day {
 			de.TTL = life
 		}
-		check(t, usage.NewUsageDefaultWriter(bt.Client, at(noon)).Write(t.Context(), de))
+		check(t, usage.NewUsageDefaultWriter(bt.Client, writing(at(noon))).Write(t.Context(), de))
 		dr := usage.NewUsageDefaultReader(bt.Client, at(again))
 		dread, err := dr.Latest(t.Context(), ds)
 		check(t, err)
 		de.TTL, de.ExpiresAt, de.WrittenAt = 0, end, noon
 		compare(t, de, dread)
 		before := timesOf(cells(t, bt.Client, "usage_default"))
-		check(t, usage.NewUsageDefaultWriter(bt.Client, at(again)).Write(t.Context(), dread))
+		check(t, usage.NewUsageDefaultWriter(bt.Client, writing(at(again))).Write(t.Context(), dread))
 		compare(t, before, timesOf(cells(t, bt.Client, "usage_default")))
 		de.WrittenAt = again
 		compare(t, []usage.UsageDefaultEvent{de}, all(t, dr.Read(t.Context(), ds, noon, noon.Add(1))))
 
 		os := usage.UsageOneSecondSeries{Customer: "c"}
 		oe := usage.UsageOneSecondEvent{UsageOneSecondSeries: os, Time: noon, ExpiresAt: end, WrittenAt: end, Requests: 3, Bytes: 4}
-		check(t, usage.NewUsageOneSecondWriter(bt.Client, at(noon)).Write(t.Context(), oe))
+		check(t, usage.NewUsageOneSecondWriter(bt.Client, writing(at(noon))).Write(t.Context(), oe))
 		or := usage.NewUsageOneSecondReader(bt.Client, at(again))
 		oread, err := or.Latest(t.Context(), os)
 		check(t, err)
 		oe.WrittenAt = noon // what the event said of it does not count
 		compare(t, oe, oread)
 		before = timesOf(cells(t, bt.Client, "usage_one_second"))
-		check(t, usage.NewUsageOneSecondWriter(bt.Client, at(again)).Write(t.Context(), oread))
+		check(t, usage.NewUsageOneSecondWriter(bt.Client, writing(at(again))).Write(t.Context(), oread))
 		compare(t, before, timesOf(cells(t, bt.Client, "usage_one_second")))
 		oe.WrittenAt = again
 		compare(t, []usage.UsageOneSecondEvent{oe}, all(t, or.Read(t.Context(), os, noon, noon.Add(1))))
@@ -195,7 +196,7 @@ func TestExpiryIsRoundedUp(t *testing.T) {
 	bt := usagetest.New(t)
 	s := usage.UsageOneSecondSeries{Customer: "c"}
 	end := noon.Add(hour + 300*time.Microsecond)
-	check(t, usage.NewUsageOneSecondWriter(bt.Client, at(noon)).Write(t.Context(), usage.UsageOneSecondEvent{UsageOneSecondSeries: s, Time: noon, ExpiresAt: end}))
+	check(t, usage.NewUsageOneSecondWriter(bt.Client, writing(at(noon))).Write(t.Context(), usage.UsageOneSecondEvent{UsageOneSecondSeries: s, Time: noon, ExpiresAt: end}))
 	for now, want := range map[time.Time]int{end.Add(-1): 1, end: 1, noon.Add(hour + milli - 1): 1, noon.Add(hour + milli): 0} {
 		r := usage.NewUsageOneSecondReader(bt.Client, at(now))
 		compare(t, want, len(all(t, r.Read(t.Context(), s, noon, noon.Add(1)))))
@@ -221,7 +222,7 @@ func TestTTLWins(t *testing.T) {
 		{0, noon.Add(30 * day), noon.Add(30 * day)},
 	} {
 		event := usage.UsageDefaultEvent{UsageDefaultSeries: s, Time: noon, TTL: tt.ttl, ExpiresAt: tt.expiresAt}
-		check(t, usage.NewUsageDefaultWriter(bt.Client, at(written)).Write(t.Context(), event))
+		check(t, usage.NewUsageDefaultWriter(bt.Client, writing(at(written))).Write(t.Context(), event))
 		got, err := usage.NewUsageDefaultReader(bt.Client, at(written)).Latest(t.Context(), s)
 		check(t, err)
 		if !got.ExpiresAt.Equal(tt.want) || got.TTL != 0 {
@@ -237,7 +238,7 @@ func TestClassesCountFromTheEvent(t *testing.T) {
 	s := usage.UsageClassesSeries{Customer: "c"}
 	written := noon.Add(30 * time.Minute)
 	event := usage.UsageClassesEvent{UsageClassesSeries: s, Time: noon, Class: usage.UsageClassShort, Requests: 1}
-	check(t, usage.NewUsageClassesWriter(bt.Client, at(written)).Write(t.Context(), event))
+	check(t, usage.NewUsageClassesWriter(bt.Client, writing(at(written))).Write(t.Context(), event))
 	for left, want := range map[time.Duration][]usage.UsageClassesEvent{30 * time.Minute: {event}, 30*time.Minute + milli: nil} {
 		r := usage.NewUsageClassesReader(bt.Client, at(written.Add(left)))
 		compare(t, want, all(t, r.Read(t.Context(), s, noon, noon.Add(1))))
@@ -258,7 +259,7 @@ func TestClassesAreMergedByTime(t *testing.T) {
 	now := noon.Add(hour)
 	shuffled := slices.Clone(events)
 	slices.Reverse(shuffled)
-	check(t, usage.NewUsageClassesWriter(bt.Client, at(now)).WriteAll(t.Context(), shuffled))
+	check(t, usage.NewUsageClassesWriter(bt.Client, writing(at(now))).WriteAll(t.Context(), shuffled))
 	r := usage.NewUsageClassesReader(bt.Client, at(now))
 	compare(t, events, all(t, r.Read(t.Context(), s, noon, noon.Add(2*hour))))
 	compare(t, events[3:8], all(t, r.Read(t.Context(), s, events[3].Time, events[8].Time)))

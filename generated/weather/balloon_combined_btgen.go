@@ -39,7 +39,7 @@ type BalloonCombinedWriter struct {
 // *bigtable.Client.
 //
 //go:noinline
-func NewBalloonCombinedWriter(client Client, opts ...Options) *BalloonCombinedWriter {
+func NewBalloonCombinedWriter(client store.Client, opts ...store.WriterOptions) *BalloonCombinedWriter {
 	return &BalloonCombinedWriter{store.NewWriter(client, balloonCombinedLayouts, opts...)}
 }
 
@@ -54,12 +54,12 @@ type BalloonCombinedBatcher struct {
 
 // NewBalloonCombinedBatcher returns a batcher that writes through w. It calls
 // failed, which may be nil, once per unwritten event, from its own goroutine,
-// with the *WriteError that Write would return. The function may add the event
-// again, but must not call Flush or Close, which wait for it. It should return
-// quickly, because other failures accumulate in memory meanwhile.
+// with the *store.WriteError that Write would return. The function may add the
+// event again, but must not call Flush or Close, which wait for it. It should
+// return quickly, because other failures accumulate in memory meanwhile.
 //
 //go:noinline
-func NewBalloonCombinedBatcher(w *BalloonCombinedWriter, failed func(event BalloonCombinedEvent, err error), opts ...BatcherOptions) *BalloonCombinedBatcher {
+func NewBalloonCombinedBatcher(w *BalloonCombinedWriter, failed func(event BalloonCombinedEvent, err error), opts ...store.BatcherOptions) *BalloonCombinedBatcher {
 	return &BalloonCombinedBatcher{store.NewBatcher(w.EventWriter, failed, opts...)}
 }
 
@@ -73,12 +73,10 @@ type BalloonCombinedReader struct {
 // *bigtable.Client.
 //
 //go:noinline
-func NewBalloonCombinedReader(client Client, opts ...Options) *BalloonCombinedReader {
+func NewBalloonCombinedReader(client store.Client, opts ...store.ReaderOptions) *BalloonCombinedReader {
 	reader := store.NewReader(client, balloonCombinedLayout, opts...)
-	of := func(series BalloonCombinedSeries) BalloonCombinedEvent {
-		return BalloonCombinedEvent{BalloonCombinedSeries: series}
-	}
-	return &BalloonCombinedReader{store.NewEventReader(reader, balloonCombinedColumns, of)}
+	series := func(e *BalloonCombinedEvent) *BalloonCombinedSeries { return &e.BalloonCombinedSeries }
+	return &BalloonCombinedReader{store.NewEventReader(reader, balloonCombinedColumns, series)}
 }
 
 // BalloonCombinedColumns holds events column by column. All slices have the
@@ -93,23 +91,19 @@ type BalloonCombinedColumns struct {
 }
 
 // Reset empties the slices and keeps their memory.
-func (c *BalloonCombinedColumns) Reset() {
-	balloonCombinedColumns.Reset(c)
-}
+func (c *BalloonCombinedColumns) Reset() { balloonCombinedColumns.Reset(c) }
 
 // Append adds an event.
-func (c *BalloonCombinedColumns) Append(e *BalloonCombinedEvent) {
-	balloonCombinedColumns.Append(c, e)
-}
+func (c *BalloonCombinedColumns) Append(e *BalloonCombinedEvent) { balloonCombinedColumns.Append(c, e) }
 
 // SetupBalloonCombined reconciles table balloon_combined with the schema and
 // returns what it changed; a second call changes nothing. It refuses a change
-// that may delete data with a *RefusedError, and changes nothing, unless
-// Options.Allow names the change. With Options.DryRun it returns what it would
-// change.
+// that may delete data with a *store.RefusedError, and changes nothing, unless
+// SetupOptions.Allow names the change. With SetupOptions.DryRun it returns what
+// it would change.
 //
 //go:noinline
-func SetupBalloonCombined(ctx context.Context, admin Admin, opts ...Options) (Plan, error) {
+func SetupBalloonCombined(ctx context.Context, admin store.Admin, opts ...store.SetupOptions) (store.Plan, error) {
 	return store.Setup(ctx, admin, store.Tables(balloonCombinedLayouts), opts...)
 }
 
@@ -130,9 +124,9 @@ type BalloonCombinedKey struct {
 	Bucket    time.Time // any time in the bucket; its start when parsed
 }
 
-// Append appends the key to dst. It returns a *FieldError if a segment is empty
-// or contains the delimiter, if the table cannot represent the time, or if the
-// key exceeds 4 KiB.
+// Append appends the key to dst. It returns a *codec.FieldError if a segment is
+// empty or contains the delimiter, if the table cannot represent the time, or
+// if the key exceeds 4 KiB.
 func (k BalloonCombinedKey) Append(dst []byte) ([]byte, error) {
 	w := codec.NewKeyWriter(dst, "#")
 	k.write(&w)
@@ -142,9 +136,7 @@ func (k BalloonCombinedKey) Append(dst []byte) ([]byte, error) {
 
 // String returns the key, quoted if it is not printable, or the error if it is
 // invalid.
-func (k BalloonCombinedKey) String() string {
-	return codec.KeyString(k.Append(nil))
-}
+func (k BalloonCombinedKey) String() string { return codec.KeyString(k.Append(nil)) }
 
 // Prefix returns the prefix of the keys of the series, up to and including the
 // delimiter before the time.
@@ -170,8 +162,7 @@ func ParseBalloonCombinedKey(row string) (BalloonCombinedKey, error) {
 	return k, r.Close()
 }
 
-// balloonCombinedLayouts lists the layouts of all tables that events are
-// written to.
+// balloonCombinedLayouts lists the layouts of all tables.
 var balloonCombinedLayouts = []*store.Layout[BalloonCombinedEvent]{balloonCombinedLayout}
 
 // balloonCombinedBucket defines the buckets of balloon_combined.

@@ -39,7 +39,7 @@ type BalloonNewCellsWriter struct {
 // *bigtable.Client.
 //
 //go:noinline
-func NewBalloonNewCellsWriter(client Client, opts ...Options) *BalloonNewCellsWriter {
+func NewBalloonNewCellsWriter(client store.Client, opts ...store.WriterOptions) *BalloonNewCellsWriter {
 	return &BalloonNewCellsWriter{store.NewWriter(client, balloonNewCellsLayouts, opts...)}
 }
 
@@ -54,12 +54,12 @@ type BalloonNewCellsBatcher struct {
 
 // NewBalloonNewCellsBatcher returns a batcher that writes through w. It calls
 // failed, which may be nil, once per unwritten event, from its own goroutine,
-// with the *WriteError that Write would return. The function may add the event
-// again, but must not call Flush or Close, which wait for it. It should return
-// quickly, because other failures accumulate in memory meanwhile.
+// with the *store.WriteError that Write would return. The function may add the
+// event again, but must not call Flush or Close, which wait for it. It should
+// return quickly, because other failures accumulate in memory meanwhile.
 //
 //go:noinline
-func NewBalloonNewCellsBatcher(w *BalloonNewCellsWriter, failed func(event BalloonNewCellsEvent, err error), opts ...BatcherOptions) *BalloonNewCellsBatcher {
+func NewBalloonNewCellsBatcher(w *BalloonNewCellsWriter, failed func(event BalloonNewCellsEvent, err error), opts ...store.BatcherOptions) *BalloonNewCellsBatcher {
 	return &BalloonNewCellsBatcher{store.NewBatcher(w.EventWriter, failed, opts...)}
 }
 
@@ -73,20 +73,18 @@ type BalloonNewCellsReader struct {
 // *bigtable.Client.
 //
 //go:noinline
-func NewBalloonNewCellsReader(client Client, opts ...Options) *BalloonNewCellsReader {
+func NewBalloonNewCellsReader(client store.Client, opts ...store.ReaderOptions) *BalloonNewCellsReader {
 	reader := store.NewReader(client, balloonNewCellsLayout, opts...)
-	of := func(series BalloonNewCellsSeries) BalloonNewCellsEvent {
-		return BalloonNewCellsEvent{BalloonNewCellsSeries: series}
-	}
-	return &BalloonNewCellsReader{store.NewEventReader(reader, balloonNewCellsColumns, of)}
+	series := func(e *BalloonNewCellsEvent) *BalloonNewCellsSeries { return &e.BalloonNewCellsSeries }
+	return &BalloonNewCellsReader{store.NewEventReader(reader, balloonNewCellsColumns, series)}
 }
 
-// The fields of BalloonNewCellsEvent, for ReadOptions.
+// The fields of BalloonNewCellsEvent, for store.ReadOptions.
 const (
-	BalloonNewCellsFieldPressure    Field = "pressure"
-	BalloonNewCellsFieldTemperature Field = "temperature"
-	BalloonNewCellsFieldHumidity    Field = "humidity"
-	BalloonNewCellsFieldAltitude    Field = "altitude"
+	BalloonNewCellsFieldPressure    store.Field = "pressure"
+	BalloonNewCellsFieldTemperature store.Field = "temperature"
+	BalloonNewCellsFieldHumidity    store.Field = "humidity"
+	BalloonNewCellsFieldAltitude    store.Field = "altitude"
 )
 
 // BalloonNewCellsColumns holds events column by column. All slices have the
@@ -101,23 +99,19 @@ type BalloonNewCellsColumns struct {
 }
 
 // Reset empties the slices and keeps their memory.
-func (c *BalloonNewCellsColumns) Reset() {
-	balloonNewCellsColumns.Reset(c)
-}
+func (c *BalloonNewCellsColumns) Reset() { balloonNewCellsColumns.Reset(c) }
 
 // Append adds an event.
-func (c *BalloonNewCellsColumns) Append(e *BalloonNewCellsEvent) {
-	balloonNewCellsColumns.Append(c, e)
-}
+func (c *BalloonNewCellsColumns) Append(e *BalloonNewCellsEvent) { balloonNewCellsColumns.Append(c, e) }
 
 // SetupBalloonNewCells reconciles table balloon_new_cells with the schema and
 // returns what it changed; a second call changes nothing. It refuses a change
-// that may delete data with a *RefusedError, and changes nothing, unless
-// Options.Allow names the change. With Options.DryRun it returns what it would
-// change.
+// that may delete data with a *store.RefusedError, and changes nothing, unless
+// SetupOptions.Allow names the change. With SetupOptions.DryRun it returns what
+// it would change.
 //
 //go:noinline
-func SetupBalloonNewCells(ctx context.Context, admin Admin, opts ...Options) (Plan, error) {
+func SetupBalloonNewCells(ctx context.Context, admin store.Admin, opts ...store.SetupOptions) (store.Plan, error) {
 	return store.Setup(ctx, admin, store.Tables(balloonNewCellsLayouts), opts...)
 }
 
@@ -138,9 +132,9 @@ type BalloonNewCellsKey struct {
 	Bucket    time.Time // any time in the bucket; its start when parsed
 }
 
-// Append appends the key to dst. It returns a *FieldError if a segment is empty
-// or contains the delimiter, if the table cannot represent the time, or if the
-// key exceeds 4 KiB.
+// Append appends the key to dst. It returns a *codec.FieldError if a segment is
+// empty or contains the delimiter, if the table cannot represent the time, or
+// if the key exceeds 4 KiB.
 func (k BalloonNewCellsKey) Append(dst []byte) ([]byte, error) {
 	w := codec.NewKeyWriter(dst, "#")
 	k.write(&w)
@@ -150,9 +144,7 @@ func (k BalloonNewCellsKey) Append(dst []byte) ([]byte, error) {
 
 // String returns the key, quoted if it is not printable, or the error if it is
 // invalid.
-func (k BalloonNewCellsKey) String() string {
-	return codec.KeyString(k.Append(nil))
-}
+func (k BalloonNewCellsKey) String() string { return codec.KeyString(k.Append(nil)) }
 
 // Prefix returns the prefix of the keys of the series, up to and including the
 // delimiter before the time.
@@ -178,8 +170,7 @@ func ParseBalloonNewCellsKey(row string) (BalloonNewCellsKey, error) {
 	return k, r.Close()
 }
 
-// balloonNewCellsLayouts lists the layouts of all tables that events are
-// written to.
+// balloonNewCellsLayouts lists the layouts of all tables.
 var balloonNewCellsLayouts = []*store.Layout[BalloonNewCellsEvent]{balloonNewCellsLayout}
 
 // balloonNewCellsBucket defines the buckets of balloon_new_cells.

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/storetest"
 
 	"github.com/btgen-dev/btgen/generated/weather"
@@ -51,9 +52,9 @@ func TestBalloonNewCellsRoundTrip(t *testing.T) {
 
 	bt := weathertest.New(t)
 	ctx := t.Context()
-	opts := weather.Options{Now: func() time.Time { return now }}
-	w := weather.NewBalloonNewCellsWriter(bt.Client, opts)
-	r := weather.NewBalloonNewCellsReader(bt.Client, opts)
+	clock := func() time.Time { return now }
+	w := weather.NewBalloonNewCellsWriter(bt.Client, store.WriterOptions{Now: clock})
+	r := weather.NewBalloonNewCellsReader(bt.Client, store.ReaderOptions{Now: clock})
 	// Writing the events again changes nothing.
 	for range 2 {
 		if err := w.WriteAll(ctx, events); err != nil {
@@ -61,7 +62,7 @@ func TestBalloonNewCellsRoundTrip(t *testing.T) {
 		}
 		storetest.Same(t, "Read", r.Read(ctx, series[0], times[0], end), events[:3]...)
 		storetest.Same(t, "Read of a range", r.Read(ctx, series[0], times[1], times[2]), events[1])
-		storetest.Same(t, "Read, newest first", r.Read(ctx, series[0], times[0], end, weather.ReadOptions{NewestFirst: true, Limit: 2}), events[2], events[1])
+		storetest.Same(t, "Read, newest first", r.Read(ctx, series[0], times[0], end, store.ReadOptions{NewestFirst: true, Limit: 2}), events[2], events[1])
 		storetest.Same(t, "ReadColumns", storetest.Columns[weather.BalloonNewCellsEvent](func(c *weather.BalloonNewCellsColumns) error {
 			return r.ReadColumns(ctx, series[0], times[0], end, c)
 		}), events[:3]...)

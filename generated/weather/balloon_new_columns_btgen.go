@@ -44,7 +44,7 @@ type BalloonNewColumnsWriter struct {
 // *bigtable.Client.
 //
 //go:noinline
-func NewBalloonNewColumnsWriter(client Client, opts ...Options) *BalloonNewColumnsWriter {
+func NewBalloonNewColumnsWriter(client store.Client, opts ...store.WriterOptions) *BalloonNewColumnsWriter {
 	return &BalloonNewColumnsWriter{store.NewWriter(client, balloonNewColumnsLayouts, opts...)}
 }
 
@@ -59,12 +59,12 @@ type BalloonNewColumnsBatcher struct {
 
 // NewBalloonNewColumnsBatcher returns a batcher that writes through w. It calls
 // failed, which may be nil, once per unwritten event, from its own goroutine,
-// with the *WriteError that Write would return. The function may add the event
-// again, but must not call Flush or Close, which wait for it. It should return
-// quickly, because other failures accumulate in memory meanwhile.
+// with the *store.WriteError that Write would return. The function may add the
+// event again, but must not call Flush or Close, which wait for it. It should
+// return quickly, because other failures accumulate in memory meanwhile.
 //
 //go:noinline
-func NewBalloonNewColumnsBatcher(w *BalloonNewColumnsWriter, failed func(event BalloonNewColumnsEvent, err error), opts ...BatcherOptions) *BalloonNewColumnsBatcher {
+func NewBalloonNewColumnsBatcher(w *BalloonNewColumnsWriter, failed func(event BalloonNewColumnsEvent, err error), opts ...store.BatcherOptions) *BalloonNewColumnsBatcher {
 	return &BalloonNewColumnsBatcher{store.NewBatcher(w.EventWriter, failed, opts...)}
 }
 
@@ -80,20 +80,18 @@ type BalloonNewColumnsReader struct {
 // *bigtable.Client.
 //
 //go:noinline
-func NewBalloonNewColumnsReader(client Client, opts ...Options) *BalloonNewColumnsReader {
+func NewBalloonNewColumnsReader(client store.Client, opts ...store.ReaderOptions) *BalloonNewColumnsReader {
 	reader := store.NewReader(client, balloonNewColumnsLayout, opts...)
-	of := func(series BalloonNewColumnsSeries) BalloonNewColumnsEvent {
-		return BalloonNewColumnsEvent{BalloonNewColumnsSeries: series}
-	}
-	return &BalloonNewColumnsReader{store.NewEventReader(reader, balloonNewColumnsColumns, of)}
+	series := func(e *BalloonNewColumnsEvent) *BalloonNewColumnsSeries { return &e.BalloonNewColumnsSeries }
+	return &BalloonNewColumnsReader{store.NewEventReader(reader, balloonNewColumnsColumns, series)}
 }
 
-// The fields of BalloonNewColumnsEvent, for ReadOptions.
+// The fields of BalloonNewColumnsEvent, for store.ReadOptions.
 const (
-	BalloonNewColumnsFieldPressure    Field = "pressure"
-	BalloonNewColumnsFieldTemperature Field = "temperature"
-	BalloonNewColumnsFieldHumidity    Field = "humidity"
-	BalloonNewColumnsFieldAltitude    Field = "altitude"
+	BalloonNewColumnsFieldPressure    store.Field = "pressure"
+	BalloonNewColumnsFieldTemperature store.Field = "temperature"
+	BalloonNewColumnsFieldHumidity    store.Field = "humidity"
+	BalloonNewColumnsFieldAltitude    store.Field = "altitude"
 )
 
 // BalloonNewColumnsColumns holds events column by column. All slices have the
@@ -108,9 +106,7 @@ type BalloonNewColumnsColumns struct {
 }
 
 // Reset empties the slices and keeps their memory.
-func (c *BalloonNewColumnsColumns) Reset() {
-	balloonNewColumnsColumns.Reset(c)
-}
+func (c *BalloonNewColumnsColumns) Reset() { balloonNewColumnsColumns.Reset(c) }
 
 // Append adds an event.
 func (c *BalloonNewColumnsColumns) Append(e *BalloonNewColumnsEvent) {
@@ -119,12 +115,12 @@ func (c *BalloonNewColumnsColumns) Append(e *BalloonNewColumnsEvent) {
 
 // SetupBalloonNewColumns reconciles table balloon_new_columns with the schema
 // and returns what it changed; a second call changes nothing. It refuses a
-// change that may delete data with a *RefusedError, and changes nothing, unless
-// Options.Allow names the change. With Options.DryRun it returns what it would
-// change.
+// change that may delete data with a *store.RefusedError, and changes nothing,
+// unless SetupOptions.Allow names the change. With SetupOptions.DryRun it
+// returns what it would change.
 //
 //go:noinline
-func SetupBalloonNewColumns(ctx context.Context, admin Admin, opts ...Options) (Plan, error) {
+func SetupBalloonNewColumns(ctx context.Context, admin store.Admin, opts ...store.SetupOptions) (store.Plan, error) {
 	return store.Setup(ctx, admin, store.Tables(balloonNewColumnsLayouts), opts...)
 }
 
@@ -148,9 +144,9 @@ type BalloonNewColumnsKey struct {
 	Bucket    time.Time // any time in the bucket; its start when parsed
 }
 
-// Append appends the key to dst. It returns a *FieldError if a segment is empty
-// or contains the delimiter, if the table cannot represent the time, or if the
-// key exceeds 4 KiB.
+// Append appends the key to dst. It returns a *codec.FieldError if a segment is
+// empty or contains the delimiter, if the table cannot represent the time, or
+// if the key exceeds 4 KiB.
 func (k BalloonNewColumnsKey) Append(dst []byte) ([]byte, error) {
 	w := codec.NewKeyWriter(dst, "#")
 	k.write(&w)
@@ -160,9 +156,7 @@ func (k BalloonNewColumnsKey) Append(dst []byte) ([]byte, error) {
 
 // String returns the key, quoted if it is not printable, or the error if it is
 // invalid.
-func (k BalloonNewColumnsKey) String() string {
-	return codec.KeyString(k.Append(nil))
-}
+func (k BalloonNewColumnsKey) String() string { return codec.KeyString(k.Append(nil)) }
 
 // Prefix returns the prefix of the keys of the series, up to and including the
 // delimiter before the time.
@@ -190,8 +184,7 @@ func ParseBalloonNewColumnsKey(row string) (BalloonNewColumnsKey, error) {
 	return k, r.Close()
 }
 
-// balloonNewColumnsLayouts lists the layouts of all tables that events are
-// written to.
+// balloonNewColumnsLayouts lists the layouts of all tables.
 var balloonNewColumnsLayouts = []*store.Layout[BalloonNewColumnsEvent]{balloonNewColumnsLayout}
 
 // balloonNewColumnsBucket defines the buckets of balloon_new_columns.

@@ -39,7 +39,7 @@ type BalloonSerializedWriter struct {
 // *bigtable.Client.
 //
 //go:noinline
-func NewBalloonSerializedWriter(client Client, opts ...Options) *BalloonSerializedWriter {
+func NewBalloonSerializedWriter(client store.Client, opts ...store.WriterOptions) *BalloonSerializedWriter {
 	return &BalloonSerializedWriter{store.NewWriter(client, balloonSerializedLayouts, opts...)}
 }
 
@@ -54,12 +54,12 @@ type BalloonSerializedBatcher struct {
 
 // NewBalloonSerializedBatcher returns a batcher that writes through w. It calls
 // failed, which may be nil, once per unwritten event, from its own goroutine,
-// with the *WriteError that Write would return. The function may add the event
-// again, but must not call Flush or Close, which wait for it. It should return
-// quickly, because other failures accumulate in memory meanwhile.
+// with the *store.WriteError that Write would return. The function may add the
+// event again, but must not call Flush or Close, which wait for it. It should
+// return quickly, because other failures accumulate in memory meanwhile.
 //
 //go:noinline
-func NewBalloonSerializedBatcher(w *BalloonSerializedWriter, failed func(event BalloonSerializedEvent, err error), opts ...BatcherOptions) *BalloonSerializedBatcher {
+func NewBalloonSerializedBatcher(w *BalloonSerializedWriter, failed func(event BalloonSerializedEvent, err error), opts ...store.BatcherOptions) *BalloonSerializedBatcher {
 	return &BalloonSerializedBatcher{store.NewBatcher(w.EventWriter, failed, opts...)}
 }
 
@@ -73,12 +73,10 @@ type BalloonSerializedReader struct {
 // *bigtable.Client.
 //
 //go:noinline
-func NewBalloonSerializedReader(client Client, opts ...Options) *BalloonSerializedReader {
+func NewBalloonSerializedReader(client store.Client, opts ...store.ReaderOptions) *BalloonSerializedReader {
 	reader := store.NewReader(client, balloonSerializedLayout, opts...)
-	of := func(series BalloonSerializedSeries) BalloonSerializedEvent {
-		return BalloonSerializedEvent{BalloonSerializedSeries: series}
-	}
-	return &BalloonSerializedReader{store.NewEventReader(reader, balloonSerializedColumns, of)}
+	series := func(e *BalloonSerializedEvent) *BalloonSerializedSeries { return &e.BalloonSerializedSeries }
+	return &BalloonSerializedReader{store.NewEventReader(reader, balloonSerializedColumns, series)}
 }
 
 // BalloonSerializedColumns holds events column by column. All slices have the
@@ -93,9 +91,7 @@ type BalloonSerializedColumns struct {
 }
 
 // Reset empties the slices and keeps their memory.
-func (c *BalloonSerializedColumns) Reset() {
-	balloonSerializedColumns.Reset(c)
-}
+func (c *BalloonSerializedColumns) Reset() { balloonSerializedColumns.Reset(c) }
 
 // Append adds an event.
 func (c *BalloonSerializedColumns) Append(e *BalloonSerializedEvent) {
@@ -104,12 +100,12 @@ func (c *BalloonSerializedColumns) Append(e *BalloonSerializedEvent) {
 
 // SetupBalloonSerialized reconciles table balloon_serialized with the schema
 // and returns what it changed; a second call changes nothing. It refuses a
-// change that may delete data with a *RefusedError, and changes nothing, unless
-// Options.Allow names the change. With Options.DryRun it returns what it would
-// change.
+// change that may delete data with a *store.RefusedError, and changes nothing,
+// unless SetupOptions.Allow names the change. With SetupOptions.DryRun it
+// returns what it would change.
 //
 //go:noinline
-func SetupBalloonSerialized(ctx context.Context, admin Admin, opts ...Options) (Plan, error) {
+func SetupBalloonSerialized(ctx context.Context, admin store.Admin, opts ...store.SetupOptions) (store.Plan, error) {
 	return store.Setup(ctx, admin, store.Tables(balloonSerializedLayouts), opts...)
 }
 
@@ -129,9 +125,9 @@ type BalloonSerializedKey struct {
 	Time      time.Time
 }
 
-// Append appends the key to dst. It returns a *FieldError if a segment is empty
-// or contains the delimiter, if the table cannot represent the time, or if the
-// key exceeds 4 KiB.
+// Append appends the key to dst. It returns a *codec.FieldError if a segment is
+// empty or contains the delimiter, if the table cannot represent the time, or
+// if the key exceeds 4 KiB.
 func (k BalloonSerializedKey) Append(dst []byte) ([]byte, error) {
 	w := codec.NewKeyWriter(dst, "#")
 	k.write(&w)
@@ -141,9 +137,7 @@ func (k BalloonSerializedKey) Append(dst []byte) ([]byte, error) {
 
 // String returns the key, quoted if it is not printable, or the error if it is
 // invalid.
-func (k BalloonSerializedKey) String() string {
-	return codec.KeyString(k.Append(nil))
-}
+func (k BalloonSerializedKey) String() string { return codec.KeyString(k.Append(nil)) }
 
 // Prefix returns the prefix of the keys of the series, up to and including the
 // delimiter before the time.
@@ -169,8 +163,7 @@ func ParseBalloonSerializedKey(row string) (BalloonSerializedKey, error) {
 	return k, r.Close()
 }
 
-// balloonSerializedLayouts lists the layouts of all tables that events are
-// written to.
+// balloonSerializedLayouts lists the layouts of all tables.
 var balloonSerializedLayouts = []*store.Layout[BalloonSerializedEvent]{balloonSerializedLayout}
 
 // balloonSerializedTime is the encoding of event times in the row keys of

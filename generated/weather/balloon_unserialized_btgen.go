@@ -39,7 +39,7 @@ type BalloonUnserializedWriter struct {
 // *bigtable.Client.
 //
 //go:noinline
-func NewBalloonUnserializedWriter(client Client, opts ...Options) *BalloonUnserializedWriter {
+func NewBalloonUnserializedWriter(client store.Client, opts ...store.WriterOptions) *BalloonUnserializedWriter {
 	return &BalloonUnserializedWriter{store.NewWriter(client, balloonUnserializedLayouts, opts...)}
 }
 
@@ -54,12 +54,13 @@ type BalloonUnserializedBatcher struct {
 
 // NewBalloonUnserializedBatcher returns a batcher that writes through w. It
 // calls failed, which may be nil, once per unwritten event, from its own
-// goroutine, with the *WriteError that Write would return. The function may add
-// the event again, but must not call Flush or Close, which wait for it. It
-// should return quickly, because other failures accumulate in memory meanwhile.
+// goroutine, with the *store.WriteError that Write would return. The function
+// may add the event again, but must not call Flush or Close, which wait for it.
+// It should return quickly, because other failures accumulate in memory
+// meanwhile.
 //
 //go:noinline
-func NewBalloonUnserializedBatcher(w *BalloonUnserializedWriter, failed func(event BalloonUnserializedEvent, err error), opts ...BatcherOptions) *BalloonUnserializedBatcher {
+func NewBalloonUnserializedBatcher(w *BalloonUnserializedWriter, failed func(event BalloonUnserializedEvent, err error), opts ...store.BatcherOptions) *BalloonUnserializedBatcher {
 	return &BalloonUnserializedBatcher{store.NewBatcher(w.EventWriter, failed, opts...)}
 }
 
@@ -73,20 +74,18 @@ type BalloonUnserializedReader struct {
 // *bigtable.Client.
 //
 //go:noinline
-func NewBalloonUnserializedReader(client Client, opts ...Options) *BalloonUnserializedReader {
+func NewBalloonUnserializedReader(client store.Client, opts ...store.ReaderOptions) *BalloonUnserializedReader {
 	reader := store.NewReader(client, balloonUnserializedLayout, opts...)
-	of := func(series BalloonUnserializedSeries) BalloonUnserializedEvent {
-		return BalloonUnserializedEvent{BalloonUnserializedSeries: series}
-	}
-	return &BalloonUnserializedReader{store.NewEventReader(reader, balloonUnserializedColumns, of)}
+	series := func(e *BalloonUnserializedEvent) *BalloonUnserializedSeries { return &e.BalloonUnserializedSeries }
+	return &BalloonUnserializedReader{store.NewEventReader(reader, balloonUnserializedColumns, series)}
 }
 
-// The fields of BalloonUnserializedEvent, for ReadOptions.
+// The fields of BalloonUnserializedEvent, for store.ReadOptions.
 const (
-	BalloonUnserializedFieldPressure    Field = "pressure"
-	BalloonUnserializedFieldTemperature Field = "temperature"
-	BalloonUnserializedFieldHumidity    Field = "humidity"
-	BalloonUnserializedFieldAltitude    Field = "altitude"
+	BalloonUnserializedFieldPressure    store.Field = "pressure"
+	BalloonUnserializedFieldTemperature store.Field = "temperature"
+	BalloonUnserializedFieldHumidity    store.Field = "humidity"
+	BalloonUnserializedFieldAltitude    store.Field = "altitude"
 )
 
 // BalloonUnserializedColumns holds events column by column. All slices have the
@@ -101,9 +100,7 @@ type BalloonUnserializedColumns struct {
 }
 
 // Reset empties the slices and keeps their memory.
-func (c *BalloonUnserializedColumns) Reset() {
-	balloonUnserializedColumns.Reset(c)
-}
+func (c *BalloonUnserializedColumns) Reset() { balloonUnserializedColumns.Reset(c) }
 
 // Append adds an event.
 func (c *BalloonUnserializedColumns) Append(e *BalloonUnserializedEvent) {
@@ -112,12 +109,12 @@ func (c *BalloonUnserializedColumns) Append(e *BalloonUnserializedEvent) {
 
 // SetupBalloonUnserialized reconciles table balloon_unserialized with the
 // schema and returns what it changed; a second call changes nothing. It refuses
-// a change that may delete data with a *RefusedError, and changes nothing,
-// unless Options.Allow names the change. With Options.DryRun it returns what it
-// would change.
+// a change that may delete data with a *store.RefusedError, and changes
+// nothing, unless SetupOptions.Allow names the change. With SetupOptions.DryRun
+// it returns what it would change.
 //
 //go:noinline
-func SetupBalloonUnserialized(ctx context.Context, admin Admin, opts ...Options) (Plan, error) {
+func SetupBalloonUnserialized(ctx context.Context, admin store.Admin, opts ...store.SetupOptions) (store.Plan, error) {
 	return store.Setup(ctx, admin, store.Tables(balloonUnserializedLayouts), opts...)
 }
 
@@ -138,9 +135,9 @@ type BalloonUnserializedKey struct {
 	Time      time.Time
 }
 
-// Append appends the key to dst. It returns a *FieldError if a segment is empty
-// or contains the delimiter, if the table cannot represent the time, or if the
-// key exceeds 4 KiB.
+// Append appends the key to dst. It returns a *codec.FieldError if a segment is
+// empty or contains the delimiter, if the table cannot represent the time, or
+// if the key exceeds 4 KiB.
 func (k BalloonUnserializedKey) Append(dst []byte) ([]byte, error) {
 	w := codec.NewKeyWriter(dst, "#")
 	k.write(&w)
@@ -150,9 +147,7 @@ func (k BalloonUnserializedKey) Append(dst []byte) ([]byte, error) {
 
 // String returns the key, quoted if it is not printable, or the error if it is
 // invalid.
-func (k BalloonUnserializedKey) String() string {
-	return codec.KeyString(k.Append(nil))
-}
+func (k BalloonUnserializedKey) String() string { return codec.KeyString(k.Append(nil)) }
 
 // Prefix returns the prefix of the keys of the series, up to and including the
 // delimiter before the time.
@@ -178,8 +173,7 @@ func ParseBalloonUnserializedKey(row string) (BalloonUnserializedKey, error) {
 	return k, r.Close()
 }
 
-// balloonUnserializedLayouts lists the layouts of all tables that events are
-// written to.
+// balloonUnserializedLayouts lists the layouts of all tables.
 var balloonUnserializedLayouts = []*store.Layout[BalloonUnserializedEvent]{balloonUnserializedLayout}
 
 // balloonUnserializedTime is the encoding of event times in the row keys of

@@ -17,6 +17,8 @@ import (
 
 	"github.com/btgen-dev/btgen/generated/weather"
 	"github.com/btgen-dev/btgen/generated/weather/weathertest"
+	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/store"
 )
 
 // maxAge is the time to live of all the example tables.
@@ -38,7 +40,7 @@ func TestExpiredEventsAreNotRead(t *testing.T) {
 			compare(t, append([]time.Time(nil), want...), all(t, p.read(t.Context(), bt.Client, at(now), times[0], times[3].Add(1))))
 			latest, err := p.latest(t.Context(), bt.Client, at(now))
 			if alive == 0 {
-				if !errors.Is(err, weather.ErrNotFound) {
+				if !errors.Is(err, store.ErrNotFound) {
 					t.Errorf("Latest of what has expired: %v, %v", latest, err)
 				}
 				continue
@@ -56,7 +58,7 @@ func TestEventsThatExpireDuringARead(t *testing.T) {
 		times := weeks(4)
 		check(t, p.write(t.Context(), bt.Client, options, times...))
 		var late atomic.Bool
-		o := weather.Options{Now: func() time.Time {
+		o := store.ReaderOptions{Now: func() time.Time {
 			if late.Load() {
 				return times[2].Add(maxAge)
 			}
@@ -78,7 +80,7 @@ func TestLateEventsAreRefused(t *testing.T) {
 		times := weeks(3)
 		err := p.write(t.Context(), bt.Client, at(times[1].Add(maxAge)), times...)
 		failed := writeError(t, err)
-		if !errors.Is(err, weather.ErrExpired) || len(failed.Failures) != 1 || failed.Failures[0].Event != 0 || failed.Failures[0].Outcome != weather.Refused {
+		if !errors.Is(err, codec.ErrExpired) || len(failed.Failures) != 1 || failed.Failures[0].Event != 0 || failed.Failures[0].Outcome != store.Refused {
 			t.Errorf("got %v, want event 0 refused with ErrExpired", err)
 		}
 		compare(t, times[1:], all(t, p.read(t.Context(), bt.Client, options, times[0], times[2].Add(1))))
@@ -86,9 +88,9 @@ func TestLateEventsAreRefused(t *testing.T) {
 }
 
 // writeError returns the WriteError that err wraps.
-func writeError(t *testing.T, err error) *weather.WriteError {
+func writeError(t *testing.T, err error) *store.WriteError {
 	t.Helper()
-	var failed *weather.WriteError
+	var failed *store.WriteError
 	if !errors.As(err, &failed) {
 		t.Fatalf("got %v, want a WriteError", err)
 	}
@@ -102,7 +104,7 @@ func TestRangesOfEveryPattern(t *testing.T) {
 			return all(t, p.read(t.Context(), bt.Client, options, from, to))
 		}
 		compare(t, []time.Time(nil), read(noon, minute(10)))
-		if _, err := p.latest(t.Context(), bt.Client, options); !errors.Is(err, weather.ErrNotFound) {
+		if _, err := p.latest(t.Context(), bt.Client, options); !errors.Is(err, store.ErrNotFound) {
 			t.Errorf("Latest of an empty table: %v", err)
 		}
 		times := weeks(12) // to week 12: not in the order of the labels
@@ -130,7 +132,7 @@ func TestRangesOfEveryPattern(t *testing.T) {
 			for _, err := range p.read(t.Context(), bt.Client, options, times[5], to) {
 				failed = err
 			}
-			if !errors.Is(failed, weather.ErrRange) {
+			if !errors.Is(failed, codec.ErrRange) {
 				t.Errorf("from %v to %v: %v", times[5], to, failed)
 			}
 		}
@@ -188,7 +190,7 @@ func TestLeavingTheLoop(t *testing.T) {
 }
 
 // firstError returns the first error of a read.
-func firstError(p pattern, ctx context.Context, client weather.Client, o weather.Options) error {
+func firstError(p pattern, ctx context.Context, client store.Client, o store.ReaderOptions) error {
 	for _, err := range p.read(ctx, client, o, noon, noon.AddDate(0, 1, 0)) {
 		if err != nil {
 			return err
@@ -222,17 +224,17 @@ func (b blocked) ReadRows(ctx context.Context, _ bigtable.RowSet, _ func(bigtabl
 }
 
 // blockedClient opens blocked tables.
-func blockedClient(t *testing.T, called func(ctx context.Context)) weather.Client {
+func blockedClient(t *testing.T, called func(ctx context.Context)) store.Client {
 	return wrapped{weathertest.New(t).Client, func(api bigtable.TableAPI) bigtable.TableAPI { return blocked{api, called} }}
 }
 
 func TestCallsThatHang(t *testing.T) {
 	forEachPattern(t, func(t *testing.T, p pattern) {
 		client := blockedClient(t, func(context.Context) {})
-		o := weather.Options{Now: clock, Timeout: 200 * time.Millisecond}
+		o := store.ReaderOptions{Now: clock, Timeout: 200 * time.Millisecond}
 		err := p.write(t.Context(), client, o, noon)
 		failed := writeError(t, err)
-		if !errors.Is(err, context.DeadlineExceeded) || len(failed.Failures) != p.rows || failed.Failures[0].Outcome != weather.Unknown {
+		if !errors.Is(err, context.DeadlineExceeded) || len(failed.Failures) != p.rows || failed.Failures[0].Outcome != store.Unknown {
 			t.Errorf("write: got %v, want %d rows of an unknown fate", err, p.rows)
 		}
 		if err := firstError(p, t.Context(), client, o); !errors.Is(err, context.DeadlineExceeded) {
@@ -265,13 +267,13 @@ func TestHooksTellWhatWasDone(t *testing.T) {
 	forEachPattern(t, func(t *testing.T, p pattern) {
 		bt := weathertest.New(t)
 		type key struct{}
-		var ops []weather.Operation
+		var ops []store.Operation
 		var errs []error
-		o := weather.Options{Now: clock, Hooks: weather.Hooks{
-			Start: func(ctx context.Context, op weather.Operation) context.Context {
+		o := store.ReaderOptions{Now: clock, Hooks: store.Hooks{
+			Start: func(ctx context.Context, op store.Operation) context.Context {
 				return context.WithValue(ctx, key{}, op.Name)
 			},
-			End: func(ctx context.Context, op weather.Operation, err error) {
+			End: func(ctx context.Context, op store.Operation, err error) {
 				if ctx.Value(key{}) != op.Name {
 					t.Errorf("End of %s has the context of %v", op.Name, ctx.Value(key{}))
 				}
@@ -290,7 +292,7 @@ func TestHooksTellWhatWasDone(t *testing.T) {
 		if p.table == "balloon_new_columns" || p.table == "balloon_new_cells" {
 			latestRows = 3 * p.rows // the week of the clock, and those after it, have no order
 		}
-		compare(t, []weather.Operation{
+		compare(t, []store.Operation{
 			{Name: "WriteAll", Table: p.table, Events: 3, Rows: 3 * p.rows, Requests: 1},
 			{Name: "Read", Table: p.table, Events: 2, Rows: 2 * p.rows, Requests: 1},
 			{Name: "Latest", Table: p.table, Events: 1, Rows: latestRows, Requests: 1},
@@ -323,13 +325,13 @@ func TestWriteErrorNamesEachEvent(t *testing.T) {
 	}
 	events[1].Location = "us#west2"
 	events[4].Time = time.Time{}
-	err := weather.NewBalloonUnserializedWriter(client, options).WriteAll(t.Context(), events)
+	err := weather.NewBalloonUnserializedWriter(client, writing(options)).WriteAll(t.Context(), events)
 	failed := writeError(t, err)
 
 	type failure struct {
 		event   int
 		row     string
-		outcome weather.Outcome
+		outcome store.Outcome
 	}
 	var got []failure
 	for _, f := range failed.Failures {
@@ -337,20 +339,20 @@ func TestWriteErrorNamesEachEvent(t *testing.T) {
 		got = append(got, failure{f.Event, f.Row, f.Outcome})
 	}
 	want := []failure{
-		{1, "", weather.Refused},
-		{2, "us-west2#3698#2021-03-05-1202", weather.Failed},
-		{3, "us-west2#3698#2021-03-05-1203", weather.Unknown},
-		{4, "", weather.Refused},
+		{1, "", store.Refused},
+		{2, "us-west2#3698#2021-03-05-1202", store.Failed},
+		{3, "us-west2#3698#2021-03-05-1203", store.Unknown},
+		{4, "", store.Refused},
 	}
 	if !slices.Equal(want, got) || failed.Events != 6 {
 		t.Errorf("got %v of %d, want %v", got, failed.Events, want)
 	}
-	for _, reason := range []error{weather.ErrDelimiter, weather.ErrTimeRange} {
+	for _, reason := range []error{codec.ErrDelimiter, codec.ErrTimeRange} {
 		if !errors.Is(err, reason) {
 			t.Errorf("%v is not %v", err, reason)
 		}
 	}
-	var field *weather.FieldError
+	var field *codec.FieldError
 	if !errors.As(err, &field) || field.Field != "location" {
 		t.Errorf("field %+v", field)
 	}
@@ -374,8 +376,8 @@ func TestWriteErrorNamesEachEvent(t *testing.T) {
 func TestNumbersThatAreNone(t *testing.T) {
 	bt := weathertest.New(t)
 	nan, inf := math.NaN(), math.Inf(-1)
-	columns := weather.NewBalloonNewColumnsWriter(bt.Client, options)
-	if err := columns.Write(t.Context(), columnEvent(noon, 1, nan)); !errors.Is(err, weather.ErrNaN) {
+	columns := weather.NewBalloonNewColumnsWriter(bt.Client, writing(options))
+	if err := columns.Write(t.Context(), columnEvent(noon, 1, nan)); !errors.Is(err, codec.ErrNaN) {
 		t.Errorf("NaN: got %v, want ErrNaN", err)
 	}
 	check(t, columns.Write(t.Context(), columnEvent(noon, 1, inf)))
@@ -386,7 +388,7 @@ func TestNumbersThatAreNone(t *testing.T) {
 	for _, number := range []float64{nan, inf} {
 		event := cellEvent(cellSeries, noon, 1)
 		event.Temperature = number
-		check(t, weather.NewBalloonNewCellsWriter(bt.Client, options).Write(t.Context(), event))
+		check(t, weather.NewBalloonNewCellsWriter(bt.Client, writing(options)).Write(t.Context(), event))
 		latest, err := weather.NewBalloonNewCellsReader(bt.Client, options).Latest(t.Context(), cellSeries)
 		check(t, err)
 		if math.Float64bits(latest.Temperature) != math.Float64bits(number) {
@@ -441,7 +443,7 @@ func TestSetupOfWhatIsThereInPart(t *testing.T) {
 
 	check(t, bt.Admin.SetGCPolicy(t.Context(), table, "measurements", bigtable.MaxVersionsPolicy(1)))
 	plan, err = weather.SetupBalloonNewCells(t.Context(), bt.Admin)
-	var refused *weather.RefusedError
+	var refused *store.RefusedError
 	if !errors.As(err, &refused) || len(refused.Changes) != 1 || !plan.Empty() {
 		t.Fatalf("got %v and %v, want a RefusedError", plan, err)
 	}

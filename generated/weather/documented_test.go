@@ -12,6 +12,7 @@ import (
 	"github.com/btgen-dev/btgen/generated/weather"
 	"github.com/btgen-dev/btgen/generated/weather/weathertest"
 	"github.com/btgen-dev/btgen/golden/testlong"
+	"github.com/btgen-dev/btgen/runtime/store"
 )
 
 // clock is a moment at which the documented data is a day old: garbage
@@ -21,7 +22,7 @@ func clock() time.Time { return time.Date(2021, 3, 6, 0, 0, 0, 0, time.UTC) }
 // noon is the time of the first documented event.
 var noon = time.Date(2021, 3, 5, 12, 0, 0, 0, time.UTC)
 
-var options = weather.Options{Now: clock}
+var options = store.ReaderOptions{Now: clock}
 
 // cells returns every cell of a table, one a line: row, column, time, value.
 func cells(t *testing.T, client *bigtable.Client, table string) []string {
@@ -62,7 +63,7 @@ func minute(n int) time.Time { return noon.Add(time.Duration(n) * time.Minute) }
 
 func TestDocumentedNewColumns(t *testing.T) {
 	bt := weathertest.New(t)
-	w := weather.NewBalloonNewColumnsWriter(bt.Client, options)
+	w := weather.NewBalloonNewColumnsWriter(bt.Client, writing(options))
 	series := weather.BalloonNewColumnsSeries{Location: "us-west2", BalloonID: 3698}
 	check(t, w.WriteAll(t.Context(), []weather.BalloonNewColumnsEvent{
 		{BalloonNewColumnsSeries: series, Time: minute(0), Pressure: 94558, Temperature: 9.6, Humidity: 61, Altitude: 612},
@@ -87,7 +88,7 @@ func TestDocumentedNewColumns(t *testing.T) {
 
 func TestDocumentedNewCells(t *testing.T) {
 	bt := weathertest.New(t)
-	w := weather.NewBalloonNewCellsWriter(bt.Client, options)
+	w := weather.NewBalloonNewCellsWriter(bt.Client, writing(options))
 	series := weather.BalloonNewCellsSeries{Location: "asia-south2", BalloonID: 3698}
 	check(t, w.WriteAll(t.Context(), []weather.BalloonNewCellsEvent{
 		{BalloonNewCellsSeries: series, Time: minute(0), Pressure: 94558, Temperature: 9.5, Humidity: 65, Altitude: 601},
@@ -128,7 +129,7 @@ func TestDocumentedUnserialized(t *testing.T) {
 			Pressure: d.pressure, Temperature: d.temperature, Humidity: d.humidity, Altitude: d.altitude,
 		})
 	}
-	check(t, weather.NewBalloonUnserializedWriter(bt.Client, options).WriteAll(t.Context(), events))
+	check(t, weather.NewBalloonUnserializedWriter(bt.Client, writing(options)).WriteAll(t.Context(), events))
 	var want []string
 	for i, d := range documented {
 		row := fmt.Sprintf("us-west2#3698#2021-03-05-120%d measurements:", i)
@@ -157,7 +158,7 @@ func TestDocumentedSerialized(t *testing.T) {
 			Pressure: d.pressure, Temperature: d.temperature, Humidity: d.humidity, Altitude: d.altitude,
 		})
 	}
-	check(t, weather.NewBalloonSerializedWriter(bt.Client, options).WriteAll(t.Context(), events))
+	check(t, weather.NewBalloonSerializedWriter(bt.Client, writing(options)).WriteAll(t.Context(), events))
 	// Field 1 varint, 2 double, 3 varint, 4 varint, as balloon_serialized.proto says.
 	compare(t, []string{
 		`us-west2#3698#2021-03-05-1200 measurements:measurements_blob 2021-03-05T12:00:00 "\b\xde\xe2\x05\x11333333#@\x18= \xe4\x04"`,
@@ -176,7 +177,7 @@ func TestDocumentedCombination(t *testing.T) {
 		{BalloonCombinedSeries: series, Time: minute(0), Pressure: 94558, Temperature: 9.6, Humidity: 61, Altitude: 612},
 		{BalloonCombinedSeries: series, Time: noon.AddDate(0, 0, 7), Pressure: 94122, Temperature: 9.7, Humidity: 62, Altitude: 611},
 	}
-	check(t, weather.NewBalloonCombinedWriter(bt.Client, options).WriteAll(t.Context(), events))
+	check(t, weather.NewBalloonCombinedWriter(bt.Client, writing(options)).WriteAll(t.Context(), events))
 	compare(t, []string{
 		`us-west2#3698#week0001 measurements:measurements_blob 2021-03-05T12:00:00 "\b\xde\xe2\x05\x11333333#@\x18= \xe4\x04"`,
 		`us-west2#3698#week0002 measurements:measurements_blob 2021-03-12T12:00:00 "\b\xaa\xdf\x05\x11ffffff#@\x18> \xe3\x04"`,
@@ -199,7 +200,7 @@ func TestBalloonWeek(t *testing.T) {
 			Pressure: 94587 + int64(i), Temperature: 9.5 + float64(i)/8, Humidity: 65, Altitude: 601,
 		})
 	}
-	check(t, weather.NewBalloonNewCellsWriter(bt.Client, options, weather.Options{Timeout: 5 * time.Minute}).WriteAll(t.Context(), events))
+	check(t, weather.NewBalloonNewCellsWriter(bt.Client, store.WriterOptions{Now: clock, Timeout: 5 * time.Minute}).WriteAll(t.Context(), events))
 	rows := 0
 	check(t, bt.Client.Open("balloon_new_cells").ReadRows(t.Context(), bigtable.InfiniteRange(""), func(bigtable.Row) bool { rows++; return true },
 		bigtable.RowFilter(bigtable.CellsPerRowLimitFilter(1))))

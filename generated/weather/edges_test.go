@@ -14,6 +14,8 @@ import (
 
 	"github.com/btgen-dev/btgen/generated/weather"
 	"github.com/btgen-dev/btgen/generated/weather/weathertest"
+	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/store"
 )
 
 var (
@@ -32,7 +34,7 @@ func columnEvent(at time.Time, pressure int64, temperature float64) weather.Ball
 
 func TestTimesAreTruncated(t *testing.T) {
 	bt := weathertest.New(t)
-	w := weather.NewBalloonNewCellsWriter(bt.Client, options)
+	w := weather.NewBalloonNewCellsWriter(bt.Client, writing(options))
 	r := weather.NewBalloonNewCellsReader(bt.Client, options)
 	event := cellEvent(cellSeries, noon.Add(59*time.Second+999999999), 1)
 	check(t, w.Write(t.Context(), event))
@@ -50,10 +52,10 @@ func TestTimesAreTruncated(t *testing.T) {
 
 func TestTimesOutOfRangeAreRefused(t *testing.T) {
 	bt := weathertest.New(t)
-	w := weather.NewBalloonSerializedWriter(bt.Client, options)
+	w := weather.NewBalloonSerializedWriter(bt.Client, writing(options))
 	for _, at := range []time.Time{{}, time.UnixMicro(-1), time.Unix(-86400, 0), time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)} {
 		err := w.Write(t.Context(), weather.BalloonSerializedEvent{BalloonSerializedSeries: weather.BalloonSerializedSeries{Location: "l"}, Time: at})
-		if !errors.Is(err, weather.ErrTimeRange) {
+		if !errors.Is(err, codec.ErrTimeRange) {
 			t.Errorf("%v: %v", at, err)
 		}
 	}
@@ -62,7 +64,7 @@ func TestTimesOutOfRangeAreRefused(t *testing.T) {
 
 func TestEqualValuesAreKeptApart(t *testing.T) {
 	bt := weathertest.New(t)
-	w := weather.NewBalloonNewColumnsWriter(bt.Client, options)
+	w := weather.NewBalloonNewColumnsWriter(bt.Client, writing(options))
 	r := weather.NewBalloonNewColumnsReader(bt.Client, options)
 	events := []weather.BalloonNewColumnsEvent{columnEvent(minute(0), 94558, 9.5), columnEvent(minute(1), 94558, 9.5), columnEvent(minute(2), 94558, 9.5)}
 	check(t, w.WriteAll(t.Context(), events))
@@ -81,7 +83,7 @@ func TestEventsAreInTimeOrder(t *testing.T) {
 	for i, pressure := range []int64{95992, 94122, 9, 100000, 94558} {
 		events = append(events, columnEvent(minute(i), pressure, 9-float64(i)))
 	}
-	check(t, weather.NewBalloonNewColumnsWriter(bt.Client, options).WriteAll(t.Context(), events))
+	check(t, weather.NewBalloonNewColumnsWriter(bt.Client, writing(options)).WriteAll(t.Context(), events))
 	r := weather.NewBalloonNewColumnsReader(bt.Client, options)
 	compare(t, events, all(t, r.Read(t.Context(), columnSeries, minute(0), minute(9))))
 	latest, err := r.Latest(t.Context(), columnSeries)
@@ -91,7 +93,7 @@ func TestEventsAreInTimeOrder(t *testing.T) {
 
 func TestFloatsHaveOneText(t *testing.T) {
 	bt := weathertest.New(t)
-	w := weather.NewBalloonNewColumnsWriter(bt.Client, options)
+	w := weather.NewBalloonNewColumnsWriter(bt.Client, writing(options))
 	half := 0.5
 	check(t, w.WriteAll(t.Context(), []weather.BalloonNewColumnsEvent{columnEvent(minute(0), 1, 9.50), columnEvent(minute(1), 1, 9+half)}))
 	row, err := bt.Client.Open("balloon_new_columns").ReadRow(t.Context(), "us-west1#369#temperature#week1")
@@ -120,16 +122,16 @@ func TestEventOfSeveralRows(t *testing.T) {
 			return errs, nil
 		}}
 	}}
-	w := weather.NewBalloonNewColumnsWriter(client, options)
+	w := weather.NewBalloonNewColumnsWriter(client, writing(options))
 	r := weather.NewBalloonNewColumnsReader(bt.Client, options)
 	event := columnEvent(minute(0), 94558, 9.6)
-	var failed *weather.WriteError
+	var failed *store.WriteError
 	if err := w.Write(t.Context(), event); !errors.As(err, &failed) || len(failed.Failures) != 1 ||
-		failed.Failures[0].Row != "us-west1#369#humidity#week1" || failed.Failures[0].Outcome != weather.Failed {
+		failed.Failures[0].Row != "us-west1#369#humidity#week1" || failed.Failures[0].Outcome != store.Failed {
 		t.Fatal(err)
 	}
 	for _, err := range r.Read(t.Context(), columnSeries, minute(0), minute(1)) {
-		if !errors.Is(err, weather.ErrMissing) {
+		if !errors.Is(err, codec.ErrMissing) {
 			t.Errorf("half an event is read as a whole one: %v", err)
 		}
 	}
@@ -158,11 +160,11 @@ func (b bulk) ApplyBulk(ctx context.Context, rows []string, muts []*bigtable.Mut
 
 func TestLateEvents(t *testing.T) {
 	bt := weathertest.New(t)
-	w := weather.NewBalloonNewCellsWriter(bt.Client, weather.Options{Now: func() time.Time { return noon.AddDate(0, 0, 364) }})
+	w := weather.NewBalloonNewCellsWriter(bt.Client, store.WriterOptions{Now: func() time.Time { return noon.AddDate(0, 0, 364) }})
 	check(t, w.Write(t.Context(), cellEvent(cellSeries, minute(0), 1))) // just in time
 	err := w.WriteAll(t.Context(), []weather.BalloonNewCellsEvent{cellEvent(cellSeries, minute(-1), 2), cellEvent(cellSeries, minute(1), 3)})
-	var failed *weather.WriteError
-	if !errors.Is(err, weather.ErrExpired) || !errors.As(err, &failed) || len(failed.Failures) != 1 || failed.Failures[0].Outcome != weather.Refused {
+	var failed *store.WriteError
+	if !errors.Is(err, codec.ErrExpired) || !errors.As(err, &failed) || len(failed.Failures) != 1 || failed.Failures[0].Outcome != store.Refused {
 		t.Error(err)
 	}
 }
@@ -175,15 +177,15 @@ func TestExpiredIsNotRead(t *testing.T) {
 	for i := range 5 {
 		events = append(events, cellEvent(cellSeries, minute(i), int64(i)))
 	}
-	check(t, weather.NewBalloonNewCellsWriter(bt.Client, options).WriteAll(t.Context(), events))
+	check(t, weather.NewBalloonNewCellsWriter(bt.Client, writing(options)).WriteAll(t.Context(), events))
 	age := 52 * 7 * 24 * time.Hour
 	for i := range 6 {
 		now := minute(i).Add(age - time.Minute).Add(time.Millisecond)
-		r := weather.NewBalloonNewCellsReader(bt.Client, weather.Options{Now: func() time.Time { return now }})
+		r := weather.NewBalloonNewCellsReader(bt.Client, store.ReaderOptions{Now: func() time.Time { return now }})
 		compare(t, append([]weather.BalloonNewCellsEvent(nil), events[i:]...), all(t, r.Read(t.Context(), cellSeries, time.Time{}, now)))
 		latest, err := r.Latest(t.Context(), cellSeries)
 		if i == 5 {
-			if !errors.Is(err, weather.ErrNotFound) {
+			if !errors.Is(err, store.ErrNotFound) {
 				t.Error(latest, err)
 			}
 			continue
@@ -193,7 +195,7 @@ func TestExpiredIsNotRead(t *testing.T) {
 	}
 	// What expires while a read is under way is not returned either.
 	ticks := 0
-	r := weather.NewBalloonNewCellsReader(bt.Client, weather.Options{Now: func() time.Time {
+	r := weather.NewBalloonNewCellsReader(bt.Client, store.ReaderOptions{Now: func() time.Time {
 		if ticks++; ticks > 3 { // asked once to begin with, and once for each event
 			return minute(9).Add(age)
 		}
@@ -214,7 +216,7 @@ func TestWeeksAreCountedFromTheOrigin(t *testing.T) {
 		compare(t, want, string(key))
 	}
 	_, err := weather.BalloonNewCellsKey{Location: "l", BalloonID: 1, Bucket: time.Date(2021, 2, 28, 0, 0, 0, 0, time.UTC)}.Append(nil)
-	if !errors.Is(err, weather.ErrTimeRange) {
+	if !errors.Is(err, codec.ErrTimeRange) {
 		t.Error(err)
 	}
 }
@@ -226,7 +228,7 @@ func TestLabelsThatDoNotSort(t *testing.T) {
 	for week := range 110 {
 		events = append(events, cellEvent(cellSeries, noon.AddDate(0, 0, 7*week), int64(week)))
 	}
-	check(t, weather.NewBalloonNewCellsWriter(bt.Client, options).WriteAll(t.Context(), events))
+	check(t, weather.NewBalloonNewCellsWriter(bt.Client, writing(options)).WriteAll(t.Context(), events))
 	var mu sync.Mutex
 	requests := 0
 	client := wrapped{bt.Client, func(api bigtable.TableAPI) bigtable.TableAPI {
@@ -252,7 +254,7 @@ func TestLabelsThatDoNotSort(t *testing.T) {
 func TestUnsortedLabelsWithoutEnd(t *testing.T) {
 	bt := weathertest.New(t)
 	events := []weather.BalloonNewCellsEvent{cellEvent(cellSeries, noon, 1), cellEvent(cellSeries, noon.AddDate(0, 0, 70), 2)}
-	check(t, weather.NewBalloonNewCellsWriter(bt.Client, options).WriteAll(t.Context(), events))
+	check(t, weather.NewBalloonNewCellsWriter(bt.Client, writing(options)).WriteAll(t.Context(), events))
 	keys := 0
 	client := wrapped{bt.Client, func(api bigtable.TableAPI) bigtable.TableAPI {
 		return reading{api, func(set bigtable.RowSet) {
@@ -286,7 +288,7 @@ func TestBucketsAreUTC(t *testing.T) {
 	berlin := time.FixedZone("UTC+2", 7200)
 	bt := weathertest.New(t)
 	local := time.Date(2021, 3, 8, 1, 59, 0, 0, berlin) // Monday there, still Sunday in UTC
-	check(t, weather.NewBalloonNewCellsWriter(bt.Client, options).Write(t.Context(), cellEvent(cellSeries, local, 1)))
+	check(t, weather.NewBalloonNewCellsWriter(bt.Client, writing(options)).Write(t.Context(), cellEvent(cellSeries, local, 1)))
 	for _, line := range cells(t, bt.Client, "balloon_new_cells") {
 		if !strings.HasPrefix(line, "us-west1#369#week1 ") || !strings.Contains(line, "2021-03-07T23:59:00") {
 			t.Error(line)
@@ -298,27 +300,27 @@ func TestBucketsAreUTC(t *testing.T) {
 
 func TestDelimiterInAValue(t *testing.T) {
 	bt := weathertest.New(t)
-	w := weather.NewBalloonNewCellsWriter(bt.Client, options)
+	w := weather.NewBalloonNewCellsWriter(bt.Client, writing(options))
 	r := weather.NewBalloonNewCellsReader(bt.Client, options)
 	bad := weather.BalloonNewCellsSeries{Location: "us#west1", BalloonID: 1}
 	err := w.Write(t.Context(), cellEvent(bad, noon, 1))
-	var field *weather.FieldError
-	if !errors.Is(err, weather.ErrDelimiter) || !errors.As(err, &field) || field.Field != "location" {
+	var field *codec.FieldError
+	if !errors.Is(err, codec.ErrDelimiter) || !errors.As(err, &field) || field.Field != "location" {
 		t.Error(err)
 	}
 	for _, err := range r.Read(t.Context(), bad, noon, minute(1)) {
-		if !errors.Is(err, weather.ErrDelimiter) {
+		if !errors.Is(err, codec.ErrDelimiter) {
 			t.Error(err)
 		}
 	}
-	if _, err := r.Latest(t.Context(), bad); !errors.Is(err, weather.ErrDelimiter) {
+	if _, err := r.Latest(t.Context(), bad); !errors.Is(err, codec.ErrDelimiter) {
 		t.Error(err)
 	}
 	for name, c := range map[string]struct {
 		location string
 		want     error
 	}{
-		"empty": {"", weather.ErrEmpty}, "long": {strings.Repeat("x", 5000), weather.ErrKeyTooLong}, "not text": {"\xff", weather.ErrUTF8},
+		"empty": {"", codec.ErrEmpty}, "long": {strings.Repeat("x", 5000), codec.ErrKeyTooLong}, "not text": {"\xff", codec.ErrUTF8},
 	} {
 		if err := w.Write(t.Context(), cellEvent(weather.BalloonNewCellsSeries{Location: c.location}, noon, 1)); !errors.Is(err, c.want) {
 			t.Errorf("%s: %v", name, err)
@@ -329,7 +331,7 @@ func TestDelimiterInAValue(t *testing.T) {
 
 func TestSeriesThatIsAPrefixOfAnother(t *testing.T) {
 	bt := weathertest.New(t)
-	w := weather.NewBalloonUnserializedWriter(bt.Client, options)
+	w := weather.NewBalloonUnserializedWriter(bt.Client, writing(options))
 	r := weather.NewBalloonUnserializedReader(bt.Client, options)
 	var all4 []weather.BalloonUnserializedEvent
 	for i, s := range []weather.BalloonUnserializedSeries{{"us-west1", 369}, {"us-west1", 3698}, {"us-west10", 369}, {"us-west10", 3698}} {
@@ -350,7 +352,7 @@ func TestRangesAreHalfOpen(t *testing.T) {
 	for i := range 10 {
 		events = append(events, cellEvent(cellSeries, minute(i), int64(i)))
 	}
-	check(t, weather.NewBalloonNewCellsWriter(bt.Client, options).WriteAll(t.Context(), events))
+	check(t, weather.NewBalloonNewCellsWriter(bt.Client, writing(options)).WriteAll(t.Context(), events))
 	r := weather.NewBalloonNewCellsReader(bt.Client, options)
 	for _, c := range []struct {
 		from, to time.Time
@@ -370,7 +372,7 @@ func TestRangesAreHalfOpen(t *testing.T) {
 }
 
 func TestTablePrefixAndSetup(t *testing.T) {
-	staging := weather.Options{Now: clock, TablePrefix: "staging_"}
+	staging := store.SetupOptions{TablePrefix: "staging_"}
 	bt := weathertest.New(t, staging)
 	plan, err := weather.SetupBalloonNewCells(t.Context(), bt.Admin, staging)
 	check(t, err)
@@ -378,7 +380,7 @@ func TestTablePrefixAndSetup(t *testing.T) {
 	plan, err = weather.SetupBalloonNewCells(t.Context(), bt.Admin)
 	check(t, err)
 	compare(t, "+ table balloon_new_cells\n+ family measurements of table balloon_new_cells: max_age 364d\n", plan.String())
-	check(t, weather.NewBalloonNewCellsWriter(bt.Client, staging).Write(t.Context(), cellEvent(cellSeries, noon, 1)))
+	check(t, weather.NewBalloonNewCellsWriter(bt.Client, store.WriterOptions{Now: clock, TablePrefix: "staging_"}).Write(t.Context(), cellEvent(cellSeries, noon, 1)))
 	compare(t, 4, len(cells(t, bt.Client, "staging_balloon_new_cells")))
 	compare(t, 0, len(cells(t, bt.Client, "balloon_new_cells")))
 }

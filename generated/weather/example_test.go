@@ -9,6 +9,8 @@ import (
 
 	"github.com/btgen-dev/btgen/generated/weather"
 	"github.com/btgen-dev/btgen/generated/weather/weathertest"
+	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/store"
 )
 
 // Set-up, writing and reading, on an in-memory Bigtable. The clock stands still
@@ -20,18 +22,18 @@ func Example() {
 		log.Fatal(err)
 	}
 	defer bt.Close()
-	opts := weather.Options{Now: func() time.Time { return time.Date(2021, 3, 6, 0, 0, 0, 0, time.UTC) }}
+	clock := func() time.Time { return time.Date(2021, 3, 6, 0, 0, 0, 0, time.UTC) }
 
 	series := weather.BalloonCombinedSeries{Location: "us-west2", BalloonID: 3698}
 	noon := time.Date(2021, 3, 5, 12, 0, 0, 0, time.UTC)
-	err = weather.NewBalloonCombinedWriter(bt.Client, opts).WriteAll(ctx, []weather.BalloonCombinedEvent{
+	err = weather.NewBalloonCombinedWriter(bt.Client, store.WriterOptions{Now: clock}).WriteAll(ctx, []weather.BalloonCombinedEvent{
 		{BalloonCombinedSeries: series, Time: noon, Pressure: 94558, Temperature: 9.6, Humidity: 61, Altitude: 612},
 		{BalloonCombinedSeries: series, Time: noon.Add(time.Minute), Pressure: 94122, Temperature: 9.7, Humidity: 62, Altitude: 611},
 	})
 	if err != nil {
 		log.Fatal(err)
 	}
-	for event, err := range weather.NewBalloonCombinedReader(bt.Client, opts).Read(ctx, series, noon, noon.Add(time.Hour)) {
+	for event, err := range weather.NewBalloonCombinedReader(bt.Client, store.ReaderOptions{Now: clock}).Read(ctx, series, noon, noon.Add(time.Hour)) {
 		if err != nil {
 			log.Fatal(err)
 		}
@@ -50,7 +52,7 @@ func ExampleSetupBalloonNewCells() {
 	}
 	defer bt.Close()
 	for range 2 { // a second call finds nothing to do
-		plan, err := weather.SetupBalloonNewCells(ctx, bt.Admin, weather.Options{TablePrefix: "staging_"})
+		plan, err := weather.SetupBalloonNewCells(ctx, bt.Admin, store.SetupOptions{TablePrefix: "staging_"})
 		fmt.Printf("%s%v\n", plan, err)
 	}
 	// Output:
@@ -72,13 +74,13 @@ func ExampleBalloonNewCellsWriter_WriteAll() {
 		{BalloonNewCellsSeries: weather.BalloonNewCellsSeries{Location: "us-west2", BalloonID: 3698}, Time: now},
 		{BalloonNewCellsSeries: weather.BalloonNewCellsSeries{Location: "us#west2", BalloonID: 3698}, Time: now},
 	})
-	var failed *weather.WriteError
+	var failed *store.WriteError
 	if errors.As(err, &failed) {
 		for _, f := range failed.Failures {
 			fmt.Println(f.Event, f.Outcome, f.Err)
 		}
 	}
-	fmt.Println(errors.Is(err, weather.ErrDelimiter))
+	fmt.Println(errors.Is(err, codec.ErrDelimiter))
 	// Output:
 	// 1 refused location "us#west2": key segment contains the delimiter
 	// true
@@ -92,6 +94,6 @@ func ExampleBalloonNewCellsReader_Latest() {
 	}
 	defer bt.Close()
 	_, err = weather.NewBalloonNewCellsReader(bt.Client).Latest(ctx, weather.BalloonNewCellsSeries{Location: "us-west2", BalloonID: 3698})
-	fmt.Println(errors.Is(err, weather.ErrNotFound))
+	fmt.Println(errors.Is(err, store.ErrNotFound))
 	// Output: true
 }

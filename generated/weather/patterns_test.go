@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/btgen-dev/btgen/generated/weather"
+	"github.com/btgen-dev/btgen/runtime/store"
 )
 
 // pattern is one of the example tables, each of which has another pattern: what
@@ -14,7 +15,7 @@ import (
 type pattern struct {
 	table string
 	rows  int // that an event is written to
-	open  func(client weather.Client, o weather.Options) series
+	open  func(client store.Client, o store.ReaderOptions) series
 }
 
 // series writes and reads the events of one series, told apart by their times.
@@ -24,25 +25,25 @@ type series struct {
 	latest func(ctx context.Context) (time.Time, error)
 }
 
-func (p pattern) write(ctx context.Context, client weather.Client, o weather.Options, times ...time.Time) error {
+func (p pattern) write(ctx context.Context, client store.Client, o store.ReaderOptions, times ...time.Time) error {
 	return p.open(client, o).write(ctx, times...)
 }
 
-func (p pattern) read(ctx context.Context, client weather.Client, o weather.Options, from, to time.Time) iter.Seq2[time.Time, error] {
+func (p pattern) read(ctx context.Context, client store.Client, o store.ReaderOptions, from, to time.Time) iter.Seq2[time.Time, error] {
 	return p.open(client, o).read(ctx, from, to)
 }
 
-func (p pattern) latest(ctx context.Context, client weather.Client, o weather.Options) (time.Time, error) {
+func (p pattern) latest(ctx context.Context, client store.Client, o store.ReaderOptions) (time.Time, error) {
 	return p.open(client, o).latest(ctx)
 }
 
 // writer and reader are what all generated ones have in common.
 type (
 	writer[E any] interface {
-		WriteAll(context.Context, []E, ...weather.WriteOptions) error
+		WriteAll(context.Context, []E, ...store.WriteOptions) error
 	}
 	reader[S, E any] interface {
-		Read(ctx context.Context, series S, from, to time.Time, opts ...weather.ReadOptions) iter.Seq2[E, error]
+		Read(ctx context.Context, series S, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[E, error]
 		Latest(ctx context.Context, series S) (E, error)
 	}
 )
@@ -50,11 +51,11 @@ type (
 // patternOf makes a pattern of a table's writer and reader.
 func patternOf[W writer[E], R reader[S, E], S, E any](
 	table string, rows int,
-	newWriter func(weather.Client, ...weather.Options) W, newReader func(weather.Client, ...weather.Options) R,
+	newWriter func(store.Client, ...store.WriterOptions) W, newReader func(store.Client, ...store.ReaderOptions) R,
 	of S, event func(S, time.Time) E, timeOf func(E) time.Time,
 ) pattern {
-	return pattern{table, rows, func(client weather.Client, o weather.Options) series {
-		w, r := newWriter(client, o), newReader(client, o)
+	return pattern{table, rows, func(client store.Client, o store.ReaderOptions) series {
+		w, r := newWriter(client, writing(o)), newReader(client, o)
 		return series{
 			write: func(ctx context.Context, times ...time.Time) error {
 				var events []E
@@ -130,6 +131,11 @@ func weeks(n int) []time.Time {
 }
 
 // at returns options with a clock that stands.
-func at(now time.Time) weather.Options {
-	return weather.Options{Now: func() time.Time { return now }}
+func at(now time.Time) store.ReaderOptions {
+	return store.ReaderOptions{Now: func() time.Time { return now }}
+}
+
+// writing returns the options of a writer that has what those of a reader have.
+func writing(o store.ReaderOptions) store.WriterOptions {
+	return store.WriterOptions{TablePrefix: o.TablePrefix, Now: o.Now, Timeout: o.Timeout, Hooks: o.Hooks}
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/btgen-dev/btgen/generated/weather"
 	"github.com/btgen-dev/btgen/generated/weather/weathertest"
+	"github.com/btgen-dev/btgen/runtime/store"
 )
 
 // Serialized events are parsed a few at a time: whatever their number, in either order,
@@ -18,12 +19,12 @@ func TestColumnsOfManySerializedEvents(t *testing.T) {
 			BalloonCombinedSeries: series, Time: minute(i), Pressure: int64(i), Temperature: float64(i % 7), Humidity: int64(-i), Altitude: int64(i % 2),
 		})
 	}
-	check(t, weather.NewBalloonCombinedWriter(bt.Client, options).WriteAll(t.Context(), events))
+	check(t, weather.NewBalloonCombinedWriter(bt.Client, writing(options)).WriteAll(t.Context(), events))
 	r := weather.NewBalloonCombinedReader(bt.Client, options)
 	var columns weather.BalloonCombinedColumns
 	for _, n := range []int{0, 1, 31, 32, 33, 64, 100} {
 		for _, newest := range []bool{false, true} {
-			o := weather.ReadOptions{NewestFirst: newest}
+			o := store.ReadOptions{NewestFirst: newest}
 			var want weather.BalloonCombinedColumns
 			for _, e := range all(t, r.Read(t.Context(), series, minute(0), minute(n), o)) {
 				want.Append(&e)

@@ -86,10 +86,43 @@ func TestOldestClient(t *testing.T) {
 	if out, err := generate.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
+	saveCommand(t, dir)
 	goCommand(t, dir, "build", "./...")
 	out := goCommand(t, dir, "test", "./...")
 	if tested, want := strings.Count(out, "ok  \t"), packagesOf(t, filepath.Join(dir, "generated")); tested != want {
 		t.Errorf("%d packages tested, want %d\n%s", tested, want, out)
+	}
+}
+
+// saveCommand writes a program outside of the generated code that names types and errors
+// of its signatures: the copy of the runtime must be importable from there.
+func saveCommand(t *testing.T, dir string) {
+	t.Helper()
+	module := strings.TrimSpace(goCommand(t, dir, "list", "-m"))
+	if err := os.MkdirAll(filepath.Join(dir, "cmd", "app"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	program := `package main
+
+import (
+	"errors"
+	"fmt"
+
+	"` + module + `/generated/runtime/codec"
+	"` + module + `/generated/runtime/store"
+	"` + module + `/generated/weather"
+)
+
+func main() {
+	var client store.Client
+	open := func() *weather.BalloonCombinedReader {
+		return weather.NewBalloonCombinedReader(client, store.ReaderOptions{TablePrefix: "staging_"})
+	}
+	fmt.Println(open, errors.Is(codec.ErrExpired, store.ErrNotFound))
+}
+`
+	if err := os.WriteFile(filepath.Join(dir, "cmd", "app", "main.go"), []byte(program), 0o666); err != nil {
+		t.Fatal(err)
 	}
 }
 

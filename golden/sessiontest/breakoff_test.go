@@ -17,6 +17,7 @@ import (
 
 	"github.com/btgen-dev/btgen/golden/sessiontest"
 	"github.com/btgen-dev/btgen/golden/testlong"
+	"github.com/btgen-dev/btgen/runtime/store"
 )
 
 // breaks makes a server break off the stream of one request of each read.
@@ -134,7 +135,7 @@ func TestBrokenStreams(t *testing.T) {
 	limit := make(chan struct{}, 64) // the client waits briefly before it resumes
 	var wg sync.WaitGroup
 	for _, tab := range tables {
-		for path, opts := range map[string][]option.ClientOption{"wire": tab.options(), "ordinary": nil} {
+		for path, opts := range map[string][]option.ClientOption{"wire": store.ClientOptions(), "ordinary": nil} {
 			a := tab.open(connect(t, addr, opts...), clock)
 			check(t, a.writeAll(t.Context(), 0, eventsOfEach))
 			for name, read := range a.reads {

@@ -15,8 +15,8 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/status"
 
-	"github.com/btgen-dev/btgen/generated/weather"
 	"github.com/btgen-dev/btgen/golden/sessiontest"
+	"github.com/btgen-dev/btgen/runtime/store"
 )
 
 const project, instance = "project", "instance"
@@ -92,11 +92,11 @@ func TestGeneratedCodeWithSessions(t *testing.T) {
 			s := &sessiontest.Sessions{Load: load}
 			addr := serve(t, tables, s.ServerOptions()...)
 			for _, tab := range tables {
-				plain, wired := connect(t, addr), connect(t, addr, tab.options()...)
+				plain, wired := connect(t, addr), connect(t, addr, store.ClientOptions()...)
 				reads, writes := s.Reads(), s.Writes()
 				var ordinary atomic.Int64
 				o := clock
-				o.Hooks.End = func(_ context.Context, op weather.Operation, _ error) { ordinary.Add(int64(op.OrdinaryRequests)) }
+				o.Hooks.End = func(_ context.Context, op store.Operation, _ error) { ordinary.Add(int64(op.OrdinaryRequests)) }
 				a, b := tab.open(wired, o), tab.open(plain, clock)
 				check(t, a.writeOne(t.Context(), 0))
 				check(t, a.writeAll(t.Context(), 1, eventsOfEach))
@@ -147,7 +147,7 @@ func TestEventSurvivesTenUnavailable(t *testing.T) {
 			addr := serve(t, []table{tab}, append(s.ServerOptions(), failing)...)
 			var opts []option.ClientOption
 			if wired {
-				opts = tab.options()
+				opts = store.ClientOptions()
 			}
 			a := tab.open(connect(t, addr, opts...), clock)
 			left.Store(10) // the client has already read something

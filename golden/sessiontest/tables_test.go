@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"cloud.google.com/go/bigtable"
-	"google.golang.org/api/option"
 
 	"github.com/btgen-dev/btgen/generated/device"
 	"github.com/btgen-dev/btgen/generated/feed"
@@ -17,20 +16,20 @@ import (
 	"github.com/btgen-dev/btgen/generated/transit"
 	"github.com/btgen-dev/btgen/generated/usage"
 	"github.com/btgen-dev/btgen/generated/weather"
+	"github.com/btgen-dev/btgen/runtime/store"
 )
 
 // noon is the time of all reads.
 var noon = time.Date(2026, 3, 5, 12, 0, 0, 0, time.UTC)
 
-// clock always shows noon. All generated packages alias the same type.
-var clock = weather.Options{Now: func() time.Time { return noon }}
+// clock always shows noon.
+var clock = store.ReaderOptions{Now: func() time.Time { return noon }}
 
 // table is a generated writer and reader, with events of one series at regular times.
 type table struct {
-	name    string
-	setup   func(ctx context.Context, admin *bigtable.AdminClient) error
-	options func() []option.ClientOption // of the generated package
-	open    func(client weather.Client, o weather.Options) access
+	name  string
+	setup func(ctx context.Context, admin *bigtable.AdminClient) error
+	open  func(client store.Client, o store.ReaderOptions) access
 }
 
 // access writes events and reads them in several ways, as strings.
@@ -43,12 +42,12 @@ type access struct {
 type read func(ctx context.Context) ([]string, error)
 
 type writer[E any] interface {
-	Write(ctx context.Context, event E, opts ...weather.WriteOptions) error
-	WriteAll(ctx context.Context, events []E, opts ...weather.WriteOptions) error
+	Write(ctx context.Context, event E, opts ...store.WriteOptions) error
+	WriteAll(ctx context.Context, events []E, opts ...store.WriteOptions) error
 }
 
 type reader[S, E any] interface {
-	Read(ctx context.Context, series S, from, to time.Time, opts ...weather.ReadOptions) iter.Seq2[E, error]
+	Read(ctx context.Context, series S, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[E, error]
 	Latest(ctx context.Context, series S) (E, error)
 }
 
@@ -58,20 +57,20 @@ const eventsOfEach = 4
 // tableOf returns the table of a writer and a reader. The interval of the events is
 // step, and the last of them is before noon.
 func tableOf[W writer[E], R reader[S, E], S, E any](
-	name string, setup func(context.Context, weather.Admin, ...weather.Options) (weather.Plan, error), options func() []option.ClientOption,
-	newWriter func(weather.Client, ...weather.Options) W, newReader func(weather.Client, ...weather.Options) R,
+	name string, setup func(context.Context, store.Admin, ...store.SetupOptions) (store.Plan, error),
+	newWriter func(store.Client, ...store.WriterOptions) W, newReader func(store.Client, ...store.ReaderOptions) R,
 	step time.Duration, series S, event func(series S, at time.Time, n int) E,
 ) table {
 	times := func(n int) time.Time { return noon.Add(time.Duration(n-eventsOfEach)*step - time.Minute) }
 	nth := func(n int) E { return event(series, times(n), n) }
-	return table{name: name, options: options,
+	return table{name: name,
 		setup: func(ctx context.Context, admin *bigtable.AdminClient) error {
 			_, err := setup(ctx, admin)
 			return err
 		},
-		open: func(client weather.Client, o weather.Options) access {
-			w, r := newWriter(client, o), newReader(client, o)
-			query := func(from, to time.Time, o weather.ReadOptions) read {
+		open: func(client store.Client, o store.ReaderOptions) access {
+			w, r := newWriter(client, writing(o)), newReader(client, o)
+			query := func(from, to time.Time, o store.ReadOptions) read {
 				return func(ctx context.Context) (out []string, err error) {
 					for e, err := range r.Read(ctx, series, from, to, o) {
 						if err != nil {
@@ -93,13 +92,13 @@ func tableOf[W writer[E], R reader[S, E], S, E any](
 					return w.WriteAll(ctx, events)
 				},
 				reads: map[string]read{
-					"all":               query(begin, noon, weather.ReadOptions{}),
-					"one":               query(one, one.Add(time.Minute), weather.ReadOptions{}),
-					"newest first":      query(begin, noon, weather.ReadOptions{NewestFirst: true}),
-					"one, newest first": query(one, one.Add(time.Minute), weather.ReadOptions{NewestFirst: true}),
-					"first":             query(begin, noon, weather.ReadOptions{Limit: 1}),
-					"last":              query(begin, noon, weather.ReadOptions{Limit: 1, NewestFirst: true}),
-					"latest only":       query(begin, noon, weather.ReadOptions{LatestOnly: true}),
+					"all":               query(begin, noon, store.ReadOptions{}),
+					"one":               query(one, one.Add(time.Minute), store.ReadOptions{}),
+					"newest first":      query(begin, noon, store.ReadOptions{NewestFirst: true}),
+					"one, newest first": query(one, one.Add(time.Minute), store.ReadOptions{NewestFirst: true}),
+					"first":             query(begin, noon, store.ReadOptions{Limit: 1}),
+					"last":              query(begin, noon, store.ReadOptions{Limit: 1, NewestFirst: true}),
+					"latest only":       query(begin, noon, store.ReadOptions{LatestOnly: true}),
 					"latest": func(ctx context.Context) ([]string, error) {
 						e, err := r.Latest(ctx, series)
 						return []string{fmt.Sprintf("%+v", e)}, err
@@ -115,51 +114,51 @@ const week = 7 * 24 * time.Hour
 // tables cover each pattern, labels that sort and ones that do not, salts, text and
 // binary keys, and each way to expire.
 var tables = []table{
-	tableOf("new columns", weather.SetupBalloonNewColumns, weather.ClientOptions, weather.NewBalloonNewColumnsWriter, weather.NewBalloonNewColumnsReader, week,
+	tableOf("new columns", weather.SetupBalloonNewColumns, weather.NewBalloonNewColumnsWriter, weather.NewBalloonNewColumnsReader, week,
 		weather.BalloonNewColumnsSeries{Location: "l", BalloonID: 1}, func(s weather.BalloonNewColumnsSeries, at time.Time, n int) weather.BalloonNewColumnsEvent {
 			return weather.BalloonNewColumnsEvent{BalloonNewColumnsSeries: s, Time: at, Pressure: int64(n)}
 		}),
-	tableOf("new cells", weather.SetupBalloonNewCells, weather.ClientOptions, weather.NewBalloonNewCellsWriter, weather.NewBalloonNewCellsReader, week,
+	tableOf("new cells", weather.SetupBalloonNewCells, weather.NewBalloonNewCellsWriter, weather.NewBalloonNewCellsReader, week,
 		weather.BalloonNewCellsSeries{Location: "l", BalloonID: 1}, func(s weather.BalloonNewCellsSeries, at time.Time, n int) weather.BalloonNewCellsEvent {
 			return weather.BalloonNewCellsEvent{BalloonNewCellsSeries: s, Time: at, Pressure: int64(n)}
 		}),
-	tableOf("combined", weather.SetupBalloonCombined, weather.ClientOptions, weather.NewBalloonCombinedWriter, weather.NewBalloonCombinedReader, week,
+	tableOf("combined", weather.SetupBalloonCombined, weather.NewBalloonCombinedWriter, weather.NewBalloonCombinedReader, week,
 		weather.BalloonCombinedSeries{Location: "l", BalloonID: 1}, func(s weather.BalloonCombinedSeries, at time.Time, n int) weather.BalloonCombinedEvent {
 			return weather.BalloonCombinedEvent{BalloonCombinedSeries: s, Time: at, Pressure: int64(n)}
 		}),
-	tableOf("serialized", weather.SetupBalloonSerialized, weather.ClientOptions, weather.NewBalloonSerializedWriter, weather.NewBalloonSerializedReader, time.Hour,
+	tableOf("serialized", weather.SetupBalloonSerialized, weather.NewBalloonSerializedWriter, weather.NewBalloonSerializedReader, time.Hour,
 		weather.BalloonSerializedSeries{Location: "l", BalloonID: 1}, func(s weather.BalloonSerializedSeries, at time.Time, n int) weather.BalloonSerializedEvent {
 			return weather.BalloonSerializedEvent{BalloonSerializedSeries: s, Time: at, Pressure: int64(n)}
 		}),
-	tableOf("unserialized", weather.SetupBalloonUnserialized, weather.ClientOptions, weather.NewBalloonUnserializedWriter, weather.NewBalloonUnserializedReader, time.Hour,
+	tableOf("unserialized", weather.SetupBalloonUnserialized, weather.NewBalloonUnserializedWriter, weather.NewBalloonUnserializedReader, time.Hour,
 		weather.BalloonUnserializedSeries{Location: "l", BalloonID: 1}, func(s weather.BalloonUnserializedSeries, at time.Time, n int) weather.BalloonUnserializedEvent {
 			return weather.BalloonUnserializedEvent{BalloonUnserializedSeries: s, Time: at, Pressure: int64(n)}
 		}),
-	tableOf("salted offsets", metrics.SetupSample, metrics.ClientOptions, metrics.NewSampleWriter, metrics.NewSampleReader, time.Hour,
+	tableOf("salted offsets", metrics.SetupSample, metrics.NewSampleWriter, metrics.NewSampleReader, time.Hour,
 		metrics.SampleSeries{Metric: "m", Host: "h"}, func(s metrics.SampleSeries, at time.Time, n int) metrics.SampleEvent {
 			return metrics.SampleEvent{SampleSeries: s, Time: at, Value: float64(n)}
 		}),
-	tableOf("binary offsets", metrics.SetupPoint, metrics.ClientOptions, metrics.NewPointWriter, metrics.NewPointReader, time.Hour,
+	tableOf("binary offsets", metrics.SetupPoint, metrics.NewPointWriter, metrics.NewPointReader, time.Hour,
 		metrics.PointSeries{Metric: 1, Host: 2}, func(s metrics.PointSeries, at time.Time, n int) metrics.PointEvent {
 			return metrics.PointEvent{PointSeries: s, Time: at, Value: float64(n)}
 		}),
-	tableOf("serialized offsets", market.SetupTick, market.ClientOptions, market.NewTickWriter, market.NewTickReader, time.Hour,
+	tableOf("serialized offsets", market.SetupTick, market.NewTickWriter, market.NewTickReader, time.Hour,
 		market.TickSeries{Exchange: "e", Symbol: "s"}, func(s market.TickSeries, at time.Time, n int) market.TickEvent {
 			return market.TickEvent{TickSeries: s, Time: at, Size: int64(n)}
 		}),
-	tableOf("two families", device.SetupReading, device.ClientOptions, device.NewReadingWriter, device.NewReadingReader, time.Hour,
+	tableOf("two families", device.SetupReading, device.NewReadingWriter, device.NewReadingReader, time.Hour,
 		device.ReadingSeries{Device: "d"}, func(s device.ReadingSeries, at time.Time, n int) device.ReadingEvent {
 			return device.ReadingEvent{ReadingSeries: s, Time: at}
 		}),
-	tableOf("bucket in the middle", transit.SetupPosition, transit.ClientOptions, transit.NewPositionWriter, transit.NewPositionReader, time.Hour,
+	tableOf("bucket in the middle", transit.SetupPosition, transit.NewPositionWriter, transit.NewPositionReader, time.Hour,
 		transit.PositionSeries{Region: "r", Line: "l", Vehicle: 1}, func(s transit.PositionSeries, at time.Time, n int) transit.PositionEvent {
 			return transit.PositionEvent{PositionSeries: s, Time: at, Latitude: float64(n)}
 		}),
-	tableOf("newest first", feed.SetupActivity, feed.ClientOptions, feed.NewActivityWriter, feed.NewActivityReader, time.Hour,
+	tableOf("newest first", feed.SetupActivity, feed.NewActivityWriter, feed.NewActivityReader, time.Hour,
 		feed.ActivitySeries{Repository: "r", Actor: "a"}, func(s feed.ActivitySeries, at time.Time, n int) feed.ActivityEvent {
 			return feed.ActivityEvent{ActivitySeries: s, Time: at, Kind: feed.ActivityKindPush}
 		}),
-	tableOf("one second", usage.SetupUsageOneSecond, usage.ClientOptions, usage.NewUsageOneSecondWriter, usage.NewUsageOneSecondReader, time.Hour,
+	tableOf("one second", usage.SetupUsageOneSecond, usage.NewUsageOneSecondWriter, usage.NewUsageOneSecondReader, time.Hour,
 		usage.UsageOneSecondSeries{Customer: "c"}, func(s usage.UsageOneSecondSeries, at time.Time, n int) usage.UsageOneSecondEvent {
 			return usage.UsageOneSecondEvent{UsageOneSecondSeries: s, Time: at, Requests: int64(n), ExpiresAt: noon.Add(time.Hour)}
 		}),
@@ -170,4 +169,9 @@ func check(t *testing.T, err error) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// writing returns the options of a writer that has what those of a reader have.
+func writing(o store.ReaderOptions) store.WriterOptions {
+	return store.WriterOptions{TablePrefix: o.TablePrefix, Now: o.Now, Timeout: o.Timeout, Hooks: o.Hooks}
 }

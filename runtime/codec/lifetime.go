@@ -37,10 +37,14 @@ type Lifetime struct {
 
 // Under returns the lifetime of cells in a family with the given rule. If the
 // timestamps do not determine when cells expire, its Retention is what the rule keeps,
-// given that a column has at most maxCells cells; see [GCRule.Retention].
+// given that a column has at most maxCells cells; see [GCRule.Retention]. For
+// TimestampShifted, its Default is the maximum age of the rule.
 func (l Lifetime) Under(rule GCRule, maxCells int64) Lifetime {
-	if !l.expires() {
+	switch {
+	case !l.expires():
 		l.Retention = rule.Retention(maxCells)
+	case l.Timestamp == TimestampShifted:
+		l.Default = rule.MaxAge
 	}
 	return l
 }

@@ -43,7 +43,7 @@ func failuresOf(t *testing.T, err error) (out []string) {
 func TestWriteIfAbsent(t *testing.T) {
 	for _, l := range []*Layout[sample]{singles(), days(), offsets(), oneMetric()} {
 		bt := newBigtable(t, l)
-		w := NewWriter(bt.Client, []*Layout[sample]{l}, clockAt(86400*2))
+		w := NewWriter(bt.Client, []*Layout[sample]{l}, writeAt(86400*2))
 		var events []sample
 		n := 30
 		if l.Pattern == codec.BucketOffsets {
@@ -102,7 +102,7 @@ func TestExpiredEventsAreAbsent(t *testing.T) {
 	ranked := days()
 	ranked.Table.Families = []Family{oldAndMany("f.1", 2)}
 	now := 0
-	clock := Options{Now: func() time.Time { return at(now) }}
+	clock := func() time.Time { return at(now) }
 	for _, tt := range []struct {
 		layout        *Layout[sample]
 		first, second sample
@@ -115,7 +115,7 @@ func TestExpiredEventsAreAbsent(t *testing.T) {
 	} {
 		l := tt.layout
 		bt := newBigtable(t, l)
-		w := NewWriter(bt.Client, []*Layout[sample]{l}, clock)
+		w := NewWriter(bt.Client, []*Layout[sample]{l}, WriterOptions{Now: clock})
 		now = 1
 		tt.first.Series, tt.first.Time, tt.second.Series, tt.second.Time = "s", at(1), "s", at(1)
 		must(t, w.WriteAll(t.Context(), append(tt.newer, tt.first), ifAbsent))
@@ -126,7 +126,7 @@ func TestExpiredEventsAreAbsent(t *testing.T) {
 		now = tt.dead
 		must(t, w.Write(t.Context(), tt.second, ifAbsent))
 		if tt.newer == nil { // else the rank is the same
-			same(t, []string{sampleText(tt.second)}, read(t, NewReader(bt.Client, l, clock), at(0), at(60), ReadOptions{}))
+			same(t, []string{sampleText(tt.second)}, read(t, NewReader(bt.Client, l, ReaderOptions{Now: clock}), at(0), at(60), ReadOptions{}))
 		}
 	}
 }
@@ -139,7 +139,7 @@ func TestOtherClassesExist(t *testing.T) {
 		l := mortals(base)
 		bt := serve(t, l)
 		now := at(0)
-		w := NewWriter(bt.Client, []*Layout[mortal]{l}, Options{Now: func() time.Time { return now }})
+		w := NewWriter(bt.Client, []*Layout[mortal]{l}, WriterOptions{Now: func() time.Time { return now }})
 		event := func(class int) mortal {
 			return mortal{sample: sample{Series: "s", Time: at(0), Value: 1}, Class: class}
 		}
@@ -161,7 +161,7 @@ func TestOtherClassesExist(t *testing.T) {
 func TestEventsOfSeveralRows(t *testing.T) {
 	l, other := metrics(), days()
 	bt := newBigtable(t, l, other)
-	err := NewWriter(bt.Client, []*Layout[sample]{other, l}, clockAt(60)).WriteAll(t.Context(), []sample{nth(1), nth(2)}, ifAbsent)
+	err := NewWriter(bt.Client, []*Layout[sample]{other, l}, writeAt(60)).WriteAll(t.Context(), []sample{nth(1), nth(2)}, ifAbsent)
 	if !errors.Is(err, ErrSeveralRows) || !strings.Contains(err.Error(), "bucket_new_columns") || outcomeAt(err, 0) != Refused || outcomeAt(err, 1) != Refused {
 		t.Error(err)
 	}
@@ -184,7 +184,7 @@ func TestLostReplyIfAbsent(t *testing.T) {
 			return err
 		}}
 	}}
-	w := NewWriter(lossy, []*Layout[sample]{l}, clockAt(60))
+	w := NewWriter(lossy, []*Layout[sample]{l}, writeAt(60))
 	same(t, []string{"days s1#2021-03-05 unknown"}, failuresOf(t, w.Write(t.Context(), nth(1), ifAbsent)))
 	same(t, []string{"days s1#2021-03-05 exists"}, failuresOf(t, w.Write(t.Context(), nth(1), ifAbsent)))
 	same(t, 2, calls)
@@ -205,8 +205,8 @@ func (c conditional) Apply(ctx context.Context, row string, m *bigtable.Mutation
 func TestTablesAreCheckedSeparately(t *testing.T) {
 	one, other := days(), singles()
 	bt := newBigtable(t, one, other)
-	must(t, NewWriter(bt.Client, []*Layout[sample]{one}, clockAt(60)).Write(t.Context(), nth(1)))
-	err := NewWriter(bt.Client, []*Layout[sample]{one, other}, clockAt(60)).Write(t.Context(), nth(1), ifAbsent)
+	must(t, NewWriter(bt.Client, []*Layout[sample]{one}, writeAt(60)).Write(t.Context(), nth(1)))
+	err := NewWriter(bt.Client, []*Layout[sample]{one, other}, writeAt(60)).Write(t.Context(), nth(1), ifAbsent)
 	same(t, []string{"days s1#2021-03-05 exists"}, failuresOf(t, err))
 	for _, l := range []*Layout[sample]{one, other} {
 		got, err := collect(t.Context(), NewReader(bt.Client, l, clockAt(60)), "s1", at(0), at(60))
@@ -219,7 +219,7 @@ func TestTablesAreCheckedSeparately(t *testing.T) {
 func TestOneWriterWins(t *testing.T) {
 	l := days()
 	bt := newBigtable(t, l)
-	w := NewWriter(bt.Client, []*Layout[sample]{l}, clockAt(60))
+	w := NewWriter(bt.Client, []*Layout[sample]{l}, writeAt(60))
 	var won atomic.Int64
 	var wg sync.WaitGroup
 	for i := range 16 {
@@ -245,7 +245,7 @@ func TestEqualEventsIfAbsent(t *testing.T) {
 	for _, l := range []*Layout[sample]{singles(), days(), offsets(), oneMetric()} {
 		bt := newBigtable(t, l)
 		requests := 0
-		o := clockAt(60)
+		o := writeAt(60)
 		o.Hooks.End = func(_ context.Context, op Operation, _ error) { requests = op.Requests }
 		w := NewWriter(bt.Client, []*Layout[sample]{l}, o)
 		events := []sample{nth(1), nth(2), nth(1), nth(1)}
@@ -262,7 +262,7 @@ func TestDifferingEventsIfAbsent(t *testing.T) {
 	l := oneMetric()
 	bt := newBigtable(t, l)
 	events := []sample{{Series: "s", Time: at(1), Value: 1}, {Series: "s", Time: at(1), Value: 2}}
-	wantDuplicate(t, NewWriter(bt.Client, []*Layout[sample]{l}, clockAt(60)).WriteAll(t.Context(), events, ifAbsent), 1, 0, events)
+	wantDuplicate(t, NewWriter(bt.Client, []*Layout[sample]{l}, writeAt(60)).WriteAll(t.Context(), events, ifAbsent), 1, 0, events)
 }
 
 // TestIfAbsentInACall covers a call with different events: they are refused as without
@@ -272,9 +272,9 @@ func TestIfAbsentInACall(t *testing.T) {
 	bt := newBigtable(t, l)
 	events := []sample{nth(1), nth(1)}
 	events[1].Value = 7
-	wantDuplicate(t, NewWriter(bt.Client, []*Layout[sample]{l}, clockAt(60)).WriteAll(t.Context(), events, ifAbsent, WriteOptions{LastWins: true}), 1, 0, events)
+	wantDuplicate(t, NewWriter(bt.Client, []*Layout[sample]{l}, writeAt(60)).WriteAll(t.Context(), events, WriteOptions{IfAbsent: true, LastWins: true}), 1, 0, events)
 	var missing *MissingTableError
-	err := NewWriter(bt.Client, []*Layout[sample]{l}, clockAt(60), Options{TablePrefix: "other_"}).Write(t.Context(), nth(1), ifAbsent)
+	err := NewWriter(bt.Client, []*Layout[sample]{l}, WriterOptions{Now: writeAt(60).Now, TablePrefix: "other_"}).Write(t.Context(), nth(1), ifAbsent)
 	if !errors.As(err, &missing) || missing.Table != "other_days" {
 		t.Error(err)
 	}

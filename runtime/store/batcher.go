@@ -11,33 +11,6 @@ import (
 // ErrClosed is the error of adding an event to a closed Batcher.
 var ErrClosed = errors.New("the batcher is closed")
 
-// BatcherOptions specify when a Batcher sends the events that it has gathered. Zero
-// fields have their defaults.
-type BatcherOptions struct {
-	// MaxEvents is the maximum number of events in a batch.
-	MaxEvents int
-	// MaxBytes is the size of the mutations, in bytes, at which a batch is full. The
-	// last event may exceed it.
-	MaxBytes int
-	// MaxAge is the maximum time that an event waits to be sent, unless all MaxConcurrentBatches are
-	// in progress.
-	MaxAge time.Duration
-	// MaxConcurrentBatches is the maximum number of batches in progress. With more than one, events
-	// of the same series and time may be stored in another order than they were added.
-	MaxConcurrentBatches int
-	// LastWins is WriteOptions.LastWins for the events of each batch. The Batcher does
-	// not compare events in different batches: the batch that is written last wins.
-	LastWins bool
-}
-
-// Defaults of BatcherOptions.
-const (
-	DefaultMaxEvents            = 10_000
-	DefaultMaxBytes             = 2 << 20
-	DefaultMaxAge               = 100 * time.Millisecond
-	DefaultMaxConcurrentBatches = 4
-)
-
 // Batcher gathers events and writes them together once there are enough of them or they
 // have waited long enough. Its memory is bounded, except for failures that are being
 // reported: if events arrive faster than they can be written, Add blocks. Every event
@@ -73,29 +46,14 @@ type load[E any] struct {
 // should return quickly: meanwhile the Batcher writes other events, and their failures
 // accumulate in memory. failed may be nil.
 func NewBatcher[E any](w EventWriter[E], failed func(event E, err error), opts ...BatcherOptions) *Batcher[E] {
-	o := BatcherOptions{MaxEvents: DefaultMaxEvents, MaxBytes: DefaultMaxBytes, MaxAge: DefaultMaxAge, MaxConcurrentBatches: DefaultMaxConcurrentBatches}
-	for _, given := range opts {
-		o.MaxEvents = or(given.MaxEvents, o.MaxEvents)
-		o.MaxBytes = or(given.MaxBytes, o.MaxBytes)
-		o.MaxAge = or(given.MaxAge, o.MaxAge)
-		o.MaxConcurrentBatches = or(given.MaxConcurrentBatches, o.MaxConcurrentBatches)
-		o.LastWins = o.LastWins || given.LastWins
-	}
 	if failed == nil {
 		failed = func(E, error) {}
 	}
+	o := batcherOptions(opts)
 	return &Batcher[E]{
 		writer: w.(*Writer[E]), options: o, failed: failed,
 		lock: make(chan struct{}, 1), slots: make(chan struct{}, o.MaxConcurrentBatches), inFlight: map[*load[E]]bool{},
 	}
-}
-
-// or returns given if it is positive, else without.
-func or[T int | time.Duration](given, without T) T {
-	if given > 0 {
-		return given
-	}
-	return without
 }
 
 // Add adds a copy of an event, including everything that its pointers and slices refer
@@ -203,7 +161,9 @@ func (b *Batcher[E]) gather(event E) error {
 		l.events = l.events[:len(l.events)-1]
 	case b.open == nil:
 		b.open = l
-		l.timer = time.AfterFunc(b.options.MaxAge, func() { b.age(l) })
+		if b.options.MaxAge > 0 {
+			l.timer = time.AfterFunc(b.options.MaxAge, func() { b.age(l) })
+		}
 	}
 	if len(refused) == 0 {
 		return nil
@@ -277,7 +237,9 @@ func (b *Batcher[E]) tryLaunch() {
 func (b *Batcher[E]) start() {
 	l := b.open
 	b.open = nil
-	l.timer.Stop()
+	if l.timer != nil {
+		l.timer.Stop()
+	}
 	b.inFlight[l] = true
 	go b.fly(l)
 }

@@ -161,7 +161,7 @@ func TestNothingIsLost(t *testing.T) {
 }
 
 func checkNothingIsLost(t *testing.T, s *faultyServer, client *bigtable.Client, events int) {
-	w := NewWriter(client, []*Layout[sample]{days()}, Options{Timeout: 400 * time.Millisecond})
+	w := NewWriter(client, []*Layout[sample]{days()}, WriterOptions{Timeout: 400 * time.Millisecond})
 	told := &outcomes{of: map[uint64]Outcome{}}
 	b := NewBatcher(w, told.failed, BatcherOptions{MaxEvents: events / 100, MaxConcurrentBatches: 8, MaxAge: 50 * time.Millisecond})
 	const adders = 8
@@ -229,7 +229,7 @@ type gate struct {
 }
 
 // writer returns a writer that is connected to the gate.
-func (g *gate) writer(opts ...Options) *Writer[sample] {
+func (g *gate) writer(opts ...WriterOptions) *Writer[sample] {
 	take := func(ctx context.Context, entries int) error {
 		g.mu.Lock()
 		g.batches = append(g.batches, entries)

@@ -274,14 +274,14 @@ func TestBrokenStreams(t *testing.T) {
 	limit := make(chan struct{}, 64) // the client waits briefly before it resumes
 	for _, l := range []*Layout[sample]{days(), singles(), metrics(), unsorted(days()), unsorted(metrics())} {
 		bt := newBigtable(t, l)
-		now := clockAt(86400 * 4)
+		const now = 86400 * 4
 		var samples []sample
 		for i := range 8 {
 			for _, series := range []string{"s0", "s1"} {
 				samples = append(samples, sample{Series: series, Time: at(i/2*86400 + 60*i), Value: uint64(i), Note: []byte("note")})
 			}
 		}
-		must(t, NewWriter(bt.Client, []*Layout[sample]{l}, now).WriteAll(t.Context(), samples))
+		must(t, NewWriter(bt.Client, []*Layout[sample]{l}, writeAt(now)).WriteAll(t.Context(), samples))
 		conn, err := grpc.NewClient(bt.Addr, grpc.WithTransportCredentials(insecure.NewCredentials()))
 		must(t, err)
 		t.Cleanup(func() { _ = conn.Close() })
@@ -290,7 +290,7 @@ func TestBrokenStreams(t *testing.T) {
 			client, err := connect(t.Context(), startServer(t, b))
 			must(t, err)
 			defer func() { _ = client.Close() }()
-			r := NewReader(client, l, now)
+			r := NewReader(client, l, clockAt(now))
 			b.breakOff(t, fmt.Sprintf("%s, path %d", l.Table.ID, i), r, brokenReads(l), limit)
 		}
 	}

@@ -153,7 +153,7 @@ func TestColumnsMatchEvents(t *testing.T) {
 			t.Parallel()
 			random := rand.New(rand.NewPCG(1, 2))
 			bt := newBigtable(t, l)
-			must(t, NewWriter(bt.Client, []*Layout[sample]{l}, clockAt(86400*n)).WriteAll(t.Context(), sparse(random, l, n, 20)))
+			must(t, NewWriter(bt.Client, []*Layout[sample]{l}, writeAt(86400*n)).WriteAll(t.Context(), sparse(random, l, n, 20)))
 			without, err := storetest.ConnectPlain(t.Context(), bt.Addr)
 			must(t, err)
 			defer func() { _ = without.Close() }()

@@ -51,7 +51,7 @@ func stored(t *testing.T, l *Layout[sample], seconds int, samples ...sample) (*R
 	for i := range samples {
 		samples[i].Series, samples[i].Time = "s", at(i*seconds)
 	}
-	must(t, NewWriter(bt.Client, []*Layout[sample]{l}, clockAt(seconds*len(samples))).WriteAll(t.Context(), samples))
+	must(t, NewWriter(bt.Client, []*Layout[sample]{l}, writeAt(seconds*len(samples))).WriteAll(t.Context(), samples))
 	c := &counts{}
 	return NewReader(counted(bt.Client, c), l, clockAt(seconds*len(samples))), c
 }
@@ -157,7 +157,7 @@ func TestRestOfExpiringBucket(t *testing.T) {
 		{150, 140, 144, 2},     // no partial bucket
 		{150, 145, 147, 143},   // the rest of the second bucket, not of the third
 	} {
-		r.options = merge([]Options{clockAt(tt.now * 600)})
+		r.options = readerOptions([]ReaderOptions{clockAt(tt.now * 600)})
 		*c = counts{}
 		read(t, r, at(tt.from*600), at(tt.to*600), ReadOptions{})
 		if c.Cells != tt.want {

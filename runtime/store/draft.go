@@ -23,14 +23,14 @@ func (e *DraftError) Error() string {
 	if len(e.Tables) > 1 {
 		tables, them = "tables "+strings.Join(e.Tables, ", ")+" are drafts", "them"
 	}
-	return fmt.Sprintf("%s, whose layout may still change, and only an emulator stores %s: to keep the layout, remove draft: true from the schema and run btgen generate; for tests, set Options.AllowDrafts", tables, them)
+	return fmt.Sprintf("%s, whose layout may still change, and only an emulator stores %s: to keep the layout, remove draft: true from the schema and run btgen generate; for tests, set SetupOptions.AllowDrafts", tables, them)
 }
 
 // CheckDrafts returns the *DraftError with which Setup refuses the tables, without sending a
-// request; nil if there are no drafts, Options.AllowDrafts is set, or clients connect to an
+// request; nil if there are no drafts, SetupOptions.AllowDrafts is set, or clients connect to an
 // emulator.
-func CheckDrafts(tables []Table, opts ...Options) error {
-	o := merge(opts)
+func CheckDrafts(tables []Table, opts ...SetupOptions) error {
+	o := setupOptions(opts)
 	if o.AllowDrafts || os.Getenv(EmulatorVariable) != "" {
 		return nil
 	}

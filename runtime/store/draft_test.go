@@ -23,7 +23,7 @@ func TestDrafts(t *testing.T) {
 		{ID: "shared", Families: []store.Family{{Name: "b"}}, Draft: true},
 	}
 	t.Setenv(store.EmulatorVariable, "")
-	for _, o := range []store.Options{{TablePrefix: "p_"}, {TablePrefix: "p_", DryRun: true}} {
+	for _, o := range []store.SetupOptions{{TablePrefix: "p_"}, {TablePrefix: "p_", DryRun: true}} {
 		_, err := store.Setup(ctx, nil, tables, o) // without a client, a request would panic
 		var draft *store.DraftError
 		if !errors.As(err, &draft) || len(draft.Tables) != 1 || draft.Tables[0] != "p_shared" || !strings.Contains(err.Error(), "remove draft: true") {
@@ -33,11 +33,11 @@ func TestDrafts(t *testing.T) {
 	if plan, err := store.Setup(ctx, bt.Admin, tables[:1]); err != nil || plan.Empty() {
 		t.Errorf("without drafts: %v, %v", plan, err)
 	}
-	if plan, err := store.Setup(ctx, bt.Admin, tables, store.Options{TablePrefix: "a_", AllowDrafts: true}); err != nil || plan.Empty() {
+	if plan, err := store.Setup(ctx, bt.Admin, tables, store.SetupOptions{TablePrefix: "a_", AllowDrafts: true}); err != nil || plan.Empty() {
 		t.Errorf("allowed: %v, %v", plan, err)
 	}
 	t.Setenv(store.EmulatorVariable, bt.Addr)
-	if plan, err := store.Setup(ctx, bt.Admin, tables, store.Options{TablePrefix: "b_"}); err != nil || plan.Empty() {
+	if plan, err := store.Setup(ctx, bt.Admin, tables, store.SetupOptions{TablePrefix: "b_"}); err != nil || plan.Empty() {
 		t.Errorf("on an emulator: %v, %v", plan, err)
 	}
 }

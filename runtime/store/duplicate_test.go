@@ -66,7 +66,7 @@ func TestEventsInOnePlace(t *testing.T) {
 			first := sample{Series: "s", Time: at(60), Value: 1}
 			events := []sample{nth(7), first, nth(8), tt.second}
 			bt := newBigtable(t, l)
-			w := NewWriter(bt.Client, []*Layout[sample]{l}, clockAt(600))
+			w := NewWriter(bt.Client, []*Layout[sample]{l}, writeAt(600))
 			err := w.WriteAll(t.Context(), events)
 			got := read(t, NewReader(bt.Client, l, clockAt(600)), at(60), at(60).Add(time.Millisecond), ReadOptions{})
 			switch {
@@ -144,7 +144,7 @@ func TestDuplicateInTheNextRequest(t *testing.T) {
 	}
 	events = append(events, sample{Series: "s", Time: at(0), Value: 1}, sample{Series: "s", Time: at(4), Value: 1})
 	var failed *WriteError
-	if err := NewWriter(bt.Client, []*Layout[sample]{l}, clockAt(600)).WriteAll(t.Context(), events); !errors.As(err, &failed) || len(failed.Failures) != 2 {
+	if err := NewWriter(bt.Client, []*Layout[sample]{l}, writeAt(600)).WriteAll(t.Context(), events); !errors.As(err, &failed) || len(failed.Failures) != 2 {
 		t.Fatalf("%v", err)
 	}
 	for i, f := range failed.Failures {
@@ -160,7 +160,7 @@ func TestDuplicateInOneTable(t *testing.T) {
 	bt := newBigtable(t, coarse, fine)
 	events := []sample{{Series: "s", Time: at(60), Value: 1}, {Series: "s", Time: at(60).Add(time.Millisecond), Value: 2}}
 	layouts := []*Layout[sample]{fine, coarse}
-	err := NewWriter(bt.Client, layouts, clockAt(600)).WriteAll(t.Context(), events)
+	err := NewWriter(bt.Client, layouts, writeAt(600)).WriteAll(t.Context(), events)
 	wantDuplicate(t, err, 1, 0, events)
 	for _, l := range layouts {
 		same(t, []string{"1"}, read(t, NewReader(bt.Client, l, clockAt(600)), at(0), at(600), ReadOptions{}))
@@ -176,7 +176,7 @@ func TestDuplicatesOfABatcher(t *testing.T) {
 		for _, lastWins := range []bool{false, true} {
 			bt := newBigtable(t, l)
 			now := at(600)
-			w := NewWriter(bt.Client, []*Layout[sample]{l}, Options{Now: func() time.Time { now = now.Add(time.Second); return now }})
+			w := NewWriter(bt.Client, []*Layout[sample]{l}, WriterOptions{Now: func() time.Time { now = now.Add(time.Second); return now }})
 			b := NewBatcher(w, func(e sample, err error) { t.Error(e, err) }, BatcherOptions{MaxAge: time.Hour, LastWins: lastWins})
 			event := sample{Series: "s", Time: at(60), Value: 1}
 			must(t, b.Add(t.Context(), event))
@@ -193,7 +193,7 @@ func TestDuplicatesOfABatcher(t *testing.T) {
 			}
 			must(t, b.Add(t.Context(), nth(4)))
 			must(t, b.Close(t.Context()))
-			same(t, []string{want}, read(t, NewReader(bt.Client, l, Options{Now: func() time.Time { return now }}), at(0), at(600), ReadOptions{}))
+			same(t, []string{want}, read(t, NewReader(bt.Client, l, ReaderOptions{Now: func() time.Time { return now }}), at(0), at(600), ReadOptions{}))
 		}
 	}
 }
@@ -213,7 +213,7 @@ func TestRetryOfABatch(t *testing.T) {
 				return errs, err
 			}}
 		}}
-		w := NewWriter(flaky, []*Layout[sample]{l}, clockAt(600))
+		w := NewWriter(flaky, []*Layout[sample]{l}, writeAt(600))
 		other := nth(1)
 		other.Value = 77
 		events := []sample{nth(0), nth(1), nth(1), other, nth(2), nth(30), nth(31), nth(32)}
@@ -235,7 +235,7 @@ func TestRetryOfABatch(t *testing.T) {
 func TestWriteInALoop(t *testing.T) {
 	for _, l := range []*Layout[sample]{singles(), days(), offsets()} {
 		bt := newBigtable(t, l)
-		w := NewWriter(bt.Client, []*Layout[sample]{l}, clockAt(600))
+		w := NewWriter(bt.Client, []*Layout[sample]{l}, writeAt(600))
 		for i := range 3 {
 			must(t, w.Write(t.Context(), sample{Series: "s", Time: at(60), Value: uint64(i)}))
 		}

@@ -33,7 +33,7 @@ const lacking = 1 << 40
 func storedAs(t *testing.T, l *Layout[sample], samples []sample) *storetest.Bigtable {
 	t.Helper()
 	bt := newBigtable(t, l)
-	must(t, NewWriter(bt.Client, []*Layout[sample]{l}, clockAt(86400*9)).WriteAll(t.Context(), samples))
+	must(t, NewWriter(bt.Client, []*Layout[sample]{l}, writeAt(86400*9)).WriteAll(t.Context(), samples))
 	table := bt.Client.Open(l.Table.ID)
 	must(t, table.ReadRows(t.Context(), bigtable.InfiniteRange(""), func(row bigtable.Row) bool {
 		m, deleted := bigtable.NewMutation(), false
@@ -136,7 +136,7 @@ func TestFieldsOfWholeValues(t *testing.T) {
 		l.Put, l.Missing = putValue(l), Required[sample]
 		l.Precision = time.Second
 		bt := newBigtable(t, l)
-		must(t, NewWriter(bt.Client, []*Layout[sample]{l}, clockAt(600)).WriteAll(t.Context(), []sample{{Series: "s", Time: at(1), Value: 1}, {Series: "s", Time: at(2), Value: 2}}))
+		must(t, NewWriter(bt.Client, []*Layout[sample]{l}, writeAt(600)).WriteAll(t.Context(), []sample{{Series: "s", Time: at(1), Value: 1}, {Series: "s", Time: at(2), Value: 2}}))
 		c := &counts{}
 		r := NewReader(counted(bt.Client, c), l, clockAt(600))
 		same(t, []string{"1", "2"}, read(t, r, day0, at(60), ReadOptions{Fields: []Field{"anything"}}))
@@ -188,7 +188,7 @@ func TestValuesOfOtherFieldsAreNotSent(t *testing.T) {
 	for _, l := range []*Layout[sample]{singles(), days()} {
 		bytes := 0
 		bt := newBigtable(t, l)
-		must(t, NewWriter(bt.Client, []*Layout[sample]{l}, clockAt(600)).Write(t.Context(), sample{Series: "s", Time: at(0), Value: 1}))
+		must(t, NewWriter(bt.Client, []*Layout[sample]{l}, writeAt(600)).Write(t.Context(), sample{Series: "s", Time: at(0), Value: 1}))
 		r := NewReader(sized(bt.Client, &bytes), l, clockAt(600))
 		same(t, []string{"0"}, read(t, r, day0, at(60), ReadOptions{Fields: []Field{"note"}}))
 		if bytes != 0 {

@@ -67,7 +67,7 @@ func TestForeignTimestamps(t *testing.T) {
 			}
 			bt := newBigtable(t, l)
 			clock := clockAt(86400 * 20)
-			must(t, NewWriter(bt.Client, []*Layout[sample]{l}, clockAt(1)).WriteAll(t.Context(), spread(times)))
+			must(t, NewWriter(bt.Client, []*Layout[sample]{l}, writeAt(1)).WriteAll(t.Context(), spread(times)))
 			table := bt.Client.Open(l.Table.ID)
 			for _, stamp := range c.stamps {
 				moved := map[string]*bigtable.Mutation{}
@@ -129,10 +129,10 @@ func TestLatestSkipsForeignBuckets(t *testing.T) {
 	for _, l := range []*Layout[sample]{unsorted(days()), days(), singles()} {
 		bt := newBigtable(t, l)
 		samples := spread(12)
-		must(t, NewWriter(bt.Client, []*Layout[sample]{l}, clockAt(1)).WriteAll(t.Context(), samples[:8]))
+		must(t, NewWriter(bt.Client, []*Layout[sample]{l}, writeAt(1)).WriteAll(t.Context(), samples[:8]))
 		other := *l
 		other.Columns = []Column{{Name: "unknown"}, {Name: "unknown too"}}
-		must(t, NewWriter(bt.Client, []*Layout[sample]{&other}, clockAt(1)).WriteAll(t.Context(), samples[8:]))
+		must(t, NewWriter(bt.Client, []*Layout[sample]{&other}, writeAt(1)).WriteAll(t.Context(), samples[8:]))
 		latest, err := NewReader(bt.Client, l, clockAt(1)).Latest(t.Context(), sample{Series: "s"})
 		if err != nil || latest.Value != 7 {
 			t.Errorf("%s: %+v, %v", l.Table.ID, latest, err)
@@ -147,7 +147,7 @@ func TestTimestampsOutsideTheBucket(t *testing.T) {
 	for _, l := range []*Layout[sample]{days(), metrics()} {
 		bt := newBigtable(t, l)
 		l.Columns = l.Columns[:1]
-		must(t, NewWriter(bt.Client, []*Layout[sample]{l}, clockAt(1)).WriteAll(t.Context(), spread(3)))
+		must(t, NewWriter(bt.Client, []*Layout[sample]{l}, writeAt(1)).WriteAll(t.Context(), spread(3)))
 		table := bt.Client.Open(l.Table.ID)
 		row, qualifier := "s#2021-03-06", "v.1"
 		if l.Pattern == codec.BucketNewColumns {

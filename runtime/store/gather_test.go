@@ -48,7 +48,7 @@ func gatheredQuery(l *Layout[sample], r *Reader[sample]) *Query[sample] {
 func gatheredServer(t *testing.T, l *Layout[sample], samples []sample) (*storetest.Bigtable, *breaking, *bigtable.Client) {
 	t.Helper()
 	bt := newBigtable(t, l)
-	must(t, NewWriter(bt.Client, []*Layout[sample]{l}, clockAt(0)).WriteAll(t.Context(), samples))
+	must(t, NewWriter(bt.Client, []*Layout[sample]{l}, writeAt(0)).WriteAll(t.Context(), samples))
 	conn, err := grpc.NewClient(bt.Addr, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	must(t, err)
 	t.Cleanup(func() { _ = conn.Close() })
@@ -175,7 +175,7 @@ func TestRowsWrittenWhileSpansAreRead(t *testing.T) {
 				defer b.mu.Unlock()
 				if request == 1 && !wrote {
 					wrote = true
-					if err := NewWriter(bt.Client, []*Layout[sample]{l}, clockAt(0)).WriteAll(t.Context(), after); err != nil {
+					if err := NewWriter(bt.Client, []*Layout[sample]{l}, writeAt(0)).WriteAll(t.Context(), after); err != nil {
 						t.Error(err)
 					}
 				}
@@ -221,7 +221,7 @@ func TestRowsWrittenWhileSpansAreRead(t *testing.T) {
 func TestGatheredMemory(t *testing.T) {
 	for _, l := range gatheredLayouts() {
 		bt := newBigtable(t, l)
-		must(t, NewWriter(bt.Client, []*Layout[sample]{l}, clockAt(0)).WriteAll(t.Context(), gatheredSamples(100, "s0", "s1")))
+		must(t, NewWriter(bt.Client, []*Layout[sample]{l}, writeAt(0)).WriteAll(t.Context(), gatheredSamples(100, "s0", "s1")))
 		for _, connect := range []func(context.Context, string, ...grpc.DialOption) (*bigtable.Client, error){storetest.Connect, storetest.ConnectPlain} {
 			client, err := connect(t.Context(), bt.Addr)
 			must(t, err)

@@ -75,17 +75,23 @@ type TableReader[E any] interface {
 	Latest(ctx context.Context, base E) (E, error)
 }
 
-// NewEventReader returns a reader of a schema that reads from the given table. of
-// returns an event with the given series and no other fields.
-func NewEventReader[S, E, C any](table TableReader[E], columns *Columns[E, C], of func(series S) E) EventReader[S, E, C] {
-	return &eventReader[S, E, C]{table, columns, of}
+// NewEventReader returns a reader of a schema that reads from the given table. place
+// returns a pointer to the series of an event.
+func NewEventReader[S, E, C any](table TableReader[E], columns *Columns[E, C], place func(e *E) *S) EventReader[S, E, C] {
+	return &eventReader[S, E, C]{table, columns, place}
 }
 
 // eventReader implements EventReader.
 type eventReader[S, E, C any] struct {
 	table   TableReader[E]
 	columns *Columns[E, C]
-	of      func(series S) E
+	place   func(e *E) *S
+}
+
+// of returns an event with the given series and no other fields.
+func (r *eventReader[S, E, C]) of(series S) (e E) {
+	*r.place(&e) = series
+	return e
 }
 
 func (r *eventReader[S, E, C]) Read(ctx context.Context, series S, from, to time.Time, opts ...ReadOptions) iter.Seq2[E, error] {

@@ -98,11 +98,12 @@ type Lister interface {
 	Tables(ctx context.Context) ([]string, error)
 }
 
-// UnknownTables returns the tables of an instance that begin with Options.TablePrefix
-// and are not in tables, sorted. [Setup] ignores them, because they may belong to other
+// UnknownTables returns the tables of an instance that begin with SetupOptions.TablePrefix
+// and are not in tables, sorted. It takes the options of [Setup] and uses TablePrefix and
+// Timeout. [Setup] ignores them, because they may belong to other
 // schemas.
-func UnknownTables(ctx context.Context, admin Lister, tables []Table, opts ...Options) ([]Stray, error) {
-	o := merge(opts)
+func UnknownTables(ctx context.Context, admin Lister, tables []Table, opts ...SetupOptions) ([]Stray, error) {
+	o := setupOptions(opts)
 	ctx, cancel := within(ctx, o.Timeout)
 	defer cancel()
 	ids, err := admin.Tables(ctx)

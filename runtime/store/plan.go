@@ -122,7 +122,7 @@ type Change struct {
 	Refused bool     // the change has a hazard and is not allowed
 }
 
-// Name returns the name of the change for Options.Allow, which consists of its hazards
+// Name returns the name of the change for SetupOptions.Allow, which consists of its hazards
 // and its place, such as "shorter_age:t/m" or "shorter_age+fewer_versions:t/m".
 func (c Change) Name() string {
 	what := strings.Join(c.Hazards, "+")
@@ -263,12 +263,12 @@ func showAge(d time.Duration) string {
 const ageDay = 24 * time.Hour
 
 // RefusedError reports that setup changed nothing because these changes must be allowed
-// by name; see [Change.Name] and Options.Allow.
+// by name; see [Change.Name] and SetupOptions.Allow.
 type RefusedError struct{ Changes []Change }
 
 // Error lists the changes, their reasons, and the names that allow them.
 func (e *RefusedError) Error() string {
-	s := "nothing was changed: these changes are refused unless allowed by name (Options.Allow, or --allow of btgen-live)"
+	s := "nothing was changed: these changes are refused unless allowed by name (SetupOptions.Allow, or --allow of btgen-live)"
 	for _, c := range e.Changes {
 		s += "\n" + c.String()
 	}

@@ -63,9 +63,9 @@ func TestEmptyRange(t *testing.T) {
 func TestMissingTable(t *testing.T) {
 	for _, l := range []*Layout[sample]{singles(), days(), metrics()} {
 		bt := newBigtable(t, l)
-		other := Options{TablePrefix: "other_"}
-		table := other.TablePrefix + l.Table.ID
-		r := NewReader(bt.Client, l, other)
+		const prefix = "other_"
+		table := prefix + l.Table.ID
+		r := NewReader(bt.Client, l, ReaderOptions{TablePrefix: prefix})
 		_, err := collect(t.Context(), r, "s", at(0), at(60))
 		wantMissing(t, err, table)
 		_, err = r.Latest(t.Context(), sample{Series: "s"})
@@ -75,7 +75,7 @@ func TestMissingTable(t *testing.T) {
 
 		plain := fakeClient{bt.Client, func(api bigtable.TableAPI) bigtable.TableAPI { return api }} // without the wire path
 		for _, client := range []Client{bt.Client, plain} {
-			w := NewWriter(client, []*Layout[sample]{l}, other)
+			w := NewWriter(client, []*Layout[sample]{l}, WriterOptions{TablePrefix: prefix})
 			wantMissing(t, w.Write(t.Context(), nth(1)), table)
 			wantMissing(t, w.WriteAll(t.Context(), []sample{nth(1), nth(2)}), table)
 			var failed error

@@ -19,7 +19,7 @@ import (
 
 // Reader reads the events of one table. It is safe for concurrent use.
 type Reader[E any] struct {
-	options Options
+	options ReaderOptions
 	layout  *Layout[E]
 	shape   scan.Table // derived from the layout
 	id      string
@@ -33,8 +33,8 @@ type Reader[E any] struct {
 }
 
 // NewReader returns a Reader for a layout.
-func NewReader[E any](client Client, layout *Layout[E], opts ...Options) *Reader[E] {
-	o := merge(opts)
+func NewReader[E any](client Client, layout *Layout[E], opts ...ReaderOptions) *Reader[E] {
+	o := readerOptions(opts)
 	id := o.TablePrefix + layout.Table.ID
 	return &Reader[E]{
 		options: o, layout: layout, shape: layout.shape(), id: id, api: client.OpenTable(id), wire: wireAllowed(client),
@@ -62,12 +62,12 @@ type Query[E any] struct {
 	Match func(e, given *E) bool
 }
 
-// ReadOptions specify how to read events. If several are passed, nonzero fields of
-// later ones take precedence.
+// ReadOptions specify how to read events. If several are passed, the last one replaces
+// the others.
 type ReadOptions struct {
 	// NewestFirst yields events in reverse order, newest first.
 	NewestFirst bool
-	// Limit is the maximum number of events; 0 for no limit. The read requests only as
+	// Limit is the maximum number of events; 0 or NoLimit for no limit. The read requests only as
 	// many rows, unless TimeOrder or LatestOnly requires more.
 	Limit int
 	// TimeOrder yields the events of a query of several series in order of time, rather
@@ -88,23 +88,6 @@ type ReadOptions struct {
 	// events are stored as one value, the read fetches all fields unless the slice is
 	// empty. An unknown field is ErrNoField.
 	Fields []Field
-}
-
-// mergeReads merges the options of one read.
-func mergeReads(opts []ReadOptions) ReadOptions {
-	var out ReadOptions
-	for _, o := range opts {
-		out.NewestFirst = out.NewestFirst || o.NewestFirst
-		out.TimeOrder = out.TimeOrder || o.TimeOrder
-		out.LatestOnly = out.LatestOnly || o.LatestOnly
-		if o.Limit > 0 {
-			out.Limit = o.Limit
-		}
-		if o.Fields != nil {
-			out.Fields = o.Fields
-		}
-	}
-	return out
 }
 
 // Read yields the events of the series of base with from <= time < to in order of time.
@@ -152,7 +135,8 @@ type reading[E any] struct {
 
 // begin returns a new reading.
 func (r *Reader[E]) begin(ctx context.Context, q *Query[E], given E, from, to time.Time, opts []ReadOptions) reading[E] {
-	o := mergeReads(opts)
+	o := last(opts)
+	o.Limit = max(o.Limit, 0)
 	o.NewestFirst = o.NewestFirst || o.LatestOnly
 	if o.LatestOnly && !q.MultiSeries {
 		o.Limit = 1

@@ -112,7 +112,7 @@ func TestOneTableRefusesForAll(t *testing.T) {
 			for _, skip := range []bool{false, true} {
 				layouts := slices.Insert([]*Layout[sample]{hexed("u", 0), hexed("v", time.Hour)}, place, refusing[c.table])
 				rows := map[string]int{}
-				w := NewWriter(taken(rows), layouts, Options{Now: func() time.Time { return now }, SkipExpired: skip})
+				w := NewWriter(taken(rows), layouts, WriterOptions{Now: func() time.Time { return now }, SkipExpired: skip})
 				name := fmt.Sprintf("%s, table %d, skip %v", c.table, place, skip)
 
 				refused := func(how string, event int, err error) {
@@ -159,7 +159,7 @@ func TestAgeDependsOnTable(t *testing.T) {
 				slices.Reverse(layouts)
 			}
 			rows := map[string]int{}
-			w := NewWriter(taken(rows), layouts, Options{Now: func() time.Time { return now }, SkipExpired: skip})
+			w := NewWriter(taken(rows), layouts, WriterOptions{Now: func() time.Time { return now }, SkipExpired: skip})
 			b := NewBatcher(w, nil)
 			for _, err := range []error{w.Write(t.Context(), old), w.WriteAll(t.Context(), []sample{old}), b.Add(t.Context(), old)} {
 				var failed *WriteError
@@ -185,7 +185,7 @@ func TestRefusedByName(t *testing.T) {
 		w.String("series", e.Series)
 		w.Time(codec.TimeFormat{Kind: codec.UnixMillis}, e.Time)
 	})
-	err := NewWriter(taken(map[string]int{}), []*Layout[sample]{hexed("any", 0), delimited}, Options{TablePrefix: "p_"}).Write(t.Context(), sample{Series: "a#b", Time: at(1)})
+	err := NewWriter(taken(map[string]int{}), []*Layout[sample]{hexed("any", 0), delimited}, WriterOptions{TablePrefix: "p_"}).Write(t.Context(), sample{Series: "a#b", Time: at(1)})
 	want := `event not written; event 0, table p_any: refused by table p_delimited: series "a#b": key segment contains the delimiter; ` +
 		`event 0, table p_delimited: series "a#b": key segment contains the delimiter`
 	if err == nil || strings.TrimSpace(err.Error()) != want {

@@ -55,14 +55,14 @@ type Admin interface {
 //
 // # Refused changes
 //
-// Setup refuses a change that may delete data or cannot be undone unless Options.Allow
+// Setup refuses a change that may delete data or cannot be undone unless SetupOptions.Allow
 // contains its [Change.Name]. If it refuses any change, it changes nothing and returns
 // a *[RefusedError]. It ignores names of other changes, so a program may keep a name;
 // but a name that is kept allows the next change with that name, too.
 //
 // # The plan
 //
-// The Plan contains what was done, even if some requests failed. With Options.DryRun,
+// The Plan contains what was done, even if some requests failed. With SetupOptions.DryRun,
 // Setup changes nothing, and the plan contains what it would do; refused changes are
 // marked and are not an error. The plan lists everything in the tables that the schemas
 // do not know; Setup does not change it.
@@ -71,7 +71,7 @@ type Admin interface {
 //
 // Several processes may call Setup concurrently. What another process creates in the
 // meantime is not in the plan. If it differs, the error is a *[VerifyError]. Setup
-// repeats a request after transient errors until Options.Timeout or ctx ends; then it
+// repeats a request after transient errors until SetupOptions.Timeout or ctx ends; then it
 // sends no more. After any other error it continues with the remaining changes. It
 // joins several errors with [errors.Join]. Calling Setup again does what is left.
 //
@@ -79,8 +79,8 @@ type Admin interface {
 // request. If the instance does not exist, the error is an *[InstanceError]; for a table that no
 // server would accept, it is a *[TableError]. Tables with the same ID are merged, with
 // all families and splits.
-func Setup(ctx context.Context, admin Admin, tables []Table, opts ...Options) (Plan, error) {
-	o := merge(opts)
+func Setup(ctx context.Context, admin Admin, tables []Table, opts ...SetupOptions) (Plan, error) {
+	o := setupOptions(opts)
 	if err := CheckDrafts(tables, o); err != nil {
 		return Plan{}, err
 	}

@@ -210,7 +210,7 @@ func TestSetupDeletionProtection(t *testing.T) {
 		{tables: []store.Table{table(bigtable.Unprotected), table(bigtable.None), other}},
 		{tables: []store.Table{table(bigtable.None), table(bigtable.Protected), other}, plan: "+ deletion protection of table t\n", protected: true},
 	} {
-		plan, err := store.Setup(t.Context(), b.Admin, step.tables, store.Options{Allow: []string{step.allow}})
+		plan, err := store.Setup(t.Context(), b.Admin, step.tables, store.SetupOptions{Allow: []string{step.allow}})
 		got := plan.String()
 		if names := refused(err); len(names) > 0 {
 			got, err = "refused "+strings.Join(names, ", "), nil
@@ -290,7 +290,7 @@ func TestSetupWithoutInstance(t *testing.T) {
 				return nil, status.Error(codes.NotFound, "Instance not found")
 			})
 			for _, dry := range []bool{true, false} {
-				plan, err := store.Setup(t.Context(), admin, []store.Table{small}, store.Options{DryRun: dry})
+				plan, err := store.Setup(t.Context(), admin, []store.Table{small}, store.SetupOptions{DryRun: dry})
 				if missing, ok := errors.AsType[*store.InstanceError](err); !ok || status.Code(missing.Err) != codes.NotFound || !plan.Empty() {
 					t.Errorf("plan %s, error %v", plan, err)
 				}
@@ -322,7 +322,7 @@ func TestSetupConfirm(t *testing.T) {
 	no := errors.New("no")
 	for _, dry := range []bool{true, false} {
 		var seen store.Plan
-		plan, err := store.Setup(t.Context(), b.Admin, []store.Table{small}, store.Options{DryRun: dry, Confirm: func(p store.Plan) error { seen = p; return no }})
+		plan, err := store.Setup(t.Context(), b.Admin, []store.Table{small}, store.SetupOptions{DryRun: dry, Confirm: func(p store.Plan) error { seen = p; return no }})
 		if !errors.Is(err, no) || !plan.Empty() {
 			t.Errorf("plan %s, error %v", plan, err)
 		}
@@ -333,7 +333,7 @@ func TestSetupConfirm(t *testing.T) {
 	}
 	asked := 0
 	for _, want := range [][]string{made(small), nil} {
-		plan, err := store.Setup(t.Context(), b.Admin, []store.Table{small}, store.Options{Confirm: func(p store.Plan) error {
+		plan, err := store.Setup(t.Context(), b.Admin, []store.Table{small}, store.SetupOptions{Confirm: func(p store.Plan) error {
 			asked++
 			same(t, "changes", show(p), want)
 			return nil

@@ -358,9 +358,9 @@ func TestSetupRefuses(t *testing.T) {
 			wanted := one(c.want)
 			wanted.Families = append(wanted.Families, store.Family{Name: "new", GC: versions(2)})
 			tables := []store.Table{{ID: "u", Families: small.Families}, wanted}
-			plan, err := store.Setup(t.Context(), admin, tables, store.Options{Allow: []string{"shorter_age:t/new", c.name + "x"}})
+			plan, err := store.Setup(t.Context(), admin, tables, store.SetupOptions{Allow: []string{"shorter_age:t/new", c.name + "x"}})
 			same(t, "refused", refused(err), []string{c.name})
-			message := "nothing was changed: these changes are refused unless allowed by name (Options.Allow, or --allow of btgen-live)\n" +
+			message := "nothing was changed: these changes are refused unless allowed by name (SetupOptions.Allow, or --allow of btgen-live)\n" +
 				c.message + "\n  refused; to allow it: " + c.name
 			if err == nil || err.Error() != message {
 				t.Errorf("error %v, want %s", err, message)
@@ -370,7 +370,7 @@ func TestSetupRefuses(t *testing.T) {
 			}
 			same(t, "families", live(t, admin, "t"), before)
 
-			allowed := store.Options{Allow: []string{c.name}}
+			allowed := store.SetupOptions{Allow: []string{c.name}}
 			plan, err = store.Setup(t.Context(), admin, tables, allowed)
 			if err != nil {
 				t.Fatal(err)
@@ -445,7 +445,7 @@ func TestSetupValueType(t *testing.T) {
 		t.Fatal(err)
 	}
 	tables := []store.Table{one(store.Family{GC: age(day)})}
-	plan, err := store.Setup(t.Context(), b.Admin, tables, store.Options{Allow: []string{"value_type:t/f", "shorter_age:t/f"}})
+	plan, err := store.Setup(t.Context(), b.Admin, tables, store.SetupOptions{Allow: []string{"value_type:t/f", "shorter_age:t/f"}})
 	same(t, "refused", refused(err), []string{"value_type:t/f"})
 	want := `~ value type of family f of table t: SumAggregator → none (Bigtable cannot change the value type of an existing family)
   refused; it cannot be allowed: give the family another name in the schema`
@@ -464,7 +464,7 @@ func TestSetupDryRun(t *testing.T) {
 	}
 	before := live(t, admin, "t")
 	clear(sent.families)
-	dry := store.Options{DryRun: true}
+	dry := store.SetupOptions{DryRun: true}
 	tables := []store.Table{{ID: "u", Families: small.Families, Splits: []string{"a"}}, {ID: "t", Families: []store.Family{
 		{Name: "a", GC: age(day)}, {Name: "c"}, {Name: "b", GC: versions(9)},
 	}}}
@@ -481,8 +481,10 @@ func TestSetupDryRun(t *testing.T) {
 ~ rule of family b of table t: max_versions 2 → 9
 ? family x of table t: not in the schemas, left alone
 `)
-	allow := store.Options{Allow: []string{"shorter_age:t/a"}}
-	allowed, err := store.Setup(t.Context(), admin, tables, dry, allow)
+	allow := store.SetupOptions{Allow: []string{"shorter_age:t/a"}}
+	dryAllow := allow
+	dryAllow.DryRun = true
+	allowed, err := store.Setup(t.Context(), admin, tables, dryAllow)
 	if err != nil || len(allowed.Refused()) > 0 {
 		t.Errorf("refused %v although it is allowed, error %v", allowed.Refused(), err)
 	}
@@ -524,33 +526,34 @@ func TestSetupImpossibleTables(t *testing.T) {
 	for i := range more {
 		more[i] = fmt.Sprintf("x%03d", i)
 	}
-	prefix := store.Options{TablePrefix: "a_long_prefix_of_a_team_"}
+	prefix := store.SetupOptions{TablePrefix: "a_long_prefix_of_a_team_"}
 	for _, c := range []struct {
 		tables []store.Table
-		opts   store.Options
+		opts   store.SetupOptions
 		want   string // of the last table
 	}{
 		{[]store.Table{{ID: "u"}, {ID: strings.Repeat("t", 26)}}, prefix, ""},
 		{[]store.Table{{ID: "u"}, {ID: strings.Repeat("t", 27)}}, prefix, `table a_long_prefix_of_a_team_ttttttttttttttttttttttttttt: ` +
 			`the ID with the prefix "a_long_prefix_of_a_team_" has 51 characters, but Bigtable allows 50 [L07]`},
-		{[]store.Table{{ID: strings.Repeat("t", 51)}}, store.Options{}, "table " + strings.Repeat("t", 51) +
+		{[]store.Table{{ID: strings.Repeat("t", 51)}}, store.SetupOptions{}, "table " + strings.Repeat("t", 51) +
 			": the ID has 51 characters, but Bigtable allows 50 [L07]"},
-		{[]store.Table{{ID: "t"}}, store.Options{TablePrefix: "-x"}, `table -xt: the ID with the prefix "-x" must consist of letters, digits and _ - . and must not begin with - or . [L07]`},
-		{[]store.Table{{ID: "t\n"}}, store.Options{}, "table t\n: the ID must consist of letters, digits and _ - . and must not begin with - or . [L07]"},
-		{[]store.Table{{}}, store.Options{}, "table : the ID must consist of letters, digits and _ - . and must not begin with - or . [L07]"},
-		{[]store.Table{{ID: "t", Splits: many}, {ID: "t", Splits: more}}, store.Options{}, "table t: it has 120 initial splits, but Bigtable allows 100 [L12]"},
+		{[]store.Table{{ID: "t"}}, store.SetupOptions{TablePrefix: "-x"}, `table -xt: the ID with the prefix "-x" must consist of letters, digits and _ - . and must not begin with - or . [L07]`},
+		{[]store.Table{{ID: "t\n"}}, store.SetupOptions{}, "table t\n: the ID must consist of letters, digits and _ - . and must not begin with - or . [L07]"},
+		{[]store.Table{{}}, store.SetupOptions{}, "table : the ID must consist of letters, digits and _ - . and must not begin with - or . [L07]"},
+		{[]store.Table{{ID: "t", Splits: many}, {ID: "t", Splits: more}}, store.SetupOptions{}, "table t: it has 120 initial splits, but Bigtable allows 100 [L12]"},
 		{
-			[]store.Table{small, {ID: "t", Families: []store.Family{{Name: "b", GC: versions(2)}}}}, store.Options{},
+			[]store.Table{small, {ID: "t", Families: []store.Family{{Name: "b", GC: versions(2)}}}}, store.SetupOptions{},
 			"table t: two schemas declare family b with different times to live: rename one of them",
 		},
 		{
-			[]store.Table{small, {ID: "t", Families: []store.Family{{Name: "a", GC: age(day), Life: codec.Lifetime{Timestamp: codec.TimestampShifted, Default: day}}}}}, store.Options{},
+			[]store.Table{small, {ID: "t", Families: []store.Family{{Name: "a", GC: age(day), Life: codec.Lifetime{Timestamp: codec.TimestampShifted, Default: day}}}}}, store.SetupOptions{},
 			"table t: two schemas declare family a with different times to live: rename one of them",
 		},
-		{[]store.Table{small, small}, store.Options{}, ""},
+		{[]store.Table{small, small}, store.SetupOptions{}, ""},
 	} {
 		f := &fake{}
-		_, err := store.Setup(t.Context(), f, c.tables, c.opts, store.Options{DryRun: true})
+		c.opts.DryRun = true
+		_, err := store.Setup(t.Context(), f, c.tables, c.opts)
 		e, _ := errors.AsType[*store.TableError](err)
 		switch {
 		case c.want == "":
@@ -576,7 +579,7 @@ func TestUnknownTables(t *testing.T) {
 		"":   {{Table: "x_a"}, {Table: "x_old"}, {Table: "x_t"}, {Table: "y_t"}},
 		"z_": nil,
 	} {
-		got, err := store.UnknownTables(t.Context(), b.Admin, []store.Table{small, {ID: "none"}}, store.Options{TablePrefix: prefix})
+		got, err := store.UnknownTables(t.Context(), b.Admin, []store.Table{small, {ID: "none"}}, store.SetupOptions{TablePrefix: prefix})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -604,7 +607,7 @@ func TestSetupComparesNormalRules(t *testing.T) {
 
 func TestSetupPrefix(t *testing.T) {
 	b := start(t)
-	plan, err := store.Setup(t.Context(), b.Admin, []store.Table{small}, store.Options{TablePrefix: "x_"})
+	plan, err := store.Setup(t.Context(), b.Admin, []store.Table{small}, store.SetupOptions{TablePrefix: "x_"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -613,7 +616,7 @@ func TestSetupPrefix(t *testing.T) {
 		t.Errorf("the table without the prefix: error %v, want NotFound", err)
 	}
 	_, err = store.Setup(t.Context(), b.Admin,
-		[]store.Table{{ID: "t", Families: []store.Family{{Name: "a"}}}}, store.Options{TablePrefix: "x_"})
+		[]store.Table{{ID: "t", Families: []store.Family{{Name: "a"}}}}, store.SetupOptions{TablePrefix: "x_"})
 	same(t, "refused", refused(err), []string{"drop_rule:x_t/a"})
 }
 
@@ -748,7 +751,7 @@ func TestSetupTimesOutOnSilence(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer admin.Close()
-	_, err = store.Setup(t.Context(), admin, []store.Table{small}, store.Options{Timeout: 50 * time.Millisecond})
+	_, err = store.Setup(t.Context(), admin, []store.Table{small}, store.SetupOptions{Timeout: 50 * time.Millisecond})
 	if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "reading table t") {
 		t.Errorf("error %v, want that the deadline passed while it read table t", err)
 	}
@@ -1201,15 +1204,15 @@ func TestSetupEnds(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		before  func(context.Context, string) error
-		options store.Options
+		options store.SetupOptions
 		parent  time.Duration // deadline of the caller; 0 for none
 		want    time.Duration
 	}{
-		{"unavailable, default timeout", unavailable, store.Options{}, 0, store.DefaultTimeout},
-		{"unavailable, timeout", unavailable, store.Options{Timeout: 2 * time.Second}, 0, 2 * time.Second},
-		{"unavailable, the caller's deadline", unavailable, store.Options{}, 3 * time.Second, 3 * time.Second},
-		{"unavailable, the caller's deadline alone", unavailable, store.Options{Timeout: -1}, time.Hour, time.Hour},
-		{"a call hangs", hanging, store.Options{Timeout: time.Second}, 0, time.Second},
+		{"unavailable, default timeout", unavailable, store.SetupOptions{}, 0, store.DefaultTimeout},
+		{"unavailable, timeout", unavailable, store.SetupOptions{Timeout: 2 * time.Second}, 0, 2 * time.Second},
+		{"unavailable, the caller's deadline", unavailable, store.SetupOptions{}, 3 * time.Second, 3 * time.Second},
+		{"unavailable, the caller's deadline alone", unavailable, store.SetupOptions{Timeout: store.NoTimeout}, time.Hour, time.Hour},
+		{"a call hangs", hanging, store.SetupOptions{Timeout: time.Second}, 0, time.Second},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -1418,7 +1421,7 @@ func TestSetupPolicies(t *testing.T) {
 		if len(names) != 1 || !plan.Empty() || f.count(fmt.Sprintf("update %d/f", n)) > 0 {
 			rt.Fatalf("changes %v, error %v for a rule that keeps less", plan, err)
 		}
-		plan, err = store.Setup(context.Background(), f, table(other), store.Options{Allow: names})
+		plan, err = store.Setup(context.Background(), f, table(other), store.SetupOptions{Allow: names})
 		if err != nil || len(plan.Changes) != 1 || !plan.Changes[0].Want.Equal(other) {
 			rt.Fatalf("changes %v, error %v for a rule that is allowed", plan, err)
 		}

@@ -21,7 +21,7 @@ func BenchmarkStage(b *testing.B) {
 				events = append(events, sample{Series: fmt.Sprint("series", s), Time: at(n), Value: uint64(n)})
 			}
 			b.Run("kind="+l.Table.ID+"/order="+order, func(b *testing.B) {
-				w := NewWriter(faked(tableFunc{}), []*Layout[sample]{l}, clockAt(0))
+				w := NewWriter(faked(tableFunc{}), []*Layout[sample]{l}, writeAt(0))
 				b.ReportAllocs()
 				for b.Loop() {
 					s := w.stages.Get().(*stage[sample])

@@ -42,45 +42,6 @@ type Client interface {
 // the [Client] of a Reader or Writer is not a *bigtable.Client.
 func ClientOptions() []option.ClientOption { return wire.ClientOptions() }
 
-// Options configure a writer, a reader or setup. The zero value is valid. If several
-// are passed, nonzero fields of later ones take precedence.
-type Options struct {
-	// TablePrefix precedes every table ID, for example "staging_".
-	TablePrefix string
-	// Now is the clock for times to live; time.Now if nil.
-	Now func() time.Time
-	// Timeout limits each request of a writer or of setup, and the time for which a
-	// reader waits for its next row. 0 means DefaultTimeout. A negative value means no
-	// limit; a call whose context has no deadline may then retry forever.
-	Timeout time.Duration
-	// Parallelism is the maximum number of concurrent requests of one WriteAll; 0 means
-	// DefaultParallelism.
-	Parallelism int
-	// SkipExpired makes a writer skip events that are past their time to live, and
-	// count them in Operation.Expired, instead of refusing them.
-	SkipExpired bool
-	// DryRun makes setup return its plan without changing anything.
-	DryRun bool
-	// Allow contains the names of changes that setup otherwise refuses; see
-	// Change.Name.
-	Allow []string
-	// AllowDrafts lets setup create draft tables on any server, for tests. Otherwise, setup
-	// creates them only if BIGTABLE_EMULATOR_HOST is set.
-	AllowDrafts bool
-	// Confirm is called by setup with its plan, even if it is empty, before any change;
-	// nil means no confirmation. If it returns an error, setup changes nothing and
-	// returns that error.
-	Confirm func(Plan) error
-	// Hooks trace every operation.
-	Hooks Hooks
-}
-
-// Defaults of Options.
-const (
-	DefaultTimeout     = time.Minute
-	DefaultParallelism = 4
-)
-
 // Hooks are called at the start and the end of every operation, by the goroutine that
 // executes it. Either may be nil.
 type Hooks struct {
@@ -96,7 +57,7 @@ type Operation struct {
 	Name     string // "Write", "WriteAll", "Read", "Latest", or the name of a query
 	Table    string // with its prefix
 	Events   int    // events passed to a writer or yielded by a reader
-	Expired  int    // events that a writer skipped; see Options.SkipExpired
+	Expired  int    // events that a writer skipped; see WriterOptions.SkipExpired
 	Rows     int    // rows written or received
 	Requests int    // requests sent, not counting the client's own retries
 	// OrdinaryRequests is the number of requests that the client encoded, or whose rows
@@ -118,39 +79,6 @@ func (h Hooks) end(ctx context.Context, op *Operation, err error) {
 	if h.End != nil {
 		h.End(ctx, *op, err)
 	}
-}
-
-// merge merges options and fills in defaults.
-func merge(opts []Options) Options {
-	out := Options{Now: time.Now, Timeout: DefaultTimeout, Parallelism: DefaultParallelism}
-	for _, o := range opts {
-		if o.TablePrefix != "" {
-			out.TablePrefix = o.TablePrefix
-		}
-		if o.Now != nil {
-			out.Now = o.Now
-		}
-		if o.Timeout != 0 {
-			out.Timeout = o.Timeout
-		}
-		if o.Parallelism > 0 {
-			out.Parallelism = o.Parallelism
-		}
-		out.SkipExpired = out.SkipExpired || o.SkipExpired
-		out.DryRun = out.DryRun || o.DryRun
-		out.AllowDrafts = out.AllowDrafts || o.AllowDrafts
-		out.Allow = append(out.Allow, o.Allow...)
-		if o.Confirm != nil {
-			out.Confirm = o.Confirm
-		}
-		if o.Hooks.Start != nil {
-			out.Hooks.Start = o.Hooks.Start
-		}
-		if o.Hooks.End != nil {
-			out.Hooks.End = o.Hooks.End
-		}
-	}
-	return out
 }
 
 // Layout describes how events of type E are stored in one table. Generated code

@@ -336,9 +336,9 @@ func TestDefaultDeadline(t *testing.T) {
 			return hang(ctx)
 		},
 	})
-	opts := Options{Timeout: 200 * time.Millisecond}
-	w := NewWriter(client, []*Layout[sample]{l}, opts)
-	r := NewReader(client, l, opts)
+	const timeout = 200 * time.Millisecond
+	w := NewWriter(client, []*Layout[sample]{l}, WriterOptions{Timeout: timeout})
+	r := NewReader(client, l, ReaderOptions{Timeout: timeout})
 	_, latest := r.Latest(t.Context(), sample{Series: "s"})
 	_, read := collect(t.Context(), r, "s", day0, at(1))
 	for name, err := range map[string]error{
@@ -372,7 +372,7 @@ func TestIdleTimeoutExcludesCaller(t *testing.T) {
 	}
 	n := 0
 	const timeout = time.Second
-	for _, err := range NewReader(bt.Client, l, Options{Timeout: timeout}).Read(t.Context(), sample{Series: "s"}, day0, at(10*86400)) {
+	for _, err := range NewReader(bt.Client, l, ReaderOptions{Timeout: timeout}).Read(t.Context(), sample{Series: "s"}, day0, at(10*86400)) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -395,7 +395,7 @@ func TestReadStops(t *testing.T) {
 	}
 	var ended Operation
 	var failed error
-	r := NewReader(bt.Client, l, Options{Hooks: Hooks{End: func(_ context.Context, op Operation, err error) { ended, failed = op, err }}})
+	r := NewReader(bt.Client, l, ReaderOptions{Hooks: Hooks{End: func(_ context.Context, op Operation, err error) { ended, failed = op, err }}})
 	for range r.Read(t.Context(), sample{Series: "s"}, day0, at(10*86400)) {
 		break
 	}
@@ -425,7 +425,7 @@ func TestRankBeforeTime(t *testing.T) {
 	for i := range 6 {
 		all = append(all, sample{Series: "s", Time: at(i * 600), Value: uint64(i)})
 	}
-	if err := NewWriter(bt.Client, []*Layout[sample]{l}, Options{Now: func() time.Time { return at(3000) }}).WriteAll(t.Context(), all); err != nil {
+	if err := NewWriter(bt.Client, []*Layout[sample]{l}, WriterOptions{Now: func() time.Time { return at(3000) }}).WriteAll(t.Context(), all); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
@@ -438,7 +438,7 @@ func TestRankBeforeTime(t *testing.T) {
 		{90000, 0, 2700, all[4:5]},      // of which one is in the range
 		{90000, 0, 2400, nil},           // none of them is, although the range contains cells
 	} {
-		r := NewReader(bt.Client, l, Options{Now: func() time.Time { return at(c.now) }})
+		r := NewReader(bt.Client, l, ReaderOptions{Now: func() time.Time { return at(c.now) }})
 		got, err := collect(t.Context(), r, "s", at(c.from), at(c.to))
 		if diff := cmp.Diff(c.want, got); diff != "" || err != nil {
 			t.Errorf("now %d, [%d,%d): %s, %v", c.now, c.from, c.to, diff, err)

@@ -191,8 +191,8 @@ func TestForcedCodec(t *testing.T) {
 	must(t, err)
 	defer func() { _ = client.Close() }()
 	var ended Operation
-	o := Options{Hooks: Hooks{End: func(_ context.Context, op Operation, _ error) { ended = op }}}
-	w, r := NewWriter(client, []*Layout[sample]{l}, o), NewReader(client, l, o)
+	hooks := Hooks{End: func(_ context.Context, op Operation, _ error) { ended = op }}
+	w, r := NewWriter(client, []*Layout[sample]{l}, WriterOptions{Hooks: hooks}), NewReader(client, l, ReaderOptions{Hooks: hooks})
 	for i := range 6 {
 		forces.Store(i < 3)
 		if i == 4 {
@@ -227,7 +227,7 @@ func TestForcedCodecWithHangingServer(t *testing.T) {
 		})))
 	must(t, err)
 	defer func() { _ = client.Close() }()
-	must(t, NewWriter(client, []*Layout[sample]{days()}, Options{Timeout: 10 * time.Second}).WriteAll(t.Context(), []sample{nth(1), nth(2)}))
+	must(t, NewWriter(client, []*Layout[sample]{days()}, WriterOptions{Timeout: 10 * time.Second}).WriteAll(t.Context(), []sample{nth(1), nth(2)}))
 }
 
 // An environment variable disables the wire path.
@@ -237,12 +237,12 @@ func TestWireDisabled(t *testing.T) {
 	for value, disabled := range map[string]bool{"1": true, "true": true, "": false, "0": false} {
 		t.Setenv(disableVariable, value)
 		var ended Operation
-		o := Options{Hooks: Hooks{End: func(_ context.Context, op Operation, _ error) { ended = op }}}
-		must(t, NewWriter(bt.Client, []*Layout[sample]{l}, o).Write(t.Context(), sample{Series: "s", Time: at(1), Value: 7}))
+		hooks := Hooks{End: func(_ context.Context, op Operation, _ error) { ended = op }}
+		must(t, NewWriter(bt.Client, []*Layout[sample]{l}, WriterOptions{Hooks: hooks}).Write(t.Context(), sample{Series: "s", Time: at(1), Value: 7}))
 		if ended.Requests != 1 || (ended.OrdinaryRequests == 1) != disabled {
 			t.Errorf("%q: %+v", value, ended)
 		}
-		got, err := collect(t.Context(), NewReader(bt.Client, l, o), "s", day0, at(2))
+		got, err := collect(t.Context(), NewReader(bt.Client, l, ReaderOptions{Hooks: hooks}), "s", day0, at(2))
 		if must(t, err); len(got) != 1 || got[0].Value != 7 || (ended.OrdinaryRequests == 1) != disabled {
 			t.Errorf("%q: %v, %+v", value, got, ended)
 		}

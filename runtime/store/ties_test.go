@@ -147,8 +147,8 @@ func newTicks(t *testing.T, l *Layout[tick], known, unknown []tick) *storetest.B
 	})
 	other := *l
 	other.Columns = []Column{{Name: "unknown"}}
-	must(t, NewWriter(bt.Client, []*Layout[tick]{l}, clockAt(1)).WriteAll(t.Context(), known))
-	must(t, NewWriter(bt.Client, []*Layout[tick]{&other}, clockAt(1)).WriteAll(t.Context(), unknown))
+	must(t, NewWriter(bt.Client, []*Layout[tick]{l}, writeAt(1)).WriteAll(t.Context(), known))
+	must(t, NewWriter(bt.Client, []*Layout[tick]{&other}, writeAt(1)).WriteAll(t.Context(), unknown))
 	return bt
 }
 

@@ -41,7 +41,7 @@ func TestGatheredRows(t *testing.T) {
 					}
 				}
 			}
-			must(t, NewWriter(bt.Client, []*Layout[sample]{l}, clockAt(86400*n)).WriteAll(t.Context(), samples))
+			must(t, NewWriter(bt.Client, []*Layout[sample]{l}, writeAt(86400*n)).WriteAll(t.Context(), samples))
 			without, err := storetest.ConnectPlain(t.Context(), bt.Addr)
 			must(t, err)
 			defer func() { _ = without.Close() }()
@@ -58,7 +58,7 @@ func TestGatheredRows(t *testing.T) {
 				for _, gathered := range []int{0, 100, 300, 1000, 3000, 1 << 20} {
 					for _, newestFirst := range []bool{false, true} {
 						rows := 0
-						r := NewReader(client, l, clockAt(86400*n), Options{Hooks: Hooks{End: func(_ context.Context, op Operation, _ error) { rows = op.Rows }}})
+						r := NewReader(client, l, ReaderOptions{Now: clockAt(86400 * n).Now, Hooks: Hooks{End: func(_ context.Context, op Operation, _ error) { rows = op.Rows }}})
 						r.gathered = gathered
 						if q == nil {
 							q = &r.whole
@@ -124,9 +124,9 @@ func TestLatestOfAnyLabels(t *testing.T) {
 					samples[i].Note = []byte("n")
 				}
 			}
-			must(t, NewWriter(bt.Client, []*Layout[sample]{l}, clockAt(0)).WriteAll(t.Context(), samples))
+			must(t, NewWriter(bt.Client, []*Layout[sample]{l}, writeAt(0)).WriteAll(t.Context(), samples))
 			requests := 0
-			r := NewReader(bt.Client, l, clockAt(86400*c.now+300), Options{Hooks: Hooks{End: func(_ context.Context, op Operation, _ error) { requests = op.Requests }}})
+			r := NewReader(bt.Client, l, ReaderOptions{Now: clockAt(86400*c.now + 300).Now, Hooks: Hooks{End: func(_ context.Context, op Operation, _ error) { requests = op.Requests }}})
 			e, err := r.Latest(t.Context(), sample{Series: "s"})
 			if c.days == nil {
 				if !errors.Is(err, ErrNotFound) {

@@ -159,7 +159,10 @@ func serve[E any](t *testing.T, l *Layout[E]) *storetest.Bigtable {
 }
 
 // clockAt returns options with a clock that always shows n seconds into day0.
-func clockAt(n int) Options { return Options{Now: func() time.Time { return at(n) }} }
+func clockAt(n int) ReaderOptions { return ReaderOptions{Now: func() time.Time { return at(n) }} }
+
+// writeAt is clockAt for writers.
+func writeAt(n int) WriterOptions { return WriterOptions{Now: clockAt(n).Now} }
 
 // values formats the results of a read: values with notes, and undecodable events.
 func values[E any](t *testing.T, r *Reader[E], base E, from, to time.Time, of func(E) string) []string {
@@ -227,7 +230,7 @@ func TestRankDecidesWhenAgePassesDuringRead(t *testing.T) {
 	for i := range 6 {
 		samples = append(samples, sample{Series: "s", Time: at(i * 600), Value: uint64(i)})
 	}
-	must(t, NewWriter(bt.Client, []*Layout[sample]{l}, clockAt(3000)).WriteAll(t.Context(), samples))
+	must(t, NewWriter(bt.Client, []*Layout[sample]{l}, writeAt(3000)).WriteAll(t.Context(), samples))
 	for after, want := range map[string][]string{ // by the value after which an age passes
 		"":  {"0", "1", "2", "3", "4", "5"},
 		"0": {"0", "4", "5"},
@@ -235,7 +238,7 @@ func TestRankDecidesWhenAgePassesDuringRead(t *testing.T) {
 		"4": {"0", "1", "2", "3", "4", "5"},
 	} {
 		now := at(3000)
-		r := NewReader(bt.Client, l, Options{Now: func() time.Time { return now }})
+		r := NewReader(bt.Client, l, ReaderOptions{Now: func() time.Time { return now }})
 		same(t, want, values(t, r, sample{Series: "s"}, day0, at(86400), func(e sample) string {
 			if s := sampleText(e); s == after {
 				now = at(90000)
@@ -256,10 +259,10 @@ func TestRankCountsBeyondTheRange(t *testing.T) {
 	for i := range 6 {
 		samples = append(samples, sample{Series: "s", Time: at(i * 600), Value: uint64(i)})
 	}
-	must(t, NewWriter(bt.Client, []*Layout[sample]{l}, clockAt(3000)).WriteAll(t.Context(), samples))
+	must(t, NewWriter(bt.Client, []*Layout[sample]{l}, writeAt(3000)).WriteAll(t.Context(), samples))
 	for to, want := range map[int][]string{600: {"0"}, 1800: {"0"}, 2400: {"0"}, 3000: {"0", "4"}, 3001: {"0", "4", "5"}} {
 		now := at(3000)
-		r := NewReader(bt.Client, l, Options{Now: func() time.Time { return now }})
+		r := NewReader(bt.Client, l, ReaderOptions{Now: func() time.Time { return now }})
 		same(t, want, values(t, r, sample{Series: "s"}, day0, at(to), func(e sample) string {
 			now = at(90000)
 			return sampleText(e)
@@ -298,9 +301,9 @@ func TestRankCountsInEachBucket(t *testing.T) {
 	for i := range 6 {
 		samples = append(samples, sample{Series: "s", Time: at(i * 43200), Value: uint64(i)}) // two a day
 	}
-	must(t, NewWriter(bt.Client, []*Layout[sample]{l}, clockAt(0)).WriteAll(t.Context(), samples))
+	must(t, NewWriter(bt.Client, []*Layout[sample]{l}, writeAt(0)).WriteAll(t.Context(), samples))
 	now := at(0)
-	r := NewReader(bt.Client, l, Options{Now: func() time.Time { return now }})
+	r := NewReader(bt.Client, l, ReaderOptions{Now: func() time.Time { return now }})
 	got := values(t, r, sample{Series: "s"}, day0, at(10*86400), func(e sample) string {
 		now = at(10 * 86400)
 		return sampleText(e)
@@ -366,7 +369,7 @@ func TestFilterOfSeveralFamiliesPasses(t *testing.T) {
 		return err
 	})
 	want := sample{Series: "s", Time: at(0), Value: 7, Note: []byte("n")}
-	must(t, NewWriter(bt.Client, []*Layout[sample]{l}, clockAt(0)).Write(t.Context(), want))
+	must(t, NewWriter(bt.Client, []*Layout[sample]{l}, writeAt(0)).Write(t.Context(), want))
 	m := bigtable.NewMutation()
 	for _, family := range []string{"fx1", "gx1", "g", "f.1-g.1"} {
 		m.Set(family, "v.1", bigtable.Time(at(1)), binary.BigEndian.AppendUint64(nil, 8))
@@ -429,7 +432,7 @@ func TestClassesWithOptionalColumns(t *testing.T) {
 					base.Table.Families = classFamilies()
 					l := mortals(base)
 					bt := serve(t, l)
-					w := NewWriter(bt.Client, []*Layout[mortal]{l}, clockAt(10))
+					w := NewWriter(bt.Client, []*Layout[mortal]{l}, writeAt(10))
 					r := NewReader(bt.Client, l, clockAt(10))
 					event := func(n, class int, note string) mortal {
 						e := mortal{sample: sample{Series: "s", Time: at(n), Value: uint64(n)}, Class: class}
@@ -482,7 +485,7 @@ func TestRowOfClassIsReplacedEntirely(t *testing.T) {
 		m.Set(family, "of an older schema", bigtable.Time(at(0)), nil)
 	}
 	must(t, bt.Client.Open("singles").Apply(t.Context(), fmt.Sprintf("s#%013d", day0.UnixMilli()), m))
-	must(t, NewWriter(bt.Client, []*Layout[mortal]{l}, clockAt(0)).Write(t.Context(), mortal{sample: sample{Series: "s", Time: at(0)}, Class: 1}))
+	must(t, NewWriter(bt.Client, []*Layout[mortal]{l}, writeAt(0)).Write(t.Context(), mortal{sample: sample{Series: "s", Time: at(0)}, Class: 1}))
 	same(t, map[string]int{"short:v.1": 1}, columnsOf(t, bt.Client, "singles"))
 }
 
@@ -500,7 +503,7 @@ func TestClassesAcrossRequests(t *testing.T) {
 		}
 		events = append(events, mortal{sample: sample{Series: "s", Time: at(0), Value: 9}, Class: 2})
 		requests := 0
-		o := clockAt(0)
+		o := writeAt(0)
 		o.Hooks.End = func(_ context.Context, op Operation, _ error) { requests = op.Requests }
 		must(t, NewWriter(bt.Client, []*Layout[mortal]{l}, o).WriteAll(t.Context(), events, WriteOptions{LastWins: true}))
 		if requests < 3 {
@@ -520,7 +523,7 @@ func TestExpiriesWithOptionalColumns(t *testing.T) {
 			base.Columns = []Column{{Name: "v.1"}, {Name: "note", Family: 1}}
 			l := mortals(base)
 			bt := serve(t, l)
-			w := NewWriter(bt.Client, []*Layout[mortal]{l}, clockAt(0))
+			w := NewWriter(bt.Client, []*Layout[mortal]{l}, writeAt(0))
 			other := mortal{sample: sample{Series: "s", Time: at(1), Value: 2, Note: []byte("n")}, ExpiresAt: at(1000)}
 			must(t, w.WriteAll(t.Context(), []mortal{
 				{sample: sample{Series: "s", Time: at(0), Value: 1, Note: []byte("n")}, ExpiresAt: at(ends[0])}, other,
@@ -583,7 +586,7 @@ func TestLateEventInPart(t *testing.T) {
 		l.Columns = []Column{{Name: "v.1"}, {Name: "note", Family: 1}}
 		bt := newBigtable(t, l)
 		var ended Operation
-		o := clockAt(7200)
+		o := writeAt(7200)
 		o.Hooks.End = func(_ context.Context, op Operation, _ error) { ended = op }
 		must(t, NewWriter(bt.Client, []*Layout[sample]{l}, o).Write(t.Context(), sample{Series: "s", Time: at(0), Value: 1, Note: []byte("n")}))
 		same(t, Operation{Name: "Write", Table: l.Table.ID, Events: 1, Rows: 1, Requests: 1}, ended)
@@ -606,7 +609,7 @@ func TestLateEventWithoutOtherValues(t *testing.T) {
 	l := days()
 	l.Table.Families = []Family{aged("young", time.Hour), aged("old", 48*time.Hour)}
 	l.Columns = []Column{{Name: "v.1"}, {Name: "note", Family: 1}}
-	err := NewWriter(faked(tableFunc{}), []*Layout[sample]{l}, clockAt(7200)).Write(t.Context(), sample{Series: "s", Time: at(0), Value: 1})
+	err := NewWriter(faked(tableFunc{}), []*Layout[sample]{l}, writeAt(7200)).Write(t.Context(), sample{Series: "s", Time: at(0), Value: 1})
 	var failed *WriteError
 	if !errors.Is(err, codec.ErrExpired) || !errors.As(err, &failed) || failed.Failures[0].Outcome != Refused {
 		t.Errorf("%v", err)
@@ -622,10 +625,10 @@ func TestAgeFromWriteTime(t *testing.T) {
 	l.Table.Families = []Family{family}
 	bt := newBigtable(t, l)
 	layouts := []*Layout[sample]{l}
-	must(t, NewWriter(bt.Client, layouts, clockAt(50_000)).WriteAll(t.Context(), []sample{
+	must(t, NewWriter(bt.Client, layouts, writeAt(50_000)).WriteAll(t.Context(), []sample{
 		{Series: "s", Time: at(0), Value: 1, Note: []byte("n")}, {Series: "s", Time: at(10), Value: 2}, {Series: "s", Time: at(90_000), Value: 3},
 	}))
-	must(t, NewWriter(bt.Client, layouts, clockAt(50_010)).Write(t.Context(), sample{Series: "s", Time: at(0), Value: 4})) // lives ten seconds longer
+	must(t, NewWriter(bt.Client, layouts, writeAt(50_010)).Write(t.Context(), sample{Series: "s", Time: at(0), Value: 4})) // lives ten seconds longer
 	for now, want := range map[int][]string{
 		50_010: {"4", "2", "3"}, 53_600: {"4", "2", "3"}, 53_601: {"4"}, 53_610: {"4"}, 53_611: nil,
 	} {
@@ -687,12 +690,12 @@ func expiring() *Layout[sample] {
 func TestLatestOnlyOfExpiringEvents(t *testing.T) {
 	l := expiring()
 	bt := newBigtable(t, l)
-	must(t, NewWriter(bt.Client, []*Layout[sample]{l}, clockAt(3)).WriteAll(t.Context(), []sample{
+	must(t, NewWriter(bt.Client, []*Layout[sample]{l}, writeAt(3)).WriteAll(t.Context(), []sample{
 		{Series: "s", Time: at(1), Value: 5000}, {Series: "s", Time: at(2), Value: 200},
 	}))
 	for _, o := range []ReadOptions{{}, {NewestFirst: true}, {LatestOnly: true}} {
 		now := at(100) // time of the request
-		r := NewReader(bt.Client, l, Options{Now: func() time.Time {
+		r := NewReader(bt.Client, l, ReaderOptions{Now: func() time.Time {
 			defer func() { now = at(300) }()
 			return now
 		}})
@@ -710,7 +713,7 @@ func TestLatestRepeatsAfterExpiry(t *testing.T) {
 	m.Set("f.1", "note", bigtable.Timestamp(at(60).UnixMicro()), nil)
 	must(t, bt.Client.Open(l.Table.ID).Apply(t.Context(), "s#note#2021-03-05", m))
 	now, requests := 2*86400+5, 0
-	r := NewReader(bt.Client, l, Options{
+	r := NewReader(bt.Client, l, ReaderOptions{
 		Now: func() time.Time {
 			now += 20
 			return at(now)
@@ -723,10 +726,10 @@ func TestLatestRepeatsAfterExpiry(t *testing.T) {
 
 	l = expiring()
 	bt = newBigtable(t, l)
-	must(t, NewWriter(bt.Client, []*Layout[sample]{l}, clockAt(3)).WriteAll(t.Context(), []sample{{Series: "s", Time: at(2), Value: 200}}))
-	must(t, NewWriter(bt.Client, []*Layout[sample]{l}, clockAt(3)).WriteAll(t.Context(), []sample{{Series: "s", Time: at(1), Value: 5000}}))
+	must(t, NewWriter(bt.Client, []*Layout[sample]{l}, writeAt(3)).WriteAll(t.Context(), []sample{{Series: "s", Time: at(2), Value: 200}}))
+	must(t, NewWriter(bt.Client, []*Layout[sample]{l}, writeAt(3)).WriteAll(t.Context(), []sample{{Series: "s", Time: at(1), Value: 5000}}))
 	now = 100
-	r = NewReader(bt.Client, l, Options{Now: func() time.Time {
+	r = NewReader(bt.Client, l, ReaderOptions{Now: func() time.Time {
 		defer func() { now += 200 }()
 		return at(now)
 	}})

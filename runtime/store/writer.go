@@ -16,7 +16,7 @@ import (
 
 // Writer writes events to all tables of a schema. It is safe for concurrent use.
 type Writer[E any] struct {
-	options Options
+	options WriterOptions
 	tables  []writerTable[E]
 	stages  sync.Pool // of *stage[E]
 }
@@ -33,8 +33,8 @@ type writerTable[E any] struct {
 }
 
 // NewWriter returns a Writer for the layouts of a schema.
-func NewWriter[E any](client Client, layouts []*Layout[E], opts ...Options) *Writer[E] {
-	w := &Writer[E]{options: merge(opts)}
+func NewWriter[E any](client Client, layouts []*Layout[E], opts ...WriterOptions) *Writer[E] {
+	w := &Writer[E]{options: writerOptions(opts)}
 	_, official := client.(*bigtable.Client)
 	for _, l := range layouts {
 		id := w.options.TablePrefix + l.Table.ID
@@ -46,8 +46,8 @@ func NewWriter[E any](client Client, layouts []*Layout[E], opts ...Options) *Wri
 	return w
 }
 
-// WriteOptions specify how to write events. If several are passed, an option that any
-// of them sets applies.
+// WriteOptions specify how to write events. If several are passed, the last one replaces
+// the others.
 type WriteOptions struct {
 	// LastWins stores the last of several events of a call that have the same series,
 	// time and sequence number but different values. Without it, all but the first are
@@ -67,15 +67,6 @@ type WriteOptions struct {
 	// take several rows, as in bucket_new_columns with several fields, are refused with
 	// ErrSeveralRows.
 	IfAbsent bool
-}
-
-// mergeWrites merges the options of one write.
-func mergeWrites(opts []WriteOptions) (out WriteOptions) {
-	for _, o := range opts {
-		out.LastWins = out.LastWins || o.LastWins
-		out.IfAbsent = out.IfAbsent || o.IfAbsent
-	}
-	return out
 }
 
 // Write stores one event like WriteAll.
@@ -99,7 +90,7 @@ func (w *Writer[E]) WriteAll(ctx context.Context, events []E, opts ...WriteOptio
 
 // write stages the events for all tables and then writes them table by table.
 func (w *Writer[E]) write(ctx context.Context, name string, events []E, opts []WriteOptions) error {
-	o := mergeWrites(opts)
+	o := last(opts)
 	s := w.stages.Get().(*stage[E])
 	defer s.release()
 	s.all, s.lastWins, s.ifAbsent = events, o.LastWins && !o.IfAbsent, o.IfAbsent
@@ -143,7 +134,7 @@ func (w *Writer[E]) send(ctx context.Context, t *writerTable[E], s *staged, reqs
 	return results
 }
 
-// atOnce calls f with 0 to n-1, concurrently as far as Options.Parallelism allows.
+// atOnce calls f with 0 to n-1, concurrently as far as WriterOptions.Parallelism allows.
 func (w *Writer[E]) atOnce(n int, f func(i int)) {
 	if n == 1 {
 		f(0)

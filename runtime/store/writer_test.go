@@ -46,7 +46,7 @@ func hang(ctx context.Context) error {
 
 // onBothPaths runs a test with a writer whose client has ClientOptions, and one whose
 // client does not.
-func onBothPaths(t *testing.T, s *answering, opts Options, test func(t *testing.T, w *Writer[sample])) {
+func onBothPaths(t *testing.T, s *answering, opts WriterOptions, test func(t *testing.T, w *Writer[sample])) {
 	for name, connect := range map[string]func(context.Context, string, ...grpc.DialOption) (*bigtable.Client, error){
 		"wire": storetest.Connect, "ordinary": storetest.ConnectPlain,
 	} {
@@ -82,7 +82,7 @@ func TestBulkKeepsToLimits(t *testing.T) {
 		}
 		return nil
 	}}
-	onBothPaths(t, s, Options{}, func(t *testing.T, w *Writer[sample]) {
+	onBothPaths(t, s, WriterOptions{}, func(t *testing.T, w *Writer[sample]) {
 		for name, event := range map[string]func(i int) sample{
 			"one row":   func(i int) sample { return sample{Series: "s", Time: day0.Add(time.Duration(i) * time.Millisecond)} },
 			"many rows": func(i int) sample { return sample{Series: fmt.Sprint(i / 5), Time: at(i % 5)} },
@@ -124,7 +124,7 @@ func TestConcurrentRequestsAreBounded(t *testing.T) {
 		}
 		return nil
 	}}
-	onBothPaths(t, s, Options{Parallelism: bound}, func(t *testing.T, w *Writer[sample]) {
+	onBothPaths(t, s, WriterOptions{Parallelism: bound}, func(t *testing.T, w *Writer[sample]) {
 		most.Store(0)
 		var events []sample
 		for i := range 20 {
@@ -152,7 +152,7 @@ func TestUnansweredEntriesAreUnknown(t *testing.T) {
 		}
 		return hang(stream.Context())
 	}}
-	onBothPaths(t, s, Options{Timeout: 2 * time.Second}, func(t *testing.T, w *Writer[sample]) {
+	onBothPaths(t, s, WriterOptions{Timeout: 2 * time.Second}, func(t *testing.T, w *Writer[sample]) {
 		t.Parallel()
 		events := make([]sample, rows)
 		for i := range events {

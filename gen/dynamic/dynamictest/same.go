@@ -45,7 +45,7 @@ var prefixes atomic.Int64
 // and in package dynamic.
 func Same[S, E, C any, W store.EventWriter[E], R store.EventReader[S, E, C]](
 	t *testing.T, b *storetest.Bigtable, l *layout.Layout,
-	newWriter func(client store.Client, opts ...store.Options) W, newReader func(client store.Client, opts ...store.Options) R,
+	newWriter func(client store.Client, opts ...store.WriterOptions) W, newReader func(client store.Client, opts ...store.ReaderOptions) R,
 ) {
 	t.Helper()
 	traffic, ok := NewTraffic(l)
@@ -58,22 +58,22 @@ func Same[S, E, C any, W store.EventWriter[E], R store.EventReader[S, E, C]](
 	rapid.Check(t, func(rt *rapid.T) {
 		theirs, ours := fmt.Sprintf("g%d_", prefixes.Add(1)), fmt.Sprintf("d%d_", prefixes.Add(1))
 		for _, prefix := range []string{theirs, ours} {
-			if _, err := store.Setup(t.Context(), b.Admin, s.Tables(), store.Options{TablePrefix: prefix}); err != nil {
+			if _, err := store.Setup(t.Context(), b.Admin, s.Tables(), store.SetupOptions{TablePrefix: prefix}); err != nil {
 				rt.Fatal(err)
 			}
 		}
 		now := func() time.Time { return traffic.Now }
-		o := store.Options{TablePrefix: theirs, Now: now}
+		writing := store.WriterOptions{TablePrefix: theirs, Now: now}
 		c := &comparison[S, E, C]{
 			T: rt, ctx: t.Context(), client: b.Client, traffic: traffic, layout: l, structs: structs{l},
-			theirs: newWriter(b.Client, o), ours: s.NewWriter(b.Client, store.Options{TablePrefix: ours, Now: now}),
+			theirs: newWriter(b.Client, writing), ours: s.NewWriter(b.Client, store.WriterOptions{TablePrefix: ours, Now: now}),
 		}
 		for range rapid.IntRange(1, 2).Draw(rt, "writes") {
 			c.write(theirs, ours)
 		}
 		for range 3 {
 			// Each reads what the other wrote.
-			c.read(newReader(b.Client, store.Options{TablePrefix: ours, Now: now}), s.NewReader(b.Client, o))
+			c.read(newReader(b.Client, store.ReaderOptions{TablePrefix: ours, Now: now}), s.NewReader(b.Client, store.ReaderOptions{TablePrefix: theirs, Now: now}))
 		}
 	})
 }

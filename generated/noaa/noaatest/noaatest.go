@@ -11,17 +11,15 @@ import (
 	"testing"
 
 	"cloud.google.com/go/bigtable"
+	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/storetest"
 
 	"github.com/btgen-dev/btgen/generated/noaa"
 )
 
-// Bigtable is a running in-memory Bigtable and its clients.
-type Bigtable = storetest.Bigtable
-
 // New starts an in-memory Bigtable with all tables and stops it at the end of
 // the test.
-func New(t testing.TB, opts ...noaa.Options) *Bigtable {
+func New(t testing.TB, opts ...store.SetupOptions) *storetest.Bigtable {
 	t.Helper()
 	return storetest.New(t, func(ctx context.Context, admin *bigtable.AdminClient) error {
 		return setup(ctx, admin, opts...)
@@ -30,7 +28,7 @@ func New(t testing.TB, opts ...noaa.Options) *Bigtable {
 
 // Start starts an in-memory Bigtable with all tables, for examples and
 // programs. The caller must close it.
-func Start(ctx context.Context, opts ...noaa.Options) (*Bigtable, error) {
+func Start(ctx context.Context, opts ...store.SetupOptions) (*storetest.Bigtable, error) {
 	b, err := storetest.Start(ctx)
 	if err != nil {
 		return nil, err
@@ -42,7 +40,7 @@ func Start(ctx context.Context, opts ...noaa.Options) (*Bigtable, error) {
 }
 
 // setup creates the tables of all schemas.
-func setup(ctx context.Context, admin *bigtable.AdminClient, opts ...noaa.Options) error {
+func setup(ctx context.Context, admin *bigtable.AdminClient, opts ...store.SetupOptions) error {
 	if _, err := noaa.SetupDaily(ctx, admin, opts...); err != nil {
 		return err
 	}

@@ -1,0 +1,153 @@
+package store
+
+import (
+	"cmp"
+	"time"
+)
+
+// ReaderOptions configure a reader. The zero value is valid. If several are passed to a
+// constructor, the last one replaces the others.
+type ReaderOptions struct {
+	// TablePrefix precedes every table ID, for example "staging_".
+	TablePrefix string
+	// Now is the clock for times to live; time.Now if nil.
+	Now func() time.Time
+	// Timeout limits the time for which a read waits for its next row. 0 means
+	// DefaultTimeout; with NoTimeout, a read whose context has no deadline may wait
+	// forever.
+	Timeout time.Duration
+	// Hooks trace every operation.
+	Hooks Hooks
+}
+
+// WriterOptions configure a writer. The zero value is valid. If several are passed to a
+// constructor, the last one replaces the others.
+type WriterOptions struct {
+	// TablePrefix precedes every table ID, for example "staging_".
+	TablePrefix string
+	// Now is the clock for times to live; time.Now if nil.
+	Now func() time.Time
+	// Timeout limits each request, including its retries. 0 means DefaultTimeout; with
+	// NoTimeout, a call whose context has no deadline may retry forever.
+	Timeout time.Duration
+	// Parallelism is the maximum number of concurrent requests of one WriteAll. 0 means
+	// DefaultParallelism; a negative value means 1.
+	Parallelism int
+	// SkipExpired skips events that are past their time to live, and counts them in
+	// Operation.Expired, instead of refusing them.
+	SkipExpired bool
+	// Hooks trace every operation.
+	Hooks Hooks
+}
+
+// BatcherOptions configure when a batcher sends the events that it has gathered. The
+// zero value is valid. If several are passed to a constructor, the last one replaces
+// the others.
+type BatcherOptions struct {
+	// MaxEvents is the maximum number of events in a batch. 0 means DefaultMaxEvents;
+	// with NoLimit, only MaxBytes limits a batch.
+	MaxEvents int
+	// MaxBytes is the size of the mutations, in bytes, at which a batch is full. The
+	// last event may exceed it. 0 means DefaultMaxBytes; a negative value means 1, so
+	// that each batch has one event. It cannot be switched off, so memory is bounded.
+	MaxBytes int
+	// MaxAge is the maximum time that an event waits to be sent, unless all
+	// MaxConcurrentBatches are in progress. 0 means DefaultMaxAge; with NoTimeout,
+	// events wait until the batch is full, or for Flush or Close.
+	MaxAge time.Duration
+	// MaxConcurrentBatches is the maximum number of batches in progress. With more than
+	// one, events of the same series and time may be stored in another order than they
+	// were added. 0 means DefaultMaxConcurrentBatches; a negative value means 1.
+	MaxConcurrentBatches int
+	// LastWins is WriteOptions.LastWins for the events of each batch. The batcher does
+	// not compare events in different batches: the batch that is written last wins.
+	LastWins bool
+}
+
+// SetupOptions configure [Setup]. The zero value is valid. If several are passed, the
+// last one replaces the others.
+type SetupOptions struct {
+	// TablePrefix precedes every table ID, for example "staging_".
+	TablePrefix string
+	// Timeout limits each request, including its retries. 0 means DefaultTimeout; with
+	// NoTimeout, a call whose context has no deadline may retry forever.
+	Timeout time.Duration
+	// DryRun returns the plan without changing anything.
+	DryRun bool
+	// Allow contains the names of changes that are refused otherwise; see Change.Name.
+	Allow []string
+	// AllowDrafts creates draft tables on any server, for tests. Otherwise, they are
+	// created only if BIGTABLE_EMULATOR_HOST is set.
+	AllowDrafts bool
+	// Confirm is called with the plan, even if it is empty, before any change; nil means
+	// no confirmation. If it returns an error, nothing is changed, and that error is
+	// returned.
+	Confirm func(Plan) error
+}
+
+// Defaults of the options.
+const (
+	DefaultTimeout              = time.Minute
+	DefaultParallelism          = 4
+	DefaultMaxEvents            = 10_000
+	DefaultMaxBytes             = 2 << 20
+	DefaultMaxAge               = 100 * time.Millisecond
+	DefaultMaxConcurrentBatches = 4
+)
+
+// Values that switch a limit off. Every negative value does.
+const (
+	NoTimeout time.Duration = -1
+	NoLimit                 = -1
+)
+
+// last returns the last of some options, or the zero value.
+func last[O any](opts []O) O {
+	if len(opts) == 0 {
+		var zero O
+		return zero
+	}
+	return opts[len(opts)-1]
+}
+
+// readerOptions returns the options of a reader with their defaults filled in.
+func readerOptions(opts []ReaderOptions) ReaderOptions {
+	o := last(opts)
+	o.Now, o.Timeout = clock(o.Now), cmp.Or(o.Timeout, DefaultTimeout)
+	return o
+}
+
+// writerOptions returns the options of a writer with their defaults filled in.
+func writerOptions(opts []WriterOptions) WriterOptions {
+	o := last(opts)
+	o.Now, o.Timeout = clock(o.Now), cmp.Or(o.Timeout, DefaultTimeout)
+	o.Parallelism = max(1, cmp.Or(o.Parallelism, DefaultParallelism))
+	return o
+}
+
+// batcherOptions returns the options of a batcher with their defaults filled in.
+func batcherOptions(opts []BatcherOptions) BatcherOptions {
+	o := last(opts)
+	o.MaxBytes = max(1, cmp.Or(o.MaxBytes, DefaultMaxBytes))
+	if o.MaxEvents = cmp.Or(o.MaxEvents, DefaultMaxEvents); o.MaxEvents < 0 {
+		o.MaxEvents = o.MaxBytes // equal events share their bytes; this bounds them, too
+	}
+	o.MaxAge = cmp.Or(o.MaxAge, DefaultMaxAge)
+	o.MaxConcurrentBatches = max(1, cmp.Or(o.MaxConcurrentBatches, DefaultMaxConcurrentBatches))
+	return o
+}
+
+// setupOptions returns the options of a setup with their defaults filled in.
+func setupOptions(opts []SetupOptions) SetupOptions {
+	o := last(opts)
+	o.Timeout = cmp.Or(o.Timeout, DefaultTimeout)
+	return o
+}
+
+// clock returns now, or time.Now if it is nil.
+func clock(now func() time.Time) func() time.Time {
+	if now == nil {
+		return time.Now
+	}
+	return now
+}

@@ -1,0 +1,117 @@
+package store
+
+import (
+	"context"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestLastOptionsReplaceOthers passes options and then the zero value: everything that
+// the first ones set is off again, for constructors and for single calls.
+func TestLastOptionsReplaceOthers(t *testing.T) {
+	l := days()
+	l.Table.Families = []Family{aged("f.1", time.Hour)}
+	bt := newBigtable(t, l)
+	calls := 0
+	hooks := Hooks{End: func(context.Context, Operation, error) { calls++ }}
+	long := func() time.Time { return at(86400) }
+	now := time.Now().Truncate(time.Minute)
+	first := sample{Series: "s", Time: now.Add(-2 * time.Minute), Value: 1}
+	second := sample{Series: "s", Time: now.Add(-time.Minute), Value: 2}
+
+	w := NewWriter(bt.Client, []*Layout[sample]{l},
+		WriterOptions{TablePrefix: "other_", Now: long, Timeout: time.Nanosecond, SkipExpired: true, Hooks: hooks}, WriterOptions{})
+	must(t, w.WriteAll(t.Context(), []sample{first, second}))
+	changed := first
+	changed.Value = 3
+	twice := []sample{first, changed}
+	wantDuplicate(t, w.WriteAll(t.Context(), twice, WriteOptions{LastWins: true}, WriteOptions{}), 1, 0, twice)
+	must(t, w.Write(t.Context(), first, WriteOptions{IfAbsent: true}, WriteOptions{}))
+	if len(failuresOf(t, w.Write(t.Context(), sample{Series: "s", Time: at(0)}))) != 1 {
+		t.Error("an expired event is not refused")
+	}
+
+	r := NewReader(bt.Client, l, ReaderOptions{TablePrefix: "other_", Now: long, Timeout: time.Nanosecond, Hooks: hooks}, ReaderOptions{})
+	everything := ReadOptions{NewestFirst: true, Limit: 1, TimeOrder: true, LatestOnly: true, Fields: []Field{}}
+	var got []sample
+	for e, err := range r.Read(t.Context(), sample{Series: "s"}, time.Time{}, now, everything, ReadOptions{}) {
+		must(t, err)
+		got = append(got, e)
+	}
+	if len(got) != 2 || got[0].Value != 1 || got[1].Value != 2 {
+		t.Errorf("read %v", got)
+	}
+	for range r.Read(t.Context(), sample{Series: "s"}, time.Time{}, now, ReadOptions{Limit: NoLimit}) {
+		got = got[1:]
+	}
+	same(t, 0, len(got))
+	same(t, 0, calls)
+
+	b := NewBatcher(w, nil, BatcherOptions{MaxEvents: 1, MaxBytes: 1, MaxAge: time.Hour, MaxConcurrentBatches: 1, LastWins: true}, BatcherOptions{})
+	same(t, BatcherOptions{MaxEvents: DefaultMaxEvents, MaxBytes: DefaultMaxBytes, MaxAge: DefaultMaxAge, MaxConcurrentBatches: DefaultMaxConcurrentBatches}, b.options)
+}
+
+// TestNegativeOptions checks what switches a limit off, and that values without a
+// meaning do no harm.
+func TestNegativeOptions(t *testing.T) {
+	off := batcherOptions([]BatcherOptions{{MaxEvents: NoLimit, MaxBytes: 100, MaxAge: NoTimeout}})
+	same(t, BatcherOptions{MaxEvents: 100, MaxBytes: 100, MaxAge: NoTimeout, MaxConcurrentBatches: DefaultMaxConcurrentBatches}, off)
+	odd := batcherOptions([]BatcherOptions{{MaxBytes: -5, MaxConcurrentBatches: -5}})
+	same(t, BatcherOptions{MaxEvents: DefaultMaxEvents, MaxBytes: 1, MaxAge: DefaultMaxAge, MaxConcurrentBatches: 1}, odd)
+	if o := writerOptions([]WriterOptions{{Timeout: NoTimeout, Parallelism: -5}}); o.Timeout >= 0 || o.Parallelism != 1 {
+		t.Errorf("%+v", o)
+	}
+	if o := readerOptions([]ReaderOptions{{Timeout: NoTimeout}}); o.Timeout >= 0 {
+		t.Errorf("%+v", o)
+	}
+	if o := setupOptions([]SetupOptions{{Timeout: NoTimeout}}); o.Timeout >= 0 {
+		t.Errorf("%+v", o)
+	}
+}
+
+// TestBatcherWithoutLimits adds events to a batcher that sends on Flush alone: neither
+// their number nor their age sends them. Its memory is bounded by MaxBytes.
+func TestBatcherWithoutLimits(t *testing.T) {
+	g := &gate{open: make(chan struct{})}
+	close(g.open)
+	b := NewBatcher(g.writer(), nil, BatcherOptions{MaxEvents: NoLimit, MaxAge: NoTimeout})
+	for i := range DefaultMaxEvents + 1 {
+		must(t, b.Add(t.Context(), nth(i)))
+	}
+	same(t, 0, g.requests())
+	must(t, b.Close(t.Context()))
+	if g.requests() == 0 {
+		t.Error("nothing was sent")
+	}
+	b = NewBatcher(g.writer(), nil, BatcherOptions{MaxEvents: NoLimit, MaxBytes: 1000, MaxAge: NoTimeout})
+	for range 5000 {
+		must(t, b.Add(t.Context(), nth(1))) // equal events take no more bytes
+		must(t, b.acquire(t.Context()))
+		if b.open != nil && len(b.open.events) > 1000 {
+			t.Fatalf("%d events are held", len(b.open.events))
+		}
+		b.release()
+	}
+	must(t, b.Close(t.Context()))
+}
+
+// TestOptionsOfConstructors checks that a constructor accepts only options that it uses.
+func TestOptionsOfConstructors(t *testing.T) {
+	for _, tt := range []struct {
+		of   reflect.Type
+		want string
+	}{
+		{reflect.TypeFor[ReaderOptions](), "TablePrefix Now Timeout Hooks"},
+		{reflect.TypeFor[WriterOptions](), "TablePrefix Now Timeout Parallelism SkipExpired Hooks"},
+		{reflect.TypeFor[BatcherOptions](), "MaxEvents MaxBytes MaxAge MaxConcurrentBatches LastWins"},
+		{reflect.TypeFor[SetupOptions](), "TablePrefix Timeout DryRun Allow AllowDrafts Confirm"},
+	} {
+		var names []string
+		for i := range tt.of.NumField() {
+			names = append(names, tt.of.Field(i).Name)
+		}
+		same(t, tt.want, strings.Join(names, " "))
+	}
+}
