@@ -75,8 +75,9 @@ func (l *Lab) Compare(ctx context.Context, e Edit, events []dynamic.Event, range
 	if err != nil {
 		return Outcome{}, err
 	}
-	o := store.Options{TablePrefix: prefix, Now: func() time.Time { return e.Now }}
-	err = e.Old.NewWriter(l.server.Client, o).WriteAll(ctx, events, store.WriteOptions{LastWins: true})
+	now := func() time.Time { return e.Now }
+	o := store.ReaderOptions{TablePrefix: prefix, Now: now}
+	err = e.Old.NewWriter(l.server.Client, store.WriterOptions{TablePrefix: prefix, Now: now}).WriteAll(ctx, events, store.WriteOptions{LastWins: true})
 	if failed, ok := errors.AsType[*store.WriteError](err); err != nil && (!ok || slices.ContainsFunc(failed.Failures, func(f store.Failure) bool { return f.Outcome != store.Refused })) {
 		return Outcome{}, err
 	}
