@@ -56,6 +56,7 @@ func TestScripts(t *testing.T) {
 			"serves":  serves,
 			"exits":   exits,
 			"meddles": meddles,
+			"writes":  writes,
 		},
 	})
 }
@@ -100,6 +101,26 @@ func meddles(ts *testscript.TestScript, neg bool, args []string) {
 		"f":   {},
 		"sum": {ValueType: bigtable.AggregateType{Input: bigtable.Int64Type{}, Aggregator: bigtable.SumAggregator{}}},
 	}}))
+}
+
+// writes writes a cell: writes ADDRESS PROJECT INSTANCE TABLE ROW FAMILY:QUALIFIER TIME VALUE.
+func writes(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 8 {
+		ts.Fatalf("usage: writes ADDRESS PROJECT INSTANCE TABLE ROW FAMILY:QUALIFIER TIME VALUE")
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	conn, err := grpc.NewClient(args[0], grpc.WithTransportCredentials(insecure.NewCredentials()))
+	ts.Check(err)
+	client, err := bigtable.NewClientWithConfig(ctx, args[1], args[2], bigtable.ClientConfig{MetricsProvider: bigtable.NoopMetricsProvider{}}, option.WithGRPCConn(conn))
+	ts.Check(err)
+	defer client.Close()
+	at, err := time.Parse(time.RFC3339, args[6])
+	ts.Check(err)
+	family, qualifier, _ := strings.Cut(args[5], ":")
+	m := bigtable.NewMutation()
+	m.Set(family, qualifier, bigtable.Time(at), []byte(args[7]))
+	ts.Check(client.Open(args[3]).Apply(ctx, args[4], m))
 }
 
 // connect returns a client of the server ADDRESS PROJECT INSTANCE.

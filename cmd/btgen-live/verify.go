@@ -1,0 +1,174 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"cloud.google.com/go/bigtable"
+	"github.com/spf13/cobra"
+
+	"github.com/btgen-dev/btgen/gen"
+	"github.com/btgen-dev/btgen/gen/cli"
+	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/project"
+	"github.com/btgen-dev/btgen/gen/verify"
+	"github.com/btgen-dev/btgen/runtime/store"
+)
+
+// defaultSample is the number of rows of a table that verify reads.
+const defaultSample = 1000
+
+// newVerify returns the command verify.
+func newVerify() *cobra.Command {
+	var v verification
+	cmd := &cobra.Command{
+		Use:   "verify [path...] --project P --instance I",
+		Short: "Check whether the schemas can read what live tables contain",
+		Long: `Read a sample of rows of each table, spread over the table, and print what share of row
+keys, columns and values the schemas can read, with examples of the rest and a guess of
+which edit of the schema made it unreadable. Verify changes nothing, and also works for
+tables that btgen did not create. Reading costs what such reads cost.
+
+Exit codes: 0 all of the sample is readable, 1 not all of it, 2 failure.
+
+` + cli.PathsHelp,
+		RunE: v.run,
+	}
+	cmd.Flags().StringVar(&v.project, "project", "", "project of the instance")
+	cmd.Flags().StringVar(&v.instance, "instance", "", "instance of the tables")
+	cmd.Flags().StringVar(&v.options.Prefix, "prefix", "", prefixHelp)
+	cmd.Flags().DurationVar(&v.options.Timeout, "timeout", store.DefaultTimeout, "time limit for each request, including retries")
+	cmd.Flags().IntVar(&v.options.Rows, "sample", defaultSample, "most `rows` to read of each table")
+	cmd.Flags().StringVar(&v.table, "table", "", "verify only the `table` with this ID, as in the schemas")
+	cmd.Flags().StringVar(&v.format, "format", "text", "`text` or json")
+	for _, name := range []string{"project", "instance"} {
+		if err := cmd.MarkFlagRequired(name); err != nil {
+			panic(err) // impossible: the flags are defined above
+		}
+	}
+	return cmd
+}
+
+// verification are the flags of the command verify.
+type verification struct {
+	project, instance string
+	options           verify.Options
+	table             string // empty for all
+	format            string
+}
+
+// run verifies the tables of the schemas in paths.
+func (v *verification) run(cmd *cobra.Command, paths []string) error {
+	switch {
+	case v.options.Rows < 1:
+		return fmt.Errorf("--sample %d: must be at least 1", v.options.Rows)
+	case v.options.Timeout <= 0:
+		return fmt.Errorf("--timeout %s: must be more than 0", v.options.Timeout)
+	case v.format != "text" && v.format != "json":
+		return fmt.Errorf("--format %q: must be text or json", v.format)
+	}
+	p, err := project.Load(paths, "")
+	if err != nil {
+		return err
+	}
+	result := gen.Resolve(p.Inputs)
+	if result.Diagnostics.HasErrors() {
+		return cli.Report(cmd.OutOrStdout(), p, result.Diagnostics)
+	}
+	tables := v.tables(result.Layouts)
+	if len(tables) == 0 {
+		return fmt.Errorf("--table %q: no schema has this table", v.table)
+	}
+	ctx, stop := interruptible(cmd.Context())
+	defer stop()
+	client, err := bigtable.NewClientWithConfig(ctx, v.project, v.instance, bigtable.ClientConfig{MetricsProvider: bigtable.NoopMetricsProvider{}})
+	if err != nil {
+		return fmt.Errorf("connecting to instance %s of project %s: %w", v.instance, v.project, err)
+	}
+	progress := cli.StartProgress(cmd.ErrOrStderr(), cmd.Root().Name())
+	reports, err := v.verify(ctx, client, tables, progress)
+	progress.Stop()
+	if err == nil {
+		err = v.print(cmd.OutOrStdout(), reports)
+	}
+	return errors.Join(err, client.Close())
+}
+
+// tables returns the tables to verify, each with the schemas that have it.
+func (v *verification) tables(layouts []*layout.Layout) [][]verify.Schema {
+	var out [][]verify.Schema
+	at := map[string]int{}
+	for _, l := range layouts {
+		for _, t := range l.Tables {
+			if v.table != "" && t.ID != v.table {
+				continue
+			}
+			i, seen := at[t.ID]
+			if !seen {
+				i = len(out)
+				at[t.ID] = i
+				out = append(out, nil)
+			}
+			out[i] = append(out[i], verify.Schema{Layout: l, Table: t})
+		}
+	}
+	return out
+}
+
+// verify samples tables.
+func (v *verification) verify(ctx context.Context, client *bigtable.Client, tables [][]verify.Schema, progress *cli.Progress) ([]*verify.Report, error) {
+	var reports []*verify.Report
+	for _, schemas := range tables {
+		progress.Step("reading up to %d rows of table %s%s", v.options.Rows, v.options.Prefix, schemas[0].Table.ID)
+		report, err := verify.Table(ctx, client, schemas, v.options)
+		if err != nil {
+			return nil, fmt.Errorf("table %s%s: %w", v.options.Prefix, schemas[0].Table.ID, err)
+		}
+		reports = append(reports, report)
+	}
+	return reports, nil
+}
+
+// print prints the reports. It returns ErrFindings if something is not readable.
+func (v *verification) print(out io.Writer, reports []*verify.Report) error {
+	text, findings := "", false
+	for _, r := range reports {
+		findings = findings || len(r.Findings) > 0
+		text += reportText(r)
+	}
+	if v.format == "json" {
+		encoded, err := json.MarshalIndent(reports, "", "  ")
+		if err != nil {
+			return err
+		}
+		text = string(encoded) + "\n"
+	}
+	if _, err := io.WriteString(out, text); err != nil {
+		return err
+	}
+	if findings {
+		return cli.ErrFindings
+	}
+	return nil
+}
+
+// reportText describes a report.
+func reportText(r *verify.Report) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "table %s: readable row keys %s, known columns of cells %s, readable values %s\n", r.Table, r.Rows, r.Columns, r.Values)
+	for _, f := range r.Findings {
+		where := "row " + f.Row
+		if f.Column != "" {
+			where += ", column " + f.Column
+		}
+		fmt.Fprintf(&b, "  %d like %s: %s\n", f.Count, where, f.Problem)
+		if f.Guess != "" {
+			fmt.Fprintf(&b, "    probably: %s\n", f.Guess)
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,190 @@
+package verify
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"cloud.google.com/go/bigtable"
+
+	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/schema"
+	"github.com/btgen-dev/btgen/gen/value"
+	"github.com/btgen-dev/btgen/runtime/codec"
+)
+
+// guessKey guesses why a row key cannot be read.
+func guessKey(s Schema, row string, err error) string {
+	t := s.Table
+	if other := otherOrder(s, row); other != "" {
+		return "the segments were in another order: " + other
+	}
+	if t.Delimiter != "" {
+		if guess := guessSegments(t, row); guess != "" {
+			return guess
+		}
+	}
+	field := ""
+	if refused, ok := errors.AsType[*codec.FieldError](err); ok {
+		field = refused.Field
+	}
+	switch field {
+	case "salt":
+		return "the salt had another number of buckets, or other values, or there was none"
+	case "bucket":
+		return guessLabel(t, row)
+	case "time":
+		return "the time had another format"
+	}
+	for _, f := range s.Layout.Series {
+		if f.Name == field {
+			return fmt.Sprintf("series value %s had another type or encoding, or other segments precede it", field)
+		}
+	}
+	return "the key had other segments, or another program wrote the row"
+}
+
+// guessSegments guesses from the number of segments.
+func guessSegments(t *layout.Table, row string) string {
+	have, want := strings.Count(row, t.Delimiter)+1, len(t.Segments)
+	for _, g := range t.Segments {
+		if g.Form.Escape || g.Form.Encoding == codec.KeyBinary || g.Form.Encoding == codec.KeyRaw || g.Kind == layout.ConstSegment {
+			return "" // may contain the delimiter
+		}
+	}
+	switch {
+	case have == want:
+		return ""
+	case have == 1:
+		for _, other := range []string{"#", "/", ":", "|", "@", "."} {
+			if other != t.Delimiter && strings.Count(row, other)+1 == want {
+				return fmt.Sprintf("the delimiter was %q", other)
+			}
+		}
+	case have == want+1:
+		return fmt.Sprintf("the key has %d segments, not %d: a salt or another segment was removed from the schema", have, want)
+	case have == want-1:
+		return fmt.Sprintf("the key has %d segments, not %d: a salt or another segment was added to the schema", have, want)
+	}
+	return fmt.Sprintf("the key has %d segments, not %d: the delimiter or the segments changed", have, want)
+}
+
+// labels are the layouts of times in usual labels of buckets.
+var labels = []string{"2006-01-02", "20060102", "2006-01-02T15", "2006010215", "2006-01-02T15:04", "200601021504", "2006-01", "200601", "2006"}
+
+// guessLabel guesses from the labels that buckets of other widths have.
+func guessLabel(t *layout.Table, row string) string {
+	segments := strings.Split(row, t.Delimiter)
+	for i, g := range t.Segments {
+		if g.Kind != layout.BucketSegment || t.Delimiter == "" || len(segments) != len(t.Segments) {
+			continue
+		}
+		if t.Bucket.Label.Kind == codec.TimeLabel && t.Bucket.Label.Format.Kind == codec.LayoutTime {
+			if _, err := time.Parse(t.Bucket.Label.Format.Layout, segments[i]); err == nil {
+				return "the bucket was narrower, or had another origin, with the same label"
+			}
+		}
+		for _, text := range labels {
+			if _, err := time.Parse(text, segments[i]); err == nil {
+				return fmt.Sprintf("the bucket had another width or label: %q has the form %s", segments[i], text)
+			}
+		}
+	}
+	return "the bucket had another width, origin or label"
+}
+
+// maxOrdered is the most segments whose orders are tried: 720 orders.
+const maxOrdered = 6
+
+// otherOrder returns the order of segments in which a key can be read; empty if there is none.
+func otherOrder(s Schema, row string) string {
+	if len(s.Table.Segments) > maxOrdered {
+		return ""
+	}
+	t := *s.Table
+	found := ""
+	permute(append([]layout.Segment(nil), s.Table.Segments...), 0, func(order []layout.Segment) bool {
+		t.Segments = order
+		if _, err := value.ReadVerified(s.Layout, &t, row); err != nil {
+			return true
+		}
+		var names []string
+		for _, g := range order {
+			names = append(names, t.SegmentName(s.Layout, g))
+		}
+		found = strings.Join(names, ", ")
+		return false
+	})
+	return found
+}
+
+// permute calls try with all orders, until it returns false.
+func permute(segments []layout.Segment, fixed int, try func([]layout.Segment) bool) bool {
+	if fixed == len(segments) {
+		return try(segments)
+	}
+	for i := fixed; i < len(segments); i++ {
+		segments[fixed], segments[i] = segments[i], segments[fixed]
+		more := permute(segments, fixed+1, try)
+		segments[fixed], segments[i] = segments[i], segments[fixed]
+		if !more {
+			return false
+		}
+	}
+	return true
+}
+
+// guessColumn guesses why the schema has no such column.
+func (v *verifier) guessColumn(family string) string {
+	for _, s := range v.schemas {
+		for _, f := range s.Table.Families {
+			if f.Name == family {
+				return "a field was removed, or its column renamed, or another program writes it"
+			}
+		}
+	}
+	return "the family was renamed or removed, or another program writes it"
+}
+
+// guessValue guesses why a value cannot be read.
+func guessValue(s Schema, c layout.Column, qualifier string, item bigtable.ReadItem, err error) string {
+	datum := datumOf(s.Table, qualifier, item)
+	switch {
+	case errors.Is(err, errStray):
+		return "the bucket was wider with the same label, or a program wrote the cell with the server's time"
+	case errors.Is(err, errImplausible):
+		return "the column was an integer: its bits are not those of a usual number"
+	case c.Field == layout.WholeEvent && s.Table.Blob == layout.Protobuf && strings.HasPrefix(string(datum), "{"):
+		return "events were stored as JSON: the format of the blob changed"
+	case c.Field == layout.WholeEvent && s.Table.Blob == layout.JSONText:
+		return "events were stored as protobuf, or by another program: the format of the blob changed"
+	case c.Field == layout.WholeEvent && errors.Is(err, codec.ErrMissing):
+		return "a required field was added, or its number or name changed, without a default"
+	case c.Field == layout.WholeEvent && errors.Is(err, codec.ErrEnum):
+		return "a value of an enum was removed"
+	case c.Field < 0:
+		return "the types or numbers of fields changed"
+	}
+	f := &s.Layout.Fields[c.Field]
+	if _, err := value.Coding(f, !c.Text).Decode(datum); err == nil {
+		return fmt.Sprintf("values were stored %s: `values` changed", map[bool]string{true: "binary", false: "as text"}[c.Text])
+	}
+	if errors.Is(err, codec.ErrEnum) {
+		return "a value of the enum was removed or renamed"
+	}
+	if len(datum) == 8 && c.Text {
+		return "the value has 8 bytes, as binary numbers have: `values` or the type changed"
+	}
+	for _, other := range []schema.Type{schema.Int64, schema.Float64, schema.Bool, schema.Timestamp, schema.UUID, schema.Duration} {
+		if other == f.Type {
+			continue
+		}
+		for _, text := range []bool{c.Text, !c.Text} {
+			if _, err := value.Coding(&layout.Field{Type: other}, text).Decode(datum); err == nil {
+				return fmt.Sprintf("the type was another one: the value is %s %s", map[bool]string{true: "the text of a", false: "as long as a binary"}[text], other)
+			}
+		}
+	}
+	return "the type of the field changed, or another program wrote the value"
+}

@@ -1,0 +1,309 @@
+// Package verify samples rows of live tables, and reports what share of their row keys,
+// columns and values a schema can read, with a guess of which edit of the schema made the
+// rest. It changes nothing, and needs no knowledge of who wrote the table.
+package verify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"cloud.google.com/go/bigtable"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/value"
+	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/store"
+)
+
+// Options configure [Table].
+type Options struct {
+	Prefix  string        // precedes the table ID
+	Rows    int           // most rows to sample
+	Timeout time.Duration // for each request
+}
+
+const (
+	maxScans = 32   // most scans of a table, spread evenly over it
+	maxCells = 1000 // most cells of a row that are read
+)
+
+// Share is a part of a sample.
+type Share struct {
+	Readable int `json:"readable"`
+	Total    int `json:"total"`
+}
+
+// add counts one more.
+func (s *Share) add(readable bool) {
+	s.Total++
+	if readable {
+		s.Readable++
+	}
+}
+
+// String returns the share, such as "99.5% of 1000".
+func (s Share) String() string {
+	if s.Total == 0 {
+		return "0 of 0"
+	}
+	percent := float64(s.Readable*1000/s.Total) / 10 // rounded down: 100% is all of them
+	return strconv.FormatFloat(percent, 'f', -1, 64) + "% of " + strconv.Itoa(s.Total)
+}
+
+// Finding is what the schema cannot read, with one example.
+type Finding struct {
+	Count   int    `json:"count"`            // in the sample
+	Row     string `json:"row"`              // quoted as in Go if it is not printable
+	Column  string `json:"column,omitempty"` // family:qualifier; empty for a row key
+	Problem string `json:"problem"`
+	Guess   string `json:"guess,omitempty"` // the edit of the schema that probably made it
+
+	kind string // findings of one kind are counted together
+}
+
+// Report is the result for one table.
+type Report struct {
+	Table    string    `json:"table"` // with its prefix
+	Rows     Share     `json:"row_keys"`
+	Columns  Share     `json:"columns"` // cells by family and qualifier
+	Values   Share     `json:"values"`
+	Findings []Finding `json:"findings"`
+}
+
+// ErrNoTable is the error for a table that does not exist.
+var ErrNoTable = errors.New("the table does not exist")
+
+// Table samples a table. schemas are those that have it, at least one. It reads at most options.Rows rows, and holds one row in memory.
+func Table(ctx context.Context, client store.Client, schemas []Schema, options Options) (*Report, error) {
+	id := options.Prefix + schemas[0].Table.ID
+	v := &verifier{schemas: schemas, report: &Report{Table: id, Findings: []Finding{}}}
+	table := client.OpenTable(id)
+	ranges, err := rangesOf(ctx, table, options.Timeout)
+	for left := options.Rows; err == nil && left > 0 && len(ranges) > 0; left = options.Rows - v.report.Rows.Total {
+		share := max(1, left/len(ranges)) // the next round takes what this one leaves
+		ranges = slices.DeleteFunc(ranges, func(r *scanned) bool {
+			if err != nil || v.report.Rows.Total == options.Rows {
+				return false
+			}
+			err = v.scan(ctx, table, r, share, options.Timeout)
+			return r.done
+		})
+	}
+	if status.Code(err) == codes.NotFound {
+		err = fmt.Errorf("%w: %w", ErrNoTable, err)
+	}
+	slices.SortStableFunc(v.report.Findings, func(a, b Finding) int { return b.Count - a.Count })
+	return v.report, err
+}
+
+// scanned is a range of rows that is scanned in rounds.
+type scanned struct {
+	next, end string // the end is not included; empty for the end of the table
+	done      bool
+}
+
+// rangesOf returns ranges of about the same size that are the whole table, in order.
+func rangesOf(ctx context.Context, table bigtable.TableAPI, timeout time.Duration) ([]*scanned, error) {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	keys, err := table.SampleRowKeys(ctx)
+	ranges := []*scanned{{}}
+	step := max(1, (len(keys)+maxScans-1)/maxScans)
+	for i := step - 1; i < len(keys); i += step {
+		if last := ranges[len(ranges)-1]; keys[i] > last.next {
+			last.end = keys[i]
+			ranges = append(ranges, &scanned{next: keys[i]})
+		}
+	}
+	return ranges, err
+}
+
+// scan verifies up to n more rows of a range.
+func (v *verifier) scan(ctx context.Context, table bigtable.TableAPI, r *scanned, n int, timeout time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	got := 0
+	err := table.ReadRows(ctx, bigtable.NewRange(r.next, r.end), func(row bigtable.Row) bool {
+		v.row(row)
+		got, r.next = got+1, row.Key()+"\x00"
+		return true
+	}, bigtable.LimitRows(int64(n)), bigtable.RowFilter(bigtable.CellsPerRowLimitFilter(maxCells)))
+	r.done = got < n
+	return err
+}
+
+// Schema is a schema and one of its tables.
+type Schema struct {
+	Layout *layout.Layout
+	Table  *layout.Table
+}
+
+// verifier verifies the rows of a table. Several schemas may share it: a row is readable if
+// one of them reads it.
+type verifier struct {
+	schemas []Schema
+	report  *Report
+}
+
+// row verifies a row.
+func (v *verifier) row(row bigtable.Row) {
+	var first Finding
+	for i, s := range v.schemas {
+		key, err := value.ReadVerified(s.Layout, s.Table, row.Key())
+		if err == nil {
+			v.report.Rows.add(true)
+			v.cells(row, &key)
+			return
+		}
+		if i == 0 {
+			problem := err.Error()
+			first = Finding{Row: show(row.Key()), Problem: problem, Guess: guessKey(s, row.Key(), err), kind: "key"}
+		}
+	}
+	v.report.Rows.add(false)
+	v.found(first)
+}
+
+// found counts a finding with those of its kind.
+func (v *verifier) found(f Finding) {
+	for i := range v.report.Findings {
+		if other := &v.report.Findings[i]; other.kind == f.kind && other.Guess == f.Guess && (other.Column == f.Column || f.kind != "value" && f.kind != "column") {
+			other.Count++
+			return
+		}
+	}
+	if f.Count = 1; len(v.report.Findings) < maxFindings {
+		v.report.Findings = append(v.report.Findings, f)
+	}
+}
+
+// maxFindings bounds the findings of a table.
+const maxFindings = 100
+
+// cells verifies the cells of a row with a readable key.
+func (v *verifier) cells(row bigtable.Row, key *value.Key) {
+	for _, family := range slices.Sorted(maps.Keys(row)) {
+		for _, item := range row[family] {
+			qualifier := strings.TrimPrefix(item.Column, family+":")
+			s, column, known := v.column(row.Key(), family, qualifier)
+			v.report.Columns.add(known)
+			name := family + ":" + show(qualifier)
+			if !known {
+				v.found(Finding{Row: show(row.Key()), Column: name, Problem: "the schema has no such column", Guess: v.guessColumn(family), kind: "column"})
+				continue
+			}
+			err := checkValue(s, column, key, qualifier, item)
+			v.report.Values.add(err == nil)
+			if err == nil {
+				continue
+			}
+			if s.Table.Metrics() || s.Table.Pattern == codec.BucketOffsets {
+				name = family + ":" // a column for each value or event
+			}
+			v.found(Finding{Row: show(row.Key()), Column: name, Problem: err.Error(), Guess: guessValue(s, column, qualifier, item, err), kind: "value"})
+		}
+	}
+}
+
+// column finds the column of a cell in the schemas that read the row.
+func (v *verifier) column(row, family, qualifier string) (Schema, layout.Column, bool) {
+	for _, s := range v.schemas {
+		key, err := value.ReadVerified(s.Layout, s.Table, row)
+		if err != nil {
+			continue
+		}
+		for _, c := range s.Table.Columns {
+			switch {
+			case !inFamily(s.Table, c, family):
+			case s.Table.Metrics() && c.Qualifier == key.Metric, s.Table.Pattern == codec.BucketOffsets,
+				!s.Table.Metrics() && c.Qualifier == qualifier:
+				return s, c, true
+			}
+		}
+	}
+	return Schema{}, layout.Column{}, false
+}
+
+// inFamily reports whether a column is in a family: in any, if events have classes.
+func inFamily(t *layout.Table, c layout.Column, family string) bool {
+	if t.HasClasses() {
+		return slices.ContainsFunc(t.Families, func(f layout.Family) bool { return f.Name == family })
+	}
+	return t.Families[c.Family].Name == family
+}
+
+// errStray is the error for a timestamp outside of the bucket of its row.
+var errStray = errors.New("the timestamp is not in the bucket of the row")
+
+// errImplausible is the error for a number whose bits are more likely one of another type.
+var errImplausible = errors.New("implausible value")
+
+// checkValue returns why a cell cannot be read.
+func checkValue(s Schema, c layout.Column, key *value.Key, qualifier string, item bigtable.ReadItem) error {
+	t := s.Table
+	if at := int64(item.Timestamp); t.Pattern.EventTimed() && t.Pattern.Bucketed() && (at < key.At.UnixMicro() || at >= t.Bucket.End(key.At).UnixMicro()) {
+		return fmt.Errorf("%w: %s is not in the bucket from %s", errStray, codec.FromMicros(at).Format(time.RFC3339), key.At.Format(time.RFC3339))
+	}
+	if t.Pattern == codec.BucketOffsets {
+		if _, _, err := t.Offset(s.Layout).In(key.At).Parse([]byte(qualifier)); err != nil {
+			return err
+		}
+	}
+	return decode(s, c, datumOf(t, qualifier, item))
+}
+
+// datumOf returns the stored datum of a cell.
+func datumOf(t *layout.Table, qualifier string, item bigtable.ReadItem) []byte {
+	if t.Metrics() {
+		return []byte(qualifier)
+	}
+	return item.Value
+}
+
+// decode decodes a datum.
+func decode(s Schema, c layout.Column, datum []byte) error {
+	switch c.Field {
+	case layout.WholeEvent:
+		return value.NewBlob(s.Layout.Fields, s.Table.Blob).Parse(make([]any, len(s.Layout.Fields)), datum)
+	case layout.WrittenAt:
+		coding := codec.Binary.Timestamp
+		if c.Text {
+			coding = codec.Text.Timestamp
+		}
+		_, err := coding.Decode(datum)
+		return err
+	}
+	v, err := value.Coding(&s.Layout.Fields[c.Field], c.Text).Decode(datum)
+	if err == nil && !c.Text {
+		err = plausible(v)
+	}
+	return err
+}
+
+// plausible refuses numbers whose bits are probably those of another type.
+func plausible(v any) error {
+	if f, ok := v.(float64); ok && f != 0 && f > -smallestFloat && f < smallestFloat {
+		return fmt.Errorf("%w: %g", errImplausible, f)
+	}
+	return nil
+}
+
+// smallestFloat is less than any number that is likely measured: integers up to 2^52 have the
+// bits of smaller ones.
+const smallestFloat = 1e-300
+
+// show quotes what is not printable.
+func show(s string) string {
+	if quoted := strconv.Quote(s); quoted != `"`+s+`"` {
+		return quoted
+	}
+	return s
+}

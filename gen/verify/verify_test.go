@@ -1,0 +1,147 @@
+package verify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"cloud.google.com/go/bigtable"
+
+	"github.com/btgen-dev/btgen/gen/dynamic"
+	"github.com/btgen-dev/btgen/gen/dynamic/dynamictest"
+	"github.com/btgen-dev/btgen/runtime/store"
+	"github.com/btgen-dev/btgen/runtime/storetest"
+)
+
+// readings is a schema that tests edit.
+const readings = `btgen: v1
+package: verified
+name: Reading
+series: {site: string, sensor: int64}
+time: {precision: 1s}
+fields:
+  pressure: {type: int64, number: 1}
+  state: {type: enum, of: [info, critical], number: 2}
+  note: {type: string, optional: true, number: 3}
+tables:
+  readings:
+    pattern: PATTERN
+    key: {delimiter: "#", segments: [site, sensor, bucket]}
+    bucket: {every: 1d, label: "2006-01-02"}
+    family: m
+    ttl: {max_age: 30d}
+`
+
+var at = time.Date(2026, 3, 5, 12, 0, 0, 0, time.UTC)
+
+// written returns a server with a table of 20 events by code of a schema.
+func written(t *testing.T, yaml string) *storetest.Bigtable {
+	t.Helper()
+	s := dynamic.New(dynamictest.Resolve(t, []byte(yaml)))
+	b := storetest.New(t, func(ctx context.Context, admin *bigtable.AdminClient) error {
+		_, err := store.Setup(ctx, admin, s.Tables())
+		return err
+	})
+	var events []dynamic.Event
+	for i := range 20 {
+		events = append(events, dynamic.Event{
+			Series: []any{"oslo", int64(i % 10)}, Time: at.Add(time.Duration(i) * time.Minute), Values: []any{int64(5), "critical", "n"},
+		})
+	}
+	if err := s.NewWriter(b.Client, store.Options{Now: func() time.Time { return at.Add(time.Hour) }}).WriteAll(t.Context(), events); err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// schemaOf returns a schema and its table.
+func schemaOf(t *testing.T, yaml string) Schema {
+	t.Helper()
+	l := dynamictest.Resolve(t, []byte(yaml))
+	return Schema{l, l.Tables[0]}
+}
+
+var usual = Options{Rows: 100, Timeout: time.Minute}
+
+// What code of a schema wrote is readable by it, and what an edit makes unreadable is said to
+// be of that edit.
+func TestEdits(t *testing.T) {
+	for _, c := range []struct{ name, pattern, from, to, keys, columns, values, guess string }{
+		{"nothing", "bucket_new_cells", "", "", "100% of 10", "100% of 60", "100% of 60", ""},
+		{"nothing, serialized", "bucket_serialized", "", "", "100% of 10", "100% of 20", "100% of 20", ""},
+		{"field added, optional", "bucket_new_cells", "  note:", "  more: {type: string, optional: true}\n  note:", "100% of 10", "100% of 60", "100% of 60", ""},
+		{"narrower bucket", "bucket_new_cells", "{every: 1d, label: \"2006-01-02\"}", "{every: 1h, label: \"2006-01-02T15\"}", "0% of 10", "0 of 0", "0 of 0", "the bucket had another width or label"},
+		{"another order", "bucket_new_cells", "[site, sensor, bucket]", "[site, bucket, sensor]", "0% of 10", "0 of 0", "0 of 0", "the segments were in another order: site, sensor, bucket"},
+		{"salt added", "bucket_new_cells", "[site, sensor, bucket]", "[{hash: [site, sensor], buckets: 4}, site, sensor, bucket]", "0% of 10", "0 of 0", "0 of 0", "a salt or another segment was added"},
+		{"delimiter", "bucket_new_cells", `delimiter: "#"`, `delimiter: "/"`, "0% of 10", "0 of 0", "0 of 0", `the delimiter was "#"`},
+		{"column renamed", "bucket_new_cells", "{type: int64,", "{type: int64, column: p,", "100% of 10", "66.6% of 60", "100% of 40", "a field was removed, or its column renamed"},
+		{"family renamed", "bucket_new_cells", "family: m", "family: n", "100% of 10", "0% of 60", "0 of 0", "the family was renamed"},
+		{"text", "bucket_new_cells", "    family: m", "    family: m\n    values: text", "100% of 10", "100% of 60", "33.3% of 60", "values were stored binary"},
+		{"type", "bucket_new_cells", "{type: int64", "{type: float64", "100% of 10", "100% of 60", "66.6% of 60", "the column was an integer"},
+		{"type of another size", "bucket_new_cells", "{type: int64", "{type: bool", "100% of 10", "100% of 60", "66.6% of 60", "the type was another one: the value is as long as a binary"},
+		{"blob", "bucket_serialized", "    family: m", "    blob: {format: json}\n    family: m", "100% of 10", "100% of 20", "0% of 20", "events were stored as protobuf"},
+		{"json", "bucket_serialized", "    family: m", "    blob: {format: json}\n    family: m", "100% of 10", "100% of 20", "0% of 20", "the format of the blob changed"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			yaml := strings.Replace(readings, "PATTERN", c.pattern, 1)
+			edited := strings.Replace(yaml, c.from, c.to, 1)
+			if c.from != "" && edited == yaml {
+				t.Fatal("nothing edited")
+			}
+			b := written(t, yaml)
+			got, err := Table(t.Context(), b.Client, []Schema{schemaOf(t, edited)}, usual)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got.Rows.String() != c.keys || got.Columns.String() != c.columns || got.Values.String() != c.values {
+				t.Errorf("row keys %s, columns %s, values %s; want %s, %s, %s", got.Rows, got.Columns, got.Values, c.keys, c.columns, c.values)
+			}
+			if c.guess == "" != (len(got.Findings) == 0) || c.guess != "" && !strings.Contains(fmt.Sprint(got.Findings), c.guess) {
+				t.Errorf("%+v, want %q", got.Findings, c.guess)
+			}
+		})
+	}
+}
+
+// Cells of other programs are findings: in another column, and outside of their bucket.
+func TestOthers(t *testing.T) {
+	yaml := strings.Replace(readings, "PATTERN", "bucket_new_cells", 1)
+	b := written(t, yaml)
+	m := bigtable.NewMutation()
+	m.Set("m", "other", bigtable.Time(at), []byte("x"))
+	m.Set("m", "pressure", bigtable.Time(at.Add(48*time.Hour)), make([]byte, 8))
+	if err := b.Client.Open("readings").Apply(t.Context(), "oslo#3#2026-03-05", m); err != nil {
+		t.Fatal(err)
+	}
+	got, err := Table(t.Context(), b.Client, []Schema{schemaOf(t, yaml)}, usual)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := fmt.Sprint(got.Findings)
+	if len(got.Findings) != 2 || !strings.Contains(text, "no such column") || !strings.Contains(text, "not in the bucket") {
+		t.Errorf("%+v", got.Findings)
+	}
+}
+
+// A sample has no more rows than it may have, and a table that does not exist is an error, as
+// is an end of the context.
+func TestLimits(t *testing.T) {
+	yaml := strings.Replace(readings, "PATTERN", "bucket_new_cells", 1)
+	b := written(t, yaml)
+	schemas := []Schema{schemaOf(t, yaml)}
+	got, err := Table(t.Context(), b.Client, schemas, Options{Rows: 3, Timeout: time.Minute})
+	if err != nil || got.Rows.Total != 3 {
+		t.Errorf("%d rows, %v", got.Rows.Total, err)
+	}
+	if _, err := Table(t.Context(), b.Client, schemas, Options{Prefix: "no_", Rows: 3, Timeout: time.Minute}); !errors.Is(err, ErrNoTable) {
+		t.Error(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := Table(ctx, b.Client, schemas, usual); err == nil {
+		t.Error("no error")
+	}
+}
