@@ -55,7 +55,7 @@ func (c *comparer) age(old, new lock.Family) {
 		c.add(at, "family %q becomes that of a TTL class, or is no longer: its stored events are read as others", new.Name)
 	case old.Timestamp == codec.TimestampEvent && new.Timestamp == codec.TimestampWrite && old.GC.Equal(new.GC):
 		at.Rule = "E37"
-		c.add(at, "ages in family %q count from the write: stored events expire as before, and programs with the old code may miss late new ones; deploy readers first", new.Name)
+		c.add(at, "ages in family %q count from the write: programs with the old code may miss new events that are late; deploy readers first", new.Name)
 	case old.Timestamp != new.Timestamp || old.Default != new.Default:
 		at.Rule = "E15"
 		c.add(at, "the timestamps of family %q get another meaning: stored events are deleted, or never", new.Name)

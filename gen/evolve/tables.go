@@ -26,11 +26,10 @@ type Input struct {
 // Finding is a change at a place.
 type Finding struct {
 	Class      Class
-	Name       string // by which it is accepted, such as "E04:balloon_buckets"
-	Diagnostic diag.Diagnostic
-	Old, New   string // an example of what is stored; may be empty
-	Hint       string // the way out, without how to accept the change
-	Accepted   string // the reason, if the change is accepted in a lock; else empty
+	Name       string          // by which it is accepted, such as "E04:balloon_buckets"
+	Diagnostic diag.Diagnostic // without how to accept the change; see Report
+	Old, New   string          // an example of what is stored; may be empty
+	Accepted   string          // the reason, if the change is accepted in a lock; else empty
 
 	pair *pair
 }
@@ -67,17 +66,6 @@ func (c *Comparison) sort() {
 		p, q := a.Diagnostic.Pos, b.Diagnostic.Pos
 		return cmp.Or(cmp.Compare(a.Class, b.Class), cmp.Compare(p.File, q.File), cmp.Compare(p.Line, q.Line), cmp.Compare(p.Column, q.Column), cmp.Compare(a.Name, b.Name))
 	})
-}
-
-// List returns the findings of a class, or of worse ones.
-func (c *Comparison) List(least Class) diag.List {
-	var out diag.List
-	for _, f := range c.Findings {
-		if f.Class <= least {
-			out = append(out, f.Diagnostic)
-		}
-	}
-	return out
 }
 
 // match pairs the tables of the lock with those of the schemas: by the families that they
@@ -153,7 +141,7 @@ func (c *Comparison) comparePair(p *pair) {
 		for _, change := range Compare(p.old.Newest(), p.facts.Newest()) {
 			if change.Rule == "E71" && p.layout.Expect.Clusters > 1 {
 				change.Rule = "E36"
-				change.Message += ", but several clusters only allow steps of 90 days"
+				change.Message += "; several clusters allow steps of 90 days"
 			}
 			c.add(p, change, true)
 		}
@@ -210,8 +198,7 @@ func (c *Comparison) add(p *pair, change Change, twoTables bool) {
 		Pos: c.position(p, &change), Severity: f.Class.Severity(), Class: f.Class.String(), Rule: change.Rule, Message: change.Message, Note: note(f.Old, f.New),
 	}
 	if f.Class == Data {
-		f.Hint = c.hint(p, &change, twoTables)
-		f.Diagnostic.Hint = f.Hint
+		f.Diagnostic.Hint = c.hint(p, &change, twoTables)
 	}
 	c.Findings = append(c.Findings, f)
 }
