@@ -51,7 +51,7 @@ func written(t *testing.T, yaml string) *storetest.Bigtable {
 			Series: []any{"oslo", int64(i % 10)}, Time: at.Add(time.Duration(i) * time.Minute), Values: []any{int64(5), "critical", "n"},
 		})
 	}
-	if err := s.NewWriter(b.Client, store.Options{Now: func() time.Time { return at.Add(time.Hour) }}).WriteAll(t.Context(), events); err != nil {
+	if err := s.NewWriter(b.Client, store.WriterOptions{Now: func() time.Time { return at.Add(time.Hour) }}).WriteAll(t.Context(), events); err != nil {
 		t.Fatal(err)
 	}
 	return b
