@@ -192,8 +192,22 @@ func BinaryEnum(b []byte, e Enum) (int64, error) {
 
 // notBinary returns the error for bytes that do not encode the named type.
 func notBinary(kind string, b []byte) error {
-	if len(b) > 16 {
-		return fmt.Errorf("%w: %d bytes are not a binary %s", ErrValue, len(b), kind)
+	hint := ""
+	if isText(b) {
+		hint = ", but may have been stored as text"
 	}
-	return fmt.Errorf("%w: 0x%x is not a binary %s", ErrValue, b, kind)
+	if len(b) > 16 {
+		return fmt.Errorf("%w: %d bytes are not a binary %s%s", ErrValue, len(b), kind, hint)
+	}
+	return fmt.Errorf("%w: 0x%x is not a binary %s%s", ErrValue, b, kind, hint)
+}
+
+// isText reports whether b has printable ASCII characters only, and at least one.
+func isText(b []byte) bool {
+	for _, c := range b {
+		if c < ' ' || c > '~' {
+			return false
+		}
+	}
+	return len(b) > 0
 }

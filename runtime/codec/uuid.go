@@ -75,5 +75,8 @@ func (u *UUID) UnmarshalText(b []byte) error {
 // notA returns the error for a stored string that is not a valid value of the named
 // type.
 func notA(kind, s string) error {
+	if n := len(s); (n == word || n == len(UUID{})) && !isText([]byte(s)) { // as binary numbers and UUIDs have
+		return fmt.Errorf("%w: %s is not a valid %s, but may have been stored as binary", ErrValue, quote(s), kind)
+	}
 	return fmt.Errorf("%w: %s is not a valid %s", ErrValue, quote(s), kind)
 }

@@ -272,7 +272,7 @@ func (a *assembler[E]) metrics(rows []wire.Row, first wire.Row, yield yielder[E]
 
 // errStray is the error for a cell whose timestamp is not in the bucket of its row.
 // Another program may have written it with the server's time.
-var errStray = fmt.Errorf("%w: the timestamp of a cell is not in the bucket of its row", codec.ErrTimeRange)
+var errStray = fmt.Errorf("%w: the timestamp of a cell is not in the bucket of its row, which may have been wider with the same label", codec.ErrTimeRange)
 
 // inBucket removes cells whose timestamps are not in the bucket of their row. It yields
 // an error for each column that has any.
