@@ -88,6 +88,8 @@ var tableBlock = block[Table]{
 	keys: []key[Table]{
 		set("doc", "a description of the table", prose("a doc"), func(t *Table) *string { return &t.Doc }).
 			also("It becomes a comment in the generated code."),
+		put("draft", "whether nothing is stored yet, so that the layout may change freely", boolean, func(t *Table) *Value[bool] { return &t.Draft }).
+			also("Setup refuses a draft except on an emulator. Without draft, btgen.lock keeps the layout of the table, and btgen refuses changes that would make stored data unreadable."),
 		must(put("pattern", "the layout of events, one of "+oneOf(patterns), word("pattern", patterns, nil), func(t *Table) *Value[string] { return &t.Pattern }).
 			also("Patterns with one row per bucket: bucket_new_cells stores each event as one timestamped cell per field; bucket_serialized as one cell with all fields; bucket_offsets as a column named after the time within the bucket; bucket_new_columns has one row per field, and columns named after the values. Patterns with one row per event: single_unserialized has one column per field; single_serialized has one cell.")),
 		must(inline("key", "the row key, as in {delimiter: \"#\", segments: [location, bucket]}", keyBlock).
@@ -112,8 +114,6 @@ var tableBlock = block[Table]{
 			also("It creates a structured row key schema. With a delimiter, all segments must be text that sorts above it; in a binary key, they must be strings, with the time as text."),
 		put("deletion_protection", "whether Bigtable refuses to delete the table", boolean, func(t *Table) *Value[bool] { return &t.DeletionProtection }).
 			also("With true, setup protects the table, its families and its instance from deletion. By default, setup does not change the protection of a live table."),
-		put("draft", "whether nothing is stored yet, so that the layout may change freely", boolean, func(t *Table) *Value[bool] { return &t.Draft }).
-			also("Setup refuses a draft except on an emulator. Without draft, btgen.lock keeps the layout of the table, and btgen refuses changes that would make stored data unreadable."),
 		set("allow", "the rules that the table may break, each with a reason", allowancesForm, func(t *Table) *[]Allow { return &t.Allow }).
 			also(`For example, {K04: "labels as in the documentation"}.`),
 	},
