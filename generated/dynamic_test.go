@@ -13,6 +13,7 @@ import (
 	"github.com/btgen-dev/btgen/generated/device"
 	"github.com/btgen-dev/btgen/generated/feed"
 	"github.com/btgen-dev/btgen/generated/market"
+	"github.com/btgen-dev/btgen/generated/meter"
 	"github.com/btgen-dev/btgen/generated/metrics"
 	"github.com/btgen-dev/btgen/generated/noaa"
 	"github.com/btgen-dev/btgen/generated/transit"
@@ -34,6 +35,7 @@ var dynamicCases = map[string]func(t *testing.T, b *storetest.Bigtable, yaml []b
 	"device_readings":      asGenerated(device.NewReadingWriter, device.NewReadingReader),
 	"feed_activities":      asGenerated(feed.NewActivityWriter, feed.NewActivityReader),
 	"market_ticks":         asGenerated(market.NewTickWriter, market.NewTickReader),
+	"meter":                asGenerated(meter.NewReadingWriter, meter.NewReadingReader),
 	"metrics_points":       asGenerated(metrics.NewPointWriter, metrics.NewPointReader),
 	"metrics_samples":      asGenerated(metrics.NewSampleWriter, metrics.NewSampleReader),
 	"noaa_daily":           asGenerated(noaa.NewDailyWriter, noaa.NewDailyReader),

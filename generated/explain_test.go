@@ -36,6 +36,8 @@ import (
 	"github.com/btgen-dev/btgen/generated/feed/feedtest"
 	"github.com/btgen-dev/btgen/generated/market"
 	"github.com/btgen-dev/btgen/generated/market/markettest"
+	"github.com/btgen-dev/btgen/generated/meter"
+	"github.com/btgen-dev/btgen/generated/meter/metertest"
 	"github.com/btgen-dev/btgen/generated/metrics"
 	"github.com/btgen-dev/btgen/generated/metrics/metricstest"
 	"github.com/btgen-dev/btgen/generated/noaa"
@@ -383,6 +385,11 @@ func explainedReaders(t *testing.T, result gen.Result) []explained {
 			return callsOf(r, market.TickSeries{Exchange: "XNYS", Symbol: "ACME"}).
 				with("ByExchange", func(from, to time.Time) { drain(r.ByExchange(ctx, "XNYS", from, to)) })
 		}},
+		{"meter.Reading", meterServer, func(client *bigtable.Client, now time.Time) calls {
+			r := meter.NewReadingReader(client, o(now))
+			return callsOf(r, seriesOf[meter.ReadingSeries](t, result, "meter.Reading")).
+				with("ByRegion", func(from, to time.Time) { drain(r.ByRegion(ctx, "region", from, to)) })
+		}},
 		{"metrics.Sample", metricsServer, func(client *bigtable.Client, now time.Time) calls {
 			r := metrics.NewSampleReader(client, o(now))
 			return callsOf(r, metrics.SampleSeries{Metric: "cpu.load", Host: "web-1"}).
@@ -577,7 +584,7 @@ func setField(t *testing.T, f reflect.Value, of *layout.Field, value any) {
 func TestExplainedRows(t *testing.T) {
 	result := resolved(t)
 	for _, l := range result.Layouts {
-		for _, table := range l.Tables {
+		for _, table := range l.AllPeriods() {
 			store, known := explainedWriters[l.Package+"."+l.Name]
 			if !known {
 				t.Fatal("no writer for ", l.Package, l.Name)
@@ -595,6 +602,7 @@ var explainedWriters = map[string]func(t *testing.T, l *layout.Layout, table *la
 	"device.Reading":              storesOf(deviceServer, device.NewReadingWriter),
 	"feed.Activity":               storesOf(feedServer, feed.NewActivityWriter),
 	"market.Tick":                 storesOf(marketServer, market.NewTickWriter),
+	"meter.Reading":               storesOf(meterServer, meter.NewReadingWriter),
 	"metrics.Point":               storesOf(metricsServer, metrics.NewPointWriter),
 	"metrics.Sample":              storesOf(metricsServer, metrics.NewSampleWriter),
 	"noaa.Daily":                  storesOf(noaaServer, noaa.NewDailyWriter),
@@ -620,6 +628,7 @@ func noaaServer(t *testing.T) string    { return noaatest.New(t).Addr }
 func transitServer(t *testing.T) string { return transittest.New(t).Addr }
 func feedServer(t *testing.T) string    { return feedtest.New(t).Addr }
 func marketServer(t *testing.T) string  { return markettest.New(t).Addr }
+func meterServer(t *testing.T) string   { return metertest.New(t).Addr }
 func metricsServer(t *testing.T) string { return metricstest.New(t).Addr }
 
 // storesOf stores examples with a generated writer in a server of their codec.

@@ -23,6 +23,7 @@ import (
 	"github.com/btgen-dev/btgen/generated/device"
 	"github.com/btgen-dev/btgen/generated/feed"
 	"github.com/btgen-dev/btgen/generated/market"
+	"github.com/btgen-dev/btgen/generated/meter"
 	"github.com/btgen-dev/btgen/generated/metrics"
 	"github.com/btgen-dev/btgen/generated/noaa"
 	"github.com/btgen-dev/btgen/generated/transit"
@@ -251,6 +252,7 @@ func TestBothPathsSendTheSame(t *testing.T) {
 	samePaths[device.ReadingEvent](t, device.NewReadingWriter)
 	samePaths[feed.ActivityEvent](t, feed.NewActivityWriter)
 	samePaths[market.TickEvent](t, market.NewTickWriter)
+	samePaths[meter.ReadingEvent](t, meter.NewReadingWriter)
 	samePaths[metrics.PointEvent](t, metrics.NewPointWriter)
 	samePaths[metrics.SampleEvent](t, metrics.NewSampleWriter)
 	samePaths[noaa.DailyEvent](t, noaa.NewDailyWriter)

@@ -103,7 +103,7 @@ func (v *verification) tables(layouts []*layout.Layout) [][]verify.Schema {
 	var out [][]verify.Schema
 	at := map[string]int{}
 	for _, l := range layouts {
-		for _, t := range l.Tables {
+		for _, t := range l.AllPeriods() {
 			if v.table != "" && t.ID != v.table {
 				continue
 			}

@@ -5,6 +5,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -15,7 +16,7 @@ import (
 )
 
 // breakingFlags are the flags of breaking.
-type breakingFlags struct{ against, format, failOn string }
+type breakingFlags struct{ against, format, failOn, now string }
 
 // newBreaking returns the command breaking.
 func newBreaking() *cobra.Command {
@@ -37,6 +38,7 @@ The earlier version is btgen.lock, a folder with schemas, or a revision of git, 
 	cmd.Flags().StringVar(&f.against, "against", "lock", "the earlier version: lock, a folder, or git:REVISION")
 	cmd.Flags().StringVar(&f.format, "format", "text", "text, json, sarif, github or markdown (for the comment of a pull request)")
 	cmd.Flags().StringVar(&f.failOn, "fail-on", "data", "least bad class that makes the command exit with 1: data, rollout, source, safe, or never")
+	cmd.Flags().StringVar(&f.now, "now", "", "the time at which layouts have begun or their events have expired, such as 2027-01-11T00:00:00Z; default: the clock")
 	return cmd
 }
 
@@ -53,7 +55,13 @@ func runBreaking(cmd *cobra.Command, f breakingFlags, paths []string) error {
 	if err != nil {
 		return err
 	}
-	findings, err := cli.Changes(p, f.against)
+	clock := time.Now()
+	if f.now != "" {
+		if clock, err = time.Parse(time.RFC3339, f.now); err != nil {
+			return fmt.Errorf("--now %s: want a time such as 2027-01-11T00:00:00Z", f.now)
+		}
+	}
+	findings, err := cli.Changes(p, f.against, clock)
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/btgen-dev/btgen/gen"
 	"github.com/btgen-dev/btgen/gen/diag"
@@ -18,8 +19,8 @@ import (
 
 // Changes returns what the schemas of a project change, the worst first. against is "lock", the
 // name of a folder with the schemas of an earlier version, or git: and a revision. Errors in
-// schemas are a [diag.List].
-func Changes(p *project.Project, against string) ([]evolve.Finding, error) {
+// schemas are a [diag.List]. clock is the time by which layouts of tables have begun or expired.
+func Changes(p *project.Project, against string, clock time.Time) ([]evolve.Finding, error) {
 	locks, err := p.Locks()
 	if err != nil {
 		return nil, err
@@ -48,7 +49,7 @@ func Changes(p *project.Project, against string) ([]evolve.Finding, error) {
 				l.Files[in.Name] = true
 			}
 		}
-		c := Compare(p, l, old, new)
+		c := Compare(p, l, old, new, clock)
 		if before != nil {
 			c.AddNames(before.versions, versions(p.Inputs, new))
 		}

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/btgen-dev/btgen/gen/diag"
 	"github.com/btgen-dev/btgen/gen/evolve"
@@ -51,7 +52,7 @@ func LockSteps(p *project.Project, layouts []*layout.Layout, accept []string) ([
 		if err != nil {
 			return nil, nil, err
 		}
-		c := Compare(p, l, old, layouts)
+		c := Compare(p, l, old, layouts, time.Time{})
 		some, err := c.Accept(acceptedBy(c, accept, len(locks) > 1))
 		if err != nil {
 			return nil, nil, err
@@ -99,12 +100,13 @@ func lockStep(path string, next *lock.Lock) (output.Step, bool, error) {
 	return step, true, err
 }
 
-// Compare compares the layouts of a lock's schemas with the lock.
-func Compare(p *project.Project, l project.Lock, old *lock.Lock, layouts []*layout.Layout) *evolve.Comparison {
+// Compare compares the layouts of a lock's schemas with the lock. now is the zero time if the
+// result must not depend on the clock.
+func Compare(p *project.Project, l project.Lock, old *lock.Lock, layouts []*layout.Layout, now time.Time) *evolve.Comparison {
 	own := slices.DeleteFunc(slices.Clone(layouts), func(o *layout.Layout) bool { return !l.Files[o.File] })
 	var text []byte
 	return evolve.Diff(evolve.Input{
-		Old: old, Layouts: own, Whole: l.Whole,
+		Old: old, Layouts: own, Whole: l.Whole, Now: now,
 		Schema: schemasOf(p),
 		Gone: func(t *lock.Table) diag.Pos {
 			if text == nil {

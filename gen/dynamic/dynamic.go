@@ -81,10 +81,11 @@ func New(l *layout.Layout) *Schema {
 // Layout returns the layout of the schema.
 func (s *Schema) Layout() *layout.Layout { return s.layout }
 
-// Tables returns what setup needs to know of the tables.
+// Tables returns what setup needs to know of the tables of all layouts. A table that several
+// layouts share occurs several times; store.Setup combines them.
 func (s *Schema) Tables() []store.Table {
 	var out []store.Table
-	for _, t := range s.layout.Tables {
+	for _, t := range s.layout.AllPeriods() {
 		out = append(out, Table(t))
 	}
 	return out
@@ -118,6 +119,10 @@ func (s *Schema) table(t *layout.Table) *table {
 	}
 	if t.HasSequence() {
 		l.Sequence = func(e *Event) *uint32 { return &e.Sequence }
+	}
+	l.Since = t.Since
+	for _, older := range t.Older {
+		l.Older = append(l.Older, s.table(older).layout)
 	}
 	columns := s.columns(t)
 	return &table{t, columns, store.NewLayout(columns, s.keys(t), l)}
@@ -176,6 +181,9 @@ func (s *Schema) query(q *layout.Query) *store.Query[Event] {
 		out.Match = func(e, given *Event) bool {
 			return !slices.ContainsFunc(filtered, func(i int) bool { return !value.Equal(e.Series[i], given.Series[i]) })
 		}
+	}
+	for i := range q.Older {
+		out.Older = append(out.Older, s.query(&q.Older[i]))
 	}
 	return out
 }

@@ -56,7 +56,7 @@ func (s *schemaFile) newWriter() jen.Code {
 // replaces describes the effect of writing an event again.
 func (s *schemaFile) replaces() string {
 	var appendOnly []string
-	for _, t := range s.layout.Tables {
+	for _, t := range s.layout.AllPeriods() {
 		if t.Metrics() {
 			appendOnly = append(appendOnly, t.ID)
 		}
@@ -70,7 +70,7 @@ func (s *schemaFile) replaces() string {
 
 // severalRows returns why WriteOptions.IfAbsent does not work; empty if it does.
 func (s *schemaFile) severalRows() string {
-	for _, t := range s.layout.Tables {
+	for _, t := range s.layout.AllPeriods() {
 		if t.RowsPerEvent() > 1 {
 			return fmt.Sprintf("WriteOptions.IfAbsent is refused with store.ErrSeveralRows: in table %s, %s, an event has one row per field, and Bigtable cannot check and write several rows atomically.", t.ID, t.Pattern)
 		}

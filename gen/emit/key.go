@@ -17,7 +17,7 @@ import (
 //
 //	type BalloonCellsKey struct { Location string; BalloonID int64; Bucket time.Time }
 func (s *schemaFile) keyType(t *layout.Table) jen.Code {
-	text := []string{fmt.Sprintf("%s is a row key of table %s, of the form", s.names.Table(t).Key, t.ID), "", "\t" + sample.ShowKey(sample.Picture(s.layout, t)), ""}
+	text := []string{fmt.Sprintf("%s is a row key of table %s%s, of the form", s.names.Table(t).Key, t.ID, ofEvents(t)), "", "\t" + sample.ShowKey(sample.Picture(s.layout, t)), ""}
 	if example := sample.Key(s.layout, t); example != "" {
 		text = append(text, "for example", "", "\t"+sample.ShowKey(example), "")
 	}

@@ -82,7 +82,14 @@ func (s *schemaFile) queryVar(q *layout.Query) jen.Code {
 		fields = append(fields, field{"Match", jen.Func().Params(jen.List(e, given).Op("*").Id(s.names.Event)).Bool().Block(
 			jen.Return(s.sameValues("e", "given", filtered)))})
 	}
-	return doc(fmt.Sprintf("%s defines which rows %s reads in %s.", s.names.Query(q).Var, q.Name, q.Table.ID)).Line().
+	if len(q.Older) > 0 {
+		fields = append(fields, field{"Older", jen.Index().Op("*").Add(s.store("Query")).Types(jen.Id(s.names.Event)).ValuesFunc(func(g *jen.Group) {
+			for i := range q.Older {
+				g.Op("&").Id(s.names.Query(&q.Older[i]).Var)
+			}
+		})})
+	}
+	return doc(fmt.Sprintf("%s defines which rows %s reads in %s%s.", s.names.Query(q).Var, q.Name, q.Table.ID, ofEvents(q.Table))).Line().
 		Var().Id(s.names.Query(q).Var).Op("=").Add(s.store("Query")).Types(jen.Id(s.names.Event)).Add(lines(fields...))
 }
 

@@ -2,6 +2,7 @@ package emit
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/dave/jennifer/jen"
@@ -47,16 +48,17 @@ func (s *schemaFile) declare() {
 	}
 	s.add(s.fieldConsts(), s.columnsType(), s.columnsMethods())
 	s.add(s.setup())
-	for _, t := range s.layout.Tables {
+	for _, t := range s.layout.AllPeriods() {
 		s.add(s.keyType(t), s.keyAppend(t), s.keyString(t), s.keyPrefix(t), s.keyWrite(t), s.keySuffix(t), s.keyParse(t))
 	}
 	s.add(s.layouts())
-	for _, t := range s.layout.Tables {
+	for _, t := range s.layout.AllPeriods() {
 		s.add(s.timeVar(t), s.columnsVar(t), s.layoutVar(t))
 	}
 	for i := range s.layout.Queries {
-		q := &s.layout.Queries[i]
-		s.add(s.queryVar(q), s.querySpans(q), s.queryKeys(q))
+		for _, q := range s.layout.Queries[i].Periods() {
+			s.add(s.queryVar(q), s.querySpans(q), s.queryKeys(q))
+		}
 	}
 	s.add(s.check())
 	s.add(s.seriesFuncs()...)
@@ -81,8 +83,10 @@ func (s *schemaFile) add(decls ...jen.Code) {
 // tableList lists the tables for a comment.
 func (s *schemaFile) tableList() string {
 	var ids []string
-	for _, t := range s.layout.Tables {
-		ids = append(ids, t.ID)
+	for _, t := range s.layout.AllPeriods() {
+		if !slices.Contains(ids, t.ID) {
+			ids = append(ids, t.ID)
+		}
 	}
 	if len(ids) == 1 {
 		return "table " + ids[0]

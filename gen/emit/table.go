@@ -2,6 +2,8 @@ package emit
 
 import (
 	"fmt"
+	"strings"
+	"time"
 
 	"github.com/dave/jennifer/jen"
 
@@ -162,12 +164,26 @@ func (s *schemaFile) keySchema(t *layout.Table) *jen.Statement {
 //	var balloonCellsLayout = store.NewLayout(balloonCellsColumns, store.Keys[BalloonEvent]{…}, store.Layout[BalloonEvent]{…})
 func (s *schemaFile) layoutVar(t *layout.Table) jen.Code {
 	event := func() *jen.Statement { return jen.Id(s.names.Event) }
-	return doc(fmt.Sprintf("%s is the layout of table %s.", s.names.Table(t).Layout, t.ID)).Line().
+	return doc(fmt.Sprintf("%s is the layout of table %s%s.", s.names.Table(t).Layout, t.ID, ofEvents(t))).Line().
 		Var().Id(s.names.Table(t).Layout).Op("=").Add(s.store("NewLayout")).Call(
 		jen.Id(s.names.Table(t).Columns),
 		s.store("Keys").Types(event()).Add(lines(s.keys(t)...)),
 		s.store("Layout").Types(event()).Add(lines(s.layoutFields(t)...)),
 	)
+}
+
+// ofEvents returns which events have a layout, for a table with several.
+func ofEvents(t *layout.Table) string {
+	show := func(at time.Time) string { return strings.TrimSuffix(at.Format(time.RFC3339), "T00:00:00Z") }
+	switch {
+	case t.Since.IsZero() && t.Until.IsZero():
+		return ""
+	case t.Since.IsZero():
+		return " for events before " + show(t.Until)
+	case t.Until.IsZero():
+		return " for events since " + show(t.Since)
+	}
+	return fmt.Sprintf(" for events from %s until %s", show(t.Since), show(t.Until))
 }
 
 // layoutFields renders the fields of a layout except its columns and keys.
@@ -189,7 +205,18 @@ func (s *schemaFile) layoutFields(t *layout.Table) []field {
 		fields = append(fields, field{"Sequence", jen.Func().Params(jen.Id("e").Op("*").Id(s.names.Event)).Op("*").Uint32().Block(
 			jen.Return(jen.Op("&").Id("e").Dot("Sequence")))})
 	}
-	return append(fields, field{"Check", jen.Id(s.names.Check)})
+	fields = append(fields, field{"Check", jen.Id(s.names.Check)})
+	if !t.Since.IsZero() {
+		fields = append(fields, field{"Since", date(t.Since)})
+	}
+	if len(t.Older) > 0 {
+		fields = append(fields, field{"Older", jen.Index().Op("*").Add(s.store("Layout")).Types(jen.Id(s.names.Event)).ValuesFunc(func(g *jen.Group) {
+			for _, older := range t.Older {
+				g.Id(s.names.Table(older).Layout)
+			}
+		})})
+	}
+	return fields
 }
 
 // keys renders how row keys are built from events and parsed.

@@ -58,6 +58,7 @@ const (
 	atFamily // its name
 	atAge    // its ttl
 	atColumn
+	atSince
 	atEnum // a value of the enum of a column, or of a segment
 )
 

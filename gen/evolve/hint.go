@@ -157,7 +157,11 @@ func besideHint(table *schema.Table, w *way) string {
 	if w.restore != "" {
 		first += ", " + diag.Code(w.restore)
 	}
-	first += ", and add one with the new layout; back-fill it, and then remove this one:"
+	first += ", and add one with the new layout; back-fill it, and then remove this one"
+	if w.restore != "" {
+		first += "; or let the new layout begin at a time to come, with since and " + diag.Code("before: [{"+w.restore+"}]")
+	}
+	first += ":"
 	return first + "\n" + strings.Join(table.Lines(table.Name.V+"_2", table.SegmentTexts()), "\n")
 }
 

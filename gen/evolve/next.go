@@ -129,15 +129,36 @@ func (p *pair) next(accepted []lock.Acceptance) (lock.Table, bool) {
 	}
 	t := *p.old
 	t.Removed = ""
-	merged := Merge(p.old.Newest(), p.facts.Newest())
+	live := p.old.Periods()
+	merged := p.merged(live)
 	if len(accepted) == 0 {
-		t.Layouts = slices.Clone(t.Layouts)
-		t.Layouts[0] = merged
+		t.Layouts = append(merged, t.Layouts[len(live):]...)
 		return t, true
 	}
-	merged.Number, merged.Accepted = p.old.Newest().Number+1, accepted
-	t.Layouts = append([]lock.Layout{merged}, t.Layouts...)
+	for i := range merged {
+		merged[i].Number = p.old.Newest().Number + len(merged) - i
+	}
+	merged[0].Accepted = accepted
+	t.Layouts = append(merged, t.Layouts...)
 	return t, true
+}
+
+// merged returns the new layouts by time, each with what those of the lock know of it.
+func (p *pair) merged(old []lock.Layout) []lock.Layout {
+	var out []lock.Layout
+	new := p.facts.Periods()
+	added := len(new) - len(old)
+	for i := range new {
+		if i < added || i-max(0, added) >= len(old) {
+			out = append(out, new[i])
+			out[i].Number = p.old.Newest().Number + added - i
+			continue
+		}
+		was := &old[i-max(0, added)]
+		merged := Merge(was, &new[i])
+		out = append(out, merged)
+	}
+	return out
 }
 
 // MarkAccepted sets the reasons of findings that a lock, of the new version, has accepted since

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/btgen-dev/btgen/gen/diag"
 	"github.com/btgen-dev/btgen/gen/layout"
@@ -17,6 +18,9 @@ type Input struct {
 	Old     *lock.Lock
 	Layouts []*layout.Layout // without errors
 	Whole   bool             // whether the layouts are those of all schemas of the lock
+	// Now tells which layouts of a table have begun, and of which all events have expired; the
+	// zero time if that is not known.
+	Now time.Time
 	// Schema returns the schema of a layout, for hints; nil if there is none.
 	Schema func(file string) *schema.Schema
 	// Gone returns where to report a table that no schema has.
@@ -138,13 +142,7 @@ func (c *Comparison) comparePair(p *pair) {
 	case p.facts == nil && p.old.Removed == "":
 		c.add(p, Change{Rule: "E02", place: atTable, Keys: true, Message: fmt.Sprintf("table %q becomes a draft, but events may be stored in it: its layout could change unnoticed", p.table.ID), way: way{text: "remove `draft: true`"}}, false)
 	case p.facts != nil:
-		for _, change := range Compare(p.old.Newest(), p.facts.Newest()) {
-			if change.Rule == "E71" && p.layout.Expect.Clusters > 1 {
-				change.Rule = "E36"
-				change.Message += "; several clusters allow steps of 90 days"
-			}
-			c.add(p, change, true)
-		}
+		c.comparePeriods(p)
 		if p.old.Removed != "" {
 			c.add(p, Change{Rule: "E30", place: atTable, Message: fmt.Sprintf("table %q is taken up again: it lacks the events that were written meanwhile", p.table.ID)}, false)
 		}
@@ -186,9 +184,12 @@ func (c *Comparison) gone(p *pair) {
 }
 
 // add adds a change as a finding. twoTables is whether a second table may help.
-func (c *Comparison) add(p *pair, change Change, twoTables bool) {
-	name := change.name(c.tableName(p))
-	f := Finding{Class: ClassOf(change.Rule), Name: name, Old: change.Old, New: change.New, pair: p}
+func (c *Comparison) add(p *pair, change Change, twoTables bool) { c.addTo(p, p, change, twoTables) }
+
+// addTo adds a change of a layout of a table, which is a pair of its own.
+func (c *Comparison) addTo(of, p *pair, change Change, twoTables bool) {
+	name := change.name(c.tableName(of))
+	f := Finding{Class: ClassOf(change.Rule), Name: name, Old: change.Old, New: change.New, pair: of}
 	if change.Keys {
 		f.Old, f.New = examples(p, change.Rule)
 	} else if change.Rule == "E08" || change.Rule == "E09" || change.Rule == "E10" {
@@ -231,6 +232,8 @@ func (c *Comparison) position(p *pair, change *Change) diag.Pos {
 		return c.in.Gone(p.old)
 	}
 	switch change.place {
+	case atSince:
+		return firstPos(t.SincePos, t.Pos)
 	case atPattern:
 		return t.PatternPos
 	case atKey:

@@ -60,9 +60,10 @@ func loadOf(l *layout.Layout) Load {
 func tableOf(s *schema.Schema, index int, l *layout.Layout, t *layout.Table) Table {
 	events := sample.Events(l, t, examples, moreExamples)
 	out := Table{
-		ID: t.ID, Doc: oneLine(t.Doc), Pattern: t.Pattern.String(), Holds: sample.Holds(l, t), Key: keyOf(l, t),
+		ID: t.ID, Doc: oneLine(t.Doc), Pattern: t.Pattern.String(), Holds: sample.Holds(l, t), Unread: t.Idle, Key: keyOf(l, t),
 		Events: []Event{}, Rows: []Row{},
 		Size: sizeOf(sample.EstimateOf(l, t)), Choices: choices(s, index, l, t), Guidance: guidance[t.Pattern],
+		Periods: periodsOf(l, t),
 	}
 	for i := range t.Families {
 		out.Families = append(out.Families, familyOf(l, &t.Families[i]))

@@ -46,6 +46,9 @@ var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
 	"asked":          func(r Request) []string { return rowsWords(&r) },
 	"title":          title,
 	"estimateNote":   func() string { return estimateNote },
+	"when":           func(p Period) string { return p.when() },
+	"unreadNote":     func() string { return unreadNote },
+	"periodNote":     func() string { return periodNote },
 	"collectionNote": func() string { return collectionNote },
 	"choicesTitle":   func() string { return title(choicesTitle) },
 }).Parse(page))

@@ -168,7 +168,11 @@ func (w *markdownWriter) explainTable(s *Schema, t *Table) {
 	w.heading(2, s.anchor("table", t.ID), "Table "+code(t.ID)+": "+code(t.Pattern))
 	w.paragraph(t.Doc)
 	w.paragraph(t.Holds)
+	if t.Unread {
+		w.paragraph(unreadNote)
+	}
 	w.key(t)
+	w.periods(t)
 	w.rows(t)
 	w.families(t)
 	w.size(t)

@@ -54,7 +54,8 @@ type Table struct {
 	ID       string   `json:"id"`
 	Doc      string   `json:"doc,omitempty"`
 	Pattern  string   `json:"pattern"`
-	Holds    string   `json:"holds"` // what a row and a cell contain
+	Holds    string   `json:"holds"`            // what a row and a cell contain
+	Unread   bool     `json:"unread,omitempty"` // the table is only written, since it has serves: false
 	Key      Key      `json:"key"`
 	Families []Family `json:"families"`
 	Columns  []Column `json:"columns"`
@@ -64,6 +65,9 @@ type Table struct {
 	Choices  []Choice `json:"choices"` // that of the table first
 	Guidance Guidance `json:"guidance"`
 	Excused  []Excuse `json:"excused,omitempty"`
+	// Periods are the layouts of a table with several, newest first. Everything else is of
+	// the newest.
+	Periods []Period `json:"periods,omitempty"`
 }
 
 // Key explains the row key of a table.

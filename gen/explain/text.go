@@ -146,13 +146,20 @@ func (w *textWriter) table(s *Schema, t *Table) {
 		w.wrapped("  ", plain, t.Doc)
 	}
 	w.wrapped("  ", plain, t.Holds)
+	if t.Unread {
+		w.wrapped("  ", plain, unreadNote)
+	}
 	w.key(t)
+	w.periods(t)
 	w.rows(t)
 	w.families(t)
 	w.size(s, t)
 	w.choices(t)
 	w.excused(t)
 }
+
+// unreadNote explains serves: false.
+const unreadNote = "Events are written to this table but not read from it, since it has serves: false."
 
 // key draws the row key, with a line for each of its segments.
 func (w *textWriter) key(t *Table) {

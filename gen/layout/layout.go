@@ -85,9 +85,29 @@ type Table struct {
 	// Protected says whether the table is protected from deletion; nil if the schema
 	// does not specify it.
 	Protected *bool
-	Allow     []Allowance
 	// Draft says that nothing is stored yet, and that the layout may change freely.
 	Draft bool
+	// Idle is whether the table is only written: reads and queries do not use it yet.
+	Idle    bool
+	IdlePos diag.Pos
+	Allow   []Allowance
+	// Since and Until are the times of the events with this layout: zero in the oldest
+	// and the newest. Both are starts of buckets.
+	Since, Until time.Time
+	SincePos     diag.Pos
+	Older        []*Table // the earlier layouts, newest first; only in the newest
+}
+
+// Periods returns the layouts of the table, newest first.
+func (t *Table) Periods() []*Table { return append([]*Table{t}, t.Older...) }
+
+// AllPeriods returns the layouts of all tables, those of a table newest first.
+func (l *Layout) AllPeriods() []*Table {
+	var out []*Table
+	for _, t := range l.Tables {
+		out = append(out, t.Periods()...)
+	}
+	return out
 }
 
 // Serialized reports whether an event is one value with all its fields.
@@ -203,11 +223,11 @@ func (t *Table) Allows(rule string) bool {
 
 // Stores reports whether a table has events that are serialized in a format.
 func (l *Layout) Stores(format Format) bool {
-	return slices.ContainsFunc(l.Tables, func(t *Table) bool { return t.Blob == format })
+	return slices.ContainsFunc(l.AllPeriods(), func(t *Table) bool { return t.Blob == format })
 }
 
 // HasMetrics reports whether a table has data as column qualifiers.
-func (l *Layout) HasMetrics() bool { return slices.ContainsFunc(l.Tables, (*Table).Metrics) }
+func (l *Layout) HasMetrics() bool { return slices.ContainsFunc(l.AllPeriods(), (*Table).Metrics) }
 
 // Enums returns the series values and the fields that are enums.
 func (l *Layout) Enums() []*Field {

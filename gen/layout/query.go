@@ -25,6 +25,7 @@ type Query struct {
 	// FilteredBy are the names of the series values by which rows are filtered, because
 	// the row ranges contain rows with other values.
 	FilteredBy []string
+	Older      []Query // the same query of each of Table.Older
 }
 
 // AccessPath describes which rows of a table a query reads.
@@ -103,6 +104,15 @@ func hasSeries(segments []Segment, series int) bool {
 // hasKind reports whether segments contain one of the given kind.
 func hasKind(segments []Segment, kind SegmentKind) bool {
 	return slices.ContainsFunc(segments, func(g Segment) bool { return g.Kind == kind })
+}
+
+// Periods returns the query and the same one of each earlier layout of the table.
+func (q *Query) Periods() []*Query {
+	out := []*Query{q}
+	for i := range q.Older {
+		out = append(out, &q.Older[i])
+	}
+	return out
 }
 
 // Filtered returns the specified series values that are not among the segments of the
@@ -341,7 +351,10 @@ func (r *resolver) unanswered(q *Query, named string) {
 			continue
 		}
 		why, hint := t.unserved(r.layout, t.path(q.By), q.By), t.answering(r.schema, r.layout, q.By)
-		if !r.layout.tellsAll(t) {
+		switch {
+		case t.Idle:
+			why, hint = "it has `serves: false`", "remove it once all events are in the table"
+		case !r.layout.tellsAll(t):
 			why, hint = "it does not store everything that an event specifies about its time to live", "give the table the same ttl as the one that does, or split the schema in two"
 		}
 		if named == "" {
@@ -438,8 +451,22 @@ func (l *Layout) SaltText(salted []int, buckets int) string {
 
 // ReadQuery returns the read of a single series, which every reader has.
 func (l *Layout) ReadQuery() Query {
-	path := l.SeriesPath(l.Read)
-	return Query{Name: "Read", By: l.AllSeries(), Table: l.Read, Path: path, FilteredBy: l.Read.filteredBy(l, path)}
+	q := Query{Name: "Read", By: l.AllSeries()}
+	q.resolve(l, l.Read)
+	return q
+}
+
+// resolve sets the table of the query, how the query reads it, and the queries of its
+// earlier layouts.
+func (q *Query) resolve(l *Layout, t *Table) {
+	q.Table, q.Path = t, t.path(q.By)
+	q.FilteredBy = t.filteredBy(l, q.Path)
+	q.Older = nil
+	for _, older := range t.Older {
+		o := *q
+		o.resolve(l, older)
+		q.Older = append(q.Older, o)
+	}
 }
 
 // AllSeries returns the indexes of all series values.

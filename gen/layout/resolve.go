@@ -35,12 +35,13 @@ func Resolve(s *schema.Schema) (*Layout, diag.List) {
 	r.layout.Fields = fields(s.Fields)
 	r.checkSeries()
 	for i := range s.Tables {
-		r.layout.Tables = append(r.layout.Tables, r.table(&s.Tables[i]))
+		r.layout.Tables = append(r.layout.Tables, r.periods(&s.Tables[i]))
 	}
 	r.checkNumbers()
 	r.checkFamilies()
 	r.layout.Read = r.readable()
 	r.queries()
+	r.checkPeriods()
 	return r.layout, r.found
 }
 
@@ -131,7 +132,8 @@ func (r *resolver) table(s *schema.Table) *Table {
 		Delimiter: s.Delimiter.V, KeyPos: s.Key,
 		Splits: splits(s),
 		Allow:  allowances(s.Allow),
-		Draft:  s.Draft.V,
+		Idle:   s.Serves.IsSet() && !s.Serves.V, IdlePos: s.Serves.Pos,
+		Draft: s.Draft.V,
 	}
 	if s.DeletionProtection.IsSet() {
 		t.Protected = &s.DeletionProtection.V

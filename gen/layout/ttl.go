@@ -214,7 +214,7 @@ func (r *resolver) checkFamilies() {
 			r.errorf(f.Family.Pos, "leave family out", "no table has the family %q", f.Family.V)
 		}
 	}
-	for _, t := range r.layout.Tables {
+	for _, t := range r.layout.AllPeriods() {
 		if r.homeless || t.HasClasses() {
 			continue
 		}
@@ -259,9 +259,14 @@ func (l *Layout) tellsAll(t *Table) bool {
 	return class && expiry
 }
 
+// serving lists the tables that reads and queries may use.
+func (l *Layout) serving() []*Table {
+	return slices.DeleteFunc(slices.Clone(l.Tables), func(t *Table) bool { return t.Idle })
+}
+
 // telling returns the tables for which tellsAll holds.
 func (l *Layout) telling() []*Table {
-	return slices.DeleteFunc(slices.Clone(l.Tables), func(t *Table) bool { return !l.tellsAll(t) })
+	return slices.DeleteFunc(l.serving(), func(t *Table) bool { return !l.tellsAll(t) })
 }
 
 // Outlives reports whether events live at least as long in t as in other.
@@ -279,7 +284,11 @@ func (t *Table) Outlives(other *Table) bool {
 // an event, the one that keeps events longest, then the one with the fewest ranges.
 func (r *resolver) readable() *Table {
 	tables := r.layout.telling()
-	if len(tables) == 0 {
+	switch {
+	case len(r.layout.serving()) == 0:
+		r.errorf(r.layout.Tables[0].IdlePos, "remove it from the table that has the events", "serves is false in every table: there is nothing to read")
+		tables = r.layout.Tables
+	case len(tables) == 0:
 		r.errorf(r.layout.NamePos, "use one strategy for all tables, or split the schema in two",
 			"an event specifies its class and its expiry, but no table stores both: an event that was read could not be written again")
 		tables = r.layout.Tables
@@ -329,7 +338,7 @@ func (t *Table) HasClasses() bool {
 
 // AnyFamily reports whether is holds for any family of any table.
 func (l *Layout) AnyFamily(is func(f *Family) bool) bool {
-	for _, t := range l.Tables {
+	for _, t := range l.AllPeriods() {
 		for i := range t.Families {
 			if is(&t.Families[i]) {
 				return true

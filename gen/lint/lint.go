@@ -78,12 +78,27 @@ func Check(s *schema.Schema, l *layout.Layout) diag.List {
 	for _, t := range l.Tables {
 		of := subject{"table", fmt.Sprintf("table %q", t.ID), t.Allow}
 		found = append(found, of.check(func(r Rule) (bool, diag.List) { return r.check != nil, r.find(s, l, t) })...)
+		for _, older := range t.Older {
+			found = append(found, checkOlder(s, l, older)...)
+		}
 	}
 	for i := range l.Queries {
 		q := &l.Queries[i]
 		of := subject{"query", "query " + q.Name, q.Allow}
 		found = append(found, of.check(func(r Rule) (bool, diag.List) { return r.query != nil, r.findQuery(s, l, q) })...)
 		found = append(found, checkScan(q)...)
+	}
+	return found
+}
+
+// checkOlder returns the errors of an earlier layout. Its data is stored, so it is too late
+// for warnings.
+func checkOlder(s *schema.Schema, l *layout.Layout, t *layout.Table) diag.List {
+	var found diag.List
+	for _, rule := range Rules() {
+		if rule.Severity == diag.Error && !(rule.Allowable() && t.Allows(rule.ID)) {
+			found = append(found, rule.find(s, l, t)...)
+		}
 	}
 	return found
 }

@@ -36,7 +36,9 @@ type Table struct {
 
 // Layout is one set of facts under which events are, or were, written to a table.
 type Layout struct {
-	Number     int // counted from 1, the oldest
+	Number     int       // counted from 1, the oldest
+	Since      time.Time // of the first event; zero if there is no bound
+	Table      string    // the ID of the table of an earlier layout; empty in the newest
 	Pattern    codec.Pattern
 	Precision  time.Duration // what event times are truncated to
 	Delimiter  string
@@ -103,10 +105,23 @@ type Acceptance struct {
 	Reason string
 }
 
-// Of returns the facts of a table of a layout, as its first Layout.
+// Of returns the facts of a table: of its newest layout, and of the earlier ones below it.
 func Of(l *layout.Layout, t *layout.Table) Table {
+	periods := t.Periods()
+	out := Table{Name: t.ID}
+	for i, p := range periods {
+		facts := factsOf(l, p)
+		facts.Number = len(periods) - i
+		out.Layouts = append(out.Layouts, facts)
+	}
+	out.Family = out.Layouts[0].Families[0].Name
+	return out
+}
+
+// factsOf returns the facts of a layout of a table.
+func factsOf(l *layout.Layout, t *layout.Table) Layout {
 	facts := Layout{
-		Number: 1, Pattern: t.Pattern, Precision: l.Precision, Delimiter: t.Delimiter, Segments: segmentsOf(l, t),
+		Since: t.Since, Table: tableOf(t), Pattern: t.Pattern, Precision: l.Precision, Delimiter: t.Delimiter, Segments: segmentsOf(l, t),
 		Bucket: t.Bucket, TimeKey: t.TimeKey, Sequence: t.Sequence, Blob: t.Blob,
 	}
 	if t.Pattern.Bucketed() {
@@ -127,7 +142,25 @@ func Of(l *layout.Layout, t *layout.Table) Table {
 		facts.Columns = append(facts.Columns, columnOf(l, t, c))
 	}
 	slices.SortFunc(facts.Columns, compareColumns)
-	return Table{Name: t.ID, Family: facts.Families[0].Name, Layouts: []Layout{facts}}
+	return facts
+}
+
+// tableOf returns the table of an earlier layout.
+func tableOf(t *layout.Table) string {
+	if t.Until.IsZero() {
+		return ""
+	}
+	return t.ID
+}
+
+// Periods returns the layouts of stored events by their times, newest first: all but those
+// that were given up.
+func (t *Table) Periods() []Layout {
+	n := 1
+	for n < len(t.Layouts) && !t.Layouts[n-1].Since.IsZero() {
+		n++
+	}
+	return t.Layouts[:n]
 }
 
 // compareColumns sorts columns. Protobuf numbers sort as numbers.

@@ -256,6 +256,15 @@ func (l *Layout) read(fact string, r *reader) {
 	switch fact {
 	case "accepted":
 		l.Accepted = append(l.Accepted, Acceptance{r.quoted(), r.quoted()})
+	case "since":
+		word := r.next()
+		at, err := time.Parse(time.RFC3339Nano, word)
+		if err != nil {
+			r.fail("%q is not a time", word)
+		}
+		l.Since = at.UTC()
+	case "table":
+		l.Table = r.quoted()
 	case "pattern":
 		name := r.next()
 		if l.Pattern = codec.ParsePattern(name); l.Pattern == 0 {

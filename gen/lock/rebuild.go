@@ -16,7 +16,7 @@ func (t *Table) Rebuild(facts *Layout, like *layout.Layout, live bool) (*layout.
 	l := &layout.Layout{Precision: facts.Precision, Expect: like.Expect}
 	out := &layout.Table{
 		ID: t.Name, Pattern: facts.Pattern, Delimiter: facts.Delimiter, Bucket: facts.Bucket, TimeKey: facts.TimeKey,
-		Sequence: facts.Sequence, Blob: facts.Blob, MaxCells: 1, Slots: 1,
+		Sequence: facts.Sequence, Blob: facts.Blob, MaxCells: 1, Slots: 1, Since: facts.Since,
 	}
 	if out.Pattern.Bucketed() && facts.Precision > 0 {
 		out.Slots = int64(out.Bucket.Widest() / facts.Precision)

@@ -66,6 +66,12 @@ func (l *Layout) facts() []string {
 	for _, a := range l.Accepted {
 		add("accepted", quote(a.Change), quote(a.Reason))
 	}
+	if !l.Since.IsZero() {
+		add("since", l.Since.UTC().Format(time.RFC3339Nano))
+	}
+	if l.Table != "" {
+		add("table", quote(l.Table))
+	}
 	add("pattern", l.Pattern.String())
 	add("precision", schema.FormatDuration(l.Precision))
 	add("delimiter", quote(l.Delimiter))

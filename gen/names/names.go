@@ -6,6 +6,7 @@ package names
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/btgen-dev/btgen/gen/diag"
 	"github.com/btgen-dev/btgen/gen/layout"
@@ -92,10 +93,10 @@ func Of(l *layout.Layout) *Schema {
 func (n *Schema) Field(f *layout.Field) *Field { return n.fields[f.Name] }
 
 // Table returns the names for a table.
-func (n *Schema) Table(t *layout.Table) *Table { return n.tables[t.ID] }
+func (n *Schema) Table(t *layout.Table) *Table { return n.tables[t.ID+period(t)] }
 
 // Query returns the names for a query.
-func (n *Schema) Query(q *layout.Query) *Query { return n.queries[q.Name] }
+func (n *Schema) Query(q *layout.Query) *Query { return n.queries[q.Name+period(q.Table)] }
 
 // ClassValue returns the name of the constant for a TTL class.
 func (n *Schema) ClassValue(class string) string { return n.classes[class] }
@@ -177,7 +178,7 @@ func newKeyScope(l *layout.Layout) *scope {
 	s := newScope()
 	own := origin{what: "a part of the type of row keys"}
 	s.taken["Append"], s.taken["Prefix"] = own, own
-	for _, t := range l.Tables {
+	for _, t := range l.AllPeriods() {
 		if t.Pattern.Bucketed() {
 			s.taken["Bucket"] = own
 		}
@@ -233,22 +234,34 @@ func (n *Schema) ofFields(r *registrar, l *layout.Layout) {
 
 // ofTables registers what is declared for each table.
 func (n *Schema) ofTables(r *registrar, l *layout.Layout) {
-	for _, t := range l.Tables {
+	for _, t := range l.AllPeriods() {
 		as := r.of(r.pkg, origin{what: fmt.Sprintf("table %q", t.ID), pos: t.Pos})
 		base := Exported(t.ID)
 		if len(base) < len(l.Name) || base[:len(l.Name)] != l.Name { // the schema's name once
 			base = join(l.Name, base)
 		}
-		n.tables[t.ID] = &Table{
+		base += period(t)
+		n.tables[t.ID+period(t)] = &Table{
 			Key: as(base + "Key"), ParseKey: as("Parse" + base + "Key"),
 			Layout: as(unexported(base) + "Layout"), Columns: as(unexported(base) + "Columns"),
 			Bucket: as(unexported(base) + "Bucket"), Time: as(unexported(base) + "Time"),
 			Reader: "read" + Exported(t.ID),
 		}
 		if t == l.Read {
-			n.tables[t.ID].Reader = "reader"
+			n.tables[t.ID+period(t)].Reader = "reader"
 		}
 	}
+}
+
+// period is what the names of an earlier layout end with: when it ended.
+func period(t *layout.Table) string {
+	switch {
+	case t.Until.IsZero():
+		return ""
+	case t.Until.Equal(t.Until.Truncate(24 * time.Hour)):
+		return "Until" + t.Until.Format("20060102")
+	}
+	return "Until" + t.Until.Format("20060102T150405")
 }
 
 // ofQueries registers what is declared for each query, and the methods of the reader.
@@ -265,6 +278,10 @@ func (n *Schema) ofQueries(r *registrar, l *layout.Layout) {
 		n.queries[q.Name] = &Query{
 			Method: method(q.Name), ColumnsMethod: method(q.Name + "Columns"),
 			Var: as(unexported(l.Name) + q.Name), Spans: as("rows" + l.Name + q.Name), Keys: as("keys" + l.Name + q.Name),
+		}
+		for k := range q.Older {
+			name := q.Name + period(q.Older[k].Table)
+			n.queries[name] = &Query{Var: as(unexported(l.Name) + name), Spans: as("rows" + l.Name + name), Keys: as("keys" + l.Name + name)}
 		}
 	}
 	for i := range l.Queries {

@@ -30,6 +30,12 @@ func Picture(l *layout.Layout, t *layout.Table) string {
 // origin of its buckets, if any.
 func Time(t *layout.Table) time.Time {
 	at := time.Date(2021, 3, 5, 12, 0, 0, 0, time.UTC)
+	if at.Before(t.Since) {
+		at = t.Since.Add(12 * time.Hour)
+	}
+	if !t.Until.IsZero() && !at.Before(t.Until) {
+		at = t.Until.Add(-12 * time.Hour)
+	}
 	if !t.Pattern.Bucketed() || t.Bucket.Widest() == 0 { // an invalid bucket is reported elsewhere
 		return at
 	}

@@ -27,8 +27,12 @@ func readOf(l *layout.Layout, q *layout.Query, from, to time.Time, columns []int
 // values at time now. columns are indexes of the columns to fetch; nil for all.
 // TestExplainedRequests verifies that the reader sends these requests.
 func Requests(l *layout.Layout, q *layout.Query, now, from, to time.Time, columns []int) []scan.Request {
-	plan := q.Table.Shape(l).Plan(readOf(l, q, from, to, columns), now)
-	return plan.Requests()
+	var out []scan.Request
+	for _, q := range slices.Backward(q.Periods()) { // the oldest layout first
+		plan := q.Table.Shape(l).Plan(readOf(l, q, from, to, columns), now)
+		out = append(out, plan.Requests()...)
+	}
+	return out
 }
 
 // Gathers reports whether one request reads the rows of several salts or fields,
@@ -73,6 +77,13 @@ func LatestSearch(l *layout.Layout, now time.Time) []scan.Request {
 			found := slices.Collect(spans[i].Buckets(t.Bucket, Time(t), Time(t).Add(1)))
 			out = append(out, scan.Request{Rows: found, Filter: s.Filter})
 		}
+	}
+	for i := range q.Older {
+		older := &q.Older[i]
+		read := readOf(l, older, older.Table.Since, older.Table.Until, nil)
+		read.NewestFirst, read.LatestOnly, read.Limit = true, true, 1
+		plan := older.Table.Shape(l).Plan(read, now)
+		out = append(out, plan.Requests()...)
 	}
 	return out
 }

@@ -82,41 +82,52 @@ var timeBlock = block[Time]{
 	},
 }
 
+// layoutKeys are the keys of a table that may differ between its layouts.
+var layoutKeys = []key[Table]{
+	must(put("pattern", "the layout of events, one of "+oneOf(patterns), word("pattern", patterns, nil), func(t *Table) *Value[string] { return &t.Pattern }).
+		also("Patterns with one row per bucket: bucket_new_cells stores each event as one timestamped cell per field; bucket_serialized as one cell with all fields; bucket_offsets as a column named after the time within the bucket; bucket_new_columns has one row per field, and columns named after the values. Patterns with one row per event: single_unserialized has one column per field; single_serialized has one cell.")),
+	must(inline("key", "the row key, as in {delimiter: \"#\", segments: [location, bucket]}", keyBlock).
+		also("The time must not come first. Without a delimiter, the key is binary.")),
+	set("bucket", "the time span of a row", bucketForm, func(t *Table) *Bucket { return &t.Bucket }).
+		also("A width such as 1d, or {every, origin, label}. Required for bucket patterns. A good row has about ten thousand events, and at most 256 MB."),
+	put("family", "the column family", filled("a family"), func(t *Table) *Value[string] { return &t.Family }).
+		also("Keep it short, since it is stored with every cell. Required, except with families or ttl classes."),
+	set("families", "the column families, if there are several",
+		named("a mapping from families to their ttl", "write `families: {raw: {ttl: {max_age: 30d}}}`", filled("a family"), record(familyBlock), func(f *Family) *Value[string] { return &f.Name }),
+		func(t *Table) *[]Family { return &t.Families }).
+		also("They replace family and ttl, and each field names its family. For example, {raw: {ttl: {max_age: 7d}}, stats: {ttl: {max_age: 90d}}}."),
+	put("values", "how values are encoded; text is readable in cbt", word("value encoding", valueForms, nil), func(t *Table) *Value[string] { return &t.Values }).
+		also("The default is binary: big-endian int64 and IEEE 754."),
+	set("blob", "the column of a serialized event", record(blobBlock), func(t *Table) *Blob { return &t.Blob }).
+		also("For serialized patterns. For example, {column: e, format: protobuf}."),
+	set("ttl", "when data expires", pointer(ttlForm(false)), func(t *Table) **TTL { return &t.TTL }).
+		also("One of max_age, max_versions, any_of, all_of, one_second, default_expiration, classes and keep. For example, {max_age: 30d}, or {keep: forever}, which must be explicit."),
+}
+
 var tableBlock = block[Table]{
 	what:    "a table",
 	example: "write {pattern: …, key: {segments: […]}}",
-	keys: []key[Table]{
+	keys: slices.Concat([]key[Table]{
 		set("doc", "a description of the table", prose("a doc"), func(t *Table) *string { return &t.Doc }).
 			also("It becomes a comment in the generated code."),
 		put("draft", "whether nothing is stored yet, so that the layout may change freely", boolean, func(t *Table) *Value[bool] { return &t.Draft }).
 			also("Setup refuses a draft except on an emulator. Without draft, btgen.lock keeps the layout of the table, and btgen refuses changes that would make stored data unreadable."),
-		must(put("pattern", "the layout of events, one of "+oneOf(patterns), word("pattern", patterns, nil), func(t *Table) *Value[string] { return &t.Pattern }).
-			also("Patterns with one row per bucket: bucket_new_cells stores each event as one timestamped cell per field; bucket_serialized as one cell with all fields; bucket_offsets as a column named after the time within the bucket; bucket_new_columns has one row per field, and columns named after the values. Patterns with one row per event: single_unserialized has one column per field; single_serialized has one cell.")),
-		must(inline("key", "the row key, as in {delimiter: \"#\", segments: [location, bucket]}", keyBlock).
-			also("The time must not come first. Without a delimiter, the key is binary.")),
-		set("bucket", "the time span of a row", bucketForm, func(t *Table) *Bucket { return &t.Bucket }).
-			also("A width such as 1d, or {every, origin, label}. Required for bucket patterns. A good row has about ten thousand events, and at most 256 MB."),
-		put("family", "the column family", filled("a family"), func(t *Table) *Value[string] { return &t.Family }).
-			also("Keep it short, since it is stored with every cell. Required, except with families or ttl classes."),
-		set("families", "the column families, if there are several",
-			named("a mapping from families to their ttl", "write `families: {raw: {ttl: {max_age: 30d}}}`", filled("a family"), record(familyBlock), func(f *Family) *Value[string] { return &f.Name }),
-			func(t *Table) *[]Family { return &t.Families }).
-			also("They replace family and ttl, and each field names its family. For example, {raw: {ttl: {max_age: 7d}}, stats: {ttl: {max_age: 90d}}}."),
-		put("values", "how values are encoded; text is readable in cbt", word("value encoding", valueForms, nil), func(t *Table) *Value[string] { return &t.Values }).
-			also("The default is binary: big-endian int64 and IEEE 754."),
-		set("blob", "the column of a serialized event", record(blobBlock), func(t *Table) *Blob { return &t.Blob }).
-			also("For serialized patterns. For example, {column: e, format: protobuf}."),
-		set("ttl", "when data expires", pointer(ttlForm(false)), func(t *Table) **TTL { return &t.TTL }).
-			also("One of max_age, max_versions, any_of, all_of, one_second, default_expiration, classes and keep. For example, {max_age: 30d}, or {keep: forever}, which must be explicit."),
+	}, layoutKeys, []key[Table]{
+		sinceKey,
+		set("before", "the earlier layouts of the table, newest first",
+			listOf("a list of layouts", "write `before: [{bucket: 1d}]`", record(periodBlock)), func(t *Table) *[]Table { return &t.Before }).
+			also("Data of that time stays as it was written. Each entry has only what differs from the one above it. For example, [{bucket: 1d}]."),
 		set("splits", "row keys at which a new table is split into tablets", distinct(listOf("a list of row keys", "write `splits: [g, n, t]`", located(filled("a row key")))), func(t *Table) *[]Value[string] { return &t.Splits }).
 			also("At most 100. Keys that begin with a hash are split automatically. For example, [g, n, t]."),
 		put("row_key_schema", "whether GoogleSQL reads the segments of the key as columns", boolean, func(t *Table) *Value[bool] { return &t.RowKeySchema }).
 			also("It creates a structured row key schema. With a delimiter, all segments must be text that sorts above it; in a binary key, they must be strings, with the time as text."),
 		put("deletion_protection", "whether Bigtable refuses to delete the table", boolean, func(t *Table) *Value[bool] { return &t.DeletionProtection }).
 			also("With true, setup protects the table, its families and its instance from deletion. By default, setup does not change the protection of a live table."),
+		put("serves", "whether reads and queries may use the table", boolean, func(t *Table) *Value[bool] { return &t.Serves }).
+			also("With false, events are written to it but not read from it: for a new table, until earlier events have been copied to it. The default is true."),
 		set("allow", "the rules that the table may break, each with a reason", allowancesForm, func(t *Table) *[]Allow { return &t.Allow }).
 			also(`For example, {K04: "labels as in the documentation"}.`),
-	},
+	}),
 	elsewhere: map[string]string{
 		"delimiter":       `write key: {delimiter: "#", segments: […]}`,
 		"segments":        "write key: {segments: […]}",

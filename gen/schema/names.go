@@ -180,7 +180,17 @@ var ttlAgeForm = form[time.Duration]{ageForm.shape, func(w *walker, n *node) (ti
 }}
 
 // originForm is the form of the date or time that buckets are counted from.
-var originForm = parsed("a date", "write `origin: 2021-03-01`", func(s string) (time.Time, error) {
+var originForm = instantForm("origin: 2021-03-01")
+
+// instantForm is the form of a date or a time.
+func instantForm(example string) form[time.Time] {
+	return parsed("a date", "write `"+example+"`", parseInstant).like(func(s *shape) {
+		s.kind, s.either = shapeEither, []shape{{kind: shapeText, what: "a date", format: "date"}, {kind: shapeText, what: "a time", format: "date-time"}}
+	})
+}
+
+// parseInstant parses a date, which is its midnight, or a time.
+func parseInstant(s string) (time.Time, error) {
 	if t, err := time.Parse(time.DateOnly, s); err == nil {
 		return t, nil
 	}
@@ -189,9 +199,7 @@ var originForm = parsed("a date", "write `origin: 2021-03-01`", func(s string) (
 		return t, &problem{quote(s) + " is not a date", "write a date or a time, as in 2021-03-01 or 2021-03-01T12:00:00Z"}
 	}
 	return t, nil
-}).like(func(s *shape) {
-	s.kind, s.either = shapeEither, []shape{{kind: shapeText, what: "a date", format: "date"}, {kind: shapeText, what: "a time", format: "date-time"}}
-})
+}
 
 // parseTime parses RFC 3339 strictly; time.Parse accepts more. The result is in UTC.
 func parseTime(s string) (time.Time, error) {

@@ -107,6 +107,13 @@ type Table struct {
 	// Draft is whether nothing is stored yet, so that the layout may change freely.
 	Draft Value[bool]
 	Allow []Allow
+	// Serves is false for a table that is written and not read: until it is filled.
+	Serves Value[bool]
+	// Since is the time of the first event with this layout; not set in the oldest.
+	Since Value[time.Time]
+	// Before are the earlier layouts, newest first. Each has only what differs from the
+	// one above it; Periods returns them complete.
+	Before []Table
 }
 
 // Bucket is the time span of a row, and its name in the key.

@@ -192,7 +192,7 @@ func (t *Table) SegmentTexts() []string {
 }
 
 // Lines returns the lines of a table in the schema language: a copy of t with the given
-// name and key segments, without doc, splits and allow.
+// name and key segments, without doc, splits, earlier layouts and allow.
 func (t *Table) Lines(name string, segments []string) []string {
 	out := []string{Quoted(name) + ":"}
 	add := func(key, value string) { out = append(out, "  "+key+": "+value) }

@@ -157,7 +157,7 @@ type verifier struct {
 func (v *verifier) row(row bigtable.Row) {
 	var first Finding
 	for i, s := range v.schemas {
-		key, err := value.ReadVerified(s.Layout, s.Table, row.Key())
+		key, err := s.key(row.Key())
 		if err == nil {
 			v.report.Rows.add(true)
 			v.cells(row, &key)
@@ -170,6 +170,15 @@ func (v *verifier) row(row bigtable.Row) {
 	}
 	v.report.Rows.add(false)
 	v.found(first)
+}
+
+// key parses a row key of the table. Those of a layout of several have times of that layout.
+func (s Schema) key(row string) (value.Key, error) {
+	key, err := value.ReadVerified(s.Layout, s.Table, row)
+	if err == nil && (key.At.Before(s.Table.Since) || !s.Table.Until.IsZero() && !key.At.Before(s.Table.Until)) {
+		err = fmt.Errorf("%w: reads expect events of %s in another layout of the table", codec.ErrTimeRange, key.At.Format(time.RFC3339))
+	}
+	return key, err
 }
 
 // found counts a finding with those of its kind.
@@ -216,7 +225,7 @@ func (v *verifier) cells(row bigtable.Row, key *value.Key) {
 // column finds the column of a cell in the schemas that read the row.
 func (v *verifier) column(row, family, qualifier string) (Schema, layout.Column, bool) {
 	for _, s := range v.schemas {
-		key, err := value.ReadVerified(s.Layout, s.Table, row)
+		key, err := s.key(row)
 		if err != nil {
 			continue
 		}

@@ -55,6 +55,9 @@ func (t *Table) Plan(r *Read, now time.Time) ReadPlan {
 	if since, bounded := t.Since(now); bounded && since.After(p.From) {
 		p.From = since
 	}
+	if !t.End.IsZero() && t.End.Before(p.To) {
+		p.To = t.End
+	}
 	if !p.From.Before(p.To) {
 		return p
 	}

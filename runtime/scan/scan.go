@@ -23,6 +23,9 @@ type Table struct {
 	Ties     bool
 	Families []Family
 	Columns  []Column
+	// Begin and End are the times of the events that the table stores like this, End
+	// excluded; zero where there is no bound. Both are starts of buckets.
+	Begin, End time.Time
 }
 
 // Family is a column family.
@@ -115,7 +118,11 @@ func (t *Table) ByTimestamp() bool {
 // Since returns the time of the oldest event that can be live; false if there is no
 // bound.
 func (t *Table) Since(now time.Time) (oldest time.Time, bounded bool) {
-	return codec.Oldest(now, t.Families, func(f *Family) codec.Lifetime { return f.Life })
+	oldest, bounded = codec.Oldest(now, t.Families, func(f *Family) codec.Lifetime { return f.Life })
+	if t.Begin.IsZero() || bounded && oldest.After(t.Begin) {
+		return oldest, bounded
+	}
+	return t.Begin, true
 }
 
 // keyTimes returns the format of times in row keys.

@@ -97,10 +97,19 @@ func (a *assembler[E]) wanted(t time.Time) bool { return !t.Before(a.from) && t.
 func (a *assembler[E]) timeOf(row wire.Row) (time.Time, error) {
 	at, err := a.layout.Key(row.Key(), &a.base)
 	a.known = err == nil && a.prefix != "" && strings.HasPrefix(row.Key(), a.prefix)
-	if err != nil {
+	switch {
+	case len(a.layout.others) > 0 && (err == nil && !a.layout.covers(at) || err != nil && a.layout.foreign(row.Key())):
+		return at, errForeign
+	case err != nil:
 		return at, a.fail(row.Key(), "", time.Time{}, err)
 	}
 	return at, nil
+}
+
+// undecodable yields the error of a row whose key does not decode; not if it is a row of
+// another layout.
+func (a *assembler[E]) undecodable(err error, yield yielder[E]) bool {
+	return err == errForeign || yield(&a.base, err)
 }
 
 // position returns the position of a row among the rows of all spans.
@@ -122,7 +131,7 @@ func (a *assembler[E]) row(row wire.Row, yield yielder[E]) bool {
 	start, err := a.timeOf(row)
 	switch {
 	case err != nil:
-		return yield(&a.base, err)
+		return a.undecodable(err, yield)
 	case a.match != nil && !a.match(&a.base):
 		return true
 	}
@@ -160,7 +169,7 @@ func (a *assembler[E]) single(row wire.Row, yield yielder[E]) bool {
 		var err error
 		if at, err = a.timeOf(row); err != nil {
 			row.Release()
-			return yield(&a.base, err)
+			return a.undecodable(err, yield)
 		}
 		if a.match != nil && !a.match(&a.base) {
 			row.Release()
@@ -240,7 +249,7 @@ func (a *assembler[E]) metrics(rows []wire.Row, first wire.Row, yield yielder[E]
 	defer release(rows)
 	start, err := a.timeOf(first)
 	if err != nil {
-		return yield(&a.base, err)
+		return a.undecodable(err, yield)
 	}
 	if a.match != nil && !a.match(&a.base) {
 		return true

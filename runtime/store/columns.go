@@ -198,6 +198,8 @@ type taker[E any] interface {
 	// take consumes events [begin, end) of the frame and reports whether the caller
 	// wants more. It consumes nothing if the events must be made one by one.
 	take(a *assembler[E], begin, end int) (taken, more bool)
+	// enter says that the events which follow have another layout.
+	enter(l *Layout[E])
 }
 
 // columnsReading is a read that appends events to slices.
@@ -207,6 +209,9 @@ type columnsReading[E, C any] struct {
 	columns *C
 	failed  error // the error that ends the read or, until then, that of the first undecodable event
 }
+
+// enter goes on with the columns of another layout.
+func (r *columnsReading[E, C]) enter(l *Layout[E]) { r.into = l.columns.(*Columns[E, C]) }
 
 // one consumes an event.
 func (r *columnsReading[E, C]) one(e *E, err error) bool {

@@ -22,9 +22,25 @@ func (r *Reader[E]) Latest(ctx context.Context, base E) (event E, err error) {
 		return event, err
 	}
 	event, err = r.latest(ctx, &op, base, spans)
+	for i := 0; i < len(r.older) && errors.Is(err, ErrNotFound); i++ {
+		event, err = r.older[i].lastOf(ctx, &op, base)
+	}
 	if err == nil {
 		op.Events = 1
 	}
+	return event, err
+}
+
+// lastOf returns the newest event of a series with an earlier layout.
+func (r *Reader[E]) lastOf(ctx context.Context, op *Operation, base E) (event E, err error) {
+	read := r.begin(ctx, &r.whole, base, r.layout.Since, r.layout.until, []ReadOptions{{LatestOnly: true}})
+	read.op = *op
+	err = ErrNotFound
+	read.events(func(e *E, failed error) bool {
+		event, err = *e, failed
+		return false
+	})
+	*op = read.op
 	return event, err
 }
 
@@ -166,6 +182,9 @@ func (r *Reader[E]) search(ctx context.Context, op *Operation, base E, spans []c
 			key = rows[0].Key()
 		}
 		event, err := a.last(rows)
+		if errors.Is(err, errForeign) {
+			err = ErrNotFound
+		}
 		switch {
 		case !errors.Is(err, ErrNotFound):
 			return event, err
@@ -246,7 +265,7 @@ func (r *Reader[E]) stored(ctx context.Context, op *Operation, lookup scan.Reque
 		if err != nil {
 			return nil, err
 		}
-		if start, err := r.layout.Key(row.Key(), &event); err == nil { // not our row: skip
+		if start, err := r.layout.Key(row.Key(), &event); err == nil && r.layout.covers(start) { // else not our row: skip
 			out = append(out, scan.Stored{Start: start, Key: row.Key()})
 		}
 	}

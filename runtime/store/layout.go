@@ -48,6 +48,8 @@ func NewLayout[E, C any](columns *Columns[E, C], keys Keys[E], l Layout[E]) *Lay
 		f := &d.Table.Families[i]
 		f.Life = f.Life.Under(f.GC, d.MaxCells)
 	}
+	d.joinPeriods()
+	d.columns = columns
 	d.Own = columns.own()
 	d.Key = keys.Parse
 	d.Spans = func(e *E) ([]codec.Span, error) { return keys.spans(d, e) }

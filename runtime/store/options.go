@@ -97,8 +97,8 @@ const (
 
 // Values that switch a limit off. Every negative value does.
 const (
-	NoTimeout time.Duration = -1
-	NoLimit                 = -1
+	NoTimeout = time.Duration(-1)
+	NoLimit   = -1
 )
 
 // last returns the last of some options, or the zero value.

@@ -108,7 +108,9 @@ func TimePart[E, C any](of func(e *E) *time.Time, in func(c *C) *[]time.Time) Pa
 // SequencePart returns the part for the sequence number, which distinguishes events of the same
 // time.
 func SequencePart[E, C any](of func(e *E) *uint32, in func(c *C) *[]uint32) Part[E, C] {
-	return extending(of, in, func(dst []uint32, e *E, events eventData) []uint32 { return appendSequences(dst, events, *of(e)) })
+	p := extending(of, in, func(dst []uint32, e *E, events eventData) []uint32 { return appendSequences(dst, events, *of(e)) })
+	p.layout = func(l *Layout[E]) { l.sequence = of }
+	return p
 }
 
 // ClassPart returns the part for the TTL class of an event, counting from 1.

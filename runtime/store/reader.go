@@ -28,18 +28,23 @@ type Reader[E any] struct {
 	wire     bool
 	whole    Query[E] // all events of a series
 	filters  filters
-	memories sync.Pool // of completed reads
-	gathered int       // maximum bytes of rows of several spans in memory
+	memories sync.Pool    // of completed reads
+	gathered int          // maximum bytes of rows of several spans in memory
+	older    []*Reader[E] // readers of the earlier layouts, newest first
 }
 
 // NewReader returns a Reader for a layout.
 func NewReader[E any](client Client, layout *Layout[E], opts ...ReaderOptions) *Reader[E] {
 	o := readerOptions(opts)
 	id := o.TablePrefix + layout.Table.ID
-	return &Reader[E]{
+	r := &Reader[E]{
 		options: o, layout: layout, shape: layout.shape(), id: id, api: client.OpenTable(id), wire: wireAllowed(client),
 		whole: Query[E]{Name: "Read", Spans: layout.Spans}, gathered: maxGathered,
 	}
+	for _, older := range layout.Older {
+		r.older = append(r.older, NewReader(client, older, opts...))
+	}
+	return r
 }
 
 // Query defines which rows a read requests.
@@ -60,6 +65,8 @@ type Query[E any] struct {
 	// decides rows that the pattern of Keys only approximates. It is nil if all rows of
 	// the spans match.
 	Match func(e, given *E) bool
+	// Older is the query of each of Layout.Older.
+	Older []*Query[E]
 }
 
 // ReadOptions specify how to read events. If several are passed, the last one replaces
@@ -160,7 +167,7 @@ func (r *reading[E]) run(yield yielder[E]) {
 		r.count(&none, &RangeError{From: from, To: to})
 		return
 	}
-	r.ordered(r.events)(r.count)
+	r.ordered()(r.count)
 }
 
 // plan plans the requests and configures the assembler for them.
@@ -187,7 +194,7 @@ func (r *reading[E]) plan() (scan.ReadPlan, error) {
 		}
 	}
 	plan := r.shape.Plan(&r.asked, r.Reader.options.Now())
-	a.from, a.ranksEnd = plan.From, plan.RanksEnd
+	a.from, a.to, a.ranksEnd = plan.From, plan.To, plan.RanksEnd
 	return plan, nil
 }
 
@@ -269,15 +276,20 @@ func (r *reading[E]) streams() bool {
 	return !r.options.LatestOnly && !(r.options.TimeOrder && r.q.MultiSeries)
 }
 
-// ordered returns events in the order that the caller wants.
-func (r *reading[E]) ordered(events func(yielder[E])) func(yielder[E]) {
-	switch {
-	case r.options.LatestOnly:
-		return r.firstOfEach(events)
-	case !r.streams():
-		return r.byTime(r.q, events, r.options.NewestFirst)
+// ordered returns the events in the order that the caller wants.
+func (r *reading[E]) ordered() func(yielder[E]) {
+	if r.options.LatestOnly {
+		return r.firstOfEach(r.inPeriods)
 	}
-	return events
+	return r.inPeriods
+}
+
+// inOrder returns the events of one layout in the order that the caller wants.
+func (r *reading[E]) inOrder(events func(yielder[E])) func(yielder[E]) {
+	if r.options.LatestOnly || r.streams() {
+		return events
+	}
+	return r.byTime(r.q, events, r.options.NewestFirst)
 }
 
 // count counts an event and yields it. If the context of the read has ended, its error is

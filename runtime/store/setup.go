@@ -362,9 +362,14 @@ func (r *setupRun) verify(ctx context.Context, tables []Table) {
 
 // Tables returns the tables of a schema for [Setup].
 func Tables[E any](layouts []*Layout[E]) []Table {
-	tables := make([]Table, len(layouts))
-	for i, l := range layouts {
-		tables[i] = l.Table
+	var tables []Table
+	for _, l := range allPeriods(layouts) {
+		i := slices.IndexFunc(tables, func(t Table) bool { return t.ID == l.Table.ID })
+		if i < 0 {
+			tables = append(tables, l.Table)
+			continue
+		}
+		tables[i] = tables[i].with(l.Table.Families)
 	}
 	return tables
 }

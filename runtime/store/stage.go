@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -117,7 +118,7 @@ func (s *stage[E]) add(event *E) {
 			s.oneRow(i)
 		}
 		s.distinct(i, event)
-		if err := s.tables[i].err; refusing < 0 && err != nil && !errors.Is(err, codec.ErrExpired) {
+		if err := s.tables[i].err; refusing < 0 && err != nil && err != errForeign && !errors.Is(err, codec.ErrExpired) {
 			refusing = i
 		}
 	}
@@ -131,12 +132,17 @@ func (s *stage[E]) add(event *E) {
 // layOut encodes an event for one table.
 func (s *stage[E]) layOut(table int, event *E) {
 	t, l := &s.tables[table], s.writer.tables[table].layout
-	if t.err = l.Check(event); t.err != nil {
-		return
-	}
 	s.event = *event
 	at := l.Time(&s.event)
 	*at = codec.Truncate(*at, l.Precision)
+	if l.others != nil && !l.covers(*at) {
+		t.err = errForeign
+		t.cells.forget() // the next event must not go on with the row of one before this
+		return
+	}
+	if t.err = cmp.Or(l.Check(event), l.checkSequence(&s.event)); t.err != nil {
+		return
+	}
 	fields := l.ttlFields(&s.event)
 	t.cells.begin(*at, fields)
 	if fields.WrittenAt != nil {
@@ -173,6 +179,7 @@ func (s *stage[E]) take(table, refusing int) {
 	switch {
 	case t.err == nil:
 		t.take(s.events)
+	case t.err == errForeign: // it goes into the table of its layout
 	case s.writer.options.SkipExpired && errors.Is(t.err, codec.ErrExpired):
 		t.expired++
 		t.cells.forget()
@@ -204,6 +211,9 @@ func (s *stage[E]) send(ctx context.Context, name string) error {
 	failed := &WriteError{Events: s.events}
 	for i := range w.tables {
 		t, staged := &w.tables[i], &s.tables[i]
+		if t.layout.others != nil && staged.idle() {
+			continue // all events have another layout
+		}
 		staged.ifAbsent = s.ifAbsent
 		op := Operation{Name: name, Table: t.id, Events: s.events, Expired: staged.expired}
 		opCtx := w.options.Hooks.start(ctx, &op)
@@ -220,6 +230,11 @@ func (s *stage[E]) send(ctx context.Context, name string) error {
 		return nil
 	}
 	return failed
+}
+
+// idle reports whether the table got no event.
+func (t *staged) idle() bool {
+	return len(t.batch.entries) == 0 && len(t.refused) == 0 && t.expired == 0
 }
 
 // outbox returns the entries of a request in wire form.

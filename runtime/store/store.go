@@ -135,6 +135,19 @@ type Layout[E any] struct {
 	// MaxCells is the maximum number of cells in a column of a row; 0 if it is unknown
 	// or larger than any family's rule keeps.
 	MaxCells int64
+	// Since is the time of the first event with this layout; zero in the oldest one of
+	// the events. It is the start of a bucket of this layout and of the one before it.
+	Since time.Time
+	// Older are the earlier layouts of the events, newest first. Each event is written to
+	// one of the layouts and read from it, by its time.
+	Older []*Layout[E]
+
+	sequence func(e *E) *uint32 // also in a layout that does not store it
+
+	until  time.Time    // where the next layout begins; zero in the newest
+	others []*Layout[E] // the other layouts of the events
+	// columns are those of NewLayout, of type *Columns[E, C].
+	columns any
 }
 
 // Column is one column of a table.
@@ -164,7 +177,7 @@ type TTLFields struct {
 
 // shape returns what the planner of reads needs to know.
 func (l *Layout[E]) shape() scan.Table {
-	t := scan.Table{Pattern: l.Pattern, Offset: l.offset(), TimeKey: l.TimeKey, Ties: l.Ties > 0}
+	t := scan.Table{Pattern: l.Pattern, Offset: l.offset(), TimeKey: l.TimeKey, Ties: l.Ties > 0, Begin: l.Since, End: l.until}
 	for _, f := range l.Table.Families {
 		t.Families = append(t.Families, scan.Family{Name: f.Name, Life: f.Life, Class: f.Class})
 	}

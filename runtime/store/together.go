@@ -41,6 +41,7 @@ func (r *reading[E]) together(of *scan.Part, yield yielder[E]) bool {
 	for {
 		found, err := nextRows(rows, streams, func(i int, row wire.Row) (position, error) { return a.position(r.q, spans[i], row) })
 		switch {
+		case err == errForeign:
 		case err != nil:
 			if !yield(&a.base, err) || !isDecodeError(err) {
 				return false

@@ -36,7 +36,7 @@ type writerTable[E any] struct {
 func NewWriter[E any](client Client, layouts []*Layout[E], opts ...WriterOptions) *Writer[E] {
 	w := &Writer[E]{options: writerOptions(opts)}
 	_, official := client.(*bigtable.Client)
-	for _, l := range layouts {
+	for _, l := range allPeriods(layouts) {
 		id := w.options.TablePrefix + l.Table.ID
 		api := client.OpenTable(id)
 		path := &wirePath{allowed: wireAllowed(client), api: api}

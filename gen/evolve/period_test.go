@@ -1,0 +1,146 @@
+package evolve_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/btgen-dev/btgen/gen/diag"
+	"github.com/btgen-dev/btgen/gen/evolve"
+	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/lock"
+	"github.com/btgen-dev/btgen/gen/schema"
+)
+
+// schemaOf returns a schema with one table, which ends as given.
+func schemaOf(t *testing.T, fields, table string) (*schema.Schema, *layout.Layout) {
+	t.Helper()
+	text := "btgen: v1\npackage: p\nname: P\nseries: {region: string, device: int64}\ntime: {precision: 1s}\nfields: {" + fields + `}
+tables:
+  readings:
+    pattern: bucket_new_cells
+    key: {delimiter: "#", segments: [region, device, bucket]}
+    family: m
+    ttl: {max_age: 400d}
+` + table
+	s, errs := schema.Parse("s.yaml", []byte(text))
+	if len(errs) > 0 {
+		t.Fatal(errs)
+	}
+	l, errs := layout.Resolve(s)
+	if errs.HasErrors() {
+		t.Fatal(errs)
+	}
+	return s, l
+}
+
+// diffOf compares a schema with a lock.
+func diffOf(old *lock.Lock, s *schema.Schema, l *layout.Layout) *evolve.Comparison {
+	return evolve.Diff(evolve.Input{
+		Old: old, Layouts: []*layout.Layout{l}, Whole: true,
+		Schema: func(string) *schema.Schema { return s },
+		Gone:   func(*lock.Table) diag.Pos { return diag.Pos{} },
+	})
+}
+
+// Each schema follows the one before it, as accepted.
+func TestChangesOfPeriods(t *testing.T) {
+	const days = "    bucket: 1d\n"
+	const hours = "    bucket: 1h\n    since: 2027-01-11\n    before:\n      - bucket: 1d\n"
+	const minutes = "    bucket: 10m\n    since: 2027-02-01\n    before:\n      - bucket: 1h\n        since: 2027-01-11\n      - bucket: 1d\n"
+	for _, tt := range []struct {
+		name, old, fields, new string
+		want                   []string
+	}{
+		{"a new layout", days, "value: int64", hours, []string{"E38:readings/2027-01-11"}},
+		{"one more", hours, "value: int64", minutes, []string{"E38:readings/2027-02-01"}},
+		{"nothing", minutes, "value: int64", minutes, nil},
+		{"in place", days, "value: int64", "    bucket: 1h\n", []string{"E04:readings"}},
+		{"since later", hours, "value: int64", strings.Replace(hours, "01-11", "01-12", 1), []string{"E19:readings/2027-01-12"}},
+		{"since earlier", hours, "value: int64", strings.Replace(hours, "01-11", "01-10", 1), []string{"E19:readings/2027-01-10"}},
+		{"the edge of an older layout", minutes, "value: int64", strings.Replace(minutes, "2027-01-11", "2027-01-12", 1), []string{"E19:readings/2027-01-12"}},
+		{"an older layout", hours, "value: int64", strings.Replace(hours, "- bucket: 1d", "- bucket: 6h", 1), []string{"E04:readings/until-2027-01-11"}},
+		{"its table", hours, "value: int64", strings.Replace(hours, "- bucket: 1d", "- {bucket: 1d, table: old}", 1), []string{"E01:readings/until-2027-01-11"}},
+		{"the oldest removed", minutes, "value: int64", "    bucket: 10m\n    since: 2027-02-01\n    before:\n      - bucket: 1h\n", []string{"E18:readings/2027-01-11"}},
+		{"all removed", minutes, "value: int64", "    bucket: 10m\n", []string{"E18:readings/2027-01-11", "E18:readings/2027-02-01"}},
+		{"another type", hours, "value: float64", hours, []string{"E10:readings/value"}},
+	} {
+		_, l := schemaOf(t, "value: int64", tt.old)
+		old := &lock.Lock{Tables: []lock.Table{lock.Of(l, l.Tables[0])}}
+		s, l := schemaOf(t, tt.fields, tt.new)
+		c := diffOf(old, s, l)
+		var got, accept []string
+		for _, f := range c.Findings {
+			got = append(got, f.Name)
+			if f.Class == evolve.Data {
+				accept = append(accept, f.Name+"=a test")
+			}
+		}
+		slices.Sort(got)
+		if diff := cmp.Diff(tt.want, got); diff != "" {
+			t.Errorf("%s: (-want +got)\n%s", tt.name, diff)
+		}
+		accepted, err := c.Accept(accept)
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkNext(t, tt.name, c.Next(accepted), s, l)
+	}
+}
+
+// checkNext checks that a lock can be read back, and that the schema that it was made for has
+// no more changes.
+func checkNext(t *testing.T, name string, next *lock.Lock, s *schema.Schema, l *layout.Layout) {
+	t.Helper()
+	parsed, err := lock.Parse("btgen.lock", next.Text())
+	if err != nil {
+		t.Fatalf("%s: %v\n%s", name, err, next.Text())
+	}
+	for _, f := range diffOf(parsed, s, l).Findings {
+		t.Errorf("%s: after it was accepted: %s", name, f.Name)
+	}
+	numbers := map[string]bool{}
+	for _, l := range parsed.Tables[0].Layouts {
+		if n := fmt.Sprint(l.Number); numbers[n] {
+			t.Errorf("%s: layout %s is there twice", name, n)
+		} else {
+			numbers[n] = true
+		}
+	}
+}
+
+// With a clock, a layout that has begun already is a change of stored data, and one whose
+// events have expired may go.
+func TestChangesByTheClock(t *testing.T) {
+	const days = "    bucket: 1d\n"
+	const hours = "    bucket: 1h\n    since: 2027-01-11\n    before:\n      - bucket: 1d\n"
+	moved := strings.Replace(hours, "01-11", "01-18", 1)
+	at := func(year int, month time.Month, d int) time.Time {
+		return time.Date(year, month, d, 0, 0, 0, 0, time.UTC)
+	}
+	for _, tt := range []struct {
+		name, old, new string
+		now            time.Time
+		want           string
+	}{
+		{"to come", days, hours, at(2027, 1, 10), "E38:readings/2027-01-11"},
+		{"begins now", days, hours, at(2027, 1, 11), "E19:readings/2027-01-11"},
+		{"in the past", days, hours, at(2027, 3, 1), "E19:readings/2027-01-11"},
+		{"moved in time", hours, moved, at(2027, 1, 10), "E38:readings/2027-01-18"},
+		{"moved too late", hours, moved, at(2027, 1, 12), "E19:readings/2027-01-18"},
+		{"alive", hours, "    bucket: 1h\n", at(2028, 2, 22), "E18:readings/2027-01-11"},
+		{"expired", hours, "    bucket: 1h\n", at(2028, 2, 24), "E72:readings/2027-01-11"},
+	} {
+		_, l := schemaOf(t, "value: int64", tt.old)
+		old := &lock.Lock{Tables: []lock.Table{lock.Of(l, l.Tables[0])}}
+		_, l = schemaOf(t, "value: int64", tt.new)
+		c := evolve.Diff(evolve.Input{Old: old, Layouts: []*layout.Layout{l}, Whole: true, Now: tt.now})
+		if len(c.Findings) != 1 || c.Findings[0].Name != tt.want {
+			t.Errorf("%s: %+v, want %s", tt.name, c.Findings, tt.want)
+		}
+	}
+}

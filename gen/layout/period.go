@@ -1,0 +1,387 @@
+package layout
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/btgen-dev/btgen/gen/diag"
+	"github.com/btgen-dev/btgen/gen/internal/keyset"
+	"github.com/btgen-dev/btgen/gen/schema"
+	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/scan"
+)
+
+// periods resolves the layouts of a table. It returns the newest.
+func (r *resolver) periods(s *schema.Table) *Table {
+	all := s.Periods()
+	newest := r.table(&all[0])
+	newest.Since, newest.SincePos = all[0].Since.V, all[0].Since.Pos
+	for i := range all[1:] {
+		older := r.table(&all[1+i])
+		older.Since, older.SincePos = all[1+i].Since.V, all[1+i].Since.Pos
+		older.Until = all[i].Since.V
+		newest.Older = append(newest.Older, older)
+	}
+	return newest
+}
+
+// checkPeriods refuses layouts of a table between which events could get lost.
+func (r *resolver) checkPeriods() {
+	for _, t := range r.layout.Tables {
+		periods := t.Periods()
+		if !r.checkSince(periods) {
+			t.Older = nil // nothing else can be said of them
+			continue
+		}
+		for i, older := range t.Older {
+			newer := periods[i]
+			if r.aligned(newer, older) {
+				r.checkTells(newer, older)
+				r.checkServes(t, i)
+			}
+			for _, other := range periods[:i+1] {
+				r.checkApart(other, older)
+			}
+		}
+	}
+}
+
+// checkSince refuses layouts without a time from which they apply, and those out of order.
+// It reports whether it found nothing.
+func (r *resolver) checkSince(periods []*Table) bool {
+	before := len(r.found)
+	oldest := len(periods) - 1
+	for i, t := range periods[:oldest] {
+		switch next := periods[i+1].Since; {
+		case !t.SincePos.IsValid():
+			r.errorf(t.Pos, "add the time of the first event with this layout, such as `since: 2027-01-11`",
+				"table %q has an earlier layout, and does not say when this one begins", t.ID)
+		case !next.IsZero() && !next.Before(t.Since):
+			r.errorf(periods[i+1].SincePos, "list the layouts newest first",
+				"this layout begins at %s, and the one above it, at %s, is not newer", showSince(next), showSince(t.Since))
+		}
+	}
+	if last := periods[oldest]; last.SincePos.IsValid() {
+		r.errorf(last.SincePos, "remove since, or add the layout before it: `before: [{bucket: 1d}]`",
+			"the oldest layout of table %q has a since: events before it would have no layout", last.ID)
+	}
+	return len(r.found) == before
+}
+
+// showSince writes a time in the schema language.
+func showSince(t time.Time) string {
+	if t.Equal(t.Truncate(24 * time.Hour)) {
+		return t.Format(time.DateOnly)
+	}
+	return t.Format(time.RFC3339)
+}
+
+// aligned refuses a layout that begins within a bucket: its events would be those of two
+// layouts. It reports whether it found nothing.
+func (r *resolver) aligned(newer, older *Table) bool {
+	at := newer.Since
+	if r.begins(newer, at) && r.begins(older, at) {
+		return true
+	}
+	var near []string
+	for t, n := at, 0; n < maxAlignment; n++ {
+		earlier := minTime(r.startOf(newer, t), r.startOf(older, t))
+		if earlier.Equal(t) {
+			near = append(near, diag.Code("since: "+showSince(t)))
+			break
+		}
+		t = earlier
+	}
+	for t, n := at, 0; n < maxAlignment; n++ {
+		later := maxTime(r.nextStart(newer, t), r.nextStart(older, t))
+		if later.Equal(t) {
+			near = append(near, diag.Code("since: "+showSince(t)))
+			break
+		}
+		t = later
+	}
+	hint := "no time is the start of a bucket of both: give the buckets a common origin"
+	if len(near) > 0 {
+		hint = "write " + strings.Join(near, " or ")
+	}
+	r.errorf(newer.SincePos, hint, "%s is not the start of a bucket of this layout and of the one before it: a bucket would have two layouts", showSince(at))
+	return false
+}
+
+// maxAlignment bounds how many buckets are tried to find a common start of buckets.
+const maxAlignment = 10_000
+
+// startOf returns the start of the bucket that holds a time or, for rows of single events,
+// the time as it is stored.
+func (r *resolver) startOf(t *Table, at time.Time) time.Time {
+	if t.Pattern.Bucketed() {
+		return t.Bucket.Start(at)
+	}
+	return codec.Truncate(at, r.layout.Precision)
+}
+
+// begins reports whether a time is the start of a bucket.
+func (r *resolver) begins(t *Table, at time.Time) bool { return r.startOf(t, at).Equal(at) }
+
+// nextStart returns the first start of a bucket that is not before a time.
+func (r *resolver) nextStart(t *Table, at time.Time) time.Time {
+	switch {
+	case r.begins(t, at):
+		return at
+	case t.Pattern.Bucketed():
+		return t.Bucket.End(at)
+	}
+	return codec.Ceil(at, r.layout.Precision)
+}
+
+func minTime(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
+}
+
+func maxTime(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// checkTells refuses an earlier layout whose events say less of their time to live than
+// those of the next, or more.
+func (r *resolver) checkTells(newer, older *Table) {
+	if a, b := told(newer), told(older); a != b {
+		r.errorf(older.Pos, "let both layouts have the same strategy: the ages may differ",
+			"an event says %s here, and %s in the next layout: it could not be written again", b, a)
+	}
+	if older.HasSequence() && !newer.HasSequence() {
+		r.errorf(newer.KeyPos, "keep `{sequence: true}` in the key",
+			"events have a tie-breaker in the layout before %s, and none in this one: those of one time would be one event", showSince(older.Until))
+	}
+}
+
+// told describes what an event of a table says of its time to live.
+func told(t *Table) string {
+	switch {
+	case t.HasClasses():
+		return "its TTL class"
+	case slices.ContainsFunc(t.Families, func(f Family) bool { return f.Life.Timestamp == codec.TimestampExpiry }):
+		return "when it expires"
+	case slices.ContainsFunc(t.Families, func(f Family) bool { return f.Life.Timestamp == codec.TimestampShifted }):
+		return "how long it lives, if it is not the default"
+	}
+	return "nothing of it"
+}
+
+// checkServes refuses an earlier layout that cannot answer what the table is read for.
+func (r *resolver) checkServes(t *Table, i int) {
+	older := t.Older[i]
+	if t == r.layout.Read && !older.serves(r.layout, r.layout.SeriesPath(older), r.layout.AllSeries()) {
+		r.errorf(older.Pos, "", "the layout before %s cannot answer reads of a series: %s", showSince(older.Until),
+			older.unserved(r.layout, r.layout.SeriesPath(older), r.layout.AllSeries()))
+	}
+	for k := range r.layout.Queries {
+		q := &r.layout.Queries[k]
+		if q.Table != t {
+			continue
+		}
+		if why := older.unserved(r.layout, older.path(q.By), q.By); why != "" {
+			r.errorf(older.Pos, fmt.Sprintf("let %s read another table, or remove it until this layout's data has expired", q.Name),
+				"the layout before %s cannot answer %s: %s", showSince(older.Until), q.Name, why)
+		}
+		q.resolve(r.layout, t)
+	}
+}
+
+// checkApart refuses two layouts of which rows could have the same key, in one table and
+// family: one would then read the other's data.
+func (r *resolver) checkApart(newer, older *Table) {
+	shared := sharedFamilies(newer, older)
+	if newer.ID != older.ID || len(shared) == 0 || newer.Unknown || older.Unknown {
+		return
+	}
+	for _, names := range shared {
+		a, b := &newer.Families[names[0]], &older.Families[names[1]]
+		if a.Strategy != b.Strategy || a.GC.String() != b.GC.String() || a.Life.Default != b.Life.Default {
+			r.errorf(b.GCPos, "leave ttl out, or give this layout a family of its own: "+diag.Code("family: "+schema.Quoted(b.Name+"_old")),
+				"family %q has another ttl in a newer layout, and a family has one for all its data", b.Name)
+		}
+	}
+	if newer.KeyFields != nil && !slices.Equal(newer.KeyFields, older.KeyFields) {
+		r.errorf(older.Pos, "store the newer layout in another table, and name this one here: "+diag.Code("table: "+schema.Quoted(older.ID)),
+			"table %q has a row key schema, which rows of both layouts would have to fit", older.ID)
+	}
+	example, overlap := keyset.Overlap(r.keySet(newer), r.keySet(older))
+	if !overlap {
+		return
+	}
+	if example != "" {
+		example = ", such as " + strconv.Quote(example)
+	}
+	r.errorf(newer.SincePos, r.apartHint(newer, older), "rows of this layout and of the one before %s could have the same key%s", showSince(older.Until), example)
+}
+
+// apartHint proposes another key for the newer of two layouts.
+func (r *resolver) apartHint(newer, older *Table) string {
+	i := slices.Index(r.layout.Tables, newer)
+	if i < 0 {
+		return fmt.Sprintf("one of the two must have been in another table than %s, or in another family", older.ID)
+	}
+	t := &r.schema.Tables[i]
+	return strings.Join([]string{
+		"begin the new key with a constant, and write the old key in before:", "tables:", "  " + schema.Quoted(t.Name.V) + ":",
+		"    key: " + t.KeyText(append([]string{"{const: v2}"}, t.SegmentTexts()...)),
+	}, "\n")
+}
+
+// sharedFamilies returns the indexes of the families that two layouts have in common.
+func sharedFamilies(a, b *Table) [][2]int {
+	var out [][2]int
+	for i := range a.Families {
+		for j := range b.Families {
+			if a.Families[i].Name == b.Families[j].Name {
+				out = append(out, [2]int{i, j})
+			}
+		}
+	}
+	return out
+}
+
+// keySet returns the row keys of the events of a layout, or a few more.
+func (r *resolver) keySet(t *Table) keyset.Set {
+	var parts []keyset.Set
+	for i, g := range t.Segments {
+		if i > 0 {
+			parts = append(parts, keyset.Text(t.Delimiter))
+		}
+		parts = append(parts, r.segmentSet(t, g))
+	}
+	return keyset.Concat(parts...)
+}
+
+// segmentSet returns what may stand in a segment of the key.
+func (r *resolver) segmentSet(t *Table, g Segment) keyset.Set {
+	width := t.Width(r.layout, g)
+	switch g.Kind {
+	case ConstSegment:
+		return keyset.Text(g.Const)
+	case BucketSegment, TimeSegment:
+		return timeSet(t)
+	case MetricSegment:
+		var names []keyset.Set
+		for _, c := range t.Columns {
+			names = append(names, keyset.Text(c.Qualifier))
+		}
+		return keyset.Union(names...)
+	case SaltSegment, SequenceSegment:
+		if t.Delimiter != "" {
+			return keyset.Repeat(keyset.Digits, width)
+		}
+		return keyset.Repeat(keyset.AnyByte, width)
+	}
+	return r.valueSet(t, g, width)
+}
+
+// The bytes of some encodings.
+var (
+	hexBytes    = keyset.Class{{'0', '9'}, {'a', 'f'}}
+	base64Bytes = keyset.Class{{'0', '9'}, {'a', 'z'}, {'A', 'Z'}, {'-', '-'}, {'_', '_'}}
+	uuidBytes   = keyset.Class{{'0', '9'}, {'a', 'f'}, {'-', '-'}}
+)
+
+// valueSet returns the texts of a series value.
+func (r *resolver) valueSet(t *Table, g Segment, width int) keyset.Set {
+	f := &r.layout.Series[g.Series]
+	switch {
+	case g.Form.InBytes(segmentTypes[f.Type]):
+		return keyset.Repeat(keyset.AnyByte, width)
+	case g.Form.Encoding == codec.KeyHex:
+		return keyset.Repeat(hexBytes, width)
+	case g.Form.Encoding == codec.KeyBase64URL:
+		return keyset.Repeat(base64Bytes, width)
+	}
+	switch f.Type {
+	case schema.UUID:
+		return keyset.Repeat(uuidBytes, width)
+	case schema.Bool:
+		return keyset.Union(keyset.Text("true"), keyset.Text("false"))
+	case schema.Bytes:
+		if g.Form.Encoding == codec.KeyText {
+			return keyset.Repeat(hexBytes, width)
+		}
+	case schema.Enum:
+		if g.Form.Encoding == codec.KeyText && len(f.Enum) <= maxEnumSet {
+			var names []keyset.Set
+			for _, v := range f.Enum {
+				names = append(names, keyset.Text(v.Name))
+			}
+			return keyset.Union(names...)
+		}
+	case schema.String:
+	default:
+		return keyset.Concat(keyset.Optional(keyset.Text("-")), keyset.Repeat(keyset.Digits, width))
+	}
+	class := keyset.AnyByte
+	if len(t.Delimiter) == 1 {
+		class = class.Without(t.Delimiter[0])
+	}
+	return keyset.Repeat(class, width)
+}
+
+// maxEnumSet is the largest enum whose names are told apart.
+const maxEnumSet = 100
+
+// timeSet returns the texts of the times, or the labels of the buckets, of a layout's events.
+func timeSet(t *Table) keyset.Set {
+	from, to := t.Since, t.Until
+	if to.IsZero() {
+		to = scan.MaxTime
+	}
+	class := keyset.Digits
+	var times codec.KeyTimes = t.TimeKey
+	format := t.TimeKey
+	if t.Pattern.Bucketed() {
+		if !t.Bucket.Sorted() {
+			return numberSet(t.Bucket, from, to)
+		}
+		times, format = t.Bucket, t.Bucket.Label.Format
+	}
+	if format.Kind == codec.BinaryTime {
+		class = keyset.AnyByte
+	}
+	low, high, ok := times.Ends(from, to)
+	if !ok {
+		return keyset.Union() // no event has such a time
+	}
+	return keyset.Between(low, high, class)
+}
+
+// numberSet returns the labels of a range of buckets that are numbers without padding.
+func numberSet(b codec.Bucket, from, to time.Time) keyset.Set {
+	number := func(at time.Time) (string, bool) {
+		text, err := b.AppendLabel(nil, at)
+		digits := strings.TrimSuffix(strings.TrimPrefix(string(text), b.Label.Prefix), b.Label.Suffix)
+		return digits, err == nil
+	}
+	low, ok1 := number(maxTime(from, b.Min()))
+	high, ok2 := number(minTime(to, b.Max()).Add(-1))
+	if !ok1 || !ok2 {
+		return keyset.Union()
+	}
+	var ranges []keyset.Set
+	for n := len(low); n <= len(high); n++ {
+		first, last := "1"+strings.Repeat("0", n-1), strings.Repeat("9", n)
+		if n == len(low) {
+			first = low
+		}
+		if n == len(high) {
+			last = high
+		}
+		ranges = append(ranges, keyset.Between(first, last, keyset.Digits))
+	}
+	return keyset.Concat(keyset.Text(b.Label.Prefix), keyset.Union(ranges...), keyset.Text(b.Label.Suffix))
+}

@@ -1,0 +1,94 @@
+package schema
+
+import (
+	"slices"
+	"time"
+
+	"github.com/btgen-dev/btgen/gen/diag"
+)
+
+// sinceKey is the key of a layout that is not the oldest of its table.
+var sinceKey = put("since", "the time of the first event with this layout, in UTC", instantForm("since: 2027-01-11"), func(t *Table) *Value[time.Time] { return &t.Since }).
+	also("A date or a time at which a bucket of this layout and one of the layout before it begin, such as 2027-01-11. Required with before.")
+
+// periodBlock is an earlier layout of a table: what differs from the one above it.
+var periodBlock = block[Table]{
+	what:    "an earlier layout",
+	example: "write `{bucket: 1d}`",
+	begin:   func(pos diag.Pos, t *Table) { t.Name.Pos = pos },
+	keys:    slices.Concat([]key[Table]{periodTableKey, sinceKey}, optional(layoutKeys)),
+	elsewhere: map[string]string{
+		"before": "write the entry after this one: the list is ordered, newest first",
+		"until":  "remove it: a layout ends where the one above it begins",
+		"splits": "splits belong to the table, and are used when it is created",
+		"allow":  "remove it: rules apply to the newest layout",
+	},
+}
+
+// periodTableKey names the table of an earlier layout.
+var periodTableKey = put("table", "the ID of the table with the data, if it is another one", filled("a table ID"), func(t *Table) *Value[string] { return &t.Name }).
+	also("For example, readings_2026.")
+
+// optional returns keys of which none is required.
+func optional[T any](keys []key[T]) []key[T] {
+	out := slices.Clone(keys)
+	for i := range out {
+		out[i].required = false
+	}
+	return out
+}
+
+// Periods returns the layouts of the table, each complete, newest first.
+func (t *Table) Periods() []Table {
+	newest := *t
+	newest.Before = nil
+	out := []Table{newest}
+	for i := range t.Before {
+		out = append(out, t.Before[i].over(&out[i]))
+	}
+	return out
+}
+
+// over returns an earlier layout with what it has in common with the one above it.
+func (t Table) over(above *Table) Table {
+	if t.Name.V == "" {
+		t.Name.V = above.Name.V
+	}
+	if t.Name.V == above.Name.V {
+		t.Doc, t.Splits, t.Allow = above.Doc, above.Splits, above.Allow
+		t.RowKeySchema, t.DeletionProtection, t.Draft = above.RowKeySchema, above.DeletionProtection, above.Draft
+	}
+	if !t.Pattern.IsSet() {
+		t.Pattern = above.Pattern
+	}
+	if !t.Key.IsValid() {
+		t.Key, t.Delimiter, t.Segments = above.Key, above.Delimiter, above.Segments
+	}
+	switch t.Pattern.V {
+	case "single_serialized", "single_unserialized":
+	default:
+		if !t.Bucket.Pos.IsValid() {
+			t.Bucket = above.Bucket
+		}
+	}
+	t.overValues(above)
+	if !t.Family.IsSet() && t.Families == nil {
+		t.Family, t.Families = above.Family, above.Families
+	}
+	if t.TTL == nil && len(t.Families) == 0 {
+		t.TTL = above.TTL
+	}
+	return t
+}
+
+// overValues takes over how values are written, as far as the pattern allows it.
+func (t *Table) overValues(above *Table) {
+	serialized := t.Pattern.V == "single_serialized" || t.Pattern.V == "bucket_serialized"
+	same := t.Pattern.V == above.Pattern.V
+	if !t.Blob.Pos.IsValid() && (same || serialized) {
+		t.Blob = above.Blob
+	}
+	if !t.Values.IsSet() && (same || !serialized && t.Pattern.V != "bucket_offsets") {
+		t.Values = above.Values
+	}
+}

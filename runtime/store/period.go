@@ -1,0 +1,151 @@
+package store
+
+import (
+	"errors"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/btgen-dev/btgen/runtime/codec"
+)
+
+// Periods returns the layouts that events are stored with, newest first: l and the
+// earlier ones.
+func (l *Layout[E]) Periods() []*Layout[E] { return append([]*Layout[E]{l}, l.Older...) }
+
+// joinPeriods tells each of the layouts of l where it ends, and of the others.
+func (l *Layout[E]) joinPeriods() {
+	all := l.Periods()
+	for i, p := range all[1:] {
+		p.until = all[i].Since
+	}
+	if len(all) == 1 {
+		return
+	}
+	for i, p := range all {
+		p.others = slices.Delete(slices.Clone(all), i, i+1)
+	}
+}
+
+// covers reports whether an event of a time, or those of the bucket that begins then, have
+// this layout.
+func (l *Layout[E]) covers(at time.Time) bool {
+	return !at.Before(l.Since) && (l.until.IsZero() || at.Before(l.until))
+}
+
+// errForeign says that a row is one of another layout of the events.
+var errForeign = errors.New("the row has another layout")
+
+// foreign reports whether a row that is no row of this layout is one of another.
+func (l *Layout[E]) foreign(key string) bool {
+	var e E
+	return slices.ContainsFunc(l.others, func(other *Layout[E]) bool {
+		at, err := other.Key(key, &e)
+		return err == nil && other.covers(at)
+	})
+}
+
+// period is one of the layouts that a read goes through.
+type period[E any] struct {
+	reader   *Reader[E]
+	query    *Query[E]
+	from, to time.Time
+}
+
+// periods returns the layouts that a read goes through, in its order.
+func (r *reading[E]) periods() []period[E] {
+	var out []period[E]
+	add := func(reader *Reader[E], query *Query[E]) {
+		p := period[E]{reader, query, r.assembler.from, r.assembler.to}
+		if p.from.Before(reader.layout.Since) {
+			p.from = reader.layout.Since
+		}
+		if until := reader.layout.until; !until.IsZero() && until.Before(p.to) {
+			p.to = until
+		}
+		if p.from.Before(p.to) {
+			out = append(out, p)
+		}
+	}
+	add(r.Reader, r.q)
+	for i, older := range r.older {
+		add(older, r.q.older(older, i))
+	}
+	if !r.options.NewestFirst {
+		slices.Reverse(out)
+	}
+	return out
+}
+
+// older returns the query of the i-th of the older readers.
+func (q *Query[E]) older(reader *Reader[E], i int) *Query[E] {
+	if len(q.Older) == 0 {
+		return &reader.whole
+	}
+	return q.Older[i]
+}
+
+// inPeriods yields the events of all layouts that the range of time has, one after the
+// other.
+func (r *reading[E]) inPeriods(yield yielder[E]) {
+	if len(r.older) == 0 {
+		r.inOrder(r.events)(yield)
+		return
+	}
+	more := true
+	for _, p := range r.periods() {
+		r.enter(p)
+		r.inOrder(r.events)(func(e *E, err error) bool {
+			more = yield(e, err) && (err == nil || isDecodeError(err))
+			return more
+		})
+		if limit := r.options.Limit; !more || limit > 0 && r.op.Events >= limit {
+			return
+		}
+	}
+}
+
+// enter goes on with the read in another layout.
+func (r *reading[E]) enter(p period[E]) {
+	a := &r.assembler
+	r.Reader, r.q = p.reader, p.query
+	*a = assembler[E]{
+		layout: p.reader.layout, shape: &p.reader.shape, table: p.reader.id, base: r.given, from: p.from, to: p.to,
+		newestFirst: a.newestFirst, latestOnly: a.latestOnly, now: a.now, into: a.into,
+	}
+	if a.into != nil {
+		a.into.enter(p.reader.layout)
+	}
+}
+
+// allPeriods lists the layouts with the earlier ones of each.
+func allPeriods[E any](layouts []*Layout[E]) []*Layout[E] {
+	var out []*Layout[E]
+	for _, l := range layouts {
+		out = append(out, l.Periods()...)
+	}
+	return out
+}
+
+// with returns the table with those of some families that it does not have.
+func (t Table) with(families []Family) Table {
+	t.Families = slices.Clone(t.Families)
+	for _, f := range families {
+		if !slices.ContainsFunc(t.Families, func(own Family) bool { return own.Name == f.Name }) {
+			t.Families = append(t.Families, f)
+		}
+	}
+	return t
+}
+
+// ErrNoSequence is the error of an event with a sequence number whose time is that of an
+// earlier layout without sequence numbers: it could replace another event of its time.
+var ErrNoSequence = errors.New("the layout of this time stores no sequence number")
+
+// checkSequence returns ErrNoSequence, in a *codec.FieldError, for such an event.
+func (l *Layout[E]) checkSequence(e *E) error {
+	if l.others == nil || l.Sequence != nil || l.sequence == nil || *l.sequence(e) == 0 {
+		return nil
+	}
+	return &codec.FieldError{Field: "sequence", Value: strconv.Itoa(int(*l.sequence(e))), Err: ErrNoSequence}
+}

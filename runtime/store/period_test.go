@@ -1,0 +1,363 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/btgen-dev/btgen/runtime/codec"
+)
+
+// periodColumns holds samples column by column.
+type periodColumns struct {
+	Series []string
+	Time   []time.Time
+	Value  []uint64
+}
+
+// edge is where a layout of the tests of periods may begin: the start of a week.
+var edge = time.Date(2021, 3, 8, 0, 0, 0, 0, time.UTC)
+
+// shapeOf is what differs between the layouts of the tests of periods.
+type shapeOf struct {
+	name     string
+	pattern  codec.Pattern
+	bucket   codec.Bucket
+	timeKey  codec.TimeFormat
+	reversed bool // the series is before the region in the keys
+	text     bool
+	family   string
+}
+
+// bucketOf returns a bucket with a label in the schema language.
+func bucketOf(every time.Duration, label string) codec.Bucket {
+	l, err := codec.ParseLabel(label)
+	if err != nil {
+		panic(err)
+	}
+	b := codec.Bucket{Every: every, Label: l}
+	if strings.Contains(label, "%") {
+		b.Origin = time.Date(2021, 1, 4, 0, 0, 0, 0, time.UTC)
+	}
+	return b
+}
+
+const day, week = 24 * time.Hour, 7 * 24 * time.Hour
+
+// shapes are layouts any two of which have no key in common. Those with another order of
+// segments have a family of their own.
+var shapes = []shapeOf{
+	{name: "hours", pattern: codec.BucketNewCells, bucket: bucketOf(time.Hour, "2006-01-02T15")},
+	{name: "six hours of the same label", pattern: codec.BucketNewCells, bucket: bucketOf(6*time.Hour, "2006-01-02T15")},
+	{name: "days", pattern: codec.BucketNewCells, bucket: bucketOf(day, "2006-01-02")},
+	{name: "days of another label", pattern: codec.BucketNewCells, bucket: bucketOf(day, "20060102"), text: true},
+	{name: "weeks by number", pattern: codec.BucketNewCells, bucket: bucketOf(week, "week%d")},
+	{name: "weeks, padded", pattern: codec.BucketNewCells, bucket: bucketOf(week, "w%04d")},
+	{name: "days, newest first", pattern: codec.BucketNewCells, bucket: codec.Bucket{Every: day, Label: codec.Label{Format: codec.TimeFormat{Kind: codec.UnixMillis, Reverse: true}}}},
+	{name: "offsets", pattern: codec.BucketOffsets, bucket: bucketOf(day, "o%04d")},
+	{name: "rows", pattern: codec.SingleUnserialized, timeKey: codec.TimeFormat{Kind: codec.UnixSeconds}},
+	{name: "rows, newest first", pattern: codec.SingleUnserialized, timeKey: codec.TimeFormat{Kind: codec.UnixMicros, Reverse: true}},
+	{name: "another order", pattern: codec.BucketNewCells, bucket: bucketOf(day, "2006-01-02"), reversed: true, family: "g"},
+}
+
+// layout returns a layout of this shape, and the columns.
+func (s shapeOf) layout(since time.Time, older ...*Layout[sample]) (*Layout[sample], *Columns[sample, periodColumns]) {
+	coding := codec.Binary.Uint64
+	if s.text {
+		coding = codec.Text.Uint64
+	}
+	columns := NewColumns(
+		SeriesPart(func(e *sample) *string { return &e.Series }, func(c *periodColumns) *[]string { return &c.Series }),
+		TimePart(func(e *sample) *time.Time { return &e.Time }, func(c *periodColumns) *[]time.Time { return &c.Time }),
+		RequiredColumn("v", coding, func(e *sample) *uint64 { return &e.Value }, func(c *periodColumns) *[]uint64 { return &c.Value }),
+	)
+	begin := func(e *sample, dst []byte) codec.KeyWriter {
+		w := codec.NewKeyWriter(dst, "#")
+		if s.reversed {
+			w.String("series", e.Series)
+			w.String("region", e.Series[:1])
+		} else {
+			w.String("region", e.Series[:1])
+			w.String("series", e.Series)
+		}
+		return w
+	}
+	keys := Keys[sample]{
+		Append: func(e *sample, _ string, dst []byte) ([]byte, error) {
+			w := begin(e, dst)
+			if !s.pattern.Bucketed() {
+				w.Time(s.timeKey, e.Time)
+			} else {
+				w.Bucket(s.bucket, e.Time)
+			}
+			return w.Key()
+		},
+		Prefix: func(e *sample, _ string) ([]byte, error) { w := begin(e, nil); return w.Prefix() },
+		Parse: func(row string, e *sample) (at time.Time, err error) {
+			r := codec.NewKeyReader(row, "#")
+			if s.reversed {
+				e.Series = r.String("series")
+			}
+			r.String("region")
+			if !s.reversed {
+				e.Series = r.String("series")
+			}
+			if !s.pattern.Bucketed() {
+				at = r.Time(s.timeKey)
+			} else {
+				at = r.Bucket(s.bucket)
+			}
+			return at, r.Close()
+		},
+		Delimiter: "#",
+	}
+	l := Layout[sample]{
+		Table:   Table{ID: "periods", Families: []Family{{Name: cmp.Or(s.family, "f"), GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 365 * day}}}},
+		Pattern: s.pattern,
+		Bucket:  s.bucket, TimeKey: s.timeKey, Precision: time.Second, Since: since, Older: older,
+		Check: func(e *sample) error {
+			var c codec.Checker
+			c.Time("time", e.Time)
+			return c.Err()
+		},
+	}
+	return NewLayout(columns, keys, l), columns
+}
+
+// regionQuery is the query of all series of a region, with those of the older layouts.
+func regionQuery(l *Layout[sample], all []shapeOf) *Query[sample] {
+	s := all[0]
+	q := &Query[sample]{
+		Name: "ByRegion", AllTimes: true, MultiSeries: true, Contiguous: true,
+		Spans: func(e *sample) ([]codec.Span, error) {
+			w := codec.NewKeyWriter(nil, "#")
+			if !s.reversed {
+				w.String("region", e.Series[:1])
+			}
+			span, err := Span(w.Prefix, nil, "#", false)
+			return []codec.Span{span}, err
+		},
+	}
+	if !s.pattern.Bucketed() || s.reversed {
+		q.Keys = func(given *sample) (*codec.KeyPattern, error) {
+			p := codec.NewKeyPattern("#")
+			region := func(w *codec.KeyWriter) { w.String("region", given.Series[:1]) }
+			if s.reversed {
+				p.Any()
+				p.Known(region)
+			} else {
+				p.Known(region)
+				p.Any()
+			}
+			p.Time()
+			return p.Pattern()
+		}
+		q.Match = func(e, given *sample) bool { return e.Series[:1] == given.Series[:1] }
+	}
+	for i, older := range l.Older {
+		q.Older = append(q.Older, regionQuery(older, all[1+i:i+2]))
+	}
+	return q
+}
+
+// periodsCase is a table with up to four layouts, and the samples that were written to it.
+type periodsCase struct {
+	shapes  []shapeOf // newest first
+	layout  *Layout[sample]
+	columns *Columns[sample, periodColumns]
+	now     time.Time
+	written []sample
+}
+
+// drawPeriods draws a table and samples around the edges of its layouts.
+func drawPeriods(t *rapid.T) *periodsCase {
+	n := rapid.IntRange(2, 4).Draw(t, "layouts")
+	c := &periodsCase{shapes: rapid.Permutation(shapes).Draw(t, "shapes")[:n], now: edge.Add(60 * day)}
+	var older []*Layout[sample]
+	var edges []time.Time
+	for i := n - 1; i >= 0; i-- {
+		var since time.Time
+		if i < n-1 {
+			since = edge.Add(time.Duration(2*(n-1-i)) * week)
+			edges = append(edges, since)
+		}
+		c.layout, c.columns = c.shapes[i].layout(since, older...)
+		older = append([]*Layout[sample]{c.layout}, older...)
+		c.layout.Older = older[1:]
+	}
+	written := map[string]sample{}
+	for range rapid.IntRange(0, 40).Draw(t, "samples") {
+		at := rapid.SampledFrom(edges).Draw(t, "edge").Add(time.Duration(rapid.IntRange(-400, 400).Draw(t, "hours")) * 30 * time.Minute)
+		if rapid.Bool().Draw(t, "at the edge") {
+			at = rapid.SampledFrom(edges).Draw(t, "edge").Add(time.Duration(rapid.IntRange(-2, 2).Draw(t, "seconds")) * time.Second)
+		}
+		e := sample{Series: rapid.SampledFrom([]string{"a1", "a2", "b1"}).Draw(t, "series"), Time: at, Value: rapid.Uint64Max(99).Draw(t, "value")}
+		written[e.Series+e.Time.String()] = e
+	}
+	for _, e := range written {
+		c.written = append(c.written, e)
+	}
+	c.sort(c.written)
+	return c
+}
+
+// sort sorts samples by time and series.
+func (c *periodsCase) sort(samples []sample) {
+	slices.SortFunc(samples, func(a, b sample) int { return cmp.Or(a.Time.Compare(b.Time), cmp.Compare(a.Series, b.Series)) })
+}
+
+// wanted returns the samples in a range of time that are as is says.
+func (c *periodsCase) wanted(from, to time.Time, is func(e sample) bool) (out []sample) {
+	for _, e := range c.written {
+		if !e.Time.Before(from) && e.Time.Before(to) && is(e) {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// TestPeriods writes samples to tables with several layouts, in one call and in any
+// order, and reads them by series, by columns, by region and the newest.
+func TestPeriods(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		c := drawPeriods(rt)
+		s := newBigtable(t, c.layout)
+		ctx, clock := context.Background(), func() time.Time { return c.now }
+		w := NewWriter(s.Client, []*Layout[sample]{c.layout}, WriterOptions{Now: clock})
+		if err := w.WriteAll(ctx, rapid.Permutation(c.written).Draw(rt, "order")); err != nil {
+			rt.Fatal(err)
+		}
+		r := NewReader(s.Client, c.layout, ReaderOptions{Now: clock})
+		for range 4 {
+			c.read(rt, r)
+		}
+	})
+}
+
+// read draws a read, and compares what it returns with what was written.
+func (c *periodsCase) read(t *rapid.T, r *Reader[sample]) {
+	ctx := context.Background()
+	draw := func(name string) time.Time {
+		if len(c.written) > 0 && rapid.Bool().Draw(t, name+" at a sample") {
+			return rapid.SampledFrom(c.written).Draw(t, name).Time
+		}
+		return edge.Add(time.Duration(rapid.IntRange(-14, 60).Draw(t, name)) * day)
+	}
+	from, to := draw("from"), draw("to")
+	if to.Before(from) {
+		from, to = to, from
+	}
+	if rapid.Bool().Draw(t, "all") {
+		from, to = time.Time{}, c.now
+	}
+	o := ReadOptions{NewestFirst: rapid.Bool().Draw(t, "newest first"), Limit: rapid.IntRange(0, 5).Draw(t, "limit")}
+	series := rapid.SampledFrom([]string{"a1", "b1"}).Draw(t, "series")
+	ofSeries := c.wanted(from, to, func(e sample) bool { return e.Series == series })
+	c.ordered(ofSeries, o)
+	want := atMost(ofSeries, o.Limit)
+	c.compare(t, "Read", want, c.collect(t, r, &r.whole, series, from, to, o))
+
+	var columns periodColumns
+	if err := ReadColumns(ctx, TableReader[sample](r), c.columns, &columns, nil, sample{Series: series}, from, to, o); err != nil {
+		t.Fatal(err)
+	}
+	var fromColumns []sample
+	for i := range columns.Time {
+		fromColumns = append(fromColumns, sample{Series: columns.Series[i], Time: columns.Time[i], Value: columns.Value[i]})
+	}
+	c.compare(t, "ReadColumns", want, fromColumns)
+
+	region := c.wanted(from, to, func(e sample) bool { return e.Series[0] == series[0] })
+	o.Limit = 0
+	got := c.collect(t, r, regionQuery(c.layout, c.shapes), series, from, to, o)
+	c.sort(got)
+	c.compare(t, "ByRegion", region, got)
+	c.latest(t, r, series)
+}
+
+// latest compares what Latest returns.
+func (c *periodsCase) latest(t *rapid.T, r *Reader[sample], series string) {
+	all := c.wanted(time.Time{}, c.now, func(e sample) bool { return e.Series == series })
+	got, err := r.Latest(context.Background(), sample{Series: series})
+	if len(all) == 0 {
+		if !errors.Is(err, ErrNotFound) {
+			t.Fatalf("Latest of an empty series: %v, %v", got, err)
+		}
+		return
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.compare(t, "Latest", all[len(all)-1:], []sample{got})
+}
+
+// ordered puts samples into the order of a read.
+func (c *periodsCase) ordered(samples []sample, o ReadOptions) {
+	if o.NewestFirst {
+		slices.Reverse(samples)
+	}
+}
+
+// atMost returns the first n of samples; all if n is 0.
+func atMost(samples []sample, n int) []sample {
+	if n == 0 || n > len(samples) {
+		return samples
+	}
+	return samples[:n]
+}
+
+// collect returns what a query yields.
+func (c *periodsCase) collect(t *rapid.T, r *Reader[sample], q *Query[sample], series string, from, to time.Time, o ReadOptions) (out []sample) {
+	for e, err := range r.Query(context.Background(), q, sample{Series: series}, from, to, o) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, e)
+	}
+	return out
+}
+
+// compare compares samples.
+func (c *periodsCase) compare(t *rapid.T, what string, want, got []sample) {
+	t.Helper()
+	show := func(samples []sample) string {
+		var b strings.Builder
+		for _, e := range samples {
+			fmt.Fprintf(&b, "%s %s %d\n", e.Series, e.Time.Format(time.DateTime), e.Value)
+		}
+		return b.String()
+	}
+	if show(want) != show(got) {
+		var names []string
+		for _, s := range c.shapes {
+			names = append(names, s.name)
+		}
+		t.Fatalf("%s of layouts %q: want\n%s\ngot\n%s", what, names, show(want), show(got))
+	}
+}
+
+// A layout that stores no sequence numbers refuses an event with one, and before anything
+// is sent.
+func TestEarlierLayoutWithoutSequence(t *testing.T) {
+	sequence := func(e *sample) *uint32 { return &e.Sequence }
+	older, _ := shapes[2].layout(time.Time{})
+	newest, _ := shapes[7].layout(edge, older)
+	newest.Sequence, newest.sequence, older.sequence = sequence, sequence, sequence
+	s := newBigtable(t, newest)
+	w := NewWriter(s.Client, []*Layout[sample]{newest}, WriterOptions{Now: func() time.Time { return edge.Add(week) }})
+	err := w.WriteAll(t.Context(), []sample{
+		{Series: "a1", Time: edge.Add(-time.Hour), Sequence: 1}, {Series: "a1", Time: edge.Add(-time.Hour)}, {Series: "a1", Time: edge, Sequence: 1},
+	})
+	var failed *WriteError
+	var field *codec.FieldError
+	if !errors.As(err, &failed) || len(failed.Failures) != 1 || failed.Failures[0].Event != 0 || !errors.As(err, &field) || !errors.Is(err, ErrNoSequence) {
+		t.Errorf("got %v", err)
+	}
+}
