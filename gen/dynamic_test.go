@@ -28,12 +28,12 @@ import (
 func TestDynamicModel(t *testing.T) {
 	seed := numberOf(t, "BTGEN_MODEL_SEED", 1)
 	schemas := model.Matrix(seed)
-	for i := range testlong.Pick(5, 100) {
+	for i := range testlong.Pick(5, 40) {
 		schemas = append(schemas, model.Random(100*seed+i))
 	}
 	b := storetest.New(t, func(context.Context, *bigtable.AdminClient) error { return nil })
 	paths := pathsOf(len(schemas), seed)
-	rapidChecks(t, testlong.Pick("1", "100"))
+	rapidChecks(t, testlong.Pick("1", "15"))
 	for i := range schemas {
 		s := &schemas[i]
 		s.Name = fmt.Sprintf("s%02d", i)

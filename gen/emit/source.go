@@ -131,7 +131,9 @@ func straight(line string) string {
 // would exclude the file from the build.
 func comment(line string) string {
 	line = commentLine(line)
-	if !strings.HasPrefix(line, "\t") { // gofmt does not change code, and keys are shown unchanged
+	if code, ok := strings.CutPrefix(line, "\t"); ok { // gofmt indents code by one tab, and keys are shown unchanged
+		line = "\t" + strings.TrimLeft(code, " ")
+	} else {
 		line = straight(line)
 	}
 	blank := line[:len(line)-len(strings.TrimLeftFunc(line, unicode.IsSpace))]

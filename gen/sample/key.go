@@ -146,9 +146,9 @@ func keyValue(f *layout.Field, form codec.KeyForm) any {
 	case schema.Bool:
 		return true
 	case schema.Uint32, schema.Uint64:
-		return uint64(3698)
+		return uint64(fitting(3698, form))
 	case schema.Duration:
-		return time.Minute
+		return time.Duration(fitting(int64(time.Minute), form))
 	case schema.Timestamp:
 		return time.Date(2021, 3, 1, 0, 0, 0, 0, time.UTC)
 	case schema.UUID:
@@ -156,7 +156,19 @@ func keyValue(f *layout.Field, form codec.KeyForm) any {
 	case schema.Enum:
 		return f.Enum[0].Name
 	}
-	return int64(3698)
+	return fitting(3698, form)
+}
+
+// fitting returns the leading digits of a number that a padded form can hold.
+func fitting(n int64, form codec.KeyForm) int64 {
+	base := 10
+	if form.Encoding == codec.KeyHex {
+		base = 16
+	}
+	for form.Pad > 0 && len(strconv.FormatInt(n, base)) > form.Pad {
+		n /= 10
+	}
+	return n
 }
 
 // exampleBytes returns bytes of the length that a form requires.

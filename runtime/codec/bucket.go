@@ -166,7 +166,11 @@ func (b Bucket) LabelsFrom(t time.Time) (KeyPieces, bool) {
 // the bucket. It rejects everything else with an error that wraps [ErrTimeRange].
 func (b Bucket) ParseLabel(s string) (time.Time, error) {
 	start, ok := b.parseLabel(s)
-	if ok {
+	switch {
+	case !ok:
+	case b.Label.Kind == TimeLabel: // which parses only what it writes, but also times within buckets
+		ok = !start.Before(epoch) && start.Before(b.Label.Format.Max()) && start.Before(year10k) && b.Start(start).Equal(start)
+	default:
 		var buf [32]byte
 		again, err := b.AppendLabel(buf[:0], start)
 		ok = err == nil && string(again) == s

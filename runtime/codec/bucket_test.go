@@ -545,3 +545,34 @@ func TestLabelOfOtherBuckets(t *testing.T) {
 }
 
 func second(_ time.Time, err error) error { return err }
+
+// Whatever is parsed as a label is what the writer writes for the same bucket.
+func TestBucketParsesOnlyItsLabels(t *testing.T) {
+	labels := []string{"2006", "2006-01", "2006-01-02", "2006-002", "2006-01-02T15", "20060102-1504", "2006-01-02T15:04:05", "2006-01-02T15:04:05.000", "unix_s", "unix_ms", "unix_us", "unix_ns", "binary"}
+	widths := []codec.Bucket{{Every: time.Minute}, {Every: time.Hour}, {Every: 90 * time.Minute}, {Every: day}, {Every: week}, {Months: 1}, {Months: 12}}
+	accepted := 0
+	rapid.Check(t, func(t *rapid.T) {
+		b := rapid.SampledFrom(widths).Draw(t, "width")
+		b.Label = mustLabel(rapid.SampledFrom(labels).Draw(t, "label"))
+		b.Label.Format.Reverse = b.Label.Format.Kind != codec.LayoutTime && rapid.Bool().Draw(t, "reverse")
+		label, err := b.AppendLabel(nil, time.Unix(rapid.Int64Range(0, 9e9).Draw(t, "seconds"), 0).UTC())
+		if err != nil {
+			return
+		}
+		for range rapid.IntRange(0, 3).Draw(t, "changes") {
+			i := rapid.IntRange(0, len(label)-1).Draw(t, "at")
+			label[i] = rapid.OneOf(rapid.ByteRange('0', '9'), rapid.Byte()).Draw(t, "byte")
+		}
+		start, err := b.ParseLabel(string(label))
+		if err != nil {
+			return
+		}
+		accepted++
+		if again, err := b.AppendLabel(nil, start); err != nil || !bytes.Equal(label, again) || !b.Start(start).Equal(start) {
+			t.Fatalf("%q is parsed as %s, which is written as %q, %v", label, start, again, err)
+		}
+	})
+	if accepted == 0 {
+		t.Error("no label was accepted")
+	}
+}
