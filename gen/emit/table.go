@@ -2,8 +2,6 @@ package emit
 
 import (
 	"fmt"
-	"strings"
-	"time"
 
 	"github.com/dave/jennifer/jen"
 
@@ -174,16 +172,15 @@ func (s *schemaFile) layoutVar(t *layout.Table) jen.Code {
 
 // ofEvents returns which events have a layout, for a table with several.
 func ofEvents(t *layout.Table) string {
-	show := func(at time.Time) string { return strings.TrimSuffix(at.Format(time.RFC3339), "T00:00:00Z") }
 	switch {
 	case t.Since.IsZero() && t.Until.IsZero():
 		return ""
 	case t.Since.IsZero():
-		return " for events before " + show(t.Until)
+		return " for events before " + schema.FormatInstant(t.Until)
 	case t.Until.IsZero():
-		return " for events since " + show(t.Since)
+		return " for events since " + schema.FormatInstant(t.Since)
 	}
-	return fmt.Sprintf(" for events from %s until %s", show(t.Since), show(t.Until))
+	return fmt.Sprintf(" for events from %s until %s", schema.FormatInstant(t.Since), schema.FormatInstant(t.Until))
 }
 
 // layoutFields renders the fields of a layout except its columns and keys.

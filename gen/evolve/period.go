@@ -6,6 +6,7 @@ import (
 
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/lock"
+	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
@@ -66,29 +67,21 @@ func (c *Comparison) expired(l *lock.Layout, end time.Time) bool {
 }
 
 // until returns when the i-th of some layouts ended, as a date or a time.
-func until(layouts []lock.Layout, i int) string { return day(layouts[i-1].Since) }
-
-// day writes a time as schemas have it.
-func day(t time.Time) string {
-	if t.Equal(t.Truncate(24 * time.Hour)) {
-		return t.Format(time.DateOnly)
-	}
-	return t.Format(time.RFC3339)
-}
+func until(layouts []lock.Layout, i int) string { return schema.FormatInstant(layouts[i-1].Since) }
 
 // begins adds the finding of a new layout.
 func (c *Comparison) begins(p *pair, new *lock.Layout) {
 	if !c.in.Now.IsZero() && !new.Since.After(c.in.Now) {
 		c.add(p, Change{
-			Rule: "E19", Item: day(new.Since), place: atSince,
-			Message: fmt.Sprintf("a new layout begins at %s, in the past: events since then are stored with the earlier layout, and not read", day(new.Since)),
+			Rule: "E19", Item: schema.FormatInstant(new.Since), place: atSince,
+			Message: fmt.Sprintf("a new layout begins at %s, in the past: events since then are stored with the earlier layout, and not read", schema.FormatInstant(new.Since)),
 			way:     way{text: "let it begin after all programs run the new code"},
 		}, false)
 		return
 	}
 	c.add(p, Change{
-		Rule: "E38", Item: day(new.Since), place: atSince,
-		Message: fmt.Sprintf("events from %s on get another layout: programs with the old code do not find them", day(new.Since)),
+		Rule: "E38", Item: schema.FormatInstant(new.Since), place: atSince,
+		Message: fmt.Sprintf("events from %s on get another layout: programs with the old code do not find them", schema.FormatInstant(new.Since)),
 	}, false)
 }
 
@@ -96,23 +89,23 @@ func (c *Comparison) begins(p *pair, new *lock.Layout) {
 func (c *Comparison) moved(p *pair, t *layout.Table, old, new *lock.Layout) {
 	was := "has no since"
 	if !old.Since.IsZero() {
-		was = "begins at " + day(old.Since)
+		was = "begins at " + schema.FormatInstant(old.Since)
 	}
 	restore := "remove since, and the layouts below it"
 	if !old.Since.IsZero() {
-		restore = "write `since: " + day(old.Since) + "`"
+		restore = "write `since: " + schema.FormatInstant(old.Since) + "`"
 	}
 	sub := &pair{old: p.old, facts: p.facts, layout: p.layout, table: t}
 	if now := c.in.Now; !now.IsZero() && now.Before(old.Since) && now.Before(new.Since) {
 		c.addTo(p, sub, Change{
-			Rule: "E38", Item: day(new.Since), place: atSince,
-			Message: fmt.Sprintf("the layout begins at %s instead of %s, both of which are to come: programs must agree on it before", day(new.Since), day(old.Since)),
+			Rule: "E38", Item: schema.FormatInstant(new.Since), place: atSince,
+			Message: fmt.Sprintf("the layout begins at %s instead of %s, both of which are to come: programs must agree on it before", schema.FormatInstant(new.Since), schema.FormatInstant(old.Since)),
 		}, false)
 		return
 	}
 	c.addTo(p, sub, Change{
-		Rule: "E19", Item: day(new.Since), place: atSince,
-		Message: fmt.Sprintf("the layout begins at %s, and the one that is stored %s: events between the two are not read", day(new.Since), was),
+		Rule: "E19", Item: schema.FormatInstant(new.Since), place: atSince,
+		Message: fmt.Sprintf("the layout begins at %s, and the one that is stored %s: events between the two are not read", schema.FormatInstant(new.Since), was),
 		way:     way{text: restore},
 	}, false)
 }
@@ -126,10 +119,10 @@ func (c *Comparison) comparePeriod(p *pair, t *layout.Table, old, new []lock.Lay
 	}
 	suffix := ""
 	if !t.Until.IsZero() {
-		suffix = "until-" + day(t.Until)
+		suffix = "until-" + schema.FormatInstant(t.Until)
 		if was, is := tableID(p, &old[0]), t.ID; was != is {
 			c.addTo(p, sub, Change{
-				Rule: "E01", Item: suffix, place: atTable, Message: fmt.Sprintf("the layout before %s is in table %q, and not in %q, which has its events", day(t.Until), is, was),
+				Rule: "E01", Item: suffix, place: atTable, Message: fmt.Sprintf("the layout before %s is in table %q, and not in %q, which has its events", schema.FormatInstant(t.Until), is, was),
 				way: way{text: "write `table: " + quoted(was) + "`"},
 			}, false)
 		}
@@ -153,7 +146,7 @@ func (c *Comparison) comparePeriod(p *pair, t *layout.Table, old, new []lock.Lay
 			change.Item += "/" + suffix
 		}
 		if suffix != "" {
-			change.Message = fmt.Sprintf("in the layout before %s, %s", day(t.Until), change.Message)
+			change.Message = fmt.Sprintf("in the layout before %s, %s", schema.FormatInstant(t.Until), change.Message)
 			change.way.beside = false
 		}
 		c.addTo(p, sub, change, suffix == "")

@@ -5,6 +5,7 @@ import (
 
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/sample"
+	"github.com/btgen-dev/btgen/gen/schema"
 )
 
 // Period explains one of several layouts of a table: that of the events of a range of time.
@@ -45,13 +46,10 @@ func periodsOf(l *layout.Layout, t *layout.Table) []Period {
 
 // instant returns a time as schemas have it; empty for the zero time.
 func instant(t time.Time) string {
-	switch {
-	case t.IsZero():
+	if t.IsZero() {
 		return ""
-	case t.Equal(t.Truncate(24 * time.Hour)):
-		return t.Format(time.DateOnly)
 	}
-	return t.Format(time.RFC3339)
+	return schema.FormatInstant(t)
 }
 
 // periodNote says what several layouts mean.

@@ -61,7 +61,7 @@ func (r *resolver) checkSince(periods []*Table) bool {
 				"table %q has an earlier layout, and does not say when this one begins", t.ID)
 		case !next.IsZero() && !next.Before(t.Since):
 			r.errorf(periods[i+1].SincePos, "list the layouts newest first",
-				"this layout begins at %s, and the one above it, at %s, is not newer", showSince(next), showSince(t.Since))
+				"this layout begins at %s, and the one above it, at %s, is not newer", schema.FormatInstant(next), schema.FormatInstant(t.Since))
 		}
 	}
 	if last := periods[oldest]; last.SincePos.IsValid() {
@@ -69,14 +69,6 @@ func (r *resolver) checkSince(periods []*Table) bool {
 			"the oldest layout of table %q has a since: events before it would have no layout", last.ID)
 	}
 	return len(r.found) == before
-}
-
-// showSince writes a time in the schema language.
-func showSince(t time.Time) string {
-	if t.Equal(t.Truncate(24 * time.Hour)) {
-		return t.Format(time.DateOnly)
-	}
-	return t.Format(time.RFC3339)
 }
 
 // aligned refuses a layout that begins within a bucket: its events would be those of two
@@ -90,7 +82,7 @@ func (r *resolver) aligned(newer, older *Table) bool {
 	for t, n := at, 0; n < maxAlignment; n++ {
 		earlier := minTime(r.startOf(newer, t), r.startOf(older, t))
 		if earlier.Equal(t) {
-			near = append(near, diag.Code("since: "+showSince(t)))
+			near = append(near, diag.Code("since: "+schema.FormatInstant(t)))
 			break
 		}
 		t = earlier
@@ -98,7 +90,7 @@ func (r *resolver) aligned(newer, older *Table) bool {
 	for t, n := at, 0; n < maxAlignment; n++ {
 		later := maxTime(r.nextStart(newer, t), r.nextStart(older, t))
 		if later.Equal(t) {
-			near = append(near, diag.Code("since: "+showSince(t)))
+			near = append(near, diag.Code("since: "+schema.FormatInstant(t)))
 			break
 		}
 		t = later
@@ -107,7 +99,7 @@ func (r *resolver) aligned(newer, older *Table) bool {
 	if len(near) > 0 {
 		hint = "write " + strings.Join(near, " or ")
 	}
-	r.errorf(newer.SincePos, hint, "%s is not the start of a bucket of this layout and of the one before it: a bucket would have two layouts", showSince(at))
+	r.errorf(newer.SincePos, hint, "%s is not the start of a bucket of this layout and of the one before it: a bucket would have two layouts", schema.FormatInstant(at))
 	return false
 }
 
@@ -160,7 +152,7 @@ func (r *resolver) checkTells(newer, older *Table) {
 	}
 	if older.HasSequence() && !newer.HasSequence() {
 		r.errorf(newer.KeyPos, "keep `{sequence: true}` in the key",
-			"events have a tie-breaker in the layout before %s, and none in this one: those of one time would be one event", showSince(older.Until))
+			"events have a tie-breaker in the layout before %s, and none in this one: those of one time would be one event", schema.FormatInstant(older.Until))
 	}
 }
 
@@ -181,7 +173,7 @@ func told(t *Table) string {
 func (r *resolver) checkServes(t *Table, i int) {
 	older := t.Older[i]
 	if t == r.layout.Read && !older.serves(r.layout, r.layout.SeriesPath(older), r.layout.AllSeries()) {
-		r.errorf(older.Pos, "", "the layout before %s cannot answer reads of a series: %s", showSince(older.Until),
+		r.errorf(older.Pos, "", "the layout before %s cannot answer reads of a series: %s", schema.FormatInstant(older.Until),
 			older.unserved(r.layout, r.layout.SeriesPath(older), r.layout.AllSeries()))
 	}
 	for k := range r.layout.Queries {
@@ -191,7 +183,7 @@ func (r *resolver) checkServes(t *Table, i int) {
 		}
 		if why := older.unserved(r.layout, older.path(q.By), q.By); why != "" {
 			r.errorf(older.Pos, fmt.Sprintf("let %s read another table, or remove it until this layout's data has expired", q.Name),
-				"the layout before %s cannot answer %s: %s", showSince(older.Until), q.Name, why)
+				"the layout before %s cannot answer %s: %s", schema.FormatInstant(older.Until), q.Name, why)
 		}
 		q.resolve(r.layout, t)
 	}
@@ -222,7 +214,7 @@ func (r *resolver) checkApart(newer, older *Table) {
 	if example != "" {
 		example = ", such as " + strconv.Quote(example)
 	}
-	r.errorf(newer.SincePos, r.apartHint(newer, older), "rows of this layout and of the one before %s could have the same key%s", showSince(older.Until), example)
+	r.errorf(newer.SincePos, r.apartHint(newer, older), "rows of this layout and of the one before %s could have the same key%s", schema.FormatInstant(older.Until), example)
 }
 
 // apartHint proposes another key for the newer of two layouts.

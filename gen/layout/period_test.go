@@ -91,7 +91,7 @@ before:
 	var got []string
 	for _, p := range l.Tables[0].Periods() {
 		b := p.Bucket.Every.String()
-		got = append(got, p.ID+" "+b+" "+showSince(p.Since)+" "+showSince(p.Until))
+		got = append(got, p.ID+" "+b+" "+schema.FormatInstant(p.Since)+" "+schema.FormatInstant(p.Until))
 	}
 	compare(t, []string{
 		"readings 1h0m0s 2027-01-11 0001-01-01",

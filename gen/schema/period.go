@@ -92,3 +92,11 @@ func (t *Table) overValues(above *Table) {
 		t.Values = above.Values
 	}
 }
+
+// FormatInstant writes a time as in since: only the date if it is midnight in UTC.
+func FormatInstant(t time.Time) string {
+	if t.Equal(t.Truncate(day)) {
+		return t.Format(time.DateOnly)
+	}
+	return t.Format(time.RFC3339)
+}
