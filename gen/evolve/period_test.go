@@ -24,9 +24,11 @@ tables:
   readings:
     pattern: bucket_new_cells
     key: {delimiter: "#", segments: [region, device, bucket]}
-    family: m
     ttl: {max_age: 400d}
 ` + table
+	if !strings.Contains(table, "\n    family:") {
+		text += "    family: m\n"
+	}
 	s, errs := schema.Parse("s.yaml", []byte(text))
 	if len(errs) > 0 {
 		t.Fatal(errs)
@@ -38,13 +40,22 @@ tables:
 	return s, l
 }
 
-// diffOf compares a schema with a lock.
-func diffOf(old *lock.Lock, s *schema.Schema, l *layout.Layout) *evolve.Comparison {
+// diffOf compares a schema, which may be one of several, with a lock.
+func diffOf(old *lock.Lock, s *schema.Schema, l *layout.Layout, whole bool) *evolve.Comparison {
 	return evolve.Diff(evolve.Input{
-		Old: old, Layouts: []*layout.Layout{l}, Whole: true,
+		Old: old, Layouts: []*layout.Layout{l}, Whole: whole,
 		Schema: func(string) *schema.Schema { return s },
 		Gone:   func(*lock.Table) diag.Pos { return diag.Pos{} },
 	})
+}
+
+func namesOf(c *evolve.Comparison) []string {
+	var names []string
+	for _, f := range c.Findings {
+		names = append(names, f.Name)
+	}
+	slices.Sort(names)
+	return names
 }
 
 // Each schema follows the one before it, as accepted.
@@ -67,21 +78,23 @@ func TestChangesOfPeriods(t *testing.T) {
 		{"its table", hours, "value: int64", strings.Replace(hours, "- bucket: 1d", "- {bucket: 1d, table: old}", 1), []string{"E01:readings/until-2027-01-11"}},
 		{"the oldest removed", minutes, "value: int64", "    bucket: 10m\n    since: 2027-02-01\n    before:\n      - bucket: 1h\n", []string{"E18:readings/2027-01-11"}},
 		{"all removed", minutes, "value: int64", "    bucket: 10m\n", []string{"E18:readings/2027-01-11", "E18:readings/2027-02-01"}},
+		{"a new layout in another family", days, "value: int64", hours + "        family: m\n    family: n\n", []string{"E38:readings/2027-01-11"}},
 		{"another type", hours, "value: float64", hours, []string{"E10:readings/value"}},
 	} {
 		_, l := schemaOf(t, "value: int64", tt.old)
 		old := &lock.Lock{Tables: []lock.Table{lock.Of(l, l.Tables[0])}}
 		s, l := schemaOf(t, tt.fields, tt.new)
-		c := diffOf(old, s, l)
-		var got, accept []string
+		c := diffOf(old, s, l, true)
+		if beside := namesOf(diffOf(old, s, l, false)); !slices.Equal(beside, tt.want) {
+			t.Errorf("%s: beside other schemas: %q instead of %q", tt.name, beside, tt.want)
+		}
+		var accept []string
 		for _, f := range c.Findings {
-			got = append(got, f.Name)
 			if f.Class == evolve.Data {
 				accept = append(accept, f.Name+"=a test")
 			}
 		}
-		slices.Sort(got)
-		if diff := cmp.Diff(tt.want, got); diff != "" {
+		if diff := cmp.Diff(tt.want, namesOf(c)); diff != "" {
 			t.Errorf("%s: (-want +got)\n%s", tt.name, diff)
 		}
 		accepted, err := c.Accept(accept)
@@ -100,7 +113,7 @@ func checkNext(t *testing.T, name string, next *lock.Lock, s *schema.Schema, l *
 	if err != nil {
 		t.Fatalf("%s: %v\n%s", name, err, next.Text())
 	}
-	for _, f := range diffOf(parsed, s, l).Findings {
+	for _, f := range diffOf(parsed, s, l, true).Findings {
 		t.Errorf("%s: after it was accepted: %s", name, f.Name)
 	}
 	numbers := map[string]bool{}

@@ -103,7 +103,7 @@ func (c *Comparison) match() {
 	}
 	for i := range c.pairs {
 		p := &c.pairs[i]
-		take(p, func(t *lock.Table) bool { return shareFamily(t.Newest(), p.facts.Newest()) })
+		take(p, func(t *lock.Table) bool { return shareFamily(t, p.facts) })
 	}
 	if c.in.Whole {
 		for i := range c.pairs {
@@ -122,9 +122,17 @@ func (c *Comparison) match() {
 	}
 }
 
-func shareFamily(a, b *lock.Layout) bool {
-	return slices.ContainsFunc(a.Families, func(f lock.Family) bool {
-		return slices.ContainsFunc(b.Families, func(g lock.Family) bool { return f.Name == g.Name })
+// shareFamily reports whether a layout of one table and a layout of the other have a family in
+// common. All layouts count: the newest may begin a family of its own.
+func shareFamily(a, b *lock.Table) bool {
+	families := map[string]bool{}
+	for i := range a.Layouts {
+		for _, f := range a.Layouts[i].Families {
+			families[f.Name] = true
+		}
+	}
+	return slices.ContainsFunc(b.Layouts, func(l lock.Layout) bool {
+		return slices.ContainsFunc(l.Families, func(f lock.Family) bool { return families[f.Name] })
 	})
 }
 
