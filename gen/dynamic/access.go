@@ -12,7 +12,7 @@ import (
 
 // NewWriter returns a writer of events to all tables of the schema.
 func (s *Schema) NewWriter(client store.Client, opts ...store.WriterOptions) *store.Writer[Event] {
-	var layouts []*store.Layout[Event]
+	var layouts []*store.Mapping[Event]
 	for _, t := range s.layout.Tables {
 		layouts = append(layouts, s.tables[t].layout)
 	}

@@ -55,7 +55,7 @@ type Schema struct {
 type table struct {
 	of      *layout.Table
 	columns *store.Columns[Event, Columns]
-	layout  *store.Layout[Event]
+	layout  *store.Mapping[Event]
 }
 
 // query is how the store knows a query.
@@ -108,7 +108,7 @@ func Table(t *layout.Table) store.Table {
 
 // table describes a table to the store.
 func (s *Schema) table(t *layout.Table) *table {
-	l := store.Layout[Event]{Table: Table(t), Pattern: t.Pattern, Precision: s.layout.Precision, Check: s.check}
+	l := store.Mapping[Event]{Table: Table(t), Pattern: t.Pattern, Precision: s.layout.Precision, Check: s.check}
 	if t.Pattern.Bucketed() {
 		l.Bucket = t.Bucket
 	} else {
@@ -125,7 +125,7 @@ func (s *Schema) table(t *layout.Table) *table {
 		l.Older = append(l.Older, s.table(older).layout)
 	}
 	columns := s.columns(t)
-	return &table{t, columns, store.NewLayout(columns, s.keys(t), l)}
+	return &table{t, columns, store.NewMapping(columns, s.keys(t), l)}
 }
 
 // keys describes the row keys of a table.

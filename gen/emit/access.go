@@ -48,7 +48,7 @@ func (s *schemaFile) newWriter() jen.Code {
 	return doc(fmt.Sprintf("%s returns a writer; client is usually a *bigtable.Client.", s.names.NewWriter)).Add(notInlined()).
 		Func().Id(s.names.NewWriter).Params(s.clientParam(), s.optsParam("WriterOptions")).Op("*").Id(s.names.Writer).Block(
 		jen.Return(jen.Op("&").Id(s.names.Writer).Values(
-			s.store("NewWriter").Call(jen.Id("client"), jen.Id(s.names.Layouts), jen.Id("opts").Op("...")),
+			s.store("NewWriter").Call(jen.Id("client"), jen.Id(s.names.Mappings), jen.Id("opts").Op("...")),
 		)),
 	)
 }
@@ -132,7 +132,7 @@ func (s *schemaFile) newReader() jen.Code {
 	return doc(fmt.Sprintf("%s returns a reader; client is usually a *bigtable.Client.", s.names.NewReader)).Add(notInlined()).
 		Func().Id(s.names.NewReader).Params(s.clientParam(), s.optsParam("ReaderOptions")).Op("*").Id(s.names.Reader).BlockFunc(func(g *jen.Group) {
 		read := func(t *layout.Table) *jen.Statement {
-			return s.store("NewReader").Call(jen.Id("client"), jen.Id(s.names.Table(t).Layout), jen.Id("opts").Op("..."))
+			return s.store("NewReader").Call(jen.Id("client"), jen.Id(s.names.Table(t).Mapping), jen.Id("opts").Op("..."))
 		}
 		g.Id("reader").Op(":=").Add(read(s.layout.Read))
 		g.Id("series").Op(":=").Add(s.placeOf(s.names.Series, jen.Id(s.names.Series)))
@@ -174,18 +174,18 @@ func (s *schemaFile) setup() jen.Code {
 		Params(ctxParam(), jen.Id("admin").Add(s.store("Admin")), s.optsParam("SetupOptions")).
 		Params(s.store("Plan"), jen.Error()).Block(
 		jen.Return(s.store("Setup").Call(
-			jen.Id("ctx"), jen.Id("admin"), s.store("Tables").Call(jen.Id(s.names.Layouts)), jen.Id("opts").Op("..."),
+			jen.Id("ctx"), jen.Id("admin"), s.store("Tables").Call(jen.Id(s.names.Mappings)), jen.Id("opts").Op("..."),
 		)),
 	)
 }
 
-// layouts declares the list of all tables' layouts.
-func (s *schemaFile) layouts() jen.Code {
-	return doc(fmt.Sprintf("%s lists the layouts of all tables.", s.names.Layouts)).Line().
-		Var().Id(s.names.Layouts).Op("=").Index().Op("*").Add(s.store("Layout")).Types(jen.Id(s.names.Event)).
+// mappings declares the list of the mappings to all tables.
+func (s *schemaFile) mappings() jen.Code {
+	return doc(fmt.Sprintf("%s lists the mappings to all tables.", s.names.Mappings)).Line().
+		Var().Id(s.names.Mappings).Op("=").Index().Op("*").Add(s.store("Mapping")).Types(jen.Id(s.names.Event)).
 		ValuesFunc(func(g *jen.Group) {
 			for _, t := range s.layout.Tables {
-				g.Id(s.names.Table(t).Layout)
+				g.Id(s.names.Table(t).Mapping)
 			}
 		})
 }

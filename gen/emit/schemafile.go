@@ -51,9 +51,9 @@ func (s *schemaFile) declare() {
 	for _, t := range s.layout.AllPeriods() {
 		s.add(s.keyType(t), s.keyAppend(t), s.keyString(t), s.keyPrefix(t), s.keyWrite(t), s.keySuffix(t), s.keyParse(t))
 	}
-	s.add(s.layouts())
+	s.add(s.mappings())
 	for _, t := range s.layout.AllPeriods() {
-		s.add(s.timeVar(t), s.columnsVar(t), s.layoutVar(t))
+		s.add(s.timeVar(t), s.columnsVar(t), s.mappingVar(t))
 	}
 	for i := range s.layout.Queries {
 		for _, q := range s.layout.Queries[i].Periods() {

@@ -157,16 +157,16 @@ func (s *schemaFile) keySchema(t *layout.Table) *jen.Statement {
 	return jen.Op("&").Add(s.store("KeySchema")).Add(inline(fields...))
 }
 
-// layoutVar declares everything that the store needs to know about a table:
+// mappingVar declares everything that the store needs to know about a table:
 //
-//	var balloonCellsLayout = store.NewLayout(balloonCellsColumns, store.Keys[BalloonEvent]{…}, store.Layout[BalloonEvent]{…})
-func (s *schemaFile) layoutVar(t *layout.Table) jen.Code {
+//	var balloonCellsMapping = store.NewMapping(balloonCellsColumns, store.Keys[BalloonEvent]{…}, store.Mapping[BalloonEvent]{…})
+func (s *schemaFile) mappingVar(t *layout.Table) jen.Code {
 	event := func() *jen.Statement { return jen.Id(s.names.Event) }
-	return doc(fmt.Sprintf("%s is the layout of table %s%s.", s.names.Table(t).Layout, t.ID, ofEvents(t))).Line().
-		Var().Id(s.names.Table(t).Layout).Op("=").Add(s.store("NewLayout")).Call(
+	return doc(fmt.Sprintf("%s is the layout of table %s%s.", s.names.Table(t).Mapping, t.ID, ofEvents(t))).Line().
+		Var().Id(s.names.Table(t).Mapping).Op("=").Add(s.store("NewMapping")).Call(
 		jen.Id(s.names.Table(t).Columns),
 		s.store("Keys").Types(event()).Add(lines(s.keys(t)...)),
-		s.store("Layout").Types(event()).Add(lines(s.layoutFields(t)...)),
+		s.store("Mapping").Types(event()).Add(lines(s.mappingFields(t)...)),
 	)
 }
 
@@ -183,8 +183,8 @@ func ofEvents(t *layout.Table) string {
 	return fmt.Sprintf(" for events from %s until %s", schema.FormatInstant(t.Since), schema.FormatInstant(t.Until))
 }
 
-// layoutFields renders the fields of a layout except its columns and keys.
-func (s *schemaFile) layoutFields(t *layout.Table) []field {
+// mappingFields renders the fields of a layout except its columns and keys.
+func (s *schemaFile) mappingFields(t *layout.Table) []field {
 	fields := []field{{"Table", s.tableLit(t)}, {"Pattern", s.codec(names.Exported(t.Pattern.String()))}}
 	if t.Pattern.Bucketed() {
 		fields = append(fields, field{"Bucket", jen.Id(s.names.Table(t).Bucket)})
@@ -207,9 +207,9 @@ func (s *schemaFile) layoutFields(t *layout.Table) []field {
 		fields = append(fields, field{"Since", date(t.Since)})
 	}
 	if len(t.Older) > 0 {
-		fields = append(fields, field{"Older", jen.Index().Op("*").Add(s.store("Layout")).Types(jen.Id(s.names.Event)).ValuesFunc(func(g *jen.Group) {
+		fields = append(fields, field{"Older", jen.Index().Op("*").Add(s.store("Mapping")).Types(jen.Id(s.names.Event)).ValuesFunc(func(g *jen.Group) {
 			for _, older := range t.Older {
-				g.Id(s.names.Table(older).Layout)
+				g.Id(s.names.Table(older).Mapping)
 			}
 		})})
 	}

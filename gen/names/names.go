@@ -25,7 +25,7 @@ type Schema struct {
 	Batcher, NewBatcher    string
 	Reader, NewReader      string
 	Setup                  string
-	Layouts                string // the variable with the layouts of all tables
+	Mappings               string // the variable with the mappings of all tables
 	Check                  string // the function that rejects invalid events
 	Same, Own              string // the functions that compare the series of events and clone them
 	AppendProto,
@@ -67,7 +67,7 @@ func (f *Field) ProtoValue(value string) string { return f.values[value].proto }
 // Table contains the names for a table.
 type Table struct {
 	Key, ParseKey string // the type of row keys, and the function that parses them
-	Layout        string // the variable with the layout
+	Mapping       string // the variable with the mapping of events to the table
 	Columns       string // the variable with the columns
 	Bucket, Time  string // the variable for the buckets or, without these, for the time in row keys
 	Reader        string // the field of the reader that reads the table
@@ -132,7 +132,7 @@ func (n *Schema) declare(r *registrar, l *layout.Layout) {
 	n.Reader, n.NewReader = as(l.Name+"Reader"), as("New"+l.Name+"Reader")
 	n.Batcher, n.NewBatcher = as(l.Name+"Batcher"), as("New"+l.Name+"Batcher")
 	n.Setup, n.Check = as("Setup"+l.Name), as("check"+l.Name)
-	n.Layouts = as(unexported(l.Name) + "Layouts")
+	n.Mappings = as(unexported(l.Name) + "Mappings")
 	n.Same, n.Own = as("same"+l.Name), as("own"+l.Name)
 	n.AppendProto, n.ParseProto = as("append"+l.Name+"Proto"), as("parse"+l.Name+"Proto")
 	n.JSON = as(unexported(l.Name) + "JSON")
@@ -243,7 +243,7 @@ func (n *Schema) ofTables(r *registrar, l *layout.Layout) {
 		base += period(t)
 		n.tables[t.ID+period(t)] = &Table{
 			Key: as(base + "Key"), ParseKey: as("Parse" + base + "Key"),
-			Layout: as(unexported(base) + "Layout"), Columns: as(unexported(base) + "Columns"),
+			Mapping: as(unexported(base) + "Mapping"), Columns: as(unexported(base) + "Columns"),
 			Bucket: as(unexported(base) + "Bucket"), Time: as(unexported(base) + "Time"),
 			Reader: "read" + Exported(t.ID),
 		}

@@ -79,7 +79,7 @@ func TestBatcherTellsSeriesApart(t *testing.T) {
 		check(t, b.Add(t.Context(), e))
 	}
 	check(t, b.Close(t.Context()))
-	for _, l := range sampleLayouts {
+	for _, l := range sampleMappings {
 		r := store.NewReader(bt.Client, l, options)
 		for i, tag := range []string{"one", "two"} {
 			base := seriesOf(shared())

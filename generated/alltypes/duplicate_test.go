@@ -23,7 +23,7 @@ func TestEventsAreComparedAsStored(t *testing.T) {
 		{"another value", func(a, b *SampleEvent) { b.Small = a.Small + 1 }, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			forEachTable(t, func(t *testing.T, client store.Client, l *store.Layout[SampleEvent]) {
+			forEachTable(t, func(t *testing.T, client store.Client, l *store.Mapping[SampleEvent]) {
 				w := layoutWriter(client, l)
 				a, b := full(), full()
 				tt.change(&a, &b)

@@ -46,8 +46,8 @@ func newServer(t testing.TB) *storetest.Bigtable {
 }
 
 // layoutWriter returns a writer to one table alone.
-func layoutWriter(client store.Client, l *store.Layout[SampleEvent]) *store.Writer[SampleEvent] {
-	return store.NewWriter(client, []*store.Layout[SampleEvent]{l}, writing)
+func layoutWriter(client store.Client, l *store.Mapping[SampleEvent]) *store.Writer[SampleEvent] {
+	return store.NewWriter(client, []*store.Mapping[SampleEvent]{l}, writing)
 }
 
 // tb is a test, or one of the checks of a property.
@@ -76,7 +76,7 @@ func all(t rapid.TB, seq iter.Seq2[SampleEvent, error]) []SampleEvent {
 }
 
 // compare fails the test if got is not want.
-func compare(t rapid.TB, l *store.Layout[SampleEvent], want, got any) {
+func compare(t rapid.TB, l *store.Mapping[SampleEvent], want, got any) {
 	t.Helper()
 	if diff := cmp.Diff(want, got, equality()); diff != "" {
 		t.Fatalf("%s (-want +got)\n%s", l.Table.ID, diff)

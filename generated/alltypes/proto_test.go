@@ -78,8 +78,8 @@ func setProto(m *dynamicpb.Message, field protoreflect.FieldDescriptor, value an
 	}
 }
 
-// protoLayouts are the tables that store events as protobuf.
-var protoLayouts = []*store.Layout[SampleEvent]{sampleCombinedLayout, sampleSerializedLayout}
+// protoMappings are the tables that store events as protobuf.
+var protoMappings = []*store.Mapping[SampleEvent]{sampleCombinedMapping, sampleSerializedMapping}
 
 // storedCells returns all cells of a table.
 func storedCells(t tb, client *bigtable.Client, table string) []bigtable.ReadItem {
@@ -100,7 +100,7 @@ func TestStoredProtobufIsReadByOthers(t *testing.T) {
 	desc := protoDescriptor(t)
 	rapid.Check(t, func(t *rapid.T) {
 		e := newEvent(t, newSeries(t))
-		for _, l := range protoLayouts {
+		for _, l := range protoMappings {
 			check(t, layoutWriter(bt.Client, l).Write(t.Context(), e))
 			cells := storedCells(t, bt.Client, l.Table.ID)
 			check(t, bt.Admin.DropAllRows(t.Context(), l.Table.ID))
@@ -126,7 +126,7 @@ func TestProtobufOfOthersIsRead(t *testing.T) {
 		m.SetUnknown(protowire.AppendString(protowire.AppendTag(nil, 1000, protowire.BytesType), "new"))
 		blob, err := proto.Marshal(m)
 		check(t, err)
-		for _, l := range protoLayouts {
+		for _, l := range protoMappings {
 			putBlob(t, bt.Client, l, e, blob)
 			got, err := store.NewReader(bt.Client, l, options).Latest(t.Context(), seriesOf(e))
 			check(t, err)
@@ -136,15 +136,15 @@ func TestProtobufOfOthersIsRead(t *testing.T) {
 }
 
 // putBlob stores a serialized event with the plain client.
-func putBlob(t tb, client *bigtable.Client, l *store.Layout[SampleEvent], e SampleEvent, blob []byte) {
+func putBlob(t tb, client *bigtable.Client, l *store.Mapping[SampleEvent], e SampleEvent, blob []byte) {
 	t.Helper()
 	var key []byte
 	var err error
 	series := SampleCombinedKey{e.Site, e.Sensor, e.Channel, e.Slot, e.Serial, e.Unit, e.Kind, e.Active, e.Tag, e.Since, e.Interval, e.Time}
 	switch l {
-	case sampleCombinedLayout:
+	case sampleCombinedMapping:
 		key, err = series.Append(nil)
-	case sampleSerializedLayout:
+	case sampleSerializedMapping:
 		prefix, _ := series.Prefix()
 		key = e.Time.AppendFormat(prefix, "2006-01-02T15:04:05.000")
 	}

@@ -58,7 +58,7 @@ func TestRefusedEvents(t *testing.T) {
 			}
 		})
 	}
-	for _, l := range sampleLayouts {
+	for _, l := range sampleMappings {
 		if cells := storedCells(t, bt.Client, l.Table.ID); len(cells) > 0 {
 			t.Errorf("%s: %d cells were stored", l.Table.ID, len(cells))
 		}
@@ -90,7 +90,7 @@ func TestTooLargeForOneTable(t *testing.T) {
 	e.Text = strings.Repeat("x", 16<<10+1)
 	err := NewSampleWriter(bt.Client, writing).Write(t.Context(), e)
 	var failed *store.WriteError
-	if !errors.As(err, &failed) || len(failed.Failures) != len(sampleLayouts) {
+	if !errors.As(err, &failed) || len(failed.Failures) != len(sampleMappings) {
 		t.Fatalf("got %v", err)
 	}
 	var tables []string
@@ -105,7 +105,7 @@ func TestTooLargeForOneTable(t *testing.T) {
 	if got := strings.Join(tables, " "); got != "sample_columns sample_columns_text" {
 		t.Errorf("refused by %s", got)
 	}
-	for _, l := range sampleLayouts {
+	for _, l := range sampleMappings {
 		if cells := storedCells(t, bt.Client, l.Table.ID); len(cells) != 0 {
 			t.Errorf("%s: %d cells were stored", l.Table.ID, len(cells))
 		}

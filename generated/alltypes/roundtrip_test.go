@@ -14,9 +14,9 @@ import (
 )
 
 // forEachTable runs a test for every table, all on one server.
-func forEachTable(t *testing.T, f func(t *testing.T, client store.Client, l *store.Layout[SampleEvent])) {
+func forEachTable(t *testing.T, f func(t *testing.T, client store.Client, l *store.Mapping[SampleEvent])) {
 	bt := newServer(t)
-	for _, l := range sampleLayouts {
+	for _, l := range sampleMappings {
 		t.Run(l.Table.ID, func(t *testing.T) { f(t, bt.Client, l) })
 	}
 }
@@ -41,7 +41,7 @@ func (m model) between(from, to time.Time) []SampleEvent {
 
 // newEvents draws events of a series, some of the same time unless the table
 // is append-only.
-func newEvents(t *rapid.T, l *store.Layout[SampleEvent], series SampleSeries) []SampleEvent {
+func newEvents(t *rapid.T, l *store.Mapping[SampleEvent], series SampleSeries) []SampleEvent {
 	event := rapid.Custom(func(t *rapid.T) SampleEvent { return newEvent(t, series) })
 	if l.Pattern == codec.BucketNewColumns {
 		return rapid.SliceOfNDistinct(event, 0, 3, func(e SampleEvent) int64 { return e.Time.UnixNano() }).Draw(t, "events")
@@ -59,7 +59,7 @@ func newBound(t *rapid.T, events []SampleEvent, label string) time.Time {
 }
 
 func TestRandomEventsAreReadBack(t *testing.T) {
-	forEachTable(t, func(t *testing.T, client store.Client, l *store.Layout[SampleEvent]) {
+	forEachTable(t, func(t *testing.T, client store.Client, l *store.Mapping[SampleEvent]) {
 		w, r := layoutWriter(client, l), store.NewReader(client, l, options)
 		rapid.Check(t, func(t *rapid.T) {
 			series := newSeries(t)
@@ -96,7 +96,7 @@ func TestRandomEventsAreReadBack(t *testing.T) {
 
 // What is read back is in UTC, whatever zone was written.
 func TestTimesAreReadInUTC(t *testing.T) {
-	forEachTable(t, func(t *testing.T, client store.Client, l *store.Layout[SampleEvent]) {
+	forEachTable(t, func(t *testing.T, client store.Client, l *store.Mapping[SampleEvent]) {
 		zone := time.FixedZone("LMT", 1172)
 		e := plain()
 		e.Time, e.At, e.DefaultAt = e.Time.In(zone), e.At.In(zone), e.DefaultAt.In(zone)
@@ -123,7 +123,7 @@ func TestKeysRoundTrip(t *testing.T) {
 		parsed, err := ParseSampleCellsKey(string(row))
 		check(t, err)
 		bucket.Bucket = at.Truncate(24 * time.Hour)
-		compare(t, sampleCellsLayout, bucket, parsed)
+		compare(t, sampleCellsMapping, bucket, parsed)
 
 	})
 }
@@ -131,7 +131,7 @@ func TestKeysRoundTrip(t *testing.T) {
 // The series of an event is that of its key, not the value with the same key that it
 // was asked for by.
 func TestSeriesAreThoseOfKeys(t *testing.T) {
-	forEachTable(t, func(t *testing.T, client store.Client, l *store.Layout[SampleEvent]) {
+	forEachTable(t, func(t *testing.T, client store.Client, l *store.Mapping[SampleEvent]) {
 		e := rapid.Custom(func(t *rapid.T) SampleEvent { return newEvent(t, newSeries(t)) }).Example(1)
 		check(t, layoutWriter(client, l).Write(t.Context(), e))
 		base := SampleEvent{SampleSeries: e.SampleSeries}

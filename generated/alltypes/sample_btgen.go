@@ -281,7 +281,7 @@ type SampleWriter struct {
 //
 //go:noinline
 func NewSampleWriter(client store.Client, opts ...store.WriterOptions) *SampleWriter {
-	return &SampleWriter{store.NewWriter(client, sampleLayouts, opts...)}
+	return &SampleWriter{store.NewWriter(client, sampleMappings, opts...)}
 }
 
 // SampleBatcher gathers Sample events from any number of goroutines and writes
@@ -313,7 +313,7 @@ type SampleReader struct {
 //
 //go:noinline
 func NewSampleReader(client store.Client, opts ...store.ReaderOptions) *SampleReader {
-	reader := store.NewReader(client, sampleCellsLayout, opts...)
+	reader := store.NewReader(client, sampleCellsMapping, opts...)
 	series := func(e *SampleEvent) *SampleSeries { return &e.SampleSeries }
 	return &SampleReader{store.NewEventReader(reader, sampleCellsColumns, series)}
 }
@@ -430,7 +430,7 @@ func (c *SampleColumns) Append(e *SampleEvent) { sampleCellsColumns.Append(c, e)
 //
 //go:noinline
 func SetupSample(ctx context.Context, admin store.Admin, opts ...store.SetupOptions) (store.Plan, error) {
-	return store.Setup(ctx, admin, store.Tables(sampleLayouts), opts...)
+	return store.Setup(ctx, admin, store.Tables(sampleMappings), opts...)
 }
 
 // SampleColumnsKey is a row key of table sample_columns, of the form
@@ -1261,8 +1261,8 @@ func ParseSampleUnserializedTextKey(row string) (SampleUnserializedTextKey, erro
 	return k, r.Close()
 }
 
-// sampleLayouts lists the layouts of all tables.
-var sampleLayouts = []*store.Layout[SampleEvent]{sampleColumnsLayout, sampleColumnsTextLayout, sampleCellsLayout, sampleCellsTextLayout, sampleCombinedLayout, sampleCombinedJSONLayout, sampleSerializedLayout, sampleSerializedJSONLayout, sampleUnserializedLayout, sampleUnserializedTextLayout}
+// sampleMappings lists the mappings to all tables.
+var sampleMappings = []*store.Mapping[SampleEvent]{sampleColumnsMapping, sampleColumnsTextMapping, sampleCellsMapping, sampleCellsTextMapping, sampleCombinedMapping, sampleCombinedJSONMapping, sampleSerializedMapping, sampleSerializedJSONMapping, sampleUnserializedMapping, sampleUnserializedTextMapping}
 
 // sampleColumnsBucket defines the buckets of sample_columns.
 var sampleColumnsBucket = codec.Bucket{
@@ -1320,8 +1320,8 @@ var sampleColumnsColumns = store.NewColumns(
 	store.DefaultBytesColumn("default_document", codec.Binary.JSON, "{\"a\": [1, null]}", func(e *SampleEvent) *json.RawMessage { return &e.DefaultDocument }, func(c *SampleColumns) *[]json.RawMessage { return &c.DefaultDocument }),
 )
 
-// sampleColumnsLayout is the layout of table sample_columns.
-var sampleColumnsLayout = store.NewLayout(sampleColumnsColumns, store.Keys[SampleEvent]{
+// sampleColumnsMapping is the layout of table sample_columns.
+var sampleColumnsMapping = store.NewMapping(sampleColumnsColumns, store.Keys[SampleEvent]{
 	Append: func(e *SampleEvent, metric string, dst []byte) ([]byte, error) {
 		return SampleColumnsKey{Site: e.Site, Sensor: e.Sensor, Channel: e.Channel, Slot: e.Slot, Serial: e.Serial, Unit: e.Unit, Kind: e.Kind, Active: e.Active, Tag: e.Tag, Since: e.Since, Interval: e.Interval, Bucket: e.Time, Metric: metric}.Append(dst)
 	},
@@ -1344,7 +1344,7 @@ var sampleColumnsLayout = store.NewLayout(sampleColumnsColumns, store.Keys[Sampl
 		return k.Bucket, err
 	},
 	Delimiter: "#",
-}, store.Layout[SampleEvent]{
+}, store.Mapping[SampleEvent]{
 	Table: store.Table{
 		ID:       "sample_columns",
 		Families: []store.Family{{Name: "m"}},
@@ -1411,8 +1411,8 @@ var sampleColumnsTextColumns = store.NewColumns(
 	store.DefaultBytesColumn("default_document", codec.Text.JSON, "{\"a\": [1, null]}", func(e *SampleEvent) *json.RawMessage { return &e.DefaultDocument }, func(c *SampleColumns) *[]json.RawMessage { return &c.DefaultDocument }),
 )
 
-// sampleColumnsTextLayout is the layout of table sample_columns_text.
-var sampleColumnsTextLayout = store.NewLayout(sampleColumnsTextColumns, store.Keys[SampleEvent]{
+// sampleColumnsTextMapping is the layout of table sample_columns_text.
+var sampleColumnsTextMapping = store.NewMapping(sampleColumnsTextColumns, store.Keys[SampleEvent]{
 	Append: func(e *SampleEvent, metric string, dst []byte) ([]byte, error) {
 		return SampleColumnsTextKey{Site: e.Site, Sensor: e.Sensor, Channel: e.Channel, Slot: e.Slot, Serial: e.Serial, Unit: e.Unit, Kind: e.Kind, Active: e.Active, Tag: e.Tag, Since: e.Since, Interval: e.Interval, Bucket: e.Time, Metric: metric}.Append(dst)
 	},
@@ -1435,7 +1435,7 @@ var sampleColumnsTextLayout = store.NewLayout(sampleColumnsTextColumns, store.Ke
 		return k.Bucket, err
 	},
 	Delimiter: "#",
-}, store.Layout[SampleEvent]{
+}, store.Mapping[SampleEvent]{
 	Table: store.Table{
 		ID:       "sample_columns_text",
 		Families: []store.Family{{Name: "m"}},
@@ -1502,8 +1502,8 @@ var sampleCellsColumns = store.NewColumns(
 	store.DefaultBytesColumn("default_document", codec.Binary.JSON, "{\"a\": [1, null]}", func(e *SampleEvent) *json.RawMessage { return &e.DefaultDocument }, func(c *SampleColumns) *[]json.RawMessage { return &c.DefaultDocument }),
 )
 
-// sampleCellsLayout is the layout of table sample_cells.
-var sampleCellsLayout = store.NewLayout(sampleCellsColumns, store.Keys[SampleEvent]{
+// sampleCellsMapping is the layout of table sample_cells.
+var sampleCellsMapping = store.NewMapping(sampleCellsColumns, store.Keys[SampleEvent]{
 	Append: func(e *SampleEvent, _ string, dst []byte) ([]byte, error) {
 		return SampleCellsKey{Site: e.Site, Sensor: e.Sensor, Channel: e.Channel, Slot: e.Slot, Serial: e.Serial, Unit: e.Unit, Kind: e.Kind, Active: e.Active, Tag: e.Tag, Since: e.Since, Interval: e.Interval, Bucket: e.Time}.Append(dst)
 	},
@@ -1526,7 +1526,7 @@ var sampleCellsLayout = store.NewLayout(sampleCellsColumns, store.Keys[SampleEve
 		return k.Bucket, err
 	},
 	Delimiter: "#",
-}, store.Layout[SampleEvent]{
+}, store.Mapping[SampleEvent]{
 	Table: store.Table{
 		ID:       "sample_cells",
 		Families: []store.Family{{Name: "odd.family-1_x"}},
@@ -1594,8 +1594,8 @@ var sampleCellsTextColumns = store.NewColumns(
 	store.DefaultBytesColumn("default_document", codec.Text.JSON, "{\"a\": [1, null]}", func(e *SampleEvent) *json.RawMessage { return &e.DefaultDocument }, func(c *SampleColumns) *[]json.RawMessage { return &c.DefaultDocument }),
 )
 
-// sampleCellsTextLayout is the layout of table sample_cells_text.
-var sampleCellsTextLayout = store.NewLayout(sampleCellsTextColumns, store.Keys[SampleEvent]{
+// sampleCellsTextMapping is the layout of table sample_cells_text.
+var sampleCellsTextMapping = store.NewMapping(sampleCellsTextColumns, store.Keys[SampleEvent]{
 	Append: func(e *SampleEvent, _ string, dst []byte) ([]byte, error) {
 		return SampleCellsTextKey{Site: e.Site, Sensor: e.Sensor, Channel: e.Channel, Slot: e.Slot, Serial: e.Serial, Unit: e.Unit, Kind: e.Kind, Active: e.Active, Tag: e.Tag, Since: e.Since, Interval: e.Interval, Bucket: e.Time}.Append(dst)
 	},
@@ -1618,7 +1618,7 @@ var sampleCellsTextLayout = store.NewLayout(sampleCellsTextColumns, store.Keys[S
 		return k.Bucket, err
 	},
 	Delimiter: "#",
-}, store.Layout[SampleEvent]{
+}, store.Mapping[SampleEvent]{
 	Table: store.Table{
 		ID:       "sample_cells_text",
 		Families: []store.Family{{Name: "m"}},
@@ -1688,8 +1688,8 @@ var sampleCombinedColumns = store.NewColumns(
 	),
 )
 
-// sampleCombinedLayout is the layout of table sample_combined.
-var sampleCombinedLayout = store.NewLayout(sampleCombinedColumns, store.Keys[SampleEvent]{
+// sampleCombinedMapping is the layout of table sample_combined.
+var sampleCombinedMapping = store.NewMapping(sampleCombinedColumns, store.Keys[SampleEvent]{
 	Append: func(e *SampleEvent, _ string, dst []byte) ([]byte, error) {
 		return SampleCombinedKey{Site: e.Site, Sensor: e.Sensor, Channel: e.Channel, Slot: e.Slot, Serial: e.Serial, Unit: e.Unit, Kind: e.Kind, Active: e.Active, Tag: e.Tag, Since: e.Since, Interval: e.Interval, Bucket: e.Time}.Append(dst)
 	},
@@ -1712,7 +1712,7 @@ var sampleCombinedLayout = store.NewLayout(sampleCombinedColumns, store.Keys[Sam
 		return k.Bucket, err
 	},
 	Delimiter: "#",
-}, store.Layout[SampleEvent]{
+}, store.Mapping[SampleEvent]{
 	Table: store.Table{
 		ID:       "sample_combined",
 		Families: []store.Family{{Name: "m", GC: codec.GCRule{Kind: codec.GCIntersection, Rules: []codec.GCRule{{Kind: codec.GCMaxAge, MaxAge: 24 * time.Hour}, {Kind: codec.GCMaxVersions, MaxVersions: 3}}}}},
@@ -1782,8 +1782,8 @@ var sampleCombinedJSONColumns = store.NewColumns(
 	),
 )
 
-// sampleCombinedJSONLayout is the layout of table sample_combined_json.
-var sampleCombinedJSONLayout = store.NewLayout(sampleCombinedJSONColumns, store.Keys[SampleEvent]{
+// sampleCombinedJSONMapping is the layout of table sample_combined_json.
+var sampleCombinedJSONMapping = store.NewMapping(sampleCombinedJSONColumns, store.Keys[SampleEvent]{
 	Append: func(e *SampleEvent, _ string, dst []byte) ([]byte, error) {
 		return SampleCombinedJSONKey{Site: e.Site, Sensor: e.Sensor, Channel: e.Channel, Slot: e.Slot, Serial: e.Serial, Unit: e.Unit, Kind: e.Kind, Active: e.Active, Tag: e.Tag, Since: e.Since, Interval: e.Interval, Bucket: e.Time}.Append(dst)
 	},
@@ -1806,7 +1806,7 @@ var sampleCombinedJSONLayout = store.NewLayout(sampleCombinedJSONColumns, store.
 		return k.Bucket, err
 	},
 	Delimiter: "#",
-}, store.Layout[SampleEvent]{
+}, store.Mapping[SampleEvent]{
 	Table: store.Table{
 		ID:       "sample_combined_json",
 		Families: []store.Family{{Name: "m"}},
@@ -1874,8 +1874,8 @@ var sampleSerializedColumns = store.NewColumns(
 	),
 )
 
-// sampleSerializedLayout is the layout of table sample_serialized.
-var sampleSerializedLayout = store.NewLayout(sampleSerializedColumns, store.Keys[SampleEvent]{
+// sampleSerializedMapping is the layout of table sample_serialized.
+var sampleSerializedMapping = store.NewMapping(sampleSerializedColumns, store.Keys[SampleEvent]{
 	Append: func(e *SampleEvent, _ string, dst []byte) ([]byte, error) {
 		return SampleSerializedKey{Site: e.Site, Sensor: e.Sensor, Channel: e.Channel, Slot: e.Slot, Serial: e.Serial, Unit: e.Unit, Kind: e.Kind, Active: e.Active, Tag: e.Tag, Since: e.Since, Interval: e.Interval, Time: e.Time}.Append(dst)
 	},
@@ -1898,7 +1898,7 @@ var sampleSerializedLayout = store.NewLayout(sampleSerializedColumns, store.Keys
 		return k.Time, err
 	},
 	Delimiter: "#",
-}, store.Layout[SampleEvent]{
+}, store.Mapping[SampleEvent]{
 	Table: store.Table{
 		ID:       "sample_serialized",
 		Families: []store.Family{{Name: "m"}},
@@ -1966,8 +1966,8 @@ var sampleSerializedJSONColumns = store.NewColumns(
 	),
 )
 
-// sampleSerializedJSONLayout is the layout of table sample_serialized_json.
-var sampleSerializedJSONLayout = store.NewLayout(sampleSerializedJSONColumns, store.Keys[SampleEvent]{
+// sampleSerializedJSONMapping is the layout of table sample_serialized_json.
+var sampleSerializedJSONMapping = store.NewMapping(sampleSerializedJSONColumns, store.Keys[SampleEvent]{
 	Append: func(e *SampleEvent, _ string, dst []byte) ([]byte, error) {
 		return SampleSerializedJSONKey{Site: e.Site, Sensor: e.Sensor, Channel: e.Channel, Slot: e.Slot, Serial: e.Serial, Unit: e.Unit, Kind: e.Kind, Active: e.Active, Tag: e.Tag, Since: e.Since, Interval: e.Interval, Time: e.Time}.Append(dst)
 	},
@@ -1990,7 +1990,7 @@ var sampleSerializedJSONLayout = store.NewLayout(sampleSerializedJSONColumns, st
 		return k.Time, err
 	},
 	Delimiter: "#",
-}, store.Layout[SampleEvent]{
+}, store.Mapping[SampleEvent]{
 	Table: store.Table{
 		ID:       "sample_serialized_json",
 		Families: []store.Family{{Name: "m", GC: codec.GCRule{Kind: codec.GCUnion, Rules: []codec.GCRule{{Kind: codec.GCMaxAge, MaxAge: 1820 * 24 * time.Hour}, {Kind: codec.GCMaxVersions, MaxVersions: 1}}}}},
@@ -2056,8 +2056,8 @@ var sampleUnserializedColumns = store.NewColumns(
 	store.DefaultBytesColumn("default_document", codec.Binary.JSON, "{\"a\": [1, null]}", func(e *SampleEvent) *json.RawMessage { return &e.DefaultDocument }, func(c *SampleColumns) *[]json.RawMessage { return &c.DefaultDocument }),
 )
 
-// sampleUnserializedLayout is the layout of table sample_unserialized.
-var sampleUnserializedLayout = store.NewLayout(sampleUnserializedColumns, store.Keys[SampleEvent]{
+// sampleUnserializedMapping is the layout of table sample_unserialized.
+var sampleUnserializedMapping = store.NewMapping(sampleUnserializedColumns, store.Keys[SampleEvent]{
 	Append: func(e *SampleEvent, _ string, dst []byte) ([]byte, error) {
 		return SampleUnserializedKey{Site: e.Site, Sensor: e.Sensor, Channel: e.Channel, Slot: e.Slot, Serial: e.Serial, Unit: e.Unit, Kind: e.Kind, Active: e.Active, Tag: e.Tag, Since: e.Since, Interval: e.Interval, Time: e.Time}.Append(dst)
 	},
@@ -2080,7 +2080,7 @@ var sampleUnserializedLayout = store.NewLayout(sampleUnserializedColumns, store.
 		return k.Time, err
 	},
 	Delimiter: "#",
-}, store.Layout[SampleEvent]{
+}, store.Mapping[SampleEvent]{
 	Table: store.Table{
 		ID:       "sample_unserialized",
 		Families: []store.Family{{Name: "m"}},
@@ -2145,8 +2145,9 @@ var sampleUnserializedTextColumns = store.NewColumns(
 	store.DefaultBytesColumn("default_document", codec.Text.JSON, "{\"a\": [1, null]}", func(e *SampleEvent) *json.RawMessage { return &e.DefaultDocument }, func(c *SampleColumns) *[]json.RawMessage { return &c.DefaultDocument }),
 )
 
-// sampleUnserializedTextLayout is the layout of table sample_unserialized_text.
-var sampleUnserializedTextLayout = store.NewLayout(sampleUnserializedTextColumns, store.Keys[SampleEvent]{
+// sampleUnserializedTextMapping is the layout of table
+// sample_unserialized_text.
+var sampleUnserializedTextMapping = store.NewMapping(sampleUnserializedTextColumns, store.Keys[SampleEvent]{
 	Append: func(e *SampleEvent, _ string, dst []byte) ([]byte, error) {
 		return SampleUnserializedTextKey{Site: e.Site, Sensor: e.Sensor, Channel: e.Channel, Slot: e.Slot, Serial: e.Serial, Unit: e.Unit, Kind: e.Kind, Active: e.Active, Tag: e.Tag, Since: e.Since, Interval: e.Interval, Time: e.Time}.Append(dst)
 	},
@@ -2169,7 +2170,7 @@ var sampleUnserializedTextLayout = store.NewLayout(sampleUnserializedTextColumns
 		return k.Time, err
 	},
 	Delimiter: "#",
-}, store.Layout[SampleEvent]{
+}, store.Mapping[SampleEvent]{
 	Table: store.Table{
 		ID:       "sample_unserialized_text",
 		Families: []store.Family{{Name: "m"}},

@@ -41,7 +41,7 @@ type SparseWriter struct {
 //
 //go:noinline
 func NewSparseWriter(client store.Client, opts ...store.WriterOptions) *SparseWriter {
-	return &SparseWriter{store.NewWriter(client, sparseLayouts, opts...)}
+	return &SparseWriter{store.NewWriter(client, sparseMappings, opts...)}
 }
 
 // SparseBatcher gathers Sparse events from any number of goroutines and writes
@@ -73,7 +73,7 @@ type SparseReader struct {
 //
 //go:noinline
 func NewSparseReader(client store.Client, opts ...store.ReaderOptions) *SparseReader {
-	reader := store.NewReader(client, sparseCellsLayout, opts...)
+	reader := store.NewReader(client, sparseCellsMapping, opts...)
 	series := func(e *SparseEvent) *SparseSeries { return &e.SparseSeries }
 	return &SparseReader{store.NewEventReader(reader, sparseCellsColumns, series)}
 }
@@ -108,7 +108,7 @@ func (c *SparseColumns) Append(e *SparseEvent) { sparseCellsColumns.Append(c, e)
 //
 //go:noinline
 func SetupSparse(ctx context.Context, admin store.Admin, opts ...store.SetupOptions) (store.Plan, error) {
-	return store.Setup(ctx, admin, store.Tables(sparseLayouts), opts...)
+	return store.Setup(ctx, admin, store.Tables(sparseMappings), opts...)
 }
 
 // SparseColumnsKey is a row key of table sparse_columns, of the form
@@ -270,8 +270,8 @@ func ParseSparseUnserializedKey(row string) (SparseUnserializedKey, error) {
 	return k, r.Close()
 }
 
-// sparseLayouts lists the layouts of all tables.
-var sparseLayouts = []*store.Layout[SparseEvent]{sparseColumnsLayout, sparseCellsLayout, sparseUnserializedLayout}
+// sparseMappings lists the mappings to all tables.
+var sparseMappings = []*store.Mapping[SparseEvent]{sparseColumnsMapping, sparseCellsMapping, sparseUnserializedMapping}
 
 // sparseColumnsBucket defines the buckets of sparse_columns.
 var sparseColumnsBucket = codec.Bucket{
@@ -289,8 +289,8 @@ var sparseColumnsColumns = store.NewColumns(
 	store.OptionalColumn("opened", codec.Text.Bool, func(e *SparseEvent) **bool { return &e.Opened }, func(c *SparseColumns) *[]*bool { return &c.Opened }),
 )
 
-// sparseColumnsLayout is the layout of table sparse_columns.
-var sparseColumnsLayout = store.NewLayout(sparseColumnsColumns, store.Keys[SparseEvent]{
+// sparseColumnsMapping is the layout of table sparse_columns.
+var sparseColumnsMapping = store.NewMapping(sparseColumnsColumns, store.Keys[SparseEvent]{
 	Append: func(e *SparseEvent, metric string, dst []byte) ([]byte, error) {
 		return SparseColumnsKey{Sensor: e.Sensor, Bucket: e.Time, Metric: metric}.Append(dst)
 	},
@@ -303,7 +303,7 @@ var sparseColumnsLayout = store.NewLayout(sparseColumnsColumns, store.Keys[Spars
 		return k.Bucket, err
 	},
 	Delimiter: "#",
-}, store.Layout[SparseEvent]{
+}, store.Mapping[SparseEvent]{
 	Table: store.Table{
 		ID:       "sparse_columns",
 		Families: []store.Family{{Name: "m"}},
@@ -330,8 +330,8 @@ var sparseCellsColumns = store.NewColumns(
 	store.OptionalColumn("opened", codec.Binary.Bool, func(e *SparseEvent) **bool { return &e.Opened }, func(c *SparseColumns) *[]*bool { return &c.Opened }),
 )
 
-// sparseCellsLayout is the layout of table sparse_cells.
-var sparseCellsLayout = store.NewLayout(sparseCellsColumns, store.Keys[SparseEvent]{
+// sparseCellsMapping is the layout of table sparse_cells.
+var sparseCellsMapping = store.NewMapping(sparseCellsColumns, store.Keys[SparseEvent]{
 	Append: func(e *SparseEvent, _ string, dst []byte) ([]byte, error) {
 		return SparseCellsKey{Sensor: e.Sensor, Bucket: e.Time}.Append(dst)
 	},
@@ -344,7 +344,7 @@ var sparseCellsLayout = store.NewLayout(sparseCellsColumns, store.Keys[SparseEve
 		return k.Bucket, err
 	},
 	Delimiter: "#",
-}, store.Layout[SparseEvent]{
+}, store.Mapping[SparseEvent]{
 	Table: store.Table{
 		ID:       "sparse_cells",
 		Families: []store.Family{{Name: "m"}},
@@ -369,8 +369,8 @@ var sparseUnserializedColumns = store.NewColumns(
 	store.OptionalColumn("opened", codec.Binary.Bool, func(e *SparseEvent) **bool { return &e.Opened }, func(c *SparseColumns) *[]*bool { return &c.Opened }),
 )
 
-// sparseUnserializedLayout is the layout of table sparse_unserialized.
-var sparseUnserializedLayout = store.NewLayout(sparseUnserializedColumns, store.Keys[SparseEvent]{
+// sparseUnserializedMapping is the layout of table sparse_unserialized.
+var sparseUnserializedMapping = store.NewMapping(sparseUnserializedColumns, store.Keys[SparseEvent]{
 	Append: func(e *SparseEvent, _ string, dst []byte) ([]byte, error) {
 		return SparseUnserializedKey{Sensor: e.Sensor, Time: e.Time}.Append(dst)
 	},
@@ -383,7 +383,7 @@ var sparseUnserializedLayout = store.NewLayout(sparseUnserializedColumns, store.
 		return k.Time, err
 	},
 	Delimiter: "#",
-}, store.Layout[SparseEvent]{
+}, store.Mapping[SparseEvent]{
 	Table: store.Table{
 		ID:       "sparse_unserialized",
 		Families: []store.Family{{Name: "m"}},

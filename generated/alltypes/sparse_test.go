@@ -48,7 +48,7 @@ func sparseEvent(series SparseSeries) *rapid.Generator[SparseEvent] {
 
 // sparseEvents draws events, some of the same time unless the table is
 // append-only.
-func sparseEvents(t *rapid.T, l *store.Layout[SparseEvent], series SparseSeries) []SparseEvent {
+func sparseEvents(t *rapid.T, l *store.Mapping[SparseEvent], series SparseSeries) []SparseEvent {
 	if l.Pattern == codec.BucketNewColumns {
 		return rapid.SliceOfNDistinct(sparseEvent(series), 1, 8, func(e SparseEvent) time.Time { return e.Time }).Draw(t, "events")
 	}
@@ -65,9 +65,9 @@ func newest(events []SparseEvent) []SparseEvent {
 
 func TestEventsOfWhichPartsAreAbsent(t *testing.T) {
 	bt := newSparseServer(t)
-	for _, l := range sparseLayouts {
+	for _, l := range sparseMappings {
 		t.Run(l.Table.ID, func(t *testing.T) {
-			w := store.NewWriter(bt.Client, []*store.Layout[SparseEvent]{l})
+			w := store.NewWriter(bt.Client, []*store.Mapping[SparseEvent]{l})
 			r := store.NewReader(bt.Client, l)
 			rapid.Check(t, func(t *rapid.T) {
 				series := SparseSeries{Sensor: fmt.Sprint(sites.Add(1))}
@@ -104,7 +104,7 @@ func TestEventWithoutAnyValue(t *testing.T) {
 	nothing := SparseEvent{SparseSeries: series, Time: start.Add(time.Second)}
 	err := NewSparseWriter(bt.Client).WriteAll(t.Context(), []SparseEvent{nothing, level})
 	var failed *store.WriteError
-	if !errors.As(err, &failed) || len(failed.Failures) != len(sparseLayouts) {
+	if !errors.As(err, &failed) || len(failed.Failures) != len(sparseMappings) {
 		t.Fatalf("got %v, want a failure for each table", err)
 	}
 	for _, f := range failed.Failures {
@@ -112,7 +112,7 @@ func TestEventWithoutAnyValue(t *testing.T) {
 			t.Errorf("got %v, want event 0 refused for having no value", f)
 		}
 	}
-	for _, l := range sparseLayouts {
+	for _, l := range sparseMappings {
 		got, err := store.NewReader(bt.Client, l).Latest(t.Context(), SparseEvent{SparseSeries: series})
 		check(t, err)
 		if diff := cmp.Diff(level, got); diff != "" {
@@ -133,7 +133,7 @@ func TestRewritingNewColumns(t *testing.T) {
 		check(t, w.Write(t.Context(), e))
 	}
 	var got []SparseEvent
-	for e, err := range store.NewReader(bt.Client, sparseColumnsLayout).Read(t.Context(), first, start, end) {
+	for e, err := range store.NewReader(bt.Client, sparseColumnsMapping).Read(t.Context(), first, start, end) {
 		check(t, err)
 		got = append(got, e)
 	}

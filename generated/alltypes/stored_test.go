@@ -19,7 +19,7 @@ import (
 
 // strip takes fields out of what a table stores, as if it had been written
 // before there were such fields.
-func strip(t *testing.T, client *bigtable.Client, l *store.Layout[SampleEvent], dropped func(field string) bool) {
+func strip(t *testing.T, client *bigtable.Client, l *store.Mapping[SampleEvent], dropped func(field string) bool) {
 	t.Helper()
 	for _, cell := range storedCells(t, client, l.Table.ID) {
 		_, column, _ := strings.Cut(cell.Column, ":")
@@ -43,7 +43,7 @@ func strip(t *testing.T, client *bigtable.Client, l *store.Layout[SampleEvent], 
 }
 
 // stripBlob is strip for a serialized event.
-func stripBlob(t *testing.T, l *store.Layout[SampleEvent], blob []byte, dropped func(field string) bool) []byte {
+func stripBlob(t *testing.T, l *store.Mapping[SampleEvent], blob []byte, dropped func(field string) bool) []byte {
 	t.Helper()
 	if strings.HasSuffix(l.Table.ID, "_json") {
 		var fields map[string]json.RawMessage
@@ -90,7 +90,7 @@ func TestFieldsThatAnOlderEventLacks(t *testing.T) {
 	want.DefaultAt, want.DefaultTook = time.Date(2021, 3, 5, 12, 0, 0, 1, time.UTC), 90*time.Minute
 	want.DefaultID, _ = parseUUID("f81d4fae-7dec-41d0-a765-00a0c91e6bf6")
 	want.DefaultState, want.DefaultDocument = SampleDefaultStateUnknown, json.RawMessage(`{"a": [1, null]}`)
-	for _, l := range sampleLayouts {
+	for _, l := range sampleMappings {
 		t.Run(l.Table.ID, func(t *testing.T) {
 			r := store.NewReader(bt.Client, l, options)
 			check(t, layoutWriter(bt.Client, l).Write(t.Context(), full()))
@@ -121,7 +121,7 @@ func TestRequiredFieldsThatAreNotStored(t *testing.T) {
 	for _, field := range []string{"at", "state", "document", "level"} {
 		t.Run(field, func(t *testing.T) {
 			bt := newServer(t)
-			for _, l := range sampleLayouts {
+			for _, l := range sampleMappings {
 				e := plain()
 				check(t, layoutWriter(bt.Client, l).Write(t.Context(), e))
 				strip(t, bt.Client, l, func(name string) bool { return name == field })
@@ -140,7 +140,7 @@ func TestRequiredFieldsThatAreNotStored(t *testing.T) {
 // A cell that does not decode is an error that says where it is, and the
 // events before and after it are read.
 func TestStoredGarbage(t *testing.T) {
-	forEachTable(t, func(t *testing.T, client store.Client, l *store.Layout[SampleEvent]) {
+	forEachTable(t, func(t *testing.T, client store.Client, l *store.Mapping[SampleEvent]) {
 		events := []SampleEvent{plain(), plain(), plain()}
 		for i := range events {
 			events[i].Time = events[i].Time.Add(time.Duration(i) * time.Minute)
@@ -169,7 +169,7 @@ func TestStoredGarbage(t *testing.T) {
 
 // spoil puts garbage where the state of the event at the time is stored, and
 // returns the row and the column that an error must name.
-func spoil(t *testing.T, client *bigtable.Client, l *store.Layout[SampleEvent], at time.Time) (row, column string) {
+func spoil(t *testing.T, client *bigtable.Client, l *store.Mapping[SampleEvent], at time.Time) (row, column string) {
 	t.Helper()
 	column = "state"
 	if len(l.Columns) == 1 {
@@ -201,7 +201,7 @@ func spoil(t *testing.T, client *bigtable.Client, l *store.Layout[SampleEvent], 
 // written by this code. Where a range of rows has it, it is an error with the
 // row; the events are read all the same.
 func TestForeignRowsBelowThePrefix(t *testing.T) {
-	forEachTable(t, func(t *testing.T, client store.Client, l *store.Layout[SampleEvent]) {
+	forEachTable(t, func(t *testing.T, client store.Client, l *store.Mapping[SampleEvent]) {
 		e := plain()
 		check(t, layoutWriter(client, l).Write(t.Context(), e))
 		e.Time = e.Time.AddDate(0, 0, 10)
@@ -222,7 +222,7 @@ func TestForeignRowsBelowThePrefix(t *testing.T) {
 			}
 			return
 		}
-		if l == sampleColumnsTextLayout || l == sampleCombinedJSONLayout {
+		if l == sampleColumnsTextMapping || l == sampleCombinedJSONMapping {
 			return // one bucket: the foreign row is past its only key
 		}
 		if len(errs) != 1 || decodeError(t, errs[0]).Row != foreign || !errors.Is(errs[0], codec.ErrKey) {
@@ -232,7 +232,7 @@ func TestForeignRowsBelowThePrefix(t *testing.T) {
 }
 
 func TestRewritingReplacesAnEventWhole(t *testing.T) {
-	forEachTable(t, func(t *testing.T, client store.Client, l *store.Layout[SampleEvent]) {
+	forEachTable(t, func(t *testing.T, client store.Client, l *store.Mapping[SampleEvent]) {
 		if l.Pattern == codec.BucketNewColumns {
 			t.Skip("append-only")
 		}
@@ -260,7 +260,7 @@ func TestVersionLimitAppliesBeforeTimeRange(t *testing.T) {
 		e.Time = day(n)
 		events = append(events, e)
 	}
-	check(t, layoutWriter(bt.Client, sampleCombinedLayout).WriteAll(t.Context(), events))
+	check(t, layoutWriter(bt.Client, sampleCombinedMapping).WriteAll(t.Context(), events))
 	tests := map[string]struct {
 		now      time.Time
 		from, to time.Time
@@ -276,11 +276,11 @@ func TestVersionLimitAppliesBeforeTimeRange(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			r := store.NewReader(bt.Client, sampleCombinedLayout, store.ReaderOptions{Now: func() time.Time { return tt.now }})
-			compare(t, sampleCombinedLayout, tt.want, all(t, r.Read(t.Context(), seriesOf(plain()), tt.from, tt.to)))
+			r := store.NewReader(bt.Client, sampleCombinedMapping, store.ReaderOptions{Now: func() time.Time { return tt.now }})
+			compare(t, sampleCombinedMapping, tt.want, all(t, r.Read(t.Context(), seriesOf(plain()), tt.from, tt.to)))
 			latest, err := r.Latest(t.Context(), seriesOf(plain()))
 			check(t, err)
-			compare(t, sampleCombinedLayout, events[6], latest)
+			compare(t, sampleCombinedMapping, events[6], latest)
 		})
 	}
 }
@@ -288,7 +288,7 @@ func TestVersionLimitAppliesBeforeTimeRange(t *testing.T) {
 // Family and columns have names that mean something in a regular expression.
 func TestNamesAreNotPatterns(t *testing.T) {
 	bt := newServer(t)
-	l := sampleCellsLayout
+	l := sampleCellsMapping
 	check(t, bt.Admin.CreateColumnFamily(t.Context(), l.Table.ID, "oddXfamily-1_x"))
 	check(t, layoutWriter(bt.Client, l).Write(t.Context(), full()))
 	cell := storedCells(t, bt.Client, l.Table.ID)[0]

@@ -70,7 +70,7 @@ type AlarmWriter struct {
 //
 //go:noinline
 func NewAlarmWriter(client store.Client, opts ...store.WriterOptions) *AlarmWriter {
-	return &AlarmWriter{store.NewWriter(client, alarmLayouts, opts...)}
+	return &AlarmWriter{store.NewWriter(client, alarmMappings, opts...)}
 }
 
 // AlarmBatcher gathers Alarm events from any number of goroutines and writes
@@ -102,7 +102,7 @@ type AlarmReader struct {
 //
 //go:noinline
 func NewAlarmReader(client store.Client, opts ...store.ReaderOptions) *AlarmReader {
-	reader := store.NewReader(client, alarmDevicesLayout, opts...)
+	reader := store.NewReader(client, alarmDevicesMapping, opts...)
 	series := func(e *AlarmEvent) *AlarmSeries { return &e.AlarmSeries }
 	return &AlarmReader{store.NewEventReader(reader, alarmDevicesColumns, series)}
 }
@@ -128,7 +128,7 @@ func (c *AlarmColumns) Append(e *AlarmEvent) { alarmDevicesColumns.Append(c, e) 
 //
 //go:noinline
 func SetupAlarm(ctx context.Context, admin store.Admin, opts ...store.SetupOptions) (store.Plan, error) {
-	return store.Setup(ctx, admin, store.Tables(alarmLayouts), opts...)
+	return store.Setup(ctx, admin, store.Tables(alarmMappings), opts...)
 }
 
 // AlarmDevicesKey is a row key of table devices, of the form
@@ -243,8 +243,8 @@ func ParseAlarmsByKindKey(row string) (AlarmsByKindKey, error) {
 	return k, r.Close()
 }
 
-// alarmLayouts lists the layouts of all tables.
-var alarmLayouts = []*store.Layout[AlarmEvent]{alarmDevicesLayout, alarmsByKindLayout}
+// alarmMappings lists the mappings to all tables.
+var alarmMappings = []*store.Mapping[AlarmEvent]{alarmDevicesMapping, alarmsByKindMapping}
 
 // alarmDevicesBucket defines the buckets of devices.
 var alarmDevicesBucket = codec.Bucket{
@@ -263,8 +263,8 @@ var alarmDevicesColumns = store.NewColumns(
 	),
 )
 
-// alarmDevicesLayout is the layout of table devices.
-var alarmDevicesLayout = store.NewLayout(alarmDevicesColumns, store.Keys[AlarmEvent]{
+// alarmDevicesMapping is the layout of table devices.
+var alarmDevicesMapping = store.NewMapping(alarmDevicesColumns, store.Keys[AlarmEvent]{
 	Append: func(e *AlarmEvent, _ string, dst []byte) ([]byte, error) {
 		return AlarmDevicesKey{Device: e.Device, Kind: e.Kind, Bucket: e.Time}.Append(dst)
 	},
@@ -278,7 +278,7 @@ var alarmDevicesLayout = store.NewLayout(alarmDevicesColumns, store.Keys[AlarmEv
 		return k.Bucket, err
 	},
 	Delimiter: "#",
-}, store.Layout[AlarmEvent]{
+}, store.Mapping[AlarmEvent]{
 	Table: store.Table{
 		ID:       "devices",
 		Families: []store.Family{{Name: "alarms", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 30 * 24 * time.Hour}}},
@@ -304,8 +304,8 @@ var alarmsByKindColumns = store.NewColumns(
 	),
 )
 
-// alarmsByKindLayout is the layout of table alarms_by_kind.
-var alarmsByKindLayout = store.NewLayout(alarmsByKindColumns, store.Keys[AlarmEvent]{
+// alarmsByKindMapping is the layout of table alarms_by_kind.
+var alarmsByKindMapping = store.NewMapping(alarmsByKindColumns, store.Keys[AlarmEvent]{
 	Append: func(e *AlarmEvent, _ string, dst []byte) ([]byte, error) {
 		return AlarmsByKindKey{Kind: e.Kind, Device: e.Device, Time: e.Time}.Append(dst)
 	},
@@ -319,7 +319,7 @@ var alarmsByKindLayout = store.NewLayout(alarmsByKindColumns, store.Keys[AlarmEv
 		return k.Time, err
 	},
 	Delimiter: "#",
-}, store.Layout[AlarmEvent]{
+}, store.Mapping[AlarmEvent]{
 	Table: store.Table{
 		ID:       "alarms_by_kind",
 		Families: []store.Family{{Name: "m", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 3 * 24 * time.Hour}, Life: codec.Lifetime{Timestamp: codec.TimestampWrite}}},

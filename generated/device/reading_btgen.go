@@ -35,7 +35,7 @@ type ReadingWriter struct {
 //
 //go:noinline
 func NewReadingWriter(client store.Client, opts ...store.WriterOptions) *ReadingWriter {
-	return &ReadingWriter{store.NewWriter(client, readingLayouts, opts...)}
+	return &ReadingWriter{store.NewWriter(client, readingMappings, opts...)}
 }
 
 // ReadingBatcher gathers Reading events from any number of goroutines and
@@ -67,7 +67,7 @@ type ReadingReader struct {
 //
 //go:noinline
 func NewReadingReader(client store.Client, opts ...store.ReaderOptions) *ReadingReader {
-	reader := store.NewReader(client, readingDevicesLayout, opts...)
+	reader := store.NewReader(client, readingDevicesMapping, opts...)
 	series := func(e *ReadingEvent) *ReadingSeries { return &e.ReadingSeries }
 	return &ReadingReader{store.NewEventReader(reader, readingDevicesColumns, series)}
 }
@@ -103,7 +103,7 @@ func (c *ReadingColumns) Append(e *ReadingEvent) { readingDevicesColumns.Append(
 //
 //go:noinline
 func SetupReading(ctx context.Context, admin store.Admin, opts ...store.SetupOptions) (store.Plan, error) {
-	return store.Setup(ctx, admin, store.Tables(readingLayouts), opts...)
+	return store.Setup(ctx, admin, store.Tables(readingMappings), opts...)
 }
 
 // ReadingDevicesKey is a row key of table devices, of the form
@@ -159,8 +159,8 @@ func ParseReadingDevicesKey(row string) (ReadingDevicesKey, error) {
 	return k, r.Close()
 }
 
-// readingLayouts lists the layouts of all tables.
-var readingLayouts = []*store.Layout[ReadingEvent]{readingDevicesLayout}
+// readingMappings lists the mappings to all tables.
+var readingMappings = []*store.Mapping[ReadingEvent]{readingDevicesMapping}
 
 // readingDevicesBucket defines the buckets of devices.
 var readingDevicesBucket = codec.Bucket{
@@ -178,8 +178,8 @@ var readingDevicesColumns = store.NewColumns(
 	store.OptionalBytesColumn("signal", codec.Binary.Bytes, func(e *ReadingEvent) *[]byte { return &e.Signal }, func(c *ReadingColumns) *[][]byte { return &c.Signal }),
 )
 
-// readingDevicesLayout is the layout of table devices.
-var readingDevicesLayout = store.NewLayout(readingDevicesColumns, store.Keys[ReadingEvent]{
+// readingDevicesMapping is the layout of table devices.
+var readingDevicesMapping = store.NewMapping(readingDevicesColumns, store.Keys[ReadingEvent]{
 	Append: func(e *ReadingEvent, _ string, dst []byte) ([]byte, error) {
 		return ReadingDevicesKey{Device: e.Device, Bucket: e.Time}.Append(dst)
 	},
@@ -192,7 +192,7 @@ var readingDevicesLayout = store.NewLayout(readingDevicesColumns, store.Keys[Rea
 		return k.Bucket, err
 	},
 	Delimiter: "#",
-}, store.Layout[ReadingEvent]{
+}, store.Mapping[ReadingEvent]{
 	Table: store.Table{
 		ID: "devices",
 		Families: []store.Family{

@@ -77,7 +77,7 @@ type ActivityWriter struct {
 //
 //go:noinline
 func NewActivityWriter(client store.Client, opts ...store.WriterOptions) *ActivityWriter {
-	return &ActivityWriter{store.NewWriter(client, activityLayouts, opts...)}
+	return &ActivityWriter{store.NewWriter(client, activityMappings, opts...)}
 }
 
 // ActivityBatcher gathers Activity events from any number of goroutines and
@@ -111,12 +111,12 @@ type ActivityReader struct {
 //
 //go:noinline
 func NewActivityReader(client store.Client, opts ...store.ReaderOptions) *ActivityReader {
-	reader := store.NewReader(client, activityActivitiesByRepositoryLayout, opts...)
+	reader := store.NewReader(client, activityActivitiesByRepositoryMapping, opts...)
 	series := func(e *ActivityEvent) *ActivitySeries { return &e.ActivitySeries }
 	return &ActivityReader{
 		EventReader:           store.NewEventReader(reader, activityActivitiesByRepositoryColumns, series),
 		reader:                reader,
-		readActivitiesByActor: store.NewReader(client, activityActivitiesByActorLayout, opts...),
+		readActivitiesByActor: store.NewReader(client, activityActivitiesByActorMapping, opts...),
 	}
 }
 
@@ -183,7 +183,7 @@ func (c *ActivityColumns) Append(e *ActivityEvent) {
 //
 //go:noinline
 func SetupActivity(ctx context.Context, admin store.Admin, opts ...store.SetupOptions) (store.Plan, error) {
-	return store.Setup(ctx, admin, store.Tables(activityLayouts), opts...)
+	return store.Setup(ctx, admin, store.Tables(activityMappings), opts...)
 }
 
 // ActivityActivitiesByRepositoryKey is a row key of table
@@ -323,8 +323,8 @@ func ParseActivityActivitiesByActorKey(row string) (ActivityActivitiesByActorKey
 	return k, r.Close()
 }
 
-// activityLayouts lists the layouts of all tables.
-var activityLayouts = []*store.Layout[ActivityEvent]{activityActivitiesByRepositoryLayout, activityActivitiesByActorLayout}
+// activityMappings lists the mappings to all tables.
+var activityMappings = []*store.Mapping[ActivityEvent]{activityActivitiesByRepositoryMapping, activityActivitiesByActorMapping}
 
 // activityActivitiesByRepositoryTime is the encoding of event times in the row
 // keys of activities_by_repository.
@@ -343,9 +343,9 @@ var activityActivitiesByRepositoryColumns = store.NewColumns(
 	),
 )
 
-// activityActivitiesByRepositoryLayout is the layout of table
+// activityActivitiesByRepositoryMapping is the layout of table
 // activities_by_repository.
-var activityActivitiesByRepositoryLayout = store.NewLayout(activityActivitiesByRepositoryColumns, store.Keys[ActivityEvent]{
+var activityActivitiesByRepositoryMapping = store.NewMapping(activityActivitiesByRepositoryColumns, store.Keys[ActivityEvent]{
 	Append: func(e *ActivityEvent, _ string, dst []byte) ([]byte, error) {
 		return ActivityActivitiesByRepositoryKey{Repository: e.Repository, Time: e.Time, ID: e.ID, Actor: e.Actor}.Append(dst)
 	},
@@ -363,7 +363,7 @@ var activityActivitiesByRepositoryLayout = store.NewLayout(activityActivitiesByR
 		return k.Time, err
 	},
 	Delimiter: "#",
-}, store.Layout[ActivityEvent]{
+}, store.Mapping[ActivityEvent]{
 	Table: store.Table{
 		ID:        "activities_by_repository",
 		Families:  []store.Family{{Name: "m", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 90 * 24 * time.Hour}}},
@@ -391,8 +391,8 @@ var activityActivitiesByActorColumns = store.NewColumns(
 	),
 )
 
-// activityActivitiesByActorLayout is the layout of table activities_by_actor.
-var activityActivitiesByActorLayout = store.NewLayout(activityActivitiesByActorColumns, store.Keys[ActivityEvent]{
+// activityActivitiesByActorMapping is the layout of table activities_by_actor.
+var activityActivitiesByActorMapping = store.NewMapping(activityActivitiesByActorColumns, store.Keys[ActivityEvent]{
 	Append: func(e *ActivityEvent, _ string, dst []byte) ([]byte, error) {
 		return ActivityActivitiesByActorKey{Actor: e.Actor, Time: e.Time, ID: e.ID, Repository: e.Repository}.Append(dst)
 	},
@@ -410,7 +410,7 @@ var activityActivitiesByActorLayout = store.NewLayout(activityActivitiesByActorC
 		return k.Time, err
 	},
 	Delimiter: "#",
-}, store.Layout[ActivityEvent]{
+}, store.Mapping[ActivityEvent]{
 	Table: store.Table{
 		ID:       "activities_by_actor",
 		Families: []store.Family{{Name: "m", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 90 * 24 * time.Hour}}},

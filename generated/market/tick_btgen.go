@@ -37,7 +37,7 @@ type TickWriter struct {
 //
 //go:noinline
 func NewTickWriter(client store.Client, opts ...store.WriterOptions) *TickWriter {
-	return &TickWriter{store.NewWriter(client, tickLayouts, opts...)}
+	return &TickWriter{store.NewWriter(client, tickMappings, opts...)}
 }
 
 // TickBatcher gathers Tick events from any number of goroutines and writes them
@@ -70,7 +70,7 @@ type TickReader struct {
 //
 //go:noinline
 func NewTickReader(client store.Client, opts ...store.ReaderOptions) *TickReader {
-	reader := store.NewReader(client, ticksLayout, opts...)
+	reader := store.NewReader(client, ticksMapping, opts...)
 	series := func(e *TickEvent) *TickSeries { return &e.TickSeries }
 	return &TickReader{
 		EventReader: store.NewEventReader(reader, ticksColumns, series),
@@ -123,7 +123,7 @@ func (c *TickColumns) Append(e *TickEvent) { ticksColumns.Append(c, e) }
 //
 //go:noinline
 func SetupTick(ctx context.Context, admin store.Admin, opts ...store.SetupOptions) (store.Plan, error) {
-	return store.Setup(ctx, admin, store.Tables(tickLayouts), opts...)
+	return store.Setup(ctx, admin, store.Tables(tickMappings), opts...)
 }
 
 // TicksKey is a row key of table ticks, of the form
@@ -182,8 +182,8 @@ func ParseTicksKey(row string) (TicksKey, error) {
 	return k, r.Close()
 }
 
-// tickLayouts lists the layouts of all tables.
-var tickLayouts = []*store.Layout[TickEvent]{ticksLayout}
+// tickMappings lists the mappings to all tables.
+var tickMappings = []*store.Mapping[TickEvent]{ticksMapping}
 
 // ticksBucket defines the buckets of ticks.
 var ticksBucket = codec.Bucket{
@@ -204,8 +204,8 @@ var ticksColumns = store.NewColumns(
 	),
 )
 
-// ticksLayout is the layout of table ticks.
-var ticksLayout = store.NewLayout(ticksColumns, store.Keys[TickEvent]{
+// ticksMapping is the layout of table ticks.
+var ticksMapping = store.NewMapping(ticksColumns, store.Keys[TickEvent]{
 	Append: func(e *TickEvent, _ string, dst []byte) ([]byte, error) {
 		return TicksKey{Exchange: e.Exchange, Symbol: e.Symbol, Bucket: e.Time}.Append(dst)
 	},
@@ -219,7 +219,7 @@ var ticksLayout = store.NewLayout(ticksColumns, store.Keys[TickEvent]{
 		return k.Bucket, err
 	},
 	Delimiter: "#",
-}, store.Layout[TickEvent]{
+}, store.Mapping[TickEvent]{
 	Table: store.Table{
 		ID:       "ticks",
 		Families: []store.Family{{Name: "t", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 365 * 24 * time.Hour}}},

@@ -38,7 +38,7 @@ type ReadingWriter struct {
 //
 //go:noinline
 func NewReadingWriter(client store.Client, opts ...store.WriterOptions) *ReadingWriter {
-	return &ReadingWriter{store.NewWriter(client, readingLayouts, opts...)}
+	return &ReadingWriter{store.NewWriter(client, readingMappings, opts...)}
 }
 
 // ReadingBatcher gathers Reading events from any number of goroutines and
@@ -71,7 +71,7 @@ type ReadingReader struct {
 //
 //go:noinline
 func NewReadingReader(client store.Client, opts ...store.ReaderOptions) *ReadingReader {
-	reader := store.NewReader(client, readingMeterReadingsLayout, opts...)
+	reader := store.NewReader(client, readingMeterReadingsMapping, opts...)
 	series := func(e *ReadingEvent) *ReadingSeries { return &e.ReadingSeries }
 	return &ReadingReader{
 		EventReader: store.NewEventReader(reader, readingMeterReadingsColumns, series),
@@ -124,7 +124,7 @@ func (c *ReadingColumns) Append(e *ReadingEvent) { readingMeterReadingsColumns.A
 //
 //go:noinline
 func SetupReading(ctx context.Context, admin store.Admin, opts ...store.SetupOptions) (store.Plan, error) {
-	return store.Setup(ctx, admin, store.Tables(readingLayouts), opts...)
+	return store.Setup(ctx, admin, store.Tables(readingMappings), opts...)
 }
 
 // ReadingMeterReadingsKey is a row key of table meter_readings for events since
@@ -297,8 +297,8 @@ func ParseReadingMeterPollsUntil20250106Key(row string) (ReadingMeterPollsUntil2
 	return k, r.Close()
 }
 
-// readingLayouts lists the layouts of all tables.
-var readingLayouts = []*store.Layout[ReadingEvent]{readingMeterReadingsLayout}
+// readingMappings lists the mappings to all tables.
+var readingMappings = []*store.Mapping[ReadingEvent]{readingMeterReadingsMapping}
 
 // readingMeterReadingsBucket defines the buckets of meter_readings.
 var readingMeterReadingsBucket = codec.Bucket{
@@ -319,9 +319,9 @@ var readingMeterReadingsColumns = store.NewColumns(
 	),
 )
 
-// readingMeterReadingsLayout is the layout of table meter_readings for events
+// readingMeterReadingsMapping is the layout of table meter_readings for events
 // since 2026-06-01.
-var readingMeterReadingsLayout = store.NewLayout(readingMeterReadingsColumns, store.Keys[ReadingEvent]{
+var readingMeterReadingsMapping = store.NewMapping(readingMeterReadingsColumns, store.Keys[ReadingEvent]{
 	Append: func(e *ReadingEvent, _ string, dst []byte) ([]byte, error) {
 		return ReadingMeterReadingsKey{Region: e.Region, Meter: e.Meter, Bucket: e.Time}.Append(dst)
 	},
@@ -335,7 +335,7 @@ var readingMeterReadingsLayout = store.NewLayout(readingMeterReadingsColumns, st
 		return k.Bucket, err
 	},
 	Delimiter: "#",
-}, store.Layout[ReadingEvent]{
+}, store.Mapping[ReadingEvent]{
 	Table: store.Table{
 		ID:       "meter_readings",
 		Families: []store.Family{{Name: "e", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 1095 * 24 * time.Hour}}},
@@ -345,7 +345,7 @@ var readingMeterReadingsLayout = store.NewLayout(readingMeterReadingsColumns, st
 	Precision: time.Second,
 	Check:     checkReading,
 	Since:     time.Date(2026, time.June, 1, 0, 0, 0, 0, time.UTC),
-	Older:     []*store.Layout[ReadingEvent]{readingMeterReadingsUntil20260601Layout, readingMeterPollsUntil20250106Layout},
+	Older:     []*store.Mapping[ReadingEvent]{readingMeterReadingsUntil20260601Mapping, readingMeterPollsUntil20250106Mapping},
 })
 
 // readingMeterReadingsUntil20260601Bucket defines the buckets of
@@ -365,9 +365,9 @@ var readingMeterReadingsUntil20260601Columns = store.NewColumns(
 	store.OptionalColumn("alarm", codec.Binary.String, func(e *ReadingEvent) **string { return &e.Alarm }, func(c *ReadingColumns) *[]*string { return &c.Alarm }),
 )
 
-// readingMeterReadingsUntil20260601Layout is the layout of table meter_readings
-// for events from 2025-01-06 until 2026-06-01.
-var readingMeterReadingsUntil20260601Layout = store.NewLayout(readingMeterReadingsUntil20260601Columns, store.Keys[ReadingEvent]{
+// readingMeterReadingsUntil20260601Mapping is the layout of table
+// meter_readings for events from 2025-01-06 until 2026-06-01.
+var readingMeterReadingsUntil20260601Mapping = store.NewMapping(readingMeterReadingsUntil20260601Columns, store.Keys[ReadingEvent]{
 	Append: func(e *ReadingEvent, _ string, dst []byte) ([]byte, error) {
 		return ReadingMeterReadingsUntil20260601Key{Region: e.Region, Meter: e.Meter, Bucket: e.Time}.Append(dst)
 	},
@@ -381,7 +381,7 @@ var readingMeterReadingsUntil20260601Layout = store.NewLayout(readingMeterReadin
 		return k.Bucket, err
 	},
 	Delimiter: "#",
-}, store.Layout[ReadingEvent]{
+}, store.Mapping[ReadingEvent]{
 	Table: store.Table{
 		ID:       "meter_readings",
 		Families: []store.Family{{Name: "m", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 1095 * 24 * time.Hour}}},
@@ -407,9 +407,9 @@ var readingMeterPollsUntil20250106Columns = store.NewColumns(
 	store.OptionalColumn("alarm", codec.Text.String, func(e *ReadingEvent) **string { return &e.Alarm }, func(c *ReadingColumns) *[]*string { return &c.Alarm }),
 )
 
-// readingMeterPollsUntil20250106Layout is the layout of table meter_polls for
+// readingMeterPollsUntil20250106Mapping is the layout of table meter_polls for
 // events before 2025-01-06.
-var readingMeterPollsUntil20250106Layout = store.NewLayout(readingMeterPollsUntil20250106Columns, store.Keys[ReadingEvent]{
+var readingMeterPollsUntil20250106Mapping = store.NewMapping(readingMeterPollsUntil20250106Columns, store.Keys[ReadingEvent]{
 	Append: func(e *ReadingEvent, _ string, dst []byte) ([]byte, error) {
 		return ReadingMeterPollsUntil20250106Key{Meter: e.Meter, Region: e.Region, Time: e.Time}.Append(dst)
 	},
@@ -423,7 +423,7 @@ var readingMeterPollsUntil20250106Layout = store.NewLayout(readingMeterPollsUnti
 		return k.Time, err
 	},
 	Delimiter: "#",
-}, store.Layout[ReadingEvent]{
+}, store.Mapping[ReadingEvent]{
 	Table: store.Table{
 		ID:       "meter_polls",
 		Families: []store.Family{{Name: "m", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 1095 * 24 * time.Hour}}},

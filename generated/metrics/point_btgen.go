@@ -35,7 +35,7 @@ type PointWriter struct {
 //
 //go:noinline
 func NewPointWriter(client store.Client, opts ...store.WriterOptions) *PointWriter {
-	return &PointWriter{store.NewWriter(client, pointLayouts, opts...)}
+	return &PointWriter{store.NewWriter(client, pointMappings, opts...)}
 }
 
 // PointBatcher gathers Point events from any number of goroutines and writes
@@ -68,7 +68,7 @@ type PointReader struct {
 //
 //go:noinline
 func NewPointReader(client store.Client, opts ...store.ReaderOptions) *PointReader {
-	reader := store.NewReader(client, pointsLayout, opts...)
+	reader := store.NewReader(client, pointsMapping, opts...)
 	series := func(e *PointEvent) *PointSeries { return &e.PointSeries }
 	return &PointReader{
 		EventReader: store.NewEventReader(reader, pointsColumns, series),
@@ -116,7 +116,7 @@ func (c *PointColumns) Append(e *PointEvent) { pointsColumns.Append(c, e) }
 //
 //go:noinline
 func SetupPoint(ctx context.Context, admin store.Admin, opts ...store.SetupOptions) (store.Plan, error) {
-	return store.Setup(ctx, admin, store.Tables(pointLayouts), opts...)
+	return store.Setup(ctx, admin, store.Tables(pointMappings), opts...)
 }
 
 // PointsKey is a row key of table points, of the form
@@ -181,8 +181,8 @@ func ParsePointsKey(row string) (PointsKey, error) {
 	return k, r.Close()
 }
 
-// pointLayouts lists the layouts of all tables.
-var pointLayouts = []*store.Layout[PointEvent]{pointsLayout}
+// pointMappings lists the mappings to all tables.
+var pointMappings = []*store.Mapping[PointEvent]{pointsMapping}
 
 // pointsBucket defines the buckets of points.
 var pointsBucket = codec.Bucket{
@@ -198,8 +198,8 @@ var pointsColumns = store.NewColumns(
 	store.RequiredColumn("value", codec.Binary.Float64, func(e *PointEvent) *float64 { return &e.Value }, func(c *PointColumns) *[]float64 { return &c.Value }),
 )
 
-// pointsLayout is the layout of table points.
-var pointsLayout = store.NewLayout(pointsColumns, store.Keys[PointEvent]{
+// pointsMapping is the layout of table points.
+var pointsMapping = store.NewMapping(pointsColumns, store.Keys[PointEvent]{
 	Append: func(e *PointEvent, _ string, dst []byte) ([]byte, error) {
 		return PointsKey{Metric: e.Metric, Bucket: e.Time, Host: e.Host}.Append(dst)
 	},
@@ -215,7 +215,7 @@ var pointsLayout = store.NewLayout(pointsColumns, store.Keys[PointEvent]{
 		e.Host = k.Host
 		return k.Bucket, err
 	},
-}, store.Layout[PointEvent]{
+}, store.Mapping[PointEvent]{
 	Table: store.Table{
 		ID:       "points",
 		Families: []store.Family{{Name: "t", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 30 * 24 * time.Hour}}},

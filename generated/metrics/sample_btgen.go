@@ -37,7 +37,7 @@ type SampleWriter struct {
 //
 //go:noinline
 func NewSampleWriter(client store.Client, opts ...store.WriterOptions) *SampleWriter {
-	return &SampleWriter{store.NewWriter(client, sampleLayouts, opts...)}
+	return &SampleWriter{store.NewWriter(client, sampleMappings, opts...)}
 }
 
 // SampleBatcher gathers Sample events from any number of goroutines and writes
@@ -70,7 +70,7 @@ type SampleReader struct {
 //
 //go:noinline
 func NewSampleReader(client store.Client, opts ...store.ReaderOptions) *SampleReader {
-	reader := store.NewReader(client, samplesLayout, opts...)
+	reader := store.NewReader(client, samplesMapping, opts...)
 	series := func(e *SampleEvent) *SampleSeries { return &e.SampleSeries }
 	return &SampleReader{
 		EventReader: store.NewEventReader(reader, samplesColumns, series),
@@ -140,7 +140,7 @@ func (c *SampleColumns) Append(e *SampleEvent) { samplesColumns.Append(c, e) }
 //
 //go:noinline
 func SetupSample(ctx context.Context, admin store.Admin, opts ...store.SetupOptions) (store.Plan, error) {
-	return store.Setup(ctx, admin, store.Tables(sampleLayouts), opts...)
+	return store.Setup(ctx, admin, store.Tables(sampleMappings), opts...)
 }
 
 // SamplesKey is a row key of table samples, of the form
@@ -212,8 +212,8 @@ func ParseSamplesKey(row string) (SamplesKey, error) {
 	return k, r.Close()
 }
 
-// sampleLayouts lists the layouts of all tables.
-var sampleLayouts = []*store.Layout[SampleEvent]{samplesLayout}
+// sampleMappings lists the mappings to all tables.
+var sampleMappings = []*store.Mapping[SampleEvent]{samplesMapping}
 
 // samplesBucket defines the buckets of samples.
 var samplesBucket = codec.Bucket{
@@ -231,8 +231,8 @@ var samplesColumns = store.NewColumns(
 	store.RequiredColumn("value", codec.Binary.Float64, func(e *SampleEvent) *float64 { return &e.Value }, func(c *SampleColumns) *[]float64 { return &c.Value }),
 )
 
-// samplesLayout is the layout of table samples.
-var samplesLayout = store.NewLayout(samplesColumns, store.Keys[SampleEvent]{
+// samplesMapping is the layout of table samples.
+var samplesMapping = store.NewMapping(samplesColumns, store.Keys[SampleEvent]{
 	Append: func(e *SampleEvent, _ string, dst []byte) ([]byte, error) {
 		return SamplesKey{Metric: e.Metric, Bucket: e.Time, Host: e.Host}.Append(dst)
 	},
@@ -249,7 +249,7 @@ var samplesLayout = store.NewLayout(samplesColumns, store.Keys[SampleEvent]{
 		return k.Bucket, err
 	},
 	Delimiter: "#",
-}, store.Layout[SampleEvent]{
+}, store.Mapping[SampleEvent]{
 	Table: store.Table{
 		ID:       "samples",
 		Families: []store.Family{{Name: "m", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 30 * 24 * time.Hour}, Life: codec.Lifetime{Timestamp: codec.TimestampShifted}}},

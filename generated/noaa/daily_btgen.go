@@ -87,7 +87,7 @@ type DailyWriter struct {
 //
 //go:noinline
 func NewDailyWriter(client store.Client, opts ...store.WriterOptions) *DailyWriter {
-	return &DailyWriter{store.NewWriter(client, dailyLayouts, opts...)}
+	return &DailyWriter{store.NewWriter(client, dailyMappings, opts...)}
 }
 
 // DailyBatcher gathers Daily events from any number of goroutines and writes
@@ -120,7 +120,7 @@ type DailyReader struct {
 //
 //go:noinline
 func NewDailyReader(client store.Client, opts ...store.ReaderOptions) *DailyReader {
-	reader := store.NewReader(client, dailyCellsLayout, opts...)
+	reader := store.NewReader(client, dailyCellsMapping, opts...)
 	series := func(e *DailyEvent) *DailySeries { return &e.DailySeries }
 	return &DailyReader{
 		EventReader: store.NewEventReader(reader, dailyCellsColumns, series),
@@ -184,7 +184,7 @@ func (c *DailyColumns) Append(e *DailyEvent) { dailyCellsColumns.Append(c, e) }
 //
 //go:noinline
 func SetupDaily(ctx context.Context, admin store.Admin, opts ...store.SetupOptions) (store.Plan, error) {
-	return store.Setup(ctx, admin, store.Tables(dailyLayouts), opts...)
+	return store.Setup(ctx, admin, store.Tables(dailyMappings), opts...)
 }
 
 // DailyColumnsKey is a row key of table daily_columns, of the form
@@ -449,8 +449,8 @@ func ParseDailyCombinedKey(row string) (DailyCombinedKey, error) {
 	return k, r.Close()
 }
 
-// dailyLayouts lists the layouts of all tables.
-var dailyLayouts = []*store.Layout[DailyEvent]{dailyColumnsLayout, dailyCellsLayout, dailySerializedLayout, dailyUnserializedLayout, dailyCombinedLayout}
+// dailyMappings lists the mappings to all tables.
+var dailyMappings = []*store.Mapping[DailyEvent]{dailyColumnsMapping, dailyCellsMapping, dailySerializedMapping, dailyUnserializedMapping, dailyCombinedMapping}
 
 // dailyColumnsBucket defines the buckets of daily_columns.
 var dailyColumnsBucket = codec.Bucket{
@@ -470,8 +470,8 @@ var dailyColumnsColumns = store.NewColumns(
 	store.RequiredColumn("weather", codec.TextEnumAs[DailyWeather](dailyWeatherNames), func(e *DailyEvent) *DailyWeather { return &e.Weather }, func(c *DailyColumns) *[]DailyWeather { return &c.Weather }),
 )
 
-// dailyColumnsLayout is the layout of table daily_columns.
-var dailyColumnsLayout = store.NewLayout(dailyColumnsColumns, store.Keys[DailyEvent]{
+// dailyColumnsMapping is the layout of table daily_columns.
+var dailyColumnsMapping = store.NewMapping(dailyColumnsColumns, store.Keys[DailyEvent]{
 	Append: func(e *DailyEvent, metric string, dst []byte) ([]byte, error) {
 		return DailyColumnsKey{Location: e.Location, Bucket: e.Time, Metric: metric}.Append(dst)
 	},
@@ -484,7 +484,7 @@ var dailyColumnsLayout = store.NewLayout(dailyColumnsColumns, store.Keys[DailyEv
 		return k.Bucket, err
 	},
 	Delimiter: "#",
-}, store.Layout[DailyEvent]{
+}, store.Mapping[DailyEvent]{
 	Table: store.Table{
 		ID:       "daily_columns",
 		Families: []store.Family{{Name: "m"}},
@@ -513,8 +513,8 @@ var dailyCellsColumns = store.NewColumns(
 	store.RequiredColumn("weather", codec.BinaryEnumAs[DailyWeather](dailyWeatherNames), func(e *DailyEvent) *DailyWeather { return &e.Weather }, func(c *DailyColumns) *[]DailyWeather { return &c.Weather }),
 )
 
-// dailyCellsLayout is the layout of table daily_cells.
-var dailyCellsLayout = store.NewLayout(dailyCellsColumns, store.Keys[DailyEvent]{
+// dailyCellsMapping is the layout of table daily_cells.
+var dailyCellsMapping = store.NewMapping(dailyCellsColumns, store.Keys[DailyEvent]{
 	Append: func(e *DailyEvent, _ string, dst []byte) ([]byte, error) {
 		return DailyCellsKey{Location: e.Location, Bucket: e.Time}.Append(dst)
 	},
@@ -527,7 +527,7 @@ var dailyCellsLayout = store.NewLayout(dailyCellsColumns, store.Keys[DailyEvent]
 		return k.Bucket, err
 	},
 	Delimiter: "#",
-}, store.Layout[DailyEvent]{
+}, store.Mapping[DailyEvent]{
 	Table: store.Table{
 		ID:       "daily_cells",
 		Families: []store.Family{{Name: "m"}},
@@ -557,8 +557,8 @@ var dailySerializedColumns = store.NewColumns(
 	),
 )
 
-// dailySerializedLayout is the layout of table daily_serialized.
-var dailySerializedLayout = store.NewLayout(dailySerializedColumns, store.Keys[DailyEvent]{
+// dailySerializedMapping is the layout of table daily_serialized.
+var dailySerializedMapping = store.NewMapping(dailySerializedColumns, store.Keys[DailyEvent]{
 	Append: func(e *DailyEvent, _ string, dst []byte) ([]byte, error) {
 		return DailySerializedKey{Location: e.Location, Time: e.Time}.Append(dst)
 	},
@@ -571,7 +571,7 @@ var dailySerializedLayout = store.NewLayout(dailySerializedColumns, store.Keys[D
 		return k.Time, err
 	},
 	Delimiter: "#",
-}, store.Layout[DailyEvent]{
+}, store.Mapping[DailyEvent]{
 	Table: store.Table{
 		ID:       "daily_serialized",
 		Families: []store.Family{{Name: "m"}},
@@ -598,8 +598,8 @@ var dailyUnserializedColumns = store.NewColumns(
 	store.RequiredColumn("weather", codec.TextEnumAs[DailyWeather](dailyWeatherNames), func(e *DailyEvent) *DailyWeather { return &e.Weather }, func(c *DailyColumns) *[]DailyWeather { return &c.Weather }),
 )
 
-// dailyUnserializedLayout is the layout of table daily_unserialized.
-var dailyUnserializedLayout = store.NewLayout(dailyUnserializedColumns, store.Keys[DailyEvent]{
+// dailyUnserializedMapping is the layout of table daily_unserialized.
+var dailyUnserializedMapping = store.NewMapping(dailyUnserializedColumns, store.Keys[DailyEvent]{
 	Append: func(e *DailyEvent, _ string, dst []byte) ([]byte, error) {
 		return DailyUnserializedKey{Location: e.Location, Time: e.Time}.Append(dst)
 	},
@@ -612,7 +612,7 @@ var dailyUnserializedLayout = store.NewLayout(dailyUnserializedColumns, store.Ke
 		return k.Time, err
 	},
 	Delimiter: "#",
-}, store.Layout[DailyEvent]{
+}, store.Mapping[DailyEvent]{
 	Table: store.Table{
 		ID:       "daily_unserialized",
 		Families: []store.Family{{Name: "m"}},
@@ -644,8 +644,8 @@ var dailyCombinedColumns = store.NewColumns(
 	),
 )
 
-// dailyCombinedLayout is the layout of table daily_combined.
-var dailyCombinedLayout = store.NewLayout(dailyCombinedColumns, store.Keys[DailyEvent]{
+// dailyCombinedMapping is the layout of table daily_combined.
+var dailyCombinedMapping = store.NewMapping(dailyCombinedColumns, store.Keys[DailyEvent]{
 	Append: func(e *DailyEvent, _ string, dst []byte) ([]byte, error) {
 		return DailyCombinedKey{Location: e.Location, Bucket: e.Time}.Append(dst)
 	},
@@ -658,7 +658,7 @@ var dailyCombinedLayout = store.NewLayout(dailyCombinedColumns, store.Keys[Daily
 		return k.Bucket, err
 	},
 	Delimiter: "#",
-}, store.Layout[DailyEvent]{
+}, store.Mapping[DailyEvent]{
 	Table: store.Table{
 		ID:       "daily_combined",
 		Families: []store.Family{{Name: "m"}},

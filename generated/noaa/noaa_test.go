@@ -166,7 +166,7 @@ func (s series[E]) bounds(t *rapid.T) (from, to time.Time) {
 
 // readBack checks that every table gives back what was written, whole and over
 // random ranges, and the newest event.
-func readBack[E comparable](t *testing.T, client store.Client, layouts []*store.Layout[E], s series[E]) {
+func readBack[E comparable](t *testing.T, client store.Client, layouts []*store.Mapping[E], s series[E]) {
 	for _, l := range layouts {
 		t.Run(l.Table.ID, func(t *testing.T) {
 			r := store.NewReader(client, l)
@@ -189,7 +189,7 @@ func TestHourlyNormalsAreReadBack(t *testing.T) {
 		t.Fatalf("%d events", len(events))
 	}
 	check(t, NewNormalWriter(bt.Client).WriteAll(t.Context(), events))
-	readBack(t, bt.Client, normalLayouts, normals(events))
+	readBack(t, bt.Client, normalMappings, normals(events))
 }
 
 func TestDailyObservationsAreReadBack(t *testing.T) {
@@ -202,7 +202,7 @@ func TestDailyObservationsAreReadBack(t *testing.T) {
 			if len(of) != 1461 {
 				t.Fatalf("%d events", len(of))
 			}
-			readBack(t, bt.Client, dailyLayouts, daily(of))
+			readBack(t, bt.Client, dailyMappings, daily(of))
 		})
 	}
 }

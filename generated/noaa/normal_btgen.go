@@ -42,7 +42,7 @@ type NormalWriter struct {
 //
 //go:noinline
 func NewNormalWriter(client store.Client, opts ...store.WriterOptions) *NormalWriter {
-	return &NormalWriter{store.NewWriter(client, normalLayouts, opts...)}
+	return &NormalWriter{store.NewWriter(client, normalMappings, opts...)}
 }
 
 // NormalBatcher gathers Normal events from any number of goroutines and writes
@@ -74,7 +74,7 @@ type NormalReader struct {
 //
 //go:noinline
 func NewNormalReader(client store.Client, opts ...store.ReaderOptions) *NormalReader {
-	reader := store.NewReader(client, normalCellsLayout, opts...)
+	reader := store.NewReader(client, normalCellsMapping, opts...)
 	series := func(e *NormalEvent) *NormalSeries { return &e.NormalSeries }
 	return &NormalReader{store.NewEventReader(reader, normalCellsColumns, series)}
 }
@@ -110,7 +110,7 @@ func (c *NormalColumns) Append(e *NormalEvent) { normalCellsColumns.Append(c, e)
 //
 //go:noinline
 func SetupNormal(ctx context.Context, admin store.Admin, opts ...store.SetupOptions) (store.Plan, error) {
-	return store.Setup(ctx, admin, store.Tables(normalLayouts), opts...)
+	return store.Setup(ctx, admin, store.Tables(normalMappings), opts...)
 }
 
 // NormalColumnsKey is a row key of table normal_columns, of the form
@@ -375,8 +375,8 @@ func ParseNormalCombinedKey(row string) (NormalCombinedKey, error) {
 	return k, r.Close()
 }
 
-// normalLayouts lists the layouts of all tables.
-var normalLayouts = []*store.Layout[NormalEvent]{normalColumnsLayout, normalCellsLayout, normalSerializedLayout, normalUnserializedLayout, normalCombinedLayout}
+// normalMappings lists the mappings to all tables.
+var normalMappings = []*store.Mapping[NormalEvent]{normalColumnsMapping, normalCellsMapping, normalSerializedMapping, normalUnserializedMapping, normalCombinedMapping}
 
 // normalColumnsBucket defines the buckets of normal_columns.
 var normalColumnsBucket = codec.Bucket{
@@ -394,8 +394,8 @@ var normalColumnsColumns = store.NewColumns(
 	store.RequiredColumn("wind", codec.Text.Float64, func(e *NormalEvent) *float64 { return &e.Wind }, func(c *NormalColumns) *[]float64 { return &c.Wind }),
 )
 
-// normalColumnsLayout is the layout of table normal_columns.
-var normalColumnsLayout = store.NewLayout(normalColumnsColumns, store.Keys[NormalEvent]{
+// normalColumnsMapping is the layout of table normal_columns.
+var normalColumnsMapping = store.NewMapping(normalColumnsColumns, store.Keys[NormalEvent]{
 	Append: func(e *NormalEvent, metric string, dst []byte) ([]byte, error) {
 		return NormalColumnsKey{Station: e.Station, Bucket: e.Time, Metric: metric}.Append(dst)
 	},
@@ -408,7 +408,7 @@ var normalColumnsLayout = store.NewLayout(normalColumnsColumns, store.Keys[Norma
 		return k.Bucket, err
 	},
 	Delimiter: "#",
-}, store.Layout[NormalEvent]{
+}, store.Mapping[NormalEvent]{
 	Table: store.Table{
 		ID:       "normal_columns",
 		Families: []store.Family{{Name: "m"}},
@@ -435,8 +435,8 @@ var normalCellsColumns = store.NewColumns(
 	store.RequiredColumn("wind", codec.Binary.Float64, func(e *NormalEvent) *float64 { return &e.Wind }, func(c *NormalColumns) *[]float64 { return &c.Wind }),
 )
 
-// normalCellsLayout is the layout of table normal_cells.
-var normalCellsLayout = store.NewLayout(normalCellsColumns, store.Keys[NormalEvent]{
+// normalCellsMapping is the layout of table normal_cells.
+var normalCellsMapping = store.NewMapping(normalCellsColumns, store.Keys[NormalEvent]{
 	Append: func(e *NormalEvent, _ string, dst []byte) ([]byte, error) {
 		return NormalCellsKey{Station: e.Station, Bucket: e.Time}.Append(dst)
 	},
@@ -449,7 +449,7 @@ var normalCellsLayout = store.NewLayout(normalCellsColumns, store.Keys[NormalEve
 		return k.Bucket, err
 	},
 	Delimiter: "#",
-}, store.Layout[NormalEvent]{
+}, store.Mapping[NormalEvent]{
 	Table: store.Table{
 		ID:       "normal_cells",
 		Families: []store.Family{{Name: "m"}},
@@ -477,8 +477,8 @@ var normalSerializedColumns = store.NewColumns(
 	),
 )
 
-// normalSerializedLayout is the layout of table normal_serialized.
-var normalSerializedLayout = store.NewLayout(normalSerializedColumns, store.Keys[NormalEvent]{
+// normalSerializedMapping is the layout of table normal_serialized.
+var normalSerializedMapping = store.NewMapping(normalSerializedColumns, store.Keys[NormalEvent]{
 	Append: func(e *NormalEvent, _ string, dst []byte) ([]byte, error) {
 		return NormalSerializedKey{Station: e.Station, Time: e.Time}.Append(dst)
 	},
@@ -491,7 +491,7 @@ var normalSerializedLayout = store.NewLayout(normalSerializedColumns, store.Keys
 		return k.Time, err
 	},
 	Delimiter: "#",
-}, store.Layout[NormalEvent]{
+}, store.Mapping[NormalEvent]{
 	Table: store.Table{
 		ID:       "normal_serialized",
 		Families: []store.Family{{Name: "m"}},
@@ -516,8 +516,8 @@ var normalUnserializedColumns = store.NewColumns(
 	store.RequiredColumn("wind", codec.Binary.Float64, func(e *NormalEvent) *float64 { return &e.Wind }, func(c *NormalColumns) *[]float64 { return &c.Wind }),
 )
 
-// normalUnserializedLayout is the layout of table normal_unserialized.
-var normalUnserializedLayout = store.NewLayout(normalUnserializedColumns, store.Keys[NormalEvent]{
+// normalUnserializedMapping is the layout of table normal_unserialized.
+var normalUnserializedMapping = store.NewMapping(normalUnserializedColumns, store.Keys[NormalEvent]{
 	Append: func(e *NormalEvent, _ string, dst []byte) ([]byte, error) {
 		return NormalUnserializedKey{Station: e.Station, Time: e.Time}.Append(dst)
 	},
@@ -530,7 +530,7 @@ var normalUnserializedLayout = store.NewLayout(normalUnserializedColumns, store.
 		return k.Time, err
 	},
 	Delimiter: "#",
-}, store.Layout[NormalEvent]{
+}, store.Mapping[NormalEvent]{
 	Table: store.Table{
 		ID:       "normal_unserialized",
 		Families: []store.Family{{Name: "m"}},
@@ -560,8 +560,8 @@ var normalCombinedColumns = store.NewColumns(
 	),
 )
 
-// normalCombinedLayout is the layout of table normal_combined.
-var normalCombinedLayout = store.NewLayout(normalCombinedColumns, store.Keys[NormalEvent]{
+// normalCombinedMapping is the layout of table normal_combined.
+var normalCombinedMapping = store.NewMapping(normalCombinedColumns, store.Keys[NormalEvent]{
 	Append: func(e *NormalEvent, _ string, dst []byte) ([]byte, error) {
 		return NormalCombinedKey{Station: e.Station, Bucket: e.Time}.Append(dst)
 	},
@@ -574,7 +574,7 @@ var normalCombinedLayout = store.NewLayout(normalCombinedColumns, store.Keys[Nor
 		return k.Bucket, err
 	},
 	Delimiter: "#",
-}, store.Layout[NormalEvent]{
+}, store.Mapping[NormalEvent]{
 	Table: store.Table{
 		ID:       "normal_combined",
 		Families: []store.Family{{Name: "m"}},

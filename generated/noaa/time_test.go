@@ -28,7 +28,7 @@ func hourly(from time.Time, hours int) []NormalEvent {
 }
 
 // rows returns the row keys of a table.
-func rows(t testing.TB, client *bigtable.Client, l *store.Layout[NormalEvent]) []string {
+func rows(t testing.TB, client *bigtable.Client, l *store.Mapping[NormalEvent]) []string {
 	t.Helper()
 	var keys []string
 	check(t, client.Open(l.Table.ID).ReadRows(t.Context(), bigtable.InfiniteRange(""), func(row bigtable.Row) bool {
@@ -64,7 +64,7 @@ func TestEndJustAfterTheEpoch(t *testing.T) {
 		{0, 24*time.Hour + 500*us, events},
 		{500 * us, 24*time.Hour + 500*us, events[1:]},
 	} {
-		for _, l := range dailyLayouts {
+		for _, l := range dailyMappings {
 			r := store.NewReader(bt.Client, l)
 			t.Run(l.Table.ID+" "+tc.from.String()+" "+tc.to.String(), func(t *testing.T) {
 				compare(t, tc.want, all(t, r.Read(t.Context(), events[0], epoch.Add(tc.from), epoch.Add(tc.to))))
@@ -92,7 +92,7 @@ func TestBucketsAroundTheEndOfAYear(t *testing.T) {
 			for _, week := range tc.weeks {
 				want = append(want, "seattle#"+week)
 			}
-			if diff := cmp.Diff(want, rows(t, bt.Client, normalCellsLayout)); diff != "" {
+			if diff := cmp.Diff(want, rows(t, bt.Client, normalCellsMapping)); diff != "" {
 				t.Errorf("rows of weeks (-want +got)\n%s", diff)
 			}
 			want = nil
@@ -101,10 +101,10 @@ func TestBucketsAroundTheEndOfAYear(t *testing.T) {
 					want = append(want, "seattle#"+metric+"#"+month)
 				}
 			}
-			if diff := cmp.Diff(want, rows(t, bt.Client, normalColumnsLayout)); diff != "" {
+			if diff := cmp.Diff(want, rows(t, bt.Client, normalColumnsMapping)); diff != "" {
 				t.Errorf("rows of months (-want +got)\n%s", diff)
 			}
-			readBack(t, bt.Client, normalLayouts, normals(events))
+			readBack(t, bt.Client, normalMappings, normals(events))
 		})
 	}
 }
@@ -116,7 +116,7 @@ func TestEventBeforeTheFirstWeek(t *testing.T) {
 	events := hourly(time.Unix(0, 0).UTC(), 1)
 	err := NewNormalWriter(bt.Client).WriteAll(t.Context(), events)
 	var failed *store.WriteError
-	if !errors.As(err, &failed) || len(failed.Failures) != len(normalLayouts) {
+	if !errors.As(err, &failed) || len(failed.Failures) != len(normalMappings) {
 		t.Fatalf("got %v", err)
 	}
 	for _, f := range failed.Failures {
@@ -124,7 +124,7 @@ func TestEventBeforeTheFirstWeek(t *testing.T) {
 			t.Errorf("%s", f)
 		}
 	}
-	for _, l := range normalLayouts {
+	for _, l := range normalMappings {
 		if stored := rows(t, bt.Client, l); len(stored) != 0 {
 			t.Errorf("%s: %q were stored", l.Table.ID, stored)
 		}
@@ -151,8 +151,8 @@ func TestTimesInAZoneWithDaylightSaving(t *testing.T) {
 			for i := range events {
 				events[i].Time = events[i].Time.UTC() // as it is read
 			}
-			readBack(t, bt.Client, normalLayouts, normals(events))
-			for _, l := range normalLayouts {
+			readBack(t, bt.Client, normalMappings, normals(events))
+			for _, l := range normalMappings {
 				day := all(t, store.NewReader(bt.Client, l).Read(t.Context(), events[0], tc.from, tc.to))
 				compare(t, events[5:5+tc.wantHours], day)
 			}
@@ -168,5 +168,5 @@ func TestTruncationInAZoneOfHalfHours(t *testing.T) {
 	event := hourly(time.Date(2021, 3, 5, 12, 15, 0, 0, zone), 1)[0]
 	check(t, NewNormalWriter(bt.Client).Write(t.Context(), event))
 	event.Time = time.Date(2021, 3, 5, 6, 0, 0, 0, time.UTC)
-	readBack(t, bt.Client, normalLayouts, normals([]NormalEvent{event}))
+	readBack(t, bt.Client, normalMappings, normals([]NormalEvent{event}))
 }

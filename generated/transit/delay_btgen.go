@@ -37,7 +37,7 @@ type DelayWriter struct {
 //
 //go:noinline
 func NewDelayWriter(client store.Client, opts ...store.WriterOptions) *DelayWriter {
-	return &DelayWriter{store.NewWriter(client, delayLayouts, opts...)}
+	return &DelayWriter{store.NewWriter(client, delayMappings, opts...)}
 }
 
 // DelayBatcher gathers Delay events from any number of goroutines and writes
@@ -70,7 +70,7 @@ type DelayReader struct {
 //
 //go:noinline
 func NewDelayReader(client store.Client, opts ...store.ReaderOptions) *DelayReader {
-	reader := store.NewReader(client, delaysLayout, opts...)
+	reader := store.NewReader(client, delaysMapping, opts...)
 	series := func(e *DelayEvent) *DelaySeries { return &e.DelaySeries }
 	return &DelayReader{
 		EventReader: store.NewEventReader(reader, delaysColumns, series),
@@ -139,7 +139,7 @@ func (c *DelayColumns) Append(e *DelayEvent) { delaysColumns.Append(c, e) }
 //
 //go:noinline
 func SetupDelay(ctx context.Context, admin store.Admin, opts ...store.SetupOptions) (store.Plan, error) {
-	return store.Setup(ctx, admin, store.Tables(delayLayouts), opts...)
+	return store.Setup(ctx, admin, store.Tables(delayMappings), opts...)
 }
 
 // DelaysKey is a row key of table delays, of the form
@@ -208,8 +208,8 @@ func ParseDelaysKey(row string) (DelaysKey, error) {
 	return k, r.Close()
 }
 
-// delayLayouts lists the layouts of all tables.
-var delayLayouts = []*store.Layout[DelayEvent]{delaysLayout}
+// delayMappings lists the mappings to all tables.
+var delayMappings = []*store.Mapping[DelayEvent]{delaysMapping}
 
 // delaysBucket defines the buckets of delays.
 var delaysBucket = codec.Bucket{
@@ -229,8 +229,8 @@ var delaysColumns = store.NewColumns(
 	),
 )
 
-// delaysLayout is the layout of table delays.
-var delaysLayout = store.NewLayout(delaysColumns, store.Keys[DelayEvent]{
+// delaysMapping is the layout of table delays.
+var delaysMapping = store.NewMapping(delaysColumns, store.Keys[DelayEvent]{
 	Append: func(e *DelayEvent, _ string, dst []byte) ([]byte, error) {
 		return DelaysKey{Region: e.Region, Bucket: e.Time, Line: e.Line, Vehicle: e.Vehicle}.Append(dst)
 	},
@@ -248,7 +248,7 @@ var delaysLayout = store.NewLayout(delaysColumns, store.Keys[DelayEvent]{
 		return k.Bucket, err
 	},
 	Delimiter: "/",
-}, store.Layout[DelayEvent]{
+}, store.Mapping[DelayEvent]{
 	Table: store.Table{
 		ID:       "delays",
 		Families: []store.Family{{Name: "m", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 30 * 24 * time.Hour}}},

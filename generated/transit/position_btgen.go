@@ -37,7 +37,7 @@ type PositionWriter struct {
 //
 //go:noinline
 func NewPositionWriter(client store.Client, opts ...store.WriterOptions) *PositionWriter {
-	return &PositionWriter{store.NewWriter(client, positionLayouts, opts...)}
+	return &PositionWriter{store.NewWriter(client, positionMappings, opts...)}
 }
 
 // PositionBatcher gathers Position events from any number of goroutines and
@@ -70,7 +70,7 @@ type PositionReader struct {
 //
 //go:noinline
 func NewPositionReader(client store.Client, opts ...store.ReaderOptions) *PositionReader {
-	reader := store.NewReader(client, positionsLayout, opts...)
+	reader := store.NewReader(client, positionsMapping, opts...)
 	series := func(e *PositionEvent) *PositionSeries { return &e.PositionSeries }
 	return &PositionReader{
 		EventReader: store.NewEventReader(reader, positionsColumns, series),
@@ -197,7 +197,7 @@ func (c *PositionColumns) Append(e *PositionEvent) { positionsColumns.Append(c, 
 //
 //go:noinline
 func SetupPosition(ctx context.Context, admin store.Admin, opts ...store.SetupOptions) (store.Plan, error) {
-	return store.Setup(ctx, admin, store.Tables(positionLayouts), opts...)
+	return store.Setup(ctx, admin, store.Tables(positionMappings), opts...)
 }
 
 // PositionsKey is a row key of table positions, of the form
@@ -265,8 +265,8 @@ func ParsePositionsKey(row string) (PositionsKey, error) {
 	return k, r.Close()
 }
 
-// positionLayouts lists the layouts of all tables.
-var positionLayouts = []*store.Layout[PositionEvent]{positionsLayout}
+// positionMappings lists the mappings to all tables.
+var positionMappings = []*store.Mapping[PositionEvent]{positionsMapping}
 
 // positionsBucket defines the buckets of positions.
 var positionsBucket = codec.Bucket{
@@ -283,8 +283,8 @@ var positionsColumns = store.NewColumns(
 	store.RequiredColumn("longitude", codec.Binary.Float64, func(e *PositionEvent) *float64 { return &e.Longitude }, func(c *PositionColumns) *[]float64 { return &c.Longitude }),
 )
 
-// positionsLayout is the layout of table positions.
-var positionsLayout = store.NewLayout(positionsColumns, store.Keys[PositionEvent]{
+// positionsMapping is the layout of table positions.
+var positionsMapping = store.NewMapping(positionsColumns, store.Keys[PositionEvent]{
 	Append: func(e *PositionEvent, _ string, dst []byte) ([]byte, error) {
 		return PositionsKey{Region: e.Region, Line: e.Line, Bucket: e.Time, Vehicle: e.Vehicle}.Append(dst)
 	},
@@ -302,7 +302,7 @@ var positionsLayout = store.NewLayout(positionsColumns, store.Keys[PositionEvent
 		return k.Bucket, err
 	},
 	Delimiter: "/",
-}, store.Layout[PositionEvent]{
+}, store.Mapping[PositionEvent]{
 	Table: store.Table{
 		ID:       "positions",
 		Families: []store.Family{{Name: "m", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 30 * 24 * time.Hour}}},

@@ -58,7 +58,7 @@ type UsageClassesWriter struct {
 //
 //go:noinline
 func NewUsageClassesWriter(client store.Client, opts ...store.WriterOptions) *UsageClassesWriter {
-	return &UsageClassesWriter{store.NewWriter(client, usageClassesLayouts, opts...)}
+	return &UsageClassesWriter{store.NewWriter(client, usageClassesMappings, opts...)}
 }
 
 // UsageClassesBatcher gathers UsageClasses events from any number of goroutines
@@ -90,7 +90,7 @@ type UsageClassesReader struct {
 //
 //go:noinline
 func NewUsageClassesReader(client store.Client, opts ...store.ReaderOptions) *UsageClassesReader {
-	reader := store.NewReader(client, usageClassesLayout, opts...)
+	reader := store.NewReader(client, usageClassesMapping, opts...)
 	series := func(e *UsageClassesEvent) *UsageClassesSeries { return &e.UsageClassesSeries }
 	return &UsageClassesReader{store.NewEventReader(reader, usageClassesColumns, series)}
 }
@@ -125,7 +125,7 @@ func (c *UsageClassesColumns) Append(e *UsageClassesEvent) { usageClassesColumns
 //
 //go:noinline
 func SetupUsageClasses(ctx context.Context, admin store.Admin, opts ...store.SetupOptions) (store.Plan, error) {
-	return store.Setup(ctx, admin, store.Tables(usageClassesLayouts), opts...)
+	return store.Setup(ctx, admin, store.Tables(usageClassesMappings), opts...)
 }
 
 // UsageClassesKey is a row key of table usage_classes, of the form
@@ -183,8 +183,8 @@ func ParseUsageClassesKey(row string) (UsageClassesKey, error) {
 	return k, r.Close()
 }
 
-// usageClassesLayouts lists the layouts of all tables.
-var usageClassesLayouts = []*store.Layout[UsageClassesEvent]{usageClassesLayout}
+// usageClassesMappings lists the mappings to all tables.
+var usageClassesMappings = []*store.Mapping[UsageClassesEvent]{usageClassesMapping}
 
 // usageClassesBucket defines the buckets of usage_classes.
 var usageClassesBucket = codec.Bucket{
@@ -202,8 +202,8 @@ var usageClassesColumns = store.NewColumns(
 	store.RequiredColumn("bytes", codec.Binary.Int64, func(e *UsageClassesEvent) *int64 { return &e.Bytes }, func(c *UsageClassesColumns) *[]int64 { return &c.Bytes }),
 )
 
-// usageClassesLayout is the layout of table usage_classes.
-var usageClassesLayout = store.NewLayout(usageClassesColumns, store.Keys[UsageClassesEvent]{
+// usageClassesMapping is the layout of table usage_classes.
+var usageClassesMapping = store.NewMapping(usageClassesColumns, store.Keys[UsageClassesEvent]{
 	Append: func(e *UsageClassesEvent, _ string, dst []byte) ([]byte, error) {
 		return UsageClassesKey{Customer: e.Customer, Bucket: e.Time}.Append(dst)
 	},
@@ -216,7 +216,7 @@ var usageClassesLayout = store.NewLayout(usageClassesColumns, store.Keys[UsageCl
 		return k.Bucket, err
 	},
 	Delimiter: "#",
-}, store.Layout[UsageClassesEvent]{
+}, store.Mapping[UsageClassesEvent]{
 	Table: store.Table{
 		ID: "usage_classes",
 		Families: []store.Family{

@@ -37,7 +37,7 @@ type UsageDefaultWriter struct {
 //
 //go:noinline
 func NewUsageDefaultWriter(client store.Client, opts ...store.WriterOptions) *UsageDefaultWriter {
-	return &UsageDefaultWriter{store.NewWriter(client, usageDefaultLayouts, opts...)}
+	return &UsageDefaultWriter{store.NewWriter(client, usageDefaultMappings, opts...)}
 }
 
 // UsageDefaultBatcher gathers UsageDefault events from any number of goroutines
@@ -69,7 +69,7 @@ type UsageDefaultReader struct {
 //
 //go:noinline
 func NewUsageDefaultReader(client store.Client, opts ...store.ReaderOptions) *UsageDefaultReader {
-	reader := store.NewReader(client, usageDefaultLayout, opts...)
+	reader := store.NewReader(client, usageDefaultMapping, opts...)
 	series := func(e *UsageDefaultEvent) *UsageDefaultSeries { return &e.UsageDefaultSeries }
 	return &UsageDefaultReader{store.NewEventReader(reader, usageDefaultColumns, series)}
 }
@@ -106,7 +106,7 @@ func (c *UsageDefaultColumns) Append(e *UsageDefaultEvent) { usageDefaultColumns
 //
 //go:noinline
 func SetupUsageDefault(ctx context.Context, admin store.Admin, opts ...store.SetupOptions) (store.Plan, error) {
-	return store.Setup(ctx, admin, store.Tables(usageDefaultLayouts), opts...)
+	return store.Setup(ctx, admin, store.Tables(usageDefaultMappings), opts...)
 }
 
 // UsageDefaultKey is a row key of table usage_default, of the form
@@ -161,8 +161,8 @@ func ParseUsageDefaultKey(row string) (UsageDefaultKey, error) {
 	return k, r.Close()
 }
 
-// usageDefaultLayouts lists the layouts of all tables.
-var usageDefaultLayouts = []*store.Layout[UsageDefaultEvent]{usageDefaultLayout}
+// usageDefaultMappings lists the mappings to all tables.
+var usageDefaultMappings = []*store.Mapping[UsageDefaultEvent]{usageDefaultMapping}
 
 // usageDefaultTime is the encoding of event times in the row keys of
 // usage_default.
@@ -180,8 +180,8 @@ var usageDefaultColumns = store.NewColumns(
 	store.WrittenAtColumn("written_at", codec.Binary.Timestamp, func(e *UsageDefaultEvent) *time.Time { return &e.WrittenAt }, func(c *UsageDefaultColumns) *[]time.Time { return &c.WrittenAt }),
 )
 
-// usageDefaultLayout is the layout of table usage_default.
-var usageDefaultLayout = store.NewLayout(usageDefaultColumns, store.Keys[UsageDefaultEvent]{
+// usageDefaultMapping is the layout of table usage_default.
+var usageDefaultMapping = store.NewMapping(usageDefaultColumns, store.Keys[UsageDefaultEvent]{
 	Append: func(e *UsageDefaultEvent, _ string, dst []byte) ([]byte, error) {
 		return UsageDefaultKey{Customer: e.Customer, Time: e.Time}.Append(dst)
 	},
@@ -194,7 +194,7 @@ var usageDefaultLayout = store.NewLayout(usageDefaultColumns, store.Keys[UsageDe
 		return k.Time, err
 	},
 	Delimiter: "#",
-}, store.Layout[UsageDefaultEvent]{
+}, store.Mapping[UsageDefaultEvent]{
 	Table: store.Table{
 		ID:       "usage_default",
 		Families: []store.Family{{Name: "m", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 2 * 24 * time.Hour}, Life: codec.Lifetime{Timestamp: codec.TimestampShifted}}},

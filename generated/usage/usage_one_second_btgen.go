@@ -37,7 +37,7 @@ type UsageOneSecondWriter struct {
 //
 //go:noinline
 func NewUsageOneSecondWriter(client store.Client, opts ...store.WriterOptions) *UsageOneSecondWriter {
-	return &UsageOneSecondWriter{store.NewWriter(client, usageOneSecondLayouts, opts...)}
+	return &UsageOneSecondWriter{store.NewWriter(client, usageOneSecondMappings, opts...)}
 }
 
 // UsageOneSecondBatcher gathers UsageOneSecond events from any number of
@@ -71,7 +71,7 @@ type UsageOneSecondReader struct {
 //
 //go:noinline
 func NewUsageOneSecondReader(client store.Client, opts ...store.ReaderOptions) *UsageOneSecondReader {
-	reader := store.NewReader(client, usageOneSecondLayout, opts...)
+	reader := store.NewReader(client, usageOneSecondMapping, opts...)
 	series := func(e *UsageOneSecondEvent) *UsageOneSecondSeries { return &e.UsageOneSecondSeries }
 	return &UsageOneSecondReader{store.NewEventReader(reader, usageOneSecondColumns, series)}
 }
@@ -107,7 +107,7 @@ func (c *UsageOneSecondColumns) Append(e *UsageOneSecondEvent) { usageOneSecondC
 //
 //go:noinline
 func SetupUsageOneSecond(ctx context.Context, admin store.Admin, opts ...store.SetupOptions) (store.Plan, error) {
-	return store.Setup(ctx, admin, store.Tables(usageOneSecondLayouts), opts...)
+	return store.Setup(ctx, admin, store.Tables(usageOneSecondMappings), opts...)
 }
 
 // UsageOneSecondKey is a row key of table usage_one_second, of the form
@@ -162,8 +162,8 @@ func ParseUsageOneSecondKey(row string) (UsageOneSecondKey, error) {
 	return k, r.Close()
 }
 
-// usageOneSecondLayouts lists the layouts of all tables.
-var usageOneSecondLayouts = []*store.Layout[UsageOneSecondEvent]{usageOneSecondLayout}
+// usageOneSecondMappings lists the mappings to all tables.
+var usageOneSecondMappings = []*store.Mapping[UsageOneSecondEvent]{usageOneSecondMapping}
 
 // usageOneSecondTime is the encoding of event times in the row keys of
 // usage_one_second.
@@ -180,8 +180,8 @@ var usageOneSecondColumns = store.NewColumns(
 	store.WrittenAtColumn("written_at", codec.Binary.Timestamp, func(e *UsageOneSecondEvent) *time.Time { return &e.WrittenAt }, func(c *UsageOneSecondColumns) *[]time.Time { return &c.WrittenAt }),
 )
 
-// usageOneSecondLayout is the layout of table usage_one_second.
-var usageOneSecondLayout = store.NewLayout(usageOneSecondColumns, store.Keys[UsageOneSecondEvent]{
+// usageOneSecondMapping is the layout of table usage_one_second.
+var usageOneSecondMapping = store.NewMapping(usageOneSecondColumns, store.Keys[UsageOneSecondEvent]{
 	Append: func(e *UsageOneSecondEvent, _ string, dst []byte) ([]byte, error) {
 		return UsageOneSecondKey{Customer: e.Customer, Time: e.Time}.Append(dst)
 	},
@@ -194,7 +194,7 @@ var usageOneSecondLayout = store.NewLayout(usageOneSecondColumns, store.Keys[Usa
 		return k.Time, err
 	},
 	Delimiter: "#",
-}, store.Layout[UsageOneSecondEvent]{
+}, store.Mapping[UsageOneSecondEvent]{
 	Table: store.Table{
 		ID:       "usage_one_second",
 		Families: []store.Family{{Name: "m", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: time.Second}, Life: codec.Lifetime{Timestamp: codec.TimestampExpiry}}},

@@ -40,7 +40,7 @@ type BalloonCombinedWriter struct {
 //
 //go:noinline
 func NewBalloonCombinedWriter(client store.Client, opts ...store.WriterOptions) *BalloonCombinedWriter {
-	return &BalloonCombinedWriter{store.NewWriter(client, balloonCombinedLayouts, opts...)}
+	return &BalloonCombinedWriter{store.NewWriter(client, balloonCombinedMappings, opts...)}
 }
 
 // BalloonCombinedBatcher gathers BalloonCombined events from any number of
@@ -74,7 +74,7 @@ type BalloonCombinedReader struct {
 //
 //go:noinline
 func NewBalloonCombinedReader(client store.Client, opts ...store.ReaderOptions) *BalloonCombinedReader {
-	reader := store.NewReader(client, balloonCombinedLayout, opts...)
+	reader := store.NewReader(client, balloonCombinedMapping, opts...)
 	series := func(e *BalloonCombinedEvent) *BalloonCombinedSeries { return &e.BalloonCombinedSeries }
 	return &BalloonCombinedReader{store.NewEventReader(reader, balloonCombinedColumns, series)}
 }
@@ -104,7 +104,7 @@ func (c *BalloonCombinedColumns) Append(e *BalloonCombinedEvent) { balloonCombin
 //
 //go:noinline
 func SetupBalloonCombined(ctx context.Context, admin store.Admin, opts ...store.SetupOptions) (store.Plan, error) {
-	return store.Setup(ctx, admin, store.Tables(balloonCombinedLayouts), opts...)
+	return store.Setup(ctx, admin, store.Tables(balloonCombinedMappings), opts...)
 }
 
 // BalloonCombinedKey is a row key of table balloon_combined, of the form
@@ -162,8 +162,8 @@ func ParseBalloonCombinedKey(row string) (BalloonCombinedKey, error) {
 	return k, r.Close()
 }
 
-// balloonCombinedLayouts lists the layouts of all tables.
-var balloonCombinedLayouts = []*store.Layout[BalloonCombinedEvent]{balloonCombinedLayout}
+// balloonCombinedMappings lists the mappings to all tables.
+var balloonCombinedMappings = []*store.Mapping[BalloonCombinedEvent]{balloonCombinedMapping}
 
 // balloonCombinedBucket defines the buckets of balloon_combined.
 var balloonCombinedBucket = codec.Bucket{
@@ -186,8 +186,8 @@ var balloonCombinedColumns = store.NewColumns(
 	),
 )
 
-// balloonCombinedLayout is the layout of table balloon_combined.
-var balloonCombinedLayout = store.NewLayout(balloonCombinedColumns, store.Keys[BalloonCombinedEvent]{
+// balloonCombinedMapping is the layout of table balloon_combined.
+var balloonCombinedMapping = store.NewMapping(balloonCombinedColumns, store.Keys[BalloonCombinedEvent]{
 	Append: func(e *BalloonCombinedEvent, _ string, dst []byte) ([]byte, error) {
 		return BalloonCombinedKey{Location: e.Location, BalloonID: e.BalloonID, Bucket: e.Time}.Append(dst)
 	},
@@ -201,7 +201,7 @@ var balloonCombinedLayout = store.NewLayout(balloonCombinedColumns, store.Keys[B
 		return k.Bucket, err
 	},
 	Delimiter: "#",
-}, store.Layout[BalloonCombinedEvent]{
+}, store.Mapping[BalloonCombinedEvent]{
 	Table: store.Table{
 		ID:       "balloon_combined",
 		Families: []store.Family{{Name: "measurements", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 364 * 24 * time.Hour}}},

@@ -40,7 +40,7 @@ type BalloonNewCellsWriter struct {
 //
 //go:noinline
 func NewBalloonNewCellsWriter(client store.Client, opts ...store.WriterOptions) *BalloonNewCellsWriter {
-	return &BalloonNewCellsWriter{store.NewWriter(client, balloonNewCellsLayouts, opts...)}
+	return &BalloonNewCellsWriter{store.NewWriter(client, balloonNewCellsMappings, opts...)}
 }
 
 // BalloonNewCellsBatcher gathers BalloonNewCells events from any number of
@@ -74,7 +74,7 @@ type BalloonNewCellsReader struct {
 //
 //go:noinline
 func NewBalloonNewCellsReader(client store.Client, opts ...store.ReaderOptions) *BalloonNewCellsReader {
-	reader := store.NewReader(client, balloonNewCellsLayout, opts...)
+	reader := store.NewReader(client, balloonNewCellsMapping, opts...)
 	series := func(e *BalloonNewCellsEvent) *BalloonNewCellsSeries { return &e.BalloonNewCellsSeries }
 	return &BalloonNewCellsReader{store.NewEventReader(reader, balloonNewCellsColumns, series)}
 }
@@ -112,7 +112,7 @@ func (c *BalloonNewCellsColumns) Append(e *BalloonNewCellsEvent) { balloonNewCel
 //
 //go:noinline
 func SetupBalloonNewCells(ctx context.Context, admin store.Admin, opts ...store.SetupOptions) (store.Plan, error) {
-	return store.Setup(ctx, admin, store.Tables(balloonNewCellsLayouts), opts...)
+	return store.Setup(ctx, admin, store.Tables(balloonNewCellsMappings), opts...)
 }
 
 // BalloonNewCellsKey is a row key of table balloon_new_cells, of the form
@@ -170,8 +170,8 @@ func ParseBalloonNewCellsKey(row string) (BalloonNewCellsKey, error) {
 	return k, r.Close()
 }
 
-// balloonNewCellsLayouts lists the layouts of all tables.
-var balloonNewCellsLayouts = []*store.Layout[BalloonNewCellsEvent]{balloonNewCellsLayout}
+// balloonNewCellsMappings lists the mappings to all tables.
+var balloonNewCellsMappings = []*store.Mapping[BalloonNewCellsEvent]{balloonNewCellsMapping}
 
 // balloonNewCellsBucket defines the buckets of balloon_new_cells.
 var balloonNewCellsBucket = codec.Bucket{
@@ -191,8 +191,8 @@ var balloonNewCellsColumns = store.NewColumns(
 	store.RequiredColumn("altitude", codec.Text.Int64, func(e *BalloonNewCellsEvent) *int64 { return &e.Altitude }, func(c *BalloonNewCellsColumns) *[]int64 { return &c.Altitude }),
 )
 
-// balloonNewCellsLayout is the layout of table balloon_new_cells.
-var balloonNewCellsLayout = store.NewLayout(balloonNewCellsColumns, store.Keys[BalloonNewCellsEvent]{
+// balloonNewCellsMapping is the layout of table balloon_new_cells.
+var balloonNewCellsMapping = store.NewMapping(balloonNewCellsColumns, store.Keys[BalloonNewCellsEvent]{
 	Append: func(e *BalloonNewCellsEvent, _ string, dst []byte) ([]byte, error) {
 		return BalloonNewCellsKey{Location: e.Location, BalloonID: e.BalloonID, Bucket: e.Time}.Append(dst)
 	},
@@ -206,7 +206,7 @@ var balloonNewCellsLayout = store.NewLayout(balloonNewCellsColumns, store.Keys[B
 		return k.Bucket, err
 	},
 	Delimiter: "#",
-}, store.Layout[BalloonNewCellsEvent]{
+}, store.Mapping[BalloonNewCellsEvent]{
 	Table: store.Table{
 		ID:       "balloon_new_cells",
 		Families: []store.Family{{Name: "measurements", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 364 * 24 * time.Hour}}},

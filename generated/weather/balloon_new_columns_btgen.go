@@ -45,7 +45,7 @@ type BalloonNewColumnsWriter struct {
 //
 //go:noinline
 func NewBalloonNewColumnsWriter(client store.Client, opts ...store.WriterOptions) *BalloonNewColumnsWriter {
-	return &BalloonNewColumnsWriter{store.NewWriter(client, balloonNewColumnsLayouts, opts...)}
+	return &BalloonNewColumnsWriter{store.NewWriter(client, balloonNewColumnsMappings, opts...)}
 }
 
 // BalloonNewColumnsBatcher gathers BalloonNewColumns events from any number of
@@ -81,7 +81,7 @@ type BalloonNewColumnsReader struct {
 //
 //go:noinline
 func NewBalloonNewColumnsReader(client store.Client, opts ...store.ReaderOptions) *BalloonNewColumnsReader {
-	reader := store.NewReader(client, balloonNewColumnsLayout, opts...)
+	reader := store.NewReader(client, balloonNewColumnsMapping, opts...)
 	series := func(e *BalloonNewColumnsEvent) *BalloonNewColumnsSeries { return &e.BalloonNewColumnsSeries }
 	return &BalloonNewColumnsReader{store.NewEventReader(reader, balloonNewColumnsColumns, series)}
 }
@@ -121,7 +121,7 @@ func (c *BalloonNewColumnsColumns) Append(e *BalloonNewColumnsEvent) {
 //
 //go:noinline
 func SetupBalloonNewColumns(ctx context.Context, admin store.Admin, opts ...store.SetupOptions) (store.Plan, error) {
-	return store.Setup(ctx, admin, store.Tables(balloonNewColumnsLayouts), opts...)
+	return store.Setup(ctx, admin, store.Tables(balloonNewColumnsMappings), opts...)
 }
 
 // BalloonNewColumnsKey is a row key of table balloon_new_columns, of the form
@@ -184,8 +184,8 @@ func ParseBalloonNewColumnsKey(row string) (BalloonNewColumnsKey, error) {
 	return k, r.Close()
 }
 
-// balloonNewColumnsLayouts lists the layouts of all tables.
-var balloonNewColumnsLayouts = []*store.Layout[BalloonNewColumnsEvent]{balloonNewColumnsLayout}
+// balloonNewColumnsMappings lists the mappings to all tables.
+var balloonNewColumnsMappings = []*store.Mapping[BalloonNewColumnsEvent]{balloonNewColumnsMapping}
 
 // balloonNewColumnsBucket defines the buckets of balloon_new_columns.
 var balloonNewColumnsBucket = codec.Bucket{
@@ -205,8 +205,8 @@ var balloonNewColumnsColumns = store.NewColumns(
 	store.RequiredColumn("altitude", codec.Text.Int64, func(e *BalloonNewColumnsEvent) *int64 { return &e.Altitude }, func(c *BalloonNewColumnsColumns) *[]int64 { return &c.Altitude }),
 )
 
-// balloonNewColumnsLayout is the layout of table balloon_new_columns.
-var balloonNewColumnsLayout = store.NewLayout(balloonNewColumnsColumns, store.Keys[BalloonNewColumnsEvent]{
+// balloonNewColumnsMapping is the layout of table balloon_new_columns.
+var balloonNewColumnsMapping = store.NewMapping(balloonNewColumnsColumns, store.Keys[BalloonNewColumnsEvent]{
 	Append: func(e *BalloonNewColumnsEvent, metric string, dst []byte) ([]byte, error) {
 		return BalloonNewColumnsKey{Location: e.Location, BalloonID: e.BalloonID, Bucket: e.Time, Metric: metric}.Append(dst)
 	},
@@ -220,7 +220,7 @@ var balloonNewColumnsLayout = store.NewLayout(balloonNewColumnsColumns, store.Ke
 		return k.Bucket, err
 	},
 	Delimiter: "#",
-}, store.Layout[BalloonNewColumnsEvent]{
+}, store.Mapping[BalloonNewColumnsEvent]{
 	Table: store.Table{
 		ID:       "balloon_new_columns",
 		Families: []store.Family{{Name: "measurements", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 364 * 24 * time.Hour}}},

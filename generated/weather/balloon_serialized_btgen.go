@@ -40,7 +40,7 @@ type BalloonSerializedWriter struct {
 //
 //go:noinline
 func NewBalloonSerializedWriter(client store.Client, opts ...store.WriterOptions) *BalloonSerializedWriter {
-	return &BalloonSerializedWriter{store.NewWriter(client, balloonSerializedLayouts, opts...)}
+	return &BalloonSerializedWriter{store.NewWriter(client, balloonSerializedMappings, opts...)}
 }
 
 // BalloonSerializedBatcher gathers BalloonSerialized events from any number of
@@ -74,7 +74,7 @@ type BalloonSerializedReader struct {
 //
 //go:noinline
 func NewBalloonSerializedReader(client store.Client, opts ...store.ReaderOptions) *BalloonSerializedReader {
-	reader := store.NewReader(client, balloonSerializedLayout, opts...)
+	reader := store.NewReader(client, balloonSerializedMapping, opts...)
 	series := func(e *BalloonSerializedEvent) *BalloonSerializedSeries { return &e.BalloonSerializedSeries }
 	return &BalloonSerializedReader{store.NewEventReader(reader, balloonSerializedColumns, series)}
 }
@@ -106,7 +106,7 @@ func (c *BalloonSerializedColumns) Append(e *BalloonSerializedEvent) {
 //
 //go:noinline
 func SetupBalloonSerialized(ctx context.Context, admin store.Admin, opts ...store.SetupOptions) (store.Plan, error) {
-	return store.Setup(ctx, admin, store.Tables(balloonSerializedLayouts), opts...)
+	return store.Setup(ctx, admin, store.Tables(balloonSerializedMappings), opts...)
 }
 
 // BalloonSerializedKey is a row key of table balloon_serialized, of the form
@@ -163,8 +163,8 @@ func ParseBalloonSerializedKey(row string) (BalloonSerializedKey, error) {
 	return k, r.Close()
 }
 
-// balloonSerializedLayouts lists the layouts of all tables.
-var balloonSerializedLayouts = []*store.Layout[BalloonSerializedEvent]{balloonSerializedLayout}
+// balloonSerializedMappings lists the mappings to all tables.
+var balloonSerializedMappings = []*store.Mapping[BalloonSerializedEvent]{balloonSerializedMapping}
 
 // balloonSerializedTime is the encoding of event times in the row keys of
 // balloon_serialized.
@@ -184,8 +184,8 @@ var balloonSerializedColumns = store.NewColumns(
 	),
 )
 
-// balloonSerializedLayout is the layout of table balloon_serialized.
-var balloonSerializedLayout = store.NewLayout(balloonSerializedColumns, store.Keys[BalloonSerializedEvent]{
+// balloonSerializedMapping is the layout of table balloon_serialized.
+var balloonSerializedMapping = store.NewMapping(balloonSerializedColumns, store.Keys[BalloonSerializedEvent]{
 	Append: func(e *BalloonSerializedEvent, _ string, dst []byte) ([]byte, error) {
 		return BalloonSerializedKey{Location: e.Location, BalloonID: e.BalloonID, Time: e.Time}.Append(dst)
 	},
@@ -199,7 +199,7 @@ var balloonSerializedLayout = store.NewLayout(balloonSerializedColumns, store.Ke
 		return k.Time, err
 	},
 	Delimiter: "#",
-}, store.Layout[BalloonSerializedEvent]{
+}, store.Mapping[BalloonSerializedEvent]{
 	Table: store.Table{
 		ID:       "balloon_serialized",
 		Families: []store.Family{{Name: "measurements", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 364 * 24 * time.Hour}}},

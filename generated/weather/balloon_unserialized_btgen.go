@@ -40,7 +40,7 @@ type BalloonUnserializedWriter struct {
 //
 //go:noinline
 func NewBalloonUnserializedWriter(client store.Client, opts ...store.WriterOptions) *BalloonUnserializedWriter {
-	return &BalloonUnserializedWriter{store.NewWriter(client, balloonUnserializedLayouts, opts...)}
+	return &BalloonUnserializedWriter{store.NewWriter(client, balloonUnserializedMappings, opts...)}
 }
 
 // BalloonUnserializedBatcher gathers BalloonUnserialized events from any number
@@ -75,7 +75,7 @@ type BalloonUnserializedReader struct {
 //
 //go:noinline
 func NewBalloonUnserializedReader(client store.Client, opts ...store.ReaderOptions) *BalloonUnserializedReader {
-	reader := store.NewReader(client, balloonUnserializedLayout, opts...)
+	reader := store.NewReader(client, balloonUnserializedMapping, opts...)
 	series := func(e *BalloonUnserializedEvent) *BalloonUnserializedSeries { return &e.BalloonUnserializedSeries }
 	return &BalloonUnserializedReader{store.NewEventReader(reader, balloonUnserializedColumns, series)}
 }
@@ -115,7 +115,7 @@ func (c *BalloonUnserializedColumns) Append(e *BalloonUnserializedEvent) {
 //
 //go:noinline
 func SetupBalloonUnserialized(ctx context.Context, admin store.Admin, opts ...store.SetupOptions) (store.Plan, error) {
-	return store.Setup(ctx, admin, store.Tables(balloonUnserializedLayouts), opts...)
+	return store.Setup(ctx, admin, store.Tables(balloonUnserializedMappings), opts...)
 }
 
 // BalloonUnserializedKey is a row key of table balloon_unserialized, of the
@@ -173,8 +173,8 @@ func ParseBalloonUnserializedKey(row string) (BalloonUnserializedKey, error) {
 	return k, r.Close()
 }
 
-// balloonUnserializedLayouts lists the layouts of all tables.
-var balloonUnserializedLayouts = []*store.Layout[BalloonUnserializedEvent]{balloonUnserializedLayout}
+// balloonUnserializedMappings lists the mappings to all tables.
+var balloonUnserializedMappings = []*store.Mapping[BalloonUnserializedEvent]{balloonUnserializedMapping}
 
 // balloonUnserializedTime is the encoding of event times in the row keys of
 // balloon_unserialized.
@@ -191,8 +191,8 @@ var balloonUnserializedColumns = store.NewColumns(
 	store.RequiredColumn("altitude", codec.Text.Int64, func(e *BalloonUnserializedEvent) *int64 { return &e.Altitude }, func(c *BalloonUnserializedColumns) *[]int64 { return &c.Altitude }),
 )
 
-// balloonUnserializedLayout is the layout of table balloon_unserialized.
-var balloonUnserializedLayout = store.NewLayout(balloonUnserializedColumns, store.Keys[BalloonUnserializedEvent]{
+// balloonUnserializedMapping is the layout of table balloon_unserialized.
+var balloonUnserializedMapping = store.NewMapping(balloonUnserializedColumns, store.Keys[BalloonUnserializedEvent]{
 	Append: func(e *BalloonUnserializedEvent, _ string, dst []byte) ([]byte, error) {
 		return BalloonUnserializedKey{Location: e.Location, BalloonID: e.BalloonID, Time: e.Time}.Append(dst)
 	},
@@ -206,7 +206,7 @@ var balloonUnserializedLayout = store.NewLayout(balloonUnserializedColumns, stor
 		return k.Time, err
 	},
 	Delimiter: "#",
-}, store.Layout[BalloonUnserializedEvent]{
+}, store.Mapping[BalloonUnserializedEvent]{
 	Table: store.Table{
 		ID:       "balloon_unserialized",
 		Families: []store.Family{{Name: "measurements", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 364 * 24 * time.Hour}}},

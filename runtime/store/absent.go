@@ -23,7 +23,7 @@ var ErrSeveralRows = errors.New("IfAbsent: an event of bucket_new_columns with s
 
 // oneRow refuses an event that is to be written with IfAbsent but takes several rows.
 func (s *stage[E]) oneRow(table int) {
-	t, l := &s.tables[table], s.writer.tables[table].layout
+	t, l := &s.tables[table], s.writer.tables[table].mapping
 	if t.err == nil && l.Pattern == codec.BucketNewColumns && len(l.Columns) > 1 {
 		t.err = fmt.Errorf("table %s: %w", s.writer.tables[table].id, ErrSeveralRows)
 	}

@@ -41,9 +41,9 @@ func failuresOf(t *testing.T, err error) (out []string) {
 // TestWriteIfAbsent writes events in places that are taken: the stored events stay.
 // Events in other places, in the same row or not, have no effect.
 func TestWriteIfAbsent(t *testing.T) {
-	for _, l := range []*Layout[sample]{singles(), days(), offsets(), oneMetric()} {
+	for _, l := range []*Mapping[sample]{singles(), days(), offsets(), oneMetric()} {
 		bt := newBigtable(t, l)
-		w := NewWriter(bt.Client, []*Layout[sample]{l}, writeAt(86400*2))
+		w := NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(86400*2))
 		var events []sample
 		n := 30
 		if l.Pattern == codec.BucketOffsets {
@@ -104,7 +104,7 @@ func TestExpiredEventsAreAbsent(t *testing.T) {
 	now := 0
 	clock := func() time.Time { return at(now) }
 	for _, tt := range []struct {
-		layout        *Layout[sample]
+		mapping       *Mapping[sample]
 		first, second sample
 		dead          int // the first event has expired from here on
 		newer         []sample
@@ -113,9 +113,9 @@ func TestExpiredEventsAreAbsent(t *testing.T) {
 		{written, sample{Value: 1}, sample{Value: 2}, 3602, nil},
 		{ranked, sample{Value: 1}, sample{Value: 2}, 86000, []sample{{Series: "s", Time: at(80), Value: 8}, {Series: "s", Time: at(90), Value: 9}}},
 	} {
-		l := tt.layout
+		l := tt.mapping
 		bt := newBigtable(t, l)
-		w := NewWriter(bt.Client, []*Layout[sample]{l}, WriterOptions{Now: clock})
+		w := NewWriter(bt.Client, []*Mapping[sample]{l}, WriterOptions{Now: clock})
 		now = 1
 		tt.first.Series, tt.first.Time, tt.second.Series, tt.second.Time = "s", at(1), "s", at(1)
 		must(t, w.WriteAll(t.Context(), append(tt.newer, tt.first), ifAbsent))
@@ -134,12 +134,12 @@ func TestExpiredEventsAreAbsent(t *testing.T) {
 // TestOtherClassesExist covers an event of another class, which has the same place
 // while it is live, except in bucket_new_columns, where it is another event.
 func TestOtherClassesExist(t *testing.T) {
-	for _, base := range []*Layout[sample]{singles(), days(), offsets(), oneMetric()} {
+	for _, base := range []*Mapping[sample]{singles(), days(), offsets(), oneMetric()} {
 		base.Table.Families = classFamilies()
 		l := mortals(base)
 		bt := serve(t, l)
 		now := at(0)
-		w := NewWriter(bt.Client, []*Layout[mortal]{l}, WriterOptions{Now: func() time.Time { return now }})
+		w := NewWriter(bt.Client, []*Mapping[mortal]{l}, WriterOptions{Now: func() time.Time { return now }})
 		event := func(class int) mortal {
 			return mortal{sample: sample{Series: "s", Time: at(0), Value: 1}, Class: class}
 		}
@@ -161,7 +161,7 @@ func TestOtherClassesExist(t *testing.T) {
 func TestEventsOfSeveralRows(t *testing.T) {
 	l, other := metrics(), days()
 	bt := newBigtable(t, l, other)
-	err := NewWriter(bt.Client, []*Layout[sample]{other, l}, writeAt(60)).WriteAll(t.Context(), []sample{nth(1), nth(2)}, ifAbsent)
+	err := NewWriter(bt.Client, []*Mapping[sample]{other, l}, writeAt(60)).WriteAll(t.Context(), []sample{nth(1), nth(2)}, ifAbsent)
 	if !errors.Is(err, ErrSeveralRows) || !strings.Contains(err.Error(), "bucket_new_columns") || outcomeAt(err, 0) != Refused || outcomeAt(err, 1) != Refused {
 		t.Error(err)
 	}
@@ -184,7 +184,7 @@ func TestLostReplyIfAbsent(t *testing.T) {
 			return err
 		}}
 	}}
-	w := NewWriter(lossy, []*Layout[sample]{l}, writeAt(60))
+	w := NewWriter(lossy, []*Mapping[sample]{l}, writeAt(60))
 	same(t, []string{"days s1#2021-03-05 unknown"}, failuresOf(t, w.Write(t.Context(), nth(1), ifAbsent)))
 	same(t, []string{"days s1#2021-03-05 exists"}, failuresOf(t, w.Write(t.Context(), nth(1), ifAbsent)))
 	same(t, 2, calls)
@@ -205,10 +205,10 @@ func (c conditional) Apply(ctx context.Context, row string, m *bigtable.Mutation
 func TestTablesAreCheckedSeparately(t *testing.T) {
 	one, other := days(), singles()
 	bt := newBigtable(t, one, other)
-	must(t, NewWriter(bt.Client, []*Layout[sample]{one}, writeAt(60)).Write(t.Context(), nth(1)))
-	err := NewWriter(bt.Client, []*Layout[sample]{one, other}, writeAt(60)).Write(t.Context(), nth(1), ifAbsent)
+	must(t, NewWriter(bt.Client, []*Mapping[sample]{one}, writeAt(60)).Write(t.Context(), nth(1)))
+	err := NewWriter(bt.Client, []*Mapping[sample]{one, other}, writeAt(60)).Write(t.Context(), nth(1), ifAbsent)
 	same(t, []string{"days s1#2021-03-05 exists"}, failuresOf(t, err))
-	for _, l := range []*Layout[sample]{one, other} {
+	for _, l := range []*Mapping[sample]{one, other} {
 		got, err := collect(t.Context(), NewReader(bt.Client, l, clockAt(60)), "s1", at(0), at(60))
 		must(t, err)
 		same(t, []sample{nth(1)}, got)
@@ -219,7 +219,7 @@ func TestTablesAreCheckedSeparately(t *testing.T) {
 func TestOneWriterWins(t *testing.T) {
 	l := days()
 	bt := newBigtable(t, l)
-	w := NewWriter(bt.Client, []*Layout[sample]{l}, writeAt(60))
+	w := NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(60))
 	var won atomic.Int64
 	var wg sync.WaitGroup
 	for i := range 16 {
@@ -242,12 +242,12 @@ func TestOneWriterWins(t *testing.T) {
 // TestEqualEventsIfAbsent writes equal events in one call: they count as one event,
 // which is stored or exists.
 func TestEqualEventsIfAbsent(t *testing.T) {
-	for _, l := range []*Layout[sample]{singles(), days(), offsets(), oneMetric()} {
+	for _, l := range []*Mapping[sample]{singles(), days(), offsets(), oneMetric()} {
 		bt := newBigtable(t, l)
 		requests := 0
 		o := writeAt(60)
 		o.Hooks.End = func(_ context.Context, op Operation, _ error) { requests = op.Requests }
-		w := NewWriter(bt.Client, []*Layout[sample]{l}, o)
+		w := NewWriter(bt.Client, []*Mapping[sample]{l}, o)
 		events := []sample{nth(1), nth(2), nth(1), nth(1)}
 		must(t, w.WriteAll(t.Context(), events, ifAbsent))
 		same(t, 2, requests)
@@ -262,7 +262,7 @@ func TestDifferingEventsIfAbsent(t *testing.T) {
 	l := oneMetric()
 	bt := newBigtable(t, l)
 	events := []sample{{Series: "s", Time: at(1), Value: 1}, {Series: "s", Time: at(1), Value: 2}}
-	wantDuplicate(t, NewWriter(bt.Client, []*Layout[sample]{l}, writeAt(60)).WriteAll(t.Context(), events, ifAbsent), 1, 0, events)
+	wantDuplicate(t, NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(60)).WriteAll(t.Context(), events, ifAbsent), 1, 0, events)
 }
 
 // TestIfAbsentInACall covers a call with different events: they are refused as without
@@ -272,9 +272,9 @@ func TestIfAbsentInACall(t *testing.T) {
 	bt := newBigtable(t, l)
 	events := []sample{nth(1), nth(1)}
 	events[1].Value = 7
-	wantDuplicate(t, NewWriter(bt.Client, []*Layout[sample]{l}, writeAt(60)).WriteAll(t.Context(), events, WriteOptions{IfAbsent: true, LastWins: true}), 1, 0, events)
+	wantDuplicate(t, NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(60)).WriteAll(t.Context(), events, WriteOptions{IfAbsent: true, LastWins: true}), 1, 0, events)
 	var missing *MissingTableError
-	err := NewWriter(bt.Client, []*Layout[sample]{l}, WriterOptions{Now: writeAt(60).Now, TablePrefix: "other_"}).Write(t.Context(), nth(1), ifAbsent)
+	err := NewWriter(bt.Client, []*Mapping[sample]{l}, WriterOptions{Now: writeAt(60).Now, TablePrefix: "other_"}).Write(t.Context(), nth(1), ifAbsent)
 	if !errors.As(err, &missing) || missing.Table != "other_days" {
 		t.Error(err)
 	}

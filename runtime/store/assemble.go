@@ -15,10 +15,10 @@ import (
 
 // assembler makes events out of the cells of rows.
 type assembler[E any] struct {
-	layout *Layout[E]
-	shape  *scan.Table
-	table  string
-	base   E // an event with only the series of the row
+	mapping *Mapping[E]
+	shape   *scan.Table
+	table   string
+	base    E // an event with only the series of the row
 	// newestFirst yields events in descending order of time.
 	newestFirst bool
 	prefix      string           // prefix of the keys of the series if only the time follows; else empty
@@ -52,8 +52,8 @@ type memory struct {
 // caller wants more. An event that comes with an error contains what could be decoded.
 type yielder[E any] = func(e *E, err error) bool
 
-// newMemory returns memory for reads with this layout.
-func (l *Layout[E]) newMemory() *memory {
+// newMemory returns memory for reads with this mapping.
+func (l *Mapping[E]) newMemory() *memory {
 	m := &memory{oldest: make([]int64, len(l.Table.Families))}
 	n := 1
 	if l.Table.hasClasses() {
@@ -95,10 +95,10 @@ func (a *assembler[E]) wanted(t time.Time) bool { return !t.Before(a.from) && t.
 // timeOf parses the key of a row. It sets the series of base and returns the time or
 // the start of the bucket.
 func (a *assembler[E]) timeOf(row wire.Row) (time.Time, error) {
-	at, err := a.layout.Key(row.Key(), &a.base)
+	at, err := a.mapping.Key(row.Key(), &a.base)
 	a.known = err == nil && a.prefix != "" && strings.HasPrefix(row.Key(), a.prefix)
 	switch {
-	case len(a.layout.others) > 0 && (err == nil && !a.layout.covers(at) || err != nil && a.layout.foreign(row.Key())):
+	case len(a.mapping.others) > 0 && (err == nil && !a.mapping.covers(at) || err != nil && a.mapping.foreign(row.Key())):
 		return at, errForeign
 	case err != nil:
 		return at, a.fail(row.Key(), "", time.Time{}, err)
@@ -107,7 +107,7 @@ func (a *assembler[E]) timeOf(row wire.Row) (time.Time, error) {
 }
 
 // undecodable yields the error of a row whose key does not decode; not if it is a row of
-// another layout.
+// another mapping.
 func (a *assembler[E]) undecodable(err error, yield yielder[E]) bool {
 	return err == errForeign || yield(&a.base, err)
 }
@@ -124,7 +124,7 @@ func (a *assembler[E]) position(q *Query[E], span codec.Span, row wire.Row) (pos
 // row yields the events of a row and releases it. It may retain a row with a single
 // event until all rows that arrived with it are complete; see flush.
 func (a *assembler[E]) row(row wire.Row, yield yielder[E]) bool {
-	if !a.layout.Pattern.Bucketed() {
+	if !a.mapping.Pattern.Bucketed() {
 		return a.single(row, yield)
 	}
 	defer row.Release()
@@ -136,7 +136,7 @@ func (a *assembler[E]) row(row wire.Row, yield yielder[E]) bool {
 		return true
 	}
 	a.empty(row)
-	if a.layout.Pattern == codec.BucketOffsets {
+	if a.mapping.Pattern == codec.BucketOffsets {
 		return a.offsets(start, row, yield) && a.bucket(yield)
 	}
 	a.split(row)
@@ -148,7 +148,7 @@ func (a *assembler[E]) rows(rows []wire.Row, yield yielder[E]) bool {
 	for _, row := range rows {
 		switch {
 		case !row.Exists():
-		case a.layout.Pattern == codec.BucketNewColumns:
+		case a.mapping.Pattern == codec.BucketNewColumns:
 			return a.metrics(rows, row, yield)
 		case !a.row(row, yield):
 			return false
@@ -200,7 +200,7 @@ func (a *assembler[E]) place(at time.Time, row wire.Row) bool {
 	f := &a.frame
 	before, class := len(f.times), 0
 	for family, c := range a.columnsOf(row) {
-		of := a.layout.Table.Families[family].Class
+		of := a.mapping.Table.Families[family].Class
 		i := a.column(family, of, row.Bytes(c.Qualifier))
 		if i < 0 {
 			continue
@@ -264,7 +264,7 @@ func (a *assembler[E]) metrics(rows []wire.Row, first wire.Row, yield yielder[E]
 		}
 		for family, c := range a.columnsOf(row) {
 			g := a.groupOf(family)
-			if g.class == 0 && a.layout.Columns[i].Family != family {
+			if g.class == 0 && a.mapping.Columns[i].Family != family {
 				continue
 			}
 			for _, cell := range row.Cells(c) {
@@ -286,7 +286,7 @@ var errStray = fmt.Errorf("%w: the timestamp of a cell is not in the bucket of i
 // inBucket removes cells whose timestamps are not in the bucket of their row. It yields
 // an error for each column that has any.
 func (a *assembler[E]) inBucket(start time.Time, yield yielder[E]) bool {
-	from, to := start.UnixMicro(), a.layout.Bucket.End(start).UnixMicro()
+	from, to := start.UnixMicro(), a.mapping.Bucket.End(start).UnixMicro()
 	for _, g := range a.groups {
 		for i := range g.columns {
 			c := &g.columns[i]
@@ -298,7 +298,7 @@ func (a *assembler[E]) inBucket(start time.Time, yield yielder[E]) bool {
 				stray = c.cells[len(c.cells)-1].Micros
 			}
 			c.cells = slices.DeleteFunc(c.cells, func(cell wire.Cell) bool { return cell.Micros < from || cell.Micros >= to })
-			a.strayed = a.fail(c.row.Key(), a.layout.Columns[i].Name, codec.FromMicros(stray), errStray)
+			a.strayed = a.fail(c.row.Key(), a.mapping.Columns[i].Name, codec.FromMicros(stray), errStray)
 			if !yield(&a.base, a.strayed) {
 				return false
 			}
@@ -337,7 +337,7 @@ func (a *assembler[E]) offsets(start time.Time, row wire.Row, yield yielder[E]) 
 		to := &a.groupOf(family).columns[0]
 		to.times = append(to.times, micros)
 		to.own = append(to.own, row.Cells(c)[0]) // the newest
-		if a.layout.Sequence != nil {
+		if a.mapping.Sequence != nil {
 			to.sequences = append(to.sequences, sequence)
 		}
 	}
@@ -350,7 +350,7 @@ func (a *assembler[E]) offsets(start time.Time, row wire.Row, yield yielder[E]) 
 // columnsOf yields the columns of a row that belong to families of the table, with the
 // index of the family.
 func (a *assembler[E]) columnsOf(row wire.Row) iter.Seq2[int, *wire.Column] {
-	families := a.layout.Table.Families
+	families := a.mapping.Table.Families
 	return func(yield func(int, *wire.Column) bool) {
 		columns := row.Columns()
 		family := -1
@@ -367,7 +367,7 @@ func (a *assembler[E]) columnsOf(row wire.Row) iter.Seq2[int, *wire.Column] {
 }
 
 // split assigns the cells of a row to the columns of the groups. It ignores columns
-// that are not in the layout.
+// that are not in the mapping.
 func (a *assembler[E]) split(row wire.Row) {
 	var before *wire.Column
 	for family, c := range a.columnsOf(row) {
@@ -391,9 +391,9 @@ func (a *assembler[E]) split(row wire.Row) {
 	}
 }
 
-// column returns the index of a column, or -1 if it is not in the layout.
+// column returns the index of a column, or -1 if it is not in the mapping.
 func (a *assembler[E]) column(family, class int, qualifier []byte) int {
-	columns := a.layout.Columns
+	columns := a.mapping.Columns
 	for i := range columns {
 		if columns[i].Name == string(qualifier) && (class > 0 || columns[i].Family == family) {
 			return i
@@ -419,7 +419,7 @@ func (a *assembler[E]) yield(begin, end int, yield yielder[E]) bool {
 		if !a.yieldOne(n, yield) {
 			return false
 		}
-		if a.latestOnly && a.found && a.layout.Pattern.Bucketed() {
+		if a.latestOnly && a.found && a.mapping.Pattern.Bucketed() {
 			break // older events were read only in part
 		}
 	}
@@ -431,27 +431,27 @@ func (a *assembler[E]) yield(begin, end int, yield yielder[E]) bool {
 func (a *assembler[E]) yieldOne(k int, yield yielder[E]) bool {
 	f, event := &a.frame, &a.event
 	*event = a.base
-	*a.layout.Time(event) = f.times[k]
-	fields := a.layout.ttlFields(event)
+	*a.mapping.Time(event) = f.times[k]
+	fields := a.mapping.ttlFields(event)
 	if fields.Class != nil {
 		*fields.Class = f.classOf(k)
 	}
 	if len(f.sequences) > 0 {
-		*a.layout.Sequence(event) = f.sequences[k]
+		*a.mapping.Sequence(event) = f.sequences[k]
 	}
 	var failed error
 	a.found = false
 	now, stale := a.stale()
-	for i := range a.layout.Columns {
+	for i := range a.mapping.Columns {
 		if a.fetched.Omits(i) {
 			continue
 		}
-		column, cell := &a.layout.Columns[i], f.cell(i, k)
+		column, cell := &a.mapping.Columns[i], f.cell(i, k)
 		var err error
 		switch {
 		case cell == nil || stale && !a.alive(now, i, k):
 			if !column.WrittenAt && a.fetched.HasValues(i) {
-				err = a.layout.Missing(event, i)
+				err = a.mapping.Missing(event, i)
 			}
 		default:
 			a.found = a.found || !column.WrittenAt
@@ -459,7 +459,7 @@ func (a *assembler[E]) yieldOne(k int, yield yielder[E]) bool {
 				a.expires(fields, column, cell.Micros)
 			}
 			if a.fetched.HasValues(i) {
-				err = a.layout.take(event, i, f.columns[i].row.Bytes(cell.Value))
+				err = a.mapping.take(event, i, f.columns[i].row.Bytes(cell.Value))
 			}
 		}
 		if err != nil && failed == nil {
@@ -470,7 +470,7 @@ func (a *assembler[E]) yieldOne(k int, yield yielder[E]) bool {
 }
 
 // take stores the datum of a column in an event.
-func (l *Layout[E]) take(e *E, column int, datum []byte) error {
+func (l *Mapping[E]) take(e *E, column int, datum []byte) error {
 	if l.set != nil {
 		return l.set[column](e, datum)
 	}
@@ -479,7 +479,7 @@ func (l *Layout[E]) take(e *E, column int, datum []byte) error {
 
 // expires sets the expiry of the event if its cells determine it.
 func (a *assembler[E]) expires(fields TTLFields, column *Column, stamp int64) {
-	if expiry, ok := a.layout.Table.Families[column.Family].Life.Expiry(stamp); ok {
+	if expiry, ok := a.mapping.Table.Families[column.Family].Life.Expiry(stamp); ok {
 		*fields.ExpiresAt = expiry
 	}
 }
@@ -490,7 +490,7 @@ func (a *assembler[E]) familyOf(column, k int) int {
 	if class := a.frame.classOf(k); class > 0 {
 		return class - 1
 	}
-	return a.layout.Columns[column].Family
+	return a.mapping.Columns[column].Family
 }
 
 // alive reports whether the datum of a column of the k-th event is live.
@@ -498,12 +498,12 @@ func (a *assembler[E]) alive(now time.Time, column, k int) bool {
 	f, family := &a.frame, a.familyOf(column, k)
 	stamp := f.cell(column, k).Micros
 	alive := false
-	if a.layout.Pattern.Versioned() {
+	if a.mapping.Pattern.Versioned() {
 		newer := f.rank(column, k)
-		if now.After(a.ranksEnd) && a.layout.Bucket.End(f.times[k]).After(a.to) {
+		if now.After(a.ranksEnd) && a.mapping.Bucket.End(f.times[k]).After(a.to) {
 			newer = math.MaxInt32 // cells after the range, which were not read, may be newer
 		}
-		alive = a.layout.Table.Families[family].Life.Alive(now, stamp, newer+1)
+		alive = a.mapping.Table.Families[family].Life.Alive(now, stamp, newer+1)
 	} else {
 		alive = stamp >= a.horizon(now, family) // the cell is the newest of its column
 	}
@@ -526,7 +526,7 @@ func (a *assembler[E]) allAlive(now time.Time, begin, end int) bool {
 // horizon returns the lowest timestamp at which the newest cell of a column in the
 // family is live.
 func (a *assembler[E]) horizon(now time.Time, family int) int64 {
-	if families := a.layout.Table.Families; !now.Equal(a.horizonsAt) || len(a.horizons) == 0 {
+	if families := a.mapping.Table.Families; !now.Equal(a.horizonsAt) || len(a.horizons) == 0 {
 		a.horizonsAt, a.horizons = now, a.horizons[:0]
 		for i := range families {
 			a.horizons = append(a.horizons, families[i].Life.Horizon(now))
@@ -547,11 +547,11 @@ func (a *assembler[E]) freshness() freshness {
 	f := freshness{ever: true}
 	a.findOldest()
 	for i, us := range a.oldest {
-		life := &a.layout.Table.Families[i].Life
+		life := &a.mapping.Table.Families[i].Life
 		if us == math.MaxInt64 || life.Forever() {
 			continue
 		}
-		until := life.Fresh(us, !a.layout.Pattern.Versioned())
+		until := life.Fresh(us, !a.mapping.Pattern.Versioned())
 		if f.ever || until.Before(f.until) {
 			f = freshness{until: until}
 		}
@@ -565,7 +565,7 @@ func (a *assembler[E]) findOldest() {
 	for i := range a.oldest {
 		a.oldest[i] = math.MaxInt64
 	}
-	rising := !f.mixed && a.layout.Pattern.EventTimed()
+	rising := !f.mixed && a.mapping.Pattern.EventTimed()
 	for i := range f.columns {
 		for cells, k := f.columns[i].cells, 0; k < len(cells); {
 			n := len(cells) // whose cells are in the same family

@@ -149,7 +149,7 @@ func (b *Batcher[E]) gather(event E) error {
 	}
 	l.events = append(l.events, event)
 	added := &l.events[len(l.events)-1]
-	if own := b.writer.tables[0].layout.Own; own != nil {
+	if own := b.writer.tables[0].mapping.Own; own != nil {
 		own(added) // the caller may reuse its memory
 	}
 	l.stage.all = l.events

@@ -161,7 +161,7 @@ func TestNothingIsLost(t *testing.T) {
 }
 
 func checkNothingIsLost(t *testing.T, s *faultyServer, client *bigtable.Client, events int) {
-	w := NewWriter(client, []*Layout[sample]{days()}, WriterOptions{Timeout: 400 * time.Millisecond})
+	w := NewWriter(client, []*Mapping[sample]{days()}, WriterOptions{Timeout: 400 * time.Millisecond})
 	told := &outcomes{of: map[uint64]Outcome{}}
 	b := NewBatcher(w, told.failed, BatcherOptions{MaxEvents: events / 100, MaxConcurrentBatches: 8, MaxAge: 50 * time.Millisecond})
 	const adders = 8
@@ -249,7 +249,7 @@ func (g *gate) writer(opts ...WriterOptions) *Writer[sample] {
 		bulk: func(ctx context.Context, rows []string, _ []*bigtable.Mutation) ([]error, error) {
 			return nil, take(ctx, len(rows))
 		},
-	}), []*Layout[sample]{days()}, opts...)
+	}), []*Mapping[sample]{days()}, opts...)
 }
 
 // requests returns the number of requests.

@@ -174,7 +174,7 @@ func brief(c, names *bigtablepb.ReadRowsResponse_CellChunk) {
 }
 
 // unsorted changes the labels to days that do not sort, starting with day 8.
-func unsorted(l *Layout[sample]) *Layout[sample] {
+func unsorted(l *Mapping[sample]) *Mapping[sample] {
 	l.Table.ID += "_numbered"
 	l.Bucket.Label = codec.Label{Kind: codec.NumberLabel, Prefix: "day"}
 	l.Bucket.Origin = day0.AddDate(0, 0, -7)
@@ -221,7 +221,7 @@ func unsorted(l *Layout[sample]) *Layout[sample] {
 type brokenReader = func(ctx context.Context, r *Reader[sample]) ([]string, error)
 
 // brokenReads are ways to read everything or only the middle day.
-func brokenReads(l *Layout[sample]) map[string]brokenReader {
+func brokenReads(l *Mapping[sample]) map[string]brokenReader {
 	type read = brokenReader
 	query := func(q *Query[sample], from, to time.Time, o ReadOptions) read {
 		return func(ctx context.Context, r *Reader[sample]) (out []string, err error) {
@@ -272,7 +272,7 @@ func brokenReads(l *Layout[sample]) map[string]brokenReader {
 // any row, within a row or at the end; forward and in reverse, on both paths.
 func TestBrokenStreams(t *testing.T) {
 	limit := make(chan struct{}, 64) // the client waits briefly before it resumes
-	for _, l := range []*Layout[sample]{days(), singles(), metrics(), unsorted(days()), unsorted(metrics())} {
+	for _, l := range []*Mapping[sample]{days(), singles(), metrics(), unsorted(days()), unsorted(metrics())} {
 		bt := newBigtable(t, l)
 		const now = 86400 * 4
 		var samples []sample
@@ -281,7 +281,7 @@ func TestBrokenStreams(t *testing.T) {
 				samples = append(samples, sample{Series: series, Time: at(i/2*86400 + 60*i), Value: uint64(i), Note: []byte("note")})
 			}
 		}
-		must(t, NewWriter(bt.Client, []*Layout[sample]{l}, writeAt(now)).WriteAll(t.Context(), samples))
+		must(t, NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(now)).WriteAll(t.Context(), samples))
 		conn, err := grpc.NewClient(bt.Addr, grpc.WithTransportCredentials(insecure.NewCredentials()))
 		must(t, err)
 		t.Cleanup(func() { _ = conn.Close() })

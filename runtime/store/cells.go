@@ -68,8 +68,8 @@ type stagedRow struct {
 	count int // number of mutations
 }
 
-// newCells returns Cells for the events of a layout.
-func newCells[E any](l *Layout[E]) *Cells {
+// newCells returns Cells for the events of a mapping.
+func newCells[E any](l *Mapping[E]) *Cells {
 	c := &Cells{
 		table: &l.Table, pattern: l.Pattern, named: l.Pattern == codec.BucketNewColumns || l.Pattern == codec.BucketOffsets, columns: l.Columns, offset: l.offset(),
 		times: make([]wire.Timestamp, len(l.Table.Families)), isSet: make([]bool, len(l.Columns)), known: make([]int, len(l.Columns)),

@@ -198,8 +198,8 @@ type taker[E any] interface {
 	// take consumes events [begin, end) of the frame and reports whether the caller
 	// wants more. It consumes nothing if the events must be made one by one.
 	take(a *assembler[E], begin, end int) (taken, more bool)
-	// enter says that the events which follow have another layout.
-	enter(l *Layout[E])
+	// enter says that the events which follow have another mapping.
+	enter(l *Mapping[E])
 }
 
 // columnsReading is a read that appends events to slices.
@@ -210,8 +210,8 @@ type columnsReading[E, C any] struct {
 	failed  error // the error that ends the read or, until then, that of the first undecodable event
 }
 
-// enter goes on with the columns of another layout.
-func (r *columnsReading[E, C]) enter(l *Layout[E]) { r.into = l.columns.(*Columns[E, C]) }
+// enter goes on with the columns of another mapping.
+func (r *columnsReading[E, C]) enter(l *Mapping[E]) { r.into = l.columns.(*Columns[E, C]) }
 
 // one consumes an event.
 func (r *columnsReading[E, C]) one(e *E, err error) bool {
@@ -237,10 +237,10 @@ func (r *columnsReading[E, C]) take(a *assembler[E], begin, end int) (taken, mor
 	for i := range f.columns {
 		switch {
 		case a.fetched.Omits(i):
-		case f.columns[i].holes > 0, !a.fetched.HasValues(i) && a.layout.Columns[i].Whole:
+		case f.columns[i].holes > 0, !a.fetched.HasValues(i) && a.mapping.Columns[i].Whole:
 			return false, true // these events may need defaults
 		default:
-			if after, ok := a.layout.Table.Families[a.layout.Columns[i].Family].Life.Expires(); ok {
+			if after, ok := a.mapping.Table.Families[a.mapping.Columns[i].Family].Life.Expires(); ok {
 				data.expiry, data.after = &f.columns[i], after
 			}
 		}

@@ -54,8 +54,8 @@ func rowText(e *sample) string {
 	return s
 }
 
-// intoColumns returns the columns of a layout's samples.
-func intoColumns(l *Layout[sample]) *Columns[sample, sampleColumns] {
+// intoColumns returns the columns of a mapping's samples.
+func intoColumns(l *Mapping[sample]) *Columns[sample, sampleColumns] {
 	parts := []Part[sample, sampleColumns]{
 		SeriesPart(func(e *sample) *string { return &e.Series }, func(c *sampleColumns) *[]string { return &c.Series }),
 		TimePart(func(e *sample) *time.Time { return &e.Time }, func(c *sampleColumns) *[]time.Time { return &c.Time }),
@@ -98,7 +98,7 @@ func intoColumns(l *Layout[sample]) *Columns[sample, sampleColumns] {
 
 // sparse returns samples with a note in some, none or all of a day. They live long,
 // except for some of the first day.
-func sparse(random *rand.Rand, l *Layout[sample], days, each int) (samples []sample) {
+func sparse(random *rand.Rand, l *Mapping[sample], days, each int) (samples []sample) {
 	for day := range days {
 		notes := random.IntN(3)
 		for i := range each {
@@ -123,7 +123,7 @@ func sparse(random *rand.Rand, l *Layout[sample], days, each int) (samples []sam
 }
 
 // spoil makes a value in a row of a table undecodable.
-func spoil(t *testing.T, l *Layout[sample], client *bigtable.Client) {
+func spoil(t *testing.T, l *Mapping[sample], client *bigtable.Client) {
 	t.Helper()
 	var rows []bigtable.Row
 	must(t, client.Open(l.Table.ID).ReadRows(t.Context(), bigtable.InfiniteRange(""), func(row bigtable.Row) bool {
@@ -153,7 +153,7 @@ func TestColumnsMatchEvents(t *testing.T) {
 			t.Parallel()
 			random := rand.New(rand.NewPCG(1, 2))
 			bt := newBigtable(t, l)
-			must(t, NewWriter(bt.Client, []*Layout[sample]{l}, writeAt(86400*n)).WriteAll(t.Context(), sparse(random, l, n, 20)))
+			must(t, NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(86400*n)).WriteAll(t.Context(), sparse(random, l, n, 20)))
 			without, err := storetest.ConnectPlain(t.Context(), bt.Addr)
 			must(t, err)
 			defer func() { _ = without.Close() }()
@@ -217,7 +217,7 @@ func sameColumns(t *testing.T, r *Reader[sample], q *Query[sample], base sample,
 	var columns sampleColumns
 	columns.add(&sample{Series: "kept"})
 	begin()
-	err := ReadColumns(t.Context(), r, intoColumns(r.layout), &columns, q, base, from, to, o)
+	err := ReadColumns(t.Context(), r, intoColumns(r.mapping), &columns, q, base, from, to, o)
 	if fmt.Sprint(err) != fmt.Sprint(failed) {
 		t.Errorf("%s %+v: %v, want %v", r.id, o, err, failed)
 	}

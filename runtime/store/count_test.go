@@ -45,13 +45,13 @@ func counted(client Client, c *counts) Client {
 
 // stored writes samples of series s at the given interval, the first at the start of
 // day0, and returns a reader that counts.
-func stored(t *testing.T, l *Layout[sample], seconds int, samples ...sample) (*Reader[sample], *counts) {
+func stored(t *testing.T, l *Mapping[sample], seconds int, samples ...sample) (*Reader[sample], *counts) {
 	t.Helper()
 	bt := newBigtable(t, l)
 	for i := range samples {
 		samples[i].Series, samples[i].Time = "s", at(i*seconds)
 	}
-	must(t, NewWriter(bt.Client, []*Layout[sample]{l}, writeAt(seconds*len(samples))).WriteAll(t.Context(), samples))
+	must(t, NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(seconds*len(samples))).WriteAll(t.Context(), samples))
 	c := &counts{}
 	return NewReader(counted(bt.Client, c), l, clockAt(seconds*len(samples))), c
 }
@@ -79,7 +79,7 @@ func read(t *testing.T, r *Reader[sample], from, to time.Time, o ReadOptions) []
 // A limit of events limits rows, too. If those have no events, the read requests the
 // rest.
 func TestLimitRows(t *testing.T) {
-	for _, l := range []*Layout[sample]{singles(), days(), metrics()} {
+	for _, l := range []*Mapping[sample]{singles(), days(), metrics()} {
 		l.Columns[0].Name = "v"
 		r, c := stored(t, l, 86400, numbered(9)...)
 		same(t, []string{"0", "1", "2"}, read(t, r, day0, at(9*86400), ReadOptions{Limit: 3}))
@@ -96,7 +96,7 @@ func TestLimitRows(t *testing.T) {
 		}
 		other := *l
 		other.Columns = []Column{{Name: "other"}, {Name: "note"}} // which no row has
-		r.layout = &other
+		r.mapping = &other
 		*c = counts{}
 		other.Missing = Required[sample]
 		same(t, []string(nil), read(t, r, day0, at(9*86400), ReadOptions{Limit: 2, NewestFirst: true}))
@@ -245,7 +245,7 @@ func TestSeriesWithSuffixOfAnother(t *testing.T) {
 	}
 	bt := newBigtable(t, l)
 	event := sample{Series: "a", Time: at(1), Value: 1}
-	must(t, NewWriter(bt.Client, []*Layout[sample]{l}).WriteAll(t.Context(), []sample{event, {Series: "ba", Time: at(2), Value: 2}}))
+	must(t, NewWriter(bt.Client, []*Mapping[sample]{l}).WriteAll(t.Context(), []sample{event, {Series: "ba", Time: at(2), Value: 2}}))
 	c := &counts{}
 	r := NewReader(counted(bt.Client, c), l)
 	got, err := collect(t.Context(), r, "a", day0, at(60))

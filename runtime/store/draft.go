@@ -11,7 +11,7 @@ import (
 // clients of Bigtable connect instead of the service.
 const EmulatorVariable = "BIGTABLE_EMULATOR_HOST"
 
-// DraftError is the error for tables whose schemas say draft: their layouts may still change
+// DraftError is the error for tables whose schemas say draft: their mappings may still change
 // freely, so that stored events could become unreadable.
 type DraftError struct {
 	Tables []string // with their prefix, in the order of the schemas
@@ -23,7 +23,7 @@ func (e *DraftError) Error() string {
 	if len(e.Tables) > 1 {
 		tables, them = "tables "+strings.Join(e.Tables, ", ")+" are drafts", "them"
 	}
-	return fmt.Sprintf("%s, whose layout may still change, and only an emulator stores %s: to keep the layout, remove draft: true from the schema and run btgen generate; for tests, set SetupOptions.AllowDrafts", tables, them)
+	return fmt.Sprintf("%s, whose mapping may still change, and only an emulator stores %s: to keep the mapping, remove draft: true from the schema and run btgen generate; for tests, set SetupOptions.AllowDrafts", tables, them)
 }
 
 // CheckDrafts returns the *DraftError with which Setup refuses the tables, without sending a

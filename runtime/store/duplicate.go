@@ -64,7 +64,7 @@ func (s *stage[E]) distinct(table int, event *E) {
 
 // duplicate returns the error for the current event, whose place another event has.
 func (s *stage[E]) duplicate(table, other int, event *E) *DuplicateError {
-	t, l := &s.tables[table], s.writer.tables[table].layout
+	t, l := &s.tables[table], s.writer.tables[table].mapping
 	earlier := &s.all[other]
 	failed := &DuplicateError{
 		Table: s.writer.tables[table].id, Row: t.keyOf(other), Time: t.cells.event.UTC(),
@@ -91,7 +91,7 @@ func (t *staged) latest() bool {
 // equalByNow compares the current event with another one as that would be staged now.
 // It may have been staged at another time, which affects its cells.
 func (s *stage[E]) equalByNow(table, other int, event *E) bool {
-	t, l := &s.tables[table], s.writer.tables[table].layout
+	t, l := &s.tables[table], s.writer.tables[table].mapping
 	if !slices.ContainsFunc(l.Table.Families, func(f Family) bool { return !f.Life.EventTimed() }) {
 		return false
 	}

@@ -14,7 +14,7 @@ import (
 )
 
 // oneMetric returns metrics with one column, so that each event has one row.
-func oneMetric() *Layout[sample] {
+func oneMetric() *Mapping[sample] {
 	l := metrics()
 	l.Table.ID, l.Columns = "metric", l.Columns[:1]
 	return l
@@ -45,7 +45,7 @@ func wantDuplicate(t *testing.T, err error, event, earlier int, events []sample)
 // second is refused if it differs from the first, unless LastWins is set. Equal events
 // count as one.
 func TestEventsInOnePlace(t *testing.T) {
-	for _, base := range []func() *Layout[sample]{singles, days, offsets, metrics, oneMetric} {
+	for _, base := range []func() *Mapping[sample]{singles, days, offsets, metrics, oneMetric} {
 		for _, tt := range []struct {
 			name    string
 			second  sample
@@ -66,7 +66,7 @@ func TestEventsInOnePlace(t *testing.T) {
 			first := sample{Series: "s", Time: at(60), Value: 1}
 			events := []sample{nth(7), first, nth(8), tt.second}
 			bt := newBigtable(t, l)
-			w := NewWriter(bt.Client, []*Layout[sample]{l}, writeAt(600))
+			w := NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(600))
 			err := w.WriteAll(t.Context(), events)
 			got := read(t, NewReader(bt.Client, l, clockAt(600)), at(60), at(60).Add(time.Millisecond), ReadOptions{})
 			switch {
@@ -92,7 +92,7 @@ func TestEventsInOnePlace(t *testing.T) {
 // All but the first of each place are refused.
 func TestDuplicatesAmongMany(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
-	for _, l := range []*Layout[sample]{singles(), days(), offsets(), metrics()} {
+	for _, l := range []*Mapping[sample]{singles(), days(), offsets(), metrics()} {
 		for range 30 {
 			var events []sample
 			first := map[string]int{}
@@ -115,7 +115,7 @@ func TestDuplicatesAmongMany(t *testing.T) {
 			})
 			got := map[int]int{}
 			var failed *WriteError
-			if err := NewWriter(client, []*Layout[sample]{l}).WriteAll(t.Context(), events); errors.As(err, &failed) {
+			if err := NewWriter(client, []*Mapping[sample]{l}).WriteAll(t.Context(), events); errors.As(err, &failed) {
 				for _, f := range failed.Failures {
 					var duplicate *DuplicateError
 					if errors.As(f.Err, &duplicate) {
@@ -144,7 +144,7 @@ func TestDuplicateInTheNextRequest(t *testing.T) {
 	}
 	events = append(events, sample{Series: "s", Time: at(0), Value: 1}, sample{Series: "s", Time: at(4), Value: 1})
 	var failed *WriteError
-	if err := NewWriter(bt.Client, []*Layout[sample]{l}, writeAt(600)).WriteAll(t.Context(), events); !errors.As(err, &failed) || len(failed.Failures) != 2 {
+	if err := NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(600)).WriteAll(t.Context(), events); !errors.As(err, &failed) || len(failed.Failures) != 2 {
 		t.Fatalf("%v", err)
 	}
 	for i, f := range failed.Failures {
@@ -159,10 +159,10 @@ func TestDuplicateInOneTable(t *testing.T) {
 	coarse.Precision = time.Second
 	bt := newBigtable(t, coarse, fine)
 	events := []sample{{Series: "s", Time: at(60), Value: 1}, {Series: "s", Time: at(60).Add(time.Millisecond), Value: 2}}
-	layouts := []*Layout[sample]{fine, coarse}
-	err := NewWriter(bt.Client, layouts, writeAt(600)).WriteAll(t.Context(), events)
+	mappings := []*Mapping[sample]{fine, coarse}
+	err := NewWriter(bt.Client, mappings, writeAt(600)).WriteAll(t.Context(), events)
 	wantDuplicate(t, err, 1, 0, events)
-	for _, l := range layouts {
+	for _, l := range mappings {
 		same(t, []string{"1"}, read(t, NewReader(bt.Client, l, clockAt(600)), at(0), at(600), ReadOptions{}))
 	}
 }
@@ -172,11 +172,11 @@ func TestDuplicateInOneTable(t *testing.T) {
 func TestDuplicatesOfABatcher(t *testing.T) {
 	written := singles()
 	written.Table.Families = []Family{{Name: "f.1", Life: codec.Lifetime{Timestamp: codec.TimestampWrite}}}
-	for _, l := range []*Layout[sample]{singles(), days(), written} {
+	for _, l := range []*Mapping[sample]{singles(), days(), written} {
 		for _, lastWins := range []bool{false, true} {
 			bt := newBigtable(t, l)
 			now := at(600)
-			w := NewWriter(bt.Client, []*Layout[sample]{l}, WriterOptions{Now: func() time.Time { now = now.Add(time.Second); return now }})
+			w := NewWriter(bt.Client, []*Mapping[sample]{l}, WriterOptions{Now: func() time.Time { now = now.Add(time.Second); return now }})
 			b := NewBatcher(w, func(e sample, err error) { t.Error(e, err) }, BatcherOptions{MaxAge: time.Hour, LastWins: lastWins})
 			event := sample{Series: "s", Time: at(60), Value: 1}
 			must(t, b.Add(t.Context(), event))
@@ -201,7 +201,7 @@ func TestDuplicatesOfABatcher(t *testing.T) {
 // TestRetryOfABatch repeats a failed call with equal events and one that was refused.
 // Events that are already stored do not count as others of the same call.
 func TestRetryOfABatch(t *testing.T) {
-	for _, l := range []*Layout[sample]{singles(), days(), offsets(), metrics()} {
+	for _, l := range []*Mapping[sample]{singles(), days(), offsets(), metrics()} {
 		bt := newBigtable(t, l)
 		broken := true
 		flaky := fakeClient{bt.Client, func(api bigtable.TableAPI) bigtable.TableAPI {
@@ -213,7 +213,7 @@ func TestRetryOfABatch(t *testing.T) {
 				return errs, err
 			}}
 		}}
-		w := NewWriter(flaky, []*Layout[sample]{l}, writeAt(600))
+		w := NewWriter(flaky, []*Mapping[sample]{l}, writeAt(600))
 		other := nth(1)
 		other.Value = 77
 		events := []sample{nth(0), nth(1), nth(1), other, nth(2), nth(30), nth(31), nth(32)}
@@ -233,9 +233,9 @@ func TestRetryOfABatch(t *testing.T) {
 
 // TestWriteInALoop replaces an event in each call, which is not a duplicate.
 func TestWriteInALoop(t *testing.T) {
-	for _, l := range []*Layout[sample]{singles(), days(), offsets()} {
+	for _, l := range []*Mapping[sample]{singles(), days(), offsets()} {
 		bt := newBigtable(t, l)
-		w := NewWriter(bt.Client, []*Layout[sample]{l}, writeAt(600))
+		w := NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(600))
 		for i := range 3 {
 			must(t, w.Write(t.Context(), sample{Series: "s", Time: at(60), Value: uint64(i)}))
 		}

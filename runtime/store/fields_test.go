@@ -13,9 +13,9 @@ import (
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
 
-// lenient returns a layout whose value has the default 7, as if it had been added to
+// lenient returns a mapping whose value has the default 7, as if it had been added to
 // the schema later.
-func lenient(l *Layout[sample]) *Layout[sample] {
+func lenient(l *Mapping[sample]) *Mapping[sample] {
 	out := *l
 	out.Missing = func(e *sample, column int) error {
 		if column == 0 {
@@ -30,10 +30,10 @@ func lenient(l *Layout[sample]) *Layout[sample] {
 const lacking = 1 << 40
 
 // storedAs writes samples and removes the value of those that are lacking.
-func storedAs(t *testing.T, l *Layout[sample], samples []sample) *storetest.Bigtable {
+func storedAs(t *testing.T, l *Mapping[sample], samples []sample) *storetest.Bigtable {
 	t.Helper()
 	bt := newBigtable(t, l)
-	must(t, NewWriter(bt.Client, []*Layout[sample]{l}, writeAt(86400*9)).WriteAll(t.Context(), samples))
+	must(t, NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(86400*9)).WriteAll(t.Context(), samples))
 	table := bt.Client.Open(l.Table.ID)
 	must(t, table.ReadRows(t.Context(), bigtable.InfiniteRange(""), func(row bigtable.Row) bool {
 		m, deleted := bigtable.NewMutation(), false
@@ -72,30 +72,30 @@ func TestFieldsDoNotSelectEvents(t *testing.T) {
 		{Series: "s", Time: at(60), Value: 2},
 		{Series: "s", Time: at(86400), Value: 3},
 	}
-	for _, base := range []func() *Layout[sample]{singles, days, metrics} {
+	for _, base := range []func() *Mapping[sample]{singles, days, metrics} {
 		for _, tt := range []struct {
-			layout  *Layout[sample]
+			mapping *Mapping[sample]
 			samples []sample
 			fields  string // v, n or both
 			want    []string
 		}{
-			{layout: lenient(base()), samples: sparse, fields: "vn", want: []string{"1a", "2", "7c", "7d", "5"}},
-			{layout: lenient(base()), samples: sparse, fields: "v", want: []string{"1", "2", "7", "7", "5"}},
-			{layout: lenient(base()), samples: sparse, fields: "n", want: []string{"0a", "0", "0c", "0d", "0"}},
-			{layout: lenient(base()), samples: sparse, fields: "", want: []string{"0", "0", "0", "0", "0"}},
-			{layout: base(), samples: required, fields: "v", want: []string{"1", "2", "3"}},
-			{layout: base(), samples: required, fields: "n", want: []string{"0a", "0", "0"}},
-			{layout: base(), samples: required, fields: "", want: []string{"0", "0", "0"}},
+			{mapping: lenient(base()), samples: sparse, fields: "vn", want: []string{"1a", "2", "7c", "7d", "5"}},
+			{mapping: lenient(base()), samples: sparse, fields: "v", want: []string{"1", "2", "7", "7", "5"}},
+			{mapping: lenient(base()), samples: sparse, fields: "n", want: []string{"0a", "0", "0c", "0d", "0"}},
+			{mapping: lenient(base()), samples: sparse, fields: "", want: []string{"0", "0", "0", "0", "0"}},
+			{mapping: base(), samples: required, fields: "v", want: []string{"1", "2", "3"}},
+			{mapping: base(), samples: required, fields: "n", want: []string{"0a", "0", "0"}},
+			{mapping: base(), samples: required, fields: "", want: []string{"0", "0", "0"}},
 		} {
 			fields := []Field{}
 			for _, f := range tt.fields {
-				fields = append(fields, Field(tt.layout.Columns[map[rune]int{'v': 0, 'n': 1}[f]].Name))
+				fields = append(fields, Field(tt.mapping.Columns[map[rune]int{'v': 0, 'n': 1}[f]].Name))
 			}
-			bt := storedAs(t, tt.layout, tt.samples)
+			bt := storedAs(t, tt.mapping, tt.samples)
 			plain, err := storetest.ConnectPlain(t.Context(), bt.Addr)
 			must(t, err)
 			for _, client := range []*bigtable.Client{bt.Client, plain} {
-				r := NewReader(client, tt.layout, clockAt(86400*9))
+				r := NewReader(client, tt.mapping, clockAt(86400*9))
 				sameEvents(t, r, fields, tt.want)
 			}
 			must(t, plain.Close())
@@ -132,11 +132,11 @@ func sameEvents(t *testing.T, r *Reader[sample], fields []Field, want []string) 
 func TestFieldsOfWholeValues(t *testing.T) {
 	whole := days()
 	whole.Columns = []Column{{Name: "event", Whole: true}}
-	for _, l := range []*Layout[sample]{whole, offsets()} {
+	for _, l := range []*Mapping[sample]{whole, offsets()} {
 		l.Put, l.Missing = putValue(l), Required[sample]
 		l.Precision = time.Second
 		bt := newBigtable(t, l)
-		must(t, NewWriter(bt.Client, []*Layout[sample]{l}, writeAt(600)).WriteAll(t.Context(), []sample{{Series: "s", Time: at(1), Value: 1}, {Series: "s", Time: at(2), Value: 2}}))
+		must(t, NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(600)).WriteAll(t.Context(), []sample{{Series: "s", Time: at(1), Value: 1}, {Series: "s", Time: at(2), Value: 2}}))
 		c := &counts{}
 		r := NewReader(counted(bt.Client, c), l, clockAt(600))
 		same(t, []string{"1", "2"}, read(t, r, day0, at(60), ReadOptions{Fields: []Field{"anything"}}))
@@ -163,7 +163,7 @@ func TestUnknownField(t *testing.T) {
 // TestCellsOfFields counts the cells that Bigtable sends for some fields: only theirs
 // if one of them is required, else one more per event.
 func TestCellsOfFields(t *testing.T) {
-	for _, l := range []*Layout[sample]{singles(), days(), metrics()} {
+	for _, l := range []*Mapping[sample]{singles(), days(), metrics()} {
 		samples := numbered(9)
 		samples[3].Note = []byte("note")
 		r, c := stored(t, l, 60, samples...)
@@ -185,10 +185,10 @@ func TestCellsOfFields(t *testing.T) {
 // TestValuesOfOtherFieldsAreNotSent uses a large field to detect events. Bigtable must
 // not send its values.
 func TestValuesOfOtherFieldsAreNotSent(t *testing.T) {
-	for _, l := range []*Layout[sample]{singles(), days()} {
+	for _, l := range []*Mapping[sample]{singles(), days()} {
 		bytes := 0
 		bt := newBigtable(t, l)
-		must(t, NewWriter(bt.Client, []*Layout[sample]{l}, writeAt(600)).Write(t.Context(), sample{Series: "s", Time: at(0), Value: 1}))
+		must(t, NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(600)).Write(t.Context(), sample{Series: "s", Time: at(0), Value: 1}))
 		r := NewReader(sized(bt.Client, &bytes), l, clockAt(600))
 		same(t, []string{"0"}, read(t, r, day0, at(60), ReadOptions{Fields: []Field{"note"}}))
 		if bytes != 0 {

@@ -13,7 +13,7 @@ import (
 )
 
 // offsets returns days with one column per sample.
-func offsets() *Layout[sample] {
+func offsets() *Mapping[sample] {
 	l := days()
 	l.Pattern, l.Table.ID, l.Columns = codec.BucketOffsets, "offsets", []Column{{Name: "v", Whole: true}}
 	l.Put = putValue(l)
@@ -21,7 +21,7 @@ func offsets() *Layout[sample] {
 }
 
 // everywhere returns a query of all series whose keys select the time.
-func everywhere(l *Layout[sample]) *Query[sample] {
+func everywhere(l *Mapping[sample]) *Query[sample] {
 	q := all("")
 	q.Keys = func(*sample) (*codec.KeyPattern, error) {
 		p := codec.NewKeyPattern("#")
@@ -45,9 +45,9 @@ func TestForeignTimestamps(t *testing.T) {
 	many := Family{Name: "f.1", GC: versions, Life: codec.Lifetime{Retention: versions.Retention(0)}}
 	now := bigtable.Timestamp(at(86400 * 20).UnixMicro())
 	for name, c := range map[string]struct {
-		layout *Layout[sample]
-		family Family
-		stamps []bigtable.Timestamp
+		mapping *Mapping[sample]
+		family  Family
+		stamps  []bigtable.Timestamp
 	}{
 		"rows, kept":            {singles(), Family{Name: "f.1"}, []bigtable.Timestamp{0, 1000, now, 300_000_000_000_000_000}},
 		"rows, versions":        {singles(), many, []bigtable.Timestamp{0, 1000, now, 300_000_000_000_000_000}},
@@ -59,7 +59,7 @@ func TestForeignTimestamps(t *testing.T) {
 		"rows, of two families": {singles(), Family{Name: "f.1"}, []bigtable.Timestamp{now}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			l := c.layout
+			l := c.mapping
 			l.Table.Families = []Family{c.family}
 			if name == "rows, of two families" {
 				l.Table.Families = append(l.Table.Families, aged("g", time.Hour))
@@ -67,7 +67,7 @@ func TestForeignTimestamps(t *testing.T) {
 			}
 			bt := newBigtable(t, l)
 			clock := clockAt(86400 * 20)
-			must(t, NewWriter(bt.Client, []*Layout[sample]{l}, writeAt(1)).WriteAll(t.Context(), spread(times)))
+			must(t, NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(1)).WriteAll(t.Context(), spread(times)))
 			table := bt.Client.Open(l.Table.ID)
 			for _, stamp := range c.stamps {
 				moved := map[string]*bigtable.Mutation{}
@@ -123,16 +123,16 @@ func spread(n int) []sample {
 	return samples
 }
 
-// The newest buckets may have no column of the layout. Latest then continues with
+// The newest buckets may have no column of the mapping. Latest then continues with
 // earlier ones, in order of time, even if labels do not sort.
 func TestLatestSkipsForeignBuckets(t *testing.T) {
-	for _, l := range []*Layout[sample]{unsorted(days()), days(), singles()} {
+	for _, l := range []*Mapping[sample]{unsorted(days()), days(), singles()} {
 		bt := newBigtable(t, l)
 		samples := spread(12)
-		must(t, NewWriter(bt.Client, []*Layout[sample]{l}, writeAt(1)).WriteAll(t.Context(), samples[:8]))
+		must(t, NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(1)).WriteAll(t.Context(), samples[:8]))
 		other := *l
 		other.Columns = []Column{{Name: "unknown"}, {Name: "unknown too"}}
-		must(t, NewWriter(bt.Client, []*Layout[sample]{&other}, writeAt(1)).WriteAll(t.Context(), samples[8:]))
+		must(t, NewWriter(bt.Client, []*Mapping[sample]{&other}, writeAt(1)).WriteAll(t.Context(), samples[8:]))
 		latest, err := NewReader(bt.Client, l, clockAt(1)).Latest(t.Context(), sample{Series: "s"})
 		if err != nil || latest.Value != 7 {
 			t.Errorf("%s: %+v, %v", l.Table.ID, latest, err)
@@ -144,10 +144,10 @@ func TestLatestSkipsForeignBuckets(t *testing.T) {
 // timestamp is not in the bucket of its row is an error and not an event; the other
 // events of the row are read.
 func TestTimestampsOutsideTheBucket(t *testing.T) {
-	for _, l := range []*Layout[sample]{days(), metrics()} {
+	for _, l := range []*Mapping[sample]{days(), metrics()} {
 		bt := newBigtable(t, l)
 		l.Columns = l.Columns[:1]
-		must(t, NewWriter(bt.Client, []*Layout[sample]{l}, writeAt(1)).WriteAll(t.Context(), spread(3)))
+		must(t, NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(1)).WriteAll(t.Context(), spread(3)))
 		table := bt.Client.Open(l.Table.ID)
 		row, qualifier := "s#2021-03-06", "v.1"
 		if l.Pattern == codec.BucketNewColumns {

@@ -20,9 +20,9 @@ import (
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
 
-// gatheredLayouts are layouts of which several spans are read with one request.
-func gatheredLayouts() []*Layout[sample] {
-	return []*Layout[sample]{metrics(), unsorted(metrics()), days(), singles()}
+// gatheredMappings are mappings of which several spans are read with one request.
+func gatheredMappings() []*Mapping[sample] {
+	return []*Mapping[sample]{metrics(), unsorted(metrics()), days(), singles()}
 }
 
 // gatheredSamples returns two samples per day for each series.
@@ -36,19 +36,19 @@ func gatheredSamples(days int, series ...string) (out []sample) {
 }
 
 // gatheredQuery returns a query of several spans.
-func gatheredQuery(l *Layout[sample], r *Reader[sample]) *Query[sample] {
+func gatheredQuery(l *Mapping[sample], r *Reader[sample]) *Query[sample] {
 	if l.Pattern == codec.BucketNewColumns {
 		return &r.whole
 	}
 	return of("s0", "s1")
 }
 
-// gatheredServer returns a server in front of one with samples of a layout, and a
+// gatheredServer returns a server in front of one with samples of a mapping, and a
 // client of it.
-func gatheredServer(t *testing.T, l *Layout[sample], samples []sample) (*storetest.Bigtable, *breaking, *bigtable.Client) {
+func gatheredServer(t *testing.T, l *Mapping[sample], samples []sample) (*storetest.Bigtable, *breaking, *bigtable.Client) {
 	t.Helper()
 	bt := newBigtable(t, l)
-	must(t, NewWriter(bt.Client, []*Layout[sample]{l}, writeAt(0)).WriteAll(t.Context(), samples))
+	must(t, NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(0)).WriteAll(t.Context(), samples))
 	conn, err := grpc.NewClient(bt.Addr, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	must(t, err)
 	t.Cleanup(func() { _ = conn.Close() })
@@ -64,7 +64,7 @@ func gatheredServer(t *testing.T, l *Layout[sample], samples []sample) (*storete
 // current bucket has the newest event.
 func TestGatheredBrokenStreams(t *testing.T) {
 	limit := make(chan struct{}, 64)
-	for _, l := range gatheredLayouts() {
+	for _, l := range gatheredMappings() {
 		_, b, client := gatheredServer(t, l, gatheredSamples(4, "s0", "s1"))
 		for _, gathered := range []int{maxGathered, 1} {
 			r := NewReader(client, l, clockAt(86400*4-1))
@@ -99,7 +99,7 @@ func TestGatheredContextEnds(t *testing.T) {
 		events                   int // or after so many events; 0 if it does not end there
 	}
 	never := end{maxGathered, -1, 0, 0}
-	for _, l := range gatheredLayouts() {
+	for _, l := range gatheredMappings() {
 		_, b, client := gatheredServer(t, l, gatheredSamples(3, "s0", "s1"))
 		var now end
 		var cancel context.CancelFunc
@@ -158,7 +158,7 @@ func TestGatheredContextEnds(t *testing.T) {
 // rows is not written atomically: a read at the same time may find a part of it, and says so
 // where what is not there is required.
 func TestRowsWrittenWhileSpansAreRead(t *testing.T) {
-	for _, l := range gatheredLayouts() {
+	for _, l := range gatheredMappings() {
 		before, after := gatheredSamples(4, "s0", "s1"), gatheredSamples(4, "s0", "s1")
 		for i := range after {
 			after[i].Time, after[i].Value = after[i].Time.Add(30e9), after[i].Value+100
@@ -175,7 +175,7 @@ func TestRowsWrittenWhileSpansAreRead(t *testing.T) {
 				defer b.mu.Unlock()
 				if request == 1 && !wrote {
 					wrote = true
-					if err := NewWriter(bt.Client, []*Layout[sample]{l}, writeAt(0)).WriteAll(t.Context(), after); err != nil {
+					if err := NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(0)).WriteAll(t.Context(), after); err != nil {
 						t.Error(err)
 					}
 				}
@@ -219,9 +219,9 @@ func TestRowsWrittenWhileSpansAreRead(t *testing.T) {
 
 // A read of several spans holds no more than the limit and the rows that arrived last.
 func TestGatheredMemory(t *testing.T) {
-	for _, l := range gatheredLayouts() {
+	for _, l := range gatheredMappings() {
 		bt := newBigtable(t, l)
-		must(t, NewWriter(bt.Client, []*Layout[sample]{l}, writeAt(0)).WriteAll(t.Context(), gatheredSamples(100, "s0", "s1")))
+		must(t, NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(0)).WriteAll(t.Context(), gatheredSamples(100, "s0", "s1")))
 		for _, connect := range []func(context.Context, string, ...grpc.DialOption) (*bigtable.Client, error){storetest.Connect, storetest.ConnectPlain} {
 			client, err := connect(t.Context(), bt.Addr)
 			must(t, err)
@@ -264,7 +264,7 @@ func TestNotGathered(t *testing.T) {
 		return out
 	}
 	for name, c := range map[string]struct {
-		layout  *Layout[sample]
+		mapping *Mapping[sample]
 		query   *Query[sample]
 		series  string
 		options ReadOptions
@@ -293,7 +293,7 @@ func TestNotGathered(t *testing.T) {
 			client, err := storetest.Connect(t.Context(), startServer(t, s))
 			must(t, err)
 			defer func() { _ = client.Close() }()
-			r := NewReader(client, c.layout, clockAt(86400*1000))
+			r := NewReader(client, c.mapping, clockAt(86400*1000))
 			q := c.query
 			if q == nil {
 				q = &r.whole

@@ -17,7 +17,7 @@ func (r *Reader[E]) Latest(ctx context.Context, base E) (event E, err error) {
 	op := Operation{Name: "Latest", Table: r.id}
 	ctx = r.options.Hooks.start(ctx, &op)
 	defer func() { r.options.Hooks.end(ctx, &op, err) }()
-	spans, err := r.layout.Spans(&base)
+	spans, err := r.mapping.Spans(&base)
 	if err != nil {
 		return event, err
 	}
@@ -31,9 +31,9 @@ func (r *Reader[E]) Latest(ctx context.Context, base E) (event E, err error) {
 	return event, err
 }
 
-// lastOf returns the newest event of a series with an earlier layout.
+// lastOf returns the newest event of a series with an earlier mapping.
 func (r *Reader[E]) lastOf(ctx context.Context, op *Operation, base E) (event E, err error) {
-	read := r.begin(ctx, &r.whole, base, r.layout.Since, r.layout.until, []ReadOptions{{LatestOnly: true}})
+	read := r.begin(ctx, &r.whole, base, r.mapping.Since, r.mapping.until, []ReadOptions{{LatestOnly: true}})
 	read.op = *op
 	err = ErrNotFound
 	read.events(func(e *E, failed error) bool {
@@ -77,7 +77,7 @@ func (r *reading[E]) skip(p *scan.Part, yield yielder[E]) bool {
 // without removes a row from the ranges and, if it had an event, the rest of its
 // series.
 func (r *Reader[E]) without(rest []codec.Rows, key string, a *assembler[E], found bool) []codec.Rows {
-	spans, err := r.layout.Spans(&a.base)
+	spans, err := r.mapping.Spans(&a.base)
 	if found && err == nil && strings.HasPrefix(key, spans[0].Prefix) { // the same span, and so the same salt
 		return r.past(rest, codec.PrefixRows(spans[0].Prefix))
 	}
@@ -90,7 +90,7 @@ func (r *Reader[E]) firstOfEach(events func(yielder[E])) func(yielder[E]) {
 		seen := map[string]bool{}
 		events(func(event *E, err error) bool {
 			if err == nil {
-				spans, failed := r.layout.Spans(event)
+				spans, failed := r.mapping.Spans(event)
 				if failed != nil {
 					yield(event, failed)
 					return false
@@ -130,7 +130,7 @@ func (r *Reader[E]) latest(ctx context.Context, op *Operation, base E, spans []c
 // newestOnly returns an assembler that makes the newest event of a series.
 func (r *Reader[E]) newestOnly(base E, m *memory) *assembler[E] {
 	return &assembler[E]{
-		layout: r.layout, shape: &r.shape, table: r.id, base: base, to: scan.MaxTime,
+		mapping: r.mapping, shape: &r.shape, table: r.id, base: base, to: scan.MaxTime,
 		now: r.options.Now, ranksEnd: scan.MaxTime, memory: m,
 	}
 }
@@ -144,7 +144,7 @@ func (r *Reader[E]) recentRows(ctx context.Context, op *Operation, a *assembler[
 			return nil, err
 		}
 		i := spanOf(spans, row.Key())
-		if start, err := a.timeOf(row); err == nil && r.layout.Bucket.End(start).After(now) && (!rows[i].Exists() || start.After(starts[i])) {
+		if start, err := a.timeOf(row); err == nil && r.mapping.Bucket.End(start).After(now) && (!rows[i].Exists() || start.After(starts[i])) {
 			rows[i], starts[i], found = row, start, true
 		}
 	}
@@ -214,7 +214,7 @@ func (r *Reader[E]) newestRows(ctx context.Context, op *Operation, a *assembler[
 		}
 		rows[i] = row
 	}
-	if r.layout.Pattern != codec.BucketNewColumns {
+	if r.mapping.Pattern != codec.BucketNewColumns {
 		return rows, nil
 	}
 	starts := make([]time.Time, len(rows))
@@ -243,7 +243,7 @@ func (r *Reader[E]) newestRow(ctx context.Context, op *Operation, s *scan.Search
 	}
 	if last := in[0].Keys; last != nil { // a row without an event
 		var event E
-		start, err := r.layout.Key(last[0], &event)
+		start, err := r.mapping.Key(last[0], &event)
 		if err != nil {
 			return wire.Row{}, err
 		}
@@ -265,7 +265,7 @@ func (r *Reader[E]) stored(ctx context.Context, op *Operation, lookup scan.Reque
 		if err != nil {
 			return nil, err
 		}
-		if start, err := r.layout.Key(row.Key(), &event); err == nil && r.layout.covers(start) { // else not our row: skip
+		if start, err := r.mapping.Key(row.Key(), &event); err == nil && r.mapping.covers(start) { // else not our row: skip
 			out = append(out, scan.Stored{Start: start, Key: row.Key()})
 		}
 	}

@@ -27,13 +27,13 @@ type Keys[E any] struct {
 	PerEvent bool
 }
 
-// NewLayout completes the layout l of a table with what keys and columns determine: how
+// NewMapping completes the mapping l of a table with what keys and columns determine: how
 // events are converted to cells and back, and which rows contain them. It derives the
 // lifetime of each family from its rule.
-func NewLayout[E, C any](columns *Columns[E, C], keys Keys[E], l Layout[E]) *Layout[E] {
+func NewMapping[E, C any](columns *Columns[E, C], keys Keys[E], l Mapping[E]) *Mapping[E] {
 	d := &l
 	for i := range columns.parts {
-		if tell := columns.parts[i].layout; tell != nil {
+		if tell := columns.parts[i].mapping; tell != nil {
 			tell(d)
 		}
 	}
@@ -60,7 +60,7 @@ func NewLayout[E, C any](columns *Columns[E, C], keys Keys[E], l Layout[E]) *Lay
 }
 
 // put sets the cells of an event in its row, or in one row per column.
-func (cs *Columns[E, C]) put(l *Layout[E], keys *Keys[E], e *E, cells *Cells) {
+func (cs *Columns[E, C]) put(l *Mapping[E], keys *Keys[E], e *E, cells *Cells) {
 	if l.Pattern != codec.BucketNewColumns {
 		keys.begin(l, e, cells, 0, "")
 	}
@@ -76,14 +76,14 @@ func (cs *Columns[E, C]) put(l *Layout[E], keys *Keys[E], e *E, cells *Cells) {
 }
 
 // begin begins the n-th row of an event.
-func (k *Keys[E]) begin(l *Layout[E], e *E, cells *Cells, n int, metric string) {
+func (k *Keys[E]) begin(l *Mapping[E], e *E, cells *Cells, n int, metric string) {
 	if l.Same == nil || !cells.SameRow(n) {
 		cells.Row(k.Append(e, metric, cells.Buffer()))
 	}
 }
 
 // spans returns the spans of the event's series.
-func (k *Keys[E]) spans(l *Layout[E], e *E) ([]codec.Span, error) {
+func (k *Keys[E]) spans(l *Mapping[E], e *E) ([]codec.Span, error) {
 	if l.Pattern != codec.BucketNewColumns {
 		span, err := k.span(e, "")
 		return []codec.Span{span}, err

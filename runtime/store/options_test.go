@@ -21,7 +21,7 @@ func TestLastOptionsReplaceOthers(t *testing.T) {
 	first := sample{Series: "s", Time: now.Add(-2 * time.Minute), Value: 1}
 	second := sample{Series: "s", Time: now.Add(-time.Minute), Value: 2}
 
-	w := NewWriter(bt.Client, []*Layout[sample]{l},
+	w := NewWriter(bt.Client, []*Mapping[sample]{l},
 		WriterOptions{TablePrefix: "other_", Now: long, Timeout: time.Nanosecond, SkipExpired: true, Hooks: hooks}, WriterOptions{})
 	must(t, w.WriteAll(t.Context(), []sample{first, second}))
 	changed := first

@@ -15,8 +15,8 @@ import (
 // The functions that return parts take of, which returns a pointer to the part of an
 // event, and in, which returns a pointer to the slice of its columnar form.
 type Part[E, C any] struct {
-	layout func(l *Layout[E]) // tells the layout where the part is; may be nil
-	own    func(e *E)         // clones what copies of an event share; may be nil
+	mapping func(l *Mapping[E]) // tells the mapping where the part is; may be nil
+	own     func(e *E)          // clones what copies of an event share; may be nil
 
 	// For the slice.
 	length   func(c *C) int
@@ -93,7 +93,7 @@ func SeriesPart[E, C any, S comparable](of func(e *E) *S, in func(c *C) *[]S) Pa
 // series.
 func SeriesPartFunc[E, C, S any](of func(e *E) *S, in func(c *C) *[]S, same func(a, b *E) bool, own func(e *E)) Part[E, C] {
 	p := extending(of, in, func(dst []S, e *E, events eventData) []S { return appendSame(dst, events, *of(e)) })
-	p.layout = func(l *Layout[E]) { l.Same = same }
+	p.mapping = func(l *Mapping[E]) { l.Same = same }
 	p.own = own
 	return p
 }
@@ -101,7 +101,7 @@ func SeriesPartFunc[E, C, S any](of func(e *E) *S, in func(c *C) *[]S, same func
 // TimePart returns the part for the time of an event.
 func TimePart[E, C any](of func(e *E) *time.Time, in func(c *C) *[]time.Time) Part[E, C] {
 	p := extending(of, in, func(dst []time.Time, _ *E, events eventData) []time.Time { return appendTimes(dst, events) })
-	p.layout = func(l *Layout[E]) { l.Time = of }
+	p.mapping = func(l *Mapping[E]) { l.Time = of }
 	return p
 }
 
@@ -109,7 +109,7 @@ func TimePart[E, C any](of func(e *E) *time.Time, in func(c *C) *[]time.Time) Pa
 // time.
 func SequencePart[E, C any](of func(e *E) *uint32, in func(c *C) *[]uint32) Part[E, C] {
 	p := extending(of, in, func(dst []uint32, e *E, events eventData) []uint32 { return appendSequences(dst, events, *of(e)) })
-	p.layout = func(l *Layout[E]) { l.sequence = of }
+	p.mapping = func(l *Mapping[E]) { l.sequence = of }
 	return p
 }
 
@@ -120,7 +120,7 @@ func ClassPart[E, C any, T ~int](of func(e *E) *int, in func(c *C) *[]T) Part[E,
 		return &class
 	}, in)
 	p.extend = func(c *C, _ *E, events eventData) { *in(c) = appendClasses(*in(c), events) }
-	p.layout = ttlField(func(e *E, c *TTLFields) { c.Class = of(e) })
+	p.mapping = ttlField(func(e *E, c *TTLFields) { c.Class = of(e) })
 	return p
 }
 
@@ -128,27 +128,27 @@ func ClassPart[E, C any, T ~int](of func(e *E) *int, in func(c *C) *[]T) Part[E,
 // event is read.
 func TTLPart[E, C any](of func(e *E) *time.Duration, in func(c *C) *[]time.Duration) Part[E, C] {
 	p := extending(of, in, func(dst []time.Duration, _ *E, events eventData) []time.Duration { return appendSame(dst, events, 0) })
-	p.layout = ttlField(func(e *E, c *TTLFields) { c.TTL = of(e) })
+	p.mapping = ttlField(func(e *E, c *TTLFields) { c.TTL = of(e) })
 	return p
 }
 
 // ExpiresAtPart returns the part for the time at which an event expires.
 func ExpiresAtPart[E, C any](of func(e *E) *time.Time, in func(c *C) *[]time.Time) Part[E, C] {
 	p := extending(of, in, func(dst []time.Time, _ *E, events eventData) []time.Time { return appendExpiries(dst, events) })
-	p.layout = ttlField(func(e *E, c *TTLFields) { c.ExpiresAt = of(e) })
+	p.mapping = ttlField(func(e *E, c *TTLFields) { c.ExpiresAt = of(e) })
 	return p
 }
 
 // WrittenAtPart returns the part for the write time of an event, for a table that does not store it.
 func WrittenAtPart[E, C any](of func(e *E) *time.Time, in func(c *C) *[]time.Time) Part[E, C] {
 	p := extending(of, in, func(dst []time.Time, _ *E, events eventData) []time.Time { return appendSame(dst, events, time.Time{}) })
-	p.layout = ttlField(func(e *E, c *TTLFields) { c.WrittenAt = of(e) })
+	p.mapping = ttlField(func(e *E, c *TTLFields) { c.WrittenAt = of(e) })
 	return p
 }
 
-// ttlField tells the layout where an event specifies its time to live.
-func ttlField[E any](place func(e *E, c *TTLFields)) func(l *Layout[E]) {
-	return func(l *Layout[E]) {
+// ttlField tells the mapping where an event specifies its time to live.
+func ttlField[E any](place func(e *E, c *TTLFields)) func(l *Mapping[E]) {
+	return func(l *Mapping[E]) {
 		others := l.TTLFields
 		l.TTLFields = func(e *E) (c TTLFields) {
 			if others != nil {
@@ -164,7 +164,7 @@ func ttlField[E any](place func(e *E, c *TTLFields)) func(l *Layout[E]) {
 func WrittenAtColumn[E, C any](name string, coding codec.Coding[time.Time], of func(e *E) *time.Time, in func(c *C) *[]time.Time) Part[E, C] {
 	p := RequiredColumn(name, coding, of, in)
 	p.column.WrittenAt = true
-	p.layout = ttlField(func(e *E, c *TTLFields) { c.WrittenAt = of(e) })
+	p.mapping = ttlField(func(e *E, c *TTLFields) { c.WrittenAt = of(e) })
 	return p
 }
 

@@ -9,12 +9,12 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
-// Periods returns the layouts that events are stored with, newest first: l and the
+// Periods returns the mappings that events are stored with, newest first: l and the
 // earlier ones.
-func (l *Layout[E]) Periods() []*Layout[E] { return append([]*Layout[E]{l}, l.Older...) }
+func (l *Mapping[E]) Periods() []*Mapping[E] { return append([]*Mapping[E]{l}, l.Older...) }
 
-// joinPeriods tells each of the layouts of l where it ends, and of the others.
-func (l *Layout[E]) joinPeriods() {
+// joinPeriods tells each of the mappings of l where it ends, and of the others.
+func (l *Mapping[E]) joinPeriods() {
 	all := l.Periods()
 	for i, p := range all[1:] {
 		p.until = all[i].Since
@@ -28,39 +28,39 @@ func (l *Layout[E]) joinPeriods() {
 }
 
 // covers reports whether an event of a time, or those of the bucket that begins then, have
-// this layout.
-func (l *Layout[E]) covers(at time.Time) bool {
+// this mapping.
+func (l *Mapping[E]) covers(at time.Time) bool {
 	return !at.Before(l.Since) && (l.until.IsZero() || at.Before(l.until))
 }
 
-// errForeign says that a row is one of another layout of the events.
-var errForeign = errors.New("the row has another layout")
+// errForeign says that a row is one of another mapping of the events.
+var errForeign = errors.New("the row has another mapping")
 
-// foreign reports whether a row that is no row of this layout is one of another.
-func (l *Layout[E]) foreign(key string) bool {
+// foreign reports whether a row that is no row of this mapping is one of another.
+func (l *Mapping[E]) foreign(key string) bool {
 	var e E
-	return slices.ContainsFunc(l.others, func(other *Layout[E]) bool {
+	return slices.ContainsFunc(l.others, func(other *Mapping[E]) bool {
 		at, err := other.Key(key, &e)
 		return err == nil && other.covers(at)
 	})
 }
 
-// period is one of the layouts that a read goes through.
+// period is one of the mappings that a read goes through.
 type period[E any] struct {
 	reader   *Reader[E]
 	query    *Query[E]
 	from, to time.Time
 }
 
-// periods returns the layouts that a read goes through, in its order.
+// periods returns the mappings that a read goes through, in its order.
 func (r *reading[E]) periods() []period[E] {
 	var out []period[E]
 	add := func(reader *Reader[E], query *Query[E]) {
 		p := period[E]{reader, query, r.assembler.from, r.assembler.to}
-		if p.from.Before(reader.layout.Since) {
-			p.from = reader.layout.Since
+		if p.from.Before(reader.mapping.Since) {
+			p.from = reader.mapping.Since
 		}
-		if until := reader.layout.until; !until.IsZero() && until.Before(p.to) {
+		if until := reader.mapping.until; !until.IsZero() && until.Before(p.to) {
 			p.to = until
 		}
 		if p.from.Before(p.to) {
@@ -85,7 +85,7 @@ func (q *Query[E]) older(reader *Reader[E], i int) *Query[E] {
 	return q.Older[i]
 }
 
-// inPeriods yields the events of all layouts that the range of time has, one after the
+// inPeriods yields the events of all mappings that the range of time has, one after the
 // other.
 func (r *reading[E]) inPeriods(yield yielder[E]) {
 	if len(r.older) == 0 {
@@ -105,23 +105,23 @@ func (r *reading[E]) inPeriods(yield yielder[E]) {
 	}
 }
 
-// enter goes on with the read in another layout.
+// enter goes on with the read in another mapping.
 func (r *reading[E]) enter(p period[E]) {
 	a := &r.assembler
 	r.Reader, r.q = p.reader, p.query
 	*a = assembler[E]{
-		layout: p.reader.layout, shape: &p.reader.shape, table: p.reader.id, base: r.given, from: p.from, to: p.to,
+		mapping: p.reader.mapping, shape: &p.reader.shape, table: p.reader.id, base: r.given, from: p.from, to: p.to,
 		newestFirst: a.newestFirst, latestOnly: a.latestOnly, now: a.now, into: a.into,
 	}
 	if a.into != nil {
-		a.into.enter(p.reader.layout)
+		a.into.enter(p.reader.mapping)
 	}
 }
 
-// allPeriods lists the layouts with the earlier ones of each.
-func allPeriods[E any](layouts []*Layout[E]) []*Layout[E] {
-	var out []*Layout[E]
-	for _, l := range layouts {
+// allPeriods lists the mappings with the earlier ones of each.
+func allPeriods[E any](mappings []*Mapping[E]) []*Mapping[E] {
+	var out []*Mapping[E]
+	for _, l := range mappings {
 		out = append(out, l.Periods()...)
 	}
 	return out
@@ -139,11 +139,11 @@ func (t Table) with(families []Family) Table {
 }
 
 // ErrNoSequence is the error of an event with a sequence number whose time is that of an
-// earlier layout without sequence numbers: it could replace another event of its time.
-var ErrNoSequence = errors.New("the layout of this time stores no sequence number")
+// earlier mapping without sequence numbers: it could replace another event of its time.
+var ErrNoSequence = errors.New("the mapping of this time stores no sequence number")
 
 // checkSequence returns ErrNoSequence, in a *codec.FieldError, for such an event.
-func (l *Layout[E]) checkSequence(e *E) error {
+func (l *Mapping[E]) checkSequence(e *E) error {
 	if l.others == nil || l.Sequence != nil || l.sequence == nil || *l.sequence(e) == 0 {
 		return nil
 	}

@@ -10,37 +10,37 @@ import (
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
 
-// BenchmarkNewestPeriod reads and writes events of the newest layout of a table that has
+// BenchmarkNewestPeriod reads and writes events of the newest mapping of a table that has
 // one, and of one that has three.
 func BenchmarkNewestPeriod(b *testing.B) {
-	oldest, _ := shapes[4].layout(time.Time{})
-	older, _ := shapes[2].layout(edge.Add(-8*week), oldest)
-	alone, columns := shapes[0].layout(time.Time{})
-	newest, _ := shapes[0].layout(edge, older, oldest)
+	oldest, _ := shapes[4].mapping(time.Time{})
+	older, _ := shapes[2].mapping(edge.Add(-8*week), oldest)
+	alone, columns := shapes[0].mapping(time.Time{})
+	newest, _ := shapes[0].mapping(edge, older, oldest)
 	now := edge.Add(week)
 	var events []sample
 	for at := edge; at.Before(now); at = at.Add(10 * time.Second) {
 		events = append(events, sample{Series: "a1", Time: at, Value: 7})
 	}
 	for _, bb := range []struct {
-		name   string
-		layout *Layout[sample]
-	}{{"layouts=1", alone}, {"layouts=3", newest}} {
+		name    string
+		mapping *Mapping[sample]
+	}{{"mappings=1", alone}, {"mappings=3", newest}} {
 		ctx, clock := context.Background(), func() time.Time { return now }
 		server := storetest.New(b, func(ctx context.Context, admin *bigtable.AdminClient) error {
-			_, err := Setup(ctx, admin, Tables([]*Layout[sample]{bb.layout}))
+			_, err := Setup(ctx, admin, Tables([]*Mapping[sample]{bb.mapping}))
 			return err
 		})
-		w := NewWriter(server.Client, []*Layout[sample]{bb.layout}, WriterOptions{Now: clock})
+		w := NewWriter(server.Client, []*Mapping[sample]{bb.mapping}, WriterOptions{Now: clock})
 		if err := w.WriteAll(ctx, events); err != nil {
 			b.Fatal(err)
 		}
-		r := NewReader(server.Client, bb.layout, ReaderOptions{Now: clock})
+		r := NewReader(server.Client, bb.mapping, ReaderOptions{Now: clock})
 		var into periodColumns
 		b.Run("ReadColumns/"+bb.name, func(b *testing.B) {
 			for b.Loop() {
 				columns.Reset(&into)
-				if err := ReadColumns(ctx, TableReader[sample](r), r.layout.columns.(*Columns[sample, periodColumns]), &into, nil, sample{Series: "a1"}, edge, now); err != nil || len(into.Value) != len(events) {
+				if err := ReadColumns(ctx, TableReader[sample](r), r.mapping.columns.(*Columns[sample, periodColumns]), &into, nil, sample{Series: "a1"}, edge, now); err != nil || len(into.Value) != len(events) {
 					b.Fatal(len(into.Value), err)
 				}
 			}

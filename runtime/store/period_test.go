@@ -22,10 +22,10 @@ type periodColumns struct {
 	Value  []uint64
 }
 
-// edge is where a layout of the tests of periods may begin: the start of a week.
+// edge is where a mapping of the tests of periods may begin: the start of a week.
 var edge = time.Date(2021, 3, 8, 0, 0, 0, 0, time.UTC)
 
-// shapeOf is what differs between the layouts of the tests of periods.
+// shapeOf is what differs between the mappings of the tests of periods.
 type shapeOf struct {
 	name     string
 	pattern  codec.Pattern
@@ -51,7 +51,7 @@ func bucketOf(every time.Duration, label string) codec.Bucket {
 
 const day, week = 24 * time.Hour, 7 * 24 * time.Hour
 
-// shapes are layouts any two of which have no key in common. Those with another order of
+// shapes are mappings any two of which have no key in common. Those with another order of
 // segments have a family of their own.
 var shapes = []shapeOf{
 	{name: "hours", pattern: codec.BucketNewCells, bucket: bucketOf(time.Hour, "2006-01-02T15")},
@@ -67,8 +67,8 @@ var shapes = []shapeOf{
 	{name: "another order", pattern: codec.BucketNewCells, bucket: bucketOf(day, "2006-01-02"), reversed: true, family: "g"},
 }
 
-// layout returns a layout of this shape, and the columns.
-func (s shapeOf) layout(since time.Time, older ...*Layout[sample]) (*Layout[sample], *Columns[sample, periodColumns]) {
+// mapping returns a mapping of this shape, and the columns.
+func (s shapeOf) mapping(since time.Time, older ...*Mapping[sample]) (*Mapping[sample], *Columns[sample, periodColumns]) {
 	coding := codec.Binary.Uint64
 	if s.text {
 		coding = codec.Text.Uint64
@@ -118,7 +118,7 @@ func (s shapeOf) layout(since time.Time, older ...*Layout[sample]) (*Layout[samp
 		},
 		Delimiter: "#",
 	}
-	l := Layout[sample]{
+	l := Mapping[sample]{
 		Table:   Table{ID: "periods", Families: []Family{{Name: cmp.Or(s.family, "f"), GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 365 * day}}}},
 		Pattern: s.pattern,
 		Bucket:  s.bucket, TimeKey: s.timeKey, Precision: time.Second, Since: since, Older: older,
@@ -128,11 +128,11 @@ func (s shapeOf) layout(since time.Time, older ...*Layout[sample]) (*Layout[samp
 			return c.Err()
 		},
 	}
-	return NewLayout(columns, keys, l), columns
+	return NewMapping(columns, keys, l), columns
 }
 
-// regionQuery is the query of all series of a region, with those of the older layouts.
-func regionQuery(l *Layout[sample], all []shapeOf) *Query[sample] {
+// regionQuery is the query of all series of a region, with those of the older mappings.
+func regionQuery(l *Mapping[sample], all []shapeOf) *Query[sample] {
 	s := all[0]
 	q := &Query[sample]{
 		Name: "ByRegion", AllTimes: true, MultiSeries: true, Contiguous: true,
@@ -167,20 +167,20 @@ func regionQuery(l *Layout[sample], all []shapeOf) *Query[sample] {
 	return q
 }
 
-// periodsCase is a table with up to four layouts, and the samples that were written to it.
+// periodsCase is a table with up to four mappings, and the samples that were written to it.
 type periodsCase struct {
 	shapes  []shapeOf // newest first
-	layout  *Layout[sample]
+	mapping *Mapping[sample]
 	columns *Columns[sample, periodColumns]
 	now     time.Time
 	written []sample
 }
 
-// drawPeriods draws a table and samples around the edges of its layouts.
+// drawPeriods draws a table and samples around the edges of its mappings.
 func drawPeriods(t *rapid.T) *periodsCase {
-	n := rapid.IntRange(2, 4).Draw(t, "layouts")
+	n := rapid.IntRange(2, 4).Draw(t, "mappings")
 	c := &periodsCase{shapes: rapid.Permutation(shapes).Draw(t, "shapes")[:n], now: edge.Add(60 * day)}
-	var older []*Layout[sample]
+	var older []*Mapping[sample]
 	var edges []time.Time
 	for i := n - 1; i >= 0; i-- {
 		var since time.Time
@@ -188,9 +188,9 @@ func drawPeriods(t *rapid.T) *periodsCase {
 			since = edge.Add(time.Duration(2*(n-1-i)) * week)
 			edges = append(edges, since)
 		}
-		c.layout, c.columns = c.shapes[i].layout(since, older...)
-		older = append([]*Layout[sample]{c.layout}, older...)
-		c.layout.Older = older[1:]
+		c.mapping, c.columns = c.shapes[i].mapping(since, older...)
+		older = append([]*Mapping[sample]{c.mapping}, older...)
+		c.mapping.Older = older[1:]
 	}
 	written := map[string]sample{}
 	for range rapid.IntRange(0, 40).Draw(t, "samples") {
@@ -223,18 +223,18 @@ func (c *periodsCase) wanted(from, to time.Time, is func(e sample) bool) (out []
 	return out
 }
 
-// TestPeriods writes samples to tables with several layouts, in one call and in any
+// TestPeriods writes samples to tables with several mappings, in one call and in any
 // order, and reads them by series, by columns, by region and the newest.
 func TestPeriods(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		c := drawPeriods(rt)
-		s := newBigtable(t, c.layout)
+		s := newBigtable(t, c.mapping)
 		ctx, clock := context.Background(), func() time.Time { return c.now }
-		w := NewWriter(s.Client, []*Layout[sample]{c.layout}, WriterOptions{Now: clock})
+		w := NewWriter(s.Client, []*Mapping[sample]{c.mapping}, WriterOptions{Now: clock})
 		if err := w.WriteAll(ctx, rapid.Permutation(c.written).Draw(rt, "order")); err != nil {
 			rt.Fatal(err)
 		}
-		r := NewReader(s.Client, c.layout, ReaderOptions{Now: clock})
+		r := NewReader(s.Client, c.mapping, ReaderOptions{Now: clock})
 		for range 4 {
 			c.read(rt, r)
 		}
@@ -276,7 +276,7 @@ func (c *periodsCase) read(t *rapid.T, r *Reader[sample]) {
 
 	region := c.wanted(from, to, func(e sample) bool { return e.Series[0] == series[0] })
 	o.Limit = 0
-	got := c.collect(t, r, regionQuery(c.layout, c.shapes), series, from, to, o)
+	got := c.collect(t, r, regionQuery(c.mapping, c.shapes), series, from, to, o)
 	c.sort(got)
 	c.compare(t, "ByRegion", region, got)
 	c.latest(t, r, series)
@@ -339,19 +339,19 @@ func (c *periodsCase) compare(t *rapid.T, what string, want, got []sample) {
 		for _, s := range c.shapes {
 			names = append(names, s.name)
 		}
-		t.Fatalf("%s of layouts %q: want\n%s\ngot\n%s", what, names, show(want), show(got))
+		t.Fatalf("%s of mappings %q: want\n%s\ngot\n%s", what, names, show(want), show(got))
 	}
 }
 
-// A layout that stores no sequence numbers refuses an event with one, and before anything
+// A mapping that stores no sequence numbers refuses an event with one, and before anything
 // is sent.
 func TestEarlierLayoutWithoutSequence(t *testing.T) {
 	sequence := func(e *sample) *uint32 { return &e.Sequence }
-	older, _ := shapes[2].layout(time.Time{})
-	newest, _ := shapes[7].layout(edge, older)
+	older, _ := shapes[2].mapping(time.Time{})
+	newest, _ := shapes[7].mapping(edge, older)
 	newest.Sequence, newest.sequence, older.sequence = sequence, sequence, sequence
 	s := newBigtable(t, newest)
-	w := NewWriter(s.Client, []*Layout[sample]{newest}, WriterOptions{Now: func() time.Time { return edge.Add(week) }})
+	w := NewWriter(s.Client, []*Mapping[sample]{newest}, WriterOptions{Now: func() time.Time { return edge.Add(week) }})
 	err := w.WriteAll(t.Context(), []sample{
 		{Series: "a1", Time: edge.Add(-time.Hour), Sequence: 1}, {Series: "a1", Time: edge.Add(-time.Hour)}, {Series: "a1", Time: edge, Sequence: 1},
 	})

@@ -49,7 +49,7 @@ func texts(t *testing.T, r *Reader[sample], q *Query[sample], o ReadOptions) str
 // More spans than a connection has streams are paginated: all rows arrive in order, and
 // no more requests than allowed are in progress.
 func TestManySpansArePaginated(t *testing.T) {
-	for _, l := range []*Layout[sample]{singles(), days()} {
+	for _, l := range []*Mapping[sample]{singles(), days()} {
 		bt := newBigtable(t, l)
 		const series, each = 150, 2*scan.PageEvents + 1
 		var samples []sample
@@ -60,7 +60,7 @@ func TestManySpansArePaginated(t *testing.T) {
 				samples = append(samples, sample{Series: names[s], Time: at(10 * i), Value: uint64(i)})
 			}
 		}
-		must(t, NewWriter(bt.Client, []*Layout[sample]{l}, writeAt(86400)).WriteAll(t.Context(), samples))
+		must(t, NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(86400)).WriteAll(t.Context(), samples))
 		var open, most atomic.Int64
 		client := fakeClient{bt.Client, func(api bigtable.TableAPI) bigtable.TableAPI {
 			return tableFunc{TableAPI: api, readRows: func(ctx context.Context, set bigtable.RowSet, f func(bigtable.Row) bool, opts ...bigtable.ReadOption) error {
@@ -88,7 +88,7 @@ func TestManySpansArePaginated(t *testing.T) {
 
 // The newest event of a single series is one row.
 func TestLatestOnlyOfOneSeries(t *testing.T) {
-	for _, l := range []*Layout[sample]{singles(), days()} {
+	for _, l := range []*Mapping[sample]{singles(), days()} {
 		r, c := stored(t, l, 600, numbered(100)...)
 		var got []uint64
 		for e, err := range r.Read(t.Context(), sample{Series: "s"}, at(0), at(86400), ReadOptions{LatestOnly: true}) {
@@ -112,7 +112,7 @@ func TestLatestOnlyWithForeignPrefix(t *testing.T) {
 		return at, err
 	}
 	bt := newBigtable(t, l)
-	must(t, NewWriter(bt.Client, []*Layout[sample]{l}, writeAt(86400)).WriteAll(t.Context(), []sample{
+	must(t, NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(86400)).WriteAll(t.Context(), []sample{
 		{Series: "a", Time: at(1), Value: 1}, {Series: "b", Time: at(2), Value: 2}, {Series: "wrong", Time: at(3), Value: 3}, {Series: "wrong", Time: at(4), Value: 4},
 	}))
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
@@ -132,7 +132,7 @@ func TestLatestOnlyWithForeignPrefix(t *testing.T) {
 func TestLatestOnlyOfMixedSeries(t *testing.T) {
 	l := singles()
 	bt := newBigtable(t, l)
-	must(t, NewWriter(bt.Client, []*Layout[sample]{l}, writeAt(86400)).WriteAll(t.Context(), []sample{
+	must(t, NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(86400)).WriteAll(t.Context(), []sample{
 		{Series: "a", Time: at(1), Value: 1}, {Series: "a", Time: at(2), Value: 2}, {Series: "b", Time: at(3), Value: 3},
 	}))
 	l.Spans = func(e *sample) ([]codec.Span, error) { // as if the key also contained the value

@@ -16,7 +16,7 @@ import (
 // TestInvertedRange reads an inverted range, and one without an end, in every way: an
 // error, and no request.
 func TestInvertedRange(t *testing.T) {
-	for _, l := range []*Layout[sample]{singles(), days(), metrics()} {
+	for _, l := range []*Mapping[sample]{singles(), days(), metrics()} {
 		r, c := stored(t, l, 60, numbered(3)...)
 		for _, span := range [][2]time.Time{{at(60), at(0)}, {at(60), at(60).Add(-1)}, {at(0), {}}, {{}, {}}} {
 			from, to := span[0], span[1]
@@ -51,7 +51,7 @@ func wantRange(t *testing.T, err error, from, to time.Time) {
 
 // TestEmptyRange reads ranges that are empty or start at the zero time: no error.
 func TestEmptyRange(t *testing.T) {
-	for _, l := range []*Layout[sample]{singles(), days(), metrics()} {
+	for _, l := range []*Mapping[sample]{singles(), days(), metrics()} {
 		r, _ := stored(t, l, 60, numbered(3)...)
 		same(t, []string(nil), read(t, r, at(60), at(60), ReadOptions{}))
 		same(t, []string(nil), read(t, r, time.Time{}, time.Time{}.Add(1), ReadOptions{}))
@@ -61,7 +61,7 @@ func TestEmptyRange(t *testing.T) {
 
 // TestMissingTable reads from and writes to a table that does not exist.
 func TestMissingTable(t *testing.T) {
-	for _, l := range []*Layout[sample]{singles(), days(), metrics()} {
+	for _, l := range []*Mapping[sample]{singles(), days(), metrics()} {
 		bt := newBigtable(t, l)
 		const prefix = "other_"
 		table := prefix + l.Table.ID
@@ -75,7 +75,7 @@ func TestMissingTable(t *testing.T) {
 
 		plain := fakeClient{bt.Client, func(api bigtable.TableAPI) bigtable.TableAPI { return api }} // without the wire path
 		for _, client := range []Client{bt.Client, plain} {
-			w := NewWriter(client, []*Layout[sample]{l}, WriterOptions{TablePrefix: prefix})
+			w := NewWriter(client, []*Mapping[sample]{l}, WriterOptions{TablePrefix: prefix})
 			wantMissing(t, w.Write(t.Context(), nth(1)), table)
 			wantMissing(t, w.WriteAll(t.Context(), []sample{nth(1), nth(2)}), table)
 			var failed error

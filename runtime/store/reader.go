@@ -20,8 +20,8 @@ import (
 // Reader reads the events of one table. It is safe for concurrent use.
 type Reader[E any] struct {
 	options ReaderOptions
-	layout  *Layout[E]
-	shape   scan.Table // derived from the layout
+	mapping *Mapping[E]
+	shape   scan.Table // derived from the mapping
 	id      string
 	api     bigtable.TableAPI
 	// wire allows decoding rows directly from the wire.
@@ -30,18 +30,18 @@ type Reader[E any] struct {
 	filters  filters
 	memories sync.Pool    // of completed reads
 	gathered int          // maximum bytes of rows of several spans in memory
-	older    []*Reader[E] // readers of the earlier layouts, newest first
+	older    []*Reader[E] // readers of the earlier mappings, newest first
 }
 
-// NewReader returns a Reader for a layout.
-func NewReader[E any](client Client, layout *Layout[E], opts ...ReaderOptions) *Reader[E] {
+// NewReader returns a Reader for a mapping.
+func NewReader[E any](client Client, mapping *Mapping[E], opts ...ReaderOptions) *Reader[E] {
 	o := readerOptions(opts)
-	id := o.TablePrefix + layout.Table.ID
+	id := o.TablePrefix + mapping.Table.ID
 	r := &Reader[E]{
-		options: o, layout: layout, shape: layout.shape(), id: id, api: client.OpenTable(id), wire: wireAllowed(client),
-		whole: Query[E]{Name: "Read", Spans: layout.Spans}, gathered: maxGathered,
+		options: o, mapping: mapping, shape: mapping.shape(), id: id, api: client.OpenTable(id), wire: wireAllowed(client),
+		whole: Query[E]{Name: "Read", Spans: mapping.Spans}, gathered: maxGathered,
 	}
-	for _, older := range layout.Older {
+	for _, older := range mapping.Older {
 		r.older = append(r.older, NewReader(client, older, opts...))
 	}
 	return r
@@ -151,7 +151,7 @@ func (r *Reader[E]) begin(ctx context.Context, q *Query[E], given E, from, to ti
 	return reading[E]{
 		Reader: r, ctx: ctx, q: q, given: given, options: o, op: Operation{Name: q.Name, Table: r.id},
 		assembler: assembler[E]{
-			layout: r.layout, shape: &r.shape, table: r.id, base: given, from: from, to: to,
+			mapping: r.mapping, shape: &r.shape, table: r.id, base: given, from: from, to: to,
 			newestFirst: o.NewestFirst, latestOnly: o.LatestOnly, now: r.options.Now,
 		},
 	}
@@ -209,9 +209,9 @@ func (r *Reader[E]) project(fields []Field) (scan.Projection, error) {
 	}
 	columns := make([]int, 0, len(fields))
 	for _, f := range fields {
-		i := slices.IndexFunc(r.layout.Columns, func(c Column) bool { return c.Name == string(f) })
+		i := slices.IndexFunc(r.mapping.Columns, func(c Column) bool { return c.Name == string(f) })
 		if i < 0 && !r.shape.OneValue() {
-			return nil, fmt.Errorf("table %s, field %q: %w", r.layout.Table.ID, f, ErrNoField)
+			return nil, fmt.Errorf("table %s, field %q: %w", r.mapping.Table.ID, f, ErrNoField)
 		}
 		columns = append(columns, i)
 	}
@@ -250,8 +250,8 @@ func (r *reading[E]) part(p *scan.Part, yield yielder[E]) bool {
 		return r.together(p, yield)
 	}
 	a := &r.assembler
-	if span := &r.asked.Spans[0]; !r.layout.Pattern.Bucketed() && !r.q.MultiSeries && span.Whole && span.Suffix == "" {
-		a.prefix, a.times = span.Prefix, codec.NewTimeReader(r.layout.TimeKey)
+	if span := &r.asked.Spans[0]; !r.mapping.Pattern.Bucketed() && !r.q.MultiSeries && span.Whole && span.Suffix == "" {
+		a.prefix, a.times = span.Prefix, codec.NewTimeReader(r.mapping.TimeKey)
 	}
 	r.more = true
 	r.spanRows(r.ctx, &r.op, part{Part: p}, 0, always)(func(row wire.Row, err error) bool {
@@ -284,7 +284,7 @@ func (r *reading[E]) ordered() func(yielder[E]) {
 	return r.inPeriods
 }
 
-// inOrder returns the events of one layout in the order that the caller wants.
+// inOrder returns the events of one mapping in the order that the caller wants.
 func (r *reading[E]) inOrder(events func(yielder[E])) func(yielder[E]) {
 	if r.options.LatestOnly || r.streams() {
 		return events
@@ -320,7 +320,7 @@ func (r *Reader[E]) byTime(q *Query[E], events func(yielder[E]), newestFirst boo
 			yield(&none, ErrOrder)
 			return
 		}
-		if !r.layout.Pattern.Bucketed() && r.layout.Sequence == nil {
+		if !r.mapping.Pattern.Bucketed() && r.mapping.Sequence == nil {
 			events(yield)
 			return
 		}
@@ -328,7 +328,7 @@ func (r *Reader[E]) byTime(q *Query[E], events func(yielder[E]), newestFirst boo
 		var start time.Time
 		flush := func() bool {
 			slices.SortStableFunc(bucket, func(a, b E) int {
-				order := r.layout.compare(&a, &b)
+				order := r.mapping.compare(&a, &b)
 				if newestFirst {
 					return -order
 				}
@@ -354,7 +354,7 @@ func (r *Reader[E]) byTime(q *Query[E], events func(yielder[E]), newestFirst boo
 			case err != nil:
 				continue
 			}
-			if s := r.layout.start(event); !s.Equal(start) {
+			if s := r.mapping.start(event); !s.Equal(start) {
 				if !flush() {
 					return
 				}
@@ -367,7 +367,7 @@ func (r *Reader[E]) byTime(q *Query[E], events func(yielder[E]), newestFirst boo
 }
 
 // compare orders events by time and sequence number.
-func (l *Layout[E]) compare(a, b *E) int {
+func (l *Mapping[E]) compare(a, b *E) int {
 	order := l.Time(a).Compare(*l.Time(b))
 	if order == 0 && l.Sequence != nil {
 		order = cmp.Compare(*l.Sequence(a), *l.Sequence(b))
@@ -377,7 +377,7 @@ func (l *Layout[E]) compare(a, b *E) int {
 
 // start returns the start of an event's bucket, or the time of an event with a row of
 // its own.
-func (l *Layout[E]) start(e *E) time.Time {
+func (l *Mapping[E]) start(e *E) time.Time {
 	if !l.Pattern.Bucketed() {
 		return *l.Time(e)
 	}
@@ -389,7 +389,7 @@ func (r *Reader[E]) borrow() *memory {
 	if m, ok := r.memories.Get().(*memory); ok {
 		return m
 	}
-	return r.layout.newMemory()
+	return r.mapping.newMemory()
 }
 
 func (r *Reader[E]) release(m *memory) {

@@ -15,9 +15,9 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
-// keyed returns a layout with one row per sample, whose key write writes. Its maximum
+// keyed returns a mapping with one row per sample, whose key write writes. Its maximum
 // age is age, or unlimited if that is 0.
-func keyed(id string, age time.Duration, write func(w *codec.KeyWriter, e *sample)) *Layout[sample] {
+func keyed(id string, age time.Duration, write func(w *codec.KeyWriter, e *sample)) *Mapping[sample] {
 	l := singles()
 	l.Table.ID = id
 	if age > 0 {
@@ -36,7 +36,7 @@ func keyed(id string, age time.Duration, write func(w *codec.KeyWriter, e *sampl
 }
 
 // hexed returns keyed with a key that accepts any short series.
-func hexed(id string, age time.Duration) *Layout[sample] {
+func hexed(id string, age time.Duration) *Mapping[sample] {
 	return keyed(id, age, func(w *codec.KeyWriter, e *sample) {
 		w.StringAs("series", codec.KeyForm{Encoding: codec.KeyHex}, e.Series)
 		w.Time(codec.TimeFormat{Kind: codec.UnixMicros}, e.Time)
@@ -71,7 +71,7 @@ func (f openFunc) OpenTable(table string) bigtable.TableAPI { return f(table) }
 func TestOneTableRefusesForAll(t *testing.T) {
 	now := at(0).Add(48 * time.Hour)
 	number := codec.Bucket{Every: 24 * time.Hour, Origin: day0, Label: codec.Label{Kind: codec.NumberLabel, Prefix: "d", Pad: 1}}
-	refusing := map[string]*Layout[sample]{
+	refusing := map[string]*Mapping[sample]{
 		"delimiter": keyed("t", 0, func(w *codec.KeyWriter, e *sample) {
 			w.String("series", e.Series)
 			w.Time(codec.TimeFormat{Kind: codec.UnixMillis}, e.Time)
@@ -110,9 +110,9 @@ func TestOneTableRefusesForAll(t *testing.T) {
 	} {
 		for place := range 3 {
 			for _, skip := range []bool{false, true} {
-				layouts := slices.Insert([]*Layout[sample]{hexed("u", 0), hexed("v", time.Hour)}, place, refusing[c.table])
+				mappings := slices.Insert([]*Mapping[sample]{hexed("u", 0), hexed("v", time.Hour)}, place, refusing[c.table])
 				rows := map[string]int{}
-				w := NewWriter(taken(rows), layouts, WriterOptions{Now: func() time.Time { return now }, SkipExpired: skip})
+				w := NewWriter(taken(rows), mappings, WriterOptions{Now: func() time.Time { return now }, SkipExpired: skip})
 				name := fmt.Sprintf("%s, table %d, skip %v", c.table, place, skip)
 
 				refused := func(how string, event int, err error) {
@@ -139,7 +139,7 @@ func TestOneTableRefusesForAll(t *testing.T) {
 				}
 				good := sample{Series: "good", Time: now}
 				refused("WriteAll", 1, w.WriteAll(t.Context(), []sample{good, c.event, {Series: "good too", Time: now, Value: 1}}))
-				want := map[string]int{layouts[0].Table.ID: 2, layouts[1].Table.ID: 2, layouts[2].Table.ID: 2}
+				want := map[string]int{mappings[0].Table.ID: 2, mappings[1].Table.ID: 2, mappings[2].Table.ID: 2}
 				if diff := cmp.Diff(want, rows); diff != "" {
 					t.Errorf("%s: %s", name, diff)
 				}
@@ -154,12 +154,12 @@ func TestAgeDependsOnTable(t *testing.T) {
 	old := sample{Series: "a#b", Time: at(1)}
 	for _, skip := range []bool{false, true} {
 		for _, swapped := range []bool{false, true} {
-			layouts := []*Layout[sample]{hexed("short", time.Hour), hexed("long", 0)}
+			mappings := []*Mapping[sample]{hexed("short", time.Hour), hexed("long", 0)}
 			if swapped {
-				slices.Reverse(layouts)
+				slices.Reverse(mappings)
 			}
 			rows := map[string]int{}
-			w := NewWriter(taken(rows), layouts, WriterOptions{Now: func() time.Time { return now }, SkipExpired: skip})
+			w := NewWriter(taken(rows), mappings, WriterOptions{Now: func() time.Time { return now }, SkipExpired: skip})
 			b := NewBatcher(w, nil)
 			for _, err := range []error{w.Write(t.Context(), old), w.WriteAll(t.Context(), []sample{old}), b.Add(t.Context(), old)} {
 				var failed *WriteError
@@ -185,7 +185,7 @@ func TestRefusedByName(t *testing.T) {
 		w.String("series", e.Series)
 		w.Time(codec.TimeFormat{Kind: codec.UnixMillis}, e.Time)
 	})
-	err := NewWriter(taken(map[string]int{}), []*Layout[sample]{hexed("any", 0), delimited}, WriterOptions{TablePrefix: "p_"}).Write(t.Context(), sample{Series: "a#b", Time: at(1)})
+	err := NewWriter(taken(map[string]int{}), []*Mapping[sample]{hexed("any", 0), delimited}, WriterOptions{TablePrefix: "p_"}).Write(t.Context(), sample{Series: "a#b", Time: at(1)})
 	want := `event not written; event 0, table p_any: refused by table p_delimited: series "a#b": key segment contains the delimiter; ` +
 		`event 0, table p_delimited: series "a#b": key segment contains the delimiter`
 	if err == nil || strings.TrimSpace(err.Error()) != want {

@@ -69,10 +69,10 @@ func (r *Reader[E]) enough(ctx context.Context, op *Operation, p part, q scan.Re
 	}
 	switch {
 	case q.Paginated:
-		return r.layout.turned(r.paged(ctx, op, rows, filter, limit, p.turns))
+		return r.mapping.turned(r.paged(ctx, op, rows, filter, limit, p.turns))
 	case limit == 0:
-		return r.layout.turned(r.rows(ctx, op, rows, filter, 0))
-	case r.layout.Ties > 0:
+		return r.mapping.turned(r.rows(ctx, op, rows, filter, 0))
+	case r.mapping.Ties > 0:
 		return r.turnedFirst(ctx, op, rows[0], filter, limit, wanted)
 	}
 	return func(yield func(wire.Row, error) bool) {

@@ -25,7 +25,7 @@ type Table struct {
 	// DeletionProtection specifies whether Bigtable refuses to delete the table;
 	// bigtable.None leaves the setting unchanged.
 	DeletionProtection bigtable.DeletionProtection
-	// Draft says that the layout of the table may still change; see [DraftError].
+	// Draft says that the mapping of the table may still change; see [DraftError].
 	Draft bool
 }
 
@@ -361,9 +361,9 @@ func (r *setupRun) verify(ctx context.Context, tables []Table) {
 }
 
 // Tables returns the tables of a schema for [Setup].
-func Tables[E any](layouts []*Layout[E]) []Table {
+func Tables[E any](mappings []*Mapping[E]) []Table {
 	var tables []Table
-	for _, l := range allPeriods(layouts) {
+	for _, l := range allPeriods(mappings) {
 		i := slices.IndexFunc(tables, func(t Table) bool { return t.ID == l.Table.ID })
 		if i < 0 {
 			tables = append(tables, l.Table)

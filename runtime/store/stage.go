@@ -45,8 +45,8 @@ type staged struct {
 func newStage[E any](w *Writer[E]) *stage[E] {
 	s := &stage[E]{writer: w, tables: make([]staged, len(w.tables))}
 	for i := range s.tables {
-		s.tables[i].cells = newCells(w.tables[i].layout)
-		s.tables[i].batch.single = !w.tables[i].layout.Pattern.Bucketed()
+		s.tables[i].cells = newCells(w.tables[i].mapping)
+		s.tables[i].batch.single = !w.tables[i].mapping.Pattern.Bucketed()
 	}
 	return s
 }
@@ -131,7 +131,7 @@ func (s *stage[E]) add(event *E) {
 
 // layOut encodes an event for one table.
 func (s *stage[E]) layOut(table int, event *E) {
-	t, l := &s.tables[table], s.writer.tables[table].layout
+	t, l := &s.tables[table], s.writer.tables[table].mapping
 	s.event = *event
 	at := l.Time(&s.event)
 	*at = codec.Truncate(*at, l.Precision)
@@ -179,7 +179,7 @@ func (s *stage[E]) take(table, refusing int) {
 	switch {
 	case t.err == nil:
 		t.take(s.events)
-	case t.err == errForeign: // it goes into the table of its layout
+	case t.err == errForeign: // it goes into the table of its mapping
 	case s.writer.options.SkipExpired && errors.Is(t.err, codec.ErrExpired):
 		t.expired++
 		t.cells.forget()
@@ -211,8 +211,8 @@ func (s *stage[E]) send(ctx context.Context, name string) error {
 	failed := &WriteError{Events: s.events}
 	for i := range w.tables {
 		t, staged := &w.tables[i], &s.tables[i]
-		if t.layout.others != nil && staged.idle() {
-			continue // all events have another layout
+		if t.mapping.others != nil && staged.idle() {
+			continue // all events have another mapping
 		}
 		staged.ifAbsent = s.ifAbsent
 		op := Operation{Name: name, Table: t.id, Events: s.events, Expired: staged.expired}

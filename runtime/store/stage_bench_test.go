@@ -9,7 +9,7 @@ import (
 // BenchmarkStage stages events for one table without sending them: sorted by series and
 // time, or with alternating series.
 func BenchmarkStage(b *testing.B) {
-	for _, l := range []*Layout[sample]{singles(), days(), offsets(), metrics()} {
+	for _, l := range []*Mapping[sample]{singles(), days(), offsets(), metrics()} {
 		for _, order := range []string{"sorted", "turns"} {
 			const series, each = 10, 1000
 			events := make([]sample, 0, series*each)
@@ -21,7 +21,7 @@ func BenchmarkStage(b *testing.B) {
 				events = append(events, sample{Series: fmt.Sprint("series", s), Time: at(n), Value: uint64(n)})
 			}
 			b.Run("kind="+l.Table.ID+"/order="+order, func(b *testing.B) {
-				w := NewWriter(faked(tableFunc{}), []*Layout[sample]{l}, writeAt(0))
+				w := NewWriter(faked(tableFunc{}), []*Mapping[sample]{l}, writeAt(0))
 				b.ReportAllocs()
 				for b.Loop() {
 					s := w.stages.Get().(*stage[sample])

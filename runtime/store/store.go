@@ -1,5 +1,5 @@
 // Package store writes events to Bigtable, reads them and sets up their tables.
-// Generated code describes in a [Layout] how its events are stored; everything that is
+// Generated code describes in a [Mapping] how its events are stored; everything that is
 // the same for all schemas is in this package: one mutation per row, requests within
 // Bigtable's limits, deadlines, errors that name each event, row ranges, filters that
 // mirror garbage collection, and the assembly of events from cells.
@@ -81,9 +81,9 @@ func (h Hooks) end(ctx context.Context, op *Operation, err error) {
 	}
 }
 
-// Layout describes how events of type E are stored in one table. Generated code
+// Mapping describes how events of type E are stored in one table. Generated code
 // provides it.
-type Layout[E any] struct {
+type Mapping[E any] struct {
 	Table Table
 	// Pattern determines where the time and the data of an event are stored.
 	Pattern codec.Pattern
@@ -135,18 +135,18 @@ type Layout[E any] struct {
 	// MaxCells is the maximum number of cells in a column of a row; 0 if it is unknown
 	// or larger than any family's rule keeps.
 	MaxCells int64
-	// Since is the time of the first event with this layout; zero in the oldest one of
-	// the events. It is the start of a bucket of this layout and of the one before it.
+	// Since is the time of the first event with this mapping; zero in the oldest one of
+	// the events. It is the start of a bucket of this mapping and of the one before it.
 	Since time.Time
-	// Older are the earlier layouts of the events, newest first. Each event is written to
-	// one of the layouts and read from it, by its time.
-	Older []*Layout[E]
+	// Older are the earlier mappings of the events, newest first. Each event is written to
+	// one of the mappings and read from it, by its time.
+	Older []*Mapping[E]
 
-	sequence func(e *E) *uint32 // also in a layout that does not store it
+	sequence func(e *E) *uint32 // also in a mapping that does not store it
 
-	until  time.Time    // where the next layout begins; zero in the newest
-	others []*Layout[E] // the other layouts of the events
-	// columns are those of NewLayout, of type *Columns[E, C].
+	until  time.Time     // where the next mapping begins; zero in the newest
+	others []*Mapping[E] // the other mappings of the events
+	// columns are those of NewMapping, of type *Columns[E, C].
 	columns any
 }
 
@@ -176,7 +176,7 @@ type TTLFields struct {
 }
 
 // shape returns what the planner of reads needs to know.
-func (l *Layout[E]) shape() scan.Table {
+func (l *Mapping[E]) shape() scan.Table {
 	t := scan.Table{Pattern: l.Pattern, Offset: l.offset(), TimeKey: l.TimeKey, Ties: l.Ties > 0, Begin: l.Since, End: l.until}
 	for _, f := range l.Table.Families {
 		t.Families = append(t.Families, scan.Family{Name: f.Name, Life: f.Life, Class: f.Class})
@@ -190,12 +190,12 @@ func (l *Layout[E]) shape() scan.Table {
 }
 
 // offset returns the encoding of times in qualifiers, for codec.BucketOffsets.
-func (l *Layout[E]) offset() codec.Offset {
+func (l *Mapping[E]) offset() codec.Offset {
 	return codec.Offset{Bucket: l.Bucket, Precision: l.Precision, Sequence: l.Sequence != nil}
 }
 
 // choice returns the TTLFields of e, or the zero TTLFields.
-func (l *Layout[E]) ttlFields(e *E) TTLFields {
+func (l *Mapping[E]) ttlFields(e *E) TTLFields {
 	if l.TTLFields == nil {
 		return TTLFields{}
 	}
@@ -293,7 +293,7 @@ func within(ctx context.Context, timeout time.Duration) (context.Context, contex
 	return context.WithTimeout(ctx, timeout)
 }
 
-// Required is the Missing function of a layout whose columns are all required.
+// Required is the Missing function of a mapping whose columns are all required.
 func Required[E any](*E, int) error { return codec.ErrMissing }
 
 // Span returns the span of rows whose keys consist of prefix, a time and, unless it is

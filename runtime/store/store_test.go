@@ -26,7 +26,7 @@ type sample struct {
 	Value  uint64
 	Note   []byte // optional and of any size
 
-	// Fields of samples in some layouts; see strategies.
+	// Fields of samples in some mappings; see strategies.
 	Class                int
 	TTL                  time.Duration
 	ExpiresAt, WrittenAt time.Time
@@ -39,9 +39,9 @@ var day0 = time.Date(2021, 3, 5, 0, 0, 0, 0, time.UTC)
 // at returns the time n seconds into day0.
 func at(n int) time.Time { return day0.Add(time.Duration(n) * time.Second) }
 
-// putValue returns the Put of a layout that stores only the value, in the row of the
+// putValue returns the Put of a mapping that stores only the value, in the row of the
 // bucket.
-func putValue(l *Layout[sample]) func(e *sample, c *Cells) {
+func putValue(l *Mapping[sample]) func(e *sample, c *Cells) {
 	return func(e *sample, c *Cells) {
 		w := codec.NewKeyWriter(nil, "#")
 		w.String("series", e.Series)
@@ -51,16 +51,16 @@ func putValue(l *Layout[sample]) func(e *sample, c *Cells) {
 	}
 }
 
-// days returns a layout as in generated code: one row per day, and one cell in columns
+// days returns a mapping as in generated code: one row per day, and one cell in columns
 // "v.1" and "note" per sample.
-func days() *Layout[sample] {
+func days() *Mapping[sample] {
 	bucket := codec.Bucket{Every: 24 * time.Hour, Label: codec.Label{Format: codec.TimeFormat{Layout: "2006-01-02"}}}
 	prefix := func(e *sample) codec.KeyWriter {
 		w := codec.NewKeyWriter(nil, "#")
 		w.String("series", e.Series)
 		return w
 	}
-	return &Layout[sample]{
+	return &Mapping[sample]{
 		Table:     Table{ID: "days", Families: []Family{{Name: "f.1"}}},
 		Pattern:   codec.BucketNewCells,
 		Bucket:    bucket,
@@ -109,11 +109,11 @@ func days() *Layout[sample] {
 	}
 }
 
-// newBigtable starts a server with the tables of layouts.
-func newBigtable(t *testing.T, layouts ...*Layout[sample]) *storetest.Bigtable {
+// newBigtable starts a server with the tables of mappings.
+func newBigtable(t *testing.T, mappings ...*Mapping[sample]) *storetest.Bigtable {
 	t.Helper()
 	return storetest.New(t, func(ctx context.Context, admin *bigtable.AdminClient) error {
-		_, err := Setup(ctx, admin, Tables(layouts))
+		_, err := Setup(ctx, admin, Tables(mappings))
 		return err
 	})
 }
@@ -187,7 +187,7 @@ func TestWriteAllCoalescesRows(t *testing.T) {
 		rows = append(rows, keys...)
 		sizes = append(sizes, len(muts))
 		return nil, nil
-	}}), []*Layout[sample]{l})
+	}}), []*Mapping[sample]{l})
 	var events []sample
 	for i := range 100 {
 		events = append(events, sample{Series: fmt.Sprint("s", i%4), Time: at(i)})
@@ -222,7 +222,7 @@ func TestRequestsKeepToLimits(t *testing.T) {
 	for i := range 40 { // 12 MB in two rows, so that both continue in later waves
 		events = append(events, sample{Series: fmt.Sprint("s", i%2), Time: at(i), Note: make([]byte, 300_000)})
 	}
-	w := NewWriter(client, []*Layout[sample]{l})
+	w := NewWriter(client, []*Mapping[sample]{l})
 	if err := w.WriteAll(t.Context(), events); err != nil {
 		t.Fatal(err)
 	}
@@ -260,7 +260,7 @@ func TestBatchSplitsRowsAndRequests(t *testing.T) {
 func TestSameEventTwiceInOneCall(t *testing.T) {
 	l := days()
 	bt := newBigtable(t, l)
-	w := NewWriter(bt.Client, []*Layout[sample]{l})
+	w := NewWriter(bt.Client, []*Mapping[sample]{l})
 	for range 5 {
 		err := w.WriteAll(t.Context(), []sample{
 			{Series: "s", Time: at(1), Value: 1, Note: make([]byte, 2<<20)},
@@ -297,7 +297,7 @@ func TestBulkErrorsAreReported(t *testing.T) {
 			return errs, nil
 		}}
 	}}
-	w := NewWriter(client, []*Layout[sample]{l})
+	w := NewWriter(client, []*Mapping[sample]{l})
 	err := w.WriteAll(t.Context(), []sample{
 		{Series: "good", Time: at(0)}, {Series: "bad", Time: at(1)}, {Series: "lost", Time: at(2)},
 		{Series: "bad", Time: at(3)}, {Series: "", Time: at(4)}, {Series: "good"},
@@ -337,7 +337,7 @@ func TestDefaultDeadline(t *testing.T) {
 		},
 	})
 	const timeout = 200 * time.Millisecond
-	w := NewWriter(client, []*Layout[sample]{l}, WriterOptions{Timeout: timeout})
+	w := NewWriter(client, []*Mapping[sample]{l}, WriterOptions{Timeout: timeout})
 	r := NewReader(client, l, ReaderOptions{Timeout: timeout})
 	_, latest := r.Latest(t.Context(), sample{Series: "s"})
 	_, read := collect(t.Context(), r, "s", day0, at(1))
@@ -363,7 +363,7 @@ func TestIdleTimeoutExcludesCaller(t *testing.T) {
 	t.Parallel() // it waits
 	l := days()
 	bt := newBigtable(t, l)
-	w := NewWriter(bt.Client, []*Layout[sample]{l})
+	w := NewWriter(bt.Client, []*Mapping[sample]{l})
 	const rows = 2
 	for i := range rows {
 		if err := w.Write(t.Context(), sample{Series: "s", Time: at(i * 86400)}); err != nil {
@@ -387,7 +387,7 @@ func TestIdleTimeoutExcludesCaller(t *testing.T) {
 func TestReadStops(t *testing.T) {
 	l := days()
 	bt := newBigtable(t, l)
-	w := NewWriter(bt.Client, []*Layout[sample]{l})
+	w := NewWriter(bt.Client, []*Mapping[sample]{l})
 	for i := range 5 {
 		if err := w.Write(t.Context(), sample{Series: "s", Time: at(i * 86400)}); err != nil {
 			t.Fatal(err)
@@ -425,7 +425,7 @@ func TestRankBeforeTime(t *testing.T) {
 	for i := range 6 {
 		all = append(all, sample{Series: "s", Time: at(i * 600), Value: uint64(i)})
 	}
-	if err := NewWriter(bt.Client, []*Layout[sample]{l}, WriterOptions{Now: func() time.Time { return at(3000) }}).WriteAll(t.Context(), all); err != nil {
+	if err := NewWriter(bt.Client, []*Mapping[sample]{l}, WriterOptions{Now: func() time.Time { return at(3000) }}).WriteAll(t.Context(), all); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
@@ -451,7 +451,7 @@ func TestFilterIsQuoted(t *testing.T) {
 	l := days()
 	l.Table.Families = append(l.Table.Families, Family{Name: "fx1"})
 	bt := newBigtable(t, l)
-	if err := NewWriter(bt.Client, []*Layout[sample]{l}).Write(t.Context(), sample{Series: "s", Time: at(0), Value: 7}); err != nil {
+	if err := NewWriter(bt.Client, []*Mapping[sample]{l}).Write(t.Context(), sample{Series: "s", Time: at(0), Value: 7}); err != nil {
 		t.Fatal(err)
 	}
 	m := bigtable.NewMutation()
@@ -478,7 +478,7 @@ func TestFilterIsQuoted(t *testing.T) {
 func TestDecodeErrorsDoNotEndARead(t *testing.T) {
 	l := days()
 	bt := newBigtable(t, l)
-	if err := NewWriter(bt.Client, []*Layout[sample]{l}).WriteAll(t.Context(), []sample{{Series: "s", Time: at(0), Value: 1}, {Series: "s", Time: at(2), Value: 3}}); err != nil {
+	if err := NewWriter(bt.Client, []*Mapping[sample]{l}).WriteAll(t.Context(), []sample{{Series: "s", Time: at(0), Value: 1}, {Series: "s", Time: at(2), Value: 3}}); err != nil {
 		t.Fatal(err)
 	}
 	garbage := bigtable.NewMutation()

@@ -10,7 +10,7 @@ import (
 )
 
 // rowOf returns the key of the row with a column of a sample.
-func rowOf(l *Layout[sample], e *sample, column int) ([]byte, error) {
+func rowOf(l *Mapping[sample], e *sample, column int) ([]byte, error) {
 	spans, err := l.Spans(e)
 	if err != nil {
 		return nil, err
@@ -23,15 +23,15 @@ func rowOf(l *Layout[sample], e *sample, column int) ([]byte, error) {
 }
 
 // offsetBlobs returns days with one column per sample and a sequence number.
-func offsetBlobs() *Layout[sample] {
+func offsetBlobs() *Mapping[sample] {
 	l := blobs(days())
 	l.Table.ID, l.Pattern = "offsets", codec.BucketOffsets
 	l.Sequence = func(e *sample) *uint32 { return &e.Sequence }
 	return l
 }
 
-// blobs changes a layout to store samples as one value.
-func blobs(l *Layout[sample]) *Layout[sample] {
+// blobs changes a mapping to store samples as one value.
+func blobs(l *Mapping[sample]) *Mapping[sample] {
 	l.Table.ID += "_blobs"
 	l.Columns = []Column{{Name: "blob", Whole: true}}
 	l.Missing = Required[sample]
@@ -56,8 +56,8 @@ func blobs(l *Layout[sample]) *Layout[sample] {
 	return l
 }
 
-// classed adds a class to the samples of a layout, with one family per class.
-func classed(l *Layout[sample]) *Layout[sample] {
+// classed adds a class to the samples of a mapping, with one family per class.
+func classed(l *Mapping[sample]) *Mapping[sample] {
 	l.Table.ID += "_classed"
 	l.Table.Families = []Family{aged("z", 100*24*time.Hour), aged("y", 200*24*time.Hour)}
 	for i := range l.Table.Families {
@@ -67,15 +67,15 @@ func classed(l *Layout[sample]) *Layout[sample] {
 	return l
 }
 
-// expires adds an expiry to the samples of a layout, and their write time.
-func expires(l *Layout[sample]) *Layout[sample] {
+// expires adds an expiry to the samples of a mapping, and their write time.
+func expires(l *Mapping[sample]) *Mapping[sample] {
 	l.Table.ID += "_expires"
 	family := aged("f.1", time.Second)
 	family.Life = codec.Lifetime{Timestamp: codec.TimestampExpiry}
 	l.Table.Families = []Family{family}
 	l.TTLFields = func(e *sample) TTLFields { return TTLFields{ExpiresAt: &e.ExpiresAt, WrittenAt: &e.WrittenAt} }
 	if l.Pattern == codec.BucketOffsets {
-		return l // the layout has no column for it
+		return l // the mapping has no column for it
 	}
 	written, put, set := len(l.Columns), l.Put, l.Set
 	l.Columns = append(slices.Clone(l.Columns), Column{Name: "written", WrittenAt: true})
@@ -93,9 +93,9 @@ func expires(l *Layout[sample]) *Layout[sample] {
 	return l
 }
 
-// shifted adds an optional expiry to the samples of a layout, in a second family if
+// shifted adds an optional expiry to the samples of a mapping, in a second family if
 // there are several columns.
-func shifted(l *Layout[sample]) *Layout[sample] {
+func shifted(l *Mapping[sample]) *Mapping[sample] {
 	l.Table.ID += "_shifted"
 	family := aged("f.1", 100*24*time.Hour)
 	family.Life = codec.Lifetime{Timestamp: codec.TimestampShifted, Default: 100 * 24 * time.Hour}
@@ -106,15 +106,15 @@ func shifted(l *Layout[sample]) *Layout[sample] {
 	return l
 }
 
-// strategies are layouts of every kind with every way in which events specify their
+// strategies are mappings of every kind with every way in which events specify their
 // time to live.
-func strategies() []*Layout[sample] {
-	aging := func(l *Layout[sample]) *Layout[sample] {
+func strategies() []*Mapping[sample] {
+	aging := func(l *Mapping[sample]) *Mapping[sample] {
 		l.Table.ID += "_aging"
 		l.Table.Families = []Family{oldAndMany("f.1", 30)}
 		return l
 	}
-	return []*Layout[sample]{
+	return []*Mapping[sample]{
 		days(), singles(), metrics(), offsetBlobs(), blobs(days()), blobs(singles()),
 		aging(days()), aging(metrics()), aging(offsetBlobs()), aging(singles()), unsorted(days()), unsorted(metrics()),
 		classed(days()), classed(singles()), classed(metrics()), classed(offsetBlobs()), classed(blobs(days())),

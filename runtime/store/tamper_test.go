@@ -135,7 +135,7 @@ func TestTamperedReads(t *testing.T) {
 	for i := range rows {
 		samples = append(samples, sample{Series: "s", Time: at(86400 * i), Value: uint64(i)})
 	}
-	must(t, NewWriter(bt.Client, []*Layout[sample]{l}).WriteAll(t.Context(), samples))
+	must(t, NewWriter(bt.Client, []*Mapping[sample]{l}).WriteAll(t.Context(), samples))
 	for where, install := range places {
 		for name, tamper := range map[string]func(s *tampering, m proto.Message) error{
 			"nothing":        (*tampering).receive,
@@ -192,7 +192,7 @@ func TestForcedCodec(t *testing.T) {
 	defer func() { _ = client.Close() }()
 	var ended Operation
 	hooks := Hooks{End: func(_ context.Context, op Operation, _ error) { ended = op }}
-	w, r := NewWriter(client, []*Layout[sample]{l}, WriterOptions{Hooks: hooks}), NewReader(client, l, ReaderOptions{Hooks: hooks})
+	w, r := NewWriter(client, []*Mapping[sample]{l}, WriterOptions{Hooks: hooks}), NewReader(client, l, ReaderOptions{Hooks: hooks})
 	for i := range 6 {
 		forces.Store(i < 3)
 		if i == 4 {
@@ -227,7 +227,7 @@ func TestForcedCodecWithHangingServer(t *testing.T) {
 		})))
 	must(t, err)
 	defer func() { _ = client.Close() }()
-	must(t, NewWriter(client, []*Layout[sample]{days()}, WriterOptions{Timeout: 10 * time.Second}).WriteAll(t.Context(), []sample{nth(1), nth(2)}))
+	must(t, NewWriter(client, []*Mapping[sample]{days()}, WriterOptions{Timeout: 10 * time.Second}).WriteAll(t.Context(), []sample{nth(1), nth(2)}))
 }
 
 // An environment variable disables the wire path.
@@ -238,7 +238,7 @@ func TestWireDisabled(t *testing.T) {
 		t.Setenv(disableVariable, value)
 		var ended Operation
 		hooks := Hooks{End: func(_ context.Context, op Operation, _ error) { ended = op }}
-		must(t, NewWriter(bt.Client, []*Layout[sample]{l}, WriterOptions{Hooks: hooks}).Write(t.Context(), sample{Series: "s", Time: at(1), Value: 7}))
+		must(t, NewWriter(bt.Client, []*Mapping[sample]{l}, WriterOptions{Hooks: hooks}).Write(t.Context(), sample{Series: "s", Time: at(1), Value: 7}))
 		if ended.Requests != 1 || (ended.OrdinaryRequests == 1) != disabled {
 			t.Errorf("%q: %+v", value, ended)
 		}
@@ -362,7 +362,7 @@ func TestRefusedAfterALostReply(t *testing.T) {
 						must(t, err)
 						wg.Go(func() {
 							defer func() { _ = client.Close() }()
-							err := NewWriter(client, []*Layout[sample]{days()}).WriteAll(t.Context(), []sample{nth(1), nth(2)}[:events])
+							err := NewWriter(client, []*Mapping[sample]{days()}).WriteAll(t.Context(), []sample{nth(1), nth(2)}[:events])
 							var failed *WriteError
 							if !errors.As(err, &failed) || len(failed.Failures) != events || len(s.stored) != min(lose, 1)*events {
 								t.Errorf("%s: %v", what, err)
@@ -389,7 +389,7 @@ func TestEventSurvivesTenUnavailable(t *testing.T) {
 	client, err := storetest.Connect(t.Context(), startServer(t, s))
 	must(t, err)
 	defer func() { _ = client.Close() }()
-	must(t, NewWriter(client, []*Layout[sample]{days()}).Write(t.Context(), nth(1)))
+	must(t, NewWriter(client, []*Mapping[sample]{days()}).Write(t.Context(), nth(1)))
 	if s.attempts != 11 {
 		t.Errorf("%d attempts", s.attempts)
 	}
@@ -411,7 +411,7 @@ func TestClientsAreProbedAgain(t *testing.T) {
 		})))
 	must(t, err)
 	defer func() { _ = client.Close() }()
-	w := NewWriter(client, []*Layout[sample]{l})
+	w := NewWriter(client, []*Mapping[sample]{l})
 	if err := w.WriteAll(t.Context(), []sample{nth(1), nth(2)}); err == nil {
 		t.Error("written")
 	}

@@ -16,12 +16,12 @@ import (
 // other end, so that it reads no more rows than necessary.
 
 // instant returns the rows with the same instant as the given key.
-func (l *Layout[E]) instant(key string) codec.Rows {
+func (l *Mapping[E]) instant(key string) codec.Rows {
 	return codec.PrefixRows(key[:max(0, len(key)-l.Ties)])
 }
 
 // tied reports whether two rows have the same series and instant.
-func (l *Layout[E]) tied(a, b string) bool {
+func (l *Mapping[E]) tied(a, b string) bool {
 	return len(a) == len(b) && len(a) > l.Ties && a[:len(a)-l.Ties] == b[:len(b)-l.Ties]
 }
 
@@ -40,7 +40,7 @@ func (r run) yieldTo(yield func(wire.Row, error) bool) bool {
 
 // turned reverses the rows of each instant. After an error it does not yield the rows
 // of the last instant, because others may precede them.
-func (l *Layout[E]) turned(rows iter.Seq2[wire.Row, error]) iter.Seq2[wire.Row, error] {
+func (l *Mapping[E]) turned(rows iter.Seq2[wire.Row, error]) iter.Seq2[wire.Row, error] {
 	if l.Ties == 0 {
 		return rows
 	}
@@ -76,7 +76,7 @@ func (r *Reader[E]) turnedFirst(ctx context.Context, op *Operation, in codec.Row
 				return
 			}
 			n++
-			if len(same) > 0 && !r.layout.tied(same[0].Key(), row.Key()) {
+			if len(same) > 0 && !r.mapping.tied(same[0].Key(), row.Key()) {
 				if !same.yieldTo(yield) {
 					return
 				}
@@ -89,7 +89,7 @@ func (r *Reader[E]) turnedFirst(ctx context.Context, op *Operation, in codec.Row
 			same.yieldTo(yield)
 			return
 		}
-		last := r.layout.instant(same[0].Key()) // may have more rows
+		last := r.mapping.instant(same[0].Key()) // may have more rows
 		last.Reverse = !in.Reverse
 		left := []codec.Rows{last}
 		if yielded < enough {
@@ -113,7 +113,7 @@ func (r *Reader[E]) turnedFirst(ctx context.Context, op *Operation, in codec.Row
 			}
 		}
 		if rest, some := in.Past(last); some {
-			r.layout.turned(r.rows(ctx, op, []codec.Rows{rest}, filter, 0))(yield)
+			r.mapping.turned(r.rows(ctx, op, []codec.Rows{rest}, filter, 0))(yield)
 		}
 	}
 }
@@ -133,7 +133,7 @@ func (r *Reader[E]) newest(ctx context.Context, op *Operation, in []codec.Rows, 
 // first returns the first row of a range, or the zero Row if there is none. For limit,
 // see turnedFirst.
 func (r *Reader[E]) first(ctx context.Context, op *Operation, rows codec.Rows, filter bigtable.Filter, limit int) (wire.Row, error) {
-	if r.layout.Ties == 0 || rows.Reverse == r.shape.Descending() { // a single row, or the rest of an instant
+	if r.mapping.Ties == 0 || rows.Reverse == r.shape.Descending() { // a single row, or the rest of an instant
 		return r.one(ctx, op, rows, filter, 1)
 	}
 	for row, err := range r.turnedFirst(ctx, op, rows, filter, limit, func() bool { return false }) {
@@ -149,10 +149,10 @@ func (r *Reader[E]) before(in []codec.Rows, key string) []codec.Rows {
 	switch {
 	case !r.shape.InOrder():
 		return []codec.Rows{{Keys: []string{key}}}
-	case r.layout.Ties == 0:
+	case r.mapping.Ties == 0:
 		return after(in, key)
 	}
-	instant := r.layout.instant(key)
+	instant := r.mapping.instant(key)
 	instant.Reverse = r.shape.Descending()
 	return append(after([]codec.Rows{instant}, key), r.past(in, instant)...)
 }
@@ -161,7 +161,7 @@ func (r *Reader[E]) before(in []codec.Rows, key string) []codec.Rows {
 func (r *Reader[E]) past(in []codec.Rows, gone codec.Rows) []codec.Rows {
 	var left []codec.Rows
 	for _, rows := range in {
-		if r.layout.Ties > 0 && rows.Reverse == r.shape.Descending() {
+		if r.mapping.Ties > 0 && rows.Reverse == r.shape.Descending() {
 			continue // belongs to an instant that was removed, too
 		}
 		if rest, some := rows.Past(gone); some {

@@ -25,16 +25,16 @@ func (e tick) String() string {
 	return fmt.Sprintf("%s%d.%d", e.Series, e.Time.Sub(day0)/time.Second, e.Sequence)
 }
 
-// ticks returns a layout with one row per tick. Keys consist of the series, the time,
+// ticks returns a mapping with one row per tick. Keys consist of the series, the time,
 // which may be reversed, the sequence number and a constant. Salted keys have a salt,
 // the first letter of the series, before the time, and the series after it.
-func ticks(delimiter string, reverse, salted bool) *Layout[tick] {
+func ticks(delimiter string, reverse, salted bool) *Mapping[tick] {
 	s := singles()
 	key := codec.TimeFormat{Kind: codec.UnixMillis, Reverse: reverse}
 	series := func(w *codec.KeyWriter, text string) {
 		w.StringAs("series", codec.KeyForm{}, text)
 	}
-	l := &Layout[tick]{
+	l := &Mapping[tick]{
 		Table: s.Table, Pattern: codec.SingleUnserialized, TimeKey: key, Columns: s.Columns[:1], Precision: time.Millisecond,
 		Time:     func(e *tick) *time.Time { return &e.Time },
 		Sequence: func(e *tick) *uint32 { return &e.Sequence },
@@ -138,22 +138,22 @@ func inOrder(of func(e tick) bool) []tick {
 }
 
 // newTicks starts a server with ticks. Those in unknown have only a column that is not
-// in the layout.
-func newTicks(t *testing.T, l *Layout[tick], known, unknown []tick) *storetest.Bigtable {
+// in the mapping.
+func newTicks(t *testing.T, l *Mapping[tick], known, unknown []tick) *storetest.Bigtable {
 	t.Helper()
 	bt := storetest.New(t, func(ctx context.Context, admin *bigtable.AdminClient) error {
-		_, err := Setup(ctx, admin, Tables([]*Layout[tick]{l}))
+		_, err := Setup(ctx, admin, Tables([]*Mapping[tick]{l}))
 		return err
 	})
 	other := *l
 	other.Columns = []Column{{Name: "unknown"}}
-	must(t, NewWriter(bt.Client, []*Layout[tick]{l}, writeAt(1)).WriteAll(t.Context(), known))
-	must(t, NewWriter(bt.Client, []*Layout[tick]{&other}, writeAt(1)).WriteAll(t.Context(), unknown))
+	must(t, NewWriter(bt.Client, []*Mapping[tick]{l}, writeAt(1)).WriteAll(t.Context(), known))
+	must(t, NewWriter(bt.Client, []*Mapping[tick]{&other}, writeAt(1)).WriteAll(t.Context(), unknown))
 	return bt
 }
 
 // onBothReaders runs a test with a reader of each path.
-func onBothReaders(t *testing.T, bt *storetest.Bigtable, l *Layout[tick], test func(path string, r *Reader[tick])) {
+func onBothReaders(t *testing.T, bt *storetest.Bigtable, l *Mapping[tick], test func(path string, r *Reader[tick])) {
 	t.Helper()
 	wired, err := storetest.Connect(t.Context(), bt.Addr)
 	must(t, err)

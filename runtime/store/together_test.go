@@ -19,7 +19,7 @@ import (
 // on both paths.
 func TestGatheredRows(t *testing.T) {
 	const n = 12 // number of days
-	for _, l := range []*Layout[sample]{metrics(), unsorted(metrics()), classed(metrics()), days(), singles(), offsets(), expires(singles())} {
+	for _, l := range []*Mapping[sample]{metrics(), unsorted(metrics()), classed(metrics()), days(), singles(), offsets(), expires(singles())} {
 		t.Run(l.Table.ID, func(t *testing.T) {
 			bt := newBigtable(t, l)
 			var samples []sample
@@ -41,7 +41,7 @@ func TestGatheredRows(t *testing.T) {
 					}
 				}
 			}
-			must(t, NewWriter(bt.Client, []*Layout[sample]{l}, writeAt(86400*n)).WriteAll(t.Context(), samples))
+			must(t, NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(86400*n)).WriteAll(t.Context(), samples))
 			without, err := storetest.ConnectPlain(t.Context(), bt.Addr)
 			must(t, err)
 			defer func() { _ = without.Close() }()
@@ -88,7 +88,7 @@ func TestGatheredRows(t *testing.T) {
 
 // compareGathered orders samples by bucket, series and time, or rows of single events
 // by time and series. Rows at the same position are ordered by span in both directions.
-func compareGathered(l *Layout[sample], a, b *sample, newestFirst bool) int {
+func compareGathered(l *Mapping[sample], a, b *sample, newestFirst bool) int {
 	sign := 1
 	if newestFirst {
 		sign = -1
@@ -102,8 +102,8 @@ func compareGathered(l *Layout[sample], a, b *sample, newestFirst bool) int {
 // Latest takes one request if the current bucket or a later one has the newest event,
 // whatever the labels; else it finds it with more requests.
 func TestLatestOfAnyLabels(t *testing.T) {
-	for _, layout := range []func() *Layout[sample]{
-		days, metrics, offsets, func() *Layout[sample] { return unsorted(days()) }, func() *Layout[sample] { return unsorted(metrics()) },
+	for _, mapping := range []func() *Mapping[sample]{
+		days, metrics, offsets, func() *Mapping[sample] { return unsorted(days()) }, func() *Mapping[sample] { return unsorted(metrics()) },
 	} {
 		for _, c := range []struct {
 			days     []int // days with events
@@ -113,7 +113,7 @@ func TestLatestOfAnyLabels(t *testing.T) {
 			{[]int{1, 2, 3}, 3, 1}, {[]int{0, 1, 2, 3, 4, 5}, 2, 1}, {[]int{0, 2, 92, 93}, 2, 1}, {[]int{0, 1, 2}, 1, 1}, {[]int{2}, 2, 1},
 			{[]int{0, 1}, 3, 3}, {[]int{1, 2, 91}, 95, 3}, {nil, 3, 2},
 		} {
-			l := layout()
+			l := mapping()
 			bt := newBigtable(t, l)
 			samples := []sample{{Series: "s1", Time: at(86400 * 200), Value: 1}, {Series: "r", Time: at(86400 * 200), Value: 1}}
 			for _, day := range c.days {
@@ -124,7 +124,7 @@ func TestLatestOfAnyLabels(t *testing.T) {
 					samples[i].Note = []byte("n")
 				}
 			}
-			must(t, NewWriter(bt.Client, []*Layout[sample]{l}, writeAt(0)).WriteAll(t.Context(), samples))
+			must(t, NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(0)).WriteAll(t.Context(), samples))
 			requests := 0
 			r := NewReader(bt.Client, l, ReaderOptions{Now: clockAt(86400*c.now + 300).Now, Hooks: Hooks{End: func(_ context.Context, op Operation, _ error) { requests = op.Requests }}})
 			e, err := r.Latest(t.Context(), sample{Series: "s"})

@@ -37,7 +37,7 @@ func oldAndMany(name string, versions int) Family {
 }
 
 // singles returns days with one row per sample.
-func singles() *Layout[sample] {
+func singles() *Mapping[sample] {
 	l := days()
 	key := codec.TimeFormat{Kind: codec.UnixMillis}
 	l.Table.ID, l.Pattern, l.TimeKey = "singles", codec.SingleUnserialized, key
@@ -61,7 +61,7 @@ func singles() *Layout[sample] {
 }
 
 // metrics returns days with one row per column, whose qualifiers are the data.
-func metrics() *Layout[sample] {
+func metrics() *Mapping[sample] {
 	l := days()
 	l.Table.ID, l.Pattern = "metrics", codec.BucketNewColumns
 	prefix := func(e *sample, column int) codec.KeyWriter {
@@ -119,11 +119,11 @@ type mortal struct {
 	ExpiresAt time.Time
 }
 
-// mortals returns a layout of samples that specify how long they live, by class with
+// mortals returns a mapping of samples that specify how long they live, by class with
 // one family each, or by expiry.
-func mortals(l *Layout[sample]) *Layout[mortal] {
+func mortals(l *Mapping[sample]) *Mapping[mortal] {
 	classes := l.Table.hasClasses()
-	return &Layout[mortal]{
+	return &Mapping[mortal]{
 		Table: l.Table, Pattern: l.Pattern, Bucket: l.Bucket, TimeKey: l.TimeKey, Columns: l.Columns, Precision: l.Precision,
 		Time:    func(e *mortal) *time.Time { return &e.Time },
 		Check:   func(e *mortal) error { return l.Check(&e.sample) },
@@ -149,8 +149,8 @@ func classFamilies() []Family {
 	return []Family{short, long}
 }
 
-// serve starts a server with the table of a layout.
-func serve[E any](t *testing.T, l *Layout[E]) *storetest.Bigtable {
+// serve starts a server with the table of a mapping.
+func serve[E any](t *testing.T, l *Mapping[E]) *storetest.Bigtable {
 	t.Helper()
 	return storetest.New(t, func(ctx context.Context, admin *bigtable.AdminClient) error {
 		_, err := Setup(ctx, admin, []Table{l.Table})
@@ -230,7 +230,7 @@ func TestRankDecidesWhenAgePassesDuringRead(t *testing.T) {
 	for i := range 6 {
 		samples = append(samples, sample{Series: "s", Time: at(i * 600), Value: uint64(i)})
 	}
-	must(t, NewWriter(bt.Client, []*Layout[sample]{l}, writeAt(3000)).WriteAll(t.Context(), samples))
+	must(t, NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(3000)).WriteAll(t.Context(), samples))
 	for after, want := range map[string][]string{ // by the value after which an age passes
 		"":  {"0", "1", "2", "3", "4", "5"},
 		"0": {"0", "4", "5"},
@@ -259,7 +259,7 @@ func TestRankCountsBeyondTheRange(t *testing.T) {
 	for i := range 6 {
 		samples = append(samples, sample{Series: "s", Time: at(i * 600), Value: uint64(i)})
 	}
-	must(t, NewWriter(bt.Client, []*Layout[sample]{l}, writeAt(3000)).WriteAll(t.Context(), samples))
+	must(t, NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(3000)).WriteAll(t.Context(), samples))
 	for to, want := range map[int][]string{600: {"0"}, 1800: {"0"}, 2400: {"0"}, 3000: {"0", "4"}, 3001: {"0", "4", "5"}} {
 		now := at(3000)
 		r := NewReader(bt.Client, l, ReaderOptions{Now: func() time.Time { return now }})
@@ -273,15 +273,15 @@ func TestRankCountsBeyondTheRange(t *testing.T) {
 // A column is read from its own family only. Another family may contain an older
 // version, from before the column was moved.
 func TestColumnsOfOtherFamiliesAreNotRead(t *testing.T) {
-	for _, l := range []*Layout[sample]{days(), singles(), metrics()} {
+	for _, l := range []*Mapping[sample]{days(), singles(), metrics()} {
 		l.Table.Families = []Family{{Name: "now"}, {Name: "before"}}
 		l.Columns = []Column{{Name: "v.1"}, {Name: "note", Family: 1}}
 		bt := newBigtable(t, l)
 		event := sample{Series: "s", Time: at(0), Value: 1, Note: []byte("n")}
-		must(t, NewWriter(bt.Client, []*Layout[sample]{l}).Write(t.Context(), event))
+		must(t, NewWriter(bt.Client, []*Mapping[sample]{l}).Write(t.Context(), event))
 		moved := *l
 		moved.Columns = []Column{{Name: "v.1", Family: 1}, {Name: "note"}}
-		must(t, NewWriter(bt.Client, []*Layout[sample]{&moved}).Write(t.Context(), sample{Series: "s", Time: at(0), Value: 2, Note: []byte("m")}))
+		must(t, NewWriter(bt.Client, []*Mapping[sample]{&moved}).Write(t.Context(), sample{Series: "s", Time: at(0), Value: 2, Note: []byte("m")}))
 		r := NewReader(bt.Client, l)
 		got, err := collect(t.Context(), r, "s", day0, at(1))
 		must(t, err)
@@ -301,7 +301,7 @@ func TestRankCountsInEachBucket(t *testing.T) {
 	for i := range 6 {
 		samples = append(samples, sample{Series: "s", Time: at(i * 43200), Value: uint64(i)}) // two a day
 	}
-	must(t, NewWriter(bt.Client, []*Layout[sample]{l}, writeAt(0)).WriteAll(t.Context(), samples))
+	must(t, NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(0)).WriteAll(t.Context(), samples))
 	now := at(0)
 	r := NewReader(bt.Client, l, ReaderOptions{Now: func() time.Time { return now }})
 	got := values(t, r, sample{Series: "s"}, day0, at(10*86400), func(e sample) string {
@@ -312,7 +312,7 @@ func TestRankCountsInEachBucket(t *testing.T) {
 }
 
 // filterOfDay0 returns the filter of a read of all of day0, or of its newest event.
-func filterOfDay0(l *Layout[sample], now time.Time, newest int) string {
+func filterOfDay0(l *Mapping[sample], now time.Time, newest int) string {
 	shape := l.shape()
 	plan := shape.Plan(&scan.Read{Spans: make([]codec.Span, 1), From: day0, To: at(86400), NewestFirst: newest > 0, LatestOnly: newest > 0}, now)
 	if len(plan.Parts) == 0 {
@@ -369,7 +369,7 @@ func TestFilterOfSeveralFamiliesPasses(t *testing.T) {
 		return err
 	})
 	want := sample{Series: "s", Time: at(0), Value: 7, Note: []byte("n")}
-	must(t, NewWriter(bt.Client, []*Layout[sample]{l}, writeAt(0)).Write(t.Context(), want))
+	must(t, NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(0)).Write(t.Context(), want))
 	m := bigtable.NewMutation()
 	for _, family := range []string{"fx1", "gx1", "g", "f.1-g.1"} {
 		m.Set(family, "v.1", bigtable.Time(at(1)), binary.BigEndian.AppendUint64(nil, 8))
@@ -398,7 +398,7 @@ func TestFilterOfSeveralFamiliesPasses(t *testing.T) {
 
 // If no event in the range can be live, the read sends no request.
 func TestNoRequestIfNothingIsLive(t *testing.T) {
-	for _, l := range []*Layout[sample]{days(), singles(), metrics()} {
+	for _, l := range []*Mapping[sample]{days(), singles(), metrics()} {
 		l.Table.Families = []Family{aged("f.1", time.Hour), aged("g", 2*time.Hour)}
 		l.Columns = []Column{{Name: "v.1"}, {Name: "note", Family: 1}}
 		requests, ended := 0, Operation{}
@@ -425,14 +425,14 @@ func TestNoRequestIfNothingIsLive(t *testing.T) {
 // Rewriting an event in another class removes its cells from the first class, including
 // optional columns that it no longer has. Events of the same class at other times stay.
 func TestClassesWithOptionalColumns(t *testing.T) {
-	for _, base := range []*Layout[sample]{days(), singles()} {
+	for _, base := range []*Mapping[sample]{days(), singles()} {
 		t.Run(base.Table.ID, func(t *testing.T) {
 			for _, classes := range [][2]int{{1, 2}, {2, 1}, {1, 1}, {2, 2}} {
 				for _, together := range []bool{false, true} {
 					base.Table.Families = classFamilies()
 					l := mortals(base)
 					bt := serve(t, l)
-					w := NewWriter(bt.Client, []*Layout[mortal]{l}, writeAt(10))
+					w := NewWriter(bt.Client, []*Mapping[mortal]{l}, writeAt(10))
 					r := NewReader(bt.Client, l, clockAt(10))
 					event := func(n, class int, note string) mortal {
 						e := mortal{sample: sample{Series: "s", Time: at(n), Value: uint64(n)}, Class: class}
@@ -485,14 +485,14 @@ func TestRowOfClassIsReplacedEntirely(t *testing.T) {
 		m.Set(family, "of an older schema", bigtable.Time(at(0)), nil)
 	}
 	must(t, bt.Client.Open("singles").Apply(t.Context(), fmt.Sprintf("s#%013d", day0.UnixMilli()), m))
-	must(t, NewWriter(bt.Client, []*Layout[mortal]{l}, writeAt(0)).Write(t.Context(), mortal{sample: sample{Series: "s", Time: at(0)}, Class: 1}))
+	must(t, NewWriter(bt.Client, []*Mapping[mortal]{l}, writeAt(0)).Write(t.Context(), mortal{sample: sample{Series: "s", Time: at(0)}, Class: 1}))
 	same(t, map[string]int{"short:v.1": 1}, columnsOf(t, bt.Client, "singles"))
 }
 
 // Two writes of an event keep their order even if the row continues in another request,
 // which deletes what the first one set.
 func TestClassesAcrossRequests(t *testing.T) {
-	for _, base := range []*Layout[sample]{days(), singles()} {
+	for _, base := range []*Mapping[sample]{days(), singles()} {
 		base.Table.Families = classFamilies()
 		l := mortals(base)
 		bt := serve(t, l)
@@ -505,7 +505,7 @@ func TestClassesAcrossRequests(t *testing.T) {
 		requests := 0
 		o := writeAt(0)
 		o.Hooks.End = func(_ context.Context, op Operation, _ error) { requests = op.Requests }
-		must(t, NewWriter(bt.Client, []*Layout[mortal]{l}, o).WriteAll(t.Context(), events, WriteOptions{LastWins: true}))
+		must(t, NewWriter(bt.Client, []*Mapping[mortal]{l}, o).WriteAll(t.Context(), events, WriteOptions{LastWins: true}))
 		if requests < 3 {
 			t.Errorf("%d requests: the row went on in no other", requests)
 		}
@@ -523,7 +523,7 @@ func TestExpiriesWithOptionalColumns(t *testing.T) {
 			base.Columns = []Column{{Name: "v.1"}, {Name: "note", Family: 1}}
 			l := mortals(base)
 			bt := serve(t, l)
-			w := NewWriter(bt.Client, []*Layout[mortal]{l}, writeAt(0))
+			w := NewWriter(bt.Client, []*Mapping[mortal]{l}, writeAt(0))
 			other := mortal{sample: sample{Series: "s", Time: at(1), Value: 2, Note: []byte("n")}, ExpiresAt: at(1000)}
 			must(t, w.WriteAll(t.Context(), []mortal{
 				{sample: sample{Series: "s", Time: at(0), Value: 1, Note: []byte("n")}, ExpiresAt: at(ends[0])}, other,
@@ -544,7 +544,7 @@ func TestExpiriesWithOptionalColumns(t *testing.T) {
 func TestNewestCellOfRowCounts(t *testing.T) {
 	l := singles()
 	bt := newBigtable(t, l)
-	must(t, NewWriter(bt.Client, []*Layout[sample]{l}).Write(t.Context(), sample{Series: "s", Time: at(10), Value: 7, Note: []byte("n")}))
+	must(t, NewWriter(bt.Client, []*Mapping[sample]{l}).Write(t.Context(), sample{Series: "s", Time: at(10), Value: 7, Note: []byte("n")}))
 	m := bigtable.NewMutation()
 	m.Set("f.1", "v.1", bigtable.Time(at(20)), binary.BigEndian.AppendUint64(nil, 8))
 	m.Set("f.1", "note", bigtable.Time(at(0)), []byte("old"))
@@ -559,17 +559,17 @@ func TestNewestCellOfRowCounts(t *testing.T) {
 // The write time is not part of the event: it is not written without other columns, and
 // a row that contains nothing else is not an event.
 func TestWrittenAtAloneIsNoEvent(t *testing.T) {
-	for _, base := range []*Layout[sample]{days(), singles()} {
+	for _, base := range []*Mapping[sample]{days(), singles()} {
 		l := *base
 		l.Columns = []Column{{Name: "v.1", WrittenAt: true}, {Name: "note"}}
 		bt := newBigtable(t, &l)
-		err := NewWriter(bt.Client, []*Layout[sample]{&l}).Write(t.Context(), sample{Series: "s", Time: at(0), Value: 1})
+		err := NewWriter(bt.Client, []*Mapping[sample]{&l}).Write(t.Context(), sample{Series: "s", Time: at(0), Value: 1})
 		if !errors.Is(err, codec.ErrNoValue) {
 			t.Errorf("%s: %v, want ErrNoValue", l.Table.ID, err)
 		}
 		same(t, map[string]int{}, columnsOf(t, bt.Client, l.Table.ID))
 
-		must(t, NewWriter(bt.Client, []*Layout[sample]{base}).Write(t.Context(), sample{Series: "s", Time: at(0), Value: 1}))
+		must(t, NewWriter(bt.Client, []*Mapping[sample]{base}).Write(t.Context(), sample{Series: "s", Time: at(0), Value: 1}))
 		r := NewReader(bt.Client, &l)
 		same(t, []string(nil), values(t, r, sample{Series: "s"}, day0, at(86400), sampleText))
 		if e, err := r.Latest(t.Context(), sample{Series: "s"}); !errors.Is(err, ErrNotFound) {
@@ -581,14 +581,14 @@ func TestWrittenAtAloneIsNoEvent(t *testing.T) {
 // The part of a late event in a family that keeps events longer is stored, in each
 // pattern. A row that would be empty is not written.
 func TestLateEventInPart(t *testing.T) {
-	for _, l := range []*Layout[sample]{days(), singles(), metrics()} {
+	for _, l := range []*Mapping[sample]{days(), singles(), metrics()} {
 		l.Table.Families = []Family{aged("f.1", 48*time.Hour), aged("young", time.Hour)}
 		l.Columns = []Column{{Name: "v.1"}, {Name: "note", Family: 1}}
 		bt := newBigtable(t, l)
 		var ended Operation
 		o := writeAt(7200)
 		o.Hooks.End = func(_ context.Context, op Operation, _ error) { ended = op }
-		must(t, NewWriter(bt.Client, []*Layout[sample]{l}, o).Write(t.Context(), sample{Series: "s", Time: at(0), Value: 1, Note: []byte("n")}))
+		must(t, NewWriter(bt.Client, []*Mapping[sample]{l}, o).Write(t.Context(), sample{Series: "s", Time: at(0), Value: 1, Note: []byte("n")}))
 		same(t, Operation{Name: "Write", Table: l.Table.ID, Events: 1, Rows: 1, Requests: 1}, ended)
 		cells := 0
 		for _, n := range columnsOf(t, bt.Client, l.Table.ID) {
@@ -609,7 +609,7 @@ func TestLateEventWithoutOtherValues(t *testing.T) {
 	l := days()
 	l.Table.Families = []Family{aged("young", time.Hour), aged("old", 48*time.Hour)}
 	l.Columns = []Column{{Name: "v.1"}, {Name: "note", Family: 1}}
-	err := NewWriter(faked(tableFunc{}), []*Layout[sample]{l}, writeAt(7200)).Write(t.Context(), sample{Series: "s", Time: at(0), Value: 1})
+	err := NewWriter(faked(tableFunc{}), []*Mapping[sample]{l}, writeAt(7200)).Write(t.Context(), sample{Series: "s", Time: at(0), Value: 1})
 	var failed *WriteError
 	if !errors.Is(err, codec.ErrExpired) || !errors.As(err, &failed) || failed.Failures[0].Outcome != Refused {
 		t.Errorf("%v", err)
@@ -624,11 +624,11 @@ func TestAgeFromWriteTime(t *testing.T) {
 	family.Life.Timestamp = codec.TimestampWrite
 	l.Table.Families = []Family{family}
 	bt := newBigtable(t, l)
-	layouts := []*Layout[sample]{l}
-	must(t, NewWriter(bt.Client, layouts, writeAt(50_000)).WriteAll(t.Context(), []sample{
+	mappings := []*Mapping[sample]{l}
+	must(t, NewWriter(bt.Client, mappings, writeAt(50_000)).WriteAll(t.Context(), []sample{
 		{Series: "s", Time: at(0), Value: 1, Note: []byte("n")}, {Series: "s", Time: at(10), Value: 2}, {Series: "s", Time: at(90_000), Value: 3},
 	}))
-	must(t, NewWriter(bt.Client, layouts, writeAt(50_010)).Write(t.Context(), sample{Series: "s", Time: at(0), Value: 4})) // lives ten seconds longer
+	must(t, NewWriter(bt.Client, mappings, writeAt(50_010)).Write(t.Context(), sample{Series: "s", Time: at(0), Value: 4})) // lives ten seconds longer
 	for now, want := range map[int][]string{
 		50_010: {"4", "2", "3"}, 53_600: {"4", "2", "3"}, 53_601: {"4"}, 53_610: {"4"}, 53_611: nil,
 	} {
@@ -647,14 +647,14 @@ func TestSequencesOfClasses(t *testing.T) {
 		mortal
 		Sequence uint32
 	}
-	l := &Layout[tied]{
+	l := &Mapping[tied]{
 		Pattern: codec.BucketOffsets, Table: Table{Families: classFamilies()}, Columns: []Column{{Name: "v"}},
 		Time:      func(e *tied) *time.Time { return &e.Time },
 		TTLFields: func(e *tied) TTLFields { return TTLFields{Class: &e.Class} },
 		Sequence:  func(e *tied) *uint32 { return &e.Sequence },
 		Set:       func(*tied, int, []byte) error { return nil },
 	}
-	a := &assembler[tied]{layout: l, from: day0, to: at(60), now: func() time.Time { return day0 }, memory: l.newMemory()}
+	a := &assembler[tied]{mapping: l, from: day0, to: at(60), now: func() time.Time { return day0 }, memory: l.newMemory()}
 	us := day0.UnixMicro()
 	for i, g := range a.empty(new(wire.Rows).At(0)) {
 		c := &g.columns[0]
@@ -671,7 +671,7 @@ func TestSequencesOfClasses(t *testing.T) {
 
 // expiring returns days with one column per sample, which expires Value seconds into
 // day0.
-func expiring() *Layout[sample] {
+func expiring() *Mapping[sample] {
 	l := days()
 	l.Pattern, l.Table.ID = codec.BucketOffsets, "expiring"
 	family := aged("f.1", time.Second)
@@ -690,7 +690,7 @@ func expiring() *Layout[sample] {
 func TestLatestOnlyOfExpiringEvents(t *testing.T) {
 	l := expiring()
 	bt := newBigtable(t, l)
-	must(t, NewWriter(bt.Client, []*Layout[sample]{l}, writeAt(3)).WriteAll(t.Context(), []sample{
+	must(t, NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(3)).WriteAll(t.Context(), []sample{
 		{Series: "s", Time: at(1), Value: 5000}, {Series: "s", Time: at(2), Value: 200},
 	}))
 	for _, o := range []ReadOptions{{}, {NewestFirst: true}, {LatestOnly: true}} {
@@ -726,8 +726,8 @@ func TestLatestRepeatsAfterExpiry(t *testing.T) {
 
 	l = expiring()
 	bt = newBigtable(t, l)
-	must(t, NewWriter(bt.Client, []*Layout[sample]{l}, writeAt(3)).WriteAll(t.Context(), []sample{{Series: "s", Time: at(2), Value: 200}}))
-	must(t, NewWriter(bt.Client, []*Layout[sample]{l}, writeAt(3)).WriteAll(t.Context(), []sample{{Series: "s", Time: at(1), Value: 5000}}))
+	must(t, NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(3)).WriteAll(t.Context(), []sample{{Series: "s", Time: at(2), Value: 200}}))
+	must(t, NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(3)).WriteAll(t.Context(), []sample{{Series: "s", Time: at(1), Value: 5000}}))
 	now = 100
 	r = NewReader(bt.Client, l, ReaderOptions{Now: func() time.Time {
 		defer func() { now += 200 }()

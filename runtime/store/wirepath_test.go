@@ -15,7 +15,7 @@ import (
 func TestClientsWithTheOptionsGetPlaceholders(t *testing.T) {
 	l := days()
 	bt := newBigtable(t, l)
-	must(t, NewWriter(bt.Client, []*Layout[sample]{l}).Write(t.Context(), sample{Series: "s", Time: at(1), Value: 1}))
+	must(t, NewWriter(bt.Client, []*Mapping[sample]{l}).Write(t.Context(), sample{Series: "s", Time: at(1), Value: 1}))
 	without, err := storetest.ConnectPlain(t.Context(), bt.Addr)
 	must(t, err)
 	defer func() { _ = without.Close() }()
@@ -51,7 +51,7 @@ func TestClientOptionsWithoutConnection(t *testing.T) {
 	client, err := bigtable.NewClientWithConfig(t.Context(), storetest.Project, storetest.Instance, config, opts...)
 	must(t, err)
 	defer func() { _ = client.Close() }()
-	must(t, NewWriter(client, []*Layout[sample]{l}).Write(t.Context(), sample{Series: "s", Time: at(1), Value: 1}))
+	must(t, NewWriter(client, []*Mapping[sample]{l}).Write(t.Context(), sample{Series: "s", Time: at(1), Value: 1}))
 	err = client.Open("days").ReadRows(wire.WithSink(t.Context(), new(wire.Sink)), bigtable.InfiniteRange(""), func(row bigtable.Row) bool {
 		if _, whole := row["f.1"]; whole {
 			t.Error(row)

@@ -23,24 +23,24 @@ type Writer[E any] struct {
 
 // writerTable is one table of a Writer.
 type writerTable[E any] struct {
-	layout *Layout[E]
-	shape  scan.Table // derived from the layout
-	id     string
-	api    bigtable.TableAPI
-	wire   *wirePath
+	mapping *Mapping[E]
+	shape   scan.Table // derived from the mapping
+	id      string
+	api     bigtable.TableAPI
+	wire    *wirePath
 	// retries is set if the client retries by itself without reporting it.
 	retries bool
 }
 
-// NewWriter returns a Writer for the layouts of a schema.
-func NewWriter[E any](client Client, layouts []*Layout[E], opts ...WriterOptions) *Writer[E] {
+// NewWriter returns a Writer for the mappings of a schema.
+func NewWriter[E any](client Client, mappings []*Mapping[E], opts ...WriterOptions) *Writer[E] {
 	w := &Writer[E]{options: writerOptions(opts)}
 	_, official := client.(*bigtable.Client)
-	for _, l := range allPeriods(layouts) {
+	for _, l := range allPeriods(mappings) {
 		id := w.options.TablePrefix + l.Table.ID
 		api := client.OpenTable(id)
 		path := &wirePath{allowed: wireAllowed(client), api: api}
-		w.tables = append(w.tables, writerTable[E]{layout: l, shape: l.shape(), id: id, api: api, wire: path, retries: official})
+		w.tables = append(w.tables, writerTable[E]{mapping: l, shape: l.shape(), id: id, api: api, wire: path, retries: official})
 	}
 	w.stages.New = func() any { return newStage(w) }
 	return w

@@ -54,7 +54,7 @@ func onBothPaths(t *testing.T, s *answering, opts WriterOptions, test func(t *te
 			client, err := connect(t.Context(), startServer(t, s))
 			must(t, err)
 			defer func() { _ = client.Close() }()
-			test(t, NewWriter(client, []*Layout[sample]{days()}, opts))
+			test(t, NewWriter(client, []*Mapping[sample]{days()}, opts))
 		})
 	}
 }
@@ -202,7 +202,7 @@ func TestClientsAreProbedOnce(t *testing.T) {
 		}}
 	}}
 	for _, c := range []Client{client, wrapped} {
-		w := NewWriter(c, []*Layout[sample]{days()})
+		w := NewWriter(c, []*Mapping[sample]{days()})
 		for range 3 {
 			must(t, w.WriteAll(t.Context(), []sample{nth(1), nth(2)}))
 		}
@@ -234,7 +234,7 @@ func TestServerRejectionsAreKept(t *testing.T) {
 	client, err := storetest.Connect(t.Context(), startServer(t, s))
 	must(t, err)
 	defer func() { _ = client.Close() }()
-	w := NewWriter(client, []*Layout[sample]{days()})
+	w := NewWriter(client, []*Mapping[sample]{days()})
 	var failed *WriteError
 	if err := w.WriteAll(ctx, []sample{nth(0), nth(1), nth(2), nth(3), nth(4), nth(5)}); !errors.As(err, &failed) {
 		t.Fatal(err)
@@ -280,7 +280,7 @@ func TestRejectedRetryIsUnknown(t *testing.T) {
 		client, err := storetest.Connect(t.Context(), startServer(t, s))
 		must(t, err)
 		defer func() { _ = client.Close() }()
-		err = NewWriter(client, []*Layout[sample]{days()}).WriteAll(t.Context(), []sample{nth(1), nth(2)})
+		err = NewWriter(client, []*Mapping[sample]{days()}).WriteAll(t.Context(), []sample{nth(1), nth(2)})
 		var failed *WriteError
 		if !errors.As(err, &failed) || len(failed.Failures) != 2 || failed.Failures[0].Outcome != c.want || failed.Failures[1].Outcome != c.want {
 			t.Errorf("%+v: %v", c, err)
