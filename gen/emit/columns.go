@@ -208,6 +208,10 @@ func (s *schemaFile) eventColumn(t *layout.Table, c layout.Column) *jen.Statemen
 			f := &s.layout.Fields[i]
 			kind := "Field"
 			switch {
+			case t.Blob == layout.Protobuf && isProtoNumber(f):
+				args := append([]jen.Code{jen.Lit(f.Number)}, s.accessors(s.names.Field(f).Name, s.names.Field(f).Name, s.fieldType(f))...)
+				g.Add(s.store("NumberPart").Call(args...))
+				continue
 			case isSlice(f):
 				kind = "Bytes"
 			case f.Optional:
@@ -216,6 +220,16 @@ func (s *schemaFile) eventColumn(t *layout.Table, c layout.Column) *jen.Statemen
 			g.Add(s.store(kind + "Part").Call(s.accessors(s.names.Field(f).Name, s.names.Field(f).Name, s.fieldType(f))...))
 		}
 	})
+}
+
+// isProtoNumber reports whether a message always has the field as a number, or lacks it if
+// it is zero.
+func isProtoNumber(f *layout.Field) bool {
+	switch f.Type {
+	case schema.Bool, schema.Int32, schema.Int64, schema.Uint32, schema.Uint64, schema.Float32, schema.Float64:
+		return f.Required()
+	}
+	return false
 }
 
 // fieldConsts declares the fields for ReadOptions. Only tables that store fields one by

@@ -199,8 +199,8 @@ var ticksColumns = store.NewColumns(
 	store.SequencePart(func(e *TickEvent) *uint32 { return &e.Sequence }, func(c *TickColumns) *[]uint32 { return &c.Sequence }),
 	store.EventColumn(
 		"event", appendTickProto, parseTickProto,
-		store.FieldPart(func(e *TickEvent) *float64 { return &e.Price }, func(c *TickColumns) *[]float64 { return &c.Price }),
-		store.FieldPart(func(e *TickEvent) *int64 { return &e.Size }, func(c *TickColumns) *[]int64 { return &c.Size }),
+		store.NumberPart(1, func(e *TickEvent) *float64 { return &e.Price }, func(c *TickColumns) *[]float64 { return &c.Price }),
+		store.NumberPart(2, func(e *TickEvent) *int64 { return &e.Size }, func(c *TickColumns) *[]int64 { return &c.Size }),
 	),
 )
 

@@ -313,8 +313,8 @@ var readingMeterReadingsColumns = store.NewColumns(
 	store.TimePart(func(e *ReadingEvent) *time.Time { return &e.Time }, func(c *ReadingColumns) *[]time.Time { return &c.Time }),
 	store.EventColumn(
 		"event", appendReadingProto, parseReadingProto,
-		store.FieldPart(func(e *ReadingEvent) *int64 { return &e.Power }, func(c *ReadingColumns) *[]int64 { return &c.Power }),
-		store.FieldPart(func(e *ReadingEvent) *float64 { return &e.Voltage }, func(c *ReadingColumns) *[]float64 { return &c.Voltage }),
+		store.NumberPart(1, func(e *ReadingEvent) *int64 { return &e.Power }, func(c *ReadingColumns) *[]int64 { return &c.Power }),
+		store.NumberPart(2, func(e *ReadingEvent) *float64 { return &e.Voltage }, func(c *ReadingColumns) *[]float64 { return &c.Voltage }),
 		store.OptionalPart(func(e *ReadingEvent) **string { return &e.Alarm }, func(c *ReadingColumns) *[]*string { return &c.Alarm }),
 	),
 )

@@ -549,10 +549,10 @@ var dailySerializedColumns = store.NewColumns(
 	store.TimePart(func(e *DailyEvent) *time.Time { return &e.Time }, func(c *DailyColumns) *[]time.Time { return &c.Time }),
 	store.EventColumn(
 		"e", appendDailyProto, parseDailyProto,
-		store.FieldPart(func(e *DailyEvent) *float64 { return &e.Precipitation }, func(c *DailyColumns) *[]float64 { return &c.Precipitation }),
-		store.FieldPart(func(e *DailyEvent) *float64 { return &e.TempMax }, func(c *DailyColumns) *[]float64 { return &c.TempMax }),
-		store.FieldPart(func(e *DailyEvent) *float64 { return &e.TempMin }, func(c *DailyColumns) *[]float64 { return &c.TempMin }),
-		store.FieldPart(func(e *DailyEvent) *float32 { return &e.Wind }, func(c *DailyColumns) *[]float32 { return &c.Wind }),
+		store.NumberPart(1, func(e *DailyEvent) *float64 { return &e.Precipitation }, func(c *DailyColumns) *[]float64 { return &c.Precipitation }),
+		store.NumberPart(2, func(e *DailyEvent) *float64 { return &e.TempMax }, func(c *DailyColumns) *[]float64 { return &c.TempMax }),
+		store.NumberPart(3, func(e *DailyEvent) *float64 { return &e.TempMin }, func(c *DailyColumns) *[]float64 { return &c.TempMin }),
+		store.NumberPart(4, func(e *DailyEvent) *float32 { return &e.Wind }, func(c *DailyColumns) *[]float32 { return &c.Wind }),
 		store.FieldPart(func(e *DailyEvent) *DailyWeather { return &e.Weather }, func(c *DailyColumns) *[]DailyWeather { return &c.Weather }),
 	),
 )

@@ -554,9 +554,9 @@ var normalCombinedColumns = store.NewColumns(
 	store.TimePart(func(e *NormalEvent) *time.Time { return &e.Time }, func(c *NormalColumns) *[]time.Time { return &c.Time }),
 	store.EventColumn(
 		"e", appendNormalProto, parseNormalProto,
-		store.FieldPart(func(e *NormalEvent) *float64 { return &e.Pressure }, func(c *NormalColumns) *[]float64 { return &c.Pressure }),
-		store.FieldPart(func(e *NormalEvent) *float64 { return &e.Temperature }, func(c *NormalColumns) *[]float64 { return &c.Temperature }),
-		store.FieldPart(func(e *NormalEvent) *float64 { return &e.Wind }, func(c *NormalColumns) *[]float64 { return &c.Wind }),
+		store.NumberPart(1, func(e *NormalEvent) *float64 { return &e.Pressure }, func(c *NormalColumns) *[]float64 { return &c.Pressure }),
+		store.NumberPart(2, func(e *NormalEvent) *float64 { return &e.Temperature }, func(c *NormalColumns) *[]float64 { return &c.Temperature }),
+		store.NumberPart(3, func(e *NormalEvent) *float64 { return &e.Wind }, func(c *NormalColumns) *[]float64 { return &c.Wind }),
 	),
 )
 

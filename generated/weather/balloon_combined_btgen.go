@@ -179,10 +179,10 @@ var balloonCombinedColumns = store.NewColumns(
 	store.TimePart(func(e *BalloonCombinedEvent) *time.Time { return &e.Time }, func(c *BalloonCombinedColumns) *[]time.Time { return &c.Time }),
 	store.EventColumn(
 		"measurements_blob", appendBalloonCombinedProto, parseBalloonCombinedProto,
-		store.FieldPart(func(e *BalloonCombinedEvent) *int64 { return &e.Pressure }, func(c *BalloonCombinedColumns) *[]int64 { return &c.Pressure }),
-		store.FieldPart(func(e *BalloonCombinedEvent) *float64 { return &e.Temperature }, func(c *BalloonCombinedColumns) *[]float64 { return &c.Temperature }),
-		store.FieldPart(func(e *BalloonCombinedEvent) *int64 { return &e.Humidity }, func(c *BalloonCombinedColumns) *[]int64 { return &c.Humidity }),
-		store.FieldPart(func(e *BalloonCombinedEvent) *int64 { return &e.Altitude }, func(c *BalloonCombinedColumns) *[]int64 { return &c.Altitude }),
+		store.NumberPart(1, func(e *BalloonCombinedEvent) *int64 { return &e.Pressure }, func(c *BalloonCombinedColumns) *[]int64 { return &c.Pressure }),
+		store.NumberPart(2, func(e *BalloonCombinedEvent) *float64 { return &e.Temperature }, func(c *BalloonCombinedColumns) *[]float64 { return &c.Temperature }),
+		store.NumberPart(3, func(e *BalloonCombinedEvent) *int64 { return &e.Humidity }, func(c *BalloonCombinedColumns) *[]int64 { return &c.Humidity }),
+		store.NumberPart(4, func(e *BalloonCombinedEvent) *int64 { return &e.Altitude }, func(c *BalloonCombinedColumns) *[]int64 { return &c.Altitude }),
 	),
 )
 

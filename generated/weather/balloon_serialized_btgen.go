@@ -177,10 +177,10 @@ var balloonSerializedColumns = store.NewColumns(
 	store.TimePart(func(e *BalloonSerializedEvent) *time.Time { return &e.Time }, func(c *BalloonSerializedColumns) *[]time.Time { return &c.Time }),
 	store.EventColumn(
 		"measurements_blob", appendBalloonSerializedProto, parseBalloonSerializedProto,
-		store.FieldPart(func(e *BalloonSerializedEvent) *int64 { return &e.Pressure }, func(c *BalloonSerializedColumns) *[]int64 { return &c.Pressure }),
-		store.FieldPart(func(e *BalloonSerializedEvent) *float64 { return &e.Temperature }, func(c *BalloonSerializedColumns) *[]float64 { return &c.Temperature }),
-		store.FieldPart(func(e *BalloonSerializedEvent) *int64 { return &e.Humidity }, func(c *BalloonSerializedColumns) *[]int64 { return &c.Humidity }),
-		store.FieldPart(func(e *BalloonSerializedEvent) *int64 { return &e.Altitude }, func(c *BalloonSerializedColumns) *[]int64 { return &c.Altitude }),
+		store.NumberPart(1, func(e *BalloonSerializedEvent) *int64 { return &e.Pressure }, func(c *BalloonSerializedColumns) *[]int64 { return &c.Pressure }),
+		store.NumberPart(2, func(e *BalloonSerializedEvent) *float64 { return &e.Temperature }, func(c *BalloonSerializedColumns) *[]float64 { return &c.Temperature }),
+		store.NumberPart(3, func(e *BalloonSerializedEvent) *int64 { return &e.Humidity }, func(c *BalloonSerializedColumns) *[]int64 { return &c.Humidity }),
+		store.NumberPart(4, func(e *BalloonSerializedEvent) *int64 { return &e.Altitude }, func(c *BalloonSerializedColumns) *[]int64 { return &c.Altitude }),
 	),
 )
 

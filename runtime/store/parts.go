@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/internal/wire"
 )
 
 // A Part describes one part of an event of type E: its series, its time or one of its
@@ -24,6 +25,10 @@ type Part[E, C any] struct {
 	add      func(c *C, e *E)
 	addAll   func(c *C, events []E)
 	extend   func(c *C, e *E, events eventData) // for parts without a column
+
+	// For a number in a protobuf message; else nil.
+	number  func(to *codec.ProtoNumbers) bool // adds the field
+	numbers func(c *C, values []uint64)       // appends the bits of numbers to the slice
 
 	// For the column.
 	column  Column // has no name if there is no column
@@ -257,6 +262,7 @@ const maxParsed = 32
 // to dst, and parse sets them.
 func EventColumn[E, C any](name string, serialize func(dst []byte, e *E) []byte, parse func(e *E, blob []byte) error, fields ...Part[E, C]) Part[E, C] {
 	all := NewColumns(fields...)
+	numbers := numbersOf(fields)
 	return Part[E, C]{
 		own:      all.own(),
 		length:   all.length,
@@ -268,17 +274,18 @@ func EventColumn[E, C any](name string, serialize func(dst []byte, e *E) []byte,
 		set:      parse,
 		missing:  func(*E) error { return codec.ErrMissing },
 		decode: func(c *C, data eventData) error {
-			row, cells, turned := data.column.row, data.column.cells[data.begin:data.end], data.frame.turned
-			events := make([]E, min(len(cells), maxParsed))
-			for begin := 0; begin < len(cells); begin += len(events) {
-				events = events[:min(len(events), len(cells)-begin)]
-				clear(events)
-				for i := range events {
-					k := begin + i
-					if turned {
-						k = len(cells) - 1 - k
+			cells := data.column.cells[data.begin:data.end]
+			b := unparsed{row: data.column.row, cells: cells, turned: data.frame.turned, step: min(len(cells), maxParsed)}
+			for ; len(b.cells) > 0; b.next() {
+				if b.numbers(numbers) {
+					for i := range fields {
+						fields[i].numbers(c, b.values[i*b.step:][:b.len()])
 					}
-					if err := parse(&events[i], row.Bytes(cells[k].Value)); err != nil {
+					continue
+				}
+				events := make([]E, b.len())
+				for i := range events {
+					if err := parse(&events[i], b.at(i)); err != nil {
 						return err
 					}
 				}
@@ -289,8 +296,78 @@ func EventColumn[E, C any](name string, serialize func(dst []byte, e *E) []byte,
 	}
 }
 
+// numbersOf returns the decoder of messages with the given fields; nil if they are not all
+// those of [NumberPart].
+func numbersOf[E, C any](fields []Part[E, C]) *codec.ProtoNumbers {
+	numbers := new(codec.ProtoNumbers)
+	for i := range fields {
+		if number := fields[i].number; number == nil || !number(numbers) {
+			return nil
+		}
+	}
+	return numbers
+}
+
+// unparsed contains serialized events that were not parsed yet.
+type unparsed struct {
+	row    wire.Row
+	cells  []wire.Cell
+	turned bool     // the last event comes first
+	step   int      // maximum number of events to parse together
+	values []uint64 // the numbers of the next events, step for each field
+}
+
+// len returns the number of events to parse next.
+func (b *unparsed) len() int { return min(len(b.cells), b.step) }
+
+// at returns the i-th event.
+func (b *unparsed) at(i int) []byte {
+	if b.turned {
+		i = len(b.cells) - 1 - i
+	}
+	return b.row.Bytes(b.cells[i].Value)
+}
+
+// next moves on.
+func (b *unparsed) next() {
+	if n := b.len(); b.turned {
+		b.cells = b.cells[:len(b.cells)-n]
+	} else {
+		b.cells = b.cells[n:]
+	}
+}
+
+// numbers decodes the numbers of the next events. It returns false if they must be parsed
+// one by one.
+func (b *unparsed) numbers(of *codec.ProtoNumbers) bool {
+	if of == nil {
+		return false
+	}
+	if b.values == nil {
+		b.values = make([]uint64, of.Len()*b.step)
+	}
+	for i := range b.len() {
+		if !of.Parse(b.at(i), b.values, i, b.step) {
+			return false
+		}
+	}
+	return true
+}
+
 // FieldPart returns the part for a field that is stored together with others; see [EventColumn].
 func FieldPart[E, C, T any](of func(e *E) *T, in func(c *C) *[]T) Part[E, C] { return newPart(of, in) }
+
+// NumberPart is like [FieldPart] for a field with the given number of a protobuf message. Events
+// that lack it have zero.
+func NumberPart[E, C any, T codec.ProtoNumber](number int, of func(e *E) *T, in func(c *C) *[]T) Part[E, C] {
+	p := newPart(of, in)
+	p.number = func(to *codec.ProtoNumbers) bool { return codec.AddProtoNumber[T](to, number) }
+	p.numbers = func(c *C, values []uint64) {
+		slice := in(c)
+		*slice = codec.AppendProtoNumbers(*slice, values)
+	}
+	return p
+}
 
 // OptionalPart is like [FieldPart] for a field that is nil if an event lacks it.
 func OptionalPart[E, C, T any](of func(e *E) **T, in func(c *C) *[]*T) Part[E, C] {
