@@ -276,6 +276,7 @@ func EventColumn[E, C any](name string, serialize func(dst []byte, e *E) []byte,
 		decode: func(c *C, data eventData) error {
 			cells := data.column.cells[data.begin:data.end]
 			b := unparsed{row: data.column.row, cells: cells, turned: data.frame.turned, step: min(len(cells), maxParsed)}
+			var events []E
 			for ; len(b.cells) > 0; b.next() {
 				if b.numbers(numbers) {
 					for i := range fields {
@@ -283,7 +284,11 @@ func EventColumn[E, C any](name string, serialize func(dst []byte, e *E) []byte,
 					}
 					continue
 				}
-				events := make([]E, b.len())
+				if events == nil {
+					events = make([]E, b.step)
+				}
+				events = events[:b.len()]
+				clear(events)
 				for i := range events {
 					if err := parse(&events[i], b.at(i)); err != nil {
 						return err
