@@ -54,9 +54,10 @@ func editTable(t *testing.T) string {
 			continue
 		}
 		worst := c.Findings[0]
-		_, data, _ := strings.Cut(worst.Diagnostic.Message, ": ")
+		parts := clauses(worst.Diagnostic.Message)
+		data := strings.Join(parts[1:], ": ")
 		if worst.Class == evolve.Data {
-			data = worst.Diagnostic.Message[strings.LastIndex(worst.Diagnostic.Message, ": ")+2:]
+			data = parts[len(parts)-1]
 		} else if data == "" || worst.Class == evolve.Safe {
 			data = "stored events are read as before"
 		}
@@ -70,4 +71,24 @@ func editTable(t *testing.T) string {
 		b.WriteString(strings.Join(rows[evolve.Class(class)], ""))
 	}
 	return b.String() + "\n"
+}
+
+// clauses splits a message at each ": " outside braces.
+func clauses(message string) []string {
+	var out []string
+	depth, start := 0, 0
+	for i := range len(message) {
+		switch message[i] {
+		case '{':
+			depth++
+		case '}':
+			depth--
+		case ':':
+			if depth == 0 && strings.HasPrefix(message[i:], ": ") {
+				out = append(out, message[start:i])
+				start = i + 2
+			}
+		}
+	}
+	return append(out, message[start:])
 }

@@ -15,7 +15,7 @@ import (
 // lockPos marks values as set that are written in the schema language.
 var lockPos = diag.Pos{Line: 1}
 
-// columns compares fields. renamed are the families that have another name: old to new.
+// columns compares fields. renamed maps the old names of renamed families to the new ones.
 func (c *comparer) columns(renamed map[string]string) {
 	var removed, added []lock.Column
 	for _, old := range c.old.Live() {
@@ -49,12 +49,12 @@ func (c *comparer) columns(renamed map[string]string) {
 	}
 }
 
-// find returns the index of a column by its key, among the retired or the other ones.
+// find returns the index of the column with a key, among either the retired or the live columns.
 func find(columns []lock.Column, key string, retired bool) int {
 	return slices.IndexFunc(columns, func(c lock.Column) bool { return c.Key == key && c.Retired == retired })
 }
 
-// item is what a column is called in the names of changes.
+// item returns the name of a column in the names of changes.
 func item(c lock.Column) string {
 	switch {
 	case c.Field != "":
@@ -65,7 +65,7 @@ func item(c lock.Column) string {
 	return c.Key
 }
 
-// mayBeRename reports whether a field that disappears may be the one that appears.
+// mayBeRename reports whether an added field may be a removed one under a new name.
 func mayBeRename(old, new lock.Column) bool {
 	if old.Written || new.Written {
 		return old.Written && new.Written
@@ -98,10 +98,10 @@ func (c *comparer) in(l *lock.Layout, col lock.Column) string {
 	return fmt.Sprintf("column %s: %s as %s", where, value, form)
 }
 
-// required reports whether an event cannot lack a field.
+// required reports whether every event must have a field.
 func required(c lock.Column) bool { return !c.Optional && c.Default == nil }
 
-// added is a field that no stored event has.
+// added adds the change for a field that no stored event has.
 func (c *comparer) added(new lock.Column) {
 	if new.Written || !required(new) {
 		c.add(Change{Rule: "E70", Item: item(new), place: atColumn, column: new.Key, New: c.in(c.new, new)}, "field %q is added: stored events lack it", item(new))
@@ -111,16 +111,16 @@ func (c *comparer) added(new lock.Column) {
 		"required field %q is added: %s", item(new), c.lacking())
 }
 
-// lacking says what happens to stored events that lack a required field.
+// lacking describes what happens to stored events that lack a required field.
 func (c *comparer) lacking() string {
 	switch {
 	case c.new.Blob == layout.Protobuf:
-		return "stored events lack it, and are read with 0 or are undecodable"
+		return "stored events lack it and are read with 0 or become undecodable"
 	}
-	return "stored events lack it, and are undecodable"
+	return "stored events lack it and become undecodable"
 }
 
-// renamed is a field that is stored in another place.
+// renamed adds the change for a field that is now stored elsewhere.
 func (c *comparer) renamed(old, new lock.Column) {
 	change := Change{Rule: "E09", Item: item(new), place: atColumn, column: new.Key, Old: c.in(c.old, old), New: c.in(c.new, new), way: way{column: &old}}
 	switch {
@@ -129,28 +129,28 @@ func (c *comparer) renamed(old, new lock.Column) {
 		c.add(change, "the number of field %q changes from %s to %s: its stored values are not read", new.Field, old.Key, new.Key)
 	case c.new.Blob == layout.Protobuf:
 		change.way.restore = "number: " + old.Key
-		c.add(change, "field %q is removed and %q of the same type is added: if that is a rename, its stored values are not read", old.Field, new.Field)
+		c.add(change, "field %q is removed and %q of the same type is added: if this is a rename, its stored values are not read", old.Field, new.Field)
 	case c.new.Blob == layout.JSONText:
-		c.add(change, "field %q is removed and %q of the same type is added: if that is a rename, its stored values are not read", old.Key, new.Key)
+		c.add(change, "field %q is removed and %q of the same type is added: if this is a rename, its stored values are not read", old.Key, new.Key)
 	default:
 		change.way.restore = "column: " + quoted(old.Key)
-		c.add(change, "column %q is removed and %q of the same type is added: if that is a rename, its stored values are not read", old.Key, new.Key)
+		c.add(change, "column %q is removed and %q of the same type is added: if this is a rename, its stored values are not read", old.Key, new.Key)
 	}
 }
 
-// again is a field in the place of one that was removed earlier.
+// again adds the change for a field that is stored in the place of a removed one.
 func (c *comparer) again(old, new lock.Column) {
 	probe := comparer{old: c.old, new: c.new}
 	probe.column(old, new, nil, true)
 	if slices.ContainsFunc(probe.changes, func(d Change) bool { return ClassOf(d.Rule) == Data }) {
 		c.add(Change{Rule: "E14", Item: item(new), place: atColumn, column: new.Key, Old: c.in(c.old, old), New: c.in(c.new, new), way: way{number: c.free()}},
-			"%s of a removed field is taken up again with another meaning: values of old events are read as %q", c.place(new), item(new))
+			"%s of a removed field is reused with a different meaning: values of old events are read as %q", c.place(new), item(new))
 		return
 	}
 	c.added(new)
 }
 
-// place is where a field is stored, as the beginning of a sentence.
+// place describes where a field is stored, to begin a sentence.
 func (c *comparer) place(col lock.Column) string {
 	switch c.new.Blob {
 	case layout.Protobuf:
@@ -176,7 +176,7 @@ func (c *comparer) free() int {
 	return last + 1
 }
 
-// column compares a field that is stored in the same place. again is whether the old one is
+// column compares a field that is stored in the same place. again reports whether the old one is
 // retired.
 func (c *comparer) column(old, new lock.Column, renamed map[string]string, again bool) {
 	at := Change{Item: item(new), place: atColumn, column: new.Key, Old: c.in(c.old, old), New: c.in(c.new, new), way: way{column: &old}}
@@ -188,14 +188,14 @@ func (c *comparer) column(old, new lock.Column, renamed map[string]string, again
 	switch {
 	case old.Written != new.Written:
 		at.Rule = "E10"
-		c.add(at, "column %q becomes one of another kind: stored values are undecodable or wrong", new.Key)
+		c.add(at, "column %q changes between field and write time: stored values are undecodable or wrong", new.Key)
 		return
 	case old.Written:
 		c.text(old, new, at)
 		return
 	case old.Field != new.Field:
 		at.Rule = "E17"
-		c.add(at, "number %s of field %q is now that of %q: values of stored events are read under the new name", new.Key, old.Field, new.Field)
+		c.add(at, "number %s moves from field %q to %q: stored values are read under the new name", new.Key, old.Field, new.Field)
 	}
 	if old.Type != new.Type {
 		c.typeOf(old, new, at)
@@ -227,14 +227,14 @@ func (c *comparer) text(old, new lock.Column, at Change) {
 func (c *comparer) typeOf(old, new lock.Column, at Change) {
 	if c.widens(old, new) {
 		at.Rule = "E51"
-		c.add(at, "field %q: %s becomes %s, which reads every stored value: the Go field has another type", item(new), old.Type, new.Type)
+		c.add(at, "field %q: %s becomes %s, which can hold every stored value: the type of the Go field changes", item(new), old.Type, new.Type)
 		return
 	}
 	at.Rule, at.way.restore = "E10", "type: "+old.Type.String()
 	c.add(at, "field %q: %s becomes %s: stored values are undecodable or wrong", item(new), old.Type, new.Type)
 }
 
-// widens reports whether every stored value of a field is a value of another type, with the
+// widens reports whether every stored value of a field is also a value of the new type, with the
 // same bytes.
 func (c *comparer) widens(old, new lock.Column) bool {
 	if old.Text != new.Text {
@@ -246,12 +246,12 @@ func (c *comparer) widens(old, new lock.Column) bool {
 	return widens(old.Type, new.Type)
 }
 
-// implicit reports whether protobuf omits the zero of a field.
+// implicit reports whether protobuf omits the zero value of a field.
 func (c *comparer) implicit(col lock.Column) bool {
 	return c.new.Blob == layout.Protobuf && required(col) && col.Type != schema.Timestamp && col.Type != schema.Enum && col.Type != schema.UUID
 }
 
-// presence compares what an event without the field means.
+// presence compares the meaning of an absent field.
 func (c *comparer) presence(old, new lock.Column, at Change) {
 	same := old.Optional == new.Optional && (old.Default == nil) == (new.Default == nil) && (old.Default == nil || *old.Default == *new.Default)
 	at.Old, at.New = presenceText(old), presenceText(new)
@@ -263,7 +263,7 @@ func (c *comparer) presence(old, new lock.Column, at Change) {
 		c.add(at, "field %q becomes required: %s", item(new), c.lacking())
 	case required(old) && c.implicit(old):
 		at.Rule = "E13"
-		c.add(at, "field %q was required: stored events omit a 0, which is read as absent", item(new))
+		c.add(at, "field %q was required: stored events omit the value 0, which then reads as absent", item(new))
 	case required(old) && new.Optional:
 		at.Rule = "E34"
 		c.add(at, "field %q becomes optional: programs with the old code cannot read events that lack it; deploy readers first", item(new))
@@ -272,14 +272,14 @@ func (c *comparer) presence(old, new lock.Column, at Change) {
 		c.add(at, "field %q gets a default: stored events have the field", item(new))
 	case old.Default != nil:
 		at.Rule = "E13"
-		c.add(at, "the default of field %q changes: stored events that lack it are read with another value", item(new))
+		c.add(at, "the default of field %q changes: stored events that lack it are read with a different value", item(new))
 	default:
 		at.Rule = "E53"
-		c.add(at, "field %q gets a default: stored events that lack it are read with the default, and the Go field is not a pointer", item(new))
+		c.add(at, "field %q gets a default: stored events that lack it are read with the default, and the Go field is no longer a pointer", item(new))
 	}
 }
 
-// presenceText describes what an event without a field means, in the schema language.
+// presenceText describes the meaning of an absent field, in the schema language.
 func presenceText(c lock.Column) string {
 	switch {
 	case c.Default != nil:
@@ -301,7 +301,7 @@ type enumOf struct {
 func (c *comparer) enum(e enumOf) {
 	if wrong, was, is := e.wrong(); wrong != "" {
 		c.add(Change{Rule: "E11", Item: e.item, place: atEnum, column: e.key, value: wrong, Old: was, New: is, way: way{pairs: keepValues(e.old, e.new)}},
-			"enum %q changes: stored values have another meaning, or are undecodable", e.item)
+			"enum %q changes: stored values change their meaning or become undecodable", e.item)
 		return
 	}
 	var added []string
@@ -314,7 +314,7 @@ func (c *comparer) enum(e enumOf) {
 		}
 		if i := slices.IndexFunc(e.old, reused); i >= 0 && !e.has(v) {
 			c.add(Change{Rule: "E14", Item: e.item, place: atEnum, column: e.key, value: v.Name, Old: valueText(e.old[i]), New: valueText(v), way: way{pairs: keepValues(e.old, e.new)}},
-				"enum %q takes up a removed value again with another meaning: stored values are read as the new one", e.item)
+				"enum %q reuses a removed value with a different meaning: stored values are read as the new one", e.item)
 			return
 		}
 		if !e.has(v) {
@@ -323,7 +323,7 @@ func (c *comparer) enum(e enumOf) {
 	}
 	if added != nil {
 		c.add(Change{Rule: "E32", Item: e.item, place: atEnum, column: e.key, value: added[0], New: strings.Join(added, ", ")},
-			"enum %q gets the %s %s: programs with the old code cannot read it; deploy readers first", e.item, plural(len(added), "value", "values"), strings.Join(added, ", "))
+			"enum %q gains the %s %s: programs with the old code cannot read it; deploy readers first", e.item, plural(len(added), "value", "values"), strings.Join(added, ", "))
 	} else if e.names && !slices.EqualFunc(live(e.old), live(e.new), func(a, b lock.EnumValue) bool { return a == b }) {
 		c.add(Change{Rule: "E50", Item: e.item, place: atEnum, column: e.key, value: live(e.new)[0].Name}, "enum %q is renumbered: names are stored, and only the Go constants change", e.item)
 	}
@@ -347,8 +347,8 @@ func (e enumOf) has(v lock.EnumValue) bool {
 	})
 }
 
-// wrong returns the first stored value that is undecodable or has another meaning: the new
-// value in its place or, if it has none, any; and what it was and is.
+// wrong returns the first stored value that becomes undecodable or changes its meaning: the new
+// value in its place (or any value, if there is none), and a description before and after.
 func (e enumOf) wrong() (value, was, is string) {
 	for _, o := range e.old {
 		if o.Retired {
@@ -378,7 +378,7 @@ func first(values []lock.EnumValue) string {
 
 func valueText(v lock.EnumValue) string { return fmt.Sprintf("%d: %s", v.Number, v.Name) }
 
-// keepValues returns an enum that has all old values, and the new ones under new numbers.
+// keepValues returns the enum with all old values, and with the new ones under new numbers.
 func keepValues(old, new []lock.EnumValue) []enumPair {
 	var out []enumPair
 	last := int64(0)

@@ -1,5 +1,5 @@
 // Package evolve compares the facts of tables, old and new, and classifies what a change does
-// to stored events and to programs. It knows nothing of files: package lock stores facts, and
+// to stored events and to programs. It does not read files: package lock stores facts, and
 // package layout derives them from schemas.
 package evolve
 
@@ -12,7 +12,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/schema"
 )
 
-// Class is what a change does, the worst first.
+// Class classifies the effect of a change. The most severe class comes first.
 type Class int
 
 // The classes.
@@ -65,10 +65,10 @@ const (
 // Change is a difference between two sets of facts.
 type Change struct {
 	Rule    string
-	Item    string // what of the table changes, such as a column; empty for the table
-	Message string // what changes and what follows from it
-	// Old and New are an example of what is stored, before and after; empty for row keys,
-	// of which the caller makes examples.
+	Item    string // the part that changes, such as a column; empty for the whole table
+	Message string // what changes, and the consequence
+	// Old and New are examples of stored data before and after the change. For row keys they
+	// are empty, and the caller derives the examples.
 	Old, New string
 	Keys     bool // examples are row keys
 
@@ -79,11 +79,11 @@ type Change struct {
 	way    way
 }
 
-// way is the way out of a change, as far as the facts know it.
+// way describes how to avoid a change, as far as the facts determine it.
 type way struct {
-	restore string       // what the schema said, to paste; empty if the facts do not know it
+	restore string       // the previous schema text, to paste; empty if it is unknown
 	text    string       // replaces the usual sentence
-	beside  bool         // a second table helps
+	beside  bool         // a second table is an alternative
 	column  *lock.Column // the old column
 	pairs   []enumPair   // the old values of an enum
 	number  int          // a protobuf number that was never used
@@ -103,8 +103,8 @@ func (c *Change) name(table string) string {
 	return c.Rule + ":" + table + "/" + c.Item
 }
 
-// Compare returns the changes from one set of facts to another one, of tables of the same
-// name. It does not consider whether events lie under the old facts.
+// Compare returns the changes between two sets of facts of the same table. It does not consider
+// whether events are stored under the old facts.
 func Compare(old, new *lock.Layout) []Change {
 	c := &comparer{old: old, new: new}
 	if c.pattern() {
@@ -132,21 +132,22 @@ func (c *comparer) add(change Change, format string, args ...any) *Change {
 	return &c.changes[len(c.changes)-1]
 }
 
-// pattern compares what a row and a cell are. If they differ, there is nothing else to compare.
+// pattern compares the meaning of rows and cells. It reports whether they differ; nothing else
+// is comparable then.
 func (c *comparer) pattern() bool {
 	switch {
 	case c.old.Pattern != c.new.Pattern:
 		c.add(Change{Rule: "E03", place: atPattern, Keys: true, way: way{restore: "pattern: " + c.old.Pattern.String(), beside: true}},
-			"pattern %s becomes %s: stored events are in other rows and cells, and are not read", c.old.Pattern, c.new.Pattern)
+			"pattern %s becomes %s: stored events are in different rows and cells and are not read", c.old.Pattern, c.new.Pattern)
 	case c.old.Blob != c.new.Blob:
 		c.add(Change{Rule: "E03", place: atPattern, Old: blobText(c.old), New: blobText(c.new), way: way{restore: blobRestore(c.old), beside: true}},
-			"events stored as %s become %s: stored values cannot be decoded", blobText(c.old), blobText(c.new))
+			"the format of events changes from %s to %s: stored values cannot be decoded", blobText(c.old), blobText(c.new))
 	default:
 		if c.old.BlobColumn != c.new.BlobColumn {
 			c.add(Change{
 				Rule: "E09", Item: c.new.BlobColumn, place: atPattern, Old: "column " + c.old.BlobColumn, New: "column " + c.new.BlobColumn,
 				way: way{restore: "blob: {column: " + quoted(c.old.BlobColumn) + "}"},
-			}, "the column of events %q becomes %q: stored events are not read", c.old.BlobColumn, c.new.BlobColumn)
+			}, "the column of serialized events changes from %q to %q: stored events are not read", c.old.BlobColumn, c.new.BlobColumn)
 		}
 		return false
 	}
@@ -167,13 +168,13 @@ func blobRestore(l *lock.Layout) string {
 	return "blob: {format: " + string(l.Blob) + "}"
 }
 
-// Merge returns the new facts with all columns and enum values of the old ones, so that none
-// is taken up again with another meaning.
+// Merge returns the new facts plus all columns and enum values of the old ones, so that none is
+// reused with a different meaning.
 func Merge(old, new *lock.Layout) lock.Layout {
 	out := *new
 	out.Number, out.Accepted = old.Number, old.Accepted
 	out.Columns = slices.Clone(new.Columns)
-	if old.Blob != new.Blob { // the keys of its columns mean something else
+	if old.Blob != new.Blob { // the keys of the columns have a different meaning
 		return out
 	}
 	for _, was := range old.Columns {

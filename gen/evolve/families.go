@@ -10,23 +10,23 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
-// families compares column families, and returns those that have another name: old to new.
+// families compares column families and returns the renamed ones: old name to new name.
 func (c *comparer) families() map[string]string {
-	gone, come := c.unmatched(c.old, c.new), c.unmatched(c.new, c.old)
+	removed, added := c.unmatched(c.old, c.new), c.unmatched(c.new, c.old)
 	renamed := map[string]string{}
-	for _, f := range gone {
+	for _, f := range removed {
 		switch {
-		case len(gone) == 1 && len(come) == 1:
-			renamed[f.Name] = come[0].Name
-			c.add(Change{Rule: "E08", Item: come[0].Name, place: atFamily, family: come[0].Name, Old: "family " + f.Name, New: "family " + come[0].Name, way: way{restore: "family: " + quoted(f.Name)}},
-				"family %q becomes %q: stored cells are not read, and setup leaves the old family alone", f.Name, come[0].Name)
+		case len(removed) == 1 && len(added) == 1:
+			renamed[f.Name] = added[0].Name
+			c.add(Change{Rule: "E08", Item: added[0].Name, place: atFamily, family: added[0].Name, Old: "family " + f.Name, New: "family " + added[0].Name, way: way{restore: "family: " + quoted(f.Name)}},
+				"family %q becomes %q: stored cells are not read, and setup leaves the old family alone", f.Name, added[0].Name)
 		case f.Class:
 			c.add(Change{Rule: "E08", Item: f.Name, place: atTable, Old: "family " + f.Name, New: "no such family"},
-				"family %q of a TTL class is gone: its stored events are not read", f.Name)
+				"family %q of a TTL class is removed: its stored events are not read", f.Name)
 		}
 	}
-	if len(gone) != 1 || len(come) != 1 {
-		for _, f := range come {
+	if len(removed) != 1 || len(added) != 1 {
+		for _, f := range added {
 			c.add(Change{Rule: "E35", Item: f.Name, place: atFamily, family: f.Name}, "family %q is added: run setup before programs write to it", f.Name)
 		}
 	}
@@ -38,7 +38,7 @@ func (c *comparer) families() map[string]string {
 	return renamed
 }
 
-// unmatched returns the families of one layout that another one lacks.
+// unmatched returns the families of one layout that the other lacks.
 func (c *comparer) unmatched(of, in *lock.Layout) []lock.Family {
 	return slices.DeleteFunc(slices.Clone(of.Families), func(f lock.Family) bool {
 		return slices.ContainsFunc(in.Families, func(o lock.Family) bool { return o.Name == f.Name })
@@ -52,13 +52,13 @@ func (c *comparer) age(old, new lock.Family) {
 	switch {
 	case old.Class != new.Class:
 		at.Rule = "E08"
-		c.add(at, "family %q becomes that of a TTL class, or is no longer: its stored events are read as others", new.Name)
+		c.add(at, "family %q starts or stops being the family of a TTL class: its stored events are read differently", new.Name)
 	case old.Timestamp == codec.TimestampEvent && new.Timestamp == codec.TimestampWrite && old.GC.Equal(new.GC):
 		at.Rule = "E37"
-		c.add(at, "ages in family %q count from the write: programs with the old code may miss new events that are late; deploy readers first", new.Name)
+		c.add(at, "ages in family %q now count from the write: programs with the old code may miss late events; deploy readers first", new.Name)
 	case old.Timestamp != new.Timestamp || old.Default != new.Default:
 		at.Rule = "E15"
-		c.add(at, "the timestamps of family %q get another meaning: stored events are deleted, or never", new.Name)
+		c.add(at, "the timestamps of family %q get a different meaning: stored events are deleted too early or never", new.Name)
 	case old.GC.Equal(new.GC):
 	case !b.Outlives(a):
 		at.Rule = "E15"

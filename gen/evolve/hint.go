@@ -13,8 +13,8 @@ import (
 	"github.com/btgen-dev/btgen/gen/schema"
 )
 
-// examples returns how the same event is stored before and after a change: the first two
-// row keys, or rows and columns, that differ.
+// examples returns how the same event is stored before and after a change: the first pair
+// of row keys, or of rows and columns, that differs.
 func examples(p *pair, rule string) (old, new string) {
 	like := p.layout
 	if like == nil {
@@ -81,7 +81,7 @@ func firstCell(l *layout.Layout, t *layout.Table) string {
 	return sample.ShowKey(rows[0].Key) + "  " + t.Families[cell.Family].Name + ":" + sample.ShowKey(cell.Qualifier)
 }
 
-// hint returns the way out of a change of stored data, with what to paste.
+// hint returns what to do about a change of stored data, with schema text to paste.
 func (c *Comparison) hint(p *pair, change *Change, twoTables bool) string {
 	s, table, field := c.sources(p, change)
 	w := &change.way
@@ -109,7 +109,7 @@ func (c *Comparison) hint(p *pair, change *Change, twoTables bool) string {
 	case w.restore != "":
 		return "restore " + diag.Code(w.restore)
 	case change.Rule == "E15":
-		return "restore the previous ttl: stored events keep to what it says"
+		return "restore the previous ttl: stored events follow it"
 	}
 	return "undo the change"
 }
@@ -122,11 +122,11 @@ func renameHint(field *schema.Field, w *way) string {
 	case strings.HasPrefix(w.restore, "column: "):
 		f.Column = schema.Value[string]{V: w.column.Key, Pos: lockPos}
 	case strings.HasPrefix(w.restore, "number: "):
-		return "if it is a rename, keep the " + diag.Code(w.restore) + "; if not, remove and add the fields one after the other, with btgen generate in between"
+		return "if it is a rename, keep the " + diag.Code(w.restore) + "; otherwise, run btgen generate between removing one field and adding the other"
 	default:
 		return fmt.Sprintf("keep the name %s; to remove one field and add another, run btgen generate in between", diag.Code(w.column.Key))
 	}
-	return "if it is a rename, keep the column: " + diag.Code(f.Name.V+": "+f.String()) + "; if not, run btgen generate between removing and adding"
+	return "if it is a rename, keep the column: " + diag.Code(f.Name.V+": "+f.String()) + "; otherwise, run btgen generate between removing one field and adding the other"
 }
 
 // newField returns an additional field for values of a new type.
@@ -153,15 +153,12 @@ func enumText(pairs []enumPair) string {
 
 // besideHint returns how to write to a second table with the new layout.
 func besideHint(table *schema.Table, w *way) string {
-	first := "keep this table as it was"
+	first := "keep this table"
 	if w.restore != "" {
-		first += ", " + diag.Code(w.restore)
+		first = "start the new layout at a future time, with since and " + diag.Code("before: [{"+w.restore+"}]") +
+			"; or restore " + diag.Code(w.restore)
 	}
-	first += ", and add one with the new layout; back-fill it, and then remove this one"
-	if w.restore != "" {
-		first += "; or let the new layout begin at a time to come, with since and " + diag.Code("before: [{"+w.restore+"}]")
-	}
-	first += ":"
+	first += ", add a second table with the new layout, backfill it, and then remove this one:"
 	return first + "\n" + strings.Join(table.Lines(table.Name.V+"_2", table.SegmentTexts()), "\n")
 }
 

@@ -30,7 +30,7 @@ func (c *comparer) key() {
 	}
 }
 
-// plain returns segments with one form for encodings that write the same bytes.
+// plain returns the segments with equivalent encodings replaced by one of them.
 func plain(segments []lock.Segment) []lock.Segment {
 	out := slices.Clone(segments)
 	for i := range out {
@@ -69,8 +69,8 @@ func saltText(segments []lock.Segment) string {
 	return "no salt"
 }
 
-// renamedSeries reports whether the keys differ only in the names of series values, and in
-// types whose values are the same bytes. Only then it adds changes.
+// renamedSeries reports whether the keys differ only in the names of series values, and in types
+// whose values have the same bytes. It adds changes only in this case.
 func (c *comparer) renamedSeries(old, new []lock.Segment) bool {
 	if len(old) != len(new) {
 		return false
@@ -85,13 +85,13 @@ func (c *comparer) renamedSeries(old, new []lock.Segment) bool {
 			continue // its names change with the others: see below
 		}
 		if a.Kind == layout.SeriesSegment && b.Kind == a.Kind && a.Name != b.Name && (has(new, a.Name) || has(old, b.Name)) {
-			return false // another order
+			return false // a different order
 		}
 		if a.Kind == layout.SeriesSegment && a.Name != b.Name {
-			changes = append(changes, Change{Rule: "E50", Item: b.Name, place: atKey, Message: fmt.Sprintf("series value %q becomes %q: the Go field has another name", a.Name, b.Name)})
+			changes = append(changes, Change{Rule: "E50", Item: b.Name, place: atKey, Message: fmt.Sprintf("series value %q becomes %q: the Go field is renamed", a.Name, b.Name)})
 		}
 		if a.Type != b.Type && widens(a.Type, b.Type) && a.Form.Encoding == codec.KeyText && !a.Form.Reverse {
-			changes = append(changes, Change{Rule: "E51", Item: b.Name, place: atKey, Message: fmt.Sprintf("series value %q: %s becomes %s, which has the same bytes in keys: the Go field has another type", b.Name, a.Type, b.Type)})
+			changes = append(changes, Change{Rule: "E51", Item: b.Name, place: atKey, Message: fmt.Sprintf("series value %q: %s becomes %s, which has the same bytes in keys: the type of the Go field changes", b.Name, a.Type, b.Type)})
 			a.Type = b.Type
 		}
 		if !sameSegment(a, b, false) {
@@ -105,7 +105,7 @@ func (c *comparer) renamedSeries(old, new []lock.Segment) bool {
 	return len(changes) > 0
 }
 
-// sameSalt reports whether salts are computed from the same segments, whatever their names.
+// sameSalt reports whether salts are computed from the same segments, regardless of their names.
 func sameSalt(old, new []lock.Segment) bool {
 	at := func(segments []lock.Segment) []int {
 		var out []int
@@ -119,8 +119,8 @@ func sameSalt(old, new []lock.Segment) bool {
 	return slices.Equal(at(old), at(new))
 }
 
-// widens reports whether every stored value of one type is a value of another one, and has
-// the same bytes, in keys as text and in cells, except for floats.
+// widens reports whether every stored value of one type is also a value of the other, with the
+// same bytes in cells and in text keys.
 func widens(from, to schema.Type) bool {
 	switch from {
 	case schema.Int32:
@@ -140,14 +140,14 @@ func (c *comparer) keyEnums(old, new []lock.Segment) {
 	}
 }
 
-// bucket compares the rows of patterns with buckets.
+// bucket compares the buckets of bucket patterns.
 func (c *comparer) bucket() {
 	a, b := c.old.Bucket, c.new.Bucket
 	if !c.new.Pattern.Bucketed() || sameBuckets(a, b) {
 		return
 	}
 	c.add(Change{Rule: "E04", Keys: true, place: atBucket, way: way{restore: "bucket: " + bucketText(a), beside: true}},
-		"bucket %s becomes %s: stored rows are not found, or not read", bucketText(a), bucketText(b))
+		"bucket %s becomes %s: stored rows are not found or not read", bucketText(a), bucketText(b))
 }
 
 // sameBuckets reports whether two buckets divide time in the same way, with the same labels.
@@ -183,7 +183,7 @@ func (c *comparer) time() {
 	}
 	if c.old.Sequence != c.new.Sequence {
 		c.add(Change{Rule: "E05", Item: "sequence", place: atKey, Old: offsetText(c.old.Sequence), New: offsetText(c.new.Sequence), way: way{beside: true}},
-			"the tie-breaker of events is added or removed: the names of stored columns cannot be read")
+			"the tie-breaker of events is added or removed: stored column qualifiers cannot be decoded")
 	}
 }
 
@@ -203,7 +203,7 @@ func timeText(f codec.TimeFormat) string {
 	return "time: " + schema.Quoted(f.String()) + reverse
 }
 
-// precision compares what event times are truncated to.
+// precision compares the precision of event times.
 func (c *comparer) precision() {
 	a, b := c.old.Precision, c.new.Precision
 	was, is := schema.FormatDuration(a), schema.FormatDuration(b)
@@ -211,11 +211,11 @@ func (c *comparer) precision() {
 	case a == b:
 	case c.new.Pattern == codec.BucketOffsets:
 		c.add(Change{Rule: "E16", place: atTable, Old: "offsets counted in " + was, New: "offsets counted in " + is, way: way{restore: "time: {precision: " + was + "}"}},
-			"precision %s becomes %s: the offsets in stored columns are read as other times", was, is)
+			"precision %s becomes %s: the offsets in stored columns are read as different times", was, is)
 	case b > a:
-		c.add(Change{Rule: "E33", place: atTable}, "precision %s becomes %s: stored events stay readable, but an event that is written again becomes a second one", was, is)
+		c.add(Change{Rule: "E33", place: atTable}, "precision %s becomes %s: stored events stay readable, but writing one of them again adds a second event", was, is)
 	default:
-		c.add(Change{Rule: "E72", place: atTable}, "precision %s becomes %s: stored events stay as they are", was, is)
+		c.add(Change{Rule: "E72", place: atTable}, "precision %s becomes %s: stored events are not affected", was, is)
 	}
 }
 

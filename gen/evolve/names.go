@@ -30,8 +30,8 @@ type Version struct {
 	Text   []byte
 }
 
-// AddNames adds the changes between old and new schemas that no lock knows: those of names in
-// generated code and of queries, and a finding of class Safe for other differences.
+// AddNames adds the changes between old and new schemas that a lock does not record: names in
+// generated code, queries, and a finding of class Safe for other differences.
 func (c *Comparison) AddNames(old, new []Version) {
 	for _, n := range new {
 		if i := slices.IndexFunc(old, func(o Version) bool { return sameSchema(o.Layout, n.Layout) }); i >= 0 {
@@ -54,12 +54,12 @@ func sameSchema(a, b *layout.Layout) bool {
 	})
 }
 
-// names adds the changes of names from one version of a schema to another one.
+// names adds the name changes between two versions of a schema.
 func (c *Comparison) names(old, new Version) {
 	a, b := old.Layout, new.Layout
 	before := len(c.Findings)
 	if a.Package != b.Package || a.Name != b.Name {
-		c.plain("E50", b.NamePos, "", fmt.Sprintf("%s.%s becomes %s.%s: programs that use the generated code must be changed", a.Package, a.Name, b.Package, b.Name))
+		c.plain("E50", b.NamePos, "", fmt.Sprintf("%s.%s becomes %s.%s: programs that use the generated code must change", a.Package, a.Name, b.Package, b.Name))
 	}
 	for i := range b.Fields {
 		f := &b.Fields[i]
@@ -67,20 +67,20 @@ func (c *Comparison) names(old, new Version) {
 			continue
 		}
 		if was := renamedField(a, b, i); was != "" {
-			c.plain("E50", f.Pos, f.Name, fmt.Sprintf("field %q becomes %q, in the same column: the Go field has another name", was, f.Name))
+			c.plain("E50", f.Pos, f.Name, fmt.Sprintf("field %q becomes %q, in the same column: the Go field is renamed", was, f.Name))
 		}
 	}
 	for _, q := range a.Queries {
 		i := slices.IndexFunc(b.Queries, func(o layout.Query) bool { return o.Name == q.Name })
 		switch {
 		case i < 0:
-			c.plain("E52", b.NamePos, q.Name, fmt.Sprintf("query %s is removed or renamed: the reader lacks the method", q.Name))
+			c.plain("E52", b.NamePos, q.Name, fmt.Sprintf("query %s is removed or renamed: the reader no longer has the method", q.Name))
 		case !slices.Equal(q.By, b.Queries[i].By) && !slices.Equal(byNames(a, q.By), byNames(b, b.Queries[i].By)):
-			c.plain("E52", b.NamePos, q.Name, fmt.Sprintf("query %s takes other values: calls of the method must be changed", q.Name))
+			c.plain("E52", b.NamePos, q.Name, fmt.Sprintf("query %s takes different values: calls of its method must change", q.Name))
 		}
 	}
 	if len(c.Findings) == before && !c.hasFindings(a, b) && !bytes.Equal(old.Text, new.Text) {
-		c.plain("E72", b.NamePos, "", "stored events and existing Go code do not depend on what changes in the schema")
+		c.plain("E72", b.NamePos, "", "the change affects neither stored events nor existing Go code")
 	}
 }
 
@@ -93,8 +93,8 @@ func byNames(l *layout.Layout, by []int) []string {
 	return out
 }
 
-// hasFindings reports whether there are findings about a table of a layout, or about one that
-// it no longer has.
+// hasFindings reports whether any finding is about a table of the new layout, or about one
+// that only the old layout has.
 func (c *Comparison) hasFindings(old, new *layout.Layout) bool {
 	return slices.ContainsFunc(c.Findings, func(f Finding) bool {
 		if f.pair == nil || f.pair.layout != nil {
@@ -121,8 +121,8 @@ func fieldIndex(l *layout.Layout, name string) int {
 	return slices.IndexFunc(l.Fields, func(f layout.Field) bool { return f.Name == name })
 }
 
-// renamedField returns the old name of a field that is stored where it was; empty if there is
-// none.
+// renamedField returns the old name of a field that was renamed and kept its column; empty if
+// it was not.
 func renamedField(a, b *layout.Layout, field int) string {
 	for _, t := range b.Tables {
 		i := slices.IndexFunc(a.Tables, func(o *layout.Table) bool { return o.ID == t.ID })

@@ -12,16 +12,15 @@ import (
 
 // AcceptError is the error for a change that cannot be accepted.
 type AcceptError struct {
-	Argument string // as the user has written it
+	Argument string // as the user wrote it
 	Reason   string
 }
 
-// Error names the argument and what is wrong with it.
+// Error returns the argument and the reason.
 func (e *AcceptError) Error() string { return fmt.Sprintf("--accept %q: %s", e.Argument, e.Reason) }
 
-// Accept accepts changes by name, each with a reason: NAME=REASON. The changes are no longer
-// among the Findings, and are recorded by Next. It accepts nothing but changes of stored data
-// that the comparison has found. The error is an *AcceptError.
+// Accept parses arguments of the form NAME=REASON and returns the acceptances, for Refused and
+// Next. Each argument must name a finding of class Data. The error is an *AcceptError.
 func (c *Comparison) Accept(arguments []string) ([]lock.Acceptance, error) {
 	var out []lock.Acceptance
 	for _, argument := range arguments {
@@ -39,7 +38,7 @@ func (c *Comparison) Accept(arguments []string) ([]lock.Acceptance, error) {
 	return out, nil
 }
 
-// notAcceptable says why an argument accepts nothing.
+// notAcceptable explains why an argument accepts no change.
 func (c *Comparison) notAcceptable(argument string) string {
 	var names []string
 	for _, f := range c.Findings {
@@ -51,9 +50,9 @@ func (c *Comparison) notAcceptable(argument string) string {
 		}
 	}
 	if names == nil {
-		return "there is no such change: stored data are not affected"
+		return "no such change: stored data is not affected"
 	}
-	return "there is no such change; the changes are " + strings.Join(slices.Compact(names), ", ")
+	return "no such change; the changes are " + strings.Join(slices.Compact(names), ", ")
 }
 
 // Refused returns the changes of stored data that are not accepted, with how to accept them.
@@ -78,7 +77,7 @@ func (f *Finding) Report() diag.Diagnostic {
 	case f.Accepted != "":
 		d.Note += "\naccepted: " + f.Accepted
 	default:
-		d.Note += "\nif stored events may be lost: btgen generate --accept " + shellQuoted(f.Name+"=REASON")
+		d.Note += "\nif losing stored events is acceptable: btgen generate --accept " + shellQuoted(f.Name+"=REASON")
 	}
 	d.Note = strings.TrimPrefix(d.Note, "\n")
 	return d
@@ -88,7 +87,7 @@ func (f *Finding) Report() diag.Diagnostic {
 func shellQuoted(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
 // Next returns the lock after the changes. A table with accepted changes keeps its previous
-// facts as an older layout. Tables that the schemas of the input do not have are kept.
+// facts as an older layout. Tables that are in no schema of the input are kept.
 func (c *Comparison) Next(accepted []lock.Acceptance) *lock.Lock {
 	out := &lock.Lock{}
 	for i := range c.pairs {
@@ -143,7 +142,7 @@ func (p *pair) next(accepted []lock.Acceptance) (lock.Table, bool) {
 	return t, true
 }
 
-// merged returns the new layouts by time, each with what those of the lock know of it.
+// merged returns the new layouts by time, each merged with its counterpart in the lock.
 func (p *pair) merged(old []lock.Layout) []lock.Layout {
 	var out []lock.Layout
 	new := p.facts.Periods()
@@ -161,8 +160,8 @@ func (p *pair) merged(old []lock.Layout) []lock.Layout {
 	return out
 }
 
-// MarkAccepted sets the reasons of findings that a lock, of the new version, has accepted since
-// the old one.
+// MarkAccepted sets the reasons of findings that were accepted since the old lock, according
+// to the lock of the new version.
 func (c *Comparison) MarkAccepted(now *lock.Lock) {
 	for i := range c.Findings {
 		f := &c.Findings[i]

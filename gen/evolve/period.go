@@ -10,13 +10,13 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
-// comparePeriods adds the findings of a table by its layouts, each of which has the events of
-// a range of time.
+// comparePeriods adds the findings of a table, layout by layout. Each layout stores the
+// events of a time range.
 func (c *Comparison) comparePeriods(p *pair) {
 	old, new := p.old.Periods(), p.facts.Periods()
 	tables := p.table.Periods()
-	seen := map[string]bool{} // changes of fields, which all layouts have in common
-	added := 0                // layouts on top of those of the lock
+	seen := map[string]bool{} // field changes, which all layouts share
+	added := 0                // layouts that are newer than those of the lock
 	if len(new) > 1 && !new[0].Since.Equal(old[0].Since) && new[1].Since.Equal(old[0].Since) {
 		added = 1
 		c.begins(p, &new[0])
@@ -37,7 +37,7 @@ func (c *Comparison) comparePeriods(p *pair) {
 	}
 }
 
-// removed adds the finding of a layout that the table no longer has.
+// removed adds the finding for a layout that the table no longer has.
 func (c *Comparison) removed(p *pair, old []lock.Layout, i int) {
 	if c.expired(&old[i], old[i-1].Since) {
 		c.add(p, Change{
@@ -49,14 +49,14 @@ func (c *Comparison) removed(p *pair, old []lock.Layout, i int) {
 	c.add(p, Change{
 		Rule: "E18", Item: until(old, i), place: atTable,
 		Message: fmt.Sprintf("the layout before %s is removed: its events are no longer read", until(old, i)),
-		way:     way{text: "keep the entry in before until its events have expired, a week after their time to live"},
+		way:     way{text: "keep the entry in `before` until its events have expired, a week after their time to live"},
 	}, false)
 }
 
 // garbageCollection is how long Bigtable may take to delete expired data.
 const garbageCollection = 7 * 24 * time.Hour
 
-// expired reports whether all events of a layout that ended at a time are deleted.
+// expired reports whether all events of a layout that ended at a time have been deleted.
 func (c *Comparison) expired(l *lock.Layout, end time.Time) bool {
 	for _, f := range l.Families {
 		if f.GC.Kind != codec.GCMaxAge || f.Timestamp != codec.TimestampEvent || !end.Add(f.GC.MaxAge+garbageCollection).Before(c.in.Now) {
@@ -66,32 +66,32 @@ func (c *Comparison) expired(l *lock.Layout, end time.Time) bool {
 	return true
 }
 
-// until returns when the i-th of some layouts ended, as a date or a time.
+// until returns the end of layout i as a date or a time.
 func until(layouts []lock.Layout, i int) string { return schema.FormatInstant(layouts[i-1].Since) }
 
-// begins adds the finding of a new layout.
+// begins adds the finding for a new layout.
 func (c *Comparison) begins(p *pair, new *lock.Layout) {
 	if !c.in.Now.IsZero() && !new.Since.After(c.in.Now) {
 		c.add(p, Change{
 			Rule: "E19", Item: schema.FormatInstant(new.Since), place: atSince,
-			Message: fmt.Sprintf("a new layout begins at %s, in the past: events since then are stored with the earlier layout, and not read", schema.FormatInstant(new.Since)),
-			way:     way{text: "let it begin after all programs run the new code"},
+			Message: fmt.Sprintf("a new layout begins at %s, in the past: events since then are stored in the earlier layout and are not read", schema.FormatInstant(new.Since)),
+			way:     way{text: "choose a time by which all programs run the new code"},
 		}, false)
 		return
 	}
 	c.add(p, Change{
 		Rule: "E38", Item: schema.FormatInstant(new.Since), place: atSince,
-		Message: fmt.Sprintf("events from %s on get another layout: programs with the old code do not find them", schema.FormatInstant(new.Since)),
+		Message: fmt.Sprintf("events from %s onward use a new layout: programs with the old code do not find them", schema.FormatInstant(new.Since)),
 	}, false)
 }
 
-// moved adds the finding of a layout that begins at another time.
+// moved adds the finding for a layout that begins at a different time.
 func (c *Comparison) moved(p *pair, t *layout.Table, old, new *lock.Layout) {
 	was := "has no since"
 	if !old.Since.IsZero() {
 		was = "begins at " + schema.FormatInstant(old.Since)
 	}
-	restore := "remove since, and the layouts below it"
+	restore := "remove since and the layouts below it"
 	if !old.Since.IsZero() {
 		restore = "write `since: " + schema.FormatInstant(old.Since) + "`"
 	}
@@ -99,19 +99,18 @@ func (c *Comparison) moved(p *pair, t *layout.Table, old, new *lock.Layout) {
 	if now := c.in.Now; !now.IsZero() && now.Before(old.Since) && now.Before(new.Since) {
 		c.addTo(p, sub, Change{
 			Rule: "E38", Item: schema.FormatInstant(new.Since), place: atSince,
-			Message: fmt.Sprintf("the layout begins at %s instead of %s, both of which are to come: programs must agree on it before", schema.FormatInstant(new.Since), schema.FormatInstant(old.Since)),
+			Message: fmt.Sprintf("the layout begins at %s instead of %s, both in the future: deploy all programs before either", schema.FormatInstant(new.Since), schema.FormatInstant(old.Since)),
 		}, false)
 		return
 	}
 	c.addTo(p, sub, Change{
 		Rule: "E19", Item: schema.FormatInstant(new.Since), place: atSince,
-		Message: fmt.Sprintf("the layout begins at %s, and the one that is stored %s: events between the two are not read", schema.FormatInstant(new.Since), was),
+		Message: fmt.Sprintf("the layout begins at %s, but the stored one %s: events between the two times are not read", schema.FormatInstant(new.Since), was),
 		way:     way{text: restore},
 	}, false)
 }
 
-// comparePeriod adds the findings of one layout, without those changes of fields that are
-// seen.
+// comparePeriod adds the findings of one layout, except for field changes in seen.
 func (c *Comparison) comparePeriod(p *pair, t *layout.Table, old, new []lock.Layout, seen map[string]bool) {
 	sub := &pair{
 		old:   &lock.Table{Name: p.old.Name, Family: p.old.Family, Layouts: old},
@@ -122,7 +121,7 @@ func (c *Comparison) comparePeriod(p *pair, t *layout.Table, old, new []lock.Lay
 		suffix = "until-" + schema.FormatInstant(t.Until)
 		if was, is := tableID(p, &old[0]), t.ID; was != is {
 			c.addTo(p, sub, Change{
-				Rule: "E01", Item: suffix, place: atTable, Message: fmt.Sprintf("the layout before %s is in table %q, and not in %q, which has its events", schema.FormatInstant(t.Until), is, was),
+				Rule: "E01", Item: suffix, place: atTable, Message: fmt.Sprintf("the layout before %s is in table %q, but its events are in %q", schema.FormatInstant(t.Until), is, was),
 				way: way{text: "write `table: " + quoted(was) + "`"},
 			}, false)
 		}

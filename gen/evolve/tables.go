@@ -13,24 +13,24 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
-// Input is what is compared.
+// Input is the input of [Diff].
 type Input struct {
 	Old     *lock.Lock
 	Layouts []*layout.Layout // without errors
 	Whole   bool             // whether the layouts are those of all schemas of the lock
-	// Now tells which layouts of a table have begun, and of which all events have expired; the
-	// zero time if that is not known.
+	// Now determines which layouts of a table have begun, and which contain only expired
+	// events; zero if it is unknown.
 	Now time.Time
 	// Schema returns the schema of a layout, for hints; nil if there is none.
 	Schema func(file string) *schema.Schema
-	// Gone returns where to report a table that no schema has.
+	// Gone returns the position at which to report a table that is in no schema.
 	Gone func(t *lock.Table) diag.Pos
 }
 
-// Finding is a change at a place.
+// Finding is a change at a position in a schema.
 type Finding struct {
 	Class      Class
-	Name       string          // by which it is accepted, such as "E04:balloon_buckets"
+	Name       string          // the name for --accept, such as "E04:balloon_buckets"
 	Diagnostic diag.Diagnostic // without how to accept the change; see Report
 	Old, New   string          // an example of what is stored; may be empty
 	Accepted   string          // the reason, if the change is accepted in a lock; else empty
@@ -48,9 +48,9 @@ type Comparison struct {
 // pair is a table before and after.
 type pair struct {
 	old    *lock.Table // nil if it is new
-	facts  *lock.Table // nil if no schema has it, or as a draft
+	facts  *lock.Table // nil if it is in no schema, or a draft
 	layout *layout.Layout
-	table  *layout.Table // nil if no schema has it
+	table  *layout.Table // nil if it is in no schema
 }
 
 // Diff compares the tables of schemas with those of a lock.
@@ -72,8 +72,8 @@ func (c *Comparison) sort() {
 	})
 }
 
-// match pairs the tables of the lock with those of the schemas: by the families that they
-// share and, of what is left of all schemas, by the name of the table.
+// match pairs the tables of the lock with those of the schemas: by shared families and, if the
+// input has all schemas, the remaining tables by name.
 func (c *Comparison) match() {
 	old := map[string][]*lock.Table{}
 	for i := range c.in.Old.Tables {
@@ -123,7 +123,7 @@ func (c *Comparison) match() {
 }
 
 // shareFamily reports whether a layout of one table and a layout of the other have a family in
-// common. All layouts count: the newest may begin a family of its own.
+// common. All layouts count: the newest may have a new family.
 func shareFamily(a, b *lock.Table) bool {
 	families := map[string]bool{}
 	for i := range a.Layouts {
@@ -142,17 +142,17 @@ func (c *Comparison) comparePair(p *pair) {
 	case p.old == nil && p.facts == nil: // a draft
 	case p.old == nil:
 		if c.known(p.layout) {
-			c.add(p, Change{Rule: "E30", place: atTable, Message: fmt.Sprintf("table %q is added: it holds no earlier events%s", p.table.ID, c.serves(p))}, false)
+			c.add(p, Change{Rule: "E30", place: atTable, Message: fmt.Sprintf("table %q is added: it contains no earlier events%s", p.table.ID, c.serves(p))}, false)
 		}
 	case p.table == nil && (!c.in.Whole || p.old.Removed != ""):
 	case p.table == nil:
 		c.gone(p)
 	case p.facts == nil && p.old.Removed == "":
-		c.add(p, Change{Rule: "E02", place: atTable, Keys: true, Message: fmt.Sprintf("table %q becomes a draft, but events may be stored in it: its layout could change unnoticed", p.table.ID), way: way{text: "remove `draft: true`"}}, false)
+		c.add(p, Change{Rule: "E02", place: atTable, Keys: true, Message: fmt.Sprintf("table %q becomes a draft, but may contain events: its layout could change unnoticed", p.table.ID), way: way{text: "remove `draft: true`"}}, false)
 	case p.facts != nil:
 		c.comparePeriods(p)
 		if p.old.Removed != "" {
-			c.add(p, Change{Rule: "E30", place: atTable, Message: fmt.Sprintf("table %q is taken up again: it lacks the events that were written meanwhile", p.table.ID)}, false)
+			c.add(p, Change{Rule: "E30", place: atTable, Message: fmt.Sprintf("table %q is used again: it lacks the events that were written in the meantime", p.table.ID)}, false)
 		}
 	}
 }
@@ -162,20 +162,20 @@ func (c *Comparison) known(l *layout.Layout) bool {
 	return slices.ContainsFunc(c.pairs, func(p pair) bool { return p.layout == l && p.old != nil && p.old.Removed == "" })
 }
 
-// serves says which reads use a new table.
+// serves names the reads that use a new table.
 func (c *Comparison) serves(p *pair) string {
 	if p.layout.Read == p.table {
-		return ", and Read uses it: write to it and back-fill it before programs read from it"
+		return ", and Read uses it: write to it and backfill it before programs read from it"
 	}
 	for i := range p.layout.Queries {
 		if q := &p.layout.Queries[i]; q.Table == p.table {
-			return fmt.Sprintf(", and query %s uses it: write to it and back-fill it before programs read from it", q.Name)
+			return fmt.Sprintf(", and query %s uses it: write to it and backfill it before programs read from it", q.Name)
 		}
 	}
 	return ": run setup before programs write to it"
 }
 
-// gone adds the finding of a table that no schema has.
+// gone adds the finding for a table that is in no schema.
 func (c *Comparison) gone(p *pair) {
 	change := Change{Rule: "E01", place: atTable, Keys: true, Message: fmt.Sprintf("table %q is removed: its stored events are no longer read", p.old.Name), way: way{text: "keep the table until its events have expired"}}
 	if slices.ContainsFunc(c.pairs, func(o pair) bool { return o.facts != nil && o.facts.Name == p.old.Name }) {
@@ -191,10 +191,10 @@ func (c *Comparison) gone(p *pair) {
 	c.add(p, change, false)
 }
 
-// add adds a change as a finding. twoTables is whether a second table may help.
+// add adds a change as a finding. twoTables reports whether a second table is an alternative.
 func (c *Comparison) add(p *pair, change Change, twoTables bool) { c.addTo(p, p, change, twoTables) }
 
-// addTo adds a change of a layout of a table, which is a pair of its own.
+// addTo adds a change of p, which is one layout of table of.
 func (c *Comparison) addTo(of, p *pair, change Change, twoTables bool) {
 	name := change.name(c.tableName(of))
 	f := Finding{Class: ClassOf(change.Rule), Name: name, Old: change.Old, New: change.New, pair: of}
