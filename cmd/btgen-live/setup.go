@@ -19,8 +19,8 @@ import (
 // planHelp explains the output of a plan.
 const planHelp = `In the plan, + marks what is created, ~ what is changed, and ? a table under the
 prefix, or a family of a table, that the schemas do not declare and that is left alone.
-Changes that may delete data, or that cannot be undone, are refused unless --allow has
-the name below them in the plan. If any change is refused, nothing is changed.
+Changes that may delete data, or that cannot be undone, are refused unless --allow
+contains the name printed below them. If any change is refused, nothing is changed.
 
 `
 
@@ -34,7 +34,7 @@ func newSetup() *cobra.Command {
 the emulator that BIGTABLE_EMULATOR_HOST names. Create missing tables and column
 families, change garbage collection rules that differ, and print what was done. With
 --dry-run, print what would be done and change nothing. With --plan, carry out a plan
-that btgen-live plan --save has written, or nothing if that is out of date.
+written by btgen-live plan --save, or nothing if it is out of date.
 
 ` + planHelp + `Exit codes: 0 success, 1 refused changes, 2 failure.
 

@@ -28,12 +28,12 @@ func newVerify() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "verify [path...] --project P --instance I",
 		Short: "Check whether the schemas can read what live tables contain",
-		Long: `Read a sample of rows of each table, spread over the table, and print what share of row
-keys, columns and values the schemas can read, with examples of the rest and a guess of
-which edit of the schema made it unreadable. Verify changes nothing, and also works for
-tables that btgen did not create. Reading costs what such reads cost.
+		Long: `Read a sample of rows of each table, spread over the table, and print the share of row
+keys, columns and values that the schemas can read. For the rest, print examples and the
+schema edit that probably caused it. The command changes nothing, and also works for
+tables that btgen did not create. Its reads cost the same as any others.
 
-Exit codes: 0 all of the sample is readable, 1 not all of it, 2 failure.
+Exit codes: 0 the sample is readable, 1 part of it is not, 2 failure.
 
 ` + cli.PathsHelp,
 		RunE: v.run,
@@ -42,7 +42,7 @@ Exit codes: 0 all of the sample is readable, 1 not all of it, 2 failure.
 	cmd.Flags().StringVar(&v.instance, "instance", "", "instance of the tables")
 	cmd.Flags().StringVar(&v.options.Prefix, "prefix", "", prefixHelp)
 	cmd.Flags().DurationVar(&v.options.Timeout, "timeout", store.DefaultTimeout, "time limit for each request, including retries")
-	cmd.Flags().IntVar(&v.options.Rows, "sample", defaultSample, "most `rows` to read of each table")
+	cmd.Flags().IntVar(&v.options.Rows, "sample", defaultSample, "maximum number of `rows` to read from each table")
 	cmd.Flags().StringVar(&v.table, "table", "", "verify only the `table` with this ID, as in the schemas")
 	cmd.Flags().StringVar(&v.format, "format", "text", "`text` or json")
 	for _, name := range []string{"project", "instance"} {

@@ -23,22 +23,24 @@ func newBreaking() *cobra.Command {
 	var f breakingFlags
 	cmd := &cobra.Command{
 		Use:   "breaking [path...]",
-		Short: "Show what changes of the schemas do to stored events and to programs",
-		Long: `Compare the schemas with an earlier version, and print what each change does, the worst
-first: DATA if stored events become unreadable, wrong or deleted; ROLLOUT if it is safe
-only in one order of deployment; SOURCE if Go code must change; or SAFE. The exit code
-is 1 if any change is at least as bad as --fail-on and is not accepted in btgen.lock.
+		Short: "Show how schema changes affect stored events and programs",
+		Long: `Compare the schemas with an earlier version, and print the effect of each change, most
+severe first: DATA if stored events become unreadable, wrong or deleted; ROLLOUT if it
+is safe only in one order of deployment; SOURCE if Go code must change; or SAFE. The
+exit code is 1 if any change is at least as severe as --fail-on and is not accepted in
+btgen.lock.
 
-The earlier version is btgen.lock, a folder with schemas, or a revision of git, as in
---against git:main. Only a folder or a revision also knows names in Go code and queries.
+The earlier version is btgen.lock, a folder with schemas, or a git revision, as in
+--against git:main. Changes of Go names and of queries are detected only with a folder
+or a revision.
 
 ` + cli.PathsHelp,
 		RunE: func(cmd *cobra.Command, paths []string) error { return runBreaking(cmd, f, paths) },
 	}
 	cmd.Flags().StringVar(&f.against, "against", "lock", "the earlier version: lock, a folder, or git:REVISION")
-	cmd.Flags().StringVar(&f.format, "format", "text", "text, json, sarif, github or markdown (for the comment of a pull request)")
-	cmd.Flags().StringVar(&f.failOn, "fail-on", "data", "least bad class that makes the command exit with 1: data, rollout, source, safe, or never")
-	cmd.Flags().StringVar(&f.now, "now", "", "the time at which layouts have begun or their events have expired, such as 2027-01-11T00:00:00Z; default: the clock")
+	cmd.Flags().StringVar(&f.format, "format", "text", "text, json, sarif, github or markdown (for pull request comments)")
+	cmd.Flags().StringVar(&f.failOn, "fail-on", "data", "least severe class that makes the command exit with 1: data, rollout, source, safe, or never")
+	cmd.Flags().StringVar(&f.now, "now", "", "the current time, which determines the layouts that have begun or expired, such as 2027-01-11T00:00:00Z; default: the clock")
 	return cmd
 }
 

@@ -21,7 +21,7 @@ func newExplain() *cobra.Command {
 	var f explainFlags
 	cmd := &cobra.Command{
 		Use:   "explain [path...]",
-		Short: "Show the tables, and what reads request",
+		Short: "Show the tables and the requests of reads",
 		Long: `Show each table as Bigtable's documentation does: example rows with real keys, columns
 and cells; what the timestamps mean, what is garbage-collected and what is read; the
 size of the table, and how other patterns and buckets compare under the same load. For

@@ -23,8 +23,7 @@ func newFmt() *cobra.Command {
 		Short: "Format schemas",
 		Long: `Format schemas: keys in canonical order, two-space indentation, aligned values, and at
 most one blank line in a row. Comments, quotes and brackets are kept.
-The names of changed files are printed. If any file cannot be formatted without a
-change of its meaning, no file is changed.
+The names of changed files are printed. If any file cannot be formatted without changing its meaning, no file is changed.
 
 A path is a schema file or a folder with schema files. The default is btgen.yaml and
 its schemas or, without a btgen.yaml, the folder schemas. The path - formats standard

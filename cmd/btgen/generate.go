@@ -26,7 +26,7 @@ func newGenerate() *cobra.Command {
 btgen has not generated, or that belong to another project, are never changed. The
 code of deleted schemas is removed; for more than one schema, this requires --prune.
 
-The facts that decide how events are stored are kept in btgen.lock. A change that would
+The file btgen.lock records how events are stored. A change that would
 make stored events unreadable, wrong or deleted is an error, unless --accept names it.
 
 With --watch, keep running until interrupted, and generate the code again whenever a

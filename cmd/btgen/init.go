@@ -22,7 +22,7 @@ func newInit() *cobra.Command {
 		Use:   "init [file]",
 		Short: "Create a starter schema",
 		Long: `Create a commented schema to start from, in schemas/balloon.yaml or the given file,
-and next to it ` + editorSchema + `, from which editors complete and check schemas.
+and next to it ` + editorSchema + `, which editors use to complete and check schemas.
 Existing files are not overwritten.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -17,9 +17,10 @@ import (
 	"github.com/btgen-dev/btgen/gen/project"
 )
 
-// Changes returns what the schemas of a project change, the worst first. against is "lock", the
+// Changes returns the schema changes of a project, most severe first. against is "lock", the
 // name of a folder with the schemas of an earlier version, or git: and a revision. Errors in
-// schemas are a [diag.List]. clock is the time by which layouts of tables have begun or expired.
+// schemas are a [diag.List]. clock is the current time, which determines the layouts of
+// tables that have begun or expired.
 func Changes(p *project.Project, against string, clock time.Time) ([]evolve.Finding, error) {
 	locks, err := p.Locks()
 	if err != nil {

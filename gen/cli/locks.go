@@ -35,10 +35,10 @@ func ReadLock(path string) (*lock.Lock, error) {
 	return lock.Parse(filepath.ToSlash(path), text)
 }
 
-// LockSteps compares the layouts of a project with its locks. It returns what brings the locks
-// up to date, the changes of stored data that are neither accepted nor allowed by the lock, as
-// errors, and changes that need an order of deployment, as warnings. accept are the arguments
-// of --accept.
+// LockSteps compares the layouts of a project with its locks. It returns the steps that
+// update the locks, and findings: errors for changes of stored data that are neither accepted
+// nor allowed by the lock, and warnings for changes that need an order of deployment. accept
+// are the arguments of --accept.
 func LockSteps(p *project.Project, layouts []*layout.Layout, accept []string) ([]output.Step, diag.List, error) {
 	locks, err := p.Locks()
 	if err != nil {
@@ -73,13 +73,13 @@ func LockSteps(p *project.Project, layouts []*layout.Layout, accept []string) ([
 		}
 	}
 	if accepted < len(accept) && !found.HasErrors() {
-		return nil, nil, &evolve.AcceptError{Argument: strings.Join(accept, " "), Reason: "no lock has such a change"}
+		return nil, nil, &evolve.AcceptError{Argument: strings.Join(accept, " "), Reason: "no lock has this change"}
 	}
 	return steps, found, nil
 }
 
-// acceptedBy returns the arguments of --accept that are about a lock: those that it knows, if
-// there are several locks, and otherwise all.
+// acceptedBy returns the arguments of --accept that apply to a lock: all if there is only one
+// lock, and otherwise those that match its changes.
 func acceptedBy(c *evolve.Comparison, accept []string, several bool) []string {
 	if !several {
 		return accept

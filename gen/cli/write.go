@@ -18,7 +18,7 @@ import (
 // package files.
 func Read(file string, most int64) ([]byte, error) { return files.Read(file, most) }
 
-// Commit makes changes. If the process is interrupted meanwhile, it undoes the changes
+// Commit applies changes. If the process is interrupted in the meantime, it undoes the changes
 // and returns an error.
 func Commit(ctx context.Context, changes *output.Changes) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)

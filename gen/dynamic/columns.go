@@ -31,7 +31,7 @@ func (s *Schema) columns(t *layout.Table) *store.Columns[Event, Columns] {
 	return store.NewColumns(parts...)
 }
 
-// choices are what an event says of its time to live.
+// choices are what an event specifies about its time to live.
 func (s *Schema) choices(t *layout.Table) []part {
 	var parts []part
 	l := s.layout
@@ -88,13 +88,13 @@ func (s *Schema) eventColumn(t *layout.Table, c layout.Column) part {
 	return store.EventColumn(c.Qualifier,
 		func(dst []byte, e *Event) []byte { return blob.Append(dst, e.Values) },
 		func(e *Event, datum []byte) error {
-			e.Values = make([]any, len(s.layout.Fields)) // a copy of the event may have the old ones
+			e.Values = make([]any, len(s.layout.Fields)) // a copy of the event may share the old ones
 			return blob.Parse(e.Values, datum)
 		},
 		fields...)
 }
 
-// valueOf returns the place of a field in an event.
+// valueOf returns the location of a field in an event.
 func (s *Schema) valueOf(field int) func(e *Event) *any {
 	return func(e *Event) *any {
 		if len(e.Values) <= field {

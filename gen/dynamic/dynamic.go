@@ -1,8 +1,7 @@
-// Package dynamic writes and reads the events of a schema without generated code, for
-// tools that learn of the schema only when they run. It describes to package store how a
-// resolved layout stores events, as generated code does, with the series and the fields of
-// events as values of package value. It must not decide anything about a table: what is
-// not in the layout belongs there.
+// Package dynamic writes and reads the events of a schema without generated code, for tools
+// that read the schema at run time. Like generated code, it describes a resolved layout to
+// package store; series and fields are values of package value. It makes no decisions about
+// a table, which belong in the layout.
 package dynamic
 
 import (
@@ -23,9 +22,9 @@ type Event struct {
 	Series   []any // one for each of Layout.Series
 	Time     time.Time
 	Sequence uint32
-	Values   []any // one for each of Layout.Fields; nil for what the event lacks
-	// Class, TTL, ExpiresAt and WrittenAt are as in generated events, if those of the
-	// schema have them; else zero.
+	Values   []any // one for each of Layout.Fields; nil for fields that the event lacks
+	// Class, TTL, ExpiresAt and WrittenAt have the same meaning as in generated events; zero
+	// if those of the schema lack them.
 	Class     int
 	TTL       time.Duration
 	ExpiresAt time.Time
@@ -51,14 +50,14 @@ type Schema struct {
 	queries map[string]*query
 }
 
-// table is how the store knows a table.
+// table is a table as described to the store.
 type table struct {
 	of      *layout.Table
 	columns *store.Columns[Event, Columns]
 	layout  *store.Mapping[Event]
 }
 
-// query is how the store knows a query.
+// query is a query as described to the store.
 type query struct {
 	of    *layout.Query
 	table *table
@@ -188,8 +187,8 @@ func (s *Schema) query(q *layout.Query) *store.Query[Event] {
 	return out
 }
 
-// check refuses an event that no table can store, or whose values have other Go types than
-// those of the schema.
+// check rejects an event that no table can store, or whose values do not have the Go types
+// of the schema.
 func (s *Schema) check(e *Event) error {
 	if len(e.Series) != len(s.layout.Series) || len(e.Values) != len(s.layout.Fields) {
 		return fmt.Errorf("%w: an event has %d series values and %d fields, not %d and %d",
@@ -217,7 +216,7 @@ func (s *Schema) check(e *Event) error {
 	return nil
 }
 
-// checkValue refuses a value that no table can store.
+// checkValue rejects a value that no table can store.
 func (s *Schema) checkValue(f *layout.Field, v any) error {
 	if v == nil {
 		return codec.MissingField(f.Name)

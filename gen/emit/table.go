@@ -162,7 +162,7 @@ func (s *schemaFile) keySchema(t *layout.Table) *jen.Statement {
 //	var balloonCellsMapping = store.NewMapping(balloonCellsColumns, store.Keys[BalloonEvent]{…}, store.Mapping[BalloonEvent]{…})
 func (s *schemaFile) mappingVar(t *layout.Table) jen.Code {
 	event := func() *jen.Statement { return jen.Id(s.names.Event) }
-	return doc(fmt.Sprintf("%s is the layout of table %s%s.", s.names.Table(t).Mapping, t.ID, ofEvents(t))).Line().
+	return doc(fmt.Sprintf("%s maps events to table %s%s.", s.names.Table(t).Mapping, t.ID, ofEvents(t))).Line().
 		Var().Id(s.names.Table(t).Mapping).Op("=").Add(s.store("NewMapping")).Call(
 		jen.Id(s.names.Table(t).Columns),
 		s.store("Keys").Types(event()).Add(lines(s.keys(t)...)),
@@ -183,7 +183,7 @@ func ofEvents(t *layout.Table) string {
 	return fmt.Sprintf(" for events from %s until %s", schema.FormatInstant(t.Since), schema.FormatInstant(t.Until))
 }
 
-// mappingFields renders the fields of a layout except its columns and keys.
+// mappingFields renders the fields of a mapping, except its columns and keys.
 func (s *schemaFile) mappingFields(t *layout.Table) []field {
 	fields := []field{{"Table", s.tableLit(t)}, {"Pattern", s.codec(names.Exported(t.Pattern.String()))}}
 	if t.Pattern.Bucketed() {

@@ -28,18 +28,18 @@ func (r *resolver) periods(s *schema.Table) *Table {
 	return newest
 }
 
-// checkPeriods refuses layouts of a table between which events could get lost.
+// checkPeriods rejects layouts of a table that could lose events.
 func (r *resolver) checkPeriods() {
 	for _, t := range r.layout.Tables {
 		periods := t.Periods()
 		if !r.checkSince(periods) {
-			t.Older = nil // nothing else can be said of them
+			t.Older = nil // no further checks are possible
 			continue
 		}
 		for i, older := range t.Older {
 			newer := periods[i]
 			if r.aligned(newer, older) {
-				r.checkTells(newer, older)
+				r.checkTTLFields(newer, older)
 				r.checkServes(t, i)
 			}
 			for _, other := range periods[:i+1] {
@@ -49,8 +49,8 @@ func (r *resolver) checkPeriods() {
 	}
 }
 
-// checkSince refuses layouts without a time from which they apply, and those out of order.
-// It reports whether it found nothing.
+// checkSince rejects layouts without a since, and layouts out of order. It reports whether
+// there are no errors.
 func (r *resolver) checkSince(periods []*Table) bool {
 	before := len(r.found)
 	oldest := len(periods) - 1
@@ -58,10 +58,10 @@ func (r *resolver) checkSince(periods []*Table) bool {
 		switch next := periods[i+1].Since; {
 		case !t.SincePos.IsValid():
 			r.errorf(t.Pos, "add the time of the first event with this layout, such as `since: 2027-01-11`",
-				"table %q has an earlier layout, and does not say when this one begins", t.ID)
+				"table %q has earlier layouts, but no since for this one", t.ID)
 		case !next.IsZero() && !next.Before(t.Since):
 			r.errorf(periods[i+1].SincePos, "list the layouts newest first",
-				"this layout begins at %s, and the one above it, at %s, is not newer", schema.FormatInstant(next), schema.FormatInstant(t.Since))
+				"this layout begins at %s, which is not before the layout above it, at %s", schema.FormatInstant(next), schema.FormatInstant(t.Since))
 		}
 	}
 	if last := periods[oldest]; last.SincePos.IsValid() {
@@ -71,8 +71,8 @@ func (r *resolver) checkSince(periods []*Table) bool {
 	return len(r.found) == before
 }
 
-// aligned refuses a layout that begins within a bucket: its events would be those of two
-// layouts. It reports whether it found nothing.
+// aligned rejects a layout that begins within a bucket, because the bucket would have two
+// layouts. It reports whether there are no errors.
 func (r *resolver) aligned(newer, older *Table) bool {
 	at := newer.Since
 	if r.begins(newer, at) && r.begins(older, at) {
@@ -95,19 +95,19 @@ func (r *resolver) aligned(newer, older *Table) bool {
 		}
 		t = later
 	}
-	hint := "no time is the start of a bucket of both: give the buckets a common origin"
+	hint := "the layouts have no common bucket boundary: give their buckets a common origin"
 	if len(near) > 0 {
 		hint = "write " + strings.Join(near, " or ")
 	}
-	r.errorf(newer.SincePos, hint, "%s is not the start of a bucket of this layout and of the one before it: a bucket would have two layouts", schema.FormatInstant(at))
+	r.errorf(newer.SincePos, hint, "%s is not a bucket boundary in both this layout and the one before it: a bucket would have two layouts", schema.FormatInstant(at))
 	return false
 }
 
-// maxAlignment bounds how many buckets are tried to find a common start of buckets.
+// maxAlignment is the maximum number of buckets to try in the search for a common boundary.
 const maxAlignment = 10_000
 
-// startOf returns the start of the bucket that holds a time or, for rows of single events,
-// the time as it is stored.
+// startOf returns the start of the bucket that contains a time or, with a row per event, the
+// stored time.
 func (r *resolver) startOf(t *Table, at time.Time) time.Time {
 	if t.Pattern.Bucketed() {
 		return t.Bucket.Start(at)
@@ -143,33 +143,33 @@ func maxTime(a, b time.Time) time.Time {
 	return b
 }
 
-// checkTells refuses an earlier layout whose events say less of their time to live than
-// those of the next, or more.
-func (r *resolver) checkTells(newer, older *Table) {
-	if a, b := told(newer), told(older); a != b {
-		r.errorf(older.Pos, "let both layouts have the same strategy: the ages may differ",
-			"an event says %s here, and %s in the next layout: it could not be written again", b, a)
+// checkTTLFields rejects an earlier layout whose events specify their time to live
+// differently from those of the next layout.
+func (r *resolver) checkTTLFields(newer, older *Table) {
+	if a, b := ttlField(newer), ttlField(older); a != b {
+		r.errorf(older.Pos, "use the same ttl strategy in both layouts; the ages may differ",
+			"events specify %s here and %s in the next layout: they could not be written again", b, a)
 	}
 	if older.HasSequence() && !newer.HasSequence() {
 		r.errorf(newer.KeyPos, "keep `{sequence: true}` in the key",
-			"events have a tie-breaker in the layout before %s, and none in this one: those of one time would be one event", schema.FormatInstant(older.Until))
+			"events have a tie-breaker in the layout before %s, but not in this one: events with the same time would replace each other", schema.FormatInstant(older.Until))
 	}
 }
 
-// told describes what an event of a table says of its time to live.
-func told(t *Table) string {
+// ttlField describes how an event of a table specifies its time to live.
+func ttlField(t *Table) string {
 	switch {
 	case t.HasClasses():
-		return "its TTL class"
+		return "a TTL class"
 	case slices.ContainsFunc(t.Families, func(f Family) bool { return f.Life.Timestamp == codec.TimestampExpiry }):
-		return "when it expires"
+		return "an expiry"
 	case slices.ContainsFunc(t.Families, func(f Family) bool { return f.Life.Timestamp == codec.TimestampShifted }):
-		return "how long it lives, if it is not the default"
+		return "an optional time to live"
 	}
-	return "nothing of it"
+	return "no time to live"
 }
 
-// checkServes refuses an earlier layout that cannot answer what the table is read for.
+// checkServes rejects an earlier layout that cannot answer the reads of the table.
 func (r *resolver) checkServes(t *Table, i int) {
 	older := t.Older[i]
 	if t == r.layout.Read && !older.serves(r.layout, r.layout.SeriesPath(older), r.layout.AllSeries()) {
@@ -182,15 +182,15 @@ func (r *resolver) checkServes(t *Table, i int) {
 			continue
 		}
 		if why := older.unserved(r.layout, older.path(q.By), q.By); why != "" {
-			r.errorf(older.Pos, fmt.Sprintf("let %s read another table, or remove it until this layout's data has expired", q.Name),
+			r.errorf(older.Pos, fmt.Sprintf("set another table for %s, or remove the query until this layout's data has expired", q.Name),
 				"the layout before %s cannot answer %s: %s", schema.FormatInstant(older.Until), q.Name, why)
 		}
 		q.resolve(r.layout, t)
 	}
 }
 
-// checkApart refuses two layouts of which rows could have the same key, in one table and
-// family: one would then read the other's data.
+// checkApart rejects two layouts in the same table and family whose rows could have the same
+// key, because one would read the other's data.
 func (r *resolver) checkApart(newer, older *Table) {
 	shared := sharedFamilies(newer, older)
 	if newer.ID != older.ID || len(shared) == 0 || newer.Unknown || older.Unknown {
@@ -199,13 +199,13 @@ func (r *resolver) checkApart(newer, older *Table) {
 	for _, names := range shared {
 		a, b := &newer.Families[names[0]], &older.Families[names[1]]
 		if a.Strategy != b.Strategy || a.GC.String() != b.GC.String() || a.Life.Default != b.Life.Default {
-			r.errorf(b.GCPos, "leave ttl out, or give this layout a family of its own: "+diag.Code("family: "+schema.Quoted(b.Name+"_old")),
-				"family %q has another ttl in a newer layout, and a family has one for all its data", b.Name)
+			r.errorf(b.GCPos, "omit ttl, or give this layout another family: "+diag.Code("family: "+schema.Quoted(b.Name+"_old")),
+				"family %q has a different ttl in a newer layout, but a family has one rule for all its data", b.Name)
 		}
 	}
 	if newer.KeyFields != nil && !slices.Equal(newer.KeyFields, older.KeyFields) {
 		r.errorf(older.Pos, "store the newer layout in another table, and name this one here: "+diag.Code("table: "+schema.Quoted(older.ID)),
-			"table %q has a row key schema, which rows of both layouts would have to fit", older.ID)
+			"table %q has a row key schema, which the row keys of both layouts would have to match", older.ID)
 	}
 	example, overlap := keyset.Overlap(r.keySet(newer), r.keySet(older))
 	if !overlap {
@@ -221,7 +221,7 @@ func (r *resolver) checkApart(newer, older *Table) {
 func (r *resolver) apartHint(newer, older *Table) string {
 	i := slices.Index(r.layout.Tables, newer)
 	if i < 0 {
-		return fmt.Sprintf("one of the two must have been in another table than %s, or in another family", older.ID)
+		return fmt.Sprintf("one of the two must have used a table other than %s, or another family", older.ID)
 	}
 	t := &r.schema.Tables[i]
 	return strings.Join([]string{
@@ -243,7 +243,7 @@ func sharedFamilies(a, b *Table) [][2]int {
 	return out
 }
 
-// keySet returns the row keys of the events of a layout, or a few more.
+// keySet returns a superset of the row keys of a layout.
 func (r *resolver) keySet(t *Table) keyset.Set {
 	var parts []keyset.Set
 	for i, g := range t.Segments {
@@ -255,7 +255,7 @@ func (r *resolver) keySet(t *Table) keyset.Set {
 	return keyset.Concat(parts...)
 }
 
-// segmentSet returns what may stand in a segment of the key.
+// segmentSet returns the possible contents of a key segment.
 func (r *resolver) segmentSet(t *Table, g Segment) keyset.Set {
 	width := t.Width(r.layout, g)
 	switch g.Kind {
@@ -324,7 +324,7 @@ func (r *resolver) valueSet(t *Table, g Segment, width int) keyset.Set {
 	return keyset.Repeat(class, width)
 }
 
-// maxEnumSet is the largest enum whose names are told apart.
+// maxEnumSet is the maximum size of an enum whose names are distinguished.
 const maxEnumSet = 100
 
 // timeSet returns the texts of the times, or the labels of the buckets, of a layout's events.
@@ -352,7 +352,7 @@ func timeSet(t *Table) keyset.Set {
 	return keyset.Between(low, high, class)
 }
 
-// numberSet returns the labels of a range of buckets that are numbers without padding.
+// numberSet returns the labels of a range of buckets with unpadded numbers.
 func numberSet(b codec.Bucket, from, to time.Time) keyset.Set {
 	number := func(at time.Time) (string, bool) {
 		text, err := b.AppendLabel(nil, at)

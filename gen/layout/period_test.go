@@ -106,11 +106,11 @@ before:
 // what to write instead.
 func TestPeriodsRefused(t *testing.T) {
 	for _, tt := range []struct{ name, more, want string }{
-		{"no since", "bucket: 1h\nbefore: [{bucket: 1d}]", "does not say when this one begins"},
+		{"no since", "bucket: 1h\nbefore: [{bucket: 1d}]", "no since for this one"},
 		{"since alone", "bucket: 1h\nsince: 2027-01-11", "remove since, or add the layout before it"},
 		{"out of order", "bucket: 1h\nsince: 2027-01-11\nbefore: [{bucket: 1d, since: 2027-01-12}, {bucket: 6h}]", "list the layouts newest first"},
 		{"within a bucket", "bucket: 1d\nsince: 2027-01-12\nbefore: [{bucket: 1w}]", "write `since: 2027-01-11` or `since: 2027-01-18`"},
-		{"no common start", "bucket: {every: 1d, origin: 2021-01-01}\nsince: 2027-01-11\nbefore: [{bucket: {every: 1d, origin: 2021-01-01T12:00:00Z, label: 2006-01-02T15}}]", "give the buckets a common origin"},
+		{"no common start", "bucket: {every: 1d, origin: 2021-01-01}\nsince: 2027-01-11\nbefore: [{bucket: {every: 1d, origin: 2021-01-01T12:00:00Z, label: 2006-01-02T15}}]", "give their buckets a common origin"},
 		{"segments swapped", "bucket: 1d\nsince: 2027-01-11\nbefore: [{key: {delimiter: \"#\", segments: [device, region, bucket]}}]", ""},
 		{"another delimiter", "bucket: 1d\nsince: 2027-01-11\nbefore: [{key: {delimiter: \"/\", segments: [region, device, bucket]}}]", ""},
 		{"a family of its own", "bucket: 1d\nsince: 2027-01-11\nbefore: [{family: old, key: {delimiter: \"#\", segments: [device, region, bucket]}}]", ""},
@@ -118,8 +118,8 @@ func TestPeriodsRefused(t *testing.T) {
 		{"the same label", "bucket: {every: 6h, label: 2006-01-02T15}\nsince: 2027-01-11\nbefore: [{bucket: 1h}]", ""},
 		{"numbers of weeks", "bucket: {every: 1d, origin: 2021-03-01, label: week%d}\nsince: 2027-01-11\nbefore: [{bucket: {every: 1w, origin: 2021-03-01, label: week%d}}]", ""},
 		{"numbers that come again", "bucket: {every: 1w, origin: 2021-03-01, label: week%d}\nsince: 2027-01-11\nbefore: [{bucket: {every: 1d, origin: 2021-03-01, label: week%d}}]", `could have the same key, such as "a#1#week307"`},
-		{"another age", "bucket: 1h\nsince: 2027-01-11\nbefore: [{bucket: 1d, ttl: {max_age: 30d}}]", "a family has one for all its data"},
-		{"another strategy", "bucket: 1h\nsince: 2027-01-11\nbefore: [{pattern: single_serialized, key: {delimiter: \"#\", segments: [region, device, time]}, family: o, ttl: {one_second: {}}}]", "it could not be written again"},
+		{"another age", "bucket: 1h\nsince: 2027-01-11\nbefore: [{bucket: 1d, ttl: {max_age: 30d}}]", "a family has one rule for all its data"},
+		{"another strategy", "bucket: 1h\nsince: 2027-01-11\nbefore: [{pattern: single_serialized, key: {delimiter: \"#\", segments: [region, device, time]}, family: o, ttl: {one_second: {}}}]", "they could not be written again"},
 	} {
 		_, found := resolvePeriods(t, periodTable+tt.more)
 		if tt.want == "" && found != "" || !strings.Contains(found, tt.want) {

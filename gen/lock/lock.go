@@ -1,6 +1,6 @@
-// Package lock reads and writes btgen.lock: the facts of each table that decide how stored
-// events lie in Bigtable. It derives them from layouts, and knows neither YAML nor which
-// changes of facts are harmful; package evolve does.
+// Package lock reads and writes btgen.lock, which records for each table the facts that
+// determine how events are stored. It derives them from layouts. Package evolve decides
+// which changes of facts are harmful.
 package lock
 
 import (
@@ -21,17 +21,17 @@ type Lock struct {
 	Tables []Table // sorted by Name and Family
 }
 
-// Table is what the events of one schema are in one table. A table that several schemas
-// share occurs several times, with different families.
+// Table describes how the events of one schema are stored in one table. A table that
+// several schemas share occurs several times, with different families.
 type Table struct {
 	Name string // the table ID, without a prefix
 	// Family is the first family that the table had when it was locked. It distinguishes
 	// the schemas of a shared table, and never changes.
 	Family string
-	// Removed is why the schemas no longer have the table, as accepted by the user; empty
-	// if they have it.
+	// Removed is the accepted change that removed the table from the schemas, with its
+	// reason; empty if they have the table.
 	Removed string
-	Layouts []Layout // the newest first; never empty
+	Layouts []Layout // newest first; never empty
 }
 
 // Layout is one set of facts under which events are, or were, written to a table.
@@ -40,7 +40,7 @@ type Layout struct {
 	Since      time.Time // of the first event; zero if there is no bound
 	Table      string    // the ID of the table of an earlier layout; empty in the newest
 	Pattern    codec.Pattern
-	Precision  time.Duration // what event times are truncated to
+	Precision  time.Duration // to which event times are truncated
 	Delimiter  string
 	Segments   []Segment        // of the row key
 	Bucket     codec.Bucket     // patterns with a row per bucket
@@ -49,7 +49,7 @@ type Layout struct {
 	Blob       layout.Format    // of serialized events; empty if fields are stored one by one
 	BlobColumn string
 	Families   []Family     // sorted by name
-	Columns    []Column     // sorted by Key, also those that are no longer used
+	Columns    []Column     // sorted by Key, including those no longer in use
 	Accepted   []Acceptance // the changes from the next older layout, sorted by Change
 }
 
@@ -69,26 +69,26 @@ type Segment struct {
 type Family struct {
 	Name      string
 	GC        codec.GCRule
-	Timestamp codec.TimestampSource // what the timestamps of its cells are
-	Default   time.Duration         // TimestampShifted: how long an event lives that does not say so
-	Class     bool                  // whether it is that of a TTL class
+	Timestamp codec.TimestampSource // the meaning of its cell timestamps
+	Default   time.Duration         // TimestampShifted: the lifetime of events that do not specify one
+	Class     bool                  // whether it belongs to a TTL class
 }
 
 // Column is how one field of the event is stored.
 type Column struct {
-	// Key is what distinguishes the field among stored ones: the column's qualifier or
-	// metric, the name in JSON, or the protobuf number in decimal.
+	// Key identifies the field in stored events: the column's qualifier or metric, the
+	// name in JSON, or the protobuf number in decimal.
 	Key string
 	// Field is the name of the field, for messages. Only serialized events have one, since
 	// columns are named by Key.
 	Field    string
-	Family   string // of fields that are stored one by one, without TTL classes
+	Family   string // of fields that are stored individually, without TTL classes
 	Type     schema.Type
-	Written  bool // the column is that of the true write time; it has no Type
+	Written  bool // the column stores the true write time; it has no Type
 	Text     bool // the value is text, not binary
 	Optional bool
 	Default  *string     // as text; nil if there is none
-	Enum     []EnumValue // sorted by Number and Name, also those that are no longer used
+	Enum     []EnumValue // sorted by Number and Name, including those no longer in use
 	Retired  bool        // events are no longer written with the field
 }
 
@@ -105,7 +105,7 @@ type Acceptance struct {
 	Reason string
 }
 
-// Of returns the facts of a table: of its newest layout, and of the earlier ones below it.
+// Of returns the facts of a table, including those of its earlier layouts.
 func Of(l *layout.Layout, t *layout.Table) Table {
 	periods := t.Periods()
 	out := Table{Name: t.ID}
@@ -153,8 +153,8 @@ func tableOf(t *layout.Table) string {
 	return t.ID
 }
 
-// Periods returns the layouts of stored events by their times, newest first: all but those
-// that were given up.
+// Periods returns the layouts by time that are in use, newest first. It omits layouts that
+// an accepted change replaced.
 func (t *Table) Periods() []Layout {
 	n := 1
 	for n < len(t.Layouts) && !t.Layouts[n-1].Since.IsZero() {
@@ -250,7 +250,7 @@ func columnOf(l *layout.Layout, t *layout.Table, c layout.Column) Column {
 	return out
 }
 
-// Newest returns the layout under which events are written.
+// Newest returns the layout in which new events are written.
 func (t *Table) Newest() *Layout { return &t.Layouts[0] }
 
 // Live returns the columns that are in use.

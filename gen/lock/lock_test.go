@@ -130,8 +130,8 @@ func TestDamage(t *testing.T) {
 // TestProblems checks the errors for files of newer versions and with conflicts.
 func TestProblems(t *testing.T) {
 	for text, want := range map[string]string{
-		"# btgen.lock v2: x\nnew\n":                            "btgen.lock:1: version 2 of the file is that of a newer btgen: update btgen",
-		head + "<<<<<<< HEAD\nx\n=======\ny\n>>>>>>> branch\n": "btgen.lock:3: a merge left a conflict: take the file of the branch that you merge into, such as with git checkout main -- btgen.lock, and run btgen generate",
+		"# btgen.lock v2: x\nnew\n":                            "btgen.lock:1: version 2 of the file format requires a newer btgen: update btgen",
+		head + "<<<<<<< HEAD\nx\n=======\ny\n>>>>>>> branch\n": "btgen.lock:3: unresolved merge conflict: take the file from the branch that you merge into, for example with git checkout main -- btgen.lock, and run btgen generate",
 	} {
 		if _, err := Parse(Name, []byte(text)); err == nil || err.Error() != want {
 			t.Errorf("got %v, want %s", err, want)

@@ -14,20 +14,20 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
-// Problem is what is wrong with a btgen.lock.
+// Problem is the kind of an [Error].
 type Problem int
 
 // The problems.
 const (
-	Damaged    Problem = iota // it is not as btgen wrote it
+	Damaged    Problem = iota // something other than btgen has changed it
 	Conflicted                // it has conflict markers of a merge
-	Newer                     // a newer btgen has written it
+	Newer                     // a newer btgen wrote it
 )
 
 // Error is the error for a btgen.lock that cannot be used.
 type Error struct {
 	File    string
-	Line    int // from 1; 0 if the problem is that of the whole file
+	Line    int // from 1; 0 if the problem concerns the whole file
 	Problem Problem
 	Reason  string
 }
@@ -40,11 +40,11 @@ func (e *Error) Error() string {
 	}
 	switch e.Problem {
 	case Conflicted:
-		return fmt.Sprintf("%s: a merge left a conflict: take the file of the branch that you merge into, such as with git checkout main -- %s, and run btgen generate", at, e.File)
+		return fmt.Sprintf("%s: unresolved merge conflict: take the file from the branch that you merge into, for example with git checkout main -- %s, and run btgen generate", at, e.File)
 	case Newer:
 		return fmt.Sprintf("%s: %s: update btgen", at, e.Reason)
 	}
-	return fmt.Sprintf("%s: the file is not as btgen wrote it: %s: restore it from version control, such as with git checkout HEAD -- %s, and run btgen generate", at, e.Reason, e.File)
+	return fmt.Sprintf("%s: the file was modified: %s: restore it, for example with git checkout HEAD -- %s, and run btgen generate", at, e.Reason, e.File)
 }
 
 var versionLine = regexp.MustCompile(`^# btgen\.lock v([0-9]{1,9})\b`)
@@ -61,9 +61,9 @@ func Parse(file string, text []byte) (*Lock, error) {
 	}
 	switch m := versionLine.FindStringSubmatch(lines[0]); {
 	case m == nil:
-		return nil, &Error{File: file, Line: 1, Reason: "its first line is not that of a btgen.lock"}
+		return nil, &Error{File: file, Line: 1, Reason: "the first line is not that of a btgen.lock"}
 	case m[1] != itoa(version):
-		return nil, &Error{File: file, Line: 1, Problem: Newer, Reason: "version " + m[1] + " of the file is that of a newer btgen"}
+		return nil, &Error{File: file, Line: 1, Problem: Newer, Reason: "version " + m[1] + " of the file format requires a newer btgen"}
 	}
 	for i, line := range lines {
 		if line == "" || strings.HasPrefix(line, "#") {
@@ -110,7 +110,7 @@ func (p *parser) line(line string) error {
 	}
 	name, family, ok := strings.Cut(words[0], "/")
 	if !ok || len(words) < 3 {
-		return fmt.Errorf("it has no fact of a table")
+		return fmt.Errorf("the line contains no fact about a table")
 	}
 	t := p.table(name, family)
 	switch words[1] {
@@ -122,7 +122,7 @@ func (p *parser) line(line string) error {
 	}
 	n, err := strconv.Atoi(words[1])
 	if err != nil || n < 1 {
-		return fmt.Errorf("%q is not the number of a layout", words[1])
+		return fmt.Errorf("%q is not a layout number", words[1])
 	}
 	if len(t.Layouts) == 0 || t.Layouts[len(t.Layouts)-1].Number != n {
 		t.Layouts = append(t.Layouts, Layout{Number: n})
@@ -149,7 +149,7 @@ func split(line string) ([]string, error) {
 		if q := strings.IndexByte(line, '"'); q >= 0 && (end < 0 || q < end) {
 			quoted, err := strconv.QuotedPrefix(line[q:])
 			if err != nil {
-				return nil, fmt.Errorf("a quoted string does not end")
+				return nil, fmt.Errorf("a quoted string is not terminated")
 			}
 			end = q + len(quoted)
 			if end == len(line) {
@@ -303,7 +303,7 @@ func (l *Layout) readSegment(r *reader) {
 		return
 	}
 	if n != len(l.Segments)+1 {
-		r.fail("segment %d is not the next one", n)
+		r.fail("segment %d is out of order", n)
 	}
 	var g Segment
 	switch kind {
@@ -334,7 +334,7 @@ func (l *Layout) readSegment(r *reader) {
 		}
 		g.Form.Reverse, g.Form.Escape = r.flag("reverse"), r.flag("escape")
 	default:
-		r.fail("%q is not a kind of segment", kind)
+		r.fail("%q is not a segment kind", kind)
 	}
 	l.Segments = append(l.Segments, g)
 }
@@ -414,7 +414,7 @@ func readFamily(r *reader) Family {
 	return f
 }
 
-// rule parses what ruleText has written.
+// rule parses the output of ruleText.
 func (r *reader) rule(text string) codec.GCRule {
 	for prefix, kind := range map[string]codec.GCKind{"any_of(": codec.GCUnion, "all_of(": codec.GCIntersection} {
 		inner, ok := strings.CutPrefix(text, prefix)
@@ -491,7 +491,7 @@ func (l *Layout) readColumn(r *reader) {
 	l.Columns = append(l.Columns, c)
 }
 
-// startsNumber reports whether a word is a number, as that of an enum value is.
+// startsNumber reports whether a word begins like a number, such as that of an enum value.
 func startsNumber(word string) bool {
 	return word != "" && strings.Trim(word[:1], "-0123456789") == ""
 }

@@ -9,9 +9,9 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
-// Rebuild returns a layout with one table that stores events as the facts say, for example
-// rows. like is a layout whose examples and units it takes over, by the names of series
-// values and fields. Retired columns are included, unless live is set.
+// Rebuild returns a layout with one table that stores events according to the facts, to
+// show example rows. It copies the examples and units of series values and fields with
+// the same names from the layout like. Retired columns are included, unless live is set.
 func (t *Table) Rebuild(facts *Layout, like *layout.Layout, live bool) (*layout.Layout, *layout.Table) {
 	l := &layout.Layout{Precision: facts.Precision, Expect: like.Expect}
 	out := &layout.Table{

@@ -143,7 +143,7 @@ func (g *Segment) words() []string {
 	return flags(out, "reverse", g.Form.Reverse, "escape", g.Form.Escape)
 }
 
-// flags appends the names of those flags that are set: pairs of a name and a bool.
+// flags appends the names of the flags that are set. The flags are pairs of a name and a bool.
 func flags(out []string, pairs ...any) []string {
 	for i := 0; i < len(pairs); i += 2 {
 		if pairs[i+1].(bool) {
@@ -176,7 +176,7 @@ func timeWords(f codec.TimeFormat) []string {
 	return flags([]string{quote(forward.String())}, "reverse", f.Reverse)
 }
 
-// stamps are the names of what timestamps stand for.
+// stamps are the names of timestamp sources.
 var stamps = []string{codec.TimestampEvent: "event", codec.TimestampWrite: "write", codec.TimestampExpiry: "expiry", codec.TimestampShifted: "shifted"}
 
 // words returns a family.

@@ -13,16 +13,16 @@ import (
 type Lock struct {
 	Path  string          // relative to the working directory if that contains it
 	Files map[string]bool // names of the inputs
-	// Whole is whether the schemas are all of the lock, so that a table of the lock that no
-	// schema has was removed.
+	// Whole reports whether these are all schemas of the lock. A table of the lock that is in
+	// none of them was then removed.
 	Whole bool
 }
 
-// Locks returns the locks of the schemas, sorted by path. A lock is beside the btgen.yaml that
-// names the schemas. Without one, it is the nearest existing one above the schema, up to the
-// working directory, or beside the folder schemas above it, and otherwise in the working
-// directory. For a schema outside of the working directory, a new one is beside the folder of
-// the schema.
+// Locks returns the locks of the schemas, sorted by path. A lock is next to the btgen.yaml
+// that names the schemas. Without one, it is the nearest existing one above the schema, up to
+// the working directory, or next to the folder schemas above it, and otherwise in the working
+// directory. For a schema outside of the working directory, a new lock is next to the folder
+// of the schema.
 func (p *Project) Locks() ([]Lock, error) {
 	byDir := map[string]*Lock{}
 	var dirs []string

@@ -27,9 +27,9 @@ const (
 type Project struct {
 	Inputs []gen.Input
 	Out    string // output folder, as it was given
-	// whole is whether Inputs are all schemas of the project.
+	// whole reports whether Inputs are all schemas of the project.
 	whole bool
-	// alone is whether a file does not include the other schemas of its package.
+	// alone reports whether a file does not include the other schemas of its package.
 	alone bool
 	// config is the btgen.yaml of the working directory; nil if there is none.
 	config *config

@@ -26,7 +26,7 @@ type Revision struct {
 // GitError is the error for a revision that git cannot read.
 type GitError struct {
 	Ref    string
-	Reason string // what git says, on one line
+	Reason string // git's message, on one line
 }
 
 // Error names the revision and the reason.

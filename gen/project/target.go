@@ -30,7 +30,7 @@ type Target struct {
 	Dir string // as it was given
 	// Module is the folder of the go.mod file, absolute and without symbolic links.
 	Module string
-	// LacksRuntime is whether the code imports the runtime from the module of btgen, which
+	// LacksRuntime reports whether the code imports the runtime from the module of btgen, which
 	// the go.mod file does not require.
 	LacksRuntime bool
 

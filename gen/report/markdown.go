@@ -8,8 +8,9 @@ import (
 	"github.com/btgen-dev/btgen/gen/words"
 )
 
-// Markdown returns the findings as a table, for the comment of a pull request. Each is
-// followed by its note and its hint in a block that can be unfolded. title precedes them.
+// Markdown returns the findings as a table, for a pull request comment. Each is
+// followed by its note and its hint in a collapsible block. title precedes
+// them.
 func Markdown(title string, found diag.List) []byte {
 	var b strings.Builder
 	b.WriteString("### " + title + "\n")

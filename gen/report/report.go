@@ -1,5 +1,6 @@
 // Package report formats findings for programs: as JSON, as SARIF for code scanning, as
-// annotations for GitHub Actions, and as Markdown for the comments of pull requests. Package diag formats them for people.
+// annotations for GitHub Actions, and as Markdown for pull request comments. Package diag
+// formats them for people.
 package report
 
 import (

@@ -11,21 +11,21 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
-// Blob is how events are stored as one value with all fields.
+// Blob encodes and decodes events that are stored as one value with all fields.
 type Blob struct {
 	fields []layout.Field
 	kinds  []kind
 	json   reflect.Type // what JSON is parsed into; nil for protobuf
 }
 
-// NewBlob returns how events with the given fields are stored in a format.
+// NewBlob returns the Blob of events with the given fields in a format.
 func NewBlob(fields []layout.Field, format layout.Format) *Blob {
 	b := &Blob{fields: fields}
 	var members []reflect.StructField
 	for i := range fields {
 		b.kinds = append(b.kinds, of(&fields[i]))
 		member := reflect.PointerTo(b.kinds[i].member)
-		if fields[i].Type == schema.JSON { // null is a value of it
+		if fields[i].Type == schema.JSON { // null is a valid value
 			member = b.kinds[i].member
 		}
 		members = append(members, reflect.StructField{
@@ -57,8 +57,8 @@ func (b *Blob) Append(dst []byte, values []any) []byte {
 	return dst
 }
 
-// Parse sets the values of a stored event, one per field. It skips fields that it does
-// not know. After an error, some values may be set.
+// Parse sets the values of a stored event, one per field. It skips unknown fields.
+// After an error, some values may be set.
 func (b *Blob) Parse(values []any, blob []byte) error {
 	if b.json != nil {
 		return b.parseJSON(values, blob)

@@ -7,10 +7,10 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
-// OwnSalt is the [Key].Salt of a key with the salt of its values.
+// OwnSalt is the [Key].Salt of a key whose salt is computed from its values.
 const OwnSalt = -1
 
-// Key is what a row key contains.
+// Key is the content of a row key.
 type Key struct {
 	Series   []any     // one value for each of Layout.Series
 	Salt     int       // OwnSalt, or another salt to write
@@ -38,7 +38,7 @@ func WriteSegments(l *layout.Layout, t *layout.Table, w *codec.KeyWriter, segmen
 		case layout.ConstSegment:
 			w.Const(g.Const)
 		case layout.BucketSegment:
-			if t.Bucket.Widest() > 0 { // a width may be missing, which is reported
+			if t.Bucket.Widest() > 0 { // a missing width is reported elsewhere
 				w.Bucket(t.Bucket, k.At)
 			}
 		case layout.TimeSegment:
@@ -70,8 +70,8 @@ func Read(l *layout.Layout, t *layout.Table, row string) (Key, error) {
 	return read(l, t, row, false)
 }
 
-// ReadVerified is [Read], and refuses a key whose salt is not that of its values: a reader
-// of the series does not find its row.
+// ReadVerified is like [Read], but rejects a key whose salt does not match its values,
+// because readers of the series would not find the row.
 func ReadVerified(l *layout.Layout, t *layout.Table, row string) (Key, error) {
 	return read(l, t, row, true)
 }

@@ -1,8 +1,8 @@
-// Package value encodes and decodes the values of fields that are known from a schema
-// only: in cells, in serialized events and in row keys, as generated code does. It knows
-// the codec and layouts, and no Bigtable client.
+// Package value encodes and decodes field values in cells, serialized events and row
+// keys, like generated code, but based on a layout alone. It does not import the Bigtable
+// client.
 //
-// A value is typed as the schema package types defaults and examples:
+// Values have the Go types that package schema uses for defaults and examples:
 //
 //	string                  string
 //	bytes                   []byte
@@ -33,11 +33,11 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
-// kind is how the values of one type are stored. All functions but check take values of
-// the type only.
+// kind defines how the values of one type are stored. All functions except check require
+// values of the type.
 type kind struct {
 	text, binary codec.Coding[any]
-	zero         any                                                                  // what protobuf leaves out
+	zero         any                                                                  // omitted by protobuf
 	proto        func(dst []byte, f *layout.Field, p codec.Presence, v any) []byte    // appends a field
 	fromProto    func(r *codec.ProtoReader, f *layout.Field) any                      // reads the current one
 	json         func(dst []byte, f *layout.Field, v any) []byte                      // appends a member
@@ -45,7 +45,7 @@ type kind struct {
 	fromMember   func(f *layout.Field, member any) (any, error)                       // a member that is present
 	key          func(w *codec.KeyWriter, f *layout.Field, form codec.KeyForm, v any) // writes a segment
 	fromKey      func(r *codec.KeyReader, f *layout.Field, form codec.KeyForm) any    // reads a segment
-	check        func(f *layout.Field, v any) error                                   // refuses another Go type, and what no cell holds
+	check        func(f *layout.Field, v any) error                                   // rejects other Go types, and values that no cell can store
 }
 
 // typed is the kind of a type whose values the codec has as T and this package as V.
@@ -235,7 +235,7 @@ func present(b []byte) []byte {
 	return b
 }
 
-// durationKind is the kind of durations, which are members of JSON in Go's format.
+// durationKind is the kind of durations, which JSON contains in Go's format.
 func durationKind() kind {
 	k := typed[time.Duration, time.Duration]{
 		same[time.Duration], same[time.Duration], codec.Text.Duration, codec.Binary.Duration,
@@ -249,7 +249,8 @@ func durationKind() kind {
 	return k
 }
 
-// enumKind is the kind of an enum. Its values have numbers, and names here.
+// enumKind is the kind of an enum, whose values are stored as numbers and are names in
+// this package.
 func enumKind(names codec.Enum) kind {
 	number := func(name string) int64 {
 		n, _ := names.Number(name)
@@ -295,13 +296,13 @@ func Append(dst []byte, f *layout.Field, text bool, v any) []byte {
 	return Coding(f, text).Append(dst, v)
 }
 
-// Zero returns the value of a field that protobuf leaves out.
+// Zero returns the value of a field that protobuf omits.
 func Zero(f *layout.Field) any { return of(f).zero }
 
-// Check refuses a value that no cell can store, as generated code does with an error of
-// package codec, and, with one that wraps [codec.ErrValue], nil and a value that does not
-// have the Go type of the field, is out of its range, or is no value of its enum. floats
-// are the floating-point numbers that can be stored.
+// Check rejects a value that no cell can store, with the same errors of package codec as
+// generated code. The error wraps [codec.ErrValue] if the value is nil, does not have the
+// Go type of the field, is out of its range, or is not a value of its enum. floats
+// specifies the floating-point numbers that can be stored.
 func Check(f *layout.Field, v any, floats layout.Floats) error {
 	if err := of(f).check(f, v); err != nil {
 		return err
@@ -327,7 +328,7 @@ func Check(f *layout.Field, v any, floats layout.Floats) error {
 	return c.Err()
 }
 
-// Equal reports whether two values are the same. NaNs are.
+// Equal reports whether two values are the same. NaN equals NaN.
 func Equal(a, b any) bool {
 	switch a := a.(type) {
 	case []byte:

@@ -18,7 +18,7 @@ import (
 func guessKey(s Schema, row string, err error) string {
 	t := s.Table
 	if other := otherOrder(s, row); other != "" {
-		return "the segments were in another order: " + other
+		return "the segments were in a different order: " + other
 	}
 	if t.Delimiter != "" {
 		if guess := guessSegments(t, row); guess != "" {
@@ -31,18 +31,18 @@ func guessKey(s Schema, row string, err error) string {
 	}
 	switch field {
 	case "salt":
-		return "the salt had another number of buckets, or other values, or there was none"
+		return "the salt had a different number of buckets, was computed from other values, or did not exist"
 	case "bucket":
 		return guessLabel(t, row)
 	case "time":
-		return "the time had another format"
+		return "the time had a different format"
 	}
 	for _, f := range s.Layout.Series {
 		if f.Name == field {
-			return fmt.Sprintf("series value %s had another type or encoding, or other segments precede it", field)
+			return fmt.Sprintf("series value %s had a different type or encoding, or different segments before it", field)
 		}
 	}
-	return "the key had other segments, or another program wrote the row"
+	return "the key had different segments, or another program wrote the row"
 }
 
 // guessSegments guesses from the number of segments.
@@ -82,16 +82,16 @@ func guessLabel(t *layout.Table, row string) string {
 		}
 		if t.Bucket.Label.Kind == codec.TimeLabel && t.Bucket.Label.Format.Kind == codec.LayoutTime {
 			if _, err := time.Parse(t.Bucket.Label.Format.Layout, segments[i]); err == nil {
-				return "the bucket was narrower, or had another origin, with the same label"
+				return "the bucket was narrower or had a different origin, with the same label"
 			}
 		}
 		for _, text := range labels {
 			if _, err := time.Parse(text, segments[i]); err == nil {
-				return fmt.Sprintf("the bucket had another width or label: %q has the form %s", segments[i], text)
+				return fmt.Sprintf("the bucket had a different width or label: %q has the form %s", segments[i], text)
 			}
 		}
 	}
-	return "the bucket had another width, origin or label"
+	return "the bucket had a different width, origin or label"
 }
 
 // maxOrdered is the most segments whose orders are tried: 720 orders.
@@ -152,9 +152,9 @@ func guessValue(s Schema, c layout.Column, qualifier string, item bigtable.ReadI
 	datum := datumOf(s.Table, qualifier, item)
 	switch {
 	case errors.Is(err, errStray):
-		return "the bucket was wider with the same label, or a program wrote the cell with the server's time"
+		return "the bucket was wider with the same label, or a program wrote the cell with a server timestamp"
 	case errors.Is(err, errImplausible):
-		return "the column was an integer: its bits are not those of a usual number"
+		return "the column was an integer: its bits are not those of a plausible float"
 	case c.Field == layout.WholeEvent && s.Table.Blob == layout.Protobuf && strings.HasPrefix(string(datum), "{"):
 		return "events were stored as JSON: the format of the blob changed"
 	case c.Field == layout.WholeEvent && s.Table.Blob == layout.JSONText:
@@ -174,7 +174,7 @@ func guessValue(s Schema, c layout.Column, qualifier string, item bigtable.ReadI
 		return "a value of the enum was removed or renamed"
 	}
 	if len(datum) == 8 && c.Text {
-		return "the value has 8 bytes, as binary numbers have: `values` or the type changed"
+		return "the value has 8 bytes, like a binary number: `values` or the type changed"
 	}
 	for _, other := range []schema.Type{schema.Int64, schema.Float64, schema.Bool, schema.Timestamp, schema.UUID, schema.Duration} {
 		if other == f.Type {
@@ -182,7 +182,7 @@ func guessValue(s Schema, c layout.Column, qualifier string, item bigtable.ReadI
 		}
 		for _, text := range []bool{c.Text, !c.Text} {
 			if _, err := value.Coding(&layout.Field{Type: other}, text).Decode(datum); err == nil {
-				return fmt.Sprintf("the type was another one: the value is %s %s", map[bool]string{true: "the text of a", false: "as long as a binary"}[text], other)
+				return fmt.Sprintf("the type was different: the value is %s %s", map[bool]string{true: "the text of a", false: "as long as a binary"}[text], other)
 			}
 		}
 	}

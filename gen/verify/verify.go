@@ -1,6 +1,6 @@
-// Package verify samples rows of live tables, and reports what share of their row keys,
-// columns and values a schema can read, with a guess of which edit of the schema made the
-// rest. It changes nothing, and needs no knowledge of who wrote the table.
+// Package verify samples rows of live tables, and reports the share of row keys, columns and
+// values that a schema can read. For the rest, it guesses which edit of the schema caused it.
+// It changes nothing, and works for any table.
 package verify
 
 import (
@@ -26,13 +26,13 @@ import (
 // Options configure [Table].
 type Options struct {
 	Prefix  string        // precedes the table ID
-	Rows    int           // most rows to sample
+	Rows    int           // maximum number of rows to sample
 	Timeout time.Duration // for each request
 }
 
 const (
-	maxScans = 32   // most scans of a table, spread evenly over it
-	maxCells = 1000 // most cells of a row that are read
+	maxScans = 32   // maximum number of scans, spread evenly over a table
+	maxCells = 1000 // maximum number of cells to read per row
 )
 
 // Share is a part of a sample.
@@ -54,17 +54,17 @@ func (s Share) String() string {
 	if s.Total == 0 {
 		return "0 of 0"
 	}
-	percent := float64(s.Readable*1000/s.Total) / 10 // rounded down: 100% is all of them
+	percent := float64(s.Readable*1000/s.Total) / 10 // rounded down, so that 100% means all
 	return strconv.FormatFloat(percent, 'f', -1, 64) + "% of " + strconv.Itoa(s.Total)
 }
 
-// Finding is what the schema cannot read, with one example.
+// Finding describes data that the schema cannot read, with one example.
 type Finding struct {
 	Count   int    `json:"count"`            // in the sample
 	Row     string `json:"row"`              // quoted as in Go if it is not printable
 	Column  string `json:"column,omitempty"` // family:qualifier; empty for a row key
 	Problem string `json:"problem"`
-	Guess   string `json:"guess,omitempty"` // the edit of the schema that probably made it
+	Guess   string `json:"guess,omitempty"` // the edit of the schema that probably caused it
 
 	kind string // findings of one kind are counted together
 }
@@ -81,7 +81,8 @@ type Report struct {
 // ErrNoTable is the error for a table that does not exist.
 var ErrNoTable = errors.New("the table does not exist")
 
-// Table samples a table. schemas are those that have it, at least one. It reads at most options.Rows rows, and holds one row in memory.
+// Table samples a table. schemas are all schemas that have the table, at least one. It reads
+// at most options.Rows rows, and holds one row in memory.
 func Table(ctx context.Context, client store.Client, schemas []Schema, options Options) (*Report, error) {
 	id := options.Prefix + schemas[0].Table.ID
 	v := &verifier{schemas: schemas, report: &Report{Table: id, Findings: []Finding{}}}
@@ -106,11 +107,11 @@ func Table(ctx context.Context, client store.Client, schemas []Schema, options O
 
 // scanned is a range of rows that is scanned in rounds.
 type scanned struct {
-	next, end string // the end is not included; empty for the end of the table
+	next, end string // end is exclusive; empty for the end of the table
 	done      bool
 }
 
-// rangesOf returns ranges of about the same size that are the whole table, in order.
+// rangesOf returns ranges of about the same size that cover the whole table, in order.
 func rangesOf(ctx context.Context, table bigtable.TableAPI, timeout time.Duration) ([]*scanned, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
@@ -172,7 +173,8 @@ func (v *verifier) row(row bigtable.Row) {
 	v.found(first)
 }
 
-// key parses a row key of the table. Those of a layout of several have times of that layout.
+// key parses a row key of the table. If the table has several layouts, the key must have a
+// time of its layout.
 func (s Schema) key(row string) (value.Key, error) {
 	key, err := value.ReadVerified(s.Layout, s.Table, row)
 	if err == nil && (key.At.Before(s.Table.Since) || !s.Table.Until.IsZero() && !key.At.Before(s.Table.Until)) {
@@ -252,7 +254,7 @@ func inFamily(t *layout.Table, c layout.Column, family string) bool {
 // errStray is the error for a timestamp outside of the bucket of its row.
 var errStray = errors.New("the timestamp is not in the bucket of the row")
 
-// errImplausible is the error for a number whose bits are more likely one of another type.
+// errImplausible is the error for a number whose bits are more likely those of another type.
 var errImplausible = errors.New("implausible value")
 
 // checkValue returns why a cell cannot be read.
@@ -297,7 +299,7 @@ func decode(s Schema, c layout.Column, datum []byte) error {
 	return err
 }
 
-// plausible refuses numbers whose bits are probably those of another type.
+// plausible rejects numbers whose bits are probably those of another type.
 func plausible(v any) error {
 	if f, ok := v.(float64); ok && f != 0 && f > -smallestFloat && f < smallestFloat {
 		return fmt.Errorf("%w: %g", errImplausible, f)
@@ -305,11 +307,11 @@ func plausible(v any) error {
 	return nil
 }
 
-// smallestFloat is less than any number that is likely measured: integers up to 2^52 have the
-// bits of smaller ones.
+// smallestFloat is smaller than any likely measurement. Integers up to 2^52 have the bits of
+// smaller floats.
 const smallestFloat = 1e-300
 
-// show quotes what is not printable.
+// show quotes unprintable text.
 func show(s string) string {
 	if quoted := strconv.Quote(s); quoted != `"`+s+`"` {
 		return quoted

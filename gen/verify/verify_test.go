@@ -66,22 +66,22 @@ func schemaOf(t *testing.T, yaml string) Schema {
 
 var usual = Options{Rows: 100, Timeout: time.Minute}
 
-// What code of a schema wrote is readable by it, and what an edit makes unreadable is said to
-// be of that edit.
+// Data is readable by the schema that wrote it, and data that an edit makes unreadable is
+// attributed to that edit.
 func TestEdits(t *testing.T) {
 	for _, c := range []struct{ name, pattern, from, to, keys, columns, values, guess string }{
 		{"nothing", "bucket_new_cells", "", "", "100% of 10", "100% of 60", "100% of 60", ""},
 		{"nothing, serialized", "bucket_serialized", "", "", "100% of 10", "100% of 20", "100% of 20", ""},
 		{"field added, optional", "bucket_new_cells", "  note:", "  more: {type: string, optional: true}\n  note:", "100% of 10", "100% of 60", "100% of 60", ""},
-		{"narrower bucket", "bucket_new_cells", "{every: 1d, label: \"2006-01-02\"}", "{every: 1h, label: \"2006-01-02T15\"}", "0% of 10", "0 of 0", "0 of 0", "the bucket had another width or label"},
-		{"another order", "bucket_new_cells", "[site, sensor, bucket]", "[site, bucket, sensor]", "0% of 10", "0 of 0", "0 of 0", "the segments were in another order: site, sensor, bucket"},
+		{"narrower bucket", "bucket_new_cells", "{every: 1d, label: \"2006-01-02\"}", "{every: 1h, label: \"2006-01-02T15\"}", "0% of 10", "0 of 0", "0 of 0", "the bucket had a different width or label"},
+		{"another order", "bucket_new_cells", "[site, sensor, bucket]", "[site, bucket, sensor]", "0% of 10", "0 of 0", "0 of 0", "the segments were in a different order: site, sensor, bucket"},
 		{"salt added", "bucket_new_cells", "[site, sensor, bucket]", "[{hash: [site, sensor], buckets: 4}, site, sensor, bucket]", "0% of 10", "0 of 0", "0 of 0", "a salt or another segment was added"},
 		{"delimiter", "bucket_new_cells", `delimiter: "#"`, `delimiter: "/"`, "0% of 10", "0 of 0", "0 of 0", `the delimiter was "#"`},
 		{"column renamed", "bucket_new_cells", "{type: int64,", "{type: int64, column: p,", "100% of 10", "66.6% of 60", "100% of 40", "a field was removed, or its column renamed"},
 		{"family renamed", "bucket_new_cells", "family: m", "family: n", "100% of 10", "0% of 60", "0 of 0", "the family was renamed"},
 		{"text", "bucket_new_cells", "    family: m", "    family: m\n    values: text", "100% of 10", "100% of 60", "33.3% of 60", "values were stored binary"},
 		{"type", "bucket_new_cells", "{type: int64", "{type: float64", "100% of 10", "100% of 60", "66.6% of 60", "the column was an integer"},
-		{"type of another size", "bucket_new_cells", "{type: int64", "{type: bool", "100% of 10", "100% of 60", "66.6% of 60", "the type was another one: the value is as long as a binary"},
+		{"type of another size", "bucket_new_cells", "{type: int64", "{type: bool", "100% of 10", "100% of 60", "66.6% of 60", "the type was different: the value is as long as a binary"},
 		{"blob", "bucket_serialized", "    family: m", "    blob: {format: json}\n    family: m", "100% of 10", "100% of 20", "0% of 20", "events were stored as protobuf"},
 		{"json", "bucket_serialized", "    family: m", "    blob: {format: json}\n    family: m", "100% of 10", "100% of 20", "0% of 20", "the format of the blob changed"},
 	} {
@@ -106,7 +106,7 @@ func TestEdits(t *testing.T) {
 	}
 }
 
-// Cells of other programs are findings: in another column, and outside of their bucket.
+// Cells that other programs wrote to unknown columns or outside of their bucket are findings.
 func TestOthers(t *testing.T) {
 	yaml := strings.Replace(readings, "PATTERN", "bucket_new_cells", 1)
 	b := written(t, yaml)
@@ -126,8 +126,8 @@ func TestOthers(t *testing.T) {
 	}
 }
 
-// A sample has no more rows than it may have, and a table that does not exist is an error, as
-// is an end of the context.
+// A sample respects its maximum number of rows. A table that does not exist and a canceled
+// context are errors.
 func TestLimits(t *testing.T) {
 	yaml := strings.Replace(readings, "PATTERN", "bucket_new_cells", 1)
 	b := written(t, yaml)

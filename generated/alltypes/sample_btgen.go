@@ -1320,7 +1320,7 @@ var sampleColumnsColumns = store.NewColumns(
 	store.DefaultBytesColumn("default_document", codec.Binary.JSON, "{\"a\": [1, null]}", func(e *SampleEvent) *json.RawMessage { return &e.DefaultDocument }, func(c *SampleColumns) *[]json.RawMessage { return &c.DefaultDocument }),
 )
 
-// sampleColumnsMapping is the layout of table sample_columns.
+// sampleColumnsMapping maps events to table sample_columns.
 var sampleColumnsMapping = store.NewMapping(sampleColumnsColumns, store.Keys[SampleEvent]{
 	Append: func(e *SampleEvent, metric string, dst []byte) ([]byte, error) {
 		return SampleColumnsKey{Site: e.Site, Sensor: e.Sensor, Channel: e.Channel, Slot: e.Slot, Serial: e.Serial, Unit: e.Unit, Kind: e.Kind, Active: e.Active, Tag: e.Tag, Since: e.Since, Interval: e.Interval, Bucket: e.Time, Metric: metric}.Append(dst)
@@ -1411,7 +1411,7 @@ var sampleColumnsTextColumns = store.NewColumns(
 	store.DefaultBytesColumn("default_document", codec.Text.JSON, "{\"a\": [1, null]}", func(e *SampleEvent) *json.RawMessage { return &e.DefaultDocument }, func(c *SampleColumns) *[]json.RawMessage { return &c.DefaultDocument }),
 )
 
-// sampleColumnsTextMapping is the layout of table sample_columns_text.
+// sampleColumnsTextMapping maps events to table sample_columns_text.
 var sampleColumnsTextMapping = store.NewMapping(sampleColumnsTextColumns, store.Keys[SampleEvent]{
 	Append: func(e *SampleEvent, metric string, dst []byte) ([]byte, error) {
 		return SampleColumnsTextKey{Site: e.Site, Sensor: e.Sensor, Channel: e.Channel, Slot: e.Slot, Serial: e.Serial, Unit: e.Unit, Kind: e.Kind, Active: e.Active, Tag: e.Tag, Since: e.Since, Interval: e.Interval, Bucket: e.Time, Metric: metric}.Append(dst)
@@ -1502,7 +1502,7 @@ var sampleCellsColumns = store.NewColumns(
 	store.DefaultBytesColumn("default_document", codec.Binary.JSON, "{\"a\": [1, null]}", func(e *SampleEvent) *json.RawMessage { return &e.DefaultDocument }, func(c *SampleColumns) *[]json.RawMessage { return &c.DefaultDocument }),
 )
 
-// sampleCellsMapping is the layout of table sample_cells.
+// sampleCellsMapping maps events to table sample_cells.
 var sampleCellsMapping = store.NewMapping(sampleCellsColumns, store.Keys[SampleEvent]{
 	Append: func(e *SampleEvent, _ string, dst []byte) ([]byte, error) {
 		return SampleCellsKey{Site: e.Site, Sensor: e.Sensor, Channel: e.Channel, Slot: e.Slot, Serial: e.Serial, Unit: e.Unit, Kind: e.Kind, Active: e.Active, Tag: e.Tag, Since: e.Since, Interval: e.Interval, Bucket: e.Time}.Append(dst)
@@ -1594,7 +1594,7 @@ var sampleCellsTextColumns = store.NewColumns(
 	store.DefaultBytesColumn("default_document", codec.Text.JSON, "{\"a\": [1, null]}", func(e *SampleEvent) *json.RawMessage { return &e.DefaultDocument }, func(c *SampleColumns) *[]json.RawMessage { return &c.DefaultDocument }),
 )
 
-// sampleCellsTextMapping is the layout of table sample_cells_text.
+// sampleCellsTextMapping maps events to table sample_cells_text.
 var sampleCellsTextMapping = store.NewMapping(sampleCellsTextColumns, store.Keys[SampleEvent]{
 	Append: func(e *SampleEvent, _ string, dst []byte) ([]byte, error) {
 		return SampleCellsTextKey{Site: e.Site, Sensor: e.Sensor, Channel: e.Channel, Slot: e.Slot, Serial: e.Serial, Unit: e.Unit, Kind: e.Kind, Active: e.Active, Tag: e.Tag, Since: e.Since, Interval: e.Interval, Bucket: e.Time}.Append(dst)
@@ -1688,7 +1688,7 @@ var sampleCombinedColumns = store.NewColumns(
 	),
 )
 
-// sampleCombinedMapping is the layout of table sample_combined.
+// sampleCombinedMapping maps events to table sample_combined.
 var sampleCombinedMapping = store.NewMapping(sampleCombinedColumns, store.Keys[SampleEvent]{
 	Append: func(e *SampleEvent, _ string, dst []byte) ([]byte, error) {
 		return SampleCombinedKey{Site: e.Site, Sensor: e.Sensor, Channel: e.Channel, Slot: e.Slot, Serial: e.Serial, Unit: e.Unit, Kind: e.Kind, Active: e.Active, Tag: e.Tag, Since: e.Since, Interval: e.Interval, Bucket: e.Time}.Append(dst)
@@ -1782,7 +1782,7 @@ var sampleCombinedJSONColumns = store.NewColumns(
 	),
 )
 
-// sampleCombinedJSONMapping is the layout of table sample_combined_json.
+// sampleCombinedJSONMapping maps events to table sample_combined_json.
 var sampleCombinedJSONMapping = store.NewMapping(sampleCombinedJSONColumns, store.Keys[SampleEvent]{
 	Append: func(e *SampleEvent, _ string, dst []byte) ([]byte, error) {
 		return SampleCombinedJSONKey{Site: e.Site, Sensor: e.Sensor, Channel: e.Channel, Slot: e.Slot, Serial: e.Serial, Unit: e.Unit, Kind: e.Kind, Active: e.Active, Tag: e.Tag, Since: e.Since, Interval: e.Interval, Bucket: e.Time}.Append(dst)
@@ -1874,7 +1874,7 @@ var sampleSerializedColumns = store.NewColumns(
 	),
 )
 
-// sampleSerializedMapping is the layout of table sample_serialized.
+// sampleSerializedMapping maps events to table sample_serialized.
 var sampleSerializedMapping = store.NewMapping(sampleSerializedColumns, store.Keys[SampleEvent]{
 	Append: func(e *SampleEvent, _ string, dst []byte) ([]byte, error) {
 		return SampleSerializedKey{Site: e.Site, Sensor: e.Sensor, Channel: e.Channel, Slot: e.Slot, Serial: e.Serial, Unit: e.Unit, Kind: e.Kind, Active: e.Active, Tag: e.Tag, Since: e.Since, Interval: e.Interval, Time: e.Time}.Append(dst)
@@ -1966,7 +1966,7 @@ var sampleSerializedJSONColumns = store.NewColumns(
 	),
 )
 
-// sampleSerializedJSONMapping is the layout of table sample_serialized_json.
+// sampleSerializedJSONMapping maps events to table sample_serialized_json.
 var sampleSerializedJSONMapping = store.NewMapping(sampleSerializedJSONColumns, store.Keys[SampleEvent]{
 	Append: func(e *SampleEvent, _ string, dst []byte) ([]byte, error) {
 		return SampleSerializedJSONKey{Site: e.Site, Sensor: e.Sensor, Channel: e.Channel, Slot: e.Slot, Serial: e.Serial, Unit: e.Unit, Kind: e.Kind, Active: e.Active, Tag: e.Tag, Since: e.Since, Interval: e.Interval, Time: e.Time}.Append(dst)
@@ -2056,7 +2056,7 @@ var sampleUnserializedColumns = store.NewColumns(
 	store.DefaultBytesColumn("default_document", codec.Binary.JSON, "{\"a\": [1, null]}", func(e *SampleEvent) *json.RawMessage { return &e.DefaultDocument }, func(c *SampleColumns) *[]json.RawMessage { return &c.DefaultDocument }),
 )
 
-// sampleUnserializedMapping is the layout of table sample_unserialized.
+// sampleUnserializedMapping maps events to table sample_unserialized.
 var sampleUnserializedMapping = store.NewMapping(sampleUnserializedColumns, store.Keys[SampleEvent]{
 	Append: func(e *SampleEvent, _ string, dst []byte) ([]byte, error) {
 		return SampleUnserializedKey{Site: e.Site, Sensor: e.Sensor, Channel: e.Channel, Slot: e.Slot, Serial: e.Serial, Unit: e.Unit, Kind: e.Kind, Active: e.Active, Tag: e.Tag, Since: e.Since, Interval: e.Interval, Time: e.Time}.Append(dst)
@@ -2145,8 +2145,7 @@ var sampleUnserializedTextColumns = store.NewColumns(
 	store.DefaultBytesColumn("default_document", codec.Text.JSON, "{\"a\": [1, null]}", func(e *SampleEvent) *json.RawMessage { return &e.DefaultDocument }, func(c *SampleColumns) *[]json.RawMessage { return &c.DefaultDocument }),
 )
 
-// sampleUnserializedTextMapping is the layout of table
-// sample_unserialized_text.
+// sampleUnserializedTextMapping maps events to table sample_unserialized_text.
 var sampleUnserializedTextMapping = store.NewMapping(sampleUnserializedTextColumns, store.Keys[SampleEvent]{
 	Append: func(e *SampleEvent, _ string, dst []byte) ([]byte, error) {
 		return SampleUnserializedTextKey{Site: e.Site, Sensor: e.Sensor, Channel: e.Channel, Slot: e.Slot, Serial: e.Serial, Unit: e.Unit, Kind: e.Kind, Active: e.Active, Tag: e.Tag, Since: e.Since, Interval: e.Interval, Time: e.Time}.Append(dst)

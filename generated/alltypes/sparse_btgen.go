@@ -289,7 +289,7 @@ var sparseColumnsColumns = store.NewColumns(
 	store.OptionalColumn("opened", codec.Text.Bool, func(e *SparseEvent) **bool { return &e.Opened }, func(c *SparseColumns) *[]*bool { return &c.Opened }),
 )
 
-// sparseColumnsMapping is the layout of table sparse_columns.
+// sparseColumnsMapping maps events to table sparse_columns.
 var sparseColumnsMapping = store.NewMapping(sparseColumnsColumns, store.Keys[SparseEvent]{
 	Append: func(e *SparseEvent, metric string, dst []byte) ([]byte, error) {
 		return SparseColumnsKey{Sensor: e.Sensor, Bucket: e.Time, Metric: metric}.Append(dst)
@@ -330,7 +330,7 @@ var sparseCellsColumns = store.NewColumns(
 	store.OptionalColumn("opened", codec.Binary.Bool, func(e *SparseEvent) **bool { return &e.Opened }, func(c *SparseColumns) *[]*bool { return &c.Opened }),
 )
 
-// sparseCellsMapping is the layout of table sparse_cells.
+// sparseCellsMapping maps events to table sparse_cells.
 var sparseCellsMapping = store.NewMapping(sparseCellsColumns, store.Keys[SparseEvent]{
 	Append: func(e *SparseEvent, _ string, dst []byte) ([]byte, error) {
 		return SparseCellsKey{Sensor: e.Sensor, Bucket: e.Time}.Append(dst)
@@ -369,7 +369,7 @@ var sparseUnserializedColumns = store.NewColumns(
 	store.OptionalColumn("opened", codec.Binary.Bool, func(e *SparseEvent) **bool { return &e.Opened }, func(c *SparseColumns) *[]*bool { return &c.Opened }),
 )
 
-// sparseUnserializedMapping is the layout of table sparse_unserialized.
+// sparseUnserializedMapping maps events to table sparse_unserialized.
 var sparseUnserializedMapping = store.NewMapping(sparseUnserializedColumns, store.Keys[SparseEvent]{
 	Append: func(e *SparseEvent, _ string, dst []byte) ([]byte, error) {
 		return SparseUnserializedKey{Sensor: e.Sensor, Time: e.Time}.Append(dst)

@@ -263,7 +263,7 @@ var alarmDevicesColumns = store.NewColumns(
 	),
 )
 
-// alarmDevicesMapping is the layout of table devices.
+// alarmDevicesMapping maps events to table devices.
 var alarmDevicesMapping = store.NewMapping(alarmDevicesColumns, store.Keys[AlarmEvent]{
 	Append: func(e *AlarmEvent, _ string, dst []byte) ([]byte, error) {
 		return AlarmDevicesKey{Device: e.Device, Kind: e.Kind, Bucket: e.Time}.Append(dst)
@@ -304,7 +304,7 @@ var alarmsByKindColumns = store.NewColumns(
 	),
 )
 
-// alarmsByKindMapping is the layout of table alarms_by_kind.
+// alarmsByKindMapping maps events to table alarms_by_kind.
 var alarmsByKindMapping = store.NewMapping(alarmsByKindColumns, store.Keys[AlarmEvent]{
 	Append: func(e *AlarmEvent, _ string, dst []byte) ([]byte, error) {
 		return AlarmsByKindKey{Kind: e.Kind, Device: e.Device, Time: e.Time}.Append(dst)

@@ -178,7 +178,7 @@ var readingDevicesColumns = store.NewColumns(
 	store.OptionalBytesColumn("signal", codec.Binary.Bytes, func(e *ReadingEvent) *[]byte { return &e.Signal }, func(c *ReadingColumns) *[][]byte { return &c.Signal }),
 )
 
-// readingDevicesMapping is the layout of table devices.
+// readingDevicesMapping maps events to table devices.
 var readingDevicesMapping = store.NewMapping(readingDevicesColumns, store.Keys[ReadingEvent]{
 	Append: func(e *ReadingEvent, _ string, dst []byte) ([]byte, error) {
 		return ReadingDevicesKey{Device: e.Device, Bucket: e.Time}.Append(dst)

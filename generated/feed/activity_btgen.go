@@ -343,7 +343,7 @@ var activityActivitiesByRepositoryColumns = store.NewColumns(
 	),
 )
 
-// activityActivitiesByRepositoryMapping is the layout of table
+// activityActivitiesByRepositoryMapping maps events to table
 // activities_by_repository.
 var activityActivitiesByRepositoryMapping = store.NewMapping(activityActivitiesByRepositoryColumns, store.Keys[ActivityEvent]{
 	Append: func(e *ActivityEvent, _ string, dst []byte) ([]byte, error) {
@@ -391,7 +391,7 @@ var activityActivitiesByActorColumns = store.NewColumns(
 	),
 )
 
-// activityActivitiesByActorMapping is the layout of table activities_by_actor.
+// activityActivitiesByActorMapping maps events to table activities_by_actor.
 var activityActivitiesByActorMapping = store.NewMapping(activityActivitiesByActorColumns, store.Keys[ActivityEvent]{
 	Append: func(e *ActivityEvent, _ string, dst []byte) ([]byte, error) {
 		return ActivityActivitiesByActorKey{Actor: e.Actor, Time: e.Time, ID: e.ID, Repository: e.Repository}.Append(dst)

@@ -204,7 +204,7 @@ var ticksColumns = store.NewColumns(
 	),
 )
 
-// ticksMapping is the layout of table ticks.
+// ticksMapping maps events to table ticks.
 var ticksMapping = store.NewMapping(ticksColumns, store.Keys[TickEvent]{
 	Append: func(e *TickEvent, _ string, dst []byte) ([]byte, error) {
 		return TicksKey{Exchange: e.Exchange, Symbol: e.Symbol, Bucket: e.Time}.Append(dst)

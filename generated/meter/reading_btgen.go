@@ -319,7 +319,7 @@ var readingMeterReadingsColumns = store.NewColumns(
 	),
 )
 
-// readingMeterReadingsMapping is the layout of table meter_readings for events
+// readingMeterReadingsMapping maps events to table meter_readings for events
 // since 2026-06-01.
 var readingMeterReadingsMapping = store.NewMapping(readingMeterReadingsColumns, store.Keys[ReadingEvent]{
 	Append: func(e *ReadingEvent, _ string, dst []byte) ([]byte, error) {
@@ -365,8 +365,8 @@ var readingMeterReadingsUntil20260601Columns = store.NewColumns(
 	store.OptionalColumn("alarm", codec.Binary.String, func(e *ReadingEvent) **string { return &e.Alarm }, func(c *ReadingColumns) *[]*string { return &c.Alarm }),
 )
 
-// readingMeterReadingsUntil20260601Mapping is the layout of table
-// meter_readings for events from 2025-01-06 until 2026-06-01.
+// readingMeterReadingsUntil20260601Mapping maps events to table meter_readings
+// for events from 2025-01-06 until 2026-06-01.
 var readingMeterReadingsUntil20260601Mapping = store.NewMapping(readingMeterReadingsUntil20260601Columns, store.Keys[ReadingEvent]{
 	Append: func(e *ReadingEvent, _ string, dst []byte) ([]byte, error) {
 		return ReadingMeterReadingsUntil20260601Key{Region: e.Region, Meter: e.Meter, Bucket: e.Time}.Append(dst)
@@ -407,7 +407,7 @@ var readingMeterPollsUntil20250106Columns = store.NewColumns(
 	store.OptionalColumn("alarm", codec.Text.String, func(e *ReadingEvent) **string { return &e.Alarm }, func(c *ReadingColumns) *[]*string { return &c.Alarm }),
 )
 
-// readingMeterPollsUntil20250106Mapping is the layout of table meter_polls for
+// readingMeterPollsUntil20250106Mapping maps events to table meter_polls for
 // events before 2025-01-06.
 var readingMeterPollsUntil20250106Mapping = store.NewMapping(readingMeterPollsUntil20250106Columns, store.Keys[ReadingEvent]{
 	Append: func(e *ReadingEvent, _ string, dst []byte) ([]byte, error) {

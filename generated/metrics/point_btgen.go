@@ -198,7 +198,7 @@ var pointsColumns = store.NewColumns(
 	store.RequiredColumn("value", codec.Binary.Float64, func(e *PointEvent) *float64 { return &e.Value }, func(c *PointColumns) *[]float64 { return &c.Value }),
 )
 
-// pointsMapping is the layout of table points.
+// pointsMapping maps events to table points.
 var pointsMapping = store.NewMapping(pointsColumns, store.Keys[PointEvent]{
 	Append: func(e *PointEvent, _ string, dst []byte) ([]byte, error) {
 		return PointsKey{Metric: e.Metric, Bucket: e.Time, Host: e.Host}.Append(dst)

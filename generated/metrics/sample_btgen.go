@@ -231,7 +231,7 @@ var samplesColumns = store.NewColumns(
 	store.RequiredColumn("value", codec.Binary.Float64, func(e *SampleEvent) *float64 { return &e.Value }, func(c *SampleColumns) *[]float64 { return &c.Value }),
 )
 
-// samplesMapping is the layout of table samples.
+// samplesMapping maps events to table samples.
 var samplesMapping = store.NewMapping(samplesColumns, store.Keys[SampleEvent]{
 	Append: func(e *SampleEvent, _ string, dst []byte) ([]byte, error) {
 		return SamplesKey{Metric: e.Metric, Bucket: e.Time, Host: e.Host}.Append(dst)

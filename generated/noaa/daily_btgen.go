@@ -470,7 +470,7 @@ var dailyColumnsColumns = store.NewColumns(
 	store.RequiredColumn("weather", codec.TextEnumAs[DailyWeather](dailyWeatherNames), func(e *DailyEvent) *DailyWeather { return &e.Weather }, func(c *DailyColumns) *[]DailyWeather { return &c.Weather }),
 )
 
-// dailyColumnsMapping is the layout of table daily_columns.
+// dailyColumnsMapping maps events to table daily_columns.
 var dailyColumnsMapping = store.NewMapping(dailyColumnsColumns, store.Keys[DailyEvent]{
 	Append: func(e *DailyEvent, metric string, dst []byte) ([]byte, error) {
 		return DailyColumnsKey{Location: e.Location, Bucket: e.Time, Metric: metric}.Append(dst)
@@ -513,7 +513,7 @@ var dailyCellsColumns = store.NewColumns(
 	store.RequiredColumn("weather", codec.BinaryEnumAs[DailyWeather](dailyWeatherNames), func(e *DailyEvent) *DailyWeather { return &e.Weather }, func(c *DailyColumns) *[]DailyWeather { return &c.Weather }),
 )
 
-// dailyCellsMapping is the layout of table daily_cells.
+// dailyCellsMapping maps events to table daily_cells.
 var dailyCellsMapping = store.NewMapping(dailyCellsColumns, store.Keys[DailyEvent]{
 	Append: func(e *DailyEvent, _ string, dst []byte) ([]byte, error) {
 		return DailyCellsKey{Location: e.Location, Bucket: e.Time}.Append(dst)
@@ -557,7 +557,7 @@ var dailySerializedColumns = store.NewColumns(
 	),
 )
 
-// dailySerializedMapping is the layout of table daily_serialized.
+// dailySerializedMapping maps events to table daily_serialized.
 var dailySerializedMapping = store.NewMapping(dailySerializedColumns, store.Keys[DailyEvent]{
 	Append: func(e *DailyEvent, _ string, dst []byte) ([]byte, error) {
 		return DailySerializedKey{Location: e.Location, Time: e.Time}.Append(dst)
@@ -598,7 +598,7 @@ var dailyUnserializedColumns = store.NewColumns(
 	store.RequiredColumn("weather", codec.TextEnumAs[DailyWeather](dailyWeatherNames), func(e *DailyEvent) *DailyWeather { return &e.Weather }, func(c *DailyColumns) *[]DailyWeather { return &c.Weather }),
 )
 
-// dailyUnserializedMapping is the layout of table daily_unserialized.
+// dailyUnserializedMapping maps events to table daily_unserialized.
 var dailyUnserializedMapping = store.NewMapping(dailyUnserializedColumns, store.Keys[DailyEvent]{
 	Append: func(e *DailyEvent, _ string, dst []byte) ([]byte, error) {
 		return DailyUnserializedKey{Location: e.Location, Time: e.Time}.Append(dst)
@@ -644,7 +644,7 @@ var dailyCombinedColumns = store.NewColumns(
 	),
 )
 
-// dailyCombinedMapping is the layout of table daily_combined.
+// dailyCombinedMapping maps events to table daily_combined.
 var dailyCombinedMapping = store.NewMapping(dailyCombinedColumns, store.Keys[DailyEvent]{
 	Append: func(e *DailyEvent, _ string, dst []byte) ([]byte, error) {
 		return DailyCombinedKey{Location: e.Location, Bucket: e.Time}.Append(dst)

@@ -394,7 +394,7 @@ var normalColumnsColumns = store.NewColumns(
 	store.RequiredColumn("wind", codec.Text.Float64, func(e *NormalEvent) *float64 { return &e.Wind }, func(c *NormalColumns) *[]float64 { return &c.Wind }),
 )
 
-// normalColumnsMapping is the layout of table normal_columns.
+// normalColumnsMapping maps events to table normal_columns.
 var normalColumnsMapping = store.NewMapping(normalColumnsColumns, store.Keys[NormalEvent]{
 	Append: func(e *NormalEvent, metric string, dst []byte) ([]byte, error) {
 		return NormalColumnsKey{Station: e.Station, Bucket: e.Time, Metric: metric}.Append(dst)
@@ -435,7 +435,7 @@ var normalCellsColumns = store.NewColumns(
 	store.RequiredColumn("wind", codec.Binary.Float64, func(e *NormalEvent) *float64 { return &e.Wind }, func(c *NormalColumns) *[]float64 { return &c.Wind }),
 )
 
-// normalCellsMapping is the layout of table normal_cells.
+// normalCellsMapping maps events to table normal_cells.
 var normalCellsMapping = store.NewMapping(normalCellsColumns, store.Keys[NormalEvent]{
 	Append: func(e *NormalEvent, _ string, dst []byte) ([]byte, error) {
 		return NormalCellsKey{Station: e.Station, Bucket: e.Time}.Append(dst)
@@ -477,7 +477,7 @@ var normalSerializedColumns = store.NewColumns(
 	),
 )
 
-// normalSerializedMapping is the layout of table normal_serialized.
+// normalSerializedMapping maps events to table normal_serialized.
 var normalSerializedMapping = store.NewMapping(normalSerializedColumns, store.Keys[NormalEvent]{
 	Append: func(e *NormalEvent, _ string, dst []byte) ([]byte, error) {
 		return NormalSerializedKey{Station: e.Station, Time: e.Time}.Append(dst)
@@ -516,7 +516,7 @@ var normalUnserializedColumns = store.NewColumns(
 	store.RequiredColumn("wind", codec.Binary.Float64, func(e *NormalEvent) *float64 { return &e.Wind }, func(c *NormalColumns) *[]float64 { return &c.Wind }),
 )
 
-// normalUnserializedMapping is the layout of table normal_unserialized.
+// normalUnserializedMapping maps events to table normal_unserialized.
 var normalUnserializedMapping = store.NewMapping(normalUnserializedColumns, store.Keys[NormalEvent]{
 	Append: func(e *NormalEvent, _ string, dst []byte) ([]byte, error) {
 		return NormalUnserializedKey{Station: e.Station, Time: e.Time}.Append(dst)
@@ -560,7 +560,7 @@ var normalCombinedColumns = store.NewColumns(
 	),
 )
 
-// normalCombinedMapping is the layout of table normal_combined.
+// normalCombinedMapping maps events to table normal_combined.
 var normalCombinedMapping = store.NewMapping(normalCombinedColumns, store.Keys[NormalEvent]{
 	Append: func(e *NormalEvent, _ string, dst []byte) ([]byte, error) {
 		return NormalCombinedKey{Station: e.Station, Bucket: e.Time}.Append(dst)

@@ -229,7 +229,7 @@ var delaysColumns = store.NewColumns(
 	),
 )
 
-// delaysMapping is the layout of table delays.
+// delaysMapping maps events to table delays.
 var delaysMapping = store.NewMapping(delaysColumns, store.Keys[DelayEvent]{
 	Append: func(e *DelayEvent, _ string, dst []byte) ([]byte, error) {
 		return DelaysKey{Region: e.Region, Bucket: e.Time, Line: e.Line, Vehicle: e.Vehicle}.Append(dst)

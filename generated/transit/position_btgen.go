@@ -283,7 +283,7 @@ var positionsColumns = store.NewColumns(
 	store.RequiredColumn("longitude", codec.Binary.Float64, func(e *PositionEvent) *float64 { return &e.Longitude }, func(c *PositionColumns) *[]float64 { return &c.Longitude }),
 )
 
-// positionsMapping is the layout of table positions.
+// positionsMapping maps events to table positions.
 var positionsMapping = store.NewMapping(positionsColumns, store.Keys[PositionEvent]{
 	Append: func(e *PositionEvent, _ string, dst []byte) ([]byte, error) {
 		return PositionsKey{Region: e.Region, Line: e.Line, Bucket: e.Time, Vehicle: e.Vehicle}.Append(dst)

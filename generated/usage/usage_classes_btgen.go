@@ -202,7 +202,7 @@ var usageClassesColumns = store.NewColumns(
 	store.RequiredColumn("bytes", codec.Binary.Int64, func(e *UsageClassesEvent) *int64 { return &e.Bytes }, func(c *UsageClassesColumns) *[]int64 { return &c.Bytes }),
 )
 
-// usageClassesMapping is the layout of table usage_classes.
+// usageClassesMapping maps events to table usage_classes.
 var usageClassesMapping = store.NewMapping(usageClassesColumns, store.Keys[UsageClassesEvent]{
 	Append: func(e *UsageClassesEvent, _ string, dst []byte) ([]byte, error) {
 		return UsageClassesKey{Customer: e.Customer, Bucket: e.Time}.Append(dst)

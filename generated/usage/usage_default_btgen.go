@@ -180,7 +180,7 @@ var usageDefaultColumns = store.NewColumns(
 	store.WrittenAtColumn("written_at", codec.Binary.Timestamp, func(e *UsageDefaultEvent) *time.Time { return &e.WrittenAt }, func(c *UsageDefaultColumns) *[]time.Time { return &c.WrittenAt }),
 )
 
-// usageDefaultMapping is the layout of table usage_default.
+// usageDefaultMapping maps events to table usage_default.
 var usageDefaultMapping = store.NewMapping(usageDefaultColumns, store.Keys[UsageDefaultEvent]{
 	Append: func(e *UsageDefaultEvent, _ string, dst []byte) ([]byte, error) {
 		return UsageDefaultKey{Customer: e.Customer, Time: e.Time}.Append(dst)

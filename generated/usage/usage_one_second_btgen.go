@@ -180,7 +180,7 @@ var usageOneSecondColumns = store.NewColumns(
 	store.WrittenAtColumn("written_at", codec.Binary.Timestamp, func(e *UsageOneSecondEvent) *time.Time { return &e.WrittenAt }, func(c *UsageOneSecondColumns) *[]time.Time { return &c.WrittenAt }),
 )
 
-// usageOneSecondMapping is the layout of table usage_one_second.
+// usageOneSecondMapping maps events to table usage_one_second.
 var usageOneSecondMapping = store.NewMapping(usageOneSecondColumns, store.Keys[UsageOneSecondEvent]{
 	Append: func(e *UsageOneSecondEvent, _ string, dst []byte) ([]byte, error) {
 		return UsageOneSecondKey{Customer: e.Customer, Time: e.Time}.Append(dst)

@@ -186,7 +186,7 @@ var balloonCombinedColumns = store.NewColumns(
 	),
 )
 
-// balloonCombinedMapping is the layout of table balloon_combined.
+// balloonCombinedMapping maps events to table balloon_combined.
 var balloonCombinedMapping = store.NewMapping(balloonCombinedColumns, store.Keys[BalloonCombinedEvent]{
 	Append: func(e *BalloonCombinedEvent, _ string, dst []byte) ([]byte, error) {
 		return BalloonCombinedKey{Location: e.Location, BalloonID: e.BalloonID, Bucket: e.Time}.Append(dst)

@@ -191,7 +191,7 @@ var balloonNewCellsColumns = store.NewColumns(
 	store.RequiredColumn("altitude", codec.Text.Int64, func(e *BalloonNewCellsEvent) *int64 { return &e.Altitude }, func(c *BalloonNewCellsColumns) *[]int64 { return &c.Altitude }),
 )
 
-// balloonNewCellsMapping is the layout of table balloon_new_cells.
+// balloonNewCellsMapping maps events to table balloon_new_cells.
 var balloonNewCellsMapping = store.NewMapping(balloonNewCellsColumns, store.Keys[BalloonNewCellsEvent]{
 	Append: func(e *BalloonNewCellsEvent, _ string, dst []byte) ([]byte, error) {
 		return BalloonNewCellsKey{Location: e.Location, BalloonID: e.BalloonID, Bucket: e.Time}.Append(dst)

@@ -205,7 +205,7 @@ var balloonNewColumnsColumns = store.NewColumns(
 	store.RequiredColumn("altitude", codec.Text.Int64, func(e *BalloonNewColumnsEvent) *int64 { return &e.Altitude }, func(c *BalloonNewColumnsColumns) *[]int64 { return &c.Altitude }),
 )
 
-// balloonNewColumnsMapping is the layout of table balloon_new_columns.
+// balloonNewColumnsMapping maps events to table balloon_new_columns.
 var balloonNewColumnsMapping = store.NewMapping(balloonNewColumnsColumns, store.Keys[BalloonNewColumnsEvent]{
 	Append: func(e *BalloonNewColumnsEvent, metric string, dst []byte) ([]byte, error) {
 		return BalloonNewColumnsKey{Location: e.Location, BalloonID: e.BalloonID, Bucket: e.Time, Metric: metric}.Append(dst)

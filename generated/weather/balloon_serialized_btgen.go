@@ -184,7 +184,7 @@ var balloonSerializedColumns = store.NewColumns(
 	),
 )
 
-// balloonSerializedMapping is the layout of table balloon_serialized.
+// balloonSerializedMapping maps events to table balloon_serialized.
 var balloonSerializedMapping = store.NewMapping(balloonSerializedColumns, store.Keys[BalloonSerializedEvent]{
 	Append: func(e *BalloonSerializedEvent, _ string, dst []byte) ([]byte, error) {
 		return BalloonSerializedKey{Location: e.Location, BalloonID: e.BalloonID, Time: e.Time}.Append(dst)

@@ -191,7 +191,7 @@ var balloonUnserializedColumns = store.NewColumns(
 	store.RequiredColumn("altitude", codec.Text.Int64, func(e *BalloonUnserializedEvent) *int64 { return &e.Altitude }, func(c *BalloonUnserializedColumns) *[]int64 { return &c.Altitude }),
 )
 
-// balloonUnserializedMapping is the layout of table balloon_unserialized.
+// balloonUnserializedMapping maps events to table balloon_unserialized.
 var balloonUnserializedMapping = store.NewMapping(balloonUnserializedColumns, store.Keys[BalloonUnserializedEvent]{
 	Append: func(e *BalloonUnserializedEvent, _ string, dst []byte) ([]byte, error) {
 		return BalloonUnserializedKey{Location: e.Location, BalloonID: e.BalloonID, Time: e.Time}.Append(dst)

@@ -106,8 +106,8 @@ func (a *assembler[E]) timeOf(row wire.Row) (time.Time, error) {
 	return at, nil
 }
 
-// undecodable yields the error of a row whose key does not decode; not if it is a row of
-// another mapping.
+// undecodable yields the error of a row whose key cannot be decoded, unless the row
+// belongs to another mapping.
 func (a *assembler[E]) undecodable(err error, yield yielder[E]) bool {
 	return err == errForeign || yield(&a.base, err)
 }

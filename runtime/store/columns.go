@@ -198,7 +198,7 @@ type taker[E any] interface {
 	// take consumes events [begin, end) of the frame and reports whether the caller
 	// wants more. It consumes nothing if the events must be made one by one.
 	take(a *assembler[E], begin, end int) (taken, more bool)
-	// enter says that the events which follow have another mapping.
+	// enter announces that the following events have another mapping.
 	enter(l *Mapping[E])
 }
 
@@ -210,7 +210,7 @@ type columnsReading[E, C any] struct {
 	failed  error // the error that ends the read or, until then, that of the first undecodable event
 }
 
-// enter goes on with the columns of another mapping.
+// enter continues with the columns of another mapping.
 func (r *columnsReading[E, C]) enter(l *Mapping[E]) { r.into = l.columns.(*Columns[E, C]) }
 
 // one consumes an event.

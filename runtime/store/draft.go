@@ -11,19 +11,19 @@ import (
 // clients of Bigtable connect instead of the service.
 const EmulatorVariable = "BIGTABLE_EMULATOR_HOST"
 
-// DraftError is the error for tables whose schemas say draft: their mappings may still change
-// freely, so that stored events could become unreadable.
+// DraftError is the error for tables that are drafts: their layouts may still change freely, so
+// stored events could become unreadable.
 type DraftError struct {
 	Tables []string // with their prefix, in the order of the schemas
 }
 
-// Error names the tables and what to do.
+// Error returns the names of the tables and what to do.
 func (e *DraftError) Error() string {
 	tables, them := "table "+e.Tables[0]+" is a draft", "it"
 	if len(e.Tables) > 1 {
 		tables, them = "tables "+strings.Join(e.Tables, ", ")+" are drafts", "them"
 	}
-	return fmt.Sprintf("%s, whose mapping may still change, and only an emulator stores %s: to keep the mapping, remove draft: true from the schema and run btgen generate; for tests, set SetupOptions.AllowDrafts", tables, them)
+	return fmt.Sprintf("%s, whose layout may still change; setup creates %s only on an emulator: remove draft: true from the schema and run btgen generate, or set SetupOptions.AllowDrafts in tests", tables, them)
 }
 
 // CheckDrafts returns the *DraftError with which Setup refuses the tables, without sending a

@@ -23,13 +23,13 @@ type Keys[E any] struct {
 	Delimiter string
 	// Open is set if more segments follow Suffix.
 	Open bool
-	// PerEvent is set if each event of a bucket has a row of its own.
+	// PerEvent is set if each event of a bucket has a separate row.
 	PerEvent bool
 }
 
-// NewMapping completes the mapping l of a table with what keys and columns determine: how
-// events are converted to cells and back, and which rows contain them. It derives the
-// lifetime of each family from its rule.
+// NewMapping completes the mapping l of a table from its keys and columns: how events
+// are converted to cells and back, and which rows contain them. It derives the lifetime
+// of each family from its rule.
 func NewMapping[E, C any](columns *Columns[E, C], keys Keys[E], l Mapping[E]) *Mapping[E] {
 	d := &l
 	for i := range columns.parts {

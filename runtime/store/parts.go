@@ -16,7 +16,7 @@ import (
 // The functions that return parts take of, which returns a pointer to the part of an
 // event, and in, which returns a pointer to the slice of its columnar form.
 type Part[E, C any] struct {
-	mapping func(l *Mapping[E]) // tells the mapping where the part is; may be nil
+	mapping func(l *Mapping[E]) // sets the location of the part in the mapping; may be nil
 	own     func(e *E)          // clones what copies of an event share; may be nil
 
 	// For the slice.
@@ -151,7 +151,7 @@ func WrittenAtPart[E, C any](of func(e *E) *time.Time, in func(c *C) *[]time.Tim
 	return p
 }
 
-// ttlField tells the mapping where an event specifies its time to live.
+// ttlField returns a function that sets, in a mapping, where events specify their time to live.
 func ttlField[E any](place func(e *E, c *TTLFields)) func(l *Mapping[E]) {
 	return func(l *Mapping[E]) {
 		others := l.TTLFields

@@ -9,11 +9,10 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
-// Periods returns the mappings that events are stored with, newest first: l and the
-// earlier ones.
+// Periods returns l and its earlier mappings, newest first.
 func (l *Mapping[E]) Periods() []*Mapping[E] { return append([]*Mapping[E]{l}, l.Older...) }
 
-// joinPeriods tells each of the mappings of l where it ends, and of the others.
+// joinPeriods sets the end of each mapping of l, and links it to the others.
 func (l *Mapping[E]) joinPeriods() {
 	all := l.Periods()
 	for i, p := range all[1:] {
@@ -27,16 +26,15 @@ func (l *Mapping[E]) joinPeriods() {
 	}
 }
 
-// covers reports whether an event of a time, or those of the bucket that begins then, have
-// this mapping.
+// covers reports whether an event at a time, or in the bucket that begins then, has this mapping.
 func (l *Mapping[E]) covers(at time.Time) bool {
 	return !at.Before(l.Since) && (l.until.IsZero() || at.Before(l.until))
 }
 
-// errForeign says that a row is one of another mapping of the events.
-var errForeign = errors.New("the row has another mapping")
+// errForeign is the error for a row that belongs to another mapping of the events.
+var errForeign = errors.New("the row belongs to another layout")
 
-// foreign reports whether a row that is no row of this mapping is one of another.
+// foreign reports whether a row that does not belong to this mapping belongs to another one.
 func (l *Mapping[E]) foreign(key string) bool {
 	var e E
 	return slices.ContainsFunc(l.others, func(other *Mapping[E]) bool {
@@ -45,14 +43,14 @@ func (l *Mapping[E]) foreign(key string) bool {
 	})
 }
 
-// period is one of the mappings that a read goes through.
+// period is the part of a read that uses one mapping.
 type period[E any] struct {
 	reader   *Reader[E]
 	query    *Query[E]
 	from, to time.Time
 }
 
-// periods returns the mappings that a read goes through, in its order.
+// periods splits a read by mapping, in the order of the read.
 func (r *reading[E]) periods() []period[E] {
 	var out []period[E]
 	add := func(reader *Reader[E], query *Query[E]) {
@@ -77,7 +75,7 @@ func (r *reading[E]) periods() []period[E] {
 	return out
 }
 
-// older returns the query of the i-th of the older readers.
+// older returns the query of the i-th older reader.
 func (q *Query[E]) older(reader *Reader[E], i int) *Query[E] {
 	if len(q.Older) == 0 {
 		return &reader.whole
@@ -85,8 +83,7 @@ func (q *Query[E]) older(reader *Reader[E], i int) *Query[E] {
 	return q.Older[i]
 }
 
-// inPeriods yields the events of all mappings that the range of time has, one after the
-// other.
+// inPeriods yields the events of all mappings in the time range, one mapping after the other.
 func (r *reading[E]) inPeriods(yield yielder[E]) {
 	if len(r.older) == 0 {
 		r.inOrder(r.events)(yield)
@@ -105,7 +102,7 @@ func (r *reading[E]) inPeriods(yield yielder[E]) {
 	}
 }
 
-// enter goes on with the read in another mapping.
+// enter continues the read with another mapping.
 func (r *reading[E]) enter(p period[E]) {
 	a := &r.assembler
 	r.Reader, r.q = p.reader, p.query
@@ -118,7 +115,7 @@ func (r *reading[E]) enter(p period[E]) {
 	}
 }
 
-// allPeriods lists the mappings with the earlier ones of each.
+// allPeriods returns the mappings and all their earlier ones.
 func allPeriods[E any](mappings []*Mapping[E]) []*Mapping[E] {
 	var out []*Mapping[E]
 	for _, l := range mappings {
@@ -127,7 +124,7 @@ func allPeriods[E any](mappings []*Mapping[E]) []*Mapping[E] {
 	return out
 }
 
-// with returns the table with those of some families that it does not have.
+// with returns the table with the given families added, except for those that it already has.
 func (t Table) with(families []Family) Table {
 	t.Families = slices.Clone(t.Families)
 	for _, f := range families {
@@ -138,9 +135,9 @@ func (t Table) with(families []Family) Table {
 	return t
 }
 
-// ErrNoSequence is the error of an event with a sequence number whose time is that of an
-// earlier mapping without sequence numbers: it could replace another event of its time.
-var ErrNoSequence = errors.New("the mapping of this time stores no sequence number")
+// ErrNoSequence is the reason for refusing an event with a sequence number at a time whose layout
+// stores no sequence numbers: it could replace another event at the same time.
+var ErrNoSequence = errors.New("the layout at this time stores no sequence number")
 
 // checkSequence returns ErrNoSequence, in a *codec.FieldError, for such an event.
 func (l *Mapping[E]) checkSequence(e *E) error {

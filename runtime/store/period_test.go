@@ -22,10 +22,10 @@ type periodColumns struct {
 	Value  []uint64
 }
 
-// edge is where a mapping of the tests of periods may begin: the start of a week.
+// edge is the time at which a mapping may begin in these tests: the start of a week.
 var edge = time.Date(2021, 3, 8, 0, 0, 0, 0, time.UTC)
 
-// shapeOf is what differs between the mappings of the tests of periods.
+// shapeOf describes how the mappings of these tests differ.
 type shapeOf struct {
 	name     string
 	pattern  codec.Pattern
@@ -51,8 +51,8 @@ func bucketOf(every time.Duration, label string) codec.Bucket {
 
 const day, week = 24 * time.Hour, 7 * 24 * time.Hour
 
-// shapes are mappings any two of which have no key in common. Those with another order of
-// segments have a family of their own.
+// shapes are mappings without common keys. Those with another order of segments have a
+// family of their own.
 var shapes = []shapeOf{
 	{name: "hours", pattern: codec.BucketNewCells, bucket: bucketOf(time.Hour, "2006-01-02T15")},
 	{name: "six hours of the same label", pattern: codec.BucketNewCells, bucket: bucketOf(6*time.Hour, "2006-01-02T15")},
@@ -131,7 +131,7 @@ func (s shapeOf) mapping(since time.Time, older ...*Mapping[sample]) (*Mapping[s
 	return NewMapping(columns, keys, l), columns
 }
 
-// regionQuery is the query of all series of a region, with those of the older mappings.
+// regionQuery queries all series of a region, including those in older mappings.
 func regionQuery(l *Mapping[sample], all []shapeOf) *Query[sample] {
 	s := all[0]
 	q := &Query[sample]{
@@ -343,8 +343,8 @@ func (c *periodsCase) compare(t *rapid.T, what string, want, got []sample) {
 	}
 }
 
-// A mapping that stores no sequence numbers refuses an event with one, and before anything
-// is sent.
+// A mapping that stores no sequence numbers refuses an event with one before anything is
+// sent.
 func TestEarlierLayoutWithoutSequence(t *testing.T) {
 	sequence := func(e *sample) *uint32 { return &e.Sequence }
 	older, _ := shapes[2].mapping(time.Time{})

@@ -25,7 +25,7 @@ type Table struct {
 	// DeletionProtection specifies whether Bigtable refuses to delete the table;
 	// bigtable.None leaves the setting unchanged.
 	DeletionProtection bigtable.DeletionProtection
-	// Draft says that the mapping of the table may still change; see [DraftError].
+	// Draft reports whether the layout of the table may still change; see [DraftError].
 	Draft bool
 }
 

@@ -179,7 +179,7 @@ func (s *stage[E]) take(table, refusing int) {
 	switch {
 	case t.err == nil:
 		t.take(s.events)
-	case t.err == errForeign: // it goes into the table of its mapping
+	case t.err == errForeign: // another mapping stores the event
 	case s.writer.options.SkipExpired && errors.Is(t.err, codec.ErrExpired):
 		t.expired++
 		t.cells.forget()
@@ -212,7 +212,7 @@ func (s *stage[E]) send(ctx context.Context, name string) error {
 	for i := range w.tables {
 		t, staged := &w.tables[i], &s.tables[i]
 		if t.mapping.others != nil && staged.idle() {
-			continue // all events have another mapping
+			continue // all events belong to other mappings
 		}
 		staged.ifAbsent = s.ifAbsent
 		op := Operation{Name: name, Table: t.id, Events: s.events, Expired: staged.expired}

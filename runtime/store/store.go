@@ -135,11 +135,11 @@ type Mapping[E any] struct {
 	// MaxCells is the maximum number of cells in a column of a row; 0 if it is unknown
 	// or larger than any family's rule keeps.
 	MaxCells int64
-	// Since is the time of the first event with this mapping; zero in the oldest one of
-	// the events. It is the start of a bucket of this mapping and of the one before it.
+	// Since is the time of the first event with this mapping; zero in the oldest mapping.
+	// It is a bucket boundary of both this mapping and the one before it.
 	Since time.Time
-	// Older are the earlier mappings of the events, newest first. Each event is written to
-	// one of the mappings and read from it, by its time.
+	// Older are the earlier mappings, newest first. The time of an event determines the
+	// mapping that it is written to and read from.
 	Older []*Mapping[E]
 
 	sequence func(e *E) *uint32 // also in a mapping that does not store it

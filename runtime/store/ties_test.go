@@ -212,7 +212,7 @@ func TestOneOrder(t *testing.T) {
 	}
 }
 
-// checkSeries reads a series from a time on.
+// checkSeries reads a series from a given time onward.
 func checkSeries(t *testing.T, name string, r *Reader[tick], series string, from time.Time) {
 	t.Helper()
 	of := inOrder(func(e tick) bool { return e.Series == series && !e.Time.Before(from) })

@@ -1,5 +1,5 @@
-// Package keyset decides whether two sets of row keys overlap. A set is described piece by
-// piece, as a key is written; two of them overlap if one key is in both.
+// Package keyset decides whether two sets of row keys overlap. A set is described segment
+// by segment. Two sets overlap if they have a key in common.
 package keyset
 
 import "slices"
@@ -28,7 +28,7 @@ func (c Class) Without(b byte) Class {
 			out = append(out, r)
 			continue
 		}
-		if b < r[1] { // first, for it has the letters that examples are made of
+		if b < r[1] { // first, because it has the letters for examples
 			out = append(out, [2]byte{b + 1, r[1]})
 		}
 		if r[0] < b {
@@ -61,16 +61,15 @@ func Repeat(c Class, n int) Set {
 	}}
 }
 
-// Optional is the set and the empty string.
+// Optional is the union of the set and the empty string.
 func Optional(s Set) Set { return Union(s, Text("")) }
 
-// Between is the set of the strings from low to high, both included, which have the same
-// length, with a byte of the class at each position where low has one, and the byte of low
-// elsewhere.
+// Between is the set of the strings from low to high, inclusive, which have the same
+// length. At each position where low has a byte of the class, the strings have any byte of
+// the class; elsewhere, they have the byte of low.
 func Between(low, high string, c Class) Set {
 	return Set{func(m *machine, at int) int {
-		// The states after the strings so far that equal the beginning of low, of high, of
-		// both, and of neither.
+		// The states after prefixes that equal those of low, of high, of both, and of neither.
 		const onLow, onHigh, onBoth, free = 0, 1, 2, 3
 		now := [4]int{-1, -1, at, -1}
 		for i := range len(low) {
@@ -112,7 +111,7 @@ func Between(low, high string, c Class) Set {
 	}}
 }
 
-// allowed lists the bytes from lo to hi that may stand where low has b.
+// allowed lists the bytes from lo to hi that are allowed where low has b.
 func allowed(c Class, b, lo, hi byte) []byte {
 	if !c.has(b) {
 		if lo <= b && b <= hi {
@@ -134,7 +133,7 @@ func (c Class) has(b byte) bool {
 	return slices.ContainsFunc(c, func(r [2]byte) bool { return r[0] <= b && b <= r[1] })
 }
 
-// Concat is the set of the strings that are one of each set, one after the other.
+// Concat is the set of the concatenations of one string from each set.
 func Concat(sets ...Set) Set {
 	return Set{func(m *machine, at int) int {
 		for _, s := range sets {
@@ -160,10 +159,10 @@ func Union(sets ...Set) Set {
 // machine is a nondeterministic automaton.
 type machine struct {
 	edges [][]edge
-	skips [][]int // moves without a byte
+	skips [][]int // transitions without a byte
 }
 
-// edge is a move by a byte from lo to hi.
+// edge is a transition on a byte from lo to hi.
 type edge struct {
 	lo, hi byte
 	to     int
@@ -181,21 +180,21 @@ func (m *machine) state() int {
 	return len(m.edges) - 1
 }
 
-// step adds a state that a byte of the class leads to.
+// step adds a state that is reached by a byte of the class.
 func (m *machine) step(from int, c Class) int {
 	to := m.state()
 	m.connect(from, c, to)
 	return to
 }
 
-// connect lets a byte of the class lead from one state to another.
+// connect adds transitions from one state to another on the bytes of the class.
 func (m *machine) connect(from int, c Class, to int) {
 	for _, r := range c {
 		m.edges[from] = append(m.edges[from], edge{r[0], r[1], to})
 	}
 }
 
-// skip lets the empty string lead from one state to another.
+// skip adds a transition from one state to another on the empty string.
 func (m *machine) skip(from, to int) { m.skips[from] = append(m.skips[from], to) }
 
 // maxPairs bounds the work of Overlap.
@@ -204,15 +203,15 @@ const maxPairs = 1 << 20
 // pair is a state of each of two automata.
 type pair struct{ a, b int }
 
-// reached says how a pair was reached.
+// reached records how a pair was reached.
 type reached struct {
 	from pair
 	by   byte
 	byte bool // it took a byte
 }
 
-// Overlap reports whether a string is in both sets, and returns a shortest one. For sets so
-// large that it cannot tell, it reports that they overlap, without an example.
+// Overlap reports whether any string is in both sets, and returns a shortest one. If the sets
+// are too large to decide, it reports true, without an example.
 func Overlap(a, b Set) (example string, ok bool) {
 	ma, lastA := compile(a)
 	mb, lastB := compile(b)
@@ -220,7 +219,7 @@ func Overlap(a, b Set) (example string, ok bool) {
 	seen := map[pair]reached{start: {}}
 	level := []pair{start} // reached by strings of one length
 	for len(level) > 0 {
-		for i := 0; i < len(level); i++ { // grows by what is reached without a byte
+		for i := 0; i < len(level); i++ { // grows by pairs that are reached without a byte
 			p := level[i]
 			if p == goal {
 				return spell(seen, start, goal), true
