@@ -100,7 +100,7 @@ func checkOlder(s *schema.Schema, l *layout.Layout, t *layout.Table) diag.List {
 			found = append(found, rule.find(s, l, t)...)
 		}
 	}
-	return found
+	return slices.DeleteFunc(found, func(d diag.Diagnostic) bool { return d.Severity != diag.Error })
 }
 
 // subject is a table or a query, to which rules apply and which can allow them.

@@ -81,6 +81,27 @@ func TestDelimiterInADate(t *testing.T) {
 	only(t, find(t, `{delimiter: "#", segments: [host, {time`, `{delimiter: "-", segments: [host, {time`), "K05")
 }
 
+// TestEarlierLayoutInAnotherTable: the bucket of an earlier layout is that of its own entry, in
+// whatever table it is, and warnings come too late.
+func TestEarlierLayoutInAnotherTable(t *testing.T) {
+	earlier := func(entry string) diag.List {
+		changed := strings.NewReplacer("precision: 1m", "precision: 1ms", "bucket: 1w", "bucket: 1m\n    since: 2027-01-01\n    before:\n      - "+entry, "expect: {rate: 1/h}", "expect: {rate: 1000/s}", "2006-01-02-1504", "2006-01-02T15:04:05.000").Replace(text)
+		return slices.DeleteFunc(gen.Resolve([]gen.Input{{Name: "event.yaml", Text: []byte(changed)}}).Diagnostics, func(d diag.Diagnostic) bool { return d.Rule != "L03" })
+	}
+	for _, entry := range []string{"bucket: 1y", "{table: older, bucket: 1y}"} {
+		found := earlier(entry)
+		only(t, found, "L03")
+		if len(found) == 1 && found[0].Severity != diag.Error {
+			t.Errorf("%s: %v", entry, found)
+		}
+	}
+	for _, entry := range []string{"bucket: 1h", "{table: older, bucket: 1h}"} {
+		if found := earlier(entry); len(found) > 0 {
+			t.Errorf("%s: %v", entry, found)
+		}
+	}
+}
+
 // TestBucketsAgree: several findings about a bucket have the same fix.
 func TestBucketsAgree(t *testing.T) {
 	wide := func(bucket string) diag.List {

@@ -34,10 +34,17 @@ func inTable(id string, entries ...string) []string {
 	return lines
 }
 
-// written returns the table as the schema declares it.
+// written returns the table as the schema declares it. An earlier layout of a table has an
+// entry of its own, and may be in another table.
 func (r reporter) written(t *layout.Table) *schema.Table {
-	i := slices.IndexFunc(r.schema.Tables, func(s schema.Table) bool { return s.Name.V == t.ID })
-	return &r.schema.Tables[i]
+	for i := range r.schema.Tables {
+		for _, period := range r.schema.Tables[i].Periods() {
+			if period.Name.Pos == t.Pos {
+				return &period
+			}
+		}
+	}
+	return &schema.Table{}
 }
 
 // keyEntry returns the key entry of a table, with the given segments.
