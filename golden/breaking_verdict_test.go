@@ -13,6 +13,7 @@ import (
 // renames are the fields that edits rename, for reads by the new names.
 var renames = map[string]map[string]string{
 	"field_renamed_optional": {"note": "remark"}, "proto_optional_renamed": {"note": "remark"},
+	"field_renamed_text": {"note": "remark"}, "json_field_renamed_wider": {"count": "total"},
 }
 
 // rare are the edits that harm only events that the traffic of this test does not have. The

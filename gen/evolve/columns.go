@@ -1,6 +1,7 @@
 package evolve
 
 import (
+	"encoding/hex"
 	"fmt"
 	"slices"
 	"strconv"
@@ -65,12 +66,13 @@ func item(c lock.Column) string {
 	return c.Key
 }
 
-// mayBeRename reports whether an added field may be a removed one under a new name.
+// mayBeRename reports whether an added field may be a removed one under a new name, perhaps with
+// a wider type or a different encoding.
 func mayBeRename(old, new lock.Column) bool {
 	if old.Written || new.Written {
 		return old.Written && new.Written
 	}
-	return old.Field != "" && old.Field == new.Field || old.Type == new.Type && old.Text == new.Text
+	return old.Field != "" && old.Field == new.Field || old.Type == new.Type || widens(old.Type, new.Type) || old.Type == schema.String && new.Type == schema.Bytes
 }
 
 // show describes how a field is stored.
@@ -92,6 +94,9 @@ func (c *comparer) in(l *lock.Layout, col lock.Column) string {
 		form = "text"
 	}
 	where := strconv.Quote(col.Key)
+	if col.Key == "" {
+		return fmt.Sprintf("offsets: %s: %s as %s", col.Field, value, form)
+	}
 	if col.Family != "" {
 		where = col.Family + ":" + where
 	}
@@ -129,13 +134,21 @@ func (c *comparer) renamed(old, new lock.Column) {
 		c.add(change, "the number of field %q changes from %s to %s: its stored values are not read", new.Field, old.Key, new.Key)
 	case c.new.Blob == layout.Protobuf:
 		change.way.restore = "number: " + old.Key
-		c.add(change, "field %q is removed and %q of the same type is added: if this is a rename, its stored values are not read", old.Field, new.Field)
+		c.add(change, "field %q is removed and %q of %s type is added: if this is a rename, its stored values are not read", old.Field, new.Field, sameType(old, new))
 	case c.new.Blob == layout.JSONText:
-		c.add(change, "field %q is removed and %q of the same type is added: if this is a rename, its stored values are not read", old.Key, new.Key)
+		c.add(change, "field %q is removed and %q of %s type is added: if this is a rename, its stored values are not read", old.Key, new.Key, sameType(old, new))
 	default:
 		change.way.restore = "column: " + quoted(old.Key)
-		c.add(change, "column %q is removed and %q of the same type is added: if this is a rename, its stored values are not read", old.Key, new.Key)
+		c.add(change, "column %q is removed and %q of %s type is added: if this is a rename, its stored values are not read", old.Key, new.Key, sameType(old, new))
 	}
+}
+
+// sameType says in which of its two cases mayBeRename is true.
+func sameType(old, new lock.Column) string {
+	if old.Type == new.Type {
+		return "the same"
+	}
+	return "a wider"
 }
 
 // again adds the change for a field that is stored in the place of a removed one.
@@ -145,6 +158,10 @@ func (c *comparer) again(old, new lock.Column) {
 	if slices.ContainsFunc(probe.changes, func(d Change) bool { return ClassOf(d.Rule) == Data }) {
 		c.add(Change{Rule: "E14", Item: item(new), place: atColumn, column: new.Key, Old: c.in(c.old, old), New: c.in(c.new, new), way: way{number: c.free()}},
 			"%s of a removed field is reused with a different meaning: values of old events are read as %q", c.place(new), item(new))
+		return
+	}
+	if c.implicit(old) && !required(new) {
+		c.presence(old, new, Change{Item: item(new), place: atColumn, column: new.Key})
 		return
 	}
 	c.added(new)
@@ -193,13 +210,18 @@ func (c *comparer) column(old, new lock.Column, renamed map[string]string, again
 	case old.Written:
 		c.text(old, new, at)
 		return
-	case old.Field != new.Field:
+	case old.Field != "" && old.Field != new.Field && new.Key == "":
+		at.Rule = "E17"
+		c.add(at, "the values of field %q are now those of %q: they have no column of its name, and are read under the new one", old.Field, new.Field)
+	case old.Field != "" && old.Field != new.Field:
 		at.Rule = "E17"
 		c.add(at, "number %s moves from field %q to %q: stored values are read under the new name", new.Key, old.Field, new.Field)
 	}
 	if old.Type != new.Type {
-		c.typeOf(old, new, at)
-		return
+		if !c.typeOf(old, new, at) {
+			return
+		}
+		old = widened(old, new.Type)
 	}
 	c.text(old, new, at)
 	if old.Type == schema.Enum {
@@ -223,15 +245,26 @@ func (c *comparer) text(old, new lock.Column, at Change) {
 	c.add(at, "the encoding of column %q changes: stored values are undecodable or wrong", new.Key)
 }
 
-// typeOf compares the types of a field.
-func (c *comparer) typeOf(old, new lock.Column, at Change) {
+// typeOf compares the types of a field. It reports whether the new one reads what is stored.
+func (c *comparer) typeOf(old, new lock.Column, at Change) bool {
 	if c.widens(old, new) {
 		at.Rule = "E51"
 		c.add(at, "field %q: %s becomes %s, which can hold every stored value: the type of the Go field changes", item(new), old.Type, new.Type)
-		return
+		return true
 	}
 	at.Rule, at.way.restore = "E10", "type: "+old.Type.String()
 	c.add(at, "field %q: %s becomes %s: stored values are undecodable or wrong", item(new), old.Type, new.Type)
+	return false
+}
+
+// widened returns a field with a wider type.
+func widened(old lock.Column, to schema.Type) lock.Column {
+	if old.Default != nil && to == schema.Bytes {
+		text := hex.EncodeToString([]byte(*old.Default))
+		old.Default = &text
+	}
+	old.Type = to
+	return old
 }
 
 // widens reports whether every stored value of a field is also a value of the new type, with the

@@ -241,8 +241,11 @@ func columnOf(l *layout.Layout, t *layout.Table, c layout.Column) Column {
 		out = fieldOf(&l.Fields[c.Field])
 	}
 	out.Key, out.Text = c.Qualifier, c.Text
-	if t.Pattern == codec.BucketOffsets {
-		out.Key = "" // the qualifier is a time
+	if t.Pattern == codec.BucketOffsets { // the qualifier is a time
+		out.Key = ""
+		if !out.Written {
+			out.Field = l.Fields[c.Field].Name
+		}
 	}
 	if !t.HasClasses() {
 		out.Family = t.Families[c.Family].Name

@@ -1,6 +1,7 @@
 package lock
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 
@@ -111,12 +112,11 @@ func rebuildColumns(l *layout.Layout, t *layout.Table, facts *Layout, like *layo
 		if c.Retired && live {
 			continue
 		}
-		f := layout.Field{Name: c.Key, Type: c.Type, Optional: c.Optional, Enum: codecEnum(c.Enum)}
+		f := layout.Field{Name: cmp.Or(c.Field, c.Key), Type: c.Type, Optional: c.Optional, Enum: codecEnum(c.Enum)}
 		if c.Default != nil {
 			f.Default = *c.Default
 		}
 		if facts.Blob != "" {
-			f.Name = c.Field
 			f.Number, _ = strconv.Atoi(c.Key)
 			l.Fields = append(l.Fields, exampleOf(f, like.Fields))
 			continue
