@@ -81,7 +81,7 @@ func (r *Reader) Query(ctx context.Context, name string, given []any, from, to t
 	if q == nil {
 		return failed(fmt.Errorf("the schema has no query %q", name))
 	}
-	base, err := r.base(given, q.of.By)
+	base, err := r.base(given, append([]int{}, q.of.By...)) // not nil, even if the query specifies none
 	if err != nil {
 		return failed(err)
 	}

@@ -1,0 +1,321 @@
+package evolve_test
+
+import (
+	"fmt"
+	"iter"
+	"slices"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/btgen-dev/btgen/gen/diag"
+	"github.com/btgen-dev/btgen/gen/dynamic"
+	"github.com/btgen-dev/btgen/gen/dynamic/dynamictest"
+	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/lock"
+	"github.com/btgen-dev/btgen/gen/value"
+	"github.com/btgen-dev/btgen/runtime/store"
+)
+
+// gone is where tables that no schema has are reported.
+func gone(t *lock.Table) diag.Pos { return diag.Pos{File: lock.Name} }
+
+// convert returns a value as package value has it for a type: types that read what another one
+// has stored have the same value.
+func convert(typ string, v any) any {
+	switch v := v.(type) {
+	case int64:
+		if typ == "uint32" || typ == "uint64" {
+			return uint64(v)
+		}
+	case uint64:
+		if typ == "int64" {
+			return int64(v)
+		}
+	case string:
+		if typ == "bytes" {
+			return []byte(v)
+		}
+	}
+	return v
+}
+
+// seriesValue draws a value of a series, none of which has a delimiter.
+func (h *history) seriesValue(f *drawnField) any {
+	switch f.typ {
+	case "string", "bytes":
+		return one(h.random, "a", "ab", "b", "7", "t0")
+	case "bool":
+		return h.chance(2)
+	case "uuid":
+		return one(h.random, "00000000-0000-0000-0000-000000000000", "f81d4fae-7dec-41d0-a765-00a0c91e6bf6")
+	case "enum":
+		return one(h.random, f.of...).name
+	}
+	return one[int64](h.random, 0, 1, 12, 70000)
+}
+
+// value draws a value of a field.
+func (h *history) value(f *drawnField) any {
+	if f.typ == "enum" {
+		return one(h.random, f.of...).name
+	}
+	return one(h.random, fieldValues[f.typ]...)
+}
+
+// fieldValues are values of the types, zeros and the edges of their ranges among them.
+var fieldValues = map[string][]any{
+	"string": {"", "a", "#|", "Zürich\x00"}, "bytes": {[]byte{}, []byte("#\xff")}, "bool": {false, true},
+	"int32": {int64(0), int64(-1), int64(1<<31 - 1)}, "int64": {int64(0), int64(-1 << 63), int64(5)},
+	"uint32": {uint64(0), uint64(1<<32 - 1)}, "uint64": {uint64(0), uint64(1<<64 - 1)},
+	"float32": {0.0, -1.5}, "float64": {0.0, 0.1, -1e300},
+	"timestamp": {time.Unix(0, 0).UTC(), time.Date(2021, 3, 5, 12, 0, 0, 1, time.UTC)}, "duration": {time.Duration(0), 90 * time.Minute},
+	"uuid": {"00000000-0000-0000-0000-000000000000", "f81d4fae-7dec-41d0-a765-00a0c91e6bf6"}, "json": {"null", `{"a":[1,"x"]}`},
+}
+
+// always is the range of all times.
+var always = dynamictest.Range{To: time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)}
+
+// wanted are the events that a read must return, in their order, and those that it may.
+type wanted []*stored
+
+// of returns the events of the series for which is is true, in order of time.
+func (h *history) of(r dynamictest.Range, is func(who int) bool) wanted {
+	var out wanted
+	for _, e := range h.events {
+		if !e.at.Before(r.From) && e.at.Before(r.To) && is(e.who) {
+			out = append(out, e)
+		}
+	}
+	slices.SortFunc(out, func(a, b *stored) int { return a.place().compare(b.place()) })
+	return out
+}
+
+// may reports whether the code of a version may miss an event: one that expires, or has none
+// of the fields of the version.
+func (h *history) may(v *version, e *stored) bool {
+	return e.dead || !v.alive(e.at, h.now) || v.empty(e)
+}
+
+// must reports whether the code of a version must return all of some events.
+func (h *history) must(v *version, all wanted) bool {
+	return !slices.ContainsFunc(all, func(e *stored) bool { return h.may(v, e) })
+}
+
+// check reads with the code of a version: all events, and some in another way. What is read
+// must be what was written, and reading changes nothing.
+func (h *history) check(v *version) error {
+	before := h.rows(v, 40)
+	r := v.schema.NewReader(h.bench.client, store.ReaderOptions{Now: h.clock})
+	h.count.Read += len(h.events)
+	if slices.ContainsFunc(v.tables, func(t drawnTable) bool { return len(t.layouts) > 1 }) {
+		h.count.Layouts++
+	}
+	checks := []func(v *version, r *dynamic.Reader) error{h.checkRead, h.checkRange, h.checkColumns, h.checkLatest, h.checkQuery, h.checkFields}
+	if err := h.checkAll(v, r); err != nil {
+		return err
+	}
+	if err := checks[h.IntN(len(checks))](v, r); err != nil {
+		return err
+	}
+	if before == nil {
+		return nil
+	}
+	if diff := cmp.Diff(before, h.rows(v, 1)); diff != "" {
+		return fmt.Errorf("reading changed cells: %s", diff)
+	}
+	return nil
+}
+
+// rows returns the rows of the tables of a version once in n times.
+func (h *history) rows(v *version, n int) map[string]map[string][]string {
+	if !h.chance(n) {
+		return nil
+	}
+	out := map[string]map[string][]string{}
+	for _, t := range v.tables {
+		for _, l := range t.layouts {
+			out[l.table] = dynamictest.Rows(h.ctx, h.bench.client, l.table)
+		}
+	}
+	return out
+}
+
+// checkAll reads the events of all series.
+func (h *history) checkAll(v *version, r *dynamic.Reader) error {
+	if i := slices.Index(v.queries, ""); i >= 0 {
+		events := r.Query(h.ctx, fmt.Sprint("Q", i), make([]any, len(v.series)), always.From, always.To)
+		return h.same(v, named("query of all series"), h.of(always, func(int) bool { return true }), events, false, nil)
+	}
+	for who := range h.series {
+		if err := h.readSeries(v, r, who, always, store.ReadOptions{}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readSeries reads the events of a series, in order.
+func (h *history) readSeries(v *version, r *dynamic.Reader, who int, within dynamictest.Range, o store.ReadOptions) error {
+	want := h.of(within, only(who))
+	if o.NewestFirst {
+		slices.Reverse(want)
+	}
+	if o.Limit > 0 && !h.must(v, want) {
+		o.Limit = 0
+	}
+	if o.Limit > 0 && len(want) > o.Limit {
+		want = want[:o.Limit]
+	}
+	what := func() string {
+		return fmt.Sprintf("Read of %v from %v to %v, %+v", h.series[who], within.From, within.To, o)
+	}
+	return h.same(v, what, want, r.Read(h.ctx, v.given(h.series[who]), within.From, within.To, o), true, o.Fields)
+}
+
+func only(who int) func(int) bool { return func(other int) bool { return who == other } }
+
+// named returns what a read is called in errors.
+func named(what string) func() string { return func() string { return what } }
+
+func (h *history) checkRead(v *version, r *dynamic.Reader) error {
+	o := store.ReadOptions{NewestFirst: h.chance(2), Limit: h.IntN(4)}
+	return h.readSeries(v, r, h.IntN(len(h.series)), always, o)
+}
+
+func (h *history) checkRange(v *version, r *dynamic.Reader) error {
+	within := dynamictest.Range{From: h.time(v), To: h.time(v).Add(one(h.random, 0, 1, time.Hour))}
+	if within.To.Before(within.From) {
+		within.From, within.To = within.To, within.From
+	}
+	return h.readSeries(v, r, h.IntN(len(h.series)), within, store.ReadOptions{NewestFirst: h.chance(2)})
+}
+
+func (h *history) checkColumns(v *version, r *dynamic.Reader) error {
+	who := h.IntN(len(h.series))
+	var columns dynamic.Columns
+	err := r.ReadColumns(h.ctx, v.given(h.series[who]), always.From, always.To, &columns)
+	return h.same(v, named("ReadColumns"), h.of(always, only(who)), func(yield func(dynamic.Event, error) bool) {
+		for _, e := range columns.Events() {
+			if !yield(e, nil) {
+				return
+			}
+		}
+		if err != nil {
+			yield(dynamic.Event{}, err)
+		}
+	}, true, nil)
+}
+
+func (h *history) checkLatest(v *version, r *dynamic.Reader) error {
+	who := h.IntN(len(h.series))
+	want := h.of(always, only(who))
+	if len(want) == 0 || !h.must(v, want) {
+		return nil
+	}
+	return h.same(v, named("Latest"), want[len(want)-1:], func(yield func(dynamic.Event, error) bool) {
+		yield(r.Latest(h.ctx, v.given(h.series[who])))
+	}, true, nil)
+}
+
+func (h *history) checkQuery(v *version, r *dynamic.Reader) error {
+	if len(v.queries) == 0 {
+		return nil
+	}
+	i := h.IntN(len(v.queries))
+	by := slices.IndexFunc(v.series, func(f drawnField) bool { return f.name == v.queries[i] })
+	series := one(h.random, h.series...)
+	want := h.of(always, func(other int) bool { return by < 0 || h.series[other][by] == series[by] })
+	events := r.Query(h.ctx, fmt.Sprint("Q", i), v.given(series), always.From, always.To, store.ReadOptions{NewestFirst: h.chance(2)})
+	return h.same(v, named("query by "+v.queries[i]), want, events, false, nil)
+}
+
+func (h *history) checkFields(v *version, r *dynamic.Reader) error {
+	o := store.ReadOptions{Fields: []store.Field{}}
+	for _, i := range v.layout.Read.Pickable() {
+		if h.chance(2) {
+			o.Fields = append(o.Fields, store.Field(v.layout.Read.Columns[i].Qualifier))
+		}
+	}
+	if len(v.layout.Read.Pickable()) == 0 {
+		o.Fields = nil
+	}
+	return h.readSeries(v, r, h.IntN(len(h.series)), always, o)
+}
+
+// same compares events with what was written. Those that are dead may be missing.
+func (h *history) same(v *version, what func() string, want wanted, events iter.Seq2[dynamic.Event, error], ordered bool, fields []store.Field) error {
+	left := map[place]*stored{}
+	for _, e := range want {
+		left[e.place()] = e
+	}
+	next := 0
+	for got, err := range events {
+		if err != nil {
+			return fmt.Errorf("%s: %w", what(), err)
+		}
+		e := left[place{v.known(h, got.Series), got.Time.UnixNano()}]
+		if e == nil {
+			return fmt.Errorf("%s: event %v was not written, or comes twice", what(), got)
+		}
+		delete(left, e.place())
+		for ordered && want[next] != e {
+			if next++; next == len(want) {
+				return fmt.Errorf("%s: event %v is out of order", what(), got)
+			}
+		}
+		if err := v.event(e, &got, fields); err != nil {
+			return fmt.Errorf("%s: %w", what(), err)
+		}
+	}
+	for _, e := range left {
+		if !h.may(v, e) {
+			return fmt.Errorf("%s: event %v at %v with %v is lost", what(), h.series[e.who], e.at, e.values)
+		}
+	}
+	return nil
+}
+
+// known returns the index of a series with the values of a version; -1 if there is none.
+func (v *version) known(h *history, given []any) int {
+	return slices.IndexFunc(h.series, func(series []any) bool {
+		for i := range series {
+			if !value.Equal(convert(v.series[i].typ, series[i]), given[i]) {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// event compares an event that was read with what was written.
+func (v *version) event(want *stored, got *dynamic.Event, fields []store.Field) error {
+	for i := range v.fields {
+		f := &v.fields[i]
+		if fields != nil && !v.picked(i, fields) {
+			continue
+		}
+		stored := convert(f.typ, want.values[f.id])
+		lacks := any(nil)
+		if f.fallback != "" {
+			lacks = v.layout.Fields[i].Default
+		}
+		if stored == nil {
+			stored = lacks
+		}
+		if stored == nil && !f.optional {
+			return fmt.Errorf("field %s is required, and %v is read without it", f.name, want)
+		}
+		if is := got.Values[i]; !value.Equal(is, stored) && !(want.loose[f.id] && value.Equal(is, lacks)) {
+			return fmt.Errorf("field %s at %v is %v, and %v was written", f.name, want.at, is, stored)
+		}
+	}
+	return nil
+}
+
+// picked reports whether a field was asked for.
+func (v *version) picked(i int, fields []store.Field) bool {
+	return slices.ContainsFunc(v.layout.Read.Columns, func(c layout.Column) bool {
+		return c.Field == i && slices.Contains(fields, store.Field(c.Qualifier))
+	})
+}

@@ -1,0 +1,360 @@
+package evolve_test
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// edits are the edits that histories draw, each of which changes a schema as somebody could in
+// an editor, whether it is harmless or not. An edit that does not apply changes nothing. Add
+// those of new language features here: what a stored value becomes follows from the id of its
+// field, and the verdict from package evolve.
+var edits = []struct {
+	name   string
+	weight int
+	edit   func(h *history, s *drawn)
+}{
+	{"doc", 1, func(h *history, s *drawn) { s.doc++ }},
+	{"query", 2, func(h *history, s *drawn) {
+		if h.chance(3) && len(s.queries) > 0 {
+			s.queries = s.queries[:len(s.queries)-1]
+		} else {
+			s.queries = append(s.queries, one(h.random, "", "site", s.series[len(s.series)-1].name))
+		}
+	}},
+
+	// Fields.
+	{"add field", 6, func(h *history, s *drawn) { s.fields = slices.Insert(s.fields, h.IntN(len(s.fields)+1), h.field()) }},
+	{"remove field", 5, func(h *history, s *drawn) {
+		if i := h.IntN(len(s.fields)); len(s.fields) > 1 {
+			h.removed = append(h.removed, s.fields[i])
+			s.fields = slices.Delete(s.fields, i, i+1)
+		}
+	}},
+	{"restore field", 3, func(h *history, s *drawn) {
+		if f, ok := h.gone(s); ok {
+			s.fields = append(s.fields, f)
+		}
+	}},
+	{"take up field again", 2, func(h *history, s *drawn) {
+		if f, ok := h.gone(s); ok {
+			again := h.field()
+			again.id, again.name, again.column, again.number = f.id, f.name, f.column, f.number // its stored values are read
+			if h.chance(2) {
+				again.typ, again.of, again.fallback, again.optional, again.text = f.typ, f.of, "", true, f.text
+			}
+			s.fields = append(s.fields, again)
+		}
+	}},
+	{"rename field", 3, func(h *history, s *drawn) { h.anyField(s).name = fmt.Sprint("w", h.fresh()) }},
+	{"rename field, column kept", 3, func(h *history, s *drawn) {
+		f := h.anyField(s)
+		if f.column == "" {
+			f.column = f.name
+		}
+		f.name = fmt.Sprint("w", h.fresh())
+	}},
+	{"replace field", 2, func(h *history, s *drawn) { *h.anyField(s) = h.field() }},
+	{"swap numbers", 1, func(h *history, s *drawn) {
+		a, b := h.anyField(s), h.anyField(s)
+		a.number, b.number = b.number, a.number
+	}},
+	{"order of fields", 1, func(h *history, s *drawn) {
+		h.Shuffle(len(s.fields), func(i, j int) { s.fields[i], s.fields[j] = s.fields[j], s.fields[i] })
+	}},
+	{"column", 1, func(h *history, s *drawn) { h.anyField(s).column = fmt.Sprint("c", h.fresh()) }},
+	{"number", 1, func(h *history, s *drawn) { h.anyField(s).number = h.fresh() }},
+	{"wider type", 3, func(h *history, s *drawn) {
+		f := h.anyField(s)
+		if to := wider[f.typ]; to != nil {
+			f.typ = one(h.random, to...)
+		}
+	}},
+	{"type", 2, func(h *history, s *drawn) {
+		f := h.anyField(s)
+		f.typ, f.of, f.fallback = one(h.random, types...), nil, ""
+		if f.typ == "enum" {
+			f.of = h.enum()
+		}
+	}},
+	{"presence", 4, func(h *history, s *drawn) {
+		f := h.anyField(s)
+		f.optional, f.fallback = false, ""
+		switch h.IntN(3) {
+		case 0:
+			f.optional = true
+		case 1:
+			f.fallback = h.fallback(f)
+		}
+	}},
+	{"values of field", 1, func(h *history, s *drawn) { f := h.anyField(s); f.text = !f.text }},
+	{"enum", 5, func(h *history, s *drawn) {
+		if f := h.enumOf(s); f != nil {
+			h.changeEnum(f)
+		}
+	}},
+
+	// Series.
+	{"rename series value", 1, func(h *history, s *drawn) { s.series[len(s.series)-1].name = fmt.Sprint("s", h.fresh()) }},
+	{"type of series value", 2, func(h *history, s *drawn) {
+		f := &s.series[h.IntN(len(s.series))]
+		if to := map[string][]string{"int32": {"int64"}, "uint32": {"uint64", "int64"}, "string": {"bytes"}, "int64": {"int32", "uint64"}}[f.typ]; to != nil {
+			f.typ = one(h.random, to...)
+		}
+	}},
+	{"precision", 2, func(h *history, s *drawn) { s.precision = one(h.random, time.Millisecond, time.Second, time.Minute) }},
+
+	// Tables.
+	{"add table", 3, func(h *history, s *drawn) {
+		if len(s.tables) < 3 {
+			s.tables = slices.Insert(s.tables, h.IntN(len(s.tables)+1), drawnTable{idle: h.chance(2), layouts: []drawnLayout{h.layout(s)}})
+		}
+	}},
+	{"remove table", 2, func(h *history, s *drawn) {
+		if i := h.IntN(len(s.tables)); len(s.tables) > 1 {
+			s.tables = slices.Delete(s.tables, i, i+1)
+		}
+	}},
+	{"serves", 2, func(h *history, s *drawn) { t := h.anyTable(s); t.idle = !t.idle }},
+	{"order of tables", 1, func(h *history, s *drawn) { slices.Reverse(s.tables) }},
+	{"layout", 8, func(h *history, s *drawn) { h.changeLayout(s, &h.anyTable(s).layouts[0]) }},
+
+	// Layouts by time.
+	{"since", 14, func(h *history, s *drawn) { h.begin(s, h.anyTable(s)) }},
+	{"move since", 3, func(h *history, s *drawn) {
+		t := h.olderTable(s)
+		if n := len(t.layouts); n > 1 {
+			t.layouts[h.IntN(n-1)].since = h.edge()
+		}
+	}},
+	{"change earlier layout", 4, func(h *history, s *drawn) {
+		t := h.olderTable(s)
+		h.changeLayout(s, &t.layouts[len(t.layouts)-1])
+	}},
+	{"remove earlier layout", 4, func(h *history, s *drawn) {
+		t := h.olderTable(s)
+		if n := len(t.layouts); n > 1 {
+			t.layouts = t.layouts[:n-1]
+			t.layouts[n-2].since = time.Time{}
+		}
+	}},
+	{"remove newest layout", 1, func(h *history, s *drawn) {
+		if t := h.olderTable(s); len(t.layouts) > 1 {
+			t.layouts = t.layouts[1:]
+		}
+	}},
+	{"merge layouts", 1, func(h *history, s *drawn) {
+		if t := h.olderTable(s); len(t.layouts) > 2 {
+			t.layouts[0].since = t.layouts[1].since
+			t.layouts = slices.Delete(t.layouts, 1, 2)
+		}
+	}},
+}
+
+// weights is the sum of the weights of all edits.
+var weights = func() (sum int) {
+	for _, e := range edits {
+		sum += e.weight
+	}
+	return sum
+}()
+
+// edit changes a schema by one edit, or two, and returns their names.
+func (h *history) edit(s *drawn) string {
+	n := h.IntN(weights)
+	for _, e := range edits {
+		if n -= e.weight; n < 0 {
+			e.edit(h, s)
+			if h.chance(8) {
+				return e.name + ", " + h.edit(s)
+			}
+			return e.name
+		}
+	}
+	return ""
+}
+
+// related makes fields new ones that an edit has both renamed and given another type, which does
+// not read the old one: nobody can tell that from another field in its stead. It is false for
+// edits that restore a field in another place, which is neither.
+func (h *history) related(old, s *drawn) bool {
+	for i := range s.fields {
+		f := &s.fields[i]
+		same := func(o drawnField) bool { return o.id == f.id }
+		if k := slices.IndexFunc(old.fields, same); k >= 0 {
+			was := &old.fields[k]
+			if was.name != f.name && was.typ != f.typ && !slices.Contains(wider[was.typ], f.typ) {
+				f.id = h.fresh()
+			}
+		} else if k := slices.IndexFunc(h.removed, same); k >= 0 {
+			was := &h.removed[k]
+			if was.name != f.name || was.column != f.column || was.number != f.number {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// wider lists the types that read what another one has stored.
+var wider = map[string][]string{"int32": {"int64"}, "uint32": {"uint64", "int64"}, "string": {"bytes"}}
+
+func (h *history) anyField(s *drawn) *drawnField { return &s.fields[h.IntN(len(s.fields))] }
+
+func (h *history) anyTable(s *drawn) *drawnTable { return &s.tables[h.IntN(len(s.tables))] }
+
+// olderTable returns a table that has earlier layouts, if there is one.
+func (h *history) olderTable(s *drawn) *drawnTable {
+	t := h.anyTable(s)
+	for i := range s.tables {
+		if len(s.tables[i].layouts) > len(t.layouts) {
+			t = &s.tables[i]
+		}
+	}
+	return t
+}
+
+// gone returns a field that was removed, as it was.
+func (h *history) gone(s *drawn) (drawnField, bool) {
+	if len(h.removed) == 0 {
+		return drawnField{}, false
+	}
+	f := h.removed[h.IntN(len(h.removed))]
+	f.of = slices.Clone(f.of)
+	return f, !slices.ContainsFunc(s.fields, func(o drawnField) bool { return o.id == f.id })
+}
+
+// enumOf returns an enum of the schema; nil if it has none.
+func (h *history) enumOf(s *drawn) *drawnField {
+	var all []*drawnField
+	for _, fields := range [][]drawnField{s.series, s.fields} {
+		for i := range fields {
+			if fields[i].of != nil {
+				all = append(all, &fields[i])
+			}
+		}
+	}
+	if all == nil {
+		return nil
+	}
+	return one(h.random, all...)
+}
+
+// changeEnum changes the values of an enum.
+func (h *history) changeEnum(f *drawnField) {
+	i := h.IntN(len(f.of))
+	switch h.IntN(6) {
+	case 0, 1: // a value is added
+		n := h.fresh()
+		f.of = slices.Insert(f.of, i, drawnValue{fmt.Sprint("e", n), 100 + n})
+	case 2: // a removed value comes back with another meaning
+		f.of = append(f.of, drawnValue{one(h.random, "low", "mid", "high", "top", "back"), h.IntN(9)})
+	case 3:
+		f.of[i].name = fmt.Sprint("e", h.fresh())
+	case 4:
+		if len(f.of) > 1 {
+			f.of = slices.Delete(f.of, i, i+1)
+		}
+	case 5:
+		k := h.IntN(len(f.of))
+		f.of[i].number, f.of[k].number = f.of[k].number, f.of[i].number
+	}
+}
+
+// changeLayout changes how a layout stores events.
+func (h *history) changeLayout(s *drawn, l *drawnLayout) {
+	switch h.IntN(14) {
+	case 0, 1:
+		l.bucket = one(h.random, buckets...)
+	case 2:
+		l.timeKey = one(h.random, timeKeys...)
+	case 3:
+		l.delimiter = one(h.random, delimiters...)
+	case 4:
+		l.timeFirst = h.chance(4)
+		h.Shuffle(len(l.segments), func(i, j int) { l.segments[i], l.segments[j] = l.segments[j], l.segments[i] })
+	case 5:
+		for i := range l.segments {
+			if g := &l.segments[i]; g.constant == "" && g.salt == 0 {
+				g.form = one(h.random, forms(s.series[g.series].typ)...)
+			}
+		}
+	case 6:
+		h.changeFirst(l)
+	case 7:
+		l.pattern = one(h.random, patterns...)
+	case 8:
+		l.text = !l.text
+	case 9:
+		l.format = one(h.random, "protobuf", "json")
+	case 10:
+		l.family = one(h.random, families...)
+	case 11:
+		l.table = one(h.random, tableIDs...)
+	case 12:
+		l.ttl = one(h.random, ttls...)
+	case 13:
+		l.column = one(h.random, "e", "e2")
+	}
+}
+
+// changeFirst adds, changes or removes a constant or a salt at the beginning of keys.
+func (h *history) changeFirst(l *drawnLayout) {
+	first := one(h.random, drawnSegment{constant: one(h.random, constants...)}, drawnSegment{salt: one(h.random, 4, 16)})
+	has := l.segments[0].constant != "" || l.segments[0].salt > 0
+	switch {
+	case !has:
+		l.segments = slices.Insert(l.segments, 0, first)
+	case h.chance(3):
+		l.segments = l.segments[1:]
+	default:
+		l.segments[0] = first
+	}
+}
+
+// begin adds a layout from a time on.
+func (h *history) begin(s *drawn, t *drawnTable) {
+	if len(t.layouts) >= 4 {
+		return
+	}
+	l := t.layouts[0]
+	l.segments = slices.Clone(l.segments)
+	l.since = h.edge()
+	for range 1 + h.IntN(2) {
+		h.changeLayout(s, &l)
+	}
+	if h.chance(2) { // keys that differ for sure
+		switch h.IntN(3) {
+		case 0:
+			l.family = one(h.random, families...)
+		case 1:
+			l.table = one(h.random, tableIDs...)
+		case 2:
+			h.changeFirst(&l)
+		}
+	}
+	for i := range t.layouts { // the table of the newest is the name of the table
+		if t.layouts[i].table == "" {
+			t.layouts[i].table = l.table
+		}
+	}
+	t.layouts = slices.Insert(t.layouts, 0, l)
+}
+
+// edge returns a time at which a layout may begin: the start of a week, a month or a day, and
+// rarely one that is no start of a bucket, or in the past.
+func (h *history) edge() time.Time {
+	day := h.now.Truncate(24 * time.Hour)
+	switch h.IntN(10) {
+	case 0:
+		return h.now.Add(25 * time.Minute).Truncate(time.Millisecond * 500)
+	case 1:
+		return day.AddDate(0, 0, -h.IntN(20))
+	case 2, 3:
+		return time.Date(day.Year(), day.Month()+1, 1, 0, 0, 0, 0, time.UTC)
+	case 4:
+		return day.AddDate(0, 0, 1)
+	}
+	return day.AddDate(0, 0, (8-int(day.Weekday()))%7).AddDate(0, 0, map[bool]int{true: 7}[day.Weekday() == time.Monday])
+}
