@@ -212,7 +212,7 @@ func (c *comparer) column(old, new lock.Column, renamed map[string]string, again
 		return
 	case old.Field != "" && old.Field != new.Field && new.Key == "":
 		at.Rule = "E17"
-		c.add(at, "the values of field %q are now those of %q: they have no column of its name, and are read under the new one", old.Field, new.Field)
+		c.add(at, "field %q takes the place of %q, and offsets do not say which field they hold: stored values are read under the new name", new.Field, old.Field)
 	case old.Field != "" && old.Field != new.Field:
 		at.Rule = "E17"
 		c.add(at, "number %s moves from field %q to %q: stored values are read under the new name", new.Key, old.Field, new.Field)
