@@ -33,14 +33,14 @@ func notInlined() *jen.Statement {
 
 // writerType declares the writer:
 //
-//	type BalloonWriter struct { store.EventWriter[BalloonEvent] }
+//	type BalloonWriter struct { store.EventWriter[BalloonSeries, BalloonEvent] }
 func (s *schemaFile) writerType() jen.Code {
 	text := []string{fmt.Sprintf("%s writes %s events to %s. %s", s.names.Writer, s.layout.Name, s.tableList(), s.replaces())}
 	if note := s.severalRows(); note != "" {
 		text = append(text, note)
 	}
 	return doc(text...).Line().
-		Type().Id(s.names.Writer).Struct(s.store("EventWriter").Types(jen.Id(s.names.Event)))
+		Type().Id(s.names.Writer).Struct(s.store("EventWriter").Types(jen.Id(s.names.Series), jen.Id(s.names.Event)))
 }
 
 // newWriter declares the writer's constructor.
@@ -48,7 +48,9 @@ func (s *schemaFile) newWriter() jen.Code {
 	return doc(fmt.Sprintf("%s returns a writer; client is usually a *bigtable.Client.", s.names.NewWriter)).Add(notInlined()).
 		Func().Id(s.names.NewWriter).Params(s.clientParam(), s.optsParam("WriterOptions")).Op("*").Id(s.names.Writer).Block(
 		jen.Return(jen.Op("&").Id(s.names.Writer).Values(
-			s.store("NewWriter").Call(jen.Id("client"), jen.Id(s.names.Mappings), jen.Id("opts").Op("...")),
+			s.store("NewEventWriter").Types(jen.Id(s.names.Series)).Call(
+				s.store("NewWriter").Call(jen.Id("client"), jen.Id(s.names.Mappings), jen.Id("opts").Op("...")),
+			),
 		)),
 	)
 }
@@ -135,8 +137,7 @@ func (s *schemaFile) newReader() jen.Code {
 			return s.store("NewReader").Call(jen.Id("client"), jen.Id(s.names.Table(t).Mapping), jen.Id("opts").Op("..."))
 		}
 		g.Id("reader").Op(":=").Add(read(s.layout.Read))
-		g.Id("series").Op(":=").Add(s.placeOf(s.names.Series, jen.Id(s.names.Series)))
-		embedded := s.store("NewEventReader").Call(jen.Id("reader"), jen.Id(s.names.Table(s.layout.Read).Columns), jen.Id("series"))
+		embedded := s.store("NewEventReader").Types(jen.Id(s.names.Series)).Call(jen.Id("reader"), jen.Id(s.names.Table(s.layout.Read).Columns))
 		tables := s.layout.QueriedTables()
 		if len(tables) == 0 {
 			g.Return(jen.Op("&").Id(s.names.Reader).Values(embedded))

@@ -274,14 +274,14 @@ func (v *SampleDefaultState) UnmarshalText(text []byte) error {
 // sample_columns, bucket_new_columns, an event has one row per field, and
 // Bigtable cannot check and write several rows atomically.
 type SampleWriter struct {
-	store.EventWriter[SampleEvent]
+	store.EventWriter[SampleSeries, SampleEvent]
 }
 
 // NewSampleWriter returns a writer; client is usually a *bigtable.Client.
 //
 //go:noinline
 func NewSampleWriter(client store.Client, opts ...store.WriterOptions) *SampleWriter {
-	return &SampleWriter{store.NewWriter(client, sampleMappings, opts...)}
+	return &SampleWriter{store.NewEventWriter[SampleSeries](store.NewWriter(client, sampleMappings, opts...))}
 }
 
 // SampleBatcher gathers Sample events from any number of goroutines and writes
@@ -314,8 +314,7 @@ type SampleReader struct {
 //go:noinline
 func NewSampleReader(client store.Client, opts ...store.ReaderOptions) *SampleReader {
 	reader := store.NewReader(client, sampleCellsMapping, opts...)
-	series := func(e *SampleEvent) *SampleSeries { return &e.SampleSeries }
-	return &SampleReader{store.NewEventReader(reader, sampleCellsColumns, series)}
+	return &SampleReader{store.NewEventReader[SampleSeries](reader, sampleCellsColumns)}
 }
 
 // The fields of SampleEvent, for store.ReadOptions.

@@ -34,14 +34,14 @@ type SparseEvent struct {
 // has one row per field, and Bigtable cannot check and write several rows
 // atomically.
 type SparseWriter struct {
-	store.EventWriter[SparseEvent]
+	store.EventWriter[SparseSeries, SparseEvent]
 }
 
 // NewSparseWriter returns a writer; client is usually a *bigtable.Client.
 //
 //go:noinline
 func NewSparseWriter(client store.Client, opts ...store.WriterOptions) *SparseWriter {
-	return &SparseWriter{store.NewWriter(client, sparseMappings, opts...)}
+	return &SparseWriter{store.NewEventWriter[SparseSeries](store.NewWriter(client, sparseMappings, opts...))}
 }
 
 // SparseBatcher gathers Sparse events from any number of goroutines and writes
@@ -74,8 +74,7 @@ type SparseReader struct {
 //go:noinline
 func NewSparseReader(client store.Client, opts ...store.ReaderOptions) *SparseReader {
 	reader := store.NewReader(client, sparseCellsMapping, opts...)
-	series := func(e *SparseEvent) *SparseSeries { return &e.SparseSeries }
-	return &SparseReader{store.NewEventReader(reader, sparseCellsColumns, series)}
+	return &SparseReader{store.NewEventReader[SparseSeries](reader, sparseCellsColumns)}
 }
 
 // The fields of SparseEvent, for store.ReadOptions.

@@ -63,14 +63,14 @@ func (v *AlarmKind) UnmarshalText(text []byte) error {
 // AlarmWriter writes Alarm events to tables devices and alarms_by_kind. Writing
 // an event again replaces it, so a failed call is safe to repeat.
 type AlarmWriter struct {
-	store.EventWriter[AlarmEvent]
+	store.EventWriter[AlarmSeries, AlarmEvent]
 }
 
 // NewAlarmWriter returns a writer; client is usually a *bigtable.Client.
 //
 //go:noinline
 func NewAlarmWriter(client store.Client, opts ...store.WriterOptions) *AlarmWriter {
-	return &AlarmWriter{store.NewWriter(client, alarmMappings, opts...)}
+	return &AlarmWriter{store.NewEventWriter[AlarmSeries](store.NewWriter(client, alarmMappings, opts...))}
 }
 
 // AlarmBatcher gathers Alarm events from any number of goroutines and writes
@@ -103,8 +103,7 @@ type AlarmReader struct {
 //go:noinline
 func NewAlarmReader(client store.Client, opts ...store.ReaderOptions) *AlarmReader {
 	reader := store.NewReader(client, alarmDevicesMapping, opts...)
-	series := func(e *AlarmEvent) *AlarmSeries { return &e.AlarmSeries }
-	return &AlarmReader{store.NewEventReader(reader, alarmDevicesColumns, series)}
+	return &AlarmReader{store.NewEventReader[AlarmSeries](reader, alarmDevicesColumns)}
 }
 
 // AlarmColumns holds events column by column. All slices have the same length.

@@ -28,14 +28,14 @@ type ReadingEvent struct {
 // ReadingWriter writes Reading events to table devices. Writing an event again
 // replaces it, so a failed call is safe to repeat.
 type ReadingWriter struct {
-	store.EventWriter[ReadingEvent]
+	store.EventWriter[ReadingSeries, ReadingEvent]
 }
 
 // NewReadingWriter returns a writer; client is usually a *bigtable.Client.
 //
 //go:noinline
 func NewReadingWriter(client store.Client, opts ...store.WriterOptions) *ReadingWriter {
-	return &ReadingWriter{store.NewWriter(client, readingMappings, opts...)}
+	return &ReadingWriter{store.NewEventWriter[ReadingSeries](store.NewWriter(client, readingMappings, opts...))}
 }
 
 // ReadingBatcher gathers Reading events from any number of goroutines and
@@ -68,8 +68,7 @@ type ReadingReader struct {
 //go:noinline
 func NewReadingReader(client store.Client, opts ...store.ReaderOptions) *ReadingReader {
 	reader := store.NewReader(client, readingDevicesMapping, opts...)
-	series := func(e *ReadingEvent) *ReadingSeries { return &e.ReadingSeries }
-	return &ReadingReader{store.NewEventReader(reader, readingDevicesColumns, series)}
+	return &ReadingReader{store.NewEventReader[ReadingSeries](reader, readingDevicesColumns)}
 }
 
 // The fields of ReadingEvent, for store.ReadOptions.

@@ -70,14 +70,14 @@ func (v *ActivityKind) UnmarshalText(text []byte) error {
 // activities_by_actor. Writing an event again replaces it, so a failed call is
 // safe to repeat.
 type ActivityWriter struct {
-	store.EventWriter[ActivityEvent]
+	store.EventWriter[ActivitySeries, ActivityEvent]
 }
 
 // NewActivityWriter returns a writer; client is usually a *bigtable.Client.
 //
 //go:noinline
 func NewActivityWriter(client store.Client, opts ...store.WriterOptions) *ActivityWriter {
-	return &ActivityWriter{store.NewWriter(client, activityMappings, opts...)}
+	return &ActivityWriter{store.NewEventWriter[ActivitySeries](store.NewWriter(client, activityMappings, opts...))}
 }
 
 // ActivityBatcher gathers Activity events from any number of goroutines and
@@ -112,9 +112,8 @@ type ActivityReader struct {
 //go:noinline
 func NewActivityReader(client store.Client, opts ...store.ReaderOptions) *ActivityReader {
 	reader := store.NewReader(client, activityActivitiesByRepositoryMapping, opts...)
-	series := func(e *ActivityEvent) *ActivitySeries { return &e.ActivitySeries }
 	return &ActivityReader{
-		EventReader:           store.NewEventReader(reader, activityActivitiesByRepositoryColumns, series),
+		EventReader:           store.NewEventReader[ActivitySeries](reader, activityActivitiesByRepositoryColumns),
 		reader:                reader,
 		readActivitiesByActor: store.NewReader(client, activityActivitiesByActorMapping, opts...),
 	}

@@ -30,14 +30,14 @@ type TickEvent struct {
 // TickWriter writes Tick events to table ticks. Writing an event again replaces
 // it, so a failed call is safe to repeat.
 type TickWriter struct {
-	store.EventWriter[TickEvent]
+	store.EventWriter[TickSeries, TickEvent]
 }
 
 // NewTickWriter returns a writer; client is usually a *bigtable.Client.
 //
 //go:noinline
 func NewTickWriter(client store.Client, opts ...store.WriterOptions) *TickWriter {
-	return &TickWriter{store.NewWriter(client, tickMappings, opts...)}
+	return &TickWriter{store.NewEventWriter[TickSeries](store.NewWriter(client, tickMappings, opts...))}
 }
 
 // TickBatcher gathers Tick events from any number of goroutines and writes them
@@ -71,9 +71,8 @@ type TickReader struct {
 //go:noinline
 func NewTickReader(client store.Client, opts ...store.ReaderOptions) *TickReader {
 	reader := store.NewReader(client, ticksMapping, opts...)
-	series := func(e *TickEvent) *TickSeries { return &e.TickSeries }
 	return &TickReader{
-		EventReader: store.NewEventReader(reader, ticksColumns, series),
+		EventReader: store.NewEventReader[TickSeries](reader, ticksColumns),
 		reader:      reader,
 	}
 }

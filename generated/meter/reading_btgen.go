@@ -31,14 +31,14 @@ type ReadingEvent struct {
 // ReadingWriter writes Reading events to tables meter_readings and meter_polls.
 // Writing an event again replaces it, so a failed call is safe to repeat.
 type ReadingWriter struct {
-	store.EventWriter[ReadingEvent]
+	store.EventWriter[ReadingSeries, ReadingEvent]
 }
 
 // NewReadingWriter returns a writer; client is usually a *bigtable.Client.
 //
 //go:noinline
 func NewReadingWriter(client store.Client, opts ...store.WriterOptions) *ReadingWriter {
-	return &ReadingWriter{store.NewWriter(client, readingMappings, opts...)}
+	return &ReadingWriter{store.NewEventWriter[ReadingSeries](store.NewWriter(client, readingMappings, opts...))}
 }
 
 // ReadingBatcher gathers Reading events from any number of goroutines and
@@ -72,9 +72,8 @@ type ReadingReader struct {
 //go:noinline
 func NewReadingReader(client store.Client, opts ...store.ReaderOptions) *ReadingReader {
 	reader := store.NewReader(client, readingMeterReadingsMapping, opts...)
-	series := func(e *ReadingEvent) *ReadingSeries { return &e.ReadingSeries }
 	return &ReadingReader{
-		EventReader: store.NewEventReader(reader, readingMeterReadingsColumns, series),
+		EventReader: store.NewEventReader[ReadingSeries](reader, readingMeterReadingsColumns),
 		reader:      reader,
 	}
 }

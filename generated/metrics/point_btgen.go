@@ -28,14 +28,14 @@ type PointEvent struct {
 // PointWriter writes Point events to table points. Writing an event again
 // replaces it, so a failed call is safe to repeat.
 type PointWriter struct {
-	store.EventWriter[PointEvent]
+	store.EventWriter[PointSeries, PointEvent]
 }
 
 // NewPointWriter returns a writer; client is usually a *bigtable.Client.
 //
 //go:noinline
 func NewPointWriter(client store.Client, opts ...store.WriterOptions) *PointWriter {
-	return &PointWriter{store.NewWriter(client, pointMappings, opts...)}
+	return &PointWriter{store.NewEventWriter[PointSeries](store.NewWriter(client, pointMappings, opts...))}
 }
 
 // PointBatcher gathers Point events from any number of goroutines and writes
@@ -69,9 +69,8 @@ type PointReader struct {
 //go:noinline
 func NewPointReader(client store.Client, opts ...store.ReaderOptions) *PointReader {
 	reader := store.NewReader(client, pointsMapping, opts...)
-	series := func(e *PointEvent) *PointSeries { return &e.PointSeries }
 	return &PointReader{
-		EventReader: store.NewEventReader(reader, pointsColumns, series),
+		EventReader: store.NewEventReader[PointSeries](reader, pointsColumns),
 		reader:      reader,
 	}
 }

@@ -30,14 +30,14 @@ type SampleEvent struct {
 // SampleWriter writes Sample events to table samples. Writing an event again
 // replaces it, so a failed call is safe to repeat.
 type SampleWriter struct {
-	store.EventWriter[SampleEvent]
+	store.EventWriter[SampleSeries, SampleEvent]
 }
 
 // NewSampleWriter returns a writer; client is usually a *bigtable.Client.
 //
 //go:noinline
 func NewSampleWriter(client store.Client, opts ...store.WriterOptions) *SampleWriter {
-	return &SampleWriter{store.NewWriter(client, sampleMappings, opts...)}
+	return &SampleWriter{store.NewEventWriter[SampleSeries](store.NewWriter(client, sampleMappings, opts...))}
 }
 
 // SampleBatcher gathers Sample events from any number of goroutines and writes
@@ -71,9 +71,8 @@ type SampleReader struct {
 //go:noinline
 func NewSampleReader(client store.Client, opts ...store.ReaderOptions) *SampleReader {
 	reader := store.NewReader(client, samplesMapping, opts...)
-	series := func(e *SampleEvent) *SampleSeries { return &e.SampleSeries }
 	return &SampleReader{
-		EventReader: store.NewEventReader(reader, samplesColumns, series),
+		EventReader: store.NewEventReader[SampleSeries](reader, samplesColumns),
 		reader:      reader,
 	}
 }

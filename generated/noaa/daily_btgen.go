@@ -80,14 +80,14 @@ func (v *DailyWeather) UnmarshalText(text []byte) error {
 // daily_columns, bucket_new_columns, an event has one row per field, and
 // Bigtable cannot check and write several rows atomically.
 type DailyWriter struct {
-	store.EventWriter[DailyEvent]
+	store.EventWriter[DailySeries, DailyEvent]
 }
 
 // NewDailyWriter returns a writer; client is usually a *bigtable.Client.
 //
 //go:noinline
 func NewDailyWriter(client store.Client, opts ...store.WriterOptions) *DailyWriter {
-	return &DailyWriter{store.NewWriter(client, dailyMappings, opts...)}
+	return &DailyWriter{store.NewEventWriter[DailySeries](store.NewWriter(client, dailyMappings, opts...))}
 }
 
 // DailyBatcher gathers Daily events from any number of goroutines and writes
@@ -121,9 +121,8 @@ type DailyReader struct {
 //go:noinline
 func NewDailyReader(client store.Client, opts ...store.ReaderOptions) *DailyReader {
 	reader := store.NewReader(client, dailyCellsMapping, opts...)
-	series := func(e *DailyEvent) *DailySeries { return &e.DailySeries }
 	return &DailyReader{
-		EventReader: store.NewEventReader(reader, dailyCellsColumns, series),
+		EventReader: store.NewEventReader[DailySeries](reader, dailyCellsColumns),
 		reader:      reader,
 	}
 }

@@ -35,14 +35,14 @@ type NormalEvent struct {
 // normal_columns, bucket_new_columns, an event has one row per field, and
 // Bigtable cannot check and write several rows atomically.
 type NormalWriter struct {
-	store.EventWriter[NormalEvent]
+	store.EventWriter[NormalSeries, NormalEvent]
 }
 
 // NewNormalWriter returns a writer; client is usually a *bigtable.Client.
 //
 //go:noinline
 func NewNormalWriter(client store.Client, opts ...store.WriterOptions) *NormalWriter {
-	return &NormalWriter{store.NewWriter(client, normalMappings, opts...)}
+	return &NormalWriter{store.NewEventWriter[NormalSeries](store.NewWriter(client, normalMappings, opts...))}
 }
 
 // NormalBatcher gathers Normal events from any number of goroutines and writes
@@ -75,8 +75,7 @@ type NormalReader struct {
 //go:noinline
 func NewNormalReader(client store.Client, opts ...store.ReaderOptions) *NormalReader {
 	reader := store.NewReader(client, normalCellsMapping, opts...)
-	series := func(e *NormalEvent) *NormalSeries { return &e.NormalSeries }
-	return &NormalReader{store.NewEventReader(reader, normalCellsColumns, series)}
+	return &NormalReader{store.NewEventReader[NormalSeries](reader, normalCellsColumns)}
 }
 
 // The fields of NormalEvent, for store.ReadOptions.

@@ -30,14 +30,14 @@ type DelayEvent struct {
 // DelayWriter writes Delay events to table delays. Writing an event again
 // replaces it, so a failed call is safe to repeat.
 type DelayWriter struct {
-	store.EventWriter[DelayEvent]
+	store.EventWriter[DelaySeries, DelayEvent]
 }
 
 // NewDelayWriter returns a writer; client is usually a *bigtable.Client.
 //
 //go:noinline
 func NewDelayWriter(client store.Client, opts ...store.WriterOptions) *DelayWriter {
-	return &DelayWriter{store.NewWriter(client, delayMappings, opts...)}
+	return &DelayWriter{store.NewEventWriter[DelaySeries](store.NewWriter(client, delayMappings, opts...))}
 }
 
 // DelayBatcher gathers Delay events from any number of goroutines and writes
@@ -71,9 +71,8 @@ type DelayReader struct {
 //go:noinline
 func NewDelayReader(client store.Client, opts ...store.ReaderOptions) *DelayReader {
 	reader := store.NewReader(client, delaysMapping, opts...)
-	series := func(e *DelayEvent) *DelaySeries { return &e.DelaySeries }
 	return &DelayReader{
-		EventReader: store.NewEventReader(reader, delaysColumns, series),
+		EventReader: store.NewEventReader[DelaySeries](reader, delaysColumns),
 		reader:      reader,
 	}
 }

@@ -30,14 +30,14 @@ type PositionEvent struct {
 // PositionWriter writes Position events to table positions. Writing an event
 // again replaces it, so a failed call is safe to repeat.
 type PositionWriter struct {
-	store.EventWriter[PositionEvent]
+	store.EventWriter[PositionSeries, PositionEvent]
 }
 
 // NewPositionWriter returns a writer; client is usually a *bigtable.Client.
 //
 //go:noinline
 func NewPositionWriter(client store.Client, opts ...store.WriterOptions) *PositionWriter {
-	return &PositionWriter{store.NewWriter(client, positionMappings, opts...)}
+	return &PositionWriter{store.NewEventWriter[PositionSeries](store.NewWriter(client, positionMappings, opts...))}
 }
 
 // PositionBatcher gathers Position events from any number of goroutines and
@@ -71,9 +71,8 @@ type PositionReader struct {
 //go:noinline
 func NewPositionReader(client store.Client, opts ...store.ReaderOptions) *PositionReader {
 	reader := store.NewReader(client, positionsMapping, opts...)
-	series := func(e *PositionEvent) *PositionSeries { return &e.PositionSeries }
 	return &PositionReader{
-		EventReader: store.NewEventReader(reader, positionsColumns, series),
+		EventReader: store.NewEventReader[PositionSeries](reader, positionsColumns),
 		reader:      reader,
 	}
 }

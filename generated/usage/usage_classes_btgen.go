@@ -51,14 +51,14 @@ func (c UsageClass) String() string {
 // UsageClassesWriter writes UsageClasses events to table usage_classes. Writing
 // an event again replaces it, so a failed call is safe to repeat.
 type UsageClassesWriter struct {
-	store.EventWriter[UsageClassesEvent]
+	store.EventWriter[UsageClassesSeries, UsageClassesEvent]
 }
 
 // NewUsageClassesWriter returns a writer; client is usually a *bigtable.Client.
 //
 //go:noinline
 func NewUsageClassesWriter(client store.Client, opts ...store.WriterOptions) *UsageClassesWriter {
-	return &UsageClassesWriter{store.NewWriter(client, usageClassesMappings, opts...)}
+	return &UsageClassesWriter{store.NewEventWriter[UsageClassesSeries](store.NewWriter(client, usageClassesMappings, opts...))}
 }
 
 // UsageClassesBatcher gathers UsageClasses events from any number of goroutines
@@ -91,8 +91,7 @@ type UsageClassesReader struct {
 //go:noinline
 func NewUsageClassesReader(client store.Client, opts ...store.ReaderOptions) *UsageClassesReader {
 	reader := store.NewReader(client, usageClassesMapping, opts...)
-	series := func(e *UsageClassesEvent) *UsageClassesSeries { return &e.UsageClassesSeries }
-	return &UsageClassesReader{store.NewEventReader(reader, usageClassesColumns, series)}
+	return &UsageClassesReader{store.NewEventReader[UsageClassesSeries](reader, usageClassesColumns)}
 }
 
 // The fields of UsageClassesEvent, for store.ReadOptions.

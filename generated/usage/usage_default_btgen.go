@@ -30,14 +30,14 @@ type UsageDefaultEvent struct {
 // UsageDefaultWriter writes UsageDefault events to table usage_default. Writing
 // an event again replaces it, so a failed call is safe to repeat.
 type UsageDefaultWriter struct {
-	store.EventWriter[UsageDefaultEvent]
+	store.EventWriter[UsageDefaultSeries, UsageDefaultEvent]
 }
 
 // NewUsageDefaultWriter returns a writer; client is usually a *bigtable.Client.
 //
 //go:noinline
 func NewUsageDefaultWriter(client store.Client, opts ...store.WriterOptions) *UsageDefaultWriter {
-	return &UsageDefaultWriter{store.NewWriter(client, usageDefaultMappings, opts...)}
+	return &UsageDefaultWriter{store.NewEventWriter[UsageDefaultSeries](store.NewWriter(client, usageDefaultMappings, opts...))}
 }
 
 // UsageDefaultBatcher gathers UsageDefault events from any number of goroutines
@@ -70,8 +70,7 @@ type UsageDefaultReader struct {
 //go:noinline
 func NewUsageDefaultReader(client store.Client, opts ...store.ReaderOptions) *UsageDefaultReader {
 	reader := store.NewReader(client, usageDefaultMapping, opts...)
-	series := func(e *UsageDefaultEvent) *UsageDefaultSeries { return &e.UsageDefaultSeries }
-	return &UsageDefaultReader{store.NewEventReader(reader, usageDefaultColumns, series)}
+	return &UsageDefaultReader{store.NewEventReader[UsageDefaultSeries](reader, usageDefaultColumns)}
 }
 
 // The fields of UsageDefaultEvent, for store.ReadOptions.

@@ -29,7 +29,7 @@ type UsageOneSecondEvent struct {
 // UsageOneSecondWriter writes UsageOneSecond events to table usage_one_second.
 // Writing an event again replaces it, so a failed call is safe to repeat.
 type UsageOneSecondWriter struct {
-	store.EventWriter[UsageOneSecondEvent]
+	store.EventWriter[UsageOneSecondSeries, UsageOneSecondEvent]
 }
 
 // NewUsageOneSecondWriter returns a writer; client is usually a
@@ -37,7 +37,7 @@ type UsageOneSecondWriter struct {
 //
 //go:noinline
 func NewUsageOneSecondWriter(client store.Client, opts ...store.WriterOptions) *UsageOneSecondWriter {
-	return &UsageOneSecondWriter{store.NewWriter(client, usageOneSecondMappings, opts...)}
+	return &UsageOneSecondWriter{store.NewEventWriter[UsageOneSecondSeries](store.NewWriter(client, usageOneSecondMappings, opts...))}
 }
 
 // UsageOneSecondBatcher gathers UsageOneSecond events from any number of
@@ -72,8 +72,7 @@ type UsageOneSecondReader struct {
 //go:noinline
 func NewUsageOneSecondReader(client store.Client, opts ...store.ReaderOptions) *UsageOneSecondReader {
 	reader := store.NewReader(client, usageOneSecondMapping, opts...)
-	series := func(e *UsageOneSecondEvent) *UsageOneSecondSeries { return &e.UsageOneSecondSeries }
-	return &UsageOneSecondReader{store.NewEventReader(reader, usageOneSecondColumns, series)}
+	return &UsageOneSecondReader{store.NewEventReader[UsageOneSecondSeries](reader, usageOneSecondColumns)}
 }
 
 // The fields of UsageOneSecondEvent, for store.ReadOptions.

@@ -32,7 +32,7 @@ type BalloonCombinedEvent struct {
 // balloon_combined. Writing an event again replaces it, so a failed call is
 // safe to repeat.
 type BalloonCombinedWriter struct {
-	store.EventWriter[BalloonCombinedEvent]
+	store.EventWriter[BalloonCombinedSeries, BalloonCombinedEvent]
 }
 
 // NewBalloonCombinedWriter returns a writer; client is usually a
@@ -40,7 +40,7 @@ type BalloonCombinedWriter struct {
 //
 //go:noinline
 func NewBalloonCombinedWriter(client store.Client, opts ...store.WriterOptions) *BalloonCombinedWriter {
-	return &BalloonCombinedWriter{store.NewWriter(client, balloonCombinedMappings, opts...)}
+	return &BalloonCombinedWriter{store.NewEventWriter[BalloonCombinedSeries](store.NewWriter(client, balloonCombinedMappings, opts...))}
 }
 
 // BalloonCombinedBatcher gathers BalloonCombined events from any number of
@@ -75,8 +75,7 @@ type BalloonCombinedReader struct {
 //go:noinline
 func NewBalloonCombinedReader(client store.Client, opts ...store.ReaderOptions) *BalloonCombinedReader {
 	reader := store.NewReader(client, balloonCombinedMapping, opts...)
-	series := func(e *BalloonCombinedEvent) *BalloonCombinedSeries { return &e.BalloonCombinedSeries }
-	return &BalloonCombinedReader{store.NewEventReader(reader, balloonCombinedColumns, series)}
+	return &BalloonCombinedReader{store.NewEventReader[BalloonCombinedSeries](reader, balloonCombinedColumns)}
 }
 
 // BalloonCombinedColumns holds events column by column. All slices have the

@@ -32,7 +32,7 @@ type BalloonNewCellsEvent struct {
 // balloon_new_cells. Writing an event again replaces it, so a failed call is
 // safe to repeat.
 type BalloonNewCellsWriter struct {
-	store.EventWriter[BalloonNewCellsEvent]
+	store.EventWriter[BalloonNewCellsSeries, BalloonNewCellsEvent]
 }
 
 // NewBalloonNewCellsWriter returns a writer; client is usually a
@@ -40,7 +40,7 @@ type BalloonNewCellsWriter struct {
 //
 //go:noinline
 func NewBalloonNewCellsWriter(client store.Client, opts ...store.WriterOptions) *BalloonNewCellsWriter {
-	return &BalloonNewCellsWriter{store.NewWriter(client, balloonNewCellsMappings, opts...)}
+	return &BalloonNewCellsWriter{store.NewEventWriter[BalloonNewCellsSeries](store.NewWriter(client, balloonNewCellsMappings, opts...))}
 }
 
 // BalloonNewCellsBatcher gathers BalloonNewCells events from any number of
@@ -75,8 +75,7 @@ type BalloonNewCellsReader struct {
 //go:noinline
 func NewBalloonNewCellsReader(client store.Client, opts ...store.ReaderOptions) *BalloonNewCellsReader {
 	reader := store.NewReader(client, balloonNewCellsMapping, opts...)
-	series := func(e *BalloonNewCellsEvent) *BalloonNewCellsSeries { return &e.BalloonNewCellsSeries }
-	return &BalloonNewCellsReader{store.NewEventReader(reader, balloonNewCellsColumns, series)}
+	return &BalloonNewCellsReader{store.NewEventReader[BalloonNewCellsSeries](reader, balloonNewCellsColumns)}
 }
 
 // The fields of BalloonNewCellsEvent, for store.ReadOptions.

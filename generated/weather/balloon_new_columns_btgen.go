@@ -37,7 +37,7 @@ type BalloonNewColumnsEvent struct {
 // event has one row per field, and Bigtable cannot check and write several rows
 // atomically.
 type BalloonNewColumnsWriter struct {
-	store.EventWriter[BalloonNewColumnsEvent]
+	store.EventWriter[BalloonNewColumnsSeries, BalloonNewColumnsEvent]
 }
 
 // NewBalloonNewColumnsWriter returns a writer; client is usually a
@@ -45,7 +45,7 @@ type BalloonNewColumnsWriter struct {
 //
 //go:noinline
 func NewBalloonNewColumnsWriter(client store.Client, opts ...store.WriterOptions) *BalloonNewColumnsWriter {
-	return &BalloonNewColumnsWriter{store.NewWriter(client, balloonNewColumnsMappings, opts...)}
+	return &BalloonNewColumnsWriter{store.NewEventWriter[BalloonNewColumnsSeries](store.NewWriter(client, balloonNewColumnsMappings, opts...))}
 }
 
 // BalloonNewColumnsBatcher gathers BalloonNewColumns events from any number of
@@ -82,8 +82,7 @@ type BalloonNewColumnsReader struct {
 //go:noinline
 func NewBalloonNewColumnsReader(client store.Client, opts ...store.ReaderOptions) *BalloonNewColumnsReader {
 	reader := store.NewReader(client, balloonNewColumnsMapping, opts...)
-	series := func(e *BalloonNewColumnsEvent) *BalloonNewColumnsSeries { return &e.BalloonNewColumnsSeries }
-	return &BalloonNewColumnsReader{store.NewEventReader(reader, balloonNewColumnsColumns, series)}
+	return &BalloonNewColumnsReader{store.NewEventReader[BalloonNewColumnsSeries](reader, balloonNewColumnsColumns)}
 }
 
 // The fields of BalloonNewColumnsEvent, for store.ReadOptions.

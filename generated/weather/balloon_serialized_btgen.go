@@ -32,7 +32,7 @@ type BalloonSerializedEvent struct {
 // balloon_serialized. Writing an event again replaces it, so a failed call is
 // safe to repeat.
 type BalloonSerializedWriter struct {
-	store.EventWriter[BalloonSerializedEvent]
+	store.EventWriter[BalloonSerializedSeries, BalloonSerializedEvent]
 }
 
 // NewBalloonSerializedWriter returns a writer; client is usually a
@@ -40,7 +40,7 @@ type BalloonSerializedWriter struct {
 //
 //go:noinline
 func NewBalloonSerializedWriter(client store.Client, opts ...store.WriterOptions) *BalloonSerializedWriter {
-	return &BalloonSerializedWriter{store.NewWriter(client, balloonSerializedMappings, opts...)}
+	return &BalloonSerializedWriter{store.NewEventWriter[BalloonSerializedSeries](store.NewWriter(client, balloonSerializedMappings, opts...))}
 }
 
 // BalloonSerializedBatcher gathers BalloonSerialized events from any number of
@@ -75,8 +75,7 @@ type BalloonSerializedReader struct {
 //go:noinline
 func NewBalloonSerializedReader(client store.Client, opts ...store.ReaderOptions) *BalloonSerializedReader {
 	reader := store.NewReader(client, balloonSerializedMapping, opts...)
-	series := func(e *BalloonSerializedEvent) *BalloonSerializedSeries { return &e.BalloonSerializedSeries }
-	return &BalloonSerializedReader{store.NewEventReader(reader, balloonSerializedColumns, series)}
+	return &BalloonSerializedReader{store.NewEventReader[BalloonSerializedSeries](reader, balloonSerializedColumns)}
 }
 
 // BalloonSerializedColumns holds events column by column. All slices have the

@@ -32,7 +32,7 @@ type BalloonUnserializedEvent struct {
 // balloon_unserialized. Writing an event again replaces it, so a failed call is
 // safe to repeat.
 type BalloonUnserializedWriter struct {
-	store.EventWriter[BalloonUnserializedEvent]
+	store.EventWriter[BalloonUnserializedSeries, BalloonUnserializedEvent]
 }
 
 // NewBalloonUnserializedWriter returns a writer; client is usually a
@@ -40,7 +40,7 @@ type BalloonUnserializedWriter struct {
 //
 //go:noinline
 func NewBalloonUnserializedWriter(client store.Client, opts ...store.WriterOptions) *BalloonUnserializedWriter {
-	return &BalloonUnserializedWriter{store.NewWriter(client, balloonUnserializedMappings, opts...)}
+	return &BalloonUnserializedWriter{store.NewEventWriter[BalloonUnserializedSeries](store.NewWriter(client, balloonUnserializedMappings, opts...))}
 }
 
 // BalloonUnserializedBatcher gathers BalloonUnserialized events from any number
@@ -76,8 +76,7 @@ type BalloonUnserializedReader struct {
 //go:noinline
 func NewBalloonUnserializedReader(client store.Client, opts ...store.ReaderOptions) *BalloonUnserializedReader {
 	reader := store.NewReader(client, balloonUnserializedMapping, opts...)
-	series := func(e *BalloonUnserializedEvent) *BalloonUnserializedSeries { return &e.BalloonUnserializedSeries }
-	return &BalloonUnserializedReader{store.NewEventReader(reader, balloonUnserializedColumns, series)}
+	return &BalloonUnserializedReader{store.NewEventReader[BalloonUnserializedSeries](reader, balloonUnserializedColumns)}
 }
 
 // The fields of BalloonUnserializedEvent, for store.ReadOptions.

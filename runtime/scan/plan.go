@@ -70,6 +70,9 @@ func (t *Table) Plan(r *Read, now time.Time) ReadPlan {
 		if part.Filter = t.partFilter(r, part.Part, now); part.Filter == nil {
 			break
 		}
+		if r.WithoutValues {
+			part.Filter = chain(part.Filter, StripValues{})
+		}
 		p.Parts = append(p.Parts, part)
 	}
 	return p

@@ -74,6 +74,8 @@ type Read struct {
 	Limit int
 	// Projection selects what to read of each column; nil for everything.
 	Projection Projection
+	// WithoutValues reads cells without their values.
+	WithoutValues bool
 }
 
 // Request is one ReadRows request to Bigtable.
@@ -87,6 +89,16 @@ type Request struct {
 	// KeysOnly is set if the request only lists the rows that exist. The following
 	// requests then read these rows.
 	KeysOnly bool
+}
+
+// AllCells returns the table as if its cells never expired, for reads of everything that
+// is stored.
+func (t Table) AllCells() Table {
+	t.Families = slices.Clone(t.Families)
+	for i := range t.Families {
+		t.Families[i].Life = codec.Lifetime{}
+	}
+	return t
 }
 
 // InOrder reports whether the rows of a series are in ascending or descending order of

@@ -40,18 +40,19 @@ type load[E any] struct {
 	done   chan struct{} // closed once all failures are reported
 }
 
-// NewBatcher returns a Batcher that writes with w. It calls failed once for each event
+// NewBatcher returns a Batcher that writes with w, which must be a *Writer or an
+// EventWriter of this package. It calls failed once for each event
 // that is not written, with the *WriteError that Write would return, from a goroutine
 // of the Batcher. failed may call Add, but not Flush or Close, which wait for it. It
 // should return quickly: meanwhile the Batcher writes other events, and their failures
 // accumulate in memory. failed may be nil.
-func NewBatcher[E any](w EventWriter[E], failed func(event E, err error), opts ...BatcherOptions) *Batcher[E] {
+func NewBatcher[E any](w TableWriter[E], failed func(event E, err error), opts ...BatcherOptions) *Batcher[E] {
 	if failed == nil {
 		failed = func(E, error) {}
 	}
 	o := batcherOptions(opts)
 	return &Batcher[E]{
-		writer: w.(*Writer[E]), options: o, failed: failed,
+		writer: w.(interface{ itself() *Writer[E] }).itself(), options: o, failed: failed,
 		lock: make(chan struct{}, 1), slots: make(chan struct{}, o.MaxConcurrentBatches), inFlight: map[*load[E]]bool{},
 	}
 }

@@ -12,9 +12,9 @@ import (
 // of an exported type: one second per schema in every package that uses generated code,
 // and in its tests.
 
-// EventWriter writes events of type E to all tables of a schema. It is safe for
-// concurrent use.
-type EventWriter[E any] interface {
+// EventWriter writes events of type E, whose series are of type S, to all tables of a
+// schema, and deletes them. It is safe for concurrent use.
+type EventWriter[S, E any] interface {
 	// Write stores one event. Each row of the event is written atomically. It returns
 	// nil or a *[WriteError]. After any error it is safe to repeat the call. With
 	// [WriteOptions].IfAbsent it stores the event only if no event of the same series,
@@ -27,7 +27,66 @@ type EventWriter[E any] interface {
 	// that would replace an earlier one of the call that has other values, with a
 	// *[DuplicateError].
 	WriteAll(ctx context.Context, events []E, opts ...WriteOptions) error
+
+	// Delete deletes events from all tables by their series, time and sequence; other
+	// parts of the events are not used. Its errors are those of DeleteRange.
+	Delete(ctx context.Context, events []E, opts ...DeleteOptions) (Deletion, error)
+
+	// DeleteRange deletes the events of a series with from <= time < to from all
+	// tables, including those that are past their time to live but not yet collected. A
+	// zero from precedes all events. If from is after to, or to is zero, the error is a
+	// *[RangeError]. Deleting again is safe, and completes a call that failed. Events
+	// that are written during the call may or may not be deleted. With an error, the
+	// Deletion counts at most what is deleted. A row that Bigtable rejects is a
+	// *[DeleteError]; rows and columns that cannot be decoded stay, and the first is
+	// reported by a *[DecodeError] after everything else is deleted.
+	DeleteRange(ctx context.Context, series S, from, to time.Time, opts ...DeleteOptions) (Deletion, error)
+
+	// DeleteSeries deletes all events of a series from all tables, like DeleteRange.
+	DeleteSeries(ctx context.Context, series S, opts ...DeleteOptions) (Deletion, error)
+
+	// Replace stores an event in place of another: it writes updated and then, if that
+	// has another series, time or sequence, deletes old. Until it returns, readers may
+	// find both. See [Writer.Replace] for bucket_new_columns. After an error, repeat
+	// the call.
+	Replace(ctx context.Context, old, updated E, opts ...WriteOptions) error
 }
+
+// TableWriter writes events of type E. *[Writer] implements it, and every
+// [EventWriter] does.
+type TableWriter[E any] interface {
+	Write(ctx context.Context, event E, opts ...WriteOptions) error
+	WriteAll(ctx context.Context, events []E, opts ...WriteOptions) error
+}
+
+// NewEventWriter returns a writer of a schema. S must be the type of the series in its
+// [SeriesPart].
+func NewEventWriter[S, E any](w *Writer[E]) EventWriter[S, E] {
+	return &eventWriter[S, E]{w, w.tables[0].mapping.seriesOf.(func(e *E) *S)}
+}
+
+// eventWriter implements EventWriter.
+type eventWriter[S, E any] struct {
+	*Writer[E]
+	place func(e *E) *S // the series of an event
+}
+
+// of returns an event with the given series and no other fields.
+func (w *eventWriter[S, E]) of(series S) (e E) {
+	*w.place(&e) = series
+	return e
+}
+
+func (w *eventWriter[S, E]) DeleteRange(ctx context.Context, series S, from, to time.Time, opts ...DeleteOptions) (Deletion, error) {
+	return w.Writer.DeleteRange(ctx, w.of(series), from, to, opts...)
+}
+
+func (w *eventWriter[S, E]) DeleteSeries(ctx context.Context, series S, opts ...DeleteOptions) (Deletion, error) {
+	return w.Writer.DeleteSeries(ctx, w.of(series), opts...)
+}
+
+// itself returns the writer, also of an EventWriter.
+func (w *Writer[E]) itself() *Writer[E] { return w }
 
 // EventBatcher gathers events of type E and writes them in batches. It is safe for
 // concurrent use.
@@ -75,17 +134,17 @@ type TableReader[E any] interface {
 	Latest(ctx context.Context, base E) (E, error)
 }
 
-// NewEventReader returns a reader of a schema that reads from the given table. place
-// returns a pointer to the series of an event.
-func NewEventReader[S, E, C any](table TableReader[E], columns *Columns[E, C], place func(e *E) *S) EventReader[S, E, C] {
-	return &eventReader[S, E, C]{table, columns, place}
+// NewEventReader returns a reader of a schema that reads from the given table. S must be
+// the type of the series in its [SeriesPart].
+func NewEventReader[S, E, C any](table *Reader[E], columns *Columns[E, C]) EventReader[S, E, C] {
+	return &eventReader[S, E, C]{table, columns, table.mapping.seriesOf.(func(e *E) *S)}
 }
 
 // eventReader implements EventReader.
 type eventReader[S, E, C any] struct {
-	table   TableReader[E]
+	table   *Reader[E]
 	columns *Columns[E, C]
-	place   func(e *E) *S
+	place   func(e *E) *S // the series of an event
 }
 
 // of returns an event with the given series and no other fields.

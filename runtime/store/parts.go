@@ -98,7 +98,7 @@ func SeriesPart[E, C any, S comparable](of func(e *E) *S, in func(c *C) *[]S) Pa
 // series.
 func SeriesPartFunc[E, C, S any](of func(e *E) *S, in func(c *C) *[]S, same func(a, b *E) bool, own func(e *E)) Part[E, C] {
 	p := extending(of, in, func(dst []S, e *E, events eventData) []S { return appendSame(dst, events, *of(e)) })
-	p.mapping = func(l *Mapping[E]) { l.Same = same }
+	p.mapping = func(l *Mapping[E]) { l.Same, l.seriesOf = same, of }
 	p.own = own
 	return p
 }

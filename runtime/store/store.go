@@ -54,9 +54,9 @@ type Hooks struct {
 
 // Operation is one call of a writer or a reader on one table.
 type Operation struct {
-	Name     string // "Write", "WriteAll", "Read", "Latest", or the name of a query
+	Name     string // the method, such as "WriteAll", or the name of a query
 	Table    string // with its prefix
-	Events   int    // events passed to a writer or yielded by a reader
+	Events   int    // events passed to a writer, deleted by it, or yielded by a reader
 	Expired  int    // events that a writer skipped; see WriterOptions.SkipExpired
 	Rows     int    // rows written or received
 	Requests int    // requests sent, not counting the client's own retries
@@ -64,6 +64,13 @@ type Operation struct {
 	// it decoded: without ClientOptions all of them, and with ClientOptions none unless
 	// an interceptor prevents it.
 	OrdinaryRequests int
+}
+
+// add adds the statistics of requests.
+func (o *Operation) add(other *Operation) {
+	o.Rows += other.Rows
+	o.Requests += other.Requests
+	o.OrdinaryRequests += other.OrdinaryRequests
 }
 
 // start calls the Start hook, if any.
@@ -143,6 +150,7 @@ type Mapping[E any] struct {
 	Older []*Mapping[E]
 
 	sequence func(e *E) *uint32 // also in a mapping that does not store it
+	seriesOf any                // the function of the SeriesPart, which returns the series of an event
 
 	until  time.Time     // where the next mapping begins; zero in the newest
 	others []*Mapping[E] // the other mappings of the events

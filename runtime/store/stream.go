@@ -103,9 +103,7 @@ func (s *stream) wait(op *Operation) {
 	}
 	for range s.rows {
 	}
-	op.Rows += s.op.Rows
-	op.Requests += s.op.Requests
-	op.OrdinaryRequests += s.op.OrdinaryRequests
+	op.add(&s.op)
 }
 
 // position orders the rows of several streams: by bucket if all have the same series,

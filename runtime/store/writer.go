@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"cloud.google.com/go/bigtable"
@@ -19,6 +20,8 @@ type Writer[E any] struct {
 	options WriterOptions
 	tables  []writerTable[E]
 	stages  sync.Pool // of *stage[E]
+	// perRequest is the maximum number of mutations in a request that deletes events.
+	perRequest int
 }
 
 // writerTable is one table of a Writer.
@@ -30,17 +33,18 @@ type writerTable[E any] struct {
 	wire    *wirePath
 	// retries is set if the client retries by itself without reporting it.
 	retries bool
+	newest  bool // the mapping is not an earlier one
 }
 
 // NewWriter returns a Writer for the mappings of a schema.
 func NewWriter[E any](client Client, mappings []*Mapping[E], opts ...WriterOptions) *Writer[E] {
-	w := &Writer[E]{options: writerOptions(opts)}
+	w := &Writer[E]{options: writerOptions(opts), perRequest: maxMutations}
 	_, official := client.(*bigtable.Client)
 	for _, l := range allPeriods(mappings) {
 		id := w.options.TablePrefix + l.Table.ID
 		api := client.OpenTable(id)
 		path := &wirePath{allowed: wireAllowed(client), api: api}
-		w.tables = append(w.tables, writerTable[E]{mapping: l, shape: l.shape(), id: id, api: api, wire: path, retries: official})
+		w.tables = append(w.tables, writerTable[E]{mapping: l, shape: l.shape(), id: id, api: api, wire: path, retries: official, newest: slices.Contains(mappings, l)})
 	}
 	w.stages.New = func() any { return newStage(w) }
 	return w

@@ -43,7 +43,7 @@ var prefixes atomic.Int64
 
 // Same checks random events of a schema in generated code, which the constructors are of,
 // and in package dynamic.
-func Same[S, E, C any, W store.EventWriter[E], R store.EventReader[S, E, C]](
+func Same[S, E, C any, W store.TableWriter[E], R store.EventReader[S, E, C]](
 	t *testing.T, b *storetest.Bigtable, l *layout.Layout,
 	newWriter func(client store.Client, opts ...store.WriterOptions) W, newReader func(client store.Client, opts ...store.ReaderOptions) R,
 ) {
@@ -97,7 +97,7 @@ type comparison[S, E, C any] struct {
 	client  *bigtable.Client
 	traffic *Traffic
 	layout  *layout.Layout
-	theirs  store.EventWriter[E]
+	theirs  store.TableWriter[E]
 	ours    *store.Writer[dynamic.Event]
 }
 

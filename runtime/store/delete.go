@@ -1,0 +1,259 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/scan"
+)
+
+// DeleteOptions specify how to delete events. If several are passed, the last one
+// replaces the others.
+type DeleteOptions struct {
+	// DryRun counts what would be deleted and deletes nothing.
+	DryRun bool
+	// Progress is called with the counts so far after each request of mutations; nil for
+	// no calls. It must not retain Deletion.Tables.
+	Progress func(Deletion)
+}
+
+// Deletion counts what a call deleted.
+type Deletion struct {
+	// Tables has an entry for each table of the schema, in the order of the schema. The
+	// counts of a table include those of its earlier layouts.
+	Tables []TableDeletion
+}
+
+// TableDeletion counts what a call deleted from one table.
+type TableDeletion struct {
+	Table string // with its prefix
+	// Events is the number of events that were stored, including those that are past
+	// their time to live but that Bigtable has not collected. In bucket_new_columns, it
+	// is the sum over all times of the largest number of values of a field.
+	Events int
+	// Rows is the number of rows that had data of the events.
+	Rows int
+	// Mutations is the number of mutations; see [bigtable.Mutation].
+	Mutations int
+}
+
+// Events returns the number of events: the number in the table that had the most.
+func (d Deletion) Events() int {
+	n := 0
+	for _, t := range d.Tables {
+		n = max(n, t.Events)
+	}
+	return n
+}
+
+// String describes the counts on one line.
+func (d Deletion) String() string {
+	rows, mutations := 0, 0
+	for _, t := range d.Tables {
+		rows, mutations = rows+t.Rows, mutations+t.Mutations
+	}
+	return fmt.Sprintf("%d events, %d rows, %d mutations", d.Events(), rows, mutations)
+}
+
+// DeleteError reports a row that could not be deleted, or of which it is unknown
+// whether it was. Deleting again is safe.
+type DeleteError struct {
+	Table string // with its prefix
+	Row   string // row key
+	Err   error
+}
+
+// Error describes the row and the error of Bigtable.
+func (e *DeleteError) Error() string {
+	return fmt.Sprintf("deleting from table %s, row %q: %v", e.Table, e.Row, e.Err)
+}
+
+func (e *DeleteError) Unwrap() error { return e.Err }
+
+// Delete deletes events from all tables by their series, time and, if the schema has
+// one, sequence number; the other parts of the events are not used. See
+// [Writer.DeleteRange] for what it returns and for its errors.
+func (w *Writer[E]) Delete(ctx context.Context, events []E, opts ...DeleteOptions) (Deletion, error) {
+	return w.erase(ctx, "Delete", last(opts), func(t *eraser[E]) error {
+		groups := t.mapping.gather(events)
+		errs := make([]error, len(groups))
+		w.atOnce(len(groups), func(i int) {
+			g := groups[i]
+			errs[i] = t.series(g.series, g.from, g.to, g.instants)
+		})
+		return cmp.Or(errs...)
+	})
+}
+
+// DeleteRange deletes the events of the series of base with from <= time < to from all
+// tables, including those that are past their time to live but not yet collected. A zero
+// from precedes all events. If from is after to, or to is zero, the error is a
+// *RangeError.
+//
+// It reads the keys and timestamps of the cells, without their values, and deletes
+// exactly those of the events, in order of row keys and with at most one request of
+// mutations in memory. Rows and cells of other series, times and schemas stay. Deleting
+// again is safe, and it is the way to complete a call that failed. Events that are
+// written during the call may or may not be deleted.
+//
+// With an error, the Deletion counts what is certain to be deleted. Rows whose keys, and
+// columns whose names, cannot be decoded stay: the first is returned as a *DecodeError
+// after everything else is deleted. A row that Bigtable rejects is a *DeleteError.
+func (w *Writer[E]) DeleteRange(ctx context.Context, base E, from, to time.Time, opts ...DeleteOptions) (Deletion, error) {
+	return w.erase(ctx, "DeleteRange", last(opts), func(t *eraser[E]) error {
+		if to.IsZero() || from.After(to) {
+			return &RangeError{From: from, To: to}
+		}
+		return t.series(base, from, to, nil)
+	})
+}
+
+// DeleteSeries deletes all events of the series of base, like [Writer.DeleteRange].
+func (w *Writer[E]) DeleteSeries(ctx context.Context, base E, opts ...DeleteOptions) (Deletion, error) {
+	return w.erase(ctx, "DeleteSeries", last(opts), func(t *eraser[E]) error {
+		return t.series(base, time.Time{}, scan.MaxTime, nil)
+	})
+}
+
+// Replace stores an event in place of another one: it writes updated and then, if it has another
+// series, time or sequence number, deletes old. Until it returns, readers may find both, but never
+// neither. After an error, updated may or may not be stored, and old is only deleted if
+// updated is stored; calling it again is safe.
+//
+// In bucket_new_columns, where an event does not replace another one of the same time, Replace
+// deletes first in that case, and readers may find neither until it returns.
+func (w *Writer[E]) Replace(ctx context.Context, old, updated E, opts ...WriteOptions) error {
+	same := w.tables[0].mapping.samePlace(&old, &updated)
+	if same && w.appends() {
+		if err := w.check(&updated); err != nil {
+			return err
+		}
+		if _, err := w.Delete(ctx, []E{old}); err != nil {
+			return err
+		}
+	}
+	if err := w.Write(ctx, updated, opts...); err != nil || same {
+		return err
+	}
+	_, err := w.Delete(ctx, []E{old})
+	return err
+}
+
+// appends reports whether a table keeps the values of events that were written before.
+func (w *Writer[E]) appends() bool {
+	return slices.ContainsFunc(w.tables, func(t writerTable[E]) bool { return t.mapping.Pattern == codec.BucketNewColumns })
+}
+
+// check returns the *WriteError with which Write would refuse an event.
+func (w *Writer[E]) check(event *E) error {
+	s := w.stages.Get().(*stage[E])
+	defer s.release()
+	s.all = []E{*event}
+	s.at(w.options.Now())
+	s.add(event)
+	failed := &WriteError{Events: 1}
+	for i := range s.tables {
+		failed.Failures = append(failed.Failures, s.tables[i].refused...)
+	}
+	if len(failed.Failures) == 0 {
+		return nil
+	}
+	return failed
+}
+
+// samePlace reports whether two events have the same series, time and sequence number.
+func (l *Mapping[E]) samePlace(a, b *E) bool {
+	at := func(e *E) time.Time { return codec.Truncate(*l.Time(e), l.Precision) }
+	return at(a).Equal(at(b)) && l.sequenceOf(a) == l.sequenceOf(b) && l.seriesKey(a) == l.seriesKey(b)
+}
+
+// seriesKey returns text that identifies the series of an event in the table; empty if the
+// series is invalid.
+func (l *Mapping[E]) seriesKey(e *E) string {
+	spans, err := l.Spans(e)
+	if err != nil {
+		return ""
+	}
+	return spans[0].Prefix + "\x00" + spans[0].Suffix
+}
+
+// sequenceOf returns the sequence number of an event; 0 if the schema has none.
+func (l *Mapping[E]) sequenceOf(e *E) uint32 {
+	switch {
+	case l.Sequence != nil:
+		return *l.Sequence(e)
+	case l.sequence != nil:
+		return *l.sequence(e)
+	}
+	return 0
+}
+
+// instantOf identifies an event of a series.
+type instantOf struct {
+	seconds  int64
+	nanos    int
+	sequence uint32
+}
+
+// eventGroup contains events of one series that are in the same bucket.
+type eventGroup[E any] struct {
+	series   E
+	from, to time.Time
+	instants map[instantOf]bool
+}
+
+// gather returns the events that have this mapping, grouped by series and bucket, in the
+// order of the first event of each group.
+func (l *Mapping[E]) gather(events []E) []*eventGroup[E] {
+	var groups []*eventGroup[E]
+	known := map[string]*eventGroup[E]{}
+	for _, event := range events {
+		at := l.Time(&event)
+		*at = codec.Truncate(*at, l.Precision)
+		if !l.covers(*at) {
+			continue
+		}
+		id := fmt.Sprintf("%s %s", l.start(&event), l.seriesKey(&event))
+		g := known[id]
+		if g == nil {
+			g = &eventGroup[E]{series: event, from: *at, to: *at, instants: map[instantOf]bool{}}
+			known[id], groups = g, append(groups, g)
+		}
+		if at.Before(g.from) {
+			g.from = *at
+		}
+		if end := at.Add(l.Precision); end.After(g.to) {
+			g.to = end
+		}
+		g.instants[instantOf{at.Unix(), at.Nanosecond(), l.sequenceOf(&event)}] = true
+	}
+	return groups
+}
+
+// erase calls of for each mapping, which deletes what is stored with it.
+func (w *Writer[E]) erase(ctx context.Context, name string, o DeleteOptions, of func(t *eraser[E]) error) (Deletion, error) {
+	var d Deletion
+	var undecodable error
+	for i := range w.tables {
+		t := &w.tables[i]
+		if t.newest {
+			d.Tables = append(d.Tables, TableDeletion{Table: t.id})
+		}
+		e := w.eraser(t, name, o, &d)
+		e.ctx = w.options.Hooks.start(ctx, &e.op)
+		err := of(e)
+		if err == nil {
+			err = e.flush()
+		}
+		w.options.Hooks.end(e.ctx, &e.op, cmp.Or(err, e.undecodable))
+		if err != nil {
+			return d, err
+		}
+		undecodable = cmp.Or(undecodable, e.undecodable)
+	}
+	return d, undecodable
+}

@@ -1,0 +1,475 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"cloud.google.com/go/bigtable"
+
+	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/internal/wire"
+	"github.com/btgen-dev/btgen/runtime/scan"
+)
+
+// eraser deletes the events of one table that have one mapping. It reads the rows of a
+// series without their values and deletes what belongs to the events.
+type eraser[E any] struct {
+	ctx     context.Context
+	reader  *Reader[E] // reads everything that is stored
+	mapping *Mapping[E]
+	timeout time.Duration
+	options DeleteOptions
+	total   *Deletion
+	limit   int // of mutations in a request
+
+	// The fields below are used by concurrent readings.
+	mu          sync.Mutex
+	op          Operation
+	pending     []erasedRow
+	size        int           // of the pending mutations, in bytes
+	counts      TableDeletion // what the pending mutations delete
+	undecodable error         // the first *DecodeError
+}
+
+// erasedRow contains pending mutations of one row.
+type erasedRow struct {
+	key      string
+	mutation *bigtable.Mutation
+}
+
+// eraser returns an eraser for one table of the writer. It adds its counts to the last
+// table of d.
+func (w *Writer[E]) eraser(t *writerTable[E], name string, o DeleteOptions, d *Deletion) *eraser[E] {
+	return &eraser[E]{
+		reader: &Reader[E]{
+			options: ReaderOptions{Now: w.options.Now, Timeout: w.options.Timeout},
+			mapping: t.mapping, shape: t.shape.AllCells(), id: t.id, api: t.api, wire: t.wire.allowed,
+			whole: Query[E]{Name: name, Spans: t.mapping.Spans}, gathered: maxGathered,
+		},
+		mapping: t.mapping, timeout: w.options.Timeout, options: o, total: d, limit: w.perRequest,
+		op: Operation{Name: name, Table: t.id},
+	}
+}
+
+// erasing is the deletion of events of one series.
+type erasing[E any] struct {
+	*eraser[E]
+	reading reading[E]
+	a       *assembler[E]      // of reading
+	of      map[instantOf]bool // the events to delete; nil for all of the range
+	key     string             // of the current row
+	columns int                // number of mutations of the row
+}
+
+// series deletes events of the series of base with from <= time < to: those in of, or
+// all if it is nil.
+func (t *eraser[E]) series(base E, from, to time.Time, of map[instantOf]bool) error {
+	e := &erasing[E]{eraser: t, reading: t.reader.begin(t.ctx, &t.reader.whole, base, from, to, nil), of: of}
+	r := &e.reading
+	e.a = &r.assembler
+	plan, err := r.planAll()
+	if err != nil {
+		return err
+	}
+	for i := range plan.Parts {
+		if err := e.part(&plan.Parts[i]); err != nil {
+			return err
+		}
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.op.add(&r.op)
+	return nil
+}
+
+// planAll plans a read of everything that is stored in the range, without values.
+func (r *reading[E]) planAll() (scan.ReadPlan, error) {
+	spans, err := r.q.Spans(&r.given)
+	if err != nil {
+		return scan.ReadPlan{}, err
+	}
+	a := &r.assembler
+	r.asked = scan.Read{Spans: spans, From: a.from, To: a.to, WithoutValues: true}
+	plan := r.shape.Plan(&r.asked, r.Reader.options.Now())
+	a.from, a.to = plan.From, plan.To
+	return plan, nil
+}
+
+// part deletes the events of a part of the time range.
+func (e *erasing[E]) part(p *scan.Part) error {
+	r := &e.reading
+	if e.mapping.Pattern == codec.BucketNewColumns {
+		return e.metrics(p)
+	}
+	for row, err := range r.spanRows(r.ctx, &r.op, part{Part: p}, 0, always) {
+		if err != nil {
+			return err
+		}
+		err := e.row(row)
+		row.Release()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// metrics deletes the events of a part of the time range in a table with rows for each
+// field, bucket by bucket.
+func (e *erasing[E]) metrics(p *scan.Part) error {
+	r := &e.reading
+	ctx, cancel := context.WithCancel(r.ctx)
+	streams := r.startStreams(ctx, part{Part: p})
+	defer func() {
+		cancel()
+		for _, s := range streams {
+			s.wait(&r.op)
+		}
+	}()
+	rows := make([]wire.Row, len(r.asked.Spans))
+	for {
+		found, err := nextRows(rows, streams, func(i int, row wire.Row) (position, error) { return e.a.position(r.q, r.asked.Spans[i], row) })
+		switch {
+		case err != nil:
+			if err := e.skip(err); err != nil {
+				return err
+			}
+		case !found:
+			return nil
+		default:
+			err := e.bucketOfMetrics(rows)
+			release(rows)
+			if err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// skip records a row or column that does not decode. It returns any other error.
+func (e *erasing[E]) skip(err error) error {
+	switch {
+	case err == errForeign:
+		return nil
+	case !isDecodeError(err):
+		return err
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.undecodable = cmp.Or(e.undecodable, err)
+	return nil
+}
+
+// begin begins with a row. It returns the time in its key, and false if the row is not
+// one of the series.
+func (e *erasing[E]) begin(row wire.Row, span int) (at time.Time, ours bool, err error) {
+	if at, err = e.a.timeOf(row); err != nil {
+		return at, false, e.skip(err)
+	}
+	if of := &e.reading.asked.Spans[span]; of.Suffix != "" {
+		spans, err := e.mapping.Spans(&e.a.base)
+		if err != nil || spans[span].Prefix != of.Prefix || spans[span].Suffix != of.Suffix {
+			return at, false, nil
+		}
+	}
+	e.key, e.columns = row.Key(), 0
+	return at, true, nil
+}
+
+// row deletes the events of a row that contains all their data.
+func (e *erasing[E]) row(row wire.Row) error {
+	at, ours, err := e.begin(row, 0)
+	if !ours || err != nil {
+		return err
+	}
+	var events int
+	switch {
+	case !e.mapping.Pattern.Bucketed():
+		events, err = e.single(at, row)
+	case e.mapping.Pattern == codec.BucketOffsets:
+		events, err = e.offsets(at, row)
+	default:
+		found := map[stamp]int{}
+		err = e.cells(at, row, func(class, _ int, micros int64) { found[stamp{class, micros}] = 1 })
+		events = len(found)
+	}
+	if err != nil {
+		return err
+	}
+	e.counted(events)
+	return nil
+}
+
+// stamp identifies the events of a row that have the same class and time.
+type stamp struct {
+	class  int
+	micros int64
+}
+
+// bucketOfMetrics deletes the events of a bucket with one row for each field.
+func (e *erasing[E]) bucketOfMetrics(rows []wire.Row) error {
+	most := map[stamp]int{} // the largest number of values of a field
+	for i, row := range rows {
+		if !row.Exists() {
+			continue
+		}
+		start, ours, err := e.begin(row, i)
+		if err != nil {
+			return err
+		}
+		if !ours {
+			continue
+		}
+		values := map[stamp]int{}
+		if err := e.cells(start, row, func(class, _ int, micros int64) { values[stamp{class, micros}]++ }); err != nil {
+			return err
+		}
+		for at, n := range values {
+			most[at] = max(most[at], n)
+		}
+		e.counted(0)
+	}
+	events := 0
+	for _, n := range most {
+		events += n
+	}
+	e.counted(events)
+	return nil
+}
+
+// includes reports whether to delete the event at a time.
+func (e *erasing[E]) includes(at time.Time, sequence uint32) bool {
+	if !e.a.wanted(at) {
+		return false
+	}
+	return e.of == nil || e.of[instantOf{at.Unix(), at.Nanosecond(), sequence}]
+}
+
+// whole reports whether to delete everything in a bucket.
+func (e *erasing[E]) whole(start time.Time) bool {
+	return e.of == nil && e.a.wanted(start) && !e.mapping.Bucket.End(start).After(e.a.to)
+}
+
+// single deletes an event with a row of its own, or one for each class, and returns the
+// number of events.
+func (e *erasing[E]) single(at time.Time, row wire.Row) (events int, err error) {
+	if !e.includes(at, e.mapping.sequenceOf(&e.a.base)) {
+		return 0, nil
+	}
+	return max(1, len(e.families(row))), e.eraseFamilies(row)
+}
+
+// families returns the classes of the families with cells in the row; none if the
+// mapping has no classes.
+func (e *erasing[E]) families(row wire.Row) (classes []int) {
+	for family := range e.a.columnsOf(row) {
+		if class := e.mapping.Table.Families[family].Class; class > 0 && !slices.Contains(classes, class) {
+			classes = append(classes, class)
+		}
+	}
+	return classes
+}
+
+// eraseFamilies deletes all cells of the row in the families of the mapping.
+func (e *erasing[E]) eraseFamilies(row wire.Row) error {
+	last := -1
+	for family := range e.a.columnsOf(row) {
+		if family == last {
+			continue
+		}
+		last = family
+		name := e.mapping.Table.Families[family].Name
+		if err := e.mutate(len(name), func(m *bigtable.Mutation) { m.DeleteCellsInFamily(name) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// offsets deletes the events of a bucket with one column for each, and returns the
+// number of events.
+func (e *erasing[E]) offsets(start time.Time, row wire.Row) (events int, err error) {
+	times, whole := e.a.shape.Offset.In(start), e.whole(start)
+	var before *wire.Column
+	for family, c := range e.a.columnsOf(row) {
+		again := before != nil && row.Same(before, c)
+		before = c
+		if again {
+			continue // an older cell of the same event
+		}
+		qualifier := string(row.Bytes(c.Qualifier))
+		micros, sequence, err := times.Parse(row.Bytes(c.Qualifier))
+		switch {
+		case err != nil && whole: // deleted with the family
+		case err != nil:
+			if err := e.skip(e.a.fail(e.key, qualifier, time.Time{}, err)); err != nil {
+				return events, err
+			}
+		case whole:
+			events++
+		case e.includes(codec.FromMicros(micros), sequence):
+			events++
+			name := e.mapping.Table.Families[family].Name
+			if err := e.mutate(len(name)+len(qualifier), func(m *bigtable.Mutation) { m.DeleteCellsInColumn(name, qualifier) }); err != nil {
+				return events, err
+			}
+		}
+	}
+	if whole {
+		return events, e.eraseFamilies(row)
+	}
+	return events, nil
+}
+
+// cells deletes the events of a bucket whose cells have the time as their timestamp. It
+// calls found with the class and time of each cell that contains data of an event.
+func (e *erasing[E]) cells(start time.Time, row wire.Row, found func(class, column int, micros int64)) error {
+	whole, sequence := e.whole(start), e.mapping.sequenceOf(&e.a.base)
+	for family, c := range e.a.columnsOf(row) {
+		of := &e.mapping.Table.Families[family]
+		column := 0
+		if e.mapping.Pattern != codec.BucketNewColumns {
+			column = e.a.column(family, of.Class, row.Bytes(c.Qualifier))
+		}
+		some := false
+		for _, cell := range row.Cells(c) {
+			if !whole && !e.includes(codec.FromMicros(cell.Micros), sequence) {
+				continue
+			}
+			some = true
+			if column >= 0 && !e.mapping.Columns[column].WrittenAt {
+				found(of.Class, column, cell.Micros)
+			}
+			if e.of != nil {
+				if err := e.eraseCells(row, of.Name, c, cell.Micros, cell.Micros+1000); err != nil {
+					return err
+				}
+			}
+		}
+		if some && !whole && e.of == nil {
+			from, to := max(wholeMillis(start), wholeMillis(e.a.from)), min(wholeMillis(e.mapping.Bucket.End(start)), wholeMillis(e.a.to))
+			if err := e.eraseCells(row, of.Name, c, from, to); err != nil {
+				return err
+			}
+		}
+	}
+	if whole {
+		return e.eraseFamilies(row)
+	}
+	return nil
+}
+
+// eraseCells deletes the cells of a column with timestamps in [from, to), in
+// microseconds.
+func (e *erasing[E]) eraseCells(row wire.Row, family string, c *wire.Column, from, to int64) error {
+	qualifier := string(row.Bytes(c.Qualifier))
+	return e.mutate(len(family)+len(qualifier), func(m *bigtable.Mutation) {
+		m.DeleteTimestampRange(family, qualifier, bigtable.Timestamp(from), bigtable.Timestamp(to))
+	})
+}
+
+// wholeMillis returns a time in microseconds, rounded up to a whole millisecond as
+// Bigtable requires of cell timestamps; 0 for times before 1970.
+func wholeMillis(t time.Time) int64 {
+	micros := t.UnixMilli() * 1000
+	if codec.FromMicros(micros).Before(t) {
+		micros += 1000
+	}
+	return max(0, micros)
+}
+
+// mutationOverhead is the maximum size of a delete mutation in a request besides the
+// names of the family and the column, in bytes.
+const mutationOverhead = 48
+
+// mutate adds a mutation of the current row, with names of the given size.
+func (e *erasing[E]) mutate(names int, add func(m *bigtable.Mutation)) error {
+	t := e.eraser
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	e.columns++
+	if t.options.DryRun {
+		t.counts.Mutations++
+		return nil
+	}
+	size := names + mutationOverhead
+	n := len(t.pending)
+	if n == 0 || t.pending[n-1].key != e.key {
+		size += wire.EntrySize([]byte(e.key), 0)
+	}
+	if n > 0 && (t.counts.Mutations == t.limit || t.size+size > maxRequest) {
+		if err := t.send(); err != nil {
+			return err
+		}
+		n = 0
+	}
+	if n == 0 || t.pending[n-1].key != e.key {
+		t.pending = append(t.pending, erasedRow{e.key, bigtable.NewMutation()})
+		n++
+	}
+	add(t.pending[n-1].mutation)
+	t.counts.Mutations++
+	t.size += size
+	return nil
+}
+
+// counted counts the current row, if it has mutations, and events.
+func (e *erasing[E]) counted(events int) {
+	t := e.eraser
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.counts.Events += events
+	if e.columns > 0 {
+		t.counts.Rows++
+		e.columns = 0
+	}
+}
+
+// flush sends the pending mutations.
+func (t *eraser[E]) flush() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.send()
+}
+
+// send sends the pending mutations and then counts what they have deleted.
+func (t *eraser[E]) send() error {
+	if len(t.pending) > 0 {
+		keys, mutations := make([]string, len(t.pending)), make([]*bigtable.Mutation, len(t.pending))
+		for i, row := range t.pending {
+			keys[i], mutations[i] = row.key, row.mutation
+		}
+		t.op.Requests++
+		t.op.OrdinaryRequests++
+		if err := t.apply(keys, mutations); err != nil {
+			return err
+		}
+	}
+	sum := &t.total.Tables[len(t.total.Tables)-1]
+	sum.Events, sum.Rows, sum.Mutations = sum.Events+t.counts.Events, sum.Rows+t.counts.Rows, sum.Mutations+t.counts.Mutations
+	t.op.Events += t.counts.Events
+	t.pending, t.size, t.counts = nil, 0, TableDeletion{}
+	if t.options.Progress != nil {
+		t.options.Progress(*t.total)
+	}
+	return nil
+}
+
+// apply sends mutations. It returns the error of the first row that failed.
+func (t *eraser[E]) apply(keys []string, mutations []*bigtable.Mutation) error {
+	ctx, cancel := within(t.ctx, t.timeout)
+	defer cancel()
+	errs, err := t.reader.api.ApplyBulk(ctx, keys, mutations)
+	if err != nil {
+		return &DeleteError{Table: t.reader.id, Row: keys[0], Err: missing(t.reader.id, explain(ctx, err))}
+	}
+	for i, err := range errs {
+		if err != nil {
+			return &DeleteError{Table: t.reader.id, Row: keys[i], Err: missing(t.reader.id, explain(ctx, err))}
+		}
+	}
+	return nil
+}
