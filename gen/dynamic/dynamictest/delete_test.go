@@ -70,7 +70,6 @@ type deletion struct {
 	layout  *layout.Layout
 	traffic *Traffic
 	server  *storetest.Bigtable
-	cases   int
 }
 
 func newDeletion(t *testing.T, l *layout.Layout, traffic *Traffic) *deletion {
@@ -109,8 +108,6 @@ func (d *deletion) writer(prefix string) *store.Writer[dynamic.Event] {
 	return d.schema.NewWriter(d.server.Client, store.WriterOptions{TablePrefix: prefix, Now: func() time.Time { return d.traffic.Now }})
 }
 
-// write writes an event, unless it has another class than an earlier one of its place in a
-// table that appends.
 func (d *deletion) write(ctx context.Context, t *rapid.T, prefix string, e dynamic.Event) {
 	if err := d.writer(prefix).Write(ctx, e); err != nil {
 		t.Fatal(err)
@@ -143,7 +140,9 @@ func (d *deletion) draw(t *rapid.T, events []dynamic.Event) (deleted func(e *dyn
 				stored := codec.Truncate(e.Time, d.layout.Precision)
 				return ofSeries(series, e) && !stored.Before(from) && stored.Before(to)
 			},
-			func(w *store.Writer[dynamic.Event]) (store.Deletion, error) { return w.DeleteRange(ctx, base, from, to) }
+			func(w *store.Writer[dynamic.Event]) (store.Deletion, error) {
+				return w.DeleteRange(ctx, base, from, to)
+			}
 	}
 	chosen := rapid.SliceOf(rapid.SampledFrom(events)).Draw(t, "events")
 	return func(e *dynamic.Event) bool {
