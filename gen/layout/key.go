@@ -15,10 +15,12 @@ import (
 // key resolves the segments of the row key.
 func (r *resolver) key(t *Table, s *schema.Table) {
 	seen := map[string]diag.Pos{}
+	var meant []string
 	for i := range s.Segments {
 		segment, name, ok := r.segment(t, s, &s.Segments[i])
 		if !ok {
 			t.Unknown = true // the segment may be any of the missing ones
+			meant = append(meant, name)
 			continue
 		}
 		if first, twice := seen[name]; twice && segment.Kind != ConstSegment {
@@ -31,10 +33,16 @@ func (r *resolver) key(t *Table, s *schema.Table) {
 		}
 		t.Segments = append(t.Segments, segment)
 	}
+	for _, name := range meant {
+		if _, ok := seen[name]; !ok {
+			seen[name] = s.Key
+		}
+	}
 	r.checkSegments(t, s, seen)
 }
 
-// segment resolves one segment and returns its description for messages.
+// segment resolves one segment and returns its description for messages or, if it is
+// invalid, that of the segment that it is probably meant to be; it may be empty.
 func (r *resolver) segment(t *Table, s *schema.Table, g *schema.Segment) (Segment, string, bool) {
 	out := Segment{Pos: g.Pos, Text: g.String()}
 	switch g.Kind {
@@ -101,19 +109,40 @@ func (r *resolver) named(t *Table, s *schema.Table, g *schema.Segment) (Segment,
 		out.Kind = MetricSegment
 		return out, "the metric", true
 	}
-	hint := "write a series value, bucket, time, metric or {const: text}"
-	if near, ok := diag.Nearest(name, r.segmentNames()); ok {
-		hint = fmt.Sprintf("did you mean %s?", diag.Code(near))
+	hint, meant := r.segmentHint(t, s, name)
+	r.errorf(g.Pos, hint, "key segment %q is not a series value", name)
+	return out, meant, false
+}
+
+// segmentHint says what to write instead of an unknown segment, and describes the segment
+// that it is probably meant to be, if that is the time, the bucket or the sequence.
+func (r *resolver) segmentHint(t *Table, s *schema.Table, name string) (hint, meant string) {
+	at := "the time"
+	if t.Pattern.Bucketed() {
+		at = "the bucket"
+	}
+	if slices.ContainsFunc(r.layout.Fields, func(f Field) bool { return f.Name == name }) {
+		return fmt.Sprintf("%q is a field of the event; move it to series if it identifies the series", name), ""
 	}
 	switch strings.ToLower(name) {
 	case "timestamp", "ts", "datetime", "event_time", "date", "hour", "day", "week", "month", "year":
-		hint = timeHint(t, s)
+		return timeHint(t, s), at
+	case "reverse_timestamp", "reversed_timestamp", "reverse_time", "reverse_ts", "inverted_timestamp":
+		return "for the newest first, write " + diag.Code("{"+strings.TrimPrefix(at, "the ")+": unix_ms, reverse: true}"), at
+	case "sequence", "seq", "counter":
+		return "for a tie-breaker, write " + diag.Code("{sequence: true}"), "the sequence"
+	case "hash", "salt", "shard":
+		if len(r.layout.Series) > 0 {
+			return "write " + diag.Code(r.layout.SaltText(r.layout.AllSeries(), usualSalt)), ""
+		}
 	}
-	if slices.ContainsFunc(r.layout.Fields, func(f Field) bool { return f.Name == name }) {
-		hint = fmt.Sprintf("%q is a field of the event; move it to series if it identifies the series", name)
+	if near, ok := diag.Nearest(name, r.segmentNames()); ok {
+		if "the "+near == at {
+			meant = at
+		}
+		return fmt.Sprintf("did you mean %s?", diag.Code(near)), meant
 	}
-	r.errorf(g.Pos, hint, "key segment %q is not a series value", name)
-	return out, "", false
+	return "write a series value, bucket, time, metric or {const: text}", ""
 }
 
 // timeHint says how to write the event time in a key.
@@ -231,14 +260,40 @@ func (r *resolver) timeKey(t *Table, g *schema.Segment) {
 // strftime maps the time elements of C and Python to those of Go.
 var strftime = strings.NewReplacer("%Y", "2006", "%m", "01", "%d", "02", "%j", "002", "%H", "15", "%M", "04", "%S", "05", "%F", "2006-01-02", "%T", "15:04:05")
 
-// goLayout returns a hint for an invalid time format: its translation if it is in
-// strftime syntax, else a usual one.
+// datePatterns maps the time elements of Java, SQL and JavaScript to those of Go.
+var datePatterns = strings.NewReplacer("yyyy", "2006", "YYYY", "2006", "MM", "01", "dd", "02", "DD", "02", "DDD", "002", "HH", "15", "hh24", "15", "HH24", "15",
+	"mm", "04", "mi", "04", "MI", "04", "ss", "05", "SS", "05", "SSS", "000", "'T'", "T", "\"T\"", "T")
+
+// timeNames are formats that are often called so.
+var timeNames = map[string]string{
+	"rfc3339": "2006-01-02T15:04:05", "iso8601": "2006-01-02T15:04:05", "iso": "2006-01-02T15:04:05", "date": "2006-01-02",
+	"unix": "unix_s", "epoch": "unix_s", "s": "unix_s", "seconds": "unix_s", "unix_seconds": "unix_s",
+	"ms": "unix_ms", "millis": "unix_ms", "epoch_ms": "unix_ms", "unix_millis": "unix_ms", "unixms": "unix_ms",
+	"us": "unix_us", "micros": "unix_us", "unix_micros": "unix_us", "ns": "unix_ns", "nanos": "unix_ns", "unix_nanos": "unix_ns",
+}
+
+// goLayout returns a hint for an invalid time format: what it is in Go, or else a usual
+// format.
 func goLayout(text, usual string) string {
-	layout := strftime.Replace(text)
-	if _, err := codec.ParseTimeFormat(layout); err == nil && layout != text {
+	if layout := translated(text); layout != "" {
 		return fmt.Sprintf("write %s: Go's time layouts consist of parts of 2006-01-02 15:04:05", diag.Code(schema.Quoted(layout)))
 	}
-	return fmt.Sprintf("write a Go time layout that starts with the year, such as %s, or unix_s, unix_ms, unix_us, unix_ns or binary", diag.Code(schema.Quoted(usual)))
+	if name := timeNames[strings.ToLower(text)]; name != "" {
+		return "write " + diag.Code(schema.Quoted(name))
+	}
+	return fmt.Sprintf("write %s, another of unix_s, unix_ms, unix_us, unix_ns and binary, or a Go time layout that starts with the year", diag.Code(schema.Quoted(usual)))
+}
+
+// translated returns a time format in the syntax of another language as a layout of Go, or
+// "" if it is none.
+func translated(text string) string {
+	for _, layout := range []string{strftime.Replace(text), datePatterns.Replace(text), text} {
+		layout = strings.ReplaceAll(layout, " ", "T")
+		if _, err := codec.ParseTimeFormat(layout); err == nil && layout != text {
+			return layout
+		}
+	}
+	return ""
 }
 
 // defaultTime returns the default format of a time, which is as fine as the schema's
@@ -364,6 +419,9 @@ func (r *resolver) seriesHint(name string) string {
 	}
 	if near, ok := diag.Nearest(name, names); ok {
 		return "did you mean " + diag.Code(near) + "?"
+	}
+	if len(names) == 1 {
+		return "write " + diag.Code(names[0])
 	}
 	return "the series values are " + list(names)
 }

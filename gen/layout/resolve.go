@@ -200,8 +200,11 @@ func (r *resolver) bucket(t *Table, s *schema.Table) {
 			return
 		}
 		_, hint := wanted(err)
-		if !strings.Contains(text, "%") {
-			hint = goLayout(text, defaultLabel(t.Bucket, t.Delimiter)) + ", iso_week, or a number such as week%04d"
+		switch {
+		case translated(text) != "":
+			hint = goLayout(text, "")
+		case !strings.Contains(text, "%"):
+			hint = fmt.Sprintf("write %s, another Go time layout that starts with the year, iso_week, or a number such as week%%04d", diag.Code(schema.Quoted(defaultLabel(t.Bucket, t.Delimiter))))
 		}
 		r.errorf(pos, hint, "%q cannot label a bucket", text)
 		return

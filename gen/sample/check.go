@@ -2,6 +2,7 @@ package sample
 
 import (
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/btgen-dev/btgen/gen/diag"
@@ -24,12 +25,20 @@ func Check(s *schema.Schema, l *layout.Layout) diag.List {
 		}
 		for _, f := range l.Series {
 			if f.Example != nil && (f.Name == failed.Field || errors.Is(err, codec.ErrKeyTooLong)) {
-				found.Errorf(f.Pos, "the example of %q cannot be in the key of table %q: %s", f.Name, t.ID, failed.Err).Hint = "write a value that events can have"
+				found.Errorf(f.Pos, "the example of %q cannot be in the key of table %q: %s", f.Name, t.ID, failed.Err).Hint = exampleHint(t, err)
 				break
 			}
 		}
 	}
 	return found
+}
+
+// exampleHint says what to do about an example that a row key cannot contain.
+func exampleHint(t *layout.Table, err error) string {
+	if errors.Is(err, codec.ErrDelimiter) {
+		return fmt.Sprintf("if events have such values, choose another delimiter than %q; if not, write another example", t.Delimiter)
+	}
+	return "write a value that events can have"
 }
 
 // checkFields reports the examples of fields that the writer rejects.

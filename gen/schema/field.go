@@ -7,7 +7,10 @@ import (
 	"math"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
+
+	"github.com/btgen-dev/btgen/gen/diag"
 )
 
 // types lists the types of the language, with the form of their values in default and
@@ -94,10 +97,7 @@ var ofKey = key[draft]{
 	name: "of", doc: "the values of an enum, as in [drizzle, rain] or {drizzle: 1, rain: 2}",
 	more:  "Values in a list are numbered from 1. The numbers are stored: never change or reuse one.",
 	shape: enumForm.shape,
-	read: func(w *walker, n *node, d *draft) {
-		d.of = n
-		d.Of, _ = enumForm.read(w, n)
-	},
+	read:  func(_ *walker, n *node, d *draft) { d.of = n },
 }
 
 // exampleKey holds a value for documentation.
@@ -159,13 +159,29 @@ var fieldBlock = block[draft]{
 			also("Short names save space: most patterns store them with every cell."),
 		put("family", "the column family, in tables with several", filled("a family"), func(d *draft) *Value[string] { return &d.Family }).
 			also("It must be a family of those tables."),
-		put("values", "how the value is encoded; text is readable in cbt", word("value encoding", valueForms, nil), func(d *draft) *Value[string] { return &d.Values }).
+		put("values", "how the value is encoded; text is readable in cbt", exceptLists(word("value encoding", valueForms, nil)), func(d *draft) *Value[string] { return &d.Values }).
 			also("The default is that of the table. Binary is big-endian int64 and IEEE 754."),
 		put("number", "the protobuf field number", numberForm, func(d *draft) *Value[int] { return &d.Number }).
 			also("Protobuf reserves 19000 to 19999. Required if a table stores protobuf; never change or reuse a number."),
 	},
 	elsewhere: map[string]string{
 		"cardinality": "only series values have one: remove it",
+		"nullable":    "write `optional`",
+		"required":    "remove it; fields are required unless they have `optional: true`",
+		"units":       "write `unit`",
+		"description": "write `doc`",
+		"comment":     "write `doc`",
+		"enum":        "write `of`",
+		"options":     "write `of`",
+		"symbols":     "write `of`",
+		"choices":     "write `of`",
+		"fields":      flatEvents,
+		"properties":  flatEvents,
+		"items":       "remove it; a list is one value of type json",
+		"repeated":    "for a list, write `type: json`",
+		"min":         notChecked, "max": notChecked, "length": notChecked, "max_length": notChecked,
+		"scale":     "for an exact decimal, write `type: int64` in the smallest unit",
+		"precision": "for an exact decimal, write `type: int64` in the smallest unit",
 	},
 	check: checkField,
 	cases: func() []caseShape {
@@ -173,6 +189,11 @@ var fieldBlock = block[draft]{
 		return append(typeCases("default", "example"), optional)
 	},
 }
+
+const (
+	flatEvents = "remove it; events are flat; write each value as a field, or all as one field of type json"
+	notChecked = "remove it; values are not validated"
+)
 
 var never = shape{kind: shapeNever, what: "nothing"}
 
@@ -216,7 +237,7 @@ var (
 // fieldFormOf returns the form of a block, with a type of the given shape as its short
 // form.
 func fieldFormOf(b block[draft], alone shape) form[Field] {
-	long := record(b)
+	long := flat(record(b), b.names())
 	alone.words = slices.DeleteFunc(slices.Clone(alone.words), func(word string) bool { return word == Enum.String() }) // an enum needs values
 	whole := short(alone, func(w *walker, n *node) (d draft, ok bool) {
 		d.Type, ok = located(typeForm).read(w, n)
@@ -231,25 +252,67 @@ func fieldFormOf(b block[draft], alone shape) form[Field] {
 	}}
 }
 
+// flat returns f with one error for a mapping without any of the keys: its author
+// probably intended it to have fields of its own.
+func flat[V any](f form[V], keys []string) form[V] {
+	return form[V]{f.shape, func(w *walker, n *node) (v V, ok bool) {
+		isKey := func(e entry) bool {
+			_, near := diag.Nearest(e.key.text, keys)
+			return near || slices.Contains(keys, e.key.text)
+		}
+		isField := func(e entry) bool { return e.value.kind == mapping || slices.Contains(typeNames(), e.value.text) }
+		if n.kind == mapping && len(n.entries) > 0 && !slices.ContainsFunc(n.entries, isKey) && slices.ContainsFunc(n.entries, isField) {
+			w.errorf(n.pos, "a value cannot contain others: events are flat").Hint = "write each as a field of its own, with its type; or write all of them as `{type: json}`"
+			return v, false
+		}
+		return f.read(w, n)
+	}}
+}
+
 // checkField reports keys of a field that contradict each other, and reads its default and
 // example.
 func checkField(w *walker, n *node, d *draft) {
 	if d.def != nil && d.Optional.V {
 		w.errorf(d.def.pos, "an optional field cannot have a default: a missing value is either nil or the default").Hint = "remove one of the two"
 	}
+	if d.of != nil && (d.Type.V == Enum || n.entry("type") == nil) {
+		d.Of, _ = enumForm.read(w, d.of)
+	}
 	switch {
 	case !d.Type.IsSet():
 		return
-	case d.Type.V == Enum && d.of == nil && n.entry("of") == nil:
+	case d.Type.V == Enum && d.of == nil && !listsValues(n):
 		w.errorf(n.pos, "an enum needs values").Hint = "write `{type: enum, of: [drizzle, rain]}`"
 	case d.Type.V != Enum && d.of != nil:
-		w.errorf(d.of.pos, "only enums have values, and the type is %s", d.Type.V).Hint = "write `type: enum`, or remove of"
+		hint := "remove of"
+		if d.of.kind != scalar {
+			hint = "write `type: enum`, or remove of"
+		}
+		w.errorf(d.of.pos, "only enums have values, and the type is %s", d.Type.V).Hint = hint
+	}
+	if k := listKey(n, "values"); k != nil {
+		w.errorf(k.pos, "the key values is an encoding, binary or text").Hint = "for the values of an enum, write `of`"
 	}
 	if (d.Type.V == Enum || d.Type.V == Bool) && d.Cardinality.IsSet() {
 		w.errorf(d.Cardinality.Pos, "the type %s determines the cardinality", d.Type.V).Hint = "remove cardinality"
 	}
 	d.Default = readTyped(w, d, d.def)
 	d.Example = readTyped(w, d, d.example)
+}
+
+// listsValues reports whether a field lists the values of an enum, possibly under another
+// name than of.
+func listsValues(n *node) bool {
+	return slices.ContainsFunc([]string{"of", "enum", "options", "symbols", "choices"}, func(key string) bool { return n.entry(key) != nil }) || listKey(n, "values") != nil
+}
+
+// listKey returns the given key of a mapping if its value is a list, else nil.
+func listKey(n *node, key string) *node {
+	i := slices.IndexFunc(n.entries, func(e entry) bool { return e.key.text == key && e.value.kind == list })
+	if i < 0 {
+		return nil
+	}
+	return n.entries[i].key
 }
 
 // readTyped reads a value of the field's type; n may be nil.
@@ -314,9 +377,18 @@ func checkEnumNumbers(w *walker, values []EnumValue) {
 	for _, v := range values {
 		other, ok := taken[v.Number.V]
 		if ok && v.Number.IsSet() {
-			w.errorf(v.Number.Pos, "the number %d is already used by %s", v.Number.V, quote(other)).Hint = "give every value a different number"
+			w.errorf(v.Number.Pos, "the number %d is already used by %s", v.Number.V, quote(other)).Hint = "write " + diag.Code(strconv.Itoa(free(values)))
 		}
 		taken[v.Number.V] = v.Name.V
+	}
+}
+
+// free returns a number that no value has.
+func free(values []EnumValue) int {
+	for n := len(values); ; n++ {
+		if !slices.ContainsFunc(values, func(v EnumValue) bool { return v.Number.V == n }) {
+			return n
+		}
 	}
 }
 

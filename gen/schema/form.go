@@ -100,6 +100,7 @@ type key[T any] struct {
 	required bool
 	shape    shape
 	read     func(w *walker, n *node, into *T)
+	propose  func(n *node) string // the entry to add to a mapping that lacks it, or ""; may be nil
 }
 
 // set returns a key whose value is stored at the given place of T.
@@ -131,6 +132,38 @@ func must[T any](k key[T]) key[T] {
 // also returns k with further sentences for editors.
 func (k key[T]) also(more string) key[T] {
 	k.more = more
+	return k
+}
+
+// proposed returns k with the entry to add to a mapping that lacks it.
+func (k key[T]) proposed(propose func(n *node) string) key[T] {
+	k.propose = propose
+	return k
+}
+
+// missing returns the hint for a mapping that lacks the key.
+func (k key[T]) missing(n *node) string {
+	if k.propose != nil {
+		if entry := k.propose(n); entry != "" {
+			return "add " + diag.Code(entry)
+		}
+	}
+	return k.name + ": " + k.doc
+}
+
+// or returns k with a hint for values that are no mappings; instead returns "" where it
+// has none.
+func (k key[T]) or(instead func(n *node) string) key[T] {
+	read := k.read
+	k.read = func(w *walker, n *node, into *T) {
+		if n.kind != mapping {
+			if hint := instead(n); hint != "" {
+				w.want(n, k.shape.what, hint)
+				return
+			}
+		}
+		read(w, n, into)
+	}
 	return k
 }
 
@@ -183,7 +216,7 @@ func (b block[T]) read(w *walker, n *node, into *T) {
 	}
 	for _, k := range b.keys {
 		if k.required && n.entry(k.name) == nil && !meant[k.name] {
-			w.errorf(n.pos, "%s needs the key %q", b.what, k.name).Hint = k.name + ": " + k.doc
+			w.errorf(n.pos, "%s needs the key %q", b.what, k.name).Hint = k.missing(n)
 		}
 	}
 	if b.check != nil {
@@ -311,7 +344,11 @@ func (u union[T]) variant(chosen int) block[T] {
 func (u union[T]) none(w *walker, n *node) {
 	for _, e := range n.entries {
 		if hint, ok := u.elsewhere[e.key.text]; ok {
-			w.errorf(e.key.pos, "unknown key %s in %s", quote(e.key.text), u.what).Hint = hint
+			pos := e.key.pos
+			if strings.HasPrefix(hint, "write `{") { // it replaces the mapping
+				pos = n.pos
+			}
+			w.errorf(pos, "unknown key %s in %s", quote(e.key.text), u.what).Hint = hint
 			return
 		}
 	}
@@ -322,6 +359,20 @@ func (u union[T]) none(w *walker, n *node) {
 		}
 	}
 	w.errorf(n.pos, "%s needs one of the keys %s", u.what, oneOf(u.kinds())).Hint = u.example
+}
+
+// or returns f with a hint for values that are no mappings; instead returns "" where it
+// has none.
+func (f form[V]) or(instead func(n *node) string) form[V] {
+	return form[V]{f.shape, func(w *walker, n *node) (v V, ok bool) {
+		if n.kind != mapping {
+			if hint := instead(n); hint != "" {
+				w.want(n, f.shape.what, hint)
+				return v, false
+			}
+		}
+		return f.read(w, n)
+	}}
 }
 
 // like returns f with its shape modified.
@@ -362,7 +413,7 @@ func listOf[V any](what, example string, item form[V]) form[[]V] {
 	s := shape{kind: shapeList, what: what, least: 1, item: func() shape { return item.shape }}
 	return form[[]V]{s, func(w *walker, n *node) ([]V, bool) {
 		if n.kind != list || len(n.items) == 0 {
-			w.wantSome(n, what, example)
+			w.wantSome(n, what, listHint(n, example))
 			return nil, false
 		}
 		var values []V
@@ -474,7 +525,7 @@ func withArticle(noun string) string {
 }
 
 // suggestWord is suggest for one of several words. It also recognizes the last part of a
-// word, as in serialized.
+// word, as in serialized, and words with a part left out, as in bucket_cells.
 func (w *walker) suggestWord(text string, words []string) string {
 	var ends []string
 	for _, word := range words {
@@ -482,8 +533,20 @@ func (w *walker) suggestWord(text string, words []string) string {
 			ends = append(ends, diag.Code(word))
 		}
 	}
+	if near, ok := w.nearest(text, words); ok {
+		ends = []string{diag.Code(near)}
+	}
 	if len(ends) == 0 {
-		return w.suggest(text, words, "one of ")
+		parts := strings.Split(strings.ToLower(text), "_")
+		for _, word := range words {
+			of := strings.Split(word, "_")
+			if len(parts) > 1 && !slices.ContainsFunc(parts, func(p string) bool { return !slices.Contains(of, p) }) {
+				ends = append(ends, diag.Code(word))
+			}
+		}
+	}
+	if len(ends) == 0 {
+		return "one of " + oneOf(words)
 	}
 	return "did you mean " + strings.Join(ends, " or ") + "?"
 }

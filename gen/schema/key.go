@@ -25,7 +25,11 @@ var keyBlock = block[Table]{
 		must(set("segments", "the segments of the key, in order", listOf("a list of key segments", "write `segments: [location, bucket]`", segmentForm), func(t *Table) *[]Segment { return &t.Segments }).
 			also("For example, [location, balloon_id, bucket]. They must include all series values, and the bucket or the time, which must not come first.")),
 	},
-	elsewhere: map[string]string{"row_key_schema": "write `row_key_schema: true` next to the key"},
+	elsewhere: map[string]string{
+		"row_key_schema": "write `row_key_schema: true` next to the key",
+		"separator":      "write `delimiter`", "sep": "write `delimiter`",
+		"parts": "write `segments`", "columns": "write `segments`", "fields": "write `segments`",
+	},
 }
 
 // segmentForm is the form of a key segment: a word, or one of several blocks.

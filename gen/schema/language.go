@@ -42,35 +42,56 @@ var rootBlock = block[Schema]{
 		set("doc", "a description of the events", prose("a doc"), func(s *Schema) *string { return &s.Doc }).
 			also("For example: One reading a minute from a weather balloon. It becomes a comment in the generated code."),
 		must(set("series", "the values that identify a series, in a fixed order",
-			named("a mapping from names to types", "write `series: {location: string}`", seriesNameForm, seriesForm, nameOfField),
+			named("a mapping from names to types", "write `series: {location: string}`", seriesNameForm, seriesForm, nameOfField).or(typedNames("series", "string")),
 			func(s *Schema) *[]Field { return &s.Series }).
-			also("The row keys of every table contain all of them. For example, {location: string, balloon_id: int64}.")),
+			also("The row keys of every table contain all of them. For example, {location: string, balloon_id: int64}.").proposed(seriesInKeys)),
 		set("time", "the precision of event times", record(timeBlock), func(s *Schema) *Time { return &s.Time }).
 			also("For example, {precision: 1m}. The default precision is 1ms."),
 		must(set("fields", "the values of an event",
-			named("a mapping from names to types", "write `fields: {pressure: int64}`", fieldNameForm, fieldForm, nameOfField),
+			named("a mapping from names to types", "write `fields: {pressure: int64}`", fieldNameForm, fieldForm, nameOfField).or(typedNames("fields", "float64")),
 			func(s *Schema) *[]Field { return &s.Fields }).
 			also("For example, {pressure: {type: int64, unit: Pa}}.")),
 		must(set("tables", "the tables that every event is written to",
-			named("a mapping from table IDs to tables", "write tables: {readings: {pattern: …, key: …}}", filled("a table ID"), record(tableBlock), func(t *Table) *Value[string] { return &t.Name }),
+			indented(named("a mapping from table IDs to tables", "write tables: {readings: {pattern: …, key: …}}", filled("a table ID"), record(tableBlock), func(t *Table) *Value[string] { return &t.Name }), []string{"pattern", "key", "family", "ttl"}).or(namedItems),
 			func(s *Schema) *[]Table { return &s.Tables }).
 			also("By their IDs in Bigtable. Most schemas have one; others are for reads that need other row keys.")),
 		set("queries", "reads of more than one series; each becomes a method of the reader",
-			named("a mapping from names to queries", "write `queries: {ByLocation: {by: [location]}}`", exportedForm("a query name"), record(queryBlock), func(q *Query) *Value[string] { return &q.Name }),
+			named("a mapping from names to queries", "write `queries: {ByLocation: {by: [location]}}`", exportedForm("a query name"), record(queryBlock), func(q *Query) *Value[string] { return &q.Name }).or(namedItems),
 			func(s *Schema) *[]Query { return &s.Queries }).
 			also("For example, {ByLocation: {by: [location]}} becomes ByLocation(ctx, location, from, to)."),
 		set("expect", "the expected load", record(expectBlock), func(s *Schema) *Expect { return &s.Expect }).
 			also("Used to check sizes and ages, and for estimates. For example, {series: 5800, rate: 1/m, lateness: 2h}."),
 	},
 	elsewhere: map[string]string{
-		"version":   "write `btgen: " + Version + "`",
-		"precision": "write `time: {precision: 1m}`",
-		"ttl":       "each table has one: move it to the tables",
-		"pattern":   "each table has one: move it to the tables",
-		"key":       "each table has one: move it to the tables",
-		"bucket":    "each table has one: move it to the tables",
+		"version":      "write `btgen: " + Version + "`",
+		"precision":    "write `time: {precision: 1m}`",
+		"ttl":          inTables,
+		"pattern":      inTables,
+		"key":          inTables,
+		"bucket":       inTables,
+		"family":       inTables,
+		"draft":        inTables,
+		"allow":        inTables,
+		"tags":         "write `series`",
+		"labels":       "write `series`",
+		"dimensions":   "write `series`",
+		"keys":         "write `series`",
+		"values":       "write `fields`",
+		"columns":      "write `fields`",
+		"metrics":      "write `fields`",
+		"measurements": "write `fields`",
+		"properties":   "write `fields`",
+		"timestamp":    "write `time`",
+		"description":  "write `doc`",
+		"comment":      "write `doc`",
 	},
 }
+
+const (
+	inTables = "each table has one: move it to the tables"
+	atTop    = "it belongs to the schema: move it out of the tables, to the top level"
+	utcOnly  = "remove it; all times are in UTC"
+)
 
 var timeBlock = block[Time]{
 	what:    "the block time",
@@ -80,13 +101,18 @@ var timeBlock = block[Time]{
 		put("precision", "the unit that event times are truncated to; 1ms by default", precisionForm, func(t *Time) *Value[time.Duration] { return &t.Precision }).
 			also("A duration that divides a day evenly, from 1ns to 1d: 1ms, 1s, 30s, 1m, 15m, 1h. Most patterns store the time in the timestamps of cells, and require 1ms or more."),
 	},
+	elsewhere: map[string]string{
+		"timezone": utcOnly, "time_zone": utcOnly, "tz": utcOnly, "zone": utcOnly,
+		"resolution": "write `precision`", "granularity": "write `precision`", "unit": "write `precision`", "every": "write `precision`",
+		"field": "remove it; every event has a time", "column": "remove it: every event has a time", "name": "remove it: every event has a time",
+	},
 }
 
 // layoutKeys are the keys of a table that may differ between its layouts.
 var layoutKeys = []key[Table]{
 	must(put("pattern", "the layout of events, one of "+oneOf(patterns), word("pattern", patterns, nil), func(t *Table) *Value[string] { return &t.Pattern }).
 		also("Patterns with one row per bucket: bucket_new_cells stores each event as one timestamped cell per field; bucket_serialized as one cell with all fields; bucket_offsets as a column named after the time within the bucket; bucket_new_columns has one row per field, and columns named after the values. Patterns with one row per event: single_unserialized has one column per field; single_serialized has one cell.")),
-	must(inline("key", "the row key, as in {delimiter: \"#\", segments: [location, bucket]}", keyBlock).
+	must(inline("key", "the row key, as in {delimiter: \"#\", segments: [location, bucket]}", keyBlock).or(keyOf).
 		also("The time must not come first. Without a delimiter, the key is binary.")),
 	set("bucket", "the time span of a row", bucketForm, func(t *Table) *Bucket { return &t.Bucket }).
 		also("A width such as 1d, or {every, origin, label}. Required for bucket patterns. A good row has about ten thousand events, and at most 256 MB."),
@@ -148,6 +174,15 @@ var tableBlock = block[Table]{
 		"gc":              "write `ttl: {max_age: 30d}`",
 		"gc_rule":         "write `ttl: {max_age: 30d}`",
 		"column":          "write blob: {column: …}",
+		"description":     "write `doc`",
+		"comment":         "write `doc`",
+		"type":            "write `pattern`",
+		"layout":          "write `pattern`",
+		"fields":          atTop,
+		"series":          atTop,
+		"time":            atTop,
+		"queries":         atTop,
+		"expect":          atTop,
 	},
 }
 
@@ -162,6 +197,11 @@ var bucketBlock = block[Bucket]{
 			also("A date or a time, such as 2021-03-01 or 2021-03-01T12:00:00Z. By default, days begin at midnight and weeks on Monday."),
 		put("label", "the name of a bucket in the key, as in week%04d", filled("a label"), func(b *Bucket) *Value[string] { return &b.Label }).
 			also("A time format for its start (the default), iso_week, or a number, which is 1 at the origin. Unpadded numbers such as week%d do not sort."),
+	},
+	elsewhere: map[string]string{
+		"timezone": utcOnly, "time_zone": utcOnly, "tz": utcOnly, "zone": utcOnly,
+		"width": "write `every`", "size": "write `every`", "interval": "write `every`", "duration": "write `every`", "period": "write `every`",
+		"format": "write `label`", "start": "write `origin`",
 	},
 }
 
@@ -192,7 +232,7 @@ var blobBlock = block[Blob]{
 	keys: []key[Blob]{
 		put("column", "the column that holds the event", filled("a column"), func(b *Blob) *Value[string] { return &b.Column }).
 			also("Keep it short, since it is stored with every event."),
-		put("format", "protobuf, or json to be human-readable", word("blob format", blobFormats, map[string]string{"proto": "protobuf", "proto3": "protobuf", "pb": "protobuf"}), func(b *Blob) *Value[string] { return &b.Format }).
+		put("format", "protobuf, or json to be human-readable", word("blob format", blobFormats, map[string]string{"proto": "protobuf", "proto3": "protobuf", "pb": "protobuf", "avro": "json", "msgpack": "json", "cbor": "json", "text": "json"}), func(b *Blob) *Value[string] { return &b.Format }).
 			also("The default is protobuf, for which each field needs a number."),
 	},
 }
@@ -225,6 +265,11 @@ var queryBlock = block[Query]{
 	},
 	elsewhere: map[string]string{
 		"time":   queryTimeHint,
+		"where":  "write `by`",
+		"keys":   "write `by`",
+		"series": "write `by`",
+		"order":  "remove it; callers choose the order, as in ReadOptions{NewestFirst: true}",
+		"limit":  "remove it; callers choose a limit, as in ReadOptions{Limit: 10}",
 		"reason": "write `scan: \"the reason\"`",
 	},
 }
@@ -275,7 +320,7 @@ func checkSchema(w *walker, s *Schema) {
 	}
 	for _, f := range s.Fields {
 		if pos, ok := series[f.Name.V]; ok {
-			w.errorf(f.Name.Pos, "%s is already a series value, on line %d", quote(f.Name.V), pos.Line).Hint = "events contain their series values: remove the field, or rename it"
+			w.errorf(f.Name.Pos, "%s is already a series value, on line %d", quote(f.Name.V), pos.Line).Hint = "remove it; events contain their series values"
 		}
 	}
 	checkNumbers(w, s.Fields)

@@ -172,7 +172,7 @@ var ageForm = parsed("a duration", "write an age, as in 30d", func(s string) (ti
 
 // ttlAgeForm is ageForm with a hint for data that is kept forever.
 var ttlAgeForm = form[time.Duration]{ageForm.shape, func(w *walker, n *node) (time.Duration, bool) {
-	if n.kind == scalar && slices.Contains([]string{"forever", "never", "infinite", "unlimited"}, strings.ToLower(n.text)) {
+	if n.kind == scalar && meansForever(n.text) {
 		w.errorf(n.pos, "%s is not a duration", quote(n.text)).Hint = "write `ttl: {keep: forever}`"
 		return 0, false
 	}

@@ -22,7 +22,7 @@ func ttlForm(nested bool) form[TTL] {
 	whole := []block[TTL]{oneSecondTTL, defaultExpirationTTL, classesTTL, keepTTL}
 	if !nested {
 		u.variants = append(u.variants, whole...)
-		return u.form()
+		return u.form().or(ttlOf)
 	}
 	u.what, u.example = "a nested ttl", "write `{max_age: 30d}`"
 	u.elsewhere = map[string]string{}
@@ -30,6 +30,25 @@ func ttlForm(nested bool) form[TTL] {
 		u.elsewhere[b.keys[0].name] = "only max_age, max_versions, any_of and all_of can be combined"
 	}
 	return u.form()
+}
+
+// ttlOf returns the hint for a ttl that is only an age, or a word for none.
+func ttlOf(n *node) string {
+	if n.kind != scalar {
+		return ""
+	}
+	if meansForever(n.text) {
+		return "write `{keep: forever}`"
+	}
+	if age, ok := intended(n.text); ok {
+		return "write " + diag.Code("{max_age: "+age+"}")
+	}
+	return ""
+}
+
+// meansForever reports whether a word says that data never expires.
+func meansForever(s string) bool {
+	return slices.Contains([]string{"forever", "never", "infinite", "infinity", "inf", "unlimited", "none", "no", "off", "false", "always"}, strings.ToLower(s))
 }
 
 // combineTTLs returns the hint for a ttl with several rules: how to combine them.
@@ -129,7 +148,12 @@ var (
 	}
 )
 
-var foreverForm = word("value of keep", []string{"forever"}, map[string]string{"for_ever": "forever", "always": "forever", "true": "forever"})
+var foreverForm = hintedWord("value of keep", []string{"forever"}, func(text string) string {
+	if age, ok := intended(text); ok {
+		return "data kept for an age has `ttl: {max_age: " + age + "}`"
+	}
+	return ""
+})
 
 // classForm is the form of the age of a class.
 var classForm = form[Class]{ageForm.shape, func(w *walker, n *node) (Class, bool) {

@@ -45,19 +45,35 @@ func typeHint(text string) string {
 	if strings.HasPrefix(name, "[]") || strings.HasSuffix(name, "[]") || strings.HasPrefix(name, "repeated ") {
 		return "write `json`, or one field for each value"
 	}
-	before, _, cut := strings.Cut(name, "(")
-	if !cut {
-		before, _, cut = strings.Cut(name, "<")
+	before, cut := name, false
+	if i := strings.IndexAny(name, "(<["); i >= 0 {
+		before, cut = name[:i], true
 	}
 	switch before = strings.TrimSpace(before); {
 	case !cut:
 		return ""
 	case before == "enum":
-		return otherType("enumeration")
+		return enumHint(text)
 	case slices.Contains(typeNames(), before):
 		return fmt.Sprintf("write %s: types have no parameters", diag.Code(before))
 	}
 	return otherType(before)
+}
+
+// enumHint returns the hint for an enum in the syntax of another language, such as
+// enum(buy, sell).
+func enumHint(text string) string {
+	var values []string
+	for _, v := range strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune("()<>[],|'\" ", r) })[1:] {
+		if !hyphenName.MatchString(v) {
+			return otherType("enumeration")
+		}
+		values = append(values, v)
+	}
+	if len(values) == 0 {
+		return otherType("enumeration")
+	}
+	return "write its values: " + diag.Code("{type: enum, of: ["+strings.Join(values, ", ")+"]}")
 }
 
 // otherType is typeHint for a type of another language without parameters.

@@ -43,7 +43,8 @@ func TestTypeHint(t *testing.T) {
 		{"int64? *int64 optional<int64> int64|null Optional[int64]", "`{type: int64, optional: true}`"},
 		{"[]string string[] list<string> array", "`json`"},
 		{"string(64) String<64>", "`string`"},
-		{"enum(a,b) Enumeration", "`{type: enum, of: [drizzle, rain]}`"},
+		{"Enumeration", "`{type: enum, of: [drizzle, rain]}`"},
+		{"enum(a,b) enum[a,b] enum<a|b>", "`{type: enum, of: [a, b]}`"},
 		{"strng complex128 x", ""},
 	} {
 		for name := range strings.FieldsSeq(test.types) {

@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -134,9 +135,9 @@ func durationUnit(s string, q quantity) (int, error) {
 	case "M":
 		return 0, &problem{quote(s) + ` has the unknown unit "M"`, "m means minutes, mo means months"}
 	case "mo":
-		return 0, &problem{"months differ in length", "write days, such as `30d`"}
+		return 0, &problem{"months differ in length", cmp.Or(inDaysHint(s), "write days, such as `30d`")}
 	case "y":
-		return 0, &problem{"years differ in length", "write days, such as `365d`"}
+		return 0, &problem{"years differ in length", cmp.Or(inDaysHint(s), "write days, such as `365d`")}
 	default:
 		return 0, &problem{quote(s) + " has the unknown unit " + quote(q.unit), repairDuration(s)}
 	}
@@ -154,34 +155,56 @@ func notDuration(s string) error {
 	return &problem{message, repairDuration(s)}
 }
 
-// repairDuration returns the hint for an invalid duration: with spaces, signs, decimals
-// and the names of units corrected, or the syntax if that is not possible.
+// repairDuration returns the hint for an invalid duration: as corrected, or the syntax if
+// that is not possible.
 func repairDuration(s string) string {
-	const syntax = "write a whole number and a unit, as in 30s, 5m, 12h, 7d, 1w or 1d12h"
-	if name, _, ok := looseUnit(strings.ToLower(s)); ok && len(s) > len(name) {
-		return "write " + diag.Code("1"+name)
+	if hint := inDaysHint(s); hint != "" {
+		return hint
 	}
-	all, ok := quantities(withoutSpaces(strings.TrimLeft(s, "+-")), looseQuantity)
+	if text, ok := corrected(s); ok {
+		return "write " + diag.Code(text)
+	}
+	return "write a whole number and a unit, as in 30s, 5m, 12h, 7d, 1w or 1d12h"
+}
+
+// corrected returns an invalid duration with its spaces, signs, decimals and the names of
+// units corrected, and whether that is possible.
+func corrected(s string) (string, bool) {
+	if name, _, ok := looseUnit(s); ok {
+		return "1" + name, true
+	}
+	all, ok := quantities(withoutSpaces(isoDuration(strings.TrimLeft(s, "+-"))), looseQuantity)
 	if !ok {
-		return syntax
+		return "", false
 	}
 	sum, text := new(big.Rat), ""
 	for _, q := range all {
 		name, size, ok := looseUnit(q.unit)
 		n, isNumber := new(big.Rat).SetString(q.number)
 		if !ok || !isNumber {
-			return syntax
+			return "", false
 		}
 		sum.Add(sum, n.Mul(n, new(big.Rat).SetInt64(int64(size))))
 		text += q.number + name
 	}
 	if _, err := quantitiesInOrder(text); err == nil {
-		return "write " + diag.Code(text)
+		return text, true
 	}
 	if !sum.IsInt() || !sum.Num().IsInt64() {
-		return syntax
+		return "", false
 	}
-	return "write " + diag.Code(FormatDuration(time.Duration(sum.Num().Int64())))
+	return FormatDuration(time.Duration(sum.Num().Int64())), true
+}
+
+// intended returns the duration that s is or probably means, and whether there is one.
+func intended(s string) (string, bool) {
+	if d, err := ParseDuration(s); err == nil {
+		return s, d > 0
+	}
+	if days, ok := inDays(s); ok {
+		return days, true
+	}
+	return corrected(s)
 }
 
 // quantitiesInOrder is ParseDuration for known units, without a hint in its error.
@@ -263,11 +286,9 @@ func parseSpan(s string) (Span, error) {
 		if months := map[string]int{"mo": 1, "y": 12}[q.unit]; months > 0 {
 			return parseCalendar(s, all, months)
 		}
-		if _, _, known := looseUnit(q.unit); !known && len(all) == 1 {
-			if err := otherCalendar(q); err != nil {
-				return Span{}, err
-			}
-		}
+	}
+	if err := otherSpan(s); err != nil {
+		return Span{}, err
 	}
 	d, err := ParseDuration(s)
 	if len(all) == 1 && all[0] == (quantity{number: s}) {
@@ -295,22 +316,6 @@ func parseCalendar(s string, all []quantity, unit int) (Span, error) {
 		return Span{}, &problem{quote(s) + " does not divide years evenly", "write 1mo, 2mo, 3mo, 4mo, 6mo or whole years"}
 	}
 	return Span{Months: int(months)}, nil
-}
-
-// otherCalendar returns the error for a misspelled unit of months or years, or nil if the
-// unit is something else.
-func otherCalendar(q quantity) error {
-	for unit, names := range map[string][]string{
-		"mo": {"mon", "month", "months", "mth"},
-		"y":  {"yr", "yrs", "year", "years"},
-	} {
-		for _, name := range names {
-			if strings.EqualFold(name, q.unit) || strings.EqualFold(unit, q.unit) {
-				return &problem{quote(q.number+q.unit) + " has the unknown unit " + quote(q.unit), "write " + diag.Code(q.number+unit)}
-			}
-		}
-	}
-	return nil
 }
 
 // sizeUnits are the units of a size in bytes.
@@ -368,11 +373,38 @@ func rateHint(number, period string) string {
 	return "write " + diag.Code(number+"/"+days)
 }
 
+// looseRate is the syntax of rates that can be corrected, such as "1 per second", "0.5/s"
+// or "100 rps".
+var looseRate = regexp.MustCompile(`(?i)^([0-9]{1,9}(?:\.[0-9]{1,3})?)\s*(?:(?:/|per|a|an|every)\s*(1?\pL+)|(rps|qps|hz|eps|tps))$`)
+
+// correctedRate returns what an invalid rate probably means, or "" if that is unknown.
+func correctedRate(s string) string {
+	m := looseRate.FindStringSubmatch(strings.TrimSpace(s))
+	if m == nil {
+		return ""
+	}
+	unit, _, ok := looseUnit(strings.TrimPrefix(m[2], "1"))
+	if m[3] != "" {
+		unit, ok = "s", true
+	}
+	number, valid := new(big.Rat).SetString(m[1])
+	switch {
+	case !ok, !valid, number.Sign() == 0:
+		return ""
+	case number.IsInt():
+		return number.Num().String() + "/" + unit
+	}
+	return number.Num().String() + "/" + number.Denom().String() + unit
+}
+
 // parseRate parses a rate, such as "1/m", "10/s" or "100/1h", to events per second.
 func parseRate(s string) (float64, error) {
 	bad := &problem{quote(s) + " is not a rate", "write a number of events and a period, as in 1/m, 10/s or 100/1h"}
 	m := rateSyntax.FindStringSubmatch(s)
 	if m == nil {
+		if better := correctedRate(s); better != "" {
+			bad.hint = "write " + diag.Code(better)
+		}
 		return 0, bad
 	}
 	number, period := m[1], m[2]

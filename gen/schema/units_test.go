@@ -22,7 +22,14 @@ func TestParseDuration(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"":                      `"" is not a duration: write a whole number and a unit, as in 30s, 5m, 12h, 7d, 1w or 1d12h`,
-		"d":                     `"d" is not a duration: write a whole number and a unit, as in 30s, 5m, 12h, 7d, 1w or 1d12h`,
+		"d":                     "\"d\" is not a duration: write `1d`",
+		"7y":                    "years differ in length: write days: `2557d` is at least as long",
+		"1y6mo":                 "years differ in length: write days: `552d` is at least as long",
+		"2 years":               "\"2 years\" is not a duration: write days: `731d` is at least as long",
+		"6 months":              "\"6 months\" is not a duration: write days: `186d` is at least as long",
+		"P30D":                  "\"P30D\" is not a duration: write `30d`",
+		"P1Y2M3DT4H":            "\"P1Y2M3DT4H\" is not a duration: write days: `431d4h` is at least as long",
+		"9999999y":              "years differ in length: write days, such as `365d`",
 		"1d12":                  `"1d12" lacks a unit: add one after 12, as in 1d12h`,
 		"7days":                 "\"7days\" has the unknown unit \"days\": write `7d`",
 		"7 days":                "\"7 days\" is not a duration: write `7d`",

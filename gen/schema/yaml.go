@@ -75,6 +75,14 @@ func (n *node) entry(key string) *node {
 	return nil
 }
 
+// child is entry, with an empty node if there is none.
+func (n *node) child(key string) *node {
+	if v := n.entry(key); v != nil {
+		return v
+	}
+	return &node{}
+}
+
 // readYAML returns the top-level mapping of a file, or nil if there is none. It reports
 // syntax errors and YAML features that the language does not support.
 func readYAML(w *walker, text []byte) *node {
@@ -204,7 +212,7 @@ var (
 
 // syntaxHints maps parts of the YAML library's messages to hints about the usual cause.
 var syntaxHints = []struct{ part, hint string }{
-	{"cannot start any token", "quote strings that begin with %, @ or `; indent with spaces, not tabs"},
+	{"cannot start any token", "quote strings that begin with %, @ or `"},
 	{"mapping values are not allowed", `quote strings that contain ": "; align the keys of a mapping in one column`},
 	{"tab character", "indent with spaces"},
 	{"alphabetic or numeric character", "quote strings that begin with * or &"},
@@ -242,6 +250,11 @@ func syntaxError(w *walker, text []byte, err error) {
 		w.errorf(diag.Pos{File: w.file, Line: i + 1}, "unresolved merge conflict").Hint = "keep one side, and remove the lines with <<<<<<<, ======= and >>>>>>>"
 		return
 	}
+	if tabbed := lines[line-1]; bytes.ContainsRune(leading(tabbed), '\t') {
+		pos := diag.Pos{File: w.file, Line: line, Column: 1 + bytes.IndexByte(tabbed, '\t')}
+		w.errorf(pos, "the line is indented with a tab, which YAML does not allow").Hint = "indent with two spaces in place of each tab, in the whole file"
+		return
+	}
 	if indent := oddIndent(lines, line); indent != "" && strings.Contains(message, "mapping values are not allowed") {
 		hint = indent
 	}
@@ -257,6 +270,9 @@ func syntaxError(w *walker, text []byte, err error) {
 
 // isConflict reports whether a line marks a merge conflict.
 func isConflict(line []byte) bool { return bytes.HasPrefix(line, []byte("<<<<<<< ")) }
+
+// leading returns the spaces and tabs at the begin of a line.
+func leading(line []byte) []byte { return line[:len(line)-len(bytes.TrimLeft(line, " \t"))] }
 
 // oddIndent returns the hint for a line, counted from 1, that is indented more than the
 // previous one although that has a value, or "" for any other line.
@@ -370,7 +386,7 @@ func (c *converter) mapping(n *yaml.Node, out *node, depth int) {
 			continue
 		}
 		if line, ok := first[key.text]; ok {
-			c.w.errorf(key.pos, "duplicate key %s", quote(key.text)).Hint = "the first one is on line " + strconv.Itoa(line)
+			c.w.errorf(key.pos, "duplicate key %s", quote(key.text)).Hint = "remove one; the first is on line " + strconv.Itoa(line)
 			continue
 		}
 		first[key.text] = key.pos.Line
