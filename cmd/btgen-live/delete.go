@@ -1,0 +1,238 @@
+package main
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"cloud.google.com/go/bigtable"
+	"github.com/spf13/cobra"
+
+	"github.com/btgen-dev/btgen/gen"
+	"github.com/btgen-dev/btgen/gen/cli"
+	"github.com/btgen-dev/btgen/gen/dynamic"
+	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/project"
+	"github.com/btgen-dev/btgen/gen/value"
+	"github.com/btgen-dev/btgen/runtime/scan"
+	"github.com/btgen-dev/btgen/runtime/store"
+)
+
+// newDelete returns the command delete.
+func newDelete() *cobra.Command {
+	var d removal
+	cmd := &cobra.Command{
+		Use:   "delete NAME VALUE=... --project P --instance I",
+		Short: "Delete events of a series from all tables of a schema",
+		Long: `Delete the events of one series from all tables of the schema with the given name,
+including earlier layouts and events that are past their time to live but not yet
+collected. Each series value is given as in "location=us-west2". --from and --to limit
+the time range; --all deletes the whole series.
+
+The command first counts what it would delete, and asks for confirmation unless --yes is
+set. It can be repeated after a failure. Events that are written meanwhile may stay.
+
+Times are dates such as 2021-03-05, times such as 2021-03-05T12:00:00Z, or durations
+before now such as -36h. Series values are written as in row keys with text values;
+bytes are base64url, durations are written as in 1h30m, and timestamps as times.
+
+Exit codes: 0 deleted, 1 not confirmed, 2 failure.`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: d.run,
+	}
+	cmd.Flags().StringVar(&d.project, "project", "", "project of the instance")
+	cmd.Flags().StringVar(&d.instance, "instance", "", "instance of the tables")
+	cmd.Flags().StringVar(&d.prefix, "prefix", "", prefixHelp)
+	cmd.Flags().DurationVar(&d.timeout, "timeout", store.DefaultTimeout, "time limit for each request, including retries")
+	cmd.Flags().StringArrayVar(&d.schemas, "schemas", nil, "`path` of the schemas; by default those of btgen.yaml or the folder schemas; can be repeated")
+	cmd.Flags().StringVar(&d.from, "from", "", "`time` of the first event to delete")
+	cmd.Flags().StringVar(&d.to, "to", "", "`time` before which events are deleted")
+	cmd.Flags().BoolVar(&d.all, "all", false, "delete the events of all times")
+	cmd.Flags().BoolVar(&d.dryRun, "dry-run", false, "print the counts and delete nothing")
+	cmd.Flags().BoolVar(&d.yes, "yes", false, "do not ask for confirmation")
+	cmd.MarkFlagsRequiredTogether("from", "to")
+	cmd.MarkFlagsMutuallyExclusive("all", "from")
+	cmd.MarkFlagsMutuallyExclusive("dry-run", "yes")
+	cmd.MarkFlagsOneRequired("all", "from")
+	for _, name := range []string{"project", "instance"} {
+		if err := cmd.MarkFlagRequired(name); err != nil {
+			panic(err) // impossible: the flags are defined above
+		}
+	}
+	return cmd
+}
+
+// removal are the flags of the command delete.
+type removal struct {
+	project, instance, prefix string
+	timeout                   time.Duration
+	schemas                   []string
+	from, to                  string
+	all, dryRun, yes          bool
+}
+
+// run counts and deletes events.
+func (d *removal) run(cmd *cobra.Command, args []string) error {
+	if d.timeout <= 0 {
+		return fmt.Errorf("--timeout %s: must be more than 0", d.timeout)
+	}
+	from, to, err := d.times(time.Now())
+	if err != nil {
+		return err
+	}
+	l, err := d.layout(cmd.OutOrStdout(), args[0])
+	if err != nil {
+		return err
+	}
+	series, err := parseSeries(l, args[1:])
+	if err != nil {
+		return err
+	}
+	ctx, stop := interruptible(cmd.Context())
+	defer stop()
+	client, err := bigtable.NewClientWithConfig(ctx, d.project, d.instance, bigtable.ClientConfig{MetricsProvider: bigtable.NoopMetricsProvider{}}, store.ClientOptions()...)
+	if err != nil {
+		return fmt.Errorf("connecting to instance %s of project %s: %w", d.instance, d.project, err)
+	}
+	w := dynamic.New(l).NewWriter(client, store.WriterOptions{TablePrefix: d.prefix, Timeout: d.timeout})
+	erase := func(ctx context.Context, o store.DeleteOptions) (store.Deletion, error) {
+		return w.DeleteRange(ctx, dynamic.Event{Series: series}, from, to, o)
+	}
+	return errors.Join(d.remove(ctx, cmd, erase), client.Close())
+}
+
+// remove counts the events, asks for confirmation, and deletes them.
+func (d *removal) remove(ctx context.Context, cmd *cobra.Command, erase func(context.Context, store.DeleteOptions) (store.Deletion, error)) error {
+	out, progress := cmd.OutOrStdout(), cli.StartProgress(cmd.ErrOrStderr(), cmd.Root().Name())
+	progress.Step("counting the events")
+	found, err := erase(ctx, store.DeleteOptions{DryRun: true})
+	progress.Stop()
+	if _, undecodable := errors.AsType[*store.DecodeError](err); err != nil && !undecodable {
+		return err
+	}
+	for _, t := range found.Tables {
+		if _, err := fmt.Fprintf(out, "table %s: %d events in %d rows\n", t.Table, t.Events, t.Rows); err != nil {
+			return err
+		}
+	}
+	if d.dryRun || found.Events() == 0 {
+		return err
+	}
+	if !d.yes && !confirmed(cmd, fmt.Sprintf("Delete these %d events? They cannot be restored. Type yes to confirm:\n", found.Events())) {
+		_, err := fmt.Fprintln(out, "not confirmed: nothing is deleted")
+		return cmp.Or(err, cli.ErrFindings)
+	}
+	progress = cli.StartProgress(cmd.ErrOrStderr(), cmd.Root().Name())
+	progress.Step("deleting %d events", found.Events())
+	deleted, err := erase(ctx, store.DeleteOptions{Progress: func(d store.Deletion) { progress.Step("deleted %s of %d events", d, found.Events()) }})
+	progress.Stop()
+	_, failed := fmt.Fprintf(out, "deleted: %s\n", deleted)
+	return errors.Join(err, failed)
+}
+
+// confirmed asks a question on stderr and reports whether the answer on stdin is yes.
+func confirmed(cmd *cobra.Command, question string) bool {
+	if _, err := io.WriteString(cmd.ErrOrStderr(), question); err != nil {
+		return false
+	}
+	answer, _ := bufio.NewReader(cmd.InOrStdin()).ReadString('\n')
+	return strings.TrimSpace(strings.ToLower(answer)) == "yes"
+}
+
+// times returns the time range; all times with --all.
+func (d *removal) times(now time.Time) (from, to time.Time, err error) {
+	if d.all {
+		return time.Time{}, scan.MaxTime, nil
+	}
+	if from, err = parseTime("--from", d.from, now); err == nil {
+		to, err = parseTime("--to", d.to, now)
+	}
+	return from, to, err
+}
+
+// parseTime parses a date, a time or a duration before now.
+func parseTime(flag, text string, now time.Time) (time.Time, error) {
+	if ago, err := time.ParseDuration(text); err == nil && ago <= 0 {
+		return now.Add(ago), nil
+	}
+	for _, form := range []string{time.DateOnly, time.RFC3339Nano} {
+		if at, err := time.Parse(form, text); err == nil {
+			return at, nil
+		}
+	}
+	return time.Time{}, fmt.Errorf("%s %q: want a date such as 2021-03-05, a time such as 2021-03-05T12:00:00Z, or a duration before now such as -36h", flag, text)
+}
+
+// layout returns the layout of the schema with a name. If the schemas have errors, it
+// prints the findings and returns ErrFindings.
+func (d *removal) layout(stdout io.Writer, name string) (*layout.Layout, error) {
+	p, err := project.Load(d.schemas, "")
+	if err != nil {
+		return nil, err
+	}
+	result := gen.Resolve(p.Inputs)
+	if result.Diagnostics.HasErrors() {
+		return nil, cli.Report(stdout, p, result.Diagnostics)
+	}
+	var names []string
+	var found []*layout.Layout
+	for _, l := range result.Layouts {
+		names = append(names, l.Name)
+		if l.Name == name {
+			found = append(found, l)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return nil, fmt.Errorf("no schema has the name %q; the names are %s", name, strings.Join(names, ", "))
+	case 1:
+		return found[0], nil
+	}
+	return nil, fmt.Errorf("%d schemas have the name %q: select one with --schemas", len(found), name)
+}
+
+// parseSeries parses series values of the form name=text, in any order.
+func parseSeries(l *layout.Layout, args []string) ([]any, error) {
+	out := make([]any, len(l.Series))
+	for _, arg := range args {
+		name, text, ok := strings.Cut(arg, "=")
+		i := slices.IndexFunc(l.Series, func(f layout.Field) bool { return f.Name == name })
+		switch {
+		case !ok:
+			return nil, fmt.Errorf("%q: want a series value of the form name=value", arg)
+		case i < 0:
+			return nil, fmt.Errorf("%q: the schema has no series value %q; it has %s", arg, name, seriesNames(l))
+		case out[i] != nil:
+			return nil, fmt.Errorf("%q: the value of %s is given twice", arg, name)
+		}
+		v, err := value.Coding(&l.Series[i], true).Decode([]byte(text))
+		if err == nil {
+			err = value.Check(&l.Series[i], v, layout.AllFloats)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%q: %w", arg, err)
+		}
+		out[i] = v
+	}
+	for i, v := range out {
+		if v == nil {
+			return nil, fmt.Errorf("the value of %s is missing: the series values are %s", l.Series[i].Name, seriesNames(l))
+		}
+	}
+	return out, nil
+}
+
+// seriesNames lists the series values of a schema.
+func seriesNames(l *layout.Layout) string {
+	var names []string
+	for i := range l.Series {
+		names = append(names, l.Series[i].Name)
+	}
+	return strings.Join(names, ", ")
+}
