@@ -57,8 +57,8 @@ func asGenerated[S, E, C any, W runtime.TableWriter[E], R runtime.EventReader[S,
 	}
 }
 
-// Code for every example schema, and what interprets the schema, store the same cells,
-// and each reads what the other stored.
+// The generated code of every example schema and package dynamic store the same
+// cells, and each reads what the other stored.
 func TestDynamic(t *testing.T) {
 	b := storetest.New(t, func(context.Context, *bigtable.AdminClient) error { return nil })
 	paths, err := filepath.Glob("../schemas/*.yaml")

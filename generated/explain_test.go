@@ -53,7 +53,7 @@ import (
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
 
-// resolved returns what the example schemas mean.
+// resolved returns the layouts of the example schemas.
 func resolved(t *testing.T) gen.Result {
 	t.Helper()
 	paths, err := filepath.Glob("../schemas/*.yaml")
@@ -79,7 +79,7 @@ func layoutOf(t *testing.T, r gen.Result, name string) *layout.Layout {
 	return r.Layouts[i]
 }
 
-// requests returns what was sent since the last call: what a plan decides of it.
+// requests returns the parts of the requests since the last call that a plan determines.
 func (c *traffic) requests() []*bigtablepb.ReadRowsRequest {
 	sent, _ := c.take()
 	var out []*bigtablepb.ReadRowsRequest
@@ -89,8 +89,8 @@ func (c *traffic) requests() []*bigtablepb.ReadRowsRequest {
 	return out
 }
 
-// onWire returns planned requests as they are to cross the wire. That is not the work of
-// package store, which sends them.
+// onWire converts planned requests to wire format, independently of package store, which
+// sends them.
 func onWire(planned []scan.Request) []*bigtablepb.ReadRowsRequest {
 	var out []*bigtablepb.ReadRowsRequest
 	for _, r := range planned {
@@ -123,7 +123,7 @@ func onWire(planned []scan.Request) []*bigtablepb.ReadRowsRequest {
 	return out
 }
 
-// filterOnWire returns a planned filter as it is to cross the wire.
+// filterOnWire converts a planned filter to wire format.
 func filterOnWire(f scan.Filter) *bigtablepb.RowFilter {
 	switch f := f.(type) {
 	case scan.Chain:
@@ -172,8 +172,8 @@ func filterOnWire(f scan.Filter) *bigtablepb.RowFilter {
 	return nil
 }
 
-// windowOnWire returns a window of cells as it is to cross the wire: the newest cells of a
-// column, and of those the ones in a range of time.
+// windowOnWire converts a window of cells to wire format: the newest cells of each column,
+// and among those the ones in a time range.
 func windowOnWire(w codec.Window) *bigtablepb.RowFilter {
 	var parts []*bigtablepb.RowFilter
 	if w.Versions > 0 {
@@ -186,7 +186,8 @@ func windowOnWire(w codec.Window) *bigtablepb.RowFilter {
 	return chained(parts...)
 }
 
-// chained chains filters, and interleaved interleaves them: Bigtable refuses both of one.
+// chained chains filters, and interleaved interleaves them. Bigtable rejects either with a
+// single filter.
 func chained(filters ...*bigtablepb.RowFilter) *bigtablepb.RowFilter {
 	if len(filters) == 1 {
 		return filters[0]
@@ -201,7 +202,7 @@ func interleaved(filters []*bigtablepb.RowFilter) *bigtablepb.RowFilter {
 	return &bigtablepb.RowFilter{Filter: &bigtablepb.RowFilter_Interleave_{Interleave: &bigtablepb.RowFilter_Interleave{Filters: filters}}}
 }
 
-// each returns what f makes of each element.
+// each returns the result of f for each element.
 func each[A, B any](in []A, f func(A) B) []B {
 	var out []B
 	for _, a := range in {
@@ -210,7 +211,7 @@ func each[A, B any](in []A, f func(A) B) []B {
 	return out
 }
 
-// drain reads to the end, whatever comes.
+// drain reads to the end and ignores the results.
 func drain[E any](events iter.Seq2[E, error]) {
 	for range events {
 	}
@@ -223,11 +224,11 @@ type explained struct {
 	reader func(client *bigtable.Client, now time.Time) calls
 }
 
-// ctx is for reads that nobody ends.
+// ctx is for reads that are not canceled.
 var ctx = context.Background()
 
-// TestExplainedRequests checks that the requests of the plans that explain prints are those
-// that cross the wire when generated readers read.
+// TestExplainedRequests checks that the requests in the plans that explain prints are the
+// requests that generated readers send.
 func TestExplainedRequests(t *testing.T) {
 	result := resolved(t)
 	doc := explain.New(result.Schemas, result.Layouts)
@@ -275,8 +276,8 @@ func TestExplainedRequests(t *testing.T) {
 	}
 }
 
-// spansOf are ranges of time to read: a day, parts of a bucket, of a millisecond, and
-// where rows are in order, more buckets than go into a request, and than are listed.
+// spansOf returns time ranges to read: a day, part of a bucket, part of a millisecond and,
+// if rows are in time order, more buckets than fit in a request or are listed.
 func spansOf(q *layout.Query, from, to time.Time) [][2]time.Time {
 	const second, fine = time.Second, 1500 * time.Microsecond
 	spans := [][2]time.Time{
@@ -291,7 +292,7 @@ func spansOf(q *layout.Query, from, to time.Time) [][2]time.Time {
 	return spans
 }
 
-// expectedOf is how many requests a document says that a read sends.
+// expectedOf returns the number of requests of a read according to a document.
 func expectedOf(doc explain.Document, schema, read string) int {
 	for _, s := range doc.Schemas {
 		for _, r := range s.Reads {
@@ -303,7 +304,7 @@ func expectedOf(doc explain.Document, schema, read string) int {
 	return -1
 }
 
-// sameRequests compares requests by their rows: what is sent at once has no order.
+// sameRequests compares requests sorted by their rows, because concurrent requests have no order.
 func sameRequests(t *testing.T, what string, planned []scan.Request, sent []*bigtablepb.ReadRowsRequest) {
 	t.Helper()
 	byRows := func(a, b *bigtablepb.ReadRowsRequest) int { return cmp.Compare(fmt.Sprint(a.Rows), fmt.Sprint(b.Rows)) }
@@ -330,8 +331,8 @@ type calls struct {
 	latest func() error
 }
 
-// callsOf returns the calls of a reader for a series: with fields, a read of a field
-// alone, where there is one.
+// callsOf returns the calls of a reader for a series, including, if there are fields, a read of a
+// single field.
 func callsOf[E, S any](r reader[E, S], series S, fields ...store.Field) calls {
 	out := calls{reads: map[string]func(from, to time.Time){}}
 	out.reads["Read"] = func(from, to time.Time) { drain(r.Read(ctx, series, from, to)) }
@@ -351,8 +352,7 @@ func (c calls) with(name string, read func(from, to time.Time)) calls {
 	return c
 }
 
-// explainedReaders are the readers of the example schemas, with the series that
-// examples are of.
+// explainedReaders are the readers of the example schemas, each with the series of its examples.
 func explainedReaders(t *testing.T, result gen.Result) []explained {
 	const m, m86, gopher = "nyc", "m86", "gopher"
 	o := func(now time.Time) store.ReaderOptions {
@@ -448,7 +448,7 @@ func explainedReaders(t *testing.T, result gen.Result) []explained {
 	}
 }
 
-// seriesOf makes the series of a generated package that examples are of.
+// seriesOf returns the series of the examples as the type of a generated package.
 func seriesOf[S any](t *testing.T, r gen.Result, name string) S {
 	t.Helper()
 	l := layoutOf(t, r, name)
@@ -471,8 +471,8 @@ type writer[E any] interface {
 	Write(ctx context.Context, event E, opts ...store.WriteOptions) error
 }
 
-// stored writes example events with the generated writer, and returns what is then
-// in a table: rows, without what only explanations have.
+// stored writes example events with the generated writer, and returns the rows of a table,
+// without the parts that only explanations have.
 func stored[E any](t *testing.T, l *layout.Layout, table *layout.Table, addr string, newWriter func(client *bigtable.Client, o store.WriterOptions) writer[E]) {
 	t.Helper()
 	client, err := storetest.Connect(t.Context(), addr)
@@ -509,7 +509,7 @@ func rowOf(table *layout.Table, row bigtable.Row) sample.Row {
 	return byCell(out)
 }
 
-// bare leaves out what is not stored.
+// bare omits everything that is not stored.
 func bare(rows []sample.Row) []sample.Row {
 	for i := range rows {
 		rows[i].Parts = nil
@@ -529,8 +529,8 @@ func byCell(row sample.Row) sample.Row {
 	return row
 }
 
-// eventOf makes the event of a generated package of an example: its fields are the
-// last ones of the struct, and its series the first, both in the order of the schema.
+// eventOf returns an example as the event type of a generated package. The struct begins with the
+// series and ends with the fields, both in the order of the schema.
 func eventOf[E any](t *testing.T, l *layout.Layout, table *layout.Table, e *sample.Event) E {
 	t.Helper()
 	var out E
@@ -579,8 +579,8 @@ func setField(t *testing.T, f reflect.Value, of *layout.Field, value any) {
 	}
 }
 
-// TestExplainedRows compares the example rows of explanations with what the
-// generated writers store of the same events.
+// TestExplainedRows compares the example rows of explanations with those that generated writers
+// store for the same events.
 func TestExplainedRows(t *testing.T) {
 	result := resolved(t)
 	for _, l := range result.Layouts {
@@ -619,7 +619,7 @@ var explainedWriters = map[string]func(t *testing.T, l *layout.Layout, table *la
 	"weather.BalloonUnserialized": storesOf(weatherServer, weather.NewBalloonUnserializedWriter),
 }
 
-// The in-memory servers with the tables of a package.
+// The in-memory servers with the tables of each package.
 func weatherServer(t *testing.T) string { return weathertest.New(t).Addr }
 func usageServer(t *testing.T) string   { return usagetest.New(t).Addr }
 func allServer(t *testing.T) string     { return alltypestest.New(t).Addr }

@@ -1,5 +1,5 @@
-// Package generated_test runs the queries of the example schemas and counts what
-// they ask for and what they get.
+// Package generated_test runs the queries of the example schemas and counts what they request
+// and receive.
 package generated_test
 
 import (
@@ -36,7 +36,7 @@ var noon = time.Date(2026, 3, 5, 12, 0, 0, 0, time.UTC)
 
 func clock() time.Time { return noon.Add(6 * time.Hour) }
 
-// traffic takes down what reads ask for, and counts what they get.
+// traffic records the requests of reads, and counts what they receive.
 type traffic struct {
 	t     *testing.T
 	mu    sync.Mutex
@@ -47,7 +47,7 @@ type traffic struct {
 // dial is storetest.Connect or storetest.ConnectPlain.
 type dial func(ctx context.Context, addr string, opts ...grpc.DialOption) (*bigtable.Client, error)
 
-// connect returns a client of the server whose reads are watched.
+// connect returns a client of the server whose reads are recorded.
 func (c *traffic) connect(t *testing.T, addr string, connect dial) *bigtable.Client {
 	t.Helper()
 	c.t = t
@@ -61,7 +61,7 @@ func (c *traffic) connect(t *testing.T, addr string, connect dial) *bigtable.Cli
 	return client
 }
 
-// take returns what there was since the last call.
+// take returns the traffic since the last call.
 func (c *traffic) take() (sent []*bigtablepb.ReadRowsRequest, cells int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -70,7 +70,7 @@ func (c *traffic) take() (sent []*bigtablepb.ReadRowsRequest, cells int) {
 	return sent, cells
 }
 
-// watched is a stream of a client whose reads are watched.
+// watched is a stream of a client whose reads are recorded.
 type watched struct {
 	grpc.ClientStream
 	traffic *traffic
@@ -86,9 +86,9 @@ func (s *watched) SendMsg(m any) error {
 	return s.ClientStream.SendMsg(m)
 }
 
-// safeRows checks that a request asks for ranges with their start and without their end, or
-// for several keys, forwards: the client may divert any other form of a single row to its
-// session protocol, past the reader of the wire, and loses rows of a list of keys that is
+// safeRows checks that a request reads ranges that include their start and exclude their end,
+// or several keys, in forward order: the client may divert any other form of a single row to
+// its session protocol, which bypasses the wire path, and loses rows of a list of keys that is
 // read in reverse.
 func safeRows(t *testing.T, r *bigtablepb.ReadRowsRequest) {
 	for _, rows := range r.GetRows().GetRowRanges() {
@@ -119,7 +119,7 @@ func check(t *testing.T, err error) {
 	}
 }
 
-// all collects what a read yields.
+// all collects the events of a read.
 func all[E any](t *testing.T, events iter.Seq2[E, error]) []E {
 	t.Helper()
 	var out []E
@@ -130,7 +130,7 @@ func all[E any](t *testing.T, events iter.Seq2[E, error]) []E {
 	return out
 }
 
-// same compares events, and what was asked for and got.
+// same compares events, and the rows requested and received.
 func same[E any](t *testing.T, c *traffic, want, got []E, requests, cells int) {
 	t.Helper()
 	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
@@ -145,8 +145,7 @@ func vehicle(region, line string, number int64) transit.PositionSeries {
 	return transit.PositionSeries{Region: region, Line: line, Vehicle: number}
 }
 
-// The hour stands before the vehicle: a line is one range, and a vehicle a row of
-// each hour.
+// The hour precedes the vehicle: a line is one range, and a vehicle is one row per hour.
 func TestBucketInTheMiddle(t *testing.T) {
 	bt := transittest.New(t)
 	c := &traffic{}
@@ -176,10 +175,11 @@ func TestBucketInTheMiddle(t *testing.T) {
 		want = of(span[0], span[1], one)
 		same(t, c, want, all(t, r.Read(t.Context(), vehicle("nyc", "m86", 5824), from, to)), 1, 2*len(want))
 	}
-	// The line stands before the vehicle and is not given: rows of others stay with Bigtable.
+	// The line precedes the vehicle and is not given: rows of other vehicles are filtered out
+	// by Bigtable.
 	want := of(time.Hour, 2*time.Hour, one)
 	same(t, c, want, all(t, r.ByVehicle(t.Context(), "nyc", 5824, noon.Add(time.Hour), noon.Add(2*time.Hour))), 1, 2*len(want))
-	// An export comes in the order of the row keys.
+	// An export is in the order of row keys.
 	key := func(e transit.PositionEvent) string {
 		key, err := transit.PositionsKey{Region: e.Region, Line: e.Line, Bucket: e.Time, Vehicle: e.Vehicle}.Append(nil)
 		check(t, err)
@@ -193,7 +193,7 @@ func TestBucketInTheMiddle(t *testing.T) {
 	same(t, c, byTime, all(t, r.ByLine(t.Context(), "nyc", "m86", noon, noon.Add(3*time.Hour), store.ReadOptions{TimeOrder: true})), 1, 2*len(byTime))
 	newest := of(0, 3*time.Hour, one)
 	slices.Reverse(newest)
-	// A row has two events of two cells, and no more rows are asked for than events.
+	// A row has two events of two cells, and the read requests no more rows than events.
 	same(t, c, newest[:1], all(t, r.Read(t.Context(), vehicle("nyc", "m86", 5824), noon, noon.Add(3*time.Hour), store.ReadOptions{NewestFirst: true, Limit: 1})), 1, 4)
 	three := all(t, r.Read(t.Context(), vehicle("nyc", "m86", 5824), noon, noon.Add(3*time.Hour), store.ReadOptions{NewestFirst: true, Limit: 3}))
 	if _, cells := c.take(); !cmp.Equal(newest[:3], three) || cells < 8 { // the third row may be under way
@@ -207,7 +207,7 @@ func TestBucketInTheMiddle(t *testing.T) {
 	latest, err := r.Latest(t.Context(), vehicle("nyc", "m86", 5824))
 	check(t, err)
 	same(t, c, of(2*time.Hour+1, 3*time.Hour, one), []transit.PositionEvent{latest}, 1, 2)
-	// The rows of a vehicle do not follow one another, and none is missed.
+	// The rows of a vehicle are not adjacent, and none is missed.
 	seen := map[transit.PositionSeries]time.Time{}
 	for _, e := range all(t, r.ByRegion(t.Context(), "nyc", noon, noon.Add(3*time.Hour), store.ReadOptions{LatestOnly: true})) {
 		if _, twice := seen[e.PositionSeries]; twice {
@@ -221,8 +221,8 @@ func TestBucketInTheMiddle(t *testing.T) {
 	}
 }
 
-// The bucket, the newest first, stands before the line: a line is a range of each
-// hour, and all of them are one request.
+// The bucket, newest first, precedes the line: a line is a range per hour, and all of them are
+// one request.
 func TestRangePerBucket(t *testing.T) {
 	bt := transittest.New(t)
 	c := &traffic{}
@@ -244,7 +244,7 @@ func TestRangePerBucket(t *testing.T) {
 		out := slices.DeleteFunc(slices.Clone(events), func(e transit.DelayEvent) bool {
 			return line != "" && e.Line != line || !e.Time.Before(noon.Add(time.Duration(hours)*time.Hour))
 		})
-		// Rows are read from the last to the first, so series fall.
+		// Rows are read from last to first, so series are in descending order.
 		slices.SortStableFunc(out, func(a, b transit.DelayEvent) int {
 			if n := a.Time.Compare(b.Time); n != 0 {
 				return n
@@ -259,7 +259,8 @@ func TestRangePerBucket(t *testing.T) {
 		same(t, c, of("m86", hours), all(t, r.ByRegionAndLine(t.Context(), "nyc", "m86", noon, to)), requests, 2*hours)
 		same(t, c, of("", hours), all(t, r.ByRegion(t.Context(), "nyc", noon, to)), requests, 6*hours)
 	}
-	// So many hours are one range, of which the server passes on the rows of the line.
+	// With this many hours, the read requests one range, in which the server skips the rows of
+	// other lines.
 	same(t, c, of("m86", 3), all(t, r.ByRegionAndLine(t.Context(), "nyc", "m86", noon.AddDate(-1, 0, 0), noon.AddDate(1, 0, 0))), 1, 6)
 	newest := of("m86", 3)
 	slices.Reverse(newest)
@@ -282,7 +283,7 @@ func TestNewestFirstFeed(t *testing.T) {
 	}
 	check(t, feed.NewActivityWriter(client, store.WriterOptions{Now: clock}).WriteAll(t.Context(), events))
 	r := feed.NewActivityReader(client, store.ReaderOptions{Now: clock})
-	// Those of one instant come against the order of their ids, as time does in the keys.
+	// Events of one instant are in descending order of their IDs, like the time in the keys.
 	of := func(keep func(e feed.ActivityEvent) bool) []feed.ActivityEvent {
 		out := slices.DeleteFunc(slices.Clone(events), func(e feed.ActivityEvent) bool { return !keep(e) })
 		slices.SortFunc(out, func(a, b feed.ActivityEvent) int {
@@ -304,9 +305,8 @@ func TestNewestFirstFeed(t *testing.T) {
 	same(t, c, events[11:], []feed.ActivityEvent{latest}, 1, 1)
 }
 
-// Several ticks within a microsecond all survive.
-// The first table of the feed has a row key schema: what GoogleSQL could not take
-// apart does not get into it, and does get into the other one.
+// Several ticks within a microsecond all survive. The first table of the feed has a row key
+// schema: it refuses keys that GoogleSQL cannot parse, and the other table stores them.
 func TestRowKeySchema(t *testing.T) {
 	b := feedtest.New(t)
 	w := feed.NewActivityWriter(b.Client, store.WriterOptions{Now: clock})
@@ -343,14 +343,14 @@ func TestTicksWithinAMicrosecond(t *testing.T) {
 	r := market.NewTickReader(client, store.ReaderOptions{Now: clock})
 	same(t, c, events[:20], all(t, r.Read(t.Context(), acme, noon, noon.Add(2*time.Hour))), 1, 20)
 	same(t, c, events, all(t, r.ByExchange(t.Context(), "XNYS", noon, noon.Add(2*time.Hour))), 1, 40)
-	// The newest of each symbol: a row of each, and the end.
+	// The newest of each symbol: one row each, and the end.
 	same(t, c, []market.TickEvent{events[39], events[19]}, all(t, r.ByExchange(t.Context(), "XNYS", noon, noon.Add(2*time.Hour), store.ReadOptions{LatestOnly: true})), 3, 22) // of the newest bucket
 	for _, err := range r.ByExchange(t.Context(), "XNYS", noon, noon.Add(time.Hour), store.ReadOptions{TimeOrder: true}) {
 		if !errors.Is(err, store.ErrOrder) {
 			t.Errorf("order of time of a query by series: %v", err)
 		}
 	}
-	// The timestamps of cells are as fine as a millisecond, of which the columns say the rest.
+	// Cell timestamps have a resolution of a millisecond; the columns contain the rest.
 	from := noon.Add(59*time.Minute + 59*time.Second + 999_998*time.Microsecond)
 	same(t, c, events[3:9], all(t, r.Read(t.Context(), acme, from, from.Add(2*time.Microsecond))), 1, 6)
 	latest, err := r.Latest(t.Context(), acme)
@@ -360,7 +360,7 @@ func TestTicksWithinAMicrosecond(t *testing.T) {
 	}
 }
 
-// A metric of all hosts is read with every salt, a series with its own.
+// A metric of all hosts is read with every salt, and a series only with its salt.
 func TestSaltedMetrics(t *testing.T) {
 	bt := metricstest.New(t)
 	c := &traffic{}
@@ -378,7 +378,7 @@ func TestSaltedMetrics(t *testing.T) {
 	}
 	check(t, metrics.NewSampleWriter(client, store.WriterOptions{Now: clock}).WriteAll(t.Context(), events))
 	r := metrics.NewSampleReader(client, store.ReaderOptions{Now: clock})
-	// As long as its rows are few, the ranges of all salts are one request.
+	// If there are few rows, the ranges of all salts are one request.
 	same(t, c, events, all(t, r.ByMetric(t.Context(), "cpu.load", noon, noon.Add(3*time.Hour))), 1, len(events))
 	series := metrics.SampleSeries{Metric: "cpu.load", Host: "web-07"}
 	one := slices.DeleteFunc(slices.Clone(events), func(e metrics.SampleEvent) bool { return e.SampleSeries != series })
@@ -389,7 +389,7 @@ func TestSaltedMetrics(t *testing.T) {
 	same(t, c, nil, all(t, r.ByMetric(t.Context(), "cpu", noon, noon.Add(3*time.Hour))), 1, 0)
 }
 
-// Binary keys: the number of the metric, the hour and the number of the host.
+// Binary keys contain the number of the metric, the hour and the number of the host.
 func TestBinaryKeys(t *testing.T) {
 	bt := metricstest.New(t)
 	c := &traffic{}

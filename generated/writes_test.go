@@ -34,7 +34,7 @@ import (
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
 
-// writesServer keeps the writes that it gets.
+// writesServer records the writes that it receives.
 type writesServer struct {
 	bigtablepb.UnimplementedBigtableServer
 	mu       sync.Mutex
@@ -74,7 +74,7 @@ func (s *writesServer) MutateRows(request *bigtablepb.MutateRowsRequest, stream 
 	return stream.Send(response)
 }
 
-// startWrites starts a server, and clients of it with the ClientOptions and without.
+// startWrites starts a server and clients of it, with and without ClientOptions.
 func startWrites(t *testing.T) (s *writesServer, wired, plain *bigtable.Client) {
 	t.Helper()
 	s = new(writesServer)
@@ -99,8 +99,7 @@ func startWrites(t *testing.T) (s *writesServer, wired, plain *bigtable.Client) 
 	return s, wired, plain
 }
 
-// mutationsByRow are the mutations that requests have for each row of each table, in
-// their order.
+// mutationsByRow returns the mutations of requests by table and row, in order.
 func mutationsByRow(requests []protobuf.Message) map[string][]*bigtablepb.Mutation {
 	out := map[string][]*bigtablepb.Mutation{}
 	for _, r := range requests {
@@ -118,8 +117,8 @@ func mutationsByRow(requests []protobuf.Message) map[string][]*bigtablepb.Mutati
 	return out
 }
 
-// anyEvents returns events of a few series and buckets, as they come: some in order,
-// some twice, and some that are refused.
+// anyEvents returns random events of a few series and buckets: some in order, some
+// twice, and some that are refused.
 func anyEvents[E any](random *rand.Rand) []E {
 	var events []E
 	series := make([]reflect.Value, 3)
@@ -150,8 +149,8 @@ func anyEvents[E any](random *rand.Rand) []E {
 	return events
 }
 
-// fillAny sets a value to anything of its type, small or empty now and then, and not
-// always to what a writer takes.
+// fillAny sets a value to a random one of its type, sometimes small or empty, and
+// sometimes one that a writer refuses.
 func fillAny(random *rand.Rand, v reflect.Value) {
 	switch v.Interface().(type) {
 	case time.Time:
@@ -193,7 +192,7 @@ func fillAny(random *rand.Rand, v reflect.Value) {
 	}
 }
 
-// isNamed reports whether a number has a name, if it is one of an enum.
+// isNamed reports whether a number has a name, if its type is an enum.
 func isNamed(v reflect.Value) bool {
 	enum, ok := v.Interface().(encoding.TextMarshaler)
 	if !ok {
@@ -209,11 +208,11 @@ type eventWriter[E any] interface {
 	WriteAll(ctx context.Context, events []E, opts ...store.WriteOptions) error
 }
 
-// lastWins is for events of which several may have one time.
+// lastWins is for events of which several may have the same time.
 var lastWins = store.WriteOptions{LastWins: true}
 
-// samePaths writes events with both clients: what is sent and what is refused must
-// be the same, and all events at once must be the same as one after another.
+// samePaths writes events with both clients: they must send and refuse the same,
+// whether all events are written in one call or one by one.
 func samePaths[E any, W eventWriter[E]](t *testing.T, newWriter func(client store.Client, opts ...store.WriterOptions) W) {
 	name := reflect.TypeFor[E]().String()
 	t.Run(name, func(t *testing.T) {

@@ -99,7 +99,7 @@ func (s *schemaFile) batcherType() jen.Code {
 // newBatcher declares the batcher's constructor.
 func (s *schemaFile) newBatcher() jen.Code {
 	return doc(
-		s.names.NewBatcher+" returns a batcher that writes through w. It calls failed, which may be nil, once per unwritten event, from its own goroutine, with the *store.WriteError that Write would return. The function may add the event again, but must not call Flush or Close, which wait for it. It should return quickly, because other failures accumulate in memory meanwhile.",
+		s.names.NewBatcher+" returns a batcher that writes through w. It calls failed, which may be nil, once per unwritten event, from its own goroutine, with the *store.WriteError that Write would return. The function may add the event again, but must not call Flush or Close, which wait for it. It should return quickly, because other failures accumulate in memory in the meantime.",
 	).Add(notInlined()).
 		Func().Id(s.names.NewBatcher).Params(
 		jen.Id("w").Op("*").Id(s.names.Writer),

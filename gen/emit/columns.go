@@ -85,7 +85,7 @@ func (s *schemaFile) columnsVar(t *layout.Table) jen.Code {
 	})
 }
 
-// multiCall puts each argument of a call on a line of its own.
+// multiCall puts each argument of a call on a separate line.
 var multiCall = jen.Options{Open: "(", Close: ")", Separator: ",", Multi: true}
 
 // accessors renders the functions that return pointers to a part of an event and to its
@@ -254,7 +254,7 @@ const columnsComment = "It leaves out events that cannot be decoded and returns 
 
 // queryColumns declares the method that reads a query in columnar form.
 func (s *schemaFile) queryColumns(q *layout.Query) jen.Code {
-	return doc(fmt.Sprintf("%s appends what %s yields to columns, which may be reused. %s", s.names.Query(q).ColumnsMethod, s.names.Query(q).Method, columnsComment)).Add(notInlined()).
+	return doc(fmt.Sprintf("%s appends the events that %s yields to columns, which may be reused. %s", s.names.Query(q).ColumnsMethod, s.names.Query(q).Method, columnsComment)).Add(notInlined()).
 		Func().Params(jen.Id("r").Op("*").Id(s.names.Reader)).Id(s.names.Query(q).ColumnsMethod).ParamsFunc(func(g *jen.Group) {
 		s.queryParams(g, q)
 		g.Id("columns").Op("*").Id(s.names.Columns)

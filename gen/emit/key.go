@@ -279,7 +279,7 @@ func (s *schemaFile) writeSegment(c keyCode, f *layout.Field, form codec.KeyForm
 
 // keyParse declares the function that parses a key.
 func (s *schemaFile) keyParse(t *layout.Table) jen.Code {
-	return doc(fmt.Sprintf("%s parses a row key. Errors are of type *FieldError.", s.names.Table(t).ParseKey)).Line().
+	return doc(fmt.Sprintf("%s parses a row key. Errors are of type *codec.FieldError.", s.names.Table(t).ParseKey)).Line().
 		Func().Id(s.names.Table(t).ParseKey).Params(jen.Id("row").String()).
 		Params(jen.Id(s.names.Table(t).Key), jen.Error()).BlockFunc(func(g *jen.Group) {
 		g.Var().Id("k").Id(s.names.Table(t).Key)

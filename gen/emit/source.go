@@ -271,7 +271,7 @@ type field struct {
 	value jen.Code
 }
 
-// lines renders fields for a composite literal, each on a line of its own.
+// lines renders fields for a composite literal, each on a separate line.
 func lines(fields ...field) *jen.Statement {
 	return jen.CustomFunc(jen.Options{Open: "{", Close: "}", Separator: ",", Multi: true}, func(g *jen.Group) {
 		for _, f := range fields {

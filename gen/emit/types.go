@@ -12,7 +12,7 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
-// suffix is what the names of the codec's functions for a type end in.
+// suffix is the suffix of the names of the codec's functions for a type.
 func suffix(t schema.Type) string {
 	return [...]string{
 		schema.String: "String", schema.Bytes: "Bytes", schema.Bool: "Bool",
@@ -67,7 +67,7 @@ func (s *schemaFile) value(e string, f *layout.Field) *jen.Statement {
 	return v
 }
 
-// encodable is the field of e as the codec takes it: enums are numbers there.
+// encodable is the field of e in the form that the codec requires, with enums as numbers.
 func (s *schemaFile) encodable(e string, f *layout.Field) *jen.Statement {
 	if f.Type == schema.Enum {
 		return jen.Int64().Parens(s.value(e, f))
@@ -75,7 +75,7 @@ func (s *schemaFile) encodable(e string, f *layout.Field) *jen.Statement {
 	return s.value(e, f)
 }
 
-// isSet is the condition that an optional field of e is there.
+// isSet is the condition that an optional field of e is set.
 func (s *schemaFile) isSet(e string, f *layout.Field) *jen.Statement {
 	return jen.Id(e).Dot(s.names.Field(f).Name).Op("!=").Nil()
 }
@@ -95,7 +95,7 @@ func (s *schemaFile) ifSet(e string, f *layout.Field, code ...jen.Code) *jen.Sta
 	return jen.If(s.isSet(e, f)).Block(code...)
 }
 
-// encoding is how the codec calls the encoding of a column.
+// encoding is the codec's name for the encoding of a column.
 func encoding(text bool) string {
 	if text {
 		return "Text"

@@ -32,7 +32,7 @@ const (
 	softKind
 )
 
-// leastWidths are how far columns are shrunk, in turn.
+// leastWidths are the widths to which columns are shrunk, one after the other.
 var leastWidths = []struct {
 	kind  kind
 	width int

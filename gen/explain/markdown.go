@@ -241,7 +241,7 @@ func (w *markdownWriter) rows(t *Table) {
 	w.paragraph(furtherRows(len(t.Rows) - shownRows))
 }
 
-// families writes what is garbage-collected beside what is read.
+// families writes what is garbage-collected next to what is read.
 func (w *markdownWriter) families(t *Table) {
 	w.section("Time to live")
 	var rows [][]string
@@ -296,7 +296,7 @@ func (w *markdownWriter) choices(t *Table) {
 			w.line("- %s", opening(markdown(note)))
 		}
 	}
-	w.line("\n%s is chosen. %s ([Bigtable documentation](%s))", code(choiceName(&t.Choices[0])), markdown(t.Guidance.Text), t.Guidance.Source)
+	w.line("\nThis schema uses %s. %s ([Bigtable documentation](%s))", code(choiceName(&t.Choices[0])), markdown(t.Guidance.Text), t.Guidance.Source)
 }
 
 // excused lists the findings that the schema allows.

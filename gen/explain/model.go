@@ -65,8 +65,8 @@ type Table struct {
 	Choices  []Choice `json:"choices"` // that of the table first
 	Guidance Guidance `json:"guidance"`
 	Excused  []Excuse `json:"excused,omitempty"`
-	// Periods are the layouts of a table with several, newest first. Everything else is of
-	// the newest.
+	// Periods are the layouts of a table with several, newest first. All other fields
+	// describe the newest.
 	Periods []Period `json:"periods,omitempty"`
 }
 
@@ -156,8 +156,8 @@ type Size struct {
 	Event         Range   `json:"event_bytes"`
 	Row           Range   `json:"row_bytes"`
 	Day           Range   `json:"day_bytes"` // of all series
-	// Retention is how long data live before garbage collection; empty if without
-	// limit or chosen by events.
+	// Retention is how long data lives before garbage collection; empty if without limit
+	// or chosen by events.
 	Retention string `json:"retention,omitempty"`
 	// Table is the steady size of the table; nil if it grows without limit.
 	Table *Range `json:"table_bytes,omitempty"`

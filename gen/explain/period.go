@@ -8,7 +8,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/schema"
 )
 
-// Period explains one of several layouts of a table: that of the events of a range of time.
+// Period explains one of several layouts of a table: that of the events in a time range.
 type Period struct {
 	From    string `json:"from,omitempty"`  // time of the first event; empty in the oldest
 	Until   string `json:"until,omitempty"` // time after the last event; empty in the newest
@@ -44,7 +44,7 @@ func periodsOf(l *layout.Layout, t *layout.Table) []Period {
 	return out
 }
 
-// instant returns a time as schemas have it; empty for the zero time.
+// instant returns a time in the form of schemas; empty for the zero time.
 func instant(t time.Time) string {
 	if t.IsZero() {
 		return ""
@@ -52,10 +52,10 @@ func instant(t time.Time) string {
 	return schema.FormatInstant(t)
 }
 
-// periodNote says what several layouts mean.
-const periodNote = "Each event is written to and read from the layout of its time, whenever that happens. Reads continue from one layout to the next."
+// periodNote explains what several layouts mean.
+const periodNote = "The time of an event determines its layout, no matter when it is written. Reads continue from one layout to the next."
 
-// when says which events have the layout.
+// when describes the events with the layout.
 func (p *Period) when() string {
 	switch {
 	case p.From == "":

@@ -51,7 +51,7 @@ func readOf(l *layout.Layout, q *layout.Query, columns []int) Read {
 	}
 }
 
-// latest explains the look for the newest event of a series.
+// latest explains the search for the newest event of a series.
 func latest(l *layout.Layout) Read {
 	q := l.ReadQuery()
 	_, _, now := sample.Day(q.Table)

@@ -159,7 +159,7 @@ func (w *textWriter) table(s *Schema, t *Table) {
 }
 
 // unreadNote explains serves: false.
-const unreadNote = "Events are written to this table but not read from it, since it has serves: false."
+const unreadNote = "Events are written to this table but not read from it, because it has serves: false."
 
 // key draws the row key, with a line for each of its segments.
 func (w *textWriter) key(t *Table) {
@@ -338,8 +338,7 @@ func (w *textWriter) events(t *Table) {
 	}
 }
 
-// rows writes the example rows: the cells beside the keys or, where they do not fit,
-// below them.
+// rows writes the example rows: the cells next to the keys or, if they do not fit, below them.
 func (w *textWriter) rows(t *Table) {
 	if len(t.Rows) == 0 {
 		w.heading("example rows")
@@ -358,8 +357,8 @@ func (w *textWriter) rows(t *Table) {
 	g.write(&w.b, "    ")
 }
 
-// rowGrid is the example rows: the cells beside the keys or below them, and what each
-// means beside its value or below it.
+// rowGrid contains the example rows: the cells next to the keys or below them, and the meaning
+// of each next to its value or below it.
 func (w *textWriter) rowGrid(t *Table, beside, oneLine bool) *grid {
 	g := w.grid()
 	if beside {
@@ -537,7 +536,7 @@ func (w *textWriter) choices(t *Table) {
 // choicesTitle and choicesNote introduce the comparison.
 const (
 	choicesTitle = "the same load with other patterns and bucket widths"
-	choicesNote  = "Numbers of rows (r) and cells (c) are those that store an event, and that a read of one series returns; for the latest event at most, if the series still reports."
+	choicesNote  = "Rows (r) and cells (c) are the numbers that store an event, and that a read of one series returns. For the latest event, they are upper bounds, if the series still reports."
 )
 
 // choiceName names a choice.
@@ -582,8 +581,8 @@ func ruleNames(c *Choice) string {
 	return strings.Join(out, ", ")
 }
 
-// reason says why a choice is impossible: in full where that is not a rule's, which
-// notes say.
+// reason explains why a choice is impossible: in full, unless a rule is the reason, which the
+// notes explain.
 func reason(c *Choice) string {
 	var out []string
 	if rules := ruleNames(c); rules != "" {

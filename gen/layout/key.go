@@ -24,7 +24,7 @@ func (r *resolver) key(t *Table, s *schema.Table) {
 			continue
 		}
 		if first, twice := seen[name]; twice && segment.Kind != ConstSegment {
-			r.errorf(segment.Pos, "leave one of them out", "%s is in the key twice, first at line %d", name, first.Line)
+			r.errorf(segment.Pos, "remove one of them", "%s is in the key twice, first at line %d", name, first.Line)
 		}
 		seen[name] = segment.Pos
 		if segment.Kind == SequenceSegment && t.Pattern == codec.BucketOffsets {
@@ -103,7 +103,7 @@ func (r *resolver) named(t *Table, s *schema.Table, g *schema.Segment) (Segment,
 	if name == "metric" {
 		for _, pos := range []diag.Pos{g.Encoding.Pos, g.Pad.Pos, g.Escape.Pos, g.Reverse.Pos} {
 			if pos.IsValid() {
-				r.errorf(pos, "leave it out", "the metric is a column name, which the key contains unchanged")
+				r.errorf(pos, "remove it", "the metric is a column name, which the key contains unchanged")
 			}
 		}
 		out.Kind = MetricSegment
@@ -149,7 +149,7 @@ func (r *resolver) segmentHint(t *Table, s *schema.Table, name string) (hint, me
 func timeHint(t *Table, s *schema.Table) string {
 	switch {
 	case slices.ContainsFunc(s.Segments, func(g schema.Segment) bool { return g.Kind == schema.SegmentTime || g.Kind == schema.SegmentBucket }):
-		return "leave it out: the key already contains the time of the event"
+		return "remove it: the key already contains the time of the event"
 	case t.Pattern.Bucketed():
 		return "the bucket of the event's time is `bucket`, or as in {bucket: unix_ms}"
 	}
@@ -362,7 +362,7 @@ func (r *resolver) checkSegments(t *Table, s *schema.Table, seen map[string]diag
 			other := map[SegmentKind]string{BucketSegment: "the bucket", TimeSegment: "the time"}[g.Kind]
 			r.errorf(g.Pos, "write "+diag.Code(strings.TrimPrefix(last, "the ")), "pattern %s has %s in its key, not %s", t.Pattern, last, other)
 		case g.Kind == MetricSegment && !t.Metrics():
-			r.errorf(g.Pos, "leave metric out, or use pattern bucket_new_columns", "pattern %s stores all fields of an event in one row: its key has no metric", t.Pattern)
+			r.errorf(g.Pos, "remove metric, or use pattern bucket_new_columns", "pattern %s stores all fields of an event in one row: its key has no metric", t.Pattern)
 		case g.Kind == SequenceSegment && slices.ContainsFunc(t.Segments[i+1:], func(g Segment) bool { return g.Kind == SeriesSegment }):
 			r.errorf(g.Pos, "put it last: "+r.sequenceLast(s), "sequence precedes a series value: a read of one series would have to inspect the rows of all series")
 		case g.Kind == SequenceSegment && t.timeIndex() > slices.Index(t.kinds(), SequenceSegment):

@@ -45,9 +45,9 @@ func (r *resolver) keyFields(t *Table, pos diag.Pos) {
 func (r *resolver) keyFieldName(t *Table, g Segment, name string) {
 	switch {
 	case slices.ContainsFunc(t.KeyFields, func(f codec.KeyField) bool { return strings.EqualFold(f.Name, name) }):
-		r.errorf(g.Pos, "name the series value differently", "row_key_schema: two segments of the key would have the column name %q", name)
+		r.errorf(g.Pos, "rename the series value", "row_key_schema: two segments of the key would have the column name %q", name)
 	case slices.ContainsFunc(t.Families, func(f Family) bool { return strings.EqualFold(f.Name, name) }):
-		r.errorf(g.Pos, "name the family differently, or the series value", "row_key_schema: the segment %q has the name of a column family: GoogleSQL could not distinguish them", name)
+		r.errorf(g.Pos, "rename the family or the series value", "row_key_schema: the segment %q has the name of a column family: GoogleSQL could not distinguish them", name)
 	}
 }
 
@@ -60,11 +60,11 @@ func (r *resolver) misfit(t *Table, g Segment, last bool) (reason, hint string) 
 		return r.misfitEnd(t, g, samples, what)
 	case t.Delimiter == "" && !r.terminated(g):
 		return what + " is neither escaped nor terminated, which ordered code requires of all segments except the last",
-			"leave row_key_schema out, or give the key a delimiter and segments of text"
+			"remove row_key_schema, or give the key a delimiter and segments of text"
 	case t.Delimiter == "":
 		return "", ""
 	case g.Form.Escape:
-		return what + " is escaped, and GoogleSQL would not unescape it", "leave escape out, so that the writer rejects values with the delimiter, or write encoding: hex"
+		return what + " is escaped, and GoogleSQL would not unescape it", "remove escape, so that the writer rejects values with the delimiter, or write encoding: hex"
 	case r.inBytes(t, g):
 		return what + " has a fixed number of bytes, which may equal the delimiter or sort below it", "write it as text, for example with encoding: hex"
 	}

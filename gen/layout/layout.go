@@ -85,14 +85,14 @@ type Table struct {
 	// Protected says whether the table is protected from deletion; nil if the schema
 	// does not specify it.
 	Protected *bool
-	// Draft says that nothing is stored yet, and that the layout may change freely.
+	// Draft reports that nothing is stored yet, so the layout may change freely.
 	Draft bool
-	// Idle is whether the table is only written: reads and queries do not use it yet.
+	// Idle reports whether the table is only written: reads and queries do not use it yet.
 	Idle    bool
 	IdlePos diag.Pos
 	Allow   []Allowance
-	// Since and Until are the times of the events with this layout: zero in the oldest
-	// and the newest. Both are starts of buckets.
+	// Since and Until bound the times of events with this layout; Until is exclusive.
+	// Since is zero in the oldest layout, Until in the newest. Both are bucket boundaries.
 	Since, Until time.Time
 	SincePos     diag.Pos
 	Older        []*Table // the earlier layouts, newest first; only in the newest

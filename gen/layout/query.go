@@ -368,7 +368,7 @@ func (r *resolver) unanswered(q *Query, named string) {
 		pos, subject = q.Named, fmt.Sprintf("table %q cannot answer %s", named, q.Name)
 		tables := r.layout.telling()
 		if best, _ := bestFor(r.layout, tables, q.By); best != nil {
-			first = fmt.Sprintf("name table %s, which can: %s; or leave table out", best.ID, diag.Code("table: "+schema.Quoted(best.ID)))
+			first = fmt.Sprintf("use table %s, which can: %s; or remove table", best.ID, diag.Code("table: "+schema.Quoted(best.ID)))
 		}
 	}
 	r.errorf(pos, first, "%s: %s", subject, strings.Join(reasons, "; "))

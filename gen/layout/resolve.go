@@ -168,7 +168,7 @@ func (r *resolver) bucket(t *Table, s *schema.Table) {
 	t.BucketPos, t.WidthPos = s.Bucket.Pos, s.Bucket.Every.Pos
 	if !t.Pattern.Bucketed() {
 		if s.Bucket.Pos.IsValid() {
-			r.errorf(s.Bucket.Pos, "leave bucket out, or use a pattern with a row per bucket",
+			r.errorf(s.Bucket.Pos, "remove bucket, or use a pattern with a row per bucket",
 				"pattern %s has one row per event and no bucket", t.Pattern)
 		}
 		return
@@ -184,7 +184,7 @@ func (r *resolver) bucket(t *Table, s *schema.Table) {
 	text, pos := s.Bucket.Label.V, s.Bucket.Label.Pos
 	if i := slices.IndexFunc(s.Segments, func(g schema.Segment) bool { return g.Kind == schema.SegmentBucket && g.Format.IsSet() }); i >= 0 {
 		if s.Bucket.Label.IsSet() {
-			r.errorf(s.Segments[i].Format.Pos, "leave one of them out", "the bucket has both this format and a label")
+			r.errorf(s.Segments[i].Format.Pos, "remove one of them", "the bucket has both this format and a label")
 		}
 		text, pos = s.Segments[i].Format.V, s.Segments[i].Format.Pos
 	}
@@ -227,7 +227,7 @@ func originProposal(s *schema.Table, label string) string {
 	b := s.Bucket
 	b.Origin = schema.Value[time.Time]{V: time.Date(2021, 3, 1, 0, 0, 0, 0, time.UTC), Pos: b.Pos}
 	if !b.Label.IsSet() {
-		return "origin: 2021-03-01, beside the width of the bucket"
+		return "origin: 2021-03-01, next to the width of the bucket"
 	}
 	return diag.Code("bucket: " + b.String())
 }
@@ -246,7 +246,7 @@ func (r *resolver) validateBucket(t *Table, s *schema.Table, pos diag.Pos) {
 	}
 	message, hint := wanted(err)
 	if t.Bucket.Label.Kind == codec.ISOWeekLabel {
-		hint = cmp.Or(hint, "write `bucket: {every: 1w, label: iso_week}`, or leave label out")
+		hint = cmp.Or(hint, "write `bucket: {every: 1w, label: iso_week}`, or remove label")
 	}
 	r.errorf(pos, hint, "%s", message)
 }
@@ -274,7 +274,7 @@ func (r *resolver) columns(t *Table, s *schema.Table) {
 		return
 	}
 	if s.Blob.Pos.IsValid() {
-		r.errorf(s.Blob.Pos, "leave blob out, or use bucket_serialized or single_serialized", "pattern %s stores fields one by one: there is no blob", t.Pattern)
+		r.errorf(s.Blob.Pos, "remove blob, or use bucket_serialized or single_serialized", "pattern %s stores fields one by one: there is no blob", t.Pattern)
 	}
 	seen := map[string]string{}
 	for i, f := range r.schema.Fields {
@@ -286,7 +286,7 @@ func (r *resolver) columns(t *Table, s *schema.Table) {
 			c.Text = f.Values.V == "text"
 		}
 		if other, twice := seen[c.Qualifier]; twice {
-			r.errorf(c.Pos, "give each field a column of its own", "fields %q and %q have the same column %q", other, f.Name.V, c.Qualifier)
+			r.errorf(c.Pos, "give each field a separate column", "fields %q and %q have the same column %q", other, f.Name.V, c.Qualifier)
 		}
 		seen[c.Qualifier] = f.Name.V
 		t.Columns = append(t.Columns, c)
@@ -296,7 +296,7 @@ func (r *resolver) columns(t *Table, s *schema.Table) {
 // blob resolves the column of a serialized event.
 func (r *resolver) blob(t *Table, s *schema.Table) {
 	if s.Values.IsSet() {
-		r.errorf(s.Values.Pos, "leave values out; for a readable blob, use blob: {format: json}", "values has no effect on a serialized event")
+		r.errorf(s.Values.Pos, "remove values; for a readable blob, use blob: {format: json}", "values has no effect on a serialized event")
 	}
 	t.Blob = Protobuf
 	if s.Blob.Format.IsSet() {
@@ -306,7 +306,7 @@ func (r *resolver) blob(t *Table, s *schema.Table) {
 	if s.Blob.Column.IsSet() {
 		column.Pos, column.Qualifier = s.Blob.Column.Pos, s.Blob.Column.V
 		if t.Pattern == codec.BucketOffsets {
-			r.errorf(s.Blob.Column.Pos, "leave column out", "pattern %s names its columns after event times", t.Pattern)
+			r.errorf(s.Blob.Column.Pos, "remove column", "pattern %s names its columns after event times", t.Pattern)
 		}
 	}
 	t.Columns = []Column{column}

@@ -30,7 +30,7 @@ func (r *resolver) families(t *Table, s *schema.Table) {
 // several resolves the families of a table that lists them.
 func (r *resolver) several(t *Table, s *schema.Table) {
 	if s.Family.IsSet() {
-		r.errorf(s.Family.Pos, "leave one of them out", "table %q has both family and families", t.ID)
+		r.errorf(s.Family.Pos, "remove one of them", "table %q has both family and families", t.ID)
 	}
 	if s.TTL != nil {
 		r.errorf(s.TTL.Pos, "write it with a family, as in families: {raw: {ttl: {max_age: 30d}}}", "a table with families has a ttl per family")
@@ -43,7 +43,7 @@ func (r *resolver) several(t *Table, s *schema.Table) {
 		f := Family{Pos: s.Families[i].Name.Pos, Name: s.Families[i].Name.V, GCPos: s.Families[i].Name.Pos}
 		ttl := s.Families[i].TTL
 		if ttl != nil && ttl.Kind == schema.Classes {
-			r.errorf(ttl.Pos, "write ttl: {classes: …} in place of families", "each class has its own family")
+			r.errorf(ttl.Pos, "write ttl: {classes: …} instead of families", "each class has its own family")
 			ttl = &schema.TTL{Pos: ttl.Pos, Kind: schema.KeepForever}
 		}
 		r.lifetime(t, &f, ttl)
@@ -74,7 +74,7 @@ func (r *resolver) classes(t *Table, s *schema.Table) {
 	slices.SortStableFunc(t.Families, func(a, b Family) int { return a.Class - b.Class })
 	if len(known) != len(r.layout.Classes) || slices.ContainsFunc(t.Families, func(f Family) bool { return f.Class == 0 }) {
 		r.errorf(s.TTL.Pos, "give all tables the same classes; their ages may differ",
-			"an event has one class for all tables, but table %q has other classes than the first table with classes: %s", t.ID, strings.Join(r.layout.Classes, ", "))
+			"an event has one class for all tables, but table %q has classes other than those of the first table with classes: %s", t.ID, strings.Join(r.layout.Classes, ", "))
 	}
 }
 
@@ -164,14 +164,14 @@ func (r *resolver) writtenAt(t *Table, s *schema.Table) {
 			continue
 		}
 		if t.Pattern == codec.BucketOffsets {
-			r.errorf(f.WrittenAt.Pos, "leave written_at out, or make the write time a field of the event",
+			r.errorf(f.WrittenAt.Pos, "remove written_at, or make the write time a field of the event",
 				"pattern %s names its columns after event times: there is no column for written_at", t.Pattern)
 			continue
 		}
 		c := Column{Pos: f.WrittenAt.Pos, Qualifier: f.WrittenAt.V, Field: WrittenAt, Family: i, Text: s.Values.V == "text"}
 		for _, other := range t.Columns {
 			if other.Qualifier == c.Qualifier && other.Family == i {
-				r.errorf(c.Pos, "give it a column of its own", "the column %q of written_at also stores event data", c.Qualifier)
+				r.errorf(c.Pos, "give it a separate column", "the column %q of written_at also stores event data", c.Qualifier)
 			}
 		}
 		t.Columns = append(t.Columns, c)
@@ -211,7 +211,7 @@ func (r *resolver) checkFamilies() {
 			return slices.ContainsFunc(t.Families, func(g Family) bool { return g.Name == f.Family.V && g.Class == 0 })
 		}
 		if f.Family.IsSet() && !r.homeless && !slices.ContainsFunc(r.layout.Tables, has) {
-			r.errorf(f.Family.Pos, "leave family out", "no table has the family %q", f.Family.V)
+			r.errorf(f.Family.Pos, "remove family", "no table has the family %q", f.Family.V)
 		}
 	}
 	for _, t := range r.layout.AllPeriods() {

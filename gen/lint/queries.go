@@ -14,7 +14,7 @@ func fullScan(l *layout.Layout, q *layout.Query, report reporter) {
 	if !q.Scans() || q.Scan != "" {
 		return
 	}
-	const why = "if it may read that much, say why, as in `scan: \"a nightly export\"`"
+	const why = "if it may read that much, give a reason, as in `scan: \"a nightly export\"`"
 	if len(q.By) == 0 {
 		hint := why
 		if !q.Table.Metrics() {

@@ -160,7 +160,7 @@ func (n *Schema) members(r *registrar, l *layout.Layout) {
 	}
 	for _, f := range l.TTLFields() {
 		n.ttlFields[f] = ttlFieldNames[f]
-		own(event, "what the event says of its time to live", ttlFieldNames[f])
+		own(event, "a time-to-live field of the event", ttlFieldNames[f])
 	}
 	for i := range l.Series {
 		f := &l.Series[i]
@@ -253,7 +253,7 @@ func (n *Schema) ofTables(r *registrar, l *layout.Layout) {
 	}
 }
 
-// period is what the names of an earlier layout end with: when it ended.
+// period is the suffix of the names of an earlier layout: the time when it ended.
 func period(t *layout.Table) string {
 	switch {
 	case t.Until.IsZero():

@@ -21,7 +21,7 @@ type RoundTrip struct {
 	// table keeps fewer versions or a bucket has room for only one, and the third is in
 	// another.
 	Times []time.Time
-	// Far says that the times are far in the future. The in-memory server
+	// Far reports that the times are far in the future. The in-memory server
 	// garbage-collects by the system clock after a family was added to a table, and
 	// keeps cells in the future.
 	Far bool
@@ -29,7 +29,7 @@ type RoundTrip struct {
 	// would have expired by then.
 	Now    time.Time
 	Always []bool // the optional fields that every event has, so that it stores some value
-	// Sequence says that all tables that are read store the sequence.
+	// Sequence reports that all tables that are read store the sequence.
 	Sequence bool
 }
 

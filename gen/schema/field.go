@@ -103,7 +103,7 @@ var ofKey = key[draft]{
 // exampleKey holds a value for documentation.
 var exampleKey = key[draft]{
 	name: "example", doc: "a typical value, shown in examples of row keys",
-	more:  "For example, {type: string, example: us-west2}. By default, btgen makes up a value of the type.",
+	more:  "For example, {type: string, example: us-west2}. By default, btgen chooses a value of the type.",
 	shape: shape{kind: shapeScalar, what: "a value of the type"},
 	read:  func(_ *walker, n *node, d *draft) { d.example = n },
 }
@@ -111,7 +111,7 @@ var exampleKey = key[draft]{
 // fieldExampleKey is the key example of a field.
 var fieldExampleKey = key[draft]{
 	name: "example", doc: "a typical value, shown in example events",
-	more:  "For example, {type: int64, unit: dBm, example: -67}. Later events vary it. The default is a guess from name and unit.",
+	more:  "For example, {type: int64, unit: dBm, example: -67}. Later events vary it. By default, btgen guesses from the name and unit.",
 	shape: exampleKey.shape,
 	read:  exampleKey.read,
 }

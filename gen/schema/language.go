@@ -142,7 +142,7 @@ var tableBlock = block[Table]{
 		sinceKey,
 		set("before", "the earlier layouts of the table, newest first",
 			listOf("a list of layouts", "write `before: [{bucket: 1d}]`", record(periodBlock)), func(t *Table) *[]Table { return &t.Before }).
-			also("Data of that time stays as it was written. Each entry has only what differs from the one above it. For example, [{bucket: 1d}]."),
+			also("Stored data is not changed. Each entry states only what differs from the layout above it. For example, [{bucket: 1d}]."),
 		set("splits", "row keys at which a new table is split into tablets", distinct(listOf("a list of row keys", "write `splits: [g, n, t]`", located(filled("a row key")))), func(t *Table) *[]Value[string] { return &t.Splits }).
 			also("At most 100. Keys that begin with a hash are split automatically. For example, [g, n, t]."),
 		put("row_key_schema", "whether GoogleSQL reads the segments of the key as columns", boolean, func(t *Table) *Value[bool] { return &t.RowKeySchema }).

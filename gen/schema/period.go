@@ -9,7 +9,7 @@ import (
 
 // sinceKey is the key of a layout that is not the oldest of its table.
 var sinceKey = put("since", "the time of the first event with this layout, in UTC", instantForm("since: 2027-01-11"), func(t *Table) *Value[time.Time] { return &t.Since }).
-	also("A date or a time at which a bucket of this layout and one of the layout before it begin, such as 2027-01-11. Required with before.")
+	also("A date or a time, such as 2027-01-11, that is a bucket boundary of both this layout and the one before it. Required with before.")
 
 // periodBlock is an earlier layout of a table: what differs from the one above it.
 var periodBlock = block[Table]{
@@ -26,7 +26,7 @@ var periodBlock = block[Table]{
 }
 
 // periodTableKey names the table of an earlier layout.
-var periodTableKey = put("table", "the ID of the table with the data, if it is another one", filled("a table ID"), func(t *Table) *Value[string] { return &t.Name }).
+var periodTableKey = put("table", "the ID of the table that stores the data, if it is a different one", filled("a table ID"), func(t *Table) *Value[string] { return &t.Name }).
 	also("For example, readings_2026.")
 
 // optional returns keys of which none is required.

@@ -119,7 +119,7 @@ var (
 			must(inline("one_second", "the timestamps of cells are their expiry times: {}", block[TTL]{
 				what: "the block one_second", example: "write `one_second: {}`", keys: []key[TTL]{writtenAtKey},
 			}).
-				also("Each event says when it expires: ExpiresAt in Go.")),
+				also("Each event specifies when it expires: ExpiresAt in Go.")),
 			writtenAtKey,
 		},
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/btgen-dev/btgen/runtime/store"
 )
 
-// refusing is a client whose tables take nothing.
+// refusing is a client whose tables reject everything.
 type refusing struct{ bigtable.TableAPI }
 
 func (r refusing) OpenTable(string) bigtable.TableAPI { return r }
@@ -28,7 +28,7 @@ func (r refusing) ApplyBulk(ctx context.Context, keys []string, _ []*bigtable.Mu
 	return nil, r.Apply(ctx, "", nil)
 }
 
-// shared is an event with memory in every part that can have some.
+// shared returns an event with memory in every part that can refer to memory.
 func shared() SampleEvent {
 	e := full()
 	e.Tag, e.Raw, e.Document = []byte("tag"), []byte("raw"), json.RawMessage(`{"a":1}`)
@@ -37,7 +37,7 @@ func shared() SampleEvent {
 	return e
 }
 
-// scribble writes over all memory that an event shares.
+// scribble overwrites all memory that an event shares.
 func scribble(e *SampleEvent) {
 	for _, b := range [][]byte{e.Tag, e.Raw, e.Document, e.MaybeRaw, e.MaybeDocument, e.DefaultRaw, e.DefaultDocument} {
 		for i := range b {
@@ -48,8 +48,8 @@ func scribble(e *SampleEvent) {
 	*e.MaybeLoad, *e.MaybeRatio, *e.MaybeAt, *e.MaybeTook, *e.MaybeID, *e.MaybeState = -1, -1, end, -1, codec.UUID{99}, 99
 }
 
-// TestBatcherOwnsItsEvents has the caller use the memory of an event again as soon as
-// Add has returned: what failed is the event as it was added.
+// TestBatcherOwnsItsEvents reuses the memory of an event as soon as Add has returned:
+// the failed event must equal the one that was added.
 func TestBatcherOwnsItsEvents(t *testing.T) {
 	var got []SampleEvent
 	b := NewSampleBatcher(NewSampleWriter(refusing{}, writing), func(e SampleEvent, err error) { got = append(got, e) }, store.BatcherOptions{MaxAge: time.Hour})
@@ -67,9 +67,9 @@ func TestBatcherOwnsItsEvents(t *testing.T) {
 	}
 }
 
-// TestBatcherTellsSeriesApart has the caller use the memory of a series value again for
-// the next series: the events go to the rows of their own series.
-func TestBatcherTellsSeriesApart(t *testing.T) {
+// TestBatcherDistinguishesSeries reuses the memory of a series value for the next
+// series: the events must go to the rows of their series.
+func TestBatcherDistinguishesSeries(t *testing.T) {
 	bt := newServer(t)
 	b := NewSampleBatcher(NewSampleWriter(bt.Client, writing), func(_ SampleEvent, err error) { t.Error(err) }, store.BatcherOptions{MaxAge: time.Hour})
 	e := shared()

@@ -8,8 +8,8 @@ import (
 	"github.com/btgen-dev/btgen/runtime/store"
 )
 
-// TestEventsAreComparedAsStored writes two events of one series and time in one call: they
-// are one if nothing tells them apart in the table.
+// TestEventsAreComparedAsStored writes two events with the same series and time
+// in one call: they count as one if they are stored in the same form.
 func TestEventsAreComparedAsStored(t *testing.T) {
 	for _, tt := range []struct {
 		name    string

@@ -66,10 +66,10 @@ func Example() {
 	// 12:01:00 second busy 90ms true
 }
 
-// options have a clock by which the examples are new.
+// options set a clock at which the examples are new.
 var options = store.ReaderOptions{Now: func() time.Time { return time.Date(2021, 3, 6, 0, 0, 0, 0, time.UTC) }}
 
-// writing is options for writers.
+// writing are the options of writers.
 var writing = store.WriterOptions{Now: options.Now}
 
 // The row key of a table has a type, whose documentation shows it.
@@ -88,7 +88,7 @@ func ExampleParseSparseCellsKey() {
 	// north 2021-03-05 00:00:00 +0000 UTC <nil>
 }
 
-// What an event does not have is nil; what has never been written is ErrNotFound.
+// Absent fields are nil. A series that was never written is ErrNotFound.
 func ExampleSparseReader_Latest() {
 	ctx := context.Background()
 	bt, err := alltypestest.Start(ctx)

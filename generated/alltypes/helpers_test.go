@@ -23,17 +23,17 @@ import (
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
 
-// start is the first instant of the tests' events, end the one after their
-// last. A year, a month and ISO week 2020-W53 end in between.
+// start and end are the time range of the events; end is exclusive. A year, a
+// month and ISO week 2020-W53 end in between.
 var (
 	start = time.Date(2020, 12, 28, 0, 0, 0, 0, time.UTC)
 	end   = time.Date(2021, 1, 12, 0, 0, 0, 0, time.UTC)
 )
 
-// options have a clock by which nothing has expired.
+// options set a clock at which nothing has expired.
 var options = store.ReaderOptions{Now: func() time.Time { return start }}
 
-// writing is options for writers.
+// writing are the options of writers.
 var writing = store.WriterOptions{Now: options.Now}
 
 // newServer starts an in-memory Bigtable with the tables of this package.
@@ -45,7 +45,7 @@ func newServer(t testing.TB) *storetest.Bigtable {
 	})
 }
 
-// layoutWriter returns a writer to one table alone.
+// layoutWriter returns a writer to a single table.
 func layoutWriter(client store.Client, l *store.Mapping[SampleEvent]) *store.Writer[SampleEvent] {
 	return store.NewWriter(client, []*store.Mapping[SampleEvent]{l}, writing)
 }
@@ -64,7 +64,7 @@ func check(t rapid.TB, err error) {
 	}
 }
 
-// all returns everything that seq yields, which must be no error.
+// all returns the events of seq, and fails the test on an error.
 func all(t rapid.TB, seq iter.Seq2[SampleEvent, error]) []SampleEvent {
 	t.Helper()
 	var out []SampleEvent
@@ -83,8 +83,8 @@ func compare(t rapid.TB, l *store.Mapping[SampleEvent], want, got any) {
 	}
 }
 
-// equality says when events are equal: floats to the bit, bytes that every
-// event has whether they are nil or empty, and all else as it stands.
+// equality compares floats bit by bit, nil and empty required bytes as equal,
+// and everything else exactly.
 func equality() cmp.Options {
 	required := func(p cmp.Path) bool { return p.Last().String() == ".Raw" || p.Last().String() == ".DefaultRaw" }
 	return cmp.Options{
@@ -94,10 +94,10 @@ func equality() cmp.Options {
 	}
 }
 
-// sites counts series, so that no two checks share one.
+// sites counts series, so that each check has a separate one.
 var sites atomic.Int64
 
-// newSeries draws a series that no other check has.
+// newSeries draws a series that no other check uses.
 func newSeries(t *rapid.T) SampleSeries {
 	s := SampleSeries{Tag: []byte{}}
 	fill(t, reflect.ValueOf(&s).Elem())
@@ -131,12 +131,12 @@ func newTime(t *rapid.T) time.Time {
 	return at
 }
 
-// sample draws one of a few values that are apt to break something, or any.
+// sample draws one of a few values that are likely to break something, or any value.
 func sample[V any](any *rapid.Generator[V], edges ...V) *rapid.Generator[V] {
 	return rapid.OneOf(rapid.SampledFrom(edges), any)
 }
 
-// times are what a field can hold, in several zones. The last one has an
+// times are values that a field can have, in several zones. The last one has an
 // offset that RFC 3339 cannot express: that of Amsterdam until 1937.
 var times = rapid.Custom(func(t *rapid.T) time.Time {
 	ns := sample(rapid.Int64(), 0, 1, -1, math.MinInt64, math.MaxInt64).Draw(t, "ns")
@@ -144,7 +144,7 @@ var times = rapid.Custom(func(t *rapid.T) time.Time {
 	return time.Unix(0, ns).In(zone)
 })
 
-// floats are all numbers; other tests have those that are none.
+// floats are finite; other tests cover NaN and infinities.
 var floats = sample(rapid.Float64(), 0, math.Copysign(0, -1), 9.5, 1e21, math.MaxFloat64, math.SmallestNonzeroFloat64)
 
 // values draws a value of each type.
@@ -190,7 +190,7 @@ func fill(t *rapid.T, v reflect.Value) {
 	}
 }
 
-// plain is an event with a value in every field that must have one.
+// plain returns an event with a value in every required field.
 func plain() SampleEvent {
 	return SampleEvent{
 		SampleSeries: SampleSeries{Site: "north", Kind: SampleKindIndoor, Tag: []byte{1}, Since: start},
@@ -200,10 +200,10 @@ func plain() SampleEvent {
 	}
 }
 
-// seriesOf returns an event with the series alone, as a reader wants it.
+// seriesOf returns an event with only the series, for a reader.
 func seriesOf(e SampleEvent) SampleEvent { return SampleEvent{SampleSeries: e.SampleSeries} }
 
-// errorsOf returns the errors that seq yields, and how many events without.
+// errorsOf returns the errors that seq yields, and the number of events without an error.
 func errorsOf(seq iter.Seq2[SampleEvent, error]) (errs []error, events int) {
 	for _, err := range seq {
 		if err != nil {

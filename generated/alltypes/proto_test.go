@@ -19,8 +19,8 @@ import (
 	"github.com/btgen-dev/btgen/runtime/store"
 )
 
-// protoDescriptor compiles the .proto file that stands beside the generated
-// code, as somebody would who reads the table in another language.
+// protoDescriptor compiles the .proto file next to the generated code, like a
+// program that reads the table in another language.
 func protoDescriptor(t testing.TB) protoreflect.MessageDescriptor {
 	t.Helper()
 	compiler := protocompile.Compiler{Resolver: protocompile.WithStandardImports(&protocompile.SourceResolver{})}
@@ -29,8 +29,8 @@ func protoDescriptor(t testing.TB) protoreflect.MessageDescriptor {
 	return files[0].Messages().ByName("Sample")
 }
 
-// toProto returns an event as another language would make it: with nothing but
-// the .proto file. Its fields stand in the order of those of the event.
+// toProto returns an event as another language would build it, based only on the
+// .proto file. Its fields are in the order of those of the event.
 func toProto(desc protoreflect.MessageDescriptor, e SampleEvent) *dynamicpb.Message {
 	m := dynamicpb.NewMessage(desc)
 	v := reflect.ValueOf(e)
@@ -94,8 +94,8 @@ func storedCells(t tb, client *bigtable.Client, table string) []bigtable.ReadIte
 	return out
 }
 
-// What is stored is what the .proto file says, and nothing that it does not say.
-func TestStoredProtobufIsReadByOthers(t *testing.T) {
+// Stored values contain exactly what the .proto file describes.
+func TestStoredProtobufMatchesProtoFile(t *testing.T) {
 	bt := newServer(t)
 	desc := protoDescriptor(t)
 	rapid.Check(t, func(t *rapid.T) {
@@ -116,8 +116,9 @@ func TestStoredProtobufIsReadByOthers(t *testing.T) {
 	})
 }
 
-// What others marshal by the .proto file is read, also if their file is newer.
-func TestProtobufOfOthersIsRead(t *testing.T) {
+// Readers accept messages that others marshal according to the .proto file, even
+// a newer version of it.
+func TestProtobufOfOtherWritersIsRead(t *testing.T) {
 	bt := newServer(t)
 	desc := protoDescriptor(t)
 	rapid.Check(t, func(t *rapid.T) {

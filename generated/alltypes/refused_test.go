@@ -12,8 +12,7 @@ import (
 	"github.com/btgen-dev/btgen/runtime/store"
 )
 
-// What no table can hold is refused before anything is sent, with the name of
-// the field.
+// Values that no table can store are refused before anything is sent, with the name of the field.
 func TestRefusedEvents(t *testing.T) {
 	bt := newServer(t)
 	w := NewSampleWriter(bt.Client, writing)
@@ -65,8 +64,8 @@ func TestRefusedEvents(t *testing.T) {
 	}
 }
 
-// A reader refuses a series that no writer can have written.
-func TestReadersRefuseASeries(t *testing.T) {
+// A reader refuses a series that no writer could have written.
+func TestReadersRefuseInvalidSeries(t *testing.T) {
 	r := NewSampleReader(newServer(t).Client, options)
 	series := plain().SampleSeries
 	series.Site = "a#b"
@@ -82,8 +81,8 @@ func TestReadersRefuseASeries(t *testing.T) {
 	t.Error("Read yielded nothing")
 }
 
-// A value can be too long for one table, where it is the name of a column, and right
-// for another: no table gets the event, and the error says which of them refuse it.
+// A value can be too long for one table, in which it is a column name, but valid for another: no
+// table stores the event, and the error names the tables that refuse it.
 func TestTooLargeForOneTable(t *testing.T) {
 	bt := newServer(t)
 	e := plain()

@@ -21,13 +21,13 @@ func forEachTable(t *testing.T, f func(t *testing.T, client store.Client, l *sto
 	}
 }
 
-// model is what a table must hold of one series: the last event of each time.
+// model is the expected content of a table for one series: the last event of each time.
 type model map[int64]SampleEvent
 
-// write takes an event.
+// write adds an event.
 func (m model) write(e SampleEvent) { m[e.Time.UnixNano()] = e }
 
-// between returns the events with from <= time < to, in the order of time.
+// between returns the events with from <= time < to, in time order.
 func (m model) between(from, to time.Time) []SampleEvent {
 	var out []SampleEvent
 	for _, e := range m {
@@ -49,7 +49,7 @@ func newEvents(t *rapid.T, l *store.Mapping[SampleEvent], series SampleSeries) [
 	return rapid.SliceOfN(event, 0, 6).Draw(t, "events")
 }
 
-// newBound draws the end of a range: on an event, beside it, or anywhere.
+// newBound draws a bound of a range: at an event, next to one, or anywhere.
 func newBound(t *rapid.T, events []SampleEvent, label string) time.Time {
 	at := newTime(t)
 	if len(events) > 0 && rapid.Bool().Draw(t, label+" at an event") {
@@ -94,7 +94,7 @@ func TestRandomEventsAreReadBack(t *testing.T) {
 	})
 }
 
-// What is read back is in UTC, whatever zone was written.
+// Times are read in UTC, regardless of the zone in which they were written.
 func TestTimesAreReadInUTC(t *testing.T) {
 	forEachTable(t, func(t *testing.T, client store.Client, l *store.Mapping[SampleEvent]) {
 		zone := time.FixedZone("LMT", 1172)
@@ -113,7 +113,7 @@ func TestTimesAreReadInUTC(t *testing.T) {
 	})
 }
 
-// A key is taken apart into what it was made of.
+// Parsing a key returns the values that it was built from.
 func TestKeysRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s, at := newSeries(t), newTime(t)
@@ -128,9 +128,9 @@ func TestKeysRoundTrip(t *testing.T) {
 	})
 }
 
-// The series of an event is that of its key, not the value with the same key that it
-// was asked for by.
-func TestSeriesAreThoseOfKeys(t *testing.T) {
+// The series of an event is that of its key, even if the reader was given a different
+// value with the same key.
+func TestSeriesComeFromKeys(t *testing.T) {
 	forEachTable(t, func(t *testing.T, client store.Client, l *store.Mapping[SampleEvent]) {
 		e := rapid.Custom(func(t *rapid.T) SampleEvent { return newEvent(t, newSeries(t)) }).Example(1)
 		check(t, layoutWriter(client, l).Write(t.Context(), e))

@@ -296,7 +296,7 @@ type SampleBatcher struct {
 // which may be nil, once per unwritten event, from its own goroutine, with the
 // *store.WriteError that Write would return. The function may add the event
 // again, but must not call Flush or Close, which wait for it. It should return
-// quickly, because other failures accumulate in memory meanwhile.
+// quickly, because other failures accumulate in memory in the meantime.
 //
 //go:noinline
 func NewSampleBatcher(w *SampleWriter, failed func(event SampleEvent, err error), opts ...store.BatcherOptions) *SampleBatcher {
@@ -498,7 +498,7 @@ func (k SampleColumnsKey) write(w *codec.KeyWriter) {
 	w.String("metric", k.Metric)
 }
 
-// ParseSampleColumnsKey parses a row key. Errors are of type *FieldError.
+// ParseSampleColumnsKey parses a row key. Errors are of type *codec.FieldError.
 func ParseSampleColumnsKey(row string) (SampleColumnsKey, error) {
 	var k SampleColumnsKey
 	r := codec.NewKeyReader(row, "#")
@@ -584,7 +584,8 @@ func (k SampleColumnsTextKey) write(w *codec.KeyWriter) {
 	w.String("metric", k.Metric)
 }
 
-// ParseSampleColumnsTextKey parses a row key. Errors are of type *FieldError.
+// ParseSampleColumnsTextKey parses a row key. Errors are of type
+// *codec.FieldError.
 func ParseSampleColumnsTextKey(row string) (SampleColumnsTextKey, error) {
 	var k SampleColumnsTextKey
 	r := codec.NewKeyReader(row, "#")
@@ -667,7 +668,7 @@ func (k SampleCellsKey) write(w *codec.KeyWriter) {
 	w.Duration("interval", k.Interval)
 }
 
-// ParseSampleCellsKey parses a row key. Errors are of type *FieldError.
+// ParseSampleCellsKey parses a row key. Errors are of type *codec.FieldError.
 func ParseSampleCellsKey(row string) (SampleCellsKey, error) {
 	var k SampleCellsKey
 	r := codec.NewKeyReader(row, "#")
@@ -749,7 +750,8 @@ func (k SampleCellsTextKey) write(w *codec.KeyWriter) {
 	w.Duration("interval", k.Interval)
 }
 
-// ParseSampleCellsTextKey parses a row key. Errors are of type *FieldError.
+// ParseSampleCellsTextKey parses a row key. Errors are of type
+// *codec.FieldError.
 func ParseSampleCellsTextKey(row string) (SampleCellsTextKey, error) {
 	var k SampleCellsTextKey
 	r := codec.NewKeyReader(row, "#")
@@ -831,7 +833,8 @@ func (k SampleCombinedKey) write(w *codec.KeyWriter) {
 	w.Duration("interval", k.Interval)
 }
 
-// ParseSampleCombinedKey parses a row key. Errors are of type *FieldError.
+// ParseSampleCombinedKey parses a row key. Errors are of type
+// *codec.FieldError.
 func ParseSampleCombinedKey(row string) (SampleCombinedKey, error) {
 	var k SampleCombinedKey
 	r := codec.NewKeyReader(row, "#")
@@ -913,7 +916,8 @@ func (k SampleCombinedJSONKey) write(w *codec.KeyWriter) {
 	w.Duration("interval", k.Interval)
 }
 
-// ParseSampleCombinedJSONKey parses a row key. Errors are of type *FieldError.
+// ParseSampleCombinedJSONKey parses a row key. Errors are of type
+// *codec.FieldError.
 func ParseSampleCombinedJSONKey(row string) (SampleCombinedJSONKey, error) {
 	var k SampleCombinedJSONKey
 	r := codec.NewKeyReader(row, "#")
@@ -994,7 +998,8 @@ func (k SampleSerializedKey) write(w *codec.KeyWriter) {
 	w.Duration("interval", k.Interval)
 }
 
-// ParseSampleSerializedKey parses a row key. Errors are of type *FieldError.
+// ParseSampleSerializedKey parses a row key. Errors are of type
+// *codec.FieldError.
 func ParseSampleSerializedKey(row string) (SampleSerializedKey, error) {
 	var k SampleSerializedKey
 	r := codec.NewKeyReader(row, "#")
@@ -1077,7 +1082,7 @@ func (k SampleSerializedJSONKey) write(w *codec.KeyWriter) {
 }
 
 // ParseSampleSerializedJSONKey parses a row key. Errors are of type
-// *FieldError.
+// *codec.FieldError.
 func ParseSampleSerializedJSONKey(row string) (SampleSerializedJSONKey, error) {
 	var k SampleSerializedJSONKey
 	r := codec.NewKeyReader(row, "#")
@@ -1158,7 +1163,8 @@ func (k SampleUnserializedKey) write(w *codec.KeyWriter) {
 	w.Duration("interval", k.Interval)
 }
 
-// ParseSampleUnserializedKey parses a row key. Errors are of type *FieldError.
+// ParseSampleUnserializedKey parses a row key. Errors are of type
+// *codec.FieldError.
 func ParseSampleUnserializedKey(row string) (SampleUnserializedKey, error) {
 	var k SampleUnserializedKey
 	r := codec.NewKeyReader(row, "#")
@@ -1241,7 +1247,7 @@ func (k SampleUnserializedTextKey) write(w *codec.KeyWriter) {
 }
 
 // ParseSampleUnserializedTextKey parses a row key. Errors are of type
-// *FieldError.
+// *codec.FieldError.
 func ParseSampleUnserializedTextKey(row string) (SampleUnserializedTextKey, error) {
 	var k SampleUnserializedTextKey
 	r := codec.NewKeyReader(row, "#")

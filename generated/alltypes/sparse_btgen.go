@@ -56,7 +56,7 @@ type SparseBatcher struct {
 // which may be nil, once per unwritten event, from its own goroutine, with the
 // *store.WriteError that Write would return. The function may add the event
 // again, but must not call Flush or Close, which wait for it. It should return
-// quickly, because other failures accumulate in memory meanwhile.
+// quickly, because other failures accumulate in memory in the meantime.
 //
 //go:noinline
 func NewSparseBatcher(w *SparseWriter, failed func(event SparseEvent, err error), opts ...store.BatcherOptions) *SparseBatcher {
@@ -156,7 +156,7 @@ func (k SparseColumnsKey) write(w *codec.KeyWriter) {
 	w.String("metric", k.Metric)
 }
 
-// ParseSparseColumnsKey parses a row key. Errors are of type *FieldError.
+// ParseSparseColumnsKey parses a row key. Errors are of type *codec.FieldError.
 func ParseSparseColumnsKey(row string) (SparseColumnsKey, error) {
 	var k SparseColumnsKey
 	r := codec.NewKeyReader(row, "#")
@@ -209,7 +209,7 @@ func (k SparseCellsKey) write(w *codec.KeyWriter) {
 	w.String("sensor", k.Sensor)
 }
 
-// ParseSparseCellsKey parses a row key. Errors are of type *FieldError.
+// ParseSparseCellsKey parses a row key. Errors are of type *codec.FieldError.
 func ParseSparseCellsKey(row string) (SparseCellsKey, error) {
 	var k SparseCellsKey
 	r := codec.NewKeyReader(row, "#")
@@ -260,7 +260,8 @@ func (k SparseUnserializedKey) write(w *codec.KeyWriter) {
 	w.String("sensor", k.Sensor)
 }
 
-// ParseSparseUnserializedKey parses a row key. Errors are of type *FieldError.
+// ParseSparseUnserializedKey parses a row key. Errors are of type
+// *codec.FieldError.
 func ParseSparseUnserializedKey(row string) (SparseUnserializedKey, error) {
 	var k SparseUnserializedKey
 	r := codec.NewKeyReader(row, "#")

@@ -26,8 +26,7 @@ func newSparseServer(t testing.TB) *storetest.Bigtable {
 	})
 }
 
-// sparseEvent draws an event of a few days, of which any part may be absent,
-// but not all.
+// sparseEvent draws an event within a few days. Any of its fields may be absent, but not all.
 func sparseEvent(series SparseSeries) *rapid.Generator[SparseEvent] {
 	maybe := func(t *rapid.T, label string) bool { return rapid.Bool().Draw(t, label) }
 	return rapid.Custom(func(t *rapid.T) SparseEvent {
@@ -55,7 +54,7 @@ func sparseEvents(t *rapid.T, l *store.Mapping[SparseEvent], series SparseSeries
 	return rapid.SliceOfN(sparseEvent(series), 1, 8).Draw(t, "events")
 }
 
-// newest returns the last event of each time, in the order of time.
+// newest returns the last event of each time, in time order.
 func newest(events []SparseEvent) []SparseEvent {
 	events = slices.Clone(events)
 	slices.Reverse(events)
@@ -63,7 +62,7 @@ func newest(events []SparseEvent) []SparseEvent {
 	return slices.CompactFunc(events, func(a, b SparseEvent) bool { return a.Time.Equal(b.Time) })
 }
 
-func TestEventsOfWhichPartsAreAbsent(t *testing.T) {
+func TestEventsWithAbsentFields(t *testing.T) {
 	bt := newSparseServer(t)
 	for _, l := range sparseMappings {
 		t.Run(l.Table.ID, func(t *testing.T) {
@@ -95,8 +94,7 @@ func TestEventsOfWhichPartsAreAbsent(t *testing.T) {
 	}
 }
 
-// An event without any value would leave no trace: it is refused, and the
-// others are written.
+// An event without any value would leave no trace. It is refused, and the others are written.
 func TestEventWithoutAnyValue(t *testing.T) {
 	bt := newSparseServer(t)
 	series := SparseSeries{Sensor: "north"}
@@ -121,8 +119,8 @@ func TestEventWithoutAnyValue(t *testing.T) {
 	}
 }
 
-// New columns are append-only: of a field that is written twice for one time
-// both values are read, and fields that have fewer values repeat their last.
+// New columns are append-only: if a field is written twice at the same time, both values are
+// read, and fields with fewer values repeat their last value.
 func TestRewritingNewColumns(t *testing.T) {
 	bt := newSparseServer(t)
 	w := NewSparseWriter(bt.Client)

@@ -17,8 +17,8 @@ import (
 	"github.com/btgen-dev/btgen/runtime/store"
 )
 
-// strip takes fields out of what a table stores, as if it had been written
-// before there were such fields.
+// strip removes fields from the stored events of a table, as if they had been written
+// before the fields existed.
 func strip(t *testing.T, client *bigtable.Client, l *store.Mapping[SampleEvent], dropped func(field string) bool) {
 	t.Helper()
 	for _, cell := range storedCells(t, client, l.Table.ID) {
@@ -81,7 +81,7 @@ func full() SampleEvent {
 	return e
 }
 
-func TestFieldsThatAnOlderEventLacks(t *testing.T) {
+func TestFieldsMissingFromOlderEvents(t *testing.T) {
 	bt := newServer(t)
 	want := plain()
 	want.DefaultText, want.DefaultRaw, want.DefaultFlag = "none", []byte("\xca\xfe"), true
@@ -108,16 +108,16 @@ func TestFieldsThatAnOlderEventLacks(t *testing.T) {
 	}
 }
 
-// parseUUID parses a UUID as it stands in a schema.
+// parseUUID parses a UUID in the form of schemas.
 func parseUUID(text string) (u codec.UUID, err error) {
 	err = u.UnmarshalText([]byte(text))
 	return u, err
 }
 
-// An event without a field that it must have is an error, which the loop may
-// pass over. In protobuf that goes for enums and for types which zero is no value of:
-// of the others, what is absent is zero.
-func TestRequiredFieldsThatAreNotStored(t *testing.T) {
+// An event that lacks a required field is an error, after which the loop may
+// continue. In protobuf, this applies to enums and to types for which zero is not a
+// value; other absent fields are zero.
+func TestMissingRequiredFields(t *testing.T) {
 	for _, field := range []string{"at", "state", "document", "level"} {
 		t.Run(field, func(t *testing.T) {
 			bt := newServer(t)
@@ -137,8 +137,8 @@ func TestRequiredFieldsThatAreNotStored(t *testing.T) {
 	}
 }
 
-// A cell that does not decode is an error that says where it is, and the
-// events before and after it are read.
+// A cell that cannot be decoded is an error with its position, and the events before
+// and after it are read.
 func TestStoredGarbage(t *testing.T) {
 	forEachTable(t, func(t *testing.T, client store.Client, l *store.Mapping[SampleEvent]) {
 		events := []SampleEvent{plain(), plain(), plain()}
@@ -167,8 +167,8 @@ func TestStoredGarbage(t *testing.T) {
 	})
 }
 
-// spoil puts garbage where the state of the event at the time is stored, and
-// returns the row and the column that an error must name.
+// spoil writes garbage to the state of the event at a time, and returns the row and
+// the column that an error must name.
 func spoil(t *testing.T, client *bigtable.Client, l *store.Mapping[SampleEvent], at time.Time) (row, column string) {
 	t.Helper()
 	column = "state"
@@ -197,9 +197,9 @@ func spoil(t *testing.T, client *bigtable.Client, l *store.Mapping[SampleEvent],
 	return "", ""
 }
 
-// A row that begins like those of the series but ends otherwise was not
-// written by this code. Where a range of rows has it, it is an error with the
-// row; the events are read all the same.
+// A row that begins like those of the series but ends differently was not written by
+// this code. If a range of rows includes it, it is an error with the row key; the
+// events are read anyway.
 func TestForeignRowsBelowThePrefix(t *testing.T) {
 	forEachTable(t, func(t *testing.T, client store.Client, l *store.Mapping[SampleEvent]) {
 		e := plain()
@@ -231,7 +231,7 @@ func TestForeignRowsBelowThePrefix(t *testing.T) {
 	})
 }
 
-func TestRewritingReplacesAnEventWhole(t *testing.T) {
+func TestRewritingReplacesTheWholeEvent(t *testing.T) {
 	forEachTable(t, func(t *testing.T, client store.Client, l *store.Mapping[SampleEvent]) {
 		if l.Pattern == codec.BucketNewColumns {
 			t.Skip("append-only")
@@ -242,15 +242,15 @@ func TestRewritingReplacesAnEventWhole(t *testing.T) {
 		got := all(t, store.NewReader(client, l, options).Read(t.Context(), seriesOf(plain()), start, end))
 		compare(t, l, []SampleEvent{plain()}, got)
 
-		// The last of a call wins too, although all are one mutation.
+		// The last event of a call wins, too, although all of them are one mutation.
 		check(t, w.WriteAll(t.Context(), []SampleEvent{plain(), full(), plain(), full()}, store.WriteOptions{LastWins: true}))
 		got = all(t, store.NewReader(client, l, options).Read(t.Context(), seriesOf(plain()), start, end))
 		compare(t, l, []SampleEvent{full()}, got)
 	})
 }
 
-// The rule of sample_combined keeps a day, and the newest three of each week:
-// of the row, not of the range that is read.
+// The rule of sample_combined keeps a day, and the newest three events of each week,
+// counted in the row, not in the range that is read.
 func TestVersionLimitAppliesBeforeTimeRange(t *testing.T) {
 	bt := newServer(t)
 	day := func(n int) time.Time { return start.AddDate(0, 0, n) }
@@ -285,7 +285,7 @@ func TestVersionLimitAppliesBeforeTimeRange(t *testing.T) {
 	}
 }
 
-// Family and columns have names that mean something in a regular expression.
+// The names of the family and the columns have a meaning in regular expressions.
 func TestNamesAreNotPatterns(t *testing.T) {
 	bt := newServer(t)
 	l := sampleCellsMapping

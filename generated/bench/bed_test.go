@@ -21,7 +21,7 @@ import (
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
 
-// bed is what cases are run on: clients of the server, whose traffic is counted.
+// bed contains the clients of the server that cases use, and counts their traffic.
 type bed struct {
 	ordinary *bigtable.Client // without the options
 	wire     *bigtable.Client // with the ClientOptions of generated code
@@ -47,7 +47,7 @@ func newBed(t testing.TB, addr string) *bed {
 	return b
 }
 
-// connected closes the client that it is given at the end of the test.
+// connected closes a client at the end of the test.
 func connected(t testing.TB) func(*bigtable.Client, error) *bigtable.Client {
 	return func(client *bigtable.Client, err error) *bigtable.Client {
 		t.Helper()
@@ -89,7 +89,7 @@ func (c counted) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// dropCodec sends bytes as they are and drops what comes.
+// dropCodec sends bytes unchanged and discards the responses.
 type dropCodec struct{ encoding.CodecV2 }
 
 func (dropCodec) Marshal(v any) (mem.BufferSlice, error) {
@@ -98,13 +98,13 @@ func (dropCodec) Marshal(v any) (mem.BufferSlice, error) {
 
 func (dropCodec) Unmarshal(mem.BufferSlice, any) error { return nil }
 
-// call is a request as it is on the wire.
+// call is a request in wire format.
 type call struct {
 	method  string
 	request []byte
 }
 
-// recorder records what a client asks for.
+// recorder records the requests of a client.
 type recorder struct {
 	mu    sync.Mutex
 	calls []call
@@ -119,7 +119,7 @@ func (r *recorder) record(method string, request any) error {
 	return err
 }
 
-// take returns what was recorded since the last time.
+// take returns the requests recorded since the last call.
 func (r *recorder) take() []call {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -154,8 +154,8 @@ func (s recordedStream) SendMsg(m any) error {
 	return s.ClientStream.SendMsg(m)
 }
 
-// transport returns the exchange of the bytes that run exchanges, without a client:
-// they are sent as they are, and what comes is dropped.
+// transport returns a function that exchanges the same bytes as run, without a
+// client: it sends them unchanged and discards the responses.
 func (b *bed) transport(t testing.TB, run func(client *bigtable.Client) error) func(context.Context) error {
 	t.Helper()
 	b.recorder.take()

@@ -16,15 +16,15 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// The best that a good engineer writes on the official client: columns that are
-// reused, names and keys looked up where they change, and nothing converted that
-// need not be.
+// The best that a good engineer would write on the official client: columns are
+// reused, names and keys are looked up only when they change, and nothing is
+// converted needlessly.
 
-// errLacking says that what is stored is not what the reader takes for granted: that
-// each reading has all of its fields.
+// errLacking is the error for a stored reading that lacks a field, which the reader
+// does not support.
 var errLacking = errors.New("a reading lacks a field")
 
-// bestColumns is readings as columns.
+// bestColumns are readings in columnar form.
 type bestColumns struct {
 	time                         []time.Time
 	pressure, humidity, altitude []int64
@@ -36,7 +36,7 @@ func (c *bestColumns) reset() {
 	*c = bestColumns{c.time[:0], c.pressure[:0], c.humidity[:0], c.altitude[:0], c.temperature[:0]}
 }
 
-// check checks that all columns have one length.
+// check checks that all columns have the same length.
 func (c *bestColumns) check() error {
 	if n := len(c.time); len(c.pressure) != n || len(c.humidity) != n || len(c.altitude) != n || len(c.temperature) != n {
 		return errLacking
@@ -52,8 +52,8 @@ func (c *bestColumns) event(i int) reading {
 	return reading{c.time[i], c.pressure[i], c.temperature[i], c.humidity[i], c.altitude[i]}
 }
 
-// bestWeeks returns the keys of the weeks of a range of time, in requests whose keys
-// are in the order of time: Bigtable answers in the order of keys, where week10
+// bestWeeks returns the keys of the weeks in a time range, grouped into requests
+// whose keys are in time order: Bigtable responds in key order, in which week10
 // comes before week9.
 func bestWeeks(series, label string, from, to time.Time) []bigtable.RowList {
 	var out []bigtable.RowList
@@ -69,10 +69,10 @@ func bestWeeks(series, label string, from, to time.Time) []bigtable.RowList {
 	return out
 }
 
-// bestSeries is what the keys of the balloon begin with.
+// bestSeries is the key prefix of the balloon.
 var bestSeries = location + "#" + strconv.Itoa(balloon) + "#"
 
-// bestBetween is a filter for the cells of a range of time.
+// bestBetween returns a filter for the cells in a time range.
 func bestBetween(from, to time.Time) bigtable.ReadOption {
 	return bigtable.RowFilter(bigtable.TimestampRangeFilterMicros(bigtable.Timestamp(from.UnixMicro()), bigtable.Timestamp(to.UnixMicro())))
 }
@@ -139,7 +139,7 @@ func (c *bestColumns) addColumn(column string, items []bigtable.ReadItem) (err e
 	return err
 }
 
-// appendInts appends the numbers in cells, the last first.
+// appendInts appends the numbers in cells, in reverse order.
 func appendInts(dst []int64, items []bigtable.ReadItem) ([]int64, error) {
 	for _, item := range slices.Backward(items) {
 		v, err := strconv.ParseInt(string(item.Value), 10, 64)
@@ -151,8 +151,8 @@ func appendInts(dst []int64, items []bigtable.ReadItem) ([]int64, error) {
 	return dst, nil
 }
 
-// bestMinutes is readings by their minute since a time: it puts the columns of new
-// columns, which are not in the order of time, in their places without sorting.
+// bestMinutes indexes readings by the minute since a time. It places the cells of
+// new columns, which are not in time order, without sorting.
 type bestMinutes struct {
 	from    time.Time
 	fields  []uint8 // which fields have been seen of each minute
@@ -178,7 +178,7 @@ func (m *bestMinutes) newColumns(ctx context.Context, client *bigtable.Client, f
 	return cmp.Or(err, m.collect())
 }
 
-// begin makes room for the minutes of a range of time.
+// begin allocates the minutes of a time range.
 func (m *bestMinutes) begin(from, to time.Time) {
 	n := int(to.Sub(from) / time.Minute)
 	m.from, m.fields = from, slices.Grow(m.fields[:0], n)[:n]
@@ -190,8 +190,8 @@ func (m *bestMinutes) begin(from, to time.Time) {
 	c.temperature = slices.Grow(c.temperature[:0], n)[:n]
 }
 
-// addRow adds the cells of a field. Those of one value follow one another, and it
-// is parsed once for them all.
+// addRow adds the cells of a field. Those with the same value are adjacent, and the
+// value is parsed once.
 func (m *bestMinutes) addRow(field int, items []bigtable.ReadItem) error {
 	begin := m.from.UnixMicro()
 	column, whole, fraction := "", int64(0), 0.0
@@ -224,7 +224,7 @@ func (m *bestMinutes) addRow(field int, items []bigtable.ReadItem) error {
 	return nil
 }
 
-// collect takes the minutes that have a reading.
+// collect returns the minutes that have a reading.
 func (m *bestMinutes) collect() error {
 	c := &m.bestColumns
 	c.reset()
@@ -265,8 +265,8 @@ func (c *bestColumns) blobs(ctx context.Context, client *bigtable.Client, from, 
 	return nil
 }
 
-// addBlob adds the message of a reading: with four numbers in it, its fields are
-// soon read one by one.
+// addBlob adds the message of a reading. It has only four numbers, so its fields
+// are read one by one.
 func (c *bestColumns) addBlob(item bigtable.ReadItem) error {
 	r := reading{time: time.UnixMicro(int64(item.Timestamp)).UTC()}
 	for blob := item.Value; len(blob) > 0; {
@@ -312,14 +312,14 @@ func (c *bestColumns) add(r *reading) {
 	c.altitude = append(c.altitude, r.altitude)
 }
 
-// bestMinuteRows returns the range of rows of a range of time.
+// bestMinuteRows returns the row range of a time range.
 func bestMinuteRows(from, to time.Time) bigtable.RowRange {
 	const layout = "2006-01-02-1504"
 	return bigtable.NewRange(bestSeries+from.Format(layout), bestSeries+to.Format(layout))
 }
 
 // unserialized reads rows of one reading with a column for each field. The time is
-// that of the cells: the key need not be parsed.
+// that of the cells, so the key need not be parsed.
 func (c *bestColumns) unserialized(ctx context.Context, client *bigtable.Client, from, to time.Time) error {
 	c.reset()
 	err := bestRows(ctx, client.Open("balloon_unserialized"), bestMinuteRows(from, to), func(row bigtable.Row) error {
@@ -338,7 +338,7 @@ func (c *bestColumns) addRow(items []bigtable.ReadItem) error {
 	return nil
 }
 
-// serialized reads rows of one reading, which is a message.
+// serialized reads rows of one reading, stored as a message.
 func (c *bestColumns) serialized(ctx context.Context, client *bigtable.Client, from, to time.Time) error {
 	c.reset()
 	return bestRows(ctx, client.Open("balloon_serialized"), bestMinuteRows(from, to), func(row bigtable.Row) error {
@@ -351,8 +351,7 @@ func (c *bestColumns) serialized(ctx context.Context, client *bigtable.Client, f
 	})
 }
 
-// latest reads the newest cells of the newest week that has some: most likely the
-// one that is now.
+// latest reads the newest cells of the newest week that has any, most likely the current one.
 func (c *bestColumns) latest(ctx context.Context, client *bigtable.Client, _, _ time.Time) error {
 	c.reset()
 	table := client.Open("balloon_new_cells")
@@ -369,7 +368,7 @@ func (c *bestColumns) latest(ctx context.Context, client *bigtable.Client, _, _ 
 	return c.check()
 }
 
-// bestSamples is samples as columns.
+// bestSamples are samples in columnar form.
 type bestSamples struct {
 	host  []int
 	time  []time.Time
@@ -387,7 +386,7 @@ func (s *bestSamples) length() int { return len(s.time) }
 // event returns the i-th sample.
 func (s *bestSamples) event(i int) sample { return sample{s.host[i], s.time[i], s.value[i]} }
 
-// add adds an hour of a host, whose columns are in the order of time.
+// add adds an hour of a host, whose columns are in time order.
 func (s *bestSamples) add(items []bigtable.ReadItem, host int, hour, from, to time.Time) error {
 	for _, item := range items {
 		n := len(item.Column)
@@ -405,7 +404,7 @@ func (s *bestSamples) add(items []bigtable.ReadItem, host int, hour, from, to ti
 	return nil
 }
 
-// saltOf returns the salt of a series: FNV-1a over its parts, a zero after each.
+// saltOf returns the salt of a series: FNV-1a over its parts, each followed by a zero byte.
 func saltOf(parts ...string) int {
 	h := fnv.New64a()
 	for _, part := range parts {
@@ -415,8 +414,7 @@ func saltOf(parts ...string) int {
 	return int((sum ^ sum>>32) % salts)
 }
 
-// series reads the hours of one host of the table with salts. They come in the
-// order of time.
+// series reads the hours of one host from the salted table. They arrive in time order.
 func (s *bestSamples) series(ctx context.Context, client *bigtable.Client, from, to time.Time) error {
 	s.reset()
 	host := hostName(0)
@@ -435,22 +433,21 @@ func (s *bestSamples) series(ctx context.Context, client *bigtable.Client, from,
 	})
 }
 
-// bestSalted reads all hosts of a metric in the order of hour, host and time.
+// bestSalted reads all hosts of a metric, ordered by hour, host and time.
 type bestSalted struct {
 	arrived bestSamples
 	rows    []bestRow
 	bestSamples
 }
 
-// bestRow is where the samples of an hour of a host have arrived.
+// bestRow is the position of the samples of an hour of a host, in order of arrival.
 type bestRow struct {
 	hour       time.Time
 	host       int
 	begin, end int
 }
 
-// read asks for the ranges of all salts in one request, and then brings the hours
-// into their order.
+// read requests the ranges of all salts at once, and then sorts the hours.
 func (s *bestSalted) read(ctx context.Context, client *bigtable.Client, from, to time.Time) error {
 	s.arrived.reset()
 	s.rows = s.rows[:0]
@@ -470,7 +467,7 @@ func (s *bestSalted) read(ctx context.Context, client *bigtable.Client, from, to
 	return nil
 }
 
-// addRow adds a row of the table with salts.
+// addRow adds a row of the salted table.
 func (s *bestSalted) addRow(row bigtable.Row, from, to time.Time) error {
 	key := row.Key()[len("00#")+len(metric)+len("#"):]
 	hour, err := time.Parse("2006-01-02T15", key[:13])
@@ -489,7 +486,7 @@ func (s *bestSalted) addRow(row bigtable.Row, from, to time.Time) error {
 	return nil
 }
 
-// sort brings the hours into their order.
+// sort sorts the hours.
 func (s *bestSalted) sort() {
 	slices.SortFunc(s.rows, func(a, b bestRow) int { return cmp.Or(a.hour.Compare(b.hour), a.host-b.host) })
 	s.reset()
@@ -500,8 +497,8 @@ func (s *bestSalted) sort() {
 	}
 }
 
-// points reads all hosts of a metric from the table with binary keys, which are in
-// the order of hour and host.
+// points reads all hosts of a metric from the table with binary keys, which are ordered by
+// hour and host.
 func (s *bestSamples) points(ctx context.Context, client *bigtable.Client, from, to time.Time) error {
 	s.reset()
 	prefix := binary.BigEndian.AppendUint32(nil, metricID)

@@ -15,8 +15,8 @@ import (
 	"github.com/btgen-dev/btgen/runtime/store"
 )
 
-// read reads a range of time. take, unless it is nil, is called with each event
-// afterwards or, by those that yield events, meanwhile.
+// read reads a time range. take, unless it is nil, is called with each event, after
+// the read or, if the reader yields events, during it.
 type read[E any] func(ctx context.Context, from, to time.Time, take func(E)) error
 
 // reader returns how a client reads.
@@ -28,7 +28,7 @@ type named[E any] struct {
 	reader reader[E]
 }
 
-// readCase is something to read.
+// readCase is a read to measure.
 type readCase[E comparable] struct {
 	name         string
 	span         time.Duration // that is read by benchmarks, up to the end
@@ -38,7 +38,7 @@ type readCase[E comparable] struct {
 	generated    []named[E]
 }
 
-// benchmark is a case to be measured and tested.
+// benchmark is a case to measure and test.
 type benchmark interface {
 	title() string
 	measure(b *testing.B, on *bed)
@@ -47,13 +47,13 @@ type benchmark interface {
 
 func (c readCase[E]) title() string { return c.name }
 
-// path is one way to do what a case does.
+// path is one implementation of a case.
 type path[E any] struct {
 	name string
 	read read[E]
 }
 
-// paths returns all ways to read.
+// paths returns all implementations of the read.
 func (c readCase[E]) paths(on *bed) []path[E] {
 	out := []path[E]{{"common", c.common(on.ordinary)}, {"best", c.best(on.ordinary)}}
 	for _, g := range c.generated {
@@ -62,7 +62,7 @@ func (c readCase[E]) paths(on *bed) []path[E] {
 	return out
 }
 
-// measure measures all ways to read, and the transport of the same bytes.
+// measure measures all implementations of the read, and the transport of the same bytes.
 func (c readCase[E]) measure(b *testing.B, on *bed) {
 	from := end.Add(-c.span)
 	n := len(c.want(from, end))
@@ -83,8 +83,8 @@ func (c readCase[E]) measure(b *testing.B, on *bed) {
 	})
 }
 
-// test checks that all ways to read give the same events, those that are stored. The
-// range of time is short, and cuts two rows if the case reads whole ones.
+// test checks that all implementations return the stored events. The time range is
+// short, and cuts two rows if the case reads whole ones.
 func (c readCase[E]) test(t *testing.T, on *bed) {
 	edge := end.Add(-c.span)
 	from, to := edge.Add(-20*time.Minute), edge.Add(15*time.Minute)
@@ -104,14 +104,14 @@ func (c readCase[E]) test(t *testing.T, on *bed) {
 	}
 }
 
-// calls are the two ways in which a generated reader gives the events of a range of
-// time: one by one, or as columns.
+// calls are the two ways in which a generated reader returns the events of a time range:
+// one by one, or as columns.
 type calls[G, C any] struct {
 	events  func(ctx context.Context, from, to time.Time) iter.Seq2[G, error]
 	columns func(ctx context.Context, from, to time.Time, columns *C) error
 }
 
-// generated returns the ways to read of generated code. Columns are used again.
+// generated returns the implementations of generated code. Columns are reused.
 func generated[E, G, C any, P interface {
 	*C
 	Reset()
@@ -160,7 +160,7 @@ func columnFields(columns reflect.Value, i int) fields {
 	}
 }
 
-// readingOf returns the reading that a generated event is.
+// readingOf converts a generated event to a reading.
 func readingOf(field fields) reading {
 	return reading{
 		time:        field("Time").Interface().(time.Time),
@@ -171,8 +171,7 @@ func readingOf(field fields) reading {
 	}
 }
 
-// sampleOf returns the sample that a generated event is. Its host is a name or a
-// number.
+// sampleOf converts a generated event to a sample. Its host is a name or a number.
 func sampleOf(field fields) sample {
 	host := field("Host")
 	s := sample{time: field("Time").Interface().(time.Time), value: field("Value").Float()}
@@ -190,7 +189,7 @@ type rangeReader[S, G, C any] interface {
 	ReadColumns(ctx context.Context, series S, from, to time.Time, columns *C, opts ...store.ReadOptions) error
 }
 
-// seriesOf returns how a generated reader reads a series.
+// seriesOf returns the calls of a generated reader for a series.
 func seriesOf[S, G, C any, R rangeReader[S, G, C]](open func(client store.Client, opts ...store.ReaderOptions) R, series S) func(client *bigtable.Client) calls[G, C] {
 	return func(client *bigtable.Client) calls[G, C] {
 		r := open(client, options)
@@ -205,8 +204,8 @@ func seriesOf[S, G, C any, R rangeReader[S, G, C]](open func(client store.Client
 	}
 }
 
-// options have the clock stand still, so that requests repeat.
+// options set a fixed clock, so that requests repeat.
 var options = store.ReaderOptions{Now: func() time.Time { return now }}
 
-// writing is options for writers.
+// writing are the options of writers.
 var writing = store.WriterOptions{Now: options.Now}

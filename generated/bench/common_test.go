@@ -18,7 +18,7 @@ import (
 	"github.com/btgen-dev/btgen/generated/bench/balloonpb"
 )
 
-// What most people write: points in a map by their time, row keys by fmt, and the
+// The usual implementation: a map of points by time, row keys from fmt, and the
 // points sorted at the end.
 
 // commonPoint is a reading without its time.
@@ -29,7 +29,7 @@ type commonPoint struct {
 	Altitude    int64
 }
 
-// set takes the value of a column.
+// set sets the value of a column.
 func (p *commonPoint) set(column, value string) (err error) {
 	switch column {
 	case "pressure":
@@ -44,10 +44,10 @@ func (p *commonPoint) set(column, value string) (err error) {
 	return err
 }
 
-// commonPoints is points by their time.
+// commonPoints are points by time.
 type commonPoints map[time.Time]*commonPoint
 
-// at returns the point of a time, which is new if there was none.
+// at returns the point at a time, creating it if necessary.
 func (points commonPoints) at(t time.Time) *commonPoint {
 	if points[t] == nil {
 		points[t] = &commonPoint{}
@@ -55,7 +55,7 @@ func (points commonPoints) at(t time.Time) *commonPoint {
 	return points[t]
 }
 
-// sorted returns the points in the order of time.
+// sorted returns the points in time order.
 func (points commonPoints) sorted() []reading {
 	readings := make([]reading, 0, len(points))
 	for t, p := range points {
@@ -65,7 +65,7 @@ func (points commonPoints) sorted() []reading {
 	return readings
 }
 
-// commonWeeks returns the row keys of the weeks of a range of time.
+// commonWeeks returns the row keys of the weeks in a time range.
 func commonWeeks(format string, from, to time.Time) bigtable.RowList {
 	var keys bigtable.RowList
 	for n := int(from.Sub(origin) / week); origin.Add(time.Duration(n) * week).Before(to); n++ {
@@ -74,7 +74,7 @@ func commonWeeks(format string, from, to time.Time) bigtable.RowList {
 	return keys
 }
 
-// commonRead calls take with each cell of the rows and of the range of time.
+// commonRead calls take with each cell of the rows in the time range.
 func commonRead(ctx context.Context, table *bigtable.Table, rows bigtable.RowSet, from, to time.Time, take func(key string, item bigtable.ReadItem) error) error {
 	var failed error
 	err := table.ReadRows(ctx, rows, func(row bigtable.Row) bool {
@@ -126,7 +126,7 @@ func commonBlobs(ctx context.Context, client *bigtable.Client, from, to time.Tim
 	return points.sorted(), err
 }
 
-// unmarshal takes the message of a reading.
+// unmarshal parses the message of a reading.
 func (points commonPoints) unmarshal(t time.Time, blob []byte) error {
 	var m balloonpb.BalloonSerialized
 	if err := proto.Unmarshal(blob, &m); err != nil {
@@ -136,7 +136,7 @@ func (points commonPoints) unmarshal(t time.Time, blob []byte) error {
 	return nil
 }
 
-// commonMinutes returns the range of rows of a range of time.
+// commonMinutes returns the row range of a time range.
 func commonMinutes(from, to time.Time) bigtable.RowRange {
 	const layout = "2006-01-02-1504"
 	return bigtable.NewRange(fmt.Sprintf("%s#%d#%s", location, balloon, from.Format(layout)), fmt.Sprintf("%s#%d#%s", location, balloon, to.Format(layout)))
@@ -160,7 +160,7 @@ func commonUnserialized(ctx context.Context, client *bigtable.Client, from, to t
 	return points.sorted(), err
 }
 
-// commonSerialized reads rows of one reading, which is a message.
+// commonSerialized reads rows of one reading, stored as a message.
 func commonSerialized(ctx context.Context, client *bigtable.Client, from, to time.Time) ([]reading, error) {
 	points := commonPoints{}
 	err := commonRead(ctx, client.Open("balloon_serialized"), commonMinutes(from, to), from, to, func(key string, item bigtable.ReadItem) error {
@@ -173,7 +173,7 @@ func commonSerialized(ctx context.Context, client *bigtable.Client, from, to tim
 	return points.sorted(), err
 }
 
-// commonLatest reads the newest cells of the newest week that has some.
+// commonLatest reads the newest cells of the newest week that has any.
 func commonLatest(ctx context.Context, client *bigtable.Client, _, _ time.Time) ([]reading, error) {
 	table := client.Open("balloon_new_cells")
 	for n := int(now.Sub(origin) / week); n >= 0; n-- {
@@ -196,14 +196,14 @@ func commonLatest(ctx context.Context, client *bigtable.Client, _, _ time.Time) 
 }
 
 // commonOffset returns the time and the value of a cell in a column that is named
-// by its seconds since the start of the hour.
+// after the seconds since the start of the hour.
 func commonOffset(hour time.Time, item bigtable.ReadItem) (time.Time, float64) {
 	_, offset, _ := strings.Cut(item.Column, ":")
 	t := hour.Add(time.Duration(binary.BigEndian.Uint16([]byte(offset))) * time.Second)
 	return t, math.Float64frombits(binary.BigEndian.Uint64(item.Value))
 }
 
-// commonSamples is samples in no order.
+// commonSamples are unordered samples.
 type commonSamples struct {
 	mu      sync.Mutex
 	samples []sample
@@ -237,7 +237,7 @@ func (s *commonSamples) sorted() []sample {
 	return s.samples
 }
 
-// addSalted adds the samples of a row of the table with salts.
+// addSalted adds the samples of a row of the salted table.
 func (s *commonSamples) addSalted(row bigtable.Row, from, to time.Time) error {
 	parts := strings.Split(row.Key(), "#")
 	hour, err := time.Parse("2006-01-02T15", parts[2])
@@ -252,7 +252,7 @@ func (s *commonSamples) addSalted(row bigtable.Row, from, to time.Time) error {
 	return nil
 }
 
-// commonSeries reads the hours of one host of the table with salts.
+// commonSeries reads the hours of one host from the salted table.
 func commonSeries(ctx context.Context, client *bigtable.Client, from, to time.Time) ([]sample, error) {
 	var keys bigtable.RowList
 	for hour := from.Truncate(time.Hour); hour.Before(to); hour = hour.Add(time.Hour) {
@@ -270,7 +270,7 @@ func commonSeries(ctx context.Context, client *bigtable.Client, from, to time.Ti
 	return s.sorted(), err
 }
 
-// commonSalted reads all hosts of a metric, each salt in a goroutine of its own.
+// commonSalted reads all hosts of a metric, with one goroutine per salt.
 func commonSalted(ctx context.Context, client *bigtable.Client, from, to time.Time) ([]sample, error) {
 	const layout = "2006-01-02T15"
 	var s commonSamples

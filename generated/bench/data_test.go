@@ -14,8 +14,8 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
-// The times of what is stored: a balloon reports once a minute for the 52 weeks
-// that its tables keep, and all is read as of the last of these minutes.
+// The times of the stored data: a balloon reports once a minute for the 52 weeks
+// that its tables keep, and everything is read as of the last of these minutes.
 var (
 	origin = time.Date(2021, 3, 1, 0, 0, 0, 0, time.UTC)
 	end    = origin.Add(weeks * week)
@@ -27,14 +27,14 @@ const (
 	week  = 7 * 24 * time.Hour
 )
 
-// The series that is read, and how many hosts have the metric.
+// The series that is read, and the number of hosts with the metric.
 const (
 	location = "us-west2"
 	balloon  = 3698
 	metric   = "cpu.load"
 	metricID = 1
 	salts    = 16
-	// saltedHosts have the metric in the table with salts, and hosts in the other.
+	// saltedHosts is the number of hosts in the salted table, and hosts the number in the other.
 	saltedHosts = 160
 	hosts       = 1000
 )
@@ -42,7 +42,7 @@ const (
 // family is the family of the balloons' tables.
 const family = "measurements"
 
-// reading is what a balloon reports: the event that all balloon patterns store.
+// reading is a report of a balloon, the event that all balloon patterns store.
 type reading struct {
 	time        time.Time
 	pressure    int64
@@ -51,7 +51,7 @@ type reading struct {
 	altitude    int64
 }
 
-// readingAt returns what the balloon reports at a time.
+// readingAt returns the report of the balloon at a time.
 func readingAt(t time.Time) reading {
 	n := int64(t.Sub(origin) / time.Minute)
 	return reading{
@@ -63,7 +63,7 @@ func readingAt(t time.Time) reading {
 	}
 }
 
-// readings returns what the balloon reports with from <= time < to.
+// readings returns the reports of the balloon with from <= time < to.
 func readings(from, to time.Time) []reading {
 	var out []reading
 	for t := from; t.Before(to); t = t.Add(time.Minute) {
@@ -72,8 +72,7 @@ func readings(from, to time.Time) []reading {
 	return out
 }
 
-// sample is a value of a metric of a host. Hosts are numbered in the order of
-// their row keys.
+// sample is a value of a metric of a host. Hosts are numbered in row key order.
 type sample struct {
 	host  int
 	time  time.Time
@@ -104,8 +103,8 @@ func samples(first, hosts int, from, to time.Time) []sample {
 // hostName returns the name of a host.
 func hostName(host int) string { return fmt.Sprintf("web-%03d", host) }
 
-// tables returns what is stored, which is made when it is read. Tables whose rows
-// are single events or hours have the last two weeks or less.
+// tables returns the stored tables, whose rows are generated when they are read. Tables whose
+// rows are single events or hours contain at most the last two weeks.
 func tables() map[string][]row {
 	out := map[string][]row{}
 	for w := range weeks {
@@ -133,7 +132,7 @@ func tables() map[string][]row {
 	return out
 }
 
-// field is a field of a reading, by the name of its column, and its text.
+// field is the column name and the text of a field of a reading.
 type field struct {
 	name string
 	text func(r reading) string
@@ -168,8 +167,7 @@ func (f field) newColumns(readings []reading) []cell {
 	return out
 }
 
-// blobs returns the cells of readings in one column, as messages in the wire format
-// of protobuf.
+// blobs returns the cells of readings in one column, as protobuf messages.
 func blobs(readings []reading) []cell {
 	var out []cell
 	for _, r := range slices.Backward(readings) {
@@ -219,8 +217,8 @@ func pointRows() []row {
 	return out
 }
 
-// offsets returns the cells of an hour of samples, in columns that are named by
-// their seconds since the start of the hour.
+// offsets returns the cells of an hour of samples, in columns that are named after the seconds
+// since the start of the hour.
 func offsets(host int, hour time.Time) []cell {
 	var out []cell
 	for _, s := range samples(host, 1, hour, hour.Add(time.Hour)) {

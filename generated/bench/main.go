@@ -23,7 +23,7 @@ import (
 	"path/filepath"
 )
 
-// Where things are, from the folder of the module.
+// Paths relative to the module.
 const (
 	pkg     = "./generated/bench"
 	readme  = "README.md"
@@ -33,9 +33,9 @@ const (
 )
 
 func main() {
-	count := flag.Int("count", 6, "how often everything is measured, in turns")
+	count := flag.Int("count", 6, "number of runs of all benchmarks, alternating between them")
 	time := flag.String("benchtime", "300ms", "how long each benchmark runs, as in go test")
-	render := flag.Bool("render", false, "measure nothing: show what was measured last")
+	render := flag.Bool("render", false, "measure nothing, and render the latest results")
 	sessions := flag.String("sessions", "", "compare a plain server with one that speaks sessions, at these loads, such as 0,0.5,1; update nothing")
 	flag.Parse()
 	measure := func() error { return run(*count, *time, *render) }
@@ -48,7 +48,7 @@ func main() {
 	}
 }
 
-// run measures, unless it is only to render, and renders.
+// run measures, unless rendering alone is requested, and renders.
 func run(count int, benchtime string, onlyRender bool) error {
 	if !onlyRender {
 		results, err := measureAll(count, benchtime, os.Stdout)
@@ -62,9 +62,9 @@ func run(count int, benchtime string, onlyRender bool) error {
 	return renderAll(".")
 }
 
-// measureAll runs all benchmarks several times and returns what they print, which
-// is also copied to a writer. All of them run once before any runs again, so that
-// what else the machine does hits them all alike.
+// measureAll runs all benchmarks several times and returns their output, which is also
+// copied to a writer. All of them run once before any runs again, so that other load on the
+// machine affects all of them alike.
 func measureAll(count int, benchtime string, to io.Writer) ([]byte, error) {
 	dir, err := os.MkdirTemp("", "bench")
 	if err != nil {
@@ -79,7 +79,7 @@ func measureAll(count int, benchtime string, to io.Writer) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// program is the benchmarks, compiled.
+// program is the compiled benchmarks.
 type program struct {
 	path     string
 	variable string // of its environment; may be empty

@@ -16,8 +16,8 @@ import (
 	"google.golang.org/grpc/encoding/proto"
 )
 
-// serveVariable makes the program the server of the benchmarks instead, so that
-// what the server takes is not counted.
+// serveVariable turns the program into the server of the benchmarks, so that the
+// server's CPU time is not counted.
 const serveVariable = "BTGEN_BENCH_SERVER"
 
 func TestMain(m *testing.M) {
@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// serve serves until its standard input ends, and prints where.
+// serve prints its address and serves until its standard input ends.
 func serve() error {
 	listener, err := listen()
 	if err != nil {
@@ -50,8 +50,8 @@ func listen() (net.Listener, error) {
 	return new(net.ListenConfig).Listen(context.Background(), "tcp", "127.0.0.1:0")
 }
 
-// newServer returns the server of the benchmarks. It lets clients send so much ahead
-// that they need not wait for it.
+// newServer returns the server of the benchmarks. Its flow control windows are so
+// large that clients need not wait for it.
 func newServer() *grpc.Server {
 	s := grpc.NewServer(append(serverOptions(),
 		grpc.ForceServerCodecV2(rawCodec{encoding.GetCodecV2(proto.Name)}),
@@ -62,7 +62,7 @@ func newServer() *grpc.Server {
 	return s
 }
 
-// startHere starts the server in this process, for tests, and returns where it is.
+// startHere starts the server in this process, for tests, and returns its address.
 func startHere(t *testing.T) (addr string) {
 	t.Helper()
 	listener, err := listen()
@@ -81,7 +81,7 @@ func startHere(t *testing.T) (addr string) {
 	return listener.Addr().String()
 }
 
-// startAway starts the server in a process of its own and returns where it is.
+// startAway starts the server in a separate process and returns its address.
 func startAway(b *testing.B) (addr string) {
 	b.Helper()
 	program, err := os.Executable()

@@ -8,11 +8,12 @@ import (
 	"github.com/btgen-dev/btgen/golden/cputime"
 )
 
-// size is how much a case reads or writes in one run.
+// size is the amount of data that a case reads or writes in one run.
 type size struct{ events, cells int }
 
-// measure measures what run takes: the processor's time in this process, in user mode and
-// in the system, and the bytes on the wire. What it allocates is counted by testing.
+// measure measures the CPU time that run takes in this process, in user and
+// system mode, and the bytes on the wire. Package testing counts its
+// allocations.
 func measure(b *testing.B, on *bed, s size, run func(context.Context) error) {
 	b.Helper()
 	b.ReportAllocs()
@@ -33,8 +34,8 @@ func measure(b *testing.B, on *bed, s size, run func(context.Context) error) {
 	b.ReportMetric(0, "ns/op") // waiting is not the measure
 }
 
-// heap returns the bytes of the objects that are reachable. What pools hold is
-// given up in two steps.
+// heap returns the size of the reachable objects in bytes. Pools release their
+// memory in two collections.
 func heap() uint64 {
 	runtime.GC()
 	runtime.GC()

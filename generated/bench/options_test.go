@@ -2,6 +2,6 @@ package main
 
 import "google.golang.org/grpc"
 
-// serverOptions are further options of the server: none, but where package sessiontest
-// has it speak sessions.
+// serverOptions are additional options of the server: none, unless package
+// sessiontest adds sessions.
 func serverOptions() []grpc.ServerOption { return nil }

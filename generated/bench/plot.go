@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// series is a way to do what a case does.
+// series is one implementation of the cases.
 type series struct {
 	class, title string
 	path         string
 	line         int // whose suffix the path has, of the case's lines; -1 if none has
 }
 
-// plotted are the ways in their order. What is filled is the best by hand, or has the
-// options.
+// plotted are the series in order. Filled marks are the best by hand, and
+// generated code with the options.
 var plotted = []series{
 	{"common", "by hand, common", "common", -1},
 	{"best", "by hand, best", "best", -1},
@@ -59,7 +59,7 @@ text { font: 12px system-ui, -apple-system, "Segoe UI", Helvetica, Arial, sans-s
 .transport { fill: none; stroke: var(--transport); stroke-width: 2; }
 `
 
-// plotGroup is cases under one heading.
+// plotGroup contains the cases under one heading.
 type plotGroup struct {
 	title string
 	cases []benchCase
@@ -78,7 +78,7 @@ type plotMark struct {
 	value  float64
 }
 
-// marksOf returns what was measured of a case.
+// marksOf returns the measurements of a case.
 func marksOf(m *medians, c benchCase) []plotMark {
 	var out []plotMark
 	for i, s := range plotted {
@@ -94,7 +94,7 @@ func marksOf(m *medians, c benchCase) []plotMark {
 	return out
 }
 
-// plot draws what an event costs, by case and path, on a logarithmic axis.
+// plot draws the cost of an event, by case and path, on a logarithmic axis.
 func plot(m *medians) string {
 	low, high := math.Inf(1), math.Inf(-1)
 	for _, g := range plotGroups {
@@ -114,7 +114,7 @@ func plot(m *medians) string {
 	}
 	height := p.y + 12
 	var out strings.Builder
-	fmt.Fprintf(&out, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %[1]d %[2]d" role="img" aria-label="Time of the processor for each event, by pattern and path">`+"\n", plotWidth, height)
+	fmt.Fprintf(&out, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %[1]d %[2]d" role="img" aria-label="Client CPU time per event, by pattern and path">`+"\n", plotWidth, height)
 	fmt.Fprintf(&out, "<style>%s</style>\n"+`<rect class="page" width="%d" height="%d"/>`+"\n", style, plotWidth, height)
 	p.head(&out)
 	p.axis(&out, height-8)
@@ -123,26 +123,26 @@ func plot(m *medians) string {
 	return out.String()
 }
 
-// plotter draws from the top to the bottom.
+// plotter draws from top to bottom.
 type plotter struct {
 	low, high float64 // ends of the axis, as powers of ten; the low one is whole
 	y         int
 	marks     strings.Builder
 }
 
-// x returns where a value is.
+// x returns the position of a value.
 func (p *plotter) x(value float64) float64 {
 	return plotLeft + (math.Log10(value)-p.low)/(p.high-p.low)*(plotRight-plotLeft)
 }
 
-// text writes a text.
+// text draws a string.
 func (p *plotter) text(out *strings.Builder, x, y int, class, text string) {
 	fmt.Fprintf(out, `<text class="%s" x="%d" y="%d">%s</text>`+"\n", class, x, y, html.EscapeString(text))
 }
 
-// head writes the title and what the marks mean.
+// head draws the title and the legend.
 func (p *plotter) head(out *strings.Builder) {
-	p.text(out, 16, 28, "title", "Client CPU for each event, in ns (less is better; the scale is logarithmic)")
+	p.text(out, 16, 28, "title", "Client CPU time per event, in ns (lower is better; logarithmic scale)")
 	for i, s := range plotted {
 		x, y := 24+i/2*230, 54+i%2*20
 		p.mark(out, s.class, float64(x), y)
@@ -150,7 +150,7 @@ func (p *plotter) head(out *strings.Builder) {
 	}
 }
 
-// axis writes the lines of the axis down to y.
+// axis draws the grid lines of the axis down to y.
 func (p *plotter) axis(out *strings.Builder, y int) {
 	for power := p.low; power <= p.high; power++ {
 		for step := 1.0; step < 10 && power+math.Log10(step) <= p.high; step++ {
@@ -164,7 +164,7 @@ func (p *plotter) axis(out *strings.Builder, y int) {
 	}
 }
 
-// duration writes nanoseconds that are a power of ten.
+// duration formats nanoseconds that are a power of ten.
 func duration(ns float64) string {
 	if ns >= 1000 {
 		return count(ns/1000) + " µs"
@@ -172,7 +172,7 @@ func duration(ns float64) string {
 	return count(ns) + " ns"
 }
 
-// addCase draws a case, a lane for each mark.
+// addCase draws a case, with a lane for each mark.
 func (p *plotter) addCase(title string, marks []plotMark) {
 	label, rest, _ := strings.Cut(strings.ReplaceAll(title, "`", ""), ", ")
 	middle := p.y + len(marks)*laneHeight/2
@@ -192,8 +192,8 @@ func (p *plotter) addCase(title string, marks []plotMark) {
 	p.y += caseGap
 }
 
-// mark draws a mark: by hand it is a square, of generated code a circle, and a
-// stroke for the transport.
+// mark draws a mark: a square for handwritten code, a circle for generated
+// code, and a stroke for the transport.
 func (p *plotter) mark(out *strings.Builder, class string, x float64, y int) {
 	switch class {
 	case "common", "best":

@@ -13,11 +13,10 @@ import (
 	"github.com/btgen-dev/btgen/golden/testlong"
 )
 
-// readCases are what is read.
+// readCases are all reads.
 func readCases() []benchmark { return append(patternReads(), shortAndManyReads()...) }
 
-// patternReads reads a week of a balloon in each pattern and, where it has no such
-// table, of a host.
+// patternReads reads a week of a balloon in each pattern or, if it has no such table, of a host.
 func patternReads() []benchmark {
 	return []benchmark{
 		readCase[reading]{
@@ -65,7 +64,7 @@ func patternReads() []benchmark {
 	}
 }
 
-// shortAndManyReads reads less than a row, and many series.
+// shortAndManyReads reads parts of a row, and many series.
 func shortAndManyReads() []benchmark {
 	return []benchmark{
 		readCase[reading]{
@@ -98,7 +97,7 @@ func shortAndManyReads() []benchmark {
 	}
 }
 
-// commonReader is the reader that a common way to read is.
+// commonReader adapts a common implementation to a reader.
 func commonReader[E any](get func(ctx context.Context, client *bigtable.Client, from, to time.Time) ([]E, error)) reader[E] {
 	return func(client *bigtable.Client) read[E] {
 		return func(ctx context.Context, from, to time.Time, take func(E)) error {
@@ -111,7 +110,7 @@ func commonReader[E any](get func(ctx context.Context, client *bigtable.Client, 
 	}
 }
 
-// bestReader is the reader that the best way to read is. Its columns are used again.
+// bestReader adapts the best implementation to a reader. Its columns are reused.
 func bestReader[E, C any, P interface {
 	*C
 	length() int
@@ -129,12 +128,12 @@ func bestReader[E, C any, P interface {
 	}
 }
 
-// newCellsCalls returns how weeks with a column for each field are read.
+// newCellsCalls returns the calls that read weeks with a column for each field.
 func newCellsCalls() func(*bigtable.Client) calls[weather.BalloonNewCellsEvent, weather.BalloonNewCellsColumns] {
 	return seriesOf(weather.NewBalloonNewCellsReader, weather.BalloonNewCellsSeries{Location: location, BalloonID: balloon})
 }
 
-// latest returns how the newest event is read.
+// latest returns the case that reads the newest event.
 func latest(client *bigtable.Client) read[reading] {
 	r := weather.NewBalloonNewCellsReader(client, options)
 	return func(ctx context.Context, _, _ time.Time, take func(reading)) error {
@@ -146,7 +145,7 @@ func latest(client *bigtable.Client) read[reading] {
 	}
 }
 
-// byMetric returns how all hosts of a metric are read from the table with salts.
+// byMetric returns the calls that read all hosts of a metric from the salted table.
 func byMetric(client *bigtable.Client) calls[metrics.SampleEvent, metrics.SampleColumns] {
 	r := metrics.NewSampleReader(client, options)
 	return calls[metrics.SampleEvent, metrics.SampleColumns]{
@@ -172,7 +171,7 @@ func byMetricID(client *bigtable.Client) calls[metrics.PointEvent, metrics.Point
 	}
 }
 
-// TestRead checks that what is compared gives the same events.
+// TestRead checks that all compared implementations return the same events.
 func TestRead(t *testing.T) {
 	testlong.Skip(t, "reads weeks of events")
 	on := newBed(t, startHere(t))

@@ -2,7 +2,7 @@ package main
 
 import "strings"
 
-// marks are the lines that tables are between.
+// marks are the lines around the tables.
 type marks struct{ begin, end string }
 
 var (
@@ -10,7 +10,7 @@ var (
 	costMarks  = marks{"<!-- costs -->\n", "<!-- end of costs -->"}           // in the README
 )
 
-// The units of what is shown.
+// The units of the results shown.
 const (
 	perEvent = "cpu-ns/event"
 	perCell  = "cpu-ns/cell"
@@ -18,10 +18,10 @@ const (
 	heldMB   = "held-MB"
 )
 
-// shown is what shows results: two pages, and a plot.
+// shown contains everything that shows results: two pages and a plot.
 type shown struct{ readme, manual, picture string }
 
-// markError says that a page has no place for the tables.
+// markError is the error for a page without the marks.
 type markError struct {
 	page  string
 	marks marks
@@ -32,8 +32,7 @@ func (e markError) Error() string {
 	return e.page + " does not contain " + strings.TrimSpace(e.marks.begin) + " and " + e.marks.end
 }
 
-// render shows what benchmarks have printed: in the pages, and as a plot. It depends on
-// nothing else.
+// render renders the output of benchmarks, in the pages and as a plot. It depends on nothing else.
 func render(printed string, pages shown) (shown, error) {
 	results, err := parse(printed)
 	if err != nil {
@@ -52,7 +51,7 @@ func render(printed string, pages shown) (shown, error) {
 	return out, m.err
 }
 
-// fill replaces what a page has between the marks.
+// fill replaces the text between the marks of a page.
 func (m marks) fill(name, page, with string) (string, error) {
 	before, rest, begins := strings.Cut(page, m.begin)
 	_, after, ends := strings.Cut(rest, m.end)

@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestShown checks that the manual and the plot show what was measured last.
+// TestShown checks that the manual and the plot show the latest results.
 func TestShown(t *testing.T) {
 	files := map[string]string{}
 	for _, name := range []string{raw, readme, manual, picture} {
@@ -84,7 +84,7 @@ func TestMedian(t *testing.T) {
 	}
 }
 
-// invented returns results of all benchmarks: what an event costs on each path.
+// invented returns made-up results of all benchmarks: the cost of an event on each path.
 func invented(costs map[string]int) string {
 	var b strings.Builder
 	line := func(name string, ns int) {
@@ -105,13 +105,13 @@ func invented(costs map[string]int) string {
 	return b.String()
 }
 
-// inventedCosts are round.
+// inventedCosts are round numbers.
 var inventedCosts = map[string]int{
 	"common": 8000, "best": 4000, "ordinary": 5000, "ordinary-columns": 5000, "ordinary-events": 4000,
 	"wire": 1000, "wire-columns": 100, "wire-events": 200, "transport": 50,
 }
 
-// emptyPages are pages with a place for the tables.
+// emptyPages are pages with markers but no tables.
 func emptyPages() shown {
 	return shown{readme: costMarks.begin + costMarks.end, manual: tableMarks.begin + tableMarks.end}
 }
@@ -170,7 +170,7 @@ func TestRenderRefuses(t *testing.T) {
 	}
 }
 
-// TestPlot checks that marks are where the axis has their values.
+// TestPlot checks that marks are at their values on the axis.
 func TestPlot(t *testing.T) {
 	out, err := render(invented(inventedCosts), emptyPages())
 	if err != nil {

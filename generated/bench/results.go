@@ -7,23 +7,23 @@ import (
 	"strings"
 )
 
-// results are what benchmarks have printed.
+// results is the parsed output of benchmarks.
 type results struct {
 	machine string
 	runs    int
 	values  map[string]map[string][]float64 // by benchmark, such as Read/case=latest/path=best, and by unit
 }
 
-// lineError is a line that is not what a benchmark prints.
+// lineError is the error for a line that no benchmark prints.
 type lineError struct {
 	line int
 	text string
 }
 
-// Error shows the line.
+// Error quotes the line.
 func (e *lineError) Error() string { return fmt.Sprintf("line %d: not a result: %q", e.line, e.text) }
 
-// missingError is a benchmark that has not been run, or a unit that it does not have.
+// missingError is the error for a benchmark that was not run, or that lacks a unit.
 type missingError struct{ benchmark, unit string }
 
 // Error names the benchmark.
@@ -31,7 +31,7 @@ func (e *missingError) Error() string {
 	return fmt.Sprintf("no %s of %s: measure again", e.unit, e.benchmark)
 }
 
-// parse takes apart what benchmarks have printed: their form is that of benchstat.
+// parse parses the output of benchmarks, in benchstat format.
 func parse(text string) (*results, error) {
 	r := &results{values: map[string]map[string][]float64{}}
 	for i, line := range strings.Split(text, "\n") {
@@ -49,8 +49,8 @@ func parse(text string) (*results, error) {
 	return r, nil
 }
 
-// add adds a result: a name, how often it ran, and values with their units. It
-// returns false if it is none.
+// add adds a result: a name, the number of iterations, and values with their units.
+// It returns false if the line is not a result.
 func (r *results) add(fields []string) bool {
 	if len(fields) < 4 || len(fields)%2 != 0 {
 		return false
@@ -74,7 +74,7 @@ func (r *results) add(fields []string) bool {
 	return true
 }
 
-// median returns the median of what was measured of a benchmark in a unit.
+// median returns the median of a benchmark's results in a unit.
 func (r *results) median(benchmark, unit string) (float64, error) {
 	values := slices.Sorted(slices.Values(r.values[benchmark][unit]))
 	n := len(values)
@@ -84,7 +84,7 @@ func (r *results) median(benchmark, unit string) (float64, error) {
 	return (values[(n-1)/2] + values[n/2]) / 2, nil
 }
 
-// medians takes medians, and keeps the first error: after it, all are 1.
+// medians computes medians and keeps the first error, after which all are 1.
 type medians struct {
 	results *results
 	err     error

@@ -10,7 +10,7 @@ import (
 	"github.com/btgen-dev/btgen/generated/weather"
 )
 
-// scales are ranges of time, from a part of a row to a row for each week of a year.
+// scales are time ranges, from part of a row to a row for each week of a year.
 var scales = []struct {
 	name string
 	span time.Duration
@@ -18,8 +18,8 @@ var scales = []struct {
 	{"1d", 24 * time.Hour}, {"1w", week}, {"4w", 4 * week}, {"13w", 13 * week}, {"52w", 52 * week},
 }
 
-// BenchmarkScale measures how what reads cost grows with the range of time, and
-// what memory they hold if the caller keeps nothing.
+// BenchmarkScale measures how the cost of reads grows with the time range, and how
+// much memory they hold if the caller keeps nothing.
 func BenchmarkScale(b *testing.B) {
 	on := newBed(b, startAway(b))
 	generated := generated(newCellsCalls(), readingOf)
@@ -39,8 +39,8 @@ func BenchmarkScale(b *testing.B) {
 	}
 }
 
-// held returns the largest number of bytes that a read holds at any of many moments,
-// above what was held before it.
+// held returns the maximum number of bytes that a read holds, sampled many times,
+// beyond those held before it.
 func held(b *testing.B, client *bigtable.Client, from, to time.Time) uint64 {
 	b.Helper()
 	before, most, n := heap(), uint64(0), 0

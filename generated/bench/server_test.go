@@ -19,12 +19,12 @@ import (
 const (
 	// maxMessage is the largest message of the server and of its clients, in bytes.
 	maxMessage = 256 << 20
-	// maxResponse is the size from which on a response gets no further row, in bytes.
+	// maxResponse is the size at which a response gets no further rows, in bytes.
 	maxResponse = 256 << 10
 )
 
-// row is a row of the server. Its cells are made when they are asked for; they
-// stand in the order in which Bigtable sends them, and in one family.
+// row is a row of the server. Its cells are generated on request, in the order in
+// which Bigtable sends them, and in one family.
 type row struct {
 	key, family string
 	cells       func() []cell
@@ -37,8 +37,8 @@ type cell struct {
 	value     []byte
 }
 
-// server answers reads from tables of its own: it works out an answer once, and
-// repeats it when the same request comes again. What is written is thrown away.
+// server answers reads from generated tables. It computes a response once, and
+// replays it for the same request. It discards writes.
 type server struct {
 	bigtablepb.UnimplementedBigtableServer
 	tables  map[string][]row // in the order of their keys
@@ -46,7 +46,7 @@ type server struct {
 	answers map[string][][]byte // responses by request, as they are on the wire
 }
 
-// rawCodec sends bytes as they are.
+// rawCodec sends bytes unchanged.
 type rawCodec struct{ encoding.CodecV2 }
 
 func (c rawCodec) Marshal(v any) (mem.BufferSlice, error) {
@@ -99,7 +99,7 @@ func (s *server) answer(request *bigtablepb.ReadRowsRequest) ([][]byte, error) {
 	return responses, err
 }
 
-// read works out the responses to a request.
+// read computes the responses to a request.
 func (s *server) read(request *bigtablepb.ReadRowsRequest) ([][]byte, error) {
 	var out [][]byte
 	var response bigtablepb.ReadRowsResponse
@@ -138,7 +138,7 @@ func (s *server) read(request *bigtablepb.ReadRowsRequest) ([][]byte, error) {
 	return out, flush()
 }
 
-// rows returns the rows that a request asks for, in its order.
+// rows returns the rows of a request, in its order.
 func (s *server) rows(request *bigtablepb.ReadRowsRequest) []row {
 	table := s.tables[request.TableName[strings.LastIndexByte(request.TableName, '/')+1:]]
 	var out []row
@@ -153,7 +153,7 @@ func (s *server) rows(request *bigtablepb.ReadRowsRequest) []row {
 	return out
 }
 
-// wanted reports whether a row is among those that are asked for.
+// wanted reports whether a request includes a row.
 func wanted(set *bigtablepb.RowSet, key string) bool {
 	if slices.ContainsFunc(set.GetRowKeys(), func(k []byte) bool { return string(k) == key }) {
 		return true
@@ -173,7 +173,7 @@ func wanted(set *bigtablepb.RowSet, key string) bool {
 	})
 }
 
-// chunksOf returns a row as Bigtable sends it: names where they change.
+// chunksOf returns a row in the form that Bigtable sends, with names only when they change.
 func chunksOf(r row, cells []cell) []*bigtablepb.ReadRowsResponse_CellChunk {
 	chunks := make([]*bigtablepb.ReadRowsResponse_CellChunk, len(cells))
 	for i, c := range cells {
@@ -202,7 +202,7 @@ func pass(filter *bigtablepb.RowFilter, of row, cells []cell) ([]cell, error) {
 		}
 		return cells, nil
 	case *bigtablepb.RowFilter_RowKeyRegexFilter:
-		// Keys are ASCII here; Go has no word for any byte.
+		// Keys are ASCII here; Go's regular expressions have no syntax for any byte.
 		pattern := strings.NewReplacer(`\C`, `[\x00-\x7f]`, `\xff`, `\x7f`).Replace(string(f.RowKeyRegexFilter))
 		if ok, err := regexp.MatchString("^(?:"+pattern+")$", of.key); !ok || err != nil {
 			return nil, err
@@ -230,12 +230,12 @@ func pass(filter *bigtablepb.RowFilter, of row, cells []cell) ([]cell, error) {
 	return nil, status.Errorf(codes.Unimplemented, "filter %v", filter)
 }
 
-// keep returns the cells that ok is true of.
+// keep returns the cells for which ok returns true.
 func keep(cells []cell, ok func(cell) bool) []cell {
 	return slices.DeleteFunc(slices.Clone(cells), func(c cell) bool { return !ok(c) })
 }
 
-// newest returns the first cells of each column, which are its newest.
+// newest returns the first cells of each column, which are the newest.
 func newest(cells []cell, limit int) []cell {
 	var out []cell
 	rank := 0

@@ -9,17 +9,17 @@ import (
 	"strings"
 )
 
-// overlay has the benchmarks built with a server and clients that speak the session
-// protocol of the official client, and loadVariable says which share of the calls for
-// single rows the clients divert to it. If it is empty, the server does not speak sessions.
+// overlay builds the benchmarks with a server and clients that speak the session protocol of
+// the official client, and loadVariable is the share of single-row calls that the clients
+// divert to it. If it is empty, the server does not speak sessions.
 const (
 	overlay      = "golden/sessiontest/testdata/overlay.json"
 	loadVariable = "BTGEN_SESSION_LOAD"
 )
 
 // compareSessions measures generated code with ClientOptions with a server that does not
-// speak sessions and with one that does, at several loads, all in turns, and writes a table.
-// The clients are the same: they open their connections themselves.
+// speak sessions and with one that does, at several loads, alternating between them, and
+// writes a table. The clients are the same: they open their connections themselves.
 func compareSessions(count int, benchtime, loads string, to io.Writer) error {
 	dir, err := os.MkdirTemp("", "bench")
 	if err != nil {
@@ -57,7 +57,7 @@ func compareSessions(count int, benchtime, loads string, to io.Writer) error {
 }
 
 // sessionTable returns a table of the CPU time with the first server, which does not speak
-// sessions, and of how many times as much it is with the others.
+// sessions, and of the ratios with the others.
 func sessionTable(servers []string, of []*results) (string, error) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%-60s %12s", "", "ns/event")

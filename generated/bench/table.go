@@ -6,23 +6,23 @@ import (
 	"strings"
 )
 
-// benchCase is a case of the benchmarks as it is shown.
+// benchCase describes how a case of the benchmarks is shown.
 type benchCase struct {
 	benchmark string // without its path
 	title     string
 	lines     []tableLine
-	// sampled is how many times fewer events are written by hand; 0 for as many.
+	// sampled is the factor by which fewer events are written by hand; 0 for the same number.
 	sampled int
 }
 
-// tableLine is one way in which generated code does what a case does.
+// tableLine is one implementation of a case by generated code.
 type tableLine struct {
 	call   string // of the generated code
 	suffix string // of its paths
 	target string // of the ratio
 }
 
-// bothWays is a case that is read as columns and as events.
+// bothWays returns the lines of a case that is read as columns and as events.
 func bothWays(columns, events, columnsTarget, eventsTarget string) []tableLine {
 	return []tableLine{{columns, "-columns", columnsTarget}, {events, "-events", eventsTarget}}
 }
@@ -37,7 +37,7 @@ var patternCases = []benchCase{
 	{benchmark: "Read/case=single_serialized", title: "`single_serialized`, 10,080 rows", lines: bothWays("ReadColumns", "Read", "≥ 2.5", "≥ 2.5")},
 }
 
-// otherReads are less than a row, and many of them.
+// otherReads are parts of a row, and many series.
 var otherReads = []benchCase{
 	{benchmark: "Read/case=day_of_week", title: "one day of that week, `bucket_new_cells`", lines: bothWays("ReadColumns", "Read", "", "")},
 	{benchmark: "Read/case=latest", title: "the newest event, `bucket_new_cells`", lines: []tableLine{{"Latest", "", ""}}},
@@ -45,11 +45,11 @@ var otherReads = []benchCase{
 	{benchmark: "Read/case=salts_16", title: "an hour of 160 series, 16 salts, `bucket_offsets`", lines: bothWays("ByMetricColumns", "ByMetric", "", "")},
 }
 
-// batcherSample is how many times fewer events are written one by one than through a
-// Batcher, since all of them would take a minute.
+// batcherSample is the factor by which fewer events are written one by one than through a
+// Batcher, because all of them would take a minute.
 const batcherSample = 100
 
-// writesShown are what is written.
+// writesShown are the writes.
 var writesShown = []benchCase{
 	{benchmark: "Write/case=one_event", title: "one event", lines: []tableLine{{"Write", "", ""}}},
 	{benchmark: "Write/case=one_row", title: "1,000 events in one row", lines: []tableLine{{"WriteAll", "", "≥ 12"}}},
@@ -57,15 +57,15 @@ var writesShown = []benchCase{
 	{benchmark: "Write/case=batcher", title: "1,000,000 events; by hand, one at a time", lines: []tableLine{{"Batcher", "", "≥ 15"}}, sampled: batcherSample},
 }
 
-// costs are what the README shows.
+// costs are the cases in the README.
 var costs = []struct{ title, benchmark, suffix string }{
 	{"read a week of one-minute events", "Read/case=bucket_new_cells", "-events"},
 	{"write 1,000 events to one row", "Write/case=one_row", ""},
 	{"write one event", "Write/case=one_event", ""},
 }
 
-// costsOf returns the table of the README: how much of the CPU time of the best handwritten
-// code generated code takes.
+// costsOf returns the table of the README: the CPU time of generated code relative to the
+// best handwritten code.
 func costsOf(m *medians) string {
 	var b strings.Builder
 	b.WriteString("| client CPU time, `bucket_new_cells` | best by hand | generated | generated, with `ClientOptions` |\n|---|---|---|---|\n")
@@ -90,8 +90,8 @@ func tablesOf(m *medians) string {
 	return b.String()
 }
 
-// ratios writes how many times less of the processor's time cases take than the best
-// by hand, what they allocate, and how far they are from the transport of the bytes.
+// ratios writes how much less CPU time cases take than the best by hand, their allocations,
+// and their ratio to the transport of the bytes.
 func ratios(b *strings.Builder, m *medians, title string, cases []benchCase) {
 	fmt.Fprintf(b, "| %s | call | common | generated | with `ClientOptions` | target | allocations by hand | with `ClientOptions` | × transport |\n", title)
 	b.WriteString("|---|---|---|---|---|---|---|---|---|\n")
@@ -112,13 +112,12 @@ func ratios(b *strings.Builder, m *medians, title string, cases []benchCase) {
 	b.WriteString("\n")
 }
 
-// spans are the ranges of time whose cost is compared, in the name of their benchmark
-// and for people.
+// spans are the time ranges whose cost is compared: their names in the benchmark and for people.
 var spans = []struct{ name, title string }{
 	{"1d", "1 day"}, {"1w", "1 week"}, {"4w", "4 weeks"}, {"13w", "13 weeks"}, {"52w", "52 weeks"},
 }
 
-// scale writes how the cost of a cell goes with the range of time.
+// scale writes how the cost of a cell depends on the time range.
 func scale(b *strings.Builder, m *medians) {
 	b.WriteString("| ns per cell, `bucket_new_cells` | best by hand | `ReadColumns` | `Read` | memory held by `Read` |\n|---|---|---|---|---|\n")
 	for _, s := range spans {

@@ -24,7 +24,7 @@ type report struct {
 	reading
 }
 
-// reportsOf returns readings of a balloon up to the end.
+// reportsOf returns the last readings of a balloon.
 func reportsOf(minutes int) []report {
 	var out []report
 	for _, r := range readings(end.Add(-time.Duration(minutes)*time.Minute), end) {
@@ -42,7 +42,7 @@ func reportsOfAll(balloons int) []report {
 	return out
 }
 
-// ingested returns so many reports of 1,000 balloons, minute by minute, up to the end.
+// ingested returns the last n reports of 1,000 balloons, minute by minute.
 func ingested(n int) []report {
 	const balloons = 1000
 	out := make([]report, n)
@@ -53,27 +53,26 @@ func ingested(n int) []report {
 	return out
 }
 
-// write writes what it was made for.
+// write writes the reports of its case.
 type write func(ctx context.Context) error
 
-// writeCase is something to write, into the rows of weeks.
+// writeCase is a write to measure, into the rows of weeks.
 type writeCase struct {
 	name    string
 	reports func() []report
 	paths   []writePath
 }
 
-// writePath is a way to write.
+// writePath is one implementation of a write.
 type writePath struct {
 	name string
 	wire bool // with the ClientOptions
 	open func(client *bigtable.Client, reports []report) write
-	// sample is how many of the reports are written, where all would take too
-	// long; 0 for all.
+	// sample is the number of reports to write, if all of them would take too long; 0 for all.
 	sample int
 }
 
-// of returns those of the reports that are written.
+// of returns the reports to write.
 func (p writePath) of(reports []report) []report {
 	if p.sample == 0 {
 		return reports
@@ -81,8 +80,7 @@ func (p writePath) of(reports []report) []report {
 	return reports[:min(p.sample, len(reports))]
 }
 
-// writeCases are what is written. Through a Batcher goes what is otherwise written
-// one by one.
+// writeCases are all writes. Events that a Batcher writes are written one by one by hand.
 func writeCases() []writeCase {
 	const events = 1_000_000
 	paths := []writePath{
@@ -105,8 +103,7 @@ func writeCases() []writeCase {
 	}
 }
 
-// commonWrite is what most people write: a mutation for each event, and all of them
-// in one call if there are several.
+// commonWrite is the usual implementation: a mutation for each event, all of them in one call.
 func commonWrite(client *bigtable.Client, reports []report) write {
 	table := client.Open("balloon_new_cells")
 	return func(ctx context.Context) error {
@@ -124,7 +121,7 @@ func commonWrite(client *bigtable.Client, reports []report) write {
 	}
 }
 
-// commonEach writes one event after the other.
+// commonEach writes events one by one.
 func commonEach(client *bigtable.Client, reports []report) write {
 	table := client.Open("balloon_new_cells")
 	return func(ctx context.Context) error {
@@ -149,9 +146,9 @@ func commonMutation(r report) (string, *bigtable.Mutation) {
 	return fmt.Sprintf("%s#%d#week%d", location, r.balloon, int(r.time.Sub(origin)/week)+1), m
 }
 
-// bestWriter is the best that a good engineer writes on the official client: one
-// mutation for each row, keys and values in memory that is used again. It takes for
-// granted that a row gets no more than 25,000 events, the limit of a mutation.
+// bestWriter is the best that a good engineer would write on the official client: one mutation
+// for each row, with keys and values in reused memory. It assumes at most 25,000 events per
+// row, the limit of a mutation.
 type bestWriter struct {
 	keys        []string
 	mutations   []*bigtable.Mutation
@@ -168,8 +165,8 @@ func bestWrite(client *bigtable.Client, reports []report) write {
 	return func(ctx context.Context) error { return w.write(ctx, table, reports) }
 }
 
-// bestEach writes event by event from 16 goroutines: what is under way at once goes
-// over the connection together, which takes less than one event after the other.
+// bestEach writes events one by one from 16 goroutines: concurrent requests share network
+// packets, which takes less CPU time than sequential ones.
 func bestEach(client *bigtable.Client, reports []report) write {
 	const writers = 16
 	table := client.Open("balloon_new_cells")
@@ -189,7 +186,7 @@ func bestEach(client *bigtable.Client, reports []report) write {
 	}
 }
 
-// write writes reports. Values are used again only after the call.
+// write writes reports. Values are reused only after the call.
 func (w *bestWriter) write(ctx context.Context, table *bigtable.Table, reports []report) error {
 	w.keys, w.mutations = w.keys[:0], w.mutations[:0]
 	clear(w.rows)
@@ -214,7 +211,7 @@ func (w *bestWriter) write(ctx context.Context, table *bigtable.Table, reports [
 	return errors.Join(errs...)
 }
 
-// row returns the mutation of the row that a report goes to.
+// row returns the mutation of a report's row.
 func (w *bestWriter) row(r *report) *bigtable.Mutation {
 	w.key = append(w.key[:0], location...)
 	w.key = append(w.key, '#')
@@ -238,7 +235,7 @@ func (w *bestWriter) setInt(m *bigtable.Mutation, column string, t bigtable.Time
 	m.Set(family, column, t, w.values[begin:])
 }
 
-// event returns the generated event that a report is.
+// event converts a report to a generated event.
 func (r *report) event() weather.BalloonNewCellsEvent {
 	return weather.BalloonNewCellsEvent{
 		BalloonNewCellsSeries: weather.BalloonNewCellsSeries{Location: location, BalloonID: r.balloon},
@@ -272,7 +269,7 @@ func batcherWrite(client *bigtable.Client, reports []report) write {
 	}
 }
 
-// TestWrite checks that what is compared stores the same cells.
+// TestWrite checks that all compared implementations store the same cells.
 func TestWrite(t *testing.T) {
 	for _, c := range writeCases() {
 		t.Run(c.name, func(t *testing.T) {
@@ -307,7 +304,7 @@ type cellOf struct {
 	Time        bigtable.Timestamp
 }
 
-// stored returns the cells that reports are.
+// stored returns the cells of reports.
 func stored(reports []report) map[cellOf]string {
 	out := map[cellOf]string{}
 	for _, r := range reports {
@@ -319,7 +316,7 @@ func stored(reports []report) map[cellOf]string {
 	return out
 }
 
-// rowsIn returns the cells that are stored.
+// rowsIn returns the stored cells.
 func rowsIn(t *testing.T, client *bigtable.Client) map[cellOf]string {
 	t.Helper()
 	out := map[cellOf]string{}
@@ -343,7 +340,7 @@ func BenchmarkWrite(b *testing.B) {
 	}
 }
 
-// measure measures all ways to write, and the transport of the bytes of one request.
+// measure measures all implementations of the write, and the transport of the bytes of one request.
 func (c writeCase) measure(b *testing.B, on *bed) {
 	all := c.reports()
 	for _, p := range c.paths {

@@ -85,7 +85,7 @@ type AlarmBatcher struct {
 // which may be nil, once per unwritten event, from its own goroutine, with the
 // *store.WriteError that Write would return. The function may add the event
 // again, but must not call Flush or Close, which wait for it. It should return
-// quickly, because other failures accumulate in memory meanwhile.
+// quickly, because other failures accumulate in memory in the meantime.
 //
 //go:noinline
 func NewAlarmBatcher(w *AlarmWriter, failed func(event AlarmEvent, err error), opts ...store.BatcherOptions) *AlarmBatcher {
@@ -176,7 +176,7 @@ func (k AlarmDevicesKey) write(w *codec.KeyWriter) {
 	w.Enum("kind", alarmKindNames, int64(k.Kind))
 }
 
-// ParseAlarmDevicesKey parses a row key. Errors are of type *FieldError.
+// ParseAlarmDevicesKey parses a row key. Errors are of type *codec.FieldError.
 func ParseAlarmDevicesKey(row string) (AlarmDevicesKey, error) {
 	var k AlarmDevicesKey
 	r := codec.NewKeyReader(row, "#")
@@ -232,7 +232,7 @@ func (k AlarmsByKindKey) write(w *codec.KeyWriter) {
 	w.String("device", k.Device)
 }
 
-// ParseAlarmsByKindKey parses a row key. Errors are of type *FieldError.
+// ParseAlarmsByKindKey parses a row key. Errors are of type *codec.FieldError.
 func ParseAlarmsByKindKey(row string) (AlarmsByKindKey, error) {
 	var k AlarmsByKindKey
 	r := codec.NewKeyReader(row, "#")

@@ -30,9 +30,9 @@ const (
 	milli = time.Millisecond
 )
 
-// noon is far in the future: the set-up adds families to a table that there is,
-// from when on the in-memory server collects by the clock on the wall. What has
-// expired by the tests' clock is still there.
+// noon is far in the future: setup adds families to an existing table, after
+// which the in-memory server garbage-collects by the system clock. Events that
+// have expired by the clock of the tests are still there.
 var noon = time.Date(2100, 3, 5, 12, 0, 0, 0, time.UTC)
 
 var (
@@ -40,17 +40,17 @@ var (
 	leak = device.AlarmSeries{Device: "pump-7", Kind: device.AlarmKindLeak}
 )
 
-// at returns options with a clock that stands.
+// at returns options with a fixed clock.
 func at(now time.Time) store.ReaderOptions {
 	return store.ReaderOptions{Now: func() time.Time { return now }}
 }
 
-// reading is an event with a signal, told apart by its level.
+// reading returns an event with a signal, identified by its level.
 func reading(at time.Time, level float64) device.ReadingEvent {
 	return device.ReadingEvent{ReadingSeries: pump, Time: at, Level: level, Errors: 2, Signal: []byte("signal")}
 }
 
-// bare returns readings without their signals.
+// bare returns readings without signals.
 func bare(events ...device.ReadingEvent) []device.ReadingEvent {
 	var out []device.ReadingEvent
 	for _, e := range events {
@@ -64,8 +64,8 @@ func alarm(at time.Time, text string) device.AlarmEvent {
 	return device.AlarmEvent{AlarmSeries: leak, Time: at, Text: text}
 }
 
-// cells returns every cell of a family, one a line: row, qualifier, how long
-// before or after noon.
+// cells returns every cell of a family, one per line: row, qualifier, and the
+// time before or after noon.
 func cells(t *testing.T, client *bigtable.Client, table, family string) []string {
 	t.Helper()
 	var out []string
@@ -133,9 +133,8 @@ func TestRulesOnTheServer(t *testing.T) {
 	}
 }
 
-// An event grows old in two steps: after a week its signal is gone, after 90
-// days the rest.
-func TestSignalGoesBeforeTheRest(t *testing.T) {
+// An event expires in two steps: its signal after a week, and the rest after 90 days.
+func TestSignalExpiresBeforeTheRest(t *testing.T) {
 	bt := devicetest.New(t)
 	event := reading(noon, 0.5)
 	check(t, device.NewReadingWriter(bt.Client, writing(at(noon))).Write(t.Context(), event))
@@ -167,7 +166,7 @@ func TestSignalGoesBeforeTheRest(t *testing.T) {
 	compare(t, 1, len(cells(t, bt.Client, "devices", "raw"))) // nothing was collected
 }
 
-// In one bucket, and over many, each event has what its own age leaves.
+// In one bucket and in several, each event has exactly the fields that its age allows.
 func TestEachEventHasItsOwnAge(t *testing.T) {
 	bt := devicetest.New(t)
 	var events []device.ReadingEvent
@@ -186,7 +185,7 @@ func TestEachEventHasItsOwnAge(t *testing.T) {
 	compare(t, bare(events[5:7]...), all(t, r.Read(t.Context(), pump, events[3].Time, events[7].Time)))
 	compare(t, []device.ReadingEvent(nil), all(t, r.Read(t.Context(), pump, from, events[5].Time)))
 
-	// Both ends go by while the loop runs: first the signals, then the rest.
+	// Both expire while the loop runs: first the signals, then the rest.
 	now := events[0].Time.Add(7 * day)
 	r = device.NewReadingReader(bt.Client, store.ReaderOptions{Now: func() time.Time { return now }})
 	want := append([]device.ReadingEvent{events[0], events[1]}, bare(events[2], events[3])...)
@@ -205,7 +204,7 @@ func TestEachEventHasItsOwnAge(t *testing.T) {
 	compare(t, want, got)
 }
 
-// What comes so late that its signal is past its week is stored without it.
+// An event that arrives after its signal has expired is stored without the signal.
 func TestLateEventIsStoredInPart(t *testing.T) {
 	bt := devicetest.New(t)
 	w, r := device.NewReadingWriter(bt.Client, writing(at(noon))), device.NewReadingReader(bt.Client, at(noon))
@@ -217,7 +216,7 @@ func TestLateEventIsStoredInPart(t *testing.T) {
 	compare(t, 6, len(cells(t, bt.Client, "devices", "stats")))
 	compare(t, append(bare(late, over), edge), all(t, r.Read(t.Context(), pump, noon.Add(-90*day), noon)))
 
-	// Nothing is left of what is too old for both, be it with a signal or not.
+	// An event that is too old for both is not stored, with or without a signal.
 	for _, dead := range append(bare(reading(noon.Add(-90*day-time.Second), 4)), reading(noon.Add(-91*day), 5)) {
 		err := w.Write(t.Context(), dead)
 		var failed *store.WriteError
@@ -234,7 +233,7 @@ func TestLateEventIsStoredInPart(t *testing.T) {
 	}
 	compare(t, 6, len(cells(t, bt.Client, "devices", "stats")))
 
-	// What is stored in part counts as stored.
+	// A partly stored event counts as stored.
 	expired := 0
 	skip := writing(at(noon))
 	skip.SkipExpired = true
@@ -243,8 +242,7 @@ func TestLateEventIsStoredInPart(t *testing.T) {
 	compare(t, 0, expired)
 }
 
-// A part that the event does not have any more is gone, and the other family
-// keeps what it has.
+// A field that the event no longer has is deleted, and the other family is not affected.
 func TestRewritingRemovesAbsentFields(t *testing.T) {
 	bt := devicetest.New(t)
 	w, r := device.NewReadingWriter(bt.Client, writing(at(noon))), device.NewReadingReader(bt.Client, at(noon))
@@ -256,7 +254,7 @@ func TestRewritingRemovesAbsentFields(t *testing.T) {
 	compare(t, 2, len(cells(t, bt.Client, "devices", "raw")))
 	compare(t, 6, len(cells(t, bt.Client, "devices", "stats")))
 
-	// Also within one call, and it may come back.
+	// This also applies within one call, and the field may be written again.
 	again := events[1]
 	again.Signal = []byte{}
 	check(t, w.WriteAll(t.Context(), []device.ReadingEvent{events[1], again}, store.WriteOptions{LastWins: true}))
@@ -267,8 +265,8 @@ func TestRewritingRemovesAbsentFields(t *testing.T) {
 	compare(t, events, all(t, r.Read(t.Context(), pump, noon.Add(-time.Minute), noon.Add(1))))
 }
 
-// A read of the old asks for one family alone, one of the young for both at
-// once, and one over the boundary for each from its own time on.
+// A read of old events requests only one family, a read of recent events requests both
+// at once, and a read across the boundary requests each from its oldest live time.
 func TestRequestsOfTwoFamilies(t *testing.T) {
 	bt := devicetest.New(t)
 	var requests []*btpb.ReadRowsRequest
@@ -312,8 +310,8 @@ func TestRequestsOfTwoFamilies(t *testing.T) {
 	}
 }
 
-// Of a late event that has no signal nothing is said to the family of signals:
-// it has no timestamp there.
+// A late event without a signal writes nothing to the family of signals, because it has
+// no timestamp there.
 func TestLateEventWithoutSignal(t *testing.T) {
 	bt := devicetest.New(t)
 	entries := 0
@@ -337,7 +335,7 @@ func TestLateEventWithoutSignal(t *testing.T) {
 	compare(t, 2, entries)
 }
 
-// seen returns a client of the server whose streams are shown to a test: one that
+// seen returns a client of the server whose streams a test can inspect. The client
 // encodes requests itself.
 func seen(t *testing.T, bt *storetest.Bigtable, see func(m any)) *bigtable.Client {
 	t.Helper()
@@ -351,7 +349,7 @@ func seen(t *testing.T, bt *storetest.Bigtable, see func(m any)) *bigtable.Clien
 	return client
 }
 
-// seeing is a stream whose requests are shown to a test.
+// seeing is a stream whose requests a test can inspect.
 type seeing struct {
 	grpc.ClientStream
 	see func(m any)
@@ -362,9 +360,8 @@ func (s seeing) SendMsg(m any) error {
 	return s.ClientStream.SendMsg(m)
 }
 
-// Two schemas share a table, with row keys of their own and families of their
-// own. Neither reader sees what the other writes, be it before, after or at the
-// same time.
+// Two schemas share a table, with different row keys and different families. Neither
+// reader sees what the other writes, whether before, after or at the same time.
 func TestSharedTableDoesNotMix(t *testing.T) {
 	bt := devicetest.New(t)
 	now := noon.Add(time.Hour)
@@ -404,14 +401,14 @@ func TestSharedTableDoesNotMix(t *testing.T) {
 		}
 		look()
 	}
-	// Neither does one of the same device that is of another kind.
+	// Nor an alarm of another kind from the same device.
 	heat := alarm(noon.Add(time.Minute), "other")
 	heat.Kind = device.AlarmKindHeat
 	check(t, aw.Write(t.Context(), heat))
 	look()
 }
 
-// An alarm lives 30 days in its bucket, by its own age.
+// An alarm lives 30 days in its bucket, counted from its time.
 func TestAlarmsLiveThirtyDays(t *testing.T) {
 	bt := devicetest.New(t)
 	event := alarm(noon.Add(-5*day), "five days late")
@@ -422,9 +419,9 @@ func TestAlarmsLiveThirtyDays(t *testing.T) {
 	}
 }
 
-// The table by kind has the time of the writing on its cells: an alarm that is
-// late, or too late for the other table, begins its days there when it comes.
-func TestAlarmsByKindCountFromTheWriting(t *testing.T) {
+// The cell timestamps of the table by kind are write times: a late alarm, even one that
+// is too late for the other table, lives there for the full time after it arrives.
+func TestAlarmsByKindExpireAfterTheWrite(t *testing.T) {
 	bt := devicetest.New(t)
 	w := device.NewAlarmWriter(bt.Client, writing(at(noon.Add(1500*time.Microsecond))))
 	late, tooLate := alarm(noon.Add(-5*day), "late"), alarm(noon.Add(-40*day), "too late")
@@ -438,8 +435,8 @@ func TestAlarmsByKindCountFromTheWriting(t *testing.T) {
 	compare(t, []string{row(tooLate) + " m:event 1ms", row(late) + " m:event 1ms"}, cells(t, bt.Client, "alarms_by_kind", "m"))
 	compare(t, []string{"pump-7#alarm#leak#2100-02-28 alarms:event -120h0m0s"}, cells(t, bt.Client, "devices", "alarms"))
 
-	// Written again, also by a clock that is behind, it has one cell: by another
-	// one the older would come first.
+	// Written again, even by a clock that is behind, it has a single cell; otherwise,
+	// the older one could come first.
 	for _, clock := range []time.Duration{time.Hour, -time.Hour} {
 		late.Text = clock.String()
 		check(t, device.NewAlarmWriter(bt.Client, writing(at(noon.Add(clock)))).Write(t.Context(), late))
@@ -449,7 +446,7 @@ func TestAlarmsByKindCountFromTheWriting(t *testing.T) {
 	}
 }
 
-// writing returns the options of a writer that has what those of a reader have.
+// writing returns the writer options that correspond to the given reader options.
 func writing(o store.ReaderOptions) store.WriterOptions {
 	return store.WriterOptions{TablePrefix: o.TablePrefix, Now: o.Now, Timeout: o.Timeout, Hooks: o.Hooks}
 }

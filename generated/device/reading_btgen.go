@@ -50,7 +50,7 @@ type ReadingBatcher struct {
 // which may be nil, once per unwritten event, from its own goroutine, with the
 // *store.WriteError that Write would return. The function may add the event
 // again, but must not call Flush or Close, which wait for it. It should return
-// quickly, because other failures accumulate in memory meanwhile.
+// quickly, because other failures accumulate in memory in the meantime.
 //
 //go:noinline
 func NewReadingBatcher(w *ReadingWriter, failed func(event ReadingEvent, err error), opts ...store.BatcherOptions) *ReadingBatcher {
@@ -149,7 +149,8 @@ func (k ReadingDevicesKey) write(w *codec.KeyWriter) {
 	w.String("device", k.Device)
 }
 
-// ParseReadingDevicesKey parses a row key. Errors are of type *FieldError.
+// ParseReadingDevicesKey parses a row key. Errors are of type
+// *codec.FieldError.
 func ParseReadingDevicesKey(row string) (ReadingDevicesKey, error) {
 	var k ReadingDevicesKey
 	r := codec.NewKeyReader(row, "#")

@@ -92,7 +92,7 @@ type ActivityBatcher struct {
 // which may be nil, once per unwritten event, from its own goroutine, with the
 // *store.WriteError that Write would return. The function may add the event
 // again, but must not call Flush or Close, which wait for it. It should return
-// quickly, because other failures accumulate in memory meanwhile.
+// quickly, because other failures accumulate in memory in the meantime.
 //
 //go:noinline
 func NewActivityBatcher(w *ActivityWriter, failed func(event ActivityEvent, err error), opts ...store.BatcherOptions) *ActivityBatcher {
@@ -127,10 +127,10 @@ func (r *ActivityReader) ByRepository(ctx context.Context, repository string, fr
 	return r.reader.Query(ctx, &activityByRepository, event, from, to, opts...)
 }
 
-// ByRepositoryColumns appends what ByRepository yields to columns, which may be
-// reused. It leaves out events that cannot be decoded and returns the first
-// *store.DecodeError after it has read all others; any other error ends the
-// read.
+// ByRepositoryColumns appends the events that ByRepository yields to columns,
+// which may be reused. It leaves out events that cannot be decoded and returns
+// the first *store.DecodeError after it has read all others; any other error
+// ends the read.
 //
 //go:noinline
 func (r *ActivityReader) ByRepositoryColumns(ctx context.Context, repository string, from, to time.Time, columns *ActivityColumns, opts ...store.ReadOptions) error {
@@ -146,8 +146,8 @@ func (r *ActivityReader) ByActor(ctx context.Context, actor string, from, to tim
 	return r.readActivitiesByActor.Query(ctx, &activityByActor, event, from, to, opts...)
 }
 
-// ByActorColumns appends what ByActor yields to columns, which may be reused.
-// It leaves out events that cannot be decoded and returns the first
+// ByActorColumns appends the events that ByActor yields to columns, which may
+// be reused. It leaves out events that cannot be decoded and returns the first
 // *store.DecodeError after it has read all others; any other error ends the
 // read.
 //
@@ -244,7 +244,7 @@ func (k ActivityActivitiesByRepositoryKey) suffix() ([]byte, error) {
 }
 
 // ParseActivityActivitiesByRepositoryKey parses a row key. Errors are of type
-// *FieldError.
+// *codec.FieldError.
 func ParseActivityActivitiesByRepositoryKey(row string) (ActivityActivitiesByRepositoryKey, error) {
 	var k ActivityActivitiesByRepositoryKey
 	r := codec.NewKeyReader(row, "#")
@@ -311,7 +311,7 @@ func (k ActivityActivitiesByActorKey) suffix() ([]byte, error) {
 }
 
 // ParseActivityActivitiesByActorKey parses a row key. Errors are of type
-// *FieldError.
+// *codec.FieldError.
 func ParseActivityActivitiesByActorKey(row string) (ActivityActivitiesByActorKey, error) {
 	var k ActivityActivitiesByActorKey
 	r := codec.NewKeyReader(row, "#")

@@ -52,7 +52,7 @@ type TickBatcher struct {
 // which may be nil, once per unwritten event, from its own goroutine, with the
 // *store.WriteError that Write would return. The function may add the event
 // again, but must not call Flush or Close, which wait for it. It should return
-// quickly, because other failures accumulate in memory meanwhile.
+// quickly, because other failures accumulate in memory in the meantime.
 //
 //go:noinline
 func NewTickBatcher(w *TickWriter, failed func(event TickEvent, err error), opts ...store.BatcherOptions) *TickBatcher {
@@ -89,10 +89,10 @@ func (r *TickReader) ByExchange(ctx context.Context, exchange string, from, to t
 	return r.reader.Query(ctx, &tickByExchange, event, from, to, opts...)
 }
 
-// ByExchangeColumns appends what ByExchange yields to columns, which may be
-// reused. It leaves out events that cannot be decoded and returns the first
-// *store.DecodeError after it has read all others; any other error ends the
-// read.
+// ByExchangeColumns appends the events that ByExchange yields to columns, which
+// may be reused. It leaves out events that cannot be decoded and returns the
+// first *store.DecodeError after it has read all others; any other error ends
+// the read.
 //
 //go:noinline
 func (r *TickReader) ByExchangeColumns(ctx context.Context, exchange string, from, to time.Time, columns *TickColumns, opts ...store.ReadOptions) error {
@@ -171,7 +171,7 @@ func (k TicksKey) write(w *codec.KeyWriter) {
 	w.String("symbol", k.Symbol)
 }
 
-// ParseTicksKey parses a row key. Errors are of type *FieldError.
+// ParseTicksKey parses a row key. Errors are of type *codec.FieldError.
 func ParseTicksKey(row string) (TicksKey, error) {
 	var k TicksKey
 	r := codec.NewKeyReader(row, "#")

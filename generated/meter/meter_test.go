@@ -18,7 +18,7 @@ import (
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
 
-// The edges of the layouts.
+// The times at which layouts begin.
 var (
 	polled = time.Date(2025, 1, 6, 0, 0, 0, 0, time.UTC)
 	daily  = time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)
@@ -27,12 +27,12 @@ var (
 
 var home = meter.ReadingSeries{Region: "north", Meter: 42}
 
-// clock returns options of readers with a clock that stands.
+// clock returns reader options with a fixed clock.
 func clock(now time.Time) store.ReaderOptions {
 	return store.ReaderOptions{Now: func() time.Time { return now }}
 }
 
-// writing returns options of writers with a clock that stands.
+// writing returns writer options with a fixed clock.
 var writing = store.WriterOptions{Now: func() time.Time { return now }}
 
 // reading is an event of the series home.
@@ -40,7 +40,7 @@ func reading(at time.Time, power int64) meter.ReadingEvent {
 	return meter.ReadingEvent{ReadingSeries: home, Time: at, Power: power, Voltage: 230}
 }
 
-// around returns events on both sides of both edges, a second and a day apart.
+// around returns events on both sides of both boundaries, a second and a day away.
 func around() []meter.ReadingEvent {
 	var out []meter.ReadingEvent
 	for i, edge := range []time.Time{polled, daily} {
@@ -93,7 +93,7 @@ func compare(t *testing.T, what string, want, got any) {
 	}
 }
 
-// Each event goes to the layout of its time, whenever it is written.
+// The time of each event determines its layout, no matter when it is written.
 func TestEventsAreRoutedByTheirTime(t *testing.T) {
 	b := metertest.New(t)
 	write(t, b, around()...)
@@ -101,8 +101,8 @@ func TestEventsAreRoutedByTheirTime(t *testing.T) {
 	compare(t, "meter_readings", []string{"north#42#2025-W02", "north#42#2026-06-01", "north#42#2026-06-02", "north#42#2026-W22"}, keys(t, b, "meter_readings"))
 }
 
-// A range over an edge returns the older data too, in every order and up to every limit.
-func TestRangeOverAnEdgeReturnsAllData(t *testing.T) {
+// A range across a boundary also returns the older data, in every order and up to every limit.
+func TestRangeAcrossLayoutsReturnsAllData(t *testing.T) {
 	b := metertest.New(t)
 	write(t, b, around()...)
 	r := meter.NewReadingReader(b.Client, clock(now))
@@ -135,8 +135,8 @@ func TestRangeOverAnEdgeReturnsAllData(t *testing.T) {
 	compare(t, "by region", all, region)
 }
 
-// Every layout has its own pattern, encoding, family and table: those of the newest are not
-// applied to older data, and the age of each family holds.
+// Every layout has its own pattern, encoding, family and table: those of the newest do not
+// apply to older data, and each family keeps its maximum age.
 func TestEachLayoutKeepsItsSettings(t *testing.T) {
 	b := metertest.New(t)
 	write(t, b, around()...)
@@ -161,8 +161,8 @@ func TestEachLayoutKeepsItsSettings(t *testing.T) {
 	compare(t, "alive three years after the first edge", []int64{2, 3, 4, 10, 11, 12, 13, 14}, powers(t, r, time.Time{}, expired))
 }
 
-// A layout applies neither before its time nor after the next one began: events that arrive
-// late are written as their time has it.
+// A layout applies neither before its time nor after the next one begins: late events are
+// written in the layout of their time.
 func TestLayoutsBeginAndEndOnTime(t *testing.T) {
 	b := metertest.New(t)
 	write(t, b, reading(daily.Add(-time.Second), 1), reading(daily, 2))
@@ -172,8 +172,8 @@ func TestLayoutsBeginAndEndOnTime(t *testing.T) {
 	compare(t, "events", []int64{0, 1, 2}, powers(t, meter.NewReadingReader(b.Client, clock(now)), time.Time{}, now))
 }
 
-// Latest looks into the newest layout first, and into older ones while it finds nothing.
-func TestLatestGoesBack(t *testing.T) {
+// Latest searches the newest layout first, and then older ones until it finds an event.
+func TestLatestSearchesEarlierLayouts(t *testing.T) {
 	b := metertest.New(t)
 	var requests []int
 	opts := clock(now)
@@ -192,9 +192,9 @@ func TestLatestGoesBack(t *testing.T) {
 	compare(t, "requests", []int{3, 3, 2, 1}, requests)
 }
 
-// A read asks the layouts that its range touches, and receives no cell that it does not
-// return.
-func TestReadsAskForTheLayoutsOfTheirRange(t *testing.T) {
+// A read sends requests only for the layouts in its range, and receives no cell that it does
+// not return.
+func TestReadsRequestOnlyLayoutsInRange(t *testing.T) {
 	b := metertest.New(t)
 	write(t, b, around()...)
 	for _, tt := range []struct {
@@ -216,8 +216,9 @@ func TestReadsAskForTheLayoutsOfTheirRange(t *testing.T) {
 	}
 }
 
-// A batcher routes as a writer does, and an event that a layout refuses is refused alone.
-func TestBatcherRoutes(t *testing.T) {
+// A batcher routes events like a writer, and if a layout refuses an event, only that event is
+// refused.
+func TestBatcherRoutesEvents(t *testing.T) {
 	b := metertest.New(t)
 	var failures []string
 	batcher := meter.NewReadingBatcher(meter.NewReadingWriter(b.Client, writing), func(e meter.ReadingEvent, err error) {
@@ -240,8 +241,8 @@ func TestBatcherRoutes(t *testing.T) {
 	compare(t, "events", 10, len(powers(t, meter.NewReadingReader(b.Client, clock(now)), time.Time{}, now)))
 }
 
-// Setup creates the tables and families of all layouts, and a second time nothing.
-func TestSetupCreatesWhatAllLayoutsNeed(t *testing.T) {
+// Setup creates the tables and families of all layouts, and a second call creates nothing.
+func TestSetupCreatesTablesOfAllLayouts(t *testing.T) {
 	b := storetest.New(t, func(context.Context, *bigtable.AdminClient) error { return nil })
 	plan, err := meter.SetupReading(t.Context(), b.Admin)
 	if err != nil {

@@ -53,7 +53,7 @@ type ReadingBatcher struct {
 // which may be nil, once per unwritten event, from its own goroutine, with the
 // *store.WriteError that Write would return. The function may add the event
 // again, but must not call Flush or Close, which wait for it. It should return
-// quickly, because other failures accumulate in memory meanwhile.
+// quickly, because other failures accumulate in memory in the meantime.
 //
 //go:noinline
 func NewReadingBatcher(w *ReadingWriter, failed func(event ReadingEvent, err error), opts ...store.BatcherOptions) *ReadingBatcher {
@@ -88,8 +88,8 @@ func (r *ReadingReader) ByRegion(ctx context.Context, region string, from, to ti
 	return r.reader.Query(ctx, &readingByRegion, event, from, to, opts...)
 }
 
-// ByRegionColumns appends what ByRegion yields to columns, which may be reused.
-// It leaves out events that cannot be decoded and returns the first
+// ByRegionColumns appends the events that ByRegion yields to columns, which may
+// be reused. It leaves out events that cannot be decoded and returns the first
 // *store.DecodeError after it has read all others; any other error ends the
 // read.
 //
@@ -173,7 +173,7 @@ func (k ReadingMeterReadingsKey) write(w *codec.KeyWriter) {
 }
 
 // ParseReadingMeterReadingsKey parses a row key. Errors are of type
-// *FieldError.
+// *codec.FieldError.
 func ParseReadingMeterReadingsKey(row string) (ReadingMeterReadingsKey, error) {
 	var k ReadingMeterReadingsKey
 	r := codec.NewKeyReader(row, "#")
@@ -230,7 +230,7 @@ func (k ReadingMeterReadingsUntil20260601Key) write(w *codec.KeyWriter) {
 }
 
 // ParseReadingMeterReadingsUntil20260601Key parses a row key. Errors are of
-// type *FieldError.
+// type *codec.FieldError.
 func ParseReadingMeterReadingsUntil20260601Key(row string) (ReadingMeterReadingsUntil20260601Key, error) {
 	var k ReadingMeterReadingsUntil20260601Key
 	r := codec.NewKeyReader(row, "#")
@@ -286,7 +286,7 @@ func (k ReadingMeterPollsUntil20250106Key) write(w *codec.KeyWriter) {
 }
 
 // ParseReadingMeterPollsUntil20250106Key parses a row key. Errors are of type
-// *FieldError.
+// *codec.FieldError.
 func ParseReadingMeterPollsUntil20250106Key(row string) (ReadingMeterPollsUntil20250106Key, error) {
 	var k ReadingMeterPollsUntil20250106Key
 	r := codec.NewKeyReader(row, "#")

@@ -50,7 +50,7 @@ type PointBatcher struct {
 // which may be nil, once per unwritten event, from its own goroutine, with the
 // *store.WriteError that Write would return. The function may add the event
 // again, but must not call Flush or Close, which wait for it. It should return
-// quickly, because other failures accumulate in memory meanwhile.
+// quickly, because other failures accumulate in memory in the meantime.
 //
 //go:noinline
 func NewPointBatcher(w *PointWriter, failed func(event PointEvent, err error), opts ...store.BatcherOptions) *PointBatcher {
@@ -83,8 +83,8 @@ func (r *PointReader) ByMetric(ctx context.Context, metric uint32, from, to time
 	return r.reader.Query(ctx, &pointByMetric, event, from, to, opts...)
 }
 
-// ByMetricColumns appends what ByMetric yields to columns, which may be reused.
-// It leaves out events that cannot be decoded and returns the first
+// ByMetricColumns appends the events that ByMetric yields to columns, which may
+// be reused. It leaves out events that cannot be decoded and returns the first
 // *store.DecodeError after it has read all others; any other error ends the
 // read.
 //
@@ -170,7 +170,7 @@ func (k PointsKey) suffix() ([]byte, error) {
 	return w.Key()
 }
 
-// ParsePointsKey parses a row key. Errors are of type *FieldError.
+// ParsePointsKey parses a row key. Errors are of type *codec.FieldError.
 func ParsePointsKey(row string) (PointsKey, error) {
 	var k PointsKey
 	r := codec.NewKeyReader(row, "")

@@ -52,7 +52,7 @@ type SampleBatcher struct {
 // which may be nil, once per unwritten event, from its own goroutine, with the
 // *store.WriteError that Write would return. The function may add the event
 // again, but must not call Flush or Close, which wait for it. It should return
-// quickly, because other failures accumulate in memory meanwhile.
+// quickly, because other failures accumulate in memory in the meantime.
 //
 //go:noinline
 func NewSampleBatcher(w *SampleWriter, failed func(event SampleEvent, err error), opts ...store.BatcherOptions) *SampleBatcher {
@@ -86,8 +86,8 @@ func (r *SampleReader) ByMetric(ctx context.Context, metric string, from, to tim
 	return r.reader.Query(ctx, &sampleByMetric, event, from, to, opts...)
 }
 
-// ByMetricColumns appends what ByMetric yields to columns, which may be reused.
-// It leaves out events that cannot be decoded and returns the first
+// ByMetricColumns appends the events that ByMetric yields to columns, which may
+// be reused. It leaves out events that cannot be decoded and returns the first
 // *store.DecodeError after it has read all others; any other error ends the
 // read.
 //
@@ -105,8 +105,8 @@ func (r *SampleReader) BySeries(ctx context.Context, metric string, host string,
 	return r.reader.Query(ctx, &sampleBySeries, event, from, to, opts...)
 }
 
-// BySeriesColumns appends what BySeries yields to columns, which may be reused.
-// It leaves out events that cannot be decoded and returns the first
+// BySeriesColumns appends the events that BySeries yields to columns, which may
+// be reused. It leaves out events that cannot be decoded and returns the first
 // *store.DecodeError after it has read all others; any other error ends the
 // read.
 //
@@ -200,7 +200,7 @@ func (k SamplesKey) suffix() ([]byte, error) {
 	return w.Key()
 }
 
-// ParseSamplesKey parses a row key. Errors are of type *FieldError.
+// ParseSamplesKey parses a row key. Errors are of type *codec.FieldError.
 func ParseSamplesKey(row string) (SamplesKey, error) {
 	var k SamplesKey
 	r := codec.NewKeyReader(row, "#")

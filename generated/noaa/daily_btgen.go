@@ -102,7 +102,7 @@ type DailyBatcher struct {
 // which may be nil, once per unwritten event, from its own goroutine, with the
 // *store.WriteError that Write would return. The function may add the event
 // again, but must not call Flush or Close, which wait for it. It should return
-// quickly, because other failures accumulate in memory meanwhile.
+// quickly, because other failures accumulate in memory in the meantime.
 //
 //go:noinline
 func NewDailyBatcher(w *DailyWriter, failed func(event DailyEvent, err error), opts ...store.BatcherOptions) *DailyBatcher {
@@ -137,10 +137,10 @@ func (r *DailyReader) AllCities(ctx context.Context, from, to time.Time, opts ..
 	return r.reader.Query(ctx, &dailyAllCities, event, from, to, opts...)
 }
 
-// AllCitiesColumns appends what AllCities yields to columns, which may be
-// reused. It leaves out events that cannot be decoded and returns the first
-// *store.DecodeError after it has read all others; any other error ends the
-// read.
+// AllCitiesColumns appends the events that AllCities yields to columns, which
+// may be reused. It leaves out events that cannot be decoded and returns the
+// first *store.DecodeError after it has read all others; any other error ends
+// the read.
 //
 //go:noinline
 func (r *DailyReader) AllCitiesColumns(ctx context.Context, from, to time.Time, columns *DailyColumns, opts ...store.ReadOptions) error {
@@ -232,7 +232,7 @@ func (k DailyColumnsKey) write(w *codec.KeyWriter) {
 	w.String("metric", k.Metric)
 }
 
-// ParseDailyColumnsKey parses a row key. Errors are of type *FieldError.
+// ParseDailyColumnsKey parses a row key. Errors are of type *codec.FieldError.
 func ParseDailyColumnsKey(row string) (DailyColumnsKey, error) {
 	var k DailyColumnsKey
 	r := codec.NewKeyReader(row, "#")
@@ -285,7 +285,7 @@ func (k DailyCellsKey) write(w *codec.KeyWriter) {
 	w.String("location", k.Location)
 }
 
-// ParseDailyCellsKey parses a row key. Errors are of type *FieldError.
+// ParseDailyCellsKey parses a row key. Errors are of type *codec.FieldError.
 func ParseDailyCellsKey(row string) (DailyCellsKey, error) {
 	var k DailyCellsKey
 	r := codec.NewKeyReader(row, "#")
@@ -336,7 +336,8 @@ func (k DailySerializedKey) write(w *codec.KeyWriter) {
 	w.String("location", k.Location)
 }
 
-// ParseDailySerializedKey parses a row key. Errors are of type *FieldError.
+// ParseDailySerializedKey parses a row key. Errors are of type
+// *codec.FieldError.
 func ParseDailySerializedKey(row string) (DailySerializedKey, error) {
 	var k DailySerializedKey
 	r := codec.NewKeyReader(row, "#")
@@ -387,7 +388,8 @@ func (k DailyUnserializedKey) write(w *codec.KeyWriter) {
 	w.String("location", k.Location)
 }
 
-// ParseDailyUnserializedKey parses a row key. Errors are of type *FieldError.
+// ParseDailyUnserializedKey parses a row key. Errors are of type
+// *codec.FieldError.
 func ParseDailyUnserializedKey(row string) (DailyUnserializedKey, error) {
 	var k DailyUnserializedKey
 	r := codec.NewKeyReader(row, "#")
@@ -439,7 +441,7 @@ func (k DailyCombinedKey) write(w *codec.KeyWriter) {
 	w.String("location", k.Location)
 }
 
-// ParseDailyCombinedKey parses a row key. Errors are of type *FieldError.
+// ParseDailyCombinedKey parses a row key. Errors are of type *codec.FieldError.
 func ParseDailyCombinedKey(row string) (DailyCombinedKey, error) {
 	var k DailyCombinedKey
 	r := codec.NewKeyReader(row, "#")

@@ -13,8 +13,8 @@ import (
 	"github.com/btgen-dev/btgen/runtime/store"
 )
 
-// Events are written to every table of the schema, and read from the one that
-// answers with the fewest requests.
+// Events are written to every table of the schema, and read from the one that needs the
+// fewest requests.
 func Example() {
 	ctx := context.Background()
 	bt, err := noaatest.Start(ctx) // in memory, with the tables made
@@ -54,7 +54,7 @@ func Example() {
 	// latest: 2016-01-01 rain
 }
 
-// A WriteError names each event that was not written, and why. All others are.
+// A WriteError names each event that was not written, with the reason. All others were written.
 func ExampleWriteError() {
 	ctx := context.Background()
 	bt, err := noaatest.Start(ctx)
@@ -78,7 +78,7 @@ func ExampleWriteError() {
 	// the delimiter: true
 }
 
-// Setup makes what is missing, and says what it made.
+// Setup creates what is missing, and returns what it created.
 func ExampleSetupNormal() {
 	ctx := context.Background()
 	bt, err := noaatest.Start(ctx)

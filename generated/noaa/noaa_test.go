@@ -40,8 +40,8 @@ func check(t rapid.TB, err error) {
 	}
 }
 
-// compare fails the test if got is not want. Most times it is, and that is
-// found out faster than a difference.
+// compare fails the test if got is not want. They are usually equal, which is
+// faster to detect than a difference.
 func compare[E comparable](t rapid.TB, want, got []E) {
 	t.Helper()
 	if slices.Equal(want, got) {
@@ -50,7 +50,7 @@ func compare[E comparable](t rapid.TB, want, got []E) {
 	t.Fatalf("%d events, want %d (-want +got)\n%s", len(got), len(want), cmp.Diff(want, got))
 }
 
-// all returns everything that seq yields, which must be no error.
+// all returns the events of seq, and fails the test on an error.
 func all[E any](t rapid.TB, seq iter.Seq2[E, error]) []E {
 	t.Helper()
 	var out []E
@@ -88,7 +88,7 @@ func date(t testing.TB, layout, s string) time.Time {
 	return at
 }
 
-// loadNormals returns the normals of Seattle, in the order of time.
+// loadNormals returns the normals of Seattle, in time order.
 func loadNormals(t testing.TB) []NormalEvent {
 	t.Helper()
 	var events []NormalEvent
@@ -104,7 +104,7 @@ func loadNormals(t testing.TB) []NormalEvent {
 	return events
 }
 
-// loadDaily returns the observations of both cities, each in the order of time.
+// loadDaily returns the observations of both cities, each in time order.
 func loadDaily(t testing.TB) []DailyEvent {
 	t.Helper()
 	var events []DailyEvent
@@ -123,7 +123,7 @@ func loadDaily(t testing.TB) []DailyEvent {
 	return events
 }
 
-// series is what was written of one series, in the order of time.
+// series is what was written of one series, in time order.
 type series[E comparable] struct {
 	base   E // an event with the series alone
 	events []E
@@ -138,8 +138,8 @@ func (s series[E]) between(from, to time.Time) []E {
 	return s.events[begin:max(begin, end)]
 }
 
-// bound draws the end of a range: anywhere from two days before the first
-// event to two days after the last, and often on an event or just beside it.
+// bound draws a bound of a range: anywhere from two days before the first event
+// to two days after the last, and often at an event or right next to it.
 func (s series[E]) bound(t *rapid.T, label string) time.Time {
 	const margin = 48 * time.Hour
 	first, last := s.time(s.events[0]), s.time(s.events[len(s.events)-1])
@@ -151,7 +151,7 @@ func (s series[E]) bound(t *rapid.T, label string) time.Time {
 	return first.Add(-margin + time.Duration(rapid.Int64Range(0, width).Draw(t, label)))
 }
 
-// bounds draws a range. One of many is wide; most are narrow, to be fast.
+// bounds draws a range. A few are wide; most are narrow, to be fast.
 func (s series[E]) bounds(t *rapid.T) (from, to time.Time) {
 	if rapid.IntRange(0, 9).Draw(t, "wide") < 9 {
 		begin := rapid.IntRange(0, len(s.events)-1).Draw(t, "begin")
@@ -164,8 +164,8 @@ func (s series[E]) bounds(t *rapid.T) (from, to time.Time) {
 	return from, to
 }
 
-// readBack checks that every table gives back what was written, whole and over
-// random ranges, and the newest event.
+// readBack checks that every table returns what was written, as a whole and
+// over random ranges, and the newest event.
 func readBack[E comparable](t *testing.T, client store.Client, layouts []*store.Mapping[E], s series[E]) {
 	for _, l := range layouts {
 		t.Run(l.Table.ID, func(t *testing.T) {

@@ -57,7 +57,7 @@ type NormalBatcher struct {
 // which may be nil, once per unwritten event, from its own goroutine, with the
 // *store.WriteError that Write would return. The function may add the event
 // again, but must not call Flush or Close, which wait for it. It should return
-// quickly, because other failures accumulate in memory meanwhile.
+// quickly, because other failures accumulate in memory in the meantime.
 //
 //go:noinline
 func NewNormalBatcher(w *NormalWriter, failed func(event NormalEvent, err error), opts ...store.BatcherOptions) *NormalBatcher {
@@ -158,7 +158,7 @@ func (k NormalColumnsKey) write(w *codec.KeyWriter) {
 	w.String("metric", k.Metric)
 }
 
-// ParseNormalColumnsKey parses a row key. Errors are of type *FieldError.
+// ParseNormalColumnsKey parses a row key. Errors are of type *codec.FieldError.
 func ParseNormalColumnsKey(row string) (NormalColumnsKey, error) {
 	var k NormalColumnsKey
 	r := codec.NewKeyReader(row, "#")
@@ -211,7 +211,7 @@ func (k NormalCellsKey) write(w *codec.KeyWriter) {
 	w.String("station", k.Station)
 }
 
-// ParseNormalCellsKey parses a row key. Errors are of type *FieldError.
+// ParseNormalCellsKey parses a row key. Errors are of type *codec.FieldError.
 func ParseNormalCellsKey(row string) (NormalCellsKey, error) {
 	var k NormalCellsKey
 	r := codec.NewKeyReader(row, "#")
@@ -262,7 +262,8 @@ func (k NormalSerializedKey) write(w *codec.KeyWriter) {
 	w.String("station", k.Station)
 }
 
-// ParseNormalSerializedKey parses a row key. Errors are of type *FieldError.
+// ParseNormalSerializedKey parses a row key. Errors are of type
+// *codec.FieldError.
 func ParseNormalSerializedKey(row string) (NormalSerializedKey, error) {
 	var k NormalSerializedKey
 	r := codec.NewKeyReader(row, "#")
@@ -313,7 +314,8 @@ func (k NormalUnserializedKey) write(w *codec.KeyWriter) {
 	w.String("station", k.Station)
 }
 
-// ParseNormalUnserializedKey parses a row key. Errors are of type *FieldError.
+// ParseNormalUnserializedKey parses a row key. Errors are of type
+// *codec.FieldError.
 func ParseNormalUnserializedKey(row string) (NormalUnserializedKey, error) {
 	var k NormalUnserializedKey
 	r := codec.NewKeyReader(row, "#")
@@ -365,7 +367,8 @@ func (k NormalCombinedKey) write(w *codec.KeyWriter) {
 	w.String("station", k.Station)
 }
 
-// ParseNormalCombinedKey parses a row key. Errors are of type *FieldError.
+// ParseNormalCombinedKey parses a row key. Errors are of type
+// *codec.FieldError.
 func ParseNormalCombinedKey(row string) (NormalCombinedKey, error) {
 	var k NormalCombinedKey
 	r := codec.NewKeyReader(row, "#")

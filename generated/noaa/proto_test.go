@@ -10,8 +10,7 @@ import (
 	"google.golang.org/protobuf/types/dynamicpb"
 )
 
-// message compiles a .proto file that stands beside the generated code, and
-// returns the message in it.
+// message compiles a .proto file next to the generated code, and returns its message.
 func message(t testing.TB, file string, name protoreflect.Name) protoreflect.MessageDescriptor {
 	t.Helper()
 	compiler := protocompile.Compiler{Resolver: &protocompile.SourceResolver{}}
@@ -31,8 +30,8 @@ func TestProtoFilesCompile(t *testing.T) {
 	check(t, err)
 }
 
-// Somebody who has the .proto file alone reads every observation as it is, and
-// what they write is read here.
+// A program that has only the .proto file reads every observation exactly, and
+// generated code reads what it writes.
 func TestObservationsAsProtobuf(t *testing.T) {
 	desc := message(t, "daily.proto", "Daily")
 	field := desc.Fields().ByName

@@ -14,7 +14,7 @@ import (
 	"github.com/btgen-dev/btgen/runtime/store"
 )
 
-// hourly returns normals of one station for so many hours from a time on.
+// hourly returns normals of one station for a number of hours from the given time.
 func hourly(from time.Time, hours int) []NormalEvent {
 	var events []NormalEvent
 	for i := range hours {
@@ -38,8 +38,8 @@ func rows(t testing.TB, client *bigtable.Client, l *store.Mapping[NormalEvent]) 
 	return keys
 }
 
-// The client rounds the end of a range down to the millisecond, and takes an
-// end of zero for none: half a millisecond after the epoch would be no end.
+// The client rounds the end of a range down to the millisecond, and an end of zero
+// means none: half a millisecond after the epoch would be unbounded.
 func TestEndJustAfterTheEpoch(t *testing.T) {
 	bt := newServer(t)
 	epoch := time.Unix(0, 0).UTC()
@@ -73,8 +73,8 @@ func TestEndJustAfterTheEpoch(t *testing.T) {
 	}
 }
 
-// A week belongs to the year that most of its days are in: the end of 2020 is
-// in week 53 with the first days of 2021, and the end of 2024 in week 1 of 2025.
+// A week belongs to the year that contains most of its days: the end of 2020 is in
+// week 53, with the first days of 2021, and the end of 2024 is in week 1 of 2025.
 func TestBucketsAroundTheEndOfAYear(t *testing.T) {
 	for _, tc := range []struct {
 		from          time.Time
@@ -109,8 +109,8 @@ func TestBucketsAroundTheEndOfAYear(t *testing.T) {
 	}
 }
 
-// Weeks begin on Mondays, and the first one that has a label on 1970-01-05. An
-// event before that has no row in the table of weeks, and so goes into no other.
+// Weeks begin on Mondays, and the first one with a label begins on 1970-01-05. An
+// event before that has no row in the table of weeks, so no table stores it.
 func TestEventBeforeTheFirstWeek(t *testing.T) {
 	bt := newServer(t)
 	events := hourly(time.Unix(0, 0).UTC(), 1)
@@ -131,8 +131,8 @@ func TestEventBeforeTheFirstWeek(t *testing.T) {
 	}
 }
 
-// Instants count, not clocks: an hour that a clock shows twice is two events,
-// one that it leaves out is none, and a range may have its ends in any zone.
+// Instants count, not local times: an hour that occurs twice is two events, an
+// hour that is skipped is none, and the bounds of a range may be in any zone.
 func TestTimesInAZoneWithDaylightSaving(t *testing.T) {
 	zone, err := time.LoadLocation("America/Los_Angeles")
 	check(t, err)
@@ -160,8 +160,8 @@ func TestTimesInAZoneWithDaylightSaving(t *testing.T) {
 	}
 }
 
-// A time is truncated to the precision in UTC, not in its own zone.
-func TestTruncationInAZoneOfHalfHours(t *testing.T) {
+// A time is truncated to the precision in UTC, not in its zone.
+func TestTruncationInAHalfHourZone(t *testing.T) {
 	bt := newServer(t)
 	zone, err := time.LoadLocation("Asia/Kolkata") // 5:30 before UTC
 	check(t, err)

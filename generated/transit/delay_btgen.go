@@ -52,7 +52,7 @@ type DelayBatcher struct {
 // which may be nil, once per unwritten event, from its own goroutine, with the
 // *store.WriteError that Write would return. The function may add the event
 // again, but must not call Flush or Close, which wait for it. It should return
-// quickly, because other failures accumulate in memory meanwhile.
+// quickly, because other failures accumulate in memory in the meantime.
 //
 //go:noinline
 func NewDelayBatcher(w *DelayWriter, failed func(event DelayEvent, err error), opts ...store.BatcherOptions) *DelayBatcher {
@@ -85,8 +85,8 @@ func (r *DelayReader) ByRegion(ctx context.Context, region string, from, to time
 	return r.reader.Query(ctx, &delayByRegion, event, from, to, opts...)
 }
 
-// ByRegionColumns appends what ByRegion yields to columns, which may be reused.
-// It leaves out events that cannot be decoded and returns the first
+// ByRegionColumns appends the events that ByRegion yields to columns, which may
+// be reused. It leaves out events that cannot be decoded and returns the first
 // *store.DecodeError after it has read all others; any other error ends the
 // read.
 //
@@ -105,10 +105,10 @@ func (r *DelayReader) ByRegionAndLine(ctx context.Context, region string, line s
 	return r.reader.Query(ctx, &delayByRegionAndLine, event, from, to, opts...)
 }
 
-// ByRegionAndLineColumns appends what ByRegionAndLine yields to columns, which
-// may be reused. It leaves out events that cannot be decoded and returns the
-// first *store.DecodeError after it has read all others; any other error ends
-// the read.
+// ByRegionAndLineColumns appends the events that ByRegionAndLine yields to
+// columns, which may be reused. It leaves out events that cannot be decoded and
+// returns the first *store.DecodeError after it has read all others; any other
+// error ends the read.
 //
 //go:noinline
 func (r *DelayReader) ByRegionAndLineColumns(ctx context.Context, region string, line string, from, to time.Time, columns *DelayColumns, opts ...store.ReadOptions) error {
@@ -196,7 +196,7 @@ func (k DelaysKey) suffix() ([]byte, error) {
 	return w.Key()
 }
 
-// ParseDelaysKey parses a row key. Errors are of type *FieldError.
+// ParseDelaysKey parses a row key. Errors are of type *codec.FieldError.
 func ParseDelaysKey(row string) (DelaysKey, error) {
 	var k DelaysKey
 	r := codec.NewKeyReader(row, "/")

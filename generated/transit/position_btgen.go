@@ -52,7 +52,7 @@ type PositionBatcher struct {
 // which may be nil, once per unwritten event, from its own goroutine, with the
 // *store.WriteError that Write would return. The function may add the event
 // again, but must not call Flush or Close, which wait for it. It should return
-// quickly, because other failures accumulate in memory meanwhile.
+// quickly, because other failures accumulate in memory in the meantime.
 //
 //go:noinline
 func NewPositionBatcher(w *PositionWriter, failed func(event PositionEvent, err error), opts ...store.BatcherOptions) *PositionBatcher {
@@ -88,8 +88,8 @@ func (r *PositionReader) ByLine(ctx context.Context, region string, line string,
 	return r.reader.Query(ctx, &positionByLine, event, from, to, opts...)
 }
 
-// ByLineColumns appends what ByLine yields to columns, which may be reused. It
-// leaves out events that cannot be decoded and returns the first
+// ByLineColumns appends the events that ByLine yields to columns, which may be
+// reused. It leaves out events that cannot be decoded and returns the first
 // *store.DecodeError after it has read all others; any other error ends the
 // read.
 //
@@ -112,10 +112,10 @@ func (r *PositionReader) ByVehicle(ctx context.Context, region string, vehicle i
 	return r.reader.Query(ctx, &positionByVehicle, event, from, to, opts...)
 }
 
-// ByVehicleColumns appends what ByVehicle yields to columns, which may be
-// reused. It leaves out events that cannot be decoded and returns the first
-// *store.DecodeError after it has read all others; any other error ends the
-// read.
+// ByVehicleColumns appends the events that ByVehicle yields to columns, which
+// may be reused. It leaves out events that cannot be decoded and returns the
+// first *store.DecodeError after it has read all others; any other error ends
+// the read.
 //
 //go:noinline
 func (r *PositionReader) ByVehicleColumns(ctx context.Context, region string, vehicle int64, from, to time.Time, columns *PositionColumns, opts ...store.ReadOptions) error {
@@ -135,8 +135,8 @@ func (r *PositionReader) ByRegion(ctx context.Context, region string, from, to t
 	return r.reader.Query(ctx, &positionByRegion, event, from, to, opts...)
 }
 
-// ByRegionColumns appends what ByRegion yields to columns, which may be reused.
-// It leaves out events that cannot be decoded and returns the first
+// ByRegionColumns appends the events that ByRegion yields to columns, which may
+// be reused. It leaves out events that cannot be decoded and returns the first
 // *store.DecodeError after it has read all others; any other error ends the
 // read.
 //
@@ -156,8 +156,8 @@ func (r *PositionReader) Export(ctx context.Context, from, to time.Time, opts ..
 	return r.reader.Query(ctx, &positionExport, event, from, to, opts...)
 }
 
-// ExportColumns appends what Export yields to columns, which may be reused. It
-// leaves out events that cannot be decoded and returns the first
+// ExportColumns appends the events that Export yields to columns, which may be
+// reused. It leaves out events that cannot be decoded and returns the first
 // *store.DecodeError after it has read all others; any other error ends the
 // read.
 //
@@ -253,7 +253,7 @@ func (k PositionsKey) suffix() ([]byte, error) {
 	return w.Key()
 }
 
-// ParsePositionsKey parses a row key. Errors are of type *FieldError.
+// ParsePositionsKey parses a row key. Errors are of type *codec.FieldError.
 func ParsePositionsKey(row string) (PositionsKey, error) {
 	var k PositionsKey
 	r := codec.NewKeyReader(row, "/")

@@ -12,8 +12,9 @@ import (
 	"github.com/btgen-dev/btgen/runtime/store"
 )
 
-// An event says how long it lives in one of three ways, by the TTL strategy of
-// its table. No reader returns it later, collected or not.
+// An event specifies its lifetime in one of three ways, depending on the TTL
+// strategy of its table. After that, no reader returns it, whether or not it
+// was garbage-collected.
 func Example() {
 	ctx := context.Background()
 	bt, err := usagetest.Start(ctx)
@@ -25,15 +26,15 @@ func Example() {
 	now := noon
 	clock := func() time.Time { return now }
 
-	// Default expiration: two days, unless the event has a TTL of its own.
+	// Default expiration: two days, unless the event sets a TTL.
 	byDefault := usage.UsageDefaultSeries{Customer: "customer-07"}
 	err1 := usage.NewUsageDefaultWriter(bt.Client, store.WriterOptions{Now: clock}).Write(ctx,
 		usage.UsageDefaultEvent{UsageDefaultSeries: byDefault, Time: noon, TTL: time.Hour})
-	// One-second expiration: each event says when it expires.
+	// One-second expiration: each event specifies when it expires.
 	oneSecond := usage.UsageOneSecondSeries{Customer: "customer-07"}
 	err2 := usage.NewUsageOneSecondWriter(bt.Client, store.WriterOptions{Now: clock}).Write(ctx,
 		usage.UsageOneSecondEvent{UsageOneSecondSeries: oneSecond, Time: noon, ExpiresAt: noon.Add(90 * time.Minute)})
-	// Classes: each event is of one, and keeps its own time on its cells.
+	// Classes: each event has one, and its cells keep the event time.
 	classes := usage.UsageClassesSeries{Customer: "customer-07"}
 	err3 := usage.NewUsageClassesWriter(bt.Client, store.WriterOptions{Now: clock}).Write(ctx,
 		usage.UsageClassesEvent{UsageClassesSeries: classes, Time: noon, Class: usage.UsageClassLong})

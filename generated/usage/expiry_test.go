@@ -19,7 +19,7 @@ import (
 )
 
 // Many events that expire at the same moment do not overwrite each other, and
-// come in the order of their own times whatever their expiries are.
+// are read in the order of their times, regardless of their expiries.
 func TestEqualExpiriesDoNotCollide(t *testing.T) {
 	forEachStrategy(t, func(t *testing.T, s strategy) {
 		bt := usagetest.New(t)
@@ -37,13 +37,13 @@ func TestEqualExpiriesDoNotCollide(t *testing.T) {
 		}
 		compare(t, want, all(t, s.read(t.Context(), bt.Client, at(now), "c", noon, now)))
 		compare(t, want, all(t, s.read(t.Context(), bt.Client, at(now), "c", time.Time{}, noon.AddDate(9000, 0, 0))))
-		// A range is one of the times of events, not of their expiries.
+		// A range selects events by their times, not by their expiries.
 		compare(t, want[2:4], all(t, s.read(t.Context(), bt.Client, at(now), "c", want[2].at, want[4].at)))
 	})
 }
 
-// A second life counts from when it is written, be it shorter or longer than
-// the first: nothing is left of the first.
+// A new lifetime counts from the new write, whether it is shorter or longer than
+// the first, and replaces the first.
 func TestChangedExpiryTakesEffectAtOnce(t *testing.T) {
 	for _, lives := range [][2]time.Duration{{3 * day, hour}, {hour, 3 * day}, {3 * day, 0}, {0, 3 * day}, {hour, 0}, {0, hour}, {hour, hour}} {
 		forEachStrategy(t, func(t *testing.T, s strategy) {
@@ -76,7 +76,7 @@ func TestChangedExpiryTakesEffectAtOnce(t *testing.T) {
 				compare(t, []use{u.read()}, all(t, s.read(t.Context(), bt.Client, at(end.Add(-milli)), "c", noon, noon.Add(1))))
 				compare(t, []use(nil), all(t, s.read(t.Context(), bt.Client, at(gone), "c", noon, noon.Add(1))))
 
-				// There is one cell of each column: nothing can come back.
+				// Each column has one cell, so nothing can reappear.
 				perColumn := map[string]int{}
 				for _, c := range cells(t, bt.Client, s.table) {
 					if s.byEvent && !c.at.Equal(noon) || !s.byEvent && !strings.HasSuffix(c.row, "T120000") {
@@ -96,7 +96,7 @@ func TestChangedExpiryTakesEffectAtOnce(t *testing.T) {
 	}
 }
 
-// The others of a bucket keep their cells when one event gets another class.
+// The other events of a bucket keep their cells when one event gets a different class.
 func TestRewriteKeepsOtherEventsOfTheBucket(t *testing.T) {
 	bt := usagetest.New(t)
 	s := usage.UsageClassesSeries{Customer: "c"}
@@ -114,8 +114,8 @@ func TestRewriteKeepsOtherEventsOfTheBucket(t *testing.T) {
 	}
 }
 
-// A column that the event no longer has does not outlive the event either: it
-// would be all that is left of the row.
+// A column that the event no longer has must not outlive the event, or it would be all
+// that remains of the row.
 func TestRewriteRemovesOldColumns(t *testing.T) {
 	for _, table := range []string{"usage_default", "usage_one_second"} {
 		bt := usagetest.New(t)
@@ -132,8 +132,8 @@ func TestRewriteRemovesOldColumns(t *testing.T) {
 	}
 }
 
-// The older cells go in the mutation that brings the new ones: no reader finds
-// the event missing in between.
+// The mutation that adds the new cells also deletes the older ones, so no reader
+// misses the event in between.
 func TestRewriteIsOneMutation(t *testing.T) {
 	forEachStrategy(t, func(t *testing.T, s strategy) {
 		bt := usagetest.New(t)
@@ -168,7 +168,7 @@ func TestRewriteIsOneMutation(t *testing.T) {
 	})
 }
 
-// dead is events that are past their time when they are written, at noon.
+// dead are events that have already expired when they are written, at noon.
 func dead() map[string]func(client store.Client, o store.WriterOptions) error {
 	byDefault := func(ttl time.Duration, expiresAt time.Time) func(store.Client, store.WriterOptions) error {
 		return func(client store.Client, o store.WriterOptions) error {
@@ -206,8 +206,8 @@ func dead() map[string]func(client store.Client, o store.WriterOptions) error {
 	}
 }
 
-// refused returns the reason of the only failure of an error, which must be that
-// of an event that was not sent.
+// refused returns the reason of the only failure in an error, which must be for an
+// event that was not sent.
 func refused(t *testing.T, err error) *codec.FieldError {
 	t.Helper()
 	var failed *store.WriteError
@@ -247,8 +247,8 @@ func TestExpiredEventsAreRefused(t *testing.T) {
 	}
 }
 
-// An event that expires in the next millisecond is not dead yet, nor is one of
-// the full age of its class.
+// An event that expires in the next millisecond is still alive, and so is one at the
+// maximum age of its class.
 func TestEventsAboutToExpireAreWritten(t *testing.T) {
 	bt := usagetest.New(t)
 	check(t, usage.NewUsageDefaultWriter(bt.Client, writing(at(noon))).Write(t.Context(), usage.UsageDefaultEvent{UsageDefaultSeries: usage.UsageDefaultSeries{Customer: "c"}, Time: noon, TTL: 1}))
@@ -281,8 +281,8 @@ func TestExpiredEventsAreSkipped(t *testing.T) {
 	}
 }
 
-// The dead among the living are left out, and the others are stored; without
-// SkipExpired they are named.
+// Expired events are skipped, and the others are stored. Without SkipExpired, the
+// error names the expired ones.
 func TestLiveEventsAreWrittenDespiteExpiredOnes(t *testing.T) {
 	for _, skip := range []bool{false, true} {
 		bt := usagetest.New(t)
@@ -313,8 +313,8 @@ func TestLiveEventsAreWrittenDespiteExpiredOnes(t *testing.T) {
 	}
 }
 
-// An event that says too little of its end is refused, also where dead ones are
-// skipped: that would lose data without a word.
+// An event without an expiry is refused, even if expired ones are skipped: skipping it
+// would silently lose data.
 func TestEventsWithoutExpiryAreRefused(t *testing.T) {
 	bt := usagetest.New(t)
 	client, recorder := record(t, bt)
@@ -342,9 +342,9 @@ func TestEventsWithoutExpiryAreRefused(t *testing.T) {
 	}
 }
 
-// All that is ever sent is row mutations with timestamps of whole milliseconds
-// which the writer has chosen: never the server's clock, and never a
-// ReadModifyWrite, which has it too.
+// The writer sends only row mutations, with timestamps in whole milliseconds that it
+// has chosen: never the server's clock, and never a ReadModifyWrite, which uses that
+// clock, too.
 func TestTimestampsAreNeverTheServers(t *testing.T) {
 	forEachStrategy(t, func(t *testing.T, s strategy) {
 		bt := usagetest.New(t)
@@ -392,8 +392,8 @@ func TestTimestampsAreNeverTheServers(t *testing.T) {
 	})
 }
 
-// The clock goes on while a long read is under way. What expires before its
-// turn comes is not yielded, what has been is not taken back.
+// The clock advances during a long read. Events that expire before they are reached
+// are not yielded.
 func TestEventsThatExpireDuringARead(t *testing.T) {
 	forEachStrategy(t, func(t *testing.T, s strategy) {
 		bt := usagetest.New(t)
@@ -419,9 +419,9 @@ func TestEventsThatExpireDuringARead(t *testing.T) {
 	})
 }
 
-// An event that expires between the request and the look at the clock hides no
-// older one that lives on.
-func TestLatestExpiresOnTheWay(t *testing.T) {
+// An event that expires between the request and the check of the clock does not hide
+// an older one that is still alive.
+func TestLatestExpiresDuringTheRead(t *testing.T) {
 	forEachStrategy(t, func(t *testing.T, s strategy) {
 		for _, apart := range []time.Duration{time.Minute, 2 * hour} { // in one bucket, and in two
 			bt := usagetest.New(t)

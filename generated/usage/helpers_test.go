@@ -32,7 +32,7 @@ const (
 // noon is when most events happen and are written.
 var noon = time.Date(2021, 3, 5, 12, 0, 0, 0, time.UTC)
 
-// at returns options with a clock that stands.
+// at returns options with a fixed clock.
 func at(now time.Time) store.ReaderOptions {
 	return store.ReaderOptions{Now: func() time.Time { return now }}
 }
@@ -45,19 +45,19 @@ type use struct {
 	life     time.Duration // from the event, and from its writing; 0 is two days; not known when read
 }
 
-// read returns u as it is read.
+// read returns u in the form in which it is read.
 func (u use) read() use {
 	u.life = 0
 	return u
 }
 
-// strategy is one of the tables, each of which has another TTL strategy: what
-// must hold for all of them is tested for all of them.
+// strategy is one of the tables, each with a different TTL strategy. Common
+// properties are tested for all of them.
 type strategy struct {
 	table string
-	// byEvent says that the age runs from the time of the event, and that it is
-	// alive until its age is over one hour, two days or three days. Otherwise it
-	// expires at a moment, and is gone then.
+	// byEvent reports whether the age counts from the time of the event, which
+	// lives until it is older than one hour, two days or three days. Otherwise,
+	// it expires at a given time.
 	byEvent bool
 	open    func(client store.Client, o store.ReaderOptions) opened
 }
@@ -81,7 +81,7 @@ func (s strategy) latest(ctx context.Context, client store.Client, o store.Reade
 	return s.open(client, o).latest(ctx, customer)
 }
 
-// openedOf makes a writer and a reader work on uses.
+// openedOf adapts a writer and a reader to uses.
 func openedOf[S, E any](
 	w interface {
 		WriteAll(context.Context, []E, ...store.WriteOptions) error
@@ -166,18 +166,18 @@ func forEachStrategy(t *testing.T, test func(t *testing.T, s strategy)) {
 	}
 }
 
-// cell is a cell as it lies on the server.
+// cell is a cell as stored on the server.
 type cell struct {
 	row, column string
 	at          time.Time
 	value       string
 }
 
-// cells returns every cell of a table, those of a row by family and column.
+// cells returns every cell of a table, sorted by row, family and column.
 func cells(t *testing.T, client *bigtable.Client, table string) []cell {
 	t.Helper()
 	var out []cell
-	// A row is a map of families: one by one they have an order.
+	// A row is a map of families, which has no order.
 	for _, family := range []string{"m", "short", "standard", "long"} {
 		err := client.Open(table).ReadRows(t.Context(), bigtable.InfiniteRange(""), func(row bigtable.Row) bool {
 			for _, item := range row[family] {
@@ -190,7 +190,7 @@ func cells(t *testing.T, client *bigtable.Client, table string) []cell {
 	return out
 }
 
-// liveTable returns a table as the server has it, with its rules.
+// liveTable returns a table with its rules as stored on the server.
 func liveTable(t *testing.T, bt *storetest.Bigtable, table string) *adminpb.Table {
 	t.Helper()
 	conn, err := grpc.NewClient(bt.Addr, grpc.WithTransportCredentials(insecure.NewCredentials()))
@@ -204,8 +204,8 @@ func liveTable(t *testing.T, bt *storetest.Bigtable, table string) *adminpb.Tabl
 	return live
 }
 
-// collect deletes at once what garbage collection may delete at a time, by the
-// ages that the server was given: the rules of all strategies are ages.
+// collect immediately deletes everything that garbage collection may delete at a
+// given time, by the ages on the server. The rules of all strategies are ages.
 func collect(t *testing.T, bt *storetest.Bigtable, table string, now time.Time) {
 	t.Helper()
 	live := liveTable(t, bt, table)
@@ -230,14 +230,14 @@ func collect(t *testing.T, bt *storetest.Bigtable, table string, now time.Time) 
 	}
 }
 
-// recorder keeps the requests that a client sends.
+// recorder records the requests that a client sends.
 type recorder struct {
 	mu       sync.Mutex
 	requests []proto.Message
 }
 
-// record returns a client of the server whose requests are kept: one that encodes
-// them itself, so that they can be seen.
+// record returns a client of the server whose requests are recorded. It encodes
+// them itself, so that they can be inspected.
 func record(t *testing.T, bt *storetest.Bigtable) (*bigtable.Client, *recorder) {
 	t.Helper()
 	r := &recorder{}
@@ -255,7 +255,7 @@ func record(t *testing.T, bt *storetest.Bigtable) (*bigtable.Client, *recorder) 
 	return client, r
 }
 
-// recordedStream is a stream whose requests are kept.
+// recordedStream is a stream whose requests are recorded.
 type recordedStream struct {
 	grpc.ClientStream
 	recorder *recorder
@@ -272,7 +272,7 @@ func (r *recorder) keep(m any) {
 	r.requests = append(r.requests, proto.Clone(m.(proto.Message)))
 }
 
-// take returns the requests since the last call, but for those that only keep
+// take returns the requests since the last call, except for those that only keep
 // the connection warm.
 func (r *recorder) take() []proto.Message {
 	r.mu.Lock()
@@ -332,7 +332,7 @@ func all[E any](t *testing.T, events iter.Seq2[E, error]) []E {
 	return out
 }
 
-// writing returns the options of a writer that has what those of a reader have.
+// writing returns the writer options that correspond to the given reader options.
 func writing(o store.ReaderOptions) store.WriterOptions {
 	return store.WriterOptions{TablePrefix: o.TablePrefix, Now: o.Now, Timeout: o.Timeout, Hooks: o.Hooks}
 }

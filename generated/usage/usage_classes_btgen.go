@@ -73,7 +73,7 @@ type UsageClassesBatcher struct {
 // failed, which may be nil, once per unwritten event, from its own goroutine,
 // with the *store.WriteError that Write would return. The function may add the
 // event again, but must not call Flush or Close, which wait for it. It should
-// return quickly, because other failures accumulate in memory meanwhile.
+// return quickly, because other failures accumulate in memory in the meantime.
 //
 //go:noinline
 func NewUsageClassesBatcher(w *UsageClassesWriter, failed func(event UsageClassesEvent, err error), opts ...store.BatcherOptions) *UsageClassesBatcher {
@@ -173,7 +173,7 @@ func (k UsageClassesKey) write(w *codec.KeyWriter) {
 	w.String("customer", k.Customer)
 }
 
-// ParseUsageClassesKey parses a row key. Errors are of type *FieldError.
+// ParseUsageClassesKey parses a row key. Errors are of type *codec.FieldError.
 func ParseUsageClassesKey(row string) (UsageClassesKey, error) {
 	var k UsageClassesKey
 	r := codec.NewKeyReader(row, "#")

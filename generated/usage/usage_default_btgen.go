@@ -52,7 +52,7 @@ type UsageDefaultBatcher struct {
 // failed, which may be nil, once per unwritten event, from its own goroutine,
 // with the *store.WriteError that Write would return. The function may add the
 // event again, but must not call Flush or Close, which wait for it. It should
-// return quickly, because other failures accumulate in memory meanwhile.
+// return quickly, because other failures accumulate in memory in the meantime.
 //
 //go:noinline
 func NewUsageDefaultBatcher(w *UsageDefaultWriter, failed func(event UsageDefaultEvent, err error), opts ...store.BatcherOptions) *UsageDefaultBatcher {
@@ -151,7 +151,7 @@ func (k UsageDefaultKey) write(w *codec.KeyWriter) {
 	w.String("customer", k.Customer)
 }
 
-// ParseUsageDefaultKey parses a row key. Errors are of type *FieldError.
+// ParseUsageDefaultKey parses a row key. Errors are of type *codec.FieldError.
 func ParseUsageDefaultKey(row string) (UsageDefaultKey, error) {
 	var k UsageDefaultKey
 	r := codec.NewKeyReader(row, "#")

@@ -53,7 +53,7 @@ type UsageOneSecondBatcher struct {
 // failed, which may be nil, once per unwritten event, from its own goroutine,
 // with the *store.WriteError that Write would return. The function may add the
 // event again, but must not call Flush or Close, which wait for it. It should
-// return quickly, because other failures accumulate in memory meanwhile.
+// return quickly, because other failures accumulate in memory in the meantime.
 //
 //go:noinline
 func NewUsageOneSecondBatcher(w *UsageOneSecondWriter, failed func(event UsageOneSecondEvent, err error), opts ...store.BatcherOptions) *UsageOneSecondBatcher {
@@ -152,7 +152,8 @@ func (k UsageOneSecondKey) write(w *codec.KeyWriter) {
 	w.String("customer", k.Customer)
 }
 
-// ParseUsageOneSecondKey parses a row key. Errors are of type *FieldError.
+// ParseUsageOneSecondKey parses a row key. Errors are of type
+// *codec.FieldError.
 func ParseUsageOneSecondKey(row string) (UsageOneSecondKey, error) {
 	var k UsageOneSecondKey
 	r := codec.NewKeyReader(row, "#")

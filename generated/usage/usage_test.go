@@ -14,9 +14,9 @@ import (
 	"github.com/btgen-dev/btgen/runtime/store"
 )
 
-// customers is the documented example: there are ten, of whom the first wants
-// its data gone after an hour and the second after three days; the others say
-// nothing and have two.
+// customers is the documented example of ten customers: the first keeps data for
+// an hour, the second for three days, and the others for the default of two
+// days.
 func customers() []use {
 	out := []use{{life: hour}, {life: 3 * day}, {}, {}, {}, {}, {}, {}, {}, {}}
 	for i := range out {
@@ -25,8 +25,8 @@ func customers() []use {
 	return out
 }
 
-// The clock walks over each expiry, on a server that collects nothing and on
-// one that collects all that it may. What is read is the same.
+// The clock passes each expiry, on a server that collects nothing and on one
+// that collects everything it may. Reads return the same.
 func TestTenCustomers(t *testing.T) {
 	forEachStrategy(t, func(t *testing.T, s strategy) {
 		for _, collected := range []bool{false, true} {
@@ -79,8 +79,8 @@ func aliveFor(u use) time.Duration {
 	return u.life
 }
 
-// What garbage collection takes is never more than what has expired: at the last
-// moment of each event all its cells are there.
+// Garbage collection never deletes more than what has expired: at the last
+// moment of each event, all its cells exist.
 func TestCollectionIsNotEarly(t *testing.T) {
 	forEachStrategy(t, func(t *testing.T, s strategy) {
 		for _, u := range customers()[:3] {
@@ -141,8 +141,7 @@ func TestTimestampsAsDocumented(t *testing.T) {
 	}
 }
 
-// What is read says when it expires and when it was written, and can be
-// written again as it is.
+// Events that were read contain their expiry and write time, and can be written again unchanged.
 func TestEventsKeepTheirExpiryWhenWrittenAgain(t *testing.T) {
 	again := noon.Add(30*time.Minute + 7*milli)
 	for _, life := range []time.Duration{hour, 2 * day, 3 * day} {
@@ -203,8 +202,7 @@ func TestExpiryIsRoundedUp(t *testing.T) {
 	}
 }
 
-// TTL runs from the writing, and wins over ExpiresAt; without both there is
-// the default.
+// TTL counts from the write and takes precedence over ExpiresAt; without both, the default applies.
 func TestTTLWins(t *testing.T) {
 	bt := usagetest.New(t)
 	s := usage.UsageDefaultSeries{Customer: "c"}
@@ -231,8 +229,8 @@ func TestTTLWins(t *testing.T) {
 	}
 }
 
-// The age of a class runs from the event: what is written half an hour late is
-// gone half an hour after its writing.
+// The age of a class counts from the event: an event of an hour that is written half an hour late
+// expires half an hour after the write.
 func TestClassesCountFromTheEvent(t *testing.T) {
 	bt := usagetest.New(t)
 	s := usage.UsageClassesSeries{Customer: "c"}
@@ -245,8 +243,8 @@ func TestClassesCountFromTheEvent(t *testing.T) {
 	}
 }
 
-// Events of several classes in one bucket, and over several buckets, come in
-// the order of time, each with its class.
+// Events of several classes, in one bucket and in several buckets, are read in time order, each
+// with its class.
 func TestClassesAreMergedByTime(t *testing.T) {
 	bt := usagetest.New(t)
 	s := usage.UsageClassesSeries{Customer: "c"}
@@ -267,7 +265,7 @@ func TestClassesAreMergedByTime(t *testing.T) {
 	check(t, err)
 	compare(t, events[11], latest)
 
-	// Two and a half hours on, those of the first class are gone but for one.
+	// Two and a half hours later, all but one event of the first class have expired.
 	r = usage.NewUsageClassesReader(bt.Client, at(noon.Add(150*time.Minute)))
 	var want []usage.UsageClassesEvent
 	for _, e := range events {

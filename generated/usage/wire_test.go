@@ -16,8 +16,9 @@ import (
 // ts writes a time as a timestamp in text form.
 func ts(t time.Time) string { return fmt.Sprint(t.UnixMicro()) }
 
-// Tables are made with the ages that the schemas say, on the proto: the text
-// form does not tell a second from a thousand milliseconds.
+// Tables are created with the ages in the schemas. The test compares protos,
+// because the text form does not distinguish a second from a thousand
+// milliseconds.
 func TestRulesOnTheServer(t *testing.T) {
 	bt := usagetest.New(t)
 	for table, want := range map[string]map[string]string{
@@ -35,7 +36,7 @@ func TestRulesOnTheServer(t *testing.T) {
 			compare(t, parse(t, &adminpb.GcRule{}, rule), families[name].GetGcRule())
 		}
 	}
-	// A second call finds everything as it should be.
+	// A second call changes nothing.
 	_, err := usage.SetupUsageDefault(t.Context(), bt.Admin)
 	check(t, err)
 	_, err = usage.SetupUsageOneSecond(t.Context(), bt.Admin)
@@ -44,7 +45,7 @@ func TestRulesOnTheServer(t *testing.T) {
 	check(t, err)
 }
 
-// wireTest is what a request must be.
+// wireTest is an expected request.
 type wireTest struct {
 	table      string
 	filter     string
@@ -69,10 +70,10 @@ func requestOf(t *testing.T, r *recorder) *btpb.ReadRowsRequest {
 	return reads[0]
 }
 
-// Every request of Read asks for the living cells alone, by the clock of the
-// reader: a cell that expires now is not asked for, and what expires later is,
-// however late. Where timestamps are the times of events, rows that can hold
-// nothing alive are not asked for.
+// Every request of Read selects only the live cells, by the clock of the
+// reader: a cell that expires now is excluded, and one that expires at any
+// later time is included. If timestamps are event times, rows that cannot
+// contain live cells are excluded.
 func TestRequestsOfRead(t *testing.T) {
 	for _, tt := range []wireTest{
 		{
@@ -93,8 +94,7 @@ func TestRequestsOfRead(t *testing.T) {
 		},
 		{
 			table: "usage_classes",
-			// An age is counted to the millisecond after now, less the age: an
-			// older cell has a greater age.
+			// An age is exceeded by cells older than the millisecond after now, minus the age.
 			filter: `interleave {
 				filters { chain {
 					filters { family_name_regex_filter: "short" }
@@ -128,9 +128,9 @@ func TestRequestsOfRead(t *testing.T) {
 	}
 }
 
-// A range that begins later than all ages asks for no more than it wants, and
-// the families that then have the same times are asked for together.
-func TestRequestsOfReadOfTheYoung(t *testing.T) {
+// A range that begins later than all ages requests only that range, and families with the same
+// times are requested together.
+func TestRequestsOfRecentReads(t *testing.T) {
 	bt := usagetest.New(t)
 	client, recorder := record(t, bt)
 	r := usage.NewUsageClassesReader(client, at(wireNow))
@@ -141,20 +141,20 @@ func TestRequestsOfReadOfTheYoung(t *testing.T) {
 		filters { timestamp_range_filter { start_timestamp_micros: `+ts(noon)+` end_timestamp_micros: `+ts(wireTo)+` } }
 	}`), requestOf(t, recorder).Filter)
 
-	// Of a range of the day before yesterday one family is left.
+	// For a range in the day before yesterday, one family remains.
 	all(t, r.Read(t.Context(), s, noon.Add(-3*day+hour), noon.Add(-2*day)))
 	compare(t, parse(t, &btpb.RowFilter{}, `chain {
 		filters { family_name_regex_filter: "long" }
 		filters { timestamp_range_filter { start_timestamp_micros: `+ts(noon.Add(-3*day+hour))+` end_timestamp_micros: `+ts(noon.Add(-2*day))+` } }
 	}`), requestOf(t, recorder).Filter)
 
-	// And of one from before that none: nothing is sent.
+	// For an earlier range, none remains, and nothing is sent.
 	all(t, r.Read(t.Context(), s, noon.Add(-30*day), noon.Add(-3*day)))
 	compare(t, 0, len(recorder.take()))
 }
 
-// Latest asks for the living cells too. The limit to the newest cell of a
-// column comes after the times: before them it would lose the living.
+// Latest also selects live cells. The limit to the newest cell of a column comes after the
+// time range: before it, the limit could drop live cells.
 func TestRequestsOfLatest(t *testing.T) {
 	for _, tt := range []wireTest{
 		{

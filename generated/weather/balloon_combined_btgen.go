@@ -56,7 +56,7 @@ type BalloonCombinedBatcher struct {
 // failed, which may be nil, once per unwritten event, from its own goroutine,
 // with the *store.WriteError that Write would return. The function may add the
 // event again, but must not call Flush or Close, which wait for it. It should
-// return quickly, because other failures accumulate in memory meanwhile.
+// return quickly, because other failures accumulate in memory in the meantime.
 //
 //go:noinline
 func NewBalloonCombinedBatcher(w *BalloonCombinedWriter, failed func(event BalloonCombinedEvent, err error), opts ...store.BatcherOptions) *BalloonCombinedBatcher {
@@ -151,7 +151,8 @@ func (k BalloonCombinedKey) write(w *codec.KeyWriter) {
 	w.Int("balloon_id", k.BalloonID)
 }
 
-// ParseBalloonCombinedKey parses a row key. Errors are of type *FieldError.
+// ParseBalloonCombinedKey parses a row key. Errors are of type
+// *codec.FieldError.
 func ParseBalloonCombinedKey(row string) (BalloonCombinedKey, error) {
 	var k BalloonCombinedKey
 	r := codec.NewKeyReader(row, "#")

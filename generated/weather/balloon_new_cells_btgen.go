@@ -56,7 +56,7 @@ type BalloonNewCellsBatcher struct {
 // failed, which may be nil, once per unwritten event, from its own goroutine,
 // with the *store.WriteError that Write would return. The function may add the
 // event again, but must not call Flush or Close, which wait for it. It should
-// return quickly, because other failures accumulate in memory meanwhile.
+// return quickly, because other failures accumulate in memory in the meantime.
 //
 //go:noinline
 func NewBalloonNewCellsBatcher(w *BalloonNewCellsWriter, failed func(event BalloonNewCellsEvent, err error), opts ...store.BatcherOptions) *BalloonNewCellsBatcher {
@@ -159,7 +159,8 @@ func (k BalloonNewCellsKey) write(w *codec.KeyWriter) {
 	w.Int("balloon_id", k.BalloonID)
 }
 
-// ParseBalloonNewCellsKey parses a row key. Errors are of type *FieldError.
+// ParseBalloonNewCellsKey parses a row key. Errors are of type
+// *codec.FieldError.
 func ParseBalloonNewCellsKey(row string) (BalloonNewCellsKey, error) {
 	var k BalloonNewCellsKey
 	r := codec.NewKeyReader(row, "#")

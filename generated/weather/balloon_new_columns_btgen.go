@@ -61,7 +61,7 @@ type BalloonNewColumnsBatcher struct {
 // failed, which may be nil, once per unwritten event, from its own goroutine,
 // with the *store.WriteError that Write would return. The function may add the
 // event again, but must not call Flush or Close, which wait for it. It should
-// return quickly, because other failures accumulate in memory meanwhile.
+// return quickly, because other failures accumulate in memory in the meantime.
 //
 //go:noinline
 func NewBalloonNewColumnsBatcher(w *BalloonNewColumnsWriter, failed func(event BalloonNewColumnsEvent, err error), opts ...store.BatcherOptions) *BalloonNewColumnsBatcher {
@@ -172,7 +172,8 @@ func (k BalloonNewColumnsKey) write(w *codec.KeyWriter) {
 	w.String("metric", k.Metric)
 }
 
-// ParseBalloonNewColumnsKey parses a row key. Errors are of type *FieldError.
+// ParseBalloonNewColumnsKey parses a row key. Errors are of type
+// *codec.FieldError.
 func ParseBalloonNewColumnsKey(row string) (BalloonNewColumnsKey, error) {
 	var k BalloonNewColumnsKey
 	r := codec.NewKeyReader(row, "#")

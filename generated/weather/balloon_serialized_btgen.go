@@ -56,7 +56,7 @@ type BalloonSerializedBatcher struct {
 // failed, which may be nil, once per unwritten event, from its own goroutine,
 // with the *store.WriteError that Write would return. The function may add the
 // event again, but must not call Flush or Close, which wait for it. It should
-// return quickly, because other failures accumulate in memory meanwhile.
+// return quickly, because other failures accumulate in memory in the meantime.
 //
 //go:noinline
 func NewBalloonSerializedBatcher(w *BalloonSerializedWriter, failed func(event BalloonSerializedEvent, err error), opts ...store.BatcherOptions) *BalloonSerializedBatcher {
@@ -152,7 +152,8 @@ func (k BalloonSerializedKey) write(w *codec.KeyWriter) {
 	w.Int("balloon_id", k.BalloonID)
 }
 
-// ParseBalloonSerializedKey parses a row key. Errors are of type *FieldError.
+// ParseBalloonSerializedKey parses a row key. Errors are of type
+// *codec.FieldError.
 func ParseBalloonSerializedKey(row string) (BalloonSerializedKey, error) {
 	var k BalloonSerializedKey
 	r := codec.NewKeyReader(row, "#")

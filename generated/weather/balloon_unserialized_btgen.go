@@ -56,8 +56,8 @@ type BalloonUnserializedBatcher struct {
 // calls failed, which may be nil, once per unwritten event, from its own
 // goroutine, with the *store.WriteError that Write would return. The function
 // may add the event again, but must not call Flush or Close, which wait for it.
-// It should return quickly, because other failures accumulate in memory
-// meanwhile.
+// It should return quickly, because other failures accumulate in memory in the
+// meantime.
 //
 //go:noinline
 func NewBalloonUnserializedBatcher(w *BalloonUnserializedWriter, failed func(event BalloonUnserializedEvent, err error), opts ...store.BatcherOptions) *BalloonUnserializedBatcher {
@@ -162,7 +162,8 @@ func (k BalloonUnserializedKey) write(w *codec.KeyWriter) {
 	w.Int("balloon_id", k.BalloonID)
 }
 
-// ParseBalloonUnserializedKey parses a row key. Errors are of type *FieldError.
+// ParseBalloonUnserializedKey parses a row key. Errors are of type
+// *codec.FieldError.
 func ParseBalloonUnserializedKey(row string) (BalloonUnserializedKey, error) {
 	var k BalloonUnserializedKey
 	r := codec.NewKeyReader(row, "#")

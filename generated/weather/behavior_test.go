@@ -24,8 +24,7 @@ import (
 // maxAge is the time to live of all the example tables.
 const maxAge = 52 * 7 * 24 * time.Hour
 
-// The server collects no garbage here: what has expired is there, and is not
-// returned.
+// The server does not garbage-collect here: expired events exist, and are not returned.
 func TestExpiredEventsAreNotRead(t *testing.T) {
 	forEachPattern(t, func(t *testing.T, p pattern) {
 		bt := weathertest.New(t)
@@ -51,7 +50,7 @@ func TestExpiredEventsAreNotRead(t *testing.T) {
 	})
 }
 
-// The clock goes on while a read is under way, and is asked for every event.
+// The clock advances during a read, and is checked for every event.
 func TestEventsThatExpireDuringARead(t *testing.T) {
 	forEachPattern(t, func(t *testing.T, p pattern) {
 		bt := weathertest.New(t)
@@ -142,8 +141,8 @@ func TestRangesOfEveryPattern(t *testing.T) {
 	})
 }
 
-// A read whose context ends yields no further event and says so: it does not look as if
-// there was no more.
+// A read whose context ends yields no further event, and then the error, so that it
+// does not look complete.
 func TestCancellationInTheMiddleOfARead(t *testing.T) {
 	forEachPattern(t, func(t *testing.T, p pattern) {
 		bt := weathertest.New(t)
@@ -165,8 +164,8 @@ func TestCancellationInTheMiddleOfARead(t *testing.T) {
 	})
 }
 
-// A loop that is left ends what reads ahead of it.
-func TestLeavingTheLoop(t *testing.T) {
+// Breaking out of the loop ends the requests that read ahead.
+func TestBreakingOutOfTheLoop(t *testing.T) {
 	forEachPattern(t, func(t *testing.T, p pattern) {
 		bt := weathertest.New(t)
 		times := weeks(20)
@@ -246,7 +245,7 @@ func TestCallsThatHang(t *testing.T) {
 	})
 }
 
-// A call has a deadline even if nobody has thought of one.
+// A call has a deadline even if the caller sets none.
 func TestDefaultDeadline(t *testing.T) {
 	forEachPattern(t, func(t *testing.T, p pattern) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -263,7 +262,7 @@ func TestDefaultDeadline(t *testing.T) {
 	})
 }
 
-func TestHooksTellWhatWasDone(t *testing.T) {
+func TestHooksReportOperations(t *testing.T) {
 	forEachPattern(t, func(t *testing.T, p pattern) {
 		bt := weathertest.New(t)
 		type key struct{}
@@ -304,8 +303,8 @@ func TestHooksTellWhatWasDone(t *testing.T) {
 	})
 }
 
-// Good events are durable whatever becomes of the others, and the error says
-// of each what is known.
+// Valid events are durable regardless of the others, and the error states the outcome
+// of each of the others.
 func TestWriteErrorNamesEachEvent(t *testing.T) {
 	bt := weathertest.New(t)
 	client := wrapped{bt.Client, func(api bigtable.TableAPI) bigtable.TableAPI {
@@ -371,9 +370,8 @@ func TestWriteErrorNamesEachEvent(t *testing.T) {
 	}
 }
 
-// A float that is no number is refused where it would be the name of a column,
-// and is a value like any other where it is one.
-func TestNumbersThatAreNone(t *testing.T) {
+// NaN and infinities are refused if they would be column names, and are ordinary values otherwise.
+func TestNaNAndInfinities(t *testing.T) {
 	bt := weathertest.New(t)
 	nan, inf := math.NaN(), math.Inf(-1)
 	columns := weather.NewBalloonNewColumnsWriter(bt.Client, writing(options))
@@ -397,8 +395,7 @@ func TestNumbersThatAreNone(t *testing.T) {
 	}
 }
 
-// A writer and a reader are shared by goroutines; what is read meanwhile is in
-// order, and whole events.
+// Goroutines share a writer and a reader. Concurrent reads return complete events, in order.
 func TestConcurrentWritersAndReaders(t *testing.T) {
 	forEachPattern(t, func(t *testing.T, p pattern) {
 		const writers, each = 4, 10
@@ -431,9 +428,9 @@ func TestConcurrentWritersAndReaders(t *testing.T) {
 	})
 }
 
-// The set-up makes what is missing, and leaves alone what is not as it should
-// be: another rule may delete data.
-func TestSetupOfWhatIsThereInPart(t *testing.T) {
+// Setup creates what is missing, and does not change a rule that differs, because another rule may
+// delete data.
+func TestSetupCompletesExistingTables(t *testing.T) {
 	bt := weathertest.New(t)
 	const table = "balloon_new_cells"
 	check(t, bt.Admin.DeleteColumnFamily(t.Context(), table, "measurements"))

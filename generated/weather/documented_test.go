@@ -15,8 +15,7 @@ import (
 	"github.com/btgen-dev/btgen/runtime/store"
 )
 
-// clock is a moment at which the documented data is a day old: garbage
-// collection is not due.
+// clock is a time at which the documented data is a day old, and has not expired.
 func clock() time.Time { return time.Date(2021, 3, 6, 0, 0, 0, 0, time.UTC) }
 
 // noon is the time of the first documented event.
@@ -24,7 +23,7 @@ var noon = time.Date(2021, 3, 5, 12, 0, 0, 0, time.UTC)
 
 var options = store.ReaderOptions{Now: clock}
 
-// cells returns every cell of a table, one a line: row, column, time, value.
+// cells returns every cell of a table, one per line: row, column, time, value.
 func cells(t *testing.T, client *bigtable.Client, table string) []string {
 	t.Helper()
 	var out []string
@@ -111,7 +110,7 @@ func TestDocumentedNewCells(t *testing.T) {
 	}, cells(t, bt.Client, "balloon_new_cells"))
 }
 
-// documented is the five events of the documented unserialized table.
+// documented are the five events of the documented unserialized table.
 var documented = []struct {
 	pressure    int64
 	temperature float64
@@ -159,7 +158,7 @@ func TestDocumentedSerialized(t *testing.T) {
 		})
 	}
 	check(t, weather.NewBalloonSerializedWriter(bt.Client, writing(options)).WriteAll(t.Context(), events))
-	// Field 1 varint, 2 double, 3 varint, 4 varint, as balloon_serialized.proto says.
+	// Field 1 varint, 2 double, 3 varint, 4 varint, as in balloon_serialized.proto.
 	compare(t, []string{
 		`us-west2#3698#2021-03-05-1200 measurements:measurements_blob 2021-03-05T12:00:00 "\b\xde\xe2\x05\x11333333#@\x18= \xe4\x04"`,
 		`us-west2#3698#2021-03-05-1201 measurements:measurements_blob 2021-03-05T12:01:00 "\b\xaa\xdf\x05\x11ffffff#@\x18> \xe3\x04"`,

@@ -23,7 +23,7 @@ var (
 	columnSeries = weather.BalloonNewColumnsSeries{Location: "us-west1", BalloonID: 369}
 )
 
-// cellEvent is an event of the series at a time, told apart by its pressure.
+// cellEvent returns an event of the series at a time, identified by its pressure.
 func cellEvent(series weather.BalloonNewCellsSeries, at time.Time, pressure int64) weather.BalloonNewCellsEvent {
 	return weather.BalloonNewCellsEvent{BalloonNewCellsSeries: series, Time: at, Pressure: pressure, Temperature: 9.5}
 }
@@ -45,7 +45,7 @@ func TestTimesAreTruncated(t *testing.T) {
 	}
 	event.Time = noon
 	compare(t, []weather.BalloonNewCellsEvent{event}, all(t, r.Read(t.Context(), cellSeries, noon, noon.Add(1))))
-	// An event within the precision of another one replaces it.
+	// An event that is truncated to the same time replaces the earlier one.
 	check(t, w.Write(t.Context(), cellEvent(cellSeries, noon.Add(time.Second), 2)))
 	compare(t, []weather.BalloonNewCellsEvent{cellEvent(cellSeries, noon, 2)}, all(t, r.Read(t.Context(), cellSeries, noon, minute(1))))
 }
@@ -71,7 +71,7 @@ func TestEqualValuesAreKeptApart(t *testing.T) {
 	check(t, w.WriteAll(t.Context(), events)) // changes nothing
 	compare(t, events, all(t, r.Read(t.Context(), columnSeries, minute(0), minute(9))))
 
-	// Another value at the same time is one more event: the table is append-only.
+	// A different value at the same time is an additional event, because the table is append-only.
 	check(t, w.Write(t.Context(), columnEvent(minute(1), 94122, 9.5)))
 	want := []weather.BalloonNewColumnsEvent{events[0], columnEvent(minute(1), 94122, 9.5), events[1], events[2]}
 	compare(t, want, all(t, r.Read(t.Context(), columnSeries, minute(0), minute(9))))
@@ -140,7 +140,7 @@ func TestEventOfSeveralRows(t *testing.T) {
 	compare(t, []weather.BalloonNewColumnsEvent{event}, all(t, r.Read(t.Context(), columnSeries, minute(0), minute(1))))
 }
 
-// wrapped opens tables that a test has put a hand on.
+// wrapped opens tables that a test has modified.
 type wrapped struct {
 	client *bigtable.Client
 	wrap   func(bigtable.TableAPI) bigtable.TableAPI
@@ -169,8 +169,8 @@ func TestLateEvents(t *testing.T) {
 	}
 }
 
-// TestExpiredIsNotRead moves the reader's clock: garbage collection never runs
-// on this server, so that every cell is still there.
+// TestExpiredIsNotRead moves the reader's clock. Garbage collection never runs on this server, so
+// every cell still exists.
 func TestExpiredIsNotRead(t *testing.T) {
 	bt := weathertest.New(t)
 	var events []weather.BalloonNewCellsEvent
@@ -193,7 +193,7 @@ func TestExpiredIsNotRead(t *testing.T) {
 		check(t, err)
 		compare(t, events[4], latest)
 	}
-	// What expires while a read is under way is not returned either.
+	// Events that expire during a read are not returned either.
 	ticks := 0
 	r := weather.NewBalloonNewCellsReader(bt.Client, store.ReaderOptions{Now: func() time.Time {
 		if ticks++; ticks > 3 { // asked once to begin with, and once for each event
@@ -249,8 +249,7 @@ func TestLabelsThatDoNotSort(t *testing.T) {
 	compare(t, events[109], latest)
 }
 
-// TestUnsortedLabelsWithoutEnd reads to the year 9999, and asks for the buckets
-// that there are, not for all that there could be.
+// TestUnsortedLabelsWithoutEnd reads to the year 9999, and requests only the buckets that exist.
 func TestUnsortedLabelsWithoutEnd(t *testing.T) {
 	bt := weathertest.New(t)
 	events := []weather.BalloonNewCellsEvent{cellEvent(cellSeries, noon, 1), cellEvent(cellSeries, noon.AddDate(0, 0, 70), 2)}
@@ -271,7 +270,7 @@ func TestUnsortedLabelsWithoutEnd(t *testing.T) {
 	compare(t, 0, len(all(t, r.Read(t.Context(), other, time.Time{}, time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)))))
 }
 
-// reading is a table that tells what row sets are read.
+// reading is a table that records the row sets that are read.
 type reading struct {
 	bigtable.TableAPI
 	see func(bigtable.RowSet)
@@ -282,8 +281,8 @@ func (r reading) ReadRows(ctx context.Context, set bigtable.RowSet, f func(bigta
 	return r.TableAPI.ReadRows(ctx, set, f, opts...)
 }
 
-// TestBucketsAreUTC writes the hours around a change of summer time
-// by a local clock.
+// TestBucketsAreUTC writes the hours around a change to or from daylight saving time in a local
+// time zone.
 func TestBucketsAreUTC(t *testing.T) {
 	berlin := time.FixedZone("UTC+2", 7200)
 	bt := weathertest.New(t)

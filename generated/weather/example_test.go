@@ -13,8 +13,8 @@ import (
 	"github.com/btgen-dev/btgen/runtime/store"
 )
 
-// Set-up, writing and reading, on an in-memory Bigtable. The clock stands still
-// in 2021, so that the events are not past their time to live.
+// Setup, writing and reading on an in-memory Bigtable. The clock is fixed in
+// 2021, so that the events have not expired.
 func Example() {
 	ctx := context.Background()
 	bt, err := weathertest.Start(ctx)

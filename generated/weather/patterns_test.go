@@ -10,15 +10,15 @@ import (
 	"github.com/btgen-dev/btgen/runtime/store"
 )
 
-// pattern is one of the example tables, each of which has another pattern: what
-// must hold for all of them is tested for all of them.
+// pattern is one of the example tables, each with a different pattern. Common
+// properties are tested for all of them.
 type pattern struct {
 	table string
 	rows  int // that an event is written to
 	open  func(client store.Client, o store.ReaderOptions) series
 }
 
-// series writes and reads the events of one series, told apart by their times.
+// series writes and reads the events of one series, identified by their times.
 type series struct {
 	write  func(ctx context.Context, times ...time.Time) error
 	read   func(ctx context.Context, from, to time.Time) iter.Seq2[time.Time, error]
@@ -37,7 +37,7 @@ func (p pattern) latest(ctx context.Context, client store.Client, o store.Reader
 	return p.open(client, o).latest(ctx)
 }
 
-// writer and reader are what all generated ones have in common.
+// writer and reader are the common methods of generated writers and readers.
 type (
 	writer[E any] interface {
 		WriteAll(context.Context, []E, ...store.WriteOptions) error
@@ -48,7 +48,7 @@ type (
 	}
 )
 
-// patternOf makes a pattern of a table's writer and reader.
+// patternOf returns the pattern for a table's writer and reader.
 func patternOf[W writer[E], R reader[S, E], S, E any](
 	table string, rows int,
 	newWriter func(store.Client, ...store.WriterOptions) W, newReader func(store.Client, ...store.ReaderOptions) R,
@@ -121,7 +121,7 @@ func forEachPattern(t *testing.T, test func(t *testing.T, p pattern)) {
 	}
 }
 
-// weeks returns n times, a week from each other: each is in a bucket of its own.
+// weeks returns n times, a week apart, each in a different bucket.
 func weeks(n int) []time.Time {
 	var out []time.Time
 	for i := range n {
@@ -130,12 +130,12 @@ func weeks(n int) []time.Time {
 	return out
 }
 
-// at returns options with a clock that stands.
+// at returns options with a fixed clock.
 func at(now time.Time) store.ReaderOptions {
 	return store.ReaderOptions{Now: func() time.Time { return now }}
 }
 
-// writing returns the options of a writer that has what those of a reader have.
+// writing returns the writer options that correspond to the given reader options.
 func writing(o store.ReaderOptions) store.WriterOptions {
 	return store.WriterOptions{TablePrefix: o.TablePrefix, Now: o.Now, Timeout: o.Timeout, Hooks: o.Hooks}
 }

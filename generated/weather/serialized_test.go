@@ -11,7 +11,7 @@ import (
 	"github.com/btgen-dev/btgen/runtime/store"
 )
 
-// columnsOfEvents returns the columns of what Read yields, and of its first error.
+// columnsOfEvents returns the events of Read as columns, and its first error.
 func columnsOfEvents(t *testing.T, r *weather.BalloonCombinedReader, n int, o store.ReadOptions) (want weather.BalloonCombinedColumns, failed error) {
 	t.Helper()
 	for e, err := range r.Read(t.Context(), combined, minute(0), minute(n), o) {
@@ -27,9 +27,10 @@ func columnsOfEvents(t *testing.T, r *weather.BalloonCombinedReader, n int, o st
 
 var combined = weather.BalloonCombinedSeries{Location: "us-west2", BalloonID: 3698}
 
-// Serialized events are parsed a few at a time: whatever their number, in either order,
-// the columns hold what Read yields. So they do if other programs wrote some of them, with
-// fields in another order, twice or unknown, or undecodable.
+// Serialized events are parsed a few at a time. For any number of events, in
+// either order, the columns must contain what Read yields, even if other
+// programs wrote some of the events with fields in another order, repeated or
+// unknown fields, or undecodable values.
 func TestColumnsOfManySerializedEvents(t *testing.T) {
 	bt := weathertest.New(t)
 	var events []weather.BalloonCombinedEvent

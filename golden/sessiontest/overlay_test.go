@@ -36,7 +36,7 @@ func TestOverlayReplacesFiles(t *testing.T) {
 
 // watchers are tests that inspect each message of a client or count goroutines;
 // sessions add others.
-const watchers = "^(TestLeavingTheLoop|TestRewriteIsOneMutation|TestExpiredEventsAre(Refused|Skipped)|TestEventsWithoutExpiryAreRefused|TestTimestampsAreNeverTheServers)$"
+const watchers = "^(TestBreakingOutOfTheLoop|TestRewriteIsOneMutation|TestExpiredEventsAre(Refused|Skipped)|TestEventsWithoutExpiryAreRefused|TestTimestampsAreNeverTheServers)$"
 
 // loads are the shares of the calls for single rows that clients divert.
 var loads = []string{"0", "0.5", "1"}

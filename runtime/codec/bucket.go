@@ -238,8 +238,7 @@ func (b Bucket) Validate() error {
 		return nil
 	case ISOWeekLabel:
 		if b.Every != week || (b.origin().Unix()-monday)%int64(week/time.Second) != 0 {
-			return errors.New("bucket label iso_week: the bucket must be one week (1w) " +
-				"and its origin a Monday")
+			return errors.New("bucket label iso_week requires a bucket of one week (1w) with an origin on a Monday")
 		}
 		return nil
 	}
@@ -254,14 +253,14 @@ func (b Bucket) validateWidth() error {
 	case (b.Every != 0) == (b.Months != 0):
 		return errors.New("bucket: want either a fixed width, such as 1w, or months, such as 1mo")
 	case b.Months != 0 && (b.Months < 0 || b.Months > 1200):
-		return fmt.Errorf("bucket of %d months: want 1mo to 100y", b.Months)
+		return fmt.Errorf("bucket of %d months is not supported: want 1mo to 100y", b.Months)
 	case b.Months != 0 && 12%b.Months != 0 && b.Months%12 != 0:
 		return fmt.Errorf("bucket of %d months does not line up with the years: "+
 			"want 1mo, 2mo, 3mo, 4mo, 6mo or whole years", b.Months)
 	case b.Months == 0 && b.Every < time.Minute:
 		return fmt.Errorf("bucket of %s is too narrow: want at least 1m", b.Every)
 	case b.Every%time.Second != 0:
-		return fmt.Errorf("bucket of %s: want whole seconds", b.Every)
+		return fmt.Errorf("bucket of %s has a fraction of a second: want whole seconds", b.Every)
 	}
 	return nil
 }
@@ -270,11 +269,11 @@ func (b Bucket) validateOrigin() error {
 	o := b.origin()
 	switch {
 	case o.Before(epoch) || !o.Before(year10k):
-		return fmt.Errorf("bucket origin %s: want a time from 1970 to 9999", showTime(o))
+		return fmt.Errorf("bucket origin %s is out of range: want a time from 1970 to 9999", showTime(o))
 	case o.Nanosecond() != 0:
-		return fmt.Errorf("bucket origin %s: want whole seconds", showTime(o))
+		return fmt.Errorf("bucket origin %s has a fraction of a second: want whole seconds", showTime(o))
 	case b.Months > 0 && !(TimeFormat{Layout: "2006-01"}).floor(o).Equal(o):
-		return fmt.Errorf("bucket origin %s: buckets of months start with a month; want %s",
+		return fmt.Errorf("bucket origin %s is not the start of a month, as buckets of months require; want %s",
 			showTime(o), o.Format("2006-01")+"-01")
 	}
 	return nil
@@ -284,7 +283,7 @@ func (b Bucket) validateTimeLabel() error {
 	f := b.Label.Format
 	if b.Months > 0 {
 		if f.Months() == 12 && (b.Months%12 != 0 || b.origin().Month() != time.January) {
-			return fmt.Errorf("bucket label %s cannot tell the buckets of a year apart: want 2006-01", f)
+			return fmt.Errorf("bucket label %s is the same for all buckets of a year: want 2006-01", f)
 		}
 		return nil
 	}
@@ -293,11 +292,11 @@ func (b Bucket) validateTimeLabel() error {
 	}
 	for _, layout := range []string{"2006-01-02", "2006-01-02-15", "2006-01-02-1504"} {
 		if b.fits(TimeFormat{Layout: layout}) {
-			return fmt.Errorf("bucket label %s cannot tell buckets of %s apart: want %s",
+			return fmt.Errorf("bucket label %s does not distinguish buckets of %s: want %s",
 				f, showWidth(b.Every), layout)
 		}
 	}
-	return fmt.Errorf("bucket label %s cannot tell buckets of %s apart: want 2006-01-02-150405",
+	return fmt.Errorf("bucket label %s does not distinguish buckets of %s: want 2006-01-02-150405",
 		f, showWidth(b.Every))
 }
 

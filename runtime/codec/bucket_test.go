@@ -225,7 +225,7 @@ func TestBucketValidate(t *testing.T) {
 		{codec.Bucket{Months: 18, Label: mustLabel("2006-01")}, "6mo"},
 		{codec.Bucket{Every: 90 * time.Minute, Label: mustLabel("2006-01-02")}, "2006-01-02-1504"},
 		{codec.Bucket{Every: 2 * time.Hour, Label: mustLabel("2006-01-02")}, "want 2006-01-02-15"},
-		{codec.Bucket{Every: 36 * time.Hour, Label: mustLabel("2006-01-02")}, "1d12h apart: want 2006-01-02-15"},
+		{codec.Bucket{Every: 36 * time.Hour, Label: mustLabel("2006-01-02")}, "buckets of 1d12h: want 2006-01-02-15"},
 		{codec.Bucket{Every: 90 * time.Second, Label: mustLabel("2006-01-02-1504")}, "2006-01-02-150405"},
 		{codec.Bucket{Every: week, Label: mustLabel("2006-01")}, "want 2006-01-02"},
 		{codec.Bucket{Every: day, Origin: date("2021-03-01T06:00:00Z"), Label: mustLabel("2006-01-02")}, "want 2006-01-02-15"},

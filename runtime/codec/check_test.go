@@ -89,7 +89,7 @@ func TestFieldError(t *testing.T) {
 	r := codec.NewKeyReader("us-west2#+5", "#")
 	_ = r.String("location")
 	r.Int("balloon_id", 64)
-	if got, want := r.Close().Error(), `balloon_id "+5": row key is not of the table's form: want a decimal number in range`; got != want {
+	if got, want := r.Close().Error(), `balloon_id "+5": row key does not have the form of the table's keys: want a decimal number in range`; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }

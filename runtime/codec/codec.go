@@ -3,11 +3,10 @@
 // a garbage collection (GC) rule keeps, so that reads can skip expired cells before
 // Bigtable removes them.
 //
-// It knows the layout of a table but not how to reach one: it imports no Bigtable
-// client. All times are in UTC, and all functions are pure. A [KeyWriter] builds a row
-// key and a [KeyReader] parses one; [Span] and [Bucket] compute the row ranges of a
-// time range; [Text] and [Binary] encode cells; [ProtoReader] and [ParseJSON] decode
-// serialized events.
+// It does not access tables, and does not import the Bigtable client. All times are in
+// UTC, and all functions are pure. A [KeyWriter] builds a row key and a [KeyReader]
+// parses one; [Span] and [Bucket] compute the row ranges of a time range; [Text] and
+// [Binary] encode cells; [ProtoReader] and [ParseJSON] decode serialized events.
 package codec
 
 import (
@@ -19,22 +18,22 @@ import (
 // Errors for values that a writer rejects or a reader cannot decode. The errors of this
 // package wrap them; test for them with [errors.Is].
 var (
-	ErrEmpty      = errors.New("empty key segment")                       // a key segment is empty
-	ErrDelimiter  = errors.New("key segment contains the delimiter")      // a key segment contains the delimiter, or forms one together with the delimiter that follows
-	ErrKeyTooLong = errors.New("row key is longer than 4096 bytes")       // a row key has more than MaxKey bytes
-	ErrKey        = errors.New("row key is not of the table's form")      // a row key does not have the form of the table's keys
-	ErrValue      = errors.New("stored value does not decode")            // a stored value cannot be decoded
-	ErrMissing    = errors.New("stored event lacks a field")              // a stored event lacks a field that is required and has no default
-	ErrNaN        = errors.New("NaN or infinite value")                   // NaN where values are ordered or compared, or NaN or an infinity where the format has neither
-	ErrTimeRange  = errors.New("time is outside what the table can hold") // the zero time, a time outside 1970 to 9999, or one that a format or bucket label cannot represent
-	ErrUTF8       = errors.New("not valid UTF-8")                         // a string is not valid UTF-8
-	ErrEnum       = errors.New("not a value of the enum")                 // a number or name is not a value of the enum
-	ErrJSON       = errors.New("not valid JSON")                          // a JSON value is not valid JSON
-	ErrTooLarge   = errors.New("larger than Bigtable allows")             // a qualifier exceeds 16 KiB or a value exceeds 100 MiB
-	ErrClass      = errors.New("not a TTL class of the schema")           // the TTL class is missing or not listed in the schema
-	ErrNoExpiry   = errors.New("event does not say when it expires")      // an event has no expiry, and the table has no default
-	ErrExpired    = errors.New("event is older than its TTL")             // garbage collection would remove the event at once
-	ErrNoValue    = errors.New("event has no value")                      // an event has no value at all
+	ErrEmpty      = errors.New("empty key segment")                                  // a key segment is empty
+	ErrDelimiter  = errors.New("key segment contains the delimiter")                 // a key segment contains the delimiter, or forms one together with the delimiter that follows
+	ErrKeyTooLong = errors.New("row key is longer than 4096 bytes")                  // a row key has more than MaxKey bytes
+	ErrKey        = errors.New("row key does not have the form of the table's keys") // a row key does not have the form of the table's keys
+	ErrValue      = errors.New("stored value cannot be decoded")                     // a stored value cannot be decoded
+	ErrMissing    = errors.New("stored event lacks a field")                         // a stored event lacks a field that is required and has no default
+	ErrNaN        = errors.New("NaN or infinite value")                              // NaN where values are ordered or compared, or NaN or an infinity where the format has neither
+	ErrTimeRange  = errors.New("time is out of the table's range")                   // the zero time, a time outside 1970 to 9999, or one that a format or bucket label cannot represent
+	ErrUTF8       = errors.New("not valid UTF-8")                                    // a string is not valid UTF-8
+	ErrEnum       = errors.New("not a value of the enum")                            // a number or name is not a value of the enum
+	ErrJSON       = errors.New("not valid JSON")                                     // a JSON value is not valid JSON
+	ErrTooLarge   = errors.New("larger than Bigtable allows")                        // a qualifier exceeds 16 KiB or a value exceeds 100 MiB
+	ErrClass      = errors.New("not a TTL class of the schema")                      // the TTL class is missing or not listed in the schema
+	ErrNoExpiry   = errors.New("event has no expiry")                                // an event has no expiry, and the table has no default
+	ErrExpired    = errors.New("event is older than its TTL")                        // garbage collection would remove the event at once
+	ErrNoValue    = errors.New("event has no value")                                 // an event has no value at all
 )
 
 // FieldError reports the field or key segment that was rejected, and why.

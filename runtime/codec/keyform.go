@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // More errors for key segments that a writer rejects.
@@ -133,7 +134,7 @@ func (f KeyForm) Validate(t SegmentType, delimiter string) error {
 	case t < 0 || int(t) >= len(segments):
 		return fmt.Errorf("%w: %s", ErrForm, t)
 	case !slices.Contains(segments[t].encodings, f.Encoding):
-		return fmt.Errorf("%w: %s as %s: want one of %v", ErrForm, t, f.Encoding, segments[t].encodings)
+		return fmt.Errorf("%w: type %s cannot be encoded as %s: want %s", ErrForm, t, f.Encoding, listEncodings(segments[t].encodings))
 	case f.Escape:
 		if err := f.validateEscape(t, delimiter); err != nil {
 			return err
@@ -144,14 +145,27 @@ func (f KeyForm) Validate(t SegmentType, delimiter string) error {
 	}
 	switch {
 	case f.Reverse && !f.number(t) && t != TimestampSegment:
-		return fmt.Errorf("%w: %s as %s cannot be reversed", ErrForm, t, f.Encoding)
+		return fmt.Errorf("%w: type %s as %s cannot be reversed", ErrForm, t, f.Encoding)
 	case f.Reverse && f.Fixed(t) == 0:
 		return fmt.Errorf("%w: a reversed number needs a pad", ErrForm)
 	case delimiter == "" && f.Fixed(t) == 0 && !f.Terminated(t):
-		return fmt.Errorf("%w: %s as %s of no fixed width, in a key without a delimiter: "+
+		return fmt.Errorf("%w: type %s as %s has no fixed width, which a key without a delimiter requires: "+
 			"want binary, raw, or a pad", ErrForm, t, f.Encoding)
 	}
 	return nil
+}
+
+// listEncodings lists encodings, such as "text, hex or raw".
+func listEncodings(encodings []KeyEncoding) string {
+	var names []string
+	for _, e := range encodings {
+		names = append(names, e.String())
+	}
+	last := len(names) - 1
+	if last == 0 {
+		return names[0]
+	}
+	return strings.Join(names[:last], ", ") + " or " + names[last]
 }
 
 func (f KeyForm) validateEscape(t SegmentType, delimiter string) error {
@@ -180,9 +194,9 @@ func (f KeyForm) validatePad(t SegmentType) error {
 	case lo <= f.Pad && f.Pad <= hi:
 		return nil
 	case hi == 0:
-		return fmt.Errorf("%w: %s as %s has no pad", ErrForm, t, f.Encoding)
+		return fmt.Errorf("%w: type %s as %s cannot have a pad", ErrForm, t, f.Encoding)
 	}
-	return fmt.Errorf("%w: %s as %s: want a pad of %d to %d", ErrForm, t, f.Encoding, lo, hi)
+	return fmt.Errorf("%w: the pad does not fit type %s as %s: want a pad of %d to %d", ErrForm, t, f.Encoding, lo, hi)
 }
 
 // Fixed returns the width in bytes of every value of type t in this form, or 0 if it

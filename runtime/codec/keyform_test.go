@@ -511,10 +511,10 @@ func TestKeyFormValidateSaysWhatToWrite(t *testing.T) {
 		delim string
 		want  string
 	}{
-		{codec.KeyForm{Encoding: codec.KeyRaw}, codec.BoolSegment, "#", "bool as raw: want one of [text binary]"},
+		{codec.KeyForm{Encoding: codec.KeyRaw}, codec.BoolSegment, "#", "type bool cannot be encoded as raw: want text or binary"},
 		{codec.KeyForm{Encoding: codec.KeyHex}, codec.Int64Segment, "#", "want a pad of 1 to 16"},
 		{codec.KeyForm{Pad: 21}, codec.Int64Segment, "#", "want a pad of 0 to 20"},
-		{codec.KeyForm{Pad: 3}, codec.StringSegment, "#", "string as text has no pad"},
+		{codec.KeyForm{Pad: 3}, codec.StringSegment, "#", "string as text cannot have a pad"},
 		{codec.KeyForm{Reverse: true}, codec.Int64Segment, "#", "a reversed number needs a pad"},
 		{codec.KeyForm{Reverse: true}, codec.EnumSegment, "#", "enum as text cannot be reversed"},
 		{codec.KeyForm{}, codec.Int64Segment, "", "want binary, raw, or a pad"},

@@ -68,7 +68,7 @@ func (p *KeyPattern) At(times KeyPiece) KeyPieces {
 type KeyPieces []KeyPiece
 
 // KeyPiece matches a part of a key: a fixed string, any bytes, the strings of a range,
-// or decimal numbers from a minimum on.
+// or decimal numbers of at least a minimum.
 type KeyPiece struct {
 	Text  string // the string; if High is set, the first string of a range of equal length
 	High  string

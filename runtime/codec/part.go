@@ -10,13 +10,13 @@ type Part struct {
 }
 
 // CutBuckets splits [from, to) so that buckets that are only partly in the range are
-// parts of their own, with the qualifiers that are in the range.
+// separate parts, with the qualifiers that are in the range.
 func (o Offset) CutBuckets(from, to time.Time) []Part {
 	return o.cut(from, to, o.Bucket.Start, o.Bucket.End)
 }
 
 // CutMilliseconds splits [from, to) so that milliseconds that are only partly in the
-// range are parts of their own, with the qualifiers that are in the range. Cell
+// range are separate parts, with the qualifiers that are in the range. Cell
 // timestamps are whole milliseconds and cannot make that distinction.
 func (o Offset) CutMilliseconds(from, to time.Time) []Part {
 	start := func(t time.Time) time.Time { return Truncate(t, time.Millisecond) }

@@ -11,8 +11,8 @@ import (
 type Rows struct {
 	Start, End string
 	Keys       []string
-	// Reverse says that the rows must be read in descending order of keys to get them
-	// in the requested order of time.
+	// Reverse reports that the rows must be read in descending order of keys to get them in the
+	// requested order of time.
 	Reverse bool
 }
 
@@ -45,7 +45,7 @@ func (r Rows) Past(part Rows) (Rows, bool) {
 	return r, r.Start != "" && (r.End == "" || r.Start < r.End)
 }
 
-// Behind returns the rows of r with keys greater than key, whatever the reading order;
+// Behind returns the rows of r with keys greater than key, regardless of the reading order;
 // false if there are none.
 func (r Rows) Behind(key string) (Rows, bool) {
 	if r.Keys != nil {

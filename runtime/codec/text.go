@@ -132,7 +132,7 @@ func TextFloat32(b []byte) (float32, error) {
 
 // AppendTextFloat64 appends the shortest decimal that reads back as v. It is canonical,
 // so a column can be named after it. As in JSON, it has an exponent only below 1e-6 and
-// from 1e+21 on: 9.5, 94587, 1e+30. Zero keeps its sign.
+// at or above 1e+21: 9.5, 94587, 1e+30. Zero keeps its sign.
 func AppendTextFloat64(dst []byte, v float64) []byte {
 	if out, ok := appendShortFloat64(dst, v); ok {
 		return out

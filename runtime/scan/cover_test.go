@@ -414,7 +414,7 @@ func (tab *table) drawRead(t *rapid.T) *scan.Read {
 	return r
 }
 
-// check checks a property with many cases; each takes a fraction of a millisecond.
+// check checks a property with many cases, each of which takes a fraction of a millisecond.
 func check(t *testing.T, property func(t *rapid.T)) {
 	t.Helper()
 	for range 20 {

@@ -35,8 +35,7 @@ const (
 	Skipping
 )
 
-// Part is a part of the time range of a read. All spans are read with the same filter
-// in it.
+// Part is a part of the time range of a read. Within it, all spans are read with the same filter.
 type Part struct {
 	codec.Part
 	Route  Route

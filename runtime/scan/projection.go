@@ -6,7 +6,7 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
-// Fetch is how much to read of a column.
+// Fetch specifies how much of a column to read.
 type Fetch byte
 
 const (
@@ -15,7 +15,7 @@ const (
 	Values                // cells with their values
 )
 
-// Projection contains how much to read of each column of a table; nil means everything.
+// Projection specifies how much of each column of a table to read; nil means everything.
 type Projection []Fetch
 
 // Omits reports whether the read needs no cells of the column.

@@ -1,8 +1,8 @@
 // Package scan plans reads. Given the shape of a table and a read, it returns the row
 // ranges and the filter of every request. A plan is plain data: package store sends its
-// requests, and btgen explain prints them, so both show the same. The package knows
-// keys, buckets and times to live, but neither events nor the Bigtable client.
-// Everything in it is pure.
+// requests, and btgen explain prints them, so both show the same. The package deals
+// with keys, buckets and times to live, but not with events or the Bigtable client. All
+// its functions are pure.
 package scan
 
 import (
@@ -16,15 +16,15 @@ import (
 type Table struct {
 	Pattern codec.Pattern
 	Offset  codec.Offset     // the buckets, if the pattern has them, and the precision of event times
-	TimeKey codec.TimeFormat // for rows of single events, the format of the time in row keys
-	// Ties is set, for rows of single events, if the time is reversed in row keys and a
-	// sequence number follows it. Rows of the same time then sort in the opposite order
-	// to all others.
+	TimeKey codec.TimeFormat // for tables with a row per event, the format of the time in row keys
+	// Ties is set, for tables with a row per event, if the time is reversed in row keys
+	// and a sequence number follows it. Rows of the same time then sort in the opposite
+	// order to all others.
 	Ties     bool
 	Families []Family
 	Columns  []Column
-	// Begin and End are the times of the events that the table stores like this, End
-	// excluded; zero where there is no bound. Both are starts of buckets.
+	// Begin and End bound the times of the events that the table stores in this form;
+	// End is exclusive, and zero means no bound. Both are bucket boundaries.
 	Begin, End time.Time
 }
 
@@ -51,16 +51,16 @@ type Read struct {
 	// one per column.
 	Spans []codec.Span
 	// AllTimes is set if unknown series values follow the prefix of a span. The
-	// requests then cover the rows of all times, and their keys or cells tell which are
-	// in the range.
+	// requests then cover the rows of all times, and keys or cells determine which
+	// events are in the range.
 	AllTimes bool
 	// MultiSeries is set if the rows belong to several series.
 	MultiSeries bool
 	// Contiguous is set, together with AllTimes, if the rows of each series are
 	// adjacent.
 	Contiguous bool
-	// Keys is the pattern of the row keys to read, if the spans contain others or if
-	// the keys tell which times are in the range; else nil.
+	// Keys is the pattern of the row keys to read, if the spans contain other rows or
+	// the keys determine which times are in the range; otherwise nil.
 	Keys *codec.KeyPattern
 	// From and To are the time range; To is excluded.
 	From, To time.Time
@@ -113,8 +113,8 @@ func (t *Table) Descending() bool {
 	return t.Offset.Bucket.Descending()
 }
 
-// ByTimestamp reports whether a read selects the time range by cell timestamps. That is
-// so if nothing else contains the event time, and for BucketOffsets if garbage
+// ByTimestamp reports whether a read selects the time range by cell timestamps. This is
+// the case if nothing else contains the event time, and for BucketOffsets if garbage
 // collection depends on timestamps as well. In other tables the timestamps are
 // arbitrary, because other programs may write them.
 func (t *Table) ByTimestamp() bool {

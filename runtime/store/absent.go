@@ -29,7 +29,7 @@ func (s *stage[E]) oneRow(table int) {
 	}
 }
 
-// sendAbsent sends each event in a request of its own, to be written if it is absent.
+// sendAbsent sends each event in a separate request, to be written if it is absent.
 func (w *Writer[E]) sendAbsent(ctx context.Context, t *writerTable[E], s *staged, op *Operation) []Failure {
 	places := s.batch.byPlace()
 	results := make([]Failure, len(places))

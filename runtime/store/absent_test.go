@@ -38,7 +38,7 @@ func failuresOf(t *testing.T, err error) (out []string) {
 	return out
 }
 
-// TestWriteIfAbsent writes events in places that are taken: the stored events stay.
+// TestWriteIfAbsent writes events whose place is already taken: the stored events stay.
 // Events in other places, in the same row or not, have no effect.
 func TestWriteIfAbsent(t *testing.T) {
 	for _, l := range []*Mapping[sample]{singles(), days(), offsets(), oneMetric()} {
@@ -169,7 +169,7 @@ func TestEventsOfSeveralRows(t *testing.T) {
 }
 
 // TestLostReplyIfAbsent loses the reply for a stored event: its outcome is Unknown, and
-// the next try finds it.
+// the next attempt finds it.
 func TestLostReplyIfAbsent(t *testing.T) {
 	l := days()
 	bt := newBigtable(t, l)

@@ -60,7 +60,7 @@ func (s *faultyServer) doomed(row []byte) bool {
 	return (h.Sum64()^s.seed*0x9e3779b97f4a7c15)>>20%13 == 0
 }
 
-// mutate stores an entry or not, and returns its status or another one.
+// mutate stores an entry or not, and returns the matching status or a different one.
 func (s *faultyServer) mutate(row []byte, mutations []*bigtablepb.Mutation) *spb.Status {
 	if s.doomed(row) {
 		return status.New(codes.InvalidArgument, "doomed").Proto()
@@ -271,7 +271,7 @@ func eventually(t *testing.T, what string, holds func() bool) {
 	t.Fatal("never: " + what)
 }
 
-// nth returns an event with a row of its own.
+// nth returns an event with a separate row.
 func nth(i int) sample { return sample{Series: fmt.Sprint("s", i), Time: at(i), Value: uint64(i)} }
 
 func TestBatcherSendsByCountSizeAndAge(t *testing.T) {
@@ -303,7 +303,7 @@ func TestBatcherSendsByCountSizeAndAge(t *testing.T) {
 }
 
 // TestBatcherHoldsBack fills a Batcher whose writes do not end: Add blocks until its
-// context ends, and does not accept the event.
+// context ends, and then rejects the event.
 func TestBatcherHoldsBack(t *testing.T) {
 	g := &gate{open: make(chan struct{})}
 	b := NewBatcher(g.writer(), nil, BatcherOptions{MaxEvents: 2, MaxConcurrentBatches: 3, MaxAge: time.Hour})

@@ -12,9 +12,9 @@ import (
 )
 
 // ErrDuplicate is the error for an event that was refused because another event of the
-// same call, with other values, would be stored in the same place. See
+// same call, with different values, would be stored in the same place. See
 // [DuplicateError].
-var ErrDuplicate = errors.New("another event of the call has the same series and time, and other values")
+var ErrDuplicate = errors.New("another event of the call has the same series and time but different values")
 
 // DuplicateError reports two events of one WriteAll, or of one batch of a Batcher, that
 // would be stored in the same place: they have the same series, sequence number, and
@@ -40,7 +40,7 @@ func (e *DuplicateError) Error() string {
 		earlier = fmt.Sprintf("event %d", e.EarlierIndex)
 	}
 	at := func(t time.Time) string { return t.Format(time.RFC3339Nano) }
-	return fmt.Sprintf("the event of %s would be stored in the place of %s of %s, which has other values: row %q, time %s; use a finer time.precision or a sequence, or set WriteOptions.LastWins",
+	return fmt.Sprintf("the event of %s would replace %s of %s, which has different values: row %q, time %s; use a finer time.precision or a sequence, or set WriteOptions.LastWins",
 		at(e.Times[1]), earlier, at(e.Times[0]), e.Row, at(e.Time))
 }
 

@@ -133,8 +133,8 @@ func TestDuplicatesAmongMany(t *testing.T) {
 	}
 }
 
-// TestDuplicateInTheNextRequest has so many events in a row that it continues in
-// another request. They must be compared all the same.
+// TestDuplicateInTheNextRequest writes so many events to a row that it continues in
+// another request. They must still be compared.
 func TestDuplicateInTheNextRequest(t *testing.T) {
 	l := days()
 	bt := newBigtable(t, l)

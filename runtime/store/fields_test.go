@@ -55,7 +55,7 @@ func storedAs(t *testing.T, l *Mapping[sample], samples []sample) *storetest.Big
 	return bt
 }
 
-// TestFieldsDoNotSelectEvents reads some fields of events of which some lack them. The
+// TestFieldsDoNotSelectEvents reads some fields of events, some of which lack them. The
 // read returns the same events as without Fields, with the requested values and their
 // defaults.
 func TestFieldsDoNotSelectEvents(t *testing.T) {
@@ -161,7 +161,7 @@ func TestUnknownField(t *testing.T) {
 }
 
 // TestCellsOfFields counts the cells that Bigtable sends for some fields: only theirs
-// if one of them is required, else one more per event.
+// if one of them is required, otherwise one more per event.
 func TestCellsOfFields(t *testing.T) {
 	for _, l := range []*Mapping[sample]{singles(), days(), metrics()} {
 		samples := numbered(9)

@@ -163,7 +163,7 @@ func (f *frame) rank(column, k int) int {
 	}
 	if len(c.ranks) == 0 {
 		c.ranks = slices.Grow(c.ranks, len(c.cells))[:len(c.cells)]
-		newer := map[int]int{} // by class, because each has a column of its own
+		newer := map[int]int{} // by class, because each has a separate column
 		for n := len(c.cells) - 1; n >= 0; n-- {
 			if class := f.classOf(n); !isHole(&c.cells[n]) {
 				c.ranks[n] = newer[class]

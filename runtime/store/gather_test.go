@@ -89,9 +89,9 @@ func TestGatheredBrokenStreams(t *testing.T) {
 	}
 }
 
-// A read whose context ends before its last event was yielded yields no further event, and
-// ends with the error of the context: whether it ends in the loop over the events, within
-// the request for all spans, within that for what the first one left, or when the rows
+// A read whose context ends before its last event was yielded yields no further event,
+// and ends with the error of the context: whether the context ends in the loop over the
+// events, during the request for all spans, during that for the rest, or when the rows
 // are in memory.
 func TestGatheredContextEnds(t *testing.T) {
 	type end struct {
@@ -153,10 +153,10 @@ func TestGatheredContextEnds(t *testing.T) {
 	}
 }
 
-// Of rows that are written while a read asks for what its first request left, those may
-// come or not; those that were there before all come, and none twice. An event of several
-// rows is not written atomically: a read at the same time may find a part of it, and says so
-// where what is not there is required.
+// A read may or may not return rows that are written while it requests the rest. It
+// returns every earlier row exactly once. An event of several rows is not written
+// atomically: a concurrent read may find part of it, and reports this if the missing part
+// is required.
 func TestRowsWrittenWhileSpansAreRead(t *testing.T) {
 	for _, l := range gatheredMappings() {
 		before, after := gatheredSamples(4, "s0", "s1"), gatheredSamples(4, "s0", "s1")

@@ -24,7 +24,7 @@ type EventWriter[S, E any] interface {
 	// WriteAll stores events in any order, with one mutation per row. It returns nil if
 	// all are stored, else a *[WriteError] that names each event that is not; all
 	// others are durable. Unless [WriteOptions].LastWins is set, it refuses an event
-	// that would replace an earlier one of the call that has other values, with a
+	// that would replace an earlier one of the call that has different values, with a
 	// *[DuplicateError].
 	WriteAll(ctx context.Context, events []E, opts ...WriteOptions) error
 

@@ -64,7 +64,7 @@ type InstanceError struct{ Err error }
 
 // Error quotes the service and says what to do.
 func (e *InstanceError) Error() string {
-	return fmt.Sprintf("the instance does not exist: %v: name another project or instance, or create it first", e.Err)
+	return fmt.Sprintf("the instance does not exist: %v: use another project or instance, or create it first", e.Err)
 }
 
 func (e *InstanceError) Unwrap() error { return e.Err }

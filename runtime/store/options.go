@@ -56,8 +56,8 @@ type BatcherOptions struct {
 	// events wait until the batch is full, or for Flush or Close.
 	MaxAge time.Duration
 	// MaxConcurrentBatches is the maximum number of batches in progress. With more than
-	// one, events of the same series and time may be stored in another order than they
-	// were added. 0 means DefaultMaxConcurrentBatches; a negative value means 1.
+	// one, events of the same series and time may be stored in a different order than
+	// they were added. 0 means DefaultMaxConcurrentBatches; a negative value means 1.
 	MaxConcurrentBatches int
 	// LastWins is WriteOptions.LastWins for the events of each batch. The batcher does
 	// not compare events in different batches: the batch that is written last wins.
@@ -95,7 +95,7 @@ const (
 	DefaultMaxConcurrentBatches = 4
 )
 
-// Values that switch a limit off. Every negative value does.
+// Values that disable a limit, as any negative value does.
 const (
 	NoTimeout = time.Duration(-1)
 	NoLimit   = -1

@@ -9,7 +9,7 @@ import (
 )
 
 // TestLastOptionsReplaceOthers passes options and then the zero value: everything that
-// the first ones set is off again, for constructors and for single calls.
+// the first ones set is reset, for constructors and for single calls.
 func TestLastOptionsReplaceOthers(t *testing.T) {
 	l := days()
 	l.Table.Families = []Family{aged("f.1", time.Hour)}
@@ -53,8 +53,7 @@ func TestLastOptionsReplaceOthers(t *testing.T) {
 	same(t, BatcherOptions{MaxEvents: DefaultMaxEvents, MaxBytes: DefaultMaxBytes, MaxAge: DefaultMaxAge, MaxConcurrentBatches: DefaultMaxConcurrentBatches}, b.options)
 }
 
-// TestNegativeOptions checks what switches a limit off, and that values without a
-// meaning do no harm.
+// TestNegativeOptions checks which values disable a limit, and that meaningless values do no harm.
 func TestNegativeOptions(t *testing.T) {
 	off := batcherOptions([]BatcherOptions{{MaxEvents: NoLimit, MaxBytes: 100, MaxAge: NoTimeout}})
 	same(t, BatcherOptions{MaxEvents: 100, MaxBytes: 100, MaxAge: NoTimeout, MaxConcurrentBatches: DefaultMaxConcurrentBatches}, off)

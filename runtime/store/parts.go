@@ -46,8 +46,8 @@ func (p Part[E, C]) In(family int) Part[E, C] {
 	return p
 }
 
-// If makes the column optional: an event for which has returns false lacks it, and stays as
-// it is when it is read.
+// If makes the column optional: an event for which has returns false lacks it, and reading leaves
+// the field unchanged.
 func (p Part[E, C]) If(has func(e *E) bool) Part[E, C] {
 	p.has = has
 	p.missing = func(*E) error { return nil }

@@ -10,8 +10,8 @@ import (
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
 
-// BenchmarkNewestPeriod reads and writes events of the newest mapping of a table that has
-// one, and of one that has three.
+// BenchmarkNewestPeriod reads and writes events of the newest mapping of a
+// table with one mapping, and of a table with three.
 func BenchmarkNewestPeriod(b *testing.B) {
 	oldest, _ := shapes[4].mapping(time.Time{})
 	older, _ := shapes[2].mapping(edge.Add(-8*week), oldest)

@@ -51,8 +51,8 @@ func bucketOf(every time.Duration, label string) codec.Bucket {
 
 const day, week = 24 * time.Hour, 7 * 24 * time.Hour
 
-// shapes are mappings without common keys. Those with another order of segments have a
-// family of their own.
+// shapes are mappings without common keys. Those with a different order of segments have a
+// separate family.
 var shapes = []shapeOf{
 	{name: "hours", pattern: codec.BucketNewCells, bucket: bucketOf(time.Hour, "2006-01-02T15")},
 	{name: "six hours of the same label", pattern: codec.BucketNewCells, bucket: bucketOf(6*time.Hour, "2006-01-02T15")},
@@ -213,7 +213,7 @@ func (c *periodsCase) sort(samples []sample) {
 	slices.SortFunc(samples, func(a, b sample) int { return cmp.Or(a.Time.Compare(b.Time), cmp.Compare(a.Series, b.Series)) })
 }
 
-// wanted returns the samples in a range of time that are as is says.
+// wanted returns the samples in a time range for which is returns true.
 func (c *periodsCase) wanted(from, to time.Time, is func(e sample) bool) (out []sample) {
 	for _, e := range c.written {
 		if !e.Time.Before(from) && e.Time.Before(to) && is(e) {
@@ -223,8 +223,8 @@ func (c *periodsCase) wanted(from, to time.Time, is func(e sample) bool) (out []
 	return out
 }
 
-// TestPeriods writes samples to tables with several mappings, in one call and in any
-// order, and reads them by series, by columns, by region and the newest.
+// TestPeriods writes samples to tables with several mappings, in one call and in any order,
+// and reads them by series, as columns, by region, and the newest.
 func TestPeriods(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		c := drawPeriods(rt)
@@ -313,7 +313,7 @@ func atMost(samples []sample, n int) []sample {
 	return samples[:n]
 }
 
-// collect returns what a query yields.
+// collect returns the results of a query.
 func (c *periodsCase) collect(t *rapid.T, r *Reader[sample], q *Query[sample], series string, from, to time.Time, o ReadOptions) (out []sample) {
 	for e, err := range r.Query(context.Background(), q, sample{Series: series}, from, to, o) {
 		if err != nil {

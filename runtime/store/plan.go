@@ -275,7 +275,7 @@ func (e *RefusedError) Error() string {
 	return s
 }
 
-// VerifyError reports tables that were not as setup left them when it read them back.
+// VerifyError reports tables that differed from what setup wrote when it read them back.
 type VerifyError struct{ Changes []Change }
 
 // Error lists the remaining changes and says what to do.

@@ -228,7 +228,7 @@ func drawRule(t *rapid.T, depth int) codec.GCRule {
 
 // A change is safe if and only if the new rule keeps every cell that the old one keeps,
 // checked cell by cell. Keeping everything cannot always be undone, so it has a hazard
-// of its own.
+// as well.
 func TestPlanReportsEveryLoss(t *testing.T) {
 	now := time.Date(2021, 3, 5, 0, 0, 0, 0, time.UTC)
 	rapid.Check(t, func(t *rapid.T) {

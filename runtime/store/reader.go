@@ -58,14 +58,14 @@ type Query[E any] struct {
 	AllTimes    bool
 	MultiSeries bool
 	Contiguous  bool
-	// Keys returns a pattern for row keys with the specified values. It is nil unless
-	// the spans contain others or the keys tell which times are in the range.
+	// Keys returns a pattern for row keys with the specified values. It is nil unless the spans
+	// contain other rows or the keys determine which times are in the range.
 	Keys func(given *E) (*codec.KeyPattern, error)
 	// Match reports whether the series of a row, in e, has the specified values. It
 	// decides rows that the pattern of Keys only approximates. It is nil if all rows of
 	// the spans match.
 	Match func(e, given *E) bool
-	// Older is the query of each of Layout.Older.
+	// Older contains the query for each of Mapping.Older.
 	Older []*Query[E]
 }
 
@@ -74,26 +74,25 @@ type Query[E any] struct {
 type ReadOptions struct {
 	// NewestFirst yields events in reverse order, newest first.
 	NewestFirst bool
-	// Limit is the maximum number of events; 0 or NoLimit for no limit. The read requests only as
-	// many rows, unless TimeOrder or LatestOnly requires more.
+	// Limit is the maximum number of events; 0 or NoLimit for no limit. The read requests no more
+	// rows than that, unless TimeOrder or LatestOnly requires them.
 	Limit int
 	// TimeOrder yields the events of a query of several series in order of time, rather
 	// than by bucket and series. The read then holds one bucket of all series in
 	// memory. If the segments that the query specifies do not precede the time in row
 	// keys, the error is ErrOrder.
 	TimeOrder bool
-	// LatestOnly yields only the newest event of each series, in no particular order.
-	// If the time comes last in row keys, the read requests one row per series; else it
-	// reads all rows of the range and holds the series that it has seen in memory.
+	// LatestOnly yields only the newest event of each series, in no particular order. If the time
+	// comes last in row keys, the read requests one row per series; otherwise, it reads all rows
+	// of the range and keeps the series that it has seen in memory.
 	LatestOnly bool
-	// Fields are the fields to read; nil for all, and an empty slice for only the
-	// series and the time. The other fields are zero. Fields does not select events: an
-	// event without any of them is yielded, too, with their defaults. To find it, a
-	// read without a required field reads one more cell per event, without its value,
-	// or all others if no field is required. In bucket_new_columns there are as many
-	// events of the same time as the requested field with the most values has. If
-	// events are stored as one value, the read fetches all fields unless the slice is
-	// empty. An unknown field is ErrNoField.
+	// Fields are the fields to read; nil for all, and an empty slice for only the series and the
+	// time. The other fields are zero. Fields does not select events: an event without any of
+	// them is yielded, too, with their defaults. To find it, a read without a required field also
+	// reads one cell per event, without its value, or all other cells if no field is required. In
+	// bucket_new_columns, the number of events at a time is the largest number of values that any
+	// requested field has at that time. If events are stored as one value, the read fetches all
+	// fields unless the slice is empty. An unknown field causes ErrNoField.
 	Fields []Field
 }
 

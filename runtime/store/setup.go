@@ -62,18 +62,18 @@ type Admin interface {
 //
 // # The plan
 //
-// The Plan contains what was done, even if some requests failed. With SetupOptions.DryRun,
-// Setup changes nothing, and the plan contains what it would do; refused changes are
-// marked and are not an error. The plan lists everything in the tables that the schemas
-// do not know; Setup does not change it.
+// The Plan contains what was done, even if some requests failed. With SetupOptions.DryRun, Setup
+// changes nothing, and the plan contains what it would do; refused changes are marked and are
+// not an error. The plan also lists everything in the tables that is not in the schemas; Setup
+// does not change it.
 //
 // # Concurrency and errors
 //
-// Several processes may call Setup concurrently. What another process creates in the
-// meantime is not in the plan. If it differs, the error is a *[VerifyError]. Setup
-// repeats a request after transient errors until SetupOptions.Timeout or ctx ends; then it
-// sends no more. After any other error it continues with the remaining changes. It
-// joins several errors with [errors.Join]. Calling Setup again does what is left.
+// Several processes may call Setup concurrently. What another process creates in the meantime is
+// not in the plan. If it differs, the error is a *[VerifyError]. Setup repeats a request after
+// transient errors until SetupOptions.Timeout or ctx ends; then it sends no more. After any
+// other error it continues with the remaining changes. It joins several errors with
+// [errors.Join]. Calling Setup again completes the rest.
 //
 // For a draft table, the error is a *[DraftError] except on an emulator, and Setup sends no
 // request. If the instance does not exist, the error is an *[InstanceError]; for a table that no
@@ -275,7 +275,7 @@ func (r *setupRun) change(ctx context.Context, c Change) {
 		r.done = append(r.done, c)
 	case AddKeySchema:
 		if err := r.addKeySchema(ctx, c); err != nil {
-			r.fail(ctx, fmt.Errorf("giving table %s its row key schema: %w", c.Table, err), c)
+			r.fail(ctx, fmt.Errorf("adding the row key schema of table %s: %w", c.Table, err), c)
 			return
 		}
 		r.done = append(r.done, c)

@@ -1104,8 +1104,8 @@ func TestSetupWaits(t *testing.T) {
 	})
 }
 
-// Errors from the real client rather than a fake: transient ones are retried, and
-// others are returned with the code and message of the service.
+// Errors from the real client, not from a fake: transient ones are retried, and others
+// are returned with the code and message of the service.
 func TestSetupThroughTheClient(t *testing.T) {
 	const create, modify = "CreateTable", "ModifyColumnFamilies"
 	for _, method := range []string{create, modify} {

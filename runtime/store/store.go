@@ -8,7 +8,7 @@
 //   - [Reader.Read], [Reader.Query] and [Reader.Latest] return events.
 //   - [Setup] creates tables and changes their garbage collection rules.
 //
-// Generated packages wrap these with types of their own. The package uses only the
+// Generated packages wrap these in schema-specific types. The package uses only the
 // official client, through [bigtable.TableAPI].
 package store
 
@@ -96,9 +96,10 @@ type Mapping[E any] struct {
 	Pattern codec.Pattern
 	Bucket  codec.Bucket     // for patterns with buckets
 	TimeKey codec.TimeFormat // for other patterns, the format of the time in row keys
-	// Ties is, for rows of single events with a reversed time and a sequence number
-	// after it, the number of bytes that a key has from the sequence number on. Rows of
-	// the same time then sort in the opposite order to all others. Else it is 0.
+	// Ties is, for tables with a row per event whose keys have a reversed time and then a
+	// sequence number, the number of bytes from the sequence number to the end of the key.
+	// Rows of the same time then sort in the opposite order to all others. Otherwise, it
+	// is 0.
 	Ties int
 
 	// Columns are the columns with the data of events. The functions below identify
@@ -117,8 +118,8 @@ type Mapping[E any] struct {
 	// Same reports whether two events have the same series, so that those of the same
 	// bucket have the same rows; nil if Put does not need it.
 	Same func(a, b *E) bool
-	// Own clones what an event shares with its copies, which is what its pointers and
-	// slices refer to; nil if there is nothing.
+	// Own clones the memory that an event shares with its copies through pointers and
+	// slices; nil if there is none.
 	Own func(e *E)
 	// Spans returns the spans of the event's series: for codec.BucketNewColumns one per
 	// column, else exactly one.
@@ -305,7 +306,7 @@ func within(ctx context.Context, timeout time.Duration) (context.Context, contex
 func Required[E any](*E, int) error { return codec.ErrMissing }
 
 // Span returns the span of rows whose keys consist of prefix, a time and, unless it is
-// nil, suffix. whole says that no segments follow.
+// nil, suffix. whole reports that no segments follow.
 func Span(prefix, suffix func() ([]byte, error), delimiter string, whole bool) (codec.Span, error) {
 	span := codec.Span{Delimiter: delimiter, Whole: whole, MaxBytes: codec.MaxRowSet}
 	text, err := prefix()

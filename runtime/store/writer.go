@@ -59,17 +59,16 @@ type WriteOptions struct {
 	// values of all of them.
 	LastWins bool
 	// IfAbsent stores an event only if no live event has its series, time and sequence
-	// number; else there is a Failure with the outcome Exists and ErrExists. LastWins
+	// number; otherwise, there is a Failure with the outcome Exists and ErrExists. LastWins
 	// then has no effect.
 	//
-	// Each event takes one CheckAndMutateRow request per table. Bigtable requires an
-	// app profile with single-cluster routing that allows single-row transactions. The
-	// client sends the request once: after a failure with the outcome Unknown, the
-	// event may be stored, and a second try then finds that it exists. Tables are
-	// written independently: if two writers store different events concurrently, each
-	// may win in one table, and the tables in their failures tell both. Events that
-	// take several rows, as in bucket_new_columns with several fields, are refused with
-	// ErrSeveralRows.
+	// Each event takes one CheckAndMutateRow request per table. Bigtable requires an app
+	// profile with single-cluster routing that allows single-row transactions. The client
+	// sends the request once: after a failure with the outcome Unknown, the event may be
+	// stored, and a second attempt then reports that it exists. Tables are written
+	// independently: if two writers store different events concurrently, each may win in
+	// one table; the failures name the tables. Events that take several rows, as in
+	// bucket_new_columns with several fields, are refused with ErrSeveralRows.
 	IfAbsent bool
 }
 
@@ -85,7 +84,7 @@ func (w *Writer[E]) Write(ctx context.Context, event E, opts ...WriteOptions) er
 // An event that any table refuses for one of its values is stored in no table. One that
 // is past its time to live in a table is stored in the tables that keep it longer.
 // Unless WriteOptions.LastWins is set, WriteAll refuses an event that would replace an
-// earlier one of the call that has other values, with a *DuplicateError.
+// earlier one of the call that has different values, with a *DuplicateError.
 //
 // Writing an event again replaces it, so it is safe to repeat the call after any error.
 func (w *Writer[E]) WriteAll(ctx context.Context, events []E, opts ...WriteOptions) error {
@@ -218,7 +217,7 @@ type Outcome int
 
 const (
 	// Refused events were not sent to the table, because the event itself is invalid.
-	// Only one refused for its age, with ErrExpired, may be in other tables.
+	// Only an event refused for its age, with ErrExpired, may be in other tables.
 	Refused Outcome = iota
 	// Failed events were rejected by the server and are not stored. If the writer's
 	// Client is not a [bigtable.Client], this relies on its reports.
@@ -255,8 +254,8 @@ func (f Failure) String() string {
 	return fmt.Sprintf("event %d, table %s, row %q (%s): %v", f.Event, f.Table, f.Row, f.Outcome, f.Err)
 }
 
-// WriteError reports the events of one call that were not written, each once for every
-// row that failed. Every other event is durable in every table.
+// WriteError reports the events of one call that were not written, once for each row
+// that failed. Every other event is durable in every table.
 type WriteError struct {
 	Events   int // number of events in the call
 	Failures []Failure

@@ -46,7 +46,7 @@ func SameInAnyOrder[E any](t testing.TB, what string, got iter.Seq2[E, error], w
 	for _, e := range want {
 		i := slices.IndexFunc(events, func(other E) bool { return reflect.DeepEqual(e, other) })
 		if i < 0 {
-			t.Errorf("%s: an event is missing:\n\t%s\nleft of what was read:%s", what, show(reflect.ValueOf(e)), list(events))
+			t.Errorf("%s: an event is missing:\n\t%s\nremaining events:%s", what, show(reflect.ValueOf(e)), list(events))
 			return
 		}
 		events = slices.Delete(events, i, i+1)

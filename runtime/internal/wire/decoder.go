@@ -29,7 +29,7 @@ const (
 const maxRow = 256 << 20
 
 // errTooLarge is the error for a row that exceeds maxRow.
-var errTooLarge = errors.New("a row of more than 256 MiB")
+var errTooLarge = errors.New("a row exceeds 256 MiB")
 
 // decoder decodes the responses of one stream. It follows the client's chunk reader
 // step by step, with one difference: a row may continue in the next response, as the

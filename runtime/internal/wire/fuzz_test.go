@@ -84,7 +84,7 @@ func readCanned(client *bigtable.Client, messages ...[]byte) (out result) {
 }
 
 // FuzzReadRows compares the results of both read paths for two responses. If both are
-// valid, it then sends each chunk in a response of its own, which must make no
+// valid, it then sends each chunk in a separate response, which must make no
 // difference.
 func FuzzReadRows(f *testing.F) {
 	row, next := sampleRow("a"), sampleRow("b")

@@ -17,7 +17,7 @@ type Rows struct {
 	columns []Column
 	cells   []Cell
 	memory  []byte
-	apart   bool // each row has a placeholder of its own
+	apart   bool // each row has a separate placeholder
 	left    int  // number of rows that are not released
 }
 

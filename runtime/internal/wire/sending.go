@@ -37,7 +37,7 @@ type sending struct {
 }
 
 // errForced is the error of a stream that does not use the outbox's codec.
-var errForced = status.Error(codes.FailedPrecondition, "another interceptor forces a codec of its own")
+var errForced = status.Error(codes.FailedPrecondition, "another interceptor forces a different codec")
 
 // SendMsg sends the client's request without its placeholder; the codec adds the
 // entries. If another codec is in use, the server gets a request that changes nothing.

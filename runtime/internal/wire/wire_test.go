@@ -388,7 +388,7 @@ func TestTooLargeRow(t *testing.T) {
 			messages = append(messages, more)
 		}
 		got := readCanned(client, messages...)
-		if got.rows != nil || got.err == nil || !strings.Contains(got.err.Error(), "a row of more than 256 MiB") {
+		if got.rows != nil || got.err == nil || !strings.Contains(got.err.Error(), "a row exceeds 256 MiB") {
 			t.Errorf("%s: %d rows, %v", name, len(got.rows), got.err)
 		}
 	}
