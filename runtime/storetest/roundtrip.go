@@ -127,7 +127,7 @@ func list[E any](events []E) string {
 		b.WriteString("\n\t" + show(reflect.ValueOf(e)))
 	}
 	if len(events) == 0 {
-		b.WriteString(" nothing")
+		b.WriteString(" none")
 	}
 	return b.String()
 }

@@ -102,7 +102,7 @@ func TestSameInAnyOrder(t *testing.T) {
 		text string
 	}{
 		"another order": {yielding(nil, of(2), of(1), of(1)), []reading{of(1), of(1), of(2)}, ""},
-		"too few":       {yielding(nil, of(1)), []reading{of(1), of(1)}, "Read: an event is missing:\n\t{Place: {Name: \"a\"}, Time: 2021-03-05T12:00:00Z, Value: 1, Note: nil, Raw: nil}\nleft of what was read: nothing\n"},
+		"too few":       {yielding(nil, of(1)), []reading{of(1), of(1)}, "Read: an event is missing:\n\t{Place: {Name: \"a\"}, Time: 2021-03-05T12:00:00Z, Value: 1, Note: nil, Raw: nil}\nremaining events: none\n"},
 		"too many":      {yielding(nil, of(1), of(2)), []reading{of(2)}, "Read: got 1 events more than the 1 wanted:\n\t{Place: {Name: \"a\"}, Time: 2021-03-05T12:00:00Z, Value: 1, Note: nil, Raw: nil}\n"},
 		"an error":      {yielding(errors.New("broken")), nil, "Read: broken\n"},
 	} {
