@@ -60,27 +60,36 @@ func (o Offset) In(start time.Time) OffsetsIn {
 }
 
 // Parse returns the time, in microseconds since the Unix epoch, and the sequence number
-// of a qualifier that [Offset.Append] wrote for an event of this bucket. Errors wrap
-// [ErrTimeRange].
-func (o OffsetsIn) Parse(qualifier []byte) (micros int64, sequence uint32, err error) {
+// of a qualifier that [Offset.Append] wrote for an event of this bucket. It returns false
+// for every other qualifier.
+func (o *OffsetsIn) Parse(qualifier []byte) (micros int64, sequence uint32, ok bool) {
+	offset := qualifier
+	if o.sequence {
+		if len(qualifier) != o.width+sequenceBytes {
+			return 0, 0, false
+		}
+		offset, sequence = qualifier[:o.width], binary.BigEndian.Uint32(qualifier[o.width:])
+	}
+	if len(offset) != o.width {
+		return 0, 0, false
+	}
+	var steps uint64
+	for _, b := range offset {
+		steps = steps<<8 | uint64(b)
+	}
+	return o.start + int64(steps)*o.precision, sequence, steps < uint64(o.end)
+}
+
+// Refuse returns the error for a qualifier that Parse rejects. It wraps [ErrTimeRange].
+func (o *OffsetsIn) Refuse(qualifier []byte) error {
 	want := o.width
 	if o.sequence {
 		want += sequenceBytes
 	}
 	if len(qualifier) != want {
-		return 0, 0, fmt.Errorf("%w: %q is not an offset of %d bytes", ErrTimeRange, qualifier, want)
+		return fmt.Errorf("%w: %q is not an offset of %d bytes", ErrTimeRange, qualifier, want)
 	}
-	var steps int64
-	for _, b := range qualifier[:o.width] {
-		steps = steps<<8 | int64(b)
-	}
-	if o.sequence {
-		sequence = binary.BigEndian.Uint32(qualifier[o.width:])
-	}
-	if steps < 0 || steps >= o.end {
-		return 0, 0, fmt.Errorf("%w: %q is after the end of the bucket", ErrTimeRange, qualifier)
-	}
-	return o.start + steps*o.precision, sequence, nil
+	return fmt.Errorf("%w: %q is after the end of the bucket", ErrTimeRange, qualifier)
 }
 
 // Range returns the half-open qualifier range [begin, end) of the events in [from, to),

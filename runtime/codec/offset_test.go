@@ -64,10 +64,11 @@ func TestOffsets(t *testing.T) {
 			m, n = 0, 0
 		}
 		x, y := string(o.Append(nil, a, m)), string(o.Append(nil, b, n))
-		us, sequence, err := o.In(start).Parse([]byte(x))
+		in := o.In(start)
+		us, sequence, ok := in.Parse([]byte(x))
 		at := codec.FromMicros(us)
-		if err != nil || !at.Equal(a) || sequence != m {
-			t.Fatalf("%x is %v and %d, %v; want %v and %d", x, at, sequence, err, a, m)
+		if !ok || !at.Equal(a) || sequence != m {
+			t.Fatalf("%x is %v and %d, %v; want %v and %d", x, at, sequence, ok, a, m)
 		}
 		order := a.Compare(b)
 		if order == 0 {
@@ -100,9 +101,10 @@ func TestOffsets(t *testing.T) {
 		o := offsets().Draw(t, "offset")
 		start := o.Bucket.Start(near().Draw(t, "in"))
 		q := string(rapid.SliceOfN(rapid.Byte(), 0, 12).Draw(t, "qualifier"))
-		us, sequence, err := o.In(start).Parse([]byte(q))
-		if err != nil {
-			if !errors.Is(err, codec.ErrTimeRange) {
+		in := o.In(start)
+		us, sequence, ok := in.Parse([]byte(q))
+		if !ok {
+			if err := in.Refuse([]byte(q)); !errors.Is(err, codec.ErrTimeRange) {
 				t.Fatal(err)
 			}
 			return
@@ -138,14 +140,15 @@ func TestOffsetsEndWithTheBucket(t *testing.T) {
 		start := date("2021-02-01") // 28 days, although the bytes could represent 31
 		end := o.Bucket.End(start)
 		last := codec.Truncate(end.Add(-1), o.Precision)
-		us, _, err := o.In(start).Parse(o.Append(nil, last, 1))
-		if err != nil || us != last.UnixMicro() {
-			t.Errorf("%s: the last step is %d, %v; want %d", name, us, err, last.UnixMicro())
+		in := o.In(start)
+		us, _, ok := in.Parse(o.Append(nil, last, 1))
+		if !ok || us != last.UnixMicro() {
+			t.Errorf("%s: the last step is %d, %v; want %d", name, us, ok, last.UnixMicro())
 		}
 		next := o.Append(nil, last, 1)
 		next[o.Width()-1]++ // does not overflow: the last byte is never 0xff
-		if us, _, err := o.In(start).Parse(next); !errors.Is(err, codec.ErrTimeRange) {
-			t.Errorf("%s: the step after the last is %d, %v", name, us, err)
+		if us, _, ok := in.Parse(next); ok || !errors.Is(in.Refuse(next), codec.ErrTimeRange) {
+			t.Errorf("%s: the step after the last is %d, %v", name, us, in.Refuse(next))
 		}
 	}
 }

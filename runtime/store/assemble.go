@@ -21,9 +21,10 @@ type assembler[E any] struct {
 	base    E // an event with only the series of the row
 	// newestFirst yields events in descending order of time.
 	newestFirst bool
-	prefix      string           // prefix of the keys of the series if only the time follows; else empty
-	known       bool             // base has the series of such a key
-	times       codec.TimeReader // parses the times of such keys
+	prefix      string           // what precedes the time in the keys of the series; empty for several series
+	suffix      string           // what follows the time in these keys
+	known       bool             // base has the series of these keys
+	times       codec.TimeReader // parses the times of these keys, for single-event rows
 	latestOnly  bool             // one event per series suffices
 	fetched     scan.Projection  // per column; nil for everything
 	match       func(e *E) bool  // whether the read includes a row's series; nil if it includes all
@@ -95,8 +96,14 @@ func (a *assembler[E]) wanted(t time.Time) bool { return !t.Before(a.from) && t.
 // timeOf parses the key of a row. It sets the series of base and returns the time or
 // the start of the bucket.
 func (a *assembler[E]) timeOf(row wire.Row) (time.Time, error) {
+	label, ofSeries := a.label(row)
+	if a.known && ofSeries && a.mapping.Pattern.Bucketed() {
+		if start, err := a.mapping.Bucket.ParseLabel(label); err == nil && a.mapping.covers(start) {
+			return start, nil
+		}
+	}
 	at, err := a.mapping.Key(row.Key(), &a.base)
-	a.known = err == nil && a.prefix != "" && strings.HasPrefix(row.Key(), a.prefix)
+	a.known = err == nil && ofSeries
 	switch {
 	case len(a.mapping.others) > 0 && (err == nil && !a.mapping.covers(at) || err != nil && a.mapping.foreign(row.Key())):
 		return at, errForeign
@@ -104,6 +111,28 @@ func (a *assembler[E]) timeOf(row wire.Row) (time.Time, error) {
 		return at, a.fail(row.Key(), "", time.Time{}, err)
 	}
 	return at, nil
+}
+
+// expect says that the following rows are those of a span, and whether of several series.
+func (a *assembler[E]) expect(span *codec.Span, multiSeries bool) {
+	a.prefix, a.suffix, a.known = "", "", false
+	switch bucketed := a.mapping.Pattern.Bucketed(); {
+	case multiSeries || !span.Whole || !bucketed && span.Suffix != "":
+		return
+	case !bucketed:
+		a.times = codec.NewTimeReader(a.mapping.TimeKey)
+	case span.Suffix != "":
+		a.suffix = span.Delimiter + span.Suffix
+	}
+	a.prefix = span.Prefix
+}
+
+// label returns the time or bucket label in the key of a row of the series; false if the
+// key is that of another series or that is not known.
+func (a *assembler[E]) label(row wire.Row) (string, bool) {
+	rest, begins := strings.CutPrefix(row.Key(), a.prefix)
+	label, ends := strings.CutSuffix(rest, a.suffix)
+	return label, begins && ends && a.prefix != ""
 }
 
 // undecodable yields the error of a row whose key cannot be decoded, unless the row
@@ -187,7 +216,7 @@ func (a *assembler[E]) single(row wire.Row, yield yielder[E]) bool {
 // series, and returns its time.
 func (a *assembler[E]) joins(row wire.Row) (time.Time, bool) {
 	waiting := a.frame.rows
-	text, ofSeries := strings.CutPrefix(row.Key(), a.prefix)
+	text, ofSeries := a.label(row)
 	if !a.known || !ofSeries || len(waiting) > 0 && !row.With(waiting[0]) {
 		return time.Time{}, false
 	}
@@ -320,25 +349,20 @@ func release(rows []wire.Row) {
 // for each qualifier that is not a time.
 func (a *assembler[E]) offsets(start time.Time, row wire.Row, yield yielder[E]) bool {
 	times := a.shape.Offset.In(start)
-	var before *wire.Column
-	for family, c := range a.columnsOf(row) {
-		again := before != nil && row.Same(before, c)
-		before = c
-		if again {
-			continue // an older cell of the same event
-		}
-		micros, sequence, err := times.Parse(row.Bytes(c.Qualifier))
-		if err != nil {
-			if !yield(&a.base, a.fail(row.Key(), string(row.Bytes(c.Qualifier)), time.Time{}, err)) {
+	for family, columns := range a.familiesOf(row) {
+		to := &a.groupOf(family).columns[0]
+		for {
+			bad := to.addOffsets(row, columns, &times, a.mapping.Sequence != nil)
+			if bad == len(columns) {
+				break
+			}
+			qualifier := row.Bytes(columns[bad].Qualifier)
+			if !yield(&a.base, a.fail(row.Key(), string(qualifier), time.Time{}, times.Refuse(qualifier))) {
 				return false
 			}
-			continue
-		}
-		to := &a.groupOf(family).columns[0]
-		to.times = append(to.times, micros)
-		to.own = append(to.own, row.Cells(c)[0]) // the newest
-		if a.mapping.Sequence != nil {
-			to.sequences = append(to.sequences, sequence)
+			for again := &columns[bad]; bad < len(columns) && row.Same(again, &columns[bad]); bad++ {
+			}
+			columns = columns[bad:]
 		}
 	}
 	for _, g := range a.groups {
@@ -347,20 +371,34 @@ func (a *assembler[E]) offsets(start time.Time, row wire.Row, yield yielder[E]) 
 	return true
 }
 
+// familiesOf yields the columns of each family of the table that a row has, with the
+// index of the family.
+func (a *assembler[E]) familiesOf(row wire.Row) iter.Seq2[int, []wire.Column] {
+	families := a.mapping.Table.Families
+	return func(yield func(int, []wire.Column) bool) {
+		for columns := row.Columns(); len(columns) > 0; {
+			n := 1
+			for n < len(columns) && row.SameFamily(&columns[n-1], &columns[n]) {
+				n++
+			}
+			family := slices.IndexFunc(families, func(f Family) bool { return f.Name == string(row.Bytes(columns[0].Family)) })
+			if family >= 0 && !yield(family, columns[:n]) {
+				return
+			}
+			columns = columns[n:]
+		}
+	}
+}
+
 // columnsOf yields the columns of a row that belong to families of the table, with the
 // index of the family.
 func (a *assembler[E]) columnsOf(row wire.Row) iter.Seq2[int, *wire.Column] {
-	families := a.mapping.Table.Families
 	return func(yield func(int, *wire.Column) bool) {
-		columns := row.Columns()
-		family := -1
-		for i := range columns {
-			if i == 0 || columns[i].Family != columns[i-1].Family {
-				name := row.Bytes(columns[i].Family)
-				family = slices.IndexFunc(families, func(f Family) bool { return f.Name == string(name) })
-			}
-			if family >= 0 && !yield(family, &columns[i]) {
-				return
+		for family, columns := range a.familiesOf(row) {
+			for i := range columns {
+				if !yield(family, &columns[i]) {
+					return
+				}
 			}
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/internal/wire"
 	"github.com/btgen-dev/btgen/runtime/scan"
 )
@@ -53,6 +54,26 @@ func (c *column) instant(k int) (t instant) {
 // reset empties the column.
 func (c *column) reset(row wire.Row) {
 	*c = column{row: row, own: c.own[:0], spare: c.spare[:0], times: c.times[:0], sequences: c.sequences[:0]}
+}
+
+// addOffsets adds the data of columns with one event each, whose qualifiers are times. It
+// stops at the first qualifier that is not, and returns the index of its column.
+func (c *column) addOffsets(row wire.Row, columns []wire.Column, in *codec.OffsetsIn, sequenced bool) int {
+	for i := range columns {
+		micros, sequence, ok := in.Parse(row.Bytes(columns[i].Qualifier))
+		if !ok {
+			return i
+		}
+		if i > 0 && micros == c.times[len(c.times)-1] && row.Same(&columns[i-1], &columns[i]) {
+			continue // an older cell of the same event
+		}
+		c.times = append(c.times, micros)
+		c.own = append(c.own, row.Cells(&columns[i])[0]) // the newest
+		if sequenced {
+			c.sequences = append(c.sequences, sequence)
+		}
+	}
+	return len(columns)
 }
 
 // ascend sorts the data, which arrive newest first, in order of time and keeps one per

@@ -249,9 +249,7 @@ func (r *reading[E]) part(p *scan.Part, yield yielder[E]) bool {
 		return r.together(p, yield)
 	}
 	a := &r.assembler
-	if span := &r.asked.Spans[0]; !r.mapping.Pattern.Bucketed() && !r.q.MultiSeries && span.Whole && span.Suffix == "" {
-		a.prefix, a.times = span.Prefix, codec.NewTimeReader(r.mapping.TimeKey)
-	}
+	a.expect(&r.asked.Spans[0], r.q.MultiSeries)
 	r.more = true
 	r.spanRows(r.ctx, &r.op, part{Part: p}, 0, always)(func(row wire.Row, err error) bool {
 		if err != nil {

@@ -137,6 +137,9 @@ func (r Row) Same(a, b *Column) bool {
 	return r.equal(a.Qualifier, b.Qualifier) && r.equal(a.Family, b.Family)
 }
 
+// SameFamily reports whether two columns of the row have the same family.
+func (r Row) SameFamily(a, b *Column) bool { return r.equal(a.Family, b.Family) }
+
 func (r Row) equal(a, b Text) bool { return a == b || sameName(r.Bytes(a), r.Bytes(b)) }
 
 // sameName is [bytes.Equal], optimized for names that usually differ in the last byte.
