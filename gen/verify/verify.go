@@ -264,8 +264,9 @@ func checkValue(s Schema, c layout.Column, key *value.Key, qualifier string, ite
 		return fmt.Errorf("%w: %s is not in the bucket from %s", errStray, codec.FromMicros(at).Format(time.RFC3339), key.At.Format(time.RFC3339))
 	}
 	if t.Pattern == codec.BucketOffsets {
-		if _, _, err := t.Offset(s.Layout).In(key.At).Parse([]byte(qualifier)); err != nil {
-			return err
+		times := t.Offset(s.Layout).In(key.At)
+		if _, _, ok := times.Parse([]byte(qualifier)); !ok {
+			return times.Refuse([]byte(qualifier))
 		}
 	}
 	return decode(s, c, datumOf(t, qualifier, item))

@@ -169,7 +169,7 @@ func (b Bucket) ParseLabel(s string) (time.Time, error) {
 	switch {
 	case !ok:
 	case b.Label.Kind == TimeLabel: // which parses only what it writes, but also times within buckets
-		ok = !start.Before(epoch) && start.Before(b.Label.Format.Max()) && start.Before(year10k) && b.Start(start).Equal(start)
+		ok = b.isStart(start)
 	default:
 		var buf [32]byte
 		again, err := b.AppendLabel(buf[:0], start)
@@ -179,6 +179,11 @@ func (b Bucket) ParseLabel(s string) (time.Time, error) {
 		return time.Time{}, fmt.Errorf("%w: %s is not %s", ErrTimeRange, quote(s), b.wantedLabel(s))
 	}
 	return start, nil
+}
+
+// isStart reports whether a time that a label represents is the start of a bucket.
+func (b Bucket) isStart(t time.Time) bool {
+	return !t.Before(epoch) && t.Before(b.Label.Format.Max()) && t.Before(year10k) && b.Start(t).Equal(t)
 }
 
 // wantedLabel describes a valid label, given s, which is none. If s has the right form,

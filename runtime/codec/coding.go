@@ -12,6 +12,9 @@ type Coding[T any] struct {
 	// Decode decodes what Append wrote. The value does not alias the datum. Errors wrap
 	// [ErrValue].
 	Decode func(datum []byte) (T, error)
+	// Word says that Append appends the 64 bits of an int64, uint64 or float64,
+	// big-endian, and Decode accepts any 64 bits.
+	Word bool
 }
 
 // Codings holds a coding for every type except enums, for which there are [TextEnumAs]
@@ -36,36 +39,46 @@ type Codings struct {
 // counters and GoogleSQL use.
 var (
 	Text = Codings{
-		String:    Coding[string]{AppendTextString, TextString},
-		Bytes:     Coding[[]byte]{AppendTextBytes, TextBytes},
-		Bool:      Coding[bool]{AppendTextBool, TextBool},
-		Int32:     Coding[int32]{AppendTextInt32, TextInt32},
-		Int64:     Coding[int64]{AppendTextInt64, TextInt64},
-		Uint32:    Coding[uint32]{AppendTextUint32, TextUint32},
-		Uint64:    Coding[uint64]{AppendTextUint64, TextUint64},
-		Float32:   Coding[float32]{AppendTextFloat32, TextFloat32},
-		Float64:   Coding[float64]{AppendTextFloat64, TextFloat64},
-		Timestamp: Coding[time.Time]{AppendTextTimestamp, TextTimestamp},
-		Duration:  Coding[time.Duration]{AppendTextDuration, TextDuration},
-		UUID:      Coding[UUID]{AppendTextUUID, TextUUID},
-		JSON:      Coding[json.RawMessage]{AppendTextJSON, TextJSON},
+		String:    coding(AppendTextString, TextString),
+		Bytes:     coding(AppendTextBytes, TextBytes),
+		Bool:      coding(AppendTextBool, TextBool),
+		Int32:     coding(AppendTextInt32, TextInt32),
+		Int64:     coding(AppendTextInt64, TextInt64),
+		Uint32:    coding(AppendTextUint32, TextUint32),
+		Uint64:    coding(AppendTextUint64, TextUint64),
+		Float32:   coding(AppendTextFloat32, TextFloat32),
+		Float64:   coding(AppendTextFloat64, TextFloat64),
+		Timestamp: coding(AppendTextTimestamp, TextTimestamp),
+		Duration:  coding(AppendTextDuration, TextDuration),
+		UUID:      coding(AppendTextUUID, TextUUID),
+		JSON:      coding(AppendTextJSON, TextJSON),
 	}
 	Binary = Codings{
-		String:    Coding[string]{AppendBinaryString, BinaryString},
-		Bytes:     Coding[[]byte]{AppendBinaryBytes, BinaryBytes},
-		Bool:      Coding[bool]{AppendBinaryBool, BinaryBool},
-		Int32:     Coding[int32]{AppendBinaryInt32, BinaryInt32},
-		Int64:     Coding[int64]{AppendBinaryInt64, BinaryInt64},
-		Uint32:    Coding[uint32]{AppendBinaryUint32, BinaryUint32},
-		Uint64:    Coding[uint64]{AppendBinaryUint64, BinaryUint64},
-		Float32:   Coding[float32]{AppendBinaryFloat32, BinaryFloat32},
-		Float64:   Coding[float64]{AppendBinaryFloat64, BinaryFloat64},
-		Timestamp: Coding[time.Time]{AppendBinaryTimestamp, BinaryTimestamp},
-		Duration:  Coding[time.Duration]{AppendBinaryDuration, BinaryDuration},
-		UUID:      Coding[UUID]{AppendBinaryUUID, BinaryUUID},
-		JSON:      Coding[json.RawMessage]{AppendBinaryJSON, BinaryJSON},
+		String:    coding(AppendBinaryString, BinaryString),
+		Bytes:     coding(AppendBinaryBytes, BinaryBytes),
+		Bool:      coding(AppendBinaryBool, BinaryBool),
+		Int32:     coding(AppendBinaryInt32, BinaryInt32),
+		Int64:     words(AppendBinaryInt64, BinaryInt64),
+		Uint32:    coding(AppendBinaryUint32, BinaryUint32),
+		Uint64:    words(AppendBinaryUint64, BinaryUint64),
+		Float32:   coding(AppendBinaryFloat32, BinaryFloat32),
+		Float64:   words(AppendBinaryFloat64, BinaryFloat64),
+		Timestamp: coding(AppendBinaryTimestamp, BinaryTimestamp),
+		Duration:  coding(AppendBinaryDuration, BinaryDuration),
+		UUID:      coding(AppendBinaryUUID, BinaryUUID),
+		JSON:      coding(AppendBinaryJSON, BinaryJSON),
 	}
 )
+
+// coding returns the coding of a pair of functions.
+func coding[T any](add func([]byte, T) []byte, decode func([]byte) (T, error)) Coding[T] {
+	return Coding[T]{Append: add, Decode: decode}
+}
+
+// words is coding for numbers of 64 bits.
+func words[T int64 | uint64 | float64](add func([]byte, T) []byte, decode func([]byte) (T, error)) Coding[T] {
+	return Coding[T]{Append: add, Decode: decode, Word: true}
+}
 
 // TextEnumAs returns a coding that stores the names of enum values.
 func TextEnumAs[T ~int64](names Enum) Coding[T] {

@@ -180,13 +180,37 @@ func (s Span) prefixes(b Bucket, first, last int64, yield func(Rows) bool) {
 
 // lists yields lists of the keys of the buckets.
 func (s Span) lists(b Bucket, first, last int64, yield func(Rows) bool) {
-	KeyLists(func(yield func(string) bool) {
+	KeyLists(s.keys(b, first, last), s.reverse(b), s.MaxBytes)(yield)
+}
+
+// keys yields the keys of the buckets. Several share one string, which is a single
+// allocation.
+func (s Span) keys(b Bucket, first, last int64) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		const most = 32
+		var ends [most]int
+		var memory []byte
+		n := 0
+		flush := func() bool {
+			all := string(memory)
+			for i, begin := 0, 0; i < n; i++ {
+				if !yield(all[begin:ends[i]]) {
+					return false
+				}
+				begin = ends[i]
+			}
+			memory, n = memory[:0], 0
+			return true
+		}
 		for i := range s.indexes(first, last) {
-			if !yield(s.key(b, i)) {
+			memory = s.appendKey(memory, b, i)
+			ends[n] = len(memory)
+			if n++; n == most && !flush() {
 				return
 			}
 		}
-	}, s.reverse(b), s.MaxBytes)(yield)
+		flush()
+	}
 }
 
 // KeyLists groups keys, given in reading order, into lists. A new list begins where
@@ -244,11 +268,16 @@ func (s Span) reverse(b Bucket) bool { return s.Newest != b.Descending() }
 // which must have a label.
 func (s Span) key(b Bucket, index int64) string {
 	var buf [64]byte
-	key, _ := b.AppendLabel(append(buf[:0], s.Prefix...), b.start(index))
+	return string(s.appendKey(buf[:0], b, index))
+}
+
+// appendKey appends what key returns.
+func (s Span) appendKey(dst []byte, b Bucket, index int64) []byte {
+	dst, _ = b.AppendLabel(append(dst, s.Prefix...), b.start(index))
 	if s.Suffix != "" || !s.Whole {
-		key = append(append(key, s.Delimiter...), s.Suffix...)
+		dst = append(append(dst, s.Delimiter...), s.Suffix...)
 	}
-	return string(key)
+	return dst
 }
 
 // Times returns the range of keys that consist of s.Prefix, a time in [from, to) in the

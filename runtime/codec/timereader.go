@@ -87,3 +87,28 @@ func (r *TimeReader) begin(s string) (time.Time, bool) {
 	}
 	return t, err == nil
 }
+
+// LabelReader parses successive labels of buckets, as in the keys of a series.
+type LabelReader struct {
+	bucket Bucket
+	times  TimeReader
+}
+
+// NewLabelReader returns a reader for the labels of valid buckets.
+func NewLabelReader(b Bucket) LabelReader {
+	r := LabelReader{bucket: b}
+	if b.Label.Kind == TimeLabel {
+		r.times = NewTimeReader(b.Label.Format)
+	}
+	return r
+}
+
+// Parse is like [Bucket.ParseLabel] but returns false instead of an error.
+func (r *LabelReader) Parse(s string) (time.Time, bool) {
+	if r.bucket.Label.Kind != TimeLabel {
+		start, err := r.bucket.ParseLabel(s)
+		return start, err == nil
+	}
+	start, ok := r.times.Parse(s)
+	return start, ok && r.bucket.isStart(start)
+}

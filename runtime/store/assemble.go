@@ -21,13 +21,14 @@ type assembler[E any] struct {
 	base    E // an event with only the series of the row
 	// newestFirst yields events in descending order of time.
 	newestFirst bool
-	prefix      string           // what precedes the time in the keys of the series; empty for several series
-	suffix      string           // what follows the time in these keys
-	known       bool             // base has the series of these keys
-	times       codec.TimeReader // parses the times of these keys, for single-event rows
-	latestOnly  bool             // one event per series suffices
-	fetched     scan.Projection  // per column; nil for everything
-	match       func(e *E) bool  // whether the read includes a row's series; nil if it includes all
+	prefix      string            // what precedes the time in the keys of the series; empty for several series
+	suffix      string            // what follows the time in these keys
+	known       bool              // base has the series of these keys
+	times       codec.TimeReader  // parses the times of these keys, for single-event rows
+	labels      codec.LabelReader // parses the labels of these keys, for other rows
+	latestOnly  bool              // one event per series suffices
+	fetched     scan.Projection   // per column; nil for everything
+	match       func(e *E) bool   // whether the read includes a row's series; nil if it includes all
 	from, to    time.Time
 	now         func() time.Time
 	ranksEnd    time.Time // ranks that the read determined are valid until then
@@ -98,7 +99,7 @@ func (a *assembler[E]) wanted(t time.Time) bool { return !t.Before(a.from) && t.
 func (a *assembler[E]) timeOf(row wire.Row) (time.Time, error) {
 	label, ofSeries := a.label(row)
 	if a.known && ofSeries && a.mapping.Pattern.Bucketed() {
-		if start, err := a.mapping.Bucket.ParseLabel(label); err == nil && a.mapping.covers(start) {
+		if start, ok := a.labels.Parse(label); ok && a.mapping.covers(start) {
 			return start, nil
 		}
 	}
@@ -116,15 +117,18 @@ func (a *assembler[E]) timeOf(row wire.Row) (time.Time, error) {
 // expect says that the following rows are those of a span, and whether of several series.
 func (a *assembler[E]) expect(span *codec.Span, multiSeries bool) {
 	a.prefix, a.suffix, a.known = "", "", false
-	switch bucketed := a.mapping.Pattern.Bucketed(); {
-	case multiSeries || !span.Whole || !bucketed && span.Suffix != "":
+	bucketed := a.mapping.Pattern.Bucketed()
+	if multiSeries || !span.Whole || !bucketed && span.Suffix != "" {
 		return
-	case !bucketed:
-		a.times = codec.NewTimeReader(a.mapping.TimeKey)
-	case span.Suffix != "":
+	}
+	if a.prefix = span.Prefix; span.Suffix != "" {
 		a.suffix = span.Delimiter + span.Suffix
 	}
-	a.prefix = span.Prefix
+	if bucketed {
+		a.labels = codec.NewLabelReader(a.mapping.Bucket)
+	} else {
+		a.times = codec.NewTimeReader(a.mapping.TimeKey)
+	}
 }
 
 // label returns the time or bucket label in the key of a row of the series; false if the
@@ -377,9 +381,9 @@ func (a *assembler[E]) familiesOf(row wire.Row) iter.Seq2[int, []wire.Column] {
 	families := a.mapping.Table.Families
 	return func(yield func(int, []wire.Column) bool) {
 		for columns := row.Columns(); len(columns) > 0; {
-			n := 1
-			for n < len(columns) && row.SameFamily(&columns[n-1], &columns[n]) {
-				n++
+			n := len(columns)
+			if !row.SameFamily(&columns[0], &columns[n-1]) { // several, since the columns of a family are adjacent
+				n = slices.IndexFunc(columns, func(c wire.Column) bool { return !row.SameFamily(&columns[0], &c) })
 			}
 			family := slices.IndexFunc(families, func(f Family) bool { return f.Name == string(row.Bytes(columns[0].Family)) })
 			if family >= 0 && !yield(family, columns[:n]) {
@@ -621,12 +625,11 @@ func (a *assembler[E]) findOldest() {
 func lowest(cells []wire.Cell, rising bool) int64 {
 	var micros int64 = math.MaxInt64
 	for i := range cells {
-		if isHole(&cells[i]) {
-			continue
-		}
-		micros = min(micros, cells[i].Micros)
-		if rising {
-			break
+		if cells[i].Micros < micros && !isHole(&cells[i]) {
+			micros = cells[i].Micros
+			if rising {
+				break
+			}
 		}
 	}
 	return micros

@@ -2,10 +2,13 @@ package store
 
 import (
 	"context"
+	"encoding/binary"
+	"math"
 	"slices"
 	"time"
 
 	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/internal/wire"
 )
 
 // Columns lists the parts of events of type E, each with its slice in C and its column
@@ -109,22 +112,57 @@ func (d eventData) Len() int { return d.end - d.begin }
 
 // appendDecoded appends the decoded data, or zeros if the column is not fetched. It
 // stops at the first error.
-func appendDecoded[T any](dst []T, data eventData, decode func([]byte) (T, error)) ([]T, error) {
+func appendDecoded[T any](dst []T, data eventData, coding *codec.Coding[T]) ([]T, error) {
 	dst, added := grow(dst, data)
 	if data.column.holes > 0 {
 		clear(added)
 		return dst, nil
 	}
-	row := data.column.row
-	for i, cell := range data.column.cells[data.begin:data.end] {
-		v, err := decode(row.Bytes(cell.Value))
-		if err != nil {
-			return dst, err
+	row, cells := data.column.row, data.column.cells[data.begin:data.end]
+	if !coding.Word || !decodeWords(added, row, cells) {
+		for i := range cells {
+			v, err := coding.Decode(row.Bytes(cells[i].Value))
+			if err != nil {
+				return dst, err
+			}
+			added[i] = v
 		}
-		added[i] = v
 	}
 	turn(added, data)
 	return dst, nil
+}
+
+// decodeWords decodes numbers of 64 bits. It returns false if a cell has none.
+func decodeWords[T any](added []T, row wire.Row, cells []wire.Cell) bool {
+	switch added := any(added).(type) {
+	case []int64:
+		for i := range added {
+			datum := row.Bytes(cells[i].Value)
+			if len(datum) != 8 {
+				return false
+			}
+			added[i] = int64(binary.BigEndian.Uint64(datum))
+		}
+	case []uint64:
+		for i := range added {
+			datum := row.Bytes(cells[i].Value)
+			if len(datum) != 8 {
+				return false
+			}
+			added[i] = binary.BigEndian.Uint64(datum)
+		}
+	case []float64:
+		for i := range added {
+			datum := row.Bytes(cells[i].Value)
+			if len(datum) != 8 {
+				return false
+			}
+			added[i] = math.Float64frombits(binary.BigEndian.Uint64(datum))
+		}
+	default:
+		return false
+	}
+	return true
 }
 
 // appendTimes appends the times of events.
@@ -163,8 +201,9 @@ func appendExpiries(dst []time.Time, events eventData) []time.Time {
 		clear(added)
 		return dst
 	}
+	after := events.after.Microseconds()
 	for i, cell := range events.expiry.cells[events.begin:events.end] {
-		added[i] = codec.FromMicros(cell.Micros + events.after.Microseconds())
+		added[i] = time.UnixMicro(cell.Micros + after).UTC() // codec.FromMicros, inlined
 	}
 	turn(added, events)
 	return dst

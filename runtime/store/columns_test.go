@@ -82,7 +82,7 @@ func intoColumns(l *Mapping[sample]) *Columns[sample, sampleColumns] {
 			stamped = true
 			fields = append(fields, WrittenAtColumn(column.Name, codec.Coding[time.Time]{Decode: func(datum []byte) (time.Time, error) { e, err := set(datum); return e.WrittenAt, err }}, writtenAt, writings))
 		case len(fields) == 0:
-			fields = append(fields, RequiredColumn(column.Name, codec.Coding[uint64]{Decode: func(datum []byte) (uint64, error) { e, err := set(datum); return e.Value, err }}, value, values))
+			fields = append(fields, RequiredColumn(column.Name, codec.Binary.Uint64, value, values))
 		default:
 			fields = append(fields, BytesColumn(column.Name, codec.Coding[[]byte]{Decode: func(datum []byte) ([]byte, error) { e, err := set(datum); return e.Note, err }}, note, notes))
 		}

@@ -87,11 +87,11 @@ func (f *frame) align(g *group) {
 	f.times = slices.Grow(f.times, len(lead.cells))[:len(lead.cells)]
 	if lead.times != nil {
 		for k, micros := range lead.times {
-			f.times[k] = codec.FromMicros(micros)
+			f.times[k] = time.UnixMicro(micros).UTC() // codec.FromMicros, inlined
 		}
 	} else {
 		for k := range lead.cells {
-			f.times[k] = codec.FromMicros(lead.cells[k].Micros)
+			f.times[k] = time.UnixMicro(lead.cells[k].Micros).UTC()
 		}
 	}
 	for i := range f.columns {

@@ -59,21 +59,24 @@ func (c *column) reset(row wire.Row) {
 // addOffsets adds the data of columns with one event each, whose qualifiers are times. It
 // stops at the first qualifier that is not, and returns the index of its column.
 func (c *column) addOffsets(row wire.Row, columns []wire.Column, in *codec.OffsetsIn, sequenced bool) int {
-	for i := range columns {
+	times, own := slices.Grow(c.times, len(columns)), slices.Grow(c.own, len(columns))
+	i := 0
+	for ; i < len(columns); i++ {
 		micros, sequence, ok := in.Parse(row.Bytes(columns[i].Qualifier))
 		if !ok {
-			return i
+			break
 		}
-		if i > 0 && micros == c.times[len(c.times)-1] && row.Same(&columns[i-1], &columns[i]) {
+		if i > 0 && micros == times[len(times)-1] && row.Same(&columns[i-1], &columns[i]) {
 			continue // an older cell of the same event
 		}
-		c.times = append(c.times, micros)
-		c.own = append(c.own, row.Cells(&columns[i])[0]) // the newest
+		times = append(times, micros)
+		own = append(own, row.Cells(&columns[i])[0]) // the newest
 		if sequenced {
 			c.sequences = append(c.sequences, sequence)
 		}
 	}
-	return len(columns)
+	c.times, c.own = times, own
+	return i
 }
 
 // ascend sorts the data, which arrive newest first, in order of time and keeps one per

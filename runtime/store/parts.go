@@ -195,7 +195,7 @@ func RequiredColumn[E, C, T any](name string, coding codec.Coding[T], of func(e 
 	p.missing = func(*E) error { return codec.ErrMissing }
 	p.decode = func(c *C, data eventData) (err error) {
 		slice := in(c)
-		*slice, err = appendDecoded(*slice, data, coding.Decode)
+		*slice, err = appendDecoded(*slice, data, &coding)
 		return err
 	}
 	return p

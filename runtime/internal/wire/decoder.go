@@ -185,6 +185,7 @@ func (d *decoder) plain(message []byte, at int) int {
 	}
 	r := d.rows
 	columns, cells, begin := r.columns, r.cells, at
+	family, qualifier := d.family, d.qualifier
 	last := min(len(message)-minPlain, at+maxRow-maxShort-d.size) // the last offset at which such a chunk may begin
 	for at <= last {
 		end, time := at+2+int(message[at+1]), at+2
@@ -208,16 +209,16 @@ func (d *decoder) plain(message []byte, at int) int {
 		if n == 0 {
 			break
 		}
-		if time > at+2 && !sameName(message[at+6:time], r.bytes(d.qualifier)) {
-			d.qualifier = Text{uint32(at + 6), uint32(time)}
+		if time > at+2 && !sameName(message[at+6:time], message[qualifier.Begin:qualifier.End]) {
+			qualifier = Text{uint32(at + 6), uint32(time)}
 			columns[len(columns)-1].end = uint32(len(cells))
-			columns = append(columns, Column{Family: d.family, Qualifier: d.qualifier, begin: uint32(len(cells))})
+			columns = append(columns, Column{Family: family, Qualifier: qualifier, begin: uint32(len(cells))})
 		}
 		cells = append(cells, Cell{Micros: int64(micros), Value: Text{uint32(value), uint32(end)}})
 		at = end
 	}
 	columns[len(columns)-1].end = uint32(len(cells))
-	r.columns, r.cells = columns, cells
+	r.columns, r.cells, d.qualifier = columns, cells, qualifier
 	d.size += at - begin
 	return at
 }

@@ -1,0 +1,84 @@
+package store
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"cloud.google.com/go/bigtable"
+	"cloud.google.com/go/bigtable/apiv2/bigtablepb"
+	"google.golang.org/grpc"
+	"google.golang.org/protobuf/types/known/wrapperspb"
+
+	"github.com/btgen-dev/btgen/runtime/storetest"
+)
+
+// In a row with one column per event, the first cell of a column counts. A server may
+// repeat the name of the column or interleave families, and another program may have
+// written columns that are not times: each is one error, and the events around it are read.
+func TestOffsetsOfUnusualRows(t *testing.T) {
+	l := offsetBlobs()
+	offset := func(second, sequence uint32) []byte {
+		shape := l.shape()
+		return shape.Offset.Append(nil, at(int(second)), sequence)
+	}
+	type cell struct {
+		family    string
+		qualifier []byte
+		millis    int64
+		value     uint64
+	}
+	cells := []cell{
+		{"f.1", offset(1, 0), 9, 10},
+		{"f.1", offset(1, 0), 8, 99}, // an older cell
+		{"f.1", offset(1, 1), 9, 11}, // another event
+		{"other", []byte("x"), 9, 99},
+		{"f.1", offset(1, 1), 7, 99},
+		{"f.1", []byte("bad"), 9, 99},
+		{"f.1", []byte("bad"), 8, 99},
+		{"other", []byte("x"), 8, 99},
+		{"f.1", []byte("bad"), 7, 99},
+		{"f.1", []byte("worse"), 9, 99},
+		{"f.1", offset(2, 0), 9, 20},
+		{"f.1", offset(2, 0), 9, 99},
+		{"f.1", []byte("bad"), 9, 99},
+	}
+	key, err := rowOf(l, &sample{Series: "s0", Time: at(0)}, 0)
+	must(t, err)
+	addr := startServer(t, &scripted{read: func(_ int, _ *bigtablepb.ReadRowsRequest, stream bigtablepb.Bigtable_ReadRowsServer) error {
+		response := new(bigtablepb.ReadRowsResponse)
+		for _, c := range cells {
+			response.Chunks = append(response.Chunks, &bigtablepb.ReadRowsResponse_CellChunk{
+				FamilyName: wrapperspb.String(c.family), Qualifier: wrapperspb.Bytes(c.qualifier),
+				TimestampMicros: at(0).UnixMicro() + c.millis*1000, Value: binary.BigEndian.AppendUint64(nil, c.value),
+			})
+		}
+		response.Chunks[0].RowKey = key
+		response.Chunks[len(cells)-1].RowStatus = &bigtablepb.ReadRowsResponse_CellChunk_CommitRow{CommitRow: true}
+		return stream.Send(response)
+	}})
+	want := []string{"bad", "worse", "bad", "1/0=10", "1/1=11", "2/0=20"}
+	for name, connect := range map[string]func(context.Context, string, ...grpc.DialOption) (*bigtable.Client, error){"wire": storetest.Connect, "ordinary": storetest.ConnectPlain} {
+		client, err := connect(t.Context(), addr)
+		must(t, err)
+		defer func() { _ = client.Close() }()
+		var got []string
+		for e, err := range NewReader(client, l, clockAt(10)).Read(t.Context(), sample{Series: "s0"}, at(0), at(100)) {
+			var failed *DecodeError
+			switch {
+			case errors.As(err, &failed):
+				got = append(got, failed.Column)
+			case err != nil:
+				t.Fatal(err)
+			default:
+				got = append(got, fmt.Sprintf("%d/%d=%d", int(e.Time.Sub(at(0)).Seconds()), e.Sequence, e.Value))
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", name, got, want)
+		}
+	}
+}
