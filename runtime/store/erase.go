@@ -301,11 +301,11 @@ func (e *erasing[E]) offsets(start time.Time, row wire.Row) (events int, err err
 			continue // an older cell of the same event
 		}
 		qualifier := string(row.Bytes(c.Qualifier))
-		micros, sequence, err := times.Parse(row.Bytes(c.Qualifier))
+		micros, sequence, ok := times.Parse(row.Bytes(c.Qualifier))
 		switch {
-		case err != nil && whole: // deleted with the family
-		case err != nil:
-			if err := e.skip(e.a.fail(e.key, qualifier, time.Time{}, err)); err != nil {
+		case !ok && whole: // deleted with the family
+		case !ok:
+			if err := e.skip(e.a.fail(e.key, qualifier, time.Time{}, times.Refuse(row.Bytes(c.Qualifier)))); err != nil {
 				return events, err
 			}
 		case whole:
