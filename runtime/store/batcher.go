@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -29,6 +31,11 @@ type Batcher[E any] struct {
 	spare    [][]E
 
 	slots chan struct{} // one element per batch in progress
+
+	// The fields below are for Stats, which must not wait while Add blocks.
+	queued  atomic.Int64 // number of events in loads
+	begunMu sync.Mutex
+	begun   map[*load[E]]time.Time // when the first event was added to a load
 }
 
 // load is a batch of events that a Batcher writes together.
@@ -54,6 +61,7 @@ func NewBatcher[E any](w TableWriter[E], failed func(event E, err error), opts .
 	return &Batcher[E]{
 		writer: w.(interface{ itself() *Writer[E] }).itself(), options: o, failed: failed,
 		lock: make(chan struct{}, 1), slots: make(chan struct{}, o.MaxConcurrentBatches), inFlight: map[*load[E]]bool{},
+		begun: map[*load[E]]time.Time{},
 	}
 }
 
@@ -121,6 +129,45 @@ func (b *Batcher[E]) flush(ctx context.Context, closing bool) error {
 	return &report
 }
 
+// BatcherStats describes the events that a batcher has accepted and not yet written or
+// reported as failed.
+type BatcherStats struct {
+	// Events is the number of these events.
+	Events int
+	// Batches is the number of batches in progress, at most
+	// BatcherOptions.MaxConcurrentBatches.
+	Batches int
+	// Oldest is the time since the oldest of these events was added; 0 if there is none.
+	Oldest time.Duration
+}
+
+// Stats returns what the batcher has to write at the moment. It never blocks, also while
+// Add does.
+func (b *Batcher[E]) Stats() BatcherStats {
+	s := BatcherStats{Events: int(b.queued.Load()), Batches: len(b.slots)}
+	b.begunMu.Lock()
+	defer b.begunMu.Unlock()
+	for _, at := range b.begun {
+		s.Oldest = max(s.Oldest, time.Since(at))
+	}
+	return s
+}
+
+// begins records when a load got its first event.
+func (b *Batcher[E]) begins(l *load[E]) {
+	b.begunMu.Lock()
+	defer b.begunMu.Unlock()
+	b.begun[l] = time.Now()
+}
+
+// ends forgets a load whose events are written or reported.
+func (b *Batcher[E]) ends(l *load[E]) {
+	b.queued.Add(int64(-len(l.events)))
+	b.begunMu.Lock()
+	defer b.begunMu.Unlock()
+	delete(b.begun, l)
+}
+
 // acquire acquires the lock.
 func (b *Batcher[E]) acquire(ctx context.Context) error {
 	if ctx.Err() != nil {
@@ -162,9 +209,13 @@ func (b *Batcher[E]) gather(event E) error {
 		l.events = l.events[:len(l.events)-1]
 	case b.open == nil:
 		b.open = l
+		b.begins(l)
 		if b.options.MaxAge > 0 {
 			l.timer = time.AfterFunc(b.options.MaxAge, func() { b.age(l) })
 		}
+	}
+	if taken {
+		b.queued.Add(1)
 	}
 	if len(refused) == 0 {
 		return nil
@@ -259,6 +310,7 @@ func (b *Batcher[E]) fly(l *load[E]) {
 
 	b.lock <- struct{}{}
 	b.report.add(len(l.events), events, failed)
+	b.ends(l)
 	b.drop(l)
 	delete(b.inFlight, l)
 	b.release()

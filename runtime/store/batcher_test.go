@@ -333,6 +333,42 @@ func TestBatcherHoldsBack(t *testing.T) {
 	}
 }
 
+// TestBatcherStats checks the counts of a Batcher whose writes do not end, also while Add
+// blocks, and after they have ended.
+func TestBatcherStats(t *testing.T) {
+	g := &gate{open: make(chan struct{})}
+	b := NewBatcher(g.writer(), nil, BatcherOptions{MaxEvents: 2, MaxConcurrentBatches: 1, MaxAge: time.Hour})
+	if got := b.Stats(); got != (BatcherStats{}) {
+		t.Errorf("empty: %+v", got)
+	}
+	begun := time.Now()
+	if err := b.Add(t.Context(), sample{Series: "a#b", Time: at(0)}); err == nil {
+		t.Error("an invalid event is accepted")
+	}
+	for i := range 4 {
+		must(t, b.Add(t.Context(), nth(i)))
+	}
+	added := make(chan error)
+	go func() { added <- b.Add(t.Context(), nth(5)) }()
+	for held := false; !held; runtime.Gosched() { // until Add blocks, with the lock
+		select {
+		case b.lock <- struct{}{}:
+			<-b.lock
+		default:
+			held = true
+		}
+	}
+	if got := b.Stats(); got.Events != 4 || got.Batches != 1 || got.Oldest <= 0 || got.Oldest > time.Since(begun) {
+		t.Errorf("full: %+v", got)
+	}
+	close(g.open)
+	must(t, <-added)
+	must(t, b.Close(t.Context()))
+	if got := b.Stats(); got != (BatcherStats{}) {
+		t.Errorf("closed: %+v", got)
+	}
+}
+
 // TestBatcherReports covers failures, which are reported with their events and once in
 // the error of Flush, and events that Add refuses.
 func TestBatcherReports(t *testing.T) {

@@ -104,6 +104,10 @@ type EventBatcher[E any] interface {
 
 	// Close flushes, then rejects further events. It may be called again.
 	Close(ctx context.Context) error
+
+	// Stats returns the number and the age of the events that are not yet written. It
+	// never blocks.
+	Stats() BatcherStats
 }
 
 // EventReader reads events of type E by their series S, one by one or into the slices
