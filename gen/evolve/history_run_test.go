@@ -19,7 +19,7 @@ import (
 
 // The environment variables of TestHistories.
 const (
-	casesVariable = "BTGEN_EDITS"      // how many edits to try on data
+	casesVariable = "BTGEN_EDITS"      // how many edits to try
 	seedVariable  = "BTGEN_EDITS_SEED" // the seed of the first history
 )
 
@@ -30,16 +30,16 @@ const (
 //
 //	BTGEN_EDITS=1000000 go test ./gen/evolve -run TestHistories -v -timeout 0
 //
-// tries a million edits. It logs from which seed to go on, in BTGEN_EDITS_SEED, and the seed
+// tries a million edits, about half of which are refused. It logs from which seed to go on, in BTGEN_EDITS_SEED, and the seed
 // of a history that fails.
 func TestHistories(t *testing.T) {
 	debug.SetGCPercent(400)
 	r := &run{t: t, begun: time.Now(), done: map[uint64]bool{}}
 	r.first = uint64(number(t, seedVariable, 1))
 	r.next.Store(r.first)
-	r.cases = number(t, casesVariable, testlong.Pick(300, 30_000))
+	r.cases = number(t, casesVariable, testlong.Pick(600, 60_000))
 	var workers sync.WaitGroup
-	for range testlong.Pick(1, runtime.GOMAXPROCS(0)) {
+	for range min(1+r.cases/1000, runtime.GOMAXPROCS(0)) {
 		b, err := inMemory(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -57,7 +57,7 @@ func TestHistoriesOnServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &run{t: t, begun: time.Now(), done: map[uint64]bool{}, cases: testlong.Pick(40, 1000)}
+	r := &run{t: t, begun: time.Now(), done: map[uint64]bool{}, cases: testlong.Pick(60, 2000)}
 	r.work(b)
 	r.report()
 }
@@ -106,7 +106,7 @@ func (r *run) work(b *bench) {
 func (r *run) enough() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.count.Tried >= r.cases || r.t.Failed()
+	return r.count.cases() >= r.cases || r.t.Failed()
 }
 
 // finish counts a history.
@@ -128,5 +128,5 @@ func (r *run) finish(seed uint64, count counts) {
 // report logs what was done.
 func (r *run) report() {
 	took := time.Since(r.begun)
-	r.t.Logf("%v: %d of %d edits, %.0f/s; go on with %s=%d; %+v", took.Round(time.Second), r.count.Tried, r.cases, float64(r.count.Tried)/took.Seconds(), seedVariable, r.first, r.count)
+	r.t.Logf("%v: %d of %d edits, %.0f/s; go on with %s=%d; %+v", took.Round(time.Second), r.count.cases(), r.cases, float64(r.count.cases())/took.Seconds(), seedVariable, r.first, r.count)
 }

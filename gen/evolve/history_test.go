@@ -102,6 +102,9 @@ type counts struct {
 	Layouts  int // reads of tables with several layouts by time
 }
 
+// cases returns the number of edits of which package evolve has decided what they do.
+func (c *counts) cases() int { return c.Tried + c.Refused }
+
 // add adds other counts.
 func (c *counts) add(o counts) {
 	c.Tried, c.Safe, c.Refused, c.Accepted = c.Tried+o.Tried, c.Safe+o.Safe, c.Refused+o.Refused, c.Accepted+o.Accepted
