@@ -28,7 +28,6 @@ var edits = []struct {
 	{"add field", 6, func(h *history, s *drawn) { s.fields = slices.Insert(s.fields, h.IntN(len(s.fields)+1), h.field()) }},
 	{"remove field", 5, func(h *history, s *drawn) {
 		if i := h.IntN(len(s.fields)); len(s.fields) > 1 {
-			h.removed = append(h.removed, s.fields[i])
 			s.fields = slices.Delete(s.fields, i, i+1)
 		}
 	}},

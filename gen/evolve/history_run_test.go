@@ -33,7 +33,7 @@ const (
 // tries a million edits, about half of which are refused. It logs from which seed to go on, in BTGEN_EDITS_SEED, and the seed
 // of a history that fails.
 func TestHistories(t *testing.T) {
-	debug.SetGCPercent(400)
+	defer debug.SetGCPercent(debug.SetGCPercent(1000)) // a history needs little memory
 	r := &run{t: t, begun: time.Now(), done: map[uint64]bool{}}
 	r.first = uint64(number(t, seedVariable, 1))
 	r.next.Store(r.first)

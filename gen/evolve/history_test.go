@@ -206,12 +206,10 @@ func (h *history) diff(l *layout.Layout) *evolve.Comparison {
 func (h *history) step() error {
 	old := h.newest()
 	next := old.clone()
-	removed := len(h.removed)
 	name := h.edit(next)
 	related := h.related(old.drawn, next)
 	v, ok := h.version(next, old.text)
 	if !ok || !related {
-		h.removed = h.removed[:removed]
 		h.count.Invalid++
 		return nil
 	}
@@ -225,14 +223,12 @@ func (h *history) step() error {
 	if worst == evolve.Data {
 		h.count.Refused++
 		if !h.chance(12) {
-			h.removed = h.removed[:removed]
 			return nil
 		}
 		return h.accept(v, c)
 	}
-	v.schema = dynamic.New(v.layout)
 	h.count.Tried++
-	h.versions = append(h.versions, v)
+	h.take(v)
 	old, newest := &h.versions[len(h.versions)-2], h.newest()
 	if err := h.deploy(old, newest, c, worst); err != nil {
 		return err
@@ -248,6 +244,17 @@ func (h *history) step() error {
 	return nil
 }
 
+// take makes a version the newest, and remembers the fields that it no longer has.
+func (h *history) take(v version) {
+	for _, f := range h.newest().fields {
+		if !slices.ContainsFunc(v.fields, func(o drawnField) bool { return o.id == f.id }) {
+			h.removed = append(h.removed, f)
+		}
+	}
+	v.schema = dynamic.New(v.layout)
+	h.versions = append(h.versions, v)
+}
+
 // accept accepts all changes: the stored events may be lost, and therefore are deleted.
 func (h *history) accept(v version, c *evolve.Comparison) error {
 	var arguments []string
@@ -260,10 +267,10 @@ func (h *history) accept(v version, c *evolve.Comparison) error {
 	if err != nil {
 		return err
 	}
-	v.schema = dynamic.New(v.layout)
 	h.count.Accepted++
 	v.comment += "\n    accepted"
-	h.versions, h.lock = append(h.versions, v), c.Next(accepted)
+	h.take(v)
+	h.lock = c.Next(accepted)
 	clear(h.events)
 	h.name() // enums may have other values
 	return h.bench.reset(h.ctx)
@@ -410,9 +417,9 @@ func (h *history) write(v *version, n int) error {
 	return h.store(v, written)
 }
 
-// empty reports whether an event has none of the fields of a version.
+// empty reports whether an event has none of the fields of a version for sure.
 func (v *version) empty(e *stored) bool {
-	return !slices.ContainsFunc(v.fields, func(f drawnField) bool { return e.values[f.id] != nil })
+	return !slices.ContainsFunc(v.fields, func(f drawnField) bool { return e.values[f.id] != nil && !e.loose[f.id] })
 }
 
 // lose takes over the fields of an event that the code which writes it again does not know.

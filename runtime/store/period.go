@@ -50,6 +50,9 @@ type period[E any] struct {
 	from, to time.Time
 }
 
+// unordered reports whether the rows of a mapping are not in order of time.
+func (p period[E]) unordered() bool { return p.query.AllTimes || !p.reader.shape.InOrder() }
+
 // periods splits a read by mapping, in the order of the read.
 func (r *reading[E]) periods() []period[E] {
 	var out []period[E]
@@ -89,8 +92,14 @@ func (r *reading[E]) inPeriods(yield yielder[E]) {
 		r.inOrder(r.events)(yield)
 		return
 	}
+	periods := r.periods()
+	if r.sorts() && slices.ContainsFunc(periods, period[E].unordered) {
+		var none E
+		yield(&none, ErrOrder) // before the events of any mapping
+		return
+	}
 	more := true
-	for _, p := range r.periods() {
+	for _, p := range periods {
 		r.enter(p)
 		r.inOrder(r.events)(func(e *E, err error) bool {
 			more = yield(e, err) && (err == nil || isDecodeError(err))

@@ -174,6 +174,8 @@ type periodsCase struct {
 	columns *Columns[sample, periodColumns]
 	now     time.Time
 	written []sample
+	// received is what Bigtable returned since the last read that was counted.
+	received counts
 }
 
 // drawPeriods draws a table and samples around the edges of its mappings.
@@ -223,6 +225,36 @@ func (c *periodsCase) wanted(from, to time.Time, is func(e sample) bool) (out []
 	return out
 }
 
+// A query that cannot yield the events of one mapping in order of time fails before a request
+// for those of another is sent. If the range has only events of the others, it does not fail.
+func TestOrderAcrossMappings(t *testing.T) {
+	older, _ := shapes[0].mapping(time.Time{})
+	newest, _ := shapes[8].mapping(edge, older)
+	s := newBigtable(t, newest)
+	var events []sample
+	for _, at := range []time.Duration{-2 * day, -day, 0, day} {
+		events = append(events, sample{Series: "a1", Time: edge.Add(at)}, sample{Series: "a2", Time: edge.Add(at)})
+	}
+	must(t, NewWriter(s.Client, []*Mapping[sample]{newest}, WriterOptions{Now: func() time.Time { return edge.Add(week) }}).WriteAll(t.Context(), events))
+	c := &counts{}
+	r := NewReader(counted(s.Client, c), newest, ReaderOptions{Now: func() time.Time { return edge.Add(week) }})
+	q := regionQuery(newest, []shapeOf{shapes[8], shapes[0]})
+	q.AllTimes, q.Contiguous = false, false // only the older one has all times
+	for _, newestFirst := range []bool{false, true} {
+		for event, err := range r.Query(t.Context(), q, sample{Series: "a"}, edge.Add(-week), edge.Add(week), ReadOptions{TimeOrder: true, NewestFirst: newestFirst}) {
+			if !errors.Is(err, ErrOrder) || c.Requests > 0 {
+				t.Errorf("newest first %v: %v, %v after %+v", newestFirst, event, err, c)
+			}
+		}
+	}
+	for _, err := range r.Query(t.Context(), q, sample{Series: "a"}, edge, edge.Add(week), ReadOptions{TimeOrder: true}) {
+		must(t, err)
+	}
+	if c.Requests == 0 {
+		t.Error("nothing is requested")
+	}
+}
+
 // TestPeriods writes samples to tables with several mappings, in one call and in any order,
 // and reads them by series, as columns, by region, and the newest.
 func TestPeriods(t *testing.T) {
@@ -234,11 +266,41 @@ func TestPeriods(t *testing.T) {
 		if err := w.WriteAll(ctx, rapid.Permutation(c.written).Draw(rt, "order")); err != nil {
 			rt.Fatal(err)
 		}
-		r := NewReader(s.Client, c.mapping, ReaderOptions{Now: clock})
+		r := NewReader(counted(s.Client, &c.received), c.mapping, ReaderOptions{Now: clock})
 		for range 4 {
 			c.read(rt, r)
 		}
 	})
+}
+
+// crossed compares the cells that Bigtable returned since the last call with the events that a
+// read returned, each of which is one cell. Only two kinds of reads may receive more than they
+// return, but never another cell than one of the range: those with a limit, of which the last
+// row or bucket has been sent when the reader has enough events; and Latest, which may read a
+// bucket as a whole, and again. In a query of series that have no common prefix, the pattern of the row
+// keys is a filter, so that it receives no rows of other series, either.
+func (c *periodsCase) crossed(t *rapid.T, what string, events, most int, from, to time.Time) {
+	t.Helper()
+	got := c.received
+	c.received = counts{}
+	if got.Cells < events || got.Cells > most {
+		t.Fatalf("%s received %d cells for %d events, want at most %d", what, got.Cells, events, most)
+	}
+	// The ends of a range that cut a bucket of offsets are requests of their own, and so is the
+	// rest of a bucket of which a limit was not reached.
+	if n := c.touched(from, to); got.Requests > 3*n {
+		t.Fatalf("%s of %d mappings sent %d requests", what, n, got.Requests)
+	}
+}
+
+// touched returns how many mappings have events in a range of time.
+func (c *periodsCase) touched(from, to time.Time) (n int) {
+	for _, l := range c.mapping.Periods() {
+		if l.Since.Before(to) && (l.until.IsZero() || from.Before(l.until)) && from.Before(to) {
+			n++
+		}
+	}
+	return n
 }
 
 // read draws a read, and compares what it returns with what was written.
@@ -263,6 +325,7 @@ func (c *periodsCase) read(t *rapid.T, r *Reader[sample]) {
 	c.ordered(ofSeries, o)
 	want := atMost(ofSeries, o.Limit)
 	c.compare(t, "Read", want, c.collect(t, r, &r.whole, series, from, to, o))
+	c.crossed(t, "Read", len(want), ofRange(want, ofSeries, o), from, to)
 
 	var columns periodColumns
 	if err := ReadColumns(ctx, TableReader[sample](r), c.columns, &columns, nil, sample{Series: series}, from, to, o); err != nil {
@@ -273,13 +336,24 @@ func (c *periodsCase) read(t *rapid.T, r *Reader[sample]) {
 		fromColumns = append(fromColumns, sample{Series: columns.Series[i], Time: columns.Time[i], Value: columns.Value[i]})
 	}
 	c.compare(t, "ReadColumns", want, fromColumns)
+	c.crossed(t, "ReadColumns", len(want), ofRange(want, ofSeries, o), from, to)
 
 	region := c.wanted(from, to, func(e sample) bool { return e.Series[0] == series[0] })
 	o.Limit = 0
 	got := c.collect(t, r, regionQuery(c.mapping, c.shapes), series, from, to, o)
 	c.sort(got)
 	c.compare(t, "ByRegion", region, got)
+	c.crossed(t, "ByRegion", len(region), len(region), from, to)
 	c.latest(t, r, series)
+}
+
+// ofRange returns how many cells a read of samples may receive: with a limit, those of all
+// samples of the range.
+func ofRange(read, all []sample, o ReadOptions) int {
+	if o.Limit > 0 {
+		return len(all)
+	}
+	return len(read)
 }
 
 // latest compares what Latest returns.
@@ -290,12 +364,14 @@ func (c *periodsCase) latest(t *rapid.T, r *Reader[sample], series string) {
 		if !errors.Is(err, ErrNotFound) {
 			t.Fatalf("Latest of an empty series: %v, %v", got, err)
 		}
+		c.crossed(t, "Latest of an empty series", 0, 0, time.Time{}, c.now)
 		return
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
 	c.compare(t, "Latest", all[len(all)-1:], []sample{got})
+	c.crossed(t, "Latest", 1, 2*len(all), time.Time{}, c.now)
 }
 
 // ordered puts samples into the order of a read.

@@ -273,6 +273,9 @@ func (r *reading[E]) streams() bool {
 	return !r.options.LatestOnly && !(r.options.TimeOrder && r.q.MultiSeries)
 }
 
+// sorts reports whether the events of several series are sorted by time.
+func (r *reading[E]) sorts() bool { return !r.options.LatestOnly && !r.streams() }
+
 // ordered returns the events in the order that the caller wants.
 func (r *reading[E]) ordered() func(yielder[E]) {
 	if r.options.LatestOnly {
@@ -283,7 +286,7 @@ func (r *reading[E]) ordered() func(yielder[E]) {
 
 // inOrder returns the events of one mapping in the order that the caller wants.
 func (r *reading[E]) inOrder(events func(yielder[E])) func(yielder[E]) {
-	if r.options.LatestOnly || r.streams() {
+	if !r.sorts() {
 		return events
 	}
 	return r.byTime(r.q, events, r.options.NewestFirst)
