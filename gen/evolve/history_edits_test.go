@@ -174,26 +174,30 @@ func (h *history) edit(s *drawn) string {
 	return ""
 }
 
-// related makes fields new ones that an edit has both renamed and given another type, which does
-// not read the old one: nobody can tell that from another field in its stead. It is false for
-// edits that restore a field in another place, which is neither.
+// related makes fields new ones that an edit has both moved to another place and given another
+// type, which does not read the old one: nobody can tell that from another field in its stead.
+// It is false for edits that restore a field in another place, which is neither.
 func (h *history) related(old, s *drawn) bool {
 	for i := range s.fields {
 		f := &s.fields[i]
 		same := func(o drawnField) bool { return o.id == f.id }
 		if k := slices.IndexFunc(old.fields, same); k >= 0 {
 			was := &old.fields[k]
-			if was.name != f.name && was.typ != f.typ && !slices.Contains(wider[was.typ], f.typ) {
+			if !was.samePlace(f) && was.typ != f.typ && !slices.Contains(wider[was.typ], f.typ) {
 				f.id = h.fresh()
 			}
 		} else if k := slices.IndexFunc(h.removed, same); k >= 0 {
-			was := &h.removed[k]
-			if was.name != f.name || was.column != f.column || was.number != f.number {
+			if !h.removed[k].samePlace(f) {
 				return false
 			}
 		}
 	}
 	return true
+}
+
+// samePlace reports whether a field is stored under the same name, column and number.
+func (f *drawnField) samePlace(o *drawnField) bool {
+	return f.name == o.name && f.column == o.column && f.number == o.number
 }
 
 // wider lists the types that read what another one has stored.
