@@ -297,7 +297,9 @@ func (v *version) event(want *stored, got *dynamic.Event, fields []store.Field) 
 		}
 		stored := convert(f.typ, want.values[f.id])
 		lacks := any(nil)
-		if f.fallback != "" {
+		if was, ok := want.lacks[f.id]; ok && !f.optional {
+			lacks = convert(f.typ, was)
+		} else if f.fallback != "" {
 			lacks = v.layout.Fields[i].Default
 		}
 		if stored == nil {

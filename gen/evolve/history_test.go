@@ -72,6 +72,7 @@ type stored struct {
 	who    int // the index of its series
 	at     time.Time
 	values map[int]any  // by the id of a field; nil for what the event lacks
+	lacks  map[int]any  // what the fields that the event lacks were read as: the first default of each
 	loose  map[int]bool // the fields that were removed before the event was written again, and may be gone
 	dead   bool         // the event has outlived the age of a version: it may be read, or not
 }
@@ -253,6 +254,24 @@ func (h *history) take(v version) {
 	}
 	v.schema = dynamic.New(v.layout)
 	h.versions = append(h.versions, v)
+	for _, e := range h.events {
+		v.promise(e)
+	}
+}
+
+// promise notes what an event is read with in place of the fields that it lacks. It is so as
+// long as the version has the fields.
+func (v *version) promise(e *stored) {
+	lacks := map[int]any{}
+	for i := range v.fields {
+		f := &v.fields[i]
+		if was, ok := e.lacks[f.id]; ok {
+			lacks[f.id] = was
+		} else if f.fallback != "" && (e.values[f.id] == nil || e.loose[f.id]) {
+			lacks[f.id] = v.layout.Fields[i].Default
+		}
+	}
+	e.lacks = lacks
 }
 
 // accept accepts all changes: the stored events may be lost, and therefore are deleted.
@@ -393,7 +412,7 @@ func places(events map[place]*stored) []place {
 func (h *history) write(v *version, n int) error {
 	written := map[place]*stored{}
 	for range n {
-		e := &stored{who: h.IntN(len(h.series)), at: h.time(v), values: map[int]any{}, loose: map[int]bool{}}
+		e := &stored{who: h.IntN(len(h.series)), at: h.time(v), values: map[int]any{}, lacks: map[int]any{}, loose: map[int]bool{}}
 		k := e.place()
 		if was := h.events[k]; was != nil && (was.dead || v.appends(e.at)) {
 			continue
@@ -503,7 +522,7 @@ func (h *history) backfill(old, newest *version) error {
 			e.dead = true // too old, or of a time that can no longer be written
 			continue
 		}
-		again := &stored{who: e.who, at: e.at, values: map[int]any{}, loose: map[int]bool{}}
+		again := &stored{who: e.who, at: e.at, values: map[int]any{}, lacks: map[int]any{}, loose: map[int]bool{}}
 		again.lose(e)
 		for i := range newest.fields {
 			f := &newest.fields[i]
