@@ -31,7 +31,7 @@ func TestDynamicModel(t *testing.T) {
 	for i := range testlong.Pick(5, 40) {
 		schemas = append(schemas, model.Random(100*seed+i))
 	}
-	b := storetest.New(t, func(context.Context, *bigtable.AdminClient) error { return nil })
+	b := storetest.New(t, func(context.Context, *storetest.Bigtable) error { return nil })
 	paths := pathsOf(len(schemas), seed)
 	rapidChecks(t, testlong.Pick("1", "15"))
 	for i := range schemas {
@@ -70,7 +70,7 @@ func (d *dynamicModel) driver(ctx context.Context) *model.Driver[dynamic.Event] 
 	return &model.Driver[dynamic.Event]{
 		Client: d.server.Client,
 		Setup: func(prefix string) error {
-			_, err := store.Setup(ctx, d.server.Admin, d.dynamic.Tables(), store.SetupOptions{TablePrefix: prefix})
+			_, err := store.Setup(ctx, d.server.Admin, d.server.Client, d.dynamic.Tables(), store.SetupOptions{TablePrefix: prefix})
 			return err
 		},
 		Open: d.open,

@@ -187,7 +187,7 @@ func Test_{{.Name}}_{{.Pattern}}(t *testing.T) {
 		Traffic: traffic,
 		Paths: {{printf "%#v" (index $.Access .Name)}},
 		Setup: func(prefix string) error {
-			_, err := {{.Name}}.SetupEvent(t.Context(), bt.Admin, store.SetupOptions{TablePrefix: prefix})
+			_, err := {{.Name}}.SetupEvent(t.Context(), bt.Admin, bt.Client, store.SetupOptions{TablePrefix: prefix})
 			return err
 		},
 		Open: func(prefix string, now func() time.Time) model.Access[{{.Name}}.EventEvent] {

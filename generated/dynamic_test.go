@@ -6,8 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"cloud.google.com/go/bigtable"
-
+	"github.com/btgen-dev/btgen/gen/dynamic"
 	"github.com/btgen-dev/btgen/gen/dynamic/dynamictest"
 	"github.com/btgen-dev/btgen/generated/alltypes"
 	"github.com/btgen-dev/btgen/generated/device"
@@ -60,7 +59,7 @@ func asGenerated[S, E, C any, W runtime.TableWriter[E], R runtime.EventReader[S,
 // The generated code of every example schema and package dynamic store the same
 // cells, and each reads what the other stored.
 func TestDynamic(t *testing.T) {
-	b := storetest.New(t, func(context.Context, *bigtable.AdminClient) error { return nil })
+	b := storetest.New(t, func(context.Context, *storetest.Bigtable) error { return nil })
 	paths, err := filepath.Glob("../schemas/*.yaml")
 	check(t, err)
 	if len(paths) != len(dynamicCases) {
@@ -77,5 +76,21 @@ func TestDynamic(t *testing.T) {
 			}
 			compare(t, b, yaml)
 		})
+	}
+}
+
+// Generated code, and what interprets the schema, record the same layouts, here of three times in
+// two tables: what one has set up, the other one finds complete.
+func TestDynamicHistory(t *testing.T) {
+	b := storetest.New(t, func(context.Context, *storetest.Bigtable) error { return nil })
+	if _, err := meter.SetupReading(t.Context(), b.Admin, b.Client); err != nil {
+		t.Fatal(err)
+	}
+	yaml, err := os.ReadFile("../schemas/meter.yaml")
+	check(t, err)
+	tables := dynamic.New(dynamictest.Resolve(t, yaml)).Tables()
+	plan, err := runtime.Setup(t.Context(), b.Admin, b.Client, tables, runtime.SetupOptions{DryRun: true})
+	if err != nil || !plan.Empty() || len(plan.Recorded) != len(tables) || len(tables) == 0 {
+		t.Errorf("plan %v of %d tables, recorded %v, error %v", plan, len(tables), plan.Recorded, err)
 	}
 }

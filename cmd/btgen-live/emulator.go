@@ -96,16 +96,23 @@ func (e emulator) serve(ctx context.Context, stdout io.Writer, addr string, tabl
 // createTables creates the tables in the server at addr and prints the plan. It connects to
 // addr explicitly, since BIGTABLE_EMULATOR_HOST may name another server.
 func (e emulator) createTables(ctx context.Context, stdout io.Writer, addr string, tables []store.Table) error {
-	conn, err := grpc.NewClient(addr, grpc.WithTransportCredentials(insecure.NewCredentials()))
-	if err != nil {
-		return err
+	var conns [2]*grpc.ClientConn // each client closes its own
+	for i := range conns {
+		var err error
+		if conns[i], err = grpc.NewClient(addr, grpc.WithTransportCredentials(insecure.NewCredentials())); err != nil {
+			return err
+		}
 	}
-	admin, err := bigtable.NewAdminClient(ctx, e.project, e.instance, option.WithGRPCConn(conn))
+	admin, err := bigtable.NewAdminClient(ctx, e.project, e.instance, option.WithGRPCConn(conns[0]))
 	if err != nil {
-		return errors.Join(err, conn.Close())
+		return errors.Join(err, conns[0].Close(), conns[1].Close())
 	}
-	plan, err := store.Setup(ctx, admin, tables, store.SetupOptions{TablePrefix: e.prefix, AllowDrafts: true})
-	return errors.Join(printPlan(stdout, plan, err), admin.Close())
+	client, err := bigtable.NewClientWithConfig(ctx, e.project, e.instance, bigtable.ClientConfig{MetricsProvider: bigtable.NoopMetricsProvider{}}, option.WithGRPCConn(conns[1]))
+	if err != nil {
+		return errors.Join(err, admin.Close(), conns[1].Close())
+	}
+	plan, err := store.Setup(ctx, admin, client, tables, store.SetupOptions{TablePrefix: e.prefix, AllowDrafts: true})
+	return errors.Join(printPlan(stdout, plan, err), client.Close(), admin.Close())
 }
 
 // reachable returns the address of a server for clients on this machine: addr, with the

@@ -30,6 +30,10 @@ type planFile struct {
 	Allow []string `json:"allow,omitempty"`
 	// Schemas are hashes of the tables in the schemas, by table ID without the prefix.
 	Schemas map[string]string `json:"schemas"`
+	// NoHistory is whether the plan does without the history of layouts.
+	NoHistory bool `json:"no_history,omitempty"`
+	// History has the newest recorded layouts, by table, family and number.
+	History map[string]string `json:"history,omitempty"`
 	// Changes are the changes, as printed.
 	Changes []string `json:"changes"`
 	// Strays are tables and families that the schemas do not declare, as printed.
@@ -57,7 +61,7 @@ func (e *stalePlanError) Error() string {
 func newPlanFile(l *live, tables []store.Table) (*planFile, error) {
 	f := &planFile{
 		Version: planVersion, Project: l.project, Instance: l.instance, Emulator: os.Getenv(store.EmulatorVariable) != "",
-		Prefix: l.options.TablePrefix, Allow: l.options.Allow,
+		Prefix: l.options.TablePrefix, Allow: l.options.Allow, NoHistory: l.options.NoHistory,
 	}
 	var err error
 	f.Schemas, err = hashes(tables)
@@ -85,7 +89,10 @@ func hashes(tables []store.Table) (map[string]string, error) {
 
 // note sets the changes of the plan.
 func (f *planFile) note(plan store.Plan) {
-	f.Changes, f.Strays = []string{}, nil
+	f.Changes, f.Strays, f.History = []string{}, nil, map[string]string{}
+	for _, r := range plan.Recorded {
+		f.History[fmt.Sprintf("%s/%s/%d", r.Table, r.Family, r.Number)] = r.Layout
+	}
 	for _, c := range plan.Changes {
 		f.Changes = append(f.Changes, c.String())
 	}
@@ -178,6 +185,9 @@ func (f *planFile) changed(now *planFile) []string {
 	}
 	list("planned, but no longer needed", f.Changes, now.Changes)
 	list("needed, but not planned", now.Changes, f.Changes)
+	if !maps.Equal(f.History, now.History) {
+		reasons = append(reasons, "- the history of layouts has changed")
+	}
 	list("existed when the plan was created", f.Strays, now.Strays)
 	list("exists now", now.Strays, f.Strays)
 	if reasons == nil && !slices.Equal(f.Changes, now.Changes) {

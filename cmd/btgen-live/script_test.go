@@ -228,7 +228,8 @@ func TestApplication(t *testing.T) {
 	}
 	defer admin.Close()
 	tables, err := admin.Tables(ctx)
-	if err != nil || !slices.Equal(tables, []string{"events"}) {
+	slices.Sort(tables)
+	if err != nil || !slices.Equal(tables, []string{"btgen_layouts", "events"}) {
 		t.Errorf("tables %v, error %v", tables, err)
 	}
 	if err := end(syscall.SIGTERM); err != nil {
@@ -251,6 +252,7 @@ func TestEmulatorEnds(t *testing.T) {
 				t.Error(err)
 			}
 			want := []string{
+				"+ table btgen_layouts", "+ family layouts of table btgen_layouts: keep forever",
 				"+ table events",
 				"+ family m of table events: max_age 30d",
 				"the tables are in project project, instance instance; interrupt to stop",
@@ -300,7 +302,7 @@ func TestSetupInterrupted(t *testing.T) {
 // Concurrent setup processes all succeed, and one of them creates each table and
 // family.
 func TestConcurrentSetup(t *testing.T) {
-	b := storetest.New(t, func(context.Context, *bigtable.AdminClient) error { return nil })
+	b := storetest.New(t, func(context.Context, *storetest.Bigtable) error { return nil })
 	outputs := make([]strings.Builder, 4)
 	var group sync.WaitGroup
 	for i := range outputs {
@@ -323,7 +325,10 @@ func TestConcurrentSetup(t *testing.T) {
 		}
 	}
 	slices.Sort(made)
-	if want := []string{"+ family m of table events: max_age 30d\n", "+ table events\n"}; !slices.Equal(made, want) {
+	if want := []string{
+		"+ family layouts of table btgen_layouts: keep forever\n", "+ family m of table events: max_age 30d\n",
+		"+ table btgen_layouts\n", "+ table events\n",
+	}; !slices.Equal(made, want) {
 		t.Errorf("made %q, want %q", made, want)
 	}
 }
@@ -367,7 +372,7 @@ func TestManual(t *testing.T) {
 	}
 	_, rest, _ := strings.Cut(string(page), "<!-- plan -->\n```\n")
 	want, _, _ := strings.Cut(rest, "```\n")
-	b := storetest.New(t, func(context.Context, *bigtable.AdminClient) error { return nil })
+	b := storetest.New(t, func(context.Context, *storetest.Bigtable) error { return nil })
 	t.Setenv("BIGTABLE_EMULATOR_HOST", b.Addr)
 	schema, err := templates.Starter(templates.DefaultStarter)
 	if err != nil {
@@ -418,7 +423,7 @@ func (brokenWriter) Write([]byte) (int, error) { return 0, errors.New("no space 
 
 // A failure to print is a failure of the command.
 func TestBrokenOutput(t *testing.T) {
-	b := storetest.New(t, func(context.Context, *bigtable.AdminClient) error { return nil })
+	b := storetest.New(t, func(context.Context, *storetest.Bigtable) error { return nil })
 	t.Setenv("BIGTABLE_EMULATOR_HOST", b.Addr)
 	for _, args := range [][]string{
 		{"setup", "--project", "p", "--instance", "i", "testdata/event.yaml"},

@@ -19,8 +19,9 @@ import (
 // planHelp explains the output of a plan.
 const planHelp = `In the plan, + marks what is created, ~ what is changed, and ? a table under the
 prefix, or a family of a table, that the schemas do not declare and that is left alone.
-Changes that may delete data, or that cannot be undone, are refused unless --allow
-contains the name printed below them. If any change is refused, nothing is changed.
+Changes that may delete data, or that cannot be undone, and setting up the tables of a
+newer build, are refused unless --allow contains the name printed below them. If any
+change is refused, nothing is changed.
 
 `
 
@@ -32,9 +33,10 @@ func newSetup() *cobra.Command {
 		Short: "Create and update the tables of the schemas on an instance",
 		Long: `Compare the tables of the schemas with those of an instance of Cloud Bigtable, or of
 the emulator that BIGTABLE_EMULATOR_HOST names. Create missing tables and column
-families, change garbage collection rules that differ, and print what was done. With
---dry-run, print what would be done and change nothing. With --plan, carry out a plan
-written by btgen-live plan --save, or nothing if it is out of date.
+families, change garbage collection rules that differ, record the layouts of the tables
+in the table btgen_layouts, and print what was done. With --dry-run, print what would be
+done and change nothing. With --plan, carry out a plan written by btgen-live plan --save,
+or nothing if it is out of date.
 
 ` + planHelp + `Exit codes: 0 success, 1 refused changes, 2 failure.
 
@@ -51,6 +53,7 @@ written by btgen-live plan --save, or nothing if it is out of date.
 	cmd.Flags().BoolVar(&l.options.DryRun, "dry-run", false, "print the plan and change nothing")
 	cmd.Flags().StringVar(&l.plan, "plan", "", "carry out the plan in a `file`, or nothing")
 	cmd.MarkFlagsMutuallyExclusive("plan", "allow")
+	cmd.MarkFlagsMutuallyExclusive("plan", "no-history")
 	return cmd
 }
 
@@ -84,6 +87,7 @@ file, for btgen-live setup --plan.
 type live struct {
 	project, instance string
 	options           store.SetupOptions
+	appProfile        string // of requests to the history; may be empty
 	plan              string // file with the plan to carry out; may be empty
 	save              string // file to save the plan to; may be empty
 }
@@ -94,6 +98,8 @@ func (l *live) flags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&l.instance, "instance", "", "instance of the tables")
 	cmd.Flags().StringVar(&l.options.TablePrefix, "prefix", "", prefixHelp)
 	cmd.Flags().DurationVar(&l.options.Timeout, "timeout", store.DefaultTimeout, "time limit for each request, including retries")
+	cmd.Flags().BoolVar(&l.options.NoHistory, "no-history", false, "neither read nor write the history of layouts in table "+store.HistoryTable)
+	cmd.Flags().StringVar(&l.appProfile, "app-profile", "", "app `profile` for the history, with single-cluster routing and single-row transactions")
 	cmd.Flags().StringArrayVar(&l.options.Allow, "allow", nil, "`name` of a refused change in the plan, to allow it; can be repeated")
 	for _, name := range []string{"project", "instance"} {
 		if err := cmd.MarkFlagRequired(name); err != nil {
@@ -141,7 +147,7 @@ func (l *live) setUp(cmd *cobra.Command, paths []string) (store.Plan, error) {
 	if l.options.DryRun {
 		progress.Step("comparing %d tables with the instance", len(tables))
 	}
-	plan, err := setUpAll(ctx, admin, tables, l.options)
+	plan, err := l.setUpAll(ctx, admin, tables)
 	progress.Stop()
 	if err == nil && l.save != "" {
 		err = now.save(ctx, l.save)
@@ -153,7 +159,8 @@ func (l *live) setUp(cmd *cobra.Command, paths []string) (store.Plan, error) {
 	return plan, errors.Join(err, admin.Close())
 }
 
-// follow prepares setup for a saved plan, with its prefix and the changes that it allows. It
+// follow prepares setup for a saved plan, with its prefix, the changes that it allows, and
+// whether it does without the history. It
 // returns a *stalePlanError if the plan is for another target or other schemas.
 func (l *live) follow(now *planFile) error {
 	saved, err := readPlanFile(l.plan)
@@ -166,21 +173,25 @@ func (l *live) follow(now *planFile) error {
 	if reasons := saved.other(now); reasons != nil {
 		return &stalePlanError{l.plan, reasons}
 	}
-	l.options.Allow = saved.Allow
+	l.options.Allow, l.options.NoHistory = saved.Allow, saved.NoHistory
 	l.options.Confirm = saved.confirm(l.plan, now)
 	return nil
 }
 
 // setUpAll sets up tables, and adds unknown ones to the plan. It lists the tables first, so
 // that nothing has changed if that fails.
-func setUpAll(ctx context.Context, admin *bigtable.AdminClient, tables []store.Table, options store.SetupOptions) (store.Plan, error) {
-	unknown, err := store.UnknownTables(ctx, admin, tables, options)
+func (l *live) setUpAll(ctx context.Context, admin *bigtable.AdminClient, tables []store.Table) (store.Plan, error) {
+	unknown, err := store.UnknownTables(ctx, admin, tables, l.options)
 	if err != nil && status.Code(err) != codes.PermissionDenied { // without permission to list tables, setup may still have permission to create them
 		return store.Plan{}, err
 	}
-	plan, err := store.Setup(ctx, admin, tables, options)
+	client, err := bigtable.NewClientWithConfig(ctx, l.project, l.instance, bigtable.ClientConfig{AppProfile: l.appProfile, MetricsProvider: bigtable.NoopMetricsProvider{}})
+	if err != nil {
+		return store.Plan{}, fmt.Errorf("connecting to instance %s of project %s: %w", l.instance, l.project, err)
+	}
+	plan, err := store.Setup(ctx, admin, client, tables, l.options)
 	plan.Strays = append(plan.Strays, unknown...)
-	return plan, err
+	return plan, errors.Join(err, client.Close())
 }
 
 // printPlan prints a plan. If err is a refusal or a stale plan, it prints that too and returns

@@ -30,9 +30,7 @@ func loadTables(stdout io.Writer, paths []string) ([]store.Table, error) {
 func tablesOf(layouts []*layout.Layout) []store.Table {
 	var tables []store.Table
 	for _, l := range layouts {
-		for _, t := range l.AllPeriods() {
-			tables = append(tables, dynamic.Table(t))
-		}
+		tables = append(tables, dynamic.New(l).Tables()...)
 	}
 	return tables
 }

@@ -17,19 +17,24 @@ func TestTablesOf(t *testing.T) {
 	one := codec.GCRule{Kind: codec.GCMaxVersions, MaxVersions: 1}
 	due := codec.Lifetime{Timestamp: codec.TimestampExpiry}
 	table := func(id, family string, rule codec.GCRule) *layout.Table {
-		return &layout.Table{ID: id, Families: []layout.Family{{Name: family, GC: rule, HasGC: true}}}
+		return &layout.Table{ID: id, Draft: true, Families: []layout.Family{{Name: family, GC: rule, HasGC: true}}}
 	}
 	layouts := []*layout.Layout{
 		{Name: "A", Tables: []*layout.Table{table("z", "a", day), table("shared", "a", day)}},
 		{Name: "B", Tables: []*layout.Table{table("shared", "b", one), table("b", "b", codec.GCRule{})}},
-		{Name: "C", Tables: []*layout.Table{{ID: "c", Protected: new(true), Splits: []string{"x"}, Families: []layout.Family{{Name: "a", GC: day, Life: due}, {Name: "b", Class: 2}}}}},
+		{Name: "C", Tables: []*layout.Table{{ID: "c", Draft: true, Protected: new(true), Splits: []string{"x"}, Families: []layout.Family{{Name: "a", GC: day, Life: due}, {Name: "b", Class: 2}}}}},
 	}
 	want := []store.Table{
-		{ID: "z", Families: []store.Family{{Name: "a", GC: day}}},
-		{ID: "shared", Families: []store.Family{{Name: "a", GC: day}}},
-		{ID: "shared", Families: []store.Family{{Name: "b", GC: one}}},
-		{ID: "b", Families: []store.Family{{Name: "b"}}},
-		{ID: "c", DeletionProtection: bigtable.Protected, Splits: []string{"x"}, Families: []store.Family{{Name: "a", GC: day, Life: due}, {Name: "b", Class: 2}}},
+		{ID: "z", Draft: true, Families: []store.Family{{Name: "a", GC: day}}},
+		{ID: "shared", Draft: true, Families: []store.Family{{Name: "a", GC: day}}},
+		{ID: "shared", Draft: true, Families: []store.Family{{Name: "b", GC: one}}},
+		{ID: "b", Draft: true, Families: []store.Family{{Name: "b"}}},
+		{ID: "c", Draft: true, DeletionProtection: bigtable.Protected, Splits: []string{"x"}, Families: []store.Family{{Name: "a", GC: day, Life: due}, {Name: "b", Class: 2}}},
+	}
+	for _, t := range want {
+		for i, f := range t.Families {
+			t.Families[i].Life = f.Life.Under(f.GC, 0)
+		}
 	}
 	if diff := cmp.Diff(want, tablesOf(layouts)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -12,6 +12,7 @@ import (
 	"cloud.google.com/go/bigtable"
 
 	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/lock"
 	"github.com/btgen-dev/btgen/gen/value"
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/store"
@@ -80,19 +81,18 @@ func New(l *layout.Layout) *Schema {
 // Layout returns the layout of the schema.
 func (s *Schema) Layout() *layout.Layout { return s.layout }
 
-// Tables returns what setup needs to know of the tables of all layouts. A table that several
-// layouts share occurs several times; store.Setup combines them.
+// Tables returns what setup needs to know of the tables of all layouts by time.
 func (s *Schema) Tables() []store.Table {
-	var out []store.Table
-	for _, t := range s.layout.AllPeriods() {
-		out = append(out, Table(t))
+	var mappings []*store.Mapping[Event]
+	for _, t := range s.layout.Tables {
+		mappings = append(mappings, s.tables[t].layout)
 	}
-	return out
+	return store.Tables(mappings)
 }
 
-// Table returns what setup needs to know of a table.
-func Table(t *layout.Table) store.Table {
-	out := store.Table{ID: t.ID, Splits: t.Splits, Draft: t.Draft}
+// tableOf returns what setup needs to know of a table.
+func tableOf(l *layout.Layout, t *layout.Table) store.Table {
+	out := store.Table{ID: t.ID, Splits: t.Splits, Draft: t.Draft, Layout: lock.Record(l, t)}
 	for _, f := range t.Families {
 		out.Families = append(out.Families, store.Family{Name: f.Name, GC: f.GC, Life: f.Life, Class: f.Class})
 	}
@@ -107,7 +107,7 @@ func Table(t *layout.Table) store.Table {
 
 // table describes a table to the store.
 func (s *Schema) table(t *layout.Table) *table {
-	l := store.Mapping[Event]{Table: Table(t), Pattern: t.Pattern, Precision: s.layout.Precision, Check: s.check}
+	l := store.Mapping[Event]{Table: tableOf(s.layout, t), Pattern: t.Pattern, Precision: s.layout.Precision, Check: s.check}
 	if t.Pattern.Bucketed() {
 		l.Bucket = t.Bucket
 	} else {

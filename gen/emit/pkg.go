@@ -48,7 +48,7 @@ func packageFile(p *goPackage, paths paths) ([]byte, error) {
 func testFile(p *goPackage, paths paths) ([]byte, error) {
 	name := p.name + "test"
 	s := newSource(paths.test(p.name), name, joined(p.origin), paths)
-	s.importPackage(p.name, "admin", "b", "ctx", "opts", "setup", "t")
+	s.importPackage(p.name, "b", "ctx", "opts", "setup", "t")
 	s.PackageComment(fmt.Sprintf("// Package %s provides tests with an in-memory Bigtable that has the tables of package %s.", name, p.name))
 	in := func(pkg, name string) *jen.Statement { return jen.Qual(pkg, name) }
 	options := jen.Id("opts").Op("...").Add(in(paths.store, "SetupOptions"))
@@ -57,8 +57,8 @@ func testFile(p *goPackage, paths paths) ([]byte, error) {
 	s.Add(doc("New starts an in-memory Bigtable with all tables and stops it at the end of the test.")).Line().
 		Func().Id("New").Params(jen.Id("t").Qual("testing", "TB"), options).Add(bigtableType).Block(
 		jen.Id("t").Dot("Helper").Call(),
-		jen.Return(in(paths.storetest, "New").Call(jen.Id("t"), jen.Func().Params(ctxParam(), jen.Id("admin").Op("*").Qual(bigtablePath, "AdminClient")).Error().Block(
-			jen.Return(jen.Id("setup").Call(jen.Id("ctx"), jen.Id("admin"), jen.Id("opts").Op("..."))),
+		jen.Return(in(paths.storetest, "New").Call(jen.Id("t"), jen.Func().Params(ctxParam(), jen.Id("b").Add(bigtableType)).Error().Block(
+			jen.Return(jen.Id("setup").Call(jen.Id("ctx"), jen.Id("b"), jen.Id("opts").Op("..."))),
 		))),
 	).Line()
 
@@ -66,21 +66,21 @@ func testFile(p *goPackage, paths paths) ([]byte, error) {
 		Func().Id("Start").Params(ctxParam(), options).Params(bigtableType, jen.Error()).Block(
 		jen.List(jen.Id("b"), jen.Err()).Op(":=").Add(in(paths.storetest, "Start")).Call(jen.Id("ctx")),
 		jen.If(jen.Err().Op("!=").Nil()).Block(jen.Return(jen.Nil(), jen.Err())),
-		jen.If(jen.Err().Op(":=").Id("setup").Call(jen.Id("ctx"), jen.Id("b").Dot("Admin"), jen.Id("opts").Op("...")), jen.Err().Op("!=").Nil()).Block(
+		jen.If(jen.Err().Op(":=").Id("setup").Call(jen.Id("ctx"), jen.Id("b"), jen.Id("opts").Op("...")), jen.Err().Op("!=").Nil()).Block(
 			jen.Return(jen.Nil(), jen.Qual("errors", "Join").Call(jen.Err(), jen.Id("b").Dot("Close").Call())),
 		),
 		jen.Return(jen.Id("b"), jen.Nil()),
 	).Line()
 
 	s.Add(doc("setup creates the tables of all schemas.")).Line().
-		Func().Id("setup").Params(ctxParam(), jen.Id("admin").Op("*").Qual(bigtablePath, "AdminClient"), options).Error().BlockFunc(func(g *jen.Group) {
+		Func().Id("setup").Params(ctxParam(), jen.Id("b").Add(bigtableType), options).Error().BlockFunc(func(g *jen.Group) {
 		if p.drafts {
 			g.Id("opts").Op("=").Append(jen.Index().Add(in(paths.store, "SetupOptions")).Values(jen.Values()), jen.Id("opts").Op("..."))
 			g.Id("opts").Index(jen.Len(jen.Id("opts")).Op("-").Lit(1)).Dot("AllowDrafts").Op("=").True()
 		}
 		for _, schema := range p.schemas {
 			g.If(
-				jen.List(jen.Id("_"), jen.Err()).Op(":=").Add(in(paths.pkg(p.name), schema.Setup)).Call(jen.Id("ctx"), jen.Id("admin"), jen.Id("opts").Op("...")),
+				jen.List(jen.Id("_"), jen.Err()).Op(":=").Add(in(paths.pkg(p.name), schema.Setup)).Call(jen.Id("ctx"), jen.Id("b").Dot("Admin"), jen.Id("b").Dot("Client"), jen.Id("opts").Op("...")),
 				jen.Err().Op("!=").Nil(),
 			).Block(jen.Return(jen.Err()))
 		}

@@ -2,10 +2,12 @@ package emit
 
 import (
 	"fmt"
+	"strconv"
 
 	"github.com/dave/jennifer/jen"
 
 	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/lock"
 	"github.com/btgen-dev/btgen/gen/names"
 	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/runtime/codec"
@@ -136,7 +138,18 @@ func (s *schemaFile) tableLit(t *layout.Table) *jen.Statement {
 	if t.Draft {
 		fields = append(fields, field{"Draft", jen.True()})
 	}
+	if facts := lock.Record(s.layout, t); facts != "" {
+		fields = append(fields, field{"Layout", rawString(facts)})
+	}
 	return s.store("Table").Add(lines(fields...))
+}
+
+// rawString renders a text on one line, without escapes if possible.
+func rawString(text string) *jen.Statement {
+	if strconv.CanBackquote(text) {
+		return jen.Op("`" + text + "`")
+	}
+	return jen.Lit(text)
 }
 
 // keySchema renders the row key schema of a table.

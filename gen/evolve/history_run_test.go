@@ -11,8 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"cloud.google.com/go/bigtable"
-
 	"github.com/btgen-dev/btgen/golden/testlong"
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
@@ -52,7 +50,7 @@ func TestHistories(t *testing.T) {
 
 // TestHistoriesOnServer does the same on Google's in-memory server.
 func TestHistoriesOnServer(t *testing.T) {
-	server := storetest.New(t, func(context.Context, *bigtable.AdminClient) error { return nil })
+	server := storetest.New(t, func(context.Context, *storetest.Bigtable) error { return nil })
 	b, err := onServer(t.Context(), server)
 	if err != nil {
 		t.Fatal(err)

@@ -14,7 +14,7 @@ import (
 
 // key compares the segments of row keys.
 func (c *comparer) key() {
-	old, new := plain(c.old.Segments), plain(c.new.Segments)
+	old, new := lock.Plain(c.old.Segments), lock.Plain(c.new.Segments)
 	same := func(a, b lock.Segment) bool { return sameSegment(a, b, true) }
 	switch {
 	case c.old.Delimiter == c.new.Delimiter && slices.EqualFunc(old, new, same):
@@ -28,23 +28,6 @@ func (c *comparer) key() {
 		c.add(Change{Rule: "E05", Keys: true, place: atKey, way: way{restore: keyRestore(c.old), beside: true}},
 			"the row key %s becomes %s: stored rows are not found", keyText(c.old), keyText(c.new))
 	}
-}
-
-// plain returns the segments with equivalent encodings replaced by one of them.
-func plain(segments []lock.Segment) []lock.Segment {
-	out := slices.Clone(segments)
-	for i := range out {
-		f := &out[i].Form
-		switch t := out[i].Type; {
-		case f.Encoding == codec.KeyDecimal && t != schema.Enum:
-			f.Encoding = codec.KeyText
-		case f.Encoding == codec.KeyHex && t == schema.Bytes:
-			f.Encoding = codec.KeyText
-		case f.Encoding == codec.KeyRaw && t == schema.UUID:
-			f.Encoding = codec.KeyBinary
-		}
-	}
-	return out
 }
 
 // sameSegment reports whether two segments write the same bytes for a value. Values of an

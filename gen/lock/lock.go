@@ -195,6 +195,23 @@ func segmentsOf(l *layout.Layout, t *layout.Table) []Segment {
 	return out
 }
 
+// Plain returns the segments with equivalent encodings replaced by one of them.
+func Plain(segments []Segment) []Segment {
+	out := slices.Clone(segments)
+	for i := range out {
+		f := &out[i].Form
+		switch t := out[i].Type; {
+		case f.Encoding == codec.KeyDecimal && t != schema.Enum:
+			f.Encoding = codec.KeyText
+		case f.Encoding == codec.KeyHex && t == schema.Bytes:
+			f.Encoding = codec.KeyText
+		case f.Encoding == codec.KeyRaw && t == schema.UUID:
+			f.Encoding = codec.KeyBinary
+		}
+	}
+	return out
+}
+
 // enumOf returns the values of an enum.
 func enumOf(e codec.Enum) []EnumValue {
 	var out []EnumValue

@@ -41,8 +41,8 @@ var at = time.Date(2026, 3, 5, 12, 0, 0, 0, time.UTC)
 func written(t *testing.T, yaml string) *storetest.Bigtable {
 	t.Helper()
 	s := dynamic.New(dynamictest.Resolve(t, []byte(yaml)))
-	b := storetest.New(t, func(ctx context.Context, admin *bigtable.AdminClient) error {
-		_, err := store.Setup(ctx, admin, s.Tables())
+	b := storetest.New(t, func(ctx context.Context, b *storetest.Bigtable) error {
+		_, err := store.Setup(ctx, b.Admin, b.Client, s.Tables())
 		return err
 	})
 	var events []dynamic.Event

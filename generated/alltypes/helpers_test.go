@@ -13,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"cloud.google.com/go/bigtable"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
@@ -39,8 +38,8 @@ var writing = store.WriterOptions{Now: options.Now}
 // newServer starts an in-memory Bigtable with the tables of this package.
 func newServer(t testing.TB) *storetest.Bigtable {
 	t.Helper()
-	return storetest.New(t, func(ctx context.Context, admin *bigtable.AdminClient) error {
-		_, err := SetupSample(ctx, admin)
+	return storetest.New(t, func(ctx context.Context, b *storetest.Bigtable) error {
+		_, err := SetupSample(ctx, b.Admin, b.Client)
 		return err
 	})
 }

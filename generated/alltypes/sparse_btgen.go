@@ -103,11 +103,13 @@ func (c *SparseColumns) Append(e *SparseEvent) { sparseCellsColumns.Append(c, e)
 // sparse_unserialized with the schema and returns what it changed; a second
 // call changes nothing. It refuses a change that may delete data with a
 // *store.RefusedError, and changes nothing, unless SetupOptions.Allow names the
-// change. With SetupOptions.DryRun it returns what it would change.
+// change. With SetupOptions.DryRun it returns what it would change. The client
+// records the layouts in table btgen_layouts, so that older code does not set
+// up the tables.
 //
 //go:noinline
-func SetupSparse(ctx context.Context, admin store.Admin, opts ...store.SetupOptions) (store.Plan, error) {
-	return store.Setup(ctx, admin, store.Tables(sparseMappings), opts...)
+func SetupSparse(ctx context.Context, admin store.Admin, client store.Client, opts ...store.SetupOptions) (store.Plan, error) {
+	return store.Setup(ctx, admin, client, store.Tables(sparseMappings), opts...)
 }
 
 // SparseColumnsKey is a row key of table sparse_columns, of the form
@@ -307,6 +309,7 @@ var sparseColumnsMapping = store.NewMapping(sparseColumnsColumns, store.Keys[Spa
 	Table: store.Table{
 		ID:       "sparse_columns",
 		Families: []store.Family{{Name: "m"}},
+		Layout:   `pattern: bucket_new_columns; delimiter: "#"; key: string text, metric, bucket; names: sensor; bucket: 1d "2006-01-02"; family m: events; column "level": integer text in m; column "note": string in m; column "opened": bool text in m`,
 	},
 	Pattern:   codec.BucketNewColumns,
 	Bucket:    sparseColumnsBucket,
@@ -348,6 +351,7 @@ var sparseCellsMapping = store.NewMapping(sparseCellsColumns, store.Keys[SparseE
 	Table: store.Table{
 		ID:       "sparse_cells",
 		Families: []store.Family{{Name: "m"}},
+		Layout:   `pattern: bucket_new_cells; delimiter: "#"; key: string text, bucket; names: sensor; bucket: 1d "2006-01-02"; family m: events; column "level": integer in m; column "note": string in m; column "opened": bool in m`,
 	},
 	Pattern:   codec.BucketNewCells,
 	Bucket:    sparseCellsBucket,
@@ -387,6 +391,7 @@ var sparseUnserializedMapping = store.NewMapping(sparseUnserializedColumns, stor
 	Table: store.Table{
 		ID:       "sparse_unserialized",
 		Families: []store.Family{{Name: "m"}},
+		Layout:   `pattern: single_unserialized; delimiter: "#"; key: string text, time; names: sensor; time: "unix_s"; family m: events; column "level": integer in m; column "note": string in m; column "opened": bool in m`,
 	},
 	Pattern:   codec.SingleUnserialized,
 	TimeKey:   sparseUnserializedTime,

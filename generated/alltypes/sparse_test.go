@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"cloud.google.com/go/bigtable"
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
@@ -20,8 +19,8 @@ import (
 // newSparseServer starts an in-memory Bigtable with the tables of Sparse.
 func newSparseServer(t testing.TB) *storetest.Bigtable {
 	t.Helper()
-	return storetest.New(t, func(ctx context.Context, admin *bigtable.AdminClient) error {
-		_, err := SetupSparse(ctx, admin)
+	return storetest.New(t, func(ctx context.Context, b *storetest.Bigtable) error {
+		_, err := SetupSparse(ctx, b.Admin, b.Client)
 		return err
 	})
 }

@@ -123,11 +123,12 @@ func (c *AlarmColumns) Append(e *AlarmEvent) { alarmDevicesColumns.Append(c, e) 
 // returns what it changed; a second call changes nothing. It refuses a change
 // that may delete data with a *store.RefusedError, and changes nothing, unless
 // SetupOptions.Allow names the change. With SetupOptions.DryRun it returns what
-// it would change.
+// it would change. The client records the layouts in table btgen_layouts, so
+// that older code does not set up the tables.
 //
 //go:noinline
-func SetupAlarm(ctx context.Context, admin store.Admin, opts ...store.SetupOptions) (store.Plan, error) {
-	return store.Setup(ctx, admin, store.Tables(alarmMappings), opts...)
+func SetupAlarm(ctx context.Context, admin store.Admin, client store.Client, opts ...store.SetupOptions) (store.Plan, error) {
+	return store.Setup(ctx, admin, client, store.Tables(alarmMappings), opts...)
 }
 
 // AlarmDevicesKey is a row key of table devices, of the form
@@ -281,6 +282,7 @@ var alarmDevicesMapping = store.NewMapping(alarmDevicesColumns, store.Keys[Alarm
 	Table: store.Table{
 		ID:       "devices",
 		Families: []store.Family{{Name: "alarms", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 30 * 24 * time.Hour}}},
+		Layout:   `pattern: bucket_serialized; delimiter: "#"; key: string text, const "alarm", enum text, bucket; names: device, kind; key 3 enum "heat": by name; key 3 enum "leak": by name; bucket: 1d "2006-01-02"; blob: protobuf "event"; family alarms: events; number "1": string`,
 	},
 	Pattern:   codec.BucketSerialized,
 	Bucket:    alarmDevicesBucket,
@@ -322,6 +324,7 @@ var alarmsByKindMapping = store.NewMapping(alarmsByKindColumns, store.Keys[Alarm
 	Table: store.Table{
 		ID:       "alarms_by_kind",
 		Families: []store.Family{{Name: "m", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 3 * 24 * time.Hour}, Life: codec.Lifetime{Timestamp: codec.TimestampWrite}}},
+		Layout:   `pattern: single_serialized; delimiter: "#"; key: enum text, string text, time; names: kind, device; key 1 enum "heat": by name; key 1 enum "leak": by name; time: "unix_ms"; blob: protobuf "event"; family m: events; number "1": string`,
 	},
 	Pattern:   codec.SingleSerialized,
 	TimeKey:   alarmsByKindTime,

@@ -98,11 +98,12 @@ func (c *ReadingColumns) Append(e *ReadingEvent) { readingDevicesColumns.Append(
 // changed; a second call changes nothing. It refuses a change that may delete
 // data with a *store.RefusedError, and changes nothing, unless
 // SetupOptions.Allow names the change. With SetupOptions.DryRun it returns what
-// it would change.
+// it would change. The client records the layouts in table btgen_layouts, so
+// that older code does not set up the tables.
 //
 //go:noinline
-func SetupReading(ctx context.Context, admin store.Admin, opts ...store.SetupOptions) (store.Plan, error) {
-	return store.Setup(ctx, admin, store.Tables(readingMappings), opts...)
+func SetupReading(ctx context.Context, admin store.Admin, client store.Client, opts ...store.SetupOptions) (store.Plan, error) {
+	return store.Setup(ctx, admin, client, store.Tables(readingMappings), opts...)
 }
 
 // ReadingDevicesKey is a row key of table devices, of the form
@@ -199,6 +200,7 @@ var readingDevicesMapping = store.NewMapping(readingDevicesColumns, store.Keys[R
 			{Name: "raw", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 7 * 24 * time.Hour}},
 			{Name: "stats", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 90 * 24 * time.Hour}},
 		},
+		Layout: `pattern: bucket_new_cells; delimiter: "#"; key: string text, bucket; names: device; bucket: 1h "2006-01-02T15"; family raw: events; family stats: events; column "errors": integer in stats; column "level": float64 in stats; column "signal": string in raw`,
 	},
 	Pattern:   codec.BucketNewCells,
 	Bucket:    readingDevicesBucket,

@@ -178,11 +178,13 @@ func (c *ActivityColumns) Append(e *ActivityEvent) {
 // activities_by_actor with the schema and returns what it changed; a second
 // call changes nothing. It refuses a change that may delete data with a
 // *store.RefusedError, and changes nothing, unless SetupOptions.Allow names the
-// change. With SetupOptions.DryRun it returns what it would change.
+// change. With SetupOptions.DryRun it returns what it would change. The client
+// records the layouts in table btgen_layouts, so that older code does not set
+// up the tables.
 //
 //go:noinline
-func SetupActivity(ctx context.Context, admin store.Admin, opts ...store.SetupOptions) (store.Plan, error) {
-	return store.Setup(ctx, admin, store.Tables(activityMappings), opts...)
+func SetupActivity(ctx context.Context, admin store.Admin, client store.Client, opts ...store.SetupOptions) (store.Plan, error) {
+	return store.Setup(ctx, admin, client, store.Tables(activityMappings), opts...)
 }
 
 // ActivityActivitiesByRepositoryKey is a row key of table
@@ -367,6 +369,7 @@ var activityActivitiesByRepositoryMapping = store.NewMapping(activityActivitiesB
 		ID:        "activities_by_repository",
 		Families:  []store.Family{{Name: "m", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 90 * 24 * time.Hour}}},
 		KeySchema: &store.KeySchema{Delimiter: "#", Fields: []codec.KeyField{{Name: "repository"}, {Name: "time"}, {Name: "id"}, {Name: "actor"}}},
+		Layout:    `pattern: single_serialized; delimiter: "#"; key: string text, time, uuid text, string text; names: repository, id, actor; time: "unix_ms" reverse; blob: protobuf "event"; family m: events; number "1": enum; number "1" enum 1: "push"; number "1" enum 2: "issue"; number "1" enum 3: "star"; number "2": string`,
 	},
 	Pattern:   codec.SingleSerialized,
 	TimeKey:   activityActivitiesByRepositoryTime,
@@ -413,6 +416,7 @@ var activityActivitiesByActorMapping = store.NewMapping(activityActivitiesByActo
 	Table: store.Table{
 		ID:       "activities_by_actor",
 		Families: []store.Family{{Name: "m", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 90 * 24 * time.Hour}}},
+		Layout:   `pattern: single_serialized; delimiter: "#"; key: string text, time, uuid text, string text; names: actor, id, repository; time: "unix_ms" reverse; blob: protobuf "event"; family m: events; number "1": enum; number "1" enum 1: "push"; number "1" enum 2: "issue"; number "1" enum 3: "star"; number "2": string`,
 	},
 	Pattern:   codec.SingleSerialized,
 	TimeKey:   activityActivitiesByActorTime,

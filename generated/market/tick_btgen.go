@@ -118,11 +118,13 @@ func (c *TickColumns) Append(e *TickEvent) { ticksColumns.Append(c, e) }
 // SetupTick reconciles table ticks with the schema and returns what it changed;
 // a second call changes nothing. It refuses a change that may delete data with
 // a *store.RefusedError, and changes nothing, unless SetupOptions.Allow names
-// the change. With SetupOptions.DryRun it returns what it would change.
+// the change. With SetupOptions.DryRun it returns what it would change. The
+// client records the layouts in table btgen_layouts, so that older code does
+// not set up the tables.
 //
 //go:noinline
-func SetupTick(ctx context.Context, admin store.Admin, opts ...store.SetupOptions) (store.Plan, error) {
-	return store.Setup(ctx, admin, store.Tables(tickMappings), opts...)
+func SetupTick(ctx context.Context, admin store.Admin, client store.Client, opts ...store.SetupOptions) (store.Plan, error) {
+	return store.Setup(ctx, admin, client, store.Tables(tickMappings), opts...)
 }
 
 // TicksKey is a row key of table ticks, of the form
@@ -222,6 +224,7 @@ var ticksMapping = store.NewMapping(ticksColumns, store.Keys[TickEvent]{
 	Table: store.Table{
 		ID:       "ticks",
 		Families: []store.Family{{Name: "t", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 365 * 24 * time.Hour}}},
+		Layout:   `pattern: bucket_offsets; precision: 1us; delimiter: "#"; key: string text, string text, bucket; names: exchange, symbol; bucket: 1h "2006-01-02T15"; sequence: in qualifiers; blob: protobuf ""; family t: events; number "1": float64; number "2": integer`,
 	},
 	Pattern:   codec.BucketOffsets,
 	Bucket:    ticksBucket,

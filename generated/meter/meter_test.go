@@ -243,12 +243,12 @@ func TestBatcherRoutesEvents(t *testing.T) {
 
 // Setup creates the tables and families of all layouts, and a second call creates nothing.
 func TestSetupCreatesTablesOfAllLayouts(t *testing.T) {
-	b := storetest.New(t, func(context.Context, *bigtable.AdminClient) error { return nil })
-	plan, err := meter.SetupReading(t.Context(), b.Admin)
+	b := storetest.New(t, func(context.Context, *storetest.Bigtable) error { return nil })
+	plan, err := meter.SetupReading(t.Context(), b.Admin, b.Client)
 	if err != nil {
 		t.Fatal(err)
 	}
-	compare(t, "changes of an empty instance", 5, len(plan.Changes)) // two tables and three families
+	compare(t, "changes of an empty instance", 7, len(plan.Changes)) // three tables and four families, of which btgen_layouts is one each
 	for table, families := range map[string][]string{"meter_readings": {"e", "m"}, "meter_polls": {"m"}} {
 		info, err := b.Admin.TableInfo(t.Context(), table)
 		if err != nil {
@@ -257,7 +257,7 @@ func TestSetupCreatesTablesOfAllLayouts(t *testing.T) {
 		slices.Sort(info.Families)
 		compare(t, table, families, info.Families)
 	}
-	if again, err := meter.SetupReading(t.Context(), b.Admin); err != nil || len(again.Changes) > 0 {
+	if again, err := meter.SetupReading(t.Context(), b.Admin, b.Client); err != nil || len(again.Changes) > 0 {
 		t.Errorf("again: %v, %v", again, err)
 	}
 }

@@ -119,11 +119,12 @@ func (c *ReadingColumns) Append(e *ReadingEvent) { readingMeterReadingsColumns.A
 // and returns what it changed; a second call changes nothing. It refuses a
 // change that may delete data with a *store.RefusedError, and changes nothing,
 // unless SetupOptions.Allow names the change. With SetupOptions.DryRun it
-// returns what it would change.
+// returns what it would change. The client records the layouts in table
+// btgen_layouts, so that older code does not set up the tables.
 //
 //go:noinline
-func SetupReading(ctx context.Context, admin store.Admin, opts ...store.SetupOptions) (store.Plan, error) {
-	return store.Setup(ctx, admin, store.Tables(readingMappings), opts...)
+func SetupReading(ctx context.Context, admin store.Admin, client store.Client, opts ...store.SetupOptions) (store.Plan, error) {
+	return store.Setup(ctx, admin, client, store.Tables(readingMappings), opts...)
 }
 
 // ReadingMeterReadingsKey is a row key of table meter_readings for events since
@@ -338,6 +339,7 @@ var readingMeterReadingsMapping = store.NewMapping(readingMeterReadingsColumns, 
 	Table: store.Table{
 		ID:       "meter_readings",
 		Families: []store.Family{{Name: "e", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 1095 * 24 * time.Hour}}},
+		Layout:   `since: 2026-06-01T00:00:00Z; pattern: bucket_serialized; delimiter: "#"; key: string text, integer text, bucket; names: region, meter; bucket: 1d "2006-01-02"; blob: protobuf "event"; family e: events; number "1": integer; number "2": float64; number "3": string`,
 	},
 	Pattern:   codec.BucketSerialized,
 	Bucket:    readingMeterReadingsBucket,
@@ -384,6 +386,7 @@ var readingMeterReadingsUntil20260601Mapping = store.NewMapping(readingMeterRead
 	Table: store.Table{
 		ID:       "meter_readings",
 		Families: []store.Family{{Name: "m", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 1095 * 24 * time.Hour}}},
+		Layout:   `since: 2025-01-06T00:00:00Z; until: 2026-06-01T00:00:00Z; pattern: bucket_new_cells; delimiter: "#"; key: string text, integer text, bucket; names: region, meter; bucket: 1w "iso_week"; family m: events; column "alarm": string in m; column "power": integer in m; column "voltage": float64 in m`,
 	},
 	Pattern:   codec.BucketNewCells,
 	Bucket:    readingMeterReadingsUntil20260601Bucket,
@@ -426,6 +429,7 @@ var readingMeterPollsUntil20250106Mapping = store.NewMapping(readingMeterPollsUn
 	Table: store.Table{
 		ID:       "meter_polls",
 		Families: []store.Family{{Name: "m", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 1095 * 24 * time.Hour}}},
+		Layout:   `until: 2025-01-06T00:00:00Z; pattern: single_unserialized; delimiter: "#"; key: integer text, string text, time; names: meter, region; time: "unix_ms"; family m: events; column "alarm": string in m; column "power": integer text in m; column "voltage": float64 text in m`,
 	},
 	Pattern:   codec.SingleUnserialized,
 	TimeKey:   readingMeterPollsUntil20250106Time,

@@ -111,11 +111,12 @@ func (c *PointColumns) Append(e *PointEvent) { pointsColumns.Append(c, e) }
 // changed; a second call changes nothing. It refuses a change that may delete
 // data with a *store.RefusedError, and changes nothing, unless
 // SetupOptions.Allow names the change. With SetupOptions.DryRun it returns what
-// it would change.
+// it would change. The client records the layouts in table btgen_layouts, so
+// that older code does not set up the tables.
 //
 //go:noinline
-func SetupPoint(ctx context.Context, admin store.Admin, opts ...store.SetupOptions) (store.Plan, error) {
-	return store.Setup(ctx, admin, store.Tables(pointMappings), opts...)
+func SetupPoint(ctx context.Context, admin store.Admin, client store.Client, opts ...store.SetupOptions) (store.Plan, error) {
+	return store.Setup(ctx, admin, client, store.Tables(pointMappings), opts...)
 }
 
 // PointsKey is a row key of table points, of the form
@@ -218,6 +219,7 @@ var pointsMapping = store.NewMapping(pointsColumns, store.Keys[PointEvent]{
 	Table: store.Table{
 		ID:       "points",
 		Families: []store.Family{{Name: "t", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 30 * 24 * time.Hour}}},
+		Layout:   `pattern: bucket_offsets; precision: 1s; delimiter: ""; key: uint32 binary, bucket, uint32 binary; names: metric, host; bucket: 1h "unix_s"; family t: events; column "": float64 in t`,
 	},
 	Pattern:   codec.BucketOffsets,
 	Bucket:    pointsBucket,

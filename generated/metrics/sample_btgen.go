@@ -135,11 +135,12 @@ func (c *SampleColumns) Append(e *SampleEvent) { samplesColumns.Append(c, e) }
 // changed; a second call changes nothing. It refuses a change that may delete
 // data with a *store.RefusedError, and changes nothing, unless
 // SetupOptions.Allow names the change. With SetupOptions.DryRun it returns what
-// it would change.
+// it would change. The client records the layouts in table btgen_layouts, so
+// that older code does not set up the tables.
 //
 //go:noinline
-func SetupSample(ctx context.Context, admin store.Admin, opts ...store.SetupOptions) (store.Plan, error) {
-	return store.Setup(ctx, admin, store.Tables(sampleMappings), opts...)
+func SetupSample(ctx context.Context, admin store.Admin, client store.Client, opts ...store.SetupOptions) (store.Plan, error) {
+	return store.Setup(ctx, admin, client, store.Tables(sampleMappings), opts...)
 }
 
 // SamplesKey is a row key of table samples, of the form
@@ -253,6 +254,7 @@ var samplesMapping = store.NewMapping(samplesColumns, store.Keys[SampleEvent]{
 		ID:       "samples",
 		Families: []store.Family{{Name: "m", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 30 * 24 * time.Hour}, Life: codec.Lifetime{Timestamp: codec.TimestampShifted}}},
 		Splits:   []string{"01#", "02#", "03#", "04#", "05#", "06#", "07#", "08#", "09#", "10#", "11#", "12#", "13#", "14#", "15#"},
+		Layout:   `pattern: bucket_offsets; precision: 1s; delimiter: "#"; key: salt 16 of 2 4, string text, bucket, string text; names: metric, host; bucket: 1h "2006-01-02T15"; family m: shifted 30d; column "": float64 in m`,
 	},
 	Pattern:   codec.BucketOffsets,
 	Bucket:    samplesBucket,

@@ -88,14 +88,14 @@ func ExampleSetupNormal() {
 	defer bt.Close()
 
 	staging := store.SetupOptions{TablePrefix: "staging_"}
-	plan, err := noaa.SetupNormal(ctx, bt.Admin, staging)
+	plan, err := noaa.SetupNormal(ctx, bt.Admin, bt.Client, staging)
 	if err != nil {
 		log.Fatal(err)
 	}
 	for _, change := range plan.Changes[:4] {
 		fmt.Println(change)
 	}
-	plan, err = noaa.SetupNormal(ctx, bt.Admin, staging)
+	plan, err = noaa.SetupNormal(ctx, bt.Admin, bt.Client, staging)
 	fmt.Println("nothing left:", plan.Empty(), err)
 
 	// Output:

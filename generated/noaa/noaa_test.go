@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"cloud.google.com/go/bigtable"
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
@@ -23,11 +22,11 @@ import (
 // newServer starts an in-memory Bigtable with the tables of this package.
 func newServer(t testing.TB) *storetest.Bigtable {
 	t.Helper()
-	return storetest.New(t, func(ctx context.Context, admin *bigtable.AdminClient) error {
-		if _, err := SetupDaily(ctx, admin); err != nil {
+	return storetest.New(t, func(ctx context.Context, b *storetest.Bigtable) error {
+		if _, err := SetupDaily(ctx, b.Admin, b.Client); err != nil {
 			return err
 		}
-		_, err := SetupNormal(ctx, admin)
+		_, err := SetupNormal(ctx, b.Admin, b.Client)
 		return err
 	})
 }

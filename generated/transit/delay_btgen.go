@@ -134,11 +134,12 @@ func (c *DelayColumns) Append(e *DelayEvent) { delaysColumns.Append(c, e) }
 // changed; a second call changes nothing. It refuses a change that may delete
 // data with a *store.RefusedError, and changes nothing, unless
 // SetupOptions.Allow names the change. With SetupOptions.DryRun it returns what
-// it would change.
+// it would change. The client records the layouts in table btgen_layouts, so
+// that older code does not set up the tables.
 //
 //go:noinline
-func SetupDelay(ctx context.Context, admin store.Admin, opts ...store.SetupOptions) (store.Plan, error) {
-	return store.Setup(ctx, admin, store.Tables(delayMappings), opts...)
+func SetupDelay(ctx context.Context, admin store.Admin, client store.Client, opts ...store.SetupOptions) (store.Plan, error) {
+	return store.Setup(ctx, admin, client, store.Tables(delayMappings), opts...)
 }
 
 // DelaysKey is a row key of table delays, of the form
@@ -251,6 +252,7 @@ var delaysMapping = store.NewMapping(delaysColumns, store.Keys[DelayEvent]{
 	Table: store.Table{
 		ID:       "delays",
 		Families: []store.Family{{Name: "m", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 30 * 24 * time.Hour}}},
+		Layout:   `pattern: bucket_serialized; delimiter: "/"; key: string text, bucket, string text, integer text; names: region, line, vehicle; bucket: 1h "unix_s" reverse; blob: protobuf "event"; family m: events; number "1": duration; number "2": string`,
 	},
 	Pattern:   codec.BucketSerialized,
 	Bucket:    delaysBucket,

@@ -192,11 +192,12 @@ func (c *PositionColumns) Append(e *PositionEvent) { positionsColumns.Append(c, 
 // changed; a second call changes nothing. It refuses a change that may delete
 // data with a *store.RefusedError, and changes nothing, unless
 // SetupOptions.Allow names the change. With SetupOptions.DryRun it returns what
-// it would change.
+// it would change. The client records the layouts in table btgen_layouts, so
+// that older code does not set up the tables.
 //
 //go:noinline
-func SetupPosition(ctx context.Context, admin store.Admin, opts ...store.SetupOptions) (store.Plan, error) {
-	return store.Setup(ctx, admin, store.Tables(positionMappings), opts...)
+func SetupPosition(ctx context.Context, admin store.Admin, client store.Client, opts ...store.SetupOptions) (store.Plan, error) {
+	return store.Setup(ctx, admin, client, store.Tables(positionMappings), opts...)
 }
 
 // PositionsKey is a row key of table positions, of the form
@@ -305,6 +306,7 @@ var positionsMapping = store.NewMapping(positionsColumns, store.Keys[PositionEve
 	Table: store.Table{
 		ID:       "positions",
 		Families: []store.Family{{Name: "m", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 30 * 24 * time.Hour}}},
+		Layout:   `pattern: bucket_new_cells; delimiter: "/"; key: string text, string text, bucket, integer text; names: region, line, vehicle; bucket: 1h "2006-01-02T15"; family m: events; column "latitude": float64 in m; column "longitude": float64 in m`,
 	},
 	Pattern:   codec.BucketNewCells,
 	Bucket:    positionsBucket,

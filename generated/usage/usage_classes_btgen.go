@@ -120,11 +120,12 @@ func (c *UsageClassesColumns) Append(e *UsageClassesEvent) { usageClassesColumns
 // what it changed; a second call changes nothing. It refuses a change that may
 // delete data with a *store.RefusedError, and changes nothing, unless
 // SetupOptions.Allow names the change. With SetupOptions.DryRun it returns what
-// it would change.
+// it would change. The client records the layouts in table btgen_layouts, so
+// that older code does not set up the tables.
 //
 //go:noinline
-func SetupUsageClasses(ctx context.Context, admin store.Admin, opts ...store.SetupOptions) (store.Plan, error) {
-	return store.Setup(ctx, admin, store.Tables(usageClassesMappings), opts...)
+func SetupUsageClasses(ctx context.Context, admin store.Admin, client store.Client, opts ...store.SetupOptions) (store.Plan, error) {
+	return store.Setup(ctx, admin, client, store.Tables(usageClassesMappings), opts...)
 }
 
 // UsageClassesKey is a row key of table usage_classes, of the form
@@ -223,6 +224,7 @@ var usageClassesMapping = store.NewMapping(usageClassesColumns, store.Keys[Usage
 			{Name: "standard", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 2 * 24 * time.Hour}, Class: 2},
 			{Name: "long", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 3 * 24 * time.Hour}, Class: 3},
 		},
+		Layout: `pattern: bucket_new_cells; delimiter: "#"; key: string text, bucket; names: customer; bucket: 1h "2006-01-02T15"; family long: class; family short: class; family standard: class; column "bytes": integer; column "requests": integer`,
 	},
 	Pattern:   codec.BucketNewCells,
 	Bucket:    usageClassesBucket,

@@ -101,11 +101,12 @@ func (c *UsageDefaultColumns) Append(e *UsageDefaultEvent) { usageDefaultColumns
 // what it changed; a second call changes nothing. It refuses a change that may
 // delete data with a *store.RefusedError, and changes nothing, unless
 // SetupOptions.Allow names the change. With SetupOptions.DryRun it returns what
-// it would change.
+// it would change. The client records the layouts in table btgen_layouts, so
+// that older code does not set up the tables.
 //
 //go:noinline
-func SetupUsageDefault(ctx context.Context, admin store.Admin, opts ...store.SetupOptions) (store.Plan, error) {
-	return store.Setup(ctx, admin, store.Tables(usageDefaultMappings), opts...)
+func SetupUsageDefault(ctx context.Context, admin store.Admin, client store.Client, opts ...store.SetupOptions) (store.Plan, error) {
+	return store.Setup(ctx, admin, client, store.Tables(usageDefaultMappings), opts...)
 }
 
 // UsageDefaultKey is a row key of table usage_default, of the form
@@ -197,6 +198,7 @@ var usageDefaultMapping = store.NewMapping(usageDefaultColumns, store.Keys[Usage
 	Table: store.Table{
 		ID:       "usage_default",
 		Families: []store.Family{{Name: "m", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 2 * 24 * time.Hour}, Life: codec.Lifetime{Timestamp: codec.TimestampShifted}}},
+		Layout:   `pattern: single_unserialized; delimiter: "#"; key: string text, time; names: customer; time: "2006-01-02T150405"; family m: shifted 2d; column "bytes": integer in m; column "requests": integer in m; column "written_at": written in m`,
 	},
 	Pattern:   codec.SingleUnserialized,
 	TimeKey:   usageDefaultTime,

@@ -102,11 +102,12 @@ func (c *UsageOneSecondColumns) Append(e *UsageOneSecondEvent) { usageOneSecondC
 // returns what it changed; a second call changes nothing. It refuses a change
 // that may delete data with a *store.RefusedError, and changes nothing, unless
 // SetupOptions.Allow names the change. With SetupOptions.DryRun it returns what
-// it would change.
+// it would change. The client records the layouts in table btgen_layouts, so
+// that older code does not set up the tables.
 //
 //go:noinline
-func SetupUsageOneSecond(ctx context.Context, admin store.Admin, opts ...store.SetupOptions) (store.Plan, error) {
-	return store.Setup(ctx, admin, store.Tables(usageOneSecondMappings), opts...)
+func SetupUsageOneSecond(ctx context.Context, admin store.Admin, client store.Client, opts ...store.SetupOptions) (store.Plan, error) {
+	return store.Setup(ctx, admin, client, store.Tables(usageOneSecondMappings), opts...)
 }
 
 // UsageOneSecondKey is a row key of table usage_one_second, of the form
@@ -199,6 +200,7 @@ var usageOneSecondMapping = store.NewMapping(usageOneSecondColumns, store.Keys[U
 		ID:       "usage_one_second",
 		Families: []store.Family{{Name: "m", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: time.Second}, Life: codec.Lifetime{Timestamp: codec.TimestampExpiry}}},
 		Splits:   []string{"customer-03", "customer-05", "customer-07"},
+		Layout:   `pattern: single_unserialized; delimiter: "#"; key: string text, time; names: customer; time: "2006-01-02T150405"; family m: expiry; column "bytes": integer in m; column "requests": integer in m; column "written_at": written in m`,
 	},
 	Pattern:   codec.SingleUnserialized,
 	TimeKey:   usageOneSecondTime,

@@ -37,11 +37,11 @@ func TestRulesOnTheServer(t *testing.T) {
 		}
 	}
 	// A second call changes nothing.
-	_, err := usage.SetupUsageDefault(t.Context(), bt.Admin)
+	_, err := usage.SetupUsageDefault(t.Context(), bt.Admin, bt.Client)
 	check(t, err)
-	_, err = usage.SetupUsageOneSecond(t.Context(), bt.Admin)
+	_, err = usage.SetupUsageOneSecond(t.Context(), bt.Admin, bt.Client)
 	check(t, err)
-	_, err = usage.SetupUsageClasses(t.Context(), bt.Admin)
+	_, err = usage.SetupUsageClasses(t.Context(), bt.Admin, bt.Client)
 	check(t, err)
 }
 

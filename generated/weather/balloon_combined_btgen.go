@@ -99,11 +99,12 @@ func (c *BalloonCombinedColumns) Append(e *BalloonCombinedEvent) { balloonCombin
 // returns what it changed; a second call changes nothing. It refuses a change
 // that may delete data with a *store.RefusedError, and changes nothing, unless
 // SetupOptions.Allow names the change. With SetupOptions.DryRun it returns what
-// it would change.
+// it would change. The client records the layouts in table btgen_layouts, so
+// that older code does not set up the tables.
 //
 //go:noinline
-func SetupBalloonCombined(ctx context.Context, admin store.Admin, opts ...store.SetupOptions) (store.Plan, error) {
-	return store.Setup(ctx, admin, store.Tables(balloonCombinedMappings), opts...)
+func SetupBalloonCombined(ctx context.Context, admin store.Admin, client store.Client, opts ...store.SetupOptions) (store.Plan, error) {
+	return store.Setup(ctx, admin, client, store.Tables(balloonCombinedMappings), opts...)
 }
 
 // BalloonCombinedKey is a row key of table balloon_combined, of the form
@@ -205,6 +206,7 @@ var balloonCombinedMapping = store.NewMapping(balloonCombinedColumns, store.Keys
 	Table: store.Table{
 		ID:       "balloon_combined",
 		Families: []store.Family{{Name: "measurements", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 364 * 24 * time.Hour}}},
+		Layout:   `pattern: bucket_serialized; delimiter: "#"; key: string text, integer text, bucket; names: location, balloon_id; bucket: 1w "week%04d" origin=2021-03-01T00:00:00Z; blob: protobuf "measurements_blob"; family measurements: events; number "1": integer; number "2": float64; number "3": integer; number "4": integer`,
 	},
 	Pattern:   codec.BucketSerialized,
 	Bucket:    balloonCombinedBucket,

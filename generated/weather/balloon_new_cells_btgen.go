@@ -107,11 +107,12 @@ func (c *BalloonNewCellsColumns) Append(e *BalloonNewCellsEvent) { balloonNewCel
 // returns what it changed; a second call changes nothing. It refuses a change
 // that may delete data with a *store.RefusedError, and changes nothing, unless
 // SetupOptions.Allow names the change. With SetupOptions.DryRun it returns what
-// it would change.
+// it would change. The client records the layouts in table btgen_layouts, so
+// that older code does not set up the tables.
 //
 //go:noinline
-func SetupBalloonNewCells(ctx context.Context, admin store.Admin, opts ...store.SetupOptions) (store.Plan, error) {
-	return store.Setup(ctx, admin, store.Tables(balloonNewCellsMappings), opts...)
+func SetupBalloonNewCells(ctx context.Context, admin store.Admin, client store.Client, opts ...store.SetupOptions) (store.Plan, error) {
+	return store.Setup(ctx, admin, client, store.Tables(balloonNewCellsMappings), opts...)
 }
 
 // BalloonNewCellsKey is a row key of table balloon_new_cells, of the form
@@ -210,6 +211,7 @@ var balloonNewCellsMapping = store.NewMapping(balloonNewCellsColumns, store.Keys
 	Table: store.Table{
 		ID:       "balloon_new_cells",
 		Families: []store.Family{{Name: "measurements", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 364 * 24 * time.Hour}}},
+		Layout:   `pattern: bucket_new_cells; delimiter: "#"; key: string text, integer text, bucket; names: location, balloon_id; bucket: 1w "week%d" origin=2021-03-01T00:00:00Z; family measurements: events; column "altitude": integer text in measurements; column "humidity": integer text in measurements; column "pressure": integer text in measurements; column "temperature": float64 text in measurements`,
 	},
 	Pattern:   codec.BucketNewCells,
 	Bucket:    balloonNewCellsBucket,

@@ -116,11 +116,12 @@ func (c *BalloonNewColumnsColumns) Append(e *BalloonNewColumnsEvent) {
 // and returns what it changed; a second call changes nothing. It refuses a
 // change that may delete data with a *store.RefusedError, and changes nothing,
 // unless SetupOptions.Allow names the change. With SetupOptions.DryRun it
-// returns what it would change.
+// returns what it would change. The client records the layouts in table
+// btgen_layouts, so that older code does not set up the tables.
 //
 //go:noinline
-func SetupBalloonNewColumns(ctx context.Context, admin store.Admin, opts ...store.SetupOptions) (store.Plan, error) {
-	return store.Setup(ctx, admin, store.Tables(balloonNewColumnsMappings), opts...)
+func SetupBalloonNewColumns(ctx context.Context, admin store.Admin, client store.Client, opts ...store.SetupOptions) (store.Plan, error) {
+	return store.Setup(ctx, admin, client, store.Tables(balloonNewColumnsMappings), opts...)
 }
 
 // BalloonNewColumnsKey is a row key of table balloon_new_columns, of the form
@@ -224,6 +225,7 @@ var balloonNewColumnsMapping = store.NewMapping(balloonNewColumnsColumns, store.
 	Table: store.Table{
 		ID:       "balloon_new_columns",
 		Families: []store.Family{{Name: "measurements", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 364 * 24 * time.Hour}}},
+		Layout:   `pattern: bucket_new_columns; delimiter: "#"; key: string text, integer text, metric, bucket; names: location, balloon_id; bucket: 1w "week%d" origin=2021-03-01T00:00:00Z; family measurements: events; column "altitude": integer text in measurements; column "humidity": integer text in measurements; column "pressure": integer text in measurements; column "temperature": float64 text in measurements`,
 	},
 	Pattern:   codec.BucketNewColumns,
 	Bucket:    balloonNewColumnsBucket,

@@ -101,11 +101,12 @@ func (c *BalloonSerializedColumns) Append(e *BalloonSerializedEvent) {
 // and returns what it changed; a second call changes nothing. It refuses a
 // change that may delete data with a *store.RefusedError, and changes nothing,
 // unless SetupOptions.Allow names the change. With SetupOptions.DryRun it
-// returns what it would change.
+// returns what it would change. The client records the layouts in table
+// btgen_layouts, so that older code does not set up the tables.
 //
 //go:noinline
-func SetupBalloonSerialized(ctx context.Context, admin store.Admin, opts ...store.SetupOptions) (store.Plan, error) {
-	return store.Setup(ctx, admin, store.Tables(balloonSerializedMappings), opts...)
+func SetupBalloonSerialized(ctx context.Context, admin store.Admin, client store.Client, opts ...store.SetupOptions) (store.Plan, error) {
+	return store.Setup(ctx, admin, client, store.Tables(balloonSerializedMappings), opts...)
 }
 
 // BalloonSerializedKey is a row key of table balloon_serialized, of the form
@@ -203,6 +204,7 @@ var balloonSerializedMapping = store.NewMapping(balloonSerializedColumns, store.
 	Table: store.Table{
 		ID:       "balloon_serialized",
 		Families: []store.Family{{Name: "measurements", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 364 * 24 * time.Hour}}},
+		Layout:   `pattern: single_serialized; delimiter: "#"; key: string text, integer text, time; names: location, balloon_id; time: "2006-01-02-1504"; blob: protobuf "measurements_blob"; family measurements: events; number "1": integer; number "2": float64; number "3": integer; number "4": integer`,
 	},
 	Pattern:   codec.SingleSerialized,
 	TimeKey:   balloonSerializedTime,

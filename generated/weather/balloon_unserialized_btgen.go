@@ -110,11 +110,12 @@ func (c *BalloonUnserializedColumns) Append(e *BalloonUnserializedEvent) {
 // schema and returns what it changed; a second call changes nothing. It refuses
 // a change that may delete data with a *store.RefusedError, and changes
 // nothing, unless SetupOptions.Allow names the change. With SetupOptions.DryRun
-// it returns what it would change.
+// it returns what it would change. The client records the layouts in table
+// btgen_layouts, so that older code does not set up the tables.
 //
 //go:noinline
-func SetupBalloonUnserialized(ctx context.Context, admin store.Admin, opts ...store.SetupOptions) (store.Plan, error) {
-	return store.Setup(ctx, admin, store.Tables(balloonUnserializedMappings), opts...)
+func SetupBalloonUnserialized(ctx context.Context, admin store.Admin, client store.Client, opts ...store.SetupOptions) (store.Plan, error) {
+	return store.Setup(ctx, admin, client, store.Tables(balloonUnserializedMappings), opts...)
 }
 
 // BalloonUnserializedKey is a row key of table balloon_unserialized, of the
@@ -210,6 +211,7 @@ var balloonUnserializedMapping = store.NewMapping(balloonUnserializedColumns, st
 	Table: store.Table{
 		ID:       "balloon_unserialized",
 		Families: []store.Family{{Name: "measurements", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 364 * 24 * time.Hour}}},
+		Layout:   `pattern: single_unserialized; delimiter: "#"; key: string text, integer text, time; names: location, balloon_id; time: "2006-01-02-1504"; family measurements: events; column "altitude": integer text in measurements; column "humidity": integer text in measurements; column "pressure": integer text in measurements; column "temperature": float64 text in measurements`,
 	},
 	Pattern:   codec.SingleUnserialized,
 	TimeKey:   balloonUnserializedTime,

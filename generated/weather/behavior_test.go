@@ -434,12 +434,12 @@ func TestSetupCompletesExistingTables(t *testing.T) {
 	bt := weathertest.New(t)
 	const table = "balloon_new_cells"
 	check(t, bt.Admin.DeleteColumnFamily(t.Context(), table, "measurements"))
-	plan, err := weather.SetupBalloonNewCells(t.Context(), bt.Admin)
+	plan, err := weather.SetupBalloonNewCells(t.Context(), bt.Admin, bt.Client)
 	check(t, err)
 	compare(t, "+ family measurements of table balloon_new_cells: max_age 364d\n", plan.String())
 
 	check(t, bt.Admin.SetGCPolicy(t.Context(), table, "measurements", bigtable.MaxVersionsPolicy(1)))
-	plan, err = weather.SetupBalloonNewCells(t.Context(), bt.Admin)
+	plan, err = weather.SetupBalloonNewCells(t.Context(), bt.Admin, bt.Client)
 	var refused *store.RefusedError
 	if !errors.As(err, &refused) || len(refused.Changes) != 1 || !plan.Empty() {
 		t.Fatalf("got %v and %v, want a RefusedError", plan, err)

@@ -373,10 +373,10 @@ func TestRangesAreHalfOpen(t *testing.T) {
 func TestTablePrefixAndSetup(t *testing.T) {
 	staging := store.SetupOptions{TablePrefix: "staging_"}
 	bt := weathertest.New(t, staging)
-	plan, err := weather.SetupBalloonNewCells(t.Context(), bt.Admin, staging)
+	plan, err := weather.SetupBalloonNewCells(t.Context(), bt.Admin, bt.Client, staging)
 	check(t, err)
 	compare(t, "", plan.String())
-	plan, err = weather.SetupBalloonNewCells(t.Context(), bt.Admin)
+	plan, err = weather.SetupBalloonNewCells(t.Context(), bt.Admin, bt.Client)
 	check(t, err)
 	compare(t, "+ table balloon_new_cells\n+ family measurements of table balloon_new_cells: max_age 364d\n", plan.String())
 	check(t, weather.NewBalloonNewCellsWriter(bt.Client, store.WriterOptions{Now: clock, TablePrefix: "staging_"}).Write(t.Context(), cellEvent(cellSeries, noon, 1)))

@@ -52,7 +52,7 @@ func ExampleSetupBalloonNewCells() {
 	}
 	defer bt.Close()
 	for range 2 { // a second call finds nothing to do
-		plan, err := weather.SetupBalloonNewCells(ctx, bt.Admin, store.SetupOptions{TablePrefix: "staging_"})
+		plan, err := weather.SetupBalloonNewCells(ctx, bt.Admin, bt.Client, store.SetupOptions{TablePrefix: "staging_"})
 		fmt.Printf("%s%v\n", plan, err)
 	}
 	// Output:

@@ -21,6 +21,7 @@ func planFor(tables []Table, live map[string]liveTable, allow []string) Plan {
 		if !found {
 			plan.Changes = append(plan.Changes, Change{Kind: AddTable, Table: t.ID, Splits: len(t.Splits)})
 		}
+		plan.Changes = append(plan.Changes, have.layouts...)
 		plan.Changes = append(plan.Changes, compareFamilies(t, have)...)
 		plan.Changes = append(plan.Changes, compareKeySchema(t, have)...)
 		plan.Changes = append(plan.Changes, compareProtection(t, have)...)

@@ -70,9 +70,9 @@ func newDeleteCase(t *testing.T, l *Mapping[sample]) *deleteCase {
 		tables[i].Families = append(slices.Clone(tables[i].Families), Family{Name: foreignFamily})
 	}
 	c := &deleteCase{mapping: l}
-	s := storetest.New(t, func(ctx context.Context, admin *bigtable.AdminClient) error {
+	s := storetest.New(t, func(ctx context.Context, b *storetest.Bigtable) error {
 		for _, prefix := range []string{"all_", "rest_"} {
-			if _, err := Setup(ctx, admin, tables, SetupOptions{TablePrefix: prefix}); err != nil {
+			if _, err := Setup(ctx, b.Admin, nil, tables, SetupOptions{TablePrefix: prefix}); err != nil {
 				return err
 			}
 		}

@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"cloud.google.com/go/bigtable"
-
 	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
@@ -16,7 +14,7 @@ import (
 // and that it refuses a draft before it sends any request.
 func TestDrafts(t *testing.T) {
 	ctx := context.Background()
-	bt := storetest.New(t, func(context.Context, *bigtable.AdminClient) error { return nil })
+	bt := storetest.New(t, func(context.Context, *storetest.Bigtable) error { return nil })
 	tables := []store.Table{
 		{ID: "kept", Families: []store.Family{{Name: "m"}}},
 		{ID: "shared", Families: []store.Family{{Name: "a"}}},
@@ -24,20 +22,20 @@ func TestDrafts(t *testing.T) {
 	}
 	t.Setenv(store.EmulatorVariable, "")
 	for _, o := range []store.SetupOptions{{TablePrefix: "p_"}, {TablePrefix: "p_", DryRun: true}} {
-		_, err := store.Setup(ctx, nil, tables, o) // without a client, a request would panic
+		_, err := store.Setup(ctx, nil, nil, tables, o) // without a client, a request would panic
 		var draft *store.DraftError
 		if !errors.As(err, &draft) || len(draft.Tables) != 1 || draft.Tables[0] != "p_shared" || !strings.Contains(err.Error(), "remove draft: true") {
 			t.Errorf("%+v: %v", o, err)
 		}
 	}
-	if plan, err := store.Setup(ctx, bt.Admin, tables[:1]); err != nil || plan.Empty() {
+	if plan, err := store.Setup(ctx, bt.Admin, nil, tables[:1]); err != nil || plan.Empty() {
 		t.Errorf("without drafts: %v, %v", plan, err)
 	}
-	if plan, err := store.Setup(ctx, bt.Admin, tables, store.SetupOptions{TablePrefix: "a_", AllowDrafts: true}); err != nil || plan.Empty() {
+	if plan, err := store.Setup(ctx, bt.Admin, nil, tables, store.SetupOptions{TablePrefix: "a_", AllowDrafts: true}); err != nil || plan.Empty() {
 		t.Errorf("allowed: %v, %v", plan, err)
 	}
 	t.Setenv(store.EmulatorVariable, bt.Addr)
-	if plan, err := store.Setup(ctx, bt.Admin, tables, store.SetupOptions{TablePrefix: "b_"}); err != nil || plan.Empty() {
+	if plan, err := store.Setup(ctx, bt.Admin, nil, tables, store.SetupOptions{TablePrefix: "b_"}); err != nil || plan.Empty() {
 		t.Errorf("on an emulator: %v, %v", plan, err)
 	}
 }

@@ -19,6 +19,7 @@ type liveTable struct {
 	families  map[string]liveFamily // by name
 	keySchema *bigtable.StructType  // nil if there is none
 	protected bool                  // against deletion
+	layouts   []Change              // to be recorded in the history
 }
 
 // liveFamily describes a live column family.
@@ -48,6 +49,8 @@ func readTable(ctx context.Context, admin retryAdmin, table string) (liveTable, 
 	switch {
 	case status.Code(err) == codes.NotFound:
 		return liveTable{}, false, nil
+	case err != nil && table == HistoryTable:
+		return liveTable{}, false, &HistoryError{Err: err}
 	case err != nil:
 		return liveTable{}, false, fmt.Errorf("reading table %s: %w", table, err)
 	}
@@ -116,7 +119,7 @@ func UnknownTables(ctx context.Context, admin Lister, tables []Table, opts ...Se
 	var strays []Stray
 	for _, id := range slices.Sorted(slices.Values(ids)) {
 		bare, ours := strings.CutPrefix(id, o.TablePrefix)
-		if ours && !slices.ContainsFunc(tables, func(t Table) bool { return t.ID == bare }) {
+		if ours && id != HistoryTable && !slices.ContainsFunc(tables, func(t Table) bool { return t.ID == bare }) {
 			strays = append(strays, Stray{Table: id})
 		}
 	}

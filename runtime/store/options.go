@@ -76,6 +76,9 @@ type SetupOptions struct {
 	DryRun bool
 	// Allow contains the names of changes that are refused otherwise; see Change.Name.
 	Allow []string
+	// NoHistory neither reads nor writes the history of layouts; see [HistoryTable]. Then
+	// nothing prevents an older program from setting up tables that a newer one has changed.
+	NoHistory bool
 	// AllowDrafts creates draft tables on any server, for tests. Otherwise, they are
 	// created only if BIGTABLE_EMULATOR_HOST is set.
 	AllowDrafts bool

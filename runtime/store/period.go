@@ -133,10 +133,14 @@ func allPeriods[E any](mappings []*Mapping[E]) []*Mapping[E] {
 	return out
 }
 
-// with returns the table with the given families added, except for those that it already has.
-func (t Table) with(families []Family) Table {
+// with returns the table with an earlier layout of its events: those of its families that t
+// does not have, and its facts.
+func (t Table) with(earlier Table) Table {
+	if t.Layout != "" {
+		t.Layout += "\n" + earlier.Layout
+	}
 	t.Families = slices.Clone(t.Families)
-	for _, f := range families {
+	for _, f := range earlier.Families {
 		if !slices.ContainsFunc(t.Families, func(own Family) bool { return own.Name == f.Name }) {
 			t.Families = append(t.Families, f)
 		}

@@ -5,8 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"cloud.google.com/go/bigtable"
-
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
 
@@ -27,8 +25,8 @@ func BenchmarkNewestPeriod(b *testing.B) {
 		mapping *Mapping[sample]
 	}{{"mappings=1", alone}, {"mappings=3", newest}} {
 		ctx, clock := context.Background(), func() time.Time { return now }
-		server := storetest.New(b, func(ctx context.Context, admin *bigtable.AdminClient) error {
-			_, err := Setup(ctx, admin, Tables([]*Mapping[sample]{bb.mapping}))
+		server := storetest.New(b, func(ctx context.Context, b *storetest.Bigtable) error {
+			_, err := Setup(ctx, b.Admin, nil, Tables([]*Mapping[sample]{bb.mapping}))
 			return err
 		})
 		w := NewWriter(server.Client, []*Mapping[sample]{bb.mapping}, WriterOptions{Now: clock})

@@ -11,11 +11,13 @@ import (
 
 // Plan describes what [Setup] did or would do.
 type Plan struct {
-	// Changes are in the order of the tables: first the table itself, then its new
+	// Changes are in the order of the tables: first the table itself or its layout, then its new
 	// families, the rules of existing families, its row key schema and its deletion
 	// protection.
 	Changes []Change
 	Strays  []Stray // sorted by table and name
+	// Recorded are the newest layouts in the history of the tables, in their order.
+	Recorded []RecordedLayout
 }
 
 // Empty reports whether the plan contains no changes.
@@ -95,25 +97,29 @@ const (
 	ChangeKeySchema                   // would change the row key schema of a table, which Bigtable does not support
 	Protect                           // protects a table from deletion
 	Unprotect                         // removes the deletion protection of a table
+	RecordLayout                      // records the layout of an existing table in the history
 )
 
 // Change is one thing that setup did or would do.
 type Change struct {
 	Kind   ChangeKind
 	Table  string       // with its prefix
-	Family string       // empty for AddTable
+	Family string       // empty for AddTable; the first family of the schema for RecordLayout
 	Have   codec.GCRule // ChangeRule
 	Want   codec.GCRule // AddFamily, ChangeRule
 	// ValueType is the family's live value type, for ChangeValueType.
 	ValueType string
 	// KeySchema is the new row key schema, for AddKeySchema and ChangeKeySchema.
 	KeySchema *KeySchema
+	// Facts are the facts of the layout that are new, or contradict the recorded ones, for
+	// RecordLayout.
+	Facts []string
 	// Splits is the number of initial split keys, for AddTable.
 	Splits int
 	// Hazards are the reasons for which the change must be allowed by name:
 	// "shorter_age", "fewer_versions", "one_second", "default_expiration", "drop_rule",
-	// "value_type", "row_key_schema" or "drop_protection". A change without hazards is
-	// safe.
+	// "value_type", "row_key_schema", "drop_protection", "older_layout" or "other_layout".
+	// A change without hazards is safe.
 	Hazards []string
 	// Reasons describe the effect on data and the cases in which Bigtable rejects the
 	// change.
@@ -135,6 +141,8 @@ func (c Change) Name() string {
 		return "deletion_protection:" + c.Table
 	case c.Kind == Unprotect:
 		return what + ":" + c.Table
+	case c.Kind == RecordLayout && what == "":
+		what = "layout"
 	case c.Kind == AddFamily:
 		what = "family"
 	case what == "":
@@ -179,6 +187,11 @@ func (c Change) line() string {
 		s = "+ row key schema of " + where(c.Table, "") + ": " + c.KeySchema.String()
 	case ChangeKeySchema:
 		s = "~ row key schema of " + where(c.Table, "") + ": → " + c.KeySchema.String()
+	case RecordLayout:
+		s = "~ layout of " + where(c.Table, c.Family)
+		if c.Facts != nil {
+			s += ": " + strings.Join(c.Facts, ", ")
+		}
 	case Protect:
 		s = "+ deletion protection of " + where(c.Table, "")
 	case Unprotect:

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"cloud.google.com/go/bigtable"
 	"google.golang.org/grpc/codes"
@@ -25,6 +26,10 @@ type Table struct {
 	// DeletionProtection specifies whether Bigtable refuses to delete the table;
 	// bigtable.None leaves the setting unchanged.
 	DeletionProtection bigtable.DeletionProtection
+	// Layout contains the facts that decide how the events of a schema are stored in the
+	// table, for the history of setups: "key: value", separated by "; ", on one line for
+	// each layout by time, newest first. If it is empty, the table has no history.
+	Layout string
 	// Draft reports whether the layout of the table may still change; see [DraftError].
 	Draft bool
 }
@@ -60,6 +65,15 @@ type Admin interface {
 // a *[RefusedError]. It ignores names of other changes, so a program may keep a name;
 // but a name that is kept allows the next change with that name, too.
 //
+// # History
+//
+// Setup records the layout of each table in [HistoryTable], which it creates: for a new table,
+// before it creates that, and for an existing one before any other change. A layout that only
+// adds columns, enum values, families or a layout from a time on to the newest recorded one is
+// recorded, too. A layout that was replaced in the history ("older_layout"), or contradicts it
+// ("other_layout"), is refused like a change that may delete data. client reads and writes the
+// history; it may be nil with SetupOptions.NoHistory.
+//
 // # The plan
 //
 // The Plan contains what was done, even if some requests failed. With SetupOptions.DryRun, Setup
@@ -77,9 +91,9 @@ type Admin interface {
 //
 // For a draft table, the error is a *[DraftError] except on an emulator, and Setup sends no
 // request. If the instance does not exist, the error is an *[InstanceError]; for a table that no
-// server would accept, it is a *[TableError]. Tables with the same ID are merged, with
-// all families and splits.
-func Setup(ctx context.Context, admin Admin, tables []Table, opts ...SetupOptions) (Plan, error) {
+// server would accept, it is a *[TableError]. If the history cannot be read or extended, it is a *[HistoryError].
+// Tables with the same ID are merged, with all families and splits.
+func Setup(ctx context.Context, admin Admin, client Client, tables []Table, opts ...SetupOptions) (Plan, error) {
 	o := setupOptions(opts)
 	if err := CheckDrafts(tables, o); err != nil {
 		return Plan{}, err
@@ -89,6 +103,12 @@ func Setup(ctx context.Context, admin Admin, tables []Table, opts ...SetupOption
 		return Plan{}, err
 	}
 	r := setupRun{admin: retryAdmin{admin, o.Timeout}, failed: map[string]bool{}}
+	if r.history, err = newHistory(client, r.admin, tables, o); err != nil {
+		return Plan{}, err
+	}
+	if r.history != nil {
+		tables = slices.Insert(tables, 0, historyTable)
+	}
 	live, err := readTables(ctx, r.admin, tables)
 	if err != nil {
 		return Plan{}, err
@@ -96,7 +116,14 @@ func Setup(ctx context.Context, admin Admin, tables []Table, opts ...SetupOption
 	if err := confirmInstance(ctx, r.admin, tables, live); err != nil {
 		return Plan{}, err
 	}
+	var recorded []RecordedLayout
+	if r.history != nil {
+		if r.entries, recorded, err = r.history.compare(ctx, tables, live); err != nil {
+			return Plan{}, err
+		}
+	}
 	plan := planFor(tables, live, o.Allow)
+	plan.Recorded = recorded
 	if o.Confirm != nil {
 		if err := o.Confirm(plan); err != nil {
 			return Plan{Strays: plan.Strays}, err
@@ -111,7 +138,7 @@ func Setup(ctx context.Context, admin Admin, tables []Table, opts ...SetupOption
 	tables = plan.changed(tables)
 	r.apply(ctx, tables, plan)
 	r.verify(ctx, tables)
-	return Plan{Changes: r.done, Strays: plan.Strays}, errors.Join(r.errs...)
+	return Plan{Changes: r.done, Strays: plan.Strays, Recorded: recorded}, errors.Join(r.errs...)
 }
 
 // prepare returns the tables with their full IDs, each once, or the reason why one of
@@ -161,9 +188,15 @@ func (t *Table) add(other Table) error {
 	case other.DeletionProtection != bigtable.None && other.DeletionProtection != t.DeletionProtection:
 		return &TableError{Table: t.ID, Reason: "one schema protects it from deletion, and another does not"}
 	}
+	if other.Layout != "" && !slices.Contains(strings.Split(t.Layout, schemaSeparator), other.Layout) {
+		t.Layout = strings.TrimPrefix(t.Layout+schemaSeparator+other.Layout, schemaSeparator)
+	}
 	t.Splits = slices.Compact(slices.Sorted(slices.Values(append(t.Splits, other.Splits...))))
 	return nil
 }
+
+// schemaSeparator separates the layouts of schemas that share a table.
+const schemaSeparator = "\n\n"
 
 // like reports whether two families of the same name can be merged.
 func (f Family) like(other Family) bool {
@@ -178,6 +211,8 @@ func (t *Table) check(prefix string) error {
 		with = fmt.Sprintf("with the prefix %q ", prefix)
 	}
 	switch {
+	case t.ID == HistoryTable:
+		return &TableError{Table: t.ID, Reason: fmt.Sprintf("the ID %sis that of the history of layouts: rename the table", with)}
 	case len(t.ID) > codec.MaxTableID:
 		return &TableError{t.ID, "L07", fmt.Sprintf("the ID %shas %d characters, but Bigtable allows %d", with, len(t.ID), codec.MaxTableID)}
 	case !codec.ValidTableID(t.ID):
@@ -190,17 +225,23 @@ func (t *Table) check(prefix string) error {
 
 // setupRun executes a plan.
 type setupRun struct {
-	admin  retryAdmin
-	done   []Change
-	failed map[string]bool // names of the failed changes
-	errs   []error
-	ended  bool // timed out: send no more requests
+	admin     retryAdmin
+	history   *layoutHistory           // nil without one
+	entries   map[string][]layoutEntry // to be recorded in it, by table
+	done      []Change
+	failed    map[string]bool // names of the failed changes
+	errs      []error
+	noHistory bool // it could not be created
+	ended     bool // timed out: send no more requests
 }
 
 // apply makes the changes of a plan.
 func (r *setupRun) apply(ctx context.Context, tables []Table, plan Plan) {
 	for _, t := range tables {
 		changes := plan.of(t.ID)
+		if !r.record(ctx, t.ID, changes) {
+			continue
+		}
 		if changes[0].Kind == AddTable && !r.ended {
 			changes = r.makeTable(ctx, t, changes)
 		}
@@ -210,6 +251,26 @@ func (r *setupRun) apply(ctx context.Context, tables []Table, plan Plan) {
 			}
 		}
 	}
+}
+
+// record records the layouts of a table. If that fails, the table is not changed, so that
+// what a setup with another layout finds is never ahead of the history.
+func (r *setupRun) record(ctx context.Context, table string, changes []Change) bool {
+	for _, e := range r.entries[table] {
+		if r.ended || r.noHistory {
+			r.markFailed(changes)
+			return false
+		}
+		own, err := r.history.add(ctx, &e.RecordedLayout)
+		if err != nil {
+			r.fail(ctx, err, changes...)
+			return false
+		}
+		if own && e.change != nil {
+			r.done = append(r.done, *e.change)
+		}
+	}
+	return true
 }
 
 // makeTable creates a table with its families and returns the changes that remain. If
@@ -332,11 +393,18 @@ func becauseReplicated(err error) error {
 
 // fail records that changes failed.
 func (r *setupRun) fail(ctx context.Context, err error, changes ...Change) {
+	if len(changes) > 0 && changes[0].Table == HistoryTable {
+		err, r.noHistory = &HistoryError{Err: err}, true
+	}
 	r.errs = append(r.errs, err)
+	r.markFailed(changes)
+	r.ended = outOfTime(ctx, err)
+}
+
+func (r *setupRun) markFailed(changes []Change) {
 	for _, c := range changes {
 		r.failed[c.Name()] = true
 	}
-	r.ended = outOfTime(ctx, err)
 }
 
 // verify reads the changed tables back. If the server did not store a change, or
@@ -369,7 +437,7 @@ func Tables[E any](mappings []*Mapping[E]) []Table {
 			tables = append(tables, l.Table)
 			continue
 		}
-		tables[i] = tables[i].with(l.Table.Families)
+		tables[i] = tables[i].with(l.Table)
 	}
 	return tables
 }

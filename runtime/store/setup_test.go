@@ -132,7 +132,7 @@ func same(t interface {
 
 // start starts an in-memory server.
 func start(t *testing.T) *storetest.Bigtable {
-	return storetest.New(t, func(context.Context, *bigtable.AdminClient) error { return nil })
+	return storetest.New(t, func(context.Context, *storetest.Bigtable) error { return nil })
 }
 
 // wire returns the rule as Bigtable's message, without the code under test.
@@ -223,7 +223,7 @@ func recorded(t *testing.T, b *storetest.Bigtable) (*bigtable.AdminClient, *requ
 func TestSetupCreatesTables(t *testing.T) {
 	admin, sent := recorded(t, start(t))
 	other := store.Table{ID: "other", Families: sample.Families[:1]}
-	plan, err := store.Setup(t.Context(), admin, []store.Table{sample, other})
+	plan, err := store.Setup(t.Context(), admin, nil, []store.Table{sample, other})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -235,7 +235,7 @@ func TestSetupCreatesTables(t *testing.T) {
 	same(t, "families sent", sent.families, want, protocmp.Transform())
 
 	clear(sent.families)
-	plan, err = store.Setup(t.Context(), admin, []store.Table{sample, other})
+	plan, err = store.Setup(t.Context(), admin, nil, []store.Table{sample, other})
 	if err != nil || !plan.Empty() || len(sent.families) > 0 {
 		t.Errorf("a second time it changed %v, sent %v, error %v", plan, sent.families, err)
 	}
@@ -244,11 +244,11 @@ func TestSetupCreatesTables(t *testing.T) {
 func TestSetupAddsMissingFamilies(t *testing.T) {
 	admin, sent := recorded(t, start(t))
 	part := store.Table{ID: "t", Families: sample.Families[1:3]}
-	if _, err := store.Setup(t.Context(), admin, []store.Table{part}); err != nil {
+	if _, err := store.Setup(t.Context(), admin, nil, []store.Table{part}); err != nil {
 		t.Fatal(err)
 	}
 	clear(sent.families)
-	plan, err := store.Setup(t.Context(), admin, []store.Table{sample})
+	plan, err := store.Setup(t.Context(), admin, nil, []store.Table{sample})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -266,11 +266,11 @@ func TestSetupAddsMissingFamilies(t *testing.T) {
 func TestSetupLeavesOtherFamiliesAlone(t *testing.T) {
 	b := start(t)
 	both := store.Table{ID: "t", Families: sample.Families}
-	if _, err := store.Setup(t.Context(), b.Admin, []store.Table{both}); err != nil {
+	if _, err := store.Setup(t.Context(), b.Admin, nil, []store.Table{both}); err != nil {
 		t.Fatal(err)
 	}
 	one := store.Table{ID: "t", Families: sample.Families[:1]}
-	plan, err := store.Setup(t.Context(), b.Admin, []store.Table{one})
+	plan, err := store.Setup(t.Context(), b.Admin, nil, []store.Table{one})
 	if err != nil || !plan.Empty() {
 		t.Errorf("changed %v, error %v", plan, err)
 	}
@@ -349,7 +349,7 @@ func TestSetupRefuses(t *testing.T) {
 	for _, c := range hazards {
 		t.Run(c.name, func(t *testing.T) {
 			admin, sent := recorded(t, start(t))
-			if _, err := store.Setup(t.Context(), admin, []store.Table{one(c.have)}); err != nil {
+			if _, err := store.Setup(t.Context(), admin, nil, []store.Table{one(c.have)}); err != nil {
 				t.Fatal(err)
 			}
 			before := live(t, admin, "t")
@@ -358,7 +358,7 @@ func TestSetupRefuses(t *testing.T) {
 			wanted := one(c.want)
 			wanted.Families = append(wanted.Families, store.Family{Name: "new", GC: versions(2)})
 			tables := []store.Table{{ID: "u", Families: small.Families}, wanted}
-			plan, err := store.Setup(t.Context(), admin, tables, store.SetupOptions{Allow: []string{"shorter_age:t/new", c.name + "x"}})
+			plan, err := store.Setup(t.Context(), admin, nil, tables, store.SetupOptions{Allow: []string{"shorter_age:t/new", c.name + "x"}})
 			same(t, "refused", refused(err), []string{c.name})
 			message := "nothing was changed: these changes are refused unless allowed by name (SetupOptions.Allow, or --allow of btgen-live)\n" +
 				c.message + "\n  refused; to allow it: " + c.name
@@ -371,7 +371,7 @@ func TestSetupRefuses(t *testing.T) {
 			same(t, "families", live(t, admin, "t"), before)
 
 			allowed := store.SetupOptions{Allow: []string{c.name}}
-			plan, err = store.Setup(t.Context(), admin, tables, allowed)
+			plan, err = store.Setup(t.Context(), admin, nil, tables, allowed)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -380,7 +380,7 @@ func TestSetupRefuses(t *testing.T) {
 			same(t, "updates", sent.updates, []string{"t/f: gc_rule"})
 			same(t, "rule sent", sent.families["t/f"].GetGcRule(), wire(c.want.GC), protocmp.Transform())
 
-			plan, err = store.Setup(t.Context(), admin, tables, allowed)
+			plan, err = store.Setup(t.Context(), admin, nil, tables, allowed)
 			if err != nil || plan.String() != "" {
 				t.Errorf("a second time it changed %v, error %v", plan, err)
 			}
@@ -396,7 +396,7 @@ func TestSetupExpiry(t *testing.T) {
 		{Name: "default", GC: age(2 * day), Life: codec.Lifetime{Timestamp: codec.TimestampShifted, Default: 2 * day}},
 	}}
 	for i := range 2 {
-		plan, err := store.Setup(t.Context(), admin, []store.Table{table})
+		plan, err := store.Setup(t.Context(), admin, nil, []store.Table{table})
 		if err != nil || plan.Empty() != (i > 0) {
 			t.Errorf("round %d: changed %v, error %v", i, plan, err)
 		}
@@ -421,7 +421,7 @@ func TestSetupRelaxes(t *testing.T) {
 		t.Run(c.message, func(t *testing.T) {
 			admin, sent := recorded(t, start(t))
 			for _, rule := range []codec.GCRule{c.have, c.want} {
-				plan, err := store.Setup(t.Context(), admin, []store.Table{one(store.Family{GC: rule})})
+				plan, err := store.Setup(t.Context(), admin, nil, []store.Table{one(store.Family{GC: rule})})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -445,7 +445,7 @@ func TestSetupValueType(t *testing.T) {
 		t.Fatal(err)
 	}
 	tables := []store.Table{one(store.Family{GC: age(day)})}
-	plan, err := store.Setup(t.Context(), b.Admin, tables, store.SetupOptions{Allow: []string{"value_type:t/f", "shorter_age:t/f"}})
+	plan, err := store.Setup(t.Context(), b.Admin, nil, tables, store.SetupOptions{Allow: []string{"value_type:t/f", "shorter_age:t/f"}})
 	same(t, "refused", refused(err), []string{"value_type:t/f"})
 	want := `~ value type of family f of table t: SumAggregator → none (Bigtable cannot change the value type of an existing family)
   refused; it cannot be allowed: give the family another name in the schema`
@@ -459,7 +459,7 @@ func TestSetupValueType(t *testing.T) {
 func TestSetupDryRun(t *testing.T) {
 	admin, sent := recorded(t, start(t))
 	first := store.Table{ID: "t", Families: []store.Family{{Name: "a", GC: age(7 * day)}, {Name: "b", GC: versions(2)}, {Name: "x"}}}
-	if _, err := store.Setup(t.Context(), admin, []store.Table{first}); err != nil {
+	if _, err := store.Setup(t.Context(), admin, nil, []store.Table{first}); err != nil {
 		t.Fatal(err)
 	}
 	before := live(t, admin, "t")
@@ -468,7 +468,7 @@ func TestSetupDryRun(t *testing.T) {
 	tables := []store.Table{{ID: "u", Families: small.Families, Splits: []string{"a"}}, {ID: "t", Families: []store.Family{
 		{Name: "a", GC: age(day)}, {Name: "c"}, {Name: "b", GC: versions(9)},
 	}}}
-	plan, err := store.Setup(t.Context(), admin, tables, dry)
+	plan, err := store.Setup(t.Context(), admin, nil, tables, dry)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -484,7 +484,7 @@ func TestSetupDryRun(t *testing.T) {
 	allow := store.SetupOptions{Allow: []string{"shorter_age:t/a"}}
 	dryAllow := allow
 	dryAllow.DryRun = true
-	allowed, err := store.Setup(t.Context(), admin, tables, dryAllow)
+	allowed, err := store.Setup(t.Context(), admin, nil, tables, dryAllow)
 	if err != nil || len(allowed.Refused()) > 0 {
 		t.Errorf("refused %v although it is allowed, error %v", allowed.Refused(), err)
 	}
@@ -492,7 +492,7 @@ func TestSetupDryRun(t *testing.T) {
 		t.Errorf("it sent %v", sent.families)
 	}
 	same(t, "families", live(t, admin, "t"), before)
-	done, err := store.Setup(t.Context(), admin, tables, allow)
+	done, err := store.Setup(t.Context(), admin, nil, tables, allow)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -503,14 +503,14 @@ func TestSetupSplits(t *testing.T) {
 	admin, sent := recorded(t, start(t))
 	table := store.Table{ID: "t", Families: small.Families, Splits: []string{"b", "a", "b"}}
 	other := store.Table{ID: "t", Families: []store.Family{{Name: "c"}}, Splits: []string{"c", "a"}}
-	plan, err := store.Setup(t.Context(), admin, []store.Table{table, other})
+	plan, err := store.Setup(t.Context(), admin, nil, []store.Table{table, other})
 	if err != nil {
 		t.Fatal(err)
 	}
 	same(t, "splits sent", sent.splits, map[string][]string{"t": {"a", "b", "c"}})
 	same(t, "table", show(plan)[0], "+ table t, split at 3 keys")
 	table.Splits = []string{"z"}
-	plan, err = store.Setup(t.Context(), admin, []store.Table{table, other})
+	plan, err = store.Setup(t.Context(), admin, nil, []store.Table{table, other})
 	if err != nil || !plan.Empty() || len(sent.splits["t"]) != 3 {
 		t.Errorf("a second time it changed %v, split %v, error %v", plan, sent.splits, err)
 	}
@@ -553,7 +553,7 @@ func TestSetupImpossibleTables(t *testing.T) {
 	} {
 		f := &fake{}
 		c.opts.DryRun = true
-		_, err := store.Setup(t.Context(), f, c.tables, c.opts)
+		_, err := store.Setup(t.Context(), f, nil, c.tables, c.opts)
 		e, _ := errors.AsType[*store.TableError](err)
 		switch {
 		case c.want == "":
@@ -594,20 +594,20 @@ func TestSetupComparesNormalRules(t *testing.T) {
 	table := func(r codec.GCRule) []store.Table {
 		return []store.Table{{ID: "t", Families: []store.Family{{Name: "f", GC: r}}}}
 	}
-	if _, err := store.Setup(t.Context(), b.Admin, table(anyOf(anyOf(versions(3), age(day)), age(day)))); err != nil {
+	if _, err := store.Setup(t.Context(), b.Admin, nil, table(anyOf(anyOf(versions(3), age(day)), age(day)))); err != nil {
 		t.Fatal(err)
 	}
-	if plan, err := store.Setup(t.Context(), b.Admin, table(anyOf(age(day), versions(3)))); err != nil || !plan.Empty() {
+	if plan, err := store.Setup(t.Context(), b.Admin, nil, table(anyOf(age(day), versions(3)))); err != nil || !plan.Empty() {
 		t.Errorf("changed %v, error %v", plan, err)
 	}
-	if plan, err := store.Setup(t.Context(), b.Admin, table(allOf(age(day), versions(3)))); err != nil || len(plan.Changes) != 1 {
+	if plan, err := store.Setup(t.Context(), b.Admin, nil, table(allOf(age(day), versions(3)))); err != nil || len(plan.Changes) != 1 {
 		t.Errorf("changed %v, error %v, want the rule", plan, err)
 	}
 }
 
 func TestSetupPrefix(t *testing.T) {
 	b := start(t)
-	plan, err := store.Setup(t.Context(), b.Admin, []store.Table{small}, store.SetupOptions{TablePrefix: "x_"})
+	plan, err := store.Setup(t.Context(), b.Admin, nil, []store.Table{small}, store.SetupOptions{TablePrefix: "x_"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -615,7 +615,7 @@ func TestSetupPrefix(t *testing.T) {
 	if _, err := b.Admin.TableInfo(t.Context(), "t"); status.Code(err) != codes.NotFound {
 		t.Errorf("the table without the prefix: error %v, want NotFound", err)
 	}
-	_, err = store.Setup(t.Context(), b.Admin,
+	_, err = store.Setup(t.Context(), b.Admin, nil,
 		[]store.Table{{ID: "t", Families: []store.Family{{Name: "a"}}}}, store.SetupOptions{TablePrefix: "x_"})
 	same(t, "refused", refused(err), []string{"drop_rule:x_t/a"})
 }
@@ -634,7 +634,7 @@ func TestSetupRuleRoundTrip(t *testing.T) {
 		for _, tables := range [][]store.Table{asTable, asFamily} {
 			key := tables[0].ID + "/" + tables[0].Families[0].Name
 			for i := range 2 {
-				plan, err := store.Setup(context.Background(), admin, tables)
+				plan, err := store.Setup(context.Background(), admin, nil, tables)
 				if err != nil || i > 0 && !plan.Empty() {
 					rt.Fatalf("round %d: changes %v, error %v", i, plan, err)
 				}
@@ -676,7 +676,7 @@ func TestSetupRowKeySchema(t *testing.T) {
 		{without, ""},
 		{ordered, "+ row key schema of table u: host STRING, slot BYTES\n"},
 	} {
-		plan, err := store.Setup(t.Context(), admin, []store.Table{step.table})
+		plan, err := store.Setup(t.Context(), admin, nil, []store.Table{step.table})
 		if err != nil || !strings.HasSuffix(plan.String(), step.want) {
 			t.Errorf("%v, plan\n%swant one that ends with\n%s", err, plan, step.want)
 		}
@@ -695,7 +695,7 @@ func TestSetupRowKeySchema(t *testing.T) {
 			OrderedCodeBytes: &adminpb.Type_Struct_Encoding_OrderedCodeBytes{}}}},
 	}
 	same(t, "sent", sent, want, protocmp.Transform())
-	_, err := store.Setup(t.Context(), admin, []store.Table{text, {ID: "t", KeySchema: ordered.KeySchema}})
+	_, err := store.Setup(t.Context(), admin, nil, []store.Table{text, {ID: "t", KeySchema: ordered.KeySchema}})
 	if tableErr := (*store.TableError)(nil); !errors.As(err, &tableErr) {
 		t.Errorf("two schemas that differ give %v, want a *TableError", err)
 	}
@@ -713,7 +713,7 @@ func TestSetupConcurrently(t *testing.T) {
 	tables[3].ID = "w"
 	older := one(store.Family{GC: age(day)})
 	older.ID = "w"
-	if _, err := store.Setup(t.Context(), admin, []store.Table{{ID: "v"}, older}); err != nil {
+	if _, err := store.Setup(t.Context(), admin, nil, []store.Table{{ID: "v"}, older}); err != nil {
 		t.Fatal(err)
 	}
 	var group sync.WaitGroup
@@ -721,7 +721,7 @@ func TestSetupConcurrently(t *testing.T) {
 	var changes []string
 	for range 8 {
 		group.Go(func() {
-			mine, err := store.Setup(t.Context(), admin, tables)
+			mine, err := store.Setup(t.Context(), admin, nil, tables)
 			if err != nil {
 				t.Error(err)
 			}
@@ -751,7 +751,7 @@ func TestSetupTimesOutOnSilence(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer admin.Close()
-	_, err = store.Setup(t.Context(), admin, []store.Table{small}, store.SetupOptions{Timeout: 50 * time.Millisecond})
+	_, err = store.Setup(t.Context(), admin, nil, []store.Table{small}, store.SetupOptions{Timeout: 50 * time.Millisecond})
 	if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "reading table t") {
 		t.Errorf("error %v, want that the deadline passed while it read table t", err)
 	}
@@ -871,7 +871,7 @@ func TestSetupTableRace(t *testing.T) {
 				}
 				return nil
 			}
-			plan, err := store.Setup(t.Context(), f, []store.Table{small})
+			plan, err := store.Setup(t.Context(), f, nil, []store.Table{small})
 			same(t, "changes", show(plan), c.changes)
 			same(t, "left", unsettled(err), c.left)
 			if err != nil && c.left == nil {
@@ -901,7 +901,7 @@ func TestSetupFamilyRace(t *testing.T) {
 				}
 				return nil
 			}
-			plan, err := store.Setup(t.Context(), f, []store.Table{small})
+			plan, err := store.Setup(t.Context(), f, nil, []store.Table{small})
 			same(t, "changes", show(plan), []string{madeFamily(small, small.Families[1])})
 			same(t, "left", unsettled(err), c.left)
 			if err != nil && c.left == nil {
@@ -921,7 +921,7 @@ func TestSetupFamilyContradiction(t *testing.T) {
 		}
 		return nil
 	}
-	plan, err := store.Setup(t.Context(), f, []store.Table{small})
+	plan, err := store.Setup(t.Context(), f, nil, []store.Table{small})
 	same(t, "changes", show(plan), []string{madeFamily(small, small.Families[1])})
 	same(t, "left", unsettled(err), []string{"family:t/a"})
 }
@@ -959,7 +959,7 @@ func TestSetupReadsBack(t *testing.T) {
 				}
 				return nil
 			}
-			plan, err := store.Setup(t.Context(), f, []store.Table{small, {ID: "u"}})
+			plan, err := store.Setup(t.Context(), f, nil, []store.Table{small, {ID: "u"}})
 			same(t, "changes", show(plan), append(c.changes, "+ table u"))
 			want := "after setup, the tables differ from what it sent: check for concurrent changes, " +
 				"and whether the server stores everything that it is sent; then run setup again\n" + c.want
@@ -985,7 +985,7 @@ func TestSetupReadBackFails(t *testing.T) {
 						}
 						return nil
 					}
-					plan, err := store.Setup(t.Context(), f, []store.Table{small, {ID: "u"}})
+					plan, err := store.Setup(t.Context(), f, nil, []store.Table{small, {ID: "u"}})
 					if !slices.Contains(show(plan), madeFamily(small, small.Families[1])) {
 						t.Errorf("changes %v lack what was made", plan)
 					}
@@ -1013,7 +1013,7 @@ func TestSetupReadBackFailsToo(t *testing.T) {
 		}
 		return nil
 	}
-	_, err := store.Setup(t.Context(), f, []store.Table{small})
+	_, err := store.Setup(t.Context(), f, nil, []store.Table{small})
 	for _, want := range []string{"creating family a of table t: ", "no such rule", "reading table t: ", "you may not"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v lacks %q", err, want)
@@ -1027,7 +1027,7 @@ func TestSetupFractionOfASecond(t *testing.T) {
 	b := start(t)
 	table := store.Table{ID: "t", Families: []store.Family{{Name: "f", GC: age(2500 * time.Millisecond)}}}
 	for _, change := range []string{"+ table t", "~ rule of family f of table t: max_age 2s → 2s500ms"} {
-		plan, err := store.Setup(t.Context(), b.Admin, []store.Table{table})
+		plan, err := store.Setup(t.Context(), b.Admin, nil, []store.Table{table})
 		same(t, "change", show(plan)[0], change)
 		same(t, "left", unsettled(err), []string{"rule:t/f"})
 	}
@@ -1056,7 +1056,7 @@ func TestSetupRetriesTransientErrors(t *testing.T) {
 				}
 				u := store.Table{ID: "u", Families: small.Families}
 				wider := store.Table{ID: "t", Families: append(slices.Clone(small.Families), store.Family{Name: "c", GC: versions(2)})}
-				plan, err := store.Setup(t.Context(), f, []store.Table{wider, u})
+				plan, err := store.Setup(t.Context(), f, nil, []store.Table{wider, u})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -1085,7 +1085,7 @@ func TestSetupWaits(t *testing.T) {
 				}
 				return status.Error(codes.Unavailable, "try again")
 			}}
-			if _, err := store.Setup(t.Context(), f, []store.Table{small}); status.Code(err) != codes.Internal {
+			if _, err := store.Setup(t.Context(), f, nil, []store.Table{small}); status.Code(err) != codes.Internal {
 				t.Fatal(err)
 			}
 			return waits[1:]
@@ -1121,7 +1121,7 @@ func TestSetupThroughTheClient(t *testing.T) {
 			t.Run(method+" "+status.Code(c.failure).String(), func(t *testing.T) {
 				b := start(t)
 				if method == modify {
-					if _, err := store.Setup(t.Context(), b.Admin, []store.Table{{ID: "t"}}); err != nil {
+					if _, err := store.Setup(t.Context(), b.Admin, nil, []store.Table{{ID: "t"}}); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -1138,7 +1138,7 @@ func TestSetupThroughTheClient(t *testing.T) {
 					t.Fatal(err)
 				}
 				defer admin.Close()
-				_, err = store.Setup(t.Context(), admin, []store.Table{{ID: "t", Families: small.Families[:1]}})
+				_, err = store.Setup(t.Context(), admin, nil, []store.Table{{ID: "t", Families: small.Families[:1]}})
 				switch {
 				case failures != 1:
 					t.Errorf("failed %d times, want once", failures)
@@ -1185,7 +1185,7 @@ func TestSetupLostReply(t *testing.T) {
 					}
 					return nil
 				}
-				plan, err := store.Setup(t.Context(), f, []store.Table{small})
+				plan, err := store.Setup(t.Context(), f, nil, []store.Table{small})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -1224,7 +1224,7 @@ func TestSetupEnds(t *testing.T) {
 				}
 				f := &fake{before: c.before}
 				began := time.Now()
-				plan, err := store.Setup(ctx, f, []store.Table{small, {ID: "u"}}, c.options)
+				plan, err := store.Setup(ctx, f, nil, []store.Table{small, {ID: "u"}}, c.options)
 				if !errors.Is(err, context.DeadlineExceeded) || !plan.Empty() {
 					t.Errorf("changes %v, error %v, want that the deadline passed", plan, err)
 				}
@@ -1252,14 +1252,14 @@ func TestSetupEndsAtAFamily(t *testing.T) {
 			return nil
 		}
 		table := store.Table{ID: "t", Families: append(slices.Clone(small.Families), store.Family{Name: "c"})}
-		plan, err := store.Setup(t.Context(), f, []store.Table{table})
+		plan, err := store.Setup(t.Context(), f, nil, []store.Table{table})
 		same(t, "changes", show(plan), []string{madeFamily(table, table.Families[0])})
 		if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "creating family b of table t") {
 			t.Errorf("error %v, want that the deadline passed at family b", err)
 		}
 		same(t, "calls without repetitions", slices.Compact(f.calls), []string{"info t", "family t/a", "family t/b"})
 		f.before = nil
-		plan, err = store.Setup(t.Context(), f, []store.Table{table})
+		plan, err = store.Setup(t.Context(), f, nil, []store.Table{table})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -1275,7 +1275,7 @@ func TestSetupTimeoutIsPerRequest(t *testing.T) {
 			return nil
 		}}
 		began := time.Now()
-		plan, err := store.Setup(t.Context(), f, []store.Table{small, {ID: "u"}})
+		plan, err := store.Setup(t.Context(), f, nil, []store.Table{small, {ID: "u"}})
 		if err != nil || len(plan.Changes) != 4 {
 			t.Errorf("changes %v, error %v", plan, err)
 		}
@@ -1290,7 +1290,7 @@ func TestSetupCanceled(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		f := &fake{before: func(context.Context, string) error { return status.Error(codes.Unavailable, "try again") }}
 		time.AfterFunc(time.Second, cancel)
-		_, err := store.Setup(ctx, f, []store.Table{small, {ID: "u"}})
+		_, err := store.Setup(ctx, f, nil, []store.Table{small, {ID: "u"}})
 		if !errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("error %v, want that it was cancelled", err)
 		}
@@ -1311,7 +1311,7 @@ func TestSetupCanceledWithCause(t *testing.T) {
 			}
 			return status.Error(codes.Unavailable, "try again")
 		}}
-		_, err := store.Setup(ctx, f, []store.Table{small, {ID: "u"}})
+		_, err := store.Setup(ctx, f, nil, []store.Table{small, {ID: "u"}})
 		if !errors.Is(err, shutdown) {
 			t.Errorf("error %v, want the cause", err)
 		}
@@ -1336,7 +1336,7 @@ func TestSetupSurfacesErrors(t *testing.T) {
 				return nil
 			}
 			tables := []store.Table{{ID: "s", Families: small.Families}, small, {ID: "u"}}
-			plan, err := store.Setup(t.Context(), f, tables)
+			plan, err := store.Setup(t.Context(), f, nil, tables)
 			if status.Code(err) != codes.PermissionDenied || !strings.Contains(err.Error(), c.message) {
 				t.Errorf("error %v, want PermissionDenied and %q", err, c.message)
 			}
@@ -1358,7 +1358,7 @@ func TestSetupFailedPrecondition(t *testing.T) {
 		f := &fake{before: func(context.Context, string) error {
 			return status.Error(codes.FailedPrecondition, "cannot relax pure age-based GC for a replicated family")
 		}}
-		if _, err := store.Setup(t.Context(), f, []store.Table{small}); status.Code(err) != codes.FailedPrecondition || len(f.calls) != 1 {
+		if _, err := store.Setup(t.Context(), f, nil, []store.Table{small}); status.Code(err) != codes.FailedPrecondition || len(f.calls) != 1 {
 			t.Errorf("error %v after %d calls, want FailedPrecondition after one", err, len(f.calls))
 		}
 	})
@@ -1376,18 +1376,18 @@ func TestSetupAfterFailure(t *testing.T) {
 				}
 				return nil
 			}
-			first, err := store.Setup(t.Context(), f, tables)
+			first, err := store.Setup(t.Context(), f, nil, tables)
 			if status.Code(err) != codes.Internal {
 				t.Fatalf("error %v, want Internal", err)
 			}
 			f.before = nil
-			second, err := store.Setup(t.Context(), f, tables)
+			second, err := store.Setup(t.Context(), f, nil, tables)
 			if err != nil || second.Empty() {
 				t.Fatalf("second run: changes %v, error %v", second, err)
 			}
 			got := slices.Sorted(slices.Values(show(store.Plan{Changes: append(first.Changes, second.Changes...)})))
 			same(t, "changes of both", got, slices.Sorted(slices.Values(made(tables...)[1:])))
-			third, err := store.Setup(t.Context(), f, tables)
+			third, err := store.Setup(t.Context(), f, nil, tables)
 			if err != nil || !third.Empty() {
 				t.Errorf("third run: changes %v, error %v", third, err)
 			}
@@ -1406,10 +1406,10 @@ func TestSetupPolicies(t *testing.T) {
 		table := func(r codec.GCRule) []store.Table {
 			return []store.Table{{ID: fmt.Sprint(n), Families: []store.Family{{Name: "f", GC: r}}}}
 		}
-		if _, err := store.Setup(context.Background(), f, table(rule)); err != nil {
+		if _, err := store.Setup(context.Background(), f, nil, table(rule)); err != nil {
 			rt.Fatal(err)
 		}
-		plan, err := store.Setup(context.Background(), f, table(other))
+		plan, err := store.Setup(context.Background(), f, nil, table(other))
 		names := refused(err)
 		oneSecond := rule.Equal(age(time.Second)) // its cells may have their expiry as timestamp
 		if rule.Equal(other) || !oneSecond && other.Retention(0).Covers(rule.Retention(0)) {
@@ -1421,7 +1421,7 @@ func TestSetupPolicies(t *testing.T) {
 		if len(names) != 1 || !plan.Empty() || f.count(fmt.Sprintf("update %d/f", n)) > 0 {
 			rt.Fatalf("changes %v, error %v for a rule that keeps less", plan, err)
 		}
-		plan, err = store.Setup(context.Background(), f, table(other), store.SetupOptions{Allow: names})
+		plan, err = store.Setup(context.Background(), f, nil, table(other), store.SetupOptions{Allow: names})
 		if err != nil || len(plan.Changes) != 1 || !plan.Changes[0].Want.Equal(other) {
 			rt.Fatalf("changes %v, error %v for a rule that is allowed", plan, err)
 		}
@@ -1430,7 +1430,7 @@ func TestSetupPolicies(t *testing.T) {
 
 func TestSetupWithoutTables(t *testing.T) {
 	f := &fake{}
-	plan, err := store.Setup(t.Context(), f, nil)
+	plan, err := store.Setup(t.Context(), f, nil, nil)
 	if plan.String() != "" || err != nil || len(f.calls) > 0 {
 		t.Errorf("changes %v, error %v, calls %v", plan, err, f.calls)
 	}
@@ -1446,7 +1446,7 @@ func TestSetupRuleChangedMeanwhile(t *testing.T) {
 		}
 		return nil
 	}
-	plan, err := store.Setup(t.Context(), f, []store.Table{{ID: "t", Families: []store.Family{{Name: "a", GC: age(30 * day)}}}})
+	plan, err := store.Setup(t.Context(), f, nil, []store.Table{{ID: "t", Families: []store.Family{{Name: "a", GC: age(30 * day)}}}})
 	var failed *store.VerifyError
 	if !errors.As(err, &failed) || !plan.Empty() || f.count("update t/a") != 0 {
 		t.Errorf("plan %v, error %v after %v", plan, err, f.calls)

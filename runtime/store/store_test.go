@@ -112,8 +112,8 @@ func days() *Mapping[sample] {
 // newBigtable starts a server with the tables of mappings.
 func newBigtable(t *testing.T, mappings ...*Mapping[sample]) *storetest.Bigtable {
 	t.Helper()
-	return storetest.New(t, func(ctx context.Context, admin *bigtable.AdminClient) error {
-		_, err := Setup(ctx, admin, Tables(mappings))
+	return storetest.New(t, func(ctx context.Context, b *storetest.Bigtable) error {
+		_, err := Setup(ctx, b.Admin, nil, Tables(mappings))
 		return err
 	})
 }

@@ -141,8 +141,8 @@ func inOrder(of func(e tick) bool) []tick {
 // in the mapping.
 func newTicks(t *testing.T, l *Mapping[tick], known, unknown []tick) *storetest.Bigtable {
 	t.Helper()
-	bt := storetest.New(t, func(ctx context.Context, admin *bigtable.AdminClient) error {
-		_, err := Setup(ctx, admin, Tables([]*Mapping[tick]{l}))
+	bt := storetest.New(t, func(ctx context.Context, b *storetest.Bigtable) error {
+		_, err := Setup(ctx, b.Admin, nil, Tables([]*Mapping[tick]{l}))
 		return err
 	})
 	other := *l

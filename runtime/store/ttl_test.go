@@ -152,8 +152,8 @@ func classFamilies() []Family {
 // serve starts a server with the table of a mapping.
 func serve[E any](t *testing.T, l *Mapping[E]) *storetest.Bigtable {
 	t.Helper()
-	return storetest.New(t, func(ctx context.Context, admin *bigtable.AdminClient) error {
-		_, err := Setup(ctx, admin, []Table{l.Table})
+	return storetest.New(t, func(ctx context.Context, b *storetest.Bigtable) error {
+		_, err := Setup(ctx, b.Admin, nil, []Table{l.Table})
 		return err
 	})
 }
@@ -364,8 +364,8 @@ func TestFilterOfSeveralFamiliesPasses(t *testing.T) {
 	l.Columns = []Column{{Name: "v.1"}, {Name: "note", Family: 2}}
 	other := l.Table
 	other.Families = append(slices.Clone(other.Families), Family{Name: "fx1"}, Family{Name: "gx1"}, Family{Name: "g"}, Family{Name: "f.1-g.1"})
-	bt := storetest.New(t, func(ctx context.Context, admin *bigtable.AdminClient) error {
-		_, err := Setup(ctx, admin, []Table{other})
+	bt := storetest.New(t, func(ctx context.Context, b *storetest.Bigtable) error {
+		_, err := Setup(ctx, b.Admin, nil, []Table{other})
 		return err
 	})
 	want := sample{Series: "s", Time: at(0), Value: 7, Note: []byte("n")}

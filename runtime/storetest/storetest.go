@@ -63,14 +63,14 @@ func StartAt(ctx context.Context, addr string) (*Bigtable, error) {
 
 // New starts a server, runs setup on it, and stops it at the end of the test. It fails
 // the test if that is not possible.
-func New(t testing.TB, setup func(ctx context.Context, admin *bigtable.AdminClient) error) *Bigtable {
+func New(t testing.TB, setup func(ctx context.Context, b *Bigtable) error) *Bigtable {
 	t.Helper()
 	b, err := Start(t.Context())
 	if err != nil {
 		t.Fatalf("starting the in-memory Bigtable: %v", err)
 	}
 	t.Cleanup(func() { _ = b.Close() })
-	if err := setup(t.Context(), b.Admin); err != nil {
+	if err := setup(t.Context(), b); err != nil {
 		t.Fatalf("setting up the in-memory Bigtable: %v", err)
 	}
 	return b

@@ -15,8 +15,8 @@ import (
 )
 
 // makeTable creates table t with family f.
-func makeTable(ctx context.Context, admin *bigtable.AdminClient) error {
-	return admin.CreateTableFromConf(ctx, &bigtable.TableConf{
+func makeTable(ctx context.Context, b *storetest.Bigtable) error {
+	return b.Admin.CreateTableFromConf(ctx, &bigtable.TableConf{
 		TableID: "t", ColumnFamilies: map[string]bigtable.Family{"f": {}},
 	})
 }
@@ -67,7 +67,7 @@ func TestOtherEmulator(t *testing.T) {
 // Servers do not share tables.
 func TestServersDoNotShareTables(t *testing.T) {
 	storetest.New(t, makeTable)
-	other := storetest.New(t, func(context.Context, *bigtable.AdminClient) error { return nil })
+	other := storetest.New(t, func(context.Context, *storetest.Bigtable) error { return nil })
 	if _, err := other.Admin.TableInfo(t.Context(), "t"); status.Code(err) != codes.NotFound {
 		t.Errorf("error %v, want NotFound", err)
 	}

@@ -29,7 +29,7 @@ type Lab struct {
 // NewLab returns a lab that closes at the end of the test.
 func NewLab(t testing.TB) *Lab {
 	t.Helper()
-	return &Lab{server: storetest.New(t, func(context.Context, *bigtable.AdminClient) error { return nil })}
+	return &Lab{server: storetest.New(t, func(context.Context, *storetest.Bigtable) error { return nil })}
 }
 
 // Edit is an edit of a schema.

@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"cloud.google.com/go/bigtable"
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
@@ -74,14 +73,14 @@ type deletion struct {
 
 func newDeletion(t *testing.T, l *layout.Layout, traffic *Traffic) *deletion {
 	d := &deletion{schema: dynamic.New(l), layout: l, traffic: traffic}
-	d.server = storetest.New(t, func(context.Context, *bigtable.AdminClient) error { return nil })
+	d.server = storetest.New(t, func(context.Context, *storetest.Bigtable) error { return nil })
 	return d
 }
 
 func (d *deletion) check(t *rapid.T) {
 	ctx := context.Background()
 	for _, prefix := range []string{"all_", "rest_"} {
-		if _, err := store.Setup(ctx, d.server.Admin, d.schema.Tables(), store.SetupOptions{TablePrefix: prefix, AllowDrafts: true}); err != nil {
+		if _, err := store.Setup(ctx, d.server.Admin, d.server.Client, d.schema.Tables(), store.SetupOptions{TablePrefix: prefix, AllowDrafts: true}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -58,7 +58,7 @@ func Same[S, E, C any, W store.TableWriter[E], R store.EventReader[S, E, C]](
 	rapid.Check(t, func(rt *rapid.T) {
 		theirs, ours := fmt.Sprintf("g%d_", prefixes.Add(1)), fmt.Sprintf("d%d_", prefixes.Add(1))
 		for _, prefix := range []string{theirs, ours} {
-			if _, err := store.Setup(t.Context(), b.Admin, s.Tables(), store.SetupOptions{TablePrefix: prefix}); err != nil {
+			if _, err := store.Setup(t.Context(), b.Admin, b.Client, s.Tables(), store.SetupOptions{TablePrefix: prefix}); err != nil {
 				rt.Fatal(err)
 			}
 		}

@@ -10,7 +10,6 @@ import (
 	"errors"
 	"testing"
 
-	"cloud.google.com/go/bigtable"
 	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/storetest"
 
@@ -21,8 +20,8 @@ import (
 // the test.
 func New(t testing.TB, opts ...store.SetupOptions) *storetest.Bigtable {
 	t.Helper()
-	return storetest.New(t, func(ctx context.Context, admin *bigtable.AdminClient) error {
-		return setup(ctx, admin, opts...)
+	return storetest.New(t, func(ctx context.Context, b *storetest.Bigtable) error {
+		return setup(ctx, b, opts...)
 	})
 }
 
@@ -33,18 +32,18 @@ func Start(ctx context.Context, opts ...store.SetupOptions) (*storetest.Bigtable
 	if err != nil {
 		return nil, err
 	}
-	if err := setup(ctx, b.Admin, opts...); err != nil {
+	if err := setup(ctx, b, opts...); err != nil {
 		return nil, errors.Join(err, b.Close())
 	}
 	return b, nil
 }
 
 // setup creates the tables of all schemas.
-func setup(ctx context.Context, admin *bigtable.AdminClient, opts ...store.SetupOptions) error {
-	if _, err := alltypes.SetupSample(ctx, admin, opts...); err != nil {
+func setup(ctx context.Context, b *storetest.Bigtable, opts ...store.SetupOptions) error {
+	if _, err := alltypes.SetupSample(ctx, b.Admin, b.Client, opts...); err != nil {
 		return err
 	}
-	if _, err := alltypes.SetupSparse(ctx, admin, opts...); err != nil {
+	if _, err := alltypes.SetupSparse(ctx, b.Admin, b.Client, opts...); err != nil {
 		return err
 	}
 	return nil

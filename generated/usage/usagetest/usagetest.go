@@ -11,7 +11,6 @@ import (
 	"errors"
 	"testing"
 
-	"cloud.google.com/go/bigtable"
 	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/storetest"
 
@@ -22,8 +21,8 @@ import (
 // the test.
 func New(t testing.TB, opts ...store.SetupOptions) *storetest.Bigtable {
 	t.Helper()
-	return storetest.New(t, func(ctx context.Context, admin *bigtable.AdminClient) error {
-		return setup(ctx, admin, opts...)
+	return storetest.New(t, func(ctx context.Context, b *storetest.Bigtable) error {
+		return setup(ctx, b, opts...)
 	})
 }
 
@@ -34,21 +33,21 @@ func Start(ctx context.Context, opts ...store.SetupOptions) (*storetest.Bigtable
 	if err != nil {
 		return nil, err
 	}
-	if err := setup(ctx, b.Admin, opts...); err != nil {
+	if err := setup(ctx, b, opts...); err != nil {
 		return nil, errors.Join(err, b.Close())
 	}
 	return b, nil
 }
 
 // setup creates the tables of all schemas.
-func setup(ctx context.Context, admin *bigtable.AdminClient, opts ...store.SetupOptions) error {
-	if _, err := usage.SetupUsageClasses(ctx, admin, opts...); err != nil {
+func setup(ctx context.Context, b *storetest.Bigtable, opts ...store.SetupOptions) error {
+	if _, err := usage.SetupUsageClasses(ctx, b.Admin, b.Client, opts...); err != nil {
 		return err
 	}
-	if _, err := usage.SetupUsageDefault(ctx, admin, opts...); err != nil {
+	if _, err := usage.SetupUsageDefault(ctx, b.Admin, b.Client, opts...); err != nil {
 		return err
 	}
-	if _, err := usage.SetupUsageOneSecond(ctx, admin, opts...); err != nil {
+	if _, err := usage.SetupUsageOneSecond(ctx, b.Admin, b.Client, opts...); err != nil {
 		return err
 	}
 	return nil

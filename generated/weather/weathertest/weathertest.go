@@ -13,7 +13,6 @@ import (
 	"errors"
 	"testing"
 
-	"cloud.google.com/go/bigtable"
 	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/storetest"
 
@@ -24,8 +23,8 @@ import (
 // the test.
 func New(t testing.TB, opts ...store.SetupOptions) *storetest.Bigtable {
 	t.Helper()
-	return storetest.New(t, func(ctx context.Context, admin *bigtable.AdminClient) error {
-		return setup(ctx, admin, opts...)
+	return storetest.New(t, func(ctx context.Context, b *storetest.Bigtable) error {
+		return setup(ctx, b, opts...)
 	})
 }
 
@@ -36,27 +35,27 @@ func Start(ctx context.Context, opts ...store.SetupOptions) (*storetest.Bigtable
 	if err != nil {
 		return nil, err
 	}
-	if err := setup(ctx, b.Admin, opts...); err != nil {
+	if err := setup(ctx, b, opts...); err != nil {
 		return nil, errors.Join(err, b.Close())
 	}
 	return b, nil
 }
 
 // setup creates the tables of all schemas.
-func setup(ctx context.Context, admin *bigtable.AdminClient, opts ...store.SetupOptions) error {
-	if _, err := weather.SetupBalloonCombined(ctx, admin, opts...); err != nil {
+func setup(ctx context.Context, b *storetest.Bigtable, opts ...store.SetupOptions) error {
+	if _, err := weather.SetupBalloonCombined(ctx, b.Admin, b.Client, opts...); err != nil {
 		return err
 	}
-	if _, err := weather.SetupBalloonNewCells(ctx, admin, opts...); err != nil {
+	if _, err := weather.SetupBalloonNewCells(ctx, b.Admin, b.Client, opts...); err != nil {
 		return err
 	}
-	if _, err := weather.SetupBalloonNewColumns(ctx, admin, opts...); err != nil {
+	if _, err := weather.SetupBalloonNewColumns(ctx, b.Admin, b.Client, opts...); err != nil {
 		return err
 	}
-	if _, err := weather.SetupBalloonSerialized(ctx, admin, opts...); err != nil {
+	if _, err := weather.SetupBalloonSerialized(ctx, b.Admin, b.Client, opts...); err != nil {
 		return err
 	}
-	if _, err := weather.SetupBalloonUnserialized(ctx, admin, opts...); err != nil {
+	if _, err := weather.SetupBalloonUnserialized(ctx, b.Admin, b.Client, opts...); err != nil {
 		return err
 	}
 	return nil

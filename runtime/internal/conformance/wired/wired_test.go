@@ -14,8 +14,8 @@ import (
 
 // The wire path reads and writes the same as the client.
 func TestWired(t *testing.T) {
-	bt := storetest.New(t, func(ctx context.Context, admin *bigtable.AdminClient) error {
-		return admin.CreateTableFromConf(ctx, &bigtable.TableConf{TableID: "t", Families: map[string]bigtable.GCPolicy{"f": bigtable.NoGcPolicy()}})
+	bt := storetest.New(t, func(ctx context.Context, b *storetest.Bigtable) error {
+		return b.Admin.CreateTableFromConf(ctx, &bigtable.TableConf{TableID: "t", Families: map[string]bigtable.GCPolicy{"f": bigtable.NoGcPolicy()}})
 	})
 	set := func(family, value string) []*bigtablepb.Mutation {
 		return []*bigtablepb.Mutation{{Mutation: &bigtablepb.Mutation_SetCell_{SetCell: &bigtablepb.Mutation_SetCell{

@@ -1,0 +1,177 @@
+package lock
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/schema"
+	"github.com/btgen-dev/btgen/runtime/codec"
+)
+
+// Record returns the facts of one layout of a table for the history of setups, which package
+// store reads; empty for a draft. It has only facts that decide bytes, so that every change
+// of them, other than an addition, hides stored events: unlike the lock, no ages, defaults,
+// names in Go, nor anything else that may change while programs with the old code still run.
+func Record(l *layout.Layout, t *layout.Table) string {
+	if t.Draft {
+		return ""
+	}
+	facts := factsOf(l, t)
+	r := recorder{layout: &facts}
+	if !t.Since.IsZero() {
+		r.add("since", t.Since.UTC().Format(time.RFC3339Nano))
+	}
+	if !t.Until.IsZero() {
+		r.add("until", t.Until.UTC().Format(time.RFC3339Nano))
+	}
+	r.rows()
+	for _, f := range facts.Families {
+		r.add("family "+f.Name, f.recorded()...)
+	}
+	for i := range facts.Columns {
+		r.column(&facts.Columns[i])
+	}
+	return strings.Join(r.facts, "; ")
+}
+
+// recorder collects the facts of a layout, each as "key: value".
+type recorder struct {
+	layout *Layout
+	facts  []string
+}
+
+// add adds a fact.
+func (r *recorder) add(key string, words ...string) {
+	r.facts = append(r.facts, key+": "+strings.Join(words, " "))
+}
+
+// rows adds what row keys are made of.
+func (r *recorder) rows() {
+	l := r.layout
+	r.add("pattern", l.Pattern.String())
+	if l.Pattern == codec.BucketOffsets {
+		r.add("precision", schema.FormatDuration(l.Precision)) // the unit of the offsets
+	}
+	r.add("delimiter", quote(l.Delimiter))
+	var key, names []string
+	segments := Plain(l.Segments)
+	for i := range segments {
+		g := &segments[i]
+		key = append(key, strings.Join(g.recorded(segments), " "))
+		if g.Kind == layout.SeriesSegment {
+			names = append(names, g.Name)
+		}
+	}
+	r.add("key", strings.Join(key, ", "))
+	r.add("names", strings.Join(names, ", ")) // for people: not compared
+	for i := range segments {
+		if g := &segments[i]; g.Enum != nil {
+			r.enum("key "+itoa(i+1), g.Enum, g.Form.Encoding == codec.KeyText)
+		}
+	}
+	if l.Pattern.Bucketed() {
+		r.add("bucket", bucketWords(aligned(l.Bucket))...)
+	} else {
+		r.add("time", timeWords(l.TimeKey)...)
+	}
+	if l.Sequence {
+		r.add("sequence", "in qualifiers")
+	}
+	if l.Blob != "" {
+		r.add("blob", string(l.Blob), quote(l.BlobColumn))
+	}
+}
+
+// aligned returns a bucket without an origin that changes nothing.
+func aligned(b codec.Bucket) codec.Bucket {
+	at := time.Date(2021, 3, 5, 12, 0, 0, 0, time.UTC)
+	plain := b
+	plain.Origin = time.Time{}
+	if b.Label.Kind != codec.NumberLabel && b.Start(at).Equal(plain.Start(at)) {
+		return plain
+	}
+	return b
+}
+
+// recorded returns the words of a segment. Salted series values are named by the numbers of
+// their segments.
+func (g *Segment) recorded(all []Segment) []string {
+	switch g.Kind {
+	case layout.SaltSegment:
+		out := []string{"salt", itoa(g.Buckets), "of"}
+		for _, name := range g.Salted {
+			out = append(out, itoa(1+slices.IndexFunc(all, func(s Segment) bool { return s.Kind == layout.SeriesSegment && s.Name == name })))
+		}
+		return out
+	case layout.SeriesSegment:
+		kind := g.Type.String()
+		if g.Form.Encoding == codec.KeyText && !g.Form.Reverse {
+			kind = wide(g.Type)
+		}
+		return append([]string{kind}, g.words()[3:]...)
+	}
+	return g.words()
+}
+
+// wide returns the name of a type, one for those whose values have the same bytes.
+func wide(t schema.Type) string {
+	switch t {
+	case schema.Int32, schema.Uint32, schema.Int64, schema.Uint64:
+		return "integer"
+	}
+	return t.String()
+}
+
+// recorded returns the words of a family. Its age may change.
+func (f *Family) recorded() []string {
+	kind := "events"
+	switch {
+	case f.Class:
+		kind = "class"
+	case f.Timestamp == codec.TimestampExpiry:
+		kind = "expiry"
+	case f.Timestamp == codec.TimestampShifted:
+		kind = "shifted " + schema.FormatDuration(f.Default)
+	}
+	return []string{kind}
+}
+
+// column adds the facts of a column.
+func (r *recorder) column(c *Column) {
+	key := r.layout.columnKind() + " " + quote(c.Key)
+	words := []string{"written"}
+	switch {
+	case c.Written:
+	case c.Type == schema.Bytes && !c.Text && r.layout.Blob != layout.JSONText:
+		words = []string{schema.String.String()} // the same bytes
+	default:
+		words = []string{wide(c.Type)}
+	}
+	if c.Text && c.Type != schema.String && c.Type != schema.JSON {
+		words = append(words, "text")
+	}
+	if c.Family != "" {
+		words = append(words, "in", c.Family)
+	}
+	r.add(key, words...)
+	r.enum(key, c.Enum, c.Text || r.layout.Blob == layout.JSONText)
+}
+
+// enum adds the values of an enum: what is stored, and what it means.
+func (r *recorder) enum(key string, values []EnumValue, named bool) {
+	values = slices.Clone(values)
+	if named {
+		slices.SortFunc(values, func(a, b EnumValue) int { return cmp.Compare(a.Name, b.Name) })
+	}
+	for _, v := range values {
+		if named {
+			r.add(key+" enum "+quote(v.Name), "by name")
+			continue
+		}
+		r.add(key+" enum "+strconv.FormatInt(v.Number, 10), quote(v.Name))
+	}
+}

@@ -1,0 +1,73 @@
+package golden
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/btgen-dev/btgen/gen/dynamic"
+	"github.com/btgen-dev/btgen/gen/evolve"
+	"github.com/btgen-dev/btgen/runtime/store"
+	"github.com/btgen-dev/btgen/runtime/storetest"
+)
+
+// hidden are the rules of class DATA by which stored rows or cells are not found, or read as
+// others: the history of setups refuses them, too. It does not know the rest, such as ages.
+var hidden = []string{"E03", "E04", "E05", "E06", "E07", "E10", "E11", "E16"}
+
+// unseen are the edits that the history takes for safe ones: a type or an enum with fewer values
+// looks like what an older build has.
+var unseen = []string{"enum_removed", "key_enum_renamed", "key_type_narrower", "type_narrower"}
+
+// TestBreakingHistory sets up each edit after the versions before it. Programs with an edit that
+// is safe, or safe in one order of deployment, are set up in any order; an edit that hides stored
+// events is refused, and so is the older code after it was allowed.
+func TestBreakingHistory(t *testing.T) {
+	b := storetest.New(t, func(context.Context, *storetest.Bigtable) error { return nil })
+	for i, e := range edits(t) {
+		_, c := e.compare(t)
+		data, hides := false, false
+		for _, f := range c.Findings {
+			data = data || f.Class == evolve.Data
+			hides = hides || slices.Contains(hidden, f.Diagnostic.Rule) && !slices.Contains(unseen, e.name)
+		}
+		t.Run(e.name, func(t *testing.T) {
+			refused := func(version int, allow ...string) []string {
+				t.Helper()
+				tables := dynamic.New(layoutOf(t, e.versions[version])).Tables()
+				o := store.SetupOptions{TablePrefix: fmt.Sprintf("e%d_", i), Allow: allow, DryRun: allow == nil}
+				plan, err := store.Setup(t.Context(), b.Admin, b.Client, tables, o)
+				if err != nil && allow != nil {
+					t.Fatal(err)
+				}
+				var names []string
+				for _, c := range plan.Refused() {
+					names = append(names, c.Name())
+				}
+				return names
+			}
+			last := len(e.versions) - 1
+			for version := range last {
+				refused(version, append(refused(version), "none")...)
+			}
+			layouts := func(names []string) []string {
+				return slices.DeleteFunc(names, func(name string) bool { return name[:6] != "older_" && name[:6] != "other_" })
+			}
+			got := refused(last)
+			switch of := layouts(slices.Clone(got)); {
+			case hides && len(of) == 0:
+				t.Error("not refused")
+			case !data && len(of) > 0:
+				t.Errorf("refused: %q", of)
+			}
+			if !data || !hides {
+				return
+			}
+			refused(last, append(got, "none")...)
+			if older := layouts(refused(last - 1)); len(older) == 0 {
+				t.Error("the older code is not refused")
+			}
+		})
+	}
+}

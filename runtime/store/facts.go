@@ -1,0 +1,191 @@
+package store
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// facts are those of one layout of a table: what decides where and how its events are
+// stored, such as "bucket". A key with a space, such as `column "a"`, is that of a fact that
+// other layouts may lack, since it is about a part of events only.
+type facts struct {
+	keys   []string
+	values map[string]string
+}
+
+// parseFacts parses a line of Table.Layout.
+func parseFacts(line string) (facts, error) {
+	f := facts{values: map[string]string{}}
+	for rest := line; rest != ""; {
+		var fact string
+		fact, rest = cutUnquoted(rest, "; ")
+		key, value := cutUnquoted(fact, ": ")
+		if _, twice := f.values[key]; twice || value == "" {
+			return facts{}, fmt.Errorf("undecodable fact %q", fact)
+		}
+		f.keys = append(f.keys, key)
+		f.values[key] = value
+	}
+	return f, nil
+}
+
+// cutUnquoted cuts s around the first sep that is not in a quoted string.
+func cutUnquoted(s, sep string) (before, after string) {
+	quoted := false
+	for i := 0; i < len(s); i++ {
+		switch {
+		case quoted && s[i] == '\\':
+			i++
+		case s[i] == '"':
+			quoted = !quoted
+		case !quoted && strings.HasPrefix(s[i:], sep):
+			return s[:i], s[i+len(sep):]
+		}
+	}
+	return s, ""
+}
+
+// String returns the line.
+func (f facts) String() string {
+	out := make([]string, len(f.keys))
+	for i, key := range f.keys {
+		out[i] = key + ": " + f.values[key]
+	}
+	return strings.Join(out, "; ")
+}
+
+// Keys of facts that say which events a layout has, and of one that is for people.
+const (
+	sinceKey = "since"
+	untilKey = "until"
+	namesKey = "names"
+)
+
+// isPart reports whether a fact is about a part of events, so that a layout that lacks it does
+// not contradict it.
+func isPart(key string) bool { return strings.Contains(key, " ") }
+
+// contradicts returns the facts of f that other contradicts, as "key: f → other", apart from
+// those in ignored.
+func (f facts) contradicts(other facts, ignored ...string) []string {
+	var out []string
+	all := slices.Concat(f.keys, slices.DeleteFunc(slices.Clone(other.keys), func(key string) bool { return f.values[key] != "" }))
+	for _, key := range all {
+		was, is := f.values[key], other.values[key]
+		if was == is || key == namesKey || slices.Contains(ignored, key) || isPart(key) && (was == "" || is == "") {
+			continue
+		}
+		out = append(out, key+": "+orNone(was)+" → "+orNone(is))
+	}
+	return out
+}
+
+func orNone(value string) string {
+	if value == "" {
+		return "none"
+	}
+	return value
+}
+
+// added returns the facts about parts of events that other has and f lacks.
+func (f facts) added(other facts) []string {
+	var out []string
+	for _, key := range other.keys {
+		if isPart(key) && f.values[key] == "" {
+			out = append(out, key+": "+other.values[key])
+		}
+	}
+	return out
+}
+
+// with returns the facts of f, and the parts of events that only older has: their columns
+// may still be stored.
+func (f facts) with(older facts) facts {
+	out := facts{slices.Clone(f.keys), map[string]string{}}
+	for _, key := range f.keys {
+		out.values[key] = f.values[key]
+	}
+	for _, key := range older.keys {
+		if isPart(key) && out.values[key] == "" {
+			out.keys = append(out.keys, key)
+			out.values[key] = older.values[key]
+		}
+	}
+	return out
+}
+
+// layouts are the layouts of the events of one schema in a table, newest first.
+type layouts []facts
+
+// parseLayouts parses layouts, one per line.
+func parseLayouts(text string) (layouts, error) {
+	var out layouts
+	for line := range strings.SplitSeq(text, "\n") {
+		f, err := parseFacts(line)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, f)
+	}
+	return out, nil
+}
+
+// String returns one line per layout.
+func (l layouts) String() string {
+	lines := make([]string, len(l))
+	for i, f := range l {
+		lines[i] = f.String()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// families returns the column families of all layouts.
+func (l layouts) families() []string {
+	var out []string
+	for _, f := range l {
+		for _, key := range f.keys {
+			if name, ok := strings.CutPrefix(key, "family "); ok {
+				out = append(out, name)
+			}
+		}
+	}
+	return out
+}
+
+// continues reports whether l contains the layouts of other, which contradict none of its
+// own: newer ones may be above them, the newest of other may have got an end, and earlier ones
+// may have been removed. grown is whether there is anything newer.
+func (l layouts) continues(other layouts) (above int, grown, ok bool) {
+	for above := range l {
+		if ended, ok := other.matches(l[above:]); ok {
+			return above, above > 0 || ended, true
+		}
+	}
+	return 0, false, false
+}
+
+// matches compares layouts one by one with later ones, up to the last one of either, whose
+// events may have been the first ones only in one of them. ended is whether only the later ones
+// have an end.
+func (l layouts) matches(later layouts) (ended, ok bool) {
+	n := min(len(l), len(later))
+	for i := range n {
+		a, b := l[i], later[i]
+		ignored := []string{untilKey}
+		if i == n-1 {
+			ignored = append(ignored, sinceKey)
+		}
+		switch until := b.values[untilKey]; {
+		case until == a.values[untilKey]:
+		case i == 0 && a.values[untilKey] == "":
+			ended = true
+		default:
+			return false, false
+		}
+		if len(a.contradicts(b, ignored...)) > 0 {
+			return false, false
+		}
+	}
+	return ended, true
+}

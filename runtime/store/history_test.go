@@ -1,0 +1,522 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"cloud.google.com/go/bigtable"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/btgen-dev/btgen/runtime/store"
+	"github.com/btgen-dev/btgen/runtime/storetest"
+)
+
+// Facts of layouts, as package lock of the generator writes them.
+const (
+	daily   = `pattern: bucket_new_cells; delimiter: "#"; key: string text, bucket; names: host; bucket: 1d "2006-01-02"; family m: events; column "cpu": float64 in m`
+	hourly  = `pattern: bucket_new_cells; delimiter: "#"; key: string text, bucket; names: host; bucket: 1h "2006-01-02T15"; family m: events; column "cpu": float64 in m`
+	weekly  = `pattern: bucket_new_cells; delimiter: "#"; key: string text, bucket; names: host; bucket: 1w "iso_week"; family m: events; column "cpu": float64 in m`
+	foreign = `pattern: single_serialized; delimiter: "#"; key: string text, time; names: id; time: "unix_s"; blob: json "v"; family other: events; name "a": string`
+	mem     = `; column "mem": integer in m`
+)
+
+// laidOut returns a table with a layout, and a family for each one in it.
+func laidOut(layout string) store.Table {
+	t := store.Table{ID: "t", Layout: layout}
+	for _, name := range []string{"m", "n", "other"} {
+		if strings.Contains(layout, "family "+name+": ") {
+			t.Families = append(t.Families, store.Family{Name: name, GC: age(30 * day)})
+		}
+	}
+	return t
+}
+
+// set sets up tables one after the other, as one build after the other does.
+func set(t *testing.T, b *storetest.Bigtable, layouts ...string) {
+	t.Helper()
+	for _, layout := range layouts {
+		if _, err := store.Setup(t.Context(), b.Admin, b.Client, []store.Table{laidOut(layout)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// history returns the cells of the history, as "row column: value".
+func history(t *testing.T, b *storetest.Bigtable) []string {
+	t.Helper()
+	var out []string
+	err := b.Client.Open(store.HistoryTable).ReadRows(t.Context(), bigtable.InfiniteRange(""), func(row bigtable.Row) bool {
+		for _, item := range row["layouts"] {
+			out = append(out, fmt.Sprintf("%s %s: %s", row.Key(), item.Column, item.Value))
+		}
+		return true
+	})
+	if err != nil && status.Code(err) != codes.NotFound {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// recordedAs returns the cells of the history that belong to layouts of table t.
+func recordedAs(layouts ...string) []string {
+	var out []string
+	for i, layout := range layouts {
+		out = append(out, fmt.Sprintf("t layouts:m/%04d: btgen layout v1\n%s", i+1, layout))
+	}
+	return out
+}
+
+func TestHistoryOfNewTable(t *testing.T) {
+	b := start(t)
+	table := laidOut(daily)
+	dry, err := store.Setup(t.Context(), b.Admin, b.Client, []store.Table{table}, store.SetupOptions{DryRun: true})
+	want := append([]string{"+ table btgen_layouts", "+ family layouts of table btgen_layouts: keep forever"}, made(table)...)
+	if same(t, "plan", show(dry), want); err != nil || len(history(t, b)) > 0 {
+		t.Fatal(err, history(t, b))
+	}
+	plan, err := store.Setup(t.Context(), b.Admin, b.Client, []store.Table{table})
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, "changes", show(plan), want)
+	same(t, "history", history(t, b), recordedAs(daily))
+	plan, err = store.Setup(t.Context(), b.Admin, b.Client, []store.Table{table})
+	if err != nil || !plan.Empty() || len(plan.Strays) > 0 {
+		t.Fatal(plan, err)
+	}
+	if want := (store.RecordedLayout{Table: "t", Family: "m", Number: 1, Layout: daily}); len(plan.Recorded) != 1 || plan.Recorded[0] != want {
+		t.Errorf("recorded %v, want %v", plan.Recorded, want)
+	}
+	same(t, "history after the second setup", history(t, b), recordedAs(daily))
+	if unknown, err := store.UnknownTables(t.Context(), b.Admin, []store.Table{table}); err != nil || len(unknown) > 0 {
+		t.Error("unknown tables", unknown, err)
+	}
+}
+
+// older is the newest layout of the events of a table that has earlier ones.
+func byTime(layouts ...string) string { return strings.Join(layouts, "\n") }
+
+const newYear, summer = "2027-01-01T00:00:00Z", "2027-07-01T00:00:00Z"
+
+func since(at, layout string) string { return "since: " + at + "; " + layout }
+func until(at, layout string) string { return "until: " + at + "; " + layout }
+
+func TestHistoryOfChanges(t *testing.T) {
+	const again = "~ layout of family m of table t"
+	older := " (a newer build has set up the table: deploy that build; if this one is to replace it, its readers do not find what that build wrote)\n  refused; to allow it: older_layout:t/m"
+	other := " (events stored with the recorded layout are not found, or not read: use the schema of the recorded layout, or a new table)\n  refused; to allow it: other_layout:t/m"
+	for _, tt := range []struct {
+		name   string
+		builds []string // set up one after the other
+		layout string   // set up then
+		plan   string
+		want   []string // history
+	}{
+		{"same", []string{daily}, daily, "", recordedAs(daily)},
+		{"column added", []string{daily}, daily + mem, again + `: column "mem": integer in m`, recordedAs(daily, daily+mem)},
+		{"column removed, or an older build", []string{daily, daily + mem}, daily, "", recordedAs(daily, daily+mem)},
+		{"columns of two branches", []string{daily, daily + mem}, daily + `; column "net": string in m`, again + `: column "net": string in m`,
+			recordedAs(daily, daily+mem, daily+`; column "net": string in m`+mem)},
+		{"column of another type", []string{daily, daily + mem}, daily + `; column "mem": string in m`, again + `: column "mem": integer in m → string in m` + other, nil},
+		{"removed column taken up again", []string{daily + mem, daily}, daily + `; column "mem": string in m`, again + `: column "mem": integer in m → string in m` + other, nil},
+		{"enum value added", []string{daily + `; column "a": enum; column "a" enum 1: "x"`}, daily + `; column "a": enum; column "a" enum 1: "x"; column "a" enum 2: "y; z: \""`,
+			again + `: column "a" enum 2: "y; z: \""`, nil},
+		{"enum reordered", []string{daily + `; column "a": enum; column "a" enum 1: "x"`}, daily + `; column "a": enum; column "a" enum 1: "y"`, again + `: column "a" enum 1: "x" → "y"` + other, nil},
+		{"series value renamed", []string{daily}, strings.Replace(daily, "names: host", "names: machine", 1), "", recordedAs(daily)},
+		{"family added", []string{daily}, daily + `; family n: events`, again + `: family n: events`, nil},
+		{"bucket", []string{daily}, hourly, again + `: bucket: 1d "2006-01-02" → 1h "2006-01-02T15"` + other, recordedAs(daily)},
+		{"a fact that an older build does not know", []string{daily + "; salt: 4"}, daily, again + `: salt: 4 → none` + other, nil},
+		{"a layout from a time on", []string{daily}, byTime(since(newYear, hourly), until(newYear, daily)), again + `: bucket: 1d "2006-01-02" → 1h "2006-01-02T15", since: none → ` + newYear,
+			recordedAs(daily, byTime(since(newYear, hourly), until(newYear, daily)))},
+		{"two more layouts", []string{daily}, byTime(since(summer, weekly), "since: "+newYear+"; until: "+summer+"; "+hourly, until(newYear, daily)), again + `: bucket: 1d "2006-01-02" → 1w "iso_week", since: none → ` + summer, nil},
+		{"an older build without the newer layout", []string{byTime(since(newYear, hourly), until(newYear, daily))}, daily,
+			again + `: since: ` + newYear + ` → none, bucket: 1h "2006-01-02T15" → 1d "2006-01-02"` + older, nil},
+		{"the newest layout is in another table", []string{daily}, until(newYear, daily), again + ": until: none → " + newYear, recordedAs(daily, until(newYear, daily))},
+		{"an older build, whose layout has no end", []string{until(newYear, daily)}, daily, again + ": until: " + newYear + " → none" + older, nil},
+		{"another end", []string{until(newYear, daily)}, until(summer, daily), again + ": until: " + newYear + " → " + summer + other, nil},
+		{"another begin", []string{byTime(since(newYear, hourly), until(newYear, daily))}, byTime(since(summer, hourly), until(summer, daily)), again + ": since: " + newYear + " → " + summer + other, nil},
+		{"an expired layout removed", []string{byTime(since(newYear, hourly), until(newYear, daily))}, hourly, "", recordedAs(byTime(since(newYear, hourly), until(newYear, daily)))},
+		{"and a column added", []string{byTime(since(newYear, hourly), until(newYear, daily))}, since(newYear, hourly+mem), again + `: column "mem": integer in m`, nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			b := start(t)
+			set(t, b, tt.builds...)
+			plan, err := store.Setup(t.Context(), b.Admin, b.Client, []store.Table{laidOut(tt.layout)}, store.SetupOptions{DryRun: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := strings.TrimSpace(plan.String())
+			got, _, _ = strings.Cut(got, "\n+ family n")
+			if got != tt.plan {
+				t.Errorf("plan\n%s\nwant\n%s", got, tt.plan)
+			}
+			before := history(t, b)
+			_, err = store.Setup(t.Context(), b.Admin, b.Client, []store.Table{laidOut(tt.layout)})
+			if refused := strings.Contains(tt.plan, "refused"); refused != (err != nil) {
+				t.Fatal(err)
+			} else if refused {
+				same(t, "history after a refusal", history(t, b), before)
+			}
+			if tt.want != nil {
+				same(t, "history", history(t, b), tt.want)
+			}
+		})
+	}
+}
+
+// An older build is refused, also after many others, until it is allowed by name; then, the
+// newer one is the older.
+func TestHistoryOfOlderBuild(t *testing.T) {
+	b := start(t)
+	set(t, b, daily)
+	allow := func(layout, name string) {
+		t.Helper()
+		if _, err := store.Setup(t.Context(), b.Admin, b.Client, []store.Table{laidOut(layout)}, store.SetupOptions{Allow: []string{name}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	allow(hourly, "other_layout:t/m")
+	allow(weekly, "other_layout:t/m")
+	for _, older := range []string{daily, hourly, daily + mem} {
+		_, err := store.Setup(t.Context(), b.Admin, b.Client, []store.Table{laidOut(older)}, store.SetupOptions{Allow: []string{"other_layout:t/m"}})
+		want := []string{"older_layout:t/m"}
+		if older == daily+mem { // nobody knows
+			want = nil
+		}
+		same(t, "refused "+older, refused(err), want)
+		if older == daily+mem {
+			break
+		}
+		var e *store.RefusedError
+		if !errors.As(err, &e) || len(e.Changes) != 1 || e.Changes[0].Kind != store.RecordLayout || len(e.Changes[0].Facts) != 1 || !strings.HasPrefix(e.Changes[0].Facts[0], `bucket: 1w "iso_week" → 1`) {
+			t.Errorf("error %v, want the bucket", err)
+		}
+	}
+	allow(weekly, "older_layout:t/m")
+	_, err := store.Setup(t.Context(), b.Admin, b.Client, []store.Table{laidOut(daily + mem)})
+	same(t, "the build that was allowed", refused(err), []string{"older_layout:t/m"})
+	same(t, "history", history(t, b), recordedAs(daily, hourly, weekly, daily+mem, weekly))
+}
+
+// Tables that were made before there was a history.
+func TestHistoryOfExistingTable(t *testing.T) {
+	b := start(t)
+	bare := laidOut(daily)
+	bare.Layout = ""
+	if _, err := store.Setup(t.Context(), b.Admin, nil, []store.Table{bare}); err != nil {
+		t.Fatal(err)
+	}
+	plan, err := store.Setup(t.Context(), b.Admin, b.Client, []store.Table{laidOut(daily)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, "changes", show(plan), []string{
+		"+ table btgen_layouts", "+ family layouts of table btgen_layouts: keep forever",
+		"~ layout of family m of table t (the table exists, but has no history)",
+	})
+	same(t, "history", history(t, b), recordedAs(daily))
+}
+
+// Schemas that share a table have a history each, and so has each prefix.
+func TestHistoryOfSharedTable(t *testing.T) {
+	b := start(t)
+	set(t, b, daily)
+	plan, err := store.Setup(t.Context(), b.Admin, b.Client, []store.Table{laidOut(foreign)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, "changes", show(plan), []string{"~ layout of family other of table t (the schema is new in the table)", "+ family other of table t: max_age 30d"})
+	set(t, b, daily)
+	both := []store.Table{laidOut(daily), laidOut(foreign)}
+	for range 2 {
+		plan, err := store.Setup(t.Context(), b.Admin, b.Client, both, store.SetupOptions{TablePrefix: "x_"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		both[0], both[1] = both[1], both[0]
+		if len(plan.Recorded) > 0 && !plan.Empty() {
+			t.Error(plan)
+		}
+	}
+	_, err = store.Setup(t.Context(), b.Admin, b.Client, []store.Table{laidOut(strings.Replace(foreign, "unix_s", "unix_ms", 1)), laidOut(daily)})
+	same(t, "refused", refused(err), []string{"other_layout:t/other"})
+	v1 := "btgen layout v1\n"
+	same(t, "history", history(t, b), []string{
+		"t layouts:m/0001: " + v1 + daily, "t layouts:other/0001: " + v1 + foreign,
+		"x_t layouts:m/0001: " + v1 + daily, "x_t layouts:other/0001: " + v1 + foreign,
+	})
+}
+
+// A table that was deleted has no events, so that it may get any layout.
+func TestHistoryOfDeletedTable(t *testing.T) {
+	b := start(t)
+	set(t, b, daily)
+	for i, layout := range []string{hourly, daily, daily} {
+		if err := b.Admin.DeleteTable(t.Context(), "t"); err != nil {
+			t.Fatal(err)
+		}
+		plan, err := store.Setup(t.Context(), b.Admin, b.Client, []store.Table{laidOut(layout)})
+		if err != nil {
+			t.Fatal(i, err)
+		}
+		same(t, "changes", show(plan), made(laidOut(layout)))
+	}
+	same(t, "history", history(t, b), recordedAs(daily, hourly, daily))
+}
+
+// The history says what the table should be; setup repairs what it lacks.
+func TestHistoryOfMissingFamily(t *testing.T) {
+	b := start(t)
+	both := laidOut(daily + "; family n: events")
+	set(t, b, both.Layout)
+	if err := b.Admin.DeleteColumnFamily(t.Context(), "t", "n"); err != nil {
+		t.Fatal(err)
+	}
+	plan, err := store.Setup(t.Context(), b.Admin, b.Client, []store.Table{both})
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, "changes", show(plan), []string{madeFamily(both, both.Families[1])})
+}
+
+func TestHistoryErrors(t *testing.T) {
+	b := start(t)
+	tables := []store.Table{laidOut(daily)}
+	if _, err := store.Setup(t.Context(), b.Admin, nil, tables); !isHistoryError(err, "there is no client to read and write it: pass a *bigtable.Client, or do without a history: SetupOptions.NoHistory, or --no-history of btgen-live") {
+		t.Error("without a client:", err)
+	}
+	plan, err := store.Setup(t.Context(), b.Admin, nil, tables, store.SetupOptions{NoHistory: true})
+	if err != nil || history(t, b) != nil {
+		t.Error("without a history:", err, history(t, b))
+	}
+	same(t, "changes", show(plan), made(tables...))
+	var table *store.TableError
+	if _, err := store.Setup(t.Context(), b.Admin, b.Client, []store.Table{{ID: "layouts"}}, store.SetupOptions{TablePrefix: "btgen_"}); !errors.As(err, &table) {
+		t.Error("a table in place of the history:", err)
+	}
+	set(t, b, daily)
+	overwrite(t, b, "m/0002", "btgen layout v9\n...")
+	if _, err := store.Setup(t.Context(), b.Admin, b.Client, tables); !isHistoryError(err, `column "m/0002" was written by a newer btgen`) {
+		t.Error("a newer form:", err)
+	}
+	overwrite(t, b, "m/0002", "btgen layout v1\nrubbish")
+	if _, err := store.Setup(t.Context(), b.Admin, b.Client, tables); !isHistoryError(err, `undecodable fact "rubbish"`) {
+		t.Error("a damaged layout:", err)
+	}
+	overwrite(t, b, "note", "hello")
+	if _, err := store.Setup(t.Context(), b.Admin, b.Client, tables); !isHistoryError(err, `unknown column "note"`) {
+		t.Error("a foreign column:", err)
+	}
+}
+
+func overwrite(t *testing.T, b *storetest.Bigtable, column, value string) {
+	t.Helper()
+	m := bigtable.NewMutation()
+	m.DeleteCellsInFamily("layouts")
+	m.Set("layouts", column, 1000, []byte(value))
+	if err := b.Client.Open(store.HistoryTable).Apply(t.Context(), "t", m); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func isHistoryError(err error, part string) bool {
+	var e *store.HistoryError
+	return errors.As(err, &e) && strings.Contains(err.Error(), part)
+}
+
+// meddler changes the calls of clients. It counts those that change something.
+type meddler struct {
+	mu    sync.Mutex
+	calls int
+	on    func(call int, method string, invoke func() error) error
+}
+
+// unary intercepts a call.
+func (m *meddler) unary(ctx context.Context, method string, req, reply any, conn *grpc.ClientConn, next grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+	invoke := func() error { return next(ctx, method, req, reply, conn, opts...) }
+	if strings.Contains(method, "Get") || strings.Contains(method, "Ping") {
+		return invoke()
+	}
+	m.mu.Lock()
+	m.calls++
+	call := m.calls
+	m.mu.Unlock()
+	return m.on(call, method, invoke)
+}
+
+// clients returns clients with the calls of the meddler.
+func (m *meddler) clients(t *testing.T, b *storetest.Bigtable) (*bigtable.AdminClient, *bigtable.Client) {
+	t.Helper()
+	admin, err := storetest.ConnectAdmin(t.Context(), b.Addr, grpc.WithChainUnaryInterceptor(m.unary))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = admin.Close() })
+	client, err := storetest.ConnectPlain(t.Context(), b.Addr, grpc.WithChainUnaryInterceptor(m.unary))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = client.Close() })
+	return admin, client
+}
+
+// steps are the calls of a setup that change something: the table of the history, an entry, and
+// table t; or an entry, and a family.
+func steps(t *testing.T, f func(t *testing.T, step int, b *storetest.Bigtable, want store.Table)) {
+	for _, existing := range []bool{false, true} {
+		for step := range 3 {
+			t.Run(fmt.Sprintf("existing=%v/step=%d", existing, step+1), func(t *testing.T) {
+				b := start(t)
+				want := laidOut(daily)
+				if existing {
+					set(t, b, daily)
+					want = laidOut(daily + "; family n: events")
+				}
+				f(t, step+1, b, want)
+				_, err := store.Setup(t.Context(), b.Admin, b.Client, []store.Table{want})
+				if err != nil {
+					t.Fatal("repeated:", err)
+				}
+				plan, err := store.Setup(t.Context(), b.Admin, b.Client, []store.Table{want}, store.SetupOptions{DryRun: true})
+				if err != nil || !plan.Empty() {
+					t.Error("still to do:", plan, err)
+				}
+				entries := recordedAs(want.Layout)
+				if existing {
+					entries = recordedAs(daily, want.Layout)
+				}
+				same(t, "history", history(t, b), entries)
+			})
+		}
+	}
+}
+
+// A process that is killed before or after any of its calls has at most recorded a layout that
+// the table does not have yet. Repeating setup completes it.
+func TestHistoryKilled(t *testing.T) {
+	for _, after := range []bool{false, true} {
+		t.Run(fmt.Sprintf("after=%v", after), func(t *testing.T) {
+			steps(t, func(t *testing.T, step int, b *storetest.Bigtable, want store.Table) {
+				killed := status.Error(codes.Canceled, "killed")
+				m := &meddler{on: func(call int, _ string, invoke func() error) error {
+					switch {
+					case call > step, call == step && !after:
+						return killed
+					case call == step:
+						_ = invoke()
+						return killed
+					}
+					return invoke()
+				}}
+				admin, client := m.clients(t, b)
+				_, err := store.Setup(t.Context(), admin, client, []store.Table{want})
+				if err == nil && m.calls >= step {
+					t.Fatal("no error")
+				}
+				if _, err := b.Admin.TableInfo(t.Context(), "t"); err == nil && len(history(t, b)) == 0 {
+					t.Error("the table is ahead of its history")
+				}
+			})
+		})
+	}
+}
+
+// Every call is repeated after a lost reply, without a second entry.
+func TestHistoryLostReply(t *testing.T) {
+	steps(t, func(t *testing.T, step int, b *storetest.Bigtable, want store.Table) {
+		m := &meddler{on: func(call int, _ string, invoke func() error) error {
+			err := invoke()
+			if call == step {
+				return status.Error(codes.Unavailable, "lost")
+			}
+			return err
+		}}
+		admin, client := m.clients(t, b)
+		plan, err := store.Setup(t.Context(), admin, client, []store.Table{want})
+		if err != nil || plan.Empty() {
+			t.Fatal(plan, err)
+		}
+	})
+}
+
+// Two builds set up a new table at the same time: one wins, before the other has changed it.
+func TestHistoryRace(t *testing.T) {
+	b := start(t)
+	set(t, b, strings.ReplaceAll(foreign, "other", "n")) // for the table of the history
+	rival := laidOut(hourly)
+	won := false
+	m := &meddler{on: func(call int, method string, invoke func() error) error {
+		if strings.Contains(method, "CheckAndMutate") && !won {
+			won = true
+			if _, err := store.Setup(t.Context(), b.Admin, b.Client, []store.Table{rival}); err != nil {
+				t.Error(err)
+			}
+		}
+		return invoke()
+	}}
+	admin, client := m.clients(t, b)
+	own := laidOut(daily + "; family n: events")
+	own.ID, rival.ID = "race", "race"
+	plan, err := store.Setup(t.Context(), admin, client, []store.Table{own})
+	if !isHistoryError(err, "of table race, in table btgen_layouts: another setup has recorded another layout meanwhile: run setup again") || !plan.Empty() {
+		t.Error(plan, err)
+	}
+	if families := live(t, b.Admin, "race"); len(families) != 1 {
+		t.Errorf("the loser has changed the table: %v", families)
+	}
+	_, err = store.Setup(t.Context(), b.Admin, b.Client, []store.Table{own})
+	same(t, "refused", refused(err), []string{"other_layout:race/m"})
+}
+
+// Many processes of one build set up the same tables at the same time.
+func TestHistoryConcurrently(t *testing.T) {
+	b := start(t)
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			if _, err := store.Setup(t.Context(), b.Admin, b.Client, []store.Table{laidOut(daily), laidOut(foreign)}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if got := history(t, b); len(got) != 2 {
+		t.Errorf("history %q", got)
+	}
+}
+
+// What must not be allowed, or is not, says what to do. Tables stay as they are.
+func TestHistoryPermissions(t *testing.T) {
+	for _, tt := range []struct {
+		method string
+		code   codes.Code
+		want   string
+	}{
+		{"CreateTable", codes.PermissionDenied, "grant permission to create the table, and to read and mutate its rows, or do without a history"},
+		{"CheckAndMutate", codes.PermissionDenied, "of table t, in table btgen_layouts: rpc error: code = PermissionDenied desc = no: grant permission"},
+		{"CheckAndMutate", codes.FailedPrecondition, "use an app profile with single-cluster routing"},
+	} {
+		b := start(t)
+		m := &meddler{on: func(_ int, method string, invoke func() error) error {
+			if strings.Contains(method, tt.method) {
+				return status.Error(tt.code, "no")
+			}
+			return invoke()
+		}}
+		admin, client := m.clients(t, b)
+		_, err := store.Setup(t.Context(), admin, client, []store.Table{laidOut(daily)}, store.SetupOptions{Timeout: 10 * time.Second})
+		if !isHistoryError(err, tt.want) {
+			t.Errorf("%s: %v", tt.method, err)
+		}
+		if _, err := b.Admin.TableInfo(t.Context(), "t"); status.Code(err) != codes.NotFound {
+			t.Errorf("%s: the table was created without a history: %v", tt.method, err)
+		}
+	}
+}
