@@ -102,6 +102,23 @@ func TestEarlierLayoutInAnotherTable(t *testing.T) {
 	}
 }
 
+// TestEarlierLayoutInFamilyOfAnother: an earlier layout must not be in a family that another
+// table uses.
+func TestEarlierLayoutInFamilyOfAnother(t *testing.T) {
+	for entry, want := range map[string]int{"table: rows": 1, "{table: rows, family: older}": 0} {
+		found := find(t, "bucket: 1w", "bucket: 1d\n    since: 2027-01-01\n    before: [{"+strings.Trim(entry, "{}")+", bucket: 1h}]")
+		n := 0
+		for _, d := range found {
+			if strings.Contains(d.Message, `family "m" of table "rows" is already used`) {
+				n++
+			}
+		}
+		if n != want {
+			t.Errorf("%s: %v", entry, found)
+		}
+	}
+}
+
 // TestBucketsAgree: several findings about a bucket have the same fix.
 func TestBucketsAgree(t *testing.T) {
 	wide := func(bucket string) diag.List {

@@ -12,8 +12,8 @@ import (
 // such rules are not findings, since the other schemas may not be at hand.
 func CheckShared(layouts []*layout.Layout) diag.List {
 	var found diag.List
+	separateFamilies(layouts, &found)
 	for _, tables := range shared(layouts) {
-		separateFamilies(tables, &found)
 		sameKeySchemas(tables, &found)
 		sameProtection(tables, &found)
 		for _, rule := range Rules() {
@@ -53,17 +53,28 @@ func (r Rule) findShared(tables []*layout.Table) diag.List {
 	})
 }
 
-// separateFamilies reports families that several schemas use: the events of one would be read
-// as the other's.
-func separateFamilies(tables []*layout.Table, found *diag.List) {
-	families := map[string]diag.Pos{}
-	for _, t := range tables {
-		for _, f := range t.Families {
-			if first, taken := families[f.Name]; taken {
-				found.Errorf(f.Pos, "family %q of table %q is already used at %s: the events of one schema would be read as the other's", f.Name, t.ID, first).Hint = "rename the family: schemas that share a table need separate families"
-				continue
+// separateFamilies reports families of a table that several schemas use, or several tables of
+// one, which may have been there in an earlier layout: the events of one would be read as the
+// other's.
+func separateFamilies(layouts []*layout.Layout, found *diag.List) {
+	type place struct{ table, family string }
+	type user struct {
+		of  *layout.Table
+		pos diag.Pos
+	}
+	users := map[place]user{}
+	for _, l := range layouts {
+		for _, t := range l.Tables {
+			for _, period := range t.Periods() {
+				for _, f := range period.Families {
+					first, taken := users[place{period.ID, f.Name}]
+					if !taken {
+						users[place{period.ID, f.Name}] = user{t, f.Pos}
+					} else if first.of != t {
+						found.Errorf(f.Pos, "family %q of table %q is already used at %s: the events of one schema would be read as the other's", f.Name, period.ID, first.pos).Hint = "rename the family: schemas that share a table need separate families"
+					}
+				}
 			}
-			families[f.Name] = f.Pos
 		}
 	}
 }
