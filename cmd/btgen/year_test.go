@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"cloud.google.com/go/bigtable"
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/btgen-dev/btgen/gen"
@@ -21,7 +20,7 @@ import (
 // TestYear walks through a year of a schema, edit by edit, with one Bigtable: what was written
 // at any time is read at the end.
 func TestYear(t *testing.T) {
-	server := storetest.New(t, func(context.Context, *bigtable.AdminClient) error { return nil })
+	server := storetest.New(t, func(context.Context, *storetest.Bigtable) error { return nil })
 	y := &year{server: server}
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/year",
@@ -57,7 +56,7 @@ func (y *year) code(ts *testscript.TestScript, file, date string) (*dynamic.Sche
 
 // writer sets up the tables of a schema, and returns a writer.
 func (y *year) writer(ts *testscript.TestScript, s *dynamic.Schema, now time.Time, allowed ...string) *store.Writer[dynamic.Event] {
-	_, err := store.Setup(context.Background(), y.server.Admin, s.Tables(), store.SetupOptions{Allow: allowed})
+	_, err := store.Setup(context.Background(), y.server.Admin, y.server.Client, s.Tables(), store.SetupOptions{Allow: allowed})
 	ts.Check(err)
 	return s.NewWriter(y.server.Client, store.WriterOptions{Now: func() time.Time { return now }})
 }

@@ -91,10 +91,10 @@ func (h *history) of(r dynamictest.Range, is func(who int) bool) wanted {
 	return out
 }
 
-// may reports whether the code of a version may miss an event: one that expires, or has none
-// of the fields of the version.
+// may reports whether the code of a version may miss an event: one that has expired, also by the
+// age of old code, or has none of the fields of the version.
 func (h *history) may(v *version, e *stored) bool {
-	return e.dead || !v.alive(e.at, h.now) || v.empty(e)
+	return e.dead || v.empty(e) || v != h.newest() && !v.alive(e.at, h.now)
 }
 
 // must reports whether the code of a version must return all of some events.

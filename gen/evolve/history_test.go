@@ -74,7 +74,8 @@ type stored struct {
 	values map[int]any  // by the id of a field; nil for what the event lacks
 	lacks  map[int]any  // what the fields that the event lacks were read as: the first default of each
 	loose  map[int]bool // the fields that were removed before the event was written again, and may be gone
-	dead   bool         // the event has outlived the age of a version: it may be read, or not
+	until  time.Time    // how long the event must be read
+	dead   bool         // it may be read, or not
 }
 
 // history is the life of a schema: edits, and events that are written between them.
@@ -330,10 +331,14 @@ func (h *history) deploy(old, newest *version, c *evolve.Comparison, worst evolv
 	return nil
 }
 
-// age marks the events that have outlived their age in the newest version.
+// age marks the events that have outlived the longest age that any version promised them while
+// they lived.
 func (h *history) age() {
 	for _, e := range h.events {
-		e.dead = e.dead || !h.newest().alive(e.at, h.now)
+		e.dead = e.dead || !e.until.After(h.now.Add(time.Second))
+		if end := h.newest().end(e.at); end.After(e.until) && !e.dead {
+			e.until = end
+		}
 	}
 }
 
@@ -373,13 +378,17 @@ func (h *history) collect(v *version) error {
 }
 
 // alive reports whether no table lets an event of a time expire until now.
-func (v *version) alive(at, now time.Time) bool {
+func (v *version) alive(at, now time.Time) bool { return v.end(at).After(now.Add(time.Second)) }
+
+// end returns when the first table lets an event of a time expire.
+func (v *version) end(at time.Time) time.Time {
+	end := always.To
 	for i := range v.tables {
-		if ttl := v.tables[i].at(at).ttl; ttl != "{keep: forever}" && !at.Add(ages[ttl]).After(now.Add(time.Second)) {
-			return false
+		if ttl := v.tables[i].at(at).ttl; ttl != "{keep: forever}" && at.Add(ages[ttl]).Before(end) {
+			end = at.Add(ages[ttl])
 		}
 	}
-	return true
+	return end
 }
 
 // ages are the ages of ttls.
@@ -412,7 +421,8 @@ func places(events map[place]*stored) []place {
 func (h *history) write(v *version, n int) error {
 	written := map[place]*stored{}
 	for range n {
-		e := &stored{who: h.IntN(len(h.series)), at: h.time(v), values: map[int]any{}, lacks: map[int]any{}, loose: map[int]bool{}}
+		at := h.time(v)
+		e := &stored{who: h.IntN(len(h.series)), at: at, until: v.end(at), values: map[int]any{}, lacks: map[int]any{}, loose: map[int]bool{}}
 		k := e.place()
 		if was := h.events[k]; was != nil && (was.dead || v.appends(e.at)) {
 			continue
@@ -522,7 +532,7 @@ func (h *history) backfill(old, newest *version) error {
 			e.dead = true // too old, or of a time that can no longer be written
 			continue
 		}
-		again := &stored{who: e.who, at: e.at, values: map[int]any{}, lacks: map[int]any{}, loose: map[int]bool{}}
+		again := &stored{who: e.who, at: e.at, until: e.until, values: map[int]any{}, lacks: map[int]any{}, loose: map[int]bool{}}
 		again.lose(e)
 		for i := range newest.fields {
 			f := &newest.fields[i]
