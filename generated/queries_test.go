@@ -41,7 +41,7 @@ type traffic struct {
 	t     *testing.T
 	mu    sync.Mutex
 	sent  []*bigtablepb.ReadRowsRequest
-	cells int // that the client decodes: none of those that the wire's reader takes
+	cells int // decoded by the client, not by the wire path
 }
 
 // dial is storetest.Connect or storetest.ConnectPlain.

@@ -25,8 +25,8 @@ import (
 var unproven = map[string]string{
 	"table_draft_again":           "the edit changes nothing; it allows later ones",
 	"table_removed":               "the code of the new schema does not know the table",
-	"layout_moved":                "events must lie between two fixed times; TestMovedLayouts of package dynamictest shows it",
-	"layout_removed":              "events must lie before a fixed time; TestMovedLayouts of package dynamictest shows it",
+	"layout_moved":                "events must be between two fixed times; TestMovedLayouts of package dynamictest shows it",
+	"layout_removed":              "events must be before a fixed time; TestMovedLayouts of package dynamictest shows it",
 	"strategy_default_expiration": "with equal ages, stored events expire as before; setup refuses the edit anyway",
 }
 

@@ -20,6 +20,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/project"
 	"github.com/btgen-dev/btgen/gen/value"
+	"github.com/btgen-dev/btgen/gen/words"
 	"github.com/btgen-dev/btgen/runtime/scan"
 	"github.com/btgen-dev/btgen/runtime/store"
 )
@@ -32,15 +33,14 @@ func newDelete() *cobra.Command {
 		Short: "Delete events of a series from all tables of a schema",
 		Long: `Delete the events of one series from all tables of the schema with the given name,
 including earlier layouts and events that are past their time to live but not yet
-collected. Each series value is given as in "location=us-west2". --from and --to limit
+collected. Series values have the form location=us-west2. --from and --to limit
 the time range; --all deletes the whole series.
 
 The command first counts what it would delete, and asks for confirmation unless --yes is
-set. It can be repeated after a failure. Events that are written meanwhile may stay.
+set. It can be repeated after a failure. Events that are written in the meantime may stay.
 
 Times are dates such as 2021-03-05, times such as 2021-03-05T12:00:00Z, or durations
-before now such as -36h. Series values are written as in row keys with text values;
-bytes are base64url, durations are written as in 1h30m, and timestamps as times.
+before now such as -36h. Series values are text: bytes are base64url, durations have the form 1h30m, and timestamps are times.
 
 Exit codes: 0 deleted, 1 not confirmed, 2 failure.`,
 		Args: cobra.MinimumNArgs(1),
@@ -117,24 +117,27 @@ func (d *removal) remove(ctx context.Context, cmd *cobra.Command, erase func(con
 		return err
 	}
 	for _, t := range found.Tables {
-		if _, err := fmt.Fprintf(out, "table %s: %d events in %d rows\n", t.Table, t.Events, t.Rows); err != nil {
+		if _, err := fmt.Fprintf(out, "table %s: %s in %s\n", t.Table, countOf(t.Events, "event"), countOf(t.Rows, "row")); err != nil {
 			return err
 		}
 	}
 	if d.dryRun || found.Events() == 0 {
 		return err
 	}
-	if !d.yes && !confirmed(cmd, fmt.Sprintf("Delete these %d events? They cannot be restored. Type yes to confirm:\n", found.Events())) {
+	if !d.yes && !confirmed(cmd, fmt.Sprintf("Delete %s? This cannot be undone. Type yes to confirm:\n", countOf(found.Events(), "event"))) {
 		_, err := fmt.Fprintln(out, "not confirmed: nothing is deleted")
 		return cmp.Or(err, cli.ErrFindings)
 	}
 	progress = cli.StartProgress(cmd.ErrOrStderr(), cmd.Root().Name())
-	progress.Step("deleting %d events", found.Events())
-	deleted, err := erase(ctx, store.DeleteOptions{Progress: func(d store.Deletion) { progress.Step("deleted %s of %d events", d, found.Events()) }})
+	progress.Step("deleting %s", countOf(found.Events(), "event"))
+	deleted, err := erase(ctx, store.DeleteOptions{Progress: func(d store.Deletion) { progress.Step("deleting %s: %s so far", countOf(found.Events(), "event"), d) }})
 	progress.Stop()
 	_, failed := fmt.Fprintf(out, "deleted: %s\n", deleted)
 	return errors.Join(err, failed)
 }
+
+// countOf formats a number of things, such as "1 row".
+func countOf(n int, noun string) string { return words.Count(float64(n), noun, noun+"s") }
 
 // confirmed asks a question on stderr and reports whether the answer on stdin is yes.
 func confirmed(cmd *cobra.Command, question string) bool {

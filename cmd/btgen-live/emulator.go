@@ -116,7 +116,7 @@ func (e emulator) createTables(ctx context.Context, stdout io.Writer, addr strin
 }
 
 // reachable returns the address of a server for clients on this machine: addr, with the
-// loopback address in place of an unspecified one.
+// loopback address instead of an unspecified one.
 func reachable(addr string) string {
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {

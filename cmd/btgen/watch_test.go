@@ -99,6 +99,6 @@ tables:
 		t.Errorf("%v\n%s", err, text)
 	}
 	if n := strings.Count(failures.String(), "watching the schemas"); n != 1 {
-		t.Errorf("said %d times that it watches", n)
+		t.Errorf("printed %d times that it watches", n)
 	}
 }

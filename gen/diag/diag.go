@@ -56,7 +56,7 @@ func (s Severity) String() string {
 type Diagnostic struct {
 	Pos      Pos
 	Severity Severity
-	Class    string // of a change, such as "DATA", shown in place of the severity; empty for others
+	Class    string // of a change, such as "DATA", shown instead of the severity; empty for others
 	Rule     string // ID of the broken rule, such as "K01"; empty for errors in the schema language
 	Message  string // what is wrong and its consequence, without a period
 	// Note shows what the finding is about, such as an example of a row key, in lines that

@@ -39,7 +39,7 @@ func roundTripFile(l *layout.Layout, n *names.Schema, paths paths) ([]byte, erro
 	return r.render()
 }
 
-// untested declares a test that says why it does nothing.
+// untested declares a test that is skipped with a reason.
 func (s *schemaFile) untested() jen.Code {
 	return doc(s.names.Test + " would write events and read them again.").Line().
 		Func().Id(s.names.Test).Params(testParam()).Block(

@@ -143,7 +143,7 @@ func (c *comparer) renamed(old, new lock.Column) {
 	}
 }
 
-// sameType says in which of its two cases mayBeRename is true.
+// sameType describes which of its two cases makes mayBeRename true.
 func sameType(old, new lock.Column) string {
 	if old.Type == new.Type {
 		return "the same"
@@ -212,7 +212,7 @@ func (c *comparer) column(old, new lock.Column, renamed map[string]string, again
 		return
 	case old.Field != "" && old.Field != new.Field && new.Key == "":
 		at.Rule = "E17"
-		c.add(at, "field %q takes the place of %q, and offsets do not say which field they hold: stored values are read under the new name", new.Field, old.Field)
+		c.add(at, "field %q replaces %q, and offsets do not identify their field: stored values are read under the new name", new.Field, old.Field)
 	case old.Field != "" && old.Field != new.Field:
 		at.Rule = "E17"
 		c.add(at, "number %s moves from field %q to %q: stored values are read under the new name", new.Key, old.Field, new.Field)
@@ -245,7 +245,7 @@ func (c *comparer) text(old, new lock.Column, at Change) {
 	c.add(at, "the encoding of column %q changes: stored values are undecodable or wrong", new.Key)
 }
 
-// typeOf compares the types of a field. It reports whether the new one reads what is stored.
+// typeOf compares the types of a field. It reports whether the new one can read stored values.
 func (c *comparer) typeOf(old, new lock.Column, at Change) bool {
 	if c.widens(old, new) {
 		at.Rule = "E51"

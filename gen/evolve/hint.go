@@ -103,7 +103,7 @@ func (c *Comparison) hint(p *pair, change *Change, twoTables bool) string {
 	case change.Rule == "E14" && field != nil:
 		return "store it elsewhere: " + diag.Code("column: "+schema.Quoted(change.column+"_2"))
 	case change.Rule == "E17" && change.column == "":
-		return "keep the name; if it is only renamed, accept the change; if it is another field, store it in a table of its own"
+		return "keep the name; if it is only renamed, accept the change; if it is another field, store it in a separate table"
 	case change.Rule == "E17":
 		return "keep the name, or give the field a new number; if it is only renamed, accept the change"
 	case w.beside && twoTables && table != nil:

@@ -17,11 +17,11 @@ import (
 	"github.com/btgen-dev/btgen/runtime/store"
 )
 
-// gone is where tables that no schema has are reported.
+// gone is the position at which tables that are in no schema are reported.
 func gone(t *lock.Table) diag.Pos { return diag.Pos{File: lock.Name} }
 
-// convert returns a value as package value has it for a type: types that read what another one
-// has stored have the same value.
+// convert returns a value in the form of package value for a type. Types that can read each
+// other's stored values have the same form.
 func convert(typ string, v any) any {
 	switch v := v.(type) {
 	case int64:
@@ -40,7 +40,7 @@ func convert(typ string, v any) any {
 	return v
 }
 
-// seriesValue draws a value of a series, none of which has a delimiter.
+// seriesValue draws a series value without a delimiter.
 func (h *history) seriesValue(f *drawnField) any {
 	switch f.typ {
 	case "string", "bytes":
@@ -63,7 +63,7 @@ func (h *history) value(f *drawnField) any {
 	return one(h.random, fieldValues[f.typ]...)
 }
 
-// fieldValues are values of the types, zeros and the edges of their ranges among them.
+// fieldValues are values of the types, including zeros and the limits of their ranges.
 var fieldValues = map[string][]any{
 	"string": {"", "a", "#|", "Zürich\x00"}, "bytes": {[]byte{}, []byte("#\xff")}, "bool": {false, true},
 	"int32": {int64(0), int64(-1), int64(1<<31 - 1)}, "int64": {int64(0), int64(-1 << 63), int64(5)},
@@ -76,7 +76,7 @@ var fieldValues = map[string][]any{
 // always is the range of all times.
 var always = dynamictest.Range{To: time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)}
 
-// wanted are the events that a read must return, in their order, and those that it may.
+// wanted are the events that a read must return, in order, and those that it may return.
 type wanted []*stored
 
 // of returns the events of the series for which is is true, in order of time.
@@ -102,8 +102,8 @@ func (h *history) must(v *version, all wanted) bool {
 	return !slices.ContainsFunc(all, func(e *stored) bool { return h.may(v, e) })
 }
 
-// check reads with the code of a version: all events, and some in another way. What is read
-// must be what was written, and reading changes nothing.
+// check reads with the code of a version: all events, and some in another way. Reads must
+// return what was written, and must not change anything.
 func (h *history) check(v *version) error {
 	before := h.rows(v, 40)
 	r := v.schema.NewReader(h.bench.client, store.ReaderOptions{Now: h.clock})
@@ -175,7 +175,7 @@ func (h *history) readSeries(v *version, r *dynamic.Reader, who int, within dyna
 
 func only(who int) func(int) bool { return func(other int) bool { return who == other } }
 
-// named returns what a read is called in errors.
+// named returns the name of a read in errors.
 func named(what string) func() string { return func() string { return what } }
 
 func (h *history) checkRead(v *version, r *dynamic.Reader) error {
@@ -243,7 +243,7 @@ func (h *history) checkFields(v *version, r *dynamic.Reader) error {
 	return h.readSeries(v, r, h.IntN(len(h.series)), always, o)
 }
 
-// same compares events with what was written. Those that are dead may be missing.
+// same compares events with what was written. Expired events may be missing.
 func (h *history) same(v *version, what func() string, want wanted, events iter.Seq2[dynamic.Event, error], ordered bool, fields []store.Field) error {
 	left := map[place]*stored{}
 	for _, e := range want {
@@ -256,7 +256,7 @@ func (h *history) same(v *version, what func() string, want wanted, events iter.
 		}
 		e := left[place{v.known(h, got.Series), got.Time.UnixNano()}]
 		if e == nil {
-			return fmt.Errorf("%s: event %v was not written, or comes twice", what(), got)
+			return fmt.Errorf("%s: event %v was not written, or is returned twice", what(), got)
 		}
 		delete(left, e.place())
 		for ordered && want[next] != e {
@@ -315,7 +315,7 @@ func (v *version) event(want *stored, got *dynamic.Event, fields []store.Field) 
 	return nil
 }
 
-// picked reports whether a field was asked for.
+// picked reports whether a field was requested.
 func (v *version) picked(i int, fields []store.Field) bool {
 	return slices.ContainsFunc(v.layout.Read.Columns, func(c layout.Column) bool {
 		return c.Field == i && slices.Contains(fields, store.Field(c.Qualifier))

@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// edits are the edits that histories draw, each of which changes a schema as somebody could in
-// an editor, whether it is harmless or not. An edit that does not apply changes nothing. Add
-// those of new language features here: what a stored value becomes follows from the id of its
-// field, and the verdict from package evolve.
+// edits are the edits that histories draw. Each changes a schema as a user might, whether or not
+// it is harmless. An edit that does not apply changes nothing. Add the edits of new language
+// features here: the ID of a field determines what its stored values become, and package evolve
+// gives the verdict.
 var edits = []struct {
 	name   string
 	weight int
@@ -174,9 +174,9 @@ func (h *history) edit(s *drawn) string {
 	return ""
 }
 
-// related makes fields new ones that an edit has both moved to another place and given another
-// type, which does not read the old one: nobody can tell that from another field in its stead.
-// It is false for edits that restore a field in another place, which is neither.
+// related treats fields as new if an edit has both moved them to another place and given them a
+// type that cannot read the old one, because this cannot be distinguished from a different
+// field. It is false for edits that restore a field in another place.
 func (h *history) related(old, s *drawn) bool {
 	for i := range s.fields {
 		f := &s.fields[i]
@@ -200,14 +200,14 @@ func (f *drawnField) samePlace(o *drawnField) bool {
 	return f.name == o.name && f.column == o.column && f.number == o.number
 }
 
-// wider lists the types that read what another one has stored.
+// wider lists the types that can read the stored values of another type.
 var wider = map[string][]string{"int32": {"int64"}, "uint32": {"uint64", "int64"}, "string": {"bytes"}}
 
 func (h *history) anyField(s *drawn) *drawnField { return &s.fields[h.IntN(len(s.fields))] }
 
 func (h *history) anyTable(s *drawn) *drawnTable { return &s.tables[h.IntN(len(s.tables))] }
 
-// olderTable returns a table that has earlier layouts, if there is one.
+// olderTable returns a table with earlier layouts, if there is one.
 func (h *history) olderTable(s *drawn) *drawnTable {
 	t := h.anyTable(s)
 	for i := range s.tables {
@@ -218,7 +218,7 @@ func (h *history) olderTable(s *drawn) *drawnTable {
 	return t
 }
 
-// gone returns a field that was removed, as it was.
+// gone returns a removed field unchanged.
 func (h *history) gone(s *drawn) (drawnField, bool) {
 	if len(h.removed) == 0 {
 		return drawnField{}, false
@@ -251,7 +251,7 @@ func (h *history) changeEnum(f *drawnField) {
 	case 0, 1: // a value is added
 		n := h.fresh()
 		f.of = slices.Insert(f.of, i, drawnValue{fmt.Sprint("e", n), 100 + n})
-	case 2: // a removed value comes back with another meaning
+	case 2: // a removed value is reused with a different meaning
 		f.of = append(f.of, drawnValue{one(h.random, "low", "mid", "high", "top", "back"), h.IntN(9)})
 	case 3:
 		f.of[i].name = fmt.Sprint("e", h.fresh())
@@ -316,7 +316,7 @@ func (h *history) changeFirst(l *drawnLayout) {
 	}
 }
 
-// begin adds a layout from a time on.
+// begin adds a layout that begins at a time.
 func (h *history) begin(s *drawn, t *drawnTable) {
 	if len(t.layouts) >= 4 {
 		return
@@ -327,7 +327,7 @@ func (h *history) begin(s *drawn, t *drawnTable) {
 	for range 1 + h.IntN(2) {
 		h.changeLayout(s, &l)
 	}
-	if h.chance(2) { // keys that differ for sure
+	if h.chance(2) { // keys that certainly differ
 		switch h.IntN(3) {
 		case 0:
 			l.family = one(h.random, families...)
@@ -337,7 +337,7 @@ func (h *history) begin(s *drawn, t *drawnTable) {
 			h.changeFirst(&l)
 		}
 	}
-	for i := range t.layouts { // the table of the newest is the name of the table
+	for i := range t.layouts { // the newest layout uses the table's name
 		if t.layouts[i].table == "" {
 			t.layouts[i].table = l.table
 		}
@@ -346,7 +346,7 @@ func (h *history) begin(s *drawn, t *drawnTable) {
 }
 
 // edge returns a time at which a layout may begin: the start of a week, a month or a day, and
-// rarely one that is no start of a bucket, or in the past.
+// rarely one that is not a bucket boundary, or is in the past.
 func (h *history) edge() time.Time {
 	day := h.now.Truncate(24 * time.Hour)
 	switch h.IntN(10) {

@@ -21,15 +21,15 @@ const (
 	seedVariable  = "BTGEN_EDITS_SEED" // the seed of the first history
 )
 
-// TestHistories lets random schemas live through random edits. Whatever is not refused, and
-// not accepted by name, must not lose, change or hide an event: after each edit, the new code
-// reads all that was written since the beginning. After edits of class SAFE, the old code does,
-// too.
+// TestHistories applies random edits to random schemas. An edit that is neither refused nor
+// accepted by name must not lose, change or hide an event: after each edit, the new code
+// must read everything that was written since the beginning. After edits of class SAFE, the
+// old code must, too.
 //
 //	BTGEN_EDITS=1000000 go test ./gen/evolve -run TestHistories -v -timeout 0
 //
-// tries a million edits, about half of which are refused. It logs from which seed to go on, in BTGEN_EDITS_SEED, and the seed
-// of a history that fails.
+// tries a million edits, about half of which are refused. It logs the seed with which to
+// continue, for BTGEN_EDITS_SEED, and the seed of a history that fails.
 func TestHistories(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(1000)) // a history needs little memory
 	r := &run{t: t, begun: time.Now(), done: map[uint64]bool{}}
@@ -60,7 +60,7 @@ func TestHistoriesOnServer(t *testing.T) {
 	r.report()
 }
 
-// number returns the number in an environment variable, or that of a usual run.
+// number returns the number in an environment variable, or the default.
 func number(t *testing.T, variable string, usual int) int {
 	text := os.Getenv(variable)
 	if text == "" {
@@ -82,8 +82,8 @@ type run struct {
 
 	mu    sync.Mutex
 	count counts
-	first uint64          // the first seed that is not done
-	done  map[uint64]bool // seeds after it that are
+	first uint64          // the first seed that is not completed
+	done  map[uint64]bool // completed seeds after it
 	last  time.Duration   // of the last report
 }
 
@@ -100,14 +100,14 @@ func (r *run) work(b *bench) {
 	}
 }
 
-// enough reports whether no history is to begin.
+// enough reports whether to begin no more histories.
 func (r *run) enough() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.count.cases() >= r.cases || r.t.Failed()
 }
 
-// finish counts a history.
+// finish records a completed history.
 func (r *run) finish(seed uint64, count counts) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -123,8 +123,8 @@ func (r *run) finish(seed uint64, count counts) {
 	}
 }
 
-// report logs what was done.
+// report logs the progress.
 func (r *run) report() {
 	took := time.Since(r.begun)
-	r.t.Logf("%v: %d of %d edits, %.0f/s; go on with %s=%d; %+v", took.Round(time.Second), r.count.cases(), r.cases, float64(r.count.cases())/took.Seconds(), seedVariable, r.first, r.count)
+	r.t.Logf("%v: %d of %d edits, %.0f/s; continue with %s=%d; %+v", took.Round(time.Second), r.count.cases(), r.cases, float64(r.count.cases())/took.Seconds(), seedVariable, r.first, r.count)
 }

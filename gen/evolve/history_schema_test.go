@@ -10,8 +10,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/schema"
 )
 
-// drawn is a schema that edits change. It is written as YAML; nothing of it is derived from
-// package layout.
+// drawn is a schema that edits change. It is rendered as YAML, without using package layout.
 type drawn struct {
 	precision time.Duration
 	series    []drawnField
@@ -21,12 +20,12 @@ type drawn struct {
 	doc       int
 }
 
-// drawnField is a field or a series value. Its id stays the same whatever it is called: it is
-// what its stored values are values of.
+// drawnField is a field or a series value. Its ID identifies its stored values and does not
+// change when the field is renamed.
 type drawnField struct {
 	id       int
 	name     string
-	column   string // of its own; empty for the name
+	column   string // empty if it is the name
 	typ      string
 	of       []drawnValue // of an enum
 	optional bool
@@ -177,8 +176,8 @@ func (f *drawnField) yaml() string {
 	return text
 }
 
-// layoutKeys returns the keys of the k-th layout of a table: in older ones, those in which it
-// differs from the one above it.
+// layoutKeys returns the keys of the k-th layout of a table: for an older one, the keys that
+// differ from the layout above it.
 func (s *drawn) layoutKeys(t *drawnTable, k int) []string {
 	l := &t.layouts[k]
 	var above *drawnLayout
@@ -257,19 +256,19 @@ func (s *drawn) segmentText(g drawnSegment) string {
 	return s.series[g.series].name
 }
 
-// random draws what schemas and edits are made of.
+// random draws the parts of schemas and edits.
 type random struct {
 	*rand.Rand
-	next int // ids, names and numbers that are used
+	next int // the next unused ID, name or number
 }
 
 // one returns one of several.
 func one[T any](r *random, of ...T) T { return of[r.IntN(len(of))] }
 
-// chance is true once in n times.
+// chance returns true once in n times.
 func (r *random) chance(n int) bool { return r.IntN(n) == 0 }
 
-// fresh returns a number that was not used before.
+// fresh returns an unused number.
 func (r *random) fresh() int { r.next++; return r.next }
 
 // schema draws a schema.
@@ -352,7 +351,7 @@ var (
 	constants  = []string{"a", "b", "2026-03-05"}
 )
 
-// forms returns how a value of a type may stand in a key.
+// forms returns the possible encodings of a type in a key.
 func forms(typ string) []string {
 	number := []string{"", "", "encoding: decimal, pad: 20", "encoding: hex, pad: 16", "encoding: decimal, pad: 20, reverse: true", "encoding: binary"}
 	return map[string][]string{

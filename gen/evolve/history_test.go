@@ -92,7 +92,7 @@ type history struct {
 	count    counts
 }
 
-// counts says what became of edits.
+// counts counts the outcomes of edits.
 type counts struct {
 	Tried    int // edits that were not refused, and tried on data
 	Safe     int // of these, edits after which old code read what new code wrote
@@ -116,7 +116,7 @@ func (c *counts) add(o counts) {
 // steps is how many edits a history tries on data.
 const steps = 8
 
-// live runs the history of a seed. The error tells what was lost, after which edits.
+// live runs the history of a seed. The error states what was lost, and after which edits.
 func live(ctx context.Context, b *bench, seed uint64) (counts, error) {
 	if err := b.reset(ctx); err != nil {
 		return counts{}, err
@@ -400,7 +400,7 @@ func (t *drawnTable) at(at time.Time) *drawnLayout {
 	return &t.layouts[i]
 }
 
-// place is what tells events apart: the index of the series, and the time in nanoseconds.
+// place identifies an event: the index of the series, and the time in nanoseconds.
 type place struct {
 	who   int
 	nanos int64

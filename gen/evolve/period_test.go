@@ -86,7 +86,7 @@ func TestChangesOfPeriods(t *testing.T) {
 		s, l := schemaOf(t, tt.fields, tt.new)
 		c := diffOf(old, s, l, true)
 		if beside := namesOf(diffOf(old, s, l, false)); !slices.Equal(beside, tt.want) {
-			t.Errorf("%s: beside other schemas: %q instead of %q", tt.name, beside, tt.want)
+			t.Errorf("%s: with other schemas: %q instead of %q", tt.name, beside, tt.want)
 		}
 		var accept []string
 		for _, f := range c.Findings {

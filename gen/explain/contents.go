@@ -2,7 +2,7 @@ package explain
 
 import "strings"
 
-// heading is a heading of a page, and what it is below.
+// heading is a heading of a page, with the headings below it.
 type heading struct {
 	Title string
 	ID    string

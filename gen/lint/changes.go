@@ -61,7 +61,7 @@ func changeRules() []Rule {
 			"The columns of bucket_offsets contain times in units of time.precision. Stored columns are read as different times.",
 			"Keep the precision, or add a second table."),
 		data("E17", "a protobuf number, or the value of offsets, gets a field with a different name",
-			"Values of stored events are read under the new name. That is right for a renamed field, and wrong for a field that replaces another one.",
+			"Values of stored events are read under the new name. That is right for a renamed field, and wrong for a field that replaces another.",
 			"Accept the change if the field is only renamed. Otherwise, use a new number, or another table for offsets."),
 		data("E18", "an earlier layout is removed",
 			"The events of its time are no longer read, and late events of that time are written to the next layout.",

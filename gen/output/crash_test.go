@@ -120,7 +120,7 @@ func TestKilled(t *testing.T) {
 				killed = killedAt(t, name, dir, step)
 				checkWhole(t, dir)
 				if now := contents(t, dir); name == "lock" && now["btgen.lock"] == "old lock" && (now["a/update.go"] != ours("old") || now["c/create.go"] != "" || now["b/stale.go"] == "") {
-					t.Errorf("there is new code beside the old lock, which would forget what was accepted")
+					t.Errorf("the code is new but the lock is old, which loses the accepted changes")
 				}
 				changes, err := job(dir)
 				if err != nil {

@@ -69,8 +69,8 @@ type Owner interface {
 	Foreign(dir string) string
 }
 
-// NotOursError is the error for a file that exists in place of a generated one, but does not
-// have its header.
+// NotOursError is the error for a file with the name of a generated one that does not have its
+// header.
 type NotOursError struct{ Path string }
 
 // Error names the file and what to do.

@@ -252,8 +252,8 @@ func fieldFormOf(b block[draft], alone shape) form[Field] {
 	}}
 }
 
-// flat returns f with one error for a mapping without any of the keys: its author
-// probably intended it to have fields of its own.
+// flat returns f with one error for a mapping without any of the keys: its author probably
+// intended it to have separate fields.
 func flat[V any](f form[V], keys []string) form[V] {
 	return form[V]{f.shape, func(w *walker, n *node) (v V, ok bool) {
 		isKey := func(e entry) bool {
@@ -262,7 +262,7 @@ func flat[V any](f form[V], keys []string) form[V] {
 		}
 		isField := func(e entry) bool { return e.value.kind == mapping || slices.Contains(typeNames(), e.value.text) }
 		if n.kind == mapping && len(n.entries) > 0 && !slices.ContainsFunc(n.entries, isKey) && slices.ContainsFunc(n.entries, isField) {
-			w.errorf(n.pos, "a value cannot contain others: events are flat").Hint = "write each as a field of its own, with its type; or write all of them as `{type: json}`"
+			w.errorf(n.pos, "a value cannot contain others: events are flat").Hint = "write each as a separate field, with its type; or write all of them as `{type: json}`"
 			return v, false
 		}
 		return f.read(w, n)

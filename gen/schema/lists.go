@@ -181,7 +181,7 @@ func namedItems(n *node) string {
 	}
 	for _, key := range []string{"name", "id", "table"} {
 		if name := n.items[0].entry(key); name != nil && name.kind == scalar && name.text != "" {
-			return fmt.Sprintf("write \"%s:\" in place of \"- %s: %[1]s\", and so on", name.text, key)
+			return fmt.Sprintf("write \"%s:\" instead of \"- %s: %[1]s\", and so on", name.text, key)
 		}
 	}
 	return ""

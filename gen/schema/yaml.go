@@ -252,7 +252,7 @@ func syntaxError(w *walker, text []byte, err error) {
 	}
 	if tabbed := lines[line-1]; bytes.ContainsRune(leading(tabbed), '\t') {
 		pos := diag.Pos{File: w.file, Line: line, Column: 1 + bytes.IndexByte(tabbed, '\t')}
-		w.errorf(pos, "the line is indented with a tab, which YAML does not allow").Hint = "indent with two spaces in place of each tab, in the whole file"
+		w.errorf(pos, "the line is indented with a tab, which YAML does not allow").Hint = "replace each tab with two spaces, in the whole file"
 		return
 	}
 	if indent := oddIndent(lines, line); indent != "" && strings.Contains(message, "mapping values are not allowed") {

@@ -122,7 +122,7 @@ func loadDaily(t testing.TB) []DailyEvent {
 	return events
 }
 
-// series is what was written of one series, in time order.
+// series contains the written events of one series, in time order.
 type series[E comparable] struct {
 	base   E // an event with the series alone
 	events []E

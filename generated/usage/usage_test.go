@@ -171,7 +171,7 @@ func TestEventsKeepTheirExpiryWhenWrittenAgain(t *testing.T) {
 		or := usage.NewUsageOneSecondReader(bt.Client, at(again))
 		oread, err := or.Latest(t.Context(), os)
 		check(t, err)
-		oe.WrittenAt = noon // what the event said of it does not count
+		oe.WrittenAt = noon // the value in the event is ignored
 		compare(t, oe, oread)
 		before = timesOf(cells(t, bt.Client, "usage_one_second"))
 		check(t, usage.NewUsageOneSecondWriter(bt.Client, writing(at(again))).Write(t.Context(), oread))

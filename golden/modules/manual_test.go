@@ -136,8 +136,8 @@ func TestManual(t *testing.T) {
 }
 
 // TestManualModules runs the blocks of the manual that are marked as modules, each in a
-// folder of its own next to a clone of btgen. It replaces only the command that
-// installs the latest published version.
+// separate folder next to a clone of btgen. It replaces only the command that installs the
+// latest published version.
 func TestManualModules(t *testing.T) {
 	testlong.Skip(t, "compiles another version of the client")
 	root, err := filepath.Abs("../..")
@@ -360,7 +360,7 @@ func newModule(t *testing.T, root, dir, path string) {
 // TestGoTool uses btgen from a separate module: a tool line in go.mod, a go:generate
 // line, and a program that runs the generated code.
 func TestGoTool(t *testing.T) {
-	testlong.Skip(t, "builds another module of its own, besides that of TestManual")
+	testlong.Skip(t, "builds another module besides that of TestManual")
 	root, err := filepath.Abs("../..")
 	if err != nil {
 		t.Fatal(err)

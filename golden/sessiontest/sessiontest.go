@@ -57,7 +57,7 @@ func (s *Sessions) ServerOptions() []grpc.ServerOption {
 	return []grpc.ServerOption{grpc.ChainUnaryInterceptor(s.unary), grpc.ChainStreamInterceptor(s.stream)}
 }
 
-// unary tells clients how many calls to divert.
+// unary instructs clients how many calls to divert.
 func (s *Sessions) unary(ctx context.Context, request any, info *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (any, error) {
 	if info.FullMethod != bigtablepb.Bigtable_GetClientConfiguration_FullMethodName {
 		return handle(ctx, request)

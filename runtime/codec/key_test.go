@@ -12,7 +12,7 @@ import (
 )
 
 var (
-	// weeks is the balloon's bucket: 2021-03-05 lies in week1.
+	// weeks is the balloon's bucket: 2021-03-05 is in week1.
 	weeks = codec.Bucket{
 		Every:  7 * 24 * time.Hour,
 		Origin: date("2021-03-01"),

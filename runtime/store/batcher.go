@@ -47,12 +47,11 @@ type load[E any] struct {
 	done   chan struct{} // closed once all failures are reported
 }
 
-// NewBatcher returns a Batcher that writes with w, which must be a *Writer or an
-// EventWriter of this package. It calls failed once for each event
-// that is not written, with the *WriteError that Write would return, from a goroutine
-// of the Batcher. failed may call Add, but not Flush or Close, which wait for it. It
-// should return quickly: meanwhile the Batcher writes other events, and their failures
-// accumulate in memory. failed may be nil.
+// NewBatcher returns a Batcher that writes with w, which must be a *Writer or an EventWriter
+// of this package. It calls failed once for each event that is not written, with the
+// *WriteError that Write would return, from a goroutine of the Batcher. failed may call Add,
+// but not Flush or Close, which wait for it. It should return quickly: in the meantime, the
+// Batcher writes other events, and their failures accumulate in memory. failed may be nil.
 func NewBatcher[E any](w TableWriter[E], failed func(event E, err error), opts ...BatcherOptions) *Batcher[E] {
 	if failed == nil {
 		failed = func(E, error) {}

@@ -81,7 +81,7 @@ func compareProtection(t Table, live liveTable) []Change {
 }
 
 // valueTypeChange returns the change of a family that has a value type and therefore
-// cannot store events, whatever its rule.
+// cannot store events, regardless of its rule.
 func valueTypeChange(table string, f Family, have string) Change {
 	c := Change{Kind: ChangeValueType, Table: table, Family: f.Name, ValueType: have}
 	c.hazard("value_type", "", "Bigtable cannot change the value type of an existing family")
@@ -120,7 +120,7 @@ const replicated = "Bigtable then raises an age by at most 90 days at a time and
 // otherwise describes what happens to cells whose timestamps have an unknown meaning; a
 // live family does not record it.
 func otherwise(rule codec.GCRule) string {
-	return "Bigtable applies " + showRule(rule) + " to existing cells, whatever their timestamps mean"
+	return "Bigtable applies " + showRule(rule) + " to existing cells, regardless of what their timestamps mean"
 }
 
 // loss adds the hazards of a change that expires live cells. A limit is a hazard if

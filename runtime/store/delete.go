@@ -56,8 +56,11 @@ func (d Deletion) String() string {
 	for _, t := range d.Tables {
 		rows, mutations = rows+t.Rows, mutations+t.Mutations
 	}
-	return fmt.Sprintf("%d events, %d rows, %d mutations", d.Events(), rows, mutations)
+	return fmt.Sprintf("%s, %s, %s", quantity(d.Events(), "event"), quantity(rows, "row"), quantity(mutations, "mutation"))
 }
+
+// quantity formats a number of things, such as "1 row".
+func quantity(n int, noun string) string { return fmt.Sprintf("%d %s", n, plural(n, noun)) }
 
 // DeleteError reports a row that could not be deleted, or of which it is unknown
 // whether it was. Deleting again is safe.
@@ -100,9 +103,9 @@ func (w *Writer[E]) Delete(ctx context.Context, events []E, opts ...DeleteOption
 // again is safe, and it is the way to complete a call that failed. Events that are
 // written during the call may or may not be deleted.
 //
-// With an error, the Deletion counts what is certain to be deleted. Rows whose keys, and
-// columns whose names, cannot be decoded stay: the first is returned as a *DecodeError
-// after everything else is deleted. A row that Bigtable rejects is a *DeleteError.
+// After an error, the Deletion counts only what is certain to be deleted. Rows whose keys, and
+// columns whose names, cannot be decoded stay: the first is returned as a *DecodeError after
+// everything else is deleted. A row that Bigtable rejects is a *DeleteError.
 func (w *Writer[E]) DeleteRange(ctx context.Context, base E, from, to time.Time, opts ...DeleteOptions) (Deletion, error) {
 	return w.erase(ctx, "DeleteRange", last(opts), func(t *eraser[E]) error {
 		if to.IsZero() || from.After(to) {
@@ -119,13 +122,13 @@ func (w *Writer[E]) DeleteSeries(ctx context.Context, base E, opts ...DeleteOpti
 	})
 }
 
-// Replace stores an event in place of another one: it writes updated and then, if it has another
-// series, time or sequence number, deletes old. Until it returns, readers may find both, but never
-// neither. After an error, updated may or may not be stored, and old is only deleted if
-// updated is stored; calling it again is safe.
+// Replace replaces an event: it writes updated and then, if it has a different series, time or
+// sequence number, deletes old. Until it returns, readers may find both, but never neither.
+// After an error, updated may or may not be stored, and old is only deleted if updated is
+// stored; calling it again is safe.
 //
-// In bucket_new_columns, where an event does not replace another one of the same time, Replace
-// deletes first in that case, and readers may find neither until it returns.
+// In bucket_new_columns, where an event does not replace one of the same time, Replace deletes
+// first in that case, and readers may find neither until it returns.
 func (w *Writer[E]) Replace(ctx context.Context, old, updated E, opts ...WriteOptions) error {
 	same := w.tables[0].mapping.samePlace(&old, &updated)
 	if same && w.appends() {

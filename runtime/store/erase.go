@@ -149,7 +149,7 @@ func (e *erasing[E]) metrics(p *scan.Part) error {
 	}
 }
 
-// skip records a row or column that does not decode. It returns any other error.
+// skip records a row or column that cannot be decoded. It returns any other error.
 func (e *erasing[E]) skip(err error) error {
 	switch {
 	case err == errForeign:
@@ -253,7 +253,7 @@ func (e *erasing[E]) whole(start time.Time) bool {
 	return e.of == nil && e.a.wanted(start) && !e.mapping.Bucket.End(start).After(e.a.to)
 }
 
-// single deletes an event with a row of its own, or one for each class, and returns the
+// single deletes an event with a separate row, or one for each class, and returns the
 // number of events.
 func (e *erasing[E]) single(at time.Time, row wire.Row) (events int, err error) {
 	if !e.includes(at, e.mapping.sequenceOf(&e.a.base)) {

@@ -211,7 +211,7 @@ func TestRowsWrittenWhileSpansAreRead(t *testing.T) {
 				}
 			}
 			if !wrote {
-				t.Error(l.Table.ID, "nothing was written meanwhile")
+				t.Error(l.Table.ID, "nothing was written in the meantime")
 			}
 		}
 	}

@@ -62,6 +62,6 @@ func compareKeySchema(t Table, live liveTable) []Change {
 		return nil
 	}
 	c := Change{Kind: ChangeKeySchema, Table: t.ID, KeySchema: t.KeySchema}
-	c.hazard("row_key_schema", "", "it has another one, which Bigtable cannot change")
+	c.hazard("row_key_schema", "", "it has a different one, which Bigtable cannot change")
 	return []Change{c}
 }

@@ -106,19 +106,19 @@ func TestPlanRules(t *testing.T) {
 		// Expiry.
 		{
 			maxAge(30), Family{GC: second, Life: expiry}, "one_second:t/m",
-			"max_age 30d → 1s (Bigtable applies max_age 1s to existing cells, whatever their timestamps mean: use a new family) [T06]",
+			"max_age 30d → 1s (Bigtable applies max_age 1s to existing cells, regardless of what their timestamps mean: use a new family) [T06]",
 		},
 		{
 			codec.GCRule{}, Family{GC: second, Life: expiry}, "one_second:t/m",
-			"keep forever → max_age 1s (Bigtable applies max_age 1s to existing cells, whatever their timestamps mean: use a new family) [T06]",
+			"keep forever → max_age 1s (Bigtable applies max_age 1s to existing cells, regardless of what their timestamps mean: use a new family) [T06]",
 		},
 		{
 			maxAge(7), Family{GC: maxAge(30), Life: shifted}, "default_expiration:t/m",
-			"max_age 7d → 30d (Bigtable applies max_age 30d to existing cells, whatever their timestamps mean) [T06]",
+			"max_age 7d → 30d (Bigtable applies max_age 30d to existing cells, regardless of what their timestamps mean) [T06]",
 		},
 		{
 			second, Family{GC: maxAge(365), Life: shifted}, "default_expiration:t/m",
-			"max_age 1s → 365d (Bigtable applies max_age 365d to existing cells, whatever their timestamps mean; " + replicated + ") [T06, T10]",
+			"max_age 1s → 365d (Bigtable applies max_age 365d to existing cells, regardless of what their timestamps mean; " + replicated + ") [T06, T10]",
 		},
 		{second, Family{GC: maxAge(30), Life: codec.Lifetime{Timestamp: codec.TimestampWrite}},
 			"one_second:t/m", "max_age 1s → 30d (its cell timestamps may be expiries, and expired cells would reappear) [T06]",
@@ -170,7 +170,7 @@ func TestPlanOrder(t *testing.T) {
 + family m of table y: max_age 1d
 + family l of table y: keep forever
 + row key schema of table k1: host STRING, slot BYTES
-~ row key schema of table k3: → host STRING, slot BYTES (it has another one, which Bigtable cannot change)
+~ row key schema of table k3: → host STRING, slot BYTES (it has a different one, which Bigtable cannot change)
   refused; it cannot be allowed: first remove the existing one (gcloud beta bigtable tables update)
 + row key schema of table p1: host STRING, slot BYTES
 + deletion protection of table p1

@@ -327,13 +327,13 @@ var hazards = []struct {
 		"one_second:t/f", store.Family{GC: age(30 * day)},
 		store.Family{GC: age(time.Second), Life: codec.Lifetime{Timestamp: codec.TimestampExpiry}},
 		"~ rule of family f of table t: max_age 30d → 1s " +
-			"(Bigtable applies max_age 1s to existing cells, whatever their timestamps mean: use a new family) [T06]", false,
+			"(Bigtable applies max_age 1s to existing cells, regardless of what their timestamps mean: use a new family) [T06]", false,
 	},
 	{
 		"default_expiration:t/f", store.Family{GC: age(2 * day)},
 		store.Family{GC: age(3 * day), Life: codec.Lifetime{Timestamp: codec.TimestampShifted, Default: 3 * day}},
 		"~ rule of family f of table t: max_age 2d → 3d " +
-			"(Bigtable applies max_age 3d to existing cells, whatever their timestamps mean) [T06]", false,
+			"(Bigtable applies max_age 3d to existing cells, regardless of what their timestamps mean) [T06]", false,
 	},
 }
 

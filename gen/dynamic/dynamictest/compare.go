@@ -45,7 +45,7 @@ type Edit struct {
 // Range is the time range of a read, From included and To not.
 type Range struct{ From, To time.Time }
 
-// Outcome is what an edit does to stored events. Each finding says which read found it: the
+// Outcome is the effect of an edit on stored events. Each finding states which read found it: the
 // old code is what decides which events there are.
 type Outcome struct {
 	Events  int      // events that the old code read, counted once for each read
@@ -193,7 +193,7 @@ func number[T int64 | uint64 | float64](v any) any {
 	return nil
 }
 
-// place tells the events of a schema apart, but for those that new columns hold twice.
+// place identifies an event of a schema, except for events that new columns store twice.
 type place struct {
 	series   string
 	micros   int64

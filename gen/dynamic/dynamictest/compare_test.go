@@ -86,7 +86,7 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// A schema that is not edited loses nothing, whatever its events are.
+// A schema that is not edited loses nothing, for any events.
 func TestCompareUnedited(t *testing.T) {
 	lab := NewLab(t)
 	l := Resolve(t, []byte(strings.Replace(usual, "PATTERN", "bucket_new_cells", 1)))

@@ -41,7 +41,7 @@ func (g *Traffic) Series() [][]any {
 	return out
 }
 
-// Edges returns times at and beside events, in ascending order.
+// Edges returns times at and next to events, in ascending order.
 func (g *Traffic) Edges() []time.Time {
 	var out []time.Time
 	for _, at := range g.trip.Times {

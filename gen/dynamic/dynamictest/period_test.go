@@ -8,8 +8,8 @@ import (
 	"github.com/btgen-dev/btgen/gen/dynamic"
 )
 
-// Events between the old and the new beginning of a layout are hidden, and so are those of a
-// layout that is removed. A new layout from a time on hides nothing that was written before.
+// Events between the old and the new beginning of a layout are hidden, and so are those of a layout
+// that is removed. A new layout that begins at a time hides nothing that was written before.
 func TestMovedLayouts(t *testing.T) {
 	const days = `btgen: v1
 package: p

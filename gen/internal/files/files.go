@@ -16,7 +16,7 @@ type NotRegularError struct {
 	Kind string // such as "a named pipe"
 }
 
-// Error names the file and what it is.
+// Error returns the name of the file and what it is.
 func (e *NotRegularError) Error() string {
 	return fmt.Sprintf("%s is %s and was not read: replace it with a regular file, or remove it", words.Printable(e.Path), e.Kind)
 }

@@ -73,10 +73,10 @@ func (r *run[E]) crossedNewest(series Series, from, to time.Time, limit int) {
 	r.within(fmt.Sprintf("the newest %d from %v to %v", limit, from, to), t)
 }
 
-// crossedEach is crossed for the newest event of each series of a query: from each row,
-// the newest cell of each column. If the rows of a series are adjacent, the reader
-// skips the others: a request finds a series, or that there are no more. For a single
-// series, it reads one row.
+// crossedEach is crossed for the newest event of each series of a query: from each row, the
+// newest cell of each column. If the rows of a series are adjacent, the reader skips the
+// others: a request finds a series, or finds that there are no more. For a single series,
+// it reads one row.
 func (r *run[E]) crossedEach(p AccessPath, wanted func(Series) bool, from, to time.Time) {
 	if p.Single || p.Contiguous {
 		p = p.apart()
