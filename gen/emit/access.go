@@ -7,6 +7,7 @@ import (
 	"github.com/dave/jennifer/jen"
 
 	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/sample"
 )
 
 // ctxParam is the first parameter of calls that may block.
@@ -35,7 +36,7 @@ func notInlined() *jen.Statement {
 //
 //	type BalloonWriter struct { store.EventWriter[BalloonSeries, BalloonEvent] }
 func (s *schemaFile) writerType() jen.Code {
-	text := []string{fmt.Sprintf("%s writes %s events to %s. %s", s.names.Writer, s.layout.Name, s.tableList(), s.replaces())}
+	text := []string{fmt.Sprintf("%s writes %s events to %s. %s", s.names.Writer, s.layout.Name, s.destinations(), s.replaces())}
 	if note := s.severalRows(); note != "" {
 		text = append(text, note)
 	}
@@ -112,11 +113,37 @@ func (s *schemaFile) newBatcher() jen.Code {
 	)
 }
 
+// destinations lists the tables that events are written to.
+func (s *schemaFile) destinations() string {
+	var ids []string
+	older := ""
+	for _, t := range s.layout.Tables {
+		ids = append(ids, t.ID)
+		older += olderTables(t, "to")
+	}
+	if len(ids) == 1 {
+		return "table " + ids[0] + older
+	}
+	return "tables " + list(ids) + older
+}
+
+// olderTables describes the other tables with events of earlier layouts, which are written
+// to them or read from them.
+func olderTables(t *layout.Table, preposition string) string {
+	text := ""
+	for _, older := range t.Older {
+		if older.ID != t.ID {
+			text += fmt.Sprintf(", and %s %s table %s", sample.Period(older), preposition, older.ID)
+		}
+	}
+	return text
+}
+
 // readerType declares the reader:
 //
 //	type BalloonReader struct { store.EventReader[BalloonSeries, BalloonEvent, BalloonColumns] }
 func (s *schemaFile) readerType() jen.Code {
-	text := fmt.Sprintf("%s reads %s events from table %s. Read holds %s in memory at a time.", s.names.Reader, s.layout.Name, s.layout.Read.ID, holds(s.layout.Read))
+	text := fmt.Sprintf("%s reads %s events from table %s%s. Read holds %s in memory at a time.", s.names.Reader, s.layout.Name, s.layout.Read.ID, olderTables(s.layout.Read, "from"), holds(s.layout.Read))
 	if s.layout.Read.Metrics() {
 		text += " The table is append-only: if a field has several values at the same time, Read yields that many events, ordered by their stored values."
 	}

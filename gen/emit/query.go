@@ -22,7 +22,7 @@ func (s *schemaFile) queryMethod(q *layout.Query) jen.Code {
 	if len(given) > 0 {
 		what = "of the series with the given " + list(given)
 	}
-	text := []string{fmt.Sprintf("%s yields the events with from <= time < to %s, %s. Its errors are those of Read. It reads from table %s: %s.", s.names.Query(q).Method, what, sample.Order(s.layout, q), q.Table.ID, sample.Ranges(q))}
+	text := []string{fmt.Sprintf("%s yields the events with from <= time < to %s, %s. Its errors are those of Read. It reads from table %s: %s.", s.names.Query(q).Method, what, sample.Order(s.layout, q), q.Table.ID, sample.AllRanges(q))}
 	if q.Doc != "" {
 		text = append(text, "", sentence(q.Doc))
 	}

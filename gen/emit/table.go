@@ -9,6 +9,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/lock"
 	"github.com/btgen-dev/btgen/gen/names"
+	"github.com/btgen-dev/btgen/gen/sample"
 	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
@@ -185,15 +186,10 @@ func (s *schemaFile) mappingVar(t *layout.Table) jen.Code {
 
 // ofEvents returns which events have a layout, for a table with several.
 func ofEvents(t *layout.Table) string {
-	switch {
-	case t.Since.IsZero() && t.Until.IsZero():
-		return ""
-	case t.Since.IsZero():
-		return " for events before " + schema.FormatInstant(t.Until)
-	case t.Until.IsZero():
-		return " for events since " + schema.FormatInstant(t.Since)
+	if period := sample.Period(t); period != "" {
+		return " for " + period
 	}
-	return fmt.Sprintf(" for events from %s until %s", schema.FormatInstant(t.Since), schema.FormatInstant(t.Until))
+	return ""
 }
 
 // mappingFields renders the fields of a mapping, except its columns and keys.

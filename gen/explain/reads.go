@@ -45,7 +45,7 @@ func given(l *layout.Layout, q *layout.Query) []string {
 func readOf(l *layout.Layout, q *layout.Query, columns []int) Read {
 	from, to, now := sample.Day(q.Table)
 	return Read{
-		Method: q.Name, Given: given(l, q), Doc: oneLine(q.Doc), Table: q.Table.ID, TableNamed: q.Named.IsValid(), Finds: sample.Ranges(q), Order: sample.Order(l, q),
+		Method: q.Name, Given: given(l, q), Doc: oneLine(q.Doc), Table: q.Table.ID, TableNamed: q.Named.IsValid(), Finds: sample.AllRanges(q), Order: sample.Order(l, q),
 		From: showTime(from), To: showTime(to), Requests: requestsOf(sample.Requests(l, q, now, from, to, columns)),
 		Expected: Work(sample.WorkOf(l, q, now, from, to, columns)), EachSeries: q.MultiSeries(l), Scan: oneLine(q.Scan),
 	}

@@ -137,11 +137,20 @@ func (r Rule) find(s *schema.Schema, l *layout.Layout, t *layout.Table) diag.Lis
 	return found
 }
 
-// findQuery returns the findings of a rule in a query.
+// findQuery returns the findings of a rule in a query: those of the newest layout or, if
+// there are none and the rule is an error, of the newest of the earlier layouts with any.
 func (r Rule) findQuery(s *schema.Schema, l *layout.Layout, q *layout.Query) diag.List {
 	var found diag.List
-	if r.query != nil {
-		r.query(l, q, reporter{r.ID, r.Severity, s, &found})
+	if r.query == nil {
+		return nil
+	}
+	r.query(l, q, reporter{r.ID, r.Severity, s, &found})
+	if r.Severity == diag.Error { // it is too late for warnings about stored data
+		for i := range q.Older {
+			if len(found) == 0 {
+				r.query(l, &q.Older[i], reporter{r.ID, r.Severity, s, &found})
+			}
+		}
 	}
 	return found
 }
@@ -180,7 +189,7 @@ func (s subject) checkAllowances(rules []Rule) diag.List {
 // checkScan reports an unused scan.
 func checkScan(q *layout.Query) diag.List {
 	var found diag.List
-	if q.Scan != "" && !q.Scans() {
+	if q.Scan != "" && !slices.ContainsFunc(q.Periods(), (*layout.Query).Scans) {
 		found.Warnf(q.ScanPos, "unused scan: in table %q, query %s reads %s", q.Table.ID, q.Name, sample.Ranges(q)).Hint = "remove scan"
 	}
 	return found

@@ -15,6 +15,10 @@ func fullScan(l *layout.Layout, q *layout.Query, report reporter) {
 		return
 	}
 	const why = "if it may read that much, give a reason, as in `scan: \"a nightly export\"`"
+	if period := sample.Period(q.Table); !q.Table.Until.IsZero() {
+		report.at(q.Pos, why, "query %s reads %s for %s: row keys of table %q do not begin with %s", q.Name, sample.Extent(q), period, q.Table.ID, given(l, q))
+		return
+	}
 	if len(q.By) == 0 {
 		hint := why
 		if !q.Table.Metrics() {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/runtime/scan"
 )
 
@@ -45,6 +46,33 @@ func Ranges(q *layout.Query) string {
 		text += ", skipping rows with another " + strings.Join(q.FilteredBy, " or ")
 	}
 	return text
+}
+
+// AllRanges describes the rows that the query reads in all layouts of its table: those of
+// the newest, and of earlier ones where it reads other rows.
+func AllRanges(q *layout.Query) string {
+	text := Ranges(q)
+	for i := range q.Older {
+		o := &q.Older[i]
+		if o.Table.ID != q.Table.ID || Ranges(o) != Ranges(q) {
+			text += fmt.Sprintf("; for %s, from table %s: %s", Period(o.Table), o.Table.ID, Ranges(o))
+		}
+	}
+	return text
+}
+
+// Period describes the events with a layout of a table, as in "events before 2026-06-01";
+// empty for a table with a single layout.
+func Period(t *layout.Table) string {
+	switch {
+	case t.Since.IsZero() && t.Until.IsZero():
+		return ""
+	case t.Since.IsZero():
+		return "events before " + schema.FormatInstant(t.Until)
+	case t.Until.IsZero():
+		return "events since " + schema.FormatInstant(t.Since)
+	}
+	return fmt.Sprintf("events from %s until %s", schema.FormatInstant(t.Since), schema.FormatInstant(t.Until))
 }
 
 // Extent describes the rows of a query whose values do not restrict them.

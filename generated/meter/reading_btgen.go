@@ -28,8 +28,9 @@ type ReadingEvent struct {
 	Alarm   *string   // nil if absent
 }
 
-// ReadingWriter writes Reading events to tables meter_readings and meter_polls.
-// Writing an event again replaces it, so a failed call is safe to repeat.
+// ReadingWriter writes Reading events to table meter_readings, and events
+// before 2025-01-06 to table meter_polls. Writing an event again replaces it,
+// so a failed call is safe to repeat.
 type ReadingWriter struct {
 	store.EventWriter[ReadingSeries, ReadingEvent]
 }
@@ -60,8 +61,9 @@ func NewReadingBatcher(w *ReadingWriter, failed func(event ReadingEvent, err err
 	return &ReadingBatcher{store.NewBatcher(w.EventWriter, failed, opts...)}
 }
 
-// ReadingReader reads Reading events from table meter_readings. Read holds one
-// bucket in memory at a time.
+// ReadingReader reads Reading events from table meter_readings, and events
+// before 2025-01-06 from table meter_polls. Read holds one bucket in memory at
+// a time.
 type ReadingReader struct {
 	store.EventReader[ReadingSeries, ReadingEvent, ReadingColumns]
 	reader store.TableReader[ReadingEvent]
@@ -80,7 +82,9 @@ func NewReadingReader(client store.Client, opts ...store.ReaderOptions) *Reading
 
 // ByRegion yields the events with from <= time < to of the series with the
 // given region, by series in row key order, then by time. Its errors are those
-// of Read. It reads from table meter_readings: one range of rows.
+// of Read. It reads from table meter_readings: one range of rows; for events
+// before 2025-01-06, from table meter_polls: the whole table, skipping rows
+// with another region.
 //
 // The server scans rows of all times and drops those outside the range.
 func (r *ReadingReader) ByRegion(ctx context.Context, region string, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[ReadingEvent, error] {
