@@ -72,11 +72,12 @@ type Change struct {
 	Old, New string
 	Keys     bool // examples are row keys
 
-	place  placeKind
-	column string // key of the column, for atColumn and atEnum
-	value  string // enum value, for atEnum
-	family string // for atFamily and atAge
-	way    way
+	place   placeKind
+	segment int    // the first segment that differs, counted from 1, for atKey; 0 for the key
+	column  string // key of the column, for atColumn and atEnum
+	value   string // enum value, for atEnum
+	family  string // for atFamily and atAge
+	way     way
 }
 
 // way describes how to avoid a change, as far as the facts determine it.

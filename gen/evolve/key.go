@@ -25,9 +25,23 @@ func (c *comparer) key() {
 	case c.old.Delimiter == c.new.Delimiter && c.renamedSeries(old, new):
 		c.keyEnums(old, new)
 	default:
-		c.add(Change{Rule: "E05", Keys: true, place: atKey, way: way{restore: keyRestore(c.old), beside: true}},
+		c.add(Change{Rule: "E05", Keys: true, place: atKey, segment: c.segment(old, new), way: way{restore: keyRestore(c.old), beside: true}},
 			"the row key %s becomes %s: stored rows are not found", keyText(c.old), keyText(c.new))
 	}
+}
+
+// segment returns the number of the first new segment that differs from the old one, counted
+// from 1; 0 if the delimiter differs, or segments were only removed from the end.
+func (c *comparer) segment(old, new []lock.Segment) int {
+	if c.old.Delimiter != c.new.Delimiter {
+		return 0
+	}
+	for i, g := range new {
+		if i >= len(old) || !sameSegment(old[i], g, true) {
+			return i + 1
+		}
+	}
+	return 0
 }
 
 // sameSegment reports whether two segments write the same bytes for a value. Values of an

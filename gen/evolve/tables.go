@@ -245,6 +245,9 @@ func (c *Comparison) position(p *pair, change *Change) diag.Pos {
 	case atPattern:
 		return t.PatternPos
 	case atKey:
+		if 0 < change.segment && change.segment <= len(t.Segments) {
+			return firstPos(t.Segments[change.segment-1].Pos, t.KeyPos)
+		}
 		return t.KeyPos
 	case atBucket:
 		return firstPos(t.WidthPos, t.BucketPos, t.Pos)

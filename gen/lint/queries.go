@@ -15,8 +15,8 @@ func fullScan(l *layout.Layout, q *layout.Query, report reporter) {
 		return
 	}
 	const why = "if it may read that much, give a reason, as in `scan: \"a nightly export\"`"
-	if period := sample.Period(q.Table); !q.Table.Until.IsZero() {
-		report.at(q.Pos, why, "query %s reads %s for %s: row keys of table %q do not begin with %s", q.Name, sample.Extent(q), period, q.Table.ID, given(l, q))
+	if !q.Table.Until.IsZero() {
+		report.at(q.Pos, why, "query %s reads %s for %s: %s", q.Name, sample.Extent(q), sample.Period(q.Table), noPrefix(l, q))
 		return
 	}
 	if len(q.By) == 0 {
@@ -24,11 +24,19 @@ func fullScan(l *layout.Layout, q *layout.Query, report reporter) {
 		if !q.Table.Metrics() {
 			hint = report.newTable(l, q, why+"; or add a table whose key begins with a salt and the time")
 		}
-		report.at(q.Pos, hint, "query %s reads %s: in the row keys of table %q, the series precedes the time", q.Name, sample.Extent(q), q.Table.ID)
+		report.at(q.Pos, hint, "query %s reads %s: %s", q.Name, sample.Extent(q), noPrefix(l, q))
 		return
 	}
 	report.at(q.Pos, report.newTable(l, q, fmt.Sprintf("%s; or add a table whose key begins with %s", why, given(l, q))),
-		"query %s reads %s to find one %s: row keys of table %q do not begin with %[3]s", q.Name, sample.Extent(q), given(l, q), q.Table.ID)
+		"query %s reads %s to find one %s: %s", q.Name, sample.Extent(q), given(l, q), noPrefix(l, q))
+}
+
+// noPrefix explains why the query gives no prefix of the key.
+func noPrefix(l *layout.Layout, q *layout.Query) string {
+	if len(q.By) == 0 {
+		return fmt.Sprintf("in the row keys of table %q, the series precedes the time", q.Table.ID)
+	}
+	return fmt.Sprintf("row keys of table %q do not begin with %s", q.Table.ID, given(l, q))
 }
 
 // given lists the series values that a query gives.
