@@ -192,11 +192,11 @@ func (b Bucket) isStart(t time.Time) bool {
 func (b Bucket) wantedLabel(s string) string {
 	at, ok := b.parseLabel(s)
 	if !ok || at.Before(b.Min()) || !at.Before(b.Max()) || b.Start(at).Equal(at) {
-		return "a label of the form " + b.Label.String()
+		return "a label of the form " + b.Label.String() + editedLabel
 	}
 	label, err := b.AppendLabel(nil, at)
 	if err != nil {
-		return "a label of the form " + b.Label.String()
+		return "a label of the form " + b.Label.String() + editedLabel
 	}
 	return fmt.Sprintf("the start of a bucket of %s, such as %s: the row was written with another bucket width or origin", b.width(), label)
 }

@@ -185,7 +185,7 @@ func BinaryEnum(b []byte, e Enum) (int64, error) {
 		return 0, notBinary("enum", b)
 	}
 	if _, ok := e.Name(v); !ok {
-		return 0, fmt.Errorf("%w: %w: %d", ErrValue, ErrEnum, v)
+		return 0, fmt.Errorf("%w: %w: %d%s", ErrValue, ErrEnum, v, editedEnum)
 	}
 	return v, nil
 }

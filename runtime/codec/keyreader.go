@@ -214,13 +214,13 @@ func (r *KeyReader) EnumAs(segment string, f KeyForm, e Enum) int64 {
 	if f.Encoding == KeyText {
 		n, ok := e.Number(v)
 		if !ok {
-			return fail[int64](r, segment, v, "a name of the enum")
+			return fail[int64](r, segment, v, "a name of the enum"+editedEnum)
 		}
 		return n
 	}
 	n := r.int(segment, f, v, f.enumBits())
 	if _, ok := e.Name(n); r.err == nil && !ok {
-		return fail[int64](r, segment, v, "a number of the enum")
+		return fail[int64](r, segment, v, "a number of the enum"+editedEnum)
 	}
 	return n
 }
@@ -242,7 +242,7 @@ func (r *KeyReader) Const(text string) {
 	case ok && strings.HasPrefix(rest, r.delim) && !r.done:
 		r.rest = rest[len(r.delim):]
 	default:
-		r.fail(keyField, r.rest, strconv.Quote(text))
+		r.fail(keyField, r.rest, strconv.Quote(text)+editedKey)
 	}
 }
 
@@ -273,7 +273,7 @@ func (r *KeyReader) time(segment string, f TimeFormat) time.Time {
 	}
 	t, err := f.Parse(v)
 	if err != nil {
-		return fail[time.Time](r, segment, v, "a time of the form "+f.String())
+		return fail[time.Time](r, segment, v, "a time of the form "+f.String()+editedTime)
 	}
 	return t
 }
@@ -281,7 +281,7 @@ func (r *KeyReader) time(segment string, f TimeFormat) time.Time {
 // Close returns the first error. Unread segments are an error.
 func (r *KeyReader) Close() error {
 	if r.err == nil && !r.done {
-		r.fail(keyField, r.rest, "nothing more")
+		r.fail(keyField, r.rest, "nothing more"+editedKey)
 	}
 	if r.err != nil {
 		return r.err
@@ -364,7 +364,7 @@ func (r *KeyReader) terminated(segment string) (string, bool) {
 func (r *KeyReader) advance(segment, rest string) bool {
 	next, ok := strings.CutPrefix(rest, r.delim)
 	if rest != "" && !ok {
-		r.fail(segment, rest, "the delimiter "+strconv.Quote(r.delim))
+		r.fail(segment, rest, "the delimiter "+strconv.Quote(r.delim)+editedKey)
 		return false
 	}
 	r.rest, r.done = next, rest == ""
@@ -379,7 +379,7 @@ func (r *KeyReader) next(segment string) (string, bool) {
 	v, rest, more := strings.Cut(r.rest, r.delim)
 	switch {
 	case r.done || v == "":
-		r.fail(segment, "", "a value")
+		r.fail(segment, "", "a value"+editedKey)
 		return "", false
 	case !more && r.runsInto(v):
 		r.fail(segment, v, "a value that does not end with a part of the delimiter")

@@ -87,7 +87,7 @@ func (o *OffsetsIn) Refuse(qualifier []byte) error {
 		want += sequenceBytes
 	}
 	if len(qualifier) != want {
-		return fmt.Errorf("%w: %q is not an offset of %d bytes", ErrTimeRange, qualifier, want)
+		return fmt.Errorf("%w: %q is not an offset of %d bytes%s", ErrTimeRange, qualifier, want, editedOffset)
 	}
 	return fmt.Errorf("%w: %q is after the end of the bucket", ErrTimeRange, qualifier)
 }

@@ -208,7 +208,7 @@ func (r *ProtoReader) Enum(e Enum) int64 {
 		return 0
 	}
 	if _, ok := e.Name(v); !ok {
-		r.fail(fmt.Errorf("%w: %d", ErrEnum, v))
+		r.fail(fmt.Errorf("%w: %d%s", ErrEnum, v, editedEnum))
 		return 0
 	}
 	return v
@@ -273,7 +273,7 @@ func (r *ProtoReader) take(typ protowire.Type) uint64 {
 
 // refuse fails because the field does not have the given wire type.
 func (r *ProtoReader) refuse(typ protowire.Type) uint64 {
-	r.fail(fmt.Errorf("wire type %d where %d is expected", r.typ, typ))
+	r.fail(fmt.Errorf("wire type %d where %d is expected%s", r.typ, typ, editedType))
 	return 0
 }
 

@@ -141,7 +141,7 @@ func (r *KeyReader) Salt(buckets int) int {
 		n = KeyForm{}.parseBinary(v)
 	}
 	if !ok || n >= uint64(buckets) {
-		return fail[int](r, saltField, v, "a salt of "+strconv.Itoa(buckets)+" buckets")
+		return fail[int](r, saltField, v, "a salt of "+strconv.Itoa(buckets)+" buckets"+editedSalt)
 	}
 	return int(n)
 }
@@ -151,6 +151,6 @@ func (r *KeyReader) Salt(buckets int) int {
 // read.
 func (r *KeyReader) VerifySalt(salt, want int) {
 	if r.err == nil && salt != want {
-		r.fail(saltField, strconv.Itoa(salt), strconv.Itoa(want)+", the salt of the key's values")
+		r.fail(saltField, strconv.Itoa(salt), strconv.Itoa(want)+", the salt of the key's values"+editedSalt)
 	}
 }

@@ -219,5 +219,5 @@ func TextEnum(b []byte, e Enum) (int64, error) {
 			return e[i].Number, nil
 		}
 	}
-	return 0, fmt.Errorf("%w: %w: %s", ErrValue, ErrEnum, quote(string(b)))
+	return 0, fmt.Errorf("%w: %w: %s%s", ErrValue, ErrEnum, quote(string(b)), editedEnum)
 }
