@@ -67,7 +67,7 @@ func TestModel(t *testing.T) {
 		write(t, filepath.Join(testFolder(dir, n), "model_test.go"), main.Bytes())
 	}
 	checks := strconv.Itoa(1 + (total-1)/len(schemas))
-	cmd := exec.Command("go", append(append([]string{"test", "-vet=off"}, testFolders(dir)...), "-rapid.checks="+checks, "-rapid.nofailfile", "-rapid.shrinktime=5s")...)
+	cmd := exec.Command("go", append(append([]string{"test", "-vet=off", testlong.CompileFast(root)}, testFolders(dir)...), "-rapid.checks="+checks, "-rapid.nofailfile", "-rapid.shrinktime=5s")...)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}

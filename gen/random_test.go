@@ -69,10 +69,10 @@ func TestGeneratedTests(t *testing.T) {
 	for _, inputs := range schemaSets(t, 15) {
 		want += writeTested(t, dir, want, generateRandom(t, inputs, root).Files)
 	}
-	if out, err := exec.Command("go", "vet", "./"+filepath.ToSlash(dir)+"/...").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "vet", testlong.CompileFast(root), "./"+filepath.ToSlash(dir)+"/...").CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}
-	out, err := exec.Command("go", append([]string{"test", "-v", "-vet=off"}, testFolders(dir)...)...).CombinedOutput()
+	out, err := exec.Command("go", append([]string{"test", "-v", "-vet=off", testlong.CompileFast(root)}, testFolders(dir)...)...).CombinedOutput()
 	if got := strings.Count(string(out), "--- PASS: "); err != nil || got != want {
 		t.Errorf("%d of %d tests pass, %v\n%s", got, want, err, out)
 	}
