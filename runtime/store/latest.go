@@ -182,9 +182,6 @@ func (r *Reader[E]) search(ctx context.Context, op *Operation, base E, spans []c
 			key = rows[0].Key()
 		}
 		event, err := a.last(rows)
-		if errors.Is(err, errForeign) {
-			err = ErrNotFound
-		}
 		switch {
 		case !errors.Is(err, ErrNotFound):
 			return event, err
@@ -208,7 +205,7 @@ func (r *Reader[E]) newestRows(ctx context.Context, op *Operation, a *assembler[
 		if i == 0 {
 			in = left
 		}
-		row, err := r.newestRow(ctx, op, s, q, in)
+		row, err := r.newestOwnRow(ctx, op, a, s, q, in)
 		if err != nil {
 			return nil, err
 		}
@@ -229,6 +226,22 @@ func (r *Reader[E]) newestRows(ctx context.Context, op *Operation, a *assembler[
 	}
 	keepNewest(rows, starts)
 	return rows, nil
+}
+
+// newestOwnRow is newestRow without the rows of other mappings, which may lie between those of
+// this one.
+func (r *Reader[E]) newestOwnRow(ctx context.Context, op *Operation, a *assembler[E], s *scan.Search, q scan.Request, in []codec.Rows) (wire.Row, error) {
+	for len(in) > 0 {
+		row, err := r.newestRow(ctx, op, s, q, in)
+		if err != nil || !row.Exists() || len(r.mapping.others) == 0 {
+			return row, err
+		}
+		if _, err := a.timeOf(row); err != errForeign {
+			return row, nil
+		}
+		in = r.before(in, row.Key())
+	}
+	return wire.Row{}, nil
 }
 
 // newestRow returns the row of the newest bucket or event that a request or lookup

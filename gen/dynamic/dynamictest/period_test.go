@@ -1,11 +1,14 @@
 package dynamictest
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/btgen-dev/btgen/gen/dynamic"
+	"github.com/btgen-dev/btgen/runtime/store"
+	"github.com/btgen-dev/btgen/runtime/storetest"
 )
 
 // Events between the old and the new beginning of a layout are hidden, and so are those of a layout
@@ -50,6 +53,55 @@ tables:
 		}
 		if got.Events == 0 || got.Safe() != tt.safe {
 			t.Errorf("%s: %+v", tt.name, got)
+		}
+	}
+}
+
+// The newest event of a series is found among the rows of several layouts, whose keys
+// interleave.
+func TestLatestAcrossLayouts(t *testing.T) {
+	const weeks = `btgen: v1
+package: p
+name: P
+series: {region: string}
+time: {precision: 1s}
+fields: {value: int64, other: {type: int64, optional: true}}
+tables:
+  readings:
+    pattern: PATTERN
+    key: {delimiter: "#", segments: [region, METRIC, bucket]}
+    family: m
+    ttl: {max_age: 400d}
+    bucket: {every: 1w, label: iso_week}
+    since: 2021-03-08
+    before: [{bucket: 6h}]
+`
+	edge := time.Date(2021, 3, 8, 0, 0, 0, 0, time.UTC)
+	for pattern, metric := range map[string]string{"bucket_new_columns": "metric, ", "bucket_new_cells": ""} {
+		for _, swapped := range []bool{false, true} { // which of the two sorts last
+			text := strings.NewReplacer("PATTERN", pattern, "METRIC, ", metric).Replace(weeks)
+			if swapped {
+				text = strings.NewReplacer(`bucket: {every: 1w, label: iso_week}`, "bucket: 6h", "[{bucket: 6h}]", `[{bucket: {every: 1w, label: iso_week}}]`).Replace(text)
+			}
+			s := dynamic.New(Resolve(t, []byte(text)))
+			for _, hours := range []int{-50, -1, 30} { // each is the newest of those before it
+				b := storetest.New(t, func(context.Context, *storetest.Bigtable) error { return nil })
+				if _, err := store.Setup(t.Context(), b.Admin, b.Client, s.Tables()); err != nil {
+					t.Fatal(err)
+				}
+				now := func() time.Time { return edge.Add(40 * time.Hour) }
+				var events []dynamic.Event
+				for h := -60; h <= hours; h += 10 {
+					events = append(events, dynamic.Event{Series: []any{"eu"}, Time: edge.Add(time.Duration(h) * time.Hour), Values: []any{int64(h), nil}})
+				}
+				if err := s.NewWriter(b.Client, store.WriterOptions{Now: now}).WriteAll(t.Context(), events); err != nil {
+					t.Fatal(err)
+				}
+				got, err := s.NewReader(b.Client, store.ReaderOptions{Now: now}).Latest(t.Context(), []any{"eu"})
+				if want := events[len(events)-1]; err != nil || !Equal(&got, &want) {
+					t.Errorf("%s, swapped %v: %v, %v; want %v", pattern, swapped, got, err, want)
+				}
+			}
 		}
 	}
 }
