@@ -254,10 +254,18 @@ func (h *history) take(v version) {
 		}
 	}
 	v.schema = dynamic.New(v.layout)
-	h.versions = append(h.versions, v)
+	before := h.newest()
 	for _, e := range h.events {
 		v.promise(e)
+		for i := range v.tables { // a table that is added keeps what its own age says, and may take over the reads
+			t := &v.tables[i]
+			known := slices.ContainsFunc(before.tables, func(o drawnTable) bool { return o.layouts[0].table == t.layouts[0].table })
+			if end := t.end(e.at); !known && end.Before(e.until) {
+				e.until = end
+			}
+		}
 	}
+	h.versions = append(h.versions, v)
 }
 
 // promise notes what an event is read with in place of the fields that it lacks. It is so as
@@ -384,11 +392,19 @@ func (v *version) alive(at, now time.Time) bool { return v.end(at).After(now.Add
 func (v *version) end(at time.Time) time.Time {
 	end := always.To
 	for i := range v.tables {
-		if ttl := v.tables[i].at(at).ttl; ttl != "{keep: forever}" && at.Add(ages[ttl]).Before(end) {
-			end = at.Add(ages[ttl])
+		if own := v.tables[i].end(at); own.Before(end) {
+			end = own
 		}
 	}
 	return end
+}
+
+// end returns when an event of a time expires in a table.
+func (t *drawnTable) end(at time.Time) time.Time {
+	if ttl := t.at(at).ttl; ttl != "{keep: forever}" {
+		return at.Add(ages[ttl])
+	}
+	return always.To
 }
 
 // ages are the ages of ttls.
