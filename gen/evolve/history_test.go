@@ -438,7 +438,11 @@ func (h *history) write(v *version, n int) error {
 	written := map[place]*stored{}
 	for range n {
 		at := h.time(v)
-		e := &stored{who: h.IntN(len(h.series)), at: at, until: v.end(at), values: map[int]any{}, lacks: map[int]any{}, loose: map[int]bool{}}
+		until := v.end(at)
+		if end := h.newest().end(at); end.Before(until) { // old code does not write to a table that is new
+			until = end
+		}
+		e := &stored{who: h.IntN(len(h.series)), at: at, until: until, values: map[int]any{}, lacks: map[int]any{}, loose: map[int]bool{}}
 		k := e.place()
 		if was := h.events[k]; was != nil && (was.dead || v.appends(e.at)) {
 			continue
