@@ -2,6 +2,7 @@ package evolve
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/btgen-dev/btgen/gen/layout"
@@ -16,10 +17,10 @@ func (c *Comparison) comparePeriods(p *pair) {
 	old, new := p.old.Periods(), p.facts.Periods()
 	tables := p.table.Periods()
 	seen := map[string]bool{} // field changes, which all layouts share
-	added := 0                // layouts that are newer than those of the lock
-	if len(new) > 1 && !new[0].Since.Equal(old[0].Since) && new[1].Since.Equal(old[0].Since) {
-		added = 1
-		c.begins(p, &new[0])
+	// added counts the layouts that are newer than those of the lock.
+	added := max(0, slices.IndexFunc(new, func(l lock.Layout) bool { return l.Since.Equal(old[0].Since) }))
+	for i := range new[:added] {
+		c.begins(p, &new[i])
 	}
 	for i := range old {
 		j := i + added

@@ -68,6 +68,7 @@ func TestChangesOfPeriods(t *testing.T) {
 		want                   []string
 	}{
 		{"a new layout", days, "value: int64", hours, []string{"E38:readings/2027-01-11"}},
+		{"two new layouts", days, "value: int64", minutes, []string{"E38:readings/2027-01-11", "E38:readings/2027-02-01"}},
 		{"one more", hours, "value: int64", minutes, []string{"E38:readings/2027-02-01"}},
 		{"nothing", minutes, "value: int64", minutes, nil},
 		{"in place", days, "value: int64", "    bucket: 1h\n", []string{"E04:readings"}},
