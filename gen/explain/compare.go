@@ -130,11 +130,12 @@ type variants struct {
 	table  *layout.Table
 }
 
-// alone returns the schema with only this table and the queries that it answers; queries
-// of other tables are excluded.
+// alone returns the schema with only this table, without its earlier layouts, and the
+// queries that it answers; queries of other tables are excluded.
 func (v *variants) alone() *schema.Schema {
 	out := *v.schema
 	table := v.schema.Tables[v.index]
+	table.Since, table.Before = schema.Value[time.Time]{}, nil
 	out.Tables = []schema.Table{table}
 	out.Queries = slices.DeleteFunc(slices.Clone(v.schema.Queries), func(q schema.Query) bool {
 		return !slices.ContainsFunc(v.layout.Queries, func(other layout.Query) bool { return other.Name == q.Name.V && other.Table == v.table })

@@ -111,6 +111,21 @@ func TestExamples(t *testing.T) {
 	}
 }
 
+// TestChoicesOfTheNewestLayout checks that the earlier layouts of a table do not affect
+// with which patterns its newest one is compared.
+func TestChoicesOfTheNewestLayout(t *testing.T) {
+	input := exampleSchemas(t, "meter.yaml")[0]
+	before := regexp.MustCompile(`(?m)^    since: .*\n    before:\n(      .*\n)+`)
+	if !before.Match(input.Text) {
+		t.Fatal("the schema has no earlier layouts")
+	}
+	alone := gen.Input{Name: input.Name, Text: before.ReplaceAll(input.Text, nil)}
+	got, want := documentOf(t, input).Schemas[0].Tables[0].Choices, documentOf(t, alone).Schemas[0].Tables[0].Choices
+	if diff := cmp.Diff(want[1:], got[1:]); diff != "" || len(want) < 8 {
+		t.Errorf("%d choices: (-without earlier layouts +with them)\n%s", len(want), diff)
+	}
+}
+
 // asks reports whether a read requests a row.
 func asks(r explain.Read, key explain.Bytes) bool {
 	return slices.ContainsFunc(r.Requests, func(request explain.Request) bool {
