@@ -14,6 +14,9 @@ import (
 var renames = map[string]map[string]string{
 	"field_renamed_optional": {"note": "remark"}, "proto_optional_renamed": {"note": "remark"},
 	"field_renamed_text": {"note": "remark"}, "json_field_renamed_wider": {"count": "total"},
+	"was_renamed_optional": {"note": "remark"}, "was_to_required": {"note": "remark"},
+	"was_renamed": {"temperature": "temp"}, "was_renamed_rows": {"temperature": "temp"}, "was_renamed_metric": {"temperature": "temp"},
+	"was_renamed_json": {"temperature": "temp"}, "was_periods": {"temperature": "temp"}, "was_misspelled": {"temperature": "temp"},
 }
 
 // rare are the edits that harm only events that the traffic of this test does not have. The
@@ -25,19 +28,24 @@ var rare = map[string]string{
 	"versions_fewer":    "events that are older than the age, in a row with many",
 	"key_escape":        "values with the bytes that are escaped",
 	"key_type_narrower": "numbers of more than 32 bits",
+	"was_int_to_float":  "integers beyond 2^53, which are errors",
 	"proto_field_added": "a 0 that nobody has written is like an absent one for the test helper",
 }
 
 // TestBreakingVerdicts tries each edit on events of the old schema: after one of class DATA, the
-// new schema reads different events in at least one of many cases, and after one of class SAFE
-// the same in all. TestBreakingProof does it with generated code.
+// new schema reads different events in at least one of many cases, and after one of class SAFE,
+// or one that moves a field and names its older column, the same in all. TestBreakingProof does it with generated code.
 func TestBreakingVerdicts(t *testing.T) {
 	lab := dynamictest.NewLab(t)
 	for _, e := range edits(t) {
 		_, c := e.compare(t)
-		verdict := evolve.Safe
+		verdict, moved := evolve.Safe, false
 		for _, f := range c.Findings {
 			verdict = min(verdict, f.Class)
+			moved = moved || f.Diagnostic.Rule == "E39"
+		}
+		if moved && verdict == evolve.Rollout { // stored events are read as before
+			verdict = evolve.Safe
 		}
 		if len(e.versions) > 2 || unproven[e.name] != "" || rare[e.name] != "" || verdict != evolve.Data && verdict != evolve.Safe {
 			continue

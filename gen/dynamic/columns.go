@@ -68,10 +68,14 @@ func (s *Schema) column(t *layout.Table, c layout.Column) part {
 	}
 	f := &s.layout.Fields[c.Field]
 	coding, of, in := value.Coding(f, c.Text), s.valueOf(c.Field), s.valuesOf(c.Field)
-	if f.Default != nil && !f.Optional {
-		return store.DefaultColumn(c.Qualifier, coding, f.Default, of, in)
+	var older []store.Older[any]
+	for _, o := range c.Older {
+		older = append(older, store.Was(o.Qualifier, value.OlderCoding(f, o.Was, o.Text)).In(o.Family))
 	}
-	p := store.RequiredColumn(c.Qualifier, coding, of, in)
+	if f.Default != nil && !f.Optional {
+		return store.DefaultColumn(c.Qualifier, coding, f.Default, of, in, older...)
+	}
+	p := store.RequiredColumn(c.Qualifier, coding, of, in, older...)
 	if f.Optional {
 		p = p.If(func(e *Event) bool { return *of(e) != nil })
 	}

@@ -172,7 +172,11 @@ func (s *schemaFile) columnPart(t *layout.Table, c layout.Column) *jen.Statement
 		if isSlice(f) {
 			kind += "Bytes"
 		}
-		part = s.store(kind + "Column").Call(append(args, s.accessors(s.names.Field(f).Name, s.names.Field(f).Name, s.fieldType(f))...)...)
+		args = append(args, s.accessors(s.names.Field(f).Name, s.names.Field(f).Name, s.fieldType(f))...)
+		for _, older := range c.Older {
+			args = append(args, s.olderColumn(c, older))
+		}
+		part = s.store(kind + "Column").Call(args...)
 	}
 	if c.Family > 0 {
 		part.Dot("In").Call(jen.Lit(c.Family))
@@ -222,12 +226,12 @@ func (s *schemaFile) eventColumn(t *layout.Table, c layout.Column) *jen.Statemen
 	})
 }
 
-// isProtoNumber reports whether a message always has the field as a number, or lacks it if
-// it is zero.
+// isProtoNumber reports whether every message, of older events, too, has the field as this
+// number, or lacks it if it is zero.
 func isProtoNumber(f *layout.Field) bool {
 	switch f.Type {
 	case schema.Bool, schema.Int32, schema.Int64, schema.Uint32, schema.Uint64, schema.Float32, schema.Float64:
-		return f.Required()
+		return f.Required() && len(f.Older(layout.Protobuf)) == 0
 	}
 	return false
 }

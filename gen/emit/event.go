@@ -91,6 +91,11 @@ func (s *schemaFile) parseProto() jen.Code {
 					for i := range s.layout.Fields {
 						f := &s.layout.Fields[i]
 						g.Case(jen.Lit(f.Number)).Line().Add(s.takeProto(f))
+						newer := []int{f.Number}
+						for _, older := range f.Older(layout.Protobuf) {
+							g.Case(jen.Lit(older.Number)).Line().Add(s.takeOlderProto(f, &older, newer))
+							newer = append(newer, older.Number)
+						}
 					}
 				}),
 			)
@@ -131,6 +136,9 @@ func (s *schemaFile) isNone(f *layout.Field) *jen.Statement {
 		none := v.Op("==").Lit(0)
 		if _, has := f.Enum.Name(0); has { // like every value of an enum, it is written
 			none.Op("&&").Op("!").Add(s.codec("HasProto")).Call(jen.Id("blob"), jen.Lit(f.Number))
+			for _, older := range f.Older(layout.Protobuf) {
+				none.Op("&&").Op("!").Add(s.codec("HasProto")).Call(jen.Id("blob"), jen.Lit(older.Number))
+			}
 		}
 		return none
 	}
@@ -139,18 +147,26 @@ func (s *schemaFile) isNone(f *layout.Field) *jen.Statement {
 
 // takeProto sets one field from the reader.
 func (s *schemaFile) takeProto(f *layout.Field) jen.Code {
-	method := suffix(f.Type)
-	var args []jen.Code
+	if f.Type == schema.Enum {
+		return s.setProto(f, jen.Id(s.names.Field(f).Enum).Call(jen.Id("r").Dot("Enum").Call(jen.Id(s.names.Field(f).EnumNames))))
+	}
+	return s.setProto(f, s.protoValue(f))
+}
+
+// protoValue renders the value of the reader's current field; the name of one of an older
+// enum.
+func (s *schemaFile) protoValue(f *layout.Field) *jen.Statement {
 	switch f.Type {
 	case schema.String:
-		method = "Text"
+		return jen.Id("r").Dot("Text").Call()
 	case schema.Enum:
-		args = append(args, jen.Id(s.names.Field(f).EnumNames))
+		return jen.Id("r").Dot("EnumName").Call(s.enumLiteral(f))
 	}
-	value := jen.Id("r").Dot(method).Call(args...)
-	if f.Type == schema.Enum {
-		value = jen.Id(s.names.Field(f).Enum).Call(value)
-	}
+	return jen.Id("r").Dot(suffix(f.Type)).Call()
+}
+
+// setProto sets a field to a value from the reader.
+func (s *schemaFile) setProto(f *layout.Field, value *jen.Statement) jen.Code {
 	field := jen.Id("e").Dot(s.names.Field(f).Name)
 	switch {
 	case f.Optional && isSlice(f):
@@ -214,7 +230,11 @@ func (s *schemaFile) parseJSON() jen.Code {
 			g.If(jen.Err().Op(":=").Add(s.codec("ParseJSON")).Call(jen.Id("blob"), jen.Op("&").Id("v")), jen.Err().Op("!=").Nil()).Block(
 				jen.Return(jen.Err()))
 			for i := range s.layout.Fields {
-				g.Add(s.fromJSON(&s.layout.Fields[i]))
+				f := &s.layout.Fields[i]
+				for _, older := range f.Older(layout.JSONText) {
+					g.Add(s.fromOlderJSON(f, &older))
+				}
+				g.Add(s.fromJSON(f))
 			}
 			g.Return(jen.Nil())
 		})

@@ -36,7 +36,7 @@ message {{.Message}} {
   }
 {{end}}
 {{- range .Fields}}
-  {{.Label}}{{.Type}} {{.Name}} = {{.Number}};{{if .Doc}} // {{.Doc}}{{end}}
+  {{.Label}}{{.Type}} {{.Name}} = {{.Number}}{{if .Older}} [deprecated = true]{{end}};{{if .Doc}} // {{.Doc}}{{end}}
 {{- end}}
 }
 `))
@@ -62,6 +62,7 @@ type protoValue struct {
 type protoField struct {
 	Doc, Label, Type, Name string
 	Number                 int
+	Older                  bool // only older events have it
 }
 
 // protoFile renders the .proto file of a schema whose events are serialized.
@@ -72,6 +73,9 @@ func protoFile(l *layout.Layout, n *names.Schema) ([]byte, error) {
 	for i := range l.Fields {
 		f := &l.Fields[i]
 		m.Fields = append(m.Fields, protoFieldOf(f, n.Field(f)))
+		for _, older := range f.Older(layout.Protobuf) {
+			m.Fields = append(m.Fields, olderProtoField(f, &older, n.Field(f)))
+		}
 		if f.Type == schema.Enum {
 			m.Enums = append(m.Enums, protoEnumOf(f, n.Field(f)))
 		}
@@ -101,6 +105,21 @@ func protoFieldOf(f *layout.Field, n *names.Field) protoField {
 		docs = append(docs, fmt.Sprintf("%s if absent", showDefault(f)))
 	}
 	return protoField{Doc: commentLine(strings.Join(docs, "; ")), Label: label, Type: protoType(f, n), Name: f.Name, Number: f.Number}
+}
+
+// olderProtoField describes a field as older events have it.
+func olderProtoField(f, older *layout.Field, n *names.Field) protoField {
+	out := protoFieldOf(older, n)
+	out.Name, out.Doc, out.Older = names.OlderProto(f, older), fmt.Sprintf("%s of older events", f.Name), true
+	if older.Type == schema.Enum && f.Type != schema.Enum {
+		out.Type = "int32" // as enums are encoded
+		var values []string
+		for _, v := range older.Enum {
+			values = append(values, fmt.Sprintf("%d: %s", v.Number, v.Name))
+		}
+		out.Doc = commentLine(out.Doc + "; " + strings.Join(values, ", "))
+	}
+	return out
 }
 
 // protoType returns the protobuf type of a field.

@@ -157,7 +157,7 @@ func (s *schemaFile) querySpans(q *layout.Query) jen.Code {
 		each, values = "salt", jen.Lit(q.Path.Salts)
 	case q.Table.Metrics():
 		each, values = "metric", jen.Index().String().ValuesFunc(func(g *jen.Group) {
-			for _, c := range q.Table.Columns {
+			for _, c := range q.Table.AllColumns() {
 				g.Lit(c.Qualifier)
 			}
 		})

@@ -19,15 +19,22 @@ var lockPos = diag.Pos{Line: 1}
 // columns compares fields. renamed maps the old names of renamed families to the new ones.
 func (c *comparer) columns(renamed map[string]string) {
 	var removed, added []lock.Column
+	moved := map[string]bool{} // keys of new columns of fields that were in others
 	for _, old := range c.old.Live() {
-		if i := find(c.new.Columns, old.Key, false); i >= 0 {
+		i, older := find(c.new.Columns, old.Key, false), c.olderAt(old)
+		switch {
+		case older != nil && (i < 0 || c.new.Columns[i].Family != old.Family):
+			moved[older.Was] = true
+			c.moved(old, *older)
+		case i >= 0:
 			c.column(old, c.new.Columns[i], renamed, false)
-		} else {
+		default:
 			removed = append(removed, old)
 		}
 	}
-	for _, new := range c.new.Columns {
-		if find(c.old.Columns, new.Key, false) >= 0 {
+	back := c.older()
+	for _, new := range c.new.Live() {
+		if find(c.old.Columns, new.Key, false) >= 0 || moved[new.Key] || back[new.Key] {
 			continue
 		}
 		if i := find(c.old.Columns, new.Key, true); i >= 0 {
@@ -50,9 +57,10 @@ func (c *comparer) columns(renamed map[string]string) {
 	}
 }
 
-// find returns the index of the column with a key, among either the retired or the live columns.
+// find returns the index of the column of new events with a key or, if retired is set, that of
+// a retired one.
 func find(columns []lock.Column, key string, retired bool) int {
-	return slices.IndexFunc(columns, func(c lock.Column) bool { return c.Key == key && c.Retired == retired })
+	return slices.IndexFunc(columns, func(c lock.Column) bool { return c.Key == key && c.Retired == retired && c.Was == "" })
 }
 
 // item returns the name of a column in the names of changes.

@@ -181,7 +181,7 @@ func Merge(old, new *lock.Layout) lock.Layout {
 	for _, was := range old.Columns {
 		i := slices.IndexFunc(out.Columns, func(c lock.Column) bool { return c.Key == was.Key && c.Family == was.Family })
 		if i < 0 {
-			was.Retired = true
+			was.Retired, was.Was = true, ""
 			out.Columns = append(out.Columns, was)
 			continue
 		}

@@ -9,8 +9,10 @@ import (
 
 	"github.com/btgen-dev/btgen/gen/diag"
 	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/lock"
 	"github.com/btgen-dev/btgen/gen/sample"
 	"github.com/btgen-dev/btgen/gen/schema"
+	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
 // examples returns how the same event is stored before and after a change: the first pair
@@ -89,7 +91,9 @@ func (c *Comparison) hint(p *pair, change *Change, twoTables bool) string {
 	case w.text != "":
 		return w.text
 	case change.Rule == "E09" && field != nil && w.column != nil:
-		return renameHint(field, w)
+		return renameHint(p, change, field, w)
+	case change.Rule == "E10" && field != nil && w.column != nil && w.restore != "" && mayMove(p, field, w.column):
+		return "keep " + diag.Code(w.restore) + ", or write to a new place and read older events, too: " + diag.Code(movedField(p, s, change, field, w.column))
 	case change.Rule == "E10" && field != nil && w.restore != "":
 		return "keep " + diag.Code(w.restore) + ", and add a field for the new values: " + diag.Code(newField(s, field))
 	case change.Rule == "E12" && field != nil:
@@ -116,19 +120,75 @@ func (c *Comparison) hint(p *pair, change *Change, twoTables bool) string {
 	return "undo the change"
 }
 
-// renameHint returns how to keep the place of a field that is renamed.
-func renameHint(field *schema.Field, w *way) string {
-	f := *field
-	f.Name.V = field.Name.V
-	switch {
-	case strings.HasPrefix(w.restore, "column: "):
-		f.Column = schema.Value[string]{V: w.column.Key, Pos: lockPos}
-	case strings.HasPrefix(w.restore, "number: "):
-		return "if it is a rename, keep the " + diag.Code(w.restore) + "; otherwise, run btgen generate between removing one field and adding the other"
-	default:
-		return fmt.Sprintf("keep the name %s; to remove one field and add another, run btgen generate in between", diag.Code(w.column.Key))
+// renameHint returns how to read the stored values of a field that is renamed.
+func renameHint(p *pair, change *Change, field *schema.Field, w *way) string {
+	const otherwise = "; otherwise, run btgen generate between removing one field and adding the other"
+	if strings.HasPrefix(w.restore, "number: ") {
+		return "if it is a rename, keep the " + diag.Code(w.restore) + otherwise
 	}
-	return "if it is a rename, keep the column: " + diag.Code(f.Name.V+": "+f.String()) + "; otherwise, run btgen generate between removing one field and adding the other"
+	keep := "keep the name " + diag.Code(w.column.Key)
+	if w.restore != "" {
+		keep = "keep the column: " + diag.Code(w.restore)
+	}
+	if !mayMove(p, field, w.column) {
+		return "if it is a rename, " + keep + otherwise
+	}
+	f := *field
+	f.Was = slices.Insert(slices.Clone(f.Was), 0, olderWas(p, change, field, w.column))
+	return "if it is a rename, read older events, too: " + diag.Code(f.Name.V+": "+f.String()) + "; or " + keep + otherwise
+}
+
+// mayMove reports whether a field may be written to a new place, and read from its old one.
+func mayMove(p *pair, field *schema.Field, old *lock.Column) bool {
+	from := layout.Field{Type: old.Type, Optional: field.Optional.V}
+	switch {
+	case p.table.Pattern == codec.BucketOffsets && p.table.Blob == "", old.Written:
+		return false
+	case p.table.Blob == layout.Protobuf && layout.OmitsZero(&from, field.Type.V):
+		return false
+	}
+	return old.Type == field.Type.V || layout.Converts(old.Type, field.Type.V)
+}
+
+// olderWas returns how was names the place of a field in stored events.
+func olderWas(p *pair, change *Change, field *schema.Field, old *lock.Column) schema.Was {
+	out := schema.Was{Pos: lockPos}
+	if old.Type != field.Type.V {
+		out.Type = schema.Value[schema.Type]{V: old.Type, Pos: lockPos}
+	}
+	if old.Type == schema.Enum && field.Type.V != schema.Enum {
+		for _, v := range old.Enum {
+			out.Of = append(out.Of, schema.EnumValue{Name: schema.Value[string]{V: v.Name, Pos: lockPos}, Number: schema.Value[int]{V: int(v.Number), Pos: lockPos}})
+		}
+	}
+	if p.table.Blob == layout.Protobuf {
+		out.Number.V, _ = strconv.Atoi(old.Key)
+		out.Number.Pos = lockPos
+		return out
+	}
+	out.Column = schema.Value[string]{V: old.Key, Pos: lockPos}
+	if i := find(p.facts.Newest().Columns, change.column, false); p.table.Blob == "" && i >= 0 && p.facts.Newest().Columns[i].Text != old.Text {
+		out.Values = schema.Value[string]{V: map[bool]string{true: "text", false: "binary"}[old.Text], Pos: lockPos}
+	}
+	return out
+}
+
+// movedField returns a field that is written to a new column, number or name, and read from
+// its old one, too.
+func movedField(p *pair, s *schema.Schema, change *Change, field *schema.Field, old *lock.Column) string {
+	f := *field
+	f.Was = slices.Insert(slices.Clone(f.Was), 0, olderWas(p, change, field, old))
+	switch p.table.Blob {
+	case layout.Protobuf:
+		for _, o := range s.Fields {
+			f.Number.V = max(f.Number.V, o.Number.V+1)
+		}
+	case layout.JSONText:
+		f.Name.V += "_2"
+	default:
+		f.Column = schema.Value[string]{V: old.Key + "_2", Pos: lockPos}
+	}
+	return f.Name.V + ": " + f.String()
 }
 
 // newField returns an additional field for values of a new type.

@@ -67,7 +67,7 @@ func (c *Comparison) names(old, new Version) {
 			continue
 		}
 		if was := renamedField(a, b, i); was != "" {
-			c.plain("E50", f.Pos, f.Name, fmt.Sprintf("field %q becomes %q, in the same column: the Go field is renamed", was, f.Name))
+			c.plain("E50", f.Pos, f.Name, fmt.Sprintf("field %q becomes %q: the Go field is renamed", was, f.Name))
 		}
 	}
 	for _, q := range a.Queries {
@@ -121,15 +121,15 @@ func fieldIndex(l *layout.Layout, name string) int {
 	return slices.IndexFunc(l.Fields, func(f layout.Field) bool { return f.Name == name })
 }
 
-// renamedField returns the old name of a field that was renamed and kept its column; empty if
-// it was not.
+// renamedField returns the old name of a field that is read from where it was stored; empty if
+// there is none.
 func renamedField(a, b *layout.Layout, field int) string {
 	for _, t := range b.Tables {
 		i := slices.IndexFunc(a.Tables, func(o *layout.Table) bool { return o.ID == t.ID })
 		if i < 0 {
 			continue
 		}
-		for _, col := range t.Columns {
+		for _, col := range t.AllColumns() {
 			j := slices.IndexFunc(a.Tables[i].Columns, func(o layout.Column) bool {
 				return col.Field == field && o.Field >= 0 && o.Qualifier == col.Qualifier
 			})

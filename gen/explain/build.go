@@ -4,6 +4,8 @@ import (
 	"encoding/hex"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/btgen-dev/btgen/gen/sample"
@@ -68,7 +70,7 @@ func tableOf(s *schema.Schema, index int, l *layout.Layout, t *layout.Table) Tab
 	for i := range t.Families {
 		out.Families = append(out.Families, familyOf(l, &t.Families[i]))
 	}
-	for _, c := range t.Columns {
+	for _, c := range t.AllColumns() {
 		out.Columns = append(out.Columns, columnOf(l, t, c))
 	}
 	for i := range events {
@@ -131,6 +133,25 @@ func familyOf(l *layout.Layout, f *layout.Family) Family {
 	return out
 }
 
+// olderFields describes what older serialized events have in place of fields.
+func olderFields(l *layout.Layout, format layout.Format) string {
+	var parts []string
+	for i := range l.Fields {
+		f := &l.Fields[i]
+		for _, older := range f.Older(format) {
+			name := strconv.Quote(older.Name)
+			if format == layout.Protobuf {
+				name = fmt.Sprintf("number %d", older.Number)
+			}
+			parts = append(parts, fmt.Sprintf("%s as %s (%s)", f.Name, name, older.Type))
+		}
+	}
+	if parts == nil {
+		return ""
+	}
+	return "; older events have " + strings.Join(parts, ", ")
+}
+
 // columnOf explains a column.
 func columnOf(l *layout.Layout, t *layout.Table, c layout.Column) Column {
 	out := Column{Family: t.Families[c.Family].Name, Name: sample.ShowKey(c.Qualifier)}
@@ -142,7 +163,9 @@ func columnOf(l *layout.Layout, t *layout.Table, c layout.Column) Column {
 	case c.Field == layout.WrittenAt:
 		out.Means = "the write time, as " + as
 	case c.Field == layout.WholeEvent:
-		out.Means = "all fields, as " + string(t.Blob)
+		out.Means = "all fields, as " + string(t.Blob) + olderFields(l, t.Blob)
+	case c.Was != nil:
+		out.Means = fmt.Sprintf("%s of older events: %s, as %s", l.Fields[c.Field].Name, c.Was.Type, as)
 	default:
 		f := &l.Fields[c.Field]
 		out.Means = describeField(f) + ", as " + as

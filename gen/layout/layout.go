@@ -48,6 +48,7 @@ type Field struct {
 	Enum     codec.Enum // the values of an enum
 	EnumPos  []diag.Pos // of each value of an enum
 	Number   int        // protobuf field number; 0 if there is none
+	Was      []Was      // where older events have the field, newest first
 	Example  any        // for drawings and example events, like Default; nil if there is none
 	// Cardinality is the approximate number of distinct values of a series value; 0 if
 	// unknown.
@@ -199,6 +200,10 @@ type Column struct {
 	Field     int  // index into Layout.Fields, or WholeEvent or WrittenAt
 	Family    int  // index into Table.Families; if events have classes, each family has every column
 	Text      bool // the datum is encoded as text, not binary
+	// Older are the columns in which older events have the field, newest first.
+	Older []Column
+	// Was is the field as older events have it; nil for a column that new events have.
+	Was *Field
 }
 
 // Format is the format of a serialized event.

@@ -265,7 +265,7 @@ func (r *resolver) segmentSet(t *Table, g Segment) keyset.Set {
 		return timeSet(t)
 	case MetricSegment:
 		var names []keyset.Set
-		for _, c := range t.Columns {
+		for _, c := range t.AllColumns() {
 			names = append(names, keyset.Text(c.Qualifier))
 		}
 		return keyset.Union(names...)

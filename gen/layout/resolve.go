@@ -33,11 +33,13 @@ func Resolve(s *schema.Schema) (*Layout, diag.List) {
 	}
 	r.layout.Series = fields(s.Series)
 	r.layout.Fields = fields(s.Fields)
+	r.was()
 	r.checkSeries()
 	for i := range s.Tables {
 		r.layout.Tables = append(r.layout.Tables, r.periods(&s.Tables[i]))
 	}
 	r.checkNumbers()
+	r.checkWas()
 	r.checkFamilies()
 	r.layout.Read = r.readable()
 	r.queries()
@@ -147,6 +149,7 @@ func (r *resolver) table(s *schema.Table) *Table {
 	r.families(t, s)
 	r.columns(t, s)
 	r.writtenAt(t, s)
+	r.older(t)
 	r.checkVersions(t)
 	if s.RowKeySchema.V {
 		r.keyFields(t, s.RowKeySchema.Pos)
@@ -403,11 +406,16 @@ func (r *resolver) checkVersions(t *Table) {
 		return
 	}
 	for _, c := range t.Columns {
-		if c.Field < 0 || !r.layout.Fields[c.Field].Optional {
+		f := &t.Families[c.Family]
+		if c.Field < 0 || !slices.ContainsFunc(f.Life.Retention, func(term codec.Term) bool { return term.Versions > 0 }) {
 			continue
 		}
-		f := &t.Families[c.Family]
-		if slices.ContainsFunc(f.Life.Retention, func(term codec.Term) bool { return term.Versions > 0 }) {
+		if len(c.Older) > 0 {
+			r.errorf(c.Older[0].Pos, "use an age, such as `ttl: {max_age: 30d}`",
+				"max_versions counts cells per column, and field %q has several: old events would reappear in part", r.layout.Fields[c.Field].Name)
+			return
+		}
+		if r.layout.Fields[c.Field].Optional {
 			r.errorf(f.GCPos, "use an age, such as `ttl: {max_age: 30d}`, or make the fields required",
 				"max_versions counts cells per column, and the optional field %q has fewer: old events would reappear in part", r.layout.Fields[c.Field].Name)
 			return

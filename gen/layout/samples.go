@@ -15,7 +15,7 @@ func (t *Table) Samples(l *Layout, g Segment) (samples []string, what string) {
 	case ConstSegment:
 		return []string{g.Const}, "the text"
 	case MetricSegment:
-		for _, c := range t.Columns {
+		for _, c := range t.AllColumns() {
 			samples = append(samples, c.Qualifier)
 		}
 		return samples, "the metric"

@@ -17,7 +17,23 @@ func (t *Table) Shape(l *Layout) *scan.Table {
 		column.Required = column.Whole || c.Field >= 0 && l.Fields[c.Field].Required()
 		shape.Columns = append(shape.Columns, column)
 	}
+	for i, c := range t.Columns {
+		for _, older := range c.Older {
+			shape.Columns[i].Older = append(shape.Columns[i].Older, len(shape.Columns))
+			shape.Columns = append(shape.Columns, scan.Column{Name: older.Qualifier})
+		}
+	}
 	return shape
+}
+
+// AllColumns returns the columns, followed by those that only older events have, as
+// readers and writers number them.
+func (t *Table) AllColumns() []Column {
+	out := slices.Clip(t.Columns)
+	for _, c := range t.Columns {
+		out = append(out, c.Older...)
+	}
+	return out
 }
 
 // Pickable returns the columns of a table that a reader can fetch separately; none if

@@ -219,7 +219,7 @@ func (r *resolver) checkFamilies() {
 			continue
 		}
 		for i, f := range t.Families {
-			if !slices.ContainsFunc(t.Columns, func(c Column) bool { return c.Family == i && c.Field != WrittenAt }) {
+			if !slices.ContainsFunc(t.AllColumns(), func(c Column) bool { return c.Family == i && c.Field != WrittenAt }) {
 				r.errorf(f.Pos, "remove it, or write family: "+f.Name+" with a field", "no field is in the family %q of table %q", f.Name, t.ID)
 			}
 		}

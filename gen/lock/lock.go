@@ -89,7 +89,10 @@ type Column struct {
 	Optional bool
 	Default  *string     // as text; nil if there is none
 	Enum     []EnumValue // sorted by Number and Name, including those no longer in use
-	Retired  bool        // events are no longer written with the field
+	// Was is, for a column that only older events have, the Key of the column in which newer
+	// events have the field; otherwise empty.
+	Was     string
+	Retired bool // events are no longer written with the field, and it is no longer read
 }
 
 // EnumValue is one value of an enum.
@@ -140,6 +143,9 @@ func factsOf(l *layout.Layout, t *layout.Table) Layout {
 			continue
 		}
 		facts.Columns = append(facts.Columns, columnOf(l, t, c))
+		for _, older := range c.Older {
+			facts.Columns = append(facts.Columns, olderOf(l, t, c, older))
+		}
 	}
 	slices.SortFunc(facts.Columns, compareColumns)
 	return facts
@@ -241,13 +247,31 @@ func serialized(l *layout.Layout, t *layout.Table) []Column {
 	var out []Column
 	for i := range l.Fields {
 		f := &l.Fields[i]
-		c := fieldOf(f)
-		c.Key, c.Field = f.Name, f.Name
-		if t.Blob == layout.Protobuf {
-			c.Key = itoa(f.Number)
-		}
+		c := serializedField(f, t.Blob)
 		out = append(out, c)
+		for _, older := range f.Older(t.Blob) {
+			was := serializedField(&older, t.Blob)
+			was.Field, was.Default, was.Was = f.Name, c.Default, c.Key
+			out = append(out, was)
+		}
 	}
+	return out
+}
+
+// serializedField returns one field of events that are stored as one value.
+func serializedField(f *layout.Field, blob layout.Format) Column {
+	c := fieldOf(f)
+	c.Key, c.Field = f.Name, f.Name
+	if blob == layout.Protobuf {
+		c.Key = itoa(f.Number)
+	}
+	return c
+}
+
+// olderOf returns the facts of a column in which older events have the field of another one.
+func olderOf(l *layout.Layout, t *layout.Table, c, older layout.Column) Column {
+	out := columnOf(l, t, older)
+	out.Type, out.Enum, out.Was = older.Was.Type, enumOf(older.Was.Enum), c.Qualifier
 	return out
 }
 
@@ -273,9 +297,14 @@ func columnOf(l *layout.Layout, t *layout.Table, c layout.Column) Column {
 // Newest returns the layout in which new events are written.
 func (t *Table) Newest() *Layout { return &t.Layouts[0] }
 
-// Live returns the columns that are in use.
+// Live returns the columns that new events have.
 func (l *Layout) Live() []Column {
-	return slices.DeleteFunc(slices.Clone(l.Columns), func(c Column) bool { return c.Retired })
+	return slices.DeleteFunc(slices.Clone(l.Columns), func(c Column) bool { return c.Retired || c.Was != "" })
+}
+
+// Older returns the columns that only older events have, and that are read.
+func (l *Layout) Older() []Column {
+	return slices.DeleteFunc(slices.Clone(l.Columns), func(c Column) bool { return c.Was == "" || c.Retired })
 }
 
 // SortColumns sorts the columns.

@@ -487,6 +487,13 @@ func (l *Layout) readColumn(r *reader) {
 		}
 		c.Default = &value
 	}
+	if text, ok := r.option("was"); ok {
+		value, err := unquote(text)
+		if err != nil {
+			r.fail("%v", err)
+		}
+		c.Was = value
+	}
 	c.Retired = r.flag("retired")
 	l.Columns = append(l.Columns, c)
 }

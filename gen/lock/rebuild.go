@@ -109,25 +109,50 @@ func rebuildColumns(l *layout.Layout, t *layout.Table, facts *Layout, like *layo
 		t.Columns = []layout.Column{{Qualifier: facts.BlobColumn, Field: layout.WholeEvent}}
 	}
 	for _, c := range facts.Columns {
-		if c.Retired && live {
+		if c.Retired && live || c.Was != "" {
 			continue
 		}
-		f := layout.Field{Name: cmp.Or(c.Field, c.Key), Type: c.Type, Optional: c.Optional, Enum: codecEnum(c.Enum)}
-		if c.Default != nil {
-			f.Default = *c.Default
-		}
-		if facts.Blob != "" {
-			f.Number, _ = strconv.Atoi(c.Key)
-			l.Fields = append(l.Fields, exampleOf(f, like.Fields))
-			continue
-		}
-		column := layout.Column{Qualifier: c.Key, Field: len(l.Fields), Text: c.Text}
-		column.Family = max(0, slices.IndexFunc(t.Families, func(f layout.Family) bool { return f.Name == c.Family }))
+		column := rebuildColumn(t, c, len(l.Fields))
 		if c.Written {
 			column.Field = layout.WrittenAt
-		} else {
-			l.Fields = append(l.Fields, exampleOf(f, like.Fields))
+			t.Columns = append(t.Columns, column)
+			continue
 		}
-		t.Columns = append(t.Columns, column)
+		f := exampleOf(rebuildField(facts, c), like.Fields)
+		for _, older := range facts.Older() {
+			if older.Was != c.Key {
+				continue
+			}
+			before := rebuildField(facts, older)
+			f.Was = append(f.Was, layout.Was{Column: before.Name, Number: before.Number, Type: before.Type, Enum: before.Enum})
+			was := rebuildColumn(t, older, column.Field)
+			was.Was = &before
+			column.Older = append(column.Older, was)
+		}
+		l.Fields = append(l.Fields, f)
+		if facts.Blob == "" {
+			t.Columns = append(t.Columns, column)
+		}
 	}
+}
+
+// rebuildField returns the field of a column. In JSON, its key is its name.
+func rebuildField(facts *Layout, c Column) layout.Field {
+	f := layout.Field{Name: cmp.Or(c.Field, c.Key), Type: c.Type, Optional: c.Optional, Enum: codecEnum(c.Enum)}
+	if c.Default != nil {
+		f.Default = *c.Default
+	}
+	switch facts.Blob {
+	case layout.JSONText:
+		f.Name = c.Key
+	case layout.Protobuf:
+		f.Number, _ = strconv.Atoi(c.Key)
+	}
+	return f
+}
+
+// rebuildColumn returns the column of a field.
+func rebuildColumn(t *layout.Table, c Column, field int) layout.Column {
+	family := slices.IndexFunc(t.Families, func(f layout.Family) bool { return f.Name == c.Family })
+	return layout.Column{Qualifier: c.Key, Field: field, Text: c.Text, Family: max(0, family)}
 }

@@ -227,6 +227,9 @@ func (c *Column) words() []string {
 	if c.Default != nil {
 		out = append(out, "default="+quote(*c.Default))
 	}
+	if c.Was != "" {
+		out = append(out, "was="+quote(c.Was))
+	}
 	return flags(out, "retired", c.Retired)
 }
 

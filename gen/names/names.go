@@ -290,6 +290,9 @@ func (n *Schema) ofQueries(r *registrar, l *layout.Layout) {
 	}
 }
 
+// OlderProto returns the name of a field in the .proto file as older events have it.
+func OlderProto(f, older *layout.Field) string { return fmt.Sprintf("%s_%d", f.Name, older.Number) }
+
 // ofProto registers the names in the message that describes serialized events: there, the
 // values of all enums share a scope with its fields. They begin with the enum's name.
 func (n *Schema) ofProto(r *registrar, l *layout.Layout) {
@@ -298,7 +301,11 @@ func (n *Schema) ofProto(r *registrar, l *layout.Layout) {
 		return
 	}
 	for i := range l.Fields {
-		r.of(message, fieldOrigin(&l.Fields[i]))(l.Fields[i].Name)
+		f := &l.Fields[i]
+		r.of(message, fieldOrigin(f))(f.Name)
+		for _, older := range f.Older(layout.Protobuf) {
+			r.of(message, fieldOrigin(f))(OlderProto(f, &older))
+		}
 	}
 	for i := range l.Fields {
 		f := &l.Fields[i]

@@ -133,6 +133,7 @@ var seriesBlock = block[draft]{
 		"column":   "series values are in the row key: remove it",
 		"family":   "series values are in the row key: remove it",
 		"values":   "series values are in the row key: write key: {segments: [{name: …, encoding: text}]}",
+		"was":      "series values are in the row key: remove it",
 		"encoding": "write key: {segments: [{name: …, encoding: hex}]}",
 	},
 }
@@ -163,6 +164,8 @@ var fieldBlock = block[draft]{
 			also("The default is that of the table. Binary is big-endian int64 and IEEE 754."),
 		put("number", "the protobuf field number", numberForm, func(d *draft) *Value[int] { return &d.Number }).
 			also("Protobuf reserves 19000 to 19999. Required if a table stores protobuf; never change or reuse a number."),
+		set("was", "the columns in which older events have the field, newest first", wasForm, func(d *draft) *[]Was { return &d.Was }).
+			also("For a field that was renamed, or whose type or encoding has changed: was: [temp], or was: [{column: pressure, type: int64}]."),
 	},
 	elsewhere: map[string]string{
 		"cardinality": "only series values have one: remove it",

@@ -74,8 +74,20 @@ type Field struct {
 	Values   Value[string] // "binary" or "text"
 	Number   Value[int]    // protobuf field number
 	Of       []EnumValue   // the values of an Enum, in the order of the file
+	Was      []Was         // where older events have the field, newest first
 	// Cardinality is the approximate number of distinct values of a series value.
 	Cardinality Value[int64]
+}
+
+// Was is where older events have a field, and how: what is not set is as the field has it.
+type Was struct {
+	Pos    diag.Pos
+	Column Value[string] // a column, or a member of events in JSON
+	Family Value[string]
+	Values Value[string] // "binary" or "text"
+	Number Value[int]    // a protobuf field number
+	Type   Value[Type]
+	Of     []EnumValue // the values of an Enum
 }
 
 // EnumValue is one value of an enum.

@@ -76,6 +76,9 @@ func (f Field) String() string {
 	if f.Number.IsSet() {
 		e.add("number", strconv.Itoa(f.Number.V))
 	}
+	if len(f.Was) > 0 {
+		e.add("was", wasText(f.Was))
+	}
 	if len(e) == 1 {
 		return f.Type.V.String()
 	}

@@ -15,7 +15,8 @@ import (
 type Blob struct {
 	fields []layout.Field
 	kinds  []kind
-	json   reflect.Type // what JSON is parsed into; nil for protobuf
+	older  [][]olderField // per field
+	json   reflect.Type   // what JSON is parsed into; nil for protobuf
 }
 
 // NewBlob returns the Blob of events with the given fields in a format.
@@ -24,6 +25,7 @@ func NewBlob(fields []layout.Field, format layout.Format) *Blob {
 	var members []reflect.StructField
 	for i := range fields {
 		b.kinds = append(b.kinds, of(&fields[i]))
+		b.older = append(b.older, olderFields(&fields[i], format))
 		member := reflect.PointerTo(b.kinds[i].member)
 		if fields[i].Type == schema.JSON { // null is a valid value
 			member = b.kinds[i].member
@@ -78,6 +80,9 @@ func (b *Blob) parseProto(values []any, blob []byte) error {
 				values[i] = b.kinds[i].fromProto(&r, &b.fields[i])
 				break
 			}
+			if err := b.fromOlderProto(i, &r, blob, &values[i]); err != nil {
+				return err
+			}
 		}
 	}
 	if err := r.Err(); err != nil {
@@ -114,6 +119,9 @@ func (b *Blob) parseJSON(values []any, blob []byte) error {
 	for i := range b.fields {
 		f, member := &b.fields[i], members.Elem().Field(i)
 		v, err := b.member(i, blob, member)
+		if v == nil && err == nil {
+			v, err = b.olderMember(i, blob)
+		}
 		switch {
 		case err != nil:
 			return err

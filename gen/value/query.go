@@ -16,7 +16,7 @@ func Spans(l *layout.Layout, q *layout.Query, series []any) ([]codec.Span, error
 			keys = append(keys, Key{Series: series, Salt: salt})
 		}
 	case q.Table.Metrics():
-		for _, c := range q.Table.Columns {
+		for _, c := range q.Table.AllColumns() {
 			keys = append(keys, Key{Series: series, Salt: OwnSalt, Metric: c.Qualifier})
 		}
 	default:

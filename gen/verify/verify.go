@@ -231,7 +231,7 @@ func (v *verifier) column(row, family, qualifier string) (Schema, layout.Column,
 		if err != nil {
 			continue
 		}
-		for _, c := range s.Table.Columns {
+		for _, c := range s.Table.AllColumns() {
 			switch {
 			case !inFamily(s.Table, c, family):
 			case s.Table.Metrics() && c.Qualifier == key.Metric, s.Table.Pattern == codec.BucketOffsets,
@@ -293,7 +293,12 @@ func decode(s Schema, c layout.Column, datum []byte) error {
 		_, err := coding.Decode(datum)
 		return err
 	}
-	v, err := value.Coding(&s.Layout.Fields[c.Field], c.Text).Decode(datum)
+	f := &s.Layout.Fields[c.Field]
+	coding := value.Coding(f, c.Text)
+	if c.Was != nil {
+		coding = value.OlderCoding(f, c.Was, c.Text)
+	}
+	v, err := coding.Decode(datum)
 	if err == nil && !c.Text {
 		err = plausible(v)
 	}

@@ -64,6 +64,9 @@ func exampleSample(series alltypes.SampleSeries, at time.Time, n int) alltypes.S
 		DefaultID:       storetest.UUID(n),
 		DefaultState:    storetest.Pick(n, alltypes.SampleDefaultStateUnknown, alltypes.SampleDefaultStateKnown),
 		DefaultDocument: storetest.JSON(n),
+		DefaultExact:    storetest.Float64(n),
+		MaybeRenamed:    storetest.OptionalSlice(n, storetest.JSON(n)),
+		MaybeName:       storetest.Optional(n, storetest.String(n)),
 	}
 }
 

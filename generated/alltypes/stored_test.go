@@ -1,6 +1,7 @@
 package alltypes
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"slices"
@@ -90,6 +91,7 @@ func TestFieldsMissingFromOlderEvents(t *testing.T) {
 	want.DefaultAt, want.DefaultTook = time.Date(2021, 3, 5, 12, 0, 0, 1, time.UTC), 90*time.Minute
 	want.DefaultID, _ = parseUUID("f81d4fae-7dec-41d0-a765-00a0c91e6bf6")
 	want.DefaultState, want.DefaultDocument = SampleDefaultStateUnknown, json.RawMessage(`{"a": [1, null]}`)
+	want.DefaultExact = 0.5
 	for _, l := range sampleMappings {
 		t.Run(l.Table.ID, func(t *testing.T) {
 			r := store.NewReader(bt.Client, l, options)
@@ -310,4 +312,60 @@ func TestNamesAreNotPatterns(t *testing.T) {
 	latest, err := r.Latest(t.Context(), seriesOf(plain()))
 	check(t, err)
 	compare(t, l, full(), latest)
+}
+
+// Older events have fields under other names or numbers, and with other types. What events
+// have under the present ones is newer.
+func TestSerializedFieldsOfOlderEvents(t *testing.T) {
+	newer := plain()
+	newer.DefaultExact = 7
+	text := string(appendSampleJSON(nil, &newer))
+	parsed := func(older string) (e SampleEvent, err error) {
+		blob := strings.Replace(text, `"default_exact":7`, older, 1)
+		if blob == text && older != `"default_exact":7` {
+			t.Fatal("no member default_exact in ", text)
+		}
+		return e, parseSampleJSON(&e, []byte(blob))
+	}
+	e, err := parsed(`"amount":5,"former": {"a": 1},"code":"high"`)
+	if err != nil || e.DefaultExact != 5 || string(e.MaybeRenamed) != ` {"a": 1}` || e.MaybeName == nil || *e.MaybeName != "high" {
+		t.Errorf("JSON: %+v, %v", e, err)
+	}
+	if e, err = parsed(`"units":4,"amount":5`); err != nil || e.DefaultExact != 5 {
+		t.Errorf("JSON with two older members: %v, %v", e.DefaultExact, err)
+	}
+	if e, err = parsed(`"units":4,"amount":5,"default_exact":7`); err != nil || e.DefaultExact != 7 {
+		t.Errorf("JSON with newer members: %v, %v", e.DefaultExact, err)
+	}
+	if _, err = parsed(`"amount":9007199254740993`); !errors.Is(err, codec.ErrInexact) {
+		t.Errorf("JSON with a large integer: %v", err)
+	}
+
+	message := appendSampleProto(nil, &newer)
+	field := codec.AppendProtoFloat64(nil, 61, codec.Explicit, 7)
+	parsedProto := func(fields ...[]byte) (e SampleEvent, err error) {
+		blob := bytes.Replace(message, field, bytes.Join(fields, nil), 1)
+		return e, parseSampleProto(&e, blob)
+	}
+	amount, units := codec.AppendProtoInt64(nil, 62, codec.Explicit, 5), codec.AppendProtoUint32(nil, 63, codec.Explicit, 4)
+	e, err = parsedProto(amount, codec.AppendProtoEnum(nil, 66, codec.Explicit, 1))
+	if err != nil || e.DefaultExact != 5 || e.MaybeName == nil || *e.MaybeName != "high" {
+		t.Errorf("protobuf: %+v, %v", e, err)
+	}
+	for _, tt := range []struct {
+		name   string
+		fields [][]byte
+		want   float64
+	}{
+		{"newest first", [][]byte{field, amount, units}, 7}, {"newest last", [][]byte{units, amount, field}, 7},
+		{"two older", [][]byte{amount, units}, 5}, {"two older in reverse", [][]byte{units, amount}, 5},
+	} {
+		if e, err = parsedProto(tt.fields...); err != nil || e.DefaultExact != tt.want {
+			t.Errorf("protobuf, %s: %v, %v", tt.name, e.DefaultExact, err)
+		}
+	}
+	var refused *codec.FieldError
+	if _, err = parsedProto(codec.AppendProtoInt64(nil, 62, codec.Explicit, 1<<53+1)); !errors.Is(err, codec.ErrInexact) || !errors.As(err, &refused) || refused.Field != "default_exact" {
+		t.Errorf("protobuf with a large integer: %v", err)
+	}
 }

@@ -201,7 +201,7 @@ var ticksColumns = store.NewColumns(
 	store.EventColumn(
 		"event", appendTickProto, parseTickProto,
 		store.NumberPart(1, func(e *TickEvent) *float64 { return &e.Price }, func(c *TickColumns) *[]float64 { return &c.Price }),
-		store.NumberPart(2, func(e *TickEvent) *int64 { return &e.Size }, func(c *TickColumns) *[]int64 { return &c.Size }),
+		store.FieldPart(func(e *TickEvent) *int64 { return &e.Size }, func(c *TickColumns) *[]int64 { return &c.Size }),
 	),
 )
 
@@ -224,7 +224,7 @@ var ticksMapping = store.NewMapping(ticksColumns, store.Keys[TickEvent]{
 	Table: store.Table{
 		ID:       "ticks",
 		Families: []store.Family{{Name: "t", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 365 * 24 * time.Hour}}},
-		Layout:   `pattern: bucket_offsets; precision: 1us; delimiter: "#"; key: string text, string text, bucket; names: exchange, symbol; bucket: 1h "2006-01-02T15"; sequence: in qualifiers; blob: protobuf ""; family t: events; number "1": float64; number "2": integer`,
+		Layout:   `pattern: bucket_offsets; precision: 1us; delimiter: "#"; key: string text, string text, bucket; names: exchange, symbol; bucket: 1h "2006-01-02T15"; sequence: in qualifiers; blob: protobuf ""; family t: events; number "1": float64; number "2": integer; number "3": integer`,
 	},
 	Pattern:   codec.BucketOffsets,
 	Bucket:    ticksBucket,
@@ -279,6 +279,14 @@ func parseTickProto(e *TickEvent, blob []byte) error {
 			e.Price = r.Float64()
 		case 2:
 			e.Size = r.Int64()
+		case 3:
+			if !codec.HasProto(blob, 2) {
+				v, err := codec.ToInt64[uint32](r.Uint32())
+				if err != nil {
+					return &codec.FieldError{Field: "size", Err: err}
+				}
+				e.Size = v
+			}
 		}
 	}
 	return r.Err()

@@ -19,7 +19,8 @@ type ReadingSeries struct {
 }
 
 // ReadingEvent is one event: A reading of an electricity meter. The layout
-// changed twice as meters came to report more often.
+// changed twice as meters came to report more often, and two fields were
+// renamed.
 type ReadingEvent struct {
 	ReadingSeries
 	Time    time.Time // truncated to 1s by the writer; UTC when read
@@ -365,8 +366,8 @@ var readingMeterReadingsUntil20260601Bucket = codec.Bucket{
 var readingMeterReadingsUntil20260601Columns = store.NewColumns(
 	store.SeriesPart(func(e *ReadingEvent) *ReadingSeries { return &e.ReadingSeries }, func(c *ReadingColumns) *[]ReadingSeries { return &c.Series }),
 	store.TimePart(func(e *ReadingEvent) *time.Time { return &e.Time }, func(c *ReadingColumns) *[]time.Time { return &c.Time }),
-	store.RequiredColumn("power", codec.Binary.Int64, func(e *ReadingEvent) *int64 { return &e.Power }, func(c *ReadingColumns) *[]int64 { return &c.Power }),
-	store.RequiredColumn("voltage", codec.Binary.Float64, func(e *ReadingEvent) *float64 { return &e.Voltage }, func(c *ReadingColumns) *[]float64 { return &c.Voltage }),
+	store.RequiredColumn("power", codec.Binary.Int64, func(e *ReadingEvent) *int64 { return &e.Power }, func(c *ReadingColumns) *[]int64 { return &c.Power }, store.Was("watts", codec.Converted(codec.Binary.Int32, codec.ToInt64[int32]))),
+	store.RequiredColumn("voltage", codec.Binary.Float64, func(e *ReadingEvent) *float64 { return &e.Voltage }, func(c *ReadingColumns) *[]float64 { return &c.Voltage }, store.Was("volts", codec.Binary.Float64)),
 	store.OptionalColumn("alarm", codec.Binary.String, func(e *ReadingEvent) **string { return &e.Alarm }, func(c *ReadingColumns) *[]*string { return &c.Alarm }),
 )
 
@@ -390,7 +391,7 @@ var readingMeterReadingsUntil20260601Mapping = store.NewMapping(readingMeterRead
 	Table: store.Table{
 		ID:       "meter_readings",
 		Families: []store.Family{{Name: "m", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 1095 * 24 * time.Hour}}},
-		Layout:   `since: 2025-01-06T00:00:00Z; until: 2026-06-01T00:00:00Z; pattern: bucket_new_cells; delimiter: "#"; key: string text, integer text, bucket; names: region, meter; bucket: 1w "iso_week"; family m: events; column "alarm": string in m; column "power": integer in m; column "voltage": float64 in m`,
+		Layout:   `since: 2025-01-06T00:00:00Z; until: 2026-06-01T00:00:00Z; pattern: bucket_new_cells; delimiter: "#"; key: string text, integer text, bucket; names: region, meter; bucket: 1w "iso_week"; family m: events; column "alarm": string in m; column "power": integer in m; column "voltage": float64 in m; column "volts": float64 in m; column "watts": integer in m`,
 	},
 	Pattern:   codec.BucketNewCells,
 	Bucket:    readingMeterReadingsUntil20260601Bucket,
@@ -408,8 +409,8 @@ var readingMeterPollsUntil20250106Time = codec.TimeFormat{Kind: codec.UnixMillis
 var readingMeterPollsUntil20250106Columns = store.NewColumns(
 	store.SeriesPart(func(e *ReadingEvent) *ReadingSeries { return &e.ReadingSeries }, func(c *ReadingColumns) *[]ReadingSeries { return &c.Series }),
 	store.TimePart(func(e *ReadingEvent) *time.Time { return &e.Time }, func(c *ReadingColumns) *[]time.Time { return &c.Time }),
-	store.RequiredColumn("power", codec.Text.Int64, func(e *ReadingEvent) *int64 { return &e.Power }, func(c *ReadingColumns) *[]int64 { return &c.Power }),
-	store.RequiredColumn("voltage", codec.Text.Float64, func(e *ReadingEvent) *float64 { return &e.Voltage }, func(c *ReadingColumns) *[]float64 { return &c.Voltage }),
+	store.RequiredColumn("power", codec.Text.Int64, func(e *ReadingEvent) *int64 { return &e.Power }, func(c *ReadingColumns) *[]int64 { return &c.Power }, store.Was("watts", codec.Converted(codec.Text.Int32, codec.ToInt64[int32]))),
+	store.RequiredColumn("voltage", codec.Text.Float64, func(e *ReadingEvent) *float64 { return &e.Voltage }, func(c *ReadingColumns) *[]float64 { return &c.Voltage }, store.Was("volts", codec.Text.Float64)),
 	store.OptionalColumn("alarm", codec.Text.String, func(e *ReadingEvent) **string { return &e.Alarm }, func(c *ReadingColumns) *[]*string { return &c.Alarm }),
 )
 
@@ -433,7 +434,7 @@ var readingMeterPollsUntil20250106Mapping = store.NewMapping(readingMeterPollsUn
 	Table: store.Table{
 		ID:       "meter_polls",
 		Families: []store.Family{{Name: "m", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 1095 * 24 * time.Hour}}},
-		Layout:   `until: 2025-01-06T00:00:00Z; pattern: single_unserialized; delimiter: "#"; key: integer text, string text, time; names: meter, region; time: "unix_ms"; family m: events; column "alarm": string in m; column "power": integer text in m; column "voltage": float64 text in m`,
+		Layout:   `until: 2025-01-06T00:00:00Z; pattern: single_unserialized; delimiter: "#"; key: integer text, string text, time; names: meter, region; time: "unix_ms"; family m: events; column "alarm": string in m; column "power": integer text in m; column "voltage": float64 text in m; column "volts": float64 text in m; column "watts": integer text in m`,
 	},
 	Pattern:   codec.SingleUnserialized,
 	TimeKey:   readingMeterPollsUntil20250106Time,

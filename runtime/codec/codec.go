@@ -23,6 +23,7 @@ var (
 	ErrKeyTooLong = errors.New("row key is longer than 4096 bytes")                  // a row key has more than MaxKey bytes
 	ErrKey        = errors.New("row key does not have the form of the table's keys") // a row key does not have the form of the table's keys
 	ErrValue      = errors.New("stored value cannot be decoded")                     // a stored value cannot be decoded
+	ErrInexact    = errors.New("the field's type has no such value")                 // the type that a field has now cannot represent a stored value exactly
 	ErrMissing    = errors.New("stored event lacks a field")                         // a stored event lacks a field that is required and has no default
 	ErrNaN        = errors.New("NaN or infinite value")                              // NaN where values are ordered or compared, or NaN or an infinity where the format has neither
 	ErrTimeRange  = errors.New("time is out of the table's range")                   // the zero time, a time outside 1970 to 9999, or one that a format or bucket label cannot represent

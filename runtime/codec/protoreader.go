@@ -214,6 +214,12 @@ func (r *ProtoReader) Enum(e Enum) int64 {
 	return v
 }
 
+// EnumName returns the name of the value of an enum that was stored as a number.
+func (r *ProtoReader) EnumName(e Enum) string {
+	name, _ := e.Name(r.Enum(e))
+	return name
+}
+
 // HasProto reports whether the valid message b contains the field with the given
 // number.
 func HasProto(b []byte, number int) bool {

@@ -40,26 +40,35 @@ func (t *Table) Project(columns []int) Projection {
 	}
 	p := make(Projection, len(t.Columns))
 	for _, i := range columns {
-		p[i] = Values
+		p.raise(append([]int{i}, t.Columns[i].Older...), Values)
 	}
 	if slices.ContainsFunc(columns, func(i int) bool { return t.Columns[i].Required }) {
 		return p
 	}
-	for _, i := range t.telling() {
-		p[i] = max(p[i], Presence)
-	}
+	p.raise(t.telling(), Presence)
 	return p
 }
 
-// telling returns columns of which every event has at least one.
+// raise makes the projection read at least that much of some columns.
+func (p Projection) raise(columns []int, to Fetch) {
+	for _, i := range columns {
+		p[i] = max(p[i], to)
+	}
+}
+
+// telling returns columns of which every event has at least one: as few as possible.
 func (t *Table) telling() (columns []int) {
+	required := -1
 	for i, c := range t.Columns {
-		switch {
-		case c.Required:
-			return []int{i}
-		case !c.WrittenAt:
+		if c.Required && (required < 0 || len(c.Older) < len(t.Columns[required].Older)) {
+			required = i
+		}
+		if !c.WrittenAt {
 			columns = append(columns, i)
 		}
+	}
+	if required >= 0 {
+		return append([]int{required}, t.Columns[required].Older...)
 	}
 	return columns
 }
@@ -75,14 +84,14 @@ func (t *Table) projected(p Projection) Filter {
 	}
 	var values, present Columns
 	for i, c := range t.Columns {
-		if p[i] == Values {
+		if p[i] == Values && !slices.Contains(values, c.Name) {
 			values = append(values, c.Name)
 		}
 	}
 	for i, c := range t.Columns {
 		// Two columns with the same name, in different families, are both read with
 		// their values.
-		if p[i] == Presence && !slices.Contains(values, c.Name) {
+		if p[i] == Presence && !slices.Contains(values, c.Name) && !slices.Contains(present, c.Name) {
 			present = append(present, c.Name)
 		}
 	}

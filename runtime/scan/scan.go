@@ -40,9 +40,11 @@ type Family struct {
 // Column is a column or, for codec.BucketNewColumns, the rows of one field.
 type Column struct {
 	Name      string
-	Required  bool // every event has this column
+	Required  bool // every event has this column, or one of Older
 	WrittenAt bool // contains the write time, which is not part of the event
 	Whole     bool // contains all fields of an event in one value
+	// Older are the indexes of the columns that older events have in place of this one.
+	Older []int
 }
 
 // Read describes the events to read.

@@ -270,6 +270,7 @@ func (a *assembler[E]) flush(yield yielder[E]) bool {
 // bucket yields the events of the groups.
 func (a *assembler[E]) bucket(yield yielder[E]) bool {
 	f := &a.frame
+	a.dropOlder()
 	f.fill(a.groups, a.fetched)
 	f.turned = a.newestFirst
 	begin, end := f.within(a.from, a.to)
@@ -485,13 +486,14 @@ func (a *assembler[E]) yieldOne(k int, yield yielder[E]) bool {
 	a.found = false
 	now, stale := a.stale()
 	for i := range a.mapping.Columns {
-		if a.fetched.Omits(i) {
+		if a.fetched.Omits(i) || a.mapping.Columns[i].replaced {
 			continue
 		}
-		column, cell := &a.mapping.Columns[i], f.cell(i, k)
+		from := a.source(i, k)
+		column, cell := &a.mapping.Columns[from], f.cell(from, k)
 		var err error
 		switch {
-		case cell == nil || stale && !a.alive(now, i, k):
+		case cell == nil || stale && !a.alive(now, from, k):
 			if !column.WrittenAt && a.fetched.HasValues(i) {
 				err = a.mapping.Missing(event, i)
 			}
@@ -501,11 +503,11 @@ func (a *assembler[E]) yieldOne(k int, yield yielder[E]) bool {
 				a.expires(fields, column, cell.Micros)
 			}
 			if a.fetched.HasValues(i) {
-				err = a.mapping.take(event, i, f.columns[i].row.Bytes(cell.Value))
+				err = a.mapping.take(event, from, f.columns[from].row.Bytes(cell.Value))
 			}
 		}
 		if err != nil && failed == nil {
-			failed = a.fail(f.rowOf(i, k), column.Name, f.times[k], err)
+			failed = a.fail(f.rowOf(from, k), column.Name, f.times[k], err)
 		}
 	}
 	return !a.found || yield(event, failed)

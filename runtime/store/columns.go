@@ -20,6 +20,8 @@ type Columns[E, C any] struct {
 	// Fields of stored, adjacent because they are used for each event.
 	has    []func(e *E) bool
 	encode []func(dst []byte, e *E) []byte
+
+	decode []func(c *C, data eventData) error // per column of the mapping, with older ones
 }
 
 // NewColumns returns the parts of an event. Those with a column must be in the order of
@@ -29,6 +31,12 @@ func NewColumns[E, C any](parts ...Part[E, C]) *Columns[E, C] {
 	for _, p := range parts {
 		if p.set != nil {
 			cs.stored, cs.has, cs.encode = append(cs.stored, p), append(cs.has, p.has), append(cs.encode, p.encode)
+			cs.decode = append(cs.decode, p.decode)
+		}
+	}
+	for i := range cs.stored {
+		for _, o := range cs.stored[i].older {
+			cs.decode = append(cs.decode, o.decode)
 		}
 	}
 	return cs
@@ -273,23 +281,25 @@ func (r *columnsReading[E, C]) take(a *assembler[E], begin, end int) (taken, mor
 		return false, true
 	}
 	data := eventData{frame: f, begin: begin, end: end}
-	for i := range f.columns {
-		switch {
-		case a.fetched.Omits(i):
-		case f.columns[i].holes > 0, !a.fetched.HasValues(i) && a.mapping.Columns[i].Whole:
+	for i := range r.into.stored {
+		if a.fetched.Omits(i) {
+			continue
+		}
+		from, complete := a.complete(i)
+		if !complete || !a.fetched.HasValues(i) && a.mapping.Columns[i].Whole {
 			return false, true // these events may need defaults
-		default:
-			if after, ok := a.mapping.Table.Families[a.mapping.Columns[i].Family].Life.Expires(); ok {
-				data.expiry, data.after = &f.columns[i], after
-			}
+		}
+		if after, ok := a.mapping.Table.Families[a.mapping.Columns[from].Family].Life.Expires(); ok {
+			data.expiry, data.after = &f.columns[from], after
 		}
 	}
 	before := r.into.extend(r.columns, &a.base, data)
-	for i := range f.columns {
-		if data.column = &f.columns[i]; !a.fetched.HasValues(i) {
+	for i := range r.into.stored {
+		from, _ := a.complete(i)
+		if data.column = &f.columns[from]; !a.fetched.HasValues(i) {
 			data.column = &frameColumn{holes: n}
 		}
-		if err := r.into.stored[i].decode(r.columns, data); err != nil {
+		if err := r.into.decode[from](r.columns, data); err != nil {
 			r.into.truncate(r.columns, before)
 			return false, true // only one of them is undecodable
 		}

@@ -54,7 +54,7 @@ func (s *stage[E]) distinct(table int, event *E) {
 	if s.lastWins || t.err != nil || t.latest() {
 		return
 	}
-	if t.cells.pattern == codec.BucketNewColumns && len(t.cells.columns) == 1 && !s.ifAbsent {
+	if t.cells.pattern == codec.BucketNewColumns && current(t.cells.columns) == 1 && !s.ifAbsent {
 		return
 	}
 	if other, equal := t.inPlace(); other >= 0 && !equal && !s.equalByNow(table, other, event) {

@@ -41,6 +41,12 @@ func NewMapping[E, C any](columns *Columns[E, C], keys Keys[E], l Mapping[E]) *M
 		d.Columns = append(d.Columns, columns.stored[i].column)
 		d.set = append(d.set, columns.stored[i].set)
 	}
+	for i := range columns.stored {
+		for _, o := range columns.stored[i].older {
+			d.addOlder(i, o.column, o.moved)
+			d.set = append(d.set, o.set)
+		}
+	}
 	if !d.Pattern.Bucketed() || keys.PerEvent {
 		d.Same = nil
 	}
@@ -54,7 +60,7 @@ func NewMapping[E, C any](columns *Columns[E, C], keys Keys[E], l Mapping[E]) *M
 	d.Key = keys.Parse
 	d.Spans = func(e *E) ([]codec.Span, error) { return keys.spans(d, e) }
 	d.Put = func(e *E, cells *Cells) { columns.put(d, &keys, e, cells) }
-	d.Set = func(e *E, column int, datum []byte) error { return columns.stored[column].set(e, datum) }
+	d.Set = func(e *E, column int, datum []byte) error { return d.set[column](e, datum) }
 	d.Missing = func(e *E, column int) error { return columns.stored[column].missing(e) }
 	return d
 }
@@ -89,7 +95,7 @@ func (k *Keys[E]) spans(l *Mapping[E], e *E) ([]codec.Span, error) {
 		return []codec.Span{span}, err
 	}
 	var spans []codec.Span
-	for i := range l.Columns {
+	for i := range l.Columns { // with the older ones
 		span, err := k.span(e, l.Columns[i].Name)
 		if err != nil {
 			return nil, err

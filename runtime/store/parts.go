@@ -37,6 +37,37 @@ type Part[E, C any] struct {
 	set     func(e *E, datum []byte) error
 	missing func(e *E) error
 	decode  func(c *C, data eventData) error
+	older   []olderColumn[E, C] // where older events have the field, newest first
+}
+
+// olderColumn is a column in which older events have a field. New events lack it.
+type olderColumn[E, C any] struct {
+	column Column // without a family if it is that of the field
+	moved  bool   // the column has a family
+	set    func(e *E, datum []byte) error
+	decode func(c *C, data eventData) error
+}
+
+// Older is a column that older events have in place of another one. See [Was].
+type Older[T any] struct {
+	column Column
+	moved  bool
+	coding codec.Coding[T]
+}
+
+// Was returns a column that contains a field of older events, which were written when the
+// field had another name, type or encoding. coding decodes its values. Readers use it for
+// events that lack the field's own column, and writers delete its cells when they rewrite
+// an event.
+func Was[T any](name string, coding codec.Coding[T]) Older[T] {
+	return Older[T]{column: Column{Name: name}, coding: coding}
+}
+
+// In moves the column to the family with the given index. The default is that of the
+// field's own column.
+func (o Older[T]) In(family int) Older[T] {
+	o.column.Family, o.moved = family, true
+	return o
 }
 
 // In moves the column to the family with the given index. The default is the first
@@ -183,27 +214,49 @@ func ownBytes[E any, T ~[]byte](of func(e *E) *T) func(e *E) {
 	return func(e *E) { *of(e) = bytes.Clone(*of(e)) }
 }
 
-// RequiredColumn returns the part for a field that every event has.
-func RequiredColumn[E, C, T any](name string, coding codec.Coding[T], of func(e *E) *T, in func(c *C) *[]T) Part[E, C] {
+// RequiredColumn returns the part for a field that every event has, in the column or in
+// one of the older ones, which are listed newest first.
+func RequiredColumn[E, C, T any](name string, coding codec.Coding[T], of func(e *E) *T, in func(c *C) *[]T, older ...Older[T]) Part[E, C] {
 	p := newPart(of, in)
 	p.column.Name = name
 	p.encode = func(dst []byte, e *E) []byte { return coding.Append(dst, *of(e)) }
-	p.set = func(e *E, datum []byte) (err error) {
-		*of(e), err = coding.Decode(datum)
-		return err
-	}
+	p.set, p.decode = setter(coding, of), appender(coding, in)
 	p.missing = func(*E) error { return codec.ErrMissing }
-	p.decode = func(c *C, data eventData) (err error) {
-		slice := in(c)
-		*slice, err = appendDecoded(*slice, data, &coding)
-		return err
+	for _, o := range older {
+		p.older = append(p.older, olderColumn[E, C]{o.column, o.moved, setter(o.coding, of), appender(o.coding, in)})
 	}
 	return p
 }
 
+// setter returns the function that sets a field of an event to a datum.
+func setter[E, T any](coding codec.Coding[T], of func(e *E) *T) func(e *E, datum []byte) error {
+	return func(e *E, datum []byte) (err error) {
+		*of(e), err = coding.Decode(datum)
+		return err
+	}
+}
+
+// appender returns the function that appends the data of a column to a slice.
+func appender[C, T any](coding codec.Coding[T], in func(c *C) *[]T) func(c *C, data eventData) error {
+	return func(c *C, data eventData) (err error) {
+		slice := in(c)
+		*slice, err = appendDecoded(*slice, data, &coding)
+		return err
+	}
+}
+
+// olderAs returns older columns with the values of their codings converted.
+func olderAs[A, B any](older []Older[A], coding func(codec.Coding[A]) codec.Coding[B]) []Older[B] {
+	var out []Older[B]
+	for _, o := range older {
+		out = append(out, Older[B]{o.column, o.moved, coding(o.coding)})
+	}
+	return out
+}
+
 // DefaultColumn returns the part for a field that has the value missing if a stored event lacks it.
-func DefaultColumn[E, C, T any](name string, coding codec.Coding[T], missing T, of func(e *E) *T, in func(c *C) *[]T) Part[E, C] {
-	p := RequiredColumn(name, coding, of, in)
+func DefaultColumn[E, C, T any](name string, coding codec.Coding[T], missing T, of func(e *E) *T, in func(c *C) *[]T, older ...Older[T]) Part[E, C] {
+	p := RequiredColumn(name, coding, of, in, older...)
 	p.missing = func(e *E) error {
 		*of(e) = missing
 		return nil
@@ -212,12 +265,14 @@ func DefaultColumn[E, C, T any](name string, coding codec.Coding[T], missing T, 
 }
 
 // OptionalColumn returns the part for a field that is nil if an event lacks it.
-func OptionalColumn[E, C, T any](name string, coding codec.Coding[T], of func(e *E) **T, in func(c *C) *[]*T) Part[E, C] {
-	pointers := codec.Coding[*T]{
-		Append: func(dst []byte, v *T) []byte { return coding.Append(dst, *v) },
-		Decode: func(datum []byte) (*T, error) { return codec.Optional(coding.Decode(datum)) },
+func OptionalColumn[E, C, T any](name string, coding codec.Coding[T], of func(e *E) **T, in func(c *C) *[]*T, older ...Older[T]) Part[E, C] {
+	pointers := func(coding codec.Coding[T]) codec.Coding[*T] {
+		return codec.Coding[*T]{
+			Append: func(dst []byte, v *T) []byte { return coding.Append(dst, *v) },
+			Decode: func(datum []byte) (*T, error) { return codec.Optional(coding.Decode(datum)) },
+		}
 	}
-	p := RequiredColumn(name, pointers, of, in)
+	p := RequiredColumn(name, pointers(coding), of, in, olderAs(older, pointers)...)
 	p.has = func(e *E) bool { return *of(e) != nil }
 	p.missing = func(*E) error { return nil }
 	p.own = ownPointer(of)
@@ -225,16 +280,16 @@ func OptionalColumn[E, C, T any](name string, coding codec.Coding[T], of func(e 
 }
 
 // BytesColumn returns the part for a slice field that every event has.
-func BytesColumn[E, C any, T ~[]byte](name string, coding codec.Coding[T], of func(e *E) *T, in func(c *C) *[]T) Part[E, C] {
-	p := RequiredColumn(name, coding, of, in)
+func BytesColumn[E, C any, T ~[]byte](name string, coding codec.Coding[T], of func(e *E) *T, in func(c *C) *[]T, older ...Older[T]) Part[E, C] {
+	p := RequiredColumn(name, coding, of, in, older...)
 	p.own = ownBytes(of)
 	return p
 }
 
 // DefaultBytesColumn returns the part for a slice field that has the value missing if a stored event
 // lacks it.
-func DefaultBytesColumn[E, C any, T ~[]byte](name string, coding codec.Coding[T], missing string, of func(e *E) *T, in func(c *C) *[]T) Part[E, C] {
-	p := BytesColumn(name, coding, of, in)
+func DefaultBytesColumn[E, C any, T ~[]byte](name string, coding codec.Coding[T], missing string, of func(e *E) *T, in func(c *C) *[]T, older ...Older[T]) Part[E, C] {
+	p := BytesColumn(name, coding, of, in, older...)
 	p.missing = func(e *E) error {
 		*of(e) = T(missing)
 		return nil
@@ -243,12 +298,14 @@ func DefaultBytesColumn[E, C any, T ~[]byte](name string, coding codec.Coding[T]
 }
 
 // OptionalBytesColumn returns the part for a slice field that is nil if an event lacks it.
-func OptionalBytesColumn[E, C any, T ~[]byte](name string, coding codec.Coding[T], of func(e *E) *T, in func(c *C) *[]T) Part[E, C] {
-	present := codec.Coding[T]{
-		Append: coding.Append,
-		Decode: func(datum []byte) (T, error) { return codec.Present(coding.Decode(datum)) },
+func OptionalBytesColumn[E, C any, T ~[]byte](name string, coding codec.Coding[T], of func(e *E) *T, in func(c *C) *[]T, older ...Older[T]) Part[E, C] {
+	present := func(coding codec.Coding[T]) codec.Coding[T] {
+		return codec.Coding[T]{
+			Append: coding.Append,
+			Decode: func(datum []byte) (T, error) { return codec.Present(coding.Decode(datum)) },
+		}
 	}
-	p := BytesColumn(name, present, of, in)
+	p := BytesColumn(name, present(coding), of, in, olderAs(older, present)...)
 	p.has = func(e *E) bool { return *of(e) != nil }
 	p.missing = func(*E) error { return nil }
 	return p

@@ -170,6 +170,9 @@ type Column struct {
 	WrittenAt bool
 	// Whole marks the column of a value that contains all fields of an event.
 	Whole bool
+
+	older    []int // indexes of the columns in which older events have the field, newest first
+	replaced bool  // only older events have the column
 }
 
 // Field is a field of an event, identified by the name of its column.
@@ -192,8 +195,8 @@ func (l *Mapping[E]) shape() scan.Table {
 	}
 	var e E
 	for i, c := range l.Columns {
-		required := !c.WrittenAt && l.Missing(&e, i) != nil
-		t.Columns = append(t.Columns, scan.Column{Name: c.Name, Required: required, WrittenAt: c.WrittenAt, Whole: c.Whole})
+		required := !c.WrittenAt && !c.replaced && l.Missing(&e, i) != nil
+		t.Columns = append(t.Columns, scan.Column{Name: c.Name, Required: required, WrittenAt: c.WrittenAt, Whole: c.Whole, Older: c.older})
 	}
 	return t
 }

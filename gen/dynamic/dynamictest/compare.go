@@ -170,6 +170,12 @@ func converted(f *layout.Field, v any) any {
 	if value.Check(f, v, layout.AllFloats) == nil {
 		return v
 	}
+	for i := range f.Was {
+		before := f.Before(&f.Was[i])
+		if out, err := value.Convert(f, &before, v); err == nil && value.Check(&before, v, layout.AllFloats) == nil && value.Check(f, out, layout.AllFloats) == nil {
+			return out
+		}
+	}
 	for _, other := range []any{number[int64](v), number[uint64](v), number[float64](v), fmt.Sprint(v)} {
 		if other != nil && value.Check(f, other, layout.AllFloats) == nil {
 			return other

@@ -20,6 +20,8 @@ type Traffic struct {
 	Now time.Time
 	// Refused is the chance that a value cannot be stored, as 1 in n; 0 for never.
 	Refused int
+	// Small is whether integers are at most 2^53, so that they can become float64.
+	Small bool
 }
 
 // NewTraffic returns the traffic of a schema; false if there are no events that all tables
@@ -112,7 +114,18 @@ func (g *Traffic) value(t *rapid.T, f *layout.Field) any {
 		}
 		return rapid.SampledFrom(names).Draw(t, f.Name)
 	}
-	return rapid.SampledFrom(values[f.Type]).Draw(t, f.Name)
+	all := values[f.Type]
+	if g.Small && (f.Type == schema.Int64 || f.Type == schema.Uint64) {
+		all = all[:3]
+	}
+	return rapid.SampledFrom(all).Draw(t, f.Name)
+}
+
+// At returns the same traffic for another layout of the schema.
+func (g *Traffic) At(l *layout.Layout) *Traffic {
+	out := *g
+	out.layout = l
+	return &out
 }
 
 // unstorable are values that no table stores, or only some.
@@ -128,7 +141,7 @@ var values = map[schema.Type][]any{
 	schema.Int32:     {int64(0), int64(1), int64(-1), int64(math.MinInt32), int64(math.MaxInt32)},
 	schema.Int64:     {int64(0), int64(1), int64(-1), int64(math.MinInt64), int64(math.MaxInt64)},
 	schema.Uint32:    {uint64(0), uint64(1), uint64(math.MaxUint32)},
-	schema.Uint64:    {uint64(0), uint64(1), uint64(math.MaxUint64)},
+	schema.Uint64:    {uint64(0), uint64(1), uint64(2), uint64(math.MaxUint64)},
 	schema.Float32:   {float64(0), float64(float32(0.1)), -1.5, math.MaxFloat32},
 	schema.Float64:   {float64(0), 0.1, -1.5, math.MaxFloat64, math.SmallestNonzeroFloat64},
 	schema.Timestamp: {time.Unix(0, 0).UTC(), time.Date(2021, 3, 5, 12, 0, 0, 1, time.UTC), time.Date(1700, 1, 1, 0, 0, 0, 0, time.UTC)},

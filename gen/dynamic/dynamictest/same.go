@@ -69,6 +69,7 @@ func Same[S, E, C any, W store.TableWriter[E], R store.EventReader[S, E, C]](
 			theirs: newWriter(b.Client, writing), ours: s.NewWriter(b.Client, store.WriterOptions{TablePrefix: ours, Now: now}),
 		}
 		for range rapid.IntRange(1, 2).Draw(rt, "writes") {
+			c.writeEarlier(theirs, ours)
 			c.write(theirs, ours)
 		}
 		for range 3 {
@@ -120,6 +121,23 @@ func (c *comparison[S, E, C]) write(theirs, ours string) {
 	}
 }
 
+// writeEarlier writes events of an earlier version of the schema, if fields have older columns.
+func (c *comparison[S, E, C]) writeEarlier(theirs, ours string) {
+	if !slices.ContainsFunc(c.layout.Fields, func(f layout.Field) bool { return len(f.Was) > 0 }) {
+		return
+	}
+	earlier := Earlier(c.layout, func(f *layout.Field) int { return rapid.IntRange(-1, len(f.Was)-1).Draw(c.T, "version of "+f.Name) })
+	traffic := c.traffic.At(earlier)
+	traffic.Refused = 0
+	events := traffic.Events(c.T, 6)
+	for _, prefix := range []string{theirs, ours} {
+		w := dynamic.New(earlier).NewWriter(c.client, store.WriterOptions{TablePrefix: prefix, Now: func() time.Time { return c.traffic.Now }})
+		if err := w.WriteAll(c.ctx, events, store.WriteOptions{LastWins: true}); err != nil {
+			c.Fatal(err)
+		}
+	}
+}
+
 // text returns the text of an error without the prefix of tables.
 func text(err error, prefix string) string {
 	if err == nil {
@@ -166,9 +184,9 @@ func (c *comparison[S, E, C]) read(theirs store.EventReader[S, E, C], ours *dyna
 	if n := reflect.ValueOf(columns).FieldByName("Time").Len(); len(dynamicColumns.Time) != n || shown(wantErr) != shown(gotErr) {
 		c.Fatalf("ReadColumns: %d events, %v; want %d, %v", len(dynamicColumns.Time), gotErr, n, wantErr)
 	}
-	for i := range c.layout.Fields {
-		if len(dynamicColumns.Values) > 0 && len(dynamicColumns.Values[i]) != len(dynamicColumns.Time) && o.Fields == nil {
-			c.Fatalf("ReadColumns: %d values of field %d, want %d", len(dynamicColumns.Values[i]), i, len(dynamicColumns.Time))
+	if o.Fields == nil {
+		for i, got := range dynamicColumns.Events() {
+			c.equal("ReadColumns", o, c.fromColumns(reflect.ValueOf(columns), i), got)
 		}
 	}
 
@@ -190,6 +208,16 @@ func (c *comparison[S, E, C]) read(theirs store.EventReader[S, E, C], ours *dyna
 		events := reflect.ValueOf(theirs).MethodByName(q.Name).Call(args)[0].Interface().(iter.Seq2[E, error])
 		c.same(q.Name, o, events, ours.Query(c.ctx, q.Name, series, from, to, o))
 	}
+}
+
+// fromColumns converts the i-th event of generated columns, which have a slice for each part of
+// an event.
+func (c *comparison[S, E, C]) fromColumns(columns reflect.Value, i int) dynamic.Event {
+	event := reflect.New(reflect.TypeFor[E]()).Elem()
+	for n := range columns.NumField() {
+		event.Field(n).Set(columns.Field(n).Index(i))
+	}
+	return c.dynamic(event)
 }
 
 // options draws how events are read.

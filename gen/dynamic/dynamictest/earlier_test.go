@@ -1,0 +1,121 @@
+package dynamictest
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/tools/txtar"
+	"pgregory.net/rapid"
+
+	"github.com/btgen-dev/btgen/gen/dynamic"
+	"github.com/btgen-dev/btgen/gen/layout"
+)
+
+// Events of earlier versions of schemas, before fields were renamed, converted or moved, are read
+// as they were written.
+func TestEarlier(t *testing.T) {
+	schemas := map[string][]byte{}
+	archive, err := txtar.ParseFile("../../../golden/code/was.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	schemas["was"] = archive.Files[0].Data
+	for _, name := range []string{"all_types", "meter", "market_ticks"} {
+		if schemas[name], err = os.ReadFile(filepath.Join("../../../schemas", name+".yaml")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	schemas["families"] = []byte(`btgen: v1
+package: p
+name: P
+series: {region: string}
+time: {precision: 1s}
+fields:
+  moved: {type: int64, family: m, was: [{family: n}, {column: first, type: int32, family: n}]}
+  stays: {type: string, family: n, optional: true, was: [{column: old, values: text}]}
+tables:
+  cells:
+    pattern: bucket_new_cells
+    key: {delimiter: "#", segments: [region, bucket]}
+    bucket: 1d
+    families: {m: {ttl: {max_age: 30d}}, n: {ttl: {max_age: 30d}}}
+`)
+	schemas["classes"] = []byte(`btgen: v1
+package: p
+name: P
+series: {region: string}
+time: {precision: 1s}
+fields:
+  value: {type: float64, was: [{column: v, type: float32}, first]}
+  note: {type: string, optional: true, was: [n]}
+tables:
+  cells:
+    pattern: bucket_new_cells
+    key: {delimiter: "#", segments: [region, bucket]}
+    bucket: 1d
+    ttl: {classes: {short: 1d, long: 30d}}
+`)
+	lab := NewLab(t)
+	for name, yaml := range schemas {
+		whole := Resolve(t, yaml)
+		for _, table := range whole.Tables {
+			l := *whole
+			l.Tables, l.Read, l.Queries = []*layout.Table{table}, table, nil
+			t.Run(name+"/"+table.ID, func(t *testing.T) { earlierEvents(t, lab, &l) })
+		}
+	}
+}
+
+// earlierEvents tries events of earlier versions of a layout.
+func earlierEvents(t *testing.T, lab *Lab, l *layout.Layout) {
+	traffic, ok := NewTraffic(l)
+	if !ok {
+		t.Fatal("no events")
+	}
+	traffic.Small = true
+	edges := traffic.Edges()
+	Checks(t, 10)
+	rapid.Check(t, func(rt *rapid.T) {
+		earlier := Earlier(l, func(f *layout.Field) int { return rapid.IntRange(0, len(f.Was)-1).Draw(rt, "version of "+f.Name) })
+		edit := Edit{Old: dynamic.New(earlier), New: dynamic.New(l), Now: traffic.Now, Renamed: map[string]string{}}
+		for i := range earlier.Fields {
+			edit.Renamed[earlier.Fields[i].Name] = l.Fields[i].Name
+		}
+		got, err := lab.Compare(t.Context(), edit, traffic.At(earlier).Events(rt, 8), Range{edges[0], edges[len(edges)-1]})
+		if err != nil {
+			rt.Fatal(err)
+		}
+		if !got.Safe() {
+			rt.Fatalf("%+v", got)
+		}
+	})
+}
+
+// An older integer that is no float64 is an error, and so that it cannot be taken for another.
+func TestEarlierInexact(t *testing.T) {
+	const yaml = `btgen: v1
+package: p
+name: P
+series: {region: string}
+time: {precision: 1s}
+fields: {value: {type: float64, was: [{column: v, type: int64}]}}
+tables:
+  cells:
+    pattern: bucket_new_cells
+    key: {delimiter: "#", segments: [region, bucket]}
+    bucket: 1d
+    family: m
+    ttl: {max_age: 30d}
+`
+	l := Resolve(t, []byte(yaml))
+	traffic, _ := NewTraffic(l)
+	earlier := Earlier(l, func(*layout.Field) int { return 0 })
+	event := dynamic.Event{Series: traffic.Series()[0], Time: traffic.Edges()[0], Values: []any{int64(1<<53 + 1)}}
+	edges := traffic.Edges()
+	got, err := NewLab(t).Compare(t.Context(), Edit{Old: dynamic.New(earlier), New: dynamic.New(l), Now: traffic.Now}, []dynamic.Event{event}, Range{edges[0], edges[len(edges)-1]})
+	if err != nil || got.Events == 0 || len(got.Errors) != 1 || !strings.Contains(got.Errors[0], `9007199254740993 is beyond 2^53`) {
+		t.Errorf("%+v, %v", got, err)
+	}
+}

@@ -1,0 +1,156 @@
+package evolve
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/lock"
+)
+
+// olderAt returns the column in which only older events have a field according to the new
+// facts, if it is that of the old ones; nil if there is none.
+func (c *comparer) olderAt(old lock.Column) *lock.Column {
+	for _, older := range c.new.Older() {
+		if older.Key == old.Key && older.Family == old.Family {
+			return &older
+		}
+	}
+	return nil
+}
+
+// moved compares a field that is written to another column, and read from the old one, too.
+func (c *comparer) moved(old, older lock.Column) {
+	i := find(c.new.Columns, older.Was, false)
+	if i < 0 {
+		return // a facts file that nobody wrote
+	}
+	new := c.new.Columns[i]
+	at := Change{Item: item(new), place: atColumn, column: new.Key, Old: c.in(c.old, old), New: c.in(c.new, new), way: way{column: &old}}
+	if !c.readable(old, older) {
+		return
+	}
+	if j := find(c.old.Columns, new.Key, false); j >= 0 && c.old.Columns[j].Family == new.Family {
+		at.Rule, at.way.text = "E14", "leave it out of was: it was a field of its own"
+		c.add(at, "%s becomes an older one of field %q, which has stored values of its own: events that lack these are read with values of another field", c.place(old), item(new))
+		return
+	}
+	from, to := c.place(old), c.place(new)
+	if from == to {
+		from, to = from+" of family "+quoted(old.Family), "that of "+quoted(new.Family)
+	}
+	at.Rule = "E39"
+	c.add(at, "field %q moves from %s to %s: programs with the old code do not find it in new events; deploy readers everywhere first", item(new), from, to)
+	if old.Type != new.Type {
+		at.Rule = "E51"
+		c.add(at, "field %q: %s becomes %s, and stored values are converted: the Go field has another type", item(new), old.Type, new.Type)
+	}
+	at.Rule = ""
+	c.presence(old, new, at)
+}
+
+// readable compares a stored column with what was says of it, and reports whether its values
+// are read as they were stored.
+func (c *comparer) readable(old, older lock.Column) bool {
+	probe := comparer{old: c.old, new: c.new}
+	as := older
+	as.Field = old.Field
+	probe.column(old, as, nil, true)
+	if !slices.ContainsFunc(probe.changes, func(d Change) bool { return ClassOf(d.Rule) == Data }) {
+		return true
+	}
+	said, is := c.in(c.new, older), c.in(c.old, old)
+	c.add(Change{Rule: "E10", Item: c.fieldOf(older), place: atColumn, column: older.Was, Old: is, New: said, way: way{text: "name the type and the encoding in was: " + quotedCode(c.wasText(old, nil))}},
+		"was of field %q does not say how %s is stored: stored values are undecodable or wrong", c.fieldOf(older), c.place(old))
+	return false
+}
+
+// fieldOf returns the name of the field that has an older column.
+func (c *comparer) fieldOf(older lock.Column) string {
+	if i := find(c.new.Columns, older.Was, false); i >= 0 {
+		return item(c.new.Columns[i])
+	}
+	return older.Was
+}
+
+// wasText returns how was names a stored column of a field; nil for one of another type or
+// encoding.
+func (c *comparer) wasText(old lock.Column, of *lock.Column) string {
+	same := of != nil && of.Type == old.Type && of.Text == old.Text
+	switch {
+	case c.new.Blob == layout.Protobuf && same:
+		return fmt.Sprintf("was: [{number: %s}]", old.Key)
+	case c.new.Blob == layout.Protobuf:
+		return fmt.Sprintf("was: [{number: %s, type: %s}]", old.Key, old.Type)
+	case same && of.Family == old.Family:
+		return fmt.Sprintf("was: [%s]", quoted(old.Key))
+	case same:
+		return fmt.Sprintf("was: [{column: %s, family: %s}]", quoted(old.Key), quoted(old.Family))
+	case c.new.Blob == layout.JSONText:
+		return fmt.Sprintf("was: [{column: %s, type: %s}]", quoted(old.Key), old.Type)
+	}
+	return fmt.Sprintf("was: [{column: %s, type: %s, values: %s}]", quoted(old.Key), old.Type, map[bool]string{true: "text", false: "binary"}[old.Text])
+}
+
+// older compares the columns that only older events have. It returns the keys of those in
+// which new events have fields again.
+func (c *comparer) older() (back map[string]bool) {
+	back = map[string]bool{}
+	for _, old := range c.old.Older() {
+		field := c.now(old.Was)
+		older, i := c.olderAt(old), find(c.new.Columns, old.Key, false)
+		switch {
+		case older != nil:
+			if c.readable(old, *older) && field >= 0 && older.Was != c.new.Columns[field].Key {
+				c.taken(old, c.new.Columns[field], older.Was)
+			}
+		case i >= 0 && i == field:
+			back[old.Key] = true // the field is renamed back
+			c.column(old, c.new.Columns[i], nil, true)
+		case i >= 0 && c.new.Columns[i].Family == old.Family && field >= 0:
+			back[old.Key] = true
+			c.taken(old, c.new.Columns[field], old.Key)
+		case field >= 0:
+			new := c.new.Columns[field]
+			c.add(Change{Rule: "E20", Item: item(new), place: atColumn, column: new.Key, Old: c.in(c.old, old), New: "not read", way: way{text: "restore " + quotedCode(c.wasText(old, &new)) + " until these events have expired"}},
+				"field %q is no longer read from %s: events that were written before it moved lack it", item(new), c.place(old))
+		}
+	}
+	for _, older := range c.new.Older() {
+		if !slices.ContainsFunc(c.old.Columns, func(col lock.Column) bool { return col.Key == older.Key && col.Family == older.Family }) {
+			c.add(Change{Rule: "E73", Item: c.fieldOf(older), place: atColumn, column: older.Was, New: c.in(c.new, older)},
+				"field %q is read from %s, too, which no event has as far as %s tells: is the name right?", c.fieldOf(older), c.place(older), lock.Name)
+		} else if j := slices.IndexFunc(c.old.Columns, func(col lock.Column) bool { return col.Key == older.Key && col.Family == older.Family && col.Retired }); j >= 0 {
+			c.readable(c.old.Columns[j], older)
+		}
+	}
+	return back
+}
+
+// now returns the index of the column in which new events have the field that was in another
+// one, or is; -1 if it was removed.
+func (c *comparer) now(key string) int {
+	if i := find(c.new.Columns, key, false); i >= 0 {
+		return i
+	}
+	for _, older := range c.new.Older() {
+		if older.Key == key {
+			return find(c.new.Columns, older.Was, false)
+		}
+	}
+	return -1
+}
+
+// taken adds the finding of a column of older events that another field, in the column by,
+// takes up.
+func (c *comparer) taken(old, of lock.Column, by string) {
+	field := by
+	if i := find(c.new.Columns, by, false); i >= 0 {
+		field = item(c.new.Columns[i])
+	}
+	c.add(Change{Rule: "E14", Item: field, place: atColumn, column: by, Old: c.in(c.old, old), way: way{number: c.free()}},
+		"%s, in which older events have field %q, is taken up again: their values are read as those of another field", c.place(old), item(of))
+}
+
+// quotedCode quotes text to paste.
+func quotedCode(text string) string { return "`" + text + "`" }

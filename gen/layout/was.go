@@ -1,0 +1,272 @@
+package layout
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/btgen-dev/btgen/gen/diag"
+	"github.com/btgen-dev/btgen/gen/schema"
+	"github.com/btgen-dev/btgen/runtime/codec"
+)
+
+// Was is where and how older events have a field.
+type Was struct {
+	Pos    diag.Pos
+	Column string // a column, or a member of events in JSON; empty if only protobuf has it
+	Number int    // a protobuf field number; 0 if events in protobuf do not have it
+	Type   schema.Type
+	Enum   codec.Enum // the values of an enum
+
+	family, values schema.Value[string]
+	moved          bool // only the family is another one
+}
+
+// Before returns the field as older events have it.
+func (f *Field) Before(w *Was) Field {
+	out := *f
+	out.Type, out.Enum, out.Number, out.Was, out.Default, out.Example = w.Type, w.Enum, w.Number, nil, nil, nil
+	if w.Column != "" {
+		out.Name = w.Column
+	}
+	return out
+}
+
+// Older returns the field as older serialized events have it, newest first: in JSON, under
+// other names, and in protobuf, with other numbers.
+func (f *Field) Older(format Format) []Field {
+	var out []Field
+	for i := range f.Was {
+		w := &f.Was[i]
+		if format == Protobuf && w.Number > 0 || format == JSONText && w.Column != "" && w.Column != f.Name {
+			out = append(out, f.Before(w))
+		}
+	}
+	return out
+}
+
+// conversions are the types whose values can be converted, by the type that they are
+// converted to: none changes, and one that has no exact equivalent is an error.
+var conversions = map[schema.Type][]schema.Type{
+	schema.Int32:   {schema.Bool},
+	schema.Uint32:  {schema.Bool},
+	schema.Int64:   {schema.Int32, schema.Uint32, schema.Bool},
+	schema.Uint64:  {schema.Uint32, schema.Bool},
+	schema.Float64: {schema.Float32, schema.Int32, schema.Uint32, schema.Int64, schema.Uint64},
+	schema.String:  {schema.Enum, schema.UUID, schema.Int32, schema.Uint32, schema.Int64, schema.Uint64},
+	schema.Bytes:   {schema.String},
+}
+
+// Converts reports whether stored values of a type can be converted to another one.
+func Converts(from, to schema.Type) bool { return slices.Contains(conversions[to], from) }
+
+// OmitsZero reports whether protobuf omits a value of a required field that would not be the
+// zero of the type that it is converted to.
+func OmitsZero(from *Field, to schema.Type) bool {
+	return to == schema.String && from.Type != schema.String && !from.Explicit()
+}
+
+// was resolves where older events have the fields.
+func (r *resolver) was() {
+	for i := range r.schema.Fields {
+		in, f := &r.schema.Fields[i], &r.layout.Fields[i]
+		for k := range in.Was {
+			f.Was = append(f.Was, r.wasOf(in, f, &in.Was[k]))
+		}
+	}
+}
+
+// wasOf resolves one of them.
+func (r *resolver) wasOf(in *schema.Field, f *Field, v *schema.Was) Was {
+	w := Was{Pos: v.Pos, Column: v.Column.V, Number: v.Number.V, Type: f.Type, Enum: f.Enum, family: v.Family, values: v.Values}
+	if v.Family.IsSet() && !v.Column.IsSet() {
+		w.moved = true
+	}
+	if !v.Type.IsSet() || v.Type.V == f.Type {
+		if len(v.Of) > 0 {
+			r.errorf(v.Pos, "leave type and of out: an enum keeps its numbers, and gets new ones",
+				"field %q is an enum, too: its older values are read with its own", f.Name)
+		}
+		return w
+	}
+	w.Type, w.Enum = v.Type.V, nil
+	for _, value := range v.Of {
+		w.Enum = append(w.Enum, codec.EnumName{Number: int64(value.Number.V), Name: value.Name.V})
+	}
+	if !Converts(w.Type, f.Type) {
+		from := conversions[f.Type]
+		hint := "keep the type, and add a field for the new values"
+		if len(from) > 0 {
+			var names []string
+			for _, t := range from {
+				names = append(names, t.String())
+			}
+			hint = fmt.Sprintf("to %s, btgen converts %s; or keep the type, and add a field for the new values", f.Type, list(names))
+		}
+		r.errorf(v.Type.Pos, hint, "field %q: a value of type %s may not be one of type %s: stored values cannot be converted", f.Name, w.Type, f.Type)
+		w.Type, w.Enum = f.Type, f.Enum
+	}
+	return w
+}
+
+// older resolves the columns in which older events have the fields of a table that stores
+// them one by one.
+func (r *resolver) older(t *Table) {
+	if t.Serialized() {
+		r.checkMembers(t)
+		return
+	}
+	type place struct {
+		family int
+		name   string
+	}
+	taken := map[place]string{}
+	for _, c := range t.Columns {
+		what := "written_at"
+		if c.Field >= 0 {
+			what = "field " + strconv.Quote(r.layout.Fields[c.Field].Name)
+		}
+		taken[place{c.Family, c.Qualifier}] = what
+	}
+	for i := range t.Columns {
+		c := &t.Columns[i]
+		if c.Field < 0 {
+			continue
+		}
+		f := &r.layout.Fields[c.Field]
+		for k := range f.Was {
+			w := &f.Was[k]
+			if w.Column == "" && !w.moved || r.unnamed(t, f, w, c.Text) {
+				continue
+			}
+			family, known := r.olderFamily(t, c, w)
+			if !known {
+				continue
+			}
+			before := f.Before(w)
+			older := Column{Pos: w.Pos, Qualifier: w.Column, Field: c.Field, Family: family, Text: c.Text, Was: &before}
+			if w.moved {
+				older.Qualifier = c.Qualifier
+			}
+			if w.values.IsSet() {
+				older.Text = w.values.V == "text"
+			}
+			at := place{older.Family, older.Qualifier}
+			if other, twice := taken[at]; twice {
+				r.errorf(w.Pos, "name the column that older events have",
+					"%q is the column of %s: older and newer values could not be told apart", older.Qualifier, other)
+				continue
+			}
+			taken[at] = fmt.Sprintf("older events of field %q", f.Name)
+			c.Older = append(c.Older, older)
+		}
+	}
+}
+
+// unnamed reports whether the columns of a table are named by times: a field that is
+// renamed is then read as before, and one of another type cannot be told apart.
+func (r *resolver) unnamed(t *Table, f *Field, w *Was, text bool) bool {
+	if t.Pattern != codec.BucketOffsets {
+		return false
+	}
+	if w.Type != f.Type || w.values.IsSet() && (w.values.V == "text") != text || w.family.IsSet() {
+		r.errorf(w.Pos, "keep the type, and add a field for the new values",
+			"pattern %s names columns after times: older values of field %q cannot be told apart in table %q", t.Pattern, f.Name, t.ID)
+	}
+	return true
+}
+
+// olderFamily returns the family of an older column; false if it cannot be that one.
+func (r *resolver) olderFamily(t *Table, c *Column, w *Was) (int, bool) {
+	if !w.family.IsSet() {
+		return c.Family, true
+	}
+	i := slices.IndexFunc(t.Families, func(f Family) bool { return f.Name == w.family.V })
+	switch {
+	case t.HasClasses():
+		r.errorf(w.family.Pos, "leave family out", "each ttl class of table %q has a family with all columns", t.ID)
+	case i < 0:
+		r.errorf(w.family.Pos, "list it in families with the ttl that it has", "table %q has no family %q: readers cannot fetch it", t.ID, w.family.V)
+	case t.Families[i].GC.String() != t.Families[c.Family].GC.String() || t.Families[i].Strategy != t.Families[c.Family].Strategy:
+		r.errorf(w.family.Pos, "give both the same ttl", "family %q has another ttl than %q: an event would expire in part", w.family.V, t.Families[c.Family].Name)
+	default:
+		return i, true
+	}
+	return 0, false
+}
+
+// checkMembers rejects older names or numbers that events in a table use for another field.
+func (r *resolver) checkMembers(t *Table) {
+	key := func(f *Field) string {
+		if t.Blob == Protobuf {
+			return strconv.Itoa(f.Number)
+		}
+		return f.Name
+	}
+	taken := map[string]string{}
+	for i := range r.layout.Fields {
+		f := &r.layout.Fields[i]
+		taken[key(f)] = "field " + strconv.Quote(f.Name)
+	}
+	for i := range r.layout.Fields {
+		f := &r.layout.Fields[i]
+		for k, older := range f.Older(t.Blob) {
+			name := key(&older)
+			if other, twice := taken[name]; twice {
+				r.errorf(r.wasPos(f, t.Blob, k), "name what older events have", "%s is that of %s: older and newer values could not be told apart", r.memberText(t, name), other)
+			}
+			taken[name] = fmt.Sprintf("older events of field %q", f.Name)
+			if t.Blob == Protobuf && OmitsZero(&older, f.Type) {
+				r.errorf(r.wasPos(f, t.Blob, k), "keep the type, and add a field for the new values",
+					"field %q: protobuf omits an older 0, which table %q would read as an empty string", f.Name, t.ID)
+			}
+		}
+	}
+}
+
+// memberText describes a name or a number.
+func (r *resolver) memberText(t *Table, name string) string {
+	if t.Blob == Protobuf {
+		return "number " + name
+	}
+	return "the name " + strconv.Quote(name)
+}
+
+// wasPos returns the position of the k-th of the older fields of a format.
+func (r *resolver) wasPos(f *Field, format Format, k int) diag.Pos {
+	for i := range f.Was {
+		one := Field{Name: f.Name, Was: f.Was[i : i+1]}
+		if len(one.Older(format)) == 0 {
+			continue
+		}
+		if k == 0 {
+			return f.Was[i].Pos
+		}
+		k--
+	}
+	return f.Pos
+}
+
+// checkWas rejects what no table uses.
+func (r *resolver) checkWas() {
+	all := r.layout.AllPeriods()
+	has := func(fits func(t *Table) bool) bool { return slices.ContainsFunc(all, fits) }
+	for i := range r.layout.Fields {
+		f := &r.layout.Fields[i]
+		for k := range f.Was {
+			w := &f.Was[k]
+			named := has(func(t *Table) bool { return t.Blob == JSONText || !t.Serialized() && t.Pattern != codec.BucketOffsets })
+			switch {
+			case w.Number > 0 && !r.layout.Stores(Protobuf):
+				r.errorf(w.Pos, "write the name of the column: "+diag.Code("was: [name]"), "no table stores events as protobuf: older events of field %q have no number", f.Name)
+			case w.Number == 0 && !named && r.layout.Stores(Protobuf):
+				r.errorf(w.Pos, "leave was out: a field that keeps its number can be renamed; for another type, name the older number: "+diag.Code("was: [{number: 3, type: int64}]"),
+					"protobuf identifies field %q by its number, not by a name", f.Name)
+			case w.Number == 0 && !named:
+				r.errorf(w.Pos, "leave was out", "no table has columns with names: field %q can be renamed without it", f.Name)
+			case w.family.IsSet() && !has(func(t *Table) bool { return !t.Serialized() }):
+				r.errorf(w.family.Pos, "leave family out", "events are stored whole: field %q has no family", f.Name)
+			}
+		}
+	}
+}

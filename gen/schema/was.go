@@ -1,0 +1,74 @@
+package schema
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/btgen-dev/btgen/gen/diag"
+)
+
+// wasForm is the form of the places in which older events have a field.
+var wasForm = listOf("a list of older columns", "write `was: [temp]`, or `was: [{column: pressure, type: int64}]`",
+	short(shape{kind: shapeText, what: "an older column", least: 1}, func(w *walker, n *node) (Was, bool) {
+		column, ok := located(filled("a column")).read(w, n)
+		return Was{Pos: n.pos, Column: column}, ok
+	}, record(wasBlock)))
+
+var wasBlock = block[Was]{
+	what:    "an older column",
+	example: "write its name, as in `was: [temp]`",
+	begin:   func(pos diag.Pos, v *Was) { v.Pos = pos },
+	keys: []key[Was]{
+		put("column", "the column of older events or, in events stored as JSON, the name", filled("a column"), func(v *Was) *Value[string] { return &v.Column }).
+			also("For example, temp."),
+		put("family", "the column family of the column, if it is another one", filled("a family"), func(v *Was) *Value[string] { return &v.Family }).
+			also("It must be a family of the table, with the ttl of the field's own."),
+		put("number", "the protobuf field number of older events", numberForm, func(v *Was) *Value[int] { return &v.Number }).
+			also("Only for a field with another type: a field that is renamed keeps its number."),
+		put("type", "the type of the older values, if it is another one", typeForm, func(v *Was) *Value[Type] { return &v.Type }).
+			also("Only types of which each value can be converted without loss, such as int32 to int64."),
+		set("of", "the values of an older enum", enumForm, func(v *Was) *[]EnumValue { return &v.Of }),
+		put("values", "how the older values are encoded, if in another way", word("value encoding", valueForms, nil), func(v *Was) *Value[string] { return &v.Values }),
+	},
+	check: func(w *walker, n *node, v *Was) {
+		switch {
+		case !v.Column.IsSet() && !v.Number.IsSet() && !v.Family.IsSet():
+			w.errorf(n.pos, "an older column needs a name").Hint = "write `{column: temp}`, or `{number: 3}` for a protobuf field"
+		case v.Type.V == Enum && v.Of == nil && n.entry("of") == nil:
+			w.errorf(v.Type.Pos, "an enum needs values").Hint = "add them, such as `of: [info, warning]`"
+		case v.Type.V != Enum && v.Of != nil:
+			w.errorf(n.entry("of").pos, "only older enums have values").Hint = "write `type: enum`, or remove of"
+		}
+	},
+}
+
+// String returns the older column in the schema language: only its name if nothing else is
+// set.
+func (v Was) String() string {
+	var e entries
+	e.text("column", v.Column)
+	e.text("family", v.Family)
+	if v.Number.IsSet() {
+		e.add("number", strconv.Itoa(v.Number.V))
+	}
+	if v.Type.IsSet() {
+		e.add("type", v.Type.V.String())
+	}
+	if len(v.Of) > 0 {
+		e.add("of", enumText(v.Of))
+	}
+	e.text("values", v.Values)
+	if len(e) == 1 && v.Column.IsSet() {
+		return Quoted(v.Column.V)
+	}
+	return e.String()
+}
+
+// wasText returns older columns in the schema language.
+func wasText(all []Was) string {
+	var out []string
+	for _, v := range all {
+		out = append(out, v.String())
+	}
+	return "[" + strings.Join(out, ", ") + "]"
+}

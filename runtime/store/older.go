@@ -1,0 +1,95 @@
+package store
+
+import (
+	"slices"
+
+	"github.com/btgen-dev/btgen/runtime/internal/wire"
+)
+
+// A field may have been in another column when older events were written: the older columns
+// follow the others in Mapping.Columns. Writers never set them, and so delete them when they
+// replace an event. Readers take the newest column that an event has.
+
+// addOlder adds a column in which older events have the field of another one.
+func (l *Mapping[E]) addOlder(of int, c Column, moved bool) {
+	if !moved {
+		c.Family = l.Columns[of].Family
+	}
+	c.replaced = true
+	l.Columns[of].older = append(l.Columns[of].older, len(l.Columns))
+	l.Columns = append(l.Columns, c)
+}
+
+// current returns the number of columns that new events may have.
+func current(columns []Column) int {
+	n := len(columns)
+	for n > 0 && columns[n-1].replaced {
+		n--
+	}
+	return n
+}
+
+// source returns the newest column in which the k-th event has the field of a column; the
+// column itself if it lacks the field.
+func (a *assembler[E]) source(column, k int) int {
+	older := a.mapping.Columns[column].older
+	if len(older) == 0 || a.frame.cell(column, k) != nil {
+		return column
+	}
+	for _, i := range older {
+		if a.frame.cell(i, k) != nil {
+			return i
+		}
+	}
+	return column
+}
+
+// complete returns the newest column in which all events of the frame have the field of a
+// column; false if there is none, or if some of the events have it in a newer one.
+func (a *assembler[E]) complete(column int) (from int, ok bool) {
+	f := &a.frame
+	if f.columns[column].holes == 0 {
+		return column, true
+	}
+	from = column
+	for _, i := range a.mapping.Columns[column].older {
+		if f.columns[from].holes < len(f.times) {
+			break
+		}
+		if from = i; f.columns[i].holes == 0 {
+			return i, true
+		}
+	}
+	return column, false
+}
+
+// dropOlder removes the data of older columns at instants at which a newer column of the
+// field has data.
+func (a *assembler[E]) dropOlder() {
+	for column := range a.mapping.Columns {
+		older := a.mapping.Columns[column].older
+		for n, i := range older {
+			for _, g := range a.groups {
+				g.columns[i].without(&g.columns[column])
+				for _, newer := range older[:n] {
+					g.columns[i].without(&g.columns[newer])
+				}
+			}
+		}
+	}
+}
+
+// without removes data at the instants of another column. The instants of both must be the
+// timestamps of the cells.
+func (c *column) without(newer *column) {
+	if len(c.cells) == 0 || len(newer.cells) == 0 {
+		return
+	}
+	at := 0
+	c.cells = slices.DeleteFunc(c.cells, func(cell wire.Cell) bool {
+		for at < len(newer.cells) && newer.cells[at].Micros < cell.Micros {
+			at++
+		}
+		return at < len(newer.cells) && newer.cells[at].Micros == cell.Micros
+	})
+}
