@@ -279,6 +279,18 @@ const probeTable = "no-such-table"
 // probeKey marks the context of these calls.
 type probeKey struct{}
 
+// probeTimeout limits each of these calls. The client may never answer one: if a session
+// opens just before the call begins to wait for it, the call is not woken.
+const probeTimeout = 100 * time.Millisecond
+
+// probe makes one of these calls. Its result does not matter, because the table does not
+// exist.
+func probe(ctx context.Context, table bigtable.TableAPI) {
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+	defer cancel()
+	_, _ = table.ReadRow(ctx, "row")
+}
+
 // wait waits until the client follows the server's instructions.
 func (w *watch) wait(ctx context.Context, client *bigtable.Client) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
@@ -293,8 +305,8 @@ func (w *watch) wait(ctx context.Context, client *bigtable.Client) error {
 	}
 	table, ctx := client.OpenTable(probeTable), context.WithValue(ctx, probeKey{}, true)
 	for !w.opened.Load() {
-		_, _ = table.ReadRow(ctx, "row") // the table does not exist
-		if ctx.Err() != nil {
+		probe(ctx, table)
+		if ctx.Err() != nil && !w.opened.Load() {
 			return fmt.Errorf("the client opens no session: %w", context.Cause(ctx))
 		}
 	}

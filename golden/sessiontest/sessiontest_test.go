@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"cloud.google.com/go/bigtable"
+	"cloud.google.com/go/bigtable/apiv2/bigtablepb"
 	"cloud.google.com/go/bigtable/bttest"
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/api/option"
@@ -45,6 +47,24 @@ func connect(t *testing.T, addr string, opts ...option.ClientOption) *bigtable.C
 	check(t, err)
 	t.Cleanup(func() { _ = client.Close() })
 	return client
+}
+
+// A client that waits for a session which does not answer is connected all the same.
+func TestConnectWithoutAnswer(t *testing.T) {
+	silent := grpc.ChainStreamInterceptor(func(server any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handle grpc.StreamHandler) error {
+		if info.FullMethod != bigtablepb.Bigtable_OpenTable_FullMethodName {
+			return handle(server, stream)
+		}
+		<-stream.Context().Done()
+		return stream.Context().Err()
+	})
+	s := &sessiontest.Sessions{Load: 1}
+	addr := serve(t, nil, append([]grpc.ServerOption{silent}, s.ServerOptions()...)...)
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	client, err := sessiontest.Connect(ctx, addr, project, instance)
+	check(t, err)
+	check(t, client.Close())
 }
 
 // The client diverts the calls that it may divert. The other tests of this package rely
