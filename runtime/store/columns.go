@@ -127,9 +127,9 @@ func appendDecoded[T any](dst []T, data eventData, coding *codec.Coding[T]) ([]T
 		return dst, nil
 	}
 	row, cells := data.column.row, data.column.cells[data.begin:data.end]
-	if !coding.Word || !decodeWords(added, row, cells) {
+	if decode := coding.Decode; !coding.Word || !decodeWords(added, row, cells) {
 		for i := range cells {
-			v, err := coding.Decode(row.Bytes(cells[i].Value))
+			v, err := decode(row.Bytes(cells[i].Value))
 			if err != nil {
 				return dst, err
 			}
