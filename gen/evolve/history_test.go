@@ -33,7 +33,11 @@ type bench struct {
 func inMemory(ctx context.Context) (*bench, error) {
 	m := &memory{}
 	client, err := m.connect(ctx)
-	return &bench{client, func(context.Context) error { clear(m.tables); return nil }}, err
+	return &bench{client, func(context.Context) error {
+		clear(m.tables)
+		clear(m.regexp) // the next history has other keys
+		return nil
+	}}, err
 }
 
 // onServer returns a bench with Google's in-memory server.
