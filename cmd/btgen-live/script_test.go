@@ -356,7 +356,7 @@ func TestMissingInstance(t *testing.T) {
 		for _, command := range []string{"plan", "setup"} {
 			var stdout, stderr strings.Builder
 			code := run([]string{command, "--project", "p", "--instance", "nowhere", "testdata/event.yaml"}, &stdout, &stderr)
-			const want = "btgen-live: the instance does not exist: rpc error: code = NotFound desc = Instance not found: projects/p/instances/nowhere: name another project or instance, or create it first\n"
+			const want = "btgen-live: the instance does not exist: rpc error: code = NotFound desc = Instance not found: projects/p/instances/nowhere: use another project or instance, or create it first\n"
 			if code != 2 || stdout.String() != "" || stderr.String() != want {
 				t.Errorf("%s, listing gives %s: exit code %d, %q and %q", command, list, code, stdout.String(), stderr.String())
 			}
