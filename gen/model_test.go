@@ -157,7 +157,6 @@ import (
 	"testing"
 	"time"
 
-	"cloud.google.com/go/bigtable"
 	"google.golang.org/grpc"
 	"pgregory.net/rapid"
 
@@ -170,7 +169,7 @@ import (
 {{- end}}
 )
 
-func nothing(context.Context, *bigtable.AdminClient) error { return nil }
+func nothing(context.Context, *storetest.Bigtable) error { return nil }
 {{range $i, $_ := .Schemas}}
 func Test_{{.Name}}_{{.Pattern}}(t *testing.T) {
 	t.Parallel()

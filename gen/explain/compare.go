@@ -130,8 +130,8 @@ type variants struct {
 	table  *layout.Table
 }
 
-// alone returns the schema with only this table, without its earlier layouts, and the
-// queries that it answers; queries of other tables are excluded.
+// alone returns the schema with only this table, without its earlier layouts and columns,
+// and the queries that it answers; queries of other tables are excluded.
 func (v *variants) alone() *schema.Schema {
 	out := *v.schema
 	table := v.schema.Tables[v.index]
@@ -142,6 +142,7 @@ func (v *variants) alone() *schema.Schema {
 	})
 	out.Fields = slices.Clone(v.schema.Fields)
 	for i := range out.Fields {
+		out.Fields[i].Was = nil
 		if !slices.ContainsFunc(table.Families, func(f schema.Family) bool { return f.Name.V == out.Fields[i].Family.V }) {
 			out.Fields[i].Family = schema.Value[string]{}
 		}

@@ -68,12 +68,15 @@ func TestDurationRepair(t *testing.T) {
 		for range rapid.IntRange(1, 4).Draw(t, "parts") {
 			text.WriteString(rapid.SampledFrom([]string{"", "", "-", " "}).Draw(t, "before") + number.Draw(t, "number") + unit.Draw(t, "unit"))
 		}
-		hint, ok := strings.CutPrefix(repairDuration(text.String()), "write ")
-		hint = strings.Trim(hint, "`")
-		if !ok || strings.HasPrefix(hint, "a whole number") {
+		hint := repairDuration(text.String())
+		parts := strings.Split(hint, "`")
+		if strings.HasPrefix(hint, "write a whole number") {
 			return
 		}
-		if _, err := ParseDuration(hint); err != nil {
+		if len(parts) != 3 {
+			t.Fatalf("%q: no proposal in %s", text.String(), hint)
+		}
+		if _, err := ParseDuration(parts[1]); err != nil {
 			t.Fatalf("%q: %s", text.String(), err)
 		}
 	})
