@@ -217,8 +217,8 @@ func (l *Mapping[E]) gather(events []E) []*eventGroup[E] {
 	for _, event := range events {
 		at := l.Time(&event)
 		*at = codec.Truncate(*at, l.Precision)
-		if !l.covers(*at) {
-			continue
+		if !l.covers(*at) || l.checkSequence(&event) != nil {
+			continue // another mapping stores it, or none does
 		}
 		id := fmt.Sprintf("%s %s", l.start(&event), l.seriesKey(&event))
 		g := known[id]

@@ -193,7 +193,7 @@ func (e *erasing[E]) row(row wire.Row) error {
 		events, err = e.offsets(at, row)
 	default:
 		found := map[stamp]int{}
-		err = e.cells(at, row, func(class, _ int, micros int64) { found[stamp{class, micros}] = 1 })
+		err = e.cells(at, row, func(class int, micros int64) { found[stamp{class, micros}] = 1 })
 		events = len(found)
 	}
 	if err != nil {
@@ -224,7 +224,7 @@ func (e *erasing[E]) bucketOfMetrics(rows []wire.Row) error {
 			continue
 		}
 		values := map[stamp]int{}
-		if err := e.cells(start, row, func(class, _ int, micros int64) { values[stamp{class, micros}]++ }); err != nil {
+		if err := e.cells(start, row, func(class int, micros int64) { values[stamp{class, micros}]++ }); err != nil {
 			return err
 		}
 		for at, n := range values {
@@ -259,12 +259,12 @@ func (e *erasing[E]) single(at time.Time, row wire.Row) (events int, err error) 
 	if !e.includes(at, e.mapping.sequenceOf(&e.a.base)) {
 		return 0, nil
 	}
-	return max(1, len(e.families(row))), e.eraseFamilies(row)
+	return max(1, len(e.classes(row))), e.eraseFamilies(row)
 }
 
-// families returns the classes of the families with cells in the row; none if the
+// classes returns the classes of the families with cells in the row; none if the
 // mapping has no classes.
-func (e *erasing[E]) families(row wire.Row) (classes []int) {
+func (e *erasing[E]) classes(row wire.Row) (classes []int) {
 	for family := range e.a.columnsOf(row) {
 		if class := e.mapping.Table.Families[family].Class; class > 0 && !slices.Contains(classes, class) {
 			classes = append(classes, class)
@@ -326,7 +326,7 @@ func (e *erasing[E]) offsets(start time.Time, row wire.Row) (events int, err err
 
 // cells deletes the events of a bucket whose cells have the time as their timestamp. It
 // calls found with the class and time of each cell that contains data of an event.
-func (e *erasing[E]) cells(start time.Time, row wire.Row, found func(class, column int, micros int64)) error {
+func (e *erasing[E]) cells(start time.Time, row wire.Row, found func(class int, micros int64)) error {
 	whole, sequence := e.whole(start), e.mapping.sequenceOf(&e.a.base)
 	for family, c := range e.a.columnsOf(row) {
 		of := &e.mapping.Table.Families[family]
@@ -341,7 +341,7 @@ func (e *erasing[E]) cells(start time.Time, row wire.Row, found func(class, colu
 			}
 			some = true
 			if column >= 0 && !e.mapping.Columns[column].WrittenAt {
-				found(of.Class, column, cell.Micros)
+				found(of.Class, cell.Micros)
 			}
 			if e.of != nil {
 				if err := e.eraseCells(row, of.Name, c, cell.Micros, cell.Micros+1000); err != nil {
