@@ -615,3 +615,19 @@ func TestDeleteRefuses(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestDeleteOfNumberedEvent checks that an event with a sequence number, which an earlier
+// layout cannot store, is not taken for the event of its time that it stores.
+func TestDeleteOfNumberedEvent(t *testing.T) {
+	older, newest := days(), offsetBlobs()
+	older.sequence, newest.sequence = newest.Sequence, newest.Sequence
+	newest.Since, newest.Older = day0.AddDate(0, 0, 1), []*Mapping[sample]{older}
+	newest.joinPeriods()
+	s := newBigtable(t, newest)
+	w := NewWriter(s.Client, []*Mapping[sample]{newest})
+	must(t, w.Write(t.Context(), sample{Series: "a", Time: day0}))
+	got, err := w.Delete(t.Context(), []sample{{Series: "a", Time: day0, Sequence: 5}})
+	if err != nil || got.Events() != 0 || storedCells(t, s, older.Table.ID) != 1 {
+		t.Errorf("%v, %v; %d cells are left", got, err, storedCells(t, s, older.Table.ID))
+	}
+}
