@@ -10,6 +10,18 @@
 //
 // Generated packages wrap these in schema-specific types. The package uses only the
 // official client, through [bigtable.TableAPI].
+//
+// An application uses the options ([ReaderOptions], [WriterOptions], [BatcherOptions],
+// [SetupOptions], [ReadOptions], [WriteOptions], [DeleteOptions], [ClientOptions]), the
+// interfaces [EventReader], [EventWriter] and [EventBatcher], [Hooks], what setup returns
+// ([Plan], [Change], [Table]), and the errors. The following names are for generated
+// code, which declares the layout of a schema with them, and change with the generator:
+//
+//   - the layout: [Mapping], [NewMapping], [Keys], [Cells], [Query], [Span], [TTLFields]
+//   - its columns: [Columns], [NewColumns], [Column], [Field], [Older], [Was], [Required],
+//     [Part] and the functions that return one
+//   - what wraps it: [NewReader], [NewEventReader], [ReadColumns], [NewWriter],
+//     [NewEventWriter], [NewBatcher], [Tables], [TableReader], [TableWriter]
 package store
 
 import (
