@@ -11,14 +11,11 @@ import (
 	"strings"
 	"time"
 
-	"cloud.google.com/go/bigtable"
 	"github.com/spf13/cobra"
 
-	"github.com/btgen-dev/btgen/gen"
 	"github.com/btgen-dev/btgen/gen/cli"
 	"github.com/btgen-dev/btgen/gen/dynamic"
 	"github.com/btgen-dev/btgen/gen/layout"
-	"github.com/btgen-dev/btgen/gen/project"
 	"github.com/btgen-dev/btgen/gen/value"
 	"github.com/btgen-dev/btgen/gen/words"
 	"github.com/btgen-dev/btgen/runtime/scan"
@@ -46,11 +43,8 @@ Exit codes: 0 deleted, 1 not confirmed, 2 failure.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: d.run,
 	}
-	cmd.Flags().StringVar(&d.project, "project", "", "project of the instance")
-	cmd.Flags().StringVar(&d.instance, "instance", "", "instance of the tables")
-	cmd.Flags().StringVar(&d.prefix, "prefix", "", prefixHelp)
-	cmd.Flags().DurationVar(&d.timeout, "timeout", store.DefaultTimeout, "time limit for each request, including retries")
-	cmd.Flags().StringArrayVar(&d.schemas, "schemas", nil, "`path` of the schemas; by default those of btgen.yaml or the folder schemas; can be repeated")
+	d.flags(cmd, "app `profile` of the requests, for example one with a low priority")
+	cmd.Flags().StringArrayVar(&d.schemas, "schemas", nil, schemasHelp)
 	cmd.Flags().StringVar(&d.from, "from", "", "`time` of the first event to delete")
 	cmd.Flags().StringVar(&d.to, "to", "", "`time` before which events are deleted")
 	cmd.Flags().BoolVar(&d.all, "all", false, "delete the events of all times")
@@ -60,33 +54,27 @@ Exit codes: 0 deleted, 1 not confirmed, 2 failure.`,
 	cmd.MarkFlagsMutuallyExclusive("all", "from")
 	cmd.MarkFlagsMutuallyExclusive("dry-run", "yes")
 	cmd.MarkFlagsOneRequired("all", "from")
-	for _, name := range []string{"project", "instance"} {
-		if err := cmd.MarkFlagRequired(name); err != nil {
-			panic(err) // impossible: the flags are defined above
-		}
-	}
 	return cmd
 }
 
 // removal are the flags of the command delete.
 type removal struct {
-	project, instance, prefix string
-	timeout                   time.Duration
-	schemas                   []string
-	from, to                  string
-	all, dryRun, yes          bool
+	target
+	schemas          []string
+	from, to         string
+	all, dryRun, yes bool
 }
 
 // run counts and deletes events.
 func (d *removal) run(cmd *cobra.Command, args []string) error {
-	if d.timeout <= 0 {
-		return fmt.Errorf("--timeout %s: must be more than 0", d.timeout)
+	if err := d.check(); err != nil {
+		return err
 	}
 	from, to, err := d.times(time.Now())
 	if err != nil {
 		return err
 	}
-	l, err := d.layout(cmd.OutOrStdout(), args[0])
+	l, err := loadLayout(cmd.OutOrStdout(), d.schemas, args[0])
 	if err != nil {
 		return err
 	}
@@ -96,9 +84,9 @@ func (d *removal) run(cmd *cobra.Command, args []string) error {
 	}
 	ctx, stop := interruptible(cmd.Context())
 	defer stop()
-	client, err := bigtable.NewClientWithConfig(ctx, d.project, d.instance, bigtable.ClientConfig{MetricsProvider: bigtable.NoopMetricsProvider{}}, store.ClientOptions()...)
+	client, err := d.connect(ctx)
 	if err != nil {
-		return fmt.Errorf("connecting to instance %s of project %s: %w", d.instance, d.project, err)
+		return err
 	}
 	w := dynamic.New(l).NewWriter(client, store.WriterOptions{TablePrefix: d.prefix, Timeout: d.timeout})
 	erase := func(ctx context.Context, o store.DeleteOptions) (store.Deletion, error) {
@@ -170,34 +158,6 @@ func parseTime(flag, text string, now time.Time) (time.Time, error) {
 		}
 	}
 	return time.Time{}, fmt.Errorf("%s %q: want a date such as 2021-03-05, a time such as 2021-03-05T12:00:00Z, or a duration before now such as -36h", flag, text)
-}
-
-// layout returns the layout of the schema with a name. If the schemas have errors, it
-// prints the findings and returns ErrFindings.
-func (d *removal) layout(stdout io.Writer, name string) (*layout.Layout, error) {
-	p, err := project.Load(d.schemas, "")
-	if err != nil {
-		return nil, err
-	}
-	result := gen.Resolve(p.Inputs)
-	if result.Diagnostics.HasErrors() {
-		return nil, cli.Report(stdout, p, result.Diagnostics)
-	}
-	var names []string
-	var found []*layout.Layout
-	for _, l := range result.Layouts {
-		names = append(names, l.Name)
-		if l.Name == name {
-			found = append(found, l)
-		}
-	}
-	switch len(found) {
-	case 0:
-		return nil, fmt.Errorf("no schema has the name %q; the names are %s", name, strings.Join(names, ", "))
-	case 1:
-		return found[0], nil
-	}
-	return nil, fmt.Errorf("%d schemas have the name %q: select one with --schemas", len(found), name)
 }
 
 // parseSeries parses series values of the form name=text, in any order.

@@ -49,7 +49,7 @@ or nothing if it is out of date.
 			return err
 		},
 	}
-	l.flags(cmd)
+	l.addFlags(cmd)
 	cmd.Flags().BoolVar(&l.options.DryRun, "dry-run", false, "print the plan and change nothing")
 	cmd.Flags().StringVar(&l.plan, "plan", "", "carry out the plan in a `file`, or nothing")
 	cmd.MarkFlagsMutuallyExclusive("plan", "allow")
@@ -78,44 +78,32 @@ file, for btgen-live setup --plan.
 			return err
 		},
 	}
-	l.flags(cmd)
+	l.addFlags(cmd)
 	cmd.Flags().StringVar(&l.save, "save", "", "write the plan to a `file`")
 	return cmd
 }
 
 // live are the flags of the commands setup and plan.
 type live struct {
-	project, instance string
-	options           store.SetupOptions
-	appProfile        string // of requests to the history; may be empty
-	plan              string // file with the plan to carry out; may be empty
-	save              string // file to save the plan to; may be empty
+	target
+	options store.SetupOptions
+	plan    string // file with the plan to carry out; may be empty
+	save    string // file to save the plan to; may be empty
 }
 
-// flags adds the flags to a command.
-func (l *live) flags(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&l.project, "project", "", "project of the instance")
-	cmd.Flags().StringVar(&l.instance, "instance", "", "instance of the tables")
-	cmd.Flags().StringVar(&l.options.TablePrefix, "prefix", "", prefixHelp)
-	cmd.Flags().DurationVar(&l.options.Timeout, "timeout", store.DefaultTimeout, "time limit for each request, including retries")
+// addFlags adds the flags to a command.
+func (l *live) addFlags(cmd *cobra.Command) {
+	l.flags(cmd, "app `profile` for the history, with single-cluster routing and single-row transactions")
 	cmd.Flags().BoolVar(&l.options.NoHistory, "no-history", false, "neither read nor write the history of layouts in table "+store.HistoryTable)
-	cmd.Flags().StringVar(&l.appProfile, "app-profile", "", "app `profile` for the history, with single-cluster routing and single-row transactions")
 	cmd.Flags().StringArrayVar(&l.options.Allow, "allow", nil, "`name` of a refused change in the plan, to allow it; can be repeated")
-	for _, name := range []string{"project", "instance"} {
-		if err := cmd.MarkFlagRequired(name); err != nil {
-			panic(err) // impossible: the flags are defined above
-		}
-	}
 }
-
-// prefixHelp explains --prefix.
-const prefixHelp = `prefix of all table IDs, such as "staging_"`
 
 // setUp sets up the instance for the schemas, and prints the plan.
 func (l *live) setUp(cmd *cobra.Command, paths []string) (store.Plan, error) {
-	if l.options.Timeout <= 0 {
-		return store.Plan{}, fmt.Errorf("--timeout %s: must be more than 0", l.options.Timeout)
+	if err := l.check(); err != nil {
+		return store.Plan{}, err
 	}
+	l.options.TablePrefix, l.options.Timeout = l.prefix, l.timeout
 	tables, err := loadTables(cmd.OutOrStdout(), paths)
 	if err != nil {
 		return store.Plan{}, err
@@ -134,9 +122,9 @@ func (l *live) setUp(cmd *cobra.Command, paths []string) (store.Plan, error) {
 	}
 	ctx, stop := interruptible(cmd.Context())
 	defer stop()
-	admin, err := bigtable.NewAdminClient(ctx, l.project, l.instance)
+	admin, err := l.connectAdmin(ctx)
 	if err != nil {
-		return store.Plan{}, fmt.Errorf("connecting to instance %s of project %s: %w", l.instance, l.project, err)
+		return store.Plan{}, err
 	}
 	if l.save != "" {
 		l.options.Confirm = func(plan store.Plan) error { now.note(plan); return nil }
@@ -185,9 +173,9 @@ func (l *live) setUpAll(ctx context.Context, admin *bigtable.AdminClient, tables
 	if err != nil && status.Code(err) != codes.PermissionDenied { // without permission to list tables, setup may still have permission to create them
 		return store.Plan{}, err
 	}
-	client, err := bigtable.NewClientWithConfig(ctx, l.project, l.instance, bigtable.ClientConfig{AppProfile: l.appProfile, MetricsProvider: bigtable.NoopMetricsProvider{}})
+	client, err := l.connect(ctx)
 	if err != nil {
-		return store.Plan{}, fmt.Errorf("connecting to instance %s of project %s: %w", l.instance, l.project, err)
+		return store.Plan{}, err
 	}
 	plan, err := store.Setup(ctx, admin, client, tables, l.options)
 	plan.Strays = append(plan.Strays, unknown...)

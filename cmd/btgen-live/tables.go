@@ -1,7 +1,9 @@
 package main
 
 import (
+	"fmt"
 	"io"
+	"strings"
 
 	"github.com/btgen-dev/btgen/gen"
 	"github.com/btgen-dev/btgen/gen/cli"
@@ -11,9 +13,9 @@ import (
 	"github.com/btgen-dev/btgen/runtime/store"
 )
 
-// loadTables returns the tables of the schemas in paths. If there are errors, it prints the
+// loadLayouts returns the layouts of the schemas in paths. If there are errors, it prints the
 // findings and returns ErrFindings.
-func loadTables(stdout io.Writer, paths []string) ([]store.Table, error) {
+func loadLayouts(stdout io.Writer, paths []string) ([]*layout.Layout, error) {
 	p, err := project.Load(paths, "")
 	if err != nil {
 		return nil, err
@@ -22,7 +24,30 @@ func loadTables(stdout io.Writer, paths []string) ([]store.Table, error) {
 	if result.Diagnostics.HasErrors() { // btgen prints warnings without errors
 		return nil, cli.Report(stdout, p, result.Diagnostics)
 	}
-	return tablesOf(result.Layouts), nil
+	return result.Layouts, nil
+}
+
+// loadLayout is like [loadLayouts] for the schema with a name.
+func loadLayout(stdout io.Writer, paths []string, name string) (*layout.Layout, error) {
+	layouts, err := loadLayouts(stdout, paths)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	var found []*layout.Layout
+	for _, l := range layouts {
+		names = append(names, l.Name)
+		if l.Name == name {
+			found = append(found, l)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return nil, fmt.Errorf("no schema has the name %q; the names are %s", name, strings.Join(names, ", "))
+	case 1:
+		return found[0], nil
+	}
+	return nil, fmt.Errorf("%d schemas have the name %q: select one with --schemas", len(found), name)
 }
 
 // tablesOf returns the tables of layouts without errors, in their order. A table that several
@@ -33,4 +58,10 @@ func tablesOf(layouts []*layout.Layout) []store.Table {
 		tables = append(tables, dynamic.New(l).Tables()...)
 	}
 	return tables
+}
+
+// loadTables returns the tables of the schemas in paths, like [loadLayouts].
+func loadTables(stdout io.Writer, paths []string) ([]store.Table, error) {
+	layouts, err := loadLayouts(stdout, paths)
+	return tablesOf(layouts), err
 }

@@ -11,12 +11,9 @@ import (
 	"cloud.google.com/go/bigtable"
 	"github.com/spf13/cobra"
 
-	"github.com/btgen-dev/btgen/gen"
 	"github.com/btgen-dev/btgen/gen/cli"
 	"github.com/btgen-dev/btgen/gen/layout"
-	"github.com/btgen-dev/btgen/gen/project"
 	"github.com/btgen-dev/btgen/gen/verify"
-	"github.com/btgen-dev/btgen/runtime/store"
 )
 
 // defaultSample is the number of rows of a table that verify reads.
@@ -38,27 +35,19 @@ Exit codes: 0 the sample is readable, 1 part of it is not, 2 failure.
 ` + cli.PathsHelp,
 		RunE: v.run,
 	}
-	cmd.Flags().StringVar(&v.project, "project", "", "project of the instance")
-	cmd.Flags().StringVar(&v.instance, "instance", "", "instance of the tables")
-	cmd.Flags().StringVar(&v.options.Prefix, "prefix", "", prefixHelp)
-	cmd.Flags().DurationVar(&v.options.Timeout, "timeout", store.DefaultTimeout, "time limit for each request, including retries")
+	v.flags(cmd, "app `profile` of the reads")
 	cmd.Flags().IntVar(&v.options.Rows, "sample", defaultSample, "maximum number of `rows` to read from each table")
 	cmd.Flags().StringVar(&v.table, "table", "", "verify only the `table` with this ID, as in the schemas")
 	cmd.Flags().StringVar(&v.format, "format", "text", "`text` or json")
-	for _, name := range []string{"project", "instance"} {
-		if err := cmd.MarkFlagRequired(name); err != nil {
-			panic(err) // impossible: the flags are defined above
-		}
-	}
 	return cmd
 }
 
 // verification are the flags of the command verify.
 type verification struct {
-	project, instance string
-	options           verify.Options
-	table             string // empty for all
-	format            string
+	target
+	options verify.Options
+	table   string // empty for all
+	format  string
 }
 
 // run verifies the tables of the schemas in paths.
@@ -66,28 +55,26 @@ func (v *verification) run(cmd *cobra.Command, paths []string) error {
 	switch {
 	case v.options.Rows < 1:
 		return fmt.Errorf("--sample %d: must be at least 1", v.options.Rows)
-	case v.options.Timeout <= 0:
-		return fmt.Errorf("--timeout %s: must be more than 0", v.options.Timeout)
 	case v.format != "text" && v.format != "json":
 		return fmt.Errorf("--format %q: must be text or json", v.format)
 	}
-	p, err := project.Load(paths, "")
+	if err := v.check(); err != nil {
+		return err
+	}
+	v.options.Prefix, v.options.Timeout = v.prefix, v.timeout
+	layouts, err := loadLayouts(cmd.OutOrStdout(), paths)
 	if err != nil {
 		return err
 	}
-	result := gen.Resolve(p.Inputs)
-	if result.Diagnostics.HasErrors() {
-		return cli.Report(cmd.OutOrStdout(), p, result.Diagnostics)
-	}
-	tables := v.tables(result.Layouts)
+	tables := v.tables(layouts)
 	if len(tables) == 0 {
 		return fmt.Errorf("--table %q: no schema has this table", v.table)
 	}
 	ctx, stop := interruptible(cmd.Context())
 	defer stop()
-	client, err := bigtable.NewClientWithConfig(ctx, v.project, v.instance, bigtable.ClientConfig{MetricsProvider: bigtable.NoopMetricsProvider{}})
+	client, err := v.connect(ctx)
 	if err != nil {
-		return fmt.Errorf("connecting to instance %s of project %s: %w", v.instance, v.project, err)
+		return err
 	}
 	progress := cli.StartProgress(cmd.ErrOrStderr(), cmd.Root().Name())
 	reports, err := v.verify(ctx, client, tables, progress)

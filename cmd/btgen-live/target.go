@@ -1,0 +1,69 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"cloud.google.com/go/bigtable"
+	"github.com/spf13/cobra"
+
+	"github.com/btgen-dev/btgen/runtime/store"
+)
+
+// target contains the flags of commands that connect to an instance.
+type target struct {
+	project, instance string
+	prefix            string // of table IDs
+	timeout           time.Duration
+	appProfile        string // empty for the default profile
+}
+
+// flags adds the flags to a command. appProfile is the help text of --app-profile.
+func (t *target) flags(cmd *cobra.Command, appProfile string) {
+	cmd.Flags().StringVar(&t.project, "project", "", "project of the instance")
+	cmd.Flags().StringVar(&t.instance, "instance", "", "instance of the tables")
+	cmd.Flags().StringVar(&t.prefix, "prefix", "", prefixHelp)
+	cmd.Flags().DurationVar(&t.timeout, "timeout", store.DefaultTimeout, "time limit for each request, including retries")
+	cmd.Flags().StringVar(&t.appProfile, "app-profile", "", appProfile)
+	for _, name := range []string{"project", "instance"} {
+		if err := cmd.MarkFlagRequired(name); err != nil {
+			panic(err) // impossible: the flags are defined above
+		}
+	}
+}
+
+// Help texts of flags of several commands.
+const (
+	prefixHelp  = `prefix of all table IDs, such as "staging_"`
+	schemasHelp = "`path` of the schemas; by default those of btgen.yaml or the folder schemas; can be repeated"
+)
+
+// check returns an error if the value of a flag is invalid.
+func (t *target) check() error {
+	if t.timeout <= 0 {
+		return fmt.Errorf("--timeout %s: must be more than 0", t.timeout)
+	}
+	return nil
+}
+
+// connect returns a client of the instance, with the options of generated code.
+func (t *target) connect(ctx context.Context) (*bigtable.Client, error) {
+	config := bigtable.ClientConfig{AppProfile: t.appProfile, MetricsProvider: bigtable.NoopMetricsProvider{}}
+	client, err := bigtable.NewClientWithConfig(ctx, t.project, t.instance, config, store.ClientOptions()...)
+	return client, t.connected(err)
+}
+
+// connectAdmin returns an admin client of the instance.
+func (t *target) connectAdmin(ctx context.Context) (*bigtable.AdminClient, error) {
+	admin, err := bigtable.NewAdminClient(ctx, t.project, t.instance)
+	return admin, t.connected(err)
+}
+
+// connected adds the instance to the error of a connection.
+func (t *target) connected(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("connecting to instance %s of project %s: %w", t.instance, t.project, err)
+}
