@@ -206,23 +206,26 @@ func (s *schemaFile) eventColumn(t *layout.Table, c layout.Column) *jen.Statemen
 	if t.Blob == layout.JSONText {
 		serialize = s.names.AppendJSON
 	}
-	return s.store("EventColumn").CustomFunc(multiCall, func(g *jen.Group) {
-		g.List(jen.Lit(c.Qualifier), jen.Id(serialize), jen.Id(s.parser(t)))
+	return s.store("EventColumn").CallFunc(func(g *jen.Group) {
+		g.Lit(c.Qualifier)
+		g.Id(serialize)
+		g.Id(s.parser(t))
 		for i := range s.layout.Fields {
 			f := &s.layout.Fields[i]
 			kind := "Field"
 			switch {
 			case t.Blob == layout.Protobuf && isProtoNumber(f):
 				args := append([]jen.Code{jen.Lit(f.Number)}, s.accessors(s.names.Field(f).Name, s.names.Field(f).Name, s.fieldType(f))...)
-				g.Add(s.store("NumberPart").Call(args...))
+				g.Line().Add(s.store("NumberPart").Call(args...))
 				continue
 			case isSlice(f):
 				kind = "Bytes"
 			case f.Optional:
 				kind = "Optional"
 			}
-			g.Add(s.store(kind + "Part").Call(s.accessors(s.names.Field(f).Name, s.names.Field(f).Name, s.fieldType(f))...))
+			g.Line().Add(s.store(kind + "Part").Call(s.accessors(s.names.Field(f).Name, s.names.Field(f).Name, s.fieldType(f))...))
 		}
+		g.Line()
 	})
 }
 

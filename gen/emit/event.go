@@ -77,7 +77,7 @@ func (s *schemaFile) appendProto() jen.Code {
 
 // parseProto declares the function that parses a serialized event.
 func (s *schemaFile) parseProto() jen.Code {
-	return doc(fmt.Sprintf("%s sets the fields of an event from the output of %s. It skips unknown fields.", s.names.ParseProto, s.names.AppendProto)).Line().
+	return doc(s.names.ParseProto+" parses such a message, skipping unknown fields.").Line().
 		Func().Id(s.names.ParseProto).Params(jen.Id("e").Op("*").Id(s.names.Event), jen.Id("blob").Index().Byte()).Error().
 		BlockFunc(func(g *jen.Group) {
 			for i := range s.layout.Fields {
@@ -223,7 +223,7 @@ func (s *schemaFile) appendJSON() jen.Code {
 
 // parseJSON declares the function that parses an event in JSON.
 func (s *schemaFile) parseJSON() jen.Code {
-	return doc(fmt.Sprintf("%s sets the fields of an event from the output of %s. It skips unknown fields.", s.names.ParseJSON, s.names.AppendJSON)).Line().
+	return doc(s.names.ParseJSON+" parses such an object, skipping unknown fields.").Line().
 		Func().Id(s.names.ParseJSON).Params(jen.Id("e").Op("*").Id(s.names.Event), jen.Id("blob").Index().Byte()).Error().
 		BlockFunc(func(g *jen.Group) {
 			g.Var().Id("v").Id(s.names.JSON)

@@ -1672,8 +1672,7 @@ var sampleCombinedBucket = codec.Bucket{
 var sampleCombinedColumns = store.NewColumns(
 	store.SeriesPartFunc(func(e *SampleEvent) *SampleSeries { return &e.SampleSeries }, func(c *SampleColumns) *[]SampleSeries { return &c.Series }, sameSample, ownSample),
 	store.TimePart(func(e *SampleEvent) *time.Time { return &e.Time }, func(c *SampleColumns) *[]time.Time { return &c.Time }),
-	store.EventColumn(
-		"event", appendSampleProto, parseSampleProto,
+	store.EventColumn("event", appendSampleProto, parseSampleProto,
 		store.FieldPart(func(e *SampleEvent) *string { return &e.Text }, func(c *SampleColumns) *[]string { return &c.Text }),
 		store.BytesPart(func(e *SampleEvent) *[]byte { return &e.Raw }, func(c *SampleColumns) *[][]byte { return &c.Raw }),
 		store.NumberPart(3, func(e *SampleEvent) *bool { return &e.Flag }, func(c *SampleColumns) *[]bool { return &c.Flag }),
@@ -1770,8 +1769,7 @@ var sampleCombinedJSONBucket = codec.Bucket{
 var sampleCombinedJSONColumns = store.NewColumns(
 	store.SeriesPartFunc(func(e *SampleEvent) *SampleSeries { return &e.SampleSeries }, func(c *SampleColumns) *[]SampleSeries { return &c.Series }, sameSample, ownSample),
 	store.TimePart(func(e *SampleEvent) *time.Time { return &e.Time }, func(c *SampleColumns) *[]time.Time { return &c.Time }),
-	store.EventColumn(
-		"event", appendSampleJSON, parseSampleJSON,
+	store.EventColumn("event", appendSampleJSON, parseSampleJSON,
 		store.FieldPart(func(e *SampleEvent) *string { return &e.Text }, func(c *SampleColumns) *[]string { return &c.Text }),
 		store.BytesPart(func(e *SampleEvent) *[]byte { return &e.Raw }, func(c *SampleColumns) *[][]byte { return &c.Raw }),
 		store.FieldPart(func(e *SampleEvent) *bool { return &e.Flag }, func(c *SampleColumns) *[]bool { return &c.Flag }),
@@ -1866,8 +1864,7 @@ var sampleSerializedTime = codec.TimeFormat{Layout: "2006-01-02T15:04:05.000"}
 var sampleSerializedColumns = store.NewColumns(
 	store.SeriesPartFunc(func(e *SampleEvent) *SampleSeries { return &e.SampleSeries }, func(c *SampleColumns) *[]SampleSeries { return &c.Series }, sameSample, ownSample),
 	store.TimePart(func(e *SampleEvent) *time.Time { return &e.Time }, func(c *SampleColumns) *[]time.Time { return &c.Time }),
-	store.EventColumn(
-		"event", appendSampleProto, parseSampleProto,
+	store.EventColumn("event", appendSampleProto, parseSampleProto,
 		store.FieldPart(func(e *SampleEvent) *string { return &e.Text }, func(c *SampleColumns) *[]string { return &c.Text }),
 		store.BytesPart(func(e *SampleEvent) *[]byte { return &e.Raw }, func(c *SampleColumns) *[][]byte { return &c.Raw }),
 		store.NumberPart(3, func(e *SampleEvent) *bool { return &e.Flag }, func(c *SampleColumns) *[]bool { return &c.Flag }),
@@ -1962,8 +1959,7 @@ var sampleSerializedJSONTime = codec.TimeFormat{Kind: codec.UnixNanos}
 var sampleSerializedJSONColumns = store.NewColumns(
 	store.SeriesPartFunc(func(e *SampleEvent) *SampleSeries { return &e.SampleSeries }, func(c *SampleColumns) *[]SampleSeries { return &c.Series }, sameSample, ownSample),
 	store.TimePart(func(e *SampleEvent) *time.Time { return &e.Time }, func(c *SampleColumns) *[]time.Time { return &c.Time }),
-	store.EventColumn(
-		"event", appendSampleJSON, parseSampleJSON,
+	store.EventColumn("event", appendSampleJSON, parseSampleJSON,
 		store.FieldPart(func(e *SampleEvent) *string { return &e.Text }, func(c *SampleColumns) *[]string { return &c.Text }),
 		store.BytesPart(func(e *SampleEvent) *[]byte { return &e.Raw }, func(c *SampleColumns) *[][]byte { return &c.Raw }),
 		store.FieldPart(func(e *SampleEvent) *bool { return &e.Flag }, func(c *SampleColumns) *[]bool { return &c.Flag }),
@@ -2372,8 +2368,7 @@ func appendSampleProto(dst []byte, e *SampleEvent) []byte {
 	return dst
 }
 
-// parseSampleProto sets the fields of an event from the output of
-// appendSampleProto. It skips unknown fields.
+// parseSampleProto parses such a message, skipping unknown fields.
 func parseSampleProto(e *SampleEvent, blob []byte) error {
 	e.DefaultText = "none"
 	e.DefaultRaw = []byte("\xca\xfe")
@@ -2659,8 +2654,7 @@ func appendSampleJSON(dst []byte, e *SampleEvent) []byte {
 	return codec.EndJSON(dst, begin)
 }
 
-// parseSampleJSON sets the fields of an event from the output of
-// appendSampleJSON. It skips unknown fields.
+// parseSampleJSON parses such an object, skipping unknown fields.
 func parseSampleJSON(e *SampleEvent, blob []byte) error {
 	var v sampleJSON
 	if err := codec.ParseJSON(blob, &v); err != nil {

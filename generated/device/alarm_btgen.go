@@ -257,8 +257,7 @@ var alarmDevicesBucket = codec.Bucket{
 var alarmDevicesColumns = store.NewColumns(
 	store.SeriesPart(func(e *AlarmEvent) *AlarmSeries { return &e.AlarmSeries }, func(c *AlarmColumns) *[]AlarmSeries { return &c.Series }),
 	store.TimePart(func(e *AlarmEvent) *time.Time { return &e.Time }, func(c *AlarmColumns) *[]time.Time { return &c.Time }),
-	store.EventColumn(
-		"event", appendAlarmProto, parseAlarmProto,
+	store.EventColumn("event", appendAlarmProto, parseAlarmProto,
 		store.FieldPart(func(e *AlarmEvent) *string { return &e.Text }, func(c *AlarmColumns) *[]string { return &c.Text }),
 	),
 )
@@ -299,8 +298,7 @@ var alarmsByKindTime = codec.TimeFormat{Kind: codec.UnixMillis}
 var alarmsByKindColumns = store.NewColumns(
 	store.SeriesPart(func(e *AlarmEvent) *AlarmSeries { return &e.AlarmSeries }, func(c *AlarmColumns) *[]AlarmSeries { return &c.Series }),
 	store.TimePart(func(e *AlarmEvent) *time.Time { return &e.Time }, func(c *AlarmColumns) *[]time.Time { return &c.Time }),
-	store.EventColumn(
-		"event", appendAlarmProto, parseAlarmProto,
+	store.EventColumn("event", appendAlarmProto, parseAlarmProto,
 		store.FieldPart(func(e *AlarmEvent) *string { return &e.Text }, func(c *AlarmColumns) *[]string { return &c.Text }),
 	),
 )
@@ -349,8 +347,7 @@ func appendAlarmProto(dst []byte, e *AlarmEvent) []byte {
 	return dst
 }
 
-// parseAlarmProto sets the fields of an event from the output of
-// appendAlarmProto. It skips unknown fields.
+// parseAlarmProto parses such a message, skipping unknown fields.
 func parseAlarmProto(e *AlarmEvent, blob []byte) error {
 	r := codec.NewProtoReader(blob)
 	for r.Next() {

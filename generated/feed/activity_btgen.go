@@ -337,8 +337,7 @@ var activityActivitiesByRepositoryTime = codec.TimeFormat{Kind: codec.UnixMillis
 var activityActivitiesByRepositoryColumns = store.NewColumns(
 	store.SeriesPart(func(e *ActivityEvent) *ActivitySeries { return &e.ActivitySeries }, func(c *ActivityColumns) *[]ActivitySeries { return &c.Series }),
 	store.TimePart(func(e *ActivityEvent) *time.Time { return &e.Time }, func(c *ActivityColumns) *[]time.Time { return &c.Time }),
-	store.EventColumn(
-		"event", appendActivityProto, parseActivityProto,
+	store.EventColumn("event", appendActivityProto, parseActivityProto,
 		store.FieldPart(func(e *ActivityEvent) *ActivityKind { return &e.Kind }, func(c *ActivityColumns) *[]ActivityKind { return &c.Kind }),
 		store.FieldPart(func(e *ActivityEvent) *string { return &e.Text }, func(c *ActivityColumns) *[]string { return &c.Text }),
 	),
@@ -386,8 +385,7 @@ var activityActivitiesByActorTime = codec.TimeFormat{Kind: codec.UnixMillis, Rev
 var activityActivitiesByActorColumns = store.NewColumns(
 	store.SeriesPart(func(e *ActivityEvent) *ActivitySeries { return &e.ActivitySeries }, func(c *ActivityColumns) *[]ActivitySeries { return &c.Series }),
 	store.TimePart(func(e *ActivityEvent) *time.Time { return &e.Time }, func(c *ActivityColumns) *[]time.Time { return &c.Time }),
-	store.EventColumn(
-		"event", appendActivityProto, parseActivityProto,
+	store.EventColumn("event", appendActivityProto, parseActivityProto,
 		store.FieldPart(func(e *ActivityEvent) *ActivityKind { return &e.Kind }, func(c *ActivityColumns) *[]ActivityKind { return &c.Kind }),
 		store.FieldPart(func(e *ActivityEvent) *string { return &e.Text }, func(c *ActivityColumns) *[]string { return &c.Text }),
 	),
@@ -475,8 +473,7 @@ func appendActivityProto(dst []byte, e *ActivityEvent) []byte {
 	return dst
 }
 
-// parseActivityProto sets the fields of an event from the output of
-// appendActivityProto. It skips unknown fields.
+// parseActivityProto parses such a message, skipping unknown fields.
 func parseActivityProto(e *ActivityEvent, blob []byte) error {
 	r := codec.NewProtoReader(blob)
 	for r.Next() {

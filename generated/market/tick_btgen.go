@@ -198,8 +198,7 @@ var ticksColumns = store.NewColumns(
 	store.SeriesPart(func(e *TickEvent) *TickSeries { return &e.TickSeries }, func(c *TickColumns) *[]TickSeries { return &c.Series }),
 	store.TimePart(func(e *TickEvent) *time.Time { return &e.Time }, func(c *TickColumns) *[]time.Time { return &c.Time }),
 	store.SequencePart(func(e *TickEvent) *uint32 { return &e.Sequence }, func(c *TickColumns) *[]uint32 { return &c.Sequence }),
-	store.EventColumn(
-		"event", appendTickProto, parseTickProto,
+	store.EventColumn("event", appendTickProto, parseTickProto,
 		store.NumberPart(1, func(e *TickEvent) *float64 { return &e.Price }, func(c *TickColumns) *[]float64 { return &c.Price }),
 		store.FieldPart(func(e *TickEvent) *int64 { return &e.Size }, func(c *TickColumns) *[]int64 { return &c.Size }),
 	),
@@ -269,8 +268,7 @@ func appendTickProto(dst []byte, e *TickEvent) []byte {
 	return dst
 }
 
-// parseTickProto sets the fields of an event from the output of
-// appendTickProto. It skips unknown fields.
+// parseTickProto parses such a message, skipping unknown fields.
 func parseTickProto(e *TickEvent, blob []byte) error {
 	r := codec.NewProtoReader(blob)
 	for r.Next() {

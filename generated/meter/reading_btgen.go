@@ -316,8 +316,7 @@ var readingMeterReadingsBucket = codec.Bucket{
 var readingMeterReadingsColumns = store.NewColumns(
 	store.SeriesPart(func(e *ReadingEvent) *ReadingSeries { return &e.ReadingSeries }, func(c *ReadingColumns) *[]ReadingSeries { return &c.Series }),
 	store.TimePart(func(e *ReadingEvent) *time.Time { return &e.Time }, func(c *ReadingColumns) *[]time.Time { return &c.Time }),
-	store.EventColumn(
-		"event", appendReadingProto, parseReadingProto,
+	store.EventColumn("event", appendReadingProto, parseReadingProto,
 		store.NumberPart(1, func(e *ReadingEvent) *int64 { return &e.Power }, func(c *ReadingColumns) *[]int64 { return &c.Power }),
 		store.NumberPart(2, func(e *ReadingEvent) *float64 { return &e.Voltage }, func(c *ReadingColumns) *[]float64 { return &c.Voltage }),
 		store.OptionalPart(func(e *ReadingEvent) **string { return &e.Alarm }, func(c *ReadingColumns) *[]*string { return &c.Alarm }),
@@ -532,8 +531,7 @@ func appendReadingProto(dst []byte, e *ReadingEvent) []byte {
 	return dst
 }
 
-// parseReadingProto sets the fields of an event from the output of
-// appendReadingProto. It skips unknown fields.
+// parseReadingProto parses such a message, skipping unknown fields.
 func parseReadingProto(e *ReadingEvent, blob []byte) error {
 	r := codec.NewProtoReader(blob)
 	for r.Next() {

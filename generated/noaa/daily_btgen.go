@@ -551,8 +551,7 @@ var dailySerializedTime = codec.TimeFormat{Layout: "2006-01-02"}
 var dailySerializedColumns = store.NewColumns(
 	store.SeriesPart(func(e *DailyEvent) *DailySeries { return &e.DailySeries }, func(c *DailyColumns) *[]DailySeries { return &c.Series }),
 	store.TimePart(func(e *DailyEvent) *time.Time { return &e.Time }, func(c *DailyColumns) *[]time.Time { return &c.Time }),
-	store.EventColumn(
-		"e", appendDailyProto, parseDailyProto,
+	store.EventColumn("e", appendDailyProto, parseDailyProto,
 		store.NumberPart(1, func(e *DailyEvent) *float64 { return &e.Precipitation }, func(c *DailyColumns) *[]float64 { return &c.Precipitation }),
 		store.NumberPart(2, func(e *DailyEvent) *float64 { return &e.TempMax }, func(c *DailyColumns) *[]float64 { return &c.TempMax }),
 		store.NumberPart(3, func(e *DailyEvent) *float64 { return &e.TempMin }, func(c *DailyColumns) *[]float64 { return &c.TempMin }),
@@ -640,8 +639,7 @@ var dailyCombinedBucket = codec.Bucket{
 var dailyCombinedColumns = store.NewColumns(
 	store.SeriesPart(func(e *DailyEvent) *DailySeries { return &e.DailySeries }, func(c *DailyColumns) *[]DailySeries { return &c.Series }),
 	store.TimePart(func(e *DailyEvent) *time.Time { return &e.Time }, func(c *DailyColumns) *[]time.Time { return &c.Time }),
-	store.EventColumn(
-		"json", appendDailyJSON, parseDailyJSON,
+	store.EventColumn("json", appendDailyJSON, parseDailyJSON,
 		store.FieldPart(func(e *DailyEvent) *float64 { return &e.Precipitation }, func(c *DailyColumns) *[]float64 { return &c.Precipitation }),
 		store.FieldPart(func(e *DailyEvent) *float64 { return &e.TempMax }, func(c *DailyColumns) *[]float64 { return &c.TempMax }),
 		store.FieldPart(func(e *DailyEvent) *float64 { return &e.TempMin }, func(c *DailyColumns) *[]float64 { return &c.TempMin }),
@@ -716,8 +714,7 @@ func appendDailyProto(dst []byte, e *DailyEvent) []byte {
 	return dst
 }
 
-// parseDailyProto sets the fields of an event from the output of
-// appendDailyProto. It skips unknown fields.
+// parseDailyProto parses such a message, skipping unknown fields.
 func parseDailyProto(e *DailyEvent, blob []byte) error {
 	r := codec.NewProtoReader(blob)
 	for r.Next() {
@@ -763,8 +760,7 @@ func appendDailyJSON(dst []byte, e *DailyEvent) []byte {
 	return codec.EndJSON(dst, begin)
 }
 
-// parseDailyJSON sets the fields of an event from the output of
-// appendDailyJSON. It skips unknown fields.
+// parseDailyJSON parses such an object, skipping unknown fields.
 func parseDailyJSON(e *DailyEvent, blob []byte) error {
 	var v dailyJSON
 	if err := codec.ParseJSON(blob, &v); err != nil {

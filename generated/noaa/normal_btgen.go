@@ -474,8 +474,7 @@ var normalSerializedTime = codec.TimeFormat{Kind: codec.UnixSeconds}
 var normalSerializedColumns = store.NewColumns(
 	store.SeriesPart(func(e *NormalEvent) *NormalSeries { return &e.NormalSeries }, func(c *NormalColumns) *[]NormalSeries { return &c.Series }),
 	store.TimePart(func(e *NormalEvent) *time.Time { return &e.Time }, func(c *NormalColumns) *[]time.Time { return &c.Time }),
-	store.EventColumn(
-		"json", appendNormalJSON, parseNormalJSON,
+	store.EventColumn("json", appendNormalJSON, parseNormalJSON,
 		store.FieldPart(func(e *NormalEvent) *float64 { return &e.Pressure }, func(c *NormalColumns) *[]float64 { return &c.Pressure }),
 		store.FieldPart(func(e *NormalEvent) *float64 { return &e.Temperature }, func(c *NormalColumns) *[]float64 { return &c.Temperature }),
 		store.FieldPart(func(e *NormalEvent) *float64 { return &e.Wind }, func(c *NormalColumns) *[]float64 { return &c.Wind }),
@@ -559,8 +558,7 @@ var normalCombinedBucket = codec.Bucket{
 var normalCombinedColumns = store.NewColumns(
 	store.SeriesPart(func(e *NormalEvent) *NormalSeries { return &e.NormalSeries }, func(c *NormalColumns) *[]NormalSeries { return &c.Series }),
 	store.TimePart(func(e *NormalEvent) *time.Time { return &e.Time }, func(c *NormalColumns) *[]time.Time { return &c.Time }),
-	store.EventColumn(
-		"e", appendNormalProto, parseNormalProto,
+	store.EventColumn("e", appendNormalProto, parseNormalProto,
 		store.NumberPart(1, func(e *NormalEvent) *float64 { return &e.Pressure }, func(c *NormalColumns) *[]float64 { return &c.Pressure }),
 		store.NumberPart(2, func(e *NormalEvent) *float64 { return &e.Temperature }, func(c *NormalColumns) *[]float64 { return &c.Temperature }),
 		store.NumberPart(3, func(e *NormalEvent) *float64 { return &e.Wind }, func(c *NormalColumns) *[]float64 { return &c.Wind }),
@@ -613,8 +611,7 @@ func appendNormalProto(dst []byte, e *NormalEvent) []byte {
 	return dst
 }
 
-// parseNormalProto sets the fields of an event from the output of
-// appendNormalProto. It skips unknown fields.
+// parseNormalProto parses such a message, skipping unknown fields.
 func parseNormalProto(e *NormalEvent, blob []byte) error {
 	r := codec.NewProtoReader(blob)
 	for r.Next() {
@@ -646,8 +643,7 @@ func appendNormalJSON(dst []byte, e *NormalEvent) []byte {
 	return codec.EndJSON(dst, begin)
 }
 
-// parseNormalJSON sets the fields of an event from the output of
-// appendNormalJSON. It skips unknown fields.
+// parseNormalJSON parses such an object, skipping unknown fields.
 func parseNormalJSON(e *NormalEvent, blob []byte) error {
 	var v normalJSON
 	if err := codec.ParseJSON(blob, &v); err != nil {

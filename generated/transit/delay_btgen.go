@@ -222,8 +222,7 @@ var delaysBucket = codec.Bucket{
 var delaysColumns = store.NewColumns(
 	store.SeriesPart(func(e *DelayEvent) *DelaySeries { return &e.DelaySeries }, func(c *DelayColumns) *[]DelaySeries { return &c.Series }),
 	store.TimePart(func(e *DelayEvent) *time.Time { return &e.Time }, func(c *DelayColumns) *[]time.Time { return &c.Time }),
-	store.EventColumn(
-		"event", appendDelayProto, parseDelayProto,
+	store.EventColumn("event", appendDelayProto, parseDelayProto,
 		store.FieldPart(func(e *DelayEvent) *time.Duration { return &e.Late }, func(c *DelayColumns) *[]time.Duration { return &c.Late }),
 		store.FieldPart(func(e *DelayEvent) *string { return &e.Stop }, func(c *DelayColumns) *[]string { return &c.Stop }),
 	),
@@ -310,8 +309,7 @@ func appendDelayProto(dst []byte, e *DelayEvent) []byte {
 	return dst
 }
 
-// parseDelayProto sets the fields of an event from the output of
-// appendDelayProto. It skips unknown fields.
+// parseDelayProto parses such a message, skipping unknown fields.
 func parseDelayProto(e *DelayEvent, blob []byte) error {
 	r := codec.NewProtoReader(blob)
 	for r.Next() {

@@ -178,8 +178,7 @@ var balloonCombinedBucket = codec.Bucket{
 var balloonCombinedColumns = store.NewColumns(
 	store.SeriesPart(func(e *BalloonCombinedEvent) *BalloonCombinedSeries { return &e.BalloonCombinedSeries }, func(c *BalloonCombinedColumns) *[]BalloonCombinedSeries { return &c.Series }),
 	store.TimePart(func(e *BalloonCombinedEvent) *time.Time { return &e.Time }, func(c *BalloonCombinedColumns) *[]time.Time { return &c.Time }),
-	store.EventColumn(
-		"measurements_blob", appendBalloonCombinedProto, parseBalloonCombinedProto,
+	store.EventColumn("measurements_blob", appendBalloonCombinedProto, parseBalloonCombinedProto,
 		store.NumberPart(1, func(e *BalloonCombinedEvent) *int64 { return &e.Pressure }, func(c *BalloonCombinedColumns) *[]int64 { return &c.Pressure }),
 		store.NumberPart(2, func(e *BalloonCombinedEvent) *float64 { return &e.Temperature }, func(c *BalloonCombinedColumns) *[]float64 { return &c.Temperature }),
 		store.NumberPart(3, func(e *BalloonCombinedEvent) *int64 { return &e.Humidity }, func(c *BalloonCombinedColumns) *[]int64 { return &c.Humidity }),
@@ -232,8 +231,7 @@ func appendBalloonCombinedProto(dst []byte, e *BalloonCombinedEvent) []byte {
 	return dst
 }
 
-// parseBalloonCombinedProto sets the fields of an event from the output of
-// appendBalloonCombinedProto. It skips unknown fields.
+// parseBalloonCombinedProto parses such a message, skipping unknown fields.
 func parseBalloonCombinedProto(e *BalloonCombinedEvent, blob []byte) error {
 	r := codec.NewProtoReader(blob)
 	for r.Next() {

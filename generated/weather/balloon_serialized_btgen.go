@@ -176,8 +176,7 @@ var balloonSerializedTime = codec.TimeFormat{Layout: "2006-01-02-1504"}
 var balloonSerializedColumns = store.NewColumns(
 	store.SeriesPart(func(e *BalloonSerializedEvent) *BalloonSerializedSeries { return &e.BalloonSerializedSeries }, func(c *BalloonSerializedColumns) *[]BalloonSerializedSeries { return &c.Series }),
 	store.TimePart(func(e *BalloonSerializedEvent) *time.Time { return &e.Time }, func(c *BalloonSerializedColumns) *[]time.Time { return &c.Time }),
-	store.EventColumn(
-		"measurements_blob", appendBalloonSerializedProto, parseBalloonSerializedProto,
+	store.EventColumn("measurements_blob", appendBalloonSerializedProto, parseBalloonSerializedProto,
 		store.NumberPart(1, func(e *BalloonSerializedEvent) *int64 { return &e.Pressure }, func(c *BalloonSerializedColumns) *[]int64 { return &c.Pressure }),
 		store.NumberPart(2, func(e *BalloonSerializedEvent) *float64 { return &e.Temperature }, func(c *BalloonSerializedColumns) *[]float64 { return &c.Temperature }),
 		store.NumberPart(3, func(e *BalloonSerializedEvent) *int64 { return &e.Humidity }, func(c *BalloonSerializedColumns) *[]int64 { return &c.Humidity }),
@@ -230,8 +229,7 @@ func appendBalloonSerializedProto(dst []byte, e *BalloonSerializedEvent) []byte 
 	return dst
 }
 
-// parseBalloonSerializedProto sets the fields of an event from the output of
-// appendBalloonSerializedProto. It skips unknown fields.
+// parseBalloonSerializedProto parses such a message, skipping unknown fields.
 func parseBalloonSerializedProto(e *BalloonSerializedEvent, blob []byte) error {
 	r := codec.NewProtoReader(blob)
 	for r.Next() {
