@@ -6,7 +6,10 @@ import (
 	"flag"
 	"fmt"
 	"iter"
+	"math/rand/v2"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -31,30 +34,70 @@ func TestDynamicModel(t *testing.T) {
 	for i := range testlong.Pick(5, 40) {
 		schemas = append(schemas, model.Random(100*seed+i))
 	}
+	histories := model.Histories(seed)
+	schemas = append(schemas, histories[:testlong.Pick(len(histories)/4, len(histories)/2)]...)
 	b := storetest.New(t, func(context.Context, *storetest.Bigtable) error { return nil })
-	paths := pathsOf(len(schemas), seed)
 	rapidChecks(t, testlong.Pick("1", "15"))
 	for i := range schemas {
 		s := &schemas[i]
 		s.Name = fmt.Sprintf("s%02d", i)
 		t.Run(s.Name+"_"+s.Pattern, func(t *testing.T) {
-			result := Resolve([]Input{{Name: s.Name + ".yaml", Text: []byte(s.YAML())}})
-			if err := result.Diagnostics.Err(); err != nil {
-				t.Fatal(err)
-			}
-			connect := map[string]func(context.Context, string, ...grpc.DialOption) (*bigtable.Client, error){"Connect": storetest.Connect, "ConnectPlain": storetest.ConnectPlain}[paths[i]]
-			traffic := &model.Traffic{}
-			client, err := connect(t.Context(), b.Addr, grpc.WithChainStreamInterceptor(traffic.Intercept))
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer client.Close()
-			d := dynamicModel{schema: s, dynamic: dynamic.New(result.Layouts[0]), client: client, server: b}
-			driver := d.driver(t.Context())
-			driver.Traffic, driver.Paths = traffic, accessOf(result.Layouts[0])
+			driver := newDynamicModel(t, b, s, pathsOf(len(schemas), seed)[i])
 			rapid.Check(t, func(c *rapid.T) { model.Check(c, t.Context(), s, driver) })
 		})
 	}
+}
+
+// TestDeletesAmong deletes and replaces events of random schemas, with and without earlier
+// layouts, among writes, reads, garbage collection and the passing of time. The cells of all
+// tables must then be those that would be stored if the deleted events had never been
+// written, also if a request fails and the call is repeated. BTGEN_DELETES is the number of
+// deletions; BTGEN_MODEL_SEED selects other schemas.
+func TestDeletesAmong(t *testing.T) {
+	total, seed := numberOf(t, "BTGEN_DELETES", testlong.Pick(100, 300)), numberOf(t, "BTGEN_MODEL_SEED", 1)
+	rapidChecks(t, testlong.Pick("1", "10"))
+	var done atomic.Int64
+	for ; done.Load() < int64(total) && !t.Failed(); seed++ {
+		schemas := append(model.Histories(seed), model.Matrix(seed)...)
+		rand.New(rand.NewPCG(uint64(seed), 0)).Shuffle(len(schemas), func(i, j int) { schemas[i], schemas[j] = schemas[j], schemas[i] })
+		b := storetest.New(t, func(context.Context, *storetest.Bigtable) error { return nil })
+		for i := range schemas {
+			if done.Load() >= int64(total) {
+				break
+			}
+			s := &schemas[i]
+			s.Name = "events"
+			t.Run(fmt.Sprintf("seed %d, schema %d, %s", seed, i, s.Pattern), func(t *testing.T) {
+				driver := newDynamicModel(t, b, s, [...]string{"Connect", "ConnectPlain"}[i%2])
+				rapid.Check(t, func(c *rapid.T) { done.Add(int64(model.CheckDeletes(c, t.Context(), s, driver))) })
+			})
+		}
+		_ = b.Close() // frees its memory
+		t.Logf("%d deletions", done.Load())
+	}
+}
+
+// newDynamicModel returns a driver of a schema whose client connects with the named function.
+func newDynamicModel(t *testing.T, b *storetest.Bigtable, s *model.Schema, path string) *model.Driver[dynamic.Event] {
+	result := Resolve([]Input{{Name: s.Name + ".yaml", Text: []byte(s.YAML())}})
+	if err := result.Diagnostics.Err(); err != nil {
+		t.Fatalf("%v\n%s", err, s.YAML())
+	}
+	connect := map[string]func(context.Context, string, ...grpc.DialOption) (*bigtable.Client, error){"Connect": storetest.Connect, "ConnectPlain": storetest.ConnectPlain}[path]
+	traffic, faults := &model.Traffic{}, &model.Faults{}
+	client, err := connect(t.Context(), b.Addr, grpc.WithChainStreamInterceptor(traffic.Intercept))
+	if err != nil {
+		t.Fatal(err)
+	}
+	faulty, err := connect(t.Context(), b.Addr, grpc.WithChainStreamInterceptor(faults.Intercept), grpc.WithChainUnaryInterceptor(faults.InterceptUnary))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _, _ = client.Close(), faulty.Close() })
+	d := dynamicModel{schema: s, dynamic: dynamic.New(result.Layouts[0]), client: client, faulty: faulty, server: b}
+	driver := d.driver(t.Context())
+	driver.Traffic, driver.Faults, driver.Paths = traffic, faults, accessOf(result.Layouts[0])
+	return driver
 }
 
 // dynamicModel lets the model run package dynamic.
@@ -62,20 +105,35 @@ type dynamicModel struct {
 	schema  *model.Schema
 	dynamic *dynamic.Schema
 	client  *bigtable.Client
+	faulty  *bigtable.Client // whose requests may fail
 	server  *storetest.Bigtable
 }
+
+// foreignFamily is the family of another program in the tables.
+const foreignFamily = "foreign"
 
 // driver is how the model runs it.
 func (d *dynamicModel) driver(ctx context.Context) *model.Driver[dynamic.Event] {
 	return &model.Driver[dynamic.Event]{
-		Client: d.server.Client,
+		Client:  d.server.Client,
+		Foreign: foreignFamily,
 		Setup: func(prefix string) error {
-			_, err := store.Setup(ctx, d.server.Admin, d.server.Client, d.dynamic.Tables(), store.SetupOptions{TablePrefix: prefix})
+			tables := d.dynamic.Tables()
+			for i := range tables {
+				tables[i].Families = append(slices.Clone(tables[i].Families), store.Family{Name: foreignFamily})
+			}
+			_, err := store.Setup(ctx, d.server.Admin, d.server.Client, tables, store.SetupOptions{TablePrefix: prefix, NoHistory: true})
 			return err
+		},
+		Drop: func(prefix string) {
+			for _, id := range d.schema.Tables() {
+				_ = d.server.Admin.DeleteTable(ctx, prefix+id)
+			}
 		},
 		Open: d.open,
 		Refusals: map[model.Refusal]error{
 			model.Expired: codec.ErrExpired, model.NoExpiry: codec.ErrNoExpiry, model.NoClass: codec.ErrClass, model.NoValue: codec.ErrNoValue,
+			model.NoSequence: store.ErrNoSequence,
 		},
 		ToGo: d.toGo, FromGo: d.fromGo,
 	}
@@ -85,6 +143,7 @@ func (d *dynamicModel) driver(ctx context.Context) *model.Driver[dynamic.Event] 
 func (d *dynamicModel) open(prefix string, now func() time.Time) model.Access[dynamic.Event] {
 	o := store.WriterOptions{TablePrefix: prefix, Now: now}
 	r := d.dynamic.NewReader(d.client, store.ReaderOptions{TablePrefix: prefix, Now: now})
+	deleter := d.dynamic.NewWriter(d.faulty, o)
 	var columns dynamic.Columns
 	queries := map[string]model.Ask[dynamic.Event]{}
 	for _, q := range d.schema.Queries() {
@@ -120,6 +179,16 @@ func (d *dynamicModel) open(prefix string, now func() time.Time) model.Access[dy
 			return r.Latest(ctx, base.Series)
 		},
 		NotFound: store.ErrNotFound, Queries: queries,
+		Delete: func(ctx context.Context, events []dynamic.Event, o store.DeleteOptions) (store.Deletion, error) {
+			return deleter.Delete(ctx, events, o)
+		},
+		DeleteRange: func(ctx context.Context, base dynamic.Event, from, to time.Time, o store.DeleteOptions) (store.Deletion, error) {
+			return deleter.DeleteRange(ctx, base, from, to, o)
+		},
+		DeleteSeries: func(ctx context.Context, base dynamic.Event, o store.DeleteOptions) (store.Deletion, error) {
+			return deleter.DeleteSeries(ctx, base, o)
+		},
+		Replace: func(ctx context.Context, old, updated dynamic.Event) error { return deleter.Replace(ctx, old, updated) },
 	}
 }
 

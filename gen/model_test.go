@@ -33,6 +33,10 @@ func TestModel(t *testing.T) {
 	for i := range testlong.Pick(1, 12) {
 		schemas = append(schemas, model.Random(100*seed+i))
 	}
+	histories := model.Histories(seed)
+	for i := range testlong.Pick(2, 6) {
+		schemas = append(schemas, histories[(seed+7*i)%len(histories)])
+	}
 	dir := testlong.Scratch(t)
 	var inputs []Input
 	for i := range schemas {
@@ -102,19 +106,28 @@ func pathsOf(schemas, seed int) []string {
 func accessOf(l *layout.Layout) map[string]model.AccessPath {
 	access := map[string]model.AccessPath{}
 	for _, q := range append(slices.Clone(l.Queries), l.ReadQuery()) {
-		streams := q.Path.Salts
-		if q.Table.Metrics() {
-			streams *= len(q.Table.Columns)
-		}
-		access[q.Name] = model.AccessPath{
-			Streams: streams, Gathered: sample.Gathers(l, &q),
-			Timed:      q.Path.Timed,
-			Contiguous: q.Contiguous() && !q.Table.Metrics(),
-			Single:     len(q.By) == len(l.Series),
-			Edges:      q.Table.Pattern == codec.BucketOffsets && q.Path.Timed && !q.Table.Shape(l).ByTimestamp(),
-		}
+		access[q.Name] = accessPath(l, &q)
 	}
 	return access
+}
+
+// accessPath returns how a layout answers a query.
+func accessPath(l *layout.Layout, q *layout.Query) model.AccessPath {
+	streams := q.Path.Salts
+	if q.Table.Metrics() {
+		streams *= len(q.Table.Columns)
+	}
+	out := model.AccessPath{
+		Streams: streams, Gathered: sample.Gathers(l, q),
+		Timed:      q.Path.Timed,
+		Contiguous: q.Contiguous() && !q.Table.Metrics(),
+		Single:     len(q.By) == len(l.Series),
+		Edges:      q.Table.Pattern == codec.BucketOffsets && q.Path.Timed && !q.Table.Shape(l).ByTimestamp(),
+	}
+	for i := range q.Older {
+		out.Earlier = append(out.Earlier, accessPath(l, &q.Older[i]))
+	}
+	return out
 }
 
 // readModel reads the source of the model, most of which is not linked into this test,
@@ -181,15 +194,28 @@ func Test_{{.Name}}_{{.Pattern}}(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer client.Close()
+	faults := &model.Faults{}
+	faulty, err := storetest.{{index $.Paths $i}}(t.Context(), bt.Addr, grpc.WithChainStreamInterceptor(faults.Intercept), grpc.WithChainUnaryInterceptor(faults.InterceptUnary))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer faulty.Close()
 	driver := model.Driver[{{.Name}}.EventEvent]{
 		Client: bt.Client,
 		Traffic: traffic,
+		Faults: faults,
 		Paths: {{printf "%#v" (index $.Access .Name)}},
 		Setup: func(prefix string) error {
 			_, err := {{.Name}}.SetupEvent(t.Context(), bt.Admin, bt.Client, store.SetupOptions{TablePrefix: prefix})
 			return err
 		},
+		Drop: func(prefix string) {
+			for _, id := range schema.Tables() {
+				_ = bt.Admin.DeleteTable(t.Context(), prefix+id)
+			}
+		},
 		Open: func(prefix string, now func() time.Time) model.Access[{{.Name}}.EventEvent] {
+			w := {{.Name}}.NewEventWriter(faulty, store.WriterOptions{TablePrefix: prefix, Now: now})
 			r := {{.Name}}.NewEventReader(client, store.ReaderOptions{TablePrefix: prefix, Now: now})
 			var columns {{.Name}}.EventColumns
 			return model.Access[{{.Name}}.EventEvent]{
@@ -231,6 +257,16 @@ func Test_{{.Name}}_{{.Pattern}}(t *testing.T) {
 					return r.Latest(ctx, base.EventSeries)
 				},
 				NotFound: store.ErrNotFound,
+				Delete: func(ctx context.Context, events []{{.Name}}.EventEvent, o store.DeleteOptions) (store.Deletion, error) {
+					return w.Delete(ctx, events, o)
+				},
+				DeleteRange: func(ctx context.Context, base {{.Name}}.EventEvent, from, to time.Time, o store.DeleteOptions) (store.Deletion, error) {
+					return w.DeleteRange(ctx, base.EventSeries, from, to, o)
+				},
+				DeleteSeries: func(ctx context.Context, base {{.Name}}.EventEvent, o store.DeleteOptions) (store.Deletion, error) {
+					return w.DeleteSeries(ctx, base.EventSeries, o)
+				},
+				Replace: func(ctx context.Context, old, updated {{.Name}}.EventEvent) error { return w.Replace(ctx, old, updated) },
 				Queries: map[string]model.Ask[{{.Name}}.EventEvent]{
 					{{- $name := .Name}}{{range .Queries}}
 					"{{.Name}}": func(ctx context.Context, given model.Series, from, to time.Time, how model.Order) iter.Seq2[{{$name}}.EventEvent, error] {
@@ -243,6 +279,7 @@ func Test_{{.Name}}_{{.Pattern}}(t *testing.T) {
 		Refusals: map[model.Refusal]error{
 			model.Expired: codec.ErrExpired, model.NoExpiry: codec.ErrNoExpiry,
 			model.NoClass: codec.ErrClass, model.NoValue: codec.ErrNoValue,
+			model.NoSequence: store.ErrNoSequence,
 		},
 	}
 	rapid.Check(t, func(c *rapid.T) { model.Check(c, t.Context(), &schema, &driver) })

@@ -15,6 +15,8 @@ import (
 	"cloud.google.com/go/bigtable"
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"github.com/btgen-dev/btgen/runtime/store"
 )
 
 // Driver runs the generated code of a schema.
@@ -22,10 +24,16 @@ type Driver[E any] struct {
 	Client *bigtable.Client
 	// Traffic counts the requests and responses of the readers that Open opens.
 	Traffic *Traffic
+	// Faults lets requests that delete and replace events fail.
+	Faults *Faults
+	// Foreign is a family of another program, which Setup creates in the tables; empty if
+	// it does not.
+	Foreign string
 	// Paths describe how the layout answers Read and the queries, by name.
 	Paths map[string]AccessPath
-	// Setup creates the table with a prefix.
+	// Setup creates the tables with a prefix, and Drop deletes them.
 	Setup func(prefix string) error
+	Drop  func(prefix string)
 	// Open opens the table with a prefix and a clock.
 	Open func(prefix string, now func() time.Time) Access[E]
 	// Refusals are the errors of the generated package.
@@ -64,6 +72,13 @@ type Access[E any] struct {
 	Latest   func(ctx context.Context, base E) (E, error)
 	Queries  map[string]Ask[E] // by name
 	NotFound error
+
+	// Delete, DeleteRange, DeleteSeries and Replace are those of the writer. Their requests
+	// go through Driver.Faults.
+	Delete       func(ctx context.Context, events []E, o store.DeleteOptions) (store.Deletion, error)
+	DeleteRange  func(ctx context.Context, base E, from, to time.Time, o store.DeleteOptions) (store.Deletion, error)
+	DeleteSeries func(ctx context.Context, base E, o store.DeleteOptions) (store.Deletion, error)
+	Replace      func(ctx context.Context, old, updated E) error
 }
 
 // Ask runs a query with the values of the given series that the query specifies.
@@ -91,35 +106,78 @@ type run[E any] struct {
 	now    time.Time
 	tick   time.Duration // by how much the clock advances at each reading
 	times  []time.Time   // times of the events so far
+
+	log       []logged // what happened to the cells so far, except for deletions
+	cleaned   bool     // garbage was collected
+	deletions int      // number of deletions
 }
 
-// Check runs one case: random events, clocks, garbage collection and reads.
+// Check runs one case: random events, clocks, garbage collection, reads and deletions.
 func Check[E any](t *rapid.T, ctx context.Context, s *Schema, d *Driver[E]) {
-	r := &run[E]{T: t, ctx: ctx, schema: s, driver: d, table: NewTable(s), prefix: fmt.Sprintf("c%d_", cases.Add(1))}
-	r.now = time.Date(2026, 3, 5, 11, 59, 58, 0, time.UTC).Add(time.Duration(rapid.Int64Range(0, int64(4*time.Second)).Draw(t, "now")))
-	if err := d.Setup(r.prefix); err != nil {
-		t.Fatal(err)
-	}
-	r.access = d.Open(r.prefix, r.clock)
+	r := begin(t, ctx, s, d)
+	defer d.Drop(r.prefix)
 	for range rapid.IntRange(3, 12).Draw(t, "steps") {
-		switch rapid.SampledFrom([]string{"write", "write", "rewrite", "wait", "collect", "read", "read while time passes"}).Draw(t, "step") {
-		case "write":
-			r.write()
-		case "rewrite":
-			r.rewrite()
-		case "wait":
-			r.now = r.now.Add(r.duration("wait"))
-		case "collect":
-			r.collect(rapid.SampledFrom([]int{1, 2}).Draw(t, "of"))
-		case "read":
-			r.read()
-		default:
-			r.readTicking()
-		}
+		r.step("write", "write", "rewrite", "wait", "collect", "read", "read while time passes", "delete")
 	}
 	r.read()
 	r.restamp()
 	r.read()
+}
+
+// CheckDeletes is like [Check] with more deletions and fewer reads. It returns the number of
+// deletions.
+func CheckDeletes[E any](t *rapid.T, ctx context.Context, s *Schema, d *Driver[E]) int {
+	r := begin(t, ctx, s, d)
+	defer d.Drop(r.prefix)
+	r.write()
+	for range rapid.IntRange(4, 16).Draw(t, "steps") {
+		r.step("write", "write", "write", "wait", "collect", "foreign", "read events", "delete", "delete", "delete", "replace")
+	}
+	r.deleteAll()
+	return r.deletions
+}
+
+// begin begins a case.
+func begin[E any](t *rapid.T, ctx context.Context, s *Schema, d *Driver[E]) *run[E] {
+	r := &run[E]{T: t, ctx: ctx, schema: s, driver: d, table: NewTable(s), prefix: fmt.Sprintf("c%d_", cases.Add(1))}
+	noon := time.Date(2026, 3, 5, 12, 0, 0, 0, time.UTC)
+	if s.Earlier != nil {
+		noon = s.Since
+	}
+	r.now = noon.Add(time.Duration(rapid.Int64Range(0, int64(4*time.Second)).Draw(t, "now")) - 2*time.Second)
+	if err := d.Setup(r.prefix); err != nil {
+		t.Fatal(err)
+	}
+	r.access = d.Open(r.prefix, r.clock)
+	return r
+}
+
+// step runs one of the named steps.
+func (r *run[E]) step(steps ...string) {
+	switch rapid.SampledFrom(steps).Draw(r.T, "step") {
+	case "write":
+		r.write()
+	case "rewrite":
+		r.rewrite()
+	case "wait":
+		r.now = r.now.Add(r.duration("wait"))
+	case "collect":
+		r.collect(rapid.SampledFrom([]int{1, 2}).Draw(r.T, "of"))
+	case "read":
+		r.read()
+	case "read events":
+		series := r.host()
+		from, to := r.span()
+		r.same("events", r.table.Read(r.now, series, from, to), r.events(series, from, to))
+	case "foreign":
+		r.foreign()
+	case "delete":
+		r.delete()
+	case "replace":
+		r.replace()
+	default:
+		r.readTicking()
+	}
 }
 
 // clock returns the time for writers and readers.
@@ -161,6 +219,7 @@ func (r *run[E]) writeAll(events []Event) {
 	for _, e := range events {
 		written, want = append(written, r.toGo(e)), append(want, r.table.Write(r.now, e))
 	}
+	r.log = append(r.log, logged{now: r.now, events: events})
 	err := r.access.WriteAll(r.ctx, written)
 	failures, short := r.access.Failures(err)
 	for i := range events {
@@ -181,7 +240,7 @@ func (r *run[E]) rewrite() {
 	events := r.events(series, from, to)
 	r.writeAll(events)
 	r.same("events written again", r.table.Read(r.now, series, from, to), r.events(series, from, to))
-	if len(r.schema.Families) == 1 && !r.schema.newColumns() {
+	if len(r.schema.Families) == 1 && !slices.ContainsFunc(r.schema.layouts(), (*Schema).newColumns) {
 		for i := range events {
 			events[i].WrittenAt = time.Time{}
 		}
@@ -205,6 +264,12 @@ func (r *run[E]) event() Event {
 		e.Time = r.times[max(0, len(r.times)-1-rapid.IntRange(0, 3).Draw(r.T, "back"))]
 	case how == 3:
 		e.Time = r.now.Add(-r.duration("age"))
+	case how == 2 && len(r.schema.Earlier) > 0:
+		since := rapid.SampledFrom(r.schema.layouts()[:len(r.schema.Earlier)]).Draw(r.T, "layout").Since
+		e.Time = since.Add(rapid.SampledFrom([]time.Duration{0, -1, -time.Minute, time.Second}).Draw(r.T, "from since"))
+	}
+	if r.schema.Sequence && !r.table.at(e.Time.Truncate(r.schema.Precision)).schema.Sequence && rapid.IntRange(0, 9).Draw(r.T, "numbered") > 0 {
+		e.Sequence = 0
 	}
 	for _, f := range r.schema.Fields {
 		has := f.Presence != Optional || rapid.Bool().Draw(r.T, "has")
@@ -391,7 +456,7 @@ func (r *run[E]) ordered(q Query, given Series, all []Event, from, to time.Time)
 	if !how.NewestFirst {
 		slices.Reverse(want)
 	}
-	if how.TimeOrder = path.Timed && rapid.Bool().Draw(r.T, "time order"); how.TimeOrder {
+	if how.TimeOrder = path.timed() && rapid.Bool().Draw(r.T, "time order"); how.TimeOrder {
 		slices.SortStableFunc(want, func(a, b Event) int {
 			order := gocmp.Or(a.Time.Compare(b.Time), gocmp.Compare(a.Sequence, b.Sequence))
 			if how.NewestFirst {
@@ -480,38 +545,32 @@ func (r *run[E]) events(series Series, from, to time.Time) []Event {
 	return out
 }
 
-// collect garbage-collects the table on the server: everything, or each cell with a
+// collect garbage-collects the tables on the server: everything, or each cell with a
 // probability of 1/oneIn.
 func (r *run[E]) collect(oneIn int) {
-	table := r.driver.Client.Open(r.prefix + r.schema.Name)
-	garbage := map[string]*bigtable.Mutation{}
-	err := table.ReadRows(r.ctx, bigtable.InfiniteRange(""), func(row bigtable.Row) bool {
-		for family, items := range row {
-			rank := 0
-			for i, item := range items {
-				rank++
-				if i == 0 || items[i-1].Column != item.Column {
-					rank = 1
+	garbage := logged{mutations: map[place]*bigtable.Mutation{}}
+	for id, rules := range r.rules() {
+		r.eachRow(id, func(row bigtable.Row) {
+			for family, items := range row {
+				rank := 0
+				for i, item := range items {
+					rank++
+					if i == 0 || items[i-1].Column != item.Column {
+						rank = 1
+					}
+					age := r.now.Sub(item.Timestamp.Time())
+					if !rules[family].collects(age, rank) || rapid.IntRange(1, oneIn).Draw(r.T, "collects") != 1 {
+						continue
+					}
+					qualifier := strings.TrimPrefix(item.Column, family+":")
+					garbage.at(id, row.Key()).DeleteTimestampRange(family, qualifier, item.Timestamp, item.Timestamp+1000)
 				}
-				age := r.now.Sub(item.Timestamp.Time())
-				if !r.rule(family).collects(age, rank) || rapid.IntRange(1, oneIn).Draw(r.T, "collects") != 1 {
-					continue
-				}
-				if garbage[row.Key()] == nil {
-					garbage[row.Key()] = bigtable.NewMutation()
-				}
-				qualifier := strings.TrimPrefix(item.Column, family+":")
-				garbage[row.Key()].DeleteTimestampRange(family, qualifier, item.Timestamp, item.Timestamp+1000)
 			}
-		}
-		return true
-	})
-	for key, m := range garbage {
-		err = errors.Join(err, table.Apply(r.ctx, key, m))
+		})
 	}
-	if err != nil {
-		r.Fatal(err)
-	}
+	r.cleaned = r.cleaned || len(garbage.mutations) > 0
+	r.apply(r.prefix, garbage)
+	r.log = append(r.log, garbage)
 }
 
 // restamp gives cells other timestamps, like programs that use the server's time or
@@ -519,14 +578,14 @@ func (r *run[E]) collect(oneIn int) {
 // the same as before. It must be last, because a writer changes the timestamps of what
 // it replaces.
 func (r *run[E]) restamp() {
-	if r.schema.eventTimed() || r.schema.Classes != nil {
+	if r.schema.eventTimed() || r.schema.Classes != nil || r.schema.Earlier != nil {
 		return
 	}
-	table := r.driver.Client.Open(r.prefix + r.schema.Name)
-	moved := map[string]*bigtable.Mutation{}
-	err := table.ReadRows(r.ctx, bigtable.InfiniteRange(""), func(row bigtable.Row) bool {
+	moved := logged{mutations: map[place]*bigtable.Mutation{}}
+	rules := r.rules()[r.schema.Name]
+	r.eachRow(r.schema.Name, func(row bigtable.Row) {
 		for family, items := range row {
-			if ttl := r.rule(family); ttl.Kind != "keep" && ttl.Kind != "max_versions" || ttl.FromWrite {
+			if ttl := rules[family]; ttl.Kind != "keep" && ttl.Kind != "max_versions" || ttl.FromWrite {
 				continue
 			}
 			for i, item := range items {
@@ -534,38 +593,37 @@ func (r *run[E]) restamp() {
 					continue // an older version
 				}
 				at := rapid.SampledFrom([]bigtable.Timestamp{item.Timestamp, 0, 1000, bigtable.Time(r.now), 300_000_000_000_000_000}).Draw(r.T, "timestamp")
-				if moved[row.Key()] == nil {
-					moved[row.Key()] = bigtable.NewMutation()
-				}
 				qualifier := strings.TrimPrefix(item.Column, family+":")
-				moved[row.Key()].DeleteCellsInColumn(family, qualifier)
-				moved[row.Key()].Set(family, qualifier, at, item.Value)
+				moved.at(r.schema.Name, row.Key()).DeleteCellsInColumn(family, qualifier)
+				moved.at(r.schema.Name, row.Key()).Set(family, qualifier, at, item.Value)
 			}
 		}
-		return true
 	})
-	for key, m := range moved {
-		err = errors.Join(err, table.Apply(r.ctx, key, m))
-	}
-	if err != nil {
-		r.Fatal(err)
-	}
+	r.apply(r.prefix, moved)
 }
 
-// rule returns the time to live of a family on the server.
-func (r *run[E]) rule(family string) TTL {
-	for i, age := range r.schema.Classes {
-		if family == fmt.Sprintf("m_c%d", i+1) {
-			return TTL{Kind: "max_age", Age: age}
+// rules returns the times to live of the families of all tables on the server, by the IDs
+// of the tables.
+func (r *run[E]) rules() map[string]map[string]TTL {
+	out := map[string]map[string]TTL{}
+	for _, id := range r.schema.Tables() {
+		out[id] = map[string]TTL{}
+	}
+	for _, l := range r.schema.layouts() {
+		of := out[r.schema.Name+l.Table]
+		for i, age := range l.Classes {
+			of[fmt.Sprintf("%s_c%d", l.Families[0].Name, i+1)] = TTL{Kind: "max_age", Age: age}
+		}
+		for _, f := range l.Families {
+			if l.Classes == nil {
+				of[f.Name] = f.TTL
+			}
 		}
 	}
-	for _, f := range r.schema.Families {
-		if f.Name == family {
-			return f.TTL
-		}
+	if r.schema.Short {
+		out[r.schema.Name+ShortTable]["m"] = TTL{Kind: "max_age", Age: time.Second}
 	}
-	r.Fatalf("a family %q", family)
-	return TTL{}
+	return out
 }
 
 // Rows converts a struct of columns to events by the names of its fields.

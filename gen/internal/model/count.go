@@ -26,6 +26,8 @@ type AccessPath struct {
 	Single bool
 	// Edges is set if the reader requests partial buckets separately.
 	Edges bool
+	// Earlier describes the earlier layouts of the table, newest first.
+	Earlier []AccessPath
 }
 
 // requests returns the number of requests per stream of an access path for a time
@@ -105,7 +107,7 @@ type row struct {
 }
 
 // rowOf returns the row of a cell.
-func (m *Table) rowOf(c column) row {
+func (m *period) rowOf(c column) row {
 	r := row{Series: Series{c.host, c.shard}, start: c.start, sequence: c.sequence, metric: whole}
 	if m.schema.bucketed() {
 		r.start, r.sequence = c.start.Truncate(m.schema.Bucket), 0
@@ -117,13 +119,13 @@ func (m *Table) rowOf(c column) row {
 }
 
 // compareRows compares rows of the same series and metric by time.
-func (m *Table) compareRows(a, b row) int {
+func (m *period) compareRows(a, b row) int {
 	return cmp.Or(a.start.Compare(b.start), cmp.Compare(a.sequence, b.sequence))
 }
 
 // rows counts the cells per row that make up the events of some series in a time range,
 // or only the newest of each column.
-func (m *Table) rows(now time.Time, wanted func(Series) bool, from, to time.Time, fields []int, newest bool) map[row]int {
+func (m *period) rows(now time.Time, wanted func(Series) bool, from, to time.Time, fields []int, newest bool) map[row]int {
 	out := map[row]int{}
 	for _, s := range allSeries {
 		if !wanted(s) {
@@ -152,7 +154,7 @@ func sum(rows map[row]int) int {
 
 // newestRows returns the number of cells in the newest rows, up to limit per series and
 // metric.
-func (m *Table) newestRows(rows map[row]int, limit int) int {
+func (m *period) newestRows(rows map[row]int, limit int) int {
 	type group struct {
 		Series
 		metric int
@@ -177,7 +179,7 @@ func (s *Schema) ties() bool {
 // tied returns the cost of finding the newest limit rows of a series with ties: one
 // more row, to see whether the last of them has the same instant and, if so, the rows
 // of that instant from the other end.
-func (m *Table) tied(rows map[row]int, limit int) Counts {
+func (m *period) tied(rows map[row]int, limit int) Counts {
 	stored := slices.SortedFunc(maps.Keys(rows), func(a, b row) int { // in key order
 		return cmp.Or(b.start.Compare(a.start), cmp.Compare(a.sequence, b.sequence))
 	})

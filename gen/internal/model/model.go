@@ -32,6 +32,8 @@ const (
 	NoExpiry Refusal = "no expiry"
 	NoClass  Refusal = "no class"
 	NoValue  Refusal = "no value"
+	// NoSequence is for an event with a sequence number at the time of a layout without.
+	NoSequence Refusal = "no sequence"
 )
 
 // column identifies a cell without its timestamp.
@@ -56,14 +58,99 @@ type cell struct {
 	event  Event // the whole event, of which the cell contains a value
 }
 
-// Table is the model of a table. It never garbage-collects.
+// Table is the model of the layouts of a table. It never garbage-collects.
 type Table struct {
-	schema *Schema
-	cells  map[column][]cell // newest first
+	*period
+	older []*period // newest first
+}
+
+// period is the model of a layout. Its events have since <= time < until; a zero time is
+// no limit.
+type period struct {
+	schema       *Schema
+	since, until time.Time
+	cells        map[column][]cell // newest first
 }
 
 // NewTable returns an empty table.
-func NewTable(s *Schema) *Table { return &Table{schema: s, cells: map[column][]cell{}} }
+func NewTable(s *Schema) *Table {
+	var m Table
+	for i, l := range s.layouts() {
+		p := &period{schema: l, since: l.Since, cells: map[column][]cell{}}
+		if i == 0 {
+			m.period = p
+			continue
+		}
+		p.until = s.layouts()[i-1].Since
+		m.older = append(m.older, p)
+	}
+	return &m
+}
+
+// periods returns the layouts, oldest first.
+func (m *Table) periods() []*period {
+	out := append([]*period{m.period}, m.older...)
+	slices.Reverse(out)
+	return out
+}
+
+// at returns the layout of the events at a time.
+func (m *Table) at(t time.Time) *period {
+	all := m.periods()
+	for i := range all {
+		if all[i].until.IsZero() || t.Before(all[i].until) {
+			return all[i]
+		}
+	}
+	return m.period
+}
+
+// clip returns the part of a time range that has the layout.
+func (m *period) clip(from, to time.Time) (time.Time, time.Time) {
+	if from.Before(m.since) {
+		from = m.since
+	}
+	if !m.until.IsZero() && m.until.Before(to) {
+		to = m.until
+	}
+	return from, to
+}
+
+// Write stores an event at time now, or returns why it does not.
+func (m *Table) Write(now time.Time, e Event) Refusal {
+	e.Time = e.Time.Truncate(m.schema.Precision)
+	p := m.at(e.Time)
+	if e.Sequence != 0 && m.schema.Sequence && !p.schema.Sequence {
+		return NoSequence
+	}
+	return p.write(now, e)
+}
+
+// Delete removes the events for which deleted is true.
+func (m *Table) Delete(deleted func(e *Event) bool) {
+	for _, p := range m.periods() {
+		for c := range p.cells {
+			p.cells[c] = slices.DeleteFunc(p.cells[c], func(stored cell) bool { return deleted(&stored.event) })
+		}
+	}
+}
+
+// Read returns the events of a series in [from, to), sorted by time and sequence,
+// whatever the order of row keys.
+func (m *Table) Read(now time.Time, series Series, from, to time.Time) []Event {
+	return m.ReadFields(now, series, from, to, nil)
+}
+
+// ReadFields is like Read but returns only some fields; nil for all. It also returns
+// events without any of them.
+func (m *Table) ReadFields(now time.Time, series Series, from, to time.Time, fields []int) []Event {
+	var out []Event
+	for _, p := range m.periods() {
+		from, to := p.clip(from, to)
+		out = append(out, p.readFields(now, series, from, to, fields)...)
+	}
+	return out
+}
 
 // floor and ceil convert a time to microseconds, rounded to whole milliseconds.
 func floor(t time.Time) int64 { return t.UnixMilli() * 1000 }
@@ -71,7 +158,7 @@ func floor(t time.Time) int64 { return t.UnixMilli() * 1000 }
 func ceil(t time.Time) int64 { return floor(t.Add(time.Millisecond - 1)) }
 
 // start returns the time that identifies the row of an event.
-func (m *Table) start(t time.Time) time.Time {
+func (m *period) start(t time.Time) time.Time {
 	if m.schema.eventTimed() {
 		return t.Truncate(m.schema.Bucket)
 	}
@@ -79,7 +166,7 @@ func (m *Table) start(t time.Time) time.Time {
 }
 
 // familyOf returns the family of a field.
-func (m *Table) familyOf(field int) *Family {
+func (m *period) familyOf(field int) *Family {
 	switch {
 	case field <= writtenAt:
 		return &m.schema.Families[writtenAt-field]
@@ -90,7 +177,7 @@ func (m *Table) familyOf(field int) *Family {
 }
 
 // ttl returns the time to live of a column.
-func (m *Table) ttl(c column) TTL {
+func (m *period) ttl(c column) TTL {
 	if c.class > 0 {
 		return TTL{Kind: "max_age", Age: m.schema.Classes[c.class-1]}
 	}
@@ -163,9 +250,8 @@ func (t TTL) stamp(now time.Time, e *Event) (int64, Refusal) {
 	return micros, Stored
 }
 
-// Write stores an event at time now, or returns why it does not.
-func (m *Table) Write(now time.Time, e Event) Refusal {
-	e.Time = e.Time.Truncate(m.schema.Precision)
+// write stores an event at time now, or returns why it does not.
+func (m *period) write(now time.Time, e Event) Refusal {
 	e.WrittenAt = now
 	if m.schema.Classes != nil && (e.Class < 1 || e.Class > len(m.schema.Classes)) {
 		return NoClass
@@ -211,7 +297,7 @@ func (m *Table) Write(now time.Time, e Event) Refusal {
 }
 
 // present returns the fields that an event has.
-func (m *Table) present(e *Event) []int {
+func (m *period) present(e *Event) []int {
 	if m.schema.serialized() {
 		return []int{whole}
 	}
@@ -226,7 +312,7 @@ func (m *Table) present(e *Event) []int {
 
 // replace removes the stored version of an event in all classes. New columns are never
 // replaced; the same value of the same class is the same cell.
-func (m *Table) replace(e *Event) {
+func (m *period) replace(e *Event) {
 	for c, cells := range m.cells {
 		same := c.host == e.Host && c.shard == e.Shard && c.start.Equal(m.start(e.Time)) && c.sequence == e.Sequence
 		if m.schema.newColumns() {
@@ -239,7 +325,7 @@ func (m *Table) replace(e *Event) {
 }
 
 // put adds a cell.
-func (m *Table) put(field int, micros int64, e Event) {
+func (m *period) put(field int, micros int64, e Event) {
 	c := column{host: e.Host, shard: e.Shard, start: m.start(e.Time), sequence: e.Sequence, field: field, class: e.Class}
 	if m.schema.newColumns() {
 		c.value = e.Values[field]
@@ -262,15 +348,8 @@ type Series struct {
 	Shard int64
 }
 
-// Read returns the events of a series in [from, to), sorted by time and sequence,
-// whatever the order of row keys.
-func (m *Table) Read(now time.Time, series Series, from, to time.Time) []Event {
-	return m.ReadFields(now, series, from, to, nil)
-}
-
-// ReadFields is like Read but returns only some fields; nil for all. It also returns
-// events without any of them.
-func (m *Table) ReadFields(now time.Time, series Series, from, to time.Time, fields []int) []Event {
+// readFields returns the events of one layout; see [Table.ReadFields].
+func (m *period) readFields(now time.Time, series Series, from, to time.Time, fields []int) []Event {
 	fields, asked := m.schema.fetches(fields), m.schema.asks(fields)
 	byTime := map[string]*instant{}
 	for c, stored := range m.living(now, series, from, to, asked) {
@@ -297,7 +376,7 @@ func (m *Table) ReadFields(now time.Time, series Series, from, to time.Time, fie
 
 // living yields the live cells of the events of a series in [from, to), of some fields
 // only; nil for all.
-func (m *Table) living(now time.Time, series Series, from, to time.Time, fields []int) iter.Seq2[column, cell] {
+func (m *period) living(now time.Time, series Series, from, to time.Time, fields []int) iter.Seq2[column, cell] {
 	return func(yield func(column, cell) bool) {
 		for c, cells := range m.cells {
 			if c.host != series.Host || c.shard != series.Shard || !fetched(fields, c.field) {
@@ -353,7 +432,7 @@ func (s *Schema) asks(fields []int) []int {
 func fetched(fields []int, field int) bool { return fields == nil || slices.Contains(fields, field) }
 
 // events returns the events of an instant: one, or several in new columns.
-func (m *Table) events(series Series, in *instant, fields []int) []Event {
+func (m *period) events(series Series, in *instant, fields []int) []Event {
 	most := 0
 	for field, cells := range in.cells {
 		switch {
@@ -387,7 +466,7 @@ func (m *Table) events(series Series, in *instant, fields []int) []Event {
 }
 
 // take adds a cell to an event, with or without its value.
-func (m *Table) take(e *Event, field int, c cell, value bool) {
+func (m *period) take(e *Event, field int, c cell, value bool) {
 	switch ttl := m.familyOf(field).TTL; ttl.Kind {
 	case "one_second", "default_expiration":
 		e.ExpiresAt = time.UnixMicro(c.micros).UTC().Add(ttl.Age)

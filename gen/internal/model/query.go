@@ -38,11 +38,23 @@ func (s *Schema) Queries() []Query {
 		{Name: "One", By: []string{"Shard", "Host"}},
 		{Name: "Export"},
 	} {
-		if s.answers(&q) {
+		if all, scan := s.answered(q); all {
+			q.Scan = scan
 			out = append(out, q)
 		}
 	}
 	return out
+}
+
+// answered reports whether all layouts can answer a query, and whether one of them must
+// scan its whole table.
+func (s *Schema) answered(q Query) (all, scan bool) {
+	all = true
+	for _, l := range s.layouts() {
+		all = all && l.answers(&q)
+		scan = scan || q.Scan
+	}
+	return all, scan
 }
 
 // answers reports whether the table can answer a query, and sets whether it must scan

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -22,6 +23,25 @@ func Matrix(seed int) []Schema {
 			if verdict := layout.Fits(p, s); !verdict.Always {
 				out = append(out, drawn(p, s).Example(1000*seed+len(out))) // a different key for each
 			}
+		}
+	}
+	return out
+}
+
+// Histories draws a schema with one or two earlier layouts for each strategy that fits
+// each pattern.
+func Histories(seed int) []Schema {
+	var out []Schema
+	for _, p := range codec.Patterns() {
+		for _, strategy := range layout.Strategies() {
+			if layout.Fits(p, strategy).Always {
+				continue
+			}
+			out = append(out, rapid.Custom(func(t *rapid.T) Schema {
+				s := drawn(p, strategy).Draw(t, "newest")
+				drawEarlier(t, &s, strategy)
+				return s
+			}).Example(1000*seed+len(out)))
 		}
 	}
 	return out
@@ -78,6 +98,68 @@ func drawn(p codec.Pattern, strategy layout.Strategy) *rapid.Generator[Schema] {
 		}
 		return s
 	})
+}
+
+// drawEarlier draws the earlier layouts of a schema with one strategy.
+func drawEarlier(t *rapid.T, s *Schema, strategy layout.Strategy) {
+	s.Short = s.Short && !(s.Families[0].TTL.Kind == "max_age" && s.Families[0].TTL.Age <= time.Second) // the other table could be read instead
+	s.Families[0].WrittenAt = false
+	for i := range rapid.IntRange(1, 2).Draw(t, "earlier layouts") {
+		l := draw(t, rapid.SampledFrom(s.earlierPatterns(strategy)).Draw(t, "earlier pattern"))
+		l.Precision, l.Fields, l.Classes, l.Families = s.Precision, s.Fields, s.Classes, slices.Clone(s.Families)
+		if l.Sequence && !s.Sequence {
+			l.Sequence, l.After = false, l.After[:len(l.After)-1]
+		}
+		if l.timeFirst() { // an earlier layout cannot allow it
+			n := slices.IndexFunc(l.After, func(g string) bool { return !strings.Contains(g, "const") })
+			l.Before, l.After = append(l.Before, l.After[n]), slices.Delete(slices.Clone(l.After), n, n+1)
+		}
+		l.drawPlace(t, s, i, strategy)
+		s.Earlier = append(s.Earlier, l)
+	}
+	days := slices.ContainsFunc(s.layouts(), func(l *Schema) bool { return l.Bucket > time.Hour })
+	at, step := time.Date(2026, 3, 5, 12, 0, 0, 0, time.UTC), time.Hour
+	if days {
+		at, step = at.Truncate(24*time.Hour).AddDate(0, 0, rapid.IntRange(0, 1).Draw(t, "day")), 24*time.Hour
+	}
+	for _, l := range s.layouts()[:len(s.Earlier)] {
+		l.Since = at
+		at = at.Add(-step)
+	}
+}
+
+// earlierPatterns returns the patterns of earlier layouts that fit the schema.
+func (s *Schema) earlierPatterns(strategy layout.Strategy) []codec.Pattern {
+	optional := slices.ContainsFunc(s.Fields, func(f Field) bool { return f.Presence == Optional })
+	return slices.DeleteFunc(slices.Clone(codec.Patterns()), func(p codec.Pattern) bool {
+		return layout.Fits(p, strategy).Always || s.Precision < time.Millisecond && p != codec.BucketOffsets ||
+			p == codec.BucketNewCells && optional && s.Families[0].TTL.countsVersions()
+	})
+}
+
+// drawPlace draws how the rows of the i-th earlier layout are kept apart from others: in
+// another table, in another family, where they may have the same keys, or by a constant at
+// the beginning of the key.
+func (s *Schema) drawPlace(t *rapid.T, newest *Schema, i int, strategy layout.Strategy) {
+	place := rapid.SampledFrom([]string{"table", "family", "family", "key"}).Draw(t, "place")
+	ttl := newest.Families[0].TTL
+	if place == "key" && (ttl.countsVersions() || ttl.fromWrite() && s.eventTimed()) {
+		place = "table"
+	}
+	switch place {
+	case "key":
+		if s.Before = append([]string{fmt.Sprintf("{const: o%d}", i)}, s.Before...); !strings.HasPrefix(strings.Join(newest.Before, ""), "{const: n}") {
+			newest.Before = append([]string{"{const: n}"}, newest.Before...)
+		}
+		return
+	case "table":
+		s.Table = fmt.Sprintf("_p%d", i)
+	case "family":
+		s.Families[0].Name = fmt.Sprintf("old%d", i)
+	}
+	if s.Classes == nil && ttl.Kind != "default_expiration" { // whose age must be the same
+		s.Families[0].TTL = drawTTL(t, s, strategy)
+	}
 }
 
 // draw draws what all schemas of a pattern have in common.

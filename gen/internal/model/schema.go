@@ -7,6 +7,7 @@ package model
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -28,6 +29,34 @@ type Schema struct {
 	Fields    []Field
 	Families  []Family // with Classes, a single one for all classes
 	Classes   []time.Duration
+	// Earlier are the earlier layouts of the table, newest first. They have the same
+	// Precision, Fields and Name. Each ends where the next one begins.
+	Earlier []Schema
+	Since   time.Time // of the first event with this layout; zero in the oldest
+	Table   string    // suffix of the ID of the table, if it is an earlier layout in another one
+}
+
+// layouts returns the layouts of the table, newest first.
+func (s *Schema) layouts() []*Schema {
+	out := []*Schema{s}
+	for i := range s.Earlier {
+		out = append(out, &s.Earlier[i])
+	}
+	return out
+}
+
+// Tables returns the IDs of all tables, each once.
+func (s *Schema) Tables() []string {
+	var out []string
+	for _, l := range s.layouts() {
+		if id := s.Name + l.Table; !slices.Contains(out, id) {
+			out = append(out, id)
+		}
+	}
+	if s.Short {
+		out = append(out, s.Name+ShortTable)
+	}
+	return out
 }
 
 // Presence says whether a stored event may lack a field.
@@ -106,15 +135,10 @@ func (s *Schema) write(b *strings.Builder) {
 		}
 		line("  v%d: {type: int64, number: %d%s}", i, i+1, more)
 	}
-	var segments []string
-	segments = append(append(append(segments, s.Before...), s.TimeKey), s.After...)
 	table := func(id string) {
-		line("  %s:\n    pattern: %s\n    key: {%ssegments: [%s]}", id, s.Pattern, s.delimiter(), strings.Join(segments, ", "))
-		if s.bucketed() {
-			line("    bucket: %s", short(s.Bucket))
-		}
-		if s.Text && !s.serialized() {
-			line("    values: text")
+		line("  %s:", id)
+		for _, text := range s.layoutLines() {
+			line("    %s", text)
 		}
 		if s.timeFirst() {
 			line("    allow: {K01: to be tried}")
@@ -126,26 +150,71 @@ func (s *Schema) write(b *strings.Builder) {
 		line("    family: m\n    ttl: {max_age: 1s}")
 	}
 	table(s.Name)
+	for _, text := range s.familyLines() {
+		line("    %s", text)
+	}
+	s.writeEarlier(line)
+	for i, q := range s.Queries() {
+		if i == 0 {
+			line("queries:")
+		}
+		line("  %s: %s", q.Name, q.yaml())
+	}
+}
+
+// layoutLines formats the pattern, the key and the encoding of a layout.
+func (s *Schema) layoutLines() []string {
+	segments := slices.Concat(s.Before, []string{s.TimeKey}, s.After)
+	out := []string{"pattern: " + s.Pattern, fmt.Sprintf("key: {%ssegments: [%s]}", s.delimiter(), strings.Join(segments, ", "))}
+	if s.bucketed() {
+		out = append(out, "bucket: "+short(s.Bucket))
+	}
+	if s.Text && !s.serialized() {
+		out = append(out, "values: text")
+	}
+	return out
+}
+
+// familyLines formats the families of a layout.
+func (s *Schema) familyLines() []string {
 	switch {
 	case s.Classes != nil:
 		var classes []string
 		for i, age := range s.Classes {
 			classes = append(classes, fmt.Sprintf("c%d: %s", i+1, short(age)))
 		}
-		line("    family: m\n    ttl: {classes: {%s}}", strings.Join(classes, ", "))
+		return []string{"family: " + s.Families[0].Name, fmt.Sprintf("ttl: {classes: {%s}}", strings.Join(classes, ", "))}
 	case len(s.Families) == 1:
-		line("    family: %s\n    ttl: %s", s.Families[0].Name, s.Families[0].ttl())
-	default:
-		line("    families:")
-		for i := range s.Families {
-			line("      %s: {ttl: %s}", s.Families[i].Name, s.Families[i].ttl())
-		}
+		return []string{"family: " + s.Families[0].Name, "ttl: " + s.Families[0].ttl()}
 	}
-	for i, q := range s.Queries() {
+	out := []string{"families:"}
+	for i := range s.Families {
+		out = append(out, fmt.Sprintf("  %s: {ttl: %s}", s.Families[i].Name, s.Families[i].ttl()))
+	}
+	return out
+}
+
+// writeEarlier writes the earlier layouts.
+func (s *Schema) writeEarlier(line func(format string, args ...any)) {
+	for i := range s.Earlier {
 		if i == 0 {
-			line("queries:")
+			line("    since: %s\n    before:", s.Since.Format(time.RFC3339))
 		}
-		line("  %s: %s", q.Name, q.yaml())
+		l := &s.Earlier[i]
+		lines := l.layoutLines()
+		if !l.Text && !l.serialized() {
+			lines = append(lines, "values: binary")
+		}
+		lines = append(lines, l.familyLines()...)
+		if !l.Since.IsZero() {
+			lines = append(lines, "since: "+l.Since.Format(time.RFC3339))
+		}
+		if above := s.layouts()[i]; l.Table != above.Table {
+			lines = append(lines, "table: "+s.Name+l.Table)
+		}
+		for k, text := range lines {
+			line("      %s%s", [...]string{"- ", "  "}[min(k, 1)], text)
+		}
 	}
 }
 
