@@ -36,8 +36,8 @@ type planFile struct {
 	History map[string]string `json:"history,omitempty"`
 	// Changes are the changes, as printed.
 	Changes []string `json:"changes"`
-	// Strays are tables and families that the schemas do not declare, as printed.
-	Strays []string `json:"strays,omitempty"`
+	// Unmanaged are tables and families that the schemas do not declare, as printed.
+	Unmanaged []string `json:"unmanaged,omitempty"`
 }
 
 const (
@@ -89,15 +89,15 @@ func hashes(tables []store.Table) (map[string]string, error) {
 
 // note sets the changes of the plan.
 func (f *planFile) note(plan store.Plan) {
-	f.Changes, f.Strays, f.History = []string{}, nil, map[string]string{}
+	f.Changes, f.Unmanaged, f.History = []string{}, nil, map[string]string{}
 	for _, r := range plan.Recorded {
 		f.History[fmt.Sprintf("%s/%s/%d", r.Table, r.Family, r.Number)] = r.Layout
 	}
 	for _, c := range plan.Changes {
 		f.Changes = append(f.Changes, c.String())
 	}
-	for _, s := range plan.Strays {
-		f.Strays = append(f.Strays, s.String())
+	for _, s := range plan.Unmanaged {
+		f.Unmanaged = append(f.Unmanaged, s.String())
 	}
 }
 
@@ -188,8 +188,8 @@ func (f *planFile) changed(now *planFile) []string {
 	if !maps.Equal(f.History, now.History) {
 		reasons = append(reasons, "- the history of layouts has changed")
 	}
-	list("existed when the plan was created", f.Strays, now.Strays)
-	list("exists now", now.Strays, f.Strays)
+	list("existed when the plan was created", f.Unmanaged, now.Unmanaged)
+	list("exists now", now.Unmanaged, f.Unmanaged)
 	if reasons == nil && !slices.Equal(f.Changes, now.Changes) {
 		reasons = append(reasons, "- the changes are in a different order")
 	}

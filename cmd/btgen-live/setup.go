@@ -18,7 +18,8 @@ import (
 
 // planHelp explains the output of a plan.
 const planHelp = `In the plan, + marks what is created, ~ what is changed, and ? a table under the
-prefix, or a family of a table, that the schemas do not declare and that is left alone.
+prefix, or a family of a table, that the schemas do not declare and that is left alone;
+btgen-live delete-table deletes it once its events have expired.
 Changes that may delete data, or that cannot be undone, and setting up the tables of a
 newer build, are refused unless --allow contains the name printed below them. If any
 change is refused, nothing is changed.
@@ -87,8 +88,9 @@ file, for btgen-live setup --plan.
 type live struct {
 	target
 	options store.SetupOptions
-	plan    string // file with the plan to carry out; may be empty
-	save    string // file to save the plan to; may be empty
+	plan    string   // file with the plan to carry out; may be empty
+	save    string   // file to save the plan to; may be empty
+	removed []string // tables and families whose removal was accepted, in btgen.lock
 }
 
 // addFlags adds the flags to a command.
@@ -106,6 +108,9 @@ func (l *live) setUp(cmd *cobra.Command, paths []string) (store.Plan, error) {
 	l.options.TablePrefix, l.options.Timeout = l.prefix, l.timeout
 	tables, err := loadTables(cmd.OutOrStdout(), paths)
 	if err != nil {
+		return store.Plan{}, err
+	}
+	if l.removed, err = removedTables(paths); err != nil {
 		return store.Plan{}, err
 	}
 	if err := store.CheckDrafts(tables, l.options); err != nil {
@@ -178,7 +183,10 @@ func (l *live) setUpAll(ctx context.Context, admin *bigtable.AdminClient, tables
 		return store.Plan{}, err
 	}
 	plan, err := store.Setup(ctx, admin, client, tables, l.options)
-	plan.Strays = append(plan.Strays, unknown...)
+	plan.Unmanaged = append(plan.Unmanaged, unknown...)
+	if err == nil && !l.options.NoHistory {
+		plan.Unmanaged, err = store.ExamineUnmanaged(ctx, admin, client, plan.Unmanaged, store.DeleteTablesOptions{TablePrefix: l.options.TablePrefix, Timeout: l.options.Timeout, Removed: l.removed})
+	}
 	return plan, errors.Join(err, client.Close())
 }
 

@@ -25,7 +25,7 @@ func planFor(tables []Table, live map[string]liveTable, allow []string) Plan {
 		plan.Changes = append(plan.Changes, compareFamilies(t, have)...)
 		plan.Changes = append(plan.Changes, compareKeySchema(t, have)...)
 		plan.Changes = append(plan.Changes, compareProtection(t, have)...)
-		plan.Strays = append(plan.Strays, strays(t, have)...)
+		plan.Unmanaged = append(plan.Unmanaged, unmanagedIn(t, have)...)
 	}
 	for i, c := range plan.Changes {
 		plan.Changes[i].Refused = len(c.Hazards) > 0 && (c.impossible() || !slices.Contains(allow, c.Name()))
@@ -50,19 +50,19 @@ func compareFamilies(t Table, live liveTable) []Change {
 	return append(added, changed...)
 }
 
-// strays returns what a live table has and its schemas do not know.
-func strays(t Table, live liveTable) []Stray {
-	var out []Stray
+// unmanagedIn returns what a live table has and its schemas do not know.
+func unmanagedIn(t Table, live liveTable) []Unmanaged {
+	var out []Unmanaged
 	for _, name := range slices.Sorted(maps.Keys(live.families)) {
 		if !slices.ContainsFunc(t.Families, func(f Family) bool { return f.Name == name }) {
-			out = append(out, Stray{Table: t.ID, Family: name})
+			out = append(out, Unmanaged{Table: t.ID, Family: name})
 		}
 	}
 	if live.keySchema != nil && t.KeySchema == nil {
-		out = append(out, Stray{Table: t.ID, KeySchema: true})
+		out = append(out, Unmanaged{Table: t.ID, KeySchema: true})
 	}
 	if live.protected && t.DeletionProtection == bigtable.None {
-		out = append(out, Stray{Table: t.ID, Protection: true})
+		out = append(out, Unmanaged{Table: t.ID, Protection: true})
 	}
 	return out
 }

@@ -144,10 +144,17 @@ func (l layouts) String() string {
 func (l layouts) families() []string {
 	var out []string
 	for _, f := range l {
-		for _, key := range f.keys {
-			if name, ok := strings.CutPrefix(key, "family "); ok {
-				out = append(out, name)
-			}
+		out = append(out, f.families()...)
+	}
+	return out
+}
+
+// families returns the column families of a layout.
+func (f facts) families() []string {
+	var out []string
+	for _, key := range f.keys {
+		if name, ok := strings.CutPrefix(key, "family "); ok {
+			out = append(out, name)
 		}
 	}
 	return out

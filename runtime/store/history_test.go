@@ -88,7 +88,7 @@ func TestHistoryOfNewTable(t *testing.T) {
 	same(t, "changes", show(plan), want)
 	same(t, "history", history(t, b), recordedAs(daily))
 	plan, err = store.Setup(t.Context(), b.Admin, b.Client, []store.Table{table})
-	if err != nil || !plan.Empty() || len(plan.Strays) > 0 {
+	if err != nil || !plan.Empty() || len(plan.Unmanaged) > 0 {
 		t.Fatal(plan, err)
 	}
 	if want := (store.RecordedLayout{Table: "t", Family: "m", Number: 1, Layout: daily}); len(plan.Recorded) != 1 || plan.Recorded[0] != want {
@@ -110,8 +110,8 @@ func until(at, layout string) string { return "until: " + at + "; " + layout }
 
 func TestHistoryOfChanges(t *testing.T) {
 	const again = "~ layout of family m of table t"
-	older := " (a newer build has set up the table: deploy that build; if this one is to replace it, its readers do not find what that build wrote)\n  refused; to allow it: older_layout:t/m"
-	other := " (events stored with the recorded layout are not found, or not read: use the schema of the recorded layout, or a new table)\n  refused; to allow it: other_layout:t/m"
+	older := " (a newer build last set up the table, and this build cannot find the events that the newer one writes: deploy the newer build)\n  refused; to allow it: older_layout:t/m"
+	other := " (this build cannot find or decode events that are stored in the recorded layout: restore that layout in the schema, or use a new table)\n  refused; to allow it: other_layout:t/m"
 	for _, tt := range []struct {
 		name   string
 		builds []string // set up one after the other
@@ -465,7 +465,7 @@ func TestHistoryRace(t *testing.T) {
 	own := laidOut(daily + "; family n: events")
 	own.ID, rival.ID = "race", "race"
 	plan, err := store.Setup(t.Context(), admin, client, []store.Table{own})
-	if !isHistoryError(err, "of table race, in table btgen_layouts: another setup has recorded another layout meanwhile: run setup again") || !plan.Empty() {
+	if !isHistoryError(err, "of table race, in table btgen_layouts: another process recorded a different layout at the same time, and this setup did not change the table: deploy only one of the two builds, and run setup again") || !plan.Empty() {
 		t.Error(plan, err)
 	}
 	if families := live(t, b.Admin, "race"); len(families) != 1 {

@@ -96,36 +96,6 @@ func confirmInstance(ctx context.Context, admin retryAdmin, tables []Table, live
 	return nil
 }
 
-// Lister lists the tables of an instance. *bigtable.AdminClient implements it.
-type Lister interface {
-	Tables(ctx context.Context) ([]string, error)
-}
-
-// UnknownTables returns the tables of an instance that begin with SetupOptions.TablePrefix
-// and are not in tables, sorted. It takes the options of [Setup] and uses TablePrefix and
-// Timeout. [Setup] ignores them, because they may belong to other
-// schemas.
-func UnknownTables(ctx context.Context, admin Lister, tables []Table, opts ...SetupOptions) ([]Stray, error) {
-	o := setupOptions(opts)
-	ctx, cancel := within(ctx, o.Timeout)
-	defer cancel()
-	ids, err := admin.Tables(ctx)
-	if status.Code(err) == codes.NotFound {
-		return nil, &InstanceError{err}
-	}
-	if err != nil {
-		return nil, fmt.Errorf("listing the tables: %w", explain(ctx, err))
-	}
-	var strays []Stray
-	for _, id := range slices.Sorted(slices.Values(ids)) {
-		bare, ours := strings.CutPrefix(id, o.TablePrefix)
-		if ours && id != HistoryTable && !slices.ContainsFunc(tables, func(t Table) bool { return t.ID == bare }) {
-			strays = append(strays, Stray{Table: id})
-		}
-	}
-	return strays, nil
-}
-
 // noValueType is the client's representation of a family without a value type.
 var noValueType = bigtable.ProtoToType(nil)
 

@@ -14,8 +14,8 @@ type Plan struct {
 	// Changes are in the order of the tables: first the table itself or its layout, then its new
 	// families, the rules of existing families, its row key schema and its deletion
 	// protection.
-	Changes []Change
-	Strays  []Stray // sorted by table and name
+	Changes   []Change
+	Unmanaged []Unmanaged // sorted by table and name
 	// Recorded are the newest layouts in the history of the tables, in their order.
 	Recorded []RecordedLayout
 }
@@ -34,13 +34,13 @@ func (p Plan) Refused() []Change {
 	return refused
 }
 
-// String returns one line per change, two for a refused one, and one per stray.
+// String returns one line per change, two for a refused one, and one per unmanaged part.
 func (p Plan) String() string {
 	var b strings.Builder
 	for _, c := range p.Changes {
 		b.WriteString(c.String() + "\n")
 	}
-	for _, s := range p.Strays {
+	for _, s := range p.Unmanaged {
 		b.WriteString(s.String() + "\n")
 	}
 	return b.String()
@@ -54,27 +54,6 @@ func (p Plan) of(table string) []Change {
 // changed returns the tables that the plan changes.
 func (p Plan) changed(tables []Table) []Table {
 	return slices.DeleteFunc(slices.Clone(tables), func(t Table) bool { return len(p.of(t.ID)) == 0 })
-}
-
-// Stray is a live table, or a part of one, that is not in the schemas. Setup does not
-// change it.
-type Stray struct {
-	Table      string // with its prefix
-	Family     string // empty for a table
-	KeySchema  bool   // the stray is the table's row key schema
-	Protection bool   // the stray is the table's deletion protection
-}
-
-// String describes the stray and says that setup does not change it.
-func (s Stray) String() string {
-	what := where(s.Table, s.Family)
-	switch {
-	case s.KeySchema:
-		what = "row key schema of " + what
-	case s.Protection:
-		what = "deletion protection of " + what
-	}
-	return "? " + what + ": not in the schemas, left alone"
 }
 
 // where describes a table or one of its families.

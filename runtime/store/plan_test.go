@@ -26,7 +26,7 @@ func planRule(t *testing.T, have codec.GCRule, want Family, allow ...string) Cha
 	t.Helper()
 	want.Name = "m"
 	plan := planFor([]Table{{ID: "t", Families: []Family{want}}}, map[string]liveTable{"t": {families: map[string]liveFamily{"m": {rule: have}}}}, allow)
-	if len(plan.Changes) != 1 || len(plan.Strays) != 0 {
+	if len(plan.Changes) != 1 || len(plan.Unmanaged) != 0 {
 		t.Fatalf("plan %v, want one change", plan)
 	}
 	return plan.Changes[0]
@@ -140,7 +140,7 @@ func TestPlanRules(t *testing.T) {
 	}
 }
 
-// Changes are in the order of the tables: the table, its families, its rules. Strays
+// Changes are in the order of the tables: the table, its families, its rules. Unmanaged
 // are separate and sorted.
 func TestPlanOrder(t *testing.T) {
 	const on, off = bigtable.Protected, bigtable.Unprotected
@@ -200,7 +200,7 @@ func TestPlanOrder(t *testing.T) {
 	if n := len(plan.Refused()); n != 4 || plan.Empty() {
 		t.Errorf("%d refused, empty %v", n, plan.Empty())
 	}
-	if empty := (Plan{Strays: plan.Strays}); !empty.Empty() {
+	if empty := (Plan{Unmanaged: plan.Unmanaged}); !empty.Empty() {
 		t.Error("strays are changes")
 	}
 }

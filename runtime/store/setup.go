@@ -126,11 +126,11 @@ func Setup(ctx context.Context, admin Admin, client Client, tables []Table, opts
 	plan.Recorded = recorded
 	if o.Confirm != nil {
 		if err := o.Confirm(plan); err != nil {
-			return Plan{Strays: plan.Strays}, err
+			return Plan{Unmanaged: plan.Unmanaged}, err
 		}
 	}
 	if refused := plan.Refused(); len(refused) > 0 && !o.DryRun {
-		return Plan{Strays: plan.Strays}, &RefusedError{refused}
+		return Plan{Unmanaged: plan.Unmanaged}, &RefusedError{refused}
 	}
 	if plan.Empty() || o.DryRun {
 		return plan, nil
@@ -138,7 +138,7 @@ func Setup(ctx context.Context, admin Admin, client Client, tables []Table, opts
 	tables = plan.changed(tables)
 	r.apply(ctx, tables, plan)
 	r.verify(ctx, tables)
-	return Plan{Changes: r.done, Strays: plan.Strays, Recorded: recorded}, errors.Join(r.errs...)
+	return Plan{Changes: r.done, Unmanaged: plan.Unmanaged, Recorded: recorded}, errors.Join(r.errs...)
 }
 
 // prepare returns the tables with their full IDs, each once, or the reason why one of

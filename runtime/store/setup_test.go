@@ -574,7 +574,7 @@ func TestUnknownTables(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for prefix, want := range map[string][]store.Stray{
+	for prefix, want := range map[string][]store.Unmanaged{
 		"x_": {{Table: "x_a"}, {Table: "x_old"}},
 		"":   {{Table: "x_a"}, {Table: "x_old"}, {Table: "x_t"}, {Table: "y_t"}},
 		"z_": nil,
@@ -585,7 +585,7 @@ func TestUnknownTables(t *testing.T) {
 		}
 		same(t, "strays under "+prefix, got, want)
 	}
-	same(t, "text", store.Stray{Table: "x_a"}.String(), "? table x_a: not in the schemas, left alone")
+	same(t, "text", store.Unmanaged{Table: "x_a"}.String(), "? table x_a: not in the schemas, left alone")
 }
 
 // Equivalent rules are equal.

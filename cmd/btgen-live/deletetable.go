@@ -1,0 +1,153 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/btgen-dev/btgen/gen/cli"
+	"github.com/btgen-dev/btgen/gen/project"
+	"github.com/btgen-dev/btgen/runtime/store"
+)
+
+// newDeleteTable returns the command delete-table.
+func newDeleteTable() *cobra.Command {
+	var d tableRemoval
+	cmd := &cobra.Command{
+		Use:   "delete-table TABLE... --project P --instance I",
+		Short: "Delete tables that no schema uses and whose events have expired",
+		Long: `Delete tables, or column families as TABLE/FAMILY, that setup created for layouts that
+have ended or for tables that were removed from the schemas. btgen-live plan lists them.
+The names include the prefix.
+
+A table is kept, and nothing is deleted, if a schema uses it, if the history of layouts
+does not know it or one of its families, if it is protected from deletion, or if it may
+contain an event that has not expired. For a layout that has not ended, btgen.lock must
+record its removal.
+
+The command asks for confirmation unless --yes is set. It can be repeated after a failure.
+Bigtable can restore a deleted table for seven days, but not a deleted family.
+
+Exit codes: 0 deleted, 1 refused or not confirmed, 2 failure.`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: d.run,
+	}
+	d.flags(cmd, "app `profile` for reading the tables and their history")
+	cmd.Flags().StringArrayVar(&d.schemas, "schemas", nil, schemasHelp)
+	cmd.Flags().BoolVar(&d.options.DryRun, "dry-run", false, "print what would be deleted and delete nothing")
+	cmd.Flags().BoolVar(&d.yes, "yes", false, "do not ask for confirmation")
+	cmd.MarkFlagsMutuallyExclusive("dry-run", "yes")
+	return cmd
+}
+
+// tableRemoval are the flags of the command delete-table.
+type tableRemoval struct {
+	target
+	schemas []string
+	options store.DeleteTablesOptions
+	yes     bool
+}
+
+// run deletes the tables with the given names.
+func (d *tableRemoval) run(cmd *cobra.Command, names []string) error {
+	if err := d.check(); err != nil {
+		return err
+	}
+	d.options.TablePrefix, d.options.Timeout = d.prefix, d.timeout
+	tables, err := loadTables(cmd.OutOrStdout(), d.schemas)
+	if err != nil {
+		return err
+	}
+	if d.options.Removed, err = removedTables(d.schemas); err != nil {
+		return err
+	}
+	ctx, stop := interruptible(cmd.Context())
+	defer stop()
+	admin, err := d.connectAdmin(ctx)
+	if err != nil {
+		return err
+	}
+	client, err := d.connect(ctx)
+	if err != nil {
+		return errors.Join(err, admin.Close())
+	}
+	remove := func(o store.DeleteTablesOptions) ([]store.Unmanaged, error) {
+		return store.DeleteTables(ctx, admin, client, tables, names, o)
+	}
+	return errors.Join(d.remove(ctx, cmd, remove), client.Close(), admin.Close())
+}
+
+// remove prints what it would delete, asks for confirmation, and deletes it. Deleting checks
+// everything again, because the confirmation may take a while.
+func (d *tableRemoval) remove(ctx context.Context, cmd *cobra.Command, remove func(store.DeleteTablesOptions) ([]store.Unmanaged, error)) error {
+	out, progress := cmd.OutOrStdout(), cli.StartProgress(cmd.ErrOrStderr(), cmd.Root().Name())
+	progress.Step("looking for events that have not expired")
+	dry := d.options
+	dry.DryRun = true
+	found, err := remove(dry)
+	progress.Stop()
+	if err != nil {
+		return refusal(cmd, err)
+	}
+	for _, u := range found {
+		if _, err := fmt.Fprintln(out, u.Deletion()); err != nil {
+			return err
+		}
+	}
+	if len(found) == 0 {
+		_, err := fmt.Fprintln(out, "nothing to delete: it no longer exists")
+		return err
+	}
+	if d.options.DryRun {
+		return nil
+	}
+	if !d.yes && !confirmed(cmd, "Delete "+countOf(len(found), "item")+"? Type yes to confirm:\n") {
+		_, err := fmt.Fprintln(out, "not confirmed: nothing is deleted")
+		return cmp.Or(err, cli.ErrFindings)
+	}
+	deleted, err := remove(d.options)
+	for _, u := range deleted {
+		if _, failed := fmt.Fprintln(out, "deleted "+u.Name()); failed != nil {
+			return errors.Join(err, failed)
+		}
+	}
+	if err != nil {
+		return refusal(cmd, err)
+	}
+	return nil
+}
+
+// refusal prints the reasons for which tables are kept. It returns other errors unchanged.
+func refusal(cmd *cobra.Command, err error) error {
+	kept, ok := errors.AsType[*store.KeptError](err)
+	if !ok {
+		return err
+	}
+	_, failed := fmt.Fprintln(cmd.OutOrStdout(), kept)
+	return cmp.Or(failed, cli.ErrFindings)
+}
+
+// removedTables returns the tables and families whose removal from the schemas in paths was
+// accepted.
+func removedTables(paths []string) ([]string, error) {
+	p, err := project.Load(paths, "")
+	if err != nil {
+		return nil, err
+	}
+	locks, err := p.Locks()
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	for _, l := range locks {
+		facts, err := cli.ReadLock(l.Path)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, facts.Removed()...)
+	}
+	return out, nil
+}

@@ -1,0 +1,356 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"cloud.google.com/go/bigtable"
+
+	"github.com/btgen-dev/btgen/runtime/codec"
+)
+
+// DeleteTablesOptions configure [ExamineUnmanaged] and [DeleteTables]. The zero value is valid.
+// If several are passed, the last one replaces the others.
+type DeleteTablesOptions struct {
+	// TablePrefix precedes every table ID, for example "staging_".
+	TablePrefix string
+	// Timeout limits each request, including its retries. 0 means DefaultTimeout; with
+	// NoTimeout, a call whose context has no deadline may retry forever.
+	Timeout time.Duration
+	// Now is the clock for times to live; time.Now if nil.
+	Now func() time.Time
+	// DryRun returns what would be deleted without deleting anything.
+	DryRun bool
+	// Removed are the tables ("table") and families ("table/family"), without prefix, whose
+	// removal from the schemas was accepted by name, as btgen.lock records it.
+	Removed []string
+}
+
+// Deleter contains the methods of *bigtable.AdminClient that [DeleteTables] uses.
+type Deleter interface {
+	Admin
+	DeleteTable(ctx context.Context, table string) error
+	DeleteColumnFamily(ctx context.Context, table, family string) error
+}
+
+// deletionDelay is how long after its newest event expired a table is kept: as long as
+// Bigtable may take to collect the event.
+const deletionDelay = 7 * ageDay
+
+// KeptError reports that [DeleteTables] deleted nothing because of these tables and families,
+// for the reasons in Unmanaged.Keep.
+type KeptError struct{ Kept []Unmanaged }
+
+// Error lists the tables and families with the reasons.
+func (e *KeptError) Error() string {
+	s := "nothing was deleted:"
+	for _, u := range e.Kept {
+		s += "\n" + where(u.Table, u.Family) + ": " + u.Keep
+	}
+	return s
+}
+
+// ExamineUnmanaged returns unmanaged tables and families with what the history of layouts and
+// the stored cells say about them, and whether [DeleteTables] would delete them. For each one
+// whose newest event should have expired, it looks for a cell that has not. It changes nothing.
+// The error is a *[HistoryError] if the history cannot be read.
+func ExamineUnmanaged(ctx context.Context, admin Admin, client Client, found []Unmanaged, opts ...DeleteTablesOptions) ([]Unmanaged, error) {
+	x, err := newExaminer(ctx, admin, client, found, opts)
+	if err != nil {
+		return nil, err
+	}
+	out := slices.Clone(found)
+	for i := range out {
+		if u := &out[i]; u.KeySchema || u.Protection {
+			continue
+		} else if _, err := x.examine(ctx, u); err != nil {
+			u.Keep = fmt.Sprintf("it could not be examined: %v", err)
+		}
+	}
+	return out, nil
+}
+
+// DeleteTables deletes the tables ("table") and column families ("table/family") with the
+// given names, which include the prefix. tables are those of the schemas. It deletes only what
+// [Setup] has recorded in the history of layouts and no schema uses anymore:
+//
+//   - The last layout there ended more than its time to live and a week ago, or
+//     DeleteTablesOptions.Removed contains the table or family.
+//   - The history knows every column family.
+//   - No cell is stored there that is younger than the age in the family's garbage collection
+//     rule, whoever wrote it; without an age, no cell at all.
+//   - The table is not protected from deletion.
+//
+// If any name does not meet these conditions, it deletes nothing, and returns a *[KeptError].
+// It returns what it deleted, or would delete with DeleteTablesOptions.DryRun. What no longer
+// exists is left out, so a call can be repeated: after any failure, or if the process is
+// killed, some of the tables are deleted, each as a whole, and the rest is unchanged.
+// The history keeps the layouts of deleted tables; a table that is created again with the same
+// ID may have any layout.
+//
+// A cell that another program writes after the check is deleted, too. Bigtable can restore a
+// deleted table for seven days (gcloud bigtable instances tables undelete), but not a family.
+func DeleteTables(ctx context.Context, admin Deleter, client Client, tables []Table, names []string, opts ...DeleteTablesOptions) ([]Unmanaged, error) {
+	var found []Unmanaged
+	for _, name := range names {
+		table, family, _ := strings.Cut(name, "/")
+		found = append(found, Unmanaged{Table: table, Family: family})
+	}
+	x, err := newExaminer(ctx, admin, client, found, opts)
+	if err != nil {
+		return nil, err
+	}
+	var ready, kept []Unmanaged
+	for _, u := range found {
+		exists := true
+		if u.Keep = x.inUse(tables, u); u.Keep == "" {
+			if exists, err = x.examine(ctx, &u); err != nil {
+				return nil, err
+			}
+		}
+		switch {
+		case u.Keep != "":
+			kept = append(kept, u)
+		case exists:
+			ready = append(ready, u)
+		}
+	}
+	switch {
+	case kept != nil:
+		return nil, &KeptError{kept}
+	case x.options.DryRun:
+		return ready, nil
+	}
+	for i, u := range ready {
+		if err := x.delete(ctx, admin, u); err != nil {
+			return ready[:i], fmt.Errorf("deleting %s: %w", where(u.Table, u.Family), err)
+		}
+	}
+	return ready, nil
+}
+
+// examiner finds out which tables and families may be deleted.
+type examiner struct {
+	admin   retryAdmin
+	client  Client
+	history map[string][]RecordedLayout // by table
+	options DeleteTablesOptions
+}
+
+func newExaminer(ctx context.Context, admin Admin, client Client, found []Unmanaged, opts []DeleteTablesOptions) (*examiner, error) {
+	o := last(opts)
+	o.Now, o.Timeout = clock(o.Now), cmp.Or(o.Timeout, DefaultTimeout)
+	x := &examiner{admin: retryAdmin{admin, o.Timeout}, client: client, options: o}
+	if client == nil {
+		return nil, &HistoryError{Err: errNoClient}
+	}
+	var tables []Table
+	for _, u := range found {
+		if !slices.ContainsFunc(tables, func(t Table) bool { return t.ID == u.Table }) {
+			tables = append(tables, Table{ID: u.Table})
+		}
+	}
+	if tables == nil {
+		return x, nil
+	}
+	history := layoutHistory{client.OpenTable(HistoryTable), x.admin}
+	var err error
+	x.history, err = history.read(ctx, tables)
+	return x, err
+}
+
+// inUse returns why a table or family is not unmanaged; empty if it is.
+func (x *examiner) inUse(tables []Table, u Unmanaged) string {
+	uses := func(t Table) bool {
+		return x.options.TablePrefix+t.ID == u.Table && (u.Family == "" || slices.ContainsFunc(t.Families, func(f Family) bool { return f.Name == u.Family }))
+	}
+	switch {
+	case u.Table == HistoryTable:
+		return "it contains the history of layouts"
+	case slices.ContainsFunc(tables, uses):
+		return "the schemas use it: first remove the table there, or the layout in before, once btgen breaking reports that as SAFE"
+	}
+	return ""
+}
+
+// examine sets what the history and the stored cells say about a table or family. It reports
+// whether that exists.
+func (x *examiner) examine(ctx context.Context, u *Unmanaged) (bool, error) {
+	live, exists, err := readTable(ctx, x.admin, u.Table)
+	if err != nil {
+		return false, err
+	}
+	past, err := pastOf(x.history[u.Table], u.Family)
+	if err != nil {
+		return false, &HistoryError{u.Table, err}
+	}
+	u.Ended, u.Until = past.known && (!past.open || x.removed(u)), past.until
+	families := slices.Sorted(maps.Keys(live.families))
+	if u.Family != "" {
+		families = slices.DeleteFunc(families, func(name string) bool { return name != u.Family })
+		exists = len(families) > 0
+	}
+	foreign := slices.IndexFunc(families, func(name string) bool { return past.kinds[name] == "" })
+	switch {
+	case !past.known && !exists:
+		u.Keep = "it does not exist, and the history of layouts does not have it: check the name"
+	case !past.known:
+		u.Keep = "the history of layouts does not have it: btgen deletes only what it has set up"
+	case !exists:
+	case !u.Ended:
+		u.Keep = "its layout has not ended, and btgen.lock does not record its removal: other schemas may use it"
+	case foreign >= 0:
+		u.Keep = fmt.Sprintf("the history of layouts does not have family %s, which another program may use", families[foreign])
+	case live.protected:
+		u.Keep = "it is protected from deletion: gcloud bigtable instances tables update " + u.Table + " --no-deletion-protection removes the protection"
+	default:
+		u.Keep, err = x.unexpired(ctx, u, live, families, past.kinds)
+	}
+	return exists, err
+}
+
+// removed reports whether the removal of a table or family was accepted by name.
+func (x *examiner) removed(u *Unmanaged) bool {
+	bare, ours := strings.CutPrefix(u.Name(), x.options.TablePrefix)
+	table, _, _ := strings.Cut(bare, "/")
+	return ours && (slices.Contains(x.options.Removed, bare) || slices.Contains(x.options.Removed, table))
+}
+
+// unexpired returns why events may be alive; empty if none is. It sets u.Expired.
+func (x *examiner) unexpired(ctx context.Context, u *Unmanaged, live liveTable, families []string, kinds map[string]string) (string, error) {
+	now := x.options.Now()
+	if u.Until.After(now) {
+		return "its layout ends on " + showDay(u.Until), nil
+	}
+	var age time.Duration
+	timed := !u.Until.IsZero() // whether the time of an event says when it expires
+	for _, name := range families {
+		of := longest(live.families[name].rule)
+		timed = timed && of > 0 && (kinds[name] == "events" || kinds[name] == "class")
+		age = max(age, of)
+	}
+	if timed {
+		u.Expired = u.Until.Add(age)
+		if at := u.Expired.Add(deletionDelay); !at.Before(now) {
+			return fmt.Sprintf("its layout ended on %s, and its newest event expires on %s: it can be deleted after %s", showDay(u.Until), showDay(u.Expired), showDay(at)), nil
+		}
+	}
+	for _, name := range families {
+		cell, err := x.youngCell(ctx, u.Table, name, live.families[name].rule, now)
+		if err != nil {
+			return "", fmt.Errorf("looking for unexpired cells in %s: %w", where(u.Table, name), err)
+		}
+		if cell != "" {
+			return fmt.Sprintf("it contains a cell that has not expired: %s, in family %s (%s)", cell, name, showRule(live.families[name].rule)), nil
+		}
+	}
+	return "", nil
+}
+
+// youngCell returns a cell of a family that is younger than the age of its rule; empty if there
+// is none.
+func (x *examiner) youngCell(ctx context.Context, table, family string, rule codec.GCRule, now time.Time) (string, error) {
+	filters := []bigtable.Filter{bigtable.FamilyFilter(regexp.QuoteMeta(family))}
+	if age := longest(rule); age > 0 {
+		if from := now.Add(-age).Truncate(time.Millisecond); from.After(time.UnixMilli(0)) { // Bigtable's granularity
+			filters = append(filters, bigtable.TimestampRangeFilter(from, time.Time{}))
+		}
+	}
+	filters = append(filters, bigtable.CellsPerRowLimitFilter(1), bigtable.StripValueFilter())
+	ctx, cancel := within(ctx, x.options.Timeout)
+	defer cancel()
+	cell := ""
+	err := x.client.OpenTable(table).ReadRows(ctx, bigtable.InfiniteRange(""), func(row bigtable.Row) bool {
+		for _, item := range row[family] {
+			cell = fmt.Sprintf("row %q, of %s", row.Key(), showDay(item.Timestamp.Time()))
+		}
+		return false
+	}, bigtable.LimitRows(1), bigtable.RowFilter(bigtable.ChainFilters(filters...)))
+	return cell, explain(ctx, err)
+}
+
+// delete deletes a table or family. If a reply is lost, another attempt may find that it no
+// longer exists.
+func (x *examiner) delete(ctx context.Context, admin Deleter, u Unmanaged) error {
+	_, err := x.admin.do(ctx, func(ctx context.Context) error {
+		if u.Family == "" {
+			return admin.DeleteTable(ctx, u.Table)
+		}
+		return admin.DeleteColumnFamily(ctx, u.Table, u.Family)
+	})
+	if err == nil {
+		return nil
+	}
+	live, exists, failed := readTable(ctx, x.admin, u.Table)
+	if _, has := live.families[u.Family]; failed == nil && (!exists || u.Family != "" && !has) {
+		return nil
+	}
+	return err
+}
+
+// past is what the history has of a table or family.
+type past struct {
+	known bool
+	kinds map[string]string // meaning of the timestamps, by family of the table
+	until time.Time         // end of its last layout
+	open  bool              // a layout of it has no end
+}
+
+// pastOf returns what the history of a table has of the table or, unless it is empty, of a
+// family: what the newest layouts of each schema say that have it.
+func pastOf(history []RecordedLayout, family string) (past, error) {
+	p := past{kinds: map[string]string{}}
+	latest := map[string]layouts{} // by schema
+	for _, r := range history {
+		all, err := parseLayouts(r.Layout)
+		if err != nil {
+			return past{}, err
+		}
+		for _, f := range all {
+			for _, name := range f.families() {
+				p.kinds[name] = f.values["family "+name]
+			}
+		}
+		if family == "" || slices.Contains(all.families(), family) {
+			latest[r.Family], p.known = all, true
+		}
+	}
+	for _, all := range latest {
+		for _, f := range all {
+			if family != "" && !slices.Contains(f.families(), family) {
+				continue
+			}
+			end, err := f.end()
+			if err != nil {
+				return past{}, err
+			}
+			p.open = p.open || end.IsZero()
+			if end.After(p.until) {
+				p.until = end
+			}
+		}
+	}
+	if p.open {
+		p.until = time.Time{}
+	}
+	return p, nil
+}
+
+// end returns the end of a layout; zero if it has none.
+func (f facts) end() (time.Time, error) {
+	text := f.values[untilKey]
+	if text == "" {
+		return time.Time{}, nil
+	}
+	at, err := time.Parse(time.RFC3339Nano, text)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("undecodable end %q", text)
+	}
+	return at.UTC(), nil
+}
