@@ -49,18 +49,23 @@ func (e *HistoryError) Error() string {
 	case codes.FailedPrecondition, codes.InvalidArgument:
 		advice = "use an app profile with single-cluster routing that allows single-row transactions"
 	}
-	if errors.Is(e.Err, errNoClient) {
-		advice = "pass a *bigtable.Client"
+	const without = ", or do without a history: SetupOptions.NoHistory, or --no-history of btgen-live"
+	switch {
+	case errors.Is(e.Err, errNoClient):
+		advice = "pass a *bigtable.Client" + without
+	case errors.Is(e.Err, errConcurred):
+		advice = "deploy only one of the two builds, and run setup again"
+	default:
+		advice += without
 	}
-	return fmt.Sprintf("the history of layouts%s, in table %s: %v: %s, or do without a history: SetupOptions.NoHistory, or --no-history of btgen-live",
-		of, HistoryTable, e.Err, advice)
+	return fmt.Sprintf("the history of layouts%s, in table %s: %v: %s", of, HistoryTable, e.Err, advice)
 }
 
 func (e *HistoryError) Unwrap() error { return e.Err }
 
 var (
 	errNoClient  = errors.New("there is no client to read and write it")
-	errConcurred = errors.New("another setup has recorded another layout meanwhile")
+	errConcurred = errors.New("another process recorded a different layout at the same time, and this setup did not change the table")
 )
 
 // RecordedLayout is the newest layout of the events of a schema in a table, as [Setup] found it
@@ -179,9 +184,9 @@ func compareLayout(table, text string, known []RecordedLayout) (*layoutEntry, *R
 		}
 		next.Layout = own.String()
 	case isOlder(own, have, of[:len(of)-1]):
-		c.hazard("older_layout", "", "a newer build has set up the table: deploy that build; if this one is to replace it, its readers do not find what that build wrote")
+		c.hazard("older_layout", "", "a newer build last set up the table, and this build cannot find the events that the newer one writes: deploy the newer build")
 	default:
-		c.hazard("other_layout", "", "events stored with the recorded layout are not found, or not read: use the schema of the recorded layout, or a new table")
+		c.hazard("other_layout", "", "this build cannot find or decode events that are stored in the recorded layout: restore that layout in the schema, or use a new table")
 	}
 	return next, newest, nil
 }
