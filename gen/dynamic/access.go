@@ -12,11 +12,7 @@ import (
 
 // NewWriter returns a writer of events to all tables of the schema.
 func (s *Schema) NewWriter(client store.Client, opts ...store.WriterOptions) *store.Writer[Event] {
-	var layouts []*store.Mapping[Event]
-	for _, t := range s.layout.Tables {
-		layouts = append(layouts, s.tables[t].layout)
-	}
-	return store.NewWriter(client, layouts, opts...)
+	return store.NewWriter(client, s.Mappings(), opts...)
 }
 
 // Reader reads events. It is safe for concurrent use.
@@ -123,7 +119,7 @@ func (r *Reader) complete(events iter.Seq2[Event, error]) iter.Seq2[Event, error
 
 // sized returns an event with a value for each field.
 func (r *Reader) sized(e Event) Event {
-	e.Values = append(e.Values, make([]any, len(r.schema.layout.Fields)-len(e.Values))...)
+	e.Values = r.schema.sized(e.Values)
 	return e
 }
 

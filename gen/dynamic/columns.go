@@ -90,7 +90,7 @@ func (s *Schema) eventColumn(t *layout.Table, c layout.Column) part {
 		fields = append(fields, store.FieldPart(s.valueOf(i), s.valuesOf(i)))
 	}
 	return store.EventColumn(c.Qualifier,
-		func(dst []byte, e *Event) []byte { return blob.Append(dst, e.Values) },
+		func(dst []byte, e *Event) []byte { return blob.Append(dst, s.sized(e.Values)) },
 		func(e *Event, datum []byte) error {
 			e.Values = make([]any, len(s.layout.Fields)) // a copy of the event may share the old ones
 			return blob.Parse(e.Values, datum)

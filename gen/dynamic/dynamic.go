@@ -81,14 +81,18 @@ func New(l *layout.Layout) *Schema {
 // Layout returns the layout of the schema.
 func (s *Schema) Layout() *layout.Layout { return s.layout }
 
-// Tables returns what setup needs to know of the tables of all layouts by time.
-func (s *Schema) Tables() []store.Table {
-	var mappings []*store.Mapping[Event]
+// Mappings returns how events are stored in the tables of the schema, for functions of
+// package store.
+func (s *Schema) Mappings() []*store.Mapping[Event] {
+	var out []*store.Mapping[Event]
 	for _, t := range s.layout.Tables {
-		mappings = append(mappings, s.tables[t].layout)
+		out = append(out, s.tables[t].layout)
 	}
-	return store.Tables(mappings)
+	return out
 }
+
+// Tables returns what setup needs to know of the tables of all layouts by time.
+func (s *Schema) Tables() []store.Table { return store.Tables(s.Mappings()) }
 
 // tableOf returns what setup needs to know of a table.
 func tableOf(l *layout.Layout, t *layout.Table) store.Table {
@@ -187,10 +191,19 @@ func (s *Schema) query(q *layout.Query) *store.Query[Event] {
 	return out
 }
 
+// sized returns values with one for each field. Events that were read may lack the last
+// ones.
+func (s *Schema) sized(values []any) []any {
+	if n := len(s.layout.Fields) - len(values); n > 0 {
+		return append(values[:len(values):len(values)], make([]any, n)...)
+	}
+	return values
+}
+
 // check rejects an event that no table can store, or whose values do not have the Go types
 // of the schema.
 func (s *Schema) check(e *Event) error {
-	if len(e.Series) != len(s.layout.Series) || len(e.Values) != len(s.layout.Fields) {
+	if len(e.Series) != len(s.layout.Series) || len(e.Values) > len(s.layout.Fields) {
 		return fmt.Errorf("%w: an event has %d series values and %d fields, not %d and %d",
 			codec.ErrValue, len(s.layout.Series), len(s.layout.Fields), len(e.Series), len(e.Values))
 	}
@@ -204,12 +217,12 @@ func (s *Schema) check(e *Event) error {
 			return err
 		}
 	}
-	for i := range e.Values {
+	for i, v := range s.sized(e.Values) {
 		f := &s.layout.Fields[i]
-		if f.Optional && e.Values[i] == nil {
+		if f.Optional && v == nil {
 			continue
 		}
-		if err := s.checkValue(f, e.Values[i]); err != nil {
+		if err := s.checkValue(f, v); err != nil {
 			return err
 		}
 	}

@@ -225,6 +225,20 @@ func (t *Table) keys(r *Read, p codec.Part) Filter {
 	return interleave(branches)
 }
 
+// InTimes restricts f to rows that may have events in [from, to), for scans of rows of all
+// series. It returns f if from is zero, or if f or the reader has to select by time.
+func (t *Table) InTimes(f Filter, from, to time.Time) Filter {
+	if from.IsZero() || t.ByTimestamp() || !t.InOrder() {
+		return f
+	}
+	times, some := codec.TimesIn(t.keyTimes(), from, to)
+	if !some {
+		return f
+	}
+	anything := codec.KeyPiece{Any: true}
+	return chain(Keys{codec.KeyPieces{anything, times, anything}}, f)
+}
+
 // matching restricts f to keys with the suffix of the span, for reads of a range that
 // also contains rows of other series.
 func (t *Table) matching(span codec.Span, f Filter) Filter {

@@ -168,12 +168,25 @@ func (a *assembler[E]) row(row wire.Row, yield yielder[E]) bool {
 	case a.match != nil && !a.match(&a.base):
 		return true
 	}
-	a.empty(row)
-	if a.mapping.Pattern == codec.BucketOffsets {
-		return a.offsets(start, row, yield) && a.bucket(yield)
+	return a.inRow(start, row, yield)
+}
+
+// inRow yields the events of a row that contains all their data, in order of time, given
+// the time in its key. It does not release the row.
+func (a *assembler[E]) inRow(at time.Time, row wire.Row, yield yielder[E]) bool {
+	switch {
+	case !a.mapping.Pattern.Bucketed():
+		f := &a.frame
+		more := !a.wanted(at) || !a.place(at, row) || a.yield(0, len(f.times), yield)
+		f.reset(len(f.columns))
+		return more
+	case a.mapping.Pattern == codec.BucketOffsets:
+		a.empty(row)
+		return a.offsets(at, row, yield) && a.bucket(yield)
 	}
+	a.empty(row)
 	a.split(row)
-	return a.inBucket(start, yield) && a.bucket(yield)
+	return a.inBucket(at, yield) && a.bucket(yield)
 }
 
 // rows yields the events of rows at the same position and releases the rows.
@@ -288,6 +301,13 @@ func (a *assembler[E]) metrics(rows []wire.Row, first wire.Row, yield yielder[E]
 	if a.match != nil && !a.match(&a.base) {
 		return true
 	}
+	a.splitMetrics(rows)
+	return a.inBucket(start, yield) && a.bucket(yield)
+}
+
+// splitMetrics assigns the qualifiers of a bucket's rows, one for each column, to the
+// columns of the groups. Rows that do not exist are zero.
+func (a *assembler[E]) splitMetrics(rows []wire.Row) {
 	groups := a.empty(wire.Row{})
 	for i, row := range rows {
 		for _, g := range groups {
@@ -310,7 +330,6 @@ func (a *assembler[E]) metrics(rows []wire.Row, first wire.Row, yield yielder[E]
 			g.columns[i].sort()
 		}
 	}
-	return a.inBucket(start, yield) && a.bucket(yield)
 }
 
 // errStray is the error for a cell whose timestamp is not in the bucket of its row.

@@ -190,6 +190,9 @@ func (b *Batcher[E]) full() bool {
 
 // gather adds an event to the current load.
 func (b *Batcher[E]) gather(event E) error {
+	if b.writer.unknown != nil {
+		return b.writer.unknown
+	}
 	l := b.open
 	if l == nil {
 		l = b.newLoad()

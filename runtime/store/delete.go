@@ -240,6 +240,9 @@ func (l *Mapping[E]) gather(events []E) []*eventGroup[E] {
 // erase calls of for each mapping, which deletes what is stored with it.
 func (w *Writer[E]) erase(ctx context.Context, name string, o DeleteOptions, of func(t *eraser[E]) error) (Deletion, error) {
 	var d Deletion
+	if w.unknown != nil {
+		return d, w.unknown
+	}
 	var undecodable error
 	for i := range w.tables {
 		t := &w.tables[i]

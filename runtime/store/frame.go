@@ -148,10 +148,26 @@ func (f *frame) classOf(k int) int {
 // cell returns the cell of the k-th event in a column; nil if it has none.
 func (f *frame) cell(column, k int) *wire.Cell {
 	c := &f.columns[column]
-	if c.holes > 0 && (len(c.cells) == 0 || isHole(&c.cells[k])) {
+	if !c.has(k) {
 		return nil
 	}
 	return &c.cells[k]
+}
+
+// has reports whether the k-th event has a cell.
+func (c *frameColumn) has(k int) bool {
+	return c.holes == 0 || len(c.cells) > 0 && !isHole(&c.cells[k])
+}
+
+// first returns the index of the first column in which the k-th event has a cell; -1 if
+// there is none.
+func (f *frame) first(k int) int {
+	for i := range f.columns {
+		if f.columns[i].has(k) {
+			return i
+		}
+	}
+	return -1
 }
 
 // rank returns how many cells of a column are newer than that of the k-th event. Event

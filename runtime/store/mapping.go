@@ -57,7 +57,7 @@ func NewMapping[E, C any](columns *Columns[E, C], keys Keys[E], l Mapping[E]) *M
 	d.joinPeriods()
 	d.columns = columns
 	d.Own = columns.own()
-	d.Key = keys.Parse
+	d.Key, d.rowKey = keys.Parse, func(e *E, metric string) ([]byte, error) { return keys.Append(e, metric, nil) }
 	d.Spans = func(e *E) ([]codec.Span, error) { return keys.spans(d, e) }
 	d.Put = func(e *E, cells *Cells) { columns.put(d, &keys, e, cells) }
 	d.Set = func(e *E, column int, datum []byte) error { return d.set[column](e, datum) }

@@ -36,6 +36,13 @@ type WriterOptions struct {
 	// SkipExpired skips events that are past their time to live, and counts them in
 	// Operation.Expired, instead of refusing them.
 	SkipExpired bool
+	// Tables are the IDs, without TablePrefix, of the tables to write to and to delete from;
+	// nil means all tables of the schema. The earlier layouts of a table belong to it. If
+	// the schema does not have one of the tables, every call returns an *UnknownTableError.
+	Tables []string
+	// KeepWrittenAt stores the write time that an event has, for copies of stored events,
+	// instead of setting it. Cell timestamps do not depend on it.
+	KeepWrittenAt bool
 	// Hooks trace every operation.
 	Hooks Hooks
 }

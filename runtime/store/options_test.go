@@ -103,7 +103,7 @@ func TestOptionsOfConstructors(t *testing.T) {
 		want string
 	}{
 		{reflect.TypeFor[ReaderOptions](), "TablePrefix Now Timeout Hooks"},
-		{reflect.TypeFor[WriterOptions](), "TablePrefix Now Timeout Parallelism SkipExpired Hooks"},
+		{reflect.TypeFor[WriterOptions](), "TablePrefix Now Timeout Parallelism SkipExpired Tables KeepWrittenAt Hooks"},
 		{reflect.TypeFor[BatcherOptions](), "MaxEvents MaxBytes MaxAge MaxConcurrentBatches LastWins"},
 		{reflect.TypeFor[SetupOptions](), "TablePrefix Timeout DryRun Allow NoHistory AllowDrafts Confirm"},
 	} {

@@ -145,7 +145,7 @@ func (s *stage[E]) layOut(table int, event *E) {
 	}
 	fields := l.ttlFields(&s.event)
 	t.cells.begin(*at, fields)
-	if fields.WrittenAt != nil {
+	if fields.WrittenAt != nil && (!s.writer.options.KeepWrittenAt || fields.WrittenAt.IsZero()) {
 		*fields.WrittenAt = t.cells.now
 	}
 	if l.Sequence != nil {

@@ -162,8 +162,9 @@ type Mapping[E any] struct {
 	// mapping that it is written to and read from.
 	Older []*Mapping[E]
 
-	sequence func(e *E) *uint32 // also in a mapping that does not store it
-	seriesOf any                // the function of the SeriesPart, which returns the series of an event
+	rowKey   func(e *E, metric string) ([]byte, error) // Keys.Append
+	sequence func(e *E) *uint32                        // also in a mapping that does not store it
+	seriesOf any                                       // the function of the SeriesPart, which returns the series of an event
 
 	until  time.Time     // where the next mapping begins; zero in the newest
 	others []*Mapping[E] // the other mappings of the events

@@ -101,6 +101,9 @@ func metrics() *Mapping[sample] {
 		start := r.Bucket(l.Bucket)
 		return start, r.Close()
 	}
+	l.rowKey = func(e *sample, metric string) ([]byte, error) {
+		return rowOf(l, e, slices.IndexFunc(l.Columns, func(c Column) bool { return c.Name == metric }))
+	}
 	l.Set = func(e *sample, column int, datum []byte) (err error) {
 		if column == 0 {
 			e.Value, err = strconv.ParseUint(string(datum), 10, 64)

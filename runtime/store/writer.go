@@ -22,6 +22,7 @@ type Writer[E any] struct {
 	stages  sync.Pool // of *stage[E]
 	// perRequest is the maximum number of mutations in a request that deletes events.
 	perRequest int
+	unknown    error // that of a table in WriterOptions.Tables
 }
 
 // writerTable is one table of a Writer.
@@ -40,6 +41,9 @@ type writerTable[E any] struct {
 func NewWriter[E any](client Client, mappings []*Mapping[E], opts ...WriterOptions) *Writer[E] {
 	w := &Writer[E]{options: writerOptions(opts), perRequest: maxMutations}
 	_, official := client.(*bigtable.Client)
+	if w.options.Tables != nil {
+		mappings, w.unknown = selected(mappings, w.options.Tables)
+	}
 	for _, l := range allPeriods(mappings) {
 		id := w.options.TablePrefix + l.Table.ID
 		api := client.OpenTable(id)
@@ -48,6 +52,28 @@ func NewWriter[E any](client Client, mappings []*Mapping[E], opts ...WriterOptio
 	}
 	w.stages.New = func() any { return newStage(w) }
 	return w
+}
+
+// selected returns the mappings of some tables. If there are none for one of them, it
+// returns all mappings and an *UnknownTableError.
+func selected[E any](mappings []*Mapping[E], tables []string) ([]*Mapping[E], error) {
+	var out []*Mapping[E]
+	var known []string
+	for _, l := range mappings {
+		known = append(known, l.Table.ID)
+		if slices.Contains(tables, l.Table.ID) {
+			out = append(out, l)
+		}
+	}
+	for _, table := range tables {
+		if !slices.Contains(known, table) {
+			return mappings, &UnknownTableError{table, known}
+		}
+	}
+	if len(out) == 0 {
+		return mappings, &UnknownTableError{"", known} // an empty list
+	}
+	return out, nil
 }
 
 // WriteOptions specify how to write events. If several are passed, the last one replaces
@@ -93,6 +119,9 @@ func (w *Writer[E]) WriteAll(ctx context.Context, events []E, opts ...WriteOptio
 
 // write stages the events for all tables and then writes them table by table.
 func (w *Writer[E]) write(ctx context.Context, name string, events []E, opts []WriteOptions) error {
+	if w.unknown != nil {
+		return w.unknown
+	}
 	o := last(opts)
 	s := w.stages.Get().(*stage[E])
 	defer s.release()

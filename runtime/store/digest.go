@@ -1,0 +1,98 @@
+package store
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"math/bits"
+	"time"
+)
+
+// Digest counts events and has the sum of the hashes of their contents, modulo 2^128.
+// The digest of several sets of events is the sum of their digests, in any order. The zero
+// Digest is that of no events.
+type Digest struct {
+	Events    int64
+	High, Low uint64
+}
+
+// Add adds the digest of other events.
+func (d *Digest) Add(o Digest) {
+	var carry uint64
+	d.Events += o.Events
+	d.Low, carry = bits.Add64(d.Low, o.Low, 0)
+	d.High, _ = bits.Add64(d.High, o.High, carry)
+}
+
+// String returns the sum in hexadecimal and the number of events.
+func (d Digest) String() string {
+	return fmt.Sprintf("%016x%016x of %s", d.High, d.Low, quantity(int(d.Events), "event"))
+}
+
+// Digester computes digests of events as one table would store them. Events that were read
+// from different tables have equal digests if the table would store them equally, apart
+// from their write times. It is not safe for concurrent use.
+type Digester[E any] struct {
+	stage *stage[E]
+	at    time.Time
+	text  []byte
+}
+
+// NewDigester returns a Digester for the table with the given ID. at is the time at which
+// it decides what has expired. If the schema does not have the table, the error is an
+// *UnknownTableError.
+func NewDigester[E any](mappings []*Mapping[E], table string, at time.Time) (*Digester[E], error) {
+	mappings, err := selected(mappings, []string{table})
+	if err != nil {
+		return nil, err
+	}
+	w := &Writer[E]{}
+	for _, l := range allPeriods(mappings) {
+		w.tables = append(w.tables, writerTable[E]{mapping: l, id: l.Table.ID})
+	}
+	d := &Digester[E]{stage: newStage(w), at: at}
+	d.stage.at(at)
+	return d, nil
+}
+
+// Of returns the digest of an event, or why the table cannot store it: codec.ErrExpired if
+// it has expired at the time of the Digester.
+func (d *Digester[E]) Of(e *E) (Digest, error) {
+	text, err := d.contents(e)
+	if err != nil {
+		return Digest{}, err
+	}
+	sum := sha256.Sum256(text)
+	return Digest{1, binary.BigEndian.Uint64(sum[:]), binary.BigEndian.Uint64(sum[8:])}, nil
+}
+
+// contents returns the rows and the mutations of an event. They are valid until the next
+// call.
+func (d *Digester[E]) contents(e *E) ([]byte, error) {
+	var failed error
+	d.text = d.text[:0]
+	for i := range d.stage.tables {
+		d.stage.layOut(i, e)
+		switch t := &d.stage.tables[i]; {
+		case t.err == errForeign: // another mapping stores the event
+		case t.err != nil:
+			failed = t.err
+		default:
+			d.text = t.cells.appendRows(d.text)
+		}
+	}
+	return d.text, failed
+}
+
+// appendRows appends the keys and mutations of the current event, each preceded by its
+// length.
+func (c *Cells) appendRows(dst []byte) []byte {
+	for _, row := range c.rows {
+		if row.count == 0 {
+			continue
+		}
+		dst = append(binary.AppendUvarint(dst, uint64(len(row.key))), row.key...)
+		dst = append(binary.AppendUvarint(dst, uint64(row.end-row.begin)), c.mutations[row.begin:row.end]...)
+	}
+	return dst
+}

@@ -1,0 +1,415 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"cloud.google.com/go/bigtable"
+
+	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/internal/wire"
+	"github.com/btgen-dev/btgen/runtime/scan"
+)
+
+// Scanner reads all events of one table in order of row keys: those of all series and of
+// all layouts by time that the table contains. It is safe for concurrent use.
+type Scanner[E any] struct {
+	id     string
+	api    bigtable.TableAPI
+	option ReaderOptions
+	layers []*Reader[E] // one for each mapping of the table, newest first
+}
+
+// UnknownTableError reports a table that the schema does not have.
+type UnknownTableError struct {
+	Table  string
+	Tables []string // of the schema
+}
+
+// Error lists the tables of the schema.
+func (e *UnknownTableError) Error() string {
+	return fmt.Sprintf("the schema has no table %q; it has %s", e.Table, strings.Join(e.Tables, ", "))
+}
+
+// NewScanner returns a Scanner for the table with the given ID, without
+// ReaderOptions.TablePrefix. If no mapping, newest or earlier, stores events there, the
+// error is an *UnknownTableError. ReaderOptions.Now decides which events have expired; with
+// a fixed time, several scans return the same events.
+func NewScanner[E any](client Client, mappings []*Mapping[E], table string, opts ...ReaderOptions) (*Scanner[E], error) {
+	o := readerOptions(opts)
+	s := &Scanner[E]{id: o.TablePrefix + table, option: o}
+	var known []string
+	for _, l := range allPeriods(mappings) {
+		if known = append(known, l.Table.ID); l.Table.ID != table {
+			continue
+		}
+		if s.api == nil {
+			s.api = client.OpenTable(s.id)
+		}
+		shape := l.shape()
+		shape.Begin, shape.End = time.Time{}, time.Time{} // the scan selects by time itself
+		s.layers = append(s.layers, &Reader[E]{options: o, mapping: l, shape: shape, id: s.id, api: s.api, wire: wireAllowed(client)})
+	}
+	if s.layers == nil {
+		slices.Sort(known)
+		return nil, &UnknownTableError{table, slices.Compact(known)}
+	}
+	return s, nil
+}
+
+// Splits returns ranges of row keys that together cover the table, in order. They have
+// about the same size as far as Bigtable samples row keys.
+func (s *Scanner[E]) Splits(ctx context.Context) ([]KeyRange, error) {
+	ctx, cancel := within(ctx, s.option.Timeout)
+	defer cancel()
+	keys, err := s.api.SampleRowKeys(ctx)
+	if err != nil {
+		return nil, missing(s.id, explain(ctx, err))
+	}
+	slices.Sort(keys)
+	return rangesOf(keys), nil
+}
+
+// ScannedRow contains the events of a row.
+type ScannedRow[E any] struct {
+	Key    string // row key
+	Events []E    // in order of time; the slice is reused for the next row
+}
+
+// Rows yields the rows in a range of row keys in order, each with its events with from <=
+// time < to. A zero from precedes all events. If from is after to, or to is zero, the
+// error is a *RangeError. Rows may be yielded without events.
+//
+// Scans of disjoint ranges that together cover the table yield each stored event exactly
+// once. To continue after a row, scan KeyRange.After its key. One row is in memory at a
+// time.
+//
+// In codec.BucketNewColumns, where an event has a row for each field, it belongs to the
+// row of its first field, in the order of the columns. Rows then reads the rows of the other
+// fields, too, wherever they are, and up to 16 buckets are in memory.
+//
+// For each event or row key that cannot be decoded, Rows yields the key with a
+// *DecodeError, before the row; the caller may continue. Any other error is the last value.
+// If ctx ends, no further row is yielded, and the error wraps the cause of ctx.
+// Rows passes over rows of other schemas, and of layouts of other tables.
+func (s *Scanner[E]) Rows(ctx context.Context, within KeyRange, from, to time.Time) iter.Seq2[ScannedRow[E], error] {
+	return func(yield func(ScannedRow[E], error) bool) {
+		op := Operation{Name: "Scan", Table: s.id}
+		ctx := s.option.Hooks.start(ctx, &op)
+		t := &scanning[E]{Scanner: s, ctx: ctx, op: &op, yield: yield}
+		defer func() { s.option.Hooks.end(ctx, &op, t.failed) }()
+		if to.IsZero() || from.After(to) {
+			t.fail("", &RangeError{From: from, To: to})
+			return
+		}
+		t.run(within, from, to)
+	}
+}
+
+// scanning is one scan.
+type scanning[E any] struct {
+	*Scanner[E]
+	ctx     context.Context
+	op      *Operation
+	yield   func(ScannedRow[E], error) bool
+	layers  []*scanLayer[E]
+	filter  scan.Filter
+	events  []E     // of the current row
+	errors  []error // of the current row
+	matches []scanMatch[E]
+	pending []scannedRow[E]
+	size    int   // of the pending rows, in bytes
+	failed  error // the last error
+}
+
+// scanLayer makes events out of the rows with one mapping.
+type scanLayer[E any] struct {
+	reader *Reader[E]
+	a      assembler[E]
+}
+
+// scannedRow is a row and its mappings.
+type scannedRow[E any] struct {
+	row     wire.Row
+	matches []scanMatch[E]
+}
+
+// scanMatch is a mapping of a row. Several mappings have the same row keys only if they have
+// different families.
+type scanMatch[E any] struct {
+	layer *scanLayer[E]
+	at    time.Time // the time in the row key
+	base  E         // an event with the series of the row
+	keys  []string  // for codec.BucketNewColumns, of the rows of all columns
+}
+
+// metrics reports whether the row contains only one field.
+func (m scanMatch[E]) metrics() bool { return m.layer.a.mapping.Pattern == codec.BucketNewColumns }
+
+// maxPending is the maximum number of pending rows of fields.
+const maxPending = 16
+
+// run scans a range of row keys.
+func (t *scanning[E]) run(within KeyRange, from, to time.Time) {
+	t.plan(from, to)
+	defer t.release()
+	if len(t.layers) == 0 || within.End != "" && within.Start >= within.End {
+		return
+	}
+	rows := []codec.Rows{{Start: within.Start, End: within.End}}
+	filters := &t.layers[0].reader.filters
+	for row, err := range t.layers[0].reader.rows(t.ctx, t.op, rows, filters.of(t.filter), 0) {
+		if err != nil {
+			if t.flush() {
+				t.fail("", err)
+			}
+			return
+		}
+		if !t.row(row) {
+			return
+		}
+	}
+	t.flush()
+}
+
+// plan determines the filter of the scan and prepares the layers. If layers need
+// different filters, the scan receives all cells, and the assembler decides.
+func (t *scanning[E]) plan(from, to time.Time) {
+	now := t.option.Now()
+	var families []string
+	same := true
+	for _, reader := range t.Scanner.layers {
+		read := &scan.Read{Spans: []codec.Span{{}}, AllTimes: true, Contiguous: true, MultiSeries: true, From: from, To: to}
+		plan := reader.shape.Plan(read, now)
+		if len(plan.Parts) == 0 {
+			continue // all events have expired
+		}
+		l := &scanLayer[E]{reader: reader, a: assembler[E]{
+			mapping: reader.mapping, shape: &reader.shape, table: t.id, from: plan.From, to: plan.To,
+			now: t.option.Now, ranksEnd: plan.RanksEnd, memory: reader.borrow(),
+		}}
+		l.a.clip(reader.mapping)
+		filter := reader.shape.InTimes(plan.Parts[0].Filter, from, to)
+		same = same && (t.filter == nil || reflect.DeepEqual(filter, t.filter))
+		t.filter = filter
+		t.layers = append(t.layers, l)
+		for _, f := range reader.shape.Families {
+			families = append(families, f.Name)
+		}
+	}
+	if same {
+		return
+	}
+	slices.Sort(families)
+	t.filter = scan.Cells{Families: slices.Compact(families)}
+	for _, l := range t.layers {
+		l.a.ranksEnd = scan.MaxTime
+	}
+}
+
+// clip restricts the time range to the events of a mapping.
+func (a *assembler[E]) clip(l *Mapping[E]) {
+	if a.from.Before(l.Since) {
+		a.from = l.Since
+	}
+	if !l.until.IsZero() && l.until.Before(a.to) {
+		a.to = l.until
+	}
+}
+
+// release returns the memory of the layers.
+func (t *scanning[E]) release() {
+	for _, l := range t.layers {
+		l.reader.release(l.a.memory)
+	}
+}
+
+// fail yields the last error.
+func (t *scanning[E]) fail(key string, err error) bool {
+	t.failed = err
+	t.yield(ScannedRow[E]{Key: key}, err)
+	return false
+}
+
+// take collects the events of the current row, and its errors.
+func (t *scanning[E]) take(e *E, err error) bool {
+	if err != nil {
+		t.errors = append(t.errors, err)
+	} else {
+		t.events = append(t.events, *e)
+	}
+	return true
+}
+
+// done yields the current row. It reports whether the caller wants more.
+func (t *scanning[E]) done(key string) bool {
+	if ended := t.ctx.Err(); ended != nil { // the row may be in memory already
+		return t.fail(key, explain(t.ctx, ended))
+	}
+	events, failed := t.events, t.errors
+	t.events, t.errors = t.events[:0], nil
+	for _, err := range failed {
+		if t.failed = err; !t.yield(ScannedRow[E]{Key: key}, err) {
+			return false
+		}
+	}
+	t.op.Events += len(events)
+	return t.yield(ScannedRow[E]{Key: key, Events: events}, nil)
+}
+
+// row yields a row, or keeps it until the rows of its other fields are read.
+func (t *scanning[E]) row(row wire.Row) bool {
+	matches, foreign, undecodable := t.match(row)
+	if slices.ContainsFunc(matches, scanMatch[E].metrics) {
+		t.pending = append(t.pending, scannedRow[E]{row, slices.Clone(matches)})
+		t.size += row.Size()
+		return len(t.pending) < maxPending && t.size < maxGathered || t.flush()
+	}
+	if !t.flush() {
+		return false
+	}
+	for _, m := range matches {
+		m.layer.a.inRow(m.at, row, t.take)
+	}
+	if len(matches) == 0 && !foreign {
+		t.errors = append(t.errors, undecodable)
+	}
+	key := row.Key()
+	row.Release()
+	return t.done(key)
+}
+
+// match returns the mappings of a row. If there are none, foreign reports whether the row
+// belongs to a mapping of another table; otherwise, undecodable is the reason.
+func (t *scanning[E]) match(row wire.Row) (matches []scanMatch[E], foreign bool, undecodable error) {
+	t.matches = t.matches[:0]
+	for _, l := range t.layers {
+		at, err := l.a.timeOf(row)
+		switch {
+		case err == nil:
+			t.matches = append(t.matches, scanMatch[E]{layer: l, at: at, base: l.a.base})
+		case err == errForeign:
+			foreign = true
+		case undecodable == nil:
+			undecodable = err
+		}
+	}
+	return t.matches, foreign, undecodable
+}
+
+// flush yields the pending rows.
+func (t *scanning[E]) flush() bool {
+	if len(t.pending) == 0 {
+		return true
+	}
+	pending := t.pending
+	t.pending, t.size = t.pending[:0], 0
+	others, err := t.others(pending)
+	if err != nil {
+		return t.fail("", err)
+	}
+	for i := range pending {
+		row := &pending[i]
+		for k := range row.matches {
+			if m := &row.matches[k]; m.metrics() {
+				t.metrics(m, row.row.Key(), others)
+			} else {
+				m.layer.a.base = m.base
+				m.layer.a.inRow(m.at, row.row, t.take)
+			}
+		}
+		if !t.done(row.row.Key()) {
+			return false
+		}
+	}
+	for i := range pending {
+		pending[i].row.Release()
+	}
+	return true
+}
+
+// others reads the rows of the other fields of pending rows, and returns all by key.
+func (t *scanning[E]) others(pending []scannedRow[E]) (map[string]wire.Row, error) {
+	rows := map[string]wire.Row{}
+	for _, p := range pending {
+		rows[p.row.Key()] = p.row
+	}
+	missing := map[string]bool{}
+	for i := range pending {
+		for k := range pending[i].matches {
+			m := &pending[i].matches[k]
+			if !m.metrics() {
+				continue
+			}
+			for _, key := range m.rowKeys() {
+				if !rows[key].Exists() {
+					missing[key] = true
+				}
+			}
+		}
+	}
+	reader := t.layers[0].reader
+	for list := range codec.KeyLists(slices.Values(slices.Sorted(maps.Keys(missing))), false, codec.MaxRowSet) {
+		for row, err := range reader.rows(t.ctx, t.op, []codec.Rows{list}, reader.filters.of(t.filter), 0) {
+			if err != nil {
+				return nil, err
+			}
+			rows[row.Key()] = row
+		}
+	}
+	return rows, nil
+}
+
+// rowKeys returns the keys of the rows of all columns, and sets the index of the column of
+// the row itself. They are the same for all rows of a series and a bucket.
+func (m *scanMatch[E]) rowKeys() []string {
+	l := m.layer.a.mapping
+	e := m.base
+	*l.Time(&e) = m.at
+	m.keys = make([]string, len(l.Columns))
+	for i := range l.Columns {
+		if key, err := l.rowKey(&e, l.Columns[i].Name); err == nil {
+			m.keys[i] = string(key)
+		}
+	}
+	return m.keys
+}
+
+// metrics collects the events that belong to the row of a field: those that have no
+// column before it.
+func (t *scanning[E]) metrics(m *scanMatch[E], key string, all map[string]wire.Row) {
+	a := &m.layer.a
+	a.base = m.base
+	rows := make([]wire.Row, len(m.keys))
+	for i, key := range m.keys {
+		rows[i] = all[key]
+	}
+	own := slices.Index(m.keys, key)
+	if own < 0 {
+		return // the row of a field that the schema does not have
+	}
+	a.splitMetrics(rows)
+	ofRow := func(e *E, err error) bool {
+		var failed *DecodeError
+		return errors.As(err, &failed) && failed.Row != key || t.take(e, err)
+	}
+	if !a.inBucket(m.at, ofRow) {
+		return
+	}
+	f := &a.frame
+	a.dropOlder()
+	f.fill(a.groups, nil)
+	a.fresh = a.freshness()
+	for k, end := f.within(a.from, a.to); k < end; k++ {
+		if first := f.first(k); first == own {
+			a.yieldOne(k, t.take)
+		}
+	}
+}

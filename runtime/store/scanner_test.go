@@ -1,0 +1,337 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"cloud.google.com/go/bigtable"
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"pgregory.net/rapid"
+
+	"github.com/btgen-dev/btgen/runtime/scan"
+)
+
+// scanned scans a table and returns its events as text, in the order of the scan.
+func scanned(ctx context.Context, t *testing.T, client Client, l *Mapping[sample], o ReaderOptions, within KeyRange) (events []string, rows []string, err error) {
+	t.Helper()
+	s, err := NewScanner(client, []*Mapping[sample]{l}, l.Table.ID, o)
+	must(t, err)
+	for row, err := range s.Rows(ctx, within, time.Time{}, scan.MaxTime) {
+		if err != nil {
+			return events, rows, err
+		}
+		rows = append(rows, row.Key)
+		for _, e := range row.Events {
+			events = append(events, fmt.Sprintf("%s %s %d", e.Series, e.Time.Format(time.RFC3339Nano), e.Value))
+		}
+	}
+	return events, rows, nil
+}
+
+// TestScanOfPeriods scans tables with several layouts by time: each event is yielded once.
+func TestScanOfPeriods(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		c := drawPeriods(rt)
+		s := newBigtable(t, c.mapping)
+		clock := func() time.Time { return c.now }
+		must(t, NewWriter(s.Client, []*Mapping[sample]{c.mapping}, WriterOptions{Now: clock}).WriteAll(t.Context(), c.written))
+		scanner, err := NewScanner(s.Client, []*Mapping[sample]{c.mapping}, c.mapping.Table.ID, ReaderOptions{Now: clock})
+		must(t, err)
+		draw := func(name string) time.Time {
+			return edge.Add(time.Duration(rapid.IntRange(-14, 60).Draw(rt, name)) * day)
+		}
+		from, to := draw("from"), draw("to")
+		if to.Before(from) {
+			from, to = to, from
+		}
+		if rapid.Bool().Draw(rt, "all") {
+			from, to = time.Time{}, scan.MaxTime
+		}
+		var got []sample
+		for row, err := range scanner.Rows(t.Context(), KeyRange{}, from, to) {
+			if err != nil {
+				rt.Fatal(err)
+			}
+			got = append(got, row.Events...)
+		}
+		c.sort(got)
+		if diff := cmp.Diff(c.wanted(from, to, func(sample) bool { return true }), got); diff != "" {
+			rt.Fatalf("from %v to %v: (-want +got)\n%s", from, to, diff)
+		}
+	})
+}
+
+// TestScanResumes breaks off the stream of rows before the first chunk and after each.
+func TestScanResumes(t *testing.T) {
+	for _, l := range []*Mapping[sample]{days(), singles(), metrics(), offsetBlobs()} {
+		s := newBigtable(t, l)
+		client, b := breaksOff(t, s)
+		var all []sample
+		for i := range 4 {
+			all = append(all, sample{Series: "a", Time: day0.AddDate(0, 0, i), Value: uint64(i), Note: []byte("n")})
+		}
+		must(t, NewWriter(s.Client, []*Mapping[sample]{l}).WriteAll(t.Context(), all))
+		want, _, err := scanned(t.Context(), t, s.Client, l, ReaderOptions{}, KeyRange{})
+		if must(t, err); len(want) != 4 {
+			t.Fatal(want)
+		}
+		for request := range 2 {
+			for after := range 10 {
+				ctx, read := b.named(t.Context(), request, after)
+				got, _, err := scanned(ctx, t, client, l, ReaderOptions{}, KeyRange{})
+				if err != nil || !slices.Equal(want, got) {
+					t.Errorf("table %s, request %d, after %d chunks: %v, %v", l.Table.ID, request, after, got, err)
+				}
+				if request == 0 && len(b.requests(read)) < 2 {
+					t.Errorf("table %s, after %d chunks: %d requests", l.Table.ID, after, b.requests(read))
+				}
+			}
+		}
+	}
+}
+
+// TestScanReportsUndecodable checks that a row key and a column that cannot be decoded are
+// reported with their row, and that all other events are yielded.
+func TestScanReportsUndecodable(t *testing.T) {
+	l := offsetBlobs()
+	s := newBigtable(t, l)
+	must(t, NewWriter(s.Client, []*Mapping[sample]{l}).WriteAll(t.Context(), []sample{{Series: "a", Time: day0}, {Series: "a", Time: at(5)}, {Series: "b", Time: day0}}))
+	m := bigtable.NewMutation()
+	m.Set(l.Table.Families[0].Name, "not a time", 0, nil)
+	for _, row := range []string{"a#2021-03-05", "a#2021-03-20x"} {
+		must(t, s.Client.Open(l.Table.ID).Apply(t.Context(), row, m))
+	}
+	scanner, err := NewScanner(s.Client, []*Mapping[sample]{l}, l.Table.ID)
+	must(t, err)
+	var got []string
+	for row, err := range scanner.Rows(t.Context(), KeyRange{}, time.Time{}, scan.MaxTime) {
+		var failed *DecodeError
+		switch {
+		case errors.As(err, &failed):
+			got = append(got, fmt.Sprintf("%s: %s %q", row.Key, failed.Row, failed.Column))
+		case err != nil:
+			t.Fatal(err)
+		default:
+			got = append(got, fmt.Sprintf("%s: %d", row.Key, len(row.Events)))
+		}
+	}
+	want := []string{`a#2021-03-05: a#2021-03-05 "not a time"`, "a#2021-03-05: 2", `a#2021-03-20x: a#2021-03-20x ""`, "a#2021-03-20x: 0", "b#2021-03-05: 1"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestScanFails checks that the error of a request is the last value, after the rows before
+// it, in the request of the rows and in that of the rows of other fields.
+func TestScanFails(t *testing.T) {
+	rejected := status.Error(codes.PermissionDenied, "no")
+	for _, l := range []*Mapping[sample]{days(), metrics()} {
+		for failing := range 2 {
+			s := newBigtable(t, l)
+			must(t, NewWriter(s.Client, []*Mapping[sample]{l}).WriteAll(t.Context(), []sample{{Series: "a", Time: day0, Note: []byte("n")}, {Series: "b", Time: day0}}))
+			requests := 0
+			client := fakeClient{s.Client, func(api bigtable.TableAPI) bigtable.TableAPI {
+				return tableFunc{TableAPI: api, readRows: func(ctx context.Context, set bigtable.RowSet, f func(bigtable.Row) bool, opts ...bigtable.ReadOption) error {
+					requests++
+					err := api.ReadRows(ctx, set, f, opts...)
+					if requests-1 == failing {
+						return rejected
+					}
+					return err
+				}}
+			}}
+			_, rows, err := scanned(t.Context(), t, client, l, ReaderOptions{}, KeyRange{})
+			if l.Table.ID == "days" {
+				if failing == 0 && (!errors.Is(err, rejected) || len(rows) != 2) || failing == 1 && err != nil {
+					t.Errorf("%s, request %d: %v, %v", l.Table.ID, failing, rows, err)
+				}
+				continue
+			}
+			if !errors.Is(err, rejected) || failing == 1 && len(rows) != 0 {
+				t.Errorf("%s, request %d: %v, %v", l.Table.ID, failing, rows, err)
+			}
+		}
+	}
+}
+
+// TestScanStops ends the context during a scan; the error is its cause.
+func TestScanStops(t *testing.T) {
+	l := singles()
+	s := newBigtable(t, l)
+	var all []sample
+	for i := range 100 {
+		all = append(all, sample{Series: fmt.Sprint("s", i), Time: day0})
+	}
+	must(t, NewWriter(s.Client, []*Mapping[sample]{l}).WriteAll(t.Context(), all))
+	stop := errors.New("stop")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	defer cancel(nil)
+	scanner, err := NewScanner(s.Client, []*Mapping[sample]{l}, l.Table.ID)
+	must(t, err)
+	rows := 0
+	for row, err := range scanner.Rows(ctx, KeyRange{}, time.Time{}, scan.MaxTime) {
+		if err != nil {
+			if !errors.Is(err, stop) || rows != 1 {
+				t.Errorf("%v after %d rows", err, rows)
+			}
+			return
+		}
+		rows += len(row.Events)
+		cancel(stop)
+	}
+	t.Error("no error")
+}
+
+// TestScanRefuses checks the errors of scans that read nothing.
+func TestScanRefuses(t *testing.T) {
+	l := days()
+	s := newBigtable(t, l)
+	var unknown *UnknownTableError
+	if _, err := NewScanner(s.Client, []*Mapping[sample]{l}, "other"); !errors.As(err, &unknown) || unknown.Table != "other" || !slices.Equal(unknown.Tables, []string{"days"}) {
+		t.Error(err)
+	}
+	scanner, err := NewScanner(s.Client, []*Mapping[sample]{l}, l.Table.ID)
+	must(t, err)
+	for _, times := range [][2]time.Time{{at(1), at(0)}, {at(0), {}}} {
+		for _, err := range scanner.Rows(t.Context(), KeyRange{}, times[0], times[1]) {
+			wantRange(t, err, times[0], times[1])
+		}
+	}
+	for row, err := range scanner.Rows(t.Context(), KeyRange{Start: "b", End: "a"}, at(0), at(1)) {
+		t.Error(row, err)
+	}
+	scanner, err = NewScanner(s.Client, []*Mapping[sample]{l}, l.Table.ID, ReaderOptions{TablePrefix: "other_"})
+	must(t, err)
+	for _, err := range scanner.Rows(t.Context(), KeyRange{}, at(0), at(1)) {
+		wantMissing(t, err, "other_days")
+	}
+	_, err = scanner.Splits(t.Context())
+	wantMissing(t, err, "other_days")
+}
+
+// TestWriterOfSomeTables writes to and deletes from one of two tables.
+func TestWriterOfSomeTables(t *testing.T) {
+	mappings := []*Mapping[sample]{days(), singles()}
+	s := newBigtable(t, mappings...)
+	must(t, NewWriter(s.Client, mappings).Write(t.Context(), nth(1)))
+	w := NewWriter(s.Client, mappings, WriterOptions{Tables: []string{"singles"}})
+	must(t, w.Write(t.Context(), nth(2)))
+	if a, b := storedCells(t, s, "days"), storedCells(t, s, "singles"); a != 1 || b != 2 {
+		t.Errorf("%d and %d cells", a, b)
+	}
+	got, err := w.Delete(t.Context(), []sample{nth(1)})
+	if must(t, err); len(got.Tables) != 1 || storedCells(t, s, "days") != 1 || storedCells(t, s, "singles") != 1 {
+		t.Error(got)
+	}
+	for _, tables := range [][]string{{"singles", "other"}, {}} {
+		w = NewWriter(s.Client, mappings, WriterOptions{Tables: tables})
+		var unknown *UnknownTableError
+		if err := w.Write(t.Context(), nth(3)); !errors.As(err, &unknown) {
+			t.Error(err)
+		}
+		if _, err := w.DeleteSeries(t.Context(), nth(3)); !errors.As(err, &unknown) {
+			t.Error(err)
+		}
+		b := NewBatcher(w, nil)
+		if err := b.Add(t.Context(), nth(3)); !errors.As(err, &unknown) {
+			t.Error(err)
+		}
+		must(t, b.Close(t.Context()))
+	}
+}
+
+// TestKeepWrittenAt copies an event with its write time.
+func TestKeepWrittenAt(t *testing.T) {
+	l := expires(singles())
+	s := newBigtable(t, l)
+	e := sample{Series: "s", Time: at(0), ExpiresAt: at(1000), WrittenAt: at(3)}
+	for keep, want := range map[bool]time.Time{true: at(3), false: at(50)} {
+		w := NewWriter(s.Client, []*Mapping[sample]{l}, WriterOptions{KeepWrittenAt: keep, Now: func() time.Time { return at(50) }})
+		must(t, w.Write(t.Context(), e))
+		got, err := collect(t.Context(), NewReader(s.Client, l, clockAt(60)), "s", at(0), at(1))
+		if must(t, err); len(got) != 1 || !got[0].WrittenAt.Equal(want) {
+			t.Errorf("keep %v: %+v", keep, got)
+		}
+	}
+}
+
+// TestKeyRanges checks ranges, their shares, and that JSON keeps all bytes.
+func TestKeyRanges(t *testing.T) {
+	ranges := rangesOf([]string{"b", "b", "\xff\x00", ""})
+	if diff := cmp.Diff([]KeyRange{{"", "b"}, {"b", "\xff\x00"}, {"\xff\x00", ""}}, ranges); diff != "" {
+		t.Error(diff)
+	}
+	text, err := json.Marshal(ranges)
+	must(t, err)
+	var again []KeyRange
+	if must(t, json.Unmarshal(text, &again)); !slices.Equal(ranges, again) {
+		t.Error(string(text))
+	}
+	if rest, some := ranges[0].After("a"); !some || rest != (KeyRange{"a\x00", "b"}) {
+		t.Error(rest, some)
+	}
+	if rest, some := (KeyRange{"a", "a\x00"}).After("a"); some {
+		t.Error(rest)
+	}
+	for key, want := range map[string]float64{"": 0, "xa": 0, "xb": 0, "xc": 0.5, "xd": 1, "y": 1} {
+		if got := (KeyRange{"xb", "xd"}).Done(key); got != want {
+			t.Errorf("%q: %v, want %v", key, got, want)
+		}
+	}
+	if got := (KeyRange{}).Done("\x80"); got != 0.5 {
+		t.Error(got)
+	}
+}
+
+// TestDigests checks that digests depend on every part of events, but not on their order or on
+// the table that they were read from.
+func TestDigests(t *testing.T) {
+	l := expires(singles())
+	d, err := NewDigester([]*Mapping[sample]{l, days()}, l.Table.ID, at(10))
+	must(t, err)
+	base := sample{Series: "s", Time: at(0), Value: 1, ExpiresAt: at(1000)}
+	seen := map[Digest]string{}
+	var forward, backward Digest
+	all := map[string]func(e *sample){
+		"base": func(*sample) {}, "series": func(e *sample) { e.Series = "t" }, "time": func(e *sample) { e.Time = at(1) },
+		"value": func(e *sample) { e.Value = 2 }, "note": func(e *sample) { e.Note = []byte("x") }, "expiry": func(e *sample) { e.ExpiresAt = at(1001) },
+	}
+	var sums []Digest
+	for name, change := range all {
+		e := base
+		change(&e)
+		sum, err := d.Of(&e)
+		must(t, err)
+		if other := seen[sum]; other != "" || sum.Events != 1 {
+			t.Errorf("%s and %s: %v", name, other, sum)
+		}
+		seen[sum] = name
+		sums = append(sums, sum)
+	}
+	for i := range sums {
+		forward.Add(sums[i])
+		backward.Add(sums[len(sums)-1-i])
+	}
+	if forward != backward || forward.Events != int64(len(all)) || strings.Count(forward.String(), "of 6 events") != 1 {
+		t.Error(forward, backward)
+	}
+	written := base
+	written.WrittenAt = at(5)
+	if sum, err := d.Of(&written); err != nil || seen[sum] != "base" {
+		t.Errorf("the write time matters: %v, %v", sum, err)
+	}
+	if _, err := d.Of(&sample{Series: "s", Time: at(0), ExpiresAt: at(9)}); err == nil {
+		t.Error("an expired event has a digest")
+	}
+	if _, err := NewDigester([]*Mapping[sample]{l}, "other", at(0)); err == nil {
+		t.Error("no error")
+	}
+}
