@@ -80,7 +80,7 @@ func mayBeRename(old, new lock.Column) bool {
 	if old.Written || new.Written {
 		return old.Written && new.Written
 	}
-	return old.Field != "" && old.Field == new.Field || old.Type == new.Type || widens(old.Type, new.Type) || old.Type == schema.String && new.Type == schema.Bytes
+	return item(old) == item(new) || old.Type == new.Type || widens(old.Type, new.Type) || old.Type == schema.String && new.Type == schema.Bytes
 }
 
 // show describes how a field is stored.
@@ -145,6 +145,9 @@ func (c *comparer) renamed(old, new lock.Column) {
 		c.add(change, "field %q is removed and %q of %s type is added: if this is a rename, its stored values are not read", old.Field, new.Field, sameType(old, new))
 	case c.new.Blob == layout.JSONText:
 		c.add(change, "field %q is removed and %q of %s type is added: if this is a rename, its stored values are not read", old.Key, new.Key, sameType(old, new))
+	case item(old) == item(new):
+		change.way.restore = "column: " + quoted(old.Key)
+		c.add(change, "field %q moves from column %q to %q: its stored values are not read", item(new), old.Key, new.Key)
 	default:
 		change.way.restore = "column: " + quoted(old.Key)
 		c.add(change, "column %q is removed and %q of %s type is added: if this is a rename, its stored values are not read", old.Key, new.Key, sameType(old, new))
@@ -163,7 +166,8 @@ func sameType(old, new lock.Column) string {
 func (c *comparer) again(old, new lock.Column) {
 	probe := comparer{old: c.old, new: c.new}
 	probe.column(old, new, nil, true)
-	if slices.ContainsFunc(probe.changes, func(d Change) bool { return ClassOf(d.Rule) == Data }) {
+	other := c.new.Blob == "" && item(old) != item(new)
+	if other || slices.ContainsFunc(probe.changes, func(d Change) bool { return ClassOf(d.Rule) == Data }) {
 		c.add(Change{Rule: "E14", Item: item(new), place: atColumn, column: new.Key, Old: c.in(c.old, old), New: c.in(c.new, new), way: way{number: c.free()}},
 			"%s of a removed field is reused with a different meaning: values of old events are read as %q", c.place(new), item(new))
 		return
@@ -221,7 +225,9 @@ func (c *comparer) column(old, new lock.Column, renamed map[string]string, again
 	case old.Field != "" && old.Field != new.Field && new.Key == "":
 		at.Rule = "E17"
 		c.add(at, "field %q replaces %q, and offsets do not identify their field: stored values are read under the new name", new.Field, old.Field)
-	case old.Field != "" && old.Field != new.Field:
+	case !again && c.otherField(old, new):
+		c.exchanged(old, new, at)
+	case c.new.Blob == layout.Protobuf && old.Field != new.Field:
 		at.Rule = "E17"
 		c.add(at, "number %s moves from field %q to %q: stored values are read under the new name", new.Key, old.Field, new.Field)
 	}
@@ -239,6 +245,42 @@ func (c *comparer) column(old, new lock.Column, renamed map[string]string, again
 	if !again {
 		c.presence(old, new, at)
 	}
+}
+
+// owner returns the name of the field that has a column.
+func owner(l *lock.Layout, col lock.Column) string {
+	if i := find(l.Columns, col.Was, false); col.Was != "" && i >= 0 {
+		return item(l.Columns[i])
+	}
+	return item(col)
+}
+
+// otherField reports whether a column gets another field: one of another name, unless it may be
+// a renamed one, because only old events have the one name, and only new ones the other.
+func (c *comparer) otherField(old, new lock.Column) bool {
+	was, is := owner(c.old, old), owner(c.new, new)
+	return c.new.Blob == "" && old.Key != "" && was != is && (hasField(c.new, was) || hasField(c.old, is))
+}
+
+// hasField reports whether new events have a field of a name.
+func hasField(l *lock.Layout, name string) bool {
+	return slices.ContainsFunc(l.Live(), func(col lock.Column) bool { return !col.Written && item(col) == name })
+}
+
+// exchanged adds the change for a column that gets another field.
+func (c *comparer) exchanged(old, new lock.Column, at Change) {
+	was, is := owner(c.old, old), owner(c.new, new)
+	at.Rule, at.Old, at.New = "E17", was+" in "+at.Old, is+" in "+at.New
+	i := slices.IndexFunc(c.old.Columns, func(col lock.Column) bool { return !col.Retired && col.Was == "" && item(col) == is })
+	switch {
+	case new.Was != "":
+		at.way.text = fmt.Sprintf("leave it out of was: it was the column of field %q", was)
+	case i >= 0:
+		at.way.text = "restore " + quotedCode("column: "+quoted(c.old.Columns[i].Key))
+	default:
+		at.way.text = "store it elsewhere: " + quotedCode("column: "+quoted(new.Key+"_2"))
+	}
+	c.add(at, "%s moves from field %q to %q: stored values are read as those of another field", c.place(new), was, is)
 }
 
 // text compares the encoding of values that are stored one by one.

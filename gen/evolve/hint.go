@@ -122,20 +122,23 @@ func (c *Comparison) hint(p *pair, change *Change, twoTables bool) string {
 
 // renameHint returns how to read the stored values of a field that is renamed.
 func renameHint(p *pair, change *Change, field *schema.Field, w *way) string {
-	const otherwise = "; otherwise, run btgen generate between removing one field and adding the other"
+	rename, otherwise := "if it is a rename, ", "; otherwise, run btgen generate between removing one field and adding the other"
+	if item(*w.column) == change.Item { // only its column or number changes
+		rename, otherwise = "", ""
+	}
 	if strings.HasPrefix(w.restore, "number: ") {
-		return "if it is a rename, keep the " + diag.Code(w.restore) + otherwise
+		return rename + "keep the " + diag.Code(w.restore) + otherwise
 	}
 	keep := "keep the name " + diag.Code(w.column.Key)
 	if w.restore != "" {
 		keep = "keep the column: " + diag.Code(w.restore)
 	}
 	if !mayMove(p, field, w.column) {
-		return "if it is a rename, " + keep + otherwise
+		return rename + keep + otherwise
 	}
 	f := *field
 	f.Was = slices.Insert(slices.Clone(f.Was), 0, olderWas(p, change, field, w.column))
-	return "if it is a rename, read older events, too: " + diag.Code(f.Name.V+": "+f.String()) + "; or " + keep + otherwise
+	return rename + "read older events, too: " + diag.Code(f.Name.V+": "+f.String()) + "; or " + keep + otherwise
 }
 
 // mayMove reports whether a field may be written to a new place, and read from its old one.

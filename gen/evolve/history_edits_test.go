@@ -59,6 +59,20 @@ var edits = []struct {
 		a, b := h.anyField(s), h.anyField(s)
 		a.number, b.number = b.number, a.number
 	}},
+	{"swap columns", 3, func(h *history, s *drawn) {
+		a, b := h.anyField(s), h.anyField(s)
+		a.column, b.column = b.stored(), a.stored()
+	}},
+	{"column of another field", 2, func(h *history, s *drawn) {
+		a, b := h.anyField(s), h.anyField(s)
+		b.column = a.stored()
+		a.column = fmt.Sprint("c", h.fresh())
+	}},
+	{"column of a removed field", 1, func(h *history, s *drawn) {
+		if f, ok := h.gone(s); ok {
+			h.anyField(s).column = f.stored()
+		}
+	}},
 	{"order of fields", 1, func(h *history, s *drawn) {
 		h.Shuffle(len(s.fields), func(i, j int) { s.fields[i], s.fields[j] = s.fields[j], s.fields[i] })
 	}},

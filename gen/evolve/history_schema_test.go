@@ -34,6 +34,14 @@ type drawnField struct {
 	number   int
 }
 
+// stored returns the column of the field.
+func (f *drawnField) stored() string {
+	if f.column != "" {
+		return f.column
+	}
+	return f.name
+}
+
 // drawnValue is a value of an enum.
 type drawnValue struct {
 	name   string

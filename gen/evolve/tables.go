@@ -200,7 +200,7 @@ func (c *Comparison) addTo(of, p *pair, change Change, twoTables bool) {
 	f := Finding{Class: ClassOf(change.Rule), Name: name, Old: change.Old, New: change.New, pair: of}
 	if change.Keys {
 		f.Old, f.New = examples(p, change.Rule)
-	} else if change.Rule == "E08" || change.Rule == "E09" || change.Rule == "E10" {
+	} else if change.Rule == "E08" || change.Rule == "E09" || change.Rule == "E10" || change.Rule == "E17" && change.column != "" {
 		f.Old, f.New = cells(p, &change)
 	}
 	f.Diagnostic = diag.Diagnostic{

@@ -79,8 +79,7 @@ type Column struct {
 	// Key identifies the field in stored events: the column's qualifier or metric, the
 	// name in JSON, or the protobuf number in decimal.
 	Key string
-	// Field is the name of the field, for messages. Only serialized events have one, since
-	// columns are named by Key.
+	// Field is the name of the field; empty if it is Key, except in protobuf and in offsets.
 	Field    string
 	Family   string // of fields that are stored individually, without TTL classes
 	Type     schema.Type
@@ -272,6 +271,9 @@ func serializedField(f *layout.Field, blob layout.Format) Column {
 func olderOf(l *layout.Layout, t *layout.Table, c, older layout.Column) Column {
 	out := columnOf(l, t, older)
 	out.Type, out.Enum, out.Was = older.Was.Type, enumOf(older.Was.Enum), c.Qualifier
+	if out.Key != "" {
+		out.Field = "" // that of the column Was
+	}
 	return out
 }
 
@@ -284,9 +286,9 @@ func columnOf(l *layout.Layout, t *layout.Table, c layout.Column) Column {
 	out.Key, out.Text = c.Qualifier, c.Text
 	if t.Pattern == codec.BucketOffsets { // the qualifier is a time
 		out.Key = ""
-		if !out.Written {
-			out.Field = l.Fields[c.Field].Name
-		}
+	}
+	if !out.Written && l.Fields[c.Field].Name != out.Key {
+		out.Field = l.Fields[c.Field].Name
 	}
 	if !t.HasClasses() {
 		out.Family = t.Families[c.Family].Name
