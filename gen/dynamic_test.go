@@ -146,7 +146,11 @@ func (d *dynamicModel) open(prefix string, now func() time.Time) model.Access[dy
 	deleter := d.dynamic.NewWriter(d.faulty, o)
 	var columns dynamic.Columns
 	queries := map[string]model.Ask[dynamic.Event]{}
+	deletes := map[string]func(context.Context, model.Series, time.Time, time.Time, store.DeleteOptions) (store.Deletion, error){}
 	for _, q := range d.schema.Queries() {
+		deletes[q.Name] = func(ctx context.Context, given model.Series, from, to time.Time, o store.DeleteOptions) (store.Deletion, error) {
+			return d.dynamic.DeleteQuery(ctx, deleter, q.Name, []any{given.Host, given.Shard}, from, to, o)
+		}
 		queries[q.Name] = func(ctx context.Context, given model.Series, from, to time.Time, how model.Order) iter.Seq2[dynamic.Event, error] {
 			return r.Query(ctx, q.Name, []any{given.Host, given.Shard}, from, to,
 				store.ReadOptions{NewestFirst: how.NewestFirst, TimeOrder: how.TimeOrder, LatestOnly: how.LatestOnly, Limit: how.Limit})
@@ -178,7 +182,7 @@ func (d *dynamicModel) open(prefix string, now func() time.Time) model.Access[dy
 		Latest: func(ctx context.Context, base dynamic.Event) (dynamic.Event, error) {
 			return r.Latest(ctx, base.Series)
 		},
-		NotFound: store.ErrNotFound, Queries: queries,
+		NotFound: store.ErrNotFound, Queries: queries, DeleteQueries: deletes,
 		Delete: func(ctx context.Context, events []dynamic.Event, o store.DeleteOptions) (store.Deletion, error) {
 			return deleter.Delete(ctx, events, o)
 		},

@@ -267,6 +267,13 @@ func Test_{{.Name}}_{{.Pattern}}(t *testing.T) {
 					return w.DeleteSeries(ctx, base.EventSeries, o)
 				},
 				Replace: func(ctx context.Context, old, updated {{.Name}}.EventEvent) error { return w.Replace(ctx, old, updated) },
+				DeleteQueries: map[string]func(context.Context, model.Series, time.Time, time.Time, store.DeleteOptions) (store.Deletion, error){
+					{{- range .Queries}}
+					"{{.Name}}": func(ctx context.Context, given model.Series, from, to time.Time, o store.DeleteOptions) (store.Deletion, error) {
+						return w.Delete{{.Name}}(ctx{{range .By}}, given.{{.}}{{end}}, from, to, o)
+					},
+					{{- end}}
+				},
 				Queries: map[string]model.Ask[{{.Name}}.EventEvent]{
 					{{- $name := .Name}}{{range .Queries}}
 					"{{.Name}}": func(ctx context.Context, given model.Series, from, to time.Time, how model.Order) iter.Seq2[{{$name}}.EventEvent, error] {

@@ -26,12 +26,13 @@ import (
 func newDelete() *cobra.Command {
 	var d removal
 	cmd := &cobra.Command{
-		Use:   "delete NAME VALUE=... --project P --instance I",
+		Use:   "delete NAME [VALUE=...] --project P --instance I",
 		Short: "Delete events of a series from all tables of a schema",
 		Long: `Delete the events of one series from all tables of the schema with the given name,
 including earlier layouts and events that are past their time to live but not yet
 collected. Series values have the form location=us-west2. --from and --to limit
-the time range; --all deletes the whole series.
+the time range; --all deletes the whole series. With --query, the command deletes what a
+query selects that has delete: true, and takes the values of this query.
 
 The command first counts what it would delete, and asks for confirmation unless --yes is
 set. It can be repeated after a failure. Events that are written in the meantime may stay.
@@ -45,6 +46,7 @@ Exit codes: 0 deleted, 1 not confirmed, 2 failure.`,
 	}
 	d.flags(cmd, "app `profile` of the requests, for example one with a low priority")
 	cmd.Flags().StringArrayVar(&d.schemas, "schemas", nil, schemasHelp)
+	cmd.Flags().StringVar(&d.query, "query", "", "delete what the query with this `name` selects, which has delete: true")
 	cmd.Flags().StringVar(&d.from, "from", "", "`time` of the first event to delete")
 	cmd.Flags().StringVar(&d.to, "to", "", "`time` before which events are deleted")
 	cmd.Flags().BoolVar(&d.all, "all", false, "delete the events of all times")
@@ -61,6 +63,7 @@ Exit codes: 0 deleted, 1 not confirmed, 2 failure.`,
 type removal struct {
 	target
 	schemas          []string
+	query            string // empty for a series
 	from, to         string
 	all, dryRun, yes bool
 }
@@ -78,7 +81,11 @@ func (d *removal) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	series, err := parseSeries(l, args[1:])
+	by, err := d.by(l)
+	if err != nil {
+		return err
+	}
+	series, err := parseSeries(l, by, args[1:])
 	if err != nil {
 		return err
 	}
@@ -88,8 +95,12 @@ func (d *removal) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	w := dynamic.New(l).NewWriter(client, store.WriterOptions{TablePrefix: d.prefix, Timeout: d.timeout})
+	schema := dynamic.New(l)
+	w := schema.NewWriter(client, store.WriterOptions{TablePrefix: d.prefix, Timeout: d.timeout})
 	erase := func(ctx context.Context, o store.DeleteOptions) (store.Deletion, error) {
+		if d.query != "" {
+			return schema.DeleteQuery(ctx, w, d.query, series, from, to, o)
+		}
 		return w.DeleteRange(ctx, dynamic.Event{Series: series}, from, to, o)
 	}
 	return errors.Join(d.remove(ctx, cmd, erase), client.Close())
@@ -160,8 +171,28 @@ func parseTime(flag, text string, now time.Time) (time.Time, error) {
 	return time.Time{}, fmt.Errorf("%s %q: want a date such as 2021-03-05, a time such as 2021-03-05T12:00:00Z, or a duration before now such as -36h", flag, text)
 }
 
-// parseSeries parses series values of the form name=text, in any order.
-func parseSeries(l *layout.Layout, args []string) ([]any, error) {
+// by returns the indexes of the series values that the command takes: all, or those of the
+// query.
+func (d *removal) by(l *layout.Layout) ([]int, error) {
+	if d.query == "" {
+		return l.AllSeries(), nil
+	}
+	var names []string
+	for i := range l.Queries {
+		switch q := &l.Queries[i]; {
+		case q.Deletes == nil:
+		case q.Name == d.query:
+			return q.By, nil
+		default:
+			names = append(names, q.Name)
+		}
+	}
+	return nil, fmt.Errorf("--query %q: schema %s has no such query with `delete: true`; those that have it: %s", d.query, l.Name, cmp.Or(strings.Join(names, ", "), "none"))
+}
+
+// parseSeries parses series values of the form name=text, in any order. by has the indexes of
+// the values that are expected.
+func parseSeries(l *layout.Layout, by []int, args []string) ([]any, error) {
 	out := make([]any, len(l.Series))
 	for _, arg := range args {
 		name, text, ok := strings.Cut(arg, "=")
@@ -170,7 +201,9 @@ func parseSeries(l *layout.Layout, args []string) ([]any, error) {
 		case !ok:
 			return nil, fmt.Errorf("%q: want a series value of the form name=value", arg)
 		case i < 0:
-			return nil, fmt.Errorf("%q: the schema has no series value %q; it has %s", arg, name, seriesNames(l))
+			return nil, fmt.Errorf("%q: the schema has no series value %q; it has %s", arg, name, seriesNames(l, l.AllSeries()))
+		case !slices.Contains(by, i):
+			return nil, fmt.Errorf("%q: the query does not take %s; it takes %s", arg, name, seriesNames(l, by))
 		case out[i] != nil:
 			return nil, fmt.Errorf("%q: the value of %s is given twice", arg, name)
 		}
@@ -183,19 +216,19 @@ func parseSeries(l *layout.Layout, args []string) ([]any, error) {
 		}
 		out[i] = v
 	}
-	for i, v := range out {
-		if v == nil {
-			return nil, fmt.Errorf("the value of %s is missing: the series values are %s", l.Series[i].Name, seriesNames(l))
+	for _, i := range by {
+		if out[i] == nil {
+			return nil, fmt.Errorf("the value of %s is missing: the series values are %s", l.Series[i].Name, seriesNames(l, by))
 		}
 	}
 	return out, nil
 }
 
-// seriesNames lists the series values of a schema.
-func seriesNames(l *layout.Layout) string {
+// seriesNames lists series values of a schema.
+func seriesNames(l *layout.Layout, by []int) string {
 	var names []string
-	for i := range l.Series {
+	for _, i := range by {
 		names = append(names, l.Series[i].Name)
 	}
-	return strings.Join(names, ", ")
+	return cmp.Or(strings.Join(names, ", "), "none")
 }

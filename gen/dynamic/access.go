@@ -15,6 +15,22 @@ func (s *Schema) NewWriter(client store.Client, opts ...store.WriterOptions) *st
 	return store.NewWriter(client, s.Mappings(), opts...)
 }
 
+// DeleteQuery deletes what a query of the schema finds with from <= time < to from all tables,
+// as [store.Writer.DeleteQuery] does. The schema must allow it with delete. w is a writer of
+// the schema, and given has a value for each of Layout.Series; only those that the query
+// specifies are used.
+func (s *Schema) DeleteQuery(ctx context.Context, w *store.Writer[Event], name string, given []any, from, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
+	q := s.queries[name]
+	if q == nil || q.deletes == nil {
+		return store.Deletion{}, fmt.Errorf("the schema has no query %q with `delete: true`", name)
+	}
+	base, err := s.given(q, given)
+	if err != nil {
+		return store.Deletion{}, err
+	}
+	return w.DeleteQuery(ctx, q.deletes, base, from, to, opts...)
+}
+
 // Reader reads events. It is safe for concurrent use.
 type Reader struct {
 	schema  *Schema
@@ -40,7 +56,7 @@ func (r *Reader) whole() (*table, *store.Reader[Event]) {
 
 // Read yields the events of a series with from <= time < to, as [store.Reader.Read] does.
 func (r *Reader) Read(ctx context.Context, series []any, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[Event, error] {
-	base, err := r.base(series, nil)
+	base, err := r.schema.base(series, nil)
 	if err != nil {
 		return failed(err)
 	}
@@ -50,7 +66,7 @@ func (r *Reader) Read(ctx context.Context, series []any, from, to time.Time, opt
 
 // Latest returns the newest event of a series, as [store.Reader.Latest] does.
 func (r *Reader) Latest(ctx context.Context, series []any) (Event, error) {
-	base, err := r.base(series, nil)
+	base, err := r.schema.base(series, nil)
 	if err != nil {
 		return Event{}, err
 	}
@@ -61,7 +77,7 @@ func (r *Reader) Latest(ctx context.Context, series []any) (Event, error) {
 
 // ReadColumns appends what Read yields to columns, as [store.ReadColumns] does.
 func (r *Reader) ReadColumns(ctx context.Context, series []any, from, to time.Time, columns *Columns, opts ...store.ReadOptions) error {
-	base, err := r.base(series, nil)
+	base, err := r.schema.base(series, nil)
 	if err != nil {
 		return err
 	}
@@ -77,17 +93,22 @@ func (r *Reader) Query(ctx context.Context, name string, given []any, from, to t
 	if q == nil {
 		return failed(fmt.Errorf("the schema has no query %q", name))
 	}
-	base, err := r.base(given, append([]int{}, q.of.By...)) // not nil, even if the query specifies none
+	base, err := r.schema.given(q, given)
 	if err != nil {
 		return failed(err)
 	}
 	return r.complete(r.readers[q.table].Query(ctx, q.query, base, from, to, opts...))
 }
 
+// given returns an event with the series values that a query specifies.
+func (s *Schema) given(q *query, values []any) (Event, error) {
+	return s.base(values, append([]int{}, q.of.By...)) // not nil, even if the query specifies none
+}
+
 // base returns an event with the series values of a read: those with the indexes in by,
 // or all if it is nil. It rejects values of other Go types.
-func (r *Reader) base(series []any, by []int) (Event, error) {
-	fields := r.schema.layout.Series
+func (s *Schema) base(series []any, by []int) (Event, error) {
+	fields := s.layout.Series
 	if len(series) != len(fields) {
 		return Event{}, fmt.Errorf("%w: %d series values, not %d", codec.ErrValue, len(fields), len(series))
 	}
@@ -98,7 +119,7 @@ func (r *Reader) base(series []any, by []int) (Event, error) {
 	}
 	base := Event{Series: make([]any, len(fields))}
 	for _, i := range by {
-		if err := r.schema.checkValue(&fields[i], series[i]); err != nil {
+		if err := s.checkValue(&fields[i], series[i]); err != nil {
 			return Event{}, err
 		}
 		base.Series[i] = series[i]

@@ -60,9 +60,10 @@ type table struct {
 
 // query is a query as described to the store.
 type query struct {
-	of    *layout.Query
-	table *table
-	query *store.Query[Event]
+	of      *layout.Query
+	table   *table
+	query   *store.Query[Event]
+	deletes []*store.Query[Event] // of each table
 }
 
 // New returns the schema of a layout without errors.
@@ -73,7 +74,11 @@ func New(l *layout.Layout) *Schema {
 	}
 	for i := range l.Queries {
 		q := &l.Queries[i]
-		s.queries[q.Name] = &query{q, s.tables[q.Table], s.query(q)}
+		out := &query{of: q, table: s.tables[q.Table], query: s.query(q)}
+		for k := range q.Deletes {
+			out.deletes = append(out.deletes, s.query(&q.Deletes[k]))
+		}
+		s.queries[q.Name] = out
 	}
 	return s
 }

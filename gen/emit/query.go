@@ -2,6 +2,7 @@ package emit
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/dave/jennifer/jen"
 
@@ -14,15 +15,7 @@ import (
 //
 //	func (r *BalloonReader) ByLocation(ctx context.Context, location string, from, to time.Time) iter.Seq2[BalloonEvent, error]
 func (s *schemaFile) queryMethod(q *layout.Query) jen.Code {
-	what := "of all series"
-	var given []string
-	for _, i := range q.By {
-		given = append(given, s.layout.Series[i].Name)
-	}
-	if len(given) > 0 {
-		what = "of the series with the given " + list(given)
-	}
-	text := []string{fmt.Sprintf("%s yields the events with from <= time < to %s, %s. Its errors are those of Read. It reads from table %s: %s.", s.names.Query(q).Method, what, sample.Order(s.layout, q), q.Table.ID, sample.AllRanges(q))}
+	text := []string{fmt.Sprintf("%s yields the events with from <= time < to %s, %s. Its errors are those of Read. It reads from table %s: %s.", s.names.Query(q).Method, s.ofSeries(q), sample.Order(s.layout, q), q.Table.ID, sample.AllRanges(q))}
 	if q.Doc != "" {
 		text = append(text, "", sentence(q.Doc))
 	}
@@ -37,6 +30,52 @@ func (s *schemaFile) queryMethod(q *layout.Query) jen.Code {
 		g.Id("event").Op(":=").Id(s.names.Event).Values(s.givenSeries(q))
 		g.Return(jen.Id("r").Dot(s.names.Table(q.Table).Reader).Dot("Query").Call(jen.Id("ctx"), jen.Op("&").Id(s.names.Query(q).Var), jen.Id("event"), jen.Id("from"), jen.Id("to"), jen.Id("opts").Op("...")))
 	})
+}
+
+// deleteMethod declares the writer's method that deletes by a query:
+//
+//	func (w *BalloonWriter) DeleteByLocation(ctx context.Context, location string, from, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error)
+func (s *schemaFile) deleteMethod(q *layout.Query) jen.Code {
+	if q.Deletes == nil {
+		return nil
+	}
+	names := s.names.Query(q)
+	text := fmt.Sprintf("%s deletes the events with from <= time < to, %s, from all tables, as DeleteRange does for one series. It reads keys and timestamps %s.", names.DeleteMethod, s.ofSeries(q), strings.Join(sample.Deletes(q), "; "))
+	return doc(text).Add(notInlined()).
+		Func().Params(jen.Id("w").Op("*").Id(s.names.Writer)).Id(names.DeleteMethod).ParamsFunc(func(g *jen.Group) {
+		s.queryParams(g, q)
+		g.Add(s.optsParam("DeleteOptions"))
+	}).Params(s.store("Deletion"), jen.Error()).BlockFunc(func(g *jen.Group) {
+		g.Id("event").Op(":=").Id(s.names.Event).Values(s.givenSeries(q))
+		g.Return(s.store("DeleteQuery").Call(jen.Id("ctx"), jen.Id("w").Dot("EventWriter"), jen.Id(names.Deletes), jen.Id("event"), jen.Id("from"), jen.Id("to"), jen.Id("opts").Op("...")))
+	})
+}
+
+// deletesVar declares the list of the queries of all tables.
+func (s *schemaFile) deletesVar(q *layout.Query) jen.Code {
+	if q.Deletes == nil {
+		return nil
+	}
+	names := s.names.Query(q)
+	return doc(fmt.Sprintf("%s defines which rows %s deletes from in each table.", names.Deletes, names.DeleteMethod)).Line().
+		Var().Id(names.Deletes).Op("=").Index().Op("*").Add(s.store("Query")).Types(jen.Id(s.names.Event)).
+		ValuesFunc(func(g *jen.Group) {
+			for i := range q.Deletes {
+				g.Op("&").Id(s.names.Query(&q.Deletes[i]).Var)
+			}
+		})
+}
+
+// ofSeries describes which series a query finds.
+func (s *schemaFile) ofSeries(q *layout.Query) string {
+	var given []string
+	for _, i := range q.By {
+		given = append(given, s.layout.Series[i].Name)
+	}
+	if len(given) == 0 {
+		return "of all series"
+	}
+	return "of the series with the given " + list(given)
 }
 
 // givenSeries renders the series values that a query specifies.

@@ -41,6 +41,9 @@ func (s *schemaFile) declare() {
 	}
 	s.add(s.classType(), s.classNames(), s.classString())
 	s.add(s.writerType(), s.newWriter())
+	for i := range s.layout.Queries {
+		s.add(s.deleteMethod(&s.layout.Queries[i]))
+	}
 	s.add(s.batcherType(), s.newBatcher())
 	s.add(s.readerType(), s.newReader())
 	for i := range s.layout.Queries {
@@ -56,9 +59,10 @@ func (s *schemaFile) declare() {
 		s.add(s.timeVar(t), s.columnsVar(t), s.mappingVar(t))
 	}
 	for i := range s.layout.Queries {
-		for _, q := range s.layout.Queries[i].Periods() {
+		for _, q := range s.layout.Queries[i].AllPeriods() {
 			s.add(s.queryVar(q), s.querySpans(q), s.queryKeys(q))
 		}
+		s.add(s.deletesVar(&s.layout.Queries[i]))
 	}
 	s.add(s.check())
 	s.add(s.seriesFuncs()...)

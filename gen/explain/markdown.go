@@ -324,6 +324,9 @@ func (w *markdownWriter) read(s *Schema, r *Read) {
 	if r.Scan != "" {
 		rows = append(rows, []string{"scan", markdown(r.Scan)})
 	}
+	if len(r.Deletes) > 0 {
+		rows = append(rows, []string{"deletes", markdown(strings.Join(r.Deletes, "; "))})
+	}
 	for i := range min(len(r.Requests), shownRequests) {
 		request := &r.Requests[i]
 		rows = append(rows, []string{"request", breaks(rowsWords(request))}, []string{"filter", breaks(request.Filters)})

@@ -180,6 +180,9 @@ type Read struct {
 	// EachSeries reports whether Expected is per series found.
 	EachSeries bool   `json:"each_series,omitempty"`
 	Scan       string `json:"scan,omitempty"` // why it may scan the whole table
+	// Deletes describes the rows that the writer reads in each table to delete by the query,
+	// if it can.
+	Deletes []string `json:"deletes,omitempty"`
 }
 
 // Request is a request that a read sends.

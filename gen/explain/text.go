@@ -641,6 +641,9 @@ func (w *textWriter) read(r *Read) {
 	if r.Scan != "" {
 		g.labeled("scan", r.Scan, warned)
 	}
+	if len(r.Deletes) > 0 {
+		g.labeled("deletes", strings.Join(r.Deletes, "; "), plain)
+	}
 	g.requests(r)
 	g.labeled("expected", expectedWords(r), plain)
 	g.write(&w.b, "    ")

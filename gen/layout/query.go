@@ -26,6 +26,11 @@ type Query struct {
 	// the row ranges contain rows with other values.
 	FilteredBy []string
 	Older      []Query // the same query of each of Table.Older
+	// Deletes are, if events can be deleted by the query, the same query of each of
+	// Layout.Tables. Other is set in those of other tables than Table.
+	Deletes   []Query
+	DeletePos diag.Pos
+	Other     bool
 }
 
 // AccessPath describes which rows of a table a query reads.
@@ -337,8 +342,48 @@ func (r *resolver) queries() {
 			continue
 		}
 		out.FilteredBy = out.Table.filteredBy(r.layout, out.Path)
+		if q.Delete.V {
+			out.DeletePos = q.Delete.Pos
+		}
 		r.layout.Queries = append(r.layout.Queries, out)
 	}
+}
+
+// deletes resolves how events are deleted by queries: in each table. It rejects those that a
+// table cannot answer.
+func (r *resolver) deletes() {
+	for i := range r.layout.Queries {
+		q := &r.layout.Queries[i]
+		if !q.DeletePos.IsValid() {
+			continue
+		}
+		for _, t := range r.layout.Tables {
+			d := *q
+			d.Deletes, d.Other = nil, t != q.Table
+			d.resolve(r.layout, t)
+			q.Deletes = append(q.Deletes, d)
+		}
+		for k := range q.Deletes {
+			for _, d := range q.Deletes[k].Periods() {
+				if why := d.Table.unserved(r.layout, d.Path, q.By); d.Other && why != "" {
+					r.errorf(q.DeletePos, "remove delete, and delete each series with DeleteSeries; or change the key of the table",
+						"events of table %q cannot be deleted by %s: %s", d.Table.ID, q.Name, why)
+				}
+			}
+		}
+	}
+}
+
+// AllPeriods returns the query and, if events can be deleted by it, those of other tables,
+// with those of earlier layouts.
+func (q *Query) AllPeriods() []*Query {
+	out := q.Periods()
+	for i := range q.Deletes {
+		if d := &q.Deletes[i]; d.Other {
+			out = append(out, d.Periods()...)
+		}
+	}
+	return out
 }
 
 // unanswered reports why each table, or the one that the query names, cannot answer a

@@ -44,6 +44,7 @@ func Resolve(s *schema.Schema) (*Layout, diag.List) {
 	r.layout.Read = r.readable()
 	r.queries()
 	r.checkPeriods()
+	r.deletes()
 	return r.layout, r.found
 }
 

@@ -138,7 +138,8 @@ func (r Rule) find(s *schema.Schema, l *layout.Layout, t *layout.Table) diag.Lis
 }
 
 // findQuery returns the findings of a rule in a query: those of the newest layout or, if
-// there are none and the rule is an error, of the newest of the earlier layouts with any.
+// there are none and the rule is an error, of the newest of the earlier layouts with any, or
+// of another table from which the query deletes.
 func (r Rule) findQuery(s *schema.Schema, l *layout.Layout, q *layout.Query) diag.List {
 	var found diag.List
 	if r.query == nil {
@@ -146,9 +147,9 @@ func (r Rule) findQuery(s *schema.Schema, l *layout.Layout, q *layout.Query) dia
 	}
 	r.query(l, q, reporter{r.ID, r.Severity, s, &found})
 	if r.Severity == diag.Error { // it is too late for warnings about stored data
-		for i := range q.Older {
+		for _, of := range q.AllPeriods()[1:] {
 			if len(found) == 0 {
-				r.query(l, &q.Older[i], reporter{r.ID, r.Severity, s, &found})
+				r.query(l, of, reporter{r.ID, r.Severity, s, &found})
 			}
 		}
 	}
@@ -189,7 +190,7 @@ func (s subject) checkAllowances(rules []Rule) diag.List {
 // checkScan reports an unused scan.
 func checkScan(q *layout.Query) diag.List {
 	var found diag.List
-	if q.Scan != "" && !slices.ContainsFunc(q.Periods(), (*layout.Query).Scans) {
+	if q.Scan != "" && !slices.ContainsFunc(q.AllPeriods(), (*layout.Query).Scans) {
 		found.Warnf(q.ScanPos, "unused scan: in table %q, query %s reads %s", q.Table.ID, q.Name, sample.Ranges(q)).Hint = "remove scan"
 	}
 	return found

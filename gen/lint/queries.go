@@ -15,6 +15,11 @@ func fullScan(l *layout.Layout, q *layout.Query, report reporter) {
 		return
 	}
 	const why = "if it may read that much, give a reason, as in `scan: \"a nightly export\"`"
+	if q.Other {
+		report.at(q.DeletePos, why+"; or remove delete, and delete each series with DeleteSeries",
+			"to delete by query %s, the writer reads %s: %s", q.Name, sample.Extent(q), noPrefix(l, q))
+		return
+	}
 	if !q.Table.Until.IsZero() {
 		report.at(q.Pos, why, "query %s reads %s for %s: %s", q.Name, sample.Extent(q), sample.Period(q.Table), noPrefix(l, q))
 		return

@@ -79,6 +79,9 @@ type Query struct {
 	Var                   string   // the variable with the query
 	Keys, Spans           string   // the functions that return its keys and spans
 	Params                []string // the parameters for its series values, in their order
+	// DeleteMethod is the method of the writer that deletes by the query, and Deletes the
+	// variable with the queries of all tables.
+	DeleteMethod, Deletes string
 }
 
 // Of returns the names of a schema. The layout must have no errors, and [Check] must
@@ -96,7 +99,15 @@ func (n *Schema) Field(f *layout.Field) *Field { return n.fields[f.Name] }
 func (n *Schema) Table(t *layout.Table) *Table { return n.tables[t.ID+period(t)] }
 
 // Query returns the names for a query.
-func (n *Schema) Query(q *layout.Query) *Query { return n.queries[q.Name+period(q.Table)] }
+func (n *Schema) Query(q *layout.Query) *Query { return n.queries[queryName(q)] }
+
+// queryName returns what distinguishes the names for a query from those for others.
+func queryName(q *layout.Query) string {
+	if q.Other {
+		return q.Name + "In" + Exported(q.Table.ID) + period(q.Table)
+	}
+	return q.Name + period(q.Table)
+}
 
 // ClassValue returns the name of the constant for a TTL class.
 func (n *Schema) ClassValue(class string) string { return n.classes[class] }
@@ -271,6 +282,10 @@ func (n *Schema) ofQueries(r *registrar, l *layout.Layout) {
 	for _, name := range []string{"Read", "ReadColumns", "Latest", "EventReader"} {
 		methods.taken[name] = every
 	}
+	writing, always := newScope(), origin{what: "a method of every writer"}
+	for _, name := range []string{"DeleteRange", "DeleteSeries"} {
+		writing.taken[name] = always
+	}
 	for i := range l.Queries {
 		q := &l.Queries[i]
 		from := origin{what: "query " + q.Name, pos: q.Pos}
@@ -279,8 +294,12 @@ func (n *Schema) ofQueries(r *registrar, l *layout.Layout) {
 			Method: method(q.Name), ColumnsMethod: method(q.Name + "Columns"),
 			Var: as(unexported(l.Name) + q.Name), Spans: as("rows" + l.Name + q.Name), Keys: as("keys" + l.Name + q.Name),
 		}
-		for k := range q.Older {
-			name := q.Name + period(q.Older[k].Table)
+		if q.Deletes != nil {
+			n.queries[q.Name].DeleteMethod = r.of(writing, from)("Delete" + q.Name)
+			n.queries[q.Name].Deletes = as(unexported(l.Name) + "Delete" + q.Name)
+		}
+		for _, of := range q.AllPeriods()[1:] {
+			name := queryName(of)
 			n.queries[name] = &Query{Var: as(unexported(l.Name) + name), Spans: as("rows" + l.Name + name), Keys: as("keys" + l.Name + name)}
 		}
 	}

@@ -25,6 +25,15 @@ func Order(l *layout.Layout, q *layout.Query) string {
 
 // Ranges describes the rows that the query reads.
 func Ranges(q *layout.Query) string {
+	merged := ", read in parallel and merged"
+	if n := q.Path.Salts; n > scan.MaxStreams {
+		merged = fmt.Sprintf(", paginated, %d in parallel, and merged", scan.MaxStreams)
+	}
+	return ranges(q, merged)
+}
+
+// ranges is Ranges, with a text about how the ranges of salt buckets are merged.
+func ranges(q *layout.Query, merged string) string {
 	text := "one range of rows"
 	switch {
 	case q.Unbounded():
@@ -35,10 +44,8 @@ func Ranges(q *layout.Query) string {
 		text = "a range of rows for each bucket"
 	}
 	switch n := q.Path.Salts; {
-	case n > scan.MaxStreams:
-		text += fmt.Sprintf(" for each of %d salt buckets, paginated, %d in parallel, and merged", n, scan.MaxStreams)
 	case n > 1:
-		text += fmt.Sprintf(" for each of %d salt buckets, read in parallel and merged", n)
+		text += fmt.Sprintf(" for each of %d salt buckets%s", n, merged)
 	case q.Table.Metrics():
 		text += " for each field"
 	}
@@ -50,12 +57,26 @@ func Ranges(q *layout.Query) string {
 
 // AllRanges describes the rows that the query reads in all layouts of its table: those of
 // the newest, and of earlier ones where it reads other rows.
-func AllRanges(q *layout.Query) string {
-	text := Ranges(q)
+func AllRanges(q *layout.Query) string { return allRanges(q, Ranges) }
+
+// Deletes describes the rows that deletions by the query read in each table, as a list of
+// sentences without a period.
+func Deletes(q *layout.Query) []string {
+	var out []string
+	for i := range q.Deletes {
+		d := &q.Deletes[i]
+		out = append(out, fmt.Sprintf("from table %s: %s", d.Table.ID, allRanges(d, func(q *layout.Query) string { return ranges(q, "") })))
+	}
+	return out
+}
+
+// allRanges is AllRanges with the descriptions of one layout.
+func allRanges(q *layout.Query, ranges func(q *layout.Query) string) string {
+	text := ranges(q)
 	for i := range q.Older {
 		o := &q.Older[i]
-		if o.Table.ID != q.Table.ID || Ranges(o) != Ranges(q) {
-			text += fmt.Sprintf("; for %s, from table %s: %s", Period(o.Table), o.Table.ID, Ranges(o))
+		if o.Table.ID != q.Table.ID || ranges(o) != ranges(q) {
+			text += fmt.Sprintf("; for %s, from table %s: %s", Period(o.Table), o.Table.ID, ranges(o))
 		}
 	}
 	return text

@@ -258,6 +258,8 @@ var queryBlock = block[Query]{
 			also("For example, rollups. By default, btgen chooses the table with the least work."),
 		put("scan", "the reason why the query may read a whole table", reason("scan", "a nightly export"), func(q *Query) *Value[string] { return &q.Scan }).
 			also(`For example, "a nightly export". Without a reason, such a query is an error.`),
+		put("delete", "whether events can be deleted by the query", boolean, func(q *Query) *Value[bool] { return &q.Delete }).
+			also("The writer then has a method that deletes from all tables what the query selects: ByLocation becomes DeleteByLocation(ctx, location, from, to)."),
 		set("allow", "the rules that the query may break, each with a reason", allowancesForm, func(q *Query) *[]Allow { return &q.Allow }).
 			also(`For example, {K18: "for manual lookups"}.`),
 		set("doc", "a description of the query", prose("a doc"), func(q *Query) *string { return &q.Doc }).

@@ -229,8 +229,10 @@ type Query struct {
 	By    []Value[string] // series values that the caller gives; empty to scan all series
 	Table Value[string]   // ID of the table to read, if the file names one
 	Scan  Value[string]   // the reason for a full scan, if one is allowed
-	Doc   string
-	Allow []Allow
+	// Delete is whether the writer has a method that deletes what the query finds.
+	Delete Value[bool]
+	Doc    string
+	Allow  []Allow
 }
 
 // Expect is the expected load. Values that are not set are assumed.

@@ -40,6 +40,17 @@ func NewPositionWriter(client store.Client, opts ...store.WriterOptions) *Positi
 	return &PositionWriter{store.NewEventWriter[PositionSeries](store.NewWriter(client, positionMappings, opts...))}
 }
 
+// DeleteByVehicle deletes the events with from <= time < to, of the series with
+// the given region and vehicle, from all tables, as DeleteRange does for one
+// series. It reads keys and timestamps from table positions: one range of rows,
+// skipping rows with another vehicle.
+//
+//go:noinline
+func (w *PositionWriter) DeleteByVehicle(ctx context.Context, region string, vehicle int64, from, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
+	event := PositionEvent{PositionSeries: PositionSeries{Region: region, Vehicle: vehicle}}
+	return store.DeleteQuery(ctx, w.EventWriter, positionDeleteByVehicle, event, from, to, opts...)
+}
+
 // PositionBatcher gathers Position events from any number of goroutines and
 // writes them in batches, when there are enough of them or they have waited
 // long enough. Every event that it accepts is written or reported as failed.
@@ -363,6 +374,10 @@ func keysPositionByVehicle(e *PositionEvent) (*codec.KeyPattern, error) {
 	})
 	return p.Pattern()
 }
+
+// positionDeleteByVehicle defines which rows DeleteByVehicle deletes from in
+// each table.
+var positionDeleteByVehicle = []*store.Query[PositionEvent]{&positionByVehicle}
 
 // positionByRegion defines which rows ByRegion reads in positions.
 var positionByRegion = store.Query[PositionEvent]{

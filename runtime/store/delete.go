@@ -86,7 +86,7 @@ func (w *Writer[E]) Delete(ctx context.Context, events []E, opts ...DeleteOption
 		errs := make([]error, len(groups))
 		w.atOnce(len(groups), func(i int) {
 			g := groups[i]
-			errs[i] = t.series(g.series, g.from, g.to, g.instants)
+			errs[i] = t.events(&t.reader.whole, g.series, g.from, g.to, g.instants)
 		})
 		return cmp.Or(errs...)
 	})
@@ -107,18 +107,29 @@ func (w *Writer[E]) Delete(ctx context.Context, events []E, opts ...DeleteOption
 // columns whose names, cannot be decoded stay: the first is returned as a *DecodeError after
 // everything else is deleted. A row that Bigtable rejects is a *DeleteError.
 func (w *Writer[E]) DeleteRange(ctx context.Context, base E, from, to time.Time, opts ...DeleteOptions) (Deletion, error) {
-	return w.erase(ctx, "DeleteRange", last(opts), func(t *eraser[E]) error {
-		if to.IsZero() || from.After(to) {
-			return &RangeError{From: from, To: to}
-		}
-		return t.series(base, from, to, nil)
-	})
+	return w.erase(ctx, "DeleteRange", last(opts), func(t *eraser[E]) error { return t.within(&t.reader.whole, base, from, to) })
+}
+
+// DeleteQuery deletes the events that a query selects with from <= time < to from all
+// tables, like [Writer.DeleteRange]. queries define how they are found in each table of the
+// writer, in the order of its mappings. base contains the values that the query specifies.
+func (w *Writer[E]) DeleteQuery(ctx context.Context, queries []*Query[E], base E, from, to time.Time, opts ...DeleteOptions) (Deletion, error) {
+	var all []*Query[E]
+	for _, q := range queries {
+		all = append(append(all, q), q.Older...)
+	}
+	return w.erase(ctx, "Delete"+queries[0].Name, last(opts), func(t *eraser[E]) error { return t.within(all[t.table], base, from, to) })
+}
+
+// DeleteQuery is the DeleteQuery method of the writer w, for generated code.
+func DeleteQuery[E any](ctx context.Context, w TableWriter[E], queries []*Query[E], base E, from, to time.Time, opts ...DeleteOptions) (Deletion, error) {
+	return w.(interface{ itself() *Writer[E] }).itself().DeleteQuery(ctx, queries, base, from, to, opts...)
 }
 
 // DeleteSeries deletes all events of the series of base, like [Writer.DeleteRange].
 func (w *Writer[E]) DeleteSeries(ctx context.Context, base E, opts ...DeleteOptions) (Deletion, error) {
 	return w.erase(ctx, "DeleteSeries", last(opts), func(t *eraser[E]) error {
-		return t.series(base, time.Time{}, scan.MaxTime, nil)
+		return t.events(&t.reader.whole, base, time.Time{}, scan.MaxTime, nil)
 	})
 }
 
@@ -195,18 +206,22 @@ func (l *Mapping[E]) sequenceOf(e *E) uint32 {
 	return 0
 }
 
-// instantOf identifies an event of a series.
-type instantOf struct {
-	seconds  int64
-	nanos    int
-	sequence uint32
+// exactInstant identifies an event of a series.
+type exactInstant struct {
+	instant
+	nanos int // the rest of the time
+}
+
+// exactly returns the instant of an event.
+func exactly(at time.Time, sequence uint32) exactInstant {
+	return exactInstant{instant{at.UnixMicro(), sequence}, at.Nanosecond() % 1000}
 }
 
 // eventGroup contains events of one series that are in the same bucket.
 type eventGroup[E any] struct {
 	series   E
 	from, to time.Time
-	instants map[instantOf]bool
+	instants map[exactInstant]bool
 }
 
 // gather returns the events that have this mapping, grouped by series and bucket, in the
@@ -223,7 +238,7 @@ func (l *Mapping[E]) gather(events []E) []*eventGroup[E] {
 		id := fmt.Sprintf("%s %s", l.start(&event), l.seriesKey(&event))
 		g := known[id]
 		if g == nil {
-			g = &eventGroup[E]{series: event, from: *at, to: *at, instants: map[instantOf]bool{}}
+			g = &eventGroup[E]{series: event, from: *at, to: *at, instants: map[exactInstant]bool{}}
 			known[id], groups = g, append(groups, g)
 		}
 		if at.Before(g.from) {
@@ -232,7 +247,7 @@ func (l *Mapping[E]) gather(events []E) []*eventGroup[E] {
 		if end := at.Add(l.Precision); end.After(g.to) {
 			g.to = end
 		}
-		g.instants[instantOf{at.Unix(), at.Nanosecond(), l.sequenceOf(&event)}] = true
+		g.instants[exactly(*at, l.sequenceOf(&event))] = true
 	}
 	return groups
 }
@@ -245,11 +260,10 @@ func (w *Writer[E]) erase(ctx context.Context, name string, o DeleteOptions, of 
 	}
 	var undecodable error
 	for i := range w.tables {
-		t := &w.tables[i]
-		if t.newest {
+		if t := &w.tables[i]; t.newest {
 			d.Tables = append(d.Tables, TableDeletion{Table: t.id})
 		}
-		e := w.eraser(t, name, o, &d)
+		e := w.eraser(i, name, o, &d)
 		e.ctx = w.options.Hooks.start(ctx, &e.op)
 		err := of(e)
 		if err == nil {

@@ -11,13 +11,13 @@ import (
 
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/internal/wire"
-	"github.com/btgen-dev/btgen/runtime/scan"
 )
 
-// eraser deletes the events of one table that have one mapping. It reads the rows of a
-// series without their values and deletes what belongs to the events.
+// eraser deletes the events of one table that have one mapping. It reads their rows
+// without values and deletes what belongs to the events.
 type eraser[E any] struct {
 	ctx     context.Context
+	table   int        // index in Writer.tables
 	reader  *Reader[E] // reads everything that is stored
 	mapping *Mapping[E]
 	timeout time.Duration
@@ -42,8 +42,10 @@ type erasedRow struct {
 
 // eraser returns an eraser for one table of the writer. It adds its counts to the last
 // table of d.
-func (w *Writer[E]) eraser(t *writerTable[E], name string, o DeleteOptions, d *Deletion) *eraser[E] {
+func (w *Writer[E]) eraser(table int, name string, o DeleteOptions, d *Deletion) *eraser[E] {
+	t := &w.tables[table]
 	return &eraser[E]{
+		table: table,
 		reader: &Reader[E]{
 			options: ReaderOptions{Now: w.options.Now, Timeout: w.options.Timeout},
 			mapping: t.mapping, shape: t.shape.AllCells(), id: t.id, api: t.api, wire: t.wire.allowed,
@@ -54,64 +56,66 @@ func (w *Writer[E]) eraser(t *writerTable[E], name string, o DeleteOptions, d *D
 	}
 }
 
-// erasing is the deletion of events of one series.
+// erasing is the deletion of the events that a query selects.
 type erasing[E any] struct {
 	*eraser[E]
 	reading reading[E]
-	a       *assembler[E]      // of reading
-	of      map[instantOf]bool // the events to delete; nil for all of the range
-	key     string             // of the current row
-	columns int                // number of mutations of the row
+	a       *assembler[E]         // of reading
+	of      map[exactInstant]bool // the events to delete; nil for all of the range
+	key     string                // of the current row
+	columns int                   // number of mutations of the row
 }
 
-// series deletes events of the series of base with from <= time < to: those in of, or
-// all if it is nil.
-func (t *eraser[E]) series(base E, from, to time.Time, of map[instantOf]bool) error {
-	e := &erasing[E]{eraser: t, reading: t.reader.begin(t.ctx, &t.reader.whole, base, from, to, nil), of: of}
+// within deletes the events that a query selects with from <= time < to.
+func (t *eraser[E]) within(q *Query[E], base E, from, to time.Time) error {
+	if to.IsZero() || from.After(to) {
+		return &RangeError{From: from, To: to}
+	}
+	return t.events(q, base, from, to, nil)
+}
+
+// events deletes the events that a query selects with from <= time < to: those in of, or all
+// if it is nil.
+func (t *eraser[E]) events(q *Query[E], base E, from, to time.Time, of map[exactInstant]bool) error {
+	e := &erasing[E]{eraser: t, reading: t.reader.begin(t.ctx, q, base, from, to, nil), of: of}
 	r := &e.reading
-	e.a = &r.assembler
-	plan, err := r.planAll()
+	e.a, r.withoutValues = &r.assembler, true
+	defer func() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.op.add(&r.op)
+	}()
+	plan, err := r.plan()
 	if err != nil {
 		return err
 	}
 	for i := range plan.Parts {
-		if err := e.part(&plan.Parts[i]); err != nil {
+		if err := e.part(part{Part: &plan.Parts[i], turns: make(chan struct{}, 1)}); err != nil {
 			return err
 		}
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.op.add(&r.op)
 	return nil
 }
 
-// planAll plans a read of everything that is stored in the range, without values.
-func (r *reading[E]) planAll() (scan.ReadPlan, error) {
-	spans, err := r.q.Spans(&r.given)
-	if err != nil {
-		return scan.ReadPlan{}, err
-	}
-	a := &r.assembler
-	r.asked = scan.Read{Spans: spans, From: a.from, To: a.to, WithoutValues: true}
-	plan := r.shape.Plan(&r.asked, r.Reader.options.Now())
-	a.from, a.to = plan.From, plan.To
-	return plan, nil
-}
-
 // part deletes the events of a part of the time range.
-func (e *erasing[E]) part(p *scan.Part) error {
-	r := &e.reading
+func (e *erasing[E]) part(p part) error {
 	if e.mapping.Pattern == codec.BucketNewColumns {
 		return e.metrics(p)
 	}
-	for row, err := range r.spanRows(r.ctx, &r.op, part{Part: p}, 0, always) {
-		if err != nil {
-			return err
+	r := &e.reading
+	for span := range r.asked.Spans {
+		if !p.Reads(span) {
+			continue
 		}
-		err := e.row(row)
-		row.Release()
-		if err != nil {
-			return err
+		for row, err := range r.spanRows(r.ctx, &r.op, p, span, always) {
+			if err != nil {
+				return err
+			}
+			err := e.row(row, span)
+			row.Release()
+			if err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -119,34 +123,19 @@ func (e *erasing[E]) part(p *scan.Part) error {
 
 // metrics deletes the events of a part of the time range in a table with rows for each
 // field, bucket by bucket.
-func (e *erasing[E]) metrics(p *scan.Part) error {
-	r := &e.reading
-	ctx, cancel := context.WithCancel(r.ctx)
-	streams := r.startStreams(ctx, part{Part: p})
-	defer func() {
-		cancel()
-		for _, s := range streams {
-			s.wait(&r.op)
-		}
-	}()
-	rows := make([]wire.Row, len(r.asked.Spans))
-	for {
-		found, err := nextRows(rows, streams, func(i int, row wire.Row) (position, error) { return e.a.position(r.q, r.asked.Spans[i], row) })
-		switch {
-		case err != nil:
-			if err := e.skip(err); err != nil {
-				return err
-			}
-		case !found:
-			return nil
-		default:
-			err := e.bucketOfMetrics(rows)
+func (e *erasing[E]) metrics(p part) (failed error) {
+	p.turns = nil
+	e.reading.merged(p, nil, func(rows []wire.Row, err error) bool {
+		if err == nil {
+			err = e.bucketOfMetrics(rows)
 			release(rows)
-			if err != nil {
-				return err
-			}
+		} else {
+			err = e.skip(err)
 		}
-	}
+		failed = err
+		return err == nil
+	})
+	return failed
 }
 
 // skip records a row or column that cannot be decoded. It returns any other error.
@@ -163,14 +152,17 @@ func (e *erasing[E]) skip(err error) error {
 	return nil
 }
 
-// begin begins with a row. It returns the time in its key, and false if the row is not
-// one of the series.
+// begin begins with a row of a span. It returns the time in its key, and false if the query
+// does not select its series.
 func (e *erasing[E]) begin(row wire.Row, span int) (at time.Time, ours bool, err error) {
 	if at, err = e.a.timeOf(row); err != nil {
 		return at, false, e.skip(err)
 	}
+	if e.a.match != nil && !e.a.match(&e.a.base) {
+		return at, false, nil
+	}
 	if of := &e.reading.asked.Spans[span]; of.Suffix != "" {
-		spans, err := e.mapping.Spans(&e.a.base)
+		spans, err := e.reading.q.Spans(&e.a.base)
 		if err != nil || spans[span].Prefix != of.Prefix || spans[span].Suffix != of.Suffix {
 			return at, false, nil
 		}
@@ -179,9 +171,9 @@ func (e *erasing[E]) begin(row wire.Row, span int) (at time.Time, ours bool, err
 	return at, true, nil
 }
 
-// row deletes the events of a row that contains all their data.
-func (e *erasing[E]) row(row wire.Row) error {
-	at, ours, err := e.begin(row, 0)
+// row deletes the events of a row of a span that contains all their data.
+func (e *erasing[E]) row(row wire.Row, span int) error {
+	at, ours, err := e.begin(row, span)
 	if !ours || err != nil {
 		return err
 	}
@@ -245,7 +237,7 @@ func (e *erasing[E]) includes(at time.Time, sequence uint32) bool {
 	if !e.a.wanted(at) {
 		return false
 	}
-	return e.of == nil || e.of[instantOf{at.Unix(), at.Nanosecond(), sequence}]
+	return e.of == nil || e.of[exactly(at, sequence)]
 }
 
 // whole reports whether to delete everything in a bucket.

@@ -232,7 +232,7 @@ func TestGatheredMemory(t *testing.T) {
 			plan, err := read.plan()
 			must(t, err)
 			p := part{Part: &plan.Parts[0]}
-			streams, all, err := read.gather(&p)
+			streams, err := read.gather(&p)
 			must(t, err)
 			var held []wire.Row
 			for _, s := range streams {
@@ -247,8 +247,8 @@ func TestGatheredMemory(t *testing.T) {
 					size += row.Size()
 				}
 			}
-			if all || size > r.gathered || size+last.Size() <= r.gathered || p.read != last.Key() {
-				t.Errorf("%s: all: %v; %d bytes and %d; up to %q of %q", l.Table.ID, all, size, last.Size(), p.read, last.Key())
+			if p.complete || size > r.gathered || size+last.Size() <= r.gathered || p.read != last.Key() {
+				t.Errorf("%s: all: %v; %d bytes and %d; up to %q of %q", l.Table.ID, p.complete, size, last.Size(), p.read, last.Key())
 			}
 		}
 	}

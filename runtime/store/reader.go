@@ -137,6 +137,8 @@ type reading[E any] struct {
 	yield     yielder[E]
 	more      bool  // the caller wants more of a part
 	failed    error // the last error
+	// withoutValues reads cells without their values.
+	withoutValues bool
 }
 
 // begin returns a new reading.
@@ -179,6 +181,7 @@ func (r *reading[E]) plan() (scan.ReadPlan, error) {
 	r.asked = scan.Read{
 		Spans: spans, AllTimes: r.q.AllTimes, Contiguous: r.q.Contiguous, MultiSeries: r.q.MultiSeries,
 		From: a.from, To: a.to, NewestFirst: o.NewestFirst, TimeOrder: o.TimeOrder, LatestOnly: o.LatestOnly, Limit: o.Limit,
+		WithoutValues: r.withoutValues,
 	}
 	if a.fetched, err = r.project(o.Fields); err != nil {
 		return scan.ReadPlan{}, err

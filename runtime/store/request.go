@@ -21,8 +21,9 @@ import (
 // part is a part of a read in progress.
 type part struct {
 	*scan.Part
-	read  string        // rows up to this key, in key order, were read
-	turns chan struct{} // one element per request in progress, if they are paginated
+	read     string        // rows up to this key, in key order, were read
+	complete bool          // all rows were read
+	turns    chan struct{} // one element per request in progress, if they are paginated
 }
 
 // spanRows yields the rows of a span. wanted blocks until the caller wants more rows

@@ -20,15 +20,27 @@ const maxGathered = 4 << 20
 // all salts in key order. It first reads all spans with one request; if there are too
 // many rows, it then reads the spans concurrently.
 func (r *reading[E]) together(of *scan.Part, yield yielder[E]) bool {
-	a, spans, p := &r.assembler, r.asked.Spans, part{Part: of}
-	ctx, cancel := context.WithCancel(r.ctx)
-	defer cancel()
-	streams, all, err := r.gather(&p)
+	a, p := &r.assembler, part{Part: of}
+	gathered, err := r.gather(&p)
 	if err != nil {
 		yield(&a.base, err)
 		return false
 	}
-	if !all {
+	return r.merged(p, gathered, func(rows []wire.Row, err error) bool {
+		if err != nil {
+			return yield(&a.base, err)
+		}
+		return a.rows(rows, yield)
+	})
+}
+
+// merged reads the spans concurrently, after the rows that were gathered of them unless it is
+// nil, and calls f with the rows at each position, or with an error. It reports whether f wants more.
+func (r *reading[E]) merged(p part, gathered []*stream, f func(rows []wire.Row, err error) bool) bool {
+	a, spans := &r.assembler, r.asked.Spans
+	ctx, cancel := context.WithCancel(r.ctx)
+	streams := gathered
+	if !p.complete {
 		streams = append(streams, r.startStreams(ctx, p)...)
 	}
 	defer func() {
@@ -43,12 +55,12 @@ func (r *reading[E]) together(of *scan.Part, yield yielder[E]) bool {
 		switch {
 		case err == errForeign:
 		case err != nil:
-			if !yield(&a.base, err) || !isDecodeError(err) {
+			if !f(nil, err) || !isDecodeError(err) {
 				return false
 			}
 		case !found:
 			return true
-		case !a.rows(rows, yield):
+		case !f(rows, nil):
 			return false
 		}
 	}
@@ -72,21 +84,21 @@ func (r *reading[E]) startStreams(ctx context.Context, p part) []*stream {
 }
 
 // gather requests the rows of all spans at once. It returns the rows of each span in
-// order, and whether they are all; if not, p records what is left.
-func (r *reading[E]) gather(p *part) (streams []*stream, all bool, err error) {
+// order; p records what is left.
+func (r *reading[E]) gather(p *part) (streams []*stream, err error) {
 	q, ok := p.Gathered()
 	if !ok {
-		return nil, false, nil
+		return nil, nil
 	}
 	a, spans := &r.assembler, r.asked.Spans
-	streams, all = make([]*stream, len(spans)), true
+	streams, p.complete = make([]*stream, len(spans)), true
 	for i := range streams {
 		streams[i] = &stream{span: i}
 	}
 	size, at := 0, 0
 	for row, err := range r.rows(r.ctx, &r.op, q.Rows, r.filters.of(q.Filter), q.Limit) {
 		if err != nil {
-			return nil, false, err
+			return nil, err
 		}
 		if !strings.HasPrefix(row.Key(), spans[at].Prefix) {
 			at = spanOf(spans, row.Key())
@@ -96,7 +108,7 @@ func (r *reading[E]) gather(p *part) (streams []*stream, all bool, err error) {
 			size += row.Size()
 		}
 		if size > r.Reader.gathered && row.Last() {
-			p.read, all = row.Key(), false
+			p.read, p.complete = row.Key(), false
 			break
 		}
 	}
@@ -108,7 +120,7 @@ func (r *reading[E]) gather(p *part) (streams []*stream, all bool, err error) {
 			slices.SortStableFunc(s.queue, order)
 		}
 	}
-	return streams, all, nil
+	return streams, nil
 }
 
 // spanOf returns the index of the span whose prefix the key has.

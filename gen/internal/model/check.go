@@ -73,12 +73,14 @@ type Access[E any] struct {
 	Queries  map[string]Ask[E] // by name
 	NotFound error
 
-	// Delete, DeleteRange, DeleteSeries and Replace are those of the writer. Their requests
+	// Delete, DeleteRange, DeleteSeries, DeleteQueries and Replace are those of the writer. Their requests
 	// go through Driver.Faults.
 	Delete       func(ctx context.Context, events []E, o store.DeleteOptions) (store.Deletion, error)
 	DeleteRange  func(ctx context.Context, base E, from, to time.Time, o store.DeleteOptions) (store.Deletion, error)
 	DeleteSeries func(ctx context.Context, base E, o store.DeleteOptions) (store.Deletion, error)
 	Replace      func(ctx context.Context, old, updated E) error
+	// DeleteQueries delete by the queries, by name.
+	DeleteQueries map[string]func(ctx context.Context, given Series, from, to time.Time, o store.DeleteOptions) (store.Deletion, error)
 }
 
 // Ask runs a query with the values of the given series that the query specifies.

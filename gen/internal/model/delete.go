@@ -156,19 +156,20 @@ func (r *run[E]) drawDeletion() deletion {
 	series := r.host()
 	base := r.toGo(Event{Host: series.Host, Shard: series.Shard})
 	of := func(e *Event) bool { return e.Host == series.Host && e.Shard == series.Shard }
-	switch rapid.SampledFrom([]string{"range", "range", "series", "events"}).Draw(r.T, "delete") {
+	switch rapid.SampledFrom([]string{"range", "range", "series", "events", "query"}).Draw(r.T, "delete") {
+	case "query":
+		if all := r.schema.Queries(); len(all) > 0 {
+			return r.queryDeletion(rapid.SampledFrom(all).Draw(r.T, "query"), series)
+		}
+		fallthrough
 	case "series":
 		return deletion{what: fmt.Sprint("DeleteSeries ", series), deleted: of, covers: func(_, _ time.Time) bool { return true },
 			call: func(o store.DeleteOptions) (store.Deletion, error) { return r.access.DeleteSeries(r.ctx, base, o) }}
 	case "range":
 		from, to := r.span()
-		return deletion{what: fmt.Sprint("DeleteRange ", series, from, to), deleted: func(e *Event) bool {
-			at := e.Time.Truncate(r.schema.Precision)
-			return of(e) && !at.Before(from) && at.Before(to)
-		}, covers: func(start, end time.Time) bool { return !start.Before(from) && !end.After(to) },
-			call: func(o store.DeleteOptions) (store.Deletion, error) {
-				return r.access.DeleteRange(r.ctx, base, from, to, o)
-			}}
+		return r.rangeDeletion(fmt.Sprint("DeleteRange ", series), of, from, to, func(o store.DeleteOptions) (store.Deletion, error) {
+			return r.access.DeleteRange(r.ctx, base, from, to, o)
+		})
 	}
 	var chosen []Event
 	var events []E
@@ -182,6 +183,23 @@ func (r *run[E]) drawDeletion() deletion {
 		call: func(o store.DeleteOptions) (store.Deletion, error) { return r.access.Delete(r.ctx, events, o) }}
 }
 
+// rangeDeletion returns a call that deletes the events of some series in a time range.
+func (r *run[E]) rangeDeletion(what string, of func(e *Event) bool, from, to time.Time, call func(o store.DeleteOptions) (store.Deletion, error)) deletion {
+	return deletion{what: fmt.Sprint(what, " from ", from, " to ", to), deleted: func(e *Event) bool {
+		at := e.Time.Truncate(r.schema.Precision)
+		return of(e) && !at.Before(from) && at.Before(to)
+	}, covers: func(start, end time.Time) bool { return !start.Before(from) && !end.After(to) }, call: call}
+}
+
+// queryDeletion returns a call that deletes by a query.
+func (r *run[E]) queryDeletion(q Query, given Series) deletion {
+	from, to := r.span()
+	found := func(e *Event) bool { return q.finds(Series{e.Host, e.Shard}, given) }
+	return r.rangeDeletion(fmt.Sprint("Delete", q.Name, " ", given), found, from, to, func(o store.DeleteOptions) (store.Deletion, error) {
+		return r.access.DeleteQueries[q.Name](r.ctx, given, from, to, o)
+	})
+}
+
 // drawKnown draws an event that was written, with other values, or another one.
 func (r *run[E]) drawKnown() Event {
 	e := r.event()
@@ -192,6 +210,9 @@ func (r *run[E]) drawKnown() Event {
 	if len(all) > 0 && rapid.IntRange(0, 4).Draw(r.T, "known") > 0 {
 		known := rapid.SampledFrom(all).Draw(r.T, "event")
 		e.Host, e.Shard, e.Sequence, e.Time = known.Host, known.Shard, known.Sequence, known.Time
+		if r.schema.Sequence && rapid.IntRange(0, 4).Draw(r.T, "renumbered") == 0 {
+			e.Sequence = uint32(rapid.IntRange(0, 2).Draw(r.T, "sequence"))
+		}
 		if rapid.Bool().Draw(r.T, "inexact") {
 			e.Time = e.Time.Truncate(r.schema.Precision).Add(1) // is truncated
 		}

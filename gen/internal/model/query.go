@@ -21,7 +21,7 @@ func (q Query) yaml() string {
 	if q.Scan {
 		text += ", scan: to be tried"
 	}
-	return text + "}"
+	return text + ", delete: true}"
 }
 
 // finds reports whether the query with the values of given returns events of s.

@@ -103,11 +103,18 @@ func drawn(p codec.Pattern, strategy layout.Strategy) *rapid.Generator[Schema] {
 // drawEarlier draws the earlier layouts of a schema with one strategy.
 func drawEarlier(t *rapid.T, s *Schema, strategy layout.Strategy) {
 	s.Short = s.Short && !(s.Families[0].TTL.Kind == "max_age" && s.Families[0].TTL.Age <= time.Second) // the other table could be read instead
+	s.Short = s.Short && slices.ContainsFunc(s.Fields, func(f Field) bool { return f.Presence != Optional }) // it could refuse an event without values that an earlier layout takes
 	s.Families[0].WrittenAt = false
 	for i := range rapid.IntRange(1, 2).Draw(t, "earlier layouts") {
+		if above := s.layouts()[i]; above.relabels() && rapid.Bool().Draw(t, "only another bucket") {
+			l := *above
+			l.Earlier, l.Bucket = nil, rapid.SampledFrom(slices.DeleteFunc(slices.Clone(widths), func(d time.Duration) bool { return d == above.Bucket })).Draw(t, "earlier bucket")
+			s.Earlier = append(s.Earlier, l)
+			break
+		}
 		l := draw(t, rapid.SampledFrom(s.earlierPatterns(strategy)).Draw(t, "earlier pattern"))
 		l.Precision, l.Fields, l.Classes, l.Families = s.Precision, s.Fields, s.Classes, slices.Clone(s.Families)
-		if l.Sequence && !s.Sequence {
+		if l.Sequence && !s.layouts()[i].Sequence {
 			l.Sequence, l.After = false, l.After[:len(l.After)-1]
 		}
 		if l.timeFirst() { // an earlier layout cannot allow it
@@ -128,12 +135,21 @@ func drawEarlier(t *rapid.T, s *Schema, strategy layout.Strategy) {
 	}
 }
 
+// relabels reports whether another width of the buckets is enough to tell the rows of two
+// layouts in one family apart.
+func (s *Schema) relabels() bool {
+	return s.bucketed() && s.TimeKey == "bucket" && s.Delimiter != "" && !s.Families[0].TTL.countsVersions()
+}
+
+// widths are the widths of buckets.
+var widths = []time.Duration{time.Minute, time.Hour, 24 * time.Hour}
+
 // earlierPatterns returns the patterns of earlier layouts that fit the schema.
 func (s *Schema) earlierPatterns(strategy layout.Strategy) []codec.Pattern {
 	optional := slices.ContainsFunc(s.Fields, func(f Field) bool { return f.Presence == Optional })
 	return slices.DeleteFunc(slices.Clone(codec.Patterns()), func(p codec.Pattern) bool {
 		return layout.Fits(p, strategy).Always || s.Precision < time.Millisecond && p != codec.BucketOffsets ||
-			p == codec.BucketNewCells && optional && s.Families[0].TTL.countsVersions()
+			p == codec.BucketNewCells && optional && slices.Contains([]layout.Strategy{layout.MaxVersions, layout.AnyOf, layout.AllOf}, strategy)
 	})
 }
 
@@ -174,7 +190,7 @@ func draw(t *rapid.T, p codec.Pattern) (s Schema) {
 	}
 	defer func() { drawKey(t, &s) }()
 	if p.Bucketed() {
-		s.Bucket = rapid.SampledFrom([]time.Duration{time.Minute, time.Hour, 24 * time.Hour}).Draw(t, "bucket")
+		s.Bucket = rapid.SampledFrom(widths).Draw(t, "bucket")
 	}
 	return s
 }
