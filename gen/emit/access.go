@@ -208,6 +208,18 @@ func (s *schemaFile) setup() jen.Code {
 	)
 }
 
+// backfill declares the function that copies events between tables:
+//
+//	func BackfillBalloon(ctx context.Context, client store.Client, opts ...store.BackfillOptions) (store.BackfillReport, error)
+func (s *schemaFile) backfill() jen.Code {
+	return doc(fmt.Sprintf("%s copies events from one table to another, by default to the one with serves: false, or compares them; see store.Backfill.", s.names.Backfill)).Add(notInlined()).
+		Func().Id(s.names.Backfill).
+		Params(ctxParam(), s.clientParam(), s.optsParam("BackfillOptions")).
+		Params(s.store("BackfillReport"), jen.Error()).Block(
+		jen.Return(s.store("Backfill").Call(jen.Id("ctx"), jen.Id("client"), jen.Id(s.names.Mappings), jen.Id("opts").Op("..."))),
+	)
+}
+
 // mappings declares the list of the mappings to all tables.
 func (s *schemaFile) mappings() jen.Code {
 	return doc(fmt.Sprintf("%s lists the mappings to all tables.", s.names.Mappings)).Line().

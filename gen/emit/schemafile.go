@@ -51,6 +51,9 @@ func (s *schemaFile) declare() {
 	}
 	s.add(s.fieldConsts(), s.columnsType(), s.columnsMethods())
 	s.add(s.setup())
+	if s.names.Backfill != "" {
+		s.add(s.backfill())
+	}
 	for _, t := range s.layout.AllPeriods() {
 		s.add(s.keyType(t), s.keyAppend(t), s.keyString(t), s.keyPrefix(t), s.keyWrite(t), s.keySuffix(t), s.keyParse(t))
 	}

@@ -139,6 +139,9 @@ func (s *schemaFile) tableLit(t *layout.Table) *jen.Statement {
 	if t.Draft {
 		fields = append(fields, field{"Draft", jen.True()})
 	}
+	if t.Idle {
+		fields = append(fields, field{"WriteOnly", jen.True()})
+	}
 	if facts := lock.Record(s.layout, t); facts != "" {
 		fields = append(fields, field{"Layout", rawString(facts)})
 	}

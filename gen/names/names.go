@@ -25,6 +25,7 @@ type Schema struct {
 	Batcher, NewBatcher    string
 	Reader, NewReader      string
 	Setup                  string
+	Backfill               string // empty if there is only one table
 	Mappings               string // the variable with the mappings of all tables
 	Check                  string // the function that rejects invalid events
 	Same, Own              string // the functions that compare the series of events and clone them
@@ -143,6 +144,9 @@ func (n *Schema) declare(r *registrar, l *layout.Layout) {
 	n.Reader, n.NewReader = as(l.Name+"Reader"), as("New"+l.Name+"Reader")
 	n.Batcher, n.NewBatcher = as(l.Name+"Batcher"), as("New"+l.Name+"Batcher")
 	n.Setup, n.Check = as("Setup"+l.Name), as("check"+l.Name)
+	if len(l.Tables) > 1 {
+		n.Backfill = as("Backfill" + l.Name)
+	}
 	n.Mappings = as(unexported(l.Name) + "Mappings")
 	n.Same, n.Own = as("same"+l.Name), as("own"+l.Name)
 	n.AppendProto, n.ParseProto = as("append"+l.Name+"Proto"), as("parse"+l.Name+"Proto")

@@ -443,6 +443,14 @@ func SetupSample(ctx context.Context, admin store.Admin, client store.Client, op
 	return store.Setup(ctx, admin, client, store.Tables(sampleMappings), opts...)
 }
 
+// BackfillSample copies events from one table to another, by default to the one
+// with serves: false, or compares them; see store.Backfill.
+//
+//go:noinline
+func BackfillSample(ctx context.Context, client store.Client, opts ...store.BackfillOptions) (store.BackfillReport, error) {
+	return store.Backfill(ctx, client, sampleMappings, opts...)
+}
+
 // SampleColumnsKey is a row key of table sample_columns, of the form
 //
 //	site#sensor#channel#slot#serial#unit#kind#active#tag#since#interval#metric#bucket

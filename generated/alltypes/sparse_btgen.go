@@ -112,6 +112,14 @@ func SetupSparse(ctx context.Context, admin store.Admin, client store.Client, op
 	return store.Setup(ctx, admin, client, store.Tables(sparseMappings), opts...)
 }
 
+// BackfillSparse copies events from one table to another, by default to the one
+// with serves: false, or compares them; see store.Backfill.
+//
+//go:noinline
+func BackfillSparse(ctx context.Context, client store.Client, opts ...store.BackfillOptions) (store.BackfillReport, error) {
+	return store.Backfill(ctx, client, sparseMappings, opts...)
+}
+
 // SparseColumnsKey is a row key of table sparse_columns, of the form
 //
 //	sensor#metric#bucket

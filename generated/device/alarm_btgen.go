@@ -131,6 +131,14 @@ func SetupAlarm(ctx context.Context, admin store.Admin, client store.Client, opt
 	return store.Setup(ctx, admin, client, store.Tables(alarmMappings), opts...)
 }
 
+// BackfillAlarm copies events from one table to another, by default to the one
+// with serves: false, or compares them; see store.Backfill.
+//
+//go:noinline
+func BackfillAlarm(ctx context.Context, client store.Client, opts ...store.BackfillOptions) (store.BackfillReport, error) {
+	return store.Backfill(ctx, client, alarmMappings, opts...)
+}
+
 // AlarmDevicesKey is a row key of table devices, of the form
 //
 //	device#alarm#kind#bucket

@@ -187,6 +187,14 @@ func SetupActivity(ctx context.Context, admin store.Admin, client store.Client, 
 	return store.Setup(ctx, admin, client, store.Tables(activityMappings), opts...)
 }
 
+// BackfillActivity copies events from one table to another, by default to the
+// one with serves: false, or compares them; see store.Backfill.
+//
+//go:noinline
+func BackfillActivity(ctx context.Context, client store.Client, opts ...store.BackfillOptions) (store.BackfillReport, error) {
+	return store.Backfill(ctx, client, activityMappings, opts...)
+}
+
 // ActivityActivitiesByRepositoryKey is a row key of table
 // activities_by_repository, of the form
 //

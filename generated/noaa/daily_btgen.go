@@ -187,6 +187,14 @@ func SetupDaily(ctx context.Context, admin store.Admin, client store.Client, opt
 	return store.Setup(ctx, admin, client, store.Tables(dailyMappings), opts...)
 }
 
+// BackfillDaily copies events from one table to another, by default to the one
+// with serves: false, or compares them; see store.Backfill.
+//
+//go:noinline
+func BackfillDaily(ctx context.Context, client store.Client, opts ...store.BackfillOptions) (store.BackfillReport, error) {
+	return store.Backfill(ctx, client, dailyMappings, opts...)
+}
+
 // DailyColumnsKey is a row key of table daily_columns, of the form
 //
 //	location#metric#bucket

@@ -113,6 +113,14 @@ func SetupNormal(ctx context.Context, admin store.Admin, client store.Client, op
 	return store.Setup(ctx, admin, client, store.Tables(normalMappings), opts...)
 }
 
+// BackfillNormal copies events from one table to another, by default to the one
+// with serves: false, or compares them; see store.Backfill.
+//
+//go:noinline
+func BackfillNormal(ctx context.Context, client store.Client, opts ...store.BackfillOptions) (store.BackfillReport, error) {
+	return store.Backfill(ctx, client, normalMappings, opts...)
+}
+
 // NormalColumnsKey is a row key of table normal_columns, of the form
 //
 //	station#metric#bucket

@@ -32,6 +32,9 @@ type Table struct {
 	Layout string
 	// Draft reports whether the layout of the table may still change; see [DraftError].
 	Draft bool
+	// WriteOnly reports whether readers do not use the table, because it has `serves:
+	// false`.
+	WriteOnly bool
 }
 
 // Family is a column family.

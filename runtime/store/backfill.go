@@ -1,0 +1,409 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/scan"
+)
+
+// BackfillOptions configure [Backfill]. The zero value copies all events to the table with
+// `serves: false`.
+type BackfillOptions struct {
+	// TablePrefix precedes every table ID, for example "staging_".
+	TablePrefix string
+	// Source is the ID of the table to read, without TablePrefix. If it is empty, it is the
+	// table that serves reads, holds what the target needs, and keeps events longest.
+	Source string
+	// Target is the ID of the table to fill. If it is empty, it is the table with `serves:
+	// false`, of which there must be one.
+	Target string
+	// From and To limit the times of the events; To is excluded. A zero From precedes all
+	// events. A zero To follows all events or, with Verify, is the time of the call.
+	From, To time.Time
+	// Workers is the number of ranges of row keys that are copied concurrently. 0 means
+	// DefaultWorkers; a negative value means 1.
+	Workers int
+	// Rate is the maximum number of events per second that all workers write; 0 means no
+	// limit.
+	Rate float64
+	// Checkpoint is a file that records the progress, so that a call that ended, or whose
+	// process was killed, continues where it was. It is created if it does not exist. If it
+	// belongs to another call, the error is a *CheckpointError. Empty means no file.
+	Checkpoint string
+	// Instance identifies the Bigtable instance in the checkpoint, for example
+	// "projects/p/instances/i". It may be empty.
+	Instance string
+	// SkipUndecodable counts rows and events that cannot be decoded instead of failing with
+	// the first *DecodeError.
+	SkipUndecodable bool
+	// RenewAges allows targets in which the age of an event counts from its write, so
+	// that copies live as long as events that are written now.
+	RenewAges bool
+	// DryRun counts the events and writes nothing.
+	DryRun bool
+	// Verify compares the tables and writes nothing; see [Backfill].
+	Verify bool
+	// Timeout limits the time for which a read waits for its next row, and each write,
+	// including its retries. 0 means DefaultTimeout.
+	Timeout time.Duration
+	// Now is the clock for times to live; time.Now if nil.
+	Now func() time.Time
+	// Hooks trace every operation.
+	Hooks Hooks
+	// Progress is called with the progress now and then, and at the end, never
+	// concurrently; nil for no calls.
+	Progress func(BackfillProgress)
+}
+
+// DefaultWorkers is the default of BackfillOptions.Workers.
+const DefaultWorkers = 4
+
+// BackfillReport is the result of a call of [Backfill]. After a call that continued with a
+// checkpoint, it includes what earlier calls did.
+type BackfillReport struct {
+	Source, Target string // with their prefix
+	BackfillCounts
+	// Differences are the ranges of time in which the tables differ, with Verify; at most
+	// 100, in order.
+	Differences []Difference
+	// Compared is the digest of the events of the target that were compared, with Verify.
+	Compared Digest
+}
+
+// BackfillCounts counts what [Backfill] does.
+type BackfillCounts struct {
+	Rows        int64 // rows of the source
+	Events      int64 // events that were copied or, with DryRun or Verify, that are in the source
+	Expired     int64 // events that have expired in the target, and were not copied
+	Undecodable int64 // rows and events of the source; see BackfillOptions.SkipUndecodable
+	Changed     int64 // events that changed in the source during the copy, and were copied again
+	Deleted     int64 // events that were deleted from the source during the copy, and from the target
+	// Unsettled is the number of events that kept changing in the source, or were deleted from it
+	// while the target could not follow. Verify finds those that differ.
+	Unsettled int64
+}
+
+// add adds counts.
+func (c *BackfillCounts) add(o BackfillCounts) {
+	c.Rows, c.Events, c.Expired, c.Undecodable = c.Rows+o.Rows, c.Events+o.Events, c.Expired+o.Expired, c.Undecodable+o.Undecodable
+	c.Changed, c.Deleted, c.Unsettled = c.Changed+o.Changed, c.Deleted+o.Deleted, c.Unsettled+o.Unsettled
+}
+
+// BackfillProgress is the progress of a call of [Backfill].
+type BackfillProgress struct {
+	BackfillCounts
+	Share float64       // of the row keys of the source, from 0 to 1
+	Rate  float64       // events per second in this call
+	Left  time.Duration // estimated time until the end; 0 if it is unknown
+}
+
+// BackfillError reports that a table cannot be filled from another one.
+type BackfillError struct {
+	Source, Target string // without prefix; empty if there is none
+	Reasons        []string
+}
+
+// Error lists the reasons.
+func (e *BackfillError) Error() string {
+	s := "no back-fill"
+	if e.Source != "" {
+		s += " from table " + e.Source
+	}
+	if e.Target != "" {
+		s += " to table " + e.Target
+	}
+	return s + ": " + strings.Join(e.Reasons, "; ")
+}
+
+// Backfill copies the events of one table of a schema to another one of the same schema.
+// Writers that write to both tables may go on; start them before.
+//
+// It reads the source in ranges of row keys, with all layouts by time, and writes to the
+// target alone, as writers do: with the same cell timestamps, and without events that have expired in the
+// target. Copying again changes nothing, so a call that failed can be repeated.
+//
+// After it has written some rows, it reads them again. Events that have changed are copied
+// again, and events that were deleted are deleted from the target, so that an older copy does
+// not stay in place of what an application has written or deleted in the meantime. This
+// requires that the application writes to the source before the target, that is, that the
+// source comes first in the schema. Otherwise, an application that writes or deletes in
+// between may leave a copy of the old event, which Verify finds.
+//
+// With Verify, it compares the events before BackfillOptions.To that neither table loses within
+// the next hour: by count and digest for each range of time; see [Digester]. Ranges that
+// differ are compared again, because writers may go on. The tables agree if the report has no
+// Differences.
+func Backfill[E any](ctx context.Context, client Client, mappings []*Mapping[E], opts ...BackfillOptions) (BackfillReport, error) {
+	o := last(opts)
+	o.Now, o.Workers = clock(o.Now), max(1, cmp.Or(o.Workers, DefaultWorkers))
+	target, err := targetOf(mappings, o.Target)
+	if err != nil {
+		return BackfillReport{}, err
+	}
+	source, err := sourceOf(mappings, target, &o)
+	if err != nil {
+		return BackfillReport{}, err
+	}
+	b := &backfill[E]{BackfillOptions: o, client: client, source: source, target: target, began: o.Now()}
+	b.report = BackfillReport{Source: o.TablePrefix + source.Table.ID, Target: o.TablePrefix + target.Table.ID}
+	if o.To.IsZero() {
+		if b.To = scan.MaxTime; o.Verify {
+			b.To = b.began
+		}
+	}
+	if b.From.After(b.To) {
+		return b.report, &RangeError{From: b.From, To: b.To}
+	}
+	if err := b.split(ctx); err != nil {
+		return b.report, err
+	}
+	if o.Verify {
+		err = b.verify(ctx)
+	} else {
+		err = b.copy(ctx)
+	}
+	return b.report, err
+}
+
+// targetOf returns the mapping of the target.
+func targetOf[E any](mappings []*Mapping[E], table string) (*Mapping[E], error) {
+	if table != "" {
+		found, err := selected(mappings, []string{table})
+		return found[0], err
+	}
+	var idle []*Mapping[E]
+	var names []string
+	for _, l := range mappings {
+		if l.Table.WriteOnly {
+			idle, names = append(idle, l), append(names, l.Table.ID)
+		}
+	}
+	switch len(idle) {
+	case 0:
+		return nil, &BackfillError{Reasons: []string{"no table has `serves: false`: name the target"}}
+	case 1:
+		return idle[0], nil
+	}
+	return nil, &BackfillError{Reasons: []string{"several tables have `serves: false`: name one of them as the target: " + strings.Join(names, ", ")}}
+}
+
+// sourceOf returns the mapping of the source.
+func sourceOf[E any](mappings []*Mapping[E], target *Mapping[E], o *BackfillOptions) (*Mapping[E], error) {
+	if o.Source != "" {
+		found, err := selected(mappings, []string{o.Source})
+		if err != nil {
+			return nil, err
+		}
+		if reasons := lacks(found[0], target, o); reasons != nil {
+			return nil, &BackfillError{o.Source, target.Table.ID, reasons}
+		}
+		return found[0], nil
+	}
+	var best *Mapping[E]
+	var reasons []string
+	for _, l := range mappings {
+		if l == target || l.Table.WriteOnly {
+			continue
+		}
+		why := lacks(l, target, o)
+		reasons = append(reasons, why...)
+		if why == nil && (best == nil || l.keeps(best) && !best.keeps(l)) {
+			best = l
+		}
+	}
+	if best == nil {
+		reasons = cmpOr(reasons, []string{"no other table serves reads"})
+		return nil, &BackfillError{"", target.Table.ID, reasons}
+	}
+	return best, nil
+}
+
+// cmpOr returns a, or b if it is empty.
+func cmpOr(a, b []string) []string {
+	if len(a) == 0 {
+		return b
+	}
+	return a
+}
+
+// keeps reports whether a table keeps every event at least as long as another one.
+func (l *Mapping[E]) keeps(o *Mapping[E]) bool {
+	for i := range l.Table.Families {
+		for k := range o.Table.Families {
+			if !l.Table.Families[i].Life.Outlives(o.Table.Families[k].Life) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// lacks returns why a target cannot be filled from a source; nil if it can.
+func lacks[E any](source, target *Mapping[E], o *BackfillOptions) []string {
+	if source == target {
+		return []string{"source and target are the same table"}
+	}
+	var reasons []string
+	add := func(format string, args ...any) {
+		if reason := fmt.Sprintf(format, args...); !slices.Contains(reasons, reason) {
+			reasons = append(reasons, reason)
+		}
+	}
+	for _, t := range target.Periods() {
+		for _, s := range source.Periods() {
+			if !s.meets(t) {
+				continue
+			}
+			switch {
+			case t.Sequence != nil && s.Sequence == nil:
+				add("table %s does not store the sequence numbers of events, which table %s needs", s.Table.ID, t.Table.ID)
+			case t.Sequence == nil && s.Sequence != nil:
+				add("table %s cannot store the sequence numbers of events, which table %s has", t.Table.ID, s.Table.ID)
+			}
+			if t.Table.hasClasses() && !s.Table.hasClasses() {
+				add("table %s does not store the classes of events, which table %s needs", s.Table.ID, t.Table.ID)
+			}
+			if t.expires() && !s.expires() {
+				add("table %s does not store when events expire, which table %s needs", s.Table.ID, t.Table.ID)
+			}
+		}
+		for _, f := range t.Table.Families {
+			if f.Life.Timestamp == codec.TimestampWrite && !o.RenewAges && !o.Verify {
+				add("family %s of table %s counts ages from the write, so that copies would live longer than the events: allow it by name (RenewAges, --renew-ages)", f.Name, t.Table.ID)
+			}
+		}
+	}
+	return reasons
+}
+
+// meets reports whether there are times at which both mappings store events.
+func (l *Mapping[E]) meets(o *Mapping[E]) bool {
+	return (l.until.IsZero() || o.Since.Before(l.until)) && (o.until.IsZero() || l.Since.Before(o.until))
+}
+
+// expires reports whether cells have the expiry of their events.
+func (l *Mapping[E]) expires() bool {
+	return slices.ContainsFunc(l.Table.Families, func(f Family) bool {
+		_, expires := f.Life.Expires()
+		return expires
+	})
+}
+
+// ranked reports whether newer events may replace older ones in the table.
+func (l *Mapping[E]) ranked() bool {
+	return slices.ContainsFunc(l.Periods(), func(p *Mapping[E]) bool {
+		return slices.ContainsFunc(p.Table.Families, func(f Family) bool {
+			return slices.ContainsFunc(f.Life.Retention, func(t codec.Term) bool { return t.Versions > 0 })
+		})
+	})
+}
+
+// backfill is one call of Backfill.
+type backfill[E any] struct {
+	BackfillOptions
+	client         Client
+	source, target *Mapping[E]
+	began          time.Time // the clock of reads
+	report         BackfillReport
+
+	// The fields below are guarded by mu while workers run.
+	mu       sync.Mutex
+	progress progress
+	limit    limiter
+}
+
+// scanner returns a Scanner for a table of a mapping.
+func (b *backfill[E]) scanner(l *Mapping[E], table string) (*Scanner[E], error) {
+	return NewScanner(b.client, []*Mapping[E]{l}, table, ReaderOptions{
+		TablePrefix: b.TablePrefix, Now: func() time.Time { return b.began }, Timeout: b.Timeout, Hooks: b.Hooks,
+	})
+}
+
+// rangesOf returns the ranges of row keys of all tables of a mapping.
+func (b *backfill[E]) rangesOf(ctx context.Context, l *Mapping[E]) ([]checkpointRange, error) {
+	var out []checkpointRange
+	var known []string
+	for _, p := range l.Periods() {
+		if slices.Contains(known, p.Table.ID) {
+			continue
+		}
+		known = append(known, p.Table.ID)
+		s, err := b.scanner(l, p.Table.ID)
+		if err != nil {
+			return nil, err
+		}
+		ranges, err := s.Splits(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range ranges {
+			out = append(out, checkpointRange{Table: p.Table.ID, Range: r})
+		}
+	}
+	return out, nil
+}
+
+// split splits the source into ranges, or takes those of the checkpoint.
+func (b *backfill[E]) split(ctx context.Context) (err error) {
+	b.progress = progress{began: time.Now()}
+	b.limit = limiter{rate: b.Rate}
+	if b.Checkpoint != "" && !b.DryRun && !b.Verify {
+		found, err := b.resume()
+		if b.progress.beganAt = b.progress.share(); found || err != nil {
+			return err
+		}
+	}
+	b.progress.ranges, err = b.rangesOf(ctx, b.source)
+	return err
+}
+
+// each calls f for ranges concurrently, until one fails. It returns the first error.
+func (b *backfill[E]) each(ctx context.Context, n int, f func(ctx context.Context, i int) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	var failed error
+	next := make(chan int)
+	for range min(b.Workers, n) {
+		wg.Go(func() {
+			for i := range next {
+				if err := f(ctx, i); err != nil {
+					mu.Lock()
+					failed = cmp.Or(failed, err)
+					mu.Unlock()
+					cancel(err)
+				}
+			}
+		})
+	}
+	for i := range n {
+		if ctx.Err() != nil {
+			break
+		}
+		next <- i
+	}
+	close(next)
+	wg.Wait()
+	return cmp.Or(failed, context.Cause(ctx))
+}
+
+// undecodable counts an error of a scan, or returns it.
+func (b *backfill[E]) undecodable(err error, counts *BackfillCounts) error {
+	if !b.SkipUndecodable || !isDecodeError(err) {
+		return err
+	}
+	counts.Undecodable++
+	return nil
+}
+
+// isExpired reports whether a table does not store an event because it has expired.
+func isExpired(err error) bool { return errors.Is(err, codec.ErrExpired) }

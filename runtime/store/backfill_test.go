@@ -1,0 +1,423 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"cloud.google.com/go/bigtable"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/storetest"
+)
+
+// refill is a source with samples and an empty target.
+type refill struct {
+	*storetest.Bigtable
+	mappings []*Mapping[sample]
+	samples  []sample
+	options  BackfillOptions
+}
+
+// newRefill writes samples of n series to the source alone.
+func newRefill(t *testing.T, n int) *refill {
+	t.Helper()
+	source, target := singles(), days()
+	target.Table.WriteOnly = true
+	r := &refill{mappings: []*Mapping[sample]{source, target}, options: BackfillOptions{Workers: -1, Now: func() time.Time { return at(100_000) }}}
+	r.Bigtable = newBigtable(t, r.mappings...)
+	for i := range n {
+		r.samples = append(r.samples, sample{Series: fmt.Sprintf("s%04d", i), Time: at(i), Value: uint64(i)})
+	}
+	must(t, r.only("singles").WriteAll(t.Context(), r.samples))
+	return r
+}
+
+// only returns a writer to some tables.
+func (r *refill) only(tables ...string) *Writer[sample] {
+	return NewWriter(r.Client, r.mappings, WriterOptions{Tables: tables})
+}
+
+// values returns what a table contains.
+func (r *refill) values(t *testing.T, table int) (out []string) {
+	t.Helper()
+	out, _, err := scanned(t.Context(), t, r.Client, r.mappings[table], ReaderOptions{Now: r.options.Now}, KeyRange{})
+	must(t, err)
+	slices.Sort(out)
+	return out
+}
+
+// agree checks that the tables contain the same samples.
+func (r *refill) agree(t *testing.T) {
+	t.Helper()
+	if want, got := r.values(t, 0), r.values(t, 1); !slices.Equal(want, got) {
+		t.Errorf("the source has %v, the target %v", want, got)
+	}
+}
+
+// meddling returns a client that calls before ahead of each request of mutations to a table.
+func (r *refill) meddling(table string, before func(n int)) Client {
+	n := 0
+	return tableClient{r.Client, func(id string, api bigtable.TableAPI) bigtable.TableAPI {
+		if id != table {
+			return api
+		}
+		return tableFunc{TableAPI: api,
+			apply: func(ctx context.Context, row string, m *bigtable.Mutation) error {
+				before(n)
+				n++
+				return api.Apply(ctx, row, m)
+			},
+			bulk: func(ctx context.Context, rows []string, muts []*bigtable.Mutation) ([]error, error) {
+				before(n)
+				n++
+				return api.ApplyBulk(ctx, rows, muts)
+			},
+		}
+	}}
+}
+
+// tableClient opens tables that a test wraps by their ID.
+type tableClient struct {
+	Client
+	wrap func(id string, api bigtable.TableAPI) bigtable.TableAPI
+}
+
+func (c tableClient) OpenTable(id string) bigtable.TableAPI {
+	return c.wrap(id, c.Client.OpenTable(id))
+}
+
+// TestBackfillFollowsWriters changes, adds and deletes samples in both tables, after the source
+// was read and before the copies are written: the target has what the application stored last.
+func TestBackfillFollowsWriters(t *testing.T) {
+	r := newRefill(t, 5)
+	w := r.only("singles", "days")
+	client := r.meddling("days", func(n int) {
+		switch n {
+		case 0:
+			must(t, w.Write(t.Context(), sample{Series: "s0001", Time: at(1), Value: 77}))
+			must(t, w.Write(t.Context(), sample{Series: "s0001", Time: at(7), Value: 78}))
+			_, err := w.Delete(t.Context(), r.samples[2:3])
+			must(t, err)
+		case 1: // while the copier settles that
+			must(t, w.Write(t.Context(), sample{Series: "s0003", Time: at(3), Value: 79}))
+		}
+	})
+	got, err := Backfill(t.Context(), client, r.mappings, r.options)
+	if must(t, err); got.Changed != 2 || got.Deleted != 1 || got.Events != 4 || got.Unsettled != 0 {
+		t.Errorf("%+v", got)
+	}
+	r.agree(t)
+	if all := r.values(t, 1); len(all) != 5 || !strings.HasSuffix(all[1], " 77") {
+		t.Error(all)
+	}
+}
+
+// TestBackfillGivesUp changes a sample whenever it is copied: the call ends and counts it.
+func TestBackfillGivesUp(t *testing.T) {
+	r := newRefill(t, 1)
+	client := r.meddling("days", func(n int) {
+		must(t, r.only("singles").Write(t.Context(), sample{Series: "s0000", Time: at(0), Value: uint64(100 + n)}))
+	})
+	if got, err := Backfill(t.Context(), client, r.mappings, r.options); err != nil || got.Unsettled != 1 {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+// TestBackfillKeepsExpired deletes a sample that expires during the copy from the source, as
+// garbage collection does: it stays in a target that keeps it longer.
+func TestBackfillKeepsExpired(t *testing.T) {
+	r := newRefill(t, 1)
+	now := at(90)
+	r.options.Now = func() time.Time { return now }
+	r.mappings[0].Table.Families = []Family{aged("f.1", 100*time.Second)}
+	client := r.meddling("days", func(int) {
+		now = at(110)
+		_, err := r.only("singles").Delete(t.Context(), r.samples)
+		must(t, err)
+	})
+	if got, err := Backfill(t.Context(), client, r.mappings, r.options); err != nil || got.Deleted != 0 || len(r.values(t, 1)) != 1 {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+// TestBackfillSkipsExpired counts samples that have expired in the target.
+func TestBackfillSkipsExpired(t *testing.T) {
+	r := newRefill(t, 10)
+	r.mappings[1].Table.Families = []Family{aged("f.1", 100*time.Second)}
+	r.options.Now = func() time.Time { return at(104) }
+	for _, dry := range []bool{true, false} {
+		r.options.DryRun = dry
+		got, err := Backfill(t.Context(), r.Client, r.mappings, r.options)
+		if n := len(r.values(t, 1)); err != nil || got.Expired != 4 || got.Events != 6 || got.Rows != 10 || n != map[bool]int{true: 0, false: 6}[dry] {
+			t.Errorf("dry run %v: %+v, %v, %d events", dry, got, err, n)
+		}
+	}
+}
+
+// TestBackfillResumes lets each request fail, before or after the server applied it, and calls
+// again with the checkpoint. Then the tables agree, and the counts are those of one call.
+func TestBackfillResumes(t *testing.T) {
+	rejected := status.Error(codes.PermissionDenied, "no")
+	for failing := 0; ; failing++ {
+		r := newRefill(t, 40)
+		r.options.Checkpoint = filepath.Join(t.TempDir(), "checkpoint")
+		requests := 0
+		fails := func(applied func() error) error {
+			requests++
+			if requests-1 != failing {
+				return applied()
+			}
+			if failing%2 == 0 {
+				_ = applied()
+			}
+			return rejected
+		}
+		client := fakeClient{r.Client, func(api bigtable.TableAPI) bigtable.TableAPI {
+			return sampledTable{tableFunc{TableAPI: api,
+				readRows: func(ctx context.Context, set bigtable.RowSet, f func(bigtable.Row) bool, opts ...bigtable.ReadOption) error {
+					return fails(func() error { return api.ReadRows(ctx, set, f, opts...) })
+				},
+				bulk: func(ctx context.Context, rows []string, muts []*bigtable.Mutation) (errs []error, err error) {
+					err = fails(func() error { errs, err = api.ApplyBulk(ctx, rows, muts); return err })
+					return errs, err
+				},
+			}, fails}
+		}}
+		_, err := Backfill(t.Context(), client, r.mappings, r.options)
+		if err == nil {
+			if failing < 10 {
+				t.Errorf("only %d requests", failing)
+			}
+			return
+		}
+		if !errors.Is(err, rejected) {
+			t.Fatalf("request %d: %v", failing, err)
+		}
+		got, err := Backfill(t.Context(), r.Client, r.mappings, r.options)
+		if err != nil || got.Events != 40 || got.Rows != 40 {
+			t.Errorf("request %d: %+v, %v", failing, got, err)
+		}
+		r.agree(t)
+	}
+}
+
+// sampledTable is a table with four ranges.
+type sampledTable struct {
+	tableFunc
+	fails func(func() error) error
+}
+
+func (s sampledTable) SampleRowKeys(context.Context) ([]string, error) {
+	return []string{"s0010", "s0020", "s0030", ""}, s.fails(func() error { return nil })
+}
+
+// TestBackfillRefusesCheckpoints checks that only the checkpoint of the same call is used, and
+// that any damage is found.
+func TestBackfillRefusesCheckpoints(t *testing.T) {
+	r := newRefill(t, 3)
+	file := filepath.Join(t.TempDir(), "checkpoint")
+	r.options.Checkpoint = file
+	_, err := Backfill(t.Context(), r.Client, r.mappings, r.options)
+	must(t, err)
+	text, err := os.ReadFile(file)
+	must(t, err)
+	refuse := func(what string, want string) {
+		t.Helper()
+		var failed *CheckpointError
+		if _, err := Backfill(t.Context(), r.Client, r.mappings, r.options); !errors.As(err, &failed) || failed.File != file || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	for _, tt := range []struct {
+		want   string
+		change func(r *refill)
+	}{
+		{`its instance is "", and not "other"`, func(r *refill) { r.options.Instance = "other" }},
+		{"its first time", func(r *refill) { r.options.From = at(1) }},
+		{"its end time", func(r *refill) { r.options.To = at(1) }},
+		{"its skipping", func(r *refill) { r.options.SkipUndecodable = true }},
+		{`its source is "singles", and not "p_singles"`, func(r *refill) { r.options.TablePrefix = "p_" }},
+		{"its layout of the target", func(r *refill) { r.mappings[1].Table.Layout = "pattern: other" }},
+	} {
+		before := r.options
+		tt.change(r)
+		refuse(tt.want, tt.want)
+		r.options, r.mappings[1].Table.Layout = before, ""
+	}
+	for i := 0; i < len(text); i += 7 {
+		damaged := slices.Clone(text)
+		damaged[i] ^= 1
+		must(t, os.WriteFile(file, damaged, 0o666))
+		refuse(fmt.Sprint("byte ", i), "damaged")
+		must(t, os.WriteFile(file, text[:i], 0o666))
+		refuse(fmt.Sprint("cut at ", i), "damaged")
+	}
+	must(t, os.Remove(file))
+	must(t, os.Mkdir(file, 0o777))
+	refuse("folder", "not readable")
+	r.options.Checkpoint = filepath.Join(file, "missing", "checkpoint")
+	file = r.options.Checkpoint
+	refuse("no folder", "not writable")
+}
+
+// TestBackfillVerifies compares tables that agree and tables that do not.
+func TestBackfillVerifies(t *testing.T) {
+	r := newRefill(t, 50)
+	_, err := Backfill(t.Context(), r.Client, r.mappings, r.options)
+	must(t, err)
+	verify := func(want ...string) {
+		t.Helper()
+		o := r.options
+		o.Verify = true
+		got, err := Backfill(t.Context(), r.Client, r.mappings, o)
+		var found []string
+		for _, d := range got.Differences {
+			found = append(found, d.String())
+		}
+		if err != nil || !slices.Equal(want, found) {
+			t.Errorf("%+v, %v", got, err)
+		}
+	}
+	verify()
+	must(t, r.only("days").Write(t.Context(), sample{Series: "x", Time: at(200_000)})) // after the call
+	verify()
+	must(t, r.only("days").Write(t.Context(), sample{Series: "s0003", Time: at(3), Value: 99}))
+	verify("from 2021-03-05T00:00:03Z to 2021-03-05T00:00:04Z: 1 events in the source, 1 in the target")
+	_, err = r.only("singles").Delete(t.Context(), r.samples[3:4])
+	must(t, err)
+	verify("from 2021-03-05T00:00:03Z to 2021-03-05T00:00:04Z: 0 events in the source, 1 in the target")
+	_, err = r.only("days").Delete(t.Context(), r.samples[3:5])
+	must(t, err)
+	verify("from 2021-03-05T00:00:04Z to 2021-03-05T00:00:05Z: 1 events in the source, 0 in the target")
+}
+
+// TestTimeSlices checks that wider slices have the same sums.
+func TestTimeSlices(t *testing.T) {
+	a, b := newSlices(), newSlices()
+	for i := range int64(3 * maxSlices) {
+		a.add(i*1000-5000, Digest{1, uint64(i), 1})
+		b.add((3*maxSlices-1-i)*1000-5000, Digest{1, uint64(3*maxSlices - 1 - i), 1})
+	}
+	if len(a.digests) > maxSlices || a.width < 1000 || a.total().Events != 3*maxSlices {
+		t.Errorf("%d slices of %d seconds, %v", len(a.digests), a.width, a.total())
+	}
+	if d := a.differences(b); len(d) != 0 {
+		t.Error(d)
+	}
+	b.add(-4000, Digest{1, 1, 1})
+	d := a.differences(b)
+	if len(d) != 1 || d[0].From.Unix() > -4000 || d[0].To.Unix() <= -4000 || d[0].Source.Events+1 != d[0].Target.Events {
+		t.Error(d)
+	}
+}
+
+// TestBackfillRefuses checks what is refused before anything is read.
+func TestBackfillRefuses(t *testing.T) {
+	named := func(id string, l *Mapping[sample]) *Mapping[sample] {
+		l.Table.ID = id
+		return l
+	}
+	writeTimed := named("written", singles())
+	writeTimed.Table.Families = []Family{{Name: "f.1", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: time.Hour}, Life: codec.Lifetime{Timestamp: codec.TimestampWrite}}}
+	mappings := []*Mapping[sample]{named("plain", days()), named("numbered", offsetBlobs()), named("classed", classed(singles())), named("expiring", expires(singles())), writeTimed}
+	for _, tt := range []struct{ source, target, want string }{
+		{"plain", "plain", "same table"},
+		{"plain", "numbered", "plain does not store the sequence numbers of events, which table numbered needs"},
+		{"numbered", "plain", "plain cannot store the sequence numbers of events, which table numbered has"},
+		{"plain", "classed", "plain does not store the classes of events"},
+		{"plain", "expiring", "plain does not store when events expire"},
+		{"plain", "written", "family f.1 of table written counts ages from the write"},
+		{"", "numbered", "does not store the sequence numbers"},
+		{"plain", "", "no table has `serves: false`"},
+	} {
+		var failed *BackfillError
+		if _, err := Backfill(t.Context(), nil, mappings, BackfillOptions{Source: tt.source, Target: tt.target}); !errors.As(err, &failed) || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("from %s to %s: %v", tt.source, tt.target, err)
+		}
+	}
+	var unknown *UnknownTableError
+	for _, o := range []BackfillOptions{{Target: "other"}, {Source: "other", Target: "plain"}} {
+		if _, err := Backfill(t.Context(), nil, mappings, o); !errors.As(err, &unknown) {
+			t.Errorf("%+v: %v", o, err)
+		}
+	}
+}
+
+// TestBackfillChooses checks the default source: the table that keeps events longest among
+// those that serve reads.
+func TestBackfillChooses(t *testing.T) {
+	table := func(id string, age time.Duration, idle bool) *Mapping[sample] {
+		l := singles()
+		l.Table = Table{ID: id, Families: []Family{aged("f", age)}, WriteOnly: idle}
+		return l
+	}
+	target := table("target", time.Hour, true)
+	mappings := []*Mapping[sample]{table("short", time.Hour, false), table("long", 3*time.Hour, false), table("idle", 4*time.Hour, true), target}
+	if got, err := sourceOf(mappings, target, &BackfillOptions{}); err != nil || got.Table.ID != "long" {
+		t.Errorf("%v, %v", got, err)
+	}
+}
+
+// TestBackfillUndecodable fails for a row that cannot be decoded, and counts it if that is allowed.
+func TestBackfillUndecodable(t *testing.T) {
+	r := newRefill(t, 3)
+	m := bigtable.NewMutation()
+	m.Set("f.1", "v.1", 0, []byte("bad"))
+	must(t, r.Client.Open("singles").Apply(t.Context(), "bad", m))
+	var failed *DecodeError
+	if _, err := Backfill(t.Context(), r.Client, r.mappings, r.options); !errors.As(err, &failed) || failed.Row != "bad" {
+		t.Error(err)
+	}
+	r.options.SkipUndecodable = true
+	if got, err := Backfill(t.Context(), r.Client, r.mappings, r.options); err != nil || got.Undecodable != 1 || got.Events != 3 {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if got := r.values(t, 1); len(got) != 3 {
+		t.Error(got)
+	}
+}
+
+// TestBackfillStops ends the context at the first progress.
+func TestBackfillStops(t *testing.T) {
+	r := newRefill(t, 3)
+	stop := errors.New("stop")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	defer cancel(nil)
+	r.options.Progress = func(BackfillProgress) { cancel(stop) }
+	client := fakeClient{r.Client, func(api bigtable.TableAPI) bigtable.TableAPI {
+		return sampledTable{tableFunc{TableAPI: api}, func(f func() error) error { return f() }}
+	}}
+	if _, err := Backfill(ctx, client, r.mappings, r.options); !errors.Is(err, stop) {
+		t.Error(err)
+	}
+}
+
+// TestLimiter checks that many workers together keep the rate.
+func TestLimiter(t *testing.T) {
+	l := limiter{rate: 1000}
+	began := time.Now()
+	var wg sync.WaitGroup
+	for range 5 {
+		wg.Go(func() { must(t, l.wait(t.Context(), 10)) })
+	}
+	wg.Wait()
+	if took := time.Since(began); took < 40*time.Millisecond {
+		t.Errorf("5 times 10 events took %v", took)
+	}
+	l.free = time.Now().Add(time.Hour)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := l.wait(ctx, 1); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}

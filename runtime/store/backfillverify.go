@@ -1,0 +1,233 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Difference is a range of time in which two tables have different events.
+type Difference struct {
+	From, To       time.Time // To is excluded
+	Source, Target Digest
+}
+
+// String describes the difference on one line.
+func (d Difference) String() string {
+	return fmt.Sprintf("from %s to %s: %d events in the source, %d in the target", d.From.Format(time.RFC3339), d.To.Format(time.RFC3339), d.Source.Events, d.Target.Events)
+}
+
+const (
+	// keptFor is how long both tables must keep an event that is compared.
+	keptFor = time.Hour
+	// maxSlices is the maximum number of ranges of time that are compared.
+	maxSlices = 4096
+	// compareRounds is how often ranges that differ are compared.
+	compareRounds = 3
+	// maxDifferences is the maximum number of differences in a report.
+	maxDifferences = 100
+)
+
+// slices are the digests of the events of a table by ranges of time, all of which have the
+// same width in seconds, a power of two.
+type timeSlices struct {
+	width   int64
+	digests map[int64]Digest // by their start divided by the width
+}
+
+// newSlices returns no events.
+func newSlices() *timeSlices { return &timeSlices{1, map[int64]Digest{}} }
+
+// add adds events at a time in seconds.
+func (s *timeSlices) add(seconds int64, d Digest) {
+	at := floorDiv(seconds, s.width)
+	sum := s.digests[at]
+	sum.Add(d)
+	s.digests[at] = sum
+	if len(s.digests) > maxSlices {
+		s.widen(2 * s.width)
+	}
+}
+
+// widen joins ranges.
+func (s *timeSlices) widen(width int64) {
+	for s.width < width || len(s.digests) > maxSlices {
+		wider := make(map[int64]Digest, len(s.digests)/2)
+		for at, d := range s.digests {
+			sum := wider[floorDiv(at, 2)]
+			sum.Add(d)
+			wider[floorDiv(at, 2)] = sum
+		}
+		s.width, s.digests = 2*s.width, wider
+	}
+}
+
+// merge adds the events of others.
+func (s *timeSlices) merge(o *timeSlices) {
+	s.widen(o.width)
+	for at, d := range o.digests {
+		s.add(at*o.width, d)
+	}
+}
+
+// differences returns the ranges in which the events of two tables differ, in order.
+func (s *timeSlices) differences(o *timeSlices) []Difference {
+	s.widen(o.width)
+	o.widen(s.width)
+	all := maps.Clone(s.digests)
+	maps.Copy(all, o.digests)
+	var out []Difference
+	for _, at := range slices.Sorted(maps.Keys(all)) {
+		if s.digests[at] != o.digests[at] {
+			out = append(out, Difference{
+				From: time.Unix(at*s.width, 0).UTC(), To: time.Unix((at+1)*s.width, 0).UTC(), Source: s.digests[at], Target: o.digests[at],
+			})
+		}
+	}
+	return out
+}
+
+// total returns the digest of all events.
+func (s *timeSlices) total() (sum Digest) {
+	for _, d := range s.digests {
+		sum.Add(d)
+	}
+	return sum
+}
+
+// floorDiv returns the quotient rounded down; b is positive.
+func floorDiv(a, b int64) int64 {
+	q := a / b
+	if a%b < 0 {
+		q--
+	}
+	return q
+}
+
+// verify compares the source with the target.
+func (b *backfill[E]) verify(ctx context.Context) error {
+	from, to := b.From, b.To
+	for round := range compareRounds {
+		b.began = b.Now()
+		source, err := b.summarize(ctx, b.source, from, to, &b.report.BackfillCounts, round == 0)
+		if err != nil {
+			return err
+		}
+		var ofTarget BackfillCounts
+		target, err := b.summarize(ctx, b.target, from, to, &ofTarget, false)
+		if err != nil {
+			return err
+		}
+		if round == 0 {
+			b.report.Compared = target.total()
+		}
+		found := source.differences(target)
+		if b.report.Differences = found[:min(len(found), maxDifferences)]; len(found) == 0 {
+			break
+		}
+		from, to = later(from, found[0].From), earlier(to, found[len(found)-1].To)
+	}
+	b.progress.ranges = nil
+	b.tellVerified()
+	return nil
+}
+
+func later(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return b
+	}
+	return a
+}
+
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
+}
+
+// summarize returns the digests of what a table has. counted is whether to count rows and
+// events, and to tell the progress.
+func (b *backfill[E]) summarize(ctx context.Context, l *Mapping[E], from, to time.Time, counts *BackfillCounts, counted bool) (*timeSlices, error) {
+	ranges, err := b.rangesOf(ctx, l)
+	if err != nil {
+		return nil, err
+	}
+	var mu sync.Mutex
+	all := newSlices()
+	done := 0
+	err = b.each(ctx, len(ranges), func(ctx context.Context, i int) error {
+		found, n, err := b.summarizeRange(ctx, l, ranges[i], from, to)
+		if err != nil {
+			return err
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		all.merge(found)
+		done++
+		if counted {
+			counts.add(n)
+		}
+		if b.Progress != nil {
+			b.Progress(BackfillProgress{BackfillCounts: b.report.BackfillCounts, Share: float64(done) / float64(len(ranges))})
+		}
+		return nil
+	})
+	return all, err
+}
+
+// summarizeRange returns the digests of a range of row keys.
+func (b *backfill[E]) summarizeRange(ctx context.Context, l *Mapping[E], r checkpointRange, from, to time.Time) (*timeSlices, BackfillCounts, error) {
+	var counts BackfillCounts
+	out := newSlices()
+	scanner, err := b.scanner(l, r.Table)
+	if err != nil {
+		return nil, counts, err
+	}
+	until := b.began.Add(keptFor)
+	source, err := NewDigester([]*Mapping[E]{b.source}, b.source.Table.ID, until)
+	if err != nil {
+		return nil, counts, err
+	}
+	target, err := NewDigester([]*Mapping[E]{b.target}, b.target.Table.ID, until)
+	if err != nil {
+		return nil, counts, err
+	}
+	for row, err := range scanner.Rows(ctx, r.Range, from, to) {
+		if err != nil {
+			if err := b.undecodable(err, &counts); err != nil {
+				return nil, counts, err
+			}
+			continue
+		}
+		counts.Rows++
+		for i := range row.Events {
+			e := &row.Events[i]
+			if err := source.check(e); isExpired(err) {
+				counts.Expired++
+				continue
+			}
+			sum, err := target.Of(e)
+			switch {
+			case isExpired(err):
+				counts.Expired++
+			case err != nil:
+				return nil, counts, fmt.Errorf("table %s, row %q: %w", b.TablePrefix+r.Table, row.Key, err)
+			default:
+				counts.Events++
+				out.add(l.Time(e).Unix(), sum)
+			}
+		}
+	}
+	return out, counts, nil
+}
+
+// tellVerified reports that the comparison has ended.
+func (b *backfill[E]) tellVerified() {
+	if b.Progress != nil {
+		b.Progress(BackfillProgress{BackfillCounts: b.report.BackfillCounts, Share: 1})
+	}
+}
