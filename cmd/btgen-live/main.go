@@ -30,6 +30,6 @@ emulator with the tables. It rejects the schemas that btgen rejects.
 
 Exit codes: 0 success, 1 findings, 2 failure.`,
 	}
-	root.AddCommand(newSetup(), newPlan(), newVerify(), newDelete(), newDeleteTable(), newEmulator(), cli.NewVersion())
+	root.AddCommand(newSetup(), newPlan(), newVerify(), newDelete(), newBackfill(), newDeleteTable(), newEmulator(), cli.NewVersion())
 	return root
 }

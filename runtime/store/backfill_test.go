@@ -292,13 +292,13 @@ func TestBackfillVerifies(t *testing.T) {
 	must(t, r.only("days").Write(t.Context(), sample{Series: "x", Time: at(200_000)})) // after the call
 	verify()
 	must(t, r.only("days").Write(t.Context(), sample{Series: "s0003", Time: at(3), Value: 99}))
-	verify("from 2021-03-05T00:00:03Z to 2021-03-05T00:00:04Z: 1 events in the source, 1 in the target")
+	verify("from 2021-03-05T00:00:03Z to 2021-03-05T00:00:04Z: 1 event in the source, 1 in the target")
 	_, err = r.only("singles").Delete(t.Context(), r.samples[3:4])
 	must(t, err)
 	verify("from 2021-03-05T00:00:03Z to 2021-03-05T00:00:04Z: 0 events in the source, 1 in the target")
 	_, err = r.only("days").Delete(t.Context(), r.samples[3:5])
 	must(t, err)
-	verify("from 2021-03-05T00:00:04Z to 2021-03-05T00:00:05Z: 1 events in the source, 0 in the target")
+	verify("from 2021-03-05T00:00:04Z to 2021-03-05T00:00:05Z: 1 event in the source, 0 in the target")
 }
 
 // TestTimeSlices checks that wider slices have the same sums.

@@ -17,7 +17,7 @@ type Difference struct {
 
 // String describes the difference on one line.
 func (d Difference) String() string {
-	return fmt.Sprintf("from %s to %s: %d events in the source, %d in the target", d.From.Format(time.RFC3339), d.To.Format(time.RFC3339), d.Source.Events, d.Target.Events)
+	return fmt.Sprintf("from %s to %s: %s in the source, %d in the target", d.From.Format(time.RFC3339), d.To.Format(time.RFC3339), quantity(int(d.Source.Events), "event"), d.Target.Events)
 }
 
 const (

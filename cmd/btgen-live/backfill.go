@@ -1,0 +1,207 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/btgen-dev/btgen/gen/cli"
+	"github.com/btgen-dev/btgen/gen/dynamic"
+	"github.com/btgen-dev/btgen/runtime/store"
+)
+
+// newBackfill returns the command backfill.
+func newBackfill() *cobra.Command {
+	var f filling
+	cmd := &cobra.Command{
+		Use:   "backfill NAME --project P --instance I",
+		Short: "Copy events from one table of a schema to another",
+		Long: `Copy the events of one table of the schema with the given name to another one, by
+default to the table with serves: false. Start programs that write to both tables before;
+they may go on. Copying again changes nothing, so the command can be repeated. With
+--checkpoint, it continues where it was, even if it was killed.
+
+--verify compares the tables: for each range of time, the number of events and a digest of
+their contents. If they agree, serves: false can be removed.
+
+Times are dates such as 2021-03-05, times such as 2021-03-05T12:00:00Z, or durations
+before now such as -36h.
+
+Exit codes: 0 copied, or the tables agree; 1 the tables differ; 2 failure.`,
+		Args: cobra.ExactArgs(1),
+		RunE: f.run,
+	}
+	f.flags(cmd, "app `profile` of the requests, for example one with a low priority")
+	cmd.Flags().StringArrayVar(&f.schemas, "schemas", nil, schemasHelp)
+	cmd.Flags().StringVar(&f.options.Source, "source", "", "`table` to read; by default the one that serves reads and keeps events longest")
+	cmd.Flags().StringVar(&f.options.Target, "target", "", "`table` to fill; by default the one with serves: false")
+	cmd.Flags().StringVar(&f.from, "from", "", "`time` of the first event; by default all")
+	cmd.Flags().StringVar(&f.to, "to", "", "`time` before which events are copied; by default all; with --verify, now")
+	cmd.Flags().IntVar(&f.options.Workers, "workers", store.DefaultWorkers, "number of ranges of row keys to copy concurrently")
+	cmd.Flags().Float64Var(&f.options.Rate, "rate", 0, "maximum number of events per second; 0 for no limit")
+	cmd.Flags().StringVar(&f.options.Checkpoint, "checkpoint", "", "`file` with the progress, which is created, and continued if it exists")
+	cmd.Flags().BoolVar(&f.options.SkipUndecodable, "skip-undecodable", false, "count rows that cannot be decoded, instead of failing")
+	cmd.Flags().BoolVar(&f.options.RenewAges, "renew-ages", false, "allow a target in which the age of an event counts from its write")
+	cmd.Flags().BoolVar(&f.options.DryRun, "dry-run", false, "count the events and write nothing")
+	cmd.Flags().BoolVar(&f.options.Verify, "verify", false, "compare the tables and write nothing")
+	cmd.MarkFlagsMutuallyExclusive("dry-run", "verify")
+	cmd.MarkFlagsMutuallyExclusive("checkpoint", "verify")
+	cmd.MarkFlagsMutuallyExclusive("checkpoint", "dry-run")
+	return cmd
+}
+
+// filling are the flags of the command backfill.
+type filling struct {
+	target
+	schemas  []string
+	from, to string
+	options  store.BackfillOptions
+}
+
+// run copies or compares events.
+func (f *filling) run(cmd *cobra.Command, args []string) error {
+	if err := f.check(); err != nil {
+		return err
+	}
+	l, err := loadLayout(cmd.OutOrStdout(), f.schemas, args[0])
+	if err != nil {
+		return err
+	}
+	ctx, stop := interruptible(cmd.Context())
+	defer stop()
+	client, err := f.connect(ctx)
+	if err != nil {
+		return err
+	}
+	progress := newBar(cmd.ErrOrStderr())
+	f.options.TablePrefix, f.options.Timeout, f.options.Progress = f.prefix, f.timeout, progress.show
+	f.options.Instance = fmt.Sprintf("projects/%s/instances/%s", f.project, f.instance)
+	report, err := store.Backfill(ctx, client, dynamic.New(l).Mappings(), f.options)
+	progress.end()
+	if err == nil {
+		err = f.print(cmd.OutOrStdout(), report)
+	} else if report.Events > 0 && f.options.Checkpoint != "" {
+		err = fmt.Errorf("%w; %s copied: repeat the command to continue", err, countOf(int(report.Events), "event"))
+	}
+	return errors.Join(err, client.Close())
+}
+
+// check checks the flags and sets the times.
+func (f *filling) check() (err error) {
+	if err := f.target.check(); err != nil {
+		return err
+	}
+	switch now := time.Now(); {
+	case f.options.Workers < 1:
+		return fmt.Errorf("--workers %d: must be at least 1", f.options.Workers)
+	case f.options.Rate < 0:
+		return fmt.Errorf("--rate %g: must not be negative", f.options.Rate)
+	case f.from != "":
+		if f.options.From, err = parseTime("--from", f.from, now); err != nil {
+			return err
+		}
+	}
+	if f.to != "" {
+		f.options.To, err = parseTime("--to", f.to, time.Now())
+	}
+	return err
+}
+
+// print prints the result. It returns ErrFindings if the tables differ.
+func (f *filling) print(out io.Writer, r store.BackfillReport) error {
+	var b strings.Builder
+	from := fmt.Sprintf("%s in %s of table %s", countOf(int(r.Events), "event"), countOf(int(r.Rows), "row"), r.Source)
+	switch {
+	case f.options.Verify && len(r.Differences) == 0:
+		fmt.Fprintf(&b, "tables %s and %s agree on %s\n", r.Source, r.Target, countOf(int(r.Events), "event"))
+	case f.options.Verify:
+		fmt.Fprintf(&b, "tables %s and %s differ\n", r.Source, r.Target)
+		for _, d := range r.Differences {
+			fmt.Fprintf(&b, "  %s\n", d)
+		}
+	case f.options.DryRun:
+		fmt.Fprintf(&b, "%s would be copied to table %s\n", from, r.Target)
+	default:
+		fmt.Fprintf(&b, "%s are copied to table %s\n", from, r.Target)
+	}
+	for _, note := range []struct {
+		n    int64
+		text string
+	}{
+		{r.Expired, "had expired in one of the tables, or will within the hour of a comparison"},
+		{r.Undecodable, "could not be decoded"},
+		{r.Changed, "changed in the meantime, and were copied again"},
+		{r.Deleted, "were deleted in the meantime, and from the target, too"},
+		{r.Unsettled, "kept changing: compare the tables with --verify"},
+	} {
+		if note.n > 0 {
+			fmt.Fprintf(&b, "  %s %s\n", countOf(int(note.n), "event"), note.text)
+		}
+	}
+	if _, err := io.WriteString(out, b.String()); err != nil {
+		return err
+	}
+	if len(r.Differences) > 0 {
+		return cli.ErrFindings
+	}
+	return nil
+}
+
+// bar shows the progress of a back-fill: a bar on a terminal, and lines otherwise.
+type bar struct {
+	out      io.Writer
+	terminal bool
+	shown    time.Time // when the last line was printed
+	drawn    bool
+}
+
+// lineEvery is the time between two lines.
+const lineEvery = 10 * time.Second
+
+// newBar returns the progress on stderr.
+func newBar(out io.Writer) *bar {
+	b := &bar{out: out, shown: time.Now()}
+	if f, ok := out.(*os.File); ok {
+		info, err := f.Stat()
+		b.terminal = err == nil && info.Mode()&os.ModeCharDevice != 0
+	}
+	return b
+}
+
+// show shows the progress.
+func (b *bar) show(p store.BackfillProgress) {
+	switch {
+	case b.terminal:
+		const width = 30
+		done := int(p.Share * width)
+		fmt.Fprintf(b.out, "\r[%s%s] %s\x1b[K", strings.Repeat("=", done), strings.Repeat(" ", width-done), progressText(p))
+		b.drawn = true
+	case time.Since(b.shown) >= lineEvery:
+		b.shown = time.Now()
+		fmt.Fprintf(b.out, "btgen-live: %s\n", progressText(p))
+	}
+}
+
+// end ends the bar.
+func (b *bar) end() {
+	if b.drawn {
+		fmt.Fprintln(b.out)
+	}
+}
+
+// progressText describes the progress on one line.
+func progressText(p store.BackfillProgress) string {
+	s := fmt.Sprintf("%.1f%%, %s, %s", 100*p.Share, countOf(int(p.Events), "event"), countOf(int(p.Rows), "row"))
+	if p.Rate > 0 {
+		s += fmt.Sprintf(", %.0f/s", p.Rate)
+	}
+	if p.Left > 0 {
+		s += fmt.Sprintf(", %s left", p.Left.Round(time.Second))
+	}
+	return s
+}
