@@ -4,17 +4,25 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strconv"
 
 	"github.com/spf13/cobra"
 
 	"github.com/btgen-dev/btgen/gen"
+	"github.com/btgen-dev/btgen/gen/capacity"
 	"github.com/btgen-dev/btgen/gen/cli"
 	"github.com/btgen-dev/btgen/gen/explain"
 	"github.com/btgen-dev/btgen/gen/project"
+	"github.com/btgen-dev/btgen/gen/schema"
+	"github.com/btgen-dev/btgen/gen/words"
 )
 
 // explainFlags are the flags of explain.
-type explainFlags struct{ format, output string }
+type explainFlags struct {
+	format, output string
+	compare        bool
+	prices         map[string]string
+}
 
 // newExplain returns the command explain.
 func newExplain() *cobra.Command {
@@ -30,13 +38,24 @@ each read of the generated reader, show which rows and cells it requests.
 Output to a terminal is in color, unless NO_COLOR is set. --format html writes a single
 self-contained file, for design documents.
 
+For the load that the schema expects, show writes, reads, storage over time, and the nodes
+that they take on each storage type. Monthly costs need prices: those of btgen.yaml, or of
+--price node_hour=0.65 --price ssd_gib_month=0.17.
+
+--compare shows two schemas side by side, with their differences first.
+
 ` + cli.PathsHelp,
 		RunE: func(cmd *cobra.Command, paths []string) error {
+			if f.compare {
+				return runCompare(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr(), f, paths)
+			}
 			return runExplain(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr(), f, paths)
 		},
 	}
 	cmd.Flags().StringVar(&f.format, "format", "text", "text, markdown, html or json")
 	cmd.Flags().StringVarP(&f.output, "output", "o", "", "write to a file instead")
+	cmd.Flags().BoolVar(&f.compare, "compare", false, "compare two schema files")
+	cmd.Flags().StringToStringVar(&f.prices, "price", nil, "a price for monthly costs, such as node_hour=0.65")
 	return cmd
 }
 
@@ -51,6 +70,58 @@ func runExplain(ctx context.Context, stdout, stderr io.Writer, f explainFlags, p
 	if err != nil {
 		return err
 	}
+	doc, err := explained(stdout, stderr, f, p, p.Prices())
+	if err != nil {
+		return err
+	}
+	text, err := render(doc, f.textOptions(stdout))
+	if err != nil {
+		return err
+	}
+	return f.write(ctx, stdout, text)
+}
+
+// runCompare compares two schemas.
+func runCompare(ctx context.Context, stdout, stderr io.Writer, f explainFlags, paths []string) error {
+	render, known := comparers[f.format]
+	switch {
+	case !known:
+		return fmt.Errorf("--format %s: want text, markdown, html or json", f.format)
+	case len(paths) != 2:
+		return fmt.Errorf("--compare: want two schema files, not %d paths", len(paths))
+	}
+	whole, err := project.Configured()
+	if err != nil {
+		return err
+	}
+	var schemas []explain.Schema
+	for _, path := range paths {
+		p, err := project.Files([]string{path})
+		if err != nil {
+			return err
+		}
+		doc, err := explained(stdout, stderr, f, p, whole.Prices())
+		if err != nil {
+			return err
+		}
+		if len(doc.Schemas) != 1 {
+			return fmt.Errorf("--compare: %s contains %d schemas; name one file", words.Printable(path), len(doc.Schemas))
+		}
+		schemas = append(schemas, doc.Schemas[0])
+	}
+	text, err := render(explain.Compare(&schemas[0], &schemas[1]), f.textOptions(stdout))
+	if err != nil {
+		return err
+	}
+	return f.write(ctx, stdout, text)
+}
+
+// explained explains the schemas of a project with prices, after it has printed the findings.
+func explained(stdout, stderr io.Writer, f explainFlags, p *project.Project, config []schema.Price) (explain.Document, error) {
+	prices, err := f.allPrices(config)
+	if err != nil {
+		return explain.Document{}, err
+	}
 	progress := cli.StartProgress(stderr, "btgen")
 	defer progress.Stop()
 	progress.Step("checking %s", count(len(p.Inputs), "schema"))
@@ -61,21 +132,52 @@ func runExplain(ctx context.Context, stdout, stderr io.Writer, f explainFlags, p
 		findings = stderr
 	}
 	if err := cli.Report(findings, p, result.Diagnostics); err != nil {
-		return err
+		return explain.Document{}, err
 	}
-	var o explain.TextOptions
-	if f.output == "" {
-		o = explain.TextOptions{Color: cli.Colored(stdout), Width: cli.Width(stdout)}
+	doc := explain.New(result.Schemas, result.Layouts)
+	doc.Price(prices)
+	return doc, nil
+}
+
+// allPrices returns the prices of btgen.yaml and of flags, which take precedence.
+func (f *explainFlags) allPrices(config []schema.Price) (capacity.Prices, error) {
+	prices := capacity.Prices{}
+	for _, price := range config {
+		prices[price.Name.V] = price.Amount.V
 	}
-	text, err := render(explain.New(result.Schemas, result.Layouts), o)
-	if err != nil {
-		return err
+	for name, text := range f.prices {
+		amount, err := strconv.ParseFloat(text, 64)
+		if err != nil || !(amount >= 0 && amount <= 1e6) {
+			return nil, fmt.Errorf("--price %s=%s: want a number from 0 to 1000000, such as 0.65", words.Printable(name), words.Printable(text))
+		}
+		prices[name] = amount
 	}
+	return prices, prices.Check()
+}
+
+// textOptions returns how text is rendered.
+func (f *explainFlags) textOptions(stdout io.Writer) explain.TextOptions {
+	if f.output != "" {
+		return explain.TextOptions{}
+	}
+	return explain.TextOptions{Color: cli.Colored(stdout), Width: cli.Width(stdout)}
+}
+
+// write writes a text to the output.
+func (f *explainFlags) write(ctx context.Context, stdout io.Writer, text []byte) error {
 	if f.output != "" {
 		return cli.Write(ctx, f.output, text)
 	}
-	_, err = stdout.Write(text)
+	_, err := stdout.Write(text)
 	return err
+}
+
+// comparers are the output formats of comparisons by name.
+var comparers = map[string]func(c explain.Comparison, o explain.TextOptions) ([]byte, error){
+	"text":     func(c explain.Comparison, o explain.TextOptions) ([]byte, error) { return []byte(c.Text(o)), nil },
+	"markdown": func(c explain.Comparison, _ explain.TextOptions) ([]byte, error) { return []byte(c.Markdown()), nil },
+	"html":     func(c explain.Comparison, _ explain.TextOptions) ([]byte, error) { return c.HTML() },
+	"json":     func(c explain.Comparison, _ explain.TextOptions) ([]byte, error) { return c.JSON() },
 }
 
 // renderers are the output formats by name.

@@ -8,10 +8,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/btgen-dev/btgen/gen/sample"
-
+	"github.com/btgen-dev/btgen/gen/capacity"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/lint"
+	"github.com/btgen-dev/btgen/gen/sample"
 	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
@@ -31,11 +31,18 @@ func New(schemas []*schema.Schema, layouts []*layout.Layout) Document {
 	return doc
 }
 
+// Price sets the monthly costs of the schemas, for the storage types with known prices.
+func (d *Document) Price(prices capacity.Prices) {
+	for i := range d.Schemas {
+		d.Schemas[i].Capacity.Price(prices)
+	}
+}
+
 // schemaOf explains a schema.
 func schemaOf(s *schema.Schema, l *layout.Layout) Schema {
 	out := Schema{
 		Name: l.Name, File: oneLine(l.File), Package: l.Package, Doc: oneLine(l.Doc),
-		Precision: schema.FormatDuration(l.Precision), Load: loadOf(l), Reads: reads(l),
+		Precision: schema.FormatDuration(l.Precision), Load: loadOf(l), Reads: reads(l), Capacity: capacity.Of(l),
 	}
 	for i, t := range l.Tables {
 		out.Tables = append(out.Tables, tableOf(s, i, l, t))
@@ -46,11 +53,11 @@ func schemaOf(s *schema.Schema, l *layout.Layout) Schema {
 // loadOf explains the load.
 func loadOf(l *layout.Layout) Load {
 	load := l.Load()
-	out := Load{Series: load.Series, EventsPerSecond: load.Rate, ValueBytes: load.ValueBytes}
+	out := Load{Series: load.Series, EventsPerSecond: load.Rate, ValueBytes: load.ValueBytes, ValueWidths: load.Widths, Skew: load.Skew, Arrival: load.Arrival}
 	for _, a := range []struct {
 		name    string
 		assumed bool
-	}{{"series", load.AssumedSeries}, {"rate", load.AssumedRate}, {"value_bytes", load.AssumedValueBytes && l.HasVariable()}} {
+	}{{"series", load.AssumedSeries}, {"rate", load.AssumedRate}, {"value_bytes", load.AssumedValueBytes && l.HasUndeclared()}} {
 		if a.assumed {
 			out.Assumed = append(out.Assumed, a.name)
 		}

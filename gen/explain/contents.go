@@ -9,7 +9,7 @@ type heading struct {
 	Below []heading
 }
 
-// contents lists the schemas of a document, the tables and reads of each; nil for a
+// contents lists the schemas of a document, the tables, reads and capacity of each; nil for a
 // single schema, which needs none.
 func contents(doc *Document) []heading {
 	if len(doc.Schemas) < 2 {
@@ -26,7 +26,7 @@ func contents(doc *Document) []heading {
 		for _, r := range s.Reads {
 			reads.Below = append(reads.Below, heading{Title: r.Method, ID: s.anchor("reads", r.Method)})
 		}
-		h.Below = append(h.Below, reads)
+		h.Below = append(h.Below, reads, heading{Title: "capacity", ID: s.anchor("capacity")})
 		out = append(out, h)
 	}
 	return out

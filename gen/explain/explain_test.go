@@ -228,14 +228,14 @@ func checkWidth(t testing.TB, text string, width int) {
 	}
 }
 
-// Pages of several schemas begin with links to all schemas, tables and reads.
+// Pages of several schemas begin with links to all schemas, tables, reads and capacities.
 func TestContents(t *testing.T) {
 	doc := documentOf(t, exampleSchemas(t, "transit_*.yaml")...)
 	out := rendered(t, doc)
 	links := map[string]int{"md": len(markdownLink.FindAllString(out["md"], -1)), "html": strings.Count(out["html"], `href="#`)}
 	want := 0
 	for _, s := range doc.Schemas {
-		want += 2 + len(s.Tables) + len(s.Reads)
+		want += 3 + len(s.Tables) + len(s.Reads)
 	}
 	for end, n := range links {
 		if n != want {

@@ -6,6 +6,7 @@ import (
 	"html/template"
 	"strings"
 
+	"github.com/btgen-dev/btgen/gen/capacity"
 	"github.com/btgen-dev/btgen/gen/words"
 )
 
@@ -45,6 +46,11 @@ var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
 	"moreRequests":   func(r Read) string { return furtherRequests(&r) },
 	"asked":          func(r Request) []string { return rowsWords(&r) },
 	"title":          title,
+	"capacityRows":   func(s Schema) []capacityRow { return capacityRows(&s.Capacity) },
+	"capacityNotes":  func(s Schema) []string { return capacityNotes(&s.Capacity) },
+	"nodeHead":       func(s Schema) []string { return nodeHead(&s.Capacity) },
+	"nodeRow":        func(s Schema, i int) []string { return nodeRow(&s.Capacity, &s.Capacity.Nodes[i]) },
+	"figures":        func() string { return capacity.Source },
 	"estimateNote":   func() string { return estimateNote },
 	"when":           func(p Period) string { return p.when() },
 	"unreadNote":     func() string { return unreadNote },

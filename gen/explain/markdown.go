@@ -160,6 +160,7 @@ func (w *markdownWriter) schema(s *Schema) {
 	for i := range s.Reads {
 		w.read(s, &s.Reads[i])
 	}
+	w.capacity(s)
 }
 
 // explainTable writes a table of Bigtable.

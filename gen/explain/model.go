@@ -4,6 +4,8 @@
 // [Markdown], [HTML] and [JSON] render it. Facts about tables come from the layout.
 package explain
 
+import "github.com/btgen-dev/btgen/gen/capacity"
+
 // Version is the version of the JSON format. Within a version, fields may be added, but
 // not renamed or removed.
 const Version = 1
@@ -24,13 +26,18 @@ type Schema struct {
 	Load      Load    `json:"load"`
 	Tables    []Table `json:"tables"`
 	Reads     []Read  `json:"reads"`
+	// Capacity is what the schema needs in each cluster, under the load.
+	Capacity capacity.Plan `json:"capacity"`
 }
 
 // Load is the load on which the estimates are based.
 type Load struct {
-	Series          int64   `json:"series"`
-	EventsPerSecond float64 `json:"events_per_second"` // per series
-	ValueBytes      int64   `json:"value_bytes"`       // of a string, bytes or JSON value
+	Series          int64            `json:"series"`
+	EventsPerSecond float64          `json:"events_per_second"`      // per series
+	ValueBytes      int64            `json:"value_bytes"`            // of a string, bytes or JSON value
+	ValueWidths     map[string]int64 `json:"value_widths,omitempty"` // declared sizes of single values, in bytes
+	Skew            float64          `json:"skew,omitempty"`         // exponent of the Zipf distribution of events among series
+	Arrival         string           `json:"arrival"`                // steady, bursts or daily
 	// Assumed lists the keys of expect that the schema does not declare.
 	Assumed []string `json:"assumed,omitempty"`
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/gen/words"
 )
 
@@ -136,6 +137,7 @@ func (w *textWriter) schema(s *Schema) {
 	for i := range s.Reads {
 		w.read(&s.Reads[i])
 	}
+	w.capacity(s)
 }
 
 // table writes a table.
@@ -503,6 +505,15 @@ func loadWords(load *Load) string {
 		return ""
 	}
 	text := words.Count(float64(load.Series), "series", "series") + assumed("series") + ", " + words.Rate(load.EventsPerSecond) + " each" + assumed("rate")
+	switch load.Arrival {
+	case schema.Bursts:
+		text += ", in bursts"
+	case schema.Daily:
+		text += ", in a daily wave"
+	}
+	if load.Skew > 0 {
+		text += ", skew " + words.Number(load.Skew)
+	}
 	if assumed("value_bytes") != "" {
 		text += fmt.Sprintf(", strings of %d bytes (assumed)", load.ValueBytes)
 	}

@@ -247,11 +247,10 @@ func (l *Layout) Enums() []*Field {
 	return out
 }
 
-// HasVariable reports whether events have fields of variable length, whose size must be
-// declared.
-func (l *Layout) HasVariable() bool {
+// HasUndeclared reports whether events have fields of variable length without a declared size.
+func (l *Layout) HasUndeclared() bool {
 	return slices.ContainsFunc(l.Fields, func(f Field) bool {
-		return f.Type == schema.String || f.Type == schema.Bytes || f.Type == schema.JSON
+		return l.Expect.Widths[f.Name] == 0 && (f.Type == schema.String || f.Type == schema.Bytes || f.Type == schema.JSON)
 	})
 }
 

@@ -1,22 +1,36 @@
 package layout
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"time"
 
 	"github.com/btgen-dev/btgen/gen/diag"
+	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
 // Expect is the load that a schema declares. Undeclared values are zero.
 type Expect struct {
 	Pos        diag.Pos
-	Series     int64         // number of series
-	Rate       float64       // events per second and series
-	ValueBytes int64         // average length of a string, bytes or JSON value
-	Lateness   time.Duration // how long after its time an event may arrive
-	Clusters   int64         // clusters of the instance, between which data is replicated
+	Series     int64            // number of series
+	Rate       float64          // events per second and series
+	ValueBytes int64            // average length of a string, bytes or JSON value
+	Lateness   time.Duration    // how long after its time an event may arrive
+	Clusters   int64            // clusters of the instance, between which data is replicated
+	Widths     map[string]int64 // average sizes of single series values and fields, in bytes, by name
+	Reads      []ExpectedRead
+	Skew       float64 // exponent of the Zipf distribution of events among series
+	Arrival    string  // as in schema.Expect; empty for schema.Steady
+}
+
+// ExpectedRead is how often a method of the reader is called.
+type ExpectedRead struct {
+	Pos    diag.Pos
+	Method string        // Read, Latest or a query
+	Rate   float64       // calls per second, of all callers
+	Range  time.Duration // time range of a call; 0 if it is not declared
 }
 
 // Assumptions about an undeclared load.
@@ -31,6 +45,9 @@ type Load struct {
 	Series     int64
 	Rate       float64 // events per second and series
 	ValueBytes int64
+	Widths     map[string]int64 // of single values, by name, as declared
+	Skew       float64
+	Arrival    string // one of schema.Arrivals
 
 	AssumedSeries, AssumedRate, AssumedValueBytes bool
 }
@@ -39,7 +56,10 @@ type Load struct {
 // precision and at most one per second, because a finer precision serves to distinguish
 // events.
 func (l *Layout) Load() Load {
-	load := Load{Series: l.Expect.Series, Rate: l.Expect.Rate, ValueBytes: l.Expect.ValueBytes}
+	load := Load{
+		Series: l.Expect.Series, Rate: l.Expect.Rate, ValueBytes: l.Expect.ValueBytes,
+		Widths: l.Expect.Widths, Skew: l.Expect.Skew, Arrival: cmp.Or(l.Expect.Arrival, schema.Steady),
+	}
 	if load.Series == 0 {
 		load.Series, load.AssumedSeries = assumedSeries, true
 		if most := l.mostSeries(); most > 0 {
@@ -53,6 +73,49 @@ func (l *Layout) Load() Load {
 		load.ValueBytes, load.AssumedValueBytes = assumedValueBytes, true
 	}
 	return load
+}
+
+// Peaks of the arrival patterns; our judgment, as in the manual.
+const (
+	burstPeak = 6 // the events of a minute within ten seconds
+	dailyPeak = 2 // a sine wave from 0 to twice the average
+)
+
+// Peak returns the highest rate of events, as a multiple of the average.
+func (load *Load) Peak() float64 {
+	switch load.Arrival {
+	case schema.Bursts:
+		return burstPeak
+	case schema.Daily:
+		return dailyPeak
+	}
+	return 1
+}
+
+// Busiest returns the share of the busiest series in all events, from 0 to 1.
+func (load *Load) Busiest() float64 { return 1 / Harmonic(load.Series, load.Skew) }
+
+// Harmonic returns the sum of 1/k^s for k from 1 to n: the weight of all n series if that of
+// the busiest is 1. Beyond the first summed terms, it is the Euler–Maclaurin formula, whose
+// relative error is below 1e-9.
+func Harmonic(n int64, s float64) float64 {
+	if s == 0 {
+		return float64(n)
+	}
+	const summed = 1000
+	total := 0.0
+	for k := int64(1); k <= min(n, summed); k++ {
+		total += math.Pow(float64(k), -s)
+	}
+	if n <= summed {
+		return total
+	}
+	a, b := float64(summed), float64(n)
+	integral := math.Log(b / a)
+	if s != 1 {
+		integral = (math.Pow(b, 1-s) - math.Pow(a, 1-s)) / (1 - s)
+	}
+	return total + integral + (math.Pow(b, -s)-math.Pow(a, -s))/2 - s/12*(math.Pow(b, -s-1)-math.Pow(a, -s-1))
 }
 
 // mostSeries returns the maximum number of series, from the cardinalities of all series

@@ -25,9 +25,10 @@ func Resolve(s *schema.Schema) (*Layout, diag.List) {
 		Precision: s.Time.Precision.V,
 		Expect: Expect{
 			Pos: s.Expect.Pos, Series: s.Expect.Series.V, Rate: s.Expect.Rate.V, ValueBytes: s.Expect.ValueBytes.V,
-			Lateness: s.Expect.Lateness.V, Clusters: s.Expect.Clusters.V,
+			Lateness: s.Expect.Lateness.V, Clusters: s.Expect.Clusters.V, Skew: s.Expect.Skew.V, Arrival: s.Expect.Arrival.V,
 		},
 	}}
+	r.expect()
 	if r.layout.Precision == 0 {
 		r.layout.Precision = time.Millisecond
 	}
@@ -46,6 +47,20 @@ func Resolve(s *schema.Schema) (*Layout, diag.List) {
 	r.checkPeriods()
 	r.deletes()
 	return r.layout, r.found
+}
+
+// expect resolves the sizes of single values and the reads of the expected load.
+func (r *resolver) expect() {
+	e := &r.layout.Expect
+	for _, v := range r.schema.Expect.Widths {
+		if e.Widths == nil {
+			e.Widths = map[string]int64{}
+		}
+		e.Widths[v.Name.V] = v.Bytes.V
+	}
+	for _, read := range r.schema.Expect.Reads {
+		e.Reads = append(e.Reads, ExpectedRead{Pos: read.Method.Pos, Method: read.Method.V, Rate: read.Rate.V, Range: read.Range.V})
+	}
 }
 
 // resolver contains the state of Resolve.

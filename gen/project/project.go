@@ -61,6 +61,21 @@ func Load(paths []string, out string) (*Project, error) {
 // Vendored reports whether the runtime is copied into the output folder.
 func (p *Project) Vendored() bool { return p.config.vendored() }
 
+// Configured returns the project in the working directory without its schemas, for the entries
+// of btgen.yaml.
+func Configured() (*Project, error) {
+	config, err := loadConfig("")
+	return &Project{config: config}, err
+}
+
+// Prices returns the prices of btgen.yaml.
+func (p *Project) Prices() []schema.Price {
+	if p.config == nil {
+		return nil
+	}
+	return p.config.said.Prices
+}
+
 // Files is Load for commands that treat each file separately: a file does not include
 // others, folders include all their subfolders, and the default paths include btgen.yaml.
 func Files(paths []string) (*Project, error) {

@@ -13,9 +13,9 @@ import (
 // a cell nor the compression ratio.
 type Bounds struct {
 	// Lower counts the timestamp and value of each cell, and the key once per row.
-	Lower float64
+	Lower float64 `json:"lower"`
 	// Upper also counts the key, the family and the qualifier for each cell.
-	Upper float64
+	Upper float64 `json:"upper"`
 }
 
 // Estimate is the estimated size of a table under a load, for events with all fields.
@@ -159,6 +159,9 @@ func cellsOf(l *layout.Layout, t *layout.Table, load layout.Load) []cellSize {
 
 // valueBytes returns the size of a field's value, as text or binary.
 func valueBytes(f *layout.Field, text bool, load layout.Load) int64 {
+	if n := load.Widths[f.Name]; n > 0 && varies(f, text) {
+		return n
+	}
 	switch f.Type {
 	case schema.String, schema.Bytes, schema.JSON:
 		return load.ValueBytes
@@ -226,6 +229,9 @@ func protoBytes(f *layout.Field, load layout.Load) int64 {
 		return 9
 	case schema.Enum:
 		return 1
+	}
+	if n := load.Widths[f.Name]; n > 0 {
+		return int64(varintBytes(float64(n)))
 	}
 	return 4
 }

@@ -7,7 +7,17 @@ type Config struct {
 	Schemas []string // files and folders, relative to the folder of btgen.yaml
 	Out     string   // output folder, likewise
 	Runtime string   // RuntimeModule or RuntimeVendored
+	Prices  []Price  // for estimates of costs
 }
+
+// Price is what a provider charges, in the user's currency.
+type Price struct {
+	Name   Value[string]  // one of PriceNames
+	Amount Value[float64] // per unit in the name; not negative
+}
+
+// PriceNames lists the values of Price.Name. Storage is per GiB and month, in each cluster.
+var PriceNames = []string{"node_hour", "ssd_gib_month", "hdd_gib_month", "infrequent_access_gib_month"}
 
 // Values of Config.Runtime.
 const (
@@ -39,8 +49,18 @@ var configBlock = block[Config]{
 			also("The default is generated."),
 		set("runtime", "whether generated code imports the runtime or contains a copy", word("runtime", []string{RuntimeModule, RuntimeVendored}, map[string]string{"copy": RuntimeVendored, "copied": RuntimeVendored, "vendor": RuntimeVendored, "internal": RuntimeVendored, "import": RuntimeModule, "imported": RuntimeModule}), func(c *Config) *string { return &c.Runtime }).
 			also("The default is module: generated code imports it, and go.mod requires github.com/btgen-dev/btgen. With vendored, it is copied into the folder runtime of out."),
+		set("prices", "the prices for the costs that btgen explain estimates, as in {node_hour: 0.65, ssd_gib_month: 0.17}", pricesForm, func(c *Config) *[]Price { return &c.Prices }).
+			also("In any currency: per node and hour, and per GiB and month of a storage type. btgen has no prices of its own."),
 	},
 }
+
+var pricesForm = func() form[[]Price] {
+	amount := located(number(0, 1e6))
+	return named("a mapping from names to prices", "write `prices: {node_hour: 0.65}`", word("price", PriceNames, nil), form[Price]{amount.shape, func(w *walker, n *node) (Price, bool) {
+		v, ok := amount.read(w, n)
+		return Price{Amount: v}, ok
+	}}, func(p *Price) *Value[string] { return &p.Name })
+}()
 
 // ConfigName is the file name of the configuration.
 const ConfigName = "btgen.yaml"

@@ -730,6 +730,28 @@ func float(bits int) form[float64] {
 	}}
 }
 
+// number returns the form of a number from least to most.
+func number(least, most float64) form[float64] {
+	what := fmt.Sprintf("a number from %v to %v", least, most)
+	s := shape{kind: shapeNumber, what: what, min: json.Number(fmt.Sprint(least)), max: json.Number(fmt.Sprint(most))}
+	return form[float64]{s, func(w *walker, n *node) (float64, bool) {
+		if n.kind != scalar || !n.plain || !floatText.MatchString(n.text) {
+			hint := "write a number, such as 0.9"
+			if floatText.MatchString(n.text) {
+				hint = "write the number without quotes"
+			}
+			w.want(n, what, hint)
+			return 0, false
+		}
+		v, err := strconv.ParseFloat(n.text, 64)
+		if err != nil || !(v >= least && v <= most) {
+			w.want(n, what, "")
+			return 0, false
+		}
+		return v, true
+	}}
+}
+
 // lazy returns a form that f creates on use, so that forms can contain themselves.
 func lazy[V any](what string, f func() form[V]) form[V] {
 	s := shape{kind: shapeLazy, what: what, item: func() shape { return f().shape }}

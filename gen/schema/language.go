@@ -303,14 +303,60 @@ var expectBlock = block[Expect]{
 		put("series", "the number of series", integer[int64](1, 1<<53), func(e *Expect) *Value[int64] { return &e.Series }),
 		put("rate", "the rate of events per series, as in 1/m", rateForm, func(e *Expect) *Value[float64] { return &e.Rate }).
 			also("A number of events and a period: 1/m, 10/s, 100/1h."),
-		put("value_bytes", "the average size of string, bytes and JSON values, in bytes", integer[int64](1, 1<<30), func(e *Expect) *Value[int64] { return &e.ValueBytes }).
-			also("By default, estimates assume 16."),
+		valueBytes.
+			also("For example, 200, or {name: 12, document: 900}. By default, estimates assume 16."),
 		put("clusters", "the number of clusters of the instance, which replicate the data", integer[int64](1, 8), func(e *Expect) *Value[int64] { return &e.Clusters }).
 			also("Used to check max_versions, which each cluster applies separately."),
 		put("lateness", "how long after its time an event may arrive, as in 2h", ageForm, func(e *Expect) *Value[time.Duration] { return &e.Lateness }).
 			also("By default, events are expected to arrive as they happen."),
+		set("reads", "how often each query is called, as in {ByLocation: 50/s}", expectedReadsForm, func(e *Expect) *[]ExpectedRead { return &e.Reads }).
+			also("Calls per period of a query, of Read or of Latest, of all callers together. {rate: 50/s, range: 1h} declares the time range, too; the default is a day."),
+		put("skew", "how unevenly events are distributed among series", number(0, 3), func(e *Expect) *Value[float64] { return &e.Skew }).
+			also("The exponent of a Zipf distribution: with 1, the second busiest series has half as many events as the busiest. The default, 0, distributes them evenly."),
+		put("arrival", "when events arrive: steady, bursts or daily", word("arrival", Arrivals, map[string]string{"constant": Steady, "uniform": Steady, "burst": Bursts, "bursty": Bursts, "day": Daily, "wave": Daily, "diurnal": Daily}), func(e *Expect) *Value[string] { return &e.Arrival }).
+			also("With bursts, the events of a minute arrive in its first ten seconds; with daily, the rate rises from 0 at night to twice the average. The default is steady."),
 	},
 }
+
+// valueBytes is the key for the size of all values of variable length, or for a size for each
+// of some values.
+var valueBytes = func() key[Expect] {
+	size := located(integer[int64](1, 1<<30))
+	each := form[Width]{size.shape, func(w *walker, n *node) (Width, bool) {
+		bytes, ok := size.read(w, n)
+		return Width{Bytes: bytes}, ok
+	}}
+	sizes := named("a mapping from values to sizes", "write `value_bytes: 200`", filled("a name"), each, func(v *Width) *Value[string] { return &v.Name })
+	return key[Expect]{
+		name: "value_bytes", doc: "the average size of string, bytes and JSON values, in bytes, or that of single values, by name",
+		shape: shape{kind: shapeEither, what: size.shape.what, either: []shape{size.shape, sizes.shape}},
+		read: func(w *walker, n *node, e *Expect) {
+			if n.kind == mapping {
+				e.Widths, _ = sizes.read(w, n)
+			} else {
+				e.ValueBytes, _ = size.read(w, n)
+			}
+		},
+	}
+}()
+
+// expectedReadBlock is the long form of an expected read.
+var expectedReadBlock = block[ExpectedRead]{
+	what:    "an expected read",
+	example: "write `{rate: 50/s, range: 1h}`",
+	keys: []key[ExpectedRead]{
+		must(put("rate", "the number of calls per period, as in 50/s", rateForm, func(r *ExpectedRead) *Value[float64] { return &r.Rate })),
+		put("range", "the time range that a call reads, as in 1h", ageForm, func(r *ExpectedRead) *Value[time.Duration] { return &r.Range }).
+			also("The default is 1d."),
+	},
+	elsewhere: map[string]string{"span": "write `range`", "last": "write `range`", "reads": "write `rate`"},
+}
+
+var expectedReadsForm = named("a mapping from queries to rates", "write `reads: {Read: 50/s}`", filled("a query"),
+	short(rateForm.shape, func(w *walker, n *node) (ExpectedRead, bool) {
+		rate, ok := located(rateForm).read(w, n)
+		return ExpectedRead{Rate: rate}, ok
+	}, record(expectedReadBlock)), func(r *ExpectedRead) *Value[string] { return &r.Method })
 
 // checkSchema reports contradictions between the blocks of s.
 func checkSchema(w *walker, s *Schema) {
@@ -327,6 +373,7 @@ func checkSchema(w *walker, s *Schema) {
 	}
 	checkNumbers(w, s.Fields)
 	checkQueryTables(w, s)
+	checkExpect(w, s)
 	if len(names) == 0 {
 		return
 	}
@@ -353,6 +400,30 @@ func checkQueryTables(w *walker, s *Schema) {
 	for _, q := range s.Queries {
 		if q.Table.IsSet() && len(names) > 0 && !slices.Contains(names, q.Table.V) {
 			w.errorf(q.Table.Pos, "query %s names the unknown table %s", q.Name.V, quote(q.Table.V)).Hint = w.suggest(q.Table.V, names, "the tables are ")
+		}
+	}
+}
+
+// checkExpect reports sizes of unknown values, and reads that the reader does not have.
+func checkExpect(w *walker, s *Schema) {
+	var values []string
+	for _, fields := range [][]Field{s.Series, s.Fields} {
+		for _, f := range fields {
+			values = append(values, f.Name.V)
+		}
+	}
+	methods := []string{ReadMethod, LatestMethod}
+	for _, q := range s.Queries {
+		methods = append(methods, q.Name.V)
+	}
+	for _, v := range s.Expect.Widths {
+		if !slices.Contains(values, v.Name.V) {
+			w.errorf(v.Name.Pos, "value_bytes names the unknown value %s", quote(v.Name.V)).Hint = w.suggest(v.Name.V, values, "the values are ")
+		}
+	}
+	for _, r := range s.Expect.Reads {
+		if !slices.Contains(methods, r.Method.V) {
+			w.errorf(r.Method.Pos, "reads names the unknown query %s", quote(r.Method.V)).Hint = w.suggest(r.Method.V, methods, "the queries are ")
 		}
 	}
 }

@@ -274,6 +274,19 @@ func TestQueriesAndExpect(t *testing.T) {
 	}
 }
 
+// TestExpect parses loads with sizes of single values, reads, skew and arrival.
+func TestExpect(t *testing.T) {
+	s := parse(t, "queries:\n  ByLocation: {by: [location]}\nexpect:\n  value_bytes: {location: 8, pressure: 5}\n  reads: {Latest: 10/s, ByLocation: {rate: 60/m, range: 1h}}\n  skew: 0.9\n  arrival: daily\n")
+	want := Expect{
+		Widths: []Width{{val("location"), val(int64(8))}, {val("pressure"), val(int64(5))}},
+		Reads:  []ExpectedRead{{Method: val("Latest"), Rate: val(10.0)}, {val("ByLocation"), val(1.0), val(time.Hour)}},
+		Skew:   val(0.9), Arrival: val(Daily),
+	}
+	if diff := cmp.Diff(want, s.Expect, noPositions); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
 // TestFileForms parses the same schema with different line ends and encodings.
 func TestFileForms(t *testing.T) {
 	want := parse(t, "")

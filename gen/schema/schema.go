@@ -241,7 +241,40 @@ type Expect struct {
 	Series     Value[int64]   // number of series
 	Rate       Value[float64] // events per second and series
 	ValueBytes Value[int64]   // average size of string, bytes and JSON values
+	Widths     []Width        // average sizes of single values, instead of ValueBytes
 	Clusters   Value[int64]   // number of clusters of the instance
 	// Lateness is how long after its time an event may arrive.
 	Lateness Value[time.Duration]
+	Reads    []ExpectedRead
+	Skew     Value[float64] // exponent of the Zipf distribution of events among series, from 0
+	Arrival  Value[string]  // one of Arrivals
 }
+
+// Width is the average size of a series value or a field.
+type Width struct {
+	Name  Value[string]
+	Bytes Value[int64]
+}
+
+// ExpectedRead is how often a method of the reader is called.
+type ExpectedRead struct {
+	Method Value[string]        // Read, Latest or a query
+	Rate   Value[float64]       // calls per second, of all callers
+	Range  Value[time.Duration] // time range of a call, if it is set
+}
+
+// Methods that every reader has.
+const (
+	ReadMethod   = "Read"   // reads the events of a series
+	LatestMethod = "Latest" // reads the newest event of a series
+)
+
+// Values of Expect.Arrival.
+const (
+	Steady = "steady" // events arrive at a constant rate
+	Bursts = "bursts" // the events of a minute arrive at its start
+	Daily  = "daily"  // the rate follows a daily wave
+)
+
+// Arrivals lists the values of Expect.Arrival.
+var Arrivals = []string{Steady, Bursts, Daily}

@@ -1,0 +1,214 @@
+// Package capacity computes what a schema needs under its declared load: writes and reads
+// per second, storage over time, and the nodes that each of them takes. Google's published
+// figures are in figures.go, and nowhere else. There are no prices: [Prices] come from the
+// user.
+package capacity
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/sample"
+	"github.com/btgen-dev/btgen/gen/schema"
+)
+
+// Plan is what a schema needs in each cluster. Rates are at the peak of the load, unless
+// noted otherwise.
+type Plan struct {
+	Clusters int64   `json:"clusters"`
+	Peak     float64 `json:"peak"` // the highest rate of events, as a multiple of the average
+	// BusiestSeries is the share of the busiest series in all events, from 0 to 1.
+	BusiestSeries float64 `json:"busiest_series"`
+	Writes        Flow    `json:"writes"`
+	Reads         []Read  `json:"reads"` // declared ones
+	// RequestsADay are mutations of rows and read requests, on average.
+	WritesADay float64   `json:"writes_a_day"`
+	ReadsADay  float64   `json:"reads_a_day"`
+	Storage    []Stored  `json:"storage"`
+	Nodes      []Cluster `json:"nodes"` // of each storage type
+}
+
+// Flow is a stream of rows.
+type Flow struct {
+	Rows  float64 `json:"rows_per_second"`
+	Bytes float64 `json:"bytes_per_second"` // upper bound, before compression
+}
+
+// Read is a declared read.
+type Read struct {
+	Method string  `json:"method"`
+	Rate   float64 `json:"calls_per_second"`
+	Range  string  `json:"range,omitempty"` // of time; empty for the newest event
+	// RangeAssumed reports whether the schema does not declare the range.
+	RangeAssumed bool    `json:"range_assumed,omitempty"`
+	Series       float64 `json:"series"` // that a call finds
+	// SeriesAssumed reports whether the number of series depends on an undeclared
+	// cardinality.
+	SeriesAssumed bool    `json:"series_assumed,omitempty"`
+	Seeks         float64 `json:"seeks_per_call"` // row ranges and row keys
+	Bytes         float64 `json:"bytes_per_call"` // that the server reads; an upper bound
+}
+
+// Stored is the data at a time after the first write, before compression.
+type Stored struct {
+	After string        `json:"after"`
+	Bytes sample.Bounds `json:"bytes"`
+	// Steady reports whether garbage collection keeps pace with writes from then on.
+	Steady bool `json:"steady,omitempty"`
+}
+
+// Cluster is the nodes of a cluster of a storage type.
+type Cluster struct {
+	Type   string  `json:"type"`
+	Limits []Limit `json:"limits"`
+	// LowLatency and Throughput are the numbers of nodes for the two targets.
+	LowLatency int64 `json:"low_latency"`
+	Throughput int64 `json:"throughput"`
+	// Binds is the limit that takes the most nodes, for low latency.
+	Binds string `json:"binds"`
+	// MonthlyCost is of all clusters with the nodes for low latency; nil without prices.
+	MonthlyCost *float64 `json:"monthly_cost,omitempty"`
+}
+
+// Limit is what a cluster needs of one kind.
+type Limit struct {
+	Name    string  `json:"name"`
+	Needed  float64 `json:"needed"`
+	PerNode float64 `json:"per_node"`
+	Nodes   float64 `json:"nodes"` // for low latency, not rounded
+}
+
+// assumedRange is the time range of reads whose range is not declared.
+const assumedRange = 24 * time.Hour
+
+// assumedMatch is the number of series that a query finds if cardinalities are undeclared:
+// the square root of their number, halfway between one and all in orders of magnitude.
+func assumedMatch(series float64) float64 { return math.Sqrt(series) }
+
+// Of returns what a schema without errors needs.
+func Of(l *layout.Layout) Plan {
+	load := l.Load()
+	events := load.Rate * float64(load.Series)
+	p := Plan{Clusters: max(1, l.Expect.Clusters), Peak: load.Peak(), BusiestSeries: load.Busiest(), Reads: []Read{}}
+	units := 0.0 // rows of 1 KB written per second
+	for _, t := range l.Tables {
+		rows := events * float64(t.RowsPerEvent())
+		bytes := events * sample.RawEvent(l, t).Upper
+		p.Writes.Rows += rows * p.Peak
+		p.Writes.Bytes += bytes * p.Peak
+		p.WritesADay += rows * (24 * time.Hour).Seconds()
+		units += max(rows, bytes/rowBytes) * p.Peak
+	}
+	seeks, scanned := 0.0, 0.0
+	for _, r := range l.Expect.Reads {
+		read := readOf(l, r)
+		p.Reads = append(p.Reads, read)
+		seeks += read.Rate * read.Seeks
+		scanned += read.Rate * read.Bytes
+		p.ReadsADay += read.Rate * (24 * time.Hour).Seconds()
+	}
+	p.Storage = storedOver(l, events)
+	for _, s := range Types {
+		p.Nodes = append(p.Nodes, clusterOf(s, units, seeks, scanned, p.largest()))
+	}
+	return p
+}
+
+// largest returns the most data within the first year or in the steady state.
+func (p *Plan) largest() float64 {
+	most := 0.0
+	for _, s := range p.Storage {
+		most = max(most, s.Bytes.Upper)
+	}
+	return most
+}
+
+// clusterOf returns the nodes of a storage type for rows of 1 KB written, rows sought and
+// bytes scanned per second, and bytes stored. Writes, reads and scans share the CPU of a node,
+// so their nodes add up.
+func clusterOf(s Storage, writes, reads, scanned, stored float64) Cluster {
+	c := Cluster{Type: s.Name, Limits: []Limit{
+		{Name: "writes", Needed: writes, PerNode: s.Writes},
+		{Name: "reads", Needed: reads, PerNode: s.Reads},
+		{Name: "scans", Needed: scanned, PerNode: s.Scan},
+		{Name: "storage", Needed: stored, PerNode: s.Bytes},
+	}}
+	busy := writes/s.Writes + reads/s.Reads + scanned/s.Scan
+	nodes := func(t Target) int64 {
+		return int64(max(1, math.Ceil(busy/t.CPU), math.Ceil(stored/s.Bytes/t.Storage)))
+	}
+	c.LowLatency, c.Throughput = nodes(Targets[0]), nodes(Targets[1])
+	binds := &c.Limits[0]
+	for i := range c.Limits {
+		limit := &c.Limits[i]
+		target := Targets[0].CPU
+		if limit.Name == "storage" {
+			target = Targets[0].Storage
+		}
+		if limit.Nodes = limit.Needed / limit.PerNode / target; limit.Nodes > binds.Nodes {
+			binds = limit
+		}
+	}
+	if c.Binds = binds.Name; c.LowLatency == 1 {
+		c.Binds = "" // a cluster has a node anyway
+	}
+	return c
+}
+
+// readOf returns what a declared read takes.
+func readOf(l *layout.Layout, r layout.ExpectedRead) Read {
+	out := Read{Method: r.Method, Rate: r.Rate, Series: 1}
+	q := l.ReadQuery()
+	if i := slices.IndexFunc(l.Queries, func(q layout.Query) bool { return q.Name == r.Method }); i >= 0 {
+		q = l.Queries[i]
+		out.Series, out.SeriesAssumed = Matches(l, &q)
+	}
+	e := sample.EstimateOf(l, q.Table)
+	from, _, _ := sample.Day(q.Table)
+	var w sample.Work
+	if r.Method == schema.LatestMethod {
+		_, _, now := sample.Day(q.Table)
+		w, out.Seeks = sample.LatestWork(l, now), seeksOf(sample.LatestRequests(l, now))
+	} else {
+		span := r.Range
+		if span == 0 {
+			span, out.RangeAssumed = assumedRange, true
+		}
+		out.Range = schema.FormatDuration(span)
+		w = sample.WorkOf(l, &q, from.Add(span), from, from.Add(span), nil)
+		out.Seeks = seeksOf(sample.Requests(l, &q, from.Add(span), from, from.Add(span), nil))
+	}
+	out.Bytes = out.Series * scannedBytes(&e, sample.RawEvent(l, q.Table).Upper, &w, q.Table)
+	return out
+}
+
+// scannedBytes returns what the server reads for the given work, if an event has some bytes:
+// the returned cells and the skipped rows. Where values are column names, it reads all cells
+// of the rows, since their times are not in the order of the cells.
+func scannedBytes(e *sample.Estimate, event float64, w *sample.Work, t *layout.Table) float64 {
+	row := event / float64(e.RowsPerEvent) * e.EventsPerRow
+	if t.Metrics() {
+		return (w.Rows + w.Walked) * row
+	}
+	return w.Cells/float64(e.CellsPerEvent)*event + w.Walked*row
+}
+
+// Matches returns how many series a query finds, and whether that is based on an undeclared
+// cardinality.
+func Matches(l *layout.Layout, q *layout.Query) (series float64, assumed bool) {
+	all := float64(l.Load().Series)
+	series = all
+	for _, i := range q.By {
+		n := l.Series[i].Cardinality
+		if n == 0 && len(q.By) < len(l.Series) {
+			return assumedMatch(all), true
+		}
+		series /= max(1, float64(n))
+	}
+	if len(q.By) == len(l.Series) {
+		return 1, false
+	}
+	return max(1, series), l.Load().AssumedSeries
+}

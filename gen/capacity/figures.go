@@ -1,0 +1,47 @@
+package capacity
+
+// Storage is a type of storage, with what one node of a cluster can do at most.
+type Storage struct {
+	Name string
+	// Reads and Writes are rows of 1 KB per second, if a node does nothing else.
+	Reads, Writes float64
+	// Scan is the throughput of range reads in bytes per second, if a node does nothing else.
+	Scan float64
+	// Bytes is the storage capacity of a node.
+	Bytes float64
+}
+
+// Types are the storage types, with figures that Google published as of November 2026, "under
+// optimal conditions" and for rows of 1 KB. Infrequent access is the tier of an SSD cluster
+// with tiered storage; its figures hold for reads of data in that tier.
+//
+// Sources:
+// https://cloud.google.com/bigtable/docs/performance (throughput),
+// https://cloud.google.com/bigtable/docs/choosing-ssd-hdd (capacity).
+var Types = []Storage{
+	{Name: "SSD", Reads: 17_000, Writes: 14_000, Scan: 220e6, Bytes: 5e12},
+	{Name: "HDD", Reads: 500, Writes: 10_000, Scan: 180e6, Bytes: 16e12},
+	{Name: "infrequent access", Reads: 100, Writes: 10_000, Scan: 36e6, Bytes: 32e12},
+}
+
+// rowBytes is the size of the rows in these figures.
+const rowBytes = 1000
+
+// Target is how much of a node is to be used at most.
+type Target struct {
+	Name    string
+	CPU     float64 // share of its throughput, from 0 to 1
+	Storage float64 // share of its capacity
+}
+
+// Targets are the ends of the range for which autoscaling is recommended: an SSD node has
+// 2.5 to 5 TB, an HDD node 8 to 16.
+//
+// Source: https://cloud.google.com/bigtable/docs/autoscaling, as of November 2026.
+var Targets = []Target{
+	{Name: "low latency", CPU: 0.6, Storage: 0.5},
+	{Name: "throughput", CPU: 0.9, Storage: 1},
+}
+
+// Source is the address that users find the figures at.
+const Source = "https://cloud.google.com/bigtable/docs/performance"
