@@ -63,36 +63,41 @@ func runGenerate(cmd *cobra.Command, paths []string, out string, prune bool, acc
 	defer unlock()
 	progress := cli.StartProgress(cmd.ErrOrStderr(), cmd.Root().Name())
 	defer progress.Stop()
-	target, changes, schemas, err := compare(cmd, progress, paths, out, accept)
+	c, err := compare(cmd, progress, paths, out, accept)
 	if err != nil {
 		return err
 	}
 	if !prune {
-		if err := changes.CheckRemovals(); err != nil {
+		if err := c.changes.CheckRemovals(); err != nil {
 			return err
 		}
 	}
-	progress.Step("writing %s", count(len(changes.Steps), "file"))
-	if err := cli.Commit(cmd.Context(), changes); err != nil {
+	progress.Step("writing %s", count(len(c.changes.Steps), "file"))
+	if err := cli.Commit(cmd.Context(), c.changes); err != nil {
 		return err
 	}
 	progress.Stop()
-	note(cmd, target, changes)
-	return printChanged(cmd, target, changes, schemas)
+	c.note(cmd)
+	return c.print(cmd)
 }
 
-// printChanged prints how many files have changed, and how to require a missing runtime.
-func printChanged(cmd *cobra.Command, target *project.Target, changes *output.Changes, schemas int) error {
-	if target.LacksRuntime {
+// print prints how many files have changed, which tables are locked for the first time, and how
+// to require a missing runtime.
+func (c *comparison) print(cmd *cobra.Command) error {
+	if c.target.LacksRuntime {
 		fmt.Fprintf(cmd.ErrOrStderr(), "%s: note: the code imports the runtime, which go.mod does not require; run: go get %s\n", cmd.Root().Name(), cli.ModuleVersion())
 	}
-	created, updated, removed := changes.Changed()
+	created, updated, removed := c.changes.Changed()
 	if created+updated+removed == 0 {
-		_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s: all %s up to date\n", count(schemas, "schema"), count(len(changes.Steps), "file"))
+		_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s: all %s up to date\n", count(c.schemas, "schema"), count(len(c.changes.Steps), "file"))
 		return err
 	}
-	_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s: %d of %s created, %d updated, %d removed\n",
-		count(schemas, "schema"), created, count(len(changes.Steps)-removed, "file"), updated, removed)
+	text := fmt.Sprintf("%s: %d of %s created, %d updated, %d removed\n",
+		count(c.schemas, "schema"), created, count(len(c.changes.Steps)-removed, "file"), updated, removed)
+	for _, line := range c.locking.Notes() {
+		text += line + "\n"
+	}
+	_, err := io.WriteString(cmd.OutOrStdout(), text)
 	return err
 }
 
@@ -110,13 +115,13 @@ make stored events unreadable, wrong or deleted is an error. No file is changed.
 		RunE: func(cmd *cobra.Command, paths []string) error {
 			progress := cli.StartProgress(cmd.ErrOrStderr(), cmd.Root().Name())
 			defer progress.Stop()
-			target, changes, _, err := compare(cmd, progress, paths, out, nil)
+			c, err := compare(cmd, progress, paths, out, nil)
 			if err != nil {
 				return err
 			}
 			progress.Stop()
-			note(cmd, target, changes)
-			return printDiff(cmd.OutOrStdout(), changes)
+			c.note(cmd)
+			return printDiff(cmd.OutOrStdout(), c.changes)
 		},
 	}
 	outFlag(cmd, &out)
@@ -140,59 +145,66 @@ func outFlag(cmd *cobra.Command, out *string) {
 	cmd.Flags().StringVarP(out, "out", "o", "", `output folder (default "generated")`)
 }
 
-// compare returns the target, the changes that bring it up to date, and the number of schemas. It
-// prints the findings in the schemas, and the changes that their locks forbid unless accept
-// names them.
-func compare(cmd *cobra.Command, progress *cli.Progress, paths []string, out string, accept []string) (*project.Target, *output.Changes, int, error) {
+// comparison is what a run of generate would change.
+type comparison struct {
+	target  *project.Target
+	changes *output.Changes // that bring it up to date
+	locking *cli.Locking
+	schemas int
+}
+
+// compare compares the schemas with the generated code and the locks. It prints the findings in
+// the schemas, and the changes that their locks forbid unless accept names them.
+func compare(cmd *cobra.Command, progress *cli.Progress, paths []string, out string, accept []string) (*comparison, error) {
 	progress.Step("reading schemas")
 	p, err := project.Load(paths, out)
 	if err != nil {
-		return nil, nil, 0, err
+		return nil, err
 	}
 	target, err := p.Target()
 	if err != nil {
-		return nil, nil, 0, err
+		return nil, err
 	}
 	progress.Step("generating the code of %s", count(len(p.Inputs), "schema"))
 	result, err := gen.Generate(p.Inputs, target.Target)
 	if err != nil {
-		return nil, nil, 0, err
+		return nil, err
 	}
 	if err := cli.Report(cmd.OutOrStdout(), p, result.Diagnostics); err != nil {
-		return nil, nil, 0, err
+		return nil, err
 	}
 	progress.Step("comparing %s", count(len(result.Files), "file"))
-	locks, found, err := cli.LockSteps(p, result.Layouts, accept)
+	locking, err := cli.CompareLocks(p, result.Layouts, accept)
 	if err != nil {
-		return nil, nil, 0, err
+		return nil, err
 	}
-	if err := cli.Report(cmd.OutOrStdout(), p, found); err != nil {
-		return nil, nil, 0, err
+	if err := cli.Report(cmd.OutOrStdout(), p, locking.Found); err != nil {
+		return nil, err
 	}
 	changes, err := output.Compare(target.Dir, result.Files, target)
 	if err != nil {
-		return nil, nil, 0, err
+		return nil, err
 	}
-	for _, step := range locks {
+	for _, step := range locking.Steps {
 		if err := changes.Add(step); err != nil {
-			return nil, nil, 0, err
+			return nil, err
 		}
 	}
-	return target, changes, len(p.Inputs), nil
+	return &comparison{target, changes, locking, len(p.Inputs)}, nil
 }
 
 // note prints which generated files are left alone although they may be unused.
-func note(cmd *cobra.Command, target *project.Target, changes *output.Changes) {
+func (c *comparison) note(cmd *cobra.Command) {
 	print := func(format, path string) {
 		fmt.Fprintf(cmd.ErrOrStderr(), "%s: note: "+format+"\n", cmd.Root().Name(), words.Printable(filepath.ToSlash(path)))
 	}
-	for _, path := range changes.Orphans {
+	for _, path := range c.changes.Orphans {
 		print("%s was left alone, although its schema and project no longer exist; remove it if it is unused", path)
 	}
-	if !changes.New() {
+	if !c.changes.New() {
 		return
 	}
-	for _, dir := range target.Elsewhere() {
+	for _, dir := range c.target.Elsewhere() {
 		print("code of these schemas is also in %s; if the output folder has moved, remove that code, which is no longer updated", dir)
 	}
 }

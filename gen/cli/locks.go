@@ -2,7 +2,9 @@ package cli
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,6 +19,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/output"
 	"github.com/btgen-dev/btgen/gen/project"
 	"github.com/btgen-dev/btgen/gen/schema"
+	"github.com/btgen-dev/btgen/gen/words"
 )
 
 // maxLock is the size limit of a btgen.lock, in bytes.
@@ -35,47 +38,71 @@ func ReadLock(path string) (*lock.Lock, error) {
 	return lock.Parse(filepath.ToSlash(path), text)
 }
 
-// LockSteps compares the layouts of a project with its locks. It returns the steps that
-// update the locks, and findings: errors for changes of stored data that are neither accepted
-// nor allowed by the lock, and warnings for changes that need an order of deployment. accept
-// are the arguments of --accept.
-func LockSteps(p *project.Project, layouts []*layout.Layout, accept []string) ([]output.Step, diag.List, error) {
+// Locking is what a project changes in its locks.
+type Locking struct {
+	Steps []output.Step // update the locks
+	// Found are errors for changes of stored data that are neither accepted nor allowed by the
+	// lock, and warnings for changes that need an order of deployment.
+	Found diag.List
+	// Locked are the numbers of tables that are locked for the first time, by lock.
+	Locked map[string]int
+}
+
+// Notes returns a line for each lock that gets new tables.
+func (l *Locking) Notes() []string {
+	var out []string
+	for _, path := range slices.Sorted(maps.Keys(l.Locked)) {
+		tables := "1 table is locked"
+		if n := l.Locked[path]; n > 1 {
+			tables = fmt.Sprintf("%d tables are locked", n)
+		}
+		out = append(out, fmt.Sprintf("%s: %s: changes that lose stored events are refused from now on; for a table that stores nothing yet, undo this and set `draft: true`",
+			words.Printable(filepath.ToSlash(path)), tables))
+	}
+	return out
+}
+
+// CompareLocks compares the layouts of a project with its locks. accept are the arguments of
+// --accept.
+func CompareLocks(p *project.Project, layouts []*layout.Layout, accept []string) (*Locking, error) {
 	locks, err := p.Locks()
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	var steps []output.Step
-	var found diag.List
+	out := &Locking{Locked: map[string]int{}}
 	accepted := 0
 	for _, l := range locks {
 		old, err := ReadLock(l.Path)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		c := Compare(p, l, old, layouts, time.Time{})
 		some, err := c.Accept(acceptedBy(c, accept, len(locks) > 1))
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		accepted += len(some)
-		found = append(found, c.Refused(some)...)
+		out.Found = append(out.Found, c.Refused(some)...)
 		for _, f := range c.Findings {
 			if f.Class == evolve.Rollout {
-				found = append(found, f.Diagnostic)
+				out.Found = append(out.Found, f.Diagnostic)
 			}
 		}
 		step, changed, err := lockStep(l.Path, c.Next(some))
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		if changed {
-			steps = append(steps, step)
+			out.Steps = append(out.Steps, step)
+		}
+		if n := c.Locked(); n > 0 {
+			out.Locked[l.Path] = n
 		}
 	}
-	if accepted < len(accept) && !found.HasErrors() {
-		return nil, nil, &evolve.AcceptError{Argument: strings.Join(accept, " "), Reason: "no lock has this change"}
+	if accepted < len(accept) && !out.Found.HasErrors() {
+		return nil, &evolve.AcceptError{Argument: strings.Join(accept, " "), Reason: "no lock has this change"}
 	}
-	return steps, found, nil
+	return out, nil
 }
 
 // acceptedBy returns the arguments of --accept that apply to a lock: all if there is only one

@@ -100,6 +100,17 @@ func (c *Comparison) Next(accepted []lock.Acceptance) *lock.Lock {
 	return out
 }
 
+// Locked returns the number of tables that the lock gets for the first time.
+func (c *Comparison) Locked() int {
+	n := 0
+	for i := range c.pairs {
+		if p := &c.pairs[i]; p.old == nil && p.facts != nil {
+			n++
+		}
+	}
+	return n
+}
+
 // acceptedOf returns the accepted changes of a table, sorted.
 func (c *Comparison) acceptedOf(p *pair, accepted []lock.Acceptance) []lock.Acceptance {
 	var out []lock.Acceptance
