@@ -95,7 +95,11 @@ func TestBreaking(t *testing.T) {
 			known, c := e.compare(t)
 			var found diag.List
 			for i := range c.Findings {
-				found = append(found, c.Findings[i].Report())
+				f := &c.Findings[i]
+				found = append(found, f.Report())
+				if f.Class == evolve.Data && f.Old != "" && f.Old == f.New {
+					t.Errorf("%s: what is stored, and what is read, look the same: %s", f.Name, f.Old)
+				}
 			}
 			got := found.Format(func(file string) []byte {
 				if file == lock.Name {

@@ -60,7 +60,9 @@ func (c *comparer) columns(renamed map[string]string) {
 // find returns the index of the column of new events with a key or, if retired is set, that of
 // a retired one.
 func find(columns []lock.Column, key string, retired bool) int {
-	return slices.IndexFunc(columns, func(c lock.Column) bool { return c.Key == key && c.Retired == retired && c.Was == "" })
+	return slices.IndexFunc(columns, func(c lock.Column) bool {
+		return c.Key == key && c.Retired == retired && (retired || c.Was == "")
+	})
 }
 
 // item returns the name of a column in the names of changes.
@@ -168,9 +170,18 @@ func (c *comparer) again(old, new lock.Column) {
 	probe.column(old, new, nil, true)
 	other := c.new.Blob == "" && item(old) != item(new)
 	if other || slices.ContainsFunc(probe.changes, func(d Change) bool { return ClassOf(d.Rule) == Data }) {
-		c.add(Change{Rule: "E14", Item: item(new), place: atColumn, column: new.Key, Old: c.in(c.old, old), New: c.in(c.new, new), way: way{number: c.free()}},
+		was, is := c.in(c.old, old), c.in(c.new, new)
+		if other {
+			was, is = item(old)+" in "+was, item(new)+" in "+is
+		}
+		c.add(Change{Rule: "E14", Item: item(new), place: atColumn, column: new.Key, Old: was, New: is, way: way{number: c.free()}},
 			"%s of a removed field is reused with a different meaning: values of old events are read as %q", c.place(new), item(new))
 		return
+	}
+	for _, older := range c.old.Columns {
+		if older.Retired && older.Was == old.Key && c.olderAt(older) == nil {
+			c.forgotten(older, new)
+		}
 	}
 	if c.implicit(old) && !required(new) {
 		c.presence(old, new, Change{Item: item(new), place: atColumn, column: new.Key})

@@ -181,7 +181,10 @@ func Merge(old, new *lock.Layout) lock.Layout {
 	for _, was := range old.Columns {
 		i := slices.IndexFunc(out.Columns, func(c lock.Column) bool { return c.Key == was.Key && c.Family == was.Family })
 		if i < 0 {
-			was.Retired, was.Was = true, ""
+			was.Retired = true
+			if was.Was != "" && find(new.Columns, was.Was, false) >= 0 {
+				was.Was = "" // the field no longer has it
+			}
 			out.Columns = append(out.Columns, was)
 			continue
 		}

@@ -2,6 +2,7 @@ package evolve
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -33,10 +34,90 @@ func examples(p *pair, rule string) (old, new string) {
 	for _, step := range []time.Duration{0, 90 * time.Minute, 27 * time.Hour, 5 * 24 * time.Hour, 40 * 24 * time.Hour, 400 * 24 * time.Hour} {
 		old, new = sample.KeyAt(l, t, at.Add(step)), sample.KeyAt(p.layout, p.table, at.Add(step))
 		if old != new && old != "" && new != "" {
-			break
+			return sample.ShowKey(old), sample.ShowKey(new)
 		}
 	}
+	if rare, other := rareKeys(p, l, t, at); rare != "" {
+		return rare, other
+	}
 	return sample.ShowKey(old), sample.ShowKey(new)
+}
+
+// rareKeys returns how an event is stored before and after a change of the row key that affects
+// only some values: those that the new type of a series value lacks, and those with characters
+// that are escaped. Both are empty if there is none.
+func rareKeys(p *pair, l *layout.Layout, t *layout.Table, at time.Time) (old, new string) {
+	for i := range l.Series {
+		k := slices.IndexFunc(p.layout.Series, func(f layout.Field) bool { return f.Name == l.Series[i].Name })
+		if k < 0 {
+			continue
+		}
+		typ := p.layout.Series[k].Type
+		for _, v := range rareValues(l.Series[i].Type, t.Delimiter) {
+			old = sample.KeyAt(withExample(l, i, v), t, at)
+			as, fits := integerAs(typ, v)
+			if !fits {
+				return sample.ShowKey(old), fmt.Sprintf("none: %v is no %s", v, typ)
+			}
+			if new = sample.KeyAt(withExample(p.layout, k, as), p.table, at); old != new && old != "" && new != "" {
+				return sample.ShowKey(old), sample.ShowKey(new)
+			}
+		}
+	}
+	return "", ""
+}
+
+// rareValues returns values at the limits of a type, and a string with the character that begins
+// an escape sequence.
+func rareValues(t schema.Type, delimiter string) []any {
+	switch t {
+	case schema.Int32:
+		return []any{int64(-1)}
+	case schema.Int64:
+		return []any{int64(1 << 40), int64(-1)}
+	case schema.Uint32:
+		return []any{uint64(math.MaxUint32)}
+	case schema.Uint64:
+		return []any{uint64(math.MaxUint64)}
+	case schema.String:
+		if delimiter != "" {
+			return []any{"a" + string(rune(delimiter[0]+1)) + "b"}
+		}
+	}
+	return nil
+}
+
+// integerAs returns a value in the form of another integer type, and whether that has it. Other
+// values are unchanged.
+func integerAs(t schema.Type, v any) (any, bool) {
+	n, signed := v.(int64)
+	u, unsigned := v.(uint64)
+	if signed {
+		u = uint64(n)
+	} else {
+		n = int64(u)
+	}
+	switch {
+	case !signed && !unsigned:
+		return v, true
+	case t == schema.Int32:
+		return n, n == int64(int32(n)) && (signed || n >= 0)
+	case t == schema.Int64:
+		return n, signed || n >= 0
+	case t == schema.Uint32:
+		return u, u <= math.MaxUint32
+	case t == schema.Uint64:
+		return u, unsigned || n >= 0
+	}
+	return v, false
+}
+
+// withExample returns a layout whose i-th series value has an example.
+func withExample(l *layout.Layout, i int, v any) *layout.Layout {
+	out := *l
+	out.Series = slices.Clone(l.Series)
+	out.Series[i].Example = v
+	return &out
 }
 
 // cells returns the examples of a change of a column, with the cells of an example event.

@@ -3,6 +3,8 @@ package evolve_test
 import (
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 )
 
@@ -39,7 +41,7 @@ var edits = []struct {
 	{"take up field again", 2, func(h *history, s *drawn) {
 		if f, ok := h.gone(s); ok {
 			again := h.field()
-			again.id, again.name, again.column, again.number = f.id, f.name, f.column, f.number // its stored values are read
+			again.id, again.name, again.column, again.number, again.was = f.id, f.name, f.column, f.number, f.was // its stored values are read
 			if h.chance(2) {
 				again.typ, again.of, again.fallback, again.optional, again.text = f.typ, f.of, "", true, f.text
 			}
@@ -73,6 +75,55 @@ var edits = []struct {
 			h.anyField(s).column = f.stored()
 		}
 	}},
+	{"rename field, with was", 8, func(h *history, s *drawn) { h.move(s, h.anyField(s)) }},
+	{"convert field", 8, func(h *history, s *drawn) {
+		f := h.anyField(s)
+		to := converts[f.typ]
+		if to == nil {
+			return
+		}
+		h.move(s, f)
+		f.typ, f.of = one(h.random, to...), nil
+		if f.typ == "string" && f.fallback != "" && !strings.HasPrefix(f.fallback, `"`) {
+			f.fallback = strconv.Quote(f.fallback)
+		}
+	}},
+	{"values of field, with was", 2, func(h *history, s *drawn) {
+		f := h.anyField(s)
+		h.move(s, f)
+		for i := range f.was {
+			if f.was[i].values == "" {
+				f.was[i].values = map[bool]string{true: "text", false: "binary"}[f.text]
+			}
+		}
+		f.text = !f.text
+	}},
+	{"rename field back", 3, func(h *history, s *drawn) {
+		if f := h.movedField(s); f != nil {
+			to := f.was[0]
+			f.was = f.was[1:]
+			h.move(s, f)
+			if to.column != "" {
+				f.name = to.column
+			}
+			if to.number > 0 {
+				f.number = to.number
+			}
+		}
+	}},
+	{"forget was", 3, func(h *history, s *drawn) {
+		if f := h.movedField(s); f != nil {
+			i := h.IntN(len(f.was))
+			f.was = slices.Delete(f.was, i, i+1)
+		}
+	}},
+	{"was of another field", 1, func(h *history, s *drawn) {
+		a, b := h.anyField(s), h.anyField(s)
+		if a.id != b.id {
+			a.was = append(a.was, drawnWas{column: b.stored(), typ: b.typ, of: b.of})
+		}
+	}},
+	{"exchange was", 1, func(h *history, s *drawn) { a, b := h.anyField(s), h.anyField(s); a.was, b.was = b.was, a.was }},
 	{"order of fields", 1, func(h *history, s *drawn) {
 		h.Shuffle(len(s.fields), func(i, j int) { s.fields[i], s.fields[j] = s.fields[j], s.fields[i] })
 	}},
@@ -197,7 +248,7 @@ func (h *history) related(old, s *drawn) bool {
 		same := func(o drawnField) bool { return o.id == f.id }
 		if k := slices.IndexFunc(old.fields, same); k >= 0 {
 			was := &old.fields[k]
-			if !was.samePlace(f) && was.typ != f.typ && !slices.Contains(wider[was.typ], f.typ) {
+			if !was.samePlace(f) && !f.lists(was) && was.typ != f.typ && !slices.Contains(wider[was.typ], f.typ) {
 				f.id = h.fresh()
 			}
 		} else if k := slices.IndexFunc(h.removed, same); k >= 0 {
@@ -212,6 +263,55 @@ func (h *history) related(old, s *drawn) bool {
 // samePlace reports whether a field is stored under the same name, column and number.
 func (f *drawnField) samePlace(o *drawnField) bool {
 	return f.name == o.name && f.column == o.column && f.number == o.number
+}
+
+// lists reports whether a field names the place of an older version of it.
+func (f *drawnField) lists(old *drawnField) bool {
+	return slices.ContainsFunc(f.was, func(w drawnWas) bool {
+		return w.column != "" && (w.column == old.stored() || w.column == old.name) || w.number > 0 && w.number == old.number
+	})
+}
+
+// move gives a field a new name, column and number, and lists the older ones.
+func (h *history) move(s *drawn, f *drawnField) {
+	columns, json, protobuf := s.stores()
+	w := drawnWas{typ: f.typ, of: slices.Clone(f.of)}
+	switch {
+	case columns:
+		w.column = f.stored()
+	case json:
+		w.column = f.name
+	}
+	if protobuf {
+		w.number, f.number = f.number, h.fresh()
+	}
+	if columns && json && f.stored() != f.name {
+		f.was = slices.Insert(f.was, 0, drawnWas{column: f.name, typ: w.typ, of: w.of})
+	}
+	if w.column != "" || w.number > 0 {
+		f.was = slices.Insert(f.was, 0, w)
+	}
+	f.name, f.column = fmt.Sprint("w", h.fresh()), ""
+}
+
+// movedField returns a field with older columns; nil if there is none.
+func (h *history) movedField(s *drawn) *drawnField {
+	var all []*drawnField
+	for i := range s.fields {
+		if len(s.fields[i].was) > 0 {
+			all = append(all, &s.fields[i])
+		}
+	}
+	if all == nil {
+		return nil
+	}
+	return one(h.random, all...)
+}
+
+// converts lists the types to which stored values of a type can be converted.
+var converts = map[string][]string{
+	"bool": {"int32", "int64", "uint32", "uint64"}, "int32": {"int64", "float64", "string"}, "uint32": {"int64", "uint64", "float64", "string"},
+	"int64": {"float64", "float64", "string"}, "uint64": {"float64", "float64", "string"}, "float32": {"float64"}, "enum": {"string"}, "uuid": {"string"}, "string": {"bytes"},
 }
 
 // wider lists the types that can read the stored values of another type.
@@ -238,7 +338,7 @@ func (h *history) gone(s *drawn) (drawnField, bool) {
 		return drawnField{}, false
 	}
 	f := h.removed[h.IntN(len(h.removed))]
-	f.of = slices.Clone(f.of)
+	f.of, f.was = slices.Clone(f.of), slices.Clone(f.was)
 	return f, !slices.ContainsFunc(s.fields, func(o drawnField) bool { return o.id == f.id })
 }
 

@@ -32,6 +32,16 @@ type drawnField struct {
 	fallback string // the default in YAML; empty for none
 	text     bool
 	number   int
+	was      []drawnWas // newest first
+}
+
+// drawnWas is a place in which older events have a field.
+type drawnWas struct {
+	column string // a column, or a name in JSON
+	number int    // in protobuf; 0 if it is that of the field
+	typ    string
+	of     []drawnValue
+	values string // "text" or "binary"; empty if it is that of the field
 }
 
 // stored returns the column of the field.
@@ -104,7 +114,7 @@ func (s *drawn) clone() *drawn {
 func cloneFields(fields []drawnField) []drawnField {
 	out := slices.Clone(fields)
 	for i := range out {
-		out[i].of = slices.Clone(out[i].of)
+		out[i].of, out[i].was = slices.Clone(out[i].of), slices.Clone(out[i].was)
 	}
 	return out
 }
@@ -161,14 +171,7 @@ func (s *drawn) YAML() []byte {
 
 // yaml returns the keys of a field, without its number.
 func (f *drawnField) yaml() string {
-	text := "type: " + f.typ
-	if f.of != nil {
-		var values []string
-		for _, v := range f.of {
-			values = append(values, fmt.Sprintf("%s: %d", v.name, v.number))
-		}
-		text += ", of: {" + strings.Join(values, ", ") + "}"
-	}
+	text := "type: " + f.typ + ofText(f.of)
 	if f.column != "" {
 		text += ", column: " + f.column
 	}
@@ -181,7 +184,57 @@ func (f *drawnField) yaml() string {
 	if f.text {
 		text += ", values: text"
 	}
+	var was []string
+	for i := range f.was {
+		was = append(was, "{"+f.was[i].yaml(f)+"}")
+	}
+	if was != nil {
+		text += ", was: [" + strings.Join(was, ", ") + "]"
+	}
 	return text
+}
+
+// ofText returns the values of an enum in YAML, after a comma; empty for other types.
+func ofText(of []drawnValue) string {
+	if of == nil {
+		return ""
+	}
+	var values []string
+	for _, v := range of {
+		values = append(values, fmt.Sprintf("%s: %d", v.name, v.number))
+	}
+	return ", of: {" + strings.Join(values, ", ") + "}"
+}
+
+// yaml returns the keys of an older place of a field.
+func (w *drawnWas) yaml(f *drawnField) string {
+	var keys []string
+	if w.column != "" {
+		keys = append(keys, "column: "+w.column)
+	}
+	if w.number > 0 {
+		keys = append(keys, fmt.Sprint("number: ", w.number))
+	}
+	if w.typ != f.typ {
+		keys = append(keys, "type: "+w.typ+ofText(w.of))
+	}
+	if w.values != "" {
+		keys = append(keys, "values: "+w.values)
+	}
+	return strings.Join(keys, ", ")
+}
+
+// stores reports how the layouts of a schema store fields.
+func (s *drawn) stores() (columns, json, protobuf bool) {
+	for _, t := range s.tables {
+		for _, l := range t.layouts {
+			whole := l.serialized() || l.offsets() && len(s.fields) > 1
+			columns = columns || !whole && !l.offsets()
+			json = json || whole && l.format == "json"
+			protobuf = protobuf || whole && l.format == "protobuf"
+		}
+	}
+	return columns, json, protobuf
 }
 
 // layoutKeys returns the keys of the k-th layout of a table: for an older one, the keys that

@@ -106,6 +106,8 @@ type counts struct {
 	Events   int // events that were written
 	Read     int // events that were read
 	Layouts  int // reads of tables with several layouts by time
+	Moved    int // reads of schemas with fields that older events have elsewhere
+	Inexact  int // events with a value that cannot be converted, and an error
 }
 
 // cases returns the number of edits of which package evolve has decided what they do.
@@ -115,6 +117,7 @@ func (c *counts) cases() int { return c.Tried + c.Refused }
 func (c *counts) add(o counts) {
 	c.Tried, c.Safe, c.Refused, c.Accepted = c.Tried+o.Tried, c.Safe+o.Safe, c.Refused+o.Refused, c.Accepted+o.Accepted
 	c.Invalid, c.Events, c.Read, c.Layouts = c.Invalid+o.Invalid, c.Events+o.Events, c.Read+o.Read, c.Layouts+o.Layouts
+	c.Moved, c.Inexact = c.Moved+o.Moved, c.Inexact+o.Inexact
 }
 
 // steps is how many edits a history tries on data.
@@ -572,6 +575,10 @@ func (h *history) backfill(old, newest *version) error {
 			}
 			again.values[f.id] = v
 			delete(again.loose, f.id)
+		}
+		if newest.inexact(again, nil) {
+			e.dead = true // somebody must decide what to write
+			continue
 		}
 		if newest.empty(again) {
 			e.dead = true // all its fields are removed

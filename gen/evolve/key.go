@@ -25,8 +25,13 @@ func (c *comparer) key() {
 	case c.old.Delimiter == c.new.Delimiter && c.renamedSeries(old, new):
 		c.keyEnums(old, new)
 	default:
-		c.add(Change{Rule: "E05", Keys: true, place: atKey, segment: c.segment(old, new), way: way{restore: keyRestore(c.old), beside: true}},
-			"the row key %s becomes %s: stored rows are not found", keyText(c.old), keyText(c.new))
+		change := Change{Rule: "E05", Keys: true, place: atKey, segment: c.segment(old, new), way: way{restore: keyRestore(c.old), beside: true}}
+		if i := change.segment - 1; keyText(c.old) == keyText(c.new) && i >= 0 && i < len(old) {
+			change.way = way{restore: fmt.Sprintf("%s: {type: %s}", old[i].Name, old[i].Type)}
+			c.add(change, "series value %q in the row key: %s becomes %s: stored rows are not found or not read", new[i].Name, old[i].Type, new[i].Type)
+			return
+		}
+		c.add(change, "the row key %s becomes %s: stored rows are not found", keyText(c.old), keyText(c.new))
 	}
 }
 

@@ -115,9 +115,7 @@ func (c *comparer) older() (back map[string]bool) {
 			back[old.Key] = true
 			c.taken(old, c.new.Columns[field], old.Key)
 		case field >= 0:
-			new := c.new.Columns[field]
-			c.add(Change{Rule: "E20", Item: item(new), place: atColumn, column: new.Key, Old: c.in(c.old, old), New: "not read", way: way{text: "restore " + quotedCode(c.wasText(old, &new)) + " until these events have expired"}},
-				"field %q is no longer read from %s: events that were written before it moved lack it", item(new), c.place(old))
+			c.forgotten(old, c.new.Columns[field])
 		}
 	}
 	for _, older := range c.new.Older() {
@@ -129,6 +127,12 @@ func (c *comparer) older() (back map[string]bool) {
 		}
 	}
 	return back
+}
+
+// forgotten adds the change for a field that is no longer read from where older events have it.
+func (c *comparer) forgotten(old, new lock.Column) {
+	c.add(Change{Rule: "E20", Item: item(new), place: atColumn, column: new.Key, Old: c.in(c.old, old), New: "not read", way: way{text: "restore " + quotedCode(c.wasText(old, &new)) + " until these events have expired"}},
+		"field %q is no longer read from %s: events that were written before it moved lack it", item(new), c.place(old))
 }
 
 // now returns the index of the column in which new events have the field that was in another

@@ -89,7 +89,7 @@ type Column struct {
 	Default  *string     // as text; nil if there is none
 	Enum     []EnumValue // sorted by Number and Name, including those no longer in use
 	// Was is, for a column that only older events have, the Key of the column in which newer
-	// events have the field; otherwise empty.
+	// events have the field; otherwise empty. A removed field keeps it, for its return.
 	Was     string
 	Retired bool // events are no longer written with the field, and it is no longer read
 }
