@@ -28,6 +28,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"cloud.google.com/go/bigtable"
@@ -40,8 +41,8 @@ import (
 	"github.com/btgen-dev/btgen/runtime/scan"
 )
 
-// Client opens tables. *bigtable.Client implements it; a test may use a wrapper or a
-// fake.
+// Client opens tables. *bigtable.Client implements it, [AuthorizedViews] returns one that uses
+// authorized views, and a test may use a wrapper or a fake.
 type Client interface {
 	OpenTable(table string) bigtable.TableAPI
 }
@@ -287,8 +288,8 @@ func (e *RangeError) Error() string {
 
 func (e *RangeError) Unwrap() error { return codec.ErrRange }
 
-// MissingTableError reports that Bigtable did not find the table of a read or write, or
-// one of its column families.
+// MissingTableError reports that Bigtable did not find the table of a read or write, its
+// authorized view, or one of its column families.
 type MissingTableError struct {
 	Table string // with its prefix
 	Err   error  // the error of Bigtable, with the status code codes.NotFound
@@ -296,6 +297,9 @@ type MissingTableError struct {
 
 // Error says what to do and quotes Bigtable's error.
 func (e *MissingTableError) Error() string {
+	if strings.Contains(e.Err.Error(), "/authorizedViews/") {
+		return fmt.Sprintf("the authorized view of table %s does not exist: create it, or check its ID, TablePrefix, project and instance: %v", e.Table, e.Err)
+	}
 	return fmt.Sprintf("table %s or its column families do not exist: run btgen-live setup, or check TablePrefix, project and instance: %v", e.Table, e.Err)
 }
 

@@ -20,9 +20,8 @@ const disableVariable = "BTGEN_DISABLE_WIRE"
 // responses of a client. It may only for the official client itself, because a wrapper
 // may inspect them.
 func wireAllowed(client Client) bool {
-	_, official := client.(*bigtable.Client)
 	disabled, _ := strconv.ParseBool(os.Getenv(disableVariable))
-	return official && !disabled
+	return isOfficial(client) && !disabled
 }
 
 // askAgain is the time after which wirePath probes a client again that did not accept

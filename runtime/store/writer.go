@@ -40,7 +40,6 @@ type writerTable[E any] struct {
 // NewWriter returns a Writer for the mappings of a schema.
 func NewWriter[E any](client Client, mappings []*Mapping[E], opts ...WriterOptions) *Writer[E] {
 	w := &Writer[E]{options: writerOptions(opts), perRequest: maxMutations}
-	_, official := client.(*bigtable.Client)
 	if w.options.Tables != nil {
 		mappings, w.unknown = selected(mappings, w.options.Tables)
 	}
@@ -48,7 +47,7 @@ func NewWriter[E any](client Client, mappings []*Mapping[E], opts ...WriterOptio
 		id := w.options.TablePrefix + l.Table.ID
 		api := client.OpenTable(id)
 		path := &wirePath{allowed: wireAllowed(client), api: api}
-		w.tables = append(w.tables, writerTable[E]{mapping: l, shape: l.shape(), id: id, api: api, wire: path, retries: official, newest: slices.Contains(mappings, l)})
+		w.tables = append(w.tables, writerTable[E]{mapping: l, shape: l.shape(), id: id, api: api, wire: path, retries: isOfficial(client), newest: slices.Contains(mappings, l)})
 	}
 	w.stages.New = func() any { return newStage(w) }
 	return w

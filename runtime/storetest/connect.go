@@ -12,7 +12,8 @@ import (
 )
 
 func newServer(addr string, opts ...grpc.ServerOption) (*bttest.Server, error) {
-	return bttest.NewServer(addr, append(opts, grpc.ChainUnaryInterceptor(withoutEmptyRules))...)
+	v := newViews()
+	return bttest.NewServer(addr, append(opts, grpc.ChainUnaryInterceptor(withoutEmptyRules, v.unary), grpc.ChainStreamInterceptor(v.stream))...)
 }
 
 // withoutEmptyRules removes rules that keep everything from the families of a new table.

@@ -1,0 +1,156 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"cloud.google.com/go/bigtable"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/btgen-dev/btgen/runtime/storetest"
+)
+
+// viewOf creates a view of the rows of a series, with all columns of a mapping.
+func viewOf(t *testing.T, s *storetest.Bigtable, l *Mapping[sample], prefix string) {
+	t.Helper()
+	conf := &bigtable.SubsetViewConf{RowPrefixes: [][]byte{[]byte(prefix)}}
+	for _, f := range l.Table.Families {
+		conf.AddFamilySubsetQualifierPrefix(f.Name, nil)
+	}
+	must(t, s.Admin.CreateAuthorizedView(t.Context(), &bigtable.AuthorizedViewConf{TableID: l.Table.ID, AuthorizedViewID: "mine", AuthorizedView: conf}))
+}
+
+// TestAuthorizedViews reads, writes and deletes through a view of one series, with and without
+// the wire path. Another series is not visible, and cannot be changed.
+func TestAuthorizedViews(t *testing.T) {
+	for _, l := range []*Mapping[sample]{days(), singles(), offsetBlobs()} {
+		s := newBigtable(t, l)
+		viewOf(t, s, l, "a#")
+		must(t, NewWriter(s.Client, []*Mapping[sample]{l}).Write(t.Context(), sample{Series: "b", Time: day0}))
+		for name, connect := range map[string]func(context.Context, string, ...grpc.DialOption) (*bigtable.Client, error){"wire": storetest.Connect, "plain": storetest.ConnectPlain} {
+			t.Run(l.Table.ID+" "+name, func(t *testing.T) {
+				official, err := connect(t.Context(), s.Addr)
+				must(t, err)
+				defer func() { _ = official.Close() }()
+				client := AuthorizedViews(official, func(string) string { return "mine" })
+				var ordinary, requests int
+				hooks := Hooks{End: func(_ context.Context, op Operation, _ error) {
+					ordinary, requests = ordinary+op.OrdinaryRequests, requests+op.Requests
+				}}
+				w := NewWriter(client, []*Mapping[sample]{l}, WriterOptions{Hooks: hooks})
+				r := NewReader(client, l, ReaderOptions{Hooks: hooks, Now: func() time.Time { return day0 }})
+				must(t, w.WriteAll(t.Context(), []sample{{Series: "a", Time: day0}, {Series: "a", Time: at(1)}}))
+				if n := countSamples(t, r.Read(t.Context(), sample{Series: "a"}, day0, at(9))); n != 2 {
+					t.Errorf("%d events of the series in the view", n)
+				}
+				if n := countSamples(t, r.Read(t.Context(), sample{Series: "b"}, day0, at(9))); n != 0 {
+					t.Errorf("%d events of a series that is not in the view", n)
+				}
+				if name == "wire" && ordinary > 0 || requests == 0 {
+					t.Errorf("%d of %d requests do not take the wire path", ordinary, requests)
+				}
+				var failed *WriteError
+				err = w.Write(t.Context(), sample{Series: "b", Time: at(1)})
+				if !errors.As(err, &failed) || status.Code(failed.Failures[0].Err) != codes.PermissionDenied {
+					t.Errorf("writing to a row that is not in the view: %v", err)
+				}
+				got, err := w.DeleteSeries(t.Context(), sample{Series: "a"})
+				if err != nil || got.Events() != 2 {
+					t.Errorf("deleting: %v, %v", got, err)
+				}
+				if got, err := w.DeleteSeries(t.Context(), sample{Series: "b"}); err != nil || got.Events() != 0 {
+					t.Errorf("deleting what is not in the view: %v, %v", got, err)
+				}
+				if n := storedCells(t, s, l.Table.ID); n == 0 {
+					t.Error("the series that is not in the view is gone")
+				}
+			})
+		}
+	}
+}
+
+// countSamples returns the number of samples that a read yields.
+func countSamples(t *testing.T, events iter.Seq2[sample, error]) int {
+	t.Helper()
+	n := 0
+	for _, err := range events {
+		must(t, err)
+		n++
+	}
+	return n
+}
+
+// TestAuthorizedViewOfColumns deletes through a view that lacks columns of a family: nothing
+// changes, and the error names the row.
+func TestAuthorizedViewOfColumns(t *testing.T) {
+	l := days()
+	s := newBigtable(t, l)
+	conf := &bigtable.SubsetViewConf{RowPrefixes: [][]byte{nil}}
+	conf.AddFamilySubsetQualifier(l.Table.Families[0].Name, []byte(l.Columns[0].Name))
+	must(t, s.Admin.CreateAuthorizedView(t.Context(), &bigtable.AuthorizedViewConf{TableID: l.Table.ID, AuthorizedViewID: "mine", AuthorizedView: conf}))
+	must(t, NewWriter(s.Client, []*Mapping[sample]{l}).Write(t.Context(), sample{Series: "a", Time: day0, Note: []byte("n")}))
+	before := storedCells(t, s, l.Table.ID)
+	w := NewWriter(AuthorizedViews(s.Client, func(string) string { return "mine" }), []*Mapping[sample]{l})
+	var failed *DeleteError
+	if got, err := w.DeleteSeries(t.Context(), sample{Series: "a"}); !errors.As(err, &failed) || status.Code(failed.Err) != codes.PermissionDenied || got.Events() != 0 {
+		t.Errorf("%v, %v", got, err)
+	}
+	if n := storedCells(t, s, l.Table.ID); n != before {
+		t.Errorf("%d of %d cells are left", n, before)
+	}
+}
+
+// TestMissingAuthorizedView names a view that does not exist, and opens tables without one.
+func TestMissingAuthorizedView(t *testing.T) {
+	l, other := days(), singles()
+	s := newBigtable(t, l, other)
+	var opened []string
+	client := AuthorizedViews(s.Client, func(table string) string {
+		opened = append(opened, table)
+		if table == other.Table.ID {
+			return ""
+		}
+		return "none"
+	})
+	must(t, NewWriter(client, []*Mapping[sample]{other}).Write(t.Context(), sample{Series: "a", Time: day0}))
+	var missing *MissingTableError
+	for _, err := range NewReader(client, l).Read(t.Context(), sample{Series: "a"}, day0, at(9)) {
+		if !errors.As(err, &missing) || !strings.HasPrefix(missing.Error(), "the authorized view of table "+l.Table.ID+" does not exist: ") {
+			t.Error(err)
+		}
+	}
+	err := NewWriter(client, []*Mapping[sample]{l}).Write(t.Context(), sample{Series: "a", Time: day0})
+	if missing == nil || !errors.As(err, &missing) || !slices.Equal(opened, []string{other.Table.ID, l.Table.ID, l.Table.ID}) {
+		t.Error(err, opened)
+	}
+}
+
+// TestAuthorizedViewResumes breaks off streams of reads through a view.
+func TestAuthorizedViewResumes(t *testing.T) {
+	l := days()
+	s := newBigtable(t, l)
+	viewOf(t, s, l, "a#")
+	client, b := breaksOff(t, s)
+	views := AuthorizedViews(client, func(string) string { return "mine" })
+	var all []sample
+	for i := range 4 {
+		all = append(all, sample{Series: "a", Time: day0.AddDate(0, 0, i)}, sample{Series: "b", Time: day0.AddDate(0, 0, i)})
+	}
+	for after := range 5 {
+		must(t, NewWriter(s.Client, []*Mapping[sample]{l}).WriteAll(t.Context(), all))
+		ctx, read := b.named(t.Context(), 0, after)
+		if got, err := NewWriter(views, []*Mapping[sample]{l}).DeleteSeries(ctx, sample{Series: "a"}); err != nil || got.Events() != 4 {
+			t.Errorf("after %d chunks: %v, %v", after, got, err)
+		}
+		if n := len(b.requests(read)); n < 2 {
+			t.Errorf("after %d chunks: %d requests", after, n)
+		}
+	}
+}
