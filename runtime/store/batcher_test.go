@@ -106,7 +106,7 @@ func (s *faultyServer) MutateRows(r *bigtablepb.MutateRowsRequest, stream bigtab
 }
 
 // startServer serves until the end of the test.
-func startServer(t *testing.T, s bigtablepb.BigtableServer) (addr string) {
+func startServer(t testing.TB, s bigtablepb.BigtableServer) (addr string) {
 	t.Helper()
 	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	must(t, err)

@@ -205,7 +205,7 @@ func columnsOf(t *testing.T, client *bigtable.Client, table string) map[string]i
 	return out
 }
 
-func must(t *testing.T, err error) {
+func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
