@@ -126,26 +126,33 @@ func (c *deleteCase) write(t *rapid.T, prefix string, keeps func(e *sample) bool
 	}
 }
 
-// cells returns all cells of a table.
-func (c *deleteCase) cells(t interface{ Fatal(...any) }, prefix string) map[string]string {
-	out := map[string]string{}
+// each calls f with each row of the tables with a prefix, and their IDs without it.
+func (c *deleteCase) each(t interface{ Fatal(...any) }, prefix string, f func(id string, row bigtable.Row)) {
 	ids := map[string]bool{}
 	for _, l := range c.mapping.Periods() {
 		ids[l.Table.ID] = true
 	}
 	for id := range ids {
 		err := c.client.OpenTable(prefix+id).ReadRows(context.Background(), bigtable.InfiniteRange(""), func(row bigtable.Row) bool {
-			for _, items := range row {
-				for _, item := range items {
-					out[fmt.Sprintf("%s %q %q %d", id, item.Row, item.Column, item.Timestamp)] = string(item.Value)
-				}
-			}
+			f(id, row)
 			return true
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
+}
+
+// cells returns all cells of the tables with a prefix.
+func (c *deleteCase) cells(t interface{ Fatal(...any) }, prefix string) map[string]string {
+	out := map[string]string{}
+	c.each(t, prefix, func(id string, row bigtable.Row) {
+		for _, items := range row {
+			for _, item := range items {
+				out[fmt.Sprintf("%s %q %q %d", id, item.Row, item.Column, item.Timestamp)] = string(item.Value)
+			}
+		}
+	})
 	return out
 }
 
@@ -167,37 +174,22 @@ func (c *deleteCase) mark(t *rapid.T, rows []string) {
 	}
 }
 
-// rows returns the keys of all rows of the table with all samples.
+// rows returns the keys of all rows of the tables with all samples.
 func (c *deleteCase) rows(t *rapid.T) (keys []string) {
-	for _, l := range c.mapping.Periods() {
-		err := c.client.OpenTable("all_"+l.Table.ID).ReadRows(context.Background(), bigtable.InfiniteRange(""), func(row bigtable.Row) bool {
-			keys = append(keys, row.Key())
-			return true
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
+	c.each(t, "all_", func(_ string, row bigtable.Row) { keys = append(keys, row.Key()) })
 	return keys
 }
 
-// clear deletes all rows of both tables.
+// clear deletes all rows of all tables.
 func (c *deleteCase) clear(t *rapid.T) {
 	for _, prefix := range []string{"all_", "rest_"} {
-		for _, l := range c.mapping.Periods() {
-			api := c.client.OpenTable(prefix + l.Table.ID)
-			err := api.ReadRows(context.Background(), bigtable.InfiniteRange(""), func(row bigtable.Row) bool {
-				m := bigtable.NewMutation()
-				m.DeleteRow()
-				if err := api.Apply(context.Background(), row.Key(), m); err != nil {
-					t.Fatal(err)
-				}
-				return true
-			})
-			if err != nil {
+		c.each(t, prefix, func(id string, row bigtable.Row) {
+			m := bigtable.NewMutation()
+			m.DeleteRow()
+			if err := c.client.OpenTable(prefix+id).Apply(context.Background(), row.Key(), m); err != nil {
 				t.Fatal(err)
 			}
-		}
+		})
 	}
 }
 
@@ -482,6 +474,53 @@ func TestDeleteBreaksOff(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestDeleteRejectedRow lets Bigtable reject one row of a request: the error names it, and
+// nothing is counted as deleted.
+func TestDeleteRejectedRow(t *testing.T) {
+	l := singles()
+	s := newBigtable(t, l)
+	must(t, NewWriter(s.Client, []*Mapping[sample]{l}).WriteAll(t.Context(), []sample{{Series: "a", Time: day0}, {Series: "a", Time: at(1)}}))
+	rejected := status.Error(codes.FailedPrecondition, "no")
+	client := fakeClient{s.Client, func(api bigtable.TableAPI) bigtable.TableAPI {
+		return tableFunc{TableAPI: api, bulk: func(_ context.Context, rows []string, _ []*bigtable.Mutation) ([]error, error) {
+			return []error{nil, rejected}, nil
+		}}
+	}}
+	got, err := NewWriter(client, []*Mapping[sample]{l}).DeleteSeries(t.Context(), sample{Series: "a"})
+	var failed *DeleteError
+	if !errors.As(err, &failed) || !errors.Is(err, rejected) || failed.Table != l.Table.ID || !strings.HasPrefix(failed.Row, "a#") || got.Events() != 0 {
+		t.Errorf("%v, %v", got, err)
+	}
+}
+
+// TestDeleteOperation checks that hooks get the requests of a deletion whose request fails.
+func TestDeleteOperation(t *testing.T) {
+	l := singles()
+	s := newBigtable(t, l)
+	must(t, NewWriter(s.Client, []*Mapping[sample]{l}).Write(t.Context(), sample{Series: "a", Time: day0}))
+	rejected := status.Error(codes.PermissionDenied, "no")
+	client := fakeClient{s.Client, func(api bigtable.TableAPI) bigtable.TableAPI {
+		return tableFunc{TableAPI: api, bulk: func(context.Context, []string, []*bigtable.Mutation) ([]error, error) { return nil, rejected }}
+	}}
+	var op Operation
+	w := NewWriter(client, []*Mapping[sample]{l}, WriterOptions{Hooks: Hooks{End: func(_ context.Context, o Operation, _ error) { op = o }}})
+	if _, err := w.DeleteSeries(t.Context(), sample{Series: "a"}); !errors.Is(err, rejected) {
+		t.Error(err)
+	}
+	if op.Name != "DeleteSeries" || op.Requests != 2 || op.Rows != 1 || op.Events != 0 {
+		t.Errorf("%+v", op)
+	}
+	broken := fakeClient{s.Client, func(api bigtable.TableAPI) bigtable.TableAPI {
+		return tableFunc{TableAPI: api, readRows: func(context.Context, bigtable.RowSet, func(bigtable.Row) bool, ...bigtable.ReadOption) error {
+			return rejected
+		}}
+	}}
+	w = NewWriter(broken, []*Mapping[sample]{l}, WriterOptions{Hooks: Hooks{End: func(_ context.Context, o Operation, _ error) { op = o }}})
+	if _, err := w.DeleteSeries(t.Context(), sample{Series: "a"}); !errors.Is(err, rejected) || op.Requests != 1 {
+		t.Errorf("%v, %+v", err, op)
 	}
 }
 
