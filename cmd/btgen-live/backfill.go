@@ -143,6 +143,9 @@ func (f *filling) print(out io.Writer, r store.BackfillReport) error {
 			fmt.Fprintf(&b, "  %s %s\n", countOf(int(note.n), "event"), note.text)
 		}
 	}
+	if r.TargetFirst && !f.options.Verify && !f.options.DryRun {
+		fmt.Fprintf(&b, "  programs write to table %s first, as the schema lists it first: changes during the copy may be missing; compare the tables with --verify\n", r.Target)
+	}
 	if _, err := io.WriteString(out, b.String()); err != nil {
 		return err
 	}

@@ -3,7 +3,11 @@ package main
 import (
 	"bytes"
 	"context"
+	"flag"
+	"fmt"
+	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -11,6 +15,8 @@ import (
 
 	"github.com/btgen-dev/btgen/gen"
 	"github.com/btgen-dev/btgen/gen/dynamic"
+	"github.com/btgen-dev/btgen/gen/words"
+	"github.com/btgen-dev/btgen/golden/testlong"
 	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/storetest"
 	"github.com/btgen-dev/btgen/templates"
@@ -84,3 +90,96 @@ func fillDay(t *testing.T, schema []byte) {
 	})
 	t.Setenv("BIGTABLE_EMULATOR_HOST", server.Addr)
 }
+
+// kills is the number of processes that TestKilledBackfill kills.
+var kills = flag.Int("kills", testlong.Pick(2, 10), "number of back-fills to kill")
+
+// TestKilledBackfill kills processes that copy events at random moments. Then the copy is completed
+// with the same checkpoint: the tables agree, and the counts are those of one call.
+func TestKilledBackfill(t *testing.T) {
+	events := testlong.Pick(6_000, 30_000)
+	schema := []byte(killedSchema)
+	r := gen.Resolve([]gen.Input{{Name: "event.yaml", Text: schema}})
+	if err := r.Diagnostics.Err(); err != nil {
+		t.Fatal(err)
+	}
+	s := dynamic.New(r.Layouts[0])
+	server := storetest.New(t, func(ctx context.Context, b *storetest.Bigtable) error {
+		if _, err := store.Setup(ctx, b.Admin, b.Client, s.Tables()); err != nil {
+			return err
+		}
+		var all []dynamic.Event
+		for i := range events {
+			all = append(all, dynamic.Event{Series: []any{fmt.Sprintf("h%06d", i*7919%1_000_000)}, Time: time.Unix(1_700_000_000, 0), Values: []any{int64(i)}})
+		}
+		return s.NewWriter(b.Client, store.WriterOptions{Tables: []string{"by_host"}}).WriteAll(ctx, all)
+	})
+	t.Setenv("BIGTABLE_EMULATOR_HOST", server.Addr)
+	t.Chdir(t.TempDir())
+	if err := os.Mkdir("schemas", 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile("schemas/event.yaml", schema, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	where := []string{"--project", storetest.Project, "--instance", storetest.Instance}
+	copies := append([]string{"backfill", "Event", "--checkpoint", "progress", "--workers", "2", "--rate", "100000"}, where...)
+	const seed = 14
+	random, partly := rand.New(rand.NewPCG(seed, seed)), 0
+	for killed := 0; killed < *kills; {
+		cmd := exec.Command("btgen-live", copies...)
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Duration(random.IntN(400)) * time.Millisecond)
+		_ = cmd.Process.Kill()
+		if cmd.Wait() != nil {
+			killed++
+			if text, err := os.ReadFile("progress"); err == nil && bytes.Contains(text, []byte(`"done":true`)) {
+				partly++
+			}
+			continue
+		}
+		// It was faster: the next one begins again, over what is already there.
+		if err := os.Remove("progress"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Logf("%d processes are killed, of which %d had recorded progress", *kills, partly)
+	var out, failed bytes.Buffer
+	if code := run(copies, &out, &failed); code != 0 {
+		t.Fatalf("exit code %d: %s", code, failed.String())
+	}
+	count := words.Count(float64(events), "event", "events")
+	if want := fmt.Sprintf("%s in %s of table by_host are copied to table by_day\n", count, words.Count(float64(events), "row", "rows")); out.String() != want {
+		t.Errorf("%q, want %q", out.String(), want)
+	}
+	out.Reset()
+	if code := run(append([]string{"backfill", "Event", "--verify"}, where...), &out, &failed); code != 0 || out.String() != "tables by_host and by_day agree on "+count+"\n" {
+		t.Errorf("exit code %d: %s%s", code, out.String(), failed.String())
+	}
+}
+
+// killedSchema has a table for the events, and one to fill.
+const killedSchema = `btgen: v1
+package: events
+name: Event
+series: {host: string}
+time: {precision: 1s}
+fields:
+  value: {type: int64, example: 5}
+tables:
+  by_host:
+    pattern: single_unserialized
+    key: {delimiter: "#", segments: [host, time]}
+    family: m
+    ttl: {keep: forever}
+    splits: [h100000, h200000, h300000, h400000, h500000, h600000, h700000, h800000, h900000]
+  by_day:
+    serves: false
+    pattern: bucket_new_cells
+    key: {delimiter: "#", segments: [host, bucket]}
+    bucket: 1d
+    family: m
+    ttl: {keep: forever}
+`

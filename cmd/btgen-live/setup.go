@@ -145,11 +145,24 @@ func (l *live) setUp(cmd *cobra.Command, paths []string) (store.Plan, error) {
 	if err == nil && l.save != "" {
 		err = now.save(ctx, l.save)
 	}
-	err = printPlan(cmd.OutOrStdout(), plan, err)
+	err = errors.Join(printPlan(cmd.OutOrStdout(), plan, err), l.printIdle(cmd.OutOrStdout(), tables))
 	if host := os.Getenv(store.EmulatorVariable); host != "" && errors.Is(err, context.DeadlineExceeded) {
 		err = fmt.Errorf("%w (is an emulator running at %s, as BIGTABLE_EMULATOR_HOST says?)", err, host)
 	}
 	return plan, errors.Join(err, admin.Close())
+}
+
+// printIdle prints the tables that are not read yet.
+func (l *live) printIdle(out io.Writer, tables []store.Table) error {
+	for _, t := range tables {
+		if !t.WriteOnly {
+			continue
+		}
+		if _, err := fmt.Fprintf(out, "table %s%s is not read, because it has serves: false; btgen-live backfill fills it, and its --verify tells when it can be read\n", l.options.TablePrefix, t.ID); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // follow prepares setup for a saved plan, with its prefix, the changes that it allows, and

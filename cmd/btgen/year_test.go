@@ -95,23 +95,23 @@ func (y *year) stores(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(y.writer(ts, s, now.Add(time.Hour), args[3:]...).WriteAll(context.Background(), events))
 }
 
-// backfills is "backfills OLD NEW DATE": what the code of the old schema reads is written by that
-// of the new one, whose fields are the same.
+// backfills is "backfills SCHEMA DATE": the table that does not serve reads is filled from another
+// one, and then agrees with it.
 func (y *year) backfills(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 3 {
-		ts.Fatalf("usage: backfills OLD NEW DATE")
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: backfills SCHEMA DATE")
 	}
-	old, now := y.code(ts, args[0], args[2])
-	s, _ := y.code(ts, args[1], args[2])
-	w := y.writer(ts, s, now)
-	reader := old.NewReader(y.server.Client, store.ReaderOptions{Now: func() time.Time { return now }})
-	for _, meter := range []string{"home", "work"} {
-		var events []dynamic.Event
-		for e, err := range reader.Read(context.Background(), []any{meter, int64(7)}, time.Time{}, now) {
-			ts.Check(err)
-			events = append(events, e)
-		}
-		ts.Check(w.WriteAll(context.Background(), events))
+	s, now := y.code(ts, args[0], args[1])
+	o := store.BackfillOptions{Now: func() time.Time { return now }}
+	report, err := store.Backfill(context.Background(), y.server.Client, s.Mappings(), o)
+	ts.Check(err)
+	if o.Verify = true; report.Events == 0 {
+		ts.Fatalf("nothing is copied: %+v", report)
+	}
+	report, err = store.Backfill(context.Background(), y.server.Client, s.Mappings(), o)
+	ts.Check(err)
+	if report.Events == 0 || len(report.Differences) > 0 {
+		ts.Fatalf("the tables differ: %+v", report)
 	}
 }
 

@@ -70,6 +70,9 @@ const DefaultWorkers = 4
 // checkpoint, it includes what earlier calls did.
 type BackfillReport struct {
 	Source, Target string // with their prefix
+	// TargetFirst reports whether programs write to the target before the source, so that
+	// the copy cannot follow all changes; see [Backfill].
+	TargetFirst bool
 	BackfillCounts
 	// Differences are the ranges of time in which the tables differ, with Verify; at most
 	// 100, in order.
@@ -154,6 +157,7 @@ func Backfill[E any](ctx context.Context, client Client, mappings []*Mapping[E],
 	}
 	b := &backfill[E]{BackfillOptions: o, client: client, source: source, target: target, began: o.Now()}
 	b.report = BackfillReport{Source: o.TablePrefix + source.Table.ID, Target: o.TablePrefix + target.Table.ID}
+	b.report.TargetFirst = slices.Index(mappings, target) < slices.Index(mappings, source)
 	if o.To.IsZero() {
 		if b.To = scan.MaxTime; o.Verify {
 			b.To = b.began

@@ -20,7 +20,7 @@ import (
 )
 
 // scanned scans a table and returns its events as text, in the order of the scan.
-func scanned(ctx context.Context, t *testing.T, client Client, l *Mapping[sample], o ReaderOptions, within KeyRange) (events []string, rows []string, err error) {
+func scanned(ctx context.Context, t testing.TB, client Client, l *Mapping[sample], o ReaderOptions, within KeyRange) (events []string, rows []string, err error) {
 	t.Helper()
 	s, err := NewScanner(client, []*Mapping[sample]{l}, l.Table.ID, o)
 	must(t, err)

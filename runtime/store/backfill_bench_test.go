@@ -1,0 +1,115 @@
+package store
+
+import (
+	"encoding/binary"
+	"fmt"
+	"runtime"
+	"strconv"
+	"testing"
+	"time"
+
+	"cloud.google.com/go/bigtable/apiv2/bigtablepb"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/wrapperspb"
+
+	"github.com/btgen-dev/btgen/golden/cputime"
+	"github.com/btgen-dev/btgen/runtime/storetest"
+)
+
+// endless is a server whose table singles has a row for each of n series, which it generates
+// when they are read. It accepts and discards all mutations.
+type endless struct {
+	scripted
+	n int
+}
+
+// rowsPerMessage is the number of rows or entries in a message of the server.
+const rowsPerMessage = 500
+
+func (s *endless) SampleRowKeys(_ *bigtablepb.SampleRowKeysRequest, stream bigtablepb.Bigtable_SampleRowKeysServer) error {
+	for i := 1; i <= 10; i++ {
+		if err := stream.Send(&bigtablepb.SampleRowKeysResponse{RowKey: fmt.Appendf(nil, "s%08d", s.n*i/10)}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *endless) ReadRows(r *bigtablepb.ReadRowsRequest, stream bigtablepb.Bigtable_ReadRowsServer) error {
+	rows := r.Rows.RowRanges[0]
+	begin, end := s.index(string(rows.GetStartKeyClosed()), 0), s.index(string(rows.GetEndKeyOpen()), s.n)
+	suffix := fmt.Sprintf("#%013d", at(0).UnixMilli())
+	micros := at(0).UnixMicro()
+	for begin < end {
+		var response bigtablepb.ReadRowsResponse
+		for range min(rowsPerMessage, end-begin) {
+			response.Chunks = append(response.Chunks, &bigtablepb.ReadRowsResponse_CellChunk{
+				RowKey: fmt.Appendf(nil, "s%08d%s", begin, suffix), FamilyName: wrapperspb.String("f.1"), Qualifier: wrapperspb.Bytes([]byte("v.1")),
+				TimestampMicros: micros, Value: binary.BigEndian.AppendUint64(nil, uint64(begin)),
+				RowStatus: &bigtablepb.ReadRowsResponse_CellChunk_CommitRow{CommitRow: true},
+			})
+			begin++
+		}
+		if err := stream.Send(&response); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// index returns the index of the first series at or after a key; otherwise without a key.
+func (s *endless) index(key string, otherwise int) int {
+	if len(key) < 9 {
+		return otherwise
+	}
+	i, err := strconv.Atoi(key[1:9])
+	if err != nil {
+		return otherwise
+	}
+	if len(key) > 9 {
+		i++ // after the row of the series
+	}
+	return i
+}
+
+func (s *endless) MutateRows(request *bigtablepb.MutateRowsRequest, stream bigtablepb.Bigtable_MutateRowsServer) error {
+	response, ok := new(bigtablepb.MutateRowsResponse), status.New(codes.OK, "").Proto()
+	for i := range request.Entries {
+		response.Entries = append(response.Entries, &bigtablepb.MutateRowsResponse_Entry{Index: int64(i), Status: ok})
+	}
+	return stream.Send(response)
+}
+
+// BenchmarkBackfill copies events with a row each to rows of buckets. It reports the CPU time per
+// event, with that of the server in the same process, and the largest heap.
+func BenchmarkBackfill(b *testing.B) {
+	for _, n := range []int{100_000, 1_000_000, 10_000_000} {
+		b.Run(strconv.Itoa(n), func(b *testing.B) {
+			client, err := storetest.Connect(b.Context(), startServer(b, &endless{n: n}))
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer func() { _ = client.Close() }()
+			source, target := singles(), days()
+			target.Table.WriteOnly = true
+			var heap uint64
+			o := BackfillOptions{Progress: func(BackfillProgress) {
+				var m runtime.MemStats
+				runtime.ReadMemStats(&m)
+				heap = max(heap, m.HeapAlloc)
+			}}
+			began, spent := time.Now(), cputime.Spent()
+			for b.Loop() {
+				got, err := Backfill(b.Context(), client, []*Mapping[sample]{source, target}, o)
+				if err != nil || got.Events != int64(n) {
+					b.Fatal(got, err)
+				}
+			}
+			events := float64(b.N) * float64(n)
+			b.ReportMetric(events/time.Since(began).Seconds(), "events/s")
+			b.ReportMetric(float64((cputime.Spent()-spent).Nanoseconds())/events, "cpu-ns/event")
+			b.ReportMetric(float64(heap)/1e6, "heap-MB")
+		})
+	}
+}
