@@ -137,20 +137,21 @@ func (r Rule) find(s *schema.Schema, l *layout.Layout, t *layout.Table) diag.Lis
 	return found
 }
 
-// findQuery returns the findings of a rule in a query: those of the newest layout or, if
-// there are none and the rule is an error, of the newest of the earlier layouts with any, or
-// of another table from which the query deletes.
+// findQuery returns the findings of a rule in a query: those of the newest layout or, if there
+// are none, of the newest of the earlier layouts with any, whose events the query reads, too.
+// Errors are also found in the other tables from which the query deletes.
 func (r Rule) findQuery(s *schema.Schema, l *layout.Layout, q *layout.Query) diag.List {
 	var found diag.List
 	if r.query == nil {
 		return nil
 	}
-	r.query(l, q, reporter{r.ID, r.Severity, s, &found})
-	if r.Severity == diag.Error { // it is too late for warnings about stored data
-		for _, of := range q.AllPeriods()[1:] {
-			if len(found) == 0 {
-				r.query(l, of, reporter{r.ID, r.Severity, s, &found})
-			}
+	all := q.Periods()
+	if r.Severity == diag.Error {
+		all = q.AllPeriods()
+	}
+	for _, of := range all {
+		if len(found) == 0 {
+			r.query(l, of, reporter{r.ID, r.Severity, s, &found})
 		}
 	}
 	return found

@@ -20,7 +20,7 @@ func fullScan(l *layout.Layout, q *layout.Query, report reporter) {
 			"to delete by query %s, the writer reads %s: %s", q.Name, sample.Extent(q), noPrefix(l, q))
 		return
 	}
-	if !q.Table.Until.IsZero() {
+	if earlier(q) {
 		report.at(q.Pos, why, "query %s reads %s for %s: %s", q.Name, sample.Extent(q), sample.Period(q.Table), noPrefix(l, q))
 		return
 	}
@@ -34,6 +34,14 @@ func fullScan(l *layout.Layout, q *layout.Query, report reporter) {
 	}
 	report.at(q.Pos, report.newTable(l, q, fmt.Sprintf("%s; or add a table whose key begins with %s", why, given(l, q))),
 		"query %s reads %s to find one %s: %s", q.Name, sample.Extent(q), given(l, q), noPrefix(l, q))
+}
+
+// earlier reports whether a query is that of an earlier layout, which cannot change.
+func earlier(q *layout.Query) bool { return !q.Table.Until.IsZero() }
+
+// whileRead proposes to allow a finding about an earlier layout.
+func whileRead(rule string) string {
+	return "allow it until these events have expired: " + allow(rule, "until the old events expire")
 }
 
 // noPrefix explains why the query gives no prefix of the key.
@@ -64,6 +72,10 @@ func walksTimes(l *layout.Layout, q *layout.Query, report reporter) {
 	if w := sample.WorkOf(l, q, now, from, to, nil); w.Walked > 0 {
 		reads = fmt.Sprintf("a day takes %s rows per series instead of %s", number(w.Walked+w.Rows), number(w.Rows))
 	}
+	if earlier(q) {
+		report.at(q.Pos, whileRead("K18"), "for %s, query %s does not give %s, which precedes the time in %q: %s", sample.Period(q.Table), q.Name, l.Series[series].Name, q.Table.ID, reads)
+		return
+	}
 	report.at(q.Pos, report.newTable(l, q, fmt.Sprintf("allow it: %s; or add a table with the time right after %s", allow("K18", "a few times a day"), given(l, q))),
 		"query %s does not give %s, which precedes the time in %q: %s", q.Name, l.Series[series].Name, q.Table.ID, reads)
 }
@@ -74,7 +86,11 @@ const wideSalt = 100
 
 // hashedKey is K08: over wideSalt ranges per read.
 func hashedKey(l *layout.Layout, q *layout.Query, report reporter) {
-	if q.Path.Salts > wideSalt {
+	switch {
+	case q.Path.Salts <= wideSalt:
+	case earlier(q):
+		report.at(q.Pos, whileRead("K08"), "for %s, query %s reads %d key ranges, one per salt bucket", sample.Period(q.Table), q.Name, q.Path.Salts)
+	default:
 		report.at(q.Pos, report.ownSalt(l, q, "compute the salt from values that the query gives, or use fewer salt buckets"),
 			"query %s reads %d key ranges, one per salt bucket; with over %d, the key is in effect a hash", q.Name, q.Path.Salts, wideSalt)
 	}
@@ -82,7 +98,11 @@ func hashedKey(l *layout.Layout, q *layout.Query, report reporter) {
 
 // saltedQuery is K09: one range per salt bucket.
 func saltedQuery(l *layout.Layout, q *layout.Query, report reporter) {
-	if 1 < q.Path.Salts && q.Path.Salts <= wideSalt && len(q.By) > 0 {
+	switch {
+	case q.Path.Salts <= 1 || q.Path.Salts > wideSalt || len(q.By) == 0:
+	case earlier(q):
+		report.at(q.Pos, whileRead("K09"), "for %s, query %s does not give every value in the salt: each call reads %d key ranges", sample.Period(q.Table), q.Name, q.Path.Salts)
+	default:
 		report.at(q.Pos, report.ownSalt(l, q, "allow it: "+allow("K09", "a few times a day")+"; or compute the salt from values that it gives, to read one range"),
 			"query %s does not give every value in the salt: each call reads %d key ranges", q.Name, q.Path.Salts)
 	}
