@@ -282,7 +282,7 @@ func (m *period) write(now time.Time, e Event) Refusal {
 	if len(fields) == 0 {
 		return Expired
 	}
-	m.replace(&e)
+	m.replace(&e, stamps)
 	for i := range m.schema.Families {
 		f := &m.schema.Families[i]
 		hasData := slices.ContainsFunc(fields, func(field int) bool { return field > writtenAt && m.familyOf(field) == f })
@@ -310,15 +310,16 @@ func (m *period) present(e *Event) []int {
 	return out
 }
 
-// replace removes the stored version of an event in all classes. New columns are never
-// replaced; the same value of the same class is the same cell.
-func (m *period) replace(e *Event) {
+// replace removes the stored version of an event in all classes, from the families that are
+// written: in others it has expired. New columns are never replaced; the same value of the
+// same class is the same cell.
+func (m *period) replace(e *Event, written map[*Family]int64) {
 	for c, cells := range m.cells {
 		same := c.host == e.Host && c.shard == e.Shard && c.start.Equal(m.start(e.Time)) && c.sequence == e.Sequence
 		if m.schema.newColumns() {
 			same = same && e.Has[c.field] && c.value == e.Values[c.field] && c.class == e.Class
 		}
-		if same {
+		if _, ok := written[m.familyOf(c.field)]; same && ok {
 			m.cells[c] = slices.DeleteFunc(cells, func(old cell) bool { return old.event.Time.Equal(e.Time) })
 		}
 	}
