@@ -22,8 +22,8 @@ import (
 )
 
 // deletable are the example schemas, and random ones of all patterns, strategies and
-// orders of key segments.
-func deletable(t *testing.T) map[string]*layout.Layout {
+// orders of key segments, from a number of seeds.
+func deletable(t *testing.T, seeds int) map[string]*layout.Layout {
 	t.Helper()
 	out := map[string]*layout.Layout{}
 	files, err := filepath.Glob("../../../schemas/*.yaml")
@@ -37,7 +37,7 @@ func deletable(t *testing.T) map[string]*layout.Layout {
 		}
 		out[filepath.Base(file)] = Resolve(t, yaml)
 	}
-	for seed := range testlong.Pick(1, 10) {
+	for seed := range seeds {
 		for i, s := range append(model.Matrix(seed), model.Random(seed)) {
 			s.Name = s.Name + string(rune('a'+i%26))
 			out[s.Name] = Resolve(t, []byte(s.YAML()))
@@ -50,7 +50,7 @@ func deletable(t *testing.T) map[string]*layout.Layout {
 // would be if they had never been written.
 func TestDelete(t *testing.T) {
 	Checks(t, 4)
-	for name, l := range deletable(t) {
+	for name, l := range deletable(t, testlong.Pick(1, 10)) {
 		traffic, ok := NewTraffic(l)
 		if !ok {
 			continue
