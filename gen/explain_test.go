@@ -22,7 +22,7 @@ func TestRandomExplanations(t *testing.T) {
 		resolve := func() explain.Document {
 			r := Resolve(inputs)
 			if err := r.Diagnostics.Err(); err != nil {
-				t.Fatalf("%v in\n%s", err, inputs)
+				t.Fatalf("%v in\n%s", err, texts(inputs))
 			}
 			return explain.New(r.Schemas, r.Layouts)
 		}

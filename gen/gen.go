@@ -24,6 +24,8 @@ type Input struct {
 	// Source and Project are recorded in generated code: see [output.Record]. An empty
 	// Source stands for the base of Name. Inputs are sorted by Source, then by Name.
 	Source, Project string
+	// Beam generates code for Apache Beam pipelines, too. The runtime must not be vendored.
+	Beam bool
 }
 
 // Result is the result of [Resolve] or [Generate].
@@ -93,7 +95,7 @@ func resolve(in Input) resolved {
 		return resolved{found: found}
 	}
 	l, more := layout.Resolve(s)
-	l.Source, l.Project = in.Source, in.Project
+	l.Source, l.Project, l.Beam = in.Source, in.Project, in.Beam
 	if !more.HasErrors() {
 		more = append(more, sample.Check(s, l)...)
 	}

@@ -188,6 +188,15 @@ type fataler interface {
 	Fatalf(format string, args ...any)
 }
 
+// texts returns schemas, for messages.
+func texts(inputs []Input) []string {
+	var out []string
+	for _, in := range inputs {
+		out = append(out, string(in.Text))
+	}
+	return out
+}
+
 // generateRandom generates code and fails the test if the schemas, which are valid,
 // have errors.
 func generateRandom(t fataler, inputs []Input, root string) Result {
@@ -196,7 +205,7 @@ func generateRandom(t fataler, inputs []Input, root string) Result {
 		err = r.Diagnostics.Err()
 	}
 	if err != nil {
-		t.Fatalf("%v in\n%s", err, inputs)
+		t.Fatalf("%v in\n%s", err, texts(inputs))
 	}
 	return r
 }

@@ -161,6 +161,12 @@ func TestReadmeIsShort(t *testing.T) {
 // module is the prefix of the import paths of this module.
 const module = "github.com/btgen-dev/btgen/"
 
+// isModule reports whether a folder is a module of its own.
+func isModule(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, "go.mod"))
+	return err == nil
+}
+
 // packages returns the packages of this module that its commands use, with their
 // imports among them.
 func packages(t *testing.T) map[string][]string {
@@ -171,7 +177,7 @@ func packages(t *testing.T) map[string][]string {
 			switch {
 			case err != nil:
 				return err
-			case d.IsDir() && d.Name() == "testdata":
+			case d.IsDir() && (d.Name() == "testdata" || isModule(filepath.Join("..", name))):
 				return fs.SkipDir
 			case d.IsDir() || path.Ext(name) != ".go" || strings.HasSuffix(name, "_test.go"):
 				return nil

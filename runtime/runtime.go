@@ -30,6 +30,10 @@ const Module = "github.com/btgen-dev/btgen"
 // the packages below it, such as ImportPath + "/store".
 const ImportPath = Module + "/runtime"
 
+// BeamModule is the path of the module for Apache Beam pipelines, which is separate, so that
+// others do not depend on Beam.
+const BeamModule = ImportPath + "/beamstore"
+
 // packages are the directories of the packages, which their copies have, too.
 var packages = []string{"codec", "internal/wire", "scan", "store", "storetest"}
 

@@ -12,6 +12,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/output"
 	"github.com/btgen-dev/btgen/gen/project"
 	"github.com/btgen-dev/btgen/gen/words"
+	"github.com/btgen-dev/btgen/runtime"
 )
 
 // newGenerate returns the command generate.
@@ -86,6 +87,9 @@ func runGenerate(cmd *cobra.Command, paths []string, out string, prune bool, acc
 func (c *comparison) print(cmd *cobra.Command) error {
 	if c.target.LacksRuntime {
 		fmt.Fprintf(cmd.ErrOrStderr(), "%s: note: the code imports the runtime, which go.mod does not require; run: go get %s\n", cmd.Root().Name(), cli.ModuleVersion())
+	}
+	if c.target.LacksBeam {
+		fmt.Fprintf(cmd.ErrOrStderr(), "%s: note: the code for pipelines imports a module that go.mod does not require; run: go get %s@latest\n", cmd.Root().Name(), runtime.BeamModule)
 	}
 	created, updated, removed := c.changes.Changed()
 	if created+updated+removed == 0 {

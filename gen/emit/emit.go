@@ -38,6 +38,9 @@ func Emit(layouts []*layout.Layout, target Target) ([]output.File, error) {
 	for _, p := range packagesOf(layouts, all) {
 		jobs = append(jobs, func() ([]output.File, error) { return packageFiles(p, paths) })
 	}
+	for _, p := range beamPackagesOf(layouts, all) {
+		jobs = append(jobs, func() ([]output.File, error) { return beamPackageFile(p, paths) })
+	}
 	results := make([][]output.File, len(jobs))
 	errs := make([]error, len(jobs))
 	parallel.For(len(jobs), func(i int) { results[i], errs[i] = jobs[i]() })
@@ -69,6 +72,7 @@ func newPaths(t Target) paths {
 
 func (p paths) pkg(name string) string  { return path.Join(p.root, name) }
 func (p paths) test(name string) string { return path.Join(p.root, name, name+"test") }
+func (p paths) beam(name string) string { return path.Join(p.root, name, name+"beam") }
 
 // bigtablePath is the import path of the official client.
 const bigtablePath = "cloud.google.com/go/bigtable"
@@ -94,7 +98,11 @@ func schemaFiles(l *layout.Layout, n *names.Schema, paths paths) ([]output.File,
 		}
 		files = append(files, output.File{Path: path.Join(l.Package, n.Proto), Content: proto})
 	}
-	return files, nil
+	if !l.Beam {
+		return files, nil
+	}
+	beam, err := beamFiles(l, n, paths)
+	return append(files, beam...), err
 }
 
 // goPackage contains the schemas that share a Go package.

@@ -57,7 +57,7 @@ func (s *schemaFile) declare() {
 	for _, t := range s.layout.AllPeriods() {
 		s.add(s.keyType(t), s.keyAppend(t), s.keyString(t), s.keyPrefix(t), s.keyWrite(t), s.keySuffix(t), s.keyParse(t))
 	}
-	s.add(s.mappings())
+	s.add(s.mappings(), s.beamAccess())
 	for _, t := range s.layout.AllPeriods() {
 		s.add(s.timeVar(t), s.columnsVar(t), s.mappingVar(t))
 	}

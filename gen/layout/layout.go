@@ -21,6 +21,7 @@ type Layout struct {
 	File      string
 	Source    string // the file that generated code names; its base name if empty
 	Project   string // the btgen.yaml that lists it; empty if none does
+	Beam      bool   // code for Apache Beam pipelines is generated, too
 	Package   string // Go package of the generated code
 	Name      string // prefix of the generated names
 	NamePos   diag.Pos

@@ -27,6 +27,7 @@ type Schema struct {
 	Setup                  string
 	Backfill               string // empty if there is only one table
 	Mappings               string // the variable with the mappings of all tables
+	Beam                   string // the function that gives pipelines access; empty if there is none
 	Check                  string // the function that rejects invalid events
 	Same, Own              string // the functions that compare the series of events and clone them
 	AppendProto,
@@ -79,6 +80,7 @@ type Query struct {
 	Method, ColumnsMethod string   // of the reader
 	Var                   string   // the variable with the query
 	Keys, Spans           string   // the functions that return its keys and spans
+	Beam                  string   // the function that returns it in the package for pipelines
 	Params                []string // the parameters for its series values, in their order
 	// DeleteMethod is the method of the writer that deletes by the query, and Deletes the
 	// variable with the queries of all tables.
@@ -148,6 +150,10 @@ func (n *Schema) declare(r *registrar, l *layout.Layout) {
 		n.Backfill = as("Backfill" + l.Name)
 	}
 	n.Mappings = as(unexported(l.Name) + "Mappings")
+	if l.Beam {
+		n.Beam = as("Beam" + l.Name)
+		as(l.Name) // in the package for pipelines, which has no other names
+	}
 	n.Same, n.Own = as("same"+l.Name), as("own"+l.Name)
 	n.AppendProto, n.ParseProto = as("append"+l.Name+"Proto"), as("parse"+l.Name+"Proto")
 	n.JSON = as(unexported(l.Name) + "JSON")
@@ -301,6 +307,9 @@ func (n *Schema) ofQueries(r *registrar, l *layout.Layout) {
 		if q.Deletes != nil {
 			n.queries[q.Name].DeleteMethod = r.of(writing, from)("Delete" + q.Name)
 			n.queries[q.Name].Deletes = as(unexported(l.Name) + "Delete" + q.Name)
+		}
+		if l.Beam {
+			n.queries[q.Name].Beam = as(l.Name + q.Name)
 		}
 		for _, of := range q.AllPeriods()[1:] {
 			name := queryName(of)

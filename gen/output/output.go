@@ -220,7 +220,7 @@ func (p *Changes) leftovers(dir string, folders map[string]bool, owner Owner) er
 	}
 	for _, name := range packages {
 		if owner.Foreign(filepath.Join(dir, name)) == "" {
-			folders[name], folders[name+"/"+name+"test"] = true, true
+			folders[name], folders[name+"/"+name+"test"], folders[name+"/"+name+"beam"] = true, true, true
 		}
 	}
 	w := newWanted(p.Steps)

@@ -76,6 +76,9 @@ func (p *Project) Prices() []schema.Price {
 	return p.config.said.Prices
 }
 
+// Beam reports whether code for Apache Beam pipelines is generated.
+func (p *Project) Beam() bool { return p.config != nil && p.config.said.Beam.V }
+
 // Files is Load for commands that treat each file separately: a file does not include
 // others, folders include all their subfolders, and the default paths include btgen.yaml.
 func Files(paths []string) (*Project, error) {

@@ -33,6 +33,8 @@ type Target struct {
 	// LacksRuntime reports whether the code imports the runtime from the module of btgen, which
 	// the go.mod file does not require.
 	LacksRuntime bool
+	// LacksBeam reports the same of the code for Apache Beam pipelines.
+	LacksBeam bool
 
 	whole    bool
 	own      string          // btgen.yaml of the working directory, as recorded; empty if there is none
@@ -65,7 +67,7 @@ func (p *Project) Target() (*Target, error) {
 		return nil, err
 	}
 	t := &Target{
-		Target: emit.Target{ImportPath: importPath, Vendored: p.Vendored()}, Dir: p.Out, Module: m.real, LacksRuntime: !m.runtime && !p.Vendored(),
+		Target: emit.Target{ImportPath: importPath, Vendored: p.Vendored()}, Dir: p.Out, Module: m.real, LacksRuntime: !m.runtime && !p.Vendored(), LacksBeam: !m.beam && p.Beam(),
 		whole: p.whole, inputs: map[string]bool{}, files: map[string]bool{}, projects: map[string]bool{},
 	}
 	if p.config != nil {
@@ -77,6 +79,7 @@ func (p *Project) Target() (*Target, error) {
 		if err := p.record(in, m, known); err != nil {
 			return nil, err
 		}
+		in.Beam = p.Beam()
 		t.inputs[in.Source] = true
 		if real, err := realPath(filepath.FromSlash(in.Name)); err == nil {
 			t.files[real] = true
@@ -271,6 +274,7 @@ type module struct {
 	real string // the same without symbolic links
 	// runtime is whether the module is btgen or requires it.
 	runtime bool
+	beam    bool // likewise for the module of pipelines
 }
 
 // findModule returns the module of a folder, from its go.mod or that of the nearest parent.
@@ -299,7 +303,8 @@ func findModule(out string) (module, error) {
 			return module{}, fmt.Errorf("%s has no module line", words.Printable(file))
 		}
 		real, err := filepath.EvalSymlinks(dir)
-		return module{name, dir, real, name == runtime.Module || requires(file, text, runtime.Module)}, err
+		has := func(path string) bool { return name == path || requires(file, text, path) }
+		return module{name, dir, real, has(runtime.Module), has(runtime.BeamModule)}, err
 	}
 }
 

@@ -4,10 +4,11 @@ import "github.com/btgen-dev/btgen/gen/diag"
 
 // Config is a parsed btgen.yaml. Entries that the file omits are empty.
 type Config struct {
-	Schemas []string // files and folders, relative to the folder of btgen.yaml
-	Out     string   // output folder, likewise
-	Runtime string   // RuntimeModule or RuntimeVendored
-	Prices  []Price  // for estimates of costs
+	Schemas []string    // files and folders, relative to the folder of btgen.yaml
+	Out     string      // output folder, likewise
+	Runtime string      // RuntimeModule or RuntimeVendored
+	Prices  []Price     // for estimates of costs
+	Beam    Value[bool] // whether to generate code for Apache Beam pipelines
 }
 
 // Price is what a provider charges, in the user's currency.
@@ -38,6 +39,14 @@ func ParseConfig(name string, text []byte) (*Config, diag.List) {
 
 var configBlock = block[Config]{
 	what: ConfigName,
+	cases: func() []caseShape {
+		return []caseShape{{"runtime", RuntimeVendored, []keyShape{{name: "beam", shape: never}}}}
+	},
+	check: func(w *walker, _ *node, c *Config) {
+		if c.Beam.IsSet() && c.Runtime == RuntimeVendored {
+			w.errorf(c.Beam.Pos, "beam needs the runtime of the module: Beam's package cannot use the types of a copy").Hint = "write `runtime: module`"
+		}
+	},
 	keys: []key[Config]{
 		must(key[Config]{
 			name: "btgen", doc: Version + ", the version of the language", shape: versionForm.shape,
@@ -51,6 +60,8 @@ var configBlock = block[Config]{
 			also("The default is module: generated code imports it, and go.mod requires github.com/btgen-dev/btgen. With vendored, it is copied into the folder runtime of out."),
 		set("prices", "the prices for the costs that btgen explain estimates, as in {node_hour: 0.65, ssd_gib_month: 0.17}", pricesForm, func(c *Config) *[]Price { return &c.Prices }).
 			also("In any currency: per node and hour, and per GiB and month of a storage type. btgen has no prices of its own."),
+		put("beam", "whether to generate code for Apache Beam pipelines", boolean, func(c *Config) *Value[bool] { return &c.Beam }).
+			also("The default is false. With true, go.mod requires github.com/btgen-dev/btgen/runtime/beamstore, too. The runtime must not be vendored."),
 	},
 }
 

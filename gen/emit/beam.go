@@ -1,0 +1,340 @@
+package emit
+
+import (
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/dave/jennifer/jen"
+
+	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/names"
+	"github.com/btgen-dev/btgen/gen/output"
+	"github.com/btgen-dev/btgen/gen/schema"
+	"github.com/btgen-dev/btgen/runtime"
+)
+
+// beamFile renders the file that gives pipelines access to a schema. It is in a package of
+// its own, so that only pipelines link Beam.
+type beamFile struct {
+	*schemaFile
+	parts []part
+}
+
+// part is a part of an event: a series value, a field, or what every event has.
+type part struct {
+	number int           // in the encoding
+	name   string        // in JSON; empty if it is always zero when read
+	field  *layout.Field // nil for what every event has
+	is     string        // its name in the event
+	suffix string        // of the codec's functions
+	typ    jen.Code      // a named type to convert to; nil if there is none
+	unset  bool          // the zero value means that there is none
+	class  bool          // it is a TTL class
+}
+
+// beamFiles renders the file of a schema.
+func beamFiles(l *layout.Layout, n *names.Schema, paths paths) ([]output.File, error) {
+	s := &beamFile{schemaFile: &schemaFile{
+		source: newSource(paths.beam(l.Package), l.Package+"beam", recordOf(l), paths),
+		names:  n,
+		layout: l,
+	}}
+	s.ImportName(runtime.BeamModule, "beamstore")
+	taken := []string{"dst", "e", "encoded", "err", "given", "mappings", "queries", "r"}
+	for i := range l.Queries {
+		taken = append(taken, n.Query(&l.Queries[i]).Params...)
+	}
+	s.importPackage(l.Package, taken...)
+	s.parts = s.eventParts()
+	s.add(s.schemaVar(), s.newSchema())
+	for i := range l.Queries {
+		s.add(s.query(&l.Queries[i]))
+	}
+	s.add(s.encode(), s.decode(), s.appendLine())
+	source, err := s.render()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", l.File, err)
+	}
+	return []output.File{{Path: path.Join(l.Package, l.Package+"beam", n.File+"_btgen.go"), Content: source}}, nil
+}
+
+// beamPackagesOf groups the layouts with access for pipelines by package.
+func beamPackagesOf(layouts []*layout.Layout, all []*names.Schema) []*goPackage {
+	var of []*layout.Layout
+	var named []*names.Schema
+	for i, l := range layouts {
+		if l.Beam {
+			of, named = append(of, l), append(named, all[i])
+		}
+	}
+	return packagesOf(of, named)
+}
+
+// beamPackageFile renders the comment of a package with access for pipelines.
+func beamPackageFile(p *goPackage, paths paths) ([]output.File, error) {
+	name := p.name + "beam"
+	s := newSource(paths.beam(p.name), name, joined(p.origin), paths)
+	var titles []string
+	for _, n := range p.schemas {
+		titles = append(titles, n.Name)
+	}
+	s.PackageComment(fmt.Sprintf("// Package %s gives Apache Beam pipelines access to the time series %s of package %s.", name, list(titles), p.name))
+	s.PackageComment("// The methods of its variables are in package\n//\n//\t" + runtime.BeamModule)
+	content, err := s.render()
+	return []output.File{{Path: path.Join(p.name, name, output.PackageFile), Content: content}}, err
+}
+
+// beamAccess declares the function that gives the package for pipelines access to how events
+// are stored:
+//
+//	func BeamReading() ([]*store.Mapping[ReadingEvent], []*store.Query[ReadingEvent])
+func (s *schemaFile) beamAccess() jen.Code {
+	if !s.layout.Beam {
+		return nil
+	}
+	event := jen.Id(s.names.Event)
+	return doc(fmt.Sprintf("%s gives package %sbeam access to the tables and the queries.", s.names.Beam, s.layout.Package)).Line().
+		Func().Id(s.names.Beam).Params().Params(
+		jen.Index().Op("*").Add(s.store("Mapping")).Types(event), jen.Index().Op("*").Add(s.store("Query")).Types(event),
+	).Block(jen.Return(jen.Id(s.names.Mappings), jen.Index().Op("*").Add(s.store("Query")).Types(event).ValuesFunc(func(g *jen.Group) {
+		for i := range s.layout.Queries {
+			g.Op("&").Id(s.names.Query(&s.layout.Queries[i]).Var)
+		}
+	})))
+}
+
+// beamstore refers to the runtime of pipelines.
+func (s *beamFile) beamstore(name string) *jen.Statement { return jen.Qual(runtime.BeamModule, name) }
+
+// event is the type of events, or a value of it.
+func (s *beamFile) event() *jen.Statement { return s.own(s.names.Event) }
+
+// eventParts returns the parts of an event, in the order of its fields.
+func (s *beamFile) eventParts() []part {
+	var out []part
+	add := func(p part) {
+		p.number = len(out) + 1
+		out = append(out, p)
+	}
+	fields := func(of []layout.Field) {
+		for i := range of {
+			f := &of[i]
+			p := part{name: f.Name, field: f, is: s.names.Field(f).Name, suffix: suffix(f.Type)}
+			if f.Type == schema.Enum {
+				p.suffix, p.typ = "Int64", s.own(s.names.Field(f).Enum)
+			}
+			add(p)
+		}
+	}
+	fields(s.layout.Series)
+	add(part{name: "time", is: "Time", suffix: "Timestamp"})
+	if s.layout.Sequence {
+		add(part{name: "sequence", is: "Sequence", suffix: "Uint32"})
+	}
+	for _, kind := range s.layout.TTLFields() {
+		p := part{is: s.names.TTLField(kind), unset: true, suffix: "Timestamp"}
+		switch kind {
+		case layout.ClassField:
+			p.name, p.suffix, p.typ, p.class, p.unset = "class", "Int64", s.own(s.names.Class), true, false
+		case layout.TTLDurationField:
+			p.suffix = "Duration"
+		case layout.ExpiresAtField:
+			p.name = "expires_at"
+		case layout.WrittenAtField:
+			p.name = "written_at"
+		}
+		add(p)
+	}
+	fields(s.layout.Fields)
+	return out
+}
+
+// of is the part of the event e, as a value without a named type.
+func (p *part) of() *jen.Statement {
+	v := jen.Id("e").Dot(p.is)
+	if p.field != nil && p.field.Optional && !isSlice(p.field) {
+		v = jen.Op("*").Add(v)
+	}
+	if p.typ != nil {
+		return jen.Int64().Parens(v)
+	}
+	return v
+}
+
+// guarded renders code for a part of the event e that may be absent.
+func (p *part) guarded(code jen.Code) jen.Code {
+	if p.field != nil && p.field.Optional {
+		return jen.If(jen.Id("e").Dot(p.is).Op("!=").Nil()).Block(code)
+	}
+	return code
+}
+
+// schemaVar declares the variable with the schema.
+func (s *beamFile) schemaVar() jen.Code {
+	return doc(fmt.Sprintf("%s reads, writes, copies, deletes and exports %[1]s events in pipelines.", s.layout.Name)).Line().
+		Var().Id(s.layout.Name).Op("=").Id("new" + s.layout.Name).Call()
+}
+
+// newSchema declares the function that describes the schema and registers it.
+func (s *beamFile) newSchema() jen.Code {
+	e, given := jen.Id("e"), jen.Id("given")
+	pointer := jen.Op("*").Add(s.event())
+	queries := "_"
+	if len(s.layout.Queries) > 0 {
+		queries = "queries"
+	}
+	fields := []field{
+		{"Name", jen.Lit(s.paths.pkg(s.layout.Package) + "." + s.layout.Name)},
+		{"Mappings", jen.Id("mappings")},
+		{"Table", jen.Lit(s.layout.Read.ID)},
+		{"Encode", jen.Id("encode" + s.layout.Name)},
+		{"Decode", jen.Id("decode" + s.layout.Name)},
+		{"AppendJSON", jen.Id("append" + s.layout.Name + "JSON")},
+		{"Series", jen.Func().Params(e.Clone().Add(pointer)).Add(s.event()).Block(
+			jen.Return(s.event().Values(jen.Id(s.names.Series).Op(":").Add(e).Dot(s.names.Series))))},
+	}
+	if queries != "_" {
+		fields = append(fields, field{"Queries", jen.Map(jen.String()).Add(s.beamstore("SchemaQuery")).Types(s.event()).
+			CustomFunc(jen.Options{Open: "{", Close: "}", Separator: ",", Multi: true}, func(g *jen.Group) {
+				for i := range s.layout.Queries {
+					q := &s.layout.Queries[i]
+					match := jen.True()
+					params := jen.List(jen.Id("_"), jen.Id("_")).Add(pointer)
+					if len(q.By) > 0 {
+						match, params = s.sameValues("e", "given", q.By), jen.List(e, given).Add(pointer)
+					}
+					g.Lit(q.Name).Op(":").Add(lines(
+						field{"Table", jen.Lit(q.Table.ID)}, field{"Rows", jen.Id("queries").Index(jen.Lit(i))},
+						field{"Match", jen.Func().Params(params).Bool().Block(jen.Return(match))}))
+				}
+			})})
+	}
+	return doc(fmt.Sprintf("new%s registers the schema.", s.layout.Name)).Line().
+		Func().Id("new"+s.layout.Name).Params().Op("*").Add(s.beamstore("Schema")).Types(s.event()).Block(
+		jen.List(jen.Id("mappings"), jen.Id(queries)).Op(":=").Add(s.own(s.names.Beam)).Call(),
+		jen.Return(s.beamstore("Register").Call(jen.Op("&").Add(s.beamstore("Schema")).Types(s.event()).Add(lines(fields...)))),
+	)
+}
+
+// query declares the function that returns a query:
+//
+//	func ReadingByRegion(region string) beamstore.Query
+func (s *beamFile) query(q *layout.Query) jen.Code {
+	name := s.names.Query(q).Beam
+	params := s.names.Query(q).Params
+	what := "all events"
+	var given []string
+	var fields []field
+	for n, i := range q.By {
+		f := &s.layout.Series[i]
+		given = append(given, f.Name)
+		fields = append(fields, field{s.names.Field(f).Name, jen.Id(params[n])})
+	}
+	values := jen.Null()
+	if len(given) > 0 {
+		what = "the events of the series with the given " + list(given)
+		values = jen.Id(s.names.Series).Op(":").Add(s.own(s.names.Series)).Add(inline(fields...))
+	}
+	return doc(fmt.Sprintf("%s selects %s.", name, what)).Line().
+		Func().Id(name).ParamsFunc(func(g *jen.Group) {
+		for n, i := range q.By {
+			f := &s.layout.Series[i]
+			t := s.goType(f)
+			if f.Type == schema.Enum {
+				t = s.own(s.names.Field(f).Enum)
+			}
+			g.Id(params[n]).Add(t)
+		}
+	}).Add(s.beamstore("Query")).Block(
+		jen.Return(jen.Id(s.layout.Name).Dot("NewQuery").Call(jen.Lit(q.Name), s.event().Values(values))),
+	)
+}
+
+// encode declares the function that encodes an event for transport, in protobuf wire format.
+func (s *beamFile) encode() jen.Code {
+	name := "encode" + s.layout.Name
+	return doc(fmt.Sprintf("%s encodes an event for transport between workers.", name)).Line().
+		Func().Id(name).Params(jen.Id("e").Add(s.event())).Index().Byte().BlockFunc(func(g *jen.Group) {
+		g.Var().Id("dst").Index().Byte()
+		for i := range s.parts {
+			p := &s.parts[i]
+			presence := "Implicit"
+			if p.field != nil && p.field.Optional {
+				presence = "Explicit"
+			}
+			g.Add(p.guarded(jen.Id("dst").Op("=").Add(s.codec("AppendProto"+p.suffix)).Call(
+				jen.Id("dst"), jen.Lit(p.number), s.codec(presence), p.of())))
+		}
+		g.Return(jen.Id("dst"))
+	})
+}
+
+// decode declares the function that decodes what encode returns.
+func (s *beamFile) decode() jen.Code {
+	name := "decode" + s.layout.Name
+	return doc(fmt.Sprintf("%s decodes the output of encode%s.", name, s.layout.Name)).Line().
+		Func().Id(name).Params(jen.Id("encoded").Index().Byte()).Params(s.event(), jen.Error()).Block(
+		jen.Var().Id("e").Add(s.event()),
+		jen.Id("r").Op(":=").Add(s.codec("NewProtoReader")).Call(jen.Id("encoded")),
+		jen.For(jen.Id("r").Dot("Next").Call()).Block(
+			jen.Switch(jen.Id("r").Dot("Number").Call()).BlockFunc(func(g *jen.Group) {
+				for i := range s.parts {
+					g.Case(jen.Lit(s.parts[i].number)).Line().Add(s.set(&s.parts[i]))
+				}
+			}),
+		),
+		jen.Return(jen.Id("e"), jen.Id("r").Dot("Err").Call()),
+	)
+}
+
+// set renders the statement that sets a part from the reader.
+func (s *beamFile) set(p *part) jen.Code {
+	method := p.suffix
+	if method == "String" {
+		method = "Text"
+	}
+	value := jen.Id("r").Dot(method).Call()
+	if p.typ != nil {
+		value = jen.Add(p.typ).Call(value)
+	}
+	if p.field != nil {
+		return s.setProto(p.field, value)
+	}
+	return jen.Id("e").Dot(p.is).Op("=").Add(value)
+}
+
+// appendLine declares the function that appends an event as a JSON object.
+func (s *beamFile) appendLine() jen.Code {
+	name := "append" + s.layout.Name + "JSON"
+	return doc(fmt.Sprintf("%s appends an event as a JSON object on one line.", name)).Line().
+		Func().Id(name).Params(jen.Id("dst").Index().Byte(), jen.Id("e").Op("*").Add(s.event())).Index().Byte().BlockFunc(func(g *jen.Group) {
+		g.Id("begin").Op(":=").Len(jen.Id("dst"))
+		for i := range s.parts {
+			p := &s.parts[i]
+			if p.name == "" {
+				continue
+			}
+			member := jen.Id("dst").Op("=").Add(s.member(p))
+			if p.unset {
+				member = jen.If(jen.Op("!").Id("e").Dot(p.is).Dot("IsZero").Call()).Block(member)
+			}
+			g.Add(p.guarded(member))
+		}
+		g.Return(s.codec("EndJSON").Call(jen.Id("dst"), jen.Id("begin")))
+	})
+}
+
+// member renders the call that appends a part as a member of a JSON object.
+func (s *beamFile) member(p *part) *jen.Statement {
+	call := func(f *jen.Statement, value *jen.Statement) *jen.Statement {
+		return f.Call(jen.Id("dst"), jen.Lit(p.name), value)
+	}
+	switch {
+	case p.typ != nil: // an enum or a class, by its name
+		return call(s.codec("AppendJSONString"), jen.Id("e").Dot(p.is).Dot("String").Call())
+	case p.suffix == "JSON" || strings.HasPrefix(p.suffix, "Float"):
+		return call(s.beamstore("AppendJSON"+p.suffix), p.of())
+	}
+	return call(s.codec("AppendJSON"+p.suffix), p.of())
+}

@@ -1,0 +1,149 @@
+// Package beamstore reads, writes, copies, deletes and exports events with Apache Beam, for
+// work that takes more than one machine. It is a module of its own, so that only programs
+// with pipelines depend on Beam.
+//
+// If btgen.yaml says "beam: true", the generated package of a schema has a subpackage whose
+// variables are of type [Schema]:
+//
+//	meterbeam.Reading.Backfill(s, conn, beamstore.BackfillOptions{To: to})
+//
+// A pipeline may fail at any point, and a runner may execute a bundle more than once. What is
+// then stored is the same, because writing an event again replaces it, and because reads use
+// the clock of the moment at which the pipeline was built.
+package beamstore
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"time"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/graph/coder"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/sdf"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/register"
+
+	"github.com/btgen-dev/btgen/runtime/store"
+)
+
+// Schema gives pipelines access to the events of a schema. Generated code provides it.
+type Schema[E any] struct {
+	// Name is the import path of the generated package and the name of the schema.
+	Name string
+	// Mappings are those of all tables of the schema.
+	Mappings []*store.Mapping[E]
+	// Table is the ID of the table that is read by default, without a prefix.
+	Table string
+	// Encode and Decode convert an event to bytes and back, for transport between workers.
+	// Equal events have equal bytes.
+	Encode func(event E) []byte
+	Decode func(encoded []byte) (E, error)
+	// AppendJSON appends an event as a JSON object on one line, without a line end.
+	AppendJSON func(dst []byte, event *E) []byte
+	// Series returns an event with the series of another, and nothing else.
+	Series func(event *E) E
+	// Queries are the queries of the schema by name.
+	Queries map[string]SchemaQuery[E]
+}
+
+// SchemaQuery defines the events of a query.
+type SchemaQuery[E any] struct {
+	Table string // the ID of the table that the query reads, without a prefix
+	// Rows defines which rows of the table the query reads.
+	Rows *store.Query[E]
+	// Match reports whether an event has the series values that the query specifies.
+	Match func(event, given *E) bool
+}
+
+// Query is a query of a schema and the series values that it specifies. Generated functions
+// return it. The zero Query selects the events of all series.
+type Query struct {
+	Name  string
+	Given []byte // an event with the values, encoded
+}
+
+// NewQuery returns a query for the series values in an event. Generated functions call it.
+func (s *Schema[E]) NewQuery(name string, given E) Query {
+	return Query{Name: name, Given: s.Encode(given)}
+}
+
+// schemas contains the registered schemas, of type *Schema[E], by the type of their events.
+// It does not change after the initialization of packages.
+var schemas = map[reflect.Type]any{}
+
+// schemaOf returns the schema with events of type E.
+func schemaOf[E any]() *Schema[E] { return schemas[reflect.TypeFor[E]()].(*Schema[E]) }
+
+// Register makes the events of a schema known to Beam, so that it does not use reflection for
+// them. Generated code calls it during the initialization of packages. It returns s.
+func Register[E any](s *Schema[E]) *Schema[E] {
+	t := reflect.TypeFor[E]()
+	schemas[t] = s
+	beam.RegisterType(t)
+	coder.RegisterDeterministicCoder(t, s.Encode, s.Decode)
+	register.Function1x1(s.Encode)
+	register.Function1x2(s.Decode)
+	register.Emitter2[beam.EventTime, E]()
+	register.DoFn4x1[context.Context, *sdf.LockRTracker, Source, func(beam.EventTime, E), error](&readFn[E]{})
+	register.DoFn2x1[context.Context, E, error](&writeFn[E]{})
+	register.DoFn2x0[E, func([]byte, bool)](&seriesFn[E]{})
+	register.DoFn3x1[context.Context, []byte, func(*bool) bool, error](&deleteFn[E]{})
+	register.DoFn2x0[E, func(int, []byte)](&lineFn[E]{})
+	return s
+}
+
+func init() {
+	for t, funcs := range map[reflect.Type][2]any{
+		reflect.TypeFor[store.KeyRange](): {encodeRange, decodeRange},
+		reflect.TypeFor[Source]():         {encodeSource, decodeSource},
+	} {
+		beam.RegisterType(t)
+		coder.RegisterDeterministicCoder(t, funcs[0], funcs[1])
+	}
+	register.Function1x2(encodeRange)
+	register.Function1x2(decodeRange)
+	register.Function1x2(encodeSource)
+	register.Function1x2(decodeSource)
+	register.Emitter2[[]byte, bool]()
+	register.Emitter2[int, []byte]()
+	register.Iter1[bool]()
+	register.Iter1[[]byte]()
+	register.DoFn3x1[context.Context, int, func(*[]byte) bool, error](&fileFn{})
+	register.DoFn2x0[int, func(int, []byte)](&shardFn{})
+}
+
+// tables returns the IDs of the tables with the events of the given table: the table itself
+// and those of its earlier layouts.
+func (s *Schema[E]) tables(table string) ([]string, error) {
+	var known []string
+	for _, m := range s.Mappings {
+		if m.Table.ID != table {
+			known = append(known, m.Table.ID)
+			continue
+		}
+		var ids []string
+		seen := map[string]bool{}
+		for _, period := range m.Periods() {
+			if !seen[period.Table.ID] {
+				seen[period.Table.ID] = true
+				ids = append(ids, period.Table.ID)
+			}
+		}
+		return ids, nil
+	}
+	return nil, &store.UnknownTableError{Table: table, Tables: known}
+}
+
+// RangeError reports that a pipeline was given a time range that ends before it begins.
+type RangeError = store.RangeError
+
+// QueryError reports a query that the schema does not have.
+type QueryError struct{ Schema, Query string }
+
+// Error names the schema and the query.
+func (e *QueryError) Error() string {
+	return fmt.Sprintf("schema %s has no query %q: use the functions of its generated package", e.Schema, e.Query)
+}
+
+// now is the clock of pipelines under construction.
+var now = time.Now

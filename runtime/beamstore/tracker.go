@@ -1,0 +1,138 @@
+package beamstore
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"strings"
+
+	"github.com/btgen-dev/btgen/runtime/store"
+)
+
+// tracker tracks which rows of a range are processed. It implements [sdf.RTracker]. Positions
+// are row keys, and rangeEnd. A claimed row is processed as a whole, so events of one row
+// never end up in two parts.
+type tracker struct {
+	within  store.KeyRange // shrinks when it is split
+	claimed string         // the last claimed row; empty if there is none, since no row key is empty
+	done    bool
+	err     error
+}
+
+// rangeEnd is the position after the last row of a range.
+type rangeEnd struct{}
+
+// Errors of claims. They are bugs of this package.
+var (
+	errAfterEnd   = errors.New("a row was claimed after the end of its range")
+	errOutOfOrder = errors.New("a row was claimed out of order")
+)
+
+// TryClaim claims the row with a key, or the rest of the range.
+func (t *tracker) TryClaim(position any) bool {
+	key, isRow := position.(string)
+	switch {
+	case !isRow:
+		t.done = true
+		return true
+	case t.done:
+		t.err = errAfterEnd
+		return false
+	case key < t.within.Start || key <= t.claimed:
+		t.err = errOutOfOrder
+		return false
+	case t.ends(key):
+		t.done = true
+		return false
+	}
+	t.claimed = key
+	return true
+}
+
+// ends reports whether a key is at or after the end of the range.
+func (t *tracker) ends(key string) bool { return t.within.End != "" && key >= t.within.End }
+
+// next returns the first key that is not claimed yet.
+func (t *tracker) next() string {
+	if t.claimed != "" {
+		return t.claimed + "\x00"
+	}
+	return max(t.within.Start, "\x00") // so that a range that ends there is not open
+}
+
+// GetError returns the error of a claim.
+func (t *tracker) GetError() error { return t.err }
+
+// TrySplit keeps the given fraction of the remaining rows, as if keys were spread evenly, and
+// returns the others as the residual; nil if there are none.
+func (t *tracker) TrySplit(fraction float64) (primary, residual any, err error) {
+	if t.IsDone() {
+		return t.within, nil, nil
+	}
+	at := t.next()
+	if fraction > 0 {
+		at = max(at, between(at, t.within.End, min(fraction, 1)))
+	}
+	if t.ends(at) || t.within.End == "" && fraction >= 1 {
+		return t.within, nil, nil
+	}
+	rest := store.KeyRange{Start: at, End: t.within.End}
+	t.within.End = at
+	return t.within, rest, nil
+}
+
+// GetProgress returns the shares of the range that are processed and remain.
+func (t *tracker) GetProgress() (done, remaining float64) {
+	switch {
+	case t.done:
+		return 1, 0
+	case t.claimed == "":
+		return 0, 1
+	}
+	share := t.within.Done(t.claimed)
+	return share, 1 - share
+}
+
+// IsDone reports whether no rows remain.
+func (t *tracker) IsDone() bool { return t.done || t.ends(t.next()) }
+
+// GetRestriction returns the range, as far as it has not been split off.
+func (t *tracker) GetRestriction() any { return t.within }
+
+// IsBounded reports that the range is finite.
+func (t *tracker) IsBounded() bool { return true }
+
+// between returns the key that is the given fraction of the way from one key to another. The
+// empty end stands for the end of a table.
+func between(start, end string, fraction float64) string {
+	n := 0
+	for n < len(start) && n < len(end) && start[n] == end[n] {
+		n++
+	}
+	low, high := digits(start[n:], 0), digits(end[n:], 0)
+	if end == "" {
+		high = digits("", 0xff)
+	}
+	if high <= low {
+		return start
+	}
+	at := low + uint64(fraction*float64(high-low))
+	key := binary.BigEndian.AppendUint64([]byte(start[:n]), max(at, low))
+	return strings.TrimRight(string(key), "\x00")
+}
+
+// digits returns the first bytes of a key as a number, with filler for missing ones.
+func digits(key string, filler byte) uint64 {
+	var b [8]byte
+	for i := copy(b[:], key); i < len(b); i++ {
+		b[i] = filler
+	}
+	return binary.BigEndian.Uint64(b[:])
+}
+
+func encodeRange(r store.KeyRange) ([]byte, error) { return json.Marshal(r) }
+
+func decodeRange(b []byte) (r store.KeyRange, err error) {
+	err = json.Unmarshal(b, &r)
+	return r, err
+}
