@@ -164,8 +164,9 @@ func sameType(old, new lock.Column) string {
 	return "a wider"
 }
 
-// again adds the change for a field that is stored in the place of a removed one.
-func (c *comparer) again(old, new lock.Column) {
+// reused adds the change for a field that is stored in the place of a removed one, if values of
+// that are read as its own. It reports whether they are.
+func (c *comparer) reused(old, new lock.Column) bool {
 	probe := comparer{old: c.old, new: c.new}
 	probe.column(old, new, nil, true)
 	other := c.new.Blob == "" && item(old) != item(new)
@@ -176,6 +177,14 @@ func (c *comparer) again(old, new lock.Column) {
 		}
 		c.add(Change{Rule: "E14", Item: item(new), place: atColumn, column: new.Key, Old: was, New: is, way: way{number: c.free()}},
 			"%s of a removed field is reused with a different meaning: values of old events are read as %q", c.place(new), item(new))
+		return true
+	}
+	return false
+}
+
+// again adds the change for a field that is stored in the place of a removed one.
+func (c *comparer) again(old, new lock.Column) {
+	if c.reused(old, new) {
 		return
 	}
 	for _, older := range c.old.Columns {

@@ -35,6 +35,9 @@ func (c *comparer) moved(old, older lock.Column) {
 		c.add(at, "%s becomes an older one of field %q, which has stored values of its own: events that lack these are read with values of another field", c.place(old), item(new))
 		return
 	}
+	if j := find(c.old.Columns, new.Key, true); j >= 0 && c.reused(c.old.Columns[j], new) {
+		return
+	}
 	if c.otherField(old, older) {
 		c.exchanged(old, older, Change{Item: item(new), place: atColumn, column: new.Key, Old: c.in(c.old, old), New: c.in(c.new, older), way: way{column: &old}})
 		return
